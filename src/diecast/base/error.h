@@ -1,0 +1,132 @@
+// The one error model of diecast: every function that can fail returns a Result, and every Error
+// has a code, says what happened with the values, and ends in a fix. Nothing of ours throws, except
+// Result::value() when the caller asked for a value that is not there.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+namespace diecast {
+
+// The table of codes. The word is stable: programs may match on it (`code_word`).
+#define DIECAST_ERROR_CODES(X)                                                                \
+  X(invalid_argument, "a call's argument makes no sense by itself")                           \
+  X(parse_error, "a text (template header, expression, spelling, manifest) does not parse")   \
+  X(unknown_template, "no template has this name")                                            \
+  X(unknown_parameter, "the template has no such parameter, size or argument")                \
+  X(unknown_target, "not a target diecast knows")                                             \
+  X(value_not_allowed, "a parameter's value is outside what the template allows")             \
+  X(value_missing, "a parameter without a default was not given")                             \
+  X(constraint_violated, "a `require` of the template does not hold")                         \
+  X(target_not_supported, "the template, compiler or device cannot serve this target")        \
+  X(compiler_unavailable, "no compiler for the target was found")                             \
+  X(compile_failed, "the compiler rejected the source")                                       \
+  X(not_cached, "the artifact is in no cache root and compiling is not allowed")              \
+  X(frozen, "a compile or a device load was needed after freeze()")                           \
+  X(not_resident, "a kernel is not resident where it is needed (e.g. during stream capture)") \
+  X(driver_unavailable, "the CUDA driver library cannot be used")                             \
+  X(driver_error, "a CUDA driver call failed")                                                \
+  X(no_device, "there is no such device")                                                     \
+  X(out_of_memory, "host or device memory ran out")                                           \
+  X(shape_mismatch, "a tensor's shape or a buffer's size is not what the operation needs")    \
+  X(dtype_mismatch, "a tensor's element type is not what the operation needs")                \
+  X(misaligned, "a pointer or row stride breaks an alignment the kernel assumes")             \
+  X(missing_buffer, "a required buffer is null")                                              \
+  X(not_supported, "a meaningful combination that this operation does not offer")             \
+  X(nonfinite_values, "NaN or infinity where the caller asked for finite values")             \
+  X(divergent_barrier, "some threads of a block never reached a barrier or warp exchange")    \
+  X(io_error, "the operating system refused a file operation")                                \
+  X(file_not_found, "a file does not exist")                                                  \
+  X(file_exists, "a file is in the way")                                                      \
+  X(file_corrupt, "a file's content breaks its format")                                       \
+  X(unsafe_directory, "a directory's owner or permissions do not protect what is run from it") \
+  X(timed_out, "a bounded wait or a child process ran out of time")                           \
+  X(process_failed, "a child process could not run or ended with an error")                   \
+  X(internal, "diecast is wrong about itself; please report it")
+
+enum class ErrorCode {
+#define DIECAST_CODE(name, text) name,
+  DIECAST_ERROR_CODES(DIECAST_CODE)
+#undef DIECAST_CODE
+};
+
+// The code's stable word ("constraint_violated") and its meaning in one line.
+std::string_view code_word(ErrorCode code);
+std::string_view code_meaning(ErrorCode code);
+
+struct Error {
+  ErrorCode code = ErrorCode::internal;
+  std::string what;  // what happened, with the values; may have several lines
+  std::string fix;   // a value, a file, a command or an option that mends it
+
+  // "diecast: <code>: <what>\n  fix: <fix>"; later lines of `what` are indented by two spaces.
+  std::string message() const;
+};
+
+template <class T>
+class [[nodiscard]] Result {
+ public:
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
+  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}
+
+  bool ok() const { return state_.index() == 0; }
+  explicit operator bool() const { return ok(); }
+
+  // Throws std::runtime_error with the whole message when there is no value.
+  T& value() & { return checked(), std::get<0>(state_); }
+  const T& value() const& { return checked(), std::get<0>(state_); }
+  T&& value() && { return checked(), std::get<0>(std::move(state_)); }
+
+  // Only after ok().
+  T& operator*() & { return *std::get_if<0>(&state_); }
+  const T& operator*() const& { return *std::get_if<0>(&state_); }
+  T&& operator*() && { return std::move(*std::get_if<0>(&state_)); }
+  T* operator->() { return std::get_if<0>(&state_); }
+  const T* operator->() const { return std::get_if<0>(&state_); }
+
+  // Only after !ok().
+  const Error& error() const& { return *std::get_if<1>(&state_); }
+  Error&& error() && { return std::move(*std::get_if<1>(&state_)); }
+
+ private:
+  void checked() const {
+    if (!ok()) throw std::runtime_error(error().message());
+  }
+  std::variant<T, Error> state_;
+};
+
+template <>
+class [[nodiscard]] Result<void> {
+ public:
+  Result() = default;
+  Result(Error error) : state_(std::move(error)) {}
+
+  bool ok() const { return state_.index() == 0; }
+  explicit operator bool() const { return ok(); }
+  void value() const {
+    if (!ok()) throw std::runtime_error(error().message());
+  }
+  const Error& error() const& { return *std::get_if<1>(&state_); }
+  Error&& error() && { return std::move(*std::get_if<1>(&state_)); }
+
+ private:
+  std::variant<std::monostate, Error> state_;
+};
+
+}  // namespace diecast
+
+#define DIECAST_JOIN_(a, b) a##b
+#define DIECAST_JOIN(a, b) DIECAST_JOIN_(a, b)
+
+// DIECAST_TRY(auto x, f()): x = the value of f(), or return its error from this function.
+#define DIECAST_TRY(declaration, ...)                                                    \
+  auto DIECAST_JOIN(try_, __LINE__) = (__VA_ARGS__);                                     \
+  if (!DIECAST_JOIN(try_, __LINE__)) return std::move(DIECAST_JOIN(try_, __LINE__)).error(); \
+  declaration = *std::move(DIECAST_JOIN(try_, __LINE__))
+
+// DIECAST_CHECK(f()): go on, or return the error of f() (a Result<void>) from this function.
+#define DIECAST_CHECK(...) \
+  if (auto check_result = (__VA_ARGS__); !check_result) return std::move(check_result).error()

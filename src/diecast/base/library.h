@@ -1,0 +1,39 @@
+// A shared library opened at run time (libcuda, libnvrtc, compiled host kernels).
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <diecast/base/error.h>
+#include <diecast/base/hash.h>
+
+namespace diecast {
+
+class Library {
+ public:
+  // `path` as dlopen takes it: an absolute path, or a soname for the loader's own search. Opened
+  // RTLD_NOW | RTLD_LOCAL. Errors: file_not_found with the loader's text.
+  static Result<Library> open(const std::string& path);
+  // The same of a library that is in this process already; never loads anything.
+  static Result<Library> already_loaded(const std::string& soname);
+  // From memory: an anonymous file, so nothing on disk can be swapped before it is mapped.
+  static Result<Library> open_bytes(ByteSpan bytes, const std::string& label);
+
+  void* symbol(const char* name) const;  // null if absent
+  template <class Function>
+  Function* function(const char* name) const {
+    return reinterpret_cast<Function*>(symbol(name));
+  }
+  // The file it was loaded from, symbolic links resolved; empty for open_bytes.
+  std::string path() const;
+  // The GNU build id as lower-case hex; empty if the library has none.
+  std::string build_id() const;
+
+ private:
+  std::shared_ptr<void> handle_;
+};
+
+// The build id of a shared object file on disk, without loading it; empty if it has none.
+std::string build_id_of_file(const std::string& path);
+
+}  // namespace diecast

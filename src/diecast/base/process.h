@@ -1,0 +1,31 @@
+// Runs another program: an argument list, never a shell; bounded in time and output.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include <diecast/base/error.h>
+
+namespace diecast {
+
+struct ProcessRequest {
+  std::vector<std::string> arguments;  // arguments[0] is a path, or a name searched in PATH
+  std::string input;                   // written to its standard input, which is then closed
+  std::vector<std::string> environment;  // "NAME=value"; empty = this process's own
+  std::chrono::milliseconds time_limit{120000};
+  std::size_t output_limit = 16u << 20;  // of either stream; more is dropped
+};
+
+struct ProcessResult {
+  int exit_code = 0;  // 128 + signal if a signal ended it
+  std::string output, errors;
+};
+
+// Errors: process_failed (cannot be started), timed_out (killed and reaped).
+Result<ProcessResult> run_process(const ProcessRequest& request);
+
+// The absolute path of a program found through PATH; empty if there is none.
+std::string find_program(const std::string& name);
+
+}  // namespace diecast

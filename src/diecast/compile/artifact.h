@@ -1,0 +1,38 @@
+// What a compiler makes of a source: the machine code and the facts a launch or a reader needs.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <diecast/base/error.h>
+#include <diecast/base/hash.h>
+#include <diecast/template/target.h>
+
+namespace diecast {
+
+struct Artifact {
+  enum class Kind : std::uint16_t { cubin = 1, shared_object = 2 };
+  Kind kind = Kind::cubin;
+  Target target;
+  std::string symbol;           // the kernel's name in the payload
+  std::string argument_schema;  // Specialization::argument_schema() it was compiled for
+  std::string spelling;         // whose artifact it is, for people
+  std::string compiler;         // Compiler::identity() of its maker
+  int registers = 0;            // a thread's; 0 on the host
+  int spill_bytes = 0;          // stores + loads of spilled registers
+  int local_bytes = 0;          // stack frame a thread
+  int static_shared_bytes = 0;
+  double compile_ms = 0;        // wall time of the compiler
+  std::string log;              // warnings, trimmed to 64 KiB
+  Bytes payload;
+};
+
+// The CUDA ELF header and section table of a cubin: its target is `target`'s architecture, every
+// section lies inside, and `symbol` is there. (sm_100, sm_100a and sm_100f look alike here: the
+// suffix comes from the key.) Errors: file_corrupt saying which bound broke.
+Result<void> check_cubin(ByteSpan cubin, const Target& target, std::string_view symbol);
+
+// An ELF shared object of this machine that has `symbol`.
+Result<void> check_shared_object(ByteSpan object, std::string_view symbol);
+
+}  // namespace diecast

@@ -1,0 +1,34 @@
+// The interface of compilers: source text in, machine code out. Implementations: nvrtc.h, host_cxx.h.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <diecast/base/error.h>
+#include <diecast/compile/artifact.h>
+#include <diecast/template/source.h>
+#include <diecast/template/target.h>
+
+namespace diecast {
+
+// The options that decide the machine code, the same whichever compiler version runs: part of the
+// cache key, so they must be known without a compiler.
+std::vector<std::string> code_options(const Target& target);
+
+class Compiler {
+ public:
+  virtual ~Compiler() = default;
+  // Name, version and build: the directory level of the cache. Only [a-zA-Z0-9._-].
+  virtual const std::string& identity() const = 0;
+  // Where it was found and its version, for `doctor`.
+  virtual std::string description() const = 0;
+  // Errors: target_not_supported naming the version that has it.
+  virtual Result<void> accepts(const Target& target) const = 0;
+  // Thread-safe. Fills kind, target, symbol, compiler, resource numbers, compile_ms, log, payload;
+  // the caller adds argument_schema and spelling. Errors: compile_failed with the trimmed log
+  // (lines under the template's own file name), target_not_supported.
+  virtual Result<Artifact> compile(const Source& source, const Target& target) = 0;
+};
+
+}  // namespace diecast

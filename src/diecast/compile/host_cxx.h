@@ -1,0 +1,21 @@
+// The host's C++ compiler as the compiler of the host targets: g++ or clang++, run as a child
+// process on a private temporary directory.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <diecast/compile/compiler.h>
+
+namespace diecast {
+
+struct HostCxxOptions {
+  std::string compiler;   // DIECAST_CXX, else the first of c++, g++, clang++ in PATH
+  std::string sanitizer;  // "address,undefined" in sanitizer builds; part of the identity
+  static HostCxxOptions from_environment();
+};
+
+// Errors: compiler_unavailable naming what was tried and the package to install.
+Result<std::shared_ptr<Compiler>> open_host_cxx(const HostCxxOptions& options);
+
+}  // namespace diecast

@@ -1,0 +1,25 @@
+// NVRTC, found and opened at run time (12.x and 13.x), never linked; no CUDA header is needed.
+// Runs with --no-cache and --no-source-include: nothing but the source's own bytes is read.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <diecast/compile/compiler.h>
+
+namespace diecast {
+
+struct NvrtcSearch {
+  std::string path;                     // DIECAST_NVRTC: this file only, if set
+  std::vector<std::string> directories; // further places: wheel folders, a toolkit's lib64
+  // From the environment: DIECAST_NVRTC, CUDA_HOME, CUDA_PATH, the usual toolkit folders and
+  // NVIDIA's Python wheels beside the interpreter in use (VIRTUAL_ENV).
+  static NvrtcSearch from_environment();
+};
+
+// Order: `path`; a libnvrtc that is in the process already; libnvrtc.so.13 and .12 by soname;
+// `directories`. Errors: compiler_unavailable listing every place tried and how to install it.
+Result<std::shared_ptr<Compiler>> open_nvrtc(const NvrtcSearch& search);
+
+}  // namespace diecast

@@ -1,0 +1,88 @@
+// The interface of devices: memory, streams, events, making machine code resident, launching.
+// Implementations: cuda_device.h (the CUDA driver), host_device.h (this machine's processor, work
+// done in order before the call returns).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include <diecast/base/error.h>
+#include <diecast/compile/artifact.h>
+#include <diecast/template/target.h>
+
+namespace diecast {
+
+// A stream of the device: for CUDA the caller's CUstream, null for the legacy default stream; for
+// the host always null.
+struct Stream {
+  void* handle = nullptr;
+};
+
+struct Event {
+  void* handle = nullptr;
+};
+
+struct DeviceProperties {
+  std::string name;
+  int ordinal = 0;
+  int cc = 0;                 // compute capability times ten; 0 for the host
+  int sm_count = 1;           // multiprocessors; the host: worker threads
+  std::int64_t shared_optin = 49152;  // bytes of shared memory a block may ask for
+  int max_threads = 1024;     // a block
+  std::int64_t memory_bytes = 0;
+  int driver_version = 0;     // cuDriverGetVersion's form (13000); 0 for the host
+};
+
+struct LaunchShape {
+  std::array<std::uint32_t, 3> grid{1, 1, 1};
+  std::array<std::uint32_t, 3> block{1, 1, 1};
+  std::uint32_t shared_bytes = 0;
+  std::uint32_t cluster = 0;   // 0: none
+  bool cooperative = false;
+  bool dependent = false;      // programmatic dependent launch
+};
+
+// Machine code that is resident for one context. Kept alive by whoever launches it.
+class ResidentCode {
+ public:
+  virtual ~ResidentCode() = default;
+};
+
+class Device {
+ public:
+  virtual ~Device() = default;
+  virtual const DeviceProperties& properties() const = 0;
+  // Targets this device runs, best first.
+  virtual std::vector<Target> targets() const = 0;
+  // Names the context work goes to, so that handles of a dead context are never used (cuCtxGetId).
+  virtual Result<std::uint64_t> context_id() = 0;
+
+  virtual Result<void*> allocate(std::size_t bytes) = 0;
+  virtual Result<void> free(void* memory) = 0;
+  virtual Result<void> copy_to_device(void* to, const void* from, std::size_t bytes, Stream stream) = 0;
+  virtual Result<void> copy_to_host(void* to, const void* from, std::size_t bytes, Stream stream) = 0;
+  virtual Result<void> copy_on_device(void* to, const void* from, std::size_t bytes, Stream stream) = 0;
+  virtual Result<void> fill(void* memory, std::uint8_t byte, std::size_t bytes, Stream stream) = 0;
+
+  virtual Result<Stream> create_stream() = 0;
+  virtual Result<void> destroy_stream(Stream stream) = 0;
+  virtual Result<void> synchronize(Stream stream) = 0;
+  virtual Result<bool> is_capturing(Stream stream) = 0;
+
+  virtual Result<Event> create_event() = 0;
+  virtual Result<void> destroy_event(Event event) = 0;
+  virtual Result<void> record(Event event, Stream stream) = 0;
+  virtual Result<double> elapsed_ms(Event from, Event to) = 0;  // waits for both
+
+  // Forces residency now (on a busy GPU this waits until it is idle): afterwards a launch loads
+  // nothing. `shared_bytes`: the most dynamic shared memory a launch will ask for.
+  virtual Result<std::shared_ptr<ResidentCode>> load(const Artifact& artifact,
+                                                     std::uint32_t shared_bytes) = 0;
+  // `parameters`: one pointer a kernel parameter. Allocates, locks and waits for nothing of ours.
+  virtual Result<void> launch(const ResidentCode& code, const LaunchShape& shape,
+                              void** parameters, Stream stream) = 0;
+};
+
+}  // namespace diecast

@@ -1,0 +1,71 @@
+// A specialization made resident on a device: typed arguments in, one launch out. The argument
+// schema and the launch rule come from the template's header; nothing about a kernel is written
+// down twice.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <diecast/base/error.h>
+#include <diecast/launch/device.h>
+#include <diecast/template/specialization.h>
+
+namespace diecast {
+
+// What a caller gives for one `arg` line.
+struct KernelArgument {
+  enum class Kind : std::uint8_t { tensor, size, device_size, scalar, bytes };
+  Kind kind = Kind::tensor;
+  DType dtype = DType::u8;          // tensor, scalar
+  const void* data = nullptr;       // tensor, device_size: device memory; bytes: host memory
+  std::int64_t number = 0;          // tensor: row stride in elements (0 = dense); size: the number;
+                                    // device_size: the upper bound; scalar: the bits; bytes: how many
+  static KernelArgument tensor(DType dtype, const void* data, std::int64_t row_stride = 0);
+  static KernelArgument size(std::int64_t value);
+  static KernelArgument device_size(const std::int64_t* value, std::int64_t upper_bound);
+  static KernelArgument scalar(float value);
+  static KernelArgument scalar(std::int32_t value);
+  static KernelArgument scalar(std::int64_t value);
+  static KernelArgument bytes(const void* data, std::size_t size);  // copied at the launch
+};
+
+class Kernel {
+ public:
+  // Compiles the launch rule and checks that the artifact was built for this schema; loads nothing.
+  static Result<std::shared_ptr<Kernel>> make(const Specialization& specialization,
+                                              std::shared_ptr<const Artifact> artifact,
+                                              std::shared_ptr<Device> device);
+
+  // Makes the code resident in the current context (once a context). May wait for the GPU.
+  Result<void> preload();
+
+  // One argument for every `arg` line, in order, sizes fixed at compile time included (checked
+  // equal). `tunes`: values of lower-case tunes, empty = defaults. Checks types, alignment, sizes
+  // and null pointers; a grid of 0 launches nothing. Errors: dtype_mismatch, misaligned,
+  // shape_mismatch, missing_buffer, not_resident (never loads), driver_error.
+  Result<void> launch(std::span<const KernelArgument> arguments, Stream stream,
+                      const Bindings& tunes = {});
+
+  const Specialization& specialization() const { return specialization_; }
+  const Artifact& artifact() const { return *artifact_; }
+  Device& device() const { return *device_; }
+  // Grid, block and shared memory for these sizes, as launch would use them.
+  Result<LaunchShape> shape(std::span<const KernelArgument> arguments, const Bindings& tunes = {}) const;
+
+ private:
+  // Completed by the launch floor's author: compiled launch programs, slots per context.
+  Kernel(Specialization specialization, std::shared_ptr<const Artifact> artifact,
+         std::shared_ptr<Device> device);
+  Specialization specialization_;
+  std::shared_ptr<const Artifact> artifact_;
+  std::shared_ptr<Device> device_;
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace diecast

@@ -1,0 +1,30 @@
+// The built-in templates and device headers: embedded in the library at build, or read from a
+// checkout's `templates` folder when one is named (DIECAST_TEMPLATE_DIR).
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <diecast/base/error.h>
+
+namespace diecast {
+
+class TemplateFiles {
+ public:
+  // What the library carries.
+  static TemplateFiles embedded();
+  // From a folder: *.cu and device/*.h. Errors: file_not_found, io_error.
+  static Result<TemplateFiles> from_directory(const std::string& directory);
+
+  std::vector<std::string> template_names() const;          // sorted, without ".cu"
+  const std::string* template_text(std::string_view name) const;
+  std::vector<std::string> header_names() const;            // "diecast/device/simt.h"
+  const std::string* header_text(std::string_view name) const;
+
+ private:
+  std::map<std::string, std::string, std::less<>> templates_, headers_;
+};
+
+}  // namespace diecast

@@ -1,0 +1,71 @@
+// The integer expressions of `require`, `launch`, shapes and facts: signed 64-bit, checked for
+// overflow and division by zero. One parse serves three readers: evaluation by diecast, the
+// static_assert of the rendered source, and a compiled form whose evaluation costs nanoseconds.
+//
+//   + - * / %  ! && ||  == != < <= > >=  ?:  min(a,b) max(a,b) ceil_div(a,b) align_up(a,b) bits(TYPE)
+//
+// Names: parameters, sizes, `host` (0 or 1), `cc` (90, 100, ... ; 0 on host); in `launch` also
+// `sm_count` and `shared_optin`. An enumerator is written OPTION_word (LAYOUT_linear), an element
+// type by its name (IN == bf16).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <diecast/base/error.h>
+
+namespace diecast {
+
+// A name's value, or none if it is unknown where the expression stands.
+using Names = std::function<std::optional<std::int64_t>(std::string_view)>;
+
+class Expression {
+ public:
+  struct Node;
+
+  Expression() = default;  // the literal 0
+  // `where` ("quantize.cu:12") and `column` (of text's first character, from 1) go into errors.
+  static Result<Expression> parse(std::string_view text, std::string_view where, int column);
+  static Expression literal(std::int64_t value);
+
+  const std::string& text() const { return text_; }
+  // Every identifier with its column, functions and the argument of bits() left out.
+  struct Name { std::string name; int column; };
+  const std::vector<Name>& names() const { return names_; }
+  const std::vector<Name>& types() const { return types_; }  // arguments of bits()
+
+  // bits(T) asks `names` for "bits:T".
+  Result<std::int64_t> evaluate(const Names& names) const;
+  // The same in C++, for a static_assert: names as they are, bits(T) as diecast::bits<T>().
+  std::string cpp() const;
+
+ private:
+  friend class Program;
+  std::shared_ptr<const Node> root_;
+  std::string text_, where_;
+  std::vector<Name> names_, types_;
+};
+
+// An expression with its constants folded; what is left are numbered slots, filled before a launch.
+class Program {
+ public:
+  Program() = default;
+  // `constant` gives the value of a name known now; `slot` the number of one known at launch.
+  static Result<Program> compile(const Expression& expression, const Names& constant,
+                                 const std::function<std::optional<int>(std::string_view)>& slot);
+  // No allocation, no lock. False on overflow or division by zero.
+  bool evaluate(std::span<const std::int64_t> slots, std::int64_t* result) const noexcept;
+  std::optional<std::int64_t> constant() const;  // the value, if no slot is left
+
+ private:
+  struct Instruction { std::uint8_t operation; std::int32_t jump; std::int64_t operand; };
+  std::vector<Instruction> code_;
+};
+
+}  // namespace diecast

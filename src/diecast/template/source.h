@@ -1,0 +1,24 @@
+// Rendering: one text, complete, nothing left to include. Device headers, the constants, the
+// asserts, the kernel's signature, then the file's own lines, each under its #line with a logical
+// name and never a path: the same text from any place has one key.
+#pragma once
+
+#include <string>
+
+#include <diecast/base/error.h>
+#include <diecast/template/embedded.h>
+#include <diecast/template/specialization.h>
+
+namespace diecast {
+
+struct Source {
+  std::string name;    // "quantize_nvfp4.cu": the program name given to the compiler
+  std::string symbol;  // the kernel's symbol, on the host its entry's: the template's name
+  std::string text;
+};
+
+// Errors: parse_error for an #include that is not <diecast/device/...>, unknown_template (a header)
+// with what was meant.
+Result<Source> render(const Specialization& specialization, const TemplateFiles& files);
+
+}  // namespace diecast

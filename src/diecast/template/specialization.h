@@ -1,0 +1,73 @@
+// A template with everything that varies fixed, for one target: a point of the template's space.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <diecast/base/error.h>
+#include <diecast/template/template.h>
+
+namespace diecast {
+
+// An argument as this specialization's kernel takes it. Kernel parameters in order:
+//   tensor      pointer; then, if `stride`, NAME_stride as i64
+//   size        i64; or, if `device`, {const i64* pointer; i64 value} (16 bytes); nothing at all
+//               when it is fixed at compile time
+//   scalar      its dtype;  structure, tensor_map: `bytes` bytes by value
+struct BoundArgument {
+  Argument::Kind kind;
+  Argument::Direction direction;
+  std::string name;
+  DType dtype = DType::u8;          // tensor, scalar
+  bool stride = false;
+  std::int64_t align = 1;           // bytes, tensor
+  bool device = false;              // size
+  bool fixed = false;               // size: known at compile time, no kernel parameter
+  std::int64_t fixed_value = 0;
+  std::int64_t bytes = 0;           // structure, tensor_map
+  std::vector<Expression> shape;    // tensor
+};
+
+class Specialization {
+ public:
+  // Missing parameters take their defaults. Errors: unknown_parameter, value_not_allowed,
+  // value_missing, constraint_violated (with the values and the nearest ones that fit),
+  // target_not_supported.
+  static Result<Specialization> make(std::shared_ptr<const Template> tmpl, const Bindings& bindings,
+                                     const Target& target);
+
+  const Template& tmpl() const { return *template_; }
+  const std::shared_ptr<const Template>& shared_template() const { return template_; }
+  const Bindings& bindings() const { return bindings_; }  // all parameters, in declaration order
+  const Target& target() const { return target_; }
+  std::int64_t number(std::string_view parameter) const;  // of a parameter that exists
+
+  // "quantize_nvfp4 COLS=4096 IN=bf16 ... @ sm_100a": every compiled parameter, in declaration order.
+  std::string spelling() const;
+
+  const std::vector<BoundArgument>& arguments() const { return arguments_; }
+  // One line an argument; what the cache key and the artifact carry.
+  const std::string& argument_schema() const { return schema_; }
+  // Values of names known now: parameters, enumerators, dtypes, fixed sizes, host, cc, bits:T.
+  Names names() const;
+
+ private:
+  std::shared_ptr<const Template> template_;
+  Bindings bindings_;
+  Target target_;
+  std::vector<BoundArgument> arguments_;
+  std::string schema_;
+};
+
+// A spelling read back. Values may be lists or `*` (all allowed) in a manifest line; a
+// specialization's own spelling has exactly one of each.
+struct Spelling {
+  std::string name;
+  std::vector<std::pair<std::string, std::vector<std::string>>> values;
+  std::vector<std::string> targets;
+};
+Result<Spelling> parse_spelling(std::string_view text);
+
+}  // namespace diecast

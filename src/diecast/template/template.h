@@ -1,0 +1,130 @@
+// A template: one .cu file, three parts (prose, header, code). The header is the declaration of
+// everything that may vary, of the kernel's arguments and of how it is launched; see
+// templates/README.md for the language. Parsing needs no compiler, no GPU and no disk.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <diecast/base/error.h>
+#include <diecast/template/expr.h>
+#include <diecast/template/target.h>
+#include <diecast/template/value.h>
+
+namespace diecast {
+
+struct Parameter {
+  enum class Kind : std::uint8_t { shape, option, tune };
+  Kind kind = Kind::option;
+  ParameterType type = ParameterType::integer;
+  std::string name;             // UPPER CASE: fixed at compile time; lower case: read at launch
+  std::vector<Value> allowed;   // empty: any integer >= 0 (shapes), any integer (others)
+  std::optional<Value> fallback;  // the default; without one a value must be given
+  std::string comment;
+  int line = 0;
+
+  bool compiled() const;  // upper case
+  // Reads a word of a spelling. Errors: value_not_allowed naming the allowed ones.
+  Result<Value> read(std::string_view word) const;
+  Result<Value> check(const Value& value) const;
+};
+
+// A run-time number. With `fixed_by` the parameter of that name, when not 0, fixes it at compile
+// time. With `device` it may be an int64 in device memory, then with an upper bound from the host.
+struct Size {
+  std::string name;
+  std::string fixed_by;
+  bool device = false;
+  std::string comment;
+  int line = 0;
+};
+
+struct Argument {
+  enum class Kind : std::uint8_t { tensor, size, scalar, structure, tensor_map };
+  enum class Direction : std::uint8_t { in, out, inout };
+  Kind kind = Kind::tensor;
+  Direction direction = Direction::in;
+  std::string name;
+  std::string type;                // tensor, scalar: a dtype's name or a `type` parameter's; structure: the C++ type
+  std::vector<Expression> shape;   // tensor: elements, outermost first
+  bool stride = false;             // tensor: rows may be apart; the body sees NAME_stride (elements)
+  std::optional<Expression> align; // tensor: bytes that the pointer and every row start are a multiple of
+  std::int64_t bytes = 0;          // structure: its size, asserted in the source
+  std::string comment;
+  int line = 0;
+};
+
+struct Requirement {
+  Expression condition;
+  std::string reason;  // the line's comment
+  int line = 0;
+};
+
+struct LaunchRule {
+  std::vector<Expression> grid, block;  // one to three
+  std::optional<Expression> shared;     // dynamic shared memory, bytes
+  std::optional<Expression> cluster;
+  bool cooperative = false;
+  bool dependent = false;               // programmatic dependent launch
+  int line = 0;
+};
+
+// Which threads of a block ever wait for one another: `none` runs as plain loops on the host.
+enum class Exchange : std::uint8_t { none, warp, block };
+
+struct Samples {
+  std::string name;  // a shape parameter or a size
+  std::vector<std::int64_t> values;
+};
+
+class Template {
+ public:
+  // `name` is the kernel's symbol; `text` the whole file. Errors: parse_error with
+  // "name.cu:line:column", what was found and what was meant.
+  static Result<std::shared_ptr<const Template>> parse(std::string_view name, std::string_view text);
+
+  const std::string& name() const { return name_; }
+  const std::string& text() const { return text_; }
+  const std::string& prose() const { return prose_; }  // the comment lines above the header, bare
+  const std::vector<Parameter>& parameters() const { return parameters_; }
+  const std::vector<Size>& sizes() const { return sizes_; }
+  const std::vector<Argument>& arguments() const { return arguments_; }
+  const std::vector<Requirement>& requirements() const { return requirements_; }
+  const std::vector<Samples>& samples() const { return samples_; }
+  const LaunchRule& launch() const { return launch_; }
+  Exchange exchange() const { return exchange_; }
+  bool host() const { return host_; }
+  int minimum_cc() const { return minimum_cc_; }  // 0: no CUDA target
+  bool supports(const Target& target) const;
+  int code_line() const { return code_line_; }    // line of the file where the code begins
+  std::string_view code() const;                  // from that line to the end
+
+  const Parameter* parameter(std::string_view name) const;
+  const Size* size(std::string_view name) const;
+  const Argument* argument(std::string_view name) const;
+
+  // Every combination of option and tune values and sampled shapes whose requirements hold on the
+  // target; `fixed` narrows it. Lower-case tunes stay at their defaults: they compile nothing.
+  Result<std::vector<Bindings>> space(const Target& target, const Bindings& fixed = {}) const;
+
+ private:
+  friend class HeaderParser;
+  std::string name_, text_, prose_;
+  std::vector<Parameter> parameters_;
+  std::vector<Size> sizes_;
+  std::vector<Argument> arguments_;
+  std::vector<Requirement> requirements_;
+  std::vector<Samples> samples_;
+  LaunchRule launch_;
+  Exchange exchange_ = Exchange::block;
+  bool host_ = false;
+  int minimum_cc_ = 0;
+  int code_line_ = 1;
+  std::size_t code_offset_ = 0;
+};
+
+}  // namespace diecast

@@ -1,0 +1,60 @@
+// What a template's parameters are bound to: integers, booleans, element types and words of an
+// enumeration, each with exactly one spelling that is the same in labels, manifests, tuning
+// tables, events and on the command line.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace diecast {
+
+// Element types of tensors and scalars. Packed E2M1 codes are u8: two codes a byte, low nibble first.
+enum class DType : std::uint8_t { bf16, f16, f32, e4m3, e5m2, e8m0, u8, i32, u32, i64 };
+
+std::string_view dtype_name(DType type);                   // "bf16"
+std::optional<DType> parse_dtype(std::string_view name);
+int dtype_bits(DType type);
+const std::vector<std::string>& dtype_names();             // in the order of the enum
+
+enum class ParameterType : std::uint8_t { integer, boolean, type, enumeration };
+
+struct Value {
+  ParameterType type = ParameterType::integer;
+  std::int64_t number = 0;  // the integer; 0 or 1; the DType's or the enumerator's ordinal
+  std::string word;         // types and enumerators: their name
+
+  static Value integer(std::int64_t number) { return {ParameterType::integer, number, {}}; }
+  static Value boolean(bool value) { return {ParameterType::boolean, value, {}}; }
+  static Value of(DType type);
+  std::string spelling() const;  // 4096, 1, bf16, linear
+  bool operator==(const Value&) const = default;
+};
+
+// Parameter name -> value, in the order they were set.
+class Bindings {
+ public:
+  Bindings() = default;
+  Bindings(std::initializer_list<std::pair<std::string, Value>> entries);
+
+  Bindings& set(std::string name, Value value);  // replaces an earlier value of that name
+  Bindings& set(std::string name, std::int64_t number);
+  Bindings& set(std::string name, int number) { return set(std::move(name), std::int64_t{number}); }
+  Bindings& set(std::string name, bool value);
+  Bindings& set(std::string name, DType type);
+  // A word still to be read by the template's parameter: the text of a spelling's right-hand side.
+  Bindings& set(std::string name, std::string_view word);
+  Bindings& set(std::string name, const char* word) { return set(std::move(name), std::string_view(word)); }
+
+  const Value* find(std::string_view name) const;
+  const std::vector<std::pair<std::string, Value>>& entries() const { return entries_; }
+  bool operator==(const Bindings&) const = default;
+
+ private:
+  std::vector<std::pair<std::string, Value>> entries_;
+};
+
+}  // namespace diecast

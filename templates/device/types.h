@@ -1,0 +1,51 @@
+// The element types of templates, by the names the header language uses, and what the renderer's
+// asserts ask of them. Storage only: arithmetic happens in f32 after a conversion (convert.h).
+#pragma once
+
+namespace diecast {
+
+using f32 = float;
+using u8 = unsigned char;
+using u16 = unsigned short;
+using i32 = int;
+using u32 = unsigned int;
+using i64 = long long;
+using u64 = unsigned long long;
+
+struct bf16 { u16 bits; };
+struct f16 { u16 bits; };
+struct e4m3 { u8 bits; };
+struct e5m2 { u8 bits; };
+struct e8m0 { u8 bits; };
+
+// bits(IN) of the header language.
+template <class T>
+constexpr int bits() { return static_cast<int>(sizeof(T)) * 8; }
+
+// IN == bf16 of the header language: the order is that of the library's DType.
+template <class T> constexpr int dtype_id = -1;
+template <> constexpr int dtype_id<bf16> = 0;
+template <> constexpr int dtype_id<f16> = 1;
+template <> constexpr int dtype_id<f32> = 2;
+template <> constexpr int dtype_id<e4m3> = 3;
+template <> constexpr int dtype_id<e5m2> = 4;
+template <> constexpr int dtype_id<e8m0> = 5;
+template <> constexpr int dtype_id<u8> = 6;
+template <> constexpr int dtype_id<i32> = 7;
+template <> constexpr int dtype_id<u32> = 8;
+template <> constexpr int dtype_id<i64> = 9;
+
+// Functions of the header language, for the asserts.
+constexpr i64 min(i64 a, i64 b) { return a < b ? a : b; }
+constexpr i64 max(i64 a, i64 b) { return a > b ? a : b; }
+constexpr i64 ceil_div(i64 a, i64 b) { return (a + b - 1) / b; }
+constexpr i64 align_up(i64 a, i64 b) { return ceil_div(a, b) * b; }
+
+// A `size ... device` argument: in device memory when pointer is set, else value. With a pointer,
+// value is the host's upper bound.
+struct DeviceSize {
+  const i64* pointer;
+  i64 value;
+};
+
+}  // namespace diecast
