@@ -35,9 +35,12 @@ template <> constexpr int dtype_id<i32> = 7;
 template <> constexpr int dtype_id<u32> = 8;
 template <> constexpr int dtype_id<i64> = 9;
 
-// Functions of the header language, for the asserts.
+// Functions of the header language, for the asserts. min and max stand apart: unqualified they would
+// clash with CUDA's own.
+namespace expression {
 constexpr i64 min(i64 a, i64 b) { return a < b ? a : b; }
 constexpr i64 max(i64 a, i64 b) { return a > b ? a : b; }
+}  // namespace expression
 constexpr i64 ceil_div(i64 a, i64 b) { return (a + b - 1) / b; }
 constexpr i64 align_up(i64 a, i64 b) { return ceil_div(a, b) * b; }
 
