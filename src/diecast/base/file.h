@@ -98,7 +98,11 @@ class AtomicFile {
   Descriptor directory_;
   Descriptor file_;
   std::string path_, temporary_, final_;  // names inside the directory; path_ for messages
-  std::uint64_t end_ = 0;
+  std::uint64_t end_ = 0, reserved_ = 0;
 };
+
+// For names nobody can guess: 64 unpredictable bits, and their 16 hex digits.
+std::uint64_t random_bits();
+std::string hex16(std::uint64_t bits);
 
 }  // namespace diecast

@@ -1,0 +1,109 @@
+// A file that appears whole: written beside its final name, synced, then renamed over it.
+#include <diecast/base/file.h>
+#include <diecast/base/text.h>
+#include <errno.h>
+#include <fcntl.h>
+
+#include <algorithm>
+
+namespace diecast {
+namespace {
+
+constexpr int kNameTries = 8;           // 64 random bits: a second try is already an attack
+constexpr std::size_t kNameKept = 200;  // of the final name in the temporary one (NAME_MAX 255)
+
+// A directory, device or FIFO is never replaced; a symbolic link is replaced, not followed.
+bool replaceable(mode_t mode) { return S_ISREG(mode) || S_ISLNK(mode); }
+
+}  // namespace
+
+Result<AtomicFile> AtomicFile::create(FileSystem& files, const std::string& path) {
+  AtomicFile out;
+  out.files_ = &files;
+  out.path_ = path;
+  const std::size_t slash = path.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  out.final_ = slash == std::string::npos ? path : path.substr(slash + 1);
+  if (out.final_.empty() || out.final_ == "." || out.final_ == "..") {
+    return file_error("write", path, path.empty() ? -ENOENT : -EISDIR);
+  }
+  out.directory_ =
+      Descriptor(files, files.open_at(AT_FDCWD, folder.c_str(), O_RDONLY | O_DIRECTORY, 0));
+  const int directory = out.directory_.number();
+  if (directory < 0) return file_error("open the directory of", path, directory);
+
+  struct stat old;
+  const int found = files.status_at(directory, out.final_.c_str(), &old, AT_SYMLINK_NOFOLLOW);
+  if (found < 0 && found != -ENOENT) return file_error("write", path, found);
+  if (found == 0 && !replaceable(old.st_mode)) {
+    return Error{ErrorCode::file_exists,
+                 cat("cannot write ", quote(path, 1000), ": ",
+                     S_ISDIR(old.st_mode) ? "it is a directory" : "it is not a regular file"),
+                 "give the path of a new or regular file"};
+  }
+  int file = -EEXIST;
+  for (int i = 0; i < kNameTries && file == -EEXIST; ++i) {
+    out.temporary_ =
+        cat(".", out.final_.substr(0, kNameKept), ".diecast-tmp-", hex16(random_bits()));
+    // 0666 under the umask, as for any file the user writes; what is replaced keeps its mode.
+    file = files.open_at(directory, out.temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW,
+                         0666);
+  }
+  if (file < 0) {
+    out.temporary_.clear();
+    return file_error("write", path, file);
+  }
+  out.file_ = Descriptor(files, file);
+  if (found == 0 && S_ISREG(old.st_mode)) {
+    if (const int result = files.change_mode(file, old.st_mode & 07777); result < 0) {
+      return file_error("write", path, result);
+    }
+  }
+  return out;
+}
+
+AtomicFile::~AtomicFile() {
+  if (directory_ && !temporary_.empty()) {
+    files_->unlink_at(directory_.number(), temporary_.c_str(), 0);
+  }
+}
+
+Result<void> AtomicFile::reserve(std::uint64_t size) {
+  if (size == 0) return {};
+  const int result = files_->reserve(file_.number(), size);
+  // Not every file system can; then a full disk is seen by write() instead.
+  if (result < 0 && result != -EOPNOTSUPP && result != -ENOSYS && result != -EINVAL) {
+    return file_error(cat("reserve ", size, " bytes for"), path_, result);
+  }
+  reserved_ = result >= 0 ? size : 0;
+  return {};
+}
+
+Result<void> AtomicFile::write(ByteSpan bytes) { return write_at(bytes, end_); }
+
+Result<void> AtomicFile::write_at(ByteSpan bytes, std::uint64_t offset) {
+  const int result = write_exactly(*files_, file_.number(), bytes.data(), bytes.size(), offset);
+  if (result < 0) return file_error("write", path_, result);
+  end_ = std::max(end_, offset + bytes.size());
+  return {};
+}
+
+Result<void> AtomicFile::commit() {
+  int result = 0;
+  if (reserved_ > end_) result = files_->truncate(file_.number(), end_);
+  if (result >= 0) result = files_->sync_all(file_.number());
+  const int closed = file_.close();
+  if (result >= 0) result = closed;
+  if (result >= 0) {
+    result = files_->rename_at(directory_.number(), temporary_.c_str(), directory_.number(),
+                               final_.c_str(), 0);
+  }
+  if (result < 0) return file_error("write", path_, result);
+  temporary_.clear();
+  const int synced = files_->sync_all(directory_.number());
+  // EINVAL: a file system whose directories cannot be synced; there is nothing more to do.
+  if (synced < 0 && synced != -EINVAL) return file_error("sync the directory of", path_, synced);
+  return {};
+}
+
+}  // namespace diecast
