@@ -1,6 +1,7 @@
 // The one seam to the file system. FileSystem mirrors the system calls we use, one virtual each, so
 // that tests can fail the N-th call, record calls, or model a crash; what is built on it (reading
-// whole files, atomic publishing) knows nothing of that. Every call returns >= 0 or -errno.
+// whole files, atomic publishing) knows nothing of that. Every call returns >= 0 or -errno; the
+// system's own never -EINTR.
 #pragma once
 
 #include <sys/stat.h>
@@ -38,6 +39,8 @@ class FileSystem {
   virtual int rename_at(int from_directory, const char* from, int to_directory, const char* to,
                         unsigned flags) = 0;  // renameat2
   virtual int unlink_at(int directory, const char* path, int flags) = 0;
+  // The text of a symbolic link, not terminated; cut at `size` bytes.
+  virtual ssize_t read_link_at(int directory, const char* path, char* text, std::size_t size) = 0;
   virtual int set_times(int file, const struct timespec times[2]) = 0;
   // Calls `each` with every name but "." and ".." until it returns false.
   virtual int list_directory(int directory, const std::function<bool(const char*)>& each) = 0;
@@ -67,7 +70,7 @@ class Descriptor {
   int number_ = -1;
 };
 
-// Reads exactly `size` bytes at `offset` (interrupted and short reads go on); -EIO at an early end.
+// Reads exactly `size` bytes at `offset` (short reads go on); -EIO at an early end.
 int read_exactly(FileSystem& files, int file, void* buffer, std::size_t size, std::uint64_t offset);
 int write_exactly(FileSystem& files, int file, const void* data, std::size_t size,
                   std::uint64_t offset);
