@@ -1,0 +1,102 @@
+// NVFP4 in profile te: sixteen elements become E2M1 codes and one E4M3 block scale under a global
+// scale made of an amax. The formulas stand in templates/PROFILES.md; every product and quotient
+// below is one f32 rounding, in this order.
+#pragma once
+
+#include <diecast/device/block16.h>
+#include <diecast/device/convert.h>
+#include <diecast/device/simt.h>
+#include <diecast/device/types.h>
+
+namespace diecast {
+
+inline constexpr f32 kLargest = 3.4028234663852886e38f;
+
+struct Nvfp4Global {
+  f32 encode_sixth;  // S * fl(1/6)
+  f32 decode;        // 1 / S
+};
+
+// S = min(2688 / amax, largest float), 1 when that is 0 or amax is 0.
+DIECAST_DEVICE Nvfp4Global nvfp4_global(f32 amax) {
+  f32 encode = fminf(__fdiv_rn(2688.0f, amax), kLargest);
+  if (amax == 0.0f || encode == 0.0f) encode = 1.0f;
+  return {__fmul_rn(encode, 0x1.555556p-3f), __fdiv_rn(1.0f, encode)};
+}
+
+DIECAST_DEVICE e4m3 nvfp4_block_scale(f32 block_amax, const Nvfp4Global& global) {
+  return e4m3_from_f32(fminf(__fmul_rn(block_amax, global.encode_sixth), kLargest));
+}
+
+// What elements are multiplied by before they are rounded to E2M1.
+DIECAST_DEVICE f32 nvfp4_encode_factor(e4m3 scale, const Nvfp4Global& global) {
+  return fminf(__fdiv_rn(1.0f, __fmul_rn(f32_from_e4m3(scale), global.decode)), kLargest);
+}
+
+struct Nvfp4Block {
+  u32 codes[2];  // element i in nibble i % 8 of word i / 8
+  e4m3 scale;
+};
+
+// Codes of any values: saturating, NaN to code 7.
+template <class IN>
+DIECAST_DEVICE void encode_any(const Block16<IN>& block, f32 factor, u32 codes[2]) {
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    u32 word = 0;
+#pragma unroll
+    for (int i = 0; i < 8; i += 2) {
+      const f32 low = __fmul_rn(block.element(8 * half + i), factor);
+      const f32 high = __fmul_rn(block.element(8 * half + i + 1), factor);
+      word |= e2m1x2_from_f32(low, high) << (4 * i);
+    }
+    codes[half] = word;
+  }
+}
+
+// Codes when every |element * factor| is below 7 and none is NaN.
+template <class IN>
+DIECAST_DEVICE void encode_in_range(const Block16<IN>& block, f32 factor, u32 codes[2]) {
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    u32 magnitude[8];
+#pragma unroll
+    for (int i = 0; i < 8; ++i) {
+      magnitude[i] = e2m1_magnitude(__fmul_rn(block.element(8 * half + i), factor));
+    }
+#if DIECAST_HOST
+    u32 word = 0;
+    for (int i = 0; i < 8; ++i) word |= (magnitude[i] & 7u) << (4 * i);
+#else
+    const u32 even = __byte_perm(__byte_perm(magnitude[0], magnitude[2], 0x0040),
+                                 __byte_perm(magnitude[4], magnitude[6], 0x0040), 0x5410);
+    const u32 odd = __byte_perm(__byte_perm(magnitude[1], magnitude[3], 0x0040),
+                                __byte_perm(magnitude[5], magnitude[7], 0x0040), 0x5410);
+    const u32 word = (even & 0x07070707u) | (odd << 4 & 0x70707070u);
+#endif
+    codes[half] = word | code_signs(block, half);
+  }
+}
+
+template <class IN>
+DIECAST_DEVICE Nvfp4Block quantize_nvfp4_block(const Block16<IN>& block, const Nvfp4Global& global) {
+  Nvfp4Block out;
+#if DIECAST_HAS_E2M1_CVT
+  out.scale = nvfp4_block_scale(amax_of(block), global);
+  encode_any(block, nvfp4_encode_factor(out.scale, global), out.codes);
+#else
+  const f32 amax = amax_or_nan_of(block);
+  out.scale = nvfp4_block_scale(amax, global);
+  f32 factor = nvfp4_encode_factor(out.scale, global);
+  if (__fmul_rn(amax, factor) < 7.0f) {  // false for NaN
+    encode_in_range(block, factor, out.codes);
+  } else {
+    out.scale = nvfp4_block_scale(amax_of(block), global);
+    factor = nvfp4_encode_factor(out.scale, global);
+    encode_any(block, factor, out.codes);
+  }
+#endif
+  return out;
+}
+
+}  // namespace diecast

@@ -1,0 +1,52 @@
+// quantize_nvfp4: a row-major [rows, cols] matrix to NVFP4 under one amax for the whole tensor.
+// Every BLOCK neighbours of a row become E2M1 codes, two a byte and the first in the low nibble,
+// and one E4M3 block scale. A row's last block is padded with zeros.
+/* diecast
+shape    int   COLS    = 0                               // row length; 0 = not fixed at compile time
+shape    bool  ALIGNED = true                            // every row of x starts at a multiple of 16 bytes
+option   type  IN      {bf16, f16, f32}                  // element type of x
+option   int   BLOCK   {16} = 16                         // neighbours that share one block scale
+option   enum  PROFILE {te} = te                         // whose bits; see PROFILES.md
+tune     int   THREADS {128, 256, 512} = 256
+tune     int   waves   {1, 8, 64, 128} = 64              // the most blocks of threads a multiprocessor gets
+size     rows  device
+size     cols  = COLS
+arg      x      in   IN    [rows, cols]  stride  align (ALIGNED ? 16 : bits(IN) / 8)
+arg      amax   in   f32   [1]                           // of the whole tensor, or of several that share a scale
+arg      codes  out  u8    [rows, align_up(cols, BLOCK) / 2]  align 8
+arg      scales out  e4m3  [rows, ceil_div(cols, BLOCK)]
+arg      rows
+arg      cols
+require  THREADS % 32 == 0                               // whole warps
+launch   grid(min(ceil_div(rows * ceil_div(cols, BLOCK), THREADS), sm_count * waves)) block(THREADS)
+target   host, sm_80+
+exchange none                                            // threads of a block never wait for one another
+sample   COLS {0, 16, 48, 4096}  rows {0, 1, 7, 129}  cols {1, 16, 17, 80}
+*/
+#include <diecast/device/block16.h>
+#include <diecast/device/nvfp4.h>
+#include <diecast/device/vector.h>
+
+// One thread a block of 16. A dense matrix of whole blocks is one long run: no division a block.
+DIECAST_KERNEL {
+  const Nvfp4Global global = nvfp4_global(amax[0]);
+  const i64 row_blocks = ceil_div(cols, BLOCK);
+  const i64 blocks = rows * row_blocks;
+  const bool one_run = x_stride == cols && cols % BLOCK == 0;
+  const i64 step = i64{gridDim.x} * THREADS;
+  for (i64 i = i64{blockIdx.x} * THREADS + threadIdx.x; i < blocks; i += step) {
+    i64 offset = i * BLOCK;
+    i64 count = BLOCK;
+    if (!one_run) {
+      const i64 row = i / row_blocks;
+      const i64 first = (i - row * row_blocks) * BLOCK;
+      offset = row * x_stride + first;
+      count = cols - first;
+    }
+    const Block16<IN> block = ALIGNED && count >= BLOCK ? load_block16(x + offset)
+                                                        : load_block16_elements(x + offset, count);
+    const Nvfp4Block out = quantize_nvfp4_block(block, global);
+    store_streaming<8>(codes + 8 * i, {{out.codes[0], out.codes[1]}});
+    scales[i] = out.scale;
+  }
+}
