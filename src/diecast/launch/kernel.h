@@ -43,6 +43,8 @@ class Kernel {
 
   // Makes the code resident in the current context (once a context). May wait for the GPU.
   Result<void> preload();
+  // Whether it is resident in the current context already.
+  Result<bool> resident() const;
 
   // One argument for every `arg` line, in order, sizes fixed at compile time included (checked
   // equal). `tunes`: values of lower-case tunes, empty = defaults. Checks types, alignment, sizes

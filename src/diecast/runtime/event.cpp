@@ -1,0 +1,19 @@
+// Names of the event kinds.
+#include <diecast/runtime/event.h>
+
+namespace diecast {
+
+std::string_view event_name(RuntimeEvent::Kind kind) {
+  switch (kind) {
+    case RuntimeEvent::Kind::rendered: return "rendered";
+    case RuntimeEvent::Kind::found: return "found";
+    case RuntimeEvent::Kind::compiled: return "compiled";
+    case RuntimeEvent::Kind::failed: return "failed";
+    case RuntimeEvent::Kind::published: return "published";
+    case RuntimeEvent::Kind::loaded: return "loaded";
+    case RuntimeEvent::Kind::degraded: return "degraded";
+  }
+  return "";
+}
+
+}  // namespace diecast

@@ -1,0 +1,45 @@
+// What a runtime tells its owner: one kind for each arrow of the line from template to kernel. The
+// library itself never prints.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace diecast {
+
+struct RuntimeEvent {
+  enum class Kind : std::uint8_t {
+    rendered,   // a specialization became a source
+    found,      // its artifact was in the disk cache
+    compiled,   // its artifact was made by a compiler (ms)
+    failed,     // resolving it failed (detail: the error's message)
+    published,  // its artifact got its name in the disk cache
+    loaded,     // its code became resident on a device (ms)
+    degraded    // the disk cache is off or read-only for this runtime (detail: why)
+  };
+  Kind kind;
+  std::string spelling;  // of the specialization; empty for degraded
+  std::string detail;
+  double ms = 0;
+};
+
+std::string_view event_name(RuntimeEvent::Kind kind);
+
+// Called on the thread where it happened, without any lock of ours held.
+using EventSink = std::function<void(const RuntimeEvent&)>;
+
+// How often each arrow was taken since the runtime was made.
+struct RuntimeCounters {
+  std::uint64_t rendered = 0;
+  std::uint64_t memory_hits = 0;
+  std::uint64_t disk_hits = 0;
+  std::uint64_t compiled = 0;
+  std::uint64_t failed = 0;
+  std::uint64_t published = 0;
+  std::uint64_t loaded = 0;
+  std::uint64_t waited = 0;  // for another thread's compile of the same key
+};
+
+}  // namespace diecast

@@ -1,0 +1,167 @@
+// Making a runtime, its templates and its view of itself. The line itself is in resolve.cpp.
+#include <diecast/runtime/runtime.h>
+
+#include <cstdlib>
+
+#include <diecast/base/file.h>
+#include <diecast/base/text.h>
+#include <diecast/launch/cuda_device.h>
+#include <diecast/runtime/state.h>
+
+namespace diecast {
+namespace {
+
+std::string environment(const char* name) {
+  const char* value = secure_getenv(name);
+  return value == nullptr ? std::string() : std::string(value);
+}
+
+// The root to open, or an error when the setting makes no sense.
+Result<std::string> cache_root(const std::string& setting) {
+  if (setting.empty()) return DiskCache::default_root();
+  const std::string root = setting.starts_with("rw:") ? setting.substr(3) : setting;
+  if (root.empty() || root[0] != '/') {
+    return Error{ErrorCode::invalid_argument, cat("the cache setting is ", quote(setting)),
+                 "set DIECAST_CACHE to an absolute directory, or to `off`"};
+  }
+  return root;
+}
+
+}  // namespace
+
+RuntimeOptions RuntimeOptions::from_environment() {
+  RuntimeOptions options;
+  options.template_directory = environment("DIECAST_TEMPLATE_DIR");
+  options.cache = environment("DIECAST_CACHE");
+  options.nvrtc = NvrtcSearch::from_environment();
+  options.host_cxx = HostCxxOptions::from_environment();
+  return options;
+}
+
+Result<std::shared_ptr<Runtime>> Runtime::create(RuntimeOptions options) {
+  auto state = std::make_unique<State>();
+  state->options = std::move(options);
+  if (state->options.template_directory.empty()) {
+    state->files = TemplateFiles::embedded();
+  } else {
+    DIECAST_TRY(state->files, TemplateFiles::from_directory(state->options.template_directory));
+  }
+  if (state->options.cache == "off") {
+    state->cache_state = "off";
+  } else {
+    DIECAST_TRY(const std::string root, cache_root(state->options.cache));
+    if (root.empty()) {
+      state->cache_state = "off: no home directory; set DIECAST_CACHE to an absolute directory";
+    } else if (auto cache = DiskCache::open(root)) {
+      state->cache = *std::move(cache);
+      state->cache_state = state->cache->root();
+    } else {
+      state->cache_state = cat("off: ", cache.error().message());
+    }
+  }
+  if (state->cache == nullptr && state->options.cache != "off") {
+    state->tell(RuntimeEvent::Kind::degraded, "", state->cache_state, 0);
+  }
+  return std::shared_ptr<Runtime>(new Runtime(std::move(state)));
+}
+
+Runtime::Runtime(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Runtime::~Runtime() = default;
+
+void Runtime::State::tell(RuntimeEvent::Kind kind, std::string spelling, std::string detail,
+                          double ms) const {
+  if (options.on_event) options.on_event({kind, std::move(spelling), std::move(detail), ms});
+}
+
+Result<std::shared_ptr<const Template>> Runtime::add(const std::string& path) {
+  DIECAST_TRY(const Bytes bytes, read_file(system_files(), path, 4u << 20));
+  std::string name = path.substr(path.rfind('/') + 1);
+  if (!name.ends_with(".cu")) {
+    return Error{ErrorCode::invalid_argument, cat("a template's file is NAME.cu, not ", quote(name)),
+                 "rename the file; NAME becomes the kernel's symbol"};
+  }
+  name.resize(name.size() - 3);
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  DIECAST_TRY(auto added, Template::parse(name, text));
+
+  std::unique_lock lock(state_->templates_mutex);
+  const auto known = state_->templates.find(name);
+  const std::string* built_in = state_->files.template_text(name);
+  const std::string* other = known != state_->templates.end() ? &known->second->text() : built_in;
+  if (other != nullptr && *other != text) {
+    return Error{ErrorCode::file_exists, cat("another template is already named ", quote(name)),
+                 cat("rename ", quote(path))};
+  }
+  return state_->templates.emplace(name, std::move(added)).first->second;
+}
+
+Result<std::shared_ptr<const Template>> Runtime::find_template(std::string_view name) {
+  {
+    std::shared_lock lock(state_->templates_mutex);
+    const auto known = state_->templates.find(name);
+    if (known != state_->templates.end()) return known->second;
+  }
+  const std::string* text = state_->files.template_text(name);
+  if (text == nullptr) {
+    const auto names = template_names();
+    return Error{ErrorCode::unknown_template,
+                 cat("no template is named ", quote(name), did_you_mean(name, names)),
+                 "`diecast list` shows the templates; runtime.add(\"NAME.cu\") adds your own"};
+  }
+  DIECAST_TRY(auto parsed, Template::parse(name, *text));
+  std::unique_lock lock(state_->templates_mutex);
+  return state_->templates.emplace(std::string(name), std::move(parsed)).first->second;
+}
+
+std::vector<std::string> Runtime::template_names() const {
+  std::vector<std::string> names = state_->files.template_names();
+  std::shared_lock lock(state_->templates_mutex);
+  for (const auto& [name, known] : state_->templates) {
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+Result<std::shared_ptr<Compiler>> Runtime::compiler(const Target& target) {
+  LazyCompiler& lazy = target.is_host() ? state_->host_cxx : state_->nvrtc;
+  std::call_once(lazy.once, [&] {
+    lazy.compiler.emplace(target.is_host() ? open_host_cxx(state_->options.host_cxx)
+                                           : open_nvrtc(state_->options.nvrtc));
+  });
+  return *lazy.compiler;
+}
+
+Result<std::shared_ptr<Device>> Runtime::default_device() {
+  DIECAST_TRY(const int ordinal, current_cuda_device());
+  std::lock_guard lock(state_->device_mutex);
+  std::shared_ptr<Device>& device = state_->cuda_devices[ordinal];
+  if (device == nullptr) {
+    DIECAST_TRY(device, open_cuda_device(ordinal));
+  }
+  return device;
+}
+
+void Runtime::freeze() { state_->frozen = true; }
+bool Runtime::frozen() const { return state_->frozen; }
+DiskCache* Runtime::disk_cache() const { return state_->cache.get(); }
+std::string Runtime::cache_state() const { return state_->cache_state; }
+
+RuntimeCounters Runtime::counters() const {
+  const auto& c = state_->count;
+  return {c.rendered, c.memory_hits, c.disk_hits, c.compiled, c.failed, c.published, c.loaded, c.waited};
+}
+
+std::shared_ptr<void> Runtime::find_prepared(const Device* device, std::uint64_t request) const {
+  std::shared_lock lock(state_->prepared_mutex);
+  const auto known = state_->prepared.find({device, request});
+  return known == state_->prepared.end() ? nullptr : known->second;
+}
+
+void Runtime::keep_prepared(const Device* device, std::uint64_t request,
+                            std::shared_ptr<void> prepared) {
+  std::unique_lock lock(state_->prepared_mutex);
+  state_->prepared.insert_or_assign({device, request}, std::move(prepared));
+}
+
+}  // namespace diecast

@@ -1,0 +1,68 @@
+// What a runtime holds, shared by the files that implement it. Each group has its own lock; none is
+// held while a compiler, the disk or a device works, or while the owner's event sink runs.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <shared_mutex>
+#include <utility>
+
+#include <diecast/runtime/runtime.h>
+
+namespace diecast {
+
+// One artifact on its way: the first thread that asks makes it, the others wait for its outcome.
+struct InFlight {
+  std::mutex mutex;
+  std::condition_variable done;
+  std::optional<Result<std::shared_ptr<const Artifact>>> outcome;
+};
+
+// Opened once, on first use; its error is remembered too.
+struct LazyCompiler {
+  std::once_flag once;
+  std::optional<Result<std::shared_ptr<Compiler>>> compiler;
+};
+
+struct Runtime::State {
+  RuntimeOptions options;
+  TemplateFiles files;
+  std::unique_ptr<DiskCache> cache;
+  std::string cache_state;
+  std::atomic<bool> frozen{false};
+
+  mutable std::shared_mutex templates_mutex;
+  std::map<std::string, std::shared_ptr<const Template>, std::less<>> templates;
+
+  std::mutex artifacts_mutex;
+  std::map<std::string, std::shared_ptr<const Artifact>, std::less<>> artifacts;  // by spelling
+  std::map<std::string, std::shared_ptr<InFlight>, std::less<>> in_flight;
+
+  std::mutex kernels_mutex;
+  std::map<std::pair<std::string, const Device*>, std::shared_ptr<Kernel>> kernels;
+
+  mutable std::shared_mutex prepared_mutex;
+  std::map<std::pair<const Device*, std::uint64_t>, std::shared_ptr<void>> prepared;
+
+  LazyCompiler nvrtc, host_cxx;
+  std::mutex device_mutex;
+  std::map<int, std::shared_ptr<Device>> cuda_devices;
+
+  struct {
+    std::atomic<std::uint64_t> rendered{0}, memory_hits{0}, disk_hits{0}, compiled{0}, failed{0},
+        published{0}, loaded{0}, waited{0};
+  } count;
+
+  void tell(RuntimeEvent::Kind kind, std::string spelling, std::string detail, double ms) const;
+  Result<std::shared_ptr<const Artifact>> make_artifact(Runtime& runtime,
+                                                        const Specialization& specialization);
+  Result<std::shared_ptr<const Artifact>> compile_and_publish(Runtime& runtime,
+                                                              const Specialization& specialization,
+                                                              const Source& source,
+                                                              const ArtifactKey& key);
+};
+
+}  // namespace diecast
