@@ -76,7 +76,7 @@ Result<Source> Runtime::render(const Specialization& specialization) {
   return source;
 }
 
-Result<std::shared_ptr<const Artifact>> Runtime::resolve(const Specialization& specialization) {
+Result<Resolved> Runtime::resolve(const Specialization& specialization) {
   const std::string spelling = specialization.spelling();
   std::shared_ptr<InFlight> flight;
   bool leader = false;
@@ -85,7 +85,7 @@ Result<std::shared_ptr<const Artifact>> Runtime::resolve(const Specialization& s
     const auto known = state_->artifacts.find(spelling);
     if (known != state_->artifacts.end()) {
       ++state_->count.memory_hits;
-      return known->second;
+      return Resolved{known->second, Resolved::Origin::memory};
     }
     auto& entry = state_->in_flight[spelling];
     leader = entry == nullptr;
@@ -96,12 +96,13 @@ Result<std::shared_ptr<const Artifact>> Runtime::resolve(const Specialization& s
     ++state_->count.waited;
     std::unique_lock lock(flight->mutex);
     flight->done.wait(lock, [&] { return flight->outcome.has_value(); });
-    return *flight->outcome;
+    if (!*flight->outcome) return flight->outcome->error();
+    return Resolved{(*flight->outcome)->artifact, Resolved::Origin::memory};
   }
-  auto outcome = state_->make_artifact(*this, specialization);
+  Result<Resolved> outcome = state_->make_artifact(*this, specialization);
   {
     std::lock_guard lock(state_->artifacts_mutex);
-    if (outcome) state_->artifacts.emplace(spelling, *outcome);
+    if (outcome) state_->artifacts.emplace(spelling, outcome->artifact);
     state_->in_flight.erase(spelling);
   }
   {
@@ -116,8 +117,8 @@ Result<std::shared_ptr<const Artifact>> Runtime::resolve(const Specialization& s
   return outcome;
 }
 
-Result<std::shared_ptr<const Artifact>> Runtime::State::make_artifact(
-    Runtime& runtime, const Specialization& specialization) {
+Result<Resolved> Runtime::State::make_artifact(Runtime& runtime,
+                                               const Specialization& specialization) {
   DIECAST_TRY(const Source source, runtime.render(specialization));
   const ArtifactKey key = make_key(specialization, source);
   const auto compiler = runtime.compiler(specialization.target());
@@ -132,7 +133,10 @@ Result<std::shared_ptr<const Artifact>> Runtime::State::make_artifact(
     tell(RuntimeEvent::Kind::found, specialization.spelling(), key.hex(), 0);
     return std::make_shared<const Artifact>(*std::move(found));
   };
-  if (auto found = look()) return found;
+  const auto on_disk = [](std::shared_ptr<const Artifact> artifact) {
+    return Resolved{std::move(artifact), Resolved::Origin::disk};
+  };
+  if (auto found = look()) return on_disk(std::move(found));
   if (frozen) return frozen_error(specialization.spelling(), "not resolved");
   if (!compiler) return compiler.error();
   DIECAST_CHECK((*compiler)->accepts(specialization.target()));
@@ -144,13 +148,13 @@ Result<std::shared_ptr<const Artifact>> Runtime::State::make_artifact(
     return published != nullptr;
   });
   if (published == nullptr && lock.held()) published = look();  // between our miss and our lock
-  if (published != nullptr) return published;
+  if (published != nullptr) return on_disk(std::move(published));
   return compile_and_publish(runtime, specialization, source, key);
 }
 
-Result<std::shared_ptr<const Artifact>> Runtime::State::compile_and_publish(
-    Runtime& runtime, const Specialization& specialization, const Source& source,
-    const ArtifactKey& key) {
+Result<Resolved> Runtime::State::compile_and_publish(Runtime& runtime,
+                                                     const Specialization& specialization,
+                                                     const Source& source, const ArtifactKey& key) {
   const Target& target = specialization.target();
   DIECAST_TRY(auto compiler, runtime.compiler(target));
   DIECAST_TRY(Artifact artifact, compiler->compile(source, target));
@@ -162,7 +166,7 @@ Result<std::shared_ptr<const Artifact>> Runtime::State::compile_and_publish(
     ++count.published;
     tell(RuntimeEvent::Kind::published, artifact.spelling, key.hex(), 0);
   }
-  return std::make_shared<const Artifact>(std::move(artifact));
+  return Resolved{std::make_shared<const Artifact>(std::move(artifact)), Resolved::Origin::compiled};
 }
 
 Result<std::shared_ptr<Kernel>> Runtime::preload(const Specialization& specialization,
@@ -175,8 +179,8 @@ Result<std::shared_ptr<Kernel>> Runtime::preload(const Specialization& specializ
     if (known != state_->kernels.end()) kernel = known->second;
   }
   if (kernel == nullptr) {
-    DIECAST_TRY(auto artifact, resolve(specialization));
-    DIECAST_TRY(kernel, Kernel::make(specialization, std::move(artifact), device));
+    DIECAST_TRY(Resolved resolved, resolve(specialization));
+    DIECAST_TRY(kernel, Kernel::make(specialization, std::move(resolved.artifact), device));
     std::lock_guard lock(state_->kernels_mutex);
     kernel = state_->kernels.emplace(name, kernel).first->second;
   }

@@ -1,6 +1,7 @@
 // Making a runtime, its templates and its view of itself. The line itself is in resolve.cpp.
 #include <diecast/runtime/runtime.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include <diecast/base/file.h>

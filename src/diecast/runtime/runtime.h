@@ -40,6 +40,13 @@ struct RuntimeOptions {
   static RuntimeOptions from_environment();
 };
 
+// An artifact and how this call came by it.
+struct Resolved {
+  enum class Origin : std::uint8_t { memory, disk, compiled };
+  std::shared_ptr<const Artifact> artifact;
+  Origin origin = Origin::memory;
+};
+
 class Runtime {
  public:
   // A cache root that cannot be used is one `degraded` event, not an error: everything works
@@ -60,7 +67,7 @@ class Runtime {
   Result<Source> render(const Specialization& specialization);
   // From memory, from the disk cache, or compiled and published (once, however many threads and
   // processes ask). Errors: frozen, compiler_unavailable, compile_failed, target_not_supported.
-  Result<std::shared_ptr<const Artifact>> resolve(const Specialization& specialization);
+  Result<Resolved> resolve(const Specialization& specialization);
 
   // ---- from artifact to kernel ----
   // Resolves, and makes the code resident in the device's current context.

@@ -18,7 +18,7 @@ namespace diecast {
 struct InFlight {
   std::mutex mutex;
   std::condition_variable done;
-  std::optional<Result<std::shared_ptr<const Artifact>>> outcome;
+  std::optional<Result<Resolved>> outcome;
 };
 
 // Opened once, on first use; its error is remembered too.
@@ -57,12 +57,9 @@ struct Runtime::State {
   } count;
 
   void tell(RuntimeEvent::Kind kind, std::string spelling, std::string detail, double ms) const;
-  Result<std::shared_ptr<const Artifact>> make_artifact(Runtime& runtime,
-                                                        const Specialization& specialization);
-  Result<std::shared_ptr<const Artifact>> compile_and_publish(Runtime& runtime,
-                                                              const Specialization& specialization,
-                                                              const Source& source,
-                                                              const ArtifactKey& key);
+  Result<Resolved> make_artifact(Runtime& runtime, const Specialization& specialization);
+  Result<Resolved> compile_and_publish(Runtime& runtime, const Specialization& specialization,
+                                       const Source& source, const ArtifactKey& key);
 };
 
 }  // namespace diecast

@@ -1,0 +1,43 @@
+// Warming; see warm.h.
+#include <diecast/runtime/warm.h>
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <thread>
+
+namespace diecast {
+
+std::vector<WarmOutcome> warm(Runtime& runtime, std::span<const Specialization> specializations,
+                              const WarmOptions& options) {
+  std::vector<WarmOutcome> outcomes(specializations.size());
+  std::atomic<std::size_t> next{0};
+  std::mutex progress_mutex;
+  std::size_t done = 0;
+
+  const auto work = [&] {
+    for (std::size_t i = next++; i < specializations.size(); i = next++) {
+      WarmOutcome& outcome = outcomes[i];
+      outcome.specialization = &specializations[i];
+      auto resolved = runtime.resolve(specializations[i]);
+      if (resolved) {
+        outcome.resolved = *std::move(resolved);
+      } else {
+        outcome.error = resolved.error();
+      }
+      std::lock_guard lock(progress_mutex);
+      ++done;
+      if (options.progress) options.progress(outcome, done, specializations.size());
+    }
+  };
+
+  const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
+  const std::size_t jobs = options.jobs > 0 ? static_cast<std::size_t>(options.jobs) : cores;
+  std::vector<std::thread> threads;
+  for (std::size_t i = 1; i < std::min(jobs, specializations.size()); ++i) threads.emplace_back(work);
+  work();
+  for (std::thread& thread : threads) thread.join();
+  return outcomes;
+}
+
+}  // namespace diecast

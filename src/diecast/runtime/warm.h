@@ -1,0 +1,32 @@
+// Warming: resolving many specializations side by side, so that the cache has them before anybody
+// needs them. No GPU and no driver is touched.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include <diecast/base/error.h>
+#include <diecast/runtime/runtime.h>
+
+namespace diecast {
+
+struct WarmOutcome {
+  const Specialization* specialization = nullptr;
+  std::optional<Resolved> resolved;
+  std::optional<Error> error;  // target_not_supported: this compiler cannot build that target
+};
+
+struct WarmOptions {
+  int jobs = 0;  // threads; 0 = one a core
+  // After each one, on the thread that did it, one call at a time.
+  std::function<void(const WarmOutcome&, std::size_t done, std::size_t total)> progress;
+};
+
+// One outcome for each specialization, in their order.
+std::vector<WarmOutcome> warm(Runtime& runtime, std::span<const Specialization> specializations,
+                              const WarmOptions& options = {});
+
+}  // namespace diecast
