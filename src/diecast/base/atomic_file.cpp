@@ -12,8 +12,14 @@ namespace {
 constexpr int kNameTries = 8;           // 64 random bits: a second try is already an attack
 constexpr std::size_t kNameKept = 200;  // of the final name in the temporary one (NAME_MAX 255)
 
-// A directory, device or FIFO is never replaced; a symbolic link is replaced, not followed.
-bool replaceable(mode_t mode) { return S_ISREG(mode) || S_ISLNK(mode); }
+// A symbolic link is replaced, not followed; a directory, device or FIFO never is.
+Result<void> check_replaceable(const struct stat& old, const std::string& path) {
+  if (S_ISREG(old.st_mode) || S_ISLNK(old.st_mode)) return {};
+  return Error{ErrorCode::file_exists,
+               cat("cannot write ", quote(path, 1000), ": it is ",
+                   S_ISDIR(old.st_mode) ? "a directory" : "not a regular file"),
+               "give the path of a new or regular file"};
+}
 
 }  // namespace
 
@@ -27,39 +33,35 @@ Result<AtomicFile> AtomicFile::create(FileSystem& files, const std::string& path
   if (out.final_.empty() || out.final_ == "." || out.final_ == "..") {
     return file_error("write", path, path.empty() ? -ENOENT : -EISDIR);
   }
-  out.directory_ =
-      Descriptor(files, files.open_at(AT_FDCWD, folder.c_str(), O_RDONLY | O_DIRECTORY, 0));
-  const int directory = out.directory_.number();
+  const int directory = files.open_at(AT_FDCWD, folder.c_str(), O_RDONLY | O_DIRECTORY, 0);
   if (directory < 0) return file_error("open the directory of", path, directory);
+  out.directory_ = Descriptor(files, directory);
 
   struct stat old;
   const int found = files.status_at(directory, out.final_.c_str(), &old, AT_SYMLINK_NOFOLLOW);
   if (found < 0 && found != -ENOENT) return file_error("write", path, found);
-  if (found == 0 && !replaceable(old.st_mode)) {
-    return Error{ErrorCode::file_exists,
-                 cat("cannot write ", quote(path, 1000), ": ",
-                     S_ISDIR(old.st_mode) ? "it is a directory" : "it is not a regular file"),
-                 "give the path of a new or regular file"};
+  if (found == 0) DIECAST_CHECK(check_replaceable(old, path));
+  int result = out.open_temporary();
+  if (result >= 0 && found == 0 && S_ISREG(old.st_mode)) {
+    result = files.change_mode(out.file_.number(), old.st_mode & 07777);
   }
-  int file = -EEXIST;
-  for (int i = 0; i < kNameTries && file == -EEXIST; ++i) {
-    out.temporary_ =
-        cat(".", out.final_.substr(0, kNameKept), ".diecast-tmp-", hex16(random_bits()));
-    // 0666 under the umask, as for any file the user writes; what is replaced keeps its mode.
-    file = files.open_at(directory, out.temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW,
-                         0666);
-  }
-  if (file < 0) {
-    out.temporary_.clear();
-    return file_error("write", path, file);
-  }
-  out.file_ = Descriptor(files, file);
-  if (found == 0 && S_ISREG(old.st_mode)) {
-    if (const int result = files.change_mode(file, old.st_mode & 07777); result < 0) {
-      return file_error("write", path, result);
-    }
-  }
+  if (result < 0) return file_error("write", path, result);
   return out;
+}
+
+int AtomicFile::open_temporary() {
+  int file = -EEXIST;
+  std::string name;
+  for (int i = 0; i < kNameTries && file == -EEXIST; ++i) {
+    name = cat(".", final_.substr(0, kNameKept), ".diecast-tmp-", hex16(random_bits()));
+    // 0666 under the umask, as for any file the user writes; what is replaced keeps its mode.
+    file = files_->open_at(directory_.number(), name.c_str(),
+                           O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0666);
+  }
+  if (file < 0) return file;
+  temporary_ = name;
+  file_ = Descriptor(*files_, file);
+  return 0;
 }
 
 AtomicFile::~AtomicFile() {

@@ -82,7 +82,9 @@ Result<Bytes> read_file(FileSystem& files, const std::string& path, std::uint64_
 Error file_error(std::string_view doing, std::string_view path, int negative_errno);
 
 // Writes a sibling temporary file, syncs it and renames it over `path` on commit(): the final name
-// is the complete old file or the complete new one. Without commit() nothing remains.
+// is the complete old file or the complete new one. Without commit() nothing remains. A file that is
+// replaced keeps its permissions; a symbolic link is replaced, not followed. Errors of create:
+// file_exists (a directory or device is in the way), file_not_found (no such directory), io_error.
 class AtomicFile {
  public:
   static Result<AtomicFile> create(FileSystem& files, const std::string& path);
@@ -97,6 +99,7 @@ class AtomicFile {
 
  private:
   AtomicFile() = default;
+  int open_temporary();
   FileSystem* files_ = nullptr;
   Descriptor directory_;
   Descriptor file_;

@@ -1,0 +1,129 @@
+// Files that appear whole: the old text or the new one, whichever call fails.
+#include <diecast/base/file.h>
+#include <diecast/base/text.h>
+#include <errno.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "fake_file_system.h"
+#include "temporary_directory.h"
+
+namespace diecast {
+namespace {
+
+using testing::FakeFileSystem;
+using testing::mode_of;
+using testing::open_descriptors;
+using testing::TemporaryDirectory;
+using testing::text_of;
+using testing::tree;
+using testing::write_text;
+
+Result<void> write_atomically(FileSystem& files, const std::string& path, std::string_view text) {
+  DIECAST_TRY(AtomicFile file, AtomicFile::create(files, path));
+  DIECAST_CHECK(file.reserve(text.size() + 100));
+  DIECAST_CHECK(file.write(as_bytes(text.substr(0, 4))));
+  DIECAST_CHECK(file.write(as_bytes(text.substr(4))));
+  DIECAST_CHECK(file.write_at(as_bytes("!"), 0));
+  return file.commit();
+}
+
+TEST(AtomicFile, AppearsWholeOnCommitAndKeepsTheOldPermissions) {
+  TemporaryDirectory folder;
+  const std::string path = folder / "out";
+  ASSERT_TRUE(write_atomically(system_files(), path, "first text"));
+  EXPECT_EQ(text_of(path), "!irst text");
+  ASSERT_EQ(::chmod(path.c_str(), 0640), 0);
+  ASSERT_TRUE(write_atomically(system_files(), path, "second"));
+  EXPECT_EQ(text_of(path), "!econd");
+  EXPECT_EQ(mode_of(path), S_IFREG | 0640u);
+  EXPECT_EQ(tree(folder.path()), std::vector<std::string>{"out"});
+}
+
+TEST(AtomicFile, LeavesNothingWithoutCommit) {
+  TemporaryDirectory folder;
+  const std::string path = folder / "out";
+  {
+    AtomicFile file = AtomicFile::create(system_files(), path).value();
+    AtomicFile moved = std::move(file);
+    ASSERT_TRUE(moved.write(as_bytes("half")));
+    const std::vector<std::string> names = tree(folder.path());
+    ASSERT_EQ(names.size(), 1u);
+    EXPECT_EQ(names[0].substr(0, 17), ".out.diecast-tmp-");
+  }
+  EXPECT_TRUE(tree(folder.path()).empty());
+}
+
+TEST(AtomicFile, TakesTheLongestNames) {
+  TemporaryDirectory folder;
+  const std::string path = folder / std::string(255, 'n');
+  EXPECT_TRUE(write_atomically(system_files(), path, "long name"));
+  EXPECT_EQ(text_of(path), "!ong name");
+}
+
+TEST(AtomicFile, ReplacesASymbolicLinkAndRefusesWhatIsNoFile) {
+  TemporaryDirectory folder;
+  const std::string target = folder / "target", link = folder / "link", fifo = folder / "fifo";
+  write_text(target, "untouched");
+  ASSERT_EQ(::symlink(target.c_str(), link.c_str()), 0);
+  ASSERT_TRUE(write_atomically(system_files(), link, "new text"));
+  EXPECT_EQ(text_of(target), "untouched");
+  EXPECT_TRUE(S_ISREG(mode_of(link)));
+  ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+  EXPECT_EQ(write_atomically(system_files(), fifo, "text").error().message(),
+            cat("diecast: file_exists: cannot write \"", fifo,
+                "\": it is not a regular file\n"
+                "  fix: give the path of a new or regular file"));
+  EXPECT_EQ(write_atomically(system_files(), folder / ".", "text").error().code,
+            ErrorCode::io_error);
+  EXPECT_EQ(write_atomically(system_files(), "", "text").error().code, ErrorCode::file_not_found);
+  EXPECT_EQ(write_atomically(system_files(), folder / "no/out", "text").error().code,
+            ErrorCode::file_not_found);
+  ASSERT_EQ(::mkdir((folder / "d").c_str(), 0700), 0);
+  EXPECT_EQ(write_atomically(system_files(), folder / "d", "text").error().code,
+            ErrorCode::file_exists);
+}
+
+TEST(AtomicFile, GoesOnWithoutRoomReservedWhereTheFileSystemCannot) {
+  TemporaryDirectory folder;
+  FakeFileSystem files(FakeFileSystem::refuse("reserve", EOPNOTSUPP));
+  EXPECT_TRUE(write_atomically(files, folder / "out", "some text"));
+  FakeFileSystem full(FakeFileSystem::refuse("reserve", ENOSPC));
+  EXPECT_EQ(write_atomically(full, folder / "out2", "some text").error().what,
+            cat("cannot reserve 109 bytes for \"", folder / "out2",
+                "\": No space left on device (errno 28)"));
+}
+
+// The final name holds the old text or the new one whichever call fails, and nothing else remains
+// unless removing it was refused too.
+TEST(AtomicFile, IsOldOrNewWhicheverCallFails) {
+  for (const int error : {EIO, ENOSPC, EACCES, EINTR, EMFILE}) {
+    for (const bool sticky : {false, true}) {
+      bool finished = false;
+      for (int n = 1; !finished; ++n) {
+        TemporaryDirectory folder;
+        const std::string path = folder / "out";
+        write_text(path, "old");
+        const std::size_t descriptors = open_descriptors();
+        FakeFileSystem files(FakeFileSystem::fail_from(n, error, sticky));
+        const Result<void> result = write_atomically(files, path, "new text");
+        finished = !files.refused();
+        const std::string text = text_of(path);
+        if (result) {
+          EXPECT_EQ(text, "!ew text");
+        } else {
+          EXPECT_TRUE(text == "old" || text == "!ew text") << text;
+        }
+        if (!sticky) {
+          EXPECT_EQ(tree(folder.path()), std::vector<std::string>{"out"}) << n;
+        }
+        EXPECT_EQ(open_descriptors(), descriptors) << n;
+        ASSERT_LT(n, 100);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace diecast

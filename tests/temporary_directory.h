@@ -1,0 +1,69 @@
+// A private folder of one test, removed with everything in it; and what tests ask of a folder.
+#pragma once
+
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace diecast::testing {
+
+class TemporaryDirectory {
+ public:
+  TemporaryDirectory() {
+    std::string name = "/tmp/diecast-test-XXXXXX";
+    path_ = ::mkdtemp(name.data()) != nullptr ? name : "";
+  }
+  TemporaryDirectory(const TemporaryDirectory&) = delete;
+  ~TemporaryDirectory() {
+    std::error_code ignored;
+    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
+  }
+  const std::string& path() const { return path_; }
+  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
+
+ private:
+  std::string path_;
+};
+
+// Every file and folder below `folder`, relative to it, sorted.
+inline std::vector<std::string> tree(const std::string& folder) {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+    names.push_back(entry.path().lexically_relative(folder).string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+inline void write_text(const std::string& path, std::string_view text) {
+  std::ofstream(path, std::ios::binary) << text;
+}
+
+inline std::string text_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+inline mode_t mode_of(const std::string& path) {
+  struct stat status = {};
+  ::lstat(path.c_str(), &status);
+  return status.st_mode;
+}
+
+// The open file descriptors of this process.
+inline std::size_t open_descriptors() {
+  std::size_t count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    count += !entry.path().empty();
+  }
+  return count;
+}
+
+}  // namespace diecast::testing
