@@ -1,12 +1,12 @@
 // What a compiler makes of a source: the machine code and the facts a launch or a reader needs.
 #pragma once
 
-#include <cstdint>
-#include <string>
-
 #include <diecast/base/error.h>
 #include <diecast/base/hash.h>
 #include <diecast/template/target.h>
+
+#include <cstdint>
+#include <string>
 
 namespace diecast {
 
@@ -22,8 +22,8 @@ struct Artifact {
   int spill_bytes = 0;          // stores + loads of spilled registers
   int local_bytes = 0;          // stack frame a thread
   int static_shared_bytes = 0;
-  double compile_ms = 0;        // wall time of the compiler
-  std::string log;              // warnings, trimmed to 64 KiB
+  double compile_ms = 0;  // wall time of the compiler
+  std::string log;        // warnings, trimmed to 64 KiB
   Bytes payload;
 };
 

@@ -1,20 +1,33 @@
-// The interface of compilers: source text in, machine code out. Implementations: nvrtc.h, host_cxx.h.
+// The interface of compilers: source text in, machine code out. Implementations: nvrtc.h,
+// host_cxx.h.
 #pragma once
-
-#include <memory>
-#include <string>
-#include <vector>
 
 #include <diecast/base/error.h>
 #include <diecast/compile/artifact.h>
 #include <diecast/template/source.h>
 #include <diecast/template/target.h>
 
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
 namespace diecast {
 
 // The options that decide the machine code, the same whichever compiler version runs: part of the
 // cache key, so they must be known without a compiler.
 std::vector<std::string> code_options(const Target& target);
+
+// The same of a host target, with a sanitizer ("address,undefined") or none ("").
+std::vector<std::string> host_options(const Target& target, const std::string& sanitizer);
+
+// The sanitizer this library was built with: kernels for the host are compiled with it too.
+std::string built_sanitizer();
+
+// compile_failed with the compiler's cleaned log; the fix names the first line of the source's own
+// file that the log calls an error.
+Error rejected_source(const Source& source, const Target& target, std::string_view compiler,
+                      std::string_view log);
 
 class Compiler {
  public:

@@ -2,10 +2,10 @@
 // process on a private temporary directory.
 #pragma once
 
+#include <diecast/compile/compiler.h>
+
 #include <memory>
 #include <string>
-
-#include <diecast/compile/compiler.h>
 
 namespace diecast {
 

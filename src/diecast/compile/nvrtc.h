@@ -2,17 +2,17 @@
 // Runs with --no-cache and --no-source-include: nothing but the source's own bytes is read.
 #pragma once
 
+#include <diecast/compile/compiler.h>
+
 #include <memory>
 #include <string>
 #include <vector>
 
-#include <diecast/compile/compiler.h>
-
 namespace diecast {
 
 struct NvrtcSearch {
-  std::string path;                     // DIECAST_NVRTC: this file only, if set
-  std::vector<std::string> directories; // further places: wheel folders, a toolkit's lib64
+  std::string path;                      // DIECAST_NVRTC: this file only, if set
+  std::vector<std::string> directories;  // further places: wheel folders, a toolkit's lib64
   // From the environment: DIECAST_NVRTC, CUDA_HOME, CUDA_PATH, the usual toolkit folders and
   // NVIDIA's Python wheels beside the interpreter in use (VIRTUAL_ENV).
   static NvrtcSearch from_environment();

@@ -1,0 +1,249 @@
+// The host's C++ compiler as a child process: the source in a private directory under its own name,
+// the shared object read back, the directory removed whatever happened.
+#include <diecast/base/file.h>
+#include <diecast/base/hash.h>
+#include <diecast/base/process.h>
+#include <diecast/base/text.h>
+#include <diecast/compile/host_cxx.h>
+#include <diecast/compile/log.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+
+namespace diecast {
+namespace {
+
+constexpr std::uint64_t kObjectLimit = 64u << 20;
+
+std::string variable(const char* name) {
+  const char* value = ::secure_getenv(name);
+  return value ? value : "";
+}
+
+// A directory nobody else can enter; it goes with everything in it.
+class PrivateDirectory {
+ public:
+  static Result<PrivateDirectory> make() {
+    std::string base = variable("TMPDIR");
+    if (base.substr(0, 1) != "/") base = "/tmp";
+    std::string path = base + "/diecast-XXXXXX";
+    if (::mkdtemp(path.data()) == nullptr) return file_error("make a directory like", path, -errno);
+    return PrivateDirectory(std::move(path));
+  }
+  PrivateDirectory(PrivateDirectory&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+  PrivateDirectory& operator=(PrivateDirectory&&) = delete;
+  ~PrivateDirectory() {
+    std::error_code ignored;  // a leftover in a temporary directory harms nobody
+    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
+  }
+  const std::string& path() const { return path_; }
+  std::string file(std::string_view name) const { return cat(path_, "/", name); }
+
+ private:
+  explicit PrivateDirectory(std::string path) : path_(std::move(path)) {}
+  std::string path_;
+};
+
+Result<void> write_new_file(const std::string& path, std::string_view text) {
+  FileSystem& files = system_files();
+  Descriptor file(files, files.open_at(AT_FDCWD, path.c_str(), O_WRONLY | O_CREAT | O_EXCL, 0600));
+  if (!file) return file_error("create", path, file.number());
+  if (const int status = write_exactly(files, file.number(), text.data(), text.size(), 0);
+      status < 0)
+    return file_error("write", path, status);
+  if (const int status = file.close(); status < 0) return file_error("write", path, status);
+  return {};
+}
+
+// The child's whole environment: no variable that adds include paths, options or languages, and no
+// compiler cache in between, which would keep what it compiles outside of ours.
+std::vector<std::string> clean_environment(const std::string& temporary) {
+  std::vector<std::string> environment = {"LC_ALL=C", "TMPDIR=" + temporary, "CCACHE_DISABLE=1"};
+  for (const char* name : {"PATH", "HOME", "LD_LIBRARY_PATH"})
+    if (const char* value = std::getenv(name)) environment.push_back(cat(name, "=", value));
+  return environment;
+}
+
+Result<ProcessResult> run_compiler(std::vector<std::string> arguments,
+                                   const std::string& temporary) {
+  ProcessRequest request;
+  request.arguments = std::move(arguments);
+  request.environment = clean_environment(temporary);
+  return run_process(request);
+}
+
+std::string replaced(std::string text, std::string_view from, std::string_view to) {
+  for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
+    text.replace(at, from.size(), to);
+  return text;
+}
+
+// A name for the source's file inside the directory, which compilers show in their messages.
+std::string file_name(const std::string& name) {
+  const bool plain = name.size() > 3 && name.size() < 200 &&
+                     name.substr(name.size() - 3) == ".cu" && name[0] != '.' &&
+                     name.find('/') == std::string::npos && name.find('\0') == std::string::npos;
+  return plain ? name : "source.cu";
+}
+
+class HostCompiler final : public Compiler {
+ public:
+  HostCompiler(std::string program, std::string version_line, std::string identity,
+               std::string sanitizer)
+      : program_(std::move(program)),
+        version_line_(std::move(version_line)),
+        identity_(std::move(identity)),
+        sanitizer_(std::move(sanitizer)) {}
+
+  const std::string& identity() const override { return identity_; }
+  std::string description() const override { return cat(version_line_, " (", program_, ")"); }
+  Result<void> accepts(const Target& target) const override;
+  Result<Artifact> compile(const Source& source, const Target& target) override;
+
+ private:
+  std::vector<std::string> arguments(const PrivateDirectory& directory, const Source& source,
+                                     const Target& target) const;
+
+  const std::string program_, version_line_, identity_, sanitizer_;
+};
+
+Result<void> HostCompiler::accepts(const Target& target) const {
+  if (!target.is_host())
+    return Error{ErrorCode::target_not_supported,
+                 cat("the host's C++ compiler does not build for ", target.name()), "use NVRTC"};
+#if !defined(__x86_64__)
+  if (target.host_level > 1)
+    return Error{ErrorCode::target_not_supported,
+                 cat(target.name(), " names an instruction set of x86-64, not of this machine"),
+                 "use the target host"};
+#endif
+  return {};
+}
+
+std::vector<std::string> HostCompiler::arguments(const PrivateDirectory& directory,
+                                                 const Source& source, const Target& target) const {
+  std::vector<std::string> arguments = {program_};
+  for (std::string& option : host_options(target, sanitizer_))
+    arguments.push_back(std::move(option));
+  // What follows decides no code: warnings, and that no path or build id gets into the file.
+  for (const char* option :
+       {"-Wall", "-Wno-unknown-pragmas", "-fdiagnostics-color=never", "-Wl,--build-id=none"})
+    arguments.push_back(option);
+  if (sanitizer_.empty()) arguments.push_back("-Wl,--strip-all");  // its reports want the names
+  arguments.push_back(cat("-ffile-prefix-map=", directory.path(), "/="));
+  arguments.push_back(cat("-Wl,--version-script=", directory.file("exports")));
+  for (const std::string& argument :
+       {std::string("-o"), directory.file("kernel.so"), std::string("-x"), std::string("c++"),
+        directory.file(file_name(source.name))})
+    arguments.push_back(argument);
+  return arguments;
+}
+
+Result<Artifact> HostCompiler::compile(const Source& source, const Target& target) {
+  DIECAST_CHECK(accepts(target));
+  const auto start = std::chrono::steady_clock::now();
+  DIECAST_TRY(const PrivateDirectory directory, PrivateDirectory::make());
+  DIECAST_CHECK(write_new_file(directory.file(file_name(source.name)), source.text));
+  DIECAST_CHECK(write_new_file(directory.file("exports"),
+                               cat("{ global: ", source.symbol, "; local: *; };\n")));
+  DIECAST_TRY(const ProcessResult result,
+              run_compiler(arguments(directory, source, target), directory.path()));
+  const std::string log = replaced(result.errors, directory.path() + "/", "");
+  if (result.exit_code != 0) return rejected_source(source, target, version_line_, log);
+
+  Artifact artifact;
+  DIECAST_TRY(artifact.payload,
+              read_file(system_files(), directory.file("kernel.so"), kObjectLimit));
+  if (auto checked = check_shared_object(artifact.payload, source.symbol); !checked)
+    return Error{
+        ErrorCode::compile_failed,
+        cat(source.name, " for ", target.name(), ": the object of ", version_line_, " is ",
+            checked.error().what),
+        cat("declare the kernel ", source.symbol, " in ", source.name, " with DIECAST_KERNEL")};
+  const std::chrono::duration<double, std::milli> elapsed =
+      std::chrono::steady_clock::now() - start;
+  artifact.kind = Artifact::Kind::shared_object;
+  artifact.target = target;
+  artifact.symbol = source.symbol;
+  artifact.compiler = identity_;
+  artifact.compile_ms = elapsed.count();
+  artifact.log = clean_log(log);
+  return artifact;
+}
+
+// "12.2.0" of "g++ (Debian 12.2.0-14) 12.2.0" and of "clang version 12.2.0": the last word that is
+// a version by its look.
+std::string version_in(std::string_view line) {
+  std::string version = "unknown";
+  for (const std::string_view word : words(line))
+    if (word.find_first_not_of("0123456789.") == std::string_view::npos &&
+        word.find('.') != std::string_view::npos)
+      version = word;
+  return version;
+}
+
+// Its first word is the name it was called by, which says nothing: c++ and g++ are one compiler.
+std::string without_program_name(std::string_view line, bool clang) {
+  return std::string(clang ? line : trim(line.substr(std::min(line.find(' '), line.size()))));
+}
+
+std::string sanitizer_suffix(std::string sanitizer) {
+  if (sanitizer.empty()) return {};
+  for (char& c : sanitizer)
+    if (!std::isalnum(static_cast<unsigned char>(c))) c = '.';
+  return "-" + sanitizer;
+}
+
+// What `program --version` and `-dumpmachine` say, as a compiler; none if it is none.
+std::shared_ptr<Compiler> probe(const std::string& program, const std::string& sanitizer,
+                                std::vector<std::string>& tried) {
+  const auto version = run_compiler({program, "--version"}, "/tmp");
+  const auto machine = run_compiler({program, "-dumpmachine"}, "/tmp");
+  if (!version || !machine || version->exit_code != 0 || machine->exit_code != 0) {
+    tried.push_back(cat(program, ": it does not tell its version"));
+    return nullptr;
+  }
+  const std::string_view line = trim(split(version->output, '\n').front());
+  const bool clang = line.find("clang") != std::string_view::npos;
+  const std::string told = clean_log(without_program_name(line, clang), 200);
+  Record record;
+  record.add(1, told).add(2, trim(machine->output));
+  const std::string identity = cat(clang ? "clangxx-" : "gxx-", version_in(told), "-",
+                                   record.digest().hex().substr(0, 8), sanitizer_suffix(sanitizer));
+  return std::make_shared<HostCompiler>(program, cat(clang ? "" : "g++ ", told), identity,
+                                        sanitizer);
+}
+
+}  // namespace
+
+HostCxxOptions HostCxxOptions::from_environment() {
+  return {variable("DIECAST_CXX"), built_sanitizer()};
+}
+
+Result<std::shared_ptr<Compiler>> open_host_cxx(const HostCxxOptions& options) {
+  std::vector<std::string> names = {"c++", "g++", "clang++"};
+#if defined(__clang__)
+  // A sanitizer's run-time library must be the one that this library was built with.
+  if (!options.sanitizer.empty()) names = {"clang++", "c++", "g++"};
+#endif
+  if (!options.compiler.empty()) names = {options.compiler};
+  std::vector<std::string> tried;
+  for (const std::string& name : names) {
+    const std::string program = find_program(name);
+    if (program.empty())
+      tried.push_back(cat(name, ": no such program in PATH"));
+    else if (auto compiler = probe(program, options.sanitizer, tried))
+      return compiler;
+  }
+  return Error{ErrorCode::compiler_unavailable,
+               cat("no C++ compiler for the host was found\n", join(tried, "\n")),
+               options.compiler.empty()
+                   ? "apt-get install g++, or name a compiler in DIECAST_CXX"
+                   : "correct DIECAST_CXX, or unset it to use c++, g++ or clang++ of PATH"};
+}
+
+}  // namespace diecast

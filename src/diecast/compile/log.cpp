@@ -1,0 +1,115 @@
+// Reading and cleaning compilers' logs.
+#include <diecast/base/text.h>
+#include <diecast/compile/log.h>
+
+#include <algorithm>
+#include <charconv>
+
+namespace diecast {
+namespace {
+
+// The bytes of the valid UTF-8 sequence at the front of `text`, 0 if it is none.
+std::size_t sequence_length(std::string_view text) {
+  const auto lead = static_cast<unsigned char>(text[0]);
+  if (lead < 0x80) return 1;
+  const std::size_t length = lead >= 0xf0 && lead < 0xf5   ? 4
+                             : lead >= 0xe0 && lead < 0xf0 ? 3
+                             : lead >= 0xc2 && lead < 0xe0 ? 2
+                                                           : 0;
+  if (length == 0 || text.size() < length) return 0;
+  for (std::size_t i = 1; i < length; ++i)
+    if ((static_cast<unsigned char>(text[i]) & 0xc0) != 0x80) return 0;
+  // U+0080 to U+009F are control characters too: a terminal may obey them.
+  if (lead == 0xc2 && static_cast<unsigned char>(text[1]) < 0xa0) return 0;
+  return length;
+}
+
+void append_escaped(std::string& out, unsigned char byte) {
+  constexpr char digits[] = "0123456789abcdef";
+  out += "\\x";
+  out += digits[byte >> 4];
+  out += digits[byte & 15];
+}
+
+bool printable(unsigned char byte) {
+  return byte == '\n' || byte == '\t' || (byte >= 0x20 && byte != 0x7f);
+}
+
+// The number that stands right before `unit` in `line`; 0 if there is none.
+int number_before(std::string_view line, std::string_view unit) {
+  const std::size_t at = line.find(unit);
+  if (at == std::string_view::npos) return 0;
+  std::size_t begin = at;
+  while (begin > 0 && line[begin - 1] >= '0' && line[begin - 1] <= '9') --begin;
+  int value = 0;
+  std::from_chars(line.data() + begin, line.data() + at, value);
+  return value;
+}
+
+bool is_ptxas_report(std::string_view line) {
+  return line.substr(0, 14) == "ptxas info    " || line.substr(0, 15) == "ptxas         .";
+}
+
+}  // namespace
+
+std::string clean_log(std::string_view text, std::size_t limit) {
+  text = trim(text);
+  const std::size_t dropped = text.size() > limit ? text.size() - limit : 0;
+  text = text.substr(0, limit);
+  std::string out;
+  out.reserve(text.size());
+  while (!text.empty()) {
+    const auto byte = static_cast<unsigned char>(text[0]);
+    const std::size_t length = sequence_length(text);
+    if (length == 0 || (length == 1 && !printable(byte))) {
+      if (byte != '\r') append_escaped(out, byte);
+      text.remove_prefix(1);
+    } else {
+      out += text.substr(0, length);
+      text.remove_prefix(length);
+    }
+  }
+  if (dropped > 0) out += cat("\n[", dropped, " more bytes of the log are left out]");
+  return out;
+}
+
+PtxasReport read_ptxas_report(std::string_view log, std::string_view symbol) {
+  const std::string entry = cat("Compiling entry function '", symbol, "'");
+  PtxasReport report;
+  bool ours = false;
+  for (const std::string_view line : split(log, '\n')) {
+    if (line.find("Compiling entry function") != std::string_view::npos)
+      ours = line.find(entry) != std::string_view::npos;
+    if (!ours || !is_ptxas_report(line)) continue;
+    report.spill_bytes += number_before(line, " bytes spill stores");
+    report.spill_bytes += number_before(line, " bytes spill loads");
+    report.stack_bytes = std::max(report.stack_bytes, number_before(line, " bytes stack frame"));
+    report.registers = std::max(report.registers, number_before(line, " registers"));
+    report.static_shared_bytes =
+        std::max(report.static_shared_bytes, number_before(line, " bytes smem"));
+  }
+  return report;
+}
+
+std::string without_ptxas_report(std::string_view log) {
+  std::string out;
+  for (const std::string_view line : split(log, '\n'))
+    if (!is_ptxas_report(line)) out += cat(line, '\n');
+  return out;
+}
+
+int first_error_line(std::string_view log, std::string_view file) {
+  for (const std::string_view line : split(log, '\n')) {
+    if (line.substr(0, file.size()) != file || line.find("error") == std::string_view::npos)
+      continue;
+    std::string_view rest = line.substr(file.size());
+    if (rest.empty() || (rest[0] != '(' && rest[0] != ':')) continue;
+    rest.remove_prefix(1);
+    int number = 0;
+    const auto [end, status] = std::from_chars(rest.data(), rest.data() + rest.size(), number);
+    if (status == std::errc() && end != rest.data() + rest.size() && number > 0) return number;
+  }
+  return 0;
+}
+
+}  // namespace diecast

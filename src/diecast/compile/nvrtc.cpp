@@ -1,0 +1,247 @@
+// NVRTC as a compiler: checks before the call what can be checked, and believes nothing after it.
+#include <diecast/base/hash.h>
+#include <diecast/base/text.h>
+#include <diecast/compile/log.h>
+#include <diecast/compile/nvrtc.h>
+#include <diecast/compile/nvrtc_api.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <semaphore>
+#include <thread>
+
+extern char** environ;
+
+namespace diecast {
+namespace {
+
+constexpr std::size_t kCubinLimit = 64u << 20;
+constexpr std::size_t kRawLogLimit = 16u << 20;
+
+// The NVRTC version that first builds for a target, by NVIDIA's release notes and by trying them.
+std::string first_version(const Target& target) {
+  if (target.suffix == 'f') return "12.9";
+  switch (target.cc) {
+    case 80:
+    case 86:
+    case 87:
+    case 89:
+    case 90:
+      return "12.0";
+    case 100:
+    case 101:
+    case 120:
+      return "12.8";
+    case 103:
+    case 121:
+      return "12.9";
+    case 88:
+    case 110:
+      return "13.0";
+    default:
+      return {};
+  }
+}
+
+bool version_at_least(const nvrtc::Api& api, int major, int minor) {
+  return api.major != major ? api.major > major : api.minor >= minor;
+}
+
+// Variables that change what NVRTC makes of a source, or could in some version.
+bool changes_code(std::string_view name) {
+  static constexpr std::string_view kNames[] = {"NVRTC_APPEND_FLAGS", "NVRTC_PREPEND_FLAGS",
+                                                "NVRTCWIZ", "NVVM_IR_VER_CHK"};
+  return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames) ||
+         name.substr(0, 4) == "EDG_" || name.substr(0, 14) == "LLVM_OVERRIDE_";
+}
+
+// "-env<8 hex>" of those variables' names and values; empty if none is set.
+std::string environment_suffix() {
+  std::vector<std::string_view> entries;
+  for (char** entry = environ; entry && *entry; ++entry) {
+    const std::string_view text = *entry;
+    const std::size_t equals = text.find('=');
+    if (equals == std::string_view::npos || equals + 1 == text.size()) continue;
+    if (changes_code(text.substr(0, equals))) entries.push_back(text);
+  }
+  if (entries.empty()) return {};
+  std::sort(entries.begin(), entries.end());
+  Record record;
+  for (const std::string_view entry : entries) record.add(1, entry);
+  return "-env" + record.digest().hex().substr(0, 8);
+}
+
+// A program handle that destroys itself.
+class Program {
+ public:
+  explicit Program(const nvrtc::Api& api) : api_(api) {}
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+  ~Program() {
+    if (handle_) api_.call.nvrtcDestroyProgram(&handle_);
+  }
+
+  nvrtc::Status create(const Source& source) {
+    return api_.call.nvrtcCreateProgram(&handle_, source.text.c_str(), source.name.c_str(), 0,
+                                        nullptr, nullptr);
+  }
+  nvrtc::Status compile(const std::vector<std::string>& options) {
+    std::vector<const char*> pointers;
+    for (const std::string& option : options) pointers.push_back(option.c_str());
+    return api_.call.nvrtcCompileProgram(handle_, static_cast<int>(pointers.size()),
+                                         pointers.data());
+  }
+  // What NVRTC wrote; a log that cannot be had is empty, one beyond all measure is only named.
+  std::string log() const {
+    std::size_t size = 0;
+    if (api_.call.nvrtcGetProgramLogSize(handle_, &size) != nvrtc::kSuccess || size == 0) return {};
+    if (size > kRawLogLimit) return cat("[a log of ", human_bytes(size), " is left out]");
+    std::string text(size + 1, '\0');  // the added byte ends a log that NVRTC does not end itself
+    if (api_.call.nvrtcGetProgramLog(handle_, text.data()) != nvrtc::kSuccess) return {};
+    text.resize(std::strlen(text.c_str()));
+    return text;
+  }
+  Result<Bytes> cubin() const {
+    std::size_t size = 0;
+    nvrtc::Status status = api_.call.nvrtcGetCUBINSize(handle_, &size);
+    if (status != nvrtc::kSuccess) return lost("nvrtcGetCUBINSize", status);
+    if (size == 0 || size > kCubinLimit)
+      return Error{
+          ErrorCode::internal,
+          cat("NVRTC ", api_.version(), " compiled, then named a cubin of ", size, " bytes"),
+          "try another version of NVRTC through DIECAST_NVRTC"};
+    Bytes bytes(size);
+    status = api_.call.nvrtcGetCUBIN(handle_, reinterpret_cast<char*>(bytes.data()));
+    if (status != nvrtc::kSuccess) return lost("nvrtcGetCUBIN", status);
+    return bytes;
+  }
+
+ private:
+  Error lost(std::string_view function, nvrtc::Status status) const {
+    return {ErrorCode::internal,
+            cat("NVRTC ", api_.version(), " compiled, then ", function, " gave ",
+                api_.status_text(status)),
+            "try another version of NVRTC through DIECAST_NVRTC"};
+  }
+
+  const nvrtc::Api& api_;
+  nvrtc::Program handle_ = nullptr;
+};
+
+class NvrtcCompiler final : public Compiler {
+ public:
+  explicit NvrtcCompiler(nvrtc::Api api)
+      : api_(std::move(api)),
+        identity_(cat("nvrtc-", api_.version(), "-", api_.build, environment_suffix())),
+        places_(std::clamp<std::ptrdiff_t>(std::thread::hardware_concurrency(), 1, kMostAtOnce)) {}
+
+  const std::string& identity() const override { return identity_; }
+  std::string description() const override {
+    return cat("NVRTC ", api_.version(), " (", api_.path, ")");
+  }
+  Result<void> accepts(const Target& target) const override;
+  Result<Artifact> compile(const Source& source, const Target& target) override;
+
+ private:
+  // NVRTC may run on many threads; each takes some 90 MB, and beyond the cores nothing is gained.
+  static constexpr std::ptrdiff_t kMostAtOnce = 4;
+
+  std::vector<std::string> options(const Target& target) const;
+  Error failure(const Source& source, const Target& target, std::string_view function,
+                nvrtc::Status status, std::string_view log) const;
+
+  const nvrtc::Api api_;
+  const std::string identity_;
+  std::counting_semaphore<> places_;
+};
+
+Result<void> NvrtcCompiler::accepts(const Target& target) const {
+  if (target.is_host())
+    return Error{ErrorCode::target_not_supported, cat("NVRTC does not build for ", target.name()),
+                 "use the host's C++ compiler"};
+  const bool known = std::binary_search(api_.archs.begin(), api_.archs.end(), target.cc);
+  if (known && (target.suffix != 'f' || version_at_least(api_, 12, 9))) return {};
+  std::vector<std::string> names;
+  for (const int arch : api_.archs) names.push_back(cat("sm_", arch));
+  const std::string first = first_version(target);
+  return Error{ErrorCode::target_not_supported,
+               cat("NVRTC ", api_.version(), " cannot build for ", target.name(),
+                   "; its architectures: ", join(names, " ")),
+               first.empty() ? cat("use a version of NVRTC that knows ", target.name())
+                             : cat("use NVRTC ", first, " (DIECAST_NVRTC names the library)")};
+}
+
+std::vector<std::string> NvrtcCompiler::options(const Target& target) const {
+  std::vector<std::string> options = code_options(target);
+  options.push_back("--no-source-include");  // else a file in the working directory could come in
+  // Its own cache would look for libcuda and write files; the option came with that cache.
+  if (version_at_least(api_, 12, 9)) options.push_back("--no-cache");
+  return options;
+}
+
+Error NvrtcCompiler::failure(const Source& source, const Target& target, std::string_view function,
+                             nvrtc::Status status, std::string_view log) const {
+  const std::string compiler = cat("NVRTC ", api_.version());
+  if (status == nvrtc::kCompilation) return rejected_source(source, target, compiler, log);
+  std::string what = cat(source.name, " for ", target.name(), ": ", compiler, ": ", function,
+                         " gave ", api_.status_text(status));
+  if (const std::string cleaned = clean_log(log); !cleaned.empty()) what += cat("\n", cleaned);
+  if (status == nvrtc::kOutOfMemory)
+    return {ErrorCode::out_of_memory, what, "free memory; a compile takes about 100 MB"};
+  if (status == nvrtc::kBuiltinOperationFailure)
+    return {ErrorCode::compiler_unavailable, what,
+            cat("install libnvrtc-builtins.so.", api_.version(), " of the same release beside ",
+                api_.path)};
+  return {ErrorCode::compile_failed, what, "try another version of NVRTC through DIECAST_NVRTC"};
+}
+
+Result<Artifact> NvrtcCompiler::compile(const Source& source, const Target& target) {
+  DIECAST_CHECK(accepts(target));
+  places_.acquire();
+  struct Place {
+    std::counting_semaphore<>& places;
+    ~Place() { places.release(); }
+  } const place{places_};
+
+  const auto start = std::chrono::steady_clock::now();
+  Program program(api_);
+  if (const auto status = program.create(source); status != nvrtc::kSuccess)
+    return failure(source, target, "nvrtcCreateProgram", status, {});
+  const auto status = program.compile(options(target));
+  const std::string log = program.log();
+  if (status != nvrtc::kSuccess) return failure(source, target, "nvrtcCompileProgram", status, log);
+  Artifact artifact;
+  DIECAST_TRY(artifact.payload, program.cubin());
+  const std::chrono::duration<double, std::milli> elapsed =
+      std::chrono::steady_clock::now() - start;
+  if (auto checked = check_cubin(artifact.payload, target, source.symbol); !checked)
+    return Error{
+        ErrorCode::compile_failed,
+        cat(source.name, " for ", target.name(), ": the cubin of NVRTC ", api_.version(), " is ",
+            checked.error().what),
+        cat("declare the kernel ", source.symbol, " in ", source.name, " with DIECAST_KERNEL")};
+  const PtxasReport report = read_ptxas_report(log, source.symbol);
+  artifact.kind = Artifact::Kind::cubin;
+  artifact.target = target;
+  artifact.symbol = source.symbol;
+  artifact.compiler = identity_;
+  artifact.registers = report.registers;
+  artifact.spill_bytes = report.spill_bytes;
+  artifact.local_bytes = report.stack_bytes;
+  artifact.static_shared_bytes = report.static_shared_bytes;
+  artifact.compile_ms = elapsed.count();
+  artifact.log = clean_log(without_ptxas_report(log));
+  return artifact;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<Compiler>> open_nvrtc(const NvrtcSearch& search) {
+  DIECAST_TRY(nvrtc::Api api, nvrtc::find(search));
+  return std::shared_ptr<Compiler>(std::make_shared<NvrtcCompiler>(std::move(api)));
+}
+
+}  // namespace diecast

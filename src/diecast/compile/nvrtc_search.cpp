@@ -1,0 +1,98 @@
+// Where libnvrtc may be, and opening the first that works. A program running with more rights than
+// its user (set-user-id) takes no path from that user's environment.
+#include <diecast/base/text.h>
+#include <diecast/compile/nvrtc.h>
+#include <diecast/compile/nvrtc_api.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+namespace diecast {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string variable(const char* name) {
+  const char* value = ::secure_getenv(name);
+  return value ? value : "";
+}
+
+// The wheels nvidia-cuda-nvrtc (13) and nvidia-cuda-nvrtc-cu12 under one environment of Python.
+void add_wheels(const std::string& environment, std::vector<std::string>& directories) {
+  std::vector<std::string> found;
+  std::error_code error;
+  for (fs::directory_iterator it(fs::path(environment) / "lib", error), end; !error && it != end;
+       it.increment(error)) {
+    if (it->path().filename().string().substr(0, 6) != "python") continue;
+    for (const char* folder : {"nvidia/cu13/lib", "nvidia/cuda_nvrtc/lib"})
+      found.push_back((it->path() / "site-packages" / folder).string());
+  }
+  std::sort(found.begin(), found.end());  // directories come in no order
+  directories.insert(directories.end(), found.begin(), found.end());
+}
+
+// Opens and binds one candidate; a failure becomes a line of `tried`.
+std::optional<nvrtc::Api> try_one(const std::string& place, Result<Library> library,
+                                  std::vector<std::string>& tried) {
+  if (library) {
+    Result<nvrtc::Api> api = nvrtc::bind(std::move(*library));
+    if (api) return std::move(*api);
+    tried.push_back(cat(place, ": ", api.error().what));
+  } else {
+    tried.push_back(cat(place, ": ", library.error().what));
+  }
+  return std::nullopt;
+}
+
+constexpr const char* kSonames[] = {"libnvrtc.so.13", "libnvrtc.so.12"};
+
+}  // namespace
+
+NvrtcSearch NvrtcSearch::from_environment() {
+  NvrtcSearch search;
+  search.path = variable("DIECAST_NVRTC");
+  for (const char* name : {"CUDA_HOME", "CUDA_PATH"})
+    if (const std::string toolkit = variable(name); toolkit.substr(0, 1) == "/")
+      search.directories.push_back(toolkit + "/lib64");
+  if (const std::string environment = variable("VIRTUAL_ENV"); environment.substr(0, 1) == "/")
+    add_wheels(environment, search.directories);
+  for (const char* directory : {"/usr/local/cuda/lib64", "/opt/cuda/lib64"})
+    search.directories.push_back(directory);
+  return search;
+}
+
+namespace nvrtc {
+
+Result<Api> find(const NvrtcSearch& search) {
+  std::vector<std::string> tried;
+  if (!search.path.empty()) {
+    if (auto api = try_one(search.path, Library::open(search.path), tried)) return *std::move(api);
+    return Error{ErrorCode::compiler_unavailable,
+                 cat("the NVRTC that was asked for cannot be used\n", join(tried, "\n")),
+                 "correct DIECAST_NVRTC, or unset it to search the usual places"};
+  }
+  for (const char* soname : kSonames)
+    if (auto library = Library::already_loaded(soname))
+      if (auto api = try_one(cat(soname, " in this process"), std::move(library), tried))
+        return *std::move(api);
+  for (const char* soname : kSonames)
+    if (auto api = try_one(soname, Library::open(soname), tried)) return *std::move(api);
+  for (const std::string& directory : search.directories)
+    for (const char* soname : kSonames) {
+      const std::string path = cat(directory, "/", soname);
+      std::error_code error;
+      if (!fs::exists(path, error))
+        tried.push_back(cat(path, ": no such file"));
+      else if (auto api = try_one(path, Library::open(path), tried))
+        return *std::move(api);
+    }
+  return Error{
+      ErrorCode::compiler_unavailable,
+      cat("no usable NVRTC (12.0 or later) was found\n", join(tried, "\n")),
+      "install it (`pip install nvidia-cuda-nvrtc` or a CUDA toolkit) and name libnvrtc.so "
+      "in DIECAST_NVRTC"};
+}
+
+}  // namespace nvrtc
+}  // namespace diecast
