@@ -1,31 +1,40 @@
-// A view of a dense or row-strided tensor in device memory; owns nothing.
+// A view of a dense or row-strided tensor; owns nothing. Whose memory the address belongs to
+// (device or host) is for the function that takes the view to say.
 #pragma once
+
+#include <diecast/base/error.h>
+#include <diecast/template/value.h>
 
 #include <array>
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
+#include <span>
 #include <string>
-
-#include <diecast/base/error.h>
-#include <diecast/template/value.h>
+#include <string_view>
 
 namespace diecast {
 
 inline constexpr int kMaxRank = 8;
 
+// a * b for factors of 0 or more, or none when the product does not fit in 63 bits.
+std::optional<std::int64_t> checked_product(std::int64_t a, std::int64_t b);
+
 // Dimensions, outermost first. Leading dimensions flatten to rows; the last one is the columns.
 struct Shape {
-  int rank = 0;
+  int rank = 0;  // kMaxRank + 1 stands for anything above kMaxRank: elements() then says so
   std::array<std::int64_t, kMaxRank> dims{};
 
   Shape() = default;
   Shape(std::initializer_list<std::int64_t> dimensions);
-  std::int64_t rows() const;      // product of all but the last; 1 for rank 0 and 1
-  std::int64_t cols() const;      // the last; 1 for rank 0
-  std::string text() const;       // "[3, 128, 64]"
+  explicit Shape(std::span<const std::int64_t> dimensions);
+
+  std::int64_t rows() const;  // product of all but the last, at most 2^63 - 1; 1 for rank 0 and 1
+  std::int64_t cols() const;  // the last; 1 for rank 0
+  std::string text() const;   // "[3, 128, 64]"
   bool operator==(const Shape&) const = default;
-  // Errors: shape_mismatch for a rank above kMaxRank, a negative dimension, or more elements than
-  // fit in 63 bits.
+  // Errors: shape_mismatch for a rank above kMaxRank, a negative dimension, or dimensions whose
+  // product (zeros aside, so that rows() fits too) needs more than 63 bits.
   Result<std::int64_t> elements() const;
 };
 
@@ -38,8 +47,9 @@ struct Tensor {
   std::int64_t rows() const { return shape.rows(); }
   std::int64_t cols() const { return shape.cols(); }
   std::int64_t stride() const { return row_stride == 0 ? cols() : row_stride; }
-  // Errors: missing_buffer, shape_mismatch (stride smaller than a row, products beyond 63 bits).
-  // `name` is what the message calls it.
+  // A tensor without elements needs no buffer. Errors: missing_buffer, misaligned (to its element),
+  // shape_mismatch (stride smaller than a row, spans beyond 63 bits). `name` is what the message
+  // calls it.
   Result<void> check(std::string_view name) const;
 };
 

@@ -1,0 +1,227 @@
+// Sizes and checks of quantized matrices, in checked 64-bit arithmetic: a buffer that passes
+// check() holds every byte a kernel reads or writes.
+#include <diecast/base/text.h>
+#include <diecast/ops/quantized_tensor.h>
+
+#include <string>
+
+namespace diecast {
+
+std::string_view format_name(Format format) {
+  constexpr std::string_view names[] = {"nvfp4", "mxfp8_e4m3", "mxfp8_e5m2", "mxfp4"};
+  return names[static_cast<std::size_t>(format)];
+}
+
+std::string_view layout_name(ScaleLayout layout) {
+  constexpr std::string_view names[] = {"linear", "s128x4", "s8x4"};
+  return names[static_cast<std::size_t>(layout)];
+}
+
+std::string_view profile_name(Profile profile) {
+  constexpr std::string_view names[] = {"te"};
+  return names[static_cast<std::size_t>(profile)];
+}
+
+bool is_four_bit(Format format) { return format == Format::nvfp4 || format == Format::mxfp4; }
+
+int scale_tile_rows(ScaleLayout layout) {
+  constexpr int rows[] = {1, 128, 8};
+  return rows[static_cast<std::size_t>(layout)];
+}
+
+int scale_tile_cols(ScaleLayout layout) { return layout == ScaleLayout::linear ? 1 : 4; }
+
+namespace {
+
+// Neither overflows for a of 0 or more.
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return a / b + (a % b != 0 ? 1 : 0); }
+std::optional<std::int64_t> align_up(std::int64_t a, std::int64_t b) {
+  return checked_product(ceil_div(a, b), b);
+}
+std::optional<std::int64_t> product(std::optional<std::int64_t> a, std::optional<std::int64_t> b) {
+  return a && b ? checked_product(*a, *b) : std::nullopt;
+}
+
+Result<void> check_sizes(std::int64_t rows, std::int64_t cols, int block) {
+  if (rows < 0 || cols < 0) {
+    return Error{ErrorCode::invalid_argument,
+                 cat("a quantized matrix of ", rows, " rows and ", cols, " columns"),
+                 "rows and columns are 0 or more"};
+  }
+  if (block < 2 || block % 2 != 0) {
+    return Error{ErrorCode::invalid_argument, cat("a block of ", block, " columns"),
+                 "block = 16 for nvfp4, 32 for mx formats"};
+  }
+  return {};
+}
+
+Error beyond_63_bits(std::string_view what, std::int64_t rows, std::int64_t cols) {
+  return {ErrorCode::shape_mismatch,
+          cat("the ", what, " of [", rows, ", ", cols, "] need more bytes than fit in 63 bits"),
+          "split the matrix into smaller ones"};
+}
+
+}  // namespace
+
+Result<std::int64_t> quantized_data_bytes(Format format, std::int64_t rows, std::int64_t cols,
+                                          int block) {
+  DIECAST_CHECK(check_sizes(rows, cols, block));
+  const auto elements = is_four_bit(format) ? align_up(cols, block) : cols;
+  const auto bytes =
+      product(rows, is_four_bit(format) && elements ? std::optional(*elements / 2) : elements);
+  if (!bytes) return beyond_63_bits("codes", rows, cols);
+  return *bytes;
+}
+
+Result<std::int64_t> quantized_scale_bytes(ScaleLayout layout, std::int64_t rows, std::int64_t cols,
+                                           int block) {
+  DIECAST_CHECK(check_sizes(rows, cols, block));
+  const auto bytes = product(align_up(rows, scale_tile_rows(layout)),
+                             align_up(ceil_div(cols, block), scale_tile_cols(layout)));
+  if (!bytes) return beyond_63_bits("block scales", rows, cols);
+  return *bytes;
+}
+
+std::int64_t scale_offset(ScaleLayout layout, std::int64_t row, std::int64_t block,
+                          std::int64_t blocks) {
+  if (layout == ScaleLayout::linear) return row * blocks + block;
+  const std::int64_t tiles = ceil_div(blocks, 4), tile = block / 4, column = block % 4;
+  if (layout == ScaleLayout::s8x4) return (row / 8 * tiles + tile) * 32 + row % 8 * 4 + column;
+  // s128x4: a tile's rows are four groups of 32 that lie side by side, four bytes each.
+  const std::int64_t in_tile = row % 128;
+  return (row / 128 * tiles + tile) * 512 + in_tile % 32 * 16 + in_tile / 32 * 4 + column;
+}
+
+namespace {
+
+Result<void> check_block(const QuantizedTensor& tensor) {
+  const bool nvfp4 = tensor.format == Format::nvfp4;
+  const int block = nvfp4 ? 16 : 32;
+  if (tensor.block_cols != block ||
+      (tensor.block_rows != 1 && tensor.block_rows != tensor.block_cols)) {
+    return Error{ErrorCode::not_supported,
+                 cat(format_name(tensor.format), " in blocks of ", tensor.block_rows, "x",
+                     tensor.block_cols),
+                 cat("the blocks of ", format_name(tensor.format), " are 1x", block, " or ", block,
+                     "x", block)};
+  }
+  if (nvfp4 && tensor.e4m3_bound != 448 && tensor.e4m3_bound != 256) {
+    return Error{ErrorCode::value_not_allowed, cat("e4m3_bound = ", tensor.e4m3_bound),
+                 "e4m3_bound = 448 or 256"};
+  }
+  if (tensor.row_scaled && (!nvfp4 || tensor.block_rows != 1)) {
+    return Error{ErrorCode::not_supported,
+                 cat("row scales for ", format_name(tensor.format), " in blocks of ",
+                     tensor.block_rows, "x", tensor.block_cols),
+                 "row_scaled = false, or nvfp4 in blocks of 1x16"};
+  }
+  return {};
+}
+
+// The smallest buffers of one direction with `rows` rows and `cols` columns.
+Result<QuantizedSide> side_sizes(const QuantizedTensor& tensor, std::int64_t rows,
+                                 std::int64_t cols) {
+  QuantizedSide sizes;
+  DIECAST_TRY(sizes.data_bytes, quantized_data_bytes(tensor.format, rows, cols, tensor.block_cols));
+  DIECAST_TRY(sizes.scale_bytes,
+              quantized_scale_bytes(tensor.layout, rows, cols, tensor.block_cols));
+  if (tensor.format == Format::nvfp4) sizes.amax_count = tensor.row_scaled ? rows : 1;
+  return sizes;
+}
+
+Result<void> check_shape(const QuantizedTensor& tensor) {
+  const auto elements = tensor.shape.elements();
+  if (!elements) return elements.error();
+  return check_block(tensor);
+}
+
+Error missing(std::string_view what, std::int64_t count, std::string_view unit) {
+  return {ErrorCode::missing_buffer, cat("the ", what, " buffer is null"),
+          cat("pass a buffer of ", count, " ", unit)};
+}
+
+Error too_small(const QuantizedTensor& tensor, std::string_view what, std::int64_t have,
+                std::int64_t need) {
+  return {
+      ErrorCode::shape_mismatch,
+      cat("the ", what, " buffer has ", have, " bytes, ", tensor.shape.text(), " ",
+          format_name(tensor.format), " with ", layout_name(tensor.layout), " scales needs ", need),
+      cat("allocate ", need, " bytes")};
+}
+
+// `side` has what `need` says; `direction` ("rowwise ") is the message's word for it.
+Result<void> check_side(const QuantizedTensor& tensor, const QuantizedSide& side,
+                        const QuantizedSide& need, std::string_view direction) {
+  if (!side.present()) return {};
+  const std::string data = cat(direction, "data"), scale = cat(direction, "scale");
+  if (need.data_bytes > 0 && side.data == nullptr) return missing(data, need.data_bytes, "bytes");
+  if (need.scale_bytes > 0 && side.scale == nullptr) {
+    return missing(scale, need.scale_bytes, "bytes");
+  }
+  if (side.data_bytes < need.data_bytes) {
+    return too_small(tensor, data, side.data_bytes, need.data_bytes);
+  }
+  if (side.scale_bytes < need.scale_bytes) {
+    return too_small(tensor, scale, side.scale_bytes, need.scale_bytes);
+  }
+  if (tensor.format != Format::nvfp4) return {};
+  if (side.amax_count != need.amax_count) {
+    return Error{ErrorCode::shape_mismatch,
+                 cat("the ", direction, "amax has ", side.amax_count,
+                     " entries where row_scaled = ", tensor.row_scaled, " needs ", need.amax_count),
+                 cat("amax_count = ", need.amax_count, ", or row_scaled = ", !tensor.row_scaled)};
+  }
+  if (need.amax_count > 0 && side.amax == nullptr) {
+    return missing(cat(direction, "amax"), need.amax_count, "floats");
+  }
+  return {};
+}
+
+// "quantize_nvfp4: out: " before what an error says.
+Error named(std::string_view op, std::string_view operand, Error error) {
+  error.what = cat(op, ": ", operand, ": ", error.what);
+  return error;
+}
+
+}  // namespace
+
+Result<QuantizedSide> QuantizedTensor::rowwise_sizes() const {
+  DIECAST_CHECK(check_shape(*this));
+  return side_sizes(*this, rows(), cols());
+}
+
+Result<QuantizedSide> QuantizedTensor::columnwise_sizes() const {
+  DIECAST_CHECK(check_shape(*this));
+  return side_sizes(*this, cols(), rows());
+}
+
+Result<void> QuantizedTensor::check_buffers(const QuantizedSide& rowwise_need,
+                                            const QuantizedSide& columnwise_need) const {
+  DIECAST_CHECK(check_side(*this, rowwise, rowwise_need, "rowwise "));
+  return check_side(*this, columnwise, columnwise_need, "columnwise ");
+}
+
+Result<void> QuantizedTensor::check(std::string_view op, std::string_view operand) const {
+  const auto across = rowwise_sizes();
+  if (!across) return named(op, operand, across.error());
+  const auto down = columnwise_sizes();
+  if (!down) return named(op, operand, down.error());
+  if (!rowwise.present() && !columnwise.present() && across->data_bytes > 0) {
+    return named(op, operand,
+                 {ErrorCode::missing_buffer, "it has neither rowwise nor columnwise buffers",
+                  "set the data, scale and amax of rowwise, of columnwise, or of both"});
+  }
+  const auto buffers = check_buffers(*across, *down);
+  return buffers ? Result<void>() : named(op, operand, buffers.error());
+}
+
+Result<void> QuantizedTensor::refuse_row_scaled(std::string_view op,
+                                                std::string_view operand) const {
+  if (!row_scaled) return {};
+  return named(op, operand,
+               {ErrorCode::not_supported,
+                cat("it is row-scaled (one amax a row), which ", op, " does not take"),
+                cat("quantize ", operand, " with one amax for the whole tensor")});
+}
+
+}  // namespace diecast
