@@ -6,7 +6,9 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include <diecast/base/error.h>
 #include <diecast/compile/artifact.h>
@@ -48,6 +50,8 @@ struct LaunchShape {
 class ResidentCode {
  public:
   virtual ~ResidentCode() = default;
+  // Bytes of each kernel parameter as the machine code has them; none if that is not known.
+  virtual std::optional<std::vector<std::size_t>> parameter_bytes() const { return std::nullopt; }
 };
 
 class Device {
@@ -59,8 +63,10 @@ class Device {
   // Names the context work goes to, so that handles of a dead context are never used (cuCtxGetId).
   virtual Result<std::uint64_t> context_id() = 0;
 
+  // 0 bytes: null, which free takes too. Errors: out_of_memory.
   virtual Result<void*> allocate(std::size_t bytes) = 0;
   virtual Result<void> free(void* memory) = 0;
+  // In the stream's order, perhaps not done on return: keep host memory as it is until synchronize.
   virtual Result<void> copy_to_device(void* to, const void* from, std::size_t bytes, Stream stream) = 0;
   virtual Result<void> copy_to_host(void* to, const void* from, std::size_t bytes, Stream stream) = 0;
   virtual Result<void> copy_on_device(void* to, const void* from, std::size_t bytes, Stream stream) = 0;

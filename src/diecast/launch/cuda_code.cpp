@@ -1,0 +1,164 @@
+// The driver loads lazily: cuLibraryLoadData alone puts nothing on the device, and the first launch
+// would. On a busy GPU that load waits until the GPU is idle, so it is forced here, where it is
+// expected.
+#include <diecast/base/text.h>
+#include <diecast/launch/cuda_code.h>
+
+#include <algorithm>
+
+namespace diecast {
+namespace {
+
+constexpr std::uint32_t kPlainShared = 48 * 1024;  // above it a kernel must be told beforehand
+
+std::string device_text(const DeviceProperties& device) {
+  return cat("device ", device.ordinal, " (", device.name, ", ", device.cc / 10, '.',
+             device.cc % 10, ')');
+}
+
+Result<void> accepts(const DeviceProperties& device, const Artifact& artifact) {
+  const std::vector<Target> usable = Target::for_device(device.cc);
+  if (artifact.kind == Artifact::Kind::cubin &&
+      std::find(usable.begin(), usable.end(), artifact.target) != usable.end())
+    return {};
+  std::vector<std::string> names;
+  for (const Target& target : usable) names.push_back(target.name());
+  return Error{ErrorCode::target_not_supported,
+               cat(artifact.spelling, ": this code does not run on ", device_text(device)),
+               cat("build it for ", join(names, " or "))};
+}
+
+// The step's result, or the error that says whose code on which device met which driver.
+class Loading {
+ public:
+  Loading(const Driver& driver, const DeviceProperties& device, const Artifact& artifact)
+      : driver_(driver), device_(device), artifact_(artifact) {}
+
+  Result<void> step(cuda::Result code, const char* function) const {
+    if (code == cuda::success) return {};
+    return driver_.failure(code, function,
+                           cat("loading ", artifact_.spelling, " (",
+                               human_bytes(artifact_.payload.size()), " by ", artifact_.compiler,
+                               ") on ", device_text(device_), ", driver ", driver_.version_text()));
+  }
+
+ private:
+  const Driver& driver_;
+  const DeviceProperties& device_;
+  const Artifact& artifact_;
+};
+
+Result<void> make_resident(const Driver& driver, const Loading& loading,
+                           cuda::FunctionHandle* function) {
+  if (!driver.cuFuncIsLoaded || !driver.cuFuncLoad) return {};  // before 12.4 asking was enough
+  int state = 0;
+  DIECAST_CHECK(loading.step(driver.cuFuncIsLoaded(&state, function), "cuFuncIsLoaded"));
+  if (state == cuda::function_loaded) return {};
+  return loading.step(driver.cuFuncLoad(function), "cuFuncLoad");
+}
+
+Result<void> allow_shared(const Driver& driver, const Loading& loading, const CudaCode& code,
+                          std::uint32_t bytes) {
+  if (bytes <= kPlainShared) return {};
+  return loading.step(driver.cuFuncSetAttribute(code.function, cuda::max_dynamic_shared_size_bytes,
+                                                static_cast<int>(bytes)),
+                      "cuFuncSetAttribute");
+}
+
+std::optional<std::vector<std::size_t>> parameters_of(const Driver& driver,
+                                                      cuda::KernelHandle* kernel) {
+  if (!driver.cuKernelGetParamInfo) return std::nullopt;
+  std::vector<std::size_t> bytes;
+  std::size_t offset = 0, size = 0;
+  cuda::Result code = cuda::success;
+  while ((code = driver.cuKernelGetParamInfo(kernel, bytes.size(), &offset, &size)) ==
+         cuda::success)
+    bytes.push_back(size);
+  if (code != cuda::invalid_value) return std::nullopt;  // that is how the driver says "no more"
+  return bytes;
+}
+
+cuda::Result launch_extended(const Driver& driver, const CudaCode& code, const LaunchShape& shape,
+                             void** parameters, cuda::StreamHandle* stream) {
+  cuda::LaunchAttribute attributes[3];
+  unsigned count = 0;
+  if (shape.cluster != 0) {
+    attributes[count].id = cuda::attribute_cluster_dimension;
+    attributes[count++].value.cluster = {shape.cluster, 1, 1};
+  }
+  if (shape.cooperative) {
+    attributes[count].id = cuda::attribute_cooperative;
+    attributes[count++].value.flag = 1;
+  }
+  if (shape.dependent) {
+    attributes[count].id = cuda::attribute_programmatic_stream_serialization;
+    attributes[count++].value.flag = 1;
+  }
+  const cuda::LaunchConfig config = {
+      shape.grid[0],  shape.grid[1],      shape.grid[2], shape.block[0], shape.block[1],
+      shape.block[2], shape.shared_bytes, stream,        attributes,     count};
+  return driver.cuLaunchKernelEx(&config, code.function, parameters, nullptr);
+}
+
+Error launch_error(const Driver& driver, const CudaCode& code, const LaunchShape& shape,
+                   cuda::Result result, const char* function) {
+  const auto text = [](const std::array<std::uint32_t, 3>& size) {
+    return cat('(', size[0], ", ", size[1], ", ", size[2], ')');
+  };
+  return driver.failure(
+      result, function,
+      cat("launching ", code.spelling, " with grid ", text(shape.grid), ", block ",
+          text(shape.block), ", ", shape.shared_bytes, " bytes of dynamic shared memory"));
+}
+
+}  // namespace
+
+Result<std::shared_ptr<CudaCode>> load_cuda_code(const Driver& driver,
+                                                 const DeviceProperties& device,
+                                                 const Artifact& artifact,
+                                                 std::uint32_t shared_bytes) {
+  DIECAST_CHECK(accepts(device, artifact));
+  const Loading loading(driver, device, artifact);
+  auto code = std::make_shared<CudaCode>();
+  code->spelling = artifact.spelling;
+  DIECAST_CHECK(loading.step(driver.cuCtxGetCurrent(&code->context), "cuCtxGetCurrent"));
+  // After a failure below the library stays loaded: unloading waits for the GPU and ends captures.
+  cuda::LibraryHandle* library = nullptr;
+  DIECAST_CHECK(loading.step(driver.cuLibraryLoadData(&library, artifact.payload.data(), nullptr,
+                                                      nullptr, 0, nullptr, nullptr, 0),
+                             "cuLibraryLoadData"));
+  cuda::KernelHandle* kernel = nullptr;
+  DIECAST_CHECK(loading.step(driver.cuLibraryGetKernel(&kernel, library, artifact.symbol.c_str()),
+                             "cuLibraryGetKernel"));
+  DIECAST_CHECK(
+      loading.step(driver.cuKernelGetFunction(&code->function, kernel), "cuKernelGetFunction"));
+  DIECAST_CHECK(make_resident(driver, loading, code->function));
+  DIECAST_CHECK(allow_shared(driver, loading, *code, shared_bytes));
+  // More than 8 blocks a cluster need leave. Where the GPU knows no such thing a launch that asks
+  // for it fails with its own error, so the answer here does not matter.
+  if (device.cc >= 90)
+    (void)driver.cuFuncSetAttribute(code->function, cuda::non_portable_cluster_size_allowed, 1);
+  code->parameters = parameters_of(driver, kernel);
+  return code;
+}
+
+Result<void> launch_cuda_code(const Driver& driver, const CudaCode& code, const LaunchShape& shape,
+                              void** parameters, cuda::StreamHandle* stream) {
+  if (shape.cluster != 0 || shape.cooperative || shape.dependent) {
+    if (!driver.cuLaunchKernelEx)
+      return Error{ErrorCode::driver_unavailable,
+                   cat("launching ", code.spelling, " needs cuLaunchKernelEx, which ",
+                       driver.path(), " (CUDA ", driver.version_text(), ") lacks"),
+                   "install an NVIDIA driver of CUDA 12.0 or newer (525.60 or later)"};
+    const cuda::Result result = launch_extended(driver, code, shape, parameters, stream);
+    if (result == cuda::success) return {};
+    return launch_error(driver, code, shape, result, "cuLaunchKernelEx");
+  }
+  const cuda::Result result = driver.cuLaunchKernel(
+      code.function, shape.grid[0], shape.grid[1], shape.grid[2], shape.block[0], shape.block[1],
+      shape.block[2], shape.shared_bytes, stream, parameters, nullptr);
+  if (result == cuda::success) return {};
+  return launch_error(driver, code, shape, result, "cuLaunchKernel");
+}
+
+}  // namespace diecast

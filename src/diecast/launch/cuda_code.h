@@ -1,0 +1,36 @@
+// A cubin in one CUDA context: making it resident and launching it. Never unloaded: a captured
+// graph may hold the function, and the driver neither says so nor stops a launch of what is gone.
+#pragma once
+
+#include <diecast/launch/device.h>
+#include <diecast/launch/driver.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace diecast {
+
+struct CudaCode final : ResidentCode {
+  cuda::ContextHandle* context = nullptr;
+  cuda::FunctionHandle* function = nullptr;
+  std::string spelling;
+  std::optional<std::vector<std::size_t>> parameters;
+
+  std::optional<std::vector<std::size_t>> parameter_bytes() const override { return parameters; }
+};
+
+// Into the current context, so that no launch loads anything. `shared_bytes`: the most dynamic
+// shared memory a launch will ask for. Errors: target_not_supported, driver_error,
+// out_of_memory.
+Result<std::shared_ptr<CudaCode>> load_cuda_code(const Driver& driver,
+                                                 const DeviceProperties& device,
+                                                 const Artifact& artifact,
+                                                 std::uint32_t shared_bytes);
+
+// With the code's context current.
+Result<void> launch_cuda_code(const Driver& driver, const CudaCode& code, const LaunchShape& shape,
+                              void** parameters, cuda::StreamHandle* stream);
+
+}  // namespace diecast

@@ -1,0 +1,55 @@
+// Which CUDA context a call on a device goes to: the calling thread's current one when it is this
+// device's, else the device's primary context, retained once and current for that call only.
+#pragma once
+
+#include <diecast/launch/driver.h>
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+
+namespace diecast {
+
+// Makes a context current for as long as it lives, then what was current before.
+class CurrentContext {
+ public:
+  explicit CurrentContext(const Driver& driver) : driver_(driver) {}
+  CurrentContext(const CurrentContext&) = delete;
+  CurrentContext& operator=(const CurrentContext&) = delete;
+  ~CurrentContext();
+  Result<void> push(cuda::ContextHandle* context);
+
+ private:
+  const Driver& driver_;
+  bool pushed_ = false;
+};
+
+class CudaContexts {
+ public:
+  // `device_text` names the device in errors: "device 0 (NVIDIA H200)".
+  CudaContexts(std::shared_ptr<const Driver> driver, cuda::Device device, std::string device_text)
+      : driver_(std::move(driver)), device_(device), device_text_(std::move(device_text)) {}
+
+  // Makes this device's context current while `scope` lives, if it is not already.
+  Result<void> enter(CurrentContext& scope);
+  // The id of the context that `enter` would leave current. One driver call when that context is
+  // the one of the last call.
+  Result<std::uint64_t> id();
+
+ private:
+  Result<bool> current_is_ours() const;
+  Result<cuda::ContextHandle*> primary();
+  Result<std::uint64_t> id_of(cuda::ContextHandle* context) const;
+  Error failure(cuda::Result code, const char* function, const char* doing) const;
+
+  const std::shared_ptr<const Driver> driver_;
+  const cuda::Device device_;
+  const std::string device_text_;
+  std::mutex primary_mutex_;
+  std::atomic<cuda::ContextHandle*> primary_ = nullptr;
+  // The id last seen current and on this device. Ids are never used again, so it stays true.
+  std::atomic<std::uint64_t> seen_ = ~std::uint64_t{0};
+};
+
+}  // namespace diecast

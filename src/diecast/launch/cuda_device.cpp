@@ -1,0 +1,293 @@
+// Each call of the interface as one or two calls of the driver. Nothing here remembers an error:
+// the driver itself repeats that a context is lost.
+#include <diecast/base/text.h>
+#include <diecast/launch/cuda_code.h>
+#include <diecast/launch/cuda_context.h>
+#include <diecast/launch/cuda_device.h>
+
+#include <type_traits>
+
+namespace diecast {
+namespace {
+
+cuda::StreamHandle* native(Stream stream) {
+  return static_cast<cuda::StreamHandle*>(stream.handle);
+}
+cuda::EventHandle* native(Event event) { return static_cast<cuda::EventHandle*>(event.handle); }
+cuda::DevicePointer native(const void* memory) { return reinterpret_cast<std::uintptr_t>(memory); }
+
+class CudaDevice final : public Device {
+ public:
+  CudaDevice(std::shared_ptr<const Driver> driver, cuda::Device device, DeviceProperties properties)
+      : driver_(std::move(driver)),
+        properties_(std::move(properties)),
+        contexts_(driver_, device,
+                  cat("device ", properties_.ordinal, " (", properties_.name, ')')) {}
+
+  const DeviceProperties& properties() const override { return properties_; }
+  std::vector<Target> targets() const override { return Target::for_device(properties_.cc); }
+  Result<std::uint64_t> context_id() override { return contexts_.id(); }
+
+  Result<void*> allocate(std::size_t bytes) override;
+  Result<void> free(void* memory) override;
+  Result<void> copy_to_device(void* to, const void* from, std::size_t bytes,
+                              Stream stream) override;
+  Result<void> copy_to_host(void* to, const void* from, std::size_t bytes, Stream stream) override;
+  Result<void> copy_on_device(void* to, const void* from, std::size_t bytes,
+                              Stream stream) override;
+  Result<void> fill(void* memory, std::uint8_t byte, std::size_t bytes, Stream stream) override;
+
+  Result<Stream> create_stream() override;
+  Result<void> destroy_stream(Stream stream) override;
+  Result<void> synchronize(Stream stream) override;
+  Result<bool> is_capturing(Stream stream) override;
+
+  Result<Event> create_event() override;
+  Result<void> destroy_event(Event event) override;
+  Result<void> record(Event event, Stream stream) override;
+  Result<double> elapsed_ms(Event from, Event to) override;
+
+  Result<std::shared_ptr<ResidentCode>> load(const Artifact& artifact,
+                                             std::uint32_t shared_bytes) override;
+  Result<void> launch(const ResidentCode& code, const LaunchShape& shape, void** parameters,
+                      Stream stream) override;
+
+ private:
+  // Runs `call` in this device's context; `doing`, a text or what makes one, is for errors.
+  template <class Doing, class Call>
+  Result<void> run(const char* function, const Doing& doing, const Call& call) {
+    CurrentContext scope(*driver_);
+    DIECAST_CHECK(contexts_.enter(scope));
+    const cuda::Result code = call();
+    if (code == cuda::success) return {};
+    if constexpr (std::is_invocable_v<Doing>)
+      return driver_->failure(code, function, doing());
+    else
+      return driver_->failure(code, function, doing);
+  }
+
+  template <class Call>
+  Result<void> move(const char* function, const char* doing, std::size_t bytes, const Call& call) {
+    if (bytes == 0) return {};
+    return run(
+        function, [&] { return cat(doing, " (", human_bytes(bytes), ')'); }, call);
+  }
+
+  const std::shared_ptr<const Driver> driver_;
+  const DeviceProperties properties_;
+  CudaContexts contexts_;
+};
+
+Result<void*> CudaDevice::allocate(std::size_t bytes) {
+  if (bytes == 0) return static_cast<void*>(nullptr);
+  cuda::DevicePointer memory = 0;
+  const auto doing = [&] {
+    return cat("allocating ", human_bytes(bytes), " on device ", properties_.ordinal);
+  };
+  DIECAST_CHECK(run("cuMemAlloc", doing, [&] { return driver_->cuMemAlloc(&memory, bytes); }));
+  return reinterpret_cast<void*>(memory);
+}
+
+Result<void> CudaDevice::free(void* memory) {
+  if (!memory) return {};
+  return run("cuMemFree", "freeing device memory",
+             [&] { return driver_->cuMemFree(native(memory)); });
+}
+
+Result<void> CudaDevice::copy_to_device(void* to, const void* from, std::size_t bytes,
+                                        Stream stream) {
+  return move("cuMemcpyHtoDAsync", "copying to the device", bytes,
+              [&] { return driver_->cuMemcpyHtoDAsync(native(to), from, bytes, native(stream)); });
+}
+
+Result<void> CudaDevice::copy_to_host(void* to, const void* from, std::size_t bytes,
+                                      Stream stream) {
+  return move("cuMemcpyDtoHAsync", "copying to the host", bytes,
+              [&] { return driver_->cuMemcpyDtoHAsync(to, native(from), bytes, native(stream)); });
+}
+
+Result<void> CudaDevice::copy_on_device(void* to, const void* from, std::size_t bytes,
+                                        Stream stream) {
+  return move("cuMemcpyDtoDAsync", "copying on the device", bytes, [&] {
+    return driver_->cuMemcpyDtoDAsync(native(to), native(from), bytes, native(stream));
+  });
+}
+
+Result<void> CudaDevice::fill(void* memory, std::uint8_t byte, std::size_t bytes, Stream stream) {
+  return move("cuMemsetD8Async", "filling device memory", bytes, [&] {
+    return driver_->cuMemsetD8Async(native(memory), byte, bytes, native(stream));
+  });
+}
+
+Result<Stream> CudaDevice::create_stream() {
+  cuda::StreamHandle* stream = nullptr;
+  // Not blocking: it neither waits for the legacy default stream nor ends a capture through it.
+  DIECAST_CHECK(run("cuStreamCreate", "creating a stream",
+                    [&] { return driver_->cuStreamCreate(&stream, cuda::stream_non_blocking); }));
+  return Stream{stream};
+}
+
+Result<void> CudaDevice::destroy_stream(Stream stream) {
+  if (!stream.handle) return {};
+  return run("cuStreamDestroy", "destroying a stream",
+             [&] { return driver_->cuStreamDestroy(native(stream)); });
+}
+
+Result<void> CudaDevice::synchronize(Stream stream) {
+  return run("cuStreamSynchronize", "waiting for a stream",
+             [&] { return driver_->cuStreamSynchronize(native(stream)); });
+}
+
+Result<bool> CudaDevice::is_capturing(Stream stream) {
+  int status = cuda::capture_status_none;
+  DIECAST_CHECK(run("cuStreamIsCapturing", "asking whether a stream is capturing", [&] {
+    const cuda::Result code = driver_->cuStreamIsCapturing(native(stream), &status);
+    // The legacy default stream while another one captures: work on it would spoil that capture.
+    if (code != cuda::capture_implicit) return code;
+    status = cuda::capture_status_active;
+    return cuda::success;
+  }));
+  return status != cuda::capture_status_none;
+}
+
+Result<Event> CudaDevice::create_event() {
+  cuda::EventHandle* event = nullptr;
+  DIECAST_CHECK(
+      run("cuEventCreate", "creating an event", [&] { return driver_->cuEventCreate(&event, 0); }));
+  return Event{event};
+}
+
+Result<void> CudaDevice::destroy_event(Event event) {
+  if (!event.handle) return {};
+  return run("cuEventDestroy", "destroying an event",
+             [&] { return driver_->cuEventDestroy(native(event)); });
+}
+
+Result<void> CudaDevice::record(Event event, Stream stream) {
+  return run("cuEventRecord", "recording an event",
+             [&] { return driver_->cuEventRecord(native(event), native(stream)); });
+}
+
+Result<double> CudaDevice::elapsed_ms(Event from, Event to) {
+  constexpr const char* kWaiting = "waiting for an event";
+  DIECAST_CHECK(run("cuEventSynchronize", kWaiting,
+                    [&] { return driver_->cuEventSynchronize(native(from)); }));
+  DIECAST_CHECK(
+      run("cuEventSynchronize", kWaiting, [&] { return driver_->cuEventSynchronize(native(to)); }));
+  float ms = 0;
+  DIECAST_CHECK(run("cuEventElapsedTime", "measuring the time between two events",
+                    [&] { return driver_->cuEventElapsedTime(&ms, native(from), native(to)); }));
+  return double{ms};
+}
+
+Result<std::shared_ptr<ResidentCode>> CudaDevice::load(const Artifact& artifact,
+                                                       std::uint32_t shared_bytes) {
+  CurrentContext scope(*driver_);
+  DIECAST_CHECK(contexts_.enter(scope));
+  DIECAST_TRY(std::shared_ptr<ResidentCode> code,
+              load_cuda_code(*driver_, properties_, artifact, shared_bytes));
+  return code;
+}
+
+Result<void> CudaDevice::launch(const ResidentCode& code, const LaunchShape& shape,
+                                void** parameters, Stream stream) {
+  DIECAST_CHECK(Driver::usable());
+  const auto& loaded = static_cast<const CudaCode&>(code);
+  CurrentContext scope(*driver_);
+  cuda::ContextHandle* current = nullptr;
+  if (driver_->cuCtxGetCurrent(&current) != cuda::success || current != loaded.context)
+    DIECAST_CHECK(scope.push(loaded.context));
+  return launch_cuda_code(*driver_, loaded, shape, parameters, native(stream));
+}
+
+Result<DeviceProperties> properties_of(const Driver& driver, cuda::Device device, int ordinal) {
+  DeviceProperties found;
+  char name[256] = "";
+  int major = 0, minor = 0, shared = 0;
+  std::size_t memory = 0;
+  const auto attribute = [&](int* value, int which) {
+    return driver.cuDeviceGetAttribute(value, which, device);
+  };
+  const struct {
+    const char* function;
+    cuda::Result code;
+  } answers[] = {
+      {"cuDeviceGetName", driver.cuDeviceGetName(name, sizeof name - 1, device)},
+      {"cuDeviceTotalMem", driver.cuDeviceTotalMem(&memory, device)},
+      {"cuDeviceGetAttribute", attribute(&major, cuda::compute_capability_major)},
+      {"cuDeviceGetAttribute", attribute(&minor, cuda::compute_capability_minor)},
+      {"cuDeviceGetAttribute", attribute(&found.sm_count, cuda::multiprocessor_count)},
+      {"cuDeviceGetAttribute", attribute(&shared, cuda::max_shared_memory_per_block_optin)},
+      {"cuDeviceGetAttribute", attribute(&found.max_threads, cuda::max_threads_per_block)},
+  };
+  for (const auto& [function, code] : answers)
+    if (code != cuda::success)
+      return driver.failure(code, function, cat("asking for the properties of device ", ordinal));
+  found.name = name;
+  found.ordinal = ordinal;
+  found.cc = major * 10 + minor;
+  found.shared_optin = shared;
+  found.memory_bytes = static_cast<std::int64_t>(memory);
+  found.driver_version = driver.version();
+  return found;
+}
+
+}  // namespace
+
+Result<int> cuda_device_count(const Driver& driver) {
+  DIECAST_CHECK(Driver::usable());
+  if (!driver.has_devices()) return 0;
+  int count = 0;
+  const cuda::Result code = driver.cuDeviceGetCount(&count);
+  if (code == cuda::success) return count;
+  if (code == cuda::no_device) return 0;
+  return driver.failure(code, "cuDeviceGetCount", "counting the GPUs");
+}
+
+Result<int> cuda_device_count() {
+  DIECAST_TRY(const auto driver, Driver::shared());
+  return cuda_device_count(*driver);
+}
+
+Result<std::shared_ptr<Device>> open_cuda_device(std::shared_ptr<const Driver> driver,
+                                                 int ordinal) {
+  DIECAST_TRY(const int count, cuda_device_count(*driver));
+  if (count == 0)
+    return Error{
+        ErrorCode::no_device,
+        cat("the driver ", driver->path(), " (CUDA ", driver->version_text(), ") shows no GPU"),
+        "check nvidia-smi -L and CUDA_VISIBLE_DEVICES, or use the host target"};
+  if (ordinal < 0 || ordinal >= count)
+    return Error{ErrorCode::no_device,
+                 cat("there is no CUDA device ", ordinal, "; the driver shows ", count),
+                 cat("choose a device from 0 to ", count - 1)};
+  cuda::Device device = 0;
+  if (const cuda::Result code = driver->cuDeviceGet(&device, ordinal); code != cuda::success)
+    return driver->failure(code, "cuDeviceGet", cat("opening device ", ordinal));
+  DIECAST_TRY(DeviceProperties properties, properties_of(*driver, device, ordinal));
+  return std::shared_ptr<Device>(
+      std::make_shared<CudaDevice>(std::move(driver), device, std::move(properties)));
+}
+
+Result<std::shared_ptr<Device>> open_cuda_device(int ordinal) {
+  DIECAST_TRY(auto driver, Driver::shared());
+  return open_cuda_device(std::move(driver), ordinal);
+}
+
+Result<int> current_cuda_device(const Driver& driver) {
+  DIECAST_TRY(const int count, cuda_device_count(driver));
+  cuda::Device current = 0;
+  if (count == 0 || driver.cuCtxGetDevice(&current) != cuda::success) return 0;
+  for (int ordinal = 0; ordinal < count; ++ordinal) {
+    cuda::Device device = 0;
+    if (driver.cuDeviceGet(&device, ordinal) == cuda::success && device == current) return ordinal;
+  }
+  return 0;
+}
+
+Result<int> current_cuda_device() {
+  DIECAST_TRY(const auto driver, Driver::shared());
+  return current_cuda_device(*driver);
+}
+
+}  // namespace diecast
