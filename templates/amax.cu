@@ -29,7 +29,7 @@ constexpr i64 kSpan = 1024;
 DIECAST_DEVICE f32 amax_of_span(const IN* from, i64 count) {
   f32 found = 0.0f;
   const int lane = threadIdx.x % 32;
-#pragma unroll
+DIECAST_UNROLL
   for (int k = 0; k < 2; ++k) {
     const i64 first = (k * 32 + lane) * 16;
     if (first >= count) continue;

@@ -57,20 +57,20 @@ DIECAST_KERNEL {
       of_block = __fmul_rn(__fmul_rn(scale, of_block), 0x1.861862p-12f);  // fl(1/2688)
     }
     u32 words[16 / kPerWord] = {};
-#pragma unroll
+DIECAST_UNROLL
     for (int e = 0; e < 16; ++e) {
       const u32 code = code_words.words[e / 8] >> (e % 8 * 4);
       const OUT element = from_f32<OUT>(dequantized(code, scale, of_block));
       words[e / kPerWord] |= to_bits(element) << (e % kPerWord * bits<OUT>());
     }
     if (ALIGNED && count == BLOCK) {
-#pragma unroll
+DIECAST_UNROLL
       for (int v = 0; v < 4 / kPerWord; ++v) {
         store_streaming<16>(out + offset + v * 4 * kPerWord, {{words[4 * v], words[4 * v + 1],
                                                                words[4 * v + 2], words[4 * v + 3]}});
       }
     } else {
-#pragma unroll
+DIECAST_UNROLL
       for (int e = 0; e < 16; ++e) {
         const u32 word = words[e / kPerWord] >> (e % kPerWord * bits<OUT>());
         if (e < count) out[offset + e] = from_bits<OUT>(word);

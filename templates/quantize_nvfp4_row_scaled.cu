@@ -41,7 +41,7 @@ DIECAST_KERNEL {
     const IN* from = x + row * x_stride;
     Block16<IN> held[HELD];
     f32 found = 0.0f;
-#pragma unroll
+DIECAST_UNROLL
     for (int h = 0; h < HELD; ++h) {
       const i64 block = threadIdx.x + i64{h} * THREADS;
       if (block < row_blocks) {
@@ -55,10 +55,9 @@ DIECAST_KERNEL {
     const f32 row_amax = block_reduce_max<THREADS>(found);
     if (threadIdx.x == 0) amax[row] = row_amax;
     const Nvfp4Global global = nvfp4_global(row_amax);
-#pragma unroll 1
     for (i64 block = threadIdx.x, h = 0; block < row_blocks; block += THREADS, ++h) {
       Block16<IN> taken = held[0];
-#pragma unroll
+DIECAST_UNROLL
       for (int k = 1; k < HELD; ++k) {
         if (h == k) taken = held[k];
       }

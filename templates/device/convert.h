@@ -155,7 +155,7 @@ DIECAST_DEVICE u32 e2m1_from_f32_plain(f32 x) {
 // 3 = 6 steps makes (exponent field * 2 + k) come out with no offset modulo 8.
 DIECAST_DEVICE u32 e2m1_magnitude(f32 y) {
   const f32 a = fabsf(y);
-  const u32 power = __float_as_uint(fmaxf(a, 1.0f)) & 0x7F800000u;
+  const u32 power = __float_as_uint(a > 1.0f ? a : 1.0f) & 0x7F800000u;
   const u32 sum = __float_as_uint(__fadd_rn(a, __fmul_rn(__uint_as_float(power), 4194307.0f)));
   return sum + (sum >> 22);
 }

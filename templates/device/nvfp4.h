@@ -41,40 +41,16 @@ struct Nvfp4Block {
 // Codes of any values: saturating, NaN to code 7.
 template <class IN>
 DIECAST_DEVICE void encode_any(const Block16<IN>& block, f32 factor, u32 codes[2]) {
-#pragma unroll
+DIECAST_UNROLL
   for (int half = 0; half < 2; ++half) {
     u32 word = 0;
-#pragma unroll
+DIECAST_UNROLL
     for (int i = 0; i < 8; i += 2) {
       const f32 low = __fmul_rn(block.element(8 * half + i), factor);
       const f32 high = __fmul_rn(block.element(8 * half + i + 1), factor);
       word |= e2m1x2_from_f32(low, high) << (4 * i);
     }
     codes[half] = word;
-  }
-}
-
-// Codes when every |element * factor| is below 7 and none is NaN.
-template <class IN>
-DIECAST_DEVICE void encode_in_range(const Block16<IN>& block, f32 factor, u32 codes[2]) {
-#pragma unroll
-  for (int half = 0; half < 2; ++half) {
-    u32 magnitude[8];
-#pragma unroll
-    for (int i = 0; i < 8; ++i) {
-      magnitude[i] = e2m1_magnitude(__fmul_rn(block.element(8 * half + i), factor));
-    }
-#if DIECAST_HOST
-    u32 word = 0;
-    for (int i = 0; i < 8; ++i) word |= (magnitude[i] & 7u) << (4 * i);
-#else
-    const u32 even = __byte_perm(__byte_perm(magnitude[0], magnitude[2], 0x0040),
-                                 __byte_perm(magnitude[4], magnitude[6], 0x0040), 0x5410);
-    const u32 odd = __byte_perm(__byte_perm(magnitude[1], magnitude[3], 0x0040),
-                                __byte_perm(magnitude[5], magnitude[7], 0x0040), 0x5410);
-    const u32 word = (even & 0x07070707u) | (odd << 4 & 0x70707070u);
-#endif
-    codes[half] = word | code_signs(block, half);
   }
 }
 
@@ -89,7 +65,8 @@ DIECAST_DEVICE Nvfp4Block quantize_nvfp4_block(const Block16<IN>& block, const N
   out.scale = nvfp4_block_scale(amax, global);
   f32 factor = nvfp4_encode_factor(out.scale, global);
   if (__fmul_rn(amax, factor) < 7.0f) {  // false for NaN
-    encode_in_range(block, factor, out.codes);
+    out.codes[0] = codes_in_range(block, 0, factor);
+    out.codes[1] = codes_in_range(block, 1, factor);
   } else {
     out.scale = nvfp4_block_scale(amax_of(block), global);
     factor = nvfp4_encode_factor(out.scale, global);

@@ -1,0 +1,102 @@
+// Maxima and codes of sixteen elements on the host, four lanes at a time in the compiler's vector
+// type, which every processor we know has; the same bits as the GPU's versions in block16_cuda.h.
+#pragma once
+
+#include <diecast/device/block16_data.h>
+#include <diecast/device/convert.h>
+#include <diecast/device/simt.h>
+#include <diecast/device/types.h>
+
+#if DIECAST_HOST
+
+namespace diecast {
+
+typedef u32 Lanes __attribute__((vector_size(16)));
+typedef i32 SignedLanes __attribute__((vector_size(16)));
+typedef f32 FloatLanes __attribute__((vector_size(16)));
+
+DIECAST_DEVICE Lanes load_lanes(const u32* words) {
+  Lanes lanes;
+  __builtin_memcpy(&lanes, words, sizeof lanes);
+  return lanes;
+}
+
+// For values below 2^31.
+DIECAST_DEVICE Lanes max_lanes(Lanes a, Lanes b) {
+  const Lanes greater = (Lanes)((SignedLanes)a > (SignedLanes)b);
+  return (a & greater) | (b & ~greater);
+}
+
+// Elements of four words: the low or high halves of 16-bit types, as f32 bits. f16 keeps its scale
+// right by the exact factor 2^112; infinities and NaN of f16 do not come here.
+template <class IN>
+DIECAST_DEVICE FloatLanes half_of_lanes(Lanes words, bool high) {
+  if constexpr (dtype_id<IN> == dtype_id<bf16>) {
+    return (FloatLanes)(high ? words & 0xFFFF0000u : words << 16);
+  } else {
+    const Lanes h = high ? words >> 16 : words & 0xFFFFu;
+    const FloatLanes magnitude = (FloatLanes)((h & 0x7FFFu) << 13) * 0x1p112f;
+    return (FloatLanes)((Lanes)magnitude | (h & 0x8000u) << 16);
+  }
+}
+
+// e2m1_magnitude with the sign, masked: four codes.
+DIECAST_DEVICE Lanes codes_of_lanes(FloatLanes x, f32 factor) {
+  const Lanes y = (Lanes)(x * factor);
+  const Lanes a = y & 0x7FFFFFFFu;
+  const Lanes one = {0x3F800000u, 0x3F800000u, 0x3F800000u, 0x3F800000u};
+  const Lanes power = max_lanes(a, one) & 0x7F800000u;
+  const FloatLanes shifted = (FloatLanes)power * 4194307.0f;
+  const Lanes sum = (Lanes)((FloatLanes)a + shifted);
+  return ((sum + (sum >> 22)) & 7u) | (y >> 28 & 8u);
+}
+
+// Lane j's low byte into byte j.
+DIECAST_DEVICE u32 bytes_of_lanes(Lanes lanes) {
+  u64 words[2];
+  __builtin_memcpy(words, &lanes, sizeof words);
+  const u64 low = words[0] | words[0] >> 24, high = words[1] | words[1] >> 24;
+  return static_cast<u32>((low & 0xFFFFu) | high << 16);
+}
+
+template <class IN>
+DIECAST_DEVICE f32 amax_or_nan_of(const Block16<IN>& block) {
+  Lanes found = {0, 0, 0, 0};
+  for (int i = 0; i < Block16<IN>::kWords; i += 4) {
+    const Lanes words = load_lanes(block.words + i);
+    if constexpr (bits<IN>() == 32) {
+      found = max_lanes(found, words & 0x7FFFFFFFu);
+    } else {
+      found = max_lanes(found, max_lanes(words & 0x7FFFu, words >> 16 & 0x7FFFu));
+    }
+  }
+  u32 amax = 0;
+  for (int i = 0; i < 4; ++i) amax = amax > found[i] ? amax : found[i];
+  return to_f32(from_bits<IN>(amax));
+}
+
+// NaN only has to be ignored where there is one.
+template <class IN>
+DIECAST_DEVICE f32 amax_of(const Block16<IN>& block) {
+  const f32 amax = amax_or_nan_of(block);
+  return amax == amax ? amax : amax_ignoring_nan(block);
+}
+
+template <class IN>
+DIECAST_DEVICE u32 codes_in_range(const Block16<IN>& block, int half, f32 factor) {
+  if constexpr (bits<IN>() == 32) {
+    const u32* from = block.words + 8 * half;
+    const Lanes a = codes_of_lanes((FloatLanes)load_lanes(from), factor);
+    const Lanes b = codes_of_lanes((FloatLanes)load_lanes(from + 4), factor);
+    const Lanes pairs = {a[0] | a[1] << 4, a[2] | a[3] << 4, b[0] | b[1] << 4, b[2] | b[3] << 4};
+    return bytes_of_lanes(pairs);
+  } else {
+    const Lanes words = load_lanes(block.words + 4 * half);
+    return bytes_of_lanes(codes_of_lanes(half_of_lanes<IN>(words, false), factor) |
+                          codes_of_lanes(half_of_lanes<IN>(words, true), factor) << 4);
+  }
+}
+
+}  // namespace diecast
+
+#endif
