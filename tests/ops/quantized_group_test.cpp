@@ -1,0 +1,317 @@
+// Groups: where each member lies in common buffers, with and without padding, and every text of
+// check(), describe() and member().
+#include <diecast/ops/quantized_group.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <vector>
+
+namespace diecast {
+namespace {
+
+using Offsets = std::vector<std::int64_t>;
+
+// A group with exact buffers in both directions. Addresses count from round numbers and are never
+// dereferenced, so that places read as offsets.
+struct Group {
+  Group(Offsets row_offsets, std::int64_t cols, ScaleLayout layout, bool row_scaled)
+      : offsets(std::move(row_offsets)) {
+    view.whole.shape = {offsets.back(), cols};
+    view.whole.layout = layout;
+    view.whole.row_scaled = row_scaled;
+    view.count = static_cast<std::int64_t>(offsets.size()) - 1;
+    view.host_row_offsets = offsets.data();
+    view.members = reinterpret_cast<MemberDescriptor*>(0x10);
+    place(view.whole.rowwise, view.rowwise_sizes().value(), 0x1000000);
+    place(view.whole.columnwise, view.columnwise_sizes().value(), 0x8000000);
+  }
+  static void place(QuantizedSide& side, const QuantizedSide& sizes, std::uintptr_t base) {
+    side = sizes;
+    side.data = reinterpret_cast<void*>(base);
+    side.scale = reinterpret_cast<void*>(base + 0x1000000);
+    side.amax = reinterpret_cast<float*>(base + 0x2000000);
+  }
+  std::vector<MemberDescriptor> describe(const Tensor* matrix = nullptr) const {
+    std::vector<MemberDescriptor> out(static_cast<std::size_t>(view.count));
+    view.describe(matrix, out.data()).value();
+    return out;
+  }
+  Offsets offsets;
+  QuantizedGroup view;
+};
+
+std::string message(const QuantizedGroup& group) {
+  const auto checked = group.check("quantize_nvfp4");
+  return checked ? "ok" : checked.error().message();
+}
+
+void expect_same_place(const QuantizedSide& side, const MemberSide& described) {
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(side.data), described.data);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(side.scale), described.scale);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(side.amax), described.amax);
+}
+
+TEST(MemberDescriptor, IsNinetySixBytesWithoutHoles) {
+  MemberDescriptor member;
+  member.matrix = 1;
+  member.row_begin = 2;
+  member.rows = 3;
+  member.rowwise = {5, 6, 7, 8};
+  member.columnwise = {9, 10, 11, 12};
+  std::int64_t words[12];
+  ASSERT_EQ(sizeof words, sizeof member);
+  std::memcpy(words, &member, sizeof words);
+  EXPECT_EQ(std::vector<std::int64_t>(words, words + 12),
+            (std::vector<std::int64_t>{1, 2, 3, 0, 5, 6, 7, 8, 9, 10, 11, 12}));
+}
+
+TEST(QuantizedGroup, LaysMembersOneBehindAnother) {
+  const Group group({0, 3, 3, 40}, 40, ScaleLayout::linear, false);
+  EXPECT_EQ(message(group.view), "ok");
+  const QuantizedSide& rowwise = group.view.whole.rowwise;
+  EXPECT_EQ(rowwise.data_bytes, 40 * 24);
+  EXPECT_EQ(rowwise.scale_bytes, 40 * 3);
+  EXPECT_EQ(rowwise.amax_count, 3);
+  const auto members = group.describe();
+  EXPECT_EQ(members[2].row_begin, 3);
+  EXPECT_EQ(members[2].rows, 37);
+  EXPECT_EQ(members[2].rowwise.data, 0x1000000u + 3 * 24);
+  EXPECT_EQ(members[2].rowwise.scale, 0x2000000u + 3 * 3);
+  EXPECT_EQ(members[2].rowwise.amax, 0x3000000u + 2 * 4);
+  EXPECT_EQ(members[2].rowwise.amax_begin, 2);
+  // The transpose of 3 rows has one padded block a row, that of 37 rows three.
+  EXPECT_EQ(members[2].columnwise.data, 0x8000000u + 40 * 8);
+  EXPECT_EQ(members[2].columnwise.scale, 0x9000000u + 40 * 1);
+  EXPECT_EQ(members[2].columnwise.amax, 0xA000000u + 2 * 4);
+  EXPECT_EQ(group.view.whole.columnwise.data_bytes, 40 * 8 + 40 * 24);
+  EXPECT_EQ(group.view.whole.columnwise.scale_bytes, 40 * 1 + 40 * 3);
+  EXPECT_EQ(members[0].matrix, 0u);
+}
+
+TEST(QuantizedGroup, KeepsEmptyMembersWithoutBytes) {
+  const Group group({0, 0, 5, 5}, 32, ScaleLayout::s128x4, false);
+  EXPECT_EQ(message(group.view), "ok");
+  const auto members = group.describe();
+  EXPECT_EQ(members[0].rows, 0);
+  EXPECT_EQ(members[2].rows, 0);
+  EXPECT_EQ(members[0].rowwise.scale, members[1].rowwise.scale);
+  EXPECT_EQ(members[2].rowwise.scale, 0x2000000u + 128 * 4);
+  EXPECT_EQ(members[2].rowwise.amax_begin, 2);
+  const QuantizedTensor empty = group.view.member(2).value();
+  EXPECT_EQ(empty.shape, (Shape{0, 32}));
+  EXPECT_EQ(empty.rowwise.data_bytes, 0);
+  EXPECT_EQ(empty.rowwise.scale_bytes, 0);
+  EXPECT_EQ(empty.rowwise.amax_count, 1);
+  EXPECT_TRUE(empty.check("op", "member"));
+}
+
+TEST(QuantizedGroup, PadsEachMembersScalesAsTheLayoutWants) {
+  const Group group({0, 130, 131}, 80, ScaleLayout::s128x4, false);
+  const auto members = group.describe();
+  EXPECT_EQ(members[1].rowwise.scale, 0x2000000u + 256 * 8);
+  EXPECT_EQ(group.view.whole.rowwise.scale_bytes, (256 + 128) * 8);
+  // Transposed: [80, 130] has ceil(130 / 16) = 9 scale columns, padded to 12; [80, 1] one, to 4.
+  EXPECT_EQ(members[1].columnwise.scale, 0x9000000u + 128 * 12);
+  EXPECT_EQ(group.view.whole.columnwise.scale_bytes, 128 * (12 + 4));
+  EXPECT_EQ(Group({0, 9, 10}, 80, ScaleLayout::s8x4, false).describe()[1].rowwise.scale,
+            0x2000000u + 16 * 8);
+}
+
+TEST(QuantizedGroup, RowScaledHasItsAmaxAtTheMembersFirstRow) {
+  const Group group({0, 3, 3, 40}, 48, ScaleLayout::linear, true);
+  EXPECT_EQ(message(group.view), "ok");
+  EXPECT_EQ(group.view.whole.rowwise.amax_count, 40);
+  EXPECT_EQ(group.view.whole.columnwise.amax_count, 3 * 48);
+  const auto members = group.describe();
+  EXPECT_EQ(members[1].rowwise.amax_begin, 3);
+  EXPECT_EQ(members[2].rowwise.amax_begin, 3);
+  EXPECT_EQ(members[2].rowwise.amax, 0x3000000u + 3 * 4);
+  EXPECT_EQ(members[2].columnwise.amax_begin, 2 * 48);
+  const QuantizedTensor last = group.view.member(2).value();
+  EXPECT_EQ(last.rowwise.amax_count, 37);
+  EXPECT_EQ(last.columnwise.amax_count, 48);
+}
+
+TEST(QuantizedGroup, SplitsIntoMembersThatLieWhereTheDescriptorsSay) {
+  for (auto layout : {ScaleLayout::linear, ScaleLayout::s128x4, ScaleLayout::s8x4}) {
+    for (const bool row_scaled : {false, true}) {
+      const Group group({0, 0, 7, 200, 200, 456}, 112, layout, row_scaled);
+      const auto members = group.describe();
+      for (std::int64_t i = 0; i < group.view.count; ++i) {
+        SCOPED_TRACE(testing::Message() << layout_name(layout) << " " << row_scaled << " " << i);
+        const QuantizedTensor own = group.view.member(i).value();
+        const MemberDescriptor& member = members[static_cast<std::size_t>(i)];
+        EXPECT_TRUE(own.check("op", "member"));
+        EXPECT_EQ(own.shape, (Shape{member.rows, 112}));
+        expect_same_place(own.rowwise, member.rowwise);
+        expect_same_place(own.columnwise, member.columnwise);
+        // Each ends where the next begins, the last one where the buffers end.
+        const bool last = i + 1 == group.view.count;
+        const MemberSide& after = last ? member.rowwise : members[i + 1].rowwise;
+        const QuantizedSide& whole = group.view.whole.rowwise;
+        EXPECT_EQ(member.rowwise.data + own.rowwise.data_bytes,
+                  last ? 0x1000000u + whole.data_bytes : after.data);
+        EXPECT_EQ(member.rowwise.scale + own.rowwise.scale_bytes,
+                  last ? 0x2000000u + whole.scale_bytes : after.scale);
+      }
+    }
+  }
+}
+
+TEST(QuantizedGroup, PlacesTheUnquantizedMatrixByItsStride) {
+  const Group group({0, 3, 40}, 48, ScaleLayout::linear, false);
+  Tensor matrix{reinterpret_cast<void*>(0x40000), DType::bf16, {40, 48}, 64};
+  EXPECT_EQ(group.describe(&matrix)[1].matrix, 0x40000u + 3 * 64 * 2);
+  matrix.shape = {40, 32};
+  MemberDescriptor out[2];
+  EXPECT_EQ(group.view.describe(&matrix, out).error().message(),
+            "diecast: shape_mismatch: matrix is [40, 32], the group [40, 48]\n"
+            "  fix: the unquantized matrix has the group's rows and columns");
+  matrix.data = nullptr;
+  EXPECT_EQ(group.view.describe(&matrix, out).error().code, ErrorCode::missing_buffer);
+}
+
+TEST(QuantizedGroup, LeavesAbsentDirectionsAtZero) {
+  Group group({0, 3, 40}, 48, ScaleLayout::linear, false);
+  group.view.whole.columnwise = {};
+  EXPECT_EQ(message(group.view), "ok");
+  EXPECT_EQ(group.describe()[1].columnwise.data, 0u);
+  EXPECT_EQ(group.describe()[1].columnwise.amax_begin, 0);
+  EXPECT_FALSE(group.view.member(1).value().columnwise.present());
+}
+
+TEST(QuantizedGroup, AllowsRowsBehindTheLastOffset) {
+  Group group({0, 3, 40}, 48, ScaleLayout::linear, true);
+  group.view.whole.shape = {64, 48};
+  EXPECT_EQ(message(group.view),
+            "diecast: shape_mismatch: quantize_nvfp4: group: the rowwise amax has 40 entries where "
+            "row_scaled = true needs 64\n  fix: amax_count = 64, or row_scaled = false");
+  group.view.whole.rowwise.amax_count = 64;
+  EXPECT_EQ(message(group.view), "ok");
+  EXPECT_EQ(group.view.member(1).value().rows(), 37);
+}
+
+TEST(QuantizedGroup, OfNoMembersIsFine) {
+  const Group group({0}, 48, ScaleLayout::s128x4, false);
+  EXPECT_EQ(message(group.view), "ok");
+  EXPECT_TRUE(group.view.describe(nullptr, nullptr));
+}
+
+TEST(QuantizedGroup, BoundsItsBuffersWhenOnlyTheDeviceKnowsTheOffsets) {
+  for (auto layout : {ScaleLayout::linear, ScaleLayout::s128x4, ScaleLayout::s8x4}) {
+    SCOPED_TRACE(layout_name(layout));
+    QuantizedGroup group;
+    group.whole.shape = {300, 80};
+    group.whole.layout = layout;
+    group.count = 4;
+    group.device_row_offsets = reinterpret_cast<const std::int64_t*>(0x100);
+    const QuantizedSide rowwise = group.rowwise_sizes().value();
+    const QuantizedSide columnwise = group.columnwise_sizes().value();
+    std::int64_t most_scales = 0, most_data_down = 0, most_scales_down = 0;
+    for (std::int64_t a = 0; a <= 300; a += 3) {
+      for (std::int64_t b = a; b <= 300; b += 7) {
+        for (std::int64_t c = b; c <= 300; c += 17) {
+          const Offsets offsets = {0, a, b, c, 300};
+          group.host_row_offsets = offsets.data();
+          most_scales = std::max(most_scales, group.rowwise_sizes().value().scale_bytes);
+          const QuantizedSide down = group.columnwise_sizes().value();
+          most_data_down = std::max(most_data_down, down.data_bytes);
+          most_scales_down = std::max(most_scales_down, down.scale_bytes);
+        }
+      }
+    }
+    EXPECT_EQ(rowwise.data_bytes, 300 * 40);
+    EXPECT_EQ(most_scales, rowwise.scale_bytes);
+    EXPECT_EQ(most_data_down, columnwise.data_bytes);
+    EXPECT_EQ(most_scales_down, columnwise.scale_bytes);
+  }
+}
+
+TEST(QuantizedGroup, NeedsHostOffsetsToDescribeOrSplit) {
+  Group group({0, 3, 40}, 48, ScaleLayout::linear, false);
+  group.view.host_row_offsets = nullptr;
+  group.view.device_row_offsets = reinterpret_cast<const std::int64_t*>(0x100);
+  const std::string text =
+      "diecast: not_supported: the row offsets are in device memory only, so the host cannot tell "
+      "where a member lies\n  fix: set host_row_offsets, or fill the descriptors on the device";
+  MemberDescriptor out[2];
+  EXPECT_EQ(group.view.describe(nullptr, out).error().message(), text);
+  EXPECT_EQ(group.view.member(0).error().message(), text);
+}
+
+TEST(QuantizedGroup, NamesOffsetsThatAreNoOffsets) {
+  Group group({0, 3, 40}, 48, ScaleLayout::linear, false);
+  const std::string start = "diecast: invalid_argument: quantize_nvfp4: group: ";
+  group.offsets[1] = 41;
+  EXPECT_EQ(message(group.view),
+            start +
+                "row offset 2 is 40, below the 41 before it\n"
+                "  fix: row offsets never descend; an empty member repeats one");
+  group.offsets = {1, 3, 40};
+  group.view.host_row_offsets = group.offsets.data();
+  EXPECT_EQ(message(group.view), start + "row offset 0 is 1\n  fix: row offsets start at 0");
+  group.offsets = {0, 3, 41};
+  group.view.host_row_offsets = group.offsets.data();
+  EXPECT_EQ(message(group.view), start +
+                                     "the last row offset is 41, the group has 40 rows\n"
+                                     "  fix: the group's shape holds the rows of all members");
+  EXPECT_EQ(group.view.member(0).error().code, ErrorCode::invalid_argument);
+  MemberDescriptor out[2];
+  EXPECT_EQ(group.view.describe(nullptr, out).error().code, ErrorCode::invalid_argument);
+}
+
+TEST(QuantizedGroup, NamesWhatIsMissing) {
+  Group group({0, 3, 40}, 48, ScaleLayout::linear, false);
+  group.view.members = nullptr;
+  EXPECT_EQ(message(group.view),
+            "diecast: missing_buffer: quantize_nvfp4: group: the descriptors are null\n"
+            "  fix: describe() the members and copy the 2 descriptors to device memory");
+  EXPECT_EQ(group.view.describe(nullptr, nullptr).error().message(),
+            "diecast: missing_buffer: the array of descriptors is null\n"
+            "  fix: pass room for 2 descriptors of 96 bytes");
+  group.view.whole.rowwise.scale_bytes = 119;
+  EXPECT_EQ(message(group.view),
+            "diecast: shape_mismatch: quantize_nvfp4: group: the rowwise scale buffer has 119 "
+            "bytes, [40, 48] nvfp4 with linear scales needs 120\n  fix: allocate 120 bytes");
+  group.view.host_row_offsets = nullptr;
+  EXPECT_EQ(message(group.view),
+            "diecast: missing_buffer: quantize_nvfp4: group: the group has no row offsets\n"
+            "  fix: set host_row_offsets or device_row_offsets to 3 numbers");
+}
+
+TEST(QuantizedGroup, NamesAMemberItDoesNotHave) {
+  const Group group({0, 3, 40}, 48, ScaleLayout::linear, false);
+  EXPECT_EQ(group.view.member(2).error().message(),
+            "diecast: invalid_argument: member 2 of a group of 2\n  fix: members count from 0");
+  EXPECT_EQ(group.view.member(-1).error().code, ErrorCode::invalid_argument);
+}
+
+TEST(QuantizedGroup, RefusesSizesThatCannotBeComputed) {
+  Group group({0, 3, 40}, 48, ScaleLayout::linear, false);
+  group.view.count = -1;
+  EXPECT_EQ(message(group.view),
+            "diecast: invalid_argument: quantize_nvfp4: group: a group of -1 members\n"
+            "  fix: count is 0 or more");
+  group.view.count = 2;
+  group.view.whole.shape = {std::int64_t{1} << 57, 1};
+  EXPECT_EQ(
+      message(group.view),
+      "diecast: shape_mismatch: quantize_nvfp4: group: a group of 144115188075855872 rows has "
+      "more than can be padded in 63 bits\n  fix: make smaller groups");
+  group.view.whole.shape = {1, std::int64_t{1} << 40};
+  group.view.whole.row_scaled = true;
+  group.view.count = std::int64_t{1} << 30;
+  group.view.host_row_offsets = nullptr;
+  group.view.device_row_offsets = reinterpret_cast<const std::int64_t*>(0x100);
+  EXPECT_EQ(message(group.view),
+            "diecast: shape_mismatch: quantize_nvfp4: group: the amax of 1073741824 members with "
+            "1099511627776 columns need more entries than fit in 63 bits\n"
+            "  fix: make smaller groups");
+  group.view.whole.e4m3_bound = 1;
+  EXPECT_EQ(group.view.rowwise_sizes().error().code, ErrorCode::value_not_allowed);
+}
+
+}  // namespace
+}  // namespace diecast
