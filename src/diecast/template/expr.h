@@ -3,6 +3,7 @@
 // static_assert of the rendered source, and a compiled form whose evaluation costs nanoseconds.
 //
 //   + - * / %  ! && ||  == != < <= > >=  ?:  min(a,b) max(a,b) ceil_div(a,b) align_up(a,b) bits(TYPE)
+//   true false
 //
 // Names: parameters, sizes, `host` (0 or 1), `cc` (90, 100, ... ; 0 on host); in `launch` also
 // `sm_count` and `shared_optin`. An enumerator is written OPTION_word (LAYOUT_linear), an element
@@ -30,8 +31,10 @@ class Expression {
   struct Node;
 
   Expression() = default;  // the literal 0
-  // `where` ("quantize.cu:12") and `column` (of text's first character, from 1) go into errors.
-  static Result<Expression> parse(std::string_view text, std::string_view where, int column);
+  // `where` ("quantize.cu:12") and `column` (of text's first character, from 1) go into errors, and
+  // so does the whole `line` the text stands in, if it is given.
+  static Result<Expression> parse(std::string_view text, std::string_view where, int column,
+                                  std::string_view line = {});
   static Expression literal(std::int64_t value);
 
   const std::string& text() const { return text_; }
@@ -40,13 +43,17 @@ class Expression {
   const std::vector<Name>& names() const { return names_; }
   const std::vector<Name>& types() const { return types_; }  // arguments of bits()
 
-  // bits(T) asks `names` for "bits:T".
+  // bits(T) asks `names` for "bits:T". Errors: value_not_allowed (overflow, division by zero,
+  // rounding of a negative number) with the values, unknown_parameter.
   Result<std::int64_t> evaluate(const Names& names) const;
-  // The same in C++, for a static_assert: names as they are, bits(T) as diecast::bits<T>().
-  std::string cpp() const;
+  // The same in C++, for a static_assert: names as `spell` writes them (by default as they are),
+  // bits(T) as diecast::bits<T>(), arithmetic widened to 64 bits.
+  using Spell = std::function<std::string(std::string_view)>;
+  std::string cpp(const Spell& spell = {}) const;
 
  private:
   friend class Program;
+  friend class ExpressionParser;
   std::shared_ptr<const Node> root_;
   std::string text_, where_;
   std::vector<Name> names_, types_;
@@ -61,9 +68,11 @@ class Program {
                                  const std::function<std::optional<int>(std::string_view)>& slot);
   // No allocation, no lock. False on overflow or division by zero.
   bool evaluate(std::span<const std::int64_t> slots, std::int64_t* result) const noexcept;
-  std::optional<std::int64_t> constant() const;  // the value, if no slot is left
+  // The value, if no slot is left; none as well if there is no value (1 / 0).
+  std::optional<std::int64_t> constant() const;
 
  private:
+  friend class ProgramWriter;
   struct Instruction { std::uint8_t operation; std::int32_t jump; std::int64_t operand; };
   std::vector<Instruction> code_;
 };

@@ -1,6 +1,7 @@
 // A template with everything that varies fixed, for one target: a point of the template's space.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -22,7 +23,7 @@ struct BoundArgument {
   std::string name;
   DType dtype = DType::u8;          // tensor, scalar
   bool stride = false;
-  std::int64_t align = 1;           // bytes, tensor
+  std::int64_t align = 1;           // bytes, tensor: at least one element
   bool device = false;              // size
   bool fixed = false;               // size: known at compile time, no kernel parameter
   std::int64_t fixed_value = 0;
@@ -48,18 +49,24 @@ class Specialization {
   std::string spelling() const;
 
   const std::vector<BoundArgument>& arguments() const { return arguments_; }
-  // One line an argument; what the cache key and the artifact carry.
+  // One line an argument ("tensor x in bf16 stride align 16", "size cols = 4096"); what the cache key and the artifact carry.
   const std::string& argument_schema() const { return schema_; }
-  // Values of names known now: parameters, enumerators, dtypes, fixed sizes, host, cc, bits:T.
+  // Values of names known now: compiled parameters, enumerators, dtypes, fixed sizes, host, cc,
+  // bits:T. Lower-case tunes are not among them: they are read at launch.
   Names names() const;
 
  private:
+  Result<void> bind_arguments();
   std::shared_ptr<const Template> template_;
   Bindings bindings_;
   Target target_;
   std::vector<BoundArgument> arguments_;
   std::string schema_;
+  std::shared_ptr<const std::map<std::string, std::int64_t, std::less<>>> known_;
 };
+
+// "quantize_nvfp4 has no parameter ..." with what was meant and what there is.
+Error unknown_parameter(const Template& tmpl, std::string_view name);
 
 // A spelling read back. Values may be lists or `*` (all allowed) in a manifest line; a
 // specialization's own spelling has exactly one of each.
@@ -68,6 +75,8 @@ struct Spelling {
   std::vector<std::pair<std::string, std::vector<std::string>>> values;
   std::vector<std::string> targets;
 };
+// Errors: parse_error with the column. Whether the template, its parameters and values exist is not
+// asked here; targets are checked.
 Result<Spelling> parse_spelling(std::string_view text);
 
 }  // namespace diecast

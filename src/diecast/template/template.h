@@ -30,10 +30,12 @@ struct Parameter {
   bool compiled() const;  // upper case
   // Reads a word of a spelling. Errors: value_not_allowed naming the allowed ones.
   Result<Value> read(std::string_view word) const;
+  // A value as this parameter has it: words are read, 0 and 1 are booleans. Errors as read.
   Result<Value> check(const Value& value) const;
+  std::string allowed_text() const;  // "one of bf16, f16, f32", "an integer of 0 or more"
 };
 
-// A run-time number. With `fixed_by` the parameter of that name, when not 0, fixes it at compile
+// A run-time number; every size has its `arg` line. With `fixed_by` the parameter of that name, when not 0, fixes it at compile
 // time. With `device` it may be an int64 in device memory, then with an upper bound from the host.
 struct Size {
   std::string name;
@@ -98,7 +100,9 @@ class Template {
   const LaunchRule& launch() const { return launch_; }
   Exchange exchange() const { return exchange_; }
   bool host() const { return host_; }
-  int minimum_cc() const { return minimum_cc_; }  // 0: no CUDA target
+  int minimum_cc() const { return minimum_cc_; }  // of `sm_80+`; 0: none but the listed ones
+  const std::vector<Target>& listed_targets() const { return listed_targets_; }  // sm_90a by itself
+  std::string targets_text() const;  // "host, sm_80+"
   bool supports(const Target& target) const;
   int code_line() const { return code_line_; }    // line of the file where the code begins
   std::string_view code() const;                  // from that line to the end
@@ -108,7 +112,10 @@ class Template {
   const Argument* argument(std::string_view name) const;
 
   // Every combination of option and tune values and sampled shapes whose requirements hold on the
-  // target; `fixed` narrows it. Lower-case tunes stay at their defaults: they compile nothing.
+  // target; `fixed` narrows it, also to shapes that are no sample. Lower-case tunes stay at their
+  // defaults: they compile nothing. Empty on a target the template does not support. Errors:
+  // unknown_parameter, value_not_allowed, value_missing (a free integer without sample or default),
+  // invalid_argument above a million combinations.
   Result<std::vector<Bindings>> space(const Target& target, const Bindings& fixed = {}) const;
 
  private:
@@ -123,6 +130,7 @@ class Template {
   Exchange exchange_ = Exchange::block;
   bool host_ = false;
   int minimum_cc_ = 0;
+  std::vector<Target> listed_targets_;
   int code_line_ = 1;
   std::size_t code_offset_ = 0;
 };

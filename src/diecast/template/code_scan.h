@@ -1,0 +1,26 @@
+// A light reading of C++ text: where its comments and literals are, and which headers it includes.
+// Enough to find #include lines and DIECAST_KERNEL; nothing is parsed. Not a public header.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <diecast/base/error.h>
+
+namespace diecast {
+
+// The same text with comments and the insides of literals as blanks; lines and columns stay.
+std::string bare_code(std::string_view code);
+
+bool has_word(std::string_view bare, std::string_view word);
+
+struct Inlined {
+  std::string text;                   // #include and #pragma once blanked, line ends as "\n"
+  std::vector<std::string> includes;  // "diecast/device/simt.h", in order
+};
+// `file` and `first_line` go into errors: parse_error for an include that is not
+// <diecast/device/...>.
+Result<Inlined> take_includes(std::string_view code, std::string_view file, int first_line);
+
+}  // namespace diecast

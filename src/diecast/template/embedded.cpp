@@ -1,0 +1,87 @@
+// The built-in templates and device headers by name, from the library or from a folder.
+#include <diecast/template/embedded.h>
+
+#include <fcntl.h>
+
+#include <diecast/base/file.h>
+#include <diecast/base/text.h>
+#include <diecast/template/embedded_file.h>
+
+namespace diecast {
+namespace {
+
+constexpr std::string_view kTemplateEnd = ".cu", kHeaderEnd = ".h";
+constexpr std::uint64_t kLargestFile = 4 << 20;
+
+using Texts = std::map<std::string, std::string, std::less<>>;
+
+std::vector<std::string> names_of(const Texts& texts) {
+  std::vector<std::string> names;
+  for (const auto& [name, text] : texts) names.push_back(name);
+  return names;
+}
+
+const std::string* text_of(const Texts& texts, std::string_view name) {
+  const auto found = texts.find(name);
+  return found == texts.end() ? nullptr : &found->second;
+}
+
+std::string template_of(std::string_view file) {
+  return std::string(file.substr(0, file.size() - kTemplateEnd.size()));
+}
+
+// All files of a folder whose names end so: their text by their file name.
+Result<Texts> read_folder(const std::string& folder, std::string_view end) {
+  FileSystem& files = system_files();
+  const int opened = files.open_at(AT_FDCWD, folder.c_str(), O_RDONLY | O_DIRECTORY, 0);
+  if (opened < 0) return file_error("open the folder", folder, opened);
+  const Descriptor directory(files, opened);
+  std::vector<std::string> names;
+  const int listed = files.list_directory(directory.number(), [&](const char* name) {
+    const std::string_view view(name);
+    if (view.size() > end.size() && view.ends_with(end) && view[0] != '.') names.emplace_back(view);
+    return true;
+  });
+  if (listed < 0) return file_error("list the folder", folder, listed);
+  Texts texts;
+  for (const std::string& name : names) {
+    DIECAST_TRY(const Bytes bytes, read_file(files, cat(folder, "/", name), kLargestFile));
+    texts.emplace(name, std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+  }
+  return texts;
+}
+
+}  // namespace
+
+TemplateFiles TemplateFiles::embedded() {
+  TemplateFiles out;
+  for (const EmbeddedFile* file = embedded_files(); file->name != nullptr; ++file) {
+    const std::string_view name(file->name);
+    std::string text(reinterpret_cast<const char*>(file->bytes), file->size);
+    if (name.ends_with(kTemplateEnd)) out.templates_.emplace(template_of(name), std::move(text));
+    else out.headers_.emplace(cat("diecast/", name), std::move(text));
+  }
+  return out;
+}
+
+Result<TemplateFiles> TemplateFiles::from_directory(const std::string& directory) {
+  TemplateFiles out;
+  DIECAST_TRY(const Texts templates, read_folder(directory, kTemplateEnd));
+  DIECAST_TRY(const Texts headers, read_folder(directory + "/device", kHeaderEnd));
+  for (const auto& [name, text] : templates) out.templates_.emplace(template_of(name), text);
+  for (const auto& [name, text] : headers) out.headers_.emplace("diecast/device/" + name, text);
+  return out;
+}
+
+std::vector<std::string> TemplateFiles::template_names() const { return names_of(templates_); }
+std::vector<std::string> TemplateFiles::header_names() const { return names_of(headers_); }
+
+const std::string* TemplateFiles::template_text(std::string_view name) const {
+  return text_of(templates_, name);
+}
+
+const std::string* TemplateFiles::header_text(std::string_view name) const {
+  return text_of(headers_, name);
+}
+
+}  // namespace diecast

@@ -1,0 +1,178 @@
+// The expression parser: precedence as in C++, both the parser's recursion and the tree's depth
+// bounded.
+#include <diecast/template/expr_parse.h>
+
+#include <diecast/base/text.h>
+
+namespace diecast {
+namespace {
+
+struct BinaryOperator {
+  std::string_view symbol;
+  Operation operation;
+  int precedence;  // higher binds tighter
+};
+constexpr BinaryOperator kBinary[] = {
+    {"||", Operation::either, 1},     {"&&", Operation::both, 2},
+    {"==", Operation::equal, 3},      {"!=", Operation::not_equal, 3},
+    {"<", Operation::less, 4},        {"<=", Operation::less_equal, 4},
+    {">", Operation::greater, 4},     {">=", Operation::greater_equal, 4},
+    {"+", Operation::add, 5},         {"-", Operation::subtract, 5},
+    {"*", Operation::multiply, 6},    {"/", Operation::divide, 6},
+    {"%", Operation::remainder, 6}};
+
+const BinaryOperator* binary_operator(const Token& token) {
+  if (token.kind != Token::Kind::symbol) return nullptr;
+  for (const BinaryOperator& each : kBinary)
+    if (each.symbol == token.text) return &each;
+  return nullptr;
+}
+
+struct Function {
+  std::string_view name;
+  Operation operation;
+};
+constexpr Function kFunctions[] = {{"min", Operation::minimum},
+                                   {"max", Operation::maximum},
+                                   {"ceil_div", Operation::ceil_div},
+                                   {"align_up", Operation::align_up}};
+
+// Counts one level of the parser's recursion while it lives.
+struct Level {
+  explicit Level(int& depth) : depth(depth) { ++depth; }
+  ~Level() { --depth; }
+  int& depth;
+};
+
+}  // namespace
+
+Error ExpressionParser::too_deep(const Token& at) const {
+  return tokens_.error(at, cat("the expression is more than ", kDeepest, " levels deep"),
+                       "simplify it: name a part as an option or a size");
+}
+
+Result<ExpressionParser::NodePointer> ExpressionParser::node(const Token& at, Operation operation,
+                                                             NodePointer a, NodePointer b,
+                                                             NodePointer c) {
+  auto made = std::make_unique<Expression::Node>();
+  for (const NodePointer* child : {&a, &b, &c})
+    if (*child) made->depth = std::max(made->depth, (*child)->depth + 1);
+  if (made->depth > kDeepest) return too_deep(at);
+  made->operation = operation;
+  made->a = std::move(a);
+  made->b = std::move(b);
+  made->c = std::move(c);
+  return NodePointer(std::move(made));
+}
+
+Result<ExpressionParser::NodePointer> ExpressionParser::choice() {
+  const Level level(depth_);
+  if (depth_ > kDeepest) return too_deep(tokens_.peek());
+  DIECAST_TRY(NodePointer condition, binary(1));
+  const Token at = tokens_.peek();
+  if (!tokens_.accept("?")) return condition;
+  DIECAST_TRY(NodePointer yes, choice());
+  DIECAST_CHECK(tokens_.expect(":", "between the two values of `?`"));
+  DIECAST_TRY(NodePointer no, choice());
+  return node(at, Operation::choose, std::move(condition), std::move(yes), std::move(no));
+}
+
+Result<ExpressionParser::NodePointer> ExpressionParser::binary(int weakest) {
+  DIECAST_TRY(NodePointer left, unary());
+  for (;;) {
+    const Token at = tokens_.peek();
+    const BinaryOperator* found = binary_operator(at);
+    if (found == nullptr || found->precedence < weakest) return left;
+    tokens_.next();
+    DIECAST_TRY(NodePointer right, binary(found->precedence + 1));
+    DIECAST_TRY(left, node(at, found->operation, std::move(left), std::move(right)));
+  }
+}
+
+Result<ExpressionParser::NodePointer> ExpressionParser::unary() {
+  const Token at = tokens_.peek();
+  if (!at.is("!") && !at.is("-")) return operand();
+  const Level level(depth_);
+  if (depth_ > kDeepest) return too_deep(at);
+  tokens_.next();
+  DIECAST_TRY(NodePointer inner, unary());
+  return node(at, at.is("!") ? Operation::invert : Operation::negate, std::move(inner));
+}
+
+Result<ExpressionParser::NodePointer> ExpressionParser::operand() {
+  const Token at = tokens_.peek();
+  if (tokens_.accept("(")) {
+    DIECAST_TRY(NodePointer inner, choice());
+    DIECAST_CHECK(tokens_.expect(")", "to close the parenthesis"));
+    return inner;
+  }
+  if (at.kind == Token::Kind::word) {
+    tokens_.next();
+    if (tokens_.peek().is("(")) return call(at);
+  } else if (at.kind == Token::Kind::number) {
+    tokens_.next();
+  } else {
+    return tokens_.error(at, cat("expected a number, a name or `(`, found ", at.shown()),
+                         "complete the expression here");
+  }
+  auto leaf = std::make_unique<Expression::Node>();
+  leaf->number = at.is("true") ? 1 : at.number;
+  if (at.kind == Token::Kind::word && !at.is("true") && !at.is("false")) {
+    leaf->operation = Operation::name;
+    leaf->name = at.text;
+    names_.push_back({leaf->name, at.column});
+  }
+  return NodePointer(std::move(leaf));
+}
+
+Result<ExpressionParser::NodePointer> ExpressionParser::call(const Token& function) {
+  tokens_.next();
+  if (function.is("bits")) return bits_of();
+  for (const Function& each : kFunctions) {
+    if (each.name != function.text) continue;
+    DIECAST_TRY(NodePointer a, choice());
+    DIECAST_CHECK(tokens_.expect(",", cat("between the two values of ", each.name)));
+    DIECAST_TRY(NodePointer b, choice());
+    DIECAST_CHECK(tokens_.expect(")", cat("after the two values of ", each.name)));
+    return node(function, each.operation, std::move(a), std::move(b));
+  }
+  static const std::vector<std::string> names{"min", "max", "ceil_div", "align_up", "bits"};
+  return tokens_.error(
+      function, cat("there is no function ", function.shown(), did_you_mean(function.text, names)),
+      "the functions are min, max, ceil_div, align_up and bits");
+}
+
+Result<ExpressionParser::NodePointer> ExpressionParser::bits_of() {
+  DIECAST_TRY(const Token type, tokens_.expect_word("an element type or a `type` parameter"));
+  DIECAST_CHECK(tokens_.expect(")", "after the type of bits"));
+  auto leaf = std::make_unique<Expression::Node>();
+  leaf->operation = Operation::bits;
+  leaf->name = type.text;
+  types_.push_back({leaf->name, type.column});
+  return NodePointer(std::move(leaf));
+}
+
+Result<Expression> ExpressionParser::finish(int column, Result<NodePointer> root) {
+  DIECAST_TRY(NodePointer tree, std::move(root));
+  Expression out;
+  out.root_ = std::move(tree);
+  out.text_ = tokens_.text_since(column);
+  out.where_ = tokens_.line().where;
+  out.names_ = std::move(names_);
+  out.types_ = std::move(types_);
+  return out;
+}
+
+Result<Expression> ExpressionParser::parse(Tokens& tokens) {
+  const int column = tokens.peek().column;
+  ExpressionParser parser(tokens);
+  return parser.finish(column, parser.choice());
+}
+
+Result<Expression> ExpressionParser::parse_operand(Tokens& tokens) {
+  const int column = tokens.peek().column;
+  ExpressionParser parser(tokens);
+  return parser.finish(column, parser.operand());
+}
+
+}  // namespace diecast

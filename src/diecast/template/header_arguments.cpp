@@ -1,0 +1,220 @@
+// The lines of a header that say how the kernel is called: size, arg, launch; and where and with
+// what it runs: require, target, exchange, sample.
+#include <algorithm>
+
+#include <diecast/base/text.h>
+#include <diecast/template/expr_parse.h>
+#include <diecast/template/header_parser.h>
+
+namespace diecast {
+
+Result<void> HeaderParser::read_size(Tokens& tokens) {
+  Size size;
+  size.line = number_;
+  size.comment = comment_;
+  DIECAST_TRY(size.name, declare(tokens, Case::lower, "size"));
+  if (tokens.accept("=")) {
+    DIECAST_TRY(const Token by, tokens.expect_word("the parameter that fixes the size"));
+    size.fixed_by = by.text;
+  }
+  size.device = tokens.accept("device");
+  template_->sizes_.push_back(std::move(size));
+  return {};
+}
+
+Result<void> HeaderParser::read_argument(Tokens& tokens) {
+  Argument argument;
+  argument.line = number_;
+  argument.comment = comment_;
+  DIECAST_TRY(const Token name, tokens.expect_word("the name of an argument"));
+  argument.name = name.text;
+  if (const Argument* first = template_->argument(name.text))
+    return tokens.error(name, cat(name.shown(), " is an argument twice: first on line ", first->line),
+                        "remove one");
+  if (tokens.peek().kind == Token::Kind::end) {
+    argument.kind = Argument::Kind::size;
+    template_->arguments_.push_back(std::move(argument));
+    return {};
+  }
+  DIECAST_CHECK(check_name(tokens, name, Case::lower, "argument"));
+  const Token kind = tokens.peek();
+  if (kind.is("in") || kind.is("out") || kind.is("inout")) {
+    DIECAST_CHECK(read_tensor(tokens, argument));
+  } else if (kind.is("struct")) {
+    DIECAST_CHECK(read_structure(tokens, argument));
+  } else if (tokens.accept("tensor_map")) {
+    argument.kind = Argument::Kind::tensor_map;
+    argument.bytes = 128;  // CUtensorMap
+  } else {
+    argument.kind = Argument::Kind::scalar;
+    DIECAST_CHECK(read_type_name(tokens, argument));
+  }
+  template_->arguments_.push_back(std::move(argument));
+  return {};
+}
+
+Result<void> HeaderParser::read_type_name(Tokens& tokens, Argument& argument) {
+  DIECAST_TRY(const Token type, tokens.expect_word("an element type"));
+  argument.type = type.text;
+  if (parse_dtype(type.text)) return {};
+  const Parameter* parameter = template_->parameter(type.text);
+  if (parameter != nullptr && parameter->type == ParameterType::type) return {};
+  std::vector<std::string> known = dtype_names();
+  for (const Parameter& each : template_->parameters_)
+    if (each.type == ParameterType::type) known.push_back(each.name);
+  return tokens.error(type, cat("no element type is called ", type.shown(),
+                                did_you_mean(type.text, known)),
+                      cat("an argument's type is one of ", join(known, ", "),
+                          "; a direction (in, out, inout), struct or tensor_map may stand here too"));
+}
+
+Result<void> HeaderParser::read_tensor(Tokens& tokens, Argument& argument) {
+  argument.kind = Argument::Kind::tensor;
+  const Token direction = tokens.next();
+  argument.direction = direction.is("in")    ? Argument::Direction::in
+                       : direction.is("out") ? Argument::Direction::out
+                                             : Argument::Direction::inout;
+  DIECAST_CHECK(read_type_name(tokens, argument));
+  DIECAST_CHECK(tokens.expect("[", "before the shape"));
+  do {
+    DIECAST_TRY(Expression extent, ExpressionParser::parse(tokens));
+    argument.shape.push_back(std::move(extent));
+  } while (tokens.accept(","));
+  DIECAST_CHECK(tokens.expect("]", "after the shape"));
+  while (tokens.peek().kind != Token::Kind::end) {
+    const Token fact = tokens.next();
+    if (fact.is("stride") && !argument.stride) {
+      argument.stride = true;
+    } else if (fact.is("align") && !argument.align) {
+      DIECAST_TRY(argument.align, ExpressionParser::parse_operand(tokens));
+    } else {
+      static const std::vector<std::string> facts{"stride", "align"};
+      return tokens.error(fact, cat("a tensor has no fact ", fact.shown(), " here",
+                                    did_you_mean(fact.text, facts)),
+                          "the facts are `stride` and `align BYTES`, each once");
+    }
+  }
+  return {};
+}
+
+Result<void> HeaderParser::read_structure(Tokens& tokens, Argument& argument) {
+  argument.kind = Argument::Kind::structure;
+  tokens.next();
+  do {
+    DIECAST_TRY(const Token part, tokens.expect_word("the structure's C++ name"));
+    if (!argument.type.empty()) argument.type += "::";
+    argument.type += part.text;
+  } while (tokens.accept("::"));
+  const Token bytes = tokens.next();
+  // 4 KiB is what a kernel's parameters may have in all on every target.
+  if (bytes.kind != Token::Kind::number || bytes.number < 1 || bytes.number > 4096)
+    return tokens.error(bytes, cat("expected the structure's size in bytes, found ", bytes.shown()),
+                        "write a number from 1 to 4096");
+  argument.bytes = bytes.number;
+  return {};
+}
+
+Result<void> HeaderParser::read_require(Tokens& tokens) {
+  DIECAST_TRY(Expression condition, ExpressionParser::parse(tokens));
+  template_->requirements_.push_back({std::move(condition), comment_, number_});
+  return {};
+}
+
+Result<void> HeaderParser::read_launch(Tokens& tokens) {
+  if (template_->launch_.line == 0) template_->launch_.line = number_;
+  do {
+    static const std::vector<std::string> words{"grid",        "block",     "shared", "cluster",
+                                                "cooperative", "dependent"};
+    const Token clause = tokens.next();
+    if (std::find(words.begin(), words.end(), clause.text) == words.end())
+      return tokens.error(clause, cat("launch has no ", clause.shown(),
+                                      did_you_mean(clause.text, words)),
+                          cat("it has ", join(words, ", ")));
+    if (const auto [first, fresh] = clauses_.emplace(clause.text, number_); !fresh)
+      return tokens.error(clause, cat(clause.shown(), " is given twice: first on line ", first->second),
+                          "remove one");
+    DIECAST_CHECK(read_clause(tokens, clause));
+  } while (tokens.peek().kind != Token::Kind::end);
+  return {};
+}
+
+Result<void> HeaderParser::read_clause(Tokens& tokens, const Token& clause) {
+  LaunchRule& launch = template_->launch_;
+  if (clause.is("cooperative")) return launch.cooperative = true, Result<void>();
+  if (clause.is("dependent")) return launch.dependent = true, Result<void>();
+  DIECAST_CHECK(tokens.expect("(", cat("after ", clause.text)));
+  std::vector<Expression> values;
+  const bool three = clause.is("grid") || clause.is("block");
+  do {
+    const Token at = tokens.peek();
+    DIECAST_TRY(Expression value, ExpressionParser::parse(tokens));
+    values.push_back(std::move(value));
+    if (values.size() > (three ? 3u : 1u))
+      return tokens.error(at, cat(clause.shown(), " takes ", three ? "one to three values" : "one value"),
+                          "remove it");
+  } while (tokens.accept(","));
+  DIECAST_CHECK(tokens.expect(")", cat("after the values of ", clause.text)));
+  if (clause.is("grid")) launch.grid = std::move(values);
+  else if (clause.is("block")) launch.block = std::move(values);
+  else (clause.is("shared") ? launch.shared : launch.cluster) = std::move(values[0]);
+  return {};
+}
+
+Result<void> HeaderParser::read_target(Tokens& tokens) {
+  if (const auto [first, fresh] = clauses_.emplace("target", number_); !fresh)
+    return tokens.error(tokens.peek(), cat("there is a target line already: line ", first->second),
+                        "write all targets on one line");
+  do {
+    DIECAST_TRY(const Token name, tokens.expect_word("a target"));
+    if (name.is("host")) {
+      template_->host_ = true;
+    } else if (tokens.accept("+")) {
+      const auto cc = name.text.starts_with("sm_") ? parse_integer(name.text.substr(3)) : std::nullopt;
+      if (!cc || *cc < 80 || *cc > 999)
+        return tokens.error(name, cat(name.shown(), " with + names no architecture and all later ones"),
+                            "write sm_80+, sm_89+, sm_90+, sm_100+ or the like");
+      template_->minimum_cc_ = static_cast<int>(*cc);
+    } else {
+      auto target = Target::parse(name.text);
+      if (!target) return tokens.error(name, target.error().what, target.error().fix);
+      template_->listed_targets_.push_back(*target);
+    }
+  } while (tokens.accept(","));
+  return {};
+}
+
+Result<void> HeaderParser::read_exchange(Tokens& tokens) {
+  static const std::vector<std::string> words{"none", "warp", "block"};
+  DIECAST_TRY(const Token word, tokens.expect_word("none, warp or block"));
+  const auto found = std::find(words.begin(), words.end(), word.text);
+  if (found == words.end())
+    return tokens.error(word, cat("exchange has no ", word.shown(), did_you_mean(word.text, words)),
+                        "write none, warp or block");
+  if (const auto [first, fresh] = clauses_.emplace("exchange", number_); !fresh)
+    return tokens.error(word, cat("there is an exchange line already: line ", first->second),
+                        "remove one");
+  template_->exchange_ = static_cast<Exchange>(found - words.begin());
+  return {};
+}
+
+Result<void> HeaderParser::read_sample(Tokens& tokens) {
+  do {
+    DIECAST_TRY(const Token name, tokens.expect_word("the name of a shape or a size"));
+    Samples samples{std::string(name.text), {}};
+    if (const auto [first, fresh] = sampled_.emplace(samples.name, number_); !fresh)
+      return tokens.error(name, cat(name.shown(), " is sampled twice: first on line ", first->second),
+                          "write one set");
+    DIECAST_CHECK(tokens.expect("{", "before the samples"));
+    do {
+      const Token value = tokens.next();
+      if (value.kind != Token::Kind::number)
+        return tokens.error(value, cat("expected a number, found ", value.shown()), "write a number");
+      samples.values.push_back(value.number);
+    } while (tokens.accept(","));
+    DIECAST_CHECK(tokens.expect("}", "after the samples"));
+    template_->samples_.push_back(std::move(samples));
+  } while (tokens.peek().kind != Token::Kind::end);
+  return {};
+}
+
+}  // namespace diecast

@@ -1,0 +1,171 @@
+// What can be checked only when the whole header is read: every name in every expression is known
+// where it stands, every size has its argument, the launch is complete.
+#include <algorithm>
+
+#include <diecast/base/text.h>
+#include <diecast/template/header_parser.h>
+#include <diecast/template/requirements.h>
+
+namespace diecast {
+
+Result<void> HeaderParser::check() {
+  if (clauses_.find("target") == clauses_.end()) {
+    template_->host_ = true;
+    template_->minimum_cc_ = 80;
+  }
+  DIECAST_CHECK(check_sizes());
+  DIECAST_CHECK(check_arguments());
+  for (const Requirement& requirement : template_->requirements_)
+    DIECAST_CHECK(check_expression(requirement.condition, requirement.line, Use::fact));
+  DIECAST_CHECK(check_samples());
+  return check_launch();
+}
+
+Result<void> HeaderParser::check_sizes() const {
+  for (const Size& size : template_->sizes_) {
+    const Argument* argument = template_->argument(size.name);
+    if (argument == nullptr)
+      return error_on(size.line, size.name,
+                      cat("the size `", size.name, "` is no argument, so no launch could know it"),
+                      cat("add a line `arg ", size.name, "`"));
+    if (size.fixed_by.empty()) continue;
+    const Parameter* by = template_->parameter(size.fixed_by);
+    if (by != nullptr && by->compiled() && by->type == ParameterType::integer) continue;
+    std::vector<std::string> integers;
+    for (const Parameter& each : template_->parameters_)
+      if (each.compiled() && each.type == ParameterType::integer) integers.push_back(each.name);
+    return error_on(size.line, size.fixed_by,
+                    cat("no compiled int parameter is called `", size.fixed_by, "`",
+                        did_you_mean(size.fixed_by, integers)),
+                    "a size is fixed by a `shape int` or another int in UPPER CASE");
+  }
+  return {};
+}
+
+Result<void> HeaderParser::check_arguments() const {
+  for (const Argument& argument : template_->arguments_) {
+    const bool is_size = template_->size(argument.name) != nullptr;
+    if (argument.kind == Argument::Kind::size && !is_size) {
+      std::vector<std::string> sizes;
+      for (const Size& size : template_->sizes_) sizes.push_back(size.name);
+      return error_on(argument.line, argument.name,
+                      cat("no size is called `", argument.name, "`",
+                          did_you_mean(argument.name, sizes)),
+                      cat("declare it (`size ", argument.name,
+                          "`), or say what it is: `arg NAME in TYPE [shape]`, `arg NAME TYPE`, ..."));
+    }
+    if (const auto found = declared_.find(argument.name);
+        found != declared_.end() && argument.kind != Argument::Kind::size)
+      return error_on(argument.line, argument.name,
+                      cat("`", argument.name, "` is declared on line ", found->second, " already"),
+                      "choose another name");
+    if (argument.stride && template_->argument(argument.name + "_stride") != nullptr)
+      return error_on(template_->argument(argument.name + "_stride")->line, argument.name + "_stride",
+                      cat("`", argument.name, "_stride` is the row stride of ", argument.name),
+                      "choose another name");
+    for (const Expression& extent : argument.shape)
+      DIECAST_CHECK(check_expression(extent, argument.line, Use::shape));
+    if (argument.align) DIECAST_CHECK(check_expression(*argument.align, argument.line, Use::fact));
+  }
+  return {};
+}
+
+Result<void> HeaderParser::check_samples() const {
+  for (const Samples& samples : template_->samples_) {
+    const int line = sampled_.find(samples.name)->second;
+    if (template_->size(samples.name) != nullptr) continue;
+    const Parameter* parameter = template_->parameter(samples.name);
+    const bool integer = parameter != nullptr && parameter->type == ParameterType::integer;
+    if (!integer || !parameter->compiled()) {
+      std::vector<std::string> names;
+      for (const Size& size : template_->sizes_) names.push_back(size.name);
+      for (const Parameter& each : template_->parameters_)
+        if (each.compiled() && each.type == ParameterType::integer) names.push_back(each.name);
+      return error_on(line, samples.name,
+                      cat("`", samples.name, "` is no size and no compiled int",
+                          did_you_mean(samples.name, names)),
+                      "samples are given to sizes and to int parameters in UPPER CASE");
+    }
+    for (std::int64_t value : samples.values)
+      if (!parameter->check(Value::integer(value)))
+        return error_on(line, cat(value), cat(value, " is not a value of ", samples.name),
+                        cat("sample ", parameter->allowed_text()));
+  }
+  return {};
+}
+
+Result<void> HeaderParser::check_launch() const {
+  const LaunchRule& launch = template_->launch_;
+  for (const char* clause : {"grid", "block"})
+    if (clauses_.find(clause) == clauses_.end())
+      return launch.line == 0
+                 ? Error{ErrorCode::parse_error, cat(template_->name_, ".cu has no launch line"),
+                         "add one: launch grid(...) block(...)"}
+                 : error_on(launch.line, "launch", cat("the launch has no ", clause, "(...)"),
+                            cat("add ", clause, "(...)"));
+  if (launch.cooperative && template_->host_)
+    return error_on(clauses_.find("cooperative")->second, "cooperative",
+                    "blocks of a cooperative launch wait for one another, which the host cannot do",
+                    "add a target line without host, such as `target sm_80+`");
+  std::vector<const Expression*> all;
+  const auto check_clause = [&](const char* clause, const Expression& value) {
+    return check_expression(value, clauses_.find(clause)->second, Use::launch);
+  };
+  for (const Expression& value : launch.grid) DIECAST_CHECK(check_clause("grid", value));
+  for (const Expression& value : launch.block) DIECAST_CHECK(check_clause("block", value));
+  if (launch.shared) DIECAST_CHECK(check_clause("shared", *launch.shared));
+  if (launch.cluster) DIECAST_CHECK(check_clause("cluster", *launch.cluster));
+  return {};
+}
+
+std::vector<std::string> HeaderParser::usable_names(Use use) const {
+  std::vector<std::string> names;
+  for (const Parameter& parameter : template_->parameters_)
+    if (parameter.compiled() || use == Use::launch) names.push_back(parameter.name);
+  for (const auto& [name, value] : constants_of(*template_, Target{}))
+    if (name.find(':') == std::string::npos) names.push_back(name);
+  if (use != Use::fact)
+    for (const Size& size : template_->sizes_) names.push_back(size.name);
+  if (use == Use::launch) names.insert(names.end(), {"sm_count", "shared_optin"});
+  return names;
+}
+
+Result<void> HeaderParser::check_expression(const Expression& expression, int line, Use use) const {
+  for (const Expression::Name& name : expression.names())
+    DIECAST_CHECK(check_expression_name(name, line, use));
+  for (const Expression::Name& name : expression.types()) DIECAST_CHECK(check_bits(name, line));
+  return {};
+}
+
+Result<void> HeaderParser::check_expression_name(const Expression::Name& name, int line,
+                                                 Use use) const {
+  const std::vector<std::string> usable = usable_names(use);
+  if (std::find(usable.begin(), usable.end(), name.name) != usable.end()) return {};
+  const std::vector<std::string> later = usable_names(Use::launch);
+  if (std::find(later.begin(), later.end(), name.name) != later.end())
+    return error_at(line_at(line), name.column, cat("`", name.name, "` is known only at launch"),
+                    use == Use::fact ? "this must be known before compiling: use names in UPPER CASE"
+                                     : "use sizes and names in UPPER CASE");
+  std::string meant = did_you_mean(name.name, usable);
+  for (const Parameter& parameter : template_->parameters_)
+    for (const Value& value : parameter.allowed)
+      if (parameter.type == ParameterType::enumeration && value.word == name.name)
+        meant = cat("; did you mean `", parameter.name, "_", name.name, "`?");
+  return error_at(line_at(line), name.column, cat("nothing is called `", name.name, "`", meant),
+                  "declare it with a line of its own, or correct the name");
+}
+
+Result<void> HeaderParser::check_bits(const Expression::Name& name, int line) const {
+  if (parse_dtype(name.name)) return {};
+  std::vector<std::string> types = dtype_names();
+  for (const Parameter& parameter : template_->parameters_) {
+    if (parameter.type != ParameterType::type) continue;
+    if (parameter.name == name.name) return {};
+    types.push_back(parameter.name);
+  }
+  return error_at(line_at(line), name.column,
+                  cat("`", name.name, "` is no element type", did_you_mean(name.name, types)),
+                  cat("bits takes one of ", join(types, ", ")));
+}
+
+}  // namespace diecast

@@ -1,0 +1,182 @@
+// The lines of a header: which there are, and those that declare parameters and rules. Arguments and
+// the launch stand in header_arguments.cpp.
+#include <algorithm>
+
+#include <diecast/base/text.h>
+#include <diecast/template/expr_parse.h>
+#include <diecast/template/header_parser.h>
+#include <diecast/template/reserved.h>
+
+namespace diecast {
+namespace {
+
+const std::vector<std::string>& line_words() {
+  static const std::vector<std::string> words{"shape",   "option", "tune",   "size",     "arg",
+                                              "require", "launch", "target", "exchange", "sample"};
+  return words;
+}
+
+bool is_upper(std::string_view name) {
+  return std::none_of(name.begin(), name.end(), [](char c) { return c >= 'a' && c <= 'z'; });
+}
+bool is_lower(std::string_view name) {
+  return std::none_of(name.begin(), name.end(), [](char c) { return c >= 'A' && c <= 'Z'; });
+}
+
+std::string in_case(std::string_view name, bool upper) {
+  std::string out(name);
+  for (char& c : out) {
+    if (upper && c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+    if (!upper && c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<void> HeaderParser::read_line(int number, std::string_view text, int column) {
+  const std::size_t slashes = text.find("//");
+  const std::string_view statement = text.substr(0, slashes);
+  comment_ = slashes == std::string_view::npos ? "" : std::string(trim(text.substr(slashes + 2)));
+  if (trim(statement).empty()) return {};
+  number_ = number;
+  const SourceLine line = line_at(number);
+  const auto begin = static_cast<std::size_t>(column - 1);
+  DIECAST_TRY(Tokens tokens, Tokens::read(line, begin, begin + statement.size()));
+  const Token first = tokens.next();
+  const auto read = [&]() -> Result<void> {
+    if (first.is("shape")) return read_parameter(tokens, Parameter::Kind::shape);
+    if (first.is("option")) return read_parameter(tokens, Parameter::Kind::option);
+    if (first.is("tune")) return read_parameter(tokens, Parameter::Kind::tune);
+    if (first.is("size")) return read_size(tokens);
+    if (first.is("arg")) return read_argument(tokens);
+    if (first.is("require")) return read_require(tokens);
+    if (first.is("launch")) return read_launch(tokens);
+    if (first.is("target")) return read_target(tokens);
+    if (first.is("exchange")) return read_exchange(tokens);
+    if (first.is("sample")) return read_sample(tokens);
+    return tokens.error(first, cat("no line starts with ", first.shown(),
+                                   did_you_mean(first.text, line_words())),
+                        cat("a line starts with one of ", join(line_words(), ", ")));
+  };
+  DIECAST_CHECK(read());
+  return tokens.expect_end();
+}
+
+Result<void> HeaderParser::check_name(const Tokens& tokens, const Token& token, Case letters,
+                                      std::string_view what) {
+  const std::string_view name = token.text;
+  const bool upper = letters == Case::upper || (letters == Case::either && is_upper(name));
+  if (upper ? !is_upper(name) : !is_lower(name))
+    return tokens.error(
+        token, cat(what, " ", token.shown(), upper ? " is not in UPPER CASE" : " is not in lower case"),
+        letters == Case::upper  ? cat("write `", in_case(name, true), "`: it is fixed at compile time")
+        : letters == Case::lower ? cat("write `", in_case(name, false), "`: it is given at launch")
+                                 : cat("write `", in_case(name, true), "` (fixed at compile time) or `",
+                                       in_case(name, false), "` (read at launch)"));
+  if (const std::string_view why = reserved_word(name); !why.empty())
+    return tokens.error(token, cat(token.shown(), " is taken: ", why), "choose another name");
+  if (const auto found = declared_.find(name); found != declared_.end())
+    return tokens.error(token, cat(token.shown(), " is declared twice: first on line ", found->second),
+                        "rename one or remove it");
+  return {};
+}
+
+Result<std::string> HeaderParser::declare(Tokens& tokens, Case letters, std::string_view what) {
+  DIECAST_TRY(const Token token, tokens.expect_word(cat("the name of a ", what)));
+  DIECAST_CHECK(check_name(tokens, token, letters, what));
+  declared_.emplace(token.text, number_);
+  return std::string(token.text);
+}
+
+Result<ParameterType> HeaderParser::read_type(Tokens& tokens) {
+  static const std::vector<std::string> names{"int", "bool", "type", "enum"};
+  DIECAST_TRY(const Token type, tokens.expect_word("int, bool, type or enum"));
+  const auto found = std::find(names.begin(), names.end(), type.text);
+  if (found == names.end())
+    return tokens.error(type, cat("a parameter is no ", type.shown(), did_you_mean(type.text, names)),
+                        "write int, bool, type or enum");
+  return static_cast<ParameterType>(found - names.begin());
+}
+
+Result<void> HeaderParser::read_parameter(Tokens& tokens, Parameter::Kind kind) {
+  Parameter parameter;
+  parameter.kind = kind;
+  parameter.line = number_;
+  parameter.comment = comment_;
+  DIECAST_TRY(parameter.type, read_type(tokens));
+  const bool tune = kind == Parameter::Kind::tune;
+  const Token name = tokens.peek();
+  DIECAST_TRY(parameter.name,
+              declare(tokens, tune ? Case::either : Case::upper,
+                      tune ? "tune" : kind == Parameter::Kind::shape ? "shape" : "option"));
+  DIECAST_CHECK(read_allowed(tokens, parameter));
+  DIECAST_CHECK(read_default(tokens, parameter));
+  if (!parameter.compiled() && parameter.type != ParameterType::integer &&
+      parameter.type != ParameterType::boolean)
+    return tokens.error(name, "a tune that is read at launch is an int or a bool",
+                        cat("write `", in_case(name.text, true), "`: fixed at compile time"));
+  if (!parameter.compiled() && !parameter.fallback)
+    return tokens.error(tokens.peek(), "a tune that is read at launch needs a default",
+                        "end the line with `= VALUE`");
+  template_->parameters_.push_back(std::move(parameter));
+  return {};
+}
+
+Result<void> HeaderParser::read_allowed(Tokens& tokens, Parameter& parameter) {
+  if (parameter.type == ParameterType::boolean)
+    parameter.allowed = {Value::boolean(false), Value::boolean(true)};
+  const bool words =
+      parameter.type == ParameterType::type || parameter.type == ParameterType::enumeration;
+  if (!words && !tokens.peek().is("{")) return {};
+  if (parameter.type == ParameterType::boolean)
+    return tokens.error(tokens.peek(), "a bool has no set of values", "remove it");
+  DIECAST_CHECK(tokens.expect("{", cat("before the values of ", parameter.name)));
+  do {
+    const Token at = tokens.peek();
+    DIECAST_TRY(Value value, read_value(tokens, parameter));
+    if (std::find(parameter.allowed.begin(), parameter.allowed.end(), value) !=
+        parameter.allowed.end())
+      return tokens.error(at, cat("`", value.spelling(), "` is in the set twice"), "remove one");
+    parameter.allowed.push_back(std::move(value));
+  } while (tokens.accept(","));
+  return tokens.expect("}", "after the last value");
+}
+
+// A value of the set itself: a number, an element type, or a word that becomes an enumerator.
+Result<Value> HeaderParser::read_value(Tokens& tokens, const Parameter& parameter) {
+  const bool minus = parameter.type == ParameterType::integer && tokens.accept("-");
+  const Token token = tokens.next();
+  if (parameter.type == ParameterType::integer) {
+    if (token.kind != Token::Kind::number)
+      return tokens.error(token, cat("expected a number, found ", token.shown()), "write a number");
+    if (minus && parameter.kind == Parameter::Kind::shape)
+      return tokens.error(token, "a shape is not negative", "write a number of 0 or more");
+    return Value::integer(minus ? -token.number : token.number);
+  }
+  if (parameter.type == ParameterType::type) {
+    if (const auto type = parse_dtype(token.text)) return Value::of(*type);
+    return tokens.error(token, cat("no element type is called ", token.shown(),
+                                   did_you_mean(token.text, dtype_names())),
+                        cat("the element types are ", join(dtype_names(), ", ")));
+  }
+  if (token.kind != Token::Kind::word || !is_lower(token.text) || token.text[0] == '_')
+    return tokens.error(token, cat("expected a word in lower case, found ", token.shown()),
+                        "write words such as linear, s128x4");
+  return Value{ParameterType::enumeration, static_cast<std::int64_t>(parameter.allowed.size()),
+               std::string(token.text)};
+}
+
+Result<void> HeaderParser::read_default(Tokens& tokens, Parameter& parameter) {
+  if (!tokens.accept("=")) return {};
+  const bool minus = tokens.accept("-");
+  const Token token = tokens.next();
+  auto value = parameter.read(cat(minus ? "-" : "", token.text));
+  if (!value)
+    return tokens.error(token, cat(token.shown(), " is not a value of ", parameter.name),
+                        cat("the default is ", parameter.allowed_text()));
+  parameter.fallback = *std::move(value);
+  return {};
+}
+
+}  // namespace diecast

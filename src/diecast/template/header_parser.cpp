@@ -1,0 +1,135 @@
+// The three parts of a template file; see header_parser.h. What the header's lines mean stands in
+// header_lines.cpp and header_arguments.cpp, what is checked at the end in header_checks.cpp.
+#include <diecast/template/header_parser.h>
+
+#include <algorithm>
+
+#include <diecast/base/text.h>
+#include <diecast/template/code_scan.h>
+
+namespace diecast {
+namespace {
+
+constexpr std::string_view kOpening = "/* diecast";
+
+// Where the header's opening stands alone at the start of a line, from `from` on.
+std::size_t find_opening(std::string_view text, std::size_t from) {
+  for (std::size_t at = text.find(kOpening, from); at != std::string_view::npos;
+       at = text.find(kOpening, at + 1)) {
+    const std::size_t end = at + kOpening.size();
+    const bool whole = end == text.size() || text[end] == '\n' || text[end] == '\r' ||
+                       text[end] == ' ' || text[end] == '\t' || text[end] == '*';
+    if (whole && (at == 0 || text[at - 1] == '\n')) return at;
+  }
+  return std::string_view::npos;
+}
+
+}  // namespace
+
+HeaderParser::HeaderParser(std::string_view name, std::string_view text) {
+  template_->name_ = name;
+  template_->text_ = text;
+  lines_ = split(template_->text_, '\n');
+}
+
+Result<std::shared_ptr<const Template>> HeaderParser::parse(std::string_view name,
+                                                            std::string_view text) {
+  HeaderParser parser(name, text);
+  DIECAST_CHECK(parser.read_file());
+  DIECAST_CHECK(parser.check());
+  return std::shared_ptr<const Template>(std::move(parser.template_));
+}
+
+SourceLine HeaderParser::line_at(int number) const {
+  return {cat(template_->name_, ".cu:", number),
+          std::string(lines_[static_cast<std::size_t>(number - 1)])};
+}
+
+SourceLine HeaderParser::line_at_offset(std::size_t offset) const {
+  const std::string_view before = std::string_view(template_->text_).substr(0, offset);
+  return line_at(1 + static_cast<int>(std::count(before.begin(), before.end(), '\n')));
+}
+
+Result<void> HeaderParser::read_file() {
+  const std::string_view text = template_->text_;
+  if (!is_identifier(template_->name_))
+    return Error{ErrorCode::parse_error,
+                 cat(quote(template_->name_, 60), " cannot name a kernel: it is no identifier"),
+                 "name the file with letters, digits and underscores, as in my_kernel.cu"};
+  if (text.find('\0') != std::string_view::npos)
+    return Error{ErrorCode::parse_error, cat(template_->name_, ".cu has a zero byte in it"),
+                 "a template is text: write the file anew"};
+  const std::size_t begin = find_opening(text, 0);
+  if (begin == std::string_view::npos)
+    return Error{ErrorCode::parse_error, cat(template_->name_, ".cu has no header"),
+                 "start one with a line `/* diecast` and end it with `*/`"};
+  const std::size_t end = text.find("*/", begin + kOpening.size());
+  if (end == std::string_view::npos)
+    return error_at(line_at_offset(begin), 1, "the header does not end", "end it with a line `*/`");
+  DIECAST_CHECK(read_prose(begin));
+  DIECAST_CHECK(read_header(begin + kOpening.size(), end));
+  return read_code(end + 2);
+}
+
+Result<void> HeaderParser::read_prose(std::size_t end) {
+  int number = 0;
+  for (std::string_view line : split(std::string_view(template_->text_).substr(0, end), '\n')) {
+    ++number;
+    line = trim(line);
+    if (line.empty()) continue;
+    if (!line.starts_with("//"))
+      return error_at(line_at(number), 1, "only comment lines (//) stand above the header",
+                      "move the code below the header");
+    line.remove_prefix(2);
+    if (line.starts_with(" ")) line.remove_prefix(1);
+    if (!template_->prose_.empty()) template_->prose_ += '\n';
+    template_->prose_ += line;
+  }
+  return {};
+}
+
+Result<void> HeaderParser::read_header(std::size_t begin, std::size_t end) {
+  const std::string_view text = template_->text_;
+  const std::string_view before = text.substr(0, begin);
+  int number = 1 + static_cast<int>(std::count(before.begin(), before.end(), '\n'));
+  auto column = static_cast<int>(kOpening.size()) + 1;
+  for (std::string_view line : split(text.substr(begin, end - begin), '\n')) {
+    DIECAST_CHECK(read_line(number++, line, column));
+    column = 1;
+  }
+  return {};
+}
+
+Result<void> HeaderParser::read_code(std::size_t begin) {
+  const std::string_view text = template_->text_;
+  const std::size_t line_end = std::min(text.find('\n', begin), text.size());
+  if (!trim(text.substr(begin, line_end - begin)).empty()) {
+    const SourceLine line = line_at_offset(begin);
+    return error_at(line, static_cast<int>(line.text.find("*/")) + 3,
+                    "the code starts on the line after the header", "break the line here");
+  }
+  template_->code_offset_ = std::min(line_end + 1, text.size());
+  const std::string_view before = text.substr(0, template_->code_offset_);
+  template_->code_line_ = 1 + static_cast<int>(std::count(before.begin(), before.end(), '\n'));
+  if (const std::size_t second = find_opening(text, begin); second != std::string_view::npos)
+    return error_at(line_at_offset(second), 1, "a template has one header, and this is a second",
+                    "a template is one kernel: write another file");
+  if (!has_word(bare_code(template_->code()), "DIECAST_KERNEL"))
+    return Error{ErrorCode::parse_error,
+                 cat(template_->name_, ".cu has no DIECAST_KERNEL { ... } below its header"),
+                 "write the kernel's body there: its signature comes from the arg lines"};
+  return {};
+}
+
+Error HeaderParser::error_on(int line, std::string_view word, std::string_view what,
+                             std::string fix) const {
+  const SourceLine source = line_at(line);
+  std::size_t at = source.text.find(word);
+  const auto letter = [](char c) { return is_identifier({&c, 1}) || (c >= '0' && c <= '9'); };
+  while (at != std::string::npos && at > 0 && letter(source.text[at - 1]))
+    at = source.text.find(word, at + 1);
+  return error_at(source, at == std::string::npos ? 1 : static_cast<int>(at) + 1, what,
+                  std::move(fix));
+}
+
+}  // namespace diecast

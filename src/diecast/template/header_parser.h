@@ -1,0 +1,78 @@
+// Reads a .cu file into a Template: prose, header line by line, where the code begins; then checks
+// that every name used is declared and every declaration can be launched. Not a public header.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <diecast/template/template.h>
+#include <diecast/template/token.h>
+
+namespace diecast {
+
+class HeaderParser {
+ public:
+  static Result<std::shared_ptr<const Template>> parse(std::string_view name, std::string_view text);
+
+ private:
+  HeaderParser(std::string_view name, std::string_view text);
+
+  // The file's three parts.
+  Result<void> read_file();
+  Result<void> read_prose(std::size_t end);
+  Result<void> read_header(std::size_t begin, std::size_t end);
+  Result<void> read_code(std::size_t begin);
+  SourceLine line_at(int number) const;  // from 1
+  SourceLine line_at_offset(std::size_t offset) const;
+
+  // One line of the header: its first word decides.
+  Result<void> read_line(int number, std::string_view text, int column);
+  Result<void> read_parameter(Tokens& tokens, Parameter::Kind kind);
+  Result<ParameterType> read_type(Tokens& tokens);
+  Result<void> read_allowed(Tokens& tokens, Parameter& parameter);
+  Result<void> read_default(Tokens& tokens, Parameter& parameter);
+  Result<Value> read_value(Tokens& tokens, const Parameter& parameter);
+  Result<void> read_sample(Tokens& tokens);
+  Result<void> read_size(Tokens& tokens);
+  Result<void> read_argument(Tokens& tokens);
+  Result<void> read_tensor(Tokens& tokens, Argument& argument);
+  Result<void> read_structure(Tokens& tokens, Argument& argument);
+  Result<void> read_type_name(Tokens& tokens, Argument& argument);
+  Result<void> read_require(Tokens& tokens);
+  Result<void> read_launch(Tokens& tokens);
+  Result<void> read_clause(Tokens& tokens, const Token& clause);
+  Result<void> read_target(Tokens& tokens);
+  Result<void> read_exchange(Tokens& tokens);
+
+  // A new name: an identifier of the right case, not reserved, not taken.
+  enum class Case { upper, lower, either };
+  Result<std::string> declare(Tokens& tokens, Case letters, std::string_view what);
+  Result<void> check_name(const Tokens& tokens, const Token& token, Case letters,
+                          std::string_view what);
+
+  // After the last line.
+  Result<void> check();
+  Result<void> check_sizes() const;
+  Result<void> check_arguments() const;
+  Result<void> check_samples() const;
+  Result<void> check_launch() const;
+  enum class Use { fact, shape, launch };  // what is known: at compile time; and sizes; and the device
+  Result<void> check_expression(const Expression& expression, int line, Use use) const;
+  Result<void> check_expression_name(const Expression::Name& name, int line, Use use) const;
+  Result<void> check_bits(const Expression::Name& name, int line) const;
+  std::vector<std::string> usable_names(Use use) const;
+  Error error_on(int line, std::string_view word, std::string_view what, std::string fix) const;
+
+  std::shared_ptr<Template> template_ = std::make_shared<Template>();
+  std::vector<std::string_view> lines_;
+  std::map<std::string, int, std::less<>> declared_;   // parameters and sizes: their line
+  std::map<std::string, int, std::less<>> clauses_;    // of launch; and the lines that stand once
+  std::map<std::string, int, std::less<>> sampled_;
+  int number_ = 0;        // of the line being read
+  std::string comment_;   // of that line
+};
+
+}  // namespace diecast

@@ -1,0 +1,39 @@
+// The requirements of a template as compiled programs over a point of its space: one parse serves
+// the check of a specialization, the enumeration of the space and the search for the nearest values
+// that fit. Not a public header.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include <diecast/template/template.h>
+
+namespace diecast {
+
+using Constants = std::map<std::string, std::int64_t, std::less<>>;
+
+// What a template's expressions can name besides parameters and sizes: host, cc, element types,
+// their bits ("bits:bf16") and enumerators (LAYOUT_linear).
+Constants constants_of(const Template& tmpl, const Target& target);
+
+// A point: one number a parameter, in declaration order.
+using Point = std::vector<std::int64_t>;
+
+class Requirements {
+ public:
+  // Errors: internal (the parser has checked the names).
+  static Result<Requirements> compile(const Template& tmpl, const Target& target);
+  // The first that does not hold (or has no value there), or -1.
+  int first_broken(const Point& point);
+
+ private:
+  std::vector<Program> programs_;
+  std::vector<int> types_;             // parameters of type `type`, whose bits follow the point
+  std::vector<std::int64_t> slots_;
+};
+
+// constraint_violated for requirement `index` at a point: line, values, nearest values that fit.
+Error broken_requirement(const Template& tmpl, const Target& target, Requirements& requirements,
+                         int index, const Point& point);
+
+}  // namespace diecast

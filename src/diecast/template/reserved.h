@@ -1,0 +1,11 @@
+// Words a template cannot declare: the header language's own and those of C++. Not a public header.
+#pragma once
+
+#include <string_view>
+
+namespace diecast {
+
+// Why the word is taken ("a word of C++"); empty if it is free.
+std::string_view reserved_word(std::string_view name);
+
+}  // namespace diecast

@@ -1,0 +1,122 @@
+// The kernel's entry and the head of its body, from the arg lines; see signature.h.
+#include <diecast/template/signature.h>
+
+#include <diecast/base/text.h>
+
+namespace diecast {
+namespace {
+
+// One kernel parameter in its forms.
+struct Form {
+  std::string body;   // as the body takes it
+  std::string raw;    // as the CUDA entry takes it
+  std::string value;  // the type a host launch points to
+  std::string name;
+  std::string pass;   // what the entry gives the body
+};
+
+Form by_value(const std::string& type, const std::string& name) {
+  return {cat(type, " ", name), cat(type, " ", name), type, name, name};
+}
+
+Form of_tensor(const Argument& argument) {
+  const std::string& name = argument.name;
+  const std::string type =
+      cat(argument.direction == Argument::Direction::in ? "const " : "", argument.type, "*");
+  const std::string restricted = cat(type, " __restrict__ ", name);
+  return {restricted, restricted, type, name, name};
+}
+
+Form of_device_size(const std::string& name) {
+  return {cat("i64 ", name), cat("diecast::DeviceSize ", name), "diecast::DeviceSize", name,
+          cat(name, ".pointer ? *", name, ".pointer : ", name, ".value")};
+}
+
+Form of_structure(const std::string& type, const std::string& name) {
+  return {cat("const ", type, "& ", name), cat("const __grid_constant__ ", type, " ", name), type,
+          name, name};
+}
+
+std::vector<Form> forms_of(const Specialization& specialization) {
+  std::vector<Form> forms;
+  for (std::size_t i = 0; i < specialization.arguments().size(); ++i) {
+    const Argument& argument = specialization.tmpl().arguments()[i];
+    const BoundArgument& bound = specialization.arguments()[i];
+    switch (argument.kind) {
+      case Argument::Kind::tensor:
+        forms.push_back(of_tensor(argument));
+        if (argument.stride) forms.push_back(by_value("i64", argument.name + "_stride"));
+        break;
+      case Argument::Kind::size:
+        if (!bound.fixed)
+          forms.push_back(bound.device ? of_device_size(argument.name) : by_value("i64", argument.name));
+        break;
+      case Argument::Kind::scalar: forms.push_back(by_value(argument.type, argument.name)); break;
+      case Argument::Kind::structure: forms.push_back(of_structure(argument.type, argument.name)); break;
+      case Argument::Kind::tensor_map:
+        forms.push_back(of_structure("diecast::TensorMap", argument.name));
+        break;
+    }
+  }
+  return forms;
+}
+
+std::string listed(const std::vector<Form>& forms, std::string Form::*part) {
+  std::vector<std::string> parts;
+  for (const Form& form : forms) parts.push_back(form.*part);
+  return join(parts, ", ");
+}
+
+// Threads of a block when they are known now, else 0: then nothing bounds the kernel's registers.
+Result<std::int64_t> block_threads(const Specialization& specialization) {
+  std::int64_t threads = 1;
+  for (const Expression& extent : specialization.tmpl().launch().block) {
+    DIECAST_TRY(const Program program, Program::compile(extent, specialization.names(),
+                                                        [](std::string_view) { return 0; }));
+    const auto value = program.constant();
+    if (!value || *value < 1 || *value > 1024) return std::int64_t{0};
+    threads *= *value;
+  }
+  return threads <= 1024 ? threads : 0;
+}
+
+std::string cuda_entry(const Specialization& specialization, const std::vector<Form>& forms,
+                       std::int64_t threads) {
+  const std::string& name = specialization.tmpl().name();
+  return cat("extern \"C\" __global__ void ",
+             threads > 0 ? cat("__launch_bounds__(", threads, ") ") : "", name, "(",
+             listed(forms, &Form::raw), ") { ", name, "_body(", listed(forms, &Form::pass), "); } ");
+}
+
+// `parameters` has a pointer to each value, as cuLaunchKernel takes them.
+std::string host_entry(const Specialization& specialization, const std::vector<Form>& forms) {
+  static constexpr const char* kRun[] = {"none", "warp", "block"};
+  const std::string& name = specialization.tmpl().name();
+  std::string text = cat("extern \"C\" void ", name, "(diecast::HostBlock* diecast_block, void**",
+                         forms.empty() ? "" : " diecast_parameters", ") { ");
+  for (std::size_t i = 0; i < forms.size(); ++i)
+    text += cat(forms[i].value, " const& ", forms[i].name, " = *static_cast<", forms[i].value,
+                " const*>(diecast_parameters[", i, "]); ");
+  return cat(text, "diecast::host_run_",
+             kRun[static_cast<int>(specialization.tmpl().exchange())],
+             "(diecast_block, [&] { ", name, "_body(", listed(forms, &Form::pass), "); }); } ");
+}
+
+}  // namespace
+
+Result<std::string> kernel_head(const Specialization& specialization) {
+  const std::vector<Form> forms = forms_of(specialization);
+  const std::string body = cat("DIECAST_DEVICE void ", specialization.tmpl().name(), "_body(",
+                               listed(forms, &Form::body), ")");
+  std::string text;
+  for (const Argument& argument : specialization.tmpl().arguments())
+    if (argument.kind == Argument::Kind::structure)
+      text += cat("static_assert(sizeof(", argument.type, ") == ", argument.bytes, ", \"arg ",
+                  argument.name, " struct ", argument.type, " ", argument.bytes, "\"); ");
+  text += body + "; ";
+  if (specialization.target().is_host()) return text + host_entry(specialization, forms) + body;
+  DIECAST_TRY(const std::int64_t threads, block_threads(specialization));
+  return text + cuda_entry(specialization, forms, threads) + body;
+}
+
+}  // namespace diecast

@@ -1,0 +1,129 @@
+// Rendering a source; see source.h. The order of its parts is fixed: device headers, constants,
+// asserts, the kernel's head, the file's own code.
+#include <diecast/template/source.h>
+
+#include <set>
+
+#include <diecast/base/text.h>
+#include <diecast/template/code_scan.h>
+#include <diecast/template/signature.h>
+
+namespace diecast {
+namespace {
+
+std::string line_directive(int line, std::string_view file) {
+  return cat("#line ", line, " \"", file, "\"\n");
+}
+
+std::string in_quotes(std::string_view text) {
+  std::string out = "\"";
+  for (char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    if (c != '\r') out += c;
+  }
+  return out + "\"";
+}
+
+// Device headers, each once, what a header includes before the header itself.
+class Headers {
+ public:
+  explicit Headers(const TemplateFiles& files) : files_(files) {}
+
+  Result<void> add(const std::string& name) {
+    if (!seen_.insert(name).second) return {};
+    const std::string* text = files_.header_text(name);
+    if (text == nullptr)
+      return Error{ErrorCode::unknown_template,
+                   cat("there is no device header <", name, ">",
+                       did_you_mean(name, files_.header_names())),
+                   cat("the device headers are ", join(files_.header_names(), ", "))};
+    DIECAST_TRY(const Inlined inlined, take_includes(*text, name, 1));
+    for (const std::string& inner : inlined.includes) DIECAST_CHECK(add(inner));
+    text_ += line_directive(1, name) + inlined.text;
+    return {};
+  }
+  const std::string& text() const { return text_; }
+
+ private:
+  const TemplateFiles& files_;
+  std::set<std::string> seen_;
+  std::string text_;
+};
+
+std::string literal(std::int64_t number) {
+  if (number == INT64_MIN) return "-9223372036854775807LL - 1";
+  // INT_MIN would overflow an int when it is negated.
+  return number > INT32_MIN && number <= INT32_MAX ? cat(number) : cat(number, "LL");
+}
+
+std::string constant_line(const Parameter& parameter, const Value& value) {
+  const std::string& name = parameter.name;
+  switch (parameter.type) {
+    case ParameterType::boolean:
+      return cat("constexpr bool ", name, " = ", value.number != 0, ";\n");
+    case ParameterType::type: return cat("using ", name, " = ", value.word, ";\n");
+    case ParameterType::integer: {
+      const std::string number = literal(value.number);
+      return cat("constexpr ", number.find('L') == std::string::npos ? "int " : "i64 ", name, " = ",
+                 number, ";\n");
+    }
+    case ParameterType::enumeration: break;
+  }
+  std::vector<std::string> words;
+  for (const Value& word : parameter.allowed)
+    words.push_back(cat(name, "_", word.word, " = ", word.number));
+  return cat("constexpr int ", join(words, ", "), "; constexpr int ", name, " = ", name, "_",
+             value.word, ";\n");
+}
+
+std::string constants(const Specialization& specialization) {
+  std::string text = "using namespace diecast;\n";
+  for (const Parameter& parameter : specialization.tmpl().parameters())
+    if (parameter.compiled())
+      text += constant_line(parameter, *specialization.bindings().find(parameter.name));
+  for (const BoundArgument& argument : specialization.arguments())
+    if (argument.kind == Argument::Kind::size && argument.fixed)
+      text += cat("constexpr i64 ", argument.name, " = ", literal(argument.fixed_value), ";\n");
+  return text;
+}
+
+std::string asserts(const Template& tmpl) {
+  const auto spell = [&](std::string_view name) -> std::string {
+    if (name == "host") return "DIECAST_HOST";
+    if (name == "cc") return "DIECAST_CC";
+    const Parameter* parameter = tmpl.parameter(name);
+    const bool type = parameter != nullptr ? parameter->type == ParameterType::type
+                                           : parse_dtype(name).has_value();
+    return type ? cat("diecast::dtype_id<", name, ">") : std::string(name);
+  };
+  std::string text;
+  for (const Requirement& requirement : tmpl.requirements()) {
+    const std::string& reason =
+        requirement.reason.empty() ? requirement.condition.text() : requirement.reason;
+    text += line_directive(requirement.line, tmpl.name() + ".cu");
+    text += cat("static_assert(", requirement.condition.cpp(spell), ", ", in_quotes(reason), ");\n");
+  }
+  return text;
+}
+
+}  // namespace
+
+Result<Source> render(const Specialization& specialization, const TemplateFiles& files) {
+  const Template& tmpl = specialization.tmpl();
+  const Target& target = specialization.target();
+  Source source{tmpl.name() + ".cu", tmpl.name(), {}};
+  DIECAST_TRY(const Inlined code, take_includes(tmpl.code(), source.name, tmpl.code_line()));
+  Headers headers(files);
+  DIECAST_CHECK(headers.add("diecast/device/types.h"));
+  DIECAST_CHECK(headers.add("diecast/device/simt.h"));
+  for (const std::string& name : code.includes) DIECAST_CHECK(headers.add(name));
+  DIECAST_TRY(const std::string head, kernel_head(specialization));
+  source.text = cat("#define DIECAST_CC ", target.cc, "\n#define DIECAST_HOST ",
+                    target.is_host() ? 1 : 0, "\n", headers.text(),
+                    line_directive(1, "diecast/constants"), constants(specialization), asserts(tmpl),
+                    "#define DIECAST_KERNEL ", head, "\n", line_directive(tmpl.code_line(), source.name),
+                    code.text);
+  return source;
+}
+
+}  // namespace diecast

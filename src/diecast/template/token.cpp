@@ -1,0 +1,138 @@
+// Tokens of a line; see token.h.
+#include <diecast/template/token.h>
+
+#include <diecast/base/text.h>
+
+namespace diecast {
+namespace {
+
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+
+constexpr std::string_view kSymbols[] = {"==", "!=", "<=", ">=", "&&", "||", "::", "(", ")",
+                                         "[",  "]",  "{",  "}",  ",",  "=",  "<",  ">", "+",
+                                         "-",  "*",  "/",  "%",  "!",  "?",  ":"};
+
+std::string_view symbol_at(std::string_view text) {
+  for (std::string_view symbol : kSymbols)
+    if (text.substr(0, symbol.size()) == symbol) return symbol;
+  return {};
+}
+
+// Shown lines come from files of any origin: no control character reaches a terminal, and a line of
+// a megabyte is a window around the caret.
+constexpr std::size_t kShown = 160, kBefore = 120;
+
+}  // namespace
+
+bool is_identifier(std::string_view text) {
+  if (text.empty() || !is_letter(text[0])) return false;
+  for (char c : text)
+    if (!is_letter(c) && !is_digit(c)) return false;
+  return true;
+}
+
+Error error_at(const SourceLine& line, int column, std::string_view what, std::string fix) {
+  const auto at = static_cast<std::size_t>(column - line.first_column);
+  const std::size_t begin = at > kBefore ? at - kBefore : 0;
+  std::string shown, caret;
+  for (std::size_t i = begin; i < line.text.size() && i < begin + kShown; ++i) {
+    const char c = line.text[i];
+    const auto byte = static_cast<unsigned char>(c);
+    const bool safe = byte >= 0x20 && byte < 0x7F;
+    shown += safe || c == '\t' ? c : '?';
+    if (i < at) caret += c == '\t' ? '\t' : ' ';
+  }
+  while (!shown.empty() && (shown.back() == ' ' || shown.back() == '\t')) shown.pop_back();
+  caret.resize(std::max(caret.size(), at - begin), ' ');
+  return {ErrorCode::parse_error,
+          cat(line.where, ":", column, ": ", what, "\n", shown, "\n", caret, "^"), std::move(fix)};
+}
+
+std::string Token::shown() const {
+  return kind == Kind::end ? "the end of the line" : cat("`", text, "`");
+}
+
+Result<std::size_t> Tokens::read_number(std::size_t at, std::size_t end) {
+  const std::string_view text(line_->text);
+  std::size_t stop = at;
+  while (stop < end && (is_digit(text[stop]) || is_letter(text[stop]))) ++stop;
+  Token token{Token::Kind::number, text.substr(at, stop - at),
+              line_->first_column + static_cast<int>(at), 0};
+  for (char c : token.text)
+    if (!is_digit(c))
+      return error(token, cat(token.shown(), " is not a number"), "numbers are plain decimal integers");
+  if (token.text.size() > 1 && token.text[0] == '0')
+    return error(token, cat(token.shown(), " starts with 0, which is octal in C++"),
+                 "write the number without leading zeros");
+  const auto number = parse_integer(token.text);
+  if (!number)
+    return error(token, cat(quote(token.text, 40), " does not fit in 64 bits"),
+                 "numbers go up to 9223372036854775807");
+  token.number = *number;
+  tokens_.push_back(token);
+  return stop;
+}
+
+Result<Tokens> Tokens::read(const SourceLine& line, std::size_t begin, std::size_t end) {
+  Tokens out;
+  out.line_ = &line;
+  const std::string_view text(line.text);
+  const auto column = [&](std::size_t at) { return line.first_column + static_cast<int>(at); };
+  for (std::size_t at = begin; at < end;) {
+    if (is_blank(text[at])) {
+      ++at;
+    } else if (is_digit(text[at])) {
+      DIECAST_TRY(at, out.read_number(at, end));
+    } else if (is_letter(text[at])) {
+      std::size_t stop = at;
+      while (stop < end && (is_letter(text[stop]) || is_digit(text[stop]))) ++stop;
+      out.tokens_.push_back({Token::Kind::word, text.substr(at, stop - at), column(at), 0});
+      at = stop;
+    } else if (const auto symbol = symbol_at(text.substr(at, end - at)); !symbol.empty()) {
+      out.tokens_.push_back({Token::Kind::symbol, text.substr(at, symbol.size()), column(at), 0});
+      at += symbol.size();
+    } else {
+      const bool bit = text[at] == '&' || text[at] == '|';
+      return error_at(line, column(at), cat(quote(text.substr(at, 1)), " is not part of the language"),
+                      bit ? cat("write `", text[at], text[at], "`: there are no bit operations")
+                          : "remove it");
+    }
+  }
+  std::size_t last = end;
+  while (last > begin && is_blank(text[last - 1])) --last;
+  out.tokens_.push_back({Token::Kind::end, {}, column(last), 0});
+  return out;
+}
+
+bool Tokens::accept(std::string_view symbol_or_word) {
+  if (!peek().is(symbol_or_word)) return false;
+  next();
+  return true;
+}
+
+Result<void> Tokens::expect(std::string_view symbol, std::string_view role) {
+  if (accept(symbol)) return {};
+  return error(peek(), cat("expected `", symbol, "` ", role, ", found ", peek().shown()),
+               cat("write `", symbol, "` here"));
+}
+
+Result<Token> Tokens::expect_word(std::string_view role) {
+  if (peek().kind == Token::Kind::word) return next();
+  return error(peek(), cat("expected ", role, ", found ", peek().shown()), cat("write ", role, " here"));
+}
+
+Result<void> Tokens::expect_end() {
+  if (peek().kind == Token::Kind::end) return {};
+  return error(peek(), cat("the line should end before ", peek().shown()), "remove it");
+}
+
+std::string_view Tokens::text_since(int column) const {
+  const Token& last = tokens_[next_ - 1];
+  const auto begin = static_cast<std::size_t>(column - line_->first_column);
+  const auto end = static_cast<std::size_t>(last.column - line_->first_column) + last.text.size();
+  return std::string_view(line_->text).substr(begin, end - begin);
+}
+
+}  // namespace diecast

@@ -1,0 +1,80 @@
+// Element types, values and bindings; see value.h. The one spelling of a value is made here and
+// nowhere else.
+#include <diecast/template/value.h>
+
+#include <diecast/base/text.h>
+
+namespace diecast {
+namespace {
+
+struct DTypeRow {
+  const char* name;
+  int bits;
+};
+constexpr DTypeRow kDTypes[] = {{"bf16", 16}, {"f16", 16}, {"f32", 32}, {"e4m3", 8}, {"e5m2", 8},
+                                {"e8m0", 8},  {"u8", 8},   {"i32", 32}, {"u32", 32}, {"i64", 64}};
+
+}  // namespace
+
+std::string_view dtype_name(DType type) { return kDTypes[static_cast<std::size_t>(type)].name; }
+
+std::optional<DType> parse_dtype(std::string_view name) {
+  for (std::size_t i = 0; i < std::size(kDTypes); ++i)
+    if (kDTypes[i].name == name) return static_cast<DType>(i);
+  return std::nullopt;
+}
+
+int dtype_bits(DType type) { return kDTypes[static_cast<std::size_t>(type)].bits; }
+
+const std::vector<std::string>& dtype_names() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all;
+    for (const DTypeRow& row : kDTypes) all.emplace_back(row.name);
+    return all;
+  }();
+  return names;
+}
+
+Value Value::of(DType type) {
+  return {ParameterType::type, static_cast<std::int64_t>(type), std::string(dtype_name(type))};
+}
+
+std::string Value::spelling() const { return word.empty() ? cat(number) : word; }
+
+Bindings::Bindings(std::initializer_list<std::pair<std::string, Value>> entries) {
+  for (const auto& [name, value] : entries) set(name, value);
+}
+
+Bindings& Bindings::set(std::string name, Value value) {
+  for (auto& entry : entries_) {
+    if (entry.first != name) continue;
+    entry.second = std::move(value);
+    return *this;
+  }
+  entries_.emplace_back(std::move(name), std::move(value));
+  return *this;
+}
+
+Bindings& Bindings::set(std::string name, std::int64_t number) {
+  return set(std::move(name), Value::integer(number));
+}
+
+Bindings& Bindings::set(std::string name, bool value) {
+  return set(std::move(name), Value::boolean(value));
+}
+
+Bindings& Bindings::set(std::string name, DType type) {
+  return set(std::move(name), Value::of(type));
+}
+
+Bindings& Bindings::set(std::string name, std::string_view word) {
+  return set(std::move(name), Value{ParameterType::enumeration, 0, std::string(word)});
+}
+
+const Value* Bindings::find(std::string_view name) const {
+  for (const auto& entry : entries_)
+    if (entry.first == name) return &entry.second;
+  return nullptr;
+}
+
+}  // namespace diecast
