@@ -1,51 +1,14 @@
-// Groups: where each member lies in common buffers, with and without padding, and every text of
-// check(), describe() and member().
+// Groups: where each member lies in common buffers, with and without padding.
 #include <diecast/ops/quantized_group.h>
 #include <gtest/gtest.h>
+#include <ops/group_buffers.h>
 
 #include <algorithm>
 #include <cstring>
-#include <string>
 #include <vector>
 
 namespace diecast {
 namespace {
-
-using Offsets = std::vector<std::int64_t>;
-
-// A group with exact buffers in both directions. Addresses count from round numbers and are never
-// dereferenced, so that places read as offsets.
-struct Group {
-  Group(Offsets row_offsets, std::int64_t cols, ScaleLayout layout, bool row_scaled)
-      : offsets(std::move(row_offsets)) {
-    view.whole.shape = {offsets.back(), cols};
-    view.whole.layout = layout;
-    view.whole.row_scaled = row_scaled;
-    view.count = static_cast<std::int64_t>(offsets.size()) - 1;
-    view.host_row_offsets = offsets.data();
-    view.members = reinterpret_cast<MemberDescriptor*>(0x10);
-    place(view.whole.rowwise, view.rowwise_sizes().value(), 0x1000000);
-    place(view.whole.columnwise, view.columnwise_sizes().value(), 0x8000000);
-  }
-  static void place(QuantizedSide& side, const QuantizedSide& sizes, std::uintptr_t base) {
-    side = sizes;
-    side.data = reinterpret_cast<void*>(base);
-    side.scale = reinterpret_cast<void*>(base + 0x1000000);
-    side.amax = reinterpret_cast<float*>(base + 0x2000000);
-  }
-  std::vector<MemberDescriptor> describe(const Tensor* matrix = nullptr) const {
-    std::vector<MemberDescriptor> out(static_cast<std::size_t>(view.count));
-    view.describe(matrix, out.data()).value();
-    return out;
-  }
-  Offsets offsets;
-  QuantizedGroup view;
-};
-
-std::string message(const QuantizedGroup& group) {
-  const auto checked = group.check("quantize_nvfp4");
-  return checked ? "ok" : checked.error().message();
-}
 
 void expect_same_place(const QuantizedSide& side, const MemberSide& described) {
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(side.data), described.data);
@@ -227,90 +190,6 @@ TEST(QuantizedGroup, BoundsItsBuffersWhenOnlyTheDeviceKnowsTheOffsets) {
     EXPECT_EQ(most_data_down, columnwise.data_bytes);
     EXPECT_EQ(most_scales_down, columnwise.scale_bytes);
   }
-}
-
-TEST(QuantizedGroup, NeedsHostOffsetsToDescribeOrSplit) {
-  Group group({0, 3, 40}, 48, ScaleLayout::linear, false);
-  group.view.host_row_offsets = nullptr;
-  group.view.device_row_offsets = reinterpret_cast<const std::int64_t*>(0x100);
-  const std::string text =
-      "diecast: not_supported: the row offsets are in device memory only, so the host cannot tell "
-      "where a member lies\n  fix: set host_row_offsets, or fill the descriptors on the device";
-  MemberDescriptor out[2];
-  EXPECT_EQ(group.view.describe(nullptr, out).error().message(), text);
-  EXPECT_EQ(group.view.member(0).error().message(), text);
-}
-
-TEST(QuantizedGroup, NamesOffsetsThatAreNoOffsets) {
-  Group group({0, 3, 40}, 48, ScaleLayout::linear, false);
-  const std::string start = "diecast: invalid_argument: quantize_nvfp4: group: ";
-  group.offsets[1] = 41;
-  EXPECT_EQ(message(group.view),
-            start +
-                "row offset 2 is 40, below the 41 before it\n"
-                "  fix: row offsets never descend; an empty member repeats one");
-  group.offsets = {1, 3, 40};
-  group.view.host_row_offsets = group.offsets.data();
-  EXPECT_EQ(message(group.view), start + "row offset 0 is 1\n  fix: row offsets start at 0");
-  group.offsets = {0, 3, 41};
-  group.view.host_row_offsets = group.offsets.data();
-  EXPECT_EQ(message(group.view), start +
-                                     "the last row offset is 41, the group has 40 rows\n"
-                                     "  fix: the group's shape holds the rows of all members");
-  EXPECT_EQ(group.view.member(0).error().code, ErrorCode::invalid_argument);
-  MemberDescriptor out[2];
-  EXPECT_EQ(group.view.describe(nullptr, out).error().code, ErrorCode::invalid_argument);
-}
-
-TEST(QuantizedGroup, NamesWhatIsMissing) {
-  Group group({0, 3, 40}, 48, ScaleLayout::linear, false);
-  group.view.members = nullptr;
-  EXPECT_EQ(message(group.view),
-            "diecast: missing_buffer: quantize_nvfp4: group: the descriptors are null\n"
-            "  fix: describe() the members and copy the 2 descriptors to device memory");
-  EXPECT_EQ(group.view.describe(nullptr, nullptr).error().message(),
-            "diecast: missing_buffer: the array of descriptors is null\n"
-            "  fix: pass room for 2 descriptors of 96 bytes");
-  group.view.whole.rowwise.scale_bytes = 119;
-  EXPECT_EQ(message(group.view),
-            "diecast: shape_mismatch: quantize_nvfp4: group: the rowwise scale buffer has 119 "
-            "bytes, [40, 48] nvfp4 with linear scales needs 120\n  fix: allocate 120 bytes");
-  group.view.host_row_offsets = nullptr;
-  EXPECT_EQ(message(group.view),
-            "diecast: missing_buffer: quantize_nvfp4: group: the group has no row offsets\n"
-            "  fix: set host_row_offsets or device_row_offsets to 3 numbers");
-}
-
-TEST(QuantizedGroup, NamesAMemberItDoesNotHave) {
-  const Group group({0, 3, 40}, 48, ScaleLayout::linear, false);
-  EXPECT_EQ(group.view.member(2).error().message(),
-            "diecast: invalid_argument: member 2 of a group of 2\n  fix: members count from 0");
-  EXPECT_EQ(group.view.member(-1).error().code, ErrorCode::invalid_argument);
-}
-
-TEST(QuantizedGroup, RefusesSizesThatCannotBeComputed) {
-  Group group({0, 3, 40}, 48, ScaleLayout::linear, false);
-  group.view.count = -1;
-  EXPECT_EQ(message(group.view),
-            "diecast: invalid_argument: quantize_nvfp4: group: a group of -1 members\n"
-            "  fix: count is 0 or more");
-  group.view.count = 2;
-  group.view.whole.shape = {std::int64_t{1} << 57, 1};
-  EXPECT_EQ(
-      message(group.view),
-      "diecast: shape_mismatch: quantize_nvfp4: group: a group of 144115188075855872 rows has "
-      "more than can be padded in 63 bits\n  fix: make smaller groups");
-  group.view.whole.shape = {1, std::int64_t{1} << 40};
-  group.view.whole.row_scaled = true;
-  group.view.count = std::int64_t{1} << 30;
-  group.view.host_row_offsets = nullptr;
-  group.view.device_row_offsets = reinterpret_cast<const std::int64_t*>(0x100);
-  EXPECT_EQ(message(group.view),
-            "diecast: shape_mismatch: quantize_nvfp4: group: the amax of 1073741824 members with "
-            "1099511627776 columns need more entries than fit in 63 bits\n"
-            "  fix: make smaller groups");
-  group.view.whole.e4m3_bound = 1;
-  EXPECT_EQ(group.view.rowwise_sizes().error().code, ErrorCode::value_not_allowed);
 }
 
 }  // namespace
