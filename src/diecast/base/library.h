@@ -1,11 +1,12 @@
-// A shared library opened at run time (libcuda, libnvrtc, compiled host kernels).
+// A shared library opened at run time (libcuda, libnvrtc, compiled host kernels). It stays loaded
+// as long as any copy of the Library does.
 #pragma once
-
-#include <memory>
-#include <string>
 
 #include <diecast/base/error.h>
 #include <diecast/base/hash.h>
+
+#include <memory>
+#include <string>
 
 namespace diecast {
 
@@ -16,7 +17,9 @@ class Library {
   static Result<Library> open(const std::string& path);
   // The same of a library that is in this process already; never loads anything.
   static Result<Library> already_loaded(const std::string& soname);
-  // From memory: an anonymous file, so nothing on disk can be swapped before it is mapped.
+  // From memory: an anonymous file, so nothing on disk can be swapped before it is mapped. `label`
+  // is what debuggers and profilers show. Errors: io_error (no anonymous file), file_corrupt (the
+  // loader rejects the bytes).
   static Result<Library> open_bytes(ByteSpan bytes, const std::string& label);
 
   void* symbol(const char* name) const;  // null if absent
@@ -30,7 +33,9 @@ class Library {
   std::string build_id() const;
 
  private:
+  Library(void* handle, bool in_memory);
   std::shared_ptr<void> handle_;
+  bool in_memory_;
 };
 
 // The build id of a shared object file on disk, without loading it; empty if it has none.

@@ -1,17 +1,18 @@
-// Runs another program: an argument list, never a shell; bounded in time and output.
+// Runs another program: an argument list, never a shell; bounded in time and output. It works in
+// any process: threads running, SIGCHLD ignored, standard streams closed, gigabytes mapped.
 #pragma once
+
+#include <diecast/base/error.h>
 
 #include <chrono>
 #include <string>
 #include <vector>
 
-#include <diecast/base/error.h>
-
 namespace diecast {
 
 struct ProcessRequest {
-  std::vector<std::string> arguments;  // arguments[0] is a path, or a name searched in PATH
-  std::string input;                   // written to its standard input, which is then closed
+  std::vector<std::string> arguments;    // arguments[0] is a path, or a name searched in PATH
+  std::string input;                     // written to its standard input, which is then closed
   std::vector<std::string> environment;  // "NAME=value"; empty = this process's own
   std::chrono::milliseconds time_limit{120000};
   std::size_t output_limit = 16u << 20;  // of either stream; more is dropped
@@ -22,10 +23,14 @@ struct ProcessResult {
   std::string output, errors;
 };
 
+// The program gets its three streams and no other descriptor, default signals, and a process group
+// of its own, which is killed whole when the time is up. Once the program itself has ended, what
+// some child of its own still writes is not waited for.
 // Errors: process_failed (cannot be started), timed_out (killed and reaped).
 Result<ProcessResult> run_process(const ProcessRequest& request);
 
-// The absolute path of a program found through PATH; empty if there is none.
+// The absolute path of a program found through PATH, whose relative entries are passed over; a name
+// with a slash is taken as a path. Empty if there is none.
 std::string find_program(const std::string& name);
 
 }  // namespace diecast

@@ -82,9 +82,10 @@ std::string join(std::span<const std::string> parts, std::string_view separator)
 }
 
 std::optional<std::int64_t> parse_integer(std::string_view text) {
+  if (text.size() > 1 && text[0] == '+' && text[1] != '-') text.remove_prefix(1);
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || text.empty()) return std::nullopt;
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return value;
 }
 
@@ -130,14 +131,11 @@ std::string did_you_mean(std::string_view word, std::span<const std::string> can
 }
 
 std::string human_bytes(std::uint64_t bytes) {
-  static constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-  double value = static_cast<double>(bytes);
+  static constexpr const char* kUnits[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  if (bytes < 1024) return cat(bytes, " B");
+  double value = static_cast<double>(bytes) / 1024.0;
   int unit = 0;
-  while (value >= 1024.0 && unit < 6) {
-    value /= 1024.0;
-    ++unit;
-  }
-  if (unit == 0) return cat(bytes, " B");
+  for (; value >= 1023.95 && unit < 5; ++unit) value /= 1024.0;  // 1023.95 would print as 1024
   const auto tenths = static_cast<std::uint64_t>(value * 10.0 + 0.5);
   return tenths % 10 == 0 ? cat(tenths / 10, ' ', kUnits[unit])
                           : cat(tenths / 10, '.', tenths % 10, ' ', kUnits[unit]);

@@ -1,0 +1,201 @@
+// Shared libraries through dlopen, from files and from memory, and the build ids that tell two
+// builds of one library apart.
+#include <diecast/base/file.h>
+#include <diecast/base/library.h>
+#include <diecast/base/text.h>
+#include <dlfcn.h>
+#include <elf.h>
+#include <fcntl.h>
+#include <link.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+namespace diecast {
+namespace {
+
+std::string loader_text() {
+  const char* text = dlerror();
+  return text ? text : "the loader gives no reason";
+}
+
+Result<void*> open_handle(const std::string& path, int flags) {
+  // A path with a null byte inside would silently open another file.
+  if (path.empty() || path.find('\0') != std::string::npos)
+    return Error{ErrorCode::invalid_argument, cat("not a library path: ", quote(path)),
+                 "give an absolute path, or a file name such as libcuda.so.1"};
+  if (void* handle = dlopen(path.c_str(), flags)) return handle;
+  return Error{ErrorCode::file_not_found,
+               cat("cannot open the library ", quote(path), ": ", loader_text()),
+               "give the path of a shared library built for this machine, or name its folder in "
+               "LD_LIBRARY_PATH"};
+}
+
+// Without MFD_EXEC newer kernels warn, or refuse where anonymous files are not executable by
+// default; older kernels do not know the flag.
+int anonymous_file(const std::string& label) {
+  constexpr unsigned kExecutable = 0x10;  // MFD_EXEC, Linux 6.3
+  const int file = memfd_create(label.c_str(), MFD_CLOEXEC | kExecutable);
+  return file >= 0 || errno != EINVAL ? file : memfd_create(label.c_str(), MFD_CLOEXEC);
+}
+
+// The loader takes two libraries of one path for the same, and descriptor numbers come back: every
+// opening gets a spelling of its own, the bits of a counter as "/" and "/.".
+std::string unique_descriptor_path(int file) {
+  static std::atomic<std::uint64_t> count = 0;
+  std::string path = "/proc/self/fd";
+  for (std::uint64_t n = ++count; n != 0; n >>= 1) path += (n & 1) ? "/." : "/";
+  return cat(path, '/', file);
+}
+
+// Whether every segment lies inside the bytes: the loader maps what a cut library promises, and
+// touching pages beyond the end of a file ends the process.
+bool segments_fit(ByteSpan bytes) {
+  ElfW(Ehdr) header;
+  if (bytes.size() < sizeof header) return false;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return false;
+  for (std::size_t i = 0; i < header.e_phnum; ++i) {
+    ElfW(Phdr) segment;
+    const std::size_t from = i * sizeof segment;
+    if (header.e_phoff > bytes.size() || bytes.size() - header.e_phoff < from + sizeof segment)
+      return false;
+    std::memcpy(&segment, bytes.data() + header.e_phoff + from, sizeof segment);
+    if (segment.p_filesz > bytes.size() || segment.p_offset > bytes.size() - segment.p_filesz)
+      return false;
+  }
+  return true;
+}
+
+std::string hex(ByteSpan bytes) {
+  static constexpr char kDigits[] = "0123456789abcdef";
+  std::string out;
+  for (const std::byte b : bytes) {
+    out += kDigits[std::to_integer<unsigned>(b) >> 4];
+    out += kDigits[std::to_integer<unsigned>(b) & 15];
+  }
+  return out;
+}
+
+// The build id among a segment's notes. Every length is checked: the notes may be of any file.
+std::string build_id_in_notes(ByteSpan notes, std::size_t alignment) {
+  const std::size_t align = alignment == 8 ? 8 : 4;
+  const auto padded = [&](std::size_t size) { return (size + align - 1) / align * align; };
+  ElfW(Nhdr) note;
+  while (notes.size() >= sizeof note) {
+    std::memcpy(&note, notes.data(), sizeof note);
+    notes = notes.subspan(sizeof note);
+    const std::size_t name = padded(note.n_namesz);
+    if (name > notes.size() || note.n_descsz > notes.size() - name) return {};
+    if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
+        std::memcmp(notes.data(), "GNU", 4) == 0)
+      return hex(notes.subspan(name, note.n_descsz));
+    notes = notes.subspan(std::min(notes.size(), name + padded(note.n_descsz)));
+  }
+  return {};
+}
+
+struct BuildIdSearch {
+  const link_map* map;
+  std::string build_id;
+};
+
+int search_build_id(dl_phdr_info* info, std::size_t, void* data) {
+  auto& search = *static_cast<BuildIdSearch*>(data);
+  const auto address = [&](const ElfW(Phdr) & segment) {
+    return info->dlpi_addr + segment.p_vaddr;
+  };
+  const std::span segments(info->dlpi_phdr, info->dlpi_phnum);
+  bool mine = false;
+  for (const auto& segment : segments)
+    mine |= segment.p_type == PT_DYNAMIC &&
+            address(segment) == reinterpret_cast<ElfW(Addr)>(search.map->l_ld);
+  if (!mine) return 0;
+  for (const auto& segment : segments) {
+    if (segment.p_type != PT_NOTE || !search.build_id.empty()) continue;
+    const auto* notes = reinterpret_cast<const std::byte*>(address(segment));
+    search.build_id = build_id_in_notes({notes, segment.p_memsz}, segment.p_align);
+  }
+  return 1;
+}
+
+}  // namespace
+
+Library::Library(void* handle, bool in_memory)
+    : handle_(handle, [](void* library) { dlclose(library); }), in_memory_(in_memory) {}
+
+Result<Library> Library::open(const std::string& path) {
+  DIECAST_TRY(void* handle, open_handle(path, RTLD_NOW | RTLD_LOCAL));
+  return Library(handle, false);
+}
+
+Result<Library> Library::already_loaded(const std::string& soname) {
+  DIECAST_TRY(void* handle, open_handle(soname, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD));
+  return Library(handle, false);
+}
+
+Result<Library> Library::open_bytes(ByteSpan bytes, const std::string& label) {
+  const auto rejected = [&](const std::string& reason) {
+    return Error{ErrorCode::file_corrupt, cat("cannot load ", quote(label), ": ", reason),
+                 "compile it again for this machine"};
+  };
+  if (!segments_fit(bytes)) return rejected("not a whole shared library");
+  const int number = anonymous_file(label.substr(0, 200));
+  const int failure = errno;
+  if (number < 0)
+    return Error{ErrorCode::io_error,
+                 cat("cannot make an anonymous file for ", quote(label), ": ", strerror(failure)),
+                 "allow memfd_create with executable content (sysctl vm.memfd_noexec=0)"};
+  const Descriptor file(system_files(), number);
+  if (const int failed = write_exactly(system_files(), number, bytes.data(), bytes.size(), 0);
+      failed < 0)
+    return file_error("write", cat("the anonymous file for ", label), failed);
+  void* handle = dlopen(unique_descriptor_path(number).c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!handle) return rejected(loader_text());
+  return Library(handle, true);
+}
+
+void* Library::symbol(const char* name) const { return dlsym(handle_.get(), name); }
+
+std::string Library::path() const {
+  link_map* map = nullptr;
+  if (in_memory_ || dlinfo(handle_.get(), RTLD_DI_LINKMAP, &map) != 0) return {};
+  const std::unique_ptr<char, void (*)(void*)> resolved(realpath(map->l_name, nullptr), std::free);
+  return resolved ? resolved.get() : "";
+}
+
+std::string Library::build_id() const {
+  link_map* map = nullptr;
+  if (dlinfo(handle_.get(), RTLD_DI_LINKMAP, &map) != 0) return {};
+  BuildIdSearch search{map, {}};
+  dl_iterate_phdr(search_build_id, &search);
+  return search.build_id;
+}
+
+std::string build_id_of_file(const std::string& path) {
+  constexpr std::size_t kNotesLimit = 1 << 20;
+  FileSystem& files = system_files();
+  const Descriptor file(files, files.open_at(AT_FDCWD, path.c_str(), O_RDONLY, 0));
+  const auto read = [&](void* out, std::size_t size, std::uint64_t offset) {
+    return read_exactly(files, file.number(), out, size, offset) >= 0;
+  };
+  ElfW(Ehdr) header;
+  if (!file || !read(&header, sizeof header, 0)) return {};
+  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_phentsize != sizeof(ElfW(Phdr)))
+    return {};
+  for (unsigned i = 0; i < header.e_phnum; ++i) {
+    ElfW(Phdr) segment;
+    if (!read(&segment, sizeof segment, header.e_phoff + i * sizeof segment)) return {};
+    if (segment.p_type != PT_NOTE || segment.p_filesz > kNotesLimit) continue;
+    Bytes notes(segment.p_filesz);
+    if (!read(notes.data(), notes.size(), segment.p_offset)) return {};
+    if (std::string id = build_id_in_notes(notes, segment.p_align); !id.empty()) return id;
+  }
+  return {};
+}
+
+}  // namespace diecast
