@@ -1,0 +1,17 @@
+// Everything an application needs: #include <diecast/diecast.h>, link diecast::diecast.
+#pragma once
+
+#include <diecast/base/error.h>
+#include <diecast/launch/cuda_device.h>
+#include <diecast/launch/host_device.h>
+#include <diecast/launch/kernel.h>
+#include <diecast/ops/amax.h>
+#include <diecast/ops/dequantize_nvfp4.h>
+#include <diecast/ops/quantize_nvfp4.h>
+#include <diecast/ops/quantized_group.h>
+#include <diecast/ops/quantized_tensor.h>
+#include <diecast/ops/reference/nvfp4_te.h>
+#include <diecast/ops/tensor.h>
+#include <diecast/runtime/manifest.h>
+#include <diecast/runtime/runtime.h>
+#include <diecast/runtime/warm.h>

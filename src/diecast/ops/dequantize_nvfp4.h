@@ -1,0 +1,56 @@
+// NVFP4 codes and scales back to a matrix of bf16, f16 or f32, in one of two stated forms.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include <diecast/base/error.h>
+#include <diecast/launch/device.h>
+#include <diecast/ops/prepared.h>
+#include <diecast/ops/quantized_tensor.h>
+#include <diecast/ops/tensor.h>
+
+namespace diecast {
+
+// What x.rowwise.amax holds, and so how an element is made; each product is one f32 rounding.
+enum class GlobalForm : std::uint8_t {
+  amax,   // the amax the quantizer had:       e2m1 * ((scale * amax) * fl(1/2688))
+  decode  // the decode scale of a checkpoint: (e2m1 * scale) * scale_2
+};
+
+struct DequantizeNvfp4Options {
+  GlobalForm form = GlobalForm::amax;
+  std::shared_ptr<Device> device;  // null: Runtime::default_device()
+};
+
+// x: NVFP4, rowwise, 1x16 blocks, linear scales, per tensor or row-scaled. out: bf16, f16 or f32 of
+// x's shape, rows may be apart. A scale byte 0x7F gives NaN.
+// Errors: dtype_mismatch, missing_buffer, shape_mismatch, not_supported, and those of preparing.
+Result<void> dequantize_nvfp4(Runtime& runtime, const QuantizedTensor& x, const Tensor& out,
+                              const DequantizeNvfp4Options& options = {}, Stream stream = {});
+
+class PreparedDequantizeNvfp4 {
+ public:
+  static constexpr std::string_view kName = "dequantize_nvfp4";
+  struct Request {
+    DType out = DType::bf16;
+    bool row_scaled = false;
+    GlobalForm form = GlobalForm::amax;
+    bool aligned = true;    // rows_aligned() of every out to come
+    std::int64_t cols = 0;  // not 0: the kernel is made for this row length
+    std::uint64_t word() const;
+  };
+  static Result<PreparedDequantizeNvfp4> prepare(Runtime& runtime,
+                                                 const std::shared_ptr<Device>& device,
+                                                 const Request& request);
+
+  std::int64_t scratch_bytes(std::int64_t, std::int64_t) const { return 0; }  // for [rows, cols]
+  // Errors: as dequantize_nvfp4(); misaligned when out breaks the request.
+  Result<void> run(const QuantizedTensor& x, const Tensor& out, Stream stream) const;
+
+ private:
+  Request request_;
+  std::shared_ptr<Kernel> kernel_;
+};
+
+}  // namespace diecast

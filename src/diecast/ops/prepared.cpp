@@ -1,0 +1,46 @@
+// What prepared ops share; see prepared.h.
+#include <diecast/ops/prepared.h>
+
+#include <diecast/base/text.h>
+
+namespace diecast {
+
+bool rows_aligned(const Tensor& tensor) {
+  const std::int64_t bytes = dtype_bits(tensor.dtype) / 8;
+  return reinterpret_cast<std::uintptr_t>(tensor.data) % 16 == 0 &&
+         (tensor.rows() <= 1 || tensor.stride() % (16 / bytes) == 0);
+}
+
+KernelArgument tensor_argument(const Tensor& tensor) {
+  return KernelArgument::tensor(tensor.dtype, tensor.data, tensor.stride());
+}
+
+KernelArgument rows_argument(const Tensor& tensor) {
+  return tensor.device_rows != nullptr
+             ? KernelArgument::device_size(tensor.device_rows, tensor.rows())
+             : KernelArgument::size(tensor.rows());
+}
+
+KernelArgument cols_argument(const Tensor& tensor) { return KernelArgument::size(tensor.cols()); }
+
+Result<std::shared_ptr<Device>> device_or_default(Runtime& runtime,
+                                                  const std::shared_ptr<Device>& given) {
+  if (given != nullptr) return given;
+  return runtime.default_device();
+}
+
+Result<std::shared_ptr<Kernel>> preload_for(Runtime& runtime, const std::shared_ptr<Device>& device,
+                                            std::string_view name, const Bindings& bindings) {
+  DIECAST_TRY(const Specialization specialization, runtime.specialize_for(name, bindings, *device));
+  return runtime.preload(specialization, device);
+}
+
+Result<void> may_prepare(Device& device, Stream stream, std::string_view op) {
+  DIECAST_TRY(const bool capturing, device.is_capturing(stream));
+  if (!capturing) return {};
+  return Error{ErrorCode::not_resident,
+               cat(op, " is not prepared, and the stream is being captured"),
+               cat("prepare it, or call it once with the same options, before the capture begins")};
+}
+
+}  // namespace diecast

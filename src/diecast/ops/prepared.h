@@ -1,0 +1,58 @@
+// What prepared ops share. A prepared op is a fixed sequence of fills and launches whose kernels are
+// resolved and resident on one device: running it compiles, loads, allocates and waits for nothing.
+// Scratch, where an op needs any (scratch_bytes), comes from the caller and belongs to one stream.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include <diecast/base/error.h>
+#include <diecast/launch/kernel.h>
+#include <diecast/ops/tensor.h>
+#include <diecast/runtime/runtime.h>
+
+namespace diecast {
+
+// Whether the vector loads of a kernel's ALIGNED class may be used: the buffer and every row of it
+// start at a multiple of 16 bytes.
+bool rows_aligned(const Tensor& tensor);
+
+// The arguments of `x [rows, cols] stride`, `rows` and `cols`.
+KernelArgument tensor_argument(const Tensor& tensor);
+KernelArgument rows_argument(const Tensor& tensor);
+KernelArgument cols_argument(const Tensor& tensor);
+
+// `given`, or the runtime's default device.
+Result<std::shared_ptr<Device>> device_or_default(Runtime& runtime,
+                                                  const std::shared_ptr<Device>& given);
+
+// A kernel of an op: the device's best target of the template, resolved and resident.
+Result<std::shared_ptr<Kernel>> preload_for(Runtime& runtime, const std::shared_ptr<Device>& device,
+                                            std::string_view name, const Bindings& bindings);
+
+// While a stream is being captured nothing may be prepared. Errors: not_resident naming the op.
+Result<void> may_prepare(Device& device, Stream stream, std::string_view op);
+
+// Numbers the kinds of prepared ops, so that their requests stay apart in the runtime's store.
+enum class OpKind : std::uint8_t { amax = 1, quantize_nvfp4, dequantize_nvfp4 };
+
+// For the convenience calls: the prepared op for this request, prepared on first use.
+// Prepared has Request (with `std::uint64_t word() const`, distinct for distinct requests and
+// with the OpKind in its low byte), kName and prepare(runtime, device, request).
+template <class Prepared>
+Result<std::shared_ptr<Prepared>> prepared_once(Runtime& runtime,
+                                                const std::shared_ptr<Device>& device,
+                                                const typename Prepared::Request& request,
+                                                Stream stream) {
+  if (auto known = runtime.find_prepared(device.get(), request.word())) {
+    return std::static_pointer_cast<Prepared>(std::move(known));
+  }
+  DIECAST_CHECK(may_prepare(*device, stream, Prepared::kName));
+  DIECAST_TRY(auto made, Prepared::prepare(runtime, device, request));
+  auto prepared = std::make_shared<Prepared>(std::move(made));
+  runtime.keep_prepared(device.get(), request.word(), prepared);
+  return prepared;
+}
+
+}  // namespace diecast
