@@ -1,8 +1,8 @@
 // Each call of the interface as one or two calls of the driver. Nothing here remembers an error:
 // the driver itself repeats that a context is lost.
 #include <diecast/base/text.h>
-#include <diecast/launch/cuda_code.h>
-#include <diecast/launch/cuda_context.h>
+#include <diecast/launch/cuda/code.h>
+#include <diecast/launch/cuda/context.h>
 #include <diecast/launch/cuda_device.h>
 
 #include <type_traits>

@@ -1,7 +1,7 @@
 // Contexts by their ids: a context made where a destroyed one was has the same handle, so a handle
 // says nothing about what is loaded there.
 #include <diecast/base/text.h>
-#include <diecast/launch/cuda_context.h>
+#include <diecast/launch/cuda/context.h>
 
 namespace diecast {
 

@@ -2,7 +2,7 @@
 // would. On a busy GPU that load waits until the GPU is idle, so it is forced here, where it is
 // expected.
 #include <diecast/base/text.h>
-#include <diecast/launch/cuda_code.h>
+#include <diecast/launch/cuda/code.h>
 
 #include <algorithm>
 
