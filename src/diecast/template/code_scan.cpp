@@ -1,7 +1,6 @@
 // Comments, literals and includes of C++ text; see code_scan.h.
-#include <diecast/template/code_scan.h>
-
 #include <diecast/base/text.h>
+#include <diecast/template/code_scan.h>
 #include <diecast/template/token.h>
 
 namespace diecast {
@@ -29,8 +28,10 @@ std::size_t skip(std::string_view code, std::size_t at) {
   const bool separator = quote == '\'' && at > 0 && is_word(code[at - 1]);  // 1'000
   if ((quote != '"' && quote != '\'') || separator) return at;
   for (std::size_t end = at + 1; end < code.size(); ++end) {
-    if (code[end] == '\\') ++end;
-    else if (code[end] == quote || code[end] == '\n') return end + (code[end] == quote);
+    if (code[end] == '\\')
+      ++end;
+    else if (code[end] == quote || code[end] == '\n')
+      return end + (code[end] == quote);
   }
   return code.size();
 }
@@ -57,6 +58,10 @@ Directive directive_of(std::string_view bare) {
   return out;
 }
 
+bool reads_a_file(std::string_view word) {
+  return word.starts_with("include") || word == "import" || word == "embed";
+}
+
 constexpr std::string_view kOurs = "<diecast/device/";
 
 }  // namespace
@@ -72,13 +77,13 @@ std::string bare_code(std::string_view code) {
   return bare;
 }
 
-bool has_word(std::string_view bare, std::string_view word) {
-  for (std::size_t at = bare.find(word); at != std::string_view::npos; at = bare.find(word, at + 1)) {
+std::size_t find_word(std::string_view text, std::string_view word) {
+  std::size_t at = text.find(word);
+  for (; at != std::string_view::npos; at = text.find(word, at + 1)) {
     const std::size_t end = at + word.size();
-    if ((at == 0 || !is_word(bare[at - 1])) && (end == bare.size() || !is_word(bare[end])))
-      return true;
+    if ((at == 0 || !is_word(text[at - 1])) && (end == text.size() || !is_word(text[end]))) break;
   }
-  return false;
+  return at;
 }
 
 Result<Inlined> take_includes(std::string_view code, std::string_view file, int first_line) {
@@ -91,9 +96,10 @@ Result<Inlined> take_includes(std::string_view code, std::string_view file, int 
     if (!line.empty() && line.back() == '\r') line.pop_back();
     const Directive directive = directive_of(std::string_view(bare).substr(begin, line.size()));
     begin = end + 1;
-    if (directive.word == "pragma" && trim(std::string_view(line).substr(directive.end)) == "once") {
+    if (directive.word == "pragma" &&
+        trim(std::string_view(line).substr(directive.end)) == "once") {
       line.clear();
-    } else if (directive.word.starts_with("include")) {
+    } else if (reads_a_file(directive.word)) {
       const std::string_view operand = trim(std::string_view(line).substr(directive.end));
       const std::size_t close = operand.find('>');
       if (!operand.starts_with(kOurs) || close == std::string_view::npos)

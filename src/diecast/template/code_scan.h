@@ -2,18 +2,19 @@
 // Enough to find #include lines and DIECAST_KERNEL; nothing is parsed. Not a public header.
 #pragma once
 
+#include <diecast/base/error.h>
+
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include <diecast/base/error.h>
 
 namespace diecast {
 
 // The same text with comments and the insides of literals as blanks; lines and columns stay.
 std::string bare_code(std::string_view code);
 
-bool has_word(std::string_view bare, std::string_view word);
+// Where `word` stands by itself, or npos.
+std::size_t find_word(std::string_view text, std::string_view word);
 
 struct Inlined {
   std::string text;                   // #include and #pragma once blanked, line ends as "\n"

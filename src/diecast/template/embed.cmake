@@ -1,5 +1,5 @@
 # Writes the built-in templates and device headers as C++ byte arrays: any text of any length comes
-# through unchanged, which string literals (64 KiB, their own delimiters) would not promise. Called as
+# through unchanged, which string literals (64 KiB, their own delimiters) do not promise. Called as
 #   cmake -DOUTPUT=embedded_data.cpp -DTEMPLATES_DIR=.../templates -P embed.cmake
 # at build time, with every templates/*.cu and templates/device/*.h as dependencies.
 cmake_minimum_required(VERSION 3.22)

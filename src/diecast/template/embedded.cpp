@@ -1,11 +1,9 @@
 // The built-in templates and device headers by name, from the library or from a folder.
-#include <diecast/template/embedded.h>
-
-#include <fcntl.h>
-
 #include <diecast/base/file.h>
 #include <diecast/base/text.h>
+#include <diecast/template/embedded.h>
 #include <diecast/template/embedded_file.h>
+#include <fcntl.h>
 
 namespace diecast {
 namespace {
@@ -58,8 +56,10 @@ TemplateFiles TemplateFiles::embedded() {
   for (const EmbeddedFile* file = embedded_files(); file->name != nullptr; ++file) {
     const std::string_view name(file->name);
     std::string text(reinterpret_cast<const char*>(file->bytes), file->size);
-    if (name.ends_with(kTemplateEnd)) out.templates_.emplace(template_of(name), std::move(text));
-    else out.headers_.emplace(cat("diecast/", name), std::move(text));
+    if (name.ends_with(kTemplateEnd))
+      out.templates_.emplace(template_of(name), std::move(text));
+    else
+      out.headers_.emplace(cat("diecast/", name), std::move(text));
   }
   return out;
 }

@@ -2,12 +2,12 @@
 // checkout's `templates` folder when one is named (DIECAST_TEMPLATE_DIR).
 #pragma once
 
+#include <diecast/base/error.h>
+
 #include <map>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include <diecast/base/error.h>
 
 namespace diecast {
 
@@ -18,9 +18,9 @@ class TemplateFiles {
   // From a folder: *.cu and device/*.h. Errors: file_not_found, io_error.
   static Result<TemplateFiles> from_directory(const std::string& directory);
 
-  std::vector<std::string> template_names() const;          // sorted, without ".cu"
+  std::vector<std::string> template_names() const;  // sorted, without ".cu"
   const std::string* template_text(std::string_view name) const;
-  std::vector<std::string> header_names() const;            // "diecast/device/simt.h"
+  std::vector<std::string> header_names() const;  // "diecast/device/simt.h"
   const std::string* header_text(std::string_view name) const;
 
  private:

@@ -1,10 +1,9 @@
 // Evaluating an expression and printing it as C++; see expr.h.
+#include <diecast/base/text.h>
 #include <diecast/template/expr.h>
+#include <diecast/template/expr_parse.h>
 
 #include <set>
-
-#include <diecast/base/text.h>
-#include <diecast/template/expr_parse.h>
 
 namespace diecast {
 namespace {
@@ -16,19 +15,29 @@ struct OperationText {
   const char* text;
   int precedence;
 };
-constexpr OperationText kTexts[] = {
-    {Operation::literal, "", 9},         {Operation::name, "", 9},
-    {Operation::bits, "", 9},            {Operation::negate, "-", 8},
-    {Operation::invert, "!", 8},         {Operation::multiply, " * ", 7},
-    {Operation::divide, " / ", 7},       {Operation::remainder, " % ", 7},
-    {Operation::add, " + ", 6},          {Operation::subtract, " - ", 6},
-    {Operation::less, " < ", 5},         {Operation::less_equal, " <= ", 5},
-    {Operation::greater, " > ", 5},      {Operation::greater_equal, " >= ", 5},
-    {Operation::equal, " == ", 4},       {Operation::not_equal, " != ", 4},
-    {Operation::both, " && ", 3},        {Operation::either, " || ", 2},
-    {Operation::choose, "", 1},          {Operation::minimum, "expression::min", 9},
-    {Operation::maximum, "expression::max", 9}, {Operation::ceil_div, "ceil_div", 9},
-    {Operation::align_up, "align_up", 9}};
+constexpr OperationText kTexts[] = {{Operation::literal, "", 9},
+                                    {Operation::name, "", 9},
+                                    {Operation::bits, "", 9},
+                                    {Operation::negate, "-", 8},
+                                    {Operation::invert, "!", 8},
+                                    {Operation::multiply, " * ", 7},
+                                    {Operation::divide, " / ", 7},
+                                    {Operation::remainder, " % ", 7},
+                                    {Operation::add, " + ", 6},
+                                    {Operation::subtract, " - ", 6},
+                                    {Operation::less, " < ", 5},
+                                    {Operation::less_equal, " <= ", 5},
+                                    {Operation::greater, " > ", 5},
+                                    {Operation::greater_equal, " >= ", 5},
+                                    {Operation::equal, " == ", 4},
+                                    {Operation::not_equal, " != ", 4},
+                                    {Operation::both, " && ", 3},
+                                    {Operation::either, " || ", 2},
+                                    {Operation::choose, "", 1},
+                                    {Operation::minimum, "expression::min", 9},
+                                    {Operation::maximum, "expression::max", 9},
+                                    {Operation::ceil_div, "ceil_div", 9},
+                                    {Operation::align_up, "align_up", 9}};
 
 const OperationText& text_of(const Node& node) {
   return kTexts[static_cast<std::size_t>(node.operation)];
@@ -41,37 +50,42 @@ bool grows(Operation operation) {
 
 bool is_function(Operation operation) { return operation >= Operation::minimum; }
 
-// Prints C++ that means the same in 64 bits: the constants of a source are ints, so the left side of
-// what can grow is widened. Parentheses beyond need keep compilers from warning of a && b || c.
+// Prints C++ that means the same in 64 bits: the constants of a source are ints, so the left side
+// of what can grow is widened. Parentheses beyond need keep compilers from warning of a && b || c.
 class CppPrinter {
  public:
   explicit CppPrinter(const Expression::Spell& spell) : spell_(spell) {}
 
   std::string print(const Node& node) const {
     switch (node.operation) {
-      case Operation::literal: return cat(node.number, node.number > INT32_MAX ? "LL" : "");
-      case Operation::name: return spell_(node.name);
-      case Operation::bits: return cat("diecast::bits<", node.name, ">()");
+      case Operation::literal:
+        return cat(node.number, node.number > INT32_MAX ? "LL" : "");
+      case Operation::name:
+        return spell_(node.name);
+      case Operation::bits:
+        return cat("diecast::bits<", node.name, ">()");
       case Operation::negate:
-      case Operation::invert: return text_of(node).text + child(*node.a, 9, node);
+      case Operation::invert:
+        return text_of(node).text + child(*node.a, 9, node);
       case Operation::choose:
         return cat(child(*node.a, 2, node), " ? ", child(*node.b, 2, node), " : ",
                    child(*node.c, 1, node));
-      default: break;
+      default:
+        break;
     }
     const OperationText& text = text_of(node);
     if (is_function(node.operation))
       return cat("diecast::", text.text, "(", print(*node.a), ", ", print(*node.b), ")");
     const bool widen = grows(node.operation) && !grows(node.a->operation);
-    const std::string left = widen ? cat("diecast::i64(", print(*node.a), ")")
-                                   : child(*node.a, text.precedence, node);
+    const std::string left =
+        widen ? cat("diecast::i64(", print(*node.a), ")") : child(*node.a, text.precedence, node);
     return left + text.text + child(*node.b, text.precedence + 1, node);
   }
 
  private:
   std::string child(const Node& node, int weakest, const Node& parent) const {
     const int mine = text_of(node).precedence, outer = text_of(parent).precedence;
-    const bool mixed = mine == 3 && outer == 2;                                  // && under ||
+    const bool mixed = mine == 3 && outer == 2;  // && under ||
     const bool compared = (outer == 4 || outer == 5) && (mine == 4 || mine == 5 || mine == 8);
     const bool negative = node.operation == Operation::literal && node.number < 0;
     return mine < weakest || mixed || compared || negative ? cat("(", print(node), ")")
@@ -110,9 +124,12 @@ bool evaluate_node(const Node& node, const Names& names, std::int64_t* out, Fail
 
 const char* fault_text(Fault fault) {
   switch (fault) {
-    case Fault::zero_divisor: return "divides by zero";
-    case Fault::negative_length: return "rounds a negative number";
-    default: return "does not fit in 64 bits";
+    case Fault::zero_divisor:
+      return "divides by zero";
+    case Fault::negative_length:
+      return "rounds a negative number";
+    default:
+      return "does not fit in 64 bits";
   }
 }
 
@@ -149,10 +166,10 @@ Result<std::int64_t> Expression::evaluate(const Names& names) const {
   if (evaluate_node(*root_, names, &value, &failure)) return value;
   const std::string part = CppPrinter(same_name).print(*failure.at);
   if (failure.unknown)
-    return Error{ErrorCode::unknown_parameter, cat(where_, ": `", part, "` has no value in ", text_),
-                 "give it a value"};
-  std::string what = cat(where_, ": `", text_, "` has no value: a part of it ",
-                         fault_text(failure.fault));
+    return Error{ErrorCode::unknown_parameter,
+                 cat(where_, ": `", part, "` has no value in ", text_), "give it a value"};
+  std::string what =
+      cat(where_, ": `", text_, "` has no value: a part of it ", fault_text(failure.fault));
   std::set<std::string> listed;
   for (const Name& name : names_)
     if (const auto known = names(name.name); known && listed.insert(name.name).second)

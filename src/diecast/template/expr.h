@@ -2,13 +2,15 @@
 // overflow and division by zero. One parse serves three readers: evaluation by diecast, the
 // static_assert of the rendered source, and a compiled form whose evaluation costs nanoseconds.
 //
-//   + - * / %  ! && ||  == != < <= > >=  ?:  min(a,b) max(a,b) ceil_div(a,b) align_up(a,b) bits(TYPE)
-//   true false
+//   + - * / %  ! && ||  == != < <= > >=  ?:  min(a,b) max(a,b) ceil_div(a,b) align_up(a,b)
+//   bits(TYPE) true false
 //
 // Names: parameters, sizes, `host` (0 or 1), `cc` (90, 100, ... ; 0 on host); in `launch` also
 // `sm_count` and `shared_optin`. An enumerator is written OPTION_word (LAYOUT_linear), an element
 // type by its name (IN == bf16).
 #pragma once
+
+#include <diecast/base/error.h>
 
 #include <cstdint>
 #include <functional>
@@ -18,8 +20,6 @@
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include <diecast/base/error.h>
 
 namespace diecast {
 
@@ -39,7 +39,10 @@ class Expression {
 
   const std::string& text() const { return text_; }
   // Every identifier with its column, functions and the argument of bits() left out.
-  struct Name { std::string name; int column; };
+  struct Name {
+    std::string name;
+    int column;
+  };
   const std::vector<Name>& names() const { return names_; }
   const std::vector<Name>& types() const { return types_; }  // arguments of bits()
 
@@ -73,7 +76,11 @@ class Program {
 
  private:
   friend class ProgramWriter;
-  struct Instruction { std::uint8_t operation; std::int32_t jump; std::int64_t operand; };
+  struct Instruction {
+    std::uint8_t operation;
+    std::int32_t jump;
+    std::int64_t operand;
+  };
   std::vector<Instruction> code_;
 };
 

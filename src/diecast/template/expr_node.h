@@ -2,18 +2,36 @@
 // C++ printer and the compiled form. Not a public header.
 #pragma once
 
-#include <memory>
-
 #include <diecast/template/expr.h>
+
+#include <memory>
 
 namespace diecast {
 
 enum class Operation : std::uint8_t {
-  literal, name, bits, negate, invert,
-  multiply, divide, remainder, add, subtract,
-  less, less_equal, greater, greater_equal, equal, not_equal,
-  both, either, choose,
-  minimum, maximum, ceil_div, align_up
+  literal,
+  name,
+  bits,
+  negate,
+  invert,
+  multiply,
+  divide,
+  remainder,
+  add,
+  subtract,
+  less,
+  less_equal,
+  greater,
+  greater_equal,
+  equal,
+  not_equal,
+  both,
+  either,
+  choose,
+  minimum,
+  maximum,
+  ceil_div,
+  align_up
 };
 
 // No chain of operations and no nest of parentheses goes deeper: hostile text cannot overflow the
@@ -31,7 +49,8 @@ struct Expression::Node {
 enum class Fault : std::uint8_t { none, overflow, zero_divisor, negative_length };
 
 // ceil_div and align_up speak of lengths: a negative one is a fault instead of a rounding puzzle.
-inline Fault round_up(Operation operation, std::int64_t a, std::int64_t b, std::int64_t* out) noexcept {
+inline Fault round_up(Operation operation, std::int64_t a, std::int64_t b,
+                      std::int64_t* out) noexcept {
   if (b == 0) return Fault::zero_divisor;
   if (a < 0 || b < 0) return Fault::negative_length;
   *out = a / b + (a % b != 0);
@@ -40,29 +59,44 @@ inline Fault round_up(Operation operation, std::int64_t a, std::int64_t b, std::
 }
 
 // The value of every operation that needs all its operands. `b` is ignored by negate and invert.
-inline Fault apply(Operation operation, std::int64_t a, std::int64_t b, std::int64_t* out) noexcept {
+inline Fault apply(Operation operation, std::int64_t a, std::int64_t b,
+                   std::int64_t* out) noexcept {
   const auto overflow = [](bool happened) { return happened ? Fault::overflow : Fault::none; };
   const auto value = [out](std::int64_t number) { return *out = number, Fault::none; };
   switch (operation) {
-    case Operation::negate: return overflow(__builtin_sub_overflow(std::int64_t{0}, a, out));
-    case Operation::invert: return value(a == 0);
-    case Operation::multiply: return overflow(__builtin_mul_overflow(a, b, out));
-    case Operation::add: return overflow(__builtin_add_overflow(a, b, out));
-    case Operation::subtract: return overflow(__builtin_sub_overflow(a, b, out));
+    case Operation::negate:
+      return overflow(__builtin_sub_overflow(std::int64_t{0}, a, out));
+    case Operation::invert:
+      return value(a == 0);
+    case Operation::multiply:
+      return overflow(__builtin_mul_overflow(a, b, out));
+    case Operation::add:
+      return overflow(__builtin_add_overflow(a, b, out));
+    case Operation::subtract:
+      return overflow(__builtin_sub_overflow(a, b, out));
     case Operation::divide:
     case Operation::remainder:
       if (b == 0) return Fault::zero_divisor;
       if (b == -1 && a == INT64_MIN) return Fault::overflow;
       return value(operation == Operation::divide ? a / b : a % b);
-    case Operation::less: return value(a < b);
-    case Operation::less_equal: return value(a <= b);
-    case Operation::greater: return value(a > b);
-    case Operation::greater_equal: return value(a >= b);
-    case Operation::equal: return value(a == b);
-    case Operation::not_equal: return value(a != b);
-    case Operation::minimum: return value(a < b ? a : b);
-    case Operation::maximum: return value(a > b ? a : b);
-    default: return round_up(operation, a, b, out);
+    case Operation::less:
+      return value(a < b);
+    case Operation::less_equal:
+      return value(a <= b);
+    case Operation::greater:
+      return value(a > b);
+    case Operation::greater_equal:
+      return value(a >= b);
+    case Operation::equal:
+      return value(a == b);
+    case Operation::not_equal:
+      return value(a != b);
+    case Operation::minimum:
+      return value(a < b ? a : b);
+    case Operation::maximum:
+      return value(a > b ? a : b);
+    default:
+      return round_up(operation, a, b, out);
   }
 }
 

@@ -1,8 +1,7 @@
 // The expression parser: precedence as in C++, both the parser's recursion and the tree's depth
 // bounded.
-#include <diecast/template/expr_parse.h>
-
 #include <diecast/base/text.h>
+#include <diecast/template/expr_parse.h>
 
 namespace diecast {
 namespace {
@@ -13,12 +12,12 @@ struct BinaryOperator {
   int precedence;  // higher binds tighter
 };
 constexpr BinaryOperator kBinary[] = {
-    {"||", Operation::either, 1},     {"&&", Operation::both, 2},
-    {"==", Operation::equal, 3},      {"!=", Operation::not_equal, 3},
-    {"<", Operation::less, 4},        {"<=", Operation::less_equal, 4},
-    {">", Operation::greater, 4},     {">=", Operation::greater_equal, 4},
-    {"+", Operation::add, 5},         {"-", Operation::subtract, 5},
-    {"*", Operation::multiply, 6},    {"/", Operation::divide, 6},
+    {"||", Operation::either, 1},  {"&&", Operation::both, 2},
+    {"==", Operation::equal, 3},   {"!=", Operation::not_equal, 3},
+    {"<", Operation::less, 4},     {"<=", Operation::less_equal, 4},
+    {">", Operation::greater, 4},  {">=", Operation::greater_equal, 4},
+    {"+", Operation::add, 5},      {"-", Operation::subtract, 5},
+    {"*", Operation::multiply, 6}, {"/", Operation::divide, 6},
     {"%", Operation::remainder, 6}};
 
 const BinaryOperator* binary_operator(const Token& token) {

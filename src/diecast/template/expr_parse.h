@@ -2,10 +2,10 @@
 // Not a public header.
 #pragma once
 
-#include <memory>
-
 #include <diecast/template/expr_node.h>
 #include <diecast/template/token.h>
+
+#include <memory>
 
 namespace diecast {
 

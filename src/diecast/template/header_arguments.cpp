@@ -1,10 +1,10 @@
 // The lines of a header that say how the kernel is called: size, arg, launch; and where and with
 // what it runs: require, target, exchange, sample.
-#include <algorithm>
-
 #include <diecast/base/text.h>
 #include <diecast/template/expr_parse.h>
 #include <diecast/template/header_parser.h>
+
+#include <algorithm>
 
 namespace diecast {
 
@@ -29,7 +29,8 @@ Result<void> HeaderParser::read_argument(Tokens& tokens) {
   DIECAST_TRY(const Token name, tokens.expect_word("the name of an argument"));
   argument.name = name.text;
   if (const Argument* first = template_->argument(name.text))
-    return tokens.error(name, cat(name.shown(), " is an argument twice: first on line ", first->line),
+    return tokens.error(name,
+                        cat(name.shown(), " is an argument twice: first on line ", first->line),
                         "remove one");
   if (tokens.peek().kind == Token::Kind::end) {
     argument.kind = Argument::Kind::size;
@@ -62,10 +63,10 @@ Result<void> HeaderParser::read_type_name(Tokens& tokens, Argument& argument) {
   std::vector<std::string> known = dtype_names();
   for (const Parameter& each : template_->parameters_)
     if (each.type == ParameterType::type) known.push_back(each.name);
-  return tokens.error(type, cat("no element type is called ", type.shown(),
-                                did_you_mean(type.text, known)),
-                      cat("an argument's type is one of ", join(known, ", "),
-                          "; a direction (in, out, inout), struct or tensor_map may stand here too"));
+  return tokens.error(
+      type, cat("no element type is called ", type.shown(), did_you_mean(type.text, known)),
+      cat("an argument's type is one of ", join(known, ", "),
+          "; a direction (in, out, inout), struct or tensor_map may stand here too"));
 }
 
 Result<void> HeaderParser::read_tensor(Tokens& tokens, Argument& argument) {
@@ -89,9 +90,9 @@ Result<void> HeaderParser::read_tensor(Tokens& tokens, Argument& argument) {
       DIECAST_TRY(argument.align, ExpressionParser::parse_operand(tokens));
     } else {
       static const std::vector<std::string> facts{"stride", "align"};
-      return tokens.error(fact, cat("a tensor has no fact ", fact.shown(), " here",
-                                    did_you_mean(fact.text, facts)),
-                          "the facts are `stride` and `align BYTES`, each once");
+      return tokens.error(
+          fact, cat("a tensor has no fact ", fact.shown(), " here", did_you_mean(fact.text, facts)),
+          "the facts are `stride` and `align BYTES`, each once");
     }
   }
   return {};
@@ -123,15 +124,16 @@ Result<void> HeaderParser::read_require(Tokens& tokens) {
 Result<void> HeaderParser::read_launch(Tokens& tokens) {
   if (template_->launch_.line == 0) template_->launch_.line = number_;
   do {
-    static const std::vector<std::string> words{"grid",        "block",     "shared", "cluster",
-                                                "cooperative", "dependent"};
+    static const std::vector<std::string> words{"grid",    "block",       "shared",
+                                                "cluster", "cooperative", "dependent"};
     const Token clause = tokens.next();
     if (std::find(words.begin(), words.end(), clause.text) == words.end())
-      return tokens.error(clause, cat("launch has no ", clause.shown(),
-                                      did_you_mean(clause.text, words)),
+      return tokens.error(clause,
+                          cat("launch has no ", clause.shown(), did_you_mean(clause.text, words)),
                           cat("it has ", join(words, ", ")));
     if (const auto [first, fresh] = clauses_.emplace(clause.text, number_); !fresh)
-      return tokens.error(clause, cat(clause.shown(), " is given twice: first on line ", first->second),
+      return tokens.error(clause,
+                          cat(clause.shown(), " is given twice: first on line ", first->second),
                           "remove one");
     DIECAST_CHECK(read_clause(tokens, clause));
   } while (tokens.peek().kind != Token::Kind::end);
@@ -150,13 +152,17 @@ Result<void> HeaderParser::read_clause(Tokens& tokens, const Token& clause) {
     DIECAST_TRY(Expression value, ExpressionParser::parse(tokens));
     values.push_back(std::move(value));
     if (values.size() > (three ? 3u : 1u))
-      return tokens.error(at, cat(clause.shown(), " takes ", three ? "one to three values" : "one value"),
-                          "remove it");
+      return tokens.error(
+          at, cat(clause.shown(), " takes ", three ? "one to three values" : "one value"),
+          "remove it");
   } while (tokens.accept(","));
   DIECAST_CHECK(tokens.expect(")", cat("after the values of ", clause.text)));
-  if (clause.is("grid")) launch.grid = std::move(values);
-  else if (clause.is("block")) launch.block = std::move(values);
-  else (clause.is("shared") ? launch.shared : launch.cluster) = std::move(values[0]);
+  if (clause.is("grid"))
+    launch.grid = std::move(values);
+  else if (clause.is("block"))
+    launch.block = std::move(values);
+  else
+    (clause.is("shared") ? launch.shared : launch.cluster) = std::move(values[0]);
   return {};
 }
 
@@ -169,9 +175,11 @@ Result<void> HeaderParser::read_target(Tokens& tokens) {
     if (name.is("host")) {
       template_->host_ = true;
     } else if (tokens.accept("+")) {
-      const auto cc = name.text.starts_with("sm_") ? parse_integer(name.text.substr(3)) : std::nullopt;
+      const auto cc =
+          name.text.starts_with("sm_") ? parse_integer(name.text.substr(3)) : std::nullopt;
       if (!cc || *cc < 80 || *cc > 999)
-        return tokens.error(name, cat(name.shown(), " with + names no architecture and all later ones"),
+        return tokens.error(name,
+                            cat(name.shown(), " with + names no architecture and all later ones"),
                             "write sm_80+, sm_89+, sm_90+, sm_100+ or the like");
       template_->minimum_cc_ = static_cast<int>(*cc);
     } else {
@@ -202,13 +210,15 @@ Result<void> HeaderParser::read_sample(Tokens& tokens) {
     DIECAST_TRY(const Token name, tokens.expect_word("the name of a shape or a size"));
     Samples samples{std::string(name.text), {}};
     if (const auto [first, fresh] = sampled_.emplace(samples.name, number_); !fresh)
-      return tokens.error(name, cat(name.shown(), " is sampled twice: first on line ", first->second),
+      return tokens.error(name,
+                          cat(name.shown(), " is sampled twice: first on line ", first->second),
                           "write one set");
     DIECAST_CHECK(tokens.expect("{", "before the samples"));
     do {
       const Token value = tokens.next();
       if (value.kind != Token::Kind::number)
-        return tokens.error(value, cat("expected a number, found ", value.shown()), "write a number");
+        return tokens.error(value, cat("expected a number, found ", value.shown()),
+                            "write a number");
       samples.values.push_back(value.number);
     } while (tokens.accept(","));
     DIECAST_CHECK(tokens.expect("}", "after the samples"));

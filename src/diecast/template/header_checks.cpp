@@ -1,10 +1,10 @@
 // What can be checked only when the whole header is read: every name in every expression is known
 // where it stands, every size has its argument, the launch is complete.
-#include <algorithm>
-
 #include <diecast/base/text.h>
 #include <diecast/template/header_parser.h>
 #include <diecast/template/requirements.h>
+
+#include <algorithm>
 
 namespace diecast {
 
@@ -13,6 +13,7 @@ Result<void> HeaderParser::check() {
     template_->host_ = true;
     template_->minimum_cc_ = 80;
   }
+  words_ = constants_of(*template_, Target{});
   DIECAST_CHECK(check_sizes());
   DIECAST_CHECK(check_arguments());
   for (const Requirement& requirement : template_->requirements_)
@@ -48,11 +49,11 @@ Result<void> HeaderParser::check_arguments() const {
     if (argument.kind == Argument::Kind::size && !is_size) {
       std::vector<std::string> sizes;
       for (const Size& size : template_->sizes_) sizes.push_back(size.name);
-      return error_on(argument.line, argument.name,
-                      cat("no size is called `", argument.name, "`",
-                          did_you_mean(argument.name, sizes)),
-                      cat("declare it (`size ", argument.name,
-                          "`), or say what it is: `arg NAME in TYPE [shape]`, `arg NAME TYPE`, ..."));
+      return error_on(
+          argument.line, argument.name,
+          cat("no size is called `", argument.name, "`", did_you_mean(argument.name, sizes)),
+          cat("declare it (`size ", argument.name,
+              "`), or say what it is: `arg NAME in TYPE [shape]`, `arg NAME TYPE`, ..."));
     }
     if (const auto found = declared_.find(argument.name);
         found != declared_.end() && argument.kind != Argument::Kind::size)
@@ -60,7 +61,8 @@ Result<void> HeaderParser::check_arguments() const {
                       cat("`", argument.name, "` is declared on line ", found->second, " already"),
                       "choose another name");
     if (argument.stride && template_->argument(argument.name + "_stride") != nullptr)
-      return error_on(template_->argument(argument.name + "_stride")->line, argument.name + "_stride",
+      return error_on(template_->argument(argument.name + "_stride")->line,
+                      argument.name + "_stride",
                       cat("`", argument.name, "_stride` is the row stride of ", argument.name),
                       "choose another name");
     for (const Expression& extent : argument.shape)
@@ -107,7 +109,6 @@ Result<void> HeaderParser::check_launch() const {
     return error_on(clauses_.find("cooperative")->second, "cooperative",
                     "blocks of a cooperative launch wait for one another, which the host cannot do",
                     "add a target line without host, such as `target sm_80+`");
-  std::vector<const Expression*> all;
   const auto check_clause = [&](const char* clause, const Expression& value) {
     return check_expression(value, clauses_.find(clause)->second, Use::launch);
   };
@@ -118,11 +119,19 @@ Result<void> HeaderParser::check_launch() const {
   return {};
 }
 
+HeaderParser::Use HeaderParser::needed_use(std::string_view name) const {
+  if (words_.find(name) != words_.end()) return Use::fact;
+  if (const Parameter* parameter = template_->parameter(name))
+    return parameter->compiled() ? Use::fact : Use::launch;
+  if (template_->size(name) != nullptr) return Use::shape;
+  return name == "sm_count" || name == "shared_optin" ? Use::launch : Use::never;
+}
+
 std::vector<std::string> HeaderParser::usable_names(Use use) const {
   std::vector<std::string> names;
   for (const Parameter& parameter : template_->parameters_)
     if (parameter.compiled() || use == Use::launch) names.push_back(parameter.name);
-  for (const auto& [name, value] : constants_of(*template_, Target{}))
+  for (const auto& [name, value] : words_)
     if (name.find(':') == std::string::npos) names.push_back(name);
   if (use != Use::fact)
     for (const Size& size : template_->sizes_) names.push_back(size.name);
@@ -139,14 +148,14 @@ Result<void> HeaderParser::check_expression(const Expression& expression, int li
 
 Result<void> HeaderParser::check_expression_name(const Expression::Name& name, int line,
                                                  Use use) const {
-  const std::vector<std::string> usable = usable_names(use);
-  if (std::find(usable.begin(), usable.end(), name.name) != usable.end()) return {};
-  const std::vector<std::string> later = usable_names(Use::launch);
-  if (std::find(later.begin(), later.end(), name.name) != later.end())
+  const Use needs = needed_use(name.name);
+  if (needs <= use) return {};
+  if (needs != Use::never)
     return error_at(line_at(line), name.column, cat("`", name.name, "` is known only at launch"),
-                    use == Use::fact ? "this must be known before compiling: use names in UPPER CASE"
-                                     : "use sizes and names in UPPER CASE");
-  std::string meant = did_you_mean(name.name, usable);
+                    use == Use::fact
+                        ? "this must be known before compiling: use names in UPPER CASE"
+                        : "use sizes and names in UPPER CASE");
+  std::string meant = did_you_mean(name.name, usable_names(use));
   for (const Parameter& parameter : template_->parameters_)
     for (const Value& value : parameter.allowed)
       if (parameter.type == ParameterType::enumeration && value.word == name.name)

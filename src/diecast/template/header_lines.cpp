@@ -1,11 +1,11 @@
-// The lines of a header: which there are, and those that declare parameters and rules. Arguments and
-// the launch stand in header_arguments.cpp.
-#include <algorithm>
-
+// The lines of a header: which there are, and those that declare parameters and rules. Arguments
+// and the launch stand in header_arguments.cpp.
 #include <diecast/base/text.h>
 #include <diecast/template/expr_parse.h>
 #include <diecast/template/header_parser.h>
 #include <diecast/template/reserved.h>
+
+#include <algorithm>
 
 namespace diecast {
 namespace {
@@ -55,9 +55,9 @@ Result<void> HeaderParser::read_line(int number, std::string_view text, int colu
     if (first.is("target")) return read_target(tokens);
     if (first.is("exchange")) return read_exchange(tokens);
     if (first.is("sample")) return read_sample(tokens);
-    return tokens.error(first, cat("no line starts with ", first.shown(),
-                                   did_you_mean(first.text, line_words())),
-                        cat("a line starts with one of ", join(line_words(), ", ")));
+    return tokens.error(
+        first, cat("no line starts with ", first.shown(), did_you_mean(first.text, line_words())),
+        cat("a line starts with one of ", join(line_words(), ", ")));
   };
   DIECAST_CHECK(read());
   return tokens.expect_end();
@@ -69,15 +69,19 @@ Result<void> HeaderParser::check_name(const Tokens& tokens, const Token& token, 
   const bool upper = letters == Case::upper || (letters == Case::either && is_upper(name));
   if (upper ? !is_upper(name) : !is_lower(name))
     return tokens.error(
-        token, cat(what, " ", token.shown(), upper ? " is not in UPPER CASE" : " is not in lower case"),
-        letters == Case::upper  ? cat("write `", in_case(name, true), "`: it is fixed at compile time")
-        : letters == Case::lower ? cat("write `", in_case(name, false), "`: it is given at launch")
-                                 : cat("write `", in_case(name, true), "` (fixed at compile time) or `",
-                                       in_case(name, false), "` (read at launch)"));
+        token,
+        cat(what, " ", token.shown(), upper ? " is not in UPPER CASE" : " is not in lower case"),
+        letters == Case::upper
+            ? cat("write `", in_case(name, true), "`: it is fixed at compile time")
+        : letters == Case::lower
+            ? cat("write `", in_case(name, false), "`: it is given at launch")
+            : cat("write `", in_case(name, true), "` (fixed at compile time) or `",
+                  in_case(name, false), "` (read at launch)"));
   if (const std::string_view why = reserved_word(name); !why.empty())
     return tokens.error(token, cat(token.shown(), " is taken: ", why), "choose another name");
   if (const auto found = declared_.find(name); found != declared_.end())
-    return tokens.error(token, cat(token.shown(), " is declared twice: first on line ", found->second),
+    return tokens.error(token,
+                        cat(token.shown(), " is declared twice: first on line ", found->second),
                         "rename one or remove it");
   return {};
 }
@@ -85,6 +89,9 @@ Result<void> HeaderParser::check_name(const Tokens& tokens, const Token& token, 
 Result<std::string> HeaderParser::declare(Tokens& tokens, Case letters, std::string_view what) {
   DIECAST_TRY(const Token token, tokens.expect_word(cat("the name of a ", what)));
   DIECAST_CHECK(check_name(tokens, token, letters, what));
+  if (token.text == template_->name_)
+    return tokens.error(token, cat(token.shown(), " is taken: the kernel itself is called so"),
+                        "choose another name");
   declared_.emplace(token.text, number_);
   return std::string(token.text);
 }
@@ -94,7 +101,8 @@ Result<ParameterType> HeaderParser::read_type(Tokens& tokens) {
   DIECAST_TRY(const Token type, tokens.expect_word("int, bool, type or enum"));
   const auto found = std::find(names.begin(), names.end(), type.text);
   if (found == names.end())
-    return tokens.error(type, cat("a parameter is no ", type.shown(), did_you_mean(type.text, names)),
+    return tokens.error(type,
+                        cat("a parameter is no ", type.shown(), did_you_mean(type.text, names)),
                         "write int, bool, type or enum");
   return static_cast<ParameterType>(found - names.begin());
 }
@@ -107,9 +115,10 @@ Result<void> HeaderParser::read_parameter(Tokens& tokens, Parameter::Kind kind) 
   DIECAST_TRY(parameter.type, read_type(tokens));
   const bool tune = kind == Parameter::Kind::tune;
   const Token name = tokens.peek();
-  DIECAST_TRY(parameter.name,
-              declare(tokens, tune ? Case::either : Case::upper,
-                      tune ? "tune" : kind == Parameter::Kind::shape ? "shape" : "option"));
+  DIECAST_TRY(parameter.name, declare(tokens, tune ? Case::either : Case::upper,
+                                      tune                             ? "tune"
+                                      : kind == Parameter::Kind::shape ? "shape"
+                                                                       : "option"));
   DIECAST_CHECK(read_allowed(tokens, parameter));
   DIECAST_CHECK(read_default(tokens, parameter));
   if (!parameter.compiled() && parameter.type != ParameterType::integer &&
@@ -156,9 +165,10 @@ Result<Value> HeaderParser::read_value(Tokens& tokens, const Parameter& paramete
   }
   if (parameter.type == ParameterType::type) {
     if (const auto type = parse_dtype(token.text)) return Value::of(*type);
-    return tokens.error(token, cat("no element type is called ", token.shown(),
-                                   did_you_mean(token.text, dtype_names())),
-                        cat("the element types are ", join(dtype_names(), ", ")));
+    return tokens.error(
+        token,
+        cat("no element type is called ", token.shown(), did_you_mean(token.text, dtype_names())),
+        cat("the element types are ", join(dtype_names(), ", ")));
   }
   if (token.kind != Token::Kind::word || !is_lower(token.text) || token.text[0] == '_')
     return tokens.error(token, cat("expected a word in lower case, found ", token.shown()),

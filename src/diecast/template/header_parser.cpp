@@ -1,11 +1,10 @@
 // The three parts of a template file; see header_parser.h. What the header's lines mean stands in
 // header_lines.cpp and header_arguments.cpp, what is checked at the end in header_checks.cpp.
+#include <diecast/base/text.h>
+#include <diecast/template/code_scan.h>
 #include <diecast/template/header_parser.h>
 
 #include <algorithm>
-
-#include <diecast/base/text.h>
-#include <diecast/template/code_scan.h>
 
 namespace diecast {
 namespace {
@@ -41,8 +40,9 @@ Result<std::shared_ptr<const Template>> HeaderParser::parse(std::string_view nam
 }
 
 SourceLine HeaderParser::line_at(int number) const {
-  return {cat(template_->name_, ".cu:", number),
-          std::string(lines_[static_cast<std::size_t>(number - 1)])};
+  std::string_view text = lines_[static_cast<std::size_t>(number - 1)];
+  if (text.ends_with('\r')) text.remove_suffix(1);
+  return {cat(template_->name_, ".cu:", number), std::string(text)};
 }
 
 SourceLine HeaderParser::line_at_offset(std::size_t offset) const {
@@ -114,7 +114,7 @@ Result<void> HeaderParser::read_code(std::size_t begin) {
   if (const std::size_t second = find_opening(text, begin); second != std::string_view::npos)
     return error_at(line_at_offset(second), 1, "a template has one header, and this is a second",
                     "a template is one kernel: write another file");
-  if (!has_word(bare_code(template_->code()), "DIECAST_KERNEL"))
+  if (find_word(bare_code(template_->code()), "DIECAST_KERNEL") == std::string::npos)
     return Error{ErrorCode::parse_error,
                  cat(template_->name_, ".cu has no DIECAST_KERNEL { ... } below its header"),
                  "write the kernel's body there: its signature comes from the arg lines"};
@@ -124,10 +124,7 @@ Result<void> HeaderParser::read_code(std::size_t begin) {
 Error HeaderParser::error_on(int line, std::string_view word, std::string_view what,
                              std::string fix) const {
   const SourceLine source = line_at(line);
-  std::size_t at = source.text.find(word);
-  const auto letter = [](char c) { return is_identifier({&c, 1}) || (c >= '0' && c <= '9'); };
-  while (at != std::string::npos && at > 0 && letter(source.text[at - 1]))
-    at = source.text.find(word, at + 1);
+  const std::size_t at = find_word(source.text, word);
   return error_at(source, at == std::string::npos ? 1 : static_cast<int>(at) + 1, what,
                   std::move(fix));
 }

@@ -2,20 +2,21 @@
 // that every name used is declared and every declaration can be launched. Not a public header.
 #pragma once
 
+#include <diecast/template/template.h>
+#include <diecast/template/token.h>
+
 #include <map>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include <diecast/template/template.h>
-#include <diecast/template/token.h>
-
 namespace diecast {
 
 class HeaderParser {
  public:
-  static Result<std::shared_ptr<const Template>> parse(std::string_view name, std::string_view text);
+  static Result<std::shared_ptr<const Template>> parse(std::string_view name,
+                                                       std::string_view text);
 
  private:
   HeaderParser(std::string_view name, std::string_view text);
@@ -59,7 +60,9 @@ class HeaderParser {
   Result<void> check_arguments() const;
   Result<void> check_samples() const;
   Result<void> check_launch() const;
-  enum class Use { fact, shape, launch };  // what is known: at compile time; and sizes; and the device
+  // What may stand in an expression: names known before compiling; sizes too; the device too.
+  enum class Use { fact, shape, launch, never };
+  Use needed_use(std::string_view name) const;
   Result<void> check_expression(const Expression& expression, int line, Use use) const;
   Result<void> check_expression_name(const Expression::Name& name, int line, Use use) const;
   Result<void> check_bits(const Expression::Name& name, int line) const;
@@ -68,11 +71,12 @@ class HeaderParser {
 
   std::shared_ptr<Template> template_ = std::make_shared<Template>();
   std::vector<std::string_view> lines_;
-  std::map<std::string, int, std::less<>> declared_;   // parameters and sizes: their line
-  std::map<std::string, int, std::less<>> clauses_;    // of launch; and the lines that stand once
+  std::map<std::string, int, std::less<>> declared_;  // parameters and sizes: their line
+  std::map<std::string, int, std::less<>> clauses_;   // of launch; and the lines that stand once
   std::map<std::string, int, std::less<>> sampled_;
-  int number_ = 0;        // of the line being read
-  std::string comment_;   // of that line
+  std::map<std::string, std::int64_t, std::less<>> words_;  // host, cc, element types, enumerators
+  int number_ = 0;                                          // of the line being read
+  std::string comment_;                                     // of that line
 };
 
 }  // namespace diecast

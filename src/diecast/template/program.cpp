@@ -1,8 +1,8 @@
 // Compiling an expression to a short stack program and running it; see Program in expr.h.
-#include <array>
-
 #include <diecast/base/text.h>
 #include <diecast/template/expr_node.h>
+
+#include <array>
 
 namespace diecast {
 namespace {
@@ -22,10 +22,14 @@ enum Code : std::uint8_t {
 // ever reached is known only at launch.
 std::optional<std::int64_t> fold(const Expression::Node& node, const Names& constant) {
   switch (node.operation) {
-    case Operation::literal: return node.number;
-    case Operation::name: return constant(node.name);
-    case Operation::bits: return constant("bits:" + node.name);
-    default: break;
+    case Operation::literal:
+      return node.number;
+    case Operation::name:
+      return constant(node.name);
+    case Operation::bits:
+      return constant("bits:" + node.name);
+    default:
+      break;
   }
   const auto a = fold(*node.a, constant);
   if (!a) return std::nullopt;
@@ -38,6 +42,13 @@ std::optional<std::int64_t> fold(const Expression::Node& node, const Names& cons
   std::int64_t value = 0;
   if (apply(node.operation, *a, *b, &value) != Fault::none) return std::nullopt;
   return value;
+}
+
+// Replaces the operation's one or two values on the stack by its result.
+inline bool operate(Operation operation, std::int64_t*& top) noexcept {
+  const bool one = operation == Operation::negate || operation == Operation::invert;
+  if (!one) --top;
+  return apply(operation, top[0], one ? 0 : top[1], top) == Fault::none;
 }
 
 }  // namespace
@@ -75,7 +86,8 @@ class ProgramWriter {
   }
 
   bool write_choice(const Expression::Node& node) {
-    if (const auto condition = fold(*node.a, constant_)) return write(*condition ? *node.b : *node.c);
+    if (const auto condition = fold(*node.a, constant_))
+      return write(*condition ? *node.b : *node.c);
     if (!write(*node.a)) return false;
     const std::size_t skip = emit(kJumpIfZero, 0);
     if (!write(*node.b)) return false;
@@ -87,7 +99,8 @@ class ProgramWriter {
 
   bool write_logic(const Expression::Node& node) {
     if (!write(*node.a)) return false;
-    const std::size_t end = emit(node.operation == Operation::both ? kBothOrJump : kEitherOrJump, 0);
+    const std::size_t end =
+        emit(node.operation == Operation::both ? kBothOrJump : kEitherOrJump, 0);
     if (!write(*node.b)) return false;
     emit(kTruth, 0);
     return land(end), true;
@@ -103,9 +116,10 @@ Result<Program> Program::compile(const Expression& expression, const Names& cons
   if (!expression.root_) {
     writer.code.push_back({kPush, 0, 0});
   } else if (!writer.write(*expression.root_)) {
-    return Error{ErrorCode::unknown_parameter,
-                 cat(expression.where_, ": `", writer.unknown, "` has no value in ", expression.text_),
-                 "give it a value"};
+    return Error{
+        ErrorCode::unknown_parameter,
+        cat(expression.where_, ": `", writer.unknown, "` has no value in ", expression.text_),
+        "give it a value"};
   }
   Program program;
   program.code_ = std::move(writer.code);
@@ -117,25 +131,36 @@ bool Program::evaluate(std::span<const std::int64_t> slots, std::int64_t* result
   std::int64_t* top = stack.data();  // the value on top; stack[0] stays free
   for (std::size_t at = 0; at < code_.size(); ++at) {
     const Instruction& each = code_[at];
-    const auto jump = [&] { at = static_cast<std::size_t>(each.jump) - 1; };
+    bool jump = false;
     switch (each.operation) {
-      case kPush: *++top = each.operand; break;
+      case kPush:
+        *++top = each.operand;
+        break;
       case kSlot:
         if (static_cast<std::size_t>(each.operand) >= slots.size()) return false;
         *++top = slots[static_cast<std::size_t>(each.operand)];
         break;
-      case kJump: jump(); break;
-      case kJumpIfZero: if (*top-- == 0) jump(); break;
-      case kBothOrJump: if (*top == 0) jump(); else --top; break;
-      case kEitherOrJump: if (*top != 0) *top = 1, jump(); else --top; break;
-      case kTruth: *top = *top != 0; break;
-      default: {
-        const auto operation = static_cast<Operation>(each.operation);
-        const bool one = operation == Operation::negate || operation == Operation::invert;
-        if (!one) --top;
-        if (apply(operation, top[0], one ? 0 : top[1], top) != Fault::none) return false;
-      }
+      case kJump:
+        jump = true;
+        break;
+      case kJumpIfZero:
+        jump = *top-- == 0;
+        break;
+      case kBothOrJump:
+        jump = *top == 0;
+        if (!jump) --top;
+        break;
+      case kEitherOrJump:
+        jump = *top != 0;
+        jump ? * top = 1 : * top-- = 0;
+        break;
+      case kTruth:
+        *top = *top != 0;
+        break;
+      default:
+        if (!operate(static_cast<Operation>(each.operation), top)) return false;
     }
+    if (jump) at = static_cast<std::size_t>(each.jump) - 1;
   }
   *result = code_.empty() ? 0 : *top;
   return true;

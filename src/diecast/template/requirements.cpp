@@ -1,9 +1,8 @@
 // Requirements compiled and explained; see requirements.h.
+#include <diecast/base/text.h>
 #include <diecast/template/requirements.h>
 
 #include <algorithm>
-
-#include <diecast/base/text.h>
 
 namespace diecast {
 namespace {
@@ -39,7 +38,8 @@ std::string values_text(const Template& tmpl, const Target& target, const Expres
   }
   for (const char* word : {"host", "cc"}) {
     const auto& names = condition.names();
-    if (std::none_of(names.begin(), names.end(), [&](const auto& name) { return name.name == word; }))
+    if (std::none_of(names.begin(), names.end(),
+                     [&](const auto& name) { return name.name == word; }))
       continue;
     text += cat("\n", word, " = ", word == std::string_view("cc") ? target.cc : target.is_host());
   }
@@ -52,8 +52,11 @@ constexpr std::int64_t kSearched = 1 << 16;
 class Search {
  public:
   Search(Requirements& requirements, const Point& point, int index, const Parameter& parameter)
-      : requirements_(requirements), point_(point), index_(static_cast<std::size_t>(index)),
-        parameter_(parameter), value_(point[index_]) {}
+      : requirements_(requirements),
+        point_(point),
+        index_(static_cast<std::size_t>(index)),
+        parameter_(parameter),
+        value_(point[index_]) {}
 
   // "4096 and 4112", or empty.
   std::string nearest() {
@@ -116,7 +119,8 @@ std::string fix_of(const Template& tmpl, Requirements& requirements, const Expre
     const std::string nearest = Search(requirements, point, index, parameter).nearest();
     if (nearest.empty()) continue;
     const bool several = nearest.find(' ') != std::string::npos;
-    return cat("the nearest ", parameter.name, " that ", several ? "fit are " : "fits is ", nearest);
+    return cat("the nearest ", parameter.name, " that ", several ? "fit are " : "fits is ",
+               nearest);
   }
   if (names.empty()) return "choose another target";
   return cat("no single change fits: choose ", join(names, " and "), " together so that ",
@@ -181,8 +185,8 @@ int Requirements::first_broken(const Point& point) {
 Error broken_requirement(const Template& tmpl, const Target& target, Requirements& requirements,
                          int index, const Point& point) {
   const Requirement& requirement = tmpl.requirements()[static_cast<std::size_t>(index)];
-  std::string what = cat(tmpl.name(), ".cu:", requirement.line, ": require ",
-                         requirement.condition.text());
+  std::string what =
+      cat(tmpl.name(), ".cu:", requirement.line, ": require ", requirement.condition.text());
   if (!requirement.reason.empty()) what += cat(" (", requirement.reason, ")");
   what += values_text(tmpl, target, requirement.condition, point);
   return {ErrorCode::constraint_violated, std::move(what),

@@ -3,10 +3,10 @@
 // that fit. Not a public header.
 #pragma once
 
+#include <diecast/template/template.h>
+
 #include <map>
 #include <vector>
-
-#include <diecast/template/template.h>
 
 namespace diecast {
 
@@ -28,7 +28,7 @@ class Requirements {
 
  private:
   std::vector<Program> programs_;
-  std::vector<int> types_;             // parameters of type `type`, whose bits follow the point
+  std::vector<int> types_;  // parameters of type `type`, whose bits follow the point
   std::vector<std::int64_t> slots_;
 };
 

@@ -1,29 +1,49 @@
 // The list of words; see reserved.h.
 #include <diecast/template/reserved.h>
+#include <diecast/template/value.h>
 
 #include <algorithm>
 #include <iterator>
-
-#include <diecast/template/value.h>
 
 namespace diecast {
 namespace {
 
 constexpr std::string_view kDevice[] = {"host", "cc", "sm_count", "shared_optin"};
 constexpr std::string_view kFunctions[] = {"min", "max", "ceil_div", "align_up", "bits"};
-constexpr std::string_view kNames[] = {"diecast", "expression", "dtype_id", "dynamic_shared", "main"};
+constexpr std::string_view kNames[] = {"diecast", "expression", "dtype_id", "dynamic_shared",
+                                       "main"};
 
-constexpr std::string_view kCpp[] = {
-    "alignas", "alignof", "and", "and_eq", "asm", "auto", "bitand", "bitor", "bool", "break", "case",
-    "catch", "char", "char8_t", "char16_t", "char32_t", "class", "compl", "concept", "const",
-    "consteval", "constexpr", "constinit", "const_cast", "continue", "co_await", "co_return",
-    "co_yield", "decltype", "default", "delete", "do", "double", "dynamic_cast", "else", "enum",
-    "explicit", "export", "extern", "false", "float", "for", "friend", "goto", "if", "inline", "int",
-    "long", "mutable", "namespace", "new", "noexcept", "not", "not_eq", "nullptr", "operator", "or",
-    "or_eq", "private", "protected", "public", "register", "reinterpret_cast", "requires", "return",
-    "short", "signed", "sizeof", "static", "static_assert", "static_cast", "struct", "switch",
-    "template", "this", "thread_local", "throw", "true", "try", "typedef", "typeid", "typename",
-    "union", "unsigned", "using", "virtual", "void", "volatile", "wchar_t", "while", "xor", "xor_eq"};
+constexpr std::string_view kCpp[] = {"alignas",       "alignof",     "and",
+                                     "and_eq",        "asm",         "auto",
+                                     "bitand",        "bitor",       "bool",
+                                     "break",         "case",        "catch",
+                                     "char",          "char8_t",     "char16_t",
+                                     "char32_t",      "class",       "compl",
+                                     "concept",       "const",       "consteval",
+                                     "constexpr",     "constinit",   "const_cast",
+                                     "continue",      "co_await",    "co_return",
+                                     "co_yield",      "decltype",    "default",
+                                     "delete",        "do",          "double",
+                                     "dynamic_cast",  "else",        "enum",
+                                     "explicit",      "export",      "extern",
+                                     "false",         "float",       "for",
+                                     "friend",        "goto",        "if",
+                                     "inline",        "int",         "long",
+                                     "mutable",       "namespace",   "new",
+                                     "noexcept",      "not",         "not_eq",
+                                     "nullptr",       "operator",    "or",
+                                     "or_eq",         "private",     "protected",
+                                     "public",        "register",    "reinterpret_cast",
+                                     "requires",      "return",      "short",
+                                     "signed",        "sizeof",      "static",
+                                     "static_assert", "static_cast", "struct",
+                                     "switch",        "template",    "this",
+                                     "thread_local",  "throw",       "true",
+                                     "try",           "typedef",     "typeid",
+                                     "typename",      "union",       "unsigned",
+                                     "using",         "virtual",     "void",
+                                     "volatile",      "wchar_t",     "while",
+                                     "xor",           "xor_eq"};
 
 template <std::size_t N>
 bool contains(const std::string_view (&words)[N], std::string_view word) {

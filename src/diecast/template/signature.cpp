@@ -1,7 +1,6 @@
 // The kernel's entry and the head of its body, from the arg lines; see signature.h.
-#include <diecast/template/signature.h>
-
 #include <diecast/base/text.h>
+#include <diecast/template/signature.h>
 
 namespace diecast {
 namespace {
@@ -12,7 +11,8 @@ struct Form {
   std::string raw;    // as the CUDA entry takes it
   std::string value;  // the type a host launch points to
   std::string name;
-  std::string pass;   // what the entry gives the body
+  std::string pass;    // what the entry gives the body
+  bool large = false;  // a structure: never copied on the host
 };
 
 Form by_value(const std::string& type, const std::string& name) {
@@ -33,8 +33,12 @@ Form of_device_size(const std::string& name) {
 }
 
 Form of_structure(const std::string& type, const std::string& name) {
-  return {cat("const ", type, "& ", name), cat("const __grid_constant__ ", type, " ", name), type,
-          name, name};
+  return {cat("const ", type, "& ", name),
+          cat("const __grid_constant__ ", type, " ", name),
+          type,
+          name,
+          name,
+          true};
 }
 
 std::vector<Form> forms_of(const Specialization& specialization) {
@@ -49,10 +53,15 @@ std::vector<Form> forms_of(const Specialization& specialization) {
         break;
       case Argument::Kind::size:
         if (!bound.fixed)
-          forms.push_back(bound.device ? of_device_size(argument.name) : by_value("i64", argument.name));
+          forms.push_back(bound.device ? of_device_size(argument.name)
+                                       : by_value("i64", argument.name));
         break;
-      case Argument::Kind::scalar: forms.push_back(by_value(argument.type, argument.name)); break;
-      case Argument::Kind::structure: forms.push_back(of_structure(argument.type, argument.name)); break;
+      case Argument::Kind::scalar:
+        forms.push_back(by_value(argument.type, argument.name));
+        break;
+      case Argument::Kind::structure:
+        forms.push_back(of_structure(argument.type, argument.name));
+        break;
       case Argument::Kind::tensor_map:
         forms.push_back(of_structure("diecast::TensorMap", argument.name));
         break;
@@ -85,7 +94,8 @@ std::string cuda_entry(const Specialization& specialization, const std::vector<F
   const std::string& name = specialization.tmpl().name();
   return cat("extern \"C\" __global__ void ",
              threads > 0 ? cat("__launch_bounds__(", threads, ") ") : "", name, "(",
-             listed(forms, &Form::raw), ") { ", name, "_body(", listed(forms, &Form::pass), "); } ");
+             listed(forms, &Form::raw), ") { ", name, "_body(", listed(forms, &Form::pass),
+             "); } ");
 }
 
 // `parameters` has a pointer to each value, as cuLaunchKernel takes them.
@@ -95,10 +105,9 @@ std::string host_entry(const Specialization& specialization, const std::vector<F
   std::string text = cat("extern \"C\" void ", name, "(diecast::HostBlock* diecast_block, void**",
                          forms.empty() ? "" : " diecast_parameters", ") { ");
   for (std::size_t i = 0; i < forms.size(); ++i)
-    text += cat(forms[i].value, " const& ", forms[i].name, " = *static_cast<", forms[i].value,
-                " const*>(diecast_parameters[", i, "]); ");
-  return cat(text, "diecast::host_run_",
-             kRun[static_cast<int>(specialization.tmpl().exchange())],
+    text += cat(forms[i].value, forms[i].large ? " const& " : " const ", forms[i].name,
+                " = *static_cast<", forms[i].value, " const*>(diecast_parameters[", i, "]); ");
+  return cat(text, "diecast::host_run_", kRun[static_cast<int>(specialization.tmpl().exchange())],
              "(diecast_block, [&] { ", name, "_body(", listed(forms, &Form::pass), "); }); } ");
 }
 

@@ -2,10 +2,10 @@
 // the body, which sees them by name. Not a public header.
 #pragma once
 
-#include <string>
-
 #include <diecast/base/error.h>
 #include <diecast/template/specialization.h>
+
+#include <string>
 
 namespace diecast {
 

@@ -1,12 +1,11 @@
 // Rendering a source; see source.h. The order of its parts is fixed: device headers, constants,
 // asserts, the kernel's head, the file's own code.
-#include <diecast/template/source.h>
-
-#include <set>
-
 #include <diecast/base/text.h>
 #include <diecast/template/code_scan.h>
 #include <diecast/template/signature.h>
+#include <diecast/template/source.h>
+
+#include <set>
 
 namespace diecast {
 namespace {
@@ -33,10 +32,10 @@ class Headers {
     if (!seen_.insert(name).second) return {};
     const std::string* text = files_.header_text(name);
     if (text == nullptr)
-      return Error{ErrorCode::unknown_template,
-                   cat("there is no device header <", name, ">",
-                       did_you_mean(name, files_.header_names())),
-                   cat("the device headers are ", join(files_.header_names(), ", "))};
+      return Error{
+          ErrorCode::unknown_template,
+          cat("there is no device header <", name, ">", did_you_mean(name, files_.header_names())),
+          cat("the device headers are ", join(files_.header_names(), ", "))};
     DIECAST_TRY(const Inlined inlined, take_includes(*text, name, 1));
     for (const std::string& inner : inlined.includes) DIECAST_CHECK(add(inner));
     text_ += line_directive(1, name) + inlined.text;
@@ -61,13 +60,15 @@ std::string constant_line(const Parameter& parameter, const Value& value) {
   switch (parameter.type) {
     case ParameterType::boolean:
       return cat("constexpr bool ", name, " = ", value.number != 0, ";\n");
-    case ParameterType::type: return cat("using ", name, " = ", value.word, ";\n");
+    case ParameterType::type:
+      return cat("using ", name, " = ", value.word, ";\n");
     case ParameterType::integer: {
       const std::string number = literal(value.number);
       return cat("constexpr ", number.find('L') == std::string::npos ? "int " : "i64 ", name, " = ",
                  number, ";\n");
     }
-    case ParameterType::enumeration: break;
+    case ParameterType::enumeration:
+      break;
   }
   std::vector<std::string> words;
   for (const Value& word : parameter.allowed)
@@ -101,7 +102,8 @@ std::string asserts(const Template& tmpl) {
     const std::string& reason =
         requirement.reason.empty() ? requirement.condition.text() : requirement.reason;
     text += line_directive(requirement.line, tmpl.name() + ".cu");
-    text += cat("static_assert(", requirement.condition.cpp(spell), ", ", in_quotes(reason), ");\n");
+    text +=
+        cat("static_assert(", requirement.condition.cpp(spell), ", ", in_quotes(reason), ");\n");
   }
   return text;
 }
@@ -118,11 +120,11 @@ Result<Source> render(const Specialization& specialization, const TemplateFiles&
   DIECAST_CHECK(headers.add("diecast/device/simt.h"));
   for (const std::string& name : code.includes) DIECAST_CHECK(headers.add(name));
   DIECAST_TRY(const std::string head, kernel_head(specialization));
-  source.text = cat("#define DIECAST_CC ", target.cc, "\n#define DIECAST_HOST ",
-                    target.is_host() ? 1 : 0, "\n", headers.text(),
-                    line_directive(1, "diecast/constants"), constants(specialization), asserts(tmpl),
-                    "#define DIECAST_KERNEL ", head, "\n", line_directive(tmpl.code_line(), source.name),
-                    code.text);
+  source.text =
+      cat("#define DIECAST_CC ", target.cc, "\n#define DIECAST_HOST ", target.is_host() ? 1 : 0,
+          "\n", headers.text(), line_directive(1, "diecast/constants"), constants(specialization),
+          asserts(tmpl), "#define DIECAST_KERNEL ", head, "\n",
+          line_directive(tmpl.code_line(), source.name), code.text);
   return source;
 }
 

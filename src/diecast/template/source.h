@@ -3,11 +3,11 @@
 // name and never a path: the same text from any place has one key.
 #pragma once
 
-#include <string>
-
 #include <diecast/base/error.h>
 #include <diecast/template/embedded.h>
 #include <diecast/template/specialization.h>
+
+#include <string>
 
 namespace diecast {
 

@@ -1,9 +1,8 @@
 // Binding a template: every value checked, every requirement held, every argument as this one
 // kernel takes it.
-#include <diecast/template/specialization.h>
-
 #include <diecast/base/text.h>
 #include <diecast/template/requirements.h>
+#include <diecast/template/specialization.h>
 
 namespace diecast {
 namespace {
@@ -53,9 +52,10 @@ Result<std::int64_t> alignment_of(const Template& tmpl, const Argument& argument
   if (!argument.align) return natural;
   DIECAST_TRY(const std::int64_t align, argument.align->evaluate(names));
   if (align < 1 || align > 4096 || (align & (align - 1)) != 0)
-    return Error{ErrorCode::value_not_allowed,
-                 cat(tmpl.name(), ".cu:", argument.line, ": align of ", argument.name, " is ", align),
-                 "an alignment is a power of two from 1 to 4096 bytes"};
+    return Error{
+        ErrorCode::value_not_allowed,
+        cat(tmpl.name(), ".cu:", argument.line, ": align of ", argument.name, " is ", align),
+        "an alignment is a power of two from 1 to 4096 bytes"};
   return std::max(align, natural);
 }
 
@@ -63,15 +63,18 @@ std::string schema_line(const BoundArgument& argument, const std::string& type) 
   static constexpr const char* kDirections[] = {"in", "out", "inout"};
   switch (argument.kind) {
     case Argument::Kind::tensor:
-      return cat("tensor ", argument.name, " ", kDirections[static_cast<int>(argument.direction)], " ",
-                 dtype_name(argument.dtype), argument.stride ? " stride" : "", " align ",
+      return cat("tensor ", argument.name, " ", kDirections[static_cast<int>(argument.direction)],
+                 " ", dtype_name(argument.dtype), argument.stride ? " stride" : "", " align ",
                  argument.align);
     case Argument::Kind::size:
       if (argument.fixed) return cat("size ", argument.name, " = ", argument.fixed_value);
       return cat("size ", argument.name, argument.device ? " device" : "");
-    case Argument::Kind::scalar: return cat("scalar ", argument.name, " ", dtype_name(argument.dtype));
-    case Argument::Kind::structure: return cat("struct ", argument.name, " ", type, " ", argument.bytes);
-    case Argument::Kind::tensor_map: break;
+    case Argument::Kind::scalar:
+      return cat("scalar ", argument.name, " ", dtype_name(argument.dtype));
+    case Argument::Kind::structure:
+      return cat("struct ", argument.name, " ", type, " ", argument.bytes);
+    case Argument::Kind::tensor_map:
+      break;
   }
   return cat("tensor_map ", argument.name);
 }

@@ -1,14 +1,14 @@
 // A template with everything that varies fixed, for one target: a point of the template's space.
 #pragma once
 
+#include <diecast/base/error.h>
+#include <diecast/template/template.h>
+
 #include <map>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include <diecast/base/error.h>
-#include <diecast/template/template.h>
 
 namespace diecast {
 
@@ -21,14 +21,14 @@ struct BoundArgument {
   Argument::Kind kind;
   Argument::Direction direction;
   std::string name;
-  DType dtype = DType::u8;          // tensor, scalar
+  DType dtype = DType::u8;  // tensor, scalar
   bool stride = false;
-  std::int64_t align = 1;           // bytes, tensor: at least one element
-  bool device = false;              // size
-  bool fixed = false;               // size: known at compile time, no kernel parameter
+  std::int64_t align = 1;  // bytes, tensor: at least one element
+  bool device = false;     // size
+  bool fixed = false;      // size: known at compile time, no kernel parameter
   std::int64_t fixed_value = 0;
-  std::int64_t bytes = 0;           // structure, tensor_map
-  std::vector<Expression> shape;    // tensor
+  std::int64_t bytes = 0;         // structure, tensor_map
+  std::vector<Expression> shape;  // tensor
 };
 
 class Specialization {
@@ -45,11 +45,13 @@ class Specialization {
   const Target& target() const { return target_; }
   std::int64_t number(std::string_view parameter) const;  // of a parameter that exists
 
-  // "quantize_nvfp4 COLS=4096 IN=bf16 ... @ sm_100a": every compiled parameter, in declaration order.
+  // "quantize_nvfp4 COLS=4096 IN=bf16 ... @ sm_100a": every compiled parameter, in declaration
+  // order.
   std::string spelling() const;
 
   const std::vector<BoundArgument>& arguments() const { return arguments_; }
-  // One line an argument ("tensor x in bf16 stride align 16", "size cols = 4096"); what the cache key and the artifact carry.
+  // One line an argument ("tensor x in bf16 stride align 16", "size cols = 4096"); what the cache
+  // key and the artifact carry.
   const std::string& argument_schema() const { return schema_; }
   // Values of names known now: compiled parameters, enumerators, dtypes, fixed sizes, host, cc,
   // bits:T. Lower-case tunes are not among them: they are read at launch.

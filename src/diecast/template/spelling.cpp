@@ -1,9 +1,9 @@
 // Reading the one spelling: NAME PARAMETER=VALUE ... @ TARGET ...; see specialization.h.
-#include <algorithm>
-
 #include <diecast/base/text.h>
 #include <diecast/template/specialization.h>
 #include <diecast/template/token.h>
+
+#include <algorithm>
 
 namespace diecast {
 namespace {
@@ -21,7 +21,8 @@ Result<void> read_setting(const SourceLine& line, int column, std::string_view w
   std::vector<std::string> values;
   for (std::string_view value : split(word.substr(equals + 1), ',')) {
     if (value.empty())
-      return error_at(line, column + static_cast<int>(equals) + 1, cat("a value of ", name, " is empty"),
+      return error_at(line, column + static_cast<int>(equals) + 1,
+                      cat("a value of ", name, " is empty"),
                       cat("write ", name, "=VALUE, without blanks around = and ,"));
     values.emplace_back(value);
   }

@@ -1,9 +1,8 @@
 // The targets diecast knows; see target.h.
+#include <diecast/base/text.h>
 #include <diecast/template/target.h>
 
 #include <algorithm>
-
-#include <diecast/base/text.h>
 
 namespace diecast {
 namespace {
@@ -65,6 +64,11 @@ Result<Target> Target::parse(std::string_view name) {
                        "families (`f`) exist"),
                    fix_of(cc)};
   }
+  const auto number = name.starts_with("sm_") ? parse_integer(name.substr(3)) : std::nullopt;
+  if (number && *number < kPlain[0])
+    return Error{ErrorCode::unknown_target,
+                 cat(quote(name, 40), " is older than diecast's first target"),
+                 "the first is sm_80"};
   return Error{ErrorCode::unknown_target,
                cat(quote(name, 40), " is not a target", did_you_mean(name, target_names())),
                cat("the targets are ", join(target_names(), ", "))};

@@ -3,20 +3,20 @@
 // silently emulate FP4 conversion (2.4x bigger code).
 #pragma once
 
+#include <diecast/base/error.h>
+
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include <diecast/base/error.h>
 
 namespace diecast {
 
 struct Target {
   enum class Kind : std::uint8_t { host, cuda };
   Kind kind = Kind::host;
-  int cc = 0;        // compute capability times ten: 80, 90, 103, 121; 0 for host
-  char suffix = 0;   // 'a' (this architecture only), 'f' (its family), 0
+  int cc = 0;          // compute capability times ten: 80, 90, 103, 121; 0 for host
+  char suffix = 0;     // 'a' (this architecture only), 'f' (its family), 0
   int host_level = 1;  // 1 = the architecture's baseline ("host"), 3 = AVX2 ("host_v3")
 
   bool is_host() const { return kind == Kind::host; }

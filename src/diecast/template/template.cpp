@@ -1,12 +1,11 @@
 // What a parsed template answers: its parts by name, its targets, its space.
-#include <diecast/template/template.h>
-
-#include <algorithm>
-
 #include <diecast/base/text.h>
 #include <diecast/template/header_parser.h>
 #include <diecast/template/requirements.h>
 #include <diecast/template/specialization.h>
+#include <diecast/template/template.h>
+
+#include <algorithm>
 
 namespace diecast {
 namespace {
@@ -109,7 +108,9 @@ bool Template::supports(const Target& target) const {
 
 std::string_view Template::code() const { return std::string_view(text_).substr(code_offset_); }
 
-const Parameter* Template::parameter(std::string_view name) const { return find(parameters_, name); }
+const Parameter* Template::parameter(std::string_view name) const {
+  return find(parameters_, name);
+}
 const Size* Template::size(std::string_view name) const { return find(sizes_, name); }
 const Argument* Template::argument(std::string_view name) const { return find(arguments_, name); }
 

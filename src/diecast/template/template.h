@@ -3,6 +3,11 @@
 // templates/README.md for the language. Parsing needs no compiler, no GPU and no disk.
 #pragma once
 
+#include <diecast/base/error.h>
+#include <diecast/template/expr.h>
+#include <diecast/template/target.h>
+#include <diecast/template/value.h>
+
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -10,19 +15,14 @@
 #include <string_view>
 #include <vector>
 
-#include <diecast/base/error.h>
-#include <diecast/template/expr.h>
-#include <diecast/template/target.h>
-#include <diecast/template/value.h>
-
 namespace diecast {
 
 struct Parameter {
   enum class Kind : std::uint8_t { shape, option, tune };
   Kind kind = Kind::option;
   ParameterType type = ParameterType::integer;
-  std::string name;             // UPPER CASE: fixed at compile time; lower case: read at launch
-  std::vector<Value> allowed;   // empty: any integer >= 0 (shapes), any integer (others)
+  std::string name;               // UPPER CASE: fixed at compile time; lower case: read at launch
+  std::vector<Value> allowed;     // empty: any integer >= 0 (shapes), any integer (others)
   std::optional<Value> fallback;  // the default; without one a value must be given
   std::string comment;
   int line = 0;
@@ -35,8 +35,9 @@ struct Parameter {
   std::string allowed_text() const;  // "one of bf16, f16, f32", "an integer of 0 or more"
 };
 
-// A run-time number; every size has its `arg` line. With `fixed_by` the parameter of that name, when not 0, fixes it at compile
-// time. With `device` it may be an int64 in device memory, then with an upper bound from the host.
+// A run-time number; every size has its `arg` line. With `fixed_by` the parameter of that name,
+// when not 0, fixes it at compile time. With `device` it may be an int64 in device memory, then
+// with an upper bound from the host.
 struct Size {
   std::string name;
   std::string fixed_by;
@@ -51,11 +52,13 @@ struct Argument {
   Kind kind = Kind::tensor;
   Direction direction = Direction::in;
   std::string name;
-  std::string type;                // tensor, scalar: a dtype's name or a `type` parameter's; structure: the C++ type
-  std::vector<Expression> shape;   // tensor: elements, outermost first
-  bool stride = false;             // tensor: rows may be apart; the body sees NAME_stride (elements)
-  std::optional<Expression> align; // tensor: bytes that the pointer and every row start are a multiple of
-  std::int64_t bytes = 0;          // structure: its size, asserted in the source
+  std::string
+      type;  // tensor, scalar: a dtype's name or a `type` parameter's; structure: the C++ type
+  std::vector<Expression> shape;  // tensor: elements, outermost first
+  bool stride = false;            // tensor: rows may be apart; the body sees NAME_stride (elements)
+  std::optional<Expression>
+      align;               // tensor: bytes that the pointer and every row start are a multiple of
+  std::int64_t bytes = 0;  // structure: its size, asserted in the source
   std::string comment;
   int line = 0;
 };
@@ -71,7 +74,7 @@ struct LaunchRule {
   std::optional<Expression> shared;     // dynamic shared memory, bytes
   std::optional<Expression> cluster;
   bool cooperative = false;
-  bool dependent = false;               // programmatic dependent launch
+  bool dependent = false;  // programmatic dependent launch
   int line = 0;
 };
 
@@ -87,7 +90,8 @@ class Template {
  public:
   // `name` is the kernel's symbol; `text` the whole file. Errors: parse_error with
   // "name.cu:line:column", what was found and what was meant.
-  static Result<std::shared_ptr<const Template>> parse(std::string_view name, std::string_view text);
+  static Result<std::shared_ptr<const Template>> parse(std::string_view name,
+                                                       std::string_view text);
 
   const std::string& name() const { return name_; }
   const std::string& text() const { return text_; }
@@ -102,10 +106,10 @@ class Template {
   bool host() const { return host_; }
   int minimum_cc() const { return minimum_cc_; }  // of `sm_80+`; 0: none but the listed ones
   const std::vector<Target>& listed_targets() const { return listed_targets_; }  // sm_90a by itself
-  std::string targets_text() const;  // "host, sm_80+"
+  std::string targets_text() const;                                              // "host, sm_80+"
   bool supports(const Target& target) const;
-  int code_line() const { return code_line_; }    // line of the file where the code begins
-  std::string_view code() const;                  // from that line to the end
+  int code_line() const { return code_line_; }  // line of the file where the code begins
+  std::string_view code() const;                // from that line to the end
 
   const Parameter* parameter(std::string_view name) const;
   const Size* size(std::string_view name) const;

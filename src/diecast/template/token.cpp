@@ -1,7 +1,6 @@
 // Tokens of a line; see token.h.
-#include <diecast/template/token.h>
-
 #include <diecast/base/text.h>
+#include <diecast/template/token.h>
 
 namespace diecast {
 namespace {
@@ -62,7 +61,8 @@ Result<std::size_t> Tokens::read_number(std::size_t at, std::size_t end) {
               line_->first_column + static_cast<int>(at), 0};
   for (char c : token.text)
     if (!is_digit(c))
-      return error(token, cat(token.shown(), " is not a number"), "numbers are plain decimal integers");
+      return error(token, cat(token.shown(), " is not a number"),
+                   "numbers are plain decimal integers");
   if (token.text.size() > 1 && token.text[0] == '0')
     return error(token, cat(token.shown(), " starts with 0, which is octal in C++"),
                  "write the number without leading zeros");
@@ -95,9 +95,9 @@ Result<Tokens> Tokens::read(const SourceLine& line, std::size_t begin, std::size
       at += symbol.size();
     } else {
       const bool bit = text[at] == '&' || text[at] == '|';
-      return error_at(line, column(at), cat(quote(text.substr(at, 1)), " is not part of the language"),
-                      bit ? cat("write `", text[at], text[at], "`: there are no bit operations")
-                          : "remove it");
+      return error_at(
+          line, column(at), cat(quote(text.substr(at, 1)), " is not part of the language"),
+          bit ? cat("write `", text[at], text[at], "`: there are no bit operations") : "remove it");
     }
   }
   std::size_t last = end;
@@ -120,7 +120,8 @@ Result<void> Tokens::expect(std::string_view symbol, std::string_view role) {
 
 Result<Token> Tokens::expect_word(std::string_view role) {
   if (peek().kind == Token::Kind::word) return next();
-  return error(peek(), cat("expected ", role, ", found ", peek().shown()), cat("write ", role, " here"));
+  return error(peek(), cat("expected ", role, ", found ", peek().shown()),
+               cat("write ", role, " here"));
 }
 
 Result<void> Tokens::expect_end() {

@@ -3,12 +3,12 @@
 // place, what was found, the line, a caret.
 #pragma once
 
+#include <diecast/base/error.h>
+
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include <diecast/base/error.h>
 
 namespace diecast {
 
@@ -24,11 +24,13 @@ Error error_at(const SourceLine& line, int column, std::string_view what, std::s
 struct Token {
   enum class Kind : std::uint8_t { end, number, word, symbol };
   Kind kind = Kind::end;
-  std::string_view text;    // into the line
+  std::string_view text;  // into the line
   int column = 0;
   std::int64_t number = 0;  // of a number
 
-  bool is(std::string_view symbol_or_word) const { return kind != Kind::end && text == symbol_or_word; }
+  bool is(std::string_view symbol_or_word) const {
+    return kind != Kind::end && text == symbol_or_word;
+  }
   std::string shown() const;  // "`rows`", "the end of the line"
 };
 

@@ -1,8 +1,7 @@
 // Element types, values and bindings; see value.h. The one spelling of a value is made here and
 // nowhere else.
-#include <diecast/template/value.h>
-
 #include <diecast/base/text.h>
+#include <diecast/template/value.h>
 
 namespace diecast {
 namespace {

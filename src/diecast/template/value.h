@@ -12,13 +12,14 @@
 
 namespace diecast {
 
-// Element types of tensors and scalars. Packed E2M1 codes are u8: two codes a byte, low nibble first.
+// Element types of tensors and scalars. Packed E2M1 codes are u8: two codes a byte, low nibble
+// first.
 enum class DType : std::uint8_t { bf16, f16, f32, e4m3, e5m2, e8m0, u8, i32, u32, i64 };
 
-std::string_view dtype_name(DType type);                   // "bf16"
+std::string_view dtype_name(DType type);  // "bf16"
 std::optional<DType> parse_dtype(std::string_view name);
 int dtype_bits(DType type);
-const std::vector<std::string>& dtype_names();             // in the order of the enum
+const std::vector<std::string>& dtype_names();  // in the order of the enum
 
 enum class ParameterType : std::uint8_t { integer, boolean, type, enumeration };
 
@@ -47,7 +48,9 @@ class Bindings {
   Bindings& set(std::string name, DType type);
   // A word still to be read by the template's parameter: the text of a spelling's right-hand side.
   Bindings& set(std::string name, std::string_view word);
-  Bindings& set(std::string name, const char* word) { return set(std::move(name), std::string_view(word)); }
+  Bindings& set(std::string name, const char* word) {
+    return set(std::move(name), std::string_view(word));
+  }
 
   const Value* find(std::string_view name) const;
   const std::vector<std::pair<std::string, Value>>& entries() const { return entries_; }
