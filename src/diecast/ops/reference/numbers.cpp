@@ -105,11 +105,16 @@ float decode_e8m0(std::uint8_t byte) {
 }
 
 std::uint8_t encode_e8m0(float x) {
+  static const std::vector<double> powers = [] {
+    std::vector<double> values;
+    for (int byte = 0; byte < 255; ++byte) values.push_back(std::ldexp(1.0, byte - 127));
+    return values;
+  }();
   if (std::isnan(x)) return 255;
   const double magnitude = std::fabs(static_cast<double>(x));
-  std::uint8_t byte = 0;
-  while (byte < 254 && std::ldexp(1.0, byte - 127) < magnitude) ++byte;
-  return byte;
+  const auto at_least = std::lower_bound(powers.begin(), powers.end(), magnitude);
+  const auto byte = at_least == powers.end() ? 254 : at_least - powers.begin();
+  return static_cast<std::uint8_t>(byte);
 }
 
 float decode_bf16(std::uint16_t bits) { return decode_ieee(kBf16, bits); }
