@@ -6,7 +6,7 @@ shape    int   COLS    = 0                               // row length; 0 = not 
 shape    bool  ALIGNED = true                            // every row of x starts at a multiple of 16 bytes
 option   type  IN      {bf16, f16, f32}                  // element type of x
 option   enum  PER     {tensor, row} = tensor            // one maximum in all, or one a row
-tune     int   THREADS {128, 256, 512} = 256
+tune     int   THREADS {128, 256} = 256
 tune     int   waves   {1, 2, 8, 32} = 8                 // the most blocks of threads a multiprocessor gets
 size     rows  device
 size     cols  = COLS
@@ -18,7 +18,7 @@ require  THREADS % 32 == 0                               // whole warps
 launch   grid(min(ceil_div(rows * ceil_div(cols, 1024) * 32, THREADS), sm_count * waves)) block(THREADS)
 target   host, sm_80+
 exchange warp                                            // a warp reduces what it has read
-sample   COLS {0, 16, 4096}  rows {0, 1, 7}  cols {1, 17, 80, 2100}
+sample   COLS {0, 80}  rows {0, 1, 7, 33}  cols {1, 16, 17, 80, 2100}
 */
 #include <diecast/device/block16.h>
 #include <diecast/device/reduce.h>

@@ -8,7 +8,7 @@ option   type  OUT       {bf16, f16, f32}                // element type of out
 option   int   BLOCK     {16} = 16                       // neighbours that share one block scale
 option   bool  ROW_SCALE = false                         // factor has one entry a row, not one in all
 option   enum  GLOBAL    {amax, decode} = amax           // what factor holds
-tune     int   THREADS   {128, 256, 512} = 256
+tune     int   THREADS   {128, 256} = 256
 tune     int   waves     {1, 8, 64, 128} = 64            // the most blocks of threads a multiprocessor gets
 size     rows  device
 size     cols  = COLS
@@ -22,7 +22,7 @@ require  THREADS % 32 == 0                               // whole warps
 launch   grid(min(ceil_div(rows * ceil_div(cols, BLOCK), THREADS), sm_count * waves)) block(THREADS)
 target   host, sm_80+
 exchange none                                            // threads of a block never wait for one another
-sample   COLS {0, 16, 48, 4096}  rows {0, 1, 7, 129}  cols {1, 16, 17, 80}
+sample   COLS {0, 80}  rows {0, 1, 7, 33}  cols {1, 16, 17, 80, 2100}
 */
 #include <diecast/device/convert.h>
 #include <diecast/device/vector.h>

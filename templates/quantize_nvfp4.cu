@@ -7,7 +7,7 @@ shape    bool  ALIGNED = true                            // every row of x start
 option   type  IN      {bf16, f16, f32}                  // element type of x
 option   int   BLOCK   {16} = 16                         // neighbours that share one block scale
 option   enum  PROFILE {te} = te                         // whose bits; see PROFILES.md
-tune     int   THREADS {128, 256, 512} = 256
+tune     int   THREADS {128, 256} = 256
 tune     int   waves   {1, 8, 64, 128} = 64              // the most blocks of threads a multiprocessor gets
 size     rows  device
 size     cols  = COLS
@@ -21,7 +21,7 @@ require  THREADS % 32 == 0                               // whole warps
 launch   grid(min(ceil_div(rows * ceil_div(cols, BLOCK), THREADS), sm_count * waves)) block(THREADS)
 target   host, sm_80+
 exchange none                                            // threads of a block never wait for one another
-sample   COLS {0, 16, 48, 4096}  rows {0, 1, 7, 129}  cols {1, 16, 17, 80}
+sample   COLS {0, 80}  rows {0, 1, 7, 33}  cols {1, 16, 17, 80, 2100}
 */
 #include <diecast/device/block16.h>
 #include <diecast/device/nvfp4.h>

@@ -6,7 +6,7 @@ shape    bool  ALIGNED = true                            // every row of x start
 option   type  IN      {bf16, f16, f32}                  // element type of x
 option   int   BLOCK   {16} = 16                         // neighbours that share one block scale
 option   enum  PROFILE {te} = te                         // whose bits; see PROFILES.md
-tune     int   THREADS {32, 128, 256, 512} = 128         // they share a row
+tune     int   THREADS {32, 128, 256} = 128              // they share a row
 tune     int   HELD    {1, 2, 4} = 2                     // blocks a thread keeps in registers; later ones are read twice
 tune     int   waves   {1, 8, 64, 128} = 64              // the most blocks of threads a multiprocessor gets
 size     rows  device
@@ -21,7 +21,7 @@ require  THREADS % 32 == 0                               // whole warps
 launch   grid(min(rows, sm_count * waves)) block(THREADS)
 target   host, sm_80+
 exchange block                                           // the row's amax is reduced by all its threads
-sample   COLS {0, 16, 4096}  rows {0, 1, 7}  cols {1, 16, 17, 80}
+sample   COLS {0, 80}  rows {0, 1, 7, 33}  cols {1, 16, 17, 80, 2100}
 */
 #include <diecast/device/block16.h>
 #include <diecast/device/nvfp4.h>
