@@ -1,0 +1,21 @@
+// Which variants of a template a test run builds: all of its space, or a subset in which every pair
+// of values of two parameters occurs together (the everyday set).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <diecast/template/template.h>
+
+namespace diecast::variants {
+
+// DIECAST_TEST_VARIANTS: "all", or "covering" (the default).
+bool all_variants_wanted();
+
+// A subset of `space` in which every pair of parameter values that occurs in it occurs.
+std::vector<Bindings> covering_set(const std::vector<Bindings>& space);
+
+// What this test run builds of the template for the target.
+std::vector<Bindings> wanted_variants(const Template& tmpl, const Target& target);
+
+}  // namespace diecast::variants

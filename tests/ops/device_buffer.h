@@ -1,0 +1,59 @@
+// Device memory for tests: filled with poison, surrounded by guard bytes that a check looks at.
+#pragma once
+
+#include <diecast/launch/device.h>
+
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+namespace diecast::variants {
+
+class DeviceBuffer {
+ public:
+  static constexpr std::size_t kGuard = 256;
+  static constexpr std::uint8_t kPoison = 0xA5;
+
+  DeviceBuffer(Device& device, std::size_t bytes) : device_(&device), bytes_(bytes) {
+    memory_ = static_cast<std::uint8_t*>(device.allocate(bytes + 2 * kGuard).value());
+    device.fill(memory_, kPoison, bytes + 2 * kGuard, {}).value();
+    device.synchronize({}).value();
+  }
+  DeviceBuffer(Device& device, const void* data, std::size_t bytes) : DeviceBuffer(device, bytes) {
+    device.copy_to_device(data_pointer(), data, bytes, {}).value();
+    device.synchronize({}).value();
+  }
+  DeviceBuffer(const DeviceBuffer&) = delete;
+  DeviceBuffer& operator=(const DeviceBuffer&) = delete;
+  ~DeviceBuffer() {
+    if (!device_->free(memory_)) std::terminate();
+  }
+
+  std::uint8_t* data_pointer() const { return memory_ + kGuard; }
+
+  // The content after all work is done.
+  std::vector<std::uint8_t> bytes() const {
+    std::vector<std::uint8_t> out(bytes_);
+    device_->copy_to_host(out.data(), data_pointer(), bytes_, {}).value();
+    device_->synchronize({}).value();
+    return out;
+  }
+
+  bool guards_are_whole() const {
+    std::vector<std::uint8_t> all(bytes_ + 2 * kGuard);
+    device_->copy_to_host(all.data(), memory_, all.size(), {}).value();
+    device_->synchronize({}).value();
+    for (std::size_t i = 0; i < kGuard; ++i) {
+      if (all[i] != kPoison || all[kGuard + bytes_ + i] != kPoison) return false;
+    }
+    return true;
+  }
+
+ private:
+  Device* device_;
+  std::size_t bytes_;
+  std::uint8_t* memory_;
+};
+
+}  // namespace diecast::variants

@@ -1,0 +1,21 @@
+// The runtime of the variant tests: one a process, its cache in the build folder, so that a second
+// run of the tests compiles nothing again (the key covers every byte that matters).
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <diecast/runtime/runtime.h>
+
+namespace diecast {
+
+inline std::shared_ptr<Runtime> test_runtime() {
+  static const std::shared_ptr<Runtime> runtime = [] {
+    RuntimeOptions options = RuntimeOptions::from_environment();
+    options.cache = std::string(DIECAST_BUILD_DIR) + "/test-cache";
+    return Runtime::create(std::move(options)).value();
+  }();
+  return runtime;
+}
+
+}  // namespace diecast

@@ -1,0 +1,66 @@
+// Every variant that the templates' own spaces give, on the host, equal to the reference to the bit.
+#include <gtest/gtest.h>
+
+#include <diecast/diecast.h>
+
+#include "ops/covering.h"
+#include "ops/test_runtime.h"
+#include "ops/variants.h"
+
+namespace diecast {
+namespace {
+
+TEST(Variants, EveryBuiltInTemplateHasARunner) {
+  EXPECT_EQ(test_runtime()->template_names(), variants::known_templates());
+}
+
+TEST(Variants, TheCoveringSetHasEveryPairAndIsSmallerThanTheSpace) {
+  const auto tmpl = test_runtime()->find_template("quantize_nvfp4_row_scaled").value();
+  const auto space = tmpl->space(Target::parse("host").value()).value();
+  const auto covering = variants::covering_set(space);
+  EXPECT_LT(covering.size(), space.size());
+  EXPECT_EQ(variants::covering_set(covering).size(), covering.size());
+  const auto has_pair = [&](int threads, int held) {
+    for (const Bindings& b : covering) {
+      if (b.find("THREADS")->number == threads && b.find("HELD")->number == held) return true;
+    }
+    return false;
+  };
+  for (const int threads : {32, 128, 256}) {
+    for (const int held : {1, 2, 4}) EXPECT_TRUE(has_pair(threads, held)) << threads << ' ' << held;
+  }
+}
+
+class VariantsOnHost : public testing::TestWithParam<std::string> {};
+
+TEST_P(VariantsOnHost, EqualTheReferenceToTheBit) {
+  const auto runtime = test_runtime();
+  const auto device = open_host_device({}).value();
+  const Target target = device->targets().front();
+  const auto tmpl = runtime->find_template(GetParam()).value();
+  std::vector<Specialization> specializations;
+  for (const Bindings& bindings : variants::wanted_variants(*tmpl, target)) {
+    specializations.push_back(Specialization::make(tmpl, bindings, target).value());
+  }
+  ASSERT_FALSE(specializations.empty());
+  for (const WarmOutcome& outcome : warm(*runtime, specializations)) {
+    ASSERT_FALSE(outcome.error) << outcome.error->message();
+    EXPECT_EQ(outcome.resolved->artifact->log, "") << outcome.specialization->spelling();
+  }
+  int cases = 0;
+  for (const Specialization& specialization : specializations) {
+    const auto kernel = runtime->preload(specialization, device).value();
+    for (const variants::Case& one : variants::cases_of(specialization)) {
+      ASSERT_EQ(variants::difference(*kernel, one), "");
+      ++cases;
+    }
+  }
+  RecordProperty("variants", static_cast<int>(specializations.size()));
+  RecordProperty("cases", cases);
+}
+
+INSTANTIATE_TEST_SUITE_P(Templates, VariantsOnHost, testing::ValuesIn(variants::known_templates()),
+                         [](const auto& info) { return info.param; });
+
+}  // namespace
+}  // namespace diecast
