@@ -3,27 +3,49 @@
 // in the entry and compared on every hit, so a collision is a miss.
 #pragma once
 
-#include <string>
-
 #include <diecast/base/hash.h>
 #include <diecast/compile/artifact.h>
 #include <diecast/template/source.h>
 #include <diecast/template/specialization.h>
 
+#include <string>
+#include <string_view>
+#include <vector>
+
 namespace diecast {
 
 struct ArtifactKey {
   Record record;
-  Digest digest;
+  Digest digest;  // of the record
   std::string hex() const { return digest.hex(); }
 };
 
-// Tags of the record, ascending. A change of meaning bumps kKeyVersion; a golden test pins both.
+// Tags of the record, ascending; each stands in it exactly once. A change of meaning bumps
+// kKeyVersion; a golden test pins both.
 enum class KeyTag : std::uint16_t {
-  version = 1, template_name = 2, source = 3, options = 4, target = 5, kind = 6, schema = 7
+  version = 1,        // kKeyVersion
+  template_name = 2,  // text
+  source = 3,         // the rendered text: every device header and binding
+  options = 4,        // a record of its own, one field (tag 1, text) an option, in order
+  target = 5,         // Target::name()
+  kind = 6,           // number of the Artifact::Kind
+  schema = 7          // Specialization::argument_schema()
 };
 inline constexpr std::uint64_t kKeyVersion = 1;
 
+// What the record is made of.
+struct KeyFields {
+  std::string_view template_name, source;
+  std::vector<std::string> options;  // code_options(target)
+  std::string target;
+  Artifact::Kind kind = Artifact::Kind::cubin;
+  std::string_view schema;
+};
+
+ArtifactKey make_key(const KeyFields& fields);
 ArtifactKey make_key(const Specialization& specialization, const Source& source);
+
+// The field of a key's record; none if the bytes are no record or lack it.
+std::optional<Record::Field> key_field(ByteSpan record, KeyTag tag);
 
 }  // namespace diecast

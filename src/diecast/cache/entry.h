@@ -11,29 +11,56 @@ namespace diecast {
 
 inline constexpr std::uint64_t kEntryLimit = 64u << 20;  // a larger file is not an entry
 
-Bytes encode_entry(const ArtifactKey& key, const Artifact& artifact);
+// The same bytes for the same key and artifact. Errors: not_supported (the artifact is too large
+// for an entry), internal (key and artifact disagree on target, kind or argument schema, or there
+// is no payload).
+Result<Bytes> encode_entry(const ArtifactKey& key, const Artifact& artifact);
 
-// Why a file is not the entry asked for; each is a miss with its own counter.
+// Why a file is not the entry asked for; each is a miss with its own counter. Up to other_version
+// the file is left alone: it is unreadable here, or not an entry of ours. The later ones are
+// damage, which the next publish of that key mends.
 enum class EntryFault : std::uint8_t {
-  none, too_short, bad_magic, other_version, bad_header, bad_length, other_key, bad_checksum, bad_metadata
+  none,
+  unreadable,     // the system refused to open or read it
+  not_a_file,     // a directory, link, FIFO or device has the name
+  not_private,    // not owned by this user or root, or others may write it
+  other_version,  // of a diecast that knows more
+  too_short,
+  bad_magic,
+  bad_header,
+  bad_length,
+  bad_checksum,
+  other_key,
+  bad_metadata
 };
+inline constexpr std::size_t kEntryFaults = 12;
 std::string_view entry_fault_name(EntryFault fault);
+inline bool is_damage(EntryFault fault) { return fault > EntryFault::other_version; }
 
 struct DecodedEntry {
   EntryFault fault = EntryFault::none;
-  Artifact artifact;  // when fault is none
+  Artifact artifact;  // when fault is none; compile_ms to the microsecond
 };
 
 // Checks everything before it believes anything: checksums, bounds by subtraction, the whole key
-// record against `key`. Without a key (listing, verifying) the record is only checked against itself.
+// record against `key`. Without a key (verifying) the record is only checked against itself.
 DecodedEntry decode_entry(ByteSpan file, const ArtifactKey* key);
 
-// What a listing shows of an entry, without its payload.
+// What a listing shows of an entry.
 struct EntrySummary {
   Digest digest;
   std::string spelling, compiler;
   Target target;
   std::uint64_t file_bytes = 0;
+  std::int64_t used_seconds = 0;  // wall clock of the last use, six hours coarse
 };
+
+// The summary of a file of `file_bytes` bytes from its beginning, at least up to the payload, which
+// is not looked at.
+struct DecodedSummary {
+  EntryFault fault = EntryFault::none;
+  EntrySummary summary;  // all but used_seconds
+};
+DecodedSummary decode_summary(ByteSpan head, std::uint64_t file_bytes);
 
 }  // namespace diecast

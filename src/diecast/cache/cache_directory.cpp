@@ -1,0 +1,146 @@
+// Creating and opening the folders of a cache root. See cache_directory.h for the layout.
+#include <diecast/base/text.h>
+#include <diecast/cache/cache_directory.h>
+#include <diecast/cache/trusted_directory.h>
+#include <errno.h>
+#include <fcntl.h>
+
+#include <algorithm>
+#include <functional>
+
+namespace diecast {
+namespace {
+
+constexpr char kMarker[] = "DIECAST-CACHE";
+constexpr char kMarkerText[] = "diecast cache\nlayout 1\n";
+constexpr char kTag[] = "CACHEDIR.TAG";
+// The first line is the signature that backup programs look for.
+constexpr char kTagText[] =
+    "Signature: 8a477f597d28d172789f06886806bc55\n"
+    "# This directory holds compiled kernels of diecast; it can be deleted at any time.\n";
+constexpr std::string_view kVersion = "v1";
+constexpr std::string_view kEntryEnding = ".dce";
+
+bool is_hex(std::string_view text) {
+  return std::ranges::all_of(
+      text, [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
+}
+
+bool is_refusal(int result) { return result == -EROFS || result == -EACCES || result == -EPERM; }
+
+int create_file(FileSystem& files, int directory, const char* name, std::string_view text) {
+  Descriptor file(files,
+                  files.open_at(directory, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600));
+  if (file.number() == -EEXIST) return 0;
+  if (!file) return file.number();
+  const int result = write_exactly(files, file.number(), text.data(), text.size(), 0);
+  const int closed = file.close();
+  return result < 0 ? result : closed;
+}
+
+// Empty, or somebody is creating this very cache: the marker is always its first file. A new disk's
+// lost+found does not count.
+Result<void> check_empty(FileSystem& files, int directory, const std::string& root) {
+  std::string other;
+  bool marked = false;
+  const int listed = files.list_directory(directory, [&](const char* name) {
+    marked = marked || std::string_view(name) == kMarker;
+    if (std::string_view(name) != "lost+found") other = name;
+    return true;
+  });
+  if (listed < 0) return file_error("read", root, listed);
+  if (other.empty() || marked) return {};
+  return Error{ErrorCode::invalid_argument,
+               cat("the cache root ", quote(root, 1000), " holds ", quote(other),
+                   " and is not marked as a cache of diecast (no file ", kMarker, ")"),
+               "set DIECAST_CACHE to a new or empty directory"};
+}
+
+// The result of making sure that the marker is there: 0 or -errno.
+Result<int> mark(FileSystem& files, int directory, const std::string& root) {
+  struct stat status;
+  const int found = files.status_at(directory, kMarker, &status, AT_SYMLINK_NOFOLLOW);
+  if (found != -ENOENT) return found;
+  DIECAST_CHECK(check_empty(files, directory, root));
+  const int marked = create_file(files, directory, kMarker, kMarkerText);
+  if (marked == 0) create_file(files, directory, kTag, kTagText);  // a courtesy: may fail
+  return marked;
+}
+
+}  // namespace
+
+Result<CacheDirectory> CacheDirectory::open(FileSystem& files, const std::string& root) {
+  DIECAST_CHECK(check_own_rights());
+  DIECAST_TRY(const Descriptor top, open_trusted_directory(files, root));
+  CacheDirectory out(files);
+  DIECAST_TRY(const int marked, mark(files, top.number(), root));
+  if (marked < 0 && !is_refusal(marked)) return file_error("create the marker of", root, marked);
+  out.writable_ = marked >= 0;
+  out.versions_ = out.folder(top.number(), kVersion.data(), out.writable_);
+  const int opened = out.versions_.number();
+  if (is_refusal(opened)) out.writable_ = false;
+  if (opened == -ENOENT || is_refusal(opened)) return out;  // nothing to read, nowhere to write
+  const std::string path = cat(root, "/", kVersion);
+  if (opened < 0) return file_error("open", path, opened);
+  struct stat status;
+  const int result = files.status(opened, &status);
+  if (result < 0) return file_error("read", path, result);
+  if (!is_private(status)) {
+    return Error{ErrorCode::unsafe_directory,
+                 cat(quote(path, 1000), " belongs to another user or can be written by one: ",
+                     "whoever can write there could run code as this user"),
+                 cat("remove ", quote(path, 1000), ", or set DIECAST_CACHE to a new directory")};
+  }
+  return out;
+}
+
+Descriptor CacheDirectory::folder(int parent, const char* name, bool create) const {
+  int file = -ENOENT;
+  // Twice: somebody may remove an empty folder between its creation and its opening.
+  for (int tries = 0; tries < 3 && file == -ENOENT; ++tries) {
+    if (tries > 0) {
+      const int made = create ? files_->make_directory_at(parent, name, 0700) : -ENOENT;
+      if (made < 0 && made != -EEXIST) return {*files_, made};
+    }
+    file = files_->open_at(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW, 0);
+  }
+  return {*files_, file};
+}
+
+Descriptor CacheDirectory::shard(std::string_view compiler, const Digest& digest,
+                                 bool create) const {
+  if (!versions_) return {*files_, -ENOENT};
+  const Descriptor identity = folder(versions(), std::string(compiler).c_str(), create);
+  if (!identity) return {*files_, identity.number()};
+  return folder(identity.number(), shard_name(digest).c_str(), create);
+}
+
+std::vector<std::string> CacheDirectory::compilers() const {
+  std::vector<std::string> names;
+  if (!versions_) return names;
+  files_->list_directory(versions(), [&](const char* name) {
+    if (is_compiler_identity(name)) names.emplace_back(name);
+    return true;
+  });
+  std::ranges::sort(names, std::greater<>());
+  return names;
+}
+
+bool is_compiler_identity(std::string_view text) {
+  if (text.empty() || text.size() > 100 || text[0] == '.') return false;
+  if (text == "lock" || text == "gc") return false;
+  return std::ranges::all_of(text, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+           c == '_' || c == '-';
+  });
+}
+
+std::string shard_name(const Digest& digest) { return digest.hex().substr(0, 2); }
+std::string entry_name(const Digest& digest) { return cat(digest.hex(), kEntryEnding); }
+bool is_shard_name(std::string_view name) { return name.size() == 2 && is_hex(name); }
+bool is_entry_name(std::string_view name) {
+  return name.size() == 32 + kEntryEnding.size() && name.ends_with(kEntryEnding) &&
+         is_hex(name.substr(0, 32));
+}
+
+}  // namespace diecast

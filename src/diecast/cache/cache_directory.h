@@ -1,0 +1,51 @@
+// The layout of one cache root:  DIECAST-CACHE, CACHEDIR.TAG, v1/lock,
+// v1/<compiler identity>/<2 hex>/<32 hex>.dce. All access goes through descriptors that were judged
+// when the root was opened, so a name swapped later changes nothing.
+#pragma once
+
+#include <diecast/base/error.h>
+#include <diecast/base/file.h>
+#include <diecast/base/hash.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace diecast {
+
+class CacheDirectory {
+ public:
+  // Creates what is missing of root, marker and v1. A directory with other things in it and no
+  // marker is refused (invalid_argument): its owner did not mean it to be tagged as a cache and
+  // pruned. Further errors: those of open_trusted_directory.
+  static Result<CacheDirectory> open(FileSystem& files, const std::string& root);
+
+  // False for a root that another user (root) fills, or on a read-only file system.
+  bool writable() const { return writable_; }
+
+  // The folder of a key, as a place for relative calls; -errno in number() if it cannot be opened.
+  Descriptor shard(std::string_view compiler, const Digest& digest, bool create) const;
+
+  // The identities that have a folder, sorted, last first.
+  std::vector<std::string> compilers() const;
+
+  // v1 itself, for listing and for the lock file.
+  int versions() const { return versions_.number(); }
+  Descriptor folder(int parent, const char* name, bool create) const;
+
+ private:
+  explicit CacheDirectory(FileSystem& files) : files_(&files) {}
+  FileSystem* files_;
+  Descriptor versions_;  // not open in a read-only root without entries
+  bool writable_ = true;
+};
+
+// [a-zA-Z0-9._-]{1,100}, no leading dot, and not a name that v1 uses itself (lock, gc).
+bool is_compiler_identity(std::string_view text);
+
+std::string shard_name(const Digest& digest);  // "ab"
+std::string entry_name(const Digest& digest);  // "abcd...ef.dce"
+bool is_shard_name(std::string_view name);
+bool is_entry_name(std::string_view name);
+
+}  // namespace diecast

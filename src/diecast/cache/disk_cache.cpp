@@ -1,0 +1,226 @@
+// Finding and publishing entries. The order of checks in a lookup: the file's kind and owner, its
+// size, then decode_entry on a private copy; nothing is mapped, so no other process can change what
+// was checked.
+#include <diecast/base/text.h>
+#include <diecast/cache/disk_cache_state.h>
+#include <diecast/cache/entry_header.h>
+#include <diecast/cache/trusted_directory.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+
+#include <utility>
+
+namespace diecast {
+namespace {
+
+constexpr std::int64_t kTouchSeconds = 6 * 3600;
+constexpr std::int64_t kReopenSeconds = 60;
+constexpr std::size_t kDamageLimit = 4096;  // remembered at once
+
+struct OpenEntry {
+  Descriptor file;
+  struct stat status = {};
+  EntryFault fault = EntryFault::none;
+  int error = 0;  // 0 or -errno, with fault unreadable; -ENOENT: there is no such entry
+};
+
+bool is_absent(int error) { return error == -ENOENT || error == -ENOTDIR; }
+
+OpenEntry open_entry(FileSystem& files, const CacheDirectory& directory, std::string_view compiler,
+                     const Digest& digest) {
+  OpenEntry out;
+  const std::string name = entry_name(digest);
+  for (int tries = 0; tries < 2; ++tries) {  // a network file system may have lost the handle once
+    const Descriptor shard = directory.shard(compiler, digest, false);
+    out.error = shard.number();
+    if (shard) {
+      // O_NONBLOCK: a FIFO under the name must not hang the lookup.
+      out.file = Descriptor(files, files.open_at(shard.number(), name.c_str(),
+                                                 O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0));
+      out.error = out.file.number();
+    }
+    if (out.error >= 0) out.error = std::min(files.status(out.file.number(), &out.status), 0);
+    if (out.error != -ESTALE) break;
+  }
+  if (out.error == -ELOOP || out.error == -ENXIO) {  // a symbolic link; a socket
+    out.fault = EntryFault::not_a_file;
+  } else if (out.error < 0) {
+    out.fault = EntryFault::unreadable;
+  } else if (!S_ISREG(out.status.st_mode)) {
+    out.fault = EntryFault::not_a_file;
+  } else if (!is_private(out.status)) {
+    out.fault = EntryFault::not_private;
+  } else if (out.status.st_size < static_cast<off_t>(kHeaderBytes)) {
+    out.fault = EntryFault::too_short;
+  } else if (out.status.st_size > static_cast<off_t>(kEntryLimit)) {
+    out.fault = EntryFault::bad_length;
+  }
+  return out;
+}
+
+DecodedEntry read_entry(FileSystem& files, OpenEntry& entry, const ArtifactKey& key) {
+  DecodedEntry out;
+  out.fault = entry.fault;
+  if (out.fault != EntryFault::none) return out;
+  Bytes bytes(static_cast<std::size_t>(entry.status.st_size));
+  entry.error = read_exactly(files, entry.file.number(), bytes.data(), bytes.size(), 0);
+  if (entry.error < 0) {
+    out.fault = EntryFault::unreadable;
+    return out;
+  }
+  return decode_entry(bytes, &key);
+}
+
+// The time of the last change is the clock of "least recently used". Written seldom; a time far in
+// the future is set right, or its entry would never be the least recent.
+void touch(FileSystem& files, const OpenEntry& entry, Pause& writes) {
+  const std::int64_t now = files.now_seconds(), last = entry.status.st_mtim.tv_sec;
+  if (last >= now - kTouchSeconds && last <= now + kTouchSeconds) return;
+  const struct timespec times[2] = {{0, UTIME_OMIT}, {now, 0}};
+  const int result = files.set_times(entry.file.number(), times);
+  if (result == -EROFS) writes.failure(result, now);
+}
+
+std::string entry_id(std::string_view compiler, const Digest& digest) {
+  return cat(compiler, "/", digest.hex());
+}
+
+}  // namespace
+
+std::string DiskCache::default_root() {
+  const char* cache = ::secure_getenv("XDG_CACHE_HOME");
+  if (cache != nullptr && cache[0] == '/') return cat(cache, "/diecast");
+  const char* home = ::secure_getenv("HOME");
+  return home != nullptr && home[0] == '/' ? cat(home, "/.cache/diecast") : "";
+}
+
+DiskCache::DiskCache(std::string root, std::unique_ptr<State> state)
+    : root_(std::move(root)), state_(std::move(state)) {}
+
+DiskCache::~DiskCache() = default;
+
+Result<std::unique_ptr<DiskCache>> DiskCache::open(const std::string& root, FileSystem& files) {
+  DIECAST_TRY(CacheDirectory directory, CacheDirectory::open(files, root));
+  auto state = std::make_unique<State>(files, std::move(directory));
+  return std::unique_ptr<DiskCache>(new DiskCache(root, std::move(state)));
+}
+
+std::optional<Artifact> DiskCache::find(const ArtifactKey& key, const std::string& compiler) {
+  State& state = *state_;
+  FileSystem& files = state.files;
+  const auto directory = state.directory();
+  std::vector<std::string> compilers = {compiler};
+  if (compiler.empty()) compilers = directory->compilers();
+  for (const std::string& identity : compilers) {
+    if (!is_compiler_identity(identity) || state.reads.active(files.now_seconds())) continue;
+    OpenEntry entry = open_entry(files, *directory, identity, key.digest);
+    if (is_absent(entry.error)) continue;
+    DecodedEntry decoded = read_entry(files, entry, key);
+    if (decoded.fault == EntryFault::none) {
+      state.reads.success();
+      if (state.may_write(*directory)) touch(files, entry, state.writes);
+      ++state.hits;
+      return std::move(decoded.artifact);
+    }
+    state.count(decoded.fault);
+    if (decoded.fault == EntryFault::unreadable) {
+      state.reads.failure(entry.error, files.now_seconds());
+    }
+    if (is_damage(decoded.fault)) {
+      state.remember_damage(entry_id(identity, key.digest), FileIdentity::of(entry.status));
+    }
+  }
+  ++state.misses;
+  return std::nullopt;
+}
+
+bool DiskCache::publish(const ArtifactKey& key, const Artifact& artifact) {
+  State& state = *state_;
+  const auto directory = state.directory();
+  if (!state.may_write(*directory)) {
+    ++state.publishes_skipped;
+    return false;
+  }
+  const auto failed = [&](int error) {
+    ++state.publish_failures;
+    if (error < 0) state.writes.failure(error, state.files.now_seconds());
+    return false;
+  };
+  if (!is_compiler_identity(artifact.compiler)) return failed(0);
+  const Result<Bytes> bytes = encode_entry(key, artifact);
+  if (!bytes) return failed(0);
+  const Descriptor shard = directory->shard(artifact.compiler, key.digest, true);
+  if (!shard) {
+    if (shard.number() == -ENOENT) state.reopen(root_);
+    return failed(shard.number());
+  }
+  const std::string name = entry_name(key.digest), id = entry_id(artifact.compiler, key.digest);
+  const auto damaged = state.take_damage(id);
+  const int result = damaged ? state.writer.replace(shard.number(), name, *bytes, *damaged)
+                             : state.writer.publish(shard.number(), name, *bytes);
+  if (result < 0 && result != -EEXIST) {
+    if (damaged) state.remember_damage(id, *damaged);
+    return failed(result);
+  }
+  state.writes.success();
+  if (result == -EEXIST) {
+    ++state.already_there;
+  } else {
+    ++state.publishes;
+    if (damaged) ++state.replaced;
+  }
+  return true;
+}
+
+bool DiskCache::writable() const { return state_->may_write(*state_->directory()); }
+
+CacheStatistics DiskCache::statistics() const {
+  const State& state = *state_;
+  CacheStatistics out;
+  out.hits = state.hits;
+  out.misses = state.misses;
+  for (std::size_t i = 0; i < kEntryFaults; ++i) {
+    out.faults[i] = state.faults[i];
+    out.rejected += out.faults[i];
+  }
+  out.publishes = state.publishes;
+  out.replaced = state.replaced;
+  out.already_there = state.already_there;
+  out.publish_failures = state.publish_failures;
+  out.publishes_skipped = state.publishes_skipped;
+  out.lock_waits = state.lock_waits;
+  out.lock_timeouts = state.lock_timeouts;
+  out.lock_failures = state.lock_failures;
+  return out;
+}
+
+void DiskCache::State::reopen(const std::string& root) {
+  const std::int64_t now = files.now_seconds();
+  {
+    std::lock_guard guard(mutex);
+    if (now - reopened < kReopenSeconds && now >= reopened) return;
+    reopened = now;
+  }
+  Result<CacheDirectory> opened = CacheDirectory::open(files, root);
+  if (!opened) return;
+  auto fresh = std::make_shared<const CacheDirectory>(*std::move(opened));
+  std::lock_guard guard(mutex);
+  current = std::move(fresh);
+}
+
+void DiskCache::State::remember_damage(const std::string& entry, const FileIdentity& file) {
+  std::lock_guard guard(mutex);
+  if (damaged.size() < kDamageLimit) damaged[entry] = file;
+}
+
+std::optional<FileIdentity> DiskCache::State::take_damage(const std::string& entry) {
+  std::lock_guard guard(mutex);
+  const auto found = damaged.find(entry);
+  if (found == damaged.end()) return std::nullopt;
+  const FileIdentity file = found->second;
+  damaged.erase(found);
+  return file;
+}
+
+}  // namespace diecast

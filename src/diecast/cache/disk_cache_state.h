@@ -1,0 +1,55 @@
+// What a DiskCache holds, shared by its source files. All of it may be used from any thread.
+#pragma once
+
+#include <diecast/cache/cache_directory.h>
+#include <diecast/cache/disk_cache.h>
+#include <diecast/cache/pause.h>
+#include <diecast/cache/publish.h>
+
+#include <array>
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+namespace diecast {
+
+struct DiskCache::State {
+  State(FileSystem& the_files, CacheDirectory opened)
+      : files(the_files),
+        writer(the_files),
+        current(std::make_shared<const CacheDirectory>(std::move(opened))) {}
+
+  std::shared_ptr<const CacheDirectory> directory() {
+    std::lock_guard guard(mutex);
+    return current;
+  }
+  bool may_write(const CacheDirectory& directory) {
+    return directory.writable() && !writes.active(files.now_seconds());
+  }
+  void count(EntryFault fault) { ++faults[static_cast<std::size_t>(fault)]; }
+
+  // A root that was removed under us is created again, at most once a minute.
+  void reopen(const std::string& root);
+
+  // Damaged files this process has met, by "<identity>/<name>".
+  void remember_damage(const std::string& entry, const FileIdentity& file);
+  std::optional<FileIdentity> take_damage(const std::string& entry);
+
+  FileSystem& files;
+  EntryWriter writer;
+  Pause reads, writes;
+
+  std::mutex mutex;  // of the next four; never held during a call to the file system
+  std::shared_ptr<const CacheDirectory> current;
+  std::map<std::string, FileIdentity> damaged;
+  std::int64_t reopened = 0;
+
+  std::atomic<std::uint64_t> hits = 0, misses = 0, publishes = 0, replaced = 0, already_there = 0,
+                             publish_failures = 0, publishes_skipped = 0, lock_waits = 0,
+                             lock_timeouts = 0, lock_failures = 0;
+  std::array<std::atomic<std::uint64_t>, kEntryFaults> faults = {};
+};
+
+}  // namespace diecast

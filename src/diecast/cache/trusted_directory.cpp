@@ -1,0 +1,180 @@
+// The walk from `/` down to a directory, judging each step. See trusted_directory.h for the rule.
+#include <diecast/base/text.h>
+#include <diecast/cache/trusted_directory.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <deque>
+
+namespace diecast {
+namespace {
+
+constexpr mode_t kOthersMayWrite = S_IWGRP | S_IWOTH;
+constexpr std::size_t kCreated = 2;  // levels: $HOME/.cache and diecast in it
+constexpr int kLinks = 40;           // as the kernel's own limit
+
+bool is_ours(const struct stat& status) {
+  return status.st_uid == ::geteuid() || status.st_uid == 0;
+}
+
+// A path as it can be pasted into a shell.
+std::string shell_word(const std::string& path) {
+  const bool plain = std::ranges::all_of(path, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("/._-+:,=@").find(c) != std::string_view::npos;
+  });
+  return plain ? path : quote(path, PATH_MAX);
+}
+
+std::deque<std::string> components(std::string_view path) {
+  std::deque<std::string> names;
+  for (const std::string_view name : split(path, '/')) {
+    if (!name.empty() && name != ".") names.emplace_back(name);
+  }
+  return names;
+}
+
+class Walk {
+ public:
+  Walk(FileSystem& files, const std::string& path) : files_(files), path_(path) {}
+
+  Result<Descriptor> run() {
+    left_ = components(path_);
+    DIECAST_CHECK(enter_top());
+    while (!left_.empty()) {
+      const std::string name = left_.front();
+      left_.pop_front();
+      const bool linked = linked_ > 0;
+      if (linked) --linked_;
+      DIECAST_CHECK(step(name, /*create=*/!linked && left_.size() < kCreated));
+    }
+    return std::move(here_);
+  }
+
+ private:
+  Result<void> enter_top() {
+    walked_ = "";
+    return enter(files_.open_at(AT_FDCWD, "/", O_PATH | O_DIRECTORY, 0), "/");
+  }
+
+  Result<void> step(const std::string& name, bool create) {
+    const std::string next = cat(walked_, "/", name);
+    struct stat status;
+    const int found = files_.status_at(here_.number(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW);
+    if (found == -ENOENT && create) {
+      const int made = files_.make_directory_at(here_.number(), name.c_str(), 0700);
+      if (made < 0 && made != -EEXIST) return file_error("create", next, made);
+    } else if (found < 0) {
+      return file_error("open", next, found);
+    } else if (S_ISLNK(status.st_mode)) {
+      return follow(name, next, status);
+    } else if (!S_ISDIR(status.st_mode)) {
+      return file_error("open", next, -ENOTDIR);
+    }
+    const int how = left_.empty() ? O_RDONLY : O_PATH;
+    const int file =
+        files_.open_at(here_.number(), name.c_str(), how | O_DIRECTORY | O_NOFOLLOW, 0);
+    DIECAST_CHECK(enter(file, next));
+    walked_ = next;
+    return {};
+  }
+
+  // The components of the link's text come next; each is judged like any other.
+  Result<void> follow(const std::string& name, const std::string& next, const struct stat& link) {
+    if (!is_ours(link)) return foreign("symbolic link", next, link, "h");
+    char text[PATH_MAX];
+    const ssize_t size = files_.read_link_at(here_.number(), name.c_str(), text, sizeof text);
+    if (size < 0) return file_error("read the link", next, static_cast<int>(size));
+    if (++links_ > kLinks) return file_error("open", path_, -ELOOP);
+    const std::string_view target(text, static_cast<std::size_t>(size));
+    const std::deque<std::string> names = components(target);
+    left_.insert(left_.begin(), names.begin(), names.end());
+    linked_ += names.size();
+    return target.starts_with('/') ? enter_top() : Result<void>();
+  }
+
+  Result<void> enter(int file, const std::string& path) {
+    if (file < 0) return file_error("open", path, file);
+    here_ = Descriptor(files_, file);
+    struct stat status;
+    if (const int result = files_.status(file, &status); result < 0) {
+      return file_error("read", path, result);
+    }
+    const char* what = left_.empty() ? "cache root" : "directory";
+    if (!is_ours(status)) return foreign(what, path, status, "");
+    const mode_t open = status.st_mode & kOthersMayWrite;
+    if (open == 0 || (!left_.empty() && (status.st_mode & S_ISVTX) != 0)) return {};
+    return writable(what, path, status.st_mode);
+  }
+
+  std::string above() const {
+    return left_.empty() ? "" : cat(" above the cache root ", quote(path_, PATH_MAX));
+  }
+
+  Error foreign(std::string_view what, const std::string& path, const struct stat& status,
+                std::string_view option) const {
+    const uid_t own = ::geteuid();
+    return {ErrorCode::unsafe_directory,
+            cat("the ", what, " ", quote(path, PATH_MAX), above(), " belongs to uid ",
+                status.st_uid, ", neither to root nor to this process (uid ", own,
+                "): its owner could run code as this user"),
+            cat("chown ", option.empty() ? "" : "-h ", own, " ", shell_word(path),
+                ", or set DIECAST_CACHE to a directory of your own")};
+  }
+
+  Error writable(std::string_view what, const std::string& path, mode_t mode) const {
+    const std::string octal = {static_cast<char>('0' + (mode >> 6 & 7)),
+                               static_cast<char>('0' + (mode >> 3 & 7)),
+                               static_cast<char>('0' + (mode & 7))};
+    return {ErrorCode::unsafe_directory,
+            cat("the ", what, " ", quote(path, PATH_MAX), above(), " can be written by ",
+                (mode & S_IWOTH) != 0 ? "everybody" : "its group", " (mode ", octal,
+                "): whoever does could run code as this user"),
+            cat("chmod ", left_.empty() ? "700 " : "go-w ", shell_word(path),
+                ", or set DIECAST_CACHE to a directory that only you can write")};
+  }
+
+  FileSystem& files_;
+  const std::string path_;
+  std::deque<std::string> left_;  // components still to be entered
+  Descriptor here_;
+  std::string walked_;  // where `here_` is, for messages; links resolved
+  int links_ = 0;
+  std::size_t linked_ = 0;  // of `left_`: from the text of links, never created
+};
+
+}  // namespace
+
+Result<Descriptor> open_trusted_directory(FileSystem& files, const std::string& path) {
+  const char* wrong = path.empty()                           ? "is empty"
+                      : path[0] != '/'                       ? "is not an absolute path"
+                      : path.find('\0') != std::string::npos ? "has a zero byte"
+                      : components(path).empty()             ? "is the root of the file system"
+                                                             : nullptr;
+  if (wrong != nullptr) {
+    return Error{ErrorCode::invalid_argument, cat("the cache root ", quote(path), " ", wrong),
+                 "set DIECAST_CACHE to the absolute path of a directory for the cache alone"};
+  }
+  return Walk(files, path).run();
+}
+
+bool is_private(const struct stat& status) {
+  return is_ours(status) && (status.st_mode & kOthersMayWrite) == 0;
+}
+
+Result<void> check_own_rights() {
+  if (::getuid() == ::geteuid() && ::getgid() == ::getegid() && ::getauxval(AT_SECURE) == 0) {
+    return {};
+  }
+  return Error{
+      ErrorCode::unsafe_directory,
+      cat("the disk cache is off in a process with more rights than its user (uid ", ::getuid(),
+          ", effective uid ", ::geteuid(), "): set-user-id, set-group-id or file capabilities"),
+      "run the program without them, or set DIECAST_CACHE=off"};
+}
+
+}  // namespace diecast

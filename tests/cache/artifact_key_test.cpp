@@ -1,0 +1,123 @@
+// Keys: pinned bytes, and every field counts. A changed digest here means that every cache in the
+// field misses: bump kKeyVersion if a field's meaning changed, else find out why.
+#include <diecast/cache/artifact_key.h>
+#include <diecast/compile/compiler.h>
+#include <diecast/template/source.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace diecast {
+namespace {
+
+KeyFields sample_fields() {
+  return {"copy",   "int COLS;\n",         {"-arch=sm_90a", "-std=c++20"},
+          "sm_90a", Artifact::Kind::cubin, "x in f32\n"};
+}
+
+std::string hex(ByteSpan bytes) {
+  static constexpr char kDigits[] = "0123456789abcdef";
+  std::string out;
+  for (const std::byte byte : bytes) {
+    out += kDigits[std::to_integer<int>(byte) >> 4];
+    out += kDigits[std::to_integer<int>(byte) & 15];
+  }
+  return out;
+}
+
+TEST(ArtifactKey, HasPinnedRecordBytesAndDigest) {
+  const ArtifactKey key = make_key(sample_fields());
+  EXPECT_EQ(hex(key.record.bytes()),
+            "0100"
+            "08000000"
+            "0100000000000000"  // version 1
+            "0200"
+            "04000000"
+            "636f7079"  // copy
+            "0300"
+            "0a000000"
+            "696e7420434f4c533b0a"  // the source
+            "0400"
+            "22000000"  // options: two fields of tag 1
+            "0100"
+            "0c000000"
+            "2d617263683d736d5f393061"  //   -arch=sm_90a
+            "0100"
+            "0a000000"
+            "2d7374643d632b2b3230"  //   -std=c++20
+            "0500"
+            "06000000"
+            "736d5f393061"  // sm_90a
+            "0600"
+            "08000000"
+            "0100000000000000"  // cubin
+            "0700"
+            "09000000"
+            "7820696e206633320a");  // the schema
+  EXPECT_EQ(key.hex(), "45941ea8b35952379f386d9f47ebd07d");
+  EXPECT_EQ(key.digest, key.record.digest());
+}
+
+TEST(ArtifactKey, ChangesWithEveryField) {
+  std::set<std::string> digests = {make_key(sample_fields()).hex()};
+  const auto add = [&](const auto& change) {
+    KeyFields fields = sample_fields();
+    change(fields);
+    EXPECT_TRUE(digests.insert(make_key(fields).hex()).second) << digests.size();
+  };
+  add([](KeyFields& f) { f.template_name = "copz"; });
+  add([](KeyFields& f) { f.template_name = ""; });
+  add([](KeyFields& f) { f.source = "int COLS;"; });
+  add([](KeyFields& f) { f.source = "int COLS;\n "; });
+  add([](KeyFields& f) { f.options = {"-std=c++20", "-arch=sm_90a"}; });  // order counts
+  add([](KeyFields& f) { f.options = {"-arch=sm_90a"}; });
+  add([](KeyFields& f) { f.options = {}; });
+  add([](KeyFields& f) { f.options.push_back(""); });
+  add([](KeyFields& f) { f.target = "sm_90"; });
+  add([](KeyFields& f) { f.target = "sm_100a"; });
+  add([](KeyFields& f) { f.kind = Artifact::Kind::shared_object; });
+  add([](KeyFields& f) { f.schema = "x in f16\n"; });
+  add([](KeyFields& f) { f.schema = ""; });
+  EXPECT_EQ(digests.size(), 14u);
+}
+
+TEST(ArtifactKey, ChangesWithEveryByteOfTheSource) {
+  std::string source = "// a source\nextern \"C\" __global__ void f() {}\n";
+  std::set<std::string> digests;
+  for (std::size_t i = 0; i <= source.size(); ++i) {
+    KeyFields fields = sample_fields();
+    std::string changed = source;
+    if (i < source.size()) changed[i] = static_cast<char>(changed[i] ^ 1);
+    fields.source = changed;
+    digests.insert(make_key(fields).hex());
+  }
+  EXPECT_EQ(digests.size(), source.size() + 1);
+}
+
+TEST(ArtifactKey, KeepsTextsApartWhenTheirBoundaryMoves) {
+  const auto key = [](std::string_view name, std::string_view source,
+                      std::vector<std::string> options) {
+    KeyFields fields = sample_fields();
+    fields.template_name = name;
+    fields.source = source;
+    fields.options = std::move(options);
+    return make_key(fields).hex();
+  };
+  EXPECT_NE(key("a", "bc", {}), key("ab", "c", {}));
+  EXPECT_NE(key("a", "b", {"c", "d"}), key("a", "b", {"cd"}));
+  EXPECT_NE(key("a", "b", {"c", ""}), key("a", "b", {"c"}));
+  // An option that spells the bytes of two is one option all the same.
+  const std::string forged = std::string("c\x01\x00\x01\x00\x00\x00", 7) + "d";
+  EXPECT_NE(key("a", "b", {forged}), key("a", "b", {"c", "d"}));
+}
+
+TEST(ArtifactKey, GivesItsFieldsBack) {
+  const ArtifactKey key = make_key(sample_fields());
+  EXPECT_EQ(key_field(key.record.bytes(), KeyTag::source)->text(), "int COLS;\n");
+  EXPECT_EQ(Record::number(*key_field(key.record.bytes(), KeyTag::version)), kKeyVersion);
+  EXPECT_FALSE(key_field(key.record.bytes(), static_cast<KeyTag>(99)));
+  EXPECT_FALSE(key_field(key.record.bytes().first(7), KeyTag::version));
+}
+
+}  // namespace
+}  // namespace diecast
