@@ -59,8 +59,8 @@ std::vector<int> archs() {
   const int number = version(0) * 10 + version(1);
   std::istringstream words(
       script_text("ARCHS", number >= 130   ? "75 80 86 87 88 89 90 100 103 110 120 121"
-                           : number >= 129 ? "75 80 86 87 89 90 100 101 103 120 121"
-                           : number >= 128 ? "75 80 86 87 89 90 100 101 120"
+                           : number >= 129 ? "75 80 86 87 89 90 100 103 120 121"
+                           : number >= 128 ? "75 80 86 87 89 90 100 120"
                                            : "50 75 80 86 87 89 90"));
   std::vector<int> out;
   for (int arch; words >> arch;) out.push_back(arch);

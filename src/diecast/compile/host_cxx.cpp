@@ -129,9 +129,11 @@ std::vector<std::string> HostCompiler::arguments(const PrivateDirectory& directo
   std::vector<std::string> arguments = {program_};
   for (std::string& option : host_options(target, sanitizer_))
     arguments.push_back(std::move(option));
-  // What follows decides no code: warnings, and that no path or build id gets into the file.
+  // What follows decides no code: warnings (a source holds more than it uses), and that no path or
+  // build id gets into the file.
   for (const char* option :
-       {"-Wall", "-Wno-unknown-pragmas", "-fdiagnostics-color=never", "-Wl,--build-id=none"})
+       {"-Wall", "-Wno-unknown-pragmas", "-Wno-unused-function", "-Wno-unused-const-variable",
+        "-fdiagnostics-color=never", "-Wl,--build-id=none"})
     arguments.push_back(option);
   if (sanitizer_.empty()) arguments.push_back("-Wl,--strip-all");  // its reports want the names
   arguments.push_back(cat("-ffile-prefix-map=", directory.path(), "/="));

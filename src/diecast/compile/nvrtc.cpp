@@ -21,33 +21,29 @@ namespace {
 constexpr std::size_t kCubinLimit = 64u << 20;
 constexpr std::size_t kRawLogLimit = 16u << 20;
 
-// The NVRTC version that first builds for a target, by NVIDIA's release notes and by trying them.
-std::string first_version(const Target& target) {
-  if (target.suffix == 'f') return "12.9";
+struct Version {
+  int major, minor;
+};
+
+// The NVRTC that first builds for a target, by NVIDIA's release notes and by trying them.
+Version first_version(const Target& target) {
   switch (target.cc) {
-    case 80:
-    case 86:
-    case 87:
-    case 89:
-    case 90:
-      return "12.0";
-    case 100:
-    case 101:
-    case 120:
-      return "12.8";
-    case 103:
-    case 121:
-      return "12.9";
     case 88:
     case 110:
-      return "13.0";
+      return {13, 0};
+    case 103:
+    case 121:
+      return {12, 9};
+    case 100:
+    case 120:
+      return {12, target.suffix == 'f' ? 9 : 8};
     default:
-      return {};
+      return {12, 0};
   }
 }
 
-bool version_at_least(const nvrtc::Api& api, int major, int minor) {
-  return api.major != major ? api.major > major : api.minor >= minor;
+bool at_least(const nvrtc::Api& api, Version version) {
+  return api.major != version.major ? api.major > version.major : api.minor >= version.minor;
 }
 
 // Variables that change what NVRTC makes of a source, or could in some version.
@@ -163,22 +159,23 @@ Result<void> NvrtcCompiler::accepts(const Target& target) const {
     return Error{ErrorCode::target_not_supported, cat("NVRTC does not build for ", target.name()),
                  "use the host's C++ compiler"};
   const bool known = std::binary_search(api_.archs.begin(), api_.archs.end(), target.cc);
-  if (known && (target.suffix != 'f' || version_at_least(api_, 12, 9))) return {};
+  const Version first = first_version(target);
+  if (known && at_least(api_, first)) return {};
   std::vector<std::string> names;
   for (const int arch : api_.archs) names.push_back(cat("sm_", arch));
-  const std::string first = first_version(target);
   return Error{ErrorCode::target_not_supported,
                cat("NVRTC ", api_.version(), " cannot build for ", target.name(),
                    "; its architectures: ", join(names, " ")),
-               first.empty() ? cat("use a version of NVRTC that knows ", target.name())
-                             : cat("use NVRTC ", first, " (DIECAST_NVRTC names the library)")};
+               at_least(api_, first) ? cat("use an older NVRTC, and name it in DIECAST_NVRTC")
+                                     : cat("use NVRTC ", first.major, ".", first.minor,
+                                           " or later, and name it in DIECAST_NVRTC")};
 }
 
 std::vector<std::string> NvrtcCompiler::options(const Target& target) const {
   std::vector<std::string> options = code_options(target);
   options.push_back("--no-source-include");  // else a file in the working directory could come in
   // Its own cache would look for libcuda and write files; the option came with that cache.
-  if (version_at_least(api_, 12, 9)) options.push_back("--no-cache");
+  if (at_least(api_, {12, 9})) options.push_back("--no-cache");
   return options;
 }
 

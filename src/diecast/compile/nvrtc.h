@@ -11,15 +11,17 @@
 namespace diecast {
 
 struct NvrtcSearch {
-  std::string path;                      // DIECAST_NVRTC: this file only, if set
-  std::vector<std::string> directories;  // further places: wheel folders, a toolkit's lib64
+  std::string path;  // DIECAST_NVRTC: this file only, if set
+  std::vector<std::string> names = {"libnvrtc.so.13", "libnvrtc.so.12"};  // best first
+  std::vector<std::string> directories;  // absolute: a toolkit's lib64, folders of wheels
   // From the environment: DIECAST_NVRTC, CUDA_HOME, CUDA_PATH, the usual toolkit folders and
   // NVIDIA's Python wheels beside the interpreter in use (VIRTUAL_ENV).
   static NvrtcSearch from_environment();
 };
 
-// Order: `path`; a libnvrtc that is in the process already; libnvrtc.so.13 and .12 by soname;
-// `directories`. Errors: compiler_unavailable listing every place tried and how to install it.
+// Order: `path` (then nothing else); a library of `names` that is in the process already; `names`
+// in the loader's own search; `names` in `directories`. Errors: compiler_unavailable listing every
+// place tried and how to install it.
 Result<std::shared_ptr<Compiler>> open_nvrtc(const NvrtcSearch& search);
 
 }  // namespace diecast

@@ -23,14 +23,8 @@ using Program = _nvrtcProgram*;
 enum Status : unsigned int {
   kSuccess = 0,
   kOutOfMemory = 1,
-  kProgramCreationFailure = 2,
-  kInvalidInput = 3,
-  kInvalidProgram = 4,
-  kInvalidOption = 5,
   kCompilation = 6,
   kBuiltinOperationFailure = 7,
-  kInternalError = 11,
-  kCancelled = 16,
 };
 
 // X(name, result type, parameter types): the functions diecast calls; all are in 12.0 and later.

@@ -45,8 +45,6 @@ std::optional<nvrtc::Api> try_one(const std::string& place, Result<Library> libr
   return std::nullopt;
 }
 
-constexpr const char* kSonames[] = {"libnvrtc.so.13", "libnvrtc.so.12"};
-
 }  // namespace
 
 NvrtcSearch NvrtcSearch::from_environment() {
@@ -72,15 +70,15 @@ Result<Api> find(const NvrtcSearch& search) {
                  cat("the NVRTC that was asked for cannot be used\n", join(tried, "\n")),
                  "correct DIECAST_NVRTC, or unset it to search the usual places"};
   }
-  for (const char* soname : kSonames)
-    if (auto library = Library::already_loaded(soname))
-      if (auto api = try_one(cat(soname, " in this process"), std::move(library), tried))
+  for (const std::string& name : search.names)
+    if (auto library = Library::already_loaded(name))
+      if (auto api = try_one(cat(name, " in this process"), std::move(library), tried))
         return *std::move(api);
-  for (const char* soname : kSonames)
-    if (auto api = try_one(soname, Library::open(soname), tried)) return *std::move(api);
+  for (const std::string& name : search.names)
+    if (auto api = try_one(name, Library::open(name), tried)) return *std::move(api);
   for (const std::string& directory : search.directories)
-    for (const char* soname : kSonames) {
-      const std::string path = cat(directory, "/", soname);
+    for (const std::string& name : search.names) {
+      const std::string path = cat(directory, "/", name);
       std::error_code error;
       if (!fs::exists(path, error))
         tried.push_back(cat(path, ": no such file"));

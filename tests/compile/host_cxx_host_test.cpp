@@ -1,0 +1,223 @@
+// The host's C++ compiler: what it makes runs, is the same from any place, and leaves nothing
+// behind.
+#include <diecast/base/library.h>
+#include <diecast/base/process.h>
+#include <diecast/compile/host_cxx.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <bit>
+#include <regex>
+#include <thread>
+
+#include "temporary_directory.h"
+
+namespace diecast {
+namespace {
+
+using testing::TemporaryDirectory;
+
+const Target kHost{Target::Kind::host, 0, 0, 1};
+const Target kHostV3{Target::Kind::host, 0, 0, 3};
+
+// A kernel that multiplies and adds: with a fused multiply-add its last bit would differ.
+const Source kSource{"axpy.cu", "axpy", R"(#line 1 "axpy.cu"
+struct HostBlock;
+float scaled(float a, float x) { return a * x; }
+extern "C" void axpy(HostBlock*, void** parameters) {
+  float* y = *static_cast<float**>(parameters[0]);
+  const float a = *static_cast<float*>(parameters[1]);
+  for (int i = 0; i < 64; ++i) y[i] = scaled(a, y[i]) + y[63 - i];
+}
+)"};
+
+std::shared_ptr<Compiler> open() {
+  return open_host_cxx(HostCxxOptions::from_environment()).value();
+}
+
+// Sets a variable for one test.
+class Variable {
+ public:
+  Variable(const char* name, const std::string& value) : name_(name) {
+    if (const char* old = std::getenv(name)) old_ = old;
+    ::setenv(name, value.c_str(), 1);
+  }
+  ~Variable() { old_.empty() ? ::unsetenv(name_) : ::setenv(name_, old_.c_str(), 1); }
+
+ private:
+  const char* name_;
+  std::string old_;
+};
+
+void run(const Artifact& artifact, float a, float* values) {
+  const Library library = Library::open_bytes(artifact.payload, artifact.symbol).value();
+  void* parameters[] = {&values, &a};
+  library.function<void(void*, void**)>("axpy")(nullptr, parameters);
+}
+
+TEST(HostCompiler, NamesItsKindVersionAndBuild) {
+  const auto compiler = open();
+  EXPECT_TRUE(std::regex_match(compiler->identity(),
+                               std::regex("(gxx|clangxx)-[0-9.]+-[0-9a-f]{8}(-[a-z.]+)?")))
+      << compiler->identity();
+  EXPECT_NE(compiler->description().find(" (/"), std::string::npos) << compiler->description();
+}
+
+TEST(HostCompiler, IsTheSameByEveryNameOfTheProgram) {
+  const std::string program = find_program("g++");
+  if (program.empty()) GTEST_SKIP() << "no g++ on this machine";
+  const TemporaryDirectory folder;
+  std::filesystem::create_symlink(program, folder / "my-c++");
+  EXPECT_EQ(open_host_cxx({folder / "my-c++", ""}).value()->identity(),
+            open_host_cxx({"g++", ""}).value()->identity());
+}
+
+TEST(HostCompiler, OfASanitizerHasAnotherIdentity) {
+  const std::string plain = open_host_cxx({"", ""}).value()->identity();
+  EXPECT_EQ(open_host_cxx({"", "address,undefined"}).value()->identity(),
+            plain + "-address.undefined");
+}
+
+TEST(HostCompiler, MakesAKernelThatRoundsEveryOperation) {
+  for (const Target& target : {kHost, kHostV3}) {
+    if (!open()->accepts(target)) continue;
+    const Artifact artifact = open()->compile(kSource, target).value();
+    EXPECT_EQ(artifact.kind, Artifact::Kind::shared_object);
+    EXPECT_EQ(artifact.target, target);
+    EXPECT_EQ(artifact.symbol, "axpy");
+    EXPECT_EQ(artifact.compiler, open()->identity());
+    EXPECT_EQ(artifact.log, "");
+    if (target == kHostV3 && !__builtin_cpu_supports("avx2")) continue;
+    float values[64], expected[64];
+    for (int i = 0; i < 64; ++i) values[i] = expected[i] = 1.0f + static_cast<float>(i) / 7.0f;
+    for (int i = 0; i < 64; ++i) {
+      const volatile float product = 1.1f * expected[i];
+      expected[i] = product + expected[63 - i];
+    }
+    run(artifact, 1.1f, values);
+    for (int i = 0; i < 64; ++i)
+      ASSERT_EQ(std::bit_cast<std::uint32_t>(values[i]), std::bit_cast<std::uint32_t>(expected[i]));
+  }
+}
+
+TEST(HostCompiler, ExportsTheEntryAlone) {
+  const Artifact artifact = open()->compile(kSource, kHost).value();
+  const Library library = Library::open_bytes(artifact.payload, "axpy").value();
+  EXPECT_NE(library.symbol("axpy"), nullptr);
+  EXPECT_EQ(library.symbol("_Z6scaledff"), nullptr);
+}
+
+TEST(HostCompiler, MakesTheSameBytesFromEveryPlace) {
+  const Bytes first = open()->compile(kSource, kHost).value().payload;
+  const TemporaryDirectory folder;
+  const std::string longer = folder / "a/longer/path/than/the/other/one";
+  std::filesystem::create_directories(longer);
+  testing::write_text(longer + "/axpy.cu", "#error this is not the file");
+  const std::string before = std::filesystem::current_path();
+  std::filesystem::current_path(longer);
+  const Variable temporary("TMPDIR", longer), include("CPLUS_INCLUDE_PATH", longer),
+      home("HOME", longer), language("LANG", "de_DE.UTF-8"), epoch("SOURCE_DATE_EPOCH", "1");
+  const Bytes second = open()->compile(kSource, kHost).value().payload;
+  std::filesystem::current_path(before);
+  EXPECT_TRUE(first == second);
+  const std::string text(reinterpret_cast<const char*>(first.data()), first.size());
+  EXPECT_EQ(text.find("/tmp"), std::string::npos);
+  EXPECT_EQ(text.find("diecast-"), std::string::npos);
+}
+
+TEST(HostCompiler, LeavesNothingBehind) {
+  const TemporaryDirectory folder;
+  const Variable temporary("TMPDIR", folder.path());
+  EXPECT_TRUE(open()->compile(kSource, kHost));
+  EXPECT_FALSE(open()->compile({"bad.cu", "bad", "no C++"}, kHost));
+  EXPECT_EQ(testing::tree(folder.path()), std::vector<std::string>{});
+}
+
+TEST(HostCompiler, ShowsErrorsUnderTheSourcesOwnName) {
+  const auto artifact = open()->compile(
+      {"quantize.cu", "quantize", "#line 7 \"quantize.cu\"\nint f() { return scale; }\n"}, kHost);
+  ASSERT_FALSE(artifact);
+  EXPECT_EQ(artifact.error().code, ErrorCode::compile_failed);
+  EXPECT_EQ(artifact.error().what.find("quantize.cu for host: "), 0u) << artifact.error().what;
+  EXPECT_NE(artifact.error().what.find("\nquantize.cu:7:"), std::string::npos);
+  EXPECT_EQ(artifact.error().what.find("/tmp"), std::string::npos) << artifact.error().what;
+  EXPECT_EQ(artifact.error().fix, "mend quantize.cu at line 7");
+}
+
+TEST(HostCompiler, ShowsErrorsBeforeTheFirstLineDirectiveWithoutAPath) {
+  const auto artifact = open()->compile({"quantize.cu", "quantize", "int x = y;\n"}, kHost);
+  EXPECT_NE(artifact.error().what.find("\nquantize.cu:1:"), std::string::npos)
+      << artifact.error().what;
+}
+
+TEST(HostCompiler, KeepsWarnings) {
+  Source source = kSource;
+  source.text += "int number() { int unused; return 1; }\n";
+  const Artifact artifact = open()->compile(source, kHost).value();
+  EXPECT_NE(artifact.log.find("axpy.cu:8:"), std::string::npos) << artifact.log;
+}
+
+TEST(HostCompiler, WantsTheKernelInTheObject) {
+  Source source = kSource;
+  source.symbol = "quantize";
+  const auto artifact = open()->compile(source, kHost);
+  ASSERT_FALSE(artifact);
+  EXPECT_NE(artifact.error().what.find("no function \"quantize\" among its symbols"),
+            std::string::npos);
+  EXPECT_EQ(artifact.error().fix, "declare the kernel quantize in axpy.cu with DIECAST_KERNEL");
+}
+
+TEST(HostCompiler, GivesNoNameOfASourceToTheFileSystemThatIsNoPlainName) {
+  for (const char* name : {"../../escape.cu", "/tmp/escape.cu", "exports", "-o.so", ".cu", ""}) {
+    Source source = kSource;
+    source.name = name;
+    EXPECT_TRUE(open()->compile(source, kHost)) << name;
+  }
+}
+
+TEST(HostCompiler, BuildsForTheHostOnly) {
+  EXPECT_EQ(open()->accepts({Target::Kind::cuda, 90, 'a', 1}).error().message(),
+            "diecast: target_not_supported: the host's C++ compiler does not build for sm_90a\n"
+            "  fix: use NVRTC");
+  EXPECT_FALSE(open()->compile(kSource, {Target::Kind::cuda, 90, 'a', 1}));
+}
+
+TEST(HostCompiler, ThatIsNotThereIsNamed) {
+  EXPECT_EQ(open_host_cxx({"/nowhere/g++", ""}).error().message(),
+            "diecast: compiler_unavailable: no C++ compiler for the host was found\n"
+            "  /nowhere/g++: no such program in PATH\n"
+            "  fix: correct DIECAST_CXX, or unset it to use c++, g++ or clang++ of PATH");
+  EXPECT_NE(open_host_cxx({"false", ""}).error().what.find("it does not tell its version"),
+            std::string::npos);
+  const TemporaryDirectory empty;
+  const Variable path("PATH", empty.path());
+  EXPECT_EQ(open_host_cxx({"", ""}).error().message(),
+            "diecast: compiler_unavailable: no C++ compiler for the host was found\n"
+            "  c++: no such program in PATH\n"
+            "  g++: no such program in PATH\n"
+            "  clang++: no such program in PATH\n"
+            "  fix: apt-get install g++, or name a compiler in DIECAST_CXX");
+}
+
+TEST(HostCompiler, TellsOfATemporaryDirectoryThatIsNotThere) {
+  const auto compiler = open();
+  const Variable temporary("TMPDIR", "/nowhere");
+  const auto artifact = compiler->compile(kSource, kHost);
+  ASSERT_FALSE(artifact);
+  EXPECT_EQ(artifact.error().code, ErrorCode::file_not_found);
+  EXPECT_NE(artifact.error().what.find("/nowhere/diecast-"), std::string::npos);
+}
+
+TEST(HostCompiler, RunsOnManyThreads) {
+  const auto compiler = open();
+  Bytes objects[4];
+  std::vector<std::thread> threads;
+  for (Bytes& object : objects)
+    threads.emplace_back([&] { object = compiler->compile(kSource, kHost).value().payload; });
+  for (std::thread& thread : threads) thread.join();
+  for (const Bytes& object : objects) EXPECT_TRUE(object == objects[0]);
+}
+
+}  // namespace
+}  // namespace diecast
