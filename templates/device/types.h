@@ -59,4 +59,9 @@ struct DeviceSize {
   i64 value;
 };
 
+// A `tensor_map` argument: the driver's CUtensorMap, which only a bulk copy reads.
+struct alignas(64) TensorMap {
+  u64 words[16];
+};
+
 }  // namespace diecast
