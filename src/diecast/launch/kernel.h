@@ -3,17 +3,14 @@
 // down twice.
 #pragma once
 
-#include <array>
-#include <atomic>
-#include <memory>
-#include <mutex>
-#include <span>
-#include <string>
-#include <vector>
-
 #include <diecast/base/error.h>
 #include <diecast/launch/device.h>
 #include <diecast/template/specialization.h>
+
+#include <array>
+#include <memory>
+#include <span>
+#include <string>
 
 namespace diecast {
 
@@ -21,52 +18,77 @@ namespace diecast {
 struct KernelArgument {
   enum class Kind : std::uint8_t { tensor, size, device_size, scalar, bytes };
   Kind kind = Kind::tensor;
-  DType dtype = DType::u8;          // tensor, scalar
-  const void* data = nullptr;       // tensor, device_size: device memory; bytes: host memory
-  std::int64_t number = 0;          // tensor: row stride in elements (0 = dense); size: the number;
-                                    // device_size: the upper bound; scalar: the bits; bytes: how many
+  DType dtype = DType::u8;     // tensor, scalar
+  const void* data = nullptr;  // tensor, device_size: device memory; bytes: host memory
+  std::int64_t number = 0;     // tensor: row stride in elements (0 = dense); size: the number;
+                               // device_size: the upper bound; scalar: the bits; bytes: how many
+
   static KernelArgument tensor(DType dtype, const void* data, std::int64_t row_stride = 0);
   static KernelArgument size(std::int64_t value);
   static KernelArgument device_size(const std::int64_t* value, std::int64_t upper_bound);
   static KernelArgument scalar(float value);
   static KernelArgument scalar(std::int32_t value);
+  static KernelArgument scalar(std::uint32_t value);
   static KernelArgument scalar(std::int64_t value);
   static KernelArgument bytes(const void* data, std::size_t size);  // copied at the launch
+};
+
+// Values of a kernel's lower-case tunes, checked; made once by Kernel::tunes, used by many
+// launches.
+class LaunchTunes {
+ private:
+  friend class Kernel;
+  static constexpr std::size_t kMost = 8;
+  std::array<std::int64_t, kMost> values_{};  // in declaration order
 };
 
 class Kernel {
  public:
   // Compiles the launch rule and checks that the artifact was built for this schema; loads nothing.
+  // Errors: invalid_argument for an artifact of something else.
   static Result<std::shared_ptr<Kernel>> make(const Specialization& specialization,
                                               std::shared_ptr<const Artifact> artifact,
                                               std::shared_ptr<Device> device);
 
-  // Makes the code resident in the current context (once a context). May wait for the GPU.
+  // Makes the code resident in the current context (once a context). May wait for the GPU. Errors:
+  // those of Device::load; file_corrupt for code whose parameters are not the schema's.
   Result<void> preload();
   // Whether it is resident in the current context already.
   Result<bool> resident() const;
 
   // One argument for every `arg` line, in order, sizes fixed at compile time included (checked
-  // equal). `tunes`: values of lower-case tunes, empty = defaults. Checks types, alignment, sizes
-  // and null pointers; a grid of 0 launches nothing. Errors: dtype_mismatch, misaligned,
-  // shape_mismatch, missing_buffer, not_resident (never loads), driver_error.
+  // equal). Checks how many, kinds, types, alignment, sizes and null pointers (allowed where the
+  // tensor has no elements); a grid of 0 launches nothing. Never loads, allocates, locks or waits.
+  // Errors: invalid_argument, dtype_mismatch, misaligned, shape_mismatch, missing_buffer,
+  // not_supported (over a limit of the device; a size in device memory that the header does not
+  // allow there), not_resident, driver_error.
+  Result<void> launch(std::span<const KernelArgument> arguments, Stream stream) const;
   Result<void> launch(std::span<const KernelArgument> arguments, Stream stream,
-                      const Bindings& tunes = {});
+                      const LaunchTunes& tunes) const;
+  // `tunes`: values of lower-case tunes, read and checked at each call.
+  Result<void> launch(std::span<const KernelArgument> arguments, Stream stream,
+                      const Bindings& tunes) const;
+
+  // The lower-case tunes as the specialization has them, with these instead. Errors:
+  // unknown_parameter, value_not_allowed; invalid_argument for another value of a compiled tune.
+  Result<LaunchTunes> tunes(const Bindings& tunes) const;
 
   const Specialization& specialization() const { return specialization_; }
   const Artifact& artifact() const { return *artifact_; }
   Device& device() const { return *device_; }
   // Grid, block and shared memory for these sizes, as launch would use them.
-  Result<LaunchShape> shape(std::span<const KernelArgument> arguments, const Bindings& tunes = {}) const;
+  Result<LaunchShape> shape(std::span<const KernelArgument> arguments,
+                            const Bindings& tunes = {}) const;
 
  private:
-  // Completed by the launch floor's author: compiled launch programs, slots per context.
-  Kernel(Specialization specialization, std::shared_ptr<const Artifact> artifact,
-         std::shared_ptr<Device> device);
+  struct State;
+  Kernel(const Specialization& specialization, std::shared_ptr<const Artifact> artifact,
+         std::shared_ptr<Device> device, std::unique_ptr<State> state);
+  Error not_resident(Stream stream) const;
+
   Specialization specialization_;
   std::shared_ptr<const Artifact> artifact_;
   std::shared_ptr<Device> device_;
-  struct State;
   std::shared_ptr<State> state_;
 };
 

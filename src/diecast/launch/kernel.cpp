@@ -1,0 +1,240 @@
+// The launch path: arguments checked and packed, the rule evaluated, the context's code found, one
+// call of the device. Nothing on it allocates, locks or waits.
+#include <diecast/base/text.h>
+#include <diecast/launch/kernel.h>
+#include <diecast/launch/kernel/arguments.h>
+#include <diecast/launch/kernel/launch_rule.h>
+
+#include <atomic>
+#include <bit>
+#include <mutex>
+
+namespace diecast {
+namespace {
+
+// Which code is resident in which context: readers never wait, and nothing is taken out, because a
+// context's id is never used again and code is never unloaded.
+class ResidentList {
+ public:
+  ResidentList() = default;
+  ResidentList(const ResidentList&) = delete;
+  ResidentList& operator=(const ResidentList&) = delete;
+  ~ResidentList() {
+    for (const Entry* entry = first_.load(); entry;) delete std::exchange(entry, entry->next);
+  }
+
+  const ResidentCode* find(std::uint64_t context) const {
+    for (const Entry* entry = first_.load(std::memory_order_acquire); entry; entry = entry->next)
+      if (entry->context == context) return entry->code.get();
+    return nullptr;
+  }
+  // One thread at a time.
+  void add(std::uint64_t context, std::shared_ptr<ResidentCode> code) {
+    const Entry* next = first_.load(std::memory_order_relaxed);
+    first_.store(new Entry{context, std::move(code), next}, std::memory_order_release);
+  }
+
+ private:
+  struct Entry {
+    std::uint64_t context;
+    std::shared_ptr<ResidentCode> code;
+    const Entry* next;
+  };
+  std::atomic<const Entry*> first_ = nullptr;
+};
+
+KernelArgument argument(KernelArgument::Kind kind, const void* data, std::int64_t number) {
+  KernelArgument out;
+  out.kind = kind;
+  out.data = data;
+  out.number = number;
+  return out;
+}
+
+KernelArgument scalar_bits(DType dtype, std::int64_t bits) {
+  KernelArgument out = argument(KernelArgument::Kind::scalar, nullptr, bits);
+  out.dtype = dtype;
+  return out;
+}
+
+std::string sizes_text(std::span<const std::size_t> sizes) {
+  std::vector<std::string> texts;
+  for (const std::size_t size : sizes) texts.push_back(cat(size));
+  return texts.empty() ? "none" : join(texts, ", ");
+}
+
+}  // namespace
+
+KernelArgument KernelArgument::tensor(DType dtype, const void* data, std::int64_t row_stride) {
+  KernelArgument out = argument(Kind::tensor, data, row_stride);
+  out.dtype = dtype;
+  return out;
+}
+KernelArgument KernelArgument::size(std::int64_t value) {
+  return argument(Kind::size, nullptr, value);
+}
+KernelArgument KernelArgument::device_size(const std::int64_t* value, std::int64_t upper_bound) {
+  return argument(Kind::device_size, value, upper_bound);
+}
+KernelArgument KernelArgument::scalar(float value) {
+  return scalar_bits(DType::f32, std::bit_cast<std::int32_t>(value));
+}
+KernelArgument KernelArgument::scalar(std::int32_t value) { return scalar_bits(DType::i32, value); }
+KernelArgument KernelArgument::scalar(std::uint32_t value) {
+  return scalar_bits(DType::u32, value);
+}
+KernelArgument KernelArgument::scalar(std::int64_t value) { return scalar_bits(DType::i64, value); }
+KernelArgument KernelArgument::bytes(const void* data, std::size_t size) {
+  return argument(Kind::bytes, data, static_cast<std::int64_t>(size));
+}
+
+struct Kernel::State {
+  LaunchSlots slots;
+  ArgumentCheck arguments;
+  BoundLaunchRule rule;
+  LaunchTunes tunes;
+  ResidentList resident;
+  std::mutex loading;
+
+  State(LaunchSlots its_slots, ArgumentCheck its_arguments, BoundLaunchRule its_rule)
+      : slots(std::move(its_slots)),
+        arguments(std::move(its_arguments)),
+        rule(std::move(its_rule)) {}
+
+  // Packs the arguments and gives the launch's shape; the heart of launch.
+  Result<LaunchShape> take(std::span<const KernelArgument> given, const LaunchTunes& its_tunes,
+                           PackedParameters& packed) const;
+};
+
+Kernel::Kernel(const Specialization& specialization, std::shared_ptr<const Artifact> artifact,
+               std::shared_ptr<Device> device, std::unique_ptr<State> state)
+    : specialization_(specialization),
+      artifact_(std::move(artifact)),
+      device_(std::move(device)),
+      state_(std::move(state)) {}
+
+Result<std::shared_ptr<Kernel>> Kernel::make(const Specialization& specialization,
+                                             std::shared_ptr<const Artifact> artifact,
+                                             std::shared_ptr<Device> device) {
+  if (artifact->argument_schema != specialization.argument_schema() ||
+      artifact->target != specialization.target() ||
+      artifact->symbol != specialization.tmpl().name())
+    return Error{
+        ErrorCode::invalid_argument,
+        cat("the artifact of ", artifact->spelling, " is not one of ", specialization.spelling()),
+        "resolve this specialization and use the artifact that comes back"};
+  DIECAST_TRY(LaunchSlots slots, LaunchSlots::make(specialization));
+  if (slots.count() - slots.size_count() > LaunchTunes::kMost)
+    return Error{ErrorCode::not_supported,
+                 cat(specialization.tmpl().name(), " has ", slots.count() - slots.size_count(),
+                     " lower-case tunes"),
+                 cat("a template may have ", LaunchTunes::kMost, " of them")};
+  DIECAST_TRY(ArgumentCheck arguments, ArgumentCheck::make(specialization, slots));
+  DIECAST_TRY(BoundLaunchRule rule, BoundLaunchRule::make(specialization, device->properties(),
+                                                          artifact->static_shared_bytes, slots));
+  auto state = std::make_unique<State>(std::move(slots), std::move(arguments), std::move(rule));
+  std::shared_ptr<Kernel> kernel(
+      new Kernel(specialization, std::move(artifact), std::move(device), std::move(state)));
+  DIECAST_TRY(kernel->state_->tunes, kernel->tunes({}));
+  return kernel;
+}
+
+Result<void> Kernel::preload() {
+  DIECAST_TRY(const std::uint64_t context, device_->context_id());
+  if (state_->resident.find(context)) return {};
+  std::lock_guard lock(state_->loading);
+  if (state_->resident.find(context)) return {};
+  DIECAST_TRY(std::shared_ptr<ResidentCode> code,
+              device_->load(*artifact_, state_->rule.most_shared()));
+  const auto& wanted = state_->arguments.parameter_bytes();
+  if (const auto found = code->parameter_bytes(); found && *found != wanted)
+    return Error{ErrorCode::file_corrupt,
+                 cat("the code of ", artifact_->spelling, " takes parameters of ",
+                     sizes_text(*found), " bytes; its header says ", sizes_text(wanted)),
+                 "delete its cache entry and build it again"};
+  state_->resident.add(context, std::move(code));
+  return {};
+}
+
+Result<bool> Kernel::resident() const {
+  DIECAST_TRY(const std::uint64_t context, device_->context_id());
+  return state_->resident.find(context) != nullptr;
+}
+
+Result<LaunchTunes> Kernel::tunes(const Bindings& tunes) const {
+  for (const auto& [name, value] : tunes.entries()) {
+    const Parameter* parameter = specialization_.tmpl().parameter(name);
+    if (!parameter) return unknown_parameter(specialization_.tmpl(), name);
+    DIECAST_TRY(const Value checked, parameter->check(value));
+    const Value& bound = *specialization_.bindings().find(name);
+    if (parameter->compiled() && checked != bound)
+      return Error{ErrorCode::invalid_argument,
+                   cat(specialization_.spelling(), ": ", name, " is compiled in as ",
+                       bound.spelling(), "; a launch cannot make it ", checked.spelling()),
+                   cat("specialize with ", name, "=", checked.spelling())};
+  }
+  LaunchTunes out;
+  const std::size_t sizes = state_->slots.size_count();
+  for (std::size_t slot = sizes; slot < state_->slots.count(); ++slot) {
+    const std::string& name = state_->slots.name(slot);
+    const Value* given = tunes.find(name);
+    const Value& value = given ? *given : *specialization_.bindings().find(name);
+    DIECAST_TRY(const Value checked, specialization_.tmpl().parameter(name)->check(value));
+    out.values_[slot - sizes] = checked.number;
+  }
+  return out;
+}
+
+Result<LaunchShape> Kernel::State::take(std::span<const KernelArgument> given,
+                                        const LaunchTunes& its_tunes,
+                                        PackedParameters& packed) const {
+  LaunchSlots::Values values;
+  for (std::size_t slot = slots.size_count(); slot < slots.count(); ++slot)
+    values[slot] = its_tunes.values_[slot - slots.size_count()];
+  DIECAST_CHECK(arguments.pack(given, values, packed));
+  return rule.shape(values);
+}
+
+Result<LaunchShape> Kernel::shape(std::span<const KernelArgument> arguments,
+                                  const Bindings& tunes) const {
+  DIECAST_TRY(const LaunchTunes its_tunes, this->tunes(tunes));
+  PackedParameters packed;
+  return state_->take(arguments, its_tunes, packed);
+}
+
+Result<void> Kernel::launch(std::span<const KernelArgument> arguments, Stream stream,
+                            const LaunchTunes& tunes) const {
+  PackedParameters packed;
+  DIECAST_TRY(const LaunchShape shape, state_->take(arguments, tunes, packed));
+  if (shape.grid[0] == 0 || shape.grid[1] == 0 || shape.grid[2] == 0) return {};
+  DIECAST_TRY(const std::uint64_t context, device_->context_id());
+  const ResidentCode* code = state_->resident.find(context);
+  if (!code) return not_resident(stream);
+  return device_->launch(*code, shape, packed.pointers.data(), stream);
+}
+
+Result<void> Kernel::launch(std::span<const KernelArgument> arguments, Stream stream) const {
+  return launch(arguments, stream, state_->tunes);
+}
+
+Result<void> Kernel::launch(std::span<const KernelArgument> arguments, Stream stream,
+                            const Bindings& tunes) const {
+  DIECAST_TRY(const LaunchTunes its_tunes, this->tunes(tunes));
+  return launch(arguments, stream, its_tunes);
+}
+
+Error Kernel::not_resident(Stream stream) const {
+  const auto capturing = device_->is_capturing(stream);
+  const std::string where =
+      cat(specialization_.spelling(), " is not resident on device ", device_->properties().ordinal,
+          " (", device_->properties().name, ')');
+  if (capturing && *capturing)
+    return {
+        ErrorCode::not_resident,
+        cat(where, ", and the stream is being captured: loading it now could spoil the capture"),
+        "call preload() in this context before the capture begins"};
+  return {ErrorCode::not_resident, cat(where, " in the current context; a launch loads nothing"),
+          "call preload() in this context before the first launch"};
+}
+
+}  // namespace diecast

@@ -1,0 +1,146 @@
+// Grid, block, shared memory and cluster of a launch, and the limits they must keep. The driver
+// says no more than "invalid value" to what is over a limit; here the error names the number.
+#include <diecast/base/text.h>
+#include <diecast/launch/kernel/launch_rule.h>
+
+#include <algorithm>
+
+namespace diecast {
+namespace {
+
+constexpr const char* kFieldNames[] = {"grid x",  "grid y",  "grid z",        "block x",
+                                       "block y", "block z", "shared memory", "cluster"};
+
+}  // namespace
+
+Result<LaunchSlots> LaunchSlots::make(const Specialization& specialization) {
+  LaunchSlots slots;
+  for (const BoundArgument& argument : specialization.arguments())
+    if (argument.kind == Argument::Kind::size && !argument.fixed)
+      slots.names_.push_back(argument.name);
+  slots.sizes_ = slots.names_.size();
+  for (const Parameter& parameter : specialization.tmpl().parameters())
+    if (!parameter.compiled()) slots.names_.push_back(parameter.name);
+  if (slots.names_.size() > kMost)
+    return Error{ErrorCode::not_supported,
+                 cat(specialization.tmpl().name(), " has ", slots.names_.size(),
+                     " sizes and lower-case tunes"),
+                 cat("a template may have ", kMost, " of them; put sizes into a struct argument")};
+  return slots;
+}
+
+std::optional<int> LaunchSlots::find(std::string_view name) const {
+  const auto found = std::find(names_.begin(), names_.end(), name);
+  if (found == names_.end()) return std::nullopt;
+  return static_cast<int>(found - names_.begin());
+}
+
+Result<Program> LaunchSlots::compile(const Expression& expression, const Names& constants) const {
+  return Program::compile(expression, constants,
+                          [this](std::string_view name) { return find(name); });
+}
+
+std::string LaunchSlots::sizes_text(const Values& values) const {
+  std::string text;
+  for (std::size_t i = 0; i < sizes_; ++i)
+    text += cat(i == 0 ? "" : ", ", names_[i], " = ", values[i]);
+  return text;
+}
+
+std::string LaunchSlots::size_names() const { return join(std::span(names_).first(sizes_), ", "); }
+
+Result<void> BoundLaunchRule::add(int field, const Expression& expression, const Names& constants) {
+  DIECAST_TRY(Program program, slots_.compile(expression, constants));
+  if (const auto constant = program.constant())
+    constants_[field] = *constant;
+  else
+    variables_.push_back({field, std::move(program)});
+  return {};
+}
+
+Result<BoundLaunchRule> BoundLaunchRule::make(const Specialization& specialization,
+                                              const DeviceProperties& device,
+                                              int static_shared_bytes, const LaunchSlots& slots) {
+  const LaunchRule& launch = specialization.tmpl().launch();
+  BoundLaunchRule rule;
+  rule.slots_ = slots;
+  rule.where_ = cat(specialization.tmpl().name(), ".cu:", launch.line);
+  rule.cooperative_ = launch.cooperative;
+  rule.dependent_ = launch.dependent;
+  const Names constants = [&, known = specialization.names()](std::string_view name) {
+    if (name == "sm_count") return std::optional<std::int64_t>(device.sm_count);
+    if (name == "shared_optin") return std::optional<std::int64_t>(device.shared_optin);
+    return known(name);
+  };
+  for (std::size_t i = 0; i < launch.grid.size(); ++i)
+    DIECAST_CHECK(rule.add(kGrid + static_cast<int>(i), launch.grid[i], constants));
+  for (std::size_t i = 0; i < launch.block.size(); ++i)
+    DIECAST_CHECK(rule.add(kBlock + static_cast<int>(i), launch.block[i], constants));
+  if (launch.shared) DIECAST_CHECK(rule.add(kShared, *launch.shared, constants));
+  if (launch.cluster) DIECAST_CHECK(rule.add(kCluster, *launch.cluster, constants));
+  const std::int64_t shared = std::max<std::int64_t>(0, device.shared_optin - static_shared_bytes);
+  rule.most_threads_ = device.max_threads;
+  rule.most_ = {2147483647, 65535, 65535, device.max_threads, device.max_threads, 64, shared, 16};
+  const bool varies = std::any_of(rule.variables_.begin(), rule.variables_.end(),
+                                  [](const Variable& v) { return v.field == kShared; });
+  rule.most_shared_ = static_cast<std::uint32_t>(
+      varies ? shared : std::clamp<std::int64_t>(rule.constants_[kShared], 0, shared));
+  return rule;
+}
+
+bool BoundLaunchRule::within_limits(const Numbers& numbers) const {
+  for (int field = 0; field < kFields; ++field)
+    if (numbers[field] < least(field) || numbers[field] > most_[field]) return false;
+  if (numbers[kBlock] * numbers[kBlock + 1] * numbers[kBlock + 2] > most_threads_) return false;
+  return numbers[kCluster] == 0 || numbers[kGrid] % numbers[kCluster] == 0;
+}
+
+Error BoundLaunchRule::failure(int field, std::string what,
+                               const LaunchSlots::Values& values) const {
+  what = cat(where_, ": launch: ", what);
+  const bool varies = std::any_of(variables_.begin(), variables_.end(),
+                                  [field](const Variable& v) { return v.field == field; });
+  if (!varies || slots_.size_count() == 0)
+    return {ErrorCode::not_supported, std::move(what), "change the template's launch line"};
+  return {ErrorCode::not_supported, cat(what, " (", slots_.sizes_text(values), ')'),
+          cat("split the call: pass less of ", slots_.size_names(), " at once")};
+}
+
+Error BoundLaunchRule::broken_limit(const Numbers& numbers,
+                                    const LaunchSlots::Values& values) const {
+  for (int field = 0; field < kFields; ++field) {
+    if (numbers[field] < least(field) || numbers[field] > most_[field])
+      return failure(field,
+                     cat(kFieldNames[field], " is ", numbers[field], "; the device takes ",
+                         least(field), " to ", most_[field]),
+                     values);
+  }
+  const std::int64_t threads = numbers[kBlock] * numbers[kBlock + 1] * numbers[kBlock + 2];
+  if (threads > most_threads_)
+    return failure(
+        kBlock, cat("a block has ", threads, " threads; the device takes ", most_threads_), values);
+  return failure(
+      kGrid,
+      cat("grid x is ", numbers[kGrid], ", no multiple of the cluster of ", numbers[kCluster]),
+      values);
+}
+
+Result<LaunchShape> BoundLaunchRule::shape(const LaunchSlots::Values& values) const {
+  Numbers numbers = constants_;
+  for (const Variable& variable : variables_)
+    if (!variable.program.evaluate(values, &numbers[variable.field]))
+      return failure(variable.field,
+                     cat(kFieldNames[variable.field], " overflows or divides by zero"), values);
+  if (!within_limits(numbers)) return broken_limit(numbers, values);
+  const auto at = [&](int field) { return static_cast<std::uint32_t>(numbers[field]); };
+  LaunchShape shape;
+  shape.grid = {at(kGrid), at(kGrid + 1), at(kGrid + 2)};
+  shape.block = {at(kBlock), at(kBlock + 1), at(kBlock + 2)};
+  shape.shared_bytes = at(kShared);
+  shape.cluster = at(kCluster);
+  shape.cooperative = cooperative_;
+  shape.dependent = dependent_;
+  return shape;
+}
+
+}  // namespace diecast

@@ -1,0 +1,82 @@
+// A template's launch line for one specialization on one device: constants folded, the rest a few
+// instructions over the numbers that a launch brings.
+#pragma once
+
+#include <diecast/base/error.h>
+#include <diecast/launch/device.h>
+#include <diecast/template/expr.h>
+#include <diecast/template/specialization.h>
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace diecast {
+
+// The numbers a launch brings, in slots: sizes that are not fixed at compile time, then lower-case
+// tunes, each in declaration order.
+class LaunchSlots {
+ public:
+  static constexpr std::size_t kMost = 32;
+  using Values = std::array<std::int64_t, kMost>;
+
+  // Errors: not_supported for more than kMost.
+  static Result<LaunchSlots> make(const Specialization& specialization);
+
+  std::optional<int> find(std::string_view name) const;
+  Result<Program> compile(const Expression& expression, const Names& constants) const;
+  std::size_t size_count() const { return sizes_; }
+  std::size_t count() const { return names_.size(); }
+  const std::string& name(std::size_t slot) const { return names_[slot]; }
+  // "rows = 7, cols = 16": the sizes, for errors.
+  std::string sizes_text(const Values& values) const;
+  std::string size_names() const;  // "rows, cols"
+
+ private:
+  std::vector<std::string> names_;
+  std::size_t sizes_ = 0;
+};
+
+class BoundLaunchRule {
+ public:
+  // `static_shared_bytes`: what the code takes of a block's shared memory by itself. Errors: those
+  // of the header's expressions.
+  static Result<BoundLaunchRule> make(const Specialization& specialization,
+                                      const DeviceProperties& device, int static_shared_bytes,
+                                      const LaunchSlots& slots);
+
+  // A grid with a 0 launches nothing. Errors: not_supported for what is over a limit of the device
+  // or has no value.
+  Result<LaunchShape> shape(const LaunchSlots::Values& values) const;
+
+  // The most dynamic shared memory a launch may ask for: the rule's constant, else the device's.
+  std::uint32_t most_shared() const { return most_shared_; }
+
+ private:
+  enum Field { kGrid = 0, kBlock = 3, kShared = 6, kCluster = 7, kFields = 8 };
+  struct Variable {
+    int field;
+    Program program;
+  };
+  using Numbers = std::array<std::int64_t, kFields>;
+
+  Result<void> add(int field, const Expression& expression, const Names& constants);
+  bool within_limits(const Numbers& numbers) const;
+  Error broken_limit(const Numbers& numbers, const LaunchSlots::Values& values) const;
+  Error failure(int field, std::string what, const LaunchSlots::Values& values) const;
+  static std::int64_t least(int field) { return field >= kBlock && field < kShared ? 1 : 0; }
+
+  LaunchSlots slots_;
+  Numbers constants_{1, 1, 1, 1, 1, 1, 0, 0};
+  Numbers most_{};
+  std::int64_t most_threads_ = 0;
+  std::vector<Variable> variables_;
+  bool cooperative_ = false, dependent_ = false;
+  std::uint32_t most_shared_ = 0;
+  std::string where_;  // "quantize_nvfp4.cu:21"
+};
+
+}  // namespace diecast
