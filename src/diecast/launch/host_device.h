@@ -9,12 +9,17 @@
 namespace diecast {
 
 struct HostDeviceOptions {
-  int threads = 0;     // worker threads; 0 = one a core (DIECAST_HOST_THREADS overrides)
+  int threads = 0;     // that run blocks, the launching one included; 0 = one a core
   int host_level = 0;  // 0 = the best this processor has; 1 = baseline; 3 = AVX2
+  // DIECAST_HOST_THREADS; what is no number becomes -1, which open_host_device refuses.
   static HostDeviceOptions from_environment();
 };
 
-// Errors: not_supported when the library was built without the host device, naming the package.
+// Every launch, copy and fill is done before its call returns; any number of threads may call at
+// the same time. Streams are null. Memory is aligned to 256 bytes. A kernel's thread has 64 KiB of
+// stack where the threads of a block wait for one another. Errors: not_supported when the library
+// was built without the host device, naming the package; invalid_argument; target_not_supported for
+// a level that this processor lacks.
 Result<std::shared_ptr<Device>> open_host_device(const HostDeviceOptions& options);
 
 }  // namespace diecast

@@ -1,0 +1,183 @@
+// Fibers on Boost.Context, with the annotations that AddressSanitizer and ThreadSanitizer need to
+// follow a switch of stacks.
+#include <diecast/launch/host/fiber.h>
+
+#if defined(DIECAST_HAS_HOST_DEVICE)
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <boost/context/fiber.hpp>
+#include <boost/context/preallocated.hpp>
+#include <cerrno>
+#include <cstring>
+#include <new>
+
+#include <diecast/base/text.h>
+
+#if defined(__has_feature)
+#define DIECAST_HAS_FEATURE(name) __has_feature(name)
+#else
+#define DIECAST_HAS_FEATURE(name) 0
+#endif
+#if defined(__SANITIZE_ADDRESS__) || DIECAST_HAS_FEATURE(address_sanitizer)
+#define DIECAST_ASAN 1
+#include <sanitizer/asan_interface.h>
+#include <sanitizer/common_interface_defs.h>
+#endif
+#if defined(__SANITIZE_THREAD__) || DIECAST_HAS_FEATURE(thread_sanitizer)
+#define DIECAST_TSAN 1
+#include <sanitizer/tsan_interface.h>
+#endif
+
+namespace diecast {
+namespace {
+
+using Context = boost::context::fiber;
+static_assert(sizeof(Context) == sizeof(void*));
+
+Context& context(std::byte* storage) { return *std::launder(reinterpret_cast<Context*>(storage)); }
+
+std::size_t page_bytes() {
+  static const std::size_t bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  return bytes;
+}
+
+// A guard page splits its mapping, and Linux allows a process 65530 of them: from here on stacks go
+// without, so that the rest of the process can still map memory.
+std::atomic<int> guards_left{16384};
+
+// The stacks belong to FiberStacks.
+struct KeepStack {
+  void deallocate(boost::context::stack_context&) {}
+};
+
+}  // namespace
+
+struct FiberStacks::Mapping {
+  std::byte* base = nullptr;
+  unsigned count = 0;
+  int guards = 0;
+
+  ~Mapping() {
+    munmap(base, count * stride());
+    guards_left += guards;
+  }
+  static std::size_t stride() { return page_bytes() + stack_bytes(); }
+};
+
+std::size_t FiberStacks::stack_bytes() {
+#if defined(DIECAST_ASAN) || defined(DIECAST_TSAN)
+  return 256 << 10;
+#else
+  return 64 << 10;
+#endif
+}
+
+Result<FiberStacks> FiberStacks::map(unsigned count) {
+  const std::size_t bytes = count * Mapping::stride();
+  void* base = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+  if (base == MAP_FAILED)
+    return Error{ErrorCode::out_of_memory,
+                 cat("no memory for the stacks of ", count, " threads of a block (",
+                     human_bytes(bytes), "): ", std::strerror(errno)),
+                 "raise the limit of `ulimit -v`, or set DIECAST_HOST_THREADS to fewer threads"};
+  auto mapping = std::make_shared<Mapping>();
+  mapping->base = static_cast<std::byte*>(base);
+  mapping->count = count;
+  for (unsigned i = 0; i < count; ++i) {
+    if (guards_left.fetch_sub(1) <= 0 ||
+        mprotect(mapping->base + i * Mapping::stride(), page_bytes(), PROT_NONE) != 0) {
+      guards_left += 1;
+      break;
+    }
+    ++mapping->guards;
+  }
+  FiberStacks stacks;
+  stacks.mapping_ = std::move(mapping);
+  return stacks;
+}
+
+std::span<std::byte> FiberStacks::operator[](unsigned index) const {
+  return {mapping_->base + index * Mapping::stride() + page_bytes(), stack_bytes()};
+}
+
+Fiber::~Fiber() {
+#if defined(DIECAST_TSAN)
+  if (own_shadow_) __tsan_destroy_fiber(own_shadow_);
+#endif
+}
+
+void Fiber::start(std::span<std::byte> stack, Entry entry, void* argument, unsigned index) {
+  stack_ = stack;
+#if defined(DIECAST_ASAN)
+  __asan_unpoison_memory_region(stack.data(), stack.size());  // an abandoned thread's frames
+  own_shadow_ = nullptr;
+#endif
+#if defined(DIECAST_TSAN)
+  if (own_shadow_) __tsan_destroy_fiber(own_shadow_);
+  own_shadow_ = __tsan_create_fiber(0);
+#endif
+  // Equal offsets in all stacks would put their hot lines into the same few sets of a cache.
+  const std::size_t size = stack.size() - index % 32 * 128;
+  boost::context::stack_context bounds;
+  bounds.sp = stack.data() + size;
+  bounds.size = size;
+  const auto run = [this, entry, argument, index](Context&& caller) {
+    new (caller_) Context(std::move(caller));
+    entered();
+    entry(argument, index);
+    return std::move(context(caller_));
+  };
+  new (own_) Context(std::allocator_arg, boost::context::preallocated(bounds.sp, size, bounds),
+                     KeepStack{}, run);
+}
+
+void Fiber::resume() {
+#if defined(DIECAST_ASAN)
+  void* caller_fake = nullptr;
+  __sanitizer_start_switch_fiber(&caller_fake, stack_.data(), stack_.size());
+#endif
+#if defined(DIECAST_TSAN)
+  caller_shadow_ = __tsan_get_current_fiber();
+  __tsan_switch_to_fiber(own_shadow_, 0);
+#endif
+  Context back = std::move(context(own_)).resume();
+  new (own_) Context(std::move(back));
+#if defined(DIECAST_ASAN)
+  __sanitizer_finish_switch_fiber(caller_fake, nullptr, nullptr);
+#endif
+}
+
+void Fiber::suspend() {
+  left();
+  Context back = std::move(context(caller_)).resume();
+  new (caller_) Context(std::move(back));
+  entered();
+}
+
+// On the fiber's side, right after control came in.
+void Fiber::entered() {
+#if defined(DIECAST_ASAN)
+  const void* bottom = nullptr;
+  std::size_t size = 0;
+  __sanitizer_finish_switch_fiber(own_shadow_, &bottom, &size);
+  caller_stack_ = {static_cast<const std::byte*>(bottom), size};
+#endif
+}
+
+// On the fiber's side, right before control goes out.
+void Fiber::left() {
+#if defined(DIECAST_ASAN)
+  __sanitizer_start_switch_fiber(&own_shadow_, caller_stack_.data(), caller_stack_.size());
+#endif
+#if defined(DIECAST_TSAN)
+  __tsan_switch_to_fiber(caller_shadow_, 0);
+#endif
+}
+
+}  // namespace diecast
+
+#endif
