@@ -1,0 +1,114 @@
+// From plan to file: every tensor in the plan's order, then the name.
+#include <diecast/checkpoint/convert_stream.h>
+
+#include <cstring>
+
+namespace diecast {
+
+Result<const TensorInfo*> ConvertStream::source(const std::string& name) const {
+  if (const TensorInfo* found = input_.header().find(name)) return found;
+  return Error{ErrorCode::invalid_argument,
+               cat("the plan has a tensor ", quote(name), ", ", quote(input_.path(), 1000),
+                   " has none of that name"),
+               "make the plan from the header of the file to convert"};
+}
+
+Result<void> ConvertStream::read(const TensorInfo& tensor, std::uint64_t offset, std::uint64_t size,
+                                 Bytes& out) {
+  out.resize(size);
+  return input_.read(tensor, offset, out);
+}
+
+Result<void> ConvertStream::write(const std::string& name, std::uint64_t offset, ByteSpan bytes) {
+  const TensorInfo* to = writer_.layout().find(name);
+  if (to == nullptr) {
+    return Error{ErrorCode::internal, cat("the plan's output has no tensor ", quote(name)),
+                 "report this with the command and the input"};
+  }
+  DIECAST_CHECK(writer_.write(*to, offset, bytes));
+  done_ += bytes.size();
+  if (options_.progress) options_.progress({done_, writer_.layout().data_bytes(), name});
+  return {};
+}
+
+namespace {
+
+Result<void> copy(ConvertStream& stream, const PlannedTensor& tensor) {
+  DIECAST_TRY(const TensorInfo* source, stream.source(tensor.name));
+  const std::uint64_t held = stream.held(1);
+  Bytes bytes;
+  for (std::uint64_t offset = 0; offset < source->bytes(); offset += held) {
+    DIECAST_CHECK(stream.read(*source, offset, std::min(held, source->bytes() - offset), bytes));
+    DIECAST_CHECK(stream.write(tensor.name, offset, bytes));
+  }
+  return {};
+}
+
+Result<void> dequantize(ConvertStream& stream, const PlannedTensor& tensor,
+                        const ConvertKernels& kernels) {
+  const std::string module = module_of(tensor.name);
+  DIECAST_TRY(const TensorInfo* codes, stream.source(tensor.name));
+  DIECAST_TRY(const TensorInfo* scales, stream.source(module + ".weight_scale"));
+  DIECAST_TRY(const TensorInfo* scale_2, stream.source(module + ".weight_scale_2"));
+  const auto width = static_cast<std::uint64_t>(dtype_bits(tensor.to) / 8);
+  Bytes code_bytes, scale_bytes, global_bytes, values;
+  std::vector<float> global;
+  const auto convert_piece = [&](std::uint64_t matrix, const Piece& piece) -> Result<void> {
+    DIECAST_CHECK(stream.read(*codes, piece.first / 2, piece.elements() / 2, code_bytes));
+    DIECAST_CHECK(stream.read(*scales, piece.first / kScaleBlock, piece.elements() / kScaleBlock,
+                              scale_bytes));
+    global.resize(tensor.row_scaled ? piece.rows : 1);
+    const std::uint64_t first = tensor.row_scaled ? piece.row : matrix;
+    DIECAST_CHECK(
+        stream.read(*scale_2, first * sizeof(float), global.size() * sizeof(float), global_bytes));
+    std::memcpy(global.data(), global_bytes.data(), global_bytes.size());
+    values.resize(piece.elements() * width);
+    DIECAST_CHECK(about(
+        tensor.name,
+        kernels.dequantize(code_bytes, scale_bytes, global, static_cast<std::int64_t>(piece.rows),
+                           static_cast<std::int64_t>(piece.cols), tensor.to, values)));
+    return stream.write(tensor.name, piece.first * width, values);
+  };
+  for (std::uint64_t matrix = 0; matrix < tensor.matrices.matrices; ++matrix) {
+    DIECAST_CHECK(stream.each_piece(tensor.matrices, matrix, width, [&](const Piece& piece) {
+      return convert_piece(matrix, piece);
+    }));
+  }
+  return {};
+}
+
+Result<ConvertReport> carry_out(ConvertStream& stream, const Plan& plan,
+                                const ConvertKernels& kernels) {
+  ConvertReport report;
+  for (const std::vector<std::size_t>& group : plan.groups) {
+    DIECAST_CHECK(quantize_group(stream, plan, group, kernels, report));
+  }
+  for (const PlannedTensor& tensor : plan.tensors) {
+    if (tensor.action == Action::copy) {
+      DIECAST_CHECK(copy(stream, tensor));
+      ++report.copied;
+    } else if (tensor.action == Action::dequantize) {
+      DIECAST_CHECK(dequantize(stream, tensor, kernels));
+      ++report.dequantized;
+    }
+  }
+  return report;
+}
+
+}  // namespace
+
+Result<ConvertReport> convert(const SafetensorsReader& input, const Plan& plan,
+                              const std::string& output, const ConvertKernels& kernels,
+                              const ConvertOptions& options, FileSystem& files) {
+  DIECAST_TRY(SafetensorsWriter writer,
+              SafetensorsWriter::create(output, plan.output, &input, files));
+  ConvertStream stream(input, writer, options);
+  DIECAST_TRY(ConvertReport report, carry_out(stream, plan, kernels));
+  report.input_bytes = input.header().file_bytes();
+  report.output_bytes = writer.layout().file_bytes();
+  DIECAST_CHECK(input.unchanged());
+  DIECAST_CHECK(writer.commit());
+  return report;
+}
+
+}  // namespace diecast

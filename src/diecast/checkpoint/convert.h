@@ -1,0 +1,79 @@
+// Carries out a plan: reads a checkpoint, quantizes or dequantizes its weights piece by piece,
+// copies everything else to the bit, and names the output when it is complete. Memory is bounded by
+// a piece of each weight that shares an amax, never by a tensor or by what a header claims.
+#pragma once
+
+#include <diecast/base/error.h>
+#include <diecast/base/file.h>
+#include <diecast/checkpoint/plan.h>
+#include <diecast/checkpoint/safetensors.h>
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace diecast {
+
+// The arithmetic, wherever it runs. Matrices are dense and row-major with cols a multiple of 16;
+// `x` is f32, f16 or bf16. Codes take rows * cols / 2 bytes (low nibble first), block scales
+// rows * cols / 16 E4M3 bytes. Every buffer is the caller's and starts at a multiple of 16 bytes.
+struct ConvertKernels {
+  // Largest magnitude, NaN ignored; 0 when there is none.
+  std::function<Result<float>(ByteSpan x, DType type, std::int64_t rows, std::int64_t cols)> amax;
+
+  // Profile te under one given amax, which may be that of a larger matrix x is a part of.
+  std::function<Result<void>(ByteSpan x, DType type, std::int64_t rows, std::int64_t cols,
+                             float amax, std::span<std::byte> codes, std::span<std::byte> scales)>
+      quantize;
+
+  // Profile te under each row's own amax, which is an output: f32 [rows].
+  std::function<Result<void>(ByteSpan x, DType type, std::int64_t rows, std::int64_t cols,
+                             std::span<std::byte> codes, std::span<std::byte> scales,
+                             std::span<float> amax)>
+      quantize_row_scaled;
+
+  // The decode form: (e2m1 * scale) * scale_2, rounded to `type`. scale_2 has 1 or `rows` entries.
+  std::function<Result<void>(ByteSpan codes, ByteSpan scales, std::span<const float> scale_2,
+                             std::int64_t rows, std::int64_t cols, DType type,
+                             std::span<std::byte> x)>
+      dequantize;
+};
+
+struct ConvertProgress {
+  std::uint64_t done = 0, total = 0;  // bytes of the output's tensors
+  std::string_view name;              // of the tensor at hand
+};
+
+struct ConvertOptions {
+  std::uint64_t piece_bytes =
+      32 << 20;  // of floating-point data held at a time; at least one block
+  std::function<void(const ConvertProgress&)> progress;
+};
+
+struct NonfiniteTensor {
+  std::string name;
+  std::uint64_t nan = 0, infinite = 0;  // elements
+};
+
+struct ConvertReport {
+  std::uint64_t copied = 0, quantized = 0, dequantized = 0;  // tensors
+  std::uint64_t input_bytes = 0, output_bytes = 0;           // whole files
+  std::vector<NonfiniteTensor> nonfinite;                    // quantized weights that have any
+};
+
+// 1 / S with S = min(2688 / amax, FLT_MAX), or 1 where that is no scale (amax 0 or infinite).
+float decode_scale(float amax);
+
+// `plan` was made from this reader's header. Errors: nonfinite_values (a strict plan, before the
+// output has a name), io_error (also when the input changes meanwhile), file_exists,
+// invalid_argument (the output is the input; the plan is another file's), and what the kernels
+// return. After an error the output's name is what it was before.
+Result<ConvertReport> convert(const SafetensorsReader& input, const Plan& plan,
+                              const std::string& output, const ConvertKernels& kernels,
+                              const ConvertOptions& options = {},
+                              FileSystem& files = system_files());
+
+}  // namespace diecast

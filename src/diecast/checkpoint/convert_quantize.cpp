@@ -1,0 +1,189 @@
+// Quantizing a group of weights. A scale that weights share needs all of their values first, so
+// they are read twice rather than held: once for the amax, once to quantize.
+#include <diecast/checkpoint/convert_stream.h>
+#include <diecast/checkpoint/floats.h>
+
+#include <cfloat>
+#include <cmath>
+
+namespace diecast {
+namespace {
+
+std::int64_t as_signed(std::uint64_t size) { return static_cast<std::int64_t>(size); }
+
+DType type_of(const PlannedTensor& tensor) { return *float_dtype(tensor.dtype); }
+
+std::uint64_t width_of(const PlannedTensor& tensor) {
+  return static_cast<std::uint64_t>(stored_dtype_bits(tensor.dtype) / 8);
+}
+
+ByteSpan float_bytes(std::span<const float> values) { return std::as_bytes(values); }
+
+// One weight on its way: its buffers, and what was seen in it.
+class Weight {
+ public:
+  Weight(ConvertStream& stream, const PlannedTensor& tensor, const TensorInfo& source,
+         const ConvertKernels& kernels)
+      : stream_(stream),
+        tensor_(tensor),
+        source_(source),
+        kernels_(kernels),
+        module_(module_of(tensor.name)) {}
+
+  const Nonfinite& nonfinite() const { return nonfinite_; }
+
+  // Raises `amax` to the largest magnitude of one matrix.
+  Result<void> measure(const Matrices& of, std::uint64_t matrix, float& amax);
+  Result<void> quantize(const Matrices& of, std::uint64_t matrix, float amax);
+  // Every row under its own amax, in one pass.
+  Result<void> quantize_rows();
+  Result<void> write_input_scale(std::uint64_t index);
+
+ private:
+  Result<void> read(const Piece& piece);
+  Result<void> write_blocks(const Piece& piece);
+  void count();
+
+  ConvertStream& stream_;
+  const PlannedTensor& tensor_;
+  const TensorInfo& source_;
+  const ConvertKernels& kernels_;
+  std::string module_;
+  Nonfinite nonfinite_;
+  Bytes values_, codes_, scales_;  // of a piece, kept from one to the next
+};
+
+Result<void> Weight::read(const Piece& piece) {
+  codes_.resize(piece.elements() / 2);
+  scales_.resize(piece.elements() / kScaleBlock);
+  const std::uint64_t width = width_of(tensor_);
+  return stream_.read(source_, piece.first * width, piece.elements() * width, values_);
+}
+
+void Weight::count() {
+  const Nonfinite here = count_nonfinite(values_, type_of(tensor_));
+  nonfinite_.nan += here.nan;
+  nonfinite_.infinite += here.infinite;
+}
+
+Result<void> Weight::write_blocks(const Piece& piece) {
+  DIECAST_CHECK(stream_.write(tensor_.name, piece.first / 2, codes_));
+  return stream_.write(module_ + ".weight_scale", piece.first / kScaleBlock, scales_);
+}
+
+// Engines ask for this tensor even where activations are scaled as they come; 1 leaves them alone.
+Result<void> Weight::write_input_scale(std::uint64_t index) {
+  const float one[] = {1.0f};
+  return stream_.write(module_ + ".input_scale", index * sizeof(float), float_bytes(one));
+}
+
+Result<void> Weight::measure(const Matrices& of, std::uint64_t matrix, float& amax) {
+  return stream_.each_piece(of, matrix, width_of(tensor_), [&](const Piece& piece) -> Result<void> {
+    DIECAST_CHECK(read(piece));
+    count();
+    const Result<float> here =
+        kernels_.amax(values_, type_of(tensor_), as_signed(piece.rows), as_signed(piece.cols));
+    if (!here) return about(tensor_.name, here.error());
+    amax = std::max(amax, *here);
+    return {};
+  });
+}
+
+Result<void> Weight::quantize(const Matrices& of, std::uint64_t matrix, float amax) {
+  DIECAST_CHECK(
+      stream_.each_piece(of, matrix, width_of(tensor_), [&](const Piece& piece) -> Result<void> {
+        DIECAST_CHECK(read(piece));
+        DIECAST_CHECK(
+            about(tensor_.name, kernels_.quantize(values_, type_of(tensor_), as_signed(piece.rows),
+                                                  as_signed(piece.cols), amax, codes_, scales_)));
+        return write_blocks(piece);
+      }));
+  const float scale_2[] = {decode_scale(amax)};
+  return stream_.write(module_ + ".weight_scale_2", matrix * sizeof(float), float_bytes(scale_2));
+}
+
+Result<void> Weight::quantize_rows() {
+  // Rows of all experts are alike here: one matrix.
+  const Matrices of{1, tensor_.matrices.matrices * tensor_.matrices.rows, tensor_.matrices.cols};
+  std::vector<float> row_values;  // of each row first its amax, then its scale
+  return stream_.each_piece(of, 0, width_of(tensor_), [&](const Piece& piece) -> Result<void> {
+    DIECAST_CHECK(read(piece));
+    count();
+    row_values.resize(piece.rows);
+    DIECAST_CHECK(about(tensor_.name, kernels_.quantize_row_scaled(
+                                          values_, type_of(tensor_), as_signed(piece.rows),
+                                          as_signed(piece.cols), codes_, scales_, row_values)));
+    std::transform(row_values.begin(), row_values.end(), row_values.begin(), decode_scale);
+    DIECAST_CHECK(stream_.write(module_ + ".weight_scale_2", piece.row * sizeof(float),
+                                float_bytes(row_values)));
+    return write_blocks(piece);
+  });
+}
+
+Result<void> report_nonfinite(const PlannedTensor& tensor, const Nonfinite& found, bool strict,
+                              ConvertReport& report) {
+  if (found.nan + found.infinite == 0) return {};
+  report.nonfinite.push_back({tensor.name, found.nan, found.infinite});
+  if (!strict) return {};
+  return Error{ErrorCode::nonfinite_values,
+               cat("tensor ", quote(tensor.name), " has ", found.nan, " NaN and ", found.infinite,
+                   " infinite values"),
+               cat("mend the tensor, leave it out with --exclude ", quote(tensor.name),
+                   ", or go on without --strict")};
+}
+
+// The matrices that have a global scale each. A row too long for a piece is a matrix of its own:
+// under a scale of its own it may be read twice and in stretches like one.
+Matrices scaled_matrices(const PlannedTensor& tensor) {
+  if (!tensor.row_scaled) return tensor.matrices;
+  return {tensor.matrices.matrices * tensor.matrices.rows, 1, tensor.matrices.cols};
+}
+
+Result<void> quantize_matrices(const Plan& plan, const std::vector<std::size_t>& group,
+                               std::vector<Weight>& weights) {
+  const PlannedTensor& first = plan.tensors[group[0]];
+  for (std::uint64_t matrix = 0; matrix < scaled_matrices(first).matrices; ++matrix) {
+    float amax = 0.0f;
+    for (std::size_t i = 0; i < group.size(); ++i) {
+      DIECAST_CHECK(weights[i].measure(scaled_matrices(plan.tensors[group[i]]), matrix, amax));
+    }
+    for (std::size_t i = 0; i < group.size(); ++i) {
+      DIECAST_CHECK(weights[i].quantize(scaled_matrices(plan.tensors[group[i]]), matrix, amax));
+      if (!first.row_scaled) DIECAST_CHECK(weights[i].write_input_scale(matrix));
+    }
+  }
+  if (first.row_scaled) return weights[0].write_input_scale(0);
+  return {};
+}
+
+}  // namespace
+
+float decode_scale(float amax) {
+  const float scale = std::fmin(2688.0f / amax, FLT_MAX);
+  return amax == 0.0f || scale == 0.0f ? 1.0f : 1.0f / scale;
+}
+
+Result<void> quantize_group(ConvertStream& stream, const Plan& plan,
+                            const std::vector<std::size_t>& group, const ConvertKernels& kernels,
+                            ConvertReport& report) {
+  std::vector<Weight> weights;
+  for (const std::size_t i : group) {
+    DIECAST_TRY(const TensorInfo* source, stream.source(plan.tensors[i].name));
+    weights.emplace_back(stream, plan.tensors[i], *source, kernels);
+  }
+  const PlannedTensor& first = plan.tensors[group[0]];
+  if (first.row_scaled && first.matrices.cols <= stream.held(width_of(first))) {
+    DIECAST_CHECK(weights[0].quantize_rows());
+    DIECAST_CHECK(weights[0].write_input_scale(0));
+  } else {
+    DIECAST_CHECK(quantize_matrices(plan, group, weights));
+  }
+  for (std::size_t i = 0; i < group.size(); ++i) {
+    DIECAST_CHECK(
+        report_nonfinite(plan.tensors[group[i]], weights[i].nonfinite(), plan.strict, report));
+  }
+  report.quantized += group.size();
+  return {};
+}
+
+}  // namespace diecast

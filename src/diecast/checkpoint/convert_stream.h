@@ -1,0 +1,89 @@
+// One conversion's way from file to file: what is read and written, in which pieces, and how far it
+// is. Internal to convert().
+#pragma once
+
+#include <diecast/base/text.h>
+#include <diecast/checkpoint/convert.h>
+#include <diecast/checkpoint/safetensors_writer.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+
+namespace diecast {
+
+inline constexpr std::uint64_t kScaleBlock = 16;  // elements under one block scale
+
+// A part of one matrix whose elements lie side by side: whole rows, or a stretch of one row.
+struct Piece {
+  std::uint64_t first = 0;  // element of the tensor
+  std::uint64_t row = 0;    // of the tensor's flattened rows
+  std::uint64_t rows = 0, cols = 0;
+  std::uint64_t elements() const { return rows * cols; }
+};
+
+class ConvertStream {
+ public:
+  ConvertStream(const SafetensorsReader& input, SafetensorsWriter& writer,
+                const ConvertOptions& options)
+      : input_(input), writer_(writer), options_(options) {}
+
+  // Elements of `width` bytes held at a time: whole blocks, at least one.
+  std::uint64_t held(std::uint64_t width) const {
+    return std::max(options_.piece_bytes / width / kScaleBlock, std::uint64_t{1}) * kScaleBlock;
+  }
+
+  // Result<void> visit(const Piece&), over all of one matrix in order.
+  template <class Visit>
+  Result<void> each_piece(const Matrices& of, std::uint64_t matrix, std::uint64_t width,
+                          Visit visit) const;
+
+  // Errors: invalid_argument when the plan is another file's.
+  Result<const TensorInfo*> source(const std::string& name) const;
+  Result<void> read(const TensorInfo& tensor, std::uint64_t offset, std::uint64_t size, Bytes& out);
+  Result<void> write(const std::string& name, std::uint64_t offset, ByteSpan bytes);
+
+ private:
+  const SafetensorsReader& input_;
+  SafetensorsWriter& writer_;
+  const ConvertOptions& options_;
+  std::uint64_t done_ = 0;  // bytes written
+};
+
+template <class Visit>
+Result<void> ConvertStream::each_piece(const Matrices& of, std::uint64_t matrix,
+                                       std::uint64_t width, Visit visit) const {
+  const std::uint64_t cols = std::min(of.cols, held(width));
+  const std::uint64_t rows = cols < of.cols ? 1 : held(width) / cols;
+  for (std::uint64_t row = 0; row < of.rows; row += rows) {
+    for (std::uint64_t col = 0; col < of.cols; col += cols) {
+      Piece piece;
+      piece.row = matrix * of.rows + row;
+      piece.first = piece.row * of.cols + col;
+      piece.rows = std::min(rows, of.rows - row);
+      piece.cols = std::min(cols, of.cols - col);
+      DIECAST_CHECK(visit(piece));
+    }
+  }
+  return {};
+}
+
+// "model.up_proj" of "model.up_proj.weight".
+inline std::string module_of(const std::string& weight) {
+  return weight.substr(0, weight.rfind('.'));
+}
+
+// A kernel's error with the tensor it was about.
+inline Result<void> about(const std::string& tensor, Result<void> result) {
+  if (result) return result;
+  Error error = result.error();
+  error.what = cat("tensor ", quote(tensor), ": ", error.what);
+  return error;
+}
+
+// Quantizes the weights of one group, all under the same amaxes.
+Result<void> quantize_group(ConvertStream& stream, const Plan& plan,
+                            const std::vector<std::size_t>& group, const ConvertKernels& kernels,
+                            ConvertReport& report);
+
+}  // namespace diecast

@@ -1,0 +1,260 @@
+// The decision, tensor by tensor, and the rules by which weights share an amax.
+#include <diecast/base/text.h>
+#include <diecast/checkpoint/plan.h>
+#include <diecast/checkpoint/safetensors_writer.h>
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <nlohmann/json.hpp>
+
+namespace diecast {
+namespace {
+
+constexpr std::string_view kWeight = ".weight";
+constexpr std::uint64_t kBlock = 16;
+
+// Projections of one module that read the same input: an engine may fuse them into one product, so
+// they are quantized under one global scale.
+using Family = std::array<std::string_view, 3>;
+constexpr std::array<Family, 3> kFamilies = {{
+    {"gate_proj", "up_proj", ""},
+    {"w1", "w3", ""},
+    {"q_proj", "k_proj", "v_proj"},
+}};
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return out;
+}
+
+// What the components of a name say it is, if that is never quantized.
+std::string_view kept_kind(std::string_view name) {
+  const std::string lowered = lower(name);
+  for (const std::string_view part : split(lowered, '.')) {
+    const auto has = [&](std::string_view word) { return part.find(word) != part.npos; };
+    if (has("norm")) return "a norm";
+    if (has("embed") || part == "wte" || part == "wpe") return "an embedding";
+    if (has("router") || part == "gate" || part == "shared_expert_gate") return "a router";
+    if (part == "lm_head") return "the output head";
+  }
+  return {};
+}
+
+bool matches(const std::string& glob, const std::string& name) {
+  return ::fnmatch(glob.c_str(), name.c_str(), 0) == 0;
+}
+
+const std::string* matching(const std::vector<std::string>& globs, const std::string& name) {
+  const auto found = std::find_if(globs.begin(), globs.end(),
+                                  [&](const std::string& glob) { return matches(glob, name); });
+  return found == globs.end() ? nullptr : &*found;
+}
+
+bool whole_blocks(const TensorInfo& tensor) { return tensor.shape.back() % kBlock == 0; }
+
+// Why a tensor is copied, or nothing for one to quantize. Whole blocks are not its matter.
+std::string reason_to_copy(const TensorInfo& tensor, const QuantizeOptions& options) {
+  if (!tensor.name.ends_with(kWeight)) return "no weight";
+  if (tensor.shape.size() != 2 && tensor.shape.size() != 3)
+    return cat("rank ", tensor.shape.size());
+  if (!float_dtype(tensor.dtype)) return cat(stored_dtype_name(tensor.dtype), " is not quantized");
+  if (const std::string* glob = matching(options.exclude, tensor.name))
+    return cat("excluded by ", *glob);
+  if (!options.include.empty() && !matching(options.include, tensor.name)) return "not included";
+  if (const std::string_view kind = kept_kind(tensor.name); !kind.empty()) return std::string(kind);
+  if (tensor.bytes() == 0) return "no elements";
+  return {};
+}
+
+Matrices matrices_of(const std::vector<std::uint64_t>& shape) {
+  const bool experts = shape.size() == 3;
+  return {experts ? shape[0] : 1, shape[shape.size() - 2], shape.back()};
+}
+
+// THE decision.
+Result<PlannedTensor> decide(const TensorInfo& tensor, const QuantizeOptions& options, Plan& plan) {
+  PlannedTensor out;
+  out.name = tensor.name;
+  out.dtype = tensor.dtype;
+  out.shape = tensor.shape;
+  out.reason = reason_to_copy(tensor, options);
+  if (!out.reason.empty()) return out;
+  if (!whole_blocks(tensor)) {
+    out.reason = cat("the last dimension ", tensor.shape.back(), " is no multiple of ", kBlock);
+    if (options.strict) {
+      return Error{
+          ErrorCode::shape_mismatch, cat("tensor ", quote(tensor.name), ": ", out.reason),
+          cat("leave it out with --exclude ", quote(tensor.name), ", or copy it without --strict")};
+    }
+    plan.notes.push_back(cat(quote(tensor.name), " is copied: ", out.reason));
+    return out;
+  }
+  out.action = Action::quantize;
+  out.matrices = matrices_of(tensor.shape);
+  out.row_scaled = options.row_scaled;
+  return out;
+}
+
+// "model.layers.0.mlp." of model.layers.0.mlp.up_proj.weight, and the family of up_proj, if it has
+// one.
+struct Membership {
+  std::string_view module;
+  const Family* family = nullptr;
+};
+
+Membership membership(std::string_view name) {
+  name.remove_suffix(kWeight.size());
+  const std::size_t dot = name.rfind('.');
+  Membership out{name.substr(0, dot == name.npos ? 0 : dot + 1)};
+  const std::string_view role = name.substr(out.module.size());
+  for (const Family& family : kFamilies) {
+    const bool member = std::find(family.begin(), family.end(), role) != family.end();
+    if (member && !role.empty()) out.family = &family;
+  }
+  return out;
+}
+
+bool fit_together(const PlannedTensor& a, const PlannedTensor& b) {
+  return a.shape.size() == b.shape.size() && a.matrices.matrices == b.matrices.matrices &&
+         a.matrices.cols == b.matrices.cols;
+}
+
+// Puts the weights of one family of one module into one group, or notes why they stand apart.
+void share(const std::vector<std::size_t>& members, const Membership& of, Plan& plan) {
+  const PlannedTensor& first = plan.tensors[members[0]];
+  for (const std::size_t i : members) {
+    const PlannedTensor& other = plan.tensors[i];
+    if (fit_together(first, other)) continue;
+    plan.notes.push_back(cat(quote(first.name), " ", shape_text(first.shape), " and ",
+                             quote(other.name), " ", shape_text(other.shape),
+                             " do not fit together and share no scale"));
+    for (const std::size_t each : members) plan.groups.push_back({each});
+    return;
+  }
+  plan.groups.push_back(members);
+  std::vector<std::string> present, missing;
+  for (const std::string_view role : *of.family) {
+    if (role.empty()) continue;
+    const std::string name = cat(of.module, role, kWeight);
+    const bool found = std::any_of(members.begin(), members.end(),
+                                   [&](std::size_t i) { return plan.tensors[i].name == name; });
+    if (found) present.push_back(quote(name));
+    if (!found) missing.emplace_back(role);
+  }
+  if (missing.empty()) return;
+  plan.notes.push_back(cat(join(present, " and "), ": scaled without ", join(missing, " and "),
+                           ", not among the quantized weights"));
+}
+
+void form_groups(Plan& plan) {
+  std::map<std::pair<std::string_view, const Family*>, std::vector<std::size_t>> families;
+  for (std::size_t i = 0; i < plan.tensors.size(); ++i) {
+    const PlannedTensor& tensor = plan.tensors[i];
+    if (tensor.action != Action::quantize) continue;
+    const Membership of = membership(tensor.name);
+    if (tensor.row_scaled || of.family == nullptr) {
+      plan.groups.push_back({i});
+    } else {
+      families[{of.module, of.family}].push_back(i);
+    }
+  }
+  for (const auto& [key, members] : families) share(members, {key.first, key.second}, plan);
+}
+
+std::vector<TensorInfo> outputs_of(const PlannedTensor& tensor) {
+  if (tensor.action == Action::copy) return {{tensor.name, tensor.dtype, tensor.shape}};
+  const std::string module = tensor.name.substr(0, tensor.name.size() - kWeight.size());
+  std::vector<std::uint64_t> leading(tensor.shape.begin(), tensor.shape.end() - 1);
+  std::vector<std::uint64_t> experts(leading.begin(), leading.end() - 1);
+  std::vector<std::uint64_t> codes = leading, scales = leading;
+  codes.push_back(tensor.matrices.cols / 2);
+  scales.push_back(tensor.matrices.cols / kBlock);
+  const bool rows = tensor.row_scaled;
+  return {
+      {tensor.name, StoredDType::u8, codes},
+      {module + ".weight_scale", StoredDType::f8_e4m3, scales},
+      {module + ".weight_scale_2", StoredDType::f32, rows ? leading : experts},
+      {module + ".input_scale", StoredDType::f32, rows ? std::vector<std::uint64_t>{} : experts}};
+}
+
+Result<void> lay_out_plan(const SafetensorsHeader& header, Plan& plan, Metadata metadata) {
+  std::vector<TensorInfo> outputs;
+  for (const PlannedTensor& tensor : plan.tensors) {
+    for (TensorInfo& output : outputs_of(tensor)) {
+      if (output.name != tensor.name && header.find(output.name) != nullptr) {
+        return Error{ErrorCode::invalid_argument,
+                     cat("quantizing ", quote(tensor.name), " writes ", quote(output.name),
+                         ", but the input has a tensor of that name"),
+                     cat("leave it out with --exclude ", quote(tensor.name))};
+      }
+      outputs.push_back(std::move(output));
+    }
+  }
+  DIECAST_TRY(plan.output, lay_out(std::move(outputs), std::move(metadata)));
+  return {};
+}
+
+Result<Metadata> quantized_metadata(const SafetensorsHeader& header, const Plan& plan,
+                                    Profile profile) {
+  const auto ours = header.metadata.lower_bound("diecast.");
+  if (ours != header.metadata.end() && ours->first.starts_with("diecast.")) {
+    return Error{ErrorCode::invalid_argument,
+                 cat("the input is quantized already: its metadata has ", quote(ours->first)),
+                 "run `diecast dequantize` on it first"};
+  }
+  nlohmann::json dtypes = nlohmann::json::object();
+  for (const PlannedTensor& tensor : plan.tensors) {
+    if (tensor.action == Action::quantize) dtypes[tensor.name] = stored_dtype_name(tensor.dtype);
+  }
+  Metadata metadata = header.metadata;
+  metadata.emplace(kFormatKey, format_name(Format::nvfp4));
+  metadata.emplace(kProfileKey, profile_name(profile));
+  metadata.emplace(kDtypesKey,
+                   dtypes.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  return metadata;
+}
+
+// A glob that matches nothing is a slip of the keyboard more often than not.
+void note_idle_globs(const SafetensorsHeader& header, const std::vector<std::string>& globs,
+                     std::string_view option, Plan& plan) {
+  for (const std::string& glob : globs) {
+    const bool idle =
+        std::none_of(header.tensors.begin(), header.tensors.end(),
+                     [&](const TensorInfo& tensor) { return matches(glob, tensor.name); });
+    if (idle) plan.notes.push_back(cat(option, " ", quote(glob), " matches no tensor"));
+  }
+}
+
+}  // namespace
+
+std::string_view action_name(Action action) {
+  switch (action) {
+    case Action::copy:
+      return "copy";
+    case Action::quantize:
+      return "quantize";
+    case Action::dequantize:
+      return "dequantize";
+  }
+  return "";
+}
+
+Result<Plan> plan_quantize(const SafetensorsHeader& header, const QuantizeOptions& options) {
+  Plan plan;
+  plan.strict = options.strict;
+  for (const std::uint32_t index : header.by_name) {
+    DIECAST_TRY(PlannedTensor tensor, decide(header.tensors[index], options, plan));
+    plan.tensors.push_back(std::move(tensor));
+  }
+  note_idle_globs(header, options.include, "--include", plan);
+  note_idle_globs(header, options.exclude, "--exclude", plan);
+  form_groups(plan);
+  DIECAST_TRY(Metadata metadata, quantized_metadata(header, plan, options.profile));
+  DIECAST_CHECK(lay_out_plan(header, plan, std::move(metadata)));
+  return plan;
+}
+
+}  // namespace diecast

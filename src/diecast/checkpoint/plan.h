@@ -1,0 +1,77 @@
+// What becomes of every tensor of a checkpoint, decided from its header alone and in one place. The
+// plan is data: a tool prints it (--dry-run stops there), convert() carries it out.
+#pragma once
+
+#include <diecast/base/error.h>
+#include <diecast/checkpoint/safetensors_header.h>
+#include <diecast/ops/quantized_tensor.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace diecast {
+
+enum class Action : std::uint8_t { copy, quantize, dequantize };
+std::string_view action_name(Action action);
+
+// A quantized weight as kernels see it: `matrices` (experts) of rows x cols, each with a global
+// scale of its own; rank 2 is one matrix.
+struct Matrices {
+  std::uint64_t matrices = 1, rows = 0, cols = 0;
+};
+
+struct PlannedTensor {
+  std::string name;
+  StoredDType dtype = StoredDType::u8;  // of the input
+  std::vector<std::uint64_t> shape;     // of the input
+  Action action = Action::copy;
+  std::string reason;       // copy: why, in words
+  Matrices matrices;        // quantize, dequantize
+  DType to = DType::bf16;   // dequantize: what it becomes
+  bool row_scaled = false;  // quantize, dequantize: one global scale a row
+};
+
+struct Plan {
+  std::vector<PlannedTensor> tensors;            // by name
+  std::vector<std::vector<std::size_t>> groups;  // quantized tensors that share their amaxes
+  std::vector<std::string> notes;                // what the user should know, a sentence each
+  SafetensorsHeader output;                      // of the file to write
+  bool strict = false;                           // NaN and Inf values are errors
+};
+
+struct QuantizeOptions {
+  bool row_scaled = false;  // one amax and one weight_scale_2 a row
+  bool strict = false;      // what is otherwise reported is an error
+  Profile profile = Profile::te;
+  std::vector<std::string> include;  // globs; when there are any, only what one of them matches
+  std::vector<std::string> exclude;  // globs; `*` also crosses dots
+};
+
+// Weights of rank 2 or 3 (`*.weight`; F32, F16, BF16) are quantized; norms, embeddings, routers and
+// lm_head are copied, as is a weight whose last dimension is no multiple of 16 (with a note;
+// strict: shape_mismatch). gate/up (gate_proj and up_proj, w1 and w3) and q/k/v projections of one
+// module share one amax, in rank 3 one an expert, when their experts and last dimensions agree; a
+// half without its partner is noted and stands alone. Row-scaled weights share nothing: every row
+// has its own scale. Each quantized X.weight becomes
+//   X.weight          U8       [.., K/2]    two E2M1 codes a byte, the first in the low nibble
+//   X.weight_scale    F8_E4M3  [.., K/16]
+//   X.weight_scale_2  F32      []           the decode scale 1/S; rank 3: [E]; row-scaled: [..]
+//   X.input_scale     F32      []           1.0; rank 3: [E], row-scaled: []
+// Errors: invalid_argument (a name of these exists already, the file is quantized already).
+Result<Plan> plan_quantize(const SafetensorsHeader& header, const QuantizeOptions& options = {});
+
+// Every weight quantized as above becomes floating point again: in the type the metadata names,
+// else in `to`, and metadata and names are what they were. A file without our metadata (another
+// tool's) is read by its tensors and needs `to`. Errors: value_missing (no type), file_corrupt
+// (parts that are missing or do not fit), not_supported (another format or profile),
+// invalid_argument (nothing is quantized).
+Result<Plan> plan_dequantize(const SafetensorsHeader& header, std::optional<DType> to = {});
+
+// Metadata a quantized file carries; everything else in the metadata is the input's.
+inline constexpr std::string_view kFormatKey = "diecast.format";    // "nvfp4"
+inline constexpr std::string_view kProfileKey = "diecast.profile";  // "te"
+inline constexpr std::string_view kDtypesKey = "diecast.dtypes";    // {"X.weight":"BF16",..}
+
+}  // namespace diecast

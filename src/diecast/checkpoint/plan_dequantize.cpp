@@ -1,0 +1,172 @@
+// The way back: which tensors are quantized weights, whether their parts fit, what they become.
+#include <diecast/base/text.h>
+#include <diecast/checkpoint/plan.h>
+#include <diecast/checkpoint/safetensors_writer.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+namespace diecast {
+namespace {
+
+constexpr std::string_view kWeight = ".weight";
+
+Error corrupt(std::string what) {
+  return {ErrorCode::file_corrupt, std::move(what),
+          "quantize the original checkpoint again with `diecast quantize`"};
+}
+
+std::string part_name(const std::string& weight, std::string_view part) {
+  return cat(std::string_view(weight).substr(0, weight.size() - kWeight.size()), ".", part);
+}
+
+// Names of quantized weights with the type they had; no type where the file does not say.
+using Types = std::map<std::string, std::optional<DType>>;
+
+Result<Types> types_of_metadata(const Metadata& metadata) {
+  for (const auto& [key, wanted] : {std::pair{kFormatKey, format_name(Format::nvfp4)},
+                                    std::pair{kProfileKey, profile_name(Profile::te)}}) {
+    const auto found = metadata.find(std::string(key));
+    const std::string text = found == metadata.end() ? "" : found->second;
+    if (text == wanted) continue;
+    return Error{
+        ErrorCode::not_supported,
+        cat("the metadata has ", key, " = ", quote(text), ", only ", quote(wanted), " is read"),
+        cat("read a file that diecast wrote as ", wanted)};
+  }
+  const auto entry = metadata.find(std::string(kDtypesKey));
+  const auto listed =
+      nlohmann::json::parse(entry == metadata.end() ? "" : entry->second, nullptr, false);
+  if (!listed.is_object()) return corrupt(cat("the metadata's ", kDtypesKey, " is no JSON object"));
+  Types types;
+  for (const auto& [name, value] : listed.items()) {
+    const auto stored =
+        value.is_string() ? parse_stored_dtype(value.get<std::string>()) : std::nullopt;
+    const auto type = stored ? float_dtype(*stored) : std::nullopt;
+    if (!type || !name.ends_with(kWeight)) {
+      return corrupt(
+          cat("the metadata's ", kDtypesKey, " gives ", quote(name), " no type of F32, F16, BF16"));
+    }
+    types.emplace(name, type);
+  }
+  return types;
+}
+
+// Another tool's file: U8 weights that have block scales.
+Result<Types> types_of_tensors(const SafetensorsHeader& header) {
+  Types types;
+  for (const TensorInfo& tensor : header.tensors) {
+    if (tensor.dtype != StoredDType::u8 || !tensor.name.ends_with(kWeight)) continue;
+    if (header.find(part_name(tensor.name, "weight_scale")))
+      types.emplace(tensor.name, std::nullopt);
+  }
+  return types;
+}
+
+// The parts of one weight, if they are what plan_quantize() describes.
+Result<PlannedTensor> read_back(const SafetensorsHeader& header, const std::string& name) {
+  const auto part = [&](std::string_view suffix, StoredDType dtype) -> Result<const TensorInfo*> {
+    const std::string full = part_name(name, suffix);
+    const TensorInfo* found = header.find(full);
+    if (found == nullptr)
+      return corrupt(cat("tensor ", quote(full), " of the quantized ", quote(name), " is missing"));
+    if (found->dtype == dtype) return found;
+    return corrupt(cat("tensor ", quote(full), " is ", stored_dtype_name(found->dtype), ", not ",
+                       stored_dtype_name(dtype)));
+  };
+  DIECAST_TRY(const TensorInfo* codes, part("weight", StoredDType::u8));
+  DIECAST_TRY(const TensorInfo* scales, part("weight_scale", StoredDType::f8_e4m3));
+  DIECAST_TRY(const TensorInfo* scale_2, part("weight_scale_2", StoredDType::f32));
+  const auto misfit = [&](const TensorInfo& tensor) {
+    return corrupt(cat("tensor ", quote(tensor.name), " ", shape_text(tensor.shape),
+                       " does not fit ", quote(name), " ", shape_text(codes->shape)));
+  };
+  std::vector<std::uint64_t> shape = codes->shape;
+  if ((shape.size() != 2 && shape.size() != 3) || shape.back() % 8 != 0 || codes->bytes() == 0)
+    return misfit(*codes);
+  shape.back() /= 8;
+  if (scales->shape != shape) return misfit(*scales);
+  shape.back() *= 16;  // at most twice a dimension of a file that exists
+
+  PlannedTensor out;
+  out.name = name;
+  out.dtype = StoredDType::u8;
+  out.shape = codes->shape;
+  out.action = Action::dequantize;
+  out.matrices = {shape.size() == 3 ? shape[0] : 1, shape[shape.size() - 2], shape.back()};
+  const std::vector<std::uint64_t> leading(shape.begin(), shape.end() - 1);
+  const std::vector<std::uint64_t> experts(leading.begin(), leading.end() - 1);
+  out.row_scaled = scale_2->shape == leading;
+  const bool one = shape.size() == 2 && scale_2->elements() == 1;  // [] and other tools' [1]
+  if (!out.row_scaled && scale_2->shape != experts && !one) return misfit(*scale_2);
+  return out;
+}
+
+Metadata original_metadata(const Metadata& metadata) {
+  Metadata kept = metadata;
+  std::erase_if(kept, [](const auto& entry) { return entry.first.starts_with("diecast."); });
+  return kept;
+}
+
+// Adds one quantized weight to the plan and its floating-point form to the outputs.
+Result<void> add_weight(const SafetensorsHeader& header, const std::string& name,
+                        std::optional<DType> type, Plan& plan, std::vector<TensorInfo>& outputs) {
+  DIECAST_TRY(PlannedTensor tensor, read_back(header, name));
+  if (!type) {
+    return Error{ErrorCode::value_missing,
+                 cat("the file does not say which type ", quote(name), " had"),
+                 "name one with --to bf16, f16 or f32"};
+  }
+  tensor.to = *type;
+  TensorInfo output{name, stored_dtype(*type), tensor.shape};
+  output.shape.back() *= 2;
+  outputs.push_back(std::move(output));
+  plan.tensors.push_back(std::move(tensor));
+  return {};
+}
+
+void add_copy(const TensorInfo& tensor, Plan& plan, std::vector<TensorInfo>& outputs) {
+  PlannedTensor copy;
+  copy.name = tensor.name;
+  copy.dtype = tensor.dtype;
+  copy.shape = tensor.shape;
+  copy.reason = "not quantized";
+  plan.tensors.push_back(std::move(copy));
+  outputs.push_back({tensor.name, tensor.dtype, tensor.shape});
+}
+
+}  // namespace
+
+Result<Plan> plan_dequantize(const SafetensorsHeader& header, std::optional<DType> to) {
+  if (to && *to != DType::bf16 && *to != DType::f16 && *to != DType::f32) {
+    return Error{ErrorCode::dtype_mismatch, cat("weights are not dequantized to ", dtype_name(*to)),
+                 "name bf16, f16 or f32"};
+  }
+  const bool ours = header.metadata.count(std::string(kFormatKey)) != 0;
+  DIECAST_TRY(const Types types,
+              ours ? types_of_metadata(header.metadata) : types_of_tensors(header));
+  if (types.empty() && !ours) {
+    return Error{ErrorCode::invalid_argument, "no tensor of the file is quantized to NVFP4",
+                 "give a file that `diecast quantize` wrote"};
+  }
+  Plan plan;
+  std::set<std::string> parts;
+  std::vector<TensorInfo> outputs;
+  for (const auto& [name, old] : types) {
+    DIECAST_CHECK(add_weight(header, name, to ? to : old, plan, outputs));
+    for (const auto part : {"weight", "weight_scale", "weight_scale_2", "input_scale"}) {
+      parts.insert(part_name(name, part));
+    }
+  }
+  for (const TensorInfo& tensor : header.tensors) {
+    if (parts.count(tensor.name) == 0) add_copy(tensor, plan, outputs);
+  }
+  std::sort(plan.tensors.begin(), plan.tensors.end(),
+            [](const auto& a, const auto& b) { return a.name < b.name; });
+  DIECAST_TRY(plan.output, lay_out(std::move(outputs), original_metadata(header.metadata)));
+  return plan;
+}
+
+}  // namespace diecast
