@@ -66,6 +66,16 @@ TEST(ReferenceNvfp4Te, OrdinaryBf16BlockBack) {
   EXPECT_EQ(bits_of(out.at(0, 15)), bits_of(-864.0f * float_of(0x3AF3CF3E)));
 }
 
+// The two forms, and the amax form associated the other way, each give another last bit here.
+TEST(ReferenceNvfp4Te, DequantizeFormsDifferInTheLastBit) {
+  const Nvfp4 q{1, 16, Bytes(8, 0x22), Bytes{0x71}, false, {1.0546875f}};
+  HostMatrix out(DType::f32, 1, 16);
+  te_dequantize_nvfp4(q, Global::amax, q.amax, out.view()).value();
+  EXPECT_EQ(bits_of(out.at(0, 0)), 0x3D676DB7u);
+  te_dequantize_nvfp4(q, Global::decode, {te_decode_scale(1.0546875f)}, out.view()).value();
+  EXPECT_EQ(bits_of(out.at(0, 0)), 0x3D676DB6u);
+}
+
 TEST(ReferenceNvfp4Te, BlockScaleTieThatSeparatesProfiles) {
   const float encode_scale = te_encode_scale(1.4375f);
   EXPECT_EQ(bits_of(encode_scale), 0x44E9BD38u);
@@ -200,7 +210,9 @@ TEST(ReferenceNvfp4Te, BlockScaleBoundaries) {
   EXPECT_EQ(te_block_scale(unit * 1e9f, 1.0f), 0x7E);
   EXPECT_EQ(te_block_scale(FLT_MAX, FLT_MAX), 0x7E);
   EXPECT_EQ(te_block_scale(kInf, 1.0f), 0x7E);
+  EXPECT_EQ(te_block_scale(kNaN, 1.0f), 0x7E);
   EXPECT_EQ(te_encode_factor(0x00, 1.0f), FLT_MAX);
+  EXPECT_EQ(te_encode_factor(0x01, FLT_MAX), FLT_MAX);  // 2^137
   EXPECT_EQ(te_code(FLT_TRUE_MIN, FLT_MAX), 0);
   EXPECT_EQ(te_code(-1.0f, FLT_MAX), 15);
   EXPECT_EQ(te_code(0.0f, FLT_MAX), 0);
