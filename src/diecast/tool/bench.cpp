@@ -1,0 +1,79 @@
+// diecast bench [compile|cache|host|gpu ...]: our numbers on this machine, against their bounds.
+#include <diecast/tool/bench.h>
+
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+
+#include <diecast/base/text.h>
+#include <diecast/tool/command.h>
+#include <diecast/tool/console.h>
+
+namespace diecast::tool {
+
+double median_of(int repeats, const std::function<double()>& measure) {
+  std::vector<double> values;
+  for (int i = 0; i < repeats; ++i) values.push_back(measure());
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+namespace {
+
+struct Part {
+  const char* name;
+  Result<Figures> (*measure)(Runtime&);
+};
+
+constexpr Part kParts[] = {{"compile", bench_compile}, {"cache", bench_cache},
+                           {"host", bench_host}, {"gpu", bench_gpu}};
+
+Result<int> bench(const std::vector<std::string>& wanted, bool json) {
+  DIECAST_TRY(const auto runtime, Runtime::create());
+  nlohmann::ordered_json out = nlohmann::ordered_json::array();
+  Table table({"measured", "figure", "unit", "bound", "", "against"});
+  bool all_hold = true;
+  for (const Part& part : kParts) {
+    const bool named = std::find(wanted.begin(), wanted.end(), part.name) != wanted.end();
+    if (!wanted.empty() && !named) continue;
+    auto figures = part.measure(*runtime);
+    if (!figures) {
+      // Without being asked for, a part this machine cannot measure is only named.
+      if (named) return figures.error();
+      table.add({cat(part.name, ": not measured"), "", "", "", "", figures.error().what});
+      continue;
+    }
+    for (const Figure& f : *figures) {
+      all_hold = all_hold && f.holds();
+      const std::string bound =
+          f.bound == 0 ? "" : cat(f.at_least ? "at least " : "at most ", f.bound);
+      table.add({f.what, fixed(f.value, f.value < 10 ? 2 : f.value < 100 ? 1 : 0), f.unit, bound,
+                 f.bound == 0 ? "" : f.holds() ? "holds" : "MISSED", f.detail});
+      out.push_back({{"part", part.name}, {"what", f.what}, {"value", f.value}, {"unit", f.unit},
+                     {"bound", f.bound}, {"holds", f.holds()}, {"detail", f.detail}});
+    }
+  }
+  if (json) {
+    print(out.dump(2));
+  } else {
+    table.print();
+  }
+  return all_hold ? 0 : 1;
+}
+
+}  // namespace
+
+Command add_bench(CLI::App& app) {
+  struct Options {
+    std::vector<std::string> parts;
+    bool json = false;
+  };
+  auto* command = app.add_subcommand("bench", "Our numbers on this machine, against their bounds");
+  auto options = std::make_shared<Options>();
+  command->add_option("part", options->parts, "compile, cache, host, gpu; all without one")
+      ->check(CLI::IsMember({"compile", "cache", "host", "gpu"}));
+  command->add_flag("--json", options->json, "For programs");
+  return {command, [options] { return bench(options->parts, options->json); }};
+}
+
+}  // namespace diecast::tool

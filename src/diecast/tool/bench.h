@@ -1,0 +1,37 @@
+// The measurements behind `diecast bench`; each part measures in one run what it compares.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <diecast/base/error.h>
+#include <diecast/launch/device.h>
+#include <diecast/runtime/runtime.h>
+
+namespace diecast::tool {
+
+// One measured figure and, where we promise one, its bound.
+struct Figure {
+  std::string what;
+  double value = 0;
+  std::string unit;
+  double bound = 0;             // 0: no promise
+  bool at_least = false;        // the bound is a lower one
+  std::string detail;           // of what the ratio was made
+
+  bool holds() const { return bound == 0 || (at_least ? value >= bound : value <= bound); }
+};
+
+using Figures = std::vector<Figure>;
+
+// Middle of `repeats` runs of `measure`.
+double median_of(int repeats, const std::function<double()>& measure);
+
+Result<Figures> bench_compile(Runtime& runtime);  // cold compiles against an empty kernel's
+Result<Figures> bench_cache(Runtime& runtime);    // memory and disk hits
+Result<Figures> bench_host(Runtime& runtime);     // the ops on one core of this processor
+Result<Figures> bench_gpu(Runtime& runtime);      // the ops against a device-to-device copy
+
+}  // namespace diecast::tool

@@ -1,0 +1,90 @@
+// Cold compile times: every specialization's against an empty kernel's in the same process, so that
+// the ratio says how much source we give the compiler and not how fast the machine is.
+#include <algorithm>
+#include <chrono>
+
+#include <diecast/base/text.h>
+#include <diecast/tool/bench.h>
+
+namespace diecast::tool {
+namespace {
+
+constexpr int kRepeats = 5;
+
+Result<double> compile_ms(Compiler& compiler, const Source& source, const Target& target) {
+  Result<double> outcome = 0.0;
+  const double ms = median_of(kRepeats, [&] {
+    auto artifact = compiler.compile(source, target);
+    if (!artifact) outcome = artifact.error();
+    return artifact ? artifact->compile_ms : 0.0;
+  });
+  return outcome ? Result<double>(ms) : outcome;
+}
+
+// The default variant of a template for every element type: what differs most in code.
+Result<std::vector<Specialization>> samples_of(Runtime& runtime, const std::string& name,
+                                               const Target& target) {
+  DIECAST_TRY(const auto tmpl, runtime.find_template(name));
+  DIECAST_TRY(const auto space, tmpl->space(target));
+  std::vector<Specialization> samples;
+  for (const Bindings& bindings : space) {
+    bool plain = true;  // tunes and shapes at their defaults, options all
+    for (const Parameter& p : tmpl->parameters()) {
+      const Value* value = bindings.find(p.name);
+      plain = plain && (p.kind == Parameter::Kind::option || !p.fallback || *value == *p.fallback);
+    }
+    if (!plain) continue;
+    DIECAST_TRY(samples.emplace_back(), Specialization::make(tmpl, bindings, target));
+  }
+  return samples;
+}
+
+Result<Figure> slowest(Runtime& runtime, Compiler& compiler, const Target& target, double empty_ms) {
+  Figure figure{cat("cold compile, ", target.name()), 0, "x empty", 4.0, false, ""};
+  for (const std::string& name : runtime.template_names()) {
+    DIECAST_TRY(const auto samples, samples_of(runtime, name, target));
+    for (const Specialization& one : samples) {
+      DIECAST_TRY(const Source source, runtime.render(one));
+      DIECAST_TRY(const double ms, compile_ms(compiler, source, target));
+      if (ms / empty_ms <= figure.value) continue;
+      figure.value = ms / empty_ms;
+      figure.detail = cat("the slowest, ", static_cast<int>(ms), " ms against ",
+                          static_cast<int>(empty_ms), " ms: ", one.spelling());
+    }
+  }
+  return figure;
+}
+
+Result<Figure> host_compile(Runtime& runtime) {
+  DIECAST_TRY(const Target target, Target::parse("host"));
+  DIECAST_TRY(const auto compiler, runtime.compiler(target));
+  Figure figure{"cold compile, host", 0, "s", 0.5, false, ""};
+  for (const std::string& name : runtime.template_names()) {
+    DIECAST_TRY(const auto samples, samples_of(runtime, name, target));
+    DIECAST_TRY(const Source source, runtime.render(samples.front()));
+    DIECAST_TRY(const double ms, compile_ms(*compiler, source, target));
+    if (ms / 1000 <= figure.value) continue;
+    figure.value = ms / 1000;
+    figure.detail = cat("the slowest: ", samples.front().spelling());
+  }
+  return figure;
+}
+
+}  // namespace
+
+Result<Figures> bench_compile(Runtime& runtime) {
+  Figures figures;
+  for (const char* name : {"sm_80", "sm_90a", "sm_100a", "sm_120a"}) {
+    DIECAST_TRY(const Target target, Target::parse(name));
+    DIECAST_TRY(const auto compiler, runtime.compiler(target));
+    if (!compiler->accepts(target)) continue;
+    const Source empty{"empty.cu", "empty", "extern \"C\" __global__ void empty() {}\n"};
+    DIECAST_TRY(const double empty_ms, compile_ms(*compiler, empty, target));
+    DIECAST_TRY(figures.emplace_back(), slowest(runtime, *compiler, target, empty_ms));
+  }
+  auto host = host_compile(runtime);
+  if (host) figures.push_back(*std::move(host));
+  return figures;
+}
+
+}  // namespace diecast::tool

@@ -1,0 +1,51 @@
+// Matrices for the bench; see bench_device.h.
+#include <diecast/tool/bench_device.h>
+
+#include <algorithm>
+#include <random>
+
+#include <diecast/ops/reference/numbers.h>
+
+namespace diecast::tool {
+
+Result<BenchMemory> BenchMemory::allocate(std::shared_ptr<Device> device, std::size_t bytes) {
+  DIECAST_TRY(void* const memory, device->allocate(bytes));
+  BenchMemory out;
+  out.memory_ = std::shared_ptr<void>(memory, [device](void* m) { (void)device->free(m).ok(); });
+  return out;
+}
+
+Result<BenchMatrix> bench_matrix(const std::shared_ptr<Device>& device, std::int64_t rows,
+                                 std::int64_t cols, bool row_scaled, std::uint64_t seed) {
+  BenchMatrix m;
+  const auto take = [&](std::int64_t bytes) -> Result<void*> {
+    DIECAST_TRY(m.memory.emplace_back(), BenchMemory::allocate(device, static_cast<std::size_t>(bytes)));
+    return m.memory.back().data();
+  };
+  m.x = {nullptr, DType::bf16, Shape{rows, cols}, 0, nullptr};
+  DIECAST_TRY(m.x.data, take(rows * cols * 2));
+  m.quantized.shape = m.x.shape;
+  m.quantized.row_scaled = row_scaled;
+  DIECAST_TRY(m.quantized.rowwise, m.quantized.rowwise_sizes());
+  QuantizedSide& side = m.quantized.rowwise;
+  DIECAST_TRY(side.data, take(side.data_bytes));
+  DIECAST_TRY(side.scale, take(side.scale_bytes));
+  DIECAST_TRY(void* const amax, take(side.amax_count * 4));
+  side.amax = static_cast<float*>(amax);
+
+  // One random stretch, repeated: drawing every value would take longer than the measurement.
+  std::mt19937_64 random(seed);
+  std::normal_distribution<float> normal;
+  std::vector<std::uint16_t> values(1 << 20);
+  for (auto& value : values) value = reference::encode_bf16(normal(random));
+  const std::int64_t total = rows * cols;
+  for (std::int64_t at = 0; at < total; at += static_cast<std::int64_t>(values.size())) {
+    const auto count = std::min<std::int64_t>(total - at, static_cast<std::int64_t>(values.size()));
+    DIECAST_CHECK(device->copy_to_device(static_cast<std::uint16_t*>(m.x.data) + at, values.data(),
+                                         static_cast<std::size_t>(count) * 2, {}));
+  }
+  DIECAST_CHECK(device->synchronize({}));
+  return m;
+}
+
+}  // namespace diecast::tool

@@ -1,0 +1,36 @@
+// What the host and the GPU part of the bench share: random matrices and outputs in device memory.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include <diecast/base/error.h>
+#include <diecast/launch/device.h>
+#include <diecast/ops/quantized_tensor.h>
+#include <diecast/ops/tensor.h>
+
+namespace diecast::tool {
+
+// Device memory that is freed with it.
+class BenchMemory {
+ public:
+  static Result<BenchMemory> allocate(std::shared_ptr<Device> device, std::size_t bytes);
+  BenchMemory(BenchMemory&&) noexcept = default;
+  BenchMemory& operator=(BenchMemory&&) noexcept = default;
+  void* data() const { return memory_.get(); }
+
+ private:
+  std::shared_ptr<void> memory_;
+};
+
+// A [rows, cols] bf16 matrix of seeded normal values, and a quantized one of its shape.
+struct BenchMatrix {
+  std::vector<BenchMemory> memory;
+  Tensor x;
+  QuantizedTensor quantized;
+};
+Result<BenchMatrix> bench_matrix(const std::shared_ptr<Device>& device, std::int64_t rows,
+                                 std::int64_t cols, bool row_scaled, std::uint64_t seed);
+
+}  // namespace diecast::tool

@@ -1,0 +1,51 @@
+// The ops on this processor, one thread: megabytes of bf16 input a second and core.
+#include <chrono>
+
+#include <diecast/base/text.h>
+#include <diecast/launch/host_device.h>
+#include <diecast/ops/quantize_nvfp4.h>
+#include <diecast/tool/bench.h>
+#include <diecast/tool/bench_device.h>
+
+namespace diecast::tool {
+namespace {
+
+constexpr std::int64_t kRows = 2048, kCols = 4096;
+
+Result<Figure> quantize(Runtime& runtime, const std::shared_ptr<Device>& device, bool row_scaled,
+                        bool amax_given, double bound) {
+  DIECAST_TRY(const BenchMatrix m, bench_matrix(device, kRows, kCols, row_scaled, 1));
+  PreparedQuantizeNvfp4::Request request;
+  request.row_scaled = row_scaled;
+  request.amax_given = amax_given;
+  DIECAST_TRY(const auto op, PreparedQuantizeNvfp4::prepare(runtime, device, request));
+  if (amax_given) {
+    const float amax = 5.0f;
+    DIECAST_CHECK(device->copy_to_device(m.quantized.rowwise.amax, &amax, sizeof amax, {}));
+  }
+  Result<void> outcome;
+  const double seconds = median_of(7, [&] {
+    const auto start = std::chrono::steady_clock::now();
+    outcome = op.run(m.x, m.quantized, {});
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  });
+  if (!outcome) return outcome.error();
+  const char* what = row_scaled ? ", row-scaled" : amax_given ? ", amax given" : ", with amax";
+  return Figure{cat("quantize_nvfp4 bf16 on host", what), static_cast<double>(kRows * kCols * 2) / seconds / 1e6,
+                "MB/s", bound, true, cat(device->targets().front().name(), ", one thread")};
+}
+
+}  // namespace
+
+Result<Figures> bench_host(Runtime& runtime) {
+  HostDeviceOptions one_thread;
+  one_thread.threads = 1;
+  DIECAST_TRY(const auto device, open_host_device(one_thread));
+  Figures figures;
+  DIECAST_TRY(figures.emplace_back(), quantize(runtime, device, false, true, 300));
+  DIECAST_TRY(figures.emplace_back(), quantize(runtime, device, false, false, 0));
+  DIECAST_TRY(figures.emplace_back(), quantize(runtime, device, true, false, 0));
+  return figures;
+}
+
+}  // namespace diecast::tool

@@ -1,0 +1,74 @@
+// diecast check FILE...: replays reference vectors of other implementations through our kernels.
+#include <map>
+
+#include <nlohmann/json.hpp>
+
+#include <diecast/base/text.h>
+#include <diecast/checkpoint/kernels.h>
+#include <diecast/checkpoint/vectors.h>
+#include <diecast/tool/command.h>
+#include <diecast/tool/console.h>
+#include <diecast/tool/devices.h>
+
+namespace diecast::tool {
+namespace {
+
+constexpr auto kPassed = CaseResult::State::passed;
+constexpr auto kFailed = CaseResult::State::failed;
+constexpr auto kSkipped = CaseResult::State::skipped;
+
+void print_report(const std::string& path, const VectorReport& report) {
+  print(cat(path, ": ", report.count(kPassed), " passed, ", report.count(kFailed), " failed, ",
+            report.count(kSkipped), " skipped"));
+  std::map<std::string, std::vector<std::string>> skipped;  // by reason
+  for (const CaseResult& one : report.cases) {
+    if (one.state == kSkipped) skipped[one.reason].push_back(one.name);
+    if (one.state != kFailed) continue;
+    print(cat("  ", one.name, ": ", one.differing, " elements differ"));
+    for (const VectorDifference& d : one.differences) {
+      print(cat("    ", d.tensor, "[", d.index, "]: expected ", d.expected, ", got ", d.got));
+    }
+  }
+  for (const auto& [reason, names] : skipped) {
+    print(cat("  skipped, ", reason, ": ", join(names, " ")));
+  }
+}
+
+Result<int> check(const std::vector<std::string>& paths, const std::string& target, bool json) {
+  DIECAST_TRY(const auto runtime, Runtime::create());
+  DIECAST_TRY(const auto device, open_device(*runtime, target));
+  if (!json) print(cat("on ", describe(*device)));
+  const ConvertKernels kernels = device_kernels(runtime, device);
+  nlohmann::ordered_json out = nlohmann::ordered_json::array();
+  std::size_t passed = 0, failed = 0, skipped = 0;
+  for (const std::string& path : paths) {
+    DIECAST_TRY(const auto file, SafetensorsReader::open(path));
+    DIECAST_TRY(const VectorReport report, check_vectors(file, kernels));
+    passed += report.count(kPassed);
+    failed += report.count(kFailed);
+    skipped += report.count(kSkipped);
+    if (!json) print_report(path, report);
+    out.push_back({{"file", path}, {"title", report.title}, {"passed", report.count(kPassed)},
+                   {"failed", report.count(kFailed)}, {"skipped", report.count(kSkipped)}});
+  }
+  print(json ? out.dump(2) : cat(passed, " passed, ", failed, " failed, ", skipped, " skipped"));
+  return failed == 0 ? 0 : 1;
+}
+
+}  // namespace
+
+Command add_check(CLI::App& app) {
+  struct Options {
+    std::vector<std::string> paths;
+    std::string target = "auto";
+    bool json = false;
+  };
+  auto* command = app.add_subcommand("check", "Replay reference vectors of other implementations");
+  auto options = std::make_shared<Options>();
+  command->add_option("file", options->paths, "Files of vectors (.safetensors)")->required();
+  command->add_option("--target", options->target, "Where it runs")->check(CLI::IsMember({"auto", "host", "cuda"}))->capture_default_str();
+  command->add_flag("--json", options->json, "For programs");
+  return {command, [options] { return check(options->paths, options->target, options->json); }};
+}
+
+}  // namespace diecast::tool

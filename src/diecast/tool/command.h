@@ -1,0 +1,31 @@
+// A subcommand: it declares its options on the application and returns what runs when it is chosen.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include <diecast/base/error.h>
+
+namespace diecast::tool {
+
+struct Command {
+  CLI::App* app;                        // its options
+  std::function<Result<int>()> run;     // the exit code, or the error that main prints
+};
+
+Command add_doctor(CLI::App& app);
+Command add_list(CLI::App& app);
+Command add_show(CLI::App& app);
+Command add_variants(CLI::App& app);
+Command add_compile(CLI::App& app);
+Command add_warm(CLI::App& app);
+Command add_quantize(CLI::App& app);
+Command add_dequantize(CLI::App& app);
+Command add_compare(CLI::App& app);
+Command add_check(CLI::App& app);
+Command add_cache(CLI::App& app);
+Command add_bench(CLI::App& app);
+
+}  // namespace diecast::tool

@@ -1,0 +1,94 @@
+// diecast compare A B: how far apart two checkpoints are, with A as the signal.
+#include <cmath>
+
+#include <nlohmann/json.hpp>
+
+#include <diecast/base/text.h>
+#include <diecast/checkpoint/compare.h>
+#include <diecast/tool/command.h>
+#include <diecast/tool/console.h>
+
+namespace diecast::tool {
+namespace {
+
+std::string scientific(double value) {
+  char buffer[32];
+  std::snprintf(buffer, sizeof buffer, "%.3e", value);
+  return buffer;
+}
+
+std::string decibels(const ErrorFigures& figures) {
+  return std::isinf(figures.decibels()) ? "exact" : fixed(figures.decibels(), 2);
+}
+
+nlohmann::ordered_json as_json(const Comparison& comparison) {
+  nlohmann::ordered_json out = {{"identical", comparison.identical()},
+                                {"tensors", nlohmann::ordered_json::array()}};
+  const auto figures = [](const ErrorFigures& f) {
+    nlohmann::ordered_json entry = {{"elements", f.elements}, {"nonfinite", f.nonfinite},
+                                    {"largest", f.largest}, {"mean", f.mean()}};
+    entry["decibels"] = std::isinf(f.decibels()) ? nlohmann::ordered_json()
+                                                 : nlohmann::ordered_json(f.decibels());
+    return entry;
+  };
+  for (const TensorComparison& t : comparison.tensors) {
+    nlohmann::ordered_json entry = {{"name", t.name}, {"identical", t.identical}};
+    if (t.kind == Comparability::values) entry["figures"] = figures(t.figures);
+    if (!t.remark.empty()) entry["remark"] = t.remark;
+    out["tensors"].push_back(entry);
+  }
+  out["total"] = figures(comparison.total);
+  return out;
+}
+
+Result<int> run(const std::string& first, const std::string& second, bool json) {
+  DIECAST_TRY(const auto a, SafetensorsReader::open(first));
+  DIECAST_TRY(const auto b, SafetensorsReader::open(second));
+  Progress progress("compare", json);
+  DIECAST_TRY(const Comparison comparison, compare(a, b, [&](std::uint64_t done, std::uint64_t total) {
+                progress.update(done, total, "");
+              }));
+  if (json) {
+    print(as_json(comparison).dump(2));
+    return 0;
+  }
+  Table table({"tensor", "largest error", "mean error", "signal to noise, dB", ""});
+  for (const TensorComparison& t : comparison.tensors) {
+    const std::string name = quote(t.name);
+    const std::string bare = name.substr(1, name.size() - 2);
+    if (t.identical) {
+      table.add({bare, "", "", "", "identical"});
+    } else if (t.kind == Comparability::values) {
+      table.add({bare, scientific(t.figures.largest), scientific(t.figures.mean()),
+                 decibels(t.figures), t.remark});
+    } else {
+      table.add({bare, "", "", "", t.remark.empty() ? "differs" : t.remark});
+    }
+  }
+  table.print();
+  if (comparison.identical()) {
+    print("identical");
+  } else if (comparison.total.elements > 0) {
+    print(cat("all values: largest error ", scientific(comparison.total.largest), ", mean ",
+              scientific(comparison.total.mean()), ", signal to noise ",
+              decibels(comparison.total), " dB"));
+  }
+  return 0;
+}
+
+}  // namespace
+
+Command add_compare(CLI::App& app) {
+  struct Options {
+    std::string first, second;
+    bool json = false;
+  };
+  auto* command = app.add_subcommand("compare", "How far apart two checkpoints are");
+  auto options = std::make_shared<Options>();
+  command->add_option("first", options->first, "The signal")->required();
+  command->add_option("second", options->second, "What is held against it")->required();
+  command->add_flag("--json", options->json, "For programs");
+  return {command, [options] { return run(options->first, options->second, options->json); }};
+}
+
+}  // namespace diecast::tool

@@ -1,0 +1,77 @@
+// diecast compile SPELLING: one spelling (lists and `*` allowed) through the line up to artifacts.
+#include <nlohmann/json.hpp>
+
+#include <diecast/base/file.h>
+#include <diecast/base/text.h>
+#include <diecast/runtime/manifest.h>
+#include <diecast/runtime/warm.h>
+#include <diecast/tool/command.h>
+#include <diecast/tool/console.h>
+#include <diecast/tool/outcomes.h>
+
+namespace diecast::tool {
+namespace {
+
+struct Options {
+  std::vector<std::string> words;  // the spelling, with or without quotes around it
+  std::vector<std::string> targets;
+  std::vector<std::string> own;
+  std::string output;
+  bool source = false;
+  bool json = false;
+};
+
+Result<void> write_file(const std::string& path, ByteSpan bytes) {
+  DIECAST_TRY(AtomicFile file, AtomicFile::create(system_files(), path));
+  DIECAST_CHECK(file.write(bytes));
+  return file.commit();
+}
+
+Result<int> compile(const Options& options) {
+  DIECAST_TRY(const auto runtime, Runtime::create());
+  for (const std::string& path : options.own) DIECAST_CHECK(runtime->add(path));
+  DIECAST_TRY(const auto targets, parse_targets(options.targets));
+  const std::string spelling = join(options.words, " ");
+  DIECAST_TRY(const auto wanted, expand_spelling(*runtime, spelling, "compile", targets));
+  if (!options.output.empty() && wanted.size() != 1) {
+    return Error{ErrorCode::invalid_argument,
+                 cat("-o takes one artifact, ", quote(spelling), " names ", wanted.size()),
+                 "give every parameter one value and one --target"};
+  }
+  if (options.source) {
+    for (const Specialization& one : wanted) {
+      DIECAST_TRY(const Source source, runtime->render(one));
+      if (options.output.empty()) {
+        print(source.text);
+      } else {
+        DIECAST_CHECK(write_file(options.output, as_bytes(source.text)));
+      }
+    }
+    return 0;
+  }
+  const auto outcomes = warm(*runtime, wanted, {});
+  for (const WarmOutcome& outcome : outcomes) {
+    if (outcome.error) return *outcome.error;
+  }
+  if (!options.output.empty()) {
+    DIECAST_CHECK(write_file(options.output, outcomes[0].resolved->artifact->payload));
+  }
+  print_outcomes(outcomes, options.json);
+  return 0;
+}
+
+}  // namespace
+
+Command add_compile(CLI::App& app) {
+  auto* command = app.add_subcommand("compile", "Compile one specialization, or a line of them");
+  auto options = std::make_shared<Options>();
+  command->add_option("spelling", options->words, "TEMPLATE NAME=VALUE ... @ TARGET")->required();
+  command->add_option("--target", options->targets, "Targets, for the spelling's own")->delimiter(',');
+  command->add_option("-o,--output", options->output, "Write the machine code (or source) here");
+  command->add_option("--add", options->own, "A template file of your own");
+  command->add_flag("--source", options->source, "The rendered source instead; nothing is compiled");
+  command->add_flag("--json", options->json, "For programs");
+  return {command, [options] { return compile(*options); }};
+}
+
+}  // namespace diecast::tool

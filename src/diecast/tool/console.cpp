@@ -1,0 +1,92 @@
+// The command's voice; see console.h.
+#include <diecast/tool/console.h>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+
+#include <diecast/base/text.h>
+
+namespace diecast::tool {
+
+void open_standard_streams() {
+  int file = 0;
+  do {
+    file = open("/dev/null", O_RDWR | O_CLOEXEC);
+  } while (file >= 0 && file <= 2);
+  if (file > 2) close(file);
+}
+
+void print(std::string_view line) {
+  std::fwrite(line.data(), 1, line.size(), stdout);
+  std::fputc('\n', stdout);
+}
+
+void print_error(const Error& error) {
+  const std::string message = error.message() + "\n";
+  std::fflush(stdout);
+  std::fwrite(message.data(), 1, message.size(), stderr);
+}
+
+std::string fixed(double value, int decimals) {
+  char buffer[400];
+  const auto end = std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::fixed,
+                                 decimals);
+  return {buffer, end.ptr};
+}
+
+void Table::print() const {
+  std::vector<std::size_t> widths;
+  for (const auto& row : rows_) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  const auto numeric = [](const std::string& cell) {
+    return !cell.empty() && ((cell[0] >= '0' && cell[0] <= '9') || cell[0] == '-');
+  };
+  for (std::size_t r = 0; r < rows_.size(); ++r) {
+    std::string line;
+    for (std::size_t i = 0; i < rows_[r].size(); ++i) {
+      const std::string& cell = rows_[r][i];
+      // A column whose first value is a number keeps its heading over the digits.
+      const bool right = numeric(cell) || (r == 0 && rows_.size() > 1 && i < rows_[1].size() &&
+                                           numeric(rows_[1][i]));
+      const std::string space(widths[i] - cell.size(), ' ');
+      if (i > 0) line += "  ";
+      line += right ? space + cell : cell + space;
+    }
+    tool::print(line.substr(0, line.find_last_not_of(' ') + 1));
+  }
+}
+
+Progress::Progress(std::string title, bool quiet)
+    : title_(std::move(title)), terminal_(isatty(STDERR_FILENO) == 1), quiet_(quiet) {}
+
+Progress::~Progress() {
+  if (drawn_) std::fputs("\r\x1b[K", stderr);
+}
+
+void Progress::update(std::uint64_t done, std::uint64_t total, std::string_view what) {
+  if (quiet_ || total == 0) return;
+  const std::uint64_t tenth = done * 10 / total;
+  if (!terminal_) {
+    if (tenth == last_tenth_) return;
+    last_tenth_ = tenth;
+    std::fputs(cat(title_, ": ", tenth * 10, " %\n").c_str(), stderr);
+    return;
+  }
+  const auto now = std::chrono::steady_clock::now();
+  if (now - last_draw_ < std::chrono::milliseconds(50) && done < total) return;
+  last_draw_ = now;
+  drawn_ = true;
+  const std::size_t filled = static_cast<std::size_t>(done * 24 / total);
+  std::fputs(cat("\r", title_, " [", std::string(filled, '#'), std::string(24 - filled, '.'), "] ",
+                 done * 100 / total, " %  ", quote(what, 40), "\x1b[K")
+                 .c_str(),
+             stderr);
+}
+
+}  // namespace diecast::tool

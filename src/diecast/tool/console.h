@@ -1,0 +1,50 @@
+// How the command speaks: plain text and aligned tables on standard output, progress and errors on
+// standard error. The library below never prints.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <diecast/base/error.h>
+
+namespace diecast::tool {
+
+// Descriptors 0 to 2 may be closed when we start: a file opened later must not take their places.
+void open_standard_streams();
+
+void print(std::string_view line);  // one line on standard output
+void print_error(const Error& error);
+
+std::string fixed(double value, int decimals);  // 12.30, the same in every locale
+
+// Columns as wide as their widest cell; numbers (cells that start with a digit) to the right.
+class Table {
+ public:
+  explicit Table(std::vector<std::string> header) : rows_{std::move(header)} {}
+  void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
+  void print() const;
+
+ private:
+  std::vector<std::vector<std::string>> rows_;
+};
+
+// Long work: a bar that is redrawn in place on a terminal, otherwise a line at every tenth.
+class Progress {
+ public:
+  explicit Progress(std::string title, bool quiet = false);
+  ~Progress();  // clears the bar
+  void update(std::uint64_t done, std::uint64_t total, std::string_view what);
+
+ private:
+  std::string title_;
+  bool terminal_ = false;
+  bool quiet_ = false;
+  bool drawn_ = false;
+  std::uint64_t last_tenth_ = 0;
+  std::chrono::steady_clock::time_point last_draw_{};
+};
+
+}  // namespace diecast::tool

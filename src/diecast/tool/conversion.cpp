@@ -1,0 +1,109 @@
+// Printing and carrying out plans; see conversion.h.
+#include <diecast/tool/conversion.h>
+
+#include <chrono>
+#include <map>
+
+#include <nlohmann/json.hpp>
+
+#include <diecast/base/text.h>
+#include <diecast/checkpoint/convert.h>
+#include <diecast/checkpoint/kernels.h>
+#include <diecast/tool/console.h>
+#include <diecast/tool/devices.h>
+
+namespace diecast::tool {
+namespace {
+
+std::string shape_text(const std::vector<std::uint64_t>& shape) {
+  std::vector<std::string> words;
+  for (const std::uint64_t dim : shape) words.push_back(cat(dim));
+  return cat("[", join(words, ", "), "]");
+}
+
+nlohmann::ordered_json report_json(const ConvertReport& report, Runtime& runtime, Device& device,
+                                   double seconds) {
+  nlohmann::ordered_json out = {{"device", describe(device)},
+                                {"copied", report.copied},
+                                {"quantized", report.quantized},
+                                {"dequantized", report.dequantized},
+                                {"input_bytes", report.input_bytes},
+                                {"output_bytes", report.output_bytes},
+                                {"seconds", seconds},
+                                {"compiled", runtime.counters().compiled},
+                                {"nonfinite", nlohmann::ordered_json::array()}};
+  for (const NonfiniteTensor& tensor : report.nonfinite) {
+    out["nonfinite"].push_back(
+        {{"tensor", tensor.name}, {"nan", tensor.nan}, {"infinite", tensor.infinite}});
+  }
+  return out;
+}
+
+}  // namespace
+
+void print_plan(const Plan& plan) {
+  std::map<std::size_t, std::size_t> group_of;
+  for (std::size_t g = 0; g < plan.groups.size(); ++g) {
+    if (plan.groups[g].size() < 2) continue;
+    for (const std::size_t tensor : plan.groups[g]) group_of[tensor] = g;
+  }
+  Table table({"tensor", "type", "shape", "what becomes of it"});
+  for (std::size_t i = 0; i < plan.tensors.size(); ++i) {
+    const PlannedTensor& t = plan.tensors[i];
+    std::string what(action_name(t.action));
+    if (t.action == Action::dequantize) what += cat(" to ", dtype_name(t.to));
+    if (!t.reason.empty()) what += cat(": ", t.reason);
+    if (const auto group = group_of.find(i); group != group_of.end()) {
+      const PlannedTensor& first = plan.tensors[plan.groups[group->second].front()];
+      if (&first != &t) what += cat(", one amax with ", quote(first.name));
+    }
+    const std::string name = quote(t.name);
+    table.add({name.substr(1, name.size() - 2), std::string(stored_dtype_name(t.dtype)),
+               shape_text(t.shape), what});
+  }
+  table.print();
+  for (const std::string& note : plan.notes) print(cat("note: ", note));
+}
+
+nlohmann::ordered_json plan_json(const Plan& plan) {
+  nlohmann::ordered_json out = {{"tensors", nlohmann::ordered_json::array()}, {"notes", plan.notes}};
+  for (const PlannedTensor& t : plan.tensors) {
+    out["tensors"].push_back({{"name", t.name},
+                              {"dtype", stored_dtype_name(t.dtype)},
+                              {"shape", t.shape},
+                              {"action", action_name(t.action)},
+                              {"reason", t.reason}});
+  }
+  return out;
+}
+
+Result<int> run_conversion(const SafetensorsReader& input, const Plan& plan,
+                           const ConversionRequest& request) {
+  DIECAST_TRY(const auto runtime, Runtime::create());
+  DIECAST_TRY(const auto device, open_device(*runtime, request.target));
+  if (!request.json) print(cat("on ", describe(*device)));
+  const auto start = std::chrono::steady_clock::now();
+  Progress progress(request.verb, request.json);
+  ConvertOptions options;
+  options.progress = [&](const ConvertProgress& now) { progress.update(now.done, now.total, now.name); };
+  DIECAST_TRY(const ConvertReport report,
+              convert(input, plan, request.output, device_kernels(runtime, device), options));
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (request.json) {
+    print(report_json(report, *runtime, *device, seconds).dump(2));
+    return 0;
+  }
+  for (const NonfiniteTensor& tensor : report.nonfinite) {
+    print(cat("note: ", quote(tensor.name), " has ", tensor.nan, " NaN and ", tensor.infinite,
+              " infinite values"));
+  }
+  const auto counters = runtime->counters();
+  print(cat(report.quantized + report.dequantized, " tensors ", request.verb, "d, ", report.copied,
+            " copied; ", human_bytes(report.input_bytes), " became ",
+            human_bytes(report.output_bytes), " in ", fixed(seconds, 2), " s; ", counters.compiled,
+            " kernels compiled, ", counters.disk_hits, " from the cache"));
+  return 0;
+}
+
+}  // namespace diecast::tool

@@ -1,0 +1,28 @@
+// What `quantize` and `dequantize` share: printing a plan, and carrying it out on a device.
+#pragma once
+
+#include <string>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <diecast/base/error.h>
+#include <diecast/checkpoint/plan.h>
+#include <diecast/checkpoint/safetensors.h>
+
+namespace diecast::tool {
+
+void print_plan(const Plan& plan);
+nlohmann::ordered_json plan_json(const Plan& plan);
+
+struct ConversionRequest {
+  std::string verb;    // "quantize"
+  std::string output;
+  std::string target;  // auto, host, cuda
+  bool json = false;
+};
+
+// Converts, prints what was done and where, and names every tensor that has NaN or infinities.
+Result<int> run_conversion(const SafetensorsReader& input, const Plan& plan,
+                           const ConversionRequest& request);
+
+}  // namespace diecast::tool

@@ -1,0 +1,39 @@
+// diecast dequantize IN OUT: what `quantize` wrote, back to floating point.
+#include <optional>
+
+#include <diecast/base/text.h>
+#include <diecast/checkpoint/plan.h>
+#include <diecast/tool/command.h>
+#include <diecast/tool/console.h>
+#include <diecast/tool/conversion.h>
+
+namespace diecast::tool {
+namespace {
+
+struct Options {
+  std::string input, output, to;
+  std::string target = "auto";
+  bool json = false;
+};
+
+Result<int> dequantize(const Options& options) {
+  DIECAST_TRY(const auto input, SafetensorsReader::open(options.input));
+  DIECAST_TRY(const Plan plan, plan_dequantize(input.header(), parse_dtype(options.to)));
+  if (!options.json) print_plan(plan);
+  return run_conversion(input, plan, {"dequantize", options.output, options.target, options.json});
+}
+
+}  // namespace
+
+Command add_dequantize(CLI::App& app) {
+  auto* command = app.add_subcommand("dequantize", "A quantized checkpoint back to floating point");
+  auto options = std::make_shared<Options>();
+  command->add_option("input", options->input, "A .safetensors file")->required();
+  command->add_option("output", options->output, "The file to write")->required();
+  command->add_option("--to", options->to, "Element type, instead of the old one")->check(CLI::IsMember({"bf16", "f16", "f32"}));
+  command->add_option("--target", options->target, "Where it runs")->check(CLI::IsMember({"auto", "host", "cuda"}))->capture_default_str();
+  command->add_flag("--json", options->json, "For programs");
+  return {command, [options] { return dequantize(*options); }};
+}
+
+}  // namespace diecast::tool

@@ -1,0 +1,125 @@
+// diecast doctor: what this machine has, what works on it, and how to mend what does not.
+#include <nlohmann/json.hpp>
+
+#include <diecast/base/text.h>
+#include <diecast/launch/cuda_device.h>
+#include <diecast/launch/host_device.h>
+#include <diecast/runtime/runtime.h>
+#include <diecast/tool/command.h>
+#include <diecast/tool/console.h>
+#include <diecast/tool/devices.h>
+
+namespace diecast::tool {
+namespace {
+
+// One thing that works or does not: the part, what was found, and the fix if it is missing.
+struct Finding {
+  std::string part;
+  bool works = false;
+  std::string found, fix;
+};
+
+Finding of_error(std::string part, const Error& error) {
+  return {std::move(part), false, error.what, error.fix};
+}
+
+void add_gpus(std::vector<Finding>& findings) {
+  const auto count = cuda_device_count();
+  if (!count) return findings.push_back(of_error("CUDA driver", count.error()));
+  for (int i = 0; i < *count; ++i) {
+    auto device = open_cuda_device(i);
+    if (!device) {
+      findings.push_back(of_error(cat("GPU ", i), device.error()));
+      continue;
+    }
+    const DeviceProperties& p = (*device)->properties();
+    if (i == 0) {
+      findings.push_back({"CUDA driver", true,
+                          cat("supports CUDA ", p.driver_version / 1000, ".", p.driver_version % 1000 / 10), ""});
+    }
+    std::vector<std::string> targets;
+    for (const Target& target : (*device)->targets()) targets.push_back(target.name());
+    findings.push_back({cat("GPU ", i), true,
+                        cat(p.name, ", ", human_bytes(static_cast<std::uint64_t>(p.memory_bytes)),
+                            ", ", p.sm_count, " multiprocessors, runs ", join(targets, ", ")), ""});
+  }
+  if (*count == 0) findings.push_back({"GPU", false, "none", "everything but running on a GPU works without"});
+}
+
+Finding compiler_finding(Runtime& runtime, const char* part, const char* target) {
+  const auto compiler = runtime.compiler(Target::parse(target).value());
+  if (!compiler) return of_error(part, compiler.error());
+  std::string found = (*compiler)->description();
+  if (std::string_view(target) != "host") {
+    std::vector<std::string> lacking;
+    for (const char* name : {"sm_80", "sm_86", "sm_89", "sm_90a", "sm_100a", "sm_103a", "sm_120a", "sm_121a"}) {
+      if (!(*compiler)->accepts(Target::parse(name).value())) lacking.push_back(name);
+    }
+    found += lacking.empty() ? ", builds sm_80 to sm_121a" : cat(", cannot build ", join(lacking, ", "));
+  }
+  return {part, true, found, ""};
+}
+
+std::vector<Finding> examine(Runtime& runtime) {
+  std::vector<Finding> findings;
+  add_gpus(findings);
+  findings.push_back(compiler_finding(runtime, "NVRTC", "sm_90a"));
+  findings.push_back(compiler_finding(runtime, "host compiler", "host"));
+  auto host = open_host_device(HostDeviceOptions::from_environment());
+  findings.push_back(host ? Finding{"host device", true, describe(**host), ""}
+                          : of_error("host device", host.error()));
+  const bool cached = runtime.disk_cache() != nullptr;
+  findings.push_back({"cache", cached, runtime.cache_state(),
+                      cached ? "" : "set DIECAST_CACHE to an absolute directory of your own"});
+  return findings;
+}
+
+// What a user can do with what was found.
+std::vector<std::string> abilities(const std::vector<Finding>& findings) {
+  const auto works = [&](std::string_view part) {
+    for (const Finding& f : findings) {
+      if (f.part.starts_with(part) && f.works) return true;
+    }
+    return false;
+  };
+  const auto line = [](std::string_view what, bool yes) { return cat(yes ? "yes  " : "no   ", what); };
+  return {line("build kernels for GPUs (warm, compile)", works("NVRTC")),
+          line("run on a GPU", works("GPU") && (works("NVRTC") || works("cache"))),
+          line("run on this processor", works("host compiler") && works("host device")),
+          line("keep what was built", works("cache"))};
+}
+
+Result<int> doctor(bool json) {
+  DIECAST_TRY(const auto runtime, Runtime::create());
+  const auto findings = examine(*runtime);
+  if (json) {
+    nlohmann::ordered_json out = nlohmann::ordered_json::array();
+    for (const Finding& f : findings) {
+      out.push_back({{"part", f.part}, {"works", f.works}, {"found", f.found}, {"fix", f.fix}});
+    }
+    print(out.dump(2));
+    return 0;
+  }
+  for (const Finding& f : findings) {
+    std::string found = f.found;
+    for (std::size_t at = found.find('\n'); at != std::string::npos; at = found.find('\n', at + 20)) {
+      found.replace(at, 1, "\n" + std::string(19, ' '));
+    }
+    print(cat(f.works ? "ok   " : "--   ", f.part, std::string(f.part.size() < 14 ? 14 - f.part.size() : 1, ' '), found));
+    if (!f.works && !f.fix.empty()) print(cat(std::string(19, ' '), "fix: ", f.fix));
+  }
+  print("");
+  for (const std::string& ability : abilities(findings)) print(ability);
+  return 0;
+}
+
+}  // namespace
+
+Command add_doctor(CLI::App& app) {
+  auto* command = app.add_subcommand("doctor", "What works on this machine, and how to mend the rest");
+  auto json = std::make_shared<bool>(false);
+  command->add_flag("--json", *json, "For programs");
+  return {command, [json] { return doctor(*json); }};
+}
+
+}  // namespace diecast::tool

@@ -1,0 +1,79 @@
+// Tables of artifacts; see outcomes.h.
+#include <diecast/tool/outcomes.h>
+
+#include <algorithm>
+#include <map>
+
+#include <nlohmann/json.hpp>
+
+#include <diecast/base/text.h>
+#include <diecast/tool/console.h>
+
+namespace diecast::tool {
+
+Result<std::vector<Target>> parse_targets(const std::vector<std::string>& words) {
+  std::vector<Target> targets;
+  for (const std::string& word : words) {
+    DIECAST_TRY(targets.emplace_back(), Target::parse(word));
+  }
+  return targets;
+}
+
+std::string_view origin_name(Resolved::Origin origin) {
+  switch (origin) {
+    case Resolved::Origin::memory: return "found in memory";
+    case Resolved::Origin::disk: return "found on disk";
+    case Resolved::Origin::compiled: return "compiled";
+  }
+  return "";
+}
+
+void print_outcomes(std::span<const WarmOutcome> outcomes, bool json) {
+  nlohmann::ordered_json out = nlohmann::ordered_json::array();
+  Table table({"bytes", "registers", "spills", "ms", "", "specialization"});
+  for (const WarmOutcome& outcome : outcomes) {
+    if (!outcome.resolved) continue;
+    const Artifact& a = *outcome.resolved->artifact;
+    const std::string origin(origin_name(outcome.resolved->origin));
+    table.add({cat(a.payload.size()), cat(a.registers), cat(a.spill_bytes), fixed(a.compile_ms, 1),
+               origin, a.spelling});
+    out.push_back({{"specialization", a.spelling}, {"origin", origin}, {"bytes", a.payload.size()},
+                   {"registers", a.registers}, {"spill_bytes", a.spill_bytes},
+                   {"compile_ms", a.compile_ms}, {"compiler", a.compiler}});
+  }
+  if (json) {
+    print(out.dump(2));
+  } else {
+    table.print();
+  }
+}
+
+void print_by_target(std::span<const WarmOutcome> outcomes) {
+  struct Sum {
+    int variants = 0, compiled = 0, registers = 0;
+    std::size_t bytes = 0;
+    int spills = 0;
+    double ms = 0;
+  };
+  std::map<Target, Sum> sums;
+  for (const WarmOutcome& outcome : outcomes) {
+    if (!outcome.resolved) continue;
+    const Artifact& a = *outcome.resolved->artifact;
+    Sum& sum = sums[a.target];
+    ++sum.variants;
+    sum.compiled += outcome.resolved->origin == Resolved::Origin::compiled;
+    sum.bytes += a.payload.size();
+    sum.registers = std::max(sum.registers, a.registers);
+    sum.spills += a.spill_bytes;
+    sum.ms += a.compile_ms;
+  }
+  Table table({"target", "variants", "compiled now", "bytes", "registers at most", "spilled bytes",
+               "ms a variant"});
+  for (const auto& [target, sum] : sums) {
+    table.add({target.name(), cat(sum.variants), cat(sum.compiled), cat(sum.bytes),
+               cat(sum.registers), cat(sum.spills), fixed(sum.ms / sum.variants, 1)});
+  }
+  table.print();
+}
+
+}  // namespace diecast::tool

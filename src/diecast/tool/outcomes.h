@@ -1,0 +1,25 @@
+// What `compile` and `warm` print of the artifacts they made or found.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include <diecast/base/error.h>
+#include <diecast/runtime/warm.h>
+#include <diecast/template/target.h>
+
+namespace diecast::tool {
+
+Result<std::vector<Target>> parse_targets(const std::vector<std::string>& words);
+
+// "compiled", "found on disk", "found in memory".
+std::string_view origin_name(Resolved::Origin origin);
+
+// A line (or a JSON object) for each artifact.
+void print_outcomes(std::span<const WarmOutcome> outcomes, bool json);
+
+// A line for each target: how many, cubin bytes, registers, spills, compile time.
+void print_by_target(std::span<const WarmOutcome> outcomes);
+
+}  // namespace diecast::tool

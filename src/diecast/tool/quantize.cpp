@@ -1,0 +1,58 @@
+// diecast quantize IN OUT: a checkpoint's weights to NVFP4, planned from the header alone.
+#include <nlohmann/json.hpp>
+
+#include <diecast/base/text.h>
+#include <diecast/checkpoint/convert.h>
+#include <diecast/checkpoint/kernels.h>
+#include <diecast/checkpoint/plan.h>
+#include <diecast/tool/command.h>
+#include <diecast/tool/console.h>
+#include <diecast/tool/conversion.h>
+#include <diecast/tool/devices.h>
+
+namespace diecast::tool {
+namespace {
+
+struct Options {
+  std::string input, output;
+  std::string profile = "te";
+  QuantizeOptions plan;
+  std::string target = "auto";
+  bool dry_run = false;
+  bool json = false;
+};
+
+Result<int> quantize(const Options& options) {
+  DIECAST_TRY(const auto input, SafetensorsReader::open(options.input));
+  DIECAST_TRY(const Plan plan, plan_quantize(input.header(), options.plan));
+  if (!options.json) print_plan(plan);
+  if (options.dry_run) {
+    if (options.json) print(plan_json(plan).dump(2));
+    return 0;
+  }
+  if (options.output.empty()) {
+    return Error{ErrorCode::invalid_argument, "no output file was named",
+                 "diecast quantize IN OUT, or --dry-run for the plan alone"};
+  }
+  return run_conversion(input, plan, {"quantize", options.output, options.target, options.json});
+}
+
+}  // namespace
+
+Command add_quantize(CLI::App& app) {
+  auto* command = app.add_subcommand("quantize", "A safetensors checkpoint's weights to NVFP4");
+  auto options = std::make_shared<Options>();
+  command->add_option("input", options->input, "A .safetensors file")->required();
+  command->add_option("output", options->output, "The file to write");
+  command->add_flag("--row-scale", options->plan.row_scaled, "One global scale a row, not a tensor");
+  command->add_option("--profile", options->profile, "Whose bits")->check(CLI::IsMember({"te"}))->capture_default_str();
+  command->add_option("--target", options->target, "Where it runs")->check(CLI::IsMember({"auto", "host", "cuda"}))->capture_default_str();
+  command->add_option("--include", options->plan.include, "Only tensors like this (glob)");
+  command->add_option("--exclude", options->plan.exclude, "No tensors like this (glob)");
+  command->add_flag("--dry-run", options->dry_run, "Print the plan and stop");
+  command->add_flag("--strict", options->plan.strict, "What is reported otherwise is an error");
+  command->add_flag("--json", options->json, "For programs");
+  return {command, [options] { return quantize(*options); }};
+}
+
+}  // namespace diecast::tool

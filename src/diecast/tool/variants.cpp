@@ -1,0 +1,61 @@
+// diecast variants TEMPLATE [NAME=VALUE ...]: the specializations its space gives for a target.
+#include <nlohmann/json.hpp>
+
+#include <diecast/base/text.h>
+#include <diecast/runtime/runtime.h>
+#include <diecast/tool/command.h>
+#include <diecast/tool/console.h>
+
+namespace diecast::tool {
+namespace {
+
+struct Options {
+  std::string name;
+  std::vector<std::string> fixed;
+  std::vector<std::string> own;
+  std::string target = "sm_90a";
+  bool json = false;
+};
+
+Result<int> variants(const Options& options) {
+  DIECAST_TRY(const auto runtime, Runtime::create());
+  for (const std::string& path : options.own) DIECAST_CHECK(runtime->add(path));
+  DIECAST_TRY(const auto found, runtime->find_template(options.name));
+  DIECAST_TRY(const Target target, Target::parse(options.target));
+  Bindings fixed;
+  for (const std::string& word : options.fixed) {
+    const std::size_t equals = word.find('=');
+    if (equals == std::string::npos) {
+      return Error{ErrorCode::parse_error, cat(quote(word), " is not NAME=VALUE"),
+                   "write, for example, COLS=4096"};
+    }
+    fixed.set(word.substr(0, equals), std::string_view(word).substr(equals + 1));
+  }
+  DIECAST_TRY(const auto space, found->space(target, fixed));
+  nlohmann::ordered_json out = nlohmann::ordered_json::array();
+  for (const Bindings& bindings : space) {
+    DIECAST_TRY(const auto specialization, Specialization::make(found, bindings, target));
+    if (options.json) {
+      out.push_back(specialization.spelling());
+    } else {
+      print(specialization.spelling());
+    }
+  }
+  if (options.json) print(out.dump(2));
+  return 0;
+}
+
+}  // namespace
+
+Command add_variants(CLI::App& app) {
+  auto* command = app.add_subcommand("variants", "The specializations a template's space gives");
+  auto options = std::make_shared<Options>();
+  command->add_option("template", options->name, "Its name")->required();
+  command->add_option("fixed", options->fixed, "Parameters to hold: NAME=VALUE");
+  command->add_option("--target", options->target, "For which target")->capture_default_str();
+  command->add_option("--add", options->own, "A template file of your own");
+  command->add_flag("--json", options->json, "For programs");
+  return {command, [options] { return variants(*options); }};
+}
+
+}  // namespace diecast::tool
