@@ -27,33 +27,17 @@ std::string hex(ByteSpan bytes) {
 
 TEST(ArtifactKey, HasPinnedRecordBytesAndDigest) {
   const ArtifactKey key = make_key(sample_fields());
+  // Each line: tag, length, bytes; all little-endian.
   EXPECT_EQ(hex(key.record.bytes()),
-            "0100"
-            "08000000"
-            "0100000000000000"  // version 1
-            "0200"
-            "04000000"
-            "636f7079"  // copy
-            "0300"
-            "0a000000"
-            "696e7420434f4c533b0a"  // the source
-            "0400"
-            "22000000"  // options: two fields of tag 1
-            "0100"
-            "0c000000"
-            "2d617263683d736d5f393061"  //   -arch=sm_90a
-            "0100"
-            "0a000000"
-            "2d7374643d632b2b3230"  //   -std=c++20
-            "0500"
-            "06000000"
-            "736d5f393061"  // sm_90a
-            "0600"
-            "08000000"
-            "0100000000000000"  // cubin
-            "0700"
-            "09000000"
-            "7820696e206633320a");  // the schema
+            "0100080000000100000000000000"          // version 1
+            "020004000000636f7079"                  // copy
+            "03000a000000696e7420434f4c533b0a"      // the source
+            "040022000000"                          // options, a record of two fields:
+            "01000c0000002d617263683d736d5f393061"  //   -arch=sm_90a
+            "01000a0000002d7374643d632b2b3230"      //   -std=c++20
+            "050006000000736d5f393061"              // sm_90a
+            "0600080000000100000000000000"          // cubin
+            "0700090000007820696e206633320a");      // the schema
   EXPECT_EQ(key.hex(), "45941ea8b35952379f386d9f47ebd07d");
   EXPECT_EQ(key.digest, key.record.digest());
 }

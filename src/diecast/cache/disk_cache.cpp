@@ -152,8 +152,9 @@ bool DiskCache::publish(const ArtifactKey& key, const Artifact& artifact) {
   if (!bytes) return failed(0);
   const Descriptor shard = directory->shard(artifact.compiler, key.digest, true);
   if (!shard) {
-    if (shard.number() == -ENOENT) state.reopen(root_);
-    return failed(shard.number());
+    if (shard.number() != -ENOENT) return failed(shard.number());
+    state.reopen(root_);  // the root was removed; that says nothing about the disk
+    return failed(0);
   }
   const std::string name = entry_name(key.digest), id = entry_id(artifact.compiler, key.digest);
   const auto damaged = state.take_damage(id);
