@@ -76,7 +76,8 @@ class CppPrinter {
     const OperationText& text = text_of(node);
     if (is_function(node.operation))
       return cat("diecast::", text.text, "(", print(*node.a), ", ", print(*node.b), ")");
-    const bool widen = grows(node.operation) && !grows(node.a->operation);
+    const bool wide = grows(node.a->operation) || is_function(node.a->operation);
+    const bool widen = grows(node.operation) && !wide;
     const std::string left =
         widen ? cat("diecast::i64(", print(*node.a), ")") : child(*node.a, text.precedence, node);
     return left + text.text + child(*node.b, text.precedence + 1, node);

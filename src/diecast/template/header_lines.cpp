@@ -35,6 +35,7 @@ std::string in_case(std::string_view name, bool upper) {
 }  // namespace
 
 Result<void> HeaderParser::read_line(int number, std::string_view text, int column) {
+  if (text.ends_with('\r')) text.remove_suffix(1);
   const std::size_t slashes = text.find("//");
   const std::string_view statement = text.substr(0, slashes);
   comment_ = slashes == std::string_view::npos ? "" : std::string(trim(text.substr(slashes + 2)));
@@ -144,8 +145,8 @@ Result<void> HeaderParser::read_allowed(Tokens& tokens, Parameter& parameter) {
   do {
     const Token at = tokens.peek();
     DIECAST_TRY(Value value, read_value(tokens, parameter));
-    if (std::find(parameter.allowed.begin(), parameter.allowed.end(), value) !=
-        parameter.allowed.end())
+    const auto same = [&](const Value& other) { return other.spelling() == value.spelling(); };
+    if (std::any_of(parameter.allowed.begin(), parameter.allowed.end(), same))
       return tokens.error(at, cat("`", value.spelling(), "` is in the set twice"), "remove one");
     parameter.allowed.push_back(std::move(value));
   } while (tokens.accept(","));

@@ -1,0 +1,61 @@
+// The files the library carries are those of the checkout, byte for byte, and all of them parse.
+#include <diecast/template/embedded.h>
+#include <diecast/template/source.h>
+#include <gtest/gtest.h>
+#include <template/scale_rows.h>
+
+namespace diecast {
+namespace {
+
+TEST(TemplateFiles, EmbeddedOnesAreThoseOfTheCheckout) {
+  const TemplateFiles embedded = TemplateFiles::embedded();
+  const TemplateFiles checkout =
+      TemplateFiles::from_directory(DIECAST_SOURCE_DIR "/templates").value();
+  EXPECT_EQ(embedded.template_names(), checkout.template_names());
+  EXPECT_EQ(embedded.header_names(), checkout.header_names());
+  ASSERT_FALSE(embedded.template_names().empty());
+  for (const std::string& name : embedded.template_names())
+    EXPECT_EQ(*embedded.template_text(name), *checkout.template_text(name)) << name;
+  for (const std::string& name : embedded.header_names())
+    EXPECT_EQ(*embedded.header_text(name), *checkout.header_text(name)) << name;
+}
+
+TEST(TemplateFiles, EveryBuiltInTemplateRendersForEveryPointOfItsSpace) {
+  const TemplateFiles files = TemplateFiles::embedded();
+  for (const std::string& name : files.template_names()) {
+    const auto tmpl = Template::parse(name, *files.template_text(name));
+    ASSERT_TRUE(tmpl.ok()) << tmpl.error().message();
+    for (const char* on : {"host", "sm_80", "sm_90a", "sm_120f"}) {
+      const auto points = (*tmpl)->space(target(on));
+      ASSERT_TRUE(points.ok()) << points.error().message();
+      EXPECT_EQ(points->empty(), !(*tmpl)->supports(target(on))) << name << " @ " << on;
+      for (const Bindings& point : *points) {
+        const auto made = Specialization::make(*tmpl, point, target(on));
+        ASSERT_TRUE(made.ok()) << made.error().message();
+        const auto source = render(*made, files);
+        ASSERT_TRUE(source.ok()) << source.error().message();
+      }
+    }
+  }
+}
+
+TEST(TemplateFiles, AFolderGivesItsTemplatesAndDeviceHeaders) {
+  const TemplateFiles& files = golden_files();
+  EXPECT_EQ(files.template_names(), std::vector<std::string>{"scale_rows"});
+  EXPECT_EQ(files.header_names(),
+            (std::vector<std::string>{"diecast/device/simt.h", "diecast/device/twice.h",
+                                      "diecast/device/types.h", "diecast/device/unit.h"}));
+  EXPECT_EQ(files.template_text("nothing"), nullptr);
+  EXPECT_EQ(files.header_text("simt.h"), nullptr);
+}
+
+TEST(TemplateFiles, AFolderThatIsNotThereIsAnError) {
+  const auto files = TemplateFiles::from_directory("/nonexistent/templates");
+  ASSERT_FALSE(files.ok());
+  EXPECT_EQ(files.error().code, ErrorCode::file_not_found);
+  EXPECT_NE(files.error().what.find("/nonexistent/templates"), std::string::npos);
+  EXPECT_FALSE(files.error().fix.empty());
+}
+
+}  // namespace
+}  // namespace diecast

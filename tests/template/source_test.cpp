@@ -1,0 +1,156 @@
+// Rendering: the golden texts, what is inlined and what is refused.
+#include <diecast/template/source.h>
+#include <gtest/gtest.h>
+#include <template/scale_rows.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+namespace diecast {
+namespace {
+
+std::string read(const std::string& path) {
+  std::stringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+// The sources themselves are the record: DIECAST_WRITE_GOLDEN=1 renews them, and a review sees how.
+void expect_golden(const Source& source, const std::string& file) {
+  const std::string path = golden_directory() + "/" + file;
+  if (std::getenv("DIECAST_WRITE_GOLDEN") != nullptr) {
+    std::ofstream(path, std::ios::binary) << source.text;
+  }
+  EXPECT_EQ(source.text, read(path)) << path;
+}
+
+Source rendered(std::string_view on, const Bindings& bindings) {
+  return render(Specialization::make(scale_rows(), bindings, target(on)).value(), golden_files())
+      .value();
+}
+
+// The source of a template with this code, or the error.
+std::string source_of(const std::string& code, std::string_view on = "sm_90a",
+                      const std::string& lines = "") {
+  const auto tmpl = Template::parse("k", "/* diecast\n" + lines + "launch grid(1) block(32)\n*/\n" +
+                                             code + "\nDIECAST_KERNEL {}\n");
+  if (!tmpl) return tmpl.error().message();
+  const auto made = Specialization::make(*tmpl, {}, target(on));
+  if (!made) return made.error().message();
+  const auto source = render(*made, golden_files());
+  return source ? source->text : source.error().message();
+}
+
+bool has(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST(Source, IsTheGoldenOneForAGpu) {
+  const Source source = rendered("sm_90a", Bindings().set("COLS", 4096).set("IN", DType::bf16));
+  EXPECT_EQ(source.name, "scale_rows.cu");
+  EXPECT_EQ(source.symbol, "scale_rows");
+  expect_golden(source, "scale_rows.sm_90a.txt");
+}
+
+TEST(Source, IsTheGoldenOneForTheHost) {
+  expect_golden(rendered("host", Bindings().set("COLS", 0).set("IN", DType::f32).set("BLOCK", 32)),
+                "scale_rows.host.txt");
+}
+
+TEST(Source, IsTheSameFromAnyPlace) {
+  const std::filesystem::path copy =
+      std::filesystem::path(testing::TempDir()) / "diecast_source_test" / "deep er";
+  std::filesystem::remove_all(copy.parent_path());
+  std::filesystem::create_directories(copy.parent_path());
+  std::filesystem::copy(golden_directory(), copy, std::filesystem::copy_options::recursive);
+  const TemplateFiles files = TemplateFiles::from_directory(copy.string()).value();
+  const auto tmpl = Template::parse("scale_rows", *files.template_text("scale_rows")).value();
+  const Bindings bindings = Bindings().set("COLS", 4096).set("IN", DType::bf16);
+  const auto made = Specialization::make(tmpl, bindings, target("sm_90a")).value();
+  EXPECT_EQ(render(made, files).value().text, rendered("sm_90a", bindings).text);
+  EXPECT_FALSE(has(rendered("sm_90a", bindings).text, golden_directory()));
+  std::filesystem::remove_all(copy.parent_path());
+}
+
+TEST(Source, WindowsLineEndsRenderTheSame) {
+  std::string text;
+  for (char c : scale_rows_text()) text += c == '\n' ? std::string("\r\n") : std::string(1, c);
+  const auto tmpl = Template::parse("scale_rows", text).value();
+  const Bindings bindings = Bindings().set("COLS", 4096).set("IN", DType::bf16);
+  const auto made = Specialization::make(tmpl, bindings, target("sm_90a")).value();
+  EXPECT_EQ(render(made, golden_files()).value().text, rendered("sm_90a", bindings).text);
+}
+
+TEST(Source, LowerCaseTunesAreNotInIt) {
+  const Bindings bindings = Bindings().set("COLS", 16).set("IN", DType::f16);
+  Bindings other = bindings;
+  other.set("waves", 1);
+  EXPECT_EQ(rendered("sm_90a", bindings).text, rendered("sm_90a", other).text);
+}
+
+TEST(Source, ConstantsBeyondAnIntAreWide) {
+  const std::string lines =
+      "option int A = 2147483647\noption int B = 2147483648\noption int C = -2147483648\n"
+      "option int D = -9223372036854775807\n";
+  const std::string text = source_of("", "host", lines);
+  EXPECT_TRUE(has(text, "constexpr int A = 2147483647;\n"));
+  EXPECT_TRUE(has(text, "constexpr i64 B = 2147483648LL;\n"));
+  EXPECT_TRUE(has(text, "constexpr i64 C = -2147483648LL;\n"));
+  EXPECT_TRUE(has(text, "constexpr i64 D = -9223372036854775807LL;\n"));
+}
+
+TEST(Source, AKernelWithoutArgumentsHasNoParameters) {
+  EXPECT_TRUE(has(source_of("", "host"),
+                  "extern \"C\" void k(diecast::HostBlock* diecast_block, void**) { "
+                  "diecast::host_run_block(diecast_block, [&] { k_body(); }); } "));
+  EXPECT_TRUE(
+      has(source_of(""), "extern \"C\" __global__ void __launch_bounds__(32) k() { k_body(); }"));
+}
+
+TEST(Source, ABlockThatIsKnownAtLaunchHasNoLaunchBounds) {
+  const auto tmpl = Template::parse("k",
+                                    "/* diecast\ntune int warps = 4\n"
+                                    "launch grid(1) block(32, warps)\n*/\nDIECAST_KERNEL {}\n")
+                        .value();
+  const auto made = Specialization::make(tmpl, {}, target("sm_90a")).value();
+  EXPECT_TRUE(has(render(made, golden_files()).value().text, "extern \"C\" __global__ void k() {"));
+}
+
+TEST(Source, OnlyDeviceHeadersAreIncluded) {
+  EXPECT_EQ(source_of("  #  include \"mine.h\""),
+            "diecast: parse_error: k.cu:4:3: only <diecast/device/...> headers can be included\n"
+            "    #  include \"mine.h\"\n"
+            "    ^\n"
+            "  fix: a source is complete in itself: use a device header, or write it here");
+  for (const char* line :
+       {"#include <cuda_bf16.h>", "#include <diecast/base/error.h>", "#include X",
+        "#include <diecast/device/", "#include_next <a.h>", "%:include <a.h>", "#embed \"x\"",
+        "#import <x.h>", "/* */ # /* */ include <x.h>"})
+    EXPECT_TRUE(has(source_of(line), "diecast: parse_error: k.cu:4:")) << source_of(line);
+}
+
+TEST(Source, WhatLooksLikeAnIncludeInACommentOrLiteralIsNone) {
+  for (const char* code :
+       {"// #include <x.h>", "/*\n#include <x.h>\n*/", "auto s = R\"(\n#include <x.h>\n)\";",
+        "#define TEXT \"#include\"", "int n = 1'000;\n// '\n#define A 'x'"})
+    EXPECT_TRUE(has(source_of(code), std::string("#line 4 \"k.cu\"\n") + code)) << source_of(code);
+}
+
+TEST(Source, AnIncludeLeavesItsLineAndWhatFollowsOnIt) {
+  const std::string text = source_of("#include <diecast/device/unit.h> /* from\nhere */ int x;");
+  EXPECT_TRUE(has(text, "#line 4 \"k.cu\"\n /* from\nhere */ int x;\n")) << text;
+}
+
+TEST(Source, AnUnknownDeviceHeaderSaysWhatWasMeant) {
+  EXPECT_EQ(
+      source_of("#include <diecast/device/twcie.h>"),
+      "diecast: unknown_template: there is no device header <diecast/device/twcie.h>; did you "
+      "mean `diecast/device/twice.h`?\n"
+      "  fix: the device headers are diecast/device/simt.h, diecast/device/twice.h, "
+      "diecast/device/types.h, diecast/device/unit.h");
+}
+
+}  // namespace
+}  // namespace diecast
