@@ -116,6 +116,7 @@ class FakeCuda {
 
   // What an engine around diecast does: its own contexts, streams and captures.
   cuda::ContextHandle* create_context(int gpu) const {  // and makes it current
+    call<int(unsigned)>("cuInit", 0u);
     cuda::ContextHandle* context = nullptr;
     call<int(cuda::ContextHandle**, unsigned, int)>("cuCtxCreate_v2", &context, 0u, gpu);
     return context;

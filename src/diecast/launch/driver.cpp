@@ -33,7 +33,7 @@ constexpr const char* kCapture =
 
 constexpr Remedy kRemedies[] = {
     {2, "free device memory or pass less at once; nvidia-smi shows who holds it"},
-    {3, "the driver was never initialised in this process: open the device first"},
+    {3, "check that nvidia-smi works here; a container needs the GPU too (--gpus all)"},
     {4, "the process is ending: use no GPU in static destructors"},
     {34, "take the toolkit's stubs folder out of LD_LIBRARY_PATH and install the driver"},
     {46,
