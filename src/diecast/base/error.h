@@ -12,39 +12,39 @@
 namespace diecast {
 
 // The table of codes. The word is stable: programs may match on it (`code_word`).
-#define DIECAST_ERROR_CODES(X)                                                                \
-  X(invalid_argument, "a call's argument makes no sense by itself")                           \
-  X(parse_error, "a text (template header, expression, spelling, manifest) does not parse")   \
-  X(unknown_template, "no template has this name")                                            \
-  X(unknown_parameter, "the template has no such parameter, size or argument")                \
-  X(unknown_target, "not a target diecast knows")                                             \
-  X(value_not_allowed, "a parameter's value is outside what the template allows")             \
-  X(value_missing, "a parameter without a default was not given")                             \
-  X(constraint_violated, "a `require` of the template does not hold")                         \
-  X(target_not_supported, "the template, compiler or device cannot serve this target")        \
-  X(compiler_unavailable, "no compiler for the target was found")                             \
-  X(compile_failed, "the compiler rejected the source")                                       \
-  X(not_cached, "the artifact is in no cache root and compiling is not allowed")              \
-  X(frozen, "a compile or a device load was needed after freeze()")                           \
-  X(not_resident, "a kernel is not resident where it is needed (e.g. during stream capture)") \
-  X(driver_unavailable, "the CUDA driver library cannot be used")                             \
-  X(driver_error, "a CUDA driver call failed")                                                \
-  X(no_device, "there is no such device")                                                     \
-  X(out_of_memory, "host or device memory ran out")                                           \
-  X(shape_mismatch, "a tensor's shape or a buffer's size is not what the operation needs")    \
-  X(dtype_mismatch, "a tensor's element type is not what the operation needs")                \
-  X(misaligned, "a pointer or row stride breaks an alignment the kernel assumes")             \
-  X(missing_buffer, "a required buffer is null")                                              \
-  X(not_supported, "a meaningful combination that this operation does not offer")             \
-  X(nonfinite_values, "NaN or infinity where the caller asked for finite values")             \
-  X(divergent_barrier, "some threads of a block never reached a barrier or warp exchange")    \
-  X(io_error, "the operating system refused a file operation")                                \
-  X(file_not_found, "a file does not exist")                                                  \
-  X(file_exists, "a file is in the way")                                                      \
-  X(file_corrupt, "a file's content breaks its format")                                       \
+#define DIECAST_ERROR_CODES(X)                                                                 \
+  X(invalid_argument, "a call's argument makes no sense by itself")                            \
+  X(parse_error, "a text (template header, expression, spelling, manifest) does not parse")    \
+  X(unknown_template, "no template has this name")                                             \
+  X(unknown_parameter, "the template has no such parameter, size or argument")                 \
+  X(unknown_target, "not a target diecast knows")                                              \
+  X(value_not_allowed, "a parameter's value is outside what the template allows")              \
+  X(value_missing, "a parameter without a default was not given")                              \
+  X(constraint_violated, "a `require` of the template does not hold")                          \
+  X(target_not_supported, "the template, compiler or device cannot serve this target")         \
+  X(compiler_unavailable, "no compiler for the target was found")                              \
+  X(compile_failed, "the compiler rejected the source")                                        \
+  X(not_cached, "the artifact is in no cache root and compiling is not allowed")               \
+  X(frozen, "a compile or a device load was needed after freeze()")                            \
+  X(not_resident, "a kernel is not resident where it is needed (e.g. during stream capture)")  \
+  X(driver_unavailable, "the CUDA driver library cannot be used")                              \
+  X(driver_error, "a CUDA driver call failed")                                                 \
+  X(no_device, "there is no such device")                                                      \
+  X(out_of_memory, "host or device memory ran out")                                            \
+  X(shape_mismatch, "a tensor's shape or a buffer's size is not what the operation needs")     \
+  X(dtype_mismatch, "a tensor's element type is not what the operation needs")                 \
+  X(misaligned, "a pointer or row stride breaks an alignment the kernel assumes")              \
+  X(missing_buffer, "a required buffer is null")                                               \
+  X(not_supported, "a meaningful combination that this operation does not offer")              \
+  X(nonfinite_values, "NaN or infinity where the caller asked for finite values")              \
+  X(divergent_barrier, "some threads of a block never reached a barrier or warp exchange")     \
+  X(io_error, "the operating system refused a file operation")                                 \
+  X(file_not_found, "a file does not exist")                                                   \
+  X(file_exists, "a file is in the way")                                                       \
+  X(file_corrupt, "a file's content breaks its format")                                        \
   X(unsafe_directory, "a directory's owner or permissions do not protect what is run from it") \
-  X(timed_out, "a bounded wait or a child process ran out of time")                           \
-  X(process_failed, "a child process could not run or ended with an error")                   \
+  X(timed_out, "a bounded wait or a child process ran out of time")                            \
+  X(process_failed, "a child process could not run or ended with an error")                    \
   X(internal, "diecast is wrong about itself; please report it")
 
 enum class ErrorCode {
@@ -122,8 +122,8 @@ class [[nodiscard]] Result<void> {
 #define DIECAST_JOIN(a, b) DIECAST_JOIN_(a, b)
 
 // DIECAST_TRY(auto x, f()): x = the value of f(), or return its error from this function.
-#define DIECAST_TRY(declaration, ...)                                                    \
-  auto DIECAST_JOIN(try_, __LINE__) = (__VA_ARGS__);                                     \
+#define DIECAST_TRY(declaration, ...)                                                        \
+  auto DIECAST_JOIN(try_, __LINE__) = (__VA_ARGS__);                                         \
   if (!DIECAST_JOIN(try_, __LINE__)) return std::move(DIECAST_JOIN(try_, __LINE__)).error(); \
   declaration = *std::move(DIECAST_JOIN(try_, __LINE__))
 

@@ -30,8 +30,12 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 std::size_t utf8_length(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char first = byte(0);
-  const std::size_t length = first < 0x80 ? 1 : first < 0xC2 ? 0 : first < 0xE0 ? 2 : first < 0xF0 ? 3
-                             : first < 0xF5 ? 4 : 0;
+  const std::size_t length = first < 0x80   ? 1
+                             : first < 0xC2 ? 0
+                             : first < 0xE0 ? 2
+                             : first < 0xF0 ? 3
+                             : first < 0xF5 ? 4
+                                            : 0;
   if (length == 0 || length > text.size()) return 0;
   for (std::size_t i = 1; i < length; ++i)
     if ((byte(i) & 0xC0) != 0x80) return 0;
@@ -96,8 +100,9 @@ std::string quote(std::string_view text, std::size_t limit) {
     const auto c = static_cast<unsigned char>(text[i]);
     const std::size_t length = utf8_length(text.substr(i));
     // U+0080..U+009F (0xC2 0x80..0x9F) are control characters for a terminal too.
-    const bool control = c < 0x20 || c == 0x7F ||
-                         (c == 0xC2 && length == 2 && static_cast<unsigned char>(text[i + 1]) < 0xA0);
+    const bool control =
+        c < 0x20 || c == 0x7F ||
+        (c == 0xC2 && length == 2 && static_cast<unsigned char>(text[i + 1]) < 0xA0);
     if (length == 0 || control) {
       char escape[8];
       std::snprintf(escape, sizeof escape, "\\x%02x", c);
@@ -117,7 +122,8 @@ std::string_view nearest(std::string_view word, std::span<const std::string> can
   std::size_t best_distance = word.size() < 4 ? 2 : 1 + word.size() / 3;
   for (const std::string& candidate : candidates) {
     const std::size_t distance = edit_distance(word, candidate);
-    if (distance < best_distance || (distance == best_distance && best.empty() && distance < word.size())) {
+    if (distance < best_distance ||
+        (distance == best_distance && best.empty() && distance < word.size())) {
       best = candidate;
       best_distance = distance;
     }

@@ -19,7 +19,7 @@ inline void append(std::string& out, const char* value) { out += value; }
 inline void append(std::string& out, char value) { out += value; }
 inline void append(std::string& out, bool value) { out += value ? "true" : "false"; }
 template <class T>
-  requires std::is_arithmetic_v<T>
+requires std::is_arithmetic_v<T>
 void append(std::string& out, T value) {  // to_chars: the same digits in every locale
   char buffer[64];
   out.append(buffer, std::to_chars(buffer, buffer + sizeof buffer, value).ptr);
@@ -34,9 +34,9 @@ std::string cat(const Values&... values) {
   return out;
 }
 
-std::string_view trim(std::string_view text);                      // spaces, tabs and line ends
+std::string_view trim(std::string_view text);  // spaces, tabs and line ends
 std::vector<std::string_view> split(std::string_view text, char separator);  // keeps empty parts
-std::vector<std::string_view> words(std::string_view text);        // split at runs of white space
+std::vector<std::string_view> words(std::string_view text);  // split at runs of white space
 std::string join(std::span<const std::string> parts, std::string_view separator);
 
 // A whole decimal integer with an optional sign, nothing else around it; none if it does not fit.
@@ -46,8 +46,8 @@ std::optional<std::int64_t> parse_integer(std::string_view text);
 // escaped, cut after `limit` bytes: safe to print whatever a file or a user gave.
 std::string quote(std::string_view text, std::size_t limit = 200);
 
-// The candidate nearest to `word` by edit distance (letter case ignored), if it is near enough to be
-// a typing slip; else an empty view.
+// The candidate nearest to `word` by edit distance (letter case ignored), if it is near enough to
+// be a typing slip; else an empty view.
 std::string_view nearest(std::string_view word, std::span<const std::string> candidates);
 
 // "; did you mean `x`?" for the nearest candidate, or an empty text.

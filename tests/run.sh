@@ -1,0 +1,106 @@
+#!/usr/bin/env bash
+# tests/run.sh [-y]       sets the machine up and runs the everyday tests (under 5 minutes)
+# tests/run.sh [-y] all   everything this machine can run: every variant, sanitizers, CUDA hidden
+# -y: may use sudo without asking. The last line is "N passed, N failed, N skipped".
+set -u
+part=everyday
+yes=no
+for argument in "$@"; do
+  case $argument in
+  -y) yes=yes ;;
+  all) part=all ;;
+  *) echo "usage: tests/run.sh [-y] [all]" >&2; exit 2 ;;
+  esac
+done
+# shellcheck source=tests/setup.sh
+. "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
+
+passed=0 failed=0 skipped=0
+began=$SECONDS
+
+finish() {
+  echo
+  if [ -s "$reasons" ]; then
+    echo "skipped:"
+    sort "$reasons" | uniq -c | sed -E 's/^ *([0-9]+) (.*)/  \2 (\1)/'
+  fi
+  rm -f "$reasons"
+  echo "$((SECONDS - began)) seconds"
+  echo "$passed passed, $failed failed, $skipped skipped"
+  [ "$failed" = 0 ]
+  exit
+}
+
+stop() { # something before the tests went wrong
+  failed=$((failed + 1))
+  finish
+}
+
+# Why tests skipped themselves: the line that follows GoogleTest's ": Skipped", by label.
+skip_reasons() {
+  awk -v label="$1" '
+    /<testcase / { in_skipped = 0 }
+    /<skipped/ { in_skipped = 1 }
+    wanted && in_skipped { print label ": " $0; wanted = 0 }
+    /: Skipped$/ { wanted = 1 }' "$2" |
+    sed 's/&quot;/"/g; s/&apos;/'"'"'/g; s/&lt;/</g; s/&gt;/>/g; s/&amp;/\&/g'
+}
+
+# run_label FOLDER LABEL TITLE: runs the tests of a label and adds up what came out.
+run_label() {
+  local folder=$1 label=$2 title=$3 report=$1/$2.xml log=$1/$2.log start=$SECONDS
+  rm -f "$report"
+  (cd "$folder" && ctest -L "^$label\$" -j "$cores" --output-on-failure --output-junit "$report" \
+    >"$log" 2>&1 </dev/null)
+  local line total bad none
+  line=$(tr '\n\t' '  ' <"$report" 2>/dev/null | grep -o '<testsuite [^>]*>' | head -n 1)
+  total=$(echo "$line" | sed -n 's/.* tests="\([0-9]*\)".*/\1/p')
+  bad=$(echo "$line" | sed -n 's/.* failures="\([0-9]*\)".*/\1/p')
+  none=$(echo "$line" | sed -n 's/.* skipped="\([0-9]*\)".*/\1/p')
+  if [ -z "$total" ] || { [ "$total" = 0 ] && [ "$label" = unit ]; }; then
+    echo "$title: no test ran"
+    tail -n 5 "$log"
+    failed=$((failed + 1))
+    return
+  fi
+  passed=$((passed + total - bad - none))
+  failed=$((failed + bad))
+  skipped=$((skipped + none))
+  echo "$title: $((total - bad - none)) passed, $bad failed, $none skipped" \
+    "($((SECONDS - start)) s)"
+  [ "$total" = 0 ] && echo "$title: no test of this label is in the build" >>"$reasons"
+  [ "$none" = 0 ] || skip_reasons "$title" "$report" >>"$reasons"
+  [ "$bad" = 0 ] || grep -E -B2 -A25 'Failure|FAILED|\*\*\*Failed|\*\*\*Timeout' "$log" | head -n 120
+}
+
+reasons=$(mktemp)
+install_build_tools || stop
+configure "$builds/run" || stop
+build "$builds/run" || stop
+echo "built in $((SECONDS - began)) s"
+find_nvrtc
+
+[ $part = all ] && export DIECAST_EXHAUSTIVE=1
+for label in unit host nvrtc gpu; do
+  run_label "$builds/run" $label $label
+done
+[ $part = all ] || finish
+
+unset DIECAST_EXHAUSTIVE
+real_nvrtc=${DIECAST_NVRTC:-}
+export DIECAST_NVRTC=$builds/hidden/libnvrtc.so DIECAST_LIBCUDA=$builds/hidden/libcuda.so
+for label in unit host nvrtc gpu; do
+  run_label "$builds/run" $label "$label, CUDA hidden"
+done
+unset DIECAST_LIBCUDA DIECAST_NVRTC
+[ -z "$real_nvrtc" ] || export DIECAST_NVRTC=$real_nvrtc
+
+if configure "$builds/asan" -DCMAKE_BUILD_TYPE=RelWithDebInfo -DDIECAST_SANITIZE=address,undefined &&
+  build "$builds/asan"; then
+  for label in unit host; do
+    run_label "$builds/asan" $label "$label, ASan and UBSan"
+  done
+else
+  failed=$((failed + 1))
+fi
+finish

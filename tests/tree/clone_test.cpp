@@ -1,0 +1,134 @@
+// A bare clone is the whole product: nothing in it points outside, and its files keep the limits
+// that keep them readable.
+#include <gtest/gtest.h>
+#include <tree/files.h>
+
+namespace diecast {
+namespace {
+
+// Split in two, so that this file does not match itself.
+// clang-format off
+const std::string kForeign[] = {
+    "DESIGN" ".md", "numerics" ".md", "reliability" ".md", "jit-peers" ".md", "speed-notes" ".md",
+    "quantization-" "users", "../" "shared", "shared/" "golden", "shared/" "reference", "/wo" "rk/",
+    "/fa" "rm/",
+};
+// clang-format on
+
+// Every local link of a Markdown text: what stands between "](" and ")", without its anchor.
+std::vector<std::string> links(std::string_view text) {
+  std::vector<std::string> out;
+  for (std::size_t at = text.find("]("); at != text.npos; at = text.find("](", at + 2)) {
+    const std::string_view target = text.substr(at + 2, text.find(')', at) - at - 2);
+    if (target.find("://") == target.npos && !target.starts_with("#"))
+      out.emplace_back(target.substr(0, target.find('#')));
+  }
+  return out;
+}
+
+TEST(Clone, HasOnlyWhatBelongsAtItsTop) {
+  const std::vector<std::string> allowed = {
+      "CMakeLists.txt", "src", "templates",     "cache",       "tests",      "examples",
+      "README.md",      ".ci", ".clang-format", ".clang-tidy", ".gitignore", "CMakePresets.json",
+      "LICENSE"};
+  const auto files = tree::files();
+  ASSERT_GT(files.size(), 100u);
+  for (const std::string& name : files) {
+    const std::string top(split(name, '/')[0]);
+    EXPECT_NE(std::find(allowed.begin(), allowed.end(), top), allowed.end()) << name;
+  }
+}
+
+TEST(Clone, RefersToNothingOutsideItself) {
+  std::size_t seen = 0;
+  for (const std::string& name : tree::files()) {
+    if (!tree::is_text(name)) continue;
+    ++seen;
+    const std::string text = tree::text_of(name);
+    for (const std::string& foreign : kForeign)
+      EXPECT_EQ(text.find(foreign), std::string::npos) << name << " speaks of " << foreign;
+  }
+  EXPECT_GT(seen, 100u);
+}
+
+TEST(Clone, HasNoLinkThatLeadsNowhere) {
+  EXPECT_EQ(links("a [b](c/d.md#e), ![f](g.png) [h](https://x/y) [i](#j)"),
+            (std::vector<std::string>{"c/d.md", "g.png"}));
+  std::size_t pages = 0;
+  for (const std::string& name : tree::files()) {
+    if (!name.ends_with(".md")) continue;
+    ++pages;
+    const auto folder = std::filesystem::path(name).parent_path();
+    for (const std::string& link : links(tree::text_of(name))) {
+      const auto target = (folder / link).lexically_normal();
+      EXPECT_FALSE(target.string().starts_with(".."))
+          << name << ": " << link << " leaves the clone";
+      EXPECT_TRUE(std::filesystem::exists(tree::kRoot / target)) << name << ": " << link;
+    }
+  }
+  EXPECT_GT(pages, 0u);
+}
+
+TEST(Clone, HasAReadmeInEveryFolderOfTheTop) {
+  for (const char* folder : {"src", "templates", "cache", "tests", "examples"})
+    EXPECT_NE(tree::text_of(std::string(folder) + "/README.md"), "") << folder;
+  EXPECT_NE(tree::text_of("README.md"), "");
+}
+
+TEST(Clone, KeepsItsFilesShort) {
+  std::size_t seen = 0;
+  for (const std::string& name : tree::files()) {
+    if (!tree::is_code(name)) continue;
+    ++seen;
+    const std::string text = tree::text_of(name);
+    EXPECT_LE(std::count(text.begin(), text.end(), '\n'), 300) << name;
+  }
+  EXPECT_GT(seen, 100u);
+}
+
+TEST(Clone, FinishesWhatItStarts) {
+  const std::string unfinished[] = {
+      "TO"
+      "DO",
+      "FIX"
+      "ME",
+      "XX"
+      "X:",
+      "HA"
+      "CK:"};
+  for (const std::string& name : tree::files()) {
+    if (!tree::is_code(name)) continue;
+    const std::string text = tree::text_of(name);
+    for (const std::string& word : unfinished)
+      EXPECT_EQ(text.find(word), std::string::npos) << name << ": " << word;
+  }
+}
+
+TEST(Sources, StartNoShell) {
+  std::size_t seen = 0;
+  for (const std::string& name : tree::files()) {
+    if (!name.starts_with("src/diecast/")) continue;
+    ++seen;
+    const std::string text = tree::text_of(name);
+    for (const std::string call : {"system", "popen", "wordexp"}) {
+      for (std::size_t at = text.find(call + "("); at != text.npos;
+           at = text.find(call + "(", at + 1))
+        EXPECT_TRUE(at > 0 && (std::isalnum(text[at - 1]) || text[at - 1] == '_'))
+            << name << " calls " << call;
+    }
+  }
+  EXPECT_GT(seen, 50u);
+}
+
+TEST(Sources, OpenWithACommentThatSaysWhatTheyAre) {
+  for (const std::string& name : tree::files()) {
+    if (!tree::ends_with_any(name, {".cpp", ".h", ".cu", ".cmake", "CMakeLists.txt"})) continue;
+    const std::string text = tree::text_of(name);
+    const bool comment =
+        text.starts_with("// ") || text.starts_with("# ") || text.starts_with("/* ");
+    EXPECT_TRUE(comment) << name;
+  }
+}
+
+}  // namespace
+}  // namespace diecast

@@ -1,0 +1,103 @@
+// What a reader does with an installed diecast: find_package, ten lines of C++, and the snippets of
+// the README pages, compiled and run.
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <tree/files.h>
+
+#include <memory>
+
+namespace diecast {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Runs to the end or fails the test with all that was printed.
+std::string run(std::vector<std::string> arguments) {
+  ProcessRequest request;
+  request.arguments = std::move(arguments);
+  request.time_limit = std::chrono::minutes(8);
+  const auto result = run_process(request);
+  if (!result) return ADD_FAILURE() << result.error().message(), "";
+  EXPECT_EQ(result->exit_code, 0) << join(request.arguments, " ") << "\n"
+                                  << result->output << result->errors;
+  return result->output;
+}
+
+// An installation in a temporary folder, and programs built against it.
+class Install : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = testing::TempDir() + "diecast_install_XXXXXX";
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    folder_ = name;
+    run({DIECAST_CMAKE, "--install", DIECAST_BUILD_DIR, "--prefix", (folder_ / "prefix").string()});
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  void build(const std::vector<std::string>& programs) {
+    run({DIECAST_CMAKE, "-S", tree::kRoot + "/tests/tree/consumer", "-B",
+         (folder_ / "build").string(), "-DCMAKE_CXX_COMPILER=" DIECAST_CXX_COMPILER,
+         "-DCMAKE_PREFIX_PATH=" + (folder_ / "prefix").string(),
+         "-DPROGRAMS=" + join(programs, ";")});
+    run({DIECAST_CMAKE, "--build", (folder_ / "build").string()});
+  }
+
+  fs::path folder_;
+};
+
+TEST_F(Install, IsFoundByAProgramOfTenLines) {
+  build({"embedded_names.cpp"});
+  EXPECT_EQ(run({(folder_ / "build/embedded_names").string()}),
+            "amax\ndequantize_nvfp4\nquantize_nvfp4\nquantize_nvfp4_row_scaled\n");
+}
+
+TEST_F(Install, HasNoHeaderThatIncludesAMissingOne) {
+  const fs::path include = folder_ / "prefix/include";
+  std::string everything = "// Every installed header.\n";
+  std::size_t headers = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(include)) {
+    if (entry.path().extension() != ".h") continue;
+    everything += "#include <" + entry.path().lexically_relative(include).string() + ">\n";
+    ++headers;
+  }
+  EXPECT_GT(headers, 20u);
+  std::ofstream(folder_ / "everything.cpp") << everything << "int main() {}\n";
+  build({(folder_ / "everything.cpp").string()});
+}
+
+// The texts between "```cpp" and "```" of a page.
+std::vector<std::string> snippets(const std::string& page) {
+  std::vector<std::string> out;
+  const std::string open = "\n```cpp\n";
+  for (std::size_t at = page.find(open); at != page.npos; at = page.find(open, at + 1)) {
+    const std::size_t begin = at + open.size();
+    out.push_back(page.substr(begin, page.find("\n```", begin) + 1 - begin));
+  }
+  return out;
+}
+
+TEST_F(Install, CompilesAndRunsTheSnippetsOfEveryPage) {
+  EXPECT_EQ(snippets("a\n```cpp\nint x;\n```\nb\n```\nno\n```\n```cpp\nint y;\n```\n"),
+            (std::vector<std::string>{"int x;\n", "int y;\n"}));
+  std::vector<std::string> programs;
+  std::vector<bool> runs;
+  for (const std::string& name : tree::files()) {
+    if (!name.ends_with(".md")) continue;
+    for (const std::string& snippet : snippets(tree::text_of(name))) {
+      const bool has_main = snippet.find("int main(") != snippet.npos;
+      programs.push_back((folder_ / cat("snippet_", programs.size(), ".cpp")).string());
+      runs.push_back(has_main);
+      std::ofstream(programs.back()) << "// From " << name << "\n"
+                                     << snippet << (has_main ? "" : "int main() {}\n");
+    }
+  }
+  ASSERT_FALSE(programs.empty()) << "no page has a C++ snippet";
+  build(programs);
+  fs::current_path(folder_);
+  setenv("XDG_CACHE_HOME", (folder_ / "cache").c_str(), 1);
+  for (std::size_t i = 0; i < programs.size(); ++i)
+    if (runs[i]) run({(folder_ / "build" / fs::path(programs[i]).stem()).string()});
+}
+
+}  // namespace
+}  // namespace diecast
