@@ -182,6 +182,7 @@ Result<double> CudaDevice::elapsed_ms(Event from, Event to) {
 
 Result<std::shared_ptr<ResidentCode>> CudaDevice::load(const Artifact& artifact,
                                                        std::uint32_t shared_bytes) {
+  DIECAST_CHECK(check_runs_on(properties_, artifact));
   CurrentContext scope(*driver_);
   DIECAST_CHECK(contexts_.enter(scope));
   DIECAST_TRY(std::shared_ptr<ResidentCode> code,

@@ -16,18 +16,6 @@ std::string device_text(const DeviceProperties& device) {
              device.cc % 10, ')');
 }
 
-Result<void> accepts(const DeviceProperties& device, const Artifact& artifact) {
-  const std::vector<Target> usable = Target::for_device(device.cc);
-  if (artifact.kind == Artifact::Kind::cubin &&
-      std::find(usable.begin(), usable.end(), artifact.target) != usable.end())
-    return {};
-  std::vector<std::string> names;
-  for (const Target& target : usable) names.push_back(target.name());
-  return Error{ErrorCode::target_not_supported,
-               cat(artifact.spelling, ": this code does not run on ", device_text(device)),
-               cat("build it for ", join(names, " or "))};
-}
-
 // The step's result, or the error that says whose code on which device met which driver.
 class Loading {
  public:
@@ -113,11 +101,22 @@ Error launch_error(const Driver& driver, const CudaCode& code, const LaunchShape
 
 }  // namespace
 
+Result<void> check_runs_on(const DeviceProperties& device, const Artifact& artifact) {
+  const std::vector<Target> usable = Target::for_device(device.cc);
+  if (artifact.kind == Artifact::Kind::cubin &&
+      std::find(usable.begin(), usable.end(), artifact.target) != usable.end())
+    return {};
+  std::vector<std::string> names;
+  for (const Target& target : usable) names.push_back(target.name());
+  return Error{ErrorCode::target_not_supported,
+               cat(artifact.spelling, ": this code does not run on ", device_text(device)),
+               cat("build it for ", join(names, " or "))};
+}
+
 Result<std::shared_ptr<CudaCode>> load_cuda_code(const Driver& driver,
                                                  const DeviceProperties& device,
                                                  const Artifact& artifact,
                                                  std::uint32_t shared_bytes) {
-  DIECAST_CHECK(accepts(device, artifact));
   const Loading loading(driver, device, artifact);
   auto code = std::make_shared<CudaCode>();
   code->spelling = artifact.spelling;

@@ -21,9 +21,11 @@ struct CudaCode final : ResidentCode {
   std::optional<std::vector<std::size_t>> parameter_bytes() const override { return parameters; }
 };
 
+// Whether the device runs code for the artifact's target. Errors: target_not_supported.
+Result<void> check_runs_on(const DeviceProperties& device, const Artifact& artifact);
+
 // Into the current context, so that no launch loads anything. `shared_bytes`: the most dynamic
-// shared memory a launch will ask for. Errors: target_not_supported, driver_error,
-// out_of_memory.
+// shared memory a launch will ask for. Errors: driver_error, out_of_memory.
 Result<std::shared_ptr<CudaCode>> load_cuda_code(const Driver& driver,
                                                  const DeviceProperties& device,
                                                  const Artifact& artifact,

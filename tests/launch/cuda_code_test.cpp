@@ -1,0 +1,266 @@
+#include <diecast/launch/cuda/code.h>
+#include <gtest/gtest.h>
+
+#include "sample_kernel.h"
+
+namespace diecast {
+namespace {
+
+using testing::FakeCuda;
+using Names = std::vector<std::string>;
+
+constexpr const char* kText = R"(/* diecast
+option int N {1, 2} = 1
+size rows
+arg x inout f32 [rows]
+arg rows
+launch grid(rows) block(32)
+target sm_80+
+*/
+DIECAST_KERNEL {}
+)";
+
+class CudaCodeTest : public ::testing::Test {
+ protected:
+  // The functions called since the last clear, without the questions about contexts.
+  Names calls() const {
+    Names names;
+    for (const auto& call : cuda_->calls)
+      if (call.function.rfind("cuCtx", 0) != 0) names.push_back(call.function);
+    return names;
+  }
+  std::shared_ptr<ResidentCode> load(std::uint32_t shared = 0) {
+    EXPECT_TRUE(device_->context_id());  // the primary context is there
+    cuda_->calls.clear();
+    return device_->load(*artifact_, shared).value();
+  }
+  Error load_error() { return device_->load(*artifact_, 0).error(); }
+
+  FakeCuda cuda_;
+  std::shared_ptr<Device> device_ = cuda_.device();
+  std::shared_ptr<Artifact> artifact_ = testing::artifact_of(testing::specialize("k", kText));
+  float value_ = 0;
+  float* pointer_ = &value_;
+  std::int64_t rows_ = 3;
+  void* parameters_[2] = {&pointer_, &rows_};
+};
+
+TEST_F(CudaCodeTest, LoadMakesTheFunctionInThisContext) {
+  load();
+  EXPECT_EQ(calls(), (Names{"cuLibraryLoadData", "cuLibraryGetKernel", "cuKernelGetFunction",
+                            "cuFuncIsLoaded", "cuFuncSetAttribute", "cuKernelGetParamInfo"}));
+  EXPECT_EQ(cuda_->count("cuLibraryUnload"), 0);
+}
+
+TEST_F(CudaCodeTest, LazyDriverIsMadeToLoad) {
+  cuda_->lazy = true;
+  const auto code = load();
+  EXPECT_EQ(cuda_->count("cuFuncLoad"), 1);
+  ASSERT_TRUE(device_->launch(*code, {}, parameters_, {}));
+  EXPECT_EQ(cuda_->violations, Names{});
+}
+
+TEST_F(CudaCodeTest, DriverBefore124LoadsWhenTheFunctionIsAskedFor) {
+  cuda_->driver_version = 12030;
+  device_ = cuda_.device();
+  load();
+  EXPECT_EQ(calls(), (Names{"cuLibraryLoadData", "cuLibraryGetKernel", "cuKernelGetFunction",
+                            "cuFuncSetAttribute"}));
+}
+
+TEST_F(CudaCodeTest, MuchDynamicSharedMemoryIsAllowedBeforehand) {
+  LaunchShape shape;
+  shape.shared_bytes = 49153;
+  auto code = load(49152);
+  EXPECT_FALSE(device_->launch(*code, shape, parameters_, {}));
+  code = load(49153);
+  EXPECT_TRUE(device_->launch(*code, shape, parameters_, {}));
+}
+
+TEST_F(CudaCodeTest, ParametersAreTheCodes) {
+  EXPECT_EQ(load()->parameter_bytes(), std::nullopt);  // this fake cubin does not say
+  cuda_->parameters["k"] = {8, 8};
+  EXPECT_EQ(load()->parameter_bytes(), (std::vector<std::size_t>{8, 8}));
+  cuda_->parameters["k"] = {};
+  EXPECT_EQ(load()->parameter_bytes(), std::vector<std::size_t>{});
+}
+
+TEST_F(CudaCodeTest, CodeOfAnotherTargetNeverReachesTheDriver) {
+  artifact_ = testing::artifact_of(testing::specialize("k", kText, {}, "sm_100a"));
+  cuda_->calls.clear();
+  const Error error = load_error();
+  EXPECT_EQ(error.message(),
+            "diecast: target_not_supported: k N=1 @ sm_100a: this code does not run on device 0 "
+            "(Fake GPU, 9.0)\n"
+            "  fix: build it for sm_90a");
+  EXPECT_TRUE(cuda_->calls.empty());
+}
+
+TEST_F(CudaCodeTest, DamagedImageSaysWhoseItIs) {
+  artifact_->payload.assign(300, std::byte{7});
+  EXPECT_EQ(load_error().message(),
+            "diecast: driver_error: loading k N=1 @ sm_90a (300 B by nvrtc-13.0) on device 0 (Fake "
+            "GPU, 9.0), driver 13.0: cuLibraryLoadData returned CUDA_ERROR_INVALID_IMAGE (200)\n"
+            "  fix: the machine code is damaged or not for this GPU: delete its cache entry and "
+            "build it again");
+}
+
+struct LoadCase {
+  const char* function;
+  int code;
+  const char* fix;
+};
+
+class CudaCodeLoad : public CudaCodeTest, public ::testing::WithParamInterface<LoadCase> {};
+
+TEST_P(CudaCodeLoad, FailureNamesStepCodeAndRemedy) {
+  const auto [function, code, fix] = GetParam();
+  cuda_->lazy = true;
+  cuda_->fail[function][1] = code;
+  const auto failed = device_->load(*artifact_, 65536);
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().code, code == 2 ? ErrorCode::out_of_memory : ErrorCode::driver_error);
+  EXPECT_EQ(failed.error().what,
+            "loading k N=1 @ sm_90a (" + std::to_string(artifact_->payload.size()) +
+                " B by nvrtc-13.0) on device 0 (Fake GPU, 9.0), driver 13.0: " + function +
+                " returned " + cuda_.driver()->code_name(code));
+  EXPECT_EQ(failed.error().fix, fix);
+  EXPECT_EQ(cuda_->count("cuLibraryUnload"), 0);
+}
+
+constexpr const char* kNewer =
+    "the driver is older than the code needs: update the driver, or build with an older NVRTC";
+INSTANTIATE_TEST_SUITE_P(
+    Steps, CudaCodeLoad,
+    ::testing::Values(
+        LoadCase{"cuLibraryLoadData", 209,
+                 "the machine code is damaged or not for this GPU: delete its cache entry and "
+                 "build it again"},
+        LoadCase{"cuLibraryLoadData", 218, kNewer}, LoadCase{"cuLibraryLoadData", 222, kNewer},
+        LoadCase{"cuLibraryLoadData", 2,
+                 "free device memory or pass less at once; nvidia-smi shows who holds it"},
+        LoadCase{"cuLibraryGetKernel", 500,
+                 "the machine code lacks the kernel: delete its cache entry and build it again"},
+        LoadCase{"cuKernelGetFunction", 2,
+                 "free device memory or pass less at once; nvidia-smi shows who holds it"},
+        LoadCase{"cuFuncIsLoaded", 700,
+                 "the context is lost, and every later call on it fails alike; this or an earlier "
+                 "kernel of the process may be the cause (compute-sanitizer finds it): restart the "
+                 "process"},
+        LoadCase{"cuFuncLoad", 2,
+                 "free device memory or pass less at once; nvidia-smi shows who holds it"},
+        LoadCase{"cuFuncSetAttribute", 1,
+                 "CUresult 1 stands in the CUDA driver API's manual; `diecast doctor` checks "
+                 "driver and GPUs"}),
+    [](const auto& info) {
+      return std::string(info.param.function) + std::to_string(info.param.code);
+    });
+
+TEST_F(CudaCodeTest, BigClustersAreAllowedWhereTheDeviceTakesThem) {
+  cuda_->fail["cuFuncSetAttribute"][1] = 1;  // the device does not: no reason to fail
+  EXPECT_TRUE(device_->load(*artifact_, 0));
+  EXPECT_EQ(cuda_->count("cuFuncSetAttribute"), 1);
+}
+
+TEST_F(CudaCodeTest, PlainLaunchIsOneCall) {
+  const auto code = load();
+  cuda_.create_context(0);
+  const auto here = load();
+  cuda_->calls.clear();
+  LaunchShape shape;
+  shape.grid = {7, 2, 3};
+  shape.block = {32, 4, 2};
+  shape.shared_bytes = 1024;
+  const Stream stream = device_->create_stream().value();
+  ASSERT_TRUE(device_->launch(*here, shape, parameters_, stream));
+  ASSERT_EQ(cuda_->launches.size(), 1u);
+  const auto& launch = cuda_->launches[0];
+  EXPECT_EQ(launch.symbol, "k");
+  EXPECT_EQ(launch.grid, (std::array<unsigned, 3>{7, 2, 3}));
+  EXPECT_EQ(launch.block, (std::array<unsigned, 3>{32, 4, 2}));
+  EXPECT_EQ(launch.shared_bytes, 1024u);
+  EXPECT_EQ(launch.stream, stream.handle);
+  EXPECT_FALSE(launch.extended);
+  EXPECT_EQ(calls(), (Names{"cuStreamCreate", "cuLaunchKernel"}));
+}
+
+TEST_F(CudaCodeTest, AttributesGoThroughTheExtendedCall) {
+  const auto code = load();
+  for (int which = 1; which < 8; ++which) {
+    LaunchShape shape;
+    shape.grid = {8, 1, 1};
+    shape.cluster = which & 1 ? 4 : 0;
+    shape.cooperative = which & 2;
+    shape.dependent = which & 4;
+    ASSERT_TRUE(device_->launch(*code, shape, parameters_, {}));
+    const auto& launch = cuda_->launches.back();
+    EXPECT_TRUE(launch.extended);
+    EXPECT_EQ(launch.grid, shape.grid);
+    EXPECT_EQ(launch.cluster, shape.cluster);
+    EXPECT_EQ(launch.cooperative, shape.cooperative);
+    EXPECT_EQ(launch.dependent, shape.dependent);
+  }
+}
+
+TEST_F(CudaCodeTest, DriverWithoutTheExtendedCallSaysSo) {
+  cuda_->missing = {"cuLaunchKernelEx"};
+  device_ = cuda_.device();
+  const auto code = load();
+  EXPECT_TRUE(device_->launch(*code, {}, parameters_, {}));
+  LaunchShape shape;
+  shape.cooperative = true;
+  const auto launched = device_->launch(*code, shape, parameters_, {});
+  ASSERT_FALSE(launched);
+  EXPECT_EQ(launched.error().message(),
+            "diecast: driver_unavailable: launching k N=1 @ sm_90a needs cuLaunchKernelEx, which " +
+                cuda_.driver()->path() +
+                " (CUDA 13.0) lacks\n"
+                "  fix: install an NVIDIA driver of CUDA 12.0 or newer (525.60 or later)");
+}
+
+TEST_F(CudaCodeTest, LaunchGoesToTheContextTheCodeIsIn) {
+  const auto code = load();  // in the primary context
+  const std::uint64_t primary = device_->context_id().value();
+  auto* const other = cuda_.create_context(0);
+  ASSERT_TRUE(device_->launch(*code, {}, parameters_, {}));
+  EXPECT_EQ(cuda_->launches[0].context, primary);
+  cuda::ContextHandle* current = nullptr;
+  cuda_.driver()->cuCtxGetCurrent(&current);
+  EXPECT_EQ(current, other);
+}
+
+TEST_F(CudaCodeTest, LaunchErrorsCarryTheWholeLaunch) {
+  const auto code = load();
+  LaunchShape shape;
+  shape.grid = {5, 1, 1};
+  shape.block = {64, 1, 1};
+  cuda_->fail["cuLaunchKernel"][1] = 700;
+  const auto lost = device_->launch(*code, shape, parameters_, {});
+  ASSERT_FALSE(lost);
+  EXPECT_EQ(lost.error().message(),
+            "diecast: driver_error: launching k N=1 @ sm_90a with grid (5, 1, 1), block (64, 1, "
+            "1), 0 bytes of dynamic shared memory: cuLaunchKernel returned "
+            "CUDA_ERROR_ILLEGAL_ADDRESS (700)\n"
+            "  fix: the context is lost, and every later call on it fails alike; this or an "
+            "earlier kernel of the process may be the cause (compute-sanitizer finds it): restart "
+            "the process");
+  cuda_->fail["cuLaunchKernelEx"][1] = 912;
+  shape.cluster = 5;
+  const auto cluster = device_->launch(*code, shape, parameters_, {});
+  ASSERT_FALSE(cluster);
+  EXPECT_EQ(cluster.error().fix,
+            "a cluster of this size does not fit: use a tune value with a smaller cluster");
+}
+
+TEST_F(CudaCodeTest, StreamOfAnotherContextIsAnError) {
+  const auto code = load();
+  cuda_.create_context(0);
+  const Stream other = device_->create_stream().value();
+  cuda_.make_current(nullptr);
+  const auto launched = device_->launch(*code, {}, parameters_, other);
+  ASSERT_FALSE(launched);
+  EXPECT_NE(launched.error().what.find("CUDA_ERROR_INVALID_HANDLE (400)"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace diecast

@@ -1,0 +1,189 @@
+#include <diecast/launch/kernel/launch_rule.h>
+#include <gtest/gtest.h>
+
+#include "sample_kernel.h"
+
+namespace diecast {
+namespace {
+
+// A template with two sizes, one of which COLS fixes, and this launch line.
+std::string text(const std::string& launch) {
+  return "/* diecast\n"
+         "shape int COLS = 0\n"
+         "tune int THREADS {64, 256} = 64\n"
+         "tune int waves {1, 16} = 16\n"
+         "size rows\n"
+         "size cols = COLS\n"
+         "arg x in f32 [rows, cols]\n"
+         "arg rows\n"
+         "arg cols\n"
+         "launch " +
+         launch +
+         "\n"
+         "target sm_80+\n"
+         "*/\n"
+         "DIECAST_KERNEL {}\n";
+}
+
+DeviceProperties h200() {
+  DeviceProperties device;
+  device.cc = 90;
+  device.sm_count = 132;
+  device.shared_optin = 232448;
+  return device;
+}
+
+struct Rule {
+  LaunchSlots slots;
+  BoundLaunchRule rule;
+
+  explicit Rule(const std::string& launch, const Bindings& bindings = {}, int static_shared = 0)
+      : Rule(testing::specialize("k", text(launch), bindings), static_shared) {}
+  Rule(const Specialization& specialization, int static_shared)
+      : slots(LaunchSlots::make(specialization).value()),
+        rule(BoundLaunchRule::make(specialization, h200(), static_shared, slots).value()) {}
+
+  Result<LaunchShape> shape(std::int64_t rows, std::int64_t cols, std::int64_t waves = 16) const {
+    LaunchSlots::Values values{};
+    const auto set = [&](const char* name, std::int64_t value) {
+      if (const auto slot = slots.find(name)) values[*slot] = value;
+    };
+    set("rows", rows);
+    set("cols", cols);
+    set("waves", waves);
+    return rule.shape(values);
+  }
+  std::string refusal(std::int64_t rows, std::int64_t cols) const {
+    const auto found = shape(rows, cols);
+    return found ? "" : found.error().message();
+  }
+};
+
+using Three = std::array<std::uint32_t, 3>;
+
+TEST(LaunchSlots, AreTheNumbersOfALaunch) {
+  const Rule open("grid(rows) block(THREADS)");
+  EXPECT_EQ(open.slots.count(), 3u);
+  EXPECT_EQ(open.slots.find("rows"), 0);
+  EXPECT_EQ(open.slots.find("cols"), 1);
+  EXPECT_EQ(open.slots.find("waves"), 2);
+  EXPECT_EQ(open.slots.find("THREADS"), std::nullopt);
+  EXPECT_EQ(open.slots.size_count(), 2u);
+  const Rule fixed("grid(rows) block(THREADS)", Bindings().set("COLS", 48));
+  EXPECT_EQ(fixed.slots.find("cols"), std::nullopt);
+  EXPECT_EQ(fixed.slots.find("waves"), 1);
+}
+
+TEST(LaunchSlots, TooManyAreRefused) {
+  std::string many = "/* diecast\n";
+  for (int i = 0; i < 33; ++i) many += "size n" + std::to_string(i) + "\n";
+  for (int i = 0; i < 33; ++i) many += "arg n" + std::to_string(i) + "\n";
+  many += "launch grid(1) block(1)\ntarget sm_80+\n*/\nDIECAST_KERNEL {}\n";
+  const auto slots = LaunchSlots::make(testing::specialize("k", many));
+  ASSERT_FALSE(slots);
+  EXPECT_EQ(slots.error().message(),
+            "diecast: not_supported: k has 33 sizes and lower-case tunes\n"
+            "  fix: a template may have 32 of them; put sizes into a struct argument");
+}
+
+TEST(BoundLaunchRule, FollowsSizesTunesAndDevice) {
+  const Rule rule("grid(min(ceil_div(rows * cols, THREADS), sm_count * waves)) block(THREADS)");
+  EXPECT_EQ(rule.shape(1, 64)->grid, (Three{1, 1, 1}));
+  EXPECT_EQ(rule.shape(7, 4096)->grid, (Three{448, 1, 1}));
+  EXPECT_EQ(rule.shape(7, 4096, 1)->grid, (Three{132, 1, 1}));
+  EXPECT_EQ(rule.shape(1 << 20, 4096)->grid, (Three{132 * 16, 1, 1}));
+  EXPECT_EQ(rule.shape(7, 4096)->block, (Three{64, 1, 1}));
+  const Rule wide("grid(rows) block(THREADS)", Bindings().set("THREADS", 256));
+  EXPECT_EQ(wide.shape(7, 4096)->block, (Three{256, 1, 1}));
+}
+
+TEST(BoundLaunchRule, HasThreeDimensionsSharedMemoryAndAttributes) {
+  const Rule rule(
+      "grid(rows * 2, cols, 3) block(8, 4, 2) shared(cols * 4) cluster(2) cooperative dependent");
+  const LaunchShape shape = rule.shape(5, 100).value();
+  EXPECT_EQ(shape.grid, (Three{10, 100, 3}));
+  EXPECT_EQ(shape.block, (Three{8, 4, 2}));
+  EXPECT_EQ(shape.shared_bytes, 400u);
+  EXPECT_EQ(shape.cluster, 2u);
+  EXPECT_TRUE(shape.cooperative);
+  EXPECT_TRUE(shape.dependent);
+  const LaunchShape plain = Rule("grid(1) block(1)").shape(5, 100).value();
+  EXPECT_EQ(plain.cluster, 0u);
+  EXPECT_FALSE(plain.cooperative);
+  EXPECT_FALSE(plain.dependent);
+}
+
+TEST(BoundLaunchRule, MostSharedMemoryIsTheConstantOrTheDevices) {
+  EXPECT_EQ(Rule("grid(1) block(1)").rule.most_shared(), 0u);
+  EXPECT_EQ(Rule("grid(1) block(1) shared(THREADS * 1024)").rule.most_shared(), 65536u);
+  EXPECT_EQ(Rule("grid(1) block(1) shared(cols)").rule.most_shared(), 232448u);
+  EXPECT_EQ(Rule("grid(1) block(1) shared(cols)", {}, 1024).rule.most_shared(), 231424u);
+  EXPECT_EQ(Rule("grid(1) block(1) shared(shared_optin)").rule.most_shared(), 232448u);
+}
+
+TEST(BoundLaunchRule, EmptyGridIsNoError) {
+  const Rule rule("grid(ceil_div(rows * cols, 64)) block(THREADS)");
+  EXPECT_EQ(rule.shape(0, 4096)->grid, (Three{0, 1, 1}));
+}
+
+TEST(BoundLaunchRule, GridLimitsAreExact) {
+  EXPECT_EQ(Rule("grid(rows) block(1)").shape(2147483647, 1)->grid[0], 2147483647u);
+  EXPECT_EQ(Rule("grid(rows) block(1)").refusal(2147483648, 1),
+            "diecast: not_supported: k.cu:10: launch: grid x is 2147483648; the device takes 0 to "
+            "2147483647 (rows = 2147483648, cols = 1)\n"
+            "  fix: split the call: pass less of rows, cols at once");
+  EXPECT_EQ(Rule("grid(1, rows) block(1)").shape(65535, 1)->grid[1], 65535u);
+  EXPECT_EQ(Rule("grid(1, rows) block(1)").refusal(65536, 1),
+            "diecast: not_supported: k.cu:10: launch: grid y is 65536; the device takes 0 to 65535 "
+            "(rows = 65536, cols = 1)\n"
+            "  fix: split the call: pass less of rows, cols at once");
+  EXPECT_EQ(Rule("grid(1, 1, rows) block(1)").shape(65535, 1)->grid[2], 65535u);
+  EXPECT_NE(Rule("grid(1, 1, rows) block(1)").refusal(65536, 1), "");
+  EXPECT_NE(Rule("grid(rows - 8) block(1)").refusal(7, 1), "");
+}
+
+TEST(BoundLaunchRule, BlockLimitsAreExact) {
+  EXPECT_EQ(Rule("grid(1) block(rows)").shape(1024, 1)->block[0], 1024u);
+  EXPECT_EQ(Rule("grid(1) block(rows)").refusal(0, 1),
+            "diecast: not_supported: k.cu:10: launch: block x is 0; the device takes 1 to 1024 "
+            "(rows = 0, cols = 1)\n"
+            "  fix: split the call: pass less of rows, cols at once");
+  EXPECT_EQ(Rule("grid(1) block(rows, 3)").refusal(512, 1),
+            "diecast: not_supported: k.cu:10: launch: a block has 1536 threads; the device takes "
+            "1024 (rows = 512, cols = 1)\n"
+            "  fix: split the call: pass less of rows, cols at once");
+  EXPECT_EQ(Rule("grid(1) block(1, 1, 65)").refusal(1, 1),
+            "diecast: not_supported: k.cu:10: launch: block z is 65; the device takes 1 to 64\n"
+            "  fix: change the template's launch line");
+}
+
+TEST(BoundLaunchRule, SharedMemoryLimitCountsTheCodesOwn) {
+  const Rule rule("grid(1) block(1) shared(cols)", {}, 1000);
+  EXPECT_EQ(rule.shape(1, 231448)->shared_bytes, 231448u);
+  EXPECT_EQ(rule.refusal(1, 231449),
+            "diecast: not_supported: k.cu:10: launch: shared memory is 231449; the device takes 0 "
+            "to 231448 (rows = 1, cols = 231449)\n"
+            "  fix: split the call: pass less of rows, cols at once");
+}
+
+TEST(BoundLaunchRule, GridMustHoldWholeClusters) {
+  const Rule rule("grid(rows) block(1) cluster(4)");
+  EXPECT_TRUE(rule.shape(8, 1));
+  EXPECT_TRUE(rule.shape(0, 1));
+  EXPECT_EQ(rule.refusal(9, 1),
+            "diecast: not_supported: k.cu:10: launch: grid x is 9, no multiple of the cluster of 4 "
+            "(rows = 9, cols = 1)\n"
+            "  fix: split the call: pass less of rows, cols at once");
+}
+
+TEST(BoundLaunchRule, OverflowIsSaid) {
+  EXPECT_EQ(
+      Rule("grid(rows * cols) block(1)").refusal(std::int64_t{1} << 40, std::int64_t{1} << 40),
+      "diecast: not_supported: k.cu:10: launch: grid x overflows or divides by zero (rows = "
+      "1099511627776, cols = 1099511627776)\n"
+      "  fix: split the call: pass less of rows, cols at once");
+  EXPECT_NE(Rule("grid(100 / rows) block(1)").refusal(0, 1), "");
+}
+
+}  // namespace
+}  // namespace diecast
