@@ -9,6 +9,7 @@
 #include <functional>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -19,6 +20,7 @@ struct FileCall {
   int number;        // from 1, over all calls
   int flags = 0;     // of open_at, rename_at, unlink_at, status_at
   std::string path;  // of calls that name one; of renames and links the new name
+  int error = 0;     // in the log: the errno it was refused with
 };
 
 struct FileFault {
@@ -46,11 +48,33 @@ class FakeFileSystem final : public FileSystem {
     return [=](const FileCall& call) { return FileFault{call.name == name ? error : 0}; };
   }
 
+  // The first rule that has a fault decides.
+  static Rule both(Rule one, Rule two) {
+    return [one = std::move(one), two = std::move(two)](const FileCall& call) {
+      const FileFault fault = one(call);
+      return fault.error != 0 ? fault : two(call);
+    };
+  }
+
   int calls() const { return count_; }
   bool refused() const { return refused_; }  // the rule has refused at least one call
   std::vector<FileCall> log() const {
     std::lock_guard guard(mutex_);
     return log_;
+  }
+  bool refused(std::string_view name) const {
+    std::lock_guard guard(mutex_);
+    for (const FileCall& call : log_) {
+      if (call.name == name && call.error != 0) return true;
+    }
+    return false;
+  }
+  // The names of the calls, in order: what was done before what.
+  std::vector<std::string> names() const {
+    std::lock_guard guard(mutex_);
+    std::vector<std::string> out;
+    for (const FileCall& call : log_) out.push_back(call.name);
+    return out;
   }
 
   int open_at(int directory, const char* path, int flags, mode_t mode) override {
@@ -141,6 +165,7 @@ class FakeFileSystem final : public FileSystem {
     FileCall call{name, ++count_, flags, path};
     const FileFault fault = rule_ ? rule_(call) : FileFault{};
     if (fault.error != 0) refused_ = true;
+    call.error = fault.error;
     std::lock_guard guard(mutex_);
     log_.push_back(std::move(call));
     return fault;

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -16,8 +17,9 @@ namespace diecast::testing {
 
 class TemporaryDirectory {
  public:
-  TemporaryDirectory() {
-    std::string name = "/tmp/diecast-test-XXXXXX";
+  TemporaryDirectory() : TemporaryDirectory("/tmp") {}
+  explicit TemporaryDirectory(const std::string& parent) {
+    std::string name = parent + "/diecast-test-XXXXXX";
     path_ = ::mkdtemp(name.data()) != nullptr ? name : "";
   }
   TemporaryDirectory(const TemporaryDirectory&) = delete;
@@ -31,6 +33,17 @@ class TemporaryDirectory {
  private:
   std::string path_;
 };
+
+// For tests of thousands of cases: where a sync costs nothing, if there is such a place.
+inline std::string memory_directory() {
+  std::error_code ignored;
+  const auto status = std::filesystem::status("/dev/shm", ignored);
+  const bool sticky =
+      (status.permissions() & std::filesystem::perms::sticky_bit) != std::filesystem::perms::none;
+  return std::filesystem::is_directory(status) && sticky && ::access("/dev/shm", W_OK) == 0
+             ? "/dev/shm"
+             : "/tmp";
+}
 
 // Every file and folder below `folder`, relative to it, sorted.
 inline std::vector<std::string> tree(const std::string& folder) {

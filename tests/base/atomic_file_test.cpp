@@ -102,7 +102,7 @@ TEST(AtomicFile, IsOldOrNewWhicheverCallFails) {
     for (const bool sticky : {false, true}) {
       bool finished = false;
       for (int n = 1; !finished; ++n) {
-        TemporaryDirectory folder;
+        TemporaryDirectory folder(testing::memory_directory());
         const std::string path = folder / "out";
         write_text(path, "old");
         const std::size_t descriptors = open_descriptors();

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "child_process.h"
 #include "fake_file_system.h"
@@ -57,6 +58,14 @@ TEST(CacheDirectory, TakesTheTopOfAnEmptyDisk) {
   TemporaryDirectory folder;
   ASSERT_EQ(::mkdir((folder / "lost+found").c_str(), 0700), 0);
   EXPECT_TRUE(CacheDirectory::open(system_files(), folder.path()));
+}
+
+TEST(CacheDirectory, MarksARootAgainThatLostItsMarker) {
+  TemporaryDirectory folder;
+  ASSERT_TRUE(CacheDirectory::open(system_files(), folder.path()));
+  ASSERT_EQ(::unlink((folder / "DIECAST-CACHE").c_str()), 0);
+  EXPECT_TRUE(CacheDirectory::open(system_files(), folder.path()));
+  EXPECT_TRUE(S_ISREG(mode_of(folder / "DIECAST-CACHE")));
 }
 
 TEST(CacheDirectory, RefusesEntriesThatOthersMayWrite) {

@@ -206,7 +206,7 @@ TEST_F(TrustedDirectory, IsAnErrorWhicheverCallFails) {
   for (const int error : {EIO, EACCES, EMFILE}) {
     bool finished = false;
     for (int n = 1; !finished; ++n) {
-      TemporaryDirectory folder;
+      TemporaryDirectory folder(testing::memory_directory());
       const std::size_t descriptors = testing::open_descriptors();
       testing::FakeFileSystem files(testing::FakeFileSystem::fail_from(n, error, false));
       const bool opened = open_trusted_directory(files, folder / "cache/diecast").ok();

@@ -38,18 +38,18 @@ int create_file(FileSystem& files, int directory, const char* name, std::string_
   return result < 0 ? result : closed;
 }
 
-// Empty, or somebody is creating this very cache: the marker is always its first file. A new disk's
-// lost+found does not count.
+// Empty (a new disk's lost+found does not count), or somebody is creating this very cache, or its
+// owner has tagged it as a cache already and thereby said that it may go.
 Result<void> check_empty(FileSystem& files, int directory, const std::string& root) {
   std::string other;
-  bool marked = false;
-  const int listed = files.list_directory(directory, [&](const char* name) {
-    marked = marked || std::string_view(name) == kMarker;
-    if (std::string_view(name) != "lost+found") other = name;
+  bool tagged = false;
+  const int listed = files.list_directory(directory, [&](std::string_view name) {
+    tagged = tagged || name == kMarker || name == kTag;
+    if (name != "lost+found") other = name;
     return true;
   });
   if (listed < 0) return file_error("read", root, listed);
-  if (other.empty() || marked) return {};
+  if (other.empty() || tagged) return {};
   return Error{ErrorCode::invalid_argument,
                cat("the cache root ", quote(root, 1000), " holds ", quote(other),
                    " and is not marked as a cache of diecast (no file ", kMarker, ")"),
