@@ -16,6 +16,7 @@ namespace diecast::tool {
 class BenchMemory {
  public:
   static Result<BenchMemory> allocate(std::shared_ptr<Device> device, std::size_t bytes);
+  BenchMemory() = default;
   BenchMemory(BenchMemory&&) noexcept = default;
   BenchMemory& operator=(BenchMemory&&) noexcept = default;
   void* data() const { return memory_.get(); }

@@ -15,12 +15,6 @@
 namespace diecast::tool {
 namespace {
 
-std::string shape_text(const std::vector<std::uint64_t>& shape) {
-  std::vector<std::string> words;
-  for (const std::uint64_t dim : shape) words.push_back(cat(dim));
-  return cat("[", join(words, ", "), "]");
-}
-
 nlohmann::ordered_json report_json(const ConvertReport& report, Runtime& runtime, Device& device,
                                    double seconds) {
   nlohmann::ordered_json out = {{"device", describe(device)},

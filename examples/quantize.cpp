@@ -1,0 +1,55 @@
+// Quantizes a matrix to NVFP4 on the GPU, or on this processor where there is none, and holds the
+// codes against the scalar reference.
+#include <cstdio>
+#include <vector>
+
+#include <diecast/diecast.h>
+
+using namespace diecast;
+
+// The GPU of this thread's context; said aloud, because nobody should compute on the host unknowingly.
+static std::shared_ptr<Device> gpu_or_host(Runtime& runtime) {
+  if (auto gpu = runtime.default_device()) return *gpu;
+  return open_host_device({}).value();
+}
+
+int main() {
+  const auto runtime = Runtime::create().value();
+  const auto device = gpu_or_host(*runtime);
+  std::printf("on %s\n", device->properties().name.c_str());
+
+  // Device memory for x and for what becomes of it. QuantizedTensor knows the sizes.
+  constexpr std::int64_t kRows = 256, kCols = 4096;
+  std::vector<float> values(kRows * kCols);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i % 977) / 300 - 1.5f;
+  const std::size_t bytes = values.size() * sizeof(float);
+  Tensor x{device->allocate(bytes).value(), DType::f32, Shape{kRows, kCols}};
+  device->copy_to_device(x.data, values.data(), bytes, {}).value();
+
+  QuantizedTensor out;
+  out.shape = x.shape;
+  out.rowwise = out.rowwise_sizes().value();
+  out.rowwise.data = device->allocate(out.rowwise.data_bytes).value();
+  out.rowwise.scale = device->allocate(out.rowwise.scale_bytes).value();
+  out.rowwise.amax = static_cast<float*>(device->allocate(sizeof(float)).value());
+
+  // Prepared: its kernels are compiled and resident; running it compiles, loads and waits for nothing.
+  PreparedQuantizeNvfp4::Request request;
+  request.in = DType::f32;
+  request.cols = kCols;
+  const auto quantize = PreparedQuantizeNvfp4::prepare(*runtime, device, request).value();
+  runtime->freeze();
+  quantize.run(x, out, {}).value();
+
+  std::vector<std::uint8_t> codes(out.rowwise.data_bytes);
+  device->copy_to_host(codes.data(), out.rowwise.data, codes.size(), {}).value();
+  device->synchronize({}).value();
+  Tensor host_x{values.data(), DType::f32, Shape{kRows, kCols}};
+  const bool equal = codes == reference::te_quantize_nvfp4(host_x, false).value().codes;
+  std::printf("%lld codes, %s the reference to the bit\n", static_cast<long long>(kRows * kCols),
+              equal ? "equal to" : "DIFFERENT from");
+  for (void* memory : {x.data, out.rowwise.data, out.rowwise.scale, static_cast<void*>(out.rowwise.amax)}) {
+    device->free(memory).value();
+  }
+  return equal ? 0 : 1;
+}

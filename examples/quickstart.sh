@@ -1,0 +1,83 @@
+#!/usr/bin/env bash
+# From a fresh clone to a quantized checkpoint, with or without a GPU:
+#   examples/quickstart.sh [-y]                            a checkpoint it writes itself
+#   MODEL=/path/model.safetensors examples/quickstart.sh   your own
+# Installs what is missing (as root, or with sudo once you agree; -y agrees), builds, warms NVFP4 for
+# four architectures, quantizes, dequantizes, does it all again from the cache, and ends in a table.
+set -u
+yes=no
+for argument in "$@"; do
+  case $argument in
+  -y) yes=yes ;;
+  *) echo "usage: [MODEL=file.safetensors] examples/quickstart.sh [-y]" >&2; exit 2 ;;
+  esac
+done
+# shellcheck source=tests/setup.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../tests/setup.sh"
+
+fail() {
+  echo "quickstart: $1" >&2
+  exit 1
+}
+say() { printf '\n== %s\n' "$1"; }
+
+say "building"
+install_build_tools || fail "cannot build without the packages named above"
+configure "$builds/quickstart" -DDIECAST_BUILD_TESTS=OFF || fail "configuring failed"
+build "$builds/quickstart" || fail "the build failed"
+find_nvrtc || true
+diecast=$builds/quickstart/diecast
+[ -x "$diecast" ] || fail "the diecast command was not built: install the packages named above"
+export DIECAST_CACHE=${DIECAST_CACHE:-$builds/quickstart/cache}
+work=$(mktemp -d) || fail "no temporary folder"
+trap 'rm -rf -- "$work"' EXIT
+
+say "what this machine can do"
+"$diecast" doctor
+
+model=${MODEL:-}
+if [ -z "$model" ]; then
+  model=$work/model.safetensors
+  "$builds/quickstart/examples/sample_checkpoint" "$model" || fail "no checkpoint to quantize"
+fi
+case $model in
+/*) ;;
+*) model=$PWD/$model ;;
+esac
+[ -f "$model" ] || fail "MODEL is no file: $model"
+
+# once NAME: warms, quantizes and dequantizes; what it printed stands in $work/NAME-*.
+once() {
+  "$diecast" warm "$root/cache/manifests/nvfp4.txt" >"$work/$1-warm" 2>"$work/$1-warm-errors" ||
+    { [ "$1" = first ] && cat "$work/$1-warm-errors" >&2; }
+  "$diecast" quantize "$model" "$work/$1-nvfp4.safetensors" >"$work/$1-quantize" &&
+    "$diecast" dequantize "$work/$1-nvfp4.safetensors" "$work/$1-back.safetensors" \
+      >"$work/$1-dequantize" || fail "quantizing failed"
+}
+
+say "first run"
+once first
+cat "$work/first-warm" "$work/first-quantize"
+say "second run, from the cache"
+once second
+cmp -s "$work/first-nvfp4.safetensors" "$work/second-nvfp4.safetensors" ||
+  fail "the second run gave other bytes"
+compiled() { sed -n 's/.* wanted: \([0-9]*\) compiled.*/\1/p' "$1"; }
+kernels() { sed -n 's/.*; \([0-9]*\) kernels compiled.*/\1/p' "$1"; }
+
+say "summary"
+grep -v ' wanted: ' "$work/first-warm"
+echo
+echo "second run: $(compiled "$work/second-warm") of $(sed -n 's/^\([0-9]*\) wanted.*/\1/p' \
+  "$work/second-warm") GPU kernels compiled, quantize compiled $(kernels "$work/second-quantize")," \
+  "dequantize $(kernels "$work/second-dequantize")"
+echo "reference vectors, replayed: $("$diecast" check "$root"/tests/golden/*.safetensors | tail -n 1)"
+echo "round trip: $("$diecast" compare "$model" "$work/first-back.safetensors" | tail -n 1)"
+if ! "$diecast" doctor | grep -q '^yes  run on a GPU'; then
+  last=$(find "$root/tests/gpu-results" -name '*.txt' 2>/dev/null | sort | tail -n 1)
+  if [ -n "$last" ]; then
+    echo
+    echo "no GPU here; the last recorded GPU run:"
+    cat "$last"
+  fi
+fi

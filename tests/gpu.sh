@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# tests/gpu.sh [CARRIED]: on a machine with a GPU, one call that builds, runs the `gpu` tests and the
+# bench, and prints a short table last; written to OUT (default build/gpu) as gpu-result.txt.
+# CARRIED: a folder with include/ and lib/ of packages that the machine lacks.
+set -u
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+out=${OUT:-$root/build/gpu}
+build=${DIECAST_GPU_BUILD:-/tmp/diecast-gpu}
+mkdir -p "$out" "$build"
+options=(-DCMAKE_BUILD_TYPE=Release -DDIECAST_BUILD_EXAMPLES=OFF)
+[ $# -eq 0 ] || options+=("-DCMAKE_PREFIX_PATH=$(cd "$1" && pwd)")
+command -v ninja >/dev/null && options+=(-G Ninja)
+export DIECAST_CACHE=$build/cache DIECAST_TEST_VARIANTS=${DIECAST_TEST_VARIANTS:-covering}
+
+cmake -S "$root" -B "$build" "${options[@]}" >"$out/configure.log" 2>&1 ||
+  { tail -n 30 "$out/configure.log"; exit 1; }
+cmake --build "$build" -j "$(nproc)" >"$out/build.log" 2>&1 ||
+  { grep -E -A3 'error|FAILED' "$out/build.log" | head -n 40; exit 1; }
+"$build/diecast" doctor
+(cd "$build" && ctest -L '^gpu$' --output-on-failure -j 4 >"$out/gpu-tests.log" 2>&1)
+tests=$?
+grep -E 'Failed|\*\*\*|differs|Failure' "$out/gpu-tests.log" | head -n 40
+"$build/diecast" check --target cuda "$root"/tests/golden/*.safetensors >"$out/check.log" 2>&1
+check=$?
+"$build/diecast" bench >"$out/bench.log" 2>&1
+
+{
+  echo "date    $(date -u +%Y-%m-%d)"
+  echo "commit  $(cat "$root/.commit" 2>/dev/null || git -C "$root" rev-parse --short HEAD 2>/dev/null)"
+  echo "device  $(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader | head -n 1)"
+  echo "tests   $(grep 'tests passed' "$out/gpu-tests.log") (label gpu)"
+  echo "check   $(tail -n 1 "$out/check.log")"
+  echo
+  cat "$out/bench.log"
+} | tee "$out/gpu-result.txt"
+[ $tests = 0 ] && [ $check = 0 ]
