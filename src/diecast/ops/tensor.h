@@ -43,8 +43,8 @@ struct Tensor {
   DType dtype = DType::f32;
   Shape shape;
   std::int64_t row_stride = 0;  // elements from one row to the next; 0 = dense (cols)
-  // Where set, an int64 in device memory that says at launch how many of shape.rows() rows count; the
-  // host never reads it, and rows beyond it are neither read nor written.
+  // Where set, an int64 in device memory that says at launch how many of shape.rows() rows count;
+  // the host never reads it, and rows beyond it are neither read nor written.
   const std::int64_t* device_rows = nullptr;
 
   std::int64_t rows() const { return shape.rows(); }
