@@ -93,6 +93,16 @@ TEST(Process, HasThisEnvironmentOrTheOneGiven) {
   unsetenv("DIECAST_PROCESS_TEST");
 }
 
+TEST(Process, RunsInTheGivenDirectory) {
+  ProcessRequest request = shell("pwd");
+  request.directory = "/usr";
+  EXPECT_EQ(run(request).output, "/usr\n");
+  request.directory = "/nowhere";
+  EXPECT_EQ(run_process(request).error().what,
+            "cannot run \"/bin/sh\": No such file or directory");
+  EXPECT_EQ(run(shell("pwd")).output, std::filesystem::current_path().string() + "\n");
+}
+
 TEST(Process, ThatCannotBeFoundIsAnErrorThatNamesIt) {
   ProcessRequest request;
   request.arguments = {"diecast-no-such-program"};

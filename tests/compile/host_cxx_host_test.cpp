@@ -74,8 +74,8 @@ TEST(HostCompiler, IsTheSameByEveryNameOfTheProgram) {
 }
 
 TEST(HostCompiler, OfASanitizerHasAnotherIdentity) {
-  const std::string plain = open_host_cxx({"", ""}).value()->identity();
-  EXPECT_EQ(open_host_cxx({"", "address,undefined"}).value()->identity(),
+  const std::string plain = open_host_cxx({"c++", ""}).value()->identity();
+  EXPECT_EQ(open_host_cxx({"c++", "address,undefined"}).value()->identity(),
             plain + "-address.undefined");
 }
 

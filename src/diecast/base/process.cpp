@@ -71,6 +71,7 @@ constexpr std::size_t kStack = 32 << 10;
 // nothing.
 struct Launch {
   const char* path;
+  const char* directory;  // null: where this process is
   char** arguments;
   char** environment;
   int streams[3];
@@ -95,7 +96,8 @@ __attribute__((no_sanitize("address", "thread", "undefined"))) int program(void*
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   setpgid(0, 0);
   syscall(SYS_rt_sigprocmask, SIG_SETMASK, zeros, nullptr, kKernelSignalSet);
-  execve(launch.path, launch.arguments, launch.environment);
+  if (launch.directory == nullptr || syscall(SYS_chdir, launch.directory) == 0)
+    execve(launch.path, launch.arguments, launch.environment);
   launch.failure = errno;
   syscall(SYS_exit_group, 127);
   return 0;
@@ -226,6 +228,7 @@ Result<ProcessResult> run_process(const ProcessRequest& request) {
   std::vector<char*> arguments = pointers(request.arguments);
   std::vector<char*> environment = pointers(request.environment);
   Launch launch{path.c_str(),
+                request.directory.empty() ? nullptr : request.directory.c_str(),
                 arguments.data(),
                 request.environment.empty() ? environ : environment.data(),
                 {},

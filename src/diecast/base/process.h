@@ -14,6 +14,7 @@ struct ProcessRequest {
   std::vector<std::string> arguments;    // arguments[0] is a path, or a name searched in PATH
   std::string input;                     // written to its standard input, which is then closed
   std::vector<std::string> environment;  // "NAME=value"; empty = this process's own
+  std::string directory;                 // where it runs; empty = where this process is
   std::chrono::milliseconds time_limit{120000};
   std::size_t output_limit = 16u << 20;  // of either stream; more is dropped
 };

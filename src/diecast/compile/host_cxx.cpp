@@ -61,31 +61,26 @@ Result<void> write_new_file(const std::string& path, std::string_view text) {
 
 // The child's whole environment: no variable that adds include paths, options or languages, and no
 // compiler cache in between, which would keep what it compiles outside of ours.
-std::vector<std::string> clean_environment(const std::string& temporary) {
-  std::vector<std::string> environment = {"LC_ALL=C", "TMPDIR=" + temporary, "CCACHE_DISABLE=1"};
+std::vector<std::string> clean_environment(const std::string& directory) {
+  std::vector<std::string> environment = {"LC_ALL=C", "TMPDIR=" + directory, "CCACHE_DISABLE=1"};
   for (const char* name : {"PATH", "HOME", "LD_LIBRARY_PATH"})
     if (const char* value = std::getenv(name)) environment.push_back(cat(name, "=", value));
   return environment;
 }
 
 Result<ProcessResult> run_compiler(std::vector<std::string> arguments,
-                                   const std::string& temporary) {
+                                   const std::string& directory) {
   ProcessRequest request;
   request.arguments = std::move(arguments);
-  request.environment = clean_environment(temporary);
+  request.directory = directory;
+  request.environment = clean_environment(directory);
   return run_process(request);
 }
 
-std::string replaced(std::string text, std::string_view from, std::string_view to) {
-  for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
-    text.replace(at, from.size(), to);
-  return text;
-}
-
-// A name for the source's file inside the directory, which compilers show in their messages.
+// The source's file in the directory, by the name that messages show.
 std::string file_name(const std::string& name) {
   const bool plain = name.size() > 3 && name.size() < 200 &&
-                     name.substr(name.size() - 3) == ".cu" && name[0] != '.' &&
+                     name.substr(name.size() - 3) == ".cu" && name[0] != '.' && name[0] != '-' &&
                      name.find('/') == std::string::npos && name.find('\0') == std::string::npos;
   return plain ? name : "source.cu";
 }
@@ -105,8 +100,7 @@ class HostCompiler final : public Compiler {
   Result<Artifact> compile(const Source& source, const Target& target) override;
 
  private:
-  std::vector<std::string> arguments(const PrivateDirectory& directory, const Source& source,
-                                     const Target& target) const;
+  std::vector<std::string> arguments(const std::string& file, const Target& target) const;
 
   const std::string program_, version_line_, identity_, sanitizer_;
 };
@@ -124,24 +118,20 @@ Result<void> HostCompiler::accepts(const Target& target) const {
   return {};
 }
 
-std::vector<std::string> HostCompiler::arguments(const PrivateDirectory& directory,
-                                                 const Source& source, const Target& target) const {
+// The compiler runs inside the directory and sees no other name of it: nothing of where it is gets
+// into the object, a sanitizer's notes included.
+std::vector<std::string> HostCompiler::arguments(const std::string& file,
+                                                 const Target& target) const {
   std::vector<std::string> arguments = {program_};
   for (std::string& option : host_options(target, sanitizer_))
     arguments.push_back(std::move(option));
-  // What follows decides no code: warnings (a source holds more than it uses), and that no path or
-  // build id gets into the file.
   for (const char* option :
        {"-Wall", "-Wno-unknown-pragmas", "-Wno-unused-function", "-Wno-unused-const-variable",
-        "-fdiagnostics-color=never", "-Wl,--build-id=none"})
+        "-fdiagnostics-color=never", "-Wl,--build-id=none", "-Wl,--version-script=exports"})
     arguments.push_back(option);
   if (sanitizer_.empty()) arguments.push_back("-Wl,--strip-all");  // its reports want the names
-  arguments.push_back(cat("-ffile-prefix-map=", directory.path(), "/="));
-  arguments.push_back(cat("-Wl,--version-script=", directory.file("exports")));
-  for (const std::string& argument :
-       {std::string("-o"), directory.file("kernel.so"), std::string("-x"), std::string("c++"),
-        directory.file(file_name(source.name))})
-    arguments.push_back(argument);
+  for (const char* argument : {"-o", "kernel.so", "-x", "c++"}) arguments.push_back(argument);
+  arguments.push_back(file);
   return arguments;
 }
 
@@ -149,13 +139,12 @@ Result<Artifact> HostCompiler::compile(const Source& source, const Target& targe
   DIECAST_CHECK(accepts(target));
   const auto start = std::chrono::steady_clock::now();
   DIECAST_TRY(const PrivateDirectory directory, PrivateDirectory::make());
-  DIECAST_CHECK(write_new_file(directory.file(file_name(source.name)), source.text));
+  const std::string file = file_name(source.name);
+  DIECAST_CHECK(write_new_file(directory.file(file), source.text));
   DIECAST_CHECK(write_new_file(directory.file("exports"),
                                cat("{ global: ", source.symbol, "; local: *; };\n")));
-  DIECAST_TRY(const ProcessResult result,
-              run_compiler(arguments(directory, source, target), directory.path()));
-  const std::string log = replaced(result.errors, directory.path() + "/", "");
-  if (result.exit_code != 0) return rejected_source(source, target, version_line_, log);
+  DIECAST_TRY(const ProcessResult result, run_compiler(arguments(file, target), directory.path()));
+  if (result.exit_code != 0) return rejected_source(source, target, version_line_, result.errors);
 
   Artifact artifact;
   DIECAST_TRY(artifact.payload,
@@ -173,7 +162,7 @@ Result<Artifact> HostCompiler::compile(const Source& source, const Target& targe
   artifact.symbol = source.symbol;
   artifact.compiler = identity_;
   artifact.compile_ms = elapsed.count();
-  artifact.log = clean_log(log);
+  artifact.log = clean_log(result.errors);
   return artifact;
 }
 
@@ -203,8 +192,8 @@ std::string sanitizer_suffix(std::string sanitizer) {
 // What `program --version` and `-dumpmachine` say, as a compiler; none if it is none.
 std::shared_ptr<Compiler> probe(const std::string& program, const std::string& sanitizer,
                                 std::vector<std::string>& tried) {
-  const auto version = run_compiler({program, "--version"}, "/tmp");
-  const auto machine = run_compiler({program, "-dumpmachine"}, "/tmp");
+  const auto version = run_compiler({program, "--version"}, "/");
+  const auto machine = run_compiler({program, "-dumpmachine"}, "/");
   if (!version || !machine || version->exit_code != 0 || machine->exit_code != 0) {
     tried.push_back(cat(program, ": it does not tell its version"));
     return nullptr;

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
+#include <mutex>
 
 namespace diecast {
 namespace {
@@ -32,12 +34,24 @@ void add_wheels(const std::string& environment, std::vector<std::string>& direct
   directories.insert(directories.end(), found.begin(), found.end());
 }
 
+// A libnvrtc stays loaded until the process ends: each unloading leaks the C++ runtime inside it,
+// and it may have threads of its own.
+void keep_loaded(const Library& library) {
+  static std::mutex mutex;
+  static auto* const kept = new std::map<std::string, Library>();
+  const std::lock_guard lock(mutex);
+  kept->emplace(library.path(), library);
+}
+
 // Opens and binds one candidate; a failure becomes a line of `tried`.
 std::optional<nvrtc::Api> try_one(const std::string& place, Result<Library> library,
                                   std::vector<std::string>& tried) {
   if (library) {
     Result<nvrtc::Api> api = nvrtc::bind(std::move(*library));
-    if (api) return std::move(*api);
+    if (api) {
+      keep_loaded(api->library);
+      return std::move(*api);
+    }
     tried.push_back(cat(place, ": ", api.error().what));
   } else {
     tried.push_back(cat(place, ": ", library.error().what));
