@@ -3,14 +3,13 @@
 #pragma once
 
 #include <diecast/base/hash.h>
+#include <temporary_directory.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
-#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -22,16 +21,6 @@ inline std::string file_of(const std::string& header, const std::string& data = 
   std::string bytes(8, '\0');
   std::memcpy(bytes.data(), &length, 8);
   return bytes + header + data;
-}
-
-inline void write_text(const std::string& path, const std::string& bytes) {
-  std::ofstream(path, std::ios::binary) << bytes;
-}
-
-inline std::string read_text(const std::string& path) {
-  std::stringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
 }
 
 struct TestTensor {

@@ -556,7 +556,7 @@ TEST_F(SafetensorsReader, ST25_SparseFileOfTerabytesCostsWhatIsReadOfIt) {
   write_text(
       path_,
       file_of(R"({"a":{"dtype":"U8","shape":[8796093022208],"data_offsets":[0,8796093022208]}})"));
-  const off_t begin = static_cast<off_t>(testing::read_text(path_).size());
+  const off_t begin = static_cast<off_t>(testing::text_of(path_).size());
   if (::truncate(path_.c_str(), begin + static_cast<off_t>(size)) != 0) {
     GTEST_SKIP() << "this file system has no files of 8 TiB: " << std::strerror(errno);
   }

@@ -1,0 +1,353 @@
+// The one decision function, asked with headers alone: no file, no kernel.
+#include <checkpoint/checkpoint_files.h>
+#include <diecast/checkpoint/plan.h>
+#include <diecast/checkpoint/safetensors_writer.h>
+#include <gtest/gtest.h>
+
+namespace diecast {
+namespace {
+
+using Shape = std::vector<std::uint64_t>;
+
+SafetensorsHeader header_of(std::vector<TensorInfo> tensors, Metadata metadata = {}) {
+  return lay_out(std::move(tensors), std::move(metadata)).value();
+}
+
+SafetensorsHeader weights(const std::vector<std::string>& names, Shape shape = {32, 64}) {
+  std::vector<TensorInfo> tensors;
+  for (const std::string& name : names) tensors.push_back({name, StoredDType::bf16, shape});
+  return header_of(std::move(tensors));
+}
+
+const PlannedTensor& planned(const Plan& plan, const std::string& name) {
+  for (const PlannedTensor& tensor : plan.tensors) {
+    if (tensor.name == name) return tensor;
+  }
+  static const PlannedTensor kNone;
+  ADD_FAILURE() << name << " is not in the plan";
+  return kNone;
+}
+
+// "copy: rank 1", "quantize: "
+std::string decision(const TensorInfo& tensor, const QuantizeOptions& options = {}) {
+  const Plan plan = plan_quantize(header_of({tensor}), options).value();
+  return std::string(action_name(plan.tensors[0].action)) + ": " + plan.tensors[0].reason;
+}
+
+std::string decision(const std::string& name, const QuantizeOptions& options = {}) {
+  return decision(TensorInfo{name, StoredDType::bf16, {32, 64}}, options);
+}
+
+std::vector<std::vector<std::string>> group_names(const Plan& plan) {
+  std::vector<std::vector<std::string>> names;
+  for (const auto& group : plan.groups) {
+    names.emplace_back();
+    for (const std::size_t i : group) names.back().push_back(plan.tensors[i].name);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+// "U8 [32, 32]"
+std::string output(const Plan& plan, const std::string& name) {
+  const TensorInfo* tensor = plan.output.find(name);
+  return tensor ? std::string(stored_dtype_name(tensor->dtype)) + " " + shape_text(tensor->shape)
+                : "none";
+}
+
+TEST(Plan, QuantizesFloatingPointWeightsOfRankTwoAndThree) {
+  EXPECT_EQ(decision("model.layers.0.mlp.down_proj.weight"), "quantize: ");
+  EXPECT_EQ(decision({"a.weight", StoredDType::f32, {16, 16}}), "quantize: ");
+  EXPECT_EQ(decision({"a.weight", StoredDType::f16, {4, 16, 16}}), "quantize: ");
+  EXPECT_EQ(decision({"a.weight", StoredDType::bf16, {64}}), "copy: rank 1");
+  EXPECT_EQ(decision({"a.weight", StoredDType::bf16, {2, 2, 2, 16}}), "copy: rank 4");
+  EXPECT_EQ(decision({"a.weight", StoredDType::bf16, {}}), "copy: rank 0");
+  EXPECT_EQ(decision({"a.weight", StoredDType::f64, {16, 16}}), "copy: F64 is not quantized");
+  EXPECT_EQ(decision({"a.weight", StoredDType::f8_e4m3, {16, 16}}),
+            "copy: F8_E4M3 is not quantized");
+  EXPECT_EQ(decision({"a.weight", StoredDType::bf16, {0, 16}}), "copy: no elements");
+  EXPECT_EQ(decision({"a.weight", StoredDType::bf16, {16, 0}}), "copy: no elements");
+  EXPECT_EQ(decision("a.bias"), "copy: no weight");
+  EXPECT_EQ(decision("weight"), "copy: no weight");
+}
+
+TEST(Plan, CopiesNormsEmbeddingsRoutersAndTheOutputHead) {
+  for (const char* name : {"model.norm.weight", "layers.0.input_layernorm.weight",
+                           "a.LayerNorm.weight", "a.q_norm.weight"}) {
+    EXPECT_EQ(decision(name), "copy: a norm") << name;
+  }
+  for (const char* name : {"model.embed_tokens.weight", "a.word_embeddings.weight",
+                           "transformer.wte.weight", "wpe.weight"}) {
+    EXPECT_EQ(decision(name), "copy: an embedding") << name;
+  }
+  for (const char* name :
+       {"layers.0.mlp.gate.weight", "a.block_sparse_moe.gate.weight", "a.router.weight",
+        "a.mlp.router_proj.weight", "a.mlp.shared_expert_gate.weight"}) {
+    EXPECT_EQ(decision(name), "copy: a router") << name;
+  }
+  EXPECT_EQ(decision("lm_head.weight"), "copy: the output head");
+  EXPECT_EQ(decision("model.gate_proj.weight"), "quantize: ") << "a projection, not a router";
+  EXPECT_EQ(decision("a.my_lm_head_adapter.weight"), "quantize: ");
+}
+
+TEST(Plan, IncludeNarrowsAndExcludeWins) {
+  QuantizeOptions options;
+  options.include = {"*.mlp.*", "model.x.weight"};
+  EXPECT_EQ(decision("model.layers.0.mlp.up_proj.weight", options), "quantize: ")
+      << "a star crosses dots";
+  EXPECT_EQ(decision("model.x.weight", options), "quantize: ");
+  EXPECT_EQ(decision("model.y.weight", options), "copy: not included");
+  EXPECT_EQ(decision("a.mlp.gate.weight", options), "copy: a router")
+      << "an include does not force";
+  options.exclude = {"*up_proj*"};
+  EXPECT_EQ(decision("model.layers.0.mlp.up_proj.weight", options), "copy: excluded by *up_proj*");
+  options.exclude = {"*.layers.[0-2].*"};
+  EXPECT_EQ(decision("model.layers.1.mlp.a.weight", options), "copy: excluded by *.layers.[0-2].*");
+  EXPECT_EQ(decision("model.layers.3.mlp.a.weight", options), "quantize: ");
+}
+
+TEST(Plan, GlobThatMatchesNothingIsNoted) {
+  QuantizeOptions options;
+  options.include = {"*.weight"};
+  options.exclude = {"*.wieght"};
+  const Plan plan = plan_quantize(weights({"a.weight"}), options).value();
+  EXPECT_EQ(plan.notes, std::vector<std::string>{"--exclude \"*.wieght\" matches no tensor"});
+}
+
+TEST(Plan, LastDimensionThatIsNoMultipleOfSixteenIsCopiedAndNotedOrAnErrorWhenStrict) {
+  const auto header = weights({"a.weight"}, {16, 100});
+  const Plan plan = plan_quantize(header).value();
+  EXPECT_EQ(planned(plan, "a.weight").action, Action::copy);
+  EXPECT_EQ(plan.notes, std::vector<std::string>{
+                            "\"a.weight\" is copied: the last dimension 100 is no multiple of 16"});
+  QuantizeOptions options;
+  options.strict = true;
+  const auto strict = plan_quantize(header, options);
+  ASSERT_FALSE(strict);
+  EXPECT_EQ(
+      strict.error().message(),
+      "diecast: shape_mismatch: tensor \"a.weight\": the last dimension 100 is no multiple of 16\n"
+      "  fix: leave it out with --exclude \"a.weight\", or copy it without --strict");
+  options.exclude = {"a.weight"};
+  EXPECT_TRUE(plan_quantize(header, options));
+}
+
+TEST(Plan, GateAndUpAndQkvShareOneAmax) {
+  const Plan plan =
+      plan_quantize(
+          weights({"l.0.mlp.gate_proj.weight", "l.0.mlp.up_proj.weight", "l.0.mlp.down_proj.weight",
+                   "l.1.mlp.up_proj.weight", "l.1.mlp.gate_proj.weight", "e.0.w1.weight",
+                   "e.0.w2.weight", "e.0.w3.weight", "a.q_proj.weight", "a.k_proj.weight",
+                   "a.v_proj.weight", "a.o_proj.weight", "gate_proj.weight", "up_proj.weight"}))
+          .value();
+  EXPECT_EQ(group_names(plan), (std::vector<std::vector<std::string>>{
+                                   {"a.k_proj.weight", "a.q_proj.weight", "a.v_proj.weight"},
+                                   {"a.o_proj.weight"},
+                                   {"e.0.w1.weight", "e.0.w3.weight"},
+                                   {"e.0.w2.weight"},
+                                   {"gate_proj.weight", "up_proj.weight"},
+                                   {"l.0.mlp.down_proj.weight"},
+                                   {"l.0.mlp.gate_proj.weight", "l.0.mlp.up_proj.weight"},
+                                   {"l.1.mlp.gate_proj.weight", "l.1.mlp.up_proj.weight"}}));
+  EXPECT_TRUE(plan.notes.empty());
+}
+
+TEST(Plan, QkvOfGroupedQueryAttentionShareInSpiteOfTheirRows) {
+  const Plan plan = plan_quantize(header_of({{"a.q_proj.weight", StoredDType::bf16, {64, 32}},
+                                             {"a.k_proj.weight", StoredDType::bf16, {16, 32}},
+                                             {"a.v_proj.weight", StoredDType::f32, {16, 32}}}))
+                        .value();
+  EXPECT_EQ(plan.groups.size(), 1u);
+}
+
+TEST(Plan, LoneHalfIsNoted) {
+  QuantizeOptions options;
+  options.exclude = {"*.up_proj.weight", "*.v_proj.weight"};
+  const Plan plan =
+      plan_quantize(weights({"m.gate_proj.weight", "m.up_proj.weight", "a.q_proj.weight",
+                             "a.k_proj.weight", "a.v_proj.weight", "b.w3.weight"}),
+                    options)
+          .value();
+  EXPECT_EQ(
+      plan.notes,
+      (std::vector<std::string>{
+          "\"a.q_proj.weight\" and \"a.k_proj.weight\": scaled without v_proj, not among the "
+          "quantized weights",
+          "\"b.w3.weight\": scaled without w1, not among the quantized weights",
+          "\"m.gate_proj.weight\": scaled without up_proj, not among the quantized weights"}));
+  EXPECT_EQ(group_names(plan).size(), 3u);
+}
+
+TEST(Plan, HalvesThatDoNotFitTogetherShareNothing) {
+  const Plan plan = plan_quantize(header_of({{"m.gate_proj.weight", StoredDType::bf16, {4, 16, 32}},
+                                             {"m.up_proj.weight", StoredDType::bf16, {2, 16, 32}}}))
+                        .value();
+  EXPECT_EQ(plan.groups.size(), 2u);
+  EXPECT_EQ(plan.notes,
+            std::vector<std::string>{"\"m.gate_proj.weight\" [4, 16, 32] and \"m.up_proj.weight\" "
+                                     "[2, 16, 32] do not fit together and share no scale"});
+  const Plan experts =
+      plan_quantize(header_of({{"m.gate_proj.weight", StoredDType::bf16, {4, 16, 32}},
+                               {"m.up_proj.weight", StoredDType::bf16, {4, 48, 32}}}))
+          .value();
+  EXPECT_EQ(experts.groups.size(), 1u) << "expert by expert";
+}
+
+TEST(Plan, RowScaledWeightsShareNothing) {
+  QuantizeOptions options;
+  options.row_scaled = true;
+  const Plan plan =
+      plan_quantize(weights({"m.gate_proj.weight", "n.w1.weight", "m.up_proj.weight"}), options)
+          .value();
+  EXPECT_EQ(plan.groups.size(), 3u);
+  EXPECT_TRUE(plan.notes.empty());
+}
+
+TEST(Plan, OutputHasFourTensorsAWeight) {
+  const auto header = header_of({{"a.weight", StoredDType::bf16, {32, 64}},
+                                 {"b.weight", StoredDType::f32, {4, 32, 64}},
+                                 {"c.bias", StoredDType::i64, {3}}});
+  const Plan plan = plan_quantize(header).value();
+  EXPECT_EQ(output(plan, "a.weight"), "U8 [32, 32]");
+  EXPECT_EQ(output(plan, "a.weight_scale"), "F8_E4M3 [32, 4]");
+  EXPECT_EQ(output(plan, "a.weight_scale_2"), "F32 []");
+  EXPECT_EQ(output(plan, "a.input_scale"), "F32 []");
+  EXPECT_EQ(output(plan, "b.weight"), "U8 [4, 32, 32]");
+  EXPECT_EQ(output(plan, "b.weight_scale"), "F8_E4M3 [4, 32, 4]");
+  EXPECT_EQ(output(plan, "b.weight_scale_2"), "F32 [4]");
+  EXPECT_EQ(output(plan, "b.input_scale"), "F32 [4]");
+  EXPECT_EQ(output(plan, "c.bias"), "I64 [3]");
+  EXPECT_EQ(plan.output.tensors.size(), 9u);
+  QuantizeOptions options;
+  options.row_scaled = true;
+  const Plan rows = plan_quantize(header, options).value();
+  EXPECT_EQ(output(rows, "a.weight_scale_2"), "F32 [32]");
+  EXPECT_EQ(output(rows, "b.weight_scale_2"), "F32 [4, 32]");
+  EXPECT_EQ(output(rows, "a.input_scale"), "F32 []");
+  EXPECT_EQ(output(rows, "b.input_scale"), "F32 []");
+}
+
+TEST(Plan, MetadataSaysProfileAndOldTypesAndKeepsTheRest) {
+  const auto header = header_of(
+      {{"a.weight", StoredDType::bf16, {16, 16}}, {"b.weight", StoredDType::f16, {16, 16}}},
+      {{"format", "pt"}});
+  const Plan plan = plan_quantize(header).value();
+  EXPECT_EQ(plan.output.metadata,
+            (Metadata{{"format", "pt"},
+                      {"diecast.format", "nvfp4"},
+                      {"diecast.profile", "te"},
+                      {"diecast.dtypes", R"({"a.weight":"BF16","b.weight":"F16"})"}}));
+}
+
+TEST(Plan, WR11_CollidingOutputNameIsAnError) {
+  for (const std::string name : {"a.weight_scale", "a.weight_scale_2", "a.input_scale"}) {
+    const auto plan = plan_quantize(
+        header_of({{"a.weight", StoredDType::bf16, {16, 16}}, {name, StoredDType::f32, {}}}));
+    ASSERT_FALSE(plan) << name;
+    EXPECT_EQ(plan.error().message(),
+              "diecast: invalid_argument: quantizing \"a.weight\" writes \"" + name +
+                  "\", but the input has a tensor of that name\n  fix: leave it out with --exclude "
+                  "\"a.weight\"");
+  }
+}
+
+TEST(Plan, FileThatIsQuantizedAlreadyIsRefused) {
+  const Plan once = plan_quantize(weights({"a.weight", "b.weight"})).value();
+  const auto twice = plan_quantize(once.output);
+  ASSERT_FALSE(twice);
+  EXPECT_EQ(twice.error().message(),
+            "diecast: invalid_argument: the input is quantized already: its metadata has "
+            "\"diecast.dtypes\"\n"
+            "  fix: run `diecast dequantize` on it first");
+}
+
+TEST(Plan, DequantizeGoesBackToNamesShapesTypesAndMetadata) {
+  for (const bool row_scaled : {false, true}) {
+    const auto header = header_of({{"a.weight", StoredDType::bf16, {32, 64}},
+                                   {"b.weight", StoredDType::f32, {4, 32, 64}},
+                                   {"c.bias", StoredDType::i64, {3}}},
+                                  {{"format", "pt"}});
+    QuantizeOptions options;
+    options.row_scaled = row_scaled;
+    const Plan there = plan_quantize(header, options).value();
+    const Plan back = plan_dequantize(there.output).value();
+    EXPECT_EQ(encode_header(back.output), encode_header(header));
+    EXPECT_EQ(planned(back, "b.weight").row_scaled, row_scaled);
+    EXPECT_EQ(planned(back, "b.weight").matrices.matrices, 4u);
+    const Plan to = plan_dequantize(there.output, DType::f16).value();
+    EXPECT_EQ(output(to, "b.weight"), "F16 [4, 32, 64]");
+  }
+}
+
+TEST(Plan, DequantizeOfAFileInWhichNothingWasQuantizedCopiesIt) {
+  const auto header = weights({"a.bias"});
+  const Plan back = plan_dequantize(plan_quantize(header).value().output).value();
+  EXPECT_EQ(encode_header(back.output), encode_header(header));
+}
+
+std::vector<TensorInfo> foreign(StoredDType scale_type = StoredDType::f8_e4m3,
+                                Shape scale = {32, 4}, Shape scale_2 = {}) {
+  return {{"a.weight", StoredDType::u8, {32, 32}},
+          {"a.weight_scale", scale_type, scale},
+          {"a.weight_scale_2", StoredDType::f32, scale_2}};
+}
+
+TEST(Plan, DequantizeReadsAnotherToolsFileWhenTheTypeIsGiven) {
+  const auto untyped = plan_dequantize(header_of(foreign()));
+  ASSERT_FALSE(untyped);
+  EXPECT_EQ(untyped.error().message(),
+            "diecast: value_missing: the file does not say which type \"a.weight\" had\n"
+            "  fix: name one with --to bf16, f16 or f32");
+  EXPECT_EQ(output(plan_dequantize(header_of(foreign()), DType::bf16).value(), "a.weight"),
+            "BF16 [32, 64]");
+  EXPECT_TRUE(plan_dequantize(header_of(foreign(StoredDType::f8_e4m3, {32, 4}, {1})), DType::bf16));
+}
+
+TEST(Plan, DequantizeRefusesPartsThatDoNotFit) {
+  const auto what = [](std::vector<TensorInfo> tensors, Metadata metadata = {}) {
+    const auto plan =
+        plan_dequantize(header_of(std::move(tensors), std::move(metadata)), DType::bf16);
+    return plan ? "" : std::string(code_word(plan.error().code)) + ": " + plan.error().what;
+  };
+  auto lacking = foreign();
+  lacking.pop_back();
+  EXPECT_EQ(what(lacking),
+            "file_corrupt: tensor \"a.weight_scale_2\" of the quantized \"a.weight\" is missing");
+  EXPECT_EQ(what(foreign(StoredDType::f8_e8m0)),
+            "file_corrupt: tensor \"a.weight_scale\" is F8_E8M0, not F8_E4M3");
+  EXPECT_EQ(what(foreign(StoredDType::f8_e4m3, {128, 4})),
+            "file_corrupt: tensor \"a.weight_scale\" [128, 4] does not fit \"a.weight\" [32, 32]");
+  EXPECT_EQ(what(foreign(StoredDType::f8_e4m3, {32, 4}, {2})),
+            "file_corrupt: tensor \"a.weight_scale_2\" [2] does not fit \"a.weight\" [32, 32]");
+  EXPECT_EQ(what({{"a.weight", StoredDType::bf16, {16, 16}}}),
+            "invalid_argument: no tensor of the file is quantized to NVFP4");
+  EXPECT_EQ(what(foreign(), {{"diecast.format", "mxfp8"}}),
+            "not_supported: the metadata has diecast.format = \"mxfp8\", only \"nvfp4\" is read");
+  const auto with = [](std::string dtypes) {
+    return Metadata{{"diecast.format", "nvfp4"},
+                    {"diecast.profile", "te"},
+                    {"diecast.dtypes", std::move(dtypes)}};
+  };
+  EXPECT_EQ(what(foreign(), with("[")),
+            "file_corrupt: the metadata's diecast.dtypes is no JSON object");
+  EXPECT_EQ(
+      what(foreign(), with(R"({"a.weight":"I8"})")),
+      "file_corrupt: the metadata's diecast.dtypes gives \"a.weight\" no type of F32, F16, BF16");
+  EXPECT_EQ(
+      what(foreign(), with(R"({"a.weight":16})")),
+      "file_corrupt: the metadata's diecast.dtypes gives \"a.weight\" no type of F32, F16, BF16");
+  EXPECT_EQ(what(foreign(), with(R"({"b.weight":"F16"})")),
+            "file_corrupt: tensor \"b.weight\" of the quantized \"b.weight\" is missing");
+  EXPECT_EQ(what(foreign(), with(R"({"a.weight":"F16"})")), "");
+}
+
+TEST(Plan, DequantizeOnlyToFloatingPoint) {
+  const auto plan = plan_dequantize(header_of(foreign()), DType::e4m3);
+  ASSERT_FALSE(plan);
+  EXPECT_EQ(
+      plan.error().message(),
+      "diecast: dtype_mismatch: weights are not dequantized to e4m3\n  fix: name bf16, f16 or f32");
+}
+
+}  // namespace
+}  // namespace diecast

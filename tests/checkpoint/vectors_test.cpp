@@ -1,0 +1,229 @@
+// The reference vectors of tests/golden through the scalar kernels: both must be right for this to
+// pass, and a wrong bit anywhere must not.
+#include <checkpoint/checkpoint_files.h>
+#include <checkpoint/scalar_kernels.h>
+#include <diecast/checkpoint/vectors.h>
+#include <gtest/gtest.h>
+#include <temporary_directory.h>
+
+#include <set>
+
+namespace diecast {
+namespace {
+
+using testing::encode;
+using testing::floats;
+using testing::scalar_kernels;
+using testing::TemporaryDirectory;
+using testing::TestFile;
+using testing::write_text;
+using State = CaseResult::State;
+
+std::string golden(const std::string& name) {
+  return DIECAST_SOURCE_DIR "/tests/golden/" + name + ".safetensors";
+}
+
+Result<VectorReport> check_file(const std::string& path,
+                                const ConvertKernels& kernels = scalar_kernels()) {
+  DIECAST_TRY(const SafetensorsReader reader, SafetensorsReader::open(path));
+  return check_vectors(reader, kernels);
+}
+
+TEST(Vectors, EveryPlainCaseOfTransformerEnginePassesToTheBit) {
+  const auto report = check_file(golden("nvfp4_te"));
+  ASSERT_TRUE(report) << report.error().message();
+  std::map<std::string, int> reasons;
+  for (const CaseResult& one : report->cases) {
+    EXPECT_NE(one.state, State::failed) << one.name;
+    ++reasons[one.reason];
+  }
+  EXPECT_EQ(report->cases.size(), 132u);
+  EXPECT_EQ(report->count(State::passed), static_cast<std::size_t>(reasons[""]));
+  EXPECT_EQ(reasons.size(), 4u);
+  EXPECT_GT(reasons["16x16 tiles are not built"], 0);
+  EXPECT_GT(reasons["columnwise is not built"], 0);
+  EXPECT_GT(reasons["four_over_six is not built"], 0);
+}
+
+TEST(Vectors, PlainCasesAreExactlyThoseWithoutTileColumnwiseAndFourOverSix) {
+  const TestFile file = testing::decode(testing::text_of(golden("nvfp4_te")));
+  std::set<std::string> plain, passed;
+  for (const auto& one : nlohmann::json::parse(file.metadata.at("cases"))) {
+    const bool tiles = one.contains("tile") && one["tile"] != std::vector<int>{1, 16};
+    if (!tiles && !one.value("columnwise", false) && !one.value("four_over_six", false))
+      plain.insert(one["name"]);
+  }
+  const VectorReport report = check_file(golden("nvfp4_te")).value();
+  for (const CaseResult& one : report.cases) {
+    if (one.state == State::passed) passed.insert(one.name);
+  }
+  EXPECT_EQ(passed, plain);
+  EXPECT_GT(plain.size(), 30u);
+}
+
+TEST(Vectors, OtherProfilesAreReadAndSkippedByName) {
+  for (const auto& [name, profile] :
+       std::map<std::string, std::string>{{"nvfp4_torchao", "torchao"},
+                                          {"mx_torchao", "mx"},
+                                          {"nvfp4_pr546", "pr546"},
+                                          {"fakequant_modelopt", "modelopt fake"},
+                                          {"nvfp4_modelopt", "modelopt packed"}}) {
+    const auto report = check_file(golden(name));
+    ASSERT_TRUE(report) << report.error().message();
+    EXPECT_GT(report->cases.size(), 0u);
+    for (const CaseResult& one : report->cases)
+      EXPECT_EQ(one.reason, "profile " + profile + " is not built");
+    EXPECT_EQ(report->count(State::skipped), report->cases.size());
+  }
+}
+
+TestFile small() {
+  TestFile file;
+  file.metadata = {
+      {"title", "Transformer Engine, small"},
+      {"cases", R"([{"name":"c0","shape":[2,16],"dtype":"f32","dist":"by hand","seed":1}])"}};
+  std::vector<float> x(32, 0.0f);
+  x[0] = 2688, x[16] = 6;
+  std::string data(16, '\0');
+  data[0] = 7, data[8] = 7;
+  file.tensors = {{"c0/x", floats({2, 16}, x)},
+                  {"c0/data", {"U8", {2, 8}, data}},
+                  {"c0/scale", {"U8", {2, 1}, "\x7E\x38"}},
+                  {"c0/amax", floats({1}, {2688})}};
+  return file;
+}
+
+Result<VectorReport> check_small(const TestFile& file,
+                                 const ConvertKernels& kernels = scalar_kernels()) {
+  TemporaryDirectory folder;
+  write_text(folder / "v", encode(file));
+  auto report = check_file(folder / "v", kernels);
+  if (report) return report;
+  Error error = report.error();
+  if (const std::size_t at = error.what.find(": "); at != std::string::npos)
+    error.what = error.what.substr(at + 2);
+  return error;
+}
+
+std::string what(const TestFile& file) {
+  const auto report = check_small(file);
+  return report ? "" : std::string(code_word(report.error().code)) + ": " + report.error().what;
+}
+
+TEST(Vectors, DifferencesAreCountedAndTheFirstOnesShown) {
+  EXPECT_EQ(check_small(small()).value().count(State::passed), 1u);
+  TestFile file = small();
+  file.tensors["c0/data"].bytes[3] = 0x11;
+  file.tensors["c0/scale"].bytes[1] = 0x39;
+  file.tensors["c0/amax"] = floats({1}, {2689});
+  const auto report = check_small(file).value();
+  ASSERT_EQ(report.count(State::failed), 1u);
+  const CaseResult& one = report.cases[0];
+  EXPECT_EQ(one.differing, 3u);
+  ASSERT_EQ(one.differences.size(), 3u);
+  EXPECT_EQ(one.differences[0].tensor, "amax");
+  EXPECT_EQ(one.differences[0].expected, 0x45281000u);
+  EXPECT_EQ(one.differences[0].got, 0x45280000u);
+  EXPECT_EQ(one.differences[1].tensor, "scale");
+  EXPECT_EQ(one.differences[1].index, 1u);
+  EXPECT_EQ(one.differences[2].tensor, "data");
+  EXPECT_EQ(one.differences[2].index, 3u);
+  EXPECT_EQ(one.differences[2].expected, 0x11u);
+  EXPECT_EQ(one.differences[2].got, 0u);
+}
+
+TEST(Vectors, ListOfDifferencesIsCut) {
+  TestFile file = small();
+  file.tensors["c0/data"].bytes = std::string(16, '\x33');
+  const CaseResult one = check_small(file).value().cases[0];
+  EXPECT_EQ(one.differing, 16u);
+  EXPECT_EQ(one.differences.size(), 8u);
+}
+
+TEST(Vectors, EveryWrongBitFailsItsCase) {
+  for (const std::string name : {"c0/data", "c0/scale", "c0/amax"}) {
+    for (std::size_t bit = 0; bit < small().tensors[name].bytes.size() * 8; ++bit) {
+      TestFile file = small();
+      file.tensors[name].bytes[bit / 8] =
+          static_cast<char>(file.tensors[name].bytes[bit / 8] ^ 1 << bit % 8);
+      EXPECT_EQ(check_small(file).value().count(State::failed), 1u) << name << " " << bit;
+    }
+  }
+}
+
+TEST(Vectors, RowScaledCaseHasAnAmaxARow) {
+  TestFile file = small();
+  file.metadata["cases"] = R"([{"name":"c0","shape":[2,16],"dtype":"f32","row_scaled":true}])";
+  file.tensors["c0/amax"] = floats({2}, {2688, 6});
+  file.tensors["c0/scale"].bytes = "\x7E\x7E";
+  EXPECT_EQ(check_small(file).value().count(State::passed), 1u);
+  file.tensors["c0/amax"] = floats({1}, {2688});
+  EXPECT_EQ(what(file), "file_corrupt: tensor \"c0/amax\" is F32 of 4 bytes, not F32 of 8");
+}
+
+TEST(Vectors, UnknownTitleAndOptionFail) {
+  TestFile file = small();
+  file.metadata["title"] = "Another Engine";
+  EXPECT_EQ(what(file), "not_supported: title \"Another Engine\" names no profile that is known");
+  const auto with = [](const std::string& option) {
+    TestFile changed = small();
+    changed.metadata["cases"] = R"([{"name":"c0","shape":[2,16],"dtype":"f32",)" + option + "}]";
+    return what(changed);
+  };
+  EXPECT_EQ(with(R"("swizzle":true)"),
+            "not_supported: case \"c0\": option \"swizzle\" = \"true\" is not known for te");
+  EXPECT_EQ(with(R"("per_tensor":true)"),
+            "not_supported: case \"c0\": option \"per_tensor\" = \"true\" is not known for te");
+  EXPECT_EQ(with(R"("tile":[32,32])"),
+            "not_supported: case \"c0\": option \"tile\" = \"[32,32]\" is not known for te");
+  EXPECT_EQ(with(R"("row_scaled":1)"),
+            "not_supported: case \"c0\": option \"row_scaled\" = \"1\" is not known for te");
+  EXPECT_EQ(with(R"("four_over_six":true,"err_mode":"MAX")"),
+            "not_supported: case \"c0\": option \"err_mode\" = \"MAX\" is not known for te");
+  EXPECT_EQ(with(R"("tile":[1,16])"), "");
+}
+
+TEST(Vectors, BrokenFileIsAnError) {
+  TestFile file = small();
+  file.tensors.erase("c0/scale");
+  EXPECT_EQ(what(file), "file_corrupt: tensor \"c0/scale\" is missing");
+  const auto with = [](const std::string& cases) {
+    TestFile changed = small();
+    changed.metadata["cases"] = cases;
+    return what(changed);
+  };
+  EXPECT_EQ(with("{}"), "file_corrupt: the metadata's cases are no JSON list");
+  EXPECT_EQ(with("[1]"), "file_corrupt: a case is no JSON object");
+  for (const char* text :
+       {R"([{"shape":[1],"dtype":"f32"}])", R"([{"name":"","shape":[],"dtype":"f32"}])"}) {
+    EXPECT_EQ(with(text),
+              "file_corrupt: case \"\" lacks a name, a shape or a dtype of f32, f16, bf16");
+  }
+  for (const char* text : {R"([{"name":"c","shape":[-1],"dtype":"f32"}])",
+                           R"([{"name":"c","shape":[1.5],"dtype":"f32"}])",
+                           R"([{"name":"c","shape":[1],"dtype":"u8"}])",
+                           R"([{"name":"c","shape":16,"dtype":"f32"}])"}) {
+    EXPECT_EQ(with(text),
+              "file_corrupt: case \"c\" lacks a name, a shape or a dtype of f32, f16, bf16");
+  }
+  EXPECT_EQ(with(R"([{"name":"c0","shape":[4294967296,4294967296],"dtype":"f32"}])"),
+            "file_corrupt: case \"c0\", shape [4294967296, 4294967296]: more elements than 64 bits "
+            "count");
+  EXPECT_EQ(with(R"([{"name":"c0","shape":[4,16],"dtype":"f32"}])"),
+            "file_corrupt: tensor \"c0/x\" is F32 of 128 bytes, not F32 of 256");
+  file = small();
+  file.metadata.erase("title");
+  EXPECT_EQ(what(file),
+            "file_corrupt: its metadata has no title and cases: these are no reference vectors");
+}
+
+TEST(Vectors, KernelErrorStopsTheReplay) {
+  ConvertKernels kernels = scalar_kernels();
+  kernels.amax = [](ByteSpan, DType, std::int64_t, std::int64_t) -> Result<float> {
+    return Error{ErrorCode::no_device, "no device", "use --target host"};
+  };
+  EXPECT_EQ(code_word(check_small(small(), kernels).error().code), "no_device");
+}
+
+}  // namespace
+}  // namespace diecast
