@@ -1,7 +1,7 @@
 // Evaluating an expression and printing it as C++; see expr.h.
 #include <diecast/base/text.h>
 #include <diecast/template/expr.h>
-#include <diecast/template/expr_parse.h>
+#include <diecast/template/parse/expression_parser.h>
 
 #include <set>
 

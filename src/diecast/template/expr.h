@@ -77,11 +77,12 @@ class Program {
  private:
   friend class ProgramWriter;
   struct Instruction {
-    std::uint8_t operation;
+    std::uint8_t operation, right;  // where the right value comes from
     std::int32_t jump;
     std::int64_t operand;
   };
   std::vector<Instruction> code_;
+  std::size_t slots_ = 0;  // how many must be there
 };
 
 }  // namespace diecast

@@ -4,6 +4,7 @@
 
 #include <diecast/template/expr.h>
 
+#include <bit>
 #include <memory>
 
 namespace diecast {
@@ -53,14 +54,18 @@ inline Fault round_up(Operation operation, std::int64_t a, std::int64_t b,
                       std::int64_t* out) noexcept {
   if (b == 0) return Fault::zero_divisor;
   if (a < 0 || b < 0) return Fault::negative_length;
-  *out = a / b + (a % b != 0);
+  if ((b & (b - 1)) == 0)  // blocks and threads come in powers of two: no division
+    *out = (a >> std::countr_zero(static_cast<std::uint64_t>(b))) + ((a & (b - 1)) != 0);
+  else
+    *out = a / b + (a % b != 0);
   if (operation == Operation::ceil_div) return Fault::none;
   return __builtin_mul_overflow(*out, b, out) ? Fault::overflow : Fault::none;
 }
 
 // The value of every operation that needs all its operands. `b` is ignored by negate and invert.
-inline Fault apply(Operation operation, std::int64_t a, std::int64_t b,
-                   std::int64_t* out) noexcept {
+// Always inlined: a launch runs several, and the value then stays in a register.
+[[gnu::always_inline]] inline Fault apply(Operation operation, std::int64_t a, std::int64_t b,
+                                          std::int64_t* out) noexcept {
   const auto overflow = [](bool happened) { return happened ? Fault::overflow : Fault::none; };
   const auto value = [out](std::int64_t number) { return *out = number, Fault::none; };
   switch (operation) {

@@ -2,7 +2,9 @@
 #include <diecast/base/text.h>
 #include <diecast/template/expr_node.h>
 
+#include <algorithm>
 #include <array>
+#include <utility>
 
 namespace diecast {
 namespace {
@@ -17,6 +19,10 @@ enum Code : std::uint8_t {
   kEitherOrJump,  // a non-zero stays as 1 and jumps; a zero is taken
   kTruth          // a value becomes 0 or 1
 };
+
+// An operation's right value: from the stack, or, without an instruction of its own, a constant
+// (also for the operations that have none) or a slot.
+enum Right : std::uint8_t { kStack, kConstant, kFromSlot };
 
 // A constant subtree that has no value (overflow, division by zero) is not folded: whether it is
 // ever reached is known only at launch.
@@ -44,13 +50,6 @@ std::optional<std::int64_t> fold(const Expression::Node& node, const Names& cons
   return value;
 }
 
-// Replaces the operation's one or two values on the stack by its result.
-inline bool operate(Operation operation, std::int64_t*& top) noexcept {
-  const bool one = operation == Operation::negate || operation == Operation::invert;
-  if (!one) --top;
-  return apply(operation, top[0], one ? 0 : top[1], top) == Fault::none;
-}
-
 }  // namespace
 
 class ProgramWriter {
@@ -65,24 +64,39 @@ class ProgramWriter {
     if (node.operation == Operation::choose) return write_choice(node);
     if (node.operation == Operation::both || node.operation == Operation::either)
       return write_logic(node);
-    if (!write(*node.a) || (node.b && !write(*node.b))) return false;
-    return emit(static_cast<std::uint8_t>(node.operation), 0), true;
+    return write(*node.a) && write_operation(node);
   }
 
   std::vector<Program::Instruction> code;
+  std::size_t slots = 0;
   std::string unknown;
 
  private:
-  std::size_t emit(std::uint8_t operation, std::int64_t operand) {
-    code.push_back({operation, 0, operand});
+  std::size_t emit(std::uint8_t operation, std::int64_t operand, Right right = kStack) {
+    code.push_back({operation, right, 0, operand});
     return code.size() - 1;
   }
   void land(std::size_t at) { code[at].jump = static_cast<std::int32_t>(code.size()); }
 
   bool write_slot(const std::string& name) {
     const auto number = slot_(name);
-    if (!number) return unknown = name, false;
+    if (!number || *number < 0) return unknown = name, false;
+    slots = std::max(slots, static_cast<std::size_t>(*number) + 1);
     return emit(kSlot, *number), true;
+  }
+
+  // The left value is on the stack. A right value that is one push becomes part of the operation.
+  bool write_operation(const Expression::Node& node) {
+    const auto operation = static_cast<std::uint8_t>(node.operation);
+    if (!node.b) return emit(operation, 0, kConstant), true;
+    const std::size_t before = code.size();
+    if (!write(*node.b)) return false;
+    const Program::Instruction last = code.back();
+    const bool one =
+        code.size() == before + 1 && (last.operation == kPush || last.operation == kSlot);
+    if (!one) return emit(operation, 0), true;
+    code.pop_back();
+    return emit(operation, last.operand, last.operation == kPush ? kConstant : kFromSlot), true;
   }
 
   bool write_choice(const Expression::Node& node) {
@@ -114,7 +128,7 @@ Result<Program> Program::compile(const Expression& expression, const Names& cons
                                  const std::function<std::optional<int>(std::string_view)>& slot) {
   ProgramWriter writer(constant, slot);
   if (!expression.root_) {
-    writer.code.push_back({kPush, 0, 0});
+    writer.code.push_back({kPush, kStack, 0, 0});
   } else if (!writer.write(*expression.root_)) {
     return Error{
         ErrorCode::unknown_parameter,
@@ -123,46 +137,60 @@ Result<Program> Program::compile(const Expression& expression, const Names& cons
   }
   Program program;
   program.code_ = std::move(writer.code);
+  program.slots_ = writer.slots;
   return program;
 }
 
+// The value on top is a variable of its own: through memory every step would wait for the last.
 bool Program::evaluate(std::span<const std::int64_t> slots, std::int64_t* result) const noexcept {
+  if (slots.size() < slots_) return false;
   std::array<std::int64_t, kDeepest + 2> stack;
-  std::int64_t* top = stack.data();  // the value on top; stack[0] stays free
-  for (std::size_t at = 0; at < code_.size(); ++at) {
-    const Instruction& each = code_[at];
-    bool jump = false;
-    switch (each.operation) {
+  std::int64_t* below = stack.data();  // past the value under the top
+  std::int64_t top = 0;
+  const Instruction* const code = code_.data();
+  const Instruction* const end = code + code_.size();
+  for (const Instruction* each = code; each != end;) {
+    const Instruction& step = *each++;
+    switch (step.operation) {
       case kPush:
-        *++top = each.operand;
+        *below++ = top;
+        top = step.operand;
         break;
       case kSlot:
-        if (static_cast<std::size_t>(each.operand) >= slots.size()) return false;
-        *++top = slots[static_cast<std::size_t>(each.operand)];
+        *below++ = top;
+        top = slots[static_cast<std::size_t>(step.operand)];
         break;
       case kJump:
-        jump = true;
+        each = code + step.jump;
         break;
       case kJumpIfZero:
-        jump = *top-- == 0;
+        if (top == 0) each = code + step.jump;
+        top = *--below;
         break;
       case kBothOrJump:
-        jump = *top == 0;
-        if (!jump) --top;
-        break;
       case kEitherOrJump:
-        jump = *top != 0;
-        jump ? * top = 1 : * top-- = 0;
+        if ((top != 0) == (step.operation == kEitherOrJump)) {
+          top = top != 0;
+          each = code + step.jump;
+        } else {
+          top = *--below;
+        }
         break;
       case kTruth:
-        *top = *top != 0;
+        top = top != 0;
         break;
-      default:
-        if (!operate(static_cast<Operation>(each.operation), top)) return false;
+      default: {
+        std::int64_t right = step.operand;
+        if (step.right == kFromSlot) right = slots[static_cast<std::size_t>(right)];
+        if (step.right == kStack) right = std::exchange(top, *--below);
+        std::int64_t value = 0;
+        if (apply(static_cast<Operation>(step.operation), top, right, &value) != Fault::none)
+          return false;
+        top = value;
+      }
     }
-    if (jump) at = static_cast<std::size_t>(each.jump) - 1;
   }
-  *result = code_.empty() ? 0 : *top;
+  *result = top;
   return true;
 }
 

@@ -1,7 +1,7 @@
 // Rendering a source; see source.h. The order of its parts is fixed: device headers, constants,
 // asserts, the kernel's head, the file's own code.
 #include <diecast/base/text.h>
-#include <diecast/template/code_scan.h>
+#include <diecast/template/parse/code_scan.h>
 #include <diecast/template/signature.h>
 #include <diecast/template/source.h>
 

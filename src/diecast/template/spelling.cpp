@@ -1,7 +1,7 @@
 // Reading the one spelling: NAME PARAMETER=VALUE ... @ TARGET ...; see specialization.h.
 #include <diecast/base/text.h>
+#include <diecast/template/parse/token.h>
 #include <diecast/template/specialization.h>
-#include <diecast/template/token.h>
 
 #include <algorithm>
 

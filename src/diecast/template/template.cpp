@@ -1,6 +1,6 @@
 // What a parsed template answers: its parts by name, its targets, its space.
 #include <diecast/base/text.h>
-#include <diecast/template/header_parser.h>
+#include <diecast/template/parse/header_parser.h>
 #include <diecast/template/requirements.h>
 #include <diecast/template/specialization.h>
 #include <diecast/template/template.h>

@@ -2,8 +2,8 @@
 // that every name used is declared and every declaration can be launched. Not a public header.
 #pragma once
 
+#include <diecast/template/parse/token.h>
 #include <diecast/template/template.h>
-#include <diecast/template/token.h>
 
 #include <map>
 #include <memory>

@@ -1,7 +1,7 @@
 // The expression parser: precedence as in C++, both the parser's recursion and the tree's depth
 // bounded.
 #include <diecast/base/text.h>
-#include <diecast/template/expr_parse.h>
+#include <diecast/template/parse/expression_parser.h>
 
 namespace diecast {
 namespace {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <diecast/template/expr_node.h>
-#include <diecast/template/token.h>
+#include <diecast/template/parse/token.h>
 
 #include <memory>
 

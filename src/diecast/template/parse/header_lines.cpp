@@ -1,9 +1,9 @@
 // The lines of a header: which there are, and those that declare parameters and rules. Arguments
 // and the launch stand in header_arguments.cpp.
 #include <diecast/base/text.h>
-#include <diecast/template/expr_parse.h>
-#include <diecast/template/header_parser.h>
-#include <diecast/template/reserved.h>
+#include <diecast/template/parse/expression_parser.h>
+#include <diecast/template/parse/header_parser.h>
+#include <diecast/template/parse/reserved.h>
 
 #include <algorithm>
 

@@ -1,8 +1,8 @@
 // The lines of a header that say how the kernel is called: size, arg, launch; and where and with
 // what it runs: require, target, exchange, sample.
 #include <diecast/base/text.h>
-#include <diecast/template/expr_parse.h>
-#include <diecast/template/header_parser.h>
+#include <diecast/template/parse/expression_parser.h>
+#include <diecast/template/parse/header_parser.h>
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 // What can be checked only when the whole header is read: every name in every expression is known
 // where it stands, every size has its argument, the launch is complete.
 #include <diecast/base/text.h>
-#include <diecast/template/header_parser.h>
+#include <diecast/template/parse/header_parser.h>
 #include <diecast/template/requirements.h>
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // Comments, literals and includes of C++ text; see code_scan.h.
 #include <diecast/base/text.h>
-#include <diecast/template/code_scan.h>
-#include <diecast/template/token.h>
+#include <diecast/template/parse/code_scan.h>
+#include <diecast/template/parse/token.h>
 
 namespace diecast {
 namespace {

@@ -1,8 +1,8 @@
 // The three parts of a template file; see header_parser.h. What the header's lines mean stands in
 // header_lines.cpp and header_arguments.cpp, what is checked at the end in header_checks.cpp.
 #include <diecast/base/text.h>
-#include <diecast/template/code_scan.h>
-#include <diecast/template/header_parser.h>
+#include <diecast/template/parse/code_scan.h>
+#include <diecast/template/parse/header_parser.h>
 
 #include <algorithm>
 

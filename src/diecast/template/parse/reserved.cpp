@@ -1,5 +1,5 @@
 // The list of words; see reserved.h.
-#include <diecast/template/reserved.h>
+#include <diecast/template/parse/reserved.h>
 #include <diecast/template/value.h>
 
 #include <algorithm>

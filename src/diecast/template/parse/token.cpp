@@ -1,6 +1,6 @@
 // Tokens of a line; see token.h.
 #include <diecast/base/text.h>
-#include <diecast/template/token.h>
+#include <diecast/template/parse/token.h>
 
 namespace diecast {
 namespace {
