@@ -4,7 +4,6 @@
 #include <diecast/launch/driver.h>
 #include <pthread.h>
 
-#include <atomic>
 #include <cstdlib>
 #include <mutex>
 #include <vector>
@@ -94,14 +93,6 @@ Error unavailable(std::string what, std::string fix) {
   return {ErrorCode::driver_unavailable, std::move(what), std::move(fix)};
 }
 
-// Set in a child that was forked after a driver was first touched here.
-std::atomic<bool> forked = false;
-
-void watch_forks() {
-  static const int registered = pthread_atfork(nullptr, nullptr, [] { forked = true; });
-  (void)registered;
-}
-
 // Both forms of the finder: cuGetProcAddress_v2 (12.0) says why it found nothing, the older one
 // (11.3) does not; what is found is the same.
 class Finder {
@@ -163,8 +154,7 @@ Result<std::shared_ptr<const Driver>> Driver::shared() {
   return *driver;
 }
 
-Result<void> Driver::usable() {
-  if (!forked.load(std::memory_order_relaxed)) return {};
+Error Driver::forked_error() {
   return unavailable(
       "this process was forked after CUDA was in use; CUDA does not work in it",
       "start the child with exec or posix_spawn, or fork before a GPU is first used");
@@ -201,7 +191,8 @@ Result<void> Driver::check_version() {
 }
 
 Result<void> Driver::initialise() {
-  watch_forks();
+  static const int watched = pthread_atfork(nullptr, nullptr, [] { forked_ = true; });
+  (void)watched;
   const cuda::Result code = cuInit(0);
   if (code == cuda::stub_library) return stub(path_);
   if (code == cuda::no_device) return {};

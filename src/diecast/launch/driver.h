@@ -6,6 +6,7 @@
 #include <diecast/base/error.h>
 #include <diecast/base/library.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -154,7 +155,10 @@ class Driver {
 
   // CUDA cannot be used in a child that was forked after the driver was initialised. Every entry
   // point asks first, so that no call reaches the driver there. Errors: driver_unavailable.
-  static Result<void> usable();
+  static Result<void> usable() {
+    if (!forked_.load(std::memory_order_relaxed)) return {};
+    return forked_error();
+  }
 
   const std::string& path() const { return path_; }  // the file, symbolic links resolved
   int version() const { return version_; }           // cuDriverGetVersion's form: 13000
@@ -170,7 +174,9 @@ class Driver {
   Result<void> find_functions();
   Result<void> check_version();
   Result<void> initialise();
+  static Error forked_error();
 
+  static inline std::atomic<bool> forked_ = false;  // set in a child of a process that used CUDA
   Library library_;
   std::string path_;
   int version_ = 0;

@@ -1,5 +1,5 @@
-// What a wrong argument of a launch is told: the kernel's spelling, the argument's name, what came
-// and what the header takes.
+// The slow half of the argument check: what is wrong, if anything. Every error has the kernel's
+// spelling, the argument's name, what came and what the header takes.
 #include <diecast/base/text.h>
 #include <diecast/launch/kernel/arguments.h>
 
@@ -26,42 +26,169 @@ const char* kind_name(Kind kind) {
   return "a structure's bytes";
 }
 
+const char* maker_name(Kind kind) {
+  switch (kind) {
+    case Kind::tensor:
+      return "tensor";
+    case Kind::size:
+      return "size";
+    case Kind::scalar:
+      return "scalar";
+    default:
+      return "bytes";
+  }
+}
+
+std::int64_t past_multiple(const void* data, std::int64_t align) {
+  return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(data) %
+                                   static_cast<std::uintptr_t>(align));
+}
+
 }  // namespace
 
-Error ArgumentCheck::failure(ErrorCode code, const Plan& plan, std::string what,
+Error ArgumentCheck::failure(ErrorCode code, std::size_t index, std::string what,
                              std::string fix) const {
-  return {code, cat(spelling_, ": `", plan.argument.name, "` ", what), std::move(fix)};
+  return {code, cat(spelling_, ": `", arguments_[index].name, "` ", what), std::move(fix)};
 }
 
 Error ArgumentCheck::wrong_count(std::size_t given) const {
   std::vector<std::string> names;
-  for (const Plan& plan : plans_) names.push_back(plan.argument.name);
+  for (const BoundArgument& argument : arguments_) names.push_back(argument.name);
   return {ErrorCode::invalid_argument,
-          cat(spelling_, ": ", given, " arguments given; the kernel takes ", plans_.size()),
+          cat(spelling_, ": ", given, " arguments given; the kernel takes ", names.size()),
           cat("give these in order: ", join(names, ", "))};
 }
 
-Error ArgumentCheck::wrong_kind(const Plan& plan, const KernelArgument& given) const {
+Error ArgumentCheck::wrong_kind(std::size_t index, const KernelArgument& given) const {
+  const Kind wanted = plans_[index].kind;
   return failure(
-      ErrorCode::invalid_argument, plan,
-      cat("is given as ", kind_name(given.kind), "; the kernel takes ", kind_name(plan.kind)),
-      cat("pass KernelArgument::", plan.kind == Kind::tensor   ? "tensor"
-                                   : plan.kind == Kind::size   ? "size"
-                                   : plan.kind == Kind::scalar ? "scalar"
-                                                               : "bytes"));
+      ErrorCode::invalid_argument, index,
+      cat("is given as ", kind_name(given.kind), "; the kernel takes ", kind_name(wanted)),
+      cat("pass KernelArgument::", maker_name(wanted)));
 }
 
-Error ArgumentCheck::wrong_dtype(const Plan& plan, DType given) const {
-  const std::string_view wanted = dtype_name(plan.argument.dtype);
-  std::string fix = cat("pass ", plan.argument.name, " as ", wanted);
+Error ArgumentCheck::wrong_dtype(std::size_t index, DType given) const {
+  const BoundArgument& argument = arguments_[index];
+  const std::string_view wanted = dtype_name(argument.dtype);
+  std::string fix = cat("pass ", argument.name, " as ", wanted);
   // The parameter that decides this type, if it allows what was given.
-  const Parameter* type = template_->parameter(template_->argument(plan.argument.name)->type);
+  const Parameter* type = template_->parameter(template_->argument(argument.name)->type);
   if (type && std::any_of(type->allowed.begin(), type->allowed.end(), [&](const Value& value) {
         return value.number == static_cast<std::int64_t>(given);
       }))
     fix += cat(", or specialize with ", type->name, "=", dtype_name(given));
-  return failure(ErrorCode::dtype_mismatch, plan,
+  return failure(ErrorCode::dtype_mismatch, index,
                  cat("is ", dtype_name(given), "; the kernel takes ", wanted), std::move(fix));
+}
+
+Error ArgumentCheck::wrong_size(std::size_t index, const KernelArgument& given) const {
+  const BoundArgument& argument = arguments_[index];
+  const bool on_device = given.kind == Kind::device_size;
+  if (!on_device && given.kind != Kind::size) return wrong_kind(index, given);
+  if (on_device && argument.fixed)
+    return failure(
+        ErrorCode::not_supported, index,
+        cat("is in device memory, but was fixed at compile time as ", argument.fixed_value),
+        cat("give ", argument.name, " as a host number"));
+  if (on_device && !argument.device)
+    return failure(ErrorCode::not_supported, index, "is in device memory",
+                   cat("give ", argument.name, " as a host number, or say `size ", argument.name,
+                       " device` in the template's header"));
+  if (on_device && !given.data)
+    return failure(ErrorCode::missing_buffer, index, "is a device size without an address",
+                   "pass the device address of an int64");
+  if (on_device && past_multiple(given.data, 8) != 0)
+    return failure(ErrorCode::misaligned, index, "is not at a multiple of 8 bytes",
+                   "put the int64 at an address that is a multiple of 8");
+  if (given.number < 0)
+    return failure(ErrorCode::invalid_argument, index, cat("is ", given.number),
+                   "a size is 0 or more");
+  return failure(
+      ErrorCode::shape_mismatch, index,
+      cat("is ", given.number, ", but was fixed at compile time as ", argument.fixed_value),
+      cat("specialize with ", template_->size(argument.name)->fixed_by, "=", given.number,
+          ", or with 0 for any"));
+}
+
+Error ArgumentCheck::wrong_value(std::size_t index, const KernelArgument& given) const {
+  const BoundArgument& argument = arguments_[index];
+  if (given.kind != plans_[index].kind) return wrong_kind(index, given);
+  if (given.kind == Kind::scalar) return wrong_dtype(index, given.dtype);
+  if (!given.data)
+    return failure(ErrorCode::missing_buffer, index, "is null",
+                   cat("pass the host address of its ", argument.bytes, " bytes"));
+  return failure(ErrorCode::shape_mismatch, index,
+                 cat("has ", given.number, " bytes; the kernel takes ", argument.bytes),
+                 "pass the structure that the template's header names");
+}
+
+Result<void> ArgumentCheck::check_tensor(std::size_t index, const KernelArgument& given,
+                                         const LaunchSlots::Values& slots,
+                                         std::int64_t* stride) const {
+  if (given.kind != Kind::tensor) return wrong_kind(index, given);
+  if (given.dtype != arguments_[index].dtype) return wrong_dtype(index, given.dtype);
+  DIECAST_CHECK(check_address(index, given, slots));
+  if (!plans_[index].rows) return {};
+  std::int64_t row = 0;
+  if (!shapes_[index].back().evaluate(slots, &row))
+    return failure(ErrorCode::shape_mismatch, index, "has a row length beyond 64 bits",
+                   "pass smaller sizes");
+  *stride = given.number == 0 ? row : given.number;
+  return check_rows(index, *stride, row, slots);
+}
+
+// What nothing is read of may be anywhere.
+Result<void> ArgumentCheck::check_address(std::size_t index, const KernelArgument& given,
+                                          const LaunchSlots::Values& slots) const {
+  const BoundArgument& argument = arguments_[index];
+  const std::int64_t past = past_multiple(given.data, argument.align);
+  if ((given.data && past == 0) || empty(index, slots)) return {};
+  if (!given.data)
+    return failure(ErrorCode::missing_buffer, index, "is null",
+                   cat("pass device memory for ", argument.name,
+                       "; only a tensor without elements may be null"));
+  return failure(ErrorCode::misaligned, index,
+                 cat("starts ", past, " bytes past a multiple of ", argument.align),
+                 cat("start it at a multiple of ", argument.align, " bytes"));
+}
+
+Result<void> ArgumentCheck::check_rows(std::size_t index, std::int64_t stride, std::int64_t row,
+                                       const LaunchSlots::Values& slots) const {
+  const BoundArgument& argument = arguments_[index];
+  if (stride < 0)
+    return failure(ErrorCode::invalid_argument, index, cat("has a row stride of ", stride),
+                   "a row stride is a number of elements, or 0 for dense rows");
+  if (!several_rows(index, slots) || empty(index, slots)) return {};
+  if (stride < row)
+    return failure(ErrorCode::shape_mismatch, index,
+                   cat("has rows of ", row, " elements, but only ", stride, " apart"),
+                   cat("give a row stride of at least ", row, " elements"));
+  if (stride > row && !argument.stride)
+    return failure(
+        ErrorCode::shape_mismatch, index,
+        cat("has rows ", stride, " elements apart; the kernel takes dense rows of ", row),
+        cat("copy ", argument.name, " to dense rows"));
+  const std::int64_t bytes = plans_[index].element_bytes;
+  const std::int64_t step = std::max<std::int64_t>(1, argument.align / bytes);
+  if (stride % step == 0) return {};
+  return failure(ErrorCode::misaligned, index,
+                 cat("has rows ", stride, " elements of ", bytes, " bytes apart, no multiple of ",
+                     argument.align, " bytes"),
+                 cat("make the row stride a multiple of ", step, " elements"));
+}
+
+bool ArgumentCheck::empty(std::size_t index, const LaunchSlots::Values& slots) const {
+  std::int64_t extent = 1;
+  return std::any_of(shapes_[index].begin(), shapes_[index].end(), [&](const Program& program) {
+    return program.evaluate(slots, &extent) && extent == 0;
+  });
+}
+
+bool ArgumentCheck::several_rows(std::size_t index, const LaunchSlots::Values& slots) const {
+  std::int64_t extent = 1;
+  return std::any_of(shapes_[index].begin(), shapes_[index].end() - 1, [&](const Program& program) {
+    return !program.evaluate(slots, &extent) || extent > 1;
+  });
 }
 
 }  // namespace diecast

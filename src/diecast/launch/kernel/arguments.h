@@ -21,7 +21,7 @@ struct PackedParameters {
     std::int64_t value;
   };
   std::array<void*, kMost> pointers;
-  std::array<Cell, kMost> cells;
+  std::array<Cell, kMost> cells;  // by argument
 };
 
 class ArgumentCheck {
@@ -40,37 +40,50 @@ class ArgumentCheck {
   const std::vector<std::size_t>& parameter_bytes() const { return parameter_bytes_; }
 
  private:
+  // What the fast half needs of an argument, in one cache line.
   struct Plan {
-    BoundArgument argument;
     KernelArgument::Kind kind;  // a size may also come as device_size
-    int slot = -1;              // a size that is not fixed
-    std::vector<Program> shape;
-    std::int64_t element_bytes = 0;
-    bool rows = false;  // a tensor whose rows' distance matters: given to the kernel, or aligned
+    DType dtype = DType::u8;
+    bool device = false, stride = false;
+    bool rows = false;  // a tensor whose rows' distance matters
+    int slot = -1;      // of a size; -1: fixed at compile time
+    std::int64_t align = 1, element_bytes = 1;
+    std::int64_t row = -1;    // elements of a tensor's row, if known now
+    std::int64_t number = 0;  // a fixed size's value, a structure's bytes
   };
 
   Result<void> add(const BoundArgument& argument, const LaunchSlots& slots, const Names& names);
-  Result<void> take_size(const Plan& plan, const KernelArgument& given, LaunchSlots::Values& slots,
-                         PackedParameters::Cell& cell) const;
-  Result<void> check_tensor(const Plan& plan, const KernelArgument& given,
+
+  // The fast half: true for what is certainly right, with its slot and cell filled.
+  static bool size_fits(const Plan& plan, const KernelArgument& given, LaunchSlots::Values& slots,
+                        PackedParameters::Cell& cell);
+  bool tensor_fits(std::size_t index, const KernelArgument& given, const LaunchSlots::Values& slots,
+                   std::int64_t* stride) const;
+
+  // The slow half (argument_errors.cpp) finds out what is wrong with argument `index`; with a
+  // tensor that may turn out not to matter.
+  Result<void> check_tensor(std::size_t index, const KernelArgument& given,
                             const LaunchSlots::Values& slots, std::int64_t* stride) const;
-  Result<void> check_address(const Plan& plan, const KernelArgument& given,
+  Result<void> check_address(std::size_t index, const KernelArgument& given,
                              const LaunchSlots::Values& slots) const;
-  Result<void> check_rows(const Plan& plan, const KernelArgument& given, std::int64_t dense,
+  Result<void> check_rows(std::size_t index, std::int64_t stride, std::int64_t row,
                           const LaunchSlots::Values& slots) const;
-  Result<void> check_value(const Plan& plan, const KernelArgument& given) const;
-  bool empty(const Plan& plan, const LaunchSlots::Values& slots) const;
-  bool several_rows(const Plan& plan, const LaunchSlots::Values& slots) const;
-
+  bool empty(std::size_t index, const LaunchSlots::Values& slots) const;
+  bool several_rows(std::size_t index, const LaunchSlots::Values& slots) const;
   Error wrong_count(std::size_t given) const;
-  Error wrong_kind(const Plan& plan, const KernelArgument& given) const;
-  Error wrong_dtype(const Plan& plan, DType given) const;
-  Error failure(ErrorCode code, const Plan& plan, std::string what, std::string fix) const;
+  Error wrong_size(std::size_t index, const KernelArgument& given) const;
+  Error wrong_value(std::size_t index, const KernelArgument& given) const;
+  Error wrong_kind(std::size_t index, const KernelArgument& given) const;
+  Error wrong_dtype(std::size_t index, DType given) const;
+  Error failure(ErrorCode code, std::size_t index, std::string what, std::string fix) const;
 
+  std::vector<Plan> plans_;                   // of each argument
+  std::vector<std::vector<Program>> shapes_;  // the same
+  std::vector<BoundArgument> arguments_;      // the same
+  std::vector<std::size_t> sizes_;            // which of them are sizes
+  std::vector<std::size_t> parameter_bytes_;
   std::shared_ptr<const Template> template_;
   std::string spelling_;
-  std::vector<Plan> plans_;
-  std::vector<std::size_t> parameter_bytes_;
 };
 
 }  // namespace diecast
