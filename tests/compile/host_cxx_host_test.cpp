@@ -2,13 +2,13 @@
 // behind.
 #include <diecast/base/library.h>
 #include <diecast/base/process.h>
+#include <diecast/base/text.h>
 #include <diecast/compile/host_cxx.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <bit>
-#include <regex>
 #include <thread>
 
 #include "temporary_directory.h"
@@ -58,9 +58,12 @@ void run(const Artifact& artifact, float a, float* values) {
 
 TEST(HostCompiler, NamesItsKindVersionAndBuild) {
   const auto compiler = open();
-  EXPECT_TRUE(std::regex_match(compiler->identity(),
-                               std::regex("(gxx|clangxx)-[0-9.]+-[0-9a-f]{8}(-[a-z.]+)?")))
-      << compiler->identity();
+  const std::vector<std::string_view> parts = split(compiler->identity(), '-');
+  ASSERT_GE(parts.size(), 3u) << compiler->identity();  // a sanitizer adds one
+  EXPECT_TRUE(parts[0] == "gxx" || parts[0] == "clangxx") << parts[0];
+  EXPECT_EQ(parts[1].find_first_not_of("0123456789."), std::string::npos) << parts[1];
+  EXPECT_EQ(parts[2].find_first_not_of("0123456789abcdef"), std::string::npos) << parts[2];
+  EXPECT_EQ(parts[2].size(), 8u);
   EXPECT_NE(compiler->description().find(" (/"), std::string::npos) << compiler->description();
 }
 
@@ -168,8 +171,14 @@ TEST(HostCompiler, WantsTheKernelInTheObject) {
   EXPECT_EQ(artifact.error().fix, "declare the kernel quantize in axpy.cu with DIECAST_KERNEL");
 }
 
-TEST(HostCompiler, GivesNoNameOfASourceToTheFileSystemThatIsNoPlainName) {
-  for (const char* name : {"../../escape.cu", "/tmp/escape.cu", "exports", "-o.so", ".cu", ""}) {
+TEST(HostCompiler, ShowsNoLineOfAnotherNumbering) {
+  const auto artifact = open()->compile(
+      {"quantize.cu", "quantize", "int a;\n#line 1 \"quantize.cu\"\nint b = c;\n"}, kHost);
+  EXPECT_EQ(artifact.error().what.find("int a"), std::string::npos) << artifact.error().what;
+}
+
+TEST(HostCompiler, TakesAnyTextForTheNameOfASource) {
+  for (const char* name : {"../../escape.cu", "exports", "-o.so", "", "a\"\n#error b", "a\\"}) {
     Source source = kSource;
     source.name = name;
     EXPECT_TRUE(open()->compile(source, kHost)) << name;

@@ -1,5 +1,5 @@
-// The host's C++ compiler as a child process: the source in a private directory under its own name,
-// the shared object read back, the directory removed whatever happened.
+// The host's C++ compiler as a child process: the source goes into a private directory, the
+// shared object is read back, and the directory goes whatever happened.
 #include <diecast/base/file.h>
 #include <diecast/base/hash.h>
 #include <diecast/base/process.h>
@@ -77,13 +77,14 @@ Result<ProcessResult> run_compiler(std::vector<std::string> arguments,
   return run_process(request);
 }
 
-// The source's file in the directory, by the name that messages show.
-std::string file_name(const std::string& name) {
-  const bool plain = name.size() > 3 && name.size() < 200 &&
-                     name.substr(name.size() - 3) == ".cu" && name[0] != '.' && name[0] != '-' &&
-                     name.find('/') == std::string::npos && name.find('\0') == std::string::npos;
-  return plain ? name : "source.cu";
+// The text as it is compiled, under the source's own name in messages from the first line on.
+std::string named_text(const Source& source) {
+  const bool plain = source.name.find_first_of("\"\\\n\r") == std::string::npos;
+  return cat("#line 1 \"", plain ? source.name : "source.cu", "\"\n", source.text);
 }
+
+// Not the name that messages show: compilers would print this file's lines by that one's numbers.
+constexpr const char* kTextFile = "rendered.cpp";
 
 class HostCompiler final : public Compiler {
  public:
@@ -100,7 +101,7 @@ class HostCompiler final : public Compiler {
   Result<Artifact> compile(const Source& source, const Target& target) override;
 
  private:
-  std::vector<std::string> arguments(const std::string& file, const Target& target) const;
+  std::vector<std::string> arguments(const Target& target) const;
 
   const std::string program_, version_line_, identity_, sanitizer_;
 };
@@ -120,8 +121,7 @@ Result<void> HostCompiler::accepts(const Target& target) const {
 
 // The compiler runs inside the directory and sees no other name of it: nothing of where it is gets
 // into the object, a sanitizer's notes included.
-std::vector<std::string> HostCompiler::arguments(const std::string& file,
-                                                 const Target& target) const {
+std::vector<std::string> HostCompiler::arguments(const Target& target) const {
   std::vector<std::string> arguments = {program_};
   for (std::string& option : host_options(target, sanitizer_))
     arguments.push_back(std::move(option));
@@ -130,8 +130,7 @@ std::vector<std::string> HostCompiler::arguments(const std::string& file,
         "-fdiagnostics-color=never", "-Wl,--build-id=none", "-Wl,--version-script=exports"})
     arguments.push_back(option);
   if (sanitizer_.empty()) arguments.push_back("-Wl,--strip-all");  // its reports want the names
-  for (const char* argument : {"-o", "kernel.so", "-x", "c++"}) arguments.push_back(argument);
-  arguments.push_back(file);
+  for (const char* argument : {"-o", "kernel.so", kTextFile}) arguments.push_back(argument);
   return arguments;
 }
 
@@ -139,11 +138,10 @@ Result<Artifact> HostCompiler::compile(const Source& source, const Target& targe
   DIECAST_CHECK(accepts(target));
   const auto start = std::chrono::steady_clock::now();
   DIECAST_TRY(const PrivateDirectory directory, PrivateDirectory::make());
-  const std::string file = file_name(source.name);
-  DIECAST_CHECK(write_new_file(directory.file(file), source.text));
+  DIECAST_CHECK(write_new_file(directory.file(kTextFile), named_text(source)));
   DIECAST_CHECK(write_new_file(directory.file("exports"),
                                cat("{ global: ", source.symbol, "; local: *; };\n")));
-  DIECAST_TRY(const ProcessResult result, run_compiler(arguments(file, target), directory.path()));
+  DIECAST_TRY(const ProcessResult result, run_compiler(arguments(target), directory.path()));
   if (result.exit_code != 0) return rejected_source(source, target, version_line_, result.errors);
 
   Artifact artifact;
