@@ -1,4 +1,5 @@
 // Expressions: every operator, precedence against a table, faults, and whole error texts.
+#include <diecast/base/text.h>
 #include <diecast/template/expr.h>
 #include <gtest/gtest.h>
 
@@ -247,13 +248,13 @@ TEST(Expression, NestingIsBoundedHoweverItIsWritten) {
     for (int i = 0; i < times; ++i) out += text;
     return out;
   };
-  EXPECT_EQ(value(repeated("(", 60) + "1" + repeated(")", 60)), 1);
-  EXPECT_EQ(value("1" + repeated(" + 1", 60)), 61);
+  EXPECT_EQ(value(cat(repeated("(", 60), "1", repeated(")", 60))), 1);
+  EXPECT_EQ(value(cat("1", repeated(" + 1", 60))), 61);
   const std::string deep[] = {repeated("(", 100'000),
-                              repeated("-", 100'000) + "1",
-                              "1" + repeated(" + 1", 100'000),
+                              cat(repeated("-", 100'000), "1"),
+                              cat("1", repeated(" + 1", 100'000)),
                               repeated("1 ? ", 100'000),
-                              "1" + repeated(" ? 1 : 1", 100'000),
+                              cat("1", repeated(" ? 1 : 1", 100'000)),
                               repeated("min(1, ", 100'000)};
   for (const std::string& text : deep) {
     const std::string error = parse_error(text);
@@ -287,7 +288,7 @@ TEST(Expression, CppHasTheSameMeaningIn64Bits) {
   for (const auto& [text, cpp] : table)
     EXPECT_EQ(Expression::parse(text, "k.cu:3", 1).value().cpp(), cpp) << text;
   EXPECT_EQ(Expression::parse("cc >= 90", "k.cu:3", 1).value().cpp([](std::string_view name) {
-    return "DIECAST_" + std::string(name);
+    return cat("DIECAST_", name);
   }),
             "DIECAST_cc >= 90");
 }

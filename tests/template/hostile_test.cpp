@@ -100,7 +100,7 @@ void use(const std::string& text) {
   }
 }
 
-TEST(Hostile, MutatedTemplatesEndInAValueOrAnError) {
+TEST(Template, MutatedTextsEndInAValueOrAnError) {
   Mutator mutator(7);
   int parsed = 0;
   for (int i = 0; i < 6000; ++i) {
@@ -112,12 +112,12 @@ TEST(Hostile, MutatedTemplatesEndInAValueOrAnError) {
   EXPECT_LT(parsed, 5700) << "the mutations are too tame";
 }
 
-TEST(Hostile, EveryTruncationEndsInAValueOrAnError) {
+TEST(Template, EveryTruncationEndsInAValueOrAnError) {
   for (std::size_t length = 0; length < scale_rows_text().size(); length += 3)
     ASSERT_NO_FATAL_FAILURE(use(scale_rows_text().substr(0, length))) << length;
 }
 
-TEST(Hostile, MutatedSpellingsEndInAValueOrAnError) {
+TEST(Spelling, MutatedOnesEndInAValueOrAnError) {
   Mutator mutator(11);
   const std::string spelling = "scale_rows COLS=4096,5120 IN=* LAYOUT=s128x4 @ sm_90a host";
   for (int i = 0; i < 20'000; ++i) {
@@ -126,7 +126,7 @@ TEST(Hostile, MutatedSpellingsEndInAValueOrAnError) {
   }
 }
 
-TEST(Hostile, AHugeHeaderIsReadInTime) {
+TEST(Template, AHugeHeaderIsReadInTime) {
   std::string text = "/* diecast\n";
   for (int i = 0; i < 2000; ++i) text += "option int N" + std::to_string(i) + " = 1 // comment\n";
   for (int i = 0; i < 2000; ++i) text += "require N" + std::to_string(i) + " == 1\n";

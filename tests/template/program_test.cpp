@@ -1,5 +1,6 @@
 // The compiled form of expressions equals the expressions themselves, allocates nothing and knows
 // when nothing is left to compute.
+#include <diecast/base/text.h>
 #include <diecast/template/expr.h>
 #include <gtest/gtest.h>
 
@@ -37,19 +38,14 @@ class RandomText {
     static constexpr const char* kBinary[] = {
         "+", "-", "*", "/", "%", "<", "<=", ">", ">=", "==", "!=", "&&", "||"};
     static constexpr const char* kFunctions[] = {"min", "max", "ceil_div", "align_up"};
-    const auto inner = [&] { return expression(depth - 1); };
-    switch (pick(8)) {
-      case 0:
-        return "!(" + inner() + ")";
-      case 1:
-        return "-(" + inner() + ")";
-      case 2:
-        return "(" + inner() + " ? " + inner() + " : " + inner() + ")";
-      case 3:
-        return std::string(kFunctions[pick(4)]) + "(" + inner() + ", " + inner() + ")";
-      default:
-        return "(" + inner() + ") " + kBinary[pick(13)] + " (" + inner() + ")";
-    }
+    const std::string a = expression(depth - 1);
+    const std::size_t form = pick(8);
+    if (form == 0) return cat("!(", a, ")");
+    if (form == 1) return cat("-(", a, ")");
+    const std::string b = expression(depth - 1);
+    if (form == 2) return cat("(", a, " ? ", b, " : ", expression(depth - 1), ")");
+    if (form == 3) return cat(kFunctions[pick(4)], "(", a, ", ", b, ")");
+    return cat("(", a, ") ", kBinary[pick(13)], " (", b, ")");
   }
   std::int64_t number() {
     static constexpr std::int64_t kSpecial[] = {0, 1, -1, 2, 16, INT64_MAX, INT64_MIN, 1LL << 32};
@@ -125,7 +121,7 @@ TEST(Program, ANameNobodyKnowsIsAnError) {
 
 TEST(Program, TheDeepestExpressionFitsItsStack) {
   std::string text = "p";
-  for (int i = 0; i < 62; ++i) text = "(q + " + text + ")";
+  for (int i = 0; i < 62; ++i) text = cat("(q + ", text, ")");
   std::int64_t value = 0;
   ASSERT_TRUE(compiled(text).evaluate(Slots{5, 1}, &value));
   EXPECT_EQ(value, 67);

@@ -17,7 +17,7 @@ std::string first_block(const std::string& path) {
   return all.substr(begin, all.find(fence, begin) - begin);
 }
 
-TEST(Readme, ItsTemplateRenders) {
+TEST(Source, TheReadmesTemplateRenders) {
   const std::string text = first_block(DIECAST_SOURCE_DIR "/templates/README.md");
   const auto tmpl = Template::parse("scale_rows", text);
   ASSERT_TRUE(tmpl.ok()) << tmpl.error().message();

@@ -147,7 +147,7 @@ TEST(Parameter, AWrongValueNamesTheAllowedOnes) {
   EXPECT_FALSE(tmpl->parameter("LAYOUT")->check(Value::boolean(true)).ok());
 }
 
-TEST(Space, IsEveryCombinationThatHolds) {
+TEST(Template, SpaceIsEveryCombinationThatHolds) {
   const auto points = scale_rows()->space(target("sm_90a")).value();
   // 3 COLS x 2 ALIGNED x 3 IN x 2 BLOCK x 2 LAYOUT x 3 THREADS, less COLS=16 with BLOCK=32, less
   // f32 with BLOCK=32.
@@ -162,7 +162,7 @@ TEST(Space, IsEveryCombinationThatHolds) {
   }
 }
 
-TEST(Space, DependsOnTheTarget) {
+TEST(Template, SpaceDependsOnTheTarget) {
   EXPECT_EQ(scale_rows()->space(target("host")).value().size(), 216u - 36u);
   EXPECT_EQ(scale_rows()->space(target("sm_120a")).value().size(), (216u - 36u) * 2 / 3);
   const auto only = Template::parse(
@@ -171,7 +171,7 @@ TEST(Space, DependsOnTheTarget) {
   EXPECT_TRUE((*only)->space(target("host")).value().empty());
 }
 
-TEST(Space, IsNarrowedByFixedValues) {
+TEST(Template, SpaceIsNarrowedByFixedValues) {
   const auto tmpl = scale_rows();
   const Bindings fixed = Bindings().set("COLS", 48).set("IN", "f16").set("waves", 1);
   const auto points = tmpl->space(target("host"), fixed).value();
@@ -184,7 +184,7 @@ TEST(Space, IsNarrowedByFixedValues) {
   EXPECT_TRUE(tmpl->space(target("host"), Bindings().set("COLS", 17)).value().empty());
 }
 
-TEST(Space, RefusesWhatItDoesNotKnow) {
+TEST(Template, SpaceRefusesWhatItDoesNotKnow) {
   const auto tmpl = scale_rows();
   EXPECT_EQ(
       tmpl->space(target("host"), Bindings().set("COL", 16)).error().message(),
@@ -199,7 +199,7 @@ TEST(Space, RefusesWhatItDoesNotKnow) {
             "  fix: give COLS=..., or add a line `sample COLS {...}` to k.cu");
 }
 
-TEST(Space, IsBounded) {
+TEST(Template, SpaceIsBounded) {
   std::string text = "/* diecast\nlaunch grid(1) block(1)\n";
   for (int i = 0; i < 64; ++i) text += "option bool B" + std::to_string(i) + "\n";
   const auto tmpl = Template::parse("k", text + "*/\nDIECAST_KERNEL {}\n").value();
