@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <ctime>
 #include <thread>
 
 #include "fake/nvrtc_script.h"
@@ -172,13 +173,16 @@ TEST_F(RealNvrtc, AndAnotherNvrtcLiveInOneProcess) {
   EXPECT_EQ(fake.compiles().size(), 1u);
 }
 
-// Measured: 18 ms on a quiet core; the bound leaves room for a busy machine, not for a header.
+// Measured: some 25 ms. Processor time, since the machine may be busy; the bound is one that a
+// large header or a cache on a slow disk would break.
 TEST_F(RealNvrtc, CompilesAnEmptyKernelInAFractionOfASecond) {
   double best = 1e9;
-  for (int i = 0; i < 5; ++i)
-    best = std::min(best, compiler->compile(kEmpty, target("sm_90a")).value().compile_ms);
-  EXPECT_LT(best, 500);
-  RecordProperty("best_ms", std::to_string(best));
+  for (int i = 0; i < 5; ++i) {
+    const std::clock_t before = std::clock();
+    ASSERT_TRUE(compiler->compile(kEmpty, target("sm_90a")));
+    best = std::min(best, static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC);
+  }
+  EXPECT_LT(best, 0.3);
 }
 
 }  // namespace

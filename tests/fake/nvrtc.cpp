@@ -190,7 +190,8 @@ Status nvrtcCompileProgram(Program program, int count, const char* const* option
   std::string all, arch;
   for (int i = 0; i < count; ++i) {
     const std::string_view option = options[i];
-    all += (i ? " " : "") + std::string(option);
+    if (i > 0) all += ' ';
+    all += option;
     if (option.substr(0, kArch.size()) == kArch) arch = option.substr(kArch.size());
   }
   const int now = ++running;
