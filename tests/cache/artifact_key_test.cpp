@@ -3,6 +3,7 @@
 #include <diecast/cache/artifact_key.h>
 #include <diecast/compile/compiler.h>
 #include <diecast/template/source.h>
+#include <diecast/template/specialization.h>
 #include <gtest/gtest.h>
 
 #include <set>
@@ -93,6 +94,52 @@ TEST(ArtifactKey, KeepsTextsApartWhenTheirBoundaryMoves) {
   // An option that spells the bytes of two is one option all the same.
   const std::string forged = std::string("c\x01\x00\x01\x00\x00\x00", 7) + "d";
   EXPECT_NE(key("a", "b", {forged}), key("a", "b", {"c", "d"}));
+}
+
+Specialization specialize(int cols, std::string_view target) {
+  const auto copy = Template::parse("copy", R"(// copy: x to y.
+/* diecast
+shape    int   COLS                     // row length
+size     rows
+size     cols  = COLS
+arg      x     in   f32   [rows, cols]
+arg      y     out  f32   [rows, cols]
+arg      rows
+arg      cols
+launch   grid(rows) block(32) shared(0)
+target   host, sm_80+
+exchange none
+sample   COLS {16}  rows {1}
+*/
+DIECAST_KERNEL { for (i64 i = 0; i < cols; ++i) y[i] = x[i]; }
+)");
+  return Specialization::make(copy.value(), Bindings().set("COLS", cols),
+                              Target::parse(target).value())
+      .value();
+}
+
+// The source is made by hand, so that only the key's own floor and the options can change this.
+TEST(ArtifactKey, IsPinnedForASpecializationAndItsSource) {
+  const Specialization cuda = specialize(16, "sm_90a"), host = specialize(16, "host");
+  const Source source{"copy.cu", "copy", "constexpr int COLS = 16;\n"};
+  EXPECT_EQ(make_key(cuda, source).hex(), "27bc1d3b67e0669e4905b2b58911c884");
+  const ArtifactKey key = make_key(host, source);
+  EXPECT_EQ(key.digest, make_key(KeyFields{"copy", source.text, code_options(host.target()), "host",
+                                           Artifact::Kind::shared_object, host.argument_schema()})
+                            .digest);
+}
+
+TEST(ArtifactKey, FollowsTheRenderedSourceAndTheTarget) {
+  std::set<std::string> digests;
+  for (const int cols : {0, 16, 32}) {
+    for (const char* target : {"host", "host_v3", "sm_86", "sm_90a", "sm_100a", "sm_100f"}) {
+      const Specialization specialization = specialize(cols, target);
+      const Source source = render(specialization, TemplateFiles::embedded()).value();
+      EXPECT_TRUE(digests.insert(make_key(specialization, source).hex()).second) << target << cols;
+      EXPECT_EQ(make_key(specialize(cols, target), source).digest,
+                make_key(specialization, source).digest);
+    }
+  }
 }
 
 TEST(ArtifactKey, GivesItsFieldsBack) {

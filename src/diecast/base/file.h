@@ -4,6 +4,8 @@
 // system's own never -EINTR.
 #pragma once
 
+#include <diecast/base/error.h>
+#include <diecast/base/hash.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 
@@ -11,9 +13,6 @@
 #include <functional>
 #include <string>
 #include <string_view>
-
-#include <diecast/base/error.h>
-#include <diecast/base/hash.h>
 
 namespace diecast {
 
@@ -82,8 +81,8 @@ Result<Bytes> read_file(FileSystem& files, const std::string& path, std::uint64_
 Error file_error(std::string_view doing, std::string_view path, int negative_errno);
 
 // Writes a sibling temporary file, syncs it and renames it over `path` on commit(): the final name
-// is the complete old file or the complete new one. Without commit() nothing remains. A file that is
-// replaced keeps its permissions; a symbolic link is replaced, not followed. Errors of create:
+// is the complete old file or the complete new one. Without commit() nothing remains. A file that
+// is replaced keeps its permissions; a symbolic link is replaced, not followed. Errors of create:
 // file_exists (a directory or device is in the way), file_not_found (no such directory), io_error.
 class AtomicFile {
  public:
