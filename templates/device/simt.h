@@ -18,21 +18,31 @@ DIECAST_DEVICE T* dynamic_shared() {
   return reinterpret_cast<T*>(diecast_dynamic_shared);
 }
 
+// How many bytes of it this launch has.
+DIECAST_DEVICE unsigned dynamic_shared_bytes() {
+  unsigned bytes;
+  asm("mov.u32 %0, %%dynamic_smem_size;" : "=r"(bytes));
+  return bytes;
+}
+
 }  // namespace diecast
 
 #else
 
+// Hidden, because a static inside an inline function would otherwise be one object for all kernels
+// that are loaded, whatever its size in each.
 #define DIECAST_DEVICE inline __attribute__((always_inline, visibility("hidden")))
 #define __device__ __attribute__((visibility("hidden")))
 #define __global__
 #define __forceinline__ inline __attribute__((always_inline))
-// A block runs wholly on one operating-system thread. Hidden, because a static of an inline function
-// would otherwise be one object for all kernels loaded into a process, whatever their sizes.
+// A block runs wholly on one operating-system thread.
 #define __shared__ static thread_local
 
 namespace diecast {
 
-struct uint3 { unsigned x, y, z; };
+struct uint3 {
+  unsigned x, y, z;
+};
 using dim3 = uint3;
 
 // The thread now running. Nothing takes their addresses, so a compiler may keep them in registers.
@@ -85,6 +95,8 @@ template <class T>
 DIECAST_DEVICE T* dynamic_shared() {
   return static_cast<T*>(host_block->shared);
 }
+
+DIECAST_DEVICE unsigned dynamic_shared_bytes() { return host_block->shared_bytes; }
 
 // Other threads run before this returns, so the indices are this thread's own again only after it.
 DIECAST_DEVICE void host_wait(HostWait& wait) {
@@ -144,8 +156,8 @@ DIECAST_DEVICE T __shfl_sync(unsigned mask, T value, int source, int width = 32,
                              const char* file = __builtin_FILE(),
                              unsigned line = __builtin_LINE()) {
   const unsigned within = static_cast<unsigned>(width) - 1;
-  return host_shuffle(mask, value, (host_lane() & ~within) | (static_cast<unsigned>(source) & within),
-                      file, line);
+  return host_shuffle(
+      mask, value, (host_lane() & ~within) | (static_cast<unsigned>(source) & within), file, line);
 }
 
 template <class T>
@@ -193,9 +205,7 @@ DIECAST_DEVICE T atomicMax(T* address, decltype(T() + T()) value) {
 DIECAST_DEVICE void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 
 DIECAST_DEVICE int __popc(unsigned x) { return __builtin_popcount(x); }
-DIECAST_DEVICE int __clz(int x) {
-  return x == 0 ? 32 : __builtin_clz(static_cast<unsigned>(x));
-}
+DIECAST_DEVICE int __clz(int x) { return x == 0 ? 32 : __builtin_clz(static_cast<unsigned>(x)); }
 DIECAST_DEVICE int __ffs(int x) { return __builtin_ffs(x); }
 DIECAST_DEVICE unsigned __byte_perm(unsigned x, unsigned y, unsigned selector) {
   const unsigned long long bytes = static_cast<unsigned long long>(y) << 32 | x;
@@ -234,9 +244,15 @@ DIECAST_DEVICE float fminf(float a, float b) {
 }
 
 // The operand pairs that CUDA has, with its result types.
-#define DIECAST_MIN_MAX(T, A, B)                                            \
-  DIECAST_DEVICE constexpr T min(A a, B b) { return static_cast<T>(a) < static_cast<T>(b) ? static_cast<T>(a) : static_cast<T>(b); } \
-  DIECAST_DEVICE constexpr T max(A a, B b) { return static_cast<T>(a) > static_cast<T>(b) ? static_cast<T>(a) : static_cast<T>(b); }
+#define DIECAST_MIN_MAX(T, A, B)                                 \
+  DIECAST_DEVICE constexpr T min(A left, B right) {              \
+    const T a = static_cast<T>(left), b = static_cast<T>(right); \
+    return a < b ? a : b;                                        \
+  }                                                              \
+  DIECAST_DEVICE constexpr T max(A left, B right) {              \
+    const T a = static_cast<T>(left), b = static_cast<T>(right); \
+    return a > b ? a : b;                                        \
+  }
 DIECAST_MIN_MAX(int, int, int)
 DIECAST_MIN_MAX(unsigned, unsigned, unsigned)
 DIECAST_MIN_MAX(unsigned, int, unsigned)

@@ -2,15 +2,14 @@
 // test's own code, compiled by the host's compiler like a rendered source.
 #pragma once
 
+#include <diecast/compile/host_cxx.h>
+#include <diecast/launch/device.h>
 #include <gtest/gtest.h>
 
 #include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include <diecast/compile/host_cxx.h>
-#include <diecast/launch/device.h>
 
 #include "temporary_directory.h"
 
@@ -20,8 +19,7 @@ namespace diecast::testing {
 inline std::string device_headers(const std::vector<std::string>& names) {
   std::string text = "#define DIECAST_CC 0\n#define DIECAST_HOST 1\n";
   for (const std::string& name : names) {
-    std::istringstream lines(
-        text_of(std::string(DIECAST_SOURCE_DIR "/templates/device/") + name));
+    std::istringstream lines(text_of(std::string(DIECAST_SOURCE_DIR "/templates/device/") + name));
     text += "#line 1 \"diecast/device/" + name + "\"\n";
     for (std::string line; std::getline(lines, line);) {
       text += (line.rfind("#include", 0) == 0 || line.rfind("#pragma once", 0) == 0 ? "" : line);

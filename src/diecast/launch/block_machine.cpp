@@ -4,14 +4,14 @@
 
 #if defined(DIECAST_HAS_HOST_DEVICE)
 
+#include <diecast/base/text.h>
+#include <diecast/launch/host/fiber.h>
+#include <diecast/launch/host/thread_group.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <utility>
 #include <vector>
-
-#include <diecast/base/text.h>
-#include <diecast/launch/host/fiber.h>
-#include <diecast/launch/host/thread_group.h>
 
 namespace diecast {
 namespace {
@@ -39,6 +39,7 @@ struct BlockMachine::State {
   ThreadGroup group;
   unsigned first = 0;    // the group's first thread in the block
   unsigned current = 0;  // the running thread in the group
+  Fiber outside;         // where run_group waits for the group
 
   bool failed = false;
   Error error;
@@ -46,6 +47,7 @@ struct BlockMachine::State {
   bool reserve(unsigned count);
   void start(unsigned index);
   void run_group(const HostBlock& block, unsigned count);
+  void leave(Fiber& running);
   void fail(Error reason);
   Error divergent(const HostBlock& block) const;
   Error undeclared(const HostWait& wait) const;
@@ -62,7 +64,7 @@ void BlockMachine::State::thread_main(void* state, unsigned index) {
   for (;;) {
     self.function(self.closure, self.first + index);
     self.group.end(index);
-    self.fibers[index]->suspend();
+    self.leave(*self.fibers[index]);
   }
 }
 
@@ -101,19 +103,9 @@ void BlockMachine::State::run_threads(HostBlock* block, unsigned exchange,
   self.exchange = 0;
 }
 
-// A warp runs as long as one of its lanes can: its exchanges then find each other's stacks in the
-// cache.
 void BlockMachine::State::run_group(const HostBlock& block, unsigned count) {
   group.begin(count, exchange == HostBlock::block);
-  for (bool someone = true; someone;) {
-    someone = false;
-    for (unsigned warp = 0; warp * kWarp < count; ++warp) {
-      while ((current = group.take(warp)) != ThreadGroup::kMaxThreads) {
-        someone = true;
-        fibers[current]->resume();
-      }
-    }
-  }
+  leave(outside);
   if (group.all_ended()) return;
   fail(divergent(block));
   for (unsigned i = 0; i < count; ++i) {
@@ -121,11 +113,18 @@ void BlockMachine::State::run_group(const HostBlock& block, unsigned count) {
   }
 }
 
+// Straight to the next thread that may run: one switch a wait. If there is none, all have ended or
+// nobody ever will.
+void BlockMachine::State::leave(Fiber& running) {
+  current = group.take();
+  running.switch_to(current == ThreadGroup::kNone ? outside : *fibers[current]);
+}
+
 void BlockMachine::State::wait(HostBlock* block, HostWait* wait) {
   State& self = *static_cast<State*>(block->machine);
   if (self.exchange == 0) return self.fail(self.undeclared(*wait));
-  Fiber& fiber = *self.fibers[self.current];
-  if (!self.group.arrive(self.current, wait)) fiber.suspend();
+  const unsigned index = self.current;
+  if (!self.group.arrive(index, wait)) self.leave(*self.fibers[index]);
 }
 
 // The first failure is the one that is told.
@@ -149,11 +148,11 @@ Error BlockMachine::State::divergent(const HostBlock& block) const {
 }
 
 Error BlockMachine::State::undeclared(const HostWait& wait) const {
-  return {ErrorCode::divergent_barrier,
-          cat("kernel ", kernel->name, " says `exchange none`, but a thread waits at ",
-              place_of(wait)),
-          cat("say `exchange ", wait.kind == HostWait::barrier ? "block" : "warp",
-              "` in the header of ", kernel->name, ".cu")};
+  return {
+      ErrorCode::divergent_barrier,
+      cat("kernel ", kernel->name, " says `exchange none`, but a thread waits at ", place_of(wait)),
+      cat("say `exchange ", wait.kind == HostWait::barrier ? "block" : "warp",
+          "` in the header of ", kernel->name, ".cu")};
 }
 
 BlockMachine::BlockMachine() : state_(std::make_unique<State>()) {}

@@ -4,13 +4,13 @@
 // structs below, the same as in templates/device/host_abi.h.
 #pragma once
 
+#include <diecast/base/error.h>
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
-
-#include <diecast/base/error.h>
 
 namespace diecast {
 

@@ -1,13 +1,16 @@
 // Memory, events and launches on this machine's processor. A launch shares its blocks out by one
 // counter; every thread that takes part borrows a block machine, whose stacks outlive the launch.
+#include <diecast/base/text.h>
 #include <diecast/launch/host_device.h>
 
 #include <cstdlib>
 
-#include <diecast/base/text.h>
-
 #if defined(DIECAST_HAS_HOST_DEVICE)
 
+#include <diecast/base/library.h>
+#include <diecast/launch/block_machine.h>
+#include <diecast/launch/host/launch_job.h>
+#include <diecast/launch/host/thread_pool.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,11 +22,6 @@
 #include <optional>
 #include <thread>
 #include <vector>
-
-#include <diecast/base/library.h>
-#include <diecast/launch/block_machine.h>
-#include <diecast/launch/host/launch_job.h>
-#include <diecast/launch/host/thread_pool.h>
 
 namespace diecast {
 namespace {
@@ -93,11 +91,15 @@ class HostDevice final : public Device {
   }
   Result<std::uint64_t> context_id() override { return context_id_; }
 
+  // Beyond the machine's memory Linux would promise it, and end the process when it is used.
   Result<void*> allocate(std::size_t bytes) override {
     void* memory = nullptr;
-    if (posix_memalign(&memory, kAlignment, std::max<std::size_t>(bytes, 1)) == 0) return memory;
+    if (bytes <= static_cast<std::uint64_t>(properties_.memory_bytes) &&
+        posix_memalign(&memory, kAlignment, std::max<std::size_t>(bytes, 1)) == 0)
+      return memory;
     return Error{ErrorCode::out_of_memory,
-                 cat("no host memory for ", bytes, " bytes (", human_bytes(bytes), ")"),
+                 cat("no host memory for ", bytes, " bytes (", human_bytes(bytes),
+                     "); this machine has ", human_bytes(properties_.memory_bytes)),
                  "free memory, or work on smaller pieces"};
   }
   Result<void> free(void* memory) override {
@@ -110,8 +112,7 @@ class HostDevice final : public Device {
     if (bytes != 0) std::memcpy(to, from, bytes);
     return {};
   }
-  Result<void> copy_to_host(void* to, const void* from, std::size_t bytes,
-                            Stream stream) override {
+  Result<void> copy_to_host(void* to, const void* from, std::size_t bytes, Stream stream) override {
     return copy_to_device(to, from, bytes, stream);
   }
   Result<void> copy_on_device(void* to, const void* from, std::size_t bytes,
@@ -184,10 +185,10 @@ Result<std::shared_ptr<ResidentCode>> HostDevice::load(const Artifact& artifact,
   const bool runs = artifact.kind == Artifact::Kind::shared_object && artifact.target.is_host() &&
                     artifact.target.host_level <= level_;
   if (!runs)
-    return Error{ErrorCode::target_not_supported,
-                 cat("the host device cannot run ", artifact.symbol, " built for ",
-                     artifact.target.name()),
-                 cat("compile it for ", targets().front().name())};
+    return Error{
+        ErrorCode::target_not_supported,
+        cat("the host device cannot run ", artifact.symbol, " built for ", artifact.target.name()),
+        cat("compile it for ", targets().front().name())};
   DIECAST_TRY(Library library, Library::open_bytes(artifact.payload, artifact.symbol));
   HostKernel kernel{library.function<void(HostBlock*, void**)>(artifact.symbol.c_str()),
                     artifact.symbol};

@@ -2,9 +2,9 @@
 // on a pool of threads before the launch returns.
 #pragma once
 
-#include <memory>
-
 #include <diecast/launch/device.h>
+
+#include <memory>
 
 namespace diecast {
 

@@ -4,6 +4,7 @@
 
 #if defined(DIECAST_HAS_HOST_DEVICE)
 
+#include <diecast/base/text.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -13,8 +14,6 @@
 #include <cerrno>
 #include <cstring>
 #include <new>
-
-#include <diecast/base/text.h>
 
 #if defined(__has_feature)
 #define DIECAST_HAS_FEATURE(name) __has_feature(name)
@@ -106,75 +105,57 @@ std::span<std::byte> FiberStacks::operator[](unsigned index) const {
 
 Fiber::~Fiber() {
 #if defined(DIECAST_TSAN)
-  if (own_shadow_) __tsan_destroy_fiber(own_shadow_);
+  if (!stack_.empty()) __tsan_destroy_fiber(shadow_);
 #endif
 }
 
 void Fiber::start(std::span<std::byte> stack, Entry entry, void* argument, unsigned index) {
-  stack_ = stack;
 #if defined(DIECAST_ASAN)
   __asan_unpoison_memory_region(stack.data(), stack.size());  // an abandoned thread's frames
-  own_shadow_ = nullptr;
+  shadow_ = nullptr;
 #endif
 #if defined(DIECAST_TSAN)
-  if (own_shadow_) __tsan_destroy_fiber(own_shadow_);
-  own_shadow_ = __tsan_create_fiber(0);
+  if (!stack_.empty()) __tsan_destroy_fiber(shadow_);
+  shadow_ = __tsan_create_fiber(0);
 #endif
+  stack_ = stack;
   // Equal offsets in all stacks would put their hot lines into the same few sets of a cache.
   const std::size_t size = stack.size() - index % 32 * 128;
   boost::context::stack_context bounds;
   bounds.sp = stack.data() + size;
   bounds.size = size;
-  const auto run = [this, entry, argument, index](Context&& caller) {
-    new (caller_) Context(std::move(caller));
-    entered();
+  const auto run = [this, entry, argument, index](Context&& left) {
+    new (came_from_->context_) Context(std::move(left));
+    arrived();
     entry(argument, index);
-    return std::move(context(caller_));
+    return Context();
   };
-  new (own_) Context(std::allocator_arg, boost::context::preallocated(bounds.sp, size, bounds),
-                     KeepStack{}, run);
+  new (context_) Context(std::allocator_arg, boost::context::preallocated(bounds.sp, size, bounds),
+                         KeepStack{}, run);
 }
 
-void Fiber::resume() {
+void Fiber::switch_to(Fiber& next) {
+  next.came_from_ = this;
 #if defined(DIECAST_ASAN)
-  void* caller_fake = nullptr;
-  __sanitizer_start_switch_fiber(&caller_fake, stack_.data(), stack_.size());
+  __sanitizer_start_switch_fiber(&shadow_, next.stack_.data(), next.stack_.size());
 #endif
 #if defined(DIECAST_TSAN)
-  caller_shadow_ = __tsan_get_current_fiber();
-  __tsan_switch_to_fiber(own_shadow_, 0);
+  if (stack_.empty()) shadow_ = __tsan_get_current_fiber();
+  __tsan_switch_to_fiber(next.shadow_, 0);
 #endif
-  Context back = std::move(context(own_)).resume();
-  new (own_) Context(std::move(back));
-#if defined(DIECAST_ASAN)
-  __sanitizer_finish_switch_fiber(caller_fake, nullptr, nullptr);
-#endif
+  Context left = std::move(context(next.context_)).resume();
+  new (came_from_->context_) Context(std::move(left));
+  arrived();
 }
 
-void Fiber::suspend() {
-  left();
-  Context back = std::move(context(caller_)).resume();
-  new (caller_) Context(std::move(back));
-  entered();
-}
-
-// On the fiber's side, right after control came in.
-void Fiber::entered() {
+// Control has come in from came_from_. An operating-system thread's own stack is known only now, to
+// the one it was left for.
+void Fiber::arrived() {
 #if defined(DIECAST_ASAN)
   const void* bottom = nullptr;
   std::size_t size = 0;
-  __sanitizer_finish_switch_fiber(own_shadow_, &bottom, &size);
-  caller_stack_ = {static_cast<const std::byte*>(bottom), size};
-#endif
-}
-
-// On the fiber's side, right before control goes out.
-void Fiber::left() {
-#if defined(DIECAST_ASAN)
-  __sanitizer_start_switch_fiber(&own_shadow_, caller_stack_.data(), caller_stack_.size());
-#endif
-#if defined(DIECAST_TSAN)
-  __tsan_switch_to_fiber(caller_shadow_, 0);
+  __sanitizer_finish_switch_fiber(shadow_, &bottom, &size);
+  came_from_->stack_ = {static_cast<const std::byte*>(bottom), size};
 #endif
 }
 

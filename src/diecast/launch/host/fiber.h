@@ -1,14 +1,14 @@
-// A thread of a block: a stack of its own that one operating-system thread switches into and out
-// of. A fiber is never unwound: dropping it or starting it again forgets whatever its stack held, so
-// no exception ever travels through compiled kernels.
+// The threads of a block as stacks that one operating-system thread switches between. A fiber is
+// never unwound: dropping it or starting it again forgets whatever its stack held, so no exception
+// ever travels through compiled kernels.
 #pragma once
+
+#include <diecast/base/error.h>
 
 #include <cstddef>
 #include <memory>
 #include <span>
 #include <vector>
-
-#include <diecast/base/error.h>
 
 namespace diecast {
 
@@ -29,6 +29,8 @@ class FiberStacks {
   std::shared_ptr<const Mapping> mapping_;
 };
 
+// What can be switched to: a fiber with a stack of its own, or, if never started, the place where
+// an operating-system thread left for one.
 class Fiber {
  public:
   using Entry = void (*)(void* argument, unsigned index);
@@ -38,23 +40,20 @@ class Fiber {
   Fiber& operator=(const Fiber&) = delete;
   ~Fiber();
 
-  // entry(argument, index) will run on `stack` from the first resume on; it must never return.
+  // entry(argument, index) will run on `stack` when it is first switched to; it must never return.
   void start(std::span<std::byte> stack, Entry entry, void* argument, unsigned index);
-  void resume();   // goes on in the fiber; comes back at its next suspend()
-  void suspend();  // only from inside the fiber: goes back to where resume() was called
+  // Only on the running one: goes on in `next`, and comes back when somebody switches here.
+  void switch_to(Fiber& next);
 
  private:
-  void entered();
-  void left();
+  void arrived();
 
-  // Each holds a boost::context::fiber, whose destructor, which would unwind, is never run.
-  alignas(void*) std::byte own_[sizeof(void*)] = {};
-  alignas(void*) std::byte caller_[sizeof(void*)] = {};
+  // Where it goes on: a boost::context::fiber, whose destructor, which would unwind, is never run.
+  alignas(void*) std::byte context_[sizeof(void*)] = {};
+  Fiber* came_from_ = nullptr;  // who switched here last
   // What the sanitizers want to be told at each switch; unused without them.
-  std::span<std::byte> stack_;
-  std::span<const std::byte> caller_stack_;
-  void* own_shadow_ = nullptr;
-  void* caller_shadow_ = nullptr;
+  std::span<const std::byte> stack_;
+  void* shadow_ = nullptr;
 };
 
 }  // namespace diecast

@@ -1,5 +1,5 @@
-// Blocks are taken in runs from one counter: few enough at once that a slow block delays little, and
-// many enough that a million small blocks do not meet at the counter.
+// Blocks are taken in runs from one counter: few enough at once that a slow block delays little,
+// and many enough that a million small blocks do not meet at the counter.
 #include <diecast/launch/host/launch_job.h>
 
 #if defined(DIECAST_HAS_HOST_DEVICE)

@@ -2,14 +2,14 @@
 // those threads run them on.
 #pragma once
 
+#include <diecast/launch/block_machine.h>
+#include <diecast/launch/device.h>
+
 #include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
 #include <vector>
-
-#include <diecast/launch/block_machine.h>
-#include <diecast/launch/device.h>
 
 namespace diecast {
 
@@ -32,10 +32,11 @@ class LaunchJob {
             MachinePool& machines, int threads);
 
   std::uint64_t blocks() const { return blocks_; }
-  // Runs blocks that nobody has taken yet until there are none, or until a block before them failed.
+  // Runs blocks that nobody has taken yet until there are none, or until a block before them
+  // failed.
   void work();
-  // Once every work() has returned: the failure of the lowest block that failed, always the same one
-  // however the blocks were shared out.
+  // Once every work() has returned: the failure of the lowest block that failed, always the same
+  // one however the blocks were shared out.
   Result<void> result() const;
 
  private:

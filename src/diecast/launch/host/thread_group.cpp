@@ -1,4 +1,5 @@
 // Barriers and warp exchanges: the last thread to arrive completes them for all.
+#include <diecast/base/text.h>
 #include <diecast/launch/host/thread_group.h>
 
 #include <algorithm>
@@ -7,8 +8,6 @@
 #include <cstring>
 #include <utility>
 #include <vector>
-
-#include <diecast/base/text.h>
 
 namespace diecast {
 namespace {
@@ -20,10 +19,16 @@ unsigned take_lane(std::uint32_t& lanes) {
   return lane;
 }
 
+bool same_place(const HostWait& a, const HostWait& b) {
+  return a.line == b.line && (a.file == b.file || std::strcmp(a.file, b.file) == 0);
+}
+
 }  // namespace
 
 void ThreadGroup::begin(unsigned count, bool barriers) {
   count_ = count;
+  warps_ = (count + kWarp - 1) / kWarp;
+  warp_ = 0;
   barriers_ = barriers;
   ended_ = at_barrier_ = 0;
   barriers_differ_ = false;
@@ -34,8 +39,12 @@ void ThreadGroup::begin(unsigned count, bool barriers) {
   }
 }
 
-unsigned ThreadGroup::take(unsigned warp) {
-  return ready_[warp] == 0 ? kMaxThreads : warp * kWarp + take_lane(ready_[warp]);
+unsigned ThreadGroup::take() {
+  for (unsigned tried = 0; tried < warps_; ++tried) {
+    if (ready_[warp_] != 0) return warp_ * kWarp + take_lane(ready_[warp_]);
+    if (++warp_ == warps_) warp_ = 0;
+  }
+  return kNone;
 }
 
 bool ThreadGroup::arrive(unsigned index, HostWait* wait) {
@@ -52,11 +61,10 @@ void ThreadGroup::end(unsigned index) {
 bool ThreadGroup::arrive_barrier(unsigned index) {
   const HostWait* wait = waits_[index];
   if (at_barrier_++ == 0) barrier_ = wait;
-  if (barrier_->line != wait->line || std::strcmp(barrier_->file, wait->file) != 0)
-    barriers_differ_ = true;
+  if (!same_place(*barrier_, *wait)) barriers_differ_ = true;
   if (at_barrier_ != count_ || barriers_differ_ || !barriers_) return false;
   at_barrier_ = 0;
-  std::copy_n(lanes_.begin(), (count_ + kWarp - 1) / kWarp, ready_.begin());
+  std::copy_n(lanes_.begin(), warps_, ready_.begin());
   ready_[index / kWarp] &= ~(1u << index % kWarp);
   return true;
 }

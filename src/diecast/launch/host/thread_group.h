@@ -2,11 +2,11 @@
 // bookkeeping: the threads themselves are the caller's.
 #pragma once
 
+#include <diecast/launch/block_machine.h>
+
 #include <array>
 #include <cstdint>
 #include <string>
-
-#include <diecast/launch/block_machine.h>
 
 namespace diecast {
 
@@ -14,6 +14,7 @@ class ThreadGroup {
  public:
   static constexpr unsigned kWarp = 32;
   static constexpr unsigned kMaxThreads = 1024;
+  static constexpr unsigned kNone = ~0u;
 
   // All `count` threads may run. Without `barriers` (a group that is one warp of a larger block)
   // a barrier never completes.
@@ -21,8 +22,9 @@ class ThreadGroup {
 
   unsigned count() const { return count_; }
   bool all_ended() const { return ended_ == count_; }
-  // Takes a thread of the warp that may run; kMaxThreads if there is none.
-  unsigned take(unsigned warp);
+  // Takes a thread that may run; kNone if there is none. A warp's lanes come one after another:
+  // what they exchange is then in the cache.
+  unsigned take();
 
   // Thread `index` waits. True if it was the last one to come: the wait's result is there, for it
   // and for all that waited with it, and those may run. `wait` must live until then.
@@ -40,7 +42,8 @@ class ThreadGroup {
   bool arrive_exchange(unsigned index);
   void complete(unsigned warp, std::uint32_t lanes);
 
-  unsigned count_ = 0, ended_ = 0, at_barrier_ = 0;
+  unsigned count_ = 0, warps_ = 0, ended_ = 0, at_barrier_ = 0;
+  unsigned warp_ = 0;  // whose lanes take() gives now
   bool barriers_ = false, barriers_differ_ = false;
   const HostWait* barrier_ = nullptr;  // of the first that arrived
   // One bit a lane, of each warp: exists, may run, waits in an exchange.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <mutex>
@@ -24,14 +25,15 @@ class ThreadPool {
 
   // Calls `work` on this thread and on up to `participants` - 1 others at the same time; returns
   // when all of them have returned. A worker that comes late may find nothing left to do, and one
-  // that has not begun when the caller is through never begins. Any number of threads may call this.
+  // that has not begun when the caller is through never begins. Any number of threads may call
+  // this.
   void run(std::uint64_t participants, const std::function<void()>& work);
 
  private:
   struct Job {
     const std::function<void()>* work;
-    std::uint64_t openings;     // workers that may still join
-    unsigned active = 0;        // workers inside `work`
+    std::uint64_t openings;  // workers that may still join
+    unsigned active = 0;     // workers inside `work`
   };
   void serve();
 

@@ -1,0 +1,71 @@
+// Threads that share work: all of it is done once, whoever comes, and nobody stays behind.
+#include <diecast/launch/host/thread_pool.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <mutex>
+#include <set>
+
+namespace diecast {
+namespace {
+
+TEST(ThreadPool, WorkEndsBeforeRunReturnsWhoeverTakesPart) {
+  for (const int threads : {1, 2, 5}) {
+    ThreadPool pool(threads);
+    EXPECT_EQ(pool.threads(), threads);
+    for (std::uint64_t participants : {0u, 1u, 2u, 100u}) {
+      for (int round = 0; round < 200; ++round) {
+        std::atomic<int> next{0}, done{0}, inside{0};
+        pool.run(participants, [&] {
+          ++inside;
+          while (next++ < 50) ++done;
+          --inside;
+        });
+        ASSERT_EQ(inside, 0);
+        ASSERT_EQ(done, 50);
+      }
+    }
+  }
+}
+
+TEST(ThreadPool, AsManyThreadsWorkAtOnceAsWereAskedFor) {
+  ThreadPool pool(4);
+  std::mutex mutex;
+  std::set<std::thread::id> seen;
+  // Each waits for the other two, so this ends only if three are inside together.
+  std::atomic<int> inside{0};
+  pool.run(3, [&] {
+    {
+      const std::lock_guard lock(mutex);
+      seen.insert(std::this_thread::get_id());
+    }
+    ++inside;
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (inside < 3 && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+  });
+  EXPECT_EQ(seen.size(), 3u);
+  EXPECT_TRUE(seen.count(std::this_thread::get_id())) << "the caller takes part";
+}
+
+TEST(ThreadPool, ManyCallersShareTheWorkers) {
+  ThreadPool pool(3);
+  std::vector<std::thread> callers;
+  std::atomic<int> wrong{0};
+  for (int caller = 0; caller < 6; ++caller) {
+    callers.emplace_back([&] {
+      for (int round = 0; round < 300; ++round) {
+        std::atomic<int> next{0}, done{0};
+        pool.run(4, [&] {
+          while (next++ < 20) ++done;
+        });
+        wrong += done != 20;
+      }
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+}  // namespace
+}  // namespace diecast
