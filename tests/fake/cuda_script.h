@@ -90,7 +90,8 @@ struct CudaScript {
   // What happened.
   std::vector<FakeCall> calls;
   std::vector<FakeLaunch> launches;
-  // Loads, allocations and waits while a stream captures; calls after fork; leaks of contexts.
+  // Loads, allocations and waits while a stream captures; launches that had to load; calls after
+  // fork.
   std::vector<std::string> violations;
   std::size_t allocated_bytes = 0;  // now
 
