@@ -15,48 +15,41 @@ arg      amax   inout  f32  [PER == PER_row ? rows : 1]
 arg      rows
 arg      cols
 require  THREADS % 32 == 0                               // whole warps
-launch   grid(min(ceil_div(rows * ceil_div(cols, 1024) * 32, THREADS), sm_count * waves)) block(THREADS)
+launch   grid(min(ceil_div(rows * ceil_div(cols, 512) * 32, THREADS), sm_count * waves)) block(THREADS)
 target   host, sm_80+
 exchange warp                                            // a warp reduces what it has read
 sample   COLS {0, 80}  rows {0, 1, 7, 33}  cols {1, 16, 17, 80, 2100}
 */
 #include <diecast/device/block16.h>
 #include <diecast/device/reduce.h>
+#include <diecast/device/row_walk.h>
 
-// A warp takes spans of 1024 neighbours of a row: two blocks of 16 a lane.
-constexpr i64 kSpan = 1024;
+// A warp takes spans of 512 neighbours of a row: a block of 16 a lane.
+constexpr i64 kSpan = 512;
 
 DIECAST_DEVICE f32 amax_of_span(const IN* from, i64 count) {
-  f32 found = 0.0f;
-  const int lane = threadIdx.x % 32;
-DIECAST_UNROLL
-  for (int k = 0; k < 2; ++k) {
-    const i64 first = (k * 32 + lane) * 16;
-    if (first >= count) continue;
-    const Block16<IN> block = ALIGNED && count - first >= 16
-                                  ? load_block16(from + first)
-                                  : load_block16_elements(from + first, count - first);
-    found = fmaxf(found, amax_of(block));
-  }
-  return found;
+  const i64 first = i64{threadIdx.x % 32} * 16;
+  if (first >= count) return 0.0f;
+  return amax_of(ALIGNED && count - first >= 16 ? load_block16(from + first)
+                                                : load_block16_elements(from + first, count - first));
 }
 
 DIECAST_KERNEL {
   // A dense matrix with one maximum is one long row.
   const bool one_run = PER == PER_tensor && x_stride == cols;
   const i64 run = one_run ? rows * cols : cols;
-  const i64 spans = ceil_div(run, kSpan);
-  const i64 items = one_run ? spans : rows * spans;
-  const i64 step = i64{gridDim.x} * (THREADS / 32);
+  RowWalk at(ceil_div(run, kSpan), (blockIdx.x * THREADS + threadIdx.x) / 32,
+             gridDim.x * (THREADS / 32));
+  const i64 spans = (one_run ? 1 : rows) * at.row_pieces;
   f32 found = 0.0f;
-  for (i64 i = i64{blockIdx.x} * (THREADS / 32) + threadIdx.x / 32; i < items; i += step) {
-    const i64 row = one_run ? 0 : i / spans;
-    const i64 first = (i - row * spans) * kSpan;
-    found = fmaxf(found, amax_of_span(x + row * x_stride + first, run - first));
+DIECAST_NO_UNROLL
+  for (; at.index < spans; at.next()) {
+    const i64 first = at.piece * kSpan;
+    found = fmaxf(found, amax_of_span(x + at.row * x_stride + first, run - first));
     if (PER == PER_row) {
       found = warp_reduce_max(found);
       if (threadIdx.x % 32 == 0) {
-        atomicMax(reinterpret_cast<u32*>(amax + row), __float_as_uint(found));
+        atomicMax(reinterpret_cast<u32*>(amax + at.row), __float_as_uint(found));
       }
       found = 0.0f;
     }

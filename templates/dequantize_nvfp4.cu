@@ -25,6 +25,7 @@ exchange none                                            // threads of a block n
 sample   COLS {0, 80}  rows {0, 1, 7, 33}  cols {1, 16, 17, 80, 2100}
 */
 #include <diecast/device/convert.h>
+#include <diecast/device/row_walk.h>
 #include <diecast/device/vector.h>
 
 DIECAST_DEVICE f32 dequantized(u32 code, f32 scale, f32 of_block) {
@@ -38,21 +39,16 @@ DIECAST_DEVICE f32 dequantized(u32 code, f32 scale, f32 of_block) {
 // One thread a block of 16.
 DIECAST_KERNEL {
   constexpr int kPerWord = 32 / bits<OUT>();
-  const i64 row_blocks = ceil_div(cols, BLOCK);
-  const i64 blocks = rows * row_blocks;
-  const bool one_run = out_stride == cols && cols % BLOCK == 0 && !ROW_SCALE;
-  const i64 step = i64{gridDim.x} * THREADS;
-  for (i64 i = i64{blockIdx.x} * THREADS + threadIdx.x; i < blocks; i += step) {
-    i64 row = 0, offset = i * BLOCK, count = BLOCK;
-    if (!one_run) {
-      row = i / row_blocks;
-      const i64 first = (i - row * row_blocks) * BLOCK;
-      offset = row * out_stride + first;
-      count = min(i64{BLOCK}, cols - first);
-    }
-    const Vector<8> code_words = load_streaming<8>(codes + 8 * i);
-    const f32 scale = f32_from_e4m3(scales[i]);
-    f32 of_block = factor[ROW_SCALE ? row : 0];
+  RowWalk at(ceil_div(cols, BLOCK), blockIdx.x * THREADS + threadIdx.x, gridDim.x * THREADS);
+  const i64 blocks = rows * at.row_pieces;
+DIECAST_NO_UNROLL
+  for (; at.index < blocks; at.next()) {
+    const i64 first = at.piece * BLOCK;
+    OUT* to = out + at.row * out_stride + first;
+    const i64 count = cols - first;
+    const Vector<8> code_words = load_streaming<8>(codes + 8 * at.index);
+    const f32 scale = f32_from_e4m3(scales[at.index]);
+    f32 of_block = factor[ROW_SCALE ? at.row : 0];
     if constexpr (GLOBAL == GLOBAL_amax) {
       of_block = __fmul_rn(__fmul_rn(scale, of_block), 0x1.861862p-12f);  // fl(1/2688)
     }
@@ -63,17 +59,17 @@ DIECAST_UNROLL
       const OUT element = from_f32<OUT>(dequantized(code, scale, of_block));
       words[e / kPerWord] |= to_bits(element) << (e % kPerWord * bits<OUT>());
     }
-    if (ALIGNED && count == BLOCK) {
+    if (ALIGNED && count >= BLOCK) {
 DIECAST_UNROLL
       for (int v = 0; v < 4 / kPerWord; ++v) {
-        store_streaming<16>(out + offset + v * 4 * kPerWord, {{words[4 * v], words[4 * v + 1],
+        store_streaming<16>(to + v * 4 * kPerWord, {{words[4 * v], words[4 * v + 1],
                                                                words[4 * v + 2], words[4 * v + 3]}});
       }
     } else {
 DIECAST_UNROLL
       for (int e = 0; e < 16; ++e) {
         const u32 word = words[e / kPerWord] >> (e % kPerWord * bits<OUT>());
-        if (e < count) out[offset + e] = from_bits<OUT>(word);
+        if (e < count) to[e] = from_bits<OUT>(word);
       }
     }
   }

@@ -25,28 +25,23 @@ sample   COLS {0, 80}  rows {0, 1, 7, 33}  cols {1, 16, 17, 80, 2100}
 */
 #include <diecast/device/block16.h>
 #include <diecast/device/nvfp4.h>
+#include <diecast/device/row_walk.h>
 #include <diecast/device/vector.h>
 
-// One thread a block of 16. A dense matrix of whole blocks is one long run: no division a block.
+// One thread a block of 16.
 DIECAST_KERNEL {
   const Nvfp4Global global = nvfp4_global(amax[0]);
-  const i64 row_blocks = ceil_div(cols, BLOCK);
-  const i64 blocks = rows * row_blocks;
-  const bool one_run = x_stride == cols && cols % BLOCK == 0;
-  const i64 step = i64{gridDim.x} * THREADS;
-  for (i64 i = i64{blockIdx.x} * THREADS + threadIdx.x; i < blocks; i += step) {
-    i64 offset = i * BLOCK;
-    i64 count = BLOCK;
-    if (!one_run) {
-      const i64 row = i / row_blocks;
-      const i64 first = (i - row * row_blocks) * BLOCK;
-      offset = row * x_stride + first;
-      count = cols - first;
-    }
-    const Block16<IN> block = ALIGNED && count >= BLOCK ? load_block16(x + offset)
-                                                        : load_block16_elements(x + offset, count);
+  RowWalk at(ceil_div(cols, BLOCK), blockIdx.x * THREADS + threadIdx.x, gridDim.x * THREADS);
+  const i64 blocks = rows * at.row_pieces;
+DIECAST_NO_UNROLL
+  for (; at.index < blocks; at.next()) {
+    const i64 first = at.piece * BLOCK;
+    const IN* from = x + at.row * x_stride + first;
+    const i64 count = cols - first;
+    const Block16<IN> block = ALIGNED && count >= BLOCK ? load_block16(from)
+                                                        : load_block16_elements(from, count);
     const Nvfp4Block out = quantize_nvfp4_block(block, global);
-    store_streaming<8>(codes + 8 * i, {{out.codes[0], out.codes[1]}});
-    scales[i] = out.scale;
+    store_streaming<8>(codes + 8 * at.index, {{out.codes[0], out.codes[1]}});
+    scales[at.index] = out.scale;
   }
 }

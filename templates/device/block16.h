@@ -1,8 +1,7 @@
 // Sixteen neighbouring elements of a row, as the 4-bit formats quantize them:
 //   load_block16(x), load_block16_elements(x, count)   from memory
-//   amax_of(block)            the largest |element|, NaN ignored
-//   amax_or_nan_of(block)     the same, or NaN if any element is one
-//   codes_in_range(block, half, factor)   E2M1 codes of eight elements times factor
+//   amax_of(block)                  the largest |element|, NaN ignored
+//   codes_of(block, half, factor)   E2M1 codes of eight elements times factor
 #pragma once
 
 #include <diecast/device/block16_cuda.h>

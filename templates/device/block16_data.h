@@ -36,30 +36,17 @@ DIECAST_UNROLL
   return block;
 }
 
-// The first `count` (at most 16) from any address, zeros behind them.
+// The first `count` (at most 16) from any address, zeros behind them. For tails and rows without
+// alignment; the loop stays a loop, because this code is there to be small.
 template <class IN>
-DIECAST_DEVICE Block16<IN> load_block16_elements(const IN* x, i64 count) {
-  Block16<IN> block;
-DIECAST_UNROLL
-  for (int i = 0; i < Block16<IN>::kWords; ++i) {
-    if constexpr (bits<IN>() == 32) {
-      block.words[i] = i < count ? __float_as_uint(x[i]) : 0u;
-    } else {
-      const u32 low = 2 * i < count ? x[2 * i].bits : 0u;
-      const u32 high = 2 * i + 1 < count ? x[2 * i + 1].bits : 0u;
-      block.words[i] = low | high << 16;
-    }
+DIECAST_DEVICE_CALL Block16<IN> load_block16_elements(const IN* x, i64 count) {
+  constexpr int kPerWord = 32 / bits<IN>();
+  Block16<IN> block = {};
+DIECAST_NO_UNROLL
+  for (int i = 0; i < 16; ++i) {
+    if (i < count) block.words[i / kPerWord] |= to_bits(x[i]) << (i % kPerWord * bits<IN>());
   }
   return block;
-}
-
-// The largest |element|, NaN ignored, at least +0.
-template <class IN>
-DIECAST_DEVICE f32 amax_ignoring_nan(const Block16<IN>& block) {
-  f32 amax = 0.0f;
-DIECAST_UNROLL
-  for (int i = 0; i < 16; ++i) amax = fmaxf(amax, fabsf(block.element(i)));
-  return amax;
 }
 
 }  // namespace diecast

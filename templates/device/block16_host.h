@@ -21,14 +21,20 @@ DIECAST_DEVICE Lanes load_lanes(const u32* words) {
   return lanes;
 }
 
-// For values below 2^31.
+// All ones where a is greater; for values below 2^31, as magnitudes of floats are.
+DIECAST_DEVICE Lanes greater_lanes(Lanes a, Lanes b) {
+  return (Lanes)((SignedLanes)a > (SignedLanes)b);
+}
+
 DIECAST_DEVICE Lanes max_lanes(Lanes a, Lanes b) {
-  const Lanes greater = (Lanes)((SignedLanes)a > (SignedLanes)b);
+  const Lanes greater = greater_lanes(a, b);
   return (a & greater) | (b & ~greater);
 }
 
-// Elements of four words: the low or high halves of 16-bit types, as f32 bits. f16 keeps its scale
-// right by the exact factor 2^112; infinities and NaN of f16 do not come here.
+DIECAST_DEVICE Lanes all_lanes(u32 value) { return Lanes{value, value, value, value}; }
+
+// Elements of four words: the low or high halves of 16-bit types, as f32. f16 gets its scale from
+// the exact factor 2^112; its largest exponent is infinity's and NaN's.
 template <class IN>
 DIECAST_DEVICE FloatLanes half_of_lanes(Lanes words, bool high) {
   if constexpr (dtype_id<IN> == dtype_id<bf16>) {
@@ -36,19 +42,23 @@ DIECAST_DEVICE FloatLanes half_of_lanes(Lanes words, bool high) {
   } else {
     const Lanes h = high ? words >> 16 : words & 0xFFFFu;
     const FloatLanes magnitude = (FloatLanes)((h & 0x7FFFu) << 13) * 0x1p112f;
-    return (FloatLanes)((Lanes)magnitude | (h & 0x8000u) << 16);
+    const Lanes special = greater_lanes(h & 0x7FFFu, all_lanes(0x7BFFu)) & 0x7F800000u;
+    return (FloatLanes)((Lanes)magnitude | special | (h & 0x8000u) << 16);
   }
 }
 
-// e2m1_magnitude with the sign, masked: four codes.
+// e2m1_magnitude with the sign, masked: four codes. A NaN's magnitude is above infinity's, so it
+// saturates too; its sign is dropped.
 DIECAST_DEVICE Lanes codes_of_lanes(FloatLanes x, f32 factor) {
   const Lanes y = (Lanes)(x * factor);
-  const Lanes a = y & 0x7FFFFFFFu;
-  const Lanes one = {0x3F800000u, 0x3F800000u, 0x3F800000u, 0x3F800000u};
-  const Lanes power = max_lanes(a, one) & 0x7F800000u;
+  const Lanes magnitude = y & 0x7FFFFFFFu;
+  const Lanes nan = greater_lanes(magnitude, all_lanes(0x7F800000u));
+  const Lanes large = greater_lanes(magnitude, all_lanes(0x40C00000u));  // 6
+  const Lanes a = (magnitude & ~large) | (large & 0x40C00000u);
+  const Lanes power = max_lanes(a, all_lanes(0x3F800000u)) & 0x7F800000u;
   const FloatLanes shifted = (FloatLanes)power * 4194307.0f;
   const Lanes sum = (Lanes)((FloatLanes)a + shifted);
-  return ((sum + (sum >> 22)) & 7u) | (y >> 28 & 8u);
+  return ((sum + (sum >> 22)) & 7u) | (y >> 28 & 8u & ~nan);
 }
 
 // Lane j's low byte into byte j.
@@ -60,7 +70,7 @@ DIECAST_DEVICE u32 bytes_of_lanes(Lanes lanes) {
 }
 
 template <class IN>
-DIECAST_DEVICE f32 amax_or_nan_of(const Block16<IN>& block) {
+DIECAST_DEVICE f32 amax_of(const Block16<IN>& block) {
   Lanes found = {0, 0, 0, 0};
   for (int i = 0; i < Block16<IN>::kWords; i += 4) {
     const Lanes words = load_lanes(block.words + i);
@@ -70,20 +80,17 @@ DIECAST_DEVICE f32 amax_or_nan_of(const Block16<IN>& block) {
       found = max_lanes(found, max_lanes(words & 0x7FFFu, words >> 16 & 0x7FFFu));
     }
   }
-  u32 amax = 0;
-  for (int i = 0; i < 4; ++i) amax = amax > found[i] ? amax : found[i];
-  return to_f32(from_bits<IN>(amax));
-}
-
-// NaN only has to be ignored where there is one.
-template <class IN>
-DIECAST_DEVICE f32 amax_of(const Block16<IN>& block) {
-  const f32 amax = amax_or_nan_of(block);
-  return amax == amax ? amax : amax_ignoring_nan(block);
+  u32 largest = 0;
+  for (int i = 0; i < 4; ++i) largest = largest > found[i] ? largest : found[i];
+  f32 amax = to_f32(from_bits<IN>(largest));
+  if (amax == amax) return amax;
+  amax = 0.0f;  // a NaN is above all numbers: look again without it
+  for (int i = 0; i < 16; ++i) amax = fmaxf(amax, fabsf(block.element(i)));
+  return amax;
 }
 
 template <class IN>
-DIECAST_DEVICE u32 codes_in_range(const Block16<IN>& block, int half, f32 factor) {
+DIECAST_DEVICE u32 codes_of(const Block16<IN>& block, int half, f32 factor) {
   if constexpr (bits<IN>() == 32) {
     const u32* from = block.words + 8 * half;
     const Lanes a = codes_of_lanes((FloatLanes)load_lanes(from), factor);

@@ -155,14 +155,14 @@ DIECAST_DEVICE u32 e2m1_from_f32_plain(f32 x) {
   return code | (__float_as_uint(x) >> 28 & 8u);
 }
 
-// For |y| < 7 and not NaN, in few instructions: a word whose low three bits are the code of |y|.
+// In few instructions a word whose low three bits are the code of |y|, of any y; NaN gives 7.
 // With p the power of two at or below max(|y|, 1), the grid's step at |y| is p/2, which is also
 // the last place of a float near 2^22 p: one addition rounds, nearest even, and leaves
 // k = |y| / step in the low bits and p in the exponent. The code is k + 2 log2(p); the constant's
 // 3 = 6 steps makes (exponent field * 2 + k) come out with no offset modulo 8.
 DIECAST_DEVICE u32 e2m1_magnitude(f32 y) {
-  const f32 a = fabsf(y);
-  const u32 power = __float_as_uint(a > 1.0f ? a : 1.0f) & 0x7F800000u;
+  const f32 a = fminf(fabsf(y), 6.0f);
+  const u32 power = __float_as_uint(fmaxf(a, 1.0f)) & 0x7F800000u;
   const u32 sum = __float_as_uint(__fadd_rn(a, __fmul_rn(__uint_as_float(power), 4194307.0f)));
   return sum + (sum >> 22);
 }

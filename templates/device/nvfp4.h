@@ -21,7 +21,7 @@ struct Nvfp4Global {
 DIECAST_DEVICE Nvfp4Global nvfp4_global(f32 amax) {
   f32 encode = fminf(__fdiv_rn(2688.0f, amax), kLargest);
   if (amax == 0.0f || encode == 0.0f) encode = 1.0f;
-  return {__fmul_rn(encode, 0x1.555556p-3f), __fdiv_rn(1.0f, encode)};
+  return {__fmul_rn(encode, 0x1.555556p-3f), __frcp_rn(encode)};
 }
 
 DIECAST_DEVICE e4m3 nvfp4_block_scale(f32 block_amax, const Nvfp4Global& global) {
@@ -30,7 +30,7 @@ DIECAST_DEVICE e4m3 nvfp4_block_scale(f32 block_amax, const Nvfp4Global& global)
 
 // What elements are multiplied by before they are rounded to E2M1.
 DIECAST_DEVICE f32 nvfp4_encode_factor(e4m3 scale, const Nvfp4Global& global) {
-  return fminf(__fdiv_rn(1.0f, __fmul_rn(f32_from_e4m3(scale), global.decode)), kLargest);
+  return fminf(__frcp_rn(__fmul_rn(f32_from_e4m3(scale), global.decode)), kLargest);
 }
 
 struct Nvfp4Block {
@@ -38,40 +38,20 @@ struct Nvfp4Block {
   e4m3 scale;
 };
 
-// Codes of any values: saturating, NaN to code 7.
-template <class IN>
-DIECAST_DEVICE void encode_any(const Block16<IN>& block, f32 factor, u32 codes[2]) {
-DIECAST_UNROLL
-  for (int half = 0; half < 2; ++half) {
-    u32 word = 0;
-DIECAST_UNROLL
-    for (int i = 0; i < 8; i += 2) {
-      const f32 low = __fmul_rn(block.element(8 * half + i), factor);
-      const f32 high = __fmul_rn(block.element(8 * half + i + 1), factor);
-      word |= e2m1x2_from_f32(low, high) << (4 * i);
-    }
-    codes[half] = word;
-  }
-}
-
 template <class IN>
 DIECAST_DEVICE Nvfp4Block quantize_nvfp4_block(const Block16<IN>& block, const Nvfp4Global& global) {
-  Nvfp4Block out;
+  Nvfp4Block out = {{0, 0}, nvfp4_block_scale(amax_of(block), global)};
+  const f32 factor = nvfp4_encode_factor(out.scale, global);
 #if DIECAST_HAS_E2M1_CVT
-  out.scale = nvfp4_block_scale(amax_of(block), global);
-  encode_any(block, nvfp4_encode_factor(out.scale, global), out.codes);
-#else
-  const f32 amax = amax_or_nan_of(block);
-  out.scale = nvfp4_block_scale(amax, global);
-  f32 factor = nvfp4_encode_factor(out.scale, global);
-  if (__fmul_rn(amax, factor) < 7.0f) {  // false for NaN
-    out.codes[0] = codes_in_range(block, 0, factor);
-    out.codes[1] = codes_in_range(block, 1, factor);
-  } else {
-    out.scale = nvfp4_block_scale(amax_of(block), global);
-    factor = nvfp4_encode_factor(out.scale, global);
-    encode_any(block, factor, out.codes);
+DIECAST_UNROLL
+  for (int i = 0; i < 16; i += 2) {
+    const f32 low = __fmul_rn(block.element(i), factor);
+    const f32 high = __fmul_rn(block.element(i + 1), factor);
+    out.codes[i / 8] |= e2m1x2_from_f32(low, high) << (i % 8 * 4);
   }
+#else
+  out.codes[0] = codes_of(block, 0, factor);
+  out.codes[1] = codes_of(block, 1, factor);
 #endif
   return out;
 }

@@ -6,8 +6,18 @@
 // left to the compiler on the host, which vectorizes it.
 #if defined(__CUDACC__)
 #define DIECAST_UNROLL _Pragma("unroll")
+#define DIECAST_NO_UNROLL _Pragma("unroll 1")
 #else
 #define DIECAST_UNROLL
+#define DIECAST_NO_UNROLL
+#endif
+
+// A device function that is compiled once and called: for long code off the hot path, whose copies
+// would cost compile time.
+#if defined(__CUDACC__)
+#define DIECAST_DEVICE_CALL __device__ __noinline__
+#else
+#define DIECAST_DEVICE_CALL static
 #endif
 
 namespace diecast {

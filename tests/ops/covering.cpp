@@ -1,12 +1,12 @@
 // Greedy pair covering; see covering.h.
 #include "ops/covering.h"
 
+#include <diecast/base/text.h>
+
 #include <cstdlib>
 #include <set>
 #include <string_view>
 #include <utility>
-
-#include <diecast/base/text.h>
 
 namespace diecast::variants {
 namespace {
@@ -15,7 +15,8 @@ using Pair = std::pair<std::string, std::string>;
 
 std::vector<Pair> pairs_of(const Bindings& bindings) {
   std::vector<std::string> words;
-  for (const auto& [name, value] : bindings.entries()) words.push_back(cat(name, '=', value.spelling()));
+  for (const auto& [name, value] : bindings.entries())
+    words.push_back(cat(name, '=', value.spelling()));
   std::vector<Pair> pairs;
   for (std::size_t i = 0; i < words.size(); ++i) {
     for (std::size_t j = i + 1; j < words.size(); ++j) pairs.emplace_back(words[i], words[j]);

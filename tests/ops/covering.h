@@ -2,10 +2,10 @@
 // of values of two parameters occurs together (the everyday set).
 #pragma once
 
+#include <diecast/template/template.h>
+
 #include <string>
 #include <vector>
-
-#include <diecast/template/template.h>
 
 namespace diecast::variants {
 

@@ -2,10 +2,10 @@
 // run of the tests compiles nothing again (the key covers every byte that matters).
 #pragma once
 
+#include <diecast/runtime/runtime.h>
+
 #include <memory>
 #include <string>
-
-#include <diecast/runtime/runtime.h>
 
 namespace diecast {
 

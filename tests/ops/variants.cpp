@@ -94,14 +94,15 @@ std::string compare(const char* name, const DeviceBuffer& buffer, const void* ex
   return buffer.guards_are_whole() ? "" : cat(name, ": a guard byte was overwritten");
 }
 
-std::string launch_and_wait(Kernel& kernel, std::span<const KernelArgument> arguments) {
-  auto launched = kernel.launch(arguments, {});
+std::string launch_and_wait(Kernel& kernel, std::span<const KernelArgument> arguments,
+                            const Bindings& tunes) {
+  auto launched = kernel.launch(arguments, {}, tunes);
   if (!launched) return launched.error().message();
   auto waited = kernel.device().synchronize({});
   return waited ? "" : waited.error().message();
 }
 
-std::string quantize_difference(Kernel& kernel, const Case& one, bool row_scaled) {
+std::string quantize_difference(Kernel& kernel, const Case& one, bool row_scaled, const Bindings& tunes) {
   const Specialization& s = kernel.specialization();
   Device& device = kernel.device();
   Matrix x = input_matrix(device, one, dtype_of(s, "IN"), flag(s, "ALIGNED"));
@@ -122,14 +123,14 @@ std::string quantize_difference(Kernel& kernel, const Case& one, bool row_scaled
                                       KernelArgument::tensor(DType::e4m3, scales.data_pointer()),
                                       rows.argument,
                                       KernelArgument::size(one.cols)};
-  std::string problem = launch_and_wait(kernel, arguments);
+  std::string problem = launch_and_wait(kernel, arguments, tunes);
   if (problem.empty()) problem = compare("scales", scales, want.scales.data(), want.scales.size());
   if (problem.empty()) problem = compare("codes", codes, want.codes.data(), want.codes.size());
   if (problem.empty()) problem = compare("amax", amaxes, want.amax.data(), want.amax.size() * 4);
   return problem;
 }
 
-std::string amax_difference(Kernel& kernel, const Case& one) {
+std::string amax_difference(Kernel& kernel, const Case& one, const Bindings& tunes) {
   const Specialization& s = kernel.specialization();
   Device& device = kernel.device();
   Matrix x = input_matrix(device, one, dtype_of(s, "IN"), flag(s, "ALIGNED"));
@@ -141,11 +142,11 @@ std::string amax_difference(Kernel& kernel, const Case& one) {
   const KernelArgument arguments[] = {x.argument(),
                                       KernelArgument::tensor(DType::f32, amax.data_pointer()),
                                       rows.argument, KernelArgument::size(one.cols)};
-  const std::string problem = launch_and_wait(kernel, arguments);
+  const std::string problem = launch_and_wait(kernel, arguments, tunes);
   return problem.empty() ? compare("amax", amax, want.data(), want.size() * 4) : problem;
 }
 
-std::string dequantize_difference(Kernel& kernel, const Case& one) {
+std::string dequantize_difference(Kernel& kernel, const Case& one, const Bindings& tunes) {
   const Specialization& s = kernel.specialization();
   Device& device = kernel.device();
   const bool row_scaled = flag(s, "ROW_SCALE");
@@ -183,7 +184,7 @@ std::string dequantize_difference(Kernel& kernel, const Case& one) {
                                       KernelArgument::tensor(dtype, out.data_pointer(), stride),
                                       rows.argument,
                                       KernelArgument::size(one.cols)};
-  const std::string problem = launch_and_wait(kernel, arguments);
+  const std::string problem = launch_and_wait(kernel, arguments, tunes);
   return problem.empty() ? compare("out", out, want.data(), want.size()) : problem;
 }
 
@@ -238,17 +239,42 @@ const std::vector<std::string>& known_templates() {
   return names;
 }
 
-std::string difference(Kernel& kernel, const Case& one) {
+namespace {
+
+// The launch's own tunes at their defaults, and now and then each of their other values: they must
+// not change a bit either.
+std::vector<Bindings> tunes_for(const Template& tmpl, const Case& one) {
+  std::vector<Bindings> tunes = {{}};
+  for (const Parameter& parameter : tmpl.parameters()) {
+    if (parameter.compiled() || one.seed % 3 != 0) continue;
+    for (const Value& value : parameter.allowed) tunes.push_back(Bindings{{parameter.name, value}});
+  }
+  return tunes;
+}
+
+std::string difference_with(Kernel& kernel, const Case& one, const Bindings& tunes) {
   const std::string& name = kernel.specialization().tmpl().name();
-  std::string problem = cat("no runner for template ", name);
-  if (name == "quantize_nvfp4") problem = quantize_difference(kernel, one, false);
-  if (name == "quantize_nvfp4_row_scaled") problem = quantize_difference(kernel, one, true);
-  if (name == "amax") problem = amax_difference(kernel, one);
-  if (name == "dequantize_nvfp4") problem = dequantize_difference(kernel, one);
-  if (problem.empty()) return problem;
-  return cat(kernel.specialization().spelling(), " on [", one.rows, ", ", one.cols, "]",
-             one.strided ? " strided" : "", one.device_rows ? " device rows" : "", " seed ",
-             one.seed, ": ", problem);
+  if (name == "quantize_nvfp4") return quantize_difference(kernel, one, false, tunes);
+  if (name == "quantize_nvfp4_row_scaled") return quantize_difference(kernel, one, true, tunes);
+  if (name == "amax") return amax_difference(kernel, one, tunes);
+  if (name == "dequantize_nvfp4") return dequantize_difference(kernel, one, tunes);
+  return cat("no runner for template ", name);
+}
+
+}  // namespace
+
+std::string difference(Kernel& kernel, const Case& one) {
+  const Specialization& s = kernel.specialization();
+  for (const Bindings& tunes : tunes_for(s.tmpl(), one)) {
+    const std::string problem = difference_with(kernel, one, tunes);
+    if (problem.empty()) continue;
+    std::string tuned;
+    for (const auto& [name, value] : tunes.entries()) tuned += cat(" ", name, "=", value.spelling());
+    return cat(s.spelling(), tuned, " on [", one.rows, ", ", one.cols, "]",
+               one.strided ? " strided" : "", one.device_rows ? " device rows" : "", " seed ",
+               one.seed, ": ", problem);
+  }
+  return "";
 }
 
 }  // namespace diecast::variants

@@ -1,7 +1,6 @@
 // The same variants on a GPU: equal to the reference, so equal to the host, to the bit.
-#include <gtest/gtest.h>
-
 #include <diecast/diecast.h>
+#include <gtest/gtest.h>
 
 #include "ops/covering.h"
 #include "ops/test_runtime.h"
@@ -17,9 +16,13 @@ TEST_P(VariantsOnGpu, EqualTheReferenceToTheBit) {
   const auto device = runtime->default_device();
   if (!device) GTEST_SKIP() << device.error().message();
   const auto tmpl = runtime->find_template(GetParam()).value();
-  const Target target = runtime->specialize_for(
-      GetParam(), variants::wanted_variants(*tmpl, Target::parse("sm_90a").value()).front(), **device)
-      .value().target();
+  const Target target =
+      runtime
+          ->specialize_for(
+              GetParam(), variants::wanted_variants(*tmpl, Target::parse("sm_90a").value()).front(),
+              **device)
+          .value()
+          .target();
   std::vector<Specialization> specializations;
   for (const Bindings& bindings : variants::wanted_variants(*tmpl, target)) {
     specializations.push_back(Specialization::make(tmpl, bindings, target).value());

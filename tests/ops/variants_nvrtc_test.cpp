@@ -1,7 +1,6 @@
 // Every variant compiles for every architecture, without a GPU, a warning or a spilled register.
-#include <gtest/gtest.h>
-
 #include <diecast/diecast.h>
+#include <gtest/gtest.h>
 
 #include "ops/covering.h"
 #include "ops/test_runtime.h"
@@ -10,8 +9,7 @@
 namespace diecast {
 namespace {
 
-class VariantsCompile
-    : public testing::TestWithParam<std::tuple<std::string, std::string>> {};
+class VariantsCompile : public testing::TestWithParam<std::tuple<std::string, std::string>> {};
 
 TEST_P(VariantsCompile, WithoutAWarningOrASpill) {
   const auto& [name, target_name] = GetParam();

@@ -1,0 +1,203 @@
+// Ops on a fake GPU: what they launch, in which order and with which bytes; what preparing does and
+// what running never does; what they refuse.
+#include <diecast/diecast.h>
+#include <gtest/gtest.h>
+
+#include "runtime/fake_machine.h"
+
+namespace diecast {
+namespace {
+
+using testing::FakeMachine;
+
+// A [rows, cols] bf16 matrix and its quantized form in the fake GPU's memory.
+struct Matrices {
+  Matrices(Device& device, std::int64_t rows, std::int64_t cols, bool row_scaled = false) {
+    x = {device.allocate(static_cast<std::size_t>(rows * cols * 2)).value(), DType::bf16,
+         Shape{rows, cols}, 0, nullptr};
+    out.shape = x.shape;
+    out.row_scaled = row_scaled;
+    out.rowwise = out.rowwise_sizes().value();
+    out.rowwise.data = device.allocate(static_cast<std::size_t>(out.rowwise.data_bytes)).value();
+    out.rowwise.scale = device.allocate(static_cast<std::size_t>(out.rowwise.scale_bytes)).value();
+    out.rowwise.amax = static_cast<float*>(
+        device.allocate(static_cast<std::size_t>(out.rowwise.amax_count) * 4).value());
+  }
+  Tensor x;
+  QuantizedTensor out;
+};
+
+std::vector<std::string> launched(FakeMachine& machine) {
+  std::vector<std::string> symbols;
+  for (const auto& launch : machine.cuda->launches) symbols.push_back(launch.symbol);
+  return symbols;
+}
+
+TEST(QuantizeNvfp4, FillsFindsTheAmaxAndQuantizes) {
+  FakeMachine machine;
+  const auto runtime = machine.runtime();
+  const auto device = machine.cuda.device();
+  const Matrices m(*device, 32, 4096);
+  const auto op = PreparedQuantizeNvfp4::prepare(*runtime, device, {}).value();
+  EXPECT_EQ(op.scratch_bytes(32, 4096), 0);
+  machine.cuda->calls.clear();
+  op.run(m.x, m.out, {}).value();
+  ASSERT_EQ(launched(machine), (std::vector<std::string>{"amax", "quantize_nvfp4"}));
+  EXPECT_EQ(machine.cuda->count("cuMemsetD8Async"), 1);
+  const auto& launch = machine.cuda->launches[1];
+  EXPECT_EQ(launch.argument<void*>(0), m.x.data);
+  EXPECT_EQ(launch.argument<std::int64_t>(1), 4096);
+  EXPECT_EQ(launch.argument<float*>(2), m.out.rowwise.amax);
+  EXPECT_EQ(launch.argument<void*>(3), m.out.rowwise.data);
+  EXPECT_EQ(launch.argument<void*>(4), m.out.rowwise.scale);
+  EXPECT_EQ(launch.arguments[5].size(), 16u);  // rows: a pointer or a number
+  EXPECT_EQ(launch.argument<std::int64_t>(6), 4096);
+  EXPECT_EQ(launch.grid[0], 32u);  // 32 * 256 blocks of 16, 256 a block of threads
+  EXPECT_EQ(launch.block[0], 256u);
+}
+
+TEST(QuantizeNvfp4, WithAGivenAmaxIsOneLaunch) {
+  FakeMachine machine;
+  const auto runtime = machine.runtime();
+  const auto device = machine.cuda.device();
+  const Matrices m(*device, 8, 64);
+  quantize_nvfp4(*runtime, m.x, m.out, {true, device}).value();
+  EXPECT_EQ(launched(machine), std::vector<std::string>{"quantize_nvfp4"});
+  EXPECT_EQ(machine.cuda->count("cuMemsetD8Async"), 0);
+}
+
+TEST(QuantizeNvfp4, RowScaledIsOneLaunchOfItsOwnKernel) {
+  FakeMachine machine;
+  const auto runtime = machine.runtime();
+  const auto device = machine.cuda.device();
+  const Matrices m(*device, 8, 64, true);
+  quantize_nvfp4(*runtime, m.x, m.out, {false, device}).value();
+  EXPECT_EQ(launched(machine), std::vector<std::string>{"quantize_nvfp4_row_scaled"});
+}
+
+TEST(QuantizeNvfp4, AFixedRowLengthIsNoKernelParameter) {
+  FakeMachine machine;
+  const auto runtime = machine.runtime();
+  const auto device = machine.cuda.device();
+  const Matrices m(*device, 8, 4096);
+  PreparedQuantizeNvfp4::Request request;
+  request.cols = 4096;
+  request.amax_given = true;
+  const auto op = PreparedQuantizeNvfp4::prepare(*runtime, device, request).value();
+  op.run(m.x, m.out, {}).value();
+  EXPECT_EQ(machine.cuda->launches[0].arguments.size(), 6u);
+  const Matrices other(*device, 8, 64);
+  EXPECT_EQ(op.run(other.x, other.out, {}).error().code, ErrorCode::shape_mismatch);
+}
+
+TEST(QuantizeNvfp4, RowCountsInDeviceMemoryAreNeverRead) {
+  FakeMachine machine;
+  const auto runtime = machine.runtime();
+  const auto device = machine.cuda.device();
+  Matrices m(*device, 512, 64);
+  m.x.device_rows = static_cast<std::int64_t*>(device->allocate(8).value());
+  quantize_nvfp4(*runtime, m.x, m.out, {true, device}).value();
+  const auto& launch = machine.cuda->launches[0];
+  std::int64_t words[2];
+  std::memcpy(words, launch.arguments[5].data(), sizeof words);
+  EXPECT_EQ(reinterpret_cast<const std::int64_t*>(words[0]), m.x.device_rows);
+  EXPECT_EQ(words[1], 512);
+  EXPECT_EQ(launch.grid[0], 8u);  // for the upper bound
+  EXPECT_EQ(machine.cuda->count("cuMemcpyDtoHAsync_v2"), 0);
+}
+
+TEST(QuantizeNvfp4, TheConvenienceCallPreparesOnce) {
+  FakeMachine machine;
+  const auto runtime = machine.runtime();
+  const auto device = machine.cuda.device();
+  const Matrices m(*device, 8, 64), n(*device, 9, 80);
+  quantize_nvfp4(*runtime, m.x, m.out, {false, device}).value();
+  runtime->freeze();
+  quantize_nvfp4(*runtime, n.x, n.out, {false, device}).value();  // another shape, nothing new
+  EXPECT_EQ(machine.nvrtc.compiles().size(), 2u);
+  EXPECT_EQ(runtime->counters().loaded, 2u);
+}
+
+TEST(QuantizeNvfp4, WhileCapturingNothingIsPrepared) {
+  FakeMachine machine;
+  const auto runtime = machine.runtime();
+  const auto device = machine.cuda.device();
+  const Matrices m(*device, 8, 64);
+  const Stream stream = device->create_stream().value();
+  machine.cuda.begin_capture(stream);
+  EXPECT_EQ(quantize_nvfp4(*runtime, m.x, m.out, {false, device}, stream).error().message(),
+            "diecast: not_resident: quantize_nvfp4 is not prepared, and the stream is being captured\n"
+            "  fix: prepare it, or call it once with the same options, before the capture begins");
+  EXPECT_TRUE(machine.cuda.end_capture(stream));
+  EXPECT_TRUE(machine.nvrtc.compiles().empty());
+
+  quantize_nvfp4(*runtime, m.x, m.out, {false, device}, stream).value();
+  machine.cuda.begin_capture(stream);
+  quantize_nvfp4(*runtime, m.x, m.out, {false, device}, stream).value();
+  EXPECT_TRUE(machine.cuda.end_capture(stream));
+  EXPECT_TRUE(machine.cuda->launches.back().captured);
+  EXPECT_EQ(machine.cuda->violations, std::vector<std::string>{});
+}
+
+TEST(QuantizeNvfp4, RefusesByNameWhatItDoesNotWrite) {
+  FakeMachine machine;
+  const auto runtime = machine.runtime();
+  const auto device = machine.cuda.device();
+  Matrices m(*device, 8, 64);
+  const auto code = [&](const Tensor& x, const QuantizedTensor& out, QuantizeNvfp4Options options = {}) {
+    options.device = device;
+    const auto done = quantize_nvfp4(*runtime, x, out, options);
+    return done ? std::string("ok") : std::string(code_word(done.error().code));
+  };
+  QuantizedTensor out = m.out;
+  out.e4m3_bound = 256;
+  EXPECT_EQ(code(m.x, out), "not_supported");
+  out = m.out;
+  out.shape = Shape{4, 128};
+  EXPECT_EQ(code(m.x, out), "shape_mismatch");
+  Tensor x = m.x;
+  x.dtype = DType::e4m3;
+  EXPECT_EQ(code(x, m.out), "value_not_allowed");
+  Matrices rows(*device, 8, 64, true);
+  EXPECT_EQ(code(rows.x, rows.out, {true, nullptr}), "not_supported");
+  EXPECT_TRUE(machine.cuda->launches.empty());
+}
+
+TEST(DequantizeNvfp4, PassesCodesScalesAndFactor) {
+  FakeMachine machine;
+  const auto runtime = machine.runtime();
+  const auto device = machine.cuda.device();
+  const Matrices m(*device, 8, 64, true);
+  dequantize_nvfp4(*runtime, m.out, m.x, {GlobalForm::decode, device}).value();
+  ASSERT_EQ(launched(machine), std::vector<std::string>{"dequantize_nvfp4"});
+  const auto& launch = machine.cuda->launches[0];
+  EXPECT_EQ(launch.argument<void*>(0), m.out.rowwise.data);
+  EXPECT_EQ(launch.argument<void*>(1), m.out.rowwise.scale);
+  EXPECT_EQ(launch.argument<float*>(2), m.out.rowwise.amax);
+  EXPECT_EQ(launch.argument<void*>(3), m.x.data);
+}
+
+TEST(Amax, AccumulatesOverSeveralTensorsWithoutAFill) {
+  FakeMachine machine;
+  const auto runtime = machine.runtime();
+  const auto device = machine.cuda.device();
+  const Matrices m(*device, 8, 64);
+  amax(*runtime, m.x, m.out.rowwise.amax, {false, false, device}).value();
+  amax(*runtime, m.x, m.out.rowwise.amax, {false, true, device}).value();
+  EXPECT_EQ(launched(machine), (std::vector<std::string>{"amax", "amax"}));
+  EXPECT_EQ(machine.cuda->count("cuMemsetD8Async"), 1);
+}
+
+TEST(Amax, OfNothingIsAFillAlone) {
+  FakeMachine machine;
+  const auto runtime = machine.runtime();
+  const auto device = machine.cuda.device();
+  const Matrices m(*device, 0, 64);
+  auto* result = static_cast<float*>(device->allocate(4).value());
+  amax(*runtime, m.x, result, {false, false, device}).value();
+  EXPECT_TRUE(machine.cuda->launches.empty());
+  EXPECT_EQ(machine.cuda->count("cuMemsetD8Async"), 1);
+}
+
+}  // namespace
+}  // namespace diecast

@@ -1,0 +1,111 @@
+// Manifests: lists, `*`, targets, comments, and errors that name the line.
+#include <diecast/runtime/manifest.h>
+#include <diecast/runtime/warm.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "runtime/fake_machine.h"
+
+namespace diecast {
+namespace {
+
+using testing::FakeMachine;
+
+std::vector<std::string> spellings(const std::vector<Specialization>& all) {
+  std::vector<std::string> words;
+  for (const Specialization& one : all) words.push_back(one.spelling());
+  return words;
+}
+
+TEST(Manifest, ExpandsListsAndStarsForEveryTarget) {
+  FakeMachine machine;
+  const auto runtime = machine.runtime();
+  const auto all = expand_manifest(*runtime,
+                                   "# what a server needs\n\n"
+                                   "amax IN=bf16,f16 PER=* @ sm_90a sm_100a  # eight\n"
+                                   "amax IN=bf16 PER=row @ sm_90a            # again\n",
+                                   "m.txt", {})
+                       .value();
+  const auto words = spellings(all);
+  EXPECT_EQ(words.size(), 8u);
+  EXPECT_EQ(std::set<std::string>(words.begin(), words.end()).size(), 8u);
+  EXPECT_EQ(words[0], "amax COLS=0 ALIGNED=1 IN=bf16 PER=tensor THREADS=256 @ sm_90a");
+  EXPECT_EQ(words[7], "amax COLS=0 ALIGNED=1 IN=f16 PER=row THREADS=256 @ sm_100a");
+}
+
+TEST(Manifest, GivenTargetsStandInForTheLines) {
+  FakeMachine machine;
+  const Target targets[] = {Target::parse("sm_80").value()};
+  const auto all =
+      expand_manifest(*machine.runtime(), "amax IN=bf16 @ sm_90a\namax IN=f16\n", "m.txt", targets);
+  ASSERT_EQ(all.value().size(), 2u);
+  for (const Specialization& one : *all) EXPECT_EQ(one.target().name(), "sm_80");
+}
+
+TEST(Manifest, ErrorsNameTheFileAndTheLine) {
+  FakeMachine machine;
+  const auto runtime = machine.runtime();
+  const auto message = [&](std::string_view text) {
+    return expand_manifest(*runtime, text, "m.txt", {}).error().message();
+  };
+  EXPECT_EQ(message("\namax IM=bf16 @ sm_90a\n"),
+            "diecast: unknown_parameter: m.txt:2: template amax has no parameter \"IM\"; did you "
+            "mean `IN`?\n"
+            "  fix: its parameters are COLS, ALIGNED, IN, PER, THREADS, waves");
+  EXPECT_EQ(message("amax IN=bf16"),
+            "diecast: value_missing: m.txt:1: no target\n"
+            "  fix: end the line in `@ sm_90a`, or give --target");
+  EXPECT_EQ(message("amax IN=bf16 COLS=* @ sm_90a"),
+            "diecast: value_not_allowed: m.txt:1: COLS=* needs a set to choose from, and COLS takes "
+            "any integer\n"
+            "  fix: list the values: COLS=4096,8192");
+  EXPECT_EQ(message("# nothing\n"),
+            "diecast: parse_error: m.txt: the manifest names no kernel\n"
+            "  fix: write one spelling a line, for example `amax IN=bf16 @ sm_90a`");
+}
+
+TEST(Warm, ResolvesEverythingOnceAndSaysHow) {
+  FakeMachine machine;
+  RuntimeOptions options = machine.options();
+  options.on_event = nullptr;
+  const auto runtime = Runtime::create(options).value();
+  const auto all =
+      expand_manifest(*runtime, "amax IN=* PER=* @ sm_80 sm_90a", "m.txt", {}).value();
+  std::size_t calls = 0;
+  const auto first = warm(*runtime, all, {4, [&](const WarmOutcome&, std::size_t done, std::size_t total) {
+                            EXPECT_EQ(done, ++calls);
+                            EXPECT_EQ(total, all.size());
+                          }});
+  EXPECT_EQ(calls, all.size());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    ASSERT_TRUE(first[i].resolved) << first[i].error->message();
+    EXPECT_EQ(first[i].resolved->origin, Resolved::Origin::compiled);
+    EXPECT_EQ(first[i].resolved->artifact->spelling, all[i].spelling());
+  }
+  EXPECT_EQ(machine.nvrtc.compiles().size(), all.size());
+  const auto again = Runtime::create(options).value();
+  for (const WarmOutcome& outcome : warm(*again, all)) {
+    EXPECT_EQ(outcome.resolved->origin, Resolved::Origin::disk);
+  }
+}
+
+TEST(Warm, NamesWhatItsCompilerCannotBuildAndGoesOn) {
+  FakeMachine machine;
+  machine.nvrtc.set("ARCHS", "80 90");
+  const auto runtime = machine.runtime();
+  const auto all = expand_manifest(*runtime, "amax IN=bf16 @ sm_100a sm_90a", "m.txt", {}).value();
+  const auto outcomes = warm(*runtime, all, {1, {}});
+  EXPECT_EQ(outcomes[0].error->code, ErrorCode::target_not_supported);
+  EXPECT_TRUE(outcomes[1].resolved.has_value());
+}
+
+TEST(Manifest, TheShippedOnesExpand) {
+  FakeMachine machine;
+  const std::string path = std::string(DIECAST_SOURCE_DIR) + "/cache/manifests/nvfp4.txt";
+  const auto all = expand_manifest(*machine.runtime(), testing::text_of(path), "nvfp4.txt", {});
+  EXPECT_EQ(all.value().size(), 4u * (6 + 6 + 6 + 12));
+}
+
+}  // namespace
+}  // namespace diecast

@@ -1,0 +1,193 @@
+// The line from specialization to resident kernel: where an artifact comes from, what is counted and
+// told, and what freeze forbids.
+#include <diecast/runtime/runtime.h>
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "runtime/fake_machine.h"
+
+namespace diecast {
+namespace {
+
+using testing::FakeMachine;
+using testing::kAmax;
+using Origin = Resolved::Origin;
+
+TEST(Runtime, CompilesOnceThenFindsInMemoryThenOnDisk) {
+  FakeMachine machine;
+  const auto first = machine.runtime();
+  const auto one = first->specialize(kAmax).value();
+  EXPECT_EQ(first->resolve(one).value().origin, Origin::compiled);
+  EXPECT_EQ(first->resolve(one).value().origin, Origin::memory);
+  EXPECT_EQ(machine.events, (std::vector<std::string>{"rendered", "compiled", "published"}));
+
+  machine.events.clear();
+  const auto second = machine.runtime();
+  const auto found = second->resolve(second->specialize(kAmax).value()).value();
+  EXPECT_EQ(found.origin, Origin::disk);
+  EXPECT_EQ(found.artifact->spelling, one.spelling());
+  EXPECT_EQ(machine.events, (std::vector<std::string>{"rendered", "found"}));
+  EXPECT_EQ(machine.nvrtc.compiles().size(), 1u);
+}
+
+TEST(Runtime, CountsEachArrow) {
+  FakeMachine machine;
+  const auto runtime = machine.runtime();
+  const auto one = runtime->specialize(kAmax).value();
+  (void)runtime->preload(one, machine.cuda.device()).value();
+  (void)runtime->resolve(one).value();
+  const RuntimeCounters counters = runtime->counters();
+  EXPECT_EQ(counters.rendered, 1u);
+  EXPECT_EQ(counters.compiled, 1u);
+  EXPECT_EQ(counters.published, 1u);
+  EXPECT_EQ(counters.loaded, 1u);
+  EXPECT_EQ(counters.memory_hits, 1u);
+  EXPECT_EQ(counters.disk_hits, 0u);
+  EXPECT_EQ(counters.failed, 0u);
+}
+
+TEST(Runtime, ManyThreadsOnOneKeyCompileItOnce) {
+  FakeMachine machine;
+  machine.nvrtc.set("SLEEP_MS", "30");
+  RuntimeOptions options = machine.options();
+  options.on_event = nullptr;
+  const auto runtime = Runtime::create(options).value();
+  const auto one = runtime->specialize(kAmax).value();
+  std::vector<std::shared_ptr<const Artifact>> artifacts(16);
+  std::vector<std::thread> threads;
+  for (auto& artifact : artifacts) {
+    threads.emplace_back([&] { artifact = runtime->resolve(one).value().artifact; });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const auto& artifact : artifacts) EXPECT_EQ(artifact, artifacts[0]);
+  EXPECT_EQ(machine.nvrtc.compiles().size(), 1u);
+}
+
+TEST(Runtime, GivesWaitingThreadsTheErrorAndLaterCallersAnotherTry) {
+  FakeMachine machine;
+  machine.nvrtc.set("FAIL", "nvrtcCompileProgram=6");
+  const auto runtime = machine.runtime();
+  const auto one = runtime->specialize(kAmax).value();
+  EXPECT_EQ(runtime->resolve(one).error().code, ErrorCode::compile_failed);
+  EXPECT_EQ(runtime->counters().failed, 1u);
+  machine.nvrtc.unset("FAIL");
+  EXPECT_EQ(runtime->resolve(one).value().origin, Origin::compiled);
+}
+
+TEST(Runtime, WithoutACompilerServesWhatTheCacheHas) {
+  FakeMachine machine;
+  (void)machine.runtime()->resolve(machine.runtime()->specialize(kAmax).value()).value();
+  RuntimeOptions options = machine.options();
+  options.nvrtc.path = "/nonexistent/libnvrtc.so.13";
+  const auto runtime = Runtime::create(options).value();
+  EXPECT_EQ(runtime->resolve(runtime->specialize(kAmax).value()).value().origin, Origin::disk);
+  const auto missing = runtime->resolve(runtime->specialize("amax IN=f16 @ sm_90a").value());
+  EXPECT_EQ(missing.error().code, ErrorCode::compiler_unavailable);
+}
+
+TEST(Runtime, WorksWithoutACacheAndSaysWhyItHasNone) {
+  FakeMachine machine;
+  RuntimeOptions options = machine.options();
+  options.cache = "off";
+  const auto off = Runtime::create(options).value();
+  EXPECT_EQ(off->disk_cache(), nullptr);
+  EXPECT_EQ(off->cache_state(), "off");
+  EXPECT_EQ(off->resolve(off->specialize(kAmax).value()).value().origin, Origin::compiled);
+  EXPECT_EQ(machine.events, (std::vector<std::string>{"rendered", "compiled"}));
+
+  machine.events.clear();
+  options.cache = machine.cache / "file";
+  testing::write_text(options.cache, "in the way");
+  const auto degraded = Runtime::create(options).value();
+  EXPECT_EQ(degraded->disk_cache(), nullptr);
+  EXPECT_TRUE(degraded->cache_state().starts_with("off: diecast: "));
+  EXPECT_EQ(machine.events, std::vector<std::string>{"degraded"});
+}
+
+TEST(Runtime, RefusesACacheThatIsNoAbsolutePath) {
+  RuntimeOptions options;
+  options.cache = "cache";
+  EXPECT_EQ(Runtime::create(options).error().message(),
+            "diecast: invalid_argument: the cache setting is \"cache\"\n"
+            "  fix: set DIECAST_CACHE to an absolute directory, or to `off`");
+}
+
+TEST(Runtime, AfterFreezeALateCompileIsAnErrorThatNamesTheKernel) {
+  FakeMachine machine;
+  const auto runtime = machine.runtime();
+  const auto device = machine.cuda.device();
+  const auto warm = runtime->specialize(kAmax).value();
+  (void)runtime->preload(warm, device).value();
+  runtime->freeze();
+  EXPECT_TRUE(runtime->preload(warm, device).ok());
+  const auto late = runtime->preload(runtime->specialize("amax IN=f16 @ sm_90a").value(), device);
+  EXPECT_EQ(late.error().message(),
+            "diecast: frozen: after freeze() a kernel is not resolved:\n"
+            "  amax COLS=0 ALIGNED=1 IN=f16 PER=tensor THREADS=256 @ sm_90a\n"
+            "  fix: preload this line before freeze(), or add it to the manifest that is warmed");
+  EXPECT_EQ(machine.nvrtc.compiles().size(), 1u);
+}
+
+TEST(Runtime, AfterFreezeALateLoadIsAnError) {
+  FakeMachine machine;
+  const auto runtime = machine.runtime();
+  const auto resolved = runtime->specialize(kAmax).value();
+  (void)runtime->resolve(resolved).value();
+  runtime->freeze();
+  const auto late = runtime->preload(resolved, machine.cuda.device());
+  EXPECT_EQ(late.error().code, ErrorCode::frozen);
+  EXPECT_NE(late.error().what.find("not resident"), std::string::npos);
+  EXPECT_EQ(machine.cuda->count("cuLibraryLoadData"), 0);
+}
+
+TEST(Runtime, LoadsOncePerDevice) {
+  FakeMachine machine;
+  machine.cuda->gpus.resize(2);
+  const auto runtime = machine.runtime();
+  const auto one = runtime->specialize(kAmax).value();
+  const auto a = machine.cuda.device(0), b = machine.cuda.device(1);
+  const auto on_a = runtime->preload(one, a).value();
+  EXPECT_EQ(runtime->preload(one, a).value(), on_a);
+  EXPECT_NE(runtime->preload(one, b).value(), on_a);
+  EXPECT_EQ(runtime->counters().loaded, 2u);
+  EXPECT_EQ(machine.nvrtc.compiles().size(), 1u);
+}
+
+TEST(Runtime, TakesTheBestTargetOfADevice) {
+  FakeMachine machine;
+  machine.cuda->gpus[0].cc = 103;
+  const auto runtime = machine.runtime();
+  const auto device = machine.cuda.device();
+  const auto best = runtime->specialize_for("amax", Bindings{{"IN", Value::of(DType::bf16)}}, *device);
+  EXPECT_EQ(best.value().target().name(), "sm_103a");
+}
+
+TEST(Runtime, SpellingsForOneKernelHaveOneValueEach) {
+  FakeMachine machine;
+  const auto runtime = machine.runtime();
+  EXPECT_EQ(runtime->specialize("amax IN=bf16").error().code, ErrorCode::value_missing);
+  EXPECT_EQ(runtime->specialize("amax IN=* @ sm_90a").error().code, ErrorCode::value_not_allowed);
+  EXPECT_EQ(runtime->specialize("amx IN=bf16 @ sm_90a").error().message(),
+            "diecast: unknown_template: no template is named \"amx\"; did you mean `amax`?\n"
+            "  fix: `diecast list` shows the templates; runtime.add(\"NAME.cu\") adds your own");
+}
+
+TEST(Runtime, TakesTemplatesOfItsOwner) {
+  FakeMachine machine;
+  const auto runtime = machine.runtime();
+  const std::string path = std::string(DIECAST_SOURCE_DIR) + "/examples/own_template/scale_rows.cu";
+  const auto added = runtime->add(path).value();
+  EXPECT_EQ(added->name(), "scale_rows");
+  EXPECT_EQ(runtime->add(path).value(), added);
+  EXPECT_TRUE(runtime->specialize("scale_rows T=f32 @ sm_80").ok());
+
+  testing::TemporaryDirectory folder;
+  testing::write_text(folder / "amax.cu", added->text());
+  EXPECT_EQ(runtime->add(folder / "amax.cu").error().code, ErrorCode::file_exists);
+  testing::write_text(folder / "amax.txt", added->text());
+  EXPECT_EQ(runtime->add(folder / "amax.txt").error().code, ErrorCode::invalid_argument);
+}
+
+}  // namespace
+}  // namespace diecast
