@@ -1,14 +1,17 @@
 #!/usr/bin/env bash
-# tests/gpu.sh [CARRIED]: on a machine with a GPU, one call that builds, runs the `gpu` tests and the
-# bench, and prints a short table last; written to OUT (default build/gpu) as gpu-result.txt.
-# CARRIED: a folder with include/ and lib/ of packages that the machine lacks.
+# tests/gpu.sh [CARRIED [CMAKE OPTION...]]: on a machine with a GPU, one call that builds, runs the
+# `gpu` tests and the bench, and prints a short table last; it also stands in OUT (default build/gpu)
+# as gpu-result.txt. CARRIED: a folder with include/ and lib/ of packages that the machine lacks.
+# DIECAST_COMMIT names the commit where there is no git history.
 set -u
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 out=${OUT:-$root/build/gpu}
 build=${DIECAST_GPU_BUILD:-/tmp/diecast-gpu}
 mkdir -p "$out" "$build"
 options=(-DCMAKE_BUILD_TYPE=Release -DDIECAST_BUILD_EXAMPLES=OFF)
-[ $# -eq 0 ] || options+=("-DCMAKE_PREFIX_PATH=$(cd "$1" && pwd)")
+if [ $# -gt 0 ]; then
+  options+=("-DCMAKE_PREFIX_PATH=$(cd "$1" && pwd)" "${@:2}")
+fi
 command -v ninja >/dev/null && options+=(-G Ninja)
 export DIECAST_CACHE=$build/cache DIECAST_TEST_VARIANTS=${DIECAST_TEST_VARIANTS:-covering}
 
@@ -26,7 +29,7 @@ check=$?
 
 {
   echo "date    $(date -u +%Y-%m-%d)"
-  echo "commit  $(cat "$root/.commit" 2>/dev/null || git -C "$root" rev-parse --short HEAD 2>/dev/null)"
+  echo "commit  ${DIECAST_COMMIT:-$(git -C "$root" rev-parse --short HEAD 2>/dev/null)}"
   echo "device  $(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader | head -n 1)"
   echo "tests   $(grep 'tests passed' "$out/gpu-tests.log") (label gpu)"
   echo "check   $(tail -n 1 "$out/check.log")"

@@ -55,6 +55,7 @@ Result<Figure> disk_hit(Runtime& runtime) {
   artifact.target = one.target();
   artifact.symbol = source.symbol;
   artifact.spelling = one.spelling();
+  artifact.argument_schema = one.argument_schema();
   artifact.compiler = "bench";
   artifact.payload.assign(16384, std::byte{0x5A});
   if (!cache->publish(key, artifact)) {
