@@ -1,11 +1,9 @@
-// The host device through the interface of devices: memory, events, launches on several threads.
+// The host device through the interface of devices: memory, events, what load and launch refuse.
 #include <diecast/base/text.h>
 #include <diecast/launch/host_device.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <cstring>
-#include <limits>
 #include <thread>
 
 #include "launch/host_kernels.h"
@@ -166,127 +164,6 @@ TEST(HostDevice, LaunchRefusesShapesThatNoDeviceOrNotThisOneHas) {
       "2147483647 x 65535 x 65535");
   EXPECT_EQ(message_of(launch(*device, *code, launch_shape(0, 32))), "");
   EXPECT_EQ(message_of(launch(*device, *code, launch_shape(1, 32, 232448))), "");
-}
-
-TEST(HostDevice, AtomicsOfAllBlocksMeet) {
-  const auto device = *open_host_device({.threads = 4});
-  const auto code = load_kernel(*device, R"(
-HOST_KERNEL(none, meet) {
-  const u32 id = blockIdx.x * blockDim.x + threadIdx.x;
-  atomicAdd(argument<u32*>(p, 0), 1);
-  atomicMax(argument<u32*>(p, 1), id * 2654435761u);
-  atomicOr(argument<u32*>(p, 2), 1u << id % 31);
-  atomicMax(argument<i32*>(p, 3), -static_cast<i32>(id) - 5);
-  atomicAdd(argument<u64*>(p, 4), 1ull << 32);
-  atomicMax(argument<u64*>(p, 4), 5ull);
-}
-)",
-                                "meet");
-  std::uint32_t sum = 0, max = 0, bits = 0, most = 0;
-  std::int32_t low = std::numeric_limits<std::int32_t>::min();
-  std::uint64_t wide = 0;
-  launch(*device, *code, launch_shape(2000, 100), &sum, &max, &bits, &low, &wide).value();
-  for (std::uint32_t id = 0; id < 200000; ++id) most = std::max(most, id * 2654435761u);
-  EXPECT_EQ(sum, 200000u);
-  EXPECT_EQ(max, most);
-  EXPECT_EQ(bits, 0x7fffffffu);
-  EXPECT_EQ(low, -5);
-  EXPECT_GE(wide, std::uint64_t{199999} << 32);
-}
-
-TEST(HostDevice, EveryBlockHasItsDynamicSharedMemory) {
-  const auto device = *open_host_device({.threads = 4});
-  const auto code = load_kernel(*device, R"(
-HOST_KERNEL(block, reverse) {
-  u32* tile = dynamic_shared<u32>();
-  const u32 id = blockIdx.x * blockDim.x + threadIdx.x;
-  tile[threadIdx.x] = id;
-  __syncthreads();
-  argument<u32*>(p, 0)[id] = tile[blockDim.x - 1 - threadIdx.x];
-  if (reinterpret_cast<u64>(tile) % 1024 != 0) atomicAdd(argument<u32*>(p, 1), 1);
-}
-)",
-                                "reverse");
-  for (std::uint32_t threads : {1u, 33u, 256u}) {
-    std::vector<std::uint32_t> out(300 * threads);
-    std::uint32_t misaligned = 0;
-    launch(*device, *code, launch_shape(300, threads, 4 * threads), out.data(), &misaligned)
-        .value();
-    EXPECT_EQ(misaligned, 0u);
-    for (std::uint32_t i = 0; i < out.size(); ++i) {
-      ASSERT_EQ(out[i], i / threads * threads + threads - 1 - i % threads);
-    }
-  }
-}
-
-TEST(HostDevice, AMillionBlocksRunOnceEach) {
-  const auto device = *open_host_device({.threads = 4});
-  const auto code = load_kernel(*device, R"(
-HOST_KERNEL(none, mark) {
-  argument<unsigned char*>(p, 0)[blockIdx.x + gridDim.x * (blockIdx.y + u64(gridDim.y) * blockIdx.z)] += 1;
-}
-)",
-                                "mark");
-  LaunchShape shape;
-  shape.grid = {1009, 31, 33};
-  std::vector<unsigned char> seen(1009 * 31 * 33 + 1);
-  launch(*device, *code, shape, seen.data()).value();
-  EXPECT_EQ(seen.back(), 0);
-  seen.pop_back();
-  EXPECT_EQ(seen, std::vector<unsigned char>(seen.size(), 1));
-}
-
-TEST(HostDevice, SeveralThreadsLaunchAtTheSameTime) {
-  const auto device = *open_host_device({.threads = 3});
-  const auto code = load_kernel(*device, R"(
-HOST_KERNEL(block, total) {
-  __shared__ u32 part[64];
-  part[threadIdx.x] = argument<u32>(p, 1) + threadIdx.x;
-  __syncthreads();
-  u32 sum = part[threadIdx.x] + part[threadIdx.x ^ 32];
-  for (int i = 16; i != 0; i /= 2) sum += __shfl_xor_sync(~0u, sum, i);
-  if (threadIdx.x == 0) atomicAdd(argument<u32*>(p, 0), sum);
-}
-)",
-                                "total");
-  std::vector<std::thread> callers;
-  std::array<std::string, 4> problems;
-  for (std::uint32_t caller = 0; caller < 4; ++caller) {
-    callers.emplace_back([&, caller] {
-      for (std::uint32_t round = 0; round < 50; ++round) {
-        std::uint32_t sum = 0;
-        const auto done = launch(*device, *code, launch_shape(1 + round % 20, 64), &sum, caller);
-        const std::uint32_t expected = (1 + round % 20) * (64 * caller + 63 * 64 / 2);
-        if (!done || sum != expected) problems[caller] = message_of(done) + " wrong sum";
-      }
-    });
-  }
-  for (std::thread& caller : callers) caller.join();
-  EXPECT_EQ(problems, (std::array<std::string, 4>{}));
-}
-
-TEST(HostDevice, KernelsOfOneNameAndOtherSizesDoNotShareTheirSharedMemory) {
-  // The loader would make one object of equally named statics of inline functions.
-  const auto device = *open_host_device({.threads = 1});
-  const auto source = [](int size) {
-    return "constexpr int N = " + std::to_string(size) + R"(;
-template <class T> struct Tile { DIECAST_DEVICE static T* memory() { __shared__ T tile[N]; return tile; } };
-template <class T> T* tile_of(T) { __shared__ T tile[N]; return tile; }
-HOST_KERNEL(none, store) {
-  for (int i = 0; i < N; ++i) { Tile<u32>::memory()[i] = N; tile_of(u32{})[i] = N; }
-  u64* out = argument<u64*>(p, 0);
-  out[0] = reinterpret_cast<u64>(Tile<u32>::memory());
-  out[1] = reinterpret_cast<u64>(tile_of(u32{}));
-}
-)";
-  };
-  const auto small = load_kernel(*device, source(1), "store");
-  const auto large = load_kernel(*device, source(4096), "store");
-  std::array<std::uint64_t, 2> first{}, second{};
-  launch(*device, *small, launch_shape(1, 1), first.data()).value();
-  launch(*device, *large, launch_shape(1, 1), second.data()).value();
-  EXPECT_NE(first[0], second[0]);
-  EXPECT_NE(first[1], second[1]);
 }
 
 #endif
