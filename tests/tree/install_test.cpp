@@ -46,8 +46,8 @@ class Install : public testing::Test {
 };
 
 TEST_F(Install, IsFoundByAProgramOfTenLines) {
-  build({"embedded_names.cpp"});
-  EXPECT_EQ(run({(folder_ / "build/embedded_names").string()}),
+  build({"template_names.cpp"});
+  EXPECT_EQ(run({(folder_ / "build/template_names").string()}),
             "amax\ndequantize_nvfp4\nquantize_nvfp4\nquantize_nvfp4_row_scaled\n");
 }
 
