@@ -1,81 +1,11 @@
-// Whole conversions of small checkpoints with the scalar kernels, read back by the test's own
-// reader.
-#include <checkpoint/checkpoint_files.h>
-#include <checkpoint/scalar_kernels.h>
-#include <diecast/base/text.h>
-#include <fake_file_system.h>
-#include <fcntl.h>
-#include <gtest/gtest.h>
-#include <sys/stat.h>
-#include <temporary_directory.h>
-#include <unistd.h>
+// Whole conversions of small checkpoints, read back by the test's own reader.
+#include <checkpoint/convert_fixture.h>
 
 #include <set>
 
-namespace diecast {
+namespace diecast::testing {
 namespace {
 
-using testing::decode;
-using testing::encode;
-using testing::FakeFileSystem;
-using testing::FileCall;
-using testing::floats;
-using testing::floats_of;
-using testing::random_tensor;
-using testing::scalar_kernels;
-using testing::TemporaryDirectory;
-using testing::TestFile;
-using testing::TestTensor;
-using testing::text_of;
-using testing::tree;
-using testing::write_text;
-
-class Convert : public ::testing::Test {
- protected:
-  Result<ConvertReport> quantize(const TestFile& file, const QuantizeOptions& options = {},
-                                 const ConvertOptions& convert_options = {},
-                                 FileSystem& files = system_files()) {
-    write_text(in_, encode(file));
-    DIECAST_TRY(const SafetensorsReader reader, SafetensorsReader::open(in_, false, files));
-    DIECAST_TRY(const Plan plan, plan_quantize(reader.header(), options));
-    return convert(reader, plan, out_, scalar_kernels(), convert_options, files);
-  }
-  Result<ConvertReport> dequantize(std::optional<DType> to = {},
-                                   const ConvertOptions& options = {}) {
-    DIECAST_TRY(const SafetensorsReader reader, SafetensorsReader::open(out_));
-    DIECAST_TRY(const Plan plan, plan_dequantize(reader.header(), to));
-    return convert(reader, plan, back_, scalar_kernels(), options);
-  }
-  TestFile quantized(const TestFile& file, const QuantizeOptions& options = {},
-                     const ConvertOptions& convert_options = {}) {
-    const auto report = quantize(file, options, convert_options);
-    EXPECT_TRUE(report) << report.error().message();
-    return report ? decode(text_of(out_)) : TestFile{};
-  }
-
-  TemporaryDirectory folder_;
-  std::string in_ = folder_ / "in.safetensors", out_ = folder_ / "out.safetensors",
-              back_ = folder_ / "back.safetensors";
-};
-
-std::string scalar_bytes(float value) { return {reinterpret_cast<const char*>(&value), 4}; }
-
-TestFile sample() {
-  TestFile file;
-  file.metadata = {{"format", "pt"}, {"note", "\xC3\xA9 \" \n"}};
-  file.tensors = {{"model.embed_tokens.weight", random_tensor("BF16", {24, 32}, 1)},
-                  {"model.layers.0.mlp.gate_proj.weight", random_tensor("BF16", {48, 32}, 2)},
-                  {"model.layers.0.mlp.up_proj.weight", random_tensor("BF16", {48, 32}, 3)},
-                  {"model.layers.0.mlp.down_proj.weight", random_tensor("F16", {32, 48}, 4)},
-                  {"model.layers.0.experts.weight", random_tensor("F32", {3, 16, 32}, 5)},
-                  {"model.norm.weight", random_tensor("F32", {32}, 6)},
-                  {"odd.weight", random_tensor("BF16", {4, 20}, 7)},
-                  {"empty.weight", random_tensor("BF16", {0, 16}, 8)},
-                  {"position_ids", {"I64", {2}, std::string(16, '\x07')}}};
-  return file;
-}
-
-// Numerics 7.6, 7.7 and the amax 0 and infinite rows of profile te.
 TEST(DecodeScale, IsOneOverTheGlobalScaleWithItsEdges) {
   const auto bits = [](float amax) {
     const float scale = decode_scale(amax);
@@ -91,7 +21,7 @@ TEST(DecodeScale, IsOneOverTheGlobalScaleWithItsEdges) {
   EXPECT_EQ(bits(std::numeric_limits<float>::infinity()), 0x3F800000u);
 }
 
-// Numerics 7.1.
+// A block with every tie and both zeros, under S = 1.
 TEST_F(Convert, UnitBlockHasTheCodesOfTheTable) {
   TestFile file;
   std::vector<float> row = {0,     -0.0f, .25f,  -.5f, .75f, 1,  -1.25f, 1.5f,
@@ -106,7 +36,7 @@ TEST_F(Convert, UnitBlockHasTheCodesOfTheTable) {
   EXPECT_EQ(out.tensors.at("a.weight_scale_2").bytes, scalar_bytes(1.0f));
 }
 
-// Numerics 7.8: gate amax 1, up amax 3.
+// Gate has amax 1, up has 3.
 TEST_F(Convert, GateAndUpAreWrittenUnderOneScale) {
   std::vector<float> gate(32, 0.25f), up(48, -0.5f);
   gate[3] = 1;
@@ -143,7 +73,6 @@ TEST_F(Convert, ExpertsHaveAGlobalScaleEachAndGateAndUpShareItExpertByExpert) {
   }
 }
 
-// Numerics 7.7.
 TEST_F(Convert, RowScaledWeightsHaveAScaleARow) {
   std::vector<float> rows(48, 0.0f);
   rows[0] = 1, rows[1] = 0.5f, rows[16] = 4;
@@ -174,9 +103,9 @@ TEST_F(Convert, WR12_OutputIsWhatAnIndependentReaderExpects) {
   const TestTensor& down = file.tensors.at("model.layers.0.mlp.down_proj.weight");
   const ByteSpan x = as_bytes(down.bytes);
   std::string codes(32 * 24, '\0'), scales(32 * 3, '\0');
-  const float amax = testing::amax_of(x, DType::f16, 0, 32 * 48);
-  testing::quantize_row(x, DType::f16, 0, 32 * 48, amax, std::as_writable_bytes(std::span(codes)),
-                        std::as_writable_bytes(std::span(scales)));
+  const float amax = amax_of(x, DType::f16, 0, 32 * 48);
+  quantize_row(x, DType::f16, 0, 32 * 48, amax, std::as_writable_bytes(std::span(codes)),
+               std::as_writable_bytes(std::span(scales)));
   EXPECT_EQ(out.tensors.at("model.layers.0.mlp.down_proj.weight"),
             (TestTensor{"U8", {32, 24}, codes}));
   EXPECT_EQ(out.tensors.at("model.layers.0.mlp.down_proj.weight_scale"),
@@ -219,8 +148,8 @@ TEST_F(Convert, DequantizedFileHasTheOldNamesTypesAndNearlyTheOldValues) {
       if (tensor.dtype == "I64") continue;
       double signal = 0, noise = 0;
       for (std::size_t i = 0; i < tensor.bytes.size() / (type == DType::f32 ? 4 : 2); ++i) {
-        const double a = testing::element(as_bytes(tensor.bytes), type, i),
-                     b = testing::element(as_bytes(now.bytes), type, i);
+        const double a = element(as_bytes(tensor.bytes), type, i),
+                     b = element(as_bytes(now.bytes), type, i);
         signal += a * a;
         noise += (a - b) * (a - b);
       }
@@ -320,146 +249,5 @@ TEST_F(Convert, ReportCountsTensorsAndBytes) {
   EXPECT_TRUE(report->nonfinite.empty());
 }
 
-TestFile with_nonfinite() {
-  TestFile file;
-  std::vector<float> values(32, 1.0f);
-  values[2] = std::numeric_limits<float>::quiet_NaN();
-  values[5] = -std::numeric_limits<float>::quiet_NaN();
-  values[20] = -std::numeric_limits<float>::infinity();
-  file.tensors = {{"a.weight", floats({2, 16}, values)},
-                  {"b.weight", random_tensor("BF16", {2, 16}, 3)},
-                  {"c.weight", random_tensor("F16", {2, 16}, 3)}};
-  file.tensors["b.weight"].bytes.replace(0, 2, "\x80\x7F");                          // +inf
-  file.tensors["c.weight"].bytes.replace(0, 4, std::string("\x00\x7C\x01\xFC", 4));  // +inf, NaN
-  return file;
-}
-
-TEST_F(Convert, NanAndInfinityAreCountedByTensorAndConvertedOn) {
-  for (const bool row_scaled : {false, true}) {
-    QuantizeOptions options;
-    options.row_scaled = row_scaled;
-    const auto report = quantize(with_nonfinite(), options);
-    ASSERT_TRUE(report);
-    std::string found;
-    for (const NonfiniteTensor& tensor : report->nonfinite)
-      found += cat(tensor.name, " ", tensor.nan, " ", tensor.infinite, "; ");
-    EXPECT_EQ(found, "a.weight 2 1; b.weight 0 1; c.weight 1 1; ");
-    const TestFile out = decode(text_of(out_));
-    EXPECT_EQ(out.tensors.at("a.weight").bytes[1] & 15, 7) << "NaN";
-    EXPECT_EQ(out.tensors.at("a.weight").bytes[10] & 15, 15) << "-inf";
-  }
-}
-
-TEST_F(Convert, StrictRefusesNanAndInfinityAndLeavesNoFile) {
-  for (const bool row_scaled : {false, true}) {
-    QuantizeOptions options;
-    options.strict = true;
-    options.row_scaled = row_scaled;
-    const auto report = quantize(with_nonfinite(), options);
-    ASSERT_FALSE(report);
-    EXPECT_EQ(report.error().message(),
-              "diecast: nonfinite_values: tensor \"a.weight\" has 2 NaN and 1 infinite values\n"
-              "  fix: mend the tensor, leave it out with --exclude \"a.weight\", or go on without "
-              "--strict");
-    EXPECT_EQ(tree(folder_.path()), std::vector<std::string>{"in.safetensors"});
-  }
-}
-
-TEST_F(Convert, WR03_FailureOfAnyCallLeavesInputAndOldOutputAsTheyWere) {
-  ASSERT_TRUE(quantize(sample()));
-  const std::string complete = text_of(out_);
-  ConvertOptions options;
-  options.piece_bytes = 2048;
-  int failures = 0;
-  for (int call = 1;; ++call) {
-    write_text(out_, "old");
-    FakeFileSystem files(FakeFileSystem::fail_from(call, EIO, false));
-    const auto report = quantize(sample(), {}, options, files);
-    if (!files.refused()) break;
-    const std::string what =
-        cat("call ", call, " ", files.log()[static_cast<std::size_t>(call) - 1].name);
-    const std::string now = text_of(out_);
-    EXPECT_TRUE(now == complete || (!report && now == "old")) << what;
-    EXPECT_EQ(text_of(in_), encode(sample())) << what;
-    EXPECT_EQ(tree(folder_.path()).size(), 2u) << what;
-    failures += !report;
-  }
-  EXPECT_GT(failures, 40);
-}
-
-TEST_F(Convert, InputThatChangesMeanwhileIsAnErrorAndLeavesNoFile) {
-  write_text(in_, encode(sample()));
-  const auto reader = SafetensorsReader::open(in_);
-  ASSERT_TRUE(reader);
-  ConvertOptions options;
-  options.progress = [&](const ConvertProgress& progress) {
-    const timespec later[2] = {{2'000'000'000, 0}, {2'000'000'000, 0}};
-    if (progress.done < progress.total) return;
-    EXPECT_EQ(::utimensat(AT_FDCWD, in_.c_str(), later, 0), 0);
-  };
-  const auto report =
-      convert(*reader, plan_quantize(reader->header()).value(), out_, scalar_kernels(), options);
-  ASSERT_FALSE(report);
-  EXPECT_EQ(report.error().what, "\"" + in_ + "\" changed while it was read");
-  EXPECT_EQ(tree(folder_.path()), std::vector<std::string>{"in.safetensors"});
-}
-
-TEST_F(Convert, WR06_OutputThatIsTheInputIsRefused) {
-  out_ = in_;
-  const auto report = quantize(sample());
-  ASSERT_FALSE(report);
-  EXPECT_EQ(code_word(report.error().code), "invalid_argument");
-  EXPECT_EQ(text_of(in_), encode(sample()));
-}
-
-TEST_F(Convert, KernelErrorNamesTheTensorAndLeavesNoFile) {
-  write_text(in_, encode(sample()));
-  const auto reader = SafetensorsReader::open(in_);
-  ConvertKernels kernels = scalar_kernels();
-  kernels.amax = [](ByteSpan, DType, std::int64_t, std::int64_t) -> Result<float> {
-    return Error{ErrorCode::out_of_memory, "no room for 1 MiB", "free some"};
-  };
-  const auto report = convert(*reader, plan_quantize(reader->header()).value(), out_, kernels);
-  ASSERT_FALSE(report);
-  EXPECT_EQ(report.error().message(),
-            "diecast: out_of_memory: tensor \"model.layers.0.experts.weight\": no room for 1 MiB\n "
-            " fix: free some");
-  EXPECT_EQ(tree(folder_.path()), std::vector<std::string>{"in.safetensors"});
-}
-
-TEST_F(Convert, PlanOfAnotherFileIsAnError) {
-  write_text(in_, encode(sample()));
-  const auto reader = SafetensorsReader::open(in_);
-  TestFile other;
-  other.tensors["x.weight"] = random_tensor("BF16", {16, 16}, 1);
-  write_text(back_, encode(other));
-  const Plan plan = plan_quantize(SafetensorsReader::open(back_)->header()).value();
-  const auto report = convert(*reader, plan, out_, scalar_kernels());
-  ASSERT_FALSE(report);
-  EXPECT_EQ(report.error().what,
-            "the plan has a tensor \"x.weight\", \"" + in_ + "\" has none of that name");
-}
-
-TEST_F(Convert, WeightOfTerabytesInASparseFileIsTakenInPieces) {
-  const std::string header =
-      R"({"a.weight":{"dtype":"BF16","shape":[1,1099511627776],"data_offsets":[0,2199023255552]}})";
-  write_text(in_, testing::file_of(header));
-  if (::truncate(in_.c_str(), static_cast<off_t>(8 + header.size()) + (off_t{1} << 41)) != 0)
-    GTEST_SKIP() << "no sparse files here";
-  const auto reader = SafetensorsReader::open(in_);
-  ASSERT_TRUE(reader);
-  ConvertKernels kernels = scalar_kernels();
-  std::int64_t seen = 0;
-  kernels.amax = [&](ByteSpan x, DType, std::int64_t rows, std::int64_t cols) -> Result<float> {
-    EXPECT_EQ(x.size(), static_cast<std::size_t>(rows * cols * 2));
-    seen = cols;
-    return Error{ErrorCode::timed_out, "seen enough", "stop"};
-  };
-  FakeFileSystem files(
-      FakeFileSystem::refuse("reserve", EOPNOTSUPP));  // take no terabytes from the disk
-  EXPECT_FALSE(convert(*reader, plan_quantize(reader->header()).value(), out_, kernels, {}, files));
-  EXPECT_EQ(seen, 16 << 20);
-}
-
 }  // namespace
-}  // namespace diecast
+}  // namespace diecast::testing

@@ -1,32 +1,10 @@
 // The one decision function, asked with headers alone: no file, no kernel.
-#include <checkpoint/checkpoint_files.h>
-#include <diecast/checkpoint/plan.h>
-#include <diecast/checkpoint/safetensors_writer.h>
-#include <gtest/gtest.h>
+#include <checkpoint/plan_fixture.h>
 
-namespace diecast {
+#include <algorithm>
+
+namespace diecast::testing {
 namespace {
-
-using Shape = std::vector<std::uint64_t>;
-
-SafetensorsHeader header_of(std::vector<TensorInfo> tensors, Metadata metadata = {}) {
-  return lay_out(std::move(tensors), std::move(metadata)).value();
-}
-
-SafetensorsHeader weights(const std::vector<std::string>& names, Shape shape = {32, 64}) {
-  std::vector<TensorInfo> tensors;
-  for (const std::string& name : names) tensors.push_back({name, StoredDType::bf16, shape});
-  return header_of(std::move(tensors));
-}
-
-const PlannedTensor& planned(const Plan& plan, const std::string& name) {
-  for (const PlannedTensor& tensor : plan.tensors) {
-    if (tensor.name == name) return tensor;
-  }
-  static const PlannedTensor kNone;
-  ADD_FAILURE() << name << " is not in the plan";
-  return kNone;
-}
 
 // "copy: rank 1", "quantize: "
 std::string decision(const TensorInfo& tensor, const QuantizeOptions& options = {}) {
@@ -46,13 +24,6 @@ std::vector<std::vector<std::string>> group_names(const Plan& plan) {
   }
   std::sort(names.begin(), names.end());
   return names;
-}
-
-// "U8 [32, 32]"
-std::string output(const Plan& plan, const std::string& name) {
-  const TensorInfo* tensor = plan.output.find(name);
-  return tensor ? std::string(stored_dtype_name(tensor->dtype)) + " " + shape_text(tensor->shape)
-                : "none";
 }
 
 TEST(Plan, QuantizesFloatingPointWeightsOfRankTwoAndThree) {
@@ -261,93 +232,5 @@ TEST(Plan, FileThatIsQuantizedAlreadyIsRefused) {
             "  fix: run `diecast dequantize` on it first");
 }
 
-TEST(Plan, DequantizeGoesBackToNamesShapesTypesAndMetadata) {
-  for (const bool row_scaled : {false, true}) {
-    const auto header = header_of({{"a.weight", StoredDType::bf16, {32, 64}},
-                                   {"b.weight", StoredDType::f32, {4, 32, 64}},
-                                   {"c.bias", StoredDType::i64, {3}}},
-                                  {{"format", "pt"}});
-    QuantizeOptions options;
-    options.row_scaled = row_scaled;
-    const Plan there = plan_quantize(header, options).value();
-    const Plan back = plan_dequantize(there.output).value();
-    EXPECT_EQ(encode_header(back.output), encode_header(header));
-    EXPECT_EQ(planned(back, "b.weight").row_scaled, row_scaled);
-    EXPECT_EQ(planned(back, "b.weight").matrices.matrices, 4u);
-    const Plan to = plan_dequantize(there.output, DType::f16).value();
-    EXPECT_EQ(output(to, "b.weight"), "F16 [4, 32, 64]");
-  }
-}
-
-TEST(Plan, DequantizeOfAFileInWhichNothingWasQuantizedCopiesIt) {
-  const auto header = weights({"a.bias"});
-  const Plan back = plan_dequantize(plan_quantize(header).value().output).value();
-  EXPECT_EQ(encode_header(back.output), encode_header(header));
-}
-
-std::vector<TensorInfo> foreign(StoredDType scale_type = StoredDType::f8_e4m3,
-                                Shape scale = {32, 4}, Shape scale_2 = {}) {
-  return {{"a.weight", StoredDType::u8, {32, 32}},
-          {"a.weight_scale", scale_type, scale},
-          {"a.weight_scale_2", StoredDType::f32, scale_2}};
-}
-
-TEST(Plan, DequantizeReadsAnotherToolsFileWhenTheTypeIsGiven) {
-  const auto untyped = plan_dequantize(header_of(foreign()));
-  ASSERT_FALSE(untyped);
-  EXPECT_EQ(untyped.error().message(),
-            "diecast: value_missing: the file does not say which type \"a.weight\" had\n"
-            "  fix: name one with --to bf16, f16 or f32");
-  EXPECT_EQ(output(plan_dequantize(header_of(foreign()), DType::bf16).value(), "a.weight"),
-            "BF16 [32, 64]");
-  EXPECT_TRUE(plan_dequantize(header_of(foreign(StoredDType::f8_e4m3, {32, 4}, {1})), DType::bf16));
-}
-
-TEST(Plan, DequantizeRefusesPartsThatDoNotFit) {
-  const auto what = [](std::vector<TensorInfo> tensors, Metadata metadata = {}) {
-    const auto plan =
-        plan_dequantize(header_of(std::move(tensors), std::move(metadata)), DType::bf16);
-    return plan ? "" : std::string(code_word(plan.error().code)) + ": " + plan.error().what;
-  };
-  auto lacking = foreign();
-  lacking.pop_back();
-  EXPECT_EQ(what(lacking),
-            "file_corrupt: tensor \"a.weight_scale_2\" of the quantized \"a.weight\" is missing");
-  EXPECT_EQ(what(foreign(StoredDType::f8_e8m0)),
-            "file_corrupt: tensor \"a.weight_scale\" is F8_E8M0, not F8_E4M3");
-  EXPECT_EQ(what(foreign(StoredDType::f8_e4m3, {128, 4})),
-            "file_corrupt: tensor \"a.weight_scale\" [128, 4] does not fit \"a.weight\" [32, 32]");
-  EXPECT_EQ(what(foreign(StoredDType::f8_e4m3, {32, 4}, {2})),
-            "file_corrupt: tensor \"a.weight_scale_2\" [2] does not fit \"a.weight\" [32, 32]");
-  EXPECT_EQ(what({{"a.weight", StoredDType::bf16, {16, 16}}}),
-            "invalid_argument: no tensor of the file is quantized to NVFP4");
-  EXPECT_EQ(what(foreign(), {{"diecast.format", "mxfp8"}}),
-            "not_supported: the metadata has diecast.format = \"mxfp8\", only \"nvfp4\" is read");
-  const auto with = [](std::string dtypes) {
-    return Metadata{{"diecast.format", "nvfp4"},
-                    {"diecast.profile", "te"},
-                    {"diecast.dtypes", std::move(dtypes)}};
-  };
-  EXPECT_EQ(what(foreign(), with("[")),
-            "file_corrupt: the metadata's diecast.dtypes is no JSON object");
-  EXPECT_EQ(
-      what(foreign(), with(R"({"a.weight":"I8"})")),
-      "file_corrupt: the metadata's diecast.dtypes gives \"a.weight\" no type of F32, F16, BF16");
-  EXPECT_EQ(
-      what(foreign(), with(R"({"a.weight":16})")),
-      "file_corrupt: the metadata's diecast.dtypes gives \"a.weight\" no type of F32, F16, BF16");
-  EXPECT_EQ(what(foreign(), with(R"({"b.weight":"F16"})")),
-            "file_corrupt: tensor \"b.weight\" of the quantized \"b.weight\" is missing");
-  EXPECT_EQ(what(foreign(), with(R"({"a.weight":"F16"})")), "");
-}
-
-TEST(Plan, DequantizeOnlyToFloatingPoint) {
-  const auto plan = plan_dequantize(header_of(foreign()), DType::e4m3);
-  ASSERT_FALSE(plan);
-  EXPECT_EQ(
-      plan.error().message(),
-      "diecast: dtype_mismatch: weights are not dequantized to e4m3\n  fix: name bf16, f16 or f32");
-}
-
 }  // namespace
-}  // namespace diecast
+}  // namespace diecast::testing

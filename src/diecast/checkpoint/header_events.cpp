@@ -11,6 +11,8 @@
 namespace diecast {
 namespace {
 
+constexpr std::string_view kWhiteSpace = " \t\r\n";
+
 // What nlohmann's parser calls; false ends the parse. The member names are its.
 class HeaderEvents {
  public:
@@ -199,8 +201,9 @@ bool HeaderEvents::end_array() {
 std::string read_entries(std::string_view json, bool strict, SafetensorsHeader& header) {
   // The parser below skips a byte order mark and takes a NUL for the end of the text.
   if (json.find('\0') != json.npos) return "the header holds a NUL byte";
-  const std::size_t first = json.find_first_not_of(" \t\r\n");
+  const std::size_t first = json.find_first_not_of(kWhiteSpace);
   if (first == json.npos || json[first] != '{') return "the header does not begin with {";
+  json = json.substr(0, json.find_last_not_of(kWhiteSpace) + 1);  // padding may be long
   HeaderEvents events(header, strict);
   if (nlohmann::json::sax_parse(json.begin(), json.end(), &events)) return {};
   return events.fault;

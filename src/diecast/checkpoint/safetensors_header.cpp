@@ -26,21 +26,20 @@ Error corrupt(std::string_view path, std::string_view what) {
 std::string range_fault(const SafetensorsHeader& header) {
   std::uint64_t previous = 0;
   for (const TensorInfo& tensor : header.tensors) {
-    const std::string subject = cat("tensor ", quote(tensor.name));
-    const auto range = [&] { return cat("[", tensor.begin, ", ", tensor.end, "]"); };
-    if (tensor.end < tensor.begin)
-      return cat(subject, ": data_offsets ", range(), " end before they begin");
     const TensorSize size = tensor_size(tensor.dtype, tensor.shape);
-    if (!size.fault.empty())
-      return cat(subject, ", shape ", shape_text(tensor.shape), ": ", size.fault);
+    const auto at = [&] { return cat("data_offsets [", tensor.begin, ", ", tensor.end, "]"); };
+    const auto fault = [&](const auto&... words) {
+      return cat("tensor ", quote(tensor.name), words...);
+    };
+    if (tensor.end < tensor.begin) return fault(": ", at(), " end before they begin");
+    if (!size.fault.empty()) return fault(", shape ", shape_text(tensor.shape), ": ", size.fault);
     if (size.bytes != tensor.bytes()) {
-      return cat(subject, ": ", stored_dtype_name(tensor.dtype), " ", shape_text(tensor.shape),
-                 " takes ", size.bytes, " bytes, data_offsets ", range(), " give it ",
-                 tensor.bytes());
+      return fault(": ", stored_dtype_name(tensor.dtype), " ", shape_text(tensor.shape), " takes ",
+                   size.bytes, " bytes, ", at(), " give it ", tensor.bytes());
     }
     if (tensor.begin != previous) {
-      return cat(subject, " begins at byte ", tensor.begin,
-                 " of the data, the tensor before it ends at ", previous);
+      return fault(" begins at byte ", tensor.begin, " of the data, the tensor before it ends at ",
+                   previous);
     }
     previous = tensor.end;
   }
@@ -62,10 +61,13 @@ std::string name_fault(SafetensorsHeader& header) {
 
 std::string header_fault(std::string_view json, bool strict, SafetensorsHeader& header) {
   if (std::string fault = read_entries(json, strict, header); !fault.empty()) return fault;
-  // Empty tensors share an offset and stay in the order they are named.
-  std::stable_sort(header.tensors.begin(), header.tensors.end(), [](const auto& a, const auto& b) {
+  const auto before = [](const TensorInfo& a, const TensorInfo& b) {
     return std::tie(a.begin, a.end) < std::tie(b.begin, b.end);
-  });
+  };
+  // Most writers list tensors in order. Empty ones share an offset and stay as they are listed.
+  if (!std::is_sorted(header.tensors.begin(), header.tensors.end(), before)) {
+    std::stable_sort(header.tensors.begin(), header.tensors.end(), before);
+  }
   if (std::string fault = name_fault(header); !fault.empty()) return fault;
   return range_fault(header);
 }

@@ -1,0 +1,154 @@
+// Conversions that meet NaN, a full disk, a changing input, a failing kernel or terabytes.
+#include <checkpoint/convert_fixture.h>
+#include <diecast/base/text.h>
+#include <fake_file_system.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace diecast::testing {
+namespace {
+
+TestFile with_nonfinite() {
+  TestFile file;
+  std::vector<float> values(32, 1.0f);
+  values[2] = std::numeric_limits<float>::quiet_NaN();
+  values[5] = -std::numeric_limits<float>::quiet_NaN();
+  values[20] = -std::numeric_limits<float>::infinity();
+  file.tensors = {{"a.weight", floats({2, 16}, values)},
+                  {"b.weight", random_tensor("BF16", {2, 16}, 3)},
+                  {"c.weight", random_tensor("F16", {2, 16}, 3)}};
+  file.tensors["b.weight"].bytes.replace(0, 2, "\x80\x7F");                          // +inf
+  file.tensors["c.weight"].bytes.replace(0, 4, std::string("\x00\x7C\x01\xFC", 4));  // +inf, NaN
+  return file;
+}
+
+TEST_F(Convert, NanAndInfinityAreCountedByTensorAndConvertedOn) {
+  for (const bool row_scaled : {false, true}) {
+    QuantizeOptions options;
+    options.row_scaled = row_scaled;
+    const auto report = quantize(with_nonfinite(), options);
+    ASSERT_TRUE(report);
+    std::string found;
+    for (const NonfiniteTensor& tensor : report->nonfinite)
+      found += cat(tensor.name, " ", tensor.nan, " ", tensor.infinite, "; ");
+    EXPECT_EQ(found, "a.weight 2 1; b.weight 0 1; c.weight 1 1; ");
+    const TestFile out = decode(text_of(out_));
+    EXPECT_EQ(out.tensors.at("a.weight").bytes[1] & 15, 7) << "NaN";
+    EXPECT_EQ(out.tensors.at("a.weight").bytes[10] & 15, 15) << "-inf";
+  }
+}
+
+TEST_F(Convert, StrictRefusesNanAndInfinityAndLeavesNoFile) {
+  for (const bool row_scaled : {false, true}) {
+    QuantizeOptions options;
+    options.strict = true;
+    options.row_scaled = row_scaled;
+    const auto report = quantize(with_nonfinite(), options);
+    ASSERT_FALSE(report);
+    EXPECT_EQ(report.error().message(),
+              "diecast: nonfinite_values: tensor \"a.weight\" has 2 NaN and 1 infinite values\n"
+              "  fix: mend the tensor, leave it out with --exclude \"a.weight\", or go on without "
+              "--strict");
+    EXPECT_EQ(tree(folder_.path()), std::vector<std::string>{"in.safetensors"});
+  }
+}
+
+TEST_F(Convert, WR03_FailureOfAnyCallLeavesInputAndOldOutputAsTheyWere) {
+  ASSERT_TRUE(quantize(sample()));
+  const std::string complete = text_of(out_);
+  ConvertOptions options;
+  options.piece_bytes = 2048;
+  int failures = 0;
+  for (int call = 1;; ++call) {
+    write_text(out_, "old");
+    FakeFileSystem files(FakeFileSystem::fail_from(call, EIO, false));
+    const auto report = quantize(sample(), {}, options, files);
+    if (!files.refused()) break;
+    const std::string what =
+        cat("call ", call, " ", files.log()[static_cast<std::size_t>(call) - 1].name);
+    const std::string now = text_of(out_);
+    EXPECT_TRUE(now == complete || (!report && now == "old")) << what;
+    EXPECT_EQ(text_of(in_), encode(sample())) << what;
+    EXPECT_EQ(tree(folder_.path()).size(), 2u) << what;
+    failures += !report;
+  }
+  EXPECT_GT(failures, 40);
+}
+
+TEST_F(Convert, InputThatChangesMeanwhileIsAnErrorAndLeavesNoFile) {
+  write_text(in_, encode(sample()));
+  const auto reader = SafetensorsReader::open(in_);
+  ASSERT_TRUE(reader);
+  ConvertOptions options;
+  options.progress = [&](const ConvertProgress& progress) {
+    const timespec later[2] = {{2'000'000'000, 0}, {2'000'000'000, 0}};
+    if (progress.done < progress.total) return;
+    EXPECT_EQ(::utimensat(AT_FDCWD, in_.c_str(), later, 0), 0);
+  };
+  const auto report =
+      convert(*reader, plan_quantize(reader->header()).value(), out_, scalar_kernels(), options);
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error().what, "\"" + in_ + "\" changed while it was read");
+  EXPECT_EQ(tree(folder_.path()), std::vector<std::string>{"in.safetensors"});
+}
+
+TEST_F(Convert, WR06_OutputThatIsTheInputIsRefused) {
+  out_ = in_;
+  const auto report = quantize(sample());
+  ASSERT_FALSE(report);
+  EXPECT_EQ(code_word(report.error().code), "invalid_argument");
+  EXPECT_EQ(text_of(in_), encode(sample()));
+}
+
+TEST_F(Convert, KernelErrorNamesTheTensorAndLeavesNoFile) {
+  write_text(in_, encode(sample()));
+  const auto reader = SafetensorsReader::open(in_);
+  ConvertKernels kernels = scalar_kernels();
+  kernels.amax = [](ByteSpan, DType, std::int64_t, std::int64_t) -> Result<float> {
+    return Error{ErrorCode::out_of_memory, "no room for 1 MiB", "free some"};
+  };
+  const auto report = convert(*reader, plan_quantize(reader->header()).value(), out_, kernels);
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error().message(),
+            "diecast: out_of_memory: tensor \"model.layers.0.experts.weight\": no room for 1 MiB\n "
+            " fix: free some");
+  EXPECT_EQ(tree(folder_.path()), std::vector<std::string>{"in.safetensors"});
+}
+
+TEST_F(Convert, PlanOfAnotherFileIsAnError) {
+  write_text(in_, encode(sample()));
+  const auto reader = SafetensorsReader::open(in_);
+  TestFile other;
+  other.tensors["x.weight"] = random_tensor("BF16", {16, 16}, 1);
+  write_text(back_, encode(other));
+  const Plan plan = plan_quantize(SafetensorsReader::open(back_)->header()).value();
+  const auto report = convert(*reader, plan, out_, scalar_kernels());
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error().what,
+            "the plan has a tensor \"x.weight\", \"" + in_ + "\" has none of that name");
+}
+
+TEST_F(Convert, WeightOfTerabytesInASparseFileIsTakenInPieces) {
+  const std::string header =
+      R"({"a.weight":{"dtype":"BF16","shape":[1,1099511627776],"data_offsets":[0,2199023255552]}})";
+  write_text(in_, file_of(header));
+  if (::truncate(in_.c_str(), static_cast<off_t>(8 + header.size()) + (off_t{1} << 41)) != 0)
+    GTEST_SKIP() << "no sparse files here";
+  const auto reader = SafetensorsReader::open(in_);
+  ASSERT_TRUE(reader);
+  ConvertKernels kernels = scalar_kernels();
+  std::int64_t seen = 0;
+  kernels.amax = [&](ByteSpan x, DType, std::int64_t rows, std::int64_t cols) -> Result<float> {
+    EXPECT_EQ(x.size(), static_cast<std::size_t>(rows * cols * 2));
+    seen = cols;
+    return Error{ErrorCode::timed_out, "seen enough", "stop"};
+  };
+  FakeFileSystem files(
+      FakeFileSystem::refuse("reserve", EOPNOTSUPP));  // take no terabytes from the disk
+  EXPECT_FALSE(convert(*reader, plan_quantize(reader->header()).value(), out_, kernels, {}, files));
+  EXPECT_EQ(seen, 16 << 20);
+}
+
+}  // namespace
+}  // namespace diecast::testing

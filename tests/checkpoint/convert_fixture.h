@@ -1,0 +1,58 @@
+// A checkpoint of a test on its way through quantize and dequantize with the scalar kernels.
+#pragma once
+
+#include <checkpoint/checkpoint_files.h>
+#include <checkpoint/scalar_kernels.h>
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+
+namespace diecast::testing {
+
+class Convert : public ::testing::Test {
+ protected:
+  Result<ConvertReport> quantize(const TestFile& file, const QuantizeOptions& options = {},
+                                 const ConvertOptions& convert_options = {},
+                                 FileSystem& files = system_files()) {
+    write_text(in_, encode(file));
+    DIECAST_TRY(const SafetensorsReader reader, SafetensorsReader::open(in_, false, files));
+    DIECAST_TRY(const Plan plan, plan_quantize(reader.header(), options));
+    return convert(reader, plan, out_, scalar_kernels(), convert_options, files);
+  }
+  Result<ConvertReport> dequantize(std::optional<DType> to = {},
+                                   const ConvertOptions& options = {}) {
+    DIECAST_TRY(const SafetensorsReader reader, SafetensorsReader::open(out_));
+    DIECAST_TRY(const Plan plan, plan_dequantize(reader.header(), to));
+    return convert(reader, plan, back_, scalar_kernels(), options);
+  }
+  TestFile quantized(const TestFile& file, const QuantizeOptions& options = {},
+                     const ConvertOptions& convert_options = {}) {
+    const auto report = quantize(file, options, convert_options);
+    EXPECT_TRUE(report) << report.error().message();
+    return report ? decode(text_of(out_)) : TestFile{};
+  }
+
+  TemporaryDirectory folder_;
+  std::string in_ = folder_ / "in.safetensors", out_ = folder_ / "out.safetensors",
+              back_ = folder_ / "back.safetensors";
+};
+
+inline std::string scalar_bytes(float value) { return {reinterpret_cast<const char*>(&value), 4}; }
+
+inline TestFile sample() {
+  TestFile file;
+  file.metadata = {{"format", "pt"}, {"note", "\xC3\xA9 \" \n"}};
+  file.tensors = {{"model.embed_tokens.weight", random_tensor("BF16", {24, 32}, 1)},
+                  {"model.layers.0.mlp.gate_proj.weight", random_tensor("BF16", {48, 32}, 2)},
+                  {"model.layers.0.mlp.up_proj.weight", random_tensor("BF16", {48, 32}, 3)},
+                  {"model.layers.0.mlp.down_proj.weight", random_tensor("F16", {32, 48}, 4)},
+                  {"model.layers.0.experts.weight", random_tensor("F32", {3, 16, 32}, 5)},
+                  {"model.norm.weight", random_tensor("F32", {32}, 6)},
+                  {"odd.weight", random_tensor("BF16", {4, 20}, 7)},
+                  {"empty.weight", random_tensor("BF16", {0, 16}, 8)},
+                  {"position_ids", {"I64", {2}, std::string(16, '\x07')}}};
+  return file;
+}
+
+}  // namespace diecast::testing
