@@ -171,6 +171,7 @@ void fake_cuda_reset() {
   fake.initialised = false;
   fake.counts.clear();
   fake.primaries.clear();
+  for (const auto& [address, bytes] : fake.memory) std::free(reinterpret_cast<void*>(address));
   fake.memory.clear();
   for (const auto& context : fake.contexts) context->alive = false;
   for (const auto& stream : fake.streams) stream->alive = stream->capturing = false;
