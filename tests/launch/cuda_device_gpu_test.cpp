@@ -29,7 +29,8 @@ DIECAST_KERNEL {
   for (i64 r = blockIdx.x; r < rows; r += gridDim.x) {
     for (i64 c = threadIdx.x; c < cols; c += blockDim.x) row[c] = x[r * x_stride + c];
     __syncthreads();
-    for (i64 c = threadIdx.x; c < cols; c += blockDim.x) y[r * cols + c] = row[cols - 1 - c] * factor;
+    for (i64 c = threadIdx.x; c < cols; c += blockDim.x)
+      y[r * cols + c] = row[cols - 1 - c] * factor;
     __syncthreads();
   }
 }

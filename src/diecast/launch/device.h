@@ -3,16 +3,16 @@
 // done in order before the call returns).
 #pragma once
 
+#include <diecast/base/error.h>
+#include <diecast/compile/artifact.h>
+#include <diecast/template/target.h>
+
 #include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
-
-#include <diecast/base/error.h>
-#include <diecast/compile/artifact.h>
-#include <diecast/template/target.h>
 
 namespace diecast {
 
@@ -29,21 +29,21 @@ struct Event {
 struct DeviceProperties {
   std::string name;
   int ordinal = 0;
-  int cc = 0;                 // compute capability times ten; 0 for the host
-  int sm_count = 1;           // multiprocessors; the host: worker threads
+  int cc = 0;                         // compute capability times ten; 0 for the host
+  int sm_count = 1;                   // multiprocessors; the host: worker threads
   std::int64_t shared_optin = 49152;  // bytes of shared memory a block may ask for
-  int max_threads = 1024;     // a block
+  int max_threads = 1024;             // a block
   std::int64_t memory_bytes = 0;
-  int driver_version = 0;     // cuDriverGetVersion's form (13000); 0 for the host
+  int driver_version = 0;  // cuDriverGetVersion's form (13000); 0 for the host
 };
 
 struct LaunchShape {
   std::array<std::uint32_t, 3> grid{1, 1, 1};
   std::array<std::uint32_t, 3> block{1, 1, 1};
   std::uint32_t shared_bytes = 0;
-  std::uint32_t cluster = 0;   // 0: none
+  std::uint32_t cluster = 0;  // 0: none
   bool cooperative = false;
-  bool dependent = false;      // programmatic dependent launch
+  bool dependent = false;  // programmatic dependent launch
 };
 
 // Machine code that is resident for one context. Kept alive by whoever launches it.
@@ -67,9 +67,12 @@ class Device {
   virtual Result<void*> allocate(std::size_t bytes) = 0;
   virtual Result<void> free(void* memory) = 0;
   // In the stream's order, perhaps not done on return: keep host memory as it is until synchronize.
-  virtual Result<void> copy_to_device(void* to, const void* from, std::size_t bytes, Stream stream) = 0;
-  virtual Result<void> copy_to_host(void* to, const void* from, std::size_t bytes, Stream stream) = 0;
-  virtual Result<void> copy_on_device(void* to, const void* from, std::size_t bytes, Stream stream) = 0;
+  virtual Result<void> copy_to_device(void* to, const void* from, std::size_t bytes,
+                                      Stream stream) = 0;
+  virtual Result<void> copy_to_host(void* to, const void* from, std::size_t bytes,
+                                    Stream stream) = 0;
+  virtual Result<void> copy_on_device(void* to, const void* from, std::size_t bytes,
+                                      Stream stream) = 0;
   virtual Result<void> fill(void* memory, std::uint8_t byte, std::size_t bytes, Stream stream) = 0;
 
   virtual Result<Stream> create_stream() = 0;
@@ -87,8 +90,8 @@ class Device {
   virtual Result<std::shared_ptr<ResidentCode>> load(const Artifact& artifact,
                                                      std::uint32_t shared_bytes) = 0;
   // `parameters`: one pointer a kernel parameter. Allocates, locks and waits for nothing of ours.
-  virtual Result<void> launch(const ResidentCode& code, const LaunchShape& shape,
-                              void** parameters, Stream stream) = 0;
+  virtual Result<void> launch(const ResidentCode& code, const LaunchShape& shape, void** parameters,
+                              Stream stream) = 0;
 };
 
 }  // namespace diecast
