@@ -1,0 +1,53 @@
+// The same files through a device's kernels and through the scalar ones: equal to the last byte.
+#pragma once
+
+#include <checkpoint/convert_fixture.h>
+#include <diecast/checkpoint/kernels.h>
+#include <diecast/checkpoint/vectors.h>
+#include <ops/test_runtime.h>
+
+#include <memory>
+#include <string>
+
+namespace diecast::testing {
+
+// There and back with these kernels; the two files one behind the other.
+inline std::string there_and_back(const TestFile& file, const ConvertKernels& kernels,
+                                  const QuantizeOptions& options, std::uint64_t piece_bytes) {
+  TemporaryDirectory folder;
+  const std::string in = folder / "in", out = folder / "out", back = folder / "back";
+  write_text(in, encode(file));
+  ConvertOptions convert_options;
+  convert_options.piece_bytes = piece_bytes;
+  const auto reader = SafetensorsReader::open(in).value();
+  const Plan there = plan_quantize(reader.header(), options).value();
+  convert(reader, there, out, kernels, convert_options).value();
+  const auto quantized = SafetensorsReader::open(out).value();
+  const Plan home = plan_dequantize(quantized.header()).value();
+  convert(quantized, home, back, kernels, convert_options).value();
+  return text_of(out) + text_of(back);
+}
+
+inline void expect_files_as_scalar(const std::shared_ptr<Device>& device) {
+  const ConvertKernels kernels = device_kernels(test_runtime(), device);
+  for (const bool row_scaled : {false, true}) {
+    QuantizeOptions options;
+    options.row_scaled = row_scaled;
+    const std::string expected = there_and_back(sample(), scalar_kernels(), options, 32 << 20);
+    // Whole weights, and stretches of rows.
+    EXPECT_TRUE(there_and_back(sample(), kernels, options, 32 << 20) == expected) << row_scaled;
+    EXPECT_TRUE(there_and_back(sample(), kernels, options, 40) == expected) << row_scaled;
+  }
+}
+
+inline void expect_vectors_pass(const std::shared_ptr<Device>& device) {
+  const auto file =
+      SafetensorsReader::open(DIECAST_SOURCE_DIR "/tests/golden/nvfp4_te.safetensors").value();
+  const VectorReport report = check_vectors(file, device_kernels(test_runtime(), device)).value();
+  EXPECT_EQ(report.count(CaseResult::State::failed), 0u);
+  // As many as the scalar kernels pass: the plain cases.
+  EXPECT_EQ(report.count(CaseResult::State::passed),
+            check_vectors(file, scalar_kernels()).value().count(CaseResult::State::passed));
+}
+
+}  // namespace diecast::testing
