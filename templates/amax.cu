@@ -1,16 +1,18 @@
 // amax: the largest absolute value of a row-major [rows, cols] matrix, of the whole or of each row;
 // NaN is ignored, infinity is kept, nothing gives 0. The caller fills amax with zeros first: maxima
 // of many blocks of threads meet there, as the integers that non-negative floats compare by.
+// ROWS_dense: whole blocks of 16, row after row without a gap, from a multiple of 16 bytes on.
+// ROWS_apart: whole blocks, every row from a multiple of 16 bytes on. ROWS_any: nothing is known.
 /* diecast
 shape    int   COLS    = 0                               // row length; 0 = not fixed at compile time
-shape    bool  ALIGNED = true                            // every row of x starts at a multiple of 16 bytes
+shape    enum  ROWS    {dense, apart, any} = dense       // what is known of x's rows, see above
 option   type  IN      {bf16, f16, f32}                  // element type of x
 option   enum  PER     {tensor, row} = tensor            // one maximum in all, or one a row
 tune     int   THREADS {128, 256} = 256
 tune     int   waves   {1, 2, 8, 32} = 8                 // the most blocks of threads a multiprocessor gets
 size     rows  device
-size     cols  = COLS
-arg      x      in     IN   [rows, cols]  stride  align (ALIGNED ? 16 : bits(IN) / 8)
+size     cols  = COLS  divisible (ROWS == ROWS_any ? 1 : 16)
+arg      x      in     IN   [rows, cols]  stride (ROWS != ROWS_dense)  align (ROWS == ROWS_any ? bits(IN) / 8 : 16)
 arg      amax   inout  f32  [PER == PER_row ? rows : 1]
 arg      rows
 arg      cols
@@ -24,38 +26,49 @@ sample   COLS {0, 80}  rows {0, 1, 7, 33}  cols {1, 16, 17, 80, 2100}
 #include <diecast/device/reduce.h>
 #include <diecast/device/row_walk.h>
 
-// A warp takes spans of 512 neighbours of a row: a block of 16 a lane.
+// A thread reads blocks of 16; for a maximum a row, a warp takes spans of 32 blocks of one row.
 constexpr i64 kSpan = 512;
 
-DIECAST_DEVICE f32 amax_of_span(const IN* from, i64 count) {
-  const i64 first = i64{threadIdx.x % 32} * 16;
-  if (first >= count) return 0.0f;
-  return amax_of(ALIGNED && count - first >= 16 ? load_block16(from + first)
-                                                : load_block16_elements(from + first, count - first));
+DIECAST_DEVICE f32 amax_of_block(const IN* from, i64 count) {
+  if constexpr (ROWS == ROWS_any) {
+    return amax_of(load_block16_elements(from, count));
+  } else {
+    return amax_of(load_block16(from));
+  }
+}
+
+DIECAST_DEVICE void keep_maximum(f32* at, f32 found) {
+  found = warp_reduce_max(found);
+  if (threadIdx.x % 32 == 0) atomicMax(reinterpret_cast<u32*>(at), __float_as_uint(found));
 }
 
 DIECAST_KERNEL {
-  // A dense matrix with one maximum is one long row.
-  const bool one_run = PER == PER_tensor && x_stride == cols;
-  const i64 run = one_run ? rows * cols : cols;
-  RowWalk at(ceil_div(run, kSpan), (blockIdx.x * THREADS + threadIdx.x) / 32,
-             gridDim.x * (THREADS / 32));
-  const i64 spans = (one_run ? 1 : rows) * at.row_pieces;
-  f32 found = 0.0f;
+  const u32 thread = blockIdx.x * THREADS + threadIdx.x, threads = gridDim.x * THREADS;
+  if constexpr (PER == PER_row) {
+    const i64 lane = threadIdx.x % 32 * 16;
+    RowWalk at(ceil_div(cols, kSpan), thread / 32, threads / 32);
+    const i64 spans = rows * at.row_pieces;
 DIECAST_NO_UNROLL
-  for (; at.index < spans; at.next()) {
-    const i64 first = at.piece * kSpan;
-    found = fmaxf(found, amax_of_span(x + at.row * x_stride + first, run - first));
-    if (PER == PER_row) {
-      found = warp_reduce_max(found);
-      if (threadIdx.x % 32 == 0) {
-        atomicMax(reinterpret_cast<u32*>(amax + at.row), __float_as_uint(found));
-      }
-      found = 0.0f;
+    for (; at.index < spans; at.next()) {
+      const i64 first = at.piece * kSpan + lane;
+      const IN* from = x + at.row * x_stride + first;
+      keep_maximum(amax + at.row, first < cols ? amax_of_block(from, cols - first) : 0.0f);
     }
-  }
-  if (PER == PER_tensor) {
-    found = warp_reduce_max(found);
-    if (threadIdx.x % 32 == 0) atomicMax(reinterpret_cast<u32*>(amax), __float_as_uint(found));
+  } else {
+    f32 found = 0.0f;
+    const i64 row_blocks = ceil_div(cols, 16), blocks = rows * row_blocks;
+    if constexpr (ROWS == ROWS_dense) {
+DIECAST_NO_UNROLL
+      for (i64 i = thread; i < blocks; i += threads) {
+        found = fmaxf(found, amax_of(load_block16(x + i * 16)));
+      }
+    } else {
+DIECAST_NO_UNROLL
+      for (RowWalk at(row_blocks, thread, threads); at.index < blocks; at.next()) {
+        const i64 first = at.piece * 16;
+        found = fmaxf(found, amax_of_block(x + at.row * x_stride + first, cols - first));
+      }
+    }
+    keep_maximum(amax, found);
   }
 }

@@ -23,13 +23,15 @@ struct Block16 {
   }
 };
 
-// All sixteen from an address that is a multiple of 16 bytes; read once.
-template <class IN>
+// All sixteen from an address that is a multiple of 16 bytes. `again`: they will be read once more,
+// so they go through the caches as usual; else they leave them first.
+template <bool again = false, class IN>
 DIECAST_DEVICE Block16<IN> load_block16(const IN* x) {
   Block16<IN> block;
 DIECAST_UNROLL
   for (int i = 0; i < Block16<IN>::kWords / 4; ++i) {
-    const Vector<16> v = load_streaming<16>(x + i * (128 / bits<IN>()));
+    const IN* from = x + i * (128 / bits<IN>());
+    const Vector<16> v = again ? load<16>(from) : load_streaming<16>(from);
 DIECAST_UNROLL
     for (int j = 0; j < 4; ++j) block.words[4 * i + j] = v.words[j];
   }

@@ -17,11 +17,14 @@ struct Nvfp4Global {
   f32 decode;        // 1 / S
 };
 
+// Compiled once: an exact division is long, and one a thread is not worth two copies.
+DIECAST_DEVICE_CALL f32 quotient(f32 a, f32 b) { return __fdiv_rn(a, b); }
+
 // S = min(2688 / amax, largest float), 1 when that is 0 or amax is 0.
 DIECAST_DEVICE Nvfp4Global nvfp4_global(f32 amax) {
-  f32 encode = fminf(__fdiv_rn(2688.0f, amax), kLargest);
+  f32 encode = fminf(quotient(2688.0f, amax), kLargest);
   if (amax == 0.0f || encode == 0.0f) encode = 1.0f;
-  return {__fmul_rn(encode, 0x1.555556p-3f), __frcp_rn(encode)};
+  return {__fmul_rn(encode, 0x1.555556p-3f), quotient(1.0f, encode)};
 }
 
 DIECAST_DEVICE e4m3 nvfp4_block_scale(f32 block_amax, const Nvfp4Global& global) {

@@ -1,5 +1,5 @@
-// The maximum of a warp's or a block's values, given back to all its threads. NaN is ignored, so the
-// order does not matter and every grouping gives the same bits.
+// The largest of a warp's or a block's magnitudes (at least +0, no NaN), given back to all its
+// threads. No order matters: every grouping gives the same bits.
 #pragma once
 
 #include <diecast/device/simt.h>
@@ -9,11 +9,15 @@ namespace diecast {
 
 // All 32 lanes of the warp take part.
 DIECAST_DEVICE f32 warp_reduce_max(f32 value) {
-DIECAST_UNROLL
+#if DIECAST_HOST
   for (int distance = 16; distance > 0; distance /= 2) {
     value = fmaxf(value, __shfl_xor_sync(0xFFFFFFFFu, value, distance));
   }
   return value;
+#else
+  // Magnitudes compare as the integers of their bits.
+  return __uint_as_float(__reduce_max_sync(0xFFFFFFFFu, __float_as_uint(value)));
+#endif
 }
 
 // All `Threads` (a multiple of 32) of a one-dimensional block take part, and none may have left the
@@ -25,7 +29,7 @@ DIECAST_DEVICE f32 block_reduce_max(f32 value) {
     __shared__ f32 of_warp[Threads / 32];
     if (threadIdx.x % 32 == 0) of_warp[threadIdx.x / 32] = value;
     __syncthreads();
-DIECAST_UNROLL
+DIECAST_NO_UNROLL
     for (int warp = 0; warp < Threads / 32; ++warp) value = fmaxf(value, of_warp[warp]);
     __syncthreads();
   }

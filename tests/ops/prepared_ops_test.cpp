@@ -27,6 +27,15 @@ struct Matrices {
   QuantizedTensor out;
 };
 
+// A fake cubin does not say what its kernels' parameters are: pointers x, amax, codes and scales, rows
+// with room for a pointer and a number, and, unless it is fixed, cols.
+void name_parameters(FakeMachine& machine, bool cols_fixed = false) {
+  std::vector<std::size_t> quantize = {8, 8, 8, 8, 16};
+  if (!cols_fixed) quantize.push_back(8);
+  machine.cuda->parameters["quantize_nvfp4"] = quantize;
+  machine.cuda->parameters["dequantize_nvfp4"] = {8, 8, 8, 8, 16, 8};
+}
+
 std::vector<std::string> launched(FakeMachine& machine) {
   std::vector<std::string> symbols;
   for (const auto& launch : machine.cuda->launches) symbols.push_back(launch.symbol);
@@ -35,6 +44,7 @@ std::vector<std::string> launched(FakeMachine& machine) {
 
 TEST(QuantizeNvfp4, FillsFindsTheAmaxAndQuantizes) {
   FakeMachine machine;
+  name_parameters(machine);
   const auto runtime = machine.runtime();
   const auto device = machine.cuda.device();
   const Matrices m(*device, 32, 4096);
@@ -46,12 +56,11 @@ TEST(QuantizeNvfp4, FillsFindsTheAmaxAndQuantizes) {
   EXPECT_EQ(machine.cuda->count("cuMemsetD8Async"), 1);
   const auto& launch = machine.cuda->launches[1];
   EXPECT_EQ(launch.argument<void*>(0), m.x.data);
-  EXPECT_EQ(launch.argument<std::int64_t>(1), 4096);
-  EXPECT_EQ(launch.argument<float*>(2), m.out.rowwise.amax);
-  EXPECT_EQ(launch.argument<void*>(3), m.out.rowwise.data);
-  EXPECT_EQ(launch.argument<void*>(4), m.out.rowwise.scale);
-  EXPECT_EQ(launch.arguments[5].size(), 16u);  // rows: a pointer or a number
-  EXPECT_EQ(launch.argument<std::int64_t>(6), 4096);
+  EXPECT_EQ(launch.argument<float*>(1), m.out.rowwise.amax);
+  EXPECT_EQ(launch.argument<void*>(2), m.out.rowwise.data);
+  EXPECT_EQ(launch.argument<void*>(3), m.out.rowwise.scale);
+  EXPECT_EQ(launch.arguments[4].size(), 16u);  // rows: a pointer or a number
+  EXPECT_EQ(launch.argument<std::int64_t>(5), 4096);
   EXPECT_EQ(launch.grid[0], 32u);  // 32 * 256 blocks of 16, 256 a block of threads
   EXPECT_EQ(launch.block[0], 256u);
 }
@@ -77,6 +86,7 @@ TEST(QuantizeNvfp4, RowScaledIsOneLaunchOfItsOwnKernel) {
 
 TEST(QuantizeNvfp4, AFixedRowLengthIsNoKernelParameter) {
   FakeMachine machine;
+  name_parameters(machine, true);
   const auto runtime = machine.runtime();
   const auto device = machine.cuda.device();
   const Matrices m(*device, 8, 4096);
@@ -85,13 +95,14 @@ TEST(QuantizeNvfp4, AFixedRowLengthIsNoKernelParameter) {
   request.amax_given = true;
   const auto op = PreparedQuantizeNvfp4::prepare(*runtime, device, request).value();
   op.run(m.x, m.out, {}).value();
-  EXPECT_EQ(machine.cuda->launches[0].arguments.size(), 6u);
+  EXPECT_EQ(machine.cuda->launches[0].arguments.size(), 5u);
   const Matrices other(*device, 8, 64);
   EXPECT_EQ(op.run(other.x, other.out, {}).error().code, ErrorCode::shape_mismatch);
 }
 
 TEST(QuantizeNvfp4, RowCountsInDeviceMemoryAreNeverRead) {
   FakeMachine machine;
+  name_parameters(machine);
   const auto runtime = machine.runtime();
   const auto device = machine.cuda.device();
   Matrices m(*device, 512, 64);
@@ -99,7 +110,7 @@ TEST(QuantizeNvfp4, RowCountsInDeviceMemoryAreNeverRead) {
   quantize_nvfp4(*runtime, m.x, m.out, {true, device}).value();
   const auto& launch = machine.cuda->launches[0];
   std::int64_t words[2];
-  std::memcpy(words, launch.arguments[5].data(), sizeof words);
+  std::memcpy(words, launch.arguments.at(4).data(), sizeof words);
   EXPECT_EQ(reinterpret_cast<const std::int64_t*>(words[0]), m.x.device_rows);
   EXPECT_EQ(words[1], 512);
   EXPECT_EQ(launch.grid[0], 8u);  // for the upper bound
@@ -165,6 +176,7 @@ TEST(QuantizeNvfp4, RefusesByNameWhatItDoesNotWrite) {
 
 TEST(DequantizeNvfp4, PassesCodesScalesAndFactor) {
   FakeMachine machine;
+  name_parameters(machine);
   const auto runtime = machine.runtime();
   const auto device = machine.cuda.device();
   const Matrices m(*device, 8, 64, true);

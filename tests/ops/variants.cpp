@@ -25,11 +25,13 @@ std::vector<std::int64_t> samples_of(const Template& tmpl, std::string_view name
 
 bool flag(const Specialization& s, std::string_view name) { return s.number(name) != 0; }
 
+std::string rows_of(const Specialization& s) { return s.bindings().find("ROWS")->word; }
+
 DType dtype_of(const Specialization& s, std::string_view parameter) {
   return static_cast<DType>(s.number(parameter));
 }
 
-// A matrix in device memory, its rows as far apart as the case and the ALIGNED class want, and what
+// A matrix in device memory, its rows as far apart as the case and the ROWS class want, and what
 // lies between and behind the rows poisoned with NaN.
 struct Matrix {
   std::int64_t rows, cols, stride;
@@ -43,18 +45,17 @@ struct Matrix {
   }
 };
 
-std::int64_t stride_for(const Case& one, DType dtype, bool aligned) {
+std::int64_t stride_for(const Case& one, DType dtype, const std::string& rows) {
   const std::int64_t bytes = dtype_bits(dtype) / 8;
-  std::int64_t stride = one.cols + (one.strided ? 3 : 0);
-  if (aligned) stride = (stride * bytes + 15) / 16 * 16 / bytes;
-  return stride;
+  if (rows == "dense" || !one.strided) return one.cols;
+  return one.cols + (rows == "apart" ? 16 / bytes : 3);
 }
 
 // With device_rows, `spare` rows that do not count lie behind the others, all NaN.
 constexpr std::int64_t kSpareRows = 2;
 
-Matrix input_matrix(Device& device, const Case& one, DType dtype, bool aligned) {
-  Matrix m{one.rows, one.cols, stride_for(one, dtype, aligned), dtype, {}, nullptr};
+Matrix input_matrix(Device& device, const Case& one, DType dtype, const std::string& rows) {
+  Matrix m{one.rows, one.cols, stride_for(one, dtype, rows), dtype, {}, nullptr};
   const std::int64_t bytes = dtype_bits(dtype) / 8;
   const std::int64_t all_rows = one.rows + (one.device_rows ? kSpareRows : 0);
   m.host.assign(static_cast<std::size_t>(all_rows * m.stride * bytes), 0xFF);  // NaN everywhere
@@ -105,7 +106,7 @@ std::string launch_and_wait(Kernel& kernel, std::span<const KernelArgument> argu
 std::string quantize_difference(Kernel& kernel, const Case& one, bool row_scaled, const Bindings& tunes) {
   const Specialization& s = kernel.specialization();
   Device& device = kernel.device();
-  Matrix x = input_matrix(device, one, dtype_of(s, "IN"), flag(s, "ALIGNED"));
+  Matrix x = input_matrix(device, one, dtype_of(s, "IN"), rows_of(s));
   std::vector<float> amax = reference::amax(x.on_host(), row_scaled).value();
   if (!row_scaled && one.seed % 3 == 0) amax[0] *= 0.03f;  // too small: block scales saturate
   const auto want = reference::te_quantize_nvfp4(x.on_host(), amax, row_scaled).value();
@@ -133,7 +134,7 @@ std::string quantize_difference(Kernel& kernel, const Case& one, bool row_scaled
 std::string amax_difference(Kernel& kernel, const Case& one, const Bindings& tunes) {
   const Specialization& s = kernel.specialization();
   Device& device = kernel.device();
-  Matrix x = input_matrix(device, one, dtype_of(s, "IN"), flag(s, "ALIGNED"));
+  Matrix x = input_matrix(device, one, dtype_of(s, "IN"), rows_of(s));
   const bool per_row = s.bindings().find("PER")->word == "row";
   const std::vector<float> want = reference::amax(x.on_host(), per_row).value();
   DeviceBuffer amax(device, want.size() * sizeof(float));
@@ -164,7 +165,7 @@ std::string dequantize_difference(Kernel& kernel, const Case& one, const Binding
                    static_cast<int>(random() % 40) - 20);
 
   const DType dtype = dtype_of(s, "OUT");
-  const std::int64_t stride = stride_for(one, dtype, flag(s, "ALIGNED"));
+  const std::int64_t stride = stride_for(one, dtype, rows_of(s));
   std::vector<std::uint8_t> want(
       static_cast<std::size_t>(one.rows * stride * dtype_bits(dtype) / 8), DeviceBuffer::kPoison);
   const auto form = decode ? reference::Global::decode : reference::Global::amax;
@@ -220,12 +221,13 @@ std::vector<Case> cases_of(const Specialization& specialization) {
   const std::int64_t fixed = specialization.number("COLS");
   std::vector<std::int64_t> all_cols = samples_of(tmpl, "cols");
   if (fixed != 0) all_cols = {fixed};
-  const bool aligned = flag(specialization, "ALIGNED");
+  const bool whole_blocks = rows_of(specialization) != "any";
   std::vector<Case> cases;
   std::uint64_t seed = 1;
   for (const std::int64_t rows : samples_of(tmpl, "rows")) {
     for (const std::int64_t cols : all_cols) {
-      cases.push_back({rows, cols, aligned && seed % 2 == 0, seed % 5 == 0, seed});
+      if (whole_blocks && cols % 16 != 0) continue;
+      cases.push_back({rows, cols, seed % 2 == 0, seed % 5 == 0, seed});
       if (cols < 100) cases.push_back({rows, cols, true, seed % 5 != 0, seed + 1000});
       ++seed;
     }

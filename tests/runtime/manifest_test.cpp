@@ -30,8 +30,8 @@ TEST(Manifest, ExpandsListsAndStarsForEveryTarget) {
   const auto words = spellings(all);
   EXPECT_EQ(words.size(), 8u);
   EXPECT_EQ(std::set<std::string>(words.begin(), words.end()).size(), 8u);
-  EXPECT_EQ(words[0], "amax COLS=0 ALIGNED=1 IN=bf16 PER=tensor THREADS=256 @ sm_90a");
-  EXPECT_EQ(words[7], "amax COLS=0 ALIGNED=1 IN=f16 PER=row THREADS=256 @ sm_100a");
+  EXPECT_EQ(words[0], "amax COLS=0 ROWS=dense IN=bf16 PER=tensor THREADS=256 @ sm_90a");
+  EXPECT_EQ(words[7], "amax COLS=0 ROWS=dense IN=f16 PER=row THREADS=256 @ sm_100a");
 }
 
 TEST(Manifest, GivenTargetsStandInForTheLines) {
@@ -52,7 +52,7 @@ TEST(Manifest, ErrorsNameTheFileAndTheLine) {
   EXPECT_EQ(message("\namax IM=bf16 @ sm_90a\n"),
             "diecast: unknown_parameter: m.txt:2: template amax has no parameter \"IM\"; did you "
             "mean `IN`?\n"
-            "  fix: its parameters are COLS, ALIGNED, IN, PER, THREADS, waves");
+            "  fix: its parameters are COLS, ROWS, IN, PER, THREADS, waves");
   EXPECT_EQ(message("amax IN=bf16"),
             "diecast: value_missing: m.txt:1: no target\n"
             "  fix: end the line in `@ sm_90a`, or give --target");
@@ -104,7 +104,7 @@ TEST(Manifest, TheShippedOnesExpand) {
   FakeMachine machine;
   const std::string path = std::string(DIECAST_SOURCE_DIR) + "/cache/manifests/nvfp4.txt";
   const auto all = expand_manifest(*machine.runtime(), testing::text_of(path), "nvfp4.txt", {});
-  EXPECT_EQ(all.value().size(), 4u * (6 + 6 + 6 + 12));
+  EXPECT_EQ(all.value().size(), 4u * (18 + 9 + 6 + 24));
 }
 
 }  // namespace

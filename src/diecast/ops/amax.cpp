@@ -7,14 +7,14 @@ namespace diecast {
 
 std::uint64_t PreparedAmax::Request::word() const {
   return static_cast<std::uint64_t>(OpKind::amax) | static_cast<std::uint64_t>(in) << 8 |
-         static_cast<std::uint64_t>(per_row) << 16 | static_cast<std::uint64_t>(aligned) << 17 |
+         static_cast<std::uint64_t>(per_row) << 16 | static_cast<std::uint64_t>(rows) << 17 |
          static_cast<std::uint64_t>(cols) << 24;
 }
 
 Result<PreparedAmax> PreparedAmax::prepare(Runtime& runtime, const std::shared_ptr<Device>& device,
                                            const Request& request) {
   Bindings bindings;
-  bindings.set("COLS", request.cols).set("ALIGNED", request.aligned).set("IN", request.in);
+  bindings.set("COLS", request.cols).set("ROWS", rows_class_name(request.rows)).set("IN", request.in);
   bindings.set("PER", request.per_row ? "row" : "tensor");
   PreparedAmax prepared;
   prepared.request_ = request;
@@ -42,7 +42,7 @@ Result<void> PreparedAmax::run(const Tensor& x, float* result, bool accumulate,
 Result<void> amax(Runtime& runtime, const Tensor& x, float* result, const AmaxOptions& options,
                   Stream stream) {
   DIECAST_TRY(const auto device, device_or_default(runtime, options.device));
-  const PreparedAmax::Request request{x.dtype, options.per_row, rows_aligned(x), 0};
+  const PreparedAmax::Request request{x.dtype, options.per_row, rows_class(x), 0};
   DIECAST_TRY(const auto prepared, prepared_once<PreparedAmax>(runtime, device, request, stream));
   return prepared->run(x, result, options.accumulate, stream);
 }

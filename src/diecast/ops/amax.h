@@ -29,7 +29,7 @@ class PreparedAmax {
   struct Request {
     DType in = DType::bf16;
     bool per_row = false;
-    bool aligned = true;    // rows_aligned() of every x to come
+    RowsClass rows = RowsClass::dense;  // at most rows_class() of every x to come
     std::int64_t cols = 0;  // not 0: the kernel is made for this row length
     std::uint64_t word() const;
   };

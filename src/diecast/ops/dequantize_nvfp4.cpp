@@ -30,14 +30,14 @@ Result<void> check_input(const QuantizedTensor& x, const Tensor& out) {
 std::uint64_t PreparedDequantizeNvfp4::Request::word() const {
   return static_cast<std::uint64_t>(OpKind::dequantize_nvfp4) |
          static_cast<std::uint64_t>(out) << 8 | static_cast<std::uint64_t>(row_scaled) << 12 |
-         static_cast<std::uint64_t>(form) << 13 | static_cast<std::uint64_t>(aligned) << 14 |
+         static_cast<std::uint64_t>(form) << 13 | static_cast<std::uint64_t>(rows) << 14 |
          static_cast<std::uint64_t>(cols) << 24;
 }
 
 Result<PreparedDequantizeNvfp4> PreparedDequantizeNvfp4::prepare(
     Runtime& runtime, const std::shared_ptr<Device>& device, const Request& request) {
   Bindings bindings;
-  bindings.set("COLS", request.cols).set("ALIGNED", request.aligned).set("OUT", request.out);
+  bindings.set("COLS", request.cols).set("ROWS", rows_class_name(request.rows)).set("OUT", request.out);
   bindings.set("ROW_SCALE", request.row_scaled);
   bindings.set("GLOBAL", request.form == GlobalForm::amax ? "amax" : "decode");
   PreparedDequantizeNvfp4 prepared;
@@ -69,7 +69,7 @@ Result<void> dequantize_nvfp4(Runtime& runtime, const QuantizedTensor& x, const 
                               const DequantizeNvfp4Options& options, Stream stream) {
   DIECAST_TRY(const auto device, device_or_default(runtime, options.device));
   const PreparedDequantizeNvfp4::Request request{out.dtype, x.row_scaled, options.form,
-                                                 rows_aligned(out), 0};
+                                                 rows_class(out), 0};
   DIECAST_TRY(const auto prepared,
               prepared_once<PreparedDequantizeNvfp4>(runtime, device, request, stream));
   return prepared->run(x, out, stream);

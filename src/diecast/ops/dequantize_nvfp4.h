@@ -36,7 +36,7 @@ class PreparedDequantizeNvfp4 {
     DType out = DType::bf16;
     bool row_scaled = false;
     GlobalForm form = GlobalForm::amax;
-    bool aligned = true;    // rows_aligned() of every out to come
+    RowsClass rows = RowsClass::dense;  // at most rows_class() of every out to come
     std::int64_t cols = 0;  // not 0: the kernel is made for this row length
     std::uint64_t word() const;
   };

@@ -5,14 +5,21 @@
 
 namespace diecast {
 
-bool rows_aligned(const Tensor& tensor) {
+std::string_view rows_class_name(RowsClass rows) {
+  return rows == RowsClass::dense ? "dense" : rows == RowsClass::apart ? "apart" : "any";
+}
+
+RowsClass rows_class(const Tensor& tensor) {
   const std::int64_t bytes = dtype_bits(tensor.dtype) / 8;
-  return reinterpret_cast<std::uintptr_t>(tensor.data) % 16 == 0 &&
-         (tensor.rows() <= 1 || tensor.stride() % (16 / bytes) == 0);
+  const bool start = reinterpret_cast<std::uintptr_t>(tensor.data) % 16 == 0;
+  if (!start || tensor.cols() % 16 != 0) return RowsClass::any;
+  if (tensor.rows() <= 1 || tensor.stride() == tensor.cols()) return RowsClass::dense;
+  return tensor.stride() % (16 / bytes) == 0 ? RowsClass::apart : RowsClass::any;
 }
 
 KernelArgument tensor_argument(const Tensor& tensor) {
-  return KernelArgument::tensor(tensor.dtype, tensor.data, tensor.stride());
+  // One row is dense, however far the next one would be.
+  return KernelArgument::tensor(tensor.dtype, tensor.data, tensor.rows() <= 1 ? 0 : tensor.stride());
 }
 
 KernelArgument rows_argument(const Tensor& tensor) {

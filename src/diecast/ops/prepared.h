@@ -14,9 +14,15 @@
 
 namespace diecast {
 
-// Whether the vector loads of a kernel's ALIGNED class may be used: the buffer and every row of it
-// start at a multiple of 16 bytes.
-bool rows_aligned(const Tensor& tensor);
+// What a kernel is made to know of a tensor's rows: the ROWS of the templates' headers.
+enum class RowsClass : std::uint8_t {
+  dense,  // whole blocks of 16, row after row without a gap, from a multiple of 16 bytes on
+  apart,  // whole blocks, every row from a multiple of 16 bytes on
+  any     // nothing
+};
+std::string_view rows_class_name(RowsClass rows);
+// The most that is true of this tensor.
+RowsClass rows_class(const Tensor& tensor);
 
 // The arguments of `x [rows, cols] stride`, `rows` and `cols`.
 KernelArgument tensor_argument(const Tensor& tensor);

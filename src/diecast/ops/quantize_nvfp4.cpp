@@ -35,7 +35,7 @@ Result<void> check_output(const Tensor& x, const QuantizedTensor& out) {
 std::uint64_t PreparedQuantizeNvfp4::Request::word() const {
   return static_cast<std::uint64_t>(OpKind::quantize_nvfp4) | static_cast<std::uint64_t>(in) << 8 |
          static_cast<std::uint64_t>(row_scaled) << 12 |
-         static_cast<std::uint64_t>(amax_given) << 13 | static_cast<std::uint64_t>(aligned) << 14 |
+         static_cast<std::uint64_t>(amax_given) << 13 | static_cast<std::uint64_t>(rows) << 14 |
          static_cast<std::uint64_t>(profile) << 16 | static_cast<std::uint64_t>(cols) << 24;
 }
 
@@ -47,20 +47,22 @@ Result<PreparedQuantizeNvfp4> PreparedQuantizeNvfp4::prepare(Runtime& runtime,
                  "leave amax_given false: the kernel finds each row's amax in the same pass"};
   }
   Bindings bindings;
-  bindings.set("COLS", request.cols).set("ALIGNED", request.aligned).set("IN", request.in);
+  bindings.set("COLS", request.cols).set("IN", request.in);
   bindings.set("PROFILE", profile_name(request.profile));
   PreparedQuantizeNvfp4 prepared;
   prepared.request_ = request;
   if (request.row_scaled) {
+    bindings.set("ROWS", request.rows == RowsClass::any ? "any" : "apart");
     // The host has no threads to spread a row over: fewer fibers, fewer switches.
     if (device->properties().cc == 0) bindings.set("THREADS", 32);
     DIECAST_TRY(prepared.quantize_,
                 preload_for(runtime, device, "quantize_nvfp4_row_scaled", bindings));
     return prepared;
   }
+  bindings.set("ROWS", rows_class_name(request.rows));
   DIECAST_TRY(prepared.quantize_, preload_for(runtime, device, kName, bindings));
   if (!request.amax_given) {
-    const PreparedAmax::Request amax{request.in, false, request.aligned, request.cols};
+    const PreparedAmax::Request amax{request.in, false, request.rows, request.cols};
     DIECAST_TRY(prepared.amax_, PreparedAmax::prepare(runtime, device, amax));
   }
   return prepared;
@@ -91,7 +93,7 @@ Result<void> quantize_nvfp4(Runtime& runtime, const Tensor& x, const QuantizedTe
                             const QuantizeNvfp4Options& options, Stream stream) {
   DIECAST_TRY(const auto device, device_or_default(runtime, options.device));
   const PreparedQuantizeNvfp4::Request request{
-      x.dtype, out.row_scaled, options.amax_given, rows_aligned(x), out.profile, 0};
+      x.dtype, out.row_scaled, options.amax_given, rows_class(x), out.profile, 0};
   DIECAST_TRY(const auto prepared,
               prepared_once<PreparedQuantizeNvfp4>(runtime, device, request, stream));
   return prepared->run(x, out, stream);

@@ -33,7 +33,7 @@ class PreparedQuantizeNvfp4 {
     DType in = DType::bf16;
     bool row_scaled = false;
     bool amax_given = false;
-    bool aligned = true;    // rows_aligned() of every x to come
+    RowsClass rows = RowsClass::dense;  // at most rows_class() of every x to come
     Profile profile = Profile::te;
     std::int64_t cols = 0;  // not 0: the kernels are made for this row length
     std::uint64_t word() const;

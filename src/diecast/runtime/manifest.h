@@ -1,7 +1,7 @@
 // Manifests: what ahead-of-time warming builds. One spelling a line, whose values may be lists or
 // `*` (every value the template allows); `#` starts a comment.
 //
-//   quantize_nvfp4 IN=bf16,f16 COLS=0,4096 ALIGNED=* @ sm_90a sm_100f
+//   quantize_nvfp4 IN=bf16,f16 COLS=0,4096 ROWS=* @ sm_90a sm_100f
 #pragma once
 
 #include <span>

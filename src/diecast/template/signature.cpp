@@ -12,7 +12,8 @@ struct Form {
   std::string value;  // the type a host launch points to
   std::string name;
   std::string pass;    // what the entry gives the body
-  bool large = false;  // a structure: never copied on the host
+  bool large = false;    // a structure: never copied on the host
+  bool derived = false;  // made by the entry from other parameters: no kernel parameter of its own
 };
 
 Form by_value(const std::string& type, const std::string& name) {
@@ -25,6 +26,15 @@ Form of_tensor(const Argument& argument) {
       cat(argument.direction == Argument::Direction::in ? "const " : "", argument.type, "*");
   const std::string restricted = cat(type, " __restrict__ ", name);
   return {restricted, restricted, type, name, name};
+}
+
+// Where rows cannot be apart the body's NAME_stride is the row length, known to be.
+Form of_stride(const Argument& argument, bool apart) {
+  Form form = by_value("i64", argument.name + "_stride");
+  if (apart) return form;
+  form.pass = argument.shape.back().cpp();
+  form.derived = true;
+  return form;
 }
 
 Form of_device_size(const std::string& name) {
@@ -49,7 +59,7 @@ std::vector<Form> forms_of(const Specialization& specialization) {
     switch (argument.kind) {
       case Argument::Kind::tensor:
         forms.push_back(of_tensor(argument));
-        if (argument.stride) forms.push_back(by_value("i64", argument.name + "_stride"));
+        if (argument.stride) forms.push_back(of_stride(argument, bound.stride));
         break;
       case Argument::Kind::size:
         if (!bound.fixed)
@@ -72,7 +82,8 @@ std::vector<Form> forms_of(const Specialization& specialization) {
 
 std::string listed(const std::vector<Form>& forms, std::string Form::*part) {
   std::vector<std::string> parts;
-  for (const Form& form : forms) parts.push_back(form.*part);
+  for (const Form& form : forms)
+    if (part != &Form::raw || !form.derived) parts.push_back(form.*part);
   return join(parts, ", ");
 }
 
@@ -104,9 +115,12 @@ std::string host_entry(const Specialization& specialization, const std::vector<F
   const std::string& name = specialization.tmpl().name();
   std::string text = cat("extern \"C\" void ", name, "(diecast::HostBlock* diecast_block, void**",
                          forms.empty() ? "" : " diecast_parameters", ") { ");
-  for (std::size_t i = 0; i < forms.size(); ++i)
-    text += cat(forms[i].value, forms[i].large ? " const& " : " const ", forms[i].name,
-                " = *static_cast<", forms[i].value, " const*>(diecast_parameters[", i, "]); ");
+  int index = 0;
+  for (const Form& form : forms) {
+    if (form.derived) continue;
+    text += cat(form.value, form.large ? " const& " : " const ", form.name, " = *static_cast<",
+                form.value, " const*>(diecast_parameters[", index++, "]); ");
+  }
   return cat(text, "diecast::host_run_", kRun[static_cast<int>(specialization.tmpl().exchange())],
              "(diecast_block, [&] { ", name, "_body(", listed(forms, &Form::pass), "); }); } ");
 }

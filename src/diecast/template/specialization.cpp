@@ -59,6 +59,27 @@ Result<std::int64_t> alignment_of(const Template& tmpl, const Argument& argument
   return std::max(align, natural);
 }
 
+Result<std::int64_t> divisor_of(const Template& tmpl, const Size& size, const Names& names) {
+  if (!size.divisible) return std::int64_t{1};
+  DIECAST_TRY(const std::int64_t divisor, size.divisible->evaluate(names));
+  if (divisor >= 1) return divisor;
+  return Error{
+      ErrorCode::value_not_allowed,
+      cat(tmpl.name(), ".cu:", size.line, ": ", size.name, " is divisible by ", divisor),
+      "a divisor is at least 1"};
+}
+
+// A size that a parameter fixes has to be a multiple too.
+Result<void> check_fixed_size(const Template& tmpl, const Size& size, const BoundArgument& bound) {
+  if (!bound.fixed || bound.fixed_value % bound.divisible == 0) return {};
+  const std::int64_t below = bound.fixed_value / bound.divisible * bound.divisible;
+  return Error{ErrorCode::constraint_violated,
+               cat(tmpl.name(), ".cu:", size.line, ": ", size.fixed_by, " = ", bound.fixed_value,
+                   " is no multiple of ", bound.divisible),
+               cat("the nearest ", size.fixed_by, " that fit are ", below, " and ",
+                   below + bound.divisible)};
+}
+
 std::string schema_line(const BoundArgument& argument, const std::string& type) {
   static constexpr const char* kDirections[] = {"in", "out", "inout"};
   switch (argument.kind) {
@@ -68,7 +89,8 @@ std::string schema_line(const BoundArgument& argument, const std::string& type) 
                  argument.align);
     case Argument::Kind::size:
       if (argument.fixed) return cat("size ", argument.name, " = ", argument.fixed_value);
-      return cat("size ", argument.name, argument.device ? " device" : "");
+      return cat("size ", argument.name, argument.device ? " device" : "",
+                 argument.divisible > 1 ? cat(" divisible ", argument.divisible) : "");
     case Argument::Kind::scalar:
       return cat("scalar ", argument.name, " ", dtype_name(argument.dtype));
     case Argument::Kind::structure:
@@ -131,19 +153,25 @@ Result<void> Specialization::bind_arguments() {
     bound.kind = argument.kind;
     bound.direction = argument.direction;
     bound.name = argument.name;
-    bound.stride = argument.stride;
     bound.bytes = argument.bytes;
     bound.shape = argument.shape;
     if (argument.kind == Argument::Kind::tensor || argument.kind == Argument::Kind::scalar)
       bound.dtype = dtype_of(argument, bindings_);
     if (argument.kind == Argument::Kind::tensor) {
       DIECAST_TRY(bound.align, alignment_of(*template_, argument, bound.dtype, names()));
+      if (argument.stride) {
+        DIECAST_TRY(const std::int64_t apart, argument.stride->evaluate(names()));
+        bound.stride = apart != 0;
+      }
     }
     if (argument.kind == Argument::Kind::size) {
-      bound.device = template_->size(argument.name)->device;
+      const Size& size = *template_->size(argument.name);
+      bound.device = size.device;
       const auto fixed = known_->find(argument.name);
       bound.fixed = fixed != known_->end();
       if (bound.fixed) bound.fixed_value = fixed->second;
+      DIECAST_TRY(bound.divisible, divisor_of(*template_, size, names()));
+      DIECAST_CHECK(check_fixed_size(*template_, size, bound));
     }
     if (!schema_.empty()) schema_ += '\n';
     schema_ += schema_line(bound, argument.type);

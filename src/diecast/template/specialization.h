@@ -22,9 +22,10 @@ struct BoundArgument {
   Argument::Direction direction;
   std::string name;
   DType dtype = DType::u8;  // tensor, scalar
-  bool stride = false;
+  bool stride = false;      // tensor: without, its rows are dense
   std::int64_t align = 1;  // bytes, tensor: at least one element
   bool device = false;     // size
+  std::int64_t divisible = 1;  // size: given as a host number it is a multiple of this
   bool fixed = false;      // size: known at compile time, no kernel parameter
   std::int64_t fixed_value = 0;
   std::int64_t bytes = 0;         // structure, tensor_map

@@ -42,6 +42,7 @@ struct Size {
   std::string name;
   std::string fixed_by;
   bool device = false;
+  std::optional<Expression> divisible;  // what every value of it is a multiple of
   std::string comment;
   int line = 0;
 };
@@ -55,7 +56,8 @@ struct Argument {
   std::string
       type;  // tensor, scalar: a dtype's name or a `type` parameter's; structure: the C++ type
   std::vector<Expression> shape;  // tensor: elements, outermost first
-  bool stride = false;            // tensor: rows may be apart; the body sees NAME_stride (elements)
+  std::optional<Expression> stride;  // tensor: where not 0 rows may be apart; the body sees
+                                     // NAME_stride (elements) either way
   std::optional<Expression>
       align;               // tensor: bytes that the pointer and every row start are a multiple of
   std::int64_t bytes = 0;  // structure: its size, asserted in the source

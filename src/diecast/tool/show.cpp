@@ -29,8 +29,19 @@ std::string shape_text(const Argument& argument) {
 
 std::string facts_of(const Argument& argument) {
   std::string facts;
-  if (argument.stride) facts += "rows may be apart";
+  if (argument.stride) {
+    facts += argument.stride->text() == "1" ? "rows may be apart"
+                                            : cat("rows may be apart where ", argument.stride->text());
+  }
   if (argument.align) facts += cat(facts.empty() ? "" : "; ", "aligned to ", argument.align->text());
+  return facts;
+}
+
+std::string size_facts(const Size& size) {
+  std::string facts = size.device ? "a number, or in device memory" : "";
+  if (size.divisible) {
+    facts += cat(facts.empty() ? "" : "; ", "a multiple of ", size.divisible->text());
+  }
   return facts;
 }
 
@@ -62,7 +73,7 @@ void print_text(const Template& tmpl) {
     const Size* size = a.kind == Argument::Kind::size ? tmpl.size(a.name) : nullptr;
     arguments.add({a.name, tensor ? std::string(direction_name(a.direction)) : "in",
                    size != nullptr ? "i64" : a.type, tensor ? shape_text(a) : "",
-                   size != nullptr && size->device ? "number, or in device memory" : facts_of(a)});
+                   size != nullptr ? size_facts(*size) : facts_of(a)});
   }
   arguments.print();
   print("");

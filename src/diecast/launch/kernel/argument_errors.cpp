@@ -103,6 +103,12 @@ Error ArgumentCheck::wrong_size(std::size_t index, const KernelArgument& given) 
   if (given.number < 0)
     return failure(ErrorCode::invalid_argument, index, cat("is ", given.number),
                    "a size is 0 or more");
+  if (!on_device && given.number % argument.divisible != 0)
+    return failure(ErrorCode::shape_mismatch, index,
+                   cat("is ", given.number, ", no multiple of ", argument.divisible,
+                       ", which the kernel was made for"),
+                   cat("line ", template_->size(argument.name)->line,
+                       " of the header says which specialization takes any"));
   return failure(
       ErrorCode::shape_mismatch, index,
       cat("is ", given.number, ", but was fixed at compile time as ", argument.fixed_value),

@@ -62,6 +62,7 @@ Result<void> ArgumentCheck::add(const BoundArgument& argument, const LaunchSlots
   } else if (plan.kind == Kind::size) {
     plan.device = argument.device && !argument.fixed;
     plan.number = argument.fixed_value;
+    plan.align = argument.divisible;
     plan.slot = argument.fixed ? -1 : *slots.find(argument.name);
     sizes_.push_back(plans_.size());
     if (!argument.fixed) parameter_bytes_.push_back(argument.device ? 16 : 8);
@@ -78,6 +79,7 @@ Result<void> ArgumentCheck::add(const BoundArgument& argument, const LaunchSlots
 bool ArgumentCheck::size_fits(const Plan& plan, const KernelArgument& given,
                               LaunchSlots::Values& slots, PackedParameters::Cell& cell) {
   if (given.number < 0) return false;
+  if (given.kind == Kind::size && plan.align > 1 && given.number % plan.align != 0) return false;
   if (given.kind != Kind::size) {
     constexpr std::uintptr_t kAlign = alignof(std::int64_t);
     if (given.kind != Kind::device_size || !plan.device || !given.data ||

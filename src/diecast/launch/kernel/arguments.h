@@ -47,7 +47,7 @@ class ArgumentCheck {
     bool device = false, stride = false;
     bool rows = false;  // a tensor whose rows' distance matters
     int slot = -1;      // of a size; -1: fixed at compile time
-    std::int64_t align = 1, element_bytes = 1;
+    std::int64_t align = 1, element_bytes = 1;  // align of a size: what it is a multiple of
     std::int64_t row = -1;    // elements of a tensor's row, if known now
     std::int64_t number = 0;  // a fixed size's value, a structure's bytes
   };

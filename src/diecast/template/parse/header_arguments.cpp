@@ -18,6 +18,9 @@ Result<void> HeaderParser::read_size(Tokens& tokens) {
     size.fixed_by = by.text;
   }
   size.device = tokens.accept("device");
+  if (tokens.accept("divisible")) {
+    DIECAST_TRY(size.divisible, ExpressionParser::parse_operand(tokens));
+  }
   template_->sizes_.push_back(std::move(size));
   return {};
 }
@@ -85,7 +88,10 @@ Result<void> HeaderParser::read_tensor(Tokens& tokens, Argument& argument) {
   while (tokens.peek().kind != Token::Kind::end) {
     const Token fact = tokens.next();
     if (fact.is("stride") && !argument.stride) {
-      argument.stride = true;
+      argument.stride = Expression::literal(1);
+      if (tokens.peek().is("(")) {
+        DIECAST_TRY(argument.stride, ExpressionParser::parse_operand(tokens));
+      }
     } else if (fact.is("align") && !argument.align) {
       DIECAST_TRY(argument.align, ExpressionParser::parse_operand(tokens));
     } else {

@@ -29,6 +29,7 @@ Result<void> HeaderParser::check_sizes() const {
       return error_on(size.line, size.name,
                       cat("the size `", size.name, "` is no argument, so no launch could know it"),
                       cat("add a line `arg ", size.name, "`"));
+    if (size.divisible) DIECAST_CHECK(check_expression(*size.divisible, size.line, Use::fact));
     if (size.fixed_by.empty()) continue;
     const Parameter* by = template_->parameter(size.fixed_by);
     if (by != nullptr && by->compiled() && by->type == ParameterType::integer) continue;
@@ -68,6 +69,8 @@ Result<void> HeaderParser::check_arguments() const {
     for (const Expression& extent : argument.shape)
       DIECAST_CHECK(check_expression(extent, argument.line, Use::shape));
     if (argument.align) DIECAST_CHECK(check_expression(*argument.align, argument.line, Use::fact));
+    if (argument.stride)
+      DIECAST_CHECK(check_expression(*argument.stride, argument.line, Use::fact));
   }
   return {};
 }
