@@ -28,37 +28,42 @@ sample   COLS {0, 80}  rows {0, 1, 7, 33}  cols {1, 16, 17, 80, 2100}
 #include <diecast/device/reduce.h>
 #include <diecast/device/vector.h>
 
-template <bool again>
-DIECAST_DEVICE Block16<IN> load_of_row(const IN* row, i64 block, i64 cols_of_row) {
-  const IN* from = row + block * BLOCK;
+// Largest magnitude of what this thread takes of a row, in the largest pieces that are aligned.
+DIECAST_DEVICE f32 amax_of_share(const IN* row, i64 row_cols) {
+  f32 found = 0.0f;
   if constexpr (ROWS == ROWS_any) {
-    return load_block16_elements(from, cols_of_row - block * BLOCK);
+DIECAST_NO_UNROLL
+    for (i64 i = threadIdx.x; i < row_cols; i += THREADS) found = fmaxf(found, fabsf(to_f32(row[i])));
   } else {
-    return load_block16<again>(from);
+    constexpr int kPiece = 128 / bits<IN>();
+DIECAST_NO_UNROLL
+    for (i64 i = threadIdx.x * kPiece; i < row_cols; i += THREADS * kPiece) {
+      found = fmaxf(found, amax_of_vector<IN>(load<16>(row + i)));
+    }
   }
+  return found;
 }
 
-// One block of threads a row; thread t takes blocks t, t + THREADS, ... in both readings, the second
-// of which finds what fits in the first-level cache.
+// One block of threads a row. The second reading finds in the first-level cache what fits there.
 DIECAST_KERNEL {
   const i64 row_blocks = ceil_div(cols, BLOCK);
 DIECAST_NO_UNROLL
   for (i64 row = blockIdx.x; row < rows; row += gridDim.x) {
     const IN* from = x + row * x_stride;
-    f32 found = 0.0f;
-DIECAST_NO_UNROLL
-    for (i64 i = threadIdx.x; i < row_blocks; i += THREADS) {
-      found = fmaxf(found, amax_of(load_of_row<true>(from, i, cols)));
-    }
-    const f32 row_amax = block_reduce_max<THREADS>(found);
+    u8* to_codes = codes + row * row_blocks * 8;
+    e4m3* to_scales = scales + row * row_blocks;
+    const f32 row_amax = block_reduce_max<THREADS>(amax_of_share(from, cols));
     if (threadIdx.x == 0) amax[row] = row_amax;
     const Nvfp4Global global = nvfp4_global(row_amax);
 DIECAST_NO_UNROLL
     for (i64 i = threadIdx.x; i < row_blocks; i += THREADS) {
-      const Nvfp4Block out = quantize_nvfp4_block(load_of_row<false>(from, i, cols), global);
-      const i64 at = row * row_blocks + i;
-      store_streaming<8>(codes + 8 * at, {{out.codes[0], out.codes[1]}});
-      scales[at] = out.scale;
+      const i64 first = i * BLOCK;
+      const Nvfp4Block out = quantize_nvfp4_block(
+          ROWS == ROWS_any ? load_block16_elements(from + first, cols - first)
+                           : load_block16(from + first),
+          global);
+      store_streaming<8>(to_codes + 8 * i, {{out.codes[0], out.codes[1]}});
+      to_scales[i] = out.scale;
     }
   }
 }

@@ -22,18 +22,18 @@ DIECAST_DEVICE u32 max_magnitudes(u32 a, u32 b) {
   return c;
 }
 
-// The largest |element|, NaN ignored, at least +0.
-template <class IN>
-DIECAST_DEVICE f32 amax_of(const Block16<IN>& block) {
+// The largest |element| of `count` words, NaN ignored, at least +0.
+template <class IN, int count>
+DIECAST_DEVICE f32 amax_of_words(const u32* words) {
   if constexpr (bits<IN>() == 32) {
     f32 amax = 0.0f;
 DIECAST_UNROLL
-    for (int i = 0; i < 16; ++i) amax = fmaxf(amax, fabsf(block.element(i)));
+    for (int i = 0; i < count; ++i) amax = fmaxf(amax, fabsf(__uint_as_float(words[i])));
     return amax;
   } else {
     u32 amax = 0;
 DIECAST_UNROLL
-    for (int i = 0; i < 8; ++i) amax = max_magnitudes<IN>(amax, block.words[i]);
+    for (int i = 0; i < count; ++i) amax = max_magnitudes<IN>(amax, words[i]);
     amax = max_magnitudes<IN>(amax, amax >> 16);
     return to_f32(IN{static_cast<u16>(amax)});
   }

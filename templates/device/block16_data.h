@@ -9,29 +9,31 @@
 
 namespace diecast {
 
+// Element i of packed words.
+template <class IN>
+DIECAST_DEVICE f32 element_of(const u32* words, int i) {
+  if constexpr (bits<IN>() == 32) {
+    return __uint_as_float(words[i]);
+  } else {
+    return to_f32(IN{static_cast<u16>(words[i / 2] >> (i % 2 * 16))});
+  }
+}
+
 template <class IN>
 struct Block16 {
   static constexpr int kWords = bits<IN>() / 2;  // 8 words of two elements, or 16 of one
   u32 words[kWords];
 
-  DIECAST_DEVICE f32 element(int i) const {
-    if constexpr (bits<IN>() == 32) {
-      return __uint_as_float(words[i]);
-    } else {
-      return to_f32(IN{static_cast<u16>(words[i / 2] >> (i % 2 * 16))});
-    }
-  }
+  DIECAST_DEVICE f32 element(int i) const { return element_of<IN>(words, i); }
 };
 
-// All sixteen from an address that is a multiple of 16 bytes. `again`: they will be read once more,
-// so they go through the caches as usual; else they leave them first.
-template <bool again = false, class IN>
+// All sixteen from an address that is a multiple of 16 bytes; read once.
+template <class IN>
 DIECAST_DEVICE Block16<IN> load_block16(const IN* x) {
   Block16<IN> block;
 DIECAST_UNROLL
   for (int i = 0; i < Block16<IN>::kWords / 4; ++i) {
-    const IN* from = x + i * (128 / bits<IN>());
-    const Vector<16> v = again ? load<16>(from) : load_streaming<16>(from);
+    const Vector<16> v = load_streaming<16>(x + i * (128 / bits<IN>()));
 DIECAST_UNROLL
     for (int j = 0; j < 4; ++j) block.words[4 * i + j] = v.words[j];
   }

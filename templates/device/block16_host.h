@@ -69,11 +69,11 @@ DIECAST_DEVICE u32 bytes_of_lanes(Lanes lanes) {
   return static_cast<u32>((low & 0xFFFFu) | high << 16);
 }
 
-template <class IN>
-DIECAST_DEVICE f32 amax_of(const Block16<IN>& block) {
+template <class IN, int count>
+DIECAST_DEVICE f32 amax_of_words(const u32* from) {
   Lanes found = {0, 0, 0, 0};
-  for (int i = 0; i < Block16<IN>::kWords; i += 4) {
-    const Lanes words = load_lanes(block.words + i);
+  for (int i = 0; i < count; i += 4) {
+    const Lanes words = load_lanes(from + i);
     if constexpr (bits<IN>() == 32) {
       found = max_lanes(found, words & 0x7FFFFFFFu);
     } else {
@@ -85,7 +85,9 @@ DIECAST_DEVICE f32 amax_of(const Block16<IN>& block) {
   f32 amax = to_f32(from_bits<IN>(largest));
   if (amax == amax) return amax;
   amax = 0.0f;  // a NaN is above all numbers: look again without it
-  for (int i = 0; i < 16; ++i) amax = fmaxf(amax, fabsf(block.element(i)));
+  for (int i = 0; i < count * 32 / bits<IN>(); ++i) {
+    amax = fmaxf(amax, fabsf(element_of<IN>(from, i)));
+  }
   return amax;
 }
 
