@@ -127,9 +127,9 @@ TEST_F(SafetensorsReader, ST11_TensorNeedsItsThreeFields) {
 }
 
 TEST_F(SafetensorsReader, ST11_UnknownFieldIsIgnoredUnlessStrict) {
-  const std::string bytes = file_of(
-      R"({"a":{"x":{"y":[1,-2,3.5,null,true,{"dtype":"?"}]},"dtype":"U8","shape":[8],"data_offsets":[0,8]}})",
-      kData);
+  const std::string bytes = file_of(R"({"a":{"x":{"y":[1,-2,3.5,null,true,{"dtype":"?"}]},)"
+                                    R"("dtype":"U8","shape":[8],"data_offsets":[0,8]}})",
+                                    kData);
   EXPECT_EQ(fault(bytes), "");
   EXPECT_EQ(fault(bytes, true), "tensor \"a\": unknown field \"x\"");
 }
@@ -139,7 +139,8 @@ TEST_F(SafetensorsReader, ST11_UnknownFieldIsIgnoredUnlessStrict) {
 TEST_F(SafetensorsReader, AcceptedMutantsHoldTheInvariants) {
   const std::string seed =
       R"({"__metadata__":{"k":"v"},"a":{"dtype":"BF16","shape":[2,3],"data_offsets":[0,12]},)"
-      R"("b":{"dtype":"U8","shape":[4],"data_offsets":[12,16]},"e":{"dtype":"F32","shape":[0],"data_offsets":[16,16]}})";
+      R"("b":{"dtype":"U8","shape":[4],"data_offsets":[12,16]},)"
+      R"("e":{"dtype":"F32","shape":[0],"data_offsets":[16,16]}})";
   const std::string alphabet = "{}[]\":,\\0123456789abkvu. -+eE\x00\xFF";
   std::uint64_t state = 1;
   const auto random = [&](std::size_t below) {

@@ -123,8 +123,8 @@ TEST_F(SafetensorsReader, ST18_NamesAreDataAndNeverPaths) {
 }
 
 TEST_F(SafetensorsReader, ST19_DataMayStartAtAnyByte) {
-  const std::string header =
-      R"({"b":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"f":{"dtype":"F64","shape":[1],"data_offsets":[1,9]}} )";
+  const std::string header = R"({"b":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},)"
+                             R"("f":{"dtype":"F64","shape":[1],"data_offsets":[1,9]}} )";
   const auto reader = open(file_of(header, "!" + kData));
   ASSERT_TRUE(reader);
   EXPECT_NE((reader->header().data_begin + 1) % 8, 0u);

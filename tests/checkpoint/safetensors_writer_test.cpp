@@ -23,9 +23,10 @@ using testing::write_text;
 
 const std::vector<TensorInfo> kTensors = {
     {"b", StoredDType::u8, {3}}, {"c", StoredDType::f32, {}}, {"a", StoredDType::bf16, {2, 1}}};
-const std::string kHeader =
-    R"({"__metadata__":{"k\n":"v\"","z":"\u001f"},"c":{"dtype":"F32","shape":[],"data_offsets":[0,4]},)"
-    R"("a":{"dtype":"BF16","shape":[2,1],"data_offsets":[4,8]},"b":{"dtype":"U8","shape":[3],"data_offsets":[8,11]}})";
+const std::string kHeader = R"({"__metadata__":{"k\n":"v\"","z":"\u001f"},)"
+                            R"("c":{"dtype":"F32","shape":[],"data_offsets":[0,4]},)"
+                            R"("a":{"dtype":"BF16","shape":[2,1],"data_offsets":[4,8]},)"
+                            R"("b":{"dtype":"U8","shape":[3],"data_offsets":[8,11]}})";
 const Metadata kMetadata = {{"k\n", "v\""}, {"z", "\x1f"}};
 
 ByteSpan bytes_of(std::string_view text) { return as_bytes(text); }
