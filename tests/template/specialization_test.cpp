@@ -217,5 +217,29 @@ TEST(Spelling, ErrorsPointAtTheWord) {
     EXPECT_FALSE(parse_spelling(text).ok()) << text;
 }
 
+TEST(Specialization, KnowsWhatASizeIsDivisibleBy) {
+  const auto tmpl = Template::parse("k",
+                                    "/* diecast\n"
+                                    "shape int COLS\n"
+                                    "shape bool WHOLE = true\n"
+                                    "size cols = COLS divisible (WHOLE ? 16 : 1)\n"
+                                    "arg x in f32 [4, cols] stride (!WHOLE)\n"
+                                    "arg cols\n"
+                                    "launch grid(1) block(32)\n"
+                                    "*/\nDIECAST_KERNEL {}\n")
+                        .value();
+  const Target target = Target::parse("sm_90a").value();
+  const auto whole =
+      Specialization::make(tmpl, Bindings().set("COLS", 0).set("WHOLE", true), target).value();
+  EXPECT_EQ(whole.argument_schema(), "tensor x in f32 align 4\nsize cols divisible 16");
+  EXPECT_FALSE(whole.arguments()[0].stride);
+  const auto any =
+      Specialization::make(tmpl, Bindings().set("COLS", 0).set("WHOLE", false), target).value();
+  EXPECT_EQ(any.argument_schema(), "tensor x in f32 stride align 4\nsize cols");
+  EXPECT_EQ(Specialization::make(tmpl, Bindings().set("COLS", 100), target).error().message(),
+            "diecast: constraint_violated: k.cu:4: COLS = 100 is no multiple of 16\n"
+            "  fix: the nearest COLS that fit are 96 and 112");
+}
+
 }  // namespace
 }  // namespace diecast

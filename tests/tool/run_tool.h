@@ -1,0 +1,45 @@
+// Runs the diecast command as its users do: a process of its own, a cache of its own, a fake NVRTC
+// and no GPU.
+#pragma once
+
+#include <diecast/base/process.h>
+
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "fake/nvrtc_script.h"
+#include "temporary_directory.h"
+
+namespace diecast::testing {
+
+class ToolRun {
+ public:
+  ToolRun() : environment_{"DIECAST_CACHE=" + cache_.path(), "DIECAST_NVRTC=" + nvrtc.path(),
+                           "DIECAST_LIBCUDA=/nonexistent/libcuda.so.1", "HOME=" + folder.path(),
+                           "DIECAST_FAKE_NVRTC_VERSION=13.0", "LC_ALL=C"} {
+    if (const char* path = std::getenv("PATH")) environment_.push_back(std::string("PATH=") + path);
+  }
+
+  ProcessResult operator()(std::vector<std::string> arguments) {
+    ProcessRequest request;
+    request.arguments = {DIECAST_TOOL};
+    for (std::string& argument : arguments) request.arguments.push_back(std::move(argument));
+    request.environment = environment_;
+    return run_process(request).value();
+  }
+  void set(const std::string& name, const std::string& value) {
+    environment_.push_back(name + "=" + value);
+  }
+
+  FakeNvrtc nvrtc;
+  TemporaryDirectory folder;
+
+ private:
+  TemporaryDirectory cache_;
+  std::vector<std::string> environment_;
+};
+
+inline const std::string kSource = DIECAST_SOURCE_DIR;
+
+}  // namespace diecast::testing

@@ -1,0 +1,84 @@
+// The command on this processor: vectors replayed, a checkpoint there and back again.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tool/run_tool.h"
+
+namespace diecast {
+namespace {
+
+using testing::kSource;
+using testing::ToolRun;
+using testing::text_of;
+
+bool host_works(ToolRun& diecast) {
+  return diecast({"doctor"}).output.find("yes  run on this processor") != std::string::npos;
+}
+
+// A checkpoint of one f32 weight of 2 rows of 32 and a norm.
+void write_checkpoint(const std::string& path) {
+  const std::string header =
+      R"({"__metadata__":{"format":"pt"},"n.norm.weight":{"dtype":"F32","shape":[2],"data_offsets":[256,264]},)"
+      R"("n.up.weight":{"dtype":"F32","shape":[2,32],"data_offsets":[0,256]}})";
+  std::string padded = header;
+  while (padded.size() % 8 != 0) padded += ' ';
+  std::string file(8, '\0');
+  const std::uint64_t length = padded.size();
+  std::memcpy(file.data(), &length, 8);
+  file += padded;
+  for (int i = 0; i < 66; ++i) {
+    const float value = static_cast<float>(i % 13) - 6.0f;
+    file.append(reinterpret_cast<const char*>(&value), 4);
+  }
+  testing::write_text(path, file);
+}
+
+TEST(ToolOnHost, ReplaysThePlainVectorsOfTransformerEngine) {
+  ToolRun diecast;
+  if (!host_works(diecast)) GTEST_SKIP() << "no host device or compiler";
+  const auto run = diecast({"check", "--target", "host", "--json",
+                            kSource + "/tests/golden/nvfp4_te.safetensors"});
+  EXPECT_EQ(run.exit_code, 0) << run.output << run.errors;
+  const auto report = nlohmann::json::parse(run.output).at(0);
+  EXPECT_EQ(report.at("failed"), 0);
+  EXPECT_EQ(report.at("passed"), 60);
+}
+
+TEST(ToolOnHost, QuantizesAndComesBack) {
+  ToolRun diecast;
+  if (!host_works(diecast)) GTEST_SKIP() << "no host device or compiler";
+  const std::string in = diecast.folder / "in.safetensors", q = diecast.folder / "q.safetensors";
+  const std::string back = diecast.folder / "back.safetensors";
+  write_checkpoint(in);
+  for (const std::vector<std::string>& options :
+       {std::vector<std::string>{}, std::vector<std::string>{"--row-scale"}}) {
+    std::vector<std::string> arguments = {"quantize", in, q, "--target", "host"};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    const auto quantized = diecast(arguments);
+    EXPECT_EQ(quantized.exit_code, 0) << quantized.errors;
+    EXPECT_NE(quantized.output.find("on this processor"), std::string::npos) << quantized.output;
+    EXPECT_EQ(diecast({"dequantize", q, back, "--target", "host"}).exit_code, 0);
+    const auto compared = nlohmann::json::parse(diecast({"compare", in, back, "--json"}).output);
+    EXPECT_GT(compared.at("total").at("decibels").get<double>(), 15.0);
+    for (const auto& tensor : compared.at("tensors")) {
+      if (tensor.at("name") == "n.norm.weight") {
+        EXPECT_EQ(tensor.at("identical"), true);
+      }
+    }
+  }
+  EXPECT_EQ(diecast({"compare", in, in}).output.find("identical") != std::string::npos, true);
+}
+
+TEST(ToolOnHost, RefusesToOverwriteItsInput) {
+  ToolRun diecast;
+  if (!host_works(diecast)) GTEST_SKIP() << "no host device or compiler";
+  const std::string in = diecast.folder / "in.safetensors";
+  write_checkpoint(in);
+  const std::string before = text_of(in);
+  EXPECT_EQ(diecast({"quantize", in, in, "--target", "host"}).exit_code, 1);
+  EXPECT_EQ(text_of(in), before);
+}
+
+}  // namespace
+}  // namespace diecast

@@ -1,0 +1,105 @@
+// The command: what it prints, its exit codes, and that a failure leaves nothing behind.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tool/run_tool.h"
+
+namespace diecast {
+namespace {
+
+using testing::kSource;
+using testing::ToolRun;
+using testing::tree;
+
+TEST(Tool, DoctorNamesEveryPartAndAFixForWhatIsMissing) {
+  ToolRun diecast;
+  const auto run = diecast({"doctor"});
+  EXPECT_EQ(run.exit_code, 0);
+  EXPECT_NE(run.output.find("--   CUDA driver"), std::string::npos) << run.output;
+  EXPECT_NE(run.output.find("fix: "), std::string::npos);
+  EXPECT_NE(run.output.find("ok   NVRTC         NVRTC 13.0"), std::string::npos) << run.output;
+  EXPECT_NE(run.output.find("no   run on a GPU"), std::string::npos);
+  const auto json = nlohmann::json::parse(diecast({"doctor", "--json"}).output);
+  EXPECT_EQ(json.at(0).at("part"), "CUDA driver");
+  EXPECT_EQ(json.at(0).at("works"), false);
+}
+
+TEST(Tool, ListsShowsAndEnumeratesTemplates) {
+  ToolRun diecast;
+  EXPECT_NE(diecast({"list"}).output.find("quantize_nvfp4_row_scaled"), std::string::npos);
+  const auto shown = diecast({"show", "quantize_nvfp4"}).output;
+  for (const char* word : {"THREADS", "must be given", "[rows, cols]", "whole warps", "sm_80"}) {
+    EXPECT_NE(shown.find(word), std::string::npos) << word;
+  }
+  const auto variants = diecast({"variants", "quantize_nvfp4", "COLS=4096", "IN=bf16"}).output;
+  EXPECT_NE(variants.find("quantize_nvfp4 COLS=4096 ROWS=dense IN=bf16 BLOCK=16 PROFILE=te "
+                          "THREADS=128 @ sm_90a\n"),
+            std::string::npos)
+      << variants;
+}
+
+TEST(Tool, CompilesASpellingAndFindsItAgain) {
+  ToolRun diecast;
+  const std::string out = diecast.folder / "k.cubin";
+  const auto first = diecast({"compile", "amax", "IN=bf16", "@", "sm_90a", "-o", out});
+  EXPECT_EQ(first.exit_code, 0) << first.errors;
+  EXPECT_NE(first.output.find("compiled"), std::string::npos);
+  EXPECT_EQ(testing::text_of(out).substr(1, 3), "ELF");
+  EXPECT_NE(diecast({"compile", "amax IN=bf16 @ sm_90a"}).output.find("found on disk"),
+            std::string::npos);
+}
+
+TEST(Tool, WarmsAManifestAndThenExpectsNothingNew) {
+  ToolRun diecast;
+  const std::string manifest = kSource + "/cache/manifests/nvfp4.txt";
+  const auto early = diecast({"warm", manifest, "--expect-no-new"});
+  EXPECT_EQ(early.exit_code, 1);
+  EXPECT_NE(early.errors.find("not_cached: --expect-no-new: "), std::string::npos) << early.errors;
+  EXPECT_EQ(diecast({"warm", manifest, "--expect-no-new"}).exit_code, 0);
+  EXPECT_NE(diecast({"cache", "stats"}).output.find("nvrtc-13.0"), std::string::npos);
+}
+
+TEST(Tool, ErrorsEndInAFixAndExitWithOne) {
+  ToolRun diecast;
+  const auto unknown = diecast({"show", "quantise_nvfp4"});
+  EXPECT_EQ(unknown.exit_code, 1);
+  EXPECT_EQ(unknown.errors,
+            "diecast: unknown_template: no template is named \"quantise_nvfp4\"; did you mean "
+            "`quantize_nvfp4`?\n"
+            "  fix: `diecast list` shows the templates; runtime.add(\"NAME.cu\") adds your own\n");
+  EXPECT_EQ(diecast({"compile", "amax", "IN=bf16", "@", "sm_100"}).exit_code, 1);
+  EXPECT_EQ(diecast({"compile", "amax", "IN=bf15", "@", "sm_90a"}).exit_code, 1);
+}
+
+TEST(Tool, WrongUsageExitsWithTwo) {
+  ToolRun diecast;
+  EXPECT_EQ(diecast({}).exit_code, 2);
+  EXPECT_EQ(diecast({"quantise"}).exit_code, 2);
+  EXPECT_EQ(diecast({"quantize", "a", "b", "--target", "tpu"}).exit_code, 2);
+  EXPECT_EQ(diecast({"--version"}).exit_code, 0);
+}
+
+TEST(Tool, ABadCheckpointLeavesNoFileBehind) {
+  ToolRun diecast;
+  testing::write_text(diecast.folder / "bad.safetensors", "\xff\xff\xff\xff\xff\xff\xff\x7f{}");
+  const auto before = tree(diecast.folder.path());
+  const auto run = diecast({"quantize", diecast.folder / "bad.safetensors",
+                            diecast.folder / "out.safetensors", "--target", "host"});
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_NE(run.errors.find("diecast: file_corrupt: "), std::string::npos) << run.errors;
+  EXPECT_NE(run.errors.find("\n  fix: "), std::string::npos);
+  EXPECT_EQ(tree(diecast.folder.path()), before);
+  EXPECT_EQ(diecast({"quantize", diecast.folder / "none.safetensors", diecast.folder / "out"}).exit_code, 1);
+}
+
+TEST(Tool, ADryRunPlansWithoutADevice) {
+  ToolRun diecast;
+  const std::string golden = kSource + "/tests/golden/nvfp4_te.safetensors";
+  const auto run = diecast({"quantize", golden, "--dry-run"});
+  EXPECT_EQ(run.exit_code, 0) << run.errors;
+  EXPECT_NE(run.output.find("c000/x"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace diecast
