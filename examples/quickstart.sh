@@ -50,9 +50,11 @@ esac
 once() {
   "$diecast" warm "$root/cache/manifests/nvfp4.txt" >"$work/$1-warm" 2>"$work/$1-warm-errors" ||
     { [ "$1" = first ] && cat "$work/$1-warm-errors" >&2; }
-  "$diecast" quantize "$model" "$work/$1-nvfp4.safetensors" >"$work/$1-quantize" &&
+  "$diecast" quantize "$model" "$work/$1-nvfp4.safetensors" \
+    >"$work/$1-quantize" 2>"$work/$1-errors" &&
     "$diecast" dequantize "$work/$1-nvfp4.safetensors" "$work/$1-back.safetensors" \
-      >"$work/$1-dequantize" || fail "quantizing failed"
+      >"$work/$1-dequantize" 2>>"$work/$1-errors" ||
+    { grep -v '%$' "$work/$1-errors" >&2; fail "quantizing failed"; }
 }
 
 say "first run"
@@ -72,7 +74,8 @@ echo "second run: $(compiled "$work/second-warm") of $(sed -n 's/^\([0-9]*\) wan
   "$work/second-warm") GPU kernels compiled, quantize compiled $(kernels "$work/second-quantize")," \
   "dequantize $(kernels "$work/second-dequantize")"
 echo "reference vectors, replayed: $("$diecast" check "$root"/tests/golden/*.safetensors | tail -n 1)"
-echo "round trip: $("$diecast" compare "$model" "$work/first-back.safetensors" | tail -n 1)"
+echo "round trip: $("$diecast" compare "$model" "$work/first-back.safetensors" \
+  2>/dev/null | tail -n 1)"
 if ! "$diecast" doctor | grep -q '^yes  run on a GPU'; then
   last=$(find "$root/tests/gpu-results" -name '*.txt' 2>/dev/null | sort | tail -n 1)
   if [ -n "$last" ]; then

@@ -10,6 +10,7 @@
 #include <diecast/ops/quantize_nvfp4.h>
 #include <diecast/ops/quantized_group.h>
 #include <diecast/ops/quantized_tensor.h>
+#include <diecast/ops/reference/numbers.h>
 #include <diecast/ops/reference/nvfp4_te.h>
 #include <diecast/ops/tensor.h>
 #include <diecast/runtime/manifest.h>
