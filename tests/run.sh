@@ -70,7 +70,7 @@ run_label() {
     "($((SECONDS - start)) s)"
   [ "$total" = 0 ] && echo "$title: no test of this label is in the build" >>"$reasons"
   [ "$none" = 0 ] || skip_reasons "$title" "$report" >>"$reasons"
-  [ "$bad" = 0 ] || grep -E -B2 -A25 'Failure|FAILED|\*\*\*Failed|\*\*\*Timeout' "$log" | head -n 120
+  [ "$bad" = 0 ] || grep -E -A12 ': Failure$|\*\*\*Failed|\*\*\*Timeout|\*\*\*Exception' "$log" | head -n 120
 }
 
 reasons=$(mktemp)

@@ -1,3 +1,4 @@
+// Making machine code resident: the steps, what each failure says, what is checked before.
 #include <diecast/launch/cuda/code.h>
 #include <gtest/gtest.h>
 

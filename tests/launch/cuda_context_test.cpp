@@ -1,3 +1,4 @@
+// Which context work goes to: the caller's own, or the primary one, retained once.
 #include <diecast/launch/cuda_device.h>
 #include <gtest/gtest.h>
 

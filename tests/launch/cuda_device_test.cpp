@@ -1,3 +1,4 @@
+// A CUDA device on the fake driver: properties, memory, streams, events, launches.
 #include <diecast/launch/cuda_device.h>
 #include <gtest/gtest.h>
 

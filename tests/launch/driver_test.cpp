@@ -1,3 +1,4 @@
+// Finding the driver and its functions; what is said when it cannot be used.
 #include <diecast/launch/cuda_device.h>
 #include <diecast/launch/driver.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// The typed check of a launch's arguments and how they are packed; every refusal whole.
 #include <diecast/launch/kernel/arguments.h>
 #include <gtest/gtest.h>
 
@@ -292,39 +293,6 @@ TEST_F(FixedSize, IsNoParameterButIsCheckedEqual) {
             "diecast: not_supported: k COLS=64 IN=bf16 @ sm_90a: `cols` is in device memory, but "
             "was fixed at compile time as 64\n"
             "  fix: give cols as a host number");
-}
-
-TEST(ArgumentCheck, HoldsASizeToItsDivisorAndDenseRowsToTheRowLength) {
-  const auto specialization = testing::specialize("k",
-                                                  "/* diecast\n"
-                                                  "shape bool WHOLE = true\n"
-                                                  "size rows\n"
-                                                  "size cols divisible (WHOLE ? 16 : 1)\n"
-                                                  "arg x in f32 [rows, cols] stride (!WHOLE)\n"
-                                                  "arg rows\n"
-                                                  "arg cols\n"
-                                                  "launch grid(rows) block(32)\n"
-                                                  "target sm_80+\n"
-                                                  "*/\nDIECAST_KERNEL {}\n",
-                                                  {});
-  const auto slots = LaunchSlots::make(specialization).value();
-  const auto check = ArgumentCheck::make(specialization, slots).value();
-  EXPECT_EQ(check.parameter_bytes(), (std::vector<std::size_t>{8, 8, 8}));
-  LaunchSlots::Values values{};
-  PackedParameters packed{};
-  const auto pack = [&](std::int64_t stride, std::int64_t cols) {
-    const Argument given[] = {Argument::tensor(DType::f32, address(0x1000), stride),
-                              Argument::size(2), Argument::size(cols)};
-    const auto done = check.pack(given, values, packed);
-    return done ? std::string() : done.error().message();
-  };
-  EXPECT_EQ(pack(0, 32), "");
-  EXPECT_EQ(pack(32, 32), "");
-  EXPECT_EQ(pack(0, 33),
-            "diecast: shape_mismatch: k WHOLE=1 @ sm_90a: `cols` is 33, no multiple of 16, which the "
-            "kernel was made for\n"
-            "  fix: line 4 of the header says which specialization takes any");
-  EXPECT_NE(pack(48, 32).find("takes dense rows of 32"), std::string::npos) << pack(48, 32);
 }
 
 }  // namespace

@@ -1,3 +1,4 @@
+// Kernels: residency by context, launches, tunes, and what a launch never does.
 #include <diecast/launch/kernel.h>
 #include <gtest/gtest.h>
 

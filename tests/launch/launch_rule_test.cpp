@@ -1,3 +1,4 @@
+// Grid, block and shared memory from a header's launch line, and their limits.
 #include <diecast/launch/kernel/launch_rule.h>
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// Tests of simt.h.
 #pragma once
 #include <diecast/device/types.h>
 #define DIECAST_DEVICE inline

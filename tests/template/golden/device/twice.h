@@ -1,3 +1,4 @@
+// Tests of twice.h.
 #pragma once
 #include <diecast/device/simt.h>
 #include <diecast/device/unit.h>

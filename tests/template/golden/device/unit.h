@@ -1,2 +1,3 @@
+// Tests of unit.h.
 #pragma once
 constexpr int kUnit = 1;
