@@ -123,6 +123,7 @@ TEST(Sources, StartNoShell) {
 TEST(Sources, OpenWithACommentThatSaysWhatTheyAre) {
   for (const std::string& name : tree::files()) {
     if (!tree::ends_with_any(name, {".cpp", ".h", ".cu", ".cmake", "CMakeLists.txt"})) continue;
+    if (name.starts_with("tests/template/golden/")) continue;  // data: what the renderer is given
     const std::string text = tree::text_of(name);
     const bool comment =
         text.starts_with("// ") || text.starts_with("# ") || text.starts_with("/* ");

@@ -1,4 +1,3 @@
-// Tests of simt.h.
 #pragma once
 #include <diecast/device/types.h>
 #define DIECAST_DEVICE inline

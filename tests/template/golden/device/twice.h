@@ -1,4 +1,3 @@
-// Tests of twice.h.
 #pragma once
 #include <diecast/device/simt.h>
 #include <diecast/device/unit.h>

@@ -1,3 +1,2 @@
-// Tests of unit.h.
 #pragma once
 constexpr int kUnit = 1;
