@@ -95,7 +95,7 @@ done
 unset DIECAST_LIBCUDA DIECAST_NVRTC
 [ -z "$real_nvrtc" ] || export DIECAST_NVRTC=$real_nvrtc
 
-if configure "$builds/asan" -DCMAKE_BUILD_TYPE=RelWithDebInfo -DDIECAST_SANITIZE=address,undefined &&
+if configure "$builds/asan" -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O1 -DDIECAST_SANITIZE=address,undefined &&
   build "$builds/asan"; then
   for label in unit host; do
     run_label "$builds/asan" $label "$label, ASan and UBSan"
