@@ -31,7 +31,15 @@ std::string difference(Kernel& kernel, const Case& one);
 std::vector<std::uint8_t> hostile_values(DType dtype, std::int64_t elements, std::uint64_t seed,
                                          bool specials);
 
-// The built-in templates this file knows to run.
+// The built-in templates that have a runner, in order.
 const std::vector<std::string>& known_templates();
+
+// The runners, one for each template, in variants_*.cpp; variants.cpp has the table of them. Each
+// launches the kernel once, with these values for the tunes that are read at launch.
+std::string amax_difference(Kernel& kernel, const Case& one, const Bindings& tunes);
+std::string dequantize_nvfp4_difference(Kernel& kernel, const Case& one, const Bindings& tunes);
+std::string quantize_nvfp4_difference(Kernel& kernel, const Case& one, const Bindings& tunes);
+std::string quantize_nvfp4_row_scaled_difference(Kernel& kernel, const Case& one,
+                                                 const Bindings& tunes);
 
 }  // namespace diecast::variants

@@ -1,0 +1,67 @@
+// What the runners of variants share: the matrices of a case in device memory, with poison around
+// them, and the comparison of what a kernel wrote.
+#pragma once
+
+#include <diecast/base/text.h>
+#include <diecast/diecast.h>
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ops/device_buffer.h"
+#include "ops/variants.h"
+
+namespace diecast::variants {
+
+bool flag(const Specialization& s, std::string_view name);
+std::string word_of(const Specialization& s, std::string_view name);  // of an enumeration
+DType dtype_of(const Specialization& s, std::string_view parameter);
+
+// A matrix in device memory, its rows as far apart as the case and the ROWS class want, and what
+// lies between and behind the rows poisoned with NaN.
+struct Matrix {
+  std::int64_t rows, cols, stride;
+  DType dtype;
+  std::vector<std::uint8_t> host;
+  std::unique_ptr<DeviceBuffer> device;
+
+  Tensor on_host() { return {host.data(), dtype, Shape{rows, cols}, stride, nullptr}; }
+  KernelArgument argument() const {
+    return KernelArgument::tensor(dtype, device->data_pointer(), stride);
+  }
+};
+
+// Elements from one row of a matrix of the case to the next; `rows` is the ROWS class.
+std::int64_t stride_for(const Case& one, DType dtype, const std::string& rows);
+
+// With device_rows, `spare` rows that do not count lie behind the others, all NaN.
+constexpr std::int64_t kSpareRows = 2;
+
+Matrix input_matrix(Device& device, const Case& one, DType dtype, const std::string& rows);
+
+// The argument `rows`, with its memory where the count lies on the device.
+struct Rows {
+  std::unique_ptr<DeviceBuffer> memory;
+  KernelArgument argument;
+};
+Rows rows_of(Device& device, const Case& one);
+
+// Bytes of the rows of an output that a count in device memory leaves untouched; `bytes`: of the
+// rows that count.
+std::size_t spare_bytes(const Case& one, std::size_t bytes);
+
+// Block scales of [rows, blocks] as LAYOUT has them, zeros in the padding.
+std::vector<std::uint8_t> laid_out(const Specialization& s, const std::vector<std::uint8_t>& scales,
+                                   std::int64_t rows, std::int64_t blocks);
+
+// Where an output differs from what it must be; bytes behind it must still be poison.
+std::string compare(const char* name, const DeviceBuffer& buffer, const void* expected,
+                    std::size_t bytes);
+
+// Empty, or the error.
+std::string launch_and_wait(Kernel& kernel, std::span<const KernelArgument> arguments,
+                            const Bindings& tunes);
+
+}  // namespace diecast::variants
