@@ -1,0 +1,136 @@
+// NVFP4 in the profiles beside te: pr546, modelopt and torchao. Each is a way to make three numbers
+// of the global scale, a byte of a block's amax, a factor of the byte, and codes of the elements;
+// the formulas stand in templates/PROFILES.md. Every operation is one f32 rounding, in this order.
+#pragma once
+
+#include <diecast/device/block16.h>
+#include <diecast/device/nvfp4.h>
+
+namespace diecast {
+
+inline constexpr f32 kSixth = 0x1.555556p-3f;  // fl(1/6)
+
+// A template's PROFILE {te, pr546, modelopt, torchao} and GLOBAL {amax, encode, decode, none}, by the
+// order of their words.
+inline constexpr int kProfileTe = 0, kProfilePr546 = 1, kProfileModelopt = 2, kProfileTorchao = 3;
+inline constexpr int kGlobalAmax = 0, kGlobalEncode = 1, kGlobalDecode = 2, kGlobalNone = 3;
+
+// Of a tensor or a row. pr546: encode = S, decode = 1 / S; encode = 0 stands for an amax of 0.
+// modelopt: decode = scale_2, encode = what divides a block's amax. torchao: decode = the per-tensor
+// scale, encode = 1 / decode.
+struct ProfileGlobal {
+  f32 encode, decode;
+};
+
+// The largest |element|, NaN if any is NaN.
+template <class IN>
+DIECAST_DEVICE f32 amax_or_nan(const Block16<IN>& block) {
+  u32 largest = 0;
+DIECAST_UNROLL
+  for (int i = 0; i < Block16<IN>::kWords; ++i) {
+    if constexpr (bits<IN>() == 32) {
+      largest = max(largest, block.words[i] & 0x7FFFFFFFu);
+    } else {
+      largest = max(largest, max(block.words[i] & 0x7FFFu, block.words[i] >> 16 & 0x7FFFu));
+    }
+  }
+  const f32 amax = to_f32(from_bits<IN>(largest));  // a NaN's bits are above all numbers'
+  return amax == amax ? amax : __uint_as_float(0x7FFFFFFFu);
+}
+
+// 0 / 0 counts as 0: what is all zeros has zeros for codes, not NaN.
+template <class F32>
+DIECAST_DEVICE_CALL F32 quotient_or_zero(F32 a, F32 b) {
+  return a == 0.0f && b == 0.0f ? 0.0f : __fdiv_rn(a, b);
+}
+
+// S = given, at most the largest float; 0 becomes 1, NaN stays.
+DIECAST_DEVICE f32 usable_encode_scale(f32 given) {
+  if (given > kLargest) given = kLargest;
+  return given == 0.0f ? 1.0f : given;
+}
+
+// `given` is what Global says. Static: block amaxes are given too; Bound is 448 or 256 (modelopt).
+template <int Profile, int Global, int Bound, bool Static>
+DIECAST_DEVICE ProfileGlobal profile_global(f32 given) {
+  if constexpr (Profile == kProfilePr546) {
+    if (Global == kGlobalAmax && given == 0.0f) return {0.0f, 0.0f};
+    if constexpr (Global == kGlobalDecode) return {usable_encode_scale(quotient(1.0f, given)), given};
+    const f32 encode = usable_encode_scale(Global == kGlobalAmax ? quotient(2688.0f, given) : given);
+    return {encode, quotient(1.0f, encode)};
+  } else {
+    constexpr f32 kFactor = Bound == 448 ? 0x1.861862p-12f : 0x1.555556p-11f;  // fl(1 / (6 * Bound))
+    const f32 decode = Global == kGlobalNone   ? 1.0f
+                       : Global == kGlobalAmax ? __fmul_rn(given, kFactor)
+                                               : given;
+    if constexpr (Profile == kProfileTorchao) return {quotient(1.0f, decode), decode};
+    return {__fmul_rn(Static ? given : decode, Static ? kSixth : 6.0f), decode};
+  }
+}
+
+template <int Profile, int Bound, bool Static>
+DIECAST_DEVICE e4m3 profile_block_scale(f32 block_amax, const ProfileGlobal& global) {
+  f32 scale;
+  f32 smallest = 0.0f;
+  if constexpr (Profile == kProfilePr546) {
+    scale = __fmul_rn(quotient(block_amax, 6.0f), global.encode);
+  } else if constexpr (Profile == kProfileTorchao) {
+    scale = quotient(__fmul_rn(block_amax, kSixth), global.decode);
+    smallest = 0x1p-6f;
+  } else if constexpr (Static) {
+    const f32 sixth = __fmul_rn(block_amax, kSixth);
+    scale = quotient(__fmul_rn(sixth == 0.0f ? 1.0f : sixth, 1.0f * Bound), global.encode);
+    smallest = 0x1p-9f;
+  } else {
+    scale = quotient_or_zero(block_amax, global.encode);
+    if (scale == 0.0f) scale = 1.0f;
+    smallest = 0x1p-9f;
+  }
+  return e4m3_from_f32(scale < smallest ? smallest : scale);
+}
+
+// What elements are multiplied by (modelopt: divided by) before they are rounded to E2M1.
+template <int Profile>
+DIECAST_DEVICE f32 profile_factor(e4m3 block_scale, const ProfileGlobal& global) {
+  const f32 scale = f32_from_e4m3(block_scale);
+  if constexpr (Profile == kProfileTorchao) return quotient(global.encode, scale);
+  const f32 step = __fmul_rn(scale, global.decode);
+  return Profile == kProfilePr546 ? quotient(1.0f, step) : step;
+}
+
+// The value that is rounded. pr546: zeros of either sign and NaN have code 0. modelopt: -0 too, NaN
+// has code 7. torchao: as te.
+template <int Profile>
+DIECAST_DEVICE f32 profile_value(f32 x, f32 factor) {
+  if constexpr (Profile == kProfileModelopt) return __fadd_rn(quotient_or_zero(x, factor), 0.0f);
+  const f32 y = __fmul_rn(x, factor);
+  return Profile == kProfileTorchao || fabsf(y) > 0.0f ? y : 0.0f;
+}
+
+DIECAST_DEVICE u32 e2m1_pair(f32 low, f32 high) {
+#if DIECAST_HAS_E2M1_CVT
+  return e2m1x2_from_f32(low, high);
+#else
+  const u32 signs[2] = {low == low ? __float_as_uint(low) >> 28 & 8u : 0,
+                        high == high ? __float_as_uint(high) >> 28 & 8u : 0};
+  return (e2m1_magnitude(low) & 7u) | signs[0] | ((e2m1_magnitude(high) & 7u) | signs[1]) << 4;
+#endif
+}
+
+// A block under a given amax: its own (amax_or_nan), or that of a 16x16 tile it is a row of.
+template <int Profile, int Bound, bool Static, class IN>
+DIECAST_DEVICE Nvfp4Block quantize_profile_block(const Block16<IN>& block, f32 block_amax,
+                                                 const ProfileGlobal& global) {
+  if (Profile == kProfilePr546 && global.encode == 0.0f) return {{0, 0}, {0}};
+  Nvfp4Block out = {{0, 0}, profile_block_scale<Profile, Bound, Static>(block_amax, global)};
+  const f32 factor = profile_factor<Profile>(out.scale, global);
+DIECAST_UNROLL
+  for (int i = 0; i < 16; i += 2) {
+    const f32 low = profile_value<Profile>(block.element(i), factor);
+    const f32 high = profile_value<Profile>(block.element(i + 1), factor);
+    out.codes[i / 8] |= e2m1_pair(low, high) << (i % 8 * 4);
+  }
+  return out;
+}
+
+}  // namespace diecast

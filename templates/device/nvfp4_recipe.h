@@ -1,0 +1,74 @@
+// What a template's options make of one block of 16: profile, what is given of the global scale,
+// four over six with its bound, given block amaxes. One interface for all of them:
+//   global(given)                        what a tensor's or a row's number says, once for its blocks
+//   amax(block)                          with the profile's rule for NaN
+//   quantize(block[, amax], global)      under the block's own amax or another one
+#pragma once
+
+#include <diecast/device/four_over_six.h>
+#include <diecast/device/nvfp4.h>
+#include <diecast/device/nvfp4_profiles.h>
+
+namespace diecast {
+
+// Profile te under a global scale that is given, or under none: S = 1. S is at most the largest
+// float, and 1 where it is 0; a decode scale is used as it is.
+template <int Global>
+DIECAST_DEVICE Nvfp4Global nvfp4_global_given(f32 given) {
+  if constexpr (Global == kGlobalNone) return {kSixth, 1.0f};
+  f32 encode = fminf(Global == kGlobalDecode ? quotient(1.0f, given) : given, kLargest);
+  if (encode == 0.0f) encode = 1.0f;
+  return {__fmul_rn(encode, kSixth), Global == kGlobalDecode ? given : quotient(1.0f, encode)};
+}
+
+// Profile, Global, FourOver (off, mae, mse): the numbers of a template's words. Bound: 448 or 256.
+template <int Profile, int Global, int FourOver, int Bound, bool BlockAmax>
+struct Nvfp4Recipe {
+  static constexpr bool kIgnoresNan = Profile == kProfileTe;
+
+  DIECAST_DEVICE static auto global(f32 given) {
+    if constexpr (FourOver != 0) {
+      return four_over_six_global<Bound>(given);
+    } else if constexpr (Profile != kProfileTe) {
+      return profile_global<Profile, Global, Bound, BlockAmax>(given);
+    } else if constexpr (Global != kGlobalAmax) {
+      return nvfp4_global_given<Global>(given);
+    } else {
+      return nvfp4_global(given);
+    }
+  }
+
+  template <class IN>
+  DIECAST_DEVICE static f32 amax(const Block16<IN>& block) {
+    if constexpr (kIgnoresNan) {
+      return amax_of(block);
+    } else {
+      return amax_or_nan(block);
+    }
+  }
+
+  template <class IN, class OfTensor>
+  DIECAST_DEVICE static Nvfp4Block quantize(const Block16<IN>& block, const OfTensor& global) {
+    if constexpr (Profile == kProfileTe && FourOver == 0) {
+      return quantize_nvfp4_block(block, global);
+    } else {
+      return quantize(block, amax(block), global);
+    }
+  }
+
+  template <class IN, class OfTensor>
+  DIECAST_DEVICE static Nvfp4Block quantize(const Block16<IN>& block, f32 block_amax,
+                                            const OfTensor& global) {
+    if constexpr (FourOver != 0) {
+      return four_over_six<FourOver == 2, Bound>(block, block_amax, global).chosen();
+    } else if constexpr (Profile != kProfileTe) {
+      return quantize_profile_block<Profile, Bound, BlockAmax>(block, block_amax, global);
+    } else {
+      Nvfp4Block out = {{0, 0}, nvfp4_block_scale(block_amax, global)};
+      encode_block(block, nvfp4_encode_factor(out.scale, global), out.codes);
+      return out;
+    }
+  }
+};
+
+}  // namespace diecast
