@@ -1,56 +1,95 @@
-// quantize_nvfp4: a row-major [rows, cols] matrix to NVFP4 under one amax for the whole tensor.
-// Every BLOCK neighbours of a row become E2M1 codes, two a byte and the first in the low nibble,
-// and one E4M3 block scale. A row's last block is padded with zeros.
+// quantize_nvfp4: a row-major [rows, cols] matrix to NVFP4 under a global scale that is given, one for
+// the whole tensor or one a row. Every BLOCK neighbours of a row become E2M1 codes, two a byte and the
+// first in the low nibble, and one E4M3 block scale. A row's last block is padded with zeros.
 // ROWS_dense: whole blocks of 16, row after row without a gap, from a multiple of 16 bytes on.
 // ROWS_apart: whole blocks, every row from a multiple of 16 bytes on. ROWS_any: nothing is known.
+// What each PROFILE makes of the options stands in PROFILES.md. s128x4 and s8x4 scales are padded to
+// whole tiles, and the padding is written: zeros.
 /* diecast
 shape    int   COLS    = 0                               // row length; 0 = not fixed at compile time
 shape    enum  ROWS    {dense, apart, any} = dense       // what is known of x's rows, see above
+shape    bool  SCALES_APART = false                      // rows of linear scales may be apart
 option   type  IN      {bf16, f16, f32}                  // element type of x
 option   int   BLOCK   {16} = 16                         // neighbours that share one block scale
-option   enum  PROFILE {te} = te                         // whose bits; see PROFILES.md
+option   enum  PROFILE {te, pr546, modelopt, torchao} = te  // whose bits; see PROFILES.md
+option   enum  GLOBAL  {amax, encode, decode, none} = amax  // what amax holds: an amax, S, 1 / S; none: no global scale
+option   bool  ROW_SCALE = false                         // amax has one entry a row, not one in all
+option   enum  LAYOUT  {linear, s128x4, s8x4} = linear   // of the block scales
+option   enum  FOUR_OVER_SIX {off, mae, mse} = off       // two scales are tried, the smaller error stays
+option   int   BOUND   {448, 256} = 448                  // block scale that the global scale aims at
+option   bool  BLOCK_AMAX = false                        // block_amax has each block's amax
+option   bool  RHT     = false                           // x is transformed first (hadamard.h)
+option   int   SIGN_MASK = 0                             // RHT: bit i flips the sign of element i of 16
 tune     int   THREADS {128, 256} = 256
 tune     int   waves   {1, 8, 64, 128} = 64              // the most blocks of threads a multiprocessor gets
 size     rows  device
 size     cols  = COLS  divisible (ROWS == ROWS_any ? 1 : BLOCK)
 arg      x      in   IN    [rows, cols]  stride (ROWS != ROWS_dense)  align (ROWS == ROWS_any ? bits(IN) / 8 : 16)
-arg      amax   in   f32   [1]                           // of the whole tensor, or of several that share a scale
+arg      amax   in   f32   [GLOBAL == GLOBAL_none ? 0 : ROW_SCALE ? rows : 1]
 arg      codes  out  u8    [rows, align_up(cols, BLOCK) / 2]  align 8
-arg      scales out  e4m3  [rows, ceil_div(cols, BLOCK)]
+arg      scales out  e4m3  [align_up(rows, LAYOUT == LAYOUT_s128x4 ? 128 : LAYOUT == LAYOUT_s8x4 ? 8 : 1), align_up(ceil_div(cols, BLOCK), LAYOUT == LAYOUT_linear ? 1 : 4)]  stride (SCALES_APART)
 arg      rows
 arg      cols
+arg      block_amax in f32 [BLOCK_AMAX ? rows : 0, ceil_div(cols, BLOCK)]
 require  THREADS % 32 == 0                               // whole warps
-launch   grid(min(ceil_div(rows * ceil_div(cols, BLOCK), THREADS), sm_count * waves)) block(THREADS)
+require  !SCALES_APART || LAYOUT == LAYOUT_linear        // tiles of scales lie one behind another: only linear rows can be apart
+require  PROFILE == PROFILE_te || FOUR_OVER_SIX == FOUR_OVER_SIX_off  // four over six is defined by profile te
+require  GLOBAL == GLOBAL_amax || FOUR_OVER_SIX == FOUR_OVER_SIX_off  // the error of four over six is made with the amax itself: GLOBAL=amax
+require  BOUND == 448 || FOUR_OVER_SIX != FOUR_OVER_SIX_off || PROFILE == PROFILE_modelopt  // bound 256 is defined by profile te with four over six, and by modelopt
+require  GLOBAL != GLOBAL_encode || PROFILE == PROFILE_te || PROFILE == PROFILE_pr546  // an encode scale is part of profiles te and pr546; modelopt and torchao take decode
+require  GLOBAL != GLOBAL_none || PROFILE == PROFILE_te || PROFILE == PROFILE_torchao  // block scales alone are defined by profiles te and torchao
+require  GLOBAL != GLOBAL_none || !ROW_SCALE             // without global scales there is none a row
+require  !BLOCK_AMAX || PROFILE == PROFILE_modelopt      // given block amaxes are defined by profile modelopt
+require  !BLOCK_AMAX || GLOBAL == GLOBAL_amax            // given block amaxes are scaled by the amax itself: GLOBAL=amax
+require  RHT || SIGN_MASK == 0                           // signs belong to the transform: RHT=1
+require  SIGN_MASK >= 0 && SIGN_MASK < 65536             // one bit for each of 16 elements
+launch   grid(min(ceil_div(align_up(rows, LAYOUT == LAYOUT_s128x4 ? 128 : LAYOUT == LAYOUT_s8x4 ? 8 : 1) * align_up(ceil_div(cols, BLOCK), LAYOUT == LAYOUT_linear ? 1 : 4), THREADS), sm_count * waves)) block(THREADS)
 target   host, sm_80+
 exchange none                                            // threads of a block never wait for one another
-sample   COLS {0, 80}  rows {0, 1, 7, 33}  cols {1, 16, 17, 80, 2100}
+sample   COLS {0, 80}  SIGN_MASK {0, 55272}  rows {0, 1, 7, 33, 130}  cols {1, 16, 17, 80, 2100}
 */
 #include <diecast/device/block16.h>
-#include <diecast/device/nvfp4.h>
+#include <diecast/device/hadamard.h>
+#include <diecast/device/nvfp4_recipe.h>
 #include <diecast/device/row_walk.h>
+#include <diecast/device/scale_layout.h>
 #include <diecast/device/vector.h>
 
-// One thread a block of 16.
+using Recipe = Nvfp4Recipe<PROFILE, GLOBAL, FOUR_OVER_SIX, BOUND, BLOCK_AMAX>;
+using Layout = ScaleLayout<LAYOUT>;
+
+// What thread after thread takes; one thread a block of 16.
 DIECAST_KERNEL {
-  const Nvfp4Global global = nvfp4_global(amax[0]);
+  const auto of_tensor = Recipe::global(GLOBAL == GLOBAL_none || ROW_SCALE ? 1.0f : amax[0]);
   const u32 thread = blockIdx.x * THREADS + threadIdx.x, threads = gridDim.x * THREADS;
   const i64 row_blocks = ceil_div(cols, BLOCK);
-  const i64 blocks = rows * row_blocks;
-  const auto quantize = [&](const Block16<IN>& block, i64 index) {
-    const Nvfp4Block out = quantize_nvfp4_block(block, global);
+  const auto quantize = [&](Block16<IN> block, i64 index, i64 row, e4m3* scale) {
+    const auto global = ROW_SCALE ? Recipe::global(amax[row]) : of_tensor;
+    if constexpr (RHT) block = hadamard16(block, SIGN_MASK);
+    const Nvfp4Block out = BLOCK_AMAX ? Recipe::quantize(block, block_amax[index], global)
+                                      : Recipe::quantize(block, global);
     store_streaming<8>(codes + 8 * index, {{out.codes[0], out.codes[1]}});
-    scales[index] = out.scale;
+    *scale = out.scale;
   };
-  if constexpr (ROWS == ROWS_dense) {
+  if constexpr (ROWS == ROWS_dense && LAYOUT == LAYOUT_linear && !SCALES_APART && !ROW_SCALE) {
+    const i64 blocks = rows * row_blocks;
 DIECAST_NO_UNROLL
-    for (i64 i = thread; i < blocks; i += threads) quantize(load_block16(x + i * BLOCK), i);
+    for (i64 i = thread; i < blocks; i += threads) {
+      quantize(load_block16(x + i * BLOCK), i, 0, scales + i);
+    }
   } else {
+    const i64 places = Layout::padded_rows(rows) * Layout::padded_cols(row_blocks);
 DIECAST_NO_UNROLL
-    for (RowWalk at(row_blocks, thread, threads); at.index < blocks; at.next()) {
+    for (RowWalk at(Layout::padded_cols(row_blocks), thread, threads); at.index < places; at.next()) {
+      e4m3* scale = scales + Layout::offset(at.row, at.piece, scales_stride);
+      if (LAYOUT != LAYOUT_linear && (at.row >= rows || at.piece >= row_blocks)) {
+        *scale = {0};
+        continue;
+      }
       const i64 first = at.piece * BLOCK;
       const IN* from = x + at.row * x_stride + first;
-      quantize(ROWS == ROWS_apart ? load_block16(from) : load_block16_elements(from, cols - first),
-               at.index);
+      quantize(ROWS == ROWS_any ? load_block16_elements(from, cols - first) : load_block16(from),
+               at.row * row_blocks + at.piece, at.row, scale);
     }
   }
 }

@@ -4,59 +4,89 @@
 #include <diecast/base/text.h>
 
 #include <cstdlib>
-#include <set>
+#include <map>
+#include <string>
 #include <string_view>
-#include <utility>
 
 namespace diecast::variants {
 namespace {
 
-using Pair = std::pair<std::string, std::string>;
-
-std::vector<Pair> pairs_of(const Bindings& bindings) {
-  std::vector<std::string> words;
-  for (const auto& [name, value] : bindings.entries())
-    words.push_back(cat(name, '=', value.spelling()));
-  std::vector<Pair> pairs;
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    for (std::size_t j = i + 1; j < words.size(); ++j) pairs.emplace_back(words[i], words[j]);
+// The points of a space as small numbers, and the pairs of two parameters' values as places of a
+// table: a space has tens of thousands of points.
+class Pairs {
+ public:
+  explicit Pairs(const std::vector<Bindings>& space) {
+    std::map<std::string, std::size_t> numbers;
+    for (const Bindings& bindings : space) {
+      std::vector<std::size_t>& point = points_.emplace_back();
+      for (const auto& [name, value] : bindings.entries()) {
+        point.push_back(numbers.emplace(cat(name, '=', value.spelling()), numbers.size()).first->second);
+      }
+    }
+    values_ = numbers.size();
+    open_.assign(values_ * values_, false);
+    for (const auto& point : points_) each(point, [&](std::size_t pair) { open_[pair] = true; });
   }
-  return pairs;
-}
+
+  // How many pairs of a point are still open; and taking them.
+  std::size_t open(std::size_t point) const {
+    std::size_t count = 0;
+    each(points_[point], [&](std::size_t pair) { count += open_[pair]; });
+    return count;
+  }
+  void take(std::size_t point) {
+    each(points_[point], [&](std::size_t pair) { open_[pair] = false; });
+  }
+
+ private:
+  template <class Visit>
+  void each(const std::vector<std::size_t>& point, const Visit& visit) const {
+    for (std::size_t i = 0; i < point.size(); ++i) {
+      for (std::size_t j = i + 1; j < point.size(); ++j) visit(point[i] * values_ + point[j]);
+    }
+  }
+
+  std::vector<std::vector<std::size_t>> points_;
+  std::size_t values_ = 0;
+  std::vector<bool> open_;
+};
 
 }  // namespace
 
-bool all_variants_wanted() {
-  const char* wanted = std::getenv("DIECAST_TEST_VARIANTS");
-  return wanted != nullptr && std::string_view(wanted) == "all";
+namespace {
+
+bool is_set(const char* variable, std::string_view wanted) {
+  const char* value = std::getenv(variable);
+  return value != nullptr && value == wanted;
 }
 
+// What a run of some minutes builds of one template at most.
+constexpr std::size_t kLargestProduct = 150;
+
+}  // namespace
+
 std::vector<Bindings> covering_set(const std::vector<Bindings>& space) {
-  std::set<Pair> open;
-  for (const Bindings& bindings : space) {
-    for (Pair& pair : pairs_of(bindings)) open.insert(std::move(pair));
-  }
+  Pairs pairs(space);
+  std::vector<std::size_t> most(space.size());  // pairs a point can still bring: they only get fewer
+  for (std::size_t i = 0; i < space.size(); ++i) most[i] = pairs.open(i);
   std::vector<Bindings> chosen;
-  while (!open.empty()) {
-    const Bindings* best = nullptr;
-    std::size_t best_new = 0;
-    for (const Bindings& bindings : space) {
-      std::size_t fresh = 0;
-      for (const Pair& pair : pairs_of(bindings)) fresh += open.count(pair);
-      if (fresh > best_new) {
-        best = &bindings;
-        best_new = fresh;
-      }
+  for (;;) {
+    std::size_t best = 0, best_new = 0;
+    for (std::size_t i = 0; i < space.size(); ++i) {
+      if (most[i] <= best_new) continue;
+      most[i] = pairs.open(i);
+      if (most[i] > best_new) best = i, best_new = most[i];
     }
-    chosen.push_back(*best);
-    for (const Pair& pair : pairs_of(*best)) open.erase(pair);
+    if (best_new == 0) return chosen;
+    chosen.push_back(space[best]);
+    pairs.take(best);
   }
-  return chosen;
 }
 
 std::vector<Bindings> wanted_variants(const Template& tmpl, const Target& target) {
   auto space = tmpl.space(target).value();
-  return all_variants_wanted() ? space : covering_set(space);
+  const bool all = is_set("DIECAST_TEST_VARIANTS", "all") && space.size() <= kLargestProduct;
+  return all || is_set("DIECAST_EXHAUSTIVE", "1") ? space : covering_set(space);
 }
 
 }  // namespace diecast::variants

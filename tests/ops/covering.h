@@ -9,13 +9,12 @@
 
 namespace diecast::variants {
 
-// DIECAST_TEST_VARIANTS: "all", or "covering" (the default).
-bool all_variants_wanted();
-
 // A subset of `space` in which every pair of parameter values that occurs in it occurs.
 std::vector<Bindings> covering_set(const std::vector<Bindings>& space);
 
-// What this test run builds of the template for the target.
+// What this test run builds of the template for the target: the covering set; with
+// DIECAST_TEST_VARIANTS=all the whole space if it has no more than 150 points; with
+// DIECAST_EXHAUSTIVE=1 the whole space.
 std::vector<Bindings> wanted_variants(const Template& tmpl, const Target& target);
 
 }  // namespace diecast::variants

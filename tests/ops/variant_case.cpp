@@ -110,7 +110,8 @@ std::vector<std::uint8_t> hostile_values(DType dtype, std::int64_t elements, std
     if (kind == 10) value = std::ldexp(value, -130);
     if (kind == 11) value *= 1e-5f;
     if (specials && kind == 12 && random() % 8 == 0) value = kSpecials[random() % 4];
-    if (i / 16 % 11 == 3) value = std::copysign(0.0f, value);  // whole blocks of zeros
+    // Whole blocks of zeros, and now and then nothing else.
+    if (i / 16 % 11 == 3 || seed % 13 == 0) value = std::copysign(0.0f, value);
     reference::store(bytes.data(), dtype, i, value);
   }
   return bytes;

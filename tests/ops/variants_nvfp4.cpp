@@ -1,7 +1,9 @@
 // Runners of the nvfp4 templates and of amax.
+#include <diecast/ops/reference/nvfp4.h>
 #include <diecast/ops/reference/nvfp4_te.h>
 
 #include <cmath>
+#include <cstring>
 #include <random>
 
 #include "ops/variant_case.h"
@@ -9,30 +11,89 @@
 namespace diecast::variants {
 namespace {
 
+// What a specialization's options mean to the reference.
+reference::Nvfp4Options options_of(const Specialization& s, bool finds_rows) {
+  reference::Nvfp4Options options;
+  options.profile = static_cast<Profile>(s.number("PROFILE"));
+  options.four_over_six = static_cast<FourOverSix>(s.number("FOUR_OVER_SIX"));
+  options.bound = static_cast<int>(s.number("BOUND"));
+  options.rht = flag(s, "RHT");
+  options.sign_mask = static_cast<unsigned>(s.number("SIGN_MASK"));
+  options.row_scaled = finds_rows || flag(s, "ROW_SCALE");
+  if (!finds_rows) options.global = static_cast<GlobalScale>(s.number("GLOBAL"));
+  return options;
+}
+
+// What a caller gives: amaxes by the profile's rule for NaN or without NaN, now and then too small,
+// so that block scales saturate; or global scales made of them.
+std::vector<float> given_for(Tensor x, const Case& one, const reference::Nvfp4Options& options) {
+  if (options.global == GlobalScale::none) return {};
+  reference::Nvfp4Options rule = options;
+  if (one.seed % 4 == 1) rule.profile = Profile::te;
+  std::vector<float> given = reference::amax(x, rule).value();
+  for (float& value : given) {
+    if (one.seed % 3 == 0) value *= 0.03f;
+    if (options.global != GlobalScale::amax) value = 2688.0f / value;  // infinite for an amax of 0
+    if (options.global == GlobalScale::decode) value = 1.0f / value;
+  }
+  return given;
+}
+
+// Amaxes of blocks as a calibration gives them: larger or smaller than the blocks' own.
+std::vector<float> block_amaxes(std::int64_t count, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::vector<float> amaxes(static_cast<std::size_t>(count));
+  for (float& amax : amaxes) {
+    amax = std::ldexp(static_cast<float>(random() % 64) / 32.0f, static_cast<int>(random() % 8) - 4);
+  }
+  return amaxes;
+}
+
+// Scales as the kernel's buffer has them, rows `stride` apart where they are; poison between.
+std::vector<std::uint8_t> placed(const Specialization& s, const std::vector<std::uint8_t>& scales,
+                                 std::int64_t rows, std::int64_t blocks, std::int64_t stride) {
+  if (stride == 0 || rows == 0) return laid_out(s, scales, rows, blocks);
+  std::vector<std::uint8_t> out(static_cast<std::size_t>((rows - 1) * stride + blocks),
+                                DeviceBuffer::kPoison);
+  for (std::int64_t row = 0; row < rows; ++row) {
+    std::memcpy(out.data() + row * stride, scales.data() + row * blocks,
+                static_cast<std::size_t>(blocks));
+  }
+  return out;
+}
+
 std::string quantize_difference(Kernel& kernel, const Case& one, const Bindings& tunes,
-                                bool row_scaled) {
+                                bool finds_rows) {
   const Specialization& s = kernel.specialization();
   Device& device = kernel.device();
   Matrix x = input_matrix(device, one, dtype_of(s, "IN"), word_of(s, "ROWS"));
-  std::vector<float> amax = reference::amax(x.on_host(), row_scaled).value();
-  if (!row_scaled && one.seed % 3 == 0) amax[0] *= 0.03f;  // too small: block scales saturate
-  const auto want = reference::te_quantize_nvfp4(x.on_host(), amax, row_scaled).value();
-
-  const std::int64_t spare = one.device_rows ? kSpareRows : 0;
+  reference::Nvfp4Options options = options_of(s, finds_rows);
   const std::int64_t blocks = (one.cols + 15) / 16;
-  DeviceBuffer codes(device, static_cast<std::size_t>((one.rows + spare) * blocks * 8));
-  DeviceBuffer scales(device, static_cast<std::size_t>((one.rows + spare) * blocks));
+  const bool with_block_amax = !finds_rows && flag(s, "BLOCK_AMAX");
+  if (with_block_amax) options.block_amax = block_amaxes(one.rows * blocks, one.seed);
+  const std::vector<float> amax = finds_rows ? reference::amax(x.on_host(), options).value()
+                                             : given_for(x.on_host(), one, options);
+  const auto want = reference::quantize_nvfp4(x.on_host(), options, amax).value();
+  const std::int64_t scale_stride = flag(s, "SCALES_APART") ? blocks + 5 : 0;
+  const auto want_scales = placed(s, want.scales, one.rows, blocks, scale_stride);
+
+  DeviceBuffer codes(device, want.codes.size() + spare_bytes(one, want.codes.size()));
+  DeviceBuffer scales(device, want_scales.size() + spare_bytes(one, want_scales.size()));
   DeviceBuffer amaxes(device, amax.size() * sizeof(float));
-  if (!row_scaled) device.copy_to_device(amaxes.data_pointer(), amax.data(), 4, {}).value();
+  DeviceBuffer of_blocks(device, options.block_amax.data(), options.block_amax.size() * 4);
+  if (!finds_rows) device.copy_to_device(amaxes.data_pointer(), amax.data(), amax.size() * 4, {}).value();
   const Rows rows = rows_of(device, one);
-  const KernelArgument arguments[] = {x.argument(),
-                                      KernelArgument::tensor(DType::f32, amaxes.data_pointer()),
-                                      KernelArgument::tensor(DType::u8, codes.data_pointer()),
-                                      KernelArgument::tensor(DType::e4m3, scales.data_pointer()),
-                                      rows.argument,
-                                      KernelArgument::size(one.cols)};
-  std::string problem = launch_and_wait(kernel, arguments, tunes);
-  if (problem.empty()) problem = compare("scales", scales, want.scales.data(), want.scales.size());
+  const KernelArgument arguments[] = {
+      x.argument(),
+      KernelArgument::tensor(DType::f32, amaxes.data_pointer()),
+      KernelArgument::tensor(DType::u8, codes.data_pointer()),
+      KernelArgument::tensor(DType::e4m3, scales.data_pointer(), scale_stride),
+      rows.argument,
+      KernelArgument::size(one.cols),
+      KernelArgument::tensor(DType::f32, with_block_amax ? of_blocks.data_pointer() : nullptr)};
+  std::string problem =
+      launch_and_wait(kernel, std::span(arguments).first(finds_rows ? 6 : 7), tunes);
+  if (problem.empty()) problem = compare("scales", scales, want_scales.data(), want_scales.size());
   if (problem.empty()) problem = compare("codes", codes, want.codes.data(), want.codes.size());
   if (problem.empty()) problem = compare("amax", amaxes, want.amax.data(), want.amax.size() * 4);
   return problem;

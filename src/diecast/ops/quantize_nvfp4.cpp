@@ -1,26 +1,39 @@
-// quantize_nvfp4: per tensor an amax (unless it is given) and one launch, row-scaled one launch.
+// quantize_nvfp4: under a given global scale one launch, else an amax and a launch; rows that find
+// their own amax are one launch of another kernel.
 #include <diecast/ops/quantize_nvfp4.h>
 
 #include <diecast/base/text.h>
 
 namespace diecast {
+
+std::string_view global_scale_name(GlobalScale global) {
+  constexpr std::string_view names[] = {"amax", "encode", "decode", "none"};
+  return names[static_cast<std::size_t>(global)];
+}
+
+std::string_view four_over_six_name(FourOverSix rule) {
+  constexpr std::string_view names[] = {"off", "mae", "mse"};
+  return names[static_cast<std::size_t>(rule)];
+}
+
 namespace {
+
+using Request = PreparedQuantizeNvfp4::Request;
+
+constexpr std::string_view kOp = PreparedQuantizeNvfp4::kName;
 
 // What this op makes of the many things a QuantizedTensor can be.
 Result<void> check_output(const Tensor& x, const QuantizedTensor& out) {
-  constexpr std::string_view kOp = PreparedQuantizeNvfp4::kName;
   DIECAST_CHECK(out.check(kOp, "out"));
   if (out.format != Format::nvfp4) {
     return Error{ErrorCode::not_supported, cat(kOp, ": out is ", format_name(out.format), ", not nvfp4"),
                  "describe out with format = Format::nvfp4"};
   }
-  if (out.block_rows != 1 || out.layout != ScaleLayout::linear || out.columnwise.present() ||
-      out.e4m3_bound != 448) {
+  if (out.block_rows != 1 || out.columnwise.present()) {
     return Error{ErrorCode::not_supported,
-                 cat(kOp, ": out wants ", out.block_rows, "x", out.block_cols, " blocks, ",
-                     layout_name(out.layout), " scales, E4M3 bound ", out.e4m3_bound,
+                 cat(kOp, ": out wants ", out.block_rows, "x", out.block_cols, " blocks",
                      out.columnwise.present() ? ", columnwise output" : ""),
-                 "this op writes rowwise 1x16 blocks with linear scales and E4M3 bound 448"};
+                 "this op writes rowwise 1x16 blocks"};
   }
   if (x.rows() != out.rows() || x.cols() != out.cols()) {
     return Error{ErrorCode::shape_mismatch,
@@ -30,28 +43,58 @@ Result<void> check_output(const Tensor& x, const QuantizedTensor& out) {
   return {};
 }
 
+// Whether the kernel is given its global scales, rather than finding them or an amax before it.
+bool given(const Request& request) {
+  return request.amax_given || request.global != GlobalScale::amax || request.block_amax;
+}
+
+// What both templates have.
+Bindings bindings_of(const Request& request) {
+  Bindings bindings;
+  bindings.set("COLS", request.cols).set("IN", request.in);
+  bindings.set("SCALES_APART", Value::boolean(request.scales_apart));
+  bindings.set("PROFILE", profile_name(request.profile)).set("LAYOUT", layout_name(request.layout));
+  bindings.set("FOUR_OVER_SIX", four_over_six_name(request.four_over_six));
+  bindings.set("BOUND", request.e4m3_bound);
+  bindings.set("RHT", Value::boolean(request.rht)).set("SIGN_MASK", int{request.sign_mask});
+  return bindings;
+}
+
+std::string described(const Request& r) {
+  return cat("row_scaled = ", r.row_scaled, ", profile ", profile_name(r.profile), ", ",
+             layout_name(r.layout), r.scales_apart ? " strided" : "", " scales, E4M3 bound ",
+             r.e4m3_bound);
+}
+
+// What `out` says of a request.
+void describe(const QuantizedTensor& out, Request& request) {
+  request.row_scaled = out.row_scaled;
+  request.profile = out.profile;
+  request.layout = out.layout;
+  request.scales_apart = out.rowwise.scale_stride != 0;
+  request.e4m3_bound = out.e4m3_bound;
+}
+
 }  // namespace
 
 std::uint64_t PreparedQuantizeNvfp4::Request::word() const {
-  return static_cast<std::uint64_t>(OpKind::quantize_nvfp4) | static_cast<std::uint64_t>(in) << 8 |
-         static_cast<std::uint64_t>(row_scaled) << 12 |
-         static_cast<std::uint64_t>(amax_given) << 13 | static_cast<std::uint64_t>(rows) << 14 |
-         static_cast<std::uint64_t>(profile) << 16 | static_cast<std::uint64_t>(cols) << 24;
+  std::uint64_t word = 0;
+  const auto add = [&](auto value, int bits) {
+    word = word << bits | static_cast<std::uint64_t>(value);
+  };
+  add(in, 4), add(row_scaled, 1), add(amax_given, 1), add(rows, 2), add(profile, 4), add(global, 2);
+  add(layout, 2), add(scales_apart, 1), add(four_over_six, 2), add(e4m3_bound == 256, 1);
+  add(rht, 1), add(sign_mask, 16), add(block_amax, 1), add(OpKind::quantize_nvfp4, 8);
+  return word;
 }
 
 Result<PreparedQuantizeNvfp4> PreparedQuantizeNvfp4::prepare(Runtime& runtime,
                                                              const std::shared_ptr<Device>& device,
                                                              const Request& request) {
-  if (request.row_scaled && request.amax_given) {
-    return Error{ErrorCode::not_supported, "quantize_nvfp4: a row-scaled amax cannot be given",
-                 "leave amax_given false: the kernel finds each row's amax in the same pass"};
-  }
-  Bindings bindings;
-  bindings.set("COLS", request.cols).set("IN", request.in);
-  bindings.set("PROFILE", profile_name(request.profile));
   PreparedQuantizeNvfp4 prepared;
   prepared.request_ = request;
-  if (request.row_scaled) {
+  Bindings bindings = bindings_of(request);
+  if (request.row_scaled && !given(request)) {
     bindings.set("ROWS", request.rows == RowsClass::any ? "any" : "apart");
     // The host has no threads to spread a row over: fewer fibers, fewer switches.
     if (device->properties().cc == 0) bindings.set("THREADS", 32);
@@ -60,43 +103,70 @@ Result<PreparedQuantizeNvfp4> PreparedQuantizeNvfp4::prepare(Runtime& runtime,
     return prepared;
   }
   bindings.set("ROWS", rows_class_name(request.rows));
+  bindings.set("GLOBAL", global_scale_name(request.global));
+  bindings.set("ROW_SCALE", Value::boolean(request.row_scaled));
+  bindings.set("BLOCK_AMAX", Value::boolean(request.block_amax));
   DIECAST_TRY(prepared.quantize_, preload_for(runtime, device, kName, bindings));
-  if (!request.amax_given) {
+  if (!given(request)) {
     const PreparedAmax::Request amax{request.in, false, request.rows, request.cols};
     DIECAST_TRY(prepared.amax_, PreparedAmax::prepare(runtime, device, amax));
   }
   return prepared;
 }
 
-Result<void> PreparedQuantizeNvfp4::run(const Tensor& x, const QuantizedTensor& out,
-                                        Stream stream) const {
+Result<void> PreparedQuantizeNvfp4::check(const Tensor& x, const QuantizedTensor& out,
+                                          const float* block_amax) const {
   DIECAST_CHECK(x.check("quantize_nvfp4: x"));
   DIECAST_CHECK(check_output(x, out));
-  if (out.row_scaled != request_.row_scaled || out.profile != request_.profile) {
+  Request wanted = request_;
+  describe(out, wanted);
+  if (wanted.word() != request_.word()) {
     return Error{ErrorCode::not_supported,
-                 cat("quantize_nvfp4: prepared for row_scaled = ", request_.row_scaled, ", profile ",
-                     profile_name(request_.profile), "; out has row_scaled = ", out.row_scaled,
-                     ", profile ", profile_name(out.profile)),
+                 cat("quantize_nvfp4: prepared for ", described(request_), "; out has ",
+                     described(wanted)),
                  "prepare another op for this output"};
   }
+  if ((block_amax != nullptr) != request_.block_amax && x.rows() * x.cols() > 0) {
+    return Error{request_.block_amax ? ErrorCode::missing_buffer : ErrorCode::not_supported,
+                 cat("quantize_nvfp4: block_amax is ", request_.block_amax ? "null" : "given",
+                     ", prepared for one: ", request_.block_amax),
+                 "give block_amax where the request says so"};
+  }
+  return {};
+}
+
+Result<void> PreparedQuantizeNvfp4::run(const Tensor& x, const QuantizedTensor& out, Stream stream,
+                                        const float* block_amax) const {
+  DIECAST_CHECK(check(x, out, block_amax));
   if (amax_) DIECAST_CHECK(amax_->run(x, out.rowwise.amax, false, stream));
+  const QuantizedSide& to = out.rowwise;
   const KernelArgument arguments[] = {tensor_argument(x),
-                                      KernelArgument::tensor(DType::f32, out.rowwise.amax),
-                                      KernelArgument::tensor(DType::u8, out.rowwise.data),
-                                      KernelArgument::tensor(DType::e4m3, out.rowwise.scale),
+                                      KernelArgument::tensor(DType::f32, to.amax),
+                                      KernelArgument::tensor(DType::u8, to.data),
+                                      KernelArgument::tensor(DType::e4m3, to.scale, to.scale_stride),
                                       rows_argument(x),
-                                      cols_argument(x)};
-  return quantize_->launch(arguments, stream);
+                                      cols_argument(x),
+                                      KernelArgument::tensor(DType::f32, block_amax)};
+  const bool finds_rows = request_.row_scaled && !given(request_);  // its kernel has no block_amax
+  return quantize_->launch(std::span(arguments).first(finds_rows ? 6 : 7), stream);
 }
 
 Result<void> quantize_nvfp4(Runtime& runtime, const Tensor& x, const QuantizedTensor& out,
                             const QuantizeNvfp4Options& options, Stream stream) {
   DIECAST_TRY(const auto device, device_or_default(runtime, options.device));
-  const PreparedQuantizeNvfp4::Request request{
-      x.dtype, out.row_scaled, options.amax_given, rows_class(x), out.profile, 0};
+  Request request;
+  describe(out, request);
+  request.in = x.dtype;
+  request.rows = rows_class(x);
+  request.amax_given = options.amax_given;
+  request.global = options.global;
+  request.four_over_six = options.four_over_six;
+  request.rht = options.rht;
+  request.sign_mask = options.rht ? options.sign_mask : std::uint16_t{0};
+  request.block_amax = options.block_amax != nullptr;
   DIECAST_TRY(const auto prepared,
               prepared_once<PreparedQuantizeNvfp4>(runtime, device, request, stream));
-  return prepared->run(x, out, stream);
+  return prepared->run(x, out, stream, options.block_amax);
 }
 
 }  // namespace diecast

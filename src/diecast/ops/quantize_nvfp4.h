@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string_view>
 
 #include <diecast/base/error.h>
 #include <diecast/launch/device.h>
@@ -14,15 +15,41 @@
 
 namespace diecast {
 
+// What out.rowwise.amax holds: the amax that a global scale is made of, or the scale itself.
+enum class GlobalScale : std::uint8_t {
+  amax,
+  encode,  // S; profiles te and pr546
+  decode,  // 1 / S: a checkpoint's scale_2
+  none     // block scales alone: nothing is read; profiles te (S = 1) and torchao
+};
+std::string_view global_scale_name(GlobalScale global);
+
+// Profile te: every block under two scales, and the one with the smaller sum of |error| (mae) or
+// error^2 (mse) stays. The bound is the output's e4m3_bound.
+enum class FourOverSix : std::uint8_t { off, mae, mse };
+std::string_view four_over_six_name(FourOverSix rule);
+
+// The signs of Transformer Engine's random Hadamard transform.
+inline constexpr std::uint16_t kHadamardSigns = 0xD7E8;
+
 struct QuantizeNvfp4Options {
-  bool amax_given = false;         // out.rowwise.amax holds the tensor's amax; not when row-scaled
+  bool amax_given = false;         // out.rowwise.amax holds the amaxes; else they are found
   std::shared_ptr<Device> device;  // null: Runtime::default_device()
+  GlobalScale global = GlobalScale::amax;  // encode, decode: given
+  FourOverSix four_over_six = FourOverSix::off;
+  bool rht = false;  // x is transformed in blocks of 16 of a row first; amaxes are of the result
+  std::uint16_t sign_mask = kHadamardSigns;  // rht: bit i flips the sign of element i of a block
+  // Profile modelopt: f32 [rows, ceil_div(cols, 16)] in device memory, the amax of each block, from
+  // calibration; the tensor's amax is then given too.
+  const float* block_amax = nullptr;
 };
 
 // x: bf16, f16 or f32, [rows, cols] with any cols, rows may be apart; a row's last block is padded
-// with zeros. out: NVFP4, rowwise, 1x16 blocks, linear scales, of x's shape; its amax is written
-// unless amax_given. Profile and row scaling are out's. Bits: templates/PROFILES.md.
-// Errors: dtype_mismatch, missing_buffer, shape_mismatch, not_supported, and those of preparing.
+// with zeros. out: NVFP4, rowwise, 1x16 blocks, of x's shape; its amax is written where amaxes are
+// found. Profile, scale layout (and stride), E4M3 bound and row scaling are out's; padding of tiled
+// scales is written with zeros. Bits, and what each profile defines: templates/PROFILES.md.
+// Errors: dtype_mismatch, missing_buffer, shape_mismatch, not_supported, constraint_violated (an
+// option that the profile has not), and those of preparing.
 Result<void> quantize_nvfp4(Runtime& runtime, const Tensor& x, const QuantizedTensor& out,
                             const QuantizeNvfp4Options& options = {}, Stream stream = {});
 
@@ -36,6 +63,15 @@ class PreparedQuantizeNvfp4 {
     RowsClass rows = RowsClass::dense;  // at most rows_class() of every x to come
     Profile profile = Profile::te;
     std::int64_t cols = 0;  // not 0: the kernels are made for this row length
+    GlobalScale global = GlobalScale::amax;
+    ScaleLayout layout = ScaleLayout::linear;
+    bool scales_apart = false;  // rows of linear scales have a stride
+    FourOverSix four_over_six = FourOverSix::off;
+    int e4m3_bound = 448;
+    bool rht = false;
+    std::uint16_t sign_mask = 0;  // 0 without rht
+    bool block_amax = false;
+    // Of everything but cols: only requests without a fixed row length are kept by it.
     std::uint64_t word() const;
   };
   static Result<PreparedQuantizeNvfp4> prepare(Runtime& runtime,
@@ -43,10 +79,14 @@ class PreparedQuantizeNvfp4 {
                                                const Request& request);
 
   std::int64_t scratch_bytes(std::int64_t, std::int64_t) const { return 0; }  // for [rows, cols]
-  // Errors: as quantize_nvfp4(); misaligned when x breaks the request.
-  Result<void> run(const Tensor& x, const QuantizedTensor& out, Stream stream) const;
+  // block_amax: as in the options, where the request says so. Errors: as quantize_nvfp4();
+  // misaligned when x breaks the request.
+  Result<void> run(const Tensor& x, const QuantizedTensor& out, Stream stream,
+                   const float* block_amax = nullptr) const;
 
  private:
+  Result<void> check(const Tensor& x, const QuantizedTensor& out, const float* block_amax) const;
+
   Request request_;
   std::optional<PreparedAmax> amax_;  // when the amax is computed first
   std::shared_ptr<Kernel> quantize_;

@@ -3,6 +3,7 @@
 #include <diecast/base/text.h>
 #include <diecast/ops/quantized_tensor.h>
 
+#include <limits>
 #include <string>
 
 namespace diecast {
@@ -18,7 +19,7 @@ std::string_view layout_name(ScaleLayout layout) {
 }
 
 std::string_view profile_name(Profile profile) {
-  constexpr std::string_view names[] = {"te"};
+  constexpr std::string_view names[] = {"te", "pr546", "modelopt", "torchao"};
   return names[static_cast<std::size_t>(profile)];
 }
 
@@ -109,6 +110,12 @@ Result<void> check_block(const QuantizedTensor& tensor) {
     return Error{ErrorCode::value_not_allowed, cat("e4m3_bound = ", tensor.e4m3_bound),
                  "e4m3_bound = 448 or 256"};
   }
+  const bool half_bound = tensor.profile == Profile::te || tensor.profile == Profile::modelopt;
+  if (nvfp4 && tensor.e4m3_bound == 256 && !half_bound) {
+    return Error{ErrorCode::not_supported,
+                 cat("e4m3_bound = 256 under profile ", profile_name(tensor.profile)),
+                 "e4m3_bound = 448, or profile te (four over six) or modelopt"};
+  }
   if (tensor.row_scaled && (!nvfp4 || tensor.block_rows != 1)) {
     return Error{ErrorCode::not_supported,
                  cat("row scales for ", format_name(tensor.format), " in blocks of ",
@@ -147,6 +154,28 @@ Error too_small(const QuantizedTensor& tensor, std::string_view what, std::int64
       cat("the ", what, " buffer has ", have, " bytes, ", tensor.shape.text(), " ",
           format_name(tensor.format), " with ", layout_name(tensor.layout), " scales needs ", need),
       cat("allocate ", need, " bytes")};
+}
+
+// The bytes of a side's scales whose rows may be apart; `dense`: if they are not.
+Result<std::int64_t> scale_bytes_of(const QuantizedTensor& tensor, const QuantizedSide& side,
+                                    std::int64_t rows, std::int64_t cols, std::int64_t dense) {
+  if (side.scale_stride == 0 || dense == 0) return dense;
+  const std::int64_t blocks = ceil_div(cols, tensor.block_cols);
+  if (tensor.layout != ScaleLayout::linear) {
+    return Error{ErrorCode::not_supported,
+                 cat("scale_stride = ", side.scale_stride, " for ", layout_name(tensor.layout),
+                     " scales"),
+                 "scale_stride = 0: tiles of scales lie one behind another"};
+  }
+  if (side.scale_stride < blocks) {
+    return Error{ErrorCode::shape_mismatch,
+                 cat("scale_stride = ", side.scale_stride, " for ", blocks, " scales a row"),
+                 cat("scale_stride = ", blocks, " or more, or 0 for dense rows")};
+  }
+  const auto before = checked_product(rows - 1, side.scale_stride);
+  const std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  if (!before || *before > most - blocks) return beyond_63_bits("block scales", rows, cols);
+  return *before + blocks;
 }
 
 // `side` has what `need` says; `direction` ("rowwise ") is the message's word for it.
@@ -202,10 +231,16 @@ Result<void> QuantizedTensor::check_buffers(const QuantizedSide& rowwise_need,
 }
 
 Result<void> QuantizedTensor::check(std::string_view op, std::string_view operand) const {
-  const auto across = rowwise_sizes();
+  auto across = rowwise_sizes();
   if (!across) return named(op, operand, across.error());
-  const auto down = columnwise_sizes();
+  auto down = columnwise_sizes();
   if (!down) return named(op, operand, down.error());
+  const auto across_scales = scale_bytes_of(*this, rowwise, rows(), cols(), across->scale_bytes);
+  if (!across_scales) return named(op, operand, across_scales.error());
+  across->scale_bytes = *across_scales;
+  const auto down_scales = scale_bytes_of(*this, columnwise, cols(), rows(), down->scale_bytes);
+  if (!down_scales) return named(op, operand, down_scales.error());
+  down->scale_bytes = *down_scales;
   if (!rowwise.present() && !columnwise.present() && across->data_bytes > 0) {
     return named(op, operand,
                  {ErrorCode::missing_buffer, "it has neither rowwise nor columnwise buffers",

@@ -12,7 +12,7 @@ namespace diecast {
 
 enum class Format : std::uint8_t { nvfp4, mxfp8_e4m3, mxfp8_e5m2, mxfp4 };
 enum class ScaleLayout : std::uint8_t { linear, s128x4, s8x4 };
-enum class Profile : std::uint8_t { te };
+enum class Profile : std::uint8_t { te, pr546, modelopt, torchao };
 
 std::string_view format_name(Format format);
 std::string_view layout_name(ScaleLayout layout);
@@ -30,6 +30,7 @@ struct QuantizedSide {
   std::int64_t data_bytes = 0;  // sizes of the caller's buffers
   std::int64_t scale_bytes = 0;
   std::int64_t amax_count = 0;
+  std::int64_t scale_stride = 0;  // linear: bytes from one row's scales to the next; 0 = dense
 
   bool present() const { return data != nullptr || scale != nullptr; }
 };
@@ -50,8 +51,8 @@ struct QuantizedTensor {
   std::int64_t cols() const { return shape.cols(); }
 
   // The smallest buffers each direction needs: sizes with null pointers. Errors: not_supported (a
-  // block that is not the format's, row scales on a format or block without them),
-  // value_not_allowed (e4m3_bound), shape_mismatch (sizes beyond 63 bits).
+  // block that is not the format's, row scales on a format or block without them, a bound that the
+  // profile has not), value_not_allowed (e4m3_bound), shape_mismatch (sizes beyond 63 bits).
   Result<QuantizedSide> rowwise_sizes() const;
   Result<QuantizedSide> columnwise_sizes() const;
 

@@ -28,10 +28,9 @@ Result<std::vector<Specialization>> samples_of(Runtime& runtime, const std::stri
   DIECAST_TRY(const auto space, tmpl->space(target));
   std::vector<Specialization> samples;
   for (const Bindings& bindings : space) {
-    bool plain = true;  // tunes and shapes at their defaults, options all
+    bool plain = true;  // what has a default is there
     for (const Parameter& p : tmpl->parameters()) {
-      const Value* value = bindings.find(p.name);
-      plain = plain && (p.kind == Parameter::Kind::option || !p.fallback || *value == *p.fallback);
+      plain = plain && (!p.fallback || *bindings.find(p.name) == *p.fallback);
     }
     if (!plain) continue;
     DIECAST_TRY(samples.emplace_back(), Specialization::make(tmpl, bindings, target));

@@ -1,0 +1,194 @@
+// What quantize_nvfp4 refuses, and the reason it gives; and what each option binds. Nothing compiles
+// but a stand-in.
+#include <diecast/diecast.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "runtime/fake_machine.h"
+
+namespace diecast {
+namespace {
+
+using testing::FakeMachine;
+
+class Nvfp4Options : public ::testing::Test {
+ protected:
+  Nvfp4Options() : runtime_(machine_.runtime()), device_(machine_.cuda.device()) {}
+
+  // A [rows, cols] bf16 matrix and its output, described by `change`.
+  template <class Change>
+  std::pair<Tensor, QuantizedTensor> matrices(std::int64_t rows, std::int64_t cols, Change change) {
+    const auto memory = [&](std::int64_t bytes) {
+      return device_->allocate(static_cast<std::size_t>(bytes)).value();
+    };
+    const Tensor x = {memory(rows * cols * 2), DType::bf16, Shape{rows, cols}, 0, nullptr};
+    QuantizedTensor out;
+    out.shape = x.shape;
+    change(out);
+    const std::int64_t stride = out.rowwise.scale_stride;
+    out.rowwise = out.rowwise_sizes().value();
+    out.rowwise.scale_stride = stride;
+    out.rowwise.scale_bytes += stride * rows;
+    out.rowwise.data = memory(out.rowwise.data_bytes);
+    out.rowwise.scale = memory(out.rowwise.scale_bytes);
+    out.rowwise.amax = static_cast<float*>(memory(out.rowwise.amax_count * 4));
+    return {x, out};
+  }
+
+  template <class Change>
+  std::string outcome(QuantizeNvfp4Options options, Change change) {
+    const auto [x, out] = matrices(8, 64, change);
+    options.device = device_;
+    const auto done = quantize_nvfp4(*runtime_, x, out, options);
+    return done ? "ok" : done.error().message();
+  }
+  std::string outcome(const QuantizeNvfp4Options& options, Profile profile = Profile::te) {
+    return outcome(options, [&](QuantizedTensor& out) { out.profile = profile; });
+  }
+
+  FakeMachine machine_;
+  std::shared_ptr<Runtime> runtime_;
+  std::shared_ptr<Device> device_;
+};
+
+QuantizeNvfp4Options given(GlobalScale global) {
+  QuantizeNvfp4Options options;
+  options.amax_given = true;
+  options.global = global;
+  return options;
+}
+
+bool says(const std::string& message, std::string_view part) {
+  return message.find(part) != std::string::npos;
+}
+
+TEST_F(Nvfp4Options, WhatAProfileHasNotIsRefusedNamingTheOnesThatHaveIt) {
+  QuantizeNvfp4Options adaptive = given(GlobalScale::amax);
+  adaptive.four_over_six = FourOverSix::mae;
+  for (const Profile profile : {Profile::pr546, Profile::modelopt, Profile::torchao}) {
+    const std::string message = outcome(adaptive, profile);
+    EXPECT_TRUE(says(message, "constraint_violated")) << message;
+    EXPECT_TRUE(says(message, "(four over six is defined by profile te)")) << message;
+  }
+  for (const Profile profile : {Profile::modelopt, Profile::torchao}) {
+    EXPECT_TRUE(says(outcome(given(GlobalScale::encode), profile),
+                     "(an encode scale is part of profiles te and pr546; modelopt and torchao take decode)"));
+  }
+  for (const Profile profile : {Profile::pr546, Profile::modelopt}) {
+    EXPECT_TRUE(says(outcome(given(GlobalScale::none), profile),
+                     "(block scales alone are defined by profiles te and torchao)"));
+  }
+  QuantizeNvfp4Options blocks = given(GlobalScale::amax);
+  blocks.block_amax = static_cast<const float*>(device_->allocate(8 * 4 * 4).value());
+  for (const Profile profile : {Profile::te, Profile::pr546, Profile::torchao}) {
+    EXPECT_TRUE(says(outcome(blocks, profile), "(given block amaxes are defined by profile modelopt)"));
+  }
+  EXPECT_EQ(outcome(blocks, Profile::modelopt), "ok");
+}
+
+TEST_F(Nvfp4Options, ABoundOf256BelongsToFourOverSixAndToModelopt) {
+  const auto bound = [](QuantizedTensor& out) { out.e4m3_bound = 256; };
+  EXPECT_TRUE(says(outcome({}, bound), "(bound 256 is defined by profile te with four over six, and by modelopt)"));
+  QuantizeNvfp4Options adaptive;
+  adaptive.four_over_six = FourOverSix::mse;
+  EXPECT_EQ(outcome(adaptive, bound), "ok");
+  EXPECT_EQ(outcome(given(GlobalScale::amax),
+                    [](QuantizedTensor& out) {
+                      out.e4m3_bound = 256;
+                      out.profile = Profile::modelopt;
+                    }),
+            "ok");
+  QuantizedTensor torchao;
+  torchao.shape = Shape{8, 64};
+  torchao.e4m3_bound = 256;
+  torchao.profile = Profile::torchao;
+  EXPECT_EQ(torchao.rowwise_sizes().error().message(),
+            "diecast: not_supported: e4m3_bound = 256 under profile torchao\n"
+            "  fix: e4m3_bound = 448, or profile te (four over six) or modelopt");
+}
+
+TEST_F(Nvfp4Options, TheErrorOfFourOverSixWantsTheAmaxItself) {
+  QuantizeNvfp4Options options = given(GlobalScale::encode);
+  options.four_over_six = FourOverSix::mae;
+  EXPECT_TRUE(says(outcome(options), "(the error of four over six is made with the amax itself: GLOBAL=amax)"));
+}
+
+TEST_F(Nvfp4Options, RowsHaveGlobalScalesOrAreNotRowScaled) {
+  const auto row_scaled = [](QuantizedTensor& out) { out.row_scaled = true; };
+  EXPECT_TRUE(says(outcome(given(GlobalScale::none), row_scaled), "(without global scales there is none a row)"));
+  for (const auto global : {GlobalScale::amax, GlobalScale::encode, GlobalScale::decode}) {
+    EXPECT_EQ(outcome(given(global), row_scaled), "ok");
+  }
+  EXPECT_EQ(machine_.cuda->launches.back().symbol, "quantize_nvfp4");
+  EXPECT_EQ(outcome({}, row_scaled), "ok");
+  EXPECT_EQ(machine_.cuda->launches.back().symbol, "quantize_nvfp4_row_scaled");
+}
+
+TEST_F(Nvfp4Options, StridesAreOfLinearScalesAndAtLeastARow) {
+  EXPECT_EQ(outcome({}, [](QuantizedTensor& out) { out.rowwise.scale_stride = 9; }), "ok");
+  EXPECT_EQ(outcome({}, [](QuantizedTensor& out) { out.rowwise.scale_stride = 3; }),
+            "diecast: shape_mismatch: quantize_nvfp4: out: scale_stride = 3 for 4 scales a row\n"
+            "  fix: scale_stride = 4 or more, or 0 for dense rows");
+  EXPECT_TRUE(says(outcome({},
+                           [](QuantizedTensor& out) {
+                             out.rowwise.scale_stride = 9;
+                             out.layout = ScaleLayout::s8x4;
+                           }),
+                   "(tiles of scales lie one behind another: only linear rows can be apart)"));
+}
+
+TEST_F(Nvfp4Options, AStridedBufferThatEndsTooSoonIsRefused) {
+  auto [x, out] = matrices(8, 64, [](QuantizedTensor& q) { q.rowwise.scale_stride = 9; });
+  out.rowwise.scale_bytes = 7 * 9 + 4;
+  EXPECT_TRUE(quantize_nvfp4(*runtime_, x, out, {true, device_}).ok());
+  out.rowwise.scale_bytes -= 1;
+  EXPECT_EQ(code_word(quantize_nvfp4(*runtime_, x, out, {true, device_}).error().code), "shape_mismatch");
+  out.rowwise.scale_stride = std::int64_t{1} << 62;
+  EXPECT_EQ(code_word(quantize_nvfp4(*runtime_, x, out, {true, device_}).error().code), "shape_mismatch");
+}
+
+TEST_F(Nvfp4Options, AGridOfTiledScalesCoversThePadding) {
+  const auto [x, out] = matrices(130, 80, [](QuantizedTensor& q) { q.layout = ScaleLayout::s128x4; });
+  EXPECT_EQ(out.rowwise.scale_bytes, 256 * 8);
+  ASSERT_TRUE(quantize_nvfp4(*runtime_, x, out, {true, device_}).ok());
+  EXPECT_EQ(machine_.cuda->launches.back().grid[0], 8u);  // 256 x 8 places, 256 a block of threads
+}
+
+TEST_F(Nvfp4Options, EveryRequestHasAWordOfItsOwn) {
+  using Request = PreparedQuantizeNvfp4::Request;
+  std::vector<Request> requests(16);
+  requests[1].in = DType::f16;
+  requests[2].row_scaled = true;
+  requests[3].amax_given = true;
+  requests[4].rows = RowsClass::any;
+  requests[5].profile = Profile::torchao;
+  requests[6].global = GlobalScale::none;
+  requests[7].layout = ScaleLayout::s8x4;
+  requests[8].scales_apart = true;
+  requests[9].four_over_six = FourOverSix::mse;
+  requests[10].e4m3_bound = 256;
+  requests[11].rht = true;
+  requests[12].sign_mask = 1;
+  requests[13].sign_mask = 0x8000;
+  requests[14].block_amax = true;
+  requests[15].global = GlobalScale::encode;
+  std::set<std::uint64_t> words;
+  for (const Request& request : requests) {
+    words.insert(request.word());
+    EXPECT_EQ(request.word() & 0xFF, static_cast<std::uint64_t>(OpKind::quantize_nvfp4));
+  }
+  EXPECT_EQ(words.size(), requests.size());
+}
+
+TEST_F(Nvfp4Options, APreparedOpTakesOnlyWhatItWasPreparedFor) {
+  const auto op = PreparedQuantizeNvfp4::prepare(*runtime_, device_, {}).value();
+  const auto [x, out] = matrices(8, 64, [](QuantizedTensor& q) { q.layout = ScaleLayout::s8x4; });
+  EXPECT_EQ(op.run(x, out, {}).error().message(),
+            "diecast: not_supported: quantize_nvfp4: prepared for row_scaled = false, profile te, linear "
+            "scales, E4M3 bound 448; out has row_scaled = false, profile te, s8x4 scales, E4M3 bound 448\n"
+            "  fix: prepare another op for this output");
+}
+
+}  // namespace
+}  // namespace diecast
