@@ -8,12 +8,12 @@
 
 namespace diecast {
 
-inline constexpr f32 kSixth = 0x1.555556p-3f;  // fl(1/6)
+#define DIECAST_SIXTH 0x1.555556p-3f  // fl(1/6); a constant would be an object of every kernel
 
 // A template's PROFILE {te, pr546, modelopt, torchao} and GLOBAL {amax, encode, decode, none}, by the
 // order of their words.
-inline constexpr int kProfileTe = 0, kProfilePr546 = 1, kProfileModelopt = 2, kProfileTorchao = 3;
-inline constexpr int kGlobalAmax = 0, kGlobalEncode = 1, kGlobalDecode = 2, kGlobalNone = 3;
+enum : int { kProfileTe, kProfilePr546, kProfileModelopt, kProfileTorchao };
+enum : int { kGlobalAmax, kGlobalEncode, kGlobalDecode, kGlobalNone };
 
 // Of a tensor or a row. pr546: encode = S, decode = 1 / S; encode = 0 stands for an amax of 0.
 // modelopt: decode = scale_2, encode = what divides a block's amax. torchao: decode = the per-tensor
@@ -64,7 +64,7 @@ DIECAST_DEVICE ProfileGlobal profile_global(f32 given) {
                        : Global == kGlobalAmax ? __fmul_rn(given, kFactor)
                                                : given;
     if constexpr (Profile == kProfileTorchao) return {quotient(1.0f, decode), decode};
-    return {__fmul_rn(Static ? given : decode, Static ? kSixth : 6.0f), decode};
+    return {__fmul_rn(Static ? given : decode, Static ? DIECAST_SIXTH : 6.0f), decode};
   }
 }
 
@@ -75,10 +75,10 @@ DIECAST_DEVICE e4m3 profile_block_scale(f32 block_amax, const ProfileGlobal& glo
   if constexpr (Profile == kProfilePr546) {
     scale = __fmul_rn(quotient(block_amax, 6.0f), global.encode);
   } else if constexpr (Profile == kProfileTorchao) {
-    scale = quotient(__fmul_rn(block_amax, kSixth), global.decode);
+    scale = quotient(__fmul_rn(block_amax, DIECAST_SIXTH), global.decode);
     smallest = 0x1p-6f;
   } else if constexpr (Static) {
-    const f32 sixth = __fmul_rn(block_amax, kSixth);
+    const f32 sixth = __fmul_rn(block_amax, DIECAST_SIXTH);
     scale = quotient(__fmul_rn(sixth == 0.0f ? 1.0f : sixth, 1.0f * Bound), global.encode);
     smallest = 0x1p-9f;
   } else {

@@ -15,10 +15,10 @@ namespace diecast {
 // float, and 1 where it is 0; a decode scale is used as it is.
 template <int Global>
 DIECAST_DEVICE Nvfp4Global nvfp4_global_given(f32 given) {
-  if constexpr (Global == kGlobalNone) return {kSixth, 1.0f};
+  if constexpr (Global == kGlobalNone) return {DIECAST_SIXTH, 1.0f};
   f32 encode = fminf(Global == kGlobalDecode ? quotient(1.0f, given) : given, kLargest);
   if (encode == 0.0f) encode = 1.0f;
-  return {__fmul_rn(encode, kSixth), Global == kGlobalDecode ? given : quotient(1.0f, encode)};
+  return {__fmul_rn(encode, DIECAST_SIXTH), Global == kGlobalDecode ? given : quotient(1.0f, encode)};
 }
 
 // Profile, Global, FourOver (off, mae, mse): the numbers of a template's words. Bound: 448 or 256.
