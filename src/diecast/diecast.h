@@ -7,6 +7,7 @@
 #include <diecast/launch/kernel.h>
 #include <diecast/ops/amax.h>
 #include <diecast/ops/dequantize_nvfp4.h>
+#include <diecast/ops/quantize_mx.h>
 #include <diecast/ops/quantize_nvfp4.h>
 #include <diecast/ops/quantized_group.h>
 #include <diecast/ops/quantized_tensor.h>

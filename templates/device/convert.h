@@ -192,27 +192,4 @@ DIECAST_DEVICE f32 f32_from_e2m1(u32 code) {
 #endif
 }
 
-// ---- E8M0: 2^(byte - 127), 255 is NaN; rounds up, sign ignored ----
-
-DIECAST_DEVICE e8m0 e8m0_from_f32_up(f32 x) {
-  const u32 u = __float_as_uint(x) & 0x7FFFFFFFu;
-  if (u > 0x7F800000u) return {255};
-  const u32 exponent = u >> 23;
-  const u32 mantissa = u & 0x7FFFFFu;
-  if (exponent >= 254u) return {254};
-  const bool up = exponent == 0 ? mantissa > 0x400000u : mantissa != 0;
-  return {static_cast<u8>(exponent + up)};
-}
-
-DIECAST_DEVICE f32 f32_from_e8m0(e8m0 x) {
-  if (x.bits == 255) return __uint_as_float(0x7FFFFFFFu);
-  return __uint_as_float(x.bits == 0 ? 0x00400000u : u32{x.bits} << 23);
-}
-
-// The exact 2^(127 - byte) that scales data; 2^127 for byte 0, NaN for 255.
-DIECAST_DEVICE f32 reciprocal_of_e8m0(e8m0 x) {
-  if (x.bits == 255) return __uint_as_float(0x7FFFFFFFu);
-  return __uint_as_float(x.bits == 254 ? 0x00400000u : (254u - x.bits) << 23);
-}
-
 }  // namespace diecast

@@ -7,17 +7,21 @@
 
 namespace diecast {
 
-// All 32 lanes of the warp take part.
-DIECAST_DEVICE f32 warp_reduce_max(f32 value) {
+// All 32 lanes of the warp take part. Magnitudes compare as the integers of their bits; of those a
+// NaN is the largest.
+DIECAST_DEVICE u32 warp_reduce_max_bits(u32 value) {
 #if DIECAST_HOST
   for (int distance = 16; distance > 0; distance /= 2) {
-    value = fmaxf(value, __shfl_xor_sync(0xFFFFFFFFu, value, distance));
+    value = max(value, __shfl_xor_sync(0xFFFFFFFFu, value, distance));
   }
   return value;
 #else
-  // Magnitudes compare as the integers of their bits.
-  return __uint_as_float(__reduce_max_sync(0xFFFFFFFFu, __float_as_uint(value)));
+  return __reduce_max_sync(0xFFFFFFFFu, value);
 #endif
+}
+
+DIECAST_DEVICE f32 warp_reduce_max(f32 value) {
+  return __uint_as_float(warp_reduce_max_bits(__float_as_uint(value)));
 }
 
 // All `Threads` (a multiple of 32) of a one-dimensional block take part, and none may have left the

@@ -57,6 +57,7 @@ class Exhaustive : public testing::Test {
 
 TEST_F(Exhaustive, E2m1) { expect_same(encode_e2m1, second::e2m1); }
 TEST_F(Exhaustive, E4m3) { expect_same(encode_e4m3, second::e4m3); }
+TEST_F(Exhaustive, E5m2) { expect_same(encode_e5m2, second::e5m2); }
 TEST_F(Exhaustive, E8m0) { expect_same(encode_e8m0, second::e8m0); }
 TEST_F(Exhaustive, Bf16) { expect_same(encode_bf16, second::bf16); }
 TEST_F(Exhaustive, F16) { expect_same(encode_f16, second::f16); }

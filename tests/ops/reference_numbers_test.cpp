@@ -99,6 +99,27 @@ TEST(E4m3, RoundsTheTieTable) {
   EXPECT_EQ(encode_e4m3(-0.0f), 0x80);
 }
 
+TEST(E5m2, IsTheUpperByteOfAnF16AndSaturates) {
+  for (int byte = 0; byte < 256; ++byte) {
+    const float value = decode_e5m2(static_cast<std::uint8_t>(byte));
+    if ((byte & 0x7F) > 0x7C) {
+      EXPECT_TRUE(std::isnan(value));
+      continue;
+    }
+    EXPECT_EQ(bits_of(value), bits_of(decode_f16(static_cast<std::uint16_t>(byte << 8)))) << byte;
+    EXPECT_EQ(encode_e5m2(value), (byte & 0x7F) == 0x7C ? byte - 1 : byte);
+  }
+  EXPECT_EQ(encode_e5m2(1.125f), 0x3C);  // ties go to the even byte
+  EXPECT_EQ(encode_e5m2(1.375f), 0x3E);
+  EXPECT_EQ(encode_e5m2(0x1p-17f), 0x00);
+  EXPECT_EQ(encode_e5m2(3 * 0x1p-17f), 0x02);
+  EXPECT_EQ(encode_e5m2(61440.0f), 0x7B);
+  EXPECT_EQ(encode_e5m2(-FLT_MAX), 0xFB);
+  EXPECT_EQ(encode_e5m2(kNaN), 0x7F);
+  EXPECT_EQ(encode_e5m2(-kNaN), 0x7F);
+  EXPECT_EQ(encode_e5m2(-0.0f), 0x80);
+}
+
 TEST(E8m0, IsAPowerOfTwoAndRoundsUp) {
   EXPECT_EQ(bits_of(decode_e8m0(0)), 0x00400000u);
   for (int byte = 1; byte < 255; ++byte) {
@@ -182,11 +203,13 @@ TEST(Encoding, EqualsASecondFormulationAtEveryValueAndMidpoint) {
   using second::special_floats;
   const auto e2m1 = [](int code) { return decode_e2m1(static_cast<std::uint8_t>(code)); };
   const auto e4m3 = [](int byte) { return decode_e4m3(static_cast<std::uint8_t>(byte)); };
+  const auto e5m2 = [](int byte) { return decode_e5m2(static_cast<std::uint8_t>(byte)); };
   const auto bf16 = [](int bits) { return decode_bf16(static_cast<std::uint16_t>(bits)); };
   const auto f16 = [](int bits) { return decode_f16(static_cast<std::uint16_t>(bits)); };
   const auto e8m0 = [](int byte) { return decode_e8m0(static_cast<std::uint8_t>(byte)); };
   expect_same(special_floats(values_and_midpoints(8, e2m1)), encode_e2m1, second::e2m1);
   expect_same(special_floats(values_and_midpoints(0x7F, e4m3)), encode_e4m3, second::e4m3);
+  expect_same(special_floats(values_and_midpoints(0x7C, e5m2)), encode_e5m2, second::e5m2);
   expect_same(special_floats(values_and_midpoints(0x7F80, bf16)), encode_bf16, second::bf16);
   expect_same(special_floats(values_and_midpoints(0x7C00, f16)), encode_f16, second::f16);
   expect_same(special_floats(values_and_midpoints(255, e8m0)), encode_e8m0, second::e8m0);
@@ -201,6 +224,7 @@ TEST(Encoding, EqualsASecondFormulationOnTenMillionFloats) {
     ASSERT_EQ(encode_e2m1(x), second::e2m1(x)) << std::hex << bits_of(x);
     ASSERT_EQ(encode_e4m3(x), second::e4m3(x)) << std::hex << bits_of(x);
     if (i % 10 != 0) continue;
+    ASSERT_EQ(encode_e5m2(x), second::e5m2(x)) << std::hex << bits_of(x);
     ASSERT_EQ(encode_e8m0(x), second::e8m0(x)) << std::hex << bits_of(x);
     ASSERT_EQ(encode_bf16(x), second::bf16(x)) << std::hex << bits_of(x);
     ASSERT_EQ(encode_f16(x), second::f16(x)) << std::hex << bits_of(x);

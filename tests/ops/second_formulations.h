@@ -56,6 +56,14 @@ inline std::uint8_t e4m3(float x) {
   return sign | static_cast<std::uint8_t>(magnitude_code(x, 3, 7));
 }
 
+inline std::uint8_t e5m2(float x) {
+  const std::uint32_t u = bits_of(x) & 0x7FFFFFFFu;
+  if (u > 0x7F800000u) return 0x7F;
+  const std::uint8_t sign = bits_of(x) >> 31 ? 0x80 : 0;
+  if (u >= bits_of(57344.0f)) return sign | 0x7B;
+  return sign | static_cast<std::uint8_t>(magnitude_code(x, 2, 15));
+}
+
 inline std::uint16_t f16(float x) {
   const std::uint32_t u = bits_of(x) & 0x7FFFFFFFu;
   if (u > 0x7F800000u) return 0x7FFF;

@@ -52,18 +52,33 @@ std::size_t spare_bytes(const Case& one, std::size_t bytes) {
   return bytes / static_cast<std::size_t>(one.rows) * kSpareRows;
 }
 
+std::int64_t scale_stride(const Specialization& s, std::int64_t blocks) {
+  return blocks + (s.bindings().find("SCALES_APART") != nullptr && flag(s, "SCALES_APART") ? 3 : 0);
+}
+
+std::int64_t scale_argument_stride(const Specialization& s, std::int64_t blocks) {
+  const std::int64_t stride = scale_stride(s, blocks);
+  return stride == blocks ? 0 : stride;
+}
+
 std::vector<std::uint8_t> laid_out(const Specialization& s, const std::vector<std::uint8_t>& scales,
                                    std::int64_t rows, std::int64_t blocks) {
   const std::string word = word_of(s, "LAYOUT");
   const ScaleLayout layout = word == "s128x4" ? ScaleLayout::s128x4
                              : word == "s8x4" ? ScaleLayout::s8x4
                                               : ScaleLayout::linear;
-  std::vector<std::uint8_t> out(
-      static_cast<std::size_t>(quantized_scale_bytes(layout, rows, blocks * 16, 16).value()));
+  const bool linear = layout == ScaleLayout::linear;
+  const std::int64_t stride = scale_stride(s, blocks);
+  const std::int64_t bytes =
+      linear ? rows == 0 ? 0 : (rows - 1) * stride + blocks
+             : quantized_scale_bytes(layout, rows, blocks * 16, 16).value();
+  std::vector<std::uint8_t> out(static_cast<std::size_t>(bytes),
+                                linear ? DeviceBuffer::kPoison : std::uint8_t{0});
   for (std::int64_t row = 0; row < rows; ++row) {
     for (std::int64_t block = 0; block < blocks; ++block) {
-      out[static_cast<std::size_t>(scale_offset(layout, row, block, blocks))] =
-          scales[static_cast<std::size_t>(row * blocks + block)];
+      const std::int64_t place =
+          linear ? row * stride + block : scale_offset(layout, row, block, blocks);
+      out[static_cast<std::size_t>(place)] = scales[static_cast<std::size_t>(row * blocks + block)];
     }
   }
   return out;

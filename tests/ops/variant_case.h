@@ -52,7 +52,13 @@ Rows rows_of(Device& device, const Case& one);
 // rows that count.
 std::size_t spare_bytes(const Case& one, std::size_t bytes);
 
-// Block scales of [rows, blocks] as LAYOUT has them, zeros in the padding.
+// Bytes from one row of linear scales to the next: the row, and more where SCALES_APART.
+std::int64_t scale_stride(const Specialization& s, std::int64_t blocks);
+
+// The same as an argument wants it: 0 for dense rows and tiles.
+std::int64_t scale_argument_stride(const Specialization& s, std::int64_t blocks);
+
+// Block scales of [rows, blocks] as LAYOUT has them, zeros in the padding, poison between rows.
 std::vector<std::uint8_t> laid_out(const Specialization& s, const std::vector<std::uint8_t>& scales,
                                    std::int64_t rows, std::int64_t blocks);
 

@@ -19,15 +19,19 @@ std::vector<std::int64_t> samples_of(const Template& tmpl, std::string_view name
 
 std::vector<Case> cases_of(const Specialization& specialization) {
   const Template& tmpl = specialization.tmpl();
-  const std::int64_t fixed = specialization.number("COLS");
-  std::vector<std::int64_t> all_cols = samples_of(tmpl, "cols");
-  if (fixed != 0) all_cols = {fixed};
   std::int64_t divisor = 1;
   for (const BoundArgument& argument : specialization.arguments()) {
-    if (argument.name == "cols") divisor = argument.divisible;
+    if (argument.name == "cols" || argument.name == "count") divisor = argument.divisible;
   }
   std::vector<Case> cases;
   std::uint64_t seed = 1;
+  for (const std::int64_t count : samples_of(tmpl, "count")) {
+    if (count % divisor == 0) cases.push_back({1, count, false, false, seed++});
+  }
+  if (!cases.empty()) return cases;
+  const std::int64_t fixed = specialization.number("COLS");
+  std::vector<std::int64_t> all_cols = samples_of(tmpl, "cols");
+  if (fixed != 0) all_cols = {fixed};
   for (const std::int64_t rows : samples_of(tmpl, "rows")) {
     for (const std::int64_t cols : all_cols) {
       if (cols % divisor != 0) continue;
@@ -46,9 +50,15 @@ using Runner = std::string (*)(Kernel&, const Case&, const Bindings& tunes);
 const std::map<std::string, Runner>& runners() {
   static const std::map<std::string, Runner> table = {
       {"amax", amax_difference},
+      {"compute_fp4_scales", compute_fp4_scales_difference},
+      {"dequantize_mx", dequantize_mx_difference},
       {"dequantize_nvfp4", dequantize_nvfp4_difference},
+      {"fp4_fake_quant_block", fp4_fake_quant_block_difference},
+      {"quantize_mx", quantize_mx_difference},
+      {"quantize_mx_tiles", quantize_mx_tiles_difference},
       {"quantize_nvfp4", quantize_nvfp4_difference},
       {"quantize_nvfp4_row_scaled", quantize_nvfp4_row_scaled_difference},
+      {"static_blockwise_fp4_fake_quant", static_blockwise_fp4_fake_quant_difference},
   };
   return table;
 }

@@ -12,7 +12,7 @@
 namespace diecast::variants {
 
 struct Case {
-  std::int64_t rows = 0;
+  std::int64_t rows = 0;  // 1 where a template has a count of elements
   std::int64_t cols = 0;
   bool strided = false;      // rows apart
   bool device_rows = false;  // the row count in device memory, the host knowing a larger bound
@@ -37,9 +37,17 @@ const std::vector<std::string>& known_templates();
 // The runners, one for each template, in variants_*.cpp; variants.cpp has the table of them. Each
 // launches the kernel once, with these values for the tunes that are read at launch.
 std::string amax_difference(Kernel& kernel, const Case& one, const Bindings& tunes);
+std::string compute_fp4_scales_difference(Kernel& kernel, const Case& one, const Bindings& tunes);
+std::string dequantize_mx_difference(Kernel& kernel, const Case& one, const Bindings& tunes);
 std::string dequantize_nvfp4_difference(Kernel& kernel, const Case& one, const Bindings& tunes);
+std::string quantize_mx_difference(Kernel& kernel, const Case& one, const Bindings& tunes);
+std::string quantize_mx_tiles_difference(Kernel& kernel, const Case& one, const Bindings& tunes);
 std::string quantize_nvfp4_difference(Kernel& kernel, const Case& one, const Bindings& tunes);
 std::string quantize_nvfp4_row_scaled_difference(Kernel& kernel, const Case& one,
                                                  const Bindings& tunes);
+std::string fp4_fake_quant_block_difference(Kernel& kernel, const Case& one,
+                                            const Bindings& tunes);
+std::string static_blockwise_fp4_fake_quant_difference(Kernel& kernel, const Case& one,
+                                                       const Bindings& tunes);
 
 }  // namespace diecast::variants

@@ -1,21 +1,23 @@
-// dequantize_nvfp4: one launch.
+// dequantize_nvfp4 and fp4_dequantize: one launch.
 #include <diecast/ops/dequantize_nvfp4.h>
 
 #include <diecast/base/text.h>
 
+#include <bit>
+
 namespace diecast {
 namespace {
+
+using Request = PreparedDequantizeNvfp4::Request;
 
 Result<void> check_input(const QuantizedTensor& x, const Tensor& out) {
   constexpr std::string_view kOp = PreparedDequantizeNvfp4::kName;
   DIECAST_CHECK(x.check(kOp, "x"));
-  if (x.format != Format::nvfp4 || x.layout != ScaleLayout::linear || x.e4m3_bound != 448 ||
-      !x.rowwise.present()) {
+  if (x.format != Format::nvfp4 || !x.rowwise.present()) {
     return Error{ErrorCode::not_supported,
-                 cat(kOp, ": x is ", format_name(x.format), " with ", layout_name(x.layout),
-                     " scales, E4M3 bound ", x.e4m3_bound,
+                 cat(kOp, ": x is ", format_name(x.format),
                      x.rowwise.present() ? "" : ", columnwise only"),
-                 "this op reads rowwise nvfp4 with linear scales and E4M3 bound 448"};
+                 "this op reads rowwise nvfp4"};
   }
   if (x.rows() != out.rows() || x.cols() != out.cols()) {
     return Error{ErrorCode::shape_mismatch,
@@ -25,38 +27,123 @@ Result<void> check_input(const QuantizedTensor& x, const Tensor& out) {
   return {};
 }
 
+// The rows that blocks of this size and codes of this pitch leave of out's class.
+RowsClass rows_for(const Tensor& out, int block, const Tensor& packed) {
+  const bool whole = out.cols() % block == 0 && packed.stride() * 2 == out.cols() &&
+                     reinterpret_cast<std::uintptr_t>(packed.data) % 8 == 0;
+  return whole ? rows_class(out) : RowsClass::any;
+}
+
+Tensor codes_of(const QuantizedTensor& x) {
+  const std::int64_t bytes = (x.cols() + 1) / 2, pitch = (x.cols() + 15) / 16 * 8;
+  return {x.rowwise.data, DType::u8, Shape{x.rows(), bytes}, pitch, nullptr};
+}
+
+Error wrong_shape(std::string_view name, const Tensor& tensor, std::int64_t rows,
+                  std::int64_t cols) {
+  return {ErrorCode::shape_mismatch,
+          cat("fp4_dequantize: ", name, " is ", tensor.shape.text(), ", not [", rows, ", ", cols, "]"),
+          cat("pass ", name, " with ", rows, " rows of ", cols)};
+}
+
+Result<void> check_parts(const Tensor& packed, const Tensor& scale, const float* global_scale,
+                         const Tensor& out, const Fp4DequantizeOptions& options) {
+  if (options.block_size < 8 || options.block_size > 128 ||
+      !std::has_single_bit(static_cast<unsigned>(options.block_size))) {
+    return Error{ErrorCode::value_not_allowed, cat("fp4_dequantize: block_size = ", options.block_size),
+                 "block_size = 8, 16, 32, 64 or 128"};
+  }
+  if (options.tile_size < 64 || options.tile_size > 1024) {
+    return Error{ErrorCode::value_not_allowed, cat("fp4_dequantize: tile_size = ", options.tile_size),
+                 "tile_size = 64 to 1024"};
+  }
+  if (packed.dtype != DType::u8 || scale.dtype != DType::e4m3) {
+    return Error{ErrorCode::dtype_mismatch,
+                 cat("fp4_dequantize: packed is ", dtype_name(packed.dtype), ", scale ",
+                     dtype_name(scale.dtype)),
+                 "packed is u8, scale e4m3"};
+  }
+  DIECAST_CHECK(packed.check("fp4_dequantize: packed"));
+  DIECAST_CHECK(scale.check("fp4_dequantize: scale"));
+  DIECAST_CHECK(out.check("fp4_dequantize: out"));
+  const std::int64_t bytes = (out.cols() + 1) / 2;
+  const std::int64_t blocks = (out.cols() + options.block_size - 1) / options.block_size;
+  if (packed.rows() != out.rows() || packed.cols() != bytes) {
+    return wrong_shape("packed", packed, out.rows(), bytes);
+  }
+  if (scale.rows() != out.rows() || scale.cols() != blocks) {
+    return wrong_shape("scale", scale, out.rows(), blocks);
+  }
+  if (global_scale == nullptr) {
+    return Error{ErrorCode::missing_buffer, "fp4_dequantize: global_scale is null",
+                 "pass device memory for f32 [1]"};
+  }
+  return {};
+}
+
 }  // namespace
 
 std::uint64_t PreparedDequantizeNvfp4::Request::word() const {
-  return static_cast<std::uint64_t>(OpKind::dequantize_nvfp4) |
-         static_cast<std::uint64_t>(out) << 8 | static_cast<std::uint64_t>(row_scaled) << 12 |
-         static_cast<std::uint64_t>(form) << 13 | static_cast<std::uint64_t>(rows) << 14 |
-         static_cast<std::uint64_t>(cols) << 24;
+  std::uint64_t word = static_cast<std::uint64_t>(cols);
+  const auto append = [&word](int bits, auto value) {
+    word = word << bits | static_cast<std::uint64_t>(value);
+  };
+  append(4, out);
+  append(1, row_scaled);
+  append(1, form);
+  append(2, rows);
+  append(2, layout);
+  append(1, e4m3_bound == 256);
+  append(3, std::countr_zero(static_cast<unsigned>(block)) - 3);
+  append(1, scales_apart);
+  append(2, threads / 128);
+  append(8, OpKind::dequantize_nvfp4);
+  return word;
 }
 
 Result<PreparedDequantizeNvfp4> PreparedDequantizeNvfp4::prepare(
     Runtime& runtime, const std::shared_ptr<Device>& device, const Request& request) {
   Bindings bindings;
-  bindings.set("COLS", request.cols).set("ROWS", rows_class_name(request.rows)).set("OUT", request.out);
+  bindings.set("COLS", request.cols).set("ROWS", rows_class_name(request.rows));
+  bindings.set("SCALES_APART", request.scales_apart).set("OUT", request.out);
+  bindings.set("BLOCK", request.block).set("LAYOUT", layout_name(request.layout));
   bindings.set("ROW_SCALE", request.row_scaled);
   bindings.set("GLOBAL", request.form == GlobalForm::amax ? "amax" : "decode");
+  // A decode scale has no bound left in it.
+  bindings.set("BOUND", request.form == GlobalForm::amax ? request.e4m3_bound : 448);
+  if (request.threads != 0) bindings.set("THREADS", request.threads);
   PreparedDequantizeNvfp4 prepared;
   prepared.request_ = request;
   DIECAST_TRY(prepared.kernel_, preload_for(runtime, device, kName, bindings));
   return prepared;
 }
 
+Result<void> PreparedDequantizeNvfp4::run(const Tensor& packed, const Tensor& scale,
+                                          const float* factor, const Tensor& out,
+                                          Stream stream) const {
+  const KernelArgument arguments[] = {
+      tensor_argument(packed), tensor_argument(scale),
+      KernelArgument::tensor(DType::f32, const_cast<float*>(factor)), tensor_argument(out),
+      rows_argument(out), cols_argument(out)};
+  return kernel_->launch(arguments, stream);
+}
+
 Result<void> PreparedDequantizeNvfp4::run(const QuantizedTensor& x, const Tensor& out,
                                           Stream stream) const {
   DIECAST_CHECK(out.check("dequantize_nvfp4: out"));
   DIECAST_CHECK(check_input(x, out));
-  if (x.row_scaled != request_.row_scaled) {
+  if (x.row_scaled != request_.row_scaled || x.layout != request_.layout ||
+      x.e4m3_bound != request_.e4m3_bound) {
     return Error{ErrorCode::not_supported,
-                 cat("dequantize_nvfp4: prepared for row_scaled = ", request_.row_scaled,
-                     ", x has row_scaled = ", x.row_scaled),
+                 cat("dequantize_nvfp4: prepared for row_scaled = ", request_.row_scaled, ", ",
+                     layout_name(request_.layout), " scales, E4M3 bound ", request_.e4m3_bound,
+                     "; x has row_scaled = ", x.row_scaled, ", ", layout_name(x.layout),
+                     " scales, E4M3 bound ", x.e4m3_bound),
                  "prepare another op for this input"};
   }
-  const KernelArgument arguments[] = {KernelArgument::tensor(DType::u8, x.rowwise.data),
+  Tensor packed = codes_of(x);
+  if (request_.rows != RowsClass::any) packed.row_stride = 0;
+  const KernelArgument arguments[] = {tensor_argument(packed),
                                       KernelArgument::tensor(DType::e4m3, x.rowwise.scale),
                                       KernelArgument::tensor(DType::f32, x.rowwise.amax),
                                       tensor_argument(out),
@@ -68,11 +155,25 @@ Result<void> PreparedDequantizeNvfp4::run(const QuantizedTensor& x, const Tensor
 Result<void> dequantize_nvfp4(Runtime& runtime, const QuantizedTensor& x, const Tensor& out,
                               const DequantizeNvfp4Options& options, Stream stream) {
   DIECAST_TRY(const auto device, device_or_default(runtime, options.device));
-  const PreparedDequantizeNvfp4::Request request{out.dtype, x.row_scaled, options.form,
-                                                 rows_class(out), 0};
+  const Request request{out.dtype, x.row_scaled, options.form, rows_class(out), 0, x.layout,
+                        x.e4m3_bound};
   DIECAST_TRY(const auto prepared,
               prepared_once<PreparedDequantizeNvfp4>(runtime, device, request, stream));
   return prepared->run(x, out, stream);
+}
+
+Result<void> fp4_dequantize(Runtime& runtime, const Tensor& packed, const Tensor& scale,
+                            const float* global_scale, const Tensor& out,
+                            const Fp4DequantizeOptions& options, Stream stream) {
+  DIECAST_CHECK(check_parts(packed, scale, global_scale, out, options));
+  DIECAST_TRY(const auto device, device_or_default(runtime, options.device));
+  Request request{out.dtype, false, GlobalForm::decode, rows_for(out, options.block_size, packed)};
+  request.block = options.block_size;
+  request.scales_apart = scale.rows() > 1 && scale.stride() != scale.cols();
+  request.threads = options.tile_size < 256 ? 128 : 256;
+  DIECAST_TRY(const auto prepared,
+              prepared_once<PreparedDequantizeNvfp4>(runtime, device, request, stream));
+  return prepared->run(packed, scale, global_scale, out, stream);
 }
 
 }  // namespace diecast

@@ -14,7 +14,7 @@ namespace diecast {
 
 // What x.rowwise.amax holds, and so how an element is made; each product is one f32 rounding.
 enum class GlobalForm : std::uint8_t {
-  amax,   // the amax the quantizer had:       e2m1 * ((scale * amax) * fl(1/2688))
+  amax,   // the amax the quantizer had:       e2m1 * ((scale * amax) * fl(1 / (6 * e4m3_bound)))
   decode  // the decode scale of a checkpoint: (e2m1 * scale) * scale_2
 };
 
@@ -23,11 +23,27 @@ struct DequantizeNvfp4Options {
   std::shared_ptr<Device> device;  // null: Runtime::default_device()
 };
 
-// x: NVFP4, rowwise, 1x16 blocks, linear scales, per tensor or row-scaled. out: bf16, f16 or f32 of
-// x's shape, rows may be apart. A scale byte 0x7F gives NaN.
+// x: NVFP4, rowwise, 1x16 or 16x16 blocks, any scale layout, per tensor or row-scaled. out: bf16, f16
+// or f32 of x's shape, rows may be apart. A scale byte 0x7F gives NaN.
 // Errors: dtype_mismatch, missing_buffer, shape_mismatch, not_supported, and those of preparing.
 Result<void> dequantize_nvfp4(Runtime& runtime, const QuantizedTensor& x, const Tensor& out,
                               const DequantizeNvfp4Options& options = {}, Stream stream = {});
+
+struct Fp4DequantizeOptions {
+  int block_size = 16;  // 8, 16, 32, 64 or 128 neighbours share a scale
+  int tile_size = 128;  // speed only: 64 to 1024 elements that threads take together
+  std::shared_ptr<Device> device;  // null: Runtime::default_device()
+};
+
+// ModelOpt's form: packed u8 [..., N/2], the even column in the low nibble; scale e4m3
+// [..., ceil_div(N, block_size)]; global_scale f32 [1] in device memory; out [..., N] of bf16, f16 or
+// f32. Of any size; rows of packed, scale and out may be apart; no byte outside of them is read.
+// out = (e2m1 * scale) * global_scale.
+// Errors: value_not_allowed (sizes), dtype_mismatch, missing_buffer, shape_mismatch, and those of
+// preparing.
+Result<void> fp4_dequantize(Runtime& runtime, const Tensor& packed, const Tensor& scale,
+                            const float* global_scale, const Tensor& out,
+                            const Fp4DequantizeOptions& options = {}, Stream stream = {});
 
 class PreparedDequantizeNvfp4 {
  public:
@@ -36,8 +52,14 @@ class PreparedDequantizeNvfp4 {
     DType out = DType::bf16;
     bool row_scaled = false;
     GlobalForm form = GlobalForm::amax;
-    RowsClass rows = RowsClass::dense;  // at most rows_class() of every out to come
+    RowsClass rows = RowsClass::dense;  // at most rows_class() of every out to come; `any` unless
+                                        // rows are whole blocks and the codes dense
     std::int64_t cols = 0;  // not 0: the kernel is made for this row length
+    ScaleLayout layout = ScaleLayout::linear;
+    int e4m3_bound = 448;
+    int block = 16;
+    bool scales_apart = false;  // rows of linear scales may be apart
+    int threads = 0;            // 0: as tuned
     std::uint64_t word() const;
   };
   static Result<PreparedDequantizeNvfp4> prepare(Runtime& runtime,
@@ -47,6 +69,10 @@ class PreparedDequantizeNvfp4 {
   std::int64_t scratch_bytes(std::int64_t, std::int64_t) const { return 0; }  // for [rows, cols]
   // Errors: as dequantize_nvfp4(); misaligned when out breaks the request.
   Result<void> run(const QuantizedTensor& x, const Tensor& out, Stream stream) const;
+  // The parts by themselves, in blocks of the request's size. Errors: shape_mismatch, misaligned,
+  // missing_buffer.
+  Result<void> run(const Tensor& packed, const Tensor& scale, const float* factor,
+                   const Tensor& out, Stream stream) const;
 
  private:
   Request request_;

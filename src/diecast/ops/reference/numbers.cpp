@@ -17,7 +17,7 @@ struct Fields {
   int mantissa_bits;
   int bias;
 };
-constexpr Fields kE2m1{2, 1, 1}, kE4m3{4, 3, 7}, kF16{5, 10, 15}, kBf16{8, 7, 127};
+constexpr Fields kE2m1{2, 1, 1}, kE4m3{4, 3, 7}, kE5m2{5, 2, 15}, kF16{5, 10, 15}, kBf16{8, 7, 127};
 
 // The value of a code without its sign, as if every exponent field were an ordinary one.
 double magnitude_of(const Fields& format, unsigned code) {
@@ -95,6 +95,15 @@ float decode_e4m3(std::uint8_t byte) {
 
 std::uint8_t encode_e4m3(float x) {
   static const std::vector<double> values = values_up_to(kE4m3, 0x7E);
+  if (std::isnan(x)) return 0x7F;
+  const unsigned magnitude = nearest_even(values, std::fabs(static_cast<double>(x)));
+  return static_cast<std::uint8_t>((std::signbit(x) ? 0x80u : 0u) + magnitude);
+}
+
+float decode_e5m2(std::uint8_t byte) { return decode_ieee(kE5m2, byte); }
+
+std::uint8_t encode_e5m2(float x) {
+  static const std::vector<double> values = values_up_to(kE5m2, 0x7B);
   if (std::isnan(x)) return 0x7F;
   const unsigned magnitude = nearest_even(values, std::fabs(static_cast<double>(x)));
   return static_cast<std::uint8_t>((std::signbit(x) ? 0x80u : 0u) + magnitude);

@@ -20,6 +20,12 @@ std::uint8_t encode_e2m1(float x);
 float decode_e4m3(std::uint8_t byte);
 std::uint8_t encode_e4m3(float x);
 
+// E5M2: bias 15, subnormals of 2^-16, largest 57344; the upper half of an f16, so 0x7C and 0xFC are
+// infinities and what is above them NaN. Encoding rounds to nearest even and saturates to 57344,
+// infinity too. NaN of either sign becomes 0x7F.
+float decode_e5m2(std::uint8_t byte);
+std::uint8_t encode_e5m2(float x);
+
 // E8M0: 2^(byte - 127); 255 is NaN. Encoding ignores the sign and rounds up to the next power of
 // two, at most 2^127, at least 2^-127; NaN becomes 255.
 float decode_e8m0(std::uint8_t byte);

@@ -1,0 +1,125 @@
+// quantize_mx: one launch, of quantize_mx for 1x32 blocks along rows, else of quantize_mx_tiles.
+#include <diecast/ops/quantize_mx.h>
+
+#include <diecast/base/text.h>
+
+namespace diecast {
+
+std::string_view mx_mode_name(MxMode mode) {
+  constexpr std::string_view names[] = {"rceil", "floor", "ceil", "even"};
+  return names[static_cast<std::size_t>(mode)];
+}
+
+namespace {
+
+Result<void> check_output(const Tensor& x, const QuantizedTensor& out) {
+  constexpr std::string_view kOp = PreparedQuantizeMx::kName;
+  DIECAST_CHECK(x.check("quantize_mx: x"));
+  DIECAST_CHECK(out.check(kOp, "out"));
+  if (out.format == Format::nvfp4) {
+    return Error{ErrorCode::not_supported, cat(kOp, ": out is nvfp4"),
+                 "describe out with format = Format::mxfp8_e4m3, mxfp8_e5m2 or mxfp4"};
+  }
+  if (x.rows() != out.rows() || x.cols() != out.cols()) {
+    return Error{ErrorCode::shape_mismatch,
+                 cat(kOp, ": x is ", x.shape.text(), ", out is ", out.shape.text()),
+                 cat("describe out with shape ", x.shape.text())};
+  }
+  return {};
+}
+
+bool needs_tiles(const PreparedQuantizeMx::Request& request) {
+  return request.columnwise || request.square_blocks;
+}
+
+}  // namespace
+
+std::uint64_t PreparedQuantizeMx::Request::word() const {
+  std::uint64_t word = static_cast<std::uint64_t>(cols);
+  const auto append = [&word](int bits, auto value) {
+    word = word << bits | static_cast<std::uint64_t>(value);
+  };
+  append(4, in);
+  append(2, format);
+  append(2, mode);
+  append(4, profile);
+  append(2, layout);
+  append(1, rowwise);
+  append(1, columnwise);
+  append(1, square_blocks);
+  append(1, whole_blocks);
+  append(8, OpKind::quantize_mx);
+  return word;
+}
+
+PreparedQuantizeMx::Request PreparedQuantizeMx::Request::of(const Tensor& x,
+                                                            const QuantizedTensor& out,
+                                                            MxMode mode) {
+  Request request{x.dtype, out.format, mode, out.profile, out.layout};
+  request.columnwise = out.columnwise.present();
+  request.rowwise = out.rowwise.present() || !request.columnwise;
+  request.square_blocks = out.block_rows != 1;
+  request.whole_blocks = rows_class(x) != RowsClass::any && x.cols() % 32 == 0;
+  return request;
+}
+
+Result<PreparedQuantizeMx> PreparedQuantizeMx::prepare(Runtime& runtime,
+                                                       const std::shared_ptr<Device>& device,
+                                                       const Request& request) {
+  Bindings bindings;
+  bindings.set("COLS", request.cols).set("ROWS", request.whole_blocks ? "apart" : "any");
+  bindings.set("IN", request.in).set("FORMAT", format_name(request.format));
+  bindings.set("MODE", mx_mode_name(request.mode)).set("LAYOUT", layout_name(request.layout));
+  bindings.set("PROFILE", profile_name(request.profile));
+  if (needs_tiles(request)) {
+    bindings.set("DIRECTION", !request.columnwise ? "rowwise" : request.rowwise ? "both" : "columnwise");
+    bindings.set("BLOCK_ROWS", request.square_blocks ? 32 : 1);
+  }
+  PreparedQuantizeMx prepared;
+  prepared.request_ = request;
+  DIECAST_TRY(prepared.kernel_, preload_for(runtime, device,
+                                            needs_tiles(request) ? "quantize_mx_tiles" : kName,
+                                            bindings));
+  return prepared;
+}
+
+Result<void> PreparedQuantizeMx::run(const Tensor& x, const QuantizedTensor& out,
+                                     Stream stream) const {
+  DIECAST_CHECK(check_output(x, out));
+  Request wanted = Request::of(x, out, request_.mode);
+  wanted.whole_blocks = request_.whole_blocks;  // the launch checks what x must be for it
+  wanted.cols = request_.cols;
+  if (wanted.in == request_.in && wanted.word() != request_.word()) {
+    return Error{ErrorCode::not_supported,
+                 "quantize_mx: out has another format, block, layout, profile or other directions "
+                 "than this op was prepared for",
+                 "prepare another op for this output"};
+  }
+  const auto codes = [](const QuantizedSide& side) {
+    return KernelArgument::tensor(DType::u8, side.data);
+  };
+  const auto scales = [](const QuantizedSide& side) {
+    return KernelArgument::tensor(DType::e8m0, side.scale);
+  };
+  if (!needs_tiles(request_)) {
+    const KernelArgument arguments[] = {tensor_argument(x), codes(out.rowwise), scales(out.rowwise),
+                                        rows_argument(x), cols_argument(x)};
+    return kernel_->launch(arguments, stream);
+  }
+  const KernelArgument arguments[] = {tensor_argument(x),      codes(out.rowwise),
+                                      scales(out.rowwise),     codes(out.columnwise),
+                                      scales(out.columnwise),  rows_argument(x),
+                                      cols_argument(x)};
+  return kernel_->launch(arguments, stream);
+}
+
+Result<void> quantize_mx(Runtime& runtime, const Tensor& x, const QuantizedTensor& out,
+                         const QuantizeMxOptions& options, Stream stream) {
+  DIECAST_TRY(const auto device, device_or_default(runtime, options.device));
+  const auto request = PreparedQuantizeMx::Request::of(x, out, options.mode);
+  DIECAST_TRY(const auto prepared,
+              prepared_once<PreparedQuantizeMx>(runtime, device, request, stream));
+  return prepared->run(x, out, stream);
+}
+
+}  // namespace diecast

@@ -1,0 +1,101 @@
+// The MX formats: a block of 32 elements shares one E8M0 scale. What a block's largest magnitude
+// makes of the scale, and what the scale makes of the elements; formulas in templates/PROFILES.md.
+#pragma once
+
+#include <diecast/device/block16.h>
+#include <diecast/device/convert.h>
+#include <diecast/device/e5m2.h>
+#include <diecast/device/e8m0.h>
+#include <diecast/device/simt.h>
+#include <diecast/device/types.h>
+
+namespace diecast {
+
+// A template's FORMAT {mxfp8_e4m3, mxfp8_e5m2, mxfp4} and MODE {rceil, floor, ceil, even}, by the
+// order of their words; and whether a NaN makes the block's scale NaN (profile torchao) or is
+// ignored (te).
+template <int Format, int Mode, bool NanScale>
+struct Mx {
+  static constexpr bool kFourBit = Format == 2;
+  static constexpr u32 kLargestExponent = Format == 0 ? 8 : Format == 1 ? 15 : 2;
+  static constexpr u32 kMantissaBits = Format == 0 ? 3 : Format == 1 ? 2 : 1;
+  // 1 / 448, 1 / 57344, 1 / 6, rounded.
+  static constexpr f32 kOverLargest = Format == 0   ? 0x1.24924ap-9f
+                                      : Format == 1 ? 0x1.24924ap-16f
+                                                    : 0x1.555556p-3f;
+
+  // The bits of |x|; what is larger has the larger bits, NaN the largest of all.
+  template <class IN>
+  DIECAST_DEVICE static u32 magnitude(IN x) {
+    const f32 a = fabsf(to_f32(x));
+    return NanScale || a == a ? __float_as_uint(a) : 0;
+  }
+
+  // The largest of a block of 16.
+  template <class IN>
+  DIECAST_DEVICE static u32 largest(const Block16<IN>& block) {
+    if constexpr (!NanScale) {
+      return __float_as_uint(amax_of(block));
+    } else {
+      u32 found = 0;
+DIECAST_UNROLL
+      for (int i = 0; i < Block16<IN>::kWords; ++i) {
+        const u32 word = block.words[i];
+        if constexpr (bits<IN>() == 32) {
+          found = max(found, word & 0x7FFFFFFFu);
+        } else {
+          found = max(found, max(word << 16 & 0x7FFF0000u, word & 0x7FFF0000u));
+        }
+      }
+      return __float_as_uint(to_f32(from_bits<IN>(bits<IN>() == 32 ? found : found >> 16)));
+    }
+  }
+
+  // The scale of a block whose largest magnitude has these bits.
+  DIECAST_DEVICE static e8m0 scale(u32 amax) {
+    if (NanScale && amax >= 0x7F800000u) return {255};
+    if constexpr (Mode == 0) {
+      return e8m0_from_f32_up(__fmul_rn(__uint_as_float(amax), kOverLargest));
+    } else {
+      if constexpr (Mode == 2) amax += 0x7FFFFFu;
+      if constexpr (Mode == 3) amax += 1u << (22 - kMantissaBits);
+      const u32 exponent = amax >> 23;
+      if (exponent == 255u && Mode == 3) return {255};
+      return {static_cast<u8>(exponent > kLargestExponent ? exponent - kLargestExponent : 0)};
+    }
+  }
+
+  // A byte of FP8.
+  DIECAST_DEVICE static u32 byte(f32 y) {
+    return Format == 0 ? e4m3_from_f32(y).bits : e5m2_from_f32(y).bits;
+  }
+
+  // Sixteen elements times `factor`: kWords words of codes, in order.
+  static constexpr int kWords = kFourBit ? 2 : 4;
+  template <class IN>
+  DIECAST_DEVICE static void encode(const Block16<IN>& block, f32 factor, u32* words) {
+DIECAST_UNROLL
+    for (int w = 0; w < kWords; ++w) {
+#if !DIECAST_HAS_E2M1_CVT
+      if constexpr (kFourBit) {
+        words[w] = codes_of(block, w, factor);
+        continue;
+      }
+#endif
+      u32 codes = 0;
+DIECAST_UNROLL
+      for (int i = 0; i < 4; ++i) {
+        if constexpr (kFourBit) {
+          const f32 low = __fmul_rn(block.element(8 * w + 2 * i), factor);
+          const f32 high = __fmul_rn(block.element(8 * w + 2 * i + 1), factor);
+          codes |= e2m1x2_from_f32(low, high) << (8 * i);
+        } else {
+          codes |= byte(__fmul_rn(block.element(4 * w + i), factor)) << (8 * i);
+        }
+      }
+      words[w] = codes;
+    }
+  }
+};
+
+}  // namespace diecast

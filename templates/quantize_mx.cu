@@ -1,0 +1,60 @@
+// quantize_mx: a row-major [rows, cols] matrix to MXFP8 (E4M3 or E5M2) or MXFP4: every 32 neighbours
+// of a row become FP8 bytes or E2M1 codes, two a byte, and share one E8M0 scale. A row's last block
+// is padded with zeros; padding of the scale layout is written as zeros.
+// ROWS_apart: whole blocks of 32, every row from a multiple of 16 bytes on. ROWS_any: nothing is known.
+// PROFILE_te defines MXFP8 in MODE_rceil; PROFILE_torchao defines all formats in all modes.
+/* diecast
+shape    int   COLS    = 0                               // row length; 0 = not fixed at compile time
+shape    enum  ROWS    {apart, any} = apart              // what is known of x's rows, see above
+shape    bool  SCALES_APART = false                      // rows of linear scales may be apart
+option   type  IN      {bf16, f16, f32}                  // element type of x
+option   enum  FORMAT  {mxfp8_e4m3, mxfp8_e5m2, mxfp4} = mxfp8_e4m3
+option   enum  MODE    {rceil, floor, ceil, even} = rceil    // how the scale is rounded to a power of two
+option   enum  LAYOUT  {linear, s128x4, s8x4} = linear   // where a block's scale lies
+option   enum  PROFILE {te, torchao} = te                // whose bits; see PROFILES.md
+tune     int   THREADS {128, 256} = 256
+tune     int   waves   {1, 8, 64, 128} = 64              // the most blocks of threads a multiprocessor gets
+size     rows  device
+size     cols  = COLS  divisible (ROWS == ROWS_any ? 1 : 32)
+arg      x      in   IN    [rows, cols]  stride  align (ROWS == ROWS_any ? bits(IN) / 8 : 16)
+arg      data   out  u8    [rows, FORMAT == FORMAT_mxfp4 ? align_up(cols, 32) / 2 : cols]  align (ROWS == ROWS_any && FORMAT != FORMAT_mxfp4 ? 1 : 16)
+arg      scales out  e8m0  [align_up(rows, LAYOUT == LAYOUT_s128x4 ? 128 : LAYOUT == LAYOUT_s8x4 ? 8 : 1), align_up(ceil_div(cols, 32), LAYOUT == LAYOUT_linear ? 1 : 4)]  stride (SCALES_APART)
+arg      rows
+arg      cols
+require  THREADS % 32 == 0                               // whole warps
+require  !SCALES_APART || LAYOUT == LAYOUT_linear        // tiles of scales lie one behind another: only linear rows can be apart
+require  PROFILE == PROFILE_torchao || FORMAT != FORMAT_mxfp4    // MXFP4 is defined by PROFILE=torchao
+require  PROFILE == PROFILE_torchao || MODE == MODE_rceil    // other modes than rceil are defined by PROFILE=torchao
+launch   grid(min(ceil_div(align_up(rows, LAYOUT == LAYOUT_s128x4 ? 128 : LAYOUT == LAYOUT_s8x4 ? 8 : 1) * align_up(ceil_div(cols, 32), LAYOUT == LAYOUT_linear ? 1 : 4), THREADS), sm_count * waves)) block(THREADS)
+target   host, sm_80+
+exchange none                                            // threads of a block never wait for one another
+sample   COLS {0, 96}  rows {0, 1, 7, 33, 130}  cols {1, 31, 32, 80, 96, 2100}
+*/
+#include <diecast/device/mx_block.h>
+#include <diecast/device/row_walk.h>
+#include <diecast/device/scale_layout.h>
+
+using Format = Mx<FORMAT, MODE, PROFILE == PROFILE_torchao>;
+using Block = MxBlock<Format, IN, ROWS == ROWS_apart>;
+using Scales = ScaleLayout<LAYOUT>;
+
+// One thread a block of 32.
+DIECAST_KERNEL {
+  const i64 row_blocks = ceil_div(cols, 32);
+  const i64 row_bytes = Format::kFourBit ? row_blocks * 16 : cols;
+  const i64 padded_blocks = Scales::padded_cols(row_blocks);
+  const i64 padded_rows = Scales::padded_rows(rows);
+DIECAST_NO_UNROLL
+  for (RowWalk at(padded_blocks, blockIdx.x * THREADS + threadIdx.x, gridDim.x * THREADS);
+       at.row < padded_rows; at.next()) {
+    e8m0 scale = {0};
+    if (at.row < rows && at.piece < row_blocks) {
+      const i64 first = at.piece * 32;
+      const Block block(x + at.row * x_stride + first, cols - first);
+      scale = Format::scale(block.largest());
+      block.store(data + at.row * row_bytes + (Format::kFourBit ? first / 2 : first), cols - first,
+                  reciprocal_of_e8m0(scale));
+    }
+    scales[Scales::offset(at.row, at.piece, scales_stride)] = scale;
+  }
+}

@@ -1,0 +1,136 @@
+// quantize_mx_tiles: what quantize_mx does along rows, along columns, along both in one pass, or with
+// one scale for a tile of 32x32, which then stands once for each of its rows or columns.
+// Columnwise FP8 stays in x's order, [rows, cols], with the linear scale of a column's block at
+// [row / 32, col]; columnwise E2M1 is that of the transposed matrix, and so are its linear scales.
+// The tiled layouts have a column's scales in row col. What ends inside a block is padded with zeros.
+// ROWS_apart: whole blocks of 32, every row from a multiple of 16 bytes on. ROWS_any: nothing is known.
+// PROFILE_te defines MXFP8 in MODE_rceil; PROFILE_torchao defines all formats in all modes.
+/* diecast
+shape    int   COLS      = 0                             // row length; 0 = not fixed at compile time
+shape    enum  ROWS      {apart, any} = apart            // what is known of x's rows, see above
+shape    bool  SCALES_APART = false                      // rows of linear scales may be apart
+option   type  IN        {bf16, f16, f32}                // element type of x
+option   enum  FORMAT    {mxfp8_e4m3, mxfp8_e5m2, mxfp4} = mxfp8_e4m3
+option   enum  MODE      {rceil, floor, ceil, even} = rceil    // how the scale is rounded to a power of two
+option   enum  DIRECTION {both, rowwise, columnwise} = both    // which outputs are written
+option   int   BLOCK_ROWS {1, 32} = 1                    // blocks of 1x32 along each direction, or of 32x32
+option   enum  LAYOUT    {linear, s128x4, s8x4} = linear // where a block's scale lies
+option   enum  PROFILE   {te, torchao} = te              // whose bits; see PROFILES.md
+tune     int   THREADS   {128, 256} = 256
+tune     int   waves     {1, 8, 64} = 64                 // the most blocks of threads a multiprocessor gets
+size     rows  device
+size     cols  = COLS  divisible (ROWS == ROWS_any ? 1 : 32)
+arg      x        in   IN    [rows, cols]  stride  align (ROWS == ROWS_any ? bits(IN) / 8 : 16)
+arg      data     out  u8    [DIRECTION == DIRECTION_columnwise ? 0 : rows, FORMAT == FORMAT_mxfp4 ? align_up(cols, 32) / 2 : cols]  align (ROWS == ROWS_any && FORMAT != FORMAT_mxfp4 ? 1 : 16)
+arg      scales   out  e8m0  [DIRECTION == DIRECTION_columnwise ? 0 : align_up(rows, LAYOUT == LAYOUT_s128x4 ? 128 : LAYOUT == LAYOUT_s8x4 ? 8 : 1), align_up(ceil_div(cols, 32), LAYOUT == LAYOUT_linear ? 1 : 4)]  stride (SCALES_APART)
+arg      data_t   out  u8    [DIRECTION == DIRECTION_rowwise ? 0 : FORMAT == FORMAT_mxfp4 ? cols : rows, FORMAT == FORMAT_mxfp4 ? align_up(rows, 32) / 2 : cols]  align (ROWS == ROWS_any && FORMAT != FORMAT_mxfp4 ? 1 : 16)
+arg      scales_t out  e8m0  [DIRECTION == DIRECTION_rowwise ? 0 : align_up(cols, LAYOUT == LAYOUT_s128x4 ? 128 : LAYOUT == LAYOUT_s8x4 ? 8 : 1), align_up(ceil_div(rows, 32), LAYOUT == LAYOUT_linear ? 1 : 4)]
+arg      rows
+arg      cols
+require  THREADS % 32 == 0                               // whole warps
+require  !SCALES_APART || LAYOUT == LAYOUT_linear        // tiles of scales lie one behind another: only linear rows can be apart
+require  BLOCK_ROWS == 32 || DIRECTION != DIRECTION_rowwise    // 1x32 along rows alone is quantize_mx's
+require  PROFILE == PROFILE_torchao || FORMAT != FORMAT_mxfp4  // MXFP4 is defined by PROFILE=torchao
+require  PROFILE == PROFILE_torchao || MODE == MODE_rceil      // other modes than rceil are defined by PROFILE=torchao
+launch   grid(min(ceil_div(align_up(ceil_div(rows, 32), LAYOUT == LAYOUT_linear ? 1 : 4) * align_up(ceil_div(cols, 32), LAYOUT == LAYOUT_linear ? 1 : 4) * 32, THREADS), sm_count * waves)) block(THREADS)
+target   host, sm_80+
+exchange warp                                            // a warp reduces a 32x32 tile's maximum
+sample   COLS {0, 96}  rows {0, 1, 33, 130}  cols {1, 31, 32, 80, 96, 300}
+*/
+#include <diecast/device/mx_block.h>
+#include <diecast/device/reduce.h>
+#include <diecast/device/row_walk.h>
+#include <diecast/device/scale_layout.h>
+
+using Format = Mx<FORMAT, MODE, PROFILE == PROFILE_torchao>;
+using Block = MxBlock<Format, IN, ROWS == ROWS_apart>;
+using Scales = ScaleLayout<LAYOUT>;
+constexpr bool kSquare = BLOCK_ROWS == 32;
+constexpr bool kRowwise = DIRECTION != DIRECTION_columnwise;
+constexpr bool kColumnwise = DIRECTION != DIRECTION_rowwise;
+
+// 32 elements of a column: `count` of them in the matrix.
+DIECAST_DEVICE u32 largest_of_column(const IN* from, i64 stride, i64 count) {
+  u32 found = 0;
+DIECAST_NO_UNROLL
+  for (int i = 0; i < 32 && i < count; ++i) found = max(found, Format::magnitude(from[i * stride]));
+  return found;
+}
+
+// Codes of a column's block: to bytes `stride_to` apart, or packed, 16 bytes in a row.
+DIECAST_DEVICE void store_column(const IN* from, i64 stride, i64 count, f32 factor, u8* to,
+                                 i64 stride_to) {
+  if constexpr (Format::kFourBit) {
+DIECAST_NO_UNROLL
+    for (int w = 0; w < 4; ++w) {
+      u32 word = 0;
+DIECAST_UNROLL
+      for (int i = 0; i < 4; ++i) {
+        const i64 row = 8 * w + 2 * i;
+        const f32 low = row < count ? to_f32(from[row * stride]) : 0.0f;
+        const f32 high = row + 1 < count ? to_f32(from[row * stride + stride]) : 0.0f;
+        word |= e2m1x2_from_f32(__fmul_rn(low, factor), __fmul_rn(high, factor)) << (8 * i);
+      }
+      store_streaming<4>(to + 4 * w, {{word}});
+    }
+  } else {
+DIECAST_NO_UNROLL
+    for (int i = 0; i < 32 && i < count; ++i) {
+      to[i * stride_to] = static_cast<u8>(Format::byte(__fmul_rn(to_f32(from[i * stride]), factor)));
+    }
+  }
+}
+
+// The scale of (column, block) of a matrix that has `blocks` blocks a column, padding included.
+DIECAST_DEVICE void put_column_scale(e8m0* scales_t, i64 col, i64 block, i64 blocks, i64 cols,
+                                     e8m0 scale) {
+  const bool in_order = LAYOUT == LAYOUT_linear && !Format::kFourBit;
+  scales_t[in_order ? block * cols + col : Scales::offset(col, block, blocks)] = scale;
+}
+
+// One warp a tile of 32x32; a lane has one of its rows and one of its columns.
+DIECAST_KERNEL {
+  constexpr i64 kTile = 32;
+  const i64 row_blocks = ceil_div(cols, kTile), col_blocks = ceil_div(rows, kTile);
+  const i64 padded_row_blocks = Scales::padded_cols(row_blocks);
+  const i64 padded_col_blocks = Scales::padded_cols(col_blocks);
+  const i64 row_bytes = Format::kFourBit ? row_blocks * 16 : cols;
+  const i64 lane = threadIdx.x % 32;
+  const u32 warps = THREADS / 32;
+DIECAST_NO_UNROLL
+  for (RowWalk at(padded_row_blocks, blockIdx.x * warps + threadIdx.x / 32, gridDim.x * warps);
+       at.row < padded_col_blocks; at.next()) {
+    const i64 row = at.row * kTile + lane, col = at.piece * kTile + lane;
+    const bool has_row = row < rows && at.piece < row_blocks;
+    const bool has_col = col < cols && at.row < col_blocks;
+    const i64 left = cols - at.piece * kTile;
+    const IN* of_row = x + row * x_stride + at.piece * kTile;
+    const IN* of_col = x + at.row * kTile * x_stride + col;
+    e8m0 scale = {0};
+    if (kRowwise || kSquare) {
+      const Block block = has_row ? Block(of_row, left) : Block();
+      u32 largest = block.largest();
+      if constexpr (kSquare) largest = warp_reduce_max_bits(largest);
+      scale = Format::scale(largest);
+      if (kRowwise && has_row) {
+        block.store(data + row * row_bytes + at.piece * (Format::kFourBit ? 16 : 32), left,
+                    reciprocal_of_e8m0(scale));
+      }
+      if (kRowwise && row < Scales::padded_rows(rows)) {
+        scales[Scales::offset(row, at.piece, scales_stride)] = has_row ? scale : e8m0{0};
+      }
+    }
+    if constexpr (kColumnwise) {
+      const i64 below = rows - at.row * kTile;
+      if (has_col) {
+        if (!kSquare) scale = Format::scale(largest_of_column(of_col, x_stride, below));
+        u8* to = Format::kFourBit ? data_t + (col * col_blocks + at.row) * 16
+                                  : data_t + at.row * kTile * cols + col;
+        store_column(of_col, x_stride, below, reciprocal_of_e8m0(scale), to, cols);
+      }
+      if (col < Scales::padded_rows(cols)) {
+        put_column_scale(scales_t, col, at.row, padded_col_blocks, cols, has_col ? scale : e8m0{0});
+      }
+    }
+  }
+}

@@ -1,0 +1,116 @@
+// Runners of the templates that dequantize: codes and scales of every byte there is.
+#include <diecast/ops/reference/dequantize_nvfp4.h>
+#include <diecast/ops/reference/mx.h>
+#include <diecast/ops/reference/numbers.h>
+
+#include <cmath>
+#include <random>
+
+#include "ops/variant_case.h"
+
+namespace diecast::variants {
+namespace {
+
+std::vector<std::uint8_t> random_bytes(std::mt19937_64& random, std::int64_t count, unsigned mask) {
+  std::vector<std::uint8_t> bytes(static_cast<std::size_t>(count));
+  for (auto& byte : bytes) byte = static_cast<std::uint8_t>(random() & mask);
+  return bytes;
+}
+
+// The output matrix of a case as it must be in the end; gaps between rows stay poison.
+struct Wanted {
+  DType dtype;
+  std::int64_t stride;
+  std::vector<std::uint8_t> bytes;
+
+  template <class Value>
+  Wanted(const Specialization& s, const Case& one, Value value)
+      : dtype(dtype_of(s, "OUT")), stride(stride_for(one, dtype, word_of(s, "ROWS"))) {
+    bytes.assign(static_cast<std::size_t>(one.rows * stride * dtype_bits(dtype) / 8),
+                 DeviceBuffer::kPoison);
+    for (std::int64_t row = 0; row < one.rows; ++row) {
+      for (std::int64_t col = 0; col < one.cols; ++col) {
+        reference::store(bytes.data(), dtype, row * stride + col, value(row, col));
+      }
+    }
+  }
+};
+
+}  // namespace
+
+std::string dequantize_nvfp4_difference(Kernel& kernel, const Case& one, const Bindings& tunes) {
+  const Specialization& s = kernel.specialization();
+  Device& device = kernel.device();
+  std::mt19937_64 random(one.seed);
+  reference::PackedNvfp4 q;
+  q.rows = one.rows;
+  q.cols = one.cols;
+  q.block = static_cast<int>(s.number("BLOCK"));
+  q.bound = static_cast<int>(s.number("BOUND"));
+  q.row_scaled = flag(s, "ROW_SCALE");
+  q.row_bytes = (one.cols + 1) / 2 + (word_of(s, "ROWS") == "any" && one.strided ? 3 : 0);
+  const std::int64_t blocks = (one.cols + q.block - 1) / q.block;
+  q.codes = random_bytes(random, one.rows * q.row_bytes, 0xFF);
+  q.scales = random_bytes(random, one.rows * blocks, 0x7F);  // 0x7F: NaN
+  std::vector<float> factor(q.row_scaled ? static_cast<std::size_t>(one.rows) : 1);
+  for (float& a : factor) {
+    a = std::ldexp(1.0f + static_cast<float>(random() % 1024) / 1024.0f,
+                   static_cast<int>(random() % 40) - 20);
+  }
+  const auto form =
+      word_of(s, "GLOBAL") == "decode" ? reference::Global::decode : reference::Global::amax;
+  const Wanted want(s, one, [&](std::int64_t row, std::int64_t col) {
+    return reference::dequantized(q, form, factor, row, col);
+  });
+
+  const auto placed = laid_out(s, q.scales, one.rows, blocks);
+  DeviceBuffer codes(device, q.codes.data(), q.codes.size());
+  DeviceBuffer scales(device, placed.data(), placed.size());
+  DeviceBuffer factors(device, factor.data(), factor.size() * sizeof(float));
+  DeviceBuffer out(device, want.bytes.size() + spare_bytes(one, want.bytes.size()));
+  const Rows rows = rows_of(device, one);
+  const KernelArgument arguments[] = {
+      KernelArgument::tensor(DType::u8, codes.data_pointer(), q.row_bytes),
+      KernelArgument::tensor(DType::e4m3, scales.data_pointer(), scale_argument_stride(s, blocks)),
+      KernelArgument::tensor(DType::f32, factors.data_pointer()),
+      KernelArgument::tensor(want.dtype, out.data_pointer(), want.stride), rows.argument,
+      KernelArgument::size(one.cols)};
+  const std::string problem = launch_and_wait(kernel, arguments, tunes);
+  return problem.empty() ? compare("out", out, want.bytes.data(), want.bytes.size()) : problem;
+}
+
+std::string dequantize_mx_difference(Kernel& kernel, const Case& one, const Bindings& tunes) {
+  const Specialization& s = kernel.specialization();
+  Device& device = kernel.device();
+  std::mt19937_64 random(one.seed);
+  const std::string word = word_of(s, "FORMAT");
+  const Format format = word == "mxfp4"        ? Format::mxfp4
+                        : word == "mxfp8_e5m2" ? Format::mxfp8_e5m2
+                                               : Format::mxfp8_e4m3;
+  const bool four_bit = format == Format::mxfp4;
+  const std::int64_t blocks = (one.cols + 31) / 32;
+  const std::int64_t row_bytes = four_bit ? blocks * 16 : one.cols;
+  const auto codes = random_bytes(random, one.rows * row_bytes, 0xFF);
+  const auto scale_bytes = random_bytes(random, one.rows * blocks, 0xFF);
+  const Wanted want(s, one, [&](std::int64_t row, std::int64_t col) {
+    const std::int64_t place = row * row_bytes + (four_bit ? col / 2 : col);
+    const unsigned byte = codes[static_cast<std::size_t>(place)];
+    const unsigned code = !four_bit ? byte : col % 2 == 0 ? byte % 16 : byte / 16;
+    return reference::mx_value(format, static_cast<std::uint8_t>(code),
+                               scale_bytes[static_cast<std::size_t>(row * blocks + col / 32)]);
+  });
+  const auto placed = laid_out(s, scale_bytes, one.rows, blocks);
+  DeviceBuffer data(device, codes.data(), codes.size());
+  DeviceBuffer scales(device, placed.data(), placed.size());
+  DeviceBuffer out(device, want.bytes.size() + spare_bytes(one, want.bytes.size()));
+  const Rows rows = rows_of(device, one);
+  const KernelArgument arguments[] = {
+      KernelArgument::tensor(DType::u8, data.data_pointer()),
+      KernelArgument::tensor(DType::e8m0, scales.data_pointer(), scale_argument_stride(s, blocks)),
+      KernelArgument::tensor(want.dtype, out.data_pointer(), want.stride), rows.argument,
+      KernelArgument::size(one.cols)};
+  const std::string problem = launch_and_wait(kernel, arguments, tunes);
+  return problem.empty() ? compare("out", out, want.bytes.data(), want.bytes.size()) : problem;
+}
+
+}  // namespace diecast::variants
