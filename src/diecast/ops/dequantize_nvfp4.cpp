@@ -144,7 +144,8 @@ Result<void> PreparedDequantizeNvfp4::run(const QuantizedTensor& x, const Tensor
   Tensor packed = codes_of(x);
   if (request_.rows != RowsClass::any) packed.row_stride = 0;
   const KernelArgument arguments[] = {tensor_argument(packed),
-                                      KernelArgument::tensor(DType::e4m3, x.rowwise.scale),
+                                      KernelArgument::tensor(DType::e4m3, x.rowwise.scale,
+                                                             x.rowwise.scale_stride),
                                       KernelArgument::tensor(DType::f32, x.rowwise.amax),
                                       tensor_argument(out),
                                       rows_argument(out),
@@ -155,8 +156,9 @@ Result<void> PreparedDequantizeNvfp4::run(const QuantizedTensor& x, const Tensor
 Result<void> dequantize_nvfp4(Runtime& runtime, const QuantizedTensor& x, const Tensor& out,
                               const DequantizeNvfp4Options& options, Stream stream) {
   DIECAST_TRY(const auto device, device_or_default(runtime, options.device));
-  const Request request{out.dtype, x.row_scaled, options.form, rows_class(out), 0, x.layout,
-                        x.e4m3_bound};
+  Request request{out.dtype, x.row_scaled, options.form, rows_class(out), 0, x.layout,
+                  x.e4m3_bound};
+  request.scales_apart = x.rowwise.scale_stride != 0;
   DIECAST_TRY(const auto prepared,
               prepared_once<PreparedDequantizeNvfp4>(runtime, device, request, stream));
   return prepared->run(x, out, stream);

@@ -20,6 +20,11 @@ Result<void> check_output(const Tensor& x, const QuantizedTensor& out) {
     return Error{ErrorCode::not_supported, cat(kOp, ": out is nvfp4"),
                  "describe out with format = Format::mxfp8_e4m3, mxfp8_e5m2 or mxfp4"};
   }
+  if (out.columnwise.scale_stride != 0) {
+    return Error{ErrorCode::not_supported,
+                 cat(kOp, ": columnwise scale_stride = ", out.columnwise.scale_stride),
+                 "columnwise.scale_stride = 0: columnwise scales are dense"};
+  }
   if (x.rows() != out.rows() || x.cols() != out.cols()) {
     return Error{ErrorCode::shape_mismatch,
                  cat(kOp, ": x is ", x.shape.text(), ", out is ", out.shape.text()),
@@ -48,6 +53,7 @@ std::uint64_t PreparedQuantizeMx::Request::word() const {
   append(1, columnwise);
   append(1, square_blocks);
   append(1, whole_blocks);
+  append(1, scales_apart);
   append(8, OpKind::quantize_mx);
   return word;
 }
@@ -59,6 +65,7 @@ PreparedQuantizeMx::Request PreparedQuantizeMx::Request::of(const Tensor& x,
   request.columnwise = out.columnwise.present();
   request.rowwise = out.rowwise.present() || !request.columnwise;
   request.square_blocks = out.block_rows != 1;
+  request.scales_apart = out.rowwise.scale_stride != 0;
   request.whole_blocks = rows_class(x) != RowsClass::any && x.cols() % 32 == 0;
   return request;
 }
@@ -68,6 +75,7 @@ Result<PreparedQuantizeMx> PreparedQuantizeMx::prepare(Runtime& runtime,
                                                        const Request& request) {
   Bindings bindings;
   bindings.set("COLS", request.cols).set("ROWS", request.whole_blocks ? "apart" : "any");
+  bindings.set("SCALES_APART", request.scales_apart);
   bindings.set("IN", request.in).set("FORMAT", format_name(request.format));
   bindings.set("MODE", mx_mode_name(request.mode)).set("LAYOUT", layout_name(request.layout));
   bindings.set("PROFILE", profile_name(request.profile));
@@ -99,7 +107,7 @@ Result<void> PreparedQuantizeMx::run(const Tensor& x, const QuantizedTensor& out
     return KernelArgument::tensor(DType::u8, side.data);
   };
   const auto scales = [](const QuantizedSide& side) {
-    return KernelArgument::tensor(DType::e8m0, side.scale);
+    return KernelArgument::tensor(DType::e8m0, side.scale, side.scale_stride);
   };
   if (!needs_tiles(request_)) {
     const KernelArgument arguments[] = {tensor_argument(x), codes(out.rowwise), scales(out.rowwise),
