@@ -8,7 +8,7 @@ namespace {
 
 TEST(DecodeScale, IsOneOverTheGlobalScaleWithItsEdges) {
   const auto bits = [](float amax) {
-    const float scale = decode_scale(amax);
+    const float scale = decode_scale({}, amax);
     std::uint32_t word;
     std::memcpy(&word, &scale, 4);
     return word;
@@ -111,7 +111,7 @@ TEST_F(Convert, WR12_OutputIsWhatAnIndependentReaderExpects) {
   EXPECT_EQ(out.tensors.at("model.layers.0.mlp.down_proj.weight_scale"),
             (TestTensor{"F8_E4M3", {32, 3}, scales}));
   EXPECT_EQ(out.tensors.at("model.layers.0.mlp.down_proj.weight_scale_2"),
-            (TestTensor{"F32", {}, scalar_bytes(decode_scale(amax))}));
+            (TestTensor{"F32", {}, scalar_bytes(decode_scale({}, amax))}));
 }
 
 TEST_F(Convert, WR13_WR14_EverythingElseIsCopiedToTheBitAndMetadataKept) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <checkpoint/convert_fixture.h>
+#include <checkpoint/reference_vector_kernels.h>
 #include <diecast/checkpoint/kernels.h>
 #include <diecast/checkpoint/vectors.h>
 #include <ops/test_runtime.h>
@@ -40,14 +41,20 @@ inline void expect_files_as_scalar(const std::shared_ptr<Device>& device) {
   }
 }
 
+// As many cases of every NVFP4 file pass as through the scalar reference, and none fails.
 inline void expect_vectors_pass(const std::shared_ptr<Device>& device) {
-  const auto file =
-      SafetensorsReader::open(DIECAST_SOURCE_DIR "/tests/golden/nvfp4_te.safetensors").value();
-  const VectorReport report = check_vectors(file, device_kernels(test_runtime(), device)).value();
-  EXPECT_EQ(report.count(CaseResult::State::failed), 0u);
-  // As many as the scalar kernels pass: the plain cases.
-  EXPECT_EQ(report.count(CaseResult::State::passed),
-            check_vectors(file, scalar_kernels()).value().count(CaseResult::State::passed));
+  const VectorKernels kernels = device_vector_kernels(test_runtime(), device);
+  for (const char* name : {"nvfp4_te", "nvfp4_pr546", "nvfp4_modelopt", "nvfp4_torchao"}) {
+    const std::string path = std::string(DIECAST_SOURCE_DIR "/tests/golden/") + name;
+    const auto file = SafetensorsReader::open(path + ".safetensors").value();
+    const VectorReport report = check_vectors(file, kernels).value();
+    for (const CaseResult& one : report.cases) {
+      EXPECT_NE(one.state, CaseResult::State::failed) << name << " " << one.name;
+    }
+    const VectorReport expected = check_vectors(file, reference_vector_kernels()).value();
+    EXPECT_GT(report.count(CaseResult::State::passed), 0u);
+    EXPECT_EQ(report.count(CaseResult::State::passed), expected.count(CaseResult::State::passed));
+  }
 }
 
 }  // namespace diecast::testing

@@ -65,7 +65,10 @@ TEST(Plan, DequantizeRefusesPartsThatDoNotFit) {
   EXPECT_EQ(what({{"a.weight", StoredDType::bf16, {16, 16}}}),
             "invalid_argument: no tensor of the file is quantized to NVFP4");
   EXPECT_EQ(what(foreign(), {{"diecast.format", "mxfp8"}}),
-            "not_supported: the metadata has diecast.format = \"mxfp8\", only \"nvfp4\" is read");
+            "not_supported: the metadata has diecast.format = \"mxfp8\", only nvfp4 is read");
+  EXPECT_EQ(what(foreign(), {{"diecast.format", "nvfp4"}, {"diecast.profile", "mine"}}),
+            "not_supported: the metadata has diecast.profile = \"mine\", only te, pr546, modelopt, "
+            "torchao are read");
   const auto with = [](std::string dtypes) {
     return Metadata{{"diecast.format", "nvfp4"},
                     {"diecast.profile", "te"},

@@ -102,7 +102,7 @@ Result<ConvertReport> convert(const SafetensorsReader& input, const Plan& plan,
                               const ConvertOptions& options, FileSystem& files) {
   DIECAST_TRY(SafetensorsWriter writer,
               SafetensorsWriter::create(output, plan.output, &input, files));
-  ConvertStream stream(input, writer, options);
+  ConvertStream stream(input, writer, plan, options);
   DIECAST_TRY(ConvertReport report, carry_out(stream, plan, kernels));
   report.input_bytes = input.header().file_bytes();
   report.output_bytes = writer.layout().file_bytes();

@@ -21,15 +21,15 @@ namespace diecast {
 // `x` is f32, f16 or bf16. Codes take rows * cols / 2 bytes (low nibble first), block scales
 // rows * cols / 16 E4M3 bytes. Every buffer is the caller's and starts at a multiple of 16 bytes.
 struct ConvertKernels {
-  // Largest magnitude, NaN ignored; 0 when there is none.
+  // Largest magnitude, 0 when there is none. Profile te ignores NaN, others give NaN.
   std::function<Result<float>(ByteSpan x, DType type, std::int64_t rows, std::int64_t cols)> amax;
 
-  // Profile te under one given amax, which may be that of a larger matrix x is a part of.
+  // The plan's scheme under one given amax, which may be that of a larger matrix x is a part of.
   std::function<Result<void>(ByteSpan x, DType type, std::int64_t rows, std::int64_t cols,
                              float amax, std::span<std::byte> codes, std::span<std::byte> scales)>
       quantize;
 
-  // Profile te under each row's own amax, which is an output: f32 [rows].
+  // The plan's scheme under each row's own amax, which is an output: f32 [rows].
   std::function<Result<void>(ByteSpan x, DType type, std::int64_t rows, std::int64_t cols,
                              std::span<std::byte> codes, std::span<std::byte> scales,
                              std::span<float> amax)>
@@ -63,9 +63,6 @@ struct ConvertReport {
   std::uint64_t input_bytes = 0, output_bytes = 0;           // whole files
   std::vector<NonfiniteTensor> nonfinite;                    // quantized weights that have any
 };
-
-// 1 / S with S = min(2688 / amax, FLT_MAX), or 1 where that is no scale (amax 0 or infinite).
-float decode_scale(float amax);
 
 // `plan` was made from this reader's header. Errors: nonfinite_values (a strict plan, before the
 // output has a name), io_error (also when the input changes meanwhile), file_exists,

@@ -84,7 +84,7 @@ Result<void> Weight::measure(const Matrices& of, std::uint64_t matrix, float& am
     const Result<float> here =
         kernels_.amax(values_, type_of(tensor_), as_signed(piece.rows), as_signed(piece.cols));
     if (!here) return about(tensor_.name, here.error());
-    amax = std::max(amax, *here);
+    amax = std::isnan(*here) ? *here : std::max(amax, *here);  // max keeps a NaN that is there
     return {};
   });
 }
@@ -98,7 +98,7 @@ Result<void> Weight::quantize(const Matrices& of, std::uint64_t matrix, float am
                                                   as_signed(piece.cols), amax, codes_, scales_)));
         return write_blocks(piece);
       }));
-  const float scale_2[] = {decode_scale(amax)};
+  const float scale_2[] = {decode_scale(stream_.scheme(), amax)};
   return stream_.write(module_ + ".weight_scale_2", matrix * sizeof(float), float_bytes(scale_2));
 }
 
@@ -113,7 +113,7 @@ Result<void> Weight::quantize_rows() {
     DIECAST_CHECK(about(tensor_.name, kernels_.quantize_row_scaled(
                                           values_, type_of(tensor_), as_signed(piece.rows),
                                           as_signed(piece.cols), codes_, scales_, row_values)));
-    std::transform(row_values.begin(), row_values.end(), row_values.begin(), decode_scale);
+    for (float& value : row_values) value = decode_scale(stream_.scheme(), value);
     DIECAST_CHECK(stream_.write(module_ + ".weight_scale_2", piece.row * sizeof(float),
                                 float_bytes(row_values)));
     return write_blocks(piece);
@@ -158,8 +158,14 @@ Result<void> quantize_matrices(const Plan& plan, const std::vector<std::size_t>&
 
 }  // namespace
 
-float decode_scale(float amax) {
-  const float scale = std::fmin(2688.0f / amax, FLT_MAX);
+float decode_scale(const Nvfp4Scheme& scheme, float amax) {
+  const float largest = static_cast<float>(6 * scheme.e4m3_bound);
+  if (scheme.profile == Profile::modelopt || scheme.profile == Profile::torchao) {
+    const float reciprocal = 1.0f / largest;
+    return amax * reciprocal;
+  }
+  if (scheme.profile == Profile::pr546 && std::isnan(amax)) return amax;
+  const float scale = std::fmin(largest / amax, FLT_MAX);
   return amax == 0.0f || scale == 0.0f ? 1.0f : 1.0f / scale;
 }
 

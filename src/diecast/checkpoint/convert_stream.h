@@ -24,9 +24,11 @@ struct Piece {
 
 class ConvertStream {
  public:
-  ConvertStream(const SafetensorsReader& input, SafetensorsWriter& writer,
+  ConvertStream(const SafetensorsReader& input, SafetensorsWriter& writer, const Plan& plan,
                 const ConvertOptions& options)
-      : input_(input), writer_(writer), options_(options) {}
+      : input_(input), writer_(writer), plan_(plan), options_(options) {}
+
+  const Nvfp4Scheme& scheme() const { return plan_.scheme; }
 
   // Elements of `width` bytes held at a time: whole blocks, at least one.
   std::uint64_t held(std::uint64_t width) const {
@@ -46,6 +48,7 @@ class ConvertStream {
  private:
   const SafetensorsReader& input_;
   SafetensorsWriter& writer_;
+  const Plan& plan_;
   const ConvertOptions& options_;
   std::uint64_t done_ = 0;  // bytes written
 };

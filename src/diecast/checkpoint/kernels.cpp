@@ -44,10 +44,11 @@ class GrowingBuffer {
 
 struct Workspace {
   Workspace(std::shared_ptr<Runtime> r, std::shared_ptr<Device> d)
-      : runtime(std::move(r)), device(d), x(d), codes(d), scales(d), amax(d) {}
+      : runtime(std::move(r)), device(d), x(d), codes(d), scales(d), amax(d), block_amax(d) {}
   std::shared_ptr<Runtime> runtime;
   std::shared_ptr<Device> device;
-  GrowingBuffer x, codes, scales, amax;
+  Nvfp4Scheme scheme;
+  GrowingBuffer x, codes, scales, amax, block_amax;
 
   Result<void> fetch(void* to, const void* from, std::size_t bytes) {
     DIECAST_CHECK(device->copy_to_host(to, from, bytes, {}));
@@ -59,6 +60,8 @@ struct Workspace {
     QuantizedTensor out;
     out.shape = Shape{rows, cols};
     out.row_scaled = row_scaled;
+    out.profile = scheme.profile;
+    out.e4m3_bound = scheme.e4m3_bound;
     DIECAST_TRY(out.rowwise, out.rowwise_sizes());
     QuantizedSide& side = out.rowwise;
     DIECAST_TRY(side.data, codes.sized(static_cast<std::size_t>(side.data_bytes)));
@@ -87,11 +90,44 @@ Result<QuantizedTensor> quantized(Workspace& w, ByteSpan x, DType type, std::int
   if (given != nullptr) {
     DIECAST_CHECK(w.device->copy_to_device(out.rowwise.amax, given, sizeof(float), {}));
   }
-  DIECAST_CHECK(quantize_nvfp4(*w.runtime, {data, type, Shape{rows, cols}, 0, nullptr}, out,
-                               {given != nullptr, w.device}));
+  QuantizeNvfp4Options options;
+  options.amax_given = given != nullptr;
+  options.device = w.device;
+  options.four_over_six = w.scheme.four_over_six;
+  DIECAST_CHECK(quantize_nvfp4(*w.runtime, {data, type, Shape{rows, cols}, 0, nullptr}, out, options));
   DIECAST_CHECK(w.fetch(codes.data(), out.rowwise.data, codes.size()));
   DIECAST_CHECK(w.fetch(scales.data(), out.rowwise.scale, scales.size()));
   return out;
+}
+
+Result<Nvfp4VectorOutput> quantized_vector(Workspace& w, const Nvfp4VectorInput& in) {
+  w.scheme = {in.profile, in.four_over_six, in.e4m3_bound};
+  DIECAST_TRY(void* const data, w.x.holding(in.x));
+  DIECAST_TRY(const QuantizedTensor out, w.output_for(in.rows, in.cols, in.row_scaled));
+  QuantizeNvfp4Options options;
+  options.device = w.device;
+  options.global = in.global;
+  options.four_over_six = in.four_over_six;
+  options.amax_given = !in.given.empty();
+  if (options.amax_given) {
+    const std::size_t bytes = in.given.size() * sizeof(float);
+    DIECAST_CHECK(w.device->copy_to_device(out.rowwise.amax, in.given.data(), bytes, {}));
+  }
+  if (!in.block_amax.empty()) {
+    DIECAST_TRY(void* const amaxes, w.block_amax.holding(std::as_bytes(std::span(in.block_amax))));
+    options.block_amax = static_cast<const float*>(amaxes);
+  }
+  DIECAST_CHECK(quantize_nvfp4(*w.runtime, {data, in.dtype, Shape{in.rows, in.cols}, 0, nullptr},
+                               out, options));
+  Nvfp4VectorOutput got;
+  got.codes.resize(static_cast<std::size_t>(out.rowwise.data_bytes));
+  got.scales.resize(static_cast<std::size_t>(out.rowwise.scale_bytes));
+  DIECAST_CHECK(w.fetch(got.codes.data(), out.rowwise.data, got.codes.size()));
+  DIECAST_CHECK(w.fetch(got.scales.data(), out.rowwise.scale, got.scales.size()));
+  if (in.global == GlobalScale::none) return got;
+  got.amax.resize(static_cast<std::size_t>(out.rowwise.amax_count));
+  DIECAST_CHECK(w.fetch(got.amax.data(), out.rowwise.amax, got.amax.size() * sizeof(float)));
+  return got;
 }
 
 Result<void> dequantized(Workspace& w, ByteSpan codes, ByteSpan scales,
@@ -113,8 +149,10 @@ Result<void> dequantized(Workspace& w, ByteSpan codes, ByteSpan scales,
 
 }  // namespace
 
-ConvertKernels device_kernels(std::shared_ptr<Runtime> runtime, std::shared_ptr<Device> device) {
+ConvertKernels device_kernels(std::shared_ptr<Runtime> runtime, std::shared_ptr<Device> device,
+                              const Nvfp4Scheme& scheme) {
   auto w = std::make_shared<Workspace>(std::move(runtime), std::move(device));
+  w->scheme = scheme;
   ConvertKernels kernels;
   kernels.amax = [w](ByteSpan x, DType type, std::int64_t rows, std::int64_t cols) {
     return amax_of(*w, x, type, rows, cols);
@@ -138,6 +176,12 @@ ConvertKernels device_kernels(std::shared_ptr<Runtime> runtime, std::shared_ptr<
     return dequantized(*w, codes, scales, scale_2, rows, cols, type, x);
   };
   return kernels;
+}
+
+VectorKernels device_vector_kernels(std::shared_ptr<Runtime> runtime,
+                                    std::shared_ptr<Device> device) {
+  auto w = std::make_shared<Workspace>(std::move(runtime), std::move(device));
+  return {[w](const Nvfp4VectorInput& in) { return quantized_vector(*w, in); }};
 }
 
 }  // namespace diecast

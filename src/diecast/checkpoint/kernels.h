@@ -1,4 +1,4 @@
-// The arithmetic of convert() and check on a device: the ops of floor 6, on device buffers that grow
+// The arithmetic of convert() and check_vectors() on a device: the ops of floor 6, on device buffers that grow
 // to the largest piece and are then used again.
 #pragma once
 
@@ -6,6 +6,7 @@
 
 #include <diecast/base/error.h>
 #include <diecast/checkpoint/convert.h>
+#include <diecast/checkpoint/vectors.h>
 #include <diecast/launch/device.h>
 #include <diecast/runtime/runtime.h>
 
@@ -13,6 +14,9 @@ namespace diecast {
 
 // Prepares nothing yet: an op is prepared when a piece first needs it. The functions of one result
 // share their buffers: one call at a time.
-ConvertKernels device_kernels(std::shared_ptr<Runtime> runtime, std::shared_ptr<Device> device);
+ConvertKernels device_kernels(std::shared_ptr<Runtime> runtime, std::shared_ptr<Device> device,
+                              const Nvfp4Scheme& scheme = {});
+VectorKernels device_vector_kernels(std::shared_ptr<Runtime> runtime,
+                                    std::shared_ptr<Device> device);
 
 }  // namespace diecast

@@ -197,8 +197,7 @@ Result<void> lay_out_plan(const SafetensorsHeader& header, Plan& plan, Metadata 
   return {};
 }
 
-Result<Metadata> quantized_metadata(const SafetensorsHeader& header, const Plan& plan,
-                                    Profile profile) {
+Result<Metadata> quantized_metadata(const SafetensorsHeader& header, const Plan& plan) {
   const auto ours = header.metadata.lower_bound("diecast.");
   if (ours != header.metadata.end() && ours->first.starts_with("diecast.")) {
     return Error{ErrorCode::invalid_argument,
@@ -211,10 +210,25 @@ Result<Metadata> quantized_metadata(const SafetensorsHeader& header, const Plan&
   }
   Metadata metadata = header.metadata;
   metadata.emplace(kFormatKey, format_name(Format::nvfp4));
-  metadata.emplace(kProfileKey, profile_name(profile));
+  metadata.emplace(kProfileKey, profile_name(plan.scheme.profile));
   metadata.emplace(kDtypesKey,
                    dtypes.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
   return metadata;
+}
+
+Result<void> check_scheme(const Nvfp4Scheme& scheme) {
+  const bool adaptive = scheme.four_over_six != FourOverSix::off;
+  if (adaptive && scheme.profile != Profile::te) {
+    return Error{ErrorCode::not_supported,
+                 cat("four over six under profile ", profile_name(scheme.profile)),
+                 "--profile te has it"};
+  }
+  const bool half = adaptive || scheme.profile == Profile::modelopt;
+  if (scheme.e4m3_bound == 448 || (scheme.e4m3_bound == 256 && half)) return {};
+  return Error{ErrorCode::not_supported,
+               cat("an E4M3 bound of ", scheme.e4m3_bound, " under profile ",
+                   profile_name(scheme.profile), adaptive ? " with four over six" : ""),
+               "448 always; 256 with four over six, or with --profile modelopt"};
 }
 
 // A glob that matches nothing is a slip of the keyboard more often than not.
@@ -245,6 +259,8 @@ std::string_view action_name(Action action) {
 Result<Plan> plan_quantize(const SafetensorsHeader& header, const QuantizeOptions& options) {
   Plan plan;
   plan.strict = options.strict;
+  plan.scheme = options.scheme;
+  DIECAST_CHECK(check_scheme(plan.scheme));
   for (const std::uint32_t index : header.by_name) {
     DIECAST_TRY(PlannedTensor tensor, decide(header.tensors[index], options, plan));
     plan.tensors.push_back(std::move(tensor));
@@ -252,7 +268,7 @@ Result<Plan> plan_quantize(const SafetensorsHeader& header, const QuantizeOption
   note_idle_globs(header, options.include, "--include", plan);
   note_idle_globs(header, options.exclude, "--exclude", plan);
   form_groups(plan);
-  DIECAST_TRY(Metadata metadata, quantized_metadata(header, plan, options.profile));
+  DIECAST_TRY(Metadata metadata, quantized_metadata(header, plan));
   DIECAST_CHECK(lay_out_plan(header, plan, std::move(metadata)));
   return plan;
 }

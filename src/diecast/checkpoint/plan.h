@@ -4,6 +4,7 @@
 
 #include <diecast/base/error.h>
 #include <diecast/checkpoint/safetensors_header.h>
+#include <diecast/ops/quantize_nvfp4.h>
 #include <diecast/ops/quantized_tensor.h>
 
 #include <cstdint>
@@ -12,6 +13,17 @@
 #include <vector>
 
 namespace diecast {
+
+// How weights are quantized. Four over six is profile te's.
+struct Nvfp4Scheme {
+  Profile profile = Profile::te;
+  FourOverSix four_over_six = FourOverSix::off;
+  int e4m3_bound = 448;  // 448; 256 with four over six, or modelopt
+};
+// What a weight's scale_2 is under its amax. te and pr546: 1 / S with S = min(6 * bound / amax,
+// FLT_MAX), or 1 where that is no scale (amax 0 or infinite); modelopt and torchao: amax times the
+// rounded 1 / (6 * bound). A NaN amax (pr546, modelopt, torchao) gives NaN.
+float decode_scale(const Nvfp4Scheme& scheme, float amax);
 
 enum class Action : std::uint8_t { copy, quantize, dequantize };
 std::string_view action_name(Action action);
@@ -39,12 +51,13 @@ struct Plan {
   std::vector<std::string> notes;                // what the user should know, a sentence each
   SafetensorsHeader output;                      // of the file to write
   bool strict = false;                           // NaN and Inf values are errors
+  Nvfp4Scheme scheme;                            // quantize
 };
 
 struct QuantizeOptions {
   bool row_scaled = false;  // one amax and one weight_scale_2 a row
   bool strict = false;      // what is otherwise reported is an error
-  Profile profile = Profile::te;
+  Nvfp4Scheme scheme;
   std::vector<std::string> include;  // globs; when there are any, only what one of them matches
   std::vector<std::string> exclude;  // globs; `*` also crosses dots
 };
@@ -59,7 +72,8 @@ struct QuantizeOptions {
 //   X.weight_scale    F8_E4M3  [.., K/16]
 //   X.weight_scale_2  F32      []           the decode scale 1/S; rank 3: [E]; row-scaled: [..]
 //   X.input_scale     F32      []           1.0; rank 3: [E], row-scaled: []
-// Errors: invalid_argument (a name of these exists already, the file is quantized already).
+// Errors: invalid_argument (a name of these exists already, the file is quantized already),
+// not_supported (four over six or a bound that the profile has not).
 Result<Plan> plan_quantize(const SafetensorsHeader& header, const QuantizeOptions& options = {});
 
 // Every weight quantized as above becomes floating point again: in the type the metadata names,
@@ -71,7 +85,7 @@ Result<Plan> plan_dequantize(const SafetensorsHeader& header, std::optional<DTyp
 
 // Metadata a quantized file carries; everything else in the metadata is the input's.
 inline constexpr std::string_view kFormatKey = "diecast.format";    // "nvfp4"
-inline constexpr std::string_view kProfileKey = "diecast.profile";  // "te"
+inline constexpr std::string_view kProfileKey = "diecast.profile";  // "te", "pr546", ...
 inline constexpr std::string_view kDtypesKey = "diecast.dtypes";    // {"X.weight":"BF16",..}
 
 }  // namespace diecast

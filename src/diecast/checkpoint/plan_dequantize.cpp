@@ -26,15 +26,21 @@ std::string part_name(const std::string& weight, std::string_view part) {
 using Types = std::map<std::string, std::optional<DType>>;
 
 Result<Types> types_of_metadata(const Metadata& metadata) {
-  for (const auto& [key, wanted] : {std::pair{kFormatKey, format_name(Format::nvfp4)},
-                                    std::pair{kProfileKey, profile_name(Profile::te)}}) {
+  std::vector<std::string> profiles;  // a scale_2 means the same to all of them
+  for (const Profile profile :
+       {Profile::te, Profile::pr546, Profile::modelopt, Profile::torchao}) {
+    profiles.emplace_back(profile_name(profile));
+  }
+  for (const auto& [key, wanted] :
+       {std::pair{kFormatKey, std::vector<std::string>{std::string(format_name(Format::nvfp4))}},
+        std::pair{kProfileKey, profiles}}) {
     const auto found = metadata.find(std::string(key));
     const std::string text = found == metadata.end() ? "" : found->second;
-    if (text == wanted) continue;
-    return Error{
-        ErrorCode::not_supported,
-        cat("the metadata has ", key, " = ", quote(text), ", only ", quote(wanted), " is read"),
-        cat("read a file that diecast wrote as ", wanted)};
+    if (std::find(wanted.begin(), wanted.end(), text) != wanted.end()) continue;
+    return Error{ErrorCode::not_supported,
+                 cat("the metadata has ", key, " = ", quote(text), ", only ", join(wanted, ", "),
+                     wanted.size() == 1 ? " is read" : " are read"),
+                 "read a file that diecast wrote"};
   }
   const auto entry = metadata.find(std::string(kDtypesKey));
   const auto listed =

@@ -1,14 +1,17 @@
 // Reference vectors: inputs and outputs of other implementations in a safetensors file whose
 // metadata has `title` (which names the profile) and `cases` (a JSON list, one object a case). They
-// are replayed through the same kernels as checkpoints and compared to the bit.
+// are replayed through our kernels and compared to the bit.
 #pragma once
 
 #include <diecast/base/error.h>
-#include <diecast/checkpoint/convert.h>
 #include <diecast/checkpoint/safetensors.h>
+#include <diecast/ops/quantize_nvfp4.h>
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace diecast {
@@ -21,10 +24,13 @@ struct VectorCase {
   std::string name;  // its tensors are called name/x, name/data, ...
   std::vector<std::uint64_t> shape;
   DType dtype = DType::f32;
-  bool row_scaled = false;
-  bool columnwise = false;
-  bool tile_16x16 = false;  // block scales of 16x16 tiles, not of 16 neighbours
-  bool four_over_six = false;
+  std::map<std::string, std::string> options;  // tests/golden/README.md; as in the file's JSON
+
+  bool flag(const std::string& option) const { return word(option) == "true"; }
+  std::string word(const std::string& option) const {  // "" where it is absent
+    const auto found = options.find(option);
+    return found == options.end() ? "" : found->second;
+  }
 };
 
 struct VectorFile {
@@ -58,8 +64,32 @@ struct VectorReport {
   std::size_t count(CaseResult::State state) const;
 };
 
+// One quantization to NVFP4 as a case asks for it: x dense [rows, cols], linear scales; all in host
+// memory.
+struct Nvfp4VectorInput {
+  ByteSpan x;
+  DType dtype = DType::f32;
+  std::int64_t rows = 0, cols = 0;
+  Profile profile = Profile::te;
+  bool row_scaled = false;
+  FourOverSix four_over_six = FourOverSix::off;
+  int e4m3_bound = 448;
+  GlobalScale global = GlobalScale::amax;
+  std::vector<float> given;       // what `global` says; empty: amaxes are found
+  std::vector<float> block_amax;  // of each block, where they are given
+};
+struct Nvfp4VectorOutput {
+  std::vector<std::uint8_t> codes, scales;
+  std::vector<float> amax;  // found or given
+};
+
+// What replays cases, wherever it runs; one call at a time.
+struct VectorKernels {
+  std::function<Result<Nvfp4VectorOutput>(const Nvfp4VectorInput&)> quantize_nvfp4;
+};
+
 // Errors: those of parse_vectors, file_corrupt (a tensor of a case is missing or of another type or
 // shape), io_error, and what the kernels return. A difference is no error but a failed case.
-Result<VectorReport> check_vectors(const SafetensorsReader& file, const ConvertKernels& kernels);
+Result<VectorReport> check_vectors(const SafetensorsReader& file, const VectorKernels& kernels);
 
 }  // namespace diecast

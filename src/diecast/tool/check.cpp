@@ -38,7 +38,7 @@ Result<int> check(const std::vector<std::string>& paths, const std::string& targ
   DIECAST_TRY(const auto runtime, Runtime::create());
   DIECAST_TRY(const auto device, open_device(*runtime, target));
   if (!json) print(cat("on ", describe(*device)));
-  const ConvertKernels kernels = device_kernels(runtime, device);
+  const VectorKernels kernels = device_vector_kernels(runtime, device);
   nlohmann::ordered_json out = nlohmann::ordered_json::array();
   std::size_t passed = 0, failed = 0, skipped = 0;
   for (const std::string& path : paths) {

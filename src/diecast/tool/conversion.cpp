@@ -81,7 +81,8 @@ Result<int> run_conversion(const SafetensorsReader& input, const Plan& plan,
   ConvertOptions options;
   options.progress = [&](const ConvertProgress& now) { progress.update(now.done, now.total, now.name); };
   DIECAST_TRY(const ConvertReport report,
-              convert(input, plan, request.output, device_kernels(runtime, device), options));
+              convert(input, plan, request.output, device_kernels(runtime, device, plan.scheme),
+                      options));
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (request.json) {

@@ -13,9 +13,44 @@
 namespace diecast::tool {
 namespace {
 
+// The words of an enumeration that counts from 0, each with its number.
+template <class Word, class Name>
+std::vector<std::pair<std::string, Word>> words(int count, Name name) {
+  std::vector<std::pair<std::string, Word>> out;
+  for (int i = 0; i < count; ++i) out.emplace_back(name(static_cast<Word>(i)), static_cast<Word>(i));
+  return out;
+}
+
+void add_scheme(CLI::App& command, Nvfp4Scheme& scheme) {
+  command
+      .add_option_function<std::string>(
+          "--profile",
+          [&scheme](const std::string& word) {
+            for (const auto& [name, profile] : words<Profile>(4, profile_name)) {
+              if (name == word) scheme.profile = profile;
+            }
+          },
+          "Whose bits")
+      ->check(CLI::IsMember({"te", "pr546", "modelopt", "torchao"}))
+      ->default_str("te");
+  command
+      .add_option_function<std::string>(
+          "--four-over-six",
+          [&scheme](const std::string& word) {
+            for (const auto& [name, rule] : words<FourOverSix>(3, four_over_six_name)) {
+              if (name == word) scheme.four_over_six = rule;
+            }
+          },
+          "Two scales for every block, by the sum of |error| or of error^2 (profile te)")
+      ->check(CLI::IsMember({"off", "mae", "mse"}))
+      ->default_str("off");
+  command.add_option("--e4m3-bound", scheme.e4m3_bound, "Block scale that the global scale aims at; 256 leaves four over six room")
+      ->check(CLI::IsMember({448, 256}))
+      ->capture_default_str();
+}
+
 struct Options {
   std::string input, output;
-  std::string profile = "te";
   QuantizeOptions plan;
   std::string target = "auto";
   bool dry_run = false;
@@ -45,7 +80,7 @@ Command add_quantize(CLI::App& app) {
   command->add_option("input", options->input, "A .safetensors file")->required();
   command->add_option("output", options->output, "The file to write");
   command->add_flag("--row-scale", options->plan.row_scaled, "One global scale a row, not a tensor");
-  command->add_option("--profile", options->profile, "Whose bits")->check(CLI::IsMember({"te"}))->capture_default_str();
+  add_scheme(*command, options->plan.scheme);
   command->add_option("--target", options->target, "Where it runs")->check(CLI::IsMember({"auto", "host", "cuda"}))->capture_default_str();
   command->add_option("--include", options->plan.include, "Only tensors like this (glob)");
   command->add_option("--exclude", options->plan.exclude, "No tensors like this (glob)");

@@ -1,0 +1,118 @@
+// Replaying what other implementations quantized to NVFP4.
+#include <diecast/checkpoint/convert.h>
+#include <diecast/checkpoint/vectors/replay.h>
+
+#include <algorithm>
+
+namespace diecast {
+namespace {
+
+// The case's x as the kernels take it; `x` must outlive it.
+Nvfp4VectorInput input_of(const CaseReplay& replay, ByteSpan x, Profile profile) {
+  Nvfp4VectorInput input;
+  input.x = x;
+  input.dtype = replay.options().dtype;
+  input.rows = replay.rows();
+  input.cols = replay.cols();
+  input.profile = profile;
+  return input;
+}
+
+// Codes and block scales against the tensors `prefix`data and `prefix`scale.
+Result<void> expect_blocks(CaseReplay& replay, const std::string& prefix,
+                           const Nvfp4VectorOutput& got) {
+  DIECAST_CHECK(replay.expect(prefix + "scale", std::span(got.scales)));
+  return replay.expect(prefix + "data", std::span(got.codes));
+}
+
+Result<void> expect_blocks_and_scale_2(CaseReplay& replay, const std::string& prefix,
+                                       const Nvfp4VectorInput& input) {
+  DIECAST_TRY(const auto got, replay.kernels().quantize_nvfp4(input));
+  const float scale_2[] = {decode_scale({input.profile, input.four_over_six, input.e4m3_bound},
+                                        got.amax[0])};
+  DIECAST_CHECK(replay.expect(prefix + "scale_2", std::span(scale_2)));
+  return expect_blocks(replay, prefix, got);
+}
+
+// Blocks are of 16: a file with other rows would have sizes that nobody has written down.
+bool skip_partial_blocks(CaseReplay& replay) {
+  if (replay.cols() % 16 == 0) return false;
+  replay.skip("rows that end within a block are not part of a checkpoint");
+  return true;
+}
+
+}  // namespace
+
+Result<void> replay_te(CaseReplay& replay) {
+  const VectorCase& one = replay.options();
+  if (one.word("tile") == "[16,16]") return replay.skip("16x16 tiles are not built"), Result<void>();
+  if (one.flag("columnwise")) return replay.skip("columnwise is not built"), Result<void>();
+  if (skip_partial_blocks(replay)) return {};
+  DIECAST_TRY(const Bytes x, replay.x());
+  Nvfp4VectorInput input = input_of(replay, x, Profile::te);
+  input.row_scaled = one.flag("row_scaled");
+  if (one.flag("four_over_six")) {
+    input.four_over_six = one.word("err_mode") == "MSE" ? FourOverSix::mse : FourOverSix::mae;
+    input.e4m3_bound = one.word("e4m3_max") == "256" ? 256 : 448;
+  }
+  DIECAST_TRY(const auto got, replay.kernels().quantize_nvfp4(input));
+  DIECAST_CHECK(replay.expect("amax", std::span(got.amax)));
+  return expect_blocks(replay, "", got);
+}
+
+// Every matrix of a rank 3 tensor (an expert) has a global scale of its own.
+Result<void> replay_pr546(CaseReplay& replay) {
+  if (skip_partial_blocks(replay)) return {};
+  DIECAST_TRY(const Bytes x, replay.x());
+  const VectorCase& one = replay.options();
+  const std::int64_t matrices = one.shape.size() == 3 ? static_cast<std::int64_t>(one.shape[0]) : 1;
+  Nvfp4VectorInput input = input_of(replay, x, Profile::pr546);
+  if (matrices == 0 || input.rows == 0) return {};
+  input.rows /= matrices;
+  const std::size_t bytes = x.size() / static_cast<std::size_t>(matrices);
+  std::vector<float> given, scale_2;
+  if (one.flag("global_amax_given")) {
+    DIECAST_TRY(given, replay.floats("global_amax", matrices));
+  }
+  Nvfp4VectorOutput all;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(matrices); ++i) {
+    input.x = ByteSpan(x).subspan(i * bytes, bytes);
+    if (!given.empty()) input.given = {given[i]};
+    DIECAST_TRY(const auto got, replay.kernels().quantize_nvfp4(input));
+    all.codes.insert(all.codes.end(), got.codes.begin(), got.codes.end());
+    all.scales.insert(all.scales.end(), got.scales.begin(), got.scales.end());
+    scale_2.push_back(decode_scale({Profile::pr546}, got.amax[0]));
+  }
+  DIECAST_CHECK(replay.expect("scale_2", std::span(scale_2)));
+  return expect_blocks(replay, "", all);
+}
+
+// Dynamic; and static, with block amaxes that are given, under both bounds.
+Result<void> replay_modelopt(CaseReplay& replay) {
+  if (skip_partial_blocks(replay)) return {};
+  DIECAST_TRY(const Bytes x, replay.x());
+  Nvfp4VectorInput input = input_of(replay, x, Profile::modelopt);
+  DIECAST_CHECK(expect_blocks_and_scale_2(replay, "", input));
+  DIECAST_TRY(input.block_amax, replay.floats("block_amax", input.rows * input.cols / 16));
+  if (input.block_amax.empty()) return {};
+  input.given = {*std::max_element(input.block_amax.begin(), input.block_amax.end())};
+  DIECAST_CHECK(expect_blocks_and_scale_2(replay, "static448_", input));
+  input.e4m3_bound = 256;
+  return expect_blocks_and_scale_2(replay, "static256_", input);
+}
+
+// The per-tensor scale is an input.
+Result<void> replay_torchao(CaseReplay& replay) {
+  if (skip_partial_blocks(replay)) return {};
+  DIECAST_TRY(const Bytes x, replay.x());
+  Nvfp4VectorInput input = input_of(replay, x, Profile::torchao);
+  input.global = GlobalScale::none;
+  if (replay.options().flag("per_tensor")) {
+    input.global = GlobalScale::decode;
+    DIECAST_TRY(input.given, replay.floats("per_tensor_scale", 1));
+  }
+  DIECAST_TRY(const auto got, replay.kernels().quantize_nvfp4(input));
+  return expect_blocks(replay, "", got);
+}
+
+}  // namespace diecast
