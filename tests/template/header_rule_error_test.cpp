@@ -68,7 +68,7 @@ TEST(HeaderParser, ALaunchIsWholeAndSaidOnce) {
             "diecast: parse_error: k.cu:2:16: launch has no `blok`; did you mean `block`?\n"
             "  launch grid(1) blok(1)\n"
             "                 ^\n"
-            "  fix: it has grid, block, shared, cluster, cooperative, dependent");
+            "  fix: it has grid, block, resident, shared, cluster, cooperative, dependent");
   EXPECT_EQ(first_line(error("launch grid(1) block(1)\nlaunch grid(2)")),
             "diecast: parse_error: k.cu:3:8: `grid` is given twice: first on line 2");
   EXPECT_EQ(first_line(error("launch grid(1, 2, 3, 4) block(1)")),

@@ -109,6 +109,16 @@ TEST(Source, AKernelWithoutArgumentsHasNoParameters) {
       has(source_of(""), "extern \"C\" __global__ void __launch_bounds__(32) k() { k_body(); }"));
 }
 
+TEST(Source, ResidentBlocksBoundTheRegisters) {
+  const auto tmpl = Template::parse("k",
+                                    "/* diecast\ntune int THREADS = 256\n"
+                                    "launch grid(1) block(THREADS) resident(1024 / THREADS)\n*/\n"
+                                    "DIECAST_KERNEL {}\n")
+                        .value();
+  const auto made = Specialization::make(tmpl, {}, target("sm_90a")).value();
+  EXPECT_TRUE(has(render(made, golden_files()).value().text, "__launch_bounds__(256, 4) k()"));
+}
+
 TEST(Source, ABlockThatIsKnownAtLaunchHasNoLaunchBounds) {
   const auto tmpl = Template::parse("k",
                                     "/* diecast\ntune int warps = 4\n"

@@ -2,6 +2,9 @@
 #include <diecast/base/text.h>
 #include <diecast/template/signature.h>
 
+#include <algorithm>
+#include <cstdint>
+
 namespace diecast {
 namespace {
 
@@ -11,7 +14,7 @@ struct Form {
   std::string raw;    // as the CUDA entry takes it
   std::string value;  // the type a host launch points to
   std::string name;
-  std::string pass;    // what the entry gives the body
+  std::string pass;      // what the entry gives the body
   bool large = false;    // a structure: never copied on the host
   bool derived = false;  // made by the entry from other parameters: no kernel parameter of its own
 };
@@ -87,26 +90,42 @@ std::string listed(const std::vector<Form>& forms, std::string Form::*part) {
   return join(parts, ", ");
 }
 
+Result<std::optional<std::int64_t>> constant_of(const Specialization& specialization,
+                                                const Expression& expression) {
+  DIECAST_TRY(const Program program, Program::compile(expression, specialization.names(),
+                                                      [](std::string_view) { return 0; }));
+  return program.constant();
+}
+
 // Threads of a block when they are known now, else 0: then nothing bounds the kernel's registers.
 Result<std::int64_t> block_threads(const Specialization& specialization) {
   std::int64_t threads = 1;
   for (const Expression& extent : specialization.tmpl().launch().block) {
-    DIECAST_TRY(const Program program, Program::compile(extent, specialization.names(),
-                                                        [](std::string_view) { return 0; }));
-    const auto value = program.constant();
+    DIECAST_TRY(const auto value, constant_of(specialization, extent));
     if (!value || *value < 1 || *value > 1024) return std::int64_t{0};
     threads *= *value;
   }
   return threads <= 1024 ? threads : 0;
 }
 
+Result<std::string> launch_bounds(const Specialization& specialization) {
+  DIECAST_TRY(const std::int64_t threads, block_threads(specialization));
+  if (threads == 0) return std::string();
+  const auto& resident = specialization.tmpl().launch().resident;
+  if (!resident) return cat("__launch_bounds__(", threads, ") ");
+  DIECAST_TRY(const auto blocks, constant_of(specialization, *resident));
+  if (!blocks)
+    return Error{ErrorCode::constraint_violated,
+                 cat(specialization.tmpl().name(), ".cu: resident(...) has no value here"),
+                 "write an expression that is defined for all parameters"};
+  return cat("__launch_bounds__(", threads, ", ", std::clamp<std::int64_t>(*blocks, 1, 32), ") ");
+}
+
 std::string cuda_entry(const Specialization& specialization, const std::vector<Form>& forms,
-                       std::int64_t threads) {
+                       const std::string& bounds) {
   const std::string& name = specialization.tmpl().name();
-  return cat("extern \"C\" __global__ void ",
-             threads > 0 ? cat("__launch_bounds__(", threads, ") ") : "", name, "(",
-             listed(forms, &Form::raw), ") { ", name, "_body(", listed(forms, &Form::pass),
-             "); } ");
+  return cat("extern \"C\" __global__ void ", bounds, name, "(", listed(forms, &Form::raw), ") { ",
+             name, "_body(", listed(forms, &Form::pass), "); } ");
 }
 
 // `parameters` has a pointer to each value, as cuLaunchKernel takes them.
@@ -138,8 +157,8 @@ Result<std::string> kernel_head(const Specialization& specialization) {
                   argument.name, " struct ", argument.type, " ", argument.bytes, "\"); ");
   text += body + "; ";
   if (specialization.target().is_host()) return text + host_entry(specialization, forms) + body;
-  DIECAST_TRY(const std::int64_t threads, block_threads(specialization));
-  return text + cuda_entry(specialization, forms, threads) + body;
+  DIECAST_TRY(const std::string bounds, launch_bounds(specialization));
+  return text + cuda_entry(specialization, forms, bounds) + body;
 }
 
 }  // namespace diecast

@@ -73,6 +73,8 @@ struct Requirement {
 
 struct LaunchRule {
   std::vector<Expression> grid, block;  // one to three
+  std::optional<Expression> resident;   // blocks a multiprocessor must have room for: it bounds
+                                        // the registers of a thread
   std::optional<Expression> shared;     // dynamic shared memory, bytes
   std::optional<Expression> cluster;
   bool cooperative = false;

@@ -130,7 +130,7 @@ Result<void> HeaderParser::read_require(Tokens& tokens) {
 Result<void> HeaderParser::read_launch(Tokens& tokens) {
   if (template_->launch_.line == 0) template_->launch_.line = number_;
   do {
-    static const std::vector<std::string> words{"grid",    "block",       "shared",
+    static const std::vector<std::string> words{"grid",    "block",       "resident", "shared",
                                                 "cluster", "cooperative", "dependent"};
     const Token clause = tokens.next();
     if (std::find(words.begin(), words.end(), clause.text) == words.end())
@@ -167,6 +167,8 @@ Result<void> HeaderParser::read_clause(Tokens& tokens, const Token& clause) {
     launch.grid = std::move(values);
   else if (clause.is("block"))
     launch.block = std::move(values);
+  else if (clause.is("resident"))
+    launch.resident = std::move(values[0]);
   else
     (clause.is("shared") ? launch.shared : launch.cluster) = std::move(values[0]);
   return {};

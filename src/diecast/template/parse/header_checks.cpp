@@ -117,6 +117,8 @@ Result<void> HeaderParser::check_launch() const {
   };
   for (const Expression& value : launch.grid) DIECAST_CHECK(check_clause("grid", value));
   for (const Expression& value : launch.block) DIECAST_CHECK(check_clause("block", value));
+  if (launch.resident)
+    DIECAST_CHECK(check_expression(*launch.resident, clauses_.find("resident")->second, Use::fact));
   if (launch.shared) DIECAST_CHECK(check_clause("shared", *launch.shared));
   if (launch.cluster) DIECAST_CHECK(check_clause("cluster", *launch.cluster));
   return {};
