@@ -137,7 +137,12 @@ DIECAST_DEVICE e4m3 e4m3_from_f32(f32 x) {
 #endif
 }
 
-// The seven magnitude bits, moved to f32's place, are the value times 2^-120, subnormals too.
+// Of a byte that is neither NaN nor negative, as block scales are: its seven bits, moved to f32's
+// place, are the value times 2^-120, subnormals too.
+DIECAST_DEVICE f32 f32_from_block_scale(e4m3 x) {
+  return __uint_as_float(u32{x.bits} << 20) * 0x1p120f;
+}
+
 DIECAST_DEVICE f32 f32_from_e4m3(e4m3 x) {
   const u32 magnitude = x.bits & 0x7Fu;
   const u32 sign = u32{x.bits & 0x80u} << 24;
@@ -163,7 +168,11 @@ DIECAST_DEVICE u32 e2m1_from_f32_plain(f32 x) {
 DIECAST_DEVICE u32 e2m1_magnitude(f32 y) {
   const f32 a = fminf(fabsf(y), 6.0f);
   const u32 power = __float_as_uint(fmaxf(a, 1.0f)) & 0x7F800000u;
-  const u32 sum = __float_as_uint(__fadd_rn(a, __fmul_rn(__uint_as_float(power), 4194307.0f)));
+#if DIECAST_HOST  // where a fused multiplication would be a call
+  const u32 sum = __float_as_uint(a + __uint_as_float(power) * 4194307.0f);
+#else
+  const u32 sum = __float_as_uint(__fmaf_rn(__uint_as_float(power), 4194307.0f, a));
+#endif
   return sum + (sum >> 22);
 }
 

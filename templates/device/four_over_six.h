@@ -53,7 +53,7 @@ DIECAST_DEVICE Nvfp4Block four_over_six_candidate(const Block16<IN>& block, f32 
                                                   const FourOverSixGlobal& global, f32& error) {
   Nvfp4Block out = {{0, 0}, e4m3_from_f32(fminf(wanted, 448.0f))};
   const f32 scale = f32_from_e4m3(out.scale);
-  encode_block(block, fminf(__frcp_rn(__fmul_rn(scale, global.decode)), kLargest), out.codes);
+  encode_block(block, reciprocal(__fmul_rn(scale, global.decode)), out.codes);
   error = 0.0f;
 DIECAST_UNROLL
   for (int i = 0; i < 16; ++i) {

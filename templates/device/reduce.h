@@ -33,8 +33,7 @@ DIECAST_DEVICE f32 block_reduce_max(f32 value) {
     __shared__ f32 of_warp[Threads / 32];
     if (threadIdx.x % 32 == 0) of_warp[threadIdx.x / 32] = value;
     __syncthreads();
-DIECAST_NO_UNROLL
-    for (int warp = 0; warp < Threads / 32; ++warp) value = fmaxf(value, of_warp[warp]);
+    value = warp_reduce_max(of_warp[threadIdx.x % (Threads / 32)]);
     __syncthreads();
   }
   return value;
