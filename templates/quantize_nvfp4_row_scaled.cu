@@ -15,7 +15,8 @@ option   enum  FOUR_OVER_SIX {off, mae, mse} = off       // two scales are tried
 option   int   BOUND   {448, 256} = 448                  // block scale that the global scale aims at
 option   bool  RHT     = false                           // x is transformed first (hadamard.h)
 option   int   SIGN_MASK = 0                             // RHT: bit i flips the sign of element i of 16
-tune     int   THREADS {32, 256, 512} = 256              // they share a row
+tune     int   THREADS {32, 64, 128, 256, 512} = 256     // they share a row
+tune     int   HELD    {0, 4} = 4                        // the most 32-byte pieces of a row that a thread keeps in registers
 tune     int   waves   {1, 8, 64, 128} = 64              // the most blocks of threads a multiprocessor gets
 size     rows  device
 size     cols  = COLS  divisible (ROWS == ROWS_any ? 1 : BLOCK)
@@ -31,7 +32,7 @@ require  PROFILE == PROFILE_te || FOUR_OVER_SIX == FOUR_OVER_SIX_off  // four ov
 require  BOUND == 448 || FOUR_OVER_SIX != FOUR_OVER_SIX_off || PROFILE == PROFILE_modelopt  // bound 256 is defined by profile te with four over six, and by modelopt
 require  RHT || SIGN_MASK == 0                           // signs belong to the transform: RHT=1
 require  SIGN_MASK >= 0 && SIGN_MASK < 65536             // one bit for each of 16 elements
-launch   grid(min(align_up(rows, LAYOUT == LAYOUT_s128x4 ? 128 : LAYOUT == LAYOUT_s8x4 ? 8 : 1), sm_count * waves)) block(THREADS)
+launch   grid(min(align_up(rows, LAYOUT == LAYOUT_s128x4 ? 128 : LAYOUT == LAYOUT_s8x4 ? 8 : 1), sm_count * waves)) block(THREADS) resident(1024 / THREADS)
 target   host, sm_80+
 exchange block                                           // the row's amax is reduced by all its threads
 sample   COLS {0, 80}  SIGN_MASK {0, 55272}  rows {0, 1, 7, 33, 130}  cols {1, 16, 17, 80, 2100}
@@ -46,60 +47,102 @@ sample   COLS {0, 80}  SIGN_MASK {0, 55272}  rows {0, 1, 7, 33, 130}  cols {1, 1
 using Recipe = Nvfp4Recipe<PROFILE, kGlobalAmax, FOUR_OVER_SIX, BOUND, false>;
 using Layout = ScaleLayout<LAYOUT>;
 
-DIECAST_DEVICE Block16<IN> block_at(const IN* row, i64 first, i64 row_cols) {
-  Block16<IN> block = ROWS == ROWS_any ? load_block16_elements(row + first, row_cols - first)
-                                       : load_block16(row + first);
+// Blocks that a thread keeps from the amax to the codes: all its share of a row whose length is known
+// and fits, else none, and the row is read a second time, as rows are that nothing is known of.
+constexpr int kShare = static_cast<int>(ceil_div(COLS, BLOCK * THREADS));
+constexpr int kHeld = ROWS != ROWS_any && kShare * bits<IN>() <= HELD * 16 ? kShare : 0;
+
+// Rows that nothing is known of, and transforms, are long code: compiled once.
+DIECAST_DEVICE_CALL Block16<IN> uncommon_block(const IN* from, i64 count) {
+  Block16<IN> block = ROWS == ROWS_any ? load_block16_elements(from, count) : load_block16(from);
   if constexpr (RHT) block = hadamard16(block, SIGN_MASK);
   return block;
 }
 
-// Largest magnitude of what this thread takes of a row, in the largest pieces that are aligned; whole
-// blocks where a transform or the profile's rule for NaN wants them.
-DIECAST_DEVICE f32 amax_of_share(const IN* row, i64 row_cols) {
-  f32 found = 0.0f;
-  if constexpr (RHT || !Recipe::kIgnoresNan) {
-DIECAST_NO_UNROLL
-    for (i64 i = threadIdx.x * 16; i < row_cols; i += THREADS * 16) {
-      const f32 here = Recipe::amax(block_at(row, i, row_cols));
-      found = Recipe::kIgnoresNan ? fmaxf(found, here) : max_or_nan(found, here);
-    }
-  } else if constexpr (ROWS == ROWS_any) {
-DIECAST_NO_UNROLL
-    for (i64 i = threadIdx.x; i < row_cols; i += THREADS) found = fmaxf(found, fabsf(to_f32(row[i])));
+DIECAST_DEVICE Block16<IN> block_of(const IN* row, u32 i, i64 row_cols) {
+  if constexpr (ROWS == ROWS_any || RHT) {
+    return uncommon_block(row + i64{i} * BLOCK, row_cols - i64{i} * BLOCK);
   } else {
-    constexpr int kPiece = 128 / bits<IN>();
-DIECAST_NO_UNROLL
-    for (i64 i = threadIdx.x * kPiece; i < row_cols; i += THREADS * kPiece) {
-      found = fmaxf(found, amax_of_vector<IN>(load<16>(row + i)));
-    }
+    return load_block16(row + i64{i} * BLOCK);
   }
-  return found;
 }
 
-// One block of threads a row. The second reading finds in the first-level cache what fits there.
+struct RowOutput {
+  u8* codes;
+  e4m3* scales;  // of the whole matrix: tiles of scales hold several rows
+  i64 row, stride;
+  u32 blocks;
+};
+
+// Compiled once and called for every block held, which comes by value: in registers.
+template <class Global>
+DIECAST_DEVICE_CALL void quantize_block(Block16<IN> block, u32 i, Global global, RowOutput to) {
+  if (i >= to.blocks) return;
+  const Nvfp4Block out = Recipe::quantize(block, global);
+  store_streaming<8>(to.codes + i64{8} * i, {{out.codes[0], out.codes[1]}});
+  to.scales[Layout::offset(to.row, i, to.stride)] = out.scale;
+}
+
+DIECAST_DEVICE f32 larger(f32 a, f32 b) {
+  return Recipe::kIgnoresNan ? fmaxf(a, b) : max_or_nan(a, b);
+}
+
+DIECAST_DEVICE f32 block_amax_of(f32 share) {
+  return Recipe::kIgnoresNan ? block_reduce_max<THREADS>(share)
+                             : block_reduce_max_or_nan<THREADS>(share);
+}
+
+// Past a row's end a thread takes its last block: once more in a maximum, and quantized by its owner.
+DIECAST_DEVICE void quantize_held_row(const IN* from, f32* to_amax, const RowOutput& to, i64 row_cols) {
+  Block16<IN> held[kHeld > 0 ? kHeld : 1];
+  f32 found = 0.0f;
+DIECAST_UNROLL
+  for (int h = 0; h < kHeld; ++h) {
+    held[h] = block_of(from, min(threadIdx.x + h * THREADS, to.blocks - 1), row_cols);
+  }
+DIECAST_UNROLL
+  for (int h = 0; h < kHeld; ++h) found = larger(found, Recipe::amax(held[h]));
+  found = block_amax_of(found);
+  if (threadIdx.x == 0) *to_amax = found;
+  const auto global = Recipe::global(found);
+DIECAST_UNROLL
+  for (int h = 0; h < kHeld; ++h) quantize_block(held[h], threadIdx.x + h * THREADS, global, to);
+}
+
+DIECAST_DEVICE void quantize_row(const IN* from, f32* to_amax, const RowOutput& to, i64 row_cols) {
+  f32 found = 0.0f;
+DIECAST_NO_UNROLL
+  for (u32 i = threadIdx.x; i < to.blocks; i += THREADS) {
+    found = larger(found, Recipe::amax(block_of(from, i, row_cols)));
+  }
+  found = block_amax_of(found);
+  if (threadIdx.x == 0) *to_amax = found;
+  const auto global = Recipe::global(found);
+DIECAST_NO_UNROLL
+  for (u32 i = threadIdx.x; i < to.blocks; i += THREADS) {
+    quantize_block(block_of(from, i, row_cols), i, global, to);
+  }
+}
+
+// One block of threads a row.
 DIECAST_KERNEL {
   const i64 row_blocks = ceil_div(cols, BLOCK);
 DIECAST_NO_UNROLL
   for (i64 row = blockIdx.x; row < Layout::padded_rows(rows); row += gridDim.x) {
-    const i64 blocks = row < rows ? row_blocks : 0;  // a row of padding has none
-    const IN* from = x + row * x_stride;
-    u8* to_codes = codes + row * row_blocks * 8;
-    if (row < rows) {
-      const f32 share = amax_of_share(from, cols);
-      const f32 row_amax = Recipe::kIgnoresNan ? block_reduce_max<THREADS>(share)
-                                               : block_reduce_max_or_nan<THREADS>(share);
-      if (threadIdx.x == 0) amax[row] = row_amax;
-      const auto global = Recipe::global(row_amax);
-DIECAST_NO_UNROLL
-      for (i64 i = threadIdx.x; i < row_blocks; i += THREADS) {
-        const Nvfp4Block out = Recipe::quantize(block_at(from, i * BLOCK, cols), global);
-        store_streaming<8>(to_codes + 8 * i, {{out.codes[0], out.codes[1]}});
-        scales[Layout::offset(row, i, scales_stride)] = out.scale;
+    if (LAYOUT == LAYOUT_linear || row < rows) {
+      const IN* from = x + row * x_stride;
+      const RowOutput to = {codes + row * row_blocks * 8, scales, row, scales_stride,
+                            static_cast<u32>(row_blocks)};
+      if constexpr (kHeld > 0) {
+        quantize_held_row(from, amax + row, to, cols);
+      } else {
+        quantize_row(from, amax + row, to, cols);
       }
     }
     if constexpr (LAYOUT != LAYOUT_linear) {
+      const i64 written = row < rows ? row_blocks : 0;
 DIECAST_NO_UNROLL
-      for (i64 i = blocks + threadIdx.x; i < Layout::padded_cols(row_blocks); i += THREADS) {
+      for (i64 i = written + threadIdx.x; i < Layout::padded_cols(row_blocks); i += THREADS) {
         scales[Layout::offset(row, i, scales_stride)] = {0};
       }
     }

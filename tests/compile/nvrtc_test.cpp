@@ -79,21 +79,22 @@ TEST(NvrtcCompiler, FillsTheArtifact) {
   EXPECT_TRUE(check_cubin(artifact.payload, target("sm_100f"), "quantize"));
 }
 
-TEST(NvrtcCompiler, GivesTheCodeOptionsAndTwoThatDecideNoCode) {
+TEST(NvrtcCompiler, GivesTheCodeOptionsAndThreeThatDecideNoCode) {
   const FakeNvrtc fake;
   ASSERT_TRUE(open(fake)->compile(kSource, target("sm_90a")));
   ASSERT_EQ(fake.compiles().size(), 1u);
   EXPECT_NE(fake.compiles()[0].find(
                 " name=quantize.cu options=--gpu-architecture=sm_90a --std=c++17 -default-device "
-                "--fmad=false --ptxas-options=-v --no-source-include --no-cache"),
+                "--fmad=false --ptxas-options=-v --no-source-include --no-cache -minimal"),
             std::string::npos)
       << fake.compiles()[0];
 }
 
 TEST(NvrtcCompiler, KeepsAnOptionFromAVersionThatDoesNotKnowIt) {
-  const FakeNvrtc fake("12.8");
+  const FakeNvrtc fake("12.3");
   ASSERT_TRUE(open(fake)->compile(kSource, target("sm_90a")));
   EXPECT_EQ(fake.compiles()[0].find("--no-cache"), std::string::npos);
+  EXPECT_EQ(fake.compiles()[0].find("-minimal"), std::string::npos);
   EXPECT_NE(fake.compiles()[0].find("--no-source-include"), std::string::npos);
 }
 

@@ -60,6 +60,16 @@ Bindings bindings_of(const Request& request) {
   return bindings;
 }
 
+// Threads that share a row: as many as hold all of it in registers, 128 bytes each. The host has no
+// threads to spread a row over: fewer fibers, fewer switches.
+int row_threads(const Request& request, const DeviceProperties& device) {
+  if (device.cc == 0) return 32;
+  const std::int64_t bytes = request.cols * (request.in == DType::f32 ? 4 : 2);
+  int threads = request.cols == 0 ? 256 : 32;
+  while (threads < 512 && request.cols != 0 && threads * 128 < bytes) threads *= 2;
+  return threads;
+}
+
 std::string described(const Request& r) {
   return cat("row_scaled = ", r.row_scaled, ", profile ", profile_name(r.profile), ", ",
              layout_name(r.layout), r.scales_apart ? " strided" : "", " scales, E4M3 bound ",
@@ -96,8 +106,7 @@ Result<PreparedQuantizeNvfp4> PreparedQuantizeNvfp4::prepare(Runtime& runtime,
   Bindings bindings = bindings_of(request);
   if (request.row_scaled && !given(request)) {
     bindings.set("ROWS", request.rows == RowsClass::any ? "any" : "apart");
-    // The host has no threads to spread a row over: fewer fibers, fewer switches.
-    if (device->properties().cc == 0) bindings.set("THREADS", 32);
+    bindings.set("THREADS", row_threads(request, device->properties()));
     DIECAST_TRY(prepared.quantize_,
                 preload_for(runtime, device, "quantize_nvfp4_row_scaled", bindings));
     return prepared;
