@@ -54,11 +54,17 @@ const std::map<std::string, Runner>& runners() {
       {"dequantize_mx", dequantize_mx_difference},
       {"dequantize_nvfp4", dequantize_nvfp4_difference},
       {"fp4_fake_quant_block", fp4_fake_quant_block_difference},
+      {"fused_scale", fused_scale_difference},
+      {"merge_edge_codes", merge_edge_codes_difference},
+      {"partial_amax", partial_amax_difference},
+      {"partial_cast", partial_cast_difference},
       {"quantize_mx", quantize_mx_difference},
       {"quantize_mx_tiles", quantize_mx_tiles_difference},
       {"quantize_nvfp4", quantize_nvfp4_difference},
       {"quantize_nvfp4_row_scaled", quantize_nvfp4_row_scaled_difference},
       {"static_blockwise_fp4_fake_quant", static_blockwise_fp4_fake_quant_difference},
+      {"transpose_weight_codes", transpose_weight_codes_difference},
+      {"transpose_weight_scales", transpose_weight_scales_difference},
   };
   return table;
 }

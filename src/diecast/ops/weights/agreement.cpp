@@ -1,0 +1,145 @@
+// Ranks agree in two gatherings: one of a record of fixed size, which tells of errors and different
+// plans even where the numbers of weights differ, and then one of the shards.
+#include <diecast/base/text.h>
+#include <diecast/ops/weights/agreement.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+
+namespace diecast {
+namespace {
+
+struct PlanRecord {
+  Digest digest;
+  std::int64_t weights = 0;
+  std::int64_t group = 0;
+  std::int64_t code = -1;  // of the error, or none
+  char what[496] = {};
+  char fix[480] = {};
+};
+static_assert(sizeof(PlanRecord) == 1016);
+
+template <std::size_t Size>
+void copy_text(char (&to)[Size], const std::string& from) {
+  std::memcpy(to, from.data(), std::min(from.size(), Size - 1));
+}
+
+PlanRecord record_of(const Result<RankPlan>& plan, const Communicator& communicator) {
+  PlanRecord record;
+  record.group = communicator.size();
+  if (plan) {
+    record.digest = plan->record.digest();
+    record.weights = static_cast<std::int64_t>(plan->shards.size());
+  } else {
+    record.code = static_cast<std::int64_t>(plan.error().code);
+    copy_text(record.what, plan.error().what);
+    copy_text(record.fix, plan.error().fix);
+  }
+  return record;
+}
+
+// Equally many values of every rank, by way of device memory.
+template <class T>
+Result<std::vector<T>> gather_values(Communicator& communicator, Device& device,
+                                     const std::vector<T>& mine, Stream stream) {
+  const auto ranks = static_cast<std::size_t>(communicator.size());
+  const std::size_t bytes = mine.size() * sizeof(T);
+  std::vector<T> all(mine.size() * ranks);
+  if (all.empty()) return all;
+  std::vector<std::int64_t> offsets, counts(ranks, static_cast<std::int64_t>(bytes));
+  for (std::size_t r = 0; r < ranks; ++r) offsets.push_back(static_cast<std::int64_t>(r * bytes));
+  DIECAST_TRY(void* const memory, device.allocate(bytes * ranks));
+  const auto exchange = [&]() -> Result<void> {
+    auto* own = static_cast<std::byte*>(memory) + static_cast<std::size_t>(communicator.rank()) * bytes;
+    DIECAST_CHECK(device.copy_to_device(own, mine.data(), bytes, stream));
+    const Gather gather{memory, offsets, counts};
+    DIECAST_CHECK(communicator.all_gather({&gather, 1}, stream));
+    DIECAST_CHECK(device.copy_to_host(all.data(), memory, bytes * ranks, stream));
+    return device.synchronize(stream);
+  };
+  const Result<void> exchanged = exchange();
+  const Result<void> freed = device.free(memory);
+  DIECAST_CHECK(exchanged);
+  DIECAST_CHECK(freed);
+  return all;
+}
+
+// The error of all ranks, from what all of them said.
+Result<void> check_records(const std::vector<PlanRecord>& records) {
+  std::map<Digest, int> votes;
+  for (std::size_t r = 0; r < records.size(); ++r) {
+    if (records[r].code >= 0) {
+      return Error{static_cast<ErrorCode>(records[r].code), cat("rank ", r, ": ", records[r].what),
+                   records[r].fix};
+    }
+    ++votes[records[r].digest];
+  }
+  const PlanRecord* common = &records.front();
+  for (const PlanRecord& record : records) {
+    if (votes[record.digest] > votes[common->digest]) common = &record;
+  }
+  for (std::size_t r = 0; r < records.size(); ++r) {
+    if (records[r].digest == common->digest) continue;
+    return Error{ErrorCode::invalid_argument,
+                 cat("rank ", r, " plans ", records[r].weights, " weights in a group of ",
+                     records[r].group, ", the others ", common->weights, " in a group of ",
+                     common->group, ", and the plans differ"),
+                 cat("give rank ", r, " the same weights (shapes, layouts, order) and options")};
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<std::vector<ShardRange>>> agree(Communicator* communicator, Device& device,
+                                                   const Result<RankPlan>& plan, Stream stream) {
+  if (communicator == nullptr) {
+    if (!plan) return plan.error();
+    return std::vector<std::vector<ShardRange>>{plan->shards};
+  }
+  const std::vector<PlanRecord> mine = {record_of(plan, *communicator)};
+  DIECAST_TRY(const auto records, gather_values(*communicator, device, mine, stream));
+  DIECAST_CHECK(check_records(records));
+  DIECAST_TRY(const auto shards, gather_values(*communicator, device, plan->shards, stream));
+  const auto weights = static_cast<std::ptrdiff_t>(plan->shards.size());
+  std::vector<std::vector<ShardRange>> of_ranks;
+  for (std::ptrdiff_t r = 0; r < communicator->size(); ++r) {
+    of_ranks.emplace_back(shards.begin() + r * weights, shards.begin() + (r + 1) * weights);
+  }
+  return of_ranks;
+}
+
+Result<void> check_shards(const std::vector<std::vector<ShardRange>>& of_ranks,
+                          std::span<const std::int64_t> elements, bool covered) {
+  for (std::size_t weight = 0; weight < elements.size(); ++weight) {
+    std::vector<std::pair<ShardRange, std::size_t>> shards;
+    for (std::size_t r = 0; r < of_ranks.size(); ++r) {
+      if (!of_ranks[r][weight].empty()) shards.emplace_back(of_ranks[r][weight], r);
+    }
+    std::sort(shards.begin(), shards.end(),
+              [](const auto& a, const auto& b) { return a.first.begin < b.first.begin; });
+    std::int64_t end = 0;
+    std::size_t owner = 0;
+    shards.emplace_back(ShardRange{elements[weight], elements[weight]}, of_ranks.size());
+    for (const auto& [shard, rank] : shards) {
+      if (shard.begin < end) {
+        return Error{ErrorCode::invalid_argument,
+                     cat("weight ", weight, ": elements ", shard.begin, " to ", end,
+                         " belong to rank ", owner, " and to rank ", rank),
+                     "give every element of a weight to one rank"};
+      }
+      if (covered && shard.begin > end) {
+        return Error{ErrorCode::invalid_argument,
+                     cat("weight ", weight, ": elements ", end, " to ", shard.begin,
+                         " belong to no rank"),
+                     "give every element of a weight to one rank, or set gather = false"};
+      }
+      end = shard.end;
+      owner = rank;
+    }
+  }
+  return {};
+}
+
+}  // namespace diecast

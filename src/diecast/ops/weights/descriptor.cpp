@@ -1,0 +1,102 @@
+// Descriptors of weights; see descriptor.h. Units are what templates/device/weights.h says.
+#include <diecast/base/text.h>
+#include <diecast/ops/weights/descriptor.h>
+
+#include <algorithm>
+#include <limits>
+
+namespace diecast {
+namespace {
+
+constexpr std::int64_t kShardUnitCols = 1024, kScaleUnitCols = 512, kTransposeUnit = 256;
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+std::int64_t align_up(std::int64_t a, std::int64_t b) { return ceil_div(a, b) * b; }
+
+MemberSide described(const QuantizedSide& side) {
+  return {reinterpret_cast<std::uintptr_t>(side.data), reinterpret_cast<std::uintptr_t>(side.scale),
+          reinterpret_cast<std::uintptr_t>(side.amax), 0};
+}
+
+// Rows and columns of one direction's scale matrix with the layout's padding.
+std::array<std::int64_t, 2> padded(const ShardedWeight& w, std::int64_t rows, std::int64_t cols) {
+  const ScaleLayout layout = w.weight.layout;
+  const bool compact = layout == ScaleLayout::linear && w.padded_scales;
+  return {align_up(rows, compact ? 128 : scale_tile_rows(layout)),
+          align_up(ceil_div(cols, 16), compact ? 4 : scale_tile_cols(layout))};
+}
+
+WeightDescriptor described(const ShardedWeight& w) {
+  const QuantizedTensor& t = w.weight;
+  const ShardStorage storage = shard_storage(t.format, t.rows(), t.cols(), w.shard);
+  WeightDescriptor out;
+  out.member.matrix = reinterpret_cast<std::uintptr_t>(w.values);
+  out.member.rows = t.rows();
+  if (t.cols() > 0) out.member.row_begin = w.shard.begin / t.cols() / 16 * 16;
+  out.member.rowwise = described(t.rowwise);
+  out.member.columnwise = described(t.columnwise);
+  if (w.codes != nullptr) {
+    out.member.rowwise.data = reinterpret_cast<std::uintptr_t>(w.codes) -
+                              static_cast<std::uint64_t>(storage.touched.begin);
+  }
+  out.cols = t.cols();
+  out.begin = w.shard.begin;
+  out.end = w.shard.end;
+  out.row_codes = align_up(t.cols(), 16);
+  out.column_codes = align_up(t.rows(), 16);
+  out.first_code = storage.first_code;
+  out.end_code = storage.end_code;
+  const auto rowwise = padded(w, t.rows(), t.cols()), columnwise = padded(w, t.cols(), t.rows());
+  out.scale_rows = rowwise[0];
+  out.scale_cols = rowwise[1];
+  out.column_scale_rows = columnwise[0];
+  out.column_scale_cols = columnwise[1];
+  return out;
+}
+
+// Rows of tiles that the shard has a part of.
+std::int64_t shard_tile_rows(const WeightDescriptor& w) {
+  if (w.begin == w.end) return 0;
+  return (w.end - 1) / w.cols / 16 - w.member.row_begin / 16 + 1;
+}
+
+// Every weight has a unit of scales, because its first one writes the amax.
+std::int64_t scale_units(std::int64_t rows, std::int64_t cols) {
+  return std::max<std::int64_t>(ceil_div(rows, 16) * ceil_div(cols, kScaleUnitCols), 1);
+}
+
+std::array<std::int64_t, kUnitKinds> units_of(const WeightDescriptor& w) {
+  const std::int64_t rows = w.member.rows;
+  return {shard_tile_rows(w) * ceil_div(w.row_codes, kShardUnitCols),
+          scale_units(w.scale_rows, w.scale_cols),
+          ceil_div(rows, kTransposeUnit) * ceil_div(w.cols, kTransposeUnit),
+          scale_units(w.column_scale_rows, w.column_scale_cols)};
+}
+
+}  // namespace
+
+Result<WeightTable> describe_weights(std::span<const ShardedWeight> weights) {
+  WeightTable table;
+  table.descriptors.reserve(weights.size());
+  for (const ShardedWeight& weight : weights) {
+    WeightDescriptor& out = table.descriptors.emplace_back(described(weight));
+    out.first_tile = table.tiles;
+    const std::int64_t tile_rows = ceil_div(out.member.rows, 16);
+    table.tiles += align_up(tile_rows * ceil_div(out.cols, 16), 4);
+    table.owns_all_tiles = table.owns_all_tiles && shard_tile_rows(out) == tile_rows;
+    const auto units = units_of(out);
+    for (std::size_t kind = 0; kind < kUnitKinds; ++kind) {
+      out.unit_begin[kind] = static_cast<std::uint32_t>(table.units[kind]);
+      table.units[kind] += units[kind];
+      if (table.units[kind] > std::numeric_limits<std::int32_t>::max()) {
+        return Error{ErrorCode::not_supported,
+                     cat("the first ", table.descriptors.size(), " weights need ",
+                         table.units[kind], " units of work, a launch numbers 2^31"),
+                     "cast the weights in several calls"};
+      }
+    }
+  }
+  return table;
+}
+
+}  // namespace diecast

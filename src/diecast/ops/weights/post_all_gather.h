@@ -1,0 +1,45 @@
+// After every rank has the whole codes of its weights: the columnwise side of each, made from the
+// rowwise one, because 16x16 blocks quantize alike in both directions. Two launches, however many
+// weights.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include <diecast/base/error.h>
+#include <diecast/launch/device.h>
+#include <diecast/ops/quantized_tensor.h>
+#include <diecast/runtime/runtime.h>
+#include <diecast/ops/weights/descriptor.h>
+
+namespace diecast {
+
+struct PostAllGatherOptions {
+  bool padded_scales = false;      // as MasterCastOptions has it, for both directions
+  std::shared_ptr<Device> device;  // null: Runtime::default_device()
+};
+
+// weights: NVFP4, two-dimensional, 16x16 blocks, one layout, both directions' buffers in device memory,
+// data at multiples of 4 bytes. Writes codes, scales and amax of the columnwise sides. Allocates, and
+// waits for the stream: in a loop use PreparedPostAllGather. Errors: shape_mismatch, missing_buffer,
+// misaligned, not_supported, and those of preparing.
+Result<void> post_all_gather_processing(Runtime& runtime, std::span<const QuantizedTensor> weights,
+                                        const PostAllGatherOptions& options = {},
+                                        Stream stream = {});
+
+class PreparedPostAllGather {
+ public:
+  // The list may go afterwards, the memory it points to stays. Waits for the stream.
+  static Result<PreparedPostAllGather> prepare(Runtime& runtime,
+                                               std::span<const QuantizedTensor> weights,
+                                               const PostAllGatherOptions& options = {},
+                                               Stream stream = {});
+  // Allocates and waits for nothing.
+  Result<void> run(Stream stream) const;
+
+ private:
+  struct State;
+  std::shared_ptr<const State> state_;
+};
+
+}  // namespace diecast

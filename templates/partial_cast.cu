@@ -1,0 +1,166 @@
+// partial_cast: shards of many weights to E2M1 codes under decode scales of 16x16 tiles. A code is
+// the half byte of its flat index, so a shard may begin and end inside a byte: only halves that belong
+// to it change. The code of a shard that begins in a high half also goes to edges, for the rank
+// that holds the rest of the byte.
+/* diecast
+option   type  IN      {f32, bf16}                       // element type of the master values
+option   type  MODEL   {bf16, f16, f32} = bf16           // what they are rounded to before all else
+tune     int   THREADS {128, 256} = 256
+tune     int   waves   {1, 8, 32} = 8                    // the most blocks of threads a multiprocessor gets
+size     count                                           // weights
+size     units                                           // of all shards: 16 rows by 1024 columns each
+size     tiles                                           // of all weights
+arg      weights in    u8   [count, 208]  align 16       // struct Weight of device/weights.h
+arg      decode  in    f32  [tiles]
+arg      edges   out   u8   [count]                      // written where a shard begins in a high half
+arg      count
+arg      units
+arg      tiles
+require  THREADS % 32 == 0                               // whole warps
+require  IN == f32 || MODEL == bf16                      // bf16 values stay what they are
+launch   grid(min(ceil_div(units * 32, THREADS), sm_count * waves)) block(THREADS)
+target   host, sm_80+
+exchange none                                            // threads of a block never wait for one another
+sample   count {0, 1, 5, 40}
+*/
+#include <diecast/device/block16_data.h>
+#include <diecast/device/convert.h>
+#include <diecast/device/nvfp4.h>
+#include <diecast/device/vector.h>
+#include <diecast/device/weights.h>
+
+using Shard = ShardMatrix<IN>;
+constexpr int kPiece = Shard::kPiece;
+
+// What elements of a tile are multiplied by.
+DIECAST_DEVICE f32 encode_factor(f32 decode_scale) { return fminf(__frcp_rn(decode_scale), kLargest); }
+
+DIECAST_DEVICE f32 in_model_type(f32 x) {
+  if constexpr (bits<IN>() == 16) return x;
+  return to_f32(from_f32<MODEL>(x));
+}
+
+// Two codes in a byte, the first in the low half. A product that is NaN has no sign on a GPU.
+DIECAST_DEVICE u32 codes_of_pair(f32 low, f32 high) {
+#if DIECAST_HOST || DIECAST_HAS_E2M1_CVT
+  return e2m1x2_from_f32(low, high);
+#else
+  const u32 magnitudes = (e2m1_magnitude(low) & 7u) | (e2m1_magnitude(high) & 7u) << 4;
+  return magnitudes | (__float_as_uint(low) >> 28 & 8u) | (__float_as_uint(high) >> 24 & 0x80u);
+#endif
+}
+
+// The codes of a whole piece, the first in the low half of the first byte.
+DIECAST_DEVICE u32 codes_of_piece(const Vector<16>& piece, f32 factor) {
+  u32 codes = 0;
+DIECAST_UNROLL
+  for (int i = 0; i < kPiece; i += 2) {
+    const f32 low = __fmul_rn(in_model_type(element_of<IN>(piece.words, i)), factor);
+    const f32 high = __fmul_rn(in_model_type(element_of<IN>(piece.words, i + 1)), factor);
+    codes |= codes_of_pair(low, high) << (4 * i);
+  }
+  return codes;
+}
+
+DIECAST_DEVICE void store_codes(u8* to, u32 codes) {
+  if constexpr (kPiece == 8) {
+    *reinterpret_cast<u32*>(to) = codes;
+  } else {
+    *reinterpret_cast<u16*>(to) = static_cast<u16>(codes);
+  }
+}
+
+// One shard and where its codes go.
+struct Cast {
+  Shard shard;
+  u8* codes;       // the byte of code 0
+  i64 row_codes;
+  i64 first, end;  // the half bytes that belong to the shard
+  const f32* decode;
+  i64 tile_cols;
+  bool aligned;  // the codes of every piece are whole bytes at a multiple of their size
+  u8* edge;
+
+  DIECAST_DEVICE Cast(const Weight& w, const f32* all_decode, u8* edge_of_weight)
+      : shard(w), codes(reinterpret_cast<u8*>(w.rowwise.data)), row_codes(w.row_codes),
+        first(w.first_code), end(w.end_code), decode(all_decode + w.first_tile),
+        tile_cols(w.tile_cols()),
+        aligned(w.rowwise.data % (kPiece / 2) == 0 && w.row_codes % kPiece == 0), edge(edge_of_weight) {}
+
+  DIECAST_DEVICE f32 factor(i64 row, i64 col) const {
+    return encode_factor(decode[row / 16 * tile_cols + col / 16]);
+  }
+  // 0 in the padding behind a row.
+  DIECAST_DEVICE u32 code(i64 row, i64 col) const {
+    if (col >= shard.cols) return 0;
+    const f32 x = in_model_type(to_f32(shard.values[row * shard.cols + col]));
+    return e2m1_from_f32_plain(__fmul_rn(x, factor(row, col)));
+  }
+  // The byte whose low half is this code; a high half that is the shard's first has no such code.
+  DIECAST_DEVICE void put(i64 row, i64 col) const {
+    const i64 at = row * row_codes + col;
+    if (at < first || at >= end) return;
+    u8* byte = codes + (at >> 1);
+    if (at % 2 != 0) {
+      if (at != first) return;
+      const u32 own = code(row, col);
+      *byte = static_cast<u8>((*byte & 0x0Fu) | own << 4);
+      *edge = static_cast<u8>(own);
+      return;
+    }
+    const u32 own = code(row, col);
+    if (at + 1 == end) {
+      *byte = static_cast<u8>((*byte & 0xF0u) | own);
+      return;
+    }
+    const bool next_row = col + 1 == row_codes;
+    *byte = static_cast<u8>(own | code(row + next_row, next_row ? 0 : col + 1) << 4);
+  }
+};
+
+// Code after code where not everything is whole and aligned.
+DIECAST_DEVICE_CALL void cast_part(const Cast& cast, i64 row, i64 col) {
+DIECAST_NO_UNROLL
+  for (int r = 0; r < 16; ++r) {
+    if (cast.aligned && cast.shard.has_pieces(row + r, col, 1)) {
+      const Vector<16> piece = load_streaming<16>(cast.shard.values + (row + r) * cast.shard.cols + col);
+      store_codes(cast.codes + ((row + r) * cast.row_codes + col) / 2,
+                  codes_of_piece(piece, cast.factor(row, col)));
+      continue;
+    }
+DIECAST_NO_UNROLL
+    for (int i = 0; i < kPiece && col + i < cast.row_codes; ++i) cast.put(row + r, col + i);
+  }
+}
+
+DIECAST_DEVICE void cast_rows(const Cast& cast, i64 row, i64 col) {
+  if (!cast.aligned || !cast.shard.has_pieces(row, col, 16)) return cast_part(cast, row, col);
+  const f32 factor = cast.factor(row, col);
+  const IN* from = cast.shard.values + row * cast.shard.cols + col;
+  u8* to = cast.codes + (row * cast.row_codes + col) / 2;
+DIECAST_NO_UNROLL
+  for (int r = 0; r < 16; r += 4) {
+    Vector<16> pieces[4];
+DIECAST_UNROLL
+    for (int i = 0; i < 4; ++i) pieces[i] = load_streaming<16>(from + (r + i) * cast.shard.cols);
+DIECAST_UNROLL
+    for (int i = 0; i < 4; ++i) {
+      store_codes(to + (r + i) * (cast.row_codes / 2), codes_of_piece(pieces[i], factor));
+    }
+  }
+}
+
+DIECAST_KERNEL {
+  const Weight* all = reinterpret_cast<const Weight*>(weights);
+  const u32 lane = threadIdx.x % 32, warps = gridDim.x * (THREADS / 32);
+  u32 unit = blockIdx.x * (THREADS / 32) + threadIdx.x / 32;
+DIECAST_NO_UNROLL
+  for (; unit < units; unit += warps) {
+    const u32 index = weight_of_unit(all, static_cast<u32>(count), kShardUnits, unit);
+    const ShardUnit at(all[index], unit);
+    const Cast cast(all[index], decode, edges + index);
+    const i64 end = min(at.col + kShardUnitCols, cast.row_codes);
+DIECAST_NO_UNROLL
+    for (i64 col = at.col + lane * kPiece; col < end; col += 32 * kPiece) cast_rows(cast, at.row, col);
+  }
+}
