@@ -99,42 +99,28 @@ struct Cast {
   // The byte whose low half is this code; a high half that is the shard's first has no such code.
   DIECAST_DEVICE void put(i64 row, i64 col) const {
     const i64 at = row * row_codes + col;
-    if (at < first || at >= end) return;
-    u8* byte = codes + (at >> 1);
-    if (at % 2 != 0) {
-      if (at != first) return;
-      const u32 own = code(row, col);
-      *byte = static_cast<u8>((*byte & 0x0Fu) | own << 4);
-      *edge = static_cast<u8>(own);
-      return;
-    }
+    const bool high = at % 2 != 0;
+    if (at < first || at >= end || (high && at != first)) return;
+    u8* to = codes + (at >> 1);
     const u32 own = code(row, col);
-    if (at + 1 == end) {
-      *byte = static_cast<u8>((*byte & 0xF0u) | own);
-      return;
+    u32 other;
+    if (high || at + 1 == end) {
+      other = *to & (high ? 0x0Fu : 0xF0u);
+    } else {
+      const bool next_row = col + 1 == row_codes;
+      other = code(row + next_row, next_row ? 0 : col + 1) << 4;
     }
-    const bool next_row = col + 1 == row_codes;
-    *byte = static_cast<u8>(own | code(row + next_row, next_row ? 0 : col + 1) << 4);
+    *to = static_cast<u8>(own << (high ? 4 : 0) | other);
+    if (high) *edge = static_cast<u8>(own);
   }
 };
 
-// Code after code where not everything is whole and aligned.
-DIECAST_DEVICE_CALL void cast_part(const Cast& cast, i64 row, i64 col) {
-DIECAST_NO_UNROLL
-  for (int r = 0; r < 16; ++r) {
-    if (cast.aligned && cast.shard.has_pieces(row + r, col, 1)) {
-      const Vector<16> piece = load_streaming<16>(cast.shard.values + (row + r) * cast.shard.cols + col);
-      store_codes(cast.codes + ((row + r) * cast.row_codes + col) / 2,
-                  codes_of_piece(piece, cast.factor(row, col)));
-      continue;
-    }
-DIECAST_NO_UNROLL
-    for (int i = 0; i < kPiece && col + i < cast.row_codes; ++i) cast.put(row + r, col + i);
-  }
+// Whether 16 rows of pieces can be read, cast and stored with one access each.
+DIECAST_DEVICE bool is_whole(const Cast& cast, i64 row, i64 col) {
+  return cast.aligned && cast.shard.has_pieces(row, col, 16);
 }
 
-DIECAST_DEVICE void cast_rows(const Cast& cast, i64 row, i64 col) {
-  if (!cast.aligned || !cast.shard.has_pieces(row, col, 16)) return cast_part(cast, row, col);
+DIECAST_DEVICE void cast_whole(const Cast& cast, i64 row, i64 col) {
   const f32 factor = cast.factor(row, col);
   const IN* from = cast.shard.values + row * cast.shard.cols + col;
   u8* to = cast.codes + (row * cast.row_codes + col) / 2;
@@ -150,9 +136,17 @@ DIECAST_UNROLL
   }
 }
 
+// Code after code.
+DIECAST_DEVICE void cast_part(const Cast& cast, i64 row, i64 col) {
+DIECAST_NO_UNROLL
+  for (int i = 0; i < 16 * kPiece; ++i) {
+    if (col + i % kPiece < cast.row_codes) cast.put(row + i / kPiece, col + i % kPiece);
+  }
+}
+
 DIECAST_KERNEL {
   const Weight* all = reinterpret_cast<const Weight*>(weights);
-  const u32 lane = threadIdx.x % 32, warps = gridDim.x * (THREADS / 32);
+  const u32 warps = gridDim.x * (THREADS / 32);
   u32 unit = blockIdx.x * (THREADS / 32) + threadIdx.x / 32;
 DIECAST_NO_UNROLL
   for (; unit < units; unit += warps) {
@@ -161,6 +155,12 @@ DIECAST_NO_UNROLL
     const Cast cast(all[index], decode, edges + index);
     const i64 end = min(at.col + kShardUnitCols, cast.row_codes);
 DIECAST_NO_UNROLL
-    for (i64 col = at.col + lane * kPiece; col < end; col += 32 * kPiece) cast_rows(cast, at.row, col);
+    for (i64 col = at.col + threadIdx.x % 32 * kPiece; col < end; col += 32 * kPiece) {
+      if (is_whole(cast, at.row, col)) {
+        cast_whole(cast, at.row, col);
+      } else {
+        cast_part(cast, at.row, col);
+      }
+    }
   }
 }

@@ -41,8 +41,9 @@ class Pairs {
  private:
   template <class Visit>
   void each(const std::vector<std::size_t>& point, const Visit& visit) const {
+    // A value counts as a pair with itself, for templates of one parameter.
     for (std::size_t i = 0; i < point.size(); ++i) {
-      for (std::size_t j = i + 1; j < point.size(); ++j) visit(point[i] * values_ + point[j]);
+      for (std::size_t j = i; j < point.size(); ++j) visit(point[i] * values_ + point[j]);
     }
   }
 

@@ -124,7 +124,7 @@ TEST_F(ShardedWeights, TenThousandSmallOnes) {
   const Model model = Model::random({10000, {3, 5}}, 5, true);
   Bounds bounds;
   std::mt19937 random(1);
-  for (std::size_t i = 0; i < 10000; ++i) bounds.push_back({0, random() % 16, 15});
+  for (std::size_t i = 0; i < 10000; ++i) bounds.push_back({0, static_cast<std::int64_t>(random() % 16), 15});
   EXPECT_EQ(cast(model, bounds), "");
 }
 
