@@ -19,7 +19,7 @@ namespace diecast {
 class FileSystem {
  public:
   virtual ~FileSystem() = default;
-  // Descriptors are always opened close-on-exec; `directory` may be AT_FDCWD.
+  // Close-on-exec; AT_FDCWD is a directory; O_NOFOLLOW: no part of a relative path may be a link.
   virtual int open_at(int directory, const char* path, int flags, mode_t mode) = 0;
   virtual int close(int file) = 0;
   virtual ssize_t read_at(int file, void* buffer, std::size_t size, std::uint64_t offset) = 0;

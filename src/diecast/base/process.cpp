@@ -11,6 +11,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -74,6 +75,7 @@ struct Launch {
   const char* directory;  // null: where this process is
   char** arguments;
   char** environment;
+  std::uint64_t memory_limit;
   int streams[3];
   char* stacks[2];             // kStack bytes each, for supervisor and program
   std::atomic<pid_t> pid = 0;  // of the program, once it runs
@@ -95,6 +97,11 @@ __attribute__((no_sanitize("address", "thread", "undefined"))) int program(void*
     syscall(SYS_rt_sigaction, number, zeros, nullptr, kKernelSignalSet);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   setpgid(0, 0);
+  if (launch.memory_limit != 0) {  // and no core file of that size
+    const std::uint64_t limits[2] = {launch.memory_limit, launch.memory_limit};
+    syscall(SYS_prlimit64, 0, RLIMIT_AS, limits, nullptr);
+    syscall(SYS_prlimit64, 0, RLIMIT_CORE, zeros, nullptr);
+  }
   syscall(SYS_rt_sigprocmask, SIG_SETMASK, zeros, nullptr, kKernelSignalSet);
   if (launch.directory == nullptr || syscall(SYS_chdir, launch.directory) == 0)
     execve(launch.path, launch.arguments, launch.environment);
@@ -231,6 +238,7 @@ Result<ProcessResult> run_process(const ProcessRequest& request) {
                 request.directory.empty() ? nullptr : request.directory.c_str(),
                 arguments.data(),
                 request.environment.empty() ? environ : environment.data(),
+                request.memory_limit,
                 {},
                 {}};
   ProcessResult result;

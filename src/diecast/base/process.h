@@ -16,6 +16,7 @@ struct ProcessRequest {
   std::vector<std::string> environment;  // "NAME=value"; empty = this process's own
   std::string directory;                 // where it runs; empty = where this process is
   std::chrono::milliseconds time_limit{120000};
+  std::uint64_t memory_limit = 0;        // bytes of address space; 0 = this process's own limit
   std::size_t output_limit = 16u << 20;  // of either stream; more is dropped
 };
 

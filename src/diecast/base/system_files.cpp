@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <stdio.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -38,9 +39,25 @@ int lock_range(int file, short type, std::uint64_t offset, std::uint64_t length)
   return result == -EACCES ? -EAGAIN : result;  // POSIX allows both for "held by another"
 }
 
+// One call for a path of several components, none of which may be a link or lead out of
+// `directory`; -ENOSYS where kernel (before 5.6) or sandbox lack it.
+int open_without_links(int directory, const char* path, int flags, mode_t mode) {
+  struct open_how how = {};
+  how.flags = static_cast<std::uint64_t>(flags | O_CLOEXEC);
+  how.mode = mode;
+  how.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_BENEATH;
+  const int result = until_uninterrupted(
+      [&] { return static_cast<int>(::syscall(SYS_openat2, directory, path, &how, sizeof how)); });
+  return result == -EPERM ? -ENOSYS : result;  // a sandbox that does not know the call
+}
+
 class SystemFiles final : public FileSystem {
  public:
   int open_at(int directory, const char* path, int flags, mode_t mode) override {
+    if ((flags & O_NOFOLLOW) != 0 && path[0] != '/' &&
+        std::string_view(path).find('/') != std::string_view::npos) {
+      return open_without_links(directory, path, flags, mode);
+    }
     return until_uninterrupted([&] { return ::openat(directory, path, flags | O_CLOEXEC, mode); });
   }
   int close(int file) override {
