@@ -100,7 +100,7 @@ TEST_F(CudaCodeTest, CodeOfAnotherTargetNeverReachesTheDriver) {
 TEST_F(CudaCodeTest, DamagedImageSaysWhoseItIs) {
   artifact_->payload.assign(300, std::byte{7});
   EXPECT_EQ(load_error().message(),
-            "diecast: driver_error: loading k N=1 @ sm_90a (300 B by nvrtc-13.0) on device 0 (Fake "
+            "diecast: file_corrupt: loading k N=1 @ sm_90a (300 B by nvrtc-13.0) on device 0 (Fake "
             "GPU, 9.0), driver 13.0: cuLibraryLoadData returned CUDA_ERROR_INVALID_IMAGE (200)\n"
             "  fix: the machine code is damaged or not for this GPU: delete its cache entry and "
             "build it again");
@@ -120,7 +120,10 @@ TEST_P(CudaCodeLoad, FailureNamesStepCodeAndRemedy) {
   cuda_->fail[function][1] = code;
   const auto failed = device_->load(*artifact_, 65536);
   ASSERT_FALSE(failed);
-  EXPECT_EQ(failed.error().code, code == 2 ? ErrorCode::out_of_memory : ErrorCode::driver_error);
+  const bool refused = code == 209 || code == 218 || code == 222 || code == 500;
+  EXPECT_EQ(failed.error().code, refused     ? ErrorCode::file_corrupt
+                                 : code == 2 ? ErrorCode::out_of_memory
+                                             : ErrorCode::driver_error);
   EXPECT_EQ(failed.error().what,
             "loading k N=1 @ sm_90a (" + std::to_string(artifact_->payload.size()) +
                 " B by nvrtc-13.0) on device 0 (Fake GPU, 9.0), driver 13.0: " + function +

@@ -9,6 +9,10 @@
 namespace diecast {
 namespace {
 
+// The driver refuses the code itself: damaged, of another GPU, or newer than the driver (300: no
+// CUDA code at all; 500: without the kernel). Compiling it again may help, trying again does not.
+constexpr cuda::Result kRefusedCode[] = {200, 209, 218, 221, 222, 223, 300, 500};
+
 constexpr std::uint32_t kPlainShared = 48 * 1024;  // above it a kernel must be told beforehand
 
 std::string device_text(const DeviceProperties& device) {
@@ -24,10 +28,15 @@ class Loading {
 
   Result<void> step(cuda::Result code, const char* function) const {
     if (code == cuda::success) return {};
-    return driver_.failure(code, function,
-                           cat("loading ", artifact_.spelling, " (",
-                               human_bytes(artifact_.payload.size()), " by ", artifact_.compiler,
-                               ") on ", device_text(device_), ", driver ", driver_.version_text()));
+    Error error =
+        driver_.failure(code, function,
+                        cat("loading ", artifact_.spelling, " (",
+                            human_bytes(artifact_.payload.size()), " by ", artifact_.compiler,
+                            ") on ", device_text(device_), ", driver ", driver_.version_text()));
+    if (std::ranges::find(kRefusedCode, code) != std::end(kRefusedCode)) {
+      error.code = ErrorCode::file_corrupt;
+    }
+    return error;
   }
 
  private:

@@ -25,7 +25,8 @@ struct CudaCode final : ResidentCode {
 Result<void> check_runs_on(const DeviceProperties& device, const Artifact& artifact);
 
 // Into the current context, so that no launch loads anything. `shared_bytes`: the most dynamic
-// shared memory a launch will ask for. Errors: driver_error, out_of_memory.
+// shared memory a launch will ask for. Errors: file_corrupt (the driver refuses the code itself),
+// driver_error, out_of_memory.
 Result<std::shared_ptr<CudaCode>> load_cuda_code(const Driver& driver,
                                                  const DeviceProperties& device,
                                                  const Artifact& artifact,
