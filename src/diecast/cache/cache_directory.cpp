@@ -76,14 +76,28 @@ Result<CacheDirectory> CacheDirectory::open(FileSystem& files, const std::string
   DIECAST_TRY(const int marked, mark(files, top.number(), root));
   if (marked < 0 && !is_refusal(marked)) return file_error("create the marker of", root, marked);
   out.writable_ = marked >= 0;
-  out.versions_ = out.folder(top.number(), kVersion.data(), out.writable_);
-  const int opened = out.versions_.number();
-  if (is_refusal(opened)) out.writable_ = false;
-  if (opened == -ENOENT || is_refusal(opened)) return out;  // nothing to read, nowhere to write
+  DIECAST_CHECK(out.open_versions(top.number(), root));
+  return out;
+}
+
+Result<CacheDirectory> CacheDirectory::open_read_only(FileSystem& files, const std::string& root) {
+  DIECAST_CHECK(check_own_rights());
+  DIECAST_TRY(const Descriptor top, open_trusted_directory(files, root, /*create=*/false));
+  CacheDirectory out(files);
+  out.writable_ = false;
+  DIECAST_CHECK(out.open_versions(top.number(), root));
+  return out;
+}
+
+Result<void> CacheDirectory::open_versions(int top, const std::string& root) {
+  versions_ = folder(top, kVersion.data(), writable_);
+  const int opened = versions_.number();
+  if (is_refusal(opened)) writable_ = false;
+  if (opened == -ENOENT || is_refusal(opened)) return {};  // nothing to read, nowhere to write
   const std::string path = cat(root, "/", kVersion);
   if (opened < 0) return file_error("open", path, opened);
   struct stat status;
-  const int result = files.status(opened, &status);
+  const int result = files_->status(opened, &status);
   if (result < 0) return file_error("read", path, result);
   if (!is_private(status)) {
     return Error{ErrorCode::unsafe_directory,
@@ -91,7 +105,7 @@ Result<CacheDirectory> CacheDirectory::open(FileSystem& files, const std::string
                      "whoever can write there could run code as this user"),
                  cat("remove ", quote(path, 1000), ", or set DIECAST_CACHE to a new directory")};
   }
-  return out;
+  return {};
 }
 
 Descriptor CacheDirectory::folder(int parent, const char* name, bool create) const {
@@ -105,6 +119,19 @@ Descriptor CacheDirectory::folder(int parent, const char* name, bool create) con
     file = files_->open_at(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW, 0);
   }
   return {*files_, file};
+}
+
+Descriptor CacheDirectory::entry(std::string_view compiler, const Digest& digest) const {
+  if (!versions_) return {*files_, -ENOENT};
+  // O_NONBLOCK: a FIFO under the name must not hang the lookup.
+  constexpr int kHow = O_RDONLY | O_NOFOLLOW | O_NONBLOCK;
+  const std::string name = entry_name(digest);
+  const std::string path = cat(compiler, "/", shard_name(digest), "/", name);
+  Descriptor file(*files_, files_->open_at(versions(), path.c_str(), kHow, 0));
+  if (file.number() != -ENOSYS) return file;
+  const Descriptor folder = shard(compiler, digest, false);
+  if (!folder) return {*files_, folder.number()};
+  return {*files_, files_->open_at(folder.number(), name.c_str(), kHow, 0)};
 }
 
 Descriptor CacheDirectory::shard(std::string_view compiler, const Digest& digest,
@@ -122,8 +149,31 @@ std::vector<std::string> CacheDirectory::compilers() const {
     if (is_compiler_identity(name)) names.emplace_back(name);
     return true;
   });
-  std::ranges::sort(names, std::greater<>());
+  std::ranges::sort(names, [](const auto& a, const auto& b) { return is_older_identity(b, a); });
   return names;
+}
+
+bool is_older_identity(std::string_view a, std::string_view b) {
+  const auto number = [](std::string_view& text) {
+    std::size_t end = 0;
+    while (end < text.size() && text[end] >= '0' && text[end] <= '9') ++end;
+    std::string_view digits = text.substr(0, end);
+    text.remove_prefix(end);
+    while (digits.size() > 1 && digits[0] == '0') digits.remove_prefix(1);
+    return digits;
+  };
+  const std::string_view whole_a = a, whole_b = b;
+  while (!a.empty() && !b.empty()) {
+    const std::string_view left = number(a), right = number(b);
+    if (left.size() != right.size()) return left.size() < right.size();
+    if (left != right) return left < right;
+    if (a.empty() || b.empty()) break;
+    if (a[0] != b[0]) return a[0] < b[0];
+    a.remove_prefix(1);
+    b.remove_prefix(1);
+  }
+  if (a.empty() != b.empty()) return a.empty();
+  return whole_a < whole_b;
 }
 
 bool is_compiler_identity(std::string_view text) {
@@ -141,6 +191,17 @@ bool is_shard_name(std::string_view name) { return name.size() == 2 && is_hex(na
 bool is_entry_name(std::string_view name) {
   return name.size() == 32 + kEntryEnding.size() && name.ends_with(kEntryEnding) &&
          is_hex(name.substr(0, 32));
+}
+
+std::optional<TemporaryName> parse_temporary_name(std::string_view name) {
+  if (!name.starts_with(".t-")) return std::nullopt;
+  const std::vector<std::string_view> parts = split(name.substr(3), '-');
+  if (parts.size() != 3 || parts[0].size() != 16 || !is_hex(parts[0]) || parts[2].size() != 8) {
+    return std::nullopt;
+  }
+  const auto process = parse_integer(parts[1]);
+  if (!process || *process <= 0 || *process > INT32_MAX) return std::nullopt;
+  return TemporaryName{static_cast<pid_t>(*process), parts[2]};
 }
 
 }  // namespace diecast

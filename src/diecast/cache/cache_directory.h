@@ -6,7 +6,9 @@
 #include <diecast/base/error.h>
 #include <diecast/base/file.h>
 #include <diecast/base/hash.h>
+#include <sys/types.h>
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,14 +21,19 @@ class CacheDirectory {
   // marker is refused (invalid_argument): its owner did not mean it to be tagged as a cache and
   // pruned. Further errors: those of open_trusted_directory.
   static Result<CacheDirectory> open(FileSystem& files, const std::string& root);
+  // Creates and writes nothing, ever; a root without entries is fine.
+  static Result<CacheDirectory> open_read_only(FileSystem& files, const std::string& root);
 
   // False for a root that another user (root) fills, or on a read-only file system.
   bool writable() const { return writable_; }
 
+  // The entry of a key opened for reading, or -errno in number(). No part of its path is a link.
+  Descriptor entry(std::string_view compiler, const Digest& digest) const;
+
   // The folder of a key, as a place for relative calls; -errno in number() if it cannot be opened.
   Descriptor shard(std::string_view compiler, const Digest& digest, bool create) const;
 
-  // The identities that have a folder, sorted, last first.
+  // The identities that have a folder, newest first: by name, numbers in it compared as numbers.
   std::vector<std::string> compilers() const;
 
   // v1 itself, for listing and for the lock file.
@@ -35,6 +42,7 @@ class CacheDirectory {
 
  private:
   explicit CacheDirectory(FileSystem& files) : files_(&files) {}
+  Result<void> open_versions(int top, const std::string& root);
   FileSystem* files_;
   Descriptor versions_;  // not open in a read-only root without entries
   bool writable_ = true;
@@ -43,9 +51,19 @@ class CacheDirectory {
 // [a-zA-Z0-9._-]{1,100}, no leading dot, and not a name that v1 uses itself (lock, gc).
 bool is_compiler_identity(std::string_view text);
 
+// Whether `a` names an older compiler than `b`: "nvrtc-12.9.41" before "nvrtc-12.10.2".
+bool is_older_identity(std::string_view a, std::string_view b);
+
 std::string shard_name(const Digest& digest);  // "ab"
 std::string entry_name(const Digest& digest);  // "abcd...ef.dce"
 bool is_shard_name(std::string_view name);
 bool is_entry_name(std::string_view name);
+
+// ".t-<16 hex>-<pid>-<boot>", what a writer without unnamed files leaves when it is killed.
+struct TemporaryName {
+  pid_t process = 0;
+  std::string_view boot;
+};
+std::optional<TemporaryName> parse_temporary_name(std::string_view name);
 
 }  // namespace diecast

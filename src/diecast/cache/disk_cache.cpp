@@ -30,16 +30,9 @@ bool is_absent(int error) { return error == -ENOENT || error == -ENOTDIR; }
 OpenEntry open_entry(FileSystem& files, const CacheDirectory& directory, std::string_view compiler,
                      const Digest& digest) {
   OpenEntry out;
-  const std::string name = entry_name(digest);
   for (int tries = 0; tries < 2; ++tries) {  // a network file system may have lost the handle once
-    const Descriptor shard = directory.shard(compiler, digest, false);
-    out.error = shard.number();
-    if (shard) {
-      // O_NONBLOCK: a FIFO under the name must not hang the lookup.
-      out.file = Descriptor(files, files.open_at(shard.number(), name.c_str(),
-                                                 O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0));
-      out.error = out.file.number();
-    }
+    out.file = directory.entry(compiler, digest);
+    out.error = out.file.number();
     if (out.error >= 0) out.error = std::min(files.status(out.file.number(), &out.status), 0);
     if (out.error != -ESTALE) break;
   }
@@ -69,7 +62,7 @@ DecodedEntry read_entry(FileSystem& files, OpenEntry& entry, const ArtifactKey& 
     out.fault = EntryFault::unreadable;
     return out;
   }
-  return decode_entry(bytes, &key);
+  return decode_entry(std::move(bytes), &key);
 }
 
 // The time of the last change is the clock of "least recently used". Written seldom; a time far in
@@ -106,7 +99,16 @@ Result<std::unique_ptr<DiskCache>> DiskCache::open(const std::string& root, File
   return std::unique_ptr<DiskCache>(new DiskCache(root, std::move(state)));
 }
 
-std::optional<Artifact> DiskCache::find(const ArtifactKey& key, const std::string& compiler) {
+Result<std::unique_ptr<DiskCache>> DiskCache::open_read_only(const std::string& root,
+                                                             FileSystem& files) {
+  DIECAST_TRY(CacheDirectory directory, CacheDirectory::open_read_only(files, root));
+  auto state = std::make_unique<State>(files, std::move(directory));
+  state->read_only = true;
+  return std::unique_ptr<DiskCache>(new DiskCache(root, std::move(state)));
+}
+
+std::optional<Artifact> DiskCache::find(const ArtifactKey& key, const std::string& compiler,
+                                        const Artifact* refused) {
   State& state = *state_;
   FileSystem& files = state.files;
   const auto directory = state.directory();
@@ -117,6 +119,12 @@ std::optional<Artifact> DiskCache::find(const ArtifactKey& key, const std::strin
     OpenEntry entry = open_entry(files, *directory, identity, key.digest);
     if (is_absent(entry.error)) continue;
     DecodedEntry decoded = read_entry(files, entry, key);
+    if (decoded.fault == EntryFault::none && refused != nullptr &&
+        decoded.artifact.payload == refused->payload) {
+      ++state.refused;
+      state.remember_damage(entry_id(identity, key.digest), FileIdentity::of(entry.status));
+      continue;
+    }
     if (decoded.fault == EntryFault::none) {
       state.reads.success();
       if (state.may_write(*directory)) touch(files, entry, state.writes);
@@ -169,9 +177,16 @@ bool DiskCache::publish(const ArtifactKey& key, const Artifact& artifact) {
     ++state.already_there;
   } else {
     ++state.publishes;
+    state.published_bytes += bytes->size();
     if (damaged) ++state.replaced;
   }
   return true;
+}
+
+void DiskCache::supersede(const ArtifactKey& key, const std::string& compiler) {
+  const OpenEntry entry = open_entry(state_->files, *state_->directory(), compiler, key.digest);
+  if (!entry.file || entry.fault == EntryFault::unreadable) return;
+  state_->remember_damage(entry_id(compiler, key.digest), FileIdentity::of(entry.status));
 }
 
 bool DiskCache::writable() const { return state_->may_write(*state_->directory()); }
@@ -179,6 +194,7 @@ bool DiskCache::writable() const { return state_->may_write(*state_->directory()
 CacheStatistics DiskCache::statistics() const {
   const State& state = *state_;
   CacheStatistics out;
+  out.refused = state.refused;
   out.hits = state.hits;
   out.misses = state.misses;
   for (std::size_t i = 0; i < kEntryFaults; ++i) {
@@ -203,7 +219,8 @@ void DiskCache::State::reopen(const std::string& root) {
     if (now - reopened < kReopenSeconds && now >= reopened) return;
     reopened = now;
   }
-  Result<CacheDirectory> opened = CacheDirectory::open(files, root);
+  Result<CacheDirectory> opened =
+      read_only ? CacheDirectory::open_read_only(files, root) : CacheDirectory::open(files, root);
   if (!opened) return;
   auto fresh = std::make_shared<const CacheDirectory>(*std::move(opened));
   std::lock_guard guard(mutex);

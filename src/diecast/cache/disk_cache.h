@@ -29,6 +29,31 @@ struct CacheStatistics {
   std::uint64_t publishes_skipped = 0;  // read-only root, or a disk left alone after failures
   std::uint64_t lock_waits = 0, lock_timeouts = 0;
   std::uint64_t lock_failures = 0;  // the file system gave no lock: went on without
+  std::uint64_t refused = 0;        // good entries that a device did not take
+};
+
+// What a collection keeps. It is bounded itself; what it did not get to, the next one does.
+struct PruneLimits {
+  std::uint64_t bytes = 2ull << 30;  // of all entries on disk; 0: no limit
+  std::chrono::seconds unused{0};    // entries not used for longer go too; 0: they stay
+  std::chrono::seconds young{600};   // newer entries stay, up to twice `bytes`
+  std::size_t most = 10000;          // files removed
+  std::chrono::milliseconds time{2000};
+  bool dry_run = false;
+};
+
+struct PruneResult {
+  std::uint64_t entries = 0, bytes = 0;  // found; bytes as the disk counts them
+  std::uint64_t removed = 0, removed_bytes = 0, temporaries = 0;
+  bool busy = false;     // another process is collecting: nothing was done
+  bool finished = true;  // false: a bound was met first
+};
+
+// An entry's file as it was read by DiskCache::read_all.
+struct StoredEntry {
+  std::string compiler, name;  // its folder and its file name
+  DecodedEntry decoded;        // other_key: not the entry that folder and name say
+  ByteSpan file;               // all its bytes
 };
 
 class DiskCache {
@@ -43,17 +68,25 @@ class DiskCache {
   // rights than its user), file_not_found, io_error.
   static Result<std::unique_ptr<DiskCache>> open(const std::string& root,
                                                  FileSystem& files = system_files());
+  // For roots that others fill: nothing in it is ever created, locked, touched or written.
+  static Result<std::unique_ptr<DiskCache>> open_read_only(const std::string& root,
+                                                           FileSystem& files = system_files());
   ~DiskCache();
 
   // A verified artifact, or none. `compiler` is the identity level; an empty one asks for any
-  // identity that has the key, the last in the order of names first (a machine that serves without
-  // a compiler). A damaged entry is remembered and replaced by this process's next publish.
-  std::optional<Artifact> find(const ArtifactKey& key, const std::string& compiler);
+  // identity that has the key, the newest first (a machine that serves without a compiler). A
+  // damaged entry is remembered and replaced by this process's next publish; so is one whose code
+  // equals `refused`, which a device did not take.
+  std::optional<Artifact> find(const ArtifactKey& key, const std::string& compiler,
+                               const Artifact* refused = nullptr);
 
   // Names the entry atomically after its data is synced, under artifact.compiler. "Already there"
   // is success. False on a failure, which is counted: the artifact itself is unharmed. Never
   // re-reads what it wrote.
   bool publish(const ArtifactKey& key, const Artifact& artifact);
+
+  // The entry there is now, whatever it holds, is replaced by this process's next publish of it.
+  void supersede(const ArtifactKey& key, const std::string& compiler);
 
   // Single flight across threads and processes: one holder a key. Locks only save work; after
   // `wait` (or if the file system has no locks) the caller goes on without. While waiting, `ready`
@@ -80,6 +113,19 @@ class DiskCache {
 
   // Every entry whose head is whole, in the order of identity and name. Errors: io_error.
   Result<std::vector<EntrySummary>> list();
+  // Every file that has an entry's name, whole, read and checked. Errors: io_error.
+  Result<void> read_all(const std::function<void(const StoredEntry&)>& each);
+
+  // Removes the least recently used entries until `limits` hold, and what killed writers left. One
+  // collector at a time; readers and writers are not disturbed. Touches only names of ours. Errors:
+  // io_error; invalid_argument in a root that is only read.
+  Result<PruneResult> prune(const PruneLimits& limits);
+  // All entries (of one compiler, if named) and temporaries, young ones too.
+  Result<PruneResult> clear(const std::string& compiler = "");
+  // Whether this process has published a 64th of `budget` since its last collection, or nobody has
+  // collected for a day.
+  bool prune_due(std::uint64_t budget);
+
   CacheStatistics statistics() const;
   const std::string& root() const { return root_; }
   bool writable() const;

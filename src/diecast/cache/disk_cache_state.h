@@ -28,6 +28,8 @@ struct DiskCache::State {
   bool may_write(const CacheDirectory& directory) {
     return directory.writable() && !writes.active(files.now_seconds());
   }
+  Result<PruneResult> collect(const std::string& root, const PruneLimits& limits,
+                              const std::string& compiler, bool everything);
   void count(EntryFault fault) { ++faults[static_cast<std::size_t>(fault)]; }
 
   // A root that was removed under us is created again, at most once a minute.
@@ -46,9 +48,13 @@ struct DiskCache::State {
   std::map<std::string, FileIdentity> damaged;
   std::int64_t reopened = 0;
 
-  std::atomic<std::uint64_t> hits = 0, misses = 0, publishes = 0, replaced = 0, already_there = 0,
-                             publish_failures = 0, publishes_skipped = 0, lock_waits = 0,
-                             lock_timeouts = 0, lock_failures = 0;
+  bool read_only = false;
+  std::atomic<std::uint64_t> published_bytes = 0;  // since this process's last collection
+  std::atomic<bool> asked_when_collected = false;
+
+  std::atomic<std::uint64_t> refused = 0, hits = 0, misses = 0, publishes = 0, replaced = 0,
+                             already_there = 0, publish_failures = 0, publishes_skipped = 0,
+                             lock_waits = 0, lock_timeouts = 0, lock_failures = 0;
   std::array<std::atomic<std::uint64_t>, kEntryFaults> faults = {};
 };
 

@@ -187,17 +187,37 @@ Result<Bytes> encode_entry(const ArtifactKey& key, const Artifact& artifact) {
   return out;
 }
 
-DecodedEntry decode_entry(ByteSpan file, const ArtifactKey* key) {
+namespace {
+
+// All but the payload.
+DecodedEntry decode_facts(ByteSpan file, const ArtifactKey* key, EntryHeader& header) {
   DecodedEntry out;
-  EntryHeader header;
   out.fault = read_header(file, file.size(), header);
   if (out.fault == EntryFault::none) out.fault = check_payload(file, header);
   if (out.fault == EntryFault::none) out.fault = decode_head(file, key, header, out.artifact);
-  if (out.fault == EntryFault::none) {
-    const ByteSpan payload = file.subspan(header.payload_offset, header.payload_bytes);
-    out.artifact.payload.assign(payload.begin(), payload.end());
-  }
   return out;
+}
+
+}  // namespace
+
+DecodedEntry decode_entry(ByteSpan file, const ArtifactKey* key) {
+  return decode_entry(Bytes(file.begin(), file.end()), key);
+}
+
+DecodedEntry decode_entry(Bytes&& file, const ArtifactKey* key) {
+  EntryHeader header;
+  DecodedEntry out = decode_facts(file, key, header);
+  if (out.fault != EntryFault::none) return out;
+  file.resize(header.payload_offset + header.payload_bytes);
+  file.erase(file.begin(), file.begin() + static_cast<std::ptrdiff_t>(header.payload_offset));
+  out.artifact.payload = std::move(file);
+  return out;
+}
+
+ByteSpan entry_record(ByteSpan file) {
+  EntryHeader header;
+  return read_header(file, file.size(), header) == EntryFault::none ? record_of(file, header)
+                                                                    : ByteSpan();
 }
 
 DecodedSummary decode_summary(ByteSpan head, std::uint64_t file_bytes) {

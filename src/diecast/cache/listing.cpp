@@ -4,6 +4,7 @@
 #include <diecast/cache/disk_cache_state.h>
 #include <diecast/cache/entry_header.h>
 #include <diecast/cache/trusted_directory.h>
+#include <diecast/cache/walk.h>
 #include <errno.h>
 #include <fcntl.h>
 
@@ -42,35 +43,61 @@ std::optional<EntrySummary> summarize(FileSystem& files, int shard, const char* 
   return std::move(decoded.summary);
 }
 
+// A whole file; unreadable, or what decode_entry says of its bytes.
+DecodedEntry read_whole(FileSystem& files, int shard, const char* name, Bytes& bytes) {
+  DecodedEntry out;
+  out.fault = EntryFault::unreadable;
+  const Descriptor file(files, files.open_at(shard, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0));
+  struct stat status;
+  if (!file || files.status(file.number(), &status) < 0) return out;
+  out.fault = !S_ISREG(status.st_mode)                           ? EntryFault::not_a_file
+              : !is_private(status)                              ? EntryFault::not_private
+              : status.st_size > static_cast<off_t>(kEntryLimit) ? EntryFault::bad_length
+                                                                 : EntryFault::none;
+  if (out.fault != EntryFault::none) return out;
+  bytes.resize(static_cast<std::size_t>(status.st_size));
+  if (read_exactly(files, file.number(), bytes.data(), bytes.size(), 0) < 0) {
+    out.fault = EntryFault::unreadable;
+    return out;
+  }
+  return decode_entry(ByteSpan(bytes), nullptr);
+}
+
 }  // namespace
+
+Result<void> DiskCache::read_all(const std::function<void(const StoredEntry&)>& each) {
+  FileSystem& files = state_->files;
+  const int trouble = walk_shards(files, *state_->directory(), [&](const Shard& shard) {
+    for (const std::string& name : shard.names) {
+      if (!is_entry_name(name)) continue;
+      Bytes bytes;
+      StoredEntry stored{shard.compiler, name, read_whole(files, shard.folder, name.c_str(), bytes),
+                         bytes};
+      EntryFault& fault = stored.decoded.fault;
+      if (fault == EntryFault::none && (stored.decoded.artifact.compiler != shard.compiler ||
+                                        entry_name(xxh3_128(entry_record(bytes))) != name)) {
+        fault = EntryFault::other_key;
+      }
+      each(stored);
+    }
+    return true;
+  });
+  if (trouble < 0) return file_error("list", root_, trouble);
+  return {};
+}
 
 Result<std::vector<EntrySummary>> DiskCache::list() {
   FileSystem& files = state_->files;
-  const auto directory = state_->directory();
   std::vector<EntrySummary> out;
-  int trouble = 0;
-  const auto each_of = [&](int folder, const auto& each) {
-    const int listed = files.list_directory(folder, [&](const char* name) {
-      each(name);
-      return true;
-    });
-    if (listed < 0 && listed != -ENOENT) trouble = listed;
-  };
-  for (const std::string& compiler : directory->compilers()) {
-    const Descriptor identity = directory->folder(directory->versions(), compiler.c_str(), false);
-    if (!identity) continue;
-    each_of(identity.number(), [&](const char* shard_text) {
-      if (!is_shard_name(shard_text)) return;
-      const Descriptor shard = directory->folder(identity.number(), shard_text, false);
-      if (!shard) return;
-      each_of(shard.number(), [&](const char* name) {
-        if (!is_entry_name(name)) return;
-        if (auto summary = summarize(files, shard.number(), name)) {
-          out.push_back(*std::move(summary));
-        }
-      });
-    });
-  }
+  const int trouble = walk_shards(files, *state_->directory(), [&](const Shard& shard) {
+    for (const std::string& name : shard.names) {
+      if (!is_entry_name(name)) continue;
+      if (auto summary = summarize(files, shard.folder, name.c_str())) {
+        out.push_back(*std::move(summary));
+      }
+    }
+    return true;
+  });
   if (trouble < 0) return file_error("list", root_, trouble);
   std::ranges::sort(
       out, {}, [](const EntrySummary& entry) { return std::tie(entry.compiler, entry.digest); });

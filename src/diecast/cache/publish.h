@@ -28,6 +28,7 @@ class EntryWriter {
   int publish(int shard, const std::string& name, ByteSpan bytes);
   // The same over a damaged file, if that is still the one seen; -EEXIST if it is another by now.
   int replace(int shard, const std::string& name, ByteSpan bytes, const FileIdentity& seen);
+  const std::string& boot() const { return boot_; }
 
  private:
   class Temporary;

@@ -40,7 +40,9 @@ std::deque<std::string> components(std::string_view path) {
 
 class Walk {
  public:
-  Walk(FileSystem& files, const std::string& path) : files_(files), path_(path) {}
+  enum class End : std::uint8_t { directory, new_directory, file };
+  Walk(FileSystem& files, const std::string& path, End end)
+      : files_(files), path_(path), end_(end) {}
 
   Result<Descriptor> run() {
     left_ = components(path_);
@@ -50,7 +52,8 @@ class Walk {
       left_.pop_front();
       const bool linked = linked_ > 0;
       if (linked) --linked_;
-      DIECAST_CHECK(step(name, /*create=*/!linked && left_.size() < kCreated));
+      const bool create = end_ == End::new_directory && !linked && left_.size() < kCreated;
+      DIECAST_CHECK(step(name, create));
     }
     return std::move(here_);
   }
@@ -72,15 +75,20 @@ class Walk {
       return file_error("open", next, found);
     } else if (S_ISLNK(status.st_mode)) {
       return follow(name, next, status);
-    } else if (!S_ISDIR(status.st_mode)) {
-      return file_error("open", next, -ENOTDIR);
+    } else if (!is_expected(status)) {
+      return file_error("open", next, is_file() ? -EINVAL : -ENOTDIR);
     }
-    const int how = left_.empty() ? O_RDONLY : O_PATH;
-    const int file =
-        files_.open_at(here_.number(), name.c_str(), how | O_DIRECTORY | O_NOFOLLOW, 0);
+    const int how =
+        is_file() ? O_RDONLY | O_NONBLOCK : O_DIRECTORY | (left_.empty() ? O_RDONLY : O_PATH);
+    const int file = files_.open_at(here_.number(), name.c_str(), how | O_NOFOLLOW, 0);
     DIECAST_CHECK(enter(file, next));
     walked_ = next;
     return {};
+  }
+
+  bool is_file() const { return end_ == End::file && left_.empty(); }
+  bool is_expected(const struct stat& status) const {
+    return is_file() ? S_ISREG(status.st_mode) : S_ISDIR(status.st_mode);
   }
 
   // The components of the link's text come next; each is judged like any other.
@@ -104,7 +112,7 @@ class Walk {
     if (const int result = files_.status(file, &status); result < 0) {
       return file_error("read", path, result);
     }
-    const char* what = left_.empty() ? "cache root" : "directory";
+    const char* what = is_file() ? "bundle" : left_.empty() ? "cache root" : "directory";
     if (!is_ours(status)) return foreign(what, path, status, "");
     const mode_t open = status.st_mode & kOthersMayWrite;
     if (open == 0 || (!left_.empty() && (status.st_mode & S_ISVTX) != 0)) return {};
@@ -112,7 +120,9 @@ class Walk {
   }
 
   std::string above() const {
-    return left_.empty() ? "" : cat(" above the cache root ", quote(path_, PATH_MAX));
+    if (left_.empty()) return "";
+    return cat(" above the ", end_ == End::file ? "bundle " : "cache root ",
+               quote(path_, PATH_MAX));
   }
 
   Error foreign(std::string_view what, const std::string& path, const struct stat& status,
@@ -134,12 +144,13 @@ class Walk {
             cat("the ", what, " ", quote(path, PATH_MAX), above(), " can be written by ",
                 (mode & S_IWOTH) != 0 ? "everybody" : "its group", " (mode ", octal,
                 "): whoever does could run code as this user"),
-            cat("chmod ", left_.empty() ? "700 " : "go-w ", shell_word(path),
+            cat("chmod ", left_.empty() && !is_file() ? "700 " : "go-w ", shell_word(path),
                 ", or set DIECAST_CACHE to a directory that only you can write")};
   }
 
   FileSystem& files_;
   const std::string path_;
+  const End end_;
   std::deque<std::string> left_;  // components still to be entered
   Descriptor here_;
   std::string walked_;  // where `here_` is, for messages; links resolved
@@ -147,9 +158,7 @@ class Walk {
   std::size_t linked_ = 0;  // of `left_`: from the text of links, never created
 };
 
-}  // namespace
-
-Result<Descriptor> open_trusted_directory(FileSystem& files, const std::string& path) {
+Result<void> check_path(const std::string& path) {
   const char* wrong = path.empty()                           ? "is empty"
                       : path[0] != '/'                       ? "is not an absolute path"
                       : path.find('\0') != std::string::npos ? "has a zero byte"
@@ -159,7 +168,19 @@ Result<Descriptor> open_trusted_directory(FileSystem& files, const std::string& 
     return Error{ErrorCode::invalid_argument, cat("the cache root ", quote(path), " ", wrong),
                  "set DIECAST_CACHE to the absolute path of a directory for the cache alone"};
   }
-  return Walk(files, path).run();
+  return {};
+}
+
+}  // namespace
+
+Result<Descriptor> open_trusted_directory(FileSystem& files, const std::string& path, bool create) {
+  DIECAST_CHECK(check_path(path));
+  return Walk(files, path, create ? Walk::End::new_directory : Walk::End::directory).run();
+}
+
+Result<Descriptor> open_trusted_file(FileSystem& files, const std::string& path) {
+  DIECAST_CHECK(check_path(path));
+  return Walk(files, path, Walk::End::file).run();
 }
 
 bool is_private(const struct stat& status) {

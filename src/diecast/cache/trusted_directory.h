@@ -14,9 +14,13 @@ namespace diecast {
 // nobody else; the directories above it and the links passed must belong to this user or root, and
 // where others may write (/tmp), only with the sticky bit. At most the last two components are
 // created when missing, 0700: a misspelt path is not made real. Nothing found is ever changed.
-// Errors: invalid_argument (empty, relative, `/`), unsafe_directory with the exact fix,
-// file_not_found, io_error.
-Result<Descriptor> open_trusted_directory(FileSystem& files, const std::string& path);
+// Without `create` nothing is. Errors: invalid_argument (empty, relative, `/`), unsafe_directory
+// with the exact fix, file_not_found, io_error.
+Result<Descriptor> open_trusted_directory(FileSystem& files, const std::string& path,
+                                          bool create = true);
+
+// The same for a regular file, for reading: it and the way to it are judged alike.
+Result<Descriptor> open_trusted_file(FileSystem& files, const std::string& path);
 
 // The same rule for a directory or file below a trusted one: owner and write bits.
 bool is_private(const struct stat& status);

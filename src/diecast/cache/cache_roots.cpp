@@ -1,0 +1,127 @@
+// Reading the setting, opening the layers and asking them in order.
+#include <diecast/base/text.h>
+#include <diecast/cache/cache_roots.h>
+
+namespace diecast {
+namespace {
+
+using Kind = CacheRootSetting::Kind;
+
+constexpr std::pair<std::string_view, Kind> kPrefixes[] = {
+    {"rw:", Kind::read_write}, {"ro:", Kind::read_only}, {"bundle:", Kind::bundle}};
+
+std::string_view prefix_of(Kind kind) { return kPrefixes[static_cast<std::size_t>(kind)].first; }
+
+Result<CacheRootSetting> parse_root(std::string_view word, std::string_view whole) {
+  CacheRootSetting out;
+  std::string_view path = word;
+  for (const auto& [prefix, kind] : kPrefixes) {
+    if (!word.starts_with(prefix)) continue;
+    out.kind = kind;
+    path = word.substr(prefix.size());
+  }
+  if (const std::size_t mark = path.find("#sha256=");
+      mark != path.npos && out.kind == Kind::bundle) {
+    out.pin = parse_sha256(path.substr(mark + 8));
+    if (!out.pin) {
+      return Error{ErrorCode::invalid_argument,
+                   cat("the pin of the cache root ", quote(word), " is not 64 hexadecimal digits"),
+                   "give what `sha256sum FILE` prints, after #sha256="};
+    }
+    path = path.substr(0, mark);
+  }
+  out.path = path;
+  if (!path.empty() && path[0] == '/') return out;
+  return Error{ErrorCode::invalid_argument, cat("the cache setting is ", quote(whole)),
+               "set DIECAST_CACHE to an absolute directory, to `off`, or to roots such as "
+               "ro:/opt/cache,bundle:/opt/kernels.dcb,rw:/var/cache/me"};
+}
+
+}  // namespace
+
+Result<std::vector<CacheRootSetting>> parse_cache_setting(std::string_view text) {
+  std::vector<CacheRootSetting> out;
+  for (const std::string_view word : split(text, ',')) {
+    DIECAST_TRY(out.emplace_back(), parse_root(trim(word), text));
+  }
+  return out;
+}
+
+Result<CompilerChoice> parse_compiler_choice(std::string_view word) {
+  constexpr std::pair<std::string_view, CompilerChoice> kWords[] = {
+      {"found", CompilerChoice::found},
+      {"exact", CompilerChoice::exact},
+      {"newest", CompilerChoice::newest},
+      {"bundles", CompilerChoice::bundles}};
+  for (const auto& [name, choice] : kWords) {
+    if (word == name) return choice;
+  }
+  return Error{ErrorCode::invalid_argument, cat("no choice of compilers is named ", quote(word)),
+               "use found, exact, newest or bundles"};
+}
+
+std::unique_ptr<CacheRoots> CacheRoots::open(const std::vector<CacheRootSetting>& settings,
+                                             bool write, std::vector<Error>& refused,
+                                             FileSystem& files) {
+  auto out = std::make_unique<CacheRoots>();
+  for (const CacheRootSetting& setting : settings) {
+    Layer layer{setting, nullptr, nullptr};
+    if (setting.kind == Kind::bundle) {
+      auto bundle = Bundle::open(setting.path, setting.pin, files);
+      if (bundle) layer.bundle = *std::move(bundle);
+      if (!bundle) refused.push_back(bundle.error());
+    } else {
+      auto directory = setting.kind == Kind::read_write && write
+                           ? DiskCache::open(setting.path, files)
+                           : DiskCache::open_read_only(setting.path, files);
+      if (directory) layer.directory = *std::move(directory);
+      if (!directory) refused.push_back(directory.error());
+    }
+    if (layer.bundle || layer.directory) out->layers_.push_back(std::move(layer));
+  }
+  return out;
+}
+
+std::optional<Artifact> CacheRoots::find(const ArtifactKey& key, const std::string& compiler,
+                                         CompilerChoice choice, const Artifact* refused) {
+  if (choice == CompilerChoice::exact && compiler.empty()) return std::nullopt;
+  const std::string any;
+  for (const Layer& layer : layers_) {
+    const bool newest = choice == CompilerChoice::newest ||
+                        (choice == CompilerChoice::bundles && layer.bundle != nullptr);
+    const std::string& wanted = newest ? any : compiler;
+    auto found = layer.bundle ? layer.bundle->find(key, wanted, refused)
+                              : layer.directory->find(key, wanted, refused);
+    if (found) return found;
+  }
+  return std::nullopt;
+}
+
+bool CacheRoots::publish(const ArtifactKey& key, const Artifact& artifact) {
+  DiskCache* const cache = writable();
+  return cache != nullptr && cache->publish(key, artifact);
+}
+
+DiskCache::Lock CacheRoots::lock(const ArtifactKey& key, std::chrono::milliseconds wait,
+                                 const std::function<bool()>& ready) {
+  DiskCache* const cache = writable();
+  return cache == nullptr ? DiskCache::Lock() : cache->lock(key, wait, ready);
+}
+
+DiskCache* CacheRoots::writable() const {
+  for (const Layer& layer : layers_) {
+    if (layer.setting.kind == Kind::read_write) return layer.directory.get();
+  }
+  return nullptr;
+}
+
+std::string CacheRoots::description() const {
+  std::vector<std::string> names;
+  for (const Layer& layer : layers_) {
+    const bool plain = layer.setting.kind == Kind::read_write && layers_.size() == 1;
+    names.push_back(cat(plain ? "" : prefix_of(layer.setting.kind), layer.setting.path));
+  }
+  return join(names, ", ");
+}
+
+}  // namespace diecast

@@ -1,0 +1,71 @@
+// The layers of a cache, in the order of lookup: read-only directories and bundles that somebody
+// ships, and a directory of our own, which gets what is compiled here.
+//
+//   DIECAST_CACHE=ro:/opt/engine/cache,bundle:/models/kernels.dcb,rw:/var/cache/me
+#pragma once
+
+#include <diecast/base/error.h>
+#include <diecast/base/file.h>
+#include <diecast/cache/bundle.h>
+#include <diecast/cache/disk_cache.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace diecast {
+
+struct CacheRootSetting {
+  enum class Kind : std::uint8_t { read_write, read_only, bundle };
+  Kind kind = Kind::read_write;
+  std::string path;
+  std::optional<Sha256Digest> pin;  // of a bundle: "bundle:/k.dcb#sha256=<64 digits>"
+};
+
+// "[rw:|ro:|bundle:]PATH", separated by commas; a word without a prefix is a writable directory.
+// Errors: invalid_argument (no absolute path, a bad pin).
+Result<std::vector<CacheRootSetting>> parse_cache_setting(std::string_view text);
+
+// Which compilers' artifacts may be used.
+enum class CompilerChoice : std::uint8_t {
+  found,   // that of the compiler found here; without one, the newest that has the kernel
+  exact,   // that of the compiler found here, and nothing without one
+  newest,  // the newest that has the kernel, whatever is found here
+  bundles  // bundles: the newest; directories: as `found`
+};
+Result<CompilerChoice> parse_compiler_choice(std::string_view word);
+
+class CacheRoots {
+ public:
+  struct Layer {
+    CacheRootSetting setting;
+    std::unique_ptr<DiskCache> directory;  // one of the two
+    std::unique_ptr<Bundle> bundle;
+  };
+
+  // A root that cannot be used is left out and told in `refused`; only then is the first writable
+  // directory not there. With `write` false rw: roots are opened like ro: ones.
+  static std::unique_ptr<CacheRoots> open(const std::vector<CacheRootSetting>& settings, bool write,
+                                          std::vector<Error>& refused,
+                                          FileSystem& files = system_files());
+
+  // The first layer that has it. `compiler`: the identity found here, or empty. `refused`: as in
+  // DiskCache::find.
+  std::optional<Artifact> find(const ArtifactKey& key, const std::string& compiler,
+                               CompilerChoice choice = CompilerChoice::found,
+                               const Artifact* refused = nullptr);
+  bool publish(const ArtifactKey& key, const Artifact& artifact);
+  DiskCache::Lock lock(const ArtifactKey& key, std::chrono::milliseconds wait,
+                       const std::function<bool()>& ready);
+
+  DiskCache* writable() const;  // the directory that gets what is published; or null
+  const std::vector<Layer>& layers() const { return layers_; }
+  std::string description() const;  // "ro:/opt/cache, rw:/home/me/.cache/diecast"
+
+ private:
+  std::vector<Layer> layers_;
+};
+
+}  // namespace diecast

@@ -1,0 +1,125 @@
+// Comparing a key's record with those of the entries there are. The nearest is of the same template
+// and shares the most fields, of several lines then the most first lines.
+#include <diecast/base/text.h>
+#include <diecast/cache/explain.h>
+
+#include <algorithm>
+#include <tuple>
+
+namespace diecast {
+namespace {
+
+constexpr const char* kFieldNames[] = {"",        "version", "template", "source",
+                                       "options", "target",  "kind",     "argument schema"};
+constexpr std::size_t kFields = std::size(kFieldNames);
+
+// One text a tag; options one to a line, numbers in digits.
+std::vector<std::string> texts_of(ByteSpan record) {
+  std::vector<std::string> out(kFields);
+  const auto fields = Record::parse(record);
+  if (!fields) return out;
+  for (const Record::Field& field : *fields) {
+    if (field.tag >= kFields) continue;
+    std::string& text = out[field.tag];
+    const auto tag = static_cast<KeyTag>(field.tag);
+    if (tag == KeyTag::options) {
+      const auto options = Record::parse(field.bytes);
+      if (!options) continue;
+      for (const Record::Field& option : *options) text += cat(option.text(), "\n");
+    } else if (tag == KeyTag::version || tag == KeyTag::kind) {
+      text = cat(Record::number(field).value_or(0));
+    } else {
+      text = field.text();
+    }
+  }
+  return out;
+}
+
+struct Difference {
+  std::size_t equal = 0;  // fields
+  std::size_t field = 0;  // the first that differs; 0: none does
+  int lines = 0;          // of it that are equal before
+};
+
+Difference compare(const std::vector<std::string>& here, const std::vector<std::string>& there) {
+  Difference out;
+  // Source last: it follows from everything else, and whoever asks wants the cause.
+  for (const std::size_t field : {1u, 2u, 5u, 6u, 4u, 7u, 3u}) {
+    if (here[field] == there[field]) {
+      ++out.equal;
+    } else if (out.field == 0) {
+      out.field = field;
+    }
+  }
+  const std::string &a = here[out.field], &b = there[out.field];
+  const auto [end, other] = std::ranges::mismatch(a, b);
+  out.lines = static_cast<int>(std::count(a.begin(), end, '\n'));
+  return out;
+}
+
+std::string line_of(const std::string& text, int number) {
+  const auto lines = split(text, '\n');
+  return static_cast<std::size_t>(number) < lines.size()
+             ? std::string(lines[static_cast<std::size_t>(number)])
+             : "";
+}
+
+class Search {
+ public:
+  Search(const ArtifactKey& key, std::string compiler)
+      : compiler_(std::move(compiler)), here_(texts_of(key.record.bytes())) {}
+
+  void look(const std::string& root, const std::string& compiler, const DecodedEntry& decoded,
+            ByteSpan file) {
+    if (decoded.fault != EntryFault::none) {
+      ++out_.damaged;
+      return;
+    }
+    ++out_.entries;
+    const auto there = texts_of(entry_record(file));
+    if (there[2] != here_[2]) return;  // another template
+    const Difference found = compare(here_, there);
+    if (!out_.root.empty() &&
+        std::tie(best_.equal, best_.lines) >= std::tie(found.equal, found.lines)) {
+      return;
+    }
+    best_ = found;
+    out_.root = root;
+    out_.spelling = decoded.artifact.spelling;
+    out_.compiler = compiler;
+    out_.field = found.field == 0 ? "compiler" : kFieldNames[found.field];
+    out_.line = there[found.field].find('\n') == std::string::npos ? 0 : found.lines + 1;
+    out_.here = found.field == 0 ? compiler_ : line_of(here_[found.field], found.lines);
+    out_.there = found.field == 0 ? compiler : line_of(there[found.field], found.lines);
+  }
+
+  MissReason reason() const { return out_; }
+
+ private:
+  const std::string compiler_;
+  const std::vector<std::string> here_;
+  Difference best_;
+  MissReason out_;
+};
+
+}  // namespace
+
+MissReason explain_miss(const CacheRoots& roots, const ArtifactKey& key,
+                        const std::string& compiler) {
+  Search search(key, compiler);
+  for (const CacheRoots::Layer& layer : roots.layers()) {
+    const std::string& root = layer.setting.path;
+    if (layer.bundle) {
+      layer.bundle->read_all([&](const Bundle::Stored& stored) {
+        search.look(root, stored.compiler, stored.decoded, stored.file);
+      });
+    } else {
+      (void)layer.directory->read_all([&](const StoredEntry& stored) {
+        search.look(root, stored.compiler, stored.decoded, stored.file);
+      });
+    }
+  }
+  return search.reason();
+}
+
+}  // namespace diecast
