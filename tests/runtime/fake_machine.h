@@ -5,6 +5,7 @@
 #include <diecast/runtime/runtime.h>
 
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,7 @@ class FakeMachine {
     options.nvrtc = nvrtc.search();
     options.cache = cache.path();
     options.on_event = [this](const RuntimeEvent& event) {
+      std::lock_guard lock(events_mutex);  // publishing has a thread of its own
       events.push_back(std::string(event_name(event.kind)));
     };
     return options;
@@ -30,7 +32,8 @@ class FakeMachine {
   FakeNvrtc nvrtc;
   FakeCuda cuda;
   TemporaryDirectory cache;
-  std::vector<std::string> events;
+  std::mutex events_mutex;
+  std::vector<std::string> events;  // after a flush() nothing is added
 };
 
 inline constexpr char kAmax[] = "amax IN=bf16 @ sm_90a";

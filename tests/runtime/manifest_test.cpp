@@ -56,10 +56,11 @@ TEST(Manifest, ErrorsNameTheFileAndTheLine) {
   EXPECT_EQ(message("amax IN=bf16"),
             "diecast: value_missing: m.txt:1: no target\n"
             "  fix: end the line in `@ sm_90a`, or give --target");
-  EXPECT_EQ(message("amax IN=bf16 COLS=* @ sm_90a"),
-            "diecast: value_not_allowed: m.txt:1: COLS=* needs a set to choose from, and COLS takes "
-            "any integer\n"
-            "  fix: list the values: COLS=4096,8192");
+  EXPECT_EQ(
+      message("amax IN=bf16 COLS=* @ sm_90a"),
+      "diecast: value_not_allowed: m.txt:1: COLS=* needs a set to choose from, and COLS takes "
+      "any integer\n"
+      "  fix: list the values: COLS=4096,8192");
   EXPECT_EQ(message("# nothing\n"),
             "diecast: parse_error: m.txt: the manifest names no kernel\n"
             "  fix: write one spelling a line, for example `amax IN=bf16 @ sm_90a`");
@@ -70,13 +71,13 @@ TEST(Warm, ResolvesEverythingOnceAndSaysHow) {
   RuntimeOptions options = machine.options();
   options.on_event = nullptr;
   const auto runtime = Runtime::create(options).value();
-  const auto all =
-      expand_manifest(*runtime, "amax IN=* PER=* @ sm_80 sm_90a", "m.txt", {}).value();
+  const auto all = expand_manifest(*runtime, "amax IN=* PER=* @ sm_80 sm_90a", "m.txt", {}).value();
   std::size_t calls = 0;
-  const auto first = warm(*runtime, all, {4, [&](const WarmOutcome&, std::size_t done, std::size_t total) {
-                            EXPECT_EQ(done, ++calls);
-                            EXPECT_EQ(total, all.size());
-                          }});
+  const auto first =
+      warm(*runtime, all, {4, [&](const WarmOutcome&, std::size_t done, std::size_t total) {
+                             EXPECT_EQ(done, ++calls);
+                             EXPECT_EQ(total, all.size());
+                           }});
   EXPECT_EQ(calls, all.size());
   for (std::size_t i = 0; i < all.size(); ++i) {
     ASSERT_TRUE(first[i].resolved) << first[i].error->message();

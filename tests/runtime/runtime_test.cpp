@@ -1,5 +1,5 @@
-// The line from specialization to resident kernel: where an artifact comes from, what is counted and
-// told, and what freeze forbids.
+// The line from specialization to resident kernel: where an artifact comes from, what is counted
+// and told, and what freeze forbids.
 #include <diecast/runtime/runtime.h>
 #include <gtest/gtest.h>
 
@@ -10,6 +10,7 @@
 namespace diecast {
 namespace {
 
+using testing::CudaScript;
 using testing::FakeMachine;
 using testing::kAmax;
 using Origin = Resolved::Origin;
@@ -20,6 +21,7 @@ TEST(Runtime, CompilesOnceThenFindsInMemoryThenOnDisk) {
   const auto one = first->specialize(kAmax).value();
   EXPECT_EQ(first->resolve(one).value().origin, Origin::compiled);
   EXPECT_EQ(first->resolve(one).value().origin, Origin::memory);
+  first->flush();
   EXPECT_EQ(machine.events, (std::vector<std::string>{"rendered", "compiled", "published"}));
 
   machine.events.clear();
@@ -37,6 +39,7 @@ TEST(Runtime, CountsEachArrow) {
   const auto one = runtime->specialize(kAmax).value();
   (void)runtime->preload(one, machine.cuda.device()).value();
   (void)runtime->resolve(one).value();
+  runtime->flush();
   const RuntimeCounters counters = runtime->counters();
   EXPECT_EQ(counters.rendered, 1u);
   EXPECT_EQ(counters.compiled, 1u);
@@ -75,6 +78,43 @@ TEST(Runtime, GivesWaitingThreadsTheErrorAndLaterCallersAnotherTry) {
   EXPECT_EQ(runtime->resolve(one).value().origin, Origin::compiled);
 }
 
+// G-03: the driver refuses what the cache holds.
+TEST(Runtime, CompilesAgainOnceWhatADeviceRefusesAndReplacesIt) {
+  for (const int code : {200, 209, 222}) {
+    FakeMachine machine;
+    (void)machine.runtime()->resolve(machine.runtime()->specialize(kAmax).value()).value();
+    const auto runtime = machine.runtime();
+    const auto one = runtime->specialize(kAmax).value();
+    const auto device = machine.cuda.device();
+    machine.events.clear();
+    machine.cuda->calls.clear();
+    machine.cuda->fail["cuLibraryLoadData"] = {{1, code}};
+    EXPECT_TRUE(runtime->preload(one, device).ok()) << code;
+    runtime->flush();
+    machine.events.resize(6);  // then "published", before or after "loaded"
+    EXPECT_EQ(std::vector(machine.events.begin(), machine.events.begin() + 5),
+              (std::vector<std::string>{"rendered", "found", "refused", "rendered", "compiled"}));
+    EXPECT_EQ(machine.nvrtc.compiles().size(), 2u);
+    const CacheStatistics cache = runtime->cache()->writable()->statistics();
+    EXPECT_EQ(cache.replaced, 1u);
+    EXPECT_GE(cache.refused, 1u);
+    EXPECT_EQ(machine.runtime()->resolve(one).value().origin, Origin::disk);
+  }
+}
+
+TEST(Runtime, CodeThatIsRefusedFreshIsAnErrorWithoutAnotherCompile) {
+  FakeMachine machine;
+  const auto runtime = machine.runtime();
+  const auto device = machine.cuda.device();
+  machine.cuda->fail["cuLibraryLoadData"] = {{CudaScript::kEveryCall, 222}};
+  const auto refused = runtime->preload(runtime->specialize(kAmax).value(), device);
+  EXPECT_EQ(refused.error().code, ErrorCode::file_corrupt);
+  EXPECT_NE(refused.error().what.find("driver 13.0: cuLibraryLoadData returned "),
+            std::string::npos);
+  EXPECT_EQ(machine.nvrtc.compiles().size(), 1u);
+  EXPECT_EQ(machine.cuda->count("cuLibraryLoadData"), 1);
+}
+
 TEST(Runtime, WithoutACompilerServesWhatTheCacheHas) {
   FakeMachine machine;
   (void)machine.runtime()->resolve(machine.runtime()->specialize(kAmax).value()).value();
@@ -91,7 +131,7 @@ TEST(Runtime, WorksWithoutACacheAndSaysWhyItHasNone) {
   RuntimeOptions options = machine.options();
   options.cache = "off";
   const auto off = Runtime::create(options).value();
-  EXPECT_EQ(off->disk_cache(), nullptr);
+  EXPECT_EQ(off->cache(), nullptr);
   EXPECT_EQ(off->cache_state(), "off");
   EXPECT_EQ(off->resolve(off->specialize(kAmax).value()).value().origin, Origin::compiled);
   EXPECT_EQ(machine.events, (std::vector<std::string>{"rendered", "compiled"}));
@@ -100,7 +140,7 @@ TEST(Runtime, WorksWithoutACacheAndSaysWhyItHasNone) {
   options.cache = machine.cache / "file";
   testing::write_text(options.cache, "in the way");
   const auto degraded = Runtime::create(options).value();
-  EXPECT_EQ(degraded->disk_cache(), nullptr);
+  EXPECT_EQ(degraded->cache(), nullptr);
   EXPECT_TRUE(degraded->cache_state().starts_with("off: diecast: "));
   EXPECT_EQ(machine.events, std::vector<std::string>{"degraded"});
 }
@@ -110,7 +150,8 @@ TEST(Runtime, RefusesACacheThatIsNoAbsolutePath) {
   options.cache = "cache";
   EXPECT_EQ(Runtime::create(options).error().message(),
             "diecast: invalid_argument: the cache setting is \"cache\"\n"
-            "  fix: set DIECAST_CACHE to an absolute directory, or to `off`");
+            "  fix: set DIECAST_CACHE to an absolute directory, to `off`, or to roots such as "
+            "ro:/opt/cache,bundle:/opt/kernels.dcb,rw:/var/cache/me");
 }
 
 TEST(Runtime, AfterFreezeALateCompileIsAnErrorThatNamesTheKernel) {
@@ -159,7 +200,8 @@ TEST(Runtime, TakesTheBestTargetOfADevice) {
   machine.cuda->gpus[0].cc = 103;
   const auto runtime = machine.runtime();
   const auto device = machine.cuda.device();
-  const auto best = runtime->specialize_for("amax", Bindings{{"IN", Value::of(DType::bf16)}}, *device);
+  const auto best =
+      runtime->specialize_for("amax", Bindings{{"IN", Value::of(DType::bf16)}}, *device);
   EXPECT_EQ(best.value().target().name(), "sm_103a");
 }
 

@@ -11,6 +11,9 @@ std::string_view event_name(RuntimeEvent::Kind kind) {
     case RuntimeEvent::Kind::failed: return "failed";
     case RuntimeEvent::Kind::published: return "published";
     case RuntimeEvent::Kind::loaded: return "loaded";
+    case RuntimeEvent::Kind::late: return "late";
+    case RuntimeEvent::Kind::refused: return "refused";
+    case RuntimeEvent::Kind::pruned: return "pruned";
     case RuntimeEvent::Kind::degraded: return "degraded";
   }
   return "";

@@ -17,17 +17,21 @@ struct RuntimeEvent {
     failed,     // resolving it failed (detail: the error's message)
     published,  // its artifact got its name in the disk cache
     loaded,     // its code became resident on a device (ms)
-    degraded    // the disk cache is off or read-only for this runtime (detail: why)
+    late,       // after freeze(Late::warn) it was compiled or loaded (detail: which)
+    refused,    // a device did not take its cached code: it is compiled again (detail: the error)
+    pruned,     // the disk cache was brought back to its size (detail: how much)
+    degraded    // a cache root is off or not written any more (detail: why); once a root
   };
   Kind kind;
-  std::string spelling;  // of the specialization; empty for degraded
+  std::string spelling;  // of the specialization; empty for pruned and degraded
   std::string detail;
   double ms = 0;
 };
 
 std::string_view event_name(RuntimeEvent::Kind kind);
 
-// Called on the thread where it happened, without any lock of ours held.
+// Called on the thread where it happened (published, pruned: one of the runtime's own), without any
+// lock of ours held.
 using EventSink = std::function<void(const RuntimeEvent&)>;
 
 // How often each arrow was taken since the runtime was made.
@@ -39,7 +43,9 @@ struct RuntimeCounters {
   std::uint64_t failed = 0;
   std::uint64_t published = 0;
   std::uint64_t loaded = 0;
-  std::uint64_t waited = 0;  // for another thread's compile of the same key
+  std::uint64_t waited = 0;               // for another thread's compile of the same key
+  std::uint64_t late = 0;                 // compiles and loads after freeze(Late::warn)
+  std::uint64_t refused = 0, pruned = 0;  // pruned: files removed
 };
 
 }  // namespace diecast

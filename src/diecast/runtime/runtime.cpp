@@ -1,45 +1,16 @@
 // Making a runtime, its templates and its view of itself. The line itself is in resolve.cpp.
-#include <diecast/runtime/runtime.h>
-
-#include <algorithm>
-#include <cstdlib>
-
 #include <diecast/base/file.h>
 #include <diecast/base/text.h>
 #include <diecast/launch/cuda_device.h>
+#include <diecast/runtime/runtime.h>
 #include <diecast/runtime/state.h>
 
+#include <algorithm>
+
 namespace diecast {
-namespace {
-
-std::string environment(const char* name) {
-  const char* value = secure_getenv(name);
-  return value == nullptr ? std::string() : std::string(value);
-}
-
-// The root to open, or an error when the setting makes no sense.
-Result<std::string> cache_root(const std::string& setting) {
-  if (setting.empty()) return DiskCache::default_root();
-  const std::string root = setting.starts_with("rw:") ? setting.substr(3) : setting;
-  if (root.empty() || root[0] != '/') {
-    return Error{ErrorCode::invalid_argument, cat("the cache setting is ", quote(setting)),
-                 "set DIECAST_CACHE to an absolute directory, or to `off`"};
-  }
-  return root;
-}
-
-}  // namespace
-
-RuntimeOptions RuntimeOptions::from_environment() {
-  RuntimeOptions options;
-  options.template_directory = environment("DIECAST_TEMPLATE_DIR");
-  options.cache = environment("DIECAST_CACHE");
-  options.nvrtc = NvrtcSearch::from_environment();
-  options.host_cxx = HostCxxOptions::from_environment();
-  return options;
-}
 
 Result<std::shared_ptr<Runtime>> Runtime::create(RuntimeOptions options) {
+  if (options.wrong) return *options.wrong;
   auto state = std::make_unique<State>();
   state->options = std::move(options);
   if (state->options.template_directory.empty()) {
@@ -47,22 +18,8 @@ Result<std::shared_ptr<Runtime>> Runtime::create(RuntimeOptions options) {
   } else {
     DIECAST_TRY(state->files, TemplateFiles::from_directory(state->options.template_directory));
   }
-  if (state->options.cache == "off") {
-    state->cache_state = "off";
-  } else {
-    DIECAST_TRY(const std::string root, cache_root(state->options.cache));
-    if (root.empty()) {
-      state->cache_state = "off: no home directory; set DIECAST_CACHE to an absolute directory";
-    } else if (auto cache = DiskCache::open(root)) {
-      state->cache = *std::move(cache);
-      state->cache_state = state->cache->root();
-    } else {
-      state->cache_state = cat("off: ", cache.error().message());
-    }
-  }
-  if (state->cache == nullptr && state->options.cache != "off") {
-    state->tell(RuntimeEvent::Kind::degraded, "", state->cache_state, 0);
-  }
+  DIECAST_CHECK(state->open_cache());
+  DIECAST_CHECK(state->open_trace());
   return std::shared_ptr<Runtime>(new Runtime(std::move(state)));
 }
 
@@ -78,7 +35,8 @@ Result<std::shared_ptr<const Template>> Runtime::add(const std::string& path) {
   DIECAST_TRY(const Bytes bytes, read_file(system_files(), path, 4u << 20));
   std::string name = path.substr(path.rfind('/') + 1);
   if (!name.ends_with(".cu")) {
-    return Error{ErrorCode::invalid_argument, cat("a template's file is NAME.cu, not ", quote(name)),
+    return Error{ErrorCode::invalid_argument,
+                 cat("a template's file is NAME.cu, not ", quote(name)),
                  "rename the file; NAME becomes the kernel's symbol"};
   }
   name.resize(name.size() - 3);
@@ -143,14 +101,18 @@ Result<std::shared_ptr<Device>> Runtime::default_device() {
   return device;
 }
 
-void Runtime::freeze() { state_->frozen = true; }
+void Runtime::freeze(Late late) {
+  state_->late = late;
+  state_->frozen = true;
+}
 bool Runtime::frozen() const { return state_->frozen; }
-DiskCache* Runtime::disk_cache() const { return state_->cache.get(); }
+CacheRoots* Runtime::cache() const { return state_->cache.get(); }
 std::string Runtime::cache_state() const { return state_->cache_state; }
 
 RuntimeCounters Runtime::counters() const {
   const auto& c = state_->count;
-  return {c.rendered, c.memory_hits, c.disk_hits, c.compiled, c.failed, c.published, c.loaded, c.waited};
+  return {c.rendered, c.memory_hits, c.disk_hits, c.compiled, c.failed, c.published,
+          c.loaded,   c.waited,      c.late,      c.refused,  c.pruned};
 }
 
 std::shared_ptr<void> Runtime::find_prepared(const Device* device, std::uint64_t request) const {

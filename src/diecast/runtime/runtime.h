@@ -8,15 +8,8 @@
 // Making a runtime opens no compiler, no driver and starts no thread. All calls are thread-safe.
 #pragma once
 
-#include <chrono>
-#include <cstdint>
-#include <memory>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include <diecast/base/error.h>
-#include <diecast/cache/disk_cache.h>
+#include <diecast/cache/cache_roots.h>
 #include <diecast/compile/compiler.h>
 #include <diecast/compile/host_cxx.h>
 #include <diecast/compile/nvrtc.h>
@@ -27,18 +20,54 @@
 #include <diecast/template/source.h>
 #include <diecast/template/specialization.h>
 
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
 namespace diecast {
+
+// DIECAST_CACHE_POLICY: auto, require-hit, read-only, off, rebuild.
+enum class CachePolicy : std::uint8_t {
+  automatic,    // look, else compile and publish
+  require_hit,  // a miss is an error that has the manifest line to add; nothing is compiled
+  read_only,    // look, else compile; nothing is written
+  off,          // neither looked nor written
+  rebuild       // compile everything once more and replace what is there
+};
+Result<CachePolicy> parse_cache_policy(std::string_view word);
+
+// Compiling in a process of its own, which a bad template can neither hang nor blow up. Starting it
+// costs some 20 ms a compile: for warming, not for a first use.
+struct IsolatedCompiles {
+  std::string program;  // the diecast command; empty: compile in this process, unbounded
+  std::chrono::milliseconds time{120000};
+  std::uint64_t memory = 8ull << 30;  // bytes of address space
+};
 
 struct RuntimeOptions {
   std::string template_directory;  // DIECAST_TEMPLATE_DIR; empty: the embedded templates
-  std::string cache;               // DIECAST_CACHE: "off", or a directory; empty: the default root
+  // DIECAST_CACHE: "off", a directory, or roots (cache_roots.h); empty: the default root.
+  std::string cache;
+  CachePolicy cache_policy = CachePolicy::automatic;
+  CompilerChoice cache_compilers = CompilerChoice::found;  // DIECAST_CACHE_COMPILERS
+  std::uint64_t cache_bytes = 2ull << 30;  // DIECAST_CACHE_BYTES of the writable root; 0: no limit
+  std::string trace;  // DIECAST_TRACE: a file that gets the line of everything resolved, for `warm`
   NvrtcSearch nvrtc;
   HostCxxOptions host_cxx;
+  IsolatedCompiles isolated;
   std::chrono::milliseconds lock_wait{30000};  // for another process that compiles the same key
   EventSink on_event;
+  std::optional<Error> wrong;  // a variable that makes no sense: create() returns it
 
   static RuntimeOptions from_environment();
 };
+
+// What a compile or a device load after freeze is: an error, or a `late` event.
+enum class Late : std::uint8_t { error, warn };
 
 // An artifact and how this call came by it.
 struct Resolved {
@@ -51,42 +80,52 @@ class Runtime {
  public:
   // A cache root that cannot be used is one `degraded` event, not an error: everything works
   // without. Errors: invalid_argument, and what reading template_directory gives.
-  static Result<std::shared_ptr<Runtime>> create(RuntimeOptions options = RuntimeOptions::from_environment());
+  static Result<std::shared_ptr<Runtime>> create(
+      RuntimeOptions options = RuntimeOptions::from_environment());
   ~Runtime();
 
   // ---- templates ----
-  // A template of the caller's own: the file's name without ".cu" is the kernel's symbol. Adding the
-  // same text again is fine; another text under a known name is an error (file_exists).
+  // A template of the caller's own: the file's name without ".cu" is the kernel's symbol. Adding
+  // the same text again is fine; another text under a known name is an error (file_exists).
   Result<std::shared_ptr<const Template>> add(const std::string& path);
   Result<std::shared_ptr<const Template>> find_template(std::string_view name);
   std::vector<std::string> template_names() const;  // built-in and added, sorted
 
   // ---- from template to artifact: no GPU, no driver ----
-  Result<Specialization> specialize(std::string_view name, const Bindings& bindings, const Target& target);
+  Result<Specialization> specialize(std::string_view name, const Bindings& bindings,
+                                    const Target& target);
   Result<Specialization> specialize(std::string_view spelling);  // "NAME A=1 B=x @ sm_90a"
   Result<Source> render(const Specialization& specialization);
-  // From memory, from the disk cache, or compiled and published (once, however many threads and
-  // processes ask). Errors: frozen, compiler_unavailable, compile_failed, target_not_supported.
+  // From memory, from the cache, or compiled (once, however many threads and processes ask);
+  // publishing goes on after the return. Errors: not_cached (require_hit), frozen,
+  // compiler_unavailable, compile_failed, target_not_supported; isolated: timed_out,
+  // process_failed.
   Result<Resolved> resolve(const Specialization& specialization);
+  // Waits until everything compiled so far is published. The runtime's end does so too.
+  void flush();
+  // The artifact's key, as the cache files it.
+  Result<ArtifactKey> key(const Specialization& specialization);
 
   // ---- from artifact to kernel ----
-  // Resolves, and makes the code resident in the device's current context.
+  // Resolves, and makes the code resident in the device's current context. Cached code that the
+  // device refuses is compiled again, once, and its entry replaced.
   Result<std::shared_ptr<Kernel>> preload(const Specialization& specialization,
                                           const std::shared_ptr<Device>& device);
   // The best target of the device that the template supports and a compiler or the cache can serve.
-  Result<Specialization> specialize_for(std::string_view name, const Bindings& bindings, Device& device);
+  Result<Specialization> specialize_for(std::string_view name, const Bindings& bindings,
+                                        Device& device);
   // The CUDA device of the calling thread's context, or device 0. Errors: driver_unavailable,
   // no_device; the fix names the host device, which is never chosen silently.
   Result<std::shared_ptr<Device>> default_device();
 
-  // From here a compile or a device load is an error. Launches go on.
-  void freeze();
+  // From here a compile or a device load is an error, or only told. Launches go on.
+  void freeze(Late late = Late::error);
   bool frozen() const;
 
   // ---- what it knows about itself ----
   Result<std::shared_ptr<Compiler>> compiler(const Target& target);  // opened on first use
-  DiskCache* disk_cache() const;       // null when off
-  std::string cache_state() const;     // the root, or why there is none
+  CacheRoots* cache() const;                                         // null when off
+  std::string cache_state() const;  // the roots, or why there is none
   RuntimeCounters counters() const;
 
   // Prepared ops of the convenience calls, by device and request; see ops/prepared.h.

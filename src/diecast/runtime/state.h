@@ -2,6 +2,9 @@
 // held while a compiler, the disk or a device works, or while the owner's event sink runs.
 #pragma once
 
+#include <diecast/runtime/publisher.h>
+#include <diecast/runtime/runtime.h>
+
 #include <atomic>
 #include <condition_variable>
 #include <map>
@@ -9,8 +12,6 @@
 #include <optional>
 #include <shared_mutex>
 #include <utility>
-
-#include <diecast/runtime/runtime.h>
 
 namespace diecast {
 
@@ -30,9 +31,12 @@ struct LazyCompiler {
 struct Runtime::State {
   RuntimeOptions options;
   TemplateFiles files;
-  std::unique_ptr<DiskCache> cache;
+  std::unique_ptr<CacheRoots> cache;
   std::string cache_state;
   std::atomic<bool> frozen{false};
+  std::atomic<Late> late{Late::error};
+  std::atomic<bool> told_unwritten{false};
+  Descriptor trace;
 
   mutable std::shared_mutex templates_mutex;
   std::map<std::string, std::shared_ptr<const Template>, std::less<>> templates;
@@ -42,7 +46,8 @@ struct Runtime::State {
   std::map<std::string, std::shared_ptr<InFlight>, std::less<>> in_flight;
 
   std::mutex kernels_mutex;
-  std::map<std::pair<std::string, const Device*>, std::shared_ptr<Kernel>> kernels;
+  using KernelName = std::pair<std::string, std::shared_ptr<Device>>;
+  std::map<KernelName, std::shared_ptr<Kernel>> kernels;
 
   mutable std::shared_mutex prepared_mutex;
   std::map<std::pair<const Device*, std::uint64_t>, std::shared_ptr<void>> prepared;
@@ -53,13 +58,39 @@ struct Runtime::State {
 
   struct {
     std::atomic<std::uint64_t> rendered{0}, memory_hits{0}, disk_hits{0}, compiled{0}, failed{0},
-        published{0}, loaded{0}, waited{0};
+        published{0}, loaded{0}, waited{0}, late{0}, refused{0}, pruned{0};
   } count;
 
   void tell(RuntimeEvent::Kind kind, std::string spelling, std::string detail, double ms) const;
-  Result<Resolved> make_artifact(Runtime& runtime, const Specialization& specialization);
-  Result<Resolved> compile_and_publish(Runtime& runtime, const Specialization& specialization,
-                                       const Source& source, const ArtifactKey& key);
+  Result<void> open_cache();
+  Result<void> open_trace();
+
+  // What one artifact needs on its way. `refused`: code that a device did not take, or null.
+  struct Request {
+    const Specialization& specialization;
+    const Source& source;
+    const ArtifactKey& key;
+    const Result<std::shared_ptr<Compiler>>& compiler;
+    const Artifact* refused;
+    std::string identity() const { return compiler ? (*compiler)->identity() : std::string(); }
+  };
+  Result<Resolved> resolve(Runtime& runtime, const Specialization& specialization,
+                           const Artifact* refused);
+  Result<Resolved> make_artifact(Runtime& runtime, const Specialization& specialization,
+                                 const Artifact* refused);
+  std::shared_ptr<const Artifact> look(const Request& request);
+  Result<Resolved> look_and_compile(const Request& request);
+  Result<Resolved> compile_and_publish(const Request& request, DiskCache::Lock lock);
+  Result<Artifact> compile(const Request& request) const;
+  void publish(const Publication& publication);
+  void prune_if_due();
+  // The kernel under a name: the one there already, unless that is `refused`.
+  std::shared_ptr<Kernel> keep(const KernelName& name, std::shared_ptr<Kernel> made,
+                               const Kernel* refused);
+  Result<void> load(Runtime& runtime, const KernelName& name, std::shared_ptr<Kernel>& kernel);
+  Result<void> allow_late(const std::string& spelling, std::string_view missing);
+
+  Publisher publisher{[this](const Publication& publication) { publish(publication); }};
 };
 
 }  // namespace diecast

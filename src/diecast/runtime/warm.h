@@ -20,12 +20,12 @@ struct WarmOutcome {
 };
 
 struct WarmOptions {
-  int jobs = 0;  // threads; 0 = one a core
+  int jobs = 0;  // threads; 0 = one a core, as far as the memory goes
   // After each one, on the thread that did it, one call at a time.
   std::function<void(const WarmOutcome&, std::size_t done, std::size_t total)> progress;
 };
 
-// One outcome for each specialization, in their order.
+// One outcome for each specialization, in their order; all are published when it returns.
 std::vector<WarmOutcome> warm(Runtime& runtime, std::span<const Specialization> specializations,
                               const WarmOptions& options = {});
 

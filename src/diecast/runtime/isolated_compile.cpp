@@ -1,0 +1,140 @@
+// Both sides of an isolated compile: see isolated_compile.h.
+#include <diecast/base/process.h>
+#include <diecast/base/text.h>
+#include <diecast/cache/entry.h>
+#include <diecast/runtime/isolated_compile.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+namespace diecast {
+namespace {
+
+enum class Tag : std::uint16_t { name = 1, symbol, text, target, identity, code, what, fix };
+constexpr std::uint16_t tag(Tag value) { return static_cast<std::uint16_t>(value); }
+constexpr int kRefused = 3;  // exit code: the answer is an error
+
+// What both sides know of the artifact: its entry is checked against this.
+ArtifactKey agreed_key(const Source& source, const Target& target) {
+  return make_key(
+      KeyFields{source.symbol, source.text, code_options(target), target.name(),
+                target.is_host() ? Artifact::Kind::shared_object : Artifact::Kind::cubin, ""});
+}
+
+std::string text_of(ByteSpan bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+// Variables by which a user could change what the compiler makes behind the key's back stay here.
+std::vector<std::string> environment_for(const RuntimeOptions& options) {
+  std::vector<std::string> out;
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    const std::string_view text = *variable;
+    const auto begins = [&](std::string_view prefix) { return text.starts_with(prefix); };
+    if (begins("NVRTC_") || begins("EDG_") || begins("LLVM_") || begins("NVVM_") ||
+        begins("LIBNVVM_") || begins("DIECAST_NVRTC=") || begins("DIECAST_CXX=")) {
+      continue;
+    }
+    out.emplace_back(text);
+  }
+  if (!options.nvrtc.path.empty()) out.push_back(cat("DIECAST_NVRTC=", options.nvrtc.path));
+  if (!options.host_cxx.compiler.empty())
+    out.push_back(cat("DIECAST_CXX=", options.host_cxx.compiler));
+  return out;
+}
+
+std::string refusal(const Error& error) {
+  Record record;
+  record.add(tag(Tag::code), static_cast<std::uint64_t>(error.code))
+      .add(tag(Tag::what), error.what)
+      .add(tag(Tag::fix), error.fix);
+  return text_of(record.bytes());
+}
+
+Error read_refusal(std::string_view bytes, Error otherwise) {
+  const auto fields = Record::parse(as_bytes(bytes));
+  if (!fields || fields->size() != 3) return otherwise;
+  const auto code = Record::number((*fields)[0]);
+  if (!code || *code > static_cast<std::uint64_t>(ErrorCode::internal)) return otherwise;
+  return {static_cast<ErrorCode>(*code), std::string((*fields)[1].text()),
+          std::string((*fields)[2].text())};
+}
+
+Error ended(const Source& source, const Target& target, const ProcessResult& result) {
+  const int signal = result.exit_code - 128;
+  return {ErrorCode::process_failed,
+          cat("the compiler of ", source.name, " for ", target.name(), " ended ",
+              signal > 0 ? cat("by signal ", signal) : cat("with exit code ", result.exit_code),
+              result.errors.empty() ? "" : cat(": ", quote(trim(result.errors)))),
+          "`diecast compile` compiles it without limits and says more; more memory may help "
+          "(--memory-limit)"};
+}
+
+Result<Artifact> compile_here(const RuntimeOptions& options, const Source& source,
+                              const Target& target, std::string_view identity) {
+  DIECAST_TRY(const auto compiler,
+              target.is_host() ? open_host_cxx(options.host_cxx) : open_nvrtc(options.nvrtc));
+  if (compiler->identity() != identity) {
+    return Error{ErrorCode::compiler_unavailable,
+                 cat("the isolated compiler is ", compiler->identity(), ", wanted is ", identity),
+                 "set DIECAST_NVRTC (or DIECAST_CXX) to the compiler to use"};
+  }
+  return compiler->compile(source, target);
+}
+
+}  // namespace
+
+Result<Artifact> compile_isolated(const RuntimeOptions& options, const Source& source,
+                                  const Target& target, const std::string& identity) {
+  Record request;
+  request.add(tag(Tag::name), source.name)
+      .add(tag(Tag::symbol), source.symbol)
+      .add(tag(Tag::text), source.text)
+      .add(tag(Tag::target), target.name())
+      .add(tag(Tag::identity), identity);
+  ProcessRequest process;
+  process.arguments = {options.isolated.program, std::string(kIsolatedCommand)};
+  process.input = text_of(request.bytes());
+  process.environment = environment_for(options);
+  process.directory = "/";
+  process.time_limit = options.isolated.time;
+  process.memory_limit = options.isolated.memory;
+  process.output_limit = kEntryLimit;
+  auto result = run_process(process);
+  if (!result && result.error().code == ErrorCode::timed_out) {
+    return Error{ErrorCode::timed_out,
+                 cat("compiling ", source.name, " for ", target.name(), " took longer than ",
+                     static_cast<double>(options.isolated.time.count()) / 1000, " s and was ended"),
+                 "look for an endless loop in the template, or allow more (--time-limit)"};
+  }
+  if (!result) return result.error();
+  const Error failed = ended(source, target, *result);
+  if (result->exit_code == kRefused) return read_refusal(result->output, failed);
+  if (result->exit_code != 0) return failed;
+  const ArtifactKey key = agreed_key(source, target);
+  DecodedEntry decoded = decode_entry(as_bytes(result->output), &key);
+  if (decoded.fault != EntryFault::none) return failed;
+  return std::move(decoded.artifact);
+}
+
+IsolatedAnswer answer_isolated(const RuntimeOptions& options, std::string_view request) {
+  const auto answer = [&]() -> Result<Bytes> {
+    const auto fields = Record::parse(as_bytes(request));
+    if (!fields || fields->size() != 5) {
+      return Error{ErrorCode::invalid_argument, "this is no request to compile",
+                   "`diecast compile` is the command for people"};
+    }
+    const auto text = [&](Tag wanted) { return (*fields)[tag(wanted) - 1u].text(); };
+    const Source source{std::string(text(Tag::name)), std::string(text(Tag::symbol)),
+                        std::string(text(Tag::text))};
+    DIECAST_TRY(const Target target, Target::parse(text(Tag::target)));
+    DIECAST_TRY(const Artifact artifact,
+                compile_here(options, source, target, text(Tag::identity)));
+    return encode_entry(agreed_key(source, target), artifact);
+  };
+  const Result<Bytes> entry = answer();
+  if (!entry) return {refusal(entry.error()), kRefused};
+  return {text_of(*entry), 0};
+}
+
+}  // namespace diecast

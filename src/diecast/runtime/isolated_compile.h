@@ -1,0 +1,29 @@
+// A compile in a process of its own, bounded in time and memory: a template can make NVRTC run for
+// minutes and take gigabytes before it would answer a request to stop. The diecast command is that
+// process; request and answer go through its standard streams, checked like an entry from disk.
+#pragma once
+
+#include <diecast/base/error.h>
+#include <diecast/runtime/runtime.h>
+
+#include <string>
+#include <string_view>
+
+namespace diecast {
+
+inline constexpr std::string_view kIsolatedCommand = "compile-one";
+
+// Runs options.isolated.program. `identity`: of the compiler found here; another one over there is
+// an error. Errors: those of Compiler::compile; timed_out, process_failed (a crash, with the
+// signal).
+Result<Artifact> compile_isolated(const RuntimeOptions& options, const Source& source,
+                                  const Target& target, const std::string& identity);
+
+// The other side: the answer to a request, and the exit code. Never fails to answer.
+struct IsolatedAnswer {
+  std::string bytes;
+  int exit_code = 0;
+};
+IsolatedAnswer answer_isolated(const RuntimeOptions& options, std::string_view request);
+
+}  // namespace diecast

@@ -1,0 +1,116 @@
+// What a runtime reads of its surroundings: the environment, once; the cache's roots; the trace.
+#include <diecast/base/text.h>
+#include <diecast/runtime/runtime.h>
+#include <diecast/runtime/state.h>
+#include <fcntl.h>
+
+#include <cstdlib>
+
+namespace diecast {
+namespace {
+
+std::string environment(const char* name) {
+  const char* value = secure_getenv(name);
+  return value == nullptr ? std::string() : std::string(value);
+}
+
+// A number of bytes: digits, perhaps K, M, G or T (1024 each).
+Result<std::uint64_t> parse_bytes(std::string_view text) {
+  std::uint64_t factor = 1;
+  std::string_view digits = text;
+  if (const auto unit = std::string_view("KMGT").find(text.empty() ? ' ' : text.back());
+      unit != std::string_view::npos) {
+    factor = std::uint64_t{1024} << (10 * unit);
+    digits.remove_suffix(1);
+  }
+  const auto number = parse_integer(digits);
+  std::uint64_t bytes = 0;
+  if (number && *number >= 0 && digits[0] >= '0' && digits[0] <= '9' &&
+      !__builtin_mul_overflow(static_cast<std::uint64_t>(*number), factor, &bytes)) {
+    return bytes;
+  }
+  return Error{ErrorCode::invalid_argument, cat(quote(text), " is no number of bytes"),
+               "write digits, then nothing or K, M, G or T: 2G; 0 for no limit"};
+}
+
+template <class T>
+void take(RuntimeOptions& options, const char* name, T& to, Result<T> (*parse)(std::string_view)) {
+  const std::string word = environment(name);
+  if (word.empty()) return;
+  Result<T> value = parse(word);
+  if (value) {
+    to = *value;
+  } else if (!options.wrong) {
+    options.wrong = value.error();
+    options.wrong->what = cat(name, ": ", options.wrong->what);
+  }
+}
+
+}  // namespace
+
+Result<CachePolicy> parse_cache_policy(std::string_view word) {
+  constexpr std::pair<std::string_view, CachePolicy> kWords[] = {
+      {"auto", CachePolicy::automatic},
+      {"require-hit", CachePolicy::require_hit},
+      {"read-only", CachePolicy::read_only},
+      {"off", CachePolicy::off},
+      {"rebuild", CachePolicy::rebuild}};
+  for (const auto& [name, policy] : kWords) {
+    if (word == name) return policy;
+  }
+  return Error{ErrorCode::invalid_argument, cat("no cache policy is named ", quote(word)),
+               "use auto, require-hit, read-only, off or rebuild"};
+}
+
+RuntimeOptions RuntimeOptions::from_environment() {
+  RuntimeOptions options;
+  options.template_directory = environment("DIECAST_TEMPLATE_DIR");
+  options.cache = environment("DIECAST_CACHE");
+  options.trace = environment("DIECAST_TRACE");
+  take(options, "DIECAST_CACHE_POLICY", options.cache_policy, parse_cache_policy);
+  take(options, "DIECAST_CACHE_COMPILERS", options.cache_compilers, parse_compiler_choice);
+  take(options, "DIECAST_CACHE_BYTES", options.cache_bytes, parse_bytes);
+  options.nvrtc = NvrtcSearch::from_environment();
+  options.host_cxx = HostCxxOptions::from_environment();
+  return options;
+}
+
+Result<void> Runtime::State::open_cache() {
+  if (options.cache == "off" || options.cache_policy == CachePolicy::off) {
+    options.cache_policy = CachePolicy::off;
+    cache_state = "off";
+    return {};
+  }
+  const std::string setting = options.cache.empty() ? DiskCache::default_root() : options.cache;
+  std::vector<Error> refused;
+  if (setting.empty()) {
+    cache_state = "off: no home directory; set DIECAST_CACHE to an absolute directory";
+  } else {
+    DIECAST_TRY(const auto roots, parse_cache_setting(setting));
+    const bool write = options.cache_policy != CachePolicy::read_only;
+    cache = CacheRoots::open(roots, write, refused);
+    cache_state = cache->description();
+  }
+  for (const Error& error : refused) {
+    tell(RuntimeEvent::Kind::degraded, "", cat("off: ", error.message()), 0);
+  }
+  if (cache != nullptr && !cache->layers().empty()) return {};
+  cache.reset();
+  if (!refused.empty()) {
+    cache_state = cat("off: ", refused[0].message());
+  } else {
+    tell(RuntimeEvent::Kind::degraded, "", cache_state, 0);
+  }
+  return {};
+}
+
+Result<void> Runtime::State::open_trace() {
+  if (options.trace.empty()) return {};
+  const int file =
+      system_files().open_at(AT_FDCWD, options.trace.c_str(), O_WRONLY | O_APPEND | O_CREAT, 0644);
+  if (file < 0) return file_error("write the trace", options.trace, file);
+  trace = Descriptor(system_files(), file);
+  return {};
+}
+
+}  // namespace diecast

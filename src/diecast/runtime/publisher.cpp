@@ -1,0 +1,68 @@
+// The publishing thread: see publisher.h.
+#include <diecast/runtime/publisher.h>
+#include <unistd.h>
+
+#include <system_error>
+
+namespace diecast {
+
+bool Publisher::is_ours() const { return process_ == 0 || process_ == ::getpid(); }
+
+Publisher::~Publisher() {
+  if (!is_ours()) {  // forked: there is no thread to join, and the mutex may be held for ever
+    thread_.detach();
+    return;
+  }
+  if (!thread_.joinable()) return;
+  {
+    std::lock_guard guard(mutex_);
+    end_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+void Publisher::add(Publication publication) {
+  if (is_ours()) {
+    std::lock_guard guard(mutex_);
+    if (!thread_.joinable()) {
+      try {
+        thread_ = std::thread([this] { run(); });
+        process_ = ::getpid();
+      } catch (const std::system_error&) {  // no thread to be had
+      }
+    }
+    if (thread_.joinable() && waiting_.size() < kWaiting) {
+      waiting_.push_back(std::move(publication));
+      changed_.notify_all();
+      return;
+    }
+  }
+  publish_(publication);
+}
+
+void Publisher::flush() {
+  if (!is_ours()) return;
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return waiting_.empty() && !busy_; });
+}
+
+void Publisher::run() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [&] { return end_ || !waiting_.empty(); });
+    if (waiting_.empty()) return;
+    busy_ = true;
+    {
+      const Publication publication = std::move(waiting_.front());
+      waiting_.pop_front();
+      lock.unlock();
+      publish_(publication);
+    }
+    lock.lock();
+    busy_ = false;
+    changed_.notify_all();
+  }
+}
+
+}  // namespace diecast

@@ -1,0 +1,48 @@
+// Publishing behind the caller's back: an entry's data is synced to the disk by one thread of the
+// runtime while the kernel is already in use. The key's lock goes with the work, so that nobody
+// compiles what is about to be there.
+#pragma once
+
+#include <diecast/cache/cache_roots.h>
+#include <sys/types.h>
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+namespace diecast {
+
+struct Publication {
+  ArtifactKey key;
+  std::shared_ptr<const Artifact> artifact;
+  DiskCache::Lock lock;  // released when it is done
+};
+
+class Publisher {
+ public:
+  explicit Publisher(std::function<void(const Publication&)> publish)
+      : publish_(std::move(publish)) {}
+  ~Publisher();  // after everything is published
+
+  // Returns at once while few are waiting; else, and in a forked child, publishes here.
+  void add(Publication publication);
+  void flush();
+
+ private:
+  bool is_ours() const;
+  void run();
+  static constexpr std::size_t kWaiting = 64;
+
+  const std::function<void(const Publication&)> publish_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Publication> waiting_;
+  bool busy_ = false, end_ = false;
+  std::thread thread_;  // started by the first add
+  pid_t process_ = 0;   // that started it: a forked child has no such thread
+};
+
+}  // namespace diecast
