@@ -1,32 +1,54 @@
-// diecast cache ls|path|stats: what the cache holds.
-#include <map>
-
-#include <nlohmann/json.hpp>
-
+// diecast cache ls|path|stats: what the cache holds; prune, clear, verify and explain stand in
+// files of their own.
 #include <diecast/base/text.h>
-#include <diecast/runtime/runtime.h>
-#include <diecast/tool/command.h>
+#include <diecast/tool/cache_roots.h>
 #include <diecast/tool/console.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
 
 namespace diecast::tool {
 namespace {
 
-Result<DiskCache*> cache_of(Runtime& runtime) {
-  if (runtime.disk_cache() != nullptr) return runtime.disk_cache();
-  return Error{ErrorCode::invalid_argument, cat("there is no cache: ", runtime.cache_state()),
-               "set DIECAST_CACHE to an absolute directory of your own"};
+constexpr const char* kFix = "set DIECAST_CACHE to an absolute directory of your own";
+
+// Summaries of all layers, with the root each stands in.
+struct Listed {
+  std::string root;
+  EntrySummary entry;
+};
+
+Result<std::vector<Listed>> list_all(CacheRoots& roots) {
+  std::vector<Listed> out;
+  for (const CacheRoots::Layer& layer : roots.layers()) {
+    if (layer.directory) {
+      DIECAST_TRY(auto entries, layer.directory->list());
+      for (EntrySummary& entry : entries) out.push_back({layer.setting.path, std::move(entry)});
+    } else {
+      layer.bundle->read_all([&](const Bundle::Stored& stored) {
+        const Artifact& a = stored.decoded.artifact;
+        out.push_back({layer.setting.path,
+                       {stored.key, a.spelling, stored.compiler, a.target, stored.file.size(), 0}});
+      });
+    }
+  }
+  return out;
 }
 
 Result<int> ls(bool json) {
   DIECAST_TRY(const auto runtime, Runtime::create());
-  DIECAST_TRY(DiskCache* const cache, cache_of(*runtime));
-  DIECAST_TRY(const auto entries, cache->list());
+  DIECAST_TRY(CacheRoots* const roots, roots_of(*runtime));
+  DIECAST_TRY(const auto entries, list_all(*roots));
   nlohmann::ordered_json out = nlohmann::ordered_json::array();
   Table table({"key", "bytes", "specialization", "compiler"});
-  for (const EntrySummary& entry : entries) {
-    table.add({entry.digest.hex().substr(0, 12), cat(entry.file_bytes), entry.spelling, entry.compiler});
-    out.push_back({{"key", entry.digest.hex()}, {"bytes", entry.file_bytes},
-                   {"specialization", entry.spelling}, {"compiler", entry.compiler}});
+  for (const auto& [root, entry] : entries) {
+    table.add(
+        {entry.digest.hex().substr(0, 12), cat(entry.file_bytes), entry.spelling, entry.compiler});
+    out.push_back({{"key", entry.digest.hex()},
+                   {"bytes", entry.file_bytes},
+                   {"specialization", entry.spelling},
+                   {"compiler", entry.compiler},
+                   {"root", root}});
   }
   if (json) {
     print(out.dump(2));
@@ -38,34 +60,56 @@ Result<int> ls(bool json) {
 
 Result<int> path() {
   DIECAST_TRY(const auto runtime, Runtime::create());
-  DIECAST_TRY(DiskCache* const cache, cache_of(*runtime));
-  print(cache->root());
+  DIECAST_TRY(CacheRoots* const roots, roots_of(*runtime));
+  print(roots->description());
   return 0;
+}
+
+// What lies in the writable root besides whole entries: every reason for which a file is a miss.
+Result<std::map<std::string, std::uint64_t>> faults_of(DiskCache& cache) {
+  std::map<std::string, std::uint64_t> out;
+  DIECAST_CHECK(cache.read_all([&](const StoredEntry& stored) {
+    ++out[std::string(entry_fault_name(stored.decoded.fault))];
+  }));
+  out.erase("none");
+  return out;
 }
 
 Result<int> stats(bool json) {
   DIECAST_TRY(const auto runtime, Runtime::create());
-  DIECAST_TRY(DiskCache* const cache, cache_of(*runtime));
-  DIECAST_TRY(const auto entries, cache->list());
+  DIECAST_TRY(CacheRoots* const roots, roots_of(*runtime));
+  DIECAST_TRY(const auto entries, list_all(*roots));
   struct Sum {
     std::uint64_t entries = 0, bytes = 0;
   };
-  std::map<std::string, Sum> sums;
-  for (const EntrySummary& entry : entries) {
-    Sum& sum = sums[entry.compiler];
+  std::map<std::pair<std::string, std::string>, Sum> sums;
+  for (const auto& [root, entry] : entries) {
+    Sum& sum = sums[{root, entry.compiler}];
     ++sum.entries;
     sum.bytes += entry.file_bytes;
   }
-  nlohmann::ordered_json out = {{"root", cache->root()}, {"compilers", nlohmann::ordered_json::array()}};
-  Table table({"compiler", "entries", "size"});
-  for (const auto& [compiler, sum] : sums) {
-    table.add({compiler, cat(sum.entries), human_bytes(sum.bytes)});
-    out["compilers"].push_back({{"compiler", compiler}, {"entries", sum.entries}, {"bytes", sum.bytes}});
+  nlohmann::ordered_json out = {{"roots", roots->description()},
+                                {"budget", RuntimeOptions::from_environment().cache_bytes},
+                                {"compilers", nlohmann::ordered_json::array()},
+                                {"not_entries", nlohmann::ordered_json::object()}};
+  Table table({"root", "compiler", "entries", "size"});
+  for (const auto& [name, sum] : sums) {
+    table.add({name.first, name.second, cat(sum.entries), human_bytes(sum.bytes)});
+    out["compilers"].push_back({{"root", name.first},
+                                {"compiler", name.second},
+                                {"entries", sum.entries},
+                                {"bytes", sum.bytes}});
+  }
+  if (DiskCache* const cache = roots->writable()) {
+    DIECAST_TRY(const auto faults, faults_of(*cache));
+    for (const auto& [fault, count] : faults) {
+      table.add({cache->root(), cat("not an entry: ", fault), cat(count), ""});
+      out["not_entries"][fault] = count;
+    }
   }
   if (json) {
     print(out.dump(2));
   } else {
-    print(cache->root());
     table.print();
   }
   return 0;
@@ -73,16 +117,43 @@ Result<int> stats(bool json) {
 
 }  // namespace
 
+Result<CacheRoots*> roots_of(Runtime& runtime) {
+  if (runtime.cache() != nullptr) return runtime.cache();
+  return Error{ErrorCode::invalid_argument, cat("there is no cache: ", runtime.cache_state()),
+               kFix};
+}
+
+Result<DiskCache*> writable_of(Runtime& runtime) {
+  DIECAST_TRY(CacheRoots* const roots, roots_of(runtime));
+  if (DiskCache* const cache = roots->writable(); cache != nullptr && cache->writable())
+    return cache;
+  return Error{ErrorCode::invalid_argument,
+               cat("no cache root may be written: ", runtime.cache_state()), kFix};
+}
+
 Command add_cache(CLI::App& app) {
-  auto* command = app.add_subcommand("cache", "What the cache holds");
+  auto* command = app.add_subcommand("cache", "What the cache holds, and keeping it in order");
   command->require_subcommand(1);
   auto json = std::make_shared<bool>(false);
   auto* list = command->add_subcommand("ls", "Every entry");
   list->add_flag("--json", *json, "For programs");
-  auto* where = command->add_subcommand("path", "The root directory");
-  auto* sums = command->add_subcommand("stats", "Entries and bytes by compiler");
+  auto* where = command->add_subcommand("path", "The roots");
+  auto* sums = command->add_subcommand(
+      "stats", "Entries and bytes by root and compiler, and what is no entry");
   sums->add_flag("--json", *json, "For programs");
-  return {command, [=] { return list->parsed() ? ls(*json) : where->parsed() ? path() : stats(*json); }};
+  const std::vector<Command> more = {add_cache_prune(*command),
+                                     add_cache_clear(*command),
+                                     add_cache_verify(*command),
+                                     add_cache_explain(*command),
+                                     Command{list, [=] { return ls(*json); }},
+                                     Command{where, path},
+                                     Command{sums, [=] { return stats(*json); }}};
+  return {command, [more]() -> Result<int> {
+            for (const Command& one : more) {
+              if (one.app->parsed()) return one.run();
+            }
+            return 2;
+          }};
 }
 
 }  // namespace diecast::tool

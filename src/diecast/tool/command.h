@@ -26,6 +26,11 @@ Command add_dequantize(CLI::App& app);
 Command add_compare(CLI::App& app);
 Command add_check(CLI::App& app);
 Command add_cache(CLI::App& app);
+Command add_bundle(CLI::App& app);
+Command add_compile_one(CLI::App& app);
 Command add_bench(CLI::App& app);
+
+// The path of this command itself; empty where there is no /proc.
+std::string own_program();
 
 }  // namespace diecast::tool

@@ -68,7 +68,7 @@ std::vector<Finding> examine(Runtime& runtime) {
   auto host = open_host_device(HostDeviceOptions::from_environment());
   findings.push_back(host ? Finding{"host device", true, describe(**host), ""}
                           : of_error("host device", host.error()));
-  const bool cached = runtime.disk_cache() != nullptr;
+  const bool cached = runtime.cache() != nullptr;
   findings.push_back({"cache", cached, runtime.cache_state(),
                       cached ? "" : "set DIECAST_CACHE to an absolute directory of your own"});
   return findings;

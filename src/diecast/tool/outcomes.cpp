@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include <nlohmann/json.hpp>
 
+#include <diecast/base/file.h>
 #include <diecast/base/text.h>
 #include <diecast/tool/console.h>
 
@@ -17,6 +19,23 @@ Result<std::vector<Target>> parse_targets(const std::vector<std::string>& words)
     DIECAST_TRY(targets.emplace_back(), Target::parse(word));
   }
   return targets;
+}
+
+Result<std::vector<Specialization>> read_manifests(Runtime& runtime,
+                                                   const std::vector<std::string>& paths,
+                                                   std::span<const Target> targets) {
+  constexpr std::uint64_t kManifestLimit = 64u << 20;
+  std::vector<Specialization> wanted;
+  std::set<std::string> seen;
+  for (const std::string& path : paths) {
+    DIECAST_TRY(const Bytes bytes, read_file(system_files(), path, kManifestLimit));
+    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    DIECAST_TRY(auto expanded, expand_manifest(runtime, text, path, targets));
+    for (Specialization& one : expanded) {
+      if (seen.insert(one.spelling()).second) wanted.push_back(std::move(one));
+    }
+  }
+  return wanted;
 }
 
 std::string_view origin_name(Resolved::Origin origin) {

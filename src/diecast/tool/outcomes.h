@@ -6,12 +6,18 @@
 #include <vector>
 
 #include <diecast/base/error.h>
+#include <diecast/runtime/manifest.h>
 #include <diecast/runtime/warm.h>
 #include <diecast/template/target.h>
 
 namespace diecast::tool {
 
 Result<std::vector<Target>> parse_targets(const std::vector<std::string>& words);
+
+// Every specialization that the files name, each once.
+Result<std::vector<Specialization>> read_manifests(Runtime& runtime,
+                                                   const std::vector<std::string>& paths,
+                                                   std::span<const Target> targets);
 
 // "compiled", "found on disk", "found in memory".
 std::string_view origin_name(Resolved::Origin origin);

@@ -1,55 +1,50 @@
 // diecast warm MANIFEST...: everything the manifests name, into the cache; no GPU is touched.
-#include <nlohmann/json.hpp>
-
 #include <diecast/base/file.h>
 #include <diecast/base/text.h>
 #include <diecast/runtime/manifest.h>
 #include <diecast/runtime/warm.h>
+#include <diecast/tool/cache_roots.h>
 #include <diecast/tool/command.h>
 #include <diecast/tool/console.h>
 #include <diecast/tool/outcomes.h>
 
+#include <nlohmann/json.hpp>
+
 namespace diecast::tool {
 namespace {
-
-constexpr std::uint64_t kManifestLimit = 64u << 20;
 
 struct Options {
   std::vector<std::string> manifests;
   std::vector<std::string> targets;
   std::vector<std::string> own;
   int jobs = 0;
+  double time_limit = 120;
+  std::uint64_t memory_limit = 8ull << 30;
+  bool in_process = false;
   bool expect_no_new = false;
   bool json = false;
 };
 
-Result<std::vector<Specialization>> read_manifests(Runtime& runtime, const Options& options) {
-  DIECAST_TRY(const auto targets, parse_targets(options.targets));
-  std::vector<Specialization> wanted;
-  for (const std::string& path : options.manifests) {
-    DIECAST_TRY(const Bytes bytes, read_file(system_files(), path, kManifestLimit));
-    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    DIECAST_TRY(auto expanded, expand_manifest(runtime, text, path, targets));
-    for (Specialization& one : expanded) wanted.push_back(std::move(one));
-  }
-  return wanted;
-}
-
 Result<int> run(const Options& options) {
-  DIECAST_TRY(const auto runtime, Runtime::create());
-  for (const std::string& path : options.own) DIECAST_CHECK(runtime->add(path));
-  DIECAST_TRY(const auto wanted, read_manifests(*runtime, options));
-  if (runtime->disk_cache() == nullptr) {
-    return Error{ErrorCode::invalid_argument, cat("there is no cache to warm: ", runtime->cache_state()),
-                 "set DIECAST_CACHE to an absolute directory of your own"};
+  RuntimeOptions with = RuntimeOptions::from_environment();
+  if (!options.in_process) {
+    with.isolated = {own_program(),
+                     std::chrono::milliseconds(static_cast<int>(options.time_limit * 1000)),
+                     options.memory_limit};
   }
+  DIECAST_TRY(const auto runtime, Runtime::create(with));
+  for (const std::string& path : options.own) DIECAST_CHECK(runtime->add(path));
+  DIECAST_TRY(const auto targets, parse_targets(options.targets));
+  DIECAST_TRY(const auto wanted, read_manifests(*runtime, options.manifests, targets));
+  DIECAST_CHECK(writable_of(*runtime));
   std::vector<WarmOutcome> outcomes;
   {
     Progress progress("warm", options.json);
-    outcomes = warm(*runtime, wanted, {options.jobs, [&](const WarmOutcome& outcome, std::size_t done,
-                                                         std::size_t total) {
-                      progress.update(done, total, outcome.specialization->spelling());
-                    }});
+    outcomes =
+        warm(*runtime, wanted,
+             {options.jobs, [&](const WarmOutcome& outcome, std::size_t done, std::size_t total) {
+                progress.update(done, total, outcome.specialization->spelling());
+              }});
   }
   std::size_t compiled = 0, failed = 0, not_buildable = 0;
   for (const WarmOutcome& outcome : outcomes) {
@@ -85,11 +80,22 @@ Result<int> run(const Options& options) {
 Command add_warm(CLI::App& app) {
   auto* command = app.add_subcommand("warm", "Compile what manifests name into the cache");
   auto options = std::make_shared<Options>();
-  command->add_option("manifest", options->manifests, "Manifest files")->required();
-  command->add_option("--target", options->targets, "Targets, for the manifests' own")->delimiter(',');
+  command
+      ->add_option("manifest,--from", options->manifests, "Manifests, or what DIECAST_TRACE wrote")
+      ->required();
+  command->add_option("--target", options->targets, "Targets, for the manifests' own")
+      ->delimiter(',');
   command->add_option("--add", options->own, "A template file of your own");
-  command->add_option("--jobs", options->jobs, "Compiles at a time (0: one a core)")->check(CLI::NonNegativeNumber);
-  command->add_flag("--expect-no-new", options->expect_no_new, "Fail if anything had to be compiled");
+  command->add_option("--jobs", options->jobs, "Compiles at a time (0: one a core)")
+      ->check(CLI::NonNegativeNumber);
+  command->add_option("--time-limit", options->time_limit, "Seconds a compile may take")
+      ->check(CLI::Range(0.001, 86400.0));
+  command
+      ->add_option("--memory-limit", options->memory_limit, "Address space a compile may take (8G)")
+      ->transform(CLI::AsSizeValue(false));
+  command->add_flag("--in-process", options->in_process, "Compile in this process, without limits");
+  command->add_flag("--expect-no-new", options->expect_no_new,
+                    "Fail if anything had to be compiled");
   command->add_flag("--json", options->json, "For programs");
   return {command, [options] { return run(*options); }};
 }

@@ -1,0 +1,63 @@
+// diecast cache prune|clear: making room.
+#include <diecast/base/text.h>
+#include <diecast/tool/cache_roots.h>
+#include <diecast/tool/console.h>
+
+namespace diecast::tool {
+namespace {
+
+int report(const PruneResult& done, const DiskCache& cache, bool dry_run) {
+  if (done.busy) {
+    print(cat(cache.root(), ": another process is collecting"));
+    return 0;
+  }
+  print(cat(cache.root(), ": ", done.entries, " entries, ", human_bytes(done.bytes), "; ",
+            dry_run ? "would remove " : "removed ", done.removed, " (",
+            human_bytes(done.removed_bytes), ")",
+            done.temporaries == 0 ? "" : cat(" and ", done.temporaries, " temporaries"),
+            done.finished ? "" : "; more is left for the next time"));
+  return 0;
+}
+
+}  // namespace
+
+Command add_cache_prune(CLI::App& cache) {
+  struct Options {
+    std::uint64_t bytes = RuntimeOptions().cache_bytes;
+    double days = 0;
+    bool dry_run = false;
+  };
+  auto* command = cache.add_subcommand("prune", "Remove what was least recently used");
+  auto options = std::make_shared<Options>();
+  command->add_option("--max-bytes", options->bytes, "Keep at most (2G; 0: no limit)")
+      ->transform(CLI::AsSizeValue(false));
+  command->add_option("--unused-days", options->days, "Remove what was not used for longer")
+      ->check(CLI::NonNegativeNumber);
+  command->add_flag("--dry-run", options->dry_run, "Only say what would go");
+  return {command, [options]() -> Result<int> {
+            DIECAST_TRY(const auto runtime, Runtime::create());
+            DIECAST_TRY(DiskCache* const root, writable_of(*runtime));
+            PruneLimits limits;
+            limits.bytes = options->bytes;
+            limits.unused = std::chrono::seconds(static_cast<std::int64_t>(options->days * 86400));
+            limits.most = SIZE_MAX;
+            limits.time = std::chrono::hours(1);
+            limits.dry_run = options->dry_run;
+            DIECAST_TRY(const PruneResult done, root->prune(limits));
+            return report(done, *root, options->dry_run);
+          }};
+}
+
+Command add_cache_clear(CLI::App& cache) {
+  auto* command = cache.add_subcommand("clear", "Remove every entry of the writable root");
+  auto compiler = std::make_shared<std::string>();
+  command->add_option("--compiler", *compiler, "Only those of this compiler (`cache stats`)");
+  return {command, [compiler]() -> Result<int> {
+            DIECAST_TRY(const auto runtime, Runtime::create());
+            DIECAST_TRY(DiskCache* const root, writable_of(*runtime));
+            DIECAST_TRY(const PruneResult done, root->clear(*compiler));
+            return report(done, *root, false);
+          }};
+}
+
+}  // namespace diecast::tool
