@@ -29,8 +29,11 @@ class ToolRun {
     return run_process(request).value();
   }
   void set(const std::string& name, const std::string& value) {
+    std::erase_if(environment_, [&](const std::string& text) { return text.starts_with(name + "="); });
     environment_.push_back(name + "=" + value);
   }
+
+  const std::string& cache_path() const { return cache_.path(); }
 
   FakeNvrtc nvrtc;
   TemporaryDirectory folder;

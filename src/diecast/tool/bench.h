@@ -26,11 +26,23 @@ struct Figure {
 
 using Figures = std::vector<Figure>;
 
+// A private folder that goes away again.
+class ScratchRoot {
+ public:
+  ScratchRoot();
+  ~ScratchRoot();
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
 // Middle of `repeats` runs of `measure`.
 double median_of(int repeats, const std::function<double()>& measure);
 
 Result<Figures> bench_compile(Runtime& runtime);  // cold compiles against an empty kernel's
-Result<Figures> bench_cache(Runtime& runtime);    // memory and disk hits
+Result<Figures> bench_cache(Runtime& runtime);    // memory, disk and bundle hits, publishing
+Result<Figures> bench_warm(Runtime& runtime);     // warming on two cores, a warmed start
 Result<Figures> bench_host(Runtime& runtime);     // the ops on one core of this processor
 Result<Figures> bench_gpu(Runtime& runtime);      // the ops against a device-to-device copy
 

@@ -1,10 +1,14 @@
-// Hits: of a prepared op in memory, and of a 16 KB entry on disk (open, read, verify).
+// Hits: of a prepared op in memory, of a 16 KB entry on disk (open, read, verify), of a bundle's;
+// and what publishing costs its caller.
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 
 #include <diecast/base/text.h>
+#include <diecast/cache/bundle.h>
 #include <diecast/cache/disk_cache.h>
 #include <diecast/ops/quantize_nvfp4.h>
+#include <diecast/runtime/publisher.h>
 #include <diecast/tool/bench.h>
 
 namespace diecast::tool {
@@ -28,51 +32,114 @@ Figure memory_hit(Runtime& runtime) {
   return {"memory hit of a prepared op", ns, "ns", 50, false, cat(found, " hits")};
 }
 
-// A private root that goes away again.
-class ScratchRoot {
- public:
-  ScratchRoot() {
-    std::string name = (std::filesystem::temp_directory_path() / "diecast-bench-XXXXXX").string();
-    if (mkdtemp(name.data()) != nullptr) path_ = name;
-  }
-  ~ScratchRoot() {
-    std::error_code ignored;
-    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
-  }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
+// An artifact with the key of a real kernel and 16 KB of code; `number` tells several apart.
+struct Sample {
+  ArtifactKey key;
+  Artifact artifact;
 };
+
+Result<Sample> sample_of(Runtime& runtime, int number) {
+  DIECAST_TRY(const auto one, runtime.specialize(cat("amax IN=bf16 COLS=", 16 * number, " @ sm_90a")));
+  DIECAST_TRY(const Source source, runtime.render(one));
+  Sample out{make_key(one, source), {}};
+  out.artifact.target = one.target();
+  out.artifact.symbol = source.symbol;
+  out.artifact.spelling = one.spelling();
+  out.artifact.argument_schema = one.argument_schema();
+  out.artifact.compiler = "bench";
+  out.artifact.payload.assign(16384, std::byte{0x5A});
+  return out;
+}
+
+Error not_written(const std::string& path) {
+  return {ErrorCode::io_error, cat("cannot publish in ", path), "free space in TMPDIR"};
+}
 
 Result<Figure> disk_hit(Runtime& runtime) {
   const ScratchRoot root;
   DIECAST_TRY(const auto cache, DiskCache::open(root.path()));
-  DIECAST_TRY(const auto one, runtime.specialize("quantize_nvfp4 IN=bf16 @ sm_90a"));
-  DIECAST_TRY(const Source source, runtime.render(one));
-  const ArtifactKey key = make_key(one, source);
-  Artifact artifact;
-  artifact.target = one.target();
-  artifact.symbol = source.symbol;
-  artifact.spelling = one.spelling();
-  artifact.argument_schema = one.argument_schema();
-  artifact.compiler = "bench";
-  artifact.payload.assign(16384, std::byte{0x5A});
-  if (!cache->publish(key, artifact)) {
-    return Error{ErrorCode::io_error, cat("cannot publish in ", root.path()), "free space in TMPDIR"};
-  }
+  DIECAST_TRY(const Sample sample, sample_of(runtime, 0));
+  if (!cache->publish(sample.key, sample.artifact)) return not_written(root.path());
   std::size_t found = 0;
   const double us = median_of(9, [&] {
-    return ns_a_call(300, [&] { found += cache->find(key, "bench").has_value(); }) / 1000;
+    return ns_a_call(300, [&] { found += cache->find(sample.key, "bench").has_value(); }) / 1000;
   });
-  return Figure{"disk hit of a 16 KB entry", us, "us", 20, false, cat(found, " hits, verified")};
+  return Figure{"disk hit of a 16 KB entry", us, "us", 10, false, cat(found, " hits, verified")};
+}
+
+// What resolve waits for when its artifact is published, against publishing it there and then.
+Result<Figure> publishing(Runtime& runtime) {
+  const ScratchRoot root;
+  DIECAST_TRY(const std::shared_ptr<DiskCache> cache, DiskCache::open(root.path()));
+  std::vector<Sample> samples;
+  for (int i = 0; i < 64; ++i) {
+    DIECAST_TRY(samples.emplace_back(), sample_of(runtime, i));
+  }
+  const auto start = Clock::now();
+  for (int i = 0; i < 32; ++i) (void)cache->publish(samples[i].key, samples[i].artifact);
+  const double here = std::chrono::duration<double, std::micro>(Clock::now() - start).count() / 32;
+  Publisher publisher([&](const Publication& one) { (void)cache->publish(one.key, *one.artifact); });
+  std::vector<Publication> waiting;
+  for (int i = 32; i < 64; ++i) {
+    waiting.push_back({samples[i].key, std::make_shared<const Artifact>(samples[i].artifact), {}});
+  }
+  const auto handed = Clock::now();
+  for (Publication& one : waiting) publisher.add(std::move(one));
+  const double there = std::chrono::duration<double, std::micro>(Clock::now() - handed).count() / 32;
+  publisher.flush();
+  if (cache->statistics().publishes != 64) return not_written(root.path());
+  return Figure{"publishing, on the caller's path", there, "us", 100, false,
+                cat("synced to the disk ", static_cast<int>(here), " us")};
+}
+
+Result<Figures> bundle_hits(Runtime& runtime) {
+  constexpr int kKernels = 1000;
+  const ScratchRoot root;
+  std::vector<Sample> samples;
+  for (int i = 0; i < kKernels; ++i) {
+    DIECAST_TRY(samples.emplace_back(), sample_of(runtime, i));
+  }
+  std::sort(samples.begin(), samples.end(),
+            [](const Sample& a, const Sample& b) { return a.key.digest < b.key.digest; });
+  const std::string path = root.path() + "/bench.dcb";
+  DIECAST_TRY(BundleWriter writer, BundleWriter::create(path));
+  for (const Sample& sample : samples) {
+    DIECAST_TRY(const Bytes entry, encode_entry(sample.key, sample.artifact));
+    DIECAST_CHECK(writer.add(entry));
+  }
+  DIECAST_CHECK(writer.commit());
+  std::size_t opened = 0, found = 0;
+  const double ms = median_of(9, [&] {
+    return ns_a_call(1, [&] { opened += Bundle::open(path).ok(); }) / 1e6;
+  });
+  DIECAST_TRY(const auto bundle, Bundle::open(path));
+  const double us = median_of(5, [&] {
+    return ns_a_call(1, [&] {
+             for (const Sample& one : samples) found += bundle->find(one.key, "bench").has_value();
+           }) / 1000 / kKernels;
+  });
+  return Figures{{"opening a bundle of 1,000 kernels", ms, "ms", 2, false, cat(opened, " times")},
+                 {"a kernel of it, 16 KB", us, "us", 5, false, cat(found, " hits, verified")}};
 }
 
 }  // namespace
 
+ScratchRoot::ScratchRoot() {
+  std::string name = (std::filesystem::temp_directory_path() / "diecast-bench-XXXXXX").string();
+  if (mkdtemp(name.data()) != nullptr) path_ = name;
+}
+
+ScratchRoot::~ScratchRoot() {
+  std::error_code ignored;
+  if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
+}
+
 Result<Figures> bench_cache(Runtime& runtime) {
   Figures figures = {memory_hit(runtime)};
   DIECAST_TRY(figures.emplace_back(), disk_hit(runtime));
+  DIECAST_TRY(figures.emplace_back(), publishing(runtime));
+  DIECAST_TRY(const Figures bundles, bundle_hits(runtime));
+  figures.insert(figures.end(), bundles.begin(), bundles.end());
   return figures;
 }
 

@@ -43,7 +43,9 @@ Result<int> write(const std::string& path, std::vector<Packed> entries) {
 
 // Exactly what the manifests name, compiled where the cache lacks it.
 Result<int> create(const Options& options) {
-  DIECAST_TRY(const auto runtime, Runtime::create());
+  RuntimeOptions with = RuntimeOptions::from_environment();
+  with.isolated.program = own_program();
+  DIECAST_TRY(const auto runtime, Runtime::create(with));
   for (const std::string& path : options.own) DIECAST_CHECK(runtime->add(path));
   DIECAST_TRY(const auto targets, parse_targets(options.targets));
   DIECAST_TRY(const auto wanted, read_manifests(*runtime, options.manifests, targets));

@@ -1,0 +1,221 @@
+// How a runtime uses its cache: policies, layers, traces, late work after freeze, publishing behind
+// the caller's back.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "child_process.h"
+#include "runtime/fake_machine.h"
+
+namespace diecast {
+namespace {
+
+using testing::FakeMachine;
+using testing::kAmax;
+using Origin = Resolved::Origin;
+
+constexpr char kSpelling[] = "amax COLS=0 ROWS=dense IN=bf16 PER=tensor THREADS=256 @ sm_90a";
+
+class Policies : public ::testing::Test {
+ protected:
+  std::shared_ptr<Runtime> runtime(CachePolicy policy) {
+    RuntimeOptions options = machine_.options();
+    options.cache_policy = policy;
+    return Runtime::create(options).value();
+  }
+  static Result<Resolved> amax(Runtime& runtime, const char* spelling = kAmax) {
+    return runtime.resolve(runtime.specialize(spelling).value());
+  }
+  void warm() {
+    const auto warmed = runtime(CachePolicy::automatic);
+    ASSERT_TRUE(amax(*warmed));
+    warmed->flush();
+  }
+  std::size_t compiles() const { return machine_.nvrtc.compiles().size(); }
+  FakeMachine machine_;
+};
+
+TEST_F(Policies, RequireHitServesHitsAndRefusesMissesWithTheLineToAdd) {
+  warm();
+  const auto strict = runtime(CachePolicy::require_hit);
+  EXPECT_EQ(amax(*strict).value().origin, Origin::disk);
+  const auto miss = amax(*strict, "amax IN=f16 @ sm_90a");
+  EXPECT_EQ(
+      miss.error().message(),
+      "diecast: not_cached: the cache policy is require-hit, and no cache root has\n"
+      "  amax COLS=0 ROWS=dense IN=f16 PER=tensor THREADS=256 @ sm_90a\n"
+      "  roots: " +
+          machine_.cache.path() +
+          "\n  fix: add this line to the manifest that is warmed; `diecast cache explain` says "
+          "what differs");
+  EXPECT_EQ(compiles(), 1u);
+}
+
+TEST_F(Policies, ReadOnlyCompilesButWritesNothing) {
+  warm();
+  const auto before = testing::tree(machine_.cache.path());
+  const auto reader = runtime(CachePolicy::read_only);
+  EXPECT_EQ(amax(*reader).value().origin, Origin::disk);
+  EXPECT_EQ(amax(*reader, "amax IN=f16 @ sm_90a").value().origin, Origin::compiled);
+  reader->flush();
+  EXPECT_EQ(testing::tree(machine_.cache.path()), before);
+}
+
+TEST_F(Policies, OffNeitherLooksNorWrites) {
+  warm();
+  const auto off = runtime(CachePolicy::off);
+  EXPECT_EQ(off->cache(), nullptr);
+  EXPECT_EQ(off->cache_state(), "off");
+  EXPECT_EQ(amax(*off).value().origin, Origin::compiled);
+}
+
+TEST_F(Policies, RebuildCompilesAgainAndReplaces) {
+  warm();
+  const auto again = runtime(CachePolicy::rebuild);
+  EXPECT_EQ(amax(*again).value().origin, Origin::compiled);
+  EXPECT_EQ(amax(*again).value().origin, Origin::memory);
+  again->flush();
+  EXPECT_EQ(again->cache()->writable()->statistics().replaced, 1u);
+  EXPECT_EQ(compiles(), 2u);
+  EXPECT_EQ(amax(*runtime(CachePolicy::automatic)).value().origin, Origin::disk);
+}
+
+TEST_F(Policies, AreReadFromTheEnvironment) {
+  ::setenv("DIECAST_CACHE_POLICY", "require-hit", 1);
+  ::setenv("DIECAST_CACHE_COMPILERS", "newest", 1);
+  ::setenv("DIECAST_CACHE_BYTES", "3G", 1);
+  const RuntimeOptions options = RuntimeOptions::from_environment();
+  EXPECT_EQ(options.cache_policy, CachePolicy::require_hit);
+  EXPECT_EQ(options.cache_compilers, CompilerChoice::newest);
+  EXPECT_EQ(options.cache_bytes, 3ull << 30);
+  for (const char* bad : {"-1", "10XB", "99999999999999999999G", "G", "9999999999T"}) {
+    ::setenv("DIECAST_CACHE_BYTES", bad, 1);
+    EXPECT_EQ(Runtime::create().error().message(),
+              std::string("diecast: invalid_argument: DIECAST_CACHE_BYTES: \"") + bad +
+                  "\" is no number of bytes\n"
+                  "  fix: write digits, then nothing or K, M, G or T: 2G; 0 for no limit");
+  }
+  ::unsetenv("DIECAST_CACHE_BYTES");
+  ::unsetenv("DIECAST_CACHE_COMPILERS");
+  ::setenv("DIECAST_CACHE_POLICY", "never", 1);
+  EXPECT_EQ(Runtime::create().error().message(),
+            "diecast: invalid_argument: DIECAST_CACHE_POLICY: no cache policy is named \"never\"\n"
+            "  fix: use auto, require-hit, read-only, off or rebuild");
+  ::unsetenv("DIECAST_CACHE_POLICY");
+}
+
+TEST_F(Policies, AMachineWithoutACompilerServesFromAReadOnlyRoot) {
+  warm();
+  RuntimeOptions options = machine_.options();
+  options.nvrtc.path = "/nonexistent/libnvrtc.so.13";
+  options.cache = "ro:" + machine_.cache.path();
+  const auto server = Runtime::create(options).value();
+  EXPECT_TRUE(server->preload(server->specialize(kAmax).value(), machine_.cuda.device()).ok());
+  options.cache_compilers = CompilerChoice::exact;
+  const auto exact = Runtime::create(options).value();
+  EXPECT_EQ(amax(*exact).error().code, ErrorCode::compiler_unavailable);
+}
+
+TEST_F(Policies, AfterFreezeWithAWarningLateWorkIsDoneAndTold) {
+  const auto engine = runtime(CachePolicy::automatic);
+  engine->freeze(Late::warn);
+  machine_.events.clear();
+  EXPECT_TRUE(engine->preload(engine->specialize(kAmax).value(), machine_.cuda.device()).ok());
+  engine->flush();
+  EXPECT_EQ(engine->counters().late, 2u);  // a compile and a load
+  EXPECT_EQ(std::count(machine_.events.begin(), machine_.events.end(), "late"), 2);
+}
+
+TEST_F(Policies, ATraceHoldsEachLineOnceAndIsAManifest) {
+  RuntimeOptions options = machine_.options();
+  options.trace = machine_.nvrtc.directory() + "/trace";
+  for (int process = 0; process < 2; ++process) {
+    const auto traced = Runtime::create(options).value();
+    ASSERT_TRUE(amax(*traced));
+    ASSERT_TRUE(amax(*traced));
+  }
+  EXPECT_EQ(testing::text_of(options.trace), std::string(kSpelling) + "\n" + kSpelling + "\n");
+  options.trace = "/nonexistent/trace";
+  EXPECT_EQ(Runtime::create(options).error().code, ErrorCode::file_not_found);
+}
+
+// E-01, R34: one event, and the artifact is used all the same.
+TEST_F(Policies, ARootThatRefusesWritingIsToldOnce) {
+  const auto engine = runtime(CachePolicy::automatic);
+  ASSERT_TRUE(amax(*engine));
+  engine->flush();
+  machine_.events.clear();
+  struct rlimit whole;
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &whole), 0);
+  const int ended = testing::in_child([&] {
+    ::signal(SIGXFSZ, SIG_IGN);
+    machine_.nvrtc.unset("JOURNAL");
+    const struct rlimit none = {1, whole.rlim_max};
+    if (::setrlimit(RLIMIT_FSIZE, &none) != 0) return 9;
+    int degraded = 0;
+    RuntimeOptions options = machine_.options();
+    options.on_event = [&](const RuntimeEvent& event) {
+      degraded += event.kind == RuntimeEvent::Kind::degraded;
+    };
+    const auto full = Runtime::create(options).value();
+    for (const char* in : {"amax IN=f16 @ sm_90a", "amax IN=f32 @ sm_90a", "amax IN=bf16 @ sm_80",
+                           "amax IN=f16 @ sm_80", "amax IN=f32 @ sm_80"}) {
+      if (!amax(*full, in)) return 1;
+    }
+    full->flush();
+    return full->counters().published != 0 ? 2 : degraded != 1 ? 3 : 0;
+  });
+  EXPECT_EQ(ended, 0);
+}
+
+TEST_F(Policies, TheLockOfAKeyIsHeldUntilItsEntryHasItsName) {
+  const auto engine = runtime(CachePolicy::automatic);
+  const auto one = engine->specialize(kAmax).value();
+  ASSERT_TRUE(engine->resolve(one));
+  const ArtifactKey key = engine->key(one).value();
+  const auto other = DiskCache::open(machine_.cache.path()).value();
+  const DiskCache::Lock lock = other->lock(key, std::chrono::seconds(5), {});
+  EXPECT_TRUE(lock.held());
+  EXPECT_TRUE(other->find(key, engine->compiler(one.target()).value()->identity()));
+}
+
+TEST_F(Policies, TheRuntimesEndWaitsForWhatIsBeingPublished) {
+  for (int i = 0; i < 20; ++i) {
+    const auto engine = runtime(CachePolicy::rebuild);
+    ASSERT_TRUE(amax(*engine));
+  }
+  EXPECT_EQ(DiskCache::open(machine_.cache.path()).value()->list().value().size(), 1u);
+}
+
+// G-09, R-08: a forked child has no publishing thread and must neither hang nor lose its work.
+TEST_F(Policies, AForkedChildPublishesByItself) {
+  const auto engine = runtime(CachePolicy::automatic);
+  ASSERT_TRUE(amax(*engine));
+  engine->flush();
+  const int ended = testing::in_child([&] {
+    if (!amax(*engine, "amax IN=f16 @ sm_90a")) return 1;
+    engine->flush();
+    return engine->counters().published == 2 ? 0 : 2;
+  });
+  EXPECT_EQ(ended, 0);
+  EXPECT_EQ(DiskCache::open(machine_.cache.path()).value()->list().value().size(), 2u);
+}
+
+TEST_F(Policies, ACacheAboveItsSizeIsPrunedAndTold) {
+  RuntimeOptions options = machine_.options();
+  options.cache_bytes = 4096;
+  const auto engine = Runtime::create(options).value();
+  for (const char* spelling : {kAmax, "amax IN=f16 @ sm_90a", "amax IN=f32 @ sm_90a"}) {
+    ASSERT_TRUE(amax(*engine, spelling));
+    engine->flush();
+  }
+  EXPECT_GT(engine->counters().pruned, 0u);
+  EXPECT_NE(std::find(machine_.events.begin(), machine_.events.end(), "pruned"),
+            machine_.events.end());
+}
+
+}  // namespace
+}  // namespace diecast

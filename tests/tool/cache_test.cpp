@@ -1,0 +1,153 @@
+// The cache's and bundles' subcommands, and warming: what they print, their exit codes, and the
+// bounds of an isolated compile.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tool/run_tool.h"
+
+namespace diecast {
+namespace {
+
+using testing::text_of;
+using testing::ToolRun;
+using testing::tree;
+
+constexpr char kLine[] = "amax IN=bf16,f16,f32 @ sm_90a\n";
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+std::string manifest(ToolRun& diecast, const std::string& text = kLine) {
+  testing::write_text(diecast.folder / "manifest.txt", text);
+  return diecast.folder / "manifest.txt";
+}
+
+TEST(ToolCache, VerifiesPrunesAndClears) {
+  ToolRun diecast;
+  ASSERT_EQ(diecast({"warm", manifest(diecast)}).exit_code, 0);
+  EXPECT_EQ(diecast({"cache", "verify"}).output, "3 good, 0 damaged\n");
+  EXPECT_EQ(diecast({"cache", "verify", "--rebuild"}).output,
+            "3 good, 0 damaged; 3 compiled again, 0 different, 0 by other compilers\n");
+  const auto dry = diecast({"cache", "prune", "--max-bytes", "1", "--dry-run"});
+  EXPECT_TRUE(has(dry.output, "3 entries") && has(dry.output, "would remove 3")) << dry.output;
+  EXPECT_TRUE(has(diecast({"cache", "prune"}).output, "removed 0"));
+  EXPECT_TRUE(has(diecast({"cache", "clear"}).output, "removed 3"));
+  EXPECT_EQ(diecast({"cache", "verify"}).output, "0 good, 0 damaged\n");
+}
+
+TEST(ToolCache, VerifyNamesWhatIsDamaged) {
+  ToolRun diecast;
+  ASSERT_EQ(diecast({"warm", manifest(diecast)}).exit_code, 0);
+  const std::string root = diecast.cache_path();
+  for (const std::string& name : tree(root)) {
+    if (!name.ends_with(".dce")) continue;
+    std::string bytes = text_of(root + "/" + name);
+    bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 1);
+    testing::write_text(root + "/" + name, bytes);
+    break;
+  }
+  const auto verified = diecast({"cache", "verify"});
+  EXPECT_EQ(verified.exit_code, 1);
+  EXPECT_TRUE(has(verified.output, ".dce: bad_checksum\n2 good, 1 damaged\n")) << verified.output;
+  const auto stats = nlohmann::json::parse(diecast({"cache", "stats", "--json"}).output);
+  EXPECT_EQ(stats.at("not_entries").at("bad_checksum"), 1);
+  EXPECT_EQ(diecast({"warm", manifest(diecast)}).exit_code, 0);  // mends it
+  EXPECT_EQ(diecast({"cache", "verify"}).output, "3 good, 0 damaged\n");
+}
+
+TEST(ToolCache, ExplainsHitsAndMisses) {
+  ToolRun diecast;
+  ASSERT_EQ(diecast({"warm", manifest(diecast)}).exit_code, 0);
+  const auto hit = diecast({"cache", "explain", "amax IN=bf16 @ sm_90a"});
+  EXPECT_EQ(hit.exit_code, 0);
+  EXPECT_TRUE(has(hit.output, "\nhit: ")) << hit.output;
+  const auto miss = diecast({"cache", "explain", "amax COLS=4096 IN=bf16 @ sm_90a"});
+  EXPECT_EQ(miss.exit_code, 1);
+  EXPECT_TRUE(has(miss.output, "\nnearest: amax COLS=0 ")) << miss.output;
+  EXPECT_TRUE(has(miss.output,
+                  "there: \"constexpr int COLS = 0;\"\n  here:  \"constexpr int COLS = 4096;\""))
+      << miss.output;
+  const auto other = diecast({"cache", "explain", "quantize_nvfp4 IN=bf16 @ sm_90a"});
+  EXPECT_TRUE(has(other.output, "no entry of this template is among the 3")) << other.output;
+}
+
+TEST(ToolBundle, IsMadeVerifiedImportedAndServedFrom) {
+  ToolRun diecast;
+  const std::string bundle = diecast.folder / "k.dcb", again = diecast.folder / "again.dcb";
+  const auto made = diecast({"bundle", "create", manifest(diecast), "-o", bundle});
+  ASSERT_EQ(made.exit_code, 0) << made.errors;
+  EXPECT_TRUE(has(made.output, "3 kernels")) << made.output;
+  const std::string pin = made.output.substr(made.output.find("\nsha256 ") + 8, 64);
+  const auto verified = diecast({"bundle", "verify", bundle, "--sha256", pin});
+  EXPECT_EQ(verified.exit_code, 0) << verified.errors;
+  EXPECT_TRUE(has(verified.output, "sha256 " + pin));
+  EXPECT_EQ(diecast({"bundle", "verify", bundle, "--sha256", std::string(64, '0')}).exit_code, 1);
+  // From a cache of its own, compiled at another time: the same bytes.
+  ASSERT_EQ(diecast({"cache", "clear"}).exit_code, 0);
+  ASSERT_EQ(diecast({"bundle", "create", manifest(diecast), "-o", again}).exit_code, 0);
+  EXPECT_EQ(text_of(bundle), text_of(again));
+  ASSERT_EQ(diecast({"bundle", "export", "-o", again}).exit_code, 0);
+  EXPECT_EQ(text_of(bundle), text_of(again));
+
+  ASSERT_EQ(diecast({"cache", "clear"}).exit_code, 0);
+  EXPECT_TRUE(has(diecast({"bundle", "import", bundle}).output, "3 imported, 0 already there"));
+  EXPECT_TRUE(has(diecast({"bundle", "import", bundle}).output, "0 imported, 3 already there"));
+  EXPECT_EQ(diecast({"warm", manifest(diecast), "--expect-no-new"}).exit_code, 0);
+
+  diecast.set("DIECAST_CACHE", "bundle:" + bundle + "#sha256=" + pin);
+  diecast.set("DIECAST_CACHE_POLICY", "require-hit");
+  EXPECT_TRUE(has(diecast({"compile", "amax IN=f16 @ sm_90a"}).output, "found on disk"));
+  const auto miss = diecast({"compile", "amax COLS=64 IN=f16 @ sm_90a"});
+  EXPECT_EQ(miss.exit_code, 1);
+  EXPECT_TRUE(has(miss.errors, "diecast: not_cached: ")) << miss.errors;
+}
+
+TEST(ToolWarm, ReplaysATrace) {
+  ToolRun diecast, other;
+  const std::string trace = diecast.folder / "trace";
+  diecast.set("DIECAST_TRACE", trace);
+  ASSERT_EQ(diecast({"compile", "amax IN=bf16,f16 @ sm_90a"}).exit_code, 0);
+  ASSERT_EQ(diecast({"compile", "amax IN=bf16 @ sm_90a"}).exit_code, 0);
+  const auto warmed = other({"warm", "--from", trace});
+  EXPECT_TRUE(has(warmed.output, "2 wanted: 2 compiled")) << warmed.output << warmed.errors;
+  EXPECT_EQ(other({"warm", "--from", trace, "--expect-no-new"}).exit_code, 0);
+}
+
+// N-06: what hangs is ended, reported and never cached.
+TEST(ToolWarm, EndsACompileThatTakesTooLong) {
+  ToolRun diecast;
+  diecast.set("DIECAST_FAKE_NVRTC_SLEEP_MS", "60000");
+  const auto run =
+      diecast({"warm", manifest(diecast, "amax IN=bf16 @ sm_90a\n"), "--time-limit", "0.5"});
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_EQ(
+      run.errors.substr(run.errors.find("diecast: ")),
+      "diecast: timed_out: compiling amax.cu for sm_90a took longer than 0.5 s and was ended\n"
+      "  fix: look for an endless loop in the template, or allow more (--time-limit)\n");
+  EXPECT_EQ(diecast({"cache", "verify"}).output, "0 good, 0 damaged\n");
+}
+
+// N-05: a compiler that dies takes nobody with it.
+TEST(ToolWarm, ReportsACompilerThatDies) {
+  ToolRun diecast;
+  const auto run = diecast({"warm", manifest(diecast), "--memory-limit", "1M"});
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_TRUE(has(run.errors, "diecast: process_failed: the compiler of amax.cu for sm_90a ended "))
+      << run.errors;
+  EXPECT_TRUE(has(run.output, "3 wanted: 0 compiled, 0 found, 3 failed")) << run.output;
+}
+
+TEST(ToolWarm, AnIsolatedCompilesErrorIsTheCompilers) {
+  ToolRun diecast;
+  diecast.set("DIECAST_FAKE_NVRTC_FAIL", "nvrtcCompileProgram=6");
+  diecast.set("DIECAST_FAKE_NVRTC_LOG", "amax.cu(3): error: expected a ;");
+  const auto isolated = diecast({"warm", manifest(diecast, "amax IN=bf16 @ sm_90a\n")});
+  const auto here = diecast({"warm", manifest(diecast, "amax IN=bf16 @ sm_90a\n"), "--in-process"});
+  EXPECT_TRUE(has(isolated.errors, "diecast: compile_failed: ")) << isolated.errors;
+  EXPECT_EQ(isolated.errors, here.errors);
+}
+
+}  // namespace
+}  // namespace diecast
