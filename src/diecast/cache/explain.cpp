@@ -43,8 +43,8 @@ struct Difference {
 
 Difference compare(const std::vector<std::string>& here, const std::vector<std::string>& there) {
   Difference out;
-  // Source last: it follows from everything else, and whoever asks wants the cause.
-  for (const std::size_t field : {1u, 2u, 5u, 6u, 4u, 7u, 3u}) {
+  // The cause first: the argument schema and most of the source follow from other fields.
+  for (const std::size_t field : {1u, 2u, 5u, 6u, 4u, 3u, 7u}) {
     if (here[field] == there[field]) {
       ++out.equal;
     } else if (out.field == 0) {
