@@ -32,7 +32,7 @@ require  PROFILE == PROFILE_te || FOUR_OVER_SIX == FOUR_OVER_SIX_off  // four ov
 require  BOUND == 448 || FOUR_OVER_SIX != FOUR_OVER_SIX_off || PROFILE == PROFILE_modelopt  // bound 256 is defined by profile te with four over six, and by modelopt
 require  RHT || SIGN_MASK == 0                           // signs belong to the transform: RHT=1
 require  SIGN_MASK >= 0 && SIGN_MASK < 65536             // one bit for each of 16 elements
-launch   grid(min(align_up(rows, LAYOUT == LAYOUT_s128x4 ? 128 : LAYOUT == LAYOUT_s8x4 ? 8 : 1), sm_count * waves)) block(THREADS) resident(1024 / THREADS)
+launch   grid(min(align_up(rows, LAYOUT == LAYOUT_s128x4 ? 128 : LAYOUT == LAYOUT_s8x4 ? 8 : 1), sm_count * waves)) block(THREADS) resident(FOUR_OVER_SIX == FOUR_OVER_SIX_off && !RHT ? min(16, 1024 / THREADS) : 1)
 target   host, sm_80+
 exchange block                                           // the row's amax is reduced by all its threads
 sample   COLS {0, 80}  SIGN_MASK {0, 55272}  rows {0, 1, 7, 33, 130}  cols {1, 16, 17, 80, 2100}
@@ -87,11 +87,6 @@ DIECAST_DEVICE f32 larger(f32 a, f32 b) {
   return Recipe::kIgnoresNan ? fmaxf(a, b) : max_or_nan(a, b);
 }
 
-DIECAST_DEVICE f32 block_amax_of(f32 share) {
-  return Recipe::kIgnoresNan ? block_reduce_max<THREADS>(share)
-                             : block_reduce_max_or_nan<THREADS>(share);
-}
-
 // Past a row's end a thread takes its last block: once more in a maximum, and quantized by its owner.
 DIECAST_DEVICE void quantize_held_row(const IN* from, f32* to_amax, const RowOutput& to, i64 row_cols) {
   Block16<IN> held[kHeld > 0 ? kHeld : 1];
@@ -102,7 +97,7 @@ DIECAST_UNROLL
   }
 DIECAST_UNROLL
   for (int h = 0; h < kHeld; ++h) found = larger(found, Recipe::amax(held[h]));
-  found = block_amax_of(found);
+  found = block_reduce_max<THREADS>(found);
   if (threadIdx.x == 0) *to_amax = found;
   const auto global = Recipe::global(found);
 DIECAST_UNROLL
@@ -115,7 +110,7 @@ DIECAST_NO_UNROLL
   for (u32 i = threadIdx.x; i < to.blocks; i += THREADS) {
     found = larger(found, Recipe::amax(block_of(from, i, row_cols)));
   }
-  found = block_amax_of(found);
+  found = block_reduce_max<THREADS>(found);
   if (threadIdx.x == 0) *to_amax = found;
   const auto global = Recipe::global(found);
 DIECAST_NO_UNROLL

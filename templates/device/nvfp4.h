@@ -20,17 +20,18 @@ struct Nvfp4Global {
 // Compiled once: an exact division is long, and one a thread is not worth two copies.
 DIECAST_DEVICE_CALL f32 quotient(f32 a, f32 b) { return __fdiv_rn(a, b); }
 
-// min(1 / x, largest float) of x from +0 to 2^126. One Newton step in fused arithmetic rounds an
-// approximation within one last place correctly (Markstein) as long as nothing is subnormal; the
-// exact instruction does the same, with a long way round behind it in every copy.
+// min(1 / x, largest float), for x of at least +0. Where neither x nor the result is subnormal, one
+// Newton step in fused arithmetic rounds an approximation within one last place correctly (Markstein);
+// the exact instruction does the same, with a long way round behind it in every copy.
 DIECAST_DEVICE f32 reciprocal(f32 x) {
 #if DIECAST_HOST
   return fminf(1.0f / x, kLargest);
 #else
-  if (x < 0x1p-126f) return fminf(quotient(1.0f, x), kLargest);
+  constexpr u32 kFirst = 0x00800000u, kLast = 0x7E800000u;  // 2^-126, 2^126
+  if (__float_as_uint(x) - kFirst > kLast - kFirst) return fminf(quotient(1.0f, x), kLargest);
   f32 near;
   asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(near) : "f"(x));
-  return fminf(__fmaf_rn(__fmaf_rn(-x, near, 1.0f), near, near), kLargest);
+  return __fmaf_rn(__fmaf_rn(-x, near, 1.0f), near, near);
 #endif
 }
 

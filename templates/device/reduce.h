@@ -1,5 +1,5 @@
-// The largest of a warp's or a block's magnitudes (at least +0), given back to all its threads. No
-// order matters: every grouping gives the same bits. NaN counts only in the functions that say so.
+// The largest of a warp's or a block's magnitudes (at least +0), given back to all its threads; NaN
+// (0x7FFFFFFF) if there is one. No order matters: every grouping gives the same bits.
 #pragma once
 
 #include <diecast/device/simt.h>
@@ -20,6 +20,11 @@ DIECAST_DEVICE u32 warp_reduce_max_bits(u32 value) {
 #endif
 }
 
+// The larger of two magnitudes, NaN if one is. NaN is 0x7FFFFFFF, whose bits are above all others.
+DIECAST_DEVICE f32 max_or_nan(f32 a, f32 b) {
+  return __uint_as_float(max(__float_as_uint(a), __float_as_uint(b)));
+}
+
 DIECAST_DEVICE f32 warp_reduce_max(f32 value) {
   return __uint_as_float(warp_reduce_max_bits(__float_as_uint(value)));
 }
@@ -33,31 +38,11 @@ DIECAST_DEVICE f32 block_reduce_max(f32 value) {
     __shared__ f32 of_warp[Threads / 32];
     if (threadIdx.x % 32 == 0) of_warp[threadIdx.x / 32] = value;
     __syncthreads();
-    value = warp_reduce_max(of_warp[threadIdx.x % (Threads / 32)]);
-    __syncthreads();
-  }
-  return value;
-}
-
-// The larger of two magnitudes, NaN if one is. NaN is 0x7FFFFFFF, whose bits are above all others.
-DIECAST_DEVICE f32 max_or_nan(f32 a, f32 b) {
-  return __uint_as_float(max(__float_as_uint(a), __float_as_uint(b)));
-}
-
-// As block_reduce_max, of magnitudes among which there may be NaN (0x7FFFFFFF): then that is the
-// result.
-template <int Threads>
-DIECAST_DEVICE f32 block_reduce_max_or_nan(f32 value) {
-DIECAST_UNROLL
-  for (int distance = 16; distance > 0; distance /= 2) {
-    value = max_or_nan(value, __shfl_xor_sync(0xFFFFFFFFu, value, distance));
-  }
-  if constexpr (Threads > 32) {
-    __shared__ f32 of_warp[Threads / 32];
-    if (threadIdx.x % 32 == 0) of_warp[threadIdx.x / 32] = value;
-    __syncthreads();
-DIECAST_NO_UNROLL
+#if DIECAST_HOST  // where an exchange within a warp costs more than reading a few values
     for (int warp = 0; warp < Threads / 32; ++warp) value = max_or_nan(value, of_warp[warp]);
+#else
+    value = warp_reduce_max(of_warp[threadIdx.x % (Threads / 32)]);
+#endif
     __syncthreads();
   }
   return value;

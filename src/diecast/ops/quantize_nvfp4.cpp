@@ -94,7 +94,8 @@ std::uint64_t PreparedQuantizeNvfp4::Request::word() const {
   };
   add(in, 4), add(row_scaled, 1), add(amax_given, 1), add(rows, 2), add(profile, 4), add(global, 2);
   add(layout, 2), add(scales_apart, 1), add(four_over_six, 2), add(e4m3_bound == 256, 1);
-  add(rht, 1), add(sign_mask, 16), add(block_amax, 1), add(OpKind::quantize_nvfp4, 8);
+  add(rht, 1), add(sign_mask, 16), add(block_amax, 1);
+  add(cols > kLongestKept ? 0 : cols, 18), add(OpKind::quantize_nvfp4, 8);
   return word;
 }
 
@@ -173,6 +174,9 @@ Result<void> quantize_nvfp4(Runtime& runtime, const Tensor& x, const QuantizedTe
   request.rht = options.rht;
   request.sign_mask = options.rht ? options.sign_mask : std::uint16_t{0};
   request.block_amax = options.block_amax != nullptr;
+  // A row whose length is known stays in registers between its amax and its codes.
+  const bool keeps_rows = request.row_scaled && !given(request) && device->properties().cc != 0;
+  if (keeps_rows && x.cols() <= Request::kLongestKept) request.cols = x.cols();
   DIECAST_TRY(const auto prepared,
               prepared_once<PreparedQuantizeNvfp4>(runtime, device, request, stream));
   return prepared->run(x, out, stream, options.block_amax);

@@ -55,6 +55,7 @@ Result<Figure> quantize(Runtime& runtime, const Timer& timer, bool row_scaled, b
   PreparedQuantizeNvfp4::Request request;
   request.row_scaled = row_scaled;
   request.amax_given = amax_given;
+  request.cols = kCols;
   DIECAST_TRY(const auto op, PreparedQuantizeNvfp4::prepare(runtime, timer.device, request));
   const float amax = 5.5f;
   if (amax_given) {
