@@ -15,7 +15,7 @@ option   bool  ROW_SCALE = false                         // factor has one entry
 option   enum  GLOBAL    {amax, decode} = amax           // what factor holds
 option   int   BOUND     {448, 256} = 448                // the largest block scale amax was made for
 tune     int   THREADS   {128, 256} = 256
-tune     int   waves     {1, 8, 64, 128} = 64            // the most blocks of threads a multiprocessor gets
+tune     int   waves     {1, 8, 64, 256} = 256           // the most blocks of threads a multiprocessor gets
 size     rows  device
 size     cols  = COLS  divisible (ROWS == ROWS_any ? 1 : max(BLOCK, 16))
 arg      codes  in   u8    [rows, ceil_div(cols, 2)]  stride (ROWS == ROWS_any)  align (ROWS == ROWS_any ? 1 : 8)
@@ -40,58 +40,62 @@ sample   COLS {0, 256}  rows {0, 1, 7, 33, 130}  cols {1, 16, 17, 80, 256, 2100}
 
 using Scales = ScaleLayout<LAYOUT>;
 
-// The 16 codes that `from` begins with, those behind `count` elements as zeros.
-DIECAST_DEVICE Vector<8> load_codes(const u8* from, i64 count) {
-  if constexpr (ROWS != ROWS_any) {
-    return load_streaming<8>(from);
-  } else {
-    Vector<8> v = {};
+// Eight codes; those behind `count` elements are zeros.
+DIECAST_DEVICE u32 load_codes(const u8* from, i64 count) {
+  if constexpr (ROWS != ROWS_any) return load_streaming<4>(from).words[0];
+  u32 word = 0;
 DIECAST_NO_UNROLL
-    for (int i = 0; i < 8; ++i) {
-      if (2 * i < count) v.words[i / 4] |= u32{from[i]} << (i % 4 * 8);
-    }
-    return v;
+  for (int i = 0; i < 4; ++i) {
+    if (2 * i < count) word |= u32{from[i]} << (8 * i);
   }
+  return word;
 }
 
-DIECAST_DEVICE f32 dequantized(u32 code, f32 scale, f32 of_block) {
+// Eight elements: a thread's 16 bytes of a 16-bit type lie beside its neighbour's, which a store of a
+// warp needs to be fast.
+DIECAST_DEVICE void store_dequantized(OUT* to, i64 count, u32 eight_codes, e4m3 of_block, f32 of_all) {
+  const f32 scale = f32_from_e4m3(of_block);
   if constexpr (GLOBAL == GLOBAL_amax) {
-    return __fmul_rn(f32_from_e2m1(code), of_block);
-  } else {
-    return __fmul_rn(__fmul_rn(f32_from_e2m1(code), scale), of_block);
+    constexpr f32 kOverLargest = BOUND == 448 ? 0x1.861862p-12f : 0x1.555556p-11f;  // fl(1 / (6 * BOUND))
+    of_all = __fmul_rn(__fmul_rn(scale, of_all), kOverLargest);
+  }
+  Eight<OUT> elements;
+DIECAST_UNROLL
+  for (int i = 0; i < 8; ++i) {
+    const f32 value = f32_from_e2m1(eight_codes >> (4 * i));
+    elements.set(i, __fmul_rn(GLOBAL == GLOBAL_amax ? value : __fmul_rn(value, scale), of_all));
+  }
+  elements.template store<ROWS != ROWS_any>(to, count);
+}
+
+// Rows without gaps, scales too: two pieces a step, so that loads wait together.
+DIECAST_DEVICE void dequantize_dense(const u8* from, const e4m3* of_blocks, f32 of_all, OUT* to,
+                                     i64 pieces) {
+DIECAST_NO_UNROLL
+  for (i64 i = blockIdx.x * (2 * THREADS) + threadIdx.x; i < pieces; i += gridDim.x * (2 * THREADS)) {
+    const i64 second = i + THREADS < pieces ? i + THREADS : i;
+    const u32 c0 = load_codes(from + 4 * i, 8), c1 = load_codes(from + 4 * second, 8);
+    const e4m3 s0 = of_blocks[i * 8 / BLOCK], s1 = of_blocks[second * 8 / BLOCK];
+    store_dequantized(to + 8 * i, 8, c0, s0, of_all);
+    if (second != i) store_dequantized(to + 8 * second, 8, c1, s1, of_all);
   }
 }
 
-// One thread 16 neighbours of a row, in two halves.
 DIECAST_KERNEL {
-  constexpr f32 kOverLargest = BOUND == 448 ? 0x1.861862p-12f : 0x1.555556p-11f;  // fl(1 / (6 * BOUND))
-  RowWalk at(ceil_div(cols, 16), blockIdx.x * THREADS + threadIdx.x, gridDim.x * THREADS);
-  const i64 pieces = rows * at.row_pieces;
+  if constexpr (ROWS == ROWS_dense && LAYOUT == LAYOUT_linear && !SCALES_APART && !ROW_SCALE) {
+    dequantize_dense(codes, scales, factor[0], out, rows * (cols / 8));
+  } else {
+    RowWalk at(ceil_div(cols, 8), blockIdx.x * THREADS + threadIdx.x, gridDim.x * THREADS);
+    const i64 pieces = rows * at.row_pieces;
 DIECAST_NO_UNROLL
-  for (; at.index < pieces; at.next()) {
-    const i64 first = at.piece * 16;
-    const u8* from =
-        ROWS == ROWS_dense ? codes + at.index * 8 : codes + at.row * codes_stride + first / 2;
-    const Vector<8> code_words = load_codes(from, cols - first);
-    OUT* to = out + (ROWS == ROWS_dense ? at.index * 16 : at.row * out_stride + first);
-    f32 scale = 0.0f, of_block = 0.0f;
-DIECAST_UNROLL
-    for (int half = 0; half < 2; ++half) {
-      const i64 left = cols - first - 8 * half;
-      if (half == 0 || (BLOCK == 8 && left > 0)) {
-        const i64 block = (first + 8 * half) / BLOCK;
-        scale = f32_from_e4m3(scales[Scales::offset(at.row, block, scales_stride)]);
-        of_block = factor[ROW_SCALE ? at.row : 0];
-        if constexpr (GLOBAL == GLOBAL_amax) {
-          of_block = __fmul_rn(__fmul_rn(scale, of_block), kOverLargest);
-        }
-      }
-      Eight<OUT> elements;
-DIECAST_UNROLL
-      for (int i = 0; i < 8; ++i) {
-        elements.set(i, dequantized(code_words.words[half] >> (4 * i), scale, of_block));
-      }
-      elements.template store<ROWS != ROWS_any>(to + 8 * half, left);
+    for (; at.index < pieces; at.next()) {
+      const i64 first = at.piece * 8;
+      const u8* from =
+          ROWS == ROWS_dense ? codes + at.index * 4 : codes + at.row * codes_stride + first / 2;
+      OUT* to = out + (ROWS == ROWS_dense ? at.index * 8 : at.row * out_stride + first);
+      store_dequantized(to, cols - first, load_codes(from, cols - first),
+                        scales[Scales::offset(at.row, first / BLOCK, scales_stride)],
+                        factor[ROW_SCALE ? at.row : 0]);
     }
   }
 }
