@@ -13,9 +13,11 @@
 #include <diecast/ops/quantized_tensor.h>
 #include <diecast/ops/reference/numbers.h>
 #include <diecast/ops/reference/nvfp4_te.h>
+#include <diecast/ops/reference/nvfp4_tiles.h>
 #include <diecast/ops/tensor.h>
 #include <diecast/ops/weights/callback_communicator.h>
 #include <diecast/ops/weights/master_weights.h>
+#include <diecast/ops/weights/megatron.h>
 #include <diecast/ops/weights/nccl.h>
 #include <diecast/ops/weights/post_all_gather.h>
 #include <diecast/ops/weights/thread_ranks.h>

@@ -45,7 +45,8 @@ TEST_F(ShardedWeights, OfEverySplitOfSmallMatrices) {
   const struct {
     std::int64_t rows, cols;
     int ranks;
-  } cases[] = {{3, 7, 1}, {5, 7, 2}, {17, 17, 2}, {4, 9, 3}, {2, 16, 3}, {3, 4, 4}, {3, 3, 5}, {2, 4, 5}};
+  } cases[] = {{3, 7, 1},  {5, 7, 2}, {17, 17, 2}, {4, 9, 3},
+               {2, 16, 3}, {3, 4, 4}, {3, 3, 5},   {2, 4, 5}};
   for (const auto& one : cases) {
     const Bounds bounds = every_split(one.rows * one.cols, one.ranks);
     const Model model = Model::random({bounds.size(), {one.rows, one.cols}}, 1, false);
@@ -68,7 +69,9 @@ TEST_F(ShardedWeights, OfEveryBeginAndLength) {
   }
   const struct {
     DType master, model;
-  } types[] = {{DType::f32, DType::bf16}, {DType::bf16, DType::bf16}, {DType::f32, DType::f16},
+  } types[] = {{DType::f32, DType::bf16},
+               {DType::bf16, DType::bf16},
+               {DType::f32, DType::f16},
                {DType::f32, DType::f32}};
   for (const auto& [master, type] : types) {
     Model model = Model::random(shapes, 7, true, master);
@@ -102,11 +105,15 @@ TEST_F(ShardedWeights, OfManyTilesInVectorsAndInEveryLayout) {
 TEST_F(ShardedWeights, OfNothingFiniteOrNothingAtAll) {
   constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  Model model = Model::random({{18, 20}, {18, 20}, {18, 20}, {18, 20}, {18, 20}, {0, 20}, {20, 0}}, 3, false);
+  Model model =
+      Model::random({{18, 20}, {18, 20}, {18, 20}, {18, 20}, {18, 20}, {0, 20}, {20, 0}}, 3, false);
   const auto fill = [&](std::size_t w, auto value) {
-    for (std::size_t i = 0; i < model.weights[w].master.size(); ++i) model.weights[w].master[i] = value(i);
+    for (std::size_t i = 0; i < model.weights[w].master.size(); ++i)
+      model.weights[w].master[i] = value(i);
   };
-  fill(0, [&](std::size_t i) { return i % 7 == 0 ? kInfinity : i % 5 == 0 ? -kInfinity : float(i); });
+  fill(0, [&](std::size_t i) {
+    return i % 7 == 0 ? kInfinity : i % 5 == 0 ? -kInfinity : float(i);
+  });
   fill(1, [&](std::size_t) { return kNaN; });
   fill(2, [&](std::size_t i) { return i % 2 == 0 ? 0.0f : -0.0f; });
   fill(3, [&](std::size_t i) { return std::ldexp(float(i % 9) - 4.0f, -145); });
@@ -124,7 +131,8 @@ TEST_F(ShardedWeights, TenThousandSmallOnes) {
   const Model model = Model::random({10000, {3, 5}}, 5, true);
   Bounds bounds;
   std::mt19937 random(1);
-  for (std::size_t i = 0; i < 10000; ++i) bounds.push_back({0, static_cast<std::int64_t>(random() % 16), 15});
+  for (std::size_t i = 0; i < 10000; ++i)
+    bounds.push_back({0, static_cast<std::int64_t>(random() % 16), 15});
   EXPECT_EQ(cast(model, bounds), "");
 }
 

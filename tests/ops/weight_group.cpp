@@ -31,7 +31,8 @@ struct Group {
       for (std::size_t w = 0; w < model.weights.size(); ++w) {
         std::string problem = rank.scale_difference(model, w);
         if (problem.empty()) {
-          problem = how.gather ? rank.codes_difference(model, w) : rank.own_codes_difference(model, w);
+          problem =
+              how.gather ? rank.codes_difference(model, w) : rank.own_codes_difference(model, w);
         }
         if (problem.empty() && how.post && !model.weights[w].master.empty()) {
           problem = rank.columnwise_difference(model, w);
@@ -49,20 +50,21 @@ struct Group {
 
 }  // namespace
 
-std::string cast_on_ranks(Runtime& runtime, const std::shared_ptr<Device>& device, const Model& model,
-                          const Bounds& bounds, const GroupCast& how) {
+std::string cast_on_ranks(Runtime& runtime, const std::shared_ptr<Device>& device,
+                          const Model& model, const Bounds& bounds, const GroupCast& how) {
   Group group(device, model, bounds);
   MasterCastOptions options;
   options.device = device;
   options.model = model.model;
   options.gather = how.gather;
   for (int time = 0; time < 2; ++time) {
-    const std::string problem = group.run([&](RankWeights& own, Communicator& communicator) -> Result<void> {
-      DIECAST_CHECK(cast_master_weights_to_nvfp4(runtime, own.weights, own.shards, own.starts,
-                                                 how.alone ? nullptr : &communicator, options));
-      if (!how.post) return {};
-      return post_all_gather_processing(runtime, own.weights, {false, device});
-    });
+    const std::string problem =
+        group.run([&](RankWeights& own, Communicator& communicator) -> Result<void> {
+          DIECAST_CHECK(cast_master_weights_to_nvfp4(runtime, own.weights, own.shards, own.starts,
+                                                     how.alone ? nullptr : &communicator, options));
+          if (!how.post) return {};
+          return post_all_gather_processing(runtime, own.weights, {false, device});
+        });
     if (!problem.empty()) return problem;
   }
   return group.difference(model, how);
@@ -76,14 +78,15 @@ std::string train_on_ranks(Runtime& runtime, const std::shared_ptr<Device>& devi
   options.model = model.model;
   std::vector<PreparedMasterCast> casts(static_cast<std::size_t>(group.ranks));
   std::vector<std::unique_ptr<DeviceBuffer>> scratch(casts.size());
-  std::string problem = group.run([&](RankWeights& own, Communicator& communicator) -> Result<void> {
-    const auto rank = static_cast<std::size_t>(communicator.rank());
-    DIECAST_TRY(casts[rank], PreparedMasterCast::prepare(runtime, own.weights, own.shards,
-                                                         own.starts, &communicator, options));
-    const auto bytes = static_cast<std::size_t>(casts[rank].scratch_bytes());
-    scratch[rank] = std::make_unique<DeviceBuffer>(*device, bytes);
-    return {};
-  });
+  std::string problem =
+      group.run([&](RankWeights& own, Communicator& communicator) -> Result<void> {
+        const auto rank = static_cast<std::size_t>(communicator.rank());
+        DIECAST_TRY(casts[rank], PreparedMasterCast::prepare(runtime, own.weights, own.shards,
+                                                             own.starts, &communicator, options));
+        const auto bytes = static_cast<std::size_t>(casts[rank].scratch_bytes());
+        scratch[rank] = std::make_unique<DeviceBuffer>(*device, bytes);
+        return {};
+      });
   std::mt19937 random(1);
   std::normal_distribution<float> normal;
   for (int step = 0; step < steps && problem.empty(); ++step) {

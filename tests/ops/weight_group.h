@@ -13,11 +13,11 @@ struct GroupCast {
 
 // All ranks cast together, twice; empty, or what differs from the full cast on one of them (without
 // gathering: in its own codes).
-std::string cast_on_ranks(Runtime& runtime, const std::shared_ptr<Device>& device, const Model& model,
-                          const Bounds& bounds, const GroupCast& how);
+std::string cast_on_ranks(Runtime& runtime, const std::shared_ptr<Device>& device,
+                          const Model& model, const Bounds& bounds, const GroupCast& how);
 
-// Steps of updates on the masters, one prepared cast on each rank: after every step each rank's whole
-// weights equal the full cast of the masters.
+// Steps of updates on the masters, one prepared cast on each rank: after every step each rank's
+// whole weights equal the full cast of the masters.
 std::string train_on_ranks(Runtime& runtime, const std::shared_ptr<Device>& device, Model& model,
                            const Bounds& bounds, int steps);
 

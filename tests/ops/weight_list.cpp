@@ -22,8 +22,8 @@ std::string difference(const std::string& what, const std::vector<std::uint8_t>&
   if (got.size() != want.size()) return cat(what, " has ", got.size(), " bytes, not ", want.size());
   for (std::size_t i = 0; i < got.size(); ++i) {
     if (got[i] == want[i]) continue;
-    return cat(what, " differs at byte ", i, " of ", got.size(), ": expected ", int{want[i]}, ", got ",
-               int{got[i]});
+    return cat(what, " differs at byte ", i, " of ", got.size(), ": expected ", int{want[i]},
+               ", got ", int{got[i]});
   }
   return "";
 }
@@ -31,8 +31,8 @@ std::string difference(const std::string& what, const std::vector<std::uint8_t>&
 // Scales as the layout stores them.
 std::vector<std::uint8_t> laid_out(const Model& model, const reference::Nvfp4& q) {
   const std::int64_t blocks = (q.cols + 15) / 16;
-  std::vector<std::uint8_t> out(static_cast<std::size_t>(
-      quantized_scale_bytes(model.layout, q.rows, q.cols, 16).value()));
+  std::vector<std::uint8_t> out(
+      static_cast<std::size_t>(quantized_scale_bytes(model.layout, q.rows, q.cols, 16).value()));
   for (std::int64_t row = 0; row < q.rows; ++row) {
     for (std::int64_t block = 0; block < blocks; ++block) {
       out[static_cast<std::size_t>(scale_offset(model.layout, row, block, blocks))] =
@@ -96,8 +96,8 @@ RankWeights::RankWeights(std::shared_ptr<Device> device, const Model& model, con
     place(q.columnwise, b.column_data, b.column_scale, b.column_amax);
     b.master = add(static_cast<std::size_t>(count * dtype_bits(model.master) / 8));
     weights.push_back(q);
-    shards.push_back({count == 0 ? nullptr : b.master->data_pointer(), model.master, Shape{count}, 0,
-                      nullptr});
+    shards.push_back(
+        {count == 0 ? nullptr : b.master->data_pointer(), model.master, Shape{count}, 0, nullptr});
     starts.push_back(begin);
     buffers_.push_back(b);
   }
@@ -114,7 +114,8 @@ void RankWeights::upload(const Model& model) {
   }
 }
 
-std::string RankWeights::scale_difference(const Model& model, std::size_t w, bool columnwise) const {
+std::string RankWeights::scale_difference(const Model& model, std::size_t w,
+                                          bool columnwise) const {
   const reference::Nvfp4 want = model.full_cast(w, columnwise);
   const Buffers& b = buffers_[w];
   const DeviceBuffer& scale = columnwise ? *b.column_scale : *b.scale;
@@ -123,7 +124,8 @@ std::string RankWeights::scale_difference(const Model& model, std::size_t w, boo
   std::memcpy(amax_bytes.data(), want.amax.data(), sizeof(float));
   std::string problem = difference("scales", scale.bytes(), laid_out(model, want));
   if (problem.empty()) problem = difference("amax", amax.bytes(), amax_bytes);
-  if (problem.empty() && !scale.guards_are_whole()) problem = "a guard of the scales was overwritten";
+  if (problem.empty() && !scale.guards_are_whole())
+    problem = "a guard of the scales was overwritten";
   return problem.empty() ? "" : cat("weight ", w, ": ", problem);
 }
 
@@ -137,8 +139,9 @@ std::string RankWeights::codes_difference(const Model& model, std::size_t w) con
 std::string RankWeights::own_codes_difference(const Model& model, std::size_t w) const {
   const Model::Weight& weight = model.weights[w];
   const std::int64_t count = shards[w].cols();
-  const ShardStorage own = shard_storage(Format::nvfp4, weight.rows, weight.cols,
-                                         count == 0 ? ShardRange{} : ShardRange{starts[w], starts[w] + count});
+  const ShardStorage own =
+      shard_storage(Format::nvfp4, weight.rows, weight.cols,
+                    count == 0 ? ShardRange{} : ShardRange{starts[w], starts[w] + count});
   // The other half of the last byte, which this rank sends, comes from the rank behind it.
   const std::int64_t end_code = own.end_code + (own.ends_inside_byte ? 1 : 0);
   std::vector<std::uint8_t> want = model.full_cast(w).codes;
@@ -156,9 +159,11 @@ std::string RankWeights::own_codes_difference(const Model& model, std::size_t w)
 
 std::string RankWeights::columnwise_difference(const Model& model, std::size_t w) const {
   const reference::Nvfp4 want = model.full_cast(w, true);
-  std::string problem = difference("columnwise codes", buffers_[w].column_data->bytes(), want.codes);
+  std::string problem =
+      difference("columnwise codes", buffers_[w].column_data->bytes(), want.codes);
   if (problem.empty()) problem = scale_difference(model, w, true);
-  if (problem.empty() && !buffers_[w].column_data->guards_are_whole()) problem = "a guard was overwritten";
+  if (problem.empty() && !buffers_[w].column_data->guards_are_whole())
+    problem = "a guard was overwritten";
   return problem.empty() ? "" : cat("weight ", w, " columnwise: ", problem);
 }
 

@@ -1,5 +1,6 @@
-// Weights and master values of a model for the tests of sharded casts: whole masters on the host, and
-// for each rank its own quantized buffers and master shards in device memory, guarded and poisoned.
+// Weights and master values of a model for the tests of sharded casts: whole masters on the host,
+// and for each rank its own quantized buffers and master shards in device memory, guarded and
+// poisoned.
 #pragma once
 
 #include <diecast/diecast.h>
@@ -42,8 +43,8 @@ class RankWeights {
 
   // New master values into the shards that are there.
   void upload(const Model& model);
-  // Where a buffer of weight w differs from the full cast. Of its own codes: where they do, or where
-  // a half of a byte that this rank does not send is not the poison it was.
+  // Where a buffer of weight w differs from the full cast. Of its own codes: where they do, or
+  // where a half of a byte that this rank does not send is not the poison it was.
   std::string scale_difference(const Model& model, std::size_t w, bool columnwise = false) const;
   std::string codes_difference(const Model& model, std::size_t w) const;
   std::string own_codes_difference(const Model& model, std::size_t w) const;

@@ -1,10 +1,9 @@
 // NVFP4 in tiles; see nvfp4_tiles.h.
+#include <diecast/ops/reference/numbers.h>
 #include <diecast/ops/reference/nvfp4_tiles.h>
 
 #include <algorithm>
 #include <cmath>
-
-#include <diecast/ops/reference/numbers.h>
 
 namespace diecast::reference {
 namespace {
@@ -35,7 +34,8 @@ float tile_amax(const Elements& elements, const TileRange& tile) {
   return largest;
 }
 
-void quantize_tile(const Elements& elements, const TileRange& tile, float encode_scale, Nvfp4& out) {
+void quantize_tile(const Elements& elements, const TileRange& tile, float encode_scale,
+                   Nvfp4& out) {
   const std::int64_t row_blocks = (out.cols + 15) / 16;
   const std::uint8_t scale = te_block_scale(tile_amax(elements, tile), encode_scale);
   const float factor = te_encode_factor(scale, encode_scale);

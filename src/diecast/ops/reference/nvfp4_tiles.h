@@ -1,5 +1,5 @@
-// NVFP4 under profile `te` in blocks of 16x16, one tile after another: the truth for weights that are
-// cast whole or in shards. All memory here is host memory.
+// NVFP4 under profile `te` in blocks of 16x16, one tile after another: the truth for weights that
+// are cast whole or in shards. All memory here is host memory.
 #pragma once
 
 #include <diecast/base/error.h>

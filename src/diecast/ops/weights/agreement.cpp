@@ -51,7 +51,8 @@ Result<std::vector<T>> gather_values(Communicator& communicator, Device& device,
   for (std::size_t r = 0; r < ranks; ++r) offsets.push_back(static_cast<std::int64_t>(r * bytes));
   DIECAST_TRY(void* const memory, device.allocate(bytes * ranks));
   const auto exchange = [&]() -> Result<void> {
-    auto* own = static_cast<std::byte*>(memory) + static_cast<std::size_t>(communicator.rank()) * bytes;
+    auto* own =
+        static_cast<std::byte*>(memory) + static_cast<std::size_t>(communicator.rank()) * bytes;
     DIECAST_CHECK(device.copy_to_device(own, mine.data(), bytes, stream));
     const Gather gather{memory, offsets, counts};
     DIECAST_CHECK(communicator.all_gather({&gather, 1}, stream));
@@ -130,10 +131,10 @@ Result<void> check_shards(const std::vector<std::vector<ShardRange>>& of_ranks,
                      "give every element of a weight to one rank"};
       }
       if (covered && shard.begin > end) {
-        return Error{ErrorCode::invalid_argument,
-                     cat("weight ", weight, ": elements ", end, " to ", shard.begin,
-                         " belong to no rank"),
-                     "give every element of a weight to one rank, or set gather = false"};
+        return Error{
+            ErrorCode::invalid_argument,
+            cat("weight ", weight, ": elements ", end, " to ", shard.begin, " belong to no rank"),
+            "give every element of a weight to one rank, or set gather = false"};
       }
       end = shard.end;
       owner = rank;

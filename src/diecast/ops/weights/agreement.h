@@ -1,14 +1,14 @@
-// Before the first kernel runs, ranks make sure that they mean the same: each tells the others what it
-// plans, or why it cannot, and all of them go on or all fail with the same error.
+// Before the first kernel runs, ranks make sure that they mean the same: each tells the others what
+// it plans, or why it cannot, and all of them go on or all fail with the same error.
 #pragma once
-
-#include <span>
-#include <string_view>
-#include <vector>
 
 #include <diecast/base/hash.h>
 #include <diecast/ops/weights/communicator.h>
 #include <diecast/ops/weights/shard.h>
+
+#include <span>
+#include <string_view>
+#include <vector>
 
 namespace diecast {
 
@@ -18,7 +18,8 @@ struct RankPlan {
   std::vector<ShardRange> shards;  // one a weight
 };
 
-// Every rank's shards, or one error for all: that of the first rank whose plan is an error ("rank 2:
+// Every rank's shards, or one error for all: that of the first rank whose plan is an error ("rank
+// 2:
 // ..."), or invalid_argument naming a rank whose record is not the most common one. Without a
 // communicator the plan itself. Waits for the stream.
 Result<std::vector<std::vector<ShardRange>>> agree(Communicator* communicator, Device& device,

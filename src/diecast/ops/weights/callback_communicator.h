@@ -1,9 +1,9 @@
 // A communicator of the caller's functions, so that a framework's own process group can be used.
 #pragma once
 
-#include <functional>
-
 #include <diecast/ops/weights/communicator.h>
+
+#include <functional>
 
 namespace diecast {
 

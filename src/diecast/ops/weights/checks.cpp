@@ -9,21 +9,23 @@ constexpr std::string_view kOp = "cast_master_weights_to_nvfp4";
 
 std::int64_t align_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b * b; }
 
-// The padded form of linear scales is no layout of its own, so a tensor's own check does not see it.
+// The padded form of linear scales is no layout of its own, so a tensor's own check does not see
+// it.
 Result<void> check_padded_scales(const QuantizedSide& side, std::int64_t rows, std::int64_t cols,
                                  const std::string& name) {
   if (!side.present()) return {};
   const std::int64_t need = align_up(rows, 128) * align_up((cols + 15) / 16, 4);
   if (side.scale_bytes >= need) return {};
-  return Error{ErrorCode::shape_mismatch,
-               cat(name, ": the scale buffer has ", side.scale_bytes, " bytes, padded scales need ",
-                   need),
-               cat("allocate ", need, " bytes, or set padded_scales = false")};
+  return Error{
+      ErrorCode::shape_mismatch,
+      cat(name, ": the scale buffer has ", side.scale_bytes, " bytes, padded scales need ", need),
+      cat("allocate ", need, " bytes, or set padded_scales = false")};
 }
 
 Result<void> check_counts(std::size_t weights, std::size_t shards, std::size_t offsets,
                           std::size_t fragments) {
-  if (shards == weights && offsets == weights && (fragments == 0 || fragments == weights)) return {};
+  if (shards == weights && offsets == weights && (fragments == 0 || fragments == weights))
+    return {};
   return Error{ErrorCode::invalid_argument,
                cat(kOp, ": ", weights, " weights, ", shards, " master shards, ", offsets,
                    " start offsets and ", fragments, " fragments"),
@@ -33,24 +35,28 @@ Result<void> check_counts(std::size_t weights, std::size_t shards, std::size_t o
 Result<void> check_options(const MasterCastOptions& options) {
   if (!options.manual_post_all_gather_processing) {
     return Error{ErrorCode::not_supported,
-                 cat(kOp, ": manual_post_all_gather_processing is false, but NVFP4 has no automatic "
-                          "processing after the gather"),
+                 cat(kOp,
+                     ": manual_post_all_gather_processing is false, but NVFP4 has no automatic "
+                     "processing after the gather"),
                  "leave it true and call post_all_gather_processing once the weights are whole"};
   }
   if (options.gather && !options.fragments.empty()) {
-    return Error{ErrorCode::not_supported, cat(kOp, ": fragments of weights cannot be gathered here"),
+    return Error{ErrorCode::not_supported,
+                 cat(kOp, ": fragments of weights cannot be gathered here"),
                  "set gather = false and gather the fragments yourself"};
   }
   if (options.model != DType::bf16 && options.model != DType::f16 && options.model != DType::f32) {
-    return Error{ErrorCode::dtype_mismatch, cat(kOp, ": the model type is ", dtype_name(options.model)),
+    return Error{ErrorCode::dtype_mismatch,
+                 cat(kOp, ": the model type is ", dtype_name(options.model)),
                  "model = DType::bf16, f16 or f32"};
   }
   return {};
 }
 
 // The master values: their type, their number and where they begin.
-Result<void> check_shard(const Tensor& shard, const ShardRange& range, const QuantizedTensor& weight,
-                         const MasterCastOptions& options, const std::string& name) {
+Result<void> check_shard(const Tensor& shard, const ShardRange& range,
+                         const QuantizedTensor& weight, const MasterCastOptions& options,
+                         const std::string& name) {
   DIECAST_CHECK(shard.check(name + " master shard"));
   if (range.empty()) return {};
   if (shard.dtype != DType::f32 && shard.dtype != DType::bf16) {
@@ -87,16 +93,18 @@ Result<void> check_weight(const QuantizedTensor& weight, const std::string& name
   }
   if (weight.format != Format::nvfp4 || weight.block_rows != 16 || weight.row_scaled ||
       weight.e4m3_bound != 448 || weight.profile != Profile::te) {
-    return Error{ErrorCode::not_supported,
-                 cat(name, " is ", format_name(weight.format), " in ", weight.block_rows, "x",
-                     weight.block_cols, " blocks", weight.row_scaled ? ", row-scaled" : "",
-                     ", E4M3 bound ", weight.e4m3_bound, ", profile ", profile_name(weight.profile)),
-                 "these ops take nvfp4 in 16x16 blocks, one amax, E4M3 bound 448, profile te"};
+    return Error{
+        ErrorCode::not_supported,
+        cat(name, " is ", format_name(weight.format), " in ", weight.block_rows, "x",
+            weight.block_cols, " blocks", weight.row_scaled ? ", row-scaled" : "", ", E4M3 bound ",
+            weight.e4m3_bound, ", profile ", profile_name(weight.profile)),
+        "these ops take nvfp4 in 16x16 blocks, one amax, E4M3 bound 448, profile te"};
   }
   DIECAST_CHECK(weight.check(kOp, name));
   if (!padded_scales) return {};
   if (weight.layout != ScaleLayout::linear) {
-    return Error{ErrorCode::not_supported, cat(name, " has ", layout_name(weight.layout), " scales"),
+    return Error{ErrorCode::not_supported,
+                 cat(name, " has ", layout_name(weight.layout), " scales"),
                  "padded_scales is for linear scales: tiled layouts are padded by themselves"};
   }
   DIECAST_CHECK(check_padded_scales(weight.rowwise, weight.rows(), weight.cols(), name));
@@ -116,12 +124,15 @@ Result<std::vector<ShardedWeight>> sharded_weights(std::span<const QuantizedTens
     const std::string name = cat("weight ", i);
     const Tensor& shard = master_shards[i];
     const std::int64_t count = shard.data == nullptr ? 0 : shard.rows() * shard.cols();
-    ShardedWeight own{model_weights[i], shard.data, {start_offsets[i], start_offsets[i] + count},
+    ShardedWeight own{model_weights[i],
+                      shard.data,
+                      {start_offsets[i], start_offsets[i] + count},
                       options.fragments.empty() ? nullptr : options.fragments[i],
                       options.padded_scales};
     if (count == 0) own.shard = {};
     QuantizedTensor checked = own.weight;  // with the data that this rank needs not have
-    if (checked.rowwise.data == nullptr && (own.codes != nullptr || (count == 0 && !options.gather))) {
+    if (checked.rowwise.data == nullptr &&
+        (own.codes != nullptr || (count == 0 && !options.gather))) {
       checked.rowwise.data = &checked;
       DIECAST_TRY(const QuantizedSide need, checked.rowwise_sizes());
       checked.rowwise.data_bytes = need.data_bytes;

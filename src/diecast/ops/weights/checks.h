@@ -1,16 +1,18 @@
 // What the ops on lists of weights ask of a weight and its shard before they describe it.
 #pragma once
 
-#include <span>
-#include <string>
-
 #include <diecast/base/error.h>
 #include <diecast/ops/weights/master_weights.h>
 
+#include <span>
+#include <string>
+
 namespace diecast {
 
-// A weight these ops take: NVFP4 under profile te in 16x16 blocks, two dimensions. `name`: "weight 3".
-Result<void> check_weight(const QuantizedTensor& weight, const std::string& name, bool padded_scales);
+// A weight these ops take: NVFP4 under profile te in 16x16 blocks, two dimensions. `name`: "weight
+// 3".
+Result<void> check_weight(const QuantizedTensor& weight, const std::string& name,
+                          bool padded_scales);
 
 // The list of entries that a cast describes, checked. Errors: as cast_master_weights_to_nvfp4.
 Result<std::vector<ShardedWeight>> sharded_weights(std::span<const QuantizedTensor> model_weights,

@@ -1,22 +1,22 @@
 // What ranks say to each other while weights are quantized: a maximum of floats and a gathering of
-// bytes, both in device memory and in the stream's order. Every rank makes the same calls in the same
-// order. Implementations: nccl.h (the caller's ncclComm_t), thread_ranks.h (threads of this process),
-// callback_communicator.h (a framework's own group).
+// bytes, both in device memory and in the stream's order. Every rank makes the same calls in the
+// same order. Implementations: nccl.h (the caller's ncclComm_t), thread_ranks.h (threads of this
+// process), callback_communicator.h (a framework's own group).
 #pragma once
-
-#include <cstdint>
-#include <span>
 
 #include <diecast/base/error.h>
 #include <diecast/launch/device.h>
 
+#include <cstdint>
+#include <span>
+
 namespace diecast {
 
-// One buffer that every rank has a part of: rank r's is `counts[r]` bytes at `offsets[r]`, in its own
-// copy of the buffer; afterwards every copy has all parts. Bytes in no part stay as they are.
+// One buffer that every rank has a part of: rank r's is `counts[r]` bytes at `offsets[r]`, in its
+// own copy of the buffer; afterwards every copy has all parts. Bytes in no part stay as they are.
 struct Gather {
-  void* buffer = nullptr;                  // device memory
-  std::span<const std::int64_t> offsets;   // one a rank, in bytes
+  void* buffer = nullptr;                 // device memory
+  std::span<const std::int64_t> offsets;  // one a rank, in bytes
   std::span<const std::int64_t> counts;
 };
 

@@ -2,16 +2,16 @@
 // descriptor, the shard, and where the weight's units of work begin.
 #pragma once
 
-#include <array>
-#include <cstdint>
-#include <span>
-#include <vector>
-
 #include <diecast/base/error.h>
 #include <diecast/ops/quantized_group.h>
 #include <diecast/ops/quantized_tensor.h>
 #include <diecast/ops/tensor.h>
 #include <diecast/ops/weights/shard.h>
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
 
 namespace diecast {
 
@@ -23,11 +23,11 @@ inline constexpr std::size_t kUnitKinds = 4;
 struct alignas(16) WeightDescriptor {
   MemberDescriptor member;  // matrix: the shard's values; row_begin: of its first row of tiles
   std::int64_t cols = 0;
-  std::int64_t begin = 0, end = 0;            // the shard, in elements
-  std::int64_t row_codes = 0;                 // codes from one row to the next
-  std::int64_t first_code = 0, end_code = 0;  // the shard, in codes
-  std::int64_t first_tile = 0;                // a multiple of 4, in the array of all tiles
-  std::int64_t column_codes = 0;              // row_codes of the transposed matrix
+  std::int64_t begin = 0, end = 0;              // the shard, in elements
+  std::int64_t row_codes = 0;                   // codes from one row to the next
+  std::int64_t first_code = 0, end_code = 0;    // the shard, in codes
+  std::int64_t first_tile = 0;                  // a multiple of 4, in the array of all tiles
+  std::int64_t column_codes = 0;                // row_codes of the transposed matrix
   std::int64_t scale_rows = 0, scale_cols = 0;  // of the scale matrices, padding included
   std::int64_t column_scale_rows = 0, column_scale_cols = 0;
   std::array<std::uint32_t, kUnitKinds> unit_begin{};
@@ -35,8 +35,8 @@ struct alignas(16) WeightDescriptor {
 static_assert(sizeof(WeightDescriptor) == 208);
 
 // One entry of the list: a weight in NVFP4 with 16x16 blocks, and this rank's shard of its master
-// values. `codes` is the byte that holds the shard's first code where not all of the weight's data is
-// there (a fragment of its own), else null.
+// values. `codes` is the byte that holds the shard's first code where not all of the weight's data
+// is there (a fragment of its own), else null.
 struct ShardedWeight {
   QuantizedTensor weight;
   const void* values = nullptr;

@@ -1,11 +1,11 @@
 // Device memory that a prepared op keeps: freed with its last owner.
 #pragma once
 
-#include <memory>
-#include <vector>
-
 #include <diecast/base/error.h>
 #include <diecast/launch/device.h>
+
+#include <memory>
+#include <vector>
 
 namespace diecast {
 
@@ -16,7 +16,8 @@ class DeviceMemory {
   static Result<DeviceMemory> allocate(std::shared_ptr<Device> device, std::size_t bytes) {
     DIECAST_TRY(void* const memory, device->allocate(bytes));
     DeviceMemory out;
-    out.memory_ = std::shared_ptr<void>(memory, [device](void* at) { (void)device->free(at).ok(); });
+    out.memory_ =
+        std::shared_ptr<void>(memory, [device](void* at) { (void)device->free(at).ok(); });
     return out;
   }
   // `values` stay as they are until the stream is synchronized.

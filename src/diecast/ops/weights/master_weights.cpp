@@ -1,14 +1,13 @@
 // The steps of a cast: maxima of tiles, agreed on; scales of every weight; codes of the own shards;
 // the halves of bytes that two ranks share; and the gathering of the codes.
-#include <diecast/ops/weights/master_weights.h>
-
-#include <algorithm>
-#include <optional>
-
 #include <diecast/base/text.h>
 #include <diecast/ops/weights/agreement.h>
 #include <diecast/ops/weights/checks.h>
 #include <diecast/ops/weights/device_memory.h>
+#include <diecast/ops/weights/master_weights.h>
+
+#include <algorithm>
+#include <optional>
 
 namespace diecast {
 namespace {
@@ -64,7 +63,9 @@ namespace {
 Record record_of(std::span<const QuantizedTensor> weights, const MasterCastOptions& options) {
   const auto number = [](auto value) { return static_cast<std::uint64_t>(value); };
   Record record;
-  record.add(1, number(weights.size())).add(2, number(options.model)).add(3, number(options.gather));
+  record.add(1, number(weights.size()))
+      .add(2, number(options.model))
+      .add(3, number(options.gather));
   record.add(4, number(options.padded_scales));
   for (const QuantizedTensor& weight : weights) {
     record.add(5, number(weight.rows())).add(6, number(weight.cols()));
@@ -123,7 +124,8 @@ void PreparedMasterCast::State::plan_gather(const QuantizedTensor& weight,
 Result<void> PreparedMasterCast::State::prepare_exchange(
     const std::vector<ShardedWeight>& list, const std::vector<std::vector<ShardRange>>& of_ranks,
     bool gather_codes, Stream stream) {
-  const auto own_rank = static_cast<std::size_t>(communicator == nullptr ? 0 : communicator->rank());
+  const auto own_rank =
+      static_cast<std::size_t>(communicator == nullptr ? 0 : communicator->rank());
   for (std::size_t i = 0; i < list.size(); ++i) {
     const QuantizedTensor& weight = list[i].weight;
     std::vector<ShardStorage> storage;
@@ -135,11 +137,13 @@ Result<void> PreparedMasterCast::State::prepare_exchange(
     const int next = own.ends_inside_byte ? next_rank(of_ranks, i, list[i].shard.end) : -1;
     if (next >= 0) {
       const auto base = static_cast<std::int64_t>(table.descriptors[i].member.rowwise.data);
-      own_merges.push_back({base + own.touched.end - 1, next * weights + static_cast<std::int64_t>(i)});
+      own_merges.push_back(
+          {base + own.touched.end - 1, next * weights + static_cast<std::int64_t>(i)});
     }
     if (gather_codes && weight.rows() * weight.cols() > 0) plan_gather(weight, storage);
   }
-  for (const OwnedGather& own : owned_gathers) gathers.push_back({own.buffer, own.offsets, own.counts});
+  for (const OwnedGather& own : owned_gathers)
+    gathers.push_back({own.buffer, own.offsets, own.counts});
   for (std::int64_t r = 0; r < ranks; ++r) edge_offsets.push_back(r * weights);
   edge_counts.assign(static_cast<std::size_t>(ranks), weights);
   DIECAST_TRY(merges, DeviceMemory::copy_of(device, own_merges, stream));
@@ -202,14 +206,16 @@ Result<void> PreparedMasterCast::State::find_maxima(float* amaxes_at, Stream str
   return communicator->all_reduce_max(amaxes_at, floats(), stream);
 }
 
-Result<void> PreparedMasterCast::State::share_edges(std::uint8_t* first_codes, Stream stream) const {
+Result<void> PreparedMasterCast::State::share_edges(std::uint8_t* first_codes,
+                                                    Stream stream) const {
   if (!edges || communicator == nullptr) return {};
   const Gather gather{first_codes, edge_offsets, edge_counts};
   DIECAST_CHECK(communicator->all_gather({&gather, 1}, stream));
-  const KernelArgument arguments[] = {KernelArgument::tensor(DType::i64, merges.data()),
-                                      KernelArgument::tensor(DType::u8, first_codes),
-                                      KernelArgument::size(static_cast<std::int64_t>(own_merges.size())),
-                                      KernelArgument::size(ranks * weights)};
+  const KernelArgument arguments[] = {
+      KernelArgument::tensor(DType::i64, merges.data()),
+      KernelArgument::tensor(DType::u8, first_codes),
+      KernelArgument::size(static_cast<std::int64_t>(own_merges.size())),
+      KernelArgument::size(ranks * weights)};
   return merge->launch(arguments, stream);
 }
 
@@ -231,14 +237,22 @@ Result<void> PreparedMasterCast::run(void* scratch, Stream stream) const {
     return KernelArgument::size(s.table.units[static_cast<std::size_t>(kind)]);
   };
   const auto weights = KernelArgument::tensor(DType::u8, s.descriptors.data());
-  const auto count = KernelArgument::size(s.weights), tile_count = KernelArgument::size(s.table.tiles);
+  const auto count = KernelArgument::size(s.weights),
+             tile_count = KernelArgument::size(s.table.tiles);
   const auto of_tiles = KernelArgument::tensor(DType::f32, tiles);
-  const KernelArgument scale[] = {weights, KernelArgument::tensor(DType::f32, amaxes), of_tiles,
-                                  count, units(UnitKind::scale), tile_count};
+  const KernelArgument scale[] = {weights,
+                                  KernelArgument::tensor(DType::f32, amaxes),
+                                  of_tiles,
+                                  count,
+                                  units(UnitKind::scale),
+                                  tile_count};
   DIECAST_CHECK(s.fused_scale->launch(scale, stream));
-  const KernelArgument cast[] = {weights, of_tiles,
+  const KernelArgument cast[] = {weights,
+                                 of_tiles,
                                  KernelArgument::tensor(DType::u8, first_codes + own * s.weights),
-                                 count, units(UnitKind::shard), tile_count};
+                                 count,
+                                 units(UnitKind::shard),
+                                 tile_count};
   DIECAST_CHECK(s.partial_cast->launch(cast, stream));
   DIECAST_CHECK(s.share_edges(first_codes, stream));
   if (s.gathers.empty()) return {};

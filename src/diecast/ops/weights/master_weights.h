@@ -1,12 +1,8 @@
-// Casting shards of master weights to NVFP4 across the ranks of a group: every rank rewrites exactly
-// its own codes, scales and amaxes are agreed on, and the result is to the bit what quantizing each
-// whole weight in 16x16 blocks gives (profile te). At most four launches, however many weights.
+// Casting shards of master weights to NVFP4 across the ranks of a group: every rank rewrites
+// exactly its own codes, scales and amaxes are agreed on, and the result is to the bit what
+// quantizing each whole weight in 16x16 blocks gives (profile te). At most four launches, however
+// many weights.
 #pragma once
-
-#include <cstdint>
-#include <memory>
-#include <span>
-#include <vector>
 
 #include <diecast/base/error.h>
 #include <diecast/launch/device.h>
@@ -15,6 +11,11 @@
 #include <diecast/ops/tensor.h>
 #include <diecast/ops/weights/communicator.h>
 #include <diecast/ops/weights/descriptor.h>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
 
 namespace diecast {
 
@@ -34,34 +35,29 @@ struct MasterCastOptions {
   std::shared_ptr<Device> device;  // null: Runtime::default_device()
 };
 
-// model_weights: NVFP4, two-dimensional, 16x16 blocks, one layout, rowwise buffers in device memory; a
-// rank that owns nothing of a weight, and does not gather, may leave its data null. master_shards:
-// f32 or bf16 (all of one type), dense, one a weight; without elements for a weight the rank does not
-// own. start_offsets: the flat index of a shard's first element. communicator: null for a group of
-// one; all its ranks make this call with the same weights and options.
-// Writes codes, scales and amax of the rowwise side. Allocates, and waits for the stream: in a loop
-// use PreparedMasterCast. Errors, the same on every rank and before any kernel runs: shape_mismatch,
-// dtype_mismatch, missing_buffer, invalid_argument (ranges, lists, plans that differ), not_supported,
-// and those of preparing.
-Result<void> cast_master_weights_to_nvfp4(Runtime& runtime,
-                                          std::span<const QuantizedTensor> model_weights,
-                                          std::span<const Tensor> master_shards,
-                                          std::span<const std::int64_t> start_offsets,
-                                          Communicator* communicator,
-                                          const MasterCastOptions& options = {}, Stream stream = {});
+// model_weights: NVFP4, two-dimensional, 16x16 blocks, one layout, rowwise buffers in device
+// memory; a rank that owns nothing of a weight, and does not gather, may leave its data null.
+// master_shards: f32 or bf16 (all of one type), dense, one a weight; without elements for a weight
+// the rank does not own. start_offsets: the flat index of a shard's first element. communicator:
+// null for a group of one; all its ranks make this call with the same weights and options. Writes
+// codes, scales and amax of the rowwise side. Allocates, and waits for the stream: in a loop use
+// PreparedMasterCast. Errors, the same on every rank and before any kernel runs: shape_mismatch,
+// dtype_mismatch, missing_buffer, invalid_argument (ranges, lists, plans that differ),
+// not_supported, and those of preparing.
+Result<void> cast_master_weights_to_nvfp4(
+    Runtime& runtime, std::span<const QuantizedTensor> model_weights,
+    std::span<const Tensor> master_shards, std::span<const std::int64_t> start_offsets,
+    Communicator* communicator, const MasterCastOptions& options = {}, Stream stream = {});
 
 class PreparedMasterCast {
  public:
   PreparedMasterCast() = default;  // to be assigned to before anything else
   // The lists may go afterwards; the memory they point to and the communicator stay. Waits for the
   // stream.
-  static Result<PreparedMasterCast> prepare(Runtime& runtime,
-                                            std::span<const QuantizedTensor> model_weights,
-                                            std::span<const Tensor> master_shards,
-                                            std::span<const std::int64_t> start_offsets,
-                                            Communicator* communicator,
-                                            const MasterCastOptions& options = {},
-                                            Stream stream = {});
+  static Result<PreparedMasterCast> prepare(
+      Runtime& runtime, std::span<const QuantizedTensor> model_weights,
+      std::span<const Tensor> master_shards, std::span<const std::int64_t> start_offsets,
+      Communicator* communicator, const MasterCastOptions& options = {}, Stream stream = {});
 
   // Device memory that one run needs, at a multiple of 16 bytes; what is in it does not matter.
   std::int64_t scratch_bytes() const;

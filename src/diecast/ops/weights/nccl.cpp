@@ -1,5 +1,5 @@
-// NCCL, declared here as far as it is used: its C interface has kept these since 2.2. A gathering with
-// a count and a place of its own for every rank is one broadcast a rank, all in one group.
+// NCCL, declared here as far as it is used: its C interface has kept these since 2.2. A gathering
+// with a count and a place of its own for every rank is one broadcast a rank, all in one group.
 #include <diecast/base/library.h>
 #include <diecast/base/text.h>
 #include <diecast/ops/weights/nccl.h>
@@ -69,15 +69,15 @@ class NcclCommunicator : public Communicator {
   int size() const override { return size_; }
 
   Result<void> all_reduce_max(float* values, std::int64_t count, Stream stream) override {
-    return done("ncclAllReduce",
-                api_.all_reduce(values, values, static_cast<std::size_t>(count), kFloat32, kMax,
-                                comm_, stream.handle));
+    return done("ncclAllReduce", api_.all_reduce(values, values, static_cast<std::size_t>(count),
+                                                 kFloat32, kMax, comm_, stream.handle));
   }
 
   Result<void> all_gather(std::span<const Gather> gathers, Stream stream) override {
     DIECAST_CHECK(done("ncclGroupStart", api_.group_start()));
     Result<void> enqueued = broadcast_parts(gathers, stream);
-    const auto ended = done("ncclGroupEnd", api_.group_end());  // in any case, or the group stays open
+    const auto ended =
+        done("ncclGroupEnd", api_.group_end());  // in any case, or the group stays open
     return enqueued ? ended : enqueued;
   }
 
@@ -88,9 +88,9 @@ class NcclCommunicator : public Communicator {
         if (gather.counts[r] == 0) continue;
         void* part = static_cast<std::uint8_t*>(gather.buffer) + gather.offsets[r];
         const auto count = static_cast<std::size_t>(gather.counts[r]);
-        DIECAST_CHECK(done("ncclBroadcast",
-                           api_.broadcast(part, part, count, kUint8, static_cast<int>(r), comm_,
-                                          stream.handle)));
+        DIECAST_CHECK(done(
+            "ncclBroadcast",
+            api_.broadcast(part, part, count, kUint8, static_cast<int>(r), comm_, stream.handle)));
       }
     }
     return {};

@@ -2,10 +2,10 @@
 // the one that is in the process already, else DIECAST_NCCL, else libnccl.so.2.
 #pragma once
 
+#include <diecast/ops/weights/communicator.h>
+
 #include <memory>
 #include <string>
-
-#include <diecast/ops/weights/communicator.h>
 
 namespace diecast {
 

@@ -1,10 +1,9 @@
 // Codes and scales of many weights transposed; see post_all_gather.h.
-#include <diecast/ops/weights/post_all_gather.h>
-
 #include <diecast/base/text.h>
 #include <diecast/ops/prepared.h>
 #include <diecast/ops/weights/checks.h>
 #include <diecast/ops/weights/device_memory.h>
+#include <diecast/ops/weights/post_all_gather.h>
 
 namespace diecast {
 namespace {
@@ -59,7 +58,8 @@ Result<PreparedPostAllGather> PreparedPostAllGather::prepare(
   Bindings layout;
   if (!weights.empty()) layout.set("LAYOUT", layout_name(weights[0].layout));
   DIECAST_TRY(state->codes, preload_for(runtime, state->device, "transpose_weight_codes", {}));
-  DIECAST_TRY(state->scales, preload_for(runtime, state->device, "transpose_weight_scales", layout));
+  DIECAST_TRY(state->scales,
+              preload_for(runtime, state->device, "transpose_weight_scales", layout));
   DIECAST_TRY(state->descriptors,
               DeviceMemory::copy_of(state->device, state->table.descriptors, stream));
   DIECAST_CHECK(state->device->synchronize(stream));

@@ -3,14 +3,14 @@
 // weights.
 #pragma once
 
-#include <memory>
-#include <span>
-
 #include <diecast/base/error.h>
 #include <diecast/launch/device.h>
 #include <diecast/ops/quantized_tensor.h>
-#include <diecast/runtime/runtime.h>
 #include <diecast/ops/weights/descriptor.h>
+#include <diecast/runtime/runtime.h>
+
+#include <memory>
+#include <span>
 
 namespace diecast {
 
@@ -19,10 +19,10 @@ struct PostAllGatherOptions {
   std::shared_ptr<Device> device;  // null: Runtime::default_device()
 };
 
-// weights: NVFP4, two-dimensional, 16x16 blocks, one layout, both directions' buffers in device memory,
-// data at multiples of 4 bytes. Writes codes, scales and amax of the columnwise sides. Allocates, and
-// waits for the stream: in a loop use PreparedPostAllGather. Errors: shape_mismatch, missing_buffer,
-// misaligned, not_supported, and those of preparing.
+// weights: NVFP4, two-dimensional, 16x16 blocks, one layout, both directions' buffers in device
+// memory, data at multiples of 4 bytes. Writes codes, scales and amax of the columnwise sides.
+// Allocates, and waits for the stream: in a loop use PreparedPostAllGather. Errors: shape_mismatch,
+// missing_buffer, misaligned, not_supported, and those of preparing.
 Result<void> post_all_gather_processing(Runtime& runtime, std::span<const QuantizedTensor> weights,
                                         const PostAllGatherOptions& options = {},
                                         Stream stream = {});

@@ -2,11 +2,11 @@
 // quantized matrix that means. One function computes that for all formats and all who ask.
 #pragma once
 
-#include <cstdint>
-#include <vector>
-
 #include <diecast/base/error.h>
 #include <diecast/ops/quantized_tensor.h>
+
+#include <cstdint>
+#include <vector>
 
 namespace diecast {
 
@@ -19,21 +19,22 @@ struct ShardRange {
 };
 
 // Where a shard lies in rowwise data. Codes count from the matrix's first one, the padding behind a
-// row included, and belong to whoever owns the element before them. A byte of two codes may belong to
-// two ranks: `touched` are the bytes with a code of the shard, `sent` those whose low half (first
-// code) is the shard's, so that the sent bytes of all ranks are each byte once.
+// row included, and belong to whoever owns the element before them. A byte of two codes may belong
+// to two ranks: `touched` are the bytes with a code of the shard, `sent` those whose low half
+// (first code) is the shard's, so that the sent bytes of all ranks are each byte once.
 struct ShardStorage {
   std::int64_t first_code = 0, end_code = 0;
   ShardRange touched, sent;  // in bytes
-  bool begins_inside_byte = false;  // its first code is the high half of a byte that another rank sends
-  bool ends_inside_byte = false;    // its last byte's high half is another rank's
+  bool begins_inside_byte =
+      false;  // its first code is the high half of a byte that another rank sends
+  bool ends_inside_byte = false;  // its last byte's high half is another rank's
 };
 // 0 <= begin <= end <= rows * cols.
 ShardStorage shard_storage(Format format, std::int64_t rows, std::int64_t cols, ShardRange shard);
 
-// Bounds of `ranks` shards of `elements`, one behind another: rank r's is [bounds[r], bounds[r + 1]).
-// They begin at even elements, so that no byte of 4-bit codes has two owners, and differ by at most
-// two in size. Errors: invalid_argument (elements below 0, ranks below 1).
+// Bounds of `ranks` shards of `elements`, one behind another: rank r's is [bounds[r], bounds[r +
+// 1]). They begin at even elements, so that no byte of 4-bit codes has two owners, and differ by at
+// most two in size. Errors: invalid_argument (elements below 0, ranks below 1).
 Result<std::vector<std::int64_t>> even_shard_bounds(std::int64_t elements, int ranks);
 
 }  // namespace diecast

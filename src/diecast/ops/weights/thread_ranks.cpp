@@ -43,7 +43,8 @@ class Meeting {
     }
     const auto over = [&] { return round_ != round || failure_.has_value(); };
     if (!all_here_.wait_for(lock, patience_, over)) return fail(nobody_came());
-    // A round that is over has its result, even if a later one failed: nobody could leave it behind.
+    // A round that is over has its result, even if a later one failed: nobody could leave it
+    // behind.
     if (round_ == round) return *failure_;
     return result_;
   }
@@ -55,7 +56,8 @@ class Meeting {
     return error;
   }
   Error other_call(int rank, const std::string& call) const {
-    return {ErrorCode::invalid_argument, cat("rank ", rank, " calls ", call, ", the others ", call_),
+    return {ErrorCode::invalid_argument,
+            cat("rank ", rank, " calls ", call, ", the others ", call_),
             "every rank makes the same calls in the same order"};
   }
   Error nobody_came() const {
@@ -89,7 +91,8 @@ class ThreadRank : public Communicator {
     RankBytes mine(static_cast<std::size_t>(count) * sizeof(float));
     DIECAST_CHECK(device_->copy_to_host(mine.data(), values, mine.size(), stream));
     DIECAST_CHECK(device_->synchronize(stream));
-    DIECAST_TRY(const auto all, meeting_->meet(rank_, cat("all_reduce_max of ", count), std::move(mine)));
+    DIECAST_TRY(const auto all,
+                meeting_->meet(rank_, cat("all_reduce_max of ", count), std::move(mine)));
     std::vector<float> largest(static_cast<std::size_t>(count)), other(largest.size());
     for (const RankBytes& bytes : *all) {
       std::memcpy(other.data(), bytes.data(), bytes.size());
