@@ -1,4 +1,4 @@
-// diecast bench [compile|cache|warm|host|gpu ...]: our numbers on this machine, against their bounds.
+// diecast bench [part ...]: our numbers on this machine, against their bounds.
 #include <diecast/tool/bench.h>
 
 #include <algorithm>
@@ -26,7 +26,8 @@ struct Part {
 };
 
 constexpr Part kParts[] = {{"compile", bench_compile}, {"cache", bench_cache},
-                           {"warm", bench_warm}, {"host", bench_host}, {"gpu", bench_gpu}};
+                           {"warm", bench_warm}, {"host", bench_host}, {"gpu", bench_gpu},
+                           {"weights", bench_weights}};
 
 Result<int> bench(const std::vector<std::string>& wanted, bool json) {
   DIECAST_TRY(const auto runtime, Runtime::create());
@@ -70,8 +71,10 @@ Command add_bench(CLI::App& app) {
   };
   auto* command = app.add_subcommand("bench", "Our numbers on this machine, against their bounds");
   auto options = std::make_shared<Options>();
-  command->add_option("part", options->parts, "compile, cache, warm, host, gpu; all without one")
-      ->check(CLI::IsMember({"compile", "cache", "warm", "host", "gpu"}));
+  command
+      ->add_option("part", options->parts,
+                   "compile, cache, warm, host, gpu, weights; all without one")
+      ->check(CLI::IsMember({"compile", "cache", "warm", "host", "gpu", "weights"}));
   command->add_flag("--json", options->json, "For programs");
   return {command, [options] { return bench(options->parts, options->json); }};
 }

@@ -45,5 +45,6 @@ Result<Figures> bench_cache(Runtime& runtime);    // memory, disk and bundle hit
 Result<Figures> bench_warm(Runtime& runtime);     // warming on two cores, a warmed start
 Result<Figures> bench_host(Runtime& runtime);     // the ops on one core of this processor
 Result<Figures> bench_gpu(Runtime& runtime);      // the ops against a device-to-device copy
+Result<Figures> bench_weights(Runtime& runtime);  // casts of sharded weights on a GPU
 
 }  // namespace diecast::tool

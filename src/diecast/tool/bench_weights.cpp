@@ -149,7 +149,8 @@ Result<Kernels> load_kernels(Runtime& runtime, Share& share) {
   }
   DIECAST_TRY(share.table, describe_weights(list));
   Kernels kernels;
-  const Bindings types{{"IN", DType::f32}, {"MODEL", DType::bf16}};
+  Bindings types;
+  types.set("IN", DType::f32).set("MODEL", DType::bf16);
   DIECAST_TRY(kernels.amax, preload_for(runtime, share.device, "partial_amax", types));
   DIECAST_TRY(kernels.scale, preload_for(runtime, share.device, "fused_scale", {}));
   DIECAST_TRY(kernels.cast, preload_for(runtime, share.device, "partial_cast", types));
