@@ -1,50 +1,63 @@
-// amax: the largest absolute value of a row-major [rows, cols] matrix, of the whole or of each row;
-// NaN is ignored, infinity is kept, nothing gives 0. The caller fills amax with zeros first: maxima
-// of many blocks of threads meet there, as the integers that non-negative floats compare by.
+// amax: the largest absolute value of a row-major [rows, cols] matrix: of the whole, of each row, of
+// each column, of every 16 neighbours of a row, or of every 16x16 tile (both cut off at the edges).
+// Infinity is kept, nothing gives 0. For tensor, row and column the caller fills amax with zeros
+// first: maxima of many blocks of threads meet there, as the integers that magnitudes compare by.
 // ROWS_dense: whole blocks of 16, row after row without a gap, from a multiple of 16 bytes on.
 // ROWS_apart: whole blocks, every row from a multiple of 16 bytes on. ROWS_any: nothing is known.
 /* diecast
 shape    int   COLS    = 0                               // row length; 0 = not fixed at compile time
 shape    enum  ROWS    {dense, apart, any} = dense       // what is known of x's rows, see above
 option   type  IN      {bf16, f16, f32}                  // element type of x
-option   enum  PER     {tensor, row} = tensor            // one maximum in all, or one a row
+option   enum  PER     {tensor, row, column, block, tile} = tensor    // what one maximum is of
+option   enum  NANS    {ignore, propagate} = ignore      // propagate: 0x7FFFFFFF where one is NaN
+option   enum  RHT     {none, row, column} = none        // of x, or of its random Hadamard transform in blocks of 16
+option   int   SIGN_MASK = 0                             // RHT: bit i flips the sign of element i of 16
 tune     int   THREADS {128, 256} = 256
 tune     int   waves   {1, 2, 8, 32} = 8                 // the most blocks of threads a multiprocessor gets
 size     rows  device
 size     cols  = COLS  divisible (ROWS == ROWS_any ? 1 : 16)
 arg      x      in     IN   [rows, cols]  stride (ROWS != ROWS_dense)  align (ROWS == ROWS_any ? bits(IN) / 8 : 16)
-arg      amax   inout  f32  [PER == PER_row ? rows : 1]
+arg      amax   inout  f32  [PER == PER_row || PER == PER_block ? rows : PER == PER_tile ? ceil_div(rows, 16) : 1, PER == PER_column ? cols : PER == PER_block || PER == PER_tile ? ceil_div(cols, 16) : 1]
 arg      rows
 arg      cols
 require  THREADS % 32 == 0                               // whole warps
-launch   grid(min(ceil_div(rows * ceil_div(cols, 512) * 32, THREADS), sm_count * waves)) block(THREADS)
+require  RHT != RHT_none || SIGN_MASK == 0                // signs belong to the transform
+require  SIGN_MASK >= 0 && SIGN_MASK < 65536             // one bit for each of 16 elements
+require  RHT != RHT_row || PER != PER_column             // blocks along a row have no column of their own
+require  RHT != RHT_column || PER == PER_tensor || PER == PER_column    // blocks along a column cross rows and tiles
+launch   grid(min(ceil_div(PER == PER_column || RHT == RHT_column ? ceil_div(rows, 64) * align_up(cols, 32) : PER == PER_tile ? ceil_div(rows, 16) * ceil_div(cols, 16) : rows * ceil_div(cols, 512) * 32, THREADS), sm_count * waves)) block(THREADS)
 target   host, sm_80+
 exchange warp                                            // a warp reduces what it has read
-sample   COLS {0, 80}  rows {0, 1, 7, 33}  cols {1, 16, 17, 80, 2100}
+sample   COLS {0, 80}  SIGN_MASK {0, 55272}  rows {0, 1, 7, 33}  cols {1, 16, 17, 80, 2100}
 */
-#include <diecast/device/block16.h>
-#include <diecast/device/reduce.h>
+#include <diecast/device/amax.h>
 #include <diecast/device/row_walk.h>
+
+using Amax = AmaxOf<IN, ROWS != ROWS_any, RHT, SIGN_MASK, NANS == NANS_propagate>;
 
 // A thread reads blocks of 16; for a maximum a row, a warp takes spans of 32 blocks of one row.
 constexpr i64 kSpan = 512;
-
-DIECAST_DEVICE f32 amax_of_block(const IN* from, i64 count) {
-  if constexpr (ROWS == ROWS_any) {
-    return amax_of(load_block16_elements(from, count));
-  } else {
-    return amax_of(load_block16(from));
-  }
-}
-
-DIECAST_DEVICE void keep_maximum(f32* at, f32 found) {
-  found = warp_reduce_max(found);
-  if (threadIdx.x % 32 == 0) atomicMax(reinterpret_cast<u32*>(at), __float_as_uint(found));
-}
+// Down the columns a lane takes 64 rows of one.
+constexpr int kColumnRows = 64;
 
 DIECAST_KERNEL {
   const u32 thread = blockIdx.x * THREADS + threadIdx.x, threads = gridDim.x * THREADS;
-  if constexpr (PER == PER_row) {
+  const i64 row_blocks = ceil_div(cols, 16);
+  if constexpr (PER == PER_column || RHT == RHT_column) {
+    f32 found = 0.0f;
+    RowWalk at(ceil_div(cols, 32), thread / 32, threads / 32);
+    const i64 strips = ceil_div(rows, kColumnRows) * at.row_pieces;
+DIECAST_NO_UNROLL
+    for (; at.index < strips; at.next()) {
+      const i64 col = at.piece * 32 + threadIdx.x % 32, first = at.row * kColumnRows;
+      if (col >= cols) continue;
+      const i64 last = min(first + kColumnRows, rows);
+      const f32 of_strip = Amax::down(x + first * x_stride + col, x_stride, last - first);
+      found = Amax::larger(found, of_strip);
+      if constexpr (PER == PER_column) Amax::meet(amax + col, of_strip);
+    }
+    if constexpr (PER == PER_tensor) Amax::meet_warp(amax, found);
+  } else if constexpr (PER == PER_row) {
     const i64 lane = threadIdx.x % 32 * 16;
     RowWalk at(ceil_div(cols, kSpan), thread / 32, threads / 32);
     const i64 spans = rows * at.row_pieces;
@@ -52,23 +65,37 @@ DIECAST_NO_UNROLL
     for (; at.index < spans; at.next()) {
       const i64 first = at.piece * kSpan + lane;
       const IN* from = x + at.row * x_stride + first;
-      keep_maximum(amax + at.row, first < cols ? amax_of_block(from, cols - first) : 0.0f);
+      Amax::meet_warp(amax + at.row, first < cols ? Amax::block(from, cols - first) : 0.0f);
+    }
+  } else if constexpr (PER == PER_block || PER == PER_tile) {
+    constexpr int kRows = PER == PER_tile ? 16 : 1;
+    RowWalk at(row_blocks, thread, threads);
+    const i64 all = ceil_div(rows, kRows) * row_blocks;
+DIECAST_NO_UNROLL
+    for (; at.index < all; at.next()) {
+      const i64 first = at.piece * 16;
+      f32 found = 0.0f;
+DIECAST_NO_UNROLL
+      for (i64 row = at.row * kRows; row < min(at.row * kRows + kRows, rows); ++row) {
+        found = Amax::larger(found, Amax::block(x + row * x_stride + first, cols - first));
+      }
+      amax[at.index] = found;
     }
   } else {
     f32 found = 0.0f;
-    const i64 row_blocks = ceil_div(cols, 16), blocks = rows * row_blocks;
+    const i64 blocks = rows * row_blocks;
     if constexpr (ROWS == ROWS_dense) {
 DIECAST_NO_UNROLL
       for (i64 i = thread; i < blocks; i += threads) {
-        found = fmaxf(found, amax_of(load_block16(x + i * 16)));
+        found = Amax::larger(found, Amax::block(x + i * 16, 16));
       }
     } else {
 DIECAST_NO_UNROLL
       for (RowWalk at(row_blocks, thread, threads); at.index < blocks; at.next()) {
         const i64 first = at.piece * 16;
-        found = fmaxf(found, amax_of_block(x + at.row * x_stride + first, cols - first));
+        found = Amax::larger(found, Amax::block(x + at.row * x_stride + first, cols - first));
       }
     }
-    keep_maximum(amax, found);
+    Amax::meet_warp(amax, found);
   }
 }

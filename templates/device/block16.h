@@ -1,6 +1,7 @@
 // Sixteen neighbouring elements of a row, as the 4-bit formats quantize them:
 //   load_block16(x), load_block16_elements(x, count)   from memory
 //   amax_of(block)                  the largest |element|, NaN ignored, at least +0
+//   amax_or_nan(block)              the same, 0x7FFFFFFF if one is NaN
 //   amax_of_vector<IN>(vector)      the same of 16 bytes of elements
 //   codes_of(block, half, factor)   E2M1 codes of eight elements times factor
 #pragma once
@@ -14,6 +15,21 @@ namespace diecast {
 template <class IN>
 DIECAST_DEVICE f32 amax_of(const Block16<IN>& block) {
   return amax_of_words<IN, Block16<IN>::kWords>(block.words);
+}
+
+template <class IN>
+DIECAST_DEVICE f32 amax_or_nan(const Block16<IN>& block) {
+  u32 largest = 0;
+DIECAST_UNROLL
+  for (int i = 0; i < Block16<IN>::kWords; ++i) {
+    if constexpr (bits<IN>() == 32) {
+      largest = max(largest, block.words[i] & 0x7FFFFFFFu);
+    } else {
+      largest = max(largest, max(block.words[i] & 0x7FFFu, block.words[i] >> 16 & 0x7FFFu));
+    }
+  }
+  const f32 amax = to_f32(from_bits<IN>(largest));  // a NaN's bits are above all numbers'
+  return amax == amax ? amax : __uint_as_float(0x7FFFFFFFu);
 }
 
 template <class IN>

@@ -22,22 +22,6 @@ struct ProfileGlobal {
   f32 encode, decode;
 };
 
-// The largest |element|, NaN if any is NaN.
-template <class IN>
-DIECAST_DEVICE f32 amax_or_nan(const Block16<IN>& block) {
-  u32 largest = 0;
-DIECAST_UNROLL
-  for (int i = 0; i < Block16<IN>::kWords; ++i) {
-    if constexpr (bits<IN>() == 32) {
-      largest = max(largest, block.words[i] & 0x7FFFFFFFu);
-    } else {
-      largest = max(largest, max(block.words[i] & 0x7FFFu, block.words[i] >> 16 & 0x7FFFu));
-    }
-  }
-  const f32 amax = to_f32(from_bits<IN>(largest));  // a NaN's bits are above all numbers'
-  return amax == amax ? amax : __uint_as_float(0x7FFFFFFFu);
-}
-
 // 0 / 0 counts as 0: what is all zeros has zeros for codes, not NaN.
 template <class F32>
 DIECAST_DEVICE_CALL F32 quotient_or_zero(F32 a, F32 b) {

@@ -193,8 +193,8 @@ TEST(Amax, AccumulatesOverSeveralTensorsWithoutAFill) {
   const auto runtime = machine.runtime();
   const auto device = machine.cuda.device();
   const Matrices m(*device, 8, 64);
-  amax(*runtime, m.x, m.out.rowwise.amax, {false, false, device}).value();
-  amax(*runtime, m.x, m.out.rowwise.amax, {false, true, device}).value();
+  amax(*runtime, m.x, m.out.rowwise.amax, {AmaxPer::tensor, false, device}).value();
+  amax(*runtime, m.x, m.out.rowwise.amax, {AmaxPer::tensor, true, device}).value();
   EXPECT_EQ(launched(machine), (std::vector<std::string>{"amax", "amax"}));
   EXPECT_EQ(machine.cuda->count("cuMemsetD8Async"), 1);
 }
@@ -205,7 +205,7 @@ TEST(Amax, OfNothingIsAFillAlone) {
   const auto device = machine.cuda.device();
   const Matrices m(*device, 0, 64);
   auto* result = static_cast<float*>(device->allocate(4).value());
-  amax(*runtime, m.x, result, {false, false, device}).value();
+  amax(*runtime, m.x, result, {AmaxPer::tensor, false, device}).value();
   EXPECT_TRUE(machine.cuda->launches.empty());
   EXPECT_EQ(machine.cuda->count("cuMemsetD8Async"), 1);
 }

@@ -19,17 +19,21 @@ std::vector<std::int64_t> samples_of(const Template& tmpl, std::string_view name
 
 std::vector<Case> cases_of(const Specialization& specialization) {
   const Template& tmpl = specialization.tmpl();
+  // What works on no matrix takes `count` of something; elsewhere count is sampled as 0.
+  const std::vector<std::int64_t> counts = samples_of(tmpl, "count");
+  const bool counted = !counts.empty() && counts != std::vector<std::int64_t>{0};
   std::int64_t divisor = 1;
   for (const BoundArgument& argument : specialization.arguments()) {
-    if (argument.name == "cols" || argument.name == "count") divisor = argument.divisible;
+    if (argument.name == (counted ? "count" : "cols")) divisor = argument.divisible;
   }
   std::vector<Case> cases;
   std::uint64_t seed = 1;
-  for (const std::int64_t count : samples_of(tmpl, "count")) {
-    if (count % divisor == 0) cases.push_back({1, count, false, false, seed++});
+  for (const std::int64_t count : counts) {
+    if (counted && count % divisor == 0) cases.push_back({1, count, false, false, seed++});
   }
-  if (!cases.empty()) return cases;
-  const std::int64_t fixed = specialization.number("COLS");
+  if (counted) return cases;
+  const std::int64_t fixed =
+      tmpl.parameter("COLS") != nullptr ? specialization.number("COLS") : 0;
   std::vector<std::int64_t> all_cols = samples_of(tmpl, "cols");
   if (fixed != 0) all_cols = {fixed};
   for (const std::int64_t rows : samples_of(tmpl, "rows")) {
@@ -50,9 +54,12 @@ using Runner = std::string (*)(Kernel&, const Case&, const Bindings& tunes);
 const std::map<std::string, Runner>& runners() {
   static const std::map<std::string, Runner> table = {
       {"amax", amax_difference},
+      {"amax_grouped", amax_grouped_difference},
+      {"arrange_scales", arrange_scales_difference},
       {"compute_fp4_scales", compute_fp4_scales_difference},
       {"dequantize_mx", dequantize_mx_difference},
       {"dequantize_nvfp4", dequantize_nvfp4_difference},
+      {"describe_group", describe_group_difference},
       {"fp4_fake_quant_block", fp4_fake_quant_block_difference},
       {"fused_scale", fused_scale_difference},
       {"merge_edge_codes", merge_edge_codes_difference},
@@ -62,7 +69,9 @@ const std::map<std::string, Runner>& runners() {
       {"quantize_mx_tiles", quantize_mx_tiles_difference},
       {"quantize_nvfp4", quantize_nvfp4_difference},
       {"quantize_nvfp4_row_scaled", quantize_nvfp4_row_scaled_difference},
+      {"quantize_nvfp4_tiles", quantize_nvfp4_tiles_difference},
       {"static_blockwise_fp4_fake_quant", static_blockwise_fp4_fake_quant_difference},
+      {"transpose_codes", transpose_codes_difference},
       {"transpose_weight_codes", transpose_weight_codes_difference},
       {"transpose_weight_scales", transpose_weight_scales_difference},
   };

@@ -1,4 +1,4 @@
-// Runners of the templates that quantize to NVFP4, and of amax.
+// Runners of the templates that quantize to NVFP4 along rows.
 #include <diecast/ops/reference/nvfp4.h>
 #include <diecast/ops/reference/nvfp4_te.h>
 
@@ -108,22 +108,6 @@ std::string quantize_nvfp4_difference(Kernel& kernel, const Case& one, const Bin
 std::string quantize_nvfp4_row_scaled_difference(Kernel& kernel, const Case& one,
                                                  const Bindings& tunes) {
   return quantize_difference(kernel, one, tunes, true);
-}
-
-std::string amax_difference(Kernel& kernel, const Case& one, const Bindings& tunes) {
-  const Specialization& s = kernel.specialization();
-  Device& device = kernel.device();
-  Matrix x = input_matrix(device, one, dtype_of(s, "IN"), word_of(s, "ROWS"));
-  const bool per_row = word_of(s, "PER") == "row";
-  const std::vector<float> want = reference::amax(x.on_host(), per_row).value();
-  DeviceBuffer amax(device, want.size() * sizeof(float));
-  device.fill(amax.data_pointer(), 0, want.size() * sizeof(float), {}).value();
-  const Rows rows = rows_of(device, one);
-  const KernelArgument arguments[] = {x.argument(),
-                                      KernelArgument::tensor(DType::f32, amax.data_pointer()),
-                                      rows.argument, KernelArgument::size(one.cols)};
-  const std::string problem = launch_and_wait(kernel, arguments, tunes);
-  return problem.empty() ? compare("amax", amax, want.data(), want.size() * 4) : problem;
 }
 
 }  // namespace diecast::variants

@@ -76,7 +76,7 @@ Result<float> amax_of(Workspace& w, ByteSpan x, DType type, std::int64_t rows, s
   DIECAST_TRY(void* const data, w.x.holding(x));
   DIECAST_TRY(void* const result, w.amax.sized(sizeof(float)));
   DIECAST_CHECK(amax(*w.runtime, {data, type, Shape{rows, cols}, 0, nullptr},
-                     static_cast<float*>(result), {false, false, w.device}));
+                     static_cast<float*>(result), {AmaxPer::tensor, false, w.device}));
   float found = 0;
   DIECAST_CHECK(w.fetch(&found, result, sizeof found));
   return found;

@@ -1,21 +1,50 @@
-// amax: one fill and one launch.
+// amax: one launch, after a fill where maxima of many blocks of threads meet in memory.
 #include <diecast/ops/amax.h>
 
 #include <diecast/base/text.h>
 
 namespace diecast {
+namespace {
+
+std::string_view per_name(AmaxPer per) {
+  constexpr std::string_view names[] = {"tensor", "row", "column", "block", "tile"};
+  return names[static_cast<std::size_t>(per)];
+}
+
+std::string_view transform_name(AmaxTransform transform) {
+  constexpr std::string_view names[] = {"none", "row", "column"};
+  return names[static_cast<std::size_t>(transform)];
+}
+
+// Entries of the result: fewer than x has elements, or 1.
+std::int64_t result_count(const Tensor& x, AmaxPer per) {
+  const auto blocks = [](std::int64_t size) { return size / 16 + (size % 16 != 0 ? 1 : 0); };
+  switch (per) {
+    case AmaxPer::tensor: return 1;
+    case AmaxPer::row: return x.rows();
+    case AmaxPer::column: return x.cols();
+    case AmaxPer::block: return x.rows() * blocks(x.cols());
+    case AmaxPer::tile: return blocks(x.rows()) * blocks(x.cols());
+  }
+  return 0;
+}
+
+}  // namespace
 
 std::uint64_t PreparedAmax::Request::word() const {
   return static_cast<std::uint64_t>(OpKind::amax) | static_cast<std::uint64_t>(in) << 8 |
-         static_cast<std::uint64_t>(per_row) << 16 | static_cast<std::uint64_t>(rows) << 17 |
-         static_cast<std::uint64_t>(cols) << 24;
+         static_cast<std::uint64_t>(per) << 16 | static_cast<std::uint64_t>(rows) << 20 |
+         static_cast<std::uint64_t>(nans) << 22 | static_cast<std::uint64_t>(transform) << 24 |
+         static_cast<std::uint64_t>(sign_mask) << 32;
 }
 
 Result<PreparedAmax> PreparedAmax::prepare(Runtime& runtime, const std::shared_ptr<Device>& device,
                                            const Request& request) {
   Bindings bindings;
   bindings.set("COLS", request.cols).set("ROWS", rows_class_name(request.rows)).set("IN", request.in);
-  bindings.set("PER", request.per_row ? "row" : "tensor");
+  bindings.set("PER", per_name(request.per)).set("RHT", transform_name(request.transform));
+  bindings.set("NANS", request.nans == AmaxNans::ignore ? "ignore" : "propagate");
+  bindings.set("SIGN_MASK", request.transform == AmaxTransform::none ? 0 : request.sign_mask);
   PreparedAmax prepared;
   prepared.request_ = request;
   DIECAST_TRY(prepared.kernel_, preload_for(runtime, device, kName, bindings));
@@ -25,12 +54,19 @@ Result<PreparedAmax> PreparedAmax::prepare(Runtime& runtime, const std::shared_p
 Result<void> PreparedAmax::run(const Tensor& x, float* result, bool accumulate,
                                Stream stream) const {
   DIECAST_CHECK(x.check("amax: x"));
-  const std::int64_t count = request_.per_row ? x.rows() : 1;
+  const AmaxPer per = request_.per;
+  const bool meets = per != AmaxPer::block && per != AmaxPer::tile;
+  const std::int64_t count = result_count(x, per);
   if (result == nullptr && count > 0) {
     return Error{ErrorCode::missing_buffer, "amax: the result is null",
                  cat("pass device memory for f32 [", count, "]")};
   }
-  if (!accumulate) {
+  if (accumulate && !meets) {
+    return Error{ErrorCode::not_supported,
+                 cat("amax: maxima of one ", per_name(per), " each do not accumulate"),
+                 "accumulate = false, or maxima per tensor, row or column"};
+  }
+  if (!accumulate && meets) {
     const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(float);
     DIECAST_CHECK(kernel_->device().fill(result, 0, bytes, stream));
   }
@@ -42,7 +78,9 @@ Result<void> PreparedAmax::run(const Tensor& x, float* result, bool accumulate,
 Result<void> amax(Runtime& runtime, const Tensor& x, float* result, const AmaxOptions& options,
                   Stream stream) {
   DIECAST_TRY(const auto device, device_or_default(runtime, options.device));
-  const PreparedAmax::Request request{x.dtype, options.per_row, rows_class(x), 0};
+  PreparedAmax::Request request{x.dtype,      options.per,       rows_class(x), 0,
+                                options.nans, options.transform, 0};
+  if (options.transform != AmaxTransform::none) request.sign_mask = options.sign_mask;
   DIECAST_TRY(const auto prepared, prepared_once<PreparedAmax>(runtime, device, request, stream));
   return prepared->run(x, result, options.accumulate, stream);
 }

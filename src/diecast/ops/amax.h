@@ -1,5 +1,5 @@
-// The absolute maximum of a matrix, in all or of each row. NaN is ignored, infinity is kept, an
-// empty matrix gives 0 (profile te's rule). The result is f32 in device memory.
+// The absolute maximum of a matrix: of the whole, of each row, column, block of 16 or 16x16 tile.
+// Infinity is kept, nothing gives 0. The result is f32 in device memory.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,32 @@
 
 namespace diecast {
 
+// What one maximum is of, and the shape of the result for x [rows, cols].
+enum class AmaxPer : std::uint8_t {
+  tensor,  // [1]
+  row,     // [rows]
+  column,  // [cols]
+  block,   // [rows, ceil_div(cols, 16)]: 16 neighbours of a row
+  tile     // [ceil_div(rows, 16), ceil_div(cols, 16)]: 16x16
+};
+// NaN is left out (profile te's rule), or makes a result of 0x7FFFFFFF.
+enum class AmaxNans : std::uint8_t { ignore, propagate };
+// The maximum of x, or of its random Hadamard transform in blocks of 16 along the rows or down the
+// columns, rounded to x's type.
+enum class AmaxTransform : std::uint8_t { none, row, column };
+
 struct AmaxOptions {
-  bool per_row = false;      // amax [rows] instead of [1]
-  bool accumulate = false;   // keep what is in amax: one maximum over several tensors
+  AmaxPer per = AmaxPer::tensor;
+  bool accumulate = false;         // keep what is in amax: one maximum over several calls
   std::shared_ptr<Device> device;  // null: Runtime::default_device()
+  AmaxNans nans = AmaxNans::ignore;
+  AmaxTransform transform = AmaxTransform::none;
+  std::uint16_t sign_mask = 0;  // of the transform: bit i flips the sign of element i of a block
 };
 
-// x: bf16, f16 or f32, [rows, cols], rows may be apart. amax: f32 [1] or [rows] in device memory.
-// Errors: dtype_mismatch, missing_buffer, shape_mismatch, and those of preparing.
+// x: bf16, f16 or f32, [rows, cols], rows may be apart. amax: f32 in device memory, see AmaxPer.
+// Errors: dtype_mismatch, missing_buffer, shape_mismatch, not_supported (blocks and tiles do not
+// accumulate), constraint_violated (a transform across what a maximum is of), those of preparing.
 Result<void> amax(Runtime& runtime, const Tensor& x, float* result, const AmaxOptions& options = {},
                   Stream stream = {});
 
@@ -28,9 +46,13 @@ class PreparedAmax {
   static constexpr std::string_view kName = "amax";
   struct Request {
     DType in = DType::bf16;
-    bool per_row = false;
+    AmaxPer per = AmaxPer::tensor;
     RowsClass rows = RowsClass::dense;  // at most rows_class() of every x to come
-    std::int64_t cols = 0;  // not 0: the kernel is made for this row length
+    std::int64_t cols = 0;              // not 0: the kernel is made for this row length
+    AmaxNans nans = AmaxNans::ignore;
+    AmaxTransform transform = AmaxTransform::none;
+    std::uint16_t sign_mask = 0;
+    // Of everything but cols: only requests without a fixed row length are kept by it.
     std::uint64_t word() const;
   };
   static Result<PreparedAmax> prepare(Runtime& runtime, const std::shared_ptr<Device>& device,

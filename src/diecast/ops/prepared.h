@@ -41,7 +41,19 @@ Result<std::shared_ptr<Kernel>> preload_for(Runtime& runtime, const std::shared_
 Result<void> may_prepare(Device& device, Stream stream, std::string_view op);
 
 // Numbers the kinds of prepared ops, so that their requests stay apart in the runtime's store.
-enum class OpKind : std::uint8_t { amax = 1, quantize_nvfp4, dequantize_nvfp4, quantize_mx };
+enum class OpKind : std::uint8_t {
+  amax = 1,
+  quantize_nvfp4,
+  dequantize_nvfp4,
+  quantize_mx,
+  arrange_scales = 16,
+  transpose_codes,
+  transpose_nvfp4,
+  quantize_nvfp4_tiles,
+  describe_group,
+  amax_grouped,
+  quantize_nvfp4_grouped
+};
 
 // For the convenience calls: the prepared op for this request, prepared on first use.
 // Prepared has Request (with `std::uint64_t word() const`, distinct for distinct requests and

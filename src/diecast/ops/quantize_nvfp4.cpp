@@ -118,7 +118,10 @@ Result<PreparedQuantizeNvfp4> PreparedQuantizeNvfp4::prepare(Runtime& runtime,
   bindings.set("BLOCK_AMAX", Value::boolean(request.block_amax));
   DIECAST_TRY(prepared.quantize_, preload_for(runtime, device, kName, bindings));
   if (!given(request)) {
-    const PreparedAmax::Request amax{request.in, false, request.rows, request.cols};
+    const PreparedAmax::Request amax{
+        request.in, AmaxPer::tensor, request.rows, request.cols,
+        request.profile == Profile::te ? AmaxNans::ignore : AmaxNans::propagate,
+        request.rht ? AmaxTransform::row : AmaxTransform::none, request.sign_mask};
     DIECAST_TRY(prepared.amax_, PreparedAmax::prepare(runtime, device, amax));
   }
   return prepared;

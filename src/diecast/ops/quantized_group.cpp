@@ -219,6 +219,7 @@ Result<void> QuantizedGroup::describe(const Tensor* matrix, MemberDescriptor* ou
     if (matrix != nullptr) {
       const std::int64_t row_bytes = matrix->stride() * (dtype_bits(matrix->dtype) / 8);
       out[i].matrix = address(matrix->data, before.plain * row_bytes);
+      out[i].stride = matrix->stride();
     }
     out[i].rowwise = described(whole.rowwise, rowwise_begin);
     out[i].columnwise = described(whole.columnwise, columnwise_begin);

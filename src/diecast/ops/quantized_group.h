@@ -24,7 +24,7 @@ struct alignas(16) MemberDescriptor {
   std::uint64_t matrix = 0;    // the unquantized matrix: first element of the member's first row
   std::int64_t row_begin = 0;  // first row within the group's flattened rows
   std::int64_t rows = 0;       // 0: an empty member
-  std::int64_t reserved = 0;   // zero
+  std::int64_t stride = 0;     // elements of the matrix from one row to the next
   MemberSide rowwise;
   MemberSide columnwise;
 };

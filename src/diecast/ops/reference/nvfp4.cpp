@@ -96,7 +96,15 @@ EncodeDecode scales_of(const Nvfp4Options& options, float given) {
   return {encode, 1.0f / encode};
 }
 
-Block quantized(const Sixteen& x, float block_amax, float given, const Nvfp4Options& options) {
+Result<void> check_count(std::string_view what, std::size_t have, std::int64_t need) {
+  if (static_cast<std::int64_t>(have) == need) return {};
+  return Error{ErrorCode::shape_mismatch, cat(what, " has ", have, " entries, not ", need),
+               cat("pass ", need, " entries of ", what)};
+}
+
+}  // namespace
+
+Block quantize_block(const Sixteen& x, float block_amax, float given, const Nvfp4Options& options) {
   const bool is_amax = options.global == GlobalScale::amax;
   if (options.four_over_six != FourOverSix::off) {
     const bool squares = options.four_over_six == FourOverSix::mse;
@@ -116,14 +124,6 @@ Block quantized(const Sixteen& x, float block_amax, float given, const Nvfp4Opti
   }
   return te_block(x, block_amax, scales.encode, scales.decode);
 }
-
-Result<void> check_count(std::string_view what, std::size_t have, std::int64_t need) {
-  if (static_cast<std::int64_t>(have) == need) return {};
-  return Error{ErrorCode::shape_mismatch, cat(what, " has ", have, " entries, not ", need),
-               cat("pass ", need, " entries of ", what)};
-}
-
-}  // namespace
 
 Sixteen hadamard(const Sixteen& x, unsigned sign_mask) {
   Sixteen out;
@@ -163,7 +163,7 @@ Result<Nvfp4> quantize_nvfp4(const Tensor& x, const Nvfp4Options& options,
     const float block_amax = options.block_amax.empty()
                                  ? blocks.amax(values)
                                  : options.block_amax[static_cast<std::size_t>(place)];
-    const Block block = quantized(values, block_amax, of_row, options);
+    const Block block = quantize_block(values, block_amax, of_row, options);
     out.scales.push_back(block.scale);
     for (std::size_t i = 0; i < 16; i += 2) {
       out.codes.push_back(static_cast<std::uint8_t>(block.codes[i] + block.codes[i + 1] * 16));

@@ -59,6 +59,10 @@ struct Nvfp4Options {
   std::vector<float> block_amax;  // of every block, or empty: each block's own
 };
 
+// A block of sixteen values under the amax of its block, or of a larger tile, and what
+// options.global says.
+Block quantize_block(const Sixteen& x, float block_amax, float given, const Nvfp4Options& options);
+
 // Largest magnitudes under the profile's rule for NaN (te ignores it, with the others NaN, as
 // 0x7FFFFFFF, is the result), of the transformed x where rht is set: [1], or [rows] when row-scaled.
 // Errors: as amax().

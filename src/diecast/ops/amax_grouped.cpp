@@ -1,0 +1,157 @@
+// amax_grouped: a fill and a launch.
+#include <diecast/ops/amax_grouped.h>
+
+#include <diecast/base/text.h>
+
+#include <algorithm>
+#include <array>
+
+namespace diecast {
+namespace {
+
+constexpr std::string_view kOp = PreparedAmaxGrouped::kName;
+constexpr std::size_t kListed = 16;  // matrices a launch names
+
+std::string_view transform_name(AmaxTransform transform) {
+  constexpr std::string_view names[] = {"none", "row", "column"};
+  return names[static_cast<std::size_t>(transform)];
+}
+
+Error wrong_request(bool shared) {
+  return {ErrorCode::not_supported,
+          cat(kOp, ": prepared for ", shared ? "a list of matrices" : "the members of a group"),
+          cat("prepare with shared = ", !shared)};
+}
+
+Result<void> check_matrices(std::span<const Tensor> matrices) {
+  for (const Tensor& x : matrices) {
+    DIECAST_CHECK(x.check("amax_shared: a matrix"));
+    if (x.cols() != matrices[0].cols()) {
+      return Error{ErrorCode::shape_mismatch,
+                   cat("amax_shared: matrices of ", matrices[0].cols(), " and of ", x.cols(),
+                       " columns"),
+                   "give matrices with equal columns, or call amax with accumulate = true"};
+    }
+    if (x.dtype != matrices[0].dtype) {
+      return Error{ErrorCode::dtype_mismatch,
+                   cat("amax_shared: matrices of ", dtype_name(matrices[0].dtype), " and of ",
+                       dtype_name(x.dtype)),
+                   "give matrices of one type, or call amax with accumulate = true"};
+    }
+    if (x.device_rows != nullptr) {
+      return Error{ErrorCode::not_supported, "amax_shared: a matrix has its row count in device memory",
+                   "call amax with accumulate = true"};
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+std::uint64_t PreparedAmaxGrouped::Request::word() const {
+  return static_cast<std::uint64_t>(OpKind::amax_grouped) | static_cast<std::uint64_t>(in) << 8 |
+         static_cast<std::uint64_t>(shared) << 12 | static_cast<std::uint64_t>(per) << 16 |
+         static_cast<std::uint64_t>(rows) << 20 | static_cast<std::uint64_t>(nans) << 22 |
+         static_cast<std::uint64_t>(transform) << 24 | static_cast<std::uint64_t>(sign_mask) << 32;
+}
+
+Result<PreparedAmaxGrouped> PreparedAmaxGrouped::prepare(Runtime& runtime,
+                                                         const std::shared_ptr<Device>& device,
+                                                         const Request& request) {
+  if (request.per != AmaxPer::tensor && request.per != AmaxPer::column) {
+    return Error{ErrorCode::not_supported, cat(kOp, ": maxima of rows, blocks or tiles"),
+                 "per = AmaxPer::tensor or column; rows of a group are rows of the whole: call amax"};
+  }
+  Bindings bindings;
+  bindings.set("COLS", request.cols).set("IN", request.in);
+  bindings.set("ROWS", request.rows == RowsClass::any ? "any" : "apart");
+  bindings.set("GROUP", request.shared ? "list" : "members");
+  bindings.set("PER", request.per == AmaxPer::column ? "column" : "tensor");
+  bindings.set("NANS", request.nans == AmaxNans::ignore ? "ignore" : "propagate");
+  bindings.set("RHT", transform_name(request.transform));
+  bindings.set("SIGN_MASK", int{request.sign_mask});
+  // The host has no threads to spread a piece over: fewer fibers, fewer switches.
+  if (device->properties().cc == 0) bindings.set("THREADS", 32);
+  PreparedAmaxGrouped prepared;
+  prepared.request_ = request;
+  DIECAST_TRY(prepared.kernel_, preload_for(runtime, device, kName, bindings));
+  return prepared;
+}
+
+Result<void> PreparedAmaxGrouped::clear(float* result, std::int64_t count, Stream stream) const {
+  if (result == nullptr && count > 0) {
+    return Error{ErrorCode::missing_buffer, cat(kOp, ": the result is null"),
+                 cat("pass device memory for f32 [", count, "]")};
+  }
+  return kernel_->device().fill(result, 0, static_cast<std::size_t>(count) * sizeof(float), stream);
+}
+
+Result<void> PreparedAmaxGrouped::run(const QuantizedGroup& group, float* result,
+                                      Stream stream) const {
+  if (request_.shared) return wrong_request(true);
+  const std::int64_t rows = group.whole.rows(), cols = group.whole.cols();
+  DIECAST_CHECK(clear(result, group.count * (request_.per == AmaxPer::column ? cols : 1), stream));
+  const std::array<MemberDescriptor, kListed> none{};
+  const KernelArgument arguments[] = {KernelArgument::tensor(DType::u8, group.members),
+                                      KernelArgument::bytes(&none, sizeof none),
+                                      KernelArgument::tensor(DType::f32, result),
+                                      KernelArgument::size(rows), KernelArgument::size(cols),
+                                      KernelArgument::size(group.count)};
+  return kernel_->launch(arguments, stream);
+}
+
+Result<void> PreparedAmaxGrouped::run(std::span<const Tensor> matrices, float* result,
+                                      bool accumulate, Stream stream) const {
+  if (!request_.shared) return wrong_request(false);
+  DIECAST_CHECK(check_matrices(matrices));
+  const std::int64_t cols = matrices.empty() ? 0 : matrices[0].cols();
+  if (!accumulate) {
+    DIECAST_CHECK(clear(result, request_.per == AmaxPer::column ? cols : 1, stream));
+  }
+  for (std::size_t first = 0; first < matrices.size(); first += kListed) {
+    std::array<MemberDescriptor, kListed> list{};
+    const std::size_t count = std::min(kListed, matrices.size() - first);
+    std::int64_t rows = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      const Tensor& x = matrices[first + i];
+      if (rows_class(x) > request_.rows) {
+        return Error{ErrorCode::misaligned,
+                     cat(kOp, ": matrix ", first + i, " is not whole blocks of 16 from multiples of 16 "
+                         "bytes on, as prepared for"),
+                     "prepare with rows = RowsClass::any"};
+      }
+      list[i].matrix = reinterpret_cast<std::uintptr_t>(x.data);
+      list[i].rows = x.rows();
+      list[i].stride = x.stride();
+      rows += x.rows();
+    }
+    const KernelArgument arguments[] = {KernelArgument::tensor(DType::u8, nullptr),
+                                        KernelArgument::bytes(&list, sizeof list),
+                                        KernelArgument::tensor(DType::f32, result),
+                                        KernelArgument::size(rows), KernelArgument::size(cols),
+                                        KernelArgument::size(static_cast<std::int64_t>(count))};
+    DIECAST_CHECK(kernel_->launch(arguments, stream));
+  }
+  return {};
+}
+
+Result<void> amax_shared(Runtime& runtime, std::span<const Tensor> matrices, float* result,
+                         const AmaxOptions& options, Stream stream) {
+  DIECAST_CHECK(check_matrices(matrices));
+  DIECAST_TRY(const auto device, device_or_default(runtime, options.device));
+  PreparedAmaxGrouped::Request request;
+  request.shared = true;
+  request.per = options.per;
+  request.nans = options.nans;
+  request.transform = options.transform;
+  if (options.transform != AmaxTransform::none) request.sign_mask = options.sign_mask;
+  for (const Tensor& x : matrices) {
+    request.in = x.dtype;
+    request.rows = std::max(request.rows, rows_class(x));
+  }
+  DIECAST_TRY(const auto prepared,
+              prepared_once<PreparedAmaxGrouped>(runtime, device, request, stream));
+  return prepared->run(matrices, result, options.accumulate, stream);
+}
+
+}  // namespace diecast

@@ -1,0 +1,59 @@
+// Largest magnitudes of many matrices with equal columns in one launch: of each member of a group, or
+// one of several matrices that share a global scale, such as gate and up or q, k and v.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include <diecast/base/error.h>
+#include <diecast/launch/device.h>
+#include <diecast/ops/amax.h>
+#include <diecast/ops/prepared.h>
+#include <diecast/ops/quantized_group.h>
+#include <diecast/ops/tensor.h>
+
+namespace diecast {
+
+// One maximum of all of `matrices`: bf16, f16 or f32, all of one type and with equal columns, in any
+// number, rows may be apart. result: f32 [1], or [cols] for AmaxPer::column. Sixteen matrices a
+// launch. options.per: tensor or column; the rest as for amax(). Errors: as amax(), shape_mismatch,
+// dtype_mismatch.
+Result<void> amax_shared(Runtime& runtime, std::span<const Tensor> matrices, float* result,
+                         const AmaxOptions& options = {}, Stream stream = {});
+
+class PreparedAmaxGrouped {
+ public:
+  static constexpr std::string_view kName = "amax_grouped";
+  struct Request {
+    DType in = DType::bf16;
+    bool shared = false;                // one result for a list of matrices, not one a member
+    AmaxPer per = AmaxPer::tensor;      // or column
+    RowsClass rows = RowsClass::apart;  // at most rows_class() of every matrix to come
+    std::int64_t cols = 0;              // not 0: the kernel is made for this row length
+    AmaxNans nans = AmaxNans::ignore;
+    AmaxTransform transform = AmaxTransform::none;
+    std::uint16_t sign_mask = 0;  // 0 without a transform
+    // Of everything but cols: only requests without a fixed row length are kept by it.
+    std::uint64_t word() const;
+  };
+  static Result<PreparedAmaxGrouped> prepare(Runtime& runtime,
+                                             const std::shared_ptr<Device>& device,
+                                             const Request& request);
+
+  std::int64_t scratch_bytes(std::int64_t, std::int64_t) const { return 0; }
+  // The members whose descriptors (with matrices) are at group.members: result [count], or [count,
+  // cols]. Errors: as amax(); not_supported for a request of a list.
+  Result<void> run(const QuantizedGroup& group, float* result, Stream stream) const;
+  // As amax_shared(). Errors: also not_supported for a request of members.
+  Result<void> run(std::span<const Tensor> matrices, float* result, bool accumulate,
+                   Stream stream) const;
+
+ private:
+  Result<void> clear(float* result, std::int64_t count, Stream stream) const;
+
+  Request request_;
+  std::shared_ptr<Kernel> kernel_;
+};
+
+}  // namespace diecast

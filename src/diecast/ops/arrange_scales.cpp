@@ -1,0 +1,113 @@
+// arrange_scales: one launch.
+#include <diecast/ops/arrange_scales.h>
+
+#include <diecast/base/text.h>
+
+namespace diecast {
+namespace {
+
+constexpr std::string_view kOp = PreparedArrangeScales::kName;
+
+// Bytes of the array, in checked arithmetic.
+Result<void> check_array(std::string_view name, const ScaleArray& array) {
+  if (array.batch < 0 || array.rows < 0 || array.cols < 0) {
+    return Error{ErrorCode::invalid_argument,
+                 cat(kOp, ": ", name, " has ", array.batch, " matrices of ", array.rows, " x ",
+                     array.cols, " scales"),
+                 "batch, rows and cols are 0 or more"};
+  }
+  const auto columns = checked_product(array.cols, 16);
+  if (!columns) {
+    return Error{ErrorCode::shape_mismatch,
+                 cat(kOp, ": ", name, " has ", array.cols, " scale columns"), "make smaller arrays"};
+  }
+  DIECAST_TRY(const std::int64_t one,
+              quantized_scale_bytes(array.layout, array.rows, *columns, 16));
+  const auto all = checked_product(one, array.batch);
+  if (!all) {
+    return Error{ErrorCode::shape_mismatch,
+                 cat(kOp, ": ", name, " needs more bytes than fit in 63 bits"),
+                 "make smaller batches"};
+  }
+  if (array.data == nullptr && *all > 0) {
+    return Error{ErrorCode::missing_buffer, cat(kOp, ": ", name, " is null"),
+                 cat("pass the address of ", *all, " bytes")};
+  }
+  return {};
+}
+
+Result<void> check_pair(const ScaleArray& from, const ScaleArray& to, bool tiles) {
+  const std::int64_t sixteenth = from.rows / 16 + (from.rows % 16 != 0 ? 1 : 0);
+  const bool same = to.rows == from.rows && to.cols == from.cols;
+  const bool transposed = to.cols == sixteenth &&
+                          to.rows / 16 + (to.rows % 16 != 0 ? 1 : 0) == from.cols;
+  if (from.batch == to.batch && (tiles ? transposed : same)) return {};
+  const auto text = [](const ScaleArray& a) { return Shape{a.batch, a.rows, a.cols}.text(); };
+  return Error{ErrorCode::shape_mismatch,
+               cat(kOp, ": from is ", text(from), ", to is ", text(to), tiles ? ", with tiles" : ""),
+               tiles ? cat("give to ", from.batch, " matrices of ", sixteenth,
+                           " scale columns, with at most ", from.cols, " * 16 rows")
+                     : cat("describe to as ", text(from))};
+}
+
+}  // namespace
+
+std::uint64_t PreparedArrangeScales::Request::word() const {
+  return static_cast<std::uint64_t>(OpKind::arrange_scales) |
+         static_cast<std::uint64_t>(from) << 8 | static_cast<std::uint64_t>(to) << 12 |
+         static_cast<std::uint64_t>(tiles) << 16 | static_cast<std::uint64_t>(rescale) << 17;
+}
+
+Result<PreparedArrangeScales> PreparedArrangeScales::prepare(Runtime& runtime,
+                                                             const std::shared_ptr<Device>& device,
+                                                             const Request& request) {
+  Bindings bindings;
+  bindings.set("FROM", layout_name(request.from)).set("TO", layout_name(request.to));
+  bindings.set("TILES", request.tiles).set("RESCALE", request.rescale);
+  PreparedArrangeScales prepared;
+  prepared.request_ = request;
+  DIECAST_TRY(prepared.kernel_, preload_for(runtime, device, kName, bindings));
+  return prepared;
+}
+
+Result<void> PreparedArrangeScales::run(const ScaleArray& from, const ScaleArray& to, Stream stream,
+                                        const float* old_decode, const float* new_decode) const {
+  DIECAST_CHECK(check_array("from", from));
+  DIECAST_CHECK(check_array("to", to));
+  DIECAST_CHECK(check_pair(from, to, request_.tiles));
+  if (from.layout != request_.from || to.layout != request_.to) {
+    return Error{ErrorCode::not_supported,
+                 cat(kOp, ": prepared from ", layout_name(request_.from), " to ",
+                     layout_name(request_.to), ", not from ", layout_name(from.layout), " to ",
+                     layout_name(to.layout)),
+                 "prepare another op for these layouts"};
+  }
+  if (request_.rescale != (old_decode != nullptr) || request_.rescale != (new_decode != nullptr)) {
+    return Error{ErrorCode::invalid_argument,
+                 cat(kOp, ": old_decode is ", old_decode ? "given" : "null", ", new_decode is ",
+                     new_decode ? "given" : "null"),
+                 request_.rescale ? "give both decode scales" : "give both decode scales or neither"};
+  }
+  const KernelArgument arguments[] = {KernelArgument::tensor(DType::u8, from.data),
+                                      KernelArgument::tensor(DType::f32, old_decode),
+                                      KernelArgument::tensor(DType::f32, new_decode),
+                                      KernelArgument::tensor(DType::u8, to.data),
+                                      KernelArgument::size(from.batch),
+                                      KernelArgument::size(from.rows),
+                                      KernelArgument::size(from.cols),
+                                      KernelArgument::size(to.rows)};
+  return kernel_->launch(arguments, stream);
+}
+
+Result<void> arrange_scales(Runtime& runtime, const ScaleArray& from, const ScaleArray& to,
+                            const ArrangeScalesOptions& options, Stream stream) {
+  DIECAST_TRY(const auto device, device_or_default(runtime, options.device));
+  const PreparedArrangeScales::Request request{
+      from.layout, to.layout, options.tiles,
+      options.old_decode != nullptr || options.new_decode != nullptr};
+  DIECAST_TRY(const auto prepared,
+              prepared_once<PreparedArrangeScales>(runtime, device, request, stream));
+  return prepared->run(from, to, stream, options.old_decode, options.new_decode);
+}
+
+}  // namespace diecast

@@ -1,0 +1,64 @@
+// Block scales from one layout to another, to the transpose of a matrix in 16x16 blocks, and from one
+// global scale to another. Views of device memory, one byte a scale.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include <diecast/base/error.h>
+#include <diecast/launch/device.h>
+#include <diecast/ops/prepared.h>
+#include <diecast/ops/quantized_tensor.h>
+
+namespace diecast {
+
+// `batch` scale matrices of `rows` x `cols` bytes one behind another, each padded to whole tiles of
+// the layout. The padding holds zeros.
+struct ScaleArray {
+  void* data = nullptr;
+  ScaleLayout layout = ScaleLayout::linear;
+  std::int64_t rows = 0, cols = 0, batch = 1;
+};
+
+struct ArrangeScalesOptions {
+  // From the scales of a matrix in 16x16 blocks to those of its transpose: `to` has a row for each
+  // of the matrix's columns, and a column for every 16 of its rows.
+  bool tiles = false;
+  // Both or neither, f32 [batch] in device memory: E4M3 scales under the global decode scale
+  // old_decode (a checkpoint's scale_2) become scales under new_decode, as far as E4M3 can say them:
+  // E4M3(scale * (old / new)). Codes stay as they are. For halves of one product that must share a
+  // global scale; new is then the larger one, for nothing saturates.
+  const float* old_decode = nullptr;
+  const float* new_decode = nullptr;
+  std::shared_ptr<Device> device;  // null: Runtime::default_device()
+};
+
+// Every byte of `to` is written. The arrays do not overlap. Errors: missing_buffer, shape_mismatch,
+// invalid_argument (a negative size, one decode scale without the other), those of preparing.
+Result<void> arrange_scales(Runtime& runtime, const ScaleArray& from, const ScaleArray& to,
+                            const ArrangeScalesOptions& options = {}, Stream stream = {});
+
+class PreparedArrangeScales {
+ public:
+  static constexpr std::string_view kName = "arrange_scales";
+  struct Request {
+    ScaleLayout from = ScaleLayout::linear, to = ScaleLayout::s128x4;
+    bool tiles = false;
+    bool rescale = false;
+    std::uint64_t word() const;
+  };
+  static Result<PreparedArrangeScales> prepare(Runtime& runtime,
+                                               const std::shared_ptr<Device>& device,
+                                               const Request& request);
+
+  std::int64_t scratch_bytes(std::int64_t, std::int64_t) const { return 0; }
+  // Errors: as arrange_scales(); not_supported for arrays in other layouts than the request's.
+  Result<void> run(const ScaleArray& from, const ScaleArray& to, Stream stream,
+                   const float* old_decode = nullptr, const float* new_decode = nullptr) const;
+
+ private:
+  Request request_;
+  std::shared_ptr<Kernel> kernel_;
+};
+
+}  // namespace diecast

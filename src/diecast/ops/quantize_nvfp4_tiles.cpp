@@ -1,0 +1,169 @@
+// quantize_nvfp4_tiles: the amaxes that are not given, then one launch.
+#include <diecast/ops/quantize_nvfp4_tiles.h>
+
+#include <diecast/base/text.h>
+
+#include <array>
+
+namespace diecast {
+namespace {
+
+std::string_view transformed_name(TransformedSides sides) {
+  constexpr std::string_view names[] = {"none", "rowwise", "columnwise", "both"};
+  return names[static_cast<std::size_t>(sides)];
+}
+
+std::string_view direction_name(bool rowwise, bool columnwise) {
+  return !columnwise ? "rowwise" : !rowwise ? "columnwise" : "both";
+}
+
+std::string described(const Nvfp4TilesRequest& r) {
+  return cat(direction_name(r.rowwise, r.columnwise), ", ", r.block_rows, "x16 blocks, row_scaled = ",
+             r.row_scaled, ", profile ", profile_name(r.profile), ", ", layout_name(r.layout),
+             " scales, E4M3 bound ", r.e4m3_bound);
+}
+
+// What `out` says of a request.
+void describe(const QuantizedTensor& out, Nvfp4TilesRequest& request) {
+  request.rowwise = out.rowwise.present();
+  request.columnwise = out.columnwise.present();
+  request.block_rows = out.block_rows;
+  request.row_scaled = out.row_scaled;
+  request.profile = out.profile;
+  request.layout = out.layout;
+  request.e4m3_bound = out.e4m3_bound;
+}
+
+// The arguments amax, codes and scales of a direction.
+std::array<KernelArgument, 3> arguments_of(const QuantizedSide& side) {
+  return {KernelArgument::tensor(DType::f32, side.amax),
+          KernelArgument::tensor(DType::u8, side.data),
+          KernelArgument::tensor(DType::e4m3, side.scale, side.scale_stride)};
+}
+
+}  // namespace
+
+bool Nvfp4TilesRequest::shares_amax() const {
+  return rowwise && columnwise && !row_scaled && rht == TransformedSides::none;
+}
+
+AmaxNans Nvfp4TilesRequest::nans() const {
+  return profile == Profile::te ? AmaxNans::ignore : AmaxNans::propagate;
+}
+
+AmaxTransform Nvfp4TilesRequest::transform(bool of_columns) const {
+  const auto own = of_columns ? TransformedSides::columnwise : TransformedSides::rowwise;
+  if (rht != own && rht != TransformedSides::both) return AmaxTransform::none;
+  return of_columns ? AmaxTransform::column : AmaxTransform::row;
+}
+
+std::uint64_t Nvfp4TilesRequest::bits() const {
+  std::uint64_t word = 0;
+  const auto add = [&](auto value, int bits) {
+    word = word << bits | static_cast<std::uint64_t>(value);
+  };
+  add(in, 4), add(rowwise, 1), add(columnwise, 1), add(block_rows == 16, 1), add(row_scaled, 1);
+  add(amax_given, 1), add(rows, 2), add(profile, 4), add(global, 2), add(layout, 2);
+  add(four_over_six, 2), add(e4m3_bound == 256, 1), add(rht, 2), add(sign_mask, 16);
+  return word;
+}
+
+Bindings Nvfp4TilesRequest::bindings(bool grouped, const Device& device) const {
+  Bindings out;
+  out.set("COLS", cols).set("ROWS", rows == RowsClass::any ? "any" : "apart").set("IN", in);
+  out.set("GROUPED", grouped).set("DIRECTION", direction_name(rowwise, columnwise));
+  out.set("BLOCK_ROWS", block_rows).set("PROFILE", profile_name(profile));
+  out.set("GLOBAL", global_scale_name(global)).set("ROW_SCALE", row_scaled);
+  out.set("LAYOUT", layout_name(layout)).set("BOUND", e4m3_bound);
+  out.set("FOUR_OVER_SIX", four_over_six_name(four_over_six));
+  out.set("RHT", transformed_name(rht)).set("SIGN_MASK", int{sign_mask});
+  // The host has no threads to spread a tile over: fewer fibers, fewer switches.
+  if (device.properties().cc == 0) out.set("THREADS", 32);
+  return out;
+}
+
+Nvfp4TilesRequest nvfp4_tiles_request(const Tensor& x, const QuantizedTensor& out,
+                                      const QuantizeNvfp4TilesOptions& options) {
+  Nvfp4TilesRequest request;
+  describe(out, request);
+  request.in = x.dtype;
+  request.rows = rows_class(x) == RowsClass::any ? RowsClass::any : RowsClass::apart;
+  request.amax_given = options.amax_given;
+  request.global = options.global;
+  request.four_over_six = options.four_over_six;
+  request.rht = options.rht;
+  if (options.rht != TransformedSides::none) request.sign_mask = options.sign_mask;
+  return request;
+}
+
+Result<void> check_nvfp4_tiles(const Nvfp4TilesRequest& request, const QuantizedTensor& out,
+                               std::string_view op) {
+  if (out.format != Format::nvfp4) {
+    return Error{ErrorCode::not_supported, cat(op, ": out is ", format_name(out.format), ", not nvfp4"),
+                 "describe out with format = Format::nvfp4"};
+  }
+  Nvfp4TilesRequest wanted = request;
+  describe(out, wanted);
+  if (wanted.bits() == request.bits()) return {};
+  return Error{ErrorCode::not_supported,
+               cat(op, ": prepared for ", described(request), "; out has ", described(wanted)),
+               "prepare another op for this output"};
+}
+
+Result<PreparedQuantizeNvfp4Tiles> PreparedQuantizeNvfp4Tiles::prepare(
+    Runtime& runtime, const std::shared_ptr<Device>& device, const Request& request) {
+  PreparedQuantizeNvfp4Tiles prepared;
+  prepared.request_ = request;
+  DIECAST_TRY(prepared.quantize_,
+              preload_for(runtime, device, kName, request.bindings(false, *device)));
+  if (!request.finds_amax()) return prepared;
+  PreparedAmax::Request amax{request.in,     AmaxPer::tensor,          request.rows,     request.cols,
+                             request.nans(), request.transform(false), request.sign_mask};
+  if (request.rowwise) {
+    if (request.row_scaled) amax.per = AmaxPer::row;
+    DIECAST_TRY(prepared.rowwise_amax_, PreparedAmax::prepare(runtime, device, amax));
+  }
+  if (request.columnwise && !request.shares_amax()) {
+    if (request.row_scaled) amax.per = AmaxPer::column;
+    amax.transform = request.transform(true);
+    DIECAST_TRY(prepared.columnwise_amax_, PreparedAmax::prepare(runtime, device, amax));
+  }
+  return prepared;
+}
+
+Result<void> PreparedQuantizeNvfp4Tiles::run(const Tensor& x, const QuantizedTensor& out,
+                                             Stream stream) const {
+  DIECAST_CHECK(x.check("quantize_nvfp4_tiles: x"));
+  DIECAST_CHECK(out.check(kName, "out"));
+  if (x.rows() != out.rows() || x.cols() != out.cols()) {
+    return Error{ErrorCode::shape_mismatch,
+                 cat(kName, ": x is ", x.shape.text(), ", out is ", out.shape.text()),
+                 cat("describe out with shape ", x.shape.text())};
+  }
+  if (x.rows() > 0 && x.cols() > 0) DIECAST_CHECK(check_nvfp4_tiles(request_, out, kName));
+  if (rowwise_amax_) DIECAST_CHECK(rowwise_amax_->run(x, out.rowwise.amax, false, stream));
+  if (columnwise_amax_) {
+    DIECAST_CHECK(columnwise_amax_->run(x, out.columnwise.amax, false, stream));
+  } else if (request_.finds_amax() && request_.columnwise && out.columnwise.amax != nullptr) {
+    DIECAST_CHECK(quantize_->device().copy_on_device(out.columnwise.amax, out.rowwise.amax,
+                                                     sizeof(float), stream));
+  }
+  const auto across = arguments_of(out.rowwise), down = arguments_of(out.columnwise);
+  const KernelArgument arguments[] = {
+      tensor_argument(x), across[0],        across[1],
+      across[2],          down[0],          down[1],
+      down[2],            KernelArgument::tensor(DType::u8, nullptr),
+      rows_argument(x),   cols_argument(x), KernelArgument::size(0)};
+  return quantize_->launch(arguments, stream);
+}
+
+Result<void> quantize_nvfp4_tiles(Runtime& runtime, const Tensor& x, const QuantizedTensor& out,
+                                  const QuantizeNvfp4TilesOptions& options, Stream stream) {
+  DIECAST_TRY(const auto device, device_or_default(runtime, options.device));
+  const PreparedQuantizeNvfp4Tiles::Request request{nvfp4_tiles_request(x, out, options)};
+  DIECAST_TRY(const auto prepared,
+              prepared_once<PreparedQuantizeNvfp4Tiles>(runtime, device, request, stream));
+  return prepared->run(x, out, stream);
+}
+
+}  // namespace diecast

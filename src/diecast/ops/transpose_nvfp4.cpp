@@ -1,0 +1,115 @@
+// transpose_codes is one launch; transpose_nvfp4 two, and a copy of the amax.
+#include <diecast/ops/transpose_nvfp4.h>
+
+#include <diecast/base/text.h>
+
+namespace diecast {
+namespace {
+
+std::uintptr_t past_word(const void* address) {
+  return reinterpret_cast<std::uintptr_t>(address) % 4;
+}
+
+Result<void> check_matrix(const QuantizedTensor& x) {
+  constexpr std::string_view kOp = PreparedTransposeNvfp4::kName;
+  DIECAST_CHECK(x.check(kOp, "x"));
+  if (x.format != Format::nvfp4 || x.block_rows != x.block_cols || !x.rowwise.present() ||
+      !x.columnwise.present()) {
+    return Error{ErrorCode::not_supported,
+                 cat(kOp, ": x is ", format_name(x.format), " in ", x.block_rows, "x", x.block_cols,
+                     " blocks, rowwise ", x.rowwise.present() ? "present" : "absent",
+                     ", columnwise ", x.columnwise.present() ? "present" : "absent"),
+                 "give nvfp4 in 16x16 blocks with buffers for both directions"};
+  }
+  if (x.rowwise.scale_stride != 0 || x.columnwise.scale_stride != 0) {
+    return Error{ErrorCode::not_supported,
+                 cat(kOp, ": x has scale rows ", x.rowwise.scale_stride, " and ",
+                     x.columnwise.scale_stride, " bytes apart"),
+                 "scale_stride = 0: dense scales"};
+  }
+  return {};
+}
+
+}  // namespace
+
+std::uint64_t PreparedTransposeCodes::Request::word() const {
+  return static_cast<std::uint64_t>(OpKind::transpose_codes) |
+         static_cast<std::uint64_t>(pad) << 8 | static_cast<std::uint64_t>(whole_words) << 16;
+}
+
+Result<PreparedTransposeCodes> PreparedTransposeCodes::prepare(
+    Runtime& runtime, const std::shared_ptr<Device>& device, const Request& request) {
+  Bindings bindings;
+  bindings.set("PAD", request.pad).set("SIDES", request.whole_words ? "whole" : "any");
+  // The host has no threads to spread a tile over: fewer fibers, fewer switches.
+  if (device->properties().cc == 0) bindings.set("THREADS", 32);
+  PreparedTransposeCodes prepared;
+  prepared.request_ = request;
+  DIECAST_TRY(prepared.kernel_, preload_for(runtime, device, kName, bindings));
+  return prepared;
+}
+
+Result<void> PreparedTransposeCodes::run(const void* codes, std::int64_t rows, std::int64_t cols,
+                                         void* transposed, Stream stream) const {
+  DIECAST_TRY(const std::int64_t bytes,
+              quantized_data_bytes(Format::nvfp4, rows, cols, request_.pad));
+  DIECAST_CHECK(quantized_data_bytes(Format::nvfp4, cols, rows, request_.pad));
+  if (bytes > 0 && (codes == nullptr || transposed == nullptr)) {
+    return Error{ErrorCode::missing_buffer,
+                 cat("transpose_codes: ", codes == nullptr ? "codes" : "transposed", " is null"),
+                 "pass the addresses of both matrices"};
+  }
+  const KernelArgument arguments[] = {KernelArgument::tensor(DType::u8, codes),
+                                      KernelArgument::tensor(DType::u8, transposed),
+                                      KernelArgument::size(rows), KernelArgument::size(cols)};
+  return kernel_->launch(arguments, stream);
+}
+
+Result<void> transpose_codes(Runtime& runtime, const void* codes, std::int64_t rows,
+                             std::int64_t cols, int pad, void* transposed,
+                             const TransposeOptions& options, Stream stream) {
+  DIECAST_TRY(const auto device, device_or_default(runtime, options.device));
+  PreparedTransposeCodes::Request request;
+  request.pad = pad;
+  request.whole_words = past_word(codes) == 0 && past_word(transposed) == 0 &&
+                        (pad % 8 == 0 || (rows % 8 == 0 && cols % 8 == 0));
+  DIECAST_TRY(const auto prepared,
+              prepared_once<PreparedTransposeCodes>(runtime, device, request, stream));
+  return prepared->run(codes, rows, cols, transposed, stream);
+}
+
+std::uint64_t PreparedTransposeNvfp4::Request::word() const {
+  return static_cast<std::uint64_t>(OpKind::transpose_nvfp4) |
+         static_cast<std::uint64_t>(layout) << 8;
+}
+
+Result<PreparedTransposeNvfp4> PreparedTransposeNvfp4::prepare(
+    Runtime& runtime, const std::shared_ptr<Device>& device, const Request& request) {
+  PreparedTransposeNvfp4 prepared(device);
+  DIECAST_TRY(prepared.codes_, PreparedTransposeCodes::prepare(runtime, device, {16, true}));
+  DIECAST_TRY(prepared.scales_,
+              PreparedArrangeScales::prepare(runtime, device,
+                                             {request.layout, request.layout, true, false}));
+  return prepared;
+}
+
+Result<void> PreparedTransposeNvfp4::run(const QuantizedTensor& x, Stream stream) const {
+  DIECAST_CHECK(check_matrix(x));
+  const std::int64_t rows = x.rows(), cols = x.cols();
+  const auto blocks = [](std::int64_t size) { return size / 16 + (size % 16 != 0 ? 1 : 0); };
+  DIECAST_CHECK(codes_->run(x.rowwise.data, rows, cols, x.columnwise.data, stream));
+  DIECAST_CHECK(scales_->run({x.rowwise.scale, x.layout, rows, blocks(cols)},
+                             {x.columnwise.scale, x.layout, cols, blocks(rows)}, stream));
+  return device_->copy_on_device(x.columnwise.amax, x.rowwise.amax, sizeof(float), stream);
+}
+
+Result<void> transpose_nvfp4(Runtime& runtime, const QuantizedTensor& x,
+                             const TransposeOptions& options, Stream stream) {
+  DIECAST_TRY(const auto device, device_or_default(runtime, options.device));
+  DIECAST_TRY(const auto prepared, prepared_once<PreparedTransposeNvfp4>(
+                                       runtime, device, PreparedTransposeNvfp4::Request{x.layout},
+                                       stream));
+  return prepared->run(x, stream);
+}
+
+}  // namespace diecast

@@ -1,0 +1,78 @@
+// The transpose of packed codes, and of a whole matrix quantized in 16x16 blocks: the columnwise
+// side made of the rowwise one, without the unquantized matrix.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include <diecast/base/error.h>
+#include <diecast/launch/device.h>
+#include <diecast/ops/arrange_scales.h>
+#include <diecast/ops/prepared.h>
+#include <diecast/ops/quantized_tensor.h>
+
+namespace diecast {
+
+struct TransposeOptions {
+  std::shared_ptr<Device> device;  // null: Runtime::default_device()
+};
+
+// E2M1 codes of [rows, cols], two a byte and low nibble first, to those of [cols, rows]. A row of n
+// codes has align_up(n, pad) / 2 bytes, pad 2 or 16; what pads a row is not read, and written as
+// zeros. Any rows and cols, any addresses; the buffers do not overlap. Errors: missing_buffer,
+// shape_mismatch, value_not_allowed (pad), those of preparing.
+Result<void> transpose_codes(Runtime& runtime, const void* codes, std::int64_t rows,
+                             std::int64_t cols, int pad, void* transposed,
+                             const TransposeOptions& options = {}, Stream stream = {});
+
+// Fills x.columnwise (codes, scales, amax) from x.rowwise, equal to the bit to quantizing columnwise.
+// x: NVFP4 in 16x16 blocks with both sides present, for only such blocks are the transpose's too;
+// any layout; codes from a multiple of 4 bytes on. Errors: not_supported, misaligned, and those of
+// QuantizedTensor::check and of preparing.
+Result<void> transpose_nvfp4(Runtime& runtime, const QuantizedTensor& x,
+                             const TransposeOptions& options = {}, Stream stream = {});
+
+class PreparedTransposeCodes {
+ public:
+  static constexpr std::string_view kName = "transpose_codes";
+  struct Request {
+    int pad = 16;
+    bool whole_words = true;  // rows of whole words of 8 codes, from a multiple of 4 bytes on
+    std::uint64_t word() const;
+  };
+  static Result<PreparedTransposeCodes> prepare(Runtime& runtime,
+                                                const std::shared_ptr<Device>& device,
+                                                const Request& request);
+
+  std::int64_t scratch_bytes(std::int64_t, std::int64_t) const { return 0; }  // for [rows, cols]
+  Result<void> run(const void* codes, std::int64_t rows, std::int64_t cols, void* transposed,
+                   Stream stream) const;
+
+ private:
+  Request request_;
+  std::shared_ptr<Kernel> kernel_;
+};
+
+class PreparedTransposeNvfp4 {
+ public:
+  static constexpr std::string_view kName = "transpose_nvfp4";
+  struct Request {
+    ScaleLayout layout = ScaleLayout::linear;
+    std::uint64_t word() const;
+  };
+  static Result<PreparedTransposeNvfp4> prepare(Runtime& runtime,
+                                                const std::shared_ptr<Device>& device,
+                                                const Request& request);
+
+  std::int64_t scratch_bytes(std::int64_t, std::int64_t) const { return 0; }  // for [rows, cols]
+  Result<void> run(const QuantizedTensor& x, Stream stream) const;
+
+ private:
+  explicit PreparedTransposeNvfp4(std::shared_ptr<Device> device) : device_(std::move(device)) {}
+  std::shared_ptr<Device> device_;
+  std::optional<PreparedTransposeCodes> codes_;
+  std::optional<PreparedArrangeScales> scales_;
+};
+
+}  // namespace diecast

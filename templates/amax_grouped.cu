@@ -1,0 +1,74 @@
+// amax_grouped: largest absolute values of many matrices with equal columns in one launch, of the
+// whole or of each column. GROUP_members: one result for each member of a group, whose descriptors
+// are in device memory. GROUP_list: one result for all of up to 16 matrices that the launch names, as
+// several that share a global scale want it. The rules are amax's; the caller fills amax with zeros.
+// ROWS_apart: whole blocks of 16, every row from a multiple of 16 bytes on. ROWS_any: nothing is known.
+/* diecast
+shape    int   COLS    = 0                               // row length; 0 = not fixed at compile time
+shape    enum  ROWS    {apart, any} = apart              // what is known of the matrices' rows, see above
+option   type  IN      {bf16, f16, f32}                  // element type
+option   enum  GROUP   {members, list} = members         // see above
+option   enum  PER     {tensor, column} = tensor         // what one maximum is of
+option   enum  NANS    {ignore, propagate} = ignore      // propagate: 0x7FFFFFFF where one is NaN
+option   enum  RHT     {none, row, column} = none        // of x, or of its random Hadamard transform in blocks of 16
+option   int   SIGN_MASK = 0                             // RHT: bit i flips the sign of element i of 16
+tune     int   THREADS {32, 256} = 256
+tune     int   waves   {1, 8, 32} = 8                    // the most blocks of threads a multiprocessor gets
+size     rows                                            // of all matrices, or more
+size     cols  = COLS  divisible (ROWS == ROWS_any ? 1 : 16)
+size     count                                           // matrices
+arg      members in    u8   [GROUP == GROUP_members ? count : 0, 96]  align 16
+arg      list    struct MemberList 1536
+arg      amax    inout f32  [GROUP == GROUP_members ? count : 1, PER == PER_column ? cols : 1]
+arg      rows
+arg      cols
+arg      count
+require  THREADS % 32 == 0                               // whole warps
+require  RHT != RHT_none || SIGN_MASK == 0               // signs belong to the transform
+require  SIGN_MASK >= 0 && SIGN_MASK < 65536             // one bit for each of 16 elements
+require  RHT != RHT_row || PER != PER_column             // blocks along a row have no column of their own
+launch   grid(min((ceil_div(rows, 16) + count) * ceil_div(cols, 256), sm_count * waves)) block(THREADS)
+target   host, sm_80+
+exchange warp                                            // a warp reduces what it has read
+sample   COLS {0, 80}  SIGN_MASK {0, 55272}  rows {0, 1, 7, 130}  cols {1, 17, 80, 600}  count {0}
+*/
+#include <diecast/device/amax.h>
+#include <diecast/device/group.h>
+
+using Amax = AmaxOf<IN, ROWS == ROWS_apart, RHT, SIGN_MASK, NANS == NANS_propagate>;
+
+// A block of threads takes 16 rows of 256 columns, block after block of a row, or 64 rows of columns.
+constexpr bool kDown = PER == PER_column || RHT == RHT_column;
+constexpr int kRows = kDown ? 64 : 16, kCols = 256;
+
+// What one thread finds in the piece of a matrix that begins at `row`, `col`.
+DIECAST_DEVICE f32 amax_of_piece(const Member& m, i64 row, i64 col, i64 last_col, f32* of_column) {
+  const IN* from = reinterpret_cast<const IN*>(m.matrix) + row * m.stride + col;
+  f32 found = 0.0f;
+DIECAST_NO_UNROLL
+  for (int i = threadIdx.x; i < kCols; i += THREADS) {
+    const int down = kDown ? 0 : i / 16, across = kDown ? i : i % 16 * 16;
+    if (row + down >= m.rows || col + across >= last_col) continue;
+    f32 here;
+    if constexpr (kDown) {
+      const i64 left = m.rows - row;
+      here = Amax::down(from + across, m.stride, left < kRows ? left : kRows);
+      if constexpr (PER == PER_column) Amax::meet(of_column + col + across, here);
+    } else {
+      here = Amax::block(from + down * m.stride + across, last_col - col - across);
+    }
+    found = Amax::larger(found, here);
+  }
+  return found;
+}
+
+DIECAST_KERNEL {
+  const Member* all = GROUP == GROUP_members ? reinterpret_cast<const Member*>(members) : list.members;
+  GroupWalk<true> at{all, count, 0, blockIdx.x, gridDim.x};
+DIECAST_NO_UNROLL
+  for (; at.find(kRows, static_cast<u32>(ceil_div(cols, kCols))); at.next()) {
+    f32* result = amax + (GROUP == GROUP_members ? at.member * (PER == PER_column ? cols : 1) : 0);
+    const f32 found = amax_of_piece(all[at.member], i64{at.row} * kRows, i64{at.piece} * kCols, cols, result);
+    if constexpr (PER == PER_tensor) Amax::meet_warp(result, found);
+  }
+}

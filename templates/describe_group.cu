@@ -1,0 +1,71 @@
+// describe_group: where the members of a group lie in its common buffers, from row offsets in device
+// memory: one descriptor each, as the library's QuantizedGroup::describe makes them on the host.
+// Members lie one behind another, each with scales of its own, padded as the layout wants.
+/* diecast
+option   int   BLOCK     {16, 32} = 16                   // neighbours that share one block scale
+option   bool  FOUR_BIT  = true                          // two codes a byte
+option   bool  ROW_SCALE = false                         // an amax a row, and a column of each member
+option   enum  LAYOUT    {linear, s128x4, s8x4} = linear // of the block scales
+tune     int   THREADS   {128} = 128
+size     count                                           // members
+arg      offsets          in  i64  [count + 1]           // start at 0 and never descend
+arg      members          out u8   [count, 96]  align 16
+arg      cols             i64
+arg      matrix           i64                            // addresses, 0 where there is nothing
+arg      stride           i64                            // elements of the matrix from one row to the next
+arg      element_bytes    i64
+arg      rowwise_data     i64
+arg      rowwise_scale    i64
+arg      rowwise_amax     i64
+arg      columnwise_data  i64
+arg      columnwise_scale i64
+arg      columnwise_amax  i64
+arg      count
+require  FOUR_BIT || BLOCK == 32                         // formats of a byte an element have blocks of 32
+require  BLOCK == 16 || !ROW_SCALE                       // formats with blocks of 32 have no amax
+launch   grid(ceil_div(count, THREADS)) block(THREADS)
+target   host, sm_80+
+exchange none                                            // threads of a block never wait for one another
+sample   count {0, 1, 7, 130}
+*/
+#include <diecast/device/group.h>
+#include <diecast/device/scale_layout.h>
+
+using Layout = ScaleLayout<LAYOUT>;
+
+DIECAST_DEVICE MemberSide side_at(i64 data, i64 scale, i64 amax, i64 data_begin, i64 scale_begin,
+                                  i64 amax_begin) {
+  if (data == 0 && scale == 0) return {0, 0, 0, 0};
+  return {data == 0 ? 0 : static_cast<u64>(data + data_begin),
+          scale == 0 ? 0 : static_cast<u64>(scale + scale_begin),
+          amax == 0 ? 0 : static_cast<u64>(amax + amax_begin * 4), amax_begin};
+}
+
+// One thread a member: it adds up the rows of those before it, each padded to what a buffer counts in.
+DIECAST_KERNEL {
+  const i64 index = blockIdx.x * THREADS + threadIdx.x;
+  if (index >= count) return;
+  constexpr i64 kScaleCols = i64{BLOCK} * Layout::kTileCols;
+  i64 scale_rows = 0, data_cols = 0, scale_cols = 0;
+DIECAST_NO_UNROLL
+  for (i64 i = 0; i < index; ++i) {
+    const i64 rows = offsets[i + 1] - offsets[i];
+    scale_rows += Layout::padded_rows(rows);
+    data_cols += FOUR_BIT ? align_up(rows, BLOCK) : rows;
+    scale_cols += align_up(rows, kScaleCols);
+  }
+  const i64 first = offsets[index], blocks = ceil_div(cols, BLOCK);
+  constexpr int kCodesAByte = FOUR_BIT ? 2 : 1;
+  const bool has_amax = BLOCK == 16;
+  Member& member = reinterpret_cast<Member*>(members)[index];
+  member.matrix = matrix == 0 ? 0 : static_cast<u64>(matrix + first * stride * element_bytes);
+  member.row_begin = first;
+  member.rows = offsets[index + 1] - first;
+  member.stride = matrix == 0 ? 0 : stride;
+  member.rowwise = side_at(rowwise_data, rowwise_scale, rowwise_amax,
+      first * ((FOUR_BIT ? align_up(cols, BLOCK) : cols) / kCodesAByte),
+      scale_rows * Layout::padded_cols(blocks), has_amax ? (ROW_SCALE ? first : index) : 0);
+  member.columnwise = side_at(columnwise_data, columnwise_scale, columnwise_amax,
+      cols * (data_cols / kCodesAByte),
+      Layout::padded_rows(cols) * (scale_cols / BLOCK), has_amax ? (ROW_SCALE ? index * cols : index) : 0);
+}

@@ -1,0 +1,65 @@
+// Largest magnitudes under one rule for NaN, of elements or of their random Hadamard transform
+// rounded to the element type; and where those of many threads meet in memory.
+#pragma once
+
+#include <diecast/device/block16.h>
+#include <diecast/device/hadamard.h>
+#include <diecast/device/reduce.h>
+#include <diecast/device/simt.h>
+#include <diecast/device/types.h>
+
+namespace diecast {
+
+// `Aligned`: blocks of 16 are whole and start at multiples of 16 bytes. `Rht` is a template's RHT
+// {none, row, column}, by the order of its words; what is short of 16 is padded with zeros first.
+// A magnitude is at least +0, and 0x7FFFFFFF for NaN where Propagate keeps one.
+template <class IN, bool Aligned, int Rht, int Signs, bool Propagate>
+struct AmaxOf {
+  DIECAST_DEVICE static f32 larger(f32 a, f32 b) { return Propagate ? max_or_nan(a, b) : fmaxf(a, b); }
+
+  // Of sixteen neighbours of a row, or the `count` that are left.
+  DIECAST_DEVICE static f32 block(const IN* from, i64 count) {
+    Block16<IN> block;
+    if constexpr (Aligned) {
+      block = load_block16(from);
+    } else {
+      block = load_block16_elements(from, count);
+    }
+    if constexpr (Rht == 1) block = hadamard16(block, Signs);
+    if constexpr (Propagate) {
+      return amax_or_nan(block);
+    } else {
+      return amax_of(block);
+    }
+  }
+
+  // Of `count` elements of a column, rows `stride` apart.
+  DIECAST_DEVICE static f32 down(const IN* from, i64 stride, i64 count) {
+    f32 found = 0.0f;
+DIECAST_NO_UNROLL
+    for (; count > 0; count -= 16, from += 16 * stride) {
+      f32 values[16];
+DIECAST_UNROLL
+      for (int i = 0; i < 16; ++i) values[i] = i < count ? to_f32(from[i * stride]) : 0.0f;
+      if constexpr (Rht == 2) hadamard16(values, Signs);
+DIECAST_UNROLL
+      for (int i = 0; i < 16; ++i) {
+        if constexpr (Rht == 2) values[i] = to_f32(from_f32<IN>(values[i]));
+        found = larger(found, fabsf(values[i]));
+      }
+    }
+    return found == found ? found : __uint_as_float(0x7FFFFFFFu);
+  }
+
+  // Into memory that holds a magnitude already.
+  DIECAST_DEVICE static void meet(f32* at, f32 found) {
+    atomicMax(reinterpret_cast<u32*>(at), __float_as_uint(found));
+  }
+  // The same of all lanes of a warp.
+  DIECAST_DEVICE static void meet_warp(f32* at, f32 found) {
+    found = warp_reduce_max(found);
+    if (threadIdx.x % 32 == 0) meet(at, found);
+  }
+};
+
+}  // namespace diecast

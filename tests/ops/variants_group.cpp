@@ -1,0 +1,131 @@
+// Runners of amax_grouped and describe_group.
+#include <diecast/ops/reference/tiles.h>
+
+#include <array>
+#include <cstring>
+#include <random>
+
+#include "ops/variant_case.h"
+
+namespace diecast::variants {
+namespace {
+
+// The rows of a case in members, the first and the fourth of which are empty.
+std::vector<std::int64_t> offsets_for(const Case& one) {
+  const std::int64_t a = one.rows / 3, b = a + (one.rows - a) / 2;
+  return {0, 0, a, b, b, one.rows};
+}
+
+}  // namespace
+
+std::string amax_grouped_difference(Kernel& kernel, const Case& one, const Bindings& tunes) {
+  const Specialization& s = kernel.specialization();
+  Device& device = kernel.device();
+  Case host_rows = one;
+  host_rows.device_rows = false;
+  Matrix x = input_matrix(device, host_rows, dtype_of(s, "IN"), word_of(s, "ROWS"));
+  const std::int64_t row_bytes = x.stride * (dtype_bits(x.dtype) / 8);
+  const bool listed = word_of(s, "GROUP") == "list";
+  const auto per = static_cast<AmaxPer>(s.number("PER") == 0 ? 0 : 2);
+  const auto offsets = offsets_for(one);
+  std::array<MemberDescriptor, 16> members{};
+  std::vector<float> want;
+  for (std::size_t i = 0; i + 1 < offsets.size(); ++i) {
+    members[i].rows = offsets[i + 1] - offsets[i];
+    members[i].stride = x.stride;
+    members[i].matrix =
+        reinterpret_cast<std::uintptr_t>(x.device->data_pointer()) + offsets[i] * row_bytes;
+    Tensor rows = x.on_host();
+    rows.data = x.host.data() + offsets[i] * row_bytes;
+    rows.shape = {members[i].rows, one.cols};
+    const auto own = reference::amax_per(rows, per, static_cast<AmaxNans>(s.number("NANS")),
+                                         static_cast<AmaxTransform>(s.number("RHT")),
+                                         static_cast<unsigned>(s.number("SIGN_MASK")));
+    if (!listed || want.empty()) {
+      want.insert(want.end(), own.begin(), own.end());
+      continue;
+    }
+    // Magnitudes compare as the integers of their bits, NaN above all.
+    for (std::size_t j = 0; j < own.size(); ++j) {
+      std::uint32_t was, now;
+      std::memcpy(&was, &want[j], sizeof was);
+      std::memcpy(&now, &own[j], sizeof now);
+      if (now > was) want[j] = own[j];
+    }
+  }
+  const auto count = static_cast<std::int64_t>(offsets.size()) - 1;
+  DeviceBuffer descriptors(device, members.data(),
+                           static_cast<std::size_t>(count) * sizeof(MemberDescriptor));
+  DeviceBuffer amax(device, want.size() * sizeof(float));
+  device.fill(amax.data_pointer(), 0, want.size() * sizeof(float), {}).value();
+  const KernelArgument arguments[] = {
+      KernelArgument::tensor(DType::u8, listed ? nullptr : descriptors.data_pointer()),
+      KernelArgument::bytes(&members, sizeof members),
+      KernelArgument::tensor(DType::f32, amax.data_pointer()),
+      KernelArgument::size(one.rows),
+      KernelArgument::size(one.cols),
+      KernelArgument::size(count)};
+  const std::string problem = launch_and_wait(kernel, arguments, tunes);
+  return problem.empty() ? compare("amax", amax, want.data(), want.size() * 4) : problem;
+}
+
+std::string describe_group_difference(Kernel& kernel, const Case& one, const Bindings& tunes) {
+  const Specialization& s = kernel.specialization();
+  Device& device = kernel.device();
+  QuantizedGroup group;
+  const std::int64_t cols = 40 + static_cast<std::int64_t>(one.seed % 7) * 16;
+  const bool fours = flag(s, "FOUR_BIT"), nvfp4 = s.number("BLOCK") == 16;
+  group.whole.format = nvfp4 ? Format::nvfp4 : fours ? Format::mxfp4 : Format::mxfp8_e4m3;
+  group.whole.block_cols = nvfp4 ? 16 : 32;
+  group.whole.row_scaled = flag(s, "ROW_SCALE");
+  group.whole.layout = static_cast<ScaleLayout>(s.number("LAYOUT"));
+  group.count = one.cols;
+  std::mt19937_64 random(one.seed);
+  std::vector<std::int64_t> offsets = {0};
+  for (std::int64_t i = 0; i < group.count; ++i) {
+    offsets.push_back(offsets.back() + static_cast<std::int64_t>(random() % 3 * (random() % 200)));
+  }
+  group.whole.shape = {offsets.back() + 5, cols};
+  group.host_row_offsets = offsets.data();
+  group.whole.rowwise = group.rowwise_sizes().value();
+  group.whole.columnwise = group.columnwise_sizes().value();
+  const auto address = [](std::uintptr_t at) { return reinterpret_cast<float*>(at); };
+  if (one.seed % 4 != 1) {
+    group.whole.rowwise.data = address(0x10000000), group.whole.rowwise.scale = address(0x20000000);
+    if (nvfp4) group.whole.rowwise.amax = address(0x30000000);
+  }
+  if (one.seed % 4 != 2) {
+    group.whole.columnwise.data = address(0x40000000);
+    group.whole.columnwise.scale = address(0x50000000);
+    if (nvfp4) group.whole.columnwise.amax = address(0x60000000);
+  }
+  const Tensor matrix{address(0x70000000), DType::bf16, group.whole.shape, cols + 8, nullptr};
+  std::vector<MemberDescriptor> want(static_cast<std::size_t>(group.count));
+  group.describe(&matrix, want.data()).value();
+
+  DeviceBuffer begins(device, offsets.data(), offsets.size() * sizeof(std::int64_t));
+  DeviceBuffer members(device, want.size() * sizeof(MemberDescriptor));
+  const auto scalar = [](const void* pointer) {
+    return KernelArgument::scalar(static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(pointer)));
+  };
+  const QuantizedSide &across = group.whole.rowwise, &down = group.whole.columnwise;
+  const KernelArgument arguments[] = {KernelArgument::tensor(DType::i64, begins.data_pointer()),
+                                      KernelArgument::tensor(DType::u8, members.data_pointer()),
+                                      KernelArgument::scalar(cols),
+                                      scalar(matrix.data),
+                                      KernelArgument::scalar(matrix.stride()),
+                                      KernelArgument::scalar(std::int64_t{2}),
+                                      scalar(across.data),
+                                      scalar(across.scale),
+                                      scalar(across.amax),
+                                      scalar(down.data),
+                                      scalar(down.scale),
+                                      scalar(down.amax),
+                                      KernelArgument::size(group.count)};
+  const std::string problem = launch_and_wait(kernel, arguments, tunes);
+  return problem.empty() ? compare("members", members, want.data(),
+                                   want.size() * sizeof(MemberDescriptor))
+                         : problem;
+}
+
+}  // namespace diecast::variants

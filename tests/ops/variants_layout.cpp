@@ -1,0 +1,109 @@
+// Runners of amax, transpose_codes and arrange_scales.
+#include <diecast/ops/reference/tiles.h>
+
+#include <random>
+
+#include "ops/variant_case.h"
+
+namespace diecast::variants {
+namespace {
+
+template <class Enum>
+Enum enum_of(const Specialization& s, std::string_view name) {
+  return static_cast<Enum>(s.number(name));
+}
+
+reference::Bytes random_bytes(std::int64_t count, std::uint64_t seed, unsigned mask) {
+  std::mt19937_64 random(seed);
+  reference::Bytes bytes(static_cast<std::size_t>(count));
+  for (auto& byte : bytes) byte = static_cast<std::uint8_t>(random() & mask);
+  return bytes;
+}
+
+}  // namespace
+
+std::string amax_difference(Kernel& kernel, const Case& one, const Bindings& tunes) {
+  const Specialization& s = kernel.specialization();
+  Device& device = kernel.device();
+  Matrix x = input_matrix(device, one, dtype_of(s, "IN"), word_of(s, "ROWS"));
+  const auto per = enum_of<AmaxPer>(s, "PER");
+  const auto want = reference::amax_per(x.on_host(), per, enum_of<AmaxNans>(s, "NANS"),
+                                        enum_of<AmaxTransform>(s, "RHT"),
+                                        static_cast<unsigned>(s.number("SIGN_MASK")));
+  const std::size_t bytes = want.size() * sizeof(float);
+  DeviceBuffer amax(device, bytes);
+  if (per != AmaxPer::block && per != AmaxPer::tile) {
+    device.fill(amax.data_pointer(), 0, bytes, {}).value();
+  }
+  const Rows rows = rows_of(device, one);
+  const KernelArgument arguments[] = {x.argument(),
+                                      KernelArgument::tensor(DType::f32, amax.data_pointer()),
+                                      rows.argument, KernelArgument::size(one.cols)};
+  const std::string problem = launch_and_wait(kernel, arguments, tunes);
+  return problem.empty() ? compare("amax", amax, want.data(), bytes) : problem;
+}
+
+std::string transpose_codes_difference(Kernel& kernel, const Case& one, const Bindings& tunes) {
+  const Specialization& s = kernel.specialization();
+  Device& device = kernel.device();
+  const auto pad = static_cast<int>(s.number("PAD"));
+  const bool whole = word_of(s, "SIDES") == "whole";
+  if (whole && pad == 2 && (one.rows % 8 != 0 || one.cols % 8 != 0)) return "";
+  // What pads a row holds anything, and an odd address is any address.
+  const std::int64_t bytes = one.rows * ((one.cols + pad - 1) / pad * pad / 2);
+  const std::size_t past = whole ? 0 : 1;
+  const auto codes = random_bytes(bytes, one.seed, 0xFF);
+  const auto want = reference::transpose_codes(codes, one.rows, one.cols, pad);
+  DeviceBuffer from(device, codes.size() + past), to(device, want.size());
+  device.copy_to_device(from.data_pointer() + past, codes.data(), codes.size(), {}).value();
+  const KernelArgument arguments[] = {
+      KernelArgument::tensor(DType::u8, from.data_pointer() + past),
+      KernelArgument::tensor(DType::u8, to.data_pointer()), KernelArgument::size(one.rows),
+      KernelArgument::size(one.cols)};
+  const std::string problem = launch_and_wait(kernel, arguments, tunes);
+  return problem.empty() ? compare("transposed", to, want.data(), want.size()) : problem;
+}
+
+std::string arrange_scales_difference(Kernel& kernel, const Case& one, const Bindings& tunes) {
+  const Specialization& s = kernel.specialization();
+  Device& device = kernel.device();
+  const auto from_layout = enum_of<ScaleLayout>(s, "FROM"), to_layout = enum_of<ScaleLayout>(s, "TO");
+  const std::int64_t batch = static_cast<std::int64_t>(one.seed % 4);
+  const std::int64_t new_rows = flag(s, "TILES") ? one.cols * 16 - static_cast<int>(one.seed % 16)
+                                                 : one.rows;
+  reference::Bytes old_bytes, want;
+  std::vector<float> old_decode, new_decode;
+  for (std::int64_t i = 0; i < batch; ++i) {
+    reference::Bytes scales = random_bytes(one.rows * one.cols, one.seed * 31 + i, 0x7F);
+    const auto old_one = reference::laid_out(scales, from_layout, one.rows, one.cols);
+    old_bytes.insert(old_bytes.end(), old_one.begin(), old_one.end());
+    old_decode.push_back(1.0f / static_cast<float>(3 + i + one.rows));
+    new_decode.push_back(i == 0 ? old_decode[0] : 1.0f / static_cast<float>(2 + i));
+    std::int64_t blocks = one.cols;
+    if (flag(s, "TILES")) {
+      scales = reference::transpose_tile_scales(scales, one.rows, one.cols, new_rows);
+      blocks = (one.rows + 15) / 16;
+    }
+    if (flag(s, "RESCALE")) {
+      for (auto& byte : scales) byte = reference::rescaled(byte, old_decode[i], new_decode[i]);
+    }
+    const auto new_one = reference::laid_out(scales, to_layout, new_rows, blocks);
+    want.insert(want.end(), new_one.begin(), new_one.end());
+  }
+  const bool rescale = flag(s, "RESCALE");
+  const std::size_t decode_bytes = rescale ? old_decode.size() * sizeof(float) : 0;
+  DeviceBuffer from(device, old_bytes.data(), old_bytes.size()), to(device, want.size());
+  DeviceBuffer was(device, old_decode.data(), decode_bytes), now(device, new_decode.data(), decode_bytes);
+  const KernelArgument arguments[] = {KernelArgument::tensor(DType::u8, from.data_pointer()),
+                                      KernelArgument::tensor(DType::f32, was.data_pointer()),
+                                      KernelArgument::tensor(DType::f32, now.data_pointer()),
+                                      KernelArgument::tensor(DType::u8, to.data_pointer()),
+                                      KernelArgument::size(batch),
+                                      KernelArgument::size(one.rows),
+                                      KernelArgument::size(one.cols),
+                                      KernelArgument::size(new_rows)};
+  const std::string problem = launch_and_wait(kernel, arguments, tunes);
+  return problem.empty() ? compare("arranged", to, want.data(), want.size()) : problem;
+}
+
+}  // namespace diecast::variants

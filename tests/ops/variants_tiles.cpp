@@ -1,0 +1,204 @@
+// Runner of quantize_nvfp4_tiles: one matrix, or a group of five members of which two are empty.
+#include <diecast/ops/reference/nvfp4_sides.h>
+
+#include <algorithm>
+#include <array>
+
+#include "ops/variant_case.h"
+
+namespace diecast::variants {
+namespace {
+
+template <class Enum>
+Enum enum_of(const Specialization& s, std::string_view name) {
+  return static_cast<Enum>(s.number(name));
+}
+
+// One direction: what the kernel is given and has to write, for all members.
+struct Direction {
+  bool columnwise = false, present = false;
+  reference::TilesOptions options;
+  QuantizedSide sizes;                 // of the buffers, for all members
+  std::int64_t scale_gap = 0;          // bytes between the rows of linear scales
+  std::vector<float> given;
+  reference::Bytes codes, scales;      // expected, poison where nobody writes
+  std::unique_ptr<DeviceBuffer> codes_memory, scales_memory, given_memory;
+
+  void expect(const Tensor& x, const MemberSide& at, std::uint64_t seed, ScaleLayout layout);
+};
+
+Direction direction_of(const Specialization& s, bool columnwise) {
+  Direction out;
+  out.columnwise = columnwise;
+  const std::string direction = word_of(s, "DIRECTION"), rht = word_of(s, "RHT");
+  const char* own = columnwise ? "columnwise" : "rowwise";
+  out.present = direction == own || direction == "both";
+  reference::Nvfp4Options& options = out.options.nvfp4;
+  options.profile = enum_of<Profile>(s, "PROFILE");
+  options.global = enum_of<GlobalScale>(s, "GLOBAL");
+  options.row_scaled = flag(s, "ROW_SCALE");
+  options.four_over_six = enum_of<FourOverSix>(s, "FOUR_OVER_SIX");
+  options.bound = static_cast<int>(s.number("BOUND"));
+  options.rht = rht == own || rht == "both";
+  options.sign_mask = static_cast<unsigned>(s.number("SIGN_MASK"));
+  out.options.square = s.number("BLOCK_ROWS") == 16;
+  return out;
+}
+
+// What GLOBAL says of an amax.
+float given_of(float amax, GlobalScale global) {
+  if (global == GlobalScale::encode) return reference::te_encode_scale(amax);
+  return global == GlobalScale::decode ? reference::te_decode_scale(amax) : amax;
+}
+
+void paste(reference::Bytes& image, std::uint64_t at, const reference::Bytes& bytes) {
+  std::copy(bytes.begin(), bytes.end(), image.begin() + static_cast<std::ptrdiff_t>(at));
+}
+
+// A member's part; `at` holds offsets instead of addresses.
+void Direction::expect(const Tensor& x, const MemberSide& at, std::uint64_t seed,
+                       ScaleLayout layout) {
+  std::vector<float> own = columnwise ? reference::amax_columnwise(x, options.nvfp4)
+                                      : reference::amax_rowwise(x, options.nvfp4);
+  for (float& value : own) {
+    if (seed % 3 == 0 && !options.nvfp4.row_scaled) value *= columnwise ? 0.02f : 0.03f;
+    value = given_of(value, options.nvfp4.global);
+  }
+  const auto quantized = columnwise ? reference::quantize_columnwise(x, options, own)
+                                    : reference::quantize_rowwise(x, options, own);
+  std::copy(own.begin(), own.end(), given.begin() + at.amax_begin);
+  const std::int64_t lines = columnwise ? x.cols() : x.rows();
+  const std::int64_t blocks = ((columnwise ? x.rows() : x.cols()) + 15) / 16;
+  paste(codes, at.data, quantized.codes);
+  if (scale_gap == 0) {
+    paste(scales, at.scale, reference::laid_out(quantized.scales, layout, lines, blocks));
+    return;
+  }
+  for (std::int64_t line = 0; line < lines; ++line) {
+    const auto* row = quantized.scales.data() + line * blocks;
+    paste(scales, line * (blocks + scale_gap), {row, row + blocks});
+  }
+}
+
+// The rows of a case in members, the first and the fourth of which are empty.
+std::vector<std::int64_t> offsets_for(const Case& one) {
+  const std::int64_t a = one.rows / 3, b = a + (one.rows - a) / 2;
+  return {0, 0, a, b, b, one.rows};
+}
+
+// A matrix or its members, as they lie in buffers that begin at 0.
+struct Layout {
+  std::vector<std::int64_t> offsets;
+  std::vector<MemberDescriptor> members;
+  QuantizedSide rowwise, columnwise;
+};
+
+Layout layout_of(const Specialization& s, const Case& one) {
+  Layout out;
+  QuantizedGroup group;
+  out.offsets = flag(s, "GROUPED") ? offsets_for(one) : std::vector<std::int64_t>{0, one.rows};
+  group.whole.shape = {one.rows, one.cols};
+  group.whole.layout = enum_of<ScaleLayout>(s, "LAYOUT");
+  group.whole.row_scaled = flag(s, "ROW_SCALE");
+  group.count = static_cast<std::int64_t>(out.offsets.size()) - 1;
+  group.host_row_offsets = out.offsets.data();
+  out.rowwise = group.rowwise_sizes().value();
+  out.columnwise = group.columnwise_sizes().value();
+  out.members.resize(static_cast<std::size_t>(group.count));
+  for (QuantizedSide* side : {&out.rowwise, &out.columnwise}) {
+    side->data = side->scale = side->amax = reinterpret_cast<float*>(0x1000);
+  }
+  group.whole.rowwise = out.rowwise;
+  group.whole.columnwise = out.columnwise;
+  group.members = out.members.data();
+  group.describe(nullptr, out.members.data()).value();
+  for (MemberDescriptor& member : out.members) {
+    for (MemberSide* side : {&member.rowwise, &member.columnwise}) {
+      side->data -= 0x1000;
+      side->scale -= 0x1000;
+      side->amax -= 0x1000;
+    }
+  }
+  return out;
+}
+
+void prepare(Direction& direction, Device& device, Matrix& x, const Case& one, Layout& layout,
+             ScaleLayout scale_layout) {
+  if (!direction.present) return;
+  direction.sizes = direction.columnwise ? layout.columnwise : layout.rowwise;
+  const std::int64_t spare = one.device_rows ? kSpareRows * 512 : 0;
+  if (one.strided && scale_layout == ScaleLayout::linear && layout.members.size() == 1) {
+    direction.scale_gap = 3;
+    direction.sizes.scale_bytes += 3 * (direction.columnwise ? one.cols : one.rows);
+  }
+  direction.codes.assign(static_cast<std::size_t>(direction.sizes.data_bytes + spare),
+                         DeviceBuffer::kPoison);
+  direction.scales.assign(static_cast<std::size_t>(direction.sizes.scale_bytes + spare),
+                          DeviceBuffer::kPoison);
+  direction.given.assign(static_cast<std::size_t>(direction.sizes.amax_count), 0.0f);
+  for (const MemberDescriptor& member : layout.members) {
+    Tensor rows = x.on_host();
+    rows.data = x.host.data() + member.row_begin * x.stride * (dtype_bits(x.dtype) / 8);
+    rows.shape = {member.rows, one.cols};
+    direction.expect(rows, direction.columnwise ? member.columnwise : member.rowwise, one.seed,
+                     scale_layout);
+  }
+  direction.codes_memory = std::make_unique<DeviceBuffer>(device, direction.codes.size());
+  direction.scales_memory = std::make_unique<DeviceBuffer>(device, direction.scales.size());
+  direction.given_memory = std::make_unique<DeviceBuffer>(
+      device, direction.given.data(), direction.given.size() * sizeof(float));
+  for (MemberDescriptor& member : layout.members) {
+    MemberSide& at = direction.columnwise ? member.columnwise : member.rowwise;
+    at.data += reinterpret_cast<std::uintptr_t>(direction.codes_memory->data_pointer());
+    at.scale += reinterpret_cast<std::uintptr_t>(direction.scales_memory->data_pointer());
+    at.amax += reinterpret_cast<std::uintptr_t>(direction.given_memory->data_pointer());
+  }
+}
+
+void add_arguments(const Direction& direction, const Case& one, bool grouped,
+                   std::vector<KernelArgument>& to) {
+  const bool given = direction.present && !grouped;
+  const std::int64_t blocks = ((direction.columnwise ? one.rows : one.cols) + 15) / 16;
+  const std::int64_t stride = direction.scale_gap == 0 ? 0 : blocks + direction.scale_gap;
+  const auto pointer = [&](const std::unique_ptr<DeviceBuffer>& memory) {
+    return given ? memory->data_pointer() : nullptr;
+  };
+  to.push_back(KernelArgument::tensor(DType::f32, pointer(direction.given_memory)));
+  to.push_back(KernelArgument::tensor(DType::u8, pointer(direction.codes_memory)));
+  to.push_back(KernelArgument::tensor(DType::e4m3, pointer(direction.scales_memory), stride));
+}
+
+}  // namespace
+
+std::string quantize_nvfp4_tiles_difference(Kernel& kernel, const Case& one,
+                                            const Bindings& tunes) {
+  const Specialization& s = kernel.specialization();
+  Device& device = kernel.device();
+  const bool grouped = flag(s, "GROUPED");
+  Matrix x = input_matrix(device, one, dtype_of(s, "IN"), word_of(s, "ROWS"));
+  Layout layout = layout_of(s, one);
+  std::array<Direction, 2> directions = {direction_of(s, false), direction_of(s, true)};
+  for (Direction& direction : directions) {
+    prepare(direction, device, x, one, layout, enum_of<ScaleLayout>(s, "LAYOUT"));
+  }
+  const std::size_t member_bytes = grouped ? layout.members.size() * sizeof(MemberDescriptor) : 0;
+  DeviceBuffer members(device, layout.members.data(), member_bytes);
+  const Rows rows = rows_of(device, one);
+  std::vector<KernelArgument> arguments = {x.argument()};
+  for (const Direction& direction : directions) add_arguments(direction, one, grouped, arguments);
+  arguments.push_back(KernelArgument::tensor(DType::u8, members.data_pointer()));
+  arguments.push_back(rows.argument);
+  arguments.push_back(KernelArgument::size(one.cols));
+  arguments.push_back(KernelArgument::size(grouped ? static_cast<int>(layout.members.size()) : 0));
+  std::string problem = launch_and_wait(kernel, arguments, tunes);
+  for (const Direction& d : directions) {
+    if (!d.present || !problem.empty()) continue;
+    const std::string name = d.columnwise ? "columnwise " : "rowwise ";
+    problem = compare((name + "scales").c_str(), *d.scales_memory, d.scales.data(), d.scales.size());
+    if (!problem.empty()) break;
+    problem = compare((name + "codes").c_str(), *d.codes_memory, d.codes.data(), d.codes.size());
+  }
+  return problem;
+}
+
+}  // namespace diecast::variants
