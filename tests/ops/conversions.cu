@@ -1,0 +1,39 @@
+// conversions: what a device conversion makes of the floats with the bits first, first + 1, ...
+/* diecast
+option   enum  TO      {e2m1, e4m3, e5m2, e8m0, bf16, f16}
+option   bool  PLAIN   = false                           // not the target's instruction
+tune     int   THREADS {256} = 256
+size     count
+arg      first u32
+arg      out   out u32  [count]
+arg      count
+launch   grid(min(ceil_div(count, THREADS), sm_count * 64)) block(THREADS)
+target   host, sm_80+
+exchange none
+sample   count {256}
+*/
+#include <diecast/device/convert.h>
+#include <diecast/device/e5m2.h>
+#include <diecast/device/e8m0.h>
+
+DIECAST_DEVICE u32 converted(f32 x) {
+  if constexpr (TO == TO_e2m1) {
+    return PLAIN ? e2m1_from_f32_plain(x) : e2m1x2_from_f32(x, 0.0f) & 15u;
+  } else if constexpr (TO == TO_e4m3) {
+    return (PLAIN ? e4m3_from_f32_plain(x) : e4m3_from_f32(x)).bits;
+  } else if constexpr (TO == TO_e5m2) {
+    return (PLAIN ? e5m2_from_f32_plain(x) : e5m2_from_f32(x)).bits;
+  } else if constexpr (TO == TO_e8m0) {
+    return (PLAIN ? e8m0_from_f32_up_plain(x) : e8m0_from_f32_up(x)).bits;
+  } else if constexpr (TO == TO_bf16) {
+    return (PLAIN ? bf16_from_f32_plain(x) : from_f32<bf16>(x)).bits;
+  } else {
+    return (PLAIN ? f16_from_f32_plain(x) : from_f32<f16>(x)).bits;
+  }
+}
+
+DIECAST_KERNEL {
+  for (i64 i = i64{blockIdx.x} * THREADS + threadIdx.x; i < count; i += i64{gridDim.x} * THREADS) {
+    out[i] = converted(__uint_as_float(first + static_cast<u32>(i)));
+  }
+}

@@ -1,0 +1,91 @@
+// The device conversions of templates/device against the reference, on any device: a sample of all
+// floats, or with DIECAST_EXHAUSTIVE=1 all 2^32 of them.
+#pragma once
+
+#include <diecast/diecast.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "ops/device_buffer.h"
+
+namespace diecast::variants {
+
+using Encode = std::uint32_t (*)(float);
+
+inline Encode reference_encode(const std::string& to) {
+  using namespace reference;
+  if (to == "e2m1") return [](float x) -> std::uint32_t { return encode_e2m1(x); };
+  if (to == "e4m3") return [](float x) -> std::uint32_t { return encode_e4m3(x); };
+  if (to == "e5m2") return [](float x) -> std::uint32_t { return encode_e5m2(x); };
+  if (to == "e8m0") return [](float x) -> std::uint32_t { return encode_e8m0(x); };
+  if (to == "bf16") return [](float x) -> std::uint32_t { return encode_bf16(x); };
+  return [](float x) -> std::uint32_t { return encode_f16(x); };
+}
+
+// The floats of `got`, which begin with bits `first`; how many differ, and the first of them.
+inline std::string difference(const std::vector<std::uint32_t>& got, std::uint32_t first,
+                              Encode encode) {
+  const unsigned shares = std::max(1u, std::thread::hardware_concurrency());
+  std::vector<std::string> found(shares);
+  std::vector<std::thread> threads;
+  for (unsigned share = 0; share < shares; ++share) {
+    threads.emplace_back([&, share] {
+      for (std::size_t i = share; i < got.size() && found[share].empty(); i += shares) {
+        const std::uint32_t bits = first + static_cast<std::uint32_t>(i);
+        float x;
+        std::memcpy(&x, &bits, sizeof x);
+        if (encode(x) != got[i]) {
+          found[share] = std::to_string(bits) + ": expected " + std::to_string(encode(x)) +
+                         ", got " + std::to_string(got[i]);
+        }
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const std::string& one : found) {
+    if (!one.empty()) return one;
+  }
+  return "";
+}
+
+inline void expect_conversions_equal(const std::shared_ptr<Device>& device) {
+  const char* wanted = std::getenv("DIECAST_EXHAUSTIVE");
+  const bool all = wanted != nullptr && std::string(wanted) == "1";
+  // A runtime of its own: the other tests' has the built-in templates alone.
+  RuntimeOptions options = RuntimeOptions::from_environment();
+  options.cache = std::string(DIECAST_BUILD_DIR) + "/test-cache";
+  const auto runtime = Runtime::create(std::move(options)).value();
+  runtime->add(DIECAST_SOURCE_DIR "/tests/ops/conversions.cu").value();
+  // A stretch of 2^12 floats at every 2^22, or stretches of 2^24 that are all floats.
+  const std::uint32_t count = all ? 1u << 24 : 1u << 12, step = all ? 1u << 24 : 1u << 22;
+  DeviceBuffer out(*device, count * sizeof(std::uint32_t));
+  std::vector<std::uint32_t> got(count);
+  for (const std::string to : {"e2m1", "e4m3", "e5m2", "e8m0", "bf16", "f16"}) {
+    for (const bool plain : {false, true}) {
+      Bindings bindings;
+      bindings.set("TO", to).set("PLAIN", plain);
+      const auto one = runtime->specialize_for("conversions", bindings, *device).value();
+      const auto kernel = runtime->preload(one, device).value();
+      std::uint32_t first = 0;
+      do {
+        // The sample's stretches lie around the ends of binades, where formats begin and end.
+        const std::uint32_t from = all ? first : first - count / 2;
+        const KernelArgument arguments[] = {KernelArgument::scalar(from),
+                                            KernelArgument::tensor(DType::u32, out.data_pointer()),
+                                            KernelArgument::size(count)};
+        kernel->launch(arguments, {}).value();
+        device->copy_to_host(got.data(), out.data_pointer(), got.size() * 4, {}).value();
+        device->synchronize({}).value();
+        ASSERT_EQ(difference(got, from, reference_encode(to)), "") << to << " plain " << plain;
+        first += step;
+      } while (first != 0);
+    }
+  }
+}
+
+}  // namespace diecast::variants
