@@ -8,7 +8,9 @@
 #include <diecast/ops/amax.h>
 #include <diecast/ops/amax_grouped.h>
 #include <diecast/ops/arrange_scales.h>
+#include <diecast/ops/dequantize_mx.h>
 #include <diecast/ops/dequantize_nvfp4.h>
+#include <diecast/ops/fp4_fake_quant.h>
 #include <diecast/ops/quantize_mx.h>
 #include <diecast/ops/quantize_nvfp4.h>
 #include <diecast/ops/quantize_nvfp4_grouped.h>

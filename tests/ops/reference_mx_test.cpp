@@ -47,15 +47,21 @@ TEST(ReferenceMx, QuantizesTheWorkedExamplesOfTe) {
 }
 
 TEST(ReferenceMx, RoundsTheQuotientUpUnderTe) {
-  const std::pair<float, int> table[] = {
-      {448, 127},        {second::float_of(0x43E00001), 128},
-      {449, 128},        {second::float_of(0x43DFFFFF), 127},
-      {1, 119},          {.875f, 118},
-      {1.75f, 119},      {3.5f, 120},
-      {7, 121},          {0, 0},
-      {448 * 0x1p-126f, 1}, {0x1p-127f, 0},
-      {kInf, 254},       {3e38f, 247},
-      {kNaN, 255}};
+  const std::pair<float, int> table[] = {{448, 127},
+                                         {second::float_of(0x43E00001), 128},
+                                         {449, 128},
+                                         {second::float_of(0x43DFFFFF), 127},
+                                         {1, 119},
+                                         {.875f, 118},
+                                         {1.75f, 119},
+                                         {3.5f, 120},
+                                         {7, 121},
+                                         {0, 0},
+                                         {448 * 0x1p-126f, 1},
+                                         {0x1p-127f, 0},
+                                         {kInf, 254},
+                                         {3e38f, 247},
+                                         {kNaN, 255}};
   for (const auto& [amax, byte] : table) EXPECT_EQ(mx_scale(kTe, amax), byte) << amax;
   const MxFormula e5m2{Format::mxfp8_e5m2, MxMode::rceil, false};
   EXPECT_EQ(mx_scale(e5m2, 57344), 127);
@@ -171,7 +177,8 @@ TEST(ReferenceMx, EqualsEveryVectorToTheBit) {
                                               : MxMode::even,
                             true};
     golden::Vector x = one["x"];
-    const Tensor view{x.bytes.data(), x.dtype == "F32" ? DType::f32 : DType::bf16,
+    const Tensor view{x.bytes.data(),
+                      x.dtype == "F32" ? DType::f32 : DType::bf16,
                       {x.shape.at(0), x.shape.at(1)}};
     const MxSide side = quantize_mx(view, formula, false, false).value();
     EXPECT_EQ(side.scales, one["scale"].bytes);

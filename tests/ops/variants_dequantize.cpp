@@ -73,7 +73,8 @@ std::string dequantize_nvfp4_difference(Kernel& kernel, const Case& one, const B
       KernelArgument::tensor(DType::u8, codes.data_pointer(), q.row_bytes),
       KernelArgument::tensor(DType::e4m3, scales.data_pointer(), scale_argument_stride(s, blocks)),
       KernelArgument::tensor(DType::f32, factors.data_pointer()),
-      KernelArgument::tensor(want.dtype, out.data_pointer(), want.stride), rows.argument,
+      KernelArgument::tensor(want.dtype, out.data_pointer(), want.stride),
+      rows.argument,
       KernelArgument::size(one.cols)};
   const std::string problem = launch_and_wait(kernel, arguments, tunes);
   return problem.empty() ? compare("out", out, want.bytes.data(), want.bytes.size()) : problem;

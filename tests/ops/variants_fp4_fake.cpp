@@ -97,8 +97,7 @@ std::string static_blockwise_fp4_fake_quant_difference(Kernel& kernel, const Cas
   want.insert(want.begin(), shift * out_bytes, DeviceBuffer::kPoison);
   const KernelArgument arguments[] = {
       KernelArgument::tensor(in, from.data_pointer() + shift * in_bytes), floats(amax),
-      floats(global_amax),
-      KernelArgument::tensor(out_type, out.data_pointer() + shift * out_bytes),
+      floats(global_amax), KernelArgument::tensor(out_type, out.data_pointer() + shift * out_bytes),
       KernelArgument::size(one.cols)};
   const std::string problem = launch_and_wait(kernel, arguments, tunes);
   return problem.empty() ? compare("out", out, want.data(), want.size()) : problem;
@@ -132,10 +131,9 @@ std::string fp4_fake_quant_block_difference(Kernel& kernel, const Case& one,
   DeviceBuffer global_amax(device, &global, sizeof global);
   DeviceBuffer out(device, want.size() + spare_bytes(one, want.size()));
   const Rows rows = rows_of(device, one);
-  const KernelArgument arguments[] = {
-      x.argument(), floats(global_amax),
-      KernelArgument::tensor(dtype, out.data_pointer(), x.stride), rows.argument,
-      KernelArgument::size(one.cols)};
+  const KernelArgument arguments[] = {x.argument(), floats(global_amax),
+                                      KernelArgument::tensor(dtype, out.data_pointer(), x.stride),
+                                      rows.argument, KernelArgument::size(one.cols)};
   const std::string problem = launch_and_wait(kernel, arguments, tunes);
   return problem.empty() ? compare("out", out, want.data(), want.size()) : problem;
 }

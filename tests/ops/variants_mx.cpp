@@ -50,8 +50,7 @@ std::string quantize_mx_difference(Kernel& kernel, const Case& one, const Bindin
   const KernelArgument arguments[] = {
       x.argument(), KernelArgument::tensor(DType::u8, data.data_pointer()),
       KernelArgument::tensor(DType::e8m0, scales.data_pointer(), scale_argument_stride(s, blocks)),
-      rows.argument,
-      KernelArgument::size(one.cols)};
+      rows.argument, KernelArgument::size(one.cols)};
   std::string problem = launch_and_wait(kernel, arguments, tunes);
   if (problem.empty()) problem = compare("scales", scales, scales_want.data(), scales_want.size());
   if (problem.empty()) problem = compare("data", data, want.data.data(), want.data.size());
@@ -78,14 +77,15 @@ std::string quantize_mx_tiles_difference(Kernel& kernel, const Case& one, const 
   DeviceBuffer data_t(device, down.data.size() + spare_bytes(one, down.data.size()));
   DeviceBuffer scales_t(device, down.scales.size() + spare_bytes(one, down.scales.size()));
   const Rows rows = rows_of(device, one);
-  const KernelArgument arguments[] = {x.argument(),
-                                      KernelArgument::tensor(DType::u8, data.data_pointer()),
-                                      KernelArgument::tensor(DType::e8m0, scales.data_pointer(),
-                                                             scale_argument_stride(s, (one.cols + 31) / 32)),
-                                      KernelArgument::tensor(DType::u8, data_t.data_pointer()),
-                                      KernelArgument::tensor(DType::e8m0, scales_t.data_pointer()),
-                                      rows.argument,
-                                      KernelArgument::size(one.cols)};
+  const KernelArgument arguments[] = {
+      x.argument(),
+      KernelArgument::tensor(DType::u8, data.data_pointer()),
+      KernelArgument::tensor(DType::e8m0, scales.data_pointer(),
+                             scale_argument_stride(s, (one.cols + 31) / 32)),
+      KernelArgument::tensor(DType::u8, data_t.data_pointer()),
+      KernelArgument::tensor(DType::e8m0, scales_t.data_pointer()),
+      rows.argument,
+      KernelArgument::size(one.cols)};
   std::string problem = launch_and_wait(kernel, arguments, tunes);
   const auto same = [&](const char* name, const DeviceBuffer& got,
                         const std::vector<std::uint8_t>& want) {

@@ -1,7 +1,6 @@
 // dequantize_nvfp4 and fp4_dequantize: one launch.
-#include <diecast/ops/dequantize_nvfp4.h>
-
 #include <diecast/base/text.h>
+#include <diecast/ops/dequantize_nvfp4.h>
 
 #include <bit>
 
@@ -14,10 +13,10 @@ Result<void> check_input(const QuantizedTensor& x, const Tensor& out) {
   constexpr std::string_view kOp = PreparedDequantizeNvfp4::kName;
   DIECAST_CHECK(x.check(kOp, "x"));
   if (x.format != Format::nvfp4 || !x.rowwise.present()) {
-    return Error{ErrorCode::not_supported,
-                 cat(kOp, ": x is ", format_name(x.format),
-                     x.rowwise.present() ? "" : ", columnwise only"),
-                 "this op reads rowwise nvfp4"};
+    return Error{
+        ErrorCode::not_supported,
+        cat(kOp, ": x is ", format_name(x.format), x.rowwise.present() ? "" : ", columnwise only"),
+        "this op reads rowwise nvfp4"};
   }
   if (x.rows() != out.rows() || x.cols() != out.cols()) {
     return Error{ErrorCode::shape_mismatch,
@@ -41,21 +40,23 @@ Tensor codes_of(const QuantizedTensor& x) {
 
 Error wrong_shape(std::string_view name, const Tensor& tensor, std::int64_t rows,
                   std::int64_t cols) {
-  return {ErrorCode::shape_mismatch,
-          cat("fp4_dequantize: ", name, " is ", tensor.shape.text(), ", not [", rows, ", ", cols, "]"),
-          cat("pass ", name, " with ", rows, " rows of ", cols)};
+  return {
+      ErrorCode::shape_mismatch,
+      cat("fp4_dequantize: ", name, " is ", tensor.shape.text(), ", not [", rows, ", ", cols, "]"),
+      cat("pass ", name, " with ", rows, " rows of ", cols)};
 }
 
 Result<void> check_parts(const Tensor& packed, const Tensor& scale, const float* global_scale,
                          const Tensor& out, const Fp4DequantizeOptions& options) {
   if (options.block_size < 8 || options.block_size > 128 ||
       !std::has_single_bit(static_cast<unsigned>(options.block_size))) {
-    return Error{ErrorCode::value_not_allowed, cat("fp4_dequantize: block_size = ", options.block_size),
+    return Error{ErrorCode::value_not_allowed,
+                 cat("fp4_dequantize: block_size = ", options.block_size),
                  "block_size = 8, 16, 32, 64 or 128"};
   }
   if (options.tile_size < 64 || options.tile_size > 1024) {
-    return Error{ErrorCode::value_not_allowed, cat("fp4_dequantize: tile_size = ", options.tile_size),
-                 "tile_size = 64 to 1024"};
+    return Error{ErrorCode::value_not_allowed,
+                 cat("fp4_dequantize: tile_size = ", options.tile_size), "tile_size = 64 to 1024"};
   }
   if (packed.dtype != DType::u8 || scale.dtype != DType::e4m3) {
     return Error{ErrorCode::dtype_mismatch,
@@ -122,9 +123,12 @@ Result<void> PreparedDequantizeNvfp4::run(const Tensor& packed, const Tensor& sc
                                           const float* factor, const Tensor& out,
                                           Stream stream) const {
   const KernelArgument arguments[] = {
-      tensor_argument(packed), tensor_argument(scale),
-      KernelArgument::tensor(DType::f32, const_cast<float*>(factor)), tensor_argument(out),
-      rows_argument(out), cols_argument(out)};
+      tensor_argument(packed),
+      tensor_argument(scale),
+      KernelArgument::tensor(DType::f32, const_cast<float*>(factor)),
+      tensor_argument(out),
+      rows_argument(out),
+      cols_argument(out)};
   return kernel_->launch(arguments, stream);
 }
 
@@ -143,21 +147,21 @@ Result<void> PreparedDequantizeNvfp4::run(const QuantizedTensor& x, const Tensor
   }
   Tensor packed = codes_of(x);
   if (request_.rows != RowsClass::any) packed.row_stride = 0;
-  const KernelArgument arguments[] = {tensor_argument(packed),
-                                      KernelArgument::tensor(DType::e4m3, x.rowwise.scale,
-                                                             x.rowwise.scale_stride),
-                                      KernelArgument::tensor(DType::f32, x.rowwise.amax),
-                                      tensor_argument(out),
-                                      rows_argument(out),
-                                      cols_argument(out)};
+  const KernelArgument arguments[] = {
+      tensor_argument(packed),
+      KernelArgument::tensor(DType::e4m3, x.rowwise.scale, x.rowwise.scale_stride),
+      KernelArgument::tensor(DType::f32, x.rowwise.amax),
+      tensor_argument(out),
+      rows_argument(out),
+      cols_argument(out)};
   return kernel_->launch(arguments, stream);
 }
 
 Result<void> dequantize_nvfp4(Runtime& runtime, const QuantizedTensor& x, const Tensor& out,
                               const DequantizeNvfp4Options& options, Stream stream) {
   DIECAST_TRY(const auto device, device_or_default(runtime, options.device));
-  Request request{out.dtype, x.row_scaled, options.form, rows_class(out), 0, x.layout,
-                  x.e4m3_bound};
+  Request request{out.dtype, x.row_scaled, options.form, rows_class(out),
+                  0,         x.layout,     x.e4m3_bound};
   request.scales_apart = x.rowwise.scale_stride != 0;
   DIECAST_TRY(const auto prepared,
               prepared_once<PreparedDequantizeNvfp4>(runtime, device, request, stream));

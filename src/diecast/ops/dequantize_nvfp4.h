@@ -1,14 +1,14 @@
 // NVFP4 codes and scales back to a matrix of bf16, f16 or f32, in one of two stated forms.
 #pragma once
 
-#include <cstdint>
-#include <memory>
-
 #include <diecast/base/error.h>
 #include <diecast/launch/device.h>
 #include <diecast/ops/prepared.h>
 #include <diecast/ops/quantized_tensor.h>
 #include <diecast/ops/tensor.h>
+
+#include <cstdint>
+#include <memory>
 
 namespace diecast {
 
@@ -23,21 +23,21 @@ struct DequantizeNvfp4Options {
   std::shared_ptr<Device> device;  // null: Runtime::default_device()
 };
 
-// x: NVFP4, rowwise, 1x16 or 16x16 blocks, any scale layout, per tensor or row-scaled. out: bf16, f16
-// or f32 of x's shape, rows may be apart. A scale byte 0x7F gives NaN.
-// Errors: dtype_mismatch, missing_buffer, shape_mismatch, not_supported, and those of preparing.
+// x: NVFP4, rowwise, 1x16 or 16x16 blocks, any scale layout, per tensor or row-scaled. out: bf16,
+// f16 or f32 of x's shape, rows may be apart. A scale byte 0x7F gives NaN. Errors: dtype_mismatch,
+// missing_buffer, shape_mismatch, not_supported, and those of preparing.
 Result<void> dequantize_nvfp4(Runtime& runtime, const QuantizedTensor& x, const Tensor& out,
                               const DequantizeNvfp4Options& options = {}, Stream stream = {});
 
 struct Fp4DequantizeOptions {
-  int block_size = 16;  // 8, 16, 32, 64 or 128 neighbours share a scale
-  int tile_size = 128;  // speed only: 64 to 1024 elements that threads take together
+  int block_size = 16;             // 8, 16, 32, 64 or 128 neighbours share a scale
+  int tile_size = 128;             // speed only: 64 to 1024 elements that threads take together
   std::shared_ptr<Device> device;  // null: Runtime::default_device()
 };
 
 // ModelOpt's form: packed u8 [..., N/2], the even column in the low nibble; scale e4m3
-// [..., ceil_div(N, block_size)]; global_scale f32 [1] in device memory; out [..., N] of bf16, f16 or
-// f32. Of any size; rows of packed, scale and out may be apart; no byte outside of them is read.
+// [..., ceil_div(N, block_size)]; global_scale f32 [1] in device memory; out [..., N] of bf16, f16
+// or f32. Of any size; rows of packed, scale and out may be apart; no byte outside of them is read.
 // out = (e2m1 * scale) * global_scale.
 // Errors: value_not_allowed (sizes), dtype_mismatch, missing_buffer, shape_mismatch, and those of
 // preparing.
@@ -54,7 +54,7 @@ class PreparedDequantizeNvfp4 {
     GlobalForm form = GlobalForm::amax;
     RowsClass rows = RowsClass::dense;  // at most rows_class() of every out to come; `any` unless
                                         // rows are whole blocks and the codes dense
-    std::int64_t cols = 0;  // not 0: the kernel is made for this row length
+    std::int64_t cols = 0;              // not 0: the kernel is made for this row length
     ScaleLayout layout = ScaleLayout::linear;
     int e4m3_bound = 448;
     int block = 16;

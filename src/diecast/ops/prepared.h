@@ -45,14 +45,18 @@ enum class OpKind : std::uint8_t {
   amax = 1,
   quantize_nvfp4,
   dequantize_nvfp4,
-  quantize_mx,
   arrange_scales = 16,
   transpose_codes,
   transpose_nvfp4,
   quantize_nvfp4_tiles,
   describe_group,
   amax_grouped,
-  quantize_nvfp4_grouped
+  quantize_nvfp4_grouped,
+  quantize_mx = 32,
+  dequantize_mx,
+  compute_fp4_scales,
+  static_blockwise_fp4_fake_quant,
+  fp4_fake_quant_block
 };
 
 // For the convenience calls: the prepared op for this request, prepared on first use.

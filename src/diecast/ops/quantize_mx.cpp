@@ -1,7 +1,6 @@
 // quantize_mx: one launch, of quantize_mx for 1x32 blocks along rows, else of quantize_mx_tiles.
-#include <diecast/ops/quantize_mx.h>
-
 #include <diecast/base/text.h>
+#include <diecast/ops/quantize_mx.h>
 
 namespace diecast {
 
@@ -80,14 +79,16 @@ Result<PreparedQuantizeMx> PreparedQuantizeMx::prepare(Runtime& runtime,
   bindings.set("MODE", mx_mode_name(request.mode)).set("LAYOUT", layout_name(request.layout));
   bindings.set("PROFILE", profile_name(request.profile));
   if (needs_tiles(request)) {
-    bindings.set("DIRECTION", !request.columnwise ? "rowwise" : request.rowwise ? "both" : "columnwise");
+    bindings.set("DIRECTION", !request.columnwise ? "rowwise"
+                              : request.rowwise   ? "both"
+                                                  : "columnwise");
     bindings.set("BLOCK_ROWS", request.square_blocks ? 32 : 1);
   }
   PreparedQuantizeMx prepared;
   prepared.request_ = request;
-  DIECAST_TRY(prepared.kernel_, preload_for(runtime, device,
-                                            needs_tiles(request) ? "quantize_mx_tiles" : kName,
-                                            bindings));
+  DIECAST_TRY(
+      prepared.kernel_,
+      preload_for(runtime, device, needs_tiles(request) ? "quantize_mx_tiles" : kName, bindings));
   return prepared;
 }
 
@@ -114,10 +115,9 @@ Result<void> PreparedQuantizeMx::run(const Tensor& x, const QuantizedTensor& out
                                         rows_argument(x), cols_argument(x)};
     return kernel_->launch(arguments, stream);
   }
-  const KernelArgument arguments[] = {tensor_argument(x),      codes(out.rowwise),
-                                      scales(out.rowwise),     codes(out.columnwise),
-                                      scales(out.columnwise),  rows_argument(x),
-                                      cols_argument(x)};
+  const KernelArgument arguments[] = {
+      tensor_argument(x),     codes(out.rowwise), scales(out.rowwise), codes(out.columnwise),
+      scales(out.columnwise), rows_argument(x),   cols_argument(x)};
   return kernel_->launch(arguments, stream);
 }
 

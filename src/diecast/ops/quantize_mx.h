@@ -2,14 +2,14 @@
 // neighbours of a row or a column, or for a tile of 32x32.
 #pragma once
 
-#include <cstdint>
-#include <memory>
-
 #include <diecast/base/error.h>
 #include <diecast/launch/device.h>
 #include <diecast/ops/prepared.h>
 #include <diecast/ops/quantized_tensor.h>
 #include <diecast/ops/tensor.h>
+
+#include <cstdint>
+#include <memory>
 
 namespace diecast {
 
@@ -22,9 +22,9 @@ struct QuantizeMxOptions {
   std::shared_ptr<Device> device;  // null: Runtime::default_device()
 };
 
-// x: bf16, f16 or f32, of any size, rows may be apart; a block that ends behind the matrix is padded
-// with zeros. out: of x's shape; its format, block rows, scale layout, profile and which of its
-// directions are present say what is written, both directions in one launch. Padding of a tiled
+// x: bf16, f16 or f32, of any size, rows may be apart; a block that ends behind the matrix is
+// padded with zeros. out: of x's shape; its format, block rows, scale layout, profile and which of
+// its directions are present say what is written, both directions in one launch. Padding of a tiled
 // layout is written as zeros.
 // Errors: dtype_mismatch, missing_buffer, shape_mismatch, not_supported, constraint_violated (what
 // the profile does not define), and those of preparing.

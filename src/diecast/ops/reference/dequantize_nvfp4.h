@@ -1,5 +1,6 @@
-// NVFP4 codes and block scales back to numbers, for every block size, bound and row pitch: the truth
-// dequantize_nvfp4 and fp4_dequantize are tested against to the bit. All memory is host memory.
+// NVFP4 codes and block scales back to numbers, for every block size, bound and row pitch: the
+// truth dequantize_nvfp4 and fp4_dequantize are tested against to the bit. All memory is host
+// memory.
 #pragma once
 
 #include <diecast/ops/reference/nvfp4_te.h>
@@ -15,9 +16,9 @@ struct PackedNvfp4 {
   int block = 16;
   int bound = 448;
   bool row_scaled = false;
-  std::int64_t row_bytes = 0;         // of codes, from one row to the next
-  std::vector<std::uint8_t> codes;    // the element with the even column in the low nibble
-  std::vector<std::uint8_t> scales;   // E4M3 [rows, ceil_div(cols, block)]
+  std::int64_t row_bytes = 0;        // of codes, from one row to the next
+  std::vector<std::uint8_t> codes;   // the element with the even column in the low nibble
+  std::vector<std::uint8_t> scales;  // E4M3 [rows, ceil_div(cols, block)]
 };
 
 // Element (row, col); `global` as in te_dequantize_nvfp4, with 1 / (6 * bound) under Global::amax.

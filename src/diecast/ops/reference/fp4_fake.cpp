@@ -15,8 +15,7 @@ float fp4_scale(float amax, float global_amax, Fp8Conversion conversion) {
   float largest = fp4_scale(global_amax);
   if (largest <= std::ldexp(1.0f, -24)) largest = 1.0f;
   const float reciprocal = 1.0f / largest;
-  const float to_e4m3 =
-      conversion == Fp8Conversion::eager ? reciprocal * 448.0f : 448.0f / largest;
+  const float to_e4m3 = conversion == Fp8Conversion::eager ? reciprocal * 448.0f : 448.0f / largest;
   const float from_e4m3 = 1.0f / to_e4m3;
   const float in_e4m3 = fp4_scale(amax) * to_e4m3;
   return decode_e4m3(encode_e4m3(in_e4m3)) * from_e4m3;

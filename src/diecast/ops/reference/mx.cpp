@@ -1,5 +1,5 @@
-// The MX formats by the meaning of their words: powers of two from ilogb and ldexp, the E8M0 and FP8
-// roundings from the tables of numbers.h.
+// The MX formats by the meaning of their words: powers of two from ilogb and ldexp, the E8M0 and
+// FP8 roundings from the tables of numbers.h.
 #include <diecast/base/text.h>
 #include <diecast/ops/reference/mx.h>
 #include <diecast/ops/reference/numbers.h>
@@ -45,7 +45,8 @@ std::uint8_t mx_scale(const MxFormula& formula, float amax) {
   }
   if (amax == 0.0f) return 0;
   const int exponent = exponent_of(formula.mode, amax, elements.mantissa_bits);
-  if (formula.mode == MxMode::even && exponent == 128) return 255;  // rounded beyond the largest float
+  if (formula.mode == MxMode::even && exponent == 128)
+    return 255;  // rounded beyond the largest float
   return static_cast<std::uint8_t>(std::max(exponent - elements.largest_exponent + 127, 0));
 }
 

@@ -1,0 +1,87 @@
+// dequantize_mx: one launch.
+#include <diecast/base/text.h>
+#include <diecast/ops/dequantize_mx.h>
+
+namespace diecast {
+namespace {
+
+Result<void> check_input(const QuantizedTensor& x, const Tensor& out) {
+  constexpr std::string_view kOp = PreparedDequantizeMx::kName;
+  DIECAST_CHECK(out.check("dequantize_mx: out"));
+  DIECAST_CHECK(x.check(kOp, "x"));
+  if (x.format == Format::nvfp4 || (!x.rowwise.present() && x.columnwise.present())) {
+    return Error{
+        ErrorCode::not_supported,
+        cat(kOp, ": x is ", format_name(x.format), x.rowwise.present() ? "" : ", columnwise only"),
+        "this op reads rowwise mxfp8_e4m3, mxfp8_e5m2 and mxfp4"};
+  }
+  if (x.rows() != out.rows() || x.cols() != out.cols()) {
+    return Error{ErrorCode::shape_mismatch,
+                 cat(kOp, ": x is ", x.shape.text(), ", out is ", out.shape.text()),
+                 cat("pass out with shape ", x.shape.text())};
+  }
+  return {};
+}
+
+}  // namespace
+
+std::uint64_t PreparedDequantizeMx::Request::word() const {
+  std::uint64_t word = static_cast<std::uint64_t>(cols);
+  const auto append = [&word](int bits, auto value) {
+    word = word << bits | static_cast<std::uint64_t>(value);
+  };
+  append(4, out);
+  append(2, format);
+  append(2, layout);
+  append(1, scales_apart);
+  append(1, whole_blocks);
+  append(8, OpKind::dequantize_mx);
+  return word;
+}
+
+PreparedDequantizeMx::Request PreparedDequantizeMx::Request::of(const QuantizedTensor& x,
+                                                                const Tensor& out) {
+  const bool whole_blocks = rows_class(out) != RowsClass::any && out.cols() % 32 == 0;
+  return {out.dtype, x.format, x.layout, x.rowwise.scale_stride != 0, whole_blocks, 0};
+}
+
+Result<PreparedDequantizeMx> PreparedDequantizeMx::prepare(Runtime& runtime,
+                                                           const std::shared_ptr<Device>& device,
+                                                           const Request& request) {
+  Bindings bindings;
+  bindings.set("COLS", request.cols).set("ROWS", request.whole_blocks ? "apart" : "any");
+  bindings.set("SCALES_APART", request.scales_apart).set("OUT", request.out);
+  bindings.set("FORMAT", format_name(request.format)).set("LAYOUT", layout_name(request.layout));
+  PreparedDequantizeMx prepared;
+  prepared.request_ = request;
+  DIECAST_TRY(prepared.kernel_, preload_for(runtime, device, kName, bindings));
+  return prepared;
+}
+
+Result<void> PreparedDequantizeMx::run(const QuantizedTensor& x, const Tensor& out,
+                                       Stream stream) const {
+  DIECAST_CHECK(check_input(x, out));
+  if (x.format != request_.format || x.layout != request_.layout) {
+    return Error{ErrorCode::not_supported,
+                 cat("dequantize_mx: prepared for ", format_name(request_.format), " with ",
+                     layout_name(request_.layout), " scales, x is ", format_name(x.format),
+                     " with ", layout_name(x.layout), " scales"),
+                 "prepare another op for this input"};
+  }
+  const KernelArgument arguments[] = {
+      KernelArgument::tensor(DType::u8, x.rowwise.data),
+      KernelArgument::tensor(DType::e8m0, x.rowwise.scale, x.rowwise.scale_stride),
+      tensor_argument(out), rows_argument(out), cols_argument(out)};
+  return kernel_->launch(arguments, stream);
+}
+
+Result<void> dequantize_mx(Runtime& runtime, const QuantizedTensor& x, const Tensor& out,
+                           const DequantizeMxOptions& options, Stream stream) {
+  DIECAST_TRY(const auto device, device_or_default(runtime, options.device));
+  const auto request = PreparedDequantizeMx::Request::of(x, out);
+  DIECAST_TRY(const auto prepared,
+              prepared_once<PreparedDequantizeMx>(runtime, device, request, stream));
+  return prepared->run(x, out, stream);
+}
+
+}  // namespace diecast

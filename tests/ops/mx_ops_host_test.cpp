@@ -1,0 +1,180 @@
+// quantize_mx and dequantize_mx as a caller has them, on this processor: every output of the
+// quantized tensor against the reference, all 16-bit patterns, and what holds of any block format.
+#include <diecast/diecast.h>
+#include <diecast/ops/reference/mx.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "ops/device_buffer.h"
+#include "ops/host_matrix.h"
+#include "ops/test_runtime.h"
+
+namespace diecast {
+namespace {
+
+using variants::DeviceBuffer;
+using Bytes = std::vector<std::uint8_t>;
+
+class QuantizeMx : public testing::Test {
+ protected:
+  void SetUp() override {
+    auto opened = open_host_device({});
+    if (!opened) GTEST_SKIP() << opened.error().message();
+    device_ = *std::move(opened);
+  }
+
+  void* take(std::int64_t bytes) {
+    memory_.push_back(std::make_unique<DeviceBuffer>(*device_, static_cast<std::size_t>(bytes)));
+    return memory_.back()->data_pointer();
+  }
+
+  QuantizedTensor output(Format format, std::int64_t rows, std::int64_t cols, bool rowwise,
+                         bool columnwise, int block_rows = 1,
+                         ScaleLayout layout = ScaleLayout::linear) {
+    QuantizedTensor out;
+    out.format = format;
+    out.shape = Shape{rows, cols};
+    out.block_cols = 32;
+    out.block_rows = block_rows;
+    out.layout = layout;
+    out.profile = Profile::torchao;
+    const auto allocate = [&](QuantizedSide side) {
+      side.data = take(side.data_bytes);
+      side.scale = take(side.scale_bytes);
+      return side;
+    };
+    if (rowwise) out.rowwise = allocate(out.rowwise_sizes().value());
+    if (columnwise) out.columnwise = allocate(out.columnwise_sizes().value());
+    return out;
+  }
+
+  Bytes read(const void* from, std::int64_t bytes) {
+    Bytes out(static_cast<std::size_t>(bytes));
+    device_->copy_to_host(out.data(), from, out.size(), {}).value();
+    device_->synchronize({}).value();
+    return out;
+  }
+
+  std::shared_ptr<Runtime> runtime_ = test_runtime();
+  std::shared_ptr<Device> device_;
+  std::vector<std::unique_ptr<DeviceBuffer>> memory_;
+};
+
+Bytes tiled(const Bytes& scales, ScaleLayout layout, std::int64_t rows, std::int64_t blocks) {
+  Bytes out(static_cast<std::size_t>(quantized_scale_bytes(layout, rows, blocks * 32, 32).value()));
+  for (std::int64_t i = 0; i < rows * blocks; ++i) {
+    out[static_cast<std::size_t>(scale_offset(layout, i / blocks, i % blocks, blocks))] =
+        scales[static_cast<std::size_t>(i)];
+  }
+  return out;
+}
+
+TEST_F(QuantizeMx, WritesWhatTheOutputHasInOneCall) {
+  constexpr std::int64_t kRows = 70, kCols = 90;
+  HostMatrix x(DType::f32, kRows, kCols);
+  x.fill([](auto row, auto col) { return std::sin(static_cast<float>(row * 90 + col)) * 9.0f; });
+  for (const Format format : {Format::mxfp8_e4m3, Format::mxfp8_e5m2, Format::mxfp4}) {
+    for (const int square : {0, 1}) {
+      for (const auto layout : {ScaleLayout::s128x4, ScaleLayout::s8x4}) {
+        const QuantizedTensor out =
+            output(format, kRows, kCols, true, true, square ? 32 : 1, layout);
+        quantize_mx(*runtime_, x.view(), out, {MxMode::even, device_}).value();
+        const reference::MxFormula formula{format, reference::MxMode::even, true};
+        const auto across = reference::quantize_mx(x.view(), formula, false, square).value();
+        const auto down = reference::quantize_mx(x.view(), formula, true, square).value();
+        EXPECT_EQ(read(out.rowwise.data, out.rowwise.data_bytes), across.data);
+        EXPECT_EQ(read(out.columnwise.data, out.columnwise.data_bytes), down.data);
+        EXPECT_EQ(read(out.rowwise.scale, out.rowwise.scale_bytes),
+                  tiled(across.scales, layout, kRows, 3));
+        EXPECT_EQ(read(out.columnwise.scale, out.columnwise.scale_bytes),
+                  tiled(down.scales, layout, kCols, 3));
+      }
+    }
+  }
+}
+
+TEST_F(QuantizeMx, TakesEverySixteenBitPattern) {
+  for (const DType dtype : {DType::bf16, DType::f16}) {
+    HostMatrix x(dtype, 2048, 32);
+    auto* halves = reinterpret_cast<std::uint16_t*>(x.words.data());
+    for (std::uint32_t i = 0; i < 0x10000; ++i) halves[i] = static_cast<std::uint16_t>(i * 40503u);
+    for (const Format format : {Format::mxfp8_e4m3, Format::mxfp8_e5m2, Format::mxfp4}) {
+      for (const Profile profile : {Profile::te, Profile::torchao}) {
+        if (format == Format::mxfp4 && profile == Profile::te) continue;
+        QuantizedTensor out = output(format, 2048, 32, true, false);
+        out.profile = profile;
+        quantize_mx(*runtime_, x.view(), out, {MxMode::rceil, device_}).value();
+        const bool nan_scale = profile == Profile::torchao;
+        const auto want = reference::quantize_mx(
+                              x.view(), {format, reference::MxMode::rceil, nan_scale}, false, false)
+                              .value();
+        EXPECT_EQ(read(out.rowwise.data, out.rowwise.data_bytes), want.data);
+        EXPECT_EQ(read(out.rowwise.scale, out.rowwise.scale_bytes), want.scales);
+      }
+    }
+  }
+}
+
+TEST_F(QuantizeMx, APowerOfTwoMovesScalesAndLeavesCodes) {
+  HostMatrix x(DType::f32, 33, 64), y(DType::f32, 33, 64);
+  x.fill([](auto row, auto col) { return std::cos(static_cast<float>(row * 64 + col)) + 2.0f; });
+  y.fill([&](auto row, auto col) { return std::ldexp(x.at(row, col), 10); });
+  for (const MxMode mode : {MxMode::rceil, MxMode::floor, MxMode::ceil, MxMode::even}) {
+    const QuantizedTensor a = output(Format::mxfp4, 33, 64, true, false);
+    const QuantizedTensor b = output(Format::mxfp4, 33, 64, true, false);
+    quantize_mx(*runtime_, x.view(), a, {mode, device_}).value();
+    quantize_mx(*runtime_, y.view(), b, {mode, device_}).value();
+    EXPECT_EQ(read(a.rowwise.data, a.rowwise.data_bytes),
+              read(b.rowwise.data, b.rowwise.data_bytes));
+    Bytes scales = read(a.rowwise.scale, a.rowwise.scale_bytes);
+    for (auto& byte : scales) byte = static_cast<std::uint8_t>(byte + 10);
+    EXPECT_EQ(read(b.rowwise.scale, b.rowwise.scale_bytes), scales);
+  }
+}
+
+TEST_F(QuantizeMx, WhatIsOnTheGridComesBack) {
+  constexpr float kGrid[] = {0.0f, 0.5f, -1.0f, 1.5f, 2.0f, -3.0f, 4.0f, 6.0f};
+  HostMatrix x(DType::bf16, 40, 70);
+  x.fill(
+      [&](auto row, auto col) { return kGrid[(row * 3 + col) % 8] * std::ldexp(1.0f, col / 32); });
+  for (const Format format : {Format::mxfp8_e4m3, Format::mxfp8_e5m2, Format::mxfp4}) {
+    const QuantizedTensor q = output(format, 40, 70, true, false, 1, ScaleLayout::s128x4);
+    quantize_mx(*runtime_, x.view(), q, {MxMode::floor, device_}).value();
+    HostMatrix back(DType::bf16, 40, 70);
+    dequantize_mx(*runtime_, q, back.view(), {device_}).value();
+    EXPECT_EQ(back.words, x.words);
+  }
+}
+
+TEST_F(QuantizeMx, RefusesByNameWhatNoProfileDefines) {
+  HostMatrix x(DType::f32, 4, 64);
+  QuantizedTensor out = output(Format::mxfp4, 4, 64, true, false);
+  out.profile = Profile::te;
+  const auto mxfp4 = quantize_mx(*runtime_, x.view(), out, {MxMode::rceil, device_});
+  ASSERT_FALSE(mxfp4);
+  EXPECT_EQ(mxfp4.error().code, ErrorCode::constraint_violated);
+  EXPECT_NE(mxfp4.error().what.find("MXFP4 is defined by PROFILE=torchao"), std::string::npos)
+      << mxfp4.error().message();
+  out.format = Format::mxfp8_e4m3;
+  out.rowwise = output(Format::mxfp8_e4m3, 4, 64, true, false).rowwise;
+  const auto floor = quantize_mx(*runtime_, x.view(), out, {MxMode::floor, device_});
+  ASSERT_FALSE(floor);
+  EXPECT_NE(floor.error().what.find("other modes than rceil are defined by PROFILE=torchao"),
+            std::string::npos)
+      << floor.error().message();
+  out.format = Format::nvfp4;
+  out.block_cols = 16;
+  EXPECT_FALSE(quantize_mx(*runtime_, x.view(), out, {MxMode::rceil, device_}));
+  out = output(Format::mxfp8_e4m3, 4, 32, true, false);
+  EXPECT_EQ(quantize_mx(*runtime_, x.view(), out, {MxMode::rceil, device_}).error().message(),
+            "diecast: shape_mismatch: quantize_mx: x is [4, 64], out is [4, 32]\n"
+            "  fix: describe out with shape [4, 64]");
+  out = output(Format::mxfp8_e4m3, 4, 64, false, true);
+  EXPECT_EQ(dequantize_mx(*runtime_, out, x.view(), {device_}).error().message(),
+            "diecast: not_supported: dequantize_mx: x is mxfp8_e4m3, columnwise only\n"
+            "  fix: this op reads rowwise mxfp8_e4m3, mxfp8_e5m2 and mxfp4");
+}
+
+}  // namespace
+}  // namespace diecast
