@@ -41,10 +41,11 @@ inline void expect_files_as_scalar(const std::shared_ptr<Device>& device) {
   }
 }
 
-// As many cases of every NVFP4 file pass as through the scalar reference, and none fails.
+// As many cases of every file pass as through the scalar reference, and none fails.
 inline void expect_vectors_pass(const std::shared_ptr<Device>& device) {
   const VectorKernels kernels = device_vector_kernels(test_runtime(), device);
-  for (const char* name : {"nvfp4_te", "nvfp4_pr546", "nvfp4_modelopt", "nvfp4_torchao"}) {
+  for (const char* name : {"nvfp4_te", "nvfp4_pr546", "nvfp4_modelopt", "nvfp4_torchao",
+                           "mx_torchao", "fakequant_modelopt"}) {
     const std::string path = std::string(DIECAST_SOURCE_DIR "/tests/golden/") + name;
     const auto file = SafetensorsReader::open(path + ".safetensors").value();
     const VectorReport report = check_vectors(file, kernels).value();

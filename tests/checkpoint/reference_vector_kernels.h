@@ -2,12 +2,70 @@
 #pragma once
 
 #include <diecast/checkpoint/vectors.h>
+#include <diecast/ops/reference/fp4_fake.h>
+#include <diecast/ops/reference/mx.h>
+#include <diecast/ops/reference/numbers.h>
 #include <diecast/ops/reference/nvfp4.h>
+
+#include <algorithm>
+#include <cmath>
 
 namespace diecast::testing {
 
+inline MxVectorOutput reference_mx(const MxVectorInput& in) {
+  Bytes copy(in.x.begin(), in.x.end());
+  const Tensor x = {copy.data(), in.dtype, Shape{in.rows, in.cols}, 0, nullptr};
+  const auto mode = static_cast<reference::MxMode>(in.mode);
+  auto side = reference::quantize_mx(x, {in.format, mode, true}, false, false).value();
+  return {std::move(side.data), std::move(side.scales)};
+}
+
+inline std::vector<float> reference_fp4_scales(const std::vector<float>& amax) {
+  const float largest = *std::max_element(amax.begin(), amax.end());
+  std::vector<float> scales;
+  for (const float a : amax) {
+    scales.push_back(reference::fp4_scale(a, largest, reference::Fp8Conversion::eager));
+  }
+  return scales;
+}
+
+// The scale of the block of 16 that element i of x is in.
+inline float reference_fake_scale(const FakeVectorInput& in, std::int64_t i) {
+  if (!in.block_amax.empty()) {
+    const auto block = static_cast<std::size_t>(i / 16);
+    return in.quantize_block_scales ? reference_fp4_scales(in.block_amax)[block]
+                                    : reference::fp4_scale(in.block_amax[block]);
+  }
+  float amax = 0;
+  for (std::int64_t k = i / 16 * 16; k < i / 16 * 16 + 16; ++k) {
+    amax = std::fmax(amax, std::fabs(reference::load(in.x.data(), in.dtype, k)));
+  }
+  return reference::fp4_dynamic_scale(amax, in.global_amax);
+}
+
+inline Bytes reference_fake(const FakeVectorInput& in) {
+  Bytes out(in.x.size());
+  float scale = 0;
+  for (std::int64_t i = 0; i < in.rows * in.cols; ++i) {
+    if (i % 16 == 0) scale = reference_fake_scale(in, i);
+    const float x = reference::load(in.x.data(), in.dtype, i);
+    reference::store(out.data(), in.dtype, i, reference::fp4_fake_static(x, scale));
+  }
+  return out;
+}
+
 inline VectorKernels reference_vector_kernels() {
-  return {[](const Nvfp4VectorInput& in) -> Result<Nvfp4VectorOutput> {
+  VectorKernels kernels;
+  kernels.quantize_mx = [](const MxVectorInput& in) -> Result<MxVectorOutput> {
+    return reference_mx(in);
+  };
+  kernels.fp4_scales = [](const std::vector<float>& amax) -> Result<std::vector<float>> {
+    return reference_fp4_scales(amax);
+  };
+  kernels.fake_quantize = [](const FakeVectorInput& in) -> Result<Bytes> {
+    return reference_fake(in);
+  };
+  kernels.quantize_nvfp4 = [](const Nvfp4VectorInput& in) -> Result<Nvfp4VectorOutput> {
     Bytes copy(in.x.begin(), in.x.end());
     const Tensor x = {copy.data(), in.dtype, Shape{in.rows, in.cols}, 0, nullptr};
     reference::Nvfp4Options options;
@@ -23,7 +81,8 @@ inline VectorKernels reference_vector_kernels() {
     }
     DIECAST_TRY(auto q, reference::quantize_nvfp4(x, options, std::move(given)));
     return Nvfp4VectorOutput{std::move(q.codes), std::move(q.scales), std::move(q.amax)};
-  }};
+  };
+  return kernels;
 }
 
 }  // namespace diecast::testing

@@ -1,5 +1,7 @@
 // Pieces of a checkpoint through a device; see kernels.h.
+#include <diecast/checkpoint/growing_buffer.h>
 #include <diecast/checkpoint/kernels.h>
+#include <diecast/checkpoint/vectors/device_kernels.h>
 
 #include <diecast/ops/amax.h>
 #include <diecast/ops/dequantize_nvfp4.h>
@@ -7,40 +9,6 @@
 
 namespace diecast {
 namespace {
-
-// One device buffer that only grows.
-class GrowingBuffer {
- public:
-  explicit GrowingBuffer(std::shared_ptr<Device> device) : device_(std::move(device)) {}
-  GrowingBuffer(const GrowingBuffer&) = delete;
-  GrowingBuffer& operator=(const GrowingBuffer&) = delete;
-  ~GrowingBuffer() { release(); }
-
-  Result<void*> sized(std::size_t bytes) {
-    if (bytes > size_) {
-      release();
-      DIECAST_TRY(memory_, device_->allocate(bytes));
-      size_ = bytes;
-    }
-    return memory_;
-  }
-  Result<void*> holding(ByteSpan content) {
-    DIECAST_TRY(void* const memory, sized(content.size()));
-    DIECAST_CHECK(device_->copy_to_device(memory, content.data(), content.size(), {}));
-    return memory;
-  }
-
- private:
-  void release() {
-    // A failure to free leaves nothing to do: the device is gone, or the process is ending.
-    if (memory_ != nullptr) (void)device_->free(memory_).ok();
-    memory_ = nullptr;
-    size_ = 0;
-  }
-  std::shared_ptr<Device> device_;
-  void* memory_ = nullptr;
-  std::size_t size_ = 0;
-};
 
 struct Workspace {
   Workspace(std::shared_ptr<Runtime> r, std::shared_ptr<Device> d)
@@ -180,8 +148,11 @@ ConvertKernels device_kernels(std::shared_ptr<Runtime> runtime, std::shared_ptr<
 
 VectorKernels device_vector_kernels(std::shared_ptr<Runtime> runtime,
                                     std::shared_ptr<Device> device) {
+  VectorKernels kernels;
+  add_block_kernels(kernels, runtime, device);
   auto w = std::make_shared<Workspace>(std::move(runtime), std::move(device));
-  return {[w](const Nvfp4VectorInput& in) { return quantized_vector(*w, in); }};
+  kernels.quantize_nvfp4 = [w](const Nvfp4VectorInput& in) { return quantized_vector(*w, in); };
+  return kernels;
 }
 
 }  // namespace diecast

@@ -5,6 +5,7 @@
 
 #include <diecast/base/error.h>
 #include <diecast/checkpoint/safetensors.h>
+#include <diecast/ops/quantize_mx.h>
 #include <diecast/ops/quantize_nvfp4.h>
 
 #include <cstdint>
@@ -55,6 +56,7 @@ struct CaseResult {
   State state = State::passed;
   std::string reason;                         // skipped: what is not built
   std::uint64_t differing = 0;                // elements
+  std::uint64_t near = 0, of_near = 0;        // one E2M1 step apart, of elements that may be so
   std::vector<VectorDifference> differences;  // the first ones
 };
 
@@ -83,13 +85,40 @@ struct Nvfp4VectorOutput {
   std::vector<float> amax;  // found or given
 };
 
+// One quantization to an MX format, rowwise, profile torchao; x as above, linear scales.
+struct MxVectorInput {
+  ByteSpan x;
+  DType dtype = DType::f32;
+  std::int64_t rows = 0, cols = 0;
+  Format format = Format::mxfp8_e4m3;
+  MxMode mode = MxMode::rceil;
+};
+struct MxVectorOutput {
+  std::vector<std::uint8_t> data, scales;
+};
+
+// One fake quantization in blocks of 16: static with the blocks' amaxes, else dynamic.
+struct FakeVectorInput {
+  ByteSpan x;
+  DType dtype = DType::f32;
+  std::int64_t rows = 0, cols = 0;
+  std::vector<float> block_amax;      // of each block; empty: dynamic
+  float global_amax = 0;              // dynamic: of x; static: unused, the largest of block_amax
+  bool quantize_block_scales = true;  // static
+};
+
 // What replays cases, wherever it runs; one call at a time.
 struct VectorKernels {
   std::function<Result<Nvfp4VectorOutput>(const Nvfp4VectorInput&)> quantize_nvfp4;
+  std::function<Result<MxVectorOutput>(const MxVectorInput&)> quantize_mx;
+  // The scales of blocks with these amaxes, in E4M3 under the largest of them.
+  std::function<Result<std::vector<float>>(const std::vector<float>& amax)> fp4_scales;
+  std::function<Result<Bytes>(const FakeVectorInput&)> fake_quantize;  // in x's type
 };
 
 // Errors: those of parse_vectors, file_corrupt (a tensor of a case is missing or of another type or
-// shape), io_error, and what the kernels return. A difference is no error but a failed case.
+// shape), io_error, and what the kernels return. A difference is no error but a failed case; where
+// tests/golden/README.md lets values be one E2M1 step apart, more than 1 in 1,000 of a file's fail.
 Result<VectorReport> check_vectors(const SafetensorsReader& file, const VectorKernels& kernels);
 
 }  // namespace diecast

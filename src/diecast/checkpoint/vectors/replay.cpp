@@ -1,7 +1,10 @@
 // Loading and comparing a case's tensors; see replay.h.
 #include <diecast/base/text.h>
 #include <diecast/checkpoint/vectors/replay.h>
+#include <diecast/ops/reference/numbers.h>
 
+#include <cmath>
+#include <cstdlib>
 #include <cstring>
 
 namespace diecast {
@@ -14,6 +17,13 @@ std::uint32_t bits_of(float value) {
   std::uint32_t bits;
   std::memcpy(&bits, &value, sizeof bits);
   return bits;
+}
+
+// Whether both are multiples of `step` by neighbouring E2M1 values and of one sign.
+bool one_step_apart(float a, float b, float step) {
+  const int first = reference::encode_e2m1(std::fabs(a) / step);
+  const int second = reference::encode_e2m1(std::fabs(b) / step);
+  return std::abs(first - second) == 1 && (a == 0 || b == 0 || std::signbit(a) == std::signbit(b));
 }
 
 }  // namespace
@@ -97,6 +107,37 @@ Result<void> CaseReplay::expect(std::string_view what, std::span<const std::uint
 Result<void> CaseReplay::expect(std::string_view what, std::span<const float> got) {
   DIECAST_TRY(const auto expected, floats(what, static_cast<std::int64_t>(got.size())));
   for (std::size_t i = 0; i < got.size(); ++i) count(what, i, bits_of(expected[i]), bits_of(got[i]));
+  return {};
+}
+
+Result<void> CaseReplay::expect(std::string_view what, ByteSpan got) {
+  DIECAST_TRY(const Bytes bytes, load(what, stored_dtype(one_.dtype), got.size()));
+  const auto size = static_cast<std::uint64_t>(dtype_bits(one_.dtype) / 8);
+  for (std::uint64_t i = 0; i < got.size(); i += size) {
+    std::uint32_t expected = 0, value = 0;
+    std::memcpy(&expected, bytes.data() + i, size);
+    std::memcpy(&value, got.data() + i, size);
+    count(what, i / size, expected, value);
+  }
+  return {};
+}
+
+Result<void> CaseReplay::expect_steps(std::string_view what, ByteSpan got,
+                                      std::span<const float> scales) {
+  DIECAST_TRY(const Bytes bytes, load(what, stored_dtype(one_.dtype), got.size()));
+  const auto size = static_cast<std::uint64_t>(dtype_bits(one_.dtype) / 8);
+  for (std::uint64_t i = 0; i < got.size() / size; ++i) {
+    ++result_.of_near;
+    if (std::memcmp(bytes.data() + i * size, got.data() + i * size, size) == 0) continue;
+    const auto index = static_cast<std::int64_t>(i);
+    const float expected = reference::load(bytes.data(), one_.dtype, index);
+    const float value = reference::load(got.data(), one_.dtype, index);
+    if (one_step_apart(expected, value, scales[i / 16])) {
+      ++result_.near;
+    } else {
+      count(what, i, bits_of(expected), bits_of(value));
+    }
+  }
   return {};
 }
 

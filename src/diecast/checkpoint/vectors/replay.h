@@ -32,6 +32,11 @@ class CaseReplay {
   // Counts what differs from tensor `what`: bytes, or floats by their bits.
   Result<void> expect(std::string_view what, std::span<const std::uint8_t> got);
   Result<void> expect(std::string_view what, std::span<const float> got);
+  Result<void> expect(std::string_view what, ByteSpan got);  // values in x's type
+
+  // The same of values in x's type that are fake-quantized in blocks of 16 with these scales: what is
+  // one E2M1 step of its block apart counts as near.
+  Result<void> expect_steps(std::string_view what, ByteSpan got, std::span<const float> scales);
 
   void skip(std::string reason);
   CaseResult result() const;
@@ -50,5 +55,10 @@ Result<void> replay_te(CaseReplay& replay);
 Result<void> replay_pr546(CaseReplay& replay);
 Result<void> replay_modelopt(CaseReplay& replay);  // packed
 Result<void> replay_torchao(CaseReplay& replay);   // nvfp4
+Result<void> replay_mx(CaseReplay& replay);
+Result<void> replay_modelopt_fake(CaseReplay& replay);
+// compute_fp4_scales and the static fake quantization of a case that is packed too.
+Result<void> replay_modelopt_scales(CaseReplay& replay, ByteSpan x,
+                                    const std::vector<float>& block_amax);
 
 }  // namespace diecast

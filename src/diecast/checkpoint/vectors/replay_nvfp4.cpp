@@ -95,6 +95,7 @@ Result<void> replay_modelopt(CaseReplay& replay) {
   DIECAST_CHECK(expect_blocks_and_scale_2(replay, "", input));
   DIECAST_TRY(input.block_amax, replay.floats("block_amax", input.rows * input.cols / 16));
   if (input.block_amax.empty()) return {};
+  DIECAST_CHECK(replay_modelopt_scales(replay, x, input.block_amax));
   input.given = {*std::max_element(input.block_amax.begin(), input.block_amax.end())};
   DIECAST_CHECK(expect_blocks_and_scale_2(replay, "static448_", input));
   input.e4m3_bound = 256;
