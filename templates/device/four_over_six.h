@@ -46,6 +46,9 @@ DIECAST_UNROLL
 #endif
 }
 
+// min(1 / step, largest float) of any step: reciprocal() wants one of at most 2^126.
+DIECAST_DEVICE f32 factor_of_step(f32 step) { return fminf(quotient(1.0f, step), kLargest); }
+
 // The block under the scale nearest to `wanted`; the sum of |error| or error^2 in the elements'
 // order, each step one rounding.
 template <bool Squares, int Bound, class IN>
@@ -53,7 +56,7 @@ DIECAST_DEVICE Nvfp4Block four_over_six_candidate(const Block16<IN>& block, f32 
                                                   const FourOverSixGlobal& global, f32& error) {
   Nvfp4Block out = {{0, 0}, e4m3_from_f32(fminf(wanted, 448.0f))};
   const f32 scale = f32_from_e4m3(out.scale);
-  encode_block(block, reciprocal(__fmul_rn(scale, global.decode)), out.codes);
+  encode_block(block, factor_of_step(__fmul_rn(scale, global.decode)), out.codes);
   error = 0.0f;
 DIECAST_UNROLL
   for (int i = 0; i < 16; ++i) {
@@ -71,10 +74,14 @@ template <bool Squares, int Bound, class IN>
 DIECAST_DEVICE FourOverSix four_over_six(const Block16<IN>& block, f32 block_amax,
                                          const FourOverSixGlobal& global) {
   const f32 base = __fmul_rn(quotient(block_amax, 6.0f), global.encode);
-  FourOverSix both;
-  both.four = four_over_six_candidate<Squares, Bound>(block, __fmul_rn(base, 1.5f), global,
-                                                      both.error_four);
-  both.six = four_over_six_candidate<Squares, Bound>(block, base, global, both.error_six);
+  FourOverSix both = {};
+DIECAST_NO_UNROLL
+  for (int pass = 0; pass < 2; ++pass) {  // one copy of long code
+    both.four = both.six;
+    both.error_four = both.error_six;
+    const f32 wanted = pass == 0 ? __fmul_rn(base, 1.5f) : base;
+    both.six = four_over_six_candidate<Squares, Bound>(block, wanted, global, both.error_six);
+  }
   return both;
 }
 

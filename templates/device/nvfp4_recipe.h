@@ -12,7 +12,8 @@
 namespace diecast {
 
 // Profile te under a global scale that is given, or under none: S = 1. S is at most the largest
-// float, and 1 where it is 0; a decode scale is used as it is.
+// float, and 1 where it is 0; a decode scale is used as it is. Nothing is known of what a caller
+// gives, so the short cuts of nvfp4.h, which know S to come of an amax, are not taken.
 template <int Global>
 DIECAST_DEVICE Nvfp4Global nvfp4_global_given(f32 given) {
   if constexpr (Global == kGlobalNone) return {DIECAST_SIXTH, 1.0f};
@@ -21,10 +22,21 @@ DIECAST_DEVICE Nvfp4Global nvfp4_global_given(f32 given) {
   return {__fmul_rn(encode, DIECAST_SIXTH), Global == kGlobalDecode ? given : quotient(1.0f, encode)};
 }
 
+template <class IN>
+DIECAST_DEVICE Nvfp4Block quantize_given_block(const Block16<IN>& block, f32 block_amax,
+                                               const Nvfp4Global& global) {
+  const f32 scaled = fminf(__fmul_rn(block_amax, global.encode_sixth), kLargest);
+  Nvfp4Block out = {{0, 0}, e4m3_from_f32(scaled)};
+  const f32 step = __fmul_rn(f32_from_e4m3(out.scale), global.decode);
+  encode_block(block, factor_of_step(step), out.codes);
+  return out;
+}
+
 // Profile, Global, FourOver (off, mae, mse): the numbers of a template's words. Bound: 448 or 256.
 template <int Profile, int Global, int FourOver, int Bound, bool BlockAmax>
 struct Nvfp4Recipe {
   static constexpr bool kIgnoresNan = Profile == kProfileTe;
+  static constexpr bool kPlain = Profile == kProfileTe && FourOver == 0 && Global == kGlobalAmax;
 
   DIECAST_DEVICE static auto global(f32 given) {
     if constexpr (FourOver != 0) {
@@ -49,7 +61,7 @@ struct Nvfp4Recipe {
 
   template <class IN, class OfTensor>
   DIECAST_DEVICE static Nvfp4Block quantize(const Block16<IN>& block, const OfTensor& global) {
-    if constexpr (Profile == kProfileTe && FourOver == 0) {
+    if constexpr (kPlain) {
       return quantize_nvfp4_block(block, global);
     } else {
       return quantize(block, amax(block), global);
@@ -63,6 +75,8 @@ struct Nvfp4Recipe {
       return four_over_six<FourOver == 2, Bound>(block, block_amax, global).chosen();
     } else if constexpr (Profile != kProfileTe) {
       return quantize_profile_block<Profile, Bound, BlockAmax>(block, block_amax, global);
+    } else if constexpr (!kPlain) {
+      return quantize_given_block(block, block_amax, global);
     } else {
       Nvfp4Block out = {{0, 0}, nvfp4_block_scale(block_amax, global)};
       encode_block(block, nvfp4_encode_factor(out.scale, global), out.codes);
