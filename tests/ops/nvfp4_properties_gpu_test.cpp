@@ -1,0 +1,24 @@
+// quantize_nvfp4's edges and properties on a GPU.
+#include "ops/nvfp4_properties.h"
+
+namespace diecast::testing {
+namespace {
+
+class Nvfp4OnGpu : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    auto opened = test_runtime()->default_device();
+    if (!opened) GTEST_SKIP() << opened.error().message();
+    device_ = *opened;
+  }
+  std::shared_ptr<Device> device_;
+};
+
+TEST_F(Nvfp4OnGpu, EdgesAreAsTheReferenceHasThem) { expect_edges_as_the_reference(device_); }
+TEST_F(Nvfp4OnGpu, RowsAreTheSameOneByOne) { expect_rows_one_by_one(device_); }
+TEST_F(Nvfp4OnGpu, APowerOfTwoChangesTheAmaxAlone) { expect_powers_of_two_change_nothing(device_); }
+TEST_F(Nvfp4OnGpu, EqualAmaxesOfRowsAreOneAmax) { expect_equal_amaxes_to_be_one(device_); }
+TEST_F(Nvfp4OnGpu, LayoutsMoveBytesAlone) { expect_layouts_to_move_bytes_alone(device_); }
+
+}  // namespace
+}  // namespace diecast::testing
