@@ -41,7 +41,7 @@ TEST(FourOverSix, ABlockThatFourServesExactly) {
   EXPECT_EQ(full.four.scale, 0x7E);
   EXPECT_EQ(full.six.scale, 0x79);
   EXPECT_EQ(full.error_six, 2.7857139f);
-  EXPECT_NEAR(four_over_six(kA, 4, 6, 448, true).error_six, 0.7780611f, 1e-7f);
+  EXPECT_NEAR(four_over_six(kA, 4, 6, 448, true).error_six, 0.7780612f, 1e-7f);
   EXPECT_EQ(packed(full.chosen()), data);
 }
 
