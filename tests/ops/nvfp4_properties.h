@@ -94,12 +94,14 @@ inline Quantized quantize(const std::shared_ptr<Device>& device, HostMatrix& x,
 }
 
 inline Quantized reference_of(HostMatrix& x, const Arithmetic& how, std::vector<float> given,
-                              bool row_scaled) {
+                              bool row_scaled, bool rht = false) {
   reference::Nvfp4Options options;
   options.profile = how.profile;
   options.four_over_six = how.four_over_six;
   options.bound = how.bound;
   options.row_scaled = row_scaled;
+  options.rht = rht;
+  options.sign_mask = rht ? kHadamardSigns : 0;
   if (given.empty()) given = reference::amax(x.view(), options).value();
   auto q = reference::quantize_nvfp4(x.view(), options, std::move(given)).value();
   return {std::move(q.codes), std::move(q.scales), std::move(q.amax)};
@@ -126,6 +128,18 @@ inline std::vector<std::pair<std::string, std::vector<float>>> edge_rows() {
   return rows;
 }
 
+inline HostMatrix random_matrix(DType dtype, std::int64_t rows, std::int64_t cols, int seed,
+                                float factor = 1.0f) {
+  std::mt19937 random(static_cast<unsigned>(seed));
+  std::normal_distribution<float> normal;
+  HostMatrix x(dtype, rows, cols);
+  // 8 significant bits, so that a factor is exact in every type.
+  return x.fill([&](std::int64_t, std::int64_t) {
+    const float value = normal(random);
+    return reference::decode_bf16(reference::encode_bf16(value)) * factor;
+  });
+}
+
 inline bool same_bits(const Quantized& a, const Quantized& b) {
   return a.codes == b.codes && a.scales == b.scales && a.amax.size() == b.amax.size() &&
          (a.amax.empty() || std::memcmp(a.amax.data(), b.amax.data(), a.amax.size() * 4) == 0);
@@ -149,16 +163,24 @@ inline void expect_edges_as_the_reference(const std::shared_ptr<Device>& device)
   }
 }
 
-inline HostMatrix random_matrix(DType dtype, std::int64_t rows, std::int64_t cols, int seed,
-                                float factor = 1.0f) {
-  std::mt19937 random(static_cast<unsigned>(seed));
-  std::normal_distribution<float> normal;
-  HostMatrix x(dtype, rows, cols);
-  // 8 significant bits, so that a factor is exact in every type.
-  return x.fill([&](std::int64_t, std::int64_t) {
-    const float value = normal(random);
-    return reference::decode_bf16(reference::encode_bf16(value)) * factor;
-  });
+// The transform before every profile, under an amax of what comes out of it.
+inline void expect_transforms_as_the_reference(const std::shared_ptr<Device>& device) {
+  for (const Arithmetic& how : arithmetics()) {
+    for (const bool row_scaled : {false, true}) {
+      HostMatrix x = random_matrix(DType::bf16, 3, 40, 19);
+      if (how.bound == 256) x.set(1, 3, std::numeric_limits<float>::quiet_NaN());
+      QuantizeNvfp4Options options;
+      options.four_over_six = how.four_over_six;
+      options.rht = true;
+      const Quantized got = quantize(device, x, {}, options, [&](QuantizedTensor& out) {
+        out.profile = how.profile;
+        out.e4m3_bound = how.bound;
+        out.row_scaled = row_scaled;
+      });
+      EXPECT_TRUE(same_bits(got, reference_of(x, how, {}, row_scaled, true)))
+          << how.name() << (row_scaled ? " row-scaled" : "");
+    }
+  }
 }
 
 // Rows quantized one by one are the rows of the whole, with an amax that is given.
