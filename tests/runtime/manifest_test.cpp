@@ -108,5 +108,17 @@ TEST(Manifest, TheShippedOnesExpand) {
   EXPECT_EQ(all.value().size(), 4u * (18 + 9 + 6 + 24));
 }
 
+TEST(Manifest, ALineOfMoreKernelsThanAnybodyWantsIsRefused) {
+  FakeMachine machine;
+  const auto runtime = machine.runtime();
+  std::string list = "1";
+  for (int i = 2; i <= 100001; ++i) list += "," + std::to_string(i);
+  const auto refused = expand_spelling(*runtime, "amax IN=bf16 COLS=" + list + " @ sm_90a", "m:1", {});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message(),
+            "diecast: not_supported: m:1: the line names more than 100000 kernels\n"
+            "  fix: list fewer values of its parameters, or write several lines");
+}
+
 }  // namespace
 }  // namespace diecast

@@ -59,6 +59,20 @@ Result<std::vector<Target>> targets_of(const Spelling& spelling, std::span<const
   return targets;
 }
 
+// A slip of the pen must not keep a machine busy for a week.
+constexpr std::size_t kMostKernels = 100000;
+
+Result<void> check_count(const Choices& choices, std::size_t targets) {
+  std::size_t count = targets;
+  for (const auto& [name, values] : choices) {
+    if (!__builtin_mul_overflow(count, values.size(), &count) && count <= kMostKernels) continue;
+    return Error{ErrorCode::not_supported,
+                 cat("the line names more than ", kMostKernels, " kernels"),
+                 "list fewer values of its parameters, or write several lines"};
+  }
+  return {};
+}
+
 // Every combination of the choices, in order, for one target.
 Result<void> add_combinations(const std::shared_ptr<const Template>& tmpl, const Choices& choices,
                               const Target& target, std::vector<Specialization>& out,
@@ -93,6 +107,7 @@ Result<std::vector<Specialization>> expand_spelling(Runtime& runtime, std::strin
     DIECAST_TRY(const auto tmpl, runtime.find_template(spelling.name));
     DIECAST_TRY(const Choices choices, choices_of(*tmpl, spelling));
     DIECAST_TRY(const std::vector<Target> wanted, targets_of(spelling, targets));
+    DIECAST_CHECK(check_count(choices, wanted.size()));
     std::vector<Specialization> out;
     std::optional<Error> refused;
     for (const Target& target : wanted) {

@@ -1,0 +1,20 @@
+// What is fuzzed: every reader of bytes or text that comes from outside. A target takes any input;
+// what is wrong it refuses with an error, and what it accepts must keep its promises (else abort).
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace diecast::testing {
+
+struct FuzzTarget {
+  const char* name;  // also of its folder in tests/fuzz/corpus
+  void (*run)(std::string_view input);
+  std::vector<std::string> (*seeds)();
+};
+
+std::span<const FuzzTarget> fuzz_targets();
+
+}  // namespace diecast::testing
