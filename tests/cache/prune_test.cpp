@@ -249,5 +249,20 @@ TEST_F(Prune, AnEntryRemovedWhileItIsReadIsAHitAllTheSame) {
   EXPECT_EQ(cache->statistics().rejected, 0u);
 }
 
+// An entry that is used or replaced after it was looked at is not the one that was to go.
+TEST_F(Prune, AnEntryThatIsUsedMeanwhileStays) {
+  fill(3);
+  std::string wanted = path_of(make_sample(0));
+  int seen = 0;
+  FakeFileSystem files([&](const testing::FileCall& call) {
+    const bool looked = call.name == "status_at" && wanted.ends_with(call.path);
+    if (looked && !call.path.empty() && ++seen == 2) age(wanted, 0);
+    return testing::FileFault{};
+  });
+  const auto cache = DiskCache::open(folder_ / "cache", files).value();
+  EXPECT_EQ(cache->prune(keep(kKilobyte)).value().removed, 2u);
+  EXPECT_EQ(present(3), std::vector<int>{0});
+}
+
 }  // namespace
 }  // namespace diecast

@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# Plants the bugs of tests/planted.txt one by one and expects a test to catch each: this shows that the
+# tests bite. Usage: tests/planted.sh [BUILD_FOLDER], which has test_cache_unit and test_runtime_unit.
+# Ends in "N of N planted bugs caught"; fails if one was not. Takes some minutes.
+set -u
+source_dir=$(cd "$(dirname "$0")/.." && pwd)
+build=${1:-$source_dir/build/run}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+caught=0 planted=0
+
+plant() { # source text instead: the mutated copy in $work/mutant.cpp
+  TEXT=${2//\\n/$'\n'} INSTEAD=${3//\\n/$'\n'} perl -0pe \
+    'BEGIN { $t = $ENV{TEXT}; $i = $ENV{INSTEAD} } s/\Q$t\E/$i/' \
+    "$source_dir/src/diecast/$1" >"$work/mutant.cpp"
+  ! cmp -s "$work/mutant.cpp" "$source_dir/src/diecast/$1"
+}
+
+# The mutant's object comes before the library, whose own one is then not linked.
+build_mutant() { # floor
+  local program=$build/tests/CMakeFiles/test_$1_unit.dir
+  g++ -std=c++20 -O1 -w -I"$source_dir/src" -c "$work/mutant.cpp" -o "$work/mutant.o" &&
+    g++ "$work/mutant.o" $(find "$build/tests/CMakeFiles/test_$1_shared.dir" "$program" -name '*.o' \
+      2>/dev/null) "$build/src/libdiecast.a" -lgtest -lgtest_main -lpthread -ldl \
+      $(ls /usr/lib/*/libboost_context.so 2>/dev/null | head -1) -o "$work/mutant"
+}
+
+while IFS= read -r line; do
+  [[ -z $line || $line == \#* ]] && continue
+  line=${line//\\|/$'\x01'}
+  IFS=$'\x02' read -r name file text instead tests <<<"${line// | /$'\x02'}"
+  text=${text//$'\x01'/|} instead=${instead//$'\x01'/|}
+  planted=$((planted + 1))
+  if ! plant "$file" "$text" "$instead"; then
+    echo "NOT PLANTED  $name: $file has no \"$text\""
+  elif ! build_mutant "${tests%%:*}" 2>"$work/log"; then
+    echo "NOT BUILT    $name: $(grep -m1 error "$work/log")"
+  elif timeout 120 "$work/mutant" --gtest_filter="${tests#*:}" --gtest_fail_fast >"$work/log" 2>&1; then
+    echo "NOT CAUGHT   $name"
+  else
+    caught=$((caught + 1))
+    by=$(grep -m1 -oP '^\[  FAILED  \] \K[^ ,]+' "$work/log" || grep -oP '^\[ RUN      \] \K.*' "$work/log" | tail -1)
+    echo "caught       $name: $by"
+  fi
+done <"$source_dir/tests/planted.txt"
+echo "$caught of $planted planted bugs caught"
+[[ $caught == "$planted" ]]
