@@ -68,6 +68,9 @@ run_label() {
   skipped=$((skipped + none))
   echo "$title: $((total - bad - none)) passed, $bad failed, $none skipped" \
     "($((SECONDS - start)) s)"
+  # What the tests of faults, crashes and races counted.
+  grep -ohE 'fault list: .* tested|[0-9]+ (kill points|power cuts)|[0-9]+ kills, .* torn|0 failures of [0-9]+|[0-9]+ rounds of .* each|[a-z]+: [0-9]+ inputs, [0-9]+ mutations' \
+    "$report" | sed 's/^/  /'
   [ "$total" = 0 ] && echo "$title: no test of this label is in the build" >>"$reasons"
   [ "$none" = 0 ] || skip_reasons "$title" "$report" >>"$reasons"
   [ "$bad" = 0 ] || grep -E -A12 ': Failure$|\*\*\*Failed|\*\*\*Timeout|\*\*\*Exception' "$log" | head -n 120
