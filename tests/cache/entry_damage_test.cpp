@@ -178,5 +178,16 @@ TEST_F(DamagedEntry, NamesEveryFault) {
   EXPECT_EQ(entry_fault_name(EntryFault::bad_metadata), "bad_metadata");
 }
 
+TEST(DamagedEntry, IsRejectedWhenARecordIsOneByteBeyondTheLimit) {
+  const auto read = [](std::size_t record, std::size_t metadata) {
+    EntryHeader header, out;
+    lay_out(header, record, metadata, 1);
+    return read_header(write_header(header), header.file_bytes, out);
+  };
+  EXPECT_EQ(read(kRecordLimit, kRecordLimit), EntryFault::none);
+  EXPECT_EQ(read(kRecordLimit + 1, 10), EntryFault::bad_length);
+  EXPECT_EQ(read(10, kRecordLimit + 1), EntryFault::bad_length);
+}
+
 }  // namespace
 }  // namespace diecast
