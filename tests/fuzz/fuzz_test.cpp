@@ -75,7 +75,7 @@ TEST_P(Fuzz, TakesAnyInput) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(all ? 5000 : 200);
   std::mt19937_64 random(42);
   std::uint64_t runs = 0;
-  for (; runs < 1000 || std::chrono::steady_clock::now() < end; ++runs) {
+  for (; runs < 200 || std::chrono::steady_clock::now() < end; ++runs) {
     target.run(mutated(inputs[random() % inputs.size()], inputs, random));
   }
   std::cout << target.name << ": " << inputs.size() << " inputs, " << runs << " mutations\n";

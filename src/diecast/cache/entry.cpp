@@ -112,6 +112,11 @@ ByteSpan metadata_of(ByteSpan file, const EntryHeader& header) {
   return file.subspan(header.header_bytes + header.record_bytes, header.metadata_bytes);
 }
 
+// std::ranges::equal goes byte by byte here: 30 us for the 47 KB of a kernel's source.
+bool equal(ByteSpan a, ByteSpan b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size()) == 0;
+}
+
 // Header, record and metadata of a file whose beginning up to the payload is `head`.
 EntryFault decode_head(ByteSpan head, const ArtifactKey* key, const EntryHeader& header,
                        Artifact& out) {
@@ -120,7 +125,7 @@ EntryFault decode_head(ByteSpan head, const ArtifactKey* key, const EntryHeader&
   if (xxh3_128(covered) != header.head_checksum) return EntryFault::bad_checksum;
   const ByteSpan record = record_of(head, header);
   const bool same =
-      key != nullptr ? header.key == key->digest && std::ranges::equal(record, key->record.bytes())
+      key != nullptr ? header.key == key->digest && equal(record, key->record.bytes())
                      : header.key == xxh3_128(record);
   if (!same) return EntryFault::other_key;
   if (!take_record(record, header, out)) return EntryFault::bad_metadata;
