@@ -1,12 +1,14 @@
 // Bundles: the same bytes from the same artifacts, used in place, and nothing believed that was not
 // checked.
 #include <diecast/cache/bundle.h>
+#include <errno.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
 #include <algorithm>
 
 #include "cache/disk_cache_fixture.h"
+#include "fake_file_system.h"
 
 namespace diecast {
 namespace {
@@ -176,6 +178,39 @@ TEST_F(BundleTest, TakesEntriesInOrderAndEachOnce) {
   damaged.back() ^= std::byte{1};
   EXPECT_EQ(writer.add(damaged).error().code, ErrorCode::file_corrupt);
   EXPECT_EQ(writer.commit().value().entries, 1u);
+}
+
+// Whichever call fails, writing leaves the old file or the new one, and reading an error or a miss.
+TEST_F(BundleTest, IsOldOrNewAndAMissWhicheverCallFails) {
+  const auto samples = sorted_samples(2);
+  write({});
+  int cases = 0;
+  for (const int error : {EIO, ENOSPC, EINTR, EACCES}) {
+    for (int n = 1;; ++n, ++cases) {
+      ASSERT_LT(n, 300);
+      testing::FakeFileSystem files(testing::FakeFileSystem::fail_from(n, error, false));
+      auto writer = BundleWriter::create(folder_ / "k.dcb", files);
+      bool written = writer.ok();
+      for (const Sample& sample : samples) {
+        written = written && writer->add(*encode_entry(sample.key, sample.artifact)).ok();
+      }
+      written = written && writer->commit().ok();
+      const auto bundle = Bundle::open(folder_ / "k.dcb", {}, files);
+      if (bundle) {
+        EXPECT_TRUE((*bundle)->size() == 0 || (*bundle)->size() == 2);
+        const auto found = (*bundle)->find(samples[0].key, "");
+        EXPECT_TRUE(!found || found->payload == samples[0].artifact.payload);
+        (void)(*bundle)->verify();
+      } else {
+        EXPECT_FALSE(bundle.error().fix.empty());
+      }
+      EXPECT_TRUE(open().value()->verify()) << error << " " << n;
+      write({});
+      if (!files.refused()) break;
+    }
+  }
+  EXPECT_GT(cases, 100);
+  EXPECT_EQ(testing::tree(folder_.path()), std::vector<std::string>{"k.dcb"});
 }
 
 // B-08, A-08: who could have written it?

@@ -67,6 +67,28 @@ void lock_and_list(DiskCache& cache, const Sample& sample) {
   EXPECT_TRUE(!list || list->size() <= 1);
 }
 
+void prune_and_clear(DiskCache& cache, const Sample&) {
+  PruneLimits limits;
+  limits.bytes = 1;
+  limits.young = std::chrono::seconds(0);
+  const auto pruned = cache.prune(limits);
+  EXPECT_TRUE(!pruned || pruned->removed <= 1);
+  if (!pruned) {
+    EXPECT_FALSE(pruned.error().fix.empty());
+  }
+  (void)cache.clear();
+}
+
+void read_everything(DiskCache& cache, const Sample& sample) {
+  const auto read = cache.read_all([&](const StoredEntry& stored) {
+    EXPECT_TRUE(stored.decoded.fault != EntryFault::none ||
+                same(stored.decoded.artifact, sample.artifact));
+  });
+  if (!read) {
+    EXPECT_FALSE(read.error().fix.empty());
+  }
+}
+
 FakeFileSystem::Rule lacking(bool unnamed, bool noreplace) {
   return [=](const FileCall& call) {
     const bool lacks =
@@ -159,7 +181,9 @@ INSTANTIATE_TEST_SUITE_P(
         Operation{"publish_by_link", State::empty, lacking(true, true), publish_and_find},
         Operation{"publish_again", State::published, lacking(false, false), find_and_publish},
         Operation{"replace", State::damaged, lacking(false, false), find_and_publish},
-        Operation{"lock_and_list", State::published, lacking(false, false), lock_and_list}),
+        Operation{"lock_and_list", State::published, lacking(false, false), lock_and_list},
+        Operation{"prune", State::published, lacking(false, false), prune_and_clear},
+        Operation{"read_all", State::published, lacking(false, false), read_everything}),
     [](const auto& info) { return std::string(info.param.name); });
 
 class DiskCachePauses : public ::testing::Test {
