@@ -35,7 +35,7 @@ while IFS= read -r line; do
     echo "NOT PLANTED  $name: $file has no \"$text\""
   elif ! build_mutant "${tests%%:*}" 2>"$work/log"; then
     echo "NOT BUILT    $name: $(grep -m1 error "$work/log")"
-  elif timeout 120 "$work/mutant" --gtest_filter="${tests#*:}" --gtest_fail_fast >"$work/log" 2>&1; then
+  elif { timeout 120 "$work/mutant" --gtest_filter="${tests#*:}" --gtest_fail_fast >"$work/log" 2>&1; } 2>/dev/null; then
     echo "NOT CAUGHT   $name"
   else
     caught=$((caught + 1))

@@ -178,7 +178,7 @@ TEST_F(DamagedEntry, NamesEveryFault) {
   EXPECT_EQ(entry_fault_name(EntryFault::bad_metadata), "bad_metadata");
 }
 
-TEST(DamagedEntry, IsRejectedWhenARecordIsOneByteBeyondTheLimit) {
+TEST_F(DamagedEntry, IsRejectedWhenARecordIsOneByteBeyondTheLimit) {
   const auto read = [](std::size_t record, std::size_t metadata) {
     EntryHeader header, out;
     lay_out(header, record, metadata, 1);
