@@ -272,19 +272,17 @@ TEST_F(CudaGpu, LaunchCostsLittleMoreThanTheDrivers) {
   shape.block = {64, 1, 1};
   shape.shared_bytes = 128;
   const auto ns = [&](const auto& call) {
-    double best = 1e9;
-    for (int round = 0; round < 50; ++round) {
-      const auto start = std::chrono::steady_clock::now();
-      for (int i = 0; i < 200; ++i) EXPECT_TRUE(call());
-      const std::chrono::duration<double, std::nano> took =
-          std::chrono::steady_clock::now() - start;
-      EXPECT_TRUE(device_->synchronize({}));
-      best = std::min(best, took.count() / 200);
-    }
-    return best;
+    const auto start = std::chrono::steady_clock::now();
+    for (int i = 0; i < 200; ++i) EXPECT_TRUE(call());
+    const std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - start;
+    EXPECT_TRUE(device_->synchronize({}));
+    return took.count() / 200;
   };
-  const double bare = ns([&] { return device_->launch(*code, shape, parameters, {}); });
-  const double whole = ns([&] { return scale->launch(given, {}); });
+  double bare = 1e9, whole = 1e9;
+  for (int round = 0; round < 100; ++round) {  // in turns: other work on the machine meets both
+    bare = std::min(bare, ns([&] { return device_->launch(*code, shape, parameters, {}); }));
+    whole = std::min(whole, ns([&] { return scale->launch(given, {}); }));
+  }
   std::printf("Kernel::launch %.0f ns, Device::launch %.0f ns\n", whole, bare);
   EXPECT_LT(whole, bare + 2000.0);
 }

@@ -23,15 +23,19 @@ TEST(Manifest, ExpandsListsAndStarsForEveryTarget) {
   const auto runtime = machine.runtime();
   const auto all = expand_manifest(*runtime,
                                    "# what a server needs\n\n"
-                                   "amax IN=bf16,f16 PER=* @ sm_90a sm_100a  # eight\n"
-                                   "amax IN=bf16 PER=row @ sm_90a            # again\n",
+                                   "amax IN=bf16,f16 NANS=* @ sm_90a sm_100a  # eight\n"
+                                   "amax IN=bf16 NANS=propagate @ sm_90a     # again\n",
                                    "m.txt", {})
                        .value();
   const auto words = spellings(all);
   EXPECT_EQ(words.size(), 8u);
   EXPECT_EQ(std::set<std::string>(words.begin(), words.end()).size(), 8u);
-  EXPECT_EQ(words[0], "amax COLS=0 ROWS=dense IN=bf16 PER=tensor THREADS=256 @ sm_90a");
-  EXPECT_EQ(words[7], "amax COLS=0 ROWS=dense IN=f16 PER=row THREADS=256 @ sm_100a");
+  EXPECT_EQ(words[0],
+            "amax COLS=0 ROWS=dense IN=bf16 PER=tensor NANS=ignore RHT=none SIGN_MASK=0 "
+            "THREADS=256 @ sm_90a");
+  EXPECT_EQ(words[7],
+            "amax COLS=0 ROWS=dense IN=f16 PER=tensor NANS=propagate RHT=none SIGN_MASK=0 "
+            "THREADS=256 @ sm_100a");
 }
 
 TEST(Manifest, GivenTargetsStandInForTheLines) {
@@ -52,7 +56,7 @@ TEST(Manifest, ErrorsNameTheFileAndTheLine) {
   EXPECT_EQ(message("\namax IM=bf16 @ sm_90a\n"),
             "diecast: unknown_parameter: m.txt:2: template amax has no parameter \"IM\"; did you "
             "mean `IN`?\n"
-            "  fix: its parameters are COLS, ROWS, IN, PER, THREADS, waves");
+            "  fix: its parameters are COLS, ROWS, IN, PER, NANS, RHT, SIGN_MASK, THREADS, waves");
   EXPECT_EQ(message("amax IN=bf16"),
             "diecast: value_missing: m.txt:1: no target\n"
             "  fix: end the line in `@ sm_90a`, or give --target");

@@ -17,7 +17,7 @@ using testing::FakeMachine;
 using testing::kAmax;
 using Origin = Resolved::Origin;
 
-constexpr char kSpelling[] = "amax COLS=0 ROWS=dense IN=bf16 PER=tensor THREADS=256 @ sm_90a";
+constexpr char kSpelling[] = "amax COLS=0 ROWS=dense IN=bf16 PER=tensor NANS=ignore RHT=none SIGN_MASK=0 THREADS=256 @ sm_90a";
 
 class Policies : public ::testing::Test {
  protected:
@@ -46,7 +46,7 @@ TEST_F(Policies, RequireHitServesHitsAndRefusesMissesWithTheLineToAdd) {
   EXPECT_EQ(
       miss.error().message(),
       "diecast: not_cached: the cache policy is require-hit, and no cache root has\n"
-      "  amax COLS=0 ROWS=dense IN=f16 PER=tensor THREADS=256 @ sm_90a\n"
+      "  amax COLS=0 ROWS=dense IN=f16 PER=tensor NANS=ignore RHT=none SIGN_MASK=0 THREADS=256 @ sm_90a\n"
       "  roots: " +
           machine_.cache.path() +
           "\n  fix: add this line to the manifest that is warmed; `diecast cache explain` says "
