@@ -6,11 +6,28 @@
 #include <diecast/ops/reference/mx.h>
 #include <diecast/ops/reference/numbers.h>
 #include <diecast/ops/reference/nvfp4.h>
+#include <diecast/ops/reference/nvfp4_sides.h>
 
 #include <algorithm>
 #include <cmath>
 
 namespace diecast::testing {
+
+// In 16x16 blocks, or along columns too.
+inline Nvfp4VectorOutput reference_sides(const Tensor& x, const Nvfp4VectorInput& in,
+                                         const reference::Nvfp4Options& options) {
+  Nvfp4VectorOutput out;
+  out.amax = reference::amax_rowwise(x, options);
+  auto rows = reference::quantize_rowwise(x, {options, in.block_rows == 16}, out.amax);
+  out.codes = std::move(rows.codes);
+  out.scales = std::move(rows.scales);
+  if (!in.columnwise) return out;
+  out.amax_t = reference::amax_columnwise(x, options);
+  auto columns = reference::quantize_columnwise(x, {options, in.block_rows == 16}, out.amax_t);
+  out.codes_t = std::move(columns.codes);
+  out.scales_t = std::move(columns.scales);
+  return out;
+}
 
 inline MxVectorOutput reference_mx(const MxVectorInput& in) {
   Bytes copy(in.x.begin(), in.x.end());
@@ -75,12 +92,14 @@ inline VectorKernels reference_vector_kernels() {
     options.four_over_six = in.four_over_six;
     options.bound = in.e4m3_bound;
     options.block_amax = in.block_amax;
+    if (in.block_rows != 1 || in.columnwise) return reference_sides(x, in, options);
     std::vector<float> given = in.given;
     if (given.empty() && in.global == GlobalScale::amax) {
       DIECAST_TRY(given, reference::amax(x, options));
     }
     DIECAST_TRY(auto q, reference::quantize_nvfp4(x, options, std::move(given)));
-    return Nvfp4VectorOutput{std::move(q.codes), std::move(q.scales), std::move(q.amax)};
+    return Nvfp4VectorOutput{
+        std::move(q.codes), std::move(q.scales), std::move(q.amax), {}, {}, {}};
   };
   return kernels;
 }

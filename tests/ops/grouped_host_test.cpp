@@ -1,5 +1,5 @@
-// A group in one launch is its members one by one, to the bit: row counts on the host or on the device
-// alone, empty members, rows behind the last offset full of NaN.
+// A group in one launch is its members one by one, to the bit: row counts on the host or on the
+// device alone, empty members, rows behind the last offset full of NaN.
 #include "ops/tiles_fixture.h"
 
 namespace diecast {
@@ -93,10 +93,11 @@ TEST_F(GroupedOnHost, WithoutOffsetsOnTheDeviceTheMembersMustBeDescribed) {
   const Tensor x = matrix(16, kCols, 2, kHidden);
   QuantizeNvfp4GroupedOptions options;
   options.device = device_;
-  EXPECT_EQ(quantize_nvfp4_grouped(*runtime_, x, group(offsets, {}), options).error().message(),
-            "diecast: missing_buffer: quantize_nvfp4_grouped: the group has no row offsets in device "
-            "memory\n  fix: set device_row_offsets, or describe() the members, copy the descriptors, "
-            "and pass described = true");
+  EXPECT_EQ(
+      quantize_nvfp4_grouped(*runtime_, x, group(offsets, {}), options).error().message(),
+      "diecast: missing_buffer: quantize_nvfp4_grouped: the group has no row offsets in device "
+      "memory\n  fix: set device_row_offsets, or describe() the members, copy the descriptors, "
+      "and pass described = true");
 }
 
 }  // namespace

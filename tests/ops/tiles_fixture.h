@@ -1,5 +1,5 @@
-// Ops on the host device with outputs in poisoned memory between guards, for the tests of what looks
-// at a matrix along both sides.
+// Ops on the host device with outputs in poisoned memory between guards, for the tests of what
+// looks at a matrix along both sides.
 #pragma once
 
 #include <diecast/diecast.h>
@@ -36,7 +36,8 @@ class TilesOnHost : public testing::Test {
   template <class T>
   T* memory(const std::vector<T>& content) {
     const std::size_t bytes = content.size() * sizeof(T);
-    return reinterpret_cast<T*>(buffers_.emplace_back(*device_, content.data(), bytes).data_pointer());
+    return reinterpret_cast<T*>(
+        buffers_.emplace_back(*device_, content.data(), bytes).data_pointer());
   }
   // What device memory holds: the host's, so that reading it is a copy.
   static Octets bytes_at(const void* data, std::int64_t count) {
@@ -67,7 +68,8 @@ class TilesOnHost : public testing::Test {
     allocate(out.columnwise);
     return out;
   }
-  static void expect_equal(const QuantizedSide& a, const QuantizedSide& b, const std::string& what) {
+  static void expect_equal(const QuantizedSide& a, const QuantizedSide& b,
+                           const std::string& what) {
     EXPECT_EQ(bytes_at(a.amax, a.amax_count * 4), bytes_at(b.amax, b.amax_count * 4)) << what;
     EXPECT_EQ(bytes_at(a.scale, a.scale_bytes), bytes_at(b.scale, b.scale_bytes)) << what;
     EXPECT_EQ(bytes_at(a.data, a.data_bytes), bytes_at(b.data, b.data_bytes)) << what;

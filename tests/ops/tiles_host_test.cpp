@@ -1,5 +1,8 @@
-// Properties of what looks at a matrix along both sides: transposes, layouts, both directions, shared
-// amaxes. Every output is poisoned before, padding included.
+// Properties of what looks at a matrix along both sides: transposes, layouts, both directions,
+// shared amaxes. Every output is poisoned before, padding included.
+#include <sys/mman.h>
+
+#include <cstring>
 #include <numeric>
 #include <random>
 
@@ -127,6 +130,32 @@ TEST_F(TilesOnHost, RowsAreWhatTheRowwiseQuantizerMakes) {
     quantize_nvfp4(*runtime_, x, rows, plain).value();
     expect_equal(both.rowwise, rows.rowwise, row_scaled ? "row-scaled" : "per tensor");
   }
+}
+
+// Three rows that lie 2^31 elements apart, in memory that is mapped where it is touched.
+TEST_F(TilesOnHost, ElementsBeyond2To31AreFound) {
+  constexpr std::int64_t kRows = 3, kCols = 80, kStride = (std::int64_t{1} << 31) + 16;
+  const std::size_t bytes = (kRows - 1) * kStride * 2 + kCols * 2;
+  void* const far = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (far == MAP_FAILED) GTEST_SKIP() << "8 GB of address space cannot be mapped";
+  const Tensor near_rows = matrix(kRows, kCols, 3);
+  Tensor far_rows = near_rows;
+  far_rows.data = far;
+  far_rows.row_stride = kStride;
+  for (std::int64_t row = 0; row < kRows; ++row) {
+    std::memcpy(static_cast<std::uint8_t*>(far) + row * kStride * 2,
+                static_cast<std::uint8_t*>(near_rows.data) + row * kCols * 2, kCols * 2);
+  }
+  const auto described = [](QuantizedTensor& out) { out.row_scaled = true; };
+  const QuantizedTensor a = output(near_rows, described), b = output(far_rows, described);
+  QuantizeNvfp4TilesOptions options;
+  options.device = device_;
+  quantize_nvfp4_tiles(*runtime_, near_rows, a, options).value();
+  quantize_nvfp4_tiles(*runtime_, far_rows, b, options).value();
+  expect_equal(a.rowwise, b.rowwise, "rows");
+  expect_equal(a.columnwise, b.columnwise, "columns");
+  munmap(far, bytes);
 }
 
 TEST_F(TilesOnHost, RowScalesForSquaresAreRefusedWithTheReason) {

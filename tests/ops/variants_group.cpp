@@ -106,7 +106,8 @@ std::string describe_group_difference(Kernel& kernel, const Case& one, const Bin
   DeviceBuffer begins(device, offsets.data(), offsets.size() * sizeof(std::int64_t));
   DeviceBuffer members(device, want.size() * sizeof(MemberDescriptor));
   const auto scalar = [](const void* pointer) {
-    return KernelArgument::scalar(static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(pointer)));
+    return KernelArgument::scalar(
+        static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(pointer)));
   };
   const QuantizedSide &across = group.whole.rowwise, &down = group.whole.columnwise;
   const KernelArgument arguments[] = {KernelArgument::tensor(DType::i64, begins.data_pointer()),
@@ -123,9 +124,9 @@ std::string describe_group_difference(Kernel& kernel, const Case& one, const Bin
                                       scalar(down.amax),
                                       KernelArgument::size(group.count)};
   const std::string problem = launch_and_wait(kernel, arguments, tunes);
-  return problem.empty() ? compare("members", members, want.data(),
-                                   want.size() * sizeof(MemberDescriptor))
-                         : problem;
+  return problem.empty()
+             ? compare("members", members, want.data(), want.size() * sizeof(MemberDescriptor))
+             : problem;
 }
 
 }  // namespace diecast::variants

@@ -56,10 +56,10 @@ std::string transpose_codes_difference(Kernel& kernel, const Case& one, const Bi
   const auto want = reference::transpose_codes(codes, one.rows, one.cols, pad);
   DeviceBuffer from(device, codes.size() + past), to(device, want.size());
   device.copy_to_device(from.data_pointer() + past, codes.data(), codes.size(), {}).value();
-  const KernelArgument arguments[] = {
-      KernelArgument::tensor(DType::u8, from.data_pointer() + past),
-      KernelArgument::tensor(DType::u8, to.data_pointer()), KernelArgument::size(one.rows),
-      KernelArgument::size(one.cols)};
+  const KernelArgument arguments[] = {KernelArgument::tensor(DType::u8, from.data_pointer() + past),
+                                      KernelArgument::tensor(DType::u8, to.data_pointer()),
+                                      KernelArgument::size(one.rows),
+                                      KernelArgument::size(one.cols)};
   const std::string problem = launch_and_wait(kernel, arguments, tunes);
   return problem.empty() ? compare("transposed", to, want.data(), want.size()) : problem;
 }
@@ -67,10 +67,11 @@ std::string transpose_codes_difference(Kernel& kernel, const Case& one, const Bi
 std::string arrange_scales_difference(Kernel& kernel, const Case& one, const Bindings& tunes) {
   const Specialization& s = kernel.specialization();
   Device& device = kernel.device();
-  const auto from_layout = enum_of<ScaleLayout>(s, "FROM"), to_layout = enum_of<ScaleLayout>(s, "TO");
+  const auto from_layout = enum_of<ScaleLayout>(s, "FROM"),
+             to_layout = enum_of<ScaleLayout>(s, "TO");
   const std::int64_t batch = static_cast<std::int64_t>(one.seed % 4);
-  const std::int64_t new_rows = flag(s, "TILES") ? one.cols * 16 - static_cast<int>(one.seed % 16)
-                                                 : one.rows;
+  const std::int64_t new_rows =
+      flag(s, "TILES") ? one.cols * 16 - static_cast<int>(one.seed % 16) : one.rows;
   reference::Bytes old_bytes, want;
   std::vector<float> old_decode, new_decode;
   for (std::int64_t i = 0; i < batch; ++i) {
@@ -93,7 +94,8 @@ std::string arrange_scales_difference(Kernel& kernel, const Case& one, const Bin
   const bool rescale = flag(s, "RESCALE");
   const std::size_t decode_bytes = rescale ? old_decode.size() * sizeof(float) : 0;
   DeviceBuffer from(device, old_bytes.data(), old_bytes.size()), to(device, want.size());
-  DeviceBuffer was(device, old_decode.data(), decode_bytes), now(device, new_decode.data(), decode_bytes);
+  DeviceBuffer was(device, old_decode.data(), decode_bytes),
+      now(device, new_decode.data(), decode_bytes);
   const KernelArgument arguments[] = {KernelArgument::tensor(DType::u8, from.data_pointer()),
                                       KernelArgument::tensor(DType::f32, was.data_pointer()),
                                       KernelArgument::tensor(DType::f32, now.data_pointer()),

@@ -18,10 +18,10 @@ Enum enum_of(const Specialization& s, std::string_view name) {
 struct Direction {
   bool columnwise = false, present = false;
   reference::TilesOptions options;
-  QuantizedSide sizes;                 // of the buffers, for all members
-  std::int64_t scale_gap = 0;          // bytes between the rows of linear scales
+  QuantizedSide sizes;         // of the buffers, for all members
+  std::int64_t scale_gap = 0;  // bytes between the rows of linear scales
   std::vector<float> given;
-  reference::Bytes codes, scales;      // expected, poison where nobody writes
+  reference::Bytes codes, scales;  // expected, poison where nobody writes
   std::unique_ptr<DeviceBuffer> codes_memory, scales_memory, given_memory;
 
   void expect(const Tensor& x, const MemberSide& at, std::uint64_t seed, ScaleLayout layout);
@@ -145,8 +145,8 @@ void prepare(Direction& direction, Device& device, Matrix& x, const Case& one, L
   }
   direction.codes_memory = std::make_unique<DeviceBuffer>(device, direction.codes.size());
   direction.scales_memory = std::make_unique<DeviceBuffer>(device, direction.scales.size());
-  direction.given_memory = std::make_unique<DeviceBuffer>(
-      device, direction.given.data(), direction.given.size() * sizeof(float));
+  direction.given_memory = std::make_unique<DeviceBuffer>(device, direction.given.data(),
+                                                          direction.given.size() * sizeof(float));
   for (MemberDescriptor& member : layout.members) {
     MemberSide& at = direction.columnwise ? member.columnwise : member.rowwise;
     at.data += reinterpret_cast<std::uintptr_t>(direction.codes_memory->data_pointer());
@@ -194,7 +194,8 @@ std::string quantize_nvfp4_tiles_difference(Kernel& kernel, const Case& one,
   for (const Direction& d : directions) {
     if (!d.present || !problem.empty()) continue;
     const std::string name = d.columnwise ? "columnwise " : "rowwise ";
-    problem = compare((name + "scales").c_str(), *d.scales_memory, d.scales.data(), d.scales.size());
+    problem =
+        compare((name + "scales").c_str(), *d.scales_memory, d.scales.data(), d.scales.size());
     if (!problem.empty()) break;
     problem = compare((name + "codes").c_str(), *d.codes_memory, d.codes.data(), d.codes.size());
   }

@@ -6,6 +6,7 @@
 #include <diecast/ops/amax.h>
 #include <diecast/ops/dequantize_nvfp4.h>
 #include <diecast/ops/quantize_nvfp4.h>
+#include <diecast/ops/quantize_nvfp4_tiles.h>
 
 namespace diecast {
 namespace {
@@ -68,10 +69,37 @@ Result<QuantizedTensor> quantized(Workspace& w, ByteSpan x, DType type, std::int
   return out;
 }
 
-Result<Nvfp4VectorOutput> quantized_vector(Workspace& w, const Nvfp4VectorInput& in) {
-  w.scheme = {in.profile, in.four_over_six, in.e4m3_bound};
-  DIECAST_TRY(void* const data, w.x.holding(in.x));
-  DIECAST_TRY(const QuantizedTensor out, w.output_for(in.rows, in.cols, in.row_scaled));
+template <class T>
+Result<void> fetch_all(Workspace& w, const void* from, std::int64_t count, std::vector<T>& to) {
+  to.resize(static_cast<std::size_t>(count));
+  return w.fetch(to.data(), from, to.size() * sizeof(T));
+}
+
+// In 16x16 blocks, or along columns too.
+Result<void> quantize_sides(Workspace& w, const Nvfp4VectorInput& in, const Tensor& x,
+                            QuantizedTensor& out, Nvfp4VectorOutput& got) {
+  GrowingBuffer codes(w.device), scales(w.device), amaxes(w.device);
+  out.block_rows = in.block_rows;
+  if (in.columnwise) {
+    DIECAST_TRY(out.columnwise, out.columnwise_sizes());
+    QuantizedSide& side = out.columnwise;
+    DIECAST_TRY(side.data, codes.sized(static_cast<std::size_t>(side.data_bytes)));
+    DIECAST_TRY(side.scale, scales.sized(static_cast<std::size_t>(side.scale_bytes)));
+    DIECAST_TRY(void* const amax, amaxes.sized(static_cast<std::size_t>(side.amax_count) * 4));
+    side.amax = static_cast<float*>(amax);
+  }
+  QuantizeNvfp4TilesOptions options;
+  options.device = w.device;
+  options.four_over_six = in.four_over_six;
+  DIECAST_CHECK(quantize_nvfp4_tiles(*w.runtime, x, out, options));
+  const QuantizedSide& side = out.columnwise;
+  DIECAST_CHECK(fetch_all(w, side.data, side.data_bytes, got.codes_t));
+  DIECAST_CHECK(fetch_all(w, side.scale, side.scale_bytes, got.scales_t));
+  return fetch_all(w, side.amax, side.amax_count, got.amax_t);
+}
+
+Result<void> quantize_rows(Workspace& w, const Nvfp4VectorInput& in, const Tensor& x,
+                           const QuantizedTensor& out) {
   QuantizeNvfp4Options options;
   options.device = w.device;
   options.global = in.global;
@@ -85,16 +113,25 @@ Result<Nvfp4VectorOutput> quantized_vector(Workspace& w, const Nvfp4VectorInput&
     DIECAST_TRY(void* const amaxes, w.block_amax.holding(std::as_bytes(std::span(in.block_amax))));
     options.block_amax = static_cast<const float*>(amaxes);
   }
-  DIECAST_CHECK(quantize_nvfp4(*w.runtime, {data, in.dtype, Shape{in.rows, in.cols}, 0, nullptr},
-                               out, options));
+  return quantize_nvfp4(*w.runtime, x, out, options);
+}
+
+Result<Nvfp4VectorOutput> quantized_vector(Workspace& w, const Nvfp4VectorInput& in) {
+  w.scheme = {in.profile, in.four_over_six, in.e4m3_bound};
+  DIECAST_TRY(void* const data, w.x.holding(in.x));
+  DIECAST_TRY(QuantizedTensor out, w.output_for(in.rows, in.cols, in.row_scaled));
+  const Tensor x{data, in.dtype, Shape{in.rows, in.cols}, 0, nullptr};
   Nvfp4VectorOutput got;
-  got.codes.resize(static_cast<std::size_t>(out.rowwise.data_bytes));
-  got.scales.resize(static_cast<std::size_t>(out.rowwise.scale_bytes));
-  DIECAST_CHECK(w.fetch(got.codes.data(), out.rowwise.data, got.codes.size()));
-  DIECAST_CHECK(w.fetch(got.scales.data(), out.rowwise.scale, got.scales.size()));
+  if (in.block_rows != 1 || in.columnwise) {
+    DIECAST_CHECK(quantize_sides(w, in, x, out, got));
+  } else {
+    DIECAST_CHECK(quantize_rows(w, in, x, out));
+  }
+  const QuantizedSide& side = out.rowwise;
+  DIECAST_CHECK(fetch_all(w, side.data, side.data_bytes, got.codes));
+  DIECAST_CHECK(fetch_all(w, side.scale, side.scale_bytes, got.scales));
   if (in.global == GlobalScale::none) return got;
-  got.amax.resize(static_cast<std::size_t>(out.rowwise.amax_count));
-  DIECAST_CHECK(w.fetch(got.amax.data(), out.rowwise.amax, got.amax.size() * sizeof(float)));
+  DIECAST_CHECK(fetch_all(w, side.amax, side.amax_count, got.amax));
   return got;
 }
 

@@ -74,6 +74,8 @@ struct Nvfp4VectorInput {
   std::int64_t rows = 0, cols = 0;
   Profile profile = Profile::te;
   bool row_scaled = false;
+  int block_rows = 1;       // or 16
+  bool columnwise = false;  // the transpose too
   FourOverSix four_over_six = FourOverSix::off;
   int e4m3_bound = 448;
   GlobalScale global = GlobalScale::amax;
@@ -83,6 +85,8 @@ struct Nvfp4VectorInput {
 struct Nvfp4VectorOutput {
   std::vector<std::uint8_t> codes, scales;
   std::vector<float> amax;  // found or given
+  std::vector<std::uint8_t> codes_t, scales_t;  // of the transpose, where it is asked for
+  std::vector<float> amax_t;
 };
 
 // One quantization to an MX format, rowwise, profile torchao; x as above, linear scales.

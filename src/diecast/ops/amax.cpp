@@ -1,7 +1,6 @@
 // amax: one launch, after a fill where maxima of many blocks of threads meet in memory.
-#include <diecast/ops/amax.h>
-
 #include <diecast/base/text.h>
+#include <diecast/ops/amax.h>
 
 namespace diecast {
 namespace {
@@ -20,11 +19,16 @@ std::string_view transform_name(AmaxTransform transform) {
 std::int64_t result_count(const Tensor& x, AmaxPer per) {
   const auto blocks = [](std::int64_t size) { return size / 16 + (size % 16 != 0 ? 1 : 0); };
   switch (per) {
-    case AmaxPer::tensor: return 1;
-    case AmaxPer::row: return x.rows();
-    case AmaxPer::column: return x.cols();
-    case AmaxPer::block: return x.rows() * blocks(x.cols());
-    case AmaxPer::tile: return blocks(x.rows()) * blocks(x.cols());
+    case AmaxPer::tensor:
+      return 1;
+    case AmaxPer::row:
+      return x.rows();
+    case AmaxPer::column:
+      return x.cols();
+    case AmaxPer::block:
+      return x.rows() * blocks(x.cols());
+    case AmaxPer::tile:
+      return blocks(x.rows()) * blocks(x.cols());
   }
   return 0;
 }
@@ -41,7 +45,8 @@ std::uint64_t PreparedAmax::Request::word() const {
 Result<PreparedAmax> PreparedAmax::prepare(Runtime& runtime, const std::shared_ptr<Device>& device,
                                            const Request& request) {
   Bindings bindings;
-  bindings.set("COLS", request.cols).set("ROWS", rows_class_name(request.rows)).set("IN", request.in);
+  bindings.set("COLS", request.cols).set("IN", request.in);
+  bindings.set("ROWS", rows_class_name(request.rows));
   bindings.set("PER", per_name(request.per)).set("RHT", transform_name(request.transform));
   bindings.set("NANS", request.nans == AmaxNans::ignore ? "ignore" : "propagate");
   bindings.set("SIGN_MASK", request.transform == AmaxTransform::none ? 0 : request.sign_mask);
@@ -70,16 +75,17 @@ Result<void> PreparedAmax::run(const Tensor& x, float* result, bool accumulate,
     const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(float);
     DIECAST_CHECK(kernel_->device().fill(result, 0, bytes, stream));
   }
-  const KernelArgument arguments[] = {tensor_argument(x), KernelArgument::tensor(DType::f32, result),
-                                      rows_argument(x), cols_argument(x)};
+  const KernelArgument arguments[] = {tensor_argument(x),
+                                      KernelArgument::tensor(DType::f32, result), rows_argument(x),
+                                      cols_argument(x)};
   return kernel_->launch(arguments, stream);
 }
 
 Result<void> amax(Runtime& runtime, const Tensor& x, float* result, const AmaxOptions& options,
                   Stream stream) {
   DIECAST_TRY(const auto device, device_or_default(runtime, options.device));
-  PreparedAmax::Request request{x.dtype,      options.per,       rows_class(x), 0,
-                                options.nans, options.transform, 0};
+  PreparedAmax::Request request{
+      x.dtype, options.per, rows_class(x), 0, options.nans, options.transform, 0};
   if (options.transform != AmaxTransform::none) request.sign_mask = options.sign_mask;
   DIECAST_TRY(const auto prepared, prepared_once<PreparedAmax>(runtime, device, request, stream));
   return prepared->run(x, result, options.accumulate, stream);

@@ -1,7 +1,6 @@
 // amax_grouped: a fill and a launch.
-#include <diecast/ops/amax_grouped.h>
-
 #include <diecast/base/text.h>
+#include <diecast/ops/amax_grouped.h>
 
 #include <algorithm>
 #include <array>
@@ -27,10 +26,10 @@ Result<void> check_matrices(std::span<const Tensor> matrices) {
   for (const Tensor& x : matrices) {
     DIECAST_CHECK(x.check("amax_shared: a matrix"));
     if (x.cols() != matrices[0].cols()) {
-      return Error{ErrorCode::shape_mismatch,
-                   cat("amax_shared: matrices of ", matrices[0].cols(), " and of ", x.cols(),
-                       " columns"),
-                   "give matrices with equal columns, or call amax with accumulate = true"};
+      return Error{
+          ErrorCode::shape_mismatch,
+          cat("amax_shared: matrices of ", matrices[0].cols(), " and of ", x.cols(), " columns"),
+          "give matrices with equal columns, or call amax with accumulate = true"};
     }
     if (x.dtype != matrices[0].dtype) {
       return Error{ErrorCode::dtype_mismatch,
@@ -39,7 +38,8 @@ Result<void> check_matrices(std::span<const Tensor> matrices) {
                    "give matrices of one type, or call amax with accumulate = true"};
     }
     if (x.device_rows != nullptr) {
-      return Error{ErrorCode::not_supported, "amax_shared: a matrix has its row count in device memory",
+      return Error{ErrorCode::not_supported,
+                   "amax_shared: a matrix has its row count in device memory",
                    "call amax with accumulate = true"};
     }
   }
@@ -60,7 +60,7 @@ Result<PreparedAmaxGrouped> PreparedAmaxGrouped::prepare(Runtime& runtime,
                                                          const Request& request) {
   if (request.per != AmaxPer::tensor && request.per != AmaxPer::column) {
     return Error{ErrorCode::not_supported, cat(kOp, ": maxima of rows, blocks or tiles"),
-                 "per = AmaxPer::tensor or column; rows of a group are rows of the whole: call amax"};
+                 "per = AmaxPer::tensor or column; for rows call amax of the whole"};
   }
   Bindings bindings;
   bindings.set("COLS", request.cols).set("IN", request.in);
@@ -95,7 +95,8 @@ Result<void> PreparedAmaxGrouped::run(const QuantizedGroup& group, float* result
   const KernelArgument arguments[] = {KernelArgument::tensor(DType::u8, group.members),
                                       KernelArgument::bytes(&none, sizeof none),
                                       KernelArgument::tensor(DType::f32, result),
-                                      KernelArgument::size(rows), KernelArgument::size(cols),
+                                      KernelArgument::size(rows),
+                                      KernelArgument::size(cols),
                                       KernelArgument::size(group.count)};
   return kernel_->launch(arguments, stream);
 }
@@ -115,10 +116,11 @@ Result<void> PreparedAmaxGrouped::run(std::span<const Tensor> matrices, float* r
     for (std::size_t i = 0; i < count; ++i) {
       const Tensor& x = matrices[first + i];
       if (rows_class(x) > request_.rows) {
-        return Error{ErrorCode::misaligned,
-                     cat(kOp, ": matrix ", first + i, " is not whole blocks of 16 from multiples of 16 "
-                         "bytes on, as prepared for"),
-                     "prepare with rows = RowsClass::any"};
+        return Error{
+            ErrorCode::misaligned,
+            cat(kOp, ": matrix ", first + i,
+                " is not whole blocks of 16 from multiples of 16 bytes on, as prepared for"),
+            "prepare with rows = RowsClass::any"};
       }
       list[i].matrix = reinterpret_cast<std::uintptr_t>(x.data);
       list[i].rows = x.rows();
@@ -128,7 +130,8 @@ Result<void> PreparedAmaxGrouped::run(std::span<const Tensor> matrices, float* r
     const KernelArgument arguments[] = {KernelArgument::tensor(DType::u8, nullptr),
                                         KernelArgument::bytes(&list, sizeof list),
                                         KernelArgument::tensor(DType::f32, result),
-                                        KernelArgument::size(rows), KernelArgument::size(cols),
+                                        KernelArgument::size(rows),
+                                        KernelArgument::size(cols),
                                         KernelArgument::size(static_cast<std::int64_t>(count))};
     DIECAST_CHECK(kernel_->launch(arguments, stream));
   }

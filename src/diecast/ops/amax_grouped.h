@@ -1,10 +1,6 @@
-// Largest magnitudes of many matrices with equal columns in one launch: of each member of a group, or
-// one of several matrices that share a global scale, such as gate and up or q, k and v.
+// Largest magnitudes of many matrices with equal columns in one launch: of each member of a group,
+// or one of several matrices that share a global scale, such as gate and up or q, k and v.
 #pragma once
-
-#include <cstdint>
-#include <memory>
-#include <span>
 
 #include <diecast/base/error.h>
 #include <diecast/launch/device.h>
@@ -13,10 +9,14 @@
 #include <diecast/ops/quantized_group.h>
 #include <diecast/ops/tensor.h>
 
+#include <cstdint>
+#include <memory>
+#include <span>
+
 namespace diecast {
 
-// One maximum of all of `matrices`: bf16, f16 or f32, all of one type and with equal columns, in any
-// number, rows may be apart. result: f32 [1], or [cols] for AmaxPer::column. Sixteen matrices a
+// One maximum of all of `matrices`: bf16, f16 or f32, all of one type and with equal columns, in
+// any number, rows may be apart. result: f32 [1], or [cols] for AmaxPer::column. Sixteen matrices a
 // launch. options.per: tensor or column; the rest as for amax(). Errors: as amax(), shape_mismatch,
 // dtype_mismatch.
 Result<void> amax_shared(Runtime& runtime, std::span<const Tensor> matrices, float* result,

@@ -1,7 +1,6 @@
 // arrange_scales: one launch.
-#include <diecast/ops/arrange_scales.h>
-
 #include <diecast/base/text.h>
+#include <diecast/ops/arrange_scales.h>
 
 namespace diecast {
 namespace {
@@ -19,7 +18,8 @@ Result<void> check_array(std::string_view name, const ScaleArray& array) {
   const auto columns = checked_product(array.cols, 16);
   if (!columns) {
     return Error{ErrorCode::shape_mismatch,
-                 cat(kOp, ": ", name, " has ", array.cols, " scale columns"), "make smaller arrays"};
+                 cat(kOp, ": ", name, " has ", array.cols, " scale columns"),
+                 "make smaller arrays"};
   }
   DIECAST_TRY(const std::int64_t one,
               quantized_scale_bytes(array.layout, array.rows, *columns, 16));
@@ -39,15 +39,16 @@ Result<void> check_array(std::string_view name, const ScaleArray& array) {
 Result<void> check_pair(const ScaleArray& from, const ScaleArray& to, bool tiles) {
   const std::int64_t sixteenth = from.rows / 16 + (from.rows % 16 != 0 ? 1 : 0);
   const bool same = to.rows == from.rows && to.cols == from.cols;
-  const bool transposed = to.cols == sixteenth &&
-                          to.rows / 16 + (to.rows % 16 != 0 ? 1 : 0) == from.cols;
+  const bool transposed =
+      to.cols == sixteenth && to.rows / 16 + (to.rows % 16 != 0 ? 1 : 0) == from.cols;
   if (from.batch == to.batch && (tiles ? transposed : same)) return {};
   const auto text = [](const ScaleArray& a) { return Shape{a.batch, a.rows, a.cols}.text(); };
-  return Error{ErrorCode::shape_mismatch,
-               cat(kOp, ": from is ", text(from), ", to is ", text(to), tiles ? ", with tiles" : ""),
-               tiles ? cat("give to ", from.batch, " matrices of ", sixteenth,
-                           " scale columns, with at most ", from.cols, " * 16 rows")
-                     : cat("describe to as ", text(from))};
+  return Error{
+      ErrorCode::shape_mismatch,
+      cat(kOp, ": from is ", text(from), ", to is ", text(to), tiles ? ", with tiles" : ""),
+      tiles ? cat("give to ", from.batch, " matrices of ", sixteenth,
+                  " scale columns, with at most ", from.cols, " * 16 rows")
+            : cat("describe to as ", text(from))};
 }
 
 }  // namespace
@@ -76,17 +77,18 @@ Result<void> PreparedArrangeScales::run(const ScaleArray& from, const ScaleArray
   DIECAST_CHECK(check_array("to", to));
   DIECAST_CHECK(check_pair(from, to, request_.tiles));
   if (from.layout != request_.from || to.layout != request_.to) {
-    return Error{ErrorCode::not_supported,
-                 cat(kOp, ": prepared from ", layout_name(request_.from), " to ",
-                     layout_name(request_.to), ", not from ", layout_name(from.layout), " to ",
-                     layout_name(to.layout)),
-                 "prepare another op for these layouts"};
+    return Error{
+        ErrorCode::not_supported,
+        cat(kOp, ": prepared from ", layout_name(request_.from), " to ", layout_name(request_.to),
+            ", not from ", layout_name(from.layout), " to ", layout_name(to.layout)),
+        "prepare another op for these layouts"};
   }
   if (request_.rescale != (old_decode != nullptr) || request_.rescale != (new_decode != nullptr)) {
-    return Error{ErrorCode::invalid_argument,
-                 cat(kOp, ": old_decode is ", old_decode ? "given" : "null", ", new_decode is ",
-                     new_decode ? "given" : "null"),
-                 request_.rescale ? "give both decode scales" : "give both decode scales or neither"};
+    return Error{
+        ErrorCode::invalid_argument,
+        cat(kOp, ": old_decode is ", old_decode ? "given" : "null", ", new_decode is ",
+            new_decode ? "given" : "null"),
+        request_.rescale ? "give both decode scales" : "give both decode scales or neither"};
   }
   const KernelArgument arguments[] = {KernelArgument::tensor(DType::u8, from.data),
                                       KernelArgument::tensor(DType::f32, old_decode),

@@ -1,14 +1,14 @@
-// Block scales from one layout to another, to the transpose of a matrix in 16x16 blocks, and from one
-// global scale to another. Views of device memory, one byte a scale.
+// Block scales from one layout to another, to the transpose of a matrix in 16x16 blocks, and from
+// one global scale to another. Views of device memory, one byte a scale.
 #pragma once
-
-#include <cstdint>
-#include <memory>
 
 #include <diecast/base/error.h>
 #include <diecast/launch/device.h>
 #include <diecast/ops/prepared.h>
 #include <diecast/ops/quantized_tensor.h>
+
+#include <cstdint>
+#include <memory>
 
 namespace diecast {
 
@@ -25,9 +25,9 @@ struct ArrangeScalesOptions {
   // of the matrix's columns, and a column for every 16 of its rows.
   bool tiles = false;
   // Both or neither, f32 [batch] in device memory: E4M3 scales under the global decode scale
-  // old_decode (a checkpoint's scale_2) become scales under new_decode, as far as E4M3 can say them:
-  // E4M3(scale * (old / new)). Codes stay as they are. For halves of one product that must share a
-  // global scale; new is then the larger one, for nothing saturates.
+  // old_decode (a checkpoint's scale_2) become scales under new_decode, as far as E4M3 can say
+  // them: E4M3(scale * (old / new)). Codes stay as they are. For halves of one product that must
+  // share a global scale; new is then the larger one, for nothing saturates.
   const float* old_decode = nullptr;
   const float* new_decode = nullptr;
   std::shared_ptr<Device> device;  // null: Runtime::default_device()

@@ -33,7 +33,7 @@ Result<void> check_output(const Tensor& x, const QuantizedTensor& out) {
     return Error{ErrorCode::not_supported,
                  cat(kOp, ": out wants ", out.block_rows, "x", out.block_cols, " blocks",
                      out.columnwise.present() ? ", columnwise output" : ""),
-                 "this op writes rowwise 1x16 blocks"};
+                 "this op writes rowwise 1x16 blocks; quantize_nvfp4_tiles writes the others"};
   }
   if (x.rows() != out.rows() || x.cols() != out.cols()) {
     return Error{ErrorCode::shape_mismatch,

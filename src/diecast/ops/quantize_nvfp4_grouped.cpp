@@ -1,7 +1,6 @@
 // quantize_nvfp4_grouped: the descriptors and amaxes that are not given, then one launch for all.
-#include <diecast/ops/quantize_nvfp4_grouped.h>
-
 #include <diecast/base/text.h>
+#include <diecast/ops/quantize_nvfp4_grouped.h>
 
 namespace diecast {
 namespace {
@@ -9,7 +8,8 @@ namespace {
 constexpr std::string_view kOp = PreparedQuantizeNvfp4Grouped::kName;
 
 KernelArgument address(const void* pointer) {
-  return KernelArgument::scalar(static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(pointer)));
+  return KernelArgument::scalar(
+      static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(pointer)));
 }
 
 PreparedAmaxGrouped::Request amax_request(const Nvfp4TilesRequest& r, bool of_columns) {
@@ -39,8 +39,9 @@ Result<PreparedQuantizeNvfp4Grouped> PreparedQuantizeNvfp4Grouped::prepare(
   }
   if (!request.finds_amax()) return prepared;
   if (request.rowwise && request.row_scaled) {
-    PreparedAmax::Request amax{request.in,     AmaxPer::row,             request.rows,     request.cols,
-                               request.nans(), request.transform(false), request.sign_mask};
+    PreparedAmax::Request amax{request.in,       AmaxPer::row,   request.rows,
+                               request.cols,     request.nans(), request.transform(false),
+                               request.sign_mask};
     DIECAST_TRY(prepared.of_rows_, PreparedAmax::prepare(runtime, device, amax));
   } else if (request.rowwise) {
     DIECAST_TRY(prepared.rowwise_,
@@ -68,9 +69,10 @@ Result<void> PreparedQuantizeNvfp4Grouped::check(const Tensor& x,
                  "leave x.device_rows null: the last row offset says how many rows count"};
   }
   if (!request_.described && group.device_row_offsets == nullptr && group.count > 0) {
-    return Error{ErrorCode::missing_buffer, cat(kOp, ": the group has no row offsets in device memory"),
-                 "set device_row_offsets, or describe() the members, copy the descriptors, and pass "
-                 "described = true"};
+    return Error{
+        ErrorCode::missing_buffer, cat(kOp, ": the group has no row offsets in device memory"),
+        "set device_row_offsets, or describe() the members, copy the descriptors, and pass "
+        "described = true"};
   }
   if (group.whole.rowwise.scale_stride != 0 || group.whole.columnwise.scale_stride != 0) {
     return Error{ErrorCode::not_supported, cat(kOp, ": the group's scales have a stride"),
@@ -82,20 +84,19 @@ Result<void> PreparedQuantizeNvfp4Grouped::check(const Tensor& x,
 Result<void> PreparedQuantizeNvfp4Grouped::describe(const Tensor& x, const QuantizedGroup& group,
                                                     Stream stream) const {
   const QuantizedSide &across = group.whole.rowwise, &down = group.whole.columnwise;
-  const KernelArgument arguments[] = {
-      KernelArgument::tensor(DType::i64, group.device_row_offsets),
-      KernelArgument::tensor(DType::u8, group.members),
-      KernelArgument::scalar(x.cols()),
-      address(x.data),
-      KernelArgument::scalar(x.stride()),
-      KernelArgument::scalar(std::int64_t{dtype_bits(x.dtype) / 8}),
-      address(across.data),
-      address(across.scale),
-      address(across.amax),
-      address(down.data),
-      address(down.scale),
-      address(down.amax),
-      KernelArgument::size(group.count)};
+  const KernelArgument arguments[] = {KernelArgument::tensor(DType::i64, group.device_row_offsets),
+                                      KernelArgument::tensor(DType::u8, group.members),
+                                      KernelArgument::scalar(x.cols()),
+                                      address(x.data),
+                                      KernelArgument::scalar(x.stride()),
+                                      KernelArgument::scalar(std::int64_t{dtype_bits(x.dtype) / 8}),
+                                      address(across.data),
+                                      address(across.scale),
+                                      address(across.amax),
+                                      address(down.data),
+                                      address(down.scale),
+                                      address(down.amax),
+                                      KernelArgument::size(group.count)};
   return describe_->launch(arguments, stream);
 }
 
@@ -144,8 +145,8 @@ Result<void> PreparedQuantizeNvfp4Grouped::run(const Tensor& x, const QuantizedG
 Result<void> quantize_nvfp4_grouped(Runtime& runtime, const Tensor& x, const QuantizedGroup& group,
                                     const QuantizeNvfp4GroupedOptions& options, Stream stream) {
   DIECAST_TRY(const auto device, device_or_default(runtime, options.device));
-  const PreparedQuantizeNvfp4Grouped::Request request{
-      nvfp4_tiles_request(x, group.whole, options), options.described};
+  const PreparedQuantizeNvfp4Grouped::Request request{nvfp4_tiles_request(x, group.whole, options),
+                                                      options.described};
   DIECAST_TRY(const auto prepared,
               prepared_once<PreparedQuantizeNvfp4Grouped>(runtime, device, request, stream));
   return prepared->run(x, group, stream);

@@ -1,11 +1,6 @@
-// Quantizing the members of a group, such as the experts of a layer, in one launch: equal to the bit
-// to quantizing one by one. Where a member's rows are may be known to the device alone.
+// Quantizing the members of a group, such as the experts of a layer, in one launch: equal to the
+// bit to quantizing one by one. Where a member's rows are may be known to the device alone.
 #pragma once
-
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <string_view>
 
 #include <diecast/base/error.h>
 #include <diecast/launch/device.h>
@@ -14,6 +9,11 @@
 #include <diecast/ops/quantize_nvfp4_tiles.h>
 #include <diecast/ops/quantized_group.h>
 #include <diecast/ops/tensor.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
 
 namespace diecast {
 
@@ -27,7 +27,8 @@ struct QuantizeNvfp4GroupedOptions : QuantizeNvfp4TilesOptions {
 // x: bf16, f16 or f32, [rows, cols] as group.whole, rows may be apart: members one behind another;
 // rows behind the last offset are never read, empty members write nothing. As quantize_nvfp4_tiles
 // for each member, with group.whole saying what the outputs are: an amax a member or, row-scaled, a
-// row, and a column of each member. Errors: those of QuantizedGroup::check and quantize_nvfp4_tiles.
+// row, and a column of each member. Errors: those of QuantizedGroup::check and
+// quantize_nvfp4_tiles.
 Result<void> quantize_nvfp4_grouped(Runtime& runtime, const Tensor& x, const QuantizedGroup& group,
                                     const QuantizeNvfp4GroupedOptions& options = {},
                                     Stream stream = {});
@@ -56,8 +57,8 @@ class PreparedQuantizeNvfp4Grouped {
   Result<void> describe(const Tensor& x, const QuantizedGroup& group, Stream stream) const;
 
   Request request_;
-  std::shared_ptr<Kernel> describe_;                        // unless described
-  std::optional<PreparedAmax> of_rows_;                     // row-scaled, rowwise
+  std::shared_ptr<Kernel> describe_;                         // unless described
+  std::optional<PreparedAmax> of_rows_;                      // row-scaled, rowwise
   std::optional<PreparedAmaxGrouped> rowwise_, columnwise_;  // the other amaxes that are found
   std::shared_ptr<Kernel> quantize_;
 };

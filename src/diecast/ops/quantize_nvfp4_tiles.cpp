@@ -1,7 +1,6 @@
 // quantize_nvfp4_tiles: the amaxes that are not given, then one launch.
-#include <diecast/ops/quantize_nvfp4_tiles.h>
-
 #include <diecast/base/text.h>
+#include <diecast/ops/quantize_nvfp4_tiles.h>
 
 #include <array>
 
@@ -18,9 +17,9 @@ std::string_view direction_name(bool rowwise, bool columnwise) {
 }
 
 std::string described(const Nvfp4TilesRequest& r) {
-  return cat(direction_name(r.rowwise, r.columnwise), ", ", r.block_rows, "x16 blocks, row_scaled = ",
-             r.row_scaled, ", profile ", profile_name(r.profile), ", ", layout_name(r.layout),
-             " scales, E4M3 bound ", r.e4m3_bound);
+  return cat(direction_name(r.rowwise, r.columnwise), ", ", r.block_rows,
+             "x16 blocks, row_scaled = ", r.row_scaled, ", profile ", profile_name(r.profile), ", ",
+             layout_name(r.layout), " scales, E4M3 bound ", r.e4m3_bound);
 }
 
 // What `out` says of a request.
@@ -99,7 +98,8 @@ Nvfp4TilesRequest nvfp4_tiles_request(const Tensor& x, const QuantizedTensor& ou
 Result<void> check_nvfp4_tiles(const Nvfp4TilesRequest& request, const QuantizedTensor& out,
                                std::string_view op) {
   if (out.format != Format::nvfp4) {
-    return Error{ErrorCode::not_supported, cat(op, ": out is ", format_name(out.format), ", not nvfp4"),
+    return Error{ErrorCode::not_supported,
+                 cat(op, ": out is ", format_name(out.format), ", not nvfp4"),
                  "describe out with format = Format::nvfp4"};
   }
   Nvfp4TilesRequest wanted = request;
@@ -117,8 +117,9 @@ Result<PreparedQuantizeNvfp4Tiles> PreparedQuantizeNvfp4Tiles::prepare(
   DIECAST_TRY(prepared.quantize_,
               preload_for(runtime, device, kName, request.bindings(false, *device)));
   if (!request.finds_amax()) return prepared;
-  PreparedAmax::Request amax{request.in,     AmaxPer::tensor,          request.rows,     request.cols,
-                             request.nans(), request.transform(false), request.sign_mask};
+  PreparedAmax::Request amax{request.in,       AmaxPer::tensor, request.rows,
+                             request.cols,     request.nans(),  request.transform(false),
+                             request.sign_mask};
   if (request.rowwise) {
     if (request.row_scaled) amax.per = AmaxPer::row;
     DIECAST_TRY(prepared.rowwise_amax_, PreparedAmax::prepare(runtime, device, amax));
@@ -149,11 +150,17 @@ Result<void> PreparedQuantizeNvfp4Tiles::run(const Tensor& x, const QuantizedTen
                                                      sizeof(float), stream));
   }
   const auto across = arguments_of(out.rowwise), down = arguments_of(out.columnwise);
-  const KernelArgument arguments[] = {
-      tensor_argument(x), across[0],        across[1],
-      across[2],          down[0],          down[1],
-      down[2],            KernelArgument::tensor(DType::u8, nullptr),
-      rows_argument(x),   cols_argument(x), KernelArgument::size(0)};
+  const KernelArgument arguments[] = {tensor_argument(x),
+                                      across[0],
+                                      across[1],
+                                      across[2],
+                                      down[0],
+                                      down[1],
+                                      down[2],
+                                      KernelArgument::tensor(DType::u8, nullptr),
+                                      rows_argument(x),
+                                      cols_argument(x),
+                                      KernelArgument::size(0)};
   return quantize_->launch(arguments, stream);
 }
 

@@ -1,11 +1,6 @@
-// Quantizing a matrix to NVFP4 along its rows, its columns or both, reading it once, in blocks of 1x16
-// or 16x16: what quantize_nvfp4 does for rows alone.
+// Quantizing a matrix to NVFP4 along its rows, its columns or both, reading it once, in blocks of
+// 1x16 or 16x16: what quantize_nvfp4 does for rows alone.
 #pragma once
-
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <string_view>
 
 #include <diecast/base/error.h>
 #include <diecast/launch/device.h>
@@ -14,6 +9,11 @@
 #include <diecast/ops/quantize_nvfp4.h>
 #include <diecast/ops/quantized_tensor.h>
 #include <diecast/ops/tensor.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
 
 namespace diecast {
 
@@ -64,13 +64,13 @@ Nvfp4TilesRequest nvfp4_tiles_request(const Tensor& x, const QuantizedTensor& ou
 Result<void> check_nvfp4_tiles(const Nvfp4TilesRequest& request, const QuantizedTensor& out,
                                std::string_view op);
 
-// x: bf16, f16 or f32, [rows, cols], rows may be apart. out: NVFP4 of x's shape; the directions whose
-// buffers are present are written, padding included. Block, profile, scale layout, E4M3 bound and
-// row scaling are out's. In 16x16 blocks the columnwise output is the rowwise one's transpose where
-// amaxes are equal and nothing is transformed. With x.device_rows the columnwise buffers are as for
-// that many rows. Bits: templates/PROFILES.md.
-// Errors: dtype_mismatch, missing_buffer, shape_mismatch, not_supported, constraint_violated (an
-// option that the profile has not), and those of preparing.
+// x: bf16, f16 or f32, [rows, cols], rows may be apart. out: NVFP4 of x's shape; the directions
+// whose buffers are present are written, padding included. Block, profile, scale layout, E4M3 bound
+// and row scaling are out's. In 16x16 blocks the columnwise output is the rowwise one's transpose
+// where amaxes are equal and nothing is transformed. With x.device_rows the columnwise buffers are
+// as for that many rows. Bits: templates/PROFILES.md. Errors: dtype_mismatch, missing_buffer,
+// shape_mismatch, not_supported, constraint_violated (an option that the profile has not), and
+// those of preparing.
 Result<void> quantize_nvfp4_tiles(Runtime& runtime, const Tensor& x, const QuantizedTensor& out,
                                   const QuantizeNvfp4TilesOptions& options = {},
                                   Stream stream = {});

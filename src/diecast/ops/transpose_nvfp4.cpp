@@ -1,7 +1,6 @@
 // transpose_codes is one launch; transpose_nvfp4 two, and a copy of the amax.
-#include <diecast/ops/transpose_nvfp4.h>
-
 #include <diecast/base/text.h>
+#include <diecast/ops/transpose_nvfp4.h>
 
 namespace diecast {
 namespace {
@@ -79,8 +78,8 @@ Result<void> transpose_codes(Runtime& runtime, const void* codes, std::int64_t r
 }
 
 std::uint64_t PreparedTransposeNvfp4::Request::word() const {
-  return static_cast<std::uint64_t>(OpKind::transpose_nvfp4) |
-         static_cast<std::uint64_t>(layout) << 8;
+  return static_cast<std::uint64_t>(OpKind::transpose_nvfp4) | static_cast<std::uint64_t>(layout)
+                                                                   << 8;
 }
 
 Result<PreparedTransposeNvfp4> PreparedTransposeNvfp4::prepare(
@@ -106,9 +105,9 @@ Result<void> PreparedTransposeNvfp4::run(const QuantizedTensor& x, Stream stream
 Result<void> transpose_nvfp4(Runtime& runtime, const QuantizedTensor& x,
                              const TransposeOptions& options, Stream stream) {
   DIECAST_TRY(const auto device, device_or_default(runtime, options.device));
-  DIECAST_TRY(const auto prepared, prepared_once<PreparedTransposeNvfp4>(
-                                       runtime, device, PreparedTransposeNvfp4::Request{x.layout},
-                                       stream));
+  DIECAST_TRY(const auto prepared,
+              prepared_once<PreparedTransposeNvfp4>(
+                  runtime, device, PreparedTransposeNvfp4::Request{x.layout}, stream));
   return prepared->run(x, stream);
 }
 

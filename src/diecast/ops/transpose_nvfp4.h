@@ -2,15 +2,15 @@
 // side made of the rowwise one, without the unquantized matrix.
 #pragma once
 
-#include <cstdint>
-#include <memory>
-#include <optional>
-
 #include <diecast/base/error.h>
 #include <diecast/launch/device.h>
 #include <diecast/ops/arrange_scales.h>
 #include <diecast/ops/prepared.h>
 #include <diecast/ops/quantized_tensor.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
 
 namespace diecast {
 
@@ -26,10 +26,10 @@ Result<void> transpose_codes(Runtime& runtime, const void* codes, std::int64_t r
                              std::int64_t cols, int pad, void* transposed,
                              const TransposeOptions& options = {}, Stream stream = {});
 
-// Fills x.columnwise (codes, scales, amax) from x.rowwise, equal to the bit to quantizing columnwise.
-// x: NVFP4 in 16x16 blocks with both sides present, for only such blocks are the transpose's too;
-// any layout; codes from a multiple of 4 bytes on. Errors: not_supported, misaligned, and those of
-// QuantizedTensor::check and of preparing.
+// Fills x.columnwise (codes, scales, amax) from x.rowwise, equal to the bit to quantizing
+// columnwise. x: NVFP4 in 16x16 blocks with both sides present, for only such blocks are the
+// transpose's too; any layout; codes from a multiple of 4 bytes on. Errors: not_supported,
+// misaligned, and those of QuantizedTensor::check and of preparing.
 Result<void> transpose_nvfp4(Runtime& runtime, const QuantizedTensor& x,
                              const TransposeOptions& options = {}, Stream stream = {});
 

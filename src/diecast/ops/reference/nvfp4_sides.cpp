@@ -14,7 +14,8 @@ Square square_at(const Values& x, std::int64_t line, std::int64_t block) {
   Square out{};
   for (std::int64_t i = 0; i < 16 && line + i < x.rows; ++i) {
     for (std::int64_t j = 0; j < 16 && block * 16 + j < x.cols; ++j) {
-      out[static_cast<std::size_t>(i)][static_cast<std::size_t>(j)] = x.at(line + i, block * 16 + j);
+      out[static_cast<std::size_t>(i)][static_cast<std::size_t>(j)] =
+          x.at(line + i, block * 16 + j);
     }
   }
   return out;

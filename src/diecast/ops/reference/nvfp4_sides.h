@@ -1,6 +1,6 @@
-// NVFP4 of a matrix or its transpose, in 1x16 or 16x16 blocks, one element after another: the truth of
-// quantize_nvfp4_tiles. A transposed matrix is what the columns' direction quantizes; that of 16x16
-// blocks is the transpose of the rows' direction unless it is transformed itself.
+// NVFP4 of a matrix or its transpose, in 1x16 or 16x16 blocks, one element after another: the truth
+// of quantize_nvfp4_tiles. A transposed matrix is what the columns' direction quantizes; that of
+// 16x16 blocks is the transpose of the rows' direction unless it is transformed itself.
 #pragma once
 
 #include <diecast/ops/reference/nvfp4.h>
@@ -11,7 +11,7 @@
 namespace diecast::reference {
 
 struct TilesOptions {
-  Nvfp4Options nvfp4;  // rht: this direction is transformed
+  Nvfp4Options nvfp4;   // rht: this direction is transformed
   bool square = false;  // 16x16 blocks
 };
 

@@ -16,8 +16,8 @@ float rounded(float value, DType type) {
   return load(&room, type, 0);
 }
 
-// The transform of values[0], values[1], ... values[15] in place: sums and differences of pairs that
-// are 1, 2, 4, 8 apart.
+// The transform of values[0], values[1], ... values[15] in place: sums and differences of pairs
+// that are 1, 2, 4, 8 apart.
 void transform(float* values, unsigned sign_mask) {
   for (unsigned i = 0; i < 16; ++i) {
     if ((sign_mask >> i & 1u) != 0) values[i] = -values[i];

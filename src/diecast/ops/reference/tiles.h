@@ -42,7 +42,8 @@ Bytes transpose_codes(const Bytes& codes, std::int64_t rows, std::int64_t cols, 
 // Linear scales [rows, cols] in a layout, zeros in the padding.
 Bytes laid_out(const Bytes& scales, ScaleLayout layout, std::int64_t rows, std::int64_t cols);
 
-// Linear scales [ceil_div(m, 16) * 16 or fewer rows, ...] of 16x16 blocks to those of the transpose.
+// Linear scales [rows, cols] of 16x16 blocks to those [new_rows, ceil_div(rows, 16)] of the
+// transpose.
 Bytes transpose_tile_scales(const Bytes& scales, std::int64_t rows, std::int64_t cols,
                             std::int64_t new_rows);
 

@@ -1,0 +1,135 @@
+// quantize_nvfp4_tiles, grouped quantizing and transposing on a fake GPU: what they launch, and in
+// which order; what they refuse.
+#include <diecast/diecast.h>
+#include <gtest/gtest.h>
+
+#include "runtime/fake_machine.h"
+
+namespace diecast {
+namespace {
+
+using testing::FakeMachine;
+using Symbols = std::vector<std::string>;
+
+class TilesOnFake : public ::testing::Test {
+ protected:
+  TilesOnFake() : runtime_(machine_.runtime()), device_(machine_.cuda.device()) {}
+
+  void* memory(std::int64_t bytes) {
+    return device_->allocate(static_cast<std::size_t>(bytes)).value();
+  }
+  void allocate(QuantizedSide& side) {
+    side.data = memory(side.data_bytes);
+    side.scale = memory(side.scale_bytes);
+    side.amax = static_cast<float*>(memory(side.amax_count * 4));
+  }
+  Tensor matrix(std::int64_t rows, std::int64_t cols) {
+    return {memory(rows * cols * 2), DType::bf16, Shape{rows, cols}, 0, nullptr};
+  }
+  template <class Change>
+  QuantizedTensor output(const Tensor& x, Change change) {
+    QuantizedTensor out;
+    out.shape = x.shape;
+    change(out);
+    out.rowwise = out.rowwise_sizes().value();
+    out.columnwise = out.columnwise_sizes().value();
+    allocate(out.rowwise);
+    allocate(out.columnwise);
+    return out;
+  }
+  QuantizedTensor output(const Tensor& x) {
+    return output(x, [](QuantizedTensor&) {});
+  }
+  Symbols launched() {
+    Symbols symbols;
+    for (const auto& launch : machine_.cuda->launches) symbols.push_back(launch.symbol);
+    return symbols;
+  }
+  QuantizeNvfp4TilesOptions options() const {
+    QuantizeNvfp4TilesOptions options;
+    options.device = device_;
+    return options;
+  }
+
+  FakeMachine machine_;
+  std::shared_ptr<Runtime> runtime_;
+  std::shared_ptr<Device> device_;
+};
+
+TEST_F(TilesOnFake, BothDirectionsShareOneAmax) {
+  const Tensor x = matrix(64, 256);
+  quantize_nvfp4_tiles(*runtime_, x, output(x), options()).value();
+  EXPECT_EQ(launched(), (Symbols{"amax", "quantize_nvfp4_tiles"}));
+  EXPECT_EQ(machine_.cuda->launches[1].grid[0], 4u);  // a tile is 128 rows of 64 columns
+}
+
+TEST_F(TilesOnFake, TransformedOrRowScaledEachFindsItsOwn) {
+  const Tensor x = matrix(64, 256);
+  auto transformed = options();
+  transformed.rht = TransformedSides::columnwise;
+  quantize_nvfp4_tiles(*runtime_, x, output(x), transformed).value();
+  const auto row_scaled = output(x, [](QuantizedTensor& out) { out.row_scaled = true; });
+  quantize_nvfp4_tiles(*runtime_, x, row_scaled, options()).value();
+  EXPECT_EQ(launched(), (Symbols{"amax", "amax", "quantize_nvfp4_tiles", "amax", "amax",
+                                 "quantize_nvfp4_tiles"}));
+}
+
+TEST_F(TilesOnFake, GivenAmaxesAreOneLaunch) {
+  const Tensor x = matrix(64, 256);
+  auto given = options();
+  given.amax_given = true;
+  quantize_nvfp4_tiles(*runtime_, x, output(x), given).value();
+  EXPECT_EQ(launched(), Symbols{"quantize_nvfp4_tiles"});
+}
+
+TEST_F(TilesOnFake, AGroupIsDescribedAndQuantizedInOneLaunchEach) {
+  const Tensor x = matrix(300, 64);
+  QuantizedGroup group;
+  group.count = 7;
+  group.whole.shape = x.shape;
+  group.device_row_offsets = static_cast<const std::int64_t*>(memory(8 * 8));
+  group.members = static_cast<MemberDescriptor*>(memory(7 * 96));
+  group.whole.rowwise = group.rowwise_sizes().value();
+  group.whole.columnwise = group.columnwise_sizes().value();
+  allocate(group.whole.rowwise);
+  allocate(group.whole.columnwise);
+  QuantizeNvfp4GroupedOptions wish;
+  wish.device = device_;
+  quantize_nvfp4_grouped(*runtime_, x, group, wish).value();
+  EXPECT_EQ(launched(), (Symbols{"describe_group", "amax_grouped", "quantize_nvfp4_tiles"}));
+  EXPECT_EQ(machine_.cuda->count("cuMemcpyDtoHAsync_v2"), 0);
+  EXPECT_EQ(machine_.cuda->launches[2].grid[0], 20u);  // (3 tiles of rows + 7 members) * 2
+}
+
+TEST_F(TilesOnFake, TransposingIsTwoLaunchesAndACopy) {
+  const Tensor x = matrix(64, 256);
+  const auto squares = output(x, [](QuantizedTensor& out) { out.block_rows = 16; });
+  transpose_nvfp4(*runtime_, squares, {device_}).value();
+  EXPECT_EQ(launched(), (Symbols{"transpose_codes", "arrange_scales"}));
+  EXPECT_EQ(transpose_nvfp4(*runtime_, output(x), {device_}).error().message(),
+            "diecast: not_supported: transpose_nvfp4: x is nvfp4 in 1x16 blocks, rowwise present, "
+            "columnwise present\n"
+            "  fix: give nvfp4 in 16x16 blocks with buffers for both directions");
+}
+
+TEST_F(TilesOnFake, AnAmaxOfBlocksDoesNotAccumulate) {
+  const Tensor x = matrix(16, 64);
+  AmaxOptions blocks{AmaxPer::block, true, device_};
+  EXPECT_EQ(amax(*runtime_, x, static_cast<float*>(memory(16 * 4 * 4)), blocks).error().message(),
+            "diecast: not_supported: amax: maxima of one block each do not accumulate\n"
+            "  fix: accumulate = false, or maxima per tensor, row or column");
+}
+
+TEST_F(TilesOnFake, OneDecodeScaleAloneRescalesNothing) {
+  ArrangeScalesOptions one;
+  one.device = device_;
+  one.old_decode = static_cast<const float*>(memory(4));
+  const ScaleArray from{memory(64), ScaleLayout::linear, 16, 4, 1};
+  const ScaleArray to{memory(512), ScaleLayout::s128x4, 16, 4, 1};
+  EXPECT_EQ(arrange_scales(*runtime_, from, to, one).error().message(),
+            "diecast: invalid_argument: arrange_scales: old_decode is given, new_decode is null\n"
+            "  fix: give both decode scales");
+}
+
+}  // namespace
+}  // namespace diecast
