@@ -24,7 +24,9 @@ DIECAST_UNROLL
 // In place and not rounded to any type. Bit i of `signs` is set where x[i] changes its sign first.
 DIECAST_DEVICE void hadamard16(f32 (&x)[16], u32 signs) {
 DIECAST_UNROLL
-  for (int i = 0; i < 16; ++i) x[i] = __uint_as_float(__float_as_uint(x[i]) ^ (signs >> i & 1u) << 31);
+  for (int i = 0; i < 16; ++i) {
+    x[i] = __uint_as_float(__float_as_uint(x[i]) ^ (signs >> i & 1u) << 31);
+  }
   butterflies<1>(x);
   butterflies<2>(x);
   butterflies<4>(x);

@@ -39,11 +39,13 @@ template <int Profile, int Global, int Bound, bool Static>
 DIECAST_DEVICE ProfileGlobal profile_global(f32 given) {
   if constexpr (Profile == kProfilePr546) {
     if (Global == kGlobalAmax && given == 0.0f) return {0.0f, 0.0f};
-    if constexpr (Global == kGlobalDecode) return {usable_encode_scale(quotient(1.0f, given)), given};
-    const f32 encode = usable_encode_scale(Global == kGlobalAmax ? quotient(2688.0f, given) : given);
-    return {encode, quotient(1.0f, encode)};
+    const f32 encode = usable_encode_scale(Global == kGlobalAmax     ? quotient(2688.0f, given)
+                                           : Global == kGlobalDecode ? quotient(1.0f, given)
+                                                                     : given);
+    return {encode, Global == kGlobalDecode ? given : quotient(1.0f, encode)};
   } else {
-    constexpr f32 kFactor = Bound == 448 ? 0x1.861862p-12f : 0x1.555556p-11f;  // fl(1 / (6 * Bound))
+    // fl(1 / (6 * Bound))
+    constexpr f32 kFactor = Bound == 448 ? 0x1.861862p-12f : 0x1.555556p-11f;
     const f32 decode = Global == kGlobalNone   ? 1.0f
                        : Global == kGlobalAmax ? __fmul_rn(given, kFactor)
                                                : given;

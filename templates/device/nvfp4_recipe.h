@@ -19,7 +19,8 @@ DIECAST_DEVICE Nvfp4Global nvfp4_global_given(f32 given) {
   if constexpr (Global == kGlobalNone) return {DIECAST_SIXTH, 1.0f};
   f32 encode = fminf(Global == kGlobalDecode ? quotient(1.0f, given) : given, kLargest);
   if (encode == 0.0f) encode = 1.0f;
-  return {__fmul_rn(encode, DIECAST_SIXTH), Global == kGlobalDecode ? given : quotient(1.0f, encode)};
+  const f32 decode = Global == kGlobalDecode ? given : quotient(1.0f, encode);
+  return {__fmul_rn(encode, DIECAST_SIXTH), decode};
 }
 
 template <class IN>

@@ -23,8 +23,10 @@ TEST(Nvfp4Scheme, Scale2IsTheReciprocalOfSOrAProductByProfile) {
   const struct {
     float amax;
     std::uint32_t inverse, product;
-  } rows[] = {{1.03125f, 0x39C92493, 0x39C92493}, {1.0f, 0x39C30C31, 0x39C30C31},
-              {1.015625f, 0x39C61861, 0x39C61862}, {1e-36f, 0x00200000, 0x00040D0D}};
+  } rows[] = {{1.03125f, 0x39C92493, 0x39C92493},
+              {1.0f, 0x39C30C31, 0x39C30C31},
+              {1.015625f, 0x39C61861, 0x39C61862},
+              {1e-36f, 0x00200000, 0x00040D0D}};
   for (const auto& row : rows) {
     EXPECT_EQ(bits(decode_scale(te, row.amax)), row.inverse) << row.amax;
     EXPECT_EQ(bits(decode_scale(pr546, row.amax)), row.inverse) << row.amax;

@@ -20,7 +20,8 @@ class Pairs {
     for (const Bindings& bindings : space) {
       std::vector<std::size_t>& point = points_.emplace_back();
       for (const auto& [name, value] : bindings.entries()) {
-        point.push_back(numbers.emplace(cat(name, '=', value.spelling()), numbers.size()).first->second);
+        point.push_back(
+            numbers.emplace(cat(name, '=', value.spelling()), numbers.size()).first->second);
       }
     }
     values_ = numbers.size();
@@ -68,7 +69,8 @@ constexpr std::size_t kLargestProduct = 150;
 
 std::vector<Bindings> covering_set(const std::vector<Bindings>& space) {
   Pairs pairs(space);
-  std::vector<std::size_t> most(space.size());  // pairs a point can still bring: they only get fewer
+  std::vector<std::size_t> most(
+      space.size());  // pairs a point can still bring: they only get fewer
   for (std::size_t i = 0; i < space.size(); ++i) most[i] = pairs.open(i);
   std::vector<Bindings> chosen;
   for (;;) {

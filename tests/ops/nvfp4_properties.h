@@ -112,9 +112,9 @@ inline std::vector<std::pair<std::string, std::vector<float>>> edge_rows() {
   const float inf = std::numeric_limits<float>::infinity();
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const std::vector<float> first[] = {
-      {0, -0.0f},         {-0.0f, 3, -1e-3f},        {0x1p-149f, -0x1p-149f},
+      {0, -0.0f},           {-0.0f, 3, -1e-3f},       {0x1p-149f, -0x1p-149f},
       {0x1p-126f, -1e-39f}, {inf, 1000, -inf, -0.0f}, {nan, 1, -nan, -0.0f},
-      {1e-3f, -1e-3f},    {3e38f, -3e38f, 1},        {1e-37f, -1e-38f},
+      {1e-3f, -1e-3f},      {3e38f, -3e38f, 1},       {1e-37f, -1e-38f},
       {6, -5, 2.5f, 0.25f}};
   std::vector<std::pair<std::string, std::vector<float>>> rows;
   for (const auto& values : first) {
@@ -156,7 +156,8 @@ inline void expect_edges_as_the_reference(const std::shared_ptr<Device>& device)
       }
       for (const float given : {0.0f, 1.0f, 1e-37f, std::numeric_limits<float>::infinity()}) {
         HostMatrix x(DType::f32, 1, row);
-        EXPECT_TRUE(same_bits(quantize(device, x, how, {given}), reference_of(x, how, {given}, false)))
+        EXPECT_TRUE(
+            same_bits(quantize(device, x, how, {given}), reference_of(x, how, {given}, false)))
             << how.name() << " " << name << " under an amax of " << given;
       }
     }
@@ -179,6 +180,22 @@ inline void expect_transforms_as_the_reference(const std::shared_ptr<Device>& de
       });
       EXPECT_TRUE(same_bits(got, reference_of(x, how, {}, row_scaled, true)))
           << how.name() << (row_scaled ? " row-scaled" : "");
+    }
+  }
+}
+
+// Every value of a 16-bit type, NaN and infinities included, sixteen of any size side by side.
+inline void expect_every_pattern_as_the_reference(const std::shared_ptr<Device>& device) {
+  for (const DType dtype : {DType::bf16, DType::f16}) {
+    HostMatrix x(dtype, 64, 1024);
+    auto* patterns = reinterpret_cast<std::uint16_t*>(x.words.data());
+    for (std::uint32_t i = 0; i < 65536; ++i) patterns[i] = static_cast<std::uint16_t>(i * 40503u);
+    for (const Arithmetic& how : arithmetics()) {
+      for (const float amax : {2.5f, 60000.0f}) {
+        EXPECT_TRUE(
+            same_bits(quantize(device, x, how, {amax}), reference_of(x, how, {amax}, false)))
+            << how.name() << " " << dtype_name(dtype) << " under an amax of " << amax;
+      }
     }
   }
 }
@@ -234,15 +251,16 @@ inline void expect_equal_amaxes_to_be_one(const std::shared_ptr<Device>& device)
   }
 }
 
-// Tiled scales are the linear ones in other places, zeros in the padding; no row, no column: nothing.
+// Tiled scales are the linear ones in other places, zeros in the padding; no row, no column:
+// nothing.
 inline void expect_layouts_to_move_bytes_alone(const std::shared_ptr<Device>& device) {
-  for (const auto& [rows, cols] : {std::pair{1, 16}, {0, 64}, {130, 80}, {9, 17}, {128, 64}, {5, 0}}) {
+  for (const auto& [rows, cols] :
+       {std::pair{1, 16}, {0, 64}, {130, 80}, {9, 17}, {128, 64}, {5, 0}}) {
     HostMatrix x = random_matrix(DType::bf16, rows, cols, 17);
     const Quantized linear = quantize(device, x, Arithmetic{}, {3.0f});
     for (const ScaleLayout layout : {ScaleLayout::s128x4, ScaleLayout::s8x4}) {
-      const Quantized tiled = quantize(device, x, {3.0f}, {}, [&](QuantizedTensor& out) {
-        out.layout = layout;
-      });
+      const Quantized tiled =
+          quantize(device, x, {3.0f}, {}, [&](QuantizedTensor& out) { out.layout = layout; });
       std::vector<std::uint8_t> expected(tiled.scales.size());
       const std::int64_t blocks = (cols + 15) / 16;
       for (std::int64_t i = 0; i < rows * blocks; ++i) {

@@ -18,6 +18,9 @@ TEST_F(Nvfp4OnGpu, EdgesAreAsTheReferenceHasThem) { expect_edges_as_the_referenc
 TEST_F(Nvfp4OnGpu, TransformsAreAsTheReferenceHasThem) {
   expect_transforms_as_the_reference(device_);
 }
+TEST_F(Nvfp4OnGpu, EveryPatternIsAsTheReferenceHasIt) {
+  expect_every_pattern_as_the_reference(device_);
+}
 TEST_F(Nvfp4OnGpu, RowsAreTheSameOneByOne) { expect_rows_one_by_one(device_); }
 TEST_F(Nvfp4OnGpu, APowerOfTwoChangesTheAmaxAlone) { expect_powers_of_two_change_nothing(device_); }
 TEST_F(Nvfp4OnGpu, EqualAmaxesOfRowsAreOneAmax) { expect_equal_amaxes_to_be_one(device_); }

@@ -1,5 +1,5 @@
-// What quantize_nvfp4 refuses, and the reason it gives; and what each option binds. Nothing compiles
-// but a stand-in.
+// What quantize_nvfp4 refuses, and the reason it gives; and what each option binds. Nothing
+// compiles but a stand-in.
 #include <diecast/diecast.h>
 #include <gtest/gtest.h>
 
@@ -72,8 +72,9 @@ TEST_F(Nvfp4Options, WhatAProfileHasNotIsRefusedNamingTheOnesThatHaveIt) {
     EXPECT_TRUE(says(message, "(four over six is defined by profile te)")) << message;
   }
   for (const Profile profile : {Profile::modelopt, Profile::torchao}) {
-    EXPECT_TRUE(says(outcome(given(GlobalScale::encode), profile),
-                     "(an encode scale is part of profiles te and pr546; modelopt and torchao take decode)"));
+    EXPECT_TRUE(says(
+        outcome(given(GlobalScale::encode), profile),
+        "(an encode scale is part of profiles te and pr546; modelopt and torchao take decode)"));
   }
   for (const Profile profile : {Profile::pr546, Profile::modelopt}) {
     EXPECT_TRUE(says(outcome(given(GlobalScale::none), profile),
@@ -82,14 +83,16 @@ TEST_F(Nvfp4Options, WhatAProfileHasNotIsRefusedNamingTheOnesThatHaveIt) {
   QuantizeNvfp4Options blocks = given(GlobalScale::amax);
   blocks.block_amax = static_cast<const float*>(device_->allocate(8 * 4 * 4).value());
   for (const Profile profile : {Profile::te, Profile::pr546, Profile::torchao}) {
-    EXPECT_TRUE(says(outcome(blocks, profile), "(given block amaxes are defined by profile modelopt)"));
+    EXPECT_TRUE(
+        says(outcome(blocks, profile), "(given block amaxes are defined by profile modelopt)"));
   }
   EXPECT_EQ(outcome(blocks, Profile::modelopt), "ok");
 }
 
 TEST_F(Nvfp4Options, ABoundOf256BelongsToFourOverSixAndToModelopt) {
   const auto bound = [](QuantizedTensor& out) { out.e4m3_bound = 256; };
-  EXPECT_TRUE(says(outcome({}, bound), "(bound 256 is defined by profile te with four over six, and by modelopt)"));
+  EXPECT_TRUE(says(outcome({}, bound),
+                   "(bound 256 is defined by profile te with four over six, and by modelopt)"));
   QuantizeNvfp4Options adaptive;
   adaptive.four_over_six = FourOverSix::mse;
   EXPECT_EQ(outcome(adaptive, bound), "ok");
@@ -111,12 +114,14 @@ TEST_F(Nvfp4Options, ABoundOf256BelongsToFourOverSixAndToModelopt) {
 TEST_F(Nvfp4Options, TheErrorOfFourOverSixWantsTheAmaxItself) {
   QuantizeNvfp4Options options = given(GlobalScale::encode);
   options.four_over_six = FourOverSix::mae;
-  EXPECT_TRUE(says(outcome(options), "(the error of four over six is made with the amax itself: GLOBAL=amax)"));
+  EXPECT_TRUE(says(outcome(options),
+                   "(the error of four over six is made with the amax itself: GLOBAL=amax)"));
 }
 
 TEST_F(Nvfp4Options, RowsHaveGlobalScalesOrAreNotRowScaled) {
   const auto row_scaled = [](QuantizedTensor& out) { out.row_scaled = true; };
-  EXPECT_TRUE(says(outcome(given(GlobalScale::none), row_scaled), "(without global scales there is none a row)"));
+  EXPECT_TRUE(says(outcome(given(GlobalScale::none), row_scaled),
+                   "(without global scales there is none a row)"));
   for (const auto global : {GlobalScale::amax, GlobalScale::encode, GlobalScale::decode}) {
     EXPECT_EQ(outcome(given(global), row_scaled), "ok");
   }
@@ -143,13 +148,16 @@ TEST_F(Nvfp4Options, AStridedBufferThatEndsTooSoonIsRefused) {
   out.rowwise.scale_bytes = 7 * 9 + 4;
   EXPECT_TRUE(quantize_nvfp4(*runtime_, x, out, {true, device_}).ok());
   out.rowwise.scale_bytes -= 1;
-  EXPECT_EQ(code_word(quantize_nvfp4(*runtime_, x, out, {true, device_}).error().code), "shape_mismatch");
+  EXPECT_EQ(code_word(quantize_nvfp4(*runtime_, x, out, {true, device_}).error().code),
+            "shape_mismatch");
   out.rowwise.scale_stride = std::int64_t{1} << 62;
-  EXPECT_EQ(code_word(quantize_nvfp4(*runtime_, x, out, {true, device_}).error().code), "shape_mismatch");
+  EXPECT_EQ(code_word(quantize_nvfp4(*runtime_, x, out, {true, device_}).error().code),
+            "shape_mismatch");
 }
 
 TEST_F(Nvfp4Options, AGridOfTiledScalesCoversThePadding) {
-  const auto [x, out] = matrices(130, 80, [](QuantizedTensor& q) { q.layout = ScaleLayout::s128x4; });
+  const auto [x, out] =
+      matrices(130, 80, [](QuantizedTensor& q) { q.layout = ScaleLayout::s128x4; });
   EXPECT_EQ(out.rowwise.scale_bytes, 256 * 8);
   ASSERT_TRUE(quantize_nvfp4(*runtime_, x, out, {true, device_}).ok());
   EXPECT_EQ(machine_.cuda->launches.back().grid[0], 8u);  // 256 x 8 places, 256 a block of threads
@@ -184,10 +192,12 @@ TEST_F(Nvfp4Options, EveryRequestHasAWordOfItsOwn) {
 TEST_F(Nvfp4Options, APreparedOpTakesOnlyWhatItWasPreparedFor) {
   const auto op = PreparedQuantizeNvfp4::prepare(*runtime_, device_, {}).value();
   const auto [x, out] = matrices(8, 64, [](QuantizedTensor& q) { q.layout = ScaleLayout::s8x4; });
-  EXPECT_EQ(op.run(x, out, {}).error().message(),
-            "diecast: not_supported: quantize_nvfp4: prepared for row_scaled = false, profile te, linear "
-            "scales, E4M3 bound 448; out has row_scaled = false, profile te, s8x4 scales, E4M3 bound 448\n"
-            "  fix: prepare another op for this output");
+  EXPECT_EQ(
+      op.run(x, out, {}).error().message(),
+      "diecast: not_supported: quantize_nvfp4: prepared for row_scaled = false, profile te, linear "
+      "scales, E4M3 bound 448; out has row_scaled = false, profile te, s8x4 scales, E4M3 bound "
+      "448\n"
+      "  fix: prepare another op for this output");
 }
 
 }  // namespace

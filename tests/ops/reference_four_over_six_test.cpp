@@ -126,11 +126,9 @@ TEST(Hadamard, ExactRows) {
   Sixteen quarter;
   quarter.fill(0.25f);
   EXPECT_EQ(hadamard(unit, kSigns), quarter);
-  EXPECT_EQ(hadamard(ones, kSigns),
-            (Sixteen{-1, 0, 1, 0, 1, 0, -1, 0, 1, 2, 1, 0, 1, 0, 1, -2}));
-  EXPECT_EQ(hadamard(count, kSigns),
-            (Sixteen{-14.5f, -7.5f, 6.5f, -0.5f, 6.5f, -0.5f, -14.5f, 8.5f, 7.5f, 14.5f, 0.5f, 1.5f,
-                     0.5f, -2.5f, 9.5f, -15.5f}));
+  EXPECT_EQ(hadamard(ones, kSigns), (Sixteen{-1, 0, 1, 0, 1, 0, -1, 0, 1, 2, 1, 0, 1, 0, 1, -2}));
+  EXPECT_EQ(hadamard(count, kSigns), (Sixteen{-14.5f, -7.5f, 6.5f, -0.5f, 6.5f, -0.5f, -14.5f, 8.5f,
+                                              7.5f, 14.5f, 0.5f, 1.5f, 0.5f, -2.5f, 9.5f, -15.5f}));
 }
 
 TEST(Hadamard, IsItsOwnInverseButForTheSigns) {

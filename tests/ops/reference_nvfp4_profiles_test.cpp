@@ -1,5 +1,6 @@
 // Profiles pr546, modelopt and torchao by worked examples, and the rows where they part: zeros of
-// both signs, subnormals, infinities, NaN, block scales that underflow, global scales that saturate.
+// both signs, subnormals, infinities, NaN, block scales that underflow, global scales that
+// saturate.
 #include <diecast/ops/reference/numbers.h>
 #include <diecast/ops/reference/nvfp4.h>
 #include <gtest/gtest.h>
@@ -114,7 +115,8 @@ TEST(ReferenceNvfp4Profiles, AMatrixOfZeros) {
 }
 
 TEST(ReferenceNvfp4Profiles, ABlockOfZerosAmongOthers) {
-  const std::vector<float> x = row_of({6.0f, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, -0.0f}, 32);
+  const std::vector<float> x =
+      row_of({6.0f, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, -0.0f}, 32);
   const auto second = [&](Profile profile) {
     const Nvfp4 q = quantized(profile, x);
     return std::pair(int{q.scales[1]}, int{q.codes[8]});

@@ -44,7 +44,8 @@ std::vector<float> block_amaxes(std::int64_t count, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   std::vector<float> amaxes(static_cast<std::size_t>(count));
   for (float& amax : amaxes) {
-    amax = std::ldexp(static_cast<float>(random() % 64) / 32.0f, static_cast<int>(random() % 8) - 4);
+    amax =
+        std::ldexp(static_cast<float>(random() % 64) / 32.0f, static_cast<int>(random() % 8) - 4);
   }
   return amaxes;
 }
@@ -81,7 +82,8 @@ std::string quantize_difference(Kernel& kernel, const Case& one, const Bindings&
   DeviceBuffer scales(device, want_scales.size() + spare_bytes(one, want_scales.size()));
   DeviceBuffer amaxes(device, amax.size() * sizeof(float));
   DeviceBuffer of_blocks(device, options.block_amax.data(), options.block_amax.size() * 4);
-  if (!finds_rows) device.copy_to_device(amaxes.data_pointer(), amax.data(), amax.size() * 4, {}).value();
+  if (!finds_rows)
+    device.copy_to_device(amaxes.data_pointer(), amax.data(), amax.size() * 4, {}).value();
   const Rows rows = rows_of(device, one);
   const KernelArgument arguments[] = {
       x.argument(),

@@ -34,7 +34,7 @@ void write_checkpoint(const std::string& path) {
   testing::write_text(path, file);
 }
 
-TEST(ToolOnHost, ReplaysThePlainVectorsOfTransformerEngine) {
+TEST(ToolOnHost, ReplaysTheVectorsOfTransformerEngine) {
   ToolRun diecast;
   if (!host_works(diecast)) GTEST_SKIP() << "no host device or compiler";
   const auto run = diecast({"check", "--target", "host", "--json",
@@ -42,7 +42,7 @@ TEST(ToolOnHost, ReplaysThePlainVectorsOfTransformerEngine) {
   EXPECT_EQ(run.exit_code, 0) << run.output << run.errors;
   const auto report = nlohmann::json::parse(run.output).at(0);
   EXPECT_EQ(report.at("failed"), 0);
-  EXPECT_EQ(report.at("passed"), 60);
+  EXPECT_GE(report.at("passed"), 100);
 }
 
 TEST(ToolOnHost, QuantizesAndComesBack) {
@@ -52,7 +52,11 @@ TEST(ToolOnHost, QuantizesAndComesBack) {
   const std::string back = diecast.folder / "back.safetensors";
   write_checkpoint(in);
   for (const std::vector<std::string>& options :
-       {std::vector<std::string>{}, std::vector<std::string>{"--row-scale"}}) {
+       {std::vector<std::string>{}, std::vector<std::string>{"--row-scale"},
+        std::vector<std::string>{"--profile", "pr546"},
+        std::vector<std::string>{"--profile", "modelopt", "--e4m3-bound", "256"},
+        std::vector<std::string>{"--profile", "torchao", "--row-scale"},
+        std::vector<std::string>{"--four-over-six", "mse", "--e4m3-bound", "256"}}) {
     std::vector<std::string> arguments = {"quantize", in, q, "--target", "host"};
     arguments.insert(arguments.end(), options.begin(), options.end());
     const auto quantized = diecast(arguments);

@@ -100,5 +100,15 @@ TEST(Tool, ADryRunPlansWithoutADevice) {
   EXPECT_NE(run.output.find("c000/x"), std::string::npos);
 }
 
+TEST(Tool, AProfileWithoutFourOverSixSaysWhichHasIt) {
+  ToolRun diecast;
+  const std::string golden = kSource + "/tests/golden/nvfp4_te.safetensors";
+  const auto run =
+      diecast({"quantize", golden, "--dry-run", "--profile", "pr546", "--four-over-six", "mae"});
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_EQ(run.errors,
+            "diecast: not_supported: four over six under profile pr546\n  fix: --profile te has it\n");
+}
+
 }  // namespace
 }  // namespace diecast

@@ -17,7 +17,8 @@ namespace {
 template <class Word, class Name>
 std::vector<std::pair<std::string, Word>> words(int count, Name name) {
   std::vector<std::pair<std::string, Word>> out;
-  for (int i = 0; i < count; ++i) out.emplace_back(name(static_cast<Word>(i)), static_cast<Word>(i));
+  for (int i = 0; i < count; ++i)
+    out.emplace_back(name(static_cast<Word>(i)), static_cast<Word>(i));
   return out;
 }
 
@@ -44,7 +45,9 @@ void add_scheme(CLI::App& command, Nvfp4Scheme& scheme) {
           "Two scales for every block, by the sum of |error| or of error^2 (profile te)")
       ->check(CLI::IsMember({"off", "mae", "mse"}))
       ->default_str("off");
-  command.add_option("--e4m3-bound", scheme.e4m3_bound, "Block scale that the global scale aims at; 256 leaves four over six room")
+  command
+      .add_option("--e4m3-bound", scheme.e4m3_bound,
+                  "Block scale that the global scale aims at; 256 leaves four over six room")
       ->check(CLI::IsMember({448, 256}))
       ->capture_default_str();
 }
@@ -79,9 +82,12 @@ Command add_quantize(CLI::App& app) {
   auto options = std::make_shared<Options>();
   command->add_option("input", options->input, "A .safetensors file")->required();
   command->add_option("output", options->output, "The file to write");
-  command->add_flag("--row-scale", options->plan.row_scaled, "One global scale a row, not a tensor");
+  command->add_flag("--row-scale", options->plan.row_scaled,
+                    "One global scale a row, not a tensor");
   add_scheme(*command, options->plan.scheme);
-  command->add_option("--target", options->target, "Where it runs")->check(CLI::IsMember({"auto", "host", "cuda"}))->capture_default_str();
+  command->add_option("--target", options->target, "Where it runs")
+      ->check(CLI::IsMember({"auto", "host", "cuda"}))
+      ->capture_default_str();
   command->add_option("--include", options->plan.include, "Only tensors like this (glob)");
   command->add_option("--exclude", options->plan.exclude, "No tensors like this (glob)");
   command->add_flag("--dry-run", options->dry_run, "Print the plan and stop");

@@ -58,8 +58,9 @@ Result<Bytes> CaseReplay::load(std::string_view what, StoredDType dtype,
   }
   if (tensor->dtype != dtype || tensor->bytes() != bytes) {
     return corrupt_vectors(
-        file_.path(), cat("tensor ", quote(name), " is ", stored_dtype_name(tensor->dtype), " of ",
-                          tensor->bytes(), " bytes, not ", stored_dtype_name(dtype), " of ", bytes));
+        file_.path(),
+        cat("tensor ", quote(name), " is ", stored_dtype_name(tensor->dtype), " of ",
+            tensor->bytes(), " bytes, not ", stored_dtype_name(dtype), " of ", bytes));
   }
   if (bytes > kCaseLimit) {
     return corrupt_vectors(file_.path(), cat("tensor ", quote(name), " has ", bytes,
@@ -106,7 +107,8 @@ Result<void> CaseReplay::expect(std::string_view what, std::span<const std::uint
 
 Result<void> CaseReplay::expect(std::string_view what, std::span<const float> got) {
   DIECAST_TRY(const auto expected, floats(what, static_cast<std::int64_t>(got.size())));
-  for (std::size_t i = 0; i < got.size(); ++i) count(what, i, bits_of(expected[i]), bits_of(got[i]));
+  for (std::size_t i = 0; i < got.size(); ++i)
+    count(what, i, bits_of(expected[i]), bits_of(got[i]));
   return {};
 }
 

@@ -1,5 +1,5 @@
-// Replaying one case of reference vectors: its tensors out of the file, and what the kernels made of
-// them held against the file's. One function a profile; vectors.cpp has the table of them.
+// Replaying one case of reference vectors: its tensors out of the file, and what the kernels made
+// of them held against the file's. One function a profile; vectors.cpp has the table of them.
 #pragma once
 
 #include <diecast/checkpoint/vectors.h>
@@ -34,8 +34,8 @@ class CaseReplay {
   Result<void> expect(std::string_view what, std::span<const float> got);
   Result<void> expect(std::string_view what, ByteSpan got);  // values in x's type
 
-  // The same of values in x's type that are fake-quantized in blocks of 16 with these scales: what is
-  // one E2M1 step of its block apart counts as near.
+  // The same of values in x's type that are fake-quantized in blocks of 16 with these scales: what
+  // is one E2M1 step of its block apart counts as near.
   Result<void> expect_steps(std::string_view what, ByteSpan got, std::span<const float> scales);
 
   void skip(std::string reason);

@@ -52,7 +52,8 @@ class Blocks {
   Sixteen at(std::int64_t row, std::int64_t block) const {
     Sixteen out{};
     for (std::int64_t i = 0; i < 16 && block * 16 + i < x_.cols(); ++i) {
-      out[static_cast<std::size_t>(i)] = load(x_.data, x_.dtype, row * x_.stride() + block * 16 + i);
+      out[static_cast<std::size_t>(i)] =
+          load(x_.data, x_.dtype, row * x_.stride() + block * 16 + i);
     }
     if (!options_.rht) return out;
     out = hadamard(out, options_.sign_mask);
@@ -111,7 +112,8 @@ Block quantize_block(const Sixteen& x, float block_amax, float given, const Nvfp
     return four_over_six(x, block_amax, given, options.bound, squares).chosen();
   }
   if (options.profile == Profile::modelopt) {
-    if (!options.block_amax.empty()) return modelopt_static_block(x, block_amax, given, options.bound);
+    if (!options.block_amax.empty())
+      return modelopt_static_block(x, block_amax, given, options.bound);
     return modelopt_block(x, block_amax, is_amax ? modelopt_scale_2(given, options.bound) : given);
   }
   if (options.profile == Profile::torchao) {
@@ -159,7 +161,8 @@ Result<Nvfp4> quantize_nvfp4(const Tensor& x, const Nvfp4Options& options,
   for (std::int64_t place = 0; place < count; ++place) {
     const std::int64_t row = place / a_row;
     const Sixteen values = blocks.at(row, place % a_row);
-    const float of_row = none ? 1.0f : out.amax[options.row_scaled ? static_cast<std::size_t>(row) : 0];
+    const float of_row =
+        none ? 1.0f : out.amax[options.row_scaled ? static_cast<std::size_t>(row) : 0];
     const float block_amax = options.block_amax.empty()
                                  ? blocks.amax(values)
                                  : options.block_amax[static_cast<std::size_t>(place)];

@@ -1,6 +1,6 @@
-// Quantizing to NVFP4 under any profile and option, one element after another: the truth the kernels
-// are tested against to the bit. One .cpp a profile; the formula cards are templates/PROFILES.md.
-// All memory here is host memory.
+// Quantizing to NVFP4 under any profile and option, one element after another: the truth the
+// kernels are tested against to the bit. One .cpp a profile; the formula cards are
+// templates/PROFILES.md. All memory here is host memory.
 #pragma once
 
 #include <diecast/base/error.h>
@@ -17,7 +17,7 @@ namespace diecast::reference {
 using Sixteen = std::array<float, 16>;
 
 struct Block {
-  std::uint8_t scale = 0;               // an E4M3 byte
+  std::uint8_t scale = 0;                // an E4M3 byte
   std::array<std::uint8_t, 16> codes{};  // E2M1
   bool operator==(const Block&) const = default;
 };
@@ -64,12 +64,13 @@ struct Nvfp4Options {
 Block quantize_block(const Sixteen& x, float block_amax, float given, const Nvfp4Options& options);
 
 // Largest magnitudes under the profile's rule for NaN (te ignores it, with the others NaN, as
-// 0x7FFFFFFF, is the result), of the transformed x where rht is set: [1], or [rows] when row-scaled.
-// Errors: as amax().
+// 0x7FFFFFFF, is the result), of the transformed x where rht is set: [1], or [rows] when
+// row-scaled. Errors: as amax().
 Result<std::vector<float>> amax(const Tensor& x, const Nvfp4Options& options);
 
-// Quantizes x under `given`: what options.global says, 1 entry, or x.rows() entries when row-scaled.
-// Options must be a combination that the template takes. Errors: as te_quantize_nvfp4().
+// Quantizes x under `given`: what options.global says, 1 entry, or x.rows() entries when
+// row-scaled. Options must be a combination that the template takes. Errors: as
+// te_quantize_nvfp4().
 Result<Nvfp4> quantize_nvfp4(const Tensor& x, const Nvfp4Options& options,
                              std::vector<float> given);
 

@@ -1,5 +1,5 @@
-// Four over six, of profile `te`, in IEEE single precision. Every product, difference and sum is one
-// rounding, in the order written: a compiler must not fuse them (the build says so).
+// Four over six, of profile `te`, in IEEE single precision. Every product, difference and sum is
+// one rounding, in the order written: a compiler must not fuse them (the build says so).
 #include <diecast/ops/reference/numbers.h>
 #include <diecast/ops/reference/nvfp4.h>
 

@@ -1,5 +1,5 @@
-// Profile `torchao` in IEEE single precision, as its tensors compute on a GPU: dividing a tensor by a
-// plain number is multiplying by the number's rounded reciprocal. One level is two levels under a
+// Profile `torchao` in IEEE single precision, as its tensors compute on a GPU: dividing a tensor by
+// a plain number is multiplying by the number's rounded reciprocal. One level is two levels under a
 // per-tensor scale of 1.
 #include <diecast/ops/reference/numbers.h>
 #include <diecast/ops/reference/nvfp4.h>
