@@ -2,7 +2,8 @@
 # tests/gpu.sh [CARRIED [CMAKE OPTION...]]: on a machine with a GPU, one call that builds, runs the
 # `gpu` tests and the bench, and prints a short table last; it also stands in OUT (default build/gpu)
 # as gpu-result.txt. CARRIED: a folder with include/ and lib/ of packages that the machine lacks.
-# DIECAST_COMMIT names the commit where there is no git history.
+# DIECAST_COMMIT names the commit where there is no git history; DIECAST_BENCH the parts of the bench
+# to run (all without it).
 set -u
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 out=${OUT:-$root/build/gpu}
@@ -17,7 +18,8 @@ export DIECAST_CACHE=$build/cache DIECAST_TEST_VARIANTS=${DIECAST_TEST_VARIANTS:
 
 cmake -S "$root" -B "$build" "${options[@]}" >"$out/configure.log" 2>&1 ||
   { tail -n 30 "$out/configure.log"; exit 1; }
-cmake --build "$build" -j "$(nproc)" >"$out/build.log" 2>&1 ||
+mapfile -t targets < <(cmake --build "$build" --target help | grep -o 'test_[a-z]*_gpu' | sort -u)
+cmake --build "$build" -j "$(nproc)" --target diecast_tool "${targets[@]}" >"$out/build.log" 2>&1 ||
   { grep -E -A3 'error|FAILED' "$out/build.log" | head -n 40; exit 1; }
 "$build/diecast" doctor
 (cd "$build" && ctest -L '^gpu$' --output-on-failure -j 4 >"$out/gpu-tests.log" 2>&1)
@@ -25,7 +27,8 @@ tests=$?
 grep -E 'Failed|\*\*\*|differs|Failure' "$out/gpu-tests.log" | head -n 40
 "$build/diecast" check --target cuda "$root"/tests/golden/*.safetensors >"$out/check.log" 2>&1
 check=$?
-"$build/diecast" bench >"$out/bench.log" 2>&1
+# shellcheck disable=SC2086
+"$build/diecast" bench ${DIECAST_BENCH:-} >"$out/bench.log" 2>&1
 
 {
   echo "date    $(date -u +%Y-%m-%d)"
