@@ -57,6 +57,13 @@ std::string quantize_nvfp4_tiles_difference(Kernel& kernel, const Case& one, con
 std::string static_blockwise_fp4_fake_quant_difference(Kernel& kernel, const Case& one,
                                                        const Bindings& tunes);
 std::string transpose_codes_difference(Kernel& kernel, const Case& one, const Bindings& tunes);
+std::string fused_scale_difference(Kernel& kernel, const Case& one, const Bindings& tunes);
+std::string merge_edge_codes_difference(Kernel& kernel, const Case& one, const Bindings& tunes);
+std::string mx_fused_scale_difference(Kernel& kernel, const Case& one, const Bindings& tunes);
+std::string mx_partial_amax_difference(Kernel& kernel, const Case& one, const Bindings& tunes);
+std::string mx_partial_cast_difference(Kernel& kernel, const Case& one, const Bindings& tunes);
+std::string partial_amax_difference(Kernel& kernel, const Case& one, const Bindings& tunes);
+std::string partial_cast_difference(Kernel& kernel, const Case& one, const Bindings& tunes);
 std::string transpose_weight_codes_difference(Kernel& kernel, const Case& one,
                                               const Bindings& tunes);
 std::string transpose_weight_scales_difference(Kernel& kernel, const Case& one,

@@ -27,7 +27,8 @@ struct HostWeight {
 
 // The whole list, on the host and in device memory.
 struct WeightsCase {
-  WeightsCase(Kernel& kernel, const Case& one) : device(kernel.device()) {
+  WeightsCase(Kernel& kernel, const Case& one, bool mxfp8 = false)
+      : device(kernel.device()), mx(mxfp8) {
     const Specialization& s = kernel.specialization();
     master = s.bindings().find("IN") != nullptr ? dtype_of(s, "IN") : DType::f32;
     model = s.bindings().find("MODEL") != nullptr ? dtype_of(s, "MODEL") : DType::bf16;
@@ -52,7 +53,12 @@ struct WeightsCase {
     host.values = hostile_values(master, elements, random(), random() % 2 == 0);
     ShardedWeight own;
     own.weight.shape = {rows, cols};
-    own.weight.block_rows = 16;
+    if (mx) {
+      own.weight.format = Format::mxfp8_e4m3;
+      own.weight.block_cols = 32;
+    } else {
+      own.weight.block_rows = 16;
+    }
     own.weight.layout = layout == "linear"   ? ScaleLayout::linear
                         : layout == "s128x4" ? ScaleLayout::s128x4
                                              : ScaleLayout::s8x4;
@@ -123,6 +129,7 @@ struct WeightsCase {
   }
 
   Device& device;
+  bool mx;  // in MXFP8, not in NVFP4
   DType master = DType::f32, model = DType::bf16;
   std::vector<HostWeight> hosts;
   std::vector<ShardedWeight> list;

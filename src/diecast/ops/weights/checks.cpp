@@ -5,8 +5,6 @@
 namespace diecast {
 namespace {
 
-constexpr std::string_view kOp = "cast_master_weights_to_nvfp4";
-
 std::int64_t align_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b * b; }
 
 // The padded form of linear scales is no layout of its own, so a tensor's own check does not see
@@ -22,32 +20,39 @@ Result<void> check_padded_scales(const QuantizedSide& side, std::int64_t rows, s
       cat("allocate ", need, " bytes, or set padded_scales = false")};
 }
 
-Result<void> check_counts(std::size_t weights, std::size_t shards, std::size_t offsets,
-                          std::size_t fragments) {
+Result<void> check_counts(std::string_view op, std::size_t weights, std::size_t shards,
+                          std::size_t offsets, std::size_t fragments) {
   if (shards == weights && offsets == weights && (fragments == 0 || fragments == weights))
     return {};
   return Error{ErrorCode::invalid_argument,
-               cat(kOp, ": ", weights, " weights, ", shards, " master shards, ", offsets,
+               cat(op, ": ", weights, " weights, ", shards, " master shards, ", offsets,
                    " start offsets and ", fragments, " fragments"),
                "give one shard and one offset a weight, and one fragment a weight or none at all"};
 }
 
-Result<void> check_options(const MasterCastOptions& options) {
-  if (!options.manual_post_all_gather_processing) {
+Result<void> check_options(const WeightFamily& family, const MasterCastOptions& options) {
+  const std::string_view op = family.op;
+  if (!options.manual_post_all_gather_processing && !family.mx) {
     return Error{ErrorCode::not_supported,
-                 cat(kOp,
+                 cat(op,
                      ": manual_post_all_gather_processing is false, but NVFP4 has no automatic "
                      "processing after the gather"),
                  "leave it true and call post_all_gather_processing once the weights are whole"};
   }
   if (options.gather && !options.fragments.empty()) {
     return Error{ErrorCode::not_supported,
-                 cat(kOp, ": fragments of weights cannot be gathered here"),
+                 cat(op, ": fragments of weights cannot be gathered here"),
                  "set gather = false and gather the fragments yourself"};
+  }
+  if (family.mx && (!options.fragments.empty() || options.padded_scales)) {
+    return Error{ErrorCode::not_supported,
+                 cat(op, ": ", options.padded_scales ? "padded_scales" : "fragments",
+                     " are for NVFP4 alone"),
+                 "leave the option out"};
   }
   if (options.model != DType::bf16 && options.model != DType::f16 && options.model != DType::f32) {
     return Error{ErrorCode::dtype_mismatch,
-                 cat(kOp, ": the model type is ", dtype_name(options.model)),
+                 cat(op, ": the model type is ", dtype_name(options.model)),
                  "model = DType::bf16, f16 or f32"};
   }
   return {};
@@ -85,22 +90,41 @@ Result<void> check_shard(const Tensor& shard, const ShardRange& range,
 
 }  // namespace
 
-Result<void> check_weight(const QuantizedTensor& weight, const std::string& name,
-                          bool padded_scales) {
+namespace {
+
+bool is_mxfp8(const QuantizedTensor& weight) {
+  const bool mxfp8 = weight.format == Format::mxfp8_e4m3 || weight.format == Format::mxfp8_e5m2;
+  return mxfp8 && weight.block_rows == 1;
+}
+bool is_tiled_nvfp4(const QuantizedTensor& weight) {
+  return weight.format == Format::nvfp4 && weight.block_rows == 16 && weight.e4m3_bound == 448;
+}
+
+}  // namespace
+
+Result<void> check_weight(const WeightFamily& family, const QuantizedTensor& weight,
+                          const std::string& name, bool padded_scales) {
   if (weight.shape.rank != 2) {
     return Error{ErrorCode::shape_mismatch, cat(name, " has shape ", weight.shape.text()),
                  "weights have two dimensions"};
   }
-  if (weight.format != Format::nvfp4 || weight.block_rows != 16 || weight.row_scaled ||
-      weight.e4m3_bound != 448 || weight.profile != Profile::te) {
+  const bool fits = family.mx ? is_mxfp8(weight) : is_tiled_nvfp4(weight);
+  if (!fits || weight.row_scaled || weight.profile != Profile::te) {
     return Error{
         ErrorCode::not_supported,
         cat(name, " is ", format_name(weight.format), " in ", weight.block_rows, "x",
             weight.block_cols, " blocks", weight.row_scaled ? ", row-scaled" : "", ", E4M3 bound ",
             weight.e4m3_bound, ", profile ", profile_name(weight.profile)),
-        "these ops take nvfp4 in 16x16 blocks, one amax, E4M3 bound 448, profile te"};
+        family.mx ? "this op takes mxfp8_e4m3 or mxfp8_e5m2 in 1x32 blocks, profile te"
+                  : "these ops take nvfp4 in 16x16 blocks, one amax, E4M3 bound 448, "
+                    "profile te"};
   }
-  DIECAST_CHECK(weight.check(kOp, name));
+  DIECAST_CHECK(weight.check(family.op, name));
+  if (family.mx && weight.rows() * weight.cols() > 0 &&
+      !(weight.rowwise.present() && weight.columnwise.present())) {
+    return Error{ErrorCode::missing_buffer, cat(name, " has buffers of one direction only"),
+                 "set data and scale of rowwise and of columnwise"};
+  }
   if (!padded_scales) return {};
   if (weight.layout != ScaleLayout::linear) {
     return Error{ErrorCode::not_supported,
@@ -111,13 +135,14 @@ Result<void> check_weight(const QuantizedTensor& weight, const std::string& name
   return check_padded_scales(weight.columnwise, weight.cols(), weight.rows(), name);
 }
 
-Result<std::vector<ShardedWeight>> sharded_weights(std::span<const QuantizedTensor> model_weights,
+Result<std::vector<ShardedWeight>> sharded_weights(const WeightFamily& family,
+                                                   std::span<const QuantizedTensor> model_weights,
                                                    std::span<const Tensor> master_shards,
                                                    std::span<const std::int64_t> start_offsets,
                                                    const MasterCastOptions& options) {
-  DIECAST_CHECK(check_counts(model_weights.size(), master_shards.size(), start_offsets.size(),
-                             options.fragments.size()));
-  DIECAST_CHECK(check_options(options));
+  DIECAST_CHECK(check_counts(family.op, model_weights.size(), master_shards.size(),
+                             start_offsets.size(), options.fragments.size()));
+  DIECAST_CHECK(check_options(family, options));
   std::vector<ShardedWeight> list;
   const Tensor* first_shard = nullptr;
   for (std::size_t i = 0; i < model_weights.size(); ++i) {
@@ -137,12 +162,14 @@ Result<std::vector<ShardedWeight>> sharded_weights(std::span<const QuantizedTens
       DIECAST_TRY(const QuantizedSide need, checked.rowwise_sizes());
       checked.rowwise.data_bytes = need.data_bytes;
     }
-    DIECAST_CHECK(check_weight(checked, name, options.padded_scales));
-    if (checked.layout != model_weights[0].layout) {
-      return Error{ErrorCode::not_supported,
-                   cat(name, " has ", layout_name(checked.layout), " scales, weight 0 ",
-                       layout_name(model_weights[0].layout)),
-                   "cast weights of different scale layouts in calls of their own"};
+    DIECAST_CHECK(check_weight(family, checked, name, options.padded_scales));
+    if (checked.layout != model_weights[0].layout || checked.format != model_weights[0].format) {
+      return Error{
+          ErrorCode::not_supported,
+          cat(name, " is ", format_name(checked.format), " with ", layout_name(checked.layout),
+              " scales, weight 0 ", format_name(model_weights[0].format), " with ",
+              layout_name(model_weights[0].layout)),
+          "cast weights of different formats or scale layouts in calls of their own"};
     }
     DIECAST_CHECK(check_shard(shard, own.shard, checked, options, name));
     if (count > 0 && first_shard == nullptr) first_shard = &shard;

@@ -18,12 +18,17 @@ MemberSide described(const QuantizedSide& side) {
           reinterpret_cast<std::uintptr_t>(side.amax), 0};
 }
 
+bool is_mx(const QuantizedTensor& weight) { return weight.format != Format::nvfp4; }
+
+// Rows of a row of tiles (NVFP4) or of 32x32 squares, by which the shards' units go.
+std::int64_t unit_rows(const QuantizedTensor& weight) { return is_mx(weight) ? 32 : 16; }
+
 // Rows and columns of one direction's scale matrix with the layout's padding.
 std::array<std::int64_t, 2> padded(const ShardedWeight& w, std::int64_t rows, std::int64_t cols) {
   const ScaleLayout layout = w.weight.layout;
   const bool compact = layout == ScaleLayout::linear && w.padded_scales;
   return {align_up(rows, compact ? 128 : scale_tile_rows(layout)),
-          align_up(ceil_div(cols, 16), compact ? 4 : scale_tile_cols(layout))};
+          align_up(ceil_div(cols, w.weight.block_cols), compact ? 4 : scale_tile_cols(layout))};
 }
 
 WeightDescriptor described(const ShardedWeight& w) {
@@ -32,7 +37,8 @@ WeightDescriptor described(const ShardedWeight& w) {
   WeightDescriptor out;
   out.member.matrix = reinterpret_cast<std::uintptr_t>(w.values);
   out.member.rows = t.rows();
-  if (t.cols() > 0) out.member.row_begin = w.shard.begin / t.cols() / 16 * 16;
+  const std::int64_t rows = unit_rows(t);
+  if (t.cols() > 0) out.member.row_begin = w.shard.begin / t.cols() / rows * rows;
   out.member.rowwise = described(t.rowwise);
   out.member.columnwise = described(t.columnwise);
   if (w.codes != nullptr) {
@@ -42,8 +48,8 @@ WeightDescriptor described(const ShardedWeight& w) {
   out.cols = t.cols();
   out.begin = w.shard.begin;
   out.end = w.shard.end;
-  out.row_codes = align_up(t.cols(), 16);
-  out.column_codes = align_up(t.rows(), 16);
+  out.row_codes = is_mx(t) ? t.cols() : align_up(t.cols(), 16);
+  out.column_codes = is_mx(t) ? t.rows() : align_up(t.rows(), 16);
   out.first_code = storage.first_code;
   out.end_code = storage.end_code;
   const auto rowwise = padded(w, t.rows(), t.cols()), columnwise = padded(w, t.cols(), t.rows());
@@ -54,23 +60,35 @@ WeightDescriptor described(const ShardedWeight& w) {
   return out;
 }
 
-// Rows of tiles that the shard has a part of.
-std::int64_t shard_tile_rows(const WeightDescriptor& w) {
+// Rows of tiles or squares that the shard has a part of.
+std::int64_t shard_unit_rows(const WeightDescriptor& w, std::int64_t unit_rows) {
   if (w.begin == w.end) return 0;
-  return (w.end - 1) / w.cols / 16 - w.member.row_begin / 16 + 1;
+  return (w.end - 1) / w.cols / unit_rows - w.member.row_begin / unit_rows + 1;
 }
 
-// Every weight has a unit of scales, because its first one writes the amax.
 std::int64_t scale_units(std::int64_t rows, std::int64_t cols) {
-  return std::max<std::int64_t>(ceil_div(rows, 16) * ceil_div(cols, kScaleUnitCols), 1);
+  return ceil_div(rows, 16) * ceil_div(cols, kScaleUnitCols);
 }
 
-std::array<std::int64_t, kUnitKinds> units_of(const WeightDescriptor& w) {
-  const std::int64_t rows = w.member.rows;
-  return {shard_tile_rows(w) * ceil_div(w.row_codes, kShardUnitCols),
-          scale_units(w.scale_rows, w.scale_cols),
-          ceil_div(rows, kTransposeUnit) * ceil_div(w.cols, kTransposeUnit),
-          scale_units(w.column_scale_rows, w.column_scale_cols)};
+std::array<std::int64_t, kUnitKinds> units_of(const QuantizedTensor& weight,
+                                              const WeightDescriptor& w) {
+  const std::int64_t shard =
+      shard_unit_rows(w, unit_rows(weight)) * ceil_div(w.row_codes, kShardUnitCols);
+  const std::int64_t rowwise = scale_units(w.scale_rows, w.scale_cols);
+  const std::int64_t columnwise = scale_units(w.column_scale_rows, w.column_scale_cols);
+  if (is_mx(weight)) return {shard, rowwise + columnwise, 0, 0};
+  // Every weight has a unit of NVFP4 scales, because its first one writes the amax.
+  return {shard, std::max<std::int64_t>(rowwise, 1),
+          ceil_div(w.member.rows, kTransposeUnit) * ceil_div(w.cols, kTransposeUnit),
+          std::max<std::int64_t>(columnwise, 1)};
+}
+
+// Floats that a weight has in the array of all tiles: of its tiles, or of its blocks in both
+// directions.
+std::int64_t maxima_of(const QuantizedTensor& weight) {
+  const std::int64_t rows = weight.rows(), cols = weight.cols();
+  if (is_mx(weight)) return rows * ceil_div(cols, 32) + cols * ceil_div(rows, 32);
+  return ceil_div(rows, 16) * ceil_div(cols, 16);
 }
 
 }  // namespace
@@ -81,10 +99,11 @@ Result<WeightTable> describe_weights(std::span<const ShardedWeight> weights) {
   for (const ShardedWeight& weight : weights) {
     WeightDescriptor& out = table.descriptors.emplace_back(described(weight));
     out.first_tile = table.tiles;
-    const std::int64_t tile_rows = ceil_div(out.member.rows, 16);
-    table.tiles += align_up(tile_rows * ceil_div(out.cols, 16), 4);
-    table.owns_all_tiles = table.owns_all_tiles && shard_tile_rows(out) == tile_rows;
-    const auto units = units_of(out);
+    table.tiles += align_up(maxima_of(weight.weight), 4);
+    const std::int64_t rows = unit_rows(weight.weight);
+    const bool owns_all = shard_unit_rows(out, rows) == ceil_div(out.member.rows, rows);
+    table.owns_all_tiles = table.owns_all_tiles && owns_all;
+    const auto units = units_of(weight.weight, out);
     for (std::size_t kind = 0; kind < kUnitKinds; ++kind) {
       out.unit_begin[kind] = static_cast<std::uint32_t>(table.units[kind]);
       table.units[kind] += units[kind];

@@ -34,9 +34,10 @@ struct alignas(16) WeightDescriptor {
 };
 static_assert(sizeof(WeightDescriptor) == 208);
 
-// One entry of the list: a weight in NVFP4 with 16x16 blocks, and this rank's shard of its master
-// values. `codes` is the byte that holds the shard's first code where not all of the weight's data
-// is there (a fragment of its own), else null.
+// One entry of the list: a weight in NVFP4 with 16x16 blocks or in MXFP8 with 1x32 blocks in both
+// directions, and this rank's shard of its master values. `codes` is the byte that holds the
+// shard's first code where not all of the weight's data is there (a fragment of its own), else
+// null.
 struct ShardedWeight {
   QuantizedTensor weight;
   const void* values = nullptr;
@@ -48,8 +49,8 @@ struct ShardedWeight {
 struct WeightTable {
   std::vector<WeightDescriptor> descriptors;
   std::array<std::int64_t, kUnitKinds> units{};  // of all weights
-  std::int64_t tiles = 0;                        // floats of the array of all tiles
-  bool owns_all_tiles = true;                    // every row of tiles has an element of the shards
+  std::int64_t tiles = 0;      // floats of the array of all tiles (MXFP8: of all blocks' maxima)
+  bool owns_all_tiles = true;  // every row of tiles has an element of the shards
 };
 
 // What was checked before. Errors: not_supported for more units than a launch can number (2^31).

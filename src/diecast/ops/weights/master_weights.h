@@ -49,6 +49,18 @@ Result<void> cast_master_weights_to_nvfp4(
     std::span<const Tensor> master_shards, std::span<const std::int64_t> start_offsets,
     Communicator* communicator, const MasterCastOptions& options = {}, Stream stream = {});
 
+// The same for weights in MXFP8, E4M3 or E5M2, with 1x32 blocks and both directions: the result is
+// what quantize_mx makes of each whole weight (profile te). The call writes and gathers codes and
+// scales of both directions, so nothing is left to do after the gathering. Fragments and
+// padded_scales are for NVFP4 alone.
+Result<void> cast_master_weights_to_mxfp8(
+    Runtime& runtime, std::span<const QuantizedTensor> model_weights,
+    std::span<const Tensor> master_shards, std::span<const std::int64_t> start_offsets,
+    Communicator* communicator, const MasterCastOptions& options = {}, Stream stream = {});
+
+struct WeightFamily;  // checks.h
+
+// Of NVFP4 or MXFP8, whichever the first weight is.
 class PreparedMasterCast {
  public:
   PreparedMasterCast() = default;  // to be assigned to before anything else
@@ -65,6 +77,26 @@ class PreparedMasterCast {
   Result<void> run(void* scratch, Stream stream) const;
 
  private:
+  friend Result<void> cast_master_weights_to_nvfp4(Runtime&, std::span<const QuantizedTensor>,
+                                                   std::span<const Tensor>,
+                                                   std::span<const std::int64_t>, Communicator*,
+                                                   const MasterCastOptions&, Stream);
+  friend Result<void> cast_master_weights_to_mxfp8(Runtime&, std::span<const QuantizedTensor>,
+                                                   std::span<const Tensor>,
+                                                   std::span<const std::int64_t>, Communicator*,
+                                                   const MasterCastOptions&, Stream);
+  static Result<PreparedMasterCast> prepare_family(const WeightFamily& family, Runtime& runtime,
+                                                   std::span<const QuantizedTensor> model_weights,
+                                                   std::span<const Tensor> master_shards,
+                                                   std::span<const std::int64_t> start_offsets,
+                                                   Communicator* communicator,
+                                                   const MasterCastOptions& options, Stream stream);
+  static Result<void> cast_once(const WeightFamily& family, Runtime& runtime,
+                                std::span<const QuantizedTensor> model_weights,
+                                std::span<const Tensor> master_shards,
+                                std::span<const std::int64_t> start_offsets,
+                                Communicator* communicator, const MasterCastOptions& options,
+                                Stream stream);
   struct State;
   std::shared_ptr<const State> state_;
 };

@@ -42,7 +42,8 @@ Result<PreparedPostAllGather> PreparedPostAllGather::prepare(
   for (std::size_t i = 0; i < weights.size(); ++i) {
     const QuantizedTensor& weight = weights[i];
     const std::string name = cat("weight ", i);
-    DIECAST_CHECK(check_weight(weight, name, options.padded_scales));
+    DIECAST_CHECK(
+        check_weight({false, "post_all_gather_processing"}, weight, name, options.padded_scales));
     if (weight.rows() * weight.cols() > 0) DIECAST_CHECK(check_both_sides(weight, name));
     if (weight.layout != weights[0].layout) {
       return Error{ErrorCode::not_supported,

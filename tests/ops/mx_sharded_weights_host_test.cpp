@@ -1,0 +1,153 @@
+// Casts of shards to MXFP8 on the host equal quantizing the whole weights, in both directions.
+#include <diecast/base/text.h>
+#include <diecast/ops/reference/mx.h>
+#include <gtest/gtest.h>
+
+#include "ops/test_runtime.h"
+#include "ops/weight_list.h"
+
+namespace diecast {
+namespace {
+
+using variants::DeviceBuffer;
+using weights_test::Bounds;
+using weights_test::Model;
+using weights_test::on_ranks;
+
+// One rank's weights in MXFP8.
+struct MxRank {
+  MxRank(const std::shared_ptr<Device>& device, const Model& model, const Bounds& bounds, int rank,
+         Format format) {
+    for (std::size_t w = 0; w < model.weights.size(); ++w) {
+      const Model::Weight& weight = model.weights[w];
+      const std::int64_t begin = bounds[w][static_cast<std::size_t>(rank)];
+      const std::int64_t count = bounds[w][static_cast<std::size_t>(rank) + 1] - begin;
+      QuantizedTensor q;
+      q.format = format;
+      q.block_cols = 32;
+      q.layout = model.layout;
+      q.shape = {weight.rows, weight.cols};
+      q.rowwise = q.rowwise_sizes().value();
+      q.columnwise = q.columnwise_sizes().value();
+      for (QuantizedSide* side : {&q.rowwise, &q.columnwise}) {
+        side->data = add(*device, static_cast<std::size_t>(side->data_bytes));
+        side->scale = add(*device, static_cast<std::size_t>(side->scale_bytes));
+      }
+      void* const values = add(*device, static_cast<std::size_t>(count) * 4);
+      device
+          ->copy_to_device(values, weight.master.data() + begin,
+                           static_cast<std::size_t>(count) * 4, {})
+          .value();
+      weights.push_back(q);
+      shards.push_back({count == 0 ? nullptr : values, DType::f32, Shape{count}, 0, nullptr});
+      starts.push_back(begin);
+    }
+  }
+  void* add(Device& device, std::size_t bytes) {
+    return memory.emplace_back(std::make_unique<DeviceBuffer>(device, bytes))->data_pointer();
+  }
+  // Where weight w's direction is not what the reference makes of the whole.
+  std::string difference(const Model& model, std::size_t w, bool columnwise) const {
+    const Model::Weight& weight = model.weights[w];
+    std::vector<std::uint16_t> rounded;
+    for (const float x : weight.master) rounded.push_back(reference::encode_bf16(x));
+    const Tensor whole{rounded.data(), DType::bf16, {weight.rows, weight.cols}};
+    reference::MxFormula formula;
+    formula.format = weights[w].format;
+    const auto want = reference::quantize_mx(whole, formula, columnwise, false).value();
+    const std::size_t first = 5 * w + (columnwise ? 2 : 0);
+    if (memory[first]->bytes() != want.data) return cat("weight ", w, " data ", columnwise);
+    const std::int64_t rows = columnwise ? weight.cols : weight.rows;
+    const std::int64_t blocks = ((columnwise ? weight.rows : weight.cols) + 31) / 32;
+    std::vector<std::uint8_t> scales(memory[first + 1]->bytes().size());
+    for (std::int64_t row = 0; row < rows; ++row) {
+      for (std::int64_t block = 0; block < blocks; ++block) {
+        scales[static_cast<std::size_t>(scale_offset(model.layout, row, block, blocks))] =
+            want.scales[static_cast<std::size_t>(row * blocks + block)];
+      }
+    }
+    return memory[first + 1]->bytes() == scales ? "" : cat("weight ", w, " scales ", columnwise);
+  }
+  std::vector<std::unique_ptr<DeviceBuffer>> memory;
+  std::vector<QuantizedTensor> weights;
+  std::vector<Tensor> shards;
+  std::vector<std::int64_t> starts;
+};
+
+std::string cast_on_ranks(const std::shared_ptr<Device>& device, const Model& model,
+                          const Bounds& bounds, Format format) {
+  const int ranks = static_cast<int>(bounds[0].size()) - 1;
+  std::vector<MxRank> own;
+  for (int r = 0; r < ranks; ++r) own.emplace_back(device, model, bounds, r, format);
+  const auto group = thread_ranks({static_cast<std::size_t>(ranks), device});
+  const auto outcomes = on_ranks(ranks, [&](int r) {
+    const auto at = static_cast<std::size_t>(r);
+    MasterCastOptions options;
+    options.device = device;
+    options.manual_post_all_gather_processing = r % 2 == 0;  // there is nothing to do after
+    return cast_master_weights_to_mxfp8(*test_runtime(), own[at].weights, own[at].shards,
+                                        own[at].starts, group[at].get(), options);
+  });
+  for (int r = 0; r < ranks; ++r) {
+    const auto at = static_cast<std::size_t>(r);
+    if (!outcomes[at]) return outcomes[at].error().message();
+    for (std::size_t w = 0; w < model.weights.size(); ++w) {
+      for (const bool columnwise : {false, true}) {
+        const std::string problem = own[at].difference(model, w, columnwise);
+        if (!problem.empty()) return cat("rank ", r, ": ", problem);
+      }
+    }
+  }
+  return "";
+}
+
+TEST(MxShardedWeights, EqualTheFullCastHoweverTheyAreCut) {
+  const auto device = open_host_device({});
+  if (!device) GTEST_SKIP() << device.error().message();
+  const std::vector<std::pair<std::int64_t, std::int64_t>> shapes = {
+      {64, 96}, {33, 47}, {5, 1100}, {130, 20}, {1, 1}};
+  for (const Format format : {Format::mxfp8_e4m3, Format::mxfp8_e5m2}) {
+    for (const ScaleLayout layout : {ScaleLayout::linear, ScaleLayout::s128x4}) {
+      Model model = Model::random(shapes, 31, true);
+      model.layout = layout;
+      Bounds bounds;
+      for (const auto& [rows, cols] : shapes) {
+        const std::int64_t n = rows * cols;
+        bounds.push_back({0, n / 3, n / 3, n * 2 / 3, n});
+      }
+      EXPECT_EQ(cast_on_ranks(*device, model, bounds, format), "") << format_name(format);
+    }
+  }
+}
+
+TEST(MxShardedWeights, OfEveryCutOfASmallOne) {
+  const auto device = open_host_device({});
+  if (!device) GTEST_SKIP() << device.error().message();
+  Bounds bounds;
+  for (std::int64_t a = 0; a <= 66; ++a)
+    bounds.push_back({0, a, std::min<std::int64_t>(a + 5, 66), 66});
+  const Model model = Model::random({bounds.size(), {2, 33}}, 1, false);
+  EXPECT_EQ(cast_on_ranks(*device, model, bounds, Format::mxfp8_e4m3), "");
+}
+
+TEST(MxShardedWeights, AreOfMxfp8) {
+  const auto device = open_host_device({});
+  if (!device) GTEST_SKIP() << device.error().message();
+  QuantizedTensor nvfp4;
+  nvfp4.shape = {16, 16};
+  nvfp4.block_rows = 16;
+  const Tensor none;
+  const std::int64_t start = 0;
+  MasterCastOptions options;
+  options.device = *device;
+  EXPECT_EQ(
+      cast_master_weights_to_mxfp8(*test_runtime(), {&nvfp4, 1}, {&none, 1}, {&start, 1}, nullptr,
+                                   options)
+          .error()
+          .message(),
+      "diecast: not_supported: weight 0 is nvfp4 in 16x16 blocks, E4M3 bound 448, profile te\n"
+      "  fix: this op takes mxfp8_e4m3 or mxfp8_e5m2 in 1x32 blocks, profile te");
+}
+
+}  // namespace
+}  // namespace diecast
