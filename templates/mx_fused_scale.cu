@@ -1,5 +1,5 @@
 // mx_fused_scale: the E8M0 scales of many weights in MXFP8, both directions, from the amaxes of their
-// blocks; zeros in the padding of the layout.
+// blocks; zeros in the padding of the layout. Linear scales of columns are [ceil_div(rows, 32), cols].
 /* diecast
 option   enum  FORMAT  {mxfp8_e4m3, mxfp8_e5m2} = mxfp8_e4m3
 option   enum  LAYOUT  {linear, s128x4, s8x4} = linear   // where a block's scale lies, in both directions
@@ -35,6 +35,10 @@ struct Direction {
 
 DIECAST_DEVICE Direction direction_of(const Weight& w, f32* maxima, bool columnwise) {
   const MxMaxima from(w, maxima);
+  if (columnwise && LAYOUT == LAYOUT_linear) {
+    return {reinterpret_cast<u8*>(w.columnwise.scale), from.columnwise, ceil_div(w.rows, 32), w.cols,
+            w.column_scale_rows, w.column_scale_cols, w.cols, 1};
+  }
   if (columnwise) {
     return {reinterpret_cast<u8*>(w.columnwise.scale), from.columnwise, w.cols, ceil_div(w.rows, 32),
             w.column_scale_rows, w.column_scale_cols, 1, w.cols};

@@ -46,6 +46,9 @@ std::string describe_group_difference(Kernel& kernel, const Case& one, const Bin
 std::string fp4_fake_quant_block_difference(Kernel& kernel, const Case& one, const Bindings& tunes);
 std::string fused_scale_difference(Kernel& kernel, const Case& one, const Bindings& tunes);
 std::string merge_edge_codes_difference(Kernel& kernel, const Case& one, const Bindings& tunes);
+std::string mx_fused_scale_difference(Kernel& kernel, const Case& one, const Bindings& tunes);
+std::string mx_partial_amax_difference(Kernel& kernel, const Case& one, const Bindings& tunes);
+std::string mx_partial_cast_difference(Kernel& kernel, const Case& one, const Bindings& tunes);
 std::string partial_amax_difference(Kernel& kernel, const Case& one, const Bindings& tunes);
 std::string partial_cast_difference(Kernel& kernel, const Case& one, const Bindings& tunes);
 std::string quantize_mx_difference(Kernel& kernel, const Case& one, const Bindings& tunes);
@@ -57,13 +60,6 @@ std::string quantize_nvfp4_tiles_difference(Kernel& kernel, const Case& one, con
 std::string static_blockwise_fp4_fake_quant_difference(Kernel& kernel, const Case& one,
                                                        const Bindings& tunes);
 std::string transpose_codes_difference(Kernel& kernel, const Case& one, const Bindings& tunes);
-std::string fused_scale_difference(Kernel& kernel, const Case& one, const Bindings& tunes);
-std::string merge_edge_codes_difference(Kernel& kernel, const Case& one, const Bindings& tunes);
-std::string mx_fused_scale_difference(Kernel& kernel, const Case& one, const Bindings& tunes);
-std::string mx_partial_amax_difference(Kernel& kernel, const Case& one, const Bindings& tunes);
-std::string mx_partial_cast_difference(Kernel& kernel, const Case& one, const Bindings& tunes);
-std::string partial_amax_difference(Kernel& kernel, const Case& one, const Bindings& tunes);
-std::string partial_cast_difference(Kernel& kernel, const Case& one, const Bindings& tunes);
 std::string transpose_weight_codes_difference(Kernel& kernel, const Case& one,
                                               const Bindings& tunes);
 std::string transpose_weight_scales_difference(Kernel& kernel, const Case& one,

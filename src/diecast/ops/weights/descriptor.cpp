@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 namespace diecast {
 namespace {
@@ -52,7 +53,10 @@ WeightDescriptor described(const ShardedWeight& w) {
   out.column_codes = is_mx(t) ? t.rows() : align_up(t.rows(), 16);
   out.first_code = storage.first_code;
   out.end_code = storage.end_code;
-  const auto rowwise = padded(w, t.rows(), t.cols()), columnwise = padded(w, t.cols(), t.rows());
+  const auto rowwise = padded(w, t.rows(), t.cols());
+  auto columnwise = padded(w, t.cols(), t.rows());
+  // Linear scales of MXFP8's columns lie as its data does: row after row of blocks.
+  if (is_mx(t) && t.layout == ScaleLayout::linear) std::swap(columnwise[0], columnwise[1]);
   out.scale_rows = rowwise[0];
   out.scale_cols = rowwise[1];
   out.column_scale_rows = columnwise[0];
