@@ -62,7 +62,10 @@ struct MxRank {
     std::vector<std::uint8_t> scales(memory[first + 1]->bytes().size());
     for (std::int64_t row = 0; row < rows; ++row) {
       for (std::int64_t block = 0; block < blocks; ++block) {
-        scales[static_cast<std::size_t>(scale_offset(model.layout, row, block, blocks))] =
+        const bool by_rows = columnwise && model.layout == ScaleLayout::linear;
+        const std::int64_t place =
+            by_rows ? block * rows + row : scale_offset(model.layout, row, block, blocks);
+        scales[static_cast<std::size_t>(place)] =
             want.scales[static_cast<std::size_t>(row * blocks + block)];
       }
     }

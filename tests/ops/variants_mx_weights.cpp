@@ -83,11 +83,18 @@ std::string mx_fused_scale_difference(Kernel& kernel, const Case& one, const Bin
                    across, w, [&](std::int64_t row, std::int64_t block) {
                      return scale(c.of_row(w, row * h.cols + block * 32));
                    });
-    const Bytes columnwise =
+    const auto of_column = [&](std::int64_t col, std::int64_t block) {
+      return scale(c.of_column(w, block * 32 * h.cols + col));
+    };
+    Bytes columnwise =
         c.laid_out(Bytes(static_cast<std::size_t>(c.list[w].weight.columnwise.scale_bytes)), h.cols,
-                   down, w, [&](std::int64_t col, std::int64_t block) {
-                     return scale(c.of_column(w, block * 32 * h.cols + col));
-                   });
+                   down, w, of_column);
+    if (c.list[w].weight.layout == ScaleLayout::linear) {  // row after row of blocks
+      for (std::size_t i = 0; i < columnwise.size(); ++i) {
+        const auto at = static_cast<std::int64_t>(i);
+        columnwise[i] = of_column(at % h.cols, at / h.cols);
+      }
+    }
     problem = compare("scales", c.buffer(w, WeightsCase::scale), rowwise.data(), rowwise.size());
     if (problem.empty()) {
       problem = compare("columnwise scales", c.buffer(w, WeightsCase::column_scale),

@@ -120,6 +120,10 @@ Result<void> check_weight(const WeightFamily& family, const QuantizedTensor& wei
                     "profile te"};
   }
   DIECAST_CHECK(weight.check(family.op, name));
+  if (weight.rowwise.scale_stride != 0 || weight.columnwise.scale_stride != 0) {
+    return Error{ErrorCode::not_supported, cat(name, " has linear scales whose rows are apart"),
+                 "set scale_stride = 0, or padded_scales = true for rows of 4n scales"};
+  }
   if (family.mx && weight.rows() * weight.cols() > 0 &&
       !(weight.rowwise.present() && weight.columnwise.present())) {
     return Error{ErrorCode::missing_buffer, cat(name, " has buffers of one direction only"),
