@@ -17,8 +17,6 @@ using testing::FakeMachine;
 using testing::kAmax;
 using Origin = Resolved::Origin;
 
-constexpr char kSpelling[] = "amax COLS=0 ROWS=dense IN=bf16 PER=tensor NANS=ignore RHT=none SIGN_MASK=0 THREADS=256 @ sm_90a";
-
 class Policies : public ::testing::Test {
  protected:
   std::shared_ptr<Runtime> runtime(CachePolicy policy) {
@@ -45,13 +43,22 @@ TEST_F(Policies, RequireHitServesHitsAndRefusesMissesWithTheLineToAdd) {
   const auto miss = amax(*strict, "amax IN=f16 @ sm_90a");
   EXPECT_EQ(
       miss.error().message(),
-      "diecast: not_cached: the cache policy is require-hit, and no cache root has\n"
-      "  amax COLS=0 ROWS=dense IN=f16 PER=tensor NANS=ignore RHT=none SIGN_MASK=0 THREADS=256 @ sm_90a\n"
-      "  roots: " +
-          machine_.cache.path() +
+      "diecast: not_cached: the cache policy is require-hit, and no cache root has\n  " +
+          strict->specialize("amax IN=f16 @ sm_90a").value().spelling() +
+          "\n  roots: " + machine_.cache.path() +
           "\n  fix: add this line to the manifest that is warmed; `diecast cache explain` says "
           "what differs");
   EXPECT_EQ(compiles(), 1u);
+}
+
+TEST_F(Policies, RequireHitOpensNoCompiler) {
+  warm();
+  RuntimeOptions options = machine_.options();
+  options.cache_policy = CachePolicy::require_hit;
+  options.nvrtc.path = "/nonexistent/libnvrtc.so.13";
+  const auto server = Runtime::create(options).value();
+  EXPECT_EQ(amax(*server).value().origin, Origin::disk);
+  EXPECT_EQ(amax(*server, "amax IN=f16 @ sm_90a").error().code, ErrorCode::not_cached);
 }
 
 TEST_F(Policies, ReadOnlyCompilesButWritesNothing) {
@@ -132,12 +139,15 @@ TEST_F(Policies, AfterFreezeWithAWarningLateWorkIsDoneAndTold) {
 TEST_F(Policies, ATraceHoldsEachLineOnceAndIsAManifest) {
   RuntimeOptions options = machine_.options();
   options.trace = machine_.nvrtc.directory() + "/trace";
+  std::string traced_spelling;
   for (int process = 0; process < 2; ++process) {
     const auto traced = Runtime::create(options).value();
+    traced_spelling = traced->specialize(kAmax).value().spelling();
     ASSERT_TRUE(amax(*traced));
     ASSERT_TRUE(amax(*traced));
   }
-  EXPECT_EQ(testing::text_of(options.trace), std::string(kSpelling) + "\n" + kSpelling + "\n");
+  const std::string line = traced_spelling + "\n";
+  EXPECT_EQ(testing::text_of(options.trace), line + line);
   options.trace = "/nonexistent/trace";
   EXPECT_EQ(Runtime::create(options).error().code, ErrorCode::file_not_found);
 }

@@ -147,7 +147,11 @@ Result<Resolved> Runtime::State::make_artifact(Runtime& runtime,
                                                const Artifact* refused) {
   DIECAST_TRY(const Source source, runtime.render(specialization));
   const ArtifactKey key = make_key(specialization, source);
-  const auto compiler = runtime.compiler(specialization.target());
+  // Under require-hit nothing is compiled, and opening NVRTC would be most of a process's start.
+  const bool opens = options.cache_policy != CachePolicy::require_hit ||
+                     options.cache_compilers == CompilerChoice::exact;
+  Result<std::shared_ptr<Compiler>> compiler = not_cached(specialization.spelling(), cache_state);
+  if (opens) compiler = runtime.compiler(specialization.target());
   if (trace && refused == nullptr) {  // one write a line: lines of several processes do not mix
     const std::string line = cat(specialization.spelling(), "\n");
     (void)system_files().write_at(trace.number(), line.data(), line.size(), 0);

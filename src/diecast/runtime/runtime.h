@@ -33,7 +33,7 @@ namespace diecast {
 // DIECAST_CACHE_POLICY: auto, require-hit, read-only, off, rebuild.
 enum class CachePolicy : std::uint8_t {
   automatic,    // look, else compile and publish
-  require_hit,  // a miss is an error that has the manifest line to add; nothing is compiled
+  require_hit,  // a miss is an error that has the manifest line to add; no compiler is opened
   read_only,    // look, else compile; nothing is written
   off,          // neither looked nor written
   rebuild       // compile everything once more and replace what is there
