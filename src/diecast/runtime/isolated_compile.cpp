@@ -96,7 +96,7 @@ Result<Artifact> compile_isolated(const RuntimeOptions& options, const Source& s
   process.arguments = {options.isolated.program, std::string(kIsolatedCommand)};
   process.input = text_of(request.bytes());
   process.environment = environment_for(options);
-  process.directory = std::string("/");  // GCC 12 misreads the assignment of a literal here
+  process.directory = "/";
   process.time_limit = options.isolated.time;
   process.memory_limit = options.isolated.memory;
   process.output_limit = kEntryLimit;
