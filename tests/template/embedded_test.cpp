@@ -20,7 +20,8 @@ TEST(TemplateFiles, EmbeddedOnesAreThoseOfTheCheckout) {
     EXPECT_EQ(*embedded.header_text(name), *checkout.header_text(name)) << name;
 }
 
-TEST(TemplateFiles, EveryBuiltInTemplateRendersForEveryPointOfItsSpace) {
+// All points of a small space, some hundred of one with tens of thousands, spread evenly.
+TEST(TemplateFiles, EveryBuiltInTemplateRendersAllOverItsSpace) {
   const TemplateFiles files = TemplateFiles::embedded();
   for (const std::string& name : files.template_names()) {
     const auto tmpl = Template::parse(name, *files.template_text(name));
@@ -29,8 +30,9 @@ TEST(TemplateFiles, EveryBuiltInTemplateRendersForEveryPointOfItsSpace) {
       const auto points = (*tmpl)->space(target(on));
       ASSERT_TRUE(points.ok()) << points.error().message();
       EXPECT_EQ(points->empty(), !(*tmpl)->supports(target(on))) << name << " @ " << on;
-      for (const Bindings& point : *points) {
-        const auto made = Specialization::make(*tmpl, point, target(on));
+      const std::size_t step = points->size() <= 400 ? 1 : points->size() / 200;
+      for (std::size_t i = 0; i < points->size(); i += step) {
+        const auto made = Specialization::make(*tmpl, (*points)[i], target(on));
         ASSERT_TRUE(made.ok()) << made.error().message();
         const auto source = render(*made, files);
         ASSERT_TRUE(source.ok()) << source.error().message();

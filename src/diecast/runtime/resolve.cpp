@@ -264,10 +264,9 @@ Result<void> Runtime::State::load(Runtime& runtime, const KernelName& name,
   if (loaded || !is_refusal(loaded.error())) return loaded;
   ++count.refused;
   tell(RuntimeEvent::Kind::refused, name.first, loaded.error().what, 0);
-  const Specialization specialization = kernel->specialization();
-  const auto again = resolve(runtime, specialization, &kernel->artifact());
+  const auto again = resolve(runtime, kernel->specialization(), &kernel->artifact());
   if (!again) return loaded;
-  DIECAST_TRY(auto made, Kernel::make(specialization, again->artifact, name.second));
+  DIECAST_TRY(auto made, Kernel::make(kernel->specialization(), again->artifact, name.second));
   kernel = keep(name, std::move(made), kernel.get());
   return kernel->preload();
 }
