@@ -2,7 +2,7 @@
 // the transposed matrices: what is quantized tile by tile is the same in both directions. A block of
 // threads turns 256x256 codes at once: whole lines of memory are read and written.
 /* diecast
-tune     int   THREADS {256, 512} = 512
+tune     int   THREADS {128, 256} = 256
 tune     int   waves   {1, 4, 8} = 4                     // the most blocks of threads a multiprocessor gets
 size     count                                           // weights
 size     units                                           // of all weights: 256 rows by 256 columns each
