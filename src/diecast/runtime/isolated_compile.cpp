@@ -1,5 +1,6 @@
 // Both sides of an isolated compile: see isolated_compile.h.
 #include <diecast/base/process.h>
+#include <diecast/base/sanitizers.h>
 #include <diecast/base/text.h>
 #include <diecast/cache/entry.h>
 #include <diecast/runtime/isolated_compile.h>
@@ -98,7 +99,9 @@ Result<Artifact> compile_isolated(const RuntimeOptions& options, const Source& s
   process.environment = environment_for(options);
   process.directory = "/";
   process.time_limit = options.isolated.time;
+#if !defined(DIECAST_ASAN) && !defined(DIECAST_TSAN)  // which reserve terabytes of address space
   process.memory_limit = options.isolated.memory;
+#endif
   process.output_limit = kEntryLimit;
   auto result = run_process(process);
   if (!result && result.error().code == ErrorCode::timed_out) {

@@ -4,6 +4,7 @@
 
 #if defined(DIECAST_HAS_HOST_DEVICE)
 
+#include <diecast/base/sanitizers.h>
 #include <diecast/base/text.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -15,18 +16,16 @@
 #include <cstring>
 #include <new>
 
-#if defined(__has_feature)
-#define DIECAST_HAS_FEATURE(name) __has_feature(name)
-#else
-#define DIECAST_HAS_FEATURE(name) 0
-#endif
-#if defined(__SANITIZE_ADDRESS__) || DIECAST_HAS_FEATURE(address_sanitizer)
-#define DIECAST_ASAN 1
+#if defined(DIECAST_ASAN)
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
+
+// The leak checker would read the thread-local storage of kernels after their libraries are closed.
+extern "C" __attribute__((weak)) const char* __asan_default_options() {
+  return "intercept_tls_get_addr=0";
+}
 #endif
-#if defined(__SANITIZE_THREAD__) || DIECAST_HAS_FEATURE(thread_sanitizer)
-#define DIECAST_TSAN 1
+#if defined(DIECAST_TSAN)
 #include <sanitizer/tsan_interface.h>
 #endif
 
