@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <sstream>
 #include <string>
@@ -118,6 +119,17 @@ void write_journal(const std::string& line) {
   ::close(file);
 }
 
+// What a bad template can make of a compile, before it says anything.
+void misbehave() {
+  std::this_thread::sleep_for(std::chrono::milliseconds(script_number("SLEEP_MS", 0)));
+  constexpr std::size_t kPiece = 16u << 20;
+  std::vector<std::string> taken;
+  while (taken.size() * kPiece < script_number("ALLOCATE", 0)) taken.emplace_back(kPiece, 'x');
+  if (!script("CRASH")) return;
+  std::signal(SIGSEGV, SIG_DFL);  // a sanitizer's own would end it by an exit code
+  std::raise(SIGSEGV);
+}
+
 void build(Program program, const std::string& options, const std::string& arch) {
   diecast::testing::FakeCubin cubin;
   cubin.symbols = kernels(program->source);
@@ -125,7 +137,7 @@ void build(Program program, const std::string& options, const std::string& arch)
   if (script("SYMBOL")) cubin.symbols = {script("SYMBOL")};
   cubin.cc = static_cast<int>(
       script_number("CC", arch.size() > 3 ? std::strtoull(arch.c_str() + 3, nullptr, 10) : 0));
-  cubin.seed = fnv(program->source, fnv(program->name, fnv(options)));
+  cubin.seed = fnv(program->source, fnv(program->name, fnv(options + script_text("SEED", ""))));
   cubin.cuda13 = version(0) >= 13;
   program->cubin = script("CUBIN") ? script("CUBIN") : cubin.bytes();
 }
@@ -197,7 +209,7 @@ Status nvrtcCompileProgram(Program program, int count, const char* const* option
   const int now = ++running;
   write_journal("pid=" + std::to_string(::getpid()) + " running=" + std::to_string(now) +
                 " name=" + program->name + " options=" + all + "\n");
-  std::this_thread::sleep_for(std::chrono::milliseconds(script_number("SLEEP_MS", 0)));
+  misbehave();
   --running;
   if (script("FAIL")) program->log = script_text("LOG", "");
   FAKE(nvrtcCompileProgram);

@@ -15,9 +15,12 @@
 //   ARCHS       "80 90 100"; else what that version of NVRTC builds for
 //   FAIL        "nvrtcCompileProgram=6 nvrtcGetCUBIN=11": results of calls
 //   SLEEP_MS    how long a compile takes
+//   ALLOCATE    bytes a compile takes and fills
+//   CRASH       set: a compile dies of signal 11
 //   JOURNAL     a file; each compile appends one line at its start:
 //               "pid=123 running=2 name=quantize.cu options=--gpu-architecture=sm_90a ..."
 //   SYMBOL, CC  a kernel name, an architecture that the cubin has instead of the right one
+//   SEED        decides the code's bytes too: a compiler that does not give the same twice
 //   CUBIN_SIZE  what nvrtcGetCUBINSize says; 0: an empty cubin
 //   CUBIN       "garbage": bytes that are no ELF file
 //   LOG         text put before ptxas's report (on a failure: the whole log)

@@ -37,6 +37,28 @@ TEST(ToolCache, VerifiesPrunesAndClears) {
   EXPECT_EQ(diecast({"cache", "verify"}).output, "0 good, 0 damaged\n");
 }
 
+// N-11: a compiler that does not give the same bytes again is found out.
+TEST(ToolCache, VerifyNamesWhatIsCompiledDifferently) {
+  ToolRun diecast;
+  ASSERT_EQ(diecast({"warm", manifest(diecast, "amax IN=bf16 @ sm_90a\n")}).exit_code, 0);
+  diecast.set("DIECAST_FAKE_NVRTC_SEED", "2");
+  const auto verified = diecast({"cache", "verify", "--rebuild"});
+  EXPECT_EQ(verified.exit_code, 1);
+  EXPECT_TRUE(has(verified.output, "different: amax COLS=0 ")) << verified.output;
+  EXPECT_TRUE(has(verified.output,
+                  "\n1 good, 0 damaged; 1 compiled again, 1 different, 0 by other compilers\n"))
+      << verified.output;
+}
+
+TEST(ToolCache, PrunesToTheSizeThatTheEnvironmentGives) {
+  ToolRun diecast;
+  ASSERT_EQ(diecast({"warm", manifest(diecast)}).exit_code, 0);
+  diecast.set("DIECAST_CACHE_BYTES", "1");
+  EXPECT_TRUE(has(diecast({"cache", "prune", "--dry-run"}).output, "would remove 3"));
+  EXPECT_TRUE(has(diecast({"cache", "prune", "--dry-run", "--max-bytes", "0"}).output,
+                  "would remove 0"));
+}
+
 TEST(ToolCache, VerifyNamesWhatIsDamaged) {
   ToolRun diecast;
   ASSERT_EQ(diecast({"warm", manifest(diecast)}).exit_code, 0);
@@ -132,11 +154,33 @@ TEST(ToolWarm, EndsACompileThatTakesTooLong) {
 // N-05: a compiler that dies takes nobody with it.
 TEST(ToolWarm, ReportsACompilerThatDies) {
   ToolRun diecast;
-  const auto run = diecast({"warm", manifest(diecast), "--memory-limit", "1M"});
+  diecast.set("DIECAST_FAKE_NVRTC_CRASH", "1");
+  const auto run = diecast({"warm", manifest(diecast)});
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_TRUE(has(run.errors,
+                  "diecast: process_failed: the compiler of amax.cu for sm_90a ended by signal 11\n"
+                  "  fix: `diecast compile` compiles it without limits and says more; more memory "
+                  "may help (--memory-limit)\n"))
+      << run.errors;
+  EXPECT_TRUE(has(run.output, "3 wanted: 0 compiled, 0 found, 3 failed")) << run.output;
+  EXPECT_EQ(diecast({"cache", "verify"}).output, "0 good, 0 damaged\n");
+}
+
+// N-06: what explodes is ended at the limit, reported and never cached.
+TEST(ToolWarm, EndsACompileThatTakesTooMuchMemory) {
+#ifdef DIECAST_SANITIZER
+  GTEST_SKIP() << "a sanitizer takes terabytes of address space, so that it cannot be limited";
+#endif
+  ToolRun diecast;
+  const std::string one = manifest(diecast, "amax IN=bf16 @ sm_90a\n");
+  diecast.set("DIECAST_FAKE_NVRTC_ALLOCATE", std::to_string(1u << 30));
+  const auto run = diecast({"warm", one, "--memory-limit", "512M"});
   EXPECT_EQ(run.exit_code, 1);
   EXPECT_TRUE(has(run.errors, "diecast: process_failed: the compiler of amax.cu for sm_90a ended "))
       << run.errors;
-  EXPECT_TRUE(has(run.output, "3 wanted: 0 compiled, 0 found, 3 failed")) << run.output;
+  EXPECT_EQ(diecast({"cache", "verify"}).output, "0 good, 0 damaged\n");
+  diecast.set("DIECAST_FAKE_NVRTC_ALLOCATE", std::to_string(64u << 20));
+  EXPECT_EQ(diecast({"warm", one, "--memory-limit", "512M"}).exit_code, 0);
 }
 
 TEST(ToolWarm, AnIsolatedCompilesErrorIsTheCompilers) {

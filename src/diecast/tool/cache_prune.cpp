@@ -3,6 +3,8 @@
 #include <diecast/tool/cache_roots.h>
 #include <diecast/tool/console.h>
 
+#include <optional>
+
 namespace diecast::tool {
 namespace {
 
@@ -23,22 +25,23 @@ int report(const PruneResult& done, const DiskCache& cache, bool dry_run) {
 
 Command add_cache_prune(CLI::App& cache) {
   struct Options {
-    std::uint64_t bytes = RuntimeOptions().cache_bytes;
+    std::optional<std::uint64_t> bytes;
     double days = 0;
     bool dry_run = false;
   };
   auto* command = cache.add_subcommand("prune", "Remove what was least recently used");
   auto options = std::make_shared<Options>();
-  command->add_option("--max-bytes", options->bytes, "Keep at most (2G; 0: no limit)")
+  command->add_option("--max-bytes", options->bytes, "Keep at most (else DIECAST_CACHE_BYTES; 0: no limit)")
       ->transform(CLI::AsSizeValue(false));
   command->add_option("--unused-days", options->days, "Remove what was not used for longer")
       ->check(CLI::NonNegativeNumber);
   command->add_flag("--dry-run", options->dry_run, "Only say what would go");
   return {command, [options]() -> Result<int> {
-            DIECAST_TRY(const auto runtime, Runtime::create());
+            const auto with = RuntimeOptions::from_environment();
+            DIECAST_TRY(const auto runtime, Runtime::create(with));
             DIECAST_TRY(DiskCache* const root, writable_of(*runtime));
             PruneLimits limits;
-            limits.bytes = options->bytes;
+            limits.bytes = options->bytes.value_or(with.cache_bytes);
             limits.unused = std::chrono::seconds(static_cast<std::int64_t>(options->days * 86400));
             limits.most = SIZE_MAX;
             limits.time = std::chrono::hours(1);
