@@ -98,7 +98,7 @@ done
 unset DIECAST_LIBCUDA DIECAST_NVRTC
 [ -z "$real_nvrtc" ] || export DIECAST_NVRTC=$real_nvrtc
 
-if configure "$builds/asan" -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O1 -DDIECAST_SANITIZE=address,undefined &&
+if configure "$builds/asan" -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O1 -DDIECAST_SANITIZE=address,undefined -DDIECAST_BUILD_EXAMPLES=OFF &&
   build "$builds/asan"; then
   for label in unit host; do
     run_label "$builds/asan" $label "$label, ASan and UBSan"

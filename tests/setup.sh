@@ -52,7 +52,7 @@ configure() {
   local folder=$1 log=$1/configure.log
   shift
   mkdir -p "$folder" || return 1
-  local options=("$@")
+  local options=(-DCMAKE_UNITY_BUILD=ON "$@")
   command -v ccache >/dev/null && options+=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
   cmake -S "$root" -B "$folder" "${options[@]}" >"$log" 2>&1 </dev/null
   local packages

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 
 namespace diecast {
 namespace {
@@ -134,6 +135,11 @@ std::string_view nearest(std::string_view word, std::span<const std::string> can
 std::string did_you_mean(std::string_view word, std::span<const std::string> candidates) {
   const std::string_view best = nearest(word, candidates);
   return best.empty() ? std::string() : cat("; did you mean `", best, "`?");
+}
+
+std::string environment_variable(const char* name) {
+  const char* value = ::secure_getenv(name);
+  return value ? value : "";
 }
 
 std::string human_bytes(std::uint64_t bytes) {

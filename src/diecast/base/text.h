@@ -53,6 +53,9 @@ std::string_view nearest(std::string_view word, std::span<const std::string> can
 // "; did you mean `x`?" for the nearest candidate, or an empty text.
 std::string did_you_mean(std::string_view word, std::span<const std::string> candidates);
 
+// The variable's value; empty where it is not set, and in a set-user-id program.
+std::string environment_variable(const char* name);
+
 // 1536 -> "1.5 KiB", 900 -> "900 B".
 std::string human_bytes(std::uint64_t bytes);
 

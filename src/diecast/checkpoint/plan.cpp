@@ -12,7 +12,6 @@
 namespace diecast {
 namespace {
 
-constexpr std::string_view kWeight = ".weight";
 constexpr std::uint64_t kBlock = 16;
 
 // Projections of one module that read the same input: an engine may fuse them into one product, so
@@ -57,7 +56,7 @@ bool whole_blocks(const TensorInfo& tensor) { return tensor.shape.back() % kBloc
 
 // Why a tensor is copied, or nothing for one to quantize. Whole blocks are not its matter.
 std::string reason_to_copy(const TensorInfo& tensor, const QuantizeOptions& options) {
-  if (!tensor.name.ends_with(kWeight)) return "no weight";
+  if (!tensor.name.ends_with(kWeightSuffix)) return "no weight";
   if (tensor.shape.size() != 2 && tensor.shape.size() != 3)
     return cat("rank ", tensor.shape.size());
   if (!float_dtype(tensor.dtype)) return cat(stored_dtype_name(tensor.dtype), " is not quantized");
@@ -106,7 +105,7 @@ struct Membership {
 };
 
 Membership membership(std::string_view name) {
-  name.remove_suffix(kWeight.size());
+  name.remove_suffix(kWeightSuffix.size());
   const std::size_t dot = name.rfind('.');
   Membership out{name.substr(0, dot == name.npos ? 0 : dot + 1)};
   const std::string_view role = name.substr(out.module.size());
@@ -138,7 +137,7 @@ void share(const std::vector<std::size_t>& members, const Membership& of, Plan& 
   std::vector<std::string> present, missing;
   for (const std::string_view role : *of.family) {
     if (role.empty()) continue;
-    const std::string name = cat(of.module, role, kWeight);
+    const std::string name = cat(of.module, role, kWeightSuffix);
     const bool found = std::any_of(members.begin(), members.end(),
                                    [&](std::size_t i) { return plan.tensors[i].name == name; });
     if (found) present.push_back(quote(name));
@@ -166,7 +165,7 @@ void form_groups(Plan& plan) {
 
 std::vector<TensorInfo> outputs_of(const PlannedTensor& tensor) {
   if (tensor.action == Action::copy) return {{tensor.name, tensor.dtype, tensor.shape}};
-  const std::string module = tensor.name.substr(0, tensor.name.size() - kWeight.size());
+  const std::string module = tensor.name.substr(0, tensor.name.size() - kWeightSuffix.size());
   std::vector<std::uint64_t> leading(tensor.shape.begin(), tensor.shape.end() - 1);
   std::vector<std::uint64_t> experts(leading.begin(), leading.end() - 1);
   std::vector<std::uint64_t> codes = leading, scales = leading;

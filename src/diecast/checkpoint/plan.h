@@ -10,9 +10,12 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace diecast {
+
+inline constexpr std::string_view kWeightSuffix = ".weight";  // of the tensors that are quantized
 
 // How weights are quantized. Four over six is profile te's.
 struct Nvfp4Scheme {

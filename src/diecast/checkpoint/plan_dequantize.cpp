@@ -11,7 +11,6 @@
 namespace diecast {
 namespace {
 
-constexpr std::string_view kWeight = ".weight";
 
 Error corrupt(std::string what) {
   return {ErrorCode::file_corrupt, std::move(what),
@@ -19,7 +18,7 @@ Error corrupt(std::string what) {
 }
 
 std::string part_name(const std::string& weight, std::string_view part) {
-  return cat(std::string_view(weight).substr(0, weight.size() - kWeight.size()), ".", part);
+  return cat(std::string_view(weight).substr(0, weight.size() - kWeightSuffix.size()), ".", part);
 }
 
 // Names of quantized weights with the type they had; no type where the file does not say.
@@ -51,7 +50,7 @@ Result<Types> types_of_metadata(const Metadata& metadata) {
     const auto stored =
         value.is_string() ? parse_stored_dtype(value.get<std::string>()) : std::nullopt;
     const auto type = stored ? float_dtype(*stored) : std::nullopt;
-    if (!type || !name.ends_with(kWeight)) {
+    if (!type || !name.ends_with(kWeightSuffix)) {
       return corrupt(
           cat("the metadata's ", kDtypesKey, " gives ", quote(name), " no type of F32, F16, BF16"));
     }
@@ -64,7 +63,7 @@ Result<Types> types_of_metadata(const Metadata& metadata) {
 Result<Types> types_of_tensors(const SafetensorsHeader& header) {
   Types types;
   for (const TensorInfo& tensor : header.tensors) {
-    if (tensor.dtype != StoredDType::u8 || !tensor.name.ends_with(kWeight)) continue;
+    if (tensor.dtype != StoredDType::u8 || !tensor.name.ends_with(kWeightSuffix)) continue;
     if (header.find(part_name(tensor.name, "weight_scale")))
       types.emplace(tensor.name, std::nullopt);
   }

@@ -19,16 +19,11 @@ namespace {
 
 constexpr std::uint64_t kObjectLimit = 64u << 20;
 
-std::string variable(const char* name) {
-  const char* value = ::secure_getenv(name);
-  return value ? value : "";
-}
-
 // A directory nobody else can enter; it goes with everything in it.
 class PrivateDirectory {
  public:
   static Result<PrivateDirectory> make() {
-    std::string base = variable("TMPDIR");
+    std::string base = environment_variable("TMPDIR");
     if (base.substr(0, 1) != "/") base = "/tmp";
     std::string path = base + "/diecast-XXXXXX";
     if (::mkdtemp(path.data()) == nullptr) return file_error("make a directory like", path, -errno);
@@ -210,7 +205,7 @@ std::shared_ptr<Compiler> probe(const std::string& program, const std::string& s
 }  // namespace
 
 HostCxxOptions HostCxxOptions::from_environment() {
-  return {variable("DIECAST_CXX"), built_sanitizer()};
+  return {environment_variable("DIECAST_CXX"), built_sanitizer()};
 }
 
 Result<std::shared_ptr<Compiler>> open_host_cxx(const HostCxxOptions& options) {

@@ -15,11 +15,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string variable(const char* name) {
-  const char* value = ::secure_getenv(name);
-  return value ? value : "";
-}
-
 // The wheels nvidia-cuda-nvrtc (13) and nvidia-cuda-nvrtc-cu12 under one environment of Python.
 void add_wheels(const std::string& environment, std::vector<std::string>& directories) {
   std::vector<std::string> found;
@@ -63,11 +58,11 @@ std::optional<nvrtc::Api> try_one(const std::string& place, Result<Library> libr
 
 NvrtcSearch NvrtcSearch::from_environment() {
   NvrtcSearch search;
-  search.path = variable("DIECAST_NVRTC");
+  search.path = environment_variable("DIECAST_NVRTC");
   for (const char* name : {"CUDA_HOME", "CUDA_PATH"})
-    if (const std::string toolkit = variable(name); toolkit.substr(0, 1) == "/")
+    if (const std::string toolkit = environment_variable(name); toolkit.substr(0, 1) == "/")
       search.directories.push_back(toolkit + "/lib64");
-  if (const std::string environment = variable("VIRTUAL_ENV"); environment.substr(0, 1) == "/")
+  if (const std::string environment = environment_variable("VIRTUAL_ENV"); environment.substr(0, 1) == "/")
     add_wheels(environment, search.directories);
   for (const char* directory : {"/usr/local/cuda/lib64", "/opt/cuda/lib64"})
     search.directories.push_back(directory);

@@ -4,7 +4,6 @@
 #include <diecast/launch/driver.h>
 #include <pthread.h>
 
-#include <cstdlib>
 #include <mutex>
 #include <vector>
 
@@ -148,8 +147,8 @@ Result<std::shared_ptr<const Driver>> Driver::shared() {
   static auto* const driver = new std::shared_ptr<const Driver>;  // outlives static destructors
   std::lock_guard lock(mutex);
   if (!*driver) {
-    const char* named = secure_getenv("DIECAST_LIBCUDA");
-    DIECAST_TRY(*driver, open(named && *named ? named : "libcuda.so.1"));
+    const std::string named = environment_variable("DIECAST_LIBCUDA");
+    DIECAST_TRY(*driver, open(named.empty() ? "libcuda.so.1" : named));
   }
   return *driver;
 }

@@ -4,15 +4,8 @@
 #include <diecast/runtime/state.h>
 #include <fcntl.h>
 
-#include <cstdlib>
-
 namespace diecast {
 namespace {
-
-std::string environment(const char* name) {
-  const char* value = secure_getenv(name);
-  return value == nullptr ? std::string() : std::string(value);
-}
 
 // A number of bytes: digits, perhaps K, M, G or T (1024 each).
 Result<std::uint64_t> parse_bytes(std::string_view text) {
@@ -35,7 +28,7 @@ Result<std::uint64_t> parse_bytes(std::string_view text) {
 
 template <class T>
 void take(RuntimeOptions& options, const char* name, T& to, Result<T> (*parse)(std::string_view)) {
-  const std::string word = environment(name);
+  const std::string word = environment_variable(name);
   if (word.empty()) return;
   Result<T> value = parse(word);
   if (value) {
@@ -64,9 +57,9 @@ Result<CachePolicy> parse_cache_policy(std::string_view word) {
 
 RuntimeOptions RuntimeOptions::from_environment() {
   RuntimeOptions options;
-  options.template_directory = environment("DIECAST_TEMPLATE_DIR");
-  options.cache = environment("DIECAST_CACHE");
-  options.trace = environment("DIECAST_TRACE");
+  options.template_directory = environment_variable("DIECAST_TEMPLATE_DIR");
+  options.cache = environment_variable("DIECAST_CACHE");
+  options.trace = environment_variable("DIECAST_TRACE");
   take(options, "DIECAST_CACHE_POLICY", options.cache_policy, parse_cache_policy);
   take(options, "DIECAST_CACHE_COMPILERS", options.cache_compilers, parse_compiler_choice);
   take(options, "DIECAST_CACHE_BYTES", options.cache_bytes, parse_bytes);

@@ -11,7 +11,7 @@
 namespace diecast::tool {
 namespace {
 
-constexpr int kRepeats = 5;
+constexpr int kCompileRepeats = 5;
 
 // The plain operations, whose compile time is bounded more tightly than that of the rest.
 constexpr std::string_view kPlain[] = {"amax", "quantize_nvfp4", "quantize_nvfp4_row_scaled",
@@ -28,7 +28,7 @@ Result<double> empty_kernel_ms(const nvrtc::Api& nvrtc, const Target& target) {
   const int count = nvrtc.major > 12 || nvrtc.minor >= 9 ? 2 : 1;  // before 12.9 it has no cache
   bool compiled = true;
   std::vector<double> ms;
-  for (int i = 0; i <= kRepeats; ++i) {  // the first time, NVRTC starts up
+  for (int i = 0; i <= kCompileRepeats; ++i) {  // the first time, NVRTC starts up
     const auto start = std::chrono::steady_clock::now();
     nvrtc::Program program = nullptr;
     compiled = compiled &&
@@ -48,7 +48,7 @@ Result<double> empty_kernel_ms(const nvrtc::Api& nvrtc, const Target& target) {
 
 Result<double> compile_ms(Compiler& compiler, const Source& source, const Target& target) {
   Result<double> outcome = 0.0;
-  const double ms = median_of(kRepeats, [&] {
+  const double ms = median_of(kCompileRepeats, [&] {
     auto artifact = compiler.compile(source, target);
     if (!artifact) outcome = artifact.error();
     return artifact ? artifact->compile_ms : 0.0;

@@ -10,11 +10,11 @@
 namespace diecast::tool {
 namespace {
 
-constexpr std::int64_t kRows = 2048, kCols = 4096;
+constexpr std::int64_t kHostRows = 2048, kHostCols = 4096;
 
 Result<Figure> quantize(Runtime& runtime, const std::shared_ptr<Device>& device, bool row_scaled,
                         bool amax_given, double bound) {
-  DIECAST_TRY(const BenchMatrix m, bench_matrix(device, kRows, kCols, row_scaled, 1));
+  DIECAST_TRY(const BenchMatrix m, bench_matrix(device, kHostRows, kHostCols, row_scaled, 1));
   PreparedQuantizeNvfp4::Request request;
   request.row_scaled = row_scaled;
   request.amax_given = amax_given;
@@ -31,7 +31,7 @@ Result<Figure> quantize(Runtime& runtime, const std::shared_ptr<Device>& device,
   });
   if (!outcome) return outcome.error();
   const char* what = row_scaled ? ", row-scaled" : amax_given ? ", amax given" : ", with amax";
-  return Figure{cat("quantize_nvfp4 bf16 on host", what), static_cast<double>(kRows * kCols * 2) / seconds / 1e6,
+  return Figure{cat("quantize_nvfp4 bf16 on host", what), static_cast<double>(kHostRows * kHostCols * 2) / seconds / 1e6,
                 "MB/s", bound, true, cat(device->targets().front().name(), ", one thread")};
 }
 

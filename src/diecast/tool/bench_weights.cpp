@@ -13,7 +13,7 @@
 namespace diecast::tool {
 namespace {
 
-constexpr int kRepeats = 11, kRanks = 8, kLayers = 80;
+constexpr int kCastRepeats = 11, kRanks = 8, kLayers = 80;
 constexpr std::int64_t kLayer[][2] = {{8192, 8192},  {1024, 8192},  {1024, 8192}, {8192, 8192},
                                       {28672, 8192}, {28672, 8192}, {8192, 28672}};
 
@@ -69,7 +69,7 @@ Result<void> Share::add(std::int64_t rows, std::int64_t cols, void* values) {
 Result<double> Share::time(const std::function<Result<void>()>& call) const {
   for (int i = 0; i < 2; ++i) DIECAST_CHECK(call());
   std::vector<double> times;
-  for (int i = 0; i < kRepeats; ++i) {
+  for (int i = 0; i < kCastRepeats; ++i) {
     DIECAST_CHECK(device->record(from, stream));
     DIECAST_CHECK(call());
     DIECAST_CHECK(device->record(to, stream));
@@ -209,7 +209,7 @@ Result<void> bench_steps(Runtime& runtime, Share& share, Figures& figures) {
     return launch(*kernels.cast, of_tiles, edges, UnitKind::shard);
   }));
   Result<void> outcome;
-  const double us = median_of(kRepeats, [&] {
+  const double us = median_of(kCastRepeats, [&] {
     const auto start = std::chrono::steady_clock::now();
     if (outcome) outcome = cast.run(scratch, share.stream);
     const auto end = std::chrono::steady_clock::now();

@@ -15,7 +15,7 @@
 namespace diecast::tool {
 namespace {
 
-struct Options {
+struct BundleArguments {
   std::string file, sha256;
   std::vector<std::string> manifests, targets, own;
   int jobs = 0;
@@ -42,7 +42,7 @@ Result<int> write(const std::string& path, std::vector<Packed> entries) {
 }
 
 // Exactly what the manifests name, compiled where the cache lacks it.
-Result<int> create(const Options& options) {
+Result<int> create(const BundleArguments& options) {
   RuntimeOptions with = RuntimeOptions::from_environment();
   with.isolated.program = own_program();
   DIECAST_TRY(const auto runtime, Runtime::create(with));
@@ -70,7 +70,7 @@ Result<int> create(const Options& options) {
 }
 
 // Everything that the writable root holds now; what is damaged is left out and said.
-Result<int> export_all(const Options& options) {
+Result<int> export_all(const BundleArguments& options) {
   DIECAST_TRY(const auto runtime, Runtime::create());
   DIECAST_TRY(DiskCache* const root, writable_of(*runtime));
   DIECAST_TRY(const auto targets, parse_targets(options.targets));
@@ -88,7 +88,7 @@ Result<int> export_all(const Options& options) {
   return write(options.file, std::move(entries));
 }
 
-Result<std::unique_ptr<Bundle>> open(const Options& options) {
+Result<std::unique_ptr<Bundle>> open(const BundleArguments& options) {
   std::optional<Sha256Digest> pin;
   if (!options.sha256.empty()) {
     pin = parse_sha256(options.sha256);
@@ -101,7 +101,7 @@ Result<std::unique_ptr<Bundle>> open(const Options& options) {
   return Bundle::open(path, pin);
 }
 
-Result<int> verify(const Options& options) {
+Result<int> verify(const BundleArguments& options) {
   DIECAST_TRY(const auto bundle, open(options));
   DIECAST_TRY(const Sha256Digest digest, bundle->verify());
   print(cat(bundle->path(), ": ", bundle->size(), " kernels, ", human_bytes(bundle->bytes()),
@@ -119,7 +119,7 @@ ArtifactKey key_of(ByteSpan record) {
 }
 
 // Entry by entry: killed midway it has imported a part, and run again it does the rest.
-Result<int> import_all(const Options& options) {
+Result<int> import_all(const BundleArguments& options) {
   DIECAST_TRY(const auto runtime, Runtime::create());
   DIECAST_TRY(DiskCache* const root, writable_of(*runtime));
   DIECAST_TRY(const auto bundle, open(options));
@@ -142,7 +142,7 @@ Result<int> import_all(const Options& options) {
 Command add_bundle(CLI::App& app) {
   auto* command = app.add_subcommand("bundle", "One file of kernels; it is executable code");
   command->require_subcommand(1);
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<BundleArguments>();
   auto* make = command->add_subcommand("create", "What manifests name, compiled where needed");
   make->add_option("manifest", options->manifests, "Manifest files")->required();
   make->add_option("--jobs", options->jobs, "Compiles at a time (0: one a core)")

@@ -12,7 +12,7 @@
 namespace diecast::tool {
 namespace {
 
-struct Options {
+struct CompileArguments {
   std::vector<std::string> words;  // the spelling, with or without quotes around it
   std::vector<std::string> targets;
   std::vector<std::string> own;
@@ -27,7 +27,7 @@ Result<void> write_file(const std::string& path, ByteSpan bytes) {
   return file.commit();
 }
 
-Result<int> compile(const Options& options) {
+Result<int> compile(const CompileArguments& options) {
   DIECAST_TRY(const auto runtime, Runtime::create());
   for (const std::string& path : options.own) DIECAST_CHECK(runtime->add(path));
   DIECAST_TRY(const auto targets, parse_targets(options.targets));
@@ -64,7 +64,7 @@ Result<int> compile(const Options& options) {
 
 Command add_compile(CLI::App& app) {
   auto* command = app.add_subcommand("compile", "Compile one specialization, or a line of them");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CompileArguments>();
   command->add_option("spelling", options->words, "TEMPLATE NAME=VALUE ... @ TARGET")->required();
   command->add_option("--target", options->targets, "Targets, for the spelling's own")->delimiter(',');
   command->add_option("-o,--output", options->output, "Write the machine code (or source) here");

@@ -10,13 +10,13 @@
 namespace diecast::tool {
 namespace {
 
-struct Options {
+struct DequantizeArguments {
   std::string input, output, to;
   std::string target = "auto";
   bool json = false;
 };
 
-Result<int> dequantize(const Options& options) {
+Result<int> dequantize(const DequantizeArguments& options) {
   DIECAST_TRY(const auto input, SafetensorsReader::open(options.input));
   DIECAST_TRY(const Plan plan, plan_dequantize(input.header(), parse_dtype(options.to)));
   if (!options.json) print_plan(plan);
@@ -27,7 +27,7 @@ Result<int> dequantize(const Options& options) {
 
 Command add_dequantize(CLI::App& app) {
   auto* command = app.add_subcommand("dequantize", "A quantized checkpoint back to floating point");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<DequantizeArguments>();
   command->add_option("input", options->input, "A .safetensors file")->required();
   command->add_option("output", options->output, "The file to write")->required();
   command->add_option("--to", options->to, "Element type, instead of the old one")->check(CLI::IsMember({"bf16", "f16", "f32"}));

@@ -52,7 +52,7 @@ void add_scheme(CLI::App& command, Nvfp4Scheme& scheme) {
       ->capture_default_str();
 }
 
-struct Options {
+struct QuantizeArguments {
   std::string input, output;
   QuantizeOptions plan;
   std::string target = "auto";
@@ -60,7 +60,7 @@ struct Options {
   bool json = false;
 };
 
-Result<int> quantize(const Options& options) {
+Result<int> quantize(const QuantizeArguments& options) {
   DIECAST_TRY(const auto input, SafetensorsReader::open(options.input));
   DIECAST_TRY(const Plan plan, plan_quantize(input.header(), options.plan));
   if (!options.json) print_plan(plan);
@@ -79,7 +79,7 @@ Result<int> quantize(const Options& options) {
 
 Command add_quantize(CLI::App& app) {
   auto* command = app.add_subcommand("quantize", "A safetensors checkpoint's weights to NVFP4");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<QuantizeArguments>();
   command->add_option("input", options->input, "A .safetensors file")->required();
   command->add_option("output", options->output, "The file to write");
   command->add_flag("--row-scale", options->plan.row_scaled,

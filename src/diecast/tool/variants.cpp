@@ -9,7 +9,7 @@
 namespace diecast::tool {
 namespace {
 
-struct Options {
+struct VariantsArguments {
   std::string name;
   std::vector<std::string> fixed;
   std::vector<std::string> own;
@@ -17,7 +17,7 @@ struct Options {
   bool json = false;
 };
 
-Result<int> variants(const Options& options) {
+Result<int> variants(const VariantsArguments& options) {
   DIECAST_TRY(const auto runtime, Runtime::create());
   for (const std::string& path : options.own) DIECAST_CHECK(runtime->add(path));
   DIECAST_TRY(const auto found, runtime->find_template(options.name));
@@ -49,7 +49,7 @@ Result<int> variants(const Options& options) {
 
 Command add_variants(CLI::App& app) {
   auto* command = app.add_subcommand("variants", "The specializations a template's space gives");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<VariantsArguments>();
   command->add_option("template", options->name, "Its name")->required();
   command->add_option("fixed", options->fixed, "Parameters to hold: NAME=VALUE");
   command->add_option("--target", options->target, "For which target")->capture_default_str();

@@ -13,7 +13,7 @@
 namespace diecast::tool {
 namespace {
 
-struct Options {
+struct WarmArguments {
   std::vector<std::string> manifests;
   std::vector<std::string> targets;
   std::vector<std::string> own;
@@ -25,7 +25,7 @@ struct Options {
   bool json = false;
 };
 
-Result<int> run(const Options& options) {
+Result<int> run(const WarmArguments& options) {
   RuntimeOptions with = RuntimeOptions::from_environment();
   if (!options.in_process) {
     with.isolated = {own_program(),
@@ -79,7 +79,7 @@ Result<int> run(const Options& options) {
 
 Command add_warm(CLI::App& app) {
   auto* command = app.add_subcommand("warm", "Compile what manifests name into the cache");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<WarmArguments>();
   command
       ->add_option("manifest,--from", options->manifests, "Manifests, or what DIECAST_TRACE wrote")
       ->required();

@@ -9,7 +9,7 @@ namespace diecast {
 namespace {
 
 constexpr std::string_view kDevice[] = {"host", "cc", "sm_count", "shared_optin"};
-constexpr std::string_view kFunctions[] = {"min", "max", "ceil_div", "align_up", "bits"};
+constexpr std::string_view kFunctionNames[] = {"min", "max", "ceil_div", "align_up", "bits"};
 constexpr std::string_view kNames[] = {"diecast", "expression", "dtype_id", "dynamic_shared",
                                        "main"};
 
@@ -55,7 +55,7 @@ bool contains(const std::string_view (&words)[N], std::string_view word) {
 std::string_view reserved_word(std::string_view name) {
   if (contains(kCpp, name)) return "a word of C++";
   if (contains(kDevice, name)) return "it speaks of the target or the device";
-  if (contains(kFunctions, name)) return "a function of expressions";
+  if (contains(kFunctionNames, name)) return "a function of expressions";
   if (contains(kNames, name)) return "a name of the rendered source";
   if (parse_dtype(name) || name == "u16" || name == "u64") return "an element type";
   if (name.starts_with("diecast_") || name.starts_with("DIECAST_") || name.starts_with("_") ||
