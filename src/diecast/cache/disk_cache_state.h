@@ -1,6 +1,7 @@
 // What a DiskCache holds, shared by its source files. All of it may be used from any thread.
 #pragma once
 
+#include <diecast/base/fork.h>
 #include <diecast/cache/cache_directory.h>
 #include <diecast/cache/disk_cache.h>
 #include <diecast/cache/pause.h>
@@ -43,7 +44,7 @@ struct DiskCache::State {
   EntryWriter writer;
   Pause reads, writes;
 
-  std::mutex mutex;  // of the next four; never held during a call to the file system
+  ForkSafe<std::mutex> mutex;  // of the next four; never held during a call to the file system
   std::shared_ptr<const CacheDirectory> current;
   std::map<std::string, FileIdentity> damaged;
   std::int64_t reopened = 0;

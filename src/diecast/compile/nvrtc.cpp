@@ -4,9 +4,11 @@
 #include <diecast/compile/log.h>
 #include <diecast/compile/nvrtc.h>
 #include <diecast/compile/nvrtc_api.h>
+#include <pthread.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -69,6 +71,37 @@ std::string environment_suffix() {
   for (const std::string_view entry : entries) record.add(1, entry);
   return "-env" + record.digest().hex().substr(0, 8);
 }
+
+std::atomic<int> compiling = 0;
+std::atomic<bool> cut_off = false;  // this process was forked while NVRTC was at work
+
+// NVRTC's own locks are then held for ever by threads that are not here.
+Result<void> usable_after_fork() {
+  static const int watched = pthread_atfork(nullptr, nullptr, [] { cut_off = compiling > 0; });
+  (void)watched;
+  if (!cut_off) return {};
+  return Error{ErrorCode::compiler_unavailable,
+               "this process was forked while NVRTC was compiling, and NVRTC does not work in it",
+               "fork while nothing is compiled, start the child with exec or posix_spawn, or warm "
+               "the cache"};
+}
+
+// One of the compiles that run at once.
+class Place {
+ public:
+  explicit Place(std::counting_semaphore<>& places) : places_(places) {
+    ++compiling;
+    places_.acquire();
+  }
+  Place(const Place&) = delete;
+  ~Place() {
+    places_.release();
+    --compiling;
+  }
+
+ private:
+  std::counting_semaphore<>& places_;
+};
 
 // A program handle that destroys itself.
 class Program {
@@ -200,11 +233,8 @@ Error NvrtcCompiler::failure(const Source& source, const Target& target, std::st
 
 Result<Artifact> NvrtcCompiler::compile(const Source& source, const Target& target) {
   DIECAST_CHECK(accepts(target));
-  places_.acquire();
-  struct Place {
-    std::counting_semaphore<>& places;
-    ~Place() { places.release(); }
-  } const place{places_};
+  DIECAST_CHECK(usable_after_fork());
+  const Place place(places_);
 
   const auto start = std::chrono::steady_clock::now();
   Program program(api_);

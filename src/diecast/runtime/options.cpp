@@ -81,7 +81,7 @@ Result<void> Runtime::State::open_cache() {
   } else {
     DIECAST_TRY(const auto roots, parse_cache_setting(setting));
     const bool write = options.cache_policy != CachePolicy::read_only;
-    cache = CacheRoots::open(roots, write, refused);
+    cache = CacheRoots::open(roots, write, refused, *options.files);
     cache_state = cache->description();
   }
   for (const Error& error : refused) {

@@ -6,13 +6,19 @@
 
 namespace diecast {
 
-bool Publisher::is_ours() const { return process_ == 0 || process_ == ::getpid(); }
+bool Publisher::is_ours() const {
+  const pid_t process = process_;
+  return process == 0 || process == ::getpid();
+}
+
+void Publisher::publish(const Publication& publication) const {
+  try {
+    publish_(publication);
+  } catch (...) {  // no memory, most likely; the artifact is in use all the same
+  }
+}
 
 Publisher::~Publisher() {
-  if (!is_ours()) {  // forked: there is no thread to join, and the mutex may be held for ever
-    thread_.detach();
-    return;
-  }
   if (!thread_.joinable()) return;
   {
     std::lock_guard guard(mutex_);
@@ -38,7 +44,7 @@ void Publisher::add(Publication publication) {
       return;
     }
   }
-  publish_(publication);
+  publish(publication);
 }
 
 void Publisher::flush() {
@@ -57,7 +63,7 @@ void Publisher::run() {
       const Publication publication = std::move(waiting_.front());
       waiting_.pop_front();
       lock.unlock();
-      publish_(publication);
+      publish(publication);
     }
     lock.lock();
     busy_ = false;

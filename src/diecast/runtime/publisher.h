@@ -6,6 +6,7 @@
 #include <diecast/cache/cache_roots.h>
 #include <sys/types.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -25,14 +26,16 @@ class Publisher {
  public:
   explicit Publisher(std::function<void(const Publication&)> publish)
       : publish_(std::move(publish)) {}
-  ~Publisher();  // after everything is published
+  ~Publisher();  // after everything is published; never in a forked child
 
-  // Returns at once while few are waiting; else, and in a forked child, publishes here.
+  // Returns at once while few are waiting; else, and in a forked child, publishes here. What
+  // `publish` throws is a publication that failed: nobody needs it.
   void add(Publication publication);
   void flush();
+  bool is_ours() const;  // false in a forked child: its thread is not there, its lock may be held
 
  private:
-  bool is_ours() const;
+  void publish(const Publication& publication) const;
   void run();
   static constexpr std::size_t kWaiting = 64;
 
@@ -41,8 +44,8 @@ class Publisher {
   std::condition_variable changed_;
   std::deque<Publication> waiting_;
   bool busy_ = false, end_ = false;
-  std::thread thread_;  // started by the first add
-  pid_t process_ = 0;   // that started it: a forked child has no such thread
+  std::thread thread_;              // started by the first add
+  std::atomic<pid_t> process_ = 0;  // that started it
 };
 
 }  // namespace diecast

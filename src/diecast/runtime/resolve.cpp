@@ -5,16 +5,8 @@
 #include <diecast/runtime/runtime.h>
 #include <diecast/runtime/state.h>
 
-#include <chrono>
-
 namespace diecast {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double ms_since(Clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-}
 
 Error frozen_error(const std::string& spelling, std::string_view missing) {
   return {ErrorCode::frozen, cat("after freeze() a kernel is ", missing, ":\n", spelling),
@@ -28,59 +20,13 @@ Error not_cached(const std::string& spelling, const std::string& roots) {
       "add this line to the manifest that is warmed; `diecast cache explain` says what differs"};
 }
 
-// The machine code itself is refused, whoever loads it: damaged, or not what this device runs.
-bool is_refusal(const Error& error) { return error.code == ErrorCode::file_corrupt; }
+Error asks_for_itself(const std::string& spelling) {
+  return {ErrorCode::invalid_argument,
+          cat("the event sink asks for what its own thread is resolving:\n", spelling),
+          "ask for it after resolve() has returned"};
+}
 
 }  // namespace
-
-Result<Specialization> Runtime::specialize(std::string_view name, const Bindings& bindings,
-                                           const Target& target) {
-  DIECAST_TRY(auto found, find_template(name));
-  return Specialization::make(std::move(found), bindings, target);
-}
-
-Result<Specialization> Runtime::specialize(std::string_view spelling) {
-  DIECAST_TRY(const Spelling parsed, parse_spelling(spelling));
-  if (parsed.targets.size() != 1) {
-    return Error{
-        ErrorCode::value_missing,
-        cat("a specialization has one target, ", quote(spelling), " has ", parsed.targets.size()),
-        "end it in `@ TARGET`, for example `@ sm_90a`"};
-  }
-  DIECAST_TRY(const Target target, Target::parse(parsed.targets[0]));
-  Bindings bindings;
-  for (const auto& [name, values] : parsed.values) {
-    if (values.size() != 1 || values[0] == "*") {
-      return Error{ErrorCode::value_not_allowed,
-                   cat(name, " has not exactly one value in ", quote(spelling)),
-                   "lists and `*` belong in manifests; give one value"};
-    }
-    bindings.set(name, std::string_view(values[0]));
-  }
-  return specialize(parsed.name, bindings, target);
-}
-
-Result<Specialization> Runtime::specialize_for(std::string_view name, const Bindings& bindings,
-                                               Device& device) {
-  DIECAST_TRY(auto found, find_template(name));
-  const std::vector<Target> targets = device.targets();
-  std::optional<Error> refused;
-  for (const Target& target : targets) {
-    if (!found->supports(target)) continue;
-    const auto made_by = compiler(target);
-    if (made_by) {
-      if (auto accepted = (*made_by)->accepts(target); !accepted) {
-        refused = accepted.error();
-        continue;
-      }
-    }
-    return Specialization::make(found, bindings, target);
-  }
-  if (refused) return *refused;
-  return Error{ErrorCode::target_not_supported,
-               cat("template ", found->name(), " has no target for ", device.properties().name),
-               cat("`diecast show ", found->name(), "` lists its targets")};
-}
 
 Result<Source> Runtime::render(const Specialization& specialization) {
   DIECAST_TRY(Source source, diecast::render(specialization, state_->files));
@@ -95,10 +41,34 @@ Result<ArtifactKey> Runtime::key(const Specialization& specialization) {
 }
 
 Result<Resolved> Runtime::resolve(const Specialization& specialization) {
-  return state_->resolve(*this, specialization, nullptr);
+  return no_throw([&] { return state_->resolve(*this, specialization, nullptr); });
 }
 
-void Runtime::flush() { state_->publisher.flush(); }
+void Runtime::flush() { state_->publisher->flush(); }
+
+// However a leader leaves, those who wait get an outcome and later callers another try.
+class Runtime::State::Landing {
+ public:
+  Landing(State& state, const std::string& spelling, InFlight& flight)
+      : state_(state), spelling_(spelling), flight_(flight) {}
+  Landing(const Landing&) = delete;
+  ~Landing() {
+    {
+      std::lock_guard lock(state_.artifacts_mutex);
+      const auto known = state_.in_flight.find(spelling_);
+      if (known != state_.in_flight.end() && known->second.get() == &flight_)
+        state_.in_flight.erase(known);
+    }
+    std::lock_guard lock(flight_.mutex);
+    flight_.landed = true;
+    flight_.done.notify_all();
+  }
+
+ private:
+  State& state_;
+  const std::string& spelling_;
+  InFlight& flight_;
+};
 
 Result<Resolved> Runtime::State::resolve(Runtime& runtime, const Specialization& specialization,
                                          const Artifact* refused) {
@@ -113,28 +83,19 @@ Result<Resolved> Runtime::State::resolve(Runtime& runtime, const Specialization&
       return Resolved{known->second, Resolved::Origin::memory};
     }
     auto& entry = in_flight[spelling];
-    leader = entry == nullptr;
+    leader = entry == nullptr || entry->process != ::getpid();
     if (leader) entry = std::make_shared<InFlight>();
     flight = entry;
   }
   if (!leader) {
+    if (flight->leader == std::this_thread::get_id()) return asks_for_itself(spelling);
     ++count.waited;
     std::unique_lock lock(flight->mutex);
-    flight->done.wait(lock, [&] { return flight->outcome.has_value(); });
-    if (!*flight->outcome) return flight->outcome->error();
-    return Resolved{(*flight->outcome)->artifact, Resolved::Origin::memory};
+    flight->done.wait(lock, [&] { return flight->landed; });
+    if (!flight->outcome) return flight->outcome.error();
+    return Resolved{flight->outcome->artifact, Resolved::Origin::memory};
   }
-  Result<Resolved> outcome = make_artifact(runtime, specialization, refused);
-  {
-    std::lock_guard lock(artifacts_mutex);
-    if (outcome) artifacts.insert_or_assign(spelling, outcome->artifact);
-    in_flight.erase(spelling);
-  }
-  {
-    std::lock_guard lock(flight->mutex);
-    flight->outcome.emplace(outcome);
-  }
-  flight->done.notify_all();
+  Result<Resolved> outcome = lead(runtime, specialization, spelling, refused, *flight);
   if (!outcome) {
     ++count.failed;
     tell(RuntimeEvent::Kind::failed, spelling, outcome.error().message(), 0);
@@ -142,21 +103,63 @@ Result<Resolved> Runtime::State::resolve(Runtime& runtime, const Specialization&
   return outcome;
 }
 
+Result<Resolved> Runtime::State::lead(Runtime& runtime, const Specialization& specialization,
+                                      const std::string& spelling, const Artifact* refused,
+                                      InFlight& flight) {
+  const Landing landing(*this, spelling, flight);
+  Result<Resolved> outcome = make_artifact(runtime, specialization, refused);
+  if (outcome) {
+    std::lock_guard lock(artifacts_mutex);
+    artifacts.insert_or_assign(spelling, outcome->artifact);
+  }
+  flight.outcome = outcome;  // nobody reads it before it has landed
+  return outcome;
+}
+
+// Under require-hit nothing is compiled, and opening NVRTC would be most of a process's start.
+Result<std::shared_ptr<Compiler>> Runtime::State::compiler_for(Runtime& runtime,
+                                                               const Target& target) {
+  if (options.cache_policy == CachePolicy::require_hit &&
+      options.cache_compilers != CompilerChoice::exact) {
+    return Error{ErrorCode::not_cached, "the cache policy is require-hit", "warm the cache"};
+  }
+  DIECAST_TRY(auto compiler, runtime.compiler(target));
+  DIECAST_CHECK(compiler->accepts(target));
+  return compiler;
+}
+
+// One write a line: lines of several processes do not mix.
+void Runtime::State::write_trace(const std::string& spelling) const {
+  if (!trace) return;
+  const std::string line = cat(spelling, "\n");
+  (void)system_files().write_at(trace.number(), line.data(), line.size(), 0);
+}
+
 Result<Resolved> Runtime::State::make_artifact(Runtime& runtime,
                                                const Specialization& specialization,
                                                const Artifact* refused) {
   DIECAST_TRY(const Source source, runtime.render(specialization));
   const ArtifactKey key = make_key(specialization, source);
-  // Under require-hit nothing is compiled, and opening NVRTC would be most of a process's start.
-  const bool opens = options.cache_policy != CachePolicy::require_hit ||
-                     options.cache_compilers == CompilerChoice::exact;
-  Result<std::shared_ptr<Compiler>> compiler = not_cached(specialization.spelling(), cache_state);
-  if (opens) compiler = runtime.compiler(specialization.target());
-  if (trace && refused == nullptr) {  // one write a line: lines of several processes do not mix
-    const std::string line = cat(specialization.spelling(), "\n");
-    (void)system_files().write_at(trace.number(), line.data(), line.size(), 0);
-  }
+  const auto compiler = compiler_for(runtime, specialization.target());
+  if (refused == nullptr) write_trace(specialization.spelling());
   return look_and_compile({specialization, source, key, compiler, refused});
+}
+
+Result<bool> Runtime::State::holds(Runtime& runtime, const Specialization& specialization) {
+  const std::string spelling = specialization.spelling();
+  {
+    std::lock_guard lock(artifacts_mutex);
+    if (artifacts.contains(spelling)) return true;
+  }
+  DIECAST_TRY(const Source source, runtime.render(specialization));
+  const ArtifactKey key = make_key(specialization, source);
+  const auto compiler = compiler_for(runtime, specialization.target());
+  const auto found = look({specialization, source, key, compiler, nullptr});
+  if (found == nullptr) return false;
+  write_trace(spelling);
+  std::lock_guard lock(artifacts_mutex);
+  artifacts.try_emplace(spelling, found);
+  return true;
 }
 
 std::shared_ptr<const Artifact> Runtime::State::look(const Request& request) {
@@ -178,7 +181,6 @@ Result<Resolved> Runtime::State::look_and_compile(const Request& request) {
   if (options.cache_policy == CachePolicy::require_hit) return not_cached(spelling, cache_state);
   DIECAST_CHECK(allow_late(spelling, "not resolved"));
   if (!request.compiler) return request.compiler.error();
-  DIECAST_CHECK((*request.compiler)->accepts(request.specialization.target()));
   if (cache == nullptr) return compile_and_publish(request, {});
 
   std::shared_ptr<const Artifact> published;
@@ -207,7 +209,7 @@ Result<Resolved> Runtime::State::compile_and_publish(const Request& request, Dis
   const auto artifact = std::make_shared<const Artifact>(std::move(made));
   if (cache != nullptr && options.cache_policy != CachePolicy::read_only &&
       cache->writable() != nullptr) {
-    publisher.add({request.key, artifact, std::move(lock)});
+    publisher->add({request.key, artifact, std::move(lock)});
   }
   return Resolved{artifact, Resolved::Origin::compiled};
 }
@@ -247,54 +249,6 @@ Result<void> Runtime::State::allow_late(const std::string& spelling, std::string
   ++count.late;
   tell(RuntimeEvent::Kind::late, spelling, std::string(missing), 0);
   return {};
-}
-
-std::shared_ptr<Kernel> Runtime::State::keep(const KernelName& name, std::shared_ptr<Kernel> made,
-                                             const Kernel* refused) {
-  std::lock_guard lock(kernels_mutex);
-  std::shared_ptr<Kernel>& known = kernels[name];
-  if (known == nullptr || known.get() == refused) known = std::move(made);
-  return known;
-}
-
-// Refused code is replaced once: what a compiler has just made and the device refuses is an error.
-Result<void> Runtime::State::load(Runtime& runtime, const KernelName& name,
-                                  std::shared_ptr<Kernel>& kernel) {
-  Result<void> loaded = kernel->preload();
-  if (loaded || !is_refusal(loaded.error())) return loaded;
-  ++count.refused;
-  tell(RuntimeEvent::Kind::refused, name.first, loaded.error().what, 0);
-  const auto again = resolve(runtime, kernel->specialization(), &kernel->artifact());
-  if (!again) return loaded;
-  DIECAST_TRY(auto made, Kernel::make(kernel->specialization(), again->artifact, name.second));
-  kernel = keep(name, std::move(made), kernel.get());
-  return kernel->preload();
-}
-
-Result<std::shared_ptr<Kernel>> Runtime::preload(const Specialization& specialization,
-                                                 const std::shared_ptr<Device>& device) {
-  const State::KernelName name{specialization.spelling(), device};
-  std::shared_ptr<Kernel> kernel;
-  {
-    std::lock_guard lock(state_->kernels_mutex);
-    const auto known = state_->kernels.find(name);
-    if (known != state_->kernels.end()) kernel = known->second;
-  }
-  bool fresh = false;
-  if (kernel == nullptr) {
-    DIECAST_TRY(Resolved resolved, resolve(specialization));
-    fresh = resolved.origin == Resolved::Origin::compiled;
-    DIECAST_TRY(kernel, Kernel::make(specialization, std::move(resolved.artifact), device));
-    kernel = state_->keep(name, std::move(kernel), nullptr);
-  }
-  DIECAST_TRY(const bool resident, kernel->resident());
-  if (resident) return kernel;
-  DIECAST_CHECK(state_->allow_late(name.first, "not resident"));
-  const auto start = Clock::now();
-  DIECAST_CHECK(fresh ? kernel->preload() : state_->load(*this, name, kernel));
-  ++state_->count.loaded;
-  state_->tell(RuntimeEvent::Kind::loaded, name.first, device->properties().name, ms_since(start));
-  return kernel;
 }
 
 }  // namespace diecast

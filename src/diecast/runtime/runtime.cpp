@@ -26,9 +26,17 @@ Result<std::shared_ptr<Runtime>> Runtime::create(RuntimeOptions options) {
 Runtime::Runtime(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Runtime::~Runtime() = default;
 
+Runtime::State::~State() {
+  if (!publisher->is_ours()) (void)publisher.release();
+}
+
 void Runtime::State::tell(RuntimeEvent::Kind kind, std::string spelling, std::string detail,
                           double ms) const {
-  if (options.on_event) options.on_event({kind, std::move(spelling), std::move(detail), ms});
+  if (!options.on_event) return;
+  try {
+    options.on_event({kind, std::move(spelling), std::move(detail), ms});
+  } catch (...) {
+  }
 }
 
 Result<std::shared_ptr<const Template>> Runtime::add(const std::string& path) {

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <diecast/base/error.h>
+#include <diecast/base/file.h>
 #include <diecast/cache/cache_roots.h>
 #include <diecast/compile/compiler.h>
 #include <diecast/compile/host_cxx.h>
@@ -61,7 +62,8 @@ struct RuntimeOptions {
   IsolatedCompiles isolated;
   std::chrono::milliseconds lock_wait{30000};  // for another process that compiles the same key
   EventSink on_event;
-  std::optional<Error> wrong;  // a variable that makes no sense: create() returns it
+  FileSystem* files = &system_files();  // the disk below the cache
+  std::optional<Error> wrong;           // a variable that makes no sense: create() returns it
 
   static RuntimeOptions from_environment();
 };
@@ -98,8 +100,9 @@ class Runtime {
   Result<Source> render(const Specialization& specialization);
   // From memory, from the cache, or compiled (once, however many threads and processes ask);
   // publishing goes on after the return. Errors: not_cached (require_hit), frozen,
-  // compiler_unavailable, compile_failed, target_not_supported; isolated: timed_out,
-  // process_failed.
+  // compiler_unavailable, compile_failed, target_not_supported, out_of_memory; isolated: timed_out,
+  // process_failed. In a process that was forked while NVRTC compiled, only what is in memory or
+  // in the cache; elsewhere in a forked child as in its parent.
   Result<Resolved> resolve(const Specialization& specialization);
   // Waits until everything compiled so far is published. The runtime's end does so too.
   void flush();
@@ -111,7 +114,8 @@ class Runtime {
   // device refuses is compiled again, once, and its entry replaced.
   Result<std::shared_ptr<Kernel>> preload(const Specialization& specialization,
                                           const std::shared_ptr<Device>& device);
-  // The best target of the device that the template supports and a compiler or the cache can serve.
+  // The best target of the device that the template supports and a compiler or the cache can serve:
+  // where nothing can be compiled for a target, the cache is asked.
   Result<Specialization> specialize_for(std::string_view name, const Bindings& bindings,
                                         Device& device);
   // The CUDA device of the calling thread's context, or device 0. Errors: driver_unavailable,

@@ -2,8 +2,11 @@
 // held while a compiler, the disk or a device works, or while the owner's event sink runs.
 #pragma once
 
+#include <diecast/base/fork.h>
+#include <diecast/base/no_throw.h>
 #include <diecast/runtime/publisher.h>
 #include <diecast/runtime/runtime.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <condition_variable>
@@ -11,15 +14,19 @@
 #include <mutex>
 #include <optional>
 #include <shared_mutex>
+#include <thread>
 #include <utility>
 
 namespace diecast {
 
 // One artifact on its way: the first thread that asks makes it, the others wait for its outcome.
 struct InFlight {
+  const pid_t process = ::getpid();  // a forked child has not the thread that makes it
+  const std::thread::id leader = std::this_thread::get_id();
   std::mutex mutex;
   std::condition_variable done;
-  std::optional<Result<Resolved>> outcome;
+  bool landed = false;
+  Result<Resolved> outcome = out_of_memory();  // unless the leader gets as far as saying it
 };
 
 // Opened once, on first use; its error is remembered too.
@@ -29,6 +36,8 @@ struct LazyCompiler {
 };
 
 struct Runtime::State {
+  ~State();
+
   RuntimeOptions options;
   TemplateFiles files;
   std::unique_ptr<CacheRoots> cache;
@@ -38,18 +47,18 @@ struct Runtime::State {
   std::atomic<bool> told_unwritten{false};
   Descriptor trace;
 
-  mutable std::shared_mutex templates_mutex;
+  mutable ForkSafe<std::shared_mutex> templates_mutex;
   std::map<std::string, std::shared_ptr<const Template>, std::less<>> templates;
 
-  std::mutex artifacts_mutex;
+  ForkSafe<std::mutex> artifacts_mutex;
   std::map<std::string, std::shared_ptr<const Artifact>, std::less<>> artifacts;  // by spelling
   std::map<std::string, std::shared_ptr<InFlight>, std::less<>> in_flight;
 
-  std::mutex kernels_mutex;
+  ForkSafe<std::mutex> kernels_mutex;
   using KernelName = std::pair<std::string, std::shared_ptr<Device>>;
   std::map<KernelName, std::shared_ptr<Kernel>> kernels;
 
-  mutable std::shared_mutex prepared_mutex;
+  mutable ForkSafe<std::shared_mutex> prepared_mutex;
   std::map<std::pair<const Device*, std::uint64_t>, std::shared_ptr<void>> prepared;
 
   LazyCompiler nvrtc, host_cxx;
@@ -61,6 +70,7 @@ struct Runtime::State {
         published{0}, loaded{0}, waited{0}, late{0}, refused{0}, pruned{0};
   } count;
 
+  class Landing;
   void tell(RuntimeEvent::Kind kind, std::string spelling, std::string detail, double ms) const;
   Result<void> open_cache();
   Result<void> open_trace();
@@ -76,8 +86,15 @@ struct Runtime::State {
   };
   Result<Resolved> resolve(Runtime& runtime, const Specialization& specialization,
                            const Artifact* refused);
+  Result<Resolved> lead(Runtime& runtime, const Specialization& specialization,
+                        const std::string& spelling, const Artifact* refused, InFlight& flight);
   Result<Resolved> make_artifact(Runtime& runtime, const Specialization& specialization,
                                  const Artifact* refused);
+  // The compiler that may be used for a target, if there is one.
+  Result<std::shared_ptr<Compiler>> compiler_for(Runtime& runtime, const Target& target);
+  void write_trace(const std::string& spelling) const;
+  // Whether it is in memory or in the cache; then it is in memory.
+  Result<bool> holds(Runtime& runtime, const Specialization& specialization);
   std::shared_ptr<const Artifact> look(const Request& request);
   Result<Resolved> look_and_compile(const Request& request);
   Result<Resolved> compile_and_publish(const Request& request, DiskCache::Lock lock);
@@ -87,10 +104,14 @@ struct Runtime::State {
   // The kernel under a name: the one there already, unless that is `refused`.
   std::shared_ptr<Kernel> keep(const KernelName& name, std::shared_ptr<Kernel> made,
                                const Kernel* refused);
+  Result<std::shared_ptr<Kernel>> preload(Runtime& runtime, const Specialization& specialization,
+                                          const std::shared_ptr<Device>& device);
   Result<void> load(Runtime& runtime, const KernelName& name, std::shared_ptr<Kernel>& kernel);
   Result<void> allow_late(const std::string& spelling, std::string_view missing);
 
-  Publisher publisher{[this](const Publication& publication) { publish(publication); }};
+  // Left behind in a forked child, where its end would wait for threads that are not there.
+  std::unique_ptr<Publisher> publisher =
+      std::make_unique<Publisher>([this](const Publication& publication) { publish(publication); });
 };
 
 }  // namespace diecast

@@ -1,0 +1,77 @@
+// From artifact to resident kernel: the half of the line that may wait for a device.
+#include <diecast/base/no_throw.h>
+#include <diecast/base/text.h>
+#include <diecast/runtime/runtime.h>
+#include <diecast/runtime/state.h>
+
+#include <chrono>
+
+namespace diecast {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double ms_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
+// The machine code itself is refused, whoever loads it: damaged, or not what this device runs.
+bool is_refusal(const Error& error) { return error.code == ErrorCode::file_corrupt; }
+
+}  // namespace
+
+std::shared_ptr<Kernel> Runtime::State::keep(const KernelName& name, std::shared_ptr<Kernel> made,
+                                             const Kernel* refused) {
+  std::lock_guard lock(kernels_mutex);
+  std::shared_ptr<Kernel>& known = kernels[name];
+  if (known == nullptr || known.get() == refused) known = std::move(made);
+  return known;
+}
+
+// Refused code is replaced once: what a compiler has just made and the device refuses is an error.
+Result<void> Runtime::State::load(Runtime& runtime, const KernelName& name,
+                                  std::shared_ptr<Kernel>& kernel) {
+  Result<void> loaded = kernel->preload();
+  if (loaded || !is_refusal(loaded.error())) return loaded;
+  ++count.refused;
+  tell(RuntimeEvent::Kind::refused, name.first, loaded.error().what, 0);
+  const auto again = resolve(runtime, kernel->specialization(), &kernel->artifact());
+  if (!again) return loaded;
+  DIECAST_TRY(auto made, Kernel::make(kernel->specialization(), again->artifact, name.second));
+  kernel = keep(name, std::move(made), kernel.get());
+  return kernel->preload();
+}
+
+Result<std::shared_ptr<Kernel>> Runtime::State::preload(Runtime& runtime,
+                                                        const Specialization& specialization,
+                                                        const std::shared_ptr<Device>& device) {
+  const KernelName name{specialization.spelling(), device};
+  std::shared_ptr<Kernel> kernel;
+  {
+    std::lock_guard lock(kernels_mutex);
+    const auto known = kernels.find(name);
+    if (known != kernels.end()) kernel = known->second;
+  }
+  bool fresh = false;
+  if (kernel == nullptr) {
+    DIECAST_TRY(Resolved resolved, resolve(runtime, specialization, nullptr));
+    fresh = resolved.origin == Resolved::Origin::compiled;
+    DIECAST_TRY(kernel, Kernel::make(specialization, std::move(resolved.artifact), device));
+    kernel = keep(name, std::move(kernel), nullptr);
+  }
+  DIECAST_TRY(const bool resident, kernel->resident());
+  if (resident) return kernel;
+  DIECAST_CHECK(allow_late(name.first, "not resident"));
+  const auto start = Clock::now();
+  DIECAST_CHECK(fresh ? kernel->preload() : load(runtime, name, kernel));
+  ++count.loaded;
+  tell(RuntimeEvent::Kind::loaded, name.first, device->properties().name, ms_since(start));
+  return kernel;
+}
+
+Result<std::shared_ptr<Kernel>> Runtime::preload(const Specialization& specialization,
+                                                 const std::shared_ptr<Device>& device) {
+  return no_throw([&] { return state_->preload(*this, specialization, device); });
+}
+
+}  // namespace diecast

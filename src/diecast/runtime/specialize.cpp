@@ -1,0 +1,58 @@
+// From a template's name to a specialization: by spelling, by target, or for a device.
+#include <diecast/base/text.h>
+#include <diecast/runtime/runtime.h>
+#include <diecast/runtime/state.h>
+
+namespace diecast {
+
+Result<Specialization> Runtime::specialize(std::string_view name, const Bindings& bindings,
+                                           const Target& target) {
+  DIECAST_TRY(auto found, find_template(name));
+  return Specialization::make(std::move(found), bindings, target);
+}
+
+Result<Specialization> Runtime::specialize(std::string_view spelling) {
+  DIECAST_TRY(const Spelling parsed, parse_spelling(spelling));
+  if (parsed.targets.size() != 1) {
+    return Error{
+        ErrorCode::value_missing,
+        cat("a specialization has one target, ", quote(spelling), " has ", parsed.targets.size()),
+        "end it in `@ TARGET`, for example `@ sm_90a`"};
+  }
+  DIECAST_TRY(const Target target, Target::parse(parsed.targets[0]));
+  Bindings bindings;
+  for (const auto& [name, values] : parsed.values) {
+    if (values.size() != 1 || values[0] == "*") {
+      return Error{ErrorCode::value_not_allowed,
+                   cat(name, " has not exactly one value in ", quote(spelling)),
+                   "lists and `*` belong in manifests; give one value"};
+    }
+    bindings.set(name, std::string_view(values[0]));
+  }
+  return specialize(parsed.name, bindings, target);
+}
+
+// Where nothing can be compiled for a target, the cache decides whether it will do.
+Result<Specialization> Runtime::specialize_for(std::string_view name, const Bindings& bindings,
+                                               Device& device) {
+  DIECAST_TRY(auto found, find_template(name));
+  std::optional<Specialization> best;
+  std::optional<Error> refused;
+  for (const Target& target : device.targets()) {
+    if (!found->supports(target)) continue;
+    DIECAST_TRY(Specialization one, Specialization::make(found, bindings, target));
+    const auto compiler = state_->compiler_for(*this, target);
+    if (compiler) return one;
+    DIECAST_TRY(const bool held, state_->holds(*this, one));
+    if (held) return one;
+    if (compiler.error().code == ErrorCode::target_not_supported) refused = compiler.error();
+    if (!best) best = std::move(one);
+  }
+  if (refused) return *refused;
+  if (best) return *best;  // resolve() says what is missing
+  return Error{ErrorCode::target_not_supported,
+               cat("template ", found->name(), " has no target for ", device.properties().name),
+               cat("`diecast show ", found->name(), "` lists its targets")};
+}
+
+}  // namespace diecast

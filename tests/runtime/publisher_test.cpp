@@ -1,0 +1,57 @@
+// The publishing thread: nobody waits for a slow disk, and nothing that goes wrong there reaches
+// anybody.
+#include <diecast/runtime/publisher.h>
+#include <gtest/gtest.h>
+
+#include <future>
+#include <new>
+
+#include "child_process.h"
+
+namespace diecast {
+namespace {
+
+// E-25: a disk that takes its time is not the caller's.
+TEST(Publisher, ReturnsWhileTheDiskHangs) {
+  std::promise<void> disk;
+  const auto answers = disk.get_future().share();
+  std::atomic<int> published = 0;
+  Publisher publisher([&](const Publication&) {
+    answers.wait();
+    ++published;
+  });
+  const auto start = std::chrono::steady_clock::now();
+  for (int i = 0; i < 8; ++i) publisher.add({});
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(2));
+  EXPECT_EQ(published, 0);
+  disk.set_value();
+  publisher.flush();
+  EXPECT_EQ(published, 8);
+}
+
+TEST(Publisher, GoesOnAfterWhatAPublicationThrows) {
+  std::atomic<int> tried = 0;
+  Publisher publisher([&](const Publication&) {
+    if (++tried % 2 == 1) throw std::bad_alloc();
+  });
+  for (int i = 0; i < 4; ++i) publisher.add({});
+  publisher.flush();
+  EXPECT_EQ(tried, 4);
+}
+
+TEST(Publisher, TakesFromManyThreadsAtOnce) {
+  std::atomic<int> published = 0;
+  Publisher publisher([&](const Publication&) { ++published; });
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 8; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 50; ++i) publisher.add({});
+      publisher.flush();
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(published, 400);
+}
+
+}  // namespace
+}  // namespace diecast

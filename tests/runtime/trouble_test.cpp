@@ -1,0 +1,148 @@
+// What goes wrong inside a resolve: no memory, an event sink that throws or calls back, many
+// threads that wait for a compile that fails. Nobody hangs, and the next call works.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+#include <stdexcept>
+#include <thread>
+
+#include "runtime/fake_machine.h"
+
+namespace {
+// Of this thread: allocations until one fails, or from then on all; -1: none does.
+thread_local long allowed = -1;
+thread_local bool failed = false, only_one = true;
+
+bool may_allocate() {
+  if (allowed < 0 || (failed && only_one)) return true;
+  if (allowed > 0) return allowed-- > 0;
+  failed = true;
+  return false;
+}
+}  // namespace
+
+void* operator new(std::size_t size) {
+  void* const memory = may_allocate() ? std::malloc(size == 0 ? 1 : size) : nullptr;
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+
+namespace diecast {
+namespace {
+
+using testing::FakeMachine;
+using testing::kAmax;
+using Kind = RuntimeEvent::Kind;
+
+class NoMemory : public ::testing::TestWithParam<bool> {};
+
+// E-14: each allocation of a resolve fails, it alone or all that follow too.
+TEST_P(NoMemory, IsAnErrorWhereverItIsMetAndTheNextCallWorks) {
+  const char* const variants = std::getenv("DIECAST_TEST_VARIANTS");
+  const long step = variants != nullptr && std::string(variants) == "all" ? 1 : 37;
+  FakeMachine machine;
+  machine.nvrtc.unset("JOURNAL");
+  RuntimeOptions options = machine.options();
+  options.on_event = [](const RuntimeEvent&) {};
+  options.cache_policy = CachePolicy::rebuild;
+  auto runtime = Runtime::create(options).value();
+  const Specialization one = runtime->specialize(kAmax).value();
+  int refused = 0;
+  for (long n = 0;; n += step) {
+    only_one = GetParam();
+    failed = false;
+    allowed = n;
+    const auto resolved = runtime->resolve(one);
+    allowed = -1;
+    if (resolved) {  // nothing failed, or nothing that matters: from memory from now on
+      if (!failed) break;
+      runtime = Runtime::create(options).value();
+      continue;
+    }
+    ASSERT_EQ(resolved.error().code, ErrorCode::out_of_memory) << n << resolved.error().message();
+    ++refused;
+  }
+  EXPECT_GT(refused, 5);
+  runtime.reset();
+  EXPECT_EQ(DiskCache::open(machine.cache.path()).value()->list().value().size(), 1u);
+}
+
+INSTANTIATE_TEST_SUITE_P(OnceAndFromThenOn, NoMemory, ::testing::Bool());
+
+TEST(Trouble, ASinkThatThrowsIsNobodysTrouble) {
+  FakeMachine machine;
+  RuntimeOptions options = machine.options();
+  options.on_event = [](const RuntimeEvent&) { throw std::runtime_error("a sink's own"); };
+  const auto runtime = Runtime::create(options).value();
+  EXPECT_TRUE(runtime->preload(runtime->specialize(kAmax).value(), machine.cuda.device()).ok());
+  runtime->flush();
+  EXPECT_EQ(runtime->counters().published, 1u);
+}
+
+// a sink may call the runtime; what its own thread is making it cannot have yet.
+TEST(Trouble, ASinkMayCallTheRuntime) {
+  FakeMachine machine;
+  Runtime* engine = nullptr;
+  std::vector<std::pair<Kind, std::string>> answers;
+  RuntimeOptions options = machine.options();
+  options.on_event = [&](const RuntimeEvent& event) {
+    if (event.spelling.find("IN=bf16") == std::string::npos) return;  // of the calls below
+    if (event.kind == Kind::published) return;                        // on another thread
+    const auto same = engine->resolve(engine->specialize(kAmax).value());
+    const auto other = engine->resolve(engine->specialize("amax IN=f16 @ sm_90a").value());
+    EXPECT_TRUE(other.ok());
+    answers.emplace_back(event.kind, same ? "" : same.error().message());
+  };
+  const auto runtime = Runtime::create(options).value();
+  engine = runtime.get();
+  const auto one = runtime->specialize(kAmax).value();
+  ASSERT_TRUE(runtime->resolve(one));
+  ASSERT_EQ(answers.size(), 2u);
+  EXPECT_EQ(answers[0].first, Kind::rendered);
+  EXPECT_EQ(answers[1].first, Kind::compiled);
+  for (const auto& [kind, message] : answers) {
+    EXPECT_EQ(
+        message,
+        "diecast: invalid_argument: the event sink asks for what its own thread is resolving:\n"
+        "  " +
+            one.spelling() + "\n  fix: ask for it after resolve() has returned");
+  }
+  answers.clear();
+  machine.nvrtc.set("FAIL", "nvrtcCompileProgram=6");
+  EXPECT_FALSE(runtime->resolve(runtime->specialize("amax IN=bf16 @ sm_80").value()));
+  ASSERT_EQ(answers.size(), 2u);  // rendered, failed
+  EXPECT_EQ(answers[1], (std::pair<Kind, std::string>(Kind::failed, "")));
+}
+
+// one compile, one error, for everybody who waited for it.
+TEST(Trouble, AFailedCompileIsEveryWaitingThreadsError) {
+  FakeMachine machine;
+  machine.nvrtc.set("FAIL", "nvrtcCompileProgram=6");
+  machine.nvrtc.set("SLEEP_MS", "300");
+  RuntimeOptions options = machine.options();
+  options.on_event = nullptr;
+  const auto runtime = Runtime::create(options).value();
+  const auto one = runtime->specialize(kAmax).value();
+  std::atomic<int> failed = 0;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; ++i) {
+    threads.emplace_back([&] {
+      const auto resolved = runtime->resolve(one);
+      failed += !resolved && resolved.error().code == ErrorCode::compile_failed;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(failed, 8);
+  EXPECT_EQ(runtime->counters().waited, 7u);
+  EXPECT_EQ(runtime->counters().failed, 1u);
+  EXPECT_EQ(machine.nvrtc.compiles().size(), 1u);
+  machine.nvrtc.unset("FAIL");
+  EXPECT_EQ(runtime->resolve(one).value().origin, Resolved::Origin::compiled);
+}
+
+}  // namespace
+}  // namespace diecast
