@@ -224,6 +224,12 @@ TEST_F(DiskCachePauses, LeaveAReadOnlyDiskAloneForGood) {
   EXPECT_EQ(retried_, 0u);
 }
 
+TEST_F(DiskCachePauses, LeaveADiskThatTheyMayNotWriteAloneForGood) {
+  EXPECT_EQ(tried(EACCES), 1u);
+  EXPECT_EQ(retried_, 0u);
+  EXPECT_EQ(tried(EPERM), 1u);
+}
+
 TEST_F(DiskCachePauses, DoNotComeFromTooManyOpenFiles) { EXPECT_EQ(tried(EMFILE), 10u); }
 
 TEST_F(DiskCachePauses, StopReadsAfterThreeErrorsForAMinute) {

@@ -18,6 +18,7 @@ constexpr char kTag[] = "CACHEDIR.TAG";
 constexpr char kTagText[] =
     "Signature: 8a477f597d28d172789f06886806bc55\n"
     "# This directory holds compiled kernels of diecast; it can be deleted at any time.\n";
+constexpr int kFormat = 1;
 constexpr std::string_view kVersion = "v1";
 constexpr std::string_view kEntryEnding = ".dce";
 
@@ -25,8 +26,6 @@ bool is_hex(std::string_view text) {
   return std::ranges::all_of(
       text, [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
 }
-
-bool is_refusal(int result) { return result == -EROFS || result == -EACCES || result == -EPERM; }
 
 int create_file(FileSystem& files, int directory, const char* name, std::string_view text) {
   Descriptor file(files,
@@ -71,29 +70,31 @@ Result<int> mark(FileSystem& files, int directory, const std::string& root) {
 
 Result<CacheDirectory> CacheDirectory::open(FileSystem& files, const std::string& root) {
   DIECAST_CHECK(check_own_rights());
-  DIECAST_TRY(const Descriptor top, open_trusted_directory(files, root));
+  DIECAST_TRY(Descriptor top, open_trusted_directory(files, root));
   CacheDirectory out(files);
   DIECAST_TRY(const int marked, mark(files, top.number(), root));
-  if (marked < 0 && !is_refusal(marked)) return file_error("create the marker of", root, marked);
+  if (marked < 0 && !refuses_writing(marked))
+    return file_error("create the marker of", root, marked);
   out.writable_ = marked >= 0;
-  DIECAST_CHECK(out.open_versions(top.number(), root));
+  DIECAST_CHECK(out.open_versions(std::move(top), root));
   return out;
 }
 
 Result<CacheDirectory> CacheDirectory::open_read_only(FileSystem& files, const std::string& root) {
   DIECAST_CHECK(check_own_rights());
-  DIECAST_TRY(const Descriptor top, open_trusted_directory(files, root, /*create=*/false));
+  DIECAST_TRY(Descriptor top, open_trusted_directory(files, root, /*create=*/false));
   CacheDirectory out(files);
   out.writable_ = false;
-  DIECAST_CHECK(out.open_versions(top.number(), root));
+  DIECAST_CHECK(out.open_versions(std::move(top), root));
   return out;
 }
 
-Result<void> CacheDirectory::open_versions(int top, const std::string& root) {
-  versions_ = folder(top, kVersion.data(), writable_);
+Result<void> CacheDirectory::open_versions(Descriptor top, const std::string& root) {
+  top_ = std::move(top);
+  versions_ = folder(top_.number(), kVersion.data(), writable_);
   const int opened = versions_.number();
-  if (is_refusal(opened)) writable_ = false;
-  if (opened == -ENOENT || is_refusal(opened)) return {};  // nothing to read, nowhere to write
+  if (refuses_writing(opened)) writable_ = false;
+  if (opened == -ENOENT || refuses_writing(opened)) return {};  // nothing to read, nowhere to write
   const std::string path = cat(root, "/", kVersion);
   if (opened < 0) return file_error("open", path, opened);
   struct stat status;
@@ -151,6 +152,25 @@ std::vector<std::string> CacheDirectory::compilers() const {
   });
   std::ranges::sort(names, [](const auto& a, const auto& b) { return is_older_identity(b, a); });
   return names;
+}
+
+std::vector<CacheDirectory> CacheDirectory::older() const {
+  std::vector<CacheDirectory> out;
+  files_->list_directory(top_.number(), [&](std::string_view name) {
+    const auto version = name.starts_with('v') ? parse_integer(name.substr(1)) : std::nullopt;
+    if (!version || *version < 0 || *version >= kFormat || name != cat("v", *version)) return true;
+    CacheDirectory one(*files_);
+    one.versions_ = folder(top_.number(), std::string(name).c_str(), false);
+    struct stat status;
+    if (one.versions_ && files_->status(one.versions(), &status) >= 0 && is_private(status))
+      out.push_back(std::move(one));
+    return true;
+  });
+  return out;
+}
+
+bool refuses_writing(int result) {
+  return result == -EROFS || result == -EACCES || result == -EPERM;
 }
 
 bool is_older_identity(std::string_view a, std::string_view b) {

@@ -36,17 +36,24 @@ class CacheDirectory {
   // The identities that have a folder, newest first: by name, numbers in it compared as numbers.
   std::vector<std::string> compilers() const;
 
+  // The folders of earlier formats, v0 and so on: what nobody uses any more is collected there.
+  std::vector<CacheDirectory> older() const;
+
   // v1 itself, for listing and for the lock file.
   int versions() const { return versions_.number(); }
   Descriptor folder(int parent, const char* name, bool create) const;
 
  private:
   explicit CacheDirectory(FileSystem& files) : files_(&files) {}
-  Result<void> open_versions(int top, const std::string& root);
+  Result<void> open_versions(Descriptor top, const std::string& root);
   FileSystem* files_;
+  Descriptor top_;
   Descriptor versions_;  // not open in a read-only root without entries
   bool writable_ = true;
 };
+
+// Whether -errno says that this user may not write here, as opposed to trouble that passes.
+bool refuses_writing(int result);
 
 // [a-zA-Z0-9._-]{1,100}, no leading dot, and not a name that v1 uses itself (lock, gc).
 bool is_compiler_identity(std::string_view text);

@@ -72,7 +72,7 @@ void touch(FileSystem& files, const OpenEntry& entry, Pause& writes) {
   if (last >= now - kTouchSeconds && last <= now + kTouchSeconds) return;
   const struct timespec times[2] = {{0, UTIME_OMIT}, {now, 0}};
   const int result = files.set_times(entry.file.number(), times);
-  if (result == -EROFS) writes.failure(result, now);
+  if (result == -EROFS) writes.stop();
 }
 
 std::string entry_id(std::string_view compiler, const Digest& digest) {
@@ -152,7 +152,11 @@ bool DiskCache::publish(const ArtifactKey& key, const Artifact& artifact) {
   }
   const auto failed = [&](int error) {
     ++state.publish_failures;
-    if (error < 0) state.writes.failure(error, state.files.now_seconds());
+    if (refuses_writing(error)) {
+      state.writes.stop();
+    } else if (error < 0) {
+      state.writes.failure(error, state.files.now_seconds());
+    }
     return false;
   };
   if (!is_compiler_identity(artifact.compiler)) return failed(0);

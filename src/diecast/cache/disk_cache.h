@@ -38,12 +38,12 @@ struct PruneLimits {
   std::chrono::seconds unused{0};    // entries not used for longer go too; 0: they stay
   std::chrono::seconds young{600};   // newer entries stay, up to twice `bytes`
   std::size_t most = 10000;          // files removed
-  std::chrono::milliseconds time{2000};
+  std::chrono::milliseconds time{2000};  // half of it for looking
   bool dry_run = false;
 };
 
 struct PruneResult {
-  std::uint64_t entries = 0, bytes = 0;  // found; bytes as the disk counts them
+  std::uint64_t entries = 0, bytes = 0;  // found in time; bytes as the disk counts them
   std::uint64_t removed = 0, removed_bytes = 0, temporaries = 0;
   bool busy = false;     // another process is collecting: nothing was done
   bool finished = true;  // false: a bound was met first

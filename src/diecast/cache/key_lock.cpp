@@ -70,7 +70,7 @@ DiskCache::Lock DiskCache::lock(const ArtifactKey& key, std::chrono::millisecond
   }
   if (result < 0) {
     ++state_->lock_failures;
-    if (result == -EROFS) state_->writes.failure(result, files.now_seconds());
+    if (result == -EROFS) state_->writes.stop();
     return {};
   }
   Lock out;

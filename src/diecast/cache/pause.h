@@ -1,5 +1,5 @@
-// Leaves a failing disk alone for a while: a full disk for a minute, a read-only file system for
-// good, any other trouble for a minute after three failures in a row. Thread-safe.
+// Leaves a failing disk alone for a while: a full disk for a minute, one that may not be written
+// for good, any other trouble for a minute after three failures in a row. Thread-safe.
 #pragma once
 
 #include <errno.h>
@@ -16,11 +16,10 @@ class Pause {
     const std::int64_t left = until_ - now;
     return for_good_ || (left > 0 && left <= kSeconds);
   }
-  bool for_good() const { return for_good_; }
 
   void success() { in_a_row_ = 0; }
+  void stop() { for_good_ = true; }
   void failure(int negative_errno, std::int64_t now) {
-    if (negative_errno == -EROFS) for_good_ = true;
     // Too many open files says nothing about the disk.
     if (negative_errno == -EMFILE || negative_errno == -ENFILE) return;
     const bool full = negative_errno == -ENOSPC || negative_errno == -EDQUOT;

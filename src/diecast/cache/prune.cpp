@@ -17,6 +17,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr std::int64_t kTemporarySeconds = 3600, kDeadWriterSeconds = 60, kDaySeconds = 86400;
+constexpr std::int64_t kOldFormatSeconds = 30 * kDaySeconds;
 constexpr std::uint64_t kLowMark = 5;  // a collection goes down to 4/5 of the budget: then it rests
 
 struct Candidate {
@@ -37,21 +38,30 @@ class Collection {
         now_(files.now_seconds()),
         end_(Clock::now() + limits.time) {}
 
-  // Looks at every file once, removes stale temporaries on the way; 0 or -errno.
+  // Looks at every file once, as far as half of the time takes it, and removes stale temporaries on
+  // the way; 0 or -errno.
   int scan(const std::string& compiler) {
-    return walk_shards(files_, directory_, [&](const Shard& shard) {
-      if (!compiler.empty() && shard.compiler != compiler) return true;
-      for (const std::string& name : shard.names) look(shard, name);
-      return true;
-    });
+    const auto end = Clock::now() + limits_.time / 2;
+    const auto look_at = [&](const Shard& shard) {
+      if (compiler.empty() || shard.compiler == compiler) {
+        for (const std::string& name : shard.names) look(shard, name);
+      }
+      seen_ = shard.place, shards_ = shard.count;
+      return Clock::now() < end;
+    };
+    const int trouble = walk_shards(files_, directory_, look_at, random_bits());
+    if (seen_ < shards_) result_.finished = false;
+    return trouble;
   }
 
   void remove_entries(bool everything) {
     std::ranges::sort(found_, {}, &Candidate::used);
-    const std::uint64_t target = limits_.bytes != 0 && result_.bytes > limits_.bytes
-                                     ? limits_.bytes / kLowMark * (kLowMark - 1)
+    // Keys are spread evenly: the part that was seen may have its part of the budget.
+    const std::uint64_t budget = seen_ < shards_ ? limits_.bytes / shards_ * seen_ : limits_.bytes;
+    const std::uint64_t target = limits_.bytes != 0 && result_.bytes > budget
+                                     ? budget / kLowMark * (kLowMark - 1)
                                      : result_.bytes;
-    const bool crowded = limits_.bytes != 0 && result_.bytes > 2 * limits_.bytes;
+    const bool crowded = limits_.bytes != 0 && result_.bytes > 2 * budget;
     std::uint64_t left = result_.bytes;
     for (const Candidate& entry : found_) {
       const std::int64_t age = now_ - entry.used;
@@ -63,19 +73,18 @@ class Collection {
     }
   }
 
-  // Folders that nothing is in; one that is being filled refuses, one too early gone is made again.
-  void remove_empty_folders() {
-    if (limits_.dry_run) return;
-    for (const std::string& compiler : directory_.compilers()) {
-      const Descriptor identity = directory_.folder(directory_.versions(), compiler.c_str(), false);
-      if (!identity) continue;
-      files_.list_directory(identity.number(), [&](const char* name) {
-        if (is_shard_name(name)) files_.unlink_at(identity.number(), name, AT_REMOVEDIR);
-        return true;
+  // What a format before ours has left and nobody has used for a month.
+  void remove_old_formats() {
+    for (const CacheDirectory& older : directory_.older()) {
+      walk_shards(files_, older, [&](const Shard& shard) {
+        for (const std::string& name : shard.names) remove_old(shard.folder, name);
+        return !out_of_bounds();
       });
-      files_.unlink_at(directory_.versions(), compiler.c_str(), AT_REMOVEDIR);
+      remove_empty_folders(older);
     }
   }
+
+  void remove_empty_folders() { remove_empty_folders(directory_); }
 
   const PruneResult& result() const { return result_; }
 
@@ -98,6 +107,39 @@ class Collection {
     ++result_.entries;
     result_.bytes += bytes;
     found_.push_back({shard.compiler, shard.name, name, FileIdentity::of(status), used, bytes});
+  }
+
+  void remove_old(int folder, const std::string& name) {
+    struct stat status;
+    if (limits_.dry_run || out_of_bounds()) return;
+    if (!parse_temporary_name(name) && !is_entry_name(name)) return;
+    if (files_.status_at(folder, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) < 0) return;
+    if (!S_ISREG(status.st_mode) || now_ - status.st_mtim.tv_sec <= kOldFormatSeconds) return;
+    if (files_.unlink_at(folder, name.c_str(), 0) >= 0) ++result_.removed;
+  }
+
+  // Folders that nothing is in, and was not in lately; one that is being filled refuses, one too
+  // early gone is made again.
+  void remove_empty_folders(const CacheDirectory& directory) {
+    if (limits_.dry_run) return;
+    const auto remove = [&](int parent, const std::string& name) {
+      struct stat status;
+      if (files_.status_at(parent, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) < 0) return;
+      const std::int64_t age = now_ - status.st_mtim.tv_sec;
+      if (limits_.young.count() > 0 && age < kTemporarySeconds) return;
+      files_.unlink_at(parent, name.c_str(), AT_REMOVEDIR);
+    };
+    for (const std::string& compiler : directory.compilers()) {
+      const Descriptor identity = directory.folder(directory.versions(), compiler.c_str(), false);
+      if (!identity) continue;
+      std::vector<std::string> shards;
+      files_.list_directory(identity.number(), [&](const char* name) {
+        if (is_shard_name(name)) shards.emplace_back(name);
+        return true;
+      });
+      for (const std::string& shard : shards) remove(identity.number(), shard);
+      remove(directory.versions(), compiler);
+    }
   }
 
   // A dead writer's is stale after a minute, not at once: its number may belong to a process of
@@ -143,6 +185,7 @@ class Collection {
   const std::string boot_;
   const std::int64_t now_;
   const Clock::time_point end_;
+  std::size_t seen_ = 0, shards_ = 0;
   std::vector<Candidate> found_;
   PruneResult result_;
 };
@@ -171,7 +214,8 @@ Result<PruneResult> DiskCache::State::collect(const std::string& root, const Pru
   Collection collection(files, *opened, limits, writer.boot());
   const int trouble = collection.scan(compiler);
   collection.remove_entries(everything);
-  if (everything) collection.remove_empty_folders();
+  collection.remove_old_formats();
+  collection.remove_empty_folders();
   if (!limits.dry_run) {
     const struct timespec times[2] = {{0, UTIME_OMIT}, {files.now_seconds(), 0}};
     files.set_times(gc.number(), times);

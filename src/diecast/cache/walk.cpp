@@ -3,6 +3,8 @@
 #include <diecast/cache/walk.h>
 #include <errno.h>
 
+#include <utility>
+
 namespace diecast {
 namespace {
 
@@ -17,23 +19,30 @@ int names_in(FileSystem& files, int folder, std::vector<std::string>& out) {
 }  // namespace
 
 int walk_shards(FileSystem& files, const CacheDirectory& directory,
-                const std::function<bool(const Shard&)>& each) {
+                const std::function<bool(const Shard&)>& each, std::size_t first) {
   int trouble = 0;
-  const auto list = [&](int folder, std::vector<std::string>& names) {
+  const auto list = [&](int folder) {
+    std::vector<std::string> names;
     if (const int listed = names_in(files, folder, names); listed < 0) trouble = listed;
+    return names;
   };
+  std::vector<std::pair<std::string, std::string>> all;
   for (const std::string& compiler : directory.compilers()) {
     const Descriptor identity = directory.folder(directory.versions(), compiler.c_str(), false);
     if (!identity) continue;
-    std::vector<std::string> names;
-    list(identity.number(), names);
-    for (const std::string& name : names) {
-      if (!is_shard_name(name)) continue;
-      const Descriptor folder = directory.folder(identity.number(), name.c_str(), false);
-      if (!folder) continue;
-      Shard shard{compiler, identity.number(), folder.number(), name, {}};
-      list(folder.number(), shard.names);
-      if (!each(shard)) return trouble;
+    for (std::string& name : list(identity.number())) {
+      if (is_shard_name(name)) all.emplace_back(compiler, std::move(name));
+    }
+  }
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const auto& [compiler, name] = all[(first % all.size() + i) % all.size()];
+    const Descriptor identity = directory.folder(directory.versions(), compiler.c_str(), false);
+    if (!identity) continue;
+    const Descriptor folder = directory.folder(identity.number(), name.c_str(), false);
+    if (!folder) continue;
+    if (!each({compiler, identity.number(), folder.number(), name, list(folder.number()), i + 1,
+               all.size()})) {
+      break;
     }
   }
   return trouble;

@@ -15,11 +15,12 @@ struct Shard {
   int folder;    // this one
   std::string name;
   std::vector<std::string> names;  // of all files in it, ours or not
+  std::size_t place, count;        // which one of how many this is
 };
 
-// Calls `each` until it returns false; what vanishes meanwhile is passed over. 0 or -errno of the
-// last folder that could not be listed.
+// Calls `each`, beginning at the `first`-th and around the end, until it returns false; what
+// vanishes meanwhile is passed over. 0 or -errno of the last folder that could not be listed.
 int walk_shards(FileSystem& files, const CacheDirectory& directory,
-                const std::function<bool(const Shard&)>& each);
+                const std::function<bool(const Shard&)>& each, std::size_t first = 0);
 
 }  // namespace diecast
