@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Plants the bugs of tests/planted.txt one by one and expects a test to catch each: this shows that the
-# tests bite. Usage: tests/planted.sh [BUILD_FOLDER], which has test_cache_unit and test_runtime_unit.
+# tests bite. Usage: tests/planted.sh [BUILD_FOLDER], which has test_cache_unit,
+# test_runtime_unit and test_tool_unit.
 # Ends in "N of N planted bugs caught"; fails if one was not. Takes some minutes.
 set -u
 source_dir=$(cd "$(dirname "$0")/.." && pwd)
@@ -16,13 +17,23 @@ plant() { # source text instead: the mutated copy in $work/mutant.cpp
   ! cmp -s "$work/mutant.cpp" "$source_dir/src/diecast/$1"
 }
 
-# The mutant's object comes before the library, whose own one is then not linked.
+# The mutant's object comes before the library, whose own one is then not linked. The command's tests
+# run the command: there it is the mutant.
 build_mutant() { # floor
-  local program=$build/tests/CMakeFiles/test_$1_unit.dir
-  g++ -std=c++20 -O1 -w -I"$source_dir/src" -c "$work/mutant.cpp" -o "$work/mutant.o" &&
-    g++ "$work/mutant.o" $(find "$build/tests/CMakeFiles/test_$1_shared.dir" "$program" -name '*.o' \
-      2>/dev/null) "$build/src/libdiecast.a" -lgtest -lgtest_main -lpthread -ldl \
-      $(ls /usr/lib/*/libboost_context.so 2>/dev/null | head -1) -o "$work/mutant"
+  local objects=$build/tests/CMakeFiles boost
+  boost=$(ls /usr/lib/*/libboost_context.so 2>/dev/null | head -1)
+  g++ -std=c++20 -O1 -w -I"$source_dir/src" -c "$work/mutant.cpp" -o "$work/mutant.o" || return
+  if [[ $1 == tool ]]; then
+    g++ "$work/mutant.o" "$build/src/CMakeFiles/diecast_tool.dir/diecast/tool/main.cpp.o" \
+      "$build"/src/libdiecast_{subcommands,checkpoint}.a "$build/src/libdiecast.a" -lpthread -ldl \
+      $boost -o "$work/tool" || return
+    printf '#!/bin/sh\nDIECAST_TEST_TOOL=%s exec %s "$@"\n' "$work/tool" \
+      "$build/tests/test_tool_unit" >"$work/mutant" && chmod +x "$work/mutant"
+  else
+    g++ "$work/mutant.o" $(find "$objects/test_$1_shared.dir" "$objects/test_$1_unit.dir" \
+      -name '*.o' 2>/dev/null) "$build/src/libdiecast.a" -lgtest -lgtest_main -lpthread -ldl \
+      $boost -o "$work/mutant"
+  fi
 }
 
 while IFS= read -r line; do

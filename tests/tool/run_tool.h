@@ -15,21 +15,27 @@ namespace diecast::testing {
 
 class ToolRun {
  public:
-  ToolRun() : environment_{"DIECAST_CACHE=" + cache_.path(), "DIECAST_NVRTC=" + nvrtc.path(),
-                           "DIECAST_LIBCUDA=/nonexistent/libcuda.so.1", "HOME=" + folder.path(),
-                           "DIECAST_FAKE_NVRTC_VERSION=13.0", "LC_ALL=C"} {
+  ToolRun()
+      : environment_{"DIECAST_CACHE=" + cache_.path(),
+                     "DIECAST_NVRTC=" + nvrtc.path(),
+                     "DIECAST_LIBCUDA=/nonexistent/libcuda.so.1",
+                     "HOME=" + folder.path(),
+                     "DIECAST_FAKE_NVRTC_VERSION=13.0",
+                     "LC_ALL=C"} {
     if (const char* path = std::getenv("PATH")) environment_.push_back(std::string("PATH=") + path);
   }
 
   ProcessResult operator()(std::vector<std::string> arguments) {
     ProcessRequest request;
-    request.arguments = {DIECAST_TOOL};
+    const char* const planted = std::getenv("DIECAST_TEST_TOOL");  // planted.sh's
+    request.arguments = {planted != nullptr ? planted : DIECAST_TOOL};
     for (std::string& argument : arguments) request.arguments.push_back(std::move(argument));
     request.environment = environment_;
     return run_process(request).value();
   }
   void set(const std::string& name, const std::string& value) {
-    std::erase_if(environment_, [&](const std::string& text) { return text.starts_with(name + "="); });
+    std::erase_if(environment_,
+                  [&](const std::string& text) { return text.starts_with(name + "="); });
     environment_.push_back(name + "=" + value);
   }
 
