@@ -126,6 +126,32 @@ TEST(ToolBundle, IsMadeVerifiedImportedAndServedFrom) {
   EXPECT_TRUE(has(miss.errors, "diecast: not_cached: ")) << miss.errors;
 }
 
+TEST(ToolWarm, TellsProgramsEveryCounter) {
+  ToolRun diecast;
+  const auto json = [&] {
+    return nlohmann::json::parse(diecast({"warm", manifest(diecast), "--json"}).output);
+  };
+  const auto cold = json();
+  EXPECT_EQ(cold.at("specializations").size(), 3u);
+  EXPECT_EQ(cold.at("counters").at("compiled"), 3);
+  EXPECT_EQ(cold.at("counters").at("published"), 3);
+  EXPECT_EQ(cold.at("counters").at("roots").at(0).at("publishes"), 3);
+  const std::string root = diecast.cache_path();
+  for (const std::string& name : tree(root)) {
+    if (name.ends_with(".dce")) testing::write_text(root + "/" + name, "damaged");
+  }
+  const auto damaged = json().at("counters").at("roots").at(0);
+  EXPECT_EQ(damaged.at("root"), root);
+  EXPECT_GE(damaged.at("faults").at("too_short"), 3);
+  EXPECT_EQ(damaged.at("replaced"), 3);
+  for (const char* counter : {"misses", "rejected", "refused", "already_there", "publish_failures",
+                              "publishes_skipped", "lock_waits", "lock_timeouts", "lock_failures"})
+    EXPECT_TRUE(damaged.contains(counter)) << counter;
+  const auto warm = json().at("counters");
+  EXPECT_EQ(warm.at("disk_hits"), 3);
+  EXPECT_EQ(warm.at("roots").at(0).at("hits"), 3);
+}
+
 TEST(ToolWarm, ReplaysATrace) {
   ToolRun diecast, other;
   const std::string trace = diecast.folder / "trace";

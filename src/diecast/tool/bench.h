@@ -37,6 +37,8 @@ class ScratchRoot {
   std::string path_;
 };
 
+inline constexpr std::string_view kBenchStart = "bench-start";  // the subcommand it measures
+
 // Middle of `repeats` runs of `measure`.
 double median_of(int repeats, const std::function<double()>& measure);
 

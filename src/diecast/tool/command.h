@@ -29,6 +29,7 @@ Command add_cache(CLI::App& app);
 Command add_bundle(CLI::App& app);
 Command add_compile_one(CLI::App& app);
 Command add_bench(CLI::App& app);
+Command add_bench_start(CLI::App& app);
 
 // The path of this command itself; empty where there is no /proc.
 std::string own_program();

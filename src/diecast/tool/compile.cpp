@@ -56,7 +56,7 @@ Result<int> compile(const CompileArguments& options) {
   if (!options.output.empty()) {
     DIECAST_CHECK(write_file(options.output, outcomes[0].resolved->artifact->payload));
   }
-  print_outcomes(outcomes, options.json);
+  print_outcomes(*runtime, outcomes, options.json);
   return 0;
 }
 

@@ -47,7 +47,55 @@ std::string_view origin_name(Resolved::Origin origin) {
   return "";
 }
 
-void print_outcomes(std::span<const WarmOutcome> outcomes, bool json) {
+namespace {
+
+nlohmann::ordered_json counters_of(const DiskCache& cache) {
+  const CacheStatistics c = cache.statistics();
+  nlohmann::ordered_json faults = nlohmann::ordered_json::object();
+  for (std::size_t i = 0; i < c.faults.size(); ++i) {
+    if (c.faults[i] != 0)
+      faults[std::string(entry_fault_name(static_cast<EntryFault>(i)))] = c.faults[i];
+  }
+  return {{"hits", c.hits},
+          {"misses", c.misses},
+          {"rejected", c.rejected},
+          {"faults", faults},
+          {"refused", c.refused},
+          {"publishes", c.publishes},
+          {"replaced", c.replaced},
+          {"already_there", c.already_there},
+          {"publish_failures", c.publish_failures},
+          {"publishes_skipped", c.publishes_skipped},
+          {"lock_waits", c.lock_waits},
+          {"lock_timeouts", c.lock_timeouts},
+          {"lock_failures", c.lock_failures}};
+}
+
+// Everything that this process has counted.
+nlohmann::ordered_json counters_of(const Runtime& runtime) {
+  const RuntimeCounters c = runtime.counters();
+  nlohmann::ordered_json roots = nlohmann::ordered_json::array();
+  if (runtime.cache() != nullptr) {
+    for (const CacheRoots::Layer& layer : runtime.cache()->layers()) {
+      nlohmann::ordered_json root =
+          layer.directory ? counters_of(*layer.directory)
+                          : nlohmann::ordered_json{{"hits", layer.bundle->hits()},
+                                                   {"rejected", layer.bundle->rejected()}};
+      root["root"] = layer.setting.path;
+      roots.push_back(std::move(root));
+    }
+  }
+  return {{"rendered", c.rendered},   {"memory_hits", c.memory_hits},
+          {"disk_hits", c.disk_hits}, {"compiled", c.compiled},
+          {"failed", c.failed},       {"published", c.published},
+          {"loaded", c.loaded},       {"waited", c.waited},
+          {"late", c.late},           {"refused", c.refused},
+          {"pruned", c.pruned},       {"roots", roots}};
+}
+
+}  // namespace
+
+void print_outcomes(const Runtime& runtime, std::span<const WarmOutcome> outcomes, bool json) {
   nlohmann::ordered_json out = nlohmann::ordered_json::array();
   Table table({"bytes", "registers", "spills", "ms", "", "specialization"});
   for (const WarmOutcome& outcome : outcomes) {
@@ -61,7 +109,7 @@ void print_outcomes(std::span<const WarmOutcome> outcomes, bool json) {
                    {"compile_ms", a.compile_ms}, {"compiler", a.compiler}});
   }
   if (json) {
-    print(out.dump(2));
+    print(nlohmann::ordered_json{{"specializations", out}, {"counters", counters_of(runtime)}}.dump(2));
   } else {
     table.print();
   }

@@ -22,8 +22,8 @@ Result<std::vector<Specialization>> read_manifests(Runtime& runtime,
 // "compiled", "found on disk", "found in memory".
 std::string_view origin_name(Resolved::Origin origin);
 
-// A line (or a JSON object) for each artifact.
-void print_outcomes(std::span<const WarmOutcome> outcomes, bool json);
+// A line for each artifact; or JSON: an object for each, and all that the runtime has counted.
+void print_outcomes(const Runtime& runtime, std::span<const WarmOutcome> outcomes, bool json);
 
 // A line for each target: how many, cubin bytes, registers, spills, compile time.
 void print_by_target(std::span<const WarmOutcome> outcomes);

@@ -59,7 +59,7 @@ Result<int> run(const WarmArguments& options) {
     }
   }
   if (options.json) {
-    print_outcomes(outcomes, true);
+    print_outcomes(*runtime, outcomes, true);
   } else {
     print_by_target(outcomes);
     const auto& caches = runtime->counters();
