@@ -61,10 +61,16 @@ TEST_F(Serving, ACompilerThatIsTooOldHidesNothingThatTheCacheHas) {
 
 TEST_F(Serving, UnderRequireHitNoCompilerIsOpened) {
   warm("sm_100f");
-  RuntimeOptions options = without_compiler();
+  const testing::FakeNvrtc another;
+  RuntimeOptions options = machine_.options();
+  options.nvrtc = another.search();
   options.cache_policy = CachePolicy::require_hit;
   EXPECT_EQ(served(options), "sm_100f resident");
-  EXPECT_EQ(machine_.nvrtc.compiles().size(), 1u);
+  EXPECT_EQ(testing::text_of("/proc/self/maps").find(another.path()), std::string::npos);
+  options.cache_policy = CachePolicy::automatic;
+  EXPECT_EQ(served(options), "sm_103a resident");
+  EXPECT_NE(testing::text_of("/proc/self/maps").find(another.path()), std::string::npos);
+  options.cache_policy = CachePolicy::require_hit;
   options.cache = "ro:" + machine_.cache / "empty";
   EXPECT_EQ(served(options), "sm_103a not_cached");
 }
