@@ -154,10 +154,7 @@ TEST_F(Policies, ATraceHoldsEachLineOnceAndIsAManifest) {
 
 // E-01, R34: one event, and the artifact is used all the same.
 TEST_F(Policies, ARootThatRefusesWritingIsToldOnce) {
-  const auto engine = runtime(CachePolicy::automatic);
-  ASSERT_TRUE(amax(*engine));
-  engine->flush();
-  machine_.events.clear();
+  warm();
   struct rlimit whole;
   ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &whole), 0);
   const int ended = testing::in_child([&] {

@@ -1,0 +1,18 @@
+// How much a test does of what could go on for ever: kills, rounds, mutations.
+#pragma once
+
+#include <cstdlib>
+#include <string>
+
+namespace diecast::testing {
+
+// DIECAST_TEST_VARIANTS unset: a sample; "all": what `tests/run.sh all` shows; "soak": a long run
+// (`ctest -C soak -L soak`).
+template <class Number>
+Number how_many(Number everyday, Number all, Number soak) {
+  const char* set = std::getenv("DIECAST_TEST_VARIANTS");
+  const std::string how = set != nullptr ? set : "";
+  return how == "soak" ? soak : how == "all" ? all : everyday;
+}
+
+}  // namespace diecast::testing
