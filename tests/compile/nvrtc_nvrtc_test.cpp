@@ -1,9 +1,11 @@
 // The NVRTC of this machine: every architecture, the same bytes from every place, its error texts.
 #include <diecast/compile/nvrtc.h>
 #include <gtest/gtest.h>
+#include <pthread.h>
 #include <stdlib.h>
 
 #include <ctime>
+#include <functional>
 #include <thread>
 
 #include "fake/nvrtc_script.h"
@@ -97,6 +99,27 @@ TEST_F(RealNvrtc, MakesTheSameBytesOnManyThreads) {
   for (Bytes& cubin : cubins) threads.emplace_back([&] { cubin = payload(kNames, "sm_80"); });
   for (std::thread& thread : threads) thread.join();
   for (const Bytes& cubin : cubins) EXPECT_TRUE(cubin == cubins[0]);
+}
+
+// N-17: a thread or fiber of an engine may have little.
+TEST_F(RealNvrtc, CompilesOnASmallStack) {
+  const Bytes expected = payload(kNames, "sm_80");
+  Bytes found;
+  const std::function<void()> body = [&] { found = payload(kNames, "sm_80"); };
+  pthread_attr_t small;
+  ASSERT_EQ(::pthread_attr_init(&small), 0);
+  ASSERT_EQ(::pthread_attr_setstacksize(&small, 128 * 1024), 0);
+  const auto run = [](void* argument) -> void* {
+    (*static_cast<const std::function<void()>*>(argument))();
+    return nullptr;
+  };
+  pthread_t thread;
+  ASSERT_EQ(
+      ::pthread_create(&thread, &small, run, const_cast<void*>(static_cast<const void*>(&body))),
+      0);
+  ASSERT_EQ(::pthread_join(thread, nullptr), 0);
+  EXPECT_TRUE(found == expected);
+  ::pthread_attr_destroy(&small);
 }
 
 TEST_F(RealNvrtc, ReadsNoFileOfTheWorkingDirectory) {
