@@ -5,7 +5,11 @@
 # Ends in "N of N planted bugs caught"; fails if one was not. Takes some minutes.
 set -u
 source_dir=$(cd "$(dirname "$0")/.." && pwd)
-build=${1:-$source_dir/build/run}
+build=${1:-$source_dir/build}
+if grep -q '^CMAKE_UNITY_BUILD.*=ON' "$build/CMakeCache.txt"; then
+  echo "$build has floors compiled together: a mutant takes the place of one file; use a plain build" >&2
+  exit 2
+fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 caught=0 planted=0

@@ -19,6 +19,9 @@ namespace diecast {
 namespace {
 
 using testing::DiskCacheTest;
+using testing::FakeFileSystem;
+using testing::FileCall;
+using testing::FileFault;
 using testing::kSampleCompiler;
 using testing::make_sample;
 using testing::mode_of;
@@ -193,6 +196,32 @@ TEST(DefaultRoot, ComesFromTheEnvironmentAndIsNeverRelative) {
   EXPECT_EQ(root("", "home"), "");
   EXPECT_EQ(root(nullptr, nullptr), "");
   ::setenv("HOME", kept.c_str(), 1);
+}
+
+// P-17, E-07: the name is taken, says the file system, and nobody here can see who has it: a
+// collector removed it meanwhile, or it is another node's and not shown yet.
+TEST_F(DiskCacheTest, BelievesThatAnEntryIsThereWithoutLookingAtIt) {
+  const Sample sample = make_sample(3);
+  for (const bool unnamed : {true, false}) {
+    const std::string naming = unnamed ? "link_descriptor" : "rename_at";
+    FakeFileSystem files([&](const FileCall& call) {
+      const bool lacks =
+          !unnamed && call.name == "open_at" && (call.flags & O_TMPFILE) == O_TMPFILE;
+      return FileFault{call.name == naming ? EEXIST : lacks ? EOPNOTSUPP : 0};
+    });
+    const auto cache = DiskCache::open(folder_ / "cache", files).value();
+    EXPECT_FALSE(cache->find(sample.key, kSampleCompiler));
+    EXPECT_TRUE(cache->publish(sample.key, sample.artifact));
+    EXPECT_EQ(cache->statistics().already_there, 1u);
+    EXPECT_EQ(cache->statistics().publish_failures, 0u);
+    const auto names = files.names();
+    const auto named = std::ranges::find(names, naming);
+    ASSERT_NE(named, names.end());
+    for (const char* looks : {"open_at", "read_at", "status_at", "list_directory"}) {
+      EXPECT_EQ(std::find(named, names.end(), looks), names.end()) << looks;
+    }
+    EXPECT_FALSE(cache->find(sample.key, kSampleCompiler));  // a miss, and no wait
+  }
 }
 
 }  // namespace

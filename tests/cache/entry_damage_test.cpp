@@ -1,13 +1,17 @@
 // No damaged entry is ever taken for a whole one: every bit, every length, whole blocks, and
 // headers that lie with a valid checksum.
+#include <diecast/base/text.h>
 #include <diecast/cache/entry.h>
 #include <diecast/cache/entry_header.h>
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <iostream>
 #include <random>
 
 #include "cache/sample_artifact.h"
+#include "how_many.h"
+#include "temporary_directory.h"
 
 namespace diecast {
 namespace {
@@ -188,6 +192,48 @@ TEST_F(DamagedEntry, IsRejectedWhenARecordIsOneByteBeyondTheLimit) {
   EXPECT_EQ(read(kRecordLimit + 1, 10), EntryFault::bad_length);
   EXPECT_EQ(read(10, kRecordLimit + 1), EntryFault::bad_length);
 }
+
+// Entries as NVRTC and this library made them (tests/golden/*.dce): most of their bytes are the
+// rendered source in the key's record.
+class RealEntry : public ::testing::TestWithParam<const char*> {
+ protected:
+  EntryFault fault(std::string_view file) const {
+    return decode_entry(as_bytes(file), &key_).fault;
+  }
+  // Every day one in `sample`.
+  std::size_t step(std::size_t sample) const {
+    return testing::how_many<std::size_t>(sample, 1, 1);
+  }
+
+  std::string file_ =
+      testing::text_of(cat(DIECAST_SOURCE_DIR "/tests/golden/", GetParam(), ".dce"));
+  const ArtifactKey key_ = testing::key_of(entry_record(as_bytes(file_)));
+};
+
+TEST_P(RealEntry, IsRejectedForEverySingleBit) {
+  ASSERT_EQ(fault(file_), EntryFault::none);
+  std::size_t bits = 0;
+  for (std::size_t bit = 0; bit < 8 * file_.size(); bit += step(101), ++bits) {
+    const char mask = static_cast<char>(1 << (bit % 8));
+    file_[bit / 8] ^= mask;
+    ASSERT_TRUE(is_damage(fault(file_))) << bit;
+    file_[bit / 8] ^= mask;
+  }
+  EXPECT_EQ(fault(file_), EntryFault::none);
+  std::cout << GetParam() << ": " << bits << " flipped bits, 0 accepted\n";
+}
+
+TEST_P(RealEntry, IsRejectedForEveryTruncation) {
+  std::size_t cuts = 0;
+  for (std::size_t size = 0; size < file_.size(); size += step(11), ++cuts) {
+    ASSERT_TRUE(is_damage(fault(std::string(file_, 0, size)))) << size;
+  }
+  std::cout << GetParam() << ": " << cuts << " truncations, 0 accepted\n";
+}
+
+INSTANTIATE_TEST_SUITE_P(MadeByNvrtc, RealEntry,
+                         ::testing::Values("amax", "quantize_nvfp4", "dequantize_nvfp4"),
+                         [](const auto& info) { return std::string(info.param); });
 
 }  // namespace
 }  // namespace diecast
