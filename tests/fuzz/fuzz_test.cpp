@@ -3,12 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <cstdlib>
 #include <filesystem>
 #include <iostream>
 #include <random>
 
 #include "fuzz/targets.h"
+#include "how_many.h"
 #include "temporary_directory.h"
 
 namespace diecast {
@@ -71,8 +71,8 @@ TEST_P(Fuzz, TakesAnyInput) {
     }
   }
   for (const std::string& input : inputs) target.run(input);
-  const bool all = std::string(std::getenv("DIECAST_TEST_VARIANTS") ?: "") == "all";
-  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(all ? 5000 : 200);
+  const auto end = std::chrono::steady_clock::now() +
+                   std::chrono::milliseconds(testing::how_many(200, 1000, 600000));
   std::mt19937_64 random(42);
   std::uint64_t runs = 0;
   for (; runs < 200 || std::chrono::steady_clock::now() < end; ++runs) {

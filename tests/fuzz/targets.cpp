@@ -15,10 +15,13 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <fstream>
+#include <iterator>
 
 #include "cache/model_file_system.h"
 #include "cache/sample_artifact.h"
 #include "fake/cubin.h"
+#include "fuzz/repair.h"
 
 namespace diecast::testing {
 namespace {
@@ -32,20 +35,34 @@ std::string text_of(ByteSpan bytes) {
 }
 
 // What decodes is what was encoded: to the byte.
-void fuzz_entry(std::string_view input) {
+void check_entry(std::string_view input) {
   const DecodedEntry decoded = decode_entry(as_bytes(input), nullptr);
   (void)decode_summary(as_bytes(input), input.size());
   if (decoded.fault != EntryFault::none) return;
-  ArtifactKey key;
-  const auto fields = Record::parse(entry_record(as_bytes(input)));
-  for (const Record::Field& field : *fields) key.record.add(field.tag, field.bytes);
-  key.digest = key.record.digest();
+  const ArtifactKey key = key_of(entry_record(as_bytes(input)));
   must(decode_entry(as_bytes(input), &key).fault == EntryFault::none);
   must(encode_entry(key, decoded.artifact).ok());
 }
 
-std::vector<std::string> entry_seeds() {
+void fuzz_entry(std::string_view input) {
+  check_entry(input);
+  for (const bool lengths : {false, true}) check_entry(repaired_entry(input, lengths));
+}
+
+// Entries that NVRTC made.
+std::vector<std::string> real_entries() {
   std::vector<std::string> out;
+  for (const char* name : {"amax", "quantize_nvfp4", "dequantize_nvfp4"}) {
+    std::ifstream file(std::string(DIECAST_SOURCE_DIR "/tests/golden/") + name + ".dce",
+                       std::ios::binary);
+    out.emplace_back(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
+    must(!out.back().empty());
+  }
+  return out;
+}
+
+std::vector<std::string> entry_seeds() {
+  std::vector<std::string> out = real_entries();
   for (const std::size_t payload : {1u, 100u, 3000u}) {
     const Sample sample = make_sample(1, payload);
     out.push_back(text_of(*encode_entry(sample.key, sample.artifact)));
@@ -62,7 +79,7 @@ std::string in_file(ModelFileSystem& files, const std::string& path) {
   return out;
 }
 
-void fuzz_bundle(std::string_view input) {
+void check_bundle(std::string_view input) {
   ModelFileSystem files;
   const int file = files.open_at(AT_FDCWD, "/k.dcb", O_CREAT | O_WRONLY, 0600);
   must(write_exactly(files, file, input.data(), input.size(), 0) == 0);
@@ -72,6 +89,11 @@ void fuzz_bundle(std::string_view input) {
   const auto found = (*bundle)->find(sample.key, "");
   must(!found || found->symbol == sample.artifact.symbol);
   (void)(*bundle)->verify();
+}
+
+void fuzz_bundle(std::string_view input) {
+  check_bundle(input);
+  check_bundle(repaired_bundle(input));
 }
 
 std::vector<std::string> bundle_seeds() {
@@ -189,7 +211,11 @@ std::vector<std::string> cubin_seeds() {
   cubin.symbols = {"k"};
   FakeCubin older = cubin;
   older.cuda13 = false;
-  return {cubin.bytes(), older.bytes()};
+  std::vector<std::string> out = {cubin.bytes(), older.bytes()};
+  for (const std::string& entry : real_entries()) {
+    out.push_back(text_of(decode_entry(as_bytes(entry), nullptr).artifact.payload));
+  }
+  return out;
 }
 
 void fuzz_roots(std::string_view input) {
