@@ -24,7 +24,8 @@ finish() {
     echo "skipped:"
     sort "$reasons" | uniq -c | sed -E 's/^ *([0-9]+) (.*)/  \2 (\1)/'
   fi
-  rm -f "$reasons"
+  [ -s "$ran" ] && awk -f "$root/tests/faults.awk" "$ran" "$root/tests/FAULTS.md"
+  rm -f "$reasons" "$ran"
   echo "$((SECONDS - began)) seconds"
   echo "$passed passed, $failed failed, $skipped skipped"
   [ "$failed" = 0 ]
@@ -46,12 +47,13 @@ skip_reasons() {
     sed 's/&quot;/"/g; s/&apos;/'"'"'/g; s/&lt;/</g; s/&gt;/>/g; s/&amp;/\&/g'
 }
 
-# run_label FOLDER LABEL TITLE: runs the tests of a label and adds up what came out.
+# run_label FOLDER LABEL TITLE [CTEST OPTION...]: runs the tests of a label and adds up what came out.
 run_label() {
   local folder=$1 label=$2 title=$3 report=$1/$2.xml log=$1/$2.log start=$SECONDS
+  shift 3
   rm -f "$report"
   (cd "$folder" && ctest -L "^$label\$" -j "$cores" --output-on-failure --output-junit "$report" \
-    >"$log" 2>&1 </dev/null)
+    "$@" >"$log" 2>&1 </dev/null)
   local line total bad none
   line=$(tr '\n\t' '  ' <"$report" 2>/dev/null | grep -o '<testsuite [^>]*>' | head -n 1)
   total=$(echo "$line" | sed -n 's/.* tests="\([0-9]*\)".*/\1/p')
@@ -68,15 +70,51 @@ run_label() {
   skipped=$((skipped + none))
   echo "$title: $((total - bad - none)) passed, $bad failed, $none skipped" \
     "($((SECONDS - start)) s)"
-  # What the tests of faults, crashes and races counted.
-  grep -ohE 'fault list: .* tested|[0-9]+ (kill points|power cuts)|[0-9]+ kills, .* torn|0 failures of [0-9]+|[0-9]+ rounds of .* each|[a-z]+: [0-9]+ inputs, [0-9]+ mutations' \
+  sed -n 's/.*<testcase name="\([^"]*\)".* status="run".*/\1/p' "$report" >>"$ran"
+  # What the tests of crashes and races counted.
+  grep -ohE '[0-9]+ (kill points|power cuts)|[0-9]+ kills, .* torn|0 failures of [0-9]+|[0-9]+ rounds of .* each|[a-z]+: [0-9]+ inputs, [0-9]+ mutations|[a-z0-9_]+: [0-9]+ (flipped bits|truncations), 0 accepted' \
     "$report" | sed 's/^/  /'
   [ "$total" = 0 ] && echo "$title: no test of this label is in the build" >>"$reasons"
   [ "$none" = 0 ] || skip_reasons "$title" "$report" >>"$reasons"
   [ "$bad" = 0 ] || grep -E -A12 ': Failure$|\*\*\*Failed|\*\*\*Timeout|\*\*\*Exception' "$log" | head -n 120
 }
 
+# Every reader of outside bytes under libFuzzer, 8 seconds each.
+fuzz() {
+  local folder=$builds/fuzz start=$SECONDS target bad=0 targets=("$root"/tests/fuzz/corpus/*)
+  if ! echo 'extern "C" int LLVMFuzzerTestOneInput(const char*, long) { return 0; }' |
+    clang++ -fsanitize=fuzzer -x c++ - -o /dev/null >/dev/null 2>&1; then
+    echo "libFuzzer: no clang++ that has it" >>"$reasons"
+    skipped=$((skipped + ${#targets[@]}))
+    return
+  fi
+  if ! configure "$folder" -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O1 \
+    -DDIECAST_FUZZ=ON -DDIECAST_SANITIZE=address,undefined -DDIECAST_BUILD_EXAMPLES=OFF ||
+    ! build "$folder" --target fuzz; then
+    failed=$((failed + 1))
+    return
+  fi
+  rm -rf "$folder/new" && mkdir -p "$folder/new"
+  # shellcheck disable=SC2016
+  printf '%s\n' "${targets[@]}" | xargs -P "$cores" -I{} bash -c 't=$(basename {}); mkdir "$0/new/$t" &&
+    "$0/tests/fuzz" "$t" "$0/new/$t" {} -max_total_time=8 -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
+      -artifact_prefix="$0/new/$t-" >"$0/new/$t.log" 2>&1 </dev/null && touch "$0/new/$t.passed"' "$folder"
+  for target in "${targets[@]}"; do
+    target=$(basename "$target")
+    if [ -e "$folder/new/$target.passed" ]; then
+      sed -n "s/^stat::number_of_executed_units: */  $target: inputs /p" "$folder/new/$target.log"
+      continue
+    fi
+    bad=$((bad + 1))
+    tail -n 40 "$folder/new/$target.log"
+  done
+  passed=$((passed + ${#targets[@]} - bad))
+  failed=$((failed + bad))
+  echo "libFuzzer: $((${#targets[@]} - bad)) passed, $bad failed, 0 skipped ($((SECONDS - start)) s)"
+}
+
 reasons=$(mktemp)
+ran=$(mktemp)
 install_build_tools || stop
 configure "$builds/run" || stop
 build "$builds/run" || stop
@@ -106,4 +144,14 @@ if configure "$builds/asan" -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O1
 else
   failed=$((failed + 1))
 fi
+
+# Threads: what resolves, loads and launches, and what it stands on.
+if configure "$builds/tsan" -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O1 -DDIECAST_SANITIZE=thread -DDIECAST_BUILD_EXAMPLES=OFF &&
+  build "$builds/tsan" --target test_launch_unit test_runtime_unit test_cache_unit; then
+  run_label "$builds/tsan" unit "threads, TSan" \
+    -R '^runtime\.|^launch\.(Kernel|Cuda)|^cache\.(SingleFlight|DiskCacheTest|Prune|BundleTest|CacheRoots)' -E 'ShippedManifests'
+else
+  failed=$((failed + 1))
+fi
+fuzz
 finish

@@ -40,6 +40,7 @@ class ToolRun {
   }
 
   const std::string& cache_path() const { return cache_.path(); }
+  const std::vector<std::string>& environment() const { return environment_; }
 
   FakeNvrtc nvrtc;
   TemporaryDirectory folder;

@@ -1,9 +1,8 @@
-// tests/FAULTS.md names tests that exist, and each fault once.
+// tests/FAULTS.md names tests that exist, and each fault once. run.sh says how many of them ran.
 #include <diecast/base/text.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <iostream>
 #include <set>
 
 #include "temporary_directory.h"
@@ -37,7 +36,10 @@ TEST(Faults, AreTestedByTestsThatExist) {
   const std::string text = testing::text_of(kTests + "/FAULTS.md");
   for (const std::string_view line : split(text, '\n')) {
     const auto cells = split(line, '|');
-    if (cells.size() != 5 || trim(cells[1]).size() != 4 || trim(cells[1])[1] != '-') continue;
+    if (cells.size() != 5 || trim(cells[1]).find('-') == std::string_view::npos ||
+        cells[1].find("--") != std::string_view::npos) {
+      continue;
+    }
     EXPECT_TRUE(ids.insert(std::string(trim(cells[1]))).second) << line;
     const std::string_view how = trim(cells[3]);
     if (how.starts_with("none: ")) {
@@ -49,8 +51,8 @@ TEST(Faults, AreTestedByTestsThatExist) {
       EXPECT_EQ(tests.count(std::string(trim(name))), 1u) << line;
     }
   }
-  std::cout << "fault list: " << tested << " of " << tested + untested << " rows are tested\n";
-  EXPECT_GE(tested, 150);
+  EXPECT_GE(tested, 200);
+  EXPECT_LE(untested, 20);
 }
 
 }  // namespace
