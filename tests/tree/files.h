@@ -51,6 +51,8 @@ inline bool is_code(std::string_view name) {
   return ends_with_any(name, {".cpp", ".h", ".cu", ".cmake", ".sh", "CMakeLists.txt"});
 }
 
-inline bool is_text(std::string_view name) { return !name.ends_with(".safetensors"); }
+inline bool is_text(std::string_view name) {
+  return !name.ends_with(".safetensors") && !name.ends_with(".dce");
+}
 
 }  // namespace diecast::tree
