@@ -13,7 +13,7 @@ for argument in "$@"; do
   esac
 done
 # shellcheck source=tests/setup.sh
-. "$(dirname "${BASH_SOURCE[0]}")/../tests/setup.sh"
+. "$(dirname -- "${BASH_SOURCE[0]}")/../tests/setup.sh"
 
 fail() {
   echo "quickstart: $1" >&2
@@ -25,7 +25,7 @@ say "building"
 install_build_tools || fail "cannot build without the packages named above"
 configure "$builds/quickstart" -DDIECAST_BUILD_TESTS=OFF || fail "configuring failed"
 build "$builds/quickstart" || fail "the build failed"
-find_nvrtc || true
+find_nvrtc # without it: the host alone
 diecast=$builds/quickstart/diecast
 [ -x "$diecast" ] || fail "the diecast command was not built: install the packages named above"
 export DIECAST_CACHE=${DIECAST_CACHE:-$builds/quickstart/cache}
@@ -49,7 +49,7 @@ esac
 # once NAME: warms, quantizes and dequantizes; what it printed stands in $work/NAME-*.
 once() {
   "$diecast" warm "$root/cache/manifests/nvfp4.txt" >"$work/$1-warm" 2>"$work/$1-warm-errors" ||
-    { [ "$1" = first ] && cat "$work/$1-warm-errors" >&2; }
+    { [ "$1" = first ] && grep -v '%$' "$work/$1-warm-errors" >&2; }
   "$diecast" quantize "$model" "$work/$1-nvfp4.safetensors" \
     >"$work/$1-quantize" 2>"$work/$1-errors" &&
     "$diecast" dequantize "$work/$1-nvfp4.safetensors" "$work/$1-back.safetensors" \
@@ -68,19 +68,29 @@ compiled() { sed -n 's/.* wanted: \([0-9]*\) compiled.*/\1/p' "$1"; }
 kernels() { sed -n 's/.*; \([0-9]*\) kernels compiled.*/\1/p' "$1"; }
 
 say "summary"
-grep -v ' wanted: ' "$work/first-warm"
+if grep -q '^sm_' "$work/first-warm"; then
+  grep -v ' wanted: ' "$work/first-warm"
+  warmed="$(compiled "$work/second-warm") of $(sed -n 's/^\([0-9]*\) wanted.*/\1/p' \
+    "$work/second-warm") GPU kernels compiled, "
+else
+  echo "no kernels for GPUs: NVRTC is missing (doctor, above, says how to get it)"
+  warmed=""
+fi
 echo
-echo "second run: $(compiled "$work/second-warm") of $(sed -n 's/^\([0-9]*\) wanted.*/\1/p' \
-  "$work/second-warm") GPU kernels compiled, quantize compiled $(kernels "$work/second-quantize")," \
+echo "second run: ${warmed}quantize compiled $(kernels "$work/second-quantize")," \
   "dequantize $(kernels "$work/second-dequantize")"
 echo "reference vectors, replayed: $("$diecast" check "$root"/tests/golden/*.safetensors | tail -n 1)"
 echo "round trip: $("$diecast" compare "$model" "$work/first-back.safetensors" \
   2>/dev/null | tail -n 1)"
 if ! "$diecast" doctor | grep -q '^yes  run on a GPU'; then
-  last=$(find "$root/tests/gpu-results" -name '*.txt' 2>/dev/null | sort | tail -n 1)
+  # The newest by its first line, `date ...`; of it what was run and the ops' speed.
+  cd "$root/tests/gpu-results" || fail "the folder tests/gpu-results is missing"
+  last=$(grep '^date ' ./*.txt | sort -t: -k2 | tail -n 1)
+  last=${last%%:*}
   if [ -n "$last" ]; then
     echo
-    echo "no GPU here; the last recorded GPU run:"
-    cat "$last"
+    echo "no GPU here; the last recorded GPU run, tests/gpu-results/${last#./}:"
+    sed -n '/^$/q; s/^/  /p' "$last"
+    sed -n 's/  \+/  /g; s/^\(.*nvfp4.* % of copy\).*/  \1/p' "$last"
   fi
 fi

@@ -31,7 +31,7 @@ check=$?
 "$build/diecast" bench ${DIECAST_BENCH:-} >"$out/bench.log" 2>&1
 
 {
-  echo "date    $(date -u +%Y-%m-%d)"
+  echo "date    $(date -u +%Y-%m-%dT%H:%M)"
   echo "commit  ${DIECAST_COMMIT:-$(git -C "$root" rev-parse --short HEAD 2>/dev/null)}"
   echo "device  $(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader | head -n 1)"
   echo "tests   $(grep 'tests passed' "$out/gpu-tests.log") (label gpu)"

@@ -3,7 +3,8 @@
 # allowed and named where it is not, the build is made, and NVRTC is found. Never asks twice, and
 # nothing here ends the script: the caller goes on with what there is.
 
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+unset CDPATH # by which cd would look elsewhere, and print
+root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
 builds=${DIECAST_BUILDS:-$root/build} # every build of the scripts goes below this folder
 yes=${yes:-no}                        # -y: sudo without asking
 cores=$(nproc 2>/dev/null || echo 2)

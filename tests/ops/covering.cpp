@@ -3,8 +3,11 @@
 
 #include <diecast/base/text.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <iterator>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -53,10 +56,6 @@ class Pairs {
   std::vector<bool> open_;
 };
 
-}  // namespace
-
-namespace {
-
 bool is_set(const char* variable, std::string_view wanted) {
   const char* value = std::getenv(variable);
   return value != nullptr && value == wanted;
@@ -64,6 +63,24 @@ bool is_set(const char* variable, std::string_view wanted) {
 
 // What a run of some minutes builds of one template at most.
 constexpr std::size_t kLargestProduct = 150;
+
+// Templates whose plain variants are all built, and their options that vary in these.
+const std::map<std::string, std::set<std::string>, std::less<>> kPlainOptions = {
+    {"amax", {"PER"}},
+    {"quantize_nvfp4", {"ROW_SCALE"}},
+    {"quantize_nvfp4_row_scaled", {}},
+    {"dequantize_nvfp4", {"ROW_SCALE", "GLOBAL"}}};
+
+// Whether every option is at its default but types, those above, shapes and tunes.
+bool is_plain(const Template& tmpl, const Bindings& bindings) {
+  const auto& varied = kPlainOptions.at(tmpl.name());
+  return std::ranges::all_of(bindings.entries(), [&](const auto& entry) {
+    const Parameter& parameter = *tmpl.parameter(entry.first);
+    const bool fixed = parameter.kind == Parameter::Kind::option || entry.first == "SCALES_APART";
+    return !fixed || !parameter.fallback || varied.contains(entry.first) ||
+           *parameter.fallback == entry.second;
+  });
+}
 
 }  // namespace
 
@@ -88,8 +105,17 @@ std::vector<Bindings> covering_set(const std::vector<Bindings>& space) {
 
 std::vector<Bindings> wanted_variants(const Template& tmpl, const Target& target) {
   auto space = tmpl.space(target).value();
-  const bool all = is_set("DIECAST_TEST_VARIANTS", "all") && space.size() <= kLargestProduct;
-  return all || is_set("DIECAST_EXHAUSTIVE", "1") ? space : covering_set(space);
+  const bool all = is_set("DIECAST_TEST_VARIANTS", "all");
+  const bool first_target =
+      target.is_host() || target.name() == "sm_90a" || target.name() == "sm_100a";
+  if (is_set("DIECAST_EXHAUSTIVE", "1")) return space;
+  if (all && first_target && space.size() <= kLargestProduct) return space;
+  auto wanted = covering_set(space);
+  if (all && kPlainOptions.contains(tmpl.name())) {
+    std::ranges::copy_if(space, std::back_inserter(wanted),
+                         [&](const Bindings& bindings) { return is_plain(tmpl, bindings); });
+  }
+  return wanted;
 }
 
 }  // namespace diecast::variants

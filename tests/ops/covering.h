@@ -12,9 +12,10 @@ namespace diecast::variants {
 // A subset of `space` in which every pair of parameter values that occurs in it occurs.
 std::vector<Bindings> covering_set(const std::vector<Bindings>& space);
 
-// What this test run builds of the template for the target: the covering set; with
-// DIECAST_TEST_VARIANTS=all the whole space if it has no more than 150 points; with
-// DIECAST_EXHAUSTIVE=1 the whole space.
+// What this test run builds of the template for the target: the covering set. With
+// DIECAST_TEST_VARIANTS=all also every plain variant of amax, the rowwise NVFP4 quantizers and
+// dequantize_nvfp4; and for the host, sm_90a and sm_100a the whole space if it has no more than 150
+// points. With DIECAST_EXHAUSTIVE=1 the whole space.
 std::vector<Bindings> wanted_variants(const Template& tmpl, const Target& target);
 
 }  // namespace diecast::variants

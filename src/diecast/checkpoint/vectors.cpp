@@ -156,7 +156,9 @@ std::size_t VectorReport::count(CaseResult::State state) const {
       cases.begin(), cases.end(), [&](const CaseResult& one) { return one.state == state; }));
 }
 
-Result<VectorReport> check_vectors(const SafetensorsReader& file, const VectorKernels& kernels) {
+Result<VectorReport> check_vectors(
+    const SafetensorsReader& file, const VectorKernels& kernels,
+    const std::function<void(std::size_t done, std::size_t total)>& progress) {
   DIECAST_TRY(const VectorFile vectors, parse_vectors(file.header(), file.path()));
   const auto title = std::find_if(titles().begin(), titles().end(), [&](const Title& known) {
     return known.profile == vectors.profile;
@@ -166,6 +168,7 @@ Result<VectorReport> check_vectors(const SafetensorsReader& file, const VectorKe
     CaseReplay replay(file, kernels, one);
     DIECAST_CHECK(title->replay(replay));
     report.cases.push_back(replay.result());
+    if (progress) progress(report.cases.size(), vectors.cases.size());
   }
   fail_if_too_many_are_near(report);
   return report;

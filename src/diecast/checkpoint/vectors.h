@@ -123,6 +123,9 @@ struct VectorKernels {
 // Errors: those of parse_vectors, file_corrupt (a tensor of a case is missing or of another type or
 // shape), io_error, and what the kernels return. A difference is no error but a failed case; where
 // tests/golden/README.md lets values be one E2M1 step apart, more than 1 in 1,000 of a file's fail.
-Result<VectorReport> check_vectors(const SafetensorsReader& file, const VectorKernels& kernels);
+// `progress`, if any, is told after each case how many of how many are done.
+Result<VectorReport> check_vectors(
+    const SafetensorsReader& file, const VectorKernels& kernels,
+    const std::function<void(std::size_t done, std::size_t total)>& progress = {});
 
 }  // namespace diecast

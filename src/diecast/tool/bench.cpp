@@ -1,13 +1,11 @@
 // diecast bench [part ...]: our numbers on this machine, against their bounds.
-#include <diecast/tool/bench.h>
-
-#include <algorithm>
-
-#include <nlohmann/json.hpp>
-
 #include <diecast/base/text.h>
+#include <diecast/tool/bench.h>
 #include <diecast/tool/command.h>
 #include <diecast/tool/console.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
 
 namespace diecast::tool {
 
@@ -26,18 +24,24 @@ struct Part {
   bool by_name_alone = false;  // too long for a run of everything
 };
 
-constexpr Part kParts[] = {{"compile", bench_compile}, {"cache", bench_cache},
-                           {"warm", bench_warm}, {"host", bench_host}, {"gpu", bench_gpu},
-                           {"weights", bench_weights}, {"options", bench_options, true}};
+constexpr Part kParts[] = {{"compile", bench_compile},
+                           {"cache", bench_cache},
+                           {"warm", bench_warm},
+                           {"host", bench_host},
+                           {"gpu", bench_gpu},
+                           {"weights", bench_weights},
+                           {"options", bench_options, true}};
 
 Result<int> bench(const std::vector<std::string>& wanted, bool json) {
   DIECAST_TRY(const auto runtime, Runtime::create());
   nlohmann::ordered_json out = nlohmann::ordered_json::array();
   Table table({"measured", "figure", "unit", "bound", "", "against"});
   bool all_hold = true;
+  Progress progress("bench", json);
   for (const Part& part : kParts) {
     const bool named = std::find(wanted.begin(), wanted.end(), part.name) != wanted.end();
     if (!named && (!wanted.empty() || part.by_name_alone)) continue;
+    progress.update(static_cast<std::uint64_t>(&part - kParts), std::size(kParts), part.name);
     auto figures = part.measure(*runtime);
     if (!figures) {
       // Without being asked for, a part this machine cannot measure is only named.
@@ -49,12 +53,25 @@ Result<int> bench(const std::vector<std::string>& wanted, bool json) {
       all_hold = all_hold && f.holds();
       const std::string bound =
           f.bound == 0 ? "" : cat(f.at_least ? "at least " : "at most ", f.bound);
-      table.add({f.what, fixed(f.value, f.value < 10 ? 2 : f.value < 100 ? 1 : 0), f.unit, bound,
-                 f.bound == 0 ? "" : f.holds() ? "holds" : "MISSED", f.detail});
-      out.push_back({{"part", part.name}, {"what", f.what}, {"value", f.value}, {"unit", f.unit},
-                     {"bound", f.bound}, {"holds", f.holds()}, {"detail", f.detail}});
+      table.add({f.what,
+                 fixed(f.value, f.value < 10    ? 2
+                                : f.value < 100 ? 1
+                                                : 0),
+                 f.unit, bound,
+                 f.bound == 0 ? ""
+                 : f.holds()  ? "holds"
+                              : "MISSED",
+                 f.detail});
+      out.push_back({{"part", part.name},
+                     {"what", f.what},
+                     {"value", f.value},
+                     {"unit", f.unit},
+                     {"bound", f.bound},
+                     {"holds", f.holds()},
+                     {"detail", f.detail}});
     }
   }
+  progress.clear();
   if (json) {
     print(out.dump(2));
   } else {

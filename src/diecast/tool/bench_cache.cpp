@@ -1,15 +1,15 @@
 // Hits: of a prepared op in memory, of a 16 KB entry on disk (open, read, verify), of a bundle's;
 // and what publishing costs its caller.
-#include <algorithm>
-#include <chrono>
-#include <filesystem>
-
 #include <diecast/base/text.h>
 #include <diecast/cache/bundle.h>
 #include <diecast/cache/disk_cache.h>
 #include <diecast/ops/quantize_nvfp4.h>
 #include <diecast/runtime/publisher.h>
 #include <diecast/tool/bench.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
 
 namespace diecast::tool {
 namespace {
@@ -37,7 +37,8 @@ Figure memory_hit(Runtime& runtime) {
   runtime.keep_prepared(nullptr, request.word(), std::make_shared<int>(0));
   std::size_t found = 0;
   const double ns = median_of(9, [&] {
-    return ns_a_call(100000, [&] { found += runtime.find_prepared(nullptr, request.word()) != nullptr; });
+    return ns_a_call(100000,
+                     [&] { found += runtime.find_prepared(nullptr, request.word()) != nullptr; });
   });
   return {"memory hit of a prepared op", ns, "ns", 50, false, cat(found, " hits")};
 }
@@ -51,7 +52,8 @@ struct Sample {
 };
 
 Result<Sample> sample_of(Runtime& runtime, int number, bool real_key = false) {
-  DIECAST_TRY(const auto one, runtime.specialize(cat("amax IN=bf16 COLS=", 16 * number, " @ sm_90a")));
+  DIECAST_TRY(const auto one,
+              runtime.specialize(cat("amax IN=bf16 COLS=", 16 * number, " @ sm_90a")));
   DIECAST_TRY(Source source, runtime.render(one));
   if (!real_key) source.text = cat("bench ", number);
   Sample out{make_key(one, source), {}};
@@ -78,8 +80,11 @@ Result<Figure> disk_hit(Runtime& runtime, bool real_key) {
   std::size_t found = 0;
   const double us =
       us_of_a_call(3000, [&](int) { found += cache->find(sample.key, "bench").has_value(); });
-  return Figure{cat("disk hit of ", real_key ? "a kernel with its source" : "a 16 KB entry"), us, "us",
-                real_key ? 0.0 : 10.0, false,
+  return Figure{cat("disk hit of ", real_key ? "a kernel with its source" : "a 16 KB entry"),
+                us,
+                "us",
+                real_key ? 0.0 : 10.0,
+                false,
                 cat(found, " hits, verified, ", human_bytes(sample.bytes))};
 }
 
@@ -94,17 +99,23 @@ Result<Figure> publishing(Runtime& runtime) {
   const auto start = Clock::now();
   for (int i = 0; i < 32; ++i) (void)cache->publish(samples[i].key, samples[i].artifact);
   const double here = std::chrono::duration<double, std::micro>(Clock::now() - start).count() / 32;
-  Publisher publisher([&](const Publication& one) { (void)cache->publish(one.key, *one.artifact); });
+  Publisher publisher(
+      [&](const Publication& one) { (void)cache->publish(one.key, *one.artifact); });
   std::vector<Publication> waiting;
   for (int i = 32; i < 64; ++i) {
     waiting.push_back({samples[i].key, std::make_shared<const Artifact>(samples[i].artifact), {}});
   }
   const auto handed = Clock::now();
   for (Publication& one : waiting) publisher.add(std::move(one));
-  const double there = std::chrono::duration<double, std::micro>(Clock::now() - handed).count() / 32;
+  const double there =
+      std::chrono::duration<double, std::micro>(Clock::now() - handed).count() / 32;
   publisher.flush();
   if (cache->statistics().publishes != 64) return not_written(root.path());
-  return Figure{"publishing, on the caller's path", there, "us", 100, false,
+  return Figure{"publishing, on the caller's path",
+                there,
+                "us",
+                100,
+                false,
                 cat("synced to the disk ", static_cast<int>(here), " us")};
 }
 

@@ -1,12 +1,12 @@
 // Cold compile times: every specialization's against an empty kernel's in the same process, so that
 // the ratio says how much source we give the compiler and not how fast the machine is. The empty
 // kernel is compiled as NVRTC does by itself, its own cache aside: what options win counts.
-#include <algorithm>
-#include <chrono>
-
 #include <diecast/base/text.h>
 #include <diecast/compile/nvrtc_api.h>
 #include <diecast/tool/bench.h>
+
+#include <algorithm>
+#include <chrono>
 
 namespace diecast::tool {
 namespace {
@@ -75,8 +75,12 @@ Result<std::vector<Specialization>> samples_of(Runtime& runtime, const std::stri
 
 Result<Figure> slowest(Runtime& runtime, Compiler& compiler, const Target& target, double empty_ms,
                        bool plain) {
-  Figure figure{cat("cold compile, ", plain ? "plain, " : "others, ", target.name()), 0, "x empty",
-                plain ? kPlainBound : kOtherBound, false, ""};
+  Figure figure{cat("cold compile, ", plain ? "plain, " : "others, ", target.name()),
+                0,
+                "x empty",
+                plain ? kPlainBound : kOtherBound,
+                false,
+                ""};
   for (const std::string& name : runtime.template_names()) {
     if (is_plain(name) != plain) continue;
     DIECAST_TRY(const auto samples, samples_of(runtime, name, target));

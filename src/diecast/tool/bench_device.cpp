@@ -1,10 +1,9 @@
 // Matrices for the bench; see bench_device.h.
+#include <diecast/ops/reference/numbers.h>
 #include <diecast/tool/bench_device.h>
 
 #include <algorithm>
 #include <random>
-
-#include <diecast/ops/reference/numbers.h>
 
 namespace diecast::tool {
 
@@ -19,7 +18,8 @@ Result<BenchMatrix> bench_matrix(const std::shared_ptr<Device>& device, std::int
                                  std::int64_t cols, bool row_scaled, std::uint64_t seed) {
   BenchMatrix m;
   const auto take = [&](std::int64_t bytes) -> Result<void*> {
-    DIECAST_TRY(m.memory.emplace_back(), BenchMemory::allocate(device, static_cast<std::size_t>(bytes)));
+    DIECAST_TRY(m.memory.emplace_back(),
+                BenchMemory::allocate(device, static_cast<std::size_t>(bytes)));
     return m.memory.back().data();
   };
   m.x = {nullptr, DType::bf16, Shape{rows, cols}, 0, nullptr};

@@ -1,14 +1,14 @@
 // What the host and the GPU part of the bench share: random matrices and outputs in device memory.
 #pragma once
 
-#include <cstdint>
-#include <memory>
-#include <vector>
-
 #include <diecast/base/error.h>
 #include <diecast/launch/device.h>
 #include <diecast/ops/quantized_tensor.h>
 #include <diecast/ops/tensor.h>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
 
 namespace diecast::tool {
 

@@ -1,12 +1,12 @@
 // The ops on a GPU against a device-to-device copy that moves as many bytes, in the same run.
-#include <algorithm>
-
 #include <diecast/base/text.h>
 #include <diecast/ops/amax.h>
 #include <diecast/ops/dequantize_nvfp4.h>
 #include <diecast/ops/quantize_nvfp4.h>
 #include <diecast/tool/bench.h>
 #include <diecast/tool/bench_device.h>
+
+#include <algorithm>
 
 namespace diecast::tool {
 namespace {
@@ -44,9 +44,16 @@ Result<Figure> against_copy(const Timer& timer, const std::string& what, double 
     return timer.device->copy_on_device(a.data(), b.data(), moved / 2, timer.stream);
   }));
   DIECAST_TRY(const double ms, timer.time(call));
-  const auto gigabytes = [&](double t) { return static_cast<int>(static_cast<double>(moved) / t / 1e6); };
-  return Figure{what, 100 * copy_ms / ms, "% of copy", bound, true,
-                cat(gigabytes(ms), " GB/s against ", gigabytes(copy_ms), " GB/s, ", kRows, "x", kCols)};
+  const auto gigabytes = [&](double t) {
+    return static_cast<int>(static_cast<double>(moved) / t / 1e6);
+  };
+  return Figure{
+      what,
+      100 * copy_ms / ms,
+      "% of copy",
+      bound,
+      true,
+      cat(gigabytes(ms), " GB/s against ", gigabytes(copy_ms), " GB/s, ", kRows, "x", kCols)};
 }
 
 Result<Figure> quantize(Runtime& runtime, const Timer& timer, bool row_scaled, bool amax_given,
@@ -59,19 +66,20 @@ Result<Figure> quantize(Runtime& runtime, const Timer& timer, bool row_scaled, b
   DIECAST_TRY(const auto op, PreparedQuantizeNvfp4::prepare(runtime, timer.device, request));
   const float amax = 5.5f;
   if (amax_given) {
-    DIECAST_CHECK(timer.device->copy_to_device(m.quantized.rowwise.amax, &amax, sizeof amax, timer.stream));
+    DIECAST_CHECK(
+        timer.device->copy_to_device(m.quantized.rowwise.amax, &amax, sizeof amax, timer.stream));
   }
   const char* kind = row_scaled ? "row-scaled" : amax_given ? "amax given" : "with tensor amax";
-  return against_copy(timer, cat("quantize_nvfp4 bf16, ", kind), row_scaled || amax_given ? 2.5625 : 4.5625,
-                      bound, [&] { return op.run(m.x, m.quantized, timer.stream); });
+  return against_copy(timer, cat("quantize_nvfp4 bf16, ", kind),
+                      row_scaled || amax_given ? 2.5625 : 4.5625, bound,
+                      [&] { return op.run(m.x, m.quantized, timer.stream); });
 }
 
 Result<Figure> amax_alone(Runtime& runtime, const Timer& timer) {
   DIECAST_TRY(const BenchMatrix m, bench_matrix(timer.device, kRows, kCols, false, 1));
   DIECAST_TRY(const auto op, PreparedAmax::prepare(runtime, timer.device, {}));
-  return against_copy(timer, "amax bf16", 2.0, 0, [&] {
-    return op.run(m.x, m.quantized.rowwise.amax, false, timer.stream);
-  });
+  return against_copy(timer, "amax bf16", 2.0, 0,
+                      [&] { return op.run(m.x, m.quantized.rowwise.amax, false, timer.stream); });
 }
 
 Result<Figure> dequantize(Runtime& runtime, const Timer& timer) {

@@ -1,11 +1,11 @@
 // The ops on this processor, one thread: megabytes of bf16 input a second and core.
-#include <chrono>
-
 #include <diecast/base/text.h>
 #include <diecast/launch/host_device.h>
 #include <diecast/ops/quantize_nvfp4.h>
 #include <diecast/tool/bench.h>
 #include <diecast/tool/bench_device.h>
+
+#include <chrono>
 
 namespace diecast::tool {
 namespace {
@@ -31,8 +31,12 @@ Result<Figure> quantize(Runtime& runtime, const std::shared_ptr<Device>& device,
   });
   if (!outcome) return outcome.error();
   const char* what = row_scaled ? ", row-scaled" : amax_given ? ", amax given" : ", with amax";
-  return Figure{cat("quantize_nvfp4 bf16 on host", what), static_cast<double>(kHostRows * kHostCols * 2) / seconds / 1e6,
-                "MB/s", bound, true, cat(device->targets().front().name(), ", one thread")};
+  return Figure{cat("quantize_nvfp4 bf16 on host", what),
+                static_cast<double>(kHostRows * kHostCols * 2) / seconds / 1e6,
+                "MB/s",
+                bound,
+                true,
+                cat(device->targets().front().name(), ", one thread")};
 }
 
 }  // namespace

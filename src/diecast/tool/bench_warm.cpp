@@ -1,9 +1,4 @@
 // Warming on one core and on two, and how soon a process with a warmed cache has its kernels.
-#include <algorithm>
-#include <chrono>
-#include <cstdlib>
-#include <thread>
-
 #include <diecast/base/process.h>
 #include <diecast/base/text.h>
 #include <diecast/runtime/manifest.h>
@@ -11,6 +6,11 @@
 #include <diecast/tool/bench.h>
 #include <diecast/tool/command.h>
 #include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <thread>
 
 namespace diecast::tool {
 namespace {
@@ -46,7 +46,8 @@ Result<double> warmed(int jobs) {
   RuntimeOptions options = in_root(root.path());
   options.isolated.program = own_program();
   DIECAST_TRY(const auto runtime, Runtime::create(options));
-  DIECAST_TRY(const auto wanted, expand_spelling(*runtime, many(200, Target::parse("sm_90a").value()), "bench", {}));
+  DIECAST_TRY(const auto wanted,
+              expand_spelling(*runtime, many(200, Target::parse("sm_90a").value()), "bench", {}));
   const auto start = Clock::now();
   const auto outcomes = warm(*runtime, wanted, {jobs, nullptr});
   const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
@@ -59,7 +60,11 @@ Result<double> warmed(int jobs) {
 Result<Figure> warming() {
   DIECAST_TRY(const double two, warmed(2));
   DIECAST_TRY(const double one, warmed(1));
-  return Figure{"warming 200 kernels: two cores against one", one / two, "x", 1.6, true,
+  return Figure{"warming 200 kernels: two cores against one",
+                one / two,
+                "x",
+                1.6,
+                true,
                 cat(static_cast<int>(one * 1000), " and ", static_cast<int>(two * 1000), " ms")};
 }
 
@@ -105,8 +110,9 @@ Result<Figure> start(Runtime& runtime) {
     DIECAST_TRY(time, started(root.path(), line));
   }
   std::sort(times.begin(), times.end());
-  return Figure{"a process with 100 kernels from a warmed cache, require-hit", times[2], "ms", 30,
-                false, cat(target.name(), ", without the driver's context")};
+  return Figure{
+      "a process with 100 kernels from a warmed cache, require-hit", times[2], "ms", 30, false,
+      cat(target.name(), ", without the driver's context")};
 }
 
 }  // namespace

@@ -31,7 +31,9 @@ Command add_cache_prune(CLI::App& cache) {
   };
   auto* command = cache.add_subcommand("prune", "Remove what was least recently used");
   auto options = std::make_shared<Options>();
-  command->add_option("--max-bytes", options->bytes, "Keep at most (else DIECAST_CACHE_BYTES; 0: no limit)")
+  command
+      ->add_option("--max-bytes", options->bytes,
+                   "Keep at most (else DIECAST_CACHE_BYTES; 0: no limit)")
       ->transform(CLI::AsSizeValue(false));
   command->add_option("--unused-days", options->days, "Remove what was not used for longer")
       ->check(CLI::NonNegativeNumber);

@@ -1,14 +1,13 @@
 // diecast check FILE...: replays reference vectors of other implementations through our kernels.
-#include <map>
-
-#include <nlohmann/json.hpp>
-
 #include <diecast/base/text.h>
 #include <diecast/checkpoint/kernels.h>
 #include <diecast/checkpoint/vectors.h>
 #include <diecast/tool/command.h>
 #include <diecast/tool/console.h>
 #include <diecast/tool/devices.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
 
 namespace diecast::tool {
 namespace {
@@ -22,11 +21,12 @@ void print_report(const std::string& path, const VectorReport& report) {
             report.count(kSkipped), " skipped"));
   std::map<std::string, std::vector<std::string>> skipped;  // by reason
   for (const CaseResult& one : report.cases) {
-    if (one.state == kSkipped) skipped[one.reason].push_back(one.name);
+    if (one.state == kSkipped) skipped[one.reason].push_back(quote(one.name));
     if (one.state != kFailed) continue;
-    print(cat("  ", one.name, ": ", one.differing, " elements differ"));
+    print(cat("  ", quote(one.name), ": ", one.differing, " elements differ"));
     for (const VectorDifference& d : one.differences) {
-      print(cat("    ", d.tensor, "[", d.index, "]: expected ", d.expected, ", got ", d.got));
+      print(
+          cat("    ", quote(d.tensor), "[", d.index, "]: expected ", d.expected, ", got ", d.got));
     }
   }
   for (const auto& [reason, names] : skipped) {
@@ -40,16 +40,24 @@ Result<int> check(const std::vector<std::string>& paths, const std::string& targ
   if (!json) print(cat("on ", describe(*device)));
   const VectorKernels kernels = device_vector_kernels(runtime, device);
   nlohmann::ordered_json out = nlohmann::ordered_json::array();
+  Progress progress("check", json);
   std::size_t passed = 0, failed = 0, skipped = 0;
   for (const std::string& path : paths) {
     DIECAST_TRY(const auto file, SafetensorsReader::open(path));
-    DIECAST_TRY(const VectorReport report, check_vectors(file, kernels));
+    DIECAST_TRY(const VectorReport report,
+                check_vectors(file, kernels, [&](std::size_t done, std::size_t total) {
+                  progress.update(done, total, path);
+                }));
+    progress.clear();
     passed += report.count(kPassed);
     failed += report.count(kFailed);
     skipped += report.count(kSkipped);
     if (!json) print_report(path, report);
-    out.push_back({{"file", path}, {"title", report.title}, {"passed", report.count(kPassed)},
-                   {"failed", report.count(kFailed)}, {"skipped", report.count(kSkipped)}});
+    out.push_back({{"file", path},
+                   {"title", report.title},
+                   {"passed", report.count(kPassed)},
+                   {"failed", report.count(kFailed)},
+                   {"skipped", report.count(kSkipped)}});
   }
   print(json ? out.dump(2) : cat(passed, " passed, ", failed, " failed, ", skipped, " skipped"));
   return failed == 0 ? 0 : 1;
@@ -66,7 +74,9 @@ Command add_check(CLI::App& app) {
   auto* command = app.add_subcommand("check", "Replay reference vectors of other implementations");
   auto options = std::make_shared<Options>();
   command->add_option("file", options->paths, "Files of vectors (.safetensors)")->required();
-  command->add_option("--target", options->target, "Where it runs")->check(CLI::IsMember({"auto", "host", "cuda"}))->capture_default_str();
+  command->add_option("--target", options->target, "Where it runs")
+      ->check(CLI::IsMember({"auto", "host", "cuda"}))
+      ->capture_default_str();
   command->add_flag("--json", options->json, "For programs");
   return {command, [options] { return check(options->paths, options->target, options->json); }};
 }

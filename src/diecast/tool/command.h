@@ -1,18 +1,17 @@
 // A subcommand: it declares its options on the application and returns what runs when it is chosen.
 #pragma once
 
-#include <functional>
-#include <string>
+#include <diecast/base/error.h>
 
 #include <CLI/CLI.hpp>
-
-#include <diecast/base/error.h>
+#include <functional>
+#include <string>
 
 namespace diecast::tool {
 
 struct Command {
-  CLI::App* app;                        // its options
-  std::function<Result<int>()> run;     // the exit code, or the error that main prints
+  CLI::App* app;                     // its options
+  std::function<Result<int>()> run;  // the exit code, or the error that main prints
 };
 
 Command add_doctor(CLI::App& app);

@@ -1,12 +1,11 @@
 // diecast compare A B: how far apart two checkpoints are, with A as the signal.
-#include <cmath>
-
-#include <nlohmann/json.hpp>
-
 #include <diecast/base/text.h>
 #include <diecast/checkpoint/compare.h>
 #include <diecast/tool/command.h>
 #include <diecast/tool/console.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
 
 namespace diecast::tool {
 namespace {
@@ -25,10 +24,12 @@ nlohmann::ordered_json as_json(const Comparison& comparison) {
   nlohmann::ordered_json out = {{"identical", comparison.identical()},
                                 {"tensors", nlohmann::ordered_json::array()}};
   const auto figures = [](const ErrorFigures& f) {
-    nlohmann::ordered_json entry = {{"elements", f.elements}, {"nonfinite", f.nonfinite},
-                                    {"largest", f.largest}, {"mean", f.mean()}};
-    entry["decibels"] = std::isinf(f.decibels()) ? nlohmann::ordered_json()
-                                                 : nlohmann::ordered_json(f.decibels());
+    nlohmann::ordered_json entry = {{"elements", f.elements},
+                                    {"nonfinite", f.nonfinite},
+                                    {"largest", f.largest},
+                                    {"mean", f.mean()}};
+    entry["decibels"] =
+        std::isinf(f.decibels()) ? nlohmann::ordered_json() : nlohmann::ordered_json(f.decibels());
     return entry;
   };
   for (const TensorComparison& t : comparison.tensors) {
@@ -45,7 +46,8 @@ Result<int> run(const std::string& first, const std::string& second, bool json) 
   DIECAST_TRY(const auto a, SafetensorsReader::open(first));
   DIECAST_TRY(const auto b, SafetensorsReader::open(second));
   Progress progress("compare", json);
-  DIECAST_TRY(const Comparison comparison, compare(a, b, [&](std::uint64_t done, std::uint64_t total) {
+  DIECAST_TRY(const Comparison comparison,
+              compare(a, b, [&](std::uint64_t done, std::uint64_t total) {
                 progress.update(done, total, "");
               }));
   if (json) {
@@ -70,8 +72,8 @@ Result<int> run(const std::string& first, const std::string& second, bool json) 
     print("identical");
   } else if (comparison.total.elements > 0) {
     print(cat("all values: largest error ", scientific(comparison.total.largest), ", mean ",
-              scientific(comparison.total.mean()), ", signal to noise ",
-              decibels(comparison.total), " dB"));
+              scientific(comparison.total.mean()), ", signal to noise ", decibels(comparison.total),
+              " dB"));
   }
   return 0;
 }

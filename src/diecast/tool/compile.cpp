@@ -1,6 +1,4 @@
 // diecast compile SPELLING: one spelling (lists and `*` allowed) through the line up to artifacts.
-#include <nlohmann/json.hpp>
-
 #include <diecast/base/file.h>
 #include <diecast/base/text.h>
 #include <diecast/runtime/manifest.h>
@@ -8,6 +6,8 @@
 #include <diecast/tool/command.h>
 #include <diecast/tool/console.h>
 #include <diecast/tool/outcomes.h>
+
+#include <nlohmann/json.hpp>
 
 namespace diecast::tool {
 namespace {
@@ -49,7 +49,14 @@ Result<int> compile(const CompileArguments& options) {
     }
     return 0;
   }
-  const auto outcomes = warm(*runtime, wanted, {});
+  std::vector<WarmOutcome> outcomes;
+  {
+    Progress progress("compile", options.json || wanted.size() == 1);
+    outcomes = warm(*runtime, wanted,
+                    {0, [&](const WarmOutcome& outcome, std::size_t done, std::size_t total) {
+                       progress.update(done, total, outcome.specialization->spelling());
+                     }});
+  }
   for (const WarmOutcome& outcome : outcomes) {
     if (outcome.error) return *outcome.error;
   }
@@ -66,10 +73,12 @@ Command add_compile(CLI::App& app) {
   auto* command = app.add_subcommand("compile", "Compile one specialization, or a line of them");
   auto options = std::make_shared<CompileArguments>();
   command->add_option("spelling", options->words, "TEMPLATE NAME=VALUE ... @ TARGET")->required();
-  command->add_option("--target", options->targets, "Targets, for the spelling's own")->delimiter(',');
+  command->add_option("--target", options->targets, "Targets, for the spelling's own")
+      ->delimiter(',');
   command->add_option("-o,--output", options->output, "Write the machine code (or source) here");
   command->add_option("--add", options->own, "A template file of your own");
-  command->add_flag("--source", options->source, "The rendered source instead; nothing is compiled");
+  command->add_flag("--source", options->source,
+                    "The rendered source instead; nothing is compiled");
   command->add_flag("--json", options->json, "For programs");
   return {command, [options] { return compile(*options); }};
 }

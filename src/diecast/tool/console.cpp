@@ -1,14 +1,12 @@
 // The command's voice; see console.h.
+#include <diecast/base/text.h>
 #include <diecast/tool/console.h>
-
 #include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
-
-#include <diecast/base/text.h>
 
 namespace diecast::tool {
 
@@ -33,8 +31,8 @@ void print_error(const Error& error) {
 
 std::string fixed(double value, int decimals) {
   char buffer[400];
-  const auto end = std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::fixed,
-                                 decimals);
+  const auto end =
+      std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::fixed, decimals);
   return {buffer, end.ptr};
 }
 
@@ -65,8 +63,10 @@ void Table::print() const {
 Progress::Progress(std::string title, bool quiet)
     : title_(std::move(title)), terminal_(isatty(STDERR_FILENO) == 1), quiet_(quiet) {}
 
-Progress::~Progress() {
+void Progress::clear() {
   if (drawn_) std::fputs("\r\x1b[K", stderr);
+  drawn_ = false;
+  last_tenth_ = 0;
 }
 
 void Progress::update(std::uint64_t done, std::uint64_t total, std::string_view what) {

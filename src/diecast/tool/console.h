@@ -2,13 +2,13 @@
 // standard error. The library below never prints.
 #pragma once
 
+#include <diecast/base/error.h>
+
 #include <chrono>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include <diecast/base/error.h>
 
 namespace diecast::tool {
 
@@ -35,8 +35,10 @@ class Table {
 class Progress {
  public:
   explicit Progress(std::string title, bool quiet = false);
-  ~Progress();  // clears the bar
+  ~Progress() { clear(); }
+  Progress(const Progress&) = delete;
   void update(std::uint64_t done, std::uint64_t total, std::string_view what);
+  void clear();  // the bar, before other output or a next piece of work
 
  private:
   std::string title_;

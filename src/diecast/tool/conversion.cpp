@@ -1,16 +1,14 @@
 // Printing and carrying out plans; see conversion.h.
-#include <diecast/tool/conversion.h>
-
-#include <chrono>
-#include <map>
-
-#include <nlohmann/json.hpp>
-
 #include <diecast/base/text.h>
 #include <diecast/checkpoint/convert.h>
 #include <diecast/checkpoint/kernels.h>
 #include <diecast/tool/console.h>
+#include <diecast/tool/conversion.h>
 #include <diecast/tool/devices.h>
+
+#include <chrono>
+#include <map>
+#include <nlohmann/json.hpp>
 
 namespace diecast::tool {
 namespace {
@@ -60,7 +58,8 @@ void print_plan(const Plan& plan) {
 }
 
 nlohmann::ordered_json plan_json(const Plan& plan) {
-  nlohmann::ordered_json out = {{"tensors", nlohmann::ordered_json::array()}, {"notes", plan.notes}};
+  nlohmann::ordered_json out = {{"tensors", nlohmann::ordered_json::array()},
+                                {"notes", plan.notes}};
   for (const PlannedTensor& t : plan.tensors) {
     out["tensors"].push_back({{"name", t.name},
                               {"dtype", stored_dtype_name(t.dtype)},
@@ -79,10 +78,12 @@ Result<int> run_conversion(const SafetensorsReader& input, const Plan& plan,
   const auto start = std::chrono::steady_clock::now();
   Progress progress(request.verb, request.json);
   ConvertOptions options;
-  options.progress = [&](const ConvertProgress& now) { progress.update(now.done, now.total, now.name); };
-  DIECAST_TRY(const ConvertReport report,
-              convert(input, plan, request.output, device_kernels(runtime, device, plan.scheme),
-                      options));
+  options.progress = [&](const ConvertProgress& now) {
+    progress.update(now.done, now.total, now.name);
+  };
+  DIECAST_TRY(
+      const ConvertReport report,
+      convert(input, plan, request.output, device_kernels(runtime, device, plan.scheme), options));
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (request.json) {

@@ -1,13 +1,12 @@
 // What `quantize` and `dequantize` share: printing a plan, and carrying it out on a device.
 #pragma once
 
-#include <string>
-
-#include <nlohmann/json_fwd.hpp>
-
 #include <diecast/base/error.h>
 #include <diecast/checkpoint/plan.h>
 #include <diecast/checkpoint/safetensors.h>
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
 
 namespace diecast::tool {
 
@@ -15,7 +14,7 @@ void print_plan(const Plan& plan);
 nlohmann::ordered_json plan_json(const Plan& plan);
 
 struct ConversionRequest {
-  std::string verb;    // "quantize"
+  std::string verb;  // "quantize"
   std::string output;
   std::string target;  // auto, host, cuda
   bool json = false;

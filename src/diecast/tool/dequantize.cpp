@@ -1,11 +1,11 @@
 // diecast dequantize IN OUT: what `quantize` wrote, back to floating point.
-#include <optional>
-
 #include <diecast/base/text.h>
 #include <diecast/checkpoint/plan.h>
 #include <diecast/tool/command.h>
 #include <diecast/tool/console.h>
 #include <diecast/tool/conversion.h>
+
+#include <optional>
 
 namespace diecast::tool {
 namespace {
@@ -30,8 +30,11 @@ Command add_dequantize(CLI::App& app) {
   auto options = std::make_shared<DequantizeArguments>();
   command->add_option("input", options->input, "A .safetensors file")->required();
   command->add_option("output", options->output, "The file to write")->required();
-  command->add_option("--to", options->to, "Element type, instead of the old one")->check(CLI::IsMember({"bf16", "f16", "f32"}));
-  command->add_option("--target", options->target, "Where it runs")->check(CLI::IsMember({"auto", "host", "cuda"}))->capture_default_str();
+  command->add_option("--to", options->to, "Element type, instead of the old one")
+      ->check(CLI::IsMember({"bf16", "f16", "f32"}));
+  command->add_option("--target", options->target, "Where it runs")
+      ->check(CLI::IsMember({"auto", "host", "cuda"}))
+      ->capture_default_str();
   command->add_flag("--json", options->json, "For programs");
   return {command, [options] { return dequantize(*options); }};
 }

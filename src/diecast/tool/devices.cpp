@@ -1,9 +1,8 @@
 // Choosing a device; see devices.h.
-#include <diecast/tool/devices.h>
-
 #include <diecast/base/text.h>
 #include <diecast/launch/cuda_device.h>
 #include <diecast/launch/host_device.h>
+#include <diecast/tool/devices.h>
 
 namespace diecast::tool {
 

@@ -2,12 +2,12 @@
 // speed unknowingly.
 #pragma once
 
-#include <memory>
-#include <string>
-
 #include <diecast/base/error.h>
 #include <diecast/launch/device.h>
 #include <diecast/runtime/runtime.h>
+
+#include <memory>
+#include <string>
 
 namespace diecast::tool {
 

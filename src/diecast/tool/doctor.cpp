@@ -1,6 +1,4 @@
 // diecast doctor: what this machine has, what works on it, and how to mend what does not.
-#include <nlohmann/json.hpp>
-
 #include <diecast/base/text.h>
 #include <diecast/launch/cuda_device.h>
 #include <diecast/launch/host_device.h>
@@ -8,6 +6,8 @@
 #include <diecast/tool/command.h>
 #include <diecast/tool/console.h>
 #include <diecast/tool/devices.h>
+
+#include <nlohmann/json.hpp>
 
 namespace diecast::tool {
 namespace {
@@ -34,16 +34,19 @@ void add_gpus(std::vector<Finding>& findings) {
     }
     const DeviceProperties& p = (*device)->properties();
     if (i == 0) {
-      findings.push_back({"CUDA driver", true,
-                          cat("supports CUDA ", p.driver_version / 1000, ".", p.driver_version % 1000 / 10), ""});
+      findings.push_back(
+          {"CUDA driver", true,
+           cat("supports CUDA ", p.driver_version / 1000, ".", p.driver_version % 1000 / 10), ""});
     }
     std::vector<std::string> targets;
     for (const Target& target : (*device)->targets()) targets.push_back(target.name());
     findings.push_back({cat("GPU ", i), true,
                         cat(p.name, ", ", human_bytes(static_cast<std::uint64_t>(p.memory_bytes)),
-                            ", ", p.sm_count, " multiprocessors, runs ", join(targets, ", ")), ""});
+                            ", ", p.sm_count, " multiprocessors, runs ", join(targets, ", ")),
+                        ""});
   }
-  if (*count == 0) findings.push_back({"GPU", false, "none", "everything but running on a GPU works without"});
+  if (*count == 0)
+    findings.push_back({"GPU", false, "none", "everything but running on a GPU works without"});
 }
 
 Finding compiler_finding(Runtime& runtime, const char* part, const char* target) {
@@ -52,10 +55,12 @@ Finding compiler_finding(Runtime& runtime, const char* part, const char* target)
   std::string found = (*compiler)->description();
   if (std::string_view(target) != "host") {
     std::vector<std::string> lacking;
-    for (const char* name : {"sm_80", "sm_86", "sm_89", "sm_90a", "sm_100a", "sm_103a", "sm_120a", "sm_121a"}) {
+    for (const char* name :
+         {"sm_80", "sm_86", "sm_89", "sm_90a", "sm_100a", "sm_103a", "sm_120a", "sm_121a"}) {
       if (!(*compiler)->accepts(Target::parse(name).value())) lacking.push_back(name);
     }
-    found += lacking.empty() ? ", builds sm_80 to sm_121a" : cat(", cannot build ", join(lacking, ", "));
+    found +=
+        lacking.empty() ? ", builds sm_80 to sm_121a" : cat(", cannot build ", join(lacking, ", "));
   }
   return {part, true, found, ""};
 }
@@ -82,7 +87,9 @@ std::vector<std::string> abilities(const std::vector<Finding>& findings) {
     }
     return false;
   };
-  const auto line = [](std::string_view what, bool yes) { return cat(yes ? "yes  " : "no   ", what); };
+  const auto line = [](std::string_view what, bool yes) {
+    return cat(yes ? "yes  " : "no   ", what);
+  };
   return {line("build kernels for GPUs (warm, compile)", works("NVRTC")),
           line("run on a GPU", works("GPU") && (works("NVRTC") || works("cache"))),
           line("run on this processor", works("host compiler") && works("host device")),
@@ -102,10 +109,12 @@ Result<int> doctor(bool json) {
   }
   for (const Finding& f : findings) {
     std::string found = f.found;
-    for (std::size_t at = found.find('\n'); at != std::string::npos; at = found.find('\n', at + 20)) {
+    for (std::size_t at = found.find('\n'); at != std::string::npos;
+         at = found.find('\n', at + 20)) {
       found.replace(at, 1, "\n" + std::string(19, ' '));
     }
-    print(cat(f.works ? "ok   " : "--   ", f.part, std::string(f.part.size() < 14 ? 14 - f.part.size() : 1, ' '), found));
+    print(cat(f.works ? "ok   " : "--   ", f.part,
+              std::string(f.part.size() < 14 ? 14 - f.part.size() : 1, ' '), found));
     if (!f.works && !f.fix.empty()) print(cat(std::string(19, ' '), "fix: ", f.fix));
   }
   print("");
@@ -116,7 +125,8 @@ Result<int> doctor(bool json) {
 }  // namespace
 
 Command add_doctor(CLI::App& app) {
-  auto* command = app.add_subcommand("doctor", "What works on this machine, and how to mend the rest");
+  auto* command =
+      app.add_subcommand("doctor", "What works on this machine, and how to mend the rest");
   auto json = std::make_shared<bool>(false);
   command->add_flag("--json", *json, "For programs");
   return {command, [json] { return doctor(*json); }};

@@ -1,9 +1,9 @@
 // diecast list: the templates, a line each.
-#include <nlohmann/json.hpp>
-
 #include <diecast/runtime/runtime.h>
 #include <diecast/tool/command.h>
 #include <diecast/tool/console.h>
+
+#include <nlohmann/json.hpp>
 
 namespace diecast::tool {
 namespace {

@@ -1,10 +1,34 @@
 // The diecast command. Exit codes: 0 done; 1 an error, or a check that failed; 2 wrong usage;
 // 128 + n ended by signal n.
+#include <diecast/base/text.h>
+#include <diecast/tool/command.h>
+#include <diecast/tool/console.h>
+
 #include <cstdio>
 #include <vector>
 
-#include <diecast/tool/command.h>
-#include <diecast/tool/console.h>
+namespace diecast::tool {
+namespace {
+
+// What the parser refused, as every other error of the command.
+Error usage_error(const CLI::App& app, std::string_view first_word, const CLI::Error& error) {
+  const auto chosen = app.get_subcommands();
+  if (!chosen.empty()) {
+    return {ErrorCode::invalid_argument, error.what(),
+            cat("`diecast ", chosen.front()->get_name(), " --help` shows what it takes")};
+  }
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+    if (!command->get_group().empty()) names.push_back(command->get_name());
+  return {ErrorCode::invalid_argument,
+          first_word.empty() ? "no command was given"
+                             : cat("no command or option is named ", quote(first_word),
+                                   did_you_mean(first_word, names)),
+          "`diecast --help` lists them"};
+}
+
+}  // namespace
+}  // namespace diecast::tool
 
 int main(int argc, char** argv) {
   using namespace diecast::tool;
@@ -13,14 +37,16 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   app.set_version_flag("--version", "diecast " DIECAST_VERSION);
   const std::vector<Command> commands = {
-      add_doctor(app),  add_list(app),     add_show(app),       add_variants(app),
-      add_compile(app), add_warm(app),     add_quantize(app),   add_dequantize(app),
-      add_compare(app), add_check(app),    add_cache(app),      add_bundle(app),
+      add_doctor(app),  add_list(app),        add_show(app),       add_variants(app),
+      add_compile(app), add_warm(app),        add_quantize(app),   add_dequantize(app),
+      add_compare(app), add_check(app),       add_cache(app),      add_bundle(app),
       add_bench(app),   add_bench_start(app), add_compile_one(app)};
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+    print_error(usage_error(app, argc > 1 ? argv[1] : "", error));
+    return 2;
   }
   for (const Command& command : commands) {
     if (!command.app->parsed()) continue;

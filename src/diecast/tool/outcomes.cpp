@@ -1,15 +1,13 @@
 // Tables of artifacts; see outcomes.h.
+#include <diecast/base/file.h>
+#include <diecast/base/text.h>
+#include <diecast/tool/console.h>
 #include <diecast/tool/outcomes.h>
 
 #include <algorithm>
 #include <map>
-#include <set>
-
 #include <nlohmann/json.hpp>
-
-#include <diecast/base/file.h>
-#include <diecast/base/text.h>
-#include <diecast/tool/console.h>
+#include <set>
 
 namespace diecast::tool {
 
@@ -40,9 +38,12 @@ Result<std::vector<Specialization>> read_manifests(Runtime& runtime,
 
 std::string_view origin_name(Resolved::Origin origin) {
   switch (origin) {
-    case Resolved::Origin::memory: return "found in memory";
-    case Resolved::Origin::disk: return "found on disk";
-    case Resolved::Origin::compiled: return "compiled";
+    case Resolved::Origin::memory:
+      return "found in memory";
+    case Resolved::Origin::disk:
+      return "found on disk";
+    case Resolved::Origin::compiled:
+      return "compiled";
   }
   return "";
 }
@@ -85,12 +86,10 @@ nlohmann::ordered_json counters_of(const Runtime& runtime) {
       roots.push_back(std::move(root));
     }
   }
-  return {{"rendered", c.rendered},   {"memory_hits", c.memory_hits},
-          {"disk_hits", c.disk_hits}, {"compiled", c.compiled},
-          {"failed", c.failed},       {"published", c.published},
-          {"loaded", c.loaded},       {"waited", c.waited},
-          {"late", c.late},           {"refused", c.refused},
-          {"pruned", c.pruned},       {"roots", roots}};
+  return {{"rendered", c.rendered}, {"memory_hits", c.memory_hits}, {"disk_hits", c.disk_hits},
+          {"compiled", c.compiled}, {"failed", c.failed},           {"published", c.published},
+          {"loaded", c.loaded},     {"waited", c.waited},           {"late", c.late},
+          {"refused", c.refused},   {"pruned", c.pruned},           {"roots", roots}};
 }
 
 }  // namespace
@@ -104,12 +103,17 @@ void print_outcomes(const Runtime& runtime, std::span<const WarmOutcome> outcome
     const std::string origin(origin_name(outcome.resolved->origin));
     table.add({cat(a.payload.size()), cat(a.registers), cat(a.spill_bytes), fixed(a.compile_ms, 1),
                origin, a.spelling});
-    out.push_back({{"specialization", a.spelling}, {"origin", origin}, {"bytes", a.payload.size()},
-                   {"registers", a.registers}, {"spill_bytes", a.spill_bytes},
-                   {"compile_ms", a.compile_ms}, {"compiler", a.compiler}});
+    out.push_back({{"specialization", a.spelling},
+                   {"origin", origin},
+                   {"bytes", a.payload.size()},
+                   {"registers", a.registers},
+                   {"spill_bytes", a.spill_bytes},
+                   {"compile_ms", a.compile_ms},
+                   {"compiler", a.compiler}});
   }
   if (json) {
-    print(nlohmann::ordered_json{{"specializations", out}, {"counters", counters_of(runtime)}}.dump(2));
+    print(nlohmann::ordered_json{{"specializations", out}, {"counters", counters_of(runtime)}}.dump(
+        2));
   } else {
     table.print();
   }

@@ -1,14 +1,14 @@
 // What `compile` and `warm` print of the artifacts they made or found.
 #pragma once
 
-#include <span>
-#include <string>
-#include <vector>
-
 #include <diecast/base/error.h>
 #include <diecast/runtime/manifest.h>
 #include <diecast/runtime/warm.h>
 #include <diecast/template/target.h>
+
+#include <span>
+#include <string>
+#include <vector>
 
 namespace diecast::tool {
 

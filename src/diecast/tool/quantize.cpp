@@ -1,6 +1,4 @@
 // diecast quantize IN OUT: a checkpoint's weights to NVFP4, planned from the header alone.
-#include <nlohmann/json.hpp>
-
 #include <diecast/base/text.h>
 #include <diecast/checkpoint/convert.h>
 #include <diecast/checkpoint/kernels.h>
@@ -9,6 +7,8 @@
 #include <diecast/tool/console.h>
 #include <diecast/tool/conversion.h>
 #include <diecast/tool/devices.h>
+
+#include <nlohmann/json.hpp>
 
 namespace diecast::tool {
 namespace {
@@ -61,7 +61,7 @@ struct QuantizeArguments {
 };
 
 Result<int> quantize(const QuantizeArguments& options) {
-  DIECAST_TRY(const auto input, SafetensorsReader::open(options.input));
+  DIECAST_TRY(const auto input, SafetensorsReader::open(options.input, options.plan.strict));
   DIECAST_TRY(const Plan plan, plan_quantize(input.header(), options.plan));
   if (!options.json) print_plan(plan);
   if (options.dry_run) {

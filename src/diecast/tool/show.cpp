@@ -1,16 +1,19 @@
-// diecast show TEMPLATE: what may vary, the arguments, the launch, the targets; all from its header.
-#include <nlohmann/json.hpp>
-
+// diecast show TEMPLATE: what may vary, the arguments, the launch, the targets; all from its
+// header.
 #include <diecast/base/text.h>
 #include <diecast/runtime/runtime.h>
 #include <diecast/tool/command.h>
 #include <diecast/tool/console.h>
 
+#include <nlohmann/json.hpp>
+
 namespace diecast::tool {
 namespace {
 
 std::string_view kind_name(Parameter::Kind kind) {
-  return kind == Parameter::Kind::shape ? "shape" : kind == Parameter::Kind::option ? "option" : "tune";
+  return kind == Parameter::Kind::shape    ? "shape"
+         : kind == Parameter::Kind::option ? "option"
+                                           : "tune";
 }
 
 std::string values_of(const Parameter& parameter) {
@@ -30,10 +33,12 @@ std::string shape_text(const Argument& argument) {
 std::string facts_of(const Argument& argument) {
   std::string facts;
   if (argument.stride) {
-    facts += argument.stride->text() == "1" ? "rows may be apart"
-                                            : cat("rows may be apart where ", argument.stride->text());
+    facts += argument.stride->text() == "1"
+                 ? "rows may be apart"
+                 : cat("rows may be apart where ", argument.stride->text());
   }
-  if (argument.align) facts += cat(facts.empty() ? "" : "; ", "aligned to ", argument.align->text());
+  if (argument.align)
+    facts += cat(facts.empty() ? "" : "; ", "aligned to ", argument.align->text());
   return facts;
 }
 
@@ -53,7 +58,8 @@ std::string_view direction_name(Argument::Direction direction) {
 
 std::string targets_text(const Template& tmpl) {
   std::string text = tmpl.host() ? "host" : "";
-  if (tmpl.minimum_cc() != 0) text += cat(text.empty() ? "" : ", ", "sm_", tmpl.minimum_cc(), " and up");
+  if (tmpl.minimum_cc() != 0)
+    text += cat(text.empty() ? "" : ", ", "sm_", tmpl.minimum_cc(), " and up");
   return text;
 }
 
@@ -88,8 +94,11 @@ nlohmann::ordered_json as_json(const Template& tmpl) {
   for (const Parameter& p : tmpl.parameters()) {
     nlohmann::ordered_json values = nlohmann::ordered_json::array();
     for (const Value& value : p.allowed) values.push_back(value.spelling());
-    nlohmann::ordered_json entry = {{"name", p.name}, {"kind", kind_name(p.kind)}, {"values", values},
-                                    {"meaning", p.comment}, {"compiled", p.compiled()}};
+    nlohmann::ordered_json entry = {{"name", p.name},
+                                    {"kind", kind_name(p.kind)},
+                                    {"values", values},
+                                    {"meaning", p.comment},
+                                    {"compiled", p.compiled()}};
     if (p.fallback) entry["default"] = p.fallback->spelling();
     out["parameters"].push_back(entry);
   }

@@ -1,10 +1,10 @@
 // diecast variants TEMPLATE [NAME=VALUE ...]: the specializations its space gives for a target.
-#include <nlohmann/json.hpp>
-
 #include <diecast/base/text.h>
 #include <diecast/runtime/runtime.h>
 #include <diecast/tool/command.h>
 #include <diecast/tool/console.h>
+
+#include <nlohmann/json.hpp>
 
 namespace diecast::tool {
 namespace {

@@ -9,6 +9,7 @@
 #include <diecast/tool/outcomes.h>
 
 #include <nlohmann/json.hpp>
+#include <set>
 
 namespace diecast::tool {
 namespace {
@@ -47,6 +48,7 @@ Result<int> run(const WarmArguments& options) {
               }});
   }
   std::size_t compiled = 0, failed = 0, not_buildable = 0;
+  std::set<std::string> said;
   for (const WarmOutcome& outcome : outcomes) {
     if (outcome.resolved) compiled += outcome.resolved->origin == Resolved::Origin::compiled;
     if (!outcome.error) continue;
@@ -55,7 +57,8 @@ Result<int> run(const WarmArguments& options) {
       print(cat("not built: ", outcome.specialization->spelling(), ": ", outcome.error->what));
     } else {
       ++failed;
-      print_error(*outcome.error);
+      // One compiler is missing for all: said once.
+      if (said.insert(outcome.error->message()).second) print_error(*outcome.error);
     }
   }
   if (options.json) {

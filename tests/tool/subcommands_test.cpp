@@ -1,0 +1,168 @@
+// Every subcommand and option that the other tests of the command do not start.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tool/run_tool.h"
+#include "tool/small_checkpoint.h"
+
+namespace diecast {
+namespace {
+
+using nlohmann::json;
+using testing::ToolRun;
+
+const std::string kAmax =
+    "amax COLS=0 ROWS=dense IN=bf16 PER=tensor NANS=ignore RHT=none SIGN_MASK=0 THREADS=256 @ ";
+
+TEST(Subcommands, WrongWordsAreErrorsWithAFix) {
+  ToolRun diecast;
+  const std::pair<std::vector<std::string>, std::string> cases[] = {
+      {{}, "diecast: invalid_argument: no command was given\n  fix: `diecast --help` lists them\n"},
+      {{"quantise"},
+       "diecast: invalid_argument: no command or option is named \"quantise\"; did you mean "
+       "`quantize`?\n  fix: `diecast --help` lists them\n"},
+      {{"--quiet"},
+       "diecast: invalid_argument: no command or option is named \"--quiet\"\n"
+       "  fix: `diecast --help` lists them\n"},
+      {{"quantize", "a", "b", "--target", "tpu"},
+       "diecast: invalid_argument: --target: tpu not in {auto,host,cuda}\n"
+       "  fix: `diecast quantize --help` shows what it takes\n"},
+      {{"quantize", "a", "b", "--profile", "tee"},
+       "diecast: invalid_argument: --profile: tee not in {te,pr546,modelopt,torchao}\n"
+       "  fix: `diecast quantize --help` shows what it takes\n"},
+      {{"warm", "a", "--jbos", "1"},
+       "diecast: invalid_argument: The following argument was not expected: --jbos\n"
+       "  fix: `diecast warm --help` shows what it takes\n"}};
+  for (const auto& [words, message] : cases) {
+    const auto run = diecast(words);
+    EXPECT_EQ(run.exit_code, 2);
+    EXPECT_EQ(run.errors, message);
+    EXPECT_EQ(run.output, "");
+  }
+  EXPECT_EQ(diecast({"warm", "--help"}).exit_code, 0);
+}
+
+TEST(Subcommands, ListShowAndVariantsSpeakJson) {
+  ToolRun diecast;
+  const auto list = json::parse(diecast({"list", "--json"}).output);
+  ASSERT_GE(list.size(), 4u);
+  for (const auto& one : list) {
+    const std::string name = one.at("template");
+    const auto shown = json::parse(diecast({"show", name, "--json"}).output);
+    EXPECT_EQ(shown.at("template"), name);
+    EXPECT_FALSE(shown.at("parameters").empty()) << name;
+    const auto prose = diecast({"show", name});
+    EXPECT_EQ(prose.output.find(name + ": "), 0u);
+    EXPECT_EQ(prose.exit_code, 0);
+  }
+  const auto variants = json::parse(diecast({"variants", "amax", "IN=bf16", "--json"}).output);
+  EXPECT_NE(std::find(variants.begin(), variants.end(), kAmax + "sm_90a"), variants.end());
+}
+
+TEST(Subcommands, CompileTakesTargetsAndGivesSourceOrJson) {
+  ToolRun diecast;
+  const auto compiled = diecast({"compile", "amax IN=bf16", "--target", "sm_80,sm_100a", "--json"});
+  ASSERT_EQ(compiled.exit_code, 0) << compiled.errors;
+  const auto outcomes = json::parse(compiled.output);
+  ASSERT_EQ(outcomes.size(), 2u);
+  EXPECT_EQ(outcomes[0].at("specialization"), kAmax + "sm_80");
+  EXPECT_EQ(outcomes[1].at("specialization"), kAmax + "sm_100a");
+  EXPECT_EQ(outcomes[1].at("origin"), "compiled");
+  const auto source = diecast({"compile", "amax IN=bf16 @ sm_90a", "--source"});
+  EXPECT_NE(source.output.find("#define DIECAST_CC 90\n"), std::string::npos);
+  EXPECT_NE(source.output.find("using IN = bf16;\n"), std::string::npos);
+  EXPECT_EQ(diecast({"compile", "amax IN=bf16 @ sm_90a", "--target", "sm_9"}).exit_code, 1);
+}
+
+TEST(Subcommands, WarmTakesTargetsAndJobs) {
+  ToolRun diecast;
+  const std::string manifest = diecast.folder / "wanted.txt";
+  testing::write_text(manifest, "amax IN=bf16 @ sm_90a\n");
+  const auto warmed =
+      diecast({"warm", manifest, "--target", "sm_80,sm_86", "--jobs", "2", "--json"});
+  ASSERT_EQ(warmed.exit_code, 0) << warmed.errors;
+  const auto outcomes = json::parse(warmed.output);
+  ASSERT_EQ(outcomes.size(), 2u);
+  EXPECT_EQ(outcomes[0].at("specialization"), kAmax + "sm_80");
+  EXPECT_EQ(outcomes[1].at("specialization"), kAmax + "sm_86");
+}
+
+TEST(Subcommands, CacheSaysWhereItIsAndWhatItHolds) {
+  ToolRun diecast;
+  EXPECT_EQ(diecast({"cache", "path"}).output, diecast.cache_path() + "\n");
+  ASSERT_EQ(diecast({"compile", "amax IN=bf16 @ sm_90a"}).exit_code, 0);
+  const auto entries = json::parse(diecast({"cache", "ls", "--json"}).output);
+  ASSERT_EQ(entries.size(), 1u);
+  EXPECT_EQ(entries[0].at("specialization"), kAmax + "sm_90a");
+  const std::string key = entries[0].at("key");
+  EXPECT_EQ(key.size(), 32u);
+  EXPECT_NE(diecast({"cache", "ls"}).output.find(key.substr(0, 12)), std::string::npos);
+}
+
+TEST(Subcommands, QuantizePlansWhatItsGlobsLeave) {
+  ToolRun diecast;
+  const std::string model = diecast.folder / "model.safetensors";
+  testing::write_small_checkpoint(model);
+  const auto plan = [&](std::vector<std::string> options) {
+    options.insert(options.begin(), {"quantize", model, "--dry-run", "--json"});
+    const auto run = diecast(options);
+    EXPECT_EQ(run.exit_code, 0) << run.errors;
+    std::map<std::string, std::string> actions;
+    const auto plan = json::parse(run.output);
+    for (const auto& one : plan.at("tensors")) actions[one.at("name")] = one.at("action");
+    return actions;
+  };
+  const std::map<std::string, std::string> weight = {{"n.norm.weight", "copy"},
+                                                     {"n.up.weight", "quantize"}};
+  const std::map<std::string, std::string> nothing = {{"n.norm.weight", "copy"},
+                                                      {"n.up.weight", "copy"}};
+  EXPECT_EQ(plan({}), weight);
+  EXPECT_EQ(plan({"--include", "*.up.*"}), weight);
+  EXPECT_EQ(plan({"--include", "*.down.*"}), nothing);
+  EXPECT_EQ(plan({"--exclude", "*.up.weight"}), nothing);
+}
+
+// What is only reported otherwise: an odd last dimension, a field of the header that nobody knows.
+TEST(Subcommands, StrictRefusesWhatIsOtherwiseReported) {
+  ToolRun diecast;
+  const auto file = [&](std::string name, std::string header, std::size_t bytes) {
+    while (header.size() % 8 != 0) header += ' ';
+    std::string text(8, '\0');
+    const std::uint64_t length = header.size();
+    std::memcpy(text.data(), &length, 8);
+    testing::write_text(diecast.folder / name, text + header + std::string(bytes, '\0'));
+    return diecast.folder / name;
+  };
+  const std::string odd = file(
+      "odd.safetensors", R"({"a.weight":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]}})", 24);
+  const std::string unknown =
+      file("unknown.safetensors",
+           R"({"a.weight":{"dtype":"F32","shape":[2,2],"data_offsets":[0,16],"color":"red"}})", 16);
+  for (const std::string& path : {odd, unknown}) {
+    EXPECT_EQ(diecast({"quantize", path, "--dry-run"}).exit_code, 0) << path;
+    const auto strict = diecast({"quantize", path, "--dry-run", "--strict"});
+    EXPECT_EQ(strict.exit_code, 1) << path;
+    EXPECT_NE(strict.errors.find("\n  fix: "), std::string::npos) << strict.errors;
+  }
+}
+
+TEST(Subcommands, BenchMeasuresWhatItIsAskedFor) {
+  ToolRun diecast;
+  const auto run = diecast({"bench", "cache", "--json"});
+  const auto figures = json::parse(run.output);
+  ASSERT_FALSE(figures.empty()) << run.errors;
+  bool all_hold = true;
+  for (const auto& figure : figures) {
+    EXPECT_EQ(figure.at("part"), "cache");
+    EXPECT_GT(figure.at("value"), 0.0) << figure;
+    all_hold = all_hold && figure.at("holds");
+  }
+  EXPECT_EQ(run.exit_code, all_hold ? 0 : 1);
+  const auto refused = diecast({"bench", "gpu"});
+  EXPECT_EQ(refused.exit_code, 1);
+  EXPECT_NE(refused.errors.find("diecast: driver_unavailable: "), std::string::npos);
+}
+
+}  // namespace
+}  // namespace diecast
