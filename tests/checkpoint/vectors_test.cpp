@@ -1,5 +1,5 @@
-// The reference vectors of tests/golden through the scalar reference: both must be right for this to
-// pass, and a wrong bit anywhere must not.
+// The reference vectors of tests/golden through the scalar reference: both must be right for this
+// to pass, and a wrong bit anywhere must not.
 #include <checkpoint/checkpoint_files.h>
 #include <checkpoint/reference_vector_kernels.h>
 #include <diecast/checkpoint/vectors.h>
@@ -51,8 +51,8 @@ TEST(Vectors, EveryCaseOfTheOtherNvfp4ProfilesPassesToTheBit) {
 }
 
 TEST(Vectors, EveryCaseOfTheMxFormatsAndOfFakeQuantizationPasses) {
-  for (const auto& [name, cases] : std::map<std::string, std::size_t>{{"mx_torchao", 120},
-                                                                      {"fakequant_modelopt", 15}}) {
+  for (const auto& [name, cases] :
+       std::map<std::string, std::size_t>{{"mx_torchao", 120}, {"fakequant_modelopt", 15}}) {
     const auto report = check_file(golden(name));
     ASSERT_TRUE(report) << report.error().message();
     EXPECT_EQ(report->count(State::passed), cases) << name;
@@ -63,7 +63,8 @@ TEST(Vectors, EveryCaseOfTheMxFormatsAndOfFakeQuantizationPasses) {
 // Makes `count` elements that dynamic fake quantization leaves 0 one step, or `steps`, larger.
 VectorKernels off_by(int count, int steps) {
   VectorKernels kernels = reference_vector_kernels();
-  kernels.fake_quantize = [left = count, steps](const FakeVectorInput& in) mutable -> Result<Bytes> {
+  kernels.fake_quantize = [left = count,
+                           steps](const FakeVectorInput& in) mutable -> Result<Bytes> {
     Bytes out = testing::reference_fake(in);
     for (std::int64_t i = 0; in.block_amax.empty() && i < in.rows * in.cols && left > 0; ++i) {
       if (reference::load(out.data(), in.dtype, i) != 0.0f) continue;

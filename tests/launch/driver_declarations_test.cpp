@@ -7,6 +7,10 @@
 #include <cuda.h>
 #include <cudaTypedefs.h>
 #define DIECAST_HAS_CUDA_H
+#elif __has_include("/usr/local/cuda/include/cudaTypedefs.h")
+#include "/usr/local/cuda/include/cuda.h"
+#include "/usr/local/cuda/include/cudaTypedefs.h"
+#define DIECAST_HAS_CUDA_H
 #endif
 
 #if defined(DIECAST_HAS_CUDA_H) && CUDA_VERSION >= 12040

@@ -76,7 +76,8 @@ TEST(HostLaunch, AMillionBlocksRunOnceEach) {
   const auto device = *open_host_device({.threads = 4});
   const auto code = load_kernel(*device, R"(
 HOST_KERNEL(none, mark) {
-  argument<unsigned char*>(p, 0)[blockIdx.x + gridDim.x * (blockIdx.y + u64(gridDim.y) * blockIdx.z)] += 1;
+  const u64 row = blockIdx.y + u64(gridDim.y) * blockIdx.z;
+  argument<unsigned char*>(p, 0)[blockIdx.x + gridDim.x * row] += 1;
 }
 )",
                                 "mark");
@@ -124,7 +125,9 @@ TEST(HostLaunch, KernelsOfOneNameAndOtherSizesDoNotShareTheirSharedMemory) {
   const auto device = *open_host_device({.threads = 1});
   const auto source = [](int size) {
     return "constexpr int N = " + std::to_string(size) + R"(;
-template <class T> struct Tile { DIECAST_DEVICE static T* memory() { __shared__ T tile[N]; return tile; } };
+template <class T> struct Tile {
+  DIECAST_DEVICE static T* memory() { __shared__ T tile[N]; return tile; }
+};
 template <class T> T* tile_of(T) { __shared__ T tile[N]; return tile; }
 HOST_KERNEL(none, store) {
   for (int i = 0; i < N; ++i) { Tile<u32>::memory()[i] = N; tile_of(u32{})[i] = N; }

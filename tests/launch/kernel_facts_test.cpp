@@ -36,10 +36,11 @@ TEST(ArgumentCheck, HoldsASizeToItsDivisorAndDenseRowsToTheRowLength) {
   };
   EXPECT_EQ(pack(0, 32), "");
   EXPECT_EQ(pack(32, 32), "");
-  EXPECT_EQ(pack(0, 33),
-            "diecast: shape_mismatch: k WHOLE=1 @ sm_90a: `cols` is 33, no multiple of 16, which the "
-            "kernel was made for\n"
-            "  fix: line 4 of the header says which specialization takes any");
+  EXPECT_EQ(
+      pack(0, 33),
+      "diecast: shape_mismatch: k WHOLE=1 @ sm_90a: `cols` is 33, no multiple of 16, which the "
+      "kernel was made for\n"
+      "  fix: line 4 of the header says which specialization takes any");
   EXPECT_NE(pack(48, 32).find("takes dense rows of 32"), std::string::npos) << pack(48, 32);
 }
 

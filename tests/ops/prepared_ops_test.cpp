@@ -27,8 +27,8 @@ struct Matrices {
   QuantizedTensor out;
 };
 
-// A fake cubin does not say what its kernels' parameters are: pointers x, amax, codes and scales, rows
-// with room for a pointer and a number, cols unless it is fixed, and block_amax.
+// A fake cubin does not say what its kernels' parameters are: pointers x, amax, codes and scales,
+// rows with room for a pointer and a number, cols unless it is fixed, and block_amax.
 void name_parameters(FakeMachine& machine, bool cols_fixed = false) {
   std::vector<std::size_t> quantize = {8, 8, 8, 8, 16};
   if (!cols_fixed) quantize.push_back(8);
@@ -137,9 +137,10 @@ TEST(QuantizeNvfp4, WhileCapturingNothingIsPrepared) {
   const Matrices m(*device, 8, 64);
   const Stream stream = device->create_stream().value();
   machine.cuda.begin_capture(stream);
-  EXPECT_EQ(quantize_nvfp4(*runtime, m.x, m.out, {false, device}, stream).error().message(),
-            "diecast: not_resident: quantize_nvfp4 is not prepared, and the stream is being captured\n"
-            "  fix: prepare it, or call it once with the same options, before the capture begins");
+  EXPECT_EQ(
+      quantize_nvfp4(*runtime, m.x, m.out, {false, device}, stream).error().message(),
+      "diecast: not_resident: quantize_nvfp4 is not prepared, and the stream is being captured\n"
+      "  fix: prepare it, or call it once with the same options, before the capture begins");
   EXPECT_TRUE(machine.cuda.end_capture(stream));
   EXPECT_TRUE(machine.nvrtc.compiles().empty());
 
@@ -156,7 +157,8 @@ TEST(QuantizeNvfp4, RefusesByNameWhatItDoesNotWrite) {
   const auto runtime = machine.runtime();
   const auto device = machine.cuda.device();
   Matrices m(*device, 8, 64);
-  const auto code = [&](const Tensor& x, const QuantizedTensor& out, QuantizeNvfp4Options options = {}) {
+  const auto code = [&](const Tensor& x, const QuantizedTensor& out,
+                        QuantizeNvfp4Options options = {}) {
     options.device = device;
     const auto done = quantize_nvfp4(*runtime, x, out, options);
     return done ? std::string("ok") : std::string(code_word(done.error().code));

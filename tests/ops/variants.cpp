@@ -32,8 +32,7 @@ std::vector<Case> cases_of(const Specialization& specialization) {
     if (counted && count % divisor == 0) cases.push_back({1, count, false, false, seed++});
   }
   if (counted) return cases;
-  const std::int64_t fixed =
-      tmpl.parameter("COLS") != nullptr ? specialization.number("COLS") : 0;
+  const std::int64_t fixed = tmpl.parameter("COLS") != nullptr ? specialization.number("COLS") : 0;
   std::vector<std::int64_t> all_cols = samples_of(tmpl, "cols");
   if (fixed != 0) all_cols = {fixed};
   for (const std::int64_t rows : samples_of(tmpl, "rows")) {
@@ -115,7 +114,8 @@ std::string difference(Kernel& kernel, const Case& one) {
     const std::string problem = runner->second(kernel, one, tunes);
     if (problem.empty()) continue;
     std::string tuned;
-    for (const auto& [name, value] : tunes.entries()) tuned += cat(" ", name, "=", value.spelling());
+    for (const auto& [name, value] : tunes.entries())
+      tuned += cat(" ", name, "=", value.spelling());
     return cat(s.spelling(), tuned, " on [", one.rows, ", ", one.cols, "]",
                one.strided ? " strided" : "", one.device_rows ? " device rows" : "", " seed ",
                one.seed, ": ", problem);

@@ -27,7 +27,8 @@ TEST(Variants, TheCoveringSetHasEveryPairAndIsSmallerThanTheSpace) {
     return false;
   };
   for (const int threads : {32, 256, 512}) {
-    for (const char* in : {"bf16", "f16", "f32"}) EXPECT_TRUE(has_pair(threads, in)) << threads << in;
+    for (const char* in : {"bf16", "f16", "f32"})
+      EXPECT_TRUE(has_pair(threads, in)) << threads << in;
   }
 }
 

@@ -117,7 +117,8 @@ TEST(Manifest, ALineOfMoreKernelsThanAnybodyWantsIsRefused) {
   const auto runtime = machine.runtime();
   std::string list = "1";
   for (int i = 2; i <= 100001; ++i) list += "," + std::to_string(i);
-  const auto refused = expand_spelling(*runtime, "amax IN=bf16 COLS=" + list + " @ sm_90a", "m:1", {});
+  const auto refused =
+      expand_spelling(*runtime, "amax IN=bf16 COLS=" + list + " @ sm_90a", "m:1", {});
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().message(),
             "diecast: not_supported: m:1: the line names more than 100000 kernels\n"

@@ -3,6 +3,8 @@
 #include <diecast/runtime/runtime.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <filesystem>
 #include <thread>
 
 #include "runtime/fake_machine.h"
@@ -31,6 +33,32 @@ TEST(Runtime, CompilesOnceThenFindsInMemoryThenOnDisk) {
   EXPECT_EQ(found.artifact->spelling, one.spelling());
   EXPECT_EQ(machine.events, (std::vector<std::string>{"rendered", "found"}));
   EXPECT_EQ(machine.nvrtc.compiles().size(), 1u);
+}
+
+// A checkout's templates instead of those inside the library.
+TEST(Runtime, ReadsTemplatesFromTheFolderOfTheVariable) {
+  FakeMachine machine;
+  const testing::TemporaryDirectory folder;
+  std::filesystem::copy(
+      DIECAST_SOURCE_DIR "/templates", folder.path(),
+      std::filesystem::copy_options::recursive | std::filesystem::copy_options::overwrite_existing);
+  std::string text = testing::text_of(folder / "amax.cu");
+  text.replace(text.find("THREADS {128, 256} = 256"), 24, "THREADS {128, 256} = 128");
+  testing::write_text(folder / "amax.cu", text);
+  setenv("DIECAST_TEMPLATE_DIR", folder.path().c_str(), 1);
+  RuntimeOptions options = RuntimeOptions::from_environment();
+  unsetenv("DIECAST_TEMPLATE_DIR");
+  options.nvrtc = machine.nvrtc.search();
+  options.cache = machine.cache.path();
+  const auto changed = Runtime::create(options).value()->specialize(kAmax).value();
+  EXPECT_NE(changed.spelling().find("THREADS=128"), std::string::npos) << changed.spelling();
+  const auto built_in = machine.runtime()->specialize(kAmax).value();
+  EXPECT_NE(built_in.spelling().find("THREADS=256"), std::string::npos);
+
+  options.template_directory = folder / "nothing";
+  const auto missing = Runtime::create(options);
+  ASSERT_FALSE(missing.ok());
+  EXPECT_EQ(missing.error().code, ErrorCode::file_not_found);
 }
 
 TEST(Runtime, CountsEachArrow) {

@@ -86,6 +86,19 @@ TEST(Clone, KeepsItsFilesShort) {
   EXPECT_GT(seen, 100u);
 }
 
+TEST(Clone, KeepsItsLinesShort) {
+  for (const std::string& name : tree::files()) {
+    if (!name.starts_with("src/") && !name.starts_with("tests/")) continue;
+    if (!name.ends_with(".h") && !name.ends_with(".cpp")) continue;
+    std::size_t number = 0;
+    const std::string text = tree::text_of(name);
+    for (const std::string_view line : split(text, '\n')) {
+      ++number;  // a quoted text may be long: to break it would hide it from a search
+      EXPECT_TRUE(line.size() <= 100 || line.find('"') != line.npos) << name << ":" << number;
+    }
+  }
+}
+
 TEST(Clone, FinishesWhatItStarts) {
   const std::string unfinished[] = {
       "TO"

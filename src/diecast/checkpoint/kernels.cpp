@@ -2,7 +2,6 @@
 #include <diecast/checkpoint/growing_buffer.h>
 #include <diecast/checkpoint/kernels.h>
 #include <diecast/checkpoint/vectors/device_kernels.h>
-
 #include <diecast/ops/amax.h>
 #include <diecast/ops/dequantize_nvfp4.h>
 #include <diecast/ops/quantize_nvfp4.h>
@@ -52,8 +51,8 @@ Result<float> amax_of(Workspace& w, ByteSpan x, DType type, std::int64_t rows, s
 }
 
 Result<QuantizedTensor> quantized(Workspace& w, ByteSpan x, DType type, std::int64_t rows,
-                                  std::int64_t cols, const float* given,
-                                  std::span<std::byte> codes, std::span<std::byte> scales) {
+                                  std::int64_t cols, const float* given, std::span<std::byte> codes,
+                                  std::span<std::byte> scales) {
   DIECAST_TRY(void* const data, w.x.holding(x));
   DIECAST_TRY(const QuantizedTensor out, w.output_for(rows, cols, given == nullptr));
   if (given != nullptr) {
@@ -63,7 +62,8 @@ Result<QuantizedTensor> quantized(Workspace& w, ByteSpan x, DType type, std::int
   options.amax_given = given != nullptr;
   options.device = w.device;
   options.four_over_six = w.scheme.four_over_six;
-  DIECAST_CHECK(quantize_nvfp4(*w.runtime, {data, type, Shape{rows, cols}, 0, nullptr}, out, options));
+  DIECAST_CHECK(
+      quantize_nvfp4(*w.runtime, {data, type, Shape{rows, cols}, 0, nullptr}, out, options));
   DIECAST_CHECK(w.fetch(codes.data(), out.rowwise.data, codes.size()));
   DIECAST_CHECK(w.fetch(scales.data(), out.rowwise.scale, scales.size()));
   return out;
@@ -163,8 +163,7 @@ ConvertKernels device_kernels(std::shared_ptr<Runtime> runtime, std::shared_ptr<
     return amax_of(*w, x, type, rows, cols);
   };
   kernels.quantize = [w](ByteSpan x, DType type, std::int64_t rows, std::int64_t cols, float amax,
-                         std::span<std::byte> codes,
-                         std::span<std::byte> scales) -> Result<void> {
+                         std::span<std::byte> codes, std::span<std::byte> scales) -> Result<void> {
     DIECAST_CHECK(quantized(*w, x, type, rows, cols, &amax, codes, scales));
     return {};
   };

@@ -1,14 +1,14 @@
-// The arithmetic of convert() and check_vectors() on a device: the ops of floor 6, on device buffers that grow
-// to the largest piece and are then used again.
+// The arithmetic of convert() and check_vectors() on a device: the ops of floor 6, on device
+// buffers that grow to the largest piece and are then used again.
 #pragma once
-
-#include <memory>
 
 #include <diecast/base/error.h>
 #include <diecast/checkpoint/convert.h>
 #include <diecast/checkpoint/vectors.h>
 #include <diecast/launch/device.h>
 #include <diecast/runtime/runtime.h>
+
+#include <memory>
 
 namespace diecast {
 

@@ -57,16 +57,17 @@ std::string field(const Json& object, const char* key) {
                             : found->dump(-1, ' ', true, Json::error_handler_t::replace);
 }
 
-// Options beside name, shape and dtype: their names, and the values of those that are flags or words.
+// Options beside name, shape and dtype: their names, and the values of those that are flags or
+// words.
 Result<void> parse_options(const Json& object, const Title& title, std::string_view path,
                            VectorCase& out) {
   static const std::set<std::string_view> kCommon = {"name", "shape", "dtype", "dist", "seed"};
   static const std::map<std::string, std::set<std::string>> kValues = {
-      {"tile", {"[1,16]", "[16,16]"}},   {"row_scaled", {"true", "false"}},
-      {"columnwise", {"true", "false"}}, {"four_over_six", {"true", "false"}},
-      {"err_mode", {"MAE", "MSE"}},      {"e4m3_max", {"448", "256"}},
+      {"tile", {"[1,16]", "[16,16]"}},    {"row_scaled", {"true", "false"}},
+      {"columnwise", {"true", "false"}},  {"four_over_six", {"true", "false"}},
+      {"err_mode", {"MAE", "MSE"}},       {"e4m3_max", {"448", "256"}},
       {"elem", {"e4m3", "e5m2", "e2m1"}}, {"mode", {"RCEIL", "FLOOR", "CEIL", "EVEN"}},
-      {"per_tensor", {"true", "false"}}, {"global_amax_given", {"true", "false"}},
+      {"per_tensor", {"true", "false"}},  {"global_amax_given", {"true", "false"}},
   };
   for (const auto& [key, value] : object.items()) {
     if (kCommon.count(key) != 0) continue;
@@ -116,7 +117,8 @@ Result<VectorFile> parse_vectors(const SafetensorsHeader& header, std::string_vi
   const auto text = header.metadata.find("title");
   const auto cases = header.metadata.find("cases");
   if (text == header.metadata.end() || cases == header.metadata.end()) {
-    return corrupt_vectors(path, "its metadata has no title and cases: these are no reference vectors");
+    return corrupt_vectors(path,
+                           "its metadata has no title and cases: these are no reference vectors");
   }
   const auto title = std::find_if(titles().begin(), titles().end(), [&](const Title& known) {
     return text->second.find(known.part) != std::string::npos;

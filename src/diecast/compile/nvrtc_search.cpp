@@ -62,7 +62,8 @@ NvrtcSearch NvrtcSearch::from_environment() {
   for (const char* name : {"CUDA_HOME", "CUDA_PATH"})
     if (const std::string toolkit = environment_variable(name); toolkit.substr(0, 1) == "/")
       search.directories.push_back(toolkit + "/lib64");
-  if (const std::string environment = environment_variable("VIRTUAL_ENV"); environment.substr(0, 1) == "/")
+  if (const std::string environment = environment_variable("VIRTUAL_ENV");
+      environment.substr(0, 1) == "/")
     add_wheels(environment, search.directories);
   for (const char* directory : {"/usr/local/cuda/lib64", "/opt/cuda/lib64"})
     search.directories.push_back(directory);

@@ -1,7 +1,6 @@
 // What prepared ops share; see prepared.h.
-#include <diecast/ops/prepared.h>
-
 #include <diecast/base/text.h>
+#include <diecast/ops/prepared.h>
 
 namespace diecast {
 
@@ -19,7 +18,8 @@ RowsClass rows_class(const Tensor& tensor) {
 
 KernelArgument tensor_argument(const Tensor& tensor) {
   // One row is dense, however far the next one would be.
-  return KernelArgument::tensor(tensor.dtype, tensor.data, tensor.rows() <= 1 ? 0 : tensor.stride());
+  return KernelArgument::tensor(tensor.dtype, tensor.data,
+                                tensor.rows() <= 1 ? 0 : tensor.stride());
 }
 
 KernelArgument rows_argument(const Tensor& tensor) {

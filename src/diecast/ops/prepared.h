@@ -1,16 +1,17 @@
-// What prepared ops share. A prepared op is a fixed sequence of fills and launches whose kernels are
-// resolved and resident on one device: running it compiles, loads, allocates and waits for nothing.
-// Scratch, where an op needs any (scratch_bytes), comes from the caller and belongs to one stream.
+// What prepared ops share. A prepared op is a fixed sequence of fills and launches whose kernels
+// are resolved and resident on one device: running it compiles, loads, allocates and waits for
+// nothing. Scratch, where an op needs any (scratch_bytes), comes from the caller and belongs to one
+// stream.
 #pragma once
-
-#include <cstdint>
-#include <memory>
-#include <string_view>
 
 #include <diecast/base/error.h>
 #include <diecast/launch/kernel.h>
 #include <diecast/ops/tensor.h>
 #include <diecast/runtime/runtime.h>
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
 
 namespace diecast {
 

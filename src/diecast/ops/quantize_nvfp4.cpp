@@ -1,8 +1,7 @@
 // quantize_nvfp4: under a given global scale one launch, else an amax and a launch; rows that find
 // their own amax are one launch of another kernel.
-#include <diecast/ops/quantize_nvfp4.h>
-
 #include <diecast/base/text.h>
+#include <diecast/ops/quantize_nvfp4.h>
 
 namespace diecast {
 
@@ -26,7 +25,8 @@ constexpr std::string_view kOp = PreparedQuantizeNvfp4::kName;
 Result<void> check_output(const Tensor& x, const QuantizedTensor& out) {
   DIECAST_CHECK(out.check(kOp, "out"));
   if (out.format != Format::nvfp4) {
-    return Error{ErrorCode::not_supported, cat(kOp, ": out is ", format_name(out.format), ", not nvfp4"),
+    return Error{ErrorCode::not_supported,
+                 cat(kOp, ": out is ", format_name(out.format), ", not nvfp4"),
                  "describe out with format = Format::nvfp4"};
   }
   if (out.block_rows != 1 || out.columnwise.present()) {
@@ -119,9 +119,13 @@ Result<PreparedQuantizeNvfp4> PreparedQuantizeNvfp4::prepare(Runtime& runtime,
   DIECAST_TRY(prepared.quantize_, preload_for(runtime, device, kName, bindings));
   if (!given(request)) {
     const PreparedAmax::Request amax{
-        request.in, AmaxPer::tensor, request.rows, request.cols,
+        request.in,
+        AmaxPer::tensor,
+        request.rows,
+        request.cols,
         request.profile == Profile::te ? AmaxNans::ignore : AmaxNans::propagate,
-        request.rht ? AmaxTransform::row : AmaxTransform::none, request.sign_mask};
+        request.rht ? AmaxTransform::row : AmaxTransform::none,
+        request.sign_mask};
     DIECAST_TRY(prepared.amax_, PreparedAmax::prepare(runtime, device, amax));
   }
   return prepared;
@@ -134,10 +138,10 @@ Result<void> PreparedQuantizeNvfp4::check(const Tensor& x, const QuantizedTensor
   Request wanted = request_;
   describe(out, wanted);
   if (wanted.word() != request_.word()) {
-    return Error{ErrorCode::not_supported,
-                 cat("quantize_nvfp4: prepared for ", described(request_), "; out has ",
-                     described(wanted)),
-                 "prepare another op for this output"};
+    return Error{
+        ErrorCode::not_supported,
+        cat("quantize_nvfp4: prepared for ", described(request_), "; out has ", described(wanted)),
+        "prepare another op for this output"};
   }
   if ((block_amax != nullptr) != request_.block_amax && x.rows() * x.cols() > 0) {
     return Error{request_.block_amax ? ErrorCode::missing_buffer : ErrorCode::not_supported,
@@ -153,13 +157,14 @@ Result<void> PreparedQuantizeNvfp4::run(const Tensor& x, const QuantizedTensor& 
   DIECAST_CHECK(check(x, out, block_amax));
   if (amax_) DIECAST_CHECK(amax_->run(x, out.rowwise.amax, false, stream));
   const QuantizedSide& to = out.rowwise;
-  const KernelArgument arguments[] = {tensor_argument(x),
-                                      KernelArgument::tensor(DType::f32, to.amax),
-                                      KernelArgument::tensor(DType::u8, to.data),
-                                      KernelArgument::tensor(DType::e4m3, to.scale, to.scale_stride),
-                                      rows_argument(x),
-                                      cols_argument(x),
-                                      KernelArgument::tensor(DType::f32, block_amax)};
+  const KernelArgument arguments[] = {
+      tensor_argument(x),
+      KernelArgument::tensor(DType::f32, to.amax),
+      KernelArgument::tensor(DType::u8, to.data),
+      KernelArgument::tensor(DType::e4m3, to.scale, to.scale_stride),
+      rows_argument(x),
+      cols_argument(x),
+      KernelArgument::tensor(DType::f32, block_amax)};
   const bool finds_rows = request_.row_scaled && !given(request_);  // its kernel has no block_amax
   return quantize_->launch(std::span(arguments).first(finds_rows ? 6 : 7), stream);
 }

@@ -2,16 +2,16 @@
 // global scale made of one amax in all or, row-scaled, one a row.
 #pragma once
 
-#include <cstdint>
-#include <memory>
-#include <string_view>
-
 #include <diecast/base/error.h>
 #include <diecast/launch/device.h>
 #include <diecast/ops/amax.h>
 #include <diecast/ops/prepared.h>
 #include <diecast/ops/quantized_tensor.h>
 #include <diecast/ops/tensor.h>
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
 
 namespace diecast {
 
@@ -33,8 +33,8 @@ std::string_view four_over_six_name(FourOverSix rule);
 inline constexpr std::uint16_t kHadamardSigns = 0xD7E8;
 
 struct QuantizeNvfp4Options {
-  bool amax_given = false;         // out.rowwise.amax holds the amaxes; else they are found
-  std::shared_ptr<Device> device;  // null: Runtime::default_device()
+  bool amax_given = false;                 // out.rowwise.amax holds the amaxes; else they are found
+  std::shared_ptr<Device> device;          // null: Runtime::default_device()
   GlobalScale global = GlobalScale::amax;  // encode, decode: given
   FourOverSix four_over_six = FourOverSix::off;
   bool rht = false;  // x is transformed in blocks of 16 of a row first; amaxes are of the result
@@ -62,8 +62,8 @@ class PreparedQuantizeNvfp4 {
     bool amax_given = false;
     RowsClass rows = RowsClass::dense;  // at most rows_class() of every x to come
     Profile profile = Profile::te;
-    // Not 0: the kernels are made for this row length. Rows that find their own amax gain a fifth of
-    // the bandwidth: they stay in registers. The convenience call does so by itself.
+    // Not 0: the kernels are made for this row length. Rows that find their own amax gain a fifth
+    // of the bandwidth: they stay in registers. The convenience call does so by itself.
     std::int64_t cols = 0;
     GlobalScale global = GlobalScale::amax;
     ScaleLayout layout = ScaleLayout::linear;

@@ -1,9 +1,8 @@
 // Expanding manifest lines; see manifest.h.
+#include <diecast/base/text.h>
 #include <diecast/runtime/manifest.h>
 
 #include <set>
-
-#include <diecast/base/text.h>
 
 namespace diecast {
 namespace {
@@ -24,7 +23,8 @@ Result<Choices> choices_of(const Template& tmpl, const Spelling& spelling) {
       std::vector<std::string> names;
       for (const Parameter& known : tmpl.parameters()) names.push_back(known.name);
       return Error{ErrorCode::unknown_parameter,
-                   cat("template ", tmpl.name(), " has no parameter ", quote(name), did_you_mean(name, names)),
+                   cat("template ", tmpl.name(), " has no parameter ", quote(name),
+                       did_you_mean(name, names)),
                    cat("its parameters are ", join(names, ", "))};
     }
     std::vector<Value> values;
@@ -54,7 +54,8 @@ Result<std::vector<Target>> targets_of(const Spelling& spelling, std::span<const
     DIECAST_TRY(targets.emplace_back(), Target::parse(word));
   }
   if (targets.empty()) {
-    return Error{ErrorCode::value_missing, "no target", "end the line in `@ sm_90a`, or give --target"};
+    return Error{ErrorCode::value_missing, "no target",
+                 "end the line in `@ sm_90a`, or give --target"};
   }
   return targets;
 }

@@ -1,0 +1,51 @@
+// What configuring says where packages are missing: all of them in one line, and what is off.
+#include <gtest/gtest.h>
+#include <tree/files.h>
+
+#include <filesystem>
+
+#include "temporary_directory.h"
+
+namespace diecast {
+namespace {
+
+ProcessResult configure(const std::vector<std::string>& options) {
+  const testing::TemporaryDirectory folder;
+  ProcessRequest request;
+  request.arguments = {DIECAST_CMAKE,    "-S",
+                       tree::kRoot,      "-B",
+                       folder / "build", "-DCMAKE_CXX_COMPILER=" DIECAST_CXX_COMPILER};
+  for (const std::string& option : options) request.arguments.push_back(option);
+  request.time_limit = std::chrono::minutes(2);
+  return run_process(request).value();
+}
+
+TEST(Configure, NamesEveryMissingPackageInOneLineAndGoesOn) {
+  const auto run = configure(
+      {"-DCMAKE_DISABLE_FIND_PACKAGE_nlohmann_json=ON", "-DCMAKE_DISABLE_FIND_PACKAGE_CLI11=ON",
+       "-DCMAKE_DISABLE_FIND_PACKAGE_Boost=ON", "-DCMAKE_DISABLE_FIND_PACKAGE_GTest=ON"});
+  EXPECT_EQ(run.exit_code, 0) << run.output << run.errors;
+  EXPECT_NE((run.output + run.errors)
+                .find("diecast: some packages are missing. To build everything:\n"
+                      "  apt-get install nlohmann-json3-dev libcli11-dev libboost-context-dev "
+                      "libgtest-dev\n"
+                      "Until then these parts are off:\n"
+                      "  the diecast command and checkpoints (nlohmann-json3-dev)\n"
+                      "  the diecast command (libcli11-dev)\n"
+                      "  the host device: kernels on the CPU (libboost-context-dev)\n"
+                      "  the tests (libgtest-dev)\n"),
+            std::string::npos)
+      << run.output << run.errors;
+}
+
+TEST(Configure, EndsInAnErrorWithoutXxhash) {
+  const auto run = configure({"-DCMAKE_IGNORE_PATH=/usr/include;/usr/local/include"});
+  EXPECT_NE(run.exit_code, 0);
+  EXPECT_NE((run.output + run.errors)
+                .find("diecast needs xxHash's header; fix: apt-get install libxxhash-dev"),
+            std::string::npos)
+      << run.output << run.errors;
+}
+
+}  // namespace
+}  // namespace diecast
