@@ -93,6 +93,12 @@ TEST(PreparedMasterCast, RefusesBeforeAnyKernelRuns) {
             "diecast: shape_mismatch: weight 1 has shape [4, 4, 32]\n"
             "  fix: weights have two dimensions");
   alone.own->weights[1].shape = {16, 32};
+  alone.own->weights[1].row_scaled = true;
+  EXPECT_EQ(message(alone),
+            "diecast: not_supported: cast_master_weights_to_nvfp4: weight 1: it is row-scaled (one "
+            "amax a row), which cast_master_weights_to_nvfp4 does not take\n"
+            "  fix: quantize weight 1 with one amax for the whole tensor");
+  alone.own->weights[1].row_scaled = false;
   alone.own->starts[1] = 421;
   EXPECT_EQ(message(alone),
             "diecast: invalid_argument: weight 1: the shard of elements 421 to 513 is outside "

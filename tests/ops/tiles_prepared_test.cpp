@@ -110,6 +110,12 @@ TEST_F(TilesOnFake, TransposingIsTwoLaunchesAndACopy) {
             "diecast: not_supported: transpose_nvfp4: x is nvfp4 in 1x16 blocks, rowwise present, "
             "columnwise present\n"
             "  fix: give nvfp4 in 16x16 blocks with buffers for both directions");
+  auto row_scaled = squares;
+  row_scaled.row_scaled = true;
+  EXPECT_EQ(transpose_nvfp4(*runtime_, row_scaled, {device_}).error().message(),
+            "diecast: not_supported: transpose_nvfp4: x: it is row-scaled (one amax a row), which "
+            "transpose_nvfp4 does not take\n"
+            "  fix: quantize x with one amax for the whole tensor");
 }
 
 TEST_F(TilesOnFake, AnAmaxOfBlocksDoesNotAccumulate) {

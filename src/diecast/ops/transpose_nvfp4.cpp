@@ -11,6 +11,7 @@ std::uintptr_t past_word(const void* address) {
 
 Result<void> check_matrix(const QuantizedTensor& x) {
   constexpr std::string_view kOp = PreparedTransposeNvfp4::kName;
+  DIECAST_CHECK(x.refuse_row_scaled(kOp, "x"));
   DIECAST_CHECK(x.check(kOp, "x"));
   if (x.format != Format::nvfp4 || x.block_rows != x.block_cols || !x.rowwise.present() ||
       !x.columnwise.present()) {

@@ -108,16 +108,16 @@ Result<void> check_weight(const WeightFamily& family, const QuantizedTensor& wei
     return Error{ErrorCode::shape_mismatch, cat(name, " has shape ", weight.shape.text()),
                  "weights have two dimensions"};
   }
+  DIECAST_CHECK(weight.refuse_row_scaled(family.op, name));
   const bool fits = family.mx ? is_mxfp8(weight) : is_tiled_nvfp4(weight);
-  if (!fits || weight.row_scaled || weight.profile != Profile::te) {
-    return Error{
-        ErrorCode::not_supported,
-        cat(name, " is ", format_name(weight.format), " in ", weight.block_rows, "x",
-            weight.block_cols, " blocks", weight.row_scaled ? ", row-scaled" : "", ", E4M3 bound ",
-            weight.e4m3_bound, ", profile ", profile_name(weight.profile)),
-        family.mx ? "this op takes mxfp8_e4m3 or mxfp8_e5m2 in 1x32 blocks, profile te"
-                  : "these ops take nvfp4 in 16x16 blocks, one amax, E4M3 bound 448, "
-                    "profile te"};
+  if (!fits || weight.profile != Profile::te) {
+    return Error{ErrorCode::not_supported,
+                 cat(name, " is ", format_name(weight.format), " in ", weight.block_rows, "x",
+                     weight.block_cols, " blocks, E4M3 bound ", weight.e4m3_bound, ", profile ",
+                     profile_name(weight.profile)),
+                 family.mx ? "this op takes mxfp8_e4m3 or mxfp8_e5m2 in 1x32 blocks, profile te"
+                           : "these ops take nvfp4 in 16x16 blocks, one amax, E4M3 bound 448, "
+                             "profile te"};
   }
   DIECAST_CHECK(weight.check(family.op, name));
   if (weight.rowwise.scale_stride != 0 || weight.columnwise.scale_stride != 0) {
