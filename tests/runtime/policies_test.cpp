@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 
 #include "child_process.h"
@@ -162,7 +163,7 @@ TEST_F(Policies, ARootThatRefusesWritingIsToldOnce) {
     machine_.nvrtc.unset("JOURNAL");
     const struct rlimit none = {1, whole.rlim_max};
     if (::setrlimit(RLIMIT_FSIZE, &none) != 0) return 9;
-    int degraded = 0;
+    std::atomic<int> degraded = 0;
     RuntimeOptions options = machine_.options();
     options.on_event = [&](const RuntimeEvent& event) {
       degraded += event.kind == RuntimeEvent::Kind::degraded;
