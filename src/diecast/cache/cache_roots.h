@@ -30,7 +30,7 @@ Result<std::vector<CacheRootSetting>> parse_cache_setting(std::string_view text)
 
 // Which compilers' artifacts may be used.
 enum class CompilerChoice : std::uint8_t {
-  found,   // that of the compiler found here; without one, the newest that has the kernel
+  found,   // that of the compiler found here; without one for the target, the newest that has it
   exact,   // that of the compiler found here, and nothing without one
   newest,  // the newest that has the kernel, whatever is found here
   bundles  // bundles: the newest; directories: as `found`

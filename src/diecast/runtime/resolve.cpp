@@ -28,8 +28,22 @@ Error asks_for_itself(const std::string& spelling) {
 
 }  // namespace
 
+// Once a template: reading its code and headers is most of a rendering.
+Result<std::shared_ptr<const SourceParts>> Runtime::State::parts_of(
+    const Specialization& specialization) {
+  const auto& of = specialization.shared_tmpl();
+  {
+    std::lock_guard lock(parts_mutex);
+    if (const auto known = parts.find(of); known != parts.end()) return known->second;
+  }
+  DIECAST_TRY(SourceParts made, source_parts(*of, files));
+  std::lock_guard lock(parts_mutex);
+  return parts.emplace(of, std::make_shared<const SourceParts>(std::move(made))).first->second;
+}
+
 Result<Source> Runtime::render(const Specialization& specialization) {
-  DIECAST_TRY(Source source, diecast::render(specialization, state_->files));
+  DIECAST_TRY(const auto parts, state_->parts_of(specialization));
+  DIECAST_TRY(Source source, diecast::render(specialization, *parts));
   ++state_->count.rendered;
   state_->tell(RuntimeEvent::Kind::rendered, specialization.spelling(), "", 0);
   return source;

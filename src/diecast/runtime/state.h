@@ -50,6 +50,9 @@ struct Runtime::State {
   mutable ForkSafe<std::shared_mutex> templates_mutex;
   std::map<std::string, std::shared_ptr<const Template>, std::less<>> templates;
 
+  ForkSafe<std::mutex> parts_mutex;
+  std::map<std::shared_ptr<const Template>, std::shared_ptr<const SourceParts>> parts;
+
   ForkSafe<std::mutex> artifacts_mutex;
   std::map<std::string, std::shared_ptr<const Artifact>, std::less<>> artifacts;  // by spelling
   std::map<std::string, std::shared_ptr<InFlight>, std::less<>> in_flight;
@@ -73,6 +76,7 @@ struct Runtime::State {
   class Landing;
   void tell(RuntimeEvent::Kind kind, std::string spelling, std::string detail, double ms) const;
   Result<void> open_cache();
+  Result<std::shared_ptr<const SourceParts>> parts_of(const Specialization& specialization);
   Result<void> open_trace();
 
   // What one artifact needs on its way. `refused`: code that a device did not take, or null.

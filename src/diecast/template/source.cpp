@@ -110,22 +110,31 @@ std::string asserts(const Template& tmpl) {
 
 }  // namespace
 
-Result<Source> render(const Specialization& specialization, const TemplateFiles& files) {
-  const Template& tmpl = specialization.tmpl();
-  const Target& target = specialization.target();
-  Source source{tmpl.name() + ".cu", tmpl.name(), {}};
-  DIECAST_TRY(const Inlined code, take_includes(tmpl.code(), source.name, tmpl.code_line()));
+Result<SourceParts> source_parts(const Template& tmpl, const TemplateFiles& files) {
+  const std::string name = tmpl.name() + ".cu";
+  DIECAST_TRY(const Inlined code, take_includes(tmpl.code(), name, tmpl.code_line()));
   Headers headers(files);
   DIECAST_CHECK(headers.add("diecast/device/types.h"));
   DIECAST_CHECK(headers.add("diecast/device/simt.h"));
-  for (const std::string& name : code.includes) DIECAST_CHECK(headers.add(name));
+  for (const std::string& header : code.includes) DIECAST_CHECK(headers.add(header));
+  return SourceParts{headers.text(), asserts(tmpl),
+                     line_directive(tmpl.code_line(), name) + code.text};
+}
+
+Result<Source> render(const Specialization& specialization, const SourceParts& parts) {
+  const Template& tmpl = specialization.tmpl();
+  const Target& target = specialization.target();
   DIECAST_TRY(const std::string head, kernel_head(specialization));
-  source.text =
+  return Source{
+      tmpl.name() + ".cu", tmpl.name(),
       cat("#define DIECAST_CC ", target.cc, "\n#define DIECAST_HOST ", target.is_host() ? 1 : 0,
-          "\n", headers.text(), line_directive(1, "diecast/constants"), constants(specialization),
-          asserts(tmpl), "#define DIECAST_KERNEL ", head, "\n",
-          line_directive(tmpl.code_line(), source.name), code.text);
-  return source;
+          "\n", parts.headers, line_directive(1, "diecast/constants"), constants(specialization),
+          parts.asserts, "#define DIECAST_KERNEL ", head, "\n", parts.code)};
+}
+
+Result<Source> render(const Specialization& specialization, const TemplateFiles& files) {
+  DIECAST_TRY(const SourceParts parts, source_parts(specialization.tmpl(), files));
+  return render(specialization, parts);
 }
 
 }  // namespace diecast

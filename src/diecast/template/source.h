@@ -17,8 +17,15 @@ struct Source {
   std::string text;
 };
 
-// Errors: parse_error for an #include that is not <diecast/device/...>, unknown_template (a header)
-// with what was meant.
+// What all sources of a template have in common. Errors: parse_error for an #include that is not
+// <diecast/device/...>, unknown_template (a header) with what was meant.
+struct SourceParts {
+  std::string headers, asserts, code;
+};
+Result<SourceParts> source_parts(const Template& tmpl, const TemplateFiles& files);
+
+// `parts`: of the specialization's own template.
+Result<Source> render(const Specialization& specialization, const SourceParts& parts);
 Result<Source> render(const Specialization& specialization, const TemplateFiles& files);
 
 }  // namespace diecast

@@ -41,6 +41,7 @@ class Specialization {
                                      const Target& target);
 
   const Template& tmpl() const { return *template_; }
+  const std::shared_ptr<const Template>& shared_tmpl() const { return template_; }
   const std::shared_ptr<const Template>& shared_template() const { return template_; }
   const Bindings& bindings() const { return bindings_; }  // all parameters, in declaration order
   const Target& target() const { return target_; }
