@@ -102,7 +102,7 @@ fuzz() {
   for target in "${targets[@]}"; do
     target=$(basename "$target")
     if [ -e "$folder/new/$target.passed" ]; then
-      sed -n "s/^stat::number_of_executed_units: */  $target: inputs /p" "$folder/new/$target.log"
+      sed -n "s/^stat::number_of_executed_units: *\(.*\)/  $target: \1 inputs/p" "$folder/new/$target.log"
       continue
     fi
     bad=$((bad + 1))

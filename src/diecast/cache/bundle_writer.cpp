@@ -80,8 +80,7 @@ Result<BundleWriter::Written> BundleWriter::commit() {
   std::vector<std::string> compilers;
   for (const Place& place : places_) compilers.push_back(place.compiler);
   std::ranges::sort(compilers, is_older_identity);
-  const auto same = std::ranges::unique(compilers);
-  compilers.erase(same.begin(), same.end());
+  compilers.erase(std::unique(compilers.begin(), compilers.end()), compilers.end());
   Bytes index(places_.size() * kPlaceBytes);
   std::byte* to = index.data();
   for (const Place& place : places_) {
