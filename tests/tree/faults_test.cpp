@@ -55,5 +55,21 @@ TEST(Faults, AreTestedByTestsThatExist) {
   EXPECT_LE(untested, 20);
 }
 
+// The same of tests/UPSTREAM.md: a row's last cell names tests.
+TEST(Faults, OfOthersAreTestedByTestsThatExist) {
+  const auto tests = tests_in_the_tree();
+  int rows = 0;
+  const std::string text = testing::text_of(kTests + "/UPSTREAM.md");
+  for (const std::string_view line : split(text, '\n')) {
+    const auto cells = split(line, '|');
+    if (cells.size() != 4 || cells[2].find('.') == std::string_view::npos) continue;
+    ++rows;
+    for (const std::string_view name : split(cells[2], ',')) {
+      EXPECT_EQ(tests.count(std::string(trim(name))), 1u) << line;
+    }
+  }
+  EXPECT_GE(rows, 19);
+}
+
 }  // namespace
 }  // namespace diecast
