@@ -85,7 +85,8 @@ EntryFault check_lengths(const EntryHeader& header, std::uint64_t file_bytes) {
     return EntryFault::bad_length;
   }
   const std::uint64_t payload = file_bytes - header.payload_offset - kTrailerBytes;
-  return header.payload_bytes == payload ? EntryFault::none : EntryFault::bad_length;
+  const bool whole = payload > 0 && header.payload_bytes == payload;  // code is never nothing
+  return whole ? EntryFault::none : EntryFault::bad_length;
 }
 
 }  // namespace
