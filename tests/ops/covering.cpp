@@ -71,6 +71,13 @@ const std::map<std::string, std::set<std::string>, std::less<>> kPlainOptions = 
     {"quantize_nvfp4_row_scaled", {}},
     {"dequantize_nvfp4", {"ROW_SCALE", "GLOBAL"}}};
 
+// The others have the code of one of these, but for instructions that the covering set has too.
+bool is_thorough(const Target& target) {
+  const std::string name = target.name();
+  return target.is_host() || name == "sm_80" || name == "sm_90a" || name == "sm_100a" ||
+         name == "sm_120a";
+}
+
 // Whether every option is at its default but types, those above, shapes and tunes.
 bool is_plain(const Template& tmpl, const Bindings& bindings) {
   const auto& varied = kPlainOptions.at(tmpl.name());
@@ -106,12 +113,10 @@ std::vector<Bindings> covering_set(const std::vector<Bindings>& space) {
 std::vector<Bindings> wanted_variants(const Template& tmpl, const Target& target) {
   auto space = tmpl.space(target).value();
   const bool all = is_set("DIECAST_TEST_VARIANTS", "all");
-  const bool first_target =
-      target.is_host() || target.name() == "sm_90a" || target.name() == "sm_100a";
   if (is_set("DIECAST_EXHAUSTIVE", "1")) return space;
-  if (all && first_target && space.size() <= kLargestProduct) return space;
+  if (all && is_thorough(target) && space.size() <= kLargestProduct) return space;
   auto wanted = covering_set(space);
-  if (all && kPlainOptions.contains(tmpl.name())) {
+  if (all && is_thorough(target) && kPlainOptions.contains(tmpl.name())) {
     std::ranges::copy_if(space, std::back_inserter(wanted),
                          [&](const Bindings& bindings) { return is_plain(tmpl, bindings); });
   }

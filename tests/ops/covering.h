@@ -13,9 +13,9 @@ namespace diecast::variants {
 std::vector<Bindings> covering_set(const std::vector<Bindings>& space);
 
 // What this test run builds of the template for the target: the covering set. With
-// DIECAST_TEST_VARIANTS=all also every plain variant of amax, the rowwise NVFP4 quantizers and
-// dequantize_nvfp4; and for the host, sm_90a and sm_100a the whole space if it has no more than 150
-// points. With DIECAST_EXHAUSTIVE=1 the whole space.
+// DIECAST_TEST_VARIANTS=all, for the host, sm_80, sm_90a, sm_100a and sm_120a, also every plain
+// variant of amax, the rowwise NVFP4 quantizers and dequantize_nvfp4, and the whole space if it has
+// no more than 150 points. With DIECAST_EXHAUSTIVE=1 the whole space.
 std::vector<Bindings> wanted_variants(const Template& tmpl, const Target& target);
 
 }  // namespace diecast::variants
