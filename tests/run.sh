@@ -79,7 +79,7 @@ run_label() {
   [ "$bad" = 0 ] || grep -E -A12 ': Failure$|\*\*\*Failed|\*\*\*Timeout|\*\*\*Exception' "$log" | head -n 120
 }
 
-# Every reader of outside bytes under libFuzzer, 8 seconds each.
+# Every reader of outside bytes under libFuzzer, 5 seconds each.
 fuzz() {
   local folder=$builds/fuzz start=$SECONDS target bad=0 targets=("$root"/tests/fuzz/corpus/*)
   if ! echo 'extern "C" int LLVMFuzzerTestOneInput(const char*, long) { return 0; }' |
@@ -97,7 +97,7 @@ fuzz() {
   rm -rf "$folder/new" && mkdir -p "$folder/new"
   # shellcheck disable=SC2016
   printf '%s\n' "${targets[@]}" | xargs -P "$cores" -I{} bash -c 't=$(basename {}); mkdir "$0/new/$t" &&
-    "$0/tests/fuzz" "$t" "$0/new/$t" {} -max_total_time=8 -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
+    "$0/tests/fuzz" "$t" "$0/new/$t" {} -max_total_time=5 -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
       -artifact_prefix="$0/new/$t-" >"$0/new/$t.log" 2>&1 </dev/null && touch "$0/new/$t.passed"' "$folder"
   for target in "${targets[@]}"; do
     target=$(basename "$target")

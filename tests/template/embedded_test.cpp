@@ -26,11 +26,11 @@ TEST(TemplateFiles, EveryBuiltInTemplateRendersAllOverItsSpace) {
   for (const std::string& name : files.template_names()) {
     const auto tmpl = Template::parse(name, *files.template_text(name));
     ASSERT_TRUE(tmpl.ok()) << tmpl.error().message();
-    for (const char* on : {"host", "sm_80", "sm_90a", "sm_120f"}) {
+    for (const char* on : {"host", "sm_90a"}) {
       const auto points = (*tmpl)->space(target(on));
       ASSERT_TRUE(points.ok()) << points.error().message();
       EXPECT_EQ(points->empty(), !(*tmpl)->supports(target(on))) << name << " @ " << on;
-      const std::size_t step = points->size() / 100 + 1;  // of large spaces a sample
+      const std::size_t step = points->size() / 60 + 1;  // of large spaces a sample
       for (std::size_t i = 0; i < points->size(); i += step) {
         const auto made = Specialization::make(*tmpl, (*points)[i], target(on));
         ASSERT_TRUE(made.ok()) << made.error().message();
