@@ -79,7 +79,8 @@ fi
 echo
 echo "second run: ${warmed}quantize compiled $(kernels "$work/second-quantize")," \
   "dequantize $(kernels "$work/second-dequantize")"
-echo "reference vectors, replayed: $("$diecast" check "$root"/tests/golden/*.safetensors | tail -n 1)"
+echo "reference vectors, replayed: $("$diecast" check "$root"/tests/golden/*.safetensors \
+  2> >(grep -v '%$' >&2) | tail -n 1)"
 echo "round trip: $("$diecast" compare "$model" "$work/first-back.safetensors" \
   2>/dev/null | tail -n 1)"
 if ! "$diecast" doctor | grep -q '^yes  run on a GPU'; then
