@@ -79,6 +79,12 @@ run_label() {
   [ "$bad" = 0 ] || grep -E -A12 ': Failure$|\*\*\*Failed|\*\*\*Timeout|\*\*\*Exception' "$log" | head -n 120
 }
 
+# configure_watched FOLDER SANITIZERS [OPTION...]: a build that these watch.
+configure_watched() {
+  configure "$1" -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O1 -DDIECAST_SANITIZE="$2" \
+    -DDIECAST_BUILD_EXAMPLES=OFF "${@:3}"
+}
+
 # Every reader of outside bytes under libFuzzer, 5 seconds each.
 fuzz() {
   local folder=$builds/fuzz start=$SECONDS target bad=0 targets=("$root"/tests/fuzz/corpus/*)
@@ -88,8 +94,7 @@ fuzz() {
     skipped=$((skipped + ${#targets[@]}))
     return
   fi
-  if ! configure "$folder" -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O1 \
-    -DDIECAST_FUZZ=ON -DDIECAST_SANITIZE=address,undefined -DDIECAST_BUILD_EXAMPLES=OFF ||
+  if ! configure_watched "$folder" address,undefined -DCMAKE_CXX_COMPILER=clang++ -DDIECAST_FUZZ=ON ||
     ! build "$folder" --target fuzz; then
     failed=$((failed + 1))
     return
@@ -136,8 +141,7 @@ done
 unset DIECAST_LIBCUDA DIECAST_NVRTC
 [ -z "$real_nvrtc" ] || export DIECAST_NVRTC=$real_nvrtc
 
-if configure "$builds/asan" -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O1 -DDIECAST_SANITIZE=address,undefined -DDIECAST_BUILD_EXAMPLES=OFF &&
-  build "$builds/asan"; then
+if configure_watched "$builds/asan" address,undefined && build "$builds/asan"; then
   for label in unit host; do
     run_label "$builds/asan" $label "$label, ASan and UBSan"
   done
@@ -147,7 +151,7 @@ fi
 
 # Threads: what resolves, loads and launches, and what it stands on. (The sanitizer's pthread_once hangs
 # when its function throws, as NoMemory makes it.)
-if configure "$builds/tsan" -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O1 -DDIECAST_SANITIZE=thread -DDIECAST_BUILD_EXAMPLES=OFF &&
+if configure_watched "$builds/tsan" thread &&
   build "$builds/tsan" --target test_launch_unit test_runtime_unit test_cache_unit; then
   run_label "$builds/tsan" unit "threads, TSan" \
     -R '^runtime\.|^launch\.(Kernel|Cuda)|^cache\.(SingleFlight|DiskCacheTest|Prune|BundleTest|CacheRoots)' -E 'ShippedManifests|NoMemory|BadDisk'

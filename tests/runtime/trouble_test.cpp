@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "how_many.h"
 #include "runtime/fake_machine.h"
 
 namespace {
@@ -42,8 +43,7 @@ class NoMemory : public ::testing::TestWithParam<bool> {};
 
 // E-14: each allocation of a resolve fails, it alone or all that follow too.
 TEST_P(NoMemory, IsAnErrorWhereverItIsMetAndTheNextCallWorks) {
-  const char* const variants = std::getenv("DIECAST_TEST_VARIANTS");
-  const long step = variants != nullptr && std::string(variants) == "all" ? 1 : 37;
+  const long step = testing::how_many(37L, 1L, 1L);
   FakeMachine machine;
   machine.nvrtc.unset("JOURNAL");
   RuntimeOptions options = machine.options();

@@ -126,12 +126,8 @@ TEST(Subcommands, QuantizePlansWhatItsGlobsLeave) {
 // What is only reported otherwise: an odd last dimension, a field of the header that nobody knows.
 TEST(Subcommands, StrictRefusesWhatIsOtherwiseReported) {
   ToolRun diecast;
-  const auto file = [&](std::string name, std::string header, std::size_t bytes) {
-    while (header.size() % 8 != 0) header += ' ';
-    std::string text(8, '\0');
-    const std::uint64_t length = header.size();
-    std::memcpy(text.data(), &length, 8);
-    testing::write_text(diecast.folder / name, text + header + std::string(bytes, '\0'));
+  const auto file = [&](const std::string& name, const std::string& header, std::size_t bytes) {
+    testing::write_text(diecast.folder / name, testing::file_of(header, std::string(bytes, '\0')));
     return diecast.folder / name;
   };
   const std::string odd = file(

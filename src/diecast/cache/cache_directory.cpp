@@ -18,7 +18,6 @@ constexpr char kTag[] = "CACHEDIR.TAG";
 constexpr char kTagText[] =
     "Signature: 8a477f597d28d172789f06886806bc55\n"
     "# This directory holds compiled kernels of diecast; it can be deleted at any time.\n";
-constexpr int kFormat = 1;
 constexpr std::string_view kVersion = "v1";
 constexpr std::string_view kEntryEnding = ".dce";
 
@@ -155,10 +154,11 @@ std::vector<std::string> CacheDirectory::compilers() const {
 }
 
 std::vector<CacheDirectory> CacheDirectory::older() const {
+  const std::int64_t ours = *parse_integer(kVersion.substr(1));
   std::vector<CacheDirectory> out;
   files_->list_directory(top_.number(), [&](std::string_view name) {
     const auto version = name.starts_with('v') ? parse_integer(name.substr(1)) : std::nullopt;
-    if (!version || *version < 0 || *version >= kFormat || name != cat("v", *version)) return true;
+    if (!version || *version < 0 || *version >= ours || name != cat("v", *version)) return true;
     CacheDirectory one(*files_);
     one.versions_ = folder(top_.number(), std::string(name).c_str(), false);
     struct stat status;

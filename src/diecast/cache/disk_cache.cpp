@@ -7,7 +7,6 @@
 #include <diecast/cache/trusted_directory.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 
 #include <utility>
 
@@ -82,10 +81,10 @@ std::string entry_id(std::string_view compiler, const Digest& digest) {
 }  // namespace
 
 std::string DiskCache::default_root() {
-  const char* cache = ::secure_getenv("XDG_CACHE_HOME");
-  if (cache != nullptr && cache[0] == '/') return cat(cache, "/diecast");
-  const char* home = ::secure_getenv("HOME");
-  return home != nullptr && home[0] == '/' ? cat(home, "/.cache/diecast") : "";
+  const std::string cache = environment_variable("XDG_CACHE_HOME");
+  if (cache.starts_with('/')) return cat(cache, "/diecast");
+  const std::string home = environment_variable("HOME");
+  return home.starts_with('/') ? cat(home, "/.cache/diecast") : "";
 }
 
 DiskCache::DiskCache(std::string root, std::unique_ptr<State> state)

@@ -49,15 +49,7 @@ Result<int> create(const BundleArguments& options) {
   for (const std::string& path : options.own) DIECAST_CHECK(runtime->add(path));
   DIECAST_TRY(const auto targets, parse_targets(options.targets));
   DIECAST_TRY(const auto wanted, read_manifests(*runtime, options.manifests, targets));
-  std::vector<WarmOutcome> outcomes;
-  {
-    Progress progress("bundle");
-    outcomes =
-        warm(*runtime, wanted,
-             {options.jobs, [&](const WarmOutcome& outcome, std::size_t done, std::size_t total) {
-                progress.update(done, total, outcome.specialization->spelling());
-              }});
-  }
+  const auto outcomes = warm_with_progress(*runtime, wanted, options.jobs, "bundle", false);
   std::vector<Packed> entries;
   for (const WarmOutcome& outcome : outcomes) {
     if (outcome.error) return *outcome.error;

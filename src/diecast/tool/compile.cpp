@@ -49,14 +49,8 @@ Result<int> compile(const CompileArguments& options) {
     }
     return 0;
   }
-  std::vector<WarmOutcome> outcomes;
-  {
-    Progress progress("compile", options.json || wanted.size() == 1);
-    outcomes = warm(*runtime, wanted,
-                    {0, [&](const WarmOutcome& outcome, std::size_t done, std::size_t total) {
-                       progress.update(done, total, outcome.specialization->spelling());
-                     }});
-  }
+  const auto outcomes =
+      warm_with_progress(*runtime, wanted, 0, "compile", options.json || wanted.size() == 1);
   for (const WarmOutcome& outcome : outcomes) {
     if (outcome.error) return *outcome.error;
   }

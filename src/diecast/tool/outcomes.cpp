@@ -36,6 +36,16 @@ Result<std::vector<Specialization>> read_manifests(Runtime& runtime,
   return wanted;
 }
 
+std::vector<WarmOutcome> warm_with_progress(Runtime& runtime,
+                                            std::span<const Specialization> wanted, int jobs,
+                                            std::string title, bool quiet) {
+  Progress progress(std::move(title), quiet);
+  return warm(runtime, wanted,
+              {jobs, [&](const WarmOutcome& outcome, std::size_t done, std::size_t total) {
+                 progress.update(done, total, outcome.specialization->spelling());
+               }});
+}
+
 std::string_view origin_name(Resolved::Origin origin) {
   switch (origin) {
     case Resolved::Origin::memory:

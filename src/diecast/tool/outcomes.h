@@ -19,6 +19,11 @@ Result<std::vector<Specialization>> read_manifests(Runtime& runtime,
                                                    const std::vector<std::string>& paths,
                                                    std::span<const Target> targets);
 
+// warm(), with a progress bar of this title unless `quiet`; `jobs` as WarmOptions has them.
+std::vector<WarmOutcome> warm_with_progress(Runtime& runtime,
+                                            std::span<const Specialization> wanted, int jobs,
+                                            std::string title, bool quiet);
+
 // "compiled", "found on disk", "found in memory".
 std::string_view origin_name(Resolved::Origin origin);
 

@@ -38,15 +38,7 @@ Result<int> run(const WarmArguments& options) {
   DIECAST_TRY(const auto targets, parse_targets(options.targets));
   DIECAST_TRY(const auto wanted, read_manifests(*runtime, options.manifests, targets));
   DIECAST_CHECK(writable_of(*runtime));
-  std::vector<WarmOutcome> outcomes;
-  {
-    Progress progress("warm", options.json);
-    outcomes =
-        warm(*runtime, wanted,
-             {options.jobs, [&](const WarmOutcome& outcome, std::size_t done, std::size_t total) {
-                progress.update(done, total, outcome.specialization->spelling());
-              }});
-  }
+  const auto outcomes = warm_with_progress(*runtime, wanted, options.jobs, "warm", options.json);
   std::size_t compiled = 0, failed = 0, not_buildable = 0;
   std::set<std::string> said;
   for (const WarmOutcome& outcome : outcomes) {
