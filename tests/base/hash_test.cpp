@@ -1,5 +1,6 @@
 // XXH3-128 against values from another build of it (the Python package, xxHash 0.8.4), and records.
 #include <diecast/base/hash.h>
+#include <diecast/base/hash_avx2.h>
 #include <gtest/gtest.h>
 
 #include <random>
@@ -34,6 +35,16 @@ TEST(Digest, DoesNotDependOnWhereTheBytesLie) {
   Bytes shifted = pattern(300);
   shifted.insert(shifted.begin(), std::byte{1});
   EXPECT_EQ(xxh3_128(ByteSpan(shifted).subspan(1)), xxh3_128(pattern(300)));
+}
+
+TEST(Digest, IsTheSameTakenInEitherWay) {
+  if (!has_avx2()) GTEST_SKIP() << "no AVX2";
+  const Bytes bytes = pattern(5000);
+  std::mt19937_64 random(1);
+  for (std::size_t size = 0; size < 4900; size += size < 1100 ? 1 : 37) {
+    const ByteSpan some = ByteSpan(bytes).subspan(random() % 100, size);
+    ASSERT_EQ(xxh3_128_avx2(some), xxh3_128_baseline(some)) << size;
+  }
 }
 
 TEST(Digest, IsWrittenHighWordFirst) {

@@ -1,5 +1,6 @@
 // XXH3 and the record format; see hash.h.
 #include <diecast/base/hash.h>
+#include <diecast/base/hash_avx2.h>
 
 #define XXH_INLINE_ALL  // header only: nothing to link, one copy of the code in this file
 #include <xxhash.h>
@@ -19,6 +20,10 @@ std::string Digest::hex() const {
 }
 
 Digest xxh3_128(ByteSpan bytes) {
+  return has_avx2() ? xxh3_128_avx2(bytes) : xxh3_128_baseline(bytes);
+}
+
+Digest xxh3_128_baseline(ByteSpan bytes) {
   const XXH128_hash_t hash = XXH3_128bits(bytes.data(), bytes.size());
   return {hash.high64, hash.low64};
 }
@@ -45,21 +50,25 @@ Record& Record::add(std::uint16_t tag, std::uint64_t number) {
   return add(tag, ByteSpan(bytes));
 }
 
+std::optional<Record::Field> Record::take(ByteSpan& left) {
+  constexpr std::size_t kHead = 6;  // tag and length
+  if (left.size() < kHead) return std::nullopt;
+  const auto byte = [&](std::size_t at) { return std::to_integer<std::uint32_t>(left[at]); };
+  const auto tag = static_cast<std::uint16_t>(byte(0) | byte(1) << 8);
+  const std::size_t length = byte(2) | byte(3) << 8 | byte(4) << 16 | byte(5) << 24;
+  left = left.subspan(kHead);
+  if (length > left.size()) return std::nullopt;
+  const Field field{tag, left.first(length)};
+  left = left.subspan(length);
+  return field;
+}
+
 std::optional<std::vector<Record::Field>> Record::parse(ByteSpan bytes) {
-  const auto take = [&](int count) {
-    std::uint64_t value = 0;
-    for (int i = 0; i < count; ++i) value |= std::to_integer<std::uint64_t>(bytes[i]) << (8 * i);
-    bytes = bytes.subspan(count);
-    return value;
-  };
   std::vector<Field> fields;
   while (!bytes.empty()) {
-    if (bytes.size() < 6) return std::nullopt;
-    const auto tag = static_cast<std::uint16_t>(take(2));
-    const std::uint64_t length = take(4);
-    if (length > bytes.size()) return std::nullopt;
-    fields.push_back({tag, bytes.first(length)});
-    bytes = bytes.subspan(length);
+    const auto field = take(bytes);
+    if (!field) return std::nullopt;
+    fields.push_back(*field);
   }
   return fields;
 }

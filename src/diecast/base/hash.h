@@ -44,6 +44,8 @@ class Record {
   ByteSpan bytes() const { return bytes_; }
   Digest digest() const { return xxh3_128(bytes_); }
 
+  // Takes the first field off the record bytes left; none if the lengths do not add up.
+  static std::optional<Field> take(ByteSpan& left);
   // The fields of record bytes in order, or none if the lengths do not add up.
   static std::optional<std::vector<Field>> parse(ByteSpan bytes);
   static std::optional<std::uint64_t> number(const Field& field);

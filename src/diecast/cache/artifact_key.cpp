@@ -33,12 +33,13 @@ ArtifactKey make_key(const Specialization& specialization, const Source& source)
 }
 
 std::optional<Record::Field> key_field(ByteSpan record, KeyTag wanted) {
-  const auto fields = Record::parse(record);
-  if (!fields) return std::nullopt;
-  for (const Record::Field& field : *fields) {
-    if (field.tag == tag(wanted)) return field;
+  std::optional<Record::Field> found;
+  while (!record.empty()) {
+    const auto field = Record::take(record);
+    if (!field) return std::nullopt;
+    if (field->tag == tag(wanted) && !found) found = field;
   }
-  return std::nullopt;
+  return found;
 }
 
 }  // namespace diecast

@@ -80,13 +80,12 @@ bool take_field(const Record::Field& field, Artifact& out) {
 
 // Every tag of this version once, ascending.
 bool take_metadata(ByteSpan bytes, Artifact& out) {
-  const auto fields = Record::parse(bytes);
-  if (!fields) return false;
   int known = 0, last = 0;
-  for (const Record::Field& field : *fields) {
-    if (field.tag <= last || !take_field(field, out)) return false;
-    last = field.tag;
-    if (field.tag <= static_cast<int>(MetaTag::log)) ++known;
+  while (!bytes.empty()) {
+    const auto field = Record::take(bytes);
+    if (!field || field->tag <= last || !take_field(*field, out)) return false;
+    last = field->tag;
+    if (field->tag <= static_cast<int>(MetaTag::log)) ++known;
   }
   return known == static_cast<int>(MetaTag::log);
 }

@@ -1,0 +1,55 @@
+// XXH3 compiled for AVX2, whatever the rest is built for. Everything that includes code of others
+// stands before the pragma: an inline function compiled twice could be the one that the linker keeps.
+#include <diecast/base/hash_avx2.h>
+
+#if defined(__x86_64__) && defined(__GNUC__)
+
+#include <immintrin.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((target("avx2"))), apply_to = function)
+#else
+#pragma GCC push_options
+#pragma GCC target("avx2")
+#endif
+#define XXH_INLINE_ALL
+#define XXH_VECTOR 2  // XXH_AVX2, a name that xxhash.h only has later
+#include <xxhash.h>
+
+namespace diecast {
+
+Digest xxh3_128_avx2(ByteSpan bytes) {
+  const XXH128_hash_t hash = XXH3_128bits(bytes.data(), bytes.size());
+  return {hash.high64, hash.low64};
+}
+
+}  // namespace diecast
+
+#if defined(__clang__)
+#pragma clang attribute pop
+#else
+#pragma GCC pop_options
+#endif
+
+namespace diecast {
+
+bool has_avx2() {
+  static const bool has = __builtin_cpu_supports("avx2");
+  return has;
+}
+
+}  // namespace diecast
+
+#else
+
+namespace diecast {
+
+bool has_avx2() { return false; }
+Digest xxh3_128_avx2(ByteSpan bytes) { return xxh3_128_baseline(bytes); }
+
+}  // namespace diecast
+
+#endif
