@@ -89,6 +89,13 @@ void read_everything(DiskCache& cache, const Sample& sample) {
   }
 }
 
+void add_counts(DiskCache& cache, const Sample&) {
+  const std::uint64_t before = cache.counts()["hits"];
+  const bool added = cache.add_counts({{"hits", 2}});
+  const std::uint64_t after = cache.counts()["hits"];
+  EXPECT_TRUE(after == before + (added ? 2 : 0) || after == 0) << before << ", " << after;
+}
+
 FakeFileSystem::Rule lacking(bool unnamed, bool noreplace) {
   return [=](const FileCall& call) {
     const bool lacks =
@@ -183,7 +190,8 @@ INSTANTIATE_TEST_SUITE_P(
         Operation{"replace", State::damaged, lacking(false, false), find_and_publish},
         Operation{"lock_and_list", State::published, lacking(false, false), lock_and_list},
         Operation{"prune", State::published, lacking(false, false), prune_and_clear},
-        Operation{"read_all", State::published, lacking(false, false), read_everything}),
+        Operation{"read_all", State::published, lacking(false, false), read_everything},
+        Operation{"counts", State::published, lacking(false, false), add_counts}),
     [](const auto& info) { return std::string(info.param.name); });
 
 class DiskCachePauses : public ::testing::Test {

@@ -198,7 +198,7 @@ bool is_older_identity(std::string_view a, std::string_view b) {
 
 bool is_compiler_identity(std::string_view text) {
   if (text.empty() || text.size() > 100 || text[0] == '.') return false;
-  if (text == "lock" || text == "gc") return false;
+  if (text == "lock" || text == "gc" || text == "counts") return false;
   return std::ranges::all_of(text, [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
            c == '_' || c == '-';

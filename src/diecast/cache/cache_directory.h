@@ -55,7 +55,7 @@ class CacheDirectory {
 // Whether -errno says that this user may not write here, as opposed to trouble that passes.
 bool refuses_writing(int result);
 
-// [a-zA-Z0-9._-]{1,100}, no leading dot, and not a name that v1 uses itself (lock, gc).
+// [a-zA-Z0-9._-]{1,100}, no leading dot, and not a name that v1 uses itself (lock, gc, counts).
 bool is_compiler_identity(std::string_view text);
 
 // Whether `a` names an older compiler than `b`: "nvrtc-12.9.41" before "nvrtc-12.10.2".

@@ -12,6 +12,7 @@
 #include <array>
 #include <chrono>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -31,6 +32,9 @@ struct CacheStatistics {
   std::uint64_t lock_failures = 0;  // the file system gave no lock: went on without
   std::uint64_t refused = 0;        // good entries that a device did not take
 };
+
+// Named numbers; a name is of a-z and _, at most 40 of them.
+using Counts = std::map<std::string, std::uint64_t>;
 
 // What a collection keeps. It is bounded itself; what it did not get to, the next one does.
 struct PruneLimits {
@@ -126,7 +130,14 @@ class DiskCache {
   // collected for a day.
   bool prune_due(std::uint64_t budget);
 
-  CacheStatistics statistics() const;
+  CacheStatistics statistics() const;  // of this object
+
+  // Adds to the sums in the root, for people: what processes did that have ended. Never waits for
+  // more than two milliseconds; false where the root is not written or busy, and the counts are
+  // lost.
+  bool add_counts(const Counts& counts);
+  Counts counts() const;  // the sums; empty where there are none or the disk lost them
+
   const std::string& root() const { return root_; }
   bool writable() const;
 
