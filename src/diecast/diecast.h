@@ -30,4 +30,5 @@
 #include <diecast/ops/weights/thread_ranks.h>
 #include <diecast/runtime/manifest.h>
 #include <diecast/runtime/runtime.h>
+#include <diecast/runtime/tuner.h>
 #include <diecast/runtime/warm.h>

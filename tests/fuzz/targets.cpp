@@ -22,6 +22,7 @@
 #include "cache/sample_artifact.h"
 #include "fake/cubin.h"
 #include "fuzz/repair.h"
+#include "fuzz/tuning_target.h"
 
 namespace diecast::testing {
 namespace {
@@ -237,7 +238,8 @@ constexpr FuzzTarget kTargets[] = {{"entry", fuzz_entry, entry_seeds},
                                    {"spelling", fuzz_spelling, spelling_seeds},
                                    {"target", fuzz_target, target_seeds},
                                    {"cubin", fuzz_cubin, cubin_seeds},
-                                   {"roots", fuzz_roots, roots_seeds}};
+                                   {"roots", fuzz_roots, roots_seeds},
+                                   {"tuning", fuzz_tuning, tuning_seeds}};
 
 }  // namespace
 

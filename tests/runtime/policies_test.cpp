@@ -212,6 +212,27 @@ TEST_F(Policies, AForkedChildPublishesByItself) {
   EXPECT_EQ(DiskCache::open(machine_.cache.path()).value()->list().value().size(), 2u);
 }
 
+TEST_F(Policies, ARuntimesEndAddsItsCountsToTheRoots) {
+  for (int i = 0; i < 2; ++i) {
+    auto engine = runtime(CachePolicy::automatic);
+    ASSERT_TRUE(amax(*engine));
+    ASSERT_TRUE(amax(*engine));
+    engine->flush();
+    EXPECT_EQ(testing::in_child([&] {
+                engine.reset();  // a child has its parent's counts: it must not add them again
+                return 0;
+              }),
+              0);
+  }
+  (void)machine_.runtime();  // has done nothing and writes nothing
+  Counts counts = machine_.runtime()->cache()->writable()->counts();
+  EXPECT_EQ(counts["runtimes"], 2u);
+  EXPECT_EQ(counts["compiled"], 1u);
+  EXPECT_EQ(counts["disk_hits"], 1u);
+  EXPECT_EQ(counts["memory_hits"], 2u);
+  EXPECT_EQ(counts["root_misses"], 2u);  // before and under the key's lock
+}
+
 TEST_F(Policies, ACacheAboveItsSizeIsPrunedAndTold) {
   RuntimeOptions options = machine_.options();
   options.cache_bytes = 4096;

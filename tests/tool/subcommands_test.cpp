@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "tool/run_tool.h"
 #include "tool/small_checkpoint.h"
@@ -158,6 +159,34 @@ TEST(Subcommands, BenchMeasuresWhatItIsAskedFor) {
   const auto refused = diecast({"bench", "gpu"});
   EXPECT_EQ(refused.exit_code, 1);
   EXPECT_NE(refused.errors.find("diecast: driver_unavailable: "), std::string::npos);
+}
+
+// What `bench warm` starts: on a GPU it loads, and says what the driver alone takes for that.
+TEST(Subcommands, AWarmedStartTellsWhichOfItsTimeIsTheDrivers) {
+  ToolRun diecast;
+  const std::string line = "amax IN=bf16 COLS=16,32 @ sm_90a", manifest = diecast.folder / "m.txt";
+  testing::write_text(manifest, line + "\n");
+  ASSERT_EQ(diecast({"warm", manifest, "--in-process"}).exit_code, 0);
+  diecast.set("DIECAST_CACHE_POLICY", "require-hit");
+  diecast.set("DIECAST_LIBCUDA", DIECAST_FAKE_DIR "/libfake_cuda.so");
+  diecast.set("DIECAST_FAKE_CUDA_CC", "90");
+  const auto numbers = [&](std::vector<std::string> words) {
+    const auto run = diecast(std::move(words));
+    EXPECT_EQ(run.exit_code, 0) << run.errors;
+    std::vector<double> out;
+    std::istringstream text(run.output);
+    for (double number = 0; text >> number;) out.push_back(number);
+    return out;
+  };
+  const auto ready = numbers({"bench-start", line});
+  ASSERT_EQ(ready.size(), 2u);
+  EXPECT_GT(ready[0], 0);
+  EXPECT_GT(ready[1], 0);
+  const auto loads = numbers({"bench-start", line, "--loads"});
+  ASSERT_EQ(loads.size(), 1u);
+  EXPECT_GT(loads[0], 0);
+  diecast.set("DIECAST_FAKE_CUDA_FAIL", "cuLibraryLoadData=2");
+  EXPECT_EQ(diecast({"bench-start", line, "--loads"}).exit_code, 1);
 }
 
 }  // namespace

@@ -5,8 +5,10 @@
 #include <diecast/launch/kernel/arguments.h>
 #include <diecast/launch/kernel/launch_rule.h>
 
+#include <algorithm>
 #include <atomic>
 #include <bit>
+#include <cstdlib>
 #include <mutex>
 
 namespace diecast {
@@ -57,6 +59,14 @@ KernelArgument scalar_bits(DType dtype, std::int64_t bits) {
   return out;
 }
 
+// The logarithm of a size in 256ths of a doubling, near enough to tell sizes apart by.
+std::int64_t doublings(std::int64_t size) {
+  const auto value = static_cast<std::uint64_t>(std::max<std::int64_t>(size, 1));
+  const int width = static_cast<int>(std::bit_width(value));
+  const std::uint64_t below = width > 9 ? value >> (width - 9) : value << (9 - width);
+  return 256 * width + static_cast<std::int64_t>(below & 255);
+}
+
 std::string sizes_text(std::span<const std::size_t> sizes) {
   std::vector<std::string> texts;
   for (const std::size_t size : sizes) texts.push_back(cat(size));
@@ -93,6 +103,11 @@ struct Kernel::State {
   ArgumentCheck arguments;
   BoundLaunchRule rule;
   LaunchTunes tunes;
+  struct Tuned {
+    LaunchSlots::Values sizes;  // doublings
+    LaunchTunes tunes;
+  };
+  std::vector<Tuned> tuned;
   ResidentList resident;
   std::mutex loading;
 
@@ -101,8 +116,9 @@ struct Kernel::State {
         arguments(std::move(its_arguments)),
         rule(std::move(its_rule)) {}
 
+  const LaunchTunes& tunes_for(const LaunchSlots::Values& sizes) const;
   // Packs the arguments and gives the launch's shape; the heart of launch.
-  Result<LaunchShape> take(std::span<const KernelArgument> given, const LaunchTunes& its_tunes,
+  Result<LaunchShape> take(std::span<const KernelArgument> given, const LaunchTunes* its_tunes,
                            PackedParameters& packed) const;
 };
 
@@ -115,7 +131,8 @@ Kernel::Kernel(const Specialization& specialization, std::shared_ptr<const Artif
 
 Result<std::shared_ptr<Kernel>> Kernel::make(const Specialization& specialization,
                                              std::shared_ptr<const Artifact> artifact,
-                                             std::shared_ptr<Device> device) {
+                                             std::shared_ptr<Device> device,
+                                             std::span<const TunedLaunch> tuned) {
   if (artifact->argument_schema != specialization.argument_schema() ||
       artifact->target != specialization.target() ||
       artifact->symbol != specialization.tmpl().name())
@@ -136,7 +153,20 @@ Result<std::shared_ptr<Kernel>> Kernel::make(const Specialization& specializatio
   std::shared_ptr<Kernel> kernel(
       new Kernel(specialization, std::move(artifact), std::move(device), std::move(state)));
   DIECAST_TRY(kernel->state_->tunes, kernel->tunes({}));
+  DIECAST_CHECK(kernel->add_tuned(tuned));
   return kernel;
+}
+
+Result<void> Kernel::add_tuned(std::span<const TunedLaunch> tuned) {
+  for (const TunedLaunch& one : tuned) {
+    State::Tuned at{};
+    for (const auto& [name, size] : one.sizes) {
+      if (const auto slot = state_->slots.find(name)) at.sizes[*slot] = doublings(size);
+    }
+    DIECAST_TRY(at.tunes, tunes(one.tunes));
+    state_->tuned.push_back(at);
+  }
+  return {};
 }
 
 Result<void> Kernel::preload() {
@@ -185,13 +215,31 @@ Result<LaunchTunes> Kernel::tunes(const Bindings& tunes) const {
   return out;
 }
 
+// The nearest measured sizes; of two the first.
+const LaunchTunes& Kernel::State::tunes_for(const LaunchSlots::Values& sizes) const {
+  const LaunchTunes* nearest = &tunes;
+  std::int64_t least = INT64_MAX;
+  for (const Tuned& one : tuned) {
+    std::int64_t apart = 0;
+    for (std::size_t slot = 0; slot < slots.size_count(); ++slot)
+      apart += std::abs(doublings(sizes[slot]) - one.sizes[slot]);
+    if (apart < least) nearest = &one.tunes;
+    least = std::min(apart, least);
+  }
+  return *nearest;
+}
+
 Result<LaunchShape> Kernel::State::take(std::span<const KernelArgument> given,
-                                        const LaunchTunes& its_tunes,
+                                        const LaunchTunes* its_tunes,
                                         PackedParameters& packed) const {
   LaunchSlots::Values values;
-  for (std::size_t slot = slots.size_count(); slot < slots.count(); ++slot)
-    values[slot] = its_tunes.values_[slot - slots.size_count()];
+  const auto set = [&](const LaunchTunes& wanted) {
+    for (std::size_t slot = slots.size_count(); slot < slots.count(); ++slot)
+      values[slot] = wanted.values_[slot - slots.size_count()];
+  };
+  set(its_tunes ? *its_tunes : tunes);
   DIECAST_CHECK(arguments.pack(given, values, packed));
+  if (!its_tunes && !tuned.empty()) set(tunes_for(values));
   return rule.shape(values);
 }
 
@@ -199,11 +247,11 @@ Result<LaunchShape> Kernel::shape(std::span<const KernelArgument> arguments,
                                   const Bindings& tunes) const {
   DIECAST_TRY(const LaunchTunes its_tunes, this->tunes(tunes));
   PackedParameters packed;
-  return state_->take(arguments, its_tunes, packed);
+  return state_->take(arguments, tunes.entries().empty() ? nullptr : &its_tunes, packed);
 }
 
-Result<void> Kernel::launch(std::span<const KernelArgument> arguments, Stream stream,
-                            const LaunchTunes& tunes) const {
+Result<void> Kernel::launch_with(std::span<const KernelArgument> arguments, Stream stream,
+                                 const LaunchTunes* tunes) const {
   PackedParameters packed;
   DIECAST_TRY(const LaunchShape shape, state_->take(arguments, tunes, packed));
   if (shape.grid[0] == 0 || shape.grid[1] == 0 || shape.grid[2] == 0) return {};
@@ -213,14 +261,19 @@ Result<void> Kernel::launch(std::span<const KernelArgument> arguments, Stream st
   return device_->launch(*code, shape, packed.pointers.data(), stream);
 }
 
+Result<void> Kernel::launch(std::span<const KernelArgument> arguments, Stream stream,
+                            const LaunchTunes& tunes) const {
+  return launch_with(arguments, stream, &tunes);
+}
+
 Result<void> Kernel::launch(std::span<const KernelArgument> arguments, Stream stream) const {
-  return launch(arguments, stream, state_->tunes);
+  return launch_with(arguments, stream, nullptr);
 }
 
 Result<void> Kernel::launch(std::span<const KernelArgument> arguments, Stream stream,
                             const Bindings& tunes) const {
   DIECAST_TRY(const LaunchTunes its_tunes, this->tunes(tunes));
-  return launch(arguments, stream, its_tunes);
+  return launch_with(arguments, stream, &its_tunes);
 }
 
 Error Kernel::not_resident(Stream stream) const {

@@ -11,6 +11,8 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace diecast {
 
@@ -42,13 +44,21 @@ class LaunchTunes {
   std::array<std::int64_t, kMost> values_{};  // in declaration order
 };
 
+// Values of lower-case tunes that were found good at these sizes, by name.
+struct TunedLaunch {
+  std::vector<std::pair<std::string, std::int64_t>> sizes;
+  Bindings tunes;
+};
+
 class Kernel {
  public:
   // Compiles the launch rule and checks that the artifact was built for this schema; loads nothing.
-  // Errors: invalid_argument for an artifact of something else.
+  // With `tuned` a launch that is given no tunes takes those of the nearest sizes (in doublings).
+  // Errors: invalid_argument for an artifact of something else; those of tunes().
   static Result<std::shared_ptr<Kernel>> make(const Specialization& specialization,
                                               std::shared_ptr<const Artifact> artifact,
-                                              std::shared_ptr<Device> device);
+                                              std::shared_ptr<Device> device,
+                                              std::span<const TunedLaunch> tuned = {});
 
   // Makes the code resident in the current context (once a context). May wait for the GPU. Errors:
   // those of Device::load; file_corrupt for code whose parameters are not the schema's.
@@ -85,6 +95,10 @@ class Kernel {
   Kernel(const Specialization& specialization, std::shared_ptr<const Artifact> artifact,
          std::shared_ptr<Device> device, std::unique_ptr<State> state);
   Error not_resident(Stream stream) const;
+  // `tunes` null: those for the sizes of this launch.
+  Result<void> launch_with(std::span<const KernelArgument> arguments, Stream stream,
+                           const LaunchTunes* tunes) const;
+  Result<void> add_tuned(std::span<const TunedLaunch> tuned);
 
   Specialization specialization_;
   std::shared_ptr<const Artifact> artifact_;

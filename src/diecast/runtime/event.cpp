@@ -14,6 +14,7 @@ std::string_view event_name(RuntimeEvent::Kind kind) {
     case RuntimeEvent::Kind::late: return "late";
     case RuntimeEvent::Kind::refused: return "refused";
     case RuntimeEvent::Kind::pruned: return "pruned";
+    case RuntimeEvent::Kind::ignored: return "ignored";
     case RuntimeEvent::Kind::degraded: return "degraded";
   }
   return "";

@@ -75,9 +75,9 @@ Result<void> check_count(const Choices& choices, std::size_t targets) {
 }
 
 // Every combination of the choices, in order, for one target.
-Result<void> add_combinations(const std::shared_ptr<const Template>& tmpl, const Choices& choices,
-                              const Target& target, std::vector<Specialization>& out,
-                              std::optional<Error>& refused) {
+Result<void> add_combinations(Runtime& runtime, const std::shared_ptr<const Template>& tmpl,
+                              const Choices& choices, const Target& target,
+                              std::vector<Specialization>& out, std::optional<Error>& refused) {
   std::vector<std::size_t> index(choices.size(), 0);
   for (;;) {
     Bindings bindings;
@@ -86,7 +86,9 @@ Result<void> add_combinations(const std::shared_ptr<const Template>& tmpl, const
     }
     auto made = Specialization::make(tmpl, bindings, target);
     if (made) {
+      const auto tuned = runtime.tuned_variants(*made, bindings);
       out.push_back(*std::move(made));
+      out.insert(out.end(), tuned.begin(), tuned.end());
     } else if (made.error().code == ErrorCode::constraint_violated) {
       refused = made.error();
     } else {
@@ -112,7 +114,7 @@ Result<std::vector<Specialization>> expand_spelling(Runtime& runtime, std::strin
     std::vector<Specialization> out;
     std::optional<Error> refused;
     for (const Target& target : wanted) {
-      DIECAST_CHECK(add_combinations(tmpl, choices, target, out, refused));
+      DIECAST_CHECK(add_combinations(runtime, tmpl, choices, target, out, refused));
     }
     if (out.empty()) return *refused;
     return out;

@@ -60,6 +60,7 @@ RuntimeOptions RuntimeOptions::from_environment() {
   options.template_directory = environment_variable("DIECAST_TEMPLATE_DIR");
   options.cache = environment_variable("DIECAST_CACHE");
   options.trace = environment_variable("DIECAST_TRACE");
+  options.tuning = environment_variable("DIECAST_TUNING");
   take(options, "DIECAST_CACHE_POLICY", options.cache_policy, parse_cache_policy);
   take(options, "DIECAST_CACHE_COMPILERS", options.cache_compilers, parse_compiler_choice);
   take(options, "DIECAST_CACHE_BYTES", options.cache_bytes, parse_bytes);

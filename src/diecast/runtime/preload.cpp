@@ -37,7 +37,8 @@ Result<void> Runtime::State::load(Runtime& runtime, const KernelName& name,
   tell(RuntimeEvent::Kind::refused, name.first, loaded.error().what, 0);
   const auto again = resolve(runtime, kernel->specialization(), &kernel->artifact());
   if (!again) return loaded;
-  DIECAST_TRY(auto made, Kernel::make(kernel->specialization(), again->artifact, name.second));
+  DIECAST_TRY(auto made, Kernel::make(kernel->specialization(), again->artifact, name.second,
+                                      tuned_launches(kernel->specialization(), *name.second)));
   kernel = keep(name, std::move(made), kernel.get());
   return kernel->preload();
 }
@@ -56,7 +57,8 @@ Result<std::shared_ptr<Kernel>> Runtime::State::preload(Runtime& runtime,
   if (kernel == nullptr) {
     DIECAST_TRY(Resolved resolved, resolve(runtime, specialization, nullptr));
     fresh = resolved.origin == Resolved::Origin::compiled;
-    DIECAST_TRY(kernel, Kernel::make(specialization, std::move(resolved.artifact), device));
+    DIECAST_TRY(kernel, Kernel::make(specialization, std::move(resolved.artifact), device,
+                                     tuned_launches(specialization, *device)));
     kernel = keep(name, std::move(kernel), nullptr);
   }
   DIECAST_TRY(const bool resident, kernel->resident());

@@ -8,6 +8,34 @@
 #include <algorithm>
 
 namespace diecast {
+namespace {
+
+Counts counts_of(const RuntimeCounters& counters, const CacheStatistics& root) {
+  return {{"rendered", counters.rendered},
+          {"memory_hits", counters.memory_hits},
+          {"disk_hits", counters.disk_hits},
+          {"compiled", counters.compiled},
+          {"failed", counters.failed},
+          {"published", counters.published},
+          {"loaded", counters.loaded},
+          {"waited", counters.waited},
+          {"late", counters.late},
+          {"refused", counters.refused},
+          {"pruned", counters.pruned},
+          {"ignored", counters.ignored},
+          {"root_hits", root.hits},
+          {"root_misses", root.misses},
+          {"root_rejected", root.rejected},
+          {"root_replaced", root.replaced},
+          {"root_already_there", root.already_there},
+          {"root_publish_failures", root.publish_failures},
+          {"root_publishes_skipped", root.publishes_skipped},
+          {"root_lock_waits", root.lock_waits},
+          {"root_lock_timeouts", root.lock_timeouts},
+          {"root_lock_failures", root.lock_failures}};
+}
+
+}  // namespace
 
 Result<std::shared_ptr<Runtime>> Runtime::create(RuntimeOptions options) {
   if (options.wrong) return *options.wrong;
@@ -20,14 +48,18 @@ Result<std::shared_ptr<Runtime>> Runtime::create(RuntimeOptions options) {
   }
   DIECAST_CHECK(state->open_cache());
   DIECAST_CHECK(state->open_trace());
+  state->open_tuning();
   return std::shared_ptr<Runtime>(new Runtime(std::move(state)));
 }
 
 Runtime::Runtime(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Runtime::~Runtime() = default;
 
+// Counts are left once everything is published.
 Runtime::State::~State() {
   if (!publisher->is_ours()) (void)publisher.release();
+  publisher.reset();
+  leave_counts();
 }
 
 void Runtime::State::tell(RuntimeEvent::Kind kind, std::string spelling, std::string detail,
@@ -117,10 +149,25 @@ bool Runtime::frozen() const { return state_->frozen; }
 CacheRoots* Runtime::cache() const { return state_->cache.get(); }
 std::string Runtime::cache_state() const { return state_->cache_state; }
 
-RuntimeCounters Runtime::counters() const {
-  const auto& c = state_->count;
+RuntimeCounters Runtime::counters() const { return state_->counters(); }
+
+RuntimeCounters Runtime::State::counters() const {
+  const auto& c = count;
   return {c.rendered, c.memory_hits, c.disk_hits, c.compiled, c.failed, c.published,
-          c.loaded,   c.waited,      c.late,      c.refused,  c.pruned};
+          c.loaded,   c.waited,      c.late,      c.refused,  c.pruned, c.ignored};
+}
+
+void Runtime::State::leave_counts() const {
+  DiskCache* const root = cache == nullptr ? nullptr : cache->writable();
+  if (root == nullptr || process != ::getpid()) return;
+  try {
+    Counts counts = counts_of(counters(), root->statistics());
+    const bool used = std::any_of(counts.begin(), counts.end(),
+                                  [](const auto& count) { return count.second != 0; });
+    counts["runtimes"] = 1;
+    if (used) root->add_counts(counts);
+  } catch (const std::bad_alloc&) {  // lost, like what a full disk loses
+  }
 }
 
 std::shared_ptr<void> Runtime::find_prepared(const Device* device, std::uint64_t request) const {

@@ -57,6 +57,7 @@ struct RuntimeOptions {
   CompilerChoice cache_compilers = CompilerChoice::found;  // DIECAST_CACHE_COMPILERS
   std::uint64_t cache_bytes = 2ull << 30;  // DIECAST_CACHE_BYTES of the writable root; 0: no limit
   std::string trace;  // DIECAST_TRACE: a file that gets the line of everything resolved, for `warm`
+  std::string tuning;  // DIECAST_TUNING: files of tuning records, separated by commas
   NvrtcSearch nvrtc;
   HostCxxOptions host_cxx;
   IsolatedCompiles isolated;
@@ -77,6 +78,9 @@ struct Resolved {
   std::shared_ptr<const Artifact> artifact;
   Origin origin = Origin::memory;
 };
+
+struct TuneRequest;   // tuner.h
+struct TuningRecord;  // tuning/record.h
 
 class Runtime {
  public:
@@ -115,12 +119,29 @@ class Runtime {
   Result<std::shared_ptr<Kernel>> preload(const Specialization& specialization,
                                           const std::shared_ptr<Device>& device);
   // The best target of the device that the template supports and a compiler or the cache can serve:
-  // where nothing can be compiled for a target, the cache is asked.
+  // where nothing can be compiled for a target, the cache is asked. Tunes that the bindings leave
+  // out are those that tuning records of this device choose, else the defaults.
   Result<Specialization> specialize_for(std::string_view name, const Bindings& bindings,
                                         Device& device);
   // The CUDA device of the calling thread's context, or device 0. Errors: driver_unavailable,
   // no_device; the fix names the host device, which is never chosen silently.
   Result<std::shared_ptr<Device>> default_device();
+
+  // ---- tuning: see tuner.h ----
+  // Runs and times every configuration of the request's kernel; the records, with those known
+  // before, each configuration once. Errors: what keeps the default configuration from running;
+  // value_missing, not_supported (arguments that a header does not tell how to make).
+  Result<std::vector<TuningRecord>> tune(const TuneRequest& request,
+                                         const std::shared_ptr<Device>& device);
+  // Records to choose from, beside those of RuntimeOptions::tuning: for what is specialized and
+  // preloaded from here on. One that breaks its template's tune space is an `ignored` event.
+  void add_tuning(std::vector<TuningRecord> records);
+  // What specialize_for would choose on each device that there are records of, where the bindings
+  // `given` leave tunes out: what warming builds besides the default, without that device.
+  std::vector<Specialization> tuned_variants(const Specialization& plain, const Bindings& given);
+  // Of the kernels preloaded here and their launch tunes, in whatever order: ranks that compare it
+  // know that they run the same.
+  std::string selection_digest() const;
 
   // From here a compile or a device load is an error, or only told. Launches go on.
   void freeze(Late late = Late::error);
@@ -130,6 +151,8 @@ class Runtime {
   Result<std::shared_ptr<Compiler>> compiler(const Target& target);  // opened on first use
   CacheRoots* cache() const;                                         // null when off
   std::string cache_state() const;  // the roots, or why there is none
+  // Its end adds them and its writable root's to the sums there (DiskCache::counts): a process that
+  // is killed, or a forked child, adds nothing.
   RuntimeCounters counters() const;
 
   // Prepared ops of the convenience calls, by device and request; see ops/prepared.h.

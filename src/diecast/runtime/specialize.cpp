@@ -40,7 +40,7 @@ Result<Specialization> Runtime::specialize_for(std::string_view name, const Bind
   std::optional<Error> refused;
   for (const Target& target : device.targets()) {
     if (!found->supports(target)) continue;
-    DIECAST_TRY(Specialization one, Specialization::make(found, bindings, target));
+    DIECAST_TRY(Specialization one, state_->specialize_tuned(found, bindings, target, device));
     const auto compiler = state_->compiler_for(*this, target);
     if (compiler) return one;
     DIECAST_TRY(const bool held, state_->holds(*this, one));

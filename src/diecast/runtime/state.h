@@ -6,6 +6,7 @@
 #include <diecast/base/no_throw.h>
 #include <diecast/runtime/publisher.h>
 #include <diecast/runtime/runtime.h>
+#include <diecast/runtime/tuning/choice.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -38,6 +39,7 @@ struct LazyCompiler {
 struct Runtime::State {
   ~State();
 
+  const pid_t process = ::getpid();  // a forked child has its parent's counts
   RuntimeOptions options;
   TemplateFiles files;
   std::unique_ptr<CacheRoots> cache;
@@ -64,13 +66,22 @@ struct Runtime::State {
   mutable ForkSafe<std::shared_mutex> prepared_mutex;
   std::map<std::pair<const Device*, std::uint64_t>, std::shared_ptr<void>> prepared;
 
+  struct TemplateTuning {
+    std::vector<TuningRecord> unchecked, checked;  // checked: each key once
+  };
+  mutable ForkSafe<std::mutex> tuning_mutex;
+  std::map<std::string, TemplateTuning, std::less<>> tuning;  // by template
+  std::map<std::string, std::string>
+      selected;  // launches chosen, by spelling of what was preloaded
+  std::atomic<bool> tunes_known{false};
+
   LazyCompiler nvrtc, host_cxx;
   std::mutex device_mutex;
   std::map<int, std::shared_ptr<Device>> cuda_devices;
 
   struct {
     std::atomic<std::uint64_t> rendered{0}, memory_hits{0}, disk_hits{0}, compiled{0}, failed{0},
-        published{0}, loaded{0}, waited{0}, late{0}, refused{0}, pruned{0};
+        published{0}, loaded{0}, waited{0}, late{0}, refused{0}, pruned{0}, ignored{0};
   } count;
 
   class Landing;
@@ -78,6 +89,18 @@ struct Runtime::State {
   Result<void> open_cache();
   Result<std::shared_ptr<const SourceParts>> parts_of(const Specialization& specialization);
   Result<void> open_trace();
+  void open_tuning();
+  void add_tuning(std::vector<TuningRecord> records);
+  void ignore(std::string detail);
+  // The records of its kernel, each key once, on the device of this fingerprint; empty: on all.
+  std::vector<TuningRecord> records_of(const Specialization& specialization,
+                                       const std::string& device);
+  // With the tunes that records choose, where the bindings have none.
+  Result<Specialization> specialize_tuned(const std::shared_ptr<const Template>& tmpl,
+                                          const Bindings& bindings, const Target& target,
+                                          const Device& device);
+  std::vector<TunedLaunch> tuned_launches(const Specialization& specialization,
+                                          const Device& device);
 
   // What one artifact needs on its way. `refused`: code that a device did not take, or null.
   struct Request {
@@ -105,6 +128,8 @@ struct Runtime::State {
   Result<Artifact> compile(const Request& request) const;
   void publish(const Publication& publication);
   void prune_if_due();
+  RuntimeCounters counters() const;
+  void leave_counts() const;  // to those of the root
   // The kernel under a name: the one there already, unless that is `refused`.
   std::shared_ptr<Kernel> keep(const KernelName& name, std::shared_ptr<Kernel> made,
                                const Kernel* refused);

@@ -3,14 +3,13 @@
 // cold compile beside an empty kernel's. Nothing here knows a template: arguments come from its
 // header.
 #include <diecast/base/text.h>
+#include <diecast/runtime/tuning/trial.h>
 #include <diecast/tool/bench.h>
-#include <diecast/tool/bench_device.h>
 #include <diecast/tool/console.h>
 #include <diecast/tool/devices.h>
 
 #include <algorithm>
 #include <chrono>
-#include <map>
 #include <optional>
 
 namespace diecast::tool {
@@ -78,90 +77,17 @@ Result<std::vector<Cell>> cells_of(const Template& tmpl, const Target& target) {
   return cells;
 }
 
-// One launch of a cell on a [rows, cols] matrix (or as many elements), its buffers made from the
-// header. None for a template that takes addresses or counts that only its op can make.
-class CellRun {
- public:
-  CellRun(std::shared_ptr<Device> device, std::int64_t rows, std::int64_t cols)
-      : device_(std::move(device)), rows_(rows), cols_(cols) {}
-
-  Result<bool> prepare(const std::shared_ptr<Kernel>& kernel);
-  // Seconds of a launch, the median of several.
-  Result<double> seconds() const;
-
- private:
-  std::optional<std::int64_t> size(const Template& tmpl, std::string_view name) const;
-  Result<KernelArgument> tensor(const BoundArgument& argument, const Names& names);
-
-  std::shared_ptr<Device> device_;
-  std::int64_t rows_, cols_;
-  std::shared_ptr<Kernel> kernel_;
-  std::vector<BenchMemory> memory_;
-  std::vector<KernelArgument> arguments_;
-};
-
-std::optional<std::int64_t> CellRun::size(const Template& tmpl, std::string_view name) const {
-  const bool matrix = tmpl.size("rows") != nullptr;
-  if (name == "rows") return rows_;
-  if (name == "cols") return cols_;
-  if (name == "count") return matrix ? 0 : rows_ * cols_;  // beside rows: of a group's members
-  return std::nullopt;
-}
-
-// Device memory of the tensor's shape. Bits of 1.x in every type, so that nothing is NaN.
-Result<KernelArgument> CellRun::tensor(const BoundArgument& argument, const Names& names) {
-  std::int64_t elements = 1;
-  for (const Expression& extent : argument.shape) {
-    DIECAST_TRY(const std::int64_t value, extent.evaluate(names));
-    elements *= value;
+// The sizes of a launch on a [rows, cols] matrix (or as many elements); none for a template with
+// sizes that only its op can make.
+std::optional<RunSizes> sizes_of(const Specialization& one, std::int64_t rows, std::int64_t cols) {
+  const bool matrix = one.tmpl().size("rows") != nullptr;
+  RunSizes sizes;
+  for (const std::string& name : free_sizes(one)) {
+    if (name != "rows" && name != "cols" && name != "count") return std::nullopt;
+    const std::int64_t count = matrix ? 0 : rows * cols;  // beside rows: of a group's members
+    sizes.emplace_back(name, name == "rows" ? rows : name == "cols" ? cols : count);
   }
-  const auto bytes = static_cast<std::size_t>(elements * dtype_bits(argument.dtype) / 8);
-  if (bytes == 0) return KernelArgument::tensor(argument.dtype, nullptr);
-  DIECAST_TRY(memory_.emplace_back(), BenchMemory::allocate(device_, bytes));
-  DIECAST_CHECK(device_->fill(memory_.back().data(), 0x3C, bytes, {}));
-  return KernelArgument::tensor(argument.dtype, memory_.back().data());
-}
-
-Result<bool> CellRun::prepare(const std::shared_ptr<Kernel>& kernel) {
-  kernel_ = kernel;
-  const Specialization& s = kernel->specialization();
-  std::map<std::string, std::int64_t, std::less<>> sizes;
-  for (const Size& one : s.tmpl().sizes()) {
-    const auto value = size(s.tmpl(), one.name);
-    if (!value) return false;
-    sizes[one.name] = *value;
-  }
-  const Names known = s.names();
-  const Names names = [&](std::string_view name) -> std::optional<std::int64_t> {
-    const auto found = sizes.find(name);
-    return found != sizes.end() ? found->second : known(name);
-  };
-  for (const BoundArgument& argument : s.arguments()) {
-    if (argument.kind == Argument::Kind::size) {
-      arguments_.push_back(KernelArgument::size(sizes.at(argument.name)));
-    } else if (argument.kind == Argument::Kind::tensor && argument.dtype != DType::i64) {
-      DIECAST_TRY(arguments_.emplace_back(), tensor(argument, names));
-    } else {
-      return false;
-    }
-  }
-  return true;
-}
-
-Result<double> CellRun::seconds() const {
-  const int launches = kernel_->specialization().target().is_host() ? 1 : 20;
-  Result<void> outcome;
-  const auto once = [&] {
-    const auto start = std::chrono::steady_clock::now();
-    for (int i = 0; i < launches && outcome; ++i) outcome = kernel_->launch(arguments_, {});
-    if (outcome) outcome = device_->synchronize({});
-    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
-    return taken.count() / launches;
-  };
-  once();
-  const double median = median_of(5, once);
-  if (!outcome) return outcome.error();
-  return median;
+  return sizes;
 }
 
 // Times on the device, or none where a cell cannot be run by its header alone.
@@ -172,13 +98,16 @@ class Times {
 
   Result<std::optional<double>> of(const std::string& name, const Bindings& bindings) const {
     const bool host = device_->properties().cc == 0;
-    CellRun run(device_, host ? 256 : 8192, host ? 2048 : 8192);
-    DIECAST_TRY(const auto specialization, runtime_.specialize_for(name, bindings, *device_));
-    DIECAST_TRY(const auto kernel, runtime_.preload(specialization, device_));
-    DIECAST_TRY(const bool runs, run.prepare(kernel));
-    if (!runs) return std::optional<double>();
-    DIECAST_TRY(const double seconds, run.seconds());
-    return std::optional<double>(seconds);
+    DIECAST_TRY(const auto one, runtime_.specialize_for(name, bindings, *device_));
+    const auto sizes = sizes_of(one, host ? 256 : 8192, host ? 2048 : 8192);
+    if (!sizes) return std::optional<double>();
+    DIECAST_TRY(const auto kernel, runtime_.preload(one, device_));
+    const auto trial = Trial::make(one, device_, *sizes);
+    if (!trial && trial.error().code == ErrorCode::not_supported) return std::optional<double>();
+    if (!trial) return trial.error();
+    DIECAST_TRY(const LaunchTunes tunes, kernel->tunes({}));
+    DIECAST_TRY(const LaunchTime time, time_launch(*kernel, trial->arguments(), tunes, 5));
+    return std::optional<double>(static_cast<double>(time.ns) * 1e-9);
   }
 
  private:

@@ -75,6 +75,15 @@ Result<std::map<std::string, std::uint64_t>> faults_of(DiskCache& cache) {
   return out;
 }
 
+// The sums of the processes that have ended.
+void print_counts(const Counts& counts) {
+  if (counts.empty()) return;
+  Table table({"since the root was made", "count"});
+  for (const auto& [name, count] : counts) table.add({name, cat(count)});
+  print("");
+  table.print();
+}
+
 Result<int> stats(bool json) {
   DIECAST_TRY(const auto runtime, Runtime::create());
   DIECAST_TRY(CacheRoots* const roots, roots_of(*runtime));
@@ -107,11 +116,14 @@ Result<int> stats(bool json) {
       out["not_entries"][fault] = count;
     }
   }
+  const Counts counts = roots->writable() ? roots->writable()->counts() : Counts();
+  out["counts"] = counts;
   if (json) {
     print(out.dump(2));
-  } else {
-    table.print();
+    return 0;
   }
+  table.print();
+  print_counts(counts);
   return 0;
 }
 
@@ -139,7 +151,7 @@ Command add_cache(CLI::App& app) {
   list->add_flag("--json", *json, "For programs");
   auto* where = command->add_subcommand("path", "The roots");
   auto* sums = command->add_subcommand(
-      "stats", "Entries and bytes by root and compiler, and what is no entry");
+      "stats", "Entries and bytes by root and compiler, what is no entry, and what was done");
   sums->add_flag("--json", *json, "For programs");
   const std::vector<Command> more = {add_cache_prune(*command),
                                      add_cache_clear(*command),

@@ -29,6 +29,8 @@ Command add_bundle(CLI::App& app);
 Command add_compile_one(CLI::App& app);
 Command add_bench(CLI::App& app);
 Command add_bench_start(CLI::App& app);
+Command add_tune(CLI::App& app);
+Command add_tune_one(CLI::App& app);
 
 // The path of this command itself; empty where there is no /proc.
 std::string own_program();

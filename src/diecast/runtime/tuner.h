@@ -1,0 +1,45 @@
+// Tuning: each configuration that a template's header allows is run on a device, held against the
+// default configuration to the bit, and timed. Serving never tunes: a runtime only reads what was
+// measured (RuntimeOptions::tuning), and templates/README.md promises that no tune changes a
+// result.
+#pragma once
+
+#include <diecast/runtime/runtime.h>
+#include <diecast/runtime/tuning/record.h>
+
+#include <functional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace diecast {
+
+// A launch that has just been found equal to the default's, for a caller's further check.
+struct TunedRun {
+  const Specialization& specialization;  // with every tune, those of the launch too
+  Device& device;
+  std::span<const KernelArgument> arguments;  // device memory, as the launch has left it
+};
+
+struct TuneRequest {
+  std::string name;
+  Bindings bindings;                    // options and shapes; a tune given here is held
+  std::vector<RunSizes> sizes;          // one measurement each
+  std::span<const TuningRecord> known;  // measured before: these configurations are not run again
+  std::function<Result<void>(const TunedRun&)> check;  // an error: the configuration `differs`
+  std::function<void(const TuningRecord&)> on_record;  // as each comes
+  int samples = 15;
+  std::vector<std::string>
+      arguments;  // of an isolated process besides ours: "--add", "my_kernel.cu"
+};
+
+// One configuration at one size: run beside the default, compared, timed. Errors: what keeps the
+// default configuration itself from running; a trouble of the configuration's own is its outcome.
+Result<TuningRecord> tune_one(Runtime& runtime, const Specialization& specialization,
+                              const RunSizes& sizes, const std::shared_ptr<Device>& device,
+                              const TuneRequest& request);
+
+// The subcommand that measures one configuration for a parent which outlives it.
+inline constexpr std::string_view kTuneCommand = "tune-one";
+
+}  // namespace diecast

@@ -1,0 +1,188 @@
+// Making, comparing and timing launches; see trial.h.
+#include <diecast/base/text.h>
+#include <diecast/runtime/tuning/trial.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <map>
+#include <random>
+
+namespace diecast {
+namespace {
+
+constexpr std::size_t kPiece = 1u << 22;  // bytes drawn, filled and read at once
+constexpr double kSampleMs = 1;           // what a sample should take, at least
+constexpr int kMostLaunches = 100;        // in a sample
+
+// The bits of one element: a float of either sign between 1/8 and 8, or any byte.
+std::uint64_t element_bits(DType type, std::uint64_t random) {
+  const std::uint64_t sign = random >> 63, power = (random >> 32) % 7;  // 2^-3 to 2^3
+  switch (type) {
+    case DType::bf16:
+      return sign << 15 | (124 + power) << 7 | (random & 127);
+    case DType::f16:
+      return sign << 15 | (12 + power) << 10 | (random & 1023);
+    case DType::f32:
+      return sign << 31 | (124 + power) << 23 | (random & 0x7fffff);
+    case DType::e4m3:
+      return (4 + power) << 3 | (random & 7);
+    case DType::e5m2:
+      return (12 + power) << 2 | (random & 3);
+    case DType::e8m0:
+      return 124 + power;
+    default:
+      return random & 255;
+  }
+}
+
+Bytes drawn(DType type, std::size_t bytes) {
+  const auto width = static_cast<std::size_t>(dtype_bits(type) / 8);
+  Bytes out(std::min(bytes, kPiece));
+  std::mt19937_64 random(static_cast<std::uint64_t>(type) + 1);
+  for (std::size_t at = 0; at + width <= out.size(); at += width) {
+    const std::uint64_t bits = element_bits(type, random());
+    for (std::size_t i = 0; i < width; ++i) out[at + i] = static_cast<std::byte>(bits >> (8 * i));
+  }
+  return out;
+}
+
+bool is_index(DType type) { return type == DType::i32 || type == DType::u32 || type == DType::i64; }
+
+Error not_told(const Specialization& specialization, std::string_view argument) {
+  return {
+      ErrorCode::not_supported,
+      cat(specialization.tmpl().name(), ": the header does not tell what to give for ", argument),
+      "tune it inside the op that makes its arguments"};
+}
+
+double ms_of(const std::vector<double>& sorted, std::size_t quarter) {
+  return sorted[sorted.size() * quarter / 4];
+}
+
+}  // namespace
+
+Result<Trial> Trial::make(const Specialization& specialization, std::shared_ptr<Device> device,
+                          const RunSizes& sizes) {
+  Trial out;
+  out.device_ = std::move(device);
+  const Names known = specialization.names();
+  const Names names = [&](std::string_view name) -> std::optional<std::int64_t> {
+    for (const auto& [size, value] : sizes)
+      if (size == name) return value;
+    return known(name);
+  };
+  for (const BoundArgument& argument : specialization.arguments()) {
+    if (argument.kind == Argument::Kind::size) {
+      const auto value = argument.fixed ? argument.fixed_value : names(argument.name);
+      if (!value) {
+        return Error{
+            ErrorCode::value_missing,
+            cat(specialization.tmpl().name(), " is tuned without a value of ", argument.name),
+            cat("give one: --size ", argument.name, "=4096")};
+      }
+      out.arguments_.push_back(KernelArgument::size(*value));
+    } else if (argument.kind == Argument::Kind::scalar && argument.dtype == DType::f32) {
+      out.arguments_.push_back(KernelArgument::scalar(1.0f));
+    } else if (argument.kind == Argument::Kind::tensor &&
+               (argument.direction != Argument::Direction::in || !is_index(argument.dtype))) {
+      std::int64_t elements = 1;
+      for (const Expression& extent : argument.shape) {
+        DIECAST_TRY(const std::int64_t value, extent.evaluate(names));
+        if (value < 0 || __builtin_mul_overflow(elements, value, &elements) ||
+            elements > std::int64_t{1} << 48) {
+          return Error{ErrorCode::invalid_argument,
+                       cat(argument.name, " would have too many elements"), "tune a smaller size"};
+        }
+      }
+      DIECAST_CHECK(out.add_tensor(argument, elements));
+    } else {
+      return not_told(specialization, argument.name);
+    }
+  }
+  DIECAST_CHECK(out.reset());
+  return out;
+}
+
+Result<void> Trial::add_tensor(const BoundArgument& argument, std::int64_t elements) {
+  Memory one;
+  one.bytes = static_cast<std::size_t>(elements * dtype_bits(argument.dtype) / 8);
+  DIECAST_TRY(void* const data, device_->allocate(one.bytes));
+  one.data = std::shared_ptr<void>(
+      data, [device = device_](void* memory) { (void)device->free(memory).ok(); });
+  one.written = argument.direction != Argument::Direction::in;
+  one.before = argument.direction == Argument::Direction::out ? 0xA5 : 0;
+  if (!one.written) {
+    const Bytes values = drawn(argument.dtype, one.bytes);
+    for (std::size_t at = 0; at < one.bytes; at += values.size()) {
+      DIECAST_CHECK(device_->copy_to_device(static_cast<std::byte*>(data) + at, values.data(),
+                                            std::min(values.size(), one.bytes - at), {}));
+    }
+    DIECAST_CHECK(device_->synchronize({}));
+  }
+  arguments_.push_back(KernelArgument::tensor(argument.dtype, data));
+  memory_.push_back(std::move(one));
+  return {};
+}
+
+Result<void> Trial::reset() const {
+  for (const Memory& one : memory_) {
+    if (one.written && one.bytes > 0)
+      DIECAST_CHECK(device_->fill(one.data.get(), one.before, one.bytes, {}));
+  }
+  return device_->synchronize({});
+}
+
+Result<std::vector<Digest>> Trial::outputs() const {
+  std::vector<Digest> out;
+  for (const Memory& one : memory_) {
+    if (!one.written) continue;
+    Bytes digests, piece;
+    for (std::size_t at = 0; at < one.bytes; at += kPiece) {
+      piece.resize(std::min(kPiece, one.bytes - at));
+      DIECAST_CHECK(device_->copy_to_host(
+          piece.data(), static_cast<std::byte*>(one.data.get()) + at, piece.size(), {}));
+      DIECAST_CHECK(device_->synchronize({}));
+      const std::string digest = xxh3_128(piece).hex();
+      const ByteSpan bytes = as_bytes(digest);
+      digests.insert(digests.end(), bytes.begin(), bytes.end());
+    }
+    out.push_back(xxh3_128(digests));
+  }
+  return out;
+}
+
+Result<LaunchTime> time_launch(const Kernel& kernel, std::span<const KernelArgument> arguments,
+                               const LaunchTunes& tunes, int samples) {
+  Device& device = kernel.device();
+  DIECAST_TRY(const Event from, device.create_event());
+  DIECAST_TRY(const Event to, device.create_event());
+  const auto sample = [&](int launches) -> Result<double> {
+    DIECAST_CHECK(device.record(from, {}));
+    for (int i = 0; i < launches; ++i) DIECAST_CHECK(kernel.launch(arguments, {}, tunes));
+    DIECAST_CHECK(device.record(to, {}));
+    DIECAST_TRY(const double ms, device.elapsed_ms(from, to));
+    return ms / launches;
+  };
+  const auto measure = [&]() -> Result<LaunchTime> {
+    DIECAST_CHECK(sample(1));  // the first one finds cold caches
+    DIECAST_TRY(const double once, sample(1));
+    const int launches =
+        static_cast<int>(std::clamp(kSampleMs / std::max(once, 1e-6), 1.0, double{kMostLaunches}));
+    std::vector<double> ms;
+    for (int i = 0; i < samples; ++i) {
+      DIECAST_TRY(ms.emplace_back(), sample(launches));
+    }
+    std::sort(ms.begin(), ms.end());
+    const double median = std::max(ms_of(ms, 2), 1e-6);
+    return LaunchTime{std::llround(median * 1e6),
+                      std::llround((ms_of(ms, 3) - ms_of(ms, 1)) / median * 1000),
+                      static_cast<std::int64_t>(ms.size())};
+  };
+  auto measured = measure();
+  (void)device.destroy_event(from).ok();
+  (void)device.destroy_event(to).ok();
+  return measured;
+}
+
+}  // namespace diecast

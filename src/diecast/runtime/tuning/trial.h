@@ -1,0 +1,52 @@
+// A launch made from a template's header alone: memory for every tensor, seeded inputs, outputs
+// that can be set back and compared. What a tuner times, without knowing the template.
+#pragma once
+
+#include <diecast/base/hash.h>
+#include <diecast/launch/kernel.h>
+#include <diecast/runtime/tuning/record.h>
+
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace diecast {
+
+class Trial {
+ public:
+  // Values of inputs are moderate (powers of two from 1/8 to 8, codes of every kind) and the same
+  // for the same sizes. Errors: not_supported for arguments that a header does not tell how to make
+  // (structures, tensor maps, scalars but f32, integers that a kernel reads); value_missing for a
+  // size; those of the device.
+  static Result<Trial> make(const Specialization& specialization, std::shared_ptr<Device> device,
+                            const RunSizes& sizes);
+
+  std::span<const KernelArgument> arguments() const { return arguments_; }
+  // What is written (out: 0xA5 everywhere; inout: zeros), as before the first launch.
+  Result<void> reset() const;
+  // A digest of each tensor that is written, in the order of the arguments.
+  Result<std::vector<Digest>> outputs() const;
+
+ private:
+  struct Memory {
+    std::shared_ptr<void> data;
+    std::size_t bytes = 0;
+    bool written = false;
+    std::uint8_t before = 0;  // each byte of what is written
+  };
+  Result<void> add_tensor(const BoundArgument& argument, std::int64_t elements);
+
+  std::shared_ptr<Device> device_;
+  std::vector<Memory> memory_;
+  std::vector<KernelArgument> arguments_;
+};
+
+// What a launch of these arguments takes: the median of several samples and the span of their
+// quartiles. The kernel must be resident.
+struct LaunchTime {
+  std::int64_t ns = 0, spread = 0, samples = 0;  // spread: thousandths of the median
+};
+Result<LaunchTime> time_launch(const Kernel& kernel, std::span<const KernelArgument> arguments,
+                               const LaunchTunes& tunes, int samples);
+
+}  // namespace diecast

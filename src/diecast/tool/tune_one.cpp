@@ -1,0 +1,56 @@
+// diecast tune-one SPELLING: one configuration for a parent that ends it when it hangs. Not for
+// people: it prints one tuning record.
+#include <diecast/base/text.h>
+#include <diecast/runtime/tuner.h>
+#include <diecast/tool/command.h>
+#include <diecast/tool/console.h>
+#include <diecast/tool/devices.h>
+
+namespace diecast::tool {
+namespace {
+
+Result<int> tune_one(const std::string& spelling, const std::vector<std::string>& given,
+                     const std::vector<std::string>& own, int samples) {
+  DIECAST_TRY(const auto runtime, Runtime::create());
+  for (const std::string& path : own) DIECAST_CHECK(runtime->add(path));
+  DIECAST_TRY(const Specialization one, runtime->specialize(spelling));
+  DIECAST_TRY(const auto device, open_device(*runtime, one.target().is_host() ? "host" : "cuda"));
+  RunSizes sizes;
+  for (const std::string& word : given) {
+    const std::size_t equals = word.find('=');
+    const auto number =
+        parse_integer(equals == std::string::npos ? "" : std::string_view(word).substr(equals + 1));
+    if (!number) {
+      return Error{ErrorCode::invalid_argument, cat(quote(word), " is no size"),
+                   "`diecast tune` is the command for people"};
+    }
+    sizes.emplace_back(word.substr(0, equals), *number);
+  }
+  TuneRequest request;
+  request.samples = samples;
+  DIECAST_TRY(const TuningRecord record, diecast::tune_one(*runtime, one, sizes, device, request));
+  print(record.line());
+  return 0;
+}
+
+}  // namespace
+
+Command add_tune_one(CLI::App& app) {
+  struct Options {
+    std::string spelling;
+    std::vector<std::string> sizes, own;
+    int samples = 15;
+  };
+  auto* command = app.add_subcommand(std::string(kTuneCommand), "");
+  command->group("");  // not in the help
+  auto options = std::make_shared<Options>();
+  command->add_option("spelling", options->spelling)->required();
+  command->add_option("--size", options->sizes);
+  command->add_option("--add", options->own);
+  command->add_option("--samples", options->samples);
+  return {command, [options] {
+            return tune_one(options->spelling, options->sizes, options->own, options->samples);
+          }};
+}
+
+}  // namespace diecast::tool

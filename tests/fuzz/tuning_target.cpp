@@ -1,0 +1,59 @@
+// Tuning records: what is accepted keeps its promises, else abort.
+#include "fuzz/tuning_target.h"
+
+#include <diecast/base/file.h>
+#include <diecast/runtime/tuning/choice.h>
+#include <diecast/template/embedded.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace diecast::testing {
+namespace {
+
+void must(bool holds) {
+  if (!holds) std::abort();
+}
+
+const std::shared_ptr<const Template>& amax() {
+  static const auto parsed =
+      Template::parse("amax", *TemplateFiles::embedded().template_text("amax")).value();
+  return parsed;
+}
+
+// What parses is written as it was read; what its template takes is chosen without harm.
+void check_tuning(std::string_view line) {
+  const auto record = parse_tuning_record(line);
+  if (!record) return must(!record.error().fix.empty());
+  must(record->line() == line);
+  if (!check_tuning_record(*record, amax())) return;
+  (void)choose_tunes(*amax(), std::span(&*record, 1), {});
+}
+
+}  // namespace
+
+// As it is, and with the checksum that would be right.
+void fuzz_tuning(std::string_view input) {
+  const TuningFile file = parse_tuning_file(input);
+  must(merge_tuning_records(file.records).size() <= file.records.size());
+  check_tuning(input);
+  const std::string before(input.substr(0, std::min(input.rfind(" | "), input.size())));
+  check_tuning(before + " | " + hex16(xxh3_128(as_bytes(before)).low));
+}
+
+std::vector<std::string> tuning_seeds() {
+  TuningRecord record;
+  record.kernel =
+      "amax COLS=0 ROWS=dense IN=bf16 PER=tensor NANS=ignore RHT=none SIGN_MASK=0 @ sm_90a";
+  record.device = "NVIDIA_H200/90/132";
+  record.sizes = {{"rows", 512}, {"cols", 4096}};
+  record.tunes = "THREADS=128 waves=2";
+  record.ns = 5120;
+  record.samples = 15;
+  TuningRecord hung = record;
+  hung.outcome = TuningRecord::Outcome::hung;
+  must(check_tuning_record(record, amax()).ok());
+  return {record.line(), record.line() + "\n# note\n" + hung.line() + "\n"};
+}
+
+}  // namespace diecast::testing

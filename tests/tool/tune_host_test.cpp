@@ -1,0 +1,100 @@
+// diecast tune: each configuration in a process of its own, records that outlive a run.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "tool/run_tool.h"
+
+namespace diecast {
+namespace {
+
+using testing::text_of;
+using testing::ToolRun;
+
+constexpr const char* kHangs = R"(/* diecast
+tune int THREADS {32, 64, 128, 256} = 32
+size count
+arg y out f32 [count]
+arg count
+launch grid(1) block(THREADS)
+target host
+exchange none
+*/
+DIECAST_KERNEL {
+  volatile i64 spin = THREADS == 64;
+  while (spin != 0) {}
+  if (THREADS == 128) *reinterpret_cast<volatile int*>(8) = 1;
+  if (threadIdx.x == 0) {
+    for (i64 i = 0; i < count; ++i) y[i] = THREADS == 256 && i == 3 ? 2.0f : 1.0f;
+  }
+}
+)";
+
+bool host_works(ToolRun& diecast) {
+  return diecast({"doctor"}).output.find("yes  run on this processor") != std::string::npos;
+}
+
+std::size_t lines_of(const std::string& text) {
+  return static_cast<std::size_t>(std::ranges::count(text, '\n'));
+}
+
+// T-03, G-18: what crashes, hangs or differs costs its own process and is never chosen.
+TEST(ToolTune, OutlivesConfigurationsThatHangCrashAndDiffer) {
+  ToolRun diecast;
+  if (!host_works(diecast)) GTEST_SKIP() << "no host device or compiler";
+#ifdef DIECAST_SANITIZER
+  GTEST_SKIP() << "a sanitizer ends what crashes in its own way";
+#endif
+  testing::write_text(diecast.folder / "k.cu", kHangs);
+  const std::string out = diecast.folder / "tuned.txt";
+  const auto run =
+      diecast({"tune", "k", "--target", "host", "--add", diecast.folder / "k.cu", "--size",
+               "count=8", "--samples", "3", "--time-limit", "4", "--out", out});
+  EXPECT_EQ(run.exit_code, 0) << run.errors;
+  EXPECT_NE(run.output.find(": THREADS=32; count=8:\n"), std::string::npos) << run.output;
+  const std::string text = text_of(out);
+  EXPECT_EQ(lines_of(text), 4u);
+  for (const char* word : {"| THREADS=32 | ns=", "| THREADS=64 | hung |",
+                           "| THREADS=128 | crashed |", "| THREADS=256 | differs |"})
+    EXPECT_NE(text.find(word), std::string::npos) << word << "\n" << text;
+}
+
+TEST(ToolTune, SaysWhyTheDefaultItselfDoesNotRun) {
+  ToolRun diecast;
+  if (!host_works(diecast)) GTEST_SKIP() << "no host device or compiler";
+  const auto run = diecast({"tune", "describe_group", "--target", "host"});
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_NE(run.errors.find("the header does not tell what to give for "), std::string::npos)
+      << run.errors;
+}
+
+// T-02
+TEST(ToolTune, MeasuresWhatIsNotKnownYetAndMerges) {
+  ToolRun diecast;
+  if (!host_works(diecast)) GTEST_SKIP() << "no host device or compiler";
+  const std::string out = diecast.folder / "tuned.txt";
+  const std::vector<std::string> tune = {
+      "tune",    "amax IN=f32", "--target", "host",         "--size", "rows=2", "--size",
+      "cols=32", "--samples",   "3",        "--in-process", "--out",  out};
+  ASSERT_EQ(diecast(tune).exit_code, 0);
+  const std::string first = text_of(out);
+  EXPECT_EQ(lines_of(first), 8u);  // 2 of THREADS, 4 of waves
+  ASSERT_EQ(diecast(tune).exit_code, 0);
+  EXPECT_EQ(text_of(out), first);
+  testing::write_text(out, first.substr(0, first.size() - 9));  // killed while it wrote
+  ASSERT_EQ(diecast(tune).exit_code, 0);
+  EXPECT_EQ(lines_of(text_of(out)), 9u);  // the line cut short, and the measurement again
+  const std::string merged = diecast.folder / "merged.txt";
+  const auto merging = diecast({"tune", "--merge", out, "--merge", out, "--out", merged});
+  EXPECT_EQ(merging.exit_code, 0);
+  EXPECT_NE(merging.output.find("8 records in "), std::string::npos) << merging.output;
+  EXPECT_NE(merging.output.find("left out: "), std::string::npos) << merging.output;
+  EXPECT_EQ(lines_of(text_of(merged)), 8u);
+
+  diecast.set("DIECAST_TUNING", merged);
+  EXPECT_EQ(diecast({"cache", "path"}).exit_code, 0);
+}
+
+}  // namespace
+}  // namespace diecast
