@@ -1,5 +1,5 @@
-// XXH3 compiled for AVX2, whatever the rest is built for. Headers of others stand before the pragma:
-// of an inline function that is compiled twice the linker could keep the one for AVX2.
+// XXH3 compiled for AVX2, whatever the rest is built for. Headers of others come before the pragma,
+// or the linker could keep the one for AVX2 of an inline function that is compiled twice.
 #include <diecast/base/hash_avx2.h>
 
 #if defined(__x86_64__) && defined(__GNUC__)
