@@ -53,7 +53,7 @@ configure() {
   local folder=$1 log=$1/configure.log
   shift
   mkdir -p "$folder" || return 1
-  local options=(-DCMAKE_UNITY_BUILD=ON "$@")
+  local options=(-DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=16 "$@")
   command -v ccache >/dev/null && options+=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
   cmake -S "$root" -B "$folder" "${options[@]}" >"$log" 2>&1 </dev/null
   local packages

@@ -7,8 +7,12 @@
 #include <fstream>
 #include <iterator>
 
+#include "temporary_directory.h"
+
 namespace diecast {
 namespace {
+
+using testing::open_descriptors;
 
 const std::string kAnswer = DIECAST_FAKE_DIR "/libfake_answer.so";
 constexpr char kBuildId[] = "a363b8d13575101a0226e8d0d054f2e7";
@@ -19,17 +23,12 @@ std::string read(const std::string& path) {
 }
 
 std::string written(const std::string& name, const std::string& content) {
-  const std::string path = testing::TempDir() + "/diecast_library_test_" + name;
+  const std::string path = ::testing::TempDir() + "/diecast_library_test_" + name;
   std::ofstream(path, std::ios::binary) << content;
   return path;
 }
 
 int call(const Library& library, const char* name) { return library.function<int()>(name)(); }
-
-std::size_t open_descriptors() {
-  std::filesystem::directory_iterator entries("/proc/self/fd");
-  return static_cast<std::size_t>(std::distance(begin(entries), end(entries)));
-}
 
 TEST(Library, OpenedByPathGivesItsFunctions) {
   const Library library = Library::open(kAnswer).value();
@@ -44,7 +43,7 @@ TEST(Library, OpenedBySonameIsFoundByTheLoader) {
 }
 
 TEST(Library, KnowsTheFileBehindALink) {
-  const std::string link = testing::TempDir() + "/diecast_library_test_link.so";
+  const std::string link = ::testing::TempDir() + "/diecast_library_test_link.so";
   std::filesystem::remove(link);
   std::filesystem::create_symlink(kAnswer, link);
   EXPECT_EQ(Library::open(link).value().path(), std::filesystem::canonical(kAnswer));
@@ -142,7 +141,7 @@ TEST(BuildId, OfAFileNeedsNoLoading) {
 
 TEST(BuildId, OfWhatHasNoneIsEmpty) {
   EXPECT_EQ(build_id_of_file("/nowhere/libx.so"), "");
-  EXPECT_EQ(build_id_of_file(testing::TempDir()), "");
+  EXPECT_EQ(build_id_of_file(::testing::TempDir()), "");
   EXPECT_EQ(build_id_of_file(written("text",
                                      "plain text, longer than an ELF header would be, "
                                      "and yet without any of its fields")),

@@ -10,9 +10,12 @@
 #include <fstream>
 #include <thread>
 
+#include "temporary_directory.h"
+
 namespace diecast {
 namespace {
 
+using testing::open_descriptors;
 using namespace std::chrono_literals;
 
 ProcessRequest shell(const std::string& script) {
@@ -25,12 +28,7 @@ ProcessRequest shell(const std::string& script) {
 ProcessResult run(const ProcessRequest& request) { return run_process(request).value(); }
 
 std::string temporary(const std::string& name) {
-  return testing::TempDir() + "diecast_process_test_" + std::to_string(getpid()) + name;
-}
-
-std::size_t open_descriptors() {
-  std::filesystem::directory_iterator entries("/proc/self/fd");
-  return static_cast<std::size_t>(std::distance(begin(entries), end(entries)));
+  return ::testing::TempDir() + "diecast_process_test_" + std::to_string(getpid()) + name;
 }
 
 bool alive(const std::string& pid) {
@@ -98,8 +96,7 @@ TEST(Process, RunsInTheGivenDirectory) {
   request.directory = "/usr";
   EXPECT_EQ(run(request).output, "/usr\n");
   request.directory = "/nowhere";
-  EXPECT_EQ(run_process(request).error().what,
-            "cannot run \"/bin/sh\": No such file or directory");
+  EXPECT_EQ(run_process(request).error().what, "cannot run \"/bin/sh\": No such file or directory");
   EXPECT_EQ(run(shell("pwd")).output, std::filesystem::current_path().string() + "\n");
 }
 

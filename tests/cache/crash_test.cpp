@@ -94,7 +94,7 @@ void import_bundle(ModelFileSystem& files) {
   });
 }
 
-struct Operation {
+struct CrashedOperation {
   const char* name;
   std::function<void(ModelFileSystem&)> before, run;
   bool sound = true;  // no entry was damaged before
@@ -110,7 +110,7 @@ void publish_all(ModelFileSystem& files) {
   }
 }
 
-std::vector<Operation> operations() {
+std::vector<CrashedOperation> operations() {
   const auto lacking = [](bool unnamed, bool no_replace, bool links) {
     return [=](ModelFileSystem& files) {
       files.unnamed_files = unnamed;
@@ -184,7 +184,7 @@ void expect_whole(ModelFileSystem& files, bool sound, const std::string& where) 
 
 TEST(Crash, AKillAtEveryCallLeavesWholeEntriesOrNone) {
   int points = 0;
-  for (const Operation& operation : operations()) {
+  for (const CrashedOperation& operation : operations()) {
     for (int call = 1;; ++call, ++points) {
       const auto files = fresh();
       operation.before(*files);
@@ -206,7 +206,7 @@ TEST(Crash, APowerCutInAnyStateLeavesWholeEntriesOrNone) {
   const int states = testing::how_many(3, 20, 500);  // for each kill point
   std::mt19937 random(20261121);
   int cuts = 0;
-  for (const Operation& operation : operations()) {
+  for (const CrashedOperation& operation : operations()) {
     for (int call = 1;; ++call) {
       const auto files = fresh();
       const int home = files->open_at(AT_FDCWD, "/", O_RDONLY, 0);

@@ -13,7 +13,7 @@
 namespace diecast::testing {
 namespace {
 
-constexpr std::size_t kBlock = 512;
+constexpr std::size_t kStatBlock = 512;
 
 }  // namespace
 
@@ -168,7 +168,7 @@ void ModelFileSystem::fill(Node& from, struct stat* out) const {
   out->st_ino = from.inode;
   out->st_nlink = static_cast<nlink_t>(from.directory ? 2 : from.links);
   out->st_size = static_cast<off_t>(from.data.size());
-  out->st_blocks = static_cast<blkcnt_t>((from.data.size() + kBlock - 1) / kBlock);
+  out->st_blocks = static_cast<blkcnt_t>((from.data.size() + kStatBlock - 1) / kStatBlock);
   out->st_mtim.tv_sec = from.changed;
 }
 

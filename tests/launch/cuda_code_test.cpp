@@ -8,9 +8,9 @@ namespace diecast {
 namespace {
 
 using testing::FakeCuda;
-using Names = std::vector<std::string>;
+using CallNames = std::vector<std::string>;
 
-constexpr const char* kText = R"(/* diecast
+constexpr const char* kCodeText = R"(/* diecast
 option int N {1, 2} = 1
 size rows
 arg x inout f32 [rows]
@@ -24,8 +24,8 @@ DIECAST_KERNEL {}
 class CudaCodeTest : public ::testing::Test {
  protected:
   // The functions called since the last clear, without the questions about contexts.
-  Names calls() const {
-    Names names;
+  CallNames calls() const {
+    CallNames names;
     for (const auto& call : cuda_->calls)
       if (call.function.rfind("cuCtx", 0) != 0) names.push_back(call.function);
     return names;
@@ -39,7 +39,7 @@ class CudaCodeTest : public ::testing::Test {
 
   FakeCuda cuda_;
   std::shared_ptr<Device> device_ = cuda_.device();
-  std::shared_ptr<Artifact> artifact_ = testing::artifact_of(testing::specialize("k", kText));
+  std::shared_ptr<Artifact> artifact_ = testing::artifact_of(testing::specialize("k", kCodeText));
   float value_ = 0;
   float* pointer_ = &value_;
   std::int64_t rows_ = 3;
@@ -48,8 +48,8 @@ class CudaCodeTest : public ::testing::Test {
 
 TEST_F(CudaCodeTest, LoadMakesTheFunctionInThisContext) {
   load();
-  EXPECT_EQ(calls(), (Names{"cuLibraryLoadData", "cuLibraryGetKernel", "cuKernelGetFunction",
-                            "cuFuncIsLoaded", "cuFuncSetAttribute", "cuKernelGetParamInfo"}));
+  EXPECT_EQ(calls(), (CallNames{"cuLibraryLoadData", "cuLibraryGetKernel", "cuKernelGetFunction",
+                                "cuFuncIsLoaded", "cuFuncSetAttribute", "cuKernelGetParamInfo"}));
   EXPECT_EQ(cuda_->count("cuLibraryUnload"), 0);
 }
 
@@ -58,15 +58,15 @@ TEST_F(CudaCodeTest, LazyDriverIsMadeToLoad) {
   const auto code = load();
   EXPECT_EQ(cuda_->count("cuFuncLoad"), 1);
   ASSERT_TRUE(device_->launch(*code, {}, parameters_, {}));
-  EXPECT_EQ(cuda_->violations, Names{});
+  EXPECT_EQ(cuda_->violations, CallNames{});
 }
 
 TEST_F(CudaCodeTest, DriverBefore124LoadsWhenTheFunctionIsAskedFor) {
   cuda_->driver_version = 12030;
   device_ = cuda_.device();
   load();
-  EXPECT_EQ(calls(), (Names{"cuLibraryLoadData", "cuLibraryGetKernel", "cuKernelGetFunction",
-                            "cuFuncSetAttribute"}));
+  EXPECT_EQ(calls(), (CallNames{"cuLibraryLoadData", "cuLibraryGetKernel", "cuKernelGetFunction",
+                                "cuFuncSetAttribute"}));
 }
 
 TEST_F(CudaCodeTest, MuchDynamicSharedMemoryIsAllowedBeforehand) {
@@ -87,7 +87,7 @@ TEST_F(CudaCodeTest, ParametersAreTheCodes) {
 }
 
 TEST_F(CudaCodeTest, CodeOfAnotherTargetNeverReachesTheDriver) {
-  artifact_ = testing::artifact_of(testing::specialize("k", kText, {}, "sm_100a"));
+  artifact_ = testing::artifact_of(testing::specialize("k", kCodeText, {}, "sm_100a"));
   cuda_->calls.clear();
   const Error error = load_error();
   EXPECT_EQ(error.message(),
@@ -185,7 +185,7 @@ TEST_F(CudaCodeTest, PlainLaunchIsOneCall) {
   EXPECT_EQ(launch.shared_bytes, 1024u);
   EXPECT_EQ(launch.stream, stream.handle);
   EXPECT_FALSE(launch.extended);
-  EXPECT_EQ(calls(), (Names{"cuStreamCreate", "cuLaunchKernel"}));
+  EXPECT_EQ(calls(), (CallNames{"cuStreamCreate", "cuLaunchKernel"}));
 }
 
 TEST_F(CudaCodeTest, AttributesGoThroughTheExtendedCall) {

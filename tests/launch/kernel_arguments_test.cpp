@@ -10,7 +10,7 @@ namespace {
 using testing::address;
 using Argument = KernelArgument;
 
-constexpr const char* kText = R"(/* diecast
+constexpr const char* kArgumentsText = R"(/* diecast
 shape  int  COLS = 0
 option type IN {bf16, f32} = bf16
 size rows device
@@ -35,7 +35,7 @@ constexpr const char* kSpelling = "k COLS=0 IN=bf16 @ sm_90a: ";
 class ArgumentCheckTest : public ::testing::Test {
  protected:
   explicit ArgumentCheckTest(const Bindings& bindings = {})
-      : specialization_(testing::specialize("k", kText, bindings)),
+      : specialization_(testing::specialize("k", kArgumentsText, bindings)),
         slots_(LaunchSlots::make(specialization_).value()),
         check_(ArgumentCheck::make(specialization_, slots_).value()) {}
 

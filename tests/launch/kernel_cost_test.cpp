@@ -32,7 +32,7 @@ namespace diecast {
 namespace {
 
 // The arguments and the rule of a quantizing kernel.
-constexpr const char* kText = R"(/* diecast
+constexpr const char* kCostText = R"(/* diecast
 shape  int  COLS = 0
 option bool ROW_SCALE = false
 tune   int  THREADS {128} = 128
@@ -75,8 +75,8 @@ class KernelCost : public ::testing::Test {
   testing::FakeCuda cuda_;
   cuda::ContextHandle* context_ = cuda_.create_context(0);
   std::shared_ptr<Device> device_ = cuda_.device();
-  std::shared_ptr<Kernel> kernel_ =
-      testing::make_kernel(testing::specialize("k", kText, Bindings().set("COLS", 4096)), device_);
+  std::shared_ptr<Kernel> kernel_ = testing::make_kernel(
+      testing::specialize("k", kCostText, Bindings().set("COLS", 4096)), device_);
   const KernelArgument arguments_[6] = {
       KernelArgument::tensor(DType::bf16, testing::address(0x1000), 4096),
       KernelArgument::tensor(DType::f32, testing::address(0x2000)),

@@ -13,7 +13,7 @@ namespace {
 using testing::FakeCuda;
 using Violations = std::vector<std::string>;
 
-constexpr const char* kText = R"(/* diecast
+constexpr const char* kKernelText = R"(/* diecast
 option type IN {bf16, f32} = f32
 tune int THREADS {64, 128} = 64
 tune int waves {1, 4, 16} = 4
@@ -35,7 +35,7 @@ class KernelTest : public ::testing::Test {
   KernelTest() { cuda_->parameters["k"] = {8, 8, 8, 16, 8, 4}; }
 
   std::shared_ptr<Kernel> kernel(const Bindings& bindings = {}) {
-    return testing::make_kernel(testing::specialize("k", kText, bindings), device_);
+    return testing::make_kernel(testing::specialize("k", kKernelText, bindings), device_);
   }
   static std::vector<KernelArgument> arguments(std::int64_t rows = 7, std::int64_t cols = 48) {
     return {KernelArgument::tensor(DType::f32, testing::address(0x1000)),
@@ -80,17 +80,17 @@ TEST_F(KernelTest, SizeInDeviceMemoryIsNeverReadByTheHost) {
 }
 
 TEST_F(KernelTest, ArtifactOfSomethingElseIsRefused) {
-  const auto ours = testing::specialize("k", kText);
+  const auto ours = testing::specialize("k", kKernelText);
   const auto refuse = [&](const Specialization& other) {
     const auto made = Kernel::make(ours, testing::artifact_of(other), device_);
     return made ? "" : made.error().message();
   };
-  EXPECT_EQ(refuse(testing::specialize("k", kText, Bindings().set("IN", "bf16"))),
+  EXPECT_EQ(refuse(testing::specialize("k", kKernelText, Bindings().set("IN", "bf16"))),
             "diecast: invalid_argument: the artifact of k IN=bf16 THREADS=64 @ sm_90a is not one "
             "of k IN=f32 THREADS=64 @ sm_90a\n"
             "  fix: resolve this specialization and use the artifact that comes back");
-  EXPECT_NE(refuse(testing::specialize("k", kText, {}, "sm_100a")), "");
-  EXPECT_NE(refuse(testing::specialize("other", kText)), "");
+  EXPECT_NE(refuse(testing::specialize("k", kKernelText, {}, "sm_100a")), "");
+  EXPECT_NE(refuse(testing::specialize("other", kKernelText)), "");
 }
 
 TEST_F(KernelTest, CodeWithOtherParametersIsRefusedWhenItLoads) {

@@ -23,7 +23,7 @@ Tensor view(std::vector<float>& values, const Shape& shape) {
   return {values.data(), DType::f32, shape, 0, nullptr};
 }
 
-class Fp4Ops : public testing::Test {
+class Fp4Ops : public ::testing::Test {
  protected:
   void SetUp() override {
     auto opened = open_host_device({});

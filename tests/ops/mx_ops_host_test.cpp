@@ -16,7 +16,7 @@ namespace {
 using variants::DeviceBuffer;
 using Bytes = std::vector<std::uint8_t>;
 
-class QuantizeMx : public testing::Test {
+class QuantizeMx : public ::testing::Test {
  protected:
   void SetUp() override {
     auto opened = open_host_device({});

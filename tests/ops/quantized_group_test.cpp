@@ -103,7 +103,7 @@ TEST(QuantizedGroup, SplitsIntoMembersThatLieWhereTheDescriptorsSay) {
       const Group group({0, 0, 7, 200, 200, 456}, 112, layout, row_scaled);
       const auto members = group.describe();
       for (std::int64_t i = 0; i < group.view.count; ++i) {
-        SCOPED_TRACE(testing::Message() << layout_name(layout) << " " << row_scaled << " " << i);
+        SCOPED_TRACE(::testing::Message() << layout_name(layout) << " " << row_scaled << " " << i);
         const QuantizedTensor own = group.view.member(i).value();
         const MemberDescriptor& member = members[static_cast<std::size_t>(i)];
         EXPECT_TRUE(own.check("op", "member"));

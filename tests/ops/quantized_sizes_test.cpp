@@ -83,7 +83,7 @@ TEST(ScaleOffset, EqualsTheWorkedExamples) {
       {5, 2, 3, 82, 22},       {129, 2, 3, 530, 518},
   };
   for (const Example& e : examples) {
-    SCOPED_TRACE(testing::Message() << e.row << ", " << e.block << " of " << e.blocks);
+    SCOPED_TRACE(::testing::Message() << e.row << ", " << e.block << " of " << e.blocks);
     EXPECT_EQ(scale_offset(ScaleLayout::s128x4, e.row, e.block, e.blocks), e.s128x4);
     EXPECT_EQ(scale_offset(ScaleLayout::s8x4, e.row, e.block, e.blocks), e.s8x4);
     EXPECT_EQ(scale_offset(ScaleLayout::linear, e.row, e.block, e.blocks),
@@ -103,7 +103,7 @@ TEST(ScaleOffset, IsABijectionOntoThePaddedBuffer) {
   for (auto layout : {ScaleLayout::linear, ScaleLayout::s128x4, ScaleLayout::s8x4}) {
     for (std::int64_t rows : {1, 31, 32, 33, 127, 128, 129, 256}) {
       for (std::int64_t blocks : {1, 3, 4, 5, 8}) {
-        SCOPED_TRACE(testing::Message() << layout_name(layout) << " " << rows << " " << blocks);
+        SCOPED_TRACE(::testing::Message() << layout_name(layout) << " " << rows << " " << blocks);
         const std::int64_t bytes = quantized_scale_bytes(layout, rows, blocks * 16, 16).value();
         const auto padded = [](std::int64_t a, std::int64_t b) { return (a + b - 1) / b * b; };
         const std::int64_t padded_rows = padded(rows, scale_tile_rows(layout));

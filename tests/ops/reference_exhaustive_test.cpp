@@ -29,7 +29,7 @@ Differences compare(std::uint64_t begin, std::uint64_t end, Encode encode, Secon
   return found;
 }
 
-class Exhaustive : public testing::Test {
+class Exhaustive : public ::testing::Test {
  protected:
   void SetUp() override {
     const char* wanted = std::getenv("DIECAST_EXHAUSTIVE");

@@ -14,7 +14,7 @@ namespace {
 
 using second::bits_of;
 using Bytes = std::vector<std::uint8_t>;
-constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+using second::kNaN;
 
 constexpr Sixteen kA = {4, 3, -2, 1.5f, -1, .5f, 0, 4, -3, 2, 1.5f, 1, .5f, -.5f, 3, -4};
 constexpr Sixteen kB = {6, 4, -3, 2, -1.5f, 1, .5f, 0, -6, 4, 3, 2, 1.5f, -1, .5f, 6};

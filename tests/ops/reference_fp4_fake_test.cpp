@@ -5,11 +5,13 @@
 #include <cmath>
 #include <limits>
 
+#include "ops/second_formulations.h"
+
 namespace diecast::reference {
 namespace {
 
-constexpr float kInf = std::numeric_limits<float>::infinity();
-constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+using second::kInf;
+using second::kNaN;
 
 TEST(ReferenceFp4Fake, TheLargestBlockHasASixthOfItsAmaxAsScale) {
   EXPECT_EQ(fp4_scale(6.0f), 1.0f);

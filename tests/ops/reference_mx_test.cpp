@@ -18,8 +18,8 @@ namespace diecast::reference {
 namespace {
 
 using Bytes = std::vector<std::uint8_t>;
-constexpr float kInf = std::numeric_limits<float>::infinity();
-constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+using second::kInf;
+using second::kNaN;
 
 constexpr MxFormula kTe{Format::mxfp8_e4m3, MxMode::rceil, false};
 

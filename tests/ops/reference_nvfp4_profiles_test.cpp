@@ -18,8 +18,8 @@ namespace {
 using second::bits_of;
 using second::float_of;
 using Bytes = std::vector<std::uint8_t>;
-constexpr float kInf = std::numeric_limits<float>::infinity();
-constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+using second::kInf;
+using second::kNaN;
 constexpr Profile kOthers[] = {Profile::pr546, Profile::modelopt, Profile::torchao};
 
 Nvfp4 quantized(Profile profile, const std::vector<float>& row, std::vector<float> given = {},

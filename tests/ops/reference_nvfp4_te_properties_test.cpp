@@ -16,7 +16,7 @@ namespace {
 
 using second::bits_of;
 using second::float_of;
-constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+using second::kNaN;
 
 // Normal values, every fourth block 1000 times smaller, with signed zeros among them.
 HostMatrix random_matrix(DType type, std::int64_t rows, std::int64_t cols, unsigned seed,

@@ -18,8 +18,8 @@ namespace {
 using second::bits_of;
 using second::float_of;
 using Bytes = std::vector<std::uint8_t>;
-constexpr float kInf = std::numeric_limits<float>::infinity();
-constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+using second::kInf;
+using second::kNaN;
 
 Nvfp4 quantized(DType type, const std::vector<float>& row, float amax) {
   HostMatrix x(type, 1, row);

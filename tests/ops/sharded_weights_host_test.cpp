@@ -14,7 +14,7 @@ using weights_test::Bounds;
 using weights_test::GroupCast;
 using weights_test::Model;
 
-class ShardedWeights : public testing::Test {
+class ShardedWeights : public ::testing::Test {
  protected:
   void SetUp() override {
     auto opened = open_host_device({});

@@ -18,6 +18,10 @@ namespace diecast::variants {
 bool flag(const Specialization& s, std::string_view name);
 std::string word_of(const Specialization& s, std::string_view name);  // of an enumeration
 DType dtype_of(const Specialization& s, std::string_view parameter);
+template <class Enum>
+Enum enum_of(const Specialization& s, std::string_view name) {
+  return static_cast<Enum>(s.number(name));
+}
 
 // A matrix in device memory, its rows as far apart as the case and the ROWS class want, and what
 // lies between and behind the rows poisoned with NaN.
@@ -40,6 +44,10 @@ std::int64_t stride_for(const Case& one, DType dtype, const std::string& rows);
 constexpr std::int64_t kSpareRows = 2;
 
 Matrix input_matrix(Device& device, const Case& one, DType dtype, const std::string& rows);
+
+// An f32 argument; and the rows of a case in members, the first and the fourth of which are empty.
+KernelArgument floats(const DeviceBuffer& buffer);
+std::vector<std::int64_t> offsets_for(const Case& one);
 
 // The argument `rows`, with its memory where the count lies on the device.
 struct Rows {

@@ -39,10 +39,6 @@ Fp8Conversion conversion_of(const Specialization& s) {
   return word_of(s, "FP8") == "eager" ? Fp8Conversion::eager : Fp8Conversion::extension;
 }
 
-KernelArgument floats(const DeviceBuffer& buffer) {
-  return KernelArgument::tensor(DType::f32, buffer.data_pointer());
-}
-
 }  // namespace
 
 std::string compute_fp4_scales_difference(Kernel& kernel, const Case& one, const Bindings& tunes) {

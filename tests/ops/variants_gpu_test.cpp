@@ -9,7 +9,7 @@
 namespace diecast {
 namespace {
 
-class VariantsOnGpu : public testing::TestWithParam<std::string> {};
+class VariantsOnGpu : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(VariantsOnGpu, EqualTheReferenceToTheBit) {
   const auto runtime = test_runtime();
@@ -38,7 +38,7 @@ TEST_P(VariantsOnGpu, EqualTheReferenceToTheBit) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Templates, VariantsOnGpu, testing::ValuesIn(variants::known_templates()),
+INSTANTIATE_TEST_SUITE_P(Templates, VariantsOnGpu, ::testing::ValuesIn(variants::known_templates()),
                          [](const auto& info) { return info.param; });
 
 }  // namespace

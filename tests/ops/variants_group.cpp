@@ -8,15 +8,6 @@
 #include "ops/variant_case.h"
 
 namespace diecast::variants {
-namespace {
-
-// The rows of a case in members, the first and the fourth of which are empty.
-std::vector<std::int64_t> offsets_for(const Case& one) {
-  const std::int64_t a = one.rows / 3, b = a + (one.rows - a) / 2;
-  return {0, 0, a, b, b, one.rows};
-}
-
-}  // namespace
 
 std::string amax_grouped_difference(Kernel& kernel, const Case& one, const Bindings& tunes) {
   const Specialization& s = kernel.specialization();

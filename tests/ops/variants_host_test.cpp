@@ -32,7 +32,7 @@ TEST(Variants, TheCoveringSetHasEveryPairAndIsSmallerThanTheSpace) {
   }
 }
 
-class VariantsOnHost : public testing::TestWithParam<std::string> {};
+class VariantsOnHost : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(VariantsOnHost, EqualTheReferenceToTheBit) {
   const auto runtime = test_runtime();
@@ -62,7 +62,8 @@ TEST_P(VariantsOnHost, EqualTheReferenceToTheBit) {
   RecordProperty("cases", cases);
 }
 
-INSTANTIATE_TEST_SUITE_P(Templates, VariantsOnHost, testing::ValuesIn(variants::known_templates()),
+INSTANTIATE_TEST_SUITE_P(Templates, VariantsOnHost,
+                         ::testing::ValuesIn(variants::known_templates()),
                          [](const auto& info) { return info.param; });
 
 }  // namespace

@@ -8,11 +8,6 @@
 namespace diecast::variants {
 namespace {
 
-template <class Enum>
-Enum enum_of(const Specialization& s, std::string_view name) {
-  return static_cast<Enum>(s.number(name));
-}
-
 reference::Bytes random_bytes(std::int64_t count, std::uint64_t seed, unsigned mask) {
   std::mt19937_64 random(seed);
   reference::Bytes bytes(static_cast<std::size_t>(count));

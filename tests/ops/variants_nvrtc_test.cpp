@@ -9,7 +9,7 @@
 namespace diecast {
 namespace {
 
-class VariantsCompile : public testing::TestWithParam<std::tuple<std::string, std::string>> {};
+class VariantsCompile : public ::testing::TestWithParam<std::tuple<std::string, std::string>> {};
 
 TEST_P(VariantsCompile, WithoutAWarningOrASpill) {
   const auto& [name, target_name] = GetParam();
@@ -37,9 +37,9 @@ TEST_P(VariantsCompile, WithoutAWarningOrASpill) {
 
 INSTANTIATE_TEST_SUITE_P(
     Templates, VariantsCompile,
-    testing::Combine(testing::ValuesIn(variants::known_templates()),
-                     testing::Values("sm_80", "sm_86", "sm_89", "sm_90a", "sm_100a", "sm_103a",
-                                     "sm_120a", "sm_121a")),
+    ::testing::Combine(::testing::ValuesIn(variants::known_templates()),
+                       ::testing::Values("sm_80", "sm_86", "sm_89", "sm_90a", "sm_100a", "sm_103a",
+                                         "sm_120a", "sm_121a")),
     [](const auto& info) { return std::get<0>(info.param) + "_" + std::get<1>(info.param); });
 
 }  // namespace

@@ -9,11 +9,6 @@
 namespace diecast::variants {
 namespace {
 
-template <class Enum>
-Enum enum_of(const Specialization& s, std::string_view name) {
-  return static_cast<Enum>(s.number(name));
-}
-
 // One direction: what the kernel is given and has to write, for all members.
 struct Direction {
   bool columnwise = false, present = false;
@@ -81,11 +76,6 @@ void Direction::expect(const Tensor& x, const MemberSide& at, std::uint64_t seed
 }
 
 // The rows of a case in members, the first and the fourth of which are empty.
-std::vector<std::int64_t> offsets_for(const Case& one) {
-  const std::int64_t a = one.rows / 3, b = a + (one.rows - a) / 2;
-  return {0, 0, a, b, b, one.rows};
-}
-
 // A matrix or its members, as they lie in buffers that begin at 0.
 struct Layout {
   std::vector<std::int64_t> offsets;

@@ -11,10 +11,6 @@
 namespace diecast::variants {
 namespace {
 
-KernelArgument floats(const DeviceBuffer& buffer) {
-  return KernelArgument::tensor(DType::f32, buffer.data_pointer());
-}
-
 std::string compare_floats(const char* name, const DeviceBuffer& got,
                            const std::vector<float>& want) {
   return compare(name, got, want.data(), want.size() * sizeof(float));

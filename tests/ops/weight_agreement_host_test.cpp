@@ -14,7 +14,7 @@ using weights_test::Model;
 using weights_test::on_ranks;
 using weights_test::RankWeights;
 
-class WeightAgreement : public testing::Test {
+class WeightAgreement : public ::testing::Test {
  protected:
   void SetUp() override {
     auto opened = open_host_device({});

@@ -53,10 +53,10 @@ std::vector<std::string> needed_libraries(const std::string& bytes) {
 }
 
 // An installation in a temporary folder, and programs built against it.
-class Install : public testing::Test {
+class Install : public ::testing::Test {
  protected:
   void SetUp() override {
-    std::string name = testing::TempDir() + "diecast_install_XXXXXX";
+    std::string name = ::testing::TempDir() + "diecast_install_XXXXXX";
     ASSERT_NE(mkdtemp(name.data()), nullptr);
     folder_ = name;
     run({DIECAST_CMAKE, "--install", DIECAST_BUILD_DIR, "--prefix", (folder_ / "prefix").string()});

@@ -3,16 +3,17 @@
 #include <diecast/ops/amax.h>
 
 namespace diecast {
+
+std::string_view amax_transform_name(AmaxTransform transform) {
+  constexpr std::string_view names[] = {"none", "row", "column"};
+  return names[static_cast<std::size_t>(transform)];
+}
+
 namespace {
 
 std::string_view per_name(AmaxPer per) {
   constexpr std::string_view names[] = {"tensor", "row", "column", "block", "tile"};
   return names[static_cast<std::size_t>(per)];
-}
-
-std::string_view transform_name(AmaxTransform transform) {
-  constexpr std::string_view names[] = {"none", "row", "column"};
-  return names[static_cast<std::size_t>(transform)];
 }
 
 // Entries of the result: fewer than x has elements, or 1.
@@ -47,7 +48,7 @@ Result<PreparedAmax> PreparedAmax::prepare(Runtime& runtime, const std::shared_p
   Bindings bindings;
   bindings.set("COLS", request.cols).set("IN", request.in);
   bindings.set("ROWS", rows_class_name(request.rows));
-  bindings.set("PER", per_name(request.per)).set("RHT", transform_name(request.transform));
+  bindings.set("PER", per_name(request.per)).set("RHT", amax_transform_name(request.transform));
   bindings.set("NANS", request.nans == AmaxNans::ignore ? "ignore" : "propagate");
   bindings.set("SIGN_MASK", request.transform == AmaxTransform::none ? 0 : request.sign_mask);
   PreparedAmax prepared;

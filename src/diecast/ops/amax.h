@@ -2,13 +2,13 @@
 // Infinity is kept, nothing gives 0. The result is f32 in device memory.
 #pragma once
 
-#include <cstdint>
-#include <memory>
-
 #include <diecast/base/error.h>
 #include <diecast/launch/device.h>
 #include <diecast/ops/prepared.h>
 #include <diecast/ops/tensor.h>
+
+#include <cstdint>
+#include <memory>
 
 namespace diecast {
 
@@ -25,6 +25,8 @@ enum class AmaxNans : std::uint8_t { ignore, propagate };
 // The maximum of x, or of its random Hadamard transform in blocks of 16 along the rows or down the
 // columns, rounded to x's type.
 enum class AmaxTransform : std::uint8_t { none, row, column };
+
+std::string_view amax_transform_name(AmaxTransform transform);  // as the templates spell it
 
 struct AmaxOptions {
   AmaxPer per = AmaxPer::tensor;

@@ -8,17 +8,13 @@
 namespace diecast {
 namespace {
 
-constexpr std::string_view kOp = PreparedAmaxGrouped::kName;
+constexpr std::string_view kGroupedAmaxOp = PreparedAmaxGrouped::kName;
 constexpr std::size_t kListed = 16;  // matrices a launch names
-
-std::string_view transform_name(AmaxTransform transform) {
-  constexpr std::string_view names[] = {"none", "row", "column"};
-  return names[static_cast<std::size_t>(transform)];
-}
 
 Error wrong_request(bool shared) {
   return {ErrorCode::not_supported,
-          cat(kOp, ": prepared for ", shared ? "a list of matrices" : "the members of a group"),
+          cat(kGroupedAmaxOp, ": prepared for ",
+              shared ? "a list of matrices" : "the members of a group"),
           cat("prepare with shared = ", !shared)};
 }
 
@@ -59,7 +55,7 @@ Result<PreparedAmaxGrouped> PreparedAmaxGrouped::prepare(Runtime& runtime,
                                                          const std::shared_ptr<Device>& device,
                                                          const Request& request) {
   if (request.per != AmaxPer::tensor && request.per != AmaxPer::column) {
-    return Error{ErrorCode::not_supported, cat(kOp, ": maxima of rows, blocks or tiles"),
+    return Error{ErrorCode::not_supported, cat(kGroupedAmaxOp, ": maxima of rows, blocks or tiles"),
                  "per = AmaxPer::tensor or column; for rows call amax of the whole"};
   }
   Bindings bindings;
@@ -68,7 +64,7 @@ Result<PreparedAmaxGrouped> PreparedAmaxGrouped::prepare(Runtime& runtime,
   bindings.set("GROUP", request.shared ? "list" : "members");
   bindings.set("PER", request.per == AmaxPer::column ? "column" : "tensor");
   bindings.set("NANS", request.nans == AmaxNans::ignore ? "ignore" : "propagate");
-  bindings.set("RHT", transform_name(request.transform));
+  bindings.set("RHT", amax_transform_name(request.transform));
   bindings.set("SIGN_MASK", int{request.sign_mask});
   // The host has no threads to spread a piece over: fewer fibers, fewer switches.
   if (device->properties().cc == 0) bindings.set("THREADS", 32);
@@ -80,7 +76,7 @@ Result<PreparedAmaxGrouped> PreparedAmaxGrouped::prepare(Runtime& runtime,
 
 Result<void> PreparedAmaxGrouped::clear(float* result, std::int64_t count, Stream stream) const {
   if (result == nullptr && count > 0) {
-    return Error{ErrorCode::missing_buffer, cat(kOp, ": the result is null"),
+    return Error{ErrorCode::missing_buffer, cat(kGroupedAmaxOp, ": the result is null"),
                  cat("pass device memory for f32 [", count, "]")};
   }
   return kernel_->device().fill(result, 0, static_cast<std::size_t>(count) * sizeof(float), stream);
@@ -118,7 +114,7 @@ Result<void> PreparedAmaxGrouped::run(std::span<const Tensor> matrices, float* r
       if (rows_class(x) > request_.rows) {
         return Error{
             ErrorCode::misaligned,
-            cat(kOp, ": matrix ", first + i,
+            cat(kGroupedAmaxOp, ": matrix ", first + i,
                 " is not whole blocks of 16 from multiples of 16 bytes on, as prepared for"),
             "prepare with rows = RowsClass::any"};
       }

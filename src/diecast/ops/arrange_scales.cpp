@@ -5,20 +5,20 @@
 namespace diecast {
 namespace {
 
-constexpr std::string_view kOp = PreparedArrangeScales::kName;
+constexpr std::string_view kArrangeOp = PreparedArrangeScales::kName;
 
 // Bytes of the array, in checked arithmetic.
 Result<void> check_array(std::string_view name, const ScaleArray& array) {
   if (array.batch < 0 || array.rows < 0 || array.cols < 0) {
     return Error{ErrorCode::invalid_argument,
-                 cat(kOp, ": ", name, " has ", array.batch, " matrices of ", array.rows, " x ",
-                     array.cols, " scales"),
+                 cat(kArrangeOp, ": ", name, " has ", array.batch, " matrices of ", array.rows,
+                     " x ", array.cols, " scales"),
                  "batch, rows and cols are 0 or more"};
   }
   const auto columns = checked_product(array.cols, 16);
   if (!columns) {
     return Error{ErrorCode::shape_mismatch,
-                 cat(kOp, ": ", name, " has ", array.cols, " scale columns"),
+                 cat(kArrangeOp, ": ", name, " has ", array.cols, " scale columns"),
                  "make smaller arrays"};
   }
   DIECAST_TRY(const std::int64_t one,
@@ -26,11 +26,11 @@ Result<void> check_array(std::string_view name, const ScaleArray& array) {
   const auto all = checked_product(one, array.batch);
   if (!all) {
     return Error{ErrorCode::shape_mismatch,
-                 cat(kOp, ": ", name, " needs more bytes than fit in 63 bits"),
+                 cat(kArrangeOp, ": ", name, " needs more bytes than fit in 63 bits"),
                  "make smaller batches"};
   }
   if (array.data == nullptr && *all > 0) {
-    return Error{ErrorCode::missing_buffer, cat(kOp, ": ", name, " is null"),
+    return Error{ErrorCode::missing_buffer, cat(kArrangeOp, ": ", name, " is null"),
                  cat("pass the address of ", *all, " bytes")};
   }
   return {};
@@ -45,7 +45,7 @@ Result<void> check_pair(const ScaleArray& from, const ScaleArray& to, bool tiles
   const auto text = [](const ScaleArray& a) { return Shape{a.batch, a.rows, a.cols}.text(); };
   return Error{
       ErrorCode::shape_mismatch,
-      cat(kOp, ": from is ", text(from), ", to is ", text(to), tiles ? ", with tiles" : ""),
+      cat(kArrangeOp, ": from is ", text(from), ", to is ", text(to), tiles ? ", with tiles" : ""),
       tiles ? cat("give to ", from.batch, " matrices of ", sixteenth,
                   " scale columns, with at most ", from.cols, " * 16 rows")
             : cat("describe to as ", text(from))};
@@ -77,16 +77,16 @@ Result<void> PreparedArrangeScales::run(const ScaleArray& from, const ScaleArray
   DIECAST_CHECK(check_array("to", to));
   DIECAST_CHECK(check_pair(from, to, request_.tiles));
   if (from.layout != request_.from || to.layout != request_.to) {
-    return Error{
-        ErrorCode::not_supported,
-        cat(kOp, ": prepared from ", layout_name(request_.from), " to ", layout_name(request_.to),
-            ", not from ", layout_name(from.layout), " to ", layout_name(to.layout)),
-        "prepare another op for these layouts"};
+    return Error{ErrorCode::not_supported,
+                 cat(kArrangeOp, ": prepared from ", layout_name(request_.from), " to ",
+                     layout_name(request_.to), ", not from ", layout_name(from.layout), " to ",
+                     layout_name(to.layout)),
+                 "prepare another op for these layouts"};
   }
   if (request_.rescale != (old_decode != nullptr) || request_.rescale != (new_decode != nullptr)) {
     return Error{
         ErrorCode::invalid_argument,
-        cat(kOp, ": old_decode is ", old_decode ? "given" : "null", ", new_decode is ",
+        cat(kArrangeOp, ": old_decode is ", old_decode ? "given" : "null", ", new_decode is ",
             new_decode ? "given" : "null"),
         request_.rescale ? "give both decode scales" : "give both decode scales or neither"};
   }

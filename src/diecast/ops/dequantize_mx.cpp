@@ -5,7 +5,7 @@
 namespace diecast {
 namespace {
 
-Result<void> check_input(const QuantizedTensor& x, const Tensor& out) {
+Result<void> check_mx_input(const QuantizedTensor& x, const Tensor& out) {
   constexpr std::string_view kOp = PreparedDequantizeMx::kName;
   DIECAST_CHECK(out.check("dequantize_mx: out"));
   DIECAST_CHECK(x.check(kOp, "x"));
@@ -60,7 +60,7 @@ Result<PreparedDequantizeMx> PreparedDequantizeMx::prepare(Runtime& runtime,
 
 Result<void> PreparedDequantizeMx::run(const QuantizedTensor& x, const Tensor& out,
                                        Stream stream) const {
-  DIECAST_CHECK(check_input(x, out));
+  DIECAST_CHECK(check_mx_input(x, out));
   if (x.format != request_.format || x.layout != request_.layout) {
     return Error{ErrorCode::not_supported,
                  cat("dequantize_mx: prepared for ", format_name(request_.format), " with ",

@@ -7,9 +7,7 @@
 namespace diecast {
 namespace {
 
-using Request = PreparedDequantizeNvfp4::Request;
-
-Result<void> check_input(const QuantizedTensor& x, const Tensor& out) {
+Result<void> check_nvfp4_input(const QuantizedTensor& x, const Tensor& out) {
   constexpr std::string_view kOp = PreparedDequantizeNvfp4::kName;
   DIECAST_CHECK(x.check(kOp, "x"));
   if (x.format != Format::nvfp4 || !x.rowwise.present()) {
@@ -135,7 +133,7 @@ Result<void> PreparedDequantizeNvfp4::run(const Tensor& packed, const Tensor& sc
 Result<void> PreparedDequantizeNvfp4::run(const QuantizedTensor& x, const Tensor& out,
                                           Stream stream) const {
   DIECAST_CHECK(out.check("dequantize_nvfp4: out"));
-  DIECAST_CHECK(check_input(x, out));
+  DIECAST_CHECK(check_nvfp4_input(x, out));
   if (x.row_scaled != request_.row_scaled || x.layout != request_.layout ||
       x.e4m3_bound != request_.e4m3_bound) {
     return Error{ErrorCode::not_supported,
@@ -160,8 +158,8 @@ Result<void> PreparedDequantizeNvfp4::run(const QuantizedTensor& x, const Tensor
 Result<void> dequantize_nvfp4(Runtime& runtime, const QuantizedTensor& x, const Tensor& out,
                               const DequantizeNvfp4Options& options, Stream stream) {
   DIECAST_TRY(const auto device, device_or_default(runtime, options.device));
-  Request request{out.dtype, x.row_scaled, options.form, rows_class(out),
-                  0,         x.layout,     x.e4m3_bound};
+  PreparedDequantizeNvfp4::Request request{out.dtype, x.row_scaled, options.form, rows_class(out),
+                                           0,         x.layout,     x.e4m3_bound};
   request.scales_apart = x.rowwise.scale_stride != 0;
   DIECAST_TRY(const auto prepared,
               prepared_once<PreparedDequantizeNvfp4>(runtime, device, request, stream));
@@ -173,7 +171,8 @@ Result<void> fp4_dequantize(Runtime& runtime, const Tensor& packed, const Tensor
                             const Fp4DequantizeOptions& options, Stream stream) {
   DIECAST_CHECK(check_parts(packed, scale, global_scale, out, options));
   DIECAST_TRY(const auto device, device_or_default(runtime, options.device));
-  Request request{out.dtype, false, GlobalForm::decode, rows_for(out, options.block_size, packed)};
+  PreparedDequantizeNvfp4::Request request{out.dtype, false, GlobalForm::decode,
+                                           rows_for(out, options.block_size, packed)};
   request.block = options.block_size;
   request.scales_apart = scale.rows() > 1 && scale.stride() != scale.cols();
   request.threads = options.tile_size < 256 ? 128 : 256;

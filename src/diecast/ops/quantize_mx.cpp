@@ -11,7 +11,7 @@ std::string_view mx_mode_name(MxMode mode) {
 
 namespace {
 
-Result<void> check_output(const Tensor& x, const QuantizedTensor& out) {
+Result<void> check_mx_output(const Tensor& x, const QuantizedTensor& out) {
   constexpr std::string_view kOp = PreparedQuantizeMx::kName;
   DIECAST_CHECK(x.check("quantize_mx: x"));
   DIECAST_CHECK(out.check(kOp, "out"));
@@ -94,7 +94,7 @@ Result<PreparedQuantizeMx> PreparedQuantizeMx::prepare(Runtime& runtime,
 
 Result<void> PreparedQuantizeMx::run(const Tensor& x, const QuantizedTensor& out,
                                      Stream stream) const {
-  DIECAST_CHECK(check_output(x, out));
+  DIECAST_CHECK(check_mx_output(x, out));
   Request wanted = Request::of(x, out, request_.mode);
   wanted.whole_blocks = request_.whole_blocks;  // the launch checks what x must be for it
   wanted.cols = request_.cols;

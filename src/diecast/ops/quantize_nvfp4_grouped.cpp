@@ -5,7 +5,7 @@
 namespace diecast {
 namespace {
 
-constexpr std::string_view kOp = PreparedQuantizeNvfp4Grouped::kName;
+constexpr std::string_view kGroupedOp = PreparedQuantizeNvfp4Grouped::kName;
 
 KernelArgument address(const void* pointer) {
   return KernelArgument::scalar(
@@ -57,25 +57,27 @@ Result<PreparedQuantizeNvfp4Grouped> PreparedQuantizeNvfp4Grouped::prepare(
 Result<void> PreparedQuantizeNvfp4Grouped::check(const Tensor& x,
                                                  const QuantizedGroup& group) const {
   DIECAST_CHECK(x.check("quantize_nvfp4_grouped: x"));
-  DIECAST_CHECK(group.check(kOp));
-  DIECAST_CHECK(check_nvfp4_tiles(request_, group.whole, kOp));
+  DIECAST_CHECK(group.check(kGroupedOp));
+  DIECAST_CHECK(check_nvfp4_tiles(request_, group.whole, kGroupedOp));
   if (x.rows() != group.whole.rows() || x.cols() != group.whole.cols()) {
-    return Error{ErrorCode::shape_mismatch,
-                 cat(kOp, ": x is ", x.shape.text(), ", the group ", group.whole.shape.text()),
-                 cat("describe the group with shape ", x.shape.text())};
+    return Error{
+        ErrorCode::shape_mismatch,
+        cat(kGroupedOp, ": x is ", x.shape.text(), ", the group ", group.whole.shape.text()),
+        cat("describe the group with shape ", x.shape.text())};
   }
   if (x.device_rows != nullptr) {
-    return Error{ErrorCode::not_supported, cat(kOp, ": x has a row count in device memory"),
+    return Error{ErrorCode::not_supported, cat(kGroupedOp, ": x has a row count in device memory"),
                  "leave x.device_rows null: the last row offset says how many rows count"};
   }
   if (!request_.described && group.device_row_offsets == nullptr && group.count > 0) {
     return Error{
-        ErrorCode::missing_buffer, cat(kOp, ": the group has no row offsets in device memory"),
+        ErrorCode::missing_buffer,
+        cat(kGroupedOp, ": the group has no row offsets in device memory"),
         "set device_row_offsets, or describe() the members, copy the descriptors, and pass "
         "described = true"};
   }
   if (group.whole.rowwise.scale_stride != 0 || group.whole.columnwise.scale_stride != 0) {
-    return Error{ErrorCode::not_supported, cat(kOp, ": the group's scales have a stride"),
+    return Error{ErrorCode::not_supported, cat(kGroupedOp, ": the group's scales have a stride"),
                  "scale_stride = 0: members' scales lie one behind another"};
   }
   return {};

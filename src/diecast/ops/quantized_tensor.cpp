@@ -34,9 +34,7 @@ int scale_tile_cols(ScaleLayout layout) { return layout == ScaleLayout::linear ?
 
 namespace {
 
-// Neither overflows for a of 0 or more.
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return a / b + (a % b != 0 ? 1 : 0); }
-std::optional<std::int64_t> align_up(std::int64_t a, std::int64_t b) {
+std::optional<std::int64_t> checked_align_up(std::int64_t a, std::int64_t b) {
   return checked_product(ceil_div(a, b), b);
 }
 std::optional<std::int64_t> product(std::optional<std::int64_t> a, std::optional<std::int64_t> b) {
@@ -67,7 +65,7 @@ Error beyond_63_bits(std::string_view what, std::int64_t rows, std::int64_t cols
 Result<std::int64_t> quantized_data_bytes(Format format, std::int64_t rows, std::int64_t cols,
                                           int block) {
   DIECAST_CHECK(check_sizes(rows, cols, block));
-  const auto elements = is_four_bit(format) ? align_up(cols, block) : cols;
+  const auto elements = is_four_bit(format) ? checked_align_up(cols, block) : cols;
   const auto bytes =
       product(rows, is_four_bit(format) && elements ? std::optional(*elements / 2) : elements);
   if (!bytes) return beyond_63_bits("codes", rows, cols);
@@ -77,8 +75,8 @@ Result<std::int64_t> quantized_data_bytes(Format format, std::int64_t rows, std:
 Result<std::int64_t> quantized_scale_bytes(ScaleLayout layout, std::int64_t rows, std::int64_t cols,
                                            int block) {
   DIECAST_CHECK(check_sizes(rows, cols, block));
-  const auto bytes = product(align_up(rows, scale_tile_rows(layout)),
-                             align_up(ceil_div(cols, block), scale_tile_cols(layout)));
+  const auto bytes = product(checked_align_up(rows, scale_tile_rows(layout)),
+                             checked_align_up(ceil_div(cols, block), scale_tile_cols(layout)));
   if (!bytes) return beyond_63_bits("block scales", rows, cols);
   return *bytes;
 }
@@ -162,10 +160,10 @@ Result<std::int64_t> scale_bytes_of(const QuantizedTensor& tensor, const Quantiz
   if (side.scale_stride == 0 || dense == 0) return dense;
   const std::int64_t blocks = ceil_div(cols, tensor.block_cols);
   if (tensor.layout != ScaleLayout::linear) {
-    return Error{ErrorCode::not_supported,
-                 cat("scale_stride = ", side.scale_stride, " for ", layout_name(tensor.layout),
-                     " scales"),
-                 "scale_stride = 0: tiles of scales lie one behind another"};
+    return Error{
+        ErrorCode::not_supported,
+        cat("scale_stride = ", side.scale_stride, " for ", layout_name(tensor.layout), " scales"),
+        "scale_stride = 0: tiles of scales lie one behind another"};
   }
   if (side.scale_stride < blocks) {
     return Error{ErrorCode::shape_mismatch,

@@ -20,6 +20,11 @@ inline constexpr int kMaxRank = 8;
 // a * b for factors of 0 or more, or none when the product does not fit in 63 bits.
 std::optional<std::int64_t> checked_product(std::int64_t a, std::int64_t b);
 
+// a / b, rounded up, for a of 0 or more; does not overflow.
+constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
+  return a / b + (a % b != 0 ? 1 : 0);
+}
+
 // Dimensions, outermost first. Leading dimensions flatten to rows; the last one is the columns.
 struct Shape {
   int rank = 0;  // kMaxRank + 1 stands for anything above kMaxRank: elements() then says so

@@ -80,7 +80,7 @@ Result<int> export_all(const BundleArguments& options) {
   return write(options.file, std::move(entries));
 }
 
-Result<std::unique_ptr<Bundle>> open(const BundleArguments& options) {
+Result<std::unique_ptr<Bundle>> open_bundle(const BundleArguments& options) {
   std::optional<Sha256Digest> pin;
   if (!options.sha256.empty()) {
     pin = parse_sha256(options.sha256);
@@ -94,7 +94,7 @@ Result<std::unique_ptr<Bundle>> open(const BundleArguments& options) {
 }
 
 Result<int> verify(const BundleArguments& options) {
-  DIECAST_TRY(const auto bundle, open(options));
+  DIECAST_TRY(const auto bundle, open_bundle(options));
   DIECAST_TRY(const Sha256Digest digest, bundle->verify());
   print(cat(bundle->path(), ": ", bundle->size(), " kernels, ", human_bytes(bundle->bytes()),
             ", good"));
@@ -114,7 +114,7 @@ ArtifactKey key_of(ByteSpan record) {
 Result<int> import_all(const BundleArguments& options) {
   DIECAST_TRY(const auto runtime, Runtime::create());
   DIECAST_TRY(DiskCache* const root, writable_of(*runtime));
-  DIECAST_TRY(const auto bundle, open(options));
+  DIECAST_TRY(const auto bundle, open_bundle(options));
   std::size_t damaged = 0, failed = 0;
   bundle->read_all([&](const Bundle::Stored& stored) {
     if (stored.decoded.fault != EntryFault::none) {

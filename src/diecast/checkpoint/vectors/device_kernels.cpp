@@ -8,8 +8,8 @@
 namespace diecast {
 namespace {
 
-struct Workspace {
-  Workspace(const std::shared_ptr<Runtime>& r, const std::shared_ptr<Device>& d)
+struct Staging {
+  Staging(const std::shared_ptr<Runtime>& r, const std::shared_ptr<Device>& d)
       : runtime(r), device(d), x(d), out(d), scales(d), amax(d), global(d) {}
   std::shared_ptr<Runtime> runtime;
   std::shared_ptr<Device> device;
@@ -25,7 +25,7 @@ struct Workspace {
   }
 };
 
-Result<MxVectorOutput> quantized(Workspace& w, const MxVectorInput& in) {
+Result<MxVectorOutput> quantized(Staging& w, const MxVectorInput& in) {
   DIECAST_TRY(void* const data, w.x.holding(in.x));
   QuantizedTensor out;
   out.format = in.format;
@@ -46,7 +46,7 @@ Result<MxVectorOutput> quantized(Workspace& w, const MxVectorInput& in) {
   return got;
 }
 
-Result<Fp4ScaleOptions> scale_options(Workspace& w, bool quantize) {
+Result<Fp4ScaleOptions> scale_options(Staging& w, bool quantize) {
   Fp4ScaleOptions options;
   DIECAST_TRY(void* const scratch, w.global.sized(Fp4ScaleOptions::scratch_bytes()));
   options.scratch = static_cast<float*>(scratch);
@@ -55,7 +55,7 @@ Result<Fp4ScaleOptions> scale_options(Workspace& w, bool quantize) {
   return options;
 }
 
-Result<std::vector<float>> scales_of(Workspace& w, const std::vector<float>& amaxes) {
+Result<std::vector<float>> scales_of(Staging& w, const std::vector<float>& amaxes) {
   DIECAST_TRY(const Tensor amax, w.floats(w.amax, amaxes));
   Tensor scales = amax;
   DIECAST_TRY(scales.data, w.scales.sized(amaxes.size() * sizeof(float)));
@@ -66,7 +66,7 @@ Result<std::vector<float>> scales_of(Workspace& w, const std::vector<float>& ama
   return got;
 }
 
-Result<Bytes> fake_quantized(Workspace& w, const FakeVectorInput& in) {
+Result<Bytes> fake_quantized(Staging& w, const FakeVectorInput& in) {
   DIECAST_TRY(void* const data, w.x.holding(in.x));
   const Tensor x{data, in.dtype, Shape{in.rows, in.cols}, 0, nullptr};
   Tensor out = x;
@@ -89,7 +89,7 @@ Result<Bytes> fake_quantized(Workspace& w, const FakeVectorInput& in) {
 
 void add_block_kernels(VectorKernels& kernels, const std::shared_ptr<Runtime>& runtime,
                        const std::shared_ptr<Device>& device) {
-  auto w = std::make_shared<Workspace>(runtime, device);
+  auto w = std::make_shared<Staging>(runtime, device);
   kernels.quantize_mx = [w](const MxVectorInput& in) { return quantized(*w, in); };
   kernels.fp4_scales = [w](const std::vector<float>& amax) { return scales_of(*w, amax); };
   kernels.fake_quantize = [w](const FakeVectorInput& in) { return fake_quantized(*w, in); };

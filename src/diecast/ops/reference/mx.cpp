@@ -11,13 +11,13 @@
 namespace diecast::reference {
 namespace {
 
-struct Elements {
+struct ElementFormat {
   float largest;
   int largest_exponent;  // of two, at or below `largest`
   int mantissa_bits;
 };
 
-Elements elements_of(Format format) {
+ElementFormat elements_of(Format format) {
   if (format == Format::mxfp8_e4m3) return {448.0f, 8, 3};
   if (format == Format::mxfp8_e5m2) return {57344.0f, 15, 2};
   return {6.0f, 2, 1};
@@ -37,7 +37,7 @@ int exponent_of(MxMode mode, double amax, int mantissa_bits) {
 
 std::uint8_t mx_scale(const MxFormula& formula, float amax) {
   if (formula.nan_scale && !std::isfinite(amax)) return 255;
-  const Elements elements = elements_of(formula.format);
+  const ElementFormat elements = elements_of(formula.format);
   if (formula.mode == MxMode::rceil) {
     const float over_largest = 1.0f / elements.largest;
     const float quotient = amax * over_largest;
@@ -94,13 +94,13 @@ float block_amax(const View& x, std::int64_t row, std::int64_t rows, std::int64_
   return amax;
 }
 
-std::int64_t blocks_of(std::int64_t elements) { return (elements + 31) / 32; }
+std::int64_t blocks32_of(std::int64_t elements) { return (elements + 31) / 32; }
 
 // Element (row, col) where the format and direction have it.
 void put(MxSide& side, const View& x, Format format, std::int64_t row, std::int64_t col,
          std::uint8_t code) {
   if (format == Format::mxfp4) {
-    const std::int64_t byte = row * blocks_of(x.cols()) * 16 + col / 2;
+    const std::int64_t byte = row * blocks32_of(x.cols()) * 16 + col / 2;
     side.data[static_cast<std::size_t>(byte)] |=
         static_cast<std::uint8_t>(col % 2 == 0 ? code : code * 16);
     return;
@@ -119,7 +119,7 @@ Result<MxSide> quantize_mx(const Tensor& tensor, const MxFormula& formula, bool 
   }
   DIECAST_CHECK(tensor.check("x"));
   const View x{tensor, columnwise};
-  const std::int64_t blocks = blocks_of(x.cols()), height = square_blocks ? 32 : 1;
+  const std::int64_t blocks = blocks32_of(x.cols()), height = square_blocks ? 32 : 1;
   const std::int64_t row_bytes = formula.format == Format::mxfp4 ? blocks * 16 : x.cols();
   MxSide side;
   side.data.resize(static_cast<std::size_t>(x.rows() * row_bytes));

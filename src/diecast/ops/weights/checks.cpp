@@ -5,14 +5,12 @@
 namespace diecast {
 namespace {
 
-std::int64_t align_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b * b; }
-
 // The padded form of linear scales is no layout of its own, so a tensor's own check does not see
 // it.
 Result<void> check_padded_scales(const QuantizedSide& side, std::int64_t rows, std::int64_t cols,
                                  const std::string& name) {
   if (!side.present()) return {};
-  const std::int64_t need = align_up(rows, 128) * align_up((cols + 15) / 16, 4);
+  const std::int64_t need = ceil_div(rows, 128) * 128 * ceil_div(cols, 64) * 4;
   if (side.scale_bytes >= need) return {};
   return Error{
       ErrorCode::shape_mismatch,

@@ -11,7 +11,6 @@ namespace {
 
 constexpr std::int64_t kShardUnitCols = 1024, kScaleUnitCols = 512, kTransposeUnit = 256;
 
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 std::int64_t align_up(std::int64_t a, std::int64_t b) { return ceil_div(a, b) * b; }
 
 MemberSide described(const QuantizedSide& side) {
