@@ -206,8 +206,8 @@ std::vector<TuningRecord> merge_tuning_records(std::vector<TuningRecord> records
                       r.outcome);
   };
   std::ranges::sort(records, {}, order);
-  const auto twice = std::ranges::unique(records, {}, &TuningRecord::key);
-  records.erase(twice.begin(), twice.end());
+  const auto same = [](const TuningRecord& a, const TuningRecord& b) { return a.key() == b.key(); };
+  records.erase(std::unique(records.begin(), records.end(), same), records.end());
   return records;
 }
 

@@ -1,0 +1,59 @@
+// diecast tune on a machine whose GPU and compiler are fakes, and a warming that reads its records.
+#include <diecast/runtime/tuning/record.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "tool/run_tool.h"
+
+namespace diecast {
+namespace {
+
+using testing::text_of;
+using testing::ToolRun;
+
+TEST(ToolTuneCuda, MeasuresEachConfigurationInAProcessOfItsOwn) {
+  ToolRun diecast;
+  diecast.set("DIECAST_LIBCUDA", DIECAST_FAKE_DIR "/libfake_cuda.so");
+  diecast.set("DIECAST_FAKE_CUDA_CC", "90");
+  const std::string out = diecast.folder / "tuned.txt";
+  const auto run = diecast({"tune", "amax IN=bf16", "--target", "cuda", "--size", "rows=8",
+                            "--size", "cols=64", "--samples", "3", "--json", "--out", out});
+  ASSERT_EQ(run.exit_code, 0) << run.errors;
+  const auto records = nlohmann::json::parse(run.output);
+  ASSERT_EQ(records.size(), 8u);  // 2 of THREADS, 4 of waves
+  for (const auto& record : records) {
+    EXPECT_EQ(record.at("outcome"), "timed");
+    EXPECT_EQ(record.at("device"), "Fake_GPU/90/132");
+    EXPECT_EQ(record.at("samples"), 3);
+  }
+  EXPECT_EQ(parse_tuning_file(text_of(out)).records.size(), 8u);
+  const auto wrong = diecast({"tune", "amax IN=bf16", "--target", "cuda", "--size", "rows=many"});
+  EXPECT_EQ(wrong.errors,
+            "diecast: invalid_argument: \"rows=many\" is no size\n"
+            "  fix: write it as --size rows=1,512,16384\n");
+}
+
+TEST(ToolTuneCuda, WarmingBuildsWhatRecordsChooseToo) {
+  ToolRun diecast;
+  TuningRecord record;
+  record.kernel =
+      "amax COLS=0 ROWS=dense IN=bf16 PER=tensor NANS=ignore RHT=none SIGN_MASK=0 @ sm_90a";
+  record.device = "NVIDIA_H200/90/132";
+  record.sizes = {{"rows", 8}, {"cols", 64}};
+  record.tunes = "THREADS=128 waves=1";
+  record.ns = record.samples = 10;
+  testing::write_text(diecast.folder / "tuned.txt", record.line() + "\n");
+  testing::write_text(diecast.folder / "m.txt", "amax IN=bf16,f16 @ sm_90a\n");
+  const auto warmed = [&] {
+    const auto run = diecast({"warm", diecast.folder / "m.txt", "--in-process"});
+    return run.output.substr(run.output.rfind('\n', run.output.size() - 2) + 1, 9);
+  };
+  EXPECT_EQ(warmed(), "2 wanted:");
+  diecast.set("DIECAST_TUNING", diecast.folder / "tuned.txt");
+  EXPECT_EQ(warmed(), "3 wanted:");
+}
+
+}  // namespace
+}  // namespace diecast
