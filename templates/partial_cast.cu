@@ -25,6 +25,7 @@ sample   count {0, 1, 5, 40}
 */
 #include <diecast/device/block16_data.h>
 #include <diecast/device/convert.h>
+#include <diecast/device/e2m1_codes.h>
 #include <diecast/device/nvfp4.h>
 #include <diecast/device/vector.h>
 #include <diecast/device/weights.h>
@@ -40,26 +41,14 @@ DIECAST_DEVICE f32 in_model_type(f32 x) {
   return to_f32(from_f32<MODEL>(x));
 }
 
-// Two codes in a byte, the first in the low half. A product that is NaN has no sign on a GPU.
-DIECAST_DEVICE u32 codes_of_pair(f32 low, f32 high) {
-#if DIECAST_HOST || DIECAST_HAS_E2M1_CVT
-  return e2m1x2_from_f32(low, high);
-#else
-  const u32 magnitudes = (e2m1_magnitude(low) & 7u) | (e2m1_magnitude(high) & 7u) << 4;
-  return magnitudes | (__float_as_uint(low) >> 28 & 8u) | (__float_as_uint(high) >> 24 & 0x80u);
-#endif
-}
-
 // The codes of a whole piece, the first in the low half of the first byte.
 DIECAST_DEVICE u32 codes_of_piece(const Vector<16>& piece, f32 factor) {
-  u32 codes = 0;
+  f32 y[kPiece];
 DIECAST_UNROLL
-  for (int i = 0; i < kPiece; i += 2) {
-    const f32 low = __fmul_rn(in_model_type(element_of<IN>(piece.words, i)), factor);
-    const f32 high = __fmul_rn(in_model_type(element_of<IN>(piece.words, i + 1)), factor);
-    codes |= codes_of_pair(low, high) << (4 * i);
+  for (int i = 0; i < kPiece; ++i) {
+    y[i] = __fmul_rn(in_model_type(element_of<IN>(piece.words, i)), factor);
   }
-  return codes;
+  return e2m1_codes(y);
 }
 
 DIECAST_DEVICE void store_codes(u8* to, u32 codes) {

@@ -76,15 +76,19 @@ struct RowOutput {
 
 // Compiled once and called for every block held, which comes by value: in registers.
 template <class Global>
-DIECAST_DEVICE_CALL void quantize_block(Block16<IN> block, u32 i, Global global, RowOutput to) {
-  if (i >= to.blocks) return;
-  const Nvfp4Block out = Recipe::quantize(block, global);
+DIECAST_DEVICE void quantize_block(const Block16<IN>& block, f32 block_amax, u32 i, const Global& global, const RowOutput& to) {
+  const Nvfp4Block out = Recipe::quantize(block, block_amax, global);
   store_streaming<8>(to.codes + i64{8} * i, {{out.codes[0], out.codes[1]}});
   to.scales[Layout::offset(to.row, i, to.stride)] = out.scale;
 }
 
 DIECAST_DEVICE f32 larger(f32 a, f32 b) {
   return Recipe::kIgnoresNan ? fmaxf(a, b) : max_or_nan(a, b);
+}
+
+template <class Global>
+DIECAST_DEVICE_CALL void quantize_held_block(Block16<IN> block, u32 i, Global global, RowOutput to) {
+  if (i < to.blocks) quantize_block(block, Recipe::amax(block), i, global, to);
 }
 
 // Past a row's end a thread takes its last block: once more in a maximum, and quantized by its owner.
@@ -101,21 +105,29 @@ DIECAST_UNROLL
   if (threadIdx.x == 0) *to_amax = found;
   const auto global = Recipe::global(found);
 DIECAST_UNROLL
-  for (int h = 0; h < kHeld; ++h) quantize_block(held[h], threadIdx.x + h * THREADS, global, to);
+  for (int h = 0; h < kHeld; ++h) quantize_held_block(held[h], threadIdx.x + h * THREADS, global, to);
 }
 
+// The row is read twice by one loop: what is compiled once is in the binary once.
 DIECAST_DEVICE void quantize_row(const IN* from, f32* to_amax, const RowOutput& to, i64 row_cols) {
   f32 found = 0.0f;
+  decltype(Recipe::global(found)) global = {};
 DIECAST_NO_UNROLL
-  for (u32 i = threadIdx.x; i < to.blocks; i += THREADS) {
-    found = larger(found, Recipe::amax(block_of(from, i, row_cols)));
-  }
-  found = block_reduce_max<THREADS>(found);
-  if (threadIdx.x == 0) *to_amax = found;
-  const auto global = Recipe::global(found);
+  for (int pass = 0; pass < 2; ++pass) {
 DIECAST_NO_UNROLL
-  for (u32 i = threadIdx.x; i < to.blocks; i += THREADS) {
-    quantize_block(block_of(from, i, row_cols), i, global, to);
+    for (u32 i = threadIdx.x; i < to.blocks; i += THREADS) {
+      const Block16<IN> block = block_of(from, i, row_cols);
+      const f32 of_block = Recipe::amax(block);
+      if (pass == 0) {
+        found = larger(found, of_block);
+      } else {
+        quantize_block(block, of_block, i, global, to);
+      }
+    }
+    if (pass == 1) return;
+    found = block_reduce_max<THREADS>(found);
+    if (threadIdx.x == 0) *to_amax = found;
+    global = Recipe::global(found);
   }
 }
 

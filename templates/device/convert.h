@@ -112,19 +112,15 @@ DIECAST_DEVICE T from_bits(u32 word) {
 
 // ---- E4M3: saturates to 448; NaN of either sign is 0x7F ----
 
+// With p the power of two at or below max(|x|, 2^-6), the step of the grid at |x| is p / 8, the last
+// place of a float near 2^20 p: one addition rounds, nearest even, and leaves k = |x| / step in the
+// low bits and log2(p) + 147 in the exponent. The byte is k + 8 (log2(p) + 6).
 DIECAST_DEVICE e4m3 e4m3_from_f32_plain(f32 x) {
-  const u32 u = __float_as_uint(x) & 0x7FFFFFFFu;
-  const u32 sign = __float_as_uint(x) >> 24 & 0x80u;
-  if (u > 0x7F800000u) return {0x7F};
-  u32 byte;
-  if (u >= 0x43E00000u) {  // 448
-    byte = 0x7E;
-  } else if (u < 0x3C800000u) {  // below 2^-6: adding 2^14 rounds to multiples of 2^-9
-    byte = __float_as_uint(__fadd_rn(__uint_as_float(u), 16384.0f)) - 0x46800000u;
-  } else {
-    byte = ((u + 0x7FFFFu + (u >> 20 & 1u)) >> 20) - 960u;
-  }
-  return {static_cast<u8>(sign | byte)};
+  const f32 a = fminf(fabsf(x), 448.0f);
+  const u32 power = max(__float_as_uint(a) & 0x7F800000u, 0x3C800000u);
+  const u32 sum = __float_as_uint(__fadd_rn(a, __uint_as_float(power + (20u << 23))));
+  if (x != x) return {0x7F};
+  return {static_cast<u8>((sum + (sum >> 20) - 8 * 141) | (__float_as_uint(x) >> 24 & 0x80u))};
 }
 
 DIECAST_DEVICE e4m3 e4m3_from_f32(f32 x) {

@@ -30,22 +30,6 @@ struct FourOverSix {
   DIECAST_DEVICE Nvfp4Block chosen() const { return error_four < error_six ? four : six; }
 };
 
-// E2M1 codes of a block's elements times `factor`.
-template <class IN>
-DIECAST_DEVICE void encode_block(const Block16<IN>& block, f32 factor, u32 (&codes)[2]) {
-#if DIECAST_HAS_E2M1_CVT
-DIECAST_UNROLL
-  for (int i = 0; i < 16; i += 2) {
-    const f32 low = __fmul_rn(block.element(i), factor);
-    const f32 high = __fmul_rn(block.element(i + 1), factor);
-    codes[i / 8] |= e2m1x2_from_f32(low, high) << (i % 8 * 4);
-  }
-#else
-  codes[0] = codes_of(block, 0, factor);
-  codes[1] = codes_of(block, 1, factor);
-#endif
-}
-
 // min(1 / step, largest float) of any step: reciprocal() wants one of at most 2^126.
 DIECAST_DEVICE f32 factor_of_step(f32 step) { return fminf(quotient(1.0f, step), kLargest); }
 

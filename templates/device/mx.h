@@ -76,24 +76,15 @@ DIECAST_UNROLL
   DIECAST_DEVICE static void encode(const Block16<IN>& block, f32 factor, u32* words) {
 DIECAST_UNROLL
     for (int w = 0; w < kWords; ++w) {
-#if !DIECAST_HAS_E2M1_CVT
       if constexpr (kFourBit) {
         words[w] = codes_of(block, w, factor);
-        continue;
-      }
-#endif
-      u32 codes = 0;
+      } else {
+        words[w] = 0;
 DIECAST_UNROLL
-      for (int i = 0; i < 4; ++i) {
-        if constexpr (kFourBit) {
-          const f32 low = __fmul_rn(block.element(8 * w + 2 * i), factor);
-          const f32 high = __fmul_rn(block.element(8 * w + 2 * i + 1), factor);
-          codes |= e2m1x2_from_f32(low, high) << (8 * i);
-        } else {
-          codes |= byte(__fmul_rn(block.element(4 * w + i), factor)) << (8 * i);
+        for (int i = 0; i < 4; ++i) {
+          words[w] |= byte(__fmul_rn(block.element(4 * w + i), factor)) << (8 * i);
         }
       }
-      words[w] = codes;
     }
   }
 };

@@ -56,21 +56,18 @@ struct Nvfp4Block {
   e4m3 scale;
 };
 
+// E2M1 codes of a block's elements times `factor`.
+template <class IN>
+DIECAST_DEVICE void encode_block(const Block16<IN>& block, f32 factor, u32 (&codes)[2]) {
+  codes[0] = codes_of(block, 0, factor);
+  codes[1] = codes_of(block, 1, factor);
+}
+
 template <class IN>
 DIECAST_DEVICE Nvfp4Block quantize_nvfp4_block(const Block16<IN>& block, const Nvfp4Global& global) {
   Nvfp4Block out = {{0, 0}, nvfp4_block_scale(amax_of(block), global)};
   const f32 factor = nvfp4_encode_factor(out.scale, global);
-#if DIECAST_HAS_E2M1_CVT
-DIECAST_UNROLL
-  for (int i = 0; i < 16; i += 2) {
-    const f32 low = __fmul_rn(block.element(i), factor);
-    const f32 high = __fmul_rn(block.element(i + 1), factor);
-    out.codes[i / 8] |= e2m1x2_from_f32(low, high) << (i % 8 * 4);
-  }
-#else
-  out.codes[0] = codes_of(block, 0, factor);
-  out.codes[1] = codes_of(block, 1, factor);
-#endif
+  encode_block(block, factor, out.codes);
   return out;
 }
 
