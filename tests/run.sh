@@ -132,22 +132,24 @@ for label in unit host nvrtc gpu; do
 done
 [ $part = all ] || finish
 
+# Once more without CUDA: what could use it, and everything under the sanitizers.
 unset DIECAST_TEST_VARIANTS
 real_nvrtc=${DIECAST_NVRTC:-}
 export DIECAST_NVRTC=$builds/hidden/libnvrtc.so DIECAST_LIBCUDA=$builds/hidden/libcuda.so
-for label in unit host gpu; do # `nvrtc` is nothing without it
-  run_label "$builds/run" $label "$label, CUDA hidden"
+run_label "$builds/run" gpu "gpu, CUDA hidden"
+for label in unit host; do # `nvrtc` is nothing without it
+  run_label "$builds/run" $label "$label from launch up, CUDA hidden" -R '^(launch|runtime|checkpoint|tool)\.'
 done
-unset DIECAST_LIBCUDA DIECAST_NVRTC
-[ -z "$real_nvrtc" ] || export DIECAST_NVRTC=$real_nvrtc
-
-if configure_watched "$builds/asan" address,undefined && build "$builds/asan"; then
+if configure_watched "$builds/asan" address,undefined &&
+  build "$builds/asan" --target tests_unit tests_host; then
   for label in unit host; do
-    run_label "$builds/asan" $label "$label, ASan and UBSan"
+    run_label "$builds/asan" $label "$label, ASan and UBSan, CUDA hidden"
   done
 else
   failed=$((failed + 1))
 fi
+unset DIECAST_LIBCUDA DIECAST_NVRTC
+[ -z "$real_nvrtc" ] || export DIECAST_NVRTC=$real_nvrtc
 
 # Threads: what resolves, loads and launches, and what it stands on. (The sanitizer's pthread_once hangs
 # when its function throws, as NoMemory makes it.)

@@ -27,10 +27,6 @@
 namespace diecast::testing {
 namespace {
 
-void must(bool holds) {
-  if (!holds) std::abort();
-}
-
 std::string text_of(ByteSpan bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }

@@ -2,6 +2,7 @@
 // what is wrong it refuses with an error, and what it accepts must keep its promises (else abort).
 #pragma once
 
+#include <cstdlib>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,5 +17,10 @@ struct FuzzTarget {
 };
 
 std::span<const FuzzTarget> fuzz_targets();
+
+// A promise of what was accepted.
+inline void must(bool holds) {
+  if (!holds) std::abort();
+}
 
 }  // namespace diecast::testing

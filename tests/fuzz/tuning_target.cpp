@@ -6,14 +6,11 @@
 #include <diecast/template/embedded.h>
 
 #include <algorithm>
-#include <cstdlib>
+
+#include "fuzz/targets.h"
 
 namespace diecast::testing {
 namespace {
-
-void must(bool holds) {
-  if (!holds) std::abort();
-}
 
 const std::shared_ptr<const Template>& amax() {
   static const auto parsed =

@@ -15,10 +15,10 @@ namespace diecast::variants {
 namespace {
 
 // The points of a space as small numbers, and the pairs of two parameters' values as places of a
-// table: a space has tens of thousands of points.
+// table: a space has tens of thousands of points. Of single values a pair is a value with itself.
 class Pairs {
  public:
-  explicit Pairs(const std::vector<Bindings>& space) {
+  Pairs(const std::vector<Bindings>& space, Covered covered) : covered_(covered) {
     std::map<std::string, std::size_t> numbers;
     for (const Bindings& bindings : space) {
       std::vector<std::size_t>& point = points_.emplace_back();
@@ -47,10 +47,12 @@ class Pairs {
   void each(const std::vector<std::size_t>& point, const Visit& visit) const {
     // A value counts as a pair with itself, for templates of one parameter.
     for (std::size_t i = 0; i < point.size(); ++i) {
-      for (std::size_t j = i; j < point.size(); ++j) visit(point[i] * values_ + point[j]);
+      const std::size_t end = covered_ == Covered::pairs ? point.size() : i + 1;
+      for (std::size_t j = i; j < end; ++j) visit(point[i] * values_ + point[j]);
     }
   }
 
+  Covered covered_;
   std::vector<std::vector<std::size_t>> points_;
   std::size_t values_ = 0;
   std::vector<bool> open_;
@@ -91,8 +93,8 @@ bool is_plain(const Template& tmpl, const Bindings& bindings) {
 
 }  // namespace
 
-std::vector<Bindings> covering_set(const std::vector<Bindings>& space) {
-  Pairs pairs(space);
+std::vector<Bindings> covering_set(const std::vector<Bindings>& space, Covered covered) {
+  Pairs pairs(space, covered);
   std::vector<std::size_t> most(
       space.size());  // pairs a point can still bring: they only get fewer
   for (std::size_t i = 0; i < space.size(); ++i) most[i] = pairs.open(i);
@@ -110,16 +112,18 @@ std::vector<Bindings> covering_set(const std::vector<Bindings>& space) {
   }
 }
 
-std::vector<Bindings> wanted_variants(const Template& tmpl, const Target& target) {
+std::vector<Bindings> wanted_variants(const Template& tmpl, const Target& target,
+                                      Covered everyday) {
   auto space = tmpl.space(target).value();
-  const bool all = is_set("DIECAST_TEST_VARIANTS", "all");
   if (is_set("DIECAST_EXHAUSTIVE", "1")) return space;
-  if (all && is_thorough(target) && space.size() <= kLargestProduct) return space;
+  const bool all = is_set("DIECAST_TEST_VARIANTS", "all");
+  if (!all) return covering_set(space, everyday);
+  if (!is_thorough(target)) return covering_set(space);
+  if (space.size() <= kLargestProduct) return space;
   auto wanted = covering_set(space);
-  if (all && is_thorough(target) && kPlainOptions.contains(tmpl.name())) {
-    std::ranges::copy_if(space, std::back_inserter(wanted),
-                         [&](const Bindings& bindings) { return is_plain(tmpl, bindings); });
-  }
+  if (!kPlainOptions.contains(tmpl.name())) return wanted;
+  std::ranges::copy_if(space, std::back_inserter(wanted),
+                       [&](const Bindings& bindings) { return is_plain(tmpl, bindings); });
   return wanted;
 }
 

@@ -1,5 +1,5 @@
-// Which variants of a template a test run builds: all of its space, or a subset in which every pair
-// of values of two parameters occurs together (the everyday set).
+// Which variants of a template a test run builds: all of its space, a subset in which every pair of
+// values of two parameters occurs together, or one in which every value occurs.
 #pragma once
 
 #include <diecast/template/template.h>
@@ -9,13 +9,18 @@
 
 namespace diecast::variants {
 
-// A subset of `space` in which every pair of parameter values that occurs in it occurs.
-std::vector<Bindings> covering_set(const std::vector<Bindings>& space);
+enum class Covered { pairs, values };
 
-// What this test run builds of the template for the target: the covering set. With
-// DIECAST_TEST_VARIANTS=all, for the host, sm_80, sm_90a, sm_100a and sm_120a, also every plain
-// variant of amax, the rowwise NVFP4 quantizers and dequantize_nvfp4, and the whole space if it has
-// no more than 150 points. With DIECAST_EXHAUSTIVE=1 the whole space.
-std::vector<Bindings> wanted_variants(const Template& tmpl, const Target& target);
+// A subset of `space` in which every pair of parameter values that occurs in it occurs; or every
+// value.
+std::vector<Bindings> covering_set(const std::vector<Bindings>& space,
+                                   Covered covered = Covered::pairs);
+
+// What this test run builds of the template for the target: every day what `everyday` says. With
+// DIECAST_TEST_VARIANTS=all every pair for all targets, and for the host, sm_80, sm_90a, sm_100a
+// and sm_120a also every plain variant of amax, the rowwise NVFP4 quantizers and dequantize_nvfp4,
+// and the whole space if it has no more than 150 points. With DIECAST_EXHAUSTIVE=1 the whole space.
+std::vector<Bindings> wanted_variants(const Template& tmpl, const Target& target,
+                                      Covered everyday = Covered::pairs);
 
 }  // namespace diecast::variants

@@ -1,4 +1,5 @@
-// Every variant compiles for every architecture, without a GPU, a warning or a spilled register.
+// Variants compile for every architecture, without a GPU, a warning or a spilled register: every
+// day a set with every value of every parameter, for no result is looked at here.
 #include <diecast/diecast.h>
 #include <gtest/gtest.h>
 
@@ -22,7 +23,8 @@ TEST_P(VariantsCompile, WithoutAWarningOrASpill) {
   }
   const auto tmpl = runtime->find_template(name).value();
   std::vector<Specialization> specializations;
-  for (const Bindings& bindings : variants::wanted_variants(*tmpl, target)) {
+  for (const Bindings& bindings :
+       variants::wanted_variants(*tmpl, target, variants::Covered::values)) {
     specializations.push_back(Specialization::make(tmpl, bindings, target).value());
   }
   ASSERT_FALSE(specializations.empty());

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <template/scale_rows.h>
 
+#include "how_many.h"
+
 namespace diecast {
 namespace {
 
@@ -20,7 +22,7 @@ TEST(TemplateFiles, EmbeddedOnesAreThoseOfTheCheckout) {
     EXPECT_EQ(*embedded.header_text(name), *checkout.header_text(name)) << name;
 }
 
-// All points of a small space, some hundred of one with tens of thousands, spread evenly.
+// All points of a small space, some dozens of one with tens of thousands, spread evenly.
 TEST(TemplateFiles, EveryBuiltInTemplateRendersAllOverItsSpace) {
   const TemplateFiles files = TemplateFiles::embedded();
   for (const std::string& name : files.template_names()) {
@@ -30,7 +32,7 @@ TEST(TemplateFiles, EveryBuiltInTemplateRendersAllOverItsSpace) {
       const auto points = (*tmpl)->space(target(on));
       ASSERT_TRUE(points.ok()) << points.error().message();
       EXPECT_EQ(points->empty(), !(*tmpl)->supports(target(on))) << name << " @ " << on;
-      const std::size_t step = points->size() / 60 + 1;  // of large spaces a sample
+      const std::size_t step = points->size() / testing::unless_sanitized(60) + 1;
       for (std::size_t i = 0; i < points->size(); i += step) {
         const auto made = Specialization::make(*tmpl, (*points)[i], target(on));
         ASSERT_TRUE(made.ok()) << made.error().message();

@@ -6,6 +6,8 @@
 
 #include <random>
 
+#include "how_many.h"
+
 namespace diecast {
 namespace {
 
@@ -103,13 +105,15 @@ void use(const std::string& text) {
 TEST(Template, MutatedTextsEndInAValueOrAnError) {
   Mutator mutator(7);
   int parsed = 0;
-  for (int i = 0; i < 6000; ++i) {
+  const int mutations = testing::unless_sanitized(6000);
+  for (int i = 0; i < mutations; ++i) {
     const std::string text = mutator.mutate(scale_rows_text());
     parsed += Template::parse("scale_rows", text).ok();
     ASSERT_NO_FATAL_FAILURE(use(text)) << "mutation " << i << "\n" << text;
   }
-  EXPECT_GT(parsed, 300) << "the mutations are too wild to reach what comes after the parser";
-  EXPECT_LT(parsed, 5700) << "the mutations are too tame";
+  EXPECT_GT(parsed, mutations / 20)
+      << "the mutations are too wild to reach what comes after the parser";
+  EXPECT_LT(parsed, mutations / 20 * 19) << "the mutations are too tame";
 }
 
 TEST(Template, EveryTruncationEndsInAValueOrAnError) {
