@@ -19,7 +19,7 @@ namespace diecast {
 
 using Octets = std::vector<std::uint8_t>;
 
-class TilesOnHost : public testing::Test {
+class TilesOnHost : public ::testing::Test {
  protected:
   void SetUp() override {
     auto opened = open_host_device({});

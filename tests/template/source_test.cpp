@@ -61,7 +61,7 @@ TEST(Source, IsTheGoldenOneForTheHost) {
 
 TEST(Source, IsTheSameFromAnyPlace) {
   const std::filesystem::path copy =
-      std::filesystem::path(testing::TempDir()) / "diecast_source_test" / "deep er";
+      std::filesystem::path(::testing::TempDir()) / "diecast_source_test" / "deep er";
   std::filesystem::remove_all(copy.parent_path());
   std::filesystem::create_directories(copy.parent_path());
   std::filesystem::copy(golden_directory(), copy, std::filesystem::copy_options::recursive);
