@@ -73,6 +73,11 @@ build() {
   local folder=$1 log=$1/build.log
   shift
   cmake --build "$folder" -j "$cores" "$@" >"$log" 2>&1 </dev/null && return 0
+  # Files that are compiled together must not use one private name for two things; alone they may.
+  grep -E 'error:' "$log" | head -n 5
+  echo "building once more, each file by itself"
+  cmake -DCMAKE_UNITY_BUILD=OFF "$folder" >"$log" 2>&1 </dev/null
+  cmake --build "$folder" -j "$cores" "$@" >>"$log" 2>&1 </dev/null && return 0
   grep -E -A4 'error:|undefined reference|\*\*\*|CMake Error' "$log" | head -n 60
   echo "the build failed; all of it: $log"
   return 1

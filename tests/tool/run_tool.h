@@ -52,4 +52,8 @@ class ToolRun {
 
 inline const std::string kSource = DIECAST_SOURCE_DIR;
 
+inline bool host_works(ToolRun& diecast) {
+  return diecast({"doctor"}).output.find("yes  run on this processor") != std::string::npos;
+}
+
 }  // namespace diecast::testing

@@ -11,11 +11,8 @@ namespace {
 
 using testing::kSource;
 using testing::text_of;
+using testing::host_works;
 using testing::ToolRun;
-
-bool host_works(ToolRun& diecast) {
-  return diecast({"doctor"}).output.find("yes  run on this processor") != std::string::npos;
-}
 
 TEST(ToolOnHost, ReplaysTheVectorsOfTransformerEngine) {
   ToolRun diecast;

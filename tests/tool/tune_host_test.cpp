@@ -10,6 +10,7 @@ namespace diecast {
 namespace {
 
 using testing::text_of;
+using testing::host_works;
 using testing::ToolRun;
 
 constexpr const char* kHangs = R"(/* diecast
@@ -30,10 +31,6 @@ DIECAST_KERNEL {
   }
 }
 )";
-
-bool host_works(ToolRun& diecast) {
-  return diecast({"doctor"}).output.find("yes  run on this processor") != std::string::npos;
-}
 
 std::size_t lines_of(const std::string& text) {
   return static_cast<std::size_t>(std::ranges::count(text, '\n'));
