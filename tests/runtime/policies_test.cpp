@@ -65,11 +65,20 @@ TEST_F(Policies, RequireHitOpensNoCompiler) {
 TEST_F(Policies, ReadOnlyCompilesButWritesNothing) {
   warm();
   const auto before = testing::tree(machine_.cache.path());
-  const auto reader = runtime(CachePolicy::read_only);
-  EXPECT_EQ(amax(*reader).value().origin, Origin::disk);
-  EXPECT_EQ(amax(*reader, "amax IN=f16 @ sm_90a").value().origin, Origin::compiled);
-  reader->flush();
+  const std::string counts = testing::text_of(machine_.cache / "v1/counts");
+  {
+    const auto reader = runtime(CachePolicy::read_only);
+    EXPECT_EQ(amax(*reader).value().origin, Origin::disk);
+    EXPECT_EQ(amax(*reader, "amax IN=f16 @ sm_90a").value().origin, Origin::compiled);
+  }
   EXPECT_EQ(testing::tree(machine_.cache.path()), before);
+  EXPECT_EQ(testing::text_of(machine_.cache / "v1/counts"), counts);
+
+  RuntimeOptions options = machine_.options();
+  options.cache_policy = CachePolicy::read_only;
+  options.cache = machine_.cache / "none";
+  EXPECT_TRUE(amax(*Runtime::create(options).value()));
+  EXPECT_EQ(testing::tree(machine_.cache.path()), before);  // nor is a root made
 }
 
 TEST_F(Policies, OffNeitherLooksNorWrites) {
