@@ -50,6 +50,11 @@ class ToolRun {
   std::vector<std::string> environment_;
 };
 
+// Whether kernels can be compiled for this processor and run on it.
+inline bool host_works(ToolRun& diecast) {
+  return diecast({"doctor"}).output.find("yes  run on this processor") != std::string::npos;
+}
+
 inline const std::string kSource = DIECAST_SOURCE_DIR;
 
 inline bool host_works(ToolRun& diecast) {

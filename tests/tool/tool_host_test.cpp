@@ -9,6 +9,7 @@
 namespace diecast {
 namespace {
 
+using testing::host_works;
 using testing::kSource;
 using testing::text_of;
 using testing::host_works;
