@@ -65,7 +65,7 @@ bool is_default(const Parameter& p, const Bindings& bindings) {
   return !p.fallback || *bindings.find(p.name) == *p.fallback;
 }
 
-// Every element type of a template, of plain ones every class of rows too: what differs most in code.
+// Every element type of a template, of plain ones every class of rows too: what differs in code.
 Result<std::vector<Specialization>> samples_of(Runtime& runtime, const std::string& name,
                                                const Target& target) {
   DIECAST_TRY(const auto tmpl, runtime.find_template(name));
