@@ -15,8 +15,8 @@ option   enum  FOUR_OVER_SIX {off, mae, mse} = off       // two scales are tried
 option   int   BOUND   {448, 256} = 448                  // block scale that the global scale aims at
 option   bool  RHT     = false                           // x is transformed first (hadamard.h)
 option   int   SIGN_MASK = 0                             // RHT: bit i flips the sign of element i of 16
-tune     int   THREADS {32, 64, 128, 256, 512} = 256     // they share a row; twice as many one of more than two pieces a thread
-tune     int   HELD    {0, 2} = 2                        // the most 32-byte pieces of a row that a thread keeps in registers
+tune     int   THREADS {32, 64, 128, 256, 512} = 256     // they share a row
+tune     int   HELD    {0, 4} = 4                        // the most 32-byte pieces of a row that a thread keeps in registers
 tune     int   waves   {1, 8, 64, 128} = 64              // the most blocks of threads a multiprocessor gets
 size     rows  device
 size     cols  = COLS  divisible (ROWS == ROWS_any ? 1 : BLOCK)
@@ -32,7 +32,7 @@ require  PROFILE == PROFILE_te || FOUR_OVER_SIX == FOUR_OVER_SIX_off  // four ov
 require  BOUND == 448 || FOUR_OVER_SIX != FOUR_OVER_SIX_off || PROFILE == PROFILE_modelopt  // bound 256 is defined by profile te with four over six, and by modelopt
 require  RHT || SIGN_MASK == 0                           // signs belong to the transform: RHT=1
 require  SIGN_MASK >= 0 && SIGN_MASK < 65536             // one bit for each of 16 elements
-launch   grid(min(align_up(rows, LAYOUT == LAYOUT_s128x4 ? 128 : LAYOUT == LAYOUT_s8x4 ? 8 : 1), sm_count * waves)) block(ceil_div(COLS, BLOCK * THREADS) * bits(IN) > 32 ? 2 * THREADS : THREADS) resident(FOUR_OVER_SIX == FOUR_OVER_SIX_off && !RHT ? min(16, 1024 / (ceil_div(COLS, BLOCK * THREADS) * bits(IN) > 32 ? 2 * THREADS : THREADS)) : 1)
+launch   grid(min(align_up(rows, LAYOUT == LAYOUT_s128x4 ? 128 : LAYOUT == LAYOUT_s8x4 ? 8 : 1), sm_count * waves)) block(THREADS) resident(FOUR_OVER_SIX == FOUR_OVER_SIX_off && !RHT ? min(16, 1024 / THREADS) : 1)
 target   host, sm_80+
 exchange block                                           // the row's amax is reduced by all its threads
 sample   COLS {0, 80}  SIGN_MASK {0, 55272}  rows {0, 1, 7, 33, 130}  cols {1, 16, 17, 80, 2100}
@@ -47,12 +47,9 @@ sample   COLS {0, 80}  SIGN_MASK {0, 55272}  rows {0, 1, 7, 33, 130}  cols {1, 1
 using Recipe = Nvfp4Recipe<PROFILE, kGlobalAmax, FOUR_OVER_SIX, BOUND, false>;
 using Layout = ScaleLayout<LAYOUT>;
 
-// More than two pieces a thread would compile for long, and are no faster than twice the threads.
-constexpr int kThreads = ceil_div(COLS, BLOCK * THREADS) * bits<IN>() > 32 ? 2 * THREADS : THREADS;
-
 // Blocks that a thread keeps from the amax to the codes: all its share of a row whose length is known
 // and fits, else none, and the row is read a second time, as rows are that nothing is known of.
-constexpr int kShare = static_cast<int>(ceil_div(COLS, BLOCK * kThreads));
+constexpr int kShare = static_cast<int>(ceil_div(COLS, BLOCK * THREADS));
 constexpr int kHeld = ROWS != ROWS_any && kShare * bits<IN>() <= HELD * 16 ? kShare : 0;
 
 // Transforms are long code: compiled once.
@@ -104,15 +101,15 @@ DIECAST_DEVICE void quantize_held_row(const IN* from, f32* to_amax, const RowOut
   f32 found = 0.0f;
 DIECAST_UNROLL
   for (int h = 0; h < kHeld; ++h) {
-    held[h] = block_of(from, min(threadIdx.x + h * kThreads, to.blocks - 1), row_cols);
+    held[h] = block_of(from, min(threadIdx.x + h * THREADS, to.blocks - 1), row_cols);
   }
 DIECAST_UNROLL
   for (int h = 0; h < kHeld; ++h) found = larger(found, Recipe::amax(held[h]));
-  found = block_reduce_max<kThreads>(found);
+  found = block_reduce_max<THREADS>(found);
   if (threadIdx.x == 0) *to_amax = found;
   const auto global = Recipe::global(found);
 DIECAST_UNROLL
-  for (int h = 0; h < kHeld; ++h) quantize_held_block(held[h], threadIdx.x + h * kThreads, global, to);
+  for (int h = 0; h < kHeld; ++h) quantize_held_block(held[h], threadIdx.x + h * THREADS, global, to);
 }
 
 // The row is read twice by one loop: what is compiled once is in the binary once.
@@ -122,7 +119,7 @@ DIECAST_DEVICE void quantize_row(const IN* from, f32* to_amax, const RowOutput& 
 DIECAST_NO_UNROLL
   for (int pass = 0; pass < 2; ++pass) {
 DIECAST_NO_UNROLL
-    for (u32 i = threadIdx.x; i < to.blocks; i += kThreads) {
+    for (u32 i = threadIdx.x; i < to.blocks; i += THREADS) {
       const Block16<IN> block = block_of(from, i, row_cols);
       const f32 of_block = Recipe::amax(block);
       if (pass == 0) {
@@ -132,7 +129,7 @@ DIECAST_NO_UNROLL
       }
     }
     if (pass == 1) return;
-    found = block_reduce_max<kThreads>(found);
+    found = block_reduce_max<THREADS>(found);
     if (threadIdx.x == 0) *to_amax = found;
     global = Recipe::global(found);
   }
@@ -156,7 +153,7 @@ DIECAST_NO_UNROLL
     if constexpr (LAYOUT != LAYOUT_linear) {
       const i64 written = row < rows ? row_blocks : 0;
 DIECAST_NO_UNROLL
-      for (i64 i = written + threadIdx.x; i < Layout::padded_cols(row_blocks); i += kThreads) {
+      for (i64 i = written + threadIdx.x; i < Layout::padded_cols(row_blocks); i += THREADS) {
         scales[Layout::offset(row, i, scales_stride)] = {0};
       }
     }
