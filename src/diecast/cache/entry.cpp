@@ -205,7 +205,12 @@ DecodedEntry decode_facts(ByteSpan file, const ArtifactKey* key, EntryHeader& he
 }  // namespace
 
 DecodedEntry decode_entry(ByteSpan file, const ArtifactKey* key) {
-  return decode_entry(Bytes(file.begin(), file.end()), key);
+  EntryHeader header;
+  DecodedEntry out = decode_facts(file, key, header);
+  if (out.fault != EntryFault::none) return out;
+  const ByteSpan payload = file.subspan(header.payload_offset, header.payload_bytes);
+  out.artifact.payload.assign(payload.begin(), payload.end());
+  return out;
 }
 
 DecodedEntry decode_entry(Bytes&& file, const ArtifactKey* key) {

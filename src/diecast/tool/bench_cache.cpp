@@ -6,6 +6,7 @@
 #include <diecast/ops/quantize_nvfp4.h>
 #include <diecast/runtime/publisher.h>
 #include <diecast/tool/bench.h>
+#include <diecast/tool/console.h>
 
 #include <algorithm>
 #include <chrono>
@@ -25,9 +26,12 @@ double ns_a_call(int calls, const std::function<void()>& call) {
 
 // Single calls, the quickest first: on a busy machine an average also counts what others do
 // meanwhile.
-std::vector<double> us_of_calls(int calls, const std::function<void(int)>& call) {
+std::vector<double> us_of_calls(
+    int calls, const std::function<void(int)>& call,
+    const std::function<void(int)>& before = [](int) {}) {  // each, not counted
   std::vector<double> out;
   for (int number = 0; number < calls; ++number) {
+    before(number);
     const auto start = Clock::now();
     call(number);
     out.push_back(std::chrono::duration<double, std::micro>(Clock::now() - start).count());
@@ -146,13 +150,16 @@ Result<Figures> bundle_hits(Runtime& runtime) {
   std::size_t opened = 0, found = 0;
   const double ms = us_of_a_call(9, [&](int) { opened += Bundle::open(path).ok(); }) / 1000;
   DIECAST_TRY(const auto bundle, Bundle::open(path));
-  const std::vector<double> us = us_of_calls(3 * kKernels, [&](int i) {
-    found += bundle->find(samples[static_cast<std::size_t>(i % kKernels)].key, "bench").has_value();
-  });
-  return Figures{
-      {"opening a bundle of 1,000 kernels", ms, "ms", 2, false, cat(opened, " times")},
-      {"a kernel of it, 16 KB", us[us.size() / 2], "us", 5, false, cat(found, " hits, verified")},
-      {"99 of 100 kernels of it", us[us.size() * 99 / 100], "us", 5, false, "at most"}};
+  ArtifactKey key;  // a runtime has just made the key that it asks for
+  const auto find = [&](int) { found += bundle->find(key, "bench").has_value(); };
+  const auto next = [&](int i) { key = samples[static_cast<std::size_t>(i % kKernels)].key; };
+  const std::vector<double> first = us_of_calls(kKernels, find, next);  // out of main memory
+  const std::vector<double> us = us_of_calls(9 * kKernels, find, next);
+  return Figures{{"opening a bundle of 1,000 kernels", ms, "ms", 2, false, cat(opened, " times")},
+                 {"a kernel of it, 16 KB", us[us.size() / 2], "us", 5, false,
+                  cat(found, " hits, verified; ", fixed(first[first.size() / 2], 2),
+                      " us the first time round")},
+                 {"99 of 100 kernels of it", us[us.size() * 99 / 100], "us", 5, false, "at most"}};
 }
 
 }  // namespace
