@@ -12,7 +12,6 @@ namespace {
 using testing::host_works;
 using testing::kSource;
 using testing::text_of;
-using testing::host_works;
 using testing::ToolRun;
 
 TEST(ToolOnHost, ReplaysTheVectorsOfTransformerEngine) {

@@ -11,7 +11,6 @@ namespace {
 
 using testing::host_works;
 using testing::text_of;
-using testing::host_works;
 using testing::ToolRun;
 
 constexpr const char* kHangs = R"(/* diecast
