@@ -3,18 +3,19 @@
 // threads turns 256x256 codes at once: whole lines of memory are read and written.
 /* diecast
 tune     int   THREADS {128, 256} = 256
-tune     int   waves   {1, 4, 8} = 4                     // the most blocks of threads a multiprocessor gets
+tune     int   waves   {1, 4, 8, 64} = 64               // the most blocks of threads a multiprocessor gets
 size     count                                           // weights
 size     units                                           // of all weights: 256 rows by 256 columns each
 arg      weights in    u8   [count, 208]  align 16       // struct Weight of device/weights.h
 arg      count
 arg      units
 require  THREADS % 32 == 0                               // whole warps
-launch   grid(min(units, sm_count * waves)) block(THREADS)
+launch   grid(min(units, sm_count * waves)) block(THREADS) resident(1536 / THREADS)
 target   host, sm_80+
 exchange block                                           // its threads meet at the turned codes
 sample   count {0, 1, 5, 40}
 */
+#include <diecast/device/vector.h>
 #include <diecast/device/weights.h>
 
 // Eight rows of eight codes to eight columns.
@@ -39,6 +40,10 @@ DIECAST_UNROLL
   }
 }
 
+// Units are taken in bands of so many rows of them, column after column: blocks of threads that run
+// together read and write lines of memory that lie together.
+constexpr u32 kBand = 4;
+
 constexpr int kWords = kTransposeUnit / 8;  // of eight codes, a row of a unit
 
 // Where word `group` of turned row k lies: rows of eight lanes start in different banks.
@@ -53,7 +58,11 @@ DIECAST_NO_UNROLL
     const Weight& w = all[weight_of_unit(all, static_cast<u32>(count), kTransposeUnits, unit)];
     const u32 within = unit - w.unit_begin[kTransposeUnits];
     const u32 in_row = static_cast<u32>(ceil_div(w.cols, kTransposeUnit));
-    const i64 row = within / in_row * kTransposeUnit, col = within % in_row * kTransposeUnit;
+    const u32 in_column = static_cast<u32>(ceil_div(w.rows, kTransposeUnit));
+    const u32 band = within / (kBand * in_row), in_band = within - band * kBand * in_row;
+    const u32 height = min(kBand, in_column - band * kBand);
+    const i64 row = i64{band * kBand + in_band % height} * kTransposeUnit;
+    const i64 col = i64{in_band / height} * kTransposeUnit;
     const u8* from = reinterpret_cast<const u8*>(w.rowwise.data) + (row * w.row_codes + col) / 2 + 4 * lane;
     const bool has_cols = col + 8 * lane < w.row_codes;
 DIECAST_NO_UNROLL
@@ -74,7 +83,7 @@ DIECAST_UNROLL
     const bool has_rows = row + 8 * lane < w.column_codes;
 DIECAST_NO_UNROLL
     for (int k = threadIdx.x / 32; k < kTransposeUnit && col + k < w.cols; k += THREADS / 32) {
-      if (has_rows) *reinterpret_cast<u32*>(to + k * (w.column_codes / 2)) = turned[place(k, lane)];
+      if (has_rows) store_streaming<4>(to + k * (w.column_codes / 2), {{turned[place(k, lane)]}});
     }
     __syncthreads();
   }
