@@ -1,0 +1,97 @@
+// diecast doctor on machines that have and lack each part: what it finds, the fix, what works.
+#include <gtest/gtest.h>
+
+#include "tool/run_tool.h"
+
+namespace diecast {
+namespace {
+
+using testing::ToolRun;
+
+// The ToolRun is a machine without a GPU and with NVRTC 13.0.
+class Doctor : public ::testing::Test {
+ protected:
+  void has_gpus(const std::string& capabilities) {
+    diecast_.set("DIECAST_LIBCUDA", DIECAST_FAKE_DIR "/libfake_cuda.so");
+    diecast_.set("DIECAST_FAKE_CUDA_CC", capabilities);
+  }
+  // The part's lines, its fix among them; empty where there is no such part.
+  std::string finding(const std::string& part) {
+    const std::string output = diecast_({"doctor"}).output;
+    const std::size_t begin = output.find("   " + part + " ");
+    if (begin == std::string::npos) return "";
+    std::size_t end = output.find('\n', begin);
+    while (output.compare(end + 1, 4, "    ") == 0) end = output.find('\n', end + 1);
+    return output.substr(begin - 2, end - begin + 2);
+  }
+  bool says(const std::string& ability) {
+    return diecast_({"doctor"}).output.find(ability + "\n") != std::string::npos;
+  }
+
+  ToolRun diecast_;
+};
+
+TEST_F(Doctor, NamesEveryGpuAndWhatItRuns) {
+  has_gpus("90 120");
+  EXPECT_EQ(finding("CUDA driver"), "ok   CUDA driver   supports CUDA 13.0");
+  EXPECT_EQ(finding("GPU 0"),
+            "ok   GPU 0         Fake GPU, 1 GiB, 132 multiprocessors, runs sm_90a");
+  EXPECT_EQ(finding("GPU 1"),
+            "ok   GPU 1         Fake GPU, 1 GiB, 132 multiprocessors, runs sm_120a, sm_120f");
+  EXPECT_TRUE(says("yes  run on a GPU"));
+}
+
+TEST_F(Doctor, HasNoGpuWithoutADriver) {
+  EXPECT_EQ(finding("GPU 0"), "");
+  EXPECT_TRUE(finding("CUDA driver").starts_with("--   CUDA driver   no CUDA driver: cannot open"));
+  EXPECT_TRUE(says("no   run on a GPU"));
+  EXPECT_TRUE(says("yes  build kernels for GPUs (warm, compile)"));
+}
+
+TEST_F(Doctor, TellsADriverThatDoesNotStart) {
+  has_gpus("90");
+  diecast_.set("DIECAST_FAKE_CUDA_FAIL", "cuInit=999");
+  const std::string driver = finding("CUDA driver");
+  EXPECT_TRUE(driver.starts_with("--   CUDA driver   ")) << driver;
+  EXPECT_NE(driver.find("CUDA_ERROR_UNKNOWN (999)"), std::string::npos) << driver;
+  EXPECT_NE(driver.find("fix: "), std::string::npos) << driver;
+  EXPECT_TRUE(says("no   run on a GPU"));
+}
+
+TEST_F(Doctor, NamesTheTargetsThatAnOldNvrtcCannotBuild) {
+  diecast_.set("DIECAST_FAKE_NVRTC_ARCHS", "80 86 89 90");
+  const std::string nvrtc = finding("NVRTC");
+  EXPECT_TRUE(nvrtc.starts_with("ok   NVRTC         NVRTC 13.0 (")) << nvrtc;
+  EXPECT_NE(nvrtc.find(", cannot build sm_100a, sm_103a, sm_120a, sm_121a"), std::string::npos)
+      << nvrtc;
+}
+
+TEST_F(Doctor, TellsHowToHaveNvrtcAndThatHostStillWorks) {
+  diecast_.set("DIECAST_NVRTC", "/nonexistent/libnvrtc.so.13");
+  const std::string nvrtc = finding("NVRTC");
+  EXPECT_TRUE(nvrtc.starts_with("--   NVRTC         ")) << nvrtc;
+  EXPECT_NE(nvrtc.find("fix: "), std::string::npos) << nvrtc;
+  EXPECT_TRUE(says("no   build kernels for GPUs (warm, compile)"));
+}
+
+TEST_F(Doctor, TellsHowToHaveAHostCompiler) {
+  diecast_.set("DIECAST_CXX", "/nonexistent/g++");
+  const std::string compiler = finding("host compiler");
+  EXPECT_TRUE(compiler.starts_with("--   host compiler ")) << compiler;
+  EXPECT_NE(compiler.find("/nonexistent/g++"), std::string::npos) << compiler;
+  EXPECT_NE(compiler.find("fix: "), std::string::npos) << compiler;
+  EXPECT_TRUE(says("no   run on this processor"));
+}
+
+TEST_F(Doctor, TellsThatNothingIsKeptWithoutACache) {
+  diecast_.set("DIECAST_CACHE", "off");
+  const std::string cache = finding("cache");
+  EXPECT_TRUE(cache.starts_with("--   cache         ")) << cache;
+  EXPECT_NE(cache.find("fix: set DIECAST_CACHE to an absolute directory of your own"),
+            std::string::npos)
+      << cache;
+  EXPECT_TRUE(says("no   keep what was built"));
+}
+
+}  // namespace
+}  // namespace diecast
