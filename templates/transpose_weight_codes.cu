@@ -10,7 +10,7 @@ arg      weights in    u8   [count, 208]  align 16       // struct Weight of dev
 arg      count
 arg      units
 require  THREADS % 32 == 0                               // whole warps
-launch   grid(min(units, sm_count * waves)) block(THREADS) resident(1536 / THREADS)
+launch   grid(min(units, sm_count * waves)) block(THREADS) resident(1024 / THREADS)
 target   host, sm_80+
 exchange block                                           // its threads meet at the turned codes
 sample   count {0, 1, 5, 40}

@@ -49,32 +49,20 @@ DIECAST_DEVICE u32 codes_in_top_byte(f32 y0, f32 y1) {
 
 #endif
 
-// In the lower half of a word; the upper is anything.
-DIECAST_DEVICE u32 e2m1_codes_of_four(f32 y0, f32 y1, f32 y2, f32 y3) {
-#if DIECAST_HOST
-  return e2m1x2_from_f32(y0, y1) | e2m1x2_from_f32(y2, y3) << 8;
-#elif DIECAST_HAS_E2M1_CVT
-  u16 codes;
-  asm("{\n"
-      " .reg .b8 low, high;\n"
-      " cvt.rn.satfinite.e2m1x2.f32 low, %2, %1;\n"
-      " cvt.rn.satfinite.e2m1x2.f32 high, %4, %3;\n"
-      " mov.b16 %0, {low, high};\n"
-      "}"
-      : "=h"(codes)
-      : "f"(y0), "f"(y1), "f"(y2), "f"(y3));
-  return codes;
-#else
-  return __byte_perm(codes_in_top_byte(y0, y1), codes_in_top_byte(y2, y3), 0x73);
-#endif
-}
-
 template <int Count>
 DIECAST_DEVICE u32 e2m1_codes(const f32 (&y)[Count]) {
   static_assert(Count == 4 || Count == 8, "half a word of codes, or a word");
-  const u32 low = e2m1_codes_of_four(y[0], y[1], y[2], y[3]);
+#if DIECAST_HOST || DIECAST_HAS_E2M1_CVT
+  u32 codes = 0;
+DIECAST_UNROLL
+  for (int i = 0; i < Count; i += 2) codes |= e2m1x2_from_f32(y[i], y[i + 1]) << (4 * i);
+  return codes;
+#else
+  const u32 low = __byte_perm(codes_in_top_byte(y[0], y[1]), codes_in_top_byte(y[2], y[3]), 0x73);
   if constexpr (Count == 4) return low & 0xFFFFu;
-  return __byte_perm(low, e2m1_codes_of_four(y[4], y[5], y[6], y[7]), 0x5410);
+  const u32 high = __byte_perm(codes_in_top_byte(y[4], y[5]), codes_in_top_byte(y[6], y[7]), 0x73);
+  return __byte_perm(low, high, 0x5410);
+#endif
 }
 
 }  // namespace diecast
