@@ -101,6 +101,7 @@ TEST_F(Policies, RebuildCompilesAgainAndReplaces) {
 }
 
 TEST_F(Policies, AreReadFromTheEnvironment) {
+  EXPECT_EQ(RuntimeOptions().cache_bytes, 2ull << 30);
   ::setenv("DIECAST_CACHE_POLICY", "require-hit", 1);
   ::setenv("DIECAST_CACHE_COMPILERS", "newest", 1);
   ::setenv("DIECAST_CACHE_BYTES", "3G", 1);
@@ -186,25 +187,6 @@ TEST_F(Policies, ARootThatRefusesWritingIsToldOnce) {
     return full->counters().published != 0 ? 2 : degraded != 1 ? 3 : 0;
   });
   EXPECT_EQ(ended, 0);
-}
-
-TEST_F(Policies, TheLockOfAKeyIsHeldUntilItsEntryHasItsName) {
-  const auto engine = runtime(CachePolicy::automatic);
-  const auto one = engine->specialize(kAmax).value();
-  ASSERT_TRUE(engine->resolve(one));
-  const ArtifactKey key = engine->key(one).value();
-  const auto other = DiskCache::open(machine_.cache.path()).value();
-  const DiskCache::Lock lock = other->lock(key, std::chrono::seconds(5), {});
-  EXPECT_TRUE(lock.held());
-  EXPECT_TRUE(other->find(key, engine->compiler(one.target()).value()->identity()));
-}
-
-TEST_F(Policies, TheRuntimesEndWaitsForWhatIsBeingPublished) {
-  for (int i = 0; i < 20; ++i) {
-    const auto engine = runtime(CachePolicy::rebuild);
-    ASSERT_TRUE(amax(*engine));
-  }
-  EXPECT_EQ(DiskCache::open(machine_.cache.path()).value()->list().value().size(), 1u);
 }
 
 // G-09, R-08: a forked child has no publishing thread and must neither hang nor lose its work.

@@ -110,6 +110,27 @@ TEST_F(Threads, LaunchAfterFreezeWhileOthersAskForWhatIsMissing) {
   EXPECT_LE(machine_.nvrtc.compiles().size(), 4u);
 }
 
+// The convenience calls' ops: whoever comes first keeps one, everybody finds it.
+TEST_F(Threads, KeepAndFindPreparedOps) {
+  constexpr std::uint64_t kRequests = 500;
+  const auto runtime = machine_.runtime();
+  const auto device = machine_.cuda.device();
+  const auto keep_and_find = [&](unsigned thread) {
+    int failures = 0;
+    for (std::uint64_t i = 0; i < kRequests; ++i) {
+      const std::uint64_t request = (i * 7 + thread) % kRequests;
+      auto found = runtime->find_prepared(device.get(), request);
+      if (found == nullptr) {
+        runtime->keep_prepared(device.get(), request, std::make_shared<std::uint64_t>(request));
+        found = runtime->find_prepared(device.get(), request);
+      }
+      failures += found == nullptr || *static_cast<std::uint64_t*>(found.get()) != request;
+    }
+    return failures;
+  };
+  EXPECT_EQ(together(keep_and_find), 0);
+}
+
 // one asks the disk and compiles, the others wait without asking.
 TEST_F(Threads, AThousandWaitForOneCompile) {
   machine_.nvrtc.set("SLEEP_MS", "500");

@@ -186,6 +186,8 @@ bool DiskCache::publish(const ArtifactKey& key, const Artifact& artifact) {
   return true;
 }
 
+void DiskCache::skip_publish() { ++state_->publishes_skipped; }
+
 void DiskCache::supersede(const ArtifactKey& key, const std::string& compiler) {
   const OpenEntry entry = open_entry(state_->files, *state_->directory(), compiler, key.digest);
   if (!entry.file || entry.fault == EntryFault::unreadable) return;

@@ -27,7 +27,8 @@ struct CacheStatistics {
   std::uint64_t publishes = 0;  // of which `replaced` over a damaged file
   std::uint64_t replaced = 0, already_there = 0;
   std::uint64_t publish_failures = 0;
-  std::uint64_t publishes_skipped = 0;  // read-only root, or a disk left alone after failures
+  // Read-only root, a disk left alone after failures, or one so slow that too many were waiting.
+  std::uint64_t publishes_skipped = 0;
   std::uint64_t lock_waits = 0, lock_timeouts = 0;
   std::uint64_t lock_failures = 0;  // the file system gave no lock: went on without
   std::uint64_t refused = 0;        // good entries that a device did not take
@@ -38,10 +39,10 @@ using Counts = std::map<std::string, std::uint64_t>;
 
 // What a collection keeps. It is bounded itself; what it did not get to, the next one does.
 struct PruneLimits {
-  std::uint64_t bytes = 2ull << 30;  // of all entries on disk; 0: no limit
-  std::chrono::seconds unused{0};    // entries not used for longer go too; 0: they stay
-  std::chrono::seconds young{600};   // newer entries stay, up to twice `bytes`
-  std::size_t most = 10000;          // files removed
+  std::uint64_t bytes = 2ull << 30;      // of all entries on disk; 0: no limit
+  std::chrono::seconds unused{0};        // entries not used for longer go too; 0: they stay
+  std::chrono::seconds young{600};       // newer entries stay, up to twice `bytes`
+  std::size_t most = 10000;              // files removed
   std::chrono::milliseconds time{2000};  // half of it for looking
   bool dry_run = false;
 };
@@ -88,6 +89,9 @@ class DiskCache {
   // is success. False on a failure, which is counted: the artifact itself is unharmed. Never
   // re-reads what it wrote.
   bool publish(const ArtifactKey& key, const Artifact& artifact);
+
+  // Counts one that its caller left out.
+  void skip_publish();
 
   // The entry there is now, whatever it holds, is replaced by this process's next publish of it.
   void supersede(const ArtifactKey& key, const std::string& compiler);

@@ -28,7 +28,7 @@ Publisher::~Publisher() {
   thread_.join();
 }
 
-void Publisher::add(Publication publication) {
+bool Publisher::add(Publication publication) {
   if (is_ours()) {
     std::lock_guard guard(mutex_);
     if (!thread_.joinable()) {
@@ -38,13 +38,15 @@ void Publisher::add(Publication publication) {
       } catch (const std::system_error&) {  // no thread to be had
       }
     }
-    if (thread_.joinable() && waiting_.size() < kWaiting) {
+    if (thread_.joinable()) {
+      if (waiting_.size() >= kWaiting) return false;
       waiting_.push_back(std::move(publication));
       changed_.notify_all();
-      return;
+      return true;
     }
   }
   publish(publication);
+  return true;
 }
 
 void Publisher::flush() {

@@ -28,16 +28,17 @@ class Publisher {
       : publish_(std::move(publish)) {}
   ~Publisher();  // after everything is published; never in a forked child
 
-  // Returns at once while few are waiting; else, and in a forked child, publishes here. What
-  // `publish` throws is a publication that failed: nobody needs it.
-  void add(Publication publication);
+  // Returns at once. False: too many are waiting for a slow disk, and this one is not published. A
+  // forked child has no thread and publishes here. What `publish` throws is a publication that
+  // failed: nobody needs it.
+  bool add(Publication publication);
   void flush();
+  static constexpr std::size_t kWaiting = 64;  // at most
   bool is_ours() const;  // false in a forked child: its thread is not there, its lock may be held
 
  private:
   void publish(const Publication& publication) const;
   void run();
-  static constexpr std::size_t kWaiting = 64;
 
   const std::function<void(const Publication&)> publish_;
   std::mutex mutex_;

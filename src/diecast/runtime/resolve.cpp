@@ -222,8 +222,8 @@ Result<Resolved> Runtime::State::compile_and_publish(const Request& request, Dis
   tell(RuntimeEvent::Kind::compiled, made.spelling, request.key.hex(), made.compile_ms);
   const auto artifact = std::make_shared<const Artifact>(std::move(made));
   if (cache != nullptr && options.cache_policy != CachePolicy::read_only &&
-      cache->writable() != nullptr) {
-    publisher->add({request.key, artifact, std::move(lock)});
+      cache->writable() != nullptr && !publisher->add({request.key, artifact, std::move(lock)})) {
+    cache->writable()->skip_publish();
   }
   return Resolved{artifact, Resolved::Origin::compiled};
 }

@@ -103,7 +103,8 @@ class Runtime {
   Result<Specialization> specialize(std::string_view spelling);  // "NAME A=1 B=x @ sm_90a"
   Result<Source> render(const Specialization& specialization);
   // From memory, from the cache, or compiled (once, however many threads and processes ask);
-  // publishing goes on after the return. Errors: not_cached (require_hit), frozen,
+  // publishing goes on after the return (on a disk so slow that 64 are waiting it is left out and
+  // counted: publishes_skipped). Errors: not_cached (require_hit), frozen,
   // compiler_unavailable, compile_failed, target_not_supported, out_of_memory; isolated: timed_out,
   // process_failed. In a process that was forked while NVRTC compiled, only what is in memory or
   // in the cache; elsewhere in a forked child as in its parent.

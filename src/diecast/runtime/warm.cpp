@@ -1,5 +1,6 @@
 // Warming; see warm.h.
 #include <diecast/runtime/compile_jobs.h>
+#include <diecast/runtime/publisher.h>
 #include <diecast/runtime/warm.h>
 
 #include <algorithm>
@@ -17,7 +18,15 @@ std::vector<WarmOutcome> warm(Runtime& runtime, std::span<const Specialization> 
   std::mutex progress_mutex;
   std::size_t done = 0;
 
+  const std::size_t wanted = options.jobs > 0 ? static_cast<std::size_t>(options.jobs)
+                                              : compile_jobs(std::thread::hardware_concurrency());
+  const std::size_t jobs =
+      std::max<std::size_t>(1, std::min({wanted, specializations.size(), Publisher::kWaiting}));
+  // Nothing may be skipped: so few of each thread wait to be published that there is room for all.
+  const std::size_t share = Publisher::kWaiting / jobs;
+
   const auto work = [&] {
+    std::size_t waiting = 0;
     for (std::size_t i = next++; i < specializations.size(); i = next++) {
       WarmOutcome& outcome = outcomes[i];
       outcome.specialization = &specializations[i];
@@ -27,18 +36,16 @@ std::vector<WarmOutcome> warm(Runtime& runtime, std::span<const Specialization> 
       } else {
         outcome.error = resolved.error();
       }
+      if (++waiting % share == 0) runtime.flush();
       std::lock_guard lock(progress_mutex);
       ++done;
       if (options.progress) options.progress(outcome, done, specializations.size());
     }
   };
 
-  const std::size_t jobs = options.jobs > 0 ? static_cast<std::size_t>(options.jobs)
-                                            : compile_jobs(std::thread::hardware_concurrency());
   std::vector<std::thread> threads;
   try {
-    for (std::size_t i = 1; i < std::min(jobs, specializations.size()); ++i)
-      threads.emplace_back(work);
+    for (std::size_t i = 1; i < jobs; ++i) threads.emplace_back(work);
   } catch (const std::system_error&) {  // those there are do it
   }
   work();

@@ -20,7 +20,7 @@ struct WarmOutcome {
 };
 
 struct WarmOptions {
-  int jobs = 0;  // threads; 0 = one a core, as far as the memory goes
+  int jobs = 0;  // threads, at most 64; 0 = one a core, as far as the memory goes
   // After each one, on the thread that did it, one call at a time.
   std::function<void(const WarmOutcome&, std::size_t done, std::size_t total)> progress;
 };
