@@ -124,7 +124,7 @@ std::string shares(const Start& start, const Target& target, bool device) {
   if (!device) return cat(target.name(), ", no GPU: nothing is loaded");
   return cat(target.name(), ": ", fixed(start.whole, 1), " ms, of which the driver's context ",
              fixed(start.context, 1), " and its bare loads of the same code ",
-             fixed(start.loads, 1));
+             fixed(start.loads, 1), "; with them ", fixed(start.whole - start.context, 1));
 }
 
 Result<Figure> start(Runtime& runtime) {
