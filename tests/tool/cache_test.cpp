@@ -1,8 +1,11 @@
 // The cache's and bundles' subcommands, and warming: what they print, their exit codes, and the
 // bounds of an isolated compile.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "tool/run_tool.h"
 
@@ -175,6 +178,41 @@ TEST(ToolWarm, EndsACompileThatTakesTooLong) {
       run.errors.substr(run.errors.find("diecast: ")),
       "diecast: timed_out: compiling amax.cu for sm_90a took longer than 0.5 s and was ended\n"
       "  fix: look for an endless loop in the template, or allow more (--time-limit)\n");
+  EXPECT_EQ(diecast({"cache", "verify"}).output, "0 good, 0 damaged\n");
+}
+
+// N-06 on the host: the compiler is a program with programs of its own, and none is left.
+TEST(ToolWarm, EndsAHostCompilerWithEverythingBelowIt) {
+  ToolRun diecast;
+  const std::string compiler = diecast.folder / "c++", started = diecast.folder / "started";
+  testing::write_text(compiler,
+                      "#!/bin/sh\n"
+                      "case $1 in\n"
+                      "--version) echo 'g++ (slow) 12.2.0' ;;\n"
+                      "-dumpmachine) echo x86_64-linux-gnu ;;\n"
+                      "*) sleep 600 & echo $$ $! >" +
+                          started + "; wait ;;\nesac\n");
+  ASSERT_EQ(::chmod(compiler.c_str(), 0700), 0);
+  diecast.set("DIECAST_CXX", compiler);
+  const auto run =
+      diecast({"warm", manifest(diecast, "amax IN=bf16 @ host\n"), "--time-limit", "1"});
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_TRUE(has(run.errors,
+                  "diecast: timed_out: compiling amax.cu for host took longer than 1 s and was "
+                  "ended\n"))
+      << run.errors;
+  std::istringstream numbers(text_of(started));
+  int programs = 0;
+  for (int program = 0; numbers >> program; ++programs) {
+    const std::string status = "/proc/" + std::to_string(program) + "/stat";
+    const auto runs = [&] {  // one that has ended may wait for somebody to ask how
+      const std::string text = text_of(status);
+      return !text.empty() && !has(text, ") Z ");
+    };
+    for (int i = 0; i < 200 && runs(); ++i) ::usleep(10000);
+    EXPECT_FALSE(runs()) << text_of(status);
+  }
+  EXPECT_EQ(programs, 2);
   EXPECT_EQ(diecast({"cache", "verify"}).output, "0 good, 0 damaged\n");
 }
 

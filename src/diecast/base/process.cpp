@@ -67,6 +67,7 @@ struct Channel {
 };
 
 constexpr std::size_t kStack = 32 << 10;
+std::atomic<bool> keeps_group = false;
 
 // What supervisor and program need, made before they exist: they share our memory and may allocate
 // nothing.
@@ -76,6 +77,7 @@ struct Launch {
   char** arguments;
   char** environment;
   std::uint64_t memory_limit;
+  bool own_group;
   int streams[3];
   char* stacks[2];             // kStack bytes each, for supervisor and program
   std::atomic<pid_t> pid = 0;  // of the program, once it runs
@@ -96,7 +98,7 @@ __attribute__((no_sanitize("address", "thread", "undefined"))) int program(void*
   for (int number = 1; number < NSIG; ++number)
     syscall(SYS_rt_sigaction, number, zeros, nullptr, kKernelSignalSet);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  setpgid(0, 0);
+  if (launch.own_group) setpgid(0, 0);
   if (launch.memory_limit != 0) {  // and no core file of that size
     const std::uint64_t limits[2] = {launch.memory_limit, launch.memory_limit};
     syscall(SYS_prlimit64, 0, RLIMIT_AS, limits, nullptr);
@@ -216,12 +218,15 @@ bool run(const ProcessRequest& request, std::array<Channel, 4>& channels, Launch
   while (!in_time && launch.pid == 0 && poll(&over, 1, 1) == 0) {  // not even started yet
   }
   // Until it is waited for, the group's number is the program's own; 0 would be our own group.
-  if (const pid_t pid = launch.pid; !in_time && pid > 0) kill(-pid, SIGKILL);
+  if (const pid_t pid = launch.pid; !in_time && pid > 0)
+    kill(launch.own_group ? -pid : pid, SIGKILL);
   thread.join();
   return in_time;
 }
 
 }  // namespace
+
+void keep_programs_in_own_group() { keeps_group = true; }
 
 Result<ProcessResult> run_process(const ProcessRequest& request) {
   if (request.arguments.empty() || request.arguments[0].empty())
@@ -239,6 +244,7 @@ Result<ProcessResult> run_process(const ProcessRequest& request) {
                 arguments.data(),
                 request.environment.empty() ? environ : environment.data(),
                 request.memory_limit,
+                !keeps_group,
                 {},
                 {}};
   ProcessResult result;

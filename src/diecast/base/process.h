@@ -31,6 +31,10 @@ struct ProcessResult {
 // Errors: process_failed (cannot be started), timed_out (killed and reaped).
 Result<ProcessResult> run_process(const ProcessRequest& request);
 
+// For a process that run_process started: what it runs from here on stays in its own group, so that
+// its end at the time limit is also that of everything below it.
+void keep_programs_in_own_group();
+
 // The absolute path of a program found through PATH, whose relative entries are passed over; a name
 // with a slash is taken as a path. Empty if there is none.
 std::string find_program(const std::string& name);

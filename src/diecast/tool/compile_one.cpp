@@ -1,5 +1,6 @@
 // diecast compile-one: one compile for a parent that bounds it in time and memory. Not for people:
 // it reads a request from standard input and writes an answer to standard output.
+#include <diecast/base/process.h>
 #include <diecast/runtime/isolated_compile.h>
 #include <diecast/tool/command.h>
 #include <diecast/tool/console.h>
@@ -19,6 +20,7 @@ Result<int> answer() {
     if (count < 0 && errno != EINTR) break;
     if (count > 0) request.append(buffer, static_cast<std::size_t>(count));
   }
+  keep_programs_in_own_group();
   const IsolatedAnswer out = answer_isolated(RuntimeOptions::from_environment(), request);
   const bool written =
       std::fwrite(out.bytes.data(), 1, out.bytes.size(), stdout) == out.bytes.size();
