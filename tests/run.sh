@@ -152,8 +152,8 @@ unset DIECAST_LIBCUDA DIECAST_NVRTC
 [ -z "$real_nvrtc" ] || export DIECAST_NVRTC=$real_nvrtc
 
 # Threads: what resolves, loads and launches, and what it stands on. Not NoMemory: the sanitizer's
-# pthread_once hangs when its function throws. Nor BadDisk, a loop of one caller over every call that can
-# fail, which takes minutes here; nor ShippedManifests, in which one thread parses.
+# pthread_once hangs when its function throws. Nor BadDisk, one caller after another
+# over every call that can fail; nor ShippedManifests, in which one thread parses.
 if configure_watched "$builds/tsan" thread &&
   build "$builds/tsan" --target test_launch_unit test_runtime_unit test_cache_unit; then
   run_label "$builds/tsan" unit "threads, TSan" \
