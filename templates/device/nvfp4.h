@@ -63,12 +63,4 @@ DIECAST_DEVICE void encode_block(const Block16<IN>& block, f32 factor, u32 (&cod
   codes[1] = codes_of(block, 1, factor);
 }
 
-template <class IN>
-DIECAST_DEVICE Nvfp4Block quantize_nvfp4_block(const Block16<IN>& block, const Nvfp4Global& global) {
-  Nvfp4Block out = {{0, 0}, nvfp4_block_scale(amax_of(block), global)};
-  const f32 factor = nvfp4_encode_factor(out.scale, global);
-  encode_block(block, factor, out.codes);
-  return out;
-}
-
 }  // namespace diecast

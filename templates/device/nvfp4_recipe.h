@@ -37,7 +37,6 @@ DIECAST_DEVICE Nvfp4Block quantize_given_block(const Block16<IN>& block, f32 blo
 template <int Profile, int Global, int FourOver, int Bound, bool BlockAmax>
 struct Nvfp4Recipe {
   static constexpr bool kIgnoresNan = Profile == kProfileTe;
-  static constexpr bool kPlain = Profile == kProfileTe && FourOver == 0 && Global == kGlobalAmax;
 
   DIECAST_DEVICE static auto global(f32 given) {
     if constexpr (FourOver != 0) {
@@ -62,11 +61,7 @@ struct Nvfp4Recipe {
 
   template <class IN, class OfTensor>
   DIECAST_DEVICE static Nvfp4Block quantize(const Block16<IN>& block, const OfTensor& global) {
-    if constexpr (kPlain) {
-      return quantize_nvfp4_block(block, global);
-    } else {
-      return quantize(block, amax(block), global);
-    }
+    return quantize(block, amax(block), global);
   }
 
   template <class IN, class OfTensor>
@@ -76,7 +71,7 @@ struct Nvfp4Recipe {
       return four_over_six<FourOver == 2, Bound>(block, block_amax, global).chosen();
     } else if constexpr (Profile != kProfileTe) {
       return quantize_profile_block<Profile, Bound, BlockAmax>(block, block_amax, global);
-    } else if constexpr (!kPlain) {
+    } else if constexpr (Global != kGlobalAmax) {
       return quantize_given_block(block, block_amax, global);
     } else {
       Nvfp4Block out = {{0, 0}, nvfp4_block_scale(block_amax, global)};

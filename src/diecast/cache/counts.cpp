@@ -48,11 +48,15 @@ Counts read_page(std::string_view page) {
   return out;
 }
 
-// The page of an open file; none where there is no such file, or one that we did not make.
-Counts counts_in(FileSystem& files, const Descriptor& file) {
+// Whether there is such a file, and we made it.
+bool is_our_file(FileSystem& files, const Descriptor& file) {
   struct stat status;
-  if (!file || files.status(file.number(), &status) < 0) return {};
-  if (!S_ISREG(status.st_mode) || !is_private(status)) return {};
+  return file && files.status(file.number(), &status) >= 0 && S_ISREG(status.st_mode) &&
+         is_private(status);
+}
+
+// The page of a file of ours.
+Counts counts_in(FileSystem& files, const Descriptor& file) {
   std::string page(kPage, '\0');
   if (read_exactly(files, file.number(), page.data(), page.size(), 0) < 0) return {};
   return read_page(page);
@@ -84,9 +88,7 @@ bool DiskCache::add_counts(const Counts& counts) {
   if (!state.may_write(*directory)) return false;
   const Descriptor file(files, files.open_at(directory->versions(), kName,
                                              O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0600));
-  struct stat status;
-  if (!file || files.status(file.number(), &status) < 0) return false;
-  if (!S_ISREG(status.st_mode) || !is_private(status)) return false;
+  if (!is_our_file(files, file)) return false;
   if (!lock_page(files, file.number())) return false;
   Counts sums = counts_in(files, file);
   add(sums, counts);
@@ -99,9 +101,9 @@ bool DiskCache::add_counts(const Counts& counts) {
 Counts DiskCache::counts() const {
   const auto directory = state_->directory();
   constexpr int kHow = O_RDONLY | O_NOFOLLOW | O_NONBLOCK;
-  return counts_in(
-      state_->files,
-      Descriptor(state_->files, state_->files.open_at(directory->versions(), kName, kHow, 0)));
+  FileSystem& files = state_->files;
+  const Descriptor file(files, files.open_at(directory->versions(), kName, kHow, 0));
+  return is_our_file(files, file) ? counts_in(files, file) : Counts();
 }
 
 }  // namespace diecast

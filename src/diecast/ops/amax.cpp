@@ -18,7 +18,6 @@ std::string_view per_name(AmaxPer per) {
 
 // Entries of the result: fewer than x has elements, or 1.
 std::int64_t result_count(const Tensor& x, AmaxPer per) {
-  const auto blocks = [](std::int64_t size) { return size / 16 + (size % 16 != 0 ? 1 : 0); };
   switch (per) {
     case AmaxPer::tensor:
       return 1;
@@ -27,9 +26,9 @@ std::int64_t result_count(const Tensor& x, AmaxPer per) {
     case AmaxPer::column:
       return x.cols();
     case AmaxPer::block:
-      return x.rows() * blocks(x.cols());
+      return x.rows() * ceil_div(x.cols(), 16);
     case AmaxPer::tile:
-      return blocks(x.rows()) * blocks(x.cols());
+      return ceil_div(x.rows(), 16) * ceil_div(x.cols(), 16);
   }
   return 0;
 }

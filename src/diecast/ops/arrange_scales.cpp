@@ -37,10 +37,10 @@ Result<void> check_array(std::string_view name, const ScaleArray& array) {
 }
 
 Result<void> check_pair(const ScaleArray& from, const ScaleArray& to, bool tiles) {
-  const std::int64_t sixteenth = from.rows / 16 + (from.rows % 16 != 0 ? 1 : 0);
+  const std::int64_t sixteenth = ceil_div(from.rows, 16);
   const bool same = to.rows == from.rows && to.cols == from.cols;
   const bool transposed =
-      to.cols == sixteenth && to.rows / 16 + (to.rows % 16 != 0 ? 1 : 0) == from.cols;
+      to.cols == sixteenth && ceil_div(to.rows, 16) == from.cols;
   if (from.batch == to.batch && (tiles ? transposed : same)) return {};
   const auto text = [](const ScaleArray& a) { return Shape{a.batch, a.rows, a.cols}.text(); };
   return Error{

@@ -96,10 +96,9 @@ Result<PreparedTransposeNvfp4> PreparedTransposeNvfp4::prepare(
 Result<void> PreparedTransposeNvfp4::run(const QuantizedTensor& x, Stream stream) const {
   DIECAST_CHECK(check_matrix(x));
   const std::int64_t rows = x.rows(), cols = x.cols();
-  const auto blocks = [](std::int64_t size) { return size / 16 + (size % 16 != 0 ? 1 : 0); };
   DIECAST_CHECK(codes_->run(x.rowwise.data, rows, cols, x.columnwise.data, stream));
-  DIECAST_CHECK(scales_->run({x.rowwise.scale, x.layout, rows, blocks(cols)},
-                             {x.columnwise.scale, x.layout, cols, blocks(rows)}, stream));
+  DIECAST_CHECK(scales_->run({x.rowwise.scale, x.layout, rows, ceil_div(cols, 16)},
+                             {x.columnwise.scale, x.layout, cols, ceil_div(rows, 16)}, stream));
   return device_->copy_on_device(x.columnwise.amax, x.rowwise.amax, sizeof(float), stream);
 }
 

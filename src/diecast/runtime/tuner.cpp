@@ -59,9 +59,10 @@ Outcome measure(Runtime& runtime, const Specialization& specialization, const Tr
                 const TuneRequest& request, TuningRecord& out) {
   const auto kernel = runtime.preload(specialization, device);
   if (!kernel) return Outcome::failed;
-  const auto tunes = (*kernel)->tunes(launch_tunes(specialization));
+  const Bindings of_launch = launch_tunes(specialization);
+  const auto tunes = (*kernel)->tunes(of_launch);
   if (!tunes) return Outcome::failed;
-  const auto shape = (*kernel)->shape(trial.arguments(), launch_tunes(specialization));
+  const auto shape = (*kernel)->shape(trial.arguments(), of_launch);
   if (!shape) return Outcome::illegal;
   const auto outputs = outputs_of(**kernel, trial, *tunes);
   if (!outputs) return Outcome::failed;

@@ -94,13 +94,11 @@ float block_amax(const View& x, std::int64_t row, std::int64_t rows, std::int64_
   return amax;
 }
 
-std::int64_t blocks32_of(std::int64_t elements) { return (elements + 31) / 32; }
-
 // Element (row, col) where the format and direction have it.
 void put(MxSide& side, const View& x, Format format, std::int64_t row, std::int64_t col,
          std::uint8_t code) {
   if (format == Format::mxfp4) {
-    const std::int64_t byte = row * blocks32_of(x.cols()) * 16 + col / 2;
+    const std::int64_t byte = row * ceil_div(x.cols(), 32) * 16 + col / 2;
     side.data[static_cast<std::size_t>(byte)] |=
         static_cast<std::uint8_t>(col % 2 == 0 ? code : code * 16);
     return;
@@ -119,7 +117,7 @@ Result<MxSide> quantize_mx(const Tensor& tensor, const MxFormula& formula, bool 
   }
   DIECAST_CHECK(tensor.check("x"));
   const View x{tensor, columnwise};
-  const std::int64_t blocks = blocks32_of(x.cols()), height = square_blocks ? 32 : 1;
+  const std::int64_t blocks = ceil_div(x.cols(), 32), height = square_blocks ? 32 : 1;
   const std::int64_t row_bytes = formula.format == Format::mxfp4 ? blocks * 16 : x.cols();
   MxSide side;
   side.data.resize(static_cast<std::size_t>(x.rows() * row_bytes));

@@ -47,7 +47,7 @@ float larger(float amax, float x, bool ignore_nan) {
 class Blocks {
  public:
   Blocks(const Tensor& x, const Nvfp4Options& options) : x_(x), options_(options) {}
-  std::int64_t a_row() const { return x_.cols() / 16 + (x_.cols() % 16 != 0 ? 1 : 0); }
+  std::int64_t a_row() const { return ceil_div(x_.cols(), 16); }
 
   Sixteen at(std::int64_t row, std::int64_t block) const {
     Sixteen out{};

@@ -87,8 +87,6 @@ std::uint8_t quantize_block(const float (&values)[16], float encode_scale, std::
   return scale;
 }
 
-std::int64_t blocks_of(std::int64_t cols) { return cols / 16 + (cols % 16 != 0 ? 1 : 0); }
-
 }  // namespace
 
 Result<std::vector<float>> amax(const Tensor& x, bool per_row) {
@@ -107,7 +105,7 @@ Result<Nvfp4> te_quantize_nvfp4(const Tensor& x, std::vector<float> amax, bool r
   DIECAST_CHECK(check_matrix(x, "x"));
   const std::int64_t need = row_scaled ? x.rows() : 1;
   if (!has(amax.size(), need)) return wrong_count("amax", amax.size(), need);
-  const std::int64_t row_blocks = blocks_of(x.cols());
+  const std::int64_t row_blocks = ceil_div(x.cols(), 16);
   Nvfp4 out{x.rows(), x.cols(), {}, {}, row_scaled, std::move(amax)};
   out.codes.resize(static_cast<std::size_t>(x.rows() * row_blocks * 8));
   out.scales.resize(static_cast<std::size_t>(x.rows() * row_blocks));
@@ -150,7 +148,7 @@ Result<void> check_dequantize(const Nvfp4& q, const std::vector<float>& global, 
         cat("out is ", out.shape.text(), ", the quantized matrix [", q.rows, ", ", q.cols, "]"),
         "give out the rows and columns of the quantized matrix"};
   }
-  const std::int64_t blocks = q.rows * blocks_of(q.cols), need = q.row_scaled ? q.rows : 1;
+  const std::int64_t blocks = q.rows * ceil_div(q.cols, 16), need = q.row_scaled ? q.rows : 1;
   if (!has(q.codes.size(), blocks * 8)) return wrong_count("codes", q.codes.size(), blocks * 8);
   if (!has(q.scales.size(), blocks)) return wrong_count("scales", q.scales.size(), blocks);
   if (!has(global.size(), need)) return wrong_count("global", global.size(), need);
@@ -162,7 +160,7 @@ Result<void> check_dequantize(const Nvfp4& q, const std::vector<float>& global, 
 Result<void> te_dequantize_nvfp4(const Nvfp4& q, Global form, const std::vector<float>& global,
                                  const Tensor& out) {
   DIECAST_CHECK(check_dequantize(q, global, out));
-  const std::int64_t row_blocks = blocks_of(q.cols);
+  const std::int64_t row_blocks = ceil_div(q.cols, 16);
   for (std::int64_t row = 0; row < q.rows; ++row) {
     const float of_row = global[q.row_scaled ? static_cast<std::size_t>(row) : 0];
     for (std::int64_t col = 0; col < q.cols; ++col) {

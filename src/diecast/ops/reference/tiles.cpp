@@ -8,8 +8,6 @@
 namespace diecast::reference {
 namespace {
 
-std::int64_t blocks16_of(std::int64_t size) { return size / 16 + (size % 16 != 0 ? 1 : 0); }
-
 float rounded(float value, DType type) {
   std::uint32_t room = 0;
   store(&room, type, 0, value);
@@ -34,7 +32,7 @@ void transform(float* values, unsigned sign_mask) {
 }
 
 Values transformed(const Values& x, DType type, unsigned sign_mask) {
-  Values out{x.rows, blocks16_of(x.cols) * 16, {}};
+  Values out{x.rows, ceil_div(x.cols, 16) * 16, {}};
   out.values.assign(static_cast<std::size_t>(out.rows * out.cols), 0.0f);
   for (std::int64_t row = 0; row < x.rows; ++row) {
     for (std::int64_t col = 0; col < x.cols; ++col) out.at(row, col) = x.at(row, col);
@@ -83,12 +81,12 @@ std::vector<float> amax_per(const Tensor& x, AmaxPer per, AmaxNans nans, AmaxTra
                             unsigned sign_mask) {
   const Values values = values_of(x, transform, sign_mask);
   const std::int64_t high = per == AmaxPer::tile ? 16 : 1;
-  const std::int64_t across = per == AmaxPer::row ? 1 : blocks16_of(x.cols());
+  const std::int64_t across = per == AmaxPer::row ? 1 : ceil_div(x.cols(), 16);
   std::int64_t count = 1;
   if (per == AmaxPer::column) count = x.cols();
   if (per == AmaxPer::row) count = x.rows();
   if (per == AmaxPer::block) count = x.rows() * across;
-  if (per == AmaxPer::tile) count = blocks16_of(x.rows()) * across;
+  if (per == AmaxPer::tile) count = ceil_div(x.rows(), 16) * across;
   std::vector<float> out(static_cast<std::size_t>(count), 0.0f);
   for (std::int64_t row = 0; row < values.rows; ++row) {
     for (std::int64_t col = 0; col < values.cols; ++col) {
@@ -135,7 +133,7 @@ Bytes transpose_tile_scales(const Bytes& scales, std::int64_t rows, std::int64_t
                             std::int64_t new_rows) {
   Bytes out;
   for (std::int64_t row = 0; row < new_rows; ++row) {
-    for (std::int64_t block = 0; block < blocks16_of(rows); ++block) {
+    for (std::int64_t block = 0; block < ceil_div(rows, 16); ++block) {
       out.push_back(scales[static_cast<std::size_t>(block * 16 * cols + row / 16)]);
     }
   }
