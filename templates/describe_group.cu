@@ -20,6 +20,8 @@ arg      rowwise_amax     i64
 arg      columnwise_data  i64
 arg      columnwise_scale i64
 arg      columnwise_amax  i64
+arg      rowwise_stride    i64                           // bytes from one row of linear scales to the next; 0: dense
+arg      columnwise_stride i64
 arg      count
 require  FOUR_BIT || BLOCK == 32                         // formats of a byte an element have blocks of 32
 require  BLOCK == 16 || !ROW_SCALE                       // formats with blocks of 32 have no amax
@@ -34,11 +36,12 @@ sample   count {0, 1, 7, 130}
 using Layout = ScaleLayout<LAYOUT>;
 
 DIECAST_DEVICE MemberSide side_at(i64 data, i64 scale, i64 amax, i64 data_begin, i64 scale_begin,
-                                  i64 amax_begin) {
+                                  i64 amax_begin, i64 scale_stride) {
   if (data == 0 && scale == 0) return {0, 0, 0, 0};
   return {data == 0 ? 0 : static_cast<u64>(data + data_begin),
           scale == 0 ? 0 : static_cast<u64>(scale + scale_begin),
-          amax == 0 ? 0 : static_cast<u64>(amax + amax_begin * 4), amax_begin};
+          amax == 0 ? 0 : static_cast<u64>(amax + amax_begin * 4),
+          LAYOUT == LAYOUT_linear ? scale_stride : 0};
 }
 
 // One thread a member: it adds up the rows of those before it, each padded to what a buffer counts in.
@@ -54,18 +57,21 @@ DIECAST_NO_UNROLL
     data_cols += FOUR_BIT ? align_up(rows, BLOCK) : rows;
     scale_cols += align_up(rows, kScaleCols);
   }
-  const i64 first = offsets[index], blocks = ceil_div(cols, BLOCK);
+  const i64 first = offsets[index], rows = offsets[index + 1] - first, blocks = ceil_div(cols, BLOCK);
   constexpr int kCodesAByte = FOUR_BIT ? 2 : 1;
   const bool has_amax = BLOCK == 16;
   Member& member = reinterpret_cast<Member*>(members)[index];
   member.matrix = matrix == 0 ? 0 : static_cast<u64>(matrix + first * stride * element_bytes);
   member.row_begin = first;
-  member.rows = offsets[index + 1] - first;
+  member.rows = rows;
   member.stride = matrix == 0 ? 0 : stride;
   member.rowwise = side_at(rowwise_data, rowwise_scale, rowwise_amax,
       first * ((FOUR_BIT ? align_up(cols, BLOCK) : cols) / kCodesAByte),
-      scale_rows * Layout::padded_cols(blocks), has_amax ? (ROW_SCALE ? first : index) : 0);
+      rowwise_stride == 0 ? scale_rows * Layout::padded_cols(blocks) : first * rowwise_stride,
+      has_amax ? (ROW_SCALE ? first : index) : 0, rowwise_stride == 0 ? blocks : rowwise_stride);
   member.columnwise = side_at(columnwise_data, columnwise_scale, columnwise_amax,
       cols * (data_cols / kCodesAByte),
-      Layout::padded_rows(cols) * (scale_cols / BLOCK), has_amax ? (ROW_SCALE ? index * cols : index) : 0);
+      columnwise_stride == 0 ? Layout::padded_rows(cols) * (scale_cols / BLOCK) : index * cols * columnwise_stride,
+      has_amax ? (ROW_SCALE ? index * cols : index) : 0,
+      columnwise_stride != 0 ? columnwise_stride : FOUR_BIT ? ceil_div(rows, BLOCK) : cols);
 }

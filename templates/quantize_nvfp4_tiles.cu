@@ -203,7 +203,7 @@ DIECAST_NO_UNROLL
     const i64 line = out.first_line + at.line, block = out.first_block + at.block;
     const i64 padded_blocks = Layout::padded_cols(out.blocks);
     if (line >= Layout::padded_rows(out.lines) || block >= padded_blocks) continue;
-    const i64 pitch = GROUPED || LAYOUT != LAYOUT_linear ? padded_blocks : out.pitch;
+    const i64 pitch = LAYOUT == LAYOUT_linear ? out.pitch : padded_blocks;
     e4m3* scale = out.scales + Layout::offset(line, block, pitch);
     if (LAYOUT != LAYOUT_linear && (line >= out.lines || block >= out.blocks)) {
       *scale = {0};
@@ -222,8 +222,8 @@ DIECAST_KERNEL {
   __shared__ Squares squares;
   const Tile tile{vectors->words};
   const Member whole = {0, 0, rows, 0,
-      {reinterpret_cast<u64>(codes), reinterpret_cast<u64>(scales), reinterpret_cast<u64>(amax), 0},
-      {reinterpret_cast<u64>(codes_t), reinterpret_cast<u64>(scales_t), reinterpret_cast<u64>(amax_t), 0}};
+      {reinterpret_cast<u64>(codes), reinterpret_cast<u64>(scales), reinterpret_cast<u64>(amax), scales_stride},
+      {reinterpret_cast<u64>(codes_t), reinterpret_cast<u64>(scales_t), reinterpret_cast<u64>(amax_t), scales_t_stride}};
   const i64 tiled_cols = DIRECTION == DIRECTION_rowwise ? cols : Layout::padded_rows(cols);
   const u32 row_tiles = static_cast<u32>(ceil_div(tiled_cols, kTileCols));
 DIECAST_NO_UNROLL
@@ -236,12 +236,12 @@ DIECAST_NO_UNROLL
     if constexpr (DIRECTION != DIRECTION_columnwise) {
       quantize_along<rowwise>(tile, squares, {m.rows, ceil_div(cols, 16),
           reinterpret_cast<const f32*>(m.rowwise.amax), reinterpret_cast<u8*>(m.rowwise.data),
-          reinterpret_cast<e4m3*>(m.rowwise.scale), scales_stride, row, col / 16});
+          reinterpret_cast<e4m3*>(m.rowwise.scale), m.rowwise.scale_stride, row, col / 16});
     }
     if constexpr (DIRECTION != DIRECTION_rowwise) {
       quantize_along<columnwise>(tile, squares, {cols, ceil_div(m.rows, 16),
           reinterpret_cast<const f32*>(m.columnwise.amax), reinterpret_cast<u8*>(m.columnwise.data),
-          reinterpret_cast<e4m3*>(m.columnwise.scale), scales_t_stride, col, row / 16});
+          reinterpret_cast<e4m3*>(m.columnwise.scale), m.columnwise.scale_stride, col, row / 16});
     }
     __syncthreads();
   }

@@ -9,7 +9,7 @@ namespace diecast {
 
 struct MemberSide {
   u64 data, scale, amax;  // addresses; 0 where the direction is absent
-  i64 amax_begin;         // index of that amax in the group's amax array
+  i64 scale_stride;       // linear: bytes from one row of scales to the next
 };
 
 struct alignas(16) Member {

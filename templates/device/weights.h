@@ -10,7 +10,7 @@ namespace diecast {
 
 struct WeightSide {
   u64 data, scale, amax;  // addresses; 0 where the direction is absent
-  i64 amax_begin;
+  i64 scale_stride;       // 0: a weight's scales are dense
 };
 
 // The library has the same as WeightDescriptor in ops/weights/descriptor.h; a test compares them.

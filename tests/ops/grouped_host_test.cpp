@@ -11,6 +11,7 @@ struct Wish {
   int block_rows = 1;
   ScaleLayout layout = ScaleLayout::linear;
   FourOverSix four_over_six = FourOverSix::off;
+  std::int64_t scale_gap = 0;  // bytes between the rows of linear scales
 };
 
 class GroupedOnHost : public TilesOnHost {
@@ -27,6 +28,13 @@ class GroupedOnHost : public TilesOnHost {
     out.whole.layout = wish.layout;
     out.whole.rowwise = out.rowwise_sizes().value();
     out.whole.columnwise = out.columnwise_sizes().value();
+    if (wish.scale_gap != 0) {
+      QuantizedSide &across = out.whole.rowwise, &down = out.whole.columnwise;
+      across.scale_stride = kCols / 16 + wish.scale_gap;
+      across.scale_bytes = across.scale_stride * out.whole.rows();
+      down.scale_stride = ceil_div(out.whole.rows(), 16) + wish.scale_gap;
+      down.scale_bytes = down.scale_stride * kCols * out.count;
+    }
     allocate(out.whole.rowwise);
     allocate(out.whole.columnwise);
     out.members = reinterpret_cast<MemberDescriptor*>(memory(out.count * 96));
@@ -41,11 +49,9 @@ class GroupedOnHost : public TilesOnHost {
     Tensor rows = x;
     rows.data = static_cast<std::uint8_t*>(x.data) + first * kCols * 2;
     rows.shape = part.shape;
-    const QuantizedTensor own = output(rows, [&](QuantizedTensor& out) {
-      out.row_scaled = part.row_scaled;
-      out.block_rows = part.block_rows;
-      out.layout = part.layout;
-    });
+    QuantizedTensor own = part;
+    allocate(own.rowwise);
+    allocate(own.columnwise);
     quantize_nvfp4_tiles(*runtime_, rows, own, options).value();
     expect_equal(part.rowwise, own.rowwise, what + " rowwise");
     expect_equal(part.columnwise, own.columnwise, what + " columnwise");
@@ -86,6 +92,14 @@ TEST_F(GroupedOnHost, EqualsOneByOne) {
   expect_one_by_one({false, TransformedSides::none, 16, ScaleLayout::s8x4}, true, "squares");
   expect_one_by_one({false, TransformedSides::rowwise, 16, ScaleLayout::s128x4, FourOverSix::mse},
                     false, "squares, transformed, four over six");
+}
+
+TEST_F(GroupedOnHost, ScalesMayBeApart) {
+  Wish wish;
+  wish.scale_gap = 3;
+  expect_one_by_one(wish, true, "device offsets");
+  wish.row_scaled = true;
+  expect_one_by_one(wish, false, "row-scaled, host offsets");
 }
 
 TEST_F(GroupedOnHost, WithoutOffsetsOnTheDeviceTheMembersMustBeDescribed) {

@@ -43,11 +43,13 @@ TEST(QuantizedGroup, LaysMembersOneBehindAnother) {
   EXPECT_EQ(members[2].rowwise.data, 0x1000000u + 3 * 24);
   EXPECT_EQ(members[2].rowwise.scale, 0x2000000u + 3 * 3);
   EXPECT_EQ(members[2].rowwise.amax, 0x3000000u + 2 * 4);
-  EXPECT_EQ(members[2].rowwise.amax_begin, 2);
+  EXPECT_EQ(members[2].rowwise.scale_stride, 3);
   // The transpose of 3 rows has one padded block a row, that of 37 rows three.
   EXPECT_EQ(members[2].columnwise.data, 0x8000000u + 40 * 8);
   EXPECT_EQ(members[2].columnwise.scale, 0x9000000u + 40 * 1);
   EXPECT_EQ(members[2].columnwise.amax, 0xA000000u + 2 * 4);
+  EXPECT_EQ(members[2].columnwise.scale_stride, 3);
+  EXPECT_EQ(members[0].columnwise.scale_stride, 1);
   EXPECT_EQ(group.view.whole.columnwise.data_bytes, 40 * 8 + 40 * 24);
   EXPECT_EQ(group.view.whole.columnwise.scale_bytes, 40 * 1 + 40 * 3);
   EXPECT_EQ(members[0].matrix, 0u);
@@ -61,7 +63,8 @@ TEST(QuantizedGroup, KeepsEmptyMembersWithoutBytes) {
   EXPECT_EQ(members[2].rows, 0);
   EXPECT_EQ(members[0].rowwise.scale, members[1].rowwise.scale);
   EXPECT_EQ(members[2].rowwise.scale, 0x2000000u + 128 * 4);
-  EXPECT_EQ(members[2].rowwise.amax_begin, 2);
+  EXPECT_EQ(members[2].rowwise.amax, 0x3000000u + 2 * 4);
+  EXPECT_EQ(members[2].rowwise.scale_stride, 0);  // tiles
   const QuantizedTensor empty = group.view.member(2).value();
   EXPECT_EQ(empty.shape, (Shape{0, 32}));
   EXPECT_EQ(empty.rowwise.data_bytes, 0);
@@ -88,10 +91,9 @@ TEST(QuantizedGroup, RowScaledHasItsAmaxAtTheMembersFirstRow) {
   EXPECT_EQ(group.view.whole.rowwise.amax_count, 40);
   EXPECT_EQ(group.view.whole.columnwise.amax_count, 3 * 48);
   const auto members = group.describe();
-  EXPECT_EQ(members[1].rowwise.amax_begin, 3);
-  EXPECT_EQ(members[2].rowwise.amax_begin, 3);
+  EXPECT_EQ(members[1].rowwise.amax, 0x3000000u + 3 * 4);
   EXPECT_EQ(members[2].rowwise.amax, 0x3000000u + 3 * 4);
-  EXPECT_EQ(members[2].columnwise.amax_begin, 2 * 48);
+  EXPECT_EQ(members[2].columnwise.amax, 0xA000000u + 2 * 48 * 4);
   const QuantizedTensor last = group.view.member(2).value();
   EXPECT_EQ(last.rowwise.amax_count, 37);
   EXPECT_EQ(last.columnwise.amax_count, 48);
@@ -141,8 +143,40 @@ TEST(QuantizedGroup, LeavesAbsentDirectionsAtZero) {
   group.view.whole.columnwise = {};
   EXPECT_EQ(message(group.view), "ok");
   EXPECT_EQ(group.describe()[1].columnwise.data, 0u);
-  EXPECT_EQ(group.describe()[1].columnwise.amax_begin, 0);
+  EXPECT_EQ(group.describe()[1].columnwise.scale_stride, 0);
   EXPECT_FALSE(group.view.member(1).value().columnwise.present());
+}
+
+TEST(QuantizedGroup, KeepsTheRowsOfLinearScalesApart) {
+  Group group({0, 3, 3, 40}, 40, ScaleLayout::linear, false);
+  QuantizedSide &rowwise = group.view.whole.rowwise, &columnwise = group.view.whole.columnwise;
+  rowwise.scale_stride = 8, rowwise.scale_bytes = 39 * 8 + 3;
+  columnwise.scale_stride = 4, columnwise.scale_bytes = (3 * 40 - 1) * 4 + 3;
+  EXPECT_EQ(message(group.view), "ok");
+  const auto members = group.describe();
+  EXPECT_EQ(members[2].rowwise.scale, 0x2000000u + 3 * 8);
+  EXPECT_EQ(members[2].rowwise.scale_stride, 8);
+  EXPECT_EQ(members[2].columnwise.scale, 0x9000000u + 2 * 40 * 4);
+  EXPECT_EQ(members[2].columnwise.scale_stride, 4);
+  const QuantizedTensor last = group.view.member(2).value();
+  EXPECT_TRUE(last.check("op", "member"));
+  EXPECT_EQ(last.rowwise.scale_stride, 8);
+  EXPECT_EQ(last.rowwise.scale_bytes, 36 * 8 + 3);
+  EXPECT_EQ(last.columnwise.scale_bytes, 39 * 4 + 3);
+  columnwise.scale_bytes -= 1;
+  EXPECT_EQ(message(group.view),
+            "diecast: shape_mismatch: quantize_nvfp4: group: the columnwise scale buffer has 478 "
+            "bytes, [40, 40] nvfp4 with linear scales needs 479\n  fix: allocate 479 bytes");
+  columnwise.scale_stride = 2;
+  EXPECT_EQ(message(group.view),
+            "diecast: shape_mismatch: quantize_nvfp4: group: scale_stride = 2 for 3 scales a row\n"
+            "  fix: scale_stride = 3 or more, or 0 for dense rows");
+  // Whose offsets the device alone knows may have all rows in one member.
+  columnwise = {};
+  rowwise.scale_stride = 2;
+  group.view.host_row_offsets = nullptr;
+  group.view.device_row_offsets = reinterpret_cast<const std::int64_t*>(0x100);
+  EXPECT_EQ(group.view.check("op").error().code, ErrorCode::shape_mismatch);
 }
 
 TEST(QuantizedGroup, AllowsRowsBehindTheLastOffset) {

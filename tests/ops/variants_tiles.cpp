@@ -61,7 +61,8 @@ void Direction::expect(const Tensor& x, const MemberSide& at, std::uint64_t seed
   }
   const auto quantized = columnwise ? reference::quantize_columnwise(x, options, own)
                                     : reference::quantize_rowwise(x, options, own);
-  std::copy(own.begin(), own.end(), given.begin() + at.amax_begin);
+  std::copy(own.begin(), own.end(),
+            given.begin() + static_cast<std::ptrdiff_t>(at.amax / sizeof(float)));
   const std::int64_t lines = columnwise ? x.cols() : x.rows();
   const std::int64_t blocks = ((columnwise ? x.rows() : x.cols()) + 15) / 16;
   paste(codes, at.data, quantized.codes);

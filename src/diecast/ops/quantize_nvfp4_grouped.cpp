@@ -76,10 +76,6 @@ Result<void> PreparedQuantizeNvfp4Grouped::check(const Tensor& x,
         "set device_row_offsets, or describe() the members, copy the descriptors, and pass "
         "described = true"};
   }
-  if (group.whole.rowwise.scale_stride != 0 || group.whole.columnwise.scale_stride != 0) {
-    return Error{ErrorCode::not_supported, cat(kGroupedOp, ": the group's scales have a stride"),
-                 "scale_stride = 0: members' scales lie one behind another"};
-  }
   return {};
 }
 
@@ -98,6 +94,8 @@ Result<void> PreparedQuantizeNvfp4Grouped::describe(const Tensor& x, const Quant
                                       address(down.data),
                                       address(down.scale),
                                       address(down.amax),
+                                      KernelArgument::scalar(across.scale_stride),
+                                      KernelArgument::scalar(down.scale_stride),
                                       KernelArgument::size(group.count)};
   return describe_->launch(arguments, stream);
 }

@@ -1,86 +1,12 @@
-// Where the members of a group lie in common buffers. One rule gives sizes and beginnings alike: a
-// buffer's place for the rows of some members is its size for those rows, each member's padded.
+// What a group must be to be worked on, and its members one by one.
 #include <diecast/base/text.h>
+#include <diecast/ops/group_layout.h>
 #include <diecast/ops/quantized_group.h>
 
-#include <algorithm>
 #include <limits>
 
 namespace diecast {
 namespace {
-
-// Rows of some members added up, each member's first padded to what the buffer counts in.
-struct PaddedRows {
-  std::int64_t plain = 0;
-  std::int64_t rowwise_scale = 0;
-  std::int64_t columnwise_data = 0;
-  std::int64_t columnwise_scale = 0;
-};
-
-PaddedRows granules(const QuantizedTensor& whole) {
-  return {1, scale_tile_rows(whole.layout), is_four_bit(whole.format) ? whole.block_cols : 1,
-          std::int64_t{whole.block_cols} * scale_tile_cols(whole.layout)};
-}
-
-template <class Pad>
-void add(PaddedRows& sum, const PaddedRows& granule, Pad padded) {
-  sum.plain += padded(granule.plain);
-  sum.rowwise_scale += padded(granule.rowwise_scale);
-  sum.columnwise_data += padded(granule.columnwise_data);
-  sum.columnwise_scale += padded(granule.columnwise_scale);
-}
-
-void add_member(PaddedRows& sum, const QuantizedGroup& group, std::int64_t index) {
-  const std::int64_t rows = group.host_row_offsets[index + 1] - group.host_row_offsets[index];
-  add(sum, granules(group.whole),
-      [rows](std::int64_t granule) { return (rows + granule - 1) / granule * granule; });
-}
-
-// All members; with offsets that only the device knows, the most that any offsets need: every
-// member that has rows may end in a padded tile.
-PaddedRows all_rows(const QuantizedGroup& group) {
-  PaddedRows sum;
-  if (group.host_row_offsets != nullptr) {
-    for (std::int64_t i = 0; i < group.count; ++i) add_member(sum, group, i);
-    return sum;
-  }
-  const std::int64_t rows = group.whole.rows(), filled = std::min(group.count, rows);
-  add(sum, granules(group.whole), [rows, filled](std::int64_t granule) {
-    return (rows + filled * (granule - 1)) / granule * granule;
-  });
-  return sum;
-}
-
-Result<QuantizedSide> rowwise_extent(const QuantizedTensor& whole, const PaddedRows& rows,
-                                     std::int64_t members) {
-  QuantizedSide extent;
-  DIECAST_TRY(extent.data_bytes,
-              quantized_data_bytes(whole.format, rows.plain, whole.cols(), whole.block_cols));
-  DIECAST_TRY(extent.scale_bytes, quantized_scale_bytes(whole.layout, rows.rowwise_scale,
-                                                        whole.cols(), whole.block_cols));
-  if (whole.format == Format::nvfp4) extent.amax_count = whole.row_scaled ? rows.plain : members;
-  return extent;
-}
-
-Result<QuantizedSide> columnwise_extent(const QuantizedTensor& whole, const PaddedRows& rows,
-                                        std::int64_t members) {
-  QuantizedSide extent;
-  DIECAST_TRY(extent.data_bytes, quantized_data_bytes(whole.format, whole.cols(),
-                                                      rows.columnwise_data, whole.block_cols));
-  DIECAST_TRY(extent.scale_bytes, quantized_scale_bytes(whole.layout, whole.cols(),
-                                                        rows.columnwise_scale, whole.block_cols));
-  if (whole.format == Format::nvfp4) {
-    const auto count = checked_product(members, whole.row_scaled ? whole.cols() : 1);
-    if (!count) {
-      return Error{ErrorCode::shape_mismatch,
-                   cat("the amax of ", members, " members with ", whole.cols(),
-                       " columns need more entries than fit in 63 bits"),
-                   "make smaller groups"};
-    }
-    extent.amax_count = *count;
-  }
-  return extent;
-}
 
 Result<void> check_host_offsets(const QuantizedGroup& group) {
   const std::int64_t* offsets = group.host_row_offsets;
@@ -140,9 +66,17 @@ Result<void> check_known_rows(const QuantizedGroup& group) {
 }
 
 Result<void> check_buffers(const QuantizedGroup& group) {
-  DIECAST_TRY(const QuantizedSide rowwise, group.rowwise_sizes());
-  DIECAST_TRY(const QuantizedSide columnwise, group.columnwise_sizes());
-  return group.whole.check_buffers(rowwise, columnwise);
+  const QuantizedTensor& whole = group.whole;
+  DIECAST_TRY(QuantizedSide rowwise, group.rowwise_sizes());
+  DIECAST_TRY(QuantizedSide columnwise, group.columnwise_sizes());
+  const PaddedRows rows = all_rows(group);
+  DIECAST_TRY(rowwise.scale_bytes, scale_span_bytes(whole, whole.rowwise, rows.rowwise_scale,
+                                                    whole.cols(), rowwise.scale_bytes));
+  const std::int64_t lines = checked_product(rows.members, whole.cols())
+                                 .value_or(std::numeric_limits<std::int64_t>::max());
+  DIECAST_TRY(columnwise.scale_bytes,
+              scale_span_bytes(whole, whole.columnwise, lines, rows.most, columnwise.scale_bytes));
+  return whole.check_buffers(rowwise, columnwise);
 }
 
 std::uint64_t address(const void* base, std::int64_t offset) {
@@ -150,10 +84,14 @@ std::uint64_t address(const void* base, std::int64_t offset) {
   return reinterpret_cast<std::uintptr_t>(base) + static_cast<std::uint64_t>(offset);
 }
 
-MemberSide described(const QuantizedSide& side, const QuantizedSide& begin) {
+// `blocks`: scales of a dense row.
+MemberSide described(const QuantizedTensor& whole, const QuantizedSide& side,
+                     const QuantizedSide& begin, std::int64_t blocks) {
   if (!side.present()) return {};
+  const std::int64_t stride = side.scale_stride == 0 ? blocks : side.scale_stride;
   return {address(side.data, begin.data_bytes), address(side.scale, begin.scale_bytes),
-          address(side.amax, begin.amax_count * std::int64_t{sizeof(float)}), begin.amax_count};
+          address(side.amax, begin.amax_count * std::int64_t{sizeof(float)}),
+          whole.layout == ScaleLayout::linear ? stride : 0};
 }
 
 // A direction of one member: what begins at `begin` and has the sizes of `own`.
@@ -162,6 +100,7 @@ QuantizedSide part(const QuantizedSide& side, const QuantizedSide& begin, Quanti
   own.data = reinterpret_cast<void*>(address(side.data, begin.data_bytes));
   own.scale = reinterpret_cast<void*>(address(side.scale, begin.scale_bytes));
   if (side.amax != nullptr) own.amax = side.amax + begin.amax_count;
+  own.scale_stride = side.scale_stride;
   return own;
 }
 
@@ -169,14 +108,14 @@ QuantizedSide part(const QuantizedSide& side, const QuantizedSide& begin, Quanti
 
 Result<QuantizedSide> QuantizedGroup::rowwise_sizes() const {
   DIECAST_CHECK(check_rows(*this));
-  auto sizes = rowwise_extent(whole, all_rows(*this), count);
+  auto sizes = rowwise_extent(whole, all_rows(*this));
   if (sizes && whole.row_scaled) sizes->amax_count = whole.rows();
   return sizes;
 }
 
 Result<QuantizedSide> QuantizedGroup::columnwise_sizes() const {
   DIECAST_CHECK(check_rows(*this));
-  return columnwise_extent(whole, all_rows(*this), count);
+  return columnwise_extent(whole, all_rows(*this));
 }
 
 Result<void> QuantizedGroup::check(std::string_view op) const {
@@ -211,8 +150,7 @@ Result<void> QuantizedGroup::describe(const Tensor* matrix, MemberDescriptor* ou
   }
   PaddedRows before;
   for (std::int64_t i = 0; i < count; ++i) {
-    DIECAST_TRY(const QuantizedSide rowwise_begin, rowwise_extent(whole, before, i));
-    DIECAST_TRY(const QuantizedSide columnwise_begin, columnwise_extent(whole, before, i));
+    DIECAST_TRY(const MemberBegin begin, begin_behind(whole, before));
     out[i] = MemberDescriptor{};
     out[i].row_begin = before.plain;
     out[i].rows = host_row_offsets[i + 1] - host_row_offsets[i];
@@ -221,8 +159,11 @@ Result<void> QuantizedGroup::describe(const Tensor* matrix, MemberDescriptor* ou
       out[i].matrix = address(matrix->data, before.plain * row_bytes);
       out[i].stride = matrix->stride();
     }
-    out[i].rowwise = described(whole.rowwise, rowwise_begin);
-    out[i].columnwise = described(whole.columnwise, columnwise_begin);
+    const int block = whole.block_cols;
+    out[i].rowwise = described(whole, whole.rowwise, begin.rowwise, ceil_div(whole.cols(), block));
+    out[i].columnwise =
+        described(whole, whole.columnwise, begin.columnwise,
+                  is_four_bit(whole.format) ? ceil_div(out[i].rows, block) : whole.cols());
     add_member(before, *this, i);
   }
   return {};
@@ -237,14 +178,17 @@ Result<QuantizedTensor> QuantizedGroup::member(std::int64_t index) const {
   }
   PaddedRows before;
   for (std::int64_t i = 0; i < index; ++i) add_member(before, *this, i);
-  DIECAST_TRY(const QuantizedSide rowwise_begin, rowwise_extent(whole, before, index));
-  DIECAST_TRY(const QuantizedSide columnwise_begin, columnwise_extent(whole, before, index));
+  DIECAST_TRY(const MemberBegin begin, begin_behind(whole, before));
   QuantizedTensor own = whole;
   own.shape = {host_row_offsets[index + 1] - host_row_offsets[index], whole.cols()};
-  DIECAST_TRY(const QuantizedSide rowwise, own.rowwise_sizes());
-  DIECAST_TRY(const QuantizedSide columnwise, own.columnwise_sizes());
-  own.rowwise = part(whole.rowwise, rowwise_begin, rowwise);
-  own.columnwise = part(whole.columnwise, columnwise_begin, columnwise);
+  DIECAST_TRY(QuantizedSide rowwise, own.rowwise_sizes());
+  DIECAST_TRY(QuantizedSide columnwise, own.columnwise_sizes());
+  DIECAST_TRY(rowwise.scale_bytes,
+              scale_span_bytes(own, whole.rowwise, own.rows(), own.cols(), rowwise.scale_bytes));
+  DIECAST_TRY(columnwise.scale_bytes, scale_span_bytes(own, whole.columnwise, own.cols(),
+                                                       own.rows(), columnwise.scale_bytes));
+  own.rowwise = part(whole.rowwise, begin.rowwise, rowwise);
+  own.columnwise = part(whole.columnwise, begin.columnwise, columnwise);
   return own;
 }
 

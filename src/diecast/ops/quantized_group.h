@@ -15,8 +15,8 @@ namespace diecast {
 struct MemberSide {
   std::uint64_t data = 0;  // addresses in device memory; 0 where the direction is absent
   std::uint64_t scale = 0;
-  std::uint64_t amax = 0;       // its own, or its first row's when row-scaled
-  std::int64_t amax_begin = 0;  // index of that amax in the group's amax array
+  std::uint64_t amax = 0;         // its own, or its first row's when row-scaled
+  std::int64_t scale_stride = 0;  // linear: bytes from one row of scales to the next; 0 for tiles
 };
 
 // One member of a group as kernels read it: 96 bytes, little-endian, in an array in device memory.
@@ -33,7 +33,8 @@ static_assert(sizeof(MemberSide) == 32 && sizeof(MemberDescriptor) == 96);
 // Member i has the rows from offset i up to offset i + 1; rows of `whole` behind the last offset
 // belong to nobody. The offsets are count + 1 numbers that start at 0 and never descend, on the
 // host, in device memory, or the same ones in both. Members lie one behind another in the buffers
-// of `whole`, each with scales of its own, padded as the layout wants.
+// of `whole`, each with scales of its own, padded as the layout wants. With a scale_stride the rows
+// of all members are that far apart, columnwise cols of them for each member, empty ones too.
 struct QuantizedGroup {
   // All members: shape [rows, cols], format, block, layout; either direction's buffers may be
   // absent. amax: f32 [count]; row-scaled [rows] rowwise and [count, cols] columnwise.

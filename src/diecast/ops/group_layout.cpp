@@ -1,0 +1,100 @@
+// Sizes and places in the common buffers of a group; see group_layout.h.
+#include <diecast/base/text.h>
+#include <diecast/ops/group_layout.h>
+
+#include <algorithm>
+
+namespace diecast {
+namespace {
+
+PaddedRows granules(const QuantizedTensor& whole) {
+  PaddedRows out;
+  out.plain = 1;
+  out.rowwise_scale = scale_tile_rows(whole.layout);
+  out.columnwise_data = is_four_bit(whole.format) ? whole.block_cols : 1;
+  out.columnwise_scale = std::int64_t{whole.block_cols} * scale_tile_cols(whole.layout);
+  return out;
+}
+
+template <class Pad>
+void add(PaddedRows& sum, const PaddedRows& granule, Pad padded) {
+  sum.plain += padded(granule.plain);
+  sum.rowwise_scale += padded(granule.rowwise_scale);
+  sum.columnwise_data += padded(granule.columnwise_data);
+  sum.columnwise_scale += padded(granule.columnwise_scale);
+}
+
+}  // namespace
+
+void add_member(PaddedRows& sum, const QuantizedGroup& group, std::int64_t index) {
+  const std::int64_t rows = group.host_row_offsets[index + 1] - group.host_row_offsets[index];
+  sum.members += 1;
+  sum.most = std::max(sum.most, rows);
+  add(sum, granules(group.whole),
+      [rows](std::int64_t granule) { return (rows + granule - 1) / granule * granule; });
+}
+
+PaddedRows all_rows(const QuantizedGroup& group) {
+  PaddedRows sum;
+  if (group.host_row_offsets != nullptr) {
+    for (std::int64_t i = 0; i < group.count; ++i) add_member(sum, group, i);
+    return sum;
+  }
+  const std::int64_t rows = group.whole.rows(), filled = std::min(group.count, rows);
+  sum.members = group.count;
+  sum.most = rows;
+  add(sum, granules(group.whole), [rows, filled](std::int64_t granule) {
+    return (rows + filled * (granule - 1)) / granule * granule;
+  });
+  return sum;
+}
+
+Result<QuantizedSide> rowwise_extent(const QuantizedTensor& whole, const PaddedRows& rows) {
+  QuantizedSide extent;
+  DIECAST_TRY(extent.data_bytes,
+              quantized_data_bytes(whole.format, rows.plain, whole.cols(), whole.block_cols));
+  DIECAST_TRY(extent.scale_bytes, quantized_scale_bytes(whole.layout, rows.rowwise_scale,
+                                                        whole.cols(), whole.block_cols));
+  if (whole.format != Format::nvfp4) return extent;
+  extent.amax_count = whole.row_scaled ? rows.plain : rows.members;
+  return extent;
+}
+
+Result<QuantizedSide> columnwise_extent(const QuantizedTensor& whole, const PaddedRows& rows) {
+  QuantizedSide extent;
+  DIECAST_TRY(extent.data_bytes, quantized_data_bytes(whole.format, whole.cols(),
+                                                      rows.columnwise_data, whole.block_cols));
+  DIECAST_TRY(extent.scale_bytes, quantized_scale_bytes(whole.layout, whole.cols(),
+                                                        rows.columnwise_scale, whole.block_cols));
+  if (whole.format == Format::nvfp4) {
+    const auto count = checked_product(rows.members, whole.row_scaled ? whole.cols() : 1);
+    if (!count) {
+      return Error{ErrorCode::shape_mismatch,
+                   cat("the amax of ", rows.members, " members with ", whole.cols(),
+                       " columns need more entries than fit in 63 bits"),
+                   "make smaller groups"};
+    }
+    extent.amax_count = *count;
+  }
+  return extent;
+}
+
+Result<MemberBegin> begin_behind(const QuantizedTensor& whole, const PaddedRows& before) {
+  MemberBegin out;
+  DIECAST_TRY(out.rowwise, rowwise_extent(whole, before));
+  DIECAST_TRY(out.columnwise, columnwise_extent(whole, before));
+  // Unsigned, because without scales nobody has checked that the products fit.
+  const auto lines = [](std::int64_t count, std::int64_t stride) {
+    return static_cast<std::uint64_t>(count) * static_cast<std::uint64_t>(stride);
+  };
+  if (const std::int64_t stride = whole.rowwise.scale_stride; stride != 0) {
+    out.rowwise.scale_bytes = static_cast<std::int64_t>(lines(before.plain, stride));
+  }
+  if (const std::int64_t stride = whole.columnwise.scale_stride; stride != 0) {
+    const auto cols = static_cast<std::int64_t>(lines(before.members, whole.cols()));
+    out.columnwise.scale_bytes = static_cast<std::int64_t>(lines(cols, stride));
+  }
+  return out;
+}
+
+}  // namespace diecast
