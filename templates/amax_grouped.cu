@@ -1,14 +1,15 @@
 // amax_grouped: largest absolute values of many matrices with equal columns in one launch, of the
-// whole or of each column. GROUP_members: one result for each member of a group, whose descriptors
-// are in device memory. GROUP_list: one result for all of up to 16 matrices that the launch names, as
-// several that share a global scale want it. The rules are amax's; the caller fills amax with zeros.
+// whole, of each row or of each column. GROUP_members: those of each member of a group, whose
+// descriptors are in device memory and say where they go. GROUP_list: one result for all of up to 16
+// matrices that the launch names, as several that share a global scale want it. The rules are amax's;
+// but for rows the caller fills the results with zeros.
 // ROWS_apart: whole blocks of 16, every row from a multiple of 16 bytes on. ROWS_any: nothing is known.
 /* diecast
 shape    int   COLS    = 0                               // row length; 0 = not fixed at compile time
 shape    enum  ROWS    {apart, any} = apart              // what is known of the matrices' rows, see above
 option   type  IN      {bf16, f16, f32}                  // element type
 option   enum  GROUP   {members, list} = members         // see above
-option   enum  PER     {tensor, column} = tensor         // what one maximum is of
+option   enum  PER     {tensor, row, column} = tensor    // what one maximum is of
 option   enum  NANS    {ignore, propagate} = ignore      // propagate: 0x7FFFFFFF where one is NaN
 option   enum  RHT     {none, row, column} = none        // of x, or of its random Hadamard transform in blocks of 16
 option   int   SIGN_MASK = 0                             // RHT: bit i flips the sign of element i of 16
@@ -19,15 +20,18 @@ size     cols  = COLS  divisible (ROWS == ROWS_any ? 1 : 16)
 size     count                                           // matrices
 arg      members in    u8   [GROUP == GROUP_members ? count : 0, 96]  align 16
 arg      list    struct MemberList 1536
-arg      amax    inout f32  [GROUP == GROUP_members ? count : 1, PER == PER_column ? cols : 1]
+arg      amax    inout f32  [GROUP == GROUP_members ? 0 : 1, PER == PER_column ? cols : 1]   // the list's
+arg      sides   i32                                     // members' whole maxima: 1 rowwise, 2 columnwise, 3 both
 arg      rows
 arg      cols
 arg      count
 require  THREADS % 32 == 0                               // whole warps
+require  PER != PER_row || GROUP == GROUP_members        // a list has one maximum of all its matrices
 require  RHT != RHT_none || SIGN_MASK == 0               // signs belong to the transform
 require  SIGN_MASK >= 0 && SIGN_MASK < 65536             // one bit for each of 16 elements
 require  RHT != RHT_row || PER != PER_column             // blocks along a row have no column of their own
-launch   grid(min((ceil_div(rows, 16) + count) * ceil_div(cols, 256), sm_count * waves)) block(THREADS)
+require  RHT != RHT_column || PER != PER_row             // blocks along a column have no row of their own
+launch   grid(min((ceil_div(rows, PER == PER_row ? THREADS / 32 : 16) + count) * (PER == PER_row ? 1 : ceil_div(cols, 256)), sm_count * waves)) block(THREADS)
 target   host, sm_80+
 exchange warp                                            // a warp reduces what it has read
 sample   COLS {0, 80}  SIGN_MASK {0, 55272}  rows {0, 1, 7, 130}  cols {1, 17, 80, 600}  count {0}
@@ -37,13 +41,18 @@ sample   COLS {0, 80}  SIGN_MASK {0, 55272}  rows {0, 1, 7, 130}  cols {1, 17, 8
 
 using Amax = AmaxOf<IN, ROWS == ROWS_apart, RHT, SIGN_MASK, NANS == NANS_propagate>;
 
-// A block of threads takes 16 rows of 256 columns, block after block of a row, or 64 rows of columns.
+// A block of threads takes 16 rows of 256 columns, block after block of a row, or 64 rows of columns;
+// for a maximum a row, each of its warps takes one.
 constexpr bool kDown = PER == PER_column || RHT == RHT_column;
-constexpr int kRows = kDown ? 64 : 16, kCols = 256;
+constexpr int kRows = PER == PER_row ? THREADS / 32 : kDown ? 64 : 16, kCols = 256;
+
+DIECAST_DEVICE const IN* row_of(const Member& m, i64 row) {
+  return reinterpret_cast<const IN*>(m.matrix) + row * m.stride;
+}
 
 // What one thread finds in the piece of a matrix that begins at `row`, `col`.
 DIECAST_DEVICE f32 amax_of_piece(const Member& m, i64 row, i64 col, i64 last_col, f32* of_column) {
-  const IN* from = reinterpret_cast<const IN*>(m.matrix) + row * m.stride + col;
+  const IN* from = row_of(m, row) + col;
   f32 found = 0.0f;
 DIECAST_NO_UNROLL
   for (int i = threadIdx.x; i < kCols; i += THREADS) {
@@ -62,13 +71,38 @@ DIECAST_NO_UNROLL
   return found;
 }
 
+// A warp's row: nobody else looks at it.
+DIECAST_DEVICE void amax_of_row(const Member& m, i64 row, i64 cols) {
+  if (row >= m.rows) return;
+  const IN* from = row_of(m, row);
+  f32 found = 0.0f;
+DIECAST_NO_UNROLL
+  for (i64 col = threadIdx.x % 32 * 16; col < cols; col += 512) {
+    found = Amax::larger(found, Amax::block(from + col, cols - col));
+  }
+  found = warp_reduce_max(found);
+  if (threadIdx.x % 32 == 0) reinterpret_cast<f32*>(m.rowwise.amax)[row] = found;
+}
+
 DIECAST_KERNEL {
   const Member* all = GROUP == GROUP_members ? reinterpret_cast<const Member*>(members) : list.members;
   GroupWalk<true> at{all, count, 0, blockIdx.x, gridDim.x};
+  const u32 pieces = PER == PER_row ? 1 : static_cast<u32>(ceil_div(cols, kCols));
 DIECAST_NO_UNROLL
-  for (; at.find(kRows, static_cast<u32>(ceil_div(cols, kCols))); at.next()) {
-    f32* result = amax + (GROUP == GROUP_members ? at.member * (PER == PER_column ? cols : 1) : 0);
-    const f32 found = amax_of_piece(all[at.member], i64{at.row} * kRows, i64{at.piece} * kCols, cols, result);
-    if constexpr (PER == PER_tensor) Amax::meet_warp(result, found);
+  for (; at.find(kRows, pieces); at.next()) {
+    const Member& m = all[at.member];
+    const i64 row = i64{at.row} * kRows;
+    if constexpr (PER == PER_row) {
+      amax_of_row(m, row + threadIdx.x / 32, cols);
+    } else {
+      f32* result = GROUP == GROUP_members ? reinterpret_cast<f32*>(m.columnwise.amax) : amax;
+      const f32 found = amax_of_piece(m, row, i64{at.piece} * kCols, cols, result);
+      if constexpr (PER == PER_tensor) {
+        if (GROUP == GROUP_list || (sides & 2) != 0) Amax::meet_warp(result, found);
+        if (GROUP == GROUP_members && (sides & 1) != 0) {
+          Amax::meet_warp(reinterpret_cast<f32*>(m.rowwise.amax), found);
+        }
+      }
+    }
   }
 }

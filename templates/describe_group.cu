@@ -1,5 +1,6 @@
 // describe_group: where the members of a group lie in its common buffers, from row offsets in device
-// memory: one descriptor each, as the library's QuantizedGroup::describe makes them on the host.
+// memory, and how many of a member's rows are real, from counts there: one descriptor each, as the
+// library's QuantizedGroup::describe makes them on the host.
 // Members lie one behind another, each with scales of its own, padded as the layout wants.
 /* diecast
 option   int   BLOCK     {16, 32} = 16                   // neighbours that share one block scale
@@ -10,6 +11,7 @@ tune     int   THREADS   {128} = 128
 size     count                                           // members
 arg      offsets          in  i64  [count + 1]           // start at 0 and never descend
 arg      members          out u8   [count, 96]  align 16
+arg      counts           i64                            // address of i32 [count], the real rows of each; 0: all are
 arg      cols             i64
 arg      matrix           i64                            // addresses, 0 where there is nothing
 arg      stride           i64                            // elements of the matrix from one row to the next
@@ -57,7 +59,9 @@ DIECAST_NO_UNROLL
     data_cols += FOUR_BIT ? align_up(rows, BLOCK) : rows;
     scale_cols += align_up(rows, kScaleCols);
   }
-  const i64 first = offsets[index], rows = offsets[index + 1] - first, blocks = ceil_div(cols, BLOCK);
+  const i64 first = offsets[index], blocks = ceil_div(cols, BLOCK);
+  i64 rows = offsets[index + 1] - first;
+  if (counts != 0) rows = max(i64{0}, min(rows, i64{reinterpret_cast<const i32*>(counts)[index]}));
   constexpr int kCodesAByte = FOUR_BIT ? 2 : 1;
   const bool has_amax = BLOCK == 16;
   Member& member = reinterpret_cast<Member*>(members)[index];

@@ -24,7 +24,7 @@ tune     int   waves      {1, 8, 64} = 64                // the most blocks of t
 size     rows  device
 size     cols  = COLS  divisible (ROWS == ROWS_any ? 1 : 16)
 size     count                                           // members; 0 unless GROUPED
-arg      x        in   IN    [rows, cols]  stride  align (ROWS == ROWS_any ? bits(IN) / 8 : 16)
+arg      x        in   IN    [GROUPED ? 0 : rows, cols]  stride  align (ROWS == ROWS_any ? bits(IN) / 8 : 16)
 arg      amax     in   f32   [GROUPED || DIRECTION == DIRECTION_columnwise || GLOBAL == GLOBAL_none ? 0 : ROW_SCALE ? rows : 1]
 arg      codes    out  u8    [GROUPED || DIRECTION == DIRECTION_columnwise ? 0 : rows, align_up(cols, 16) / 2]  align 8
 arg      scales   out  e4m3  [GROUPED || DIRECTION == DIRECTION_columnwise ? 0 : align_up(rows, LAYOUT == LAYOUT_s128x4 ? 128 : LAYOUT == LAYOUT_s8x4 ? 8 : 1), align_up(ceil_div(cols, 16), LAYOUT == LAYOUT_linear ? 1 : 4)]  stride (LAYOUT == LAYOUT_linear)
@@ -221,7 +221,7 @@ DIECAST_KERNEL {
   __shared__ Vector<16> vectors[Tile::kWords / 4];
   __shared__ Squares squares;
   const Tile tile{vectors->words};
-  const Member whole = {0, 0, rows, 0,
+  const Member whole = {reinterpret_cast<u64>(x), 0, rows, x_stride,
       {reinterpret_cast<u64>(codes), reinterpret_cast<u64>(scales), reinterpret_cast<u64>(amax), scales_stride},
       {reinterpret_cast<u64>(codes_t), reinterpret_cast<u64>(scales_t), reinterpret_cast<u64>(amax_t), scales_t_stride}};
   const i64 tiled_cols = DIRECTION == DIRECTION_rowwise ? cols : Layout::padded_rows(cols);
@@ -231,7 +231,7 @@ DIECAST_NO_UNROLL
        at.find(kTileRows, row_tiles); at.next()) {
     const Member m = GROUPED ? at.members[at.member] : whole;
     const i64 row = i64{at.row} * kTileRows, col = i64{at.piece} * kTileCols;
-    tile.load(x + (m.row_begin + row) * x_stride + col, x_stride, m.rows - row, cols - col);
+    tile.load(reinterpret_cast<const IN*>(m.matrix) + row * m.stride + col, m.stride, m.rows - row, cols - col);
     __syncthreads();
     if constexpr (DIRECTION != DIRECTION_columnwise) {
       quantize_along<rowwise>(tile, squares, {m.rows, ceil_div(cols, 16),

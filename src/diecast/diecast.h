@@ -21,6 +21,7 @@
 #include <diecast/ops/reference/nvfp4_te.h>
 #include <diecast/ops/reference/nvfp4_tiles.h>
 #include <diecast/ops/tensor.h>
+#include <diecast/ops/tensor_group.h>
 #include <diecast/ops/transpose_nvfp4.h>
 #include <diecast/ops/weights/callback_communicator.h>
 #include <diecast/ops/weights/master_weights.h>

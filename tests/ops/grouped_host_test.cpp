@@ -1,117 +1,171 @@
-// A group in one launch is its members one by one, to the bit: row counts on the host or on the
-// device alone, empty members, rows behind the last offset full of NaN.
-#include "ops/tiles_fixture.h"
+// A group in one launch is its members one by one, to the bit: row offsets and counts on the host
+// or on the device alone, empty members, rows of NaN, padding that is never seen, poison
+// everywhere.
+#include <sys/mman.h>
+
+#include "ops/grouped_fixture.h"
 
 namespace diecast {
 namespace {
 
-struct Wish {
-  bool row_scaled = false;
-  TransformedSides rht = TransformedSides::none;
-  int block_rows = 1;
-  ScaleLayout layout = ScaleLayout::linear;
-  FourOverSix four_over_six = FourOverSix::off;
-  std::int64_t scale_gap = 0;  // bytes between the rows of linear scales
-};
-
-class GroupedOnHost : public TilesOnHost {
- protected:
-  static constexpr std::int64_t kCols = 80, kHidden = 40;
-
-  QuantizedGroup group(const std::vector<std::int64_t>& offsets, const Wish& wish) {
-    QuantizedGroup out;
-    out.count = static_cast<std::int64_t>(offsets.size()) - 1;
-    out.host_row_offsets = offsets.data();
-    out.whole.shape = {offsets.back() + kHidden, kCols};
-    out.whole.row_scaled = wish.row_scaled;
-    out.whole.block_rows = wish.block_rows;
-    out.whole.layout = wish.layout;
-    out.whole.rowwise = out.rowwise_sizes().value();
-    out.whole.columnwise = out.columnwise_sizes().value();
-    if (wish.scale_gap != 0) {
-      QuantizedSide &across = out.whole.rowwise, &down = out.whole.columnwise;
-      across.scale_stride = kCols / 16 + wish.scale_gap;
-      across.scale_bytes = across.scale_stride * out.whole.rows();
-      down.scale_stride = ceil_div(out.whole.rows(), 16) + wish.scale_gap;
-      down.scale_bytes = down.scale_stride * kCols * out.count;
-    }
-    allocate(out.whole.rowwise);
-    allocate(out.whole.columnwise);
-    out.members = reinterpret_cast<MemberDescriptor*>(memory(out.count * 96));
-    return out;
-  }
-
-  // Member `index` quantized by itself, against its part of the group.
-  void expect_member(const Tensor& x, const QuantizedGroup& all, std::int64_t index,
-                     QuantizeNvfp4TilesOptions options, const std::string& what) {
-    const QuantizedTensor part = all.member(index).value();
-    const std::int64_t first = all.host_row_offsets[index];
-    Tensor rows = x;
-    rows.data = static_cast<std::uint8_t*>(x.data) + first * kCols * 2;
-    rows.shape = part.shape;
-    QuantizedTensor own = part;
-    allocate(own.rowwise);
-    allocate(own.columnwise);
-    quantize_nvfp4_tiles(*runtime_, rows, own, options).value();
-    expect_equal(part.rowwise, own.rowwise, what + " rowwise");
-    expect_equal(part.columnwise, own.columnwise, what + " columnwise");
-  }
-
-  void expect_one_by_one(const Wish& wish, bool on_device, const std::string& what) {
-    const std::vector<std::int64_t> offsets = {0, 0, 33, 161, 161, 162, 200};
-    const Tensor x = matrix(offsets.back(), kCols, 9, kHidden);
-    QuantizedGroup all = group(offsets, wish);
-    QuantizeNvfp4GroupedOptions options;
-    options.device = device_;
-    options.rht = wish.rht;
-    options.four_over_six = wish.four_over_six;
-    options.described = !on_device;
-    const auto described = memory(std::vector<std::int64_t>(offsets));
-    if (on_device) {
-      // Buffers that suffice for exact offsets are found with them; the op itself sees none.
-      all.device_row_offsets = described;
-    } else {
-      std::vector<MemberDescriptor> members(static_cast<std::size_t>(all.count));
-      all.describe(&x, members.data()).value();
-      device_->copy_to_device(all.members, members.data(), members.size() * 96, {}).value();
-    }
-    quantize_nvfp4_grouped(*runtime_, x, all, options).value();
-    for (std::int64_t i = 0; i < all.count; ++i) {
-      expect_member(x, all, i, options, what + " member " + std::to_string(i));
-    }
-  }
-};
+constexpr auto kNone = TransformedSides::none, kBoth = TransformedSides::both;
 
 TEST_F(GroupedOnHost, EqualsOneByOne) {
-  expect_one_by_one({}, true, "plain, device offsets");
-  expect_one_by_one({}, false, "plain, host offsets");
-  expect_one_by_one({true}, true, "row-scaled");
-  expect_one_by_one({true}, false, "row-scaled, host offsets");
-  expect_one_by_one({false, TransformedSides::columnwise}, true, "transformed columns");
-  expect_one_by_one({true, TransformedSides::both, 1, ScaleLayout::s128x4}, true, "all of it");
-  expect_one_by_one({false, TransformedSides::none, 16, ScaleLayout::s8x4}, true, "squares");
+  expect_one_by_one({}, Known::device, "plain, device offsets");
+  expect_one_by_one({}, Known::host, "plain, host offsets");
+  expect_one_by_one({true}, Known::device, "row-scaled");
+  expect_one_by_one({true}, Known::host, "row-scaled, host offsets");
+  expect_one_by_one({false, TransformedSides::columnwise}, Known::device, "transformed columns");
+  expect_one_by_one({true, kBoth, 1, ScaleLayout::s128x4}, Known::device, "all of it");
+  expect_one_by_one({false, kNone, 16, ScaleLayout::s8x4}, Known::device, "squares");
   expect_one_by_one({false, TransformedSides::rowwise, 16, ScaleLayout::s128x4, FourOverSix::mse},
-                    false, "squares, transformed, four over six");
+                    Known::host, "squares, transformed, four over six");
+}
+
+TEST_F(GroupedOnHost, EqualsOneByOneWithFourOverSixInEveryLayout) {
+  for (const ScaleLayout layout : {ScaleLayout::linear, ScaleLayout::s128x4, ScaleLayout::s8x4}) {
+    GroupWish wish{true, kBoth, 1, layout, FourOverSix::mae};
+    expect_one_by_one(wish, Known::device, std::string(layout_name(layout)));
+  }
+}
+
+TEST_F(GroupedOnHost, EqualsOneByOneInOneDirectionAlone) {
+  for (const bool row_scaled : {false, true}) {
+    GroupWish wish{row_scaled, TransformedSides::none, 1, ScaleLayout::s128x4};
+    wish.columnwise = false;
+    expect_one_by_one(wish, Known::device, "rowwise");
+    std::swap(wish.rowwise, wish.columnwise);
+    expect_one_by_one(wish, Known::host, "columnwise");
+  }
 }
 
 TEST_F(GroupedOnHost, ScalesMayBeApart) {
-  Wish wish;
+  GroupWish wish;
   wish.scale_gap = 3;
-  expect_one_by_one(wish, true, "device offsets");
+  expect_one_by_one(wish, Known::device, "device offsets");
   wish.row_scaled = true;
-  expect_one_by_one(wish, false, "row-scaled, host offsets");
+  expect_one_by_one(wish, Known::host, "row-scaled, host offsets");
 }
 
-TEST_F(GroupedOnHost, WithoutOffsetsOnTheDeviceTheMembersMustBeDescribed) {
+// Members with all, some, none of their rows, and with none to begin with.
+TEST_F(GroupedOnHost, TakesTheRealRowsOfEachMemberAlone) {
+  GroupWish wish;
+  wish.counts = {0, 20, 128, 0, 0, 17};
+  expect_one_by_one(wish, Known::device, "plain, device counts");
+  expect_one_by_one(wish, Known::host, "plain, host counts");
+  wish.scale_gap = 2;
+  expect_one_by_one(wish, Known::device, "scales apart");
+  wish = {true, kBoth, 1, ScaleLayout::s128x4, FourOverSix::off, 0, wish.counts};
+  expect_one_by_one(wish, Known::device, "row-scaled, transformed, 128x4");
+  expect_one_by_one(wish, Known::host, "row-scaled, transformed, 128x4, host counts");
+  wish = {false, kNone, 16, ScaleLayout::s8x4, FourOverSix::mae, 0, wish.counts};
+  expect_one_by_one(wish, Known::device, "squares, four over six, 8x4");
+}
+
+TEST_F(GroupedOnHost, CountsThatTheDeviceHasWrongStayWithinTheMember) {
+  const std::vector<std::int64_t> offsets = {0, 20, 20, 50};
+  const std::vector<std::int32_t> wild = {1000, 5, -3}, meant = {20, 0, 0};
+  const Tensor x = matrix(50, kCols, 4, kHidden);
+  GroupWish wish;
+  wish.counts = wild;
+  QuantizedGroup all = group(offsets, wish, Known::device);
+  QuantizeNvfp4GroupedOptions options;
+  options.device = device_;
+  quantize_nvfp4_grouped(*runtime_, x, all, options).value();
+  all.host_row_offsets = offsets.data();
+  all.host_row_counts = meant.data();
+  expect_members(x, all, options, "clamped");
+}
+
+// Experts of four pages, a page a row; whoever touched a page of padding would not come back.
+TEST_F(GroupedOnHost, PaddingRowsAreNotTouched) {
+  constexpr std::int64_t kRows = 4, kWide = 2048, kPage = kWide * 2;
+  const std::vector<std::int64_t> offsets = {0, 4, 8, 12};
+  const std::vector<std::int32_t> counts = {3, 0, 1};
+  void* const pages =
+      mmap(nullptr, 3 * kRows * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(pages, MAP_FAILED);
+  const Tensor x{pages, DType::bf16, Shape{12, kWide}, 0, nullptr};
+  for (std::int64_t row = 0; row < 12; ++row) {
+    fill_row(x, row, static_cast<std::uint16_t>(0x3F80 + row));
+    if (row % kRows < counts[static_cast<std::size_t>(row / kRows)]) continue;
+    mprotect(static_cast<std::uint8_t*>(pages) + row * kPage, kPage, PROT_NONE);
+  }
+  for (const bool row_scaled : {false, true}) {
+    QuantizedGroup all;
+    all.whole.shape = x.shape;
+    all.whole.row_scaled = row_scaled;
+    all.count = 3;
+    all.host_row_offsets = offsets.data();
+    all.host_row_counts = counts.data();
+    all.device_row_offsets = memory(offsets);
+    all.device_row_counts = memory(counts);
+    allocate(all.whole.rowwise = all.rowwise_sizes().value());
+    allocate(all.whole.columnwise = all.columnwise_sizes().value());
+    all.members = reinterpret_cast<MemberDescriptor*>(memory(3 * 96));
+    QuantizeNvfp4GroupedOptions options;
+    options.device = device_;
+    quantize_nvfp4_grouped(*runtime_, x, all, options).value();
+    expect_members(x, all, options, row_scaled ? "row-scaled" : "plain");
+  }
+  munmap(pages, 3 * kRows * kPage);
+}
+
+TEST_F(GroupedOnHost, OfNoRowsOrNoMembersWritesNoMoreThanAmaxes) {
+  const std::vector<std::int64_t> none = {0, 0, 0}, nobody = {0};
+  const Tensor x = matrix(0, kCols, 2, kHidden);
+  QuantizeNvfp4GroupedOptions options;
+  options.device = device_;
+  for (const auto& offsets : {none, nobody}) {
+    QuantizedGroup all = group(offsets, {}, Known::device);
+    quantize_nvfp4_grouped(*runtime_, x, all, options).value();
+    all.host_row_offsets = offsets.data();
+    expect_members(x, all, options, "empty");
+  }
+}
+
+TEST_F(GroupedOnHost, WhatTheHostAloneKnowsMustBeDescribed) {
   const std::vector<std::int64_t> offsets = {0, 16};
+  const std::vector<std::int32_t> counts = {3};
   const Tensor x = matrix(16, kCols, 2, kHidden);
   QuantizeNvfp4GroupedOptions options;
   options.device = device_;
+  QuantizedGroup all = group(offsets, {}, Known::host);
   EXPECT_EQ(
-      quantize_nvfp4_grouped(*runtime_, x, group(offsets, {}), options).error().message(),
+      quantize_nvfp4_grouped(*runtime_, x, all, options).error().message(),
       "diecast: missing_buffer: quantize_nvfp4_grouped: the group has no row offsets in device "
       "memory\n  fix: set device_row_offsets, or describe() the members, copy the descriptors, "
       "and pass described = true");
+  all.device_row_offsets = memory(offsets);
+  all.host_row_counts = counts.data();
+  EXPECT_EQ(
+      quantize_nvfp4_grouped(*runtime_, x, all, options).error().message(),
+      "diecast: missing_buffer: quantize_nvfp4_grouped: the group has no row counts in device "
+      "memory\n  fix: set device_row_counts, or describe() the members, copy the descriptors, "
+      "and pass described = true");
+  // As the fix says.
+  copy_descriptors(all, x);
+  options.described = true;
+  quantize_nvfp4_grouped(*runtime_, x, all, options).value();
+  expect_members(x, all, options, "described");
+}
+
+TEST_F(GroupedOnHost, AddressesInDescriptorsAreCheckedByTheCall) {
+  const std::vector<std::int64_t> offsets = {0, 16};
+  Tensor x = matrix(16, kCols, 2, kHidden);
+  QuantizeNvfp4GroupedOptions options;
+  options.device = device_;
+  QuantizedGroup all = group(offsets, {}, Known::device);
+  all.whole.columnwise.data = static_cast<std::uint8_t*>(all.whole.columnwise.data) + 4;
+  EXPECT_EQ(quantize_nvfp4_grouped(*runtime_, x, all, options).error().message(),
+            "diecast: misaligned: quantize_nvfp4_grouped: the columnwise data starts 4 bytes past "
+            "a multiple of 8, the amax 0 past one of 4\n"
+            "  fix: start codes at multiples of 8 bytes and amaxes at multiples of 4");
+  all.whole.columnwise.data = static_cast<std::uint8_t*>(all.whole.columnwise.data) - 4;
+  const auto prepared = PreparedQuantizeNvfp4Grouped::prepare(
+      *runtime_, device_, {nvfp4_tiles_request(x, all.whole, options), false});
+  x.data = static_cast<std::uint8_t*>(x.data) + 2;
+  EXPECT_EQ(prepared.value().run(x, all, {}).error().code, ErrorCode::misaligned);
 }
 
 }  // namespace

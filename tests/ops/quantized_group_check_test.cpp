@@ -4,6 +4,7 @@
 #include <ops/group_buffers.h>
 
 #include <string>
+#include <vector>
 
 namespace diecast {
 namespace {
@@ -41,12 +42,34 @@ TEST(QuantizedGroup, NamesOffsetsThatAreNoOffsets) {
   EXPECT_EQ(group.view.describe(nullptr, out).error().code, ErrorCode::invalid_argument);
 }
 
+TEST(QuantizedGroup, NamesCountsThatAreNoCounts) {
+  Group group({0, 3, 40}, 48, ScaleLayout::linear, false);
+  std::vector<std::int32_t> counts = {3, 38};
+  group.view.host_row_counts = counts.data();
+  EXPECT_EQ(
+      message(group.view),
+      "diecast: invalid_argument: quantize_nvfp4: group: row count 1 is 38, the member has 37 "
+      "rows\n  fix: a row count is 0 or more and at most the rows between the member's "
+      "offsets");
+  counts = {-1, 37};
+  group.view.host_row_counts = counts.data();
+  EXPECT_EQ(group.view.member(1).error().code, ErrorCode::invalid_argument);
+  group.view.host_row_counts = nullptr;
+  group.view.device_row_counts = reinterpret_cast<const std::int32_t*>(0x100);
+  EXPECT_EQ(message(group.view), "ok");
+  EXPECT_EQ(group.view.member(1).error().message(),
+            "diecast: not_supported: the row counts are in device memory only, so the host cannot "
+            "tell how many rows a member has\n"
+            "  fix: set host_row_counts, or fill the descriptors on the device");
+}
+
 TEST(QuantizedGroup, NamesWhatIsMissing) {
   Group group({0, 3, 40}, 48, ScaleLayout::linear, false);
   group.view.members = nullptr;
   EXPECT_EQ(message(group.view),
             "diecast: missing_buffer: quantize_nvfp4: group: the descriptors are null\n"
-            "  fix: describe() the members and copy the 2 descriptors to device memory");
+            "  fix: pass device memory for the 2 descriptors of 96 bytes that describe() or the op "
+            "makes");
   EXPECT_EQ(group.view.describe(nullptr, nullptr).error().message(),
             "diecast: missing_buffer: the array of descriptors is null\n"
             "  fix: pass room for 2 descriptors of 96 bytes");

@@ -125,6 +125,26 @@ TEST(QuantizedGroup, SplitsIntoMembersThatLieWhereTheDescriptorsSay) {
   }
 }
 
+TEST(QuantizedGroup, CountsLeaveMembersWhereTheyAre) {
+  Group group({0, 128, 256}, 80, ScaleLayout::s128x4, true);
+  const auto full = group.describe();
+  const std::vector<std::int32_t> counts = {3, 70};
+  group.view.host_row_counts = counts.data();
+  EXPECT_EQ(message(group.view), "ok");
+  const auto members = group.describe();
+  for (std::size_t i = 0; i < 2; ++i) {
+    MemberDescriptor want = full[i];
+    want.rows = counts[i];
+    EXPECT_EQ(std::memcmp(&members[i], &want, sizeof want), 0) << i;
+  }
+  // What lies there is a tensor of the real rows.
+  const QuantizedTensor last = group.view.member(1).value();
+  EXPECT_EQ(last.shape, (Shape{70, 80}));
+  EXPECT_EQ(last.rowwise.amax_count, 70);
+  EXPECT_EQ(last.columnwise.data_bytes, 80 * 40);
+  expect_same_place(last.columnwise, members[1].columnwise);
+}
+
 TEST(QuantizedGroup, PlacesTheUnquantizedMatrixByItsStride) {
   const Group group({0, 3, 40}, 48, ScaleLayout::linear, false);
   Tensor matrix{reinterpret_cast<void*>(0x40000), DType::bf16, {40, 48}, 64};

@@ -101,6 +101,24 @@ TEST_F(TilesOnFake, AGroupIsDescribedAndQuantizedInOneLaunchEach) {
   EXPECT_EQ(machine_.cuda->launches[2].grid[0], 20u);  // (3 tiles of rows + 7 members) * 2
 }
 
+TEST_F(TilesOnFake, TensorsThatLieAnywhereAreAFillALaunchAndALaunch) {
+  const std::vector<Tensor> matrices = {matrix(300, 64), matrix(5, 64), matrix(128, 64)};
+  auto* const amaxes = static_cast<float*>(memory(2 * 3 * 4));
+  std::vector<QuantizedPair> pairs;
+  for (const Tensor& x : matrices) {
+    pairs.push_back({x, output(x)});
+    pairs.back().out.rowwise.amax = amaxes + pairs.size() - 1;
+    pairs.back().out.columnwise.amax = amaxes + pairs.size() + 2;
+  }
+  const TensorGroup group{pairs, static_cast<const MemberDescriptor*>(memory(3 * 96))};
+  const int fills = machine_.cuda->count("cuMemsetD8Async");
+  quantize_nvfp4_grouped(*runtime_, group, options()).value();
+  EXPECT_EQ(launched(), (Symbols{"amax_grouped", "quantize_nvfp4_tiles"}));
+  EXPECT_EQ(machine_.cuda->count("cuMemsetD8Async") - fills, 2);  // one a direction
+  EXPECT_EQ(machine_.cuda->count("cuMemcpyHtoDAsync_v2"), 0);
+  EXPECT_EQ(machine_.cuda->launches[1].grid[0], 14u);  // (433 rows are 4 tiles + 3 pairs) * 2
+}
+
 TEST_F(TilesOnFake, TransposingIsTwoLaunchesAndACopy) {
   const Tensor x = matrix(64, 256);
   const auto squares = output(x, [](QuantizedTensor& out) { out.block_rows = 16; });

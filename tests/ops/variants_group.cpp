@@ -1,6 +1,7 @@
 // Runners of amax_grouped and describe_group.
 #include <diecast/ops/reference/tiles.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <random>
@@ -17,7 +18,10 @@ std::string amax_grouped_difference(Kernel& kernel, const Case& one, const Bindi
   Matrix x = input_matrix(device, host_rows, dtype_of(s, "IN"), word_of(s, "ROWS"));
   const std::int64_t row_bytes = x.stride * (dtype_bits(x.dtype) / 8);
   const bool listed = word_of(s, "GROUP") == "list";
-  const auto per = static_cast<AmaxPer>(s.number("PER") == 0 ? 0 : 2);
+  const auto per = enum_of<AmaxPer>(s, "PER");
+  // Whole maxima of a side or of both; rows and columns have their own.
+  const std::int32_t sides =
+      per == AmaxPer::tensor ? 1 + static_cast<std::int32_t>(one.seed % 3) : 3;
   const auto offsets = offsets_for(one);
   std::array<MemberDescriptor, 16> members{};
   std::vector<float> want;
@@ -45,19 +49,35 @@ std::string amax_grouped_difference(Kernel& kernel, const Case& one, const Bindi
     }
   }
   const auto count = static_cast<std::int64_t>(offsets.size()) - 1;
+  const std::size_t bytes = want.size() * sizeof(float);
+  // Rowwise and columnwise amaxes of members; the list's are the second.
+  DeviceBuffer rowwise(device, bytes), columnwise(device, bytes);
+  const bool across = !listed && per != AmaxPer::column && (sides & 1) != 0;
+  const bool down = listed || (per != AmaxPer::row && (sides & 2) != 0);
+  // Rows have theirs written, the others must be clear.
+  if (across && per != AmaxPer::row) device.fill(rowwise.data_pointer(), 0, bytes, {}).value();
+  if (down) device.fill(columnwise.data_pointer(), 0, bytes, {}).value();
+  for (std::int64_t i = 0, begin = 0; !listed && i < count; ++i) {
+    MemberDescriptor& member = members[static_cast<std::size_t>(i)];
+    member.rowwise.amax = reinterpret_cast<std::uintptr_t>(rowwise.data_pointer() + begin * 4);
+    member.columnwise.amax =
+        reinterpret_cast<std::uintptr_t>(columnwise.data_pointer() + begin * 4);
+    begin += per == AmaxPer::tensor ? 1 : per == AmaxPer::row ? member.rows : one.cols;
+  }
   DeviceBuffer descriptors(device, members.data(),
                            static_cast<std::size_t>(count) * sizeof(MemberDescriptor));
-  DeviceBuffer amax(device, want.size() * sizeof(float));
-  device.fill(amax.data_pointer(), 0, want.size() * sizeof(float), {}).value();
   const KernelArgument arguments[] = {
       KernelArgument::tensor(DType::u8, listed ? nullptr : descriptors.data_pointer()),
       KernelArgument::bytes(&members, sizeof members),
-      KernelArgument::tensor(DType::f32, amax.data_pointer()),
+      KernelArgument::tensor(DType::f32, listed ? columnwise.data_pointer() : nullptr),
+      KernelArgument::scalar(sides),
       KernelArgument::size(one.rows),
       KernelArgument::size(one.cols),
       KernelArgument::size(count)};
-  const std::string problem = launch_and_wait(kernel, arguments, tunes);
-  return problem.empty() ? compare("amax", amax, want.data(), want.size() * 4) : problem;
+  std::string problem = launch_and_wait(kernel, arguments, tunes);
+  if (problem.empty()) problem = compare("rowwise amax", rowwise, want.data(), across ? bytes : 0);
+  if (!problem.empty()) return problem;
+  return compare("columnwise amax", columnwise, want.data(), down ? bytes : 0);
 }
 
 std::string describe_group_difference(Kernel& kernel, const Case& one, const Bindings& tunes) {
@@ -73,9 +93,15 @@ std::string describe_group_difference(Kernel& kernel, const Case& one, const Bin
   group.count = one.cols;
   std::mt19937_64 random(one.seed);
   std::vector<std::int64_t> offsets = {0};
+  std::vector<std::int32_t> counts, wild;  // as they are, and as a kernel has to understand them
   for (std::int64_t i = 0; i < group.count; ++i) {
-    offsets.push_back(offsets.back() + static_cast<std::int64_t>(random() % 3 * (random() % 200)));
+    const auto rows = static_cast<std::int32_t>(random() % 3 * (random() % 200));
+    offsets.push_back(offsets.back() + rows);
+    wild.push_back(static_cast<std::int32_t>(random() % 300) - 50);
+    counts.push_back(std::clamp(wild.back(), 0, rows));
   }
+  const bool counted = one.seed % 2 == 0;
+  if (counted) group.host_row_counts = counts.data();
   group.whole.shape = {offsets.back() + 5, cols};
   group.host_row_offsets = offsets.data();
   group.whole.rowwise = group.rowwise_sizes().value();
@@ -101,6 +127,7 @@ std::string describe_group_difference(Kernel& kernel, const Case& one, const Bin
   group.describe(&matrix, want.data()).value();
 
   DeviceBuffer begins(device, offsets.data(), offsets.size() * sizeof(std::int64_t));
+  DeviceBuffer real(device, wild.data(), wild.size() * sizeof(std::int32_t));
   DeviceBuffer members(device, want.size() * sizeof(MemberDescriptor));
   const auto scalar = [](const void* pointer) {
     return KernelArgument::scalar(
@@ -109,6 +136,7 @@ std::string describe_group_difference(Kernel& kernel, const Case& one, const Bin
   const QuantizedSide &across = group.whole.rowwise, &down = group.whole.columnwise;
   const KernelArgument arguments[] = {KernelArgument::tensor(DType::i64, begins.data_pointer()),
                                       KernelArgument::tensor(DType::u8, members.data_pointer()),
+                                      scalar(counted ? real.data_pointer() : nullptr),
                                       KernelArgument::scalar(cols),
                                       scalar(matrix.data),
                                       KernelArgument::scalar(matrix.stride()),

@@ -172,10 +172,17 @@ std::string quantize_nvfp4_tiles_difference(Kernel& kernel, const Case& one,
   for (Direction& direction : directions) {
     prepare(direction, device, x, one, layout, enum_of<ScaleLayout>(s, "LAYOUT"));
   }
+  for (MemberDescriptor& member : layout.members) {
+    const std::int64_t row_bytes = x.stride * (dtype_bits(x.dtype) / 8);
+    member.matrix =
+        reinterpret_cast<std::uintptr_t>(x.device->data_pointer()) + member.row_begin * row_bytes;
+    member.stride = x.stride;
+  }
   const std::size_t member_bytes = grouped ? layout.members.size() * sizeof(MemberDescriptor) : 0;
   DeviceBuffer members(device, layout.members.data(), member_bytes);
   const Rows rows = rows_of(device, one);
-  std::vector<KernelArgument> arguments = {x.argument()};
+  std::vector<KernelArgument> arguments = {grouped ? KernelArgument::tensor(x.dtype, nullptr)
+                                                   : x.argument()};
   for (const Direction& direction : directions) add_arguments(direction, one, grouped, arguments);
   arguments.push_back(KernelArgument::tensor(DType::u8, members.data_pointer()));
   arguments.push_back(rows.argument);

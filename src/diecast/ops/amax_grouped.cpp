@@ -1,4 +1,4 @@
-// amax_grouped: a fill and a launch.
+// amax_grouped: fills and a launch.
 #include <diecast/base/text.h>
 #include <diecast/ops/amax_grouped.h>
 
@@ -54,15 +54,17 @@ std::uint64_t PreparedAmaxGrouped::Request::word() const {
 Result<PreparedAmaxGrouped> PreparedAmaxGrouped::prepare(Runtime& runtime,
                                                          const std::shared_ptr<Device>& device,
                                                          const Request& request) {
-  if (request.per != AmaxPer::tensor && request.per != AmaxPer::column) {
+  const bool of_rows = request.per == AmaxPer::row;
+  if (request.per == AmaxPer::block || request.per == AmaxPer::tile ||
+      (of_rows && request.shared)) {
     return Error{ErrorCode::not_supported, cat(kGroupedAmaxOp, ": maxima of rows, blocks or tiles"),
-                 "per = AmaxPer::tensor or column; for rows call amax of the whole"};
+                 "per = AmaxPer::tensor or column, or call amax for each matrix"};
   }
   Bindings bindings;
   bindings.set("COLS", request.cols).set("IN", request.in);
   bindings.set("ROWS", request.rows == RowsClass::any ? "any" : "apart");
   bindings.set("GROUP", request.shared ? "list" : "members");
-  bindings.set("PER", request.per == AmaxPer::column ? "column" : "tensor");
+  bindings.set("PER", of_rows ? "row" : request.per == AmaxPer::column ? "column" : "tensor");
   bindings.set("NANS", request.nans == AmaxNans::ignore ? "ignore" : "propagate");
   bindings.set("RHT", amax_transform_name(request.transform));
   bindings.set("SIGN_MASK", int{request.sign_mask});
@@ -82,19 +84,68 @@ Result<void> PreparedAmaxGrouped::clear(float* result, std::int64_t count, Strea
   return kernel_->device().fill(result, 0, static_cast<std::size_t>(count) * sizeof(float), stream);
 }
 
-Result<void> PreparedAmaxGrouped::run(const QuantizedGroup& group, float* result,
-                                      Stream stream) const {
-  if (request_.shared) return wrong_request(true);
-  const std::int64_t rows = group.whole.rows(), cols = group.whole.cols();
-  DIECAST_CHECK(clear(result, group.count * (request_.per == AmaxPer::column ? cols : 1), stream));
+Result<void> PreparedAmaxGrouped::clear(const TensorGroup& group,
+                                        QuantizedSide QuantizedTensor::*side, Stream stream) const {
+  // Amaxes that are neighbours in memory, as in an array in the order of the pairs, or one and the
+  // same, are one fill.
+  std::uintptr_t begin = 0, end = 0;
+  const auto fill = [&]() -> Result<void> {
+    if (begin == end) return {};
+    return kernel_->device().fill(reinterpret_cast<void*>(begin), 0, end - begin, stream);
+  };
+  for (const QuantizedPair& pair : group.pairs) {
+    const QuantizedSide& own = pair.out.*side;
+    const auto first = reinterpret_cast<std::uintptr_t>(own.amax);
+    const auto last = first + static_cast<std::uintptr_t>(own.amax_count) * sizeof(float);
+    if (first == last) continue;
+    if (first < begin || first > end) {
+      DIECAST_CHECK(fill());
+      begin = first;
+      end = last;
+    }
+    end = std::max(end, last);
+  }
+  return fill();
+}
+
+Result<void> PreparedAmaxGrouped::launch(const MemberDescriptor* members, AmaxSides sides,
+                                         std::int64_t rows, std::int64_t cols, std::int64_t count,
+                                         Stream stream) const {
   const std::array<MemberDescriptor, kListed> none{};
-  const KernelArgument arguments[] = {KernelArgument::tensor(DType::u8, group.members),
+  const KernelArgument arguments[] = {KernelArgument::tensor(DType::u8, members),
                                       KernelArgument::bytes(&none, sizeof none),
-                                      KernelArgument::tensor(DType::f32, result),
+                                      KernelArgument::tensor(DType::f32, nullptr),
+                                      KernelArgument::scalar(static_cast<std::int32_t>(sides)),
                                       KernelArgument::size(rows),
                                       KernelArgument::size(cols),
-                                      KernelArgument::size(group.count)};
+                                      KernelArgument::size(count)};
   return kernel_->launch(arguments, stream);
+}
+
+Result<void> PreparedAmaxGrouped::run(const QuantizedGroup& group, AmaxSides sides,
+                                      Stream stream) const {
+  if (request_.shared) return wrong_request(true);
+  const QuantizedTensor& whole = group.whole;
+  const std::int64_t amaxes = group.count * (request_.per == AmaxPer::column ? whole.cols() : 1);
+  if (request_.per != AmaxPer::row) {
+    if (sides != AmaxSides::columnwise) DIECAST_CHECK(clear(whole.rowwise.amax, amaxes, stream));
+    if (sides != AmaxSides::rowwise) DIECAST_CHECK(clear(whole.columnwise.amax, amaxes, stream));
+  }
+  return launch(group.members, sides, whole.rows(), whole.cols(), group.count, stream);
+}
+
+Result<void> PreparedAmaxGrouped::run(const TensorGroup& group, AmaxSides sides,
+                                      Stream stream) const {
+  if (request_.shared) return wrong_request(true);
+  if (request_.per != AmaxPer::row) {
+    if (sides != AmaxSides::columnwise) {
+      DIECAST_CHECK(clear(group, &QuantizedTensor::rowwise, stream));
+    }
+    if (sides != AmaxSides::rowwise) {
+      DIECAST_CHECK(clear(group, &QuantizedTensor::columnwise, stream));
+    }
+  }
+  return launch(group.members, sides, group.rows(), group.cols(), group.count(), stream);
 }
 
 Result<void> PreparedAmaxGrouped::run(std::span<const Tensor> matrices, float* result,
@@ -126,6 +177,7 @@ Result<void> PreparedAmaxGrouped::run(std::span<const Tensor> matrices, float* r
     const KernelArgument arguments[] = {KernelArgument::tensor(DType::u8, nullptr),
                                         KernelArgument::bytes(&list, sizeof list),
                                         KernelArgument::tensor(DType::f32, result),
+                                        KernelArgument::scalar(std::int32_t{0}),
                                         KernelArgument::size(rows),
                                         KernelArgument::size(cols),
                                         KernelArgument::size(static_cast<std::int64_t>(count))};

@@ -8,6 +8,7 @@
 #include <diecast/ops/prepared.h>
 #include <diecast/ops/quantized_group.h>
 #include <diecast/ops/tensor.h>
+#include <diecast/ops/tensor_group.h>
 
 #include <cstdint>
 #include <memory>
@@ -22,13 +23,17 @@ namespace diecast {
 Result<void> amax_shared(Runtime& runtime, std::span<const Tensor> matrices, float* result,
                          const AmaxOptions& options = {}, Stream stream = {});
 
+// Whose amaxes are found: those of a group's rowwise outputs, of its columnwise ones, or of both
+// where they are equal.
+enum class AmaxSides : std::uint8_t { rowwise = 1, columnwise = 2, both = 3 };
+
 class PreparedAmaxGrouped {
  public:
   static constexpr std::string_view kName = "amax_grouped";
   struct Request {
     DType in = DType::bf16;
     bool shared = false;                // one result for a list of matrices, not one a member
-    AmaxPer per = AmaxPer::tensor;      // or column
+    AmaxPer per = AmaxPer::tensor;      // or column, or, of members, row
     RowsClass rows = RowsClass::apart;  // at most rows_class() of every matrix to come
     std::int64_t cols = 0;              // not 0: the kernel is made for this row length
     AmaxNans nans = AmaxNans::ignore;
@@ -42,15 +47,22 @@ class PreparedAmaxGrouped {
                                              const Request& request);
 
   std::int64_t scratch_bytes(std::int64_t, std::int64_t) const { return 0; }
-  // The members whose descriptors (with matrices) are at group.members: result [count], or [count,
-  // cols]. Errors: as amax(); not_supported for a request of a list.
-  Result<void> run(const QuantizedGroup& group, float* result, Stream stream) const;
+  // The members whose descriptors, with matrices, are at group.members; their amaxes go where those
+  // say, per row to rowwise ones, per column to columnwise ones. Only real rows have an amax.
+  // Errors: as amax(); not_supported for a request of a list.
+  Result<void> run(const QuantizedGroup& group, AmaxSides sides, Stream stream) const;
+  // The same. Pairs that share an amax get one maximum of all of them.
+  Result<void> run(const TensorGroup& group, AmaxSides sides, Stream stream) const;
   // As amax_shared(). Errors: also not_supported for a request of members.
   Result<void> run(std::span<const Tensor> matrices, float* result, bool accumulate,
                    Stream stream) const;
 
  private:
   Result<void> clear(float* result, std::int64_t count, Stream stream) const;
+  Result<void> clear(const TensorGroup& group, QuantizedSide QuantizedTensor::*side,
+                     Stream stream) const;
+  Result<void> launch(const MemberDescriptor* members, AmaxSides sides, std::int64_t rows,
+                      std::int64_t cols, std::int64_t count, Stream stream) const;
 
   Request request_;
   std::shared_ptr<Kernel> kernel_;

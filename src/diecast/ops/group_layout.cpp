@@ -24,6 +24,16 @@ void add(PaddedRows& sum, const PaddedRows& granule, Pad padded) {
   sum.columnwise_scale += padded(granule.columnwise_scale);
 }
 
+// `dense`: scales of a row that has no others behind it.
+MemberSide side_at(const QuantizedTensor& tensor, const QuantizedSide& side,
+                   const QuantizedSide& begin, std::int64_t dense) {
+  if (!side.present()) return {};
+  const std::int64_t stride = side.scale_stride == 0 ? dense : side.scale_stride;
+  return {address_at(side.data, begin.data_bytes), address_at(side.scale, begin.scale_bytes),
+          address_at(side.amax, begin.amax_count * std::int64_t{sizeof(float)}),
+          tensor.layout == ScaleLayout::linear ? stride : 0};
+}
+
 }  // namespace
 
 void add_member(PaddedRows& sum, const QuantizedGroup& group, std::int64_t index) {
@@ -95,6 +105,25 @@ Result<MemberBegin> begin_behind(const QuantizedTensor& whole, const PaddedRows&
     out.columnwise.scale_bytes = static_cast<std::int64_t>(lines(cols, stride));
   }
   return out;
+}
+
+std::uint64_t address_at(const void* base, std::int64_t offset) {
+  if (base == nullptr) return 0;
+  return reinterpret_cast<std::uintptr_t>(base) + static_cast<std::uint64_t>(offset);
+}
+
+void place_sides(MemberDescriptor& member, const QuantizedTensor& tensor,
+                 const MemberBegin& begin) {
+  const int block = tensor.block_cols;
+  member.rowwise = side_at(tensor, tensor.rowwise, begin.rowwise, ceil_div(tensor.cols(), block));
+  member.columnwise =
+      side_at(tensor, tensor.columnwise, begin.columnwise,
+              is_four_bit(tensor.format) ? ceil_div(member.rows, block) : tensor.cols());
+}
+
+Error no_room_for_descriptors(std::int64_t count) {
+  return {ErrorCode::missing_buffer, "the array of descriptors is null",
+          cat("pass room for ", count, " descriptors of ", sizeof(MemberDescriptor), " bytes")};
 }
 
 }  // namespace diecast

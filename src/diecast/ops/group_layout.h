@@ -37,4 +37,11 @@ struct MemberBegin {
 
 Result<MemberBegin> begin_behind(const QuantizedTensor& whole, const PaddedRows& before);
 
+// The address `offset` bytes behind `base`, or 0 without one.
+std::uint64_t address_at(const void* base, std::int64_t offset);
+// Both directions of a member that has its rows already and begins at `begin` in the buffers of
+// `tensor`.
+void place_sides(MemberDescriptor& member, const QuantizedTensor& tensor, const MemberBegin& begin);
+Error no_room_for_descriptors(std::int64_t count);
+
 }  // namespace diecast

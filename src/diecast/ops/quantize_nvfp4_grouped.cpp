@@ -20,8 +20,23 @@ PreparedAmaxGrouped::Request amax_request(const Nvfp4TilesRequest& r, bool of_co
   amax.nans = r.nans();
   amax.transform = r.transform(of_columns);
   if (amax.transform != AmaxTransform::none) amax.sign_mask = r.sign_mask;
-  if (of_columns && r.row_scaled) amax.per = AmaxPer::column;
+  if (r.row_scaled) amax.per = of_columns ? AmaxPer::column : AmaxPer::row;
   return amax;
+}
+
+// What a launch checks of the addresses that it is given; here they are in descriptors.
+Result<void> check_addresses(const QuantizedTensor& out) {
+  for (const QuantizedSide* side : {&out.rowwise, &out.columnwise}) {
+    const auto data = reinterpret_cast<std::uintptr_t>(side->data);
+    const auto amax = reinterpret_cast<std::uintptr_t>(side->amax);
+    if (data % 8 == 0 && amax % sizeof(float) == 0) continue;
+    return Error{ErrorCode::misaligned,
+                 cat(kGroupedOp, ": the ", side == &out.rowwise ? "rowwise" : "columnwise",
+                     " data starts ", data % 8, " bytes past a multiple of 8, the amax ",
+                     amax % sizeof(float), " past one of 4"),
+                 "start codes at multiples of 8 bytes and amaxes at multiples of 4"};
+  }
+  return {};
 }
 
 }  // namespace
@@ -38,12 +53,7 @@ Result<PreparedQuantizeNvfp4Grouped> PreparedQuantizeNvfp4Grouped::prepare(
     DIECAST_TRY(prepared.describe_, preload_for(runtime, device, "describe_group", bindings));
   }
   if (!request.finds_amax()) return prepared;
-  if (request.rowwise && request.row_scaled) {
-    PreparedAmax::Request amax{request.in,       AmaxPer::row,   request.rows,
-                               request.cols,     request.nans(), request.transform(false),
-                               request.sign_mask};
-    DIECAST_TRY(prepared.of_rows_, PreparedAmax::prepare(runtime, device, amax));
-  } else if (request.rowwise) {
+  if (request.rowwise) {
     DIECAST_TRY(prepared.rowwise_,
                 PreparedAmaxGrouped::prepare(runtime, device, amax_request(request, false)));
   }
@@ -52,6 +62,27 @@ Result<PreparedQuantizeNvfp4Grouped> PreparedQuantizeNvfp4Grouped::prepare(
                 PreparedAmaxGrouped::prepare(runtime, device, amax_request(request, true)));
   }
   return prepared;
+}
+
+Result<void> PreparedQuantizeNvfp4Grouped::check_rows(const Tensor& x) const {
+  const bool held = request_.rows == RowsClass::any || rows_class(x) != RowsClass::any;
+  if (held || x.rows() == 0) return {};
+  return Error{ErrorCode::misaligned,
+               cat(kGroupedOp, ": ", x.shape.text(),
+                   " is not whole blocks of 16 from multiples of 16 bytes on, as prepared for"),
+               "prepare with rows = RowsClass::any"};
+}
+
+// The op was prepared for descriptors that are there, or for what the device needs to make them.
+Result<void> PreparedQuantizeNvfp4Grouped::check_described(const QuantizedGroup& group) const {
+  if (request_.described || group.count == 0) return {};
+  const bool counts_missing = group.host_row_counts != nullptr && !group.device_row_counts;
+  if (group.device_row_offsets != nullptr && !counts_missing) return {};
+  const std::string_view what = group.device_row_offsets == nullptr ? "offsets" : "counts";
+  return Error{ErrorCode::missing_buffer,
+               cat(kGroupedOp, ": the group has no row ", what, " in device memory"),
+               cat("set device_row_", what,
+                   ", or describe() the members, copy the descriptors, and pass described = true")};
 }
 
 Result<void> PreparedQuantizeNvfp4Grouped::check(const Tensor& x,
@@ -69,12 +100,17 @@ Result<void> PreparedQuantizeNvfp4Grouped::check(const Tensor& x,
     return Error{ErrorCode::not_supported, cat(kGroupedOp, ": x has a row count in device memory"),
                  "leave x.device_rows null: the last row offset says how many rows count"};
   }
-  if (!request_.described && group.device_row_offsets == nullptr && group.count > 0) {
-    return Error{
-        ErrorCode::missing_buffer,
-        cat(kGroupedOp, ": the group has no row offsets in device memory"),
-        "set device_row_offsets, or describe() the members, copy the descriptors, and pass "
-        "described = true"};
+  DIECAST_CHECK(check_described(group));
+  DIECAST_CHECK(check_addresses(group.whole));
+  return check_rows(x);
+}
+
+Result<void> PreparedQuantizeNvfp4Grouped::check(const TensorGroup& group) const {
+  DIECAST_CHECK(group.check(kGroupedOp));
+  DIECAST_CHECK(check_nvfp4_tiles(request_, group.first()->out, kGroupedOp));
+  for (const QuantizedPair& pair : group.pairs) {
+    DIECAST_CHECK(check_addresses(pair.out));
+    DIECAST_CHECK(check_rows(pair.x));
   }
   return {};
 }
@@ -84,6 +120,7 @@ Result<void> PreparedQuantizeNvfp4Grouped::describe(const Tensor& x, const Quant
   const QuantizedSide &across = group.whole.rowwise, &down = group.whole.columnwise;
   const KernelArgument arguments[] = {KernelArgument::tensor(DType::i64, group.device_row_offsets),
                                       KernelArgument::tensor(DType::u8, group.members),
+                                      address(group.device_row_counts),
                                       KernelArgument::scalar(x.cols()),
                                       address(x.data),
                                       KernelArgument::scalar(x.stride()),
@@ -100,25 +137,31 @@ Result<void> PreparedQuantizeNvfp4Grouped::describe(const Tensor& x, const Quant
   return describe_->launch(arguments, stream);
 }
 
-Result<void> PreparedQuantizeNvfp4Grouped::find_amaxes(const Tensor& x, const QuantizedGroup& group,
-                                                       Stream stream) const {
-  const QuantizedTensor& whole = group.whole;
-  if (of_rows_) {
-    // Rows behind the last offset have no amax.
-    Tensor rows = x;
-    if (group.device_row_offsets != nullptr) {
-      rows.device_rows = group.device_row_offsets + group.count;
-    } else {
-      rows.shape = {group.host_row_offsets[group.count], x.cols()};
-    }
-    DIECAST_CHECK(of_rows_->run(rows, whole.rowwise.amax, false, stream));
+template <class Group>
+Result<void> PreparedQuantizeNvfp4Grouped::find_amaxes(const Group& group, Stream stream) const {
+  if (rowwise_) {
+    const AmaxSides sides = request_.shares_amax() ? AmaxSides::both : AmaxSides::rowwise;
+    DIECAST_CHECK(rowwise_->run(group, sides, stream));
   }
-  if (rowwise_) DIECAST_CHECK(rowwise_->run(group, whole.rowwise.amax, stream));
-  if (columnwise_) return columnwise_->run(group, whole.columnwise.amax, stream);
-  if (!request_.finds_amax() || !request_.columnwise) return {};
-  return quantize_->device().copy_on_device(whole.columnwise.amax, whole.rowwise.amax,
-                                            static_cast<std::size_t>(group.count) * sizeof(float),
-                                            stream);
+  return columnwise_ ? columnwise_->run(group, AmaxSides::columnwise, stream) : Result<void>();
+}
+
+Result<void> PreparedQuantizeNvfp4Grouped::launch(const MemberDescriptor* members, DType in,
+                                                  std::int64_t rows, std::int64_t cols,
+                                                  std::int64_t count, Stream stream) const {
+  const auto none = [](DType type) { return KernelArgument::tensor(type, nullptr); };
+  const KernelArgument arguments[] = {none(in),
+                                      none(DType::f32),
+                                      none(DType::u8),
+                                      none(DType::e4m3),
+                                      none(DType::f32),
+                                      none(DType::u8),
+                                      none(DType::e4m3),
+                                      KernelArgument::tensor(DType::u8, members),
+                                      KernelArgument::size(rows),
+                                      KernelArgument::size(cols),
+                                      KernelArgument::size(count)};
+  return quantize_->launch(arguments, stream);
 }
 
 Result<void> PreparedQuantizeNvfp4Grouped::run(const Tensor& x, const QuantizedGroup& group,
@@ -126,20 +169,16 @@ Result<void> PreparedQuantizeNvfp4Grouped::run(const Tensor& x, const QuantizedG
   DIECAST_CHECK(check(x, group));
   if (group.count == 0) return {};
   if (describe_) DIECAST_CHECK(describe(x, group, stream));
-  DIECAST_CHECK(find_amaxes(x, group, stream));
-  const auto none = [](DType type) { return KernelArgument::tensor(type, nullptr); };
-  const KernelArgument arguments[] = {tensor_argument(x),
-                                      none(DType::f32),
-                                      none(DType::u8),
-                                      none(DType::e4m3),
-                                      none(DType::f32),
-                                      none(DType::u8),
-                                      none(DType::e4m3),
-                                      KernelArgument::tensor(DType::u8, group.members),
-                                      rows_argument(x),
-                                      cols_argument(x),
-                                      KernelArgument::size(group.count)};
-  return quantize_->launch(arguments, stream);
+  DIECAST_CHECK(find_amaxes(group, stream));
+  return launch(group.members, x.dtype, x.rows(), x.cols(), group.count, stream);
+}
+
+Result<void> PreparedQuantizeNvfp4Grouped::run(const TensorGroup& group, Stream stream) const {
+  if (group.pairs.empty()) return {};
+  DIECAST_CHECK(check(group));
+  DIECAST_CHECK(find_amaxes(group, stream));
+  return launch(group.members, group.first()->x.dtype, group.rows(), group.cols(), group.count(),
+                stream);
 }
 
 Result<void> quantize_nvfp4_grouped(Runtime& runtime, const Tensor& x, const QuantizedGroup& group,
@@ -150,6 +189,21 @@ Result<void> quantize_nvfp4_grouped(Runtime& runtime, const Tensor& x, const Qua
   DIECAST_TRY(const auto prepared,
               prepared_once<PreparedQuantizeNvfp4Grouped>(runtime, device, request, stream));
   return prepared->run(x, group, stream);
+}
+
+Result<void> quantize_nvfp4_grouped(Runtime& runtime, const TensorGroup& group,
+                                    const QuantizeNvfp4TilesOptions& options, Stream stream) {
+  if (group.pairs.empty()) return {};
+  DIECAST_CHECK(group.check(kGroupedOp));
+  DIECAST_TRY(const auto device, device_or_default(runtime, options.device));
+  const QuantizedPair& one = *group.first();
+  PreparedQuantizeNvfp4Grouped::Request request{nvfp4_tiles_request(one.x, one.out, options), true};
+  for (const QuantizedPair& pair : group.pairs) {
+    if (pair.x.rows() > 0 && rows_class(pair.x) == RowsClass::any) request.rows = RowsClass::any;
+  }
+  DIECAST_TRY(const auto prepared,
+              prepared_once<PreparedQuantizeNvfp4Grouped>(runtime, device, request, stream));
+  return prepared->run(group, stream);
 }
 
 }  // namespace diecast

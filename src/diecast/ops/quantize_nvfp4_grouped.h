@@ -1,5 +1,6 @@
-// Quantizing the members of a group, such as the experts of a layer, in one launch: equal to the
-// bit to quantizing one by one. Where a member's rows are may be known to the device alone.
+// Quantizing the members of a group, such as the experts of a layer, or tensors that lie anywhere,
+// in one launch: equal to the bit to quantizing one by one. Where a member's rows are, and how many
+// of them are real, may be known to the device alone.
 #pragma once
 
 #include <diecast/base/error.h>
@@ -9,6 +10,7 @@
 #include <diecast/ops/quantize_nvfp4_tiles.h>
 #include <diecast/ops/quantized_group.h>
 #include <diecast/ops/tensor.h>
+#include <diecast/ops/tensor_group.h>
 
 #include <cstdint>
 #include <memory>
@@ -18,19 +20,28 @@
 namespace diecast {
 
 struct QuantizeNvfp4GroupedOptions : QuantizeNvfp4TilesOptions {
-  // group.members holds the descriptors already (QuantizedGroup::describe, copied to the device; or
-  // an earlier call with the same offsets). Else they are made on the device from
-  // group.device_row_offsets, which are needed then.
+  // group.members holds the descriptors already (QuantizedGroup::describe of this x, copied to the
+  // device; or an earlier call with the same x, offsets and row counts). Else they are made on the
+  // device from group.device_row_offsets, which are needed then, and group.device_row_counts.
   bool described = false;
 };
 
 // x: bf16, f16 or f32, [rows, cols] as group.whole, rows may be apart: members one behind another;
-// rows behind the last offset are never read, empty members write nothing. As quantize_nvfp4_tiles
-// for each member, with group.whole saying what the outputs are: an amax a member or, row-scaled, a
-// row, and a column of each member. Errors: those of QuantizedGroup::check and
-// quantize_nvfp4_tiles.
+// rows behind the last offset, and those of a member that its row count leaves out, are never read
+// and nothing is written for them; empty members write nothing but an amax of 0 that is found. As
+// quantize_nvfp4_tiles for each member, with group.whole saying what the outputs are: an amax a
+// member or, row-scaled, a row, and a column of each member. Errors: those of QuantizedGroup::check
+// and quantize_nvfp4_tiles; missing_buffer (offsets or counts that only the host has, where nothing
+// is described).
 Result<void> quantize_nvfp4_grouped(Runtime& runtime, const Tensor& x, const QuantizedGroup& group,
                                     const QuantizeNvfp4GroupedOptions& options = {},
+                                    Stream stream = {});
+
+// Each pair as quantize_nvfp4_tiles of it; group.members holds the descriptors of the pairs. Amaxes
+// that are found are cleared first, neighbours in memory at once: best they lie in one array.
+// Errors: those of TensorGroup::check and quantize_nvfp4_tiles.
+Result<void> quantize_nvfp4_grouped(Runtime& runtime, const TensorGroup& group,
+                                    const QuantizeNvfp4TilesOptions& options = {},
                                     Stream stream = {});
 
 class PreparedQuantizeNvfp4Grouped {
@@ -50,16 +61,22 @@ class PreparedQuantizeNvfp4Grouped {
   std::int64_t scratch_bytes(std::int64_t, std::int64_t) const { return 0; }  // for [rows, cols]
   // Errors: as quantize_nvfp4_grouped(); misaligned when x breaks the request.
   Result<void> run(const Tensor& x, const QuantizedGroup& group, Stream stream) const;
+  Result<void> run(const TensorGroup& group, Stream stream) const;
 
  private:
   Result<void> check(const Tensor& x, const QuantizedGroup& group) const;
-  Result<void> find_amaxes(const Tensor& x, const QuantizedGroup& group, Stream stream) const;
+  Result<void> check(const TensorGroup& group) const;
+  Result<void> check_described(const QuantizedGroup& group) const;
+  Result<void> check_rows(const Tensor& x) const;
+  template <class Group>
+  Result<void> find_amaxes(const Group& group, Stream stream) const;
   Result<void> describe(const Tensor& x, const QuantizedGroup& group, Stream stream) const;
+  Result<void> launch(const MemberDescriptor* members, DType in, std::int64_t rows,
+                      std::int64_t cols, std::int64_t count, Stream stream) const;
 
   Request request_;
   std::shared_ptr<Kernel> describe_;                         // unless described
-  std::optional<PreparedAmax> of_rows_;                      // row-scaled, rowwise
-  std::optional<PreparedAmaxGrouped> rowwise_, columnwise_;  // the other amaxes that are found
+  std::optional<PreparedAmaxGrouped> rowwise_, columnwise_;  // the amaxes that are found
   std::shared_ptr<Kernel> quantize_;
 };
 

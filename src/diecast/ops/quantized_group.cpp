@@ -8,6 +8,25 @@
 namespace diecast {
 namespace {
 
+Result<void> check_host_counts(const QuantizedGroup& group) {
+  const std::int64_t* offsets = group.host_row_offsets;
+  for (std::int64_t i = 0; i < group.count; ++i) {
+    const std::int64_t rows = offsets[i + 1] - offsets[i];
+    if (group.host_row_counts[i] >= 0 && group.host_row_counts[i] <= rows) continue;
+    return Error{
+        ErrorCode::invalid_argument,
+        cat("row count ", i, " is ", group.host_row_counts[i], ", the member has ", rows, " rows"),
+        "a row count is 0 or more and at most the rows between the member's offsets"};
+  }
+  return {};
+}
+
+// Of member i, known to the host.
+std::int64_t real_rows(const QuantizedGroup& group, std::int64_t i) {
+  if (group.host_row_counts != nullptr) return group.host_row_counts[i];
+  return group.host_row_offsets[i + 1] - group.host_row_offsets[i];
+}
+
 Result<void> check_host_offsets(const QuantizedGroup& group) {
   const std::int64_t* offsets = group.host_row_offsets;
   if (offsets[0] != 0) {
@@ -22,6 +41,7 @@ Result<void> check_host_offsets(const QuantizedGroup& group) {
                    "row offsets never descend; an empty member repeats one"};
     }
   }
+  if (group.host_row_counts != nullptr) DIECAST_CHECK(check_host_counts(group));
   if (offsets[group.count] > group.whole.rows()) {
     return Error{ErrorCode::invalid_argument,
                  cat("the last row offset is ", offsets[group.count], ", the group has ",
@@ -62,6 +82,13 @@ Result<void> check_known_rows(const QuantizedGroup& group) {
                  "member lies",
                  "set host_row_offsets, or fill the descriptors on the device"};
   }
+  if (group.device_row_counts != nullptr && group.host_row_counts == nullptr) {
+    return Error{
+        ErrorCode::not_supported,
+        "the row counts are in device memory only, so the host cannot tell how many rows a "
+        "member has",
+        "set host_row_counts, or fill the descriptors on the device"};
+  }
   return {};
 }
 
@@ -79,26 +106,11 @@ Result<void> check_buffers(const QuantizedGroup& group) {
   return whole.check_buffers(rowwise, columnwise);
 }
 
-std::uint64_t address(const void* base, std::int64_t offset) {
-  if (base == nullptr) return 0;
-  return reinterpret_cast<std::uintptr_t>(base) + static_cast<std::uint64_t>(offset);
-}
-
-// `blocks`: scales of a dense row.
-MemberSide described(const QuantizedTensor& whole, const QuantizedSide& side,
-                     const QuantizedSide& begin, std::int64_t blocks) {
-  if (!side.present()) return {};
-  const std::int64_t stride = side.scale_stride == 0 ? blocks : side.scale_stride;
-  return {address(side.data, begin.data_bytes), address(side.scale, begin.scale_bytes),
-          address(side.amax, begin.amax_count * std::int64_t{sizeof(float)}),
-          whole.layout == ScaleLayout::linear ? stride : 0};
-}
-
 // A direction of one member: what begins at `begin` and has the sizes of `own`.
 QuantizedSide part(const QuantizedSide& side, const QuantizedSide& begin, QuantizedSide own) {
   if (!side.present()) return {};
-  own.data = reinterpret_cast<void*>(address(side.data, begin.data_bytes));
-  own.scale = reinterpret_cast<void*>(address(side.scale, begin.scale_bytes));
+  own.data = reinterpret_cast<void*>(address_at(side.data, begin.data_bytes));
+  own.scale = reinterpret_cast<void*>(address_at(side.scale, begin.scale_bytes));
   if (side.amax != nullptr) own.amax = side.amax + begin.amax_count;
   own.scale_stride = side.scale_stride;
   return own;
@@ -122,9 +134,8 @@ Result<void> QuantizedGroup::check(std::string_view op) const {
   Result<void> checked = check_buffers(*this);
   if (checked && members == nullptr && count > 0) {
     checked = Error{ErrorCode::missing_buffer, "the descriptors are null",
-                    cat("describe() the members and copy the ", count,
-                        " descriptors to device "
-                        "memory")};
+                    cat("pass device memory for the ", count, " descriptors of ",
+                        sizeof(MemberDescriptor), " bytes that describe() or the op makes")};
   }
   if (checked) return {};
   Error error = checked.error();
@@ -143,27 +154,19 @@ Result<void> QuantizedGroup::describe(const Tensor* matrix, MemberDescriptor* ou
                    "the unquantized matrix has the group's rows and columns"};
     }
   }
-  if (out == nullptr && count > 0) {
-    return Error{
-        ErrorCode::missing_buffer, "the array of descriptors is null",
-        cat("pass room for ", count, " descriptors of ", sizeof(MemberDescriptor), " bytes")};
-  }
+  if (out == nullptr && count > 0) return no_room_for_descriptors(count);
   PaddedRows before;
   for (std::int64_t i = 0; i < count; ++i) {
     DIECAST_TRY(const MemberBegin begin, begin_behind(whole, before));
     out[i] = MemberDescriptor{};
     out[i].row_begin = before.plain;
-    out[i].rows = host_row_offsets[i + 1] - host_row_offsets[i];
+    out[i].rows = real_rows(*this, i);
     if (matrix != nullptr) {
       const std::int64_t row_bytes = matrix->stride() * (dtype_bits(matrix->dtype) / 8);
-      out[i].matrix = address(matrix->data, before.plain * row_bytes);
+      out[i].matrix = address_at(matrix->data, before.plain * row_bytes);
       out[i].stride = matrix->stride();
     }
-    const int block = whole.block_cols;
-    out[i].rowwise = described(whole, whole.rowwise, begin.rowwise, ceil_div(whole.cols(), block));
-    out[i].columnwise =
-        described(whole, whole.columnwise, begin.columnwise,
-                  is_four_bit(whole.format) ? ceil_div(out[i].rows, block) : whole.cols());
+    place_sides(out[i], whole, begin);
     add_member(before, *this, i);
   }
   return {};
@@ -180,7 +183,7 @@ Result<QuantizedTensor> QuantizedGroup::member(std::int64_t index) const {
   for (std::int64_t i = 0; i < index; ++i) add_member(before, *this, i);
   DIECAST_TRY(const MemberBegin begin, begin_behind(whole, before));
   QuantizedTensor own = whole;
-  own.shape = {host_row_offsets[index + 1] - host_row_offsets[index], whole.cols()};
+  own.shape = {real_rows(*this, index), whole.cols()};
   DIECAST_TRY(QuantizedSide rowwise, own.rowwise_sizes());
   DIECAST_TRY(QuantizedSide columnwise, own.columnwise_sizes());
   DIECAST_TRY(rowwise.scale_bytes,

@@ -23,7 +23,7 @@ struct MemberSide {
 struct alignas(16) MemberDescriptor {
   std::uint64_t matrix = 0;    // the unquantized matrix: first element of the member's first row
   std::int64_t row_begin = 0;  // first row within the group's flattened rows
-  std::int64_t rows = 0;       // 0: an empty member
+  std::int64_t rows = 0;       // that are real; 0: an empty member
   std::int64_t stride = 0;     // elements of the matrix from one row to the next
   MemberSide rowwise;
   MemberSide columnwise;
@@ -35,6 +35,10 @@ static_assert(sizeof(MemberSide) == 32 && sizeof(MemberDescriptor) == 96);
 // host, in device memory, or the same ones in both. Members lie one behind another in the buffers
 // of `whole`, each with scales of its own, padded as the layout wants. With a scale_stride the rows
 // of all members are that far apart, columnwise cols of them for each member, empty ones too.
+//
+// Row counts say that only the first of a member's rows are real, as in [experts, most rows, cols]
+// with a mask of rows: its place stays that of all its rows, what lies there is that of a tensor of
+// the real ones, and the others are padding that nobody reads or writes.
 struct QuantizedGroup {
   // All members: shape [rows, cols], format, block, layout; either direction's buffers may be
   // absent. amax: f32 [count]; row-scaled [rows] rowwise and [count, cols] columnwise.
@@ -42,6 +46,10 @@ struct QuantizedGroup {
   std::int64_t count = 0;
   const std::int64_t* host_row_offsets = nullptr;
   const std::int64_t* device_row_offsets = nullptr;
+  // Null: all rows are real. Else `count` numbers, on the host, in device memory, or the same ones
+  // in both; kernels take one that is more than the member's rows for all of them.
+  const std::int32_t* host_row_counts = nullptr;
+  const std::int32_t* device_row_counts = nullptr;
   MemberDescriptor* members = nullptr;  // device memory, `count` of them
 
   // The smallest buffers of a direction for all members: exact with host row offsets, else enough
@@ -49,13 +57,14 @@ struct QuantizedGroup {
   Result<QuantizedSide> rowwise_sizes() const;
   Result<QuantizedSide> columnwise_sizes() const;
   // What an op relies on. Errors: invalid_argument (count; host offsets that do not start at 0,
-  // descend, or pass the rows), missing_buffer (offsets, descriptors, part of a direction),
-  // shape_mismatch, and those of QuantizedTensor.
+  // descend, or pass the rows; host counts that pass a member's rows), missing_buffer (offsets,
+  // descriptors, part of a direction), shape_mismatch, and those of QuantizedTensor.
   Result<void> check(std::string_view op) const;
   // The descriptors, to be copied to `members`. `matrix` is the unquantized [rows, cols], or null
-  // for addresses of 0; `out` has room for `count`. not_supported without host row offsets.
+  // for addresses of 0; `out` has room for `count`. not_supported without host row offsets, or with
+  // row counts on the device alone.
   Result<void> describe(const Tensor* matrix, MemberDescriptor* out) const;
-  // Member i as a tensor of its own. not_supported without host row offsets.
+  // The real rows of member i as a tensor of their own. not_supported as for describe().
   Result<QuantizedTensor> member(std::int64_t index) const;
 };
 

@@ -1,0 +1,142 @@
+// Groups on the host device against quantize_nvfp4_tiles of each member, for the tests of groups.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+
+#include "ops/tiles_fixture.h"
+
+namespace diecast {
+
+struct GroupWish {
+  bool row_scaled = false;
+  TransformedSides rht = TransformedSides::none;
+  int block_rows = 1;
+  ScaleLayout layout = ScaleLayout::linear;
+  FourOverSix four_over_six = FourOverSix::off;
+  std::int64_t scale_gap = 0;             // bytes between the rows of linear scales
+  std::vector<std::int32_t> counts = {};  // real rows; empty: all are
+  bool rowwise = true, columnwise = true;
+};
+
+// Who knows offsets and counts: the device alone, or the host alone.
+enum class Known { device, host };
+
+class GroupedOnHost : public TilesOnHost {
+ protected:
+  static constexpr std::int64_t kCols = 80, kHidden = 40;
+
+  // A group with poisoned buffers. What the device alone knows has room for any offsets.
+  QuantizedGroup group(const std::vector<std::int64_t>& offsets, const GroupWish& wish,
+                       Known known) {
+    QuantizedGroup out;
+    out.count = static_cast<std::int64_t>(offsets.size()) - 1;
+    out.whole.shape = {offsets.back() + kHidden, kCols};
+    out.whole.row_scaled = wish.row_scaled;
+    out.whole.block_rows = wish.block_rows;
+    out.whole.layout = wish.layout;
+    if (known == Known::host) {
+      out.host_row_offsets = offsets.data();
+      if (!wish.counts.empty()) out.host_row_counts = wish.counts.data();
+    } else {
+      out.device_row_offsets = memory(offsets);
+      if (!wish.counts.empty()) out.device_row_counts = memory(wish.counts);
+    }
+    if (wish.rowwise) out.whole.rowwise = out.rowwise_sizes().value();
+    if (wish.columnwise) out.whole.columnwise = out.columnwise_sizes().value();
+    if (wish.scale_gap != 0) {
+      QuantizedSide &across = out.whole.rowwise, &down = out.whole.columnwise;
+      across.scale_stride = kCols / 16 + wish.scale_gap;
+      across.scale_bytes = across.scale_stride * out.whole.rows();
+      down.scale_stride = ceil_div(out.whole.rows(), 16) + wish.scale_gap;
+      down.scale_bytes = down.scale_stride * kCols * out.count;
+    }
+    if (wish.rowwise) allocate(out.whole.rowwise);
+    if (wish.columnwise) allocate(out.whole.columnwise);
+    out.members = reinterpret_cast<MemberDescriptor*>(memory(out.count * 96));
+    return out;
+  }
+
+  void copy_descriptors(const QuantizedGroup& group, const Tensor& x) {
+    std::vector<MemberDescriptor> members(static_cast<std::size_t>(group.count));
+    group.describe(&x, members.data()).value();
+    device_->copy_to_device(group.members, members.data(), members.size() * 96, {}).value();
+  }
+
+  // `own` as a member was quantized by itself; what it wrote is poison again afterwards.
+  static void expect_then_poison(const QuantizedSide& part, const QuantizedSide& own,
+                                 const std::string& what) {
+    expect_equal(part, own, what);
+    poison(part);
+  }
+  static void poison(const QuantizedSide& side) {
+    const auto fill = [](void* at, std::int64_t bytes) {
+      if (bytes > 0)
+        std::memset(at, variants::DeviceBuffer::kPoison, static_cast<std::size_t>(bytes));
+    };
+    fill(side.data, side.data_bytes);
+    fill(side.scale, side.scale_bytes);
+    fill(side.amax, side.amax_count * 4);
+  }
+  static void expect_poison(const QuantizedSide& side, const std::string& what) {
+    const auto expect = [&](const void* at, std::int64_t bytes, const char* part) {
+      const Octets all = bytes_at(at, bytes);
+      EXPECT_EQ(std::count(all.begin(), all.end(), variants::DeviceBuffer::kPoison), bytes)
+          << what << ": " << part << " of nobody was written";
+    };
+    expect(side.data, side.data_bytes, "codes");
+    expect(side.scale, side.scale_bytes, "scales");
+    expect(side.amax, side.amax_count * 4, "amax");
+  }
+
+  // Every member of a group that was quantized against its part quantized by itself, and that
+  // nothing else was written. `all` is known to the host.
+  void expect_members(const Tensor& x, const QuantizedGroup& all,
+                      const QuantizeNvfp4TilesOptions& options, const std::string& what) {
+    for (std::int64_t i = 0; i < all.count; ++i) {
+      const QuantizedTensor part = all.member(i).value();
+      Tensor rows = x;
+      rows.data = static_cast<std::uint8_t*>(x.data) + all.host_row_offsets[i] * x.stride() * 2;
+      rows.shape = part.shape;
+      QuantizedTensor own = part;
+      if (part.rowwise.present()) allocate(own.rowwise);
+      if (part.columnwise.present()) allocate(own.columnwise);
+      quantize_nvfp4_tiles(*runtime_, rows, own, options).value();
+      const std::string member = what + " member " + std::to_string(i);
+      expect_then_poison(part.rowwise, own.rowwise, member + " rowwise");
+      expect_then_poison(part.columnwise, own.columnwise, member + " columnwise");
+    }
+    expect_poison(all.whole.rowwise, what + " rowwise");
+    expect_poison(all.whole.columnwise, what + " columnwise");
+  }
+
+  void expect_one_by_one(const GroupWish& wish, Known known, const std::string& what) {
+    const std::vector<std::int64_t> offsets = {0, 0, 33, 161, 161, 162, 200};
+    const Tensor x = matrix(offsets.back(), kCols, 9, kHidden);
+    // Rows that are nothing but NaN, and padding rows of NaN and infinity.
+    for (const std::int64_t row : {0, 40, 165}) fill_row(x, row, 0x7FFF);
+    for (std::size_t i = 0; i < wish.counts.size(); ++i) {
+      for (std::int64_t row = offsets[i] + wish.counts[i]; row < offsets[i + 1]; ++row) {
+        fill_row(x, row, row % 2 == 0 ? 0x7FFF : 0x7F80);
+      }
+    }
+    QuantizedGroup all = group(offsets, wish, known);
+    QuantizeNvfp4GroupedOptions options;
+    options.device = device_;
+    options.rht = wish.rht;
+    options.four_over_six = wish.four_over_six;
+    options.described = known == Known::host;
+    if (options.described) copy_descriptors(all, x);
+    quantize_nvfp4_grouped(*runtime_, x, all, options).value();
+    all.host_row_offsets = offsets.data();
+    if (!wish.counts.empty()) all.host_row_counts = wish.counts.data();
+    expect_members(x, all, options, what);
+  }
+
+  static void fill_row(const Tensor& x, std::int64_t row, std::uint16_t bits) {
+    auto* const first = static_cast<std::uint16_t*>(x.data) + row * x.stride();
+    std::fill(first, first + x.cols(), bits);
+  }
+};
+
+}  // namespace diecast

@@ -1,0 +1,145 @@
+// Tensors that lie anywhere, in one launch: each is what it is by itself, amaxes own or shared.
+#include "ops/tiles_fixture.h"
+
+namespace diecast {
+namespace {
+
+class TensorGroupOnHost : public TilesOnHost {
+ protected:
+  static constexpr std::int64_t kCols = 80;
+
+  // Matrices of several sizes, one without rows, one with its rows apart, and outputs as `change`
+  // wants them.
+  template <class Change>
+  std::vector<QuantizedPair> pairs(Change change) {
+    std::vector<QuantizedPair> out;
+    for (const std::int64_t rows : {33, 0, 128, 1, 38}) {
+      QuantizedPair pair;
+      pair.x = matrix(rows, kCols, static_cast<std::uint64_t>(rows + 1));
+      if (rows == 38) {
+        pair.x = matrix(rows, kCols + 16, 7);
+        pair.x.shape = {rows, kCols};
+        pair.x.row_stride = kCols + 16;
+      }
+      pair.out = output(pair.x, change);
+      out.push_back(pair);
+    }
+    return out;
+  }
+
+  TensorGroup described(const std::vector<QuantizedPair>& pairs) {
+    TensorGroup group{pairs, nullptr};
+    std::vector<MemberDescriptor> members(pairs.size());
+    group.describe(members.data()).value();
+    group.members = memory(members);
+    return group;
+  }
+
+  void expect_alone(const QuantizedPair& pair, QuantizeNvfp4TilesOptions options,
+                    const std::string& what) {
+    QuantizedTensor own = pair.out;
+    for (QuantizedSide* side : {&own.rowwise, &own.columnwise}) {
+      const float* const given = side->amax;
+      if (side->present()) allocate(*side);
+      if (!options.amax_given || !side->present()) continue;
+      std::copy(given, given + side->amax_count, side->amax);
+    }
+    quantize_nvfp4_tiles(*runtime_, pair.x, own, options).value();
+    expect_equal(pair.out.rowwise, own.rowwise, what + " rowwise");
+    expect_equal(pair.out.columnwise, own.columnwise, what + " columnwise");
+  }
+
+  template <class Change>
+  void expect_one_by_one(QuantizeNvfp4TilesOptions options, const std::string& what,
+                         Change change) {
+    options.device = device_;
+    const auto all = pairs(change);
+    quantize_nvfp4_grouped(*runtime_, described(all), options).value();
+    for (const QuantizedPair& pair : all) {
+      expect_alone(pair, options, what + " " + pair.x.shape.text());
+    }
+  }
+};
+
+TEST_F(TensorGroupOnHost, EqualsOneByOne) {
+  QuantizeNvfp4TilesOptions options;
+  expect_one_by_one(options, "plain", [](QuantizedTensor&) {});
+  expect_one_by_one(options, "row-scaled", [](QuantizedTensor& out) {
+    out.row_scaled = true;
+    out.layout = ScaleLayout::s8x4;
+  });
+  options.rht = TransformedSides::both;
+  expect_one_by_one(options, "transformed", [](QuantizedTensor& out) {
+    out.row_scaled = true;
+    out.layout = ScaleLayout::s128x4;
+  });
+  options.rht = TransformedSides::none;
+  options.four_over_six = FourOverSix::mae;
+  expect_one_by_one(options, "squares, four over six", [](QuantizedTensor& out) {
+    out.block_rows = 16;
+    out.layout = ScaleLayout::s128x4;
+  });
+}
+
+TEST_F(TensorGroupOnHost, ScalesOfEachPairMayBeApart) {
+  auto all = pairs([](QuantizedTensor&) {});
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const std::int64_t gap = static_cast<std::int64_t>(i);
+    QuantizedSide &across = all[i].out.rowwise, &down = all[i].out.columnwise;
+    across.scale_stride = kCols / 16 + gap;
+    across.scale_bytes = across.scale_stride * all[i].x.rows();
+    down.scale_stride = ceil_div(all[i].x.rows(), 16) + 2 * gap;
+    down.scale_bytes = down.scale_stride * kCols;
+    allocate(across), allocate(down);
+  }
+  QuantizeNvfp4TilesOptions options;
+  options.device = device_;
+  quantize_nvfp4_grouped(*runtime_, described(all), options).value();
+  for (const QuantizedPair& pair : all) expect_alone(pair, options, pair.x.shape.text());
+}
+
+// Two pairs share one amax and three another, for both directions or for each its own.
+TEST_F(TensorGroupOnHost, SharedAmaxesAreOfAllThatShareThem) {
+  for (const auto rht : {TransformedSides::none, TransformedSides::columnwise}) {
+    auto all = pairs([](QuantizedTensor&) {});
+    float* const amaxes = reinterpret_cast<float*>(memory(4 * 4));
+    std::vector<Tensor> shares[2];
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const std::size_t share = i < 2 ? 0 : 1;
+      shares[share].push_back(all[i].x);
+      all[i].out.rowwise.amax = amaxes + share;
+      all[i].out.columnwise.amax = amaxes + (rht == TransformedSides::none ? share : share + 2);
+    }
+    QuantizeNvfp4TilesOptions options;
+    options.device = device_;
+    options.rht = rht;
+    quantize_nvfp4_grouped(*runtime_, described(all), options).value();
+    for (std::size_t share = 0; share < 2; ++share) {
+      auto* const want = reinterpret_cast<float*>(memory(2 * 4));
+      AmaxOptions wish{AmaxPer::tensor, false, device_};
+      amax_shared(*runtime_, shares[share], want, wish).value();
+      EXPECT_EQ(amaxes[share], want[0]);
+      if (rht == TransformedSides::none) continue;
+      wish.transform = AmaxTransform::column;
+      wish.sign_mask = options.sign_mask;
+      amax_shared(*runtime_, shares[share], want + 1, wish).value();
+      EXPECT_EQ(amaxes[share + 2], want[1]);
+    }
+    EXPECT_NE(amaxes[0], amaxes[1]);
+    options.amax_given = true;
+    for (const QuantizedPair& pair : all) expect_alone(pair, options, pair.x.shape.text());
+  }
+}
+
+TEST_F(TensorGroupOnHost, OfNothingIsNothing) {
+  quantize_nvfp4_grouped(*runtime_, TensorGroup{}, {}).value();
+  QuantizedPair empty;
+  empty.x = matrix(0, kCols, 2);
+  empty.out.shape = empty.x.shape;
+  QuantizeNvfp4TilesOptions options;
+  options.device = device_;
+  quantize_nvfp4_grouped(*runtime_, described({empty}), options).value();
+}
+
+}  // namespace
+}  // namespace diecast
