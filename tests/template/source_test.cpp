@@ -128,6 +128,17 @@ TEST(Source, ABlockThatIsKnownAtLaunchHasNoLaunchBounds) {
   EXPECT_TRUE(has(render(made, golden_files()).value().text, "extern \"C\" __global__ void k() {"));
 }
 
+TEST(Source, AKnownStrideIsMadeOfTheRowsThatCountOnTheDevice) {
+  const std::string text = source_of("", "sm_90a",
+                                     "size rows device\nsize cols\n"
+                                     "arg x in f32 [cols, ceil_div(rows, 32)] stride (0)\n"
+                                     "arg rows\narg cols\n");
+  EXPECT_TRUE(has(text,
+                  "k_body(x, diecast::ceil_div((rows.pointer ? *rows.pointer : rows.value), 32), "
+                  "rows.pointer ? *rows.pointer : rows.value, cols); }"))
+      << text;
+}
+
 TEST(Source, OnlyDeviceHeadersAreIncluded) {
   EXPECT_EQ(source_of("  #  include \"mine.h\""),
             "diecast: parse_error: k.cu:4:3: only <diecast/device/...> headers can be included\n"

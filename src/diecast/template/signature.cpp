@@ -31,18 +31,25 @@ Form of_tensor(const Argument& argument) {
   return {restricted, restricted, type, name, name};
 }
 
+std::string value_of_device_size(std::string_view name) {
+  return cat(name, ".pointer ? *", name, ".pointer : ", name, ".value");
+}
+
 // Where rows cannot be apart the body's NAME_stride is the row length, known to be.
-Form of_stride(const Argument& argument, bool apart) {
+Form of_stride(const Argument& argument, bool apart, const Template& tmpl) {
   Form form = by_value("i64", argument.name + "_stride");
   if (apart) return form;
-  form.pass = argument.shape.back().cpp();
+  form.pass = argument.shape.back().cpp([&tmpl](std::string_view name) {
+    const Size* size = tmpl.size(name);
+    return size && size->device ? cat("(", value_of_device_size(name), ")") : std::string(name);
+  });
   form.derived = true;
   return form;
 }
 
 Form of_device_size(const std::string& name) {
   return {cat("i64 ", name), cat("diecast::DeviceSize ", name), "diecast::DeviceSize", name,
-          cat(name, ".pointer ? *", name, ".pointer : ", name, ".value")};
+          value_of_device_size(name)};
 }
 
 Form of_structure(const std::string& type, const std::string& name) {
@@ -62,7 +69,8 @@ std::vector<Form> forms_of(const Specialization& specialization) {
     switch (argument.kind) {
       case Argument::Kind::tensor:
         forms.push_back(of_tensor(argument));
-        if (argument.stride) forms.push_back(of_stride(argument, bound.stride));
+        if (argument.stride)
+          forms.push_back(of_stride(argument, bound.stride, specialization.tmpl()));
         break;
       case Argument::Kind::size:
         if (!bound.fixed)
