@@ -1,5 +1,6 @@
 // dequantize_mx: MXFP8 bytes or MXFP4 codes and E8M0 scales back to a row-major [rows, cols] matrix:
 // the code's value times 2^(scale - 127), exact until it is rounded to OUT. Scale 255 gives NaN.
+// DIRECTION_columnwise: blocks lie along columns, and codes and scales as quantize_mx_tiles has them.
 // ROWS_apart: whole blocks of 32, every row of out from a multiple of 16 bytes on. ROWS_any: nothing
 // is known; nothing behind the end of a row's codes is read.
 /* diecast
@@ -8,19 +9,20 @@ shape    enum  ROWS    {apart, any} = apart              // what is known of out
 shape    bool  SCALES_APART = false                      // rows of linear scales may be apart
 option   type  OUT     {bf16, f16, f32}                  // element type of out
 option   enum  FORMAT  {mxfp8_e4m3, mxfp8_e5m2, mxfp4} = mxfp8_e4m3
+option   enum  DIRECTION {rowwise, columnwise} = rowwise // what the blocks of 32 lie along
 option   enum  LAYOUT  {linear, s128x4, s8x4} = linear   // where a block's scale lies
 tune     int   THREADS {128, 256} = 256
 tune     int   waves   {1, 8, 64, 128} = 64              // the most blocks of threads a multiprocessor gets
 size     rows  device
 size     cols  = COLS  divisible (ROWS == ROWS_any ? 1 : 32)
-arg      data   in   u8    [rows, FORMAT == FORMAT_mxfp4 ? align_up(cols, 32) / 2 : cols]  align (ROWS == ROWS_any && FORMAT != FORMAT_mxfp4 ? 1 : 8)
-arg      scales in   e8m0  [align_up(rows, LAYOUT == LAYOUT_s128x4 ? 128 : LAYOUT == LAYOUT_s8x4 ? 8 : 1), align_up(ceil_div(cols, 32), LAYOUT == LAYOUT_linear ? 1 : 4)]  stride (SCALES_APART)
+arg      data   in   u8    [FORMAT == FORMAT_mxfp4 && DIRECTION == DIRECTION_columnwise ? cols : rows, FORMAT != FORMAT_mxfp4 ? cols : align_up(DIRECTION == DIRECTION_columnwise ? rows : cols, 32) / 2]  align (ROWS == ROWS_any && FORMAT != FORMAT_mxfp4 ? 1 : 8)
+arg      scales in   e8m0  [DIRECTION == DIRECTION_rowwise ? align_up(rows, LAYOUT == LAYOUT_s128x4 ? 128 : LAYOUT == LAYOUT_s8x4 ? 8 : 1) : LAYOUT == LAYOUT_linear && FORMAT != FORMAT_mxfp4 ? ceil_div(rows, 32) : align_up(cols, LAYOUT == LAYOUT_s128x4 ? 128 : LAYOUT == LAYOUT_s8x4 ? 8 : 1), DIRECTION == DIRECTION_columnwise && LAYOUT == LAYOUT_linear && FORMAT != FORMAT_mxfp4 ? cols : align_up(ceil_div(DIRECTION == DIRECTION_rowwise ? cols : rows, 32), LAYOUT == LAYOUT_linear ? 1 : 4)]  stride (SCALES_APART)
 arg      out    out  OUT   [rows, cols]  stride  align (ROWS == ROWS_any ? bits(OUT) / 8 : 16)
 arg      rows
 arg      cols
 require  THREADS % 32 == 0                               // whole warps
 require  !SCALES_APART || LAYOUT == LAYOUT_linear        // tiles of scales lie one behind another: only linear rows can be apart
-launch   grid(min(ceil_div(rows * ceil_div(cols, 8), THREADS), sm_count * waves)) block(THREADS)
+launch   grid(min(ceil_div(FORMAT == FORMAT_mxfp4 && DIRECTION == DIRECTION_columnwise ? ceil_div(rows, 32) * cols : rows * ceil_div(cols, 8), THREADS), sm_count * waves)) block(THREADS)
 target   host, sm_80+
 exchange none                                            // threads of a block never wait for one another
 sample   COLS {0, 96}  rows {0, 1, 7, 33, 130}  cols {1, 31, 32, 80, 96, 2100}
@@ -31,6 +33,8 @@ sample   COLS {0, 96}  rows {0, 1, 7, 33, 130}  cols {1, 31, 32, 80, 96, 2100}
 #include <diecast/device/scale_layout.h>
 
 constexpr bool kFourBit = FORMAT == FORMAT_mxfp4;
+constexpr bool kColumnwise = DIRECTION == DIRECTION_columnwise;
+constexpr bool kTransposed = kFourBit && kColumnwise;  // the codes are those of the transpose
 using Scales = ScaleLayout<LAYOUT>;
 
 // Eight codes, those behind the end of a row as zeros.
@@ -68,20 +72,64 @@ DIECAST_DEVICE f32 value_of(u32 code) {
   }
 }
 
-// One thread eight neighbours of a row.
-DIECAST_KERNEL {
-  const i64 row_blocks = ceil_div(cols, 32);
-  const i64 row_bytes = kFourBit ? row_blocks * 16 : cols;
-DIECAST_NO_UNROLL
-  for (RowWalk at(ceil_div(cols, 8), blockIdx.x * THREADS + threadIdx.x, gridDim.x * THREADS);
-       at.row < rows; at.next()) {
-    const i64 first = at.piece * 8;
-    const Codes codes =
-        load_codes(data + at.row * row_bytes + (kFourBit ? first / 2 : first), cols - first);
-    const f32 scale = f32_from_e8m0(scales[Scales::offset(at.row, at.piece / 4, scales_stride)]);
-    Eight<OUT> elements;
+// The scale of element (row, col).
+DIECAST_DEVICE f32 scale_of(const e8m0* scales, i64 stride, i64 row, i64 col) {
+  i64 place;
+  if constexpr (!kColumnwise) {
+    place = Scales::offset(row, col / 32, stride);
+  } else if constexpr (LAYOUT == LAYOUT_linear && !kFourBit) {
+    place = row / 32 * stride + col;
+  } else {
+    place = Scales::offset(col, row / 32, stride);
+  }
+  return f32_from_e8m0(scales[place]);
+}
+
+// A row's eight neighbours from `first` on, and what of the row is left there.
+DIECAST_DEVICE Eight<OUT> values_along(const Codes& codes, const e8m0* scales, i64 stride, i64 row,
+                                       i64 first, i64 left) {
+  Eight<OUT> values;
+  f32 scale = kColumnwise ? 0.0f : scale_of(scales, stride, row, first);
 DIECAST_UNROLL
-    for (int i = 0; i < 8; ++i) elements.set(i, __fmul_rn(value_of(codes.code(i)), scale));
-    elements.template store<ROWS == ROWS_apart>(out + at.row * out_stride + first, cols - first);
+  for (int i = 0; i < 8; ++i) {
+    if (kColumnwise && (ROWS == ROWS_apart || i < left)) {
+      scale = scale_of(scales, stride, row, first + i);
+    }
+    values.set(i, __fmul_rn(value_of(codes.code(i)), scale));
+  }
+  return values;
+}
+
+// One thread eight neighbours of a row; of transposed codes a block down a column, so that
+// neighbouring threads write neighbours.
+DIECAST_KERNEL {
+  const u32 thread = blockIdx.x * THREADS + threadIdx.x, threads = gridDim.x * THREADS;
+  if constexpr (kTransposed) {
+    const i64 col_blocks = ceil_div(rows, 32);
+DIECAST_NO_UNROLL
+    for (RowWalk at(cols, thread, threads); at.row < col_blocks; at.next()) {
+      const i64 col = at.piece;
+      const u8* from = data + (col * col_blocks + at.row) * 16;
+      const f32 scale = scale_of(scales, scales_stride, at.row * 32, col);
+DIECAST_NO_UNROLL
+      for (i64 row = at.row * 32; row < at.row * 32 + 32 && row < rows; row += 8, from += 4) {
+        const Codes codes = {{load<4>(from).words[0]}};
+        Eight<OUT> values;
+DIECAST_UNROLL
+        for (int i = 0; i < 8; ++i) values.set(i, __fmul_rn(value_of(codes.code(i)), scale));
+        values.store_down(out + row * out_stride + col, out_stride, rows - row);
+      }
+    }
+  } else {
+    const i64 row_bytes = kFourBit ? ceil_div(cols, 32) * 16 : cols;
+DIECAST_NO_UNROLL
+    for (RowWalk at(ceil_div(cols, 8), thread, threads); at.row < rows; at.next()) {
+      const i64 first = at.piece * 8, left = cols - first;
+      const Codes codes =
+          load_codes(data + at.row * row_bytes + (kFourBit ? first / 2 : first), left);
+      const Eight<OUT> values =
+          values_along(codes, scales, scales_stride, at.row, first, left);
+      values.template store<ROWS == ROWS_apart>(out + at.row * out_stride + first, left);
+    }
   }
 }

@@ -8,7 +8,8 @@
 /* diecast
 shape    int   COLS      = 0                             // row length; 0 = not fixed at compile time
 shape    enum  ROWS      {apart, any} = apart            // what is known of x's rows, see above
-shape    bool  SCALES_APART = false                      // rows of linear scales may be apart
+shape    bool  SCALES_APART   = false                    // rows of linear scales may be apart,
+shape    bool  SCALES_T_APART = false                    // and those of columnwise ones
 option   type  IN        {bf16, f16, f32}                // element type of x
 option   enum  FORMAT    {mxfp8_e4m3, mxfp8_e5m2, mxfp4} = mxfp8_e4m3
 option   enum  MODE      {rceil, floor, ceil, even} = rceil    // how the scale is rounded to a power of two
@@ -24,11 +25,13 @@ arg      x        in   IN    [rows, cols]  stride  align (ROWS == ROWS_any ? bit
 arg      data     out  u8    [DIRECTION == DIRECTION_columnwise ? 0 : rows, FORMAT == FORMAT_mxfp4 ? align_up(cols, 32) / 2 : cols]  align (ROWS == ROWS_any && FORMAT != FORMAT_mxfp4 ? 1 : 16)
 arg      scales   out  e8m0  [DIRECTION == DIRECTION_columnwise ? 0 : align_up(rows, LAYOUT == LAYOUT_s128x4 ? 128 : LAYOUT == LAYOUT_s8x4 ? 8 : 1), align_up(ceil_div(cols, 32), LAYOUT == LAYOUT_linear ? 1 : 4)]  stride (SCALES_APART)
 arg      data_t   out  u8    [DIRECTION == DIRECTION_rowwise ? 0 : FORMAT == FORMAT_mxfp4 ? cols : rows, FORMAT == FORMAT_mxfp4 ? align_up(rows, 32) / 2 : cols]  align (ROWS == ROWS_any && FORMAT != FORMAT_mxfp4 ? 1 : 16)
-arg      scales_t out  e8m0  [DIRECTION == DIRECTION_rowwise ? 0 : align_up(cols, LAYOUT == LAYOUT_s128x4 ? 128 : LAYOUT == LAYOUT_s8x4 ? 8 : 1), align_up(ceil_div(rows, 32), LAYOUT == LAYOUT_linear ? 1 : 4)]
+arg      scales_t out  e8m0  [DIRECTION == DIRECTION_rowwise ? 0 : LAYOUT == LAYOUT_linear && FORMAT != FORMAT_mxfp4 ? ceil_div(rows, 32) : align_up(cols, LAYOUT == LAYOUT_s128x4 ? 128 : LAYOUT == LAYOUT_s8x4 ? 8 : 1), LAYOUT == LAYOUT_linear && FORMAT != FORMAT_mxfp4 ? cols : align_up(ceil_div(rows, 32), LAYOUT == LAYOUT_linear ? 1 : 4)]  stride (SCALES_T_APART)
 arg      rows
 arg      cols
 require  THREADS % 32 == 0                               // whole warps
-require  !SCALES_APART || LAYOUT == LAYOUT_linear        // tiles of scales lie one behind another: only linear rows can be apart
+require  !SCALES_APART && !SCALES_T_APART || LAYOUT == LAYOUT_linear  // tiles of scales lie one behind another: only linear rows can be apart
+require  !SCALES_APART || DIRECTION != DIRECTION_columnwise      // there are no rowwise scales
+require  !SCALES_T_APART || DIRECTION != DIRECTION_rowwise       // there are no columnwise scales
 require  BLOCK_ROWS == 32 || DIRECTION != DIRECTION_rowwise    // 1x32 along rows alone is quantize_mx's
 require  PROFILE == PROFILE_torchao || FORMAT != FORMAT_mxfp4  // MXFP4 is defined by PROFILE=torchao
 require  PROFILE == PROFILE_torchao || MODE == MODE_rceil      // other modes than rceil are defined by PROFILE=torchao
@@ -81,11 +84,10 @@ DIECAST_NO_UNROLL
   }
 }
 
-// The scale of (column, block) of a matrix that has `blocks` blocks a column, padding included.
-DIECAST_DEVICE void put_column_scale(e8m0* scales_t, i64 col, i64 block, i64 blocks, i64 cols,
-                                     e8m0 scale) {
+// Where the scale of a column's block lies.
+DIECAST_DEVICE i64 column_offset(i64 col, i64 block, i64 stride) {
   const bool in_order = LAYOUT == LAYOUT_linear && !Format::kFourBit;
-  scales_t[in_order ? block * cols + col : Scales::offset(col, block, blocks)] = scale;
+  return in_order ? block * stride + col : Scales::offset(col, block, stride);
 }
 
 // One warp a tile of 32x32; a lane has one of its rows and one of its columns.
@@ -129,7 +131,7 @@ DIECAST_NO_UNROLL
         store_column(of_col, x_stride, below, reciprocal_of_e8m0(scale), to, cols);
       }
       if (col < Scales::padded_rows(cols)) {
-        put_column_scale(scales_t, col, at.row, padded_col_blocks, cols, has_col ? scale : e8m0{0});
+        scales_t[column_offset(col, at.row, scales_t_stride)] = has_col ? scale : e8m0{0};
       }
     }
   }

@@ -48,11 +48,15 @@ DIECAST_UNROLL
                                           words[4 * v + 3]}});
       }
     } else {
+      store_down(to, 1, count);
+    }
+  }
+  // One by one, `stride` elements apart.
+  DIECAST_DEVICE void store_down(T* to, i64 stride, i64 count) const {
 DIECAST_UNROLL
-      for (int i = 0; i < 8; ++i) {
-        const u32 word = words[i / kPerWord] >> (i % kPerWord * bits<T>());
-        if (i < count) to[i] = from_bits<T>(word);
-      }
+    for (int i = 0; i < 8; ++i) {
+      const u32 word = words[i / kPerWord] >> (i % kPerWord * bits<T>());
+      if (i < count) to[i * stride] = from_bits<T>(word);
     }
   }
 };

@@ -71,6 +71,64 @@ TEST_F(TilesOnHost, SwizzledThenUnswizzledIsTheIdentity) {
   }
 }
 
+TEST_F(TilesOnHost, RowsOfLinearScalesMayBeApart) {
+  constexpr std::int64_t kBatch = 2, kRows = 33, kCols = 5, kStride = 9;
+  const Octets scales = random_bytes(kBatch * kRows * kCols, 5, 0xFF);
+  Octets gaps;
+  for (std::int64_t row = 0; row < kBatch * kRows; ++row) {
+    gaps.insert(gaps.end(), scales.begin() + row * kCols, scales.begin() + (row + 1) * kCols);
+    gaps.resize(gaps.size() + kStride - kCols, variants::DeviceBuffer::kPoison);
+  }
+  const std::int64_t tiled_bytes =
+      kBatch * quantized_scale_bytes(ScaleLayout::s8x4, kRows, kCols * 16, 16).value();
+  const auto linear = ScaleLayout::linear;
+  const ScaleArray dense{memory(scales), linear, kRows, kCols, kBatch};
+  const ScaleArray apart{memory(gaps), linear, kRows, kCols, kBatch, kStride};
+  const ScaleArray of_dense{memory(tiled_bytes), ScaleLayout::s8x4, kRows, kCols, kBatch};
+  const ScaleArray of_apart{memory(tiled_bytes), ScaleLayout::s8x4, kRows, kCols, kBatch};
+  ScaleArray back{memory(kBatch * kRows * kStride), linear, kRows, kCols, kBatch, kStride};
+  ArrangeScalesOptions options;
+  options.device = device_;
+  arrange_scales(*runtime_, dense, of_dense, options).value();
+  arrange_scales(*runtime_, apart, of_apart, options).value();
+  EXPECT_EQ(bytes_at(of_apart.data, tiled_bytes), bytes_at(of_dense.data, tiled_bytes));
+  arrange_scales(*runtime_, of_apart, back, options).value();
+  EXPECT_EQ(bytes_at(back.data, kBatch * kRows * kStride), gaps);
+
+  back.stride = 4;
+  EXPECT_EQ(arrange_scales(*runtime_, of_apart, back, options).error().message(),
+            "diecast: shape_mismatch: arrange_scales: to has stride = 4 for 5 scales a row\n"
+            "  fix: stride = 5 or more, or 0 for dense rows");
+  back = of_dense;
+  back.stride = 8;
+  EXPECT_EQ(arrange_scales(*runtime_, dense, back, options).error().message(),
+            "diecast: not_supported: arrange_scales: to has stride = 8 and s8x4 scales\n"
+            "  fix: stride = 0: tiles of scales lie one behind another");
+}
+
+TEST_F(TilesOnHost, TransposesBetweenScalesThatAreApart) {
+  constexpr std::int64_t kRows = 70, kCols = 100;  // scales: [70, 7] and [100, 5]
+  const Tensor x = matrix(kRows, kCols, 4);
+  const QuantizedTensor dense = output(x, [](QuantizedTensor& q) { q.block_rows = 16; });
+  QuantizeNvfp4TilesOptions options;
+  options.device = device_;
+  quantize_nvfp4_tiles(*runtime_, x, dense, options).value();
+  QuantizedTensor apart = output(x, [](QuantizedTensor& q) { q.block_rows = 16; });
+  apart.rowwise.scale_stride = 11;
+  apart.rowwise.scale = memory(apart.rowwise.scale_bytes = (kRows - 1) * 11 + 7);
+  quantize_nvfp4_tiles(*runtime_, x, apart, options).value();
+  apart.columnwise.scale_stride = 8;
+  apart.columnwise.scale = memory(apart.columnwise.scale_bytes = (kCols - 1) * 8 + 5);
+  transpose_nvfp4(*runtime_, apart, {device_}).value();
+  const Octets want = bytes_at(dense.columnwise.scale, dense.columnwise.scale_bytes);
+  const Octets got = bytes_at(apart.columnwise.scale, apart.columnwise.scale_bytes);
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    EXPECT_EQ(got[i], i % 8 < 5 ? want[i / 8 * 5 + i % 8] : variants::DeviceBuffer::kPoison) << i;
+  }
+  EXPECT_EQ(bytes_at(apart.columnwise.data, apart.columnwise.data_bytes),
+            bytes_at(dense.columnwise.data, dense.columnwise.data_bytes));
+}
+
 TEST_F(TilesOnHost, RescalingByAPowerOfTwoMovesTheExponentAndByOneNothing) {
   Octets scales(0x7F);
   std::iota(scales.begin(), scales.end(), std::uint8_t{0});

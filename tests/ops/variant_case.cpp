@@ -61,26 +61,26 @@ std::size_t spare_bytes(const Case& one, std::size_t bytes) {
   return bytes / static_cast<std::size_t>(one.rows) * kSpareRows;
 }
 
-std::int64_t scale_stride(const Specialization& s, std::int64_t blocks) {
-  return blocks + (s.bindings().find("SCALES_APART") != nullptr && flag(s, "SCALES_APART") ? 3 : 0);
+std::int64_t scale_stride(const Specialization& s, std::int64_t blocks, std::string_view apart) {
+  return blocks + (s.bindings().find(apart) != nullptr && flag(s, apart) ? 3 : 0);
 }
 
-std::int64_t scale_argument_stride(const Specialization& s, std::int64_t blocks) {
-  const std::int64_t stride = scale_stride(s, blocks);
+std::int64_t scale_argument_stride(const Specialization& s, std::int64_t blocks,
+                                   std::string_view apart) {
+  const std::int64_t stride = scale_stride(s, blocks, apart);
   return stride == blocks ? 0 : stride;
 }
 
 std::vector<std::uint8_t> laid_out(const Specialization& s, const std::vector<std::uint8_t>& scales,
-                                   std::int64_t rows, std::int64_t blocks) {
+                                   std::int64_t rows, std::int64_t blocks, std::string_view apart) {
   const std::string word = word_of(s, "LAYOUT");
   const ScaleLayout layout = word == "s128x4" ? ScaleLayout::s128x4
                              : word == "s8x4" ? ScaleLayout::s8x4
                                               : ScaleLayout::linear;
   const bool linear = layout == ScaleLayout::linear;
-  const std::int64_t stride = scale_stride(s, blocks);
-  const std::int64_t bytes =
-      linear ? rows == 0 ? 0 : (rows - 1) * stride + blocks
-             : quantized_scale_bytes(layout, rows, blocks * 16, 16).value();
+  const std::int64_t stride = scale_stride(s, blocks, apart);
+  const std::int64_t bytes = linear ? rows == 0 ? 0 : (rows - 1) * stride + blocks
+                                    : quantized_scale_bytes(layout, rows, blocks * 16, 16).value();
   std::vector<std::uint8_t> out(static_cast<std::size_t>(bytes),
                                 linear ? DeviceBuffer::kPoison : std::uint8_t{0});
   for (std::int64_t row = 0; row < rows; ++row) {
@@ -91,6 +91,21 @@ std::vector<std::uint8_t> laid_out(const Specialization& s, const std::vector<st
     }
   }
   return out;
+}
+
+ColumnScales column_scales(const Specialization& s, const std::vector<std::uint8_t>& scales,
+                           std::int64_t cols, std::int64_t blocks, std::string_view apart) {
+  if (word_of(s, "LAYOUT") != "linear" || word_of(s, "FORMAT") == "mxfp4") {
+    return {laid_out(s, scales, cols, blocks, apart), blocks};
+  }
+  std::vector<std::uint8_t> in_order(scales.size());
+  for (std::int64_t col = 0; col < cols; ++col) {
+    for (std::int64_t block = 0; block < blocks; ++block) {
+      in_order[static_cast<std::size_t>(block * cols + col)] =
+          scales[static_cast<std::size_t>(col * blocks + block)];
+    }
+  }
+  return {laid_out(s, in_order, blocks, cols, apart), cols};
 }
 
 std::string compare(const char* name, const DeviceBuffer& buffer, const void* expected,

@@ -60,15 +60,27 @@ Rows rows_of(Device& device, const Case& one);
 // rows that count.
 std::size_t spare_bytes(const Case& one, std::size_t bytes);
 
-// Bytes from one row of linear scales to the next: the row, and more where SCALES_APART.
-std::int64_t scale_stride(const Specialization& s, std::int64_t blocks);
+// Bytes from one row of linear scales to the next: the row, and more where `apart` is bound to 1.
+std::int64_t scale_stride(const Specialization& s, std::int64_t blocks,
+                          std::string_view apart = "SCALES_APART");
 
 // The same as an argument wants it: 0 for dense rows and tiles.
-std::int64_t scale_argument_stride(const Specialization& s, std::int64_t blocks);
+std::int64_t scale_argument_stride(const Specialization& s, std::int64_t blocks,
+                                   std::string_view apart = "SCALES_APART");
 
 // Block scales of [rows, blocks] as LAYOUT has them, zeros in the padding, poison between rows.
 std::vector<std::uint8_t> laid_out(const Specialization& s, const std::vector<std::uint8_t>& scales,
-                                   std::int64_t rows, std::int64_t blocks);
+                                   std::int64_t rows, std::int64_t blocks,
+                                   std::string_view apart = "SCALES_APART");
+
+// Columnwise MX scales of [cols, blocks] the same way: linear ones of FP8 stand as its data does,
+// [blocks, cols]. `row_length`: of a row of linear scales.
+struct ColumnScales {
+  std::vector<std::uint8_t> bytes;
+  std::int64_t row_length;
+};
+ColumnScales column_scales(const Specialization& s, const std::vector<std::uint8_t>& scales,
+                           std::int64_t cols, std::int64_t blocks, std::string_view apart);
 
 // Where an output differs from what it must be; bytes behind it must still be poison.
 std::string compare(const char* name, const DeviceBuffer& buffer, const void* expected,

@@ -88,26 +88,27 @@ std::string dequantize_mx_difference(Kernel& kernel, const Case& one, const Bind
   const Format format = word == "mxfp4"        ? Format::mxfp4
                         : word == "mxfp8_e5m2" ? Format::mxfp8_e5m2
                                                : Format::mxfp8_e4m3;
-  const bool four_bit = format == Format::mxfp4;
-  const std::int64_t blocks = (one.cols + 31) / 32;
-  const std::int64_t row_bytes = four_bit ? blocks * 16 : one.cols;
-  const auto codes = random_bytes(random, one.rows * row_bytes, 0xFF);
-  const auto scale_bytes = random_bytes(random, one.rows * blocks, 0xFF);
+  const bool columnwise = word_of(s, "DIRECTION") == "columnwise";
+  const std::int64_t lines = columnwise ? one.cols : one.rows;
+  const std::int64_t blocks = ((columnwise ? one.rows : one.cols) + 31) / 32;
+  const std::int64_t bytes = format == Format::mxfp4 ? lines * blocks * 16 : one.rows * one.cols;
+  reference::MxSide side;
+  side.data = random_bytes(random, bytes, 0xFF);
+  side.scales = random_bytes(random, lines * blocks, 0xFF);
   const Wanted want(s, one, [&](std::int64_t row, std::int64_t col) {
-    const std::int64_t place = row * row_bytes + (four_bit ? col / 2 : col);
-    const unsigned byte = codes[static_cast<std::size_t>(place)];
-    const unsigned code = !four_bit ? byte : col % 2 == 0 ? byte % 16 : byte / 16;
-    return reference::mx_value(format, static_cast<std::uint8_t>(code),
-                               scale_bytes[static_cast<std::size_t>(row * blocks + col / 32)]);
+    return reference::mx_element(side, format, columnwise, one.rows, one.cols, row, col);
   });
-  const auto placed = laid_out(s, scale_bytes, one.rows, blocks);
-  DeviceBuffer data(device, codes.data(), codes.size());
-  DeviceBuffer scales(device, placed.data(), placed.size());
+  const ColumnScales placed = columnwise
+                                  ? column_scales(s, side.scales, lines, blocks, "SCALES_APART")
+                                  : ColumnScales{laid_out(s, side.scales, lines, blocks), blocks};
+  DeviceBuffer data(device, side.data.data(), side.data.size());
+  DeviceBuffer scales(device, placed.bytes.data(), placed.bytes.size());
   DeviceBuffer out(device, want.bytes.size() + spare_bytes(one, want.bytes.size()));
   const Rows rows = rows_of(device, one);
   const KernelArgument arguments[] = {
       KernelArgument::tensor(DType::u8, data.data_pointer()),
-      KernelArgument::tensor(DType::e8m0, scales.data_pointer(), scale_argument_stride(s, blocks)),
+      KernelArgument::tensor(DType::e8m0, scales.data_pointer(),
+                             scale_argument_stride(s, placed.row_length)),
       KernelArgument::tensor(want.dtype, out.data_pointer(), want.stride), rows.argument,
       KernelArgument::size(one.cols)};
   const std::string problem = launch_and_wait(kernel, arguments, tunes);

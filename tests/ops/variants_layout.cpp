@@ -15,6 +15,18 @@ reference::Bytes random_bytes(std::int64_t count, std::uint64_t seed, unsigned m
   return bytes;
 }
 
+// Scales as a layout has them; rows of linear ones `gap` bytes apart, poison between.
+reference::Bytes apart(const reference::Bytes& scales, ScaleLayout layout, std::int64_t rows,
+                       std::int64_t cols, std::int64_t gap) {
+  if (layout != ScaleLayout::linear) return reference::laid_out(scales, layout, rows, cols);
+  reference::Bytes out;
+  for (std::int64_t i = 0; i < rows * cols; ++i) {
+    out.push_back(scales[static_cast<std::size_t>(i)]);
+    if (i % cols == cols - 1) out.resize(out.size() + gap, DeviceBuffer::kPoison);
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string amax_difference(Kernel& kernel, const Case& one, const Bindings& tunes) {
@@ -69,21 +81,22 @@ std::string arrange_scales_difference(Kernel& kernel, const Case& one, const Bin
       flag(s, "TILES") ? one.cols * 16 - static_cast<int>(one.seed % 16) : one.rows;
   reference::Bytes old_bytes, want;
   std::vector<float> old_decode, new_decode;
+  // Rows of linear scales are apart where the case's are; what lies between is poison.
+  const std::int64_t gap = one.strided ? 3 : 0;
+  const std::int64_t new_blocks = flag(s, "TILES") ? (one.rows + 15) / 16 : one.cols;
   for (std::int64_t i = 0; i < batch; ++i) {
     reference::Bytes scales = random_bytes(one.rows * one.cols, one.seed * 31 + i, 0x7F);
-    const auto old_one = reference::laid_out(scales, from_layout, one.rows, one.cols);
+    const auto old_one = apart(scales, from_layout, one.rows, one.cols, gap);
     old_bytes.insert(old_bytes.end(), old_one.begin(), old_one.end());
     old_decode.push_back(1.0f / static_cast<float>(3 + i + one.rows));
     new_decode.push_back(i == 0 ? old_decode[0] : 1.0f / static_cast<float>(2 + i));
-    std::int64_t blocks = one.cols;
     if (flag(s, "TILES")) {
       scales = reference::transpose_tile_scales(scales, one.rows, one.cols, new_rows);
-      blocks = (one.rows + 15) / 16;
     }
     if (flag(s, "RESCALE")) {
       for (auto& byte : scales) byte = reference::rescaled(byte, old_decode[i], new_decode[i]);
     }
-    const auto new_one = reference::laid_out(scales, to_layout, new_rows, blocks);
+    const auto new_one = apart(scales, to_layout, new_rows, new_blocks, gap);
     want.insert(want.end(), new_one.begin(), new_one.end());
   }
   const bool rescale = flag(s, "RESCALE");
@@ -91,10 +104,14 @@ std::string arrange_scales_difference(Kernel& kernel, const Case& one, const Bin
   DeviceBuffer from(device, old_bytes.data(), old_bytes.size()), to(device, want.size());
   DeviceBuffer was(device, old_decode.data(), decode_bytes),
       now(device, new_decode.data(), decode_bytes);
-  const KernelArgument arguments[] = {KernelArgument::tensor(DType::u8, from.data_pointer()),
-                                      KernelArgument::tensor(DType::f32, was.data_pointer()),
-                                      KernelArgument::tensor(DType::f32, now.data_pointer()),
-                                      KernelArgument::tensor(DType::u8, to.data_pointer()),
+  const auto array = [&](const DeviceBuffer& buffer, ScaleLayout layout, std::int64_t cols) {
+    const bool dense = gap == 0 || layout != ScaleLayout::linear;
+    return KernelArgument::tensor(DType::u8, buffer.data_pointer(), dense ? 0 : cols + gap);
+  };
+  const KernelArgument arguments[] = {array(from, from_layout, one.cols),
+                                      floats(was),
+                                      floats(now),
+                                      array(to, to_layout, new_blocks),
                                       KernelArgument::size(batch),
                                       KernelArgument::size(one.rows),
                                       KernelArgument::size(one.cols),

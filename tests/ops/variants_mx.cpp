@@ -20,21 +20,6 @@ reference::MxFormula formula_of(const Specialization& s) {
   return formula;
 }
 
-// The linear scales of columnwise FP8 stand as the data does: [block, column].
-std::vector<std::uint8_t> column_scales(const Specialization& s, const reference::MxSide& side,
-                                        std::int64_t cols, std::int64_t blocks) {
-  if (word_of(s, "LAYOUT") != "linear") return laid_out(s, side.scales, cols, blocks);
-  if (word_of(s, "FORMAT") == "mxfp4") return side.scales;
-  std::vector<std::uint8_t> out(side.scales.size());
-  for (std::int64_t col = 0; col < cols; ++col) {
-    for (std::int64_t block = 0; block < blocks; ++block) {
-      out[static_cast<std::size_t>(block * cols + col)] =
-          side.scales[static_cast<std::size_t>(col * blocks + block)];
-    }
-  }
-  return out;
-}
-
 }  // namespace
 
 std::string quantize_mx_difference(Kernel& kernel, const Case& one, const Bindings& tunes) {
@@ -64,18 +49,20 @@ std::string quantize_mx_tiles_difference(Kernel& kernel, const Case& one, const 
   const bool square = s.number("BLOCK_ROWS") == 32;
   const std::string direction = word_of(s, "DIRECTION");
   reference::MxSide across, down;
+  ColumnScales down_scales = {};
   if (direction != "columnwise") {
     across = reference::quantize_mx(x.on_host(), formula_of(s), false, square).value();
     across.scales = laid_out(s, across.scales, one.rows, (one.cols + 31) / 32);
   }
   if (direction != "rowwise") {
     down = reference::quantize_mx(x.on_host(), formula_of(s), true, square).value();
-    down.scales = column_scales(s, down, one.cols, (one.rows + 31) / 32);
+    down_scales = column_scales(s, down.scales, one.cols, (one.rows + 31) / 32, "SCALES_T_APART");
   }
   DeviceBuffer data(device, across.data.size() + spare_bytes(one, across.data.size()));
   DeviceBuffer scales(device, across.scales.size() + spare_bytes(one, across.scales.size()));
   DeviceBuffer data_t(device, down.data.size() + spare_bytes(one, down.data.size()));
-  DeviceBuffer scales_t(device, down.scales.size() + spare_bytes(one, down.scales.size()));
+  DeviceBuffer scales_t(device,
+                        down_scales.bytes.size() + spare_bytes(one, down_scales.bytes.size()));
   const Rows rows = rows_of(device, one);
   const KernelArgument arguments[] = {
       x.argument(),
@@ -83,7 +70,8 @@ std::string quantize_mx_tiles_difference(Kernel& kernel, const Case& one, const 
       KernelArgument::tensor(DType::e8m0, scales.data_pointer(),
                              scale_argument_stride(s, (one.cols + 31) / 32)),
       KernelArgument::tensor(DType::u8, data_t.data_pointer()),
-      KernelArgument::tensor(DType::e8m0, scales_t.data_pointer()),
+      KernelArgument::tensor(DType::e8m0, scales_t.data_pointer(),
+                             scale_argument_stride(s, down_scales.row_length, "SCALES_T_APART")),
       rows.argument,
       KernelArgument::size(one.cols)};
   std::string problem = launch_and_wait(kernel, arguments, tunes);
@@ -93,7 +81,7 @@ std::string quantize_mx_tiles_difference(Kernel& kernel, const Case& one, const 
   };
   same("scales", scales, across.scales);
   same("data", data, across.data);
-  same("scales_t", scales_t, down.scales);
+  same("scales_t", scales_t, down_scales.bytes);
   same("data_t", data_t, down.data);
   return problem;
 }

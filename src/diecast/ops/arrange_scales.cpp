@@ -8,6 +8,33 @@ namespace {
 constexpr std::string_view kArrangeOp = PreparedArrangeScales::kName;
 
 // Bytes of the array, in checked arithmetic.
+std::optional<std::int64_t> bytes_of(const ScaleArray& array) {
+  const auto columns = checked_product(array.cols, 16);
+  if (!columns) return std::nullopt;
+  const auto dense = quantized_scale_bytes(array.layout, array.rows, *columns, 16);
+  if (!dense) return std::nullopt;
+  if (array.stride == 0 || *dense == 0) return checked_product(*dense, array.batch);
+  const auto rows = checked_product(array.rows, array.batch);
+  return rows ? checked_product(*rows, array.stride) : std::nullopt;
+}
+
+Result<void> check_stride(std::string_view name, const ScaleArray& array) {
+  if (array.stride == 0) return {};
+  if (array.layout != ScaleLayout::linear) {
+    return Error{ErrorCode::not_supported,
+                 cat(kArrangeOp, ": ", name, " has stride = ", array.stride, " and ",
+                     layout_name(array.layout), " scales"),
+                 "stride = 0: tiles of scales lie one behind another"};
+  }
+  if (array.stride < array.cols) {
+    return Error{ErrorCode::shape_mismatch,
+                 cat(kArrangeOp, ": ", name, " has stride = ", array.stride, " for ", array.cols,
+                     " scales a row"),
+                 cat("stride = ", array.cols, " or more, or 0 for dense rows")};
+  }
+  return {};
+}
+
 Result<void> check_array(std::string_view name, const ScaleArray& array) {
   if (array.batch < 0 || array.rows < 0 || array.cols < 0) {
     return Error{ErrorCode::invalid_argument,
@@ -15,23 +42,16 @@ Result<void> check_array(std::string_view name, const ScaleArray& array) {
                      " x ", array.cols, " scales"),
                  "batch, rows and cols are 0 or more"};
   }
-  const auto columns = checked_product(array.cols, 16);
-  if (!columns) {
-    return Error{ErrorCode::shape_mismatch,
-                 cat(kArrangeOp, ": ", name, " has ", array.cols, " scale columns"),
-                 "make smaller arrays"};
-  }
-  DIECAST_TRY(const std::int64_t one,
-              quantized_scale_bytes(array.layout, array.rows, *columns, 16));
-  const auto all = checked_product(one, array.batch);
-  if (!all) {
+  DIECAST_CHECK(check_stride(name, array));
+  const auto bytes = bytes_of(array);
+  if (!bytes) {
     return Error{ErrorCode::shape_mismatch,
                  cat(kArrangeOp, ": ", name, " needs more bytes than fit in 63 bits"),
-                 "make smaller batches"};
+                 "make smaller arrays"};
   }
-  if (array.data == nullptr && *all > 0) {
+  if (array.data == nullptr && *bytes > 0) {
     return Error{ErrorCode::missing_buffer, cat(kArrangeOp, ": ", name, " is null"),
-                 cat("pass the address of ", *all, " bytes")};
+                 cat("pass the address of ", *bytes, " bytes")};
   }
   return {};
 }
@@ -39,8 +59,7 @@ Result<void> check_array(std::string_view name, const ScaleArray& array) {
 Result<void> check_pair(const ScaleArray& from, const ScaleArray& to, bool tiles) {
   const std::int64_t sixteenth = ceil_div(from.rows, 16);
   const bool same = to.rows == from.rows && to.cols == from.cols;
-  const bool transposed =
-      to.cols == sixteenth && ceil_div(to.rows, 16) == from.cols;
+  const bool transposed = to.cols == sixteenth && ceil_div(to.rows, 16) == from.cols;
   if (from.batch == to.batch && (tiles ? transposed : same)) return {};
   const auto text = [](const ScaleArray& a) { return Shape{a.batch, a.rows, a.cols}.text(); };
   return Error{
@@ -90,10 +109,10 @@ Result<void> PreparedArrangeScales::run(const ScaleArray& from, const ScaleArray
             new_decode ? "given" : "null"),
         request_.rescale ? "give both decode scales" : "give both decode scales or neither"};
   }
-  const KernelArgument arguments[] = {KernelArgument::tensor(DType::u8, from.data),
+  const KernelArgument arguments[] = {KernelArgument::tensor(DType::u8, from.data, from.stride),
                                       KernelArgument::tensor(DType::f32, old_decode),
                                       KernelArgument::tensor(DType::f32, new_decode),
-                                      KernelArgument::tensor(DType::u8, to.data),
+                                      KernelArgument::tensor(DType::u8, to.data, to.stride),
                                       KernelArgument::size(from.batch),
                                       KernelArgument::size(from.rows),
                                       KernelArgument::size(from.cols),

@@ -13,11 +13,12 @@
 namespace diecast {
 
 // `batch` scale matrices of `rows` x `cols` bytes one behind another, each padded to whole tiles of
-// the layout. The padding holds zeros.
+// the layout. The padding holds zeros. With a stride each matrix is `rows` rows that far apart.
 struct ScaleArray {
   void* data = nullptr;
   ScaleLayout layout = ScaleLayout::linear;
   std::int64_t rows = 0, cols = 0, batch = 1;
+  std::int64_t stride = 0;  // linear: bytes from one row's scales to the next; 0 = dense
 };
 
 struct ArrangeScalesOptions {
@@ -33,8 +34,9 @@ struct ArrangeScalesOptions {
   std::shared_ptr<Device> device;  // null: Runtime::default_device()
 };
 
-// Every byte of `to` is written. The arrays do not overlap. Errors: missing_buffer, shape_mismatch,
-// invalid_argument (a negative size, one decode scale without the other), those of preparing.
+// Every byte of `to` is written, but what lies between rows. The arrays do not overlap. Errors:
+// missing_buffer, shape_mismatch, not_supported (a stride of tiles), invalid_argument (a negative
+// size, one decode scale without the other), those of preparing.
 Result<void> arrange_scales(Runtime& runtime, const ScaleArray& from, const ScaleArray& to,
                             const ArrangeScalesOptions& options = {}, Stream stream = {});
 

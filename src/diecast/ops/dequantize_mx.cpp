@@ -5,15 +5,23 @@
 namespace diecast {
 namespace {
 
-Result<void> check_mx_input(const QuantizedTensor& x, const Tensor& out) {
+const QuantizedSide& side_of(const QuantizedTensor& x, bool columnwise) {
+  return columnwise ? x.columnwise : x.rowwise;
+}
+
+Result<void> check_mx_input(const QuantizedTensor& x, const Tensor& out, bool columnwise) {
   constexpr std::string_view kOp = PreparedDequantizeMx::kName;
   DIECAST_CHECK(out.check("dequantize_mx: out"));
+  if (x.format == Format::nvfp4) {
+    return Error{ErrorCode::not_supported, cat(kOp, ": x is nvfp4"),
+                 "this op reads mxfp8_e4m3, mxfp8_e5m2 and mxfp4"};
+  }
   DIECAST_CHECK(x.check(kOp, "x"));
-  if (x.format == Format::nvfp4 || (!x.rowwise.present() && x.columnwise.present())) {
-    return Error{
-        ErrorCode::not_supported,
-        cat(kOp, ": x is ", format_name(x.format), x.rowwise.present() ? "" : ", columnwise only"),
-        "this op reads rowwise mxfp8_e4m3, mxfp8_e5m2 and mxfp4"};
+  if (!side_of(x, columnwise).present() && side_of(x, !columnwise).present()) {
+    return Error{ErrorCode::not_supported,
+                 cat(kOp, ": prepared for columnwise = ", columnwise, ", x is ",
+                     columnwise ? "rowwise" : "columnwise", " only"),
+                 cat("prepare with columnwise = ", !columnwise)};
   }
   if (x.rows() != out.rows() || x.cols() != out.cols()) {
     return Error{ErrorCode::shape_mismatch,
@@ -33,6 +41,7 @@ std::uint64_t PreparedDequantizeMx::Request::word() const {
   append(4, out);
   append(2, format);
   append(2, layout);
+  append(1, columnwise);
   append(1, scales_apart);
   append(1, whole_blocks);
   append(8, OpKind::dequantize_mx);
@@ -40,9 +49,13 @@ std::uint64_t PreparedDequantizeMx::Request::word() const {
 }
 
 PreparedDequantizeMx::Request PreparedDequantizeMx::Request::of(const QuantizedTensor& x,
-                                                                const Tensor& out) {
-  const bool whole_blocks = rows_class(out) != RowsClass::any && out.cols() % 32 == 0;
-  return {out.dtype, x.format, x.layout, x.rowwise.scale_stride != 0, whole_blocks, 0};
+                                                                const Tensor& out,
+                                                                bool columnwise) {
+  Request request{out.dtype, x.format, x.layout};
+  request.columnwise = columnwise || (!x.rowwise.present() && x.columnwise.present());
+  request.scales_apart = side_of(x, request.columnwise).scale_stride != 0;
+  request.whole_blocks = rows_class(out) != RowsClass::any && out.cols() % 32 == 0;
+  return request;
 }
 
 Result<PreparedDequantizeMx> PreparedDequantizeMx::prepare(Runtime& runtime,
@@ -52,6 +65,7 @@ Result<PreparedDequantizeMx> PreparedDequantizeMx::prepare(Runtime& runtime,
   bindings.set("COLS", request.cols).set("ROWS", request.whole_blocks ? "apart" : "any");
   bindings.set("SCALES_APART", request.scales_apart).set("OUT", request.out);
   bindings.set("FORMAT", format_name(request.format)).set("LAYOUT", layout_name(request.layout));
+  bindings.set("DIRECTION", request.columnwise ? "columnwise" : "rowwise");
   PreparedDequantizeMx prepared;
   prepared.request_ = request;
   DIECAST_TRY(prepared.kernel_, preload_for(runtime, device, kName, bindings));
@@ -60,7 +74,7 @@ Result<PreparedDequantizeMx> PreparedDequantizeMx::prepare(Runtime& runtime,
 
 Result<void> PreparedDequantizeMx::run(const QuantizedTensor& x, const Tensor& out,
                                        Stream stream) const {
-  DIECAST_CHECK(check_mx_input(x, out));
+  DIECAST_CHECK(check_mx_input(x, out, request_.columnwise));
   if (x.format != request_.format || x.layout != request_.layout) {
     return Error{ErrorCode::not_supported,
                  cat("dequantize_mx: prepared for ", format_name(request_.format), " with ",
@@ -68,17 +82,18 @@ Result<void> PreparedDequantizeMx::run(const QuantizedTensor& x, const Tensor& o
                      " with ", layout_name(x.layout), " scales"),
                  "prepare another op for this input"};
   }
+  const QuantizedSide& side = side_of(x, request_.columnwise);
   const KernelArgument arguments[] = {
-      KernelArgument::tensor(DType::u8, x.rowwise.data),
-      KernelArgument::tensor(DType::e8m0, x.rowwise.scale, x.rowwise.scale_stride),
-      tensor_argument(out), rows_argument(out), cols_argument(out)};
+      KernelArgument::tensor(DType::u8, side.data),
+      KernelArgument::tensor(DType::e8m0, side.scale, side.scale_stride), tensor_argument(out),
+      rows_argument(out), cols_argument(out)};
   return kernel_->launch(arguments, stream);
 }
 
 Result<void> dequantize_mx(Runtime& runtime, const QuantizedTensor& x, const Tensor& out,
                            const DequantizeMxOptions& options, Stream stream) {
   DIECAST_TRY(const auto device, device_or_default(runtime, options.device));
-  const auto request = PreparedDequantizeMx::Request::of(x, out);
+  const auto request = PreparedDequantizeMx::Request::of(x, out, options.columnwise);
   DIECAST_TRY(const auto prepared,
               prepared_once<PreparedDequantizeMx>(runtime, device, request, stream));
   return prepared->run(x, out, stream);

@@ -1,4 +1,4 @@
-// MXFP8 or MXFP4 codes and E8M0 scales back to a matrix of bf16, f16 or f32.
+// MXFP8 or MXFP4 codes and E8M0 scales, of either direction, back to a matrix of bf16, f16 or f32.
 #pragma once
 
 #include <diecast/base/error.h>
@@ -14,12 +14,13 @@ namespace diecast {
 
 struct DequantizeMxOptions {
   std::shared_ptr<Device> device;  // null: Runtime::default_device()
+  bool columnwise = false;         // x's columnwise side is read, as it is where x has no other
 };
 
-// x: an MX format, rowwise, 1x32 or 32x32 blocks, any scale layout. out: bf16, f16 or f32 of x's
-// shape, rows may be apart. An element is its code's value times 2^(scale - 127); scale 255 gives
-// NaN. Errors: dtype_mismatch, missing_buffer, shape_mismatch, not_supported, and those of
-// preparing.
+// x: an MX format, 1x32 or 32x32 blocks along rows or columns, any scale layout. out: bf16, f16 or
+// f32 of x's shape, rows may be apart. An element is its code's value times 2^(scale - 127); scale
+// 255 gives NaN. With out.device_rows x's columnwise buffers are as for that many rows. Errors:
+// dtype_mismatch, missing_buffer, shape_mismatch, not_supported, and those of preparing.
 Result<void> dequantize_mx(Runtime& runtime, const QuantizedTensor& x, const Tensor& out,
                            const DequantizeMxOptions& options = {}, Stream stream = {});
 
@@ -30,12 +31,13 @@ class PreparedDequantizeMx {
     DType out = DType::bf16;
     Format format = Format::mxfp8_e4m3;
     ScaleLayout layout = ScaleLayout::linear;
-    bool scales_apart = false;  // rowwise.scale_stride is given
+    bool columnwise = false;    // x.columnwise is read
+    bool scales_apart = false;  // that side's scale_stride is given
     bool whole_blocks = true;   // rows_class() of every out to come is not any, and cols % 32 == 0
     std::int64_t cols = 0;      // not 0: the kernel is made for this row length
     std::uint64_t word() const;
-    // What x and out ask for.
-    static Request of(const QuantizedTensor& x, const Tensor& out);
+    // What x and out ask for; `columnwise` as in the options.
+    static Request of(const QuantizedTensor& x, const Tensor& out, bool columnwise);
   };
   static Result<PreparedDequantizeMx> prepare(Runtime& runtime,
                                               const std::shared_ptr<Device>& device,

@@ -19,11 +19,6 @@ Result<void> check_mx_output(const Tensor& x, const QuantizedTensor& out) {
     return Error{ErrorCode::not_supported, cat(kOp, ": out is nvfp4"),
                  "describe out with format = Format::mxfp8_e4m3, mxfp8_e5m2 or mxfp4"};
   }
-  if (out.columnwise.scale_stride != 0) {
-    return Error{ErrorCode::not_supported,
-                 cat(kOp, ": columnwise scale_stride = ", out.columnwise.scale_stride),
-                 "columnwise.scale_stride = 0: columnwise scales are dense"};
-  }
   if (x.rows() != out.rows() || x.cols() != out.cols()) {
     return Error{ErrorCode::shape_mismatch,
                  cat(kOp, ": x is ", x.shape.text(), ", out is ", out.shape.text()),
@@ -53,6 +48,7 @@ std::uint64_t PreparedQuantizeMx::Request::word() const {
   append(1, square_blocks);
   append(1, whole_blocks);
   append(1, scales_apart);
+  append(1, scales_t_apart);
   append(8, OpKind::quantize_mx);
   return word;
 }
@@ -65,6 +61,7 @@ PreparedQuantizeMx::Request PreparedQuantizeMx::Request::of(const Tensor& x,
   request.rowwise = out.rowwise.present() || !request.columnwise;
   request.square_blocks = out.block_rows != 1;
   request.scales_apart = out.rowwise.scale_stride != 0;
+  request.scales_t_apart = out.columnwise.scale_stride != 0;
   request.whole_blocks = rows_class(x) != RowsClass::any && x.cols() % 32 == 0;
   return request;
 }
@@ -83,6 +80,7 @@ Result<PreparedQuantizeMx> PreparedQuantizeMx::prepare(Runtime& runtime,
                               : request.rowwise   ? "both"
                                                   : "columnwise");
     bindings.set("BLOCK_ROWS", request.square_blocks ? 32 : 1);
+    bindings.set("SCALES_T_APART", request.scales_t_apart);
   }
   PreparedQuantizeMx prepared;
   prepared.request_ = request;

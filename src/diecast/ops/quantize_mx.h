@@ -42,10 +42,11 @@ class PreparedQuantizeMx {
     ScaleLayout layout = ScaleLayout::linear;
     bool rowwise = true;
     bool columnwise = false;
-    bool square_blocks = false;  // 32x32
-    bool whole_blocks = true;    // rows_class() of every x to come is not any, and cols % 32 == 0
-    bool scales_apart = false;   // rowwise.scale_stride is given
-    std::int64_t cols = 0;       // not 0: the kernel is made for this row length
+    bool square_blocks = false;   // 32x32
+    bool whole_blocks = true;     // rows_class() of every x to come is not any, and cols % 32 == 0
+    bool scales_apart = false;    // rowwise.scale_stride is given
+    bool scales_t_apart = false;  // columnwise.scale_stride is given
+    std::int64_t cols = 0;        // not 0: the kernel is made for this row length
     std::uint64_t word() const;
     // What out and x ask for.
     static Request of(const Tensor& x, const QuantizedTensor& out, MxMode mode);

@@ -154,6 +154,29 @@ Error too_small(const QuantizedTensor& tensor, std::string_view what, std::int64
       cat("allocate ", need, " bytes")};
 }
 
+// The bytes of a side's scales, [rows, blocks], whose rows may be apart; `dense`: if they are not.
+Result<std::int64_t> scale_bytes_of(const QuantizedTensor& tensor, const QuantizedSide& side,
+                                    std::int64_t rows, std::int64_t blocks, std::int64_t dense) {
+  if (side.scale_stride == 0 || dense == 0) return dense;
+  if (tensor.layout != ScaleLayout::linear) {
+    return Error{
+        ErrorCode::not_supported,
+        cat("scale_stride = ", side.scale_stride, " for ", layout_name(tensor.layout), " scales"),
+        "scale_stride = 0: tiles of scales lie one behind another"};
+  }
+  if (side.scale_stride < blocks) {
+    return Error{ErrorCode::shape_mismatch,
+                 cat("scale_stride = ", side.scale_stride, " for ", blocks, " scales a row"),
+                 cat("scale_stride = ", blocks, " or more, or 0 for dense rows")};
+  }
+  const auto before = checked_product(rows - 1, side.scale_stride);
+  const std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  if (!before || *before > most - blocks) {
+    return beyond_63_bits("block scales", tensor.rows(), tensor.cols());
+  }
+  return *before + blocks;
+}
+
 // `side` has what `need` says; `direction` ("rowwise ") is the message's word for it.
 Result<void> check_side(const QuantizedTensor& tensor, const QuantizedSide& side,
                         const QuantizedSide& need, std::string_view direction) {
@@ -192,23 +215,7 @@ Error named(std::string_view op, std::string_view operand, Error error) {
 
 Result<std::int64_t> scale_span_bytes(const QuantizedTensor& tensor, const QuantizedSide& side,
                                       std::int64_t rows, std::int64_t cols, std::int64_t dense) {
-  if (side.scale_stride == 0 || dense == 0) return dense;
-  const std::int64_t blocks = ceil_div(cols, tensor.block_cols);
-  if (tensor.layout != ScaleLayout::linear) {
-    return Error{
-        ErrorCode::not_supported,
-        cat("scale_stride = ", side.scale_stride, " for ", layout_name(tensor.layout), " scales"),
-        "scale_stride = 0: tiles of scales lie one behind another"};
-  }
-  if (side.scale_stride < blocks) {
-    return Error{ErrorCode::shape_mismatch,
-                 cat("scale_stride = ", side.scale_stride, " for ", blocks, " scales a row"),
-                 cat("scale_stride = ", blocks, " or more, or 0 for dense rows")};
-  }
-  const auto before = checked_product(rows - 1, side.scale_stride);
-  const std::int64_t most = std::numeric_limits<std::int64_t>::max();
-  if (!before || *before > most - blocks) return beyond_63_bits("block scales", rows, cols);
-  return *before + blocks;
+  return scale_bytes_of(tensor, side, rows, ceil_div(cols, tensor.block_cols), dense);
 }
 
 Result<QuantizedSide> QuantizedTensor::rowwise_sizes() const {
@@ -232,10 +239,15 @@ Result<void> QuantizedTensor::check(std::string_view op, std::string_view operan
   if (!across) return named(op, operand, across.error());
   auto down = columnwise_sizes();
   if (!down) return named(op, operand, down.error());
-  const auto across_scales = scale_span_bytes(*this, rowwise, rows(), cols(), across->scale_bytes);
+  const std::int64_t row_blocks = ceil_div(cols(), block_cols);
+  const std::int64_t col_blocks = ceil_div(rows(), block_cols);
+  const auto across_scales =
+      scale_bytes_of(*this, rowwise, rows(), row_blocks, across->scale_bytes);
   if (!across_scales) return named(op, operand, across_scales.error());
   across->scale_bytes = *across_scales;
-  const auto down_scales = scale_span_bytes(*this, columnwise, cols(), rows(), down->scale_bytes);
+  const bool in_order = !is_four_bit(format);  // FP8's scales lie as its data does
+  const auto down_scales = scale_bytes_of(*this, columnwise, in_order ? col_blocks : cols(),
+                                          in_order ? cols() : col_blocks, down->scale_bytes);
   if (!down_scales) return named(op, operand, down_scales.error());
   down->scale_bytes = *down_scales;
   if (!rowwise.present() && !columnwise.present() && across->data_bytes > 0) {

@@ -21,12 +21,6 @@ Result<void> check_matrix(const QuantizedTensor& x) {
                      ", columnwise ", x.columnwise.present() ? "present" : "absent"),
                  "give nvfp4 in 16x16 blocks with buffers for both directions"};
   }
-  if (x.rowwise.scale_stride != 0 || x.columnwise.scale_stride != 0) {
-    return Error{ErrorCode::not_supported,
-                 cat(kOp, ": x has scale rows ", x.rowwise.scale_stride, " and ",
-                     x.columnwise.scale_stride, " bytes apart"),
-                 "scale_stride = 0: dense scales"};
-  }
   return {};
 }
 
@@ -97,9 +91,11 @@ Result<void> PreparedTransposeNvfp4::run(const QuantizedTensor& x, Stream stream
   DIECAST_CHECK(check_matrix(x));
   const std::int64_t rows = x.rows(), cols = x.cols();
   DIECAST_CHECK(codes_->run(x.rowwise.data, rows, cols, x.columnwise.data, stream));
-  DIECAST_CHECK(scales_->run({x.rowwise.scale, x.layout, rows, ceil_div(cols, 16)},
-                             {x.columnwise.scale, x.layout, cols, ceil_div(rows, 16)}, stream));
-  return device_->copy_on_device(x.columnwise.amax, x.rowwise.amax, sizeof(float), stream);
+  const QuantizedSide &from = x.rowwise, &to = x.columnwise;
+  const ScaleArray scales{from.scale, x.layout, rows, ceil_div(cols, 16), 1, from.scale_stride};
+  const ScaleArray of_columns{to.scale, x.layout, cols, ceil_div(rows, 16), 1, to.scale_stride};
+  DIECAST_CHECK(scales_->run(scales, of_columns, stream));
+  return device_->copy_on_device(to.amax, from.amax, sizeof(float), stream);
 }
 
 Result<void> transpose_nvfp4(Runtime& runtime, const QuantizedTensor& x,

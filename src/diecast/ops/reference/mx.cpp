@@ -139,4 +139,17 @@ Result<MxSide> quantize_mx(const Tensor& tensor, const MxFormula& formula, bool 
   return side;
 }
 
+float mx_element(const MxSide& side, Format format, bool columnwise, std::int64_t rows,
+                 std::int64_t cols, std::int64_t row, std::int64_t col) {
+  // A line holds blocks: a row, or a column.
+  const std::int64_t line = columnwise ? col : row, place = columnwise ? row : col;
+  const std::int64_t blocks = ceil_div(columnwise ? rows : cols, 32);
+  const std::uint8_t scale = side.scales[static_cast<std::size_t>(line * blocks + place / 32)];
+  if (format != Format::mxfp4) {
+    return mx_value(format, side.data[static_cast<std::size_t>(row * cols + col)], scale);
+  }
+  const unsigned pair = side.data[static_cast<std::size_t>(line * blocks * 16 + place / 2)];
+  return mx_value(format, static_cast<std::uint8_t>(place % 2 == 0 ? pair % 16 : pair / 16), scale);
+}
+
 }  // namespace diecast::reference

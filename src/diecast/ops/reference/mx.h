@@ -43,4 +43,8 @@ struct MxSide {
 Result<MxSide> quantize_mx(const Tensor& x, const MxFormula& formula, bool columnwise,
                            bool square_blocks);
 
+// Element (row, col) of the [rows, cols] matrix that `side` holds in this direction.
+float mx_element(const MxSide& side, Format format, bool columnwise, std::int64_t rows,
+                 std::int64_t cols, std::int64_t row, std::int64_t col);
+
 }  // namespace diecast::reference
