@@ -32,8 +32,7 @@ target   host, sm_80+
 exchange none                                            // threads of a block never wait for one another
 sample   COLS {0, 256}  rows {0, 1, 7, 33, 130}  cols {1, 16, 17, 80, 256, 2100}
 */
-#include <diecast/device/convert.h>
-#include <diecast/device/eight.h>
+#include <diecast/device/nvfp4_values.h>
 #include <diecast/device/row_walk.h>
 #include <diecast/device/scale_layout.h>
 #include <diecast/device/vector.h>
@@ -54,18 +53,8 @@ DIECAST_NO_UNROLL
 // Eight elements: a thread's 16 bytes of a 16-bit type lie beside its neighbour's, which a store of a
 // warp needs to be fast.
 DIECAST_DEVICE void store_dequantized(OUT* to, i64 count, u32 eight_codes, e4m3 of_block, f32 of_all) {
-  const f32 scale = f32_from_e4m3(of_block);
-  if constexpr (GLOBAL == GLOBAL_amax) {
-    constexpr f32 kOverLargest = BOUND == 448 ? 0x1.861862p-12f : 0x1.555556p-11f;  // fl(1 / (6 * BOUND))
-    of_all = __fmul_rn(__fmul_rn(scale, of_all), kOverLargest);
-  }
-  Eight<OUT> elements;
-DIECAST_UNROLL
-  for (int i = 0; i < 8; ++i) {
-    const f32 value = f32_from_e2m1(eight_codes >> (4 * i));
-    elements.set(i, __fmul_rn(GLOBAL == GLOBAL_amax ? value : __fmul_rn(value, scale), of_all));
-  }
-  elements.template store<ROWS != ROWS_any>(to, count);
+  nvfp4_values<OUT, GLOBAL == GLOBAL_decode, BOUND>(eight_codes, of_block, of_all)
+      .template store<ROWS != ROWS_any>(to, count);
 }
 
 // Rows without gaps, scales too: two pieces a step, so that loads wait together.

@@ -58,6 +58,7 @@ const std::map<std::string, Runner>& runners() {
       {"compute_fp4_scales", compute_fp4_scales_difference},
       {"dequantize_mx", dequantize_mx_difference},
       {"dequantize_nvfp4", dequantize_nvfp4_difference},
+      {"dequantize_nvfp4_columns", dequantize_nvfp4_columns_difference},
       {"describe_group", describe_group_difference},
       {"fp4_fake_quant_block", fp4_fake_quant_block_difference},
       {"fused_scale", fused_scale_difference},

@@ -42,6 +42,8 @@ std::string arrange_scales_difference(Kernel& kernel, const Case& one, const Bin
 std::string compute_fp4_scales_difference(Kernel& kernel, const Case& one, const Bindings& tunes);
 std::string dequantize_mx_difference(Kernel& kernel, const Case& one, const Bindings& tunes);
 std::string dequantize_nvfp4_difference(Kernel& kernel, const Case& one, const Bindings& tunes);
+std::string dequantize_nvfp4_columns_difference(Kernel& kernel, const Case& one,
+                                                const Bindings& tunes);
 std::string describe_group_difference(Kernel& kernel, const Case& one, const Bindings& tunes);
 std::string fp4_fake_quant_block_difference(Kernel& kernel, const Case& one, const Bindings& tunes);
 std::string fused_scale_difference(Kernel& kernel, const Case& one, const Bindings& tunes);

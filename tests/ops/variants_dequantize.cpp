@@ -17,6 +17,15 @@ std::vector<std::uint8_t> random_bytes(std::mt19937_64& random, std::int64_t cou
   return bytes;
 }
 
+std::vector<float> random_factors(std::mt19937_64& random, std::int64_t count) {
+  std::vector<float> factors(static_cast<std::size_t>(count));
+  for (float& factor : factors) {
+    factor = std::ldexp(1.0f + static_cast<float>(random() % 1024) / 1024.0f,
+                        static_cast<int>(random() % 40) - 20);
+  }
+  return factors;
+}
+
 // The output matrix of a case as it must be in the end; gaps between rows stay poison.
 struct Wanted {
   DType dtype;
@@ -24,8 +33,8 @@ struct Wanted {
   std::vector<std::uint8_t> bytes;
 
   template <class Value>
-  Wanted(const Specialization& s, const Case& one, Value value)
-      : dtype(dtype_of(s, "OUT")), stride(stride_for(one, dtype, word_of(s, "ROWS"))) {
+  Wanted(DType type, const std::string& rows, const Case& one, Value value)
+      : dtype(type), stride(stride_for(one, type, rows)) {
     bytes.assign(static_cast<std::size_t>(one.rows * stride * dtype_bits(dtype) / 8),
                  DeviceBuffer::kPoison);
     for (std::int64_t row = 0; row < one.rows; ++row) {
@@ -52,16 +61,13 @@ std::string dequantize_nvfp4_difference(Kernel& kernel, const Case& one, const B
   const std::int64_t blocks = (one.cols + q.block - 1) / q.block;
   q.codes = random_bytes(random, one.rows * q.row_bytes, 0xFF);
   q.scales = random_bytes(random, one.rows * blocks, 0x7F);  // 0x7F: NaN
-  std::vector<float> factor(q.row_scaled ? static_cast<std::size_t>(one.rows) : 1);
-  for (float& a : factor) {
-    a = std::ldexp(1.0f + static_cast<float>(random() % 1024) / 1024.0f,
-                   static_cast<int>(random() % 40) - 20);
-  }
+  const std::vector<float> factor = random_factors(random, q.row_scaled ? one.rows : 1);
   const auto form =
       word_of(s, "GLOBAL") == "decode" ? reference::Global::decode : reference::Global::amax;
-  const Wanted want(s, one, [&](std::int64_t row, std::int64_t col) {
-    return reference::dequantized(q, form, factor, row, col);
-  });
+  const Wanted want(dtype_of(s, "OUT"), word_of(s, "ROWS"), one,
+                    [&](std::int64_t row, std::int64_t col) {
+                      return reference::dequantized(q, form, factor, row, col);
+                    });
 
   const auto placed = laid_out(s, q.scales, one.rows, blocks);
   DeviceBuffer codes(device, q.codes.data(), q.codes.size());
@@ -73,6 +79,44 @@ std::string dequantize_nvfp4_difference(Kernel& kernel, const Case& one, const B
       KernelArgument::tensor(DType::u8, codes.data_pointer(), q.row_bytes),
       KernelArgument::tensor(DType::e4m3, scales.data_pointer(), scale_argument_stride(s, blocks)),
       KernelArgument::tensor(DType::f32, factors.data_pointer()),
+      KernelArgument::tensor(want.dtype, out.data_pointer(), want.stride),
+      rows.argument,
+      KernelArgument::size(one.cols)};
+  const std::string problem = launch_and_wait(kernel, arguments, tunes);
+  return problem.empty() ? compare("out", out, want.bytes.data(), want.bytes.size()) : problem;
+}
+
+std::string dequantize_nvfp4_columns_difference(Kernel& kernel, const Case& one,
+                                                const Bindings& tunes) {
+  const Specialization& s = kernel.specialization();
+  Device& device = kernel.device();
+  std::mt19937_64 random(one.seed);
+  reference::PackedNvfp4 q;  // of the transpose
+  q.rows = one.cols;
+  q.cols = one.rows;
+  q.bound = static_cast<int>(s.number("BOUND"));
+  q.row_scaled = flag(s, "ROW_SCALE");
+  const std::int64_t blocks = (one.rows + 15) / 16;
+  q.row_bytes = blocks * 8;
+  q.codes = random_bytes(random, q.rows * q.row_bytes, 0xFF);
+  q.scales = random_bytes(random, q.rows * blocks, 0x7F);
+  const std::vector<float> factor = random_factors(random, q.row_scaled ? q.rows : 1);
+  const auto form =
+      word_of(s, "GLOBAL") == "decode" ? reference::Global::decode : reference::Global::amax;
+  const Wanted want(dtype_of(s, "OUT"), "any", one, [&](std::int64_t row, std::int64_t col) {
+    return reference::dequantized(q, form, factor, col, row);
+  });
+
+  const auto placed = laid_out(s, q.scales, q.rows, blocks);
+  DeviceBuffer codes(device, q.codes.data(), q.codes.size());
+  DeviceBuffer scales(device, placed.data(), placed.size());
+  DeviceBuffer factors(device, factor.data(), factor.size() * sizeof(float));
+  DeviceBuffer out(device, want.bytes.size() + spare_bytes(one, want.bytes.size()));
+  const Rows rows = rows_of(device, one);
+  const KernelArgument arguments[] = {
+      KernelArgument::tensor(DType::u8, codes.data_pointer()),
+      KernelArgument::tensor(DType::e4m3, scales.data_pointer(), scale_argument_stride(s, blocks)),
+      floats(factors),
       KernelArgument::tensor(want.dtype, out.data_pointer(), want.stride),
       rows.argument,
       KernelArgument::size(one.cols)};
@@ -95,9 +139,10 @@ std::string dequantize_mx_difference(Kernel& kernel, const Case& one, const Bind
   reference::MxSide side;
   side.data = random_bytes(random, bytes, 0xFF);
   side.scales = random_bytes(random, lines * blocks, 0xFF);
-  const Wanted want(s, one, [&](std::int64_t row, std::int64_t col) {
-    return reference::mx_element(side, format, columnwise, one.rows, one.cols, row, col);
-  });
+  const Wanted want(
+      dtype_of(s, "OUT"), word_of(s, "ROWS"), one, [&](std::int64_t row, std::int64_t col) {
+        return reference::mx_element(side, format, columnwise, one.rows, one.cols, row, col);
+      });
   const ColumnScales placed = columnwise
                                   ? column_scales(s, side.scales, lines, blocks, "SCALES_APART")
                                   : ColumnScales{laid_out(s, side.scales, lines, blocks), blocks};

@@ -7,14 +7,22 @@
 namespace diecast {
 namespace {
 
-Result<void> check_nvfp4_input(const QuantizedTensor& x, const Tensor& out) {
+const QuantizedSide& side_of(const QuantizedTensor& x, bool columnwise) {
+  return columnwise ? x.columnwise : x.rowwise;
+}
+
+Result<void> check_nvfp4_input(const QuantizedTensor& x, const Tensor& out, bool columnwise) {
   constexpr std::string_view kOp = PreparedDequantizeNvfp4::kName;
+  if (x.format != Format::nvfp4) {
+    return Error{ErrorCode::not_supported, cat(kOp, ": x is ", format_name(x.format)),
+                 "this op reads nvfp4; dequantize_mx reads the mx formats"};
+  }
   DIECAST_CHECK(x.check(kOp, "x"));
-  if (x.format != Format::nvfp4 || !x.rowwise.present()) {
-    return Error{
-        ErrorCode::not_supported,
-        cat(kOp, ": x is ", format_name(x.format), x.rowwise.present() ? "" : ", columnwise only"),
-        "this op reads rowwise nvfp4"};
+  if (!side_of(x, columnwise).present() && side_of(x, !columnwise).present()) {
+    return Error{ErrorCode::not_supported,
+                 cat(kOp, ": prepared for columnwise = ", columnwise, ", x is ",
+                     columnwise ? "rowwise" : "columnwise", " only"),
+                 cat("prepare with columnwise = ", !columnwise)};
   }
   if (x.rows() != out.rows() || x.cols() != out.cols()) {
     return Error{ErrorCode::shape_mismatch,
@@ -29,11 +37,6 @@ RowsClass rows_for(const Tensor& out, int block, const Tensor& packed) {
   const bool whole = out.cols() % block == 0 && packed.stride() * 2 == out.cols() &&
                      reinterpret_cast<std::uintptr_t>(packed.data) % 8 == 0;
   return whole ? rows_class(out) : RowsClass::any;
-}
-
-Tensor codes_of(const QuantizedTensor& x) {
-  const std::int64_t bytes = (x.cols() + 1) / 2, pitch = (x.cols() + 15) / 16 * 8;
-  return {x.rowwise.data, DType::u8, Shape{x.rows(), bytes}, pitch, nullptr};
 }
 
 Error wrong_shape(std::string_view name, const Tensor& tensor, std::int64_t rows,
@@ -95,25 +98,41 @@ std::uint64_t PreparedDequantizeNvfp4::Request::word() const {
   append(1, e4m3_bound == 256);
   append(3, std::countr_zero(static_cast<unsigned>(block)) - 3);
   append(1, scales_apart);
+  append(1, columnwise);
   append(2, threads / 128);
   append(8, OpKind::dequantize_nvfp4);
   return word;
 }
 
+PreparedDequantizeNvfp4::Request PreparedDequantizeNvfp4::Request::of(
+    const QuantizedTensor& x, const Tensor& out, const DequantizeNvfp4Options& options) {
+  Request request{out.dtype, x.row_scaled, options.form};
+  request.columnwise = options.columnwise || (!x.rowwise.present() && x.columnwise.present());
+  request.rows = request.columnwise ? RowsClass::any : rows_class(out);
+  request.layout = x.layout;
+  request.e4m3_bound = x.e4m3_bound;
+  request.scales_apart = side_of(x, request.columnwise).scale_stride != 0;
+  return request;
+}
+
 Result<PreparedDequantizeNvfp4> PreparedDequantizeNvfp4::prepare(
     Runtime& runtime, const std::shared_ptr<Device>& device, const Request& request) {
   Bindings bindings;
-  bindings.set("COLS", request.cols).set("ROWS", rows_class_name(request.rows));
-  bindings.set("SCALES_APART", request.scales_apart).set("OUT", request.out);
-  bindings.set("BLOCK", request.block).set("LAYOUT", layout_name(request.layout));
+  bindings.set("COLS", request.cols).set("SCALES_APART", request.scales_apart);
+  bindings.set("OUT", request.out).set("LAYOUT", layout_name(request.layout));
   bindings.set("ROW_SCALE", request.row_scaled);
+  if (!request.columnwise) {
+    bindings.set("ROWS", rows_class_name(request.rows)).set("BLOCK", request.block);
+  }
   bindings.set("GLOBAL", request.form == GlobalForm::amax ? "amax" : "decode");
   // A decode scale has no bound left in it.
   bindings.set("BOUND", request.form == GlobalForm::amax ? request.e4m3_bound : 448);
   if (request.threads != 0) bindings.set("THREADS", request.threads);
   PreparedDequantizeNvfp4 prepared;
   prepared.request_ = request;
-  DIECAST_TRY(prepared.kernel_, preload_for(runtime, device, kName, bindings));
+  DIECAST_TRY(prepared.kernel_,
+              preload_for(runtime, device, request.columnwise ? "dequantize_nvfp4_columns" : kName,
+                          bindings));
   return prepared;
 }
 
@@ -133,7 +152,7 @@ Result<void> PreparedDequantizeNvfp4::run(const Tensor& packed, const Tensor& sc
 Result<void> PreparedDequantizeNvfp4::run(const QuantizedTensor& x, const Tensor& out,
                                           Stream stream) const {
   DIECAST_CHECK(out.check("dequantize_nvfp4: out"));
-  DIECAST_CHECK(check_nvfp4_input(x, out));
+  DIECAST_CHECK(check_nvfp4_input(x, out, request_.columnwise));
   if (x.row_scaled != request_.row_scaled || x.layout != request_.layout ||
       x.e4m3_bound != request_.e4m3_bound) {
     return Error{ErrorCode::not_supported,
@@ -143,12 +162,13 @@ Result<void> PreparedDequantizeNvfp4::run(const QuantizedTensor& x, const Tensor
                      " scales, E4M3 bound ", x.e4m3_bound),
                  "prepare another op for this input"};
   }
-  Tensor packed = codes_of(x);
-  if (request_.rows != RowsClass::any) packed.row_stride = 0;
+  const QuantizedSide& side = side_of(x, request_.columnwise);
+  const bool apart = !request_.columnwise && request_.rows == RowsClass::any;
+  const std::int64_t pitch = (x.cols() + 15) / 16 * 8;  // bytes of a row of codes
   const KernelArgument arguments[] = {
-      tensor_argument(packed),
-      KernelArgument::tensor(DType::e4m3, x.rowwise.scale, x.rowwise.scale_stride),
-      KernelArgument::tensor(DType::f32, x.rowwise.amax),
+      KernelArgument::tensor(DType::u8, side.data, apart ? pitch : 0),
+      KernelArgument::tensor(DType::e4m3, side.scale, side.scale_stride),
+      KernelArgument::tensor(DType::f32, side.amax),
       tensor_argument(out),
       rows_argument(out),
       cols_argument(out)};
@@ -158,9 +178,7 @@ Result<void> PreparedDequantizeNvfp4::run(const QuantizedTensor& x, const Tensor
 Result<void> dequantize_nvfp4(Runtime& runtime, const QuantizedTensor& x, const Tensor& out,
                               const DequantizeNvfp4Options& options, Stream stream) {
   DIECAST_TRY(const auto device, device_or_default(runtime, options.device));
-  PreparedDequantizeNvfp4::Request request{out.dtype, x.row_scaled, options.form, rows_class(out),
-                                           0,         x.layout,     x.e4m3_bound};
-  request.scales_apart = x.rowwise.scale_stride != 0;
+  const auto request = PreparedDequantizeNvfp4::Request::of(x, out, options);
   DIECAST_TRY(const auto prepared,
               prepared_once<PreparedDequantizeNvfp4>(runtime, device, request, stream));
   return prepared->run(x, out, stream);

@@ -12,7 +12,7 @@
 
 namespace diecast {
 
-// What x.rowwise.amax holds, and so how an element is made; each product is one f32 rounding.
+// What the side's amax holds, and so how an element is made; each product is one f32 rounding.
 enum class GlobalForm : std::uint8_t {
   amax,   // the amax the quantizer had:       e2m1 * ((scale * amax) * fl(1 / (6 * e4m3_bound)))
   decode  // the decode scale of a checkpoint: (e2m1 * scale) * scale_2
@@ -21,10 +21,12 @@ enum class GlobalForm : std::uint8_t {
 struct DequantizeNvfp4Options {
   GlobalForm form = GlobalForm::amax;
   std::shared_ptr<Device> device;  // null: Runtime::default_device()
+  bool columnwise = false;         // x's columnwise side is read, as it is where x has no other
 };
 
-// x: NVFP4, rowwise, 1x16 or 16x16 blocks, any scale layout, per tensor or row-scaled. out: bf16,
-// f16 or f32 of x's shape, rows may be apart. A scale byte 0x7F gives NaN. Errors: dtype_mismatch,
+// x: NVFP4, 1x16 or 16x16 blocks along rows or columns, any scale layout, per tensor or row-scaled.
+// out: bf16, f16 or f32 of x's shape, rows may be apart. A scale byte 0x7F gives NaN. With
+// out.device_rows x's columnwise buffers are as for that many rows. Errors: dtype_mismatch,
 // missing_buffer, shape_mismatch, not_supported, and those of preparing.
 Result<void> dequantize_nvfp4(Runtime& runtime, const QuantizedTensor& x, const Tensor& out,
                               const DequantizeNvfp4Options& options = {}, Stream stream = {});
@@ -59,8 +61,12 @@ class PreparedDequantizeNvfp4 {
     int e4m3_bound = 448;
     int block = 16;
     bool scales_apart = false;  // rows of linear scales may be apart
+    bool columnwise = false;    // x.columnwise is read; rows and block then count for nothing
     int threads = 0;            // 0: as tuned
     std::uint64_t word() const;
+    // What x and out ask for.
+    static Request of(const QuantizedTensor& x, const Tensor& out,
+                      const DequantizeNvfp4Options& options);
   };
   static Result<PreparedDequantizeNvfp4> prepare(Runtime& runtime,
                                                  const std::shared_ptr<Device>& device,
