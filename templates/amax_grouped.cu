@@ -84,6 +84,12 @@ DIECAST_NO_UNROLL
   if (threadIdx.x % 32 == 0) reinterpret_cast<f32*>(m.rowwise.amax)[row] = found;
 }
 
+// A call: written out it costs a fifth of the compile.
+DIECAST_DEVICE_CALL void meet_sides(const Member& m, i32 sides, f32 found) {
+  if ((sides & 1) != 0) Amax::meet(reinterpret_cast<f32*>(m.rowwise.amax), found);
+  if ((sides & 2) != 0) Amax::meet(reinterpret_cast<f32*>(m.columnwise.amax), found);
+}
+
 DIECAST_KERNEL {
   const Member* all = GROUP == GROUP_members ? reinterpret_cast<const Member*>(members) : list.members;
   GroupWalk<true> at{all, count, 0, blockIdx.x, gridDim.x};
@@ -95,12 +101,15 @@ DIECAST_NO_UNROLL
     if constexpr (PER == PER_row) {
       amax_of_row(m, row + threadIdx.x / 32, cols);
     } else {
-      f32* result = GROUP == GROUP_members ? reinterpret_cast<f32*>(m.columnwise.amax) : amax;
-      const f32 found = amax_of_piece(m, row, i64{at.piece} * kCols, cols, result);
+      f32* columns = GROUP == GROUP_members ? reinterpret_cast<f32*>(m.columnwise.amax) : amax;
+      f32 found = amax_of_piece(m, row, i64{at.piece} * kCols, cols, columns);
       if constexpr (PER == PER_tensor) {
-        if (GROUP == GROUP_list || (sides & 2) != 0) Amax::meet_warp(result, found);
-        if (GROUP == GROUP_members && (sides & 1) != 0) {
-          Amax::meet_warp(reinterpret_cast<f32*>(m.rowwise.amax), found);
+        found = warp_reduce_max(found);
+        if (threadIdx.x % 32 != 0) continue;
+        if constexpr (GROUP == GROUP_list) {
+          Amax::meet(amax, found);
+        } else {
+          meet_sides(m, sides, found);
         }
       }
     }
