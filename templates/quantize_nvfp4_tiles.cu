@@ -24,17 +24,19 @@ tune     int   waves      {1, 8, 64} = 64                // the most blocks of t
 size     rows  device
 size     cols  = COLS  divisible (ROWS == ROWS_any ? 1 : 16)
 size     count                                           // members; 0 unless GROUPED
+size     pitch_t                                         // bytes from one row of linear scales_t to the next; 0: dense
 arg      x        in   IN    [GROUPED ? 0 : rows, cols]  stride  align (ROWS == ROWS_any ? bits(IN) / 8 : 16)
 arg      amax     in   f32   [GROUPED || DIRECTION == DIRECTION_columnwise || GLOBAL == GLOBAL_none ? 0 : ROW_SCALE ? rows : 1]
 arg      codes    out  u8    [GROUPED || DIRECTION == DIRECTION_columnwise ? 0 : rows, align_up(cols, 16) / 2]  align 8
 arg      scales   out  e4m3  [GROUPED || DIRECTION == DIRECTION_columnwise ? 0 : align_up(rows, LAYOUT == LAYOUT_s128x4 ? 128 : LAYOUT == LAYOUT_s8x4 ? 8 : 1), align_up(ceil_div(cols, 16), LAYOUT == LAYOUT_linear ? 1 : 4)]  stride (LAYOUT == LAYOUT_linear)
 arg      amax_t   in   f32   [GROUPED || DIRECTION == DIRECTION_rowwise || GLOBAL == GLOBAL_none ? 0 : ROW_SCALE ? cols : 1]
 arg      codes_t  out  u8    [GROUPED || DIRECTION == DIRECTION_rowwise ? 0 : cols, align_up(rows, 16) / 2]  align 8
-arg      scales_t out  e4m3  [GROUPED || DIRECTION == DIRECTION_rowwise ? 0 : align_up(cols, LAYOUT == LAYOUT_s128x4 ? 128 : LAYOUT == LAYOUT_s8x4 ? 8 : 1), align_up(ceil_div(rows, 16), LAYOUT == LAYOUT_linear ? 1 : 4)]  stride
+arg      scales_t out  e4m3  [GROUPED || DIRECTION == DIRECTION_rowwise ? 0 : align_up(cols, LAYOUT == LAYOUT_s128x4 ? 128 : LAYOUT == LAYOUT_s8x4 ? 8 : 1), align_up(ceil_div(rows, 16), LAYOUT == LAYOUT_linear ? 1 : 4)]
 arg      members  in   u8    [GROUPED ? count : 0, 96]  align 16
 arg      rows
 arg      cols
 arg      count
+arg      pitch_t
 require  THREADS % 32 == 0                               // whole warps
 require  !ROW_SCALE || BLOCK_ROWS == 1                   // one byte cannot serve 16 rows of different scale
 require  PROFILE == PROFILE_te || FOUR_OVER_SIX == FOUR_OVER_SIX_off  // four over six is defined by profile te
@@ -50,7 +52,7 @@ require  SIGN_MASK >= 0 && SIGN_MASK < 65536             // one bit for each of 
 launch   grid(min((ceil_div(rows, 128) + count) * ceil_div(align_up(cols, 128), 64), sm_count * waves)) block(THREADS)
 target   host, sm_80+
 exchange block                                           // a tile is read along one side and quantized along the other
-sample   COLS {0}  SIGN_MASK {0, 55272}  rows {0, 1, 17, 130}  cols {1, 17, 80, 300}  count {0}
+sample   COLS {0}  SIGN_MASK {0, 55272}  rows {0, 1, 17, 130}  cols {1, 17, 80, 300}  count {0}  pitch_t {0}
 */
 #include <diecast/device/group.h>
 #include <diecast/device/hadamard.h>
@@ -223,7 +225,7 @@ DIECAST_KERNEL {
   const Tile tile{vectors->words};
   const Member whole = {reinterpret_cast<u64>(x), 0, rows, x_stride,
       {reinterpret_cast<u64>(codes), reinterpret_cast<u64>(scales), reinterpret_cast<u64>(amax), scales_stride},
-      {reinterpret_cast<u64>(codes_t), reinterpret_cast<u64>(scales_t), reinterpret_cast<u64>(amax_t), scales_t_stride}};
+      {reinterpret_cast<u64>(codes_t), reinterpret_cast<u64>(scales_t), reinterpret_cast<u64>(amax_t), pitch_t != 0 ? pitch_t : ceil_div(rows, 16)}};
   const i64 tiled_cols = DIRECTION == DIRECTION_rowwise ? cols : Layout::padded_rows(cols);
   const u32 row_tiles = static_cast<u32>(ceil_div(tiled_cols, kTileCols));
 DIECAST_NO_UNROLL

@@ -149,8 +149,8 @@ void prepare(Direction& direction, Device& device, Matrix& x, const Case& one, L
 void add_arguments(const Direction& direction, const Case& one, bool grouped,
                    std::vector<KernelArgument>& to) {
   const bool given = direction.present && !grouped;
-  const std::int64_t blocks = ((direction.columnwise ? one.rows : one.cols) + 15) / 16;
-  const std::int64_t stride = direction.scale_gap == 0 ? 0 : blocks + direction.scale_gap;
+  const bool apart = direction.scale_gap != 0 && !direction.columnwise;
+  const std::int64_t stride = apart ? (one.cols + 15) / 16 + direction.scale_gap : 0;
   const auto pointer = [&](const std::unique_ptr<DeviceBuffer>& memory) {
     return given ? memory->data_pointer() : nullptr;
   };
@@ -188,6 +188,8 @@ std::string quantize_nvfp4_tiles_difference(Kernel& kernel, const Case& one,
   arguments.push_back(rows.argument);
   arguments.push_back(KernelArgument::size(one.cols));
   arguments.push_back(KernelArgument::size(grouped ? static_cast<int>(layout.members.size()) : 0));
+  const std::int64_t gap = directions[1].scale_gap;
+  arguments.push_back(KernelArgument::size(gap == 0 ? 0 : (one.rows + 15) / 16 + gap));
   std::string problem = launch_and_wait(kernel, arguments, tunes);
   for (const Direction& d : directions) {
     if (!d.present || !problem.empty()) continue;

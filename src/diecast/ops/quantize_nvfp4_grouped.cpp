@@ -160,7 +160,8 @@ Result<void> PreparedQuantizeNvfp4Grouped::launch(const MemberDescriptor* member
                                       KernelArgument::tensor(DType::u8, members),
                                       KernelArgument::size(rows),
                                       KernelArgument::size(cols),
-                                      KernelArgument::size(count)};
+                                      KernelArgument::size(count),
+                                      KernelArgument::size(0)};
   return quantize_->launch(arguments, stream);
 }
 

@@ -34,10 +34,10 @@ void describe(const QuantizedTensor& out, Nvfp4TilesRequest& request) {
 }
 
 // The arguments amax, codes and scales of a direction.
-std::array<KernelArgument, 3> arguments_of(const QuantizedSide& side) {
+std::array<KernelArgument, 3> arguments_of(const QuantizedSide& side, std::int64_t stride) {
   return {KernelArgument::tensor(DType::f32, side.amax),
           KernelArgument::tensor(DType::u8, side.data),
-          KernelArgument::tensor(DType::e4m3, side.scale, side.scale_stride)};
+          KernelArgument::tensor(DType::e4m3, side.scale, stride)};
 }
 
 }  // namespace
@@ -149,7 +149,9 @@ Result<void> PreparedQuantizeNvfp4Tiles::run(const Tensor& x, const QuantizedTen
     DIECAST_CHECK(quantize_->device().copy_on_device(out.columnwise.amax, out.rowwise.amax,
                                                      sizeof(float), stream));
   }
-  const auto across = arguments_of(out.rowwise), down = arguments_of(out.columnwise);
+  const auto across = arguments_of(out.rowwise, out.rowwise.scale_stride);
+  // Dense columns are as far apart as the rows want that may be known to the device alone.
+  const auto down = arguments_of(out.columnwise, 0);
   const KernelArgument arguments[] = {tensor_argument(x),
                                       across[0],
                                       across[1],
@@ -160,7 +162,8 @@ Result<void> PreparedQuantizeNvfp4Tiles::run(const Tensor& x, const QuantizedTen
                                       KernelArgument::tensor(DType::u8, nullptr),
                                       rows_argument(x),
                                       cols_argument(x),
-                                      KernelArgument::size(0)};
+                                      KernelArgument::size(0),
+                                      KernelArgument::size(out.columnwise.scale_stride)};
   return quantize_->launch(arguments, stream);
 }
 
