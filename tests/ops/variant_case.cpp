@@ -26,12 +26,28 @@ std::int64_t stride_for(const Case& one, DType dtype, const std::string& rows) {
   return one.cols + (rows == "apart" ? 16 / bytes : 3);
 }
 
+std::vector<std::uint8_t> values_of(const Case& one, DType dtype, bool specials) {
+  if (!one.patterns) return hostile_values(dtype, one.rows * one.cols, one.seed, specials);
+  std::vector<std::uint8_t> bytes(static_cast<std::size_t>(one.rows * one.cols * 2));
+  const std::uint32_t step = one.seed % 2 != 0 ? 1 : 40503;  // odd: each value comes once
+  for (std::uint32_t i = 0; i < bytes.size() / 2; ++i) {
+    const auto pattern = static_cast<std::uint16_t>(i * step);
+    std::memcpy(bytes.data() + 2 * i, &pattern, 2);
+  }
+  return bytes;
+}
+
+float usable_amax(const Case& one, float amax) {
+  if (!one.patterns || std::isfinite(amax)) return amax;
+  return one.seed % 2 != 0 ? 60000.0f : 2.5f;
+}
+
 Matrix input_matrix(Device& device, const Case& one, DType dtype, const std::string& rows) {
   Matrix m{one.rows, one.cols, stride_for(one, dtype, rows), dtype, {}, nullptr};
   const std::int64_t bytes = dtype_bits(dtype) / 8;
   const std::int64_t all_rows = one.rows + (one.device_rows ? kSpareRows : 0);
   m.host.assign(static_cast<std::size_t>(all_rows * m.stride * bytes), 0xFF);  // NaN everywhere
-  const auto values = hostile_values(dtype, one.rows * one.cols, one.seed, one.seed % 2 != 0);
+  const auto values = values_of(one, dtype, one.seed % 2 != 0);
   for (std::int64_t r = 0; r < one.rows; ++r) {
     std::memcpy(m.host.data() + r * m.stride * bytes, values.data() + r * one.cols * bytes,
                 static_cast<std::size_t>(one.cols * bytes));

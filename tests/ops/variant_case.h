@@ -43,6 +43,11 @@ std::int64_t stride_for(const Case& one, DType dtype, const std::string& rows);
 // With device_rows, `spare` rows that do not count lie behind the others, all NaN.
 constexpr std::int64_t kSpareRows = 2;
 
+// The case's elements: hostile ones, or patterns.
+std::vector<std::uint8_t> values_of(const Case& one, DType dtype, bool specials);
+// Of the amax of a tensor: itself, or where the patterns' infinities and NaN are in it, a number.
+float usable_amax(const Case& one, float amax);
+
 Matrix input_matrix(Device& device, const Case& one, DType dtype, const std::string& rows);
 
 // An f32 argument; and the rows of a case in members, the first and the fourth of which are empty.

@@ -46,6 +46,13 @@ std::vector<Case> cases_of(const Specialization& specialization) {
   return cases;
 }
 
+std::vector<Case> pattern_cases(const Specialization& specialization) {
+  const bool counted = specialization.tmpl().size("count") != nullptr &&
+                       specialization.tmpl().size("rows") == nullptr;
+  const std::int64_t rows = counted ? 1 : 64, cols = 65536 / rows;
+  return {{rows, cols, false, false, 5, true}, {rows, cols, false, false, 10, true}};
+}
+
 namespace {
 
 using Runner = std::string (*)(Kernel&, const Case&, const Bindings& tunes);

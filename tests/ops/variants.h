@@ -17,10 +17,14 @@ struct Case {
   bool strided = false;      // rows apart
   bool device_rows = false;  // the row count in device memory, the host knowing a larger bound
   std::uint64_t seed = 0;
+  bool patterns = false;  // every value of a 16-bit type one after another, not hostile ones
 };
 
 // Every case of the template's samples that this specialization takes.
 std::vector<Case> cases_of(const Specialization& specialization);
+
+// All 65,536 values of a specialization's 16-bit IN, in order and scattered.
+std::vector<Case> pattern_cases(const Specialization& specialization);
 
 // Launches the kernel on the case; empty when every output is equal to the reference to the bit and
 // nothing else was written, else what differs.

@@ -69,7 +69,7 @@ std::string static_blockwise_fp4_fake_quant_difference(Kernel& kernel, const Cas
   const std::int64_t block = s.number("BLOCK");
   const std::string scale = word_of(s, "SCALE");
   const DType in = dtype_of(s, "IN"), out_type = dtype_of(s, "OUT");
-  const auto x = hostile_values(in, one.cols, one.seed, true);
+  const auto x = values_of(one, in, true);
   const auto amaxes = hostile_amaxes(one.cols / block, one.seed);
   const float global = global_of(one.seed);
   std::vector<std::uint8_t> want(static_cast<std::size_t>(one.cols * dtype_bits(out_type) / 8));

@@ -19,7 +19,7 @@ struct Direction {
   reference::Bytes codes, scales;  // expected, poison where nobody writes
   std::unique_ptr<DeviceBuffer> codes_memory, scales_memory, given_memory;
 
-  void expect(const Tensor& x, const MemberSide& at, std::uint64_t seed, ScaleLayout layout);
+  void expect(const Tensor& x, const MemberSide& at, const Case& one, ScaleLayout layout);
 };
 
 Direction direction_of(const Specialization& s, bool columnwise) {
@@ -51,12 +51,12 @@ void paste(reference::Bytes& image, std::uint64_t at, const reference::Bytes& by
 }
 
 // A member's part; `at` holds offsets instead of addresses.
-void Direction::expect(const Tensor& x, const MemberSide& at, std::uint64_t seed,
-                       ScaleLayout layout) {
+void Direction::expect(const Tensor& x, const MemberSide& at, const Case& one, ScaleLayout layout) {
   std::vector<float> own = columnwise ? reference::amax_columnwise(x, options.nvfp4)
                                       : reference::amax_rowwise(x, options.nvfp4);
   for (float& value : own) {
-    if (seed % 3 == 0 && !options.nvfp4.row_scaled) value *= columnwise ? 0.02f : 0.03f;
+    value = usable_amax(one, value);
+    if (one.seed % 3 == 0 && !options.nvfp4.row_scaled) value *= columnwise ? 0.02f : 0.03f;
     value = given_of(value, options.nvfp4.global);
   }
   const auto quantized = columnwise ? reference::quantize_columnwise(x, options, own)
@@ -131,7 +131,7 @@ void prepare(Direction& direction, Device& device, Matrix& x, const Case& one, L
     Tensor rows = x.on_host();
     rows.data = x.host.data() + member.row_begin * x.stride * (dtype_bits(x.dtype) / 8);
     rows.shape = {member.rows, one.cols};
-    direction.expect(rows, direction.columnwise ? member.columnwise : member.rowwise, one.seed,
+    direction.expect(rows, direction.columnwise ? member.columnwise : member.rowwise, one,
                      scale_layout);
   }
   direction.codes_memory = std::make_unique<DeviceBuffer>(device, direction.codes.size());

@@ -1,0 +1,57 @@
+// Rows that are counted on the device, far fewer than the host's bound: columns are as long as the
+// count says, in codes and in scales, and nothing behind them is touched.
+#include "ops/tiles_fixture.h"
+
+namespace diecast {
+namespace {
+
+class MxRows : public TilesOnHost {
+ protected:
+  static constexpr std::int64_t kRows = 20, kMost = 150, kCols = 40;
+
+  // Buffers of `most` rows, of which `few` describes what is to be written.
+  void expect_start(const QuantizedSide& most, const QuantizedSide& few, const std::string& what) {
+    const auto same = [&](const void* a, std::int64_t all, const void* b, std::int64_t bytes) {
+      Octets want = bytes_at(b, bytes);
+      want.resize(static_cast<std::size_t>(all), variants::DeviceBuffer::kPoison);
+      EXPECT_EQ(bytes_at(a, all), want) << what;
+    };
+    same(most.data, most.data_bytes, few.data, few.data_bytes);
+    same(most.scale, most.scale_bytes, few.scale, few.scale_bytes);
+  }
+  // x with a bound and a count, and the rows that count alone.
+  Tensor counted() {
+    Tensor x = matrix(kRows, kCols, 4, kMost - kRows);
+    x.device_rows = &count_;
+    return x;
+  }
+  static Tensor alone(Tensor x) {
+    x.shape = Shape{kRows, kCols};
+    x.device_rows = nullptr;
+    return x;
+  }
+
+  const std::int64_t count_ = kRows;
+};
+
+TEST_F(MxRows, ColumnsAreAsLongAsTheCount) {
+  for (const Format format : {Format::mxfp8_e4m3, Format::mxfp4}) {
+    for (const ScaleLayout layout : {ScaleLayout::linear, ScaleLayout::s128x4}) {
+      const Tensor x = counted();
+      const auto described = [&](QuantizedTensor& out) {
+        out.format = format;
+        out.block_cols = 32;
+        out.layout = layout;
+        out.profile = Profile::torchao;
+      };
+      const QuantizedTensor most = output(x, described), few = output(alone(x), described);
+      quantize_mx(*runtime_, x, most, {MxMode::floor, device_}).value();
+      quantize_mx(*runtime_, alone(x), few, {MxMode::floor, device_}).value();
+      expect_start(most.rowwise, few.rowwise, "rows");
+      expect_start(most.columnwise, few.columnwise, "columns");
+    }
+  }
+}
+
+}  // namespace
+}  // namespace diecast
