@@ -17,6 +17,7 @@ struct GroupWish {
   std::int64_t scale_gap = 0;             // bytes between the rows of linear scales
   std::vector<std::int32_t> counts = {};  // real rows; empty: all are
   bool rowwise = true, columnwise = true;
+  std::int64_t row_gap = 0;  // elements between the rows of x
 };
 
 // Who knows offsets and counts: the device alone, or the host alone.
@@ -24,14 +25,14 @@ enum class Known { device, host };
 
 class GroupedOnHost : public TilesOnHost {
  protected:
-  static constexpr std::int64_t kCols = 80, kHidden = 40;
+  static constexpr std::int64_t kHidden = 40;  // rows behind the last offset
 
   // A group with poisoned buffers. What the device alone knows has room for any offsets.
   QuantizedGroup group(const std::vector<std::int64_t>& offsets, const GroupWish& wish,
                        Known known) {
     QuantizedGroup out;
     out.count = static_cast<std::int64_t>(offsets.size()) - 1;
-    out.whole.shape = {offsets.back() + kHidden, kCols};
+    out.whole.shape = {offsets.back() + kHidden, cols_};
     out.whole.row_scaled = wish.row_scaled;
     out.whole.block_rows = wish.block_rows;
     out.whole.layout = wish.layout;
@@ -46,10 +47,10 @@ class GroupedOnHost : public TilesOnHost {
     if (wish.columnwise) out.whole.columnwise = out.columnwise_sizes().value();
     if (wish.scale_gap != 0) {
       QuantizedSide &across = out.whole.rowwise, &down = out.whole.columnwise;
-      across.scale_stride = kCols / 16 + wish.scale_gap;
+      across.scale_stride = cols_ / 16 + wish.scale_gap;
       across.scale_bytes = across.scale_stride * out.whole.rows();
       down.scale_stride = ceil_div(out.whole.rows(), 16) + wish.scale_gap;
-      down.scale_bytes = down.scale_stride * kCols * out.count;
+      down.scale_bytes = down.scale_stride * cols_ * out.count;
     }
     if (wish.rowwise) allocate(out.whole.rowwise);
     if (wish.columnwise) allocate(out.whole.columnwise);
@@ -110,16 +111,26 @@ class GroupedOnHost : public TilesOnHost {
     expect_poison(all.whole.columnwise, what + " columnwise");
   }
 
-  void expect_one_by_one(const GroupWish& wish, Known known, const std::string& what) {
-    const std::vector<std::int64_t> offsets = {0, 0, 33, 161, 161, 162, 200};
-    const Tensor x = matrix(offsets.back(), kCols, 9, kHidden);
-    // Rows that are nothing but NaN, and padding rows of NaN and infinity.
-    for (const std::int64_t row : {0, 40, 165}) fill_row(x, row, 0x7FFF);
+  // x for members at those offsets, its rows as far apart as the wish says: some rows are nothing
+  // but NaN, padding is NaN and infinity.
+  Tensor matrix_for(const std::vector<std::int64_t>& offsets, const GroupWish& wish,
+                    std::uint64_t seed) {
+    Tensor x = matrix(offsets.back(), cols_ + wish.row_gap, seed, kHidden);
+    x.shape = {offsets.back() + kHidden, cols_};
+    x.row_stride = cols_ + wish.row_gap;
+    for (std::int64_t row = 0; row < offsets.back(); row += 41) fill_row(x, row, 0x7FFF);
     for (std::size_t i = 0; i < wish.counts.size(); ++i) {
       for (std::int64_t row = offsets[i] + wish.counts[i]; row < offsets[i + 1]; ++row) {
         fill_row(x, row, row % 2 == 0 ? 0x7FFF : 0x7F80);
       }
     }
+    return x;
+  }
+
+  void expect_one_by_one(const GroupWish& wish, Known known, const std::string& what,
+                         const std::vector<std::int64_t>& offsets = {0, 0, 33, 161, 161, 162, 200},
+                         std::uint64_t seed = 9) {
+    const Tensor x = matrix_for(offsets, wish, seed);
     QuantizedGroup all = group(offsets, wish, known);
     QuantizeNvfp4GroupedOptions options;
     options.device = device_;
@@ -137,6 +148,8 @@ class GroupedOnHost : public TilesOnHost {
     auto* const first = static_cast<std::uint16_t*>(x.data) + row * x.stride();
     std::fill(first, first + x.cols(), bits);
   }
+
+  std::int64_t cols_ = 80;
 };
 
 }  // namespace diecast

@@ -1,7 +1,8 @@
-// A group in one launch is its members one by one, to the bit: row offsets and counts on the host
-// or on the device alone, empty members, rows of NaN, padding that is never seen, poison
-// everywhere.
+// A group in one launch is its members one by one, to the bit: row offsets and counts on the host or
+// on the device alone, empty members, rows of NaN, padding that is never seen, poison everywhere.
 #include <sys/mman.h>
+
+#include <random>
 
 #include "ops/grouped_fixture.h"
 
@@ -62,10 +63,60 @@ TEST_F(GroupedOnHost, TakesTheRealRowsOfEachMemberAlone) {
   expect_one_by_one(wish, Known::device, "squares, four over six, 8x4");
 }
 
+TEST_F(GroupedOnHost, RowsOfTheMatrixMayBeApartAndOfAnyLength) {
+  GroupWish wish;
+  wish.counts = {0, 20, 128, 0, 0, 17};
+  wish.row_gap = 16;
+  expect_one_by_one(wish, Known::device, "whole blocks apart");
+  wish.row_gap = 3;
+  cols_ = 37;
+  expect_one_by_one(wish, Known::device, "37 columns");
+  wish.row_scaled = true;
+  expect_one_by_one(wish, Known::host, "37 columns, row-scaled");
+}
+
+TEST_F(GroupedOnHost, OfAnyOffsetsAndCounts) {
+  std::mt19937_64 random(5);
+  for (std::uint64_t seed = 0; seed < 24; ++seed) {
+    GroupWish wish;
+    if (seed % 2 != 0) wish = {true, kBoth, 1, ScaleLayout::s128x4};
+    std::vector<std::int64_t> offsets = {0};
+    for (std::uint64_t i = random() % 9 + 1; i > 0; --i) {
+      const auto rows = static_cast<std::int32_t>(random() % 3 * (random() % 150));
+      offsets.push_back(offsets.back() + rows);
+      wish.counts.push_back(static_cast<std::int32_t>(random() % (rows + 1)));
+    }
+    if (seed % 3 == 0) wish.counts.clear();
+    const Known known = seed % 5 < 2 ? Known::host : Known::device;
+    expect_one_by_one(wish, known, "seed " + std::to_string(seed), offsets, seed);
+  }
+}
+
+TEST_F(GroupedOnHost, GivenAmaxesAreTakenAsTheyAre) {
+  const std::vector<std::int64_t> offsets = {0, 33, 33, 100};
+  for (const bool row_scaled : {false, true}) {
+    GroupWish wish;
+    wish.row_scaled = row_scaled;
+    wish.counts = {20, 0, 67};
+    const Tensor x = matrix_for(offsets, wish, 4);
+    const QuantizedGroup found = group(offsets, wish, Known::device);
+    QuantizedGroup given = group(offsets, wish, Known::device);
+    QuantizeNvfp4GroupedOptions options;
+    options.device = device_;
+    quantize_nvfp4_grouped(*runtime_, x, found, options).value();
+    given.whole.rowwise.amax = found.whole.rowwise.amax;
+    given.whole.columnwise.amax = found.whole.columnwise.amax;
+    options.amax_given = true;
+    quantize_nvfp4_grouped(*runtime_, x, given, options).value();
+    expect_equal(given.whole.rowwise, found.whole.rowwise, "rowwise");
+    expect_equal(given.whole.columnwise, found.whole.columnwise, "columnwise");
+  }
+}
+
 TEST_F(GroupedOnHost, CountsThatTheDeviceHasWrongStayWithinTheMember) {
   const std::vector<std::int64_t> offsets = {0, 20, 20, 50};
   const std::vector<std::int32_t> wild = {1000, 5, -3}, meant = {20, 0, 0};
-  const Tensor x = matrix(50, kCols, 4, kHidden);
+  const Tensor x = matrix(50, cols_, 4, kHidden);
   GroupWish wish;
   wish.counts = wild;
   QuantizedGroup all = group(offsets, wish, Known::device);
@@ -113,7 +164,7 @@ TEST_F(GroupedOnHost, PaddingRowsAreNotTouched) {
 
 TEST_F(GroupedOnHost, OfNoRowsOrNoMembersWritesNoMoreThanAmaxes) {
   const std::vector<std::int64_t> none = {0, 0, 0}, nobody = {0};
-  const Tensor x = matrix(0, kCols, 2, kHidden);
+  const Tensor x = matrix(0, cols_, 2, kHidden);
   QuantizeNvfp4GroupedOptions options;
   options.device = device_;
   for (const auto& offsets : {none, nobody}) {
@@ -127,7 +178,7 @@ TEST_F(GroupedOnHost, OfNoRowsOrNoMembersWritesNoMoreThanAmaxes) {
 TEST_F(GroupedOnHost, WhatTheHostAloneKnowsMustBeDescribed) {
   const std::vector<std::int64_t> offsets = {0, 16};
   const std::vector<std::int32_t> counts = {3};
-  const Tensor x = matrix(16, kCols, 2, kHidden);
+  const Tensor x = matrix(16, cols_, 2, kHidden);
   QuantizeNvfp4GroupedOptions options;
   options.device = device_;
   QuantizedGroup all = group(offsets, {}, Known::host);
@@ -152,7 +203,7 @@ TEST_F(GroupedOnHost, WhatTheHostAloneKnowsMustBeDescribed) {
 
 TEST_F(GroupedOnHost, AddressesInDescriptorsAreCheckedByTheCall) {
   const std::vector<std::int64_t> offsets = {0, 16};
-  Tensor x = matrix(16, kCols, 2, kHidden);
+  Tensor x = matrix(16, cols_, 2, kHidden);
   QuantizeNvfp4GroupedOptions options;
   options.device = device_;
   QuantizedGroup all = group(offsets, {}, Known::device);
