@@ -26,7 +26,7 @@ sample   COLS {0, 80}  rows {0, 1, 7, 33}  cols {1, 16, 17, 80, 2100}
 
 // p of a block: its E4M3 scale times gs, and 1 where that is below 1e-5, as upstream has it.
 DIECAST_DEVICE f32 dynamic_scale(f32 block_amax, f32 gs) {
-  const f32 s8 = fminf(fp4_quotient(block_amax, __fmul_rn(6.0f, gs)), 448.0f);
+  const f32 s8 = fminf(quotient(block_amax, __fmul_rn(6.0f, gs)), 448.0f);
   const f32 p = __fmul_rn(f32_from_e4m3(e4m3_from_f32(s8)), gs);
   return p >= 1e-5f ? p : 1.0f;
 }

@@ -69,10 +69,10 @@ DIECAST_DEVICE Block16<IN> block_of(const IN* row, u32 i, i64 row_cols) {
   }
 }
 
+// Where a row's codes and scales begin; of either, block i's place follows from i alone.
 struct RowOutput {
   u8* codes;
-  e4m3* scales;  // of the whole matrix: tiles of scales hold several rows
-  i64 row, stride;
+  e4m3* scales;
   u32 blocks;
 };
 
@@ -85,7 +85,7 @@ DIECAST_DEVICE void quantize_block(const Block16<IN>& block, f32 block_amax, u32
                                    const Global& global, const RowOutput& to) {
   const Nvfp4Block out = Recipe::quantize(block, block_amax, global);
   store_streaming<8>(to.codes + i64{8} * i, {{out.codes[0], out.codes[1]}});
-  to.scales[Layout::offset(to.row, i, to.stride)] = out.scale;
+  to.scales[Layout::offset(0, i, 0)] = out.scale;
 }
 
 // Compiled once and called for every block held, which comes by value: in registers.
@@ -142,7 +142,8 @@ DIECAST_NO_UNROLL
   for (i64 row = blockIdx.x; row < Layout::padded_rows(rows); row += gridDim.x) {
     if (LAYOUT == LAYOUT_linear || row < rows) {
       const IN* from = x + row * x_stride;
-      const RowOutput to = {codes + row * row_blocks * 8, scales, row, scales_stride,
+      const RowOutput to = {codes + row * row_blocks * 8,
+                            scales + Layout::offset(row, 0, scales_stride),
                             static_cast<u32>(row_blocks)};
       if constexpr (kHeld > 0) {
         quantize_held_row(from, amax + row, to, cols);

@@ -2,7 +2,6 @@
 //   load_block16(x), load_block16_elements(x, count)   from memory
 //   amax_of(block)                  the largest |element|, NaN ignored, at least +0
 //   amax_or_nan(block)              the same, 0x7FFFFFFF if one is NaN
-//   amax_of_vector<IN>(vector)      the same of 16 bytes of elements
 //   codes_of(block, half, factor)   E2M1 codes of eight elements times factor
 #pragma once
 
@@ -30,11 +29,6 @@ DIECAST_UNROLL
   }
   const f32 amax = to_f32(from_bits<IN>(largest));  // a NaN's bits are above all numbers'
   return amax == amax ? amax : __uint_as_float(0x7FFFFFFFu);
-}
-
-template <class IN>
-DIECAST_DEVICE f32 amax_of_vector(const Vector<16>& vector) {
-  return amax_of_words<IN, 4>(vector.words);
 }
 
 }  // namespace diecast

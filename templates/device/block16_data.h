@@ -32,12 +32,19 @@ struct Block16 {
 template <class IN>
 DIECAST_DEVICE Block16<IN> load_block16(const IN* x) {
   Block16<IN> block;
+#if DIECAST_HOST
+  __builtin_memcpy(&block, x, sizeof block);
+#else
 DIECAST_UNROLL
-  for (int i = 0; i < Block16<IN>::kWords / 4; ++i) {
-    const Vector<16> v = load<16>(x + i * (128 / bits<IN>()));
-DIECAST_UNROLL
-    for (int j = 0; j < 4; ++j) block.words[4 * i + j] = v.words[j];
+  for (int i = 0; i < Block16<IN>::kWords; i += 8) {
+    u32* to = block.words + i;
+    asm("ld.global.v4.u32 {%0, %1, %2, %3}, [%8];\n"
+        "ld.global.v4.u32 {%4, %5, %6, %7}, [%8 + 16];"
+        : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3]), "=r"(to[4]), "=r"(to[5]),
+          "=r"(to[6]), "=r"(to[7])
+        : "l"(x + i * (32 / bits<IN>())));
   }
+#endif
   return block;
 }
 

@@ -3,15 +3,13 @@
 #pragma once
 
 #include <diecast/device/convert.h>
+#include <diecast/device/quotient.h>
 #include <diecast/device/simt.h>
 #include <diecast/device/types.h>
 
 namespace diecast {
 
 inline constexpr f32 kSixth = 0x1.555556p-3f;  // fl(1/6): upstream divides by 6 with it on a GPU
-
-// Compiled once: an exact division is long.
-DIECAST_DEVICE_CALL f32 fp4_quotient(f32 a, f32 b) { return __fdiv_rn(a, b); }
 
 // What a tensor's block scales are quantized with: sc multiplies, ic = 1 / sc brings back.
 struct Fp4ScaleOfScales {
@@ -24,8 +22,8 @@ DIECAST_DEVICE Fp4ScaleOfScales fp4_scale_of_scales(f32 global_amax) {
   f32 ga = __fmul_rn(global_amax, kSixth);
   if (ga <= 0x1p-24f) ga = 1.0f;
   const f32 sc =
-      Reciprocal ? __fmul_rn(fp4_quotient(1.0f, ga), 448.0f) : fp4_quotient(448.0f, ga);
-  return {sc, fp4_quotient(1.0f, sc)};
+      Reciprocal ? __fmul_rn(quotient(1.0f, ga), 448.0f) : quotient(448.0f, ga);
+  return {sc, quotient(1.0f, sc)};
 }
 
 DIECAST_DEVICE f32 fp4_quantized_scale(f32 p, const Fp4ScaleOfScales& of) {
@@ -34,7 +32,7 @@ DIECAST_DEVICE f32 fp4_quantized_scale(f32 p, const Fp4ScaleOfScales& of) {
 
 // x under the scale p; NaN becomes -6 p.
 DIECAST_DEVICE f32 fp4_fake(f32 x, f32 p) {
-  const u32 magnitude = e2m1_magnitude(fp4_quotient(fabsf(x), p)) & 7u;
+  const u32 magnitude = e2m1_magnitude(quotient(fabsf(x), p)) & 7u;
   const f32 y = __fmul_rn(f32_from_e2m1(magnitude), p);
   return x >= 0.0f ? y : __fsub_rn(0.0f, y);
 }

@@ -5,6 +5,7 @@
 
 #include <diecast/device/block16.h>
 #include <diecast/device/convert.h>
+#include <diecast/device/quotient.h>
 #include <diecast/device/simt.h>
 #include <diecast/device/types.h>
 
@@ -16,9 +17,6 @@ struct Nvfp4Global {
   f32 encode_sixth;  // S * fl(1/6)
   f32 decode;        // 1 / S
 };
-
-// Compiled once: an exact division is long, and one a thread is not worth two copies.
-DIECAST_DEVICE_CALL f32 quotient(f32 a, f32 b) { return __fdiv_rn(a, b); }
 
 // min(1 / x, largest float), for x of at least +0. Where neither x nor the result is subnormal, one
 // Newton step in fused arithmetic rounds an approximation within one last place correctly (Markstein);

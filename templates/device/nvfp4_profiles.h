@@ -23,9 +23,8 @@ struct ProfileGlobal {
 };
 
 // 0 / 0 counts as 0: what is all zeros has zeros for codes, not NaN.
-template <class F32>
-DIECAST_DEVICE_CALL F32 quotient_or_zero(F32 a, F32 b) {
-  return a == 0.0f && b == 0.0f ? 0.0f : __fdiv_rn(a, b);
+DIECAST_DEVICE f32 quotient_or_zero(f32 a, f32 b) {
+  return a == 0.0f && b == 0.0f ? 0.0f : quotient(a, b);
 }
 
 // S = given, at most the largest float; 0 becomes 1, NaN stays.

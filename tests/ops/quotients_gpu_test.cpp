@@ -1,0 +1,160 @@
+// The division of templates/device/quotient.h on a GPU against this processor's: edge values in
+// pairs, divisors whose reciprocal a Newton step rounds wrong, random pairs, and the two numerators
+// of an NVFP4 global scale over a sample of all floats, or with DIECAST_EXHAUSTIVE=1 over all.
+#include <diecast/diecast.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "ops/device_buffer.h"
+#include "ops/test_runtime.h"
+
+namespace diecast {
+namespace {
+
+using variants::DeviceBuffer;
+
+using Words = std::vector<std::uint32_t>;
+
+std::uint32_t divided(std::uint32_t a, std::uint32_t b) {
+  float x, y;
+  std::memcpy(&x, &a, sizeof x);
+  std::memcpy(&y, &b, sizeof y);
+  const float q = x / y;
+  std::uint32_t word;
+  std::memcpy(&word, &q, sizeof word);
+  return word;
+}
+
+bool is_nan(std::uint32_t word) { return (word & 0x7FFFFFFFu) > 0x7F800000u; }
+
+class Quotients {
+ public:
+  Quotients(const std::shared_ptr<Device>& device, std::size_t most)
+      : device_(device), a_(*device, most * 4), b_(*device, most * 4), out_(*device, most * 4) {
+    // A runtime of its own: the other tests' has the built-in templates alone.
+    RuntimeOptions options = RuntimeOptions::from_environment();
+    options.cache = std::string(DIECAST_BUILD_DIR) + "/test-cache";
+    runtime_ = Runtime::create(std::move(options)).value();
+    runtime_->add(DIECAST_SOURCE_DIR "/tests/ops/quotients.cu").value();
+    const auto one = runtime_->specialize_for("quotients", {}, *device).value();
+    kernel_ = runtime_->preload(one, device).value();
+  }
+
+  // The first pair whose quotient differs from this processor's; any NaN is as good as another.
+  std::string difference(const Words& a, const Words& b) {
+    const std::size_t bytes = a.size() * sizeof a[0];
+    device_->copy_to_device(a_.data_pointer(), a.data(), bytes, {}).value();
+    device_->copy_to_device(b_.data_pointer(), b.data(), bytes, {}).value();
+    const KernelArgument arguments[] = {KernelArgument::tensor(DType::u32, a_.data_pointer()),
+                                        KernelArgument::tensor(DType::u32, b_.data_pointer()),
+                                        KernelArgument::tensor(DType::u32, out_.data_pointer()),
+                                        KernelArgument::size(static_cast<std::int64_t>(a.size()))};
+    kernel_->launch(arguments, {}).value();
+    Words got(a.size());
+    device_->copy_to_host(got.data(), out_.data_pointer(), bytes, {}).value();
+    device_->synchronize({}).value();
+    return first_difference(a, b, got);
+  }
+
+ private:
+  static std::string first_difference(const Words& a, const Words& b, const Words& got) {
+    const std::size_t shares = std::max(1u, std::thread::hardware_concurrency());
+    std::vector<std::string> found(shares);
+    std::vector<std::thread> threads;
+    for (std::size_t share = 0; share < shares; ++share) {
+      threads.emplace_back([&, share] {
+        const std::size_t end = got.size() * (share + 1) / shares;
+        for (std::size_t i = got.size() * share / shares; i < end && found[share].empty(); ++i) {
+          const std::uint32_t wanted = divided(a[i], b[i]);
+          if (got[i] == wanted || (is_nan(got[i]) && is_nan(wanted))) continue;
+          found[share] = std::to_string(a[i]) + " / " + std::to_string(b[i]) + ": expected " +
+                         std::to_string(wanted) + ", got " + std::to_string(got[i]);
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    for (const std::string& one : found) {
+      if (!one.empty()) return one;
+    }
+    return "";
+  }
+
+  std::shared_ptr<Device> device_;
+  std::shared_ptr<Runtime> runtime_;
+  std::shared_ptr<Kernel> kernel_;
+  DeviceBuffer a_, b_, out_;
+};
+
+// Zero, the ends of the subnormals, of the binades where the way to divide changes and of all
+// floats, with the neighbours of each, infinity, NaN; both signs.
+Words edge_floats() {
+  Words edges;
+  for (const std::uint32_t exponent :
+       {0u, 1u, 2u, 66u, 67u, 68u, 127u, 187u, 188u, 253u, 254u, 255u}) {
+    for (const std::int32_t off : {-2, -1, 0, 1, 2, 1 << 22}) {
+      const std::uint32_t word = (exponent << 23) + static_cast<std::uint32_t>(off);
+      edges.push_back(word & 0x7FFFFFFFu);
+      edges.push_back(word | 0x80000000u);
+    }
+  }
+  return edges;
+}
+
+TEST(Quotients, EqualTheProcessorsOnGpu) {
+  const auto found = test_runtime()->default_device();
+  if (!found) GTEST_SKIP() << found.error().message();
+  const std::shared_ptr<Device> device = *found;
+  const char* wanted = std::getenv("DIECAST_EXHAUSTIVE");
+  const bool all = wanted != nullptr && std::string(wanted) == "1";
+  const std::uint32_t count = all ? 1u << 24 : 1u << 16;
+  Quotients quotients(device, count);
+
+  Words a, b;
+  for (const std::uint32_t x : edge_floats()) {
+    for (const std::uint32_t y : edge_floats()) {
+      a.push_back(x);
+      b.push_back(y);
+    }
+  }
+  ASSERT_LE(a.size(), count);
+  EXPECT_EQ(quotients.difference(a, b), "");
+
+  a.assign(count, 0);
+  b.assign(count, 0x3FFFFFFFu);  // all ones: the reciprocal one Newton step does not round
+  const std::uint32_t step = (1u << 23) / std::min(count, 1u << 23);
+  for (std::uint32_t i = 0; i < count; ++i) a[i] = 0x3F800000u + i % (1u << 23) * step;
+  EXPECT_EQ(quotients.difference(a, b), "");
+
+  std::mt19937 random(20);
+  for (int round = 0; round < (all ? 64 : 4); ++round) {
+    for (std::uint32_t i = 0; i < count; ++i) {
+      a[i] = static_cast<std::uint32_t>(random());
+      b[i] = static_cast<std::uint32_t>(random());
+      if (round % 2 == 0) {  // within the binades of ordinary numbers
+        a[i] = (a[i] & 0x80FFFFFFu) + (90u << 23);
+        b[i] = (b[i] & 0x81FFFFFFu) + (120u << 23);
+      }
+    }
+    ASSERT_EQ(quotients.difference(a, b), "") << "round " << round;
+  }
+
+  // 2688 and 1, the numerators of S and of 1 / S.
+  for (const std::uint32_t numerator : {0x45280000u, 0x3F800000u}) {
+    a.assign(count, numerator);
+    std::uint32_t first = 0;
+    do {
+      for (std::uint32_t i = 0; i < count; ++i) b[i] = first + i;
+      ASSERT_EQ(quotients.difference(a, b), "") << "numerator " << numerator;
+      first += all ? count : 1u << 26;
+    } while (first != 0);
+  }
+}
+
+}  // namespace
+}  // namespace diecast
