@@ -1,5 +1,6 @@
-// A group in one launch is its members one by one, to the bit: row offsets and counts on the host or
-// on the device alone, empty members, rows of NaN, padding that is never seen, poison everywhere.
+// A group in one launch is its members one by one, to the bit: row offsets and counts on the host
+// or on the device alone, empty members, rows of NaN, padding that is never seen, poison
+// everywhere.
 #include <sys/mman.h>
 
 #include <random>
