@@ -31,7 +31,7 @@ arg      codes    out  u8    [GROUPED || DIRECTION == DIRECTION_columnwise ? 0 :
 arg      scales   out  e4m3  [GROUPED || DIRECTION == DIRECTION_columnwise ? 0 : align_up(rows, LAYOUT == LAYOUT_s128x4 ? 128 : LAYOUT == LAYOUT_s8x4 ? 8 : 1), align_up(ceil_div(cols, 16), LAYOUT == LAYOUT_linear ? 1 : 4)]  stride (LAYOUT == LAYOUT_linear)
 arg      amax_t   in   f32   [GROUPED || DIRECTION == DIRECTION_rowwise || GLOBAL == GLOBAL_none ? 0 : ROW_SCALE ? cols : 1]
 arg      codes_t  out  u8    [GROUPED || DIRECTION == DIRECTION_rowwise ? 0 : cols, align_up(rows, 16) / 2]  align 8
-arg      scales_t out  e4m3  [GROUPED || DIRECTION == DIRECTION_rowwise ? 0 : align_up(cols, LAYOUT == LAYOUT_s128x4 ? 128 : LAYOUT == LAYOUT_s8x4 ? 8 : 1), align_up(ceil_div(rows, 16), LAYOUT == LAYOUT_linear ? 1 : 4)]
+arg      scales_t out  e4m3  [GROUPED || DIRECTION == DIRECTION_rowwise ? 0 : align_up(cols, LAYOUT == LAYOUT_s128x4 ? 128 : LAYOUT == LAYOUT_s8x4 ? 8 : 1), max(pitch_t, align_up(ceil_div(rows, 16), LAYOUT == LAYOUT_linear ? 1 : 4))]
 arg      members  in   u8    [GROUPED ? count : 0, 96]  align 16
 arg      rows
 arg      cols

@@ -66,6 +66,20 @@ TEST(ToolTune, SaysWhyTheDefaultItselfDoesNotRun) {
       << run.errors;
 }
 
+TEST(ToolTune, LeavesOutWhatAPlainLaunchDoesNotHave) {
+  ToolRun diecast;
+  if (!host_works(diecast)) GTEST_SKIP() << "no host device or compiler";
+  const std::string out = diecast.folder / "tuned.txt";
+  const auto run =
+      diecast({"tune", "quantize_nvfp4_tiles IN=bf16 THREADS=32", "--target", "host", "--size",
+               "rows=8", "--size", "cols=64", "--samples", "3", "--in-process", "--out", out});
+  EXPECT_EQ(run.exit_code, 0) << run.errors;
+  const std::string text = text_of(out);
+  EXPECT_EQ(lines_of(text), 3u) << text;  // of waves
+  EXPECT_NE(text.find("| rows=8 cols=64 count=0 pitch_t=0 |"), std::string::npos) << text;
+  EXPECT_EQ(text.find("differs"), std::string::npos) << text;
+}
+
 // T-02
 TEST(ToolTune, MeasuresWhatIsNotKnownYetAndMerges) {
   ToolRun diecast;

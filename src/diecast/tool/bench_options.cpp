@@ -83,8 +83,9 @@ std::optional<RunSizes> sizes_of(const Specialization& one, std::int64_t rows, s
   const bool matrix = one.tmpl().size("rows") != nullptr;
   RunSizes sizes;
   for (const std::string& name : free_sizes(one)) {
-    if (name != "rows" && name != "cols" && name != "count") return std::nullopt;
-    const std::int64_t count = matrix ? 0 : rows * cols;  // beside rows: of a group's members
+    const bool absent = is_absent_size(one.tmpl(), name);
+    if (!absent && name != "rows" && name != "cols" && name != "count") return std::nullopt;
+    const std::int64_t count = matrix || absent ? 0 : rows * cols;  // beside rows: of a group
     sizes.emplace_back(name, name == "rows" ? rows : name == "cols" ? cols : count);
   }
   return sizes;

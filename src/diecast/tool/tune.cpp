@@ -46,7 +46,8 @@ Result<SizeLists> read_sizes(const std::vector<std::string>& given) {
 }
 
 // Every combination of the sizes that a launch of it brings. Where nothing is given: a decode's, a
-// prefill's and a long prefill's rows on a GPU; on the host what takes a moment.
+// prefill's and a long prefill's rows on a GPU; on the host what takes a moment; 0 of what a plain
+// launch does not have.
 std::vector<RunSizes> points_of(const Specialization& one, const SizeLists& given, bool host) {
   std::vector<RunSizes> points = {{}};
   bool first = true;
@@ -54,6 +55,7 @@ std::vector<RunSizes> points_of(const Specialization& one, const SizeLists& give
     const auto found = given.find(name);
     std::vector<std::int64_t> values;
     if (found != given.end()) values = found->second;
+    if (values.empty() && is_absent_size(one.tmpl(), name)) values = {0};
     if (values.empty() && !first) values = {host ? 2048 : 4096};
     if (values.empty())
       values = host ? std::vector<std::int64_t>{16, 256} : std::vector<std::int64_t>{16, 512, 8192};

@@ -131,6 +131,13 @@ std::vector<std::string> free_sizes(const Specialization& specialization) {
   return names;
 }
 
+bool is_absent_size(const Template& tmpl, std::string_view size) {
+  for (const Samples& samples : tmpl.samples()) {
+    if (samples.name == size) return samples.values == std::vector<std::int64_t>{0};
+  }
+  return false;
+}
+
 Result<TuningRecord> parse_tuning_record(std::string_view line) {
   if (line.size() > kLongestLine) return wrong("length", cat(line.size()));
   std::vector<std::string_view> fields;

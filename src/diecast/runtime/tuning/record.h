@@ -54,6 +54,8 @@ std::string tunes_text(const Template& tmpl, const Bindings& bindings);
 std::string device_fingerprint(const DeviceProperties& device);
 // The run-time sizes that a launch of it brings: those not fixed at compile time.
 std::vector<std::string> free_sizes(const Specialization& specialization);
+// Whether the template samples this size at 0 alone: of what a plain launch does not have.
+bool is_absent_size(const Template& tmpl, std::string_view size);
 
 // Errors: parse_error saying which field is wrong.
 Result<TuningRecord> parse_tuning_record(std::string_view line);
