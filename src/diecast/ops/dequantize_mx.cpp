@@ -5,10 +5,6 @@
 namespace diecast {
 namespace {
 
-const QuantizedSide& side_of(const QuantizedTensor& x, bool columnwise) {
-  return columnwise ? x.columnwise : x.rowwise;
-}
-
 Result<void> check_mx_input(const QuantizedTensor& x, const Tensor& out, bool columnwise) {
   constexpr std::string_view kOp = PreparedDequantizeMx::kName;
   DIECAST_CHECK(out.check("dequantize_mx: out"));
@@ -16,19 +12,7 @@ Result<void> check_mx_input(const QuantizedTensor& x, const Tensor& out, bool co
     return Error{ErrorCode::not_supported, cat(kOp, ": x is nvfp4"),
                  "this op reads mxfp8_e4m3, mxfp8_e5m2 and mxfp4"};
   }
-  DIECAST_CHECK(x.check(kOp, "x"));
-  if (!side_of(x, columnwise).present() && side_of(x, !columnwise).present()) {
-    return Error{ErrorCode::not_supported,
-                 cat(kOp, ": prepared for columnwise = ", columnwise, ", x is ",
-                     columnwise ? "rowwise" : "columnwise", " only"),
-                 cat("prepare with columnwise = ", !columnwise)};
-  }
-  if (x.rows() != out.rows() || x.cols() != out.cols()) {
-    return Error{ErrorCode::shape_mismatch,
-                 cat(kOp, ": x is ", x.shape.text(), ", out is ", out.shape.text()),
-                 cat("pass out with shape ", x.shape.text())};
-  }
-  return {};
+  return x.check_read(kOp, columnwise, out);
 }
 
 }  // namespace
@@ -53,7 +37,7 @@ PreparedDequantizeMx::Request PreparedDequantizeMx::Request::of(const QuantizedT
                                                                 bool columnwise) {
   Request request{out.dtype, x.format, x.layout};
   request.columnwise = columnwise || (!x.rowwise.present() && x.columnwise.present());
-  request.scales_apart = side_of(x, request.columnwise).scale_stride != 0;
+  request.scales_apart = x.side(request.columnwise).scale_stride != 0;
   request.whole_blocks = rows_class(out) != RowsClass::any && out.cols() % 32 == 0;
   return request;
 }
@@ -82,7 +66,7 @@ Result<void> PreparedDequantizeMx::run(const QuantizedTensor& x, const Tensor& o
                      " with ", layout_name(x.layout), " scales"),
                  "prepare another op for this input"};
   }
-  const QuantizedSide& side = side_of(x, request_.columnwise);
+  const QuantizedSide& side = x.side(request_.columnwise);
   const KernelArgument arguments[] = {
       KernelArgument::tensor(DType::u8, side.data),
       KernelArgument::tensor(DType::e8m0, side.scale, side.scale_stride), tensor_argument(out),

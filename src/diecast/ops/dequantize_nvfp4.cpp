@@ -7,29 +7,13 @@
 namespace diecast {
 namespace {
 
-const QuantizedSide& side_of(const QuantizedTensor& x, bool columnwise) {
-  return columnwise ? x.columnwise : x.rowwise;
-}
-
 Result<void> check_nvfp4_input(const QuantizedTensor& x, const Tensor& out, bool columnwise) {
   constexpr std::string_view kOp = PreparedDequantizeNvfp4::kName;
   if (x.format != Format::nvfp4) {
     return Error{ErrorCode::not_supported, cat(kOp, ": x is ", format_name(x.format)),
                  "this op reads nvfp4; dequantize_mx reads the mx formats"};
   }
-  DIECAST_CHECK(x.check(kOp, "x"));
-  if (!side_of(x, columnwise).present() && side_of(x, !columnwise).present()) {
-    return Error{ErrorCode::not_supported,
-                 cat(kOp, ": prepared for columnwise = ", columnwise, ", x is ",
-                     columnwise ? "rowwise" : "columnwise", " only"),
-                 cat("prepare with columnwise = ", !columnwise)};
-  }
-  if (x.rows() != out.rows() || x.cols() != out.cols()) {
-    return Error{ErrorCode::shape_mismatch,
-                 cat(kOp, ": x is ", x.shape.text(), ", out is ", out.shape.text()),
-                 cat("pass out with shape ", x.shape.text())};
-  }
-  return {};
+  return x.check_read(kOp, columnwise, out);
 }
 
 // The rows that blocks of this size and codes of this pitch leave of out's class.
@@ -111,7 +95,7 @@ PreparedDequantizeNvfp4::Request PreparedDequantizeNvfp4::Request::of(
   request.rows = request.columnwise ? RowsClass::any : rows_class(out);
   request.layout = x.layout;
   request.e4m3_bound = x.e4m3_bound;
-  request.scales_apart = side_of(x, request.columnwise).scale_stride != 0;
+  request.scales_apart = x.side(request.columnwise).scale_stride != 0;
   return request;
 }
 
@@ -162,7 +146,7 @@ Result<void> PreparedDequantizeNvfp4::run(const QuantizedTensor& x, const Tensor
                      " scales, E4M3 bound ", x.e4m3_bound),
                  "prepare another op for this input"};
   }
-  const QuantizedSide& side = side_of(x, request_.columnwise);
+  const QuantizedSide& side = x.side(request_.columnwise);
   const bool apart = !request_.columnwise && request_.rows == RowsClass::any;
   const std::int64_t pitch = (x.cols() + 15) / 16 * 8;  // bytes of a row of codes
   const KernelArgument arguments[] = {

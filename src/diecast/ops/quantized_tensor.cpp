@@ -234,6 +234,23 @@ Result<void> QuantizedTensor::check_buffers(const QuantizedSide& rowwise_need,
   return check_side(*this, columnwise, columnwise_need, "columnwise ");
 }
 
+Result<void> QuantizedTensor::check_read(std::string_view op, bool of_columns,
+                                         const Tensor& out) const {
+  DIECAST_CHECK(check(op, "x"));
+  if (!side(of_columns).present() && side(!of_columns).present()) {
+    return Error{ErrorCode::not_supported,
+                 cat(op, ": prepared for columnwise = ", of_columns, ", x is ",
+                     of_columns ? "rowwise" : "columnwise", " only"),
+                 cat("prepare with columnwise = ", !of_columns)};
+  }
+  if (rows() != out.rows() || cols() != out.cols()) {
+    return Error{ErrorCode::shape_mismatch,
+                 cat(op, ": x is ", shape.text(), ", out is ", out.shape.text()),
+                 cat("pass out with shape ", shape.text())};
+  }
+  return {};
+}
+
 Result<void> QuantizedTensor::check(std::string_view op, std::string_view operand) const {
   auto across = rowwise_sizes();
   if (!across) return named(op, operand, across.error());

@@ -51,6 +51,7 @@ struct QuantizedTensor {
 
   std::int64_t rows() const { return shape.rows(); }
   std::int64_t cols() const { return shape.cols(); }
+  const QuantizedSide& side(bool of_columns) const { return of_columns ? columnwise : rowwise; }
 
   // The smallest buffers each direction needs: sizes with null pointers. Errors: not_supported (a
   // block that is not the format's, row scales on a format or block without them, a bound that the
@@ -63,6 +64,9 @@ struct QuantizedTensor {
   // and an amax count of exactly that. `op` and `operand` name it in the message. Further errors:
   // missing_buffer, shape_mismatch.
   Result<void> check(std::string_view op, std::string_view operand) const;
+  // The same for operand x of an op that turns one direction back into `out`. Further errors:
+  // not_supported (the other direction alone is there), shape_mismatch (out's shape).
+  Result<void> check_read(std::string_view op, bool of_columns, const Tensor& out) const;
   // The part of check() about buffers, with sizes that are not the tensor's own: a group's.
   Result<void> check_buffers(const QuantizedSide& rowwise_need,
                              const QuantizedSide& columnwise_need) const;
@@ -78,8 +82,8 @@ Result<std::int64_t> quantized_data_bytes(Format format, std::int64_t rows, std:
 Result<std::int64_t> quantized_scale_bytes(ScaleLayout layout, std::int64_t rows, std::int64_t cols,
                                            int block);
 // Bytes from the first to the last scale of [rows, cols] in `side`: `dense`, or more where its
-// scale_stride keeps rows apart. Errors: not_supported (a stride of tiles), shape_mismatch (a stride
-// shorter than a row, a span beyond 63 bits).
+// scale_stride keeps rows apart. Errors: not_supported (a stride of tiles), shape_mismatch (a
+// stride shorter than a row, a span beyond 63 bits).
 Result<std::int64_t> scale_span_bytes(const QuantizedTensor& tensor, const QuantizedSide& side,
                                       std::int64_t rows, std::int64_t cols, std::int64_t dense);
 // Byte of the scale of (row, block) in a layout, for `blocks` scale columns. The padding of the
