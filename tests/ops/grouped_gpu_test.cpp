@@ -1,0 +1,138 @@
+// Groups on a GPU are what they are on the host, to the bit: offsets and counts that the device
+// alone knows, tensors that lie anywhere, shared amaxes. Outputs are poisoned before.
+#include <diecast/diecast.h>
+#include <gtest/gtest.h>
+
+#include <deque>
+
+#include "ops/device_buffer.h"
+#include "ops/test_runtime.h"
+#include "ops/variants.h"
+
+namespace diecast {
+namespace {
+
+using Octets = std::vector<std::uint8_t>;
+
+// Memory of one device, and what all of its outputs hold in the end.
+class Outputs {
+ public:
+  explicit Outputs(std::shared_ptr<Device> device) : device_(std::move(device)) {}
+
+  template <class T>
+  T* copied(const std::vector<T>& content) {
+    const std::size_t bytes = content.size() * sizeof(T);
+    return reinterpret_cast<T*>(
+        inputs_.emplace_back(*device_, content.data(), bytes).data_pointer());
+  }
+  void* room(std::int64_t bytes) {
+    return outputs_.emplace_back(*device_, static_cast<std::size_t>(bytes)).data_pointer();
+  }
+  void allocate(QuantizedSide& side) {
+    side.data = room(side.data_bytes);
+    side.scale = room(side.scale_bytes);
+    side.amax = static_cast<float*>(room(side.amax_count * 4));
+  }
+  // Of values that quantizers stumble over, NaN and infinity too.
+  Tensor matrix(std::int64_t rows, std::int64_t cols, std::uint64_t seed) {
+    const auto values = variants::hostile_values(DType::bf16, rows * cols, seed, true);
+    return {copied(values), DType::bf16, Shape{rows, cols}, 0, nullptr};
+  }
+  std::vector<Octets> all() const {
+    std::vector<Octets> out;
+    for (const auto& buffer : outputs_) {
+      EXPECT_TRUE(buffer.guards_are_whole());
+      out.push_back(buffer.bytes());
+    }
+    return out;
+  }
+  const std::shared_ptr<Device>& device() const { return device_; }
+
+ private:
+  std::shared_ptr<Device> device_;
+  std::deque<variants::DeviceBuffer> inputs_, outputs_;
+};
+
+QuantizeNvfp4GroupedOptions options_for(const Outputs& outputs, bool transformed) {
+  QuantizeNvfp4GroupedOptions options;
+  options.device = outputs.device();
+  options.rht = transformed ? TransformedSides::both : TransformedSides::none;
+  return options;
+}
+
+std::vector<Octets> masked_experts(const std::shared_ptr<Device>& device, bool row_scaled,
+                                   ScaleLayout layout, bool transformed) {
+  constexpr std::int64_t kExperts = 6, kMost = 160, kCols = 272;
+  Outputs outputs(device);
+  QuantizedGroup group;
+  group.count = kExperts;
+  group.whole.shape = {kExperts * kMost, kCols};
+  group.whole.row_scaled = row_scaled;
+  group.whole.layout = layout;
+  std::vector<std::int64_t> offsets;
+  for (std::int64_t i = 0; i <= kExperts; ++i) offsets.push_back(i * kMost);
+  group.device_row_offsets = outputs.copied(offsets);
+  group.device_row_counts = outputs.copied(std::vector<std::int32_t>{160, 0, 1, 129, 17, 500});
+  group.members = static_cast<MemberDescriptor*>(
+      static_cast<void*>(outputs.copied(Octets(kExperts * sizeof(MemberDescriptor)))));
+  outputs.allocate(group.whole.rowwise = group.rowwise_sizes().value());
+  outputs.allocate(group.whole.columnwise = group.columnwise_sizes().value());
+  const Tensor x = outputs.matrix(kExperts * kMost, kCols, 3);
+  quantize_nvfp4_grouped(*test_runtime(), x, group, options_for(outputs, transformed)).value();
+  return outputs.all();
+}
+
+std::vector<Octets> anywhere(const std::shared_ptr<Device>& device, bool row_scaled,
+                             ScaleLayout layout, bool transformed) {
+  constexpr std::int64_t kCols = 272;
+  Outputs outputs(device);
+  auto* const shared = static_cast<float*>(outputs.room(2 * 4));
+  std::vector<QuantizedPair> pairs;
+  for (const std::int64_t rows : {300, 0, 1, 128, 77}) {
+    QuantizedPair pair;
+    pair.x = outputs.matrix(rows, kCols, static_cast<std::uint64_t>(rows));
+    pair.out.shape = pair.x.shape;
+    pair.out.row_scaled = row_scaled;
+    pair.out.layout = layout;
+    outputs.allocate(pair.out.rowwise = pair.out.rowwise_sizes().value());
+    outputs.allocate(pair.out.columnwise = pair.out.columnwise_sizes().value());
+    if (!row_scaled) pair.out.rowwise.amax = shared, pair.out.columnwise.amax = shared + 1;
+    pairs.push_back(pair);
+  }
+  TensorGroup group{pairs, nullptr};
+  std::vector<MemberDescriptor> members(pairs.size());
+  group.describe(members.data()).value();
+  group.members = outputs.copied(members);
+  quantize_nvfp4_grouped(*test_runtime(), group, options_for(outputs, transformed)).value();
+  return outputs.all();
+}
+
+class GroupedOnGpu : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    auto gpu = test_runtime()->default_device();
+    if (!gpu) GTEST_SKIP() << gpu.error().message();
+    auto host = open_host_device({});
+    if (!host) GTEST_SKIP() << host.error().message();
+    gpu_ = *gpu, host_ = std::move(*host);
+  }
+  template <class Made>
+  void expect_equal(Made made) {
+    for (const bool row_scaled : {false, true}) {
+      for (const auto layout : {ScaleLayout::linear, ScaleLayout::s128x4}) {
+        for (const bool transformed : {false, true}) {
+          EXPECT_EQ(made(gpu_, row_scaled, layout, transformed),
+                    made(host_, row_scaled, layout, transformed))
+              << row_scaled << " " << layout_name(layout) << " " << transformed;
+        }
+      }
+    }
+  }
+  std::shared_ptr<Device> gpu_, host_;
+};
+
+TEST_F(GroupedOnGpu, MaskedExpertsAreWhatTheHostMakes) { expect_equal(masked_experts); }
+TEST_F(GroupedOnGpu, TensorsAnywhereAreWhatTheHostMakes) { expect_equal(anywhere); }
+
+}  // namespace
+}  // namespace diecast
