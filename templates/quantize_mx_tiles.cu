@@ -3,6 +3,7 @@
 // Columnwise FP8 stays in x's order, [rows, cols], with the linear scale of a column's block at
 // [row / 32, col]; columnwise E2M1 is that of the transposed matrix, and so are its linear scales.
 // The tiled layouts have a column's scales in row col. What ends inside a block is padded with zeros.
+// GROUPED: the members of a group, whose descriptors say where each lies and how many rows it has.
 // ROWS_apart: whole blocks of 32, every row from a multiple of 16 bytes on. ROWS_any: nothing is known.
 // PROFILE_te defines MXFP8 in MODE_rceil; PROFILE_torchao defines all formats in all modes.
 /* diecast
@@ -10,6 +11,7 @@ shape    int   COLS      = 0                             // row length; 0 = not 
 shape    enum  ROWS      {apart, any} = apart            // what is known of x's rows, see above
 shape    bool  SCALES_APART   = false                    // rows of linear scales may be apart,
 shape    bool  SCALES_T_APART = false                    // and those of columnwise ones
+shape    bool  GROUPED   = false                         // x, data and scales of many members, see above
 option   type  IN        {bf16, f16, f32}                // element type of x
 option   enum  FORMAT    {mxfp8_e4m3, mxfp8_e5m2, mxfp4} = mxfp8_e4m3
 option   enum  MODE      {rceil, floor, ceil, even} = rceil    // how the scale is rounded to a power of two
@@ -21,25 +23,30 @@ tune     int   THREADS   {128, 256} = 256
 tune     int   waves     {1, 8, 64} = 64                 // the most blocks of threads a multiprocessor gets
 size     rows  device
 size     cols  = COLS  divisible (ROWS == ROWS_any ? 1 : 32)
-arg      x        in   IN    [rows, cols]  stride  align (ROWS == ROWS_any ? bits(IN) / 8 : 16)
-arg      data     out  u8    [DIRECTION == DIRECTION_columnwise ? 0 : rows, FORMAT == FORMAT_mxfp4 ? align_up(cols, 32) / 2 : cols]  align (ROWS == ROWS_any && FORMAT != FORMAT_mxfp4 ? 1 : 16)
-arg      scales   out  e8m0  [DIRECTION == DIRECTION_columnwise ? 0 : align_up(rows, LAYOUT == LAYOUT_s128x4 ? 128 : LAYOUT == LAYOUT_s8x4 ? 8 : 1), align_up(ceil_div(cols, 32), LAYOUT == LAYOUT_linear ? 1 : 4)]  stride (SCALES_APART)
-arg      data_t   out  u8    [DIRECTION == DIRECTION_rowwise ? 0 : FORMAT == FORMAT_mxfp4 ? cols : rows, FORMAT == FORMAT_mxfp4 ? align_up(rows, 32) / 2 : cols]  align (ROWS == ROWS_any && FORMAT != FORMAT_mxfp4 ? 1 : 16)
-arg      scales_t out  e8m0  [DIRECTION == DIRECTION_rowwise ? 0 : LAYOUT == LAYOUT_linear && FORMAT != FORMAT_mxfp4 ? ceil_div(rows, 32) : align_up(cols, LAYOUT == LAYOUT_s128x4 ? 128 : LAYOUT == LAYOUT_s8x4 ? 8 : 1), LAYOUT == LAYOUT_linear && FORMAT != FORMAT_mxfp4 ? cols : align_up(ceil_div(rows, 32), LAYOUT == LAYOUT_linear ? 1 : 4)]  stride (SCALES_T_APART)
+size     count                                           // members; 0 unless GROUPED
+arg      x        in   IN    [GROUPED ? 0 : rows, cols]  stride  align (ROWS == ROWS_any ? bits(IN) / 8 : 16)
+arg      data     out  u8    [GROUPED || DIRECTION == DIRECTION_columnwise ? 0 : rows, FORMAT == FORMAT_mxfp4 ? align_up(cols, 32) / 2 : cols]  align (ROWS == ROWS_any && FORMAT != FORMAT_mxfp4 ? 1 : 16)
+arg      scales   out  e8m0  [GROUPED || DIRECTION == DIRECTION_columnwise ? 0 : align_up(rows, LAYOUT == LAYOUT_s128x4 ? 128 : LAYOUT == LAYOUT_s8x4 ? 8 : 1), align_up(ceil_div(cols, 32), LAYOUT == LAYOUT_linear ? 1 : 4)]  stride (SCALES_APART)
+arg      data_t   out  u8    [GROUPED || DIRECTION == DIRECTION_rowwise ? 0 : FORMAT == FORMAT_mxfp4 ? cols : rows, FORMAT == FORMAT_mxfp4 ? align_up(rows, 32) / 2 : cols]  align (ROWS == ROWS_any && FORMAT != FORMAT_mxfp4 ? 1 : 16)
+arg      scales_t out  e8m0  [GROUPED || DIRECTION == DIRECTION_rowwise ? 0 : LAYOUT == LAYOUT_linear && FORMAT != FORMAT_mxfp4 ? ceil_div(rows, 32) : align_up(cols, LAYOUT == LAYOUT_s128x4 ? 128 : LAYOUT == LAYOUT_s8x4 ? 8 : 1), LAYOUT == LAYOUT_linear && FORMAT != FORMAT_mxfp4 ? cols : align_up(ceil_div(rows, 32), LAYOUT == LAYOUT_linear ? 1 : 4)]  stride (SCALES_T_APART)
+arg      members  in   u8    [GROUPED ? count : 0, 96]  align 16
 arg      rows
 arg      cols
+arg      count
 require  THREADS % 32 == 0                               // whole warps
 require  !SCALES_APART && !SCALES_T_APART || LAYOUT == LAYOUT_linear  // tiles of scales lie one behind another: only linear rows can be apart
 require  !SCALES_APART || DIRECTION != DIRECTION_columnwise      // there are no rowwise scales
 require  !SCALES_T_APART || DIRECTION != DIRECTION_rowwise       // there are no columnwise scales
-require  BLOCK_ROWS == 32 || DIRECTION != DIRECTION_rowwise    // 1x32 along rows alone is quantize_mx's
+require  !SCALES_APART && !SCALES_T_APART || !GROUPED              // a member's descriptor says how far its rows of scales are apart
+require  BLOCK_ROWS == 32 || DIRECTION != DIRECTION_rowwise || GROUPED  // 1x32 along rows alone is quantize_mx's
 require  PROFILE == PROFILE_torchao || FORMAT != FORMAT_mxfp4  // MXFP4 is defined by PROFILE=torchao
 require  PROFILE == PROFILE_torchao || MODE == MODE_rceil      // other modes than rceil are defined by PROFILE=torchao
-launch   grid(min(ceil_div(align_up(ceil_div(rows, 32), LAYOUT == LAYOUT_linear ? 1 : 4) * align_up(ceil_div(cols, 32), LAYOUT == LAYOUT_linear ? 1 : 4) * 32, THREADS), sm_count * waves)) block(THREADS)
+launch   grid(min(ceil_div(align_up(ceil_div(rows, 32) + count, LAYOUT == LAYOUT_linear ? 1 : 4) * align_up(ceil_div(cols, 32), LAYOUT == LAYOUT_linear ? 1 : 4) * 32, THREADS), sm_count * waves)) block(THREADS)
 target   host, sm_80+
 exchange warp                                            // a warp reduces a 32x32 tile's maximum
-sample   COLS {0, 96}  rows {0, 1, 33, 130}  cols {1, 31, 32, 80, 96, 300}
+sample   COLS {0, 96}  rows {0, 1, 33, 130}  cols {1, 31, 32, 80, 96, 300}  count {0}
 */
+#include <diecast/device/group.h>
 #include <diecast/device/mx_block.h>
 #include <diecast/device/reduce.h>
 #include <diecast/device/row_walk.h>
@@ -90,49 +97,89 @@ DIECAST_DEVICE i64 column_offset(i64 col, i64 block, i64 stride) {
   return in_order ? block * stride + col : Scales::offset(col, block, stride);
 }
 
-// One warp a tile of 32x32; a lane has one of its rows and one of its columns.
-DIECAST_KERNEL {
+// A matrix and where its sides go.
+struct Matrix {
+  const IN* x;
+  i64 stride, rows, cols;
+  u8* data;
+  e8m0* scales;
+  i64 scales_stride;
+  u8* data_t;
+  e8m0* scales_t;
+  i64 scales_t_stride;
+};
+
+DIECAST_DEVICE Matrix matrix_of(const Member& m, i64 cols) {
+  const MemberSide &across = m.rowwise, &down = m.columnwise;
+  // A descriptor has no stride for tiles.
+  const bool linear = LAYOUT == LAYOUT_linear;
+  return {reinterpret_cast<const IN*>(m.matrix), m.stride, m.rows, cols,
+          reinterpret_cast<u8*>(across.data), reinterpret_cast<e8m0*>(across.scale),
+          linear ? across.scale_stride : Scales::padded_cols(ceil_div(cols, 32)),
+          reinterpret_cast<u8*>(down.data), reinterpret_cast<e8m0*>(down.scale),
+          linear ? down.scale_stride : Scales::padded_cols(ceil_div(m.rows, 32))};
+}
+
+// A warp's tile of 32x32; a lane has one of its rows and one of its columns.
+DIECAST_DEVICE void quantize_tile(const Matrix& m, i64 tile_row, i64 tile_col) {
   constexpr i64 kTile = 32;
-  const i64 row_blocks = ceil_div(cols, kTile), col_blocks = ceil_div(rows, kTile);
-  const i64 padded_row_blocks = Scales::padded_cols(row_blocks);
-  const i64 padded_col_blocks = Scales::padded_cols(col_blocks);
-  const i64 row_bytes = Format::kFourBit ? row_blocks * 16 : cols;
+  const i64 row_blocks = ceil_div(m.cols, kTile), col_blocks = ceil_div(m.rows, kTile);
+  const i64 row_bytes = Format::kFourBit ? row_blocks * 16 : m.cols;
   const i64 lane = threadIdx.x % 32;
-  const u32 warps = THREADS / 32;
-DIECAST_NO_UNROLL
-  for (RowWalk at(padded_row_blocks, blockIdx.x * warps + threadIdx.x / 32, gridDim.x * warps);
-       at.row < padded_col_blocks; at.next()) {
-    const i64 row = at.row * kTile + lane, col = at.piece * kTile + lane;
-    const bool has_row = row < rows && at.piece < row_blocks;
-    const bool has_col = col < cols && at.row < col_blocks;
-    const i64 left = cols - at.piece * kTile;
-    const IN* of_row = x + row * x_stride + at.piece * kTile;
-    const IN* of_col = x + at.row * kTile * x_stride + col;
-    e8m0 scale = {0};
-    if (kRowwise || kSquare) {
-      const Block block = has_row ? Block(of_row, left) : Block();
-      u32 largest = block.largest();
-      if constexpr (kSquare) largest = warp_reduce_max_bits(largest);
-      scale = Format::scale(largest);
-      if (kRowwise && has_row) {
-        block.store(data + row * row_bytes + at.piece * (Format::kFourBit ? 16 : 32), left,
-                    reciprocal_of_e8m0(scale));
-      }
-      if (kRowwise && row < Scales::padded_rows(rows)) {
-        scales[Scales::offset(row, at.piece, scales_stride)] = has_row ? scale : e8m0{0};
-      }
+  const i64 row = tile_row * kTile + lane, col = tile_col * kTile + lane;
+  const bool has_row = row < m.rows && tile_col < row_blocks;
+  const bool has_col = col < m.cols && tile_row < col_blocks;
+  const i64 left = m.cols - tile_col * kTile;
+  const IN* of_row = m.x + row * m.stride + tile_col * kTile;
+  const IN* of_col = m.x + tile_row * kTile * m.stride + col;
+  e8m0 scale = {0};
+  if (kRowwise || kSquare) {
+    const Block block = has_row ? Block(of_row, left) : Block();
+    u32 largest = block.largest();
+    if constexpr (kSquare) largest = warp_reduce_max_bits(largest);
+    scale = Format::scale(largest);
+    if (kRowwise && has_row) {
+      block.store(m.data + row * row_bytes + tile_col * (Format::kFourBit ? 16 : 32), left,
+                  reciprocal_of_e8m0(scale));
     }
-    if constexpr (kColumnwise) {
-      const i64 below = rows - at.row * kTile;
-      if (has_col) {
-        if (!kSquare) scale = Format::scale(largest_of_column(of_col, x_stride, below));
-        u8* to = Format::kFourBit ? data_t + (col * col_blocks + at.row) * 16
-                                  : data_t + at.row * kTile * cols + col;
-        store_column(of_col, x_stride, below, reciprocal_of_e8m0(scale), to, cols);
-      }
-      if (col < Scales::padded_rows(cols)) {
-        scales_t[column_offset(col, at.row, scales_t_stride)] = has_col ? scale : e8m0{0};
-      }
+    if (kRowwise && row < Scales::padded_rows(m.rows)) {
+      m.scales[Scales::offset(row, tile_col, m.scales_stride)] = has_row ? scale : e8m0{0};
+    }
+  }
+  if constexpr (kColumnwise) {
+    const i64 below = m.rows - tile_row * kTile;
+    if (has_col) {
+      if (!kSquare) scale = Format::scale(largest_of_column(of_col, m.stride, below));
+      u8* to = Format::kFourBit ? m.data_t + (col * col_blocks + tile_row) * 16
+                                : m.data_t + tile_row * kTile * m.cols + col;
+      store_column(of_col, m.stride, below, reciprocal_of_e8m0(scale), to, m.cols);
+    }
+    if (col < Scales::padded_rows(m.cols)) {
+      m.scales_t[column_offset(col, tile_row, m.scales_t_stride)] = has_col ? scale : e8m0{0};
+    }
+  }
+}
+
+// One tile after another. Those that a column's padded scales come of stay together in a group.
+DIECAST_KERNEL {
+  constexpr u32 kWarps = THREADS / 32, kHigh = Scales::kTileCols;
+  const u32 warp = blockIdx.x * kWarps + threadIdx.x / 32, warps = gridDim.x * kWarps;
+  const i64 row_tiles = Scales::padded_cols(ceil_div(cols, 32));
+  if constexpr (GROUPED) {
+    const u32 pieces = static_cast<u32>(row_tiles) * kHigh;
+DIECAST_NO_UNROLL
+    for (GroupWalk<true> at{reinterpret_cast<const Member*>(members), count, 0, warp, warps};
+         at.find(32 * kHigh, pieces); at.next()) {
+      quantize_tile(matrix_of(at.members[at.member], cols), i64{at.row} * kHigh + at.piece % kHigh,
+                    at.piece / kHigh);
+    }
+  } else {
+    const Matrix whole = {x,      x_stride,      rows,   cols,     data,
+                          scales, scales_stride, data_t, scales_t, scales_t_stride};
+    const i64 col_tiles = Scales::padded_cols(ceil_div(rows, 32));
+DIECAST_NO_UNROLL
+    for (RowWalk at(row_tiles, warp, warps); at.row < col_tiles; at.next()) {
+      quantize_tile(whole, at.row, at.piece);
     }
   }
 }

@@ -20,6 +20,115 @@ reference::MxFormula formula_of(const Specialization& s) {
   return formula;
 }
 
+// A direction of all members: its buffers, and what must be in them.
+struct Sides {
+  QuantizedSide sizes;
+  std::vector<std::uint8_t> data_want, scales_want;
+  std::unique_ptr<DeviceBuffer> data, scales;
+
+  void allocate(Device& device) {
+    data_want.assign(static_cast<std::size_t>(sizes.data_bytes), DeviceBuffer::kPoison);
+    scales_want.assign(static_cast<std::size_t>(sizes.scale_bytes), DeviceBuffer::kPoison);
+    data = std::make_unique<DeviceBuffer>(device, data_want.size());
+    scales = std::make_unique<DeviceBuffer>(device, scales_want.size());
+    sizes.data = data->data_pointer();
+    sizes.scale = scales->data_pointer();
+  }
+  void expect(const MemberSide& at, const std::vector<std::uint8_t>& member_data,
+              const std::vector<std::uint8_t>& member_scales) {
+    const auto paste = [](std::vector<std::uint8_t>& to, std::uint64_t address,
+                          const DeviceBuffer& buffer, const std::vector<std::uint8_t>& bytes) {
+      const auto begin = address - reinterpret_cast<std::uintptr_t>(buffer.data_pointer());
+      std::copy(bytes.begin(), bytes.end(), to.begin() + static_cast<std::ptrdiff_t>(begin));
+    };
+    paste(data_want, at.data, *data, member_data);
+    paste(scales_want, at.scale, *scales, member_scales);
+  }
+  std::string difference(const std::string& name) const {
+    const std::string found =
+        compare((name + " scales").c_str(), *scales, scales_want.data(), scales_want.size());
+    if (!found.empty()) return found;
+    return compare((name + " data").c_str(), *data, data_want.data(), data_want.size());
+  }
+};
+
+// The rows of a case in five members of which two are empty.
+struct Members {
+  std::vector<std::int64_t> offsets;
+  QuantizedGroup group;
+  Sides across, down;
+  std::vector<MemberDescriptor> described;
+};
+
+void describe(Members& members, Device& device, const Specialization& s, const Case& one,
+              Matrix& x) {
+  QuantizedGroup& group = members.group;
+  members.offsets = offsets_for(one);
+  group.whole.format = formula_of(s).format;
+  group.whole.shape = {one.rows, one.cols};
+  group.whole.block_cols = 32;
+  group.whole.layout = enum_of<ScaleLayout>(s, "LAYOUT");
+  group.count = static_cast<std::int64_t>(members.offsets.size()) - 1;
+  group.host_row_offsets = members.offsets.data();
+  const std::string direction = word_of(s, "DIRECTION");
+  if (direction != "columnwise") members.across.sizes = group.rowwise_sizes().value();
+  if (direction != "rowwise") members.down.sizes = group.columnwise_sizes().value();
+  members.across.allocate(device);
+  members.down.allocate(device);
+  if (direction != "columnwise") group.whole.rowwise = members.across.sizes;
+  if (direction != "rowwise") group.whole.columnwise = members.down.sizes;
+  members.described.resize(static_cast<std::size_t>(group.count));
+  Tensor on_device = x.on_host();
+  on_device.data = x.device->data_pointer();
+  group.describe(&on_device, members.described.data()).value();
+}
+
+void expect(Members& members, const Specialization& s, const Case& one, Matrix& x) {
+  const bool square = s.number("BLOCK_ROWS") == 32;
+  const reference::MxFormula formula = formula_of(s);
+  for (const MemberDescriptor& member : members.described) {
+    Tensor rows = x.on_host();
+    rows.data = x.host.data() + member.row_begin * x.stride * (dtype_bits(x.dtype) / 8);
+    rows.shape = {member.rows, one.cols};
+    if (members.group.whole.rowwise.present()) {
+      const auto want = reference::quantize_mx(rows, formula, false, square).value();
+      members.across.expect(member.rowwise, want.data,
+                            laid_out(s, want.scales, member.rows, (one.cols + 31) / 32));
+    }
+    if (members.group.whole.columnwise.present()) {
+      const auto want = reference::quantize_mx(rows, formula, true, square).value();
+      members.down.expect(
+          member.columnwise, want.data,
+          column_scales(s, want.scales, one.cols, (member.rows + 31) / 32, "").bytes);
+    }
+  }
+}
+
+std::string members_difference(Kernel& kernel, const Case& one, const Bindings& tunes) {
+  const Specialization& s = kernel.specialization();
+  Device& device = kernel.device();
+  Matrix x = input_matrix(device, one, dtype_of(s, "IN"), word_of(s, "ROWS"));
+  Members members;
+  describe(members, device, s, one, x);
+  expect(members, s, one, x);
+  const std::size_t bytes = members.described.size() * sizeof(MemberDescriptor);
+  DeviceBuffer descriptors(device, members.described.data(), bytes);
+  const Rows rows = rows_of(device, one);
+  const auto none = [](DType type) { return KernelArgument::tensor(type, nullptr); };
+  const KernelArgument arguments[] = {none(x.dtype),
+                                      none(DType::u8),
+                                      none(DType::e8m0),
+                                      none(DType::u8),
+                                      none(DType::e8m0),
+                                      KernelArgument::tensor(DType::u8, descriptors.data_pointer()),
+                                      rows.argument,
+                                      KernelArgument::size(one.cols),
+                                      KernelArgument::size(members.group.count)};
+  std::string problem = launch_and_wait(kernel, arguments, tunes);
+  if (problem.empty()) problem = members.across.difference("rowwise");
+  return problem.empty() ? members.down.difference("columnwise") : problem;
+}
+
 }  // namespace
 
 std::string quantize_mx_difference(Kernel& kernel, const Case& one, const Bindings& tunes) {
@@ -45,6 +154,7 @@ std::string quantize_mx_difference(Kernel& kernel, const Case& one, const Bindin
 std::string quantize_mx_tiles_difference(Kernel& kernel, const Case& one, const Bindings& tunes) {
   const Specialization& s = kernel.specialization();
   Device& device = kernel.device();
+  if (flag(s, "GROUPED")) return members_difference(kernel, one, tunes);
   Matrix x = input_matrix(device, one, dtype_of(s, "IN"), word_of(s, "ROWS"));
   const bool square = s.number("BLOCK_ROWS") == 32;
   const std::string direction = word_of(s, "DIRECTION");
@@ -72,8 +182,10 @@ std::string quantize_mx_tiles_difference(Kernel& kernel, const Case& one, const 
       KernelArgument::tensor(DType::u8, data_t.data_pointer()),
       KernelArgument::tensor(DType::e8m0, scales_t.data_pointer(),
                              scale_argument_stride(s, down_scales.row_length, "SCALES_T_APART")),
+      KernelArgument::tensor(DType::u8, nullptr),
       rows.argument,
-      KernelArgument::size(one.cols)};
+      KernelArgument::size(one.cols),
+      KernelArgument::size(0)};
   std::string problem = launch_and_wait(kernel, arguments, tunes);
   const auto same = [&](const char* name, const DeviceBuffer& got,
                         const std::vector<std::uint8_t>& want) {

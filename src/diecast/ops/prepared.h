@@ -57,7 +57,8 @@ enum class OpKind : std::uint8_t {
   dequantize_mx,
   compute_fp4_scales,
   static_blockwise_fp4_fake_quant,
-  fp4_fake_quant_block
+  fp4_fake_quant_block,
+  quantize_mx_grouped
 };
 
 // For the convenience calls: the prepared op for this request, prepared on first use.

@@ -27,10 +27,6 @@ Result<void> check_mx_output(const Tensor& x, const QuantizedTensor& out) {
   return {};
 }
 
-bool needs_tiles(const PreparedQuantizeMx::Request& request) {
-  return request.columnwise || request.square_blocks;
-}
-
 }  // namespace
 
 std::uint64_t PreparedQuantizeMx::Request::word() const {
@@ -66,27 +62,27 @@ PreparedQuantizeMx::Request PreparedQuantizeMx::Request::of(const Tensor& x,
   return request;
 }
 
+Bindings PreparedQuantizeMx::Request::bindings(bool grouped) const {
+  Bindings out;
+  out.set("COLS", cols).set("ROWS", whole_blocks ? "apart" : "any");
+  out.set("SCALES_APART", scales_apart && !grouped);
+  out.set("IN", in).set("FORMAT", format_name(format));
+  out.set("MODE", mx_mode_name(mode)).set("LAYOUT", layout_name(layout));
+  out.set("PROFILE", profile_name(profile));
+  if (!needs_tiles() && !grouped) return out;
+  out.set("DIRECTION", !columnwise ? "rowwise" : rowwise ? "both" : "columnwise");
+  out.set("BLOCK_ROWS", square_blocks ? 32 : 1).set("GROUPED", grouped);
+  return out.set("SCALES_T_APART", scales_t_apart && !grouped);
+}
+
 Result<PreparedQuantizeMx> PreparedQuantizeMx::prepare(Runtime& runtime,
                                                        const std::shared_ptr<Device>& device,
                                                        const Request& request) {
-  Bindings bindings;
-  bindings.set("COLS", request.cols).set("ROWS", request.whole_blocks ? "apart" : "any");
-  bindings.set("SCALES_APART", request.scales_apart);
-  bindings.set("IN", request.in).set("FORMAT", format_name(request.format));
-  bindings.set("MODE", mx_mode_name(request.mode)).set("LAYOUT", layout_name(request.layout));
-  bindings.set("PROFILE", profile_name(request.profile));
-  if (needs_tiles(request)) {
-    bindings.set("DIRECTION", !request.columnwise ? "rowwise"
-                              : request.rowwise   ? "both"
-                                                  : "columnwise");
-    bindings.set("BLOCK_ROWS", request.square_blocks ? 32 : 1);
-    bindings.set("SCALES_T_APART", request.scales_t_apart);
-  }
   PreparedQuantizeMx prepared;
   prepared.request_ = request;
-  DIECAST_TRY(
-      prepared.kernel_,
-      preload_for(runtime, device, needs_tiles(request) ? "quantize_mx_tiles" : kName, bindings));
+  DIECAST_TRY(prepared.kernel_,
+              preload_for(runtime, device, request.needs_tiles() ? "quantize_mx_tiles" : kName,
+                          request.bindings(false)));
   return prepared;
 }
 
@@ -108,14 +104,15 @@ Result<void> PreparedQuantizeMx::run(const Tensor& x, const QuantizedTensor& out
   const auto scales = [](const QuantizedSide& side) {
     return KernelArgument::tensor(DType::e8m0, side.scale, side.scale_stride);
   };
-  if (!needs_tiles(request_)) {
+  if (!request_.needs_tiles()) {
     const KernelArgument arguments[] = {tensor_argument(x), codes(out.rowwise), scales(out.rowwise),
                                         rows_argument(x), cols_argument(x)};
     return kernel_->launch(arguments, stream);
   }
   const KernelArgument arguments[] = {
-      tensor_argument(x),     codes(out.rowwise), scales(out.rowwise), codes(out.columnwise),
-      scales(out.columnwise), rows_argument(x),   cols_argument(x)};
+      tensor_argument(x),    codes(out.rowwise),     scales(out.rowwise),
+      codes(out.columnwise), scales(out.columnwise), KernelArgument::tensor(DType::u8, nullptr),
+      rows_argument(x),      cols_argument(x),       KernelArgument::size(0)};
   return kernel_->launch(arguments, stream);
 }
 

@@ -48,6 +48,9 @@ class PreparedQuantizeMx {
     bool scales_t_apart = false;  // columnwise.scale_stride is given
     std::int64_t cols = 0;        // not 0: the kernel is made for this row length
     std::uint64_t word() const;
+    Bindings bindings(bool grouped) const;
+    // quantize_mx_tiles rather than quantize_mx.
+    bool needs_tiles() const { return columnwise || square_blocks; }
     // What out and x ask for.
     static Request of(const Tensor& x, const QuantizedTensor& out, MxMode mode);
   };

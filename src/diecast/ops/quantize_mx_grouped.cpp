@@ -1,0 +1,155 @@
+// quantize_mx_grouped: the descriptors that are not given, then one launch of quantize_mx_tiles.
+#include <diecast/base/text.h>
+#include <diecast/ops/quantize_mx_grouped.h>
+
+namespace diecast {
+namespace {
+
+constexpr std::string_view kMxGroupedOp = PreparedQuantizeMxGrouped::kName;
+
+Result<void> check_format(const QuantizedTensor& out) {
+  if (out.format != Format::nvfp4) return {};
+  return Error{ErrorCode::not_supported, cat(kMxGroupedOp, ": out is nvfp4"),
+               "describe out with format = Format::mxfp8_e4m3, mxfp8_e5m2 or mxfp4"};
+}
+
+// The rows of FP8's columnwise scales are those of its data, 32 to one: no member has cols of them.
+Result<void> check_strides(const QuantizedTensor& whole) {
+  if (is_four_bit(whole.format) || whole.columnwise.scale_stride == 0) return {};
+  return Error{ErrorCode::not_supported,
+               cat(kMxGroupedOp, ": columnwise scale_stride = ", whole.columnwise.scale_stride,
+                   " for ", format_name(whole.format)),
+               "scale_stride = 0: members' scales lie one behind another"};
+}
+
+}  // namespace
+
+std::uint64_t PreparedQuantizeMxGrouped::Request::word() const {
+  // Strides are members' own affair.
+  PreparedQuantizeMx::Request alike = *this;
+  alike.scales_apart = alike.scales_t_apart = false;
+  return (alike.word() >> 8 << 1 | static_cast<std::uint64_t>(described)) << 8 |
+         static_cast<std::uint64_t>(OpKind::quantize_mx_grouped);
+}
+
+Result<PreparedQuantizeMxGrouped> PreparedQuantizeMxGrouped::prepare(
+    Runtime& runtime, const std::shared_ptr<Device>& device, const Request& request) {
+  PreparedQuantizeMxGrouped prepared;
+  prepared.request_ = request;
+  DIECAST_TRY(prepared.quantize_,
+              preload_for(runtime, device, "quantize_mx_tiles", request.bindings(true)));
+  if (request.described) return prepared;
+  QuantizedTensor whole;
+  whole.format = request.format;
+  whole.block_cols = 32;
+  whole.layout = request.layout;
+  DIECAST_TRY(prepared.describe_, PreparedDescribeGroup::prepare(runtime, device, whole));
+  return prepared;
+}
+
+// What a launch checks of the addresses that it is given; here they are in descriptors.
+Result<void> PreparedQuantizeMxGrouped::check_pair(const Tensor& x,
+                                                   const QuantizedTensor& out) const {
+  if (x.rows() == 0 || x.cols() == 0) return {};
+  Request wanted{PreparedQuantizeMx::Request::of(x, out, request_.mode), request_.described};
+  const bool whole_blocks = wanted.whole_blocks;
+  wanted.whole_blocks = request_.whole_blocks;
+  wanted.cols = request_.cols;
+  if (wanted.word() != request_.word()) {
+    return Error{ErrorCode::not_supported,
+                 cat(kMxGroupedOp,
+                     ": x or out has another type, format, block, layout, profile or other "
+                     "directions than this op was prepared for"),
+                 "prepare another op for this group"};
+  }
+  if (request_.whole_blocks && !whole_blocks) {
+    return Error{ErrorCode::misaligned,
+                 cat(kMxGroupedOp, ": ", x.shape.text(),
+                     " is not whole blocks of 32 from multiples of 16 bytes on, as prepared for"),
+                 "prepare with whole_blocks = false"};
+  }
+  const std::uintptr_t align = request_.whole_blocks || is_four_bit(out.format) ? 16 : 1;
+  for (const QuantizedSide* side : {&out.rowwise, &out.columnwise}) {
+    const std::uintptr_t past = reinterpret_cast<std::uintptr_t>(side->data) % align;
+    if (past == 0) continue;
+    return Error{ErrorCode::misaligned,
+                 cat(kMxGroupedOp, ": the ", side == &out.rowwise ? "rowwise" : "columnwise",
+                     " data starts ", past, " bytes past a multiple of 16"),
+                 "start codes at multiples of 16 bytes"};
+  }
+  return {};
+}
+
+Result<void> PreparedQuantizeMxGrouped::launch(const MemberDescriptor* members, std::int64_t rows,
+                                               std::int64_t cols, std::int64_t count,
+                                               Stream stream) const {
+  const auto none = [](DType type) { return KernelArgument::tensor(type, nullptr); };
+  const KernelArgument arguments[] = {
+      none(request_.in),          none(DType::u8),
+      none(DType::e8m0),          none(DType::u8),
+      none(DType::e8m0),          KernelArgument::tensor(DType::u8, members),
+      KernelArgument::size(rows), KernelArgument::size(cols),
+      KernelArgument::size(count)};
+  return quantize_->launch(arguments, stream);
+}
+
+Result<void> PreparedQuantizeMxGrouped::run(const Tensor& x, const QuantizedGroup& group,
+                                            Stream stream) const {
+  DIECAST_CHECK(x.check("quantize_mx_grouped: x"));
+  DIECAST_CHECK(group.check(kMxGroupedOp));
+  DIECAST_CHECK(check_format(group.whole));
+  DIECAST_CHECK(check_strides(group.whole));
+  if (x.rows() != group.whole.rows() || x.cols() != group.whole.cols()) {
+    return Error{
+        ErrorCode::shape_mismatch,
+        cat(kMxGroupedOp, ": x is ", x.shape.text(), ", the group ", group.whole.shape.text()),
+        cat("describe the group with shape ", x.shape.text())};
+  }
+  if (x.device_rows != nullptr) {
+    return Error{ErrorCode::not_supported,
+                 cat(kMxGroupedOp, ": x has a row count in device memory"),
+                 "leave x.device_rows null: the last row offset says how many rows count"};
+  }
+  DIECAST_CHECK(check_pair(x, group.whole));
+  if (group.count == 0) return {};
+  if (describe_) DIECAST_CHECK(describe_->run(x, group, kMxGroupedOp, stream));
+  return launch(group.members, x.rows(), x.cols(), group.count, stream);
+}
+
+Result<void> PreparedQuantizeMxGrouped::run(const TensorGroup& group, Stream stream) const {
+  if (group.pairs.empty()) return {};
+  DIECAST_CHECK(group.check(kMxGroupedOp));
+  DIECAST_CHECK(check_format(group.first()->out));
+  for (const QuantizedPair& pair : group.pairs) DIECAST_CHECK(check_pair(pair.x, pair.out));
+  return launch(group.members, group.rows(), group.cols(), group.count(), stream);
+}
+
+Result<void> quantize_mx_grouped(Runtime& runtime, const Tensor& x, const QuantizedGroup& group,
+                                 const QuantizeMxGroupedOptions& options, Stream stream) {
+  DIECAST_CHECK(check_format(group.whole));
+  DIECAST_TRY(const auto device, device_or_default(runtime, options.device));
+  const PreparedQuantizeMxGrouped::Request request{
+      PreparedQuantizeMx::Request::of(x, group.whole, options.mode), options.described};
+  DIECAST_TRY(const auto prepared,
+              prepared_once<PreparedQuantizeMxGrouped>(runtime, device, request, stream));
+  return prepared->run(x, group, stream);
+}
+
+Result<void> quantize_mx_grouped(Runtime& runtime, const TensorGroup& group,
+                                 const QuantizeMxOptions& options, Stream stream) {
+  if (group.pairs.empty()) return {};
+  DIECAST_CHECK(group.check(kMxGroupedOp));
+  const QuantizedPair& one = *group.first();
+  DIECAST_CHECK(check_format(one.out));
+  DIECAST_TRY(const auto device, device_or_default(runtime, options.device));
+  PreparedQuantizeMxGrouped::Request request{
+      PreparedQuantizeMx::Request::of(one.x, one.out, options.mode), true};
+  for (const QuantizedPair& pair : group.pairs) {
+    if (pair.x.rows() > 0 && rows_class(pair.x) == RowsClass::any) request.whole_blocks = false;
+  }
+  DIECAST_TRY(const auto prepared,
+              prepared_once<PreparedQuantizeMxGrouped>(runtime, device, request, stream));
+  return prepared->run(group, stream);
+}
+
+}  // namespace diecast
