@@ -107,6 +107,17 @@ TEST(Result, ThrowsTheWholeMessageWhenAskedForAValueThatIsNotThere) {
   EXPECT_NO_THROW(must_be_even(2).value());
 }
 
+TEST(Result, OfACallGivesAValueThatOutlivesTheCall) {
+  // A loop over `call().value()` would run over a vector that is gone, were this a reference.
+  using Call = Result<std::vector<int>>;
+  static_assert(std::is_same_v<decltype(std::declval<Call>().value()), std::vector<int>>);
+  static_assert(std::is_same_v<decltype(*std::declval<Call>()), std::vector<int>>);
+  const auto numbers = [] { return Call(std::vector<int>{1, 2, 3}); };
+  int sum = 0;
+  for (const int one : numbers().value()) sum += one;
+  EXPECT_EQ(sum, 6);
+}
+
 TEST(Result, MovesAValueThatCannotBeCopied) {
   const auto make = []() -> Result<std::unique_ptr<int>> { return std::make_unique<int>(7); };
   const auto pass = [&]() -> Result<int> {

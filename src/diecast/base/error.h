@@ -75,15 +75,16 @@ class [[nodiscard]] Result {
   bool ok() const { return state_.index() == 0; }
   explicit operator bool() const { return ok(); }
 
-  // Throws std::runtime_error with the whole message when there is no value.
+  // Throws std::runtime_error with the whole message when there is no value. Of a call's result the
+  // value itself, not a reference into it: `for (auto& one : call().value())` holds it for the loop.
   T& value() & { return checked(), std::get<0>(state_); }
   const T& value() const& { return checked(), std::get<0>(state_); }
-  T&& value() && { return checked(), std::get<0>(std::move(state_)); }
+  T value() && { return checked(), std::get<0>(std::move(state_)); }
 
   // Only after ok().
   T& operator*() & { return *std::get_if<0>(&state_); }
   const T& operator*() const& { return *std::get_if<0>(&state_); }
-  T&& operator*() && { return std::move(*std::get_if<0>(&state_)); }
+  T operator*() && { return std::move(*std::get_if<0>(&state_)); }
   T* operator->() { return std::get_if<0>(&state_); }
   const T* operator->() const { return std::get_if<0>(&state_); }
 
