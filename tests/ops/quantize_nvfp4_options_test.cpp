@@ -87,6 +87,14 @@ TEST_F(Nvfp4Options, WhatAProfileHasNotIsRefusedNamingTheOnesThatHaveIt) {
         says(outcome(blocks, profile), "(given block amaxes are defined by profile modelopt)"));
   }
   EXPECT_EQ(outcome(blocks, Profile::modelopt), "ok");
+  const auto squares = [](QuantizedTensor& out) {
+    out.profile = Profile::modelopt;
+    out.block_rows = 16;
+  };
+  EXPECT_EQ(outcome(blocks, squares),
+            "diecast: not_supported: quantize_nvfp4: out wants 16x16 blocks under given block "
+            "amaxes\n  fix: rowwise 1x16 blocks: a calibrated amax is that of 16 neighbours of a "
+            "row; for columns quantize the transpose");
 }
 
 TEST_F(Nvfp4Options, ABoundOf256BelongsToFourOverSixAndToModelopt) {
