@@ -51,6 +51,7 @@ using Layout = ScaleLayout<LAYOUT>;
 // and fits, else none, and the row is read a second time, as rows are that nothing is known of.
 constexpr int kShare = static_cast<int>(ceil_div(COLS, BLOCK * THREADS));
 constexpr int kHeld = ROWS != ROWS_any && kShare * bits<IN>() <= HELD * 16 ? kShare : 0;
+constexpr bool kEqualShares = COLS % (BLOCK * THREADS) == 0;
 
 // Transforms are long code: compiled once.
 DIECAST_DEVICE_CALL Block16<IN> transformed_block(const IN* from, i64 count) {
@@ -92,7 +93,7 @@ DIECAST_DEVICE void quantize_block(const Block16<IN>& block, f32 block_amax, u32
 template <class Global>
 DIECAST_DEVICE_CALL void quantize_held_block(Block16<IN> block, u32 i, Global global,
                                              RowOutput to) {
-  if (i < to.blocks) quantize_block(block, Recipe::amax(block), i, global, to);
+  if (kEqualShares || i < to.blocks) quantize_block(block, Recipe::amax(block), i, global, to);
 }
 
 // Past a row's end a thread takes its last block: once more in a maximum, and quantized by its owner.
@@ -101,7 +102,8 @@ DIECAST_DEVICE void quantize_held_row(const IN* from, f32* to_amax, const RowOut
   f32 found = 0.0f;
 DIECAST_UNROLL
   for (int h = 0; h < kHeld; ++h) {
-    held[h] = block_of(from, min(threadIdx.x + h * THREADS, to.blocks - 1), row_cols);
+    const u32 i = threadIdx.x + h * THREADS;
+    held[h] = block_of(from, kEqualShares ? i : min(i, to.blocks - 1), row_cols);
   }
 DIECAST_UNROLL
   for (int h = 0; h < kHeld; ++h) found = larger(found, Recipe::amax(held[h]));

@@ -11,7 +11,7 @@
 
 namespace diecast {
 
-// The largest |value| of all halves of eight words, a number where one is, in the low half of the
+// The largest |value| of all halves of eight words, 0 where all are NaN, in the low half of the
 // outcome; the bits above it, and its sign, say nothing. One piece of assembly, for the sake of the
 // compiler's time.
 #if DIECAST_CC >= 86
@@ -27,7 +27,8 @@ namespace diecast {
       DIECAST_LARGEST(type, "b", "%3", "%4") DIECAST_LARGEST(type, "c", "%5", "%6")             \
       DIECAST_LARGEST(type, "d", "%7", "%8") DIECAST_FOLD(type, "a", "b")                       \
       DIECAST_FOLD(type, "c", "d") DIECAST_FOLD(type, "a", "c")                                 \
-      " shr.u32 b, a, 16;\n" DIECAST_FOLD(type, "a", "b") " mov.b32 %0, a;\n}"                  \
+      " shr.u32 b, a, 16;\n mov.b32 c, 0;\n" DIECAST_FOLD(type, "a", "b")                       \
+      DIECAST_FOLD(type, "a", "c") " mov.b32 %0, a;\n}"                                         \
       : "=r"(largest)                                                                           \
       : "r"(words[0]), "r"(words[1]), "r"(words[2]), "r"(words[3]), "r"(words[4]),              \
         "r"(words[5]), "r"(words[6]), "r"(words[7]))
