@@ -30,6 +30,11 @@ KernelArgument rows_argument(const Tensor& tensor) {
 
 KernelArgument cols_argument(const Tensor& tensor) { return KernelArgument::size(tensor.cols()); }
 
+KernelArgument address_argument(const void* pointer) {
+  return KernelArgument::scalar(
+      static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(pointer)));
+}
+
 Result<std::shared_ptr<Device>> device_or_default(Runtime& runtime,
                                                   const std::shared_ptr<Device>& given) {
   if (given != nullptr) return given;

@@ -29,6 +29,7 @@ RowsClass rows_class(const Tensor& tensor);
 KernelArgument tensor_argument(const Tensor& tensor);
 KernelArgument rows_argument(const Tensor& tensor);
 KernelArgument cols_argument(const Tensor& tensor);
+KernelArgument address_argument(const void* pointer);  // as an i64: where one may be absent
 
 // `given`, or the runtime's default device.
 Result<std::shared_ptr<Device>> device_or_default(Runtime& runtime,

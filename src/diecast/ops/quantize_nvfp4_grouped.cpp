@@ -7,11 +7,6 @@ namespace {
 
 constexpr std::string_view kGroupedOp = PreparedQuantizeNvfp4Grouped::kName;
 
-KernelArgument address(const void* pointer) {
-  return KernelArgument::scalar(
-      static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(pointer)));
-}
-
 PreparedAmaxGrouped::Request amax_request(const Nvfp4TilesRequest& r, bool of_columns) {
   PreparedAmaxGrouped::Request amax;
   amax.in = r.in;
@@ -120,17 +115,17 @@ Result<void> PreparedQuantizeNvfp4Grouped::describe(const Tensor& x, const Quant
   const QuantizedSide &across = group.whole.rowwise, &down = group.whole.columnwise;
   const KernelArgument arguments[] = {KernelArgument::tensor(DType::i64, group.device_row_offsets),
                                       KernelArgument::tensor(DType::u8, group.members),
-                                      address(group.device_row_counts),
+                                      address_argument(group.device_row_counts),
                                       KernelArgument::scalar(x.cols()),
-                                      address(x.data),
+                                      address_argument(x.data),
                                       KernelArgument::scalar(x.stride()),
                                       KernelArgument::scalar(std::int64_t{dtype_bits(x.dtype) / 8}),
-                                      address(across.data),
-                                      address(across.scale),
-                                      address(across.amax),
-                                      address(down.data),
-                                      address(down.scale),
-                                      address(down.amax),
+                                      address_argument(across.data),
+                                      address_argument(across.scale),
+                                      address_argument(across.amax),
+                                      address_argument(down.data),
+                                      address_argument(down.scale),
+                                      address_argument(down.amax),
                                       KernelArgument::scalar(across.scale_stride),
                                       KernelArgument::scalar(down.scale_stride),
                                       KernelArgument::size(group.count)};
