@@ -21,6 +21,13 @@ fail() {
 }
 say() { printf '\n== %s\n' "$1"; }
 
+model=${MODEL:-}
+case $model in
+"" | /*) ;;
+*) model=$PWD/$model ;;
+esac
+[ -z "$model" ] || [ -f "$model" ] || fail "MODEL is no file: $model"
+
 say "building"
 install_build_tools || fail "cannot build without the packages named above"
 configure "$builds/quickstart" -DDIECAST_BUILD_TESTS=OFF || fail "configuring failed"
@@ -35,16 +42,10 @@ trap 'rm -rf -- "$work"' EXIT
 say "what this machine can do"
 "$diecast" doctor
 
-model=${MODEL:-}
 if [ -z "$model" ]; then
   model=$work/model.safetensors
   "$builds/quickstart/examples/sample_checkpoint" "$model" || fail "no checkpoint to quantize"
 fi
-case $model in
-/*) ;;
-*) model=$PWD/$model ;;
-esac
-[ -f "$model" ] || fail "MODEL is no file: $model"
 
 # once NAME: warms, quantizes and dequantizes; what it printed stands in $work/NAME-*.
 once() {

@@ -68,6 +68,7 @@ configure() {
   return 1
 }
 
+fell_back=no # yes: a build did not go with files together
 # build FOLDER [CMAKE --build OPTION...]: its output only where it fails.
 build() {
   local folder=$1 log=$1/build.log
@@ -76,6 +77,7 @@ build() {
   # Files that are compiled together must not use one private name for two things; alone they may.
   grep -E 'error:' "$log" | head -n 5
   echo "building once more, each file by itself"
+  fell_back=yes
   cmake -DCMAKE_UNITY_BUILD=OFF "$folder" >"$log" 2>&1 </dev/null
   cmake --build "$folder" -j "$cores" "$@" >>"$log" 2>&1 </dev/null && return 0
   grep -E -A4 'error:|undefined reference|\*\*\*|CMake Error' "$log" | head -n 60

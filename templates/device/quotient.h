@@ -33,13 +33,13 @@ DIECAST_DEVICE f32 quotient_of_ordinary(f32 a, f32 b) {
 // a / b of any floats, by f64, which few GPUs are quick at. The quotient of two floats is a float's
 // midpoint exactly or at least 2^-49 of itself away from each. One Newton step leaves an error of
 // 2^-38, the correction by the exact remainder 2^-76: a quotient that an f64 holds comes out exact,
-// and every other on its own side of the midpoint. Where it is zero, infinite or NaN, the first
-// product says so, with its sign.
+// and every other on its own side of the midpoint. A sign, infinity and NaN are the first product's:
+// corrections lose them.
 DIECAST_DEVICE f32 quotient_of_any(f32 a, f32 b) {
   f32 q;
   asm("{\n"
       " .reg .f64 a, b, near, rest, q, exact;\n"
-      " .reg .pred number;\n"
+      " .reg .pred finite;\n"
       " cvt.f64.f32 a, %1;\n"
       " cvt.f64.f32 b, %2;\n"
       " rcp.approx.ftz.f64 near, b;\n"
@@ -50,8 +50,9 @@ DIECAST_DEVICE f32 quotient_of_any(f32 a, f32 b) {
       " mul.rn.f64 exact, a, near;\n"
       " fma.rn.f64 rest, b, exact, a;\n"
       " fma.rn.f64 exact, rest, near, exact;\n"
-      " testp.normal.f64 number, exact;\n"
-      " selp.f64 q, exact, q, number;\n"
+      " testp.finite.f64 finite, exact;\n"
+      " copysign.f64 exact, q, exact;\n"
+      " selp.f64 q, exact, q, finite;\n"
       " cvt.rn.f32.f64 %0, q;\n"
       "}"
       : "=f"(q)

@@ -115,7 +115,7 @@ TEST(QuantizeNvfp4, RowCountsInDeviceMemoryAreNeverRead) {
   EXPECT_EQ(reinterpret_cast<const std::int64_t*>(words[0]), m.x.device_rows);
   EXPECT_EQ(words[1], 512);
   EXPECT_EQ(launch.grid[0], 8u);  // for the upper bound
-  EXPECT_EQ(machine.cuda->count("cuMemcpyDtoHAsync_v2"), 0);
+  EXPECT_EQ(machine.cuda->count("cuMemcpyDtoHAsync"), 0);
 }
 
 TEST(QuantizeNvfp4, TheConvenienceCallPreparesOnce) {

@@ -97,7 +97,7 @@ TEST_F(TilesOnFake, AGroupIsDescribedAndQuantizedInOneLaunchEach) {
   wish.device = device_;
   quantize_nvfp4_grouped(*runtime_, x, group, wish).value();
   EXPECT_EQ(launched(), (Symbols{"describe_group", "amax_grouped", "quantize_nvfp4_tiles"}));
-  EXPECT_EQ(machine_.cuda->count("cuMemcpyDtoHAsync_v2"), 0);
+  EXPECT_EQ(machine_.cuda->count("cuMemcpyDtoHAsync"), 0);
   EXPECT_EQ(machine_.cuda->launches[2].grid[0], 20u);  // (3 tiles of rows + 7 members) * 2
 }
 

@@ -75,8 +75,8 @@ class [[nodiscard]] Result {
   bool ok() const { return state_.index() == 0; }
   explicit operator bool() const { return ok(); }
 
-  // Throws std::runtime_error with the whole message when there is no value. Of a call's result the
-  // value itself, not a reference into it: `for (auto& one : call().value())` holds it for the loop.
+  // Throws std::runtime_error with the whole message when there is no value. Of a call's result it
+  // is the value itself, no reference into it: a loop may run over `call().value()`.
   T& value() & { return checked(), std::get<0>(state_); }
   const T& value() const& { return checked(), std::get<0>(state_); }
   T value() && { return checked(), std::get<0>(std::move(state_)); }

@@ -23,7 +23,8 @@ constexpr int kHostRepeats = 3;
 double processor_ms() { return 1000.0 * static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
 // The plain operations, whose compile time is bounded more tightly than that of the rest, in every
-// class of rows, with their length open or (the longest that threads hold in registers) fixed.
+// class of rows, of a tensor and of rows, with their length open or (the longest that threads hold in
+// registers) fixed.
 constexpr std::string_view kPlain[] = {"amax", "quantize_nvfp4", "quantize_nvfp4_row_scaled",
                                        "dequantize_nvfp4"};
 constexpr std::int64_t kPlainCols[] = {0, 16384};
@@ -74,7 +75,7 @@ bool is_default(const Parameter& p, const Bindings& bindings) {
   return !p.fallback || *bindings.find(p.name) == *p.fallback;
 }
 
-// Every element type of a template, of plain ones every class of rows too: what differs in code.
+// Every element type of a template, of plain ones what else differs much in code.
 Result<std::vector<Specialization>> samples_of(Runtime& runtime, const std::string& name,
                                                const Target& target) {
   DIECAST_TRY(const auto tmpl, runtime.find_template(name));
@@ -83,7 +84,8 @@ Result<std::vector<Specialization>> samples_of(Runtime& runtime, const std::stri
   for (Bindings bindings : space) {
     bool wanted = true;
     for (const Parameter& p : tmpl->parameters()) {
-      wanted = wanted && (is_default(p, bindings) || (is_plain(name) && p.name == "ROWS"));
+      const bool varies = p.name == "ROWS" || p.name == "ROW_SCALE" || p.name == "PER";
+      wanted = wanted && (is_default(p, bindings) || (is_plain(name) && varies));
     }
     if (!wanted) continue;
     for (const std::int64_t cols : kPlainCols) {
