@@ -23,8 +23,8 @@ constexpr int kHostRepeats = 3;
 double processor_ms() { return 1000.0 * static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
 // The plain operations, whose compile time is bounded more tightly than that of the rest, in every
-// class of rows, of a tensor and of rows, with their length open or (the longest that threads hold in
-// registers) fixed.
+// class of rows, of a tensor and of rows, with their length open or fixed: the longest that threads
+// hold in registers.
 constexpr std::string_view kPlain[] = {"amax", "quantize_nvfp4", "quantize_nvfp4_row_scaled",
                                        "dequantize_nvfp4"};
 constexpr std::int64_t kPlainCols[] = {0, 16384};
