@@ -110,13 +110,18 @@ TEST(Source, AKernelWithoutArgumentsHasNoParameters) {
 }
 
 TEST(Source, ResidentBlocksBoundTheRegisters) {
-  const auto tmpl = Template::parse("k",
-                                    "/* diecast\ntune int THREADS = 256\n"
-                                    "launch grid(1) block(THREADS) resident(1024 / THREADS)\n*/\n"
-                                    "DIECAST_KERNEL {}\n")
-                        .value();
-  const auto made = Specialization::make(tmpl, {}, target("sm_90a")).value();
-  EXPECT_TRUE(has(render(made, golden_files()).value().text, "__launch_bounds__(256, 4) k()"));
+  const auto bounds = [](const std::string& resident) {
+    const auto tmpl = Template::parse("k",
+                                      "/* diecast\ntune int THREADS = 256\n"
+                                      "launch grid(1) block(THREADS) resident(" +
+                                          resident + ")\n*/\nDIECAST_KERNEL {}\n")
+                          .value();
+    const auto made = Specialization::make(tmpl, {}, target("sm_90a")).value();
+    return render(made, golden_files()).value().text;
+  };
+  EXPECT_TRUE(has(bounds("1024 / THREADS"), "__launch_bounds__(256, 4) k()"));
+  EXPECT_TRUE(has(bounds("THREADS"), "__launch_bounds__(256, 32) k()"));
+  EXPECT_TRUE(has(bounds("THREADS == 256 ? 0 : 1"), "__launch_bounds__(256) k()"));
 }
 
 TEST(Source, ABlockThatIsKnownAtLaunchHasNoLaunchBounds) {

@@ -43,9 +43,10 @@ Result<PreparedQuantizeNvfp4Grouped> PreparedQuantizeNvfp4Grouped::prepare(
   DIECAST_TRY(prepared.quantize_, preload_for(runtime, device, PreparedQuantizeNvfp4Tiles::kName,
                                               request.bindings(true, *device)));
   if (!request.described) {
-    Bindings bindings;
-    bindings.set("ROW_SCALE", request.row_scaled).set("LAYOUT", layout_name(request.layout));
-    DIECAST_TRY(prepared.describe_, preload_for(runtime, device, "describe_group", bindings));
+    QuantizedTensor whole;
+    whole.layout = request.layout;
+    whole.row_scaled = request.row_scaled;
+    DIECAST_TRY(prepared.describe_, PreparedDescribeGroup::prepare(runtime, device, whole));
   }
   if (!request.finds_amax()) return prepared;
   if (request.rowwise) {
@@ -68,18 +69,6 @@ Result<void> PreparedQuantizeNvfp4Grouped::check_rows(const Tensor& x) const {
                "prepare with rows = RowsClass::any"};
 }
 
-// The op was prepared for descriptors that are there, or for what the device needs to make them.
-Result<void> PreparedQuantizeNvfp4Grouped::check_described(const QuantizedGroup& group) const {
-  if (request_.described || group.count == 0) return {};
-  const bool counts_missing = group.host_row_counts != nullptr && !group.device_row_counts;
-  if (group.device_row_offsets != nullptr && !counts_missing) return {};
-  const std::string_view what = group.device_row_offsets == nullptr ? "offsets" : "counts";
-  return Error{ErrorCode::missing_buffer,
-               cat(kGroupedOp, ": the group has no row ", what, " in device memory"),
-               cat("set device_row_", what,
-                   ", or describe() the members, copy the descriptors, and pass described = true")};
-}
-
 Result<void> PreparedQuantizeNvfp4Grouped::check(const Tensor& x,
                                                  const QuantizedGroup& group) const {
   DIECAST_CHECK(x.check("quantize_nvfp4_grouped: x"));
@@ -95,7 +84,6 @@ Result<void> PreparedQuantizeNvfp4Grouped::check(const Tensor& x,
     return Error{ErrorCode::not_supported, cat(kGroupedOp, ": x has a row count in device memory"),
                  "leave x.device_rows null: the last row offset says how many rows count"};
   }
-  DIECAST_CHECK(check_described(group));
   DIECAST_CHECK(check_addresses(group.whole));
   return check_rows(x);
 }
@@ -108,28 +96,6 @@ Result<void> PreparedQuantizeNvfp4Grouped::check(const TensorGroup& group) const
     DIECAST_CHECK(check_rows(pair.x));
   }
   return {};
-}
-
-Result<void> PreparedQuantizeNvfp4Grouped::describe(const Tensor& x, const QuantizedGroup& group,
-                                                    Stream stream) const {
-  const QuantizedSide &across = group.whole.rowwise, &down = group.whole.columnwise;
-  const KernelArgument arguments[] = {KernelArgument::tensor(DType::i64, group.device_row_offsets),
-                                      KernelArgument::tensor(DType::u8, group.members),
-                                      address_argument(group.device_row_counts),
-                                      KernelArgument::scalar(x.cols()),
-                                      address_argument(x.data),
-                                      KernelArgument::scalar(x.stride()),
-                                      KernelArgument::scalar(std::int64_t{dtype_bits(x.dtype) / 8}),
-                                      address_argument(across.data),
-                                      address_argument(across.scale),
-                                      address_argument(across.amax),
-                                      address_argument(down.data),
-                                      address_argument(down.scale),
-                                      address_argument(down.amax),
-                                      KernelArgument::scalar(across.scale_stride),
-                                      KernelArgument::scalar(down.scale_stride),
-                                      KernelArgument::size(group.count)};
-  return describe_->launch(arguments, stream);
 }
 
 template <class Group>
@@ -164,7 +130,7 @@ Result<void> PreparedQuantizeNvfp4Grouped::run(const Tensor& x, const QuantizedG
                                                Stream stream) const {
   DIECAST_CHECK(check(x, group));
   if (group.count == 0) return {};
-  if (describe_) DIECAST_CHECK(describe(x, group, stream));
+  if (describe_) DIECAST_CHECK(describe_->run(x, group, kGroupedOp, stream));
   DIECAST_CHECK(find_amaxes(group, stream));
   return launch(group.members, x.dtype, x.rows(), x.cols(), group.count, stream);
 }

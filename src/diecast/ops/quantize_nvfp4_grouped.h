@@ -6,6 +6,7 @@
 #include <diecast/base/error.h>
 #include <diecast/launch/device.h>
 #include <diecast/ops/amax_grouped.h>
+#include <diecast/ops/describe_group.h>
 #include <diecast/ops/prepared.h>
 #include <diecast/ops/quantize_nvfp4_tiles.h>
 #include <diecast/ops/quantized_group.h>
@@ -66,16 +67,14 @@ class PreparedQuantizeNvfp4Grouped {
  private:
   Result<void> check(const Tensor& x, const QuantizedGroup& group) const;
   Result<void> check(const TensorGroup& group) const;
-  Result<void> check_described(const QuantizedGroup& group) const;
   Result<void> check_rows(const Tensor& x) const;
   template <class Group>
   Result<void> find_amaxes(const Group& group, Stream stream) const;
-  Result<void> describe(const Tensor& x, const QuantizedGroup& group, Stream stream) const;
   Result<void> launch(const MemberDescriptor* members, DType in, std::int64_t rows,
                       std::int64_t cols, std::int64_t count, Stream stream) const;
 
   Request request_;
-  std::shared_ptr<Kernel> describe_;                         // unless described
+  std::optional<PreparedDescribeGroup> describe_;            // unless described
   std::optional<PreparedAmaxGrouped> rowwise_, columnwise_;  // the amaxes that are found
   std::shared_ptr<Kernel> quantize_;
 };

@@ -120,13 +120,15 @@ Result<std::string> launch_bounds(const Specialization& specialization) {
   DIECAST_TRY(const std::int64_t threads, block_threads(specialization));
   if (threads == 0) return std::string();
   const auto& resident = specialization.tmpl().launch().resident;
-  if (!resident) return cat("__launch_bounds__(", threads, ") ");
+  const std::string unbounded = cat("__launch_bounds__(", threads, ") ");
+  if (!resident) return unbounded;
   DIECAST_TRY(const auto blocks, constant_of(specialization, *resident));
   if (!blocks)
     return Error{ErrorCode::constraint_violated,
                  cat(specialization.tmpl().name(), ".cu: resident(...) has no value here"),
                  "write an expression that is defined for all parameters"};
-  return cat("__launch_bounds__(", threads, ", ", std::clamp<std::int64_t>(*blocks, 1, 32), ") ");
+  if (*blocks < 1) return unbounded;
+  return cat("__launch_bounds__(", threads, ", ", std::min<std::int64_t>(*blocks, 32), ") ");
 }
 
 std::string cuda_entry(const Specialization& specialization, const std::vector<Form>& forms,
