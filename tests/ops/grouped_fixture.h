@@ -27,22 +27,29 @@ class GroupedOnHost : public TilesOnHost {
  protected:
   static constexpr std::int64_t kHidden = 40;  // rows behind the last offset
 
+  // Members' rows of a matrix with kHidden more, known to one side, and room for descriptors.
+  void place_members(QuantizedGroup& out, const std::vector<std::int64_t>& offsets,
+                     const std::vector<std::int32_t>& counts, Known known, std::int64_t cols) {
+    out.count = static_cast<std::int64_t>(offsets.size()) - 1;
+    out.whole.shape = {offsets.back() + kHidden, cols};
+    if (known == Known::host) {
+      out.host_row_offsets = offsets.data();
+      if (!counts.empty()) out.host_row_counts = counts.data();
+    } else {
+      out.device_row_offsets = memory(offsets);
+      if (!counts.empty()) out.device_row_counts = memory(counts);
+    }
+    out.members = reinterpret_cast<MemberDescriptor*>(memory(out.count * 96));
+  }
+
   // A group with poisoned buffers. What the device alone knows has room for any offsets.
   QuantizedGroup group(const std::vector<std::int64_t>& offsets, const GroupWish& wish,
                        Known known) {
     QuantizedGroup out;
-    out.count = static_cast<std::int64_t>(offsets.size()) - 1;
-    out.whole.shape = {offsets.back() + kHidden, cols_};
+    place_members(out, offsets, wish.counts, known, cols_);
     out.whole.row_scaled = wish.row_scaled;
     out.whole.block_rows = wish.block_rows;
     out.whole.layout = wish.layout;
-    if (known == Known::host) {
-      out.host_row_offsets = offsets.data();
-      if (!wish.counts.empty()) out.host_row_counts = wish.counts.data();
-    } else {
-      out.device_row_offsets = memory(offsets);
-      if (!wish.counts.empty()) out.device_row_counts = memory(wish.counts);
-    }
     if (wish.rowwise) out.whole.rowwise = out.rowwise_sizes().value();
     if (wish.columnwise) out.whole.columnwise = out.columnwise_sizes().value();
     if (wish.scale_gap != 0) {
@@ -54,7 +61,6 @@ class GroupedOnHost : public TilesOnHost {
     }
     if (wish.rowwise) allocate(out.whole.rowwise);
     if (wish.columnwise) allocate(out.whole.columnwise);
-    out.members = reinterpret_cast<MemberDescriptor*>(memory(out.count * 96));
     return out;
   }
 

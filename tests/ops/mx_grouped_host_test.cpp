@@ -34,18 +34,9 @@ class MxGroupedOnHost : public GroupedOnHost {
                           Known known) {
     QuantizedGroup out;
     describe(out.whole, wish);
-    out.count = static_cast<std::int64_t>(offsets.size()) - 1;
-    out.whole.shape = {offsets.back() + kHidden, wish.cols};
-    if (known == Known::host) {
-      out.host_row_offsets = offsets.data();
-      if (!wish.counts.empty()) out.host_row_counts = wish.counts.data();
-    } else {
-      out.device_row_offsets = memory(offsets);
-      if (!wish.counts.empty()) out.device_row_counts = memory(wish.counts);
-    }
+    place_members(out, offsets, wish.counts, known, wish.cols);
     if (wish.rowwise) allocate(out.whole.rowwise = out.rowwise_sizes().value());
     if (wish.columnwise) allocate(out.whole.columnwise = out.columnwise_sizes().value());
-    out.members = reinterpret_cast<MemberDescriptor*>(memory(out.count * 96));
     return out;
   }
 

@@ -45,11 +45,35 @@ struct Wanted {
   }
 };
 
+// Launches with q and its factors, of the matrix or of its transpose.
+std::string nvfp4_difference(Kernel& kernel, const Case& one, const Bindings& tunes,
+                             const reference::PackedNvfp4& q, const std::vector<float>& factor,
+                             const Wanted& want) {
+  const Specialization& s = kernel.specialization();
+  Device& device = kernel.device();
+  const std::int64_t blocks = ceil_div(q.cols, q.block);
+  const auto placed = laid_out(s, q.scales, q.rows, blocks);
+  const bool strided = s.tmpl().name() == "dequantize_nvfp4";  // columns' codes are dense
+  DeviceBuffer codes(device, q.codes.data(), q.codes.size());
+  DeviceBuffer scales(device, placed.data(), placed.size());
+  DeviceBuffer factors(device, factor.data(), factor.size() * sizeof(float));
+  DeviceBuffer out(device, want.bytes.size() + spare_bytes(one, want.bytes.size()));
+  const Rows rows = rows_of(device, one);
+  const KernelArgument arguments[] = {
+      KernelArgument::tensor(DType::u8, codes.data_pointer(), strided ? q.row_bytes : 0),
+      KernelArgument::tensor(DType::e4m3, scales.data_pointer(), scale_argument_stride(s, blocks)),
+      floats(factors),
+      KernelArgument::tensor(want.dtype, out.data_pointer(), want.stride),
+      rows.argument,
+      KernelArgument::size(one.cols)};
+  const std::string problem = launch_and_wait(kernel, arguments, tunes);
+  return problem.empty() ? compare("out", out, want.bytes.data(), want.bytes.size()) : problem;
+}
+
 }  // namespace
 
 std::string dequantize_nvfp4_difference(Kernel& kernel, const Case& one, const Bindings& tunes) {
   const Specialization& s = kernel.specialization();
-  Device& device = kernel.device();
   std::mt19937_64 random(one.seed);
   reference::PackedNvfp4 q;
   q.rows = one.rows;
@@ -68,28 +92,12 @@ std::string dequantize_nvfp4_difference(Kernel& kernel, const Case& one, const B
                     [&](std::int64_t row, std::int64_t col) {
                       return reference::dequantized(q, form, factor, row, col);
                     });
-
-  const auto placed = laid_out(s, q.scales, one.rows, blocks);
-  DeviceBuffer codes(device, q.codes.data(), q.codes.size());
-  DeviceBuffer scales(device, placed.data(), placed.size());
-  DeviceBuffer factors(device, factor.data(), factor.size() * sizeof(float));
-  DeviceBuffer out(device, want.bytes.size() + spare_bytes(one, want.bytes.size()));
-  const Rows rows = rows_of(device, one);
-  const KernelArgument arguments[] = {
-      KernelArgument::tensor(DType::u8, codes.data_pointer(), q.row_bytes),
-      KernelArgument::tensor(DType::e4m3, scales.data_pointer(), scale_argument_stride(s, blocks)),
-      KernelArgument::tensor(DType::f32, factors.data_pointer()),
-      KernelArgument::tensor(want.dtype, out.data_pointer(), want.stride),
-      rows.argument,
-      KernelArgument::size(one.cols)};
-  const std::string problem = launch_and_wait(kernel, arguments, tunes);
-  return problem.empty() ? compare("out", out, want.bytes.data(), want.bytes.size()) : problem;
+  return nvfp4_difference(kernel, one, tunes, q, factor, want);
 }
 
 std::string dequantize_nvfp4_columns_difference(Kernel& kernel, const Case& one,
                                                 const Bindings& tunes) {
   const Specialization& s = kernel.specialization();
-  Device& device = kernel.device();
   std::mt19937_64 random(one.seed);
   reference::PackedNvfp4 q;  // of the transpose
   q.rows = one.cols;
@@ -106,22 +114,7 @@ std::string dequantize_nvfp4_columns_difference(Kernel& kernel, const Case& one,
   const Wanted want(dtype_of(s, "OUT"), "any", one, [&](std::int64_t row, std::int64_t col) {
     return reference::dequantized(q, form, factor, col, row);
   });
-
-  const auto placed = laid_out(s, q.scales, q.rows, blocks);
-  DeviceBuffer codes(device, q.codes.data(), q.codes.size());
-  DeviceBuffer scales(device, placed.data(), placed.size());
-  DeviceBuffer factors(device, factor.data(), factor.size() * sizeof(float));
-  DeviceBuffer out(device, want.bytes.size() + spare_bytes(one, want.bytes.size()));
-  const Rows rows = rows_of(device, one);
-  const KernelArgument arguments[] = {
-      KernelArgument::tensor(DType::u8, codes.data_pointer()),
-      KernelArgument::tensor(DType::e4m3, scales.data_pointer(), scale_argument_stride(s, blocks)),
-      floats(factors),
-      KernelArgument::tensor(want.dtype, out.data_pointer(), want.stride),
-      rows.argument,
-      KernelArgument::size(one.cols)};
-  const std::string problem = launch_and_wait(kernel, arguments, tunes);
-  return problem.empty() ? compare("out", out, want.bytes.data(), want.bytes.size()) : problem;
+  return nvfp4_difference(kernel, one, tunes, q, factor, want);
 }
 
 std::string dequantize_mx_difference(Kernel& kernel, const Case& one, const Bindings& tunes) {

@@ -99,17 +99,7 @@ Result<void> PreparedQuantizeMxGrouped::run(const Tensor& x, const QuantizedGrou
   DIECAST_CHECK(group.check(kMxGroupedOp));
   DIECAST_CHECK(check_format(group.whole));
   DIECAST_CHECK(check_strides(group.whole));
-  if (x.rows() != group.whole.rows() || x.cols() != group.whole.cols()) {
-    return Error{
-        ErrorCode::shape_mismatch,
-        cat(kMxGroupedOp, ": x is ", x.shape.text(), ", the group ", group.whole.shape.text()),
-        cat("describe the group with shape ", x.shape.text())};
-  }
-  if (x.device_rows != nullptr) {
-    return Error{ErrorCode::not_supported,
-                 cat(kMxGroupedOp, ": x has a row count in device memory"),
-                 "leave x.device_rows null: the last row offset says how many rows count"};
-  }
+  DIECAST_CHECK(group.check_matrix(kMxGroupedOp, x));
   DIECAST_CHECK(check_pair(x, group.whole));
   if (group.count == 0) return {};
   if (describe_) DIECAST_CHECK(describe_->run(x, group, kMxGroupedOp, stream));

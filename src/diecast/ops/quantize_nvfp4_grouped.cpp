@@ -74,16 +74,7 @@ Result<void> PreparedQuantizeNvfp4Grouped::check(const Tensor& x,
   DIECAST_CHECK(x.check("quantize_nvfp4_grouped: x"));
   DIECAST_CHECK(group.check(kGroupedOp));
   DIECAST_CHECK(check_nvfp4_tiles(request_, group.whole, kGroupedOp));
-  if (x.rows() != group.whole.rows() || x.cols() != group.whole.cols()) {
-    return Error{
-        ErrorCode::shape_mismatch,
-        cat(kGroupedOp, ": x is ", x.shape.text(), ", the group ", group.whole.shape.text()),
-        cat("describe the group with shape ", x.shape.text())};
-  }
-  if (x.device_rows != nullptr) {
-    return Error{ErrorCode::not_supported, cat(kGroupedOp, ": x has a row count in device memory"),
-                 "leave x.device_rows null: the last row offset says how many rows count"};
-  }
+  DIECAST_CHECK(group.check_matrix(kGroupedOp, x));
   DIECAST_CHECK(check_addresses(group.whole));
   return check_rows(x);
 }

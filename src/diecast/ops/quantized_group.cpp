@@ -143,6 +143,19 @@ Result<void> QuantizedGroup::check(std::string_view op) const {
   return error;
 }
 
+Result<void> QuantizedGroup::check_matrix(std::string_view op, const Tensor& x) const {
+  if (x.rows() != whole.rows() || x.cols() != whole.cols()) {
+    return Error{ErrorCode::shape_mismatch,
+                 cat(op, ": x is ", x.shape.text(), ", the group ", whole.shape.text()),
+                 cat("describe the group with shape ", x.shape.text())};
+  }
+  if (x.device_rows != nullptr) {
+    return Error{ErrorCode::not_supported, cat(op, ": x has a row count in device memory"),
+                 "leave x.device_rows null: the last row offset says how many rows count"};
+  }
+  return {};
+}
+
 Result<void> QuantizedGroup::describe(const Tensor* matrix, MemberDescriptor* out) const {
   DIECAST_CHECK(check_known_rows(*this));
   DIECAST_CHECK(check_buffers(*this));

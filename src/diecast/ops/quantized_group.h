@@ -60,6 +60,9 @@ struct QuantizedGroup {
   // descend, or pass the rows; host counts that pass a member's rows), missing_buffer (offsets,
   // descriptors, part of a direction), shape_mismatch, and those of QuantizedTensor.
   Result<void> check(std::string_view op) const;
+  // What an op relies on of x, the unquantized matrix of all members. Errors: shape_mismatch,
+  // not_supported (a row count in device memory: the group has its own).
+  Result<void> check_matrix(std::string_view op, const Tensor& x) const;
   // The descriptors, to be copied to `members`. `matrix` is the unquantized [rows, cols], or null
   // for addresses of 0; `out` has room for `count`. not_supported without host row offsets, or with
   // row counts on the device alone.
