@@ -87,14 +87,27 @@ TEST_F(CudaContextsTest, PrimaryContextThatWasResetHasANewId) {
   EXPECT_NE(opened->context_id().value(), before);
 }
 
-TEST_F(CudaContextsTest, KnownContextCostsOneDriverCall) {
+TEST_F(CudaContextsTest, KnownContextCostsTwoDriverCalls) {
   const auto opened = device();
   cuda_.create_context(0);
   ASSERT_TRUE(opened->context_id());
   cuda_->calls.clear();
   ASSERT_TRUE(opened->context_id());
-  ASSERT_EQ(cuda_->calls.size(), 1u);
-  EXPECT_EQ(cuda_->calls[0].function, "cuCtxGetId");
+  ASSERT_EQ(cuda_->calls.size(), 2u);
+  EXPECT_EQ(cuda_->calls[0].function, "cuCtxGetCurrent");
+  EXPECT_EQ(cuda_->calls[1].function, "cuCtxGetId");
+}
+
+// A call that fails takes a real driver a microsecond, as long as half a launch.
+TEST_F(CudaContextsTest, ThreadWithoutAContextMakesNoCallThatFails) {
+  const auto opened = device();
+  ASSERT_TRUE(opened->context_id());
+  cuda_->calls.clear();
+  ASSERT_TRUE(opened->context_id());
+  void* memory = opened->allocate(16).value();
+  ASSERT_TRUE(opened->free(memory));
+  EXPECT_GT(cuda_->calls.size(), 3u);
+  for (const auto& call : cuda_->calls) EXPECT_EQ(call.result, 0) << call.function;
 }
 
 TEST_F(CudaContextsTest, DestroyedContextIsAnError) {

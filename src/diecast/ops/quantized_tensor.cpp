@@ -177,20 +177,22 @@ Result<std::int64_t> scale_bytes_of(const QuantizedTensor& tensor, const Quantiz
   return *before + blocks;
 }
 
-// `side` has what `need` says; `direction` ("rowwise ") is the message's word for it.
+// `side` has what `need` says; `direction` ("rowwise ") is the message's word for it. Called at
+// every launch: texts are made for errors alone.
 Result<void> check_side(const QuantizedTensor& tensor, const QuantizedSide& side,
                         const QuantizedSide& need, std::string_view direction) {
   if (!side.present()) return {};
-  const std::string data = cat(direction, "data"), scale = cat(direction, "scale");
-  if (need.data_bytes > 0 && side.data == nullptr) return missing(data, need.data_bytes, "bytes");
+  if (need.data_bytes > 0 && side.data == nullptr) {
+    return missing(cat(direction, "data"), need.data_bytes, "bytes");
+  }
   if (need.scale_bytes > 0 && side.scale == nullptr) {
-    return missing(scale, need.scale_bytes, "bytes");
+    return missing(cat(direction, "scale"), need.scale_bytes, "bytes");
   }
   if (side.data_bytes < need.data_bytes) {
-    return too_small(tensor, data, side.data_bytes, need.data_bytes);
+    return too_small(tensor, cat(direction, "data"), side.data_bytes, need.data_bytes);
   }
   if (side.scale_bytes < need.scale_bytes) {
-    return too_small(tensor, scale, side.scale_bytes, need.scale_bytes);
+    return too_small(tensor, cat(direction, "scale"), side.scale_bytes, need.scale_bytes);
   }
   if (tensor.format != Format::nvfp4) return {};
   if (side.amax_count != need.amax_count) {
@@ -203,6 +205,33 @@ Result<void> check_side(const QuantizedTensor& tensor, const QuantizedSide& side
     return missing(cat(direction, "amax"), need.amax_count, "floats");
   }
   return {};
+}
+
+// A direction that is there: its sizes, the distance of its scales' rows, its buffers.
+Result<void> check_direction(const QuantizedTensor& tensor, bool of_columns) {
+  const QuantizedSide& side = tensor.side(of_columns);
+  if (!side.present()) return {};
+  const std::int64_t rows = of_columns ? tensor.cols() : tensor.rows();
+  const std::int64_t cols = of_columns ? tensor.rows() : tensor.cols();
+  DIECAST_TRY(QuantizedSide need, side_sizes(tensor, rows, cols));
+  // Columnwise FP8's scales lie as its data does, in the order of rows.
+  const bool in_order = of_columns && !is_four_bit(tensor.format);
+  const std::int64_t blocks = ceil_div(cols, tensor.block_cols);
+  DIECAST_TRY(need.scale_bytes, scale_bytes_of(tensor, side, in_order ? blocks : rows,
+                                               in_order ? rows : blocks, need.scale_bytes));
+  return check_side(tensor, side, need, of_columns ? "columnwise " : "rowwise ");
+}
+
+Result<void> check_tensor(const QuantizedTensor& tensor) {
+  DIECAST_CHECK(check_shape(tensor));
+  if (!tensor.rowwise.present() && !tensor.columnwise.present()) {
+    DIECAST_TRY(const QuantizedSide need, side_sizes(tensor, tensor.rows(), tensor.cols()));
+    if (need.data_bytes == 0) return {};
+    return Error{ErrorCode::missing_buffer, "it has neither rowwise nor columnwise buffers",
+                 "set the data, scale and amax of rowwise, of columnwise, or of both"};
+  }
+  DIECAST_CHECK(check_direction(tensor, false));
+  return check_direction(tensor, true);
 }
 
 // "quantize_nvfp4: out: " before what an error says.
@@ -252,28 +281,8 @@ Result<void> QuantizedTensor::check_read(std::string_view op, bool of_columns,
 }
 
 Result<void> QuantizedTensor::check(std::string_view op, std::string_view operand) const {
-  auto across = rowwise_sizes();
-  if (!across) return named(op, operand, across.error());
-  auto down = columnwise_sizes();
-  if (!down) return named(op, operand, down.error());
-  const std::int64_t row_blocks = ceil_div(cols(), block_cols);
-  const std::int64_t col_blocks = ceil_div(rows(), block_cols);
-  const auto across_scales =
-      scale_bytes_of(*this, rowwise, rows(), row_blocks, across->scale_bytes);
-  if (!across_scales) return named(op, operand, across_scales.error());
-  across->scale_bytes = *across_scales;
-  const bool in_order = !is_four_bit(format);  // FP8's scales lie as its data does
-  const auto down_scales = scale_bytes_of(*this, columnwise, in_order ? col_blocks : cols(),
-                                          in_order ? cols() : col_blocks, down->scale_bytes);
-  if (!down_scales) return named(op, operand, down_scales.error());
-  down->scale_bytes = *down_scales;
-  if (!rowwise.present() && !columnwise.present() && across->data_bytes > 0) {
-    return named(op, operand,
-                 {ErrorCode::missing_buffer, "it has neither rowwise nor columnwise buffers",
-                  "set the data, scale and amax of rowwise, of columnwise, or of both"});
-  }
-  const auto buffers = check_buffers(*across, *down);
-  return buffers ? Result<void>() : named(op, operand, buffers.error());
+  auto checked = check_tensor(*this);
+  return checked ? Result<void>() : named(op, operand, std::move(checked).error());
 }
 
 Result<void> QuantizedTensor::refuse_row_scaled(std::string_view op,

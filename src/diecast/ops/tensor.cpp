@@ -8,12 +8,6 @@
 
 namespace diecast {
 
-std::optional<std::int64_t> checked_product(std::int64_t a, std::int64_t b) {
-  std::int64_t product = 0;
-  if (__builtin_mul_overflow(a, b, &product)) return std::nullopt;
-  return product;
-}
-
 Shape::Shape(std::initializer_list<std::int64_t> dimensions)
     : Shape(std::span<const std::int64_t>(dimensions.begin(), dimensions.size())) {}
 
@@ -22,17 +16,13 @@ Shape::Shape(std::span<const std::int64_t> dimensions)
   std::copy_n(dimensions.begin(), std::min(rank, kMaxRank), dims.begin());
 }
 
-std::int64_t Shape::rows() const {
+std::int64_t Shape::leading() const {
   std::int64_t product = 1;
   for (int i = 0; i < std::min(rank, kMaxRank) - 1; ++i) {
     product = checked_product(product, dims[static_cast<std::size_t>(i)])
                   .value_or(std::numeric_limits<std::int64_t>::max());
   }
   return product;
-}
-
-std::int64_t Shape::cols() const {
-  return rank == 0 ? 1 : dims[static_cast<std::size_t>(std::min(rank, kMaxRank) - 1)];
 }
 
 std::string Shape::text() const {

@@ -18,7 +18,11 @@ namespace diecast {
 inline constexpr int kMaxRank = 8;
 
 // a * b for factors of 0 or more, or none when the product does not fit in 63 bits.
-std::optional<std::int64_t> checked_product(std::int64_t a, std::int64_t b);
+inline std::optional<std::int64_t> checked_product(std::int64_t a, std::int64_t b) {
+  std::int64_t product = 0;
+  if (__builtin_mul_overflow(a, b, &product)) return std::nullopt;
+  return product;
+}
 
 // a / b, rounded up, for a of 0 or more; does not overflow.
 constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
@@ -34,13 +38,19 @@ struct Shape {
   Shape(std::initializer_list<std::int64_t> dimensions);
   explicit Shape(std::span<const std::int64_t> dimensions);
 
-  std::int64_t rows() const;  // product of all but the last, at most 2^63 - 1; 1 for rank 0 and 1
-  std::int64_t cols() const;  // the last; 1 for rank 0
+  // Product of all but the last, at most 2^63 - 1; 1 for rank 0 and 1.
+  std::int64_t rows() const { return rank == 2 ? dims[0] : leading(); }
+  std::int64_t cols() const {  // the last; 1 for rank 0
+    return rank == 0 ? 1 : dims[static_cast<std::size_t>(rank < kMaxRank ? rank : kMaxRank) - 1];
+  }
   std::string text() const;   // "[3, 128, 64]"
   bool operator==(const Shape&) const = default;
   // Errors: shape_mismatch for a rank above kMaxRank, a negative dimension, or dimensions whose
   // product (zeros aside, so that rows() fits too) needs more than 63 bits.
   Result<std::int64_t> elements() const;
+
+ private:
+  std::int64_t leading() const;
 };
 
 struct Tensor {

@@ -24,13 +24,16 @@ struct Part {
   bool by_name_alone = false;  // too long for a run of everything
 };
 
-constexpr Part kParts[] = {{"compile", bench_compile},
-                           {"cache", bench_cache},
-                           {"warm", bench_warm},
-                           {"host", bench_host},
-                           {"gpu", bench_gpu},
-                           {"weights", bench_weights},
-                           {"options", bench_options, true}};
+constexpr Part kParts[] = {{"compile", bench_compile}, {"cache", bench_cache},
+                           {"warm", bench_warm},       {"host", bench_host},
+                           {"gpu", bench_gpu},         {"launch", bench_launch},
+                           {"weights", bench_weights}, {"options", bench_options, true}};
+
+std::vector<std::string> part_names() {
+  std::vector<std::string> names;
+  for (const Part& part : kParts) names.push_back(part.name);
+  return names;
+}
 
 Result<int> bench(const std::vector<std::string>& wanted, bool json) {
   DIECAST_TRY(const auto runtime, Runtime::create());
@@ -91,9 +94,9 @@ Command add_bench(CLI::App& app) {
   auto options = std::make_shared<Options>();
   command
       ->add_option("part", options->parts,
-                   "compile, cache, warm, host, gpu, weights: all without one; options: each "
-                   "template's")
-      ->check(CLI::IsMember({"compile", "cache", "warm", "host", "gpu", "weights", "options"}));
+                   "compile, cache, warm, host, gpu, launch, weights: all without one; options: "
+                   "each template's")
+      ->check(CLI::IsMember(part_names()));
   command->add_flag("--json", options->json, "For programs");
   return {command, [options] { return bench(options->parts, options->json); }};
 }

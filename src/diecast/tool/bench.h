@@ -47,6 +47,7 @@ Result<Figures> bench_cache(Runtime& runtime);    // memory, disk and bundle hit
 Result<Figures> bench_warm(Runtime& runtime);     // warming on two cores, a warmed start
 Result<Figures> bench_host(Runtime& runtime);     // the ops on one core of this processor
 Result<Figures> bench_gpu(Runtime& runtime);      // the ops against a device-to-device copy
+Result<Figures> bench_launch(Runtime& runtime);   // launches against the driver's own
 Result<Figures> bench_weights(Runtime& runtime);  // casts of sharded weights on a GPU
 // Each option of each template: its time beside plain quantize_nvfp4's, its cold compile.
 Result<Figures> bench_options(Runtime& runtime);

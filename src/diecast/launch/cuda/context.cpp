@@ -22,11 +22,19 @@ Error CudaContexts::failure(cuda::Result code, const char* function, const char*
   return driver_->failure(code, function, cat(doing, device_text_));
 }
 
+// A call that needs a context fails without one, and a call that fails takes the driver a
+// microsecond; so what is current is asked first.
+Result<cuda::ContextHandle*> CudaContexts::current() const {
+  cuda::ContextHandle* context = nullptr;
+  const cuda::Result code = driver_->cuCtxGetCurrent(&context);
+  if (code == cuda::success) return context;
+  return failure(code, "cuCtxGetCurrent", "choosing the context of ");
+}
+
 Result<bool> CudaContexts::current_is_ours() const {
-  cuda::Device current = -1;
-  const cuda::Result code = driver_->cuCtxGetDevice(&current);
-  if (code == cuda::success) return current == device_;
-  if (code == cuda::invalid_context) return false;  // none is current
+  cuda::Device device = -1;
+  const cuda::Result code = driver_->cuCtxGetDevice(&device);
+  if (code == cuda::success) return device == device_;
   return failure(code, "cuCtxGetDevice", "choosing the context of ");
 }
 
@@ -43,41 +51,40 @@ Result<cuda::ContextHandle*> CudaContexts::primary() {
 
 Result<void> CudaContexts::enter(CurrentContext& scope) {
   DIECAST_CHECK(Driver::usable());
-  DIECAST_TRY(const bool ours, current_is_ours());
-  if (ours) return {};
+  DIECAST_TRY(const bool any, current());
+  if (any) {
+    DIECAST_TRY(const bool ours, current_is_ours());
+    if (ours) return {};
+  }
   DIECAST_TRY(cuda::ContextHandle * context, primary());
   return scope.push(context);
 }
 
-// `context` null: the current one.
-Result<std::uint64_t> CudaContexts::id_of(cuda::ContextHandle* context) const {
+// Without ids a context made where a destroyed one was is taken for it. `asked` null: the current
+// one, whose handle may be of a context that was destroyed meanwhile; the driver then says so.
+Result<std::uint64_t> CudaContexts::id_of(cuda::ContextHandle* context,
+                                          cuda::ContextHandle* asked) const {
+  if (!driver_->cuCtxGetId) return reinterpret_cast<std::uintptr_t>(context);
   unsigned long long id = 0;
-  cuda::Result code = cuda::success;
-  if (driver_->cuCtxGetId) {
-    code = driver_->cuCtxGetId(context, &id);
-    if (code == cuda::success) return id;
-    return failure(code, "cuCtxGetId", "choosing the context of ");
-  }
-  // Without ids a context made where a destroyed one was is taken for it.
-  if (!context) code = driver_->cuCtxGetCurrent(&context);
-  if (code == cuda::success) return reinterpret_cast<std::uintptr_t>(context);
-  return failure(code, "cuCtxGetCurrent", "choosing the context of ");
+  const cuda::Result code = driver_->cuCtxGetId(asked, &id);
+  if (code == cuda::success) return id;
+  return failure(code, "cuCtxGetId", "choosing the context of ");
 }
 
 Result<std::uint64_t> CudaContexts::id() {
   DIECAST_CHECK(Driver::usable());
-  unsigned long long id = 0;
-  if (driver_->cuCtxGetId && driver_->cuCtxGetId(nullptr, &id) == cuda::success &&
-      id == seen_.load(std::memory_order_relaxed))
-    return id;
-  DIECAST_TRY(const bool ours, current_is_ours());
-  if (!ours) {
-    DIECAST_TRY(cuda::ContextHandle * context, primary());
-    return id_of(context);
+  DIECAST_TRY(cuda::ContextHandle * context, current());
+  if (context) {
+    DIECAST_TRY(const std::uint64_t id, id_of(context, nullptr));
+    if (id == seen_.load(std::memory_order_relaxed)) return id;
+    DIECAST_TRY(const bool ours, current_is_ours());
+    if (ours) {
+      seen_.store(id, std::memory_order_relaxed);
+      return id;
+    }
   }
-  DIECAST_TRY(const std::uint64_t current, id_of(nullptr));
-  seen_.store(current, std::memory_order_relaxed);
-  return current;
+  DIECAST_TRY(context, primary());
+  return id_of(context, context);
 }
 
 }  // namespace diecast

@@ -33,14 +33,15 @@ class CudaContexts {
 
   // Makes this device's context current while `scope` lives, if it is not already.
   Result<void> enter(CurrentContext& scope);
-  // The id of the context that `enter` would leave current. One driver call when that context is
-  // the one of the last call.
+  // The id of the context that `enter` would leave current. Two cheap driver calls when that
+  // context is the one of the last call.
   Result<std::uint64_t> id();
 
  private:
-  Result<bool> current_is_ours() const;
+  Result<cuda::ContextHandle*> current() const;  // null where the thread has none
+  Result<bool> current_is_ours() const;          // of a thread that has one
   Result<cuda::ContextHandle*> primary();
-  Result<std::uint64_t> id_of(cuda::ContextHandle* context) const;
+  Result<std::uint64_t> id_of(cuda::ContextHandle* context, cuda::ContextHandle* asked) const;
   Error failure(cuda::Result code, const char* function, const char* doing) const;
 
   const std::shared_ptr<const Driver> driver_;

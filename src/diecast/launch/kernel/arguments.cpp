@@ -56,6 +56,7 @@ Result<void> ArgumentCheck::add(const BoundArgument& argument, const LaunchSlots
     plan.align = argument.align;
     plan.stride = argument.stride;
     plan.rows = argument.stride || shape.size() > 1;
+    plan.nothing = std::ranges::any_of(shape, [](const Program& p) { return p.constant() == 0; });
     if (plan.rows) plan.row = shape.back().constant().value_or(-1);
     parameter_bytes_.push_back(sizeof(void*));
     if (argument.stride) parameter_bytes_.push_back(sizeof(std::int64_t));
@@ -96,10 +97,10 @@ bool ArgumentCheck::tensor_fits(std::size_t index, const KernelArgument& given,
                                 const LaunchSlots::Values& slots, std::int64_t* stride) const {
   const Plan& plan = plans_[index];
   const auto mask = static_cast<std::uint64_t>(plan.align - 1);
-  if (given.kind != Kind::tensor || given.dtype != plan.dtype || !given.data ||
-      (reinterpret_cast<std::uintptr_t>(given.data) & mask) != 0)
-    return false;
-  if (!plan.rows) return true;
+  if (given.kind != Kind::tensor || given.dtype != plan.dtype) return false;
+  if (plan.nothing && !plan.stride) return true;
+  if (!given.data || (reinterpret_cast<std::uintptr_t>(given.data) & mask) != 0) return false;
+  if (!plan.rows || (!plan.stride && given.number == 0 && mask == 0)) return true;
   std::int64_t row = plan.row;
   if (row < 0 && !shapes_[index].back().evaluate(slots, &row)) return false;
   *stride = given.number == 0 ? row : given.number;

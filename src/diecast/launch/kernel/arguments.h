@@ -45,7 +45,8 @@ class ArgumentCheck {
     KernelArgument::Kind kind;  // a size may also come as device_size
     DType dtype = DType::u8;
     bool device = false, stride = false;
-    bool rows = false;  // a tensor whose rows' distance matters
+    bool rows = false;     // a tensor whose rows' distance matters
+    bool nothing = false;  // a tensor that never has elements: it may be anywhere
     int slot = -1;      // of a size; -1: fixed at compile time
     std::int64_t align = 1, element_bytes = 1;  // align of a size: what it is a multiple of
     std::int64_t row = -1;    // elements of a tensor's row, if known now

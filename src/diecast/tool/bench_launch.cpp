@@ -1,0 +1,133 @@
+// What a launch costs the calling thread above the driver's own cuLaunchKernel of the same kernel
+// with the same arguments, in one run on a GPU.
+#include <diecast/base/text.h>
+#include <diecast/launch/cuda/code.h>
+#include <diecast/launch/cuda/context.h>
+#include <diecast/launch/kernel/arguments.h>
+#include <diecast/ops/quantize_nvfp4.h>
+#include <diecast/tool/bench.h>
+#include <diecast/tool/bench_device.h>
+
+#include <algorithm>
+#include <chrono>
+
+namespace diecast::tool {
+namespace {
+
+constexpr std::int64_t kDecodeRows = 8, kDecodeCols = 4096;  // a step of decoding
+constexpr int kBurst = 200, kRounds = 200;                   // a burst fits into the stream's queue
+
+// A launch with nothing of ours left in it: arguments packed, shape known, function at hand.
+struct BareLaunch {
+  std::shared_ptr<const Driver> driver;
+  std::shared_ptr<ResidentCode> code;
+  std::unique_ptr<CurrentContext> current;  // as in a thread of an engine
+  PackedParameters packed;
+  LaunchShape shape;
+
+  Result<void> run(Stream stream) {
+    const auto& cuda_code = static_cast<const CudaCode&>(*code);
+    const cuda::Result result = driver->cuLaunchKernel(
+        cuda_code.function, shape.grid[0], shape.grid[1], shape.grid[2], shape.block[0],
+        shape.block[1], shape.block[2], shape.shared_bytes,
+        static_cast<cuda::StreamHandle*>(stream.handle), packed.pointers.data(), nullptr);
+    if (result == cuda::success) return {};
+    return driver->failure(result, "cuLaunchKernel", "measuring a bare launch");
+  }
+};
+
+// `arguments` must outlive the launch.
+Result<BareLaunch> bare_launch(const Kernel& kernel, std::span<const KernelArgument> arguments) {
+  BareLaunch bare;
+  DIECAST_TRY(bare.driver, Driver::shared());
+  DIECAST_TRY(bare.code, kernel.device().load(kernel.artifact(), 0));
+  bare.current = std::make_unique<CurrentContext>(*bare.driver);
+  DIECAST_CHECK(bare.current->push(static_cast<const CudaCode&>(*bare.code).context));
+  DIECAST_TRY(const auto slots, LaunchSlots::make(kernel.specialization()));
+  DIECAST_TRY(const auto check, ArgumentCheck::make(kernel.specialization(), slots));
+  LaunchSlots::Values values{};
+  DIECAST_CHECK(check.pack(arguments, values, bare.packed));
+  DIECAST_TRY(bare.shape, kernel.shape(arguments));
+  return bare;
+}
+
+// Nanoseconds a call of each, in bursts taken in turns: what else the machine does meets all.
+class Bursts {
+ public:
+  Bursts(const std::shared_ptr<Device>& device, Stream stream) : device_(device), stream_(stream) {}
+
+  Result<double> burst(const std::function<Result<void>()>& call) const {
+    Result<void> outcome;
+    const auto start = std::chrono::steady_clock::now();
+    for (int i = 0; i < kBurst && outcome; ++i) outcome = call();
+    const std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - start;
+    DIECAST_CHECK(outcome);
+    DIECAST_CHECK(device_->synchronize(stream_));
+    return took.count() / kBurst;
+  }
+
+  // The median time of `calls[0]`, then by how much each other one is longer.
+  Result<std::vector<double>> compare(
+      const std::vector<std::function<Result<void>()>>& calls) const {
+    std::vector<std::vector<double>> times(calls.size());
+    for (int round = 0; round < kRounds; ++round) {
+      DIECAST_TRY(const double first, burst(calls[0]));
+      times[0].push_back(first);
+      for (std::size_t i = 1; i < calls.size(); ++i) {
+        DIECAST_TRY(const double other, burst(calls[i]));
+        times[i].push_back(other - first);
+      }
+    }
+    std::vector<double> medians;
+    for (auto& one : times) {
+      std::nth_element(one.begin(), one.begin() + kRounds / 2, one.end());
+      medians.push_back(one[kRounds / 2]);
+    }
+    return medians;
+  }
+
+ private:
+  std::shared_ptr<Device> device_;
+  Stream stream_;
+};
+
+}  // namespace
+
+Result<Figures> bench_launch(Runtime& runtime) {
+  DIECAST_TRY(const auto device, runtime.default_device());
+  DIECAST_TRY(const Stream stream, device->create_stream());
+  DIECAST_TRY(const BenchMatrix m, bench_matrix(device, kDecodeRows, kDecodeCols, false, 1));
+  PreparedQuantizeNvfp4::Request request;
+  request.amax_given = true;
+  DIECAST_TRY(const auto op, PreparedQuantizeNvfp4::prepare(runtime, device, request));
+  Bindings dense;
+  dense.set("IN", m.x.dtype).set("ROWS", rows_class_name(request.rows));
+  DIECAST_TRY(const auto kernel, preload_for(runtime, device, PreparedQuantizeNvfp4::kName, dense));
+  const QuantizedSide& to = m.quantized.rowwise;
+  const KernelArgument arguments[] = {tensor_argument(m.x),
+                                      KernelArgument::tensor(DType::f32, to.amax),
+                                      KernelArgument::tensor(DType::u8, to.data),
+                                      KernelArgument::tensor(DType::e4m3, to.scale),
+                                      rows_argument(m.x),
+                                      cols_argument(m.x),
+                                      KernelArgument::tensor(DType::f32, nullptr)};
+  DIECAST_TRY(BareLaunch bare, bare_launch(*kernel, arguments));
+  QuantizeNvfp4Options options;
+  options.amax_given = true;
+  options.device = device;
+  DIECAST_TRY(const std::vector<double> ns,
+              Bursts(device, stream)
+                  .compare({
+                      [&] { return bare.run(stream); },
+                      [&] { return kernel->launch(arguments, stream); },
+                      [&] { return op.run(m.x, m.quantized, stream); },
+                      [&] { return quantize_nvfp4(runtime, m.x, m.quantized, options, stream); },
+                  }));
+  const std::string what = cat("quantize_nvfp4 of ", kDecodeRows, "x", kDecodeCols, ", amax given");
+  return Figures{{"cuLaunchKernel", ns[0], "ns", 0, false, what},
+                 {"Kernel::launch above it", ns[1], "ns", 0, false, what},
+                 {"a prepared op above it", ns[2], "ns", 150, false, what},
+                 {"the convenience call above it", ns[3], "ns", 300, false, what}};
+}
+
+}  // namespace diecast::tool
