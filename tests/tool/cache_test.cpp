@@ -1,4 +1,4 @@
-// The cache's and bundles' subcommands, and warming: what they print, their exit codes, and the
+// The cache's subcommands, and warming: what they print, their exit codes, and the
 // bounds of an isolated compile.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -99,37 +99,6 @@ TEST(ToolCache, ExplainsHitsAndMisses) {
   EXPECT_TRUE(has(other.output, "no entry of this template is among the 3")) << other.output;
 }
 
-TEST(ToolBundle, IsMadeVerifiedImportedAndServedFrom) {
-  ToolRun diecast;
-  const std::string bundle = diecast.folder / "k.dcb", again = diecast.folder / "again.dcb";
-  const auto made = diecast({"bundle", "create", manifest(diecast), "-o", bundle});
-  ASSERT_EQ(made.exit_code, 0) << made.errors;
-  EXPECT_TRUE(has(made.output, "3 kernels")) << made.output;
-  const std::string pin = made.output.substr(made.output.find("\nsha256 ") + 8, 64);
-  const auto verified = diecast({"bundle", "verify", bundle, "--sha256", pin});
-  EXPECT_EQ(verified.exit_code, 0) << verified.errors;
-  EXPECT_TRUE(has(verified.output, "sha256 " + pin));
-  EXPECT_EQ(diecast({"bundle", "verify", bundle, "--sha256", std::string(64, '0')}).exit_code, 1);
-  // From a cache of its own, compiled at another time: the same bytes.
-  ASSERT_EQ(diecast({"cache", "clear"}).exit_code, 0);
-  ASSERT_EQ(diecast({"bundle", "create", manifest(diecast), "-o", again}).exit_code, 0);
-  EXPECT_EQ(text_of(bundle), text_of(again));
-  ASSERT_EQ(diecast({"bundle", "export", "-o", again}).exit_code, 0);
-  EXPECT_EQ(text_of(bundle), text_of(again));
-
-  ASSERT_EQ(diecast({"cache", "clear"}).exit_code, 0);
-  EXPECT_TRUE(has(diecast({"bundle", "import", bundle}).output, "3 imported, 0 already there"));
-  EXPECT_TRUE(has(diecast({"bundle", "import", bundle}).output, "0 imported, 3 already there"));
-  EXPECT_EQ(diecast({"warm", manifest(diecast), "--expect-no-new"}).exit_code, 0);
-
-  diecast.set("DIECAST_CACHE", "bundle:" + bundle + "#sha256=" + pin);
-  diecast.set("DIECAST_CACHE_POLICY", "require-hit");
-  EXPECT_TRUE(has(diecast({"compile", "amax IN=f16 @ sm_90a"}).output, "found on disk"));
-  const auto miss = diecast({"compile", "amax COLS=64 IN=f16 @ sm_90a"});
-  EXPECT_EQ(miss.exit_code, 1);
-  EXPECT_TRUE(has(miss.errors, "diecast: not_cached: ")) << miss.errors;
-}
-
 TEST(ToolWarm, TellsProgramsEveryCounter) {
   ToolRun diecast;
   const auto json = [&] {
@@ -194,6 +163,9 @@ TEST(ToolWarm, EndsAHostCompilerWithEverythingBelowIt) {
                           started + "; wait ;;\nesac\n");
   ASSERT_EQ(::chmod(compiler.c_str(), 0700), 0);
   diecast.set("DIECAST_CXX", compiler);
+  const std::string temporary = diecast.folder / "temporary";
+  ASSERT_EQ(::mkdir(temporary.c_str(), 0700), 0);
+  diecast.set("TMPDIR", temporary);
   const auto run =
       diecast({"warm", manifest(diecast, "amax IN=bf16 @ host\n"), "--time-limit", "1"});
   EXPECT_EQ(run.exit_code, 1);
@@ -213,6 +185,7 @@ TEST(ToolWarm, EndsAHostCompilerWithEverythingBelowIt) {
     EXPECT_FALSE(runs()) << text_of(status);
   }
   EXPECT_EQ(programs, 2);
+  EXPECT_EQ(tree(temporary), std::vector<std::string>{});  // nor a file of them
   EXPECT_EQ(diecast({"cache", "verify"}).output, "0 good, 0 damaged\n");
 }
 

@@ -2,6 +2,7 @@
 // shared object is read back, and the directory goes whatever happened.
 #include <diecast/base/file.h>
 #include <diecast/base/hash.h>
+#include <diecast/base/private_directory.h>
 #include <diecast/base/process.h>
 #include <diecast/base/text.h>
 #include <diecast/compile/host_cxx.h>
@@ -9,39 +10,13 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <chrono>
 #include <cstdlib>
-#include <filesystem>
 
 namespace diecast {
 namespace {
 
 constexpr std::uint64_t kObjectLimit = 64u << 20;
-
-// A directory nobody else can enter; it goes with everything in it.
-class PrivateDirectory {
- public:
-  static Result<PrivateDirectory> make() {
-    std::string base = environment_variable("TMPDIR");
-    if (base.substr(0, 1) != "/") base = "/tmp";
-    std::string path = base + "/diecast-XXXXXX";
-    if (::mkdtemp(path.data()) == nullptr) return file_error("make a directory like", path, -errno);
-    return PrivateDirectory(std::move(path));
-  }
-  PrivateDirectory(PrivateDirectory&& other) noexcept : path_(std::exchange(other.path_, {})) {}
-  PrivateDirectory& operator=(PrivateDirectory&&) = delete;
-  ~PrivateDirectory() {
-    std::error_code ignored;  // a leftover in a temporary directory harms nobody
-    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
-  }
-  const std::string& path() const { return path_; }
-  std::string file(std::string_view name) const { return cat(path_, "/", name); }
-
- private:
-  explicit PrivateDirectory(std::string path) : path_(std::move(path)) {}
-  std::string path_;
-};
 
 Result<void> write_new_file(const std::string& path, std::string_view text) {
   FileSystem& files = system_files();

@@ -1,4 +1,5 @@
 // Both sides of an isolated compile: see isolated_compile.h.
+#include <diecast/base/private_directory.h>
 #include <diecast/base/process.h>
 #include <diecast/base/sanitizers.h>
 #include <diecast/base/text.h>
@@ -7,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <optional>
 
 namespace diecast {
 namespace {
@@ -97,6 +99,13 @@ Result<Artifact> compile_isolated(const RuntimeOptions& options, const Source& s
   process.arguments = {options.isolated.program, std::string(kIsolatedCommand)};
   process.input = text_of(request.bytes());
   process.environment = environment_for(options);
+  std::optional<PrivateDirectory> temporary;
+  if (target.is_host()) {  // ended at its limit a compiler leaves files: here they go
+    DIECAST_TRY(auto made, PrivateDirectory::make());
+    temporary.emplace(std::move(made));
+    std::erase_if(process.environment, [](const auto& set) { return set.starts_with("TMPDIR="); });
+    process.environment.push_back("TMPDIR=" + temporary->path());
+  }
   process.directory = "/";
   process.time_limit = options.isolated.time;
 #if !defined(DIECAST_ASAN) && !defined(DIECAST_TSAN)  // which reserve terabytes of address space
