@@ -1,18 +1,21 @@
 // Entries stay whole while their writers, readers and collectors are killed at random: a process of
 // its own reads everything there is, over and over, and knows what every byte should be.
 //
-// P-02, P-17, R-04, R-06. A sample every day; DIECAST_TEST_VARIANTS=all runs the whole, the label
-// `soak` more of it. Races without kills are in runtime/stampede_test.cpp.
+// P-02, P-17, R-04, R-06. A sample every day; DIECAST_TEST_VARIANTS=all runs the whole, the
+// label `soak` more of it. Races without kills are in runtime/stampede_test.cpp.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <iostream>
+#include <numeric>
 #include <random>
 #include <sstream>
+#include <thread>
 
 #include "cache/disk_cache_fixture.h"
 #include "child_process.h"
@@ -131,6 +134,58 @@ TEST_F(Race, KilledAtRandomUnderLoadNothingIsEverTorn) {
     EXPECT_TRUE(name.find(".dce") == name.npos && name.find(".t-") == name.npos) << name;
   }
   std::cout << kills << " kills, " << read << " entries read meanwhile, " << wrong << " torn\n";
+}
+
+// many processes want more than the root may hold, while it is collected.
+TEST_F(Race, UnderACollectorTheRootEndsWithinItsSize) {
+  const int processes = how_many(16, 64, 64), keys = 100, rounds = how_many(2, 4, 400);
+  PruneLimits limits;
+  limits.bytes = 60000;  // a third of it all
+  limits.young = seconds(1);
+  const auto cache = DiskCache::open(path_).value();
+  const pid_t collector = start_child([&] {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    while (::access(stop_.c_str(), F_OK) != 0) {
+      if (!cache->prune(limits)) return 1;
+    }
+    return 0;
+  });
+  const auto use_all = [&](unsigned seed) {
+    std::mt19937 random(seed);
+    std::vector<int> order(static_cast<std::size_t>(keys));
+    std::iota(order.begin(), order.end(), 0);
+    for (int round = 0; round < rounds; ++round) {
+      std::shuffle(order.begin(), order.end(), random);
+      for (const int number : order) {
+        const Sample sample = make_sample(number, 500 + static_cast<std::size_t>(number) * 20);
+        const auto found = cache->find(sample.key, kSampleCompiler);
+        if (found && !same(*found, sample.artifact)) return static_cast<int>(kWrongBytes);
+        if (!found && !cache->publish(sample.key, sample.artifact))
+          return static_cast<int>(kPublishFailed);
+      }
+    }
+    return cache->statistics().rejected == 0 ? 0 : static_cast<int>(kRejected);
+  };
+  std::vector<pid_t> users;
+  for (int i = 0; i < processes; ++i)
+    users.push_back(start_child([&, i] { return use_all(static_cast<unsigned>(i)); }));
+  for (const pid_t user : users) EXPECT_EQ(wait_for_child(user), 0) << "see Ended";
+  testing::write_text(stop_, "");
+  EXPECT_EQ(wait_for_child(collector), 0);
+
+  std::this_thread::sleep_for(milliseconds(2100));  // nothing is young any more, by whole seconds
+  ASSERT_TRUE(cache->prune(limits));
+  std::uint64_t bytes = 0, entries = 0;
+  EXPECT_TRUE(cache->read_all([&](const StoredEntry& stored) {
+    EXPECT_EQ(stored.decoded.fault, EntryFault::none) << stored.name;
+    bytes += stored.file.size();
+    ++entries;
+  }));
+  EXPECT_LE(bytes, limits.bytes);
+  EXPECT_GT(bytes, limits.bytes / 4);
+  std::cout << processes << " processes x " << keys << " keys x " << rounds
+            << " under a collector: " << entries << " entries left, " << bytes << " bytes of "
+            << limits.bytes << "\n";
 }
 
 }  // namespace

@@ -101,7 +101,8 @@ TEST_F(RealNvrtc, MakesTheSameBytesOnManyThreads) {
   for (const Bytes& cubin : cubins) EXPECT_TRUE(cubin == cubins[0]);
 }
 
-// N-17: a thread or fiber of an engine may have little.
+// N-17: a thread or fiber of an engine may have little. Not 64 KiB: those NVRTC 13.0 overruns even
+// when it is called without us.
 TEST_F(RealNvrtc, CompilesOnASmallStack) {
   const Bytes expected = payload(kNames, "sm_80");
   Bytes found;

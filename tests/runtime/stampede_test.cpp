@@ -1,8 +1,8 @@
 // Many processes with runtimes of their own on one cold root: one compile a key, no failure, and
 // the same bytes for everybody.
 //
-// P-05, R-01, R-15. A sample of each every day; DIECAST_TEST_VARIANTS=all runs the whole, the label
-// `soak` more of it.
+// P-05, R-01, R-03, R-15. A sample of each every day; DIECAST_TEST_VARIANTS=all runs the whole, the
+// label `soak` more of it.
 #include <diecast/base/text.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "child_process.h"
+#include "fake_file_system.h"
 #include "how_many.h"
 #include "runtime/fake_machine.h"
 
@@ -21,6 +22,7 @@ namespace diecast {
 namespace {
 
 using std::chrono::milliseconds;
+using testing::FakeFileSystem;
 using testing::FakeNvrtc;
 using testing::how_many;
 using testing::kAmax;
@@ -103,6 +105,33 @@ TEST_F(Stampede, SixteenProcessesOnEightKeysNeverFail) {
     std::filesystem::remove_all(options.cache);
   }
   std::cout << "0 failures of " << rounds * processes * keys << "\n";
+}
+
+// nodes whose locks the others do not see, or a disk without any. Each compiles once at most,
+// and all have what the first one published.
+TEST_F(Stampede, WithoutLocksEveryProcessCompilesOnceAtMost) {
+  nvrtc_.set("SLEEP_MS", "30");
+  const int processes = how_many(8, 32, 32), rounds = how_many(1, 10, 200);
+  for (int round = 0; round < rounds; ++round) {
+    RuntimeOptions options = begin(round);
+    run_processes(processes, [&](int) {
+      FakeFileSystem without_locks(FakeFileSystem::refuse("try_lock", ENOLCK));
+      options.files = &without_locks;
+      const auto runtime = Runtime::create(options).value();
+      const auto one = runtime->specialize(kAmax).value();
+      std::atomic<int> wrong = 0;
+      std::vector<std::thread> asking;
+      for (int i = 0; i < 8; ++i) asking.emplace_back([&] { wrong += !runtime->resolve(one); });
+      for (std::thread& thread : asking) thread.join();
+      runtime->flush();
+      const CacheStatistics cache = runtime->cache()->writable()->statistics();
+      return wrong + static_cast<int>(cache.publish_failures + cache.rejected) +
+             (runtime->counters().compiled <= 1 ? 0 : 50);
+    });
+    ASSERT_LE(compiles(), static_cast<std::size_t>(processes));
+    EXPECT_EQ(DiskCache::open(options.cache).value()->list().value().size(), 1u);
+    ASSERT_FALSE(HasFailure()) << round;
+  }
 }
 
 // P-05, E-11: whoever waits gives up at the deadline; the holder that goes on finds the key taken.

@@ -206,10 +206,11 @@ Result<PruneResult> DiskCache::State::collect(const std::string& root, const Pru
                  "collect it as the user who owns it"};
   }
   const Descriptor gc(files, open_gc(files, *opened));
-  if (!gc) return file_error("open", cat(root, "/v1/gc"), gc.number());
+  const bool full = gc.number() == -ENOSPC || gc.number() == -EDQUOT;  // who else makes room
+  if (!gc && !full) return file_error("open", cat(root, "/v1/gc"), gc.number());
   PruneResult busy;
   busy.busy = true;
-  const int locked = files.try_lock(gc.number(), 0, 1);
+  const int locked = gc ? files.try_lock(gc.number(), 0, 1) : gc.number();
   if (locked == -EAGAIN) return busy;  // without locks everybody collects: harmless
   Collection collection(files, *opened, limits, writer.boot());
   const int trouble = collection.scan(compiler);
@@ -218,7 +219,7 @@ Result<PruneResult> DiskCache::State::collect(const std::string& root, const Pru
   collection.remove_empty_folders();
   if (!limits.dry_run) {
     const struct timespec times[2] = {{0, UTIME_OMIT}, {files.now_seconds(), 0}};
-    files.set_times(gc.number(), times);
+    if (gc) files.set_times(gc.number(), times);
     published_bytes = 0;
   }
   if (locked >= 0) files.unlock(gc.number(), 0, 1);

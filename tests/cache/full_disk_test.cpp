@@ -1,0 +1,73 @@
+// E-01 on disks that are really full: a small tmpfs in a mount namespace of the test's own. Without
+// room, or without names for more files, what fits is kept, the rest is a miss, and room that comes
+// back is used.
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+
+#include "cache/disk_cache_fixture.h"
+#include "child_process.h"
+#include "fake_file_system.h"
+
+namespace diecast {
+namespace {
+
+using testing::kSampleCompiler;
+using testing::make_sample;
+using testing::same;
+using testing::Sample;
+
+// What a child found.
+enum Outcome { kFine, kNotAllowed, kNoCache, kNeverFull, kLost, kTorn, kStaysFull };
+
+constexpr int kSamples = 64;
+
+Sample sample(int number) { return make_sample(number, 9000); }
+
+// Publishes until nothing fits; what was said to be published must be there, and whole.
+Outcome fill(const std::string& root) {
+  testing::FakeFileSystem files;
+  const auto cache = DiskCache::open(root, files);
+  if (!cache) return kNoCache;
+  std::vector<bool> published;
+  for (int i = 0; i < kSamples; ++i) {
+    published.push_back((*cache)->publish(sample(i).key, sample(i).artifact));
+  }
+  const CacheStatistics counts = (*cache)->statistics();
+  if (counts.publish_failures != 1 || counts.publishes == 0) return kNeverFull;
+  for (int i = 0; i < kSamples; ++i) {
+    const auto found = (*cache)->find(sample(i).key, kSampleCompiler);
+    if (found.has_value() != published[static_cast<std::size_t>(i)]) return kLost;
+    if (found && !same(*found, sample(i).artifact)) return kTorn;
+  }
+  if (!(*cache)->clear()) return kStaysFull;
+  files.clock_offset = 61;  // it is left alone for a minute
+  return (*cache)->publish(sample(1).key, sample(1).artifact) ? kFine : kStaysFull;
+}
+
+Outcome fill_mounted(const std::string& folder, const char* size) {
+  // Namespaces of its own: root needs no other user's.
+  if (::unshare(CLONE_NEWNS | (::geteuid() == 0 ? 0 : CLONE_NEWUSER)) != 0 ||
+      ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+      ::mount("none", folder.c_str(), "tmpfs", 0, size) != 0) {
+    return kNotAllowed;
+  }
+  ::chmod(folder.c_str(), 0700);
+  return fill(folder + "/cache");
+}
+
+class FullDisk : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(FullDisk, KeepsWhatFitsAndIsUsedAgainOnceThereIsRoom) {
+  const testing::TemporaryDirectory folder;
+  const int outcome = testing::in_child([&] { return fill_mounted(folder.path(), GetParam()); });
+  if (outcome == kNotAllowed) GTEST_SKIP() << "nothing may be mounted here";
+  EXPECT_EQ(outcome, kFine);
+}
+
+INSTANTIATE_TEST_SUITE_P(Disks, FullDisk, ::testing::Values("size=256k", "nr_inodes=32"),
+                         [](const auto& info) { return info.index == 0 ? "Bytes" : "Files"; });
+
+}  // namespace
+}  // namespace diecast
