@@ -37,6 +37,7 @@ class Record {
     std::string_view text() const;
   };
 
+  void reserve(std::size_t bytes) { bytes_.reserve(bytes); }
   Record& add(std::uint16_t tag, ByteSpan bytes);
   Record& add(std::uint16_t tag, std::string_view text);
   Record& add(std::uint16_t tag, std::uint64_t number);  // eight bytes

@@ -13,6 +13,7 @@ ArtifactKey make_key(const KeyFields& fields) {
   Record options;
   for (const std::string& option : fields.options) options.add(1, option);
   ArtifactKey key;
+  key.record.reserve(fields.source.size() + 1024);  // the source is nearly all of it
   key.record.add(tag(KeyTag::version), kKeyVersion)
       .add(tag(KeyTag::template_name), fields.template_name)
       .add(tag(KeyTag::source), fields.source)

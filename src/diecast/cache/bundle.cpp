@@ -135,7 +135,7 @@ DecodedEntry Bundle::read(const Place& place, const ArtifactKey* key, Bytes& byt
   out.fault = EntryFault::unreadable;
   if (read_exactly(files_, file_.number(), bytes.data(), bytes.size(), place.offset) < 0)
     return out;
-  out = key != nullptr ? decode_entry(std::move(bytes), key) : decode_entry(ByteSpan(bytes), key);
+  out = decode_entry(bytes, key);
   const bool named =
       key != nullptr || out.fault != EntryFault::none || xxh3_128(entry_record(bytes)) == place.key;
   if (out.fault == EntryFault::none &&

@@ -61,7 +61,7 @@ DecodedEntry read_entry(FileSystem& files, OpenEntry& entry, const ArtifactKey& 
     out.fault = EntryFault::unreadable;
     return out;
   }
-  return decode_entry(std::move(bytes), &key);
+  return decode_entry(bytes, &key);
 }
 
 // The time of the last change is the clock of "least recently used". Written seldom; a time far in

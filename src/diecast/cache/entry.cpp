@@ -123,9 +123,8 @@ EntryFault decode_head(ByteSpan head, const ArtifactKey* key, const EntryHeader&
       head.subspan(header.header_bytes, header.payload_offset - header.header_bytes);
   if (xxh3_128(covered) != header.head_checksum) return EntryFault::bad_checksum;
   const ByteSpan record = record_of(head, header);
-  const bool same =
-      key != nullptr ? header.key == key->digest && equal(record, key->record.bytes())
-                     : header.key == xxh3_128(record);
+  const bool same = key != nullptr ? header.key == key->digest && equal(record, key->record.bytes())
+                                   : header.key == xxh3_128(record);
   if (!same) return EntryFault::other_key;
   if (!take_record(record, header, out)) return EntryFault::bad_metadata;
   return take_metadata(metadata_of(head, header), out) ? EntryFault::none
@@ -191,35 +190,15 @@ Result<Bytes> encode_entry(const ArtifactKey& key, const Artifact& artifact) {
   return out;
 }
 
-namespace {
-
-// All but the payload.
-DecodedEntry decode_facts(ByteSpan file, const ArtifactKey* key, EntryHeader& header) {
+DecodedEntry decode_entry(ByteSpan file, const ArtifactKey* key) {
   DecodedEntry out;
+  EntryHeader header;
   out.fault = read_header(file, file.size(), header);
   if (out.fault == EntryFault::none) out.fault = check_payload(file, header);
   if (out.fault == EntryFault::none) out.fault = decode_head(file, key, header, out.artifact);
-  return out;
-}
-
-}  // namespace
-
-DecodedEntry decode_entry(ByteSpan file, const ArtifactKey* key) {
-  EntryHeader header;
-  DecodedEntry out = decode_facts(file, key, header);
   if (out.fault != EntryFault::none) return out;
   const ByteSpan payload = file.subspan(header.payload_offset, header.payload_bytes);
   out.artifact.payload.assign(payload.begin(), payload.end());
-  return out;
-}
-
-DecodedEntry decode_entry(Bytes&& file, const ArtifactKey* key) {
-  EntryHeader header;
-  DecodedEntry out = decode_facts(file, key, header);
-  if (out.fault != EntryFault::none) return out;
-  file.resize(header.payload_offset + header.payload_bytes);
-  file.erase(file.begin(), file.begin() + static_cast<std::ptrdiff_t>(header.payload_offset));
-  out.artifact.payload = std::move(file);
   return out;
 }
 

@@ -43,10 +43,9 @@ struct DecodedEntry {
 };
 
 // Checks everything before it believes anything: checksums, bounds by subtraction, the whole key
-// record against `key`. Without a key (verifying) the record is only checked against itself.
+// record against `key`. Without a key (verifying) the record is only checked against itself. The
+// artifact has a copy of the payload: most of a file is the kernel's source, which nobody keeps.
 DecodedEntry decode_entry(ByteSpan file, const ArtifactKey* key);
-// The same of bytes that nobody needs afterwards: the payload is moved inside them, not copied.
-DecodedEntry decode_entry(Bytes&& file, const ArtifactKey* key);
 
 // The key record inside the bytes of a whole entry that decode_entry found good.
 ByteSpan entry_record(ByteSpan file);

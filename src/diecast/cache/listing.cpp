@@ -60,7 +60,7 @@ DecodedEntry read_whole(FileSystem& files, int shard, const char* name, Bytes& b
     out.fault = EntryFault::unreadable;
     return out;
   }
-  return decode_entry(ByteSpan(bytes), nullptr);
+  return decode_entry(bytes, nullptr);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // From artifact to resident kernel: the half of the line that may wait for a device.
 #include <diecast/base/no_throw.h>
 #include <diecast/base/text.h>
+#include <diecast/runtime/ahead.h>
 #include <diecast/runtime/runtime.h>
 #include <diecast/runtime/state.h>
 
@@ -43,29 +44,31 @@ Result<void> Runtime::State::load(Runtime& runtime, const KernelName& name,
   return kernel->preload();
 }
 
-Result<std::shared_ptr<Kernel>> Runtime::State::preload(Runtime& runtime,
-                                                        const Specialization& specialization,
-                                                        const std::shared_ptr<Device>& device) {
+Result<Runtime::State::Made> Runtime::State::make_kernel(Runtime& runtime,
+                                                         const Specialization& specialization,
+                                                         const std::shared_ptr<Device>& device) {
   const KernelName name{specialization.spelling(), device};
-  std::shared_ptr<Kernel> kernel;
   {
     std::lock_guard lock(kernels_mutex);
     const auto known = kernels.find(name);
-    if (known != kernels.end()) kernel = known->second;
+    if (known != kernels.end()) return Made{known->second, false};
   }
-  bool fresh = false;
-  if (kernel == nullptr) {
-    DIECAST_TRY(Resolved resolved, resolve(runtime, specialization, nullptr));
-    fresh = resolved.origin == Resolved::Origin::compiled;
-    DIECAST_TRY(kernel, Kernel::make(specialization, std::move(resolved.artifact), device,
-                                     tuned_launches(specialization, *device)));
-    kernel = keep(name, std::move(kernel), nullptr);
-  }
+  DIECAST_TRY(Resolved resolved, resolve(runtime, specialization, nullptr));
+  const bool fresh = resolved.origin == Resolved::Origin::compiled;
+  DIECAST_TRY(auto kernel, Kernel::make(specialization, std::move(resolved.artifact), device,
+                                        tuned_launches(specialization, *device)));
+  return Made{keep(name, std::move(kernel), nullptr), fresh};
+}
+
+Result<std::shared_ptr<Kernel>> Runtime::State::make_resident(
+    Runtime& runtime, Made made, const std::shared_ptr<Device>& device) {
+  std::shared_ptr<Kernel>& kernel = made.kernel;
   DIECAST_TRY(const bool resident, kernel->resident());
   if (resident) return kernel;
+  const KernelName name{kernel->specialization().spelling(), device};
   DIECAST_CHECK(allow_late(name.first, "not resident"));
   const auto start = Clock::now();
-  DIECAST_CHECK(fresh ? kernel->preload() : load(runtime, name, kernel));
+  DIECAST_CHECK(made.fresh ? kernel->preload() : load(runtime, name, kernel));
   ++count.loaded;
   tell(RuntimeEvent::Kind::loaded, name.first, device->properties().name, ms_since(start));
   return kernel;
@@ -73,7 +76,26 @@ Result<std::shared_ptr<Kernel>> Runtime::State::preload(Runtime& runtime,
 
 Result<std::shared_ptr<Kernel>> Runtime::preload(const Specialization& specialization,
                                                  const std::shared_ptr<Device>& device) {
-  return no_throw([&] { return state_->preload(*this, specialization, device); });
+  return no_throw([&]() -> Result<std::shared_ptr<Kernel>> {
+    DIECAST_TRY(auto made, state_->make_kernel(*this, specialization, device));
+    return state_->make_resident(*this, std::move(made), device);
+  });
+}
+
+Result<std::vector<std::shared_ptr<Kernel>>> Runtime::preload(
+    std::span<const Specialization> specializations, const std::shared_ptr<Device>& device) {
+  using Kernels = std::vector<std::shared_ptr<Kernel>>;
+  return no_throw([&]() -> Result<Kernels> {
+    Ahead<State::Made> kernels(specializations.size(), [&](std::size_t i) {
+      return no_throw([&] { return state_->make_kernel(*this, specializations[i], device); });
+    });
+    Kernels out;
+    for (std::size_t i = 0; i < specializations.size(); ++i) {
+      DIECAST_TRY(auto made, kernels.take(i));
+      DIECAST_TRY(out.emplace_back(), state_->make_resident(*this, std::move(made), device));
+    }
+    return out;
+  });
 }
 
 }  // namespace diecast

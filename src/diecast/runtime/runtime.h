@@ -25,6 +25,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -119,6 +120,10 @@ class Runtime {
   // device refuses is compiled again, once, and its entry replaced.
   Result<std::shared_ptr<Kernel>> preload(const Specialization& specialization,
                                           const std::shared_ptr<Device>& device);
+  // All of them, in order; the first error there is. Where they are many, a few threads resolve
+  // while this one makes resident: what serves is ready as soon as the device has its code.
+  Result<std::vector<std::shared_ptr<Kernel>>> preload(
+      std::span<const Specialization> specializations, const std::shared_ptr<Device>& device);
   // The best target of the device that the template supports and a compiler or the cache can serve:
   // where nothing can be compiled for a target, the cache is asked. Tunes that the bindings leave
   // out are those that tuning records of this device choose, else the defaults.

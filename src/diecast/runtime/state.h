@@ -133,8 +133,15 @@ struct Runtime::State {
   // The kernel under a name: the one there already, unless that is `refused`.
   std::shared_ptr<Kernel> keep(const KernelName& name, std::shared_ptr<Kernel> made,
                                const Kernel* refused);
-  Result<std::shared_ptr<Kernel>> preload(Runtime& runtime, const Specialization& specialization,
-                                          const std::shared_ptr<Device>& device);
+  // A kernel that may be not resident yet; `fresh`: compiled just now.
+  struct Made {
+    std::shared_ptr<Kernel> kernel;
+    bool fresh = false;
+  };
+  Result<Made> make_kernel(Runtime& runtime, const Specialization& specialization,
+                           const std::shared_ptr<Device>& device);
+  Result<std::shared_ptr<Kernel>> make_resident(Runtime& runtime, Made made,
+                                                const std::shared_ptr<Device>& device);
   Result<void> load(Runtime& runtime, const KernelName& name, std::shared_ptr<Kernel>& kernel);
   Result<void> allow_late(const std::string& spelling, std::string_view missing);
 

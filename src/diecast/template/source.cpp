@@ -125,11 +125,16 @@ Result<Source> render(const Specialization& specialization, const SourceParts& p
   const Template& tmpl = specialization.tmpl();
   const Target& target = specialization.target();
   DIECAST_TRY(const std::string head, kernel_head(specialization));
-  return Source{
-      tmpl.name() + ".cu", tmpl.name(),
-      cat("#define DIECAST_CC ", target.cc, "\n#define DIECAST_HOST ", target.is_host() ? 1 : 0,
-          "\n", parts.headers, line_directive(1, "diecast/constants"), constants(specialization),
-          parts.asserts, "#define DIECAST_KERNEL ", head, "\n", parts.code)};
+  Source out{tmpl.name() + ".cu", tmpl.name(), ""};
+  out.text.reserve(parts.headers.size() + parts.asserts.size() + parts.code.size() + 8192);
+  out.text += cat("#define DIECAST_CC ", target.cc, "\n#define DIECAST_HOST ",
+                  target.is_host() ? 1 : 0, "\n");
+  out.text += parts.headers;
+  out.text += cat(line_directive(1, "diecast/constants"), constants(specialization));
+  out.text += parts.asserts;
+  out.text += cat("#define DIECAST_KERNEL ", head, "\n");
+  out.text += parts.code;
+  return out;
 }
 
 Result<Source> render(const Specialization& specialization, const TemplateFiles& files) {

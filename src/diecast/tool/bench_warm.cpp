@@ -70,8 +70,8 @@ Result<Figure> warming() {
 }
 
 // This process's environment, but with a cache that must have everything.
-std::vector<std::string> served_from(const std::string& root) {
-  std::vector<std::string> out = {"DIECAST_CACHE=" + root, "DIECAST_CACHE_POLICY=require-hit"};
+std::vector<std::string> served_from(const std::string& cache) {
+  std::vector<std::string> out = {"DIECAST_CACHE=" + cache, "DIECAST_CACHE_POLICY=require-hit"};
   for (char** variable = environ; *variable != nullptr; ++variable) {
     const std::string_view text = *variable;
     if (!text.starts_with("DIECAST_CACHE") && !text.starts_with("DIECAST_TRACE"))
@@ -80,85 +80,102 @@ std::vector<std::string> served_from(const std::string& root) {
   return out;
 }
 
-// Runs the child; the numbers that it printed.
-Result<std::vector<double>> run_child(const std::string& root, std::vector<std::string> arguments) {
+Result<std::string> run_own(std::vector<std::string> arguments, const std::string& cache) {
   ProcessRequest process;
-  process.arguments = {own_program(), std::string(kBenchStart)};
+  process.arguments = {own_program()};
   for (std::string& argument : arguments) process.arguments.push_back(std::move(argument));
-  process.environment = served_from(root);
-  DIECAST_TRY(const ProcessResult result, run_process(process));
-  if (result.exit_code != 0) {
-    return Error{ErrorCode::process_failed, cat("a warmed process failed: ", result.errors),
-                 "run `diecast doctor`"};
-  }
-  std::vector<double> numbers;
-  for (const std::string_view word : words(result.output))
-    numbers.push_back(std::strtod(std::string(word).c_str(), nullptr));
-  return numbers;
+  process.environment = served_from(cache);
+  DIECAST_TRY(ProcessResult result, run_process(process));
+  if (result.exit_code == 0) return std::move(result.output);
+  return Error{ErrorCode::process_failed, cat("a warmed process failed: ", result.errors),
+               "run `diecast doctor`"};
 }
 
-// Milliseconds from a process's start until it could launch; the driver's share of them.
+// Runs bench-start on a cache; the numbers that it printed.
+Result<std::vector<double>> run_child(const std::string& cache, const std::string& line,
+                                      std::size_t numbers, bool loads = false) {
+  std::vector<std::string> arguments = {std::string(kBenchStart), line};
+  if (loads) arguments.push_back("--loads");
+  DIECAST_TRY(const std::string output, run_own(std::move(arguments), cache));
+  std::vector<double> out;
+  for (const std::string_view word : words(output))
+    out.push_back(std::strtod(std::string(word).c_str(), nullptr));
+  if (out.size() == numbers) return out;
+  return Error{ErrorCode::process_failed, "a warmed process said something else",
+               "run `diecast doctor`"};
+}
+
+// Milliseconds from a process's start until it could launch, and parts of them.
 struct Start {
-  double whole = 0, context = 0, loads = 0;
-  double ours() const { return whole - context - loads; }
+  double whole = 0, context = 0, preload = 0;
 };
 
-// The loads are timed in a process of its own: in one that has the code already they may be
-// cheaper.
-Result<Start> started(const std::string& root, const std::string& line, bool device) {
-  Start out;
+Result<Start> start_process(const std::string& cache, const std::string& line) {
   const std::chrono::duration<double, std::milli> began = Clock::now().time_since_epoch();
-  DIECAST_TRY(const auto ready, run_child(root, {line}));
-  if (ready.size() != 2)
-    return Error{ErrorCode::process_failed, "a warmed process said nothing",
-                 "run `diecast doctor`"};
-  out.whole = ready[0] - began.count();
-  out.context = ready[1];
-  if (!device) return out;
-  DIECAST_TRY(const auto loads, run_child(root, {line, "--loads"}));
-  if (!loads.empty()) out.loads = loads[0];
-  return out;
+  DIECAST_TRY(const auto said, run_child(cache, line, 3));
+  return Start{said[0] - began.count(), said[1], said[2]};
 }
 
-std::string shares(const Start& start, const Target& target, bool device) {
-  if (!device) return cat(target.name(), ", no GPU: nothing is loaded");
-  return cat(target.name(), ": ", fixed(start.whole, 1), " ms, of which the driver's context ",
-             fixed(start.context, 1), " and its bare loads of the same code ",
-             fixed(start.loads, 1), "; with them ", fixed(start.whole - start.context, 1));
+// In a process of its own: in one that has the code already it may load faster.
+Result<Start> bare_loads(const std::string& cache, const std::string& line) {
+  DIECAST_TRY(const auto said, run_child(cache, line, 1, true));
+  return Start{0, 0, said[0]};
 }
 
-Result<Figure> start(Runtime& runtime) {
-  const ScratchRoot root;
-  DIECAST_TRY(const Target target, served_target(runtime));
+double without_context(const Start& start) { return start.whole - start.context; }
+double preload(const Start& start) { return start.preload; }
+
+Result<Start> middle_of_five(double (*rank)(const Start&),
+                             const std::function<Result<Start>()>& measure) {
+  std::vector<Start> all(5);
+  for (Start& one : all) {
+    DIECAST_TRY(one, measure());
+  }
+  std::ranges::sort(all, {}, rank);
+  return all[2];
+}
+
+Result<std::string> warm_hundred(const std::string& root, const Target& target) {
   const std::string line = many(100, target);
-  {
-    DIECAST_TRY(const auto warming, Runtime::create(in_root(root.path())));
-    DIECAST_TRY(const auto wanted, expand_spelling(*warming, line, "bench", {}));
-    for (const WarmOutcome& outcome : warm(*warming, wanted, {})) {
-      if (outcome.error) return *outcome.error;
-    }
+  DIECAST_TRY(const auto runtime, Runtime::create(in_root(root)));
+  DIECAST_TRY(const auto wanted, expand_spelling(*runtime, line, "bench", {}));
+  for (const WarmOutcome& outcome : warm(*runtime, wanted, {})) {
+    if (outcome.error) return *outcome.error;
   }
-  const bool device = runtime.default_device().ok();
-  std::vector<Start> starts(5);
-  for (Start& one : starts) {
-    DIECAST_TRY(one, started(root.path(), line, device));
-  }
-  std::sort(starts.begin(), starts.end(),
-            [](const Start& a, const Start& b) { return a.ours() < b.ours(); });
-  const Start& middle = starts[2];
-  return Figure{"100 kernels from a warmed cache, require-hit: ours of a process's start",
-                middle.ours(),
-                "ms",
-                30,
-                false,
-                shares(middle, target, device)};
+  return line;
+}
+
+// How soon a process serves, and what a preload is more than what the driver does in it.
+Result<Figures> serving(Runtime& runtime) {
+  const ScratchRoot root;
+  const std::string bundle = root.path() + "/hundred.dcb";
+  DIECAST_TRY(const Target target, served_target(runtime));
+  DIECAST_TRY(const std::string line, warm_hundred(root.path(), target));
+  DIECAST_TRY(const Start start,
+              middle_of_five(without_context, [&] { return start_process(root.path(), line); }));
+  Figure ready{"100 kernels from a warmed cache, require-hit: a start but for the driver's context",
+               without_context(start), "ms", 30};
+  ready.detail = cat(target.name(), ", no GPU: nothing is loaded");
+  if (!runtime.default_device()) return Figures{ready};
+
+  DIECAST_CHECK(run_own({"bundle", "export", "-o", bundle}, root.path()));
+  DIECAST_TRY(const Start bare,
+              middle_of_five(preload, [&] { return bare_loads(root.path(), line); }));
+  DIECAST_TRY(const Start bundled,
+              middle_of_five(preload, [&] { return start_process("bundle:" + bundle, line); }));
+  ready.detail = cat(target.name(), ": ", fixed(start.whole, 1), " ms, the driver's context ",
+                     fixed(start.context, 1), "; bare loads of the same code alone take ",
+                     fixed(bare.preload, 1));
+  Figure over{"preload of 100 kernels from a bundle: more than the driver's bare loads",
+              bundled.preload - bare.preload, "ms", 1};
+  over.detail = cat(fixed(bundled.preload, 2), " against ", fixed(bare.preload, 2), " ms");
+  return Figures{ready, over};
 }
 
 }  // namespace
 
 Result<Figures> bench_warm(Runtime& runtime) {
-  Figures figures;
-  DIECAST_TRY(figures.emplace_back(), start(runtime));
+  DIECAST_TRY(Figures figures, serving(runtime));
   if (std::thread::hardware_concurrency() >= 2) {
     DIECAST_TRY(figures.emplace_back(), warming());
   }
