@@ -1,5 +1,5 @@
 // amax: the largest absolute value of a row-major [rows, cols] matrix: of the whole, of each row, of
-// each column, of every 16 neighbours of a row, or of every 16x16 tile (both cut off at the edges).
+// each column, of every BLOCK neighbours of a row, or of every 16x16 tile (both cut off at the edges).
 // Infinity is kept, nothing gives 0. For tensor, row and column the caller fills amax with zeros
 // first: maxima of many blocks of threads meet there, as the integers that magnitudes compare by.
 // ROWS_dense: whole blocks of 16, row after row without a gap, from a multiple of 16 bytes on.
@@ -9,6 +9,7 @@ shape    int   COLS    = 0                               // row length; 0 = not 
 shape    enum  ROWS    {dense, apart, any} = dense       // what is known of x's rows, see above
 option   type  IN      {bf16, f16, f32}                  // element type of x
 option   enum  PER     {tensor, row, column, block, tile} = tensor    // what one maximum is of
+option   int   BLOCK   {8, 16, 32, 64, 128} = 16         // neighbours of a row that share one maximum
 option   enum  NANS    {ignore, propagate} = ignore      // propagate: 0x7FFFFFFF where one is NaN
 option   enum  RHT     {none, row, column} = none        // of x, or of its random Hadamard transform in blocks of 16
 option   int   SIGN_MASK = 0                             // RHT: bit i flips the sign of element i of 16
@@ -17,10 +18,12 @@ tune     int   waves   {1, 2, 8, 32} = 8                 // the most blocks of t
 size     rows  device
 size     cols  = COLS  divisible (ROWS == ROWS_any ? 1 : 16)
 arg      x      in     IN   [rows, cols]  stride (ROWS != ROWS_dense)  align (ROWS == ROWS_any ? bits(IN) / 8 : 16)
-arg      amax   inout  f32  [PER == PER_row || PER == PER_block ? rows : PER == PER_tile ? ceil_div(rows, 16) : 1, PER == PER_column ? cols : PER == PER_block || PER == PER_tile ? ceil_div(cols, 16) : 1]
+arg      amax   inout  f32  [PER == PER_row || PER == PER_block ? rows : PER == PER_tile ? ceil_div(rows, 16) : 1, PER == PER_column ? cols : PER == PER_block || PER == PER_tile ? ceil_div(cols, BLOCK) : 1]
 arg      rows
 arg      cols
 require  THREADS % 32 == 0                               // whole warps
+require  BLOCK == 16 || PER == PER_block                 // a block's width is of maxima per block
+require  BLOCK != 8 || RHT == RHT_none                   // the transform has blocks of 16
 require  RHT != RHT_none || SIGN_MASK == 0                // signs belong to the transform
 require  SIGN_MASK >= 0 && SIGN_MASK < 65536             // one bit for each of 16 elements
 require  RHT != RHT_row || PER != PER_column             // blocks along a row have no column of their own
@@ -33,7 +36,7 @@ sample   COLS {0, 80}  SIGN_MASK {0, 55272}  rows {0, 1, 7, 33}  cols {1, 16, 17
 #include <diecast/device/amax.h>
 #include <diecast/device/row_walk.h>
 
-using Amax = AmaxOf<IN, ROWS != ROWS_any, RHT, SIGN_MASK, NANS == NANS_propagate>;
+using Amax = AmaxOf<IN, ROWS != ROWS_any && BLOCK % 16 == 0, RHT, SIGN_MASK, NANS == NANS_propagate>;
 
 // A thread reads blocks of 16; for a maximum a row, a warp takes spans of 32 blocks of one row.
 constexpr i64 kSpan = 512;
@@ -69,15 +72,18 @@ DIECAST_NO_UNROLL
     }
   } else if constexpr (PER == PER_block || PER == PER_tile) {
     constexpr int kRows = PER == PER_tile ? 16 : 1;
-    RowWalk at(row_blocks, thread, threads);
-    const i64 all = ceil_div(rows, kRows) * row_blocks;
+    RowWalk at(ceil_div(cols, BLOCK), thread, threads);
+    const i64 all = ceil_div(rows, kRows) * at.row_pieces;
 DIECAST_NO_UNROLL
     for (; at.index < all; at.next()) {
-      const i64 first = at.piece * 16;
+      const i64 first = at.piece * BLOCK, last = min(first + BLOCK, cols);
       f32 found = 0.0f;
 DIECAST_NO_UNROLL
       for (i64 row = at.row * kRows; row < min(at.row * kRows + kRows, rows); ++row) {
-        found = Amax::larger(found, Amax::block(x + row * x_stride + first, cols - first));
+DIECAST_NO_UNROLL
+        for (i64 col = first; col < last; col += 16) {
+          found = Amax::larger(found, Amax::block(x + row * x_stride + col, last - col));
+        }
       }
       amax[at.index] = found;
     }

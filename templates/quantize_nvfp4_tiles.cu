@@ -17,6 +17,7 @@ option   bool  ROW_SCALE  = false                        // amax has one entry a
 option   enum  LAYOUT     {linear, s128x4, s8x4} = linear   // of the block scales
 option   enum  FOUR_OVER_SIX {off, mae, mse} = off       // two scales are tried, the smaller error stays
 option   int   BOUND      {448, 256} = 448               // block scale that the global scale aims at
+option   bool  BLOCK_AMAX = false                        // block_amax and block_amax_t have each block's amax
 option   enum  RHT        {none, rowwise, columnwise, both} = none   // the directions that are transformed first (hadamard.h)
 option   int   SIGN_MASK  = 0                            // RHT: bit i flips the sign of element i of 16
 tune     int   THREADS    {32, 256} = 256
@@ -37,6 +38,8 @@ arg      rows
 arg      cols
 arg      count
 arg      pitch_t
+arg      block_amax   in f32 [!BLOCK_AMAX || DIRECTION == DIRECTION_columnwise ? 0 : BLOCK_ROWS == 16 ? ceil_div(rows, 16) : rows, ceil_div(cols, 16)]
+arg      block_amax_t in f32 [!BLOCK_AMAX || DIRECTION == DIRECTION_rowwise ? 0 : BLOCK_ROWS == 16 ? ceil_div(cols, 16) : cols, ceil_div(rows, 16)]
 require  THREADS % 32 == 0                               // whole warps
 require  !ROW_SCALE || BLOCK_ROWS == 1                   // one byte cannot serve 16 rows of different scale
 require  PROFILE == PROFILE_te || FOUR_OVER_SIX == FOUR_OVER_SIX_off  // four over six is defined by profile te
@@ -45,6 +48,9 @@ require  BOUND == 448 || FOUR_OVER_SIX != FOUR_OVER_SIX_off || PROFILE == PROFIL
 require  GLOBAL != GLOBAL_encode || PROFILE == PROFILE_te || PROFILE == PROFILE_pr546  // an encode scale is part of profiles te and pr546; modelopt and torchao take decode
 require  GLOBAL != GLOBAL_none || PROFILE == PROFILE_te || PROFILE == PROFILE_torchao  // block scales alone are defined by profiles te and torchao
 require  GLOBAL != GLOBAL_none || !ROW_SCALE             // without global scales there is none a row
+require  !BLOCK_AMAX || PROFILE == PROFILE_modelopt      // given block amaxes are defined by profile modelopt
+require  !BLOCK_AMAX || GLOBAL == GLOBAL_amax            // given block amaxes are scaled by the amax itself: GLOBAL=amax
+require  !BLOCK_AMAX || !GROUPED                         // members of a group bring no amaxes of their blocks
 require  RHT == RHT_none || RHT == RHT_columnwise || DIRECTION != DIRECTION_columnwise  // there is no rowwise output to transform
 require  RHT == RHT_none || RHT == RHT_rowwise || DIRECTION != DIRECTION_rowwise  // there is no columnwise output to transform
 require  RHT != RHT_none || SIGN_MASK == 0               // signs belong to the transform
@@ -61,7 +67,7 @@ sample   COLS {0}  SIGN_MASK {0, 55272}  rows {0, 1, 17, 130}  cols {1, 17, 80, 
 #include <diecast/device/reduce.h>
 #include <diecast/device/scale_layout.h>
 
-using Recipe = Nvfp4Recipe<PROFILE, GLOBAL, FOUR_OVER_SIX, BOUND, false>;
+using Recipe = Nvfp4Recipe<PROFILE, GLOBAL, FOUR_OVER_SIX, BOUND, BLOCK_AMAX>;
 using Layout = ScaleLayout<LAYOUT>;
 using Tile = MatrixTile<IN, ROWS == ROWS_apart, THREADS>;
 enum Side { rowwise, columnwise };
@@ -76,6 +82,11 @@ struct Output {
   e4m3* scales;
   i64 pitch;                    // bytes from one row of linear scales to the next
   i64 first_line, first_block;  // of the tile
+  const f32* block_amax;        // where it is given: of every block, of a square once
+
+  DIECAST_DEVICE f32 amax_at(i64 line, i64 block) const {
+    return block_amax[(kSquare ? line / 16 : line) * blocks + block];
+  }
 };
 
 // What is known of the tile's 16x16 blocks, block (row / 16, col / 16) at 4 * (row / 16) + col / 16.
@@ -197,7 +208,7 @@ DIECAST_DEVICE void quantize_along(const Tile& tile, Squares& squares, const Out
   constexpr bool kKnown = side == columnwise && kBy == rowwise && DIRECTION == DIRECTION_both &&
                           !kTransformed<rowwise> && !kFourOverSix;
   const auto of_all = Recipe::global(GLOBAL == GLOBAL_none || ROW_SCALE ? 1.0f : out.amax[0]);
-  if constexpr (kSquare && !kKnown) find_amaxes<kBy, kTransformed<side>>(tile, squares);
+  if constexpr (kSquare && !kKnown && !BLOCK_AMAX) find_amaxes<kBy, kTransformed<side>>(tile, squares);
   if constexpr (kSquare && kFourOverSix) choose<kBy, kTransformed<side>>(tile, squares, of_all);
 DIECAST_NO_UNROLL
   for (int i = threadIdx.x; i < kTileBlocks; i += THREADS) {
@@ -212,7 +223,12 @@ DIECAST_NO_UNROLL
       continue;
     }
     const auto global = ROW_SCALE ? Recipe::global(out.amax[line]) : of_all;
-    const Nvfp4Block to = quantized(tile, at, squares, global);
+    Nvfp4Block to;
+    if constexpr (BLOCK_AMAX) {
+      to = Recipe::quantize(block_at<kTransformed<side>>(tile, at), out.amax_at(line, block), global);
+    } else {
+      to = quantized(tile, at, squares, global);
+    }
     store_streaming<8>(out.codes + (line * out.blocks + block) * 8, {{to.codes[0], to.codes[1]}});
     *scale = to.scale;
   }
@@ -238,12 +254,12 @@ DIECAST_NO_UNROLL
     if constexpr (DIRECTION != DIRECTION_columnwise) {
       quantize_along<rowwise>(tile, squares, {m.rows, ceil_div(cols, 16),
           reinterpret_cast<const f32*>(m.rowwise.amax), reinterpret_cast<u8*>(m.rowwise.data),
-          reinterpret_cast<e4m3*>(m.rowwise.scale), m.rowwise.scale_stride, row, col / 16});
+          reinterpret_cast<e4m3*>(m.rowwise.scale), m.rowwise.scale_stride, row, col / 16, block_amax});
     }
     if constexpr (DIRECTION != DIRECTION_rowwise) {
       quantize_along<columnwise>(tile, squares, {cols, ceil_div(m.rows, 16),
           reinterpret_cast<const f32*>(m.columnwise.amax), reinterpret_cast<u8*>(m.columnwise.data),
-          reinterpret_cast<e4m3*>(m.columnwise.scale), m.columnwise.scale_stride, col, row / 16});
+          reinterpret_cast<e4m3*>(m.columnwise.scale), m.columnwise.scale_stride, col, row / 16, block_amax_t});
     }
     __syncthreads();
   }

@@ -19,6 +19,7 @@ target   host, sm_80+
 exchange block                                           // a tile is read along one side and written along the other
 sample   rows {0, 1, 2, 16, 66, 130}  cols {1, 2, 8, 24, 130, 300}
 */
+#include <diecast/device/codes_8x8.h>
 #include <diecast/device/row_walk.h>
 #include <diecast/device/vector.h>
 
@@ -52,18 +53,6 @@ DIECAST_UNROLL
   }
 }
 
-// Exchanges the off-diagonal quarters of every 2 * Step codes square: three steps transpose 8x8.
-template <int Step, u32 Low>
-DIECAST_DEVICE void exchange_quarters(u32 (&rows)[8]) {
-DIECAST_UNROLL
-  for (int i = 0; i < 8; ++i) {
-    if ((i & Step) != 0) continue;
-    const u32 differ = (rows[i] >> (4 * Step) ^ rows[i + Step]) & Low;
-    rows[i] ^= differ << (4 * Step);
-    rows[i + Step] ^= differ;
-  }
-}
-
 DIECAST_KERNEL {
   __shared__ u32 tile[kTile * kPitch];
   const i64 bytes = align_up(cols, PAD) / 2, transposed_bytes = align_up(rows, PAD) / 2;
@@ -85,9 +74,7 @@ DIECAST_NO_UNROLL
       u32 square[8];
 DIECAST_UNROLL
       for (int j = 0; j < 8; ++j) square[j] = tile[(8 * across + j) * kPitch + down];
-      exchange_quarters<4, 0x0000FFFFu>(square);
-      exchange_quarters<2, 0x00FF00FFu>(square);
-      exchange_quarters<1, 0x0F0F0F0Fu>(square);
+      transpose_8x8(square);
 DIECAST_UNROLL
       for (int j = 0; j < 8; ++j) {
         const i64 row = first_col + 8 * down + j;

@@ -15,30 +15,9 @@ target   host, sm_80+
 exchange block                                           // its threads meet at the turned codes
 sample   count {0, 1, 5, 40}
 */
+#include <diecast/device/codes_8x8.h>
 #include <diecast/device/vector.h>
 #include <diecast/device/weights.h>
-
-// Eight rows of eight codes to eight columns.
-DIECAST_DEVICE void transpose_8x8(u32 w[8]) {
-DIECAST_UNROLL
-  for (int i = 0; i < 4; ++i) {
-    const u32 a = w[i], b = w[i + 4];
-    w[i] = __byte_perm(a, b, 0x5410);
-    w[i + 4] = __byte_perm(a, b, 0x7632);
-  }
-DIECAST_UNROLL
-  for (int i = 0; i < 8; i += i % 4 == 1 ? 3 : 1) {  // 0, 1, 4, 5
-    const u32 a = w[i], b = w[i + 2];
-    w[i] = __byte_perm(a, b, 0x6240);
-    w[i + 2] = __byte_perm(a, b, 0x7351);
-  }
-DIECAST_UNROLL
-  for (int i = 0; i < 8; i += 2) {
-    const u32 a = w[i], b = w[i + 1];
-    w[i] = (a & 0x0F0F0F0Fu) | (b << 4 & 0xF0F0F0F0u);
-    w[i + 1] = (a >> 4 & 0x0F0F0F0Fu) | (b & 0xF0F0F0F0u);
-  }
-}
 
 // Units are taken in bands of so many rows of them, column after column: blocks of threads that run
 // together read and write lines of memory that lie together.

@@ -19,8 +19,8 @@
 #include <diecast/ops/quantized_group.h>
 #include <diecast/ops/quantized_tensor.h>
 #include <diecast/ops/reference/numbers.h>
+#include <diecast/ops/reference/nvfp4_sides.h>
 #include <diecast/ops/reference/nvfp4_te.h>
-#include <diecast/ops/reference/nvfp4_tiles.h>
 #include <diecast/ops/tensor.h>
 #include <diecast/ops/tensor_group.h>
 #include <diecast/ops/transpose_nvfp4.h>

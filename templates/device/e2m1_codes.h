@@ -8,7 +8,13 @@
 
 namespace diecast {
 
-#if !DIECAST_HOST && !DIECAST_HAS_E2M1_CVT
+#if DIECAST_HOST
+
+DIECAST_DEVICE u32 e2m1_code(f32 y) {
+  return (e2m1_magnitude(y) & 7u) | (y == y ? __float_as_uint(y) >> 28 & 8u : 0u);
+}
+
+#elif !DIECAST_HAS_E2M1_CVT
 
 // Two codes in the top byte of a word, the first in its low nibble. With p the power of two at or
 // below max(|y|, 1), the step of E2M1's grid at |y|, which goes on above 6, is p / 2: the last place
@@ -52,7 +58,11 @@ DIECAST_DEVICE u32 codes_in_top_byte(f32 y0, f32 y1) {
 template <int Count>
 DIECAST_DEVICE u32 e2m1_codes(const f32 (&y)[Count]) {
   static_assert(Count == 4 || Count == 8, "half a word of codes, or a word");
-#if DIECAST_HOST || DIECAST_HAS_E2M1_CVT
+#if DIECAST_HOST
+  u32 codes = 0;
+  for (int i = 0; i < Count; ++i) codes |= e2m1_code(y[i]) << (4 * i);
+  return codes;
+#elif DIECAST_HAS_E2M1_CVT
   u32 codes = 0;
 DIECAST_UNROLL
   for (int i = 0; i < Count; i += 2) codes |= e2m1x2_from_f32(y[i], y[i + 1]) << (4 * i);

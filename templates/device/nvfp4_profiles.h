@@ -4,6 +4,7 @@
 #pragma once
 
 #include <diecast/device/block16.h>
+#include <diecast/device/e2m1_codes.h>
 #include <diecast/device/nvfp4.h>
 
 namespace diecast {
@@ -92,16 +93,6 @@ DIECAST_DEVICE f32 profile_value(f32 x, f32 factor) {
   return Profile == kProfileTorchao || fabsf(y) > 0.0f ? y : 0.0f;
 }
 
-DIECAST_DEVICE u32 e2m1_pair(f32 low, f32 high) {
-#if DIECAST_HAS_E2M1_CVT
-  return e2m1x2_from_f32(low, high);
-#else
-  const u32 signs[2] = {low == low ? __float_as_uint(low) >> 28 & 8u : 0,
-                        high == high ? __float_as_uint(high) >> 28 & 8u : 0};
-  return (e2m1_magnitude(low) & 7u) | signs[0] | ((e2m1_magnitude(high) & 7u) | signs[1]) << 4;
-#endif
-}
-
 // A block under a given amax: its own (amax_or_nan), or that of a 16x16 tile it is a row of.
 template <int Profile, int Bound, bool Static, class IN>
 DIECAST_DEVICE Nvfp4Block quantize_profile_block(const Block16<IN>& block, f32 block_amax,
@@ -110,10 +101,11 @@ DIECAST_DEVICE Nvfp4Block quantize_profile_block(const Block16<IN>& block, f32 b
   Nvfp4Block out = {{0, 0}, profile_block_scale<Profile, Bound, Static>(block_amax, global)};
   const f32 factor = profile_factor<Profile>(out.scale, global);
 DIECAST_UNROLL
-  for (int i = 0; i < 16; i += 2) {
-    const f32 low = profile_value<Profile>(block.element(i), factor);
-    const f32 high = profile_value<Profile>(block.element(i + 1), factor);
-    out.codes[i / 8] |= e2m1_pair(low, high) << (i % 8 * 4);
+  for (int half = 0; half < 2; ++half) {
+    f32 y[8];
+DIECAST_UNROLL
+    for (int i = 0; i < 8; ++i) y[i] = profile_value<Profile>(block.element(8 * half + i), factor);
+    out.codes[half] = e2m1_codes(y);
   }
   return out;
 }

@@ -41,7 +41,8 @@ void fuzz_tuning(std::string_view input) {
 std::vector<std::string> tuning_seeds() {
   TuningRecord record;
   record.kernel =
-      "amax COLS=0 ROWS=dense IN=bf16 PER=tensor NANS=ignore RHT=none SIGN_MASK=0 @ sm_90a";
+      "amax COLS=0 ROWS=dense IN=bf16 PER=tensor BLOCK=16 NANS=ignore RHT=none SIGN_MASK=0 @ "
+      "sm_90a";
   record.device = "NVIDIA_H200/90/132";
   record.sizes = {{"rows", 512}, {"cols", 4096}};
   record.tunes = "THREADS=128 waves=2";

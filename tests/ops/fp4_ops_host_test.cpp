@@ -5,6 +5,7 @@
 #include <diecast/ops/reference/fp4_fake.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -102,6 +103,36 @@ TEST_F(Fp4Ops, EveryBlockSizeFollowsFromTheCounts) {
       ASSERT_EQ(out[i], reference::fp4_fake_static(x[i], p)) << block << " " << i;
     }
   }
+}
+
+TEST_F(Fp4Ops, EveryBlockSizeIsCalibratedByItsAmaxes) {
+  std::vector<float> x(3 * 256), found(x.size() / 8), out(x.size());
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = std::cos(static_cast<float>(i * i)) * 7.0f;
+  AmaxOptions options;
+  options.per = AmaxPer::block;
+  options.device = device_;
+  for (const int block : {8, 16, 32, 64, 128}) {
+    options.block = block;
+    amax(*runtime_, view(x, {3, 256}), found.data(), options).value();
+    std::vector<float> want(x.size() / static_cast<std::size_t>(block));
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      float& largest = want[i / static_cast<std::size_t>(block)];
+      largest = std::max(largest, std::fabs(x[i]));
+    }
+    EXPECT_EQ(std::memcmp(found.data(), want.data(), want.size() * 4), 0) << block;
+    const Shape blocks{static_cast<std::int64_t>(want.size())};
+    static_blockwise_fp4_fake_quant(*runtime_, view(x, {3, 256}), view(found, blocks),
+                                    view(out, {3, 256}), options_)
+        .value();
+    for (std::size_t i = 0; i < x.size(); ++i) ASSERT_LT(std::fabs(out[i] - x[i]), 1.3f) << i;
+  }
+  options.block = 24;
+  EXPECT_EQ(amax(*runtime_, view(x, {3, 256}), found.data(), options).error().code,
+            ErrorCode::value_not_allowed);
+  options.block = 32;
+  options.per = AmaxPer::row;
+  EXPECT_EQ(amax(*runtime_, view(x, {3, 256}), found.data(), options).error().code,
+            ErrorCode::constraint_violated);
 }
 
 TEST_F(Fp4Ops, CountsThatDoNotFitAreTypedErrors) {

@@ -104,6 +104,16 @@ std::string cast_on_ranks(const std::shared_ptr<Device>& device, const Model& mo
   return "";
 }
 
+TEST(MxShardedWeights, EveryBf16ValueIsAsInTheFullCast) {
+  const auto device = open_host_device({});
+  if (!device) GTEST_SKIP() << device.error().message();
+  const Model model = Model::patterns(DType::f32, DType::bf16);
+  const Bounds bounds(model.weights.size(), {0, 20001, 40002, 65536});
+  for (const Format format : {Format::mxfp8_e4m3, Format::mxfp8_e5m2}) {
+    EXPECT_EQ(cast_on_ranks(*device, model, bounds, format), "") << format_name(format);
+  }
+}
+
 TEST(MxShardedWeights, EqualTheFullCastHoweverTheyAreCut) {
   const auto device = open_host_device({});
   if (!device) GTEST_SKIP() << device.error().message();

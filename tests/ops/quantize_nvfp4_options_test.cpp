@@ -92,9 +92,8 @@ TEST_F(Nvfp4Options, WhatAProfileHasNotIsRefusedNamingTheOnesThatHaveIt) {
     out.block_rows = 16;
   };
   EXPECT_EQ(outcome(blocks, squares),
-            "diecast: not_supported: quantize_nvfp4: out wants 16x16 blocks under given block "
-            "amaxes\n  fix: rowwise 1x16 blocks: a calibrated amax is that of 16 neighbours of a "
-            "row; for columns quantize the transpose");
+            "diecast: not_supported: quantize_nvfp4: out wants 16x16 blocks\n"
+            "  fix: this op writes rowwise 1x16 blocks; quantize_nvfp4_tiles writes the others");
 }
 
 TEST_F(Nvfp4Options, ABoundOf256BelongsToFourOverSixAndToModelopt) {

@@ -1,6 +1,5 @@
 // Casts of shards on a GPU equal the full cast to the bit: ways to cut and to begin inside a byte,
 // every layout, and one weight of more than 2^31 elements.
-#include <diecast/ops/reference/nvfp4_tiles.h>
 #include <gtest/gtest.h>
 
 #include "ops/test_runtime.h"
@@ -56,6 +55,12 @@ TEST(ShardedWeightsOnGpu, OfLargerMatricesInEveryLayout) {
     EXPECT_EQ(cast_on_ranks(*test_runtime(), *device, model, bounds, how), "")
         << layout_name(layout);
   }
+}
+
+TEST(ShardedWeightsOnGpu, OfEverySixteenBitValue) {
+  const auto device = test_runtime()->default_device();
+  if (!device) GTEST_SKIP() << device.error().message();
+  EXPECT_EQ(weights_test::cast_every_sixteen_bit_value(*test_runtime(), *device), "");
 }
 
 TEST(ShardedWeightsOnGpu, FiftyStepsOfATrainingLoop) {

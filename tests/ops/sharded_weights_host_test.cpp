@@ -102,6 +102,10 @@ TEST_F(ShardedWeights, OfManyTilesInVectorsAndInEveryLayout) {
   }
 }
 
+TEST_F(ShardedWeights, OfEverySixteenBitValue) {
+  EXPECT_EQ(weights_test::cast_every_sixteen_bit_value(*test_runtime(), device), "");
+}
+
 TEST_F(ShardedWeights, OfNothingFiniteOrNothingAtAll) {
   constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
   constexpr float kInfinity = std::numeric_limits<float>::infinity();

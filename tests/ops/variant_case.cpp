@@ -42,6 +42,20 @@ float usable_amax(const Case& one, float amax) {
   return one.seed % 2 != 0 ? 60000.0f : 2.5f;
 }
 
+std::vector<float> block_amaxes(std::int64_t count, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::vector<float> amaxes(static_cast<std::size_t>(count));
+  for (float& amax : amaxes) {
+    const auto fraction = static_cast<float>(random() % 64) / 32.0f;
+    amax = std::ldexp(fraction, static_cast<int>(random() % 8) - 4);
+    const auto kind = random() % 97;
+    if (kind == 0) amax = INFINITY;
+    if (kind == 1) amax = NAN;
+    if (kind == 2) amax = std::ldexp(fraction, -130);
+  }
+  return amaxes;
+}
+
 Matrix input_matrix(Device& device, const Case& one, DType dtype, const std::string& rows) {
   Matrix m{one.rows, one.cols, stride_for(one, dtype, rows), dtype, {}, nullptr};
   const std::int64_t bytes = dtype_bits(dtype) / 8;

@@ -48,6 +48,10 @@ std::vector<std::uint8_t> values_of(const Case& one, DType dtype, bool specials)
 // Of the amax of a tensor: itself, or where the patterns' infinities and NaN are in it, a number.
 float usable_amax(const Case& one, float amax);
 
+// Amaxes of blocks as a calibration gives them: larger or smaller than the blocks' own, 0, and a
+// few that are infinite, NaN or subnormal.
+std::vector<float> block_amaxes(std::int64_t count, std::uint64_t seed);
+
 Matrix input_matrix(Device& device, const Case& one, DType dtype, const std::string& rows);
 
 // An f32 argument; and the rows of a case in members, the first and the fourth of which are empty.

@@ -34,9 +34,9 @@ std::string amax_difference(Kernel& kernel, const Case& one, const Bindings& tun
   Device& device = kernel.device();
   Matrix x = input_matrix(device, one, dtype_of(s, "IN"), word_of(s, "ROWS"));
   const auto per = enum_of<AmaxPer>(s, "PER");
-  const auto want = reference::amax_per(x.on_host(), per, enum_of<AmaxNans>(s, "NANS"),
-                                        enum_of<AmaxTransform>(s, "RHT"),
-                                        static_cast<unsigned>(s.number("SIGN_MASK")));
+  const auto want = reference::amax_per(
+      x.on_host(), per, enum_of<AmaxNans>(s, "NANS"), enum_of<AmaxTransform>(s, "RHT"),
+      static_cast<unsigned>(s.number("SIGN_MASK")), static_cast<int>(s.number("BLOCK")));
   const std::size_t bytes = want.size() * sizeof(float);
   DeviceBuffer amax(device, bytes);
   if (per != AmaxPer::block && per != AmaxPer::tile) {

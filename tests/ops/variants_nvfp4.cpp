@@ -40,17 +40,6 @@ std::vector<float> given_for(Tensor x, const Case& one, const reference::Nvfp4Op
   return given;
 }
 
-// Amaxes of blocks as a calibration gives them: larger or smaller than the blocks' own.
-std::vector<float> block_amaxes(std::int64_t count, std::uint64_t seed) {
-  std::mt19937_64 random(seed);
-  std::vector<float> amaxes(static_cast<std::size_t>(count));
-  for (float& amax : amaxes) {
-    amax =
-        std::ldexp(static_cast<float>(random() % 64) / 32.0f, static_cast<int>(random() % 8) - 4);
-  }
-  return amaxes;
-}
-
 // Scales as the kernel's buffer has them, rows `stride` apart where they are; poison between.
 std::vector<std::uint8_t> placed(const Specialization& s, const std::vector<std::uint8_t>& scales,
                                  std::int64_t rows, std::int64_t blocks, std::int64_t stride) {

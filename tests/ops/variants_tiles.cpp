@@ -11,13 +11,13 @@ namespace {
 
 // One direction: what the kernel is given and has to write, for all members.
 struct Direction {
-  bool columnwise = false, present = false;
+  bool columnwise = false, present = false, of_blocks = false;
   reference::TilesOptions options;
   QuantizedSide sizes;         // of the buffers, for all members
   std::int64_t scale_gap = 0;  // bytes between the rows of linear scales
   std::vector<float> given;
   reference::Bytes codes, scales;  // expected, poison where nobody writes
-  std::unique_ptr<DeviceBuffer> codes_memory, scales_memory, given_memory;
+  std::unique_ptr<DeviceBuffer> codes_memory, scales_memory, given_memory, of_blocks_memory;
 
   void expect(const Tensor& x, const MemberSide& at, const Case& one, ScaleLayout layout);
 };
@@ -37,6 +37,7 @@ Direction direction_of(const Specialization& s, bool columnwise) {
   options.rht = rht == own || rht == "both";
   options.sign_mask = static_cast<unsigned>(s.number("SIGN_MASK"));
   out.options.square = s.number("BLOCK_ROWS") == 16;
+  out.of_blocks = flag(s, "BLOCK_AMAX");
   return out;
 }
 
@@ -127,6 +128,12 @@ void prepare(Direction& direction, Device& device, Matrix& x, const Case& one, L
   direction.scales.assign(static_cast<std::size_t>(direction.sizes.scale_bytes + spare),
                           DeviceBuffer::kPoison);
   direction.given.assign(static_cast<std::size_t>(direction.sizes.amax_count), 0.0f);
+  if (direction.of_blocks) {
+    const std::int64_t lines = direction.columnwise ? one.cols : one.rows;
+    const std::int64_t blocks = ((direction.columnwise ? one.rows : one.cols) + 15) / 16;
+    direction.options.nvfp4.block_amax = block_amaxes(
+        (direction.options.square ? (lines + 15) / 16 : lines) * blocks, one.seed + blocks);
+  }
   for (const MemberDescriptor& member : layout.members) {
     Tensor rows = x.on_host();
     rows.data = x.host.data() + member.row_begin * x.stride * (dtype_bits(x.dtype) / 8);
@@ -134,6 +141,9 @@ void prepare(Direction& direction, Device& device, Matrix& x, const Case& one, L
     direction.expect(rows, direction.columnwise ? member.columnwise : member.rowwise, one,
                      scale_layout);
   }
+  const std::vector<float>& of_blocks = direction.options.nvfp4.block_amax;
+  direction.of_blocks_memory =
+      std::make_unique<DeviceBuffer>(device, of_blocks.data(), of_blocks.size() * sizeof(float));
   direction.codes_memory = std::make_unique<DeviceBuffer>(device, direction.codes.size());
   direction.scales_memory = std::make_unique<DeviceBuffer>(device, direction.scales.size());
   direction.given_memory = std::make_unique<DeviceBuffer>(device, direction.given.data(),
@@ -190,6 +200,10 @@ std::string quantize_nvfp4_tiles_difference(Kernel& kernel, const Case& one,
   arguments.push_back(KernelArgument::size(grouped ? static_cast<int>(layout.members.size()) : 0));
   const std::int64_t gap = directions[1].scale_gap;
   arguments.push_back(KernelArgument::size(gap == 0 ? 0 : (one.rows + 15) / 16 + gap));
+  for (const Direction& d : directions) {
+    arguments.push_back(KernelArgument::tensor(
+        DType::f32, d.of_blocks_memory ? d.of_blocks_memory->data_pointer() : nullptr));
+  }
   std::string problem = launch_and_wait(kernel, arguments, tunes);
   for (const Direction& d : directions) {
     if (!d.present || !problem.empty()) continue;

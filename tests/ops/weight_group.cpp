@@ -70,6 +70,20 @@ std::string cast_on_ranks(Runtime& runtime, const std::shared_ptr<Device>& devic
   return group.difference(model, how);
 }
 
+std::string cast_every_sixteen_bit_value(Runtime& runtime, const std::shared_ptr<Device>& device) {
+  const std::pair<DType, DType> kinds[] = {
+      {DType::bf16, DType::bf16}, {DType::f32, DType::bf16}, {DType::f32, DType::f16}};
+  for (const auto& [master, type] : kinds) {
+    const Model model = Model::patterns(master, type);
+    const Bounds bounds(model.weights.size(), {0, 20001, 40002, 65536});
+    GroupCast how;
+    how.post = true;
+    const std::string problem = cast_on_ranks(runtime, device, model, bounds, how);
+    if (!problem.empty()) return cat(dtype_name(master), " as ", dtype_name(type), ": ", problem);
+  }
+  return "";
+}
+
 std::string train_on_ranks(Runtime& runtime, const std::shared_ptr<Device>& device, Model& model,
                            const Bounds& bounds, int steps) {
   Group group(device, model, bounds);

@@ -16,6 +16,10 @@ struct GroupCast {
 std::string cast_on_ranks(Runtime& runtime, const std::shared_ptr<Device>& device,
                           const Model& model, const Bounds& bounds, const GroupCast& how);
 
+// All values of bf16 and of f16, as masters of either type and cut inside bytes: empty, or what
+// differs.
+std::string cast_every_sixteen_bit_value(Runtime& runtime, const std::shared_ptr<Device>& device);
+
 // Steps of updates on the masters, one prepared cast on each rank: after every step each rank's
 // whole weights equal the full cast of the masters.
 std::string train_on_ranks(Runtime& runtime, const std::shared_ptr<Device>& device, Model& model,

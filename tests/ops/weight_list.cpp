@@ -2,8 +2,9 @@
 #include "ops/weight_list.h"
 
 #include <diecast/base/text.h>
-#include <diecast/ops/reference/nvfp4_tiles.h>
+#include <diecast/ops/reference/nvfp4_sides.h>
 
+#include <cmath>
 #include <thread>
 
 #include "ops/variants.h"
@@ -59,13 +60,37 @@ Model Model::random(const std::vector<std::pair<std::int64_t, std::int64_t>>& sh
   return model;
 }
 
+Model Model::patterns(DType master, DType model) {
+  Model out;
+  out.master = master;
+  out.model = model;
+  for (const std::uint32_t step : {1u, 40503u}) {
+    for (const bool specials : {false, true}) {
+      Weight weight{256, 256, std::vector<float>(65536)};
+      for (std::uint32_t i = 0; i < 65536; ++i) {
+        const auto bits = static_cast<std::uint16_t>(i * step);
+        const float x = reference::load(&bits, model, 0);
+        weight.master[i] = specials || std::isfinite(x) ? x : 0.0f;
+      }
+      out.weights.push_back(std::move(weight));
+    }
+  }
+  return out;
+}
+
 reference::Nvfp4 Model::full_cast(std::size_t w, bool transposed) const {
   const Weight& weight = weights[w];
   auto cast = as_type(weight.master.data(), weight.rows * weight.cols, model);
   const Tensor x{cast.data(), model, Shape{weight.rows, weight.cols}, 0, nullptr};
-  return (transposed ? reference::te_quantize_nvfp4_tiles_transposed(x)
-                     : reference::te_quantize_nvfp4_tiles(x))
-      .value();
+  reference::TilesOptions squares;
+  squares.square = true;
+  const std::vector<float> amax = reference::amax_rowwise(x, squares.nvfp4);
+  auto cast_x = transposed ? reference::quantize_columnwise(x, squares, amax)
+                           : reference::quantize_rowwise(x, squares, amax);
+  const Shape shape =
+      transposed ? Shape{weight.cols, weight.rows} : Shape{weight.rows, weight.cols};
+  return {shape.rows(), shape.cols(), std::move(cast_x.codes), std::move(cast_x.scales),
+          false,        amax};
 }
 
 DeviceBuffer* RankWeights::add(std::size_t bytes) {

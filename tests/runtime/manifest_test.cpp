@@ -31,10 +31,10 @@ TEST(Manifest, ExpandsListsAndStarsForEveryTarget) {
   EXPECT_EQ(words.size(), 8u);
   EXPECT_EQ(std::set<std::string>(words.begin(), words.end()).size(), 8u);
   EXPECT_EQ(words[0],
-            "amax COLS=0 ROWS=dense IN=bf16 PER=tensor NANS=ignore RHT=none SIGN_MASK=0 "
+            "amax COLS=0 ROWS=dense IN=bf16 PER=tensor BLOCK=16 NANS=ignore RHT=none SIGN_MASK=0 "
             "THREADS=256 @ sm_90a");
   EXPECT_EQ(words[7],
-            "amax COLS=0 ROWS=dense IN=f16 PER=tensor NANS=propagate RHT=none SIGN_MASK=0 "
+            "amax COLS=0 ROWS=dense IN=f16 PER=tensor BLOCK=16 NANS=propagate RHT=none SIGN_MASK=0 "
             "THREADS=256 @ sm_100a");
 }
 

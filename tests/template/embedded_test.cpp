@@ -43,6 +43,17 @@ TEST(TemplateFiles, EveryBuiltInTemplateRendersAllOverItsSpace) {
   }
 }
 
+// What is refused is refused with its reason: the comment of its line.
+TEST(TemplateFiles, EveryRequirementOfTheBuiltInOnesSaysWhy) {
+  const TemplateFiles files = TemplateFiles::embedded();
+  for (const std::string& name : files.template_names()) {
+    const auto tmpl = Template::parse(name, *files.template_text(name)).value();
+    for (const Requirement& requirement : tmpl->requirements()) {
+      EXPECT_GT(requirement.reason.size(), 8u) << name << ":" << requirement.line;
+    }
+  }
+}
+
 TEST(TemplateFiles, AFolderGivesItsTemplatesAndDeviceHeaders) {
   const TemplateFiles& files = golden_files();
   EXPECT_EQ(files.template_names(), std::vector<std::string>{"scale_rows"});

@@ -40,6 +40,11 @@ TEST(Target, ABareNameFrom90UpSaysWhichSpellingsExist) {
       "and whole families (`f`) exist\n"
       "  fix: write sm_100a (this architecture alone) or sm_100f (its family)");
   EXPECT_EQ(
+      message("sm_120"),
+      "diecast: unknown_target: sm_120 is not a target: from sm_90 up only exact targets (`a`) "
+      "and whole families (`f`) exist\n"
+      "  fix: write sm_120a (this architecture alone) or sm_120f (its family)");
+  EXPECT_EQ(
       message("sm_121f"),
       "diecast: unknown_target: sm_121f is not a target: from sm_90 up only exact targets (`a`) "
       "and whole families (`f`) exist\n"

@@ -14,7 +14,8 @@ using nlohmann::json;
 using testing::ToolRun;
 
 const std::string kAmax =
-    "amax COLS=0 ROWS=dense IN=bf16 PER=tensor NANS=ignore RHT=none SIGN_MASK=0 THREADS=256 @ ";
+    "amax COLS=0 ROWS=dense IN=bf16 PER=tensor BLOCK=16 NANS=ignore RHT=none SIGN_MASK=0 "
+    "THREADS=256 @ ";
 
 TEST(Subcommands, WrongWordsAreErrorsWithAFix) {
   ToolRun diecast;

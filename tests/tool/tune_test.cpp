@@ -39,7 +39,8 @@ TEST(ToolTuneCuda, WarmingBuildsWhatRecordsChooseToo) {
   ToolRun diecast;
   TuningRecord record;
   record.kernel =
-      "amax COLS=0 ROWS=dense IN=bf16 PER=tensor NANS=ignore RHT=none SIGN_MASK=0 @ sm_90a";
+      "amax COLS=0 ROWS=dense IN=bf16 PER=tensor BLOCK=16 NANS=ignore RHT=none SIGN_MASK=0 @ "
+      "sm_90a";
   record.device = "NVIDIA_H200/90/132";
   record.sizes = {{"rows", 8}, {"cols", 64}};
   record.tunes = "THREADS=128 waves=1";

@@ -17,7 +17,7 @@ std::string_view per_name(AmaxPer per) {
 }
 
 // Entries of the result: fewer than x has elements, or 1.
-std::int64_t result_count(const Tensor& x, AmaxPer per) {
+std::int64_t result_count(const Tensor& x, AmaxPer per, int block) {
   switch (per) {
     case AmaxPer::tensor:
       return 1;
@@ -26,7 +26,7 @@ std::int64_t result_count(const Tensor& x, AmaxPer per) {
     case AmaxPer::column:
       return x.cols();
     case AmaxPer::block:
-      return x.rows() * ceil_div(x.cols(), 16);
+      return x.rows() * ceil_div(x.cols(), block);
     case AmaxPer::tile:
       return ceil_div(x.rows(), 16) * ceil_div(x.cols(), 16);
   }
@@ -39,7 +39,7 @@ std::uint64_t PreparedAmax::Request::word() const {
   return static_cast<std::uint64_t>(OpKind::amax) | static_cast<std::uint64_t>(in) << 8 |
          static_cast<std::uint64_t>(per) << 16 | static_cast<std::uint64_t>(rows) << 20 |
          static_cast<std::uint64_t>(nans) << 22 | static_cast<std::uint64_t>(transform) << 24 |
-         static_cast<std::uint64_t>(sign_mask) << 32;
+         static_cast<std::uint64_t>(sign_mask) << 32 | static_cast<std::uint64_t>(block) << 48;
 }
 
 Result<PreparedAmax> PreparedAmax::prepare(Runtime& runtime, const std::shared_ptr<Device>& device,
@@ -48,6 +48,7 @@ Result<PreparedAmax> PreparedAmax::prepare(Runtime& runtime, const std::shared_p
   bindings.set("COLS", request.cols).set("IN", request.in);
   bindings.set("ROWS", rows_class_name(request.rows));
   bindings.set("PER", per_name(request.per)).set("RHT", amax_transform_name(request.transform));
+  bindings.set("BLOCK", request.block);
   bindings.set("NANS", request.nans == AmaxNans::ignore ? "ignore" : "propagate");
   bindings.set("SIGN_MASK", request.transform == AmaxTransform::none ? 0 : request.sign_mask);
   PreparedAmax prepared;
@@ -61,7 +62,7 @@ Result<void> PreparedAmax::run(const Tensor& x, float* result, bool accumulate,
   DIECAST_CHECK(x.check("amax: x"));
   const AmaxPer per = request_.per;
   const bool meets = per != AmaxPer::block && per != AmaxPer::tile;
-  const std::int64_t count = result_count(x, per);
+  const std::int64_t count = result_count(x, per, request_.block);
   if (result == nullptr && count > 0) {
     return Error{ErrorCode::missing_buffer, "amax: the result is null",
                  cat("pass device memory for f32 [", count, "]")};
@@ -84,8 +85,8 @@ Result<void> PreparedAmax::run(const Tensor& x, float* result, bool accumulate,
 Result<void> amax(Runtime& runtime, const Tensor& x, float* result, const AmaxOptions& options,
                   Stream stream) {
   DIECAST_TRY(const auto device, device_or_default(runtime, options.device));
-  PreparedAmax::Request request{
-      x.dtype, options.per, rows_class(x), 0, options.nans, options.transform, 0};
+  PreparedAmax::Request request{x.dtype,           options.per, rows_class(x), 0, options.nans,
+                                options.transform, 0,           options.block};
   if (options.transform != AmaxTransform::none) request.sign_mask = options.sign_mask;
   DIECAST_TRY(const auto prepared, prepared_once<PreparedAmax>(runtime, device, request, stream));
   return prepared->run(x, result, options.accumulate, stream);

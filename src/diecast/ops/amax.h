@@ -1,4 +1,4 @@
-// The absolute maximum of a matrix: of the whole, of each row, column, block of 16 or 16x16 tile.
+// The absolute maximum of a matrix: of the whole, of each row, column, block or 16x16 tile.
 // Infinity is kept, nothing gives 0. The result is f32 in device memory.
 #pragma once
 
@@ -17,7 +17,7 @@ enum class AmaxPer : std::uint8_t {
   tensor,  // [1]
   row,     // [rows]
   column,  // [cols]
-  block,   // [rows, ceil_div(cols, 16)]: 16 neighbours of a row
+  block,   // [rows, ceil_div(cols, block)]: so many neighbours of a row
   tile     // [ceil_div(rows, 16), ceil_div(cols, 16)]: 16x16
 };
 // NaN is left out (profile te's rule), or makes a result of 0x7FFFFFFF.
@@ -34,12 +34,14 @@ struct AmaxOptions {
   std::shared_ptr<Device> device;  // null: Runtime::default_device()
   AmaxNans nans = AmaxNans::ignore;
   AmaxTransform transform = AmaxTransform::none;
-  std::uint16_t sign_mask = 0;  // of the transform: bit i flips the sign of element i of a block
+  std::uint16_t sign_mask = 0;  // of the transform: bit i flips the sign of element i of 16
+  int block = 16;               // of maxima per block: 8, 16, 32, 64 or 128
 };
 
 // x: bf16, f16 or f32, [rows, cols], rows may be apart. amax: f32 in device memory, see AmaxPer.
 // Errors: dtype_mismatch, missing_buffer, shape_mismatch, not_supported (blocks and tiles do not
-// accumulate), constraint_violated (a transform across what a maximum is of), those of preparing.
+// accumulate), constraint_violated (a transform across what a maximum is of, a block's width for
+// another maximum), value_not_allowed (another width), those of preparing.
 Result<void> amax(Runtime& runtime, const Tensor& x, float* result, const AmaxOptions& options = {},
                   Stream stream = {});
 
@@ -54,6 +56,7 @@ class PreparedAmax {
     AmaxNans nans = AmaxNans::ignore;
     AmaxTransform transform = AmaxTransform::none;
     std::uint16_t sign_mask = 0;
+    int block = 16;
     // Of everything but cols: only requests without a fixed row length are kept by it.
     std::uint64_t word() const;
   };

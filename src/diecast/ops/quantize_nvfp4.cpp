@@ -22,7 +22,7 @@ using Request = PreparedQuantizeNvfp4::Request;
 constexpr std::string_view kOp = PreparedQuantizeNvfp4::kName;
 
 // What this op makes of the many things a QuantizedTensor can be.
-Result<void> check_output(const Tensor& x, const QuantizedTensor& out, bool block_amax) {
+Result<void> check_output(const Tensor& x, const QuantizedTensor& out) {
   DIECAST_CHECK(out.check(kOp, "out"));
   if (out.format != Format::nvfp4) {
     return Error{ErrorCode::not_supported,
@@ -32,13 +32,8 @@ Result<void> check_output(const Tensor& x, const QuantizedTensor& out, bool bloc
   if (out.block_rows != 1 || out.columnwise.present()) {
     return Error{ErrorCode::not_supported,
                  cat(kOp, ": out wants ", out.block_rows, "x", out.block_cols, " blocks",
-                     out.columnwise.present() ? ", columnwise output" : "",
-                     block_amax ? " under given block amaxes" : ""),
-                 block_amax
-                     ? "rowwise 1x16 blocks: a calibrated amax is that of 16 neighbours of a "
-                       "row; for columns quantize the transpose"
-                     : "this op writes rowwise 1x16 blocks; quantize_nvfp4_tiles writes the "
-                       "others"};
+                     out.columnwise.present() ? ", columnwise output" : ""),
+                 "this op writes rowwise 1x16 blocks; quantize_nvfp4_tiles writes the others"};
   }
   if (x.rows() != out.rows() || x.cols() != out.cols()) {
     return Error{ErrorCode::shape_mismatch,
@@ -139,7 +134,7 @@ Result<PreparedQuantizeNvfp4> PreparedQuantizeNvfp4::prepare(Runtime& runtime,
 Result<void> PreparedQuantizeNvfp4::check(const Tensor& x, const QuantizedTensor& out,
                                           const float* block_amax) const {
   DIECAST_CHECK(x.check("quantize_nvfp4: x"));
-  DIECAST_CHECK(check_output(x, out, block_amax != nullptr));
+  DIECAST_CHECK(check_output(x, out));
   Request wanted = request_;
   describe(out, wanted);
   if (wanted.word() != request_.word()) {

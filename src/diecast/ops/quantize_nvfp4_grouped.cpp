@@ -113,7 +113,9 @@ Result<void> PreparedQuantizeNvfp4Grouped::launch(const MemberDescriptor* member
                                       KernelArgument::size(rows),
                                       KernelArgument::size(cols),
                                       KernelArgument::size(count),
-                                      KernelArgument::size(0)};
+                                      KernelArgument::size(0),
+                                      none(DType::f32),
+                                      none(DType::f32)};
   return quantize_->launch(arguments, stream);
 }
 

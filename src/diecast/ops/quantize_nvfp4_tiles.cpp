@@ -63,7 +63,8 @@ std::uint64_t Nvfp4TilesRequest::bits() const {
   };
   add(in, 4), add(rowwise, 1), add(columnwise, 1), add(block_rows == 16, 1), add(row_scaled, 1);
   add(amax_given, 1), add(rows, 2), add(profile, 4), add(global, 2), add(layout, 2);
-  add(four_over_six, 2), add(e4m3_bound == 256, 1), add(rht, 2), add(sign_mask, 16);
+  add(four_over_six, 2), add(e4m3_bound == 256, 1), add(rht, 2), add(sign_mask, 16),
+      add(block_amax, 1);
   return word;
 }
 
@@ -74,6 +75,7 @@ Bindings Nvfp4TilesRequest::bindings(bool grouped, const Device& device) const {
   out.set("BLOCK_ROWS", block_rows).set("PROFILE", profile_name(profile));
   out.set("GLOBAL", global_scale_name(global)).set("ROW_SCALE", row_scaled);
   out.set("LAYOUT", layout_name(layout)).set("BOUND", e4m3_bound);
+  out.set("BLOCK_AMAX", Value::boolean(block_amax));
   out.set("FOUR_OVER_SIX", four_over_six_name(four_over_six));
   out.set("RHT", transformed_name(rht)).set("SIGN_MASK", int{sign_mask});
   // The host has no threads to spread a tile over: fewer fibers, fewer switches.
@@ -92,6 +94,7 @@ Nvfp4TilesRequest nvfp4_tiles_request(const Tensor& x, const QuantizedTensor& ou
   request.four_over_six = options.four_over_six;
   request.rht = options.rht;
   if (options.rht != TransformedSides::none) request.sign_mask = options.sign_mask;
+  request.block_amax = options.block_amax.given();
   return request;
 }
 
@@ -132,8 +135,8 @@ Result<PreparedQuantizeNvfp4Tiles> PreparedQuantizeNvfp4Tiles::prepare(
   return prepared;
 }
 
-Result<void> PreparedQuantizeNvfp4Tiles::run(const Tensor& x, const QuantizedTensor& out,
-                                             Stream stream) const {
+Result<void> PreparedQuantizeNvfp4Tiles::check(const Tensor& x, const QuantizedTensor& out,
+                                               const BlockAmaxes& block_amax) const {
   DIECAST_CHECK(x.check("quantize_nvfp4_tiles: x"));
   DIECAST_CHECK(out.check(kName, "out"));
   if (x.rows() != out.rows() || x.cols() != out.cols()) {
@@ -141,7 +144,23 @@ Result<void> PreparedQuantizeNvfp4Tiles::run(const Tensor& x, const QuantizedTen
                  cat(kName, ": x is ", x.shape.text(), ", out is ", out.shape.text()),
                  cat("describe out with shape ", x.shape.text())};
   }
-  if (x.rows() > 0 && x.cols() > 0) DIECAST_CHECK(check_nvfp4_tiles(request_, out, kName));
+  if (x.rows() == 0 || x.cols() == 0) return {};
+  DIECAST_CHECK(check_nvfp4_tiles(request_, out, kName));
+  for (const bool of_columns : {false, true}) {
+    const bool wanted = request_.block_amax && out.side(of_columns).present();
+    const bool has = (of_columns ? block_amax.columnwise : block_amax.rowwise) != nullptr;
+    if (wanted == has) continue;
+    return Error{has ? ErrorCode::not_supported : ErrorCode::missing_buffer,
+                 cat(kName, ": block amaxes of the ", of_columns ? "columns" : "rows", " are ",
+                     has ? "given and not taken" : "missing"),
+                 "give those of each direction of out, where the op is prepared for them"};
+  }
+  return {};
+}
+
+Result<void> PreparedQuantizeNvfp4Tiles::run(const Tensor& x, const QuantizedTensor& out,
+                                             Stream stream, const BlockAmaxes& block_amax) const {
+  DIECAST_CHECK(check(x, out, block_amax));
   if (rowwise_amax_) DIECAST_CHECK(rowwise_amax_->run(x, out.rowwise.amax, false, stream));
   if (columnwise_amax_) {
     DIECAST_CHECK(columnwise_amax_->run(x, out.columnwise.amax, false, stream));
@@ -163,7 +182,9 @@ Result<void> PreparedQuantizeNvfp4Tiles::run(const Tensor& x, const QuantizedTen
                                       rows_argument(x),
                                       cols_argument(x),
                                       KernelArgument::size(0),
-                                      KernelArgument::size(out.columnwise.scale_stride)};
+                                      KernelArgument::size(out.columnwise.scale_stride),
+                                      KernelArgument::tensor(DType::f32, block_amax.rowwise),
+                                      KernelArgument::tensor(DType::f32, block_amax.columnwise)};
   return quantize_->launch(arguments, stream);
 }
 
@@ -173,7 +194,7 @@ Result<void> quantize_nvfp4_tiles(Runtime& runtime, const Tensor& x, const Quant
   const PreparedQuantizeNvfp4Tiles::Request request{nvfp4_tiles_request(x, out, options)};
   DIECAST_TRY(const auto prepared,
               prepared_once<PreparedQuantizeNvfp4Tiles>(runtime, device, request, stream));
-  return prepared->run(x, out, stream);
+  return prepared->run(x, out, stream, options.block_amax);
 }
 
 }  // namespace diecast

@@ -21,6 +21,15 @@ namespace diecast {
 // Engine transforms the columns' alone.)
 enum class TransformedSides : std::uint8_t { none, rowwise, columnwise, both };
 
+// The amax of each block of a matrix [R, C], and of its transpose: f32 [R, ceil_div(C, 16)] in
+// device memory, of 16x16 blocks [ceil_div(R, 16), ceil_div(C, 16)]. The tensor's amaxes are then
+// given too. Null: each block's own.
+struct BlockAmaxes {
+  const float* rowwise = nullptr;
+  const float* columnwise = nullptr;
+  bool given() const { return rowwise != nullptr || columnwise != nullptr; }
+};
+
 struct QuantizeNvfp4TilesOptions {
   // out.rowwise.amax and out.columnwise.amax hold the amaxes; else they are found, each of what its
   // direction quantizes: the same number twice unless row-scaled or transformed.
@@ -30,6 +39,7 @@ struct QuantizeNvfp4TilesOptions {
   FourOverSix four_over_six = FourOverSix::off;
   TransformedSides rht = TransformedSides::none;
   std::uint16_t sign_mask = kHadamardSigns;  // rht: bit i flips the sign of element i of a block
+  BlockAmaxes block_amax;                    // profile modelopt: from calibration
 };
 
 // What of an output and the options makes another kernel.
@@ -48,8 +58,9 @@ struct Nvfp4TilesRequest {
   int e4m3_bound = 448;
   TransformedSides rht = TransformedSides::none;
   std::uint16_t sign_mask = 0;  // 0 without rht
+  bool block_amax = false;
 
-  bool finds_amax() const { return !amax_given && global == GlobalScale::amax; }
+  bool finds_amax() const { return !amax_given && global == GlobalScale::amax && !block_amax; }
   // Whether both directions have one and the same amax.
   bool shares_amax() const;
   AmaxNans nans() const;
@@ -88,10 +99,15 @@ class PreparedQuantizeNvfp4Tiles {
                                                     const Request& request);
 
   std::int64_t scratch_bytes(std::int64_t, std::int64_t) const { return 0; }  // for [rows, cols]
-  // Errors: as quantize_nvfp4_tiles(); misaligned when x breaks the request.
-  Result<void> run(const Tensor& x, const QuantizedTensor& out, Stream stream) const;
+  // block_amax: of the directions that are written, where the request says so. Errors: as
+  // quantize_nvfp4_tiles(); misaligned when x breaks the request.
+  Result<void> run(const Tensor& x, const QuantizedTensor& out, Stream stream,
+                   const BlockAmaxes& block_amax = {}) const;
 
  private:
+  Result<void> check(const Tensor& x, const QuantizedTensor& out,
+                     const BlockAmaxes& block_amax) const;
+
   Request request_;
   std::optional<PreparedAmax> rowwise_amax_, columnwise_amax_;  // those that are found
   std::shared_ptr<Kernel> quantize_;

@@ -20,31 +20,36 @@ namespace {
 
 struct Part {
   const char* name;
-  Result<Figures> (*measure)(Runtime&);
+  std::function<Result<Figures>(Runtime&)> measure;
   bool by_name_alone = false;  // too long for a run of everything
 };
 
-constexpr Part kParts[] = {{"compile", bench_compile}, {"cache", bench_cache},
-                           {"warm", bench_warm},       {"host", bench_host},
-                           {"gpu", bench_gpu},         {"launch", bench_launch},
-                           {"weights", bench_weights}, {"options", bench_options, true}};
+// `templates`: those whose options are measured; all without one.
+std::vector<Part> parts(const std::vector<std::string>& templates) {
+  const auto options = [templates](Runtime& runtime) { return bench_options(runtime, templates); };
+  return {{"compile", bench_compile}, {"cache", bench_cache},    {"warm", bench_warm},
+          {"host", bench_host},       {"gpu", bench_gpu},        {"launch", bench_launch},
+          {"weights", bench_weights}, {"options", options, true}};
+}
 
 std::vector<std::string> part_names() {
   std::vector<std::string> names;
-  for (const Part& part : kParts) names.push_back(part.name);
+  for (const Part& part : parts({})) names.emplace_back(part.name);
   return names;
 }
 
-Result<int> bench(const std::vector<std::string>& wanted, bool json) {
+Result<int> bench(const std::vector<std::string>& wanted, const std::vector<std::string>& templates,
+                  bool json) {
+  const std::vector<Part> all = parts(templates);
   DIECAST_TRY(const auto runtime, Runtime::create());
   nlohmann::ordered_json out = nlohmann::ordered_json::array();
   Table table({"measured", "figure", "unit", "bound", "", "against"});
   bool all_hold = true;
   Progress progress("bench", json);
-  for (const Part& part : kParts) {
+  for (const Part& part : all) {
     const bool named = std::find(wanted.begin(), wanted.end(), part.name) != wanted.end();
     if (!named && (!wanted.empty() || part.by_name_alone)) continue;
-    progress.update(static_cast<std::uint64_t>(&part - kParts), std::size(kParts), part.name);
+    progress.update(static_cast<std::uint64_t>(&part - all.data()), all.size(), part.name);
     auto figures = part.measure(*runtime);
     if (!figures) {
       // Without being asked for, a part this machine cannot measure is only named.
@@ -87,7 +92,7 @@ Result<int> bench(const std::vector<std::string>& wanted, bool json) {
 
 Command add_bench(CLI::App& app) {
   struct Options {
-    std::vector<std::string> parts;
+    std::vector<std::string> parts, templates;
     bool json = false;
   };
   auto* command = app.add_subcommand("bench", "Our numbers on this machine, against their bounds");
@@ -97,8 +102,9 @@ Command add_bench(CLI::App& app) {
                    "compile, cache, warm, host, gpu, launch, weights: all without one; options: "
                    "each template's")
       ->check(CLI::IsMember(part_names()));
+  command->add_option("--template", options->templates, "options: of these templates alone");
   command->add_flag("--json", options->json, "For programs");
-  return {command, [options] { return bench(options->parts, options->json); }};
+  return {command, [options] { return bench(options->parts, options->templates, options->json); }};
 }
 
 }  // namespace diecast::tool

@@ -49,7 +49,10 @@ Result<Figures> bench_host(Runtime& runtime);     // the ops on one core of this
 Result<Figures> bench_gpu(Runtime& runtime);      // the ops against a device-to-device copy
 Result<Figures> bench_launch(Runtime& runtime);   // launches against the driver's own
 Result<Figures> bench_weights(Runtime& runtime);  // casts of sharded weights on a GPU
-// Each option of each template: its time beside plain quantize_nvfp4's, its cold compile.
-Result<Figures> bench_options(Runtime& runtime);
+// The ops that take many matrices at once, on a device; a part of the options'.
+Result<Figures> bench_groups(Runtime& runtime, const std::shared_ptr<Device>& device);
+// Each option of these templates (of all without a name): its time beside plain quantize_nvfp4's,
+// here and on a GPU, and its cold compile.
+Result<Figures> bench_options(Runtime& runtime, const std::vector<std::string>& templates);
 
 }  // namespace diecast::tool

@@ -1,80 +1,85 @@
-// What each option costs: for every value of every option of every template the nearest cell of the
-// template's space to its plain one, its time beside plain quantize_nvfp4's in this run, and its
-// cold compile beside an empty kernel's. Nothing here knows a template: arguments come from its
-// header.
+// What each option costs: for every value of every option of every template the nearest cells of
+// the template's space to its plain one, their times beside plain quantize_nvfp4's in this run, on
+// the host and on a GPU, and their cold compiles beside an empty kernel's. Nothing here knows a
+// template: arguments come from its header.
 #include <diecast/base/text.h>
+#include <diecast/launch/host_device.h>
 #include <diecast/runtime/tuning/trial.h>
+#include <diecast/runtime/warm.h>
 #include <diecast/tool/bench.h>
+#include <diecast/tool/bench_cold.h>
 #include <diecast/tool/console.h>
 #include <diecast/tool/devices.h>
 
 #include <algorithm>
-#include <chrono>
 #include <optional>
 
 namespace diecast::tool {
 namespace {
 
 constexpr double kPlainCompile = 4, kAnyCompile = 10;  // times an empty kernel's
+constexpr int kCompiles = 3, kSamples = 5;
 
 struct Cell {
+  std::string name;  // of the template
   std::string what;  // "quantize_mx LAYOUT=s128x4"; the template's name alone for the plain one
   bool plain = false;
   Bindings bindings;
 };
 
-// In how many options they differ.
-int distance(const Template& tmpl, const Bindings& a, const Bindings& b) {
-  int apart = 0;
+// The options in which they differ, as a spelling has them: " RHT=1 SIGN_MASK=55272".
+struct Apart {
+  int count = 0;
+  std::string text;
+};
+Apart apart(const Template& tmpl, const Bindings& one, const Bindings& plain) {
+  Apart out;
   for (const Parameter& p : tmpl.parameters()) {
-    apart += p.kind == Parameter::Kind::option && !(*a.find(p.name) == *b.find(p.name));
+    const Value& value = *one.find(p.name);
+    if (p.kind != Parameter::Kind::option || value == *plain.find(p.name)) continue;
+    ++out.count;
+    out.text += cat(" ", p.name, "=", value.spelling());
   }
-  return apart;
+  return out;
 }
 
-std::vector<Value> values_of(const Parameter& parameter, const std::vector<Bindings>& space) {
-  std::vector<Value> values;
-  for (const Bindings& bindings : space) {
-    const Value& value = *bindings.find(parameter.name);
-    if (std::find(values.begin(), values.end(), value) == values.end()) values.push_back(value);
-  }
-  return values;
-}
-
-// The plain cell, and for each other value of each option the one nearest to it.
-Result<std::vector<Cell>> cells_of(const Template& tmpl, const Target& target) {
+// The plain cell, and for each other value of each option those nearest to it: several where the
+// value needs a second one, as a bound of 256 needs a rule of four over six or another profile.
+Result<void> add_cells(const Template& tmpl, const Target& target, std::vector<Cell>& cells) {
   Bindings held;
   for (const Parameter& p : tmpl.parameters()) {
     const bool option = p.kind == Parameter::Kind::option;
     if (!option && p.compiled() && p.fallback) held.set(p.name, *p.fallback);
   }
   DIECAST_TRY(const auto space, tmpl.space(target, held));
-  if (space.empty()) return std::vector<Cell>();
-  Bindings defaults = space.front();  // where there is no default, the first value
+  if (space.empty()) return {};
+  Bindings plain = space.front();  // where there is no default, the first value
   for (const Parameter& p : tmpl.parameters()) {
-    if (p.compiled() && p.fallback) defaults.set(p.name, *p.fallback);
+    if (p.compiled() && p.fallback) plain.set(p.name, *p.fallback);
   }
-  const auto nearest = [&](const Parameter* p, const Value* value) {
-    const Bindings* best = nullptr;
-    for (const Bindings& bindings : space) {
-      if (value != nullptr && !(*bindings.find(p->name) == *value)) continue;
-      if (best == nullptr || distance(tmpl, bindings, defaults) < distance(tmpl, *best, defaults)) {
-        best = &bindings;
-      }
-    }
-    return best;
-  };
-  const Bindings plain = *nearest(nullptr, nullptr);
-  std::vector<Cell> cells = {{tmpl.name(), true, plain}};
+  cells.push_back({tmpl.name(), tmpl.name(), true, plain});
+  std::vector<Apart> distances;
+  for (const Bindings& bindings : space) distances.push_back(apart(tmpl, bindings, plain));
+  std::vector<bool> taken(space.size());
   for (const Parameter& p : tmpl.parameters()) {
     if (p.kind != Parameter::Kind::option) continue;
-    for (const Value& value : values_of(p, space)) {
-      if (value == *plain.find(p.name)) continue;
-      cells.push_back(
-          {cat(tmpl.name(), " ", p.name, "=", value.spelling()), false, *nearest(&p, &value)});
+    std::vector<std::pair<Value, int>> least;  // how far the nearest with each value is
+    for (const bool finding : {true, false}) {
+      for (std::size_t i = 0; i < space.size(); ++i) {
+        const Value& value = *space[i].find(p.name);
+        if (value == *plain.find(p.name)) continue;
+        const int count = distances[i].count;
+        auto at = std::find_if(least.begin(), least.end(),
+                               [&](const auto& known) { return known.first == value; });
+        if (at == least.end()) at = least.insert(at, {value, count});
+        at->second = std::min(at->second, count);
+        if (finding || count > at->second || taken[i]) continue;
+        taken[i] = true;
+        cells.push_back({tmpl.name(), tmpl.name() + distances[i].text, false, space[i]});
+      }
     }
   }
-  return cells;
+  return {};
 }
 
 // The sizes of a launch on a [rows, cols] matrix (or as many elements); none for a template with
@@ -83,108 +88,168 @@ std::optional<RunSizes> sizes_of(const Specialization& one, std::int64_t rows, s
   const bool matrix = one.tmpl().size("rows") != nullptr;
   RunSizes sizes;
   for (const std::string& name : free_sizes(one)) {
-    const bool absent = is_absent_size(one.tmpl(), name);
-    if (!absent && name != "rows" && name != "cols" && name != "count") return std::nullopt;
-    const std::int64_t count = matrix || absent ? 0 : rows * cols;  // beside rows: of a group
-    sizes.emplace_back(name, name == "rows" ? rows : name == "cols" ? cols : count);
+    std::int64_t value = 0;
+    if (is_absent_size(one.tmpl(), name)) {
+      value = 0;
+    } else if (name == "rows" || name == "new_rows") {
+      value = rows;
+    } else if (name == "cols") {
+      value = cols;
+    } else if (name == "batch") {
+      value = 1;
+    } else if (name == "count") {
+      value = matrix ? 0 : rows * cols;  // beside rows: of a group
+    } else {
+      return std::nullopt;
+    }
+    sizes.emplace_back(name, value);
   }
   return sizes;
 }
 
-// Times on the device, or none where a cell cannot be run by its header alone.
+// Times on one device beside plain quantize's there: each with one of plain quantize right before.
 class Times {
  public:
-  Times(Runtime& runtime, std::shared_ptr<Device> device)
-      : runtime_(runtime), device_(std::move(device)) {}
+  static Result<Times> open(Runtime& runtime, std::shared_ptr<Device> device) {
+    Times out(runtime, std::move(device));
+    const Bindings plain{{"IN", Value::of(DType::bf16)}};
+    DIECAST_TRY(const auto one, runtime.specialize_for("quantize_nvfp4", plain, *out.device_));
+    DIECAST_TRY(out.plain_, out.launch(one));
+    return out;
+  }
 
-  Result<std::optional<double>> of(const std::string& name, const Bindings& bindings) const {
-    const bool host = device_->properties().cc == 0;
-    DIECAST_TRY(const auto one, runtime_.specialize_for(name, bindings, *device_));
-    const auto sizes = sizes_of(one, host ? 256 : 8192, host ? 2048 : 8192);
-    if (!sizes) return std::optional<double>();
-    DIECAST_TRY(const auto kernel, runtime_.preload(one, device_));
-    const auto trial = Trial::make(one, device_, *sizes);
-    if (!trial && trial.error().code == ErrorCode::not_supported) return std::optional<double>();
+  const std::shared_ptr<Device>& device() const { return device_; }
+
+  // The cell as its op would launch it on this device: tunes by themselves. On the host, blocks
+  // whose threads wait for one another are small: it has no threads to spread them over.
+  Result<Specialization> specialization(const Cell& cell) const {
+    DIECAST_TRY(const auto tmpl, runtime_->find_template(cell.name));
+    Bindings bindings;
+    for (const Parameter& p : tmpl->parameters()) {
+      if (p.compiled() && p.kind != Parameter::Kind::tune) {
+        bindings.set(p.name, *cell.bindings.find(p.name));
+      }
+      const bool small = p.name == "THREADS" && !p.allowed.empty();
+      if (host() && small && tmpl->exchange() == Exchange::block) {
+        bindings.set(p.name, p.allowed.front());
+      }
+    }
+    return runtime_->specialize_for(cell.name, bindings, *device_);
+  }
+
+  // None where a header alone does not tell how to launch it.
+  Result<std::optional<Figure>> of(const Cell& cell) const {
+    DIECAST_TRY(const auto one, specialization(cell));
+    DIECAST_TRY(const auto made, launch(one));
+    if (!made) return std::optional<Figure>();
+    DIECAST_TRY(const double base, microseconds(*plain_));
+    DIECAST_TRY(const double taken, microseconds(*made));
+    return std::optional(Figure{cat(host() ? "host: " : "GPU: ", cell.what), taken / base,
+                                "x plain quantize", 0, false,
+                                cat(fixed(taken, 1), " us against ", fixed(base, 1), " us, ",
+                                    device_->targets().front().name())});
+  }
+
+ private:
+  struct Launch {
+    std::shared_ptr<Kernel> kernel;
+    Trial trial;
+    LaunchTunes tunes;
+  };
+
+  Times(Runtime& runtime, std::shared_ptr<Device> device)
+      : runtime_(&runtime), device_(std::move(device)) {}
+
+  bool host() const { return device_->properties().cc == 0; }
+
+  Result<std::optional<Launch>> launch(const Specialization& one) const {
+    const auto sizes = sizes_of(one, host() ? 256 : 8192, host() ? 2048 : 8192);
+    if (!sizes) return std::optional<Launch>();
+    DIECAST_TRY(const auto kernel, runtime_->preload(one, device_));
+    auto trial = Trial::make(one, device_, *sizes);
+    if (!trial && trial.error().code == ErrorCode::not_supported) return std::optional<Launch>();
     if (!trial) return trial.error();
     DIECAST_TRY(const LaunchTunes tunes, kernel->tunes({}));
-    DIECAST_TRY(const LaunchTime time, time_launch(*kernel, trial->arguments(), tunes, 5));
-    return std::optional<double>(static_cast<double>(time.ns) * 1e-9);
+    return std::optional(Launch{kernel, *std::move(trial), tunes});
   }
 
- private:
-  Runtime& runtime_;
+  static Result<double> microseconds(const Launch& made) {
+    DIECAST_TRY(const LaunchTime time,
+                time_launch(*made.kernel, made.trial.arguments(), made.tunes, kSamples));
+    return static_cast<double>(time.ns) * 1e-3;
+  }
+
+  Runtime* runtime_;
   std::shared_ptr<Device> device_;
+  std::optional<Launch> plain_;
 };
 
-// Cold compiles for one target, or none where there is no NVRTC for it.
-class Compiles {
- public:
-  Compiles(Runtime& runtime, const Target& target) : runtime_(runtime), target_(target) {
-    auto compiler = runtime.compiler(target);
-    if (!compiler || !(*compiler)->accepts(target)) return;
-    compiler_ = *compiler;
-    const Source empty{"empty.cu", "empty", "extern \"C\" __global__ void empty() {}\n"};
-    const auto taken = ms(empty);
-    if (taken) empty_ms_ = *taken;
-  }
-  bool there() const { return compiler_ != nullptr && empty_ms_ > 0; }
+Result<Figure> cold_compile(Runtime& runtime, const ColdCompiles& compiles, const Cell& cell) {
+  DIECAST_TRY(const auto tmpl, runtime.find_template(cell.name));
+  DIECAST_TRY(const auto one, Specialization::make(tmpl, cell.bindings, compiles.target()));
+  DIECAST_TRY(const Source source, runtime.render(one));
+  DIECAST_TRY(const ColdTime time, compiles.measure(source, kCompiles));
+  return Figure{cat("compile: ", cell.what),
+                time.ratio(),
+                "x empty",
+                cell.plain ? kPlainCompile : kAnyCompile,
+                false,
+                cat(fixed(time.ms, 1), " ms against ", fixed(time.empty_ms, 1), " ms, ",
+                    compiles.target().name())};
+}
 
-  Result<Figure> of(const Cell& cell, const std::string& name) const {
-    DIECAST_TRY(const auto tmpl, runtime_.find_template(name));
-    DIECAST_TRY(const auto one, Specialization::make(tmpl, cell.bindings, target_));
-    DIECAST_TRY(const Source source, runtime_.render(one));
-    DIECAST_TRY(const double taken, ms(source));
-    return Figure{cat("compile ", cell.what),
-                  taken / empty_ms_,
-                  "x empty",
-                  cell.plain ? kPlainCompile : kAnyCompile,
-                  false,
-                  cat(static_cast<int>(taken), " ms against ", static_cast<int>(empty_ms_), " ms, ",
-                      target_.name())};
+// This processor and, where there is one, the GPU.
+Result<std::vector<Times>> devices(Runtime& runtime) {
+  std::vector<Times> out;
+  HostDeviceOptions one_thread;
+  one_thread.threads = 1;
+  auto host = open_host_device(one_thread);
+  if (host) {
+    DIECAST_TRY(Times times, Times::open(runtime, *std::move(host)));
+    out.push_back(std::move(times));
   }
-
- private:
-  Result<double> ms(const Source& source) const {
-    Result<double> outcome = 0.0;
-    const double median = median_of(3, [&] {
-      auto artifact = compiler_->compile(source, target_);
-      if (!artifact) outcome = artifact.error();
-      return artifact ? artifact->compile_ms : 0.0;
-    });
-    return outcome ? Result<double>(median) : outcome;
+  DIECAST_TRY(const auto device, open_device(runtime, "auto"));
+  if (device->properties().cc != 0) {
+    DIECAST_TRY(Times times, Times::open(runtime, device));
+    out.push_back(std::move(times));
   }
-
-  Runtime& runtime_;
-  Target target_;
-  std::shared_ptr<Compiler> compiler_;
-  double empty_ms_ = 0;
-};
+  return out;
+}
 
 }  // namespace
 
-Result<Figures> bench_options(Runtime& runtime) {
+Result<Figures> bench_options(Runtime& runtime, const std::vector<std::string>& templates) {
   DIECAST_TRY(const auto device, open_device(runtime, "auto"));
-  const bool host = device->properties().cc == 0;
-  DIECAST_TRY(const Target target,
-              host ? Target::parse("sm_90a") : Result<Target>(device->targets().front()));
-  const Times times(runtime, device);
-  const Compiles compiles(runtime, target);
-  const Bindings plain_quantize{{"IN", Value::of(DType::bf16)}};
-  DIECAST_TRY(const auto base, times.of("quantize_nvfp4", plain_quantize));
-  Figures figures;
-  for (const std::string& name : runtime.template_names()) {
+  DIECAST_TRY(const Target target, device->properties().cc == 0
+                                       ? Target::parse("sm_90a")
+                                       : Result<Target>(device->targets().front()));
+  std::vector<Cell> cells;
+  for (const std::string& name : templates.empty() ? runtime.template_names() : templates) {
     DIECAST_TRY(const auto tmpl, runtime.find_template(name));
-    DIECAST_TRY(const auto cells, cells_of(*tmpl, target));
+    DIECAST_CHECK(add_cells(*tmpl, target, cells));
+  }
+  DIECAST_TRY(const auto times, devices(runtime));
+  std::vector<Specialization> all;
+  for (const Times& on : times) {
     for (const Cell& cell : cells) {
-      DIECAST_TRY(const auto seconds, times.of(name, cell.bindings));
-      if (seconds && base) {
-        figures.push_back(
-            {cell.what, *seconds / *base, "x plain quantize", 0, false,
-             cat(fixed(*seconds * 1e6, 1), " us on ", device->targets().front().name())});
-      }
-      if (!compiles.there()) continue;
-      DIECAST_TRY(figures.emplace_back(), compiles.of(cell, name));
+      DIECAST_TRY(all.emplace_back(), on.specialization(cell));
     }
+  }
+  (void)warm(runtime, all);  // side by side; what fails is told when it is launched
+  const auto compiles = ColdCompiles::open(runtime, target);
+  Figures figures;
+  for (const Times& on : times) {
+    if (!templates.empty()) break;
+    DIECAST_TRY(const Figures groups, bench_groups(runtime, on.device()));
+    figures.insert(figures.end(), groups.begin(), groups.end());
+  }
+  for (const Cell& cell : cells) {
+    for (const Times& on : times) {
+      DIECAST_TRY(const auto figure, on.of(cell));
+      if (figure) figures.push_back(*figure);
+    }
+    if (!compiles) continue;
+    DIECAST_TRY(figures.emplace_back(), cold_compile(runtime, *compiles, cell));
   }
   return figures;
 }

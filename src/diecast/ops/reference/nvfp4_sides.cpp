@@ -49,9 +49,8 @@ bool four_is_nearer(const Square& lines, float amax, float given, const Nvfp4Opt
   return tree_sum(four, 0, 1) < tree_sum(six, 0, 1);
 }
 
-std::array<Block, 16> quantize_square(const Square& lines, float given,
+std::array<Block, 16> quantize_square(const Square& lines, float amax, float given,
                                       const Nvfp4Options& options) {
-  const float amax = amax_of(lines, 16, options.profile);
   const bool adaptive = options.four_over_six != FourOverSix::off;
   const bool four = adaptive && four_is_nearer(lines, amax, given, options);
   std::array<Block, 16> out;
@@ -84,12 +83,15 @@ CodesAndScales quantize(const Values& x, const TilesOptions& options,
     const float global = options.nvfp4.global == GlobalScale::none ? 1.0f : given[of_line];
     for (std::int64_t block = 0; block < blocks; ++block) {
       const Square lines = square_at(x, line, block);
+      const auto& of_blocks = options.nvfp4.block_amax;
+      const float amax = of_blocks.empty()
+                             ? amax_of(lines, static_cast<std::size_t>(high), options.nvfp4.profile)
+                             : of_blocks[static_cast<std::size_t>(line / high * blocks + block)];
       if (!options.square) {
-        const float amax = amax_of(lines, 1, options.nvfp4.profile);
         put(out, line * blocks + block, quantize_block(lines[0], amax, global, options.nvfp4));
         continue;
       }
-      const auto quantized = quantize_square(lines, global, options.nvfp4);
+      const auto quantized = quantize_square(lines, amax, global, options.nvfp4);
       for (std::int64_t i = 0; i < 16 && line + i < x.rows; ++i) {
         put(out, (line + i) * blocks + block, quantized[static_cast<std::size_t>(i)]);
       }
@@ -115,7 +117,7 @@ CodesAndScales quantize_rowwise(const Tensor& x, const TilesOptions& options,
 
 CodesAndScales quantize_columnwise(const Tensor& x, const TilesOptions& options,
                                    const std::vector<float>& given) {
-  if (options.square && !options.nvfp4.rht) {
+  if (options.square && !options.nvfp4.rht && options.nvfp4.block_amax.empty()) {
     const CodesAndScales rowwise = quantize_rowwise(x, options, given);
     return {transpose_codes(rowwise.codes, x.rows(), x.cols(), 16),
             transpose_tile_scales(rowwise.scales, x.rows(), (x.cols() + 15) / 16, x.cols())};

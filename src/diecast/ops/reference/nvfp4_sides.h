@@ -11,7 +11,7 @@
 namespace diecast::reference {
 
 struct TilesOptions {
-  Nvfp4Options nvfp4;   // rht: this direction is transformed
+  Nvfp4Options nvfp4;   // rht: this direction is transformed; block_amax: of a square once
   bool square = false;  // 16x16 blocks
 };
 

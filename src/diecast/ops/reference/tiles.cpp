@@ -78,10 +78,11 @@ Values values_of(const Tensor& x, AmaxTransform transform, unsigned sign_mask) {
 }
 
 std::vector<float> amax_per(const Tensor& x, AmaxPer per, AmaxNans nans, AmaxTransform transform,
-                            unsigned sign_mask) {
+                            unsigned sign_mask, int block) {
   const Values values = values_of(x, transform, sign_mask);
   const std::int64_t high = per == AmaxPer::tile ? 16 : 1;
-  const std::int64_t across = per == AmaxPer::row ? 1 : ceil_div(x.cols(), 16);
+  const std::int64_t width = per == AmaxPer::block ? block : 16;
+  const std::int64_t across = per == AmaxPer::row ? 1 : ceil_div(x.cols(), width);
   std::int64_t count = 1;
   if (per == AmaxPer::column) count = x.cols();
   if (per == AmaxPer::row) count = x.rows();
@@ -93,7 +94,7 @@ std::vector<float> amax_per(const Tensor& x, AmaxPer per, AmaxNans nans, AmaxTra
       std::int64_t place = 0;
       if (per == AmaxPer::column) place = col;
       if (per == AmaxPer::row) place = row;
-      if (per == AmaxPer::block || per == AmaxPer::tile) place = row / high * across + col / 16;
+      if (per == AmaxPer::block || per == AmaxPer::tile) place = row / high * across + col / width;
       float& amax = out[static_cast<std::size_t>(place)];
       amax = larger(amax, values.at(row, col), nans);
     }

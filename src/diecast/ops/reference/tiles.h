@@ -32,9 +32,9 @@ struct Values {
 // down its columns, rounded to its own type.
 Values values_of(const Tensor& x, AmaxTransform transform, unsigned sign_mask);
 
-// The amax op's result.
+// The amax op's result, of blocks `block` wide.
 std::vector<float> amax_per(const Tensor& x, AmaxPer per, AmaxNans nans, AmaxTransform transform,
-                            unsigned sign_mask);
+                            unsigned sign_mask, int block = 16);
 
 // E2M1 codes of [rows, cols] to those of [cols, rows]; rows are padded with zeros to `pad` codes.
 Bytes transpose_codes(const Bytes& codes, std::int64_t rows, std::int64_t cols, int pad);

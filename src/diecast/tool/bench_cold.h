@@ -1,0 +1,40 @@
+// One source's cold compile against an empty kernel's, in the same process and turn by turn, so
+// that the ratio says how much source we give the compiler and not how fast or busy the machine is.
+#pragma once
+
+#include <diecast/base/error.h>
+#include <diecast/compile/compiler.h>
+#include <diecast/compile/nvrtc_api.h>
+#include <diecast/runtime/runtime.h>
+
+#include <memory>
+
+namespace diecast::tool {
+
+// Milliseconds of the processor, the mean of the repeats.
+struct ColdTime {
+  double ms = 0, empty_ms = 0;
+  double ratio() const { return ms / empty_ms; }
+};
+
+class ColdCompiles {
+ public:
+  // Errors: compiler_unavailable, target_not_supported, compile_failed.
+  static Result<ColdCompiles> open(Runtime& runtime, const Target& target);
+
+  // An empty kernel's compile goes before each of the source's. It is made as NVRTC does by itself,
+  // its own cache aside: what options win counts.
+  Result<ColdTime> measure(const Source& source, int repeats) const;
+  const Target& target() const { return target_; }
+
+ private:
+  ColdCompiles(Target target, nvrtc::Api nvrtc, std::shared_ptr<Compiler> compiler)
+      : target_(std::move(target)), nvrtc_(std::move(nvrtc)), compiler_(std::move(compiler)) {}
+  Result<void> compile_empty_kernel() const;
+
+  Target target_;
+  nvrtc::Api nvrtc_;
+  std::shared_ptr<Compiler> compiler_;
+};
+
+}  // namespace diecast::tool

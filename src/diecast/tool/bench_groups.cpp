@@ -1,0 +1,173 @@
+// Eight matrices in one launch, by their ops: groups of experts with rows that the device counts,
+// and one amax of several tensors, beside plain quantize_nvfp4 of all their rows in one.
+#include <diecast/base/text.h>
+#include <diecast/ops/amax_grouped.h>
+#include <diecast/ops/quantize_mx_grouped.h>
+#include <diecast/ops/quantize_nvfp4.h>
+#include <diecast/ops/quantize_nvfp4_grouped.h>
+#include <diecast/tool/bench.h>
+#include <diecast/tool/bench_device.h>
+#include <diecast/tool/console.h>
+
+#include <algorithm>
+
+namespace diecast::tool {
+namespace {
+
+constexpr std::int64_t kMembers = 8;
+constexpr int kRepeats = 7;
+
+using Call = std::function<Result<void>()>;
+
+// The median of several calls, after two that warm up.
+Result<double> microseconds(Device& device, const Call& call) {
+  DIECAST_TRY(const Event from, device.create_event());
+  DIECAST_TRY(const Event to, device.create_event());
+  std::vector<double> ms;
+  for (int i = -2; i < kRepeats; ++i) {
+    DIECAST_CHECK(device.record(from, {}));
+    DIECAST_CHECK(call());
+    DIECAST_CHECK(device.record(to, {}));
+    DIECAST_TRY(const double taken, device.elapsed_ms(from, to));
+    if (i >= 0) ms.push_back(std::max(taken, 1e-6));
+  }
+  DIECAST_CHECK(device.destroy_event(from));
+  DIECAST_CHECK(device.destroy_event(to));
+  std::sort(ms.begin(), ms.end());
+  return ms[ms.size() / 2] * 1e3;
+}
+
+// The matrix of all members, and buffers of groups of it.
+struct Experts {
+  Runtime& runtime;
+  std::shared_ptr<Device> device;
+  BenchMatrix matrix;
+  std::vector<BenchMemory> memory;
+  QuantizedGroup group;
+
+  Result<void*> take(std::int64_t bytes) {
+    DIECAST_TRY(memory.emplace_back(),
+                BenchMemory::allocate(device, static_cast<std::size_t>(bytes)));
+    return memory.back().data();
+  }
+  // Amaxes are 3: what is quantized under them is as it would be under its own.
+  Result<void> allocate(QuantizedSide& side) {
+    DIECAST_TRY(side.data, take(side.data_bytes));
+    DIECAST_TRY(side.scale, take(side.scale_bytes));
+    DIECAST_TRY(void* const amax, take(side.amax_count * 4));
+    side.amax = static_cast<float*>(amax);
+    return device->fill(amax, 0x40, static_cast<std::size_t>(side.amax_count) * 4, {});
+  }
+  Result<void> describe() {
+    const std::int64_t rows = matrix.x.rows() / kMembers;
+    std::vector<std::int64_t> offsets;
+    for (std::int64_t i = 0; i <= kMembers; ++i) offsets.push_back(i * rows);
+    DIECAST_TRY(void* const on_device, take((kMembers + 1) * 8));
+    DIECAST_CHECK(device->copy_to_device(on_device, offsets.data(), offsets.size() * 8, {}));
+    DIECAST_CHECK(device->synchronize({}));
+    group.count = kMembers;
+    group.device_row_offsets = static_cast<const std::int64_t*>(on_device);
+    DIECAST_TRY(void* const members, take(kMembers * sizeof(MemberDescriptor)));
+    group.members = static_cast<MemberDescriptor*>(members);
+    return {};
+  }
+  // The group with buffers for what `change` makes of its description.
+  Result<QuantizedGroup> with(bool columnwise,
+                              const std::function<void(QuantizedTensor&)>& change) {
+    QuantizedGroup out = group;
+    out.whole.shape = matrix.x.shape;
+    change(out.whole);
+    DIECAST_TRY(out.whole.rowwise, out.rowwise_sizes());
+    DIECAST_CHECK(allocate(out.whole.rowwise));
+    if (!columnwise) return out;
+    DIECAST_TRY(out.whole.columnwise, out.columnwise_sizes());
+    DIECAST_CHECK(allocate(out.whole.columnwise));
+    return out;
+  }
+};
+
+struct Kind {
+  const char* what;
+  bool columnwise, row_scaled, transformed;
+};
+constexpr Kind kKinds[] = {{"quantize_nvfp4_grouped", false, false, false},
+                           {"quantize_nvfp4_grouped, both sides", true, false, false},
+                           {"quantize_nvfp4_grouped, row-scaled, with amaxes", false, true, false},
+                           {"quantize_nvfp4_grouped, transformed", false, false, true}};
+
+using Add = std::function<Result<void>(const std::string& what, const Call& call)>;
+
+Result<void> add_nvfp4(Experts& experts, const Kind& kind, const Add& add) {
+  DIECAST_TRY(const QuantizedGroup group,
+              experts.with(kind.columnwise,
+                           [&](QuantizedTensor& whole) { whole.row_scaled = kind.row_scaled; }));
+  QuantizeNvfp4GroupedOptions options;
+  options.device = experts.device;
+  options.amax_given = !kind.row_scaled;
+  options.rht = kind.transformed ? TransformedSides::rowwise : TransformedSides::none;
+  return add(kind.what, [&] {
+    return quantize_nvfp4_grouped(experts.runtime, experts.matrix.x, group, options);
+  });
+}
+
+Result<void> add_mx(Experts& experts, const Add& add) {
+  DIECAST_TRY(const QuantizedGroup group, experts.with(false, [](QuantizedTensor& whole) {
+    whole.format = Format::mxfp8_e4m3;
+    whole.block_cols = 32;
+  }));
+  QuantizeMxGroupedOptions options;
+  options.device = experts.device;
+  return add("quantize_mx_grouped", [&] {
+    return quantize_mx_grouped(experts.runtime, experts.matrix.x, group, options);
+  });
+}
+
+Result<void> add_shared_amax(Experts& experts, const Add& add) {
+  const Tensor& x = experts.matrix.x;
+  const std::int64_t rows = x.rows() / kMembers;
+  std::vector<Tensor> parts(kMembers, x);
+  for (std::int64_t i = 0; i < kMembers; ++i) {
+    Tensor& part = parts[static_cast<std::size_t>(i)];
+    part.shape = {rows, x.cols()};
+    part.data = static_cast<std::uint16_t*>(x.data) + i * rows * x.cols();
+  }
+  DIECAST_TRY(void* const result, experts.take(4));
+  AmaxOptions options;
+  options.device = experts.device;
+  return add("amax_shared", [&] {
+    return amax_shared(experts.runtime, parts, static_cast<float*>(result), options);
+  });
+}
+
+}  // namespace
+
+Result<Figures> bench_groups(Runtime& runtime, const std::shared_ptr<Device>& device) {
+  const bool host = device->properties().cc == 0;
+  Experts experts{runtime, device, {}, {}, {}};
+  DIECAST_TRY(experts.matrix,
+              bench_matrix(device, host ? 256 : 8192, host ? 2048 : 8192, false, 1));
+  DIECAST_CHECK(experts.describe());
+  QuantizeNvfp4Options plain;
+  plain.amax_given = true;
+  plain.device = device;
+  const QuantizedTensor& whole = experts.matrix.quantized;
+  DIECAST_CHECK(device->fill(whole.rowwise.amax, 0x40, 4, {}));
+  Figures figures;
+  const Add add = [&](const std::string& what, const Call& call) -> Result<void> {
+    DIECAST_TRY(const double base, microseconds(*device, [&] {
+                  return quantize_nvfp4(runtime, experts.matrix.x, whole, plain);
+                }));
+    DIECAST_TRY(const double taken, microseconds(*device, call));
+    figures.push_back({cat(host ? "host: " : "GPU: ", what), taken / base, "x plain quantize", 0,
+                       false,
+                       cat(fixed(taken, 1), " us against ", fixed(base, 1), " us, ", kMembers,
+                           " matrices, ", device->targets().front().name())});
+    return {};
+  };
+  for (const Kind& kind : kKinds) DIECAST_CHECK(add_nvfp4(experts, kind, add));
+  DIECAST_CHECK(add_mx(experts, add));
+  DIECAST_CHECK(add_shared_amax(experts, add));
+  return figures;
+}
+
+}  // namespace diecast::tool

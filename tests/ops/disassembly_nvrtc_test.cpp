@@ -1,0 +1,90 @@
+// The machine code itself: from sm_100a on E2M1 codes are made by the hardware's conversion, before
+// by integer arithmetic. DIECAST_NVDISASM, else nvdisasm or cuobjdump of PATH or of a CUDA toolkit.
+#include <diecast/base/process.h>
+#include <diecast/diecast.h>
+#include <gtest/gtest.h>
+
+#include "ops/test_runtime.h"
+#include "temporary_directory.h"
+
+namespace diecast {
+namespace {
+
+std::string disassembler() {
+  if (const char* named = getenv("DIECAST_NVDISASM")) return find_program(named);
+  std::vector<std::string> folders = {""};
+  for (const char* name : {"CUDA_HOME", "CUDA_PATH"}) {
+    if (const char* home = getenv(name)) folders.push_back(std::string(home) + "/bin/");
+  }
+  folders.push_back("/usr/local/cuda/bin/");
+  for (const std::string& folder : folders) {
+    for (const char* name : {"nvdisasm", "cuobjdump"}) {
+      if (const std::string found = find_program(folder + name); !found.empty()) return found;
+    }
+  }
+  return "";
+}
+
+Result<std::string> disassemble(const std::string& program, ByteSpan cubin) {
+  const testing::TemporaryDirectory folder;
+  const std::string file = folder / "kernel.cubin";
+  testing::write_text(file, {reinterpret_cast<const char*>(cubin.data()), cubin.size()});
+  ProcessRequest request;
+  request.arguments = {program, file};
+  if (program.ends_with("cuobjdump"))
+    request.arguments.insert(++request.arguments.begin(), "-sass");
+  DIECAST_TRY(const ProcessResult result, run_process(request));
+  if (result.exit_code == 0) return result.output;
+  return Error{ErrorCode::process_failed, result.errors, "a newer CUDA toolkit's disassembler"};
+}
+
+// Every way from elements to E2M1 codes.
+constexpr const char* kToE2m1[] = {"quantize_nvfp4 IN=bf16",
+                                   "quantize_nvfp4 IN=f16 PROFILE=pr546",
+                                   "quantize_nvfp4 IN=f32 PROFILE=modelopt",
+                                   "quantize_nvfp4 IN=bf16 PROFILE=torchao",
+                                   "quantize_nvfp4 IN=bf16 FOUR_OVER_SIX=mae",
+                                   "quantize_nvfp4_row_scaled IN=bf16",
+                                   "quantize_nvfp4_tiles IN=bf16",
+                                   "quantize_nvfp4_tiles IN=bf16 BLOCK_ROWS=16 PROFILE=modelopt",
+                                   "quantize_mx IN=bf16 FORMAT=mxfp4 PROFILE=torchao",
+                                   "quantize_mx_tiles IN=bf16 FORMAT=mxfp4 PROFILE=torchao",
+                                   "partial_cast"};
+
+class Disassembly : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(Disassembly, ShowsTheHardwareConversionToE2m1FromSm100aOn) {
+  const std::string program = disassembler();
+  if (program.empty()) {
+    GTEST_SKIP() << "neither nvdisasm nor cuobjdump in PATH, CUDA_HOME or CUDA_PATH; "
+                    "DIECAST_NVDISASM names one";
+  }
+  const auto runtime = test_runtime();
+  const Target target = Target::parse(GetParam()).value();
+  const auto compiler = runtime->compiler(target);
+  if (!compiler) GTEST_SKIP() << compiler.error().message();
+  if (const auto accepted = (*compiler)->accepts(target); !accepted) {
+    GTEST_SKIP() << accepted.error().message();
+  }
+  std::vector<Specialization> all;
+  for (const char* spelling : kToE2m1) {
+    all.push_back(runtime->specialize(std::string(spelling) + " @ " + GetParam()).value());
+  }
+  for (const WarmOutcome& outcome : warm(*runtime, all)) {
+    ASSERT_FALSE(outcome.error) << outcome.error->message();
+    const Artifact& artifact = *outcome.resolved->artifact;
+    const auto text = disassemble(program, artifact.payload);
+    if (!text) GTEST_SKIP() << program << ": " << text.error().what;
+    ASSERT_NE(text->find("EXIT"), std::string::npos) << artifact.spelling;  // it is machine code
+    const bool found = text->find("F2FP.SATFINITE.E2M1.F32") != std::string::npos;
+    EXPECT_EQ(found, target.cc >= 100) << artifact.spelling;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Targets, Disassembly,
+                         ::testing::Values("sm_80", "sm_90a", "sm_100a", "sm_103a", "sm_120a",
+                                           "sm_121a"),
+                         [](const auto& info) { return std::string(info.param); });
+
+}  // namespace
+}  // namespace diecast
