@@ -111,6 +111,21 @@ struct Place {
   }
 };
 
+// Long code is compiled once: blocks go into it and come back in registers.
+DIECAST_DEVICE_CALL Block16<IN> transform(Block16<IN> block) { return hadamard16(block, SIGN_MASK); }
+
+struct Candidate {
+  Nvfp4Block block;
+  f32 error;
+};
+template <class Global>
+DIECAST_DEVICE_CALL Candidate candidate(Block16<IN> block, f32 wanted, Global global) {
+  Candidate out;
+  out.block = four_over_six_candidate<FOUR_OVER_SIX == FOUR_OVER_SIX_mse, BOUND>(block, wanted,
+                                                                                 global, out.error);
+  return out;
+}
+
 template <bool transformed, Side side>
 DIECAST_DEVICE Block16<IN> block_at(const Tile& tile, const Place<side>& at) {
   Block16<IN> block;
@@ -119,7 +134,7 @@ DIECAST_DEVICE Block16<IN> block_at(const Tile& tile, const Place<side>& at) {
   } else {
     block = tile.down(at.line, at.block);
   }
-  if constexpr (transformed) block = hadamard16(block, SIGN_MASK);
+  if constexpr (transformed) block = transform(block);
   return block;
 }
 
@@ -159,10 +174,8 @@ DIECAST_NO_UNROLL
   for (int i = threadIdx.x; i < 2 * kTileBlocks; i += THREADS) {
     const Place<side> at(i / 2);
     const f32 wanted = wanted_scale(squares.amax[at.square()], i % 2 == 0, global);
-    f32 error;
-    four_over_six_candidate<FOUR_OVER_SIX == FOUR_OVER_SIX_mse, BOUND>(
-        block_at<transformed>(tile, at), wanted, global, error);
-    squares.of_block[i / 2][i % 2] = error;
+    const Block16<IN> block = block_at<transformed>(tile, at);
+    squares.of_block[i / 2][i % 2] = candidate(block, wanted, global).error;
   }
   __syncthreads();
   if (threadIdx.x < 32) {
@@ -192,9 +205,8 @@ DIECAST_DEVICE Nvfp4Block quantized(const Tile& tile, const Place<side>& at, con
     return Recipe::quantize(block, global);
   } else if constexpr (kFourOverSix) {
     const int square = at.square();
-    f32 error;
-    return four_over_six_candidate<false, BOUND>(
-        block, wanted_scale(squares.amax[square], squares.four[square], global), global, error);
+    const f32 wanted = wanted_scale(squares.amax[square], squares.four[square], global);
+    return candidate(block, wanted, global).block;
   } else {
     return Recipe::quantize(block, squares.amax[at.square()], global);
   }

@@ -49,7 +49,7 @@ constexpr const char* kToE2m1[] = {"quantize_nvfp4 IN=bf16",
                                    "quantize_nvfp4_tiles IN=bf16 BLOCK_ROWS=16 PROFILE=modelopt",
                                    "quantize_mx IN=bf16 FORMAT=mxfp4 PROFILE=torchao",
                                    "quantize_mx_tiles IN=bf16 FORMAT=mxfp4 PROFILE=torchao",
-                                   "partial_cast"};
+                                   "partial_cast IN=f32"};
 
 class Disassembly : public ::testing::TestWithParam<const char*> {};
 
@@ -68,6 +68,7 @@ TEST_P(Disassembly, ShowsTheHardwareConversionToE2m1FromSm100aOn) {
   }
   std::vector<Specialization> all;
   for (const char* spelling : kToE2m1) {
+    if (target.cc % 10 != 0 && all.size() == 3) break;  // a sibling of a target that has them all
     all.push_back(runtime->specialize(std::string(spelling) + " @ " + GetParam()).value());
   }
   for (const WarmOutcome& outcome : warm(*runtime, all)) {
@@ -82,8 +83,7 @@ TEST_P(Disassembly, ShowsTheHardwareConversionToE2m1FromSm100aOn) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Targets, Disassembly,
-                         ::testing::Values("sm_80", "sm_90a", "sm_100a", "sm_103a", "sm_120a",
-                                           "sm_121a"),
+                         ::testing::Values("sm_90a", "sm_100a", "sm_103a", "sm_120a", "sm_121a"),
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace

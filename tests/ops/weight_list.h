@@ -30,7 +30,8 @@ struct Model {
   // Hostile values: ties, zeros of both signs, subnormals; with `specials` NaN and infinities.
   static Model random(const std::vector<std::pair<std::int64_t, std::int64_t>>& shapes,
                       std::uint64_t seed, bool specials, DType master = DType::f32);
-  // All 65,536 values of a 16-bit model type, in order and scattered, finite ones alone and all.
+  // Two weights of all 65,536 values of a 16-bit model type: in order, but for what is not finite,
+  // and scattered.
   static Model patterns(DType master, DType model);
   reference::Nvfp4 full_cast(std::size_t weight, bool transposed = false) const;
 };

@@ -53,10 +53,11 @@ TEST(Manifest, ErrorsNameTheFileAndTheLine) {
   const auto message = [&](std::string_view text) {
     return expand_manifest(*runtime, text, "m.txt", {}).error().message();
   };
-  EXPECT_EQ(message("\namax IM=bf16 @ sm_90a\n"),
-            "diecast: unknown_parameter: m.txt:2: template amax has no parameter \"IM\"; did you "
-            "mean `IN`?\n"
-            "  fix: its parameters are COLS, ROWS, IN, PER, NANS, RHT, SIGN_MASK, THREADS, waves");
+  EXPECT_EQ(
+      message("\namax IM=bf16 @ sm_90a\n"),
+      "diecast: unknown_parameter: m.txt:2: template amax has no parameter \"IM\"; did you "
+      "mean `IN`?\n"
+      "  fix: its parameters are COLS, ROWS, IN, PER, BLOCK, NANS, RHT, SIGN_MASK, THREADS, waves");
   EXPECT_EQ(message("amax IN=bf16"),
             "diecast: value_missing: m.txt:1: no target\n"
             "  fix: end the line in `@ sm_90a`, or give --target");

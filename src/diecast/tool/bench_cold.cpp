@@ -1,6 +1,7 @@
 // Cold compiles beside an empty kernel's; see bench_cold.h.
 #include <diecast/base/text.h>
 #include <diecast/tool/bench_cold.h>
+#include <diecast/tool/console.h>
 
 #include <algorithm>
 #include <ctime>
@@ -9,6 +10,10 @@ namespace diecast::tool {
 namespace {
 
 double processor_ms() { return 1000.0 * static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
+
+constexpr std::size_t kPoints = 47;  // no multiple of what spaces are made of
+constexpr std::size_t kFinalists = 3;
+constexpr int kFinalRepeats = 5;
 
 }  // namespace
 
@@ -48,6 +53,44 @@ Result<ColdTime> ColdCompiles::measure(const Source& source, int repeats) const 
     time.ms += (processor_ms() - between) / repeats;
   }
   return ColdTime{std::max(time.ms, kLeast), std::max(time.empty_ms, kLeast)};
+}
+
+Result<Figure> slowest_of_space(Runtime& runtime, const ColdCompiles& compiles,
+                                const std::string& name) {
+  struct Compiled {
+    std::string spelling;
+    Source source;
+    ColdTime time;
+  };
+  DIECAST_TRY(const auto tmpl, runtime.find_template(name));
+  DIECAST_TRY(const auto space, tmpl->space(compiles.target()));
+  std::vector<Compiled> all;
+  for (std::size_t i = 0; i < kPoints && i < space.size(); ++i) {
+    const Bindings& point = space[space.size() <= kPoints ? i : i * space.size() / kPoints];
+    DIECAST_TRY(const auto one, Specialization::make(tmpl, point, compiles.target()));
+    Compiled& compiled = all.emplace_back();
+    compiled.spelling = one.spelling();
+    DIECAST_TRY(compiled.source, runtime.render(one));
+    DIECAST_TRY(compiled.time, compiles.measure(compiled.source, 1));
+  }
+  const auto slower = [](const Compiled& a, const Compiled& b) {
+    return a.time.ratio() > b.time.ratio();
+  };
+  std::sort(all.begin(), all.end(), slower);
+  const std::size_t points = all.size();
+  all.resize(std::min(points, kFinalists));
+  for (Compiled& one : all) {
+    DIECAST_TRY(one.time, compiles.measure(one.source, kFinalRepeats));
+  }
+  std::sort(all.begin(), all.end(), slower);
+  const Compiled& most = all.front();
+  return Figure{cat("compile: ", name, ", the slowest of ", points),
+                most.time.ratio(),
+                "x empty",
+                0,
+                false,
+                cat(fixed(most.time.ms, 1), " ms against ", fixed(most.time.empty_ms, 1),
+                    " ms: ", most.spelling)};
 }
 
 }  // namespace diecast::tool

@@ -6,6 +6,7 @@
 #include <diecast/compile/compiler.h>
 #include <diecast/compile/nvrtc_api.h>
 #include <diecast/runtime/runtime.h>
+#include <diecast/tool/bench.h>
 
 #include <memory>
 
@@ -36,5 +37,10 @@ class ColdCompiles {
   nvrtc::Api nvrtc_;
   std::shared_ptr<Compiler> compiler_;
 };
+
+// Of some dozens of points spread evenly over a template's whole space the slowest to compile,
+// measured for longer than the rest.
+Result<Figure> slowest_of_space(Runtime& runtime, const ColdCompiles& compiles,
+                                const std::string& name);
 
 }  // namespace diecast::tool

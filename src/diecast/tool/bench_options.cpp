@@ -43,41 +43,60 @@ Apart apart(const Template& tmpl, const Bindings& one, const Bindings& plain) {
   return out;
 }
 
-// The plain cell, and for each other value of each option those nearest to it: several where the
-// value needs a second one, as a bound of 256 needs a rule of four over six or another profile.
-Result<void> add_cells(const Template& tmpl, const Target& target, std::vector<Cell>& cells) {
+// A template's cells with everything but options as it is by itself, and how far each is from
+// plain.
+struct Space {
+  Bindings plain;
+  std::vector<Bindings> points;
+  std::vector<Apart> distances;
+};
+Result<Space> space_of(const Template& tmpl, const Target& target) {
   Bindings held;
   for (const Parameter& p : tmpl.parameters()) {
     const bool option = p.kind == Parameter::Kind::option;
     if (!option && p.compiled() && p.fallback) held.set(p.name, *p.fallback);
   }
-  DIECAST_TRY(const auto space, tmpl.space(target, held));
-  if (space.empty()) return {};
-  Bindings plain = space.front();  // where there is no default, the first value
+  Space out;
+  DIECAST_TRY(out.points, tmpl.space(target, held));
+  if (out.points.empty()) return out;
+  out.plain = out.points.front();  // where there is no default, the first value
   for (const Parameter& p : tmpl.parameters()) {
-    if (p.compiled() && p.fallback) plain.set(p.name, *p.fallback);
+    if (p.compiled() && p.fallback) out.plain.set(p.name, *p.fallback);
   }
-  cells.push_back({tmpl.name(), tmpl.name(), true, plain});
-  std::vector<Apart> distances;
-  for (const Bindings& bindings : space) distances.push_back(apart(tmpl, bindings, plain));
-  std::vector<bool> taken(space.size());
-  for (const Parameter& p : tmpl.parameters()) {
-    if (p.kind != Parameter::Kind::option) continue;
-    std::vector<std::pair<Value, int>> least;  // how far the nearest with each value is
-    for (const bool finding : {true, false}) {
-      for (std::size_t i = 0; i < space.size(); ++i) {
-        const Value& value = *space[i].find(p.name);
-        if (value == *plain.find(p.name)) continue;
-        const int count = distances[i].count;
-        auto at = std::find_if(least.begin(), least.end(),
-                               [&](const auto& known) { return known.first == value; });
-        if (at == least.end()) at = least.insert(at, {value, count});
-        at->second = std::min(at->second, count);
-        if (finding || count > at->second || taken[i]) continue;
-        taken[i] = true;
-        cells.push_back({tmpl.name(), tmpl.name() + distances[i].text, false, space[i]});
-      }
+  for (const Bindings& point : out.points) out.distances.push_back(apart(tmpl, point, out.plain));
+  return out;
+}
+
+// For each other value of an option the points nearest to plain: several where the value needs a
+// second one, as a bound of 256 needs a rule of four over six or another profile.
+void take_nearest(const Space& space, const Parameter& option, std::vector<bool>& taken) {
+  std::vector<std::pair<Value, int>> least;  // how far the nearest with each value is
+  for (const bool finding : {true, false}) {
+    for (std::size_t i = 0; i < space.points.size(); ++i) {
+      const Value& value = *space.points[i].find(option.name);
+      if (value == *space.plain.find(option.name)) continue;
+      const int count = space.distances[i].count;
+      auto at = std::find_if(least.begin(), least.end(),
+                             [&](const auto& known) { return known.first == value; });
+      if (at == least.end()) at = least.insert(at, {value, count});
+      at->second = std::min(at->second, count);
+      if (!finding && count == at->second) taken[i] = true;
     }
+  }
+}
+
+// The plain cell, and the nearest ones with each value of each option.
+Result<void> add_cells(const Template& tmpl, const Target& target, std::vector<Cell>& cells) {
+  DIECAST_TRY(const Space space, space_of(tmpl, target));
+  if (space.points.empty()) return {};
+  cells.push_back({tmpl.name(), tmpl.name(), true, space.plain});
+  std::vector<bool> taken(space.points.size());
+  for (const Parameter& p : tmpl.parameters()) {
+    if (p.kind == Parameter::Kind::option) take_nearest(space, p, taken);
+  }
+  for (std::size_t i = 0; i < space.points.size(); ++i) {
+    if (!taken[i]) continue;
+    cells.push_back({tmpl.name(), tmpl.name() + space.distances[i].text, false, space.points[i]});
   }
   return {};
 }
@@ -249,6 +268,10 @@ Result<Figures> bench_options(Runtime& runtime, const std::vector<std::string>& 
       if (figure) figures.push_back(*figure);
     }
     if (!compiles) continue;
+    if (cell.plain) {
+      DIECAST_TRY(figures.emplace_back(), slowest_of_space(runtime, *compiles, cell.name));
+      figures.back().bound = kAnyCompile;
+    }
     DIECAST_TRY(figures.emplace_back(), cold_compile(runtime, *compiles, cell));
   }
   return figures;
