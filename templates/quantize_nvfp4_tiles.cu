@@ -73,6 +73,8 @@ using Tile = MatrixTile<IN, ROWS == ROWS_apart, THREADS>;
 enum Side { rowwise, columnwise };
 
 constexpr bool kSquare = BLOCK_ROWS == 16, kFourOverSix = FOUR_OVER_SIX != FOUR_OVER_SIX_off;
+// Squares are read up to three times a side; where that is long, code is compiled once and called.
+constexpr bool kOnce = kSquare && (kFourOverSix || RHT != RHT_none);
 
 // One direction of the matrix at hand: `lines` rows of `blocks` blocks.
 struct Output {
@@ -127,7 +129,7 @@ DIECAST_DEVICE_CALL Candidate candidate(Block16<IN> block, f32 wanted, Global gl
 }
 
 template <bool transformed, Side side>
-DIECAST_DEVICE Block16<IN> block_at(const Tile& tile, const Place<side>& at) {
+DIECAST_DEVICE Block16<IN> read_block(const Tile& tile, const Place<side>& at) {
   Block16<IN> block;
   if constexpr (side == rowwise) {
     block = tile.across(at.line, at.block);
@@ -136,6 +138,20 @@ DIECAST_DEVICE Block16<IN> block_at(const Tile& tile, const Place<side>& at) {
   }
   if constexpr (transformed) block = transform(block);
   return block;
+}
+
+template <bool transformed, Side side>
+DIECAST_DEVICE_CALL Block16<IN> read_block_once(Tile tile, Place<side> at) {
+  return read_block<transformed>(tile, at);
+}
+
+template <bool transformed, Side side>
+DIECAST_DEVICE Block16<IN> block_at(const Tile& tile, const Place<side>& at) {
+  if constexpr (kOnce) {
+    return read_block_once<transformed>(tile, at);
+  } else {
+    return read_block<transformed>(tile, at);
+  }
 }
 
 // The scale that four over six tries before it is rounded to E4M3.
@@ -197,6 +213,21 @@ DIECAST_NO_UNROLL
   __syncthreads();
 }
 
+template <class Global>
+DIECAST_DEVICE_CALL Nvfp4Block quantize_once(Block16<IN> block, f32 amax, Global global) {
+  return Recipe::quantize(block, amax, global);
+}
+
+// The block under an amax that is not its own.
+template <class Global>
+DIECAST_DEVICE Nvfp4Block quantize_under(const Block16<IN>& block, f32 amax, const Global& global) {
+  if constexpr (kOnce) {
+    return quantize_once(block, amax, global);
+  } else {
+    return Recipe::quantize(block, amax, global);
+  }
+}
+
 template <Side side, class Global>
 DIECAST_DEVICE Nvfp4Block quantized(const Tile& tile, const Place<side>& at, const Squares& squares,
                                     const Global& global) {
@@ -208,7 +239,7 @@ DIECAST_DEVICE Nvfp4Block quantized(const Tile& tile, const Place<side>& at, con
     const f32 wanted = wanted_scale(squares.amax[square], squares.four[square], global);
     return candidate(block, wanted, global).block;
   } else {
-    return Recipe::quantize(block, squares.amax[at.square()], global);
+    return quantize_under(block, squares.amax[at.square()], global);
   }
 }
 
@@ -237,7 +268,7 @@ DIECAST_NO_UNROLL
     const auto global = ROW_SCALE ? Recipe::global(out.amax[line]) : of_all;
     Nvfp4Block to;
     if constexpr (BLOCK_AMAX) {
-      to = Recipe::quantize(block_at<kTransformed<side>>(tile, at), out.amax_at(line, block), global);
+      to = quantize_under(block_at<kTransformed<side>>(tile, at), out.amax_at(line, block), global);
     } else {
       to = quantized(tile, at, squares, global);
     }

@@ -17,6 +17,11 @@ constexpr int kFinalRepeats = 5;
 
 }  // namespace
 
+bool is_plain(std::string_view name) {
+  return std::find(std::begin(kPlainTemplates), std::end(kPlainTemplates), name) !=
+         std::end(kPlainTemplates);
+}
+
 Result<ColdCompiles> ColdCompiles::open(Runtime& runtime, const Target& target) {
   DIECAST_TRY(nvrtc::Api nvrtc, nvrtc::find(NvrtcSearch::from_environment()));
   DIECAST_TRY(const auto compiler, runtime.compiler(target));
@@ -87,7 +92,7 @@ Result<Figure> slowest_of_space(Runtime& runtime, const ColdCompiles& compiles,
   return Figure{cat("compile: ", name, ", the slowest of ", points),
                 most.time.ratio(),
                 "x empty",
-                0,
+                kAnyCompile,
                 false,
                 cat(fixed(most.time.ms, 1), " ms against ", fixed(most.time.empty_ms, 1),
                     " ms: ", most.spelling)};

@@ -16,17 +16,9 @@ constexpr std::size_t kFinalists = 3;
 // counts.
 constexpr int kHostRepeats = 3;
 
-// The plain operations, whose compile time is bounded more tightly than that of the rest, in every
-// class of rows, of a tensor and of rows, with their length open or fixed: the longest that threads
-// hold in registers.
-constexpr std::string_view kPlain[] = {"amax", "quantize_nvfp4", "quantize_nvfp4_row_scaled",
-                                       "dequantize_nvfp4"};
+// The plain operations in every class of rows, of a tensor and of rows, with their length open or
+// fixed: the longest that threads hold in registers.
 constexpr std::int64_t kPlainCols[] = {0, 16384};
-constexpr double kPlainBound = 4.0, kOtherBound = 10.0;
-
-bool is_plain(std::string_view name) {
-  return std::find(std::begin(kPlain), std::end(kPlain), name) != std::end(kPlain);
-}
 
 struct CompileTime {
   std::string spelling;
@@ -85,7 +77,7 @@ Result<Figure> slowest(Runtime& runtime, const ColdCompiles& compiles, bool plai
   return Figure{cat("cold compile, ", plain ? "plain, " : "others, ", compiles.target().name()),
                 most.time.ratio(),
                 "x empty",
-                plain ? kPlainBound : kOtherBound,
+                plain ? kPlainCompile : kAnyCompile,
                 false,
                 cat("the slowest, ", static_cast<int>(most.time.ms), " ms against ",
                     static_cast<int>(most.time.empty_ms), " ms: ", most.spelling)};
