@@ -94,8 +94,12 @@ first_file() {
   return 1
 }
 
+linker_knows() { { ldconfig -p 2>/dev/null || /sbin/ldconfig -p 2>/dev/null; } | grep -q "$1"; }
+
+installed_driver() { [ -n "${DIECAST_LIBCUDA:-}" ] || linker_knows 'libcuda\.so\.1'; }
+
 installed_nvrtc() {
-  { ldconfig -p 2>/dev/null || /sbin/ldconfig -p 2>/dev/null; } | grep -q 'libnvrtc\.so\.1[23]' ||
+  linker_knows 'libnvrtc\.so\.1[23]' ||
     first_file "${CUDA_HOME:-/usr/local/cuda}"/lib64/libnvrtc.so.1[23] \
       /usr/local/cuda-1[23]*/lib64/libnvrtc.so.1[23] >/dev/null
 }
