@@ -12,8 +12,8 @@ namespace {
 double processor_ms() { return 1000.0 * static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
 constexpr std::size_t kPoints = 47;  // no multiple of what spaces are made of
-constexpr std::size_t kFinalists = 3;
-constexpr int kFinalRepeats = 5;
+constexpr std::size_t kSlowest = 3;
+constexpr int kSlowestRepeats = 5;
 
 }  // namespace
 
@@ -83,9 +83,9 @@ Result<Figure> slowest_of_space(Runtime& runtime, const ColdCompiles& compiles,
   };
   std::sort(all.begin(), all.end(), slower);
   const std::size_t points = all.size();
-  all.resize(std::min(points, kFinalists));
+  all.resize(std::min(points, kSlowest));
   for (Compiled& one : all) {
-    DIECAST_TRY(one.time, compiles.measure(one.source, kFinalRepeats));
+    DIECAST_TRY(one.time, compiles.measure(one.source, kSlowestRepeats));
   }
   std::sort(all.begin(), all.end(), slower);
   const Compiled& most = all.front();

@@ -15,7 +15,7 @@ namespace diecast::tool {
 namespace {
 
 constexpr std::int64_t kMembers = 8;
-constexpr int kRepeats = 7;
+constexpr int kGroupRepeats = 7;
 
 using Call = std::function<Result<void>()>;
 
@@ -24,7 +24,7 @@ Result<double> microseconds(Device& device, const Call& call) {
   DIECAST_TRY(const Event from, device.create_event());
   DIECAST_TRY(const Event to, device.create_event());
   std::vector<double> ms;
-  for (int i = -2; i < kRepeats; ++i) {
+  for (int i = -2; i < kGroupRepeats; ++i) {
     DIECAST_CHECK(device.record(from, {}));
     DIECAST_CHECK(call());
     DIECAST_CHECK(device.record(to, {}));
