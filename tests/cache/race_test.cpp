@@ -182,7 +182,7 @@ TEST_F(Race, UnderACollectorTheRootEndsWithinItsSize) {
     ++entries;
   }));
   EXPECT_LE(bytes, limits.bytes);
-  EXPECT_GT(bytes, limits.bytes / 4);
+  EXPECT_GE(entries * 4096, limits.bytes / 2);  // a file takes whole blocks
   std::cout << processes << " processes x " << keys << " keys x " << rounds
             << " under a collector: " << entries << " entries left, " << bytes << " bytes of "
             << limits.bytes << "\n";
