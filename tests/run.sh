@@ -92,8 +92,7 @@ configure_watched() {
 # Every reader of outside bytes under libFuzzer, 5 seconds each.
 fuzz() {
   local folder=$builds/fuzz start=$SECONDS target bad=0 targets=("$root"/tests/fuzz/corpus/*)
-  if ! echo 'extern "C" int LLVMFuzzerTestOneInput(const char*, long) { return 0; }' |
-    clang++ -fsanitize=fuzzer -x c++ - -o /dev/null >/dev/null 2>&1; then
+  if ! install_libfuzzer; then
     echo "libFuzzer: no clang++ that has it" >>"$reasons"
     skipped=$((skipped + ${#targets[@]}))
     return

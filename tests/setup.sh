@@ -48,6 +48,20 @@ install_build_tools() {
   command -v cmake >/dev/null || { echo "no cmake: nothing can be built"; return 1; }
 }
 
+has_libfuzzer() {
+  echo 'extern "C" int LLVMFuzzerTestOneInput(const char*, long) { return 0; }' |
+    clang++ -fsanitize=fuzzer -x c++ - -o /dev/null >/dev/null 2>&1
+}
+
+# clang++, and libFuzzer where that is a package of its own.
+install_libfuzzer() {
+  has_libfuzzer && return 0
+  command -v clang++ >/dev/null || install_packages clang || return
+  has_libfuzzer && return 0
+  install_packages "libclang-rt-$(clang++ -dumpversion | cut -d. -f1)-dev"
+  has_libfuzzer
+}
+
 # configure FOLDER [OPTION...]: configures, installs what that names as missing, configures again.
 configure() {
   local folder=$1 log=$1/configure.log
