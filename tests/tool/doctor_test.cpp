@@ -93,5 +93,19 @@ TEST_F(Doctor, TellsThatNothingIsKeptWithoutACache) {
   EXPECT_TRUE(says("no   keep what was built"));
 }
 
+TEST_F(Doctor, ExaminesTheRestUnderASettingThatMakesNoSense) {
+  has_gpus("90");
+  diecast_.set("DIECAST_CACHE", "relative/folder");
+  const std::string settings = finding("settings");
+  EXPECT_TRUE(settings.starts_with("--   settings      the cache setting is \"relative/folder\"\n"))
+      << settings;
+  EXPECT_NE(settings.find("fix: set DIECAST_CACHE to an absolute directory, to `off`, or to roots"),
+            std::string::npos)
+      << settings;
+  EXPECT_EQ(finding("cache"), "");
+  EXPECT_TRUE(finding("GPU 0").starts_with("ok   GPU 0"));
+  EXPECT_TRUE(says("no   keep what was built"));
+}
+
 }  // namespace
 }  // namespace diecast

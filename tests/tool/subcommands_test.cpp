@@ -33,6 +33,12 @@ TEST(Subcommands, WrongWordsAreErrorsWithAFix) {
       {{"quantize", "a", "b", "--profile", "tee"},
        "diecast: invalid_argument: --profile: tee not in {te,pr546,modelopt,torchao}\n"
        "  fix: `diecast quantize --help` shows what it takes\n"},
+      {{"cache", "lss"},
+       "diecast: invalid_argument: `diecast cache` has nothing named \"lss\"; did you mean `ls`?\n"
+       "  fix: `diecast cache --help` shows what it takes\n"},
+      {{"bundle"},
+       "diecast: invalid_argument: `diecast bundle` needs one of create, export, import, verify\n"
+       "  fix: `diecast bundle --help` shows what it takes\n"},
       {{"warm", "a", "--jbos", "1"},
        "diecast: invalid_argument: The following argument was not expected: --jbos\n"
        "  fix: `diecast warm --help` shows what it takes\n"}};

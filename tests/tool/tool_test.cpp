@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "checkpoint/checkpoint_files.h"
 #include "tool/run_tool.h"
 
 namespace diecast {
@@ -27,7 +28,11 @@ TEST(Tool, DoctorNamesEveryPartAndAFixForWhatIsMissing) {
 
 TEST(Tool, ListsShowsAndEnumeratesTemplates) {
   ToolRun diecast;
-  EXPECT_NE(diecast({"list"}).output.find("quantize_nvfp4_row_scaled"), std::string::npos);
+  const std::string list = diecast({"list"}).output;
+  EXPECT_NE(list.find("quantize_nvfp4_row_scaled"), std::string::npos);
+  EXPECT_NE(list.find("  the largest absolute value of a row-major [rows, cols] matrix\n"),
+            std::string::npos)
+      << list;
   const auto shown = diecast({"show", "quantize_nvfp4"}).output;
   for (const char* word : {"THREADS", "must be given", "[rows, cols]", "whole warps", "sm_80"}) {
     EXPECT_NE(shown.find(word), std::string::npos) << word;
@@ -36,6 +41,36 @@ TEST(Tool, ListsShowsAndEnumeratesTemplates) {
   EXPECT_EQ(variants.find("quantize_nvfp4 COLS=4096 ROWS=dense "), 0u) << variants;
   EXPECT_NE(variants.find(" IN=bf16 BLOCK=16 PROFILE=te "), std::string::npos) << variants;
   EXPECT_NE(variants.find(" THREADS=128 @ sm_90a\n"), std::string::npos) << variants;
+}
+
+// A length that is no multiple of a block is for the kernels that take any.
+TEST(Tool, VariantsOfAnyLengthAreThoseThatTakeAnyRows) {
+  ToolRun diecast;
+  const std::string variants = diecast({"variants", "quantize_nvfp4", "COLS=4100"}).output;
+  EXPECT_NE(variants.find("ROWS=any"), std::string::npos);
+  EXPECT_EQ(variants.find("ROWS=dense"), std::string::npos);
+  const auto compiled = diecast({"compile", "quantize_nvfp4", "COLS=4100", "IN=bf16", "@", "sm_90a"});
+  EXPECT_EQ(compiled.exit_code, 1);
+  EXPECT_NE(compiled.errors.find("COLS = 4100 is no multiple of 16\n  fix: the nearest COLS that fit "
+                                 "are 4096 and 4112; or choose ROWS = any\n"),
+            std::string::npos)
+      << compiled.errors;
+}
+
+TEST(Tool, ComparingWhatHasNothingInCommonFails) {
+  ToolRun diecast;
+  const std::string a = diecast.folder / "a.safetensors", b = diecast.folder / "b.safetensors";
+  testing::TestFile one, other;
+  one.tensors["x"] = {"F32", {2}, std::string(8, 'a')};
+  other.tensors["y"] = {"F32", {2}, std::string(8, 'a')};
+  testing::write_text(a, testing::encode(one));
+  testing::write_text(b, testing::encode(other));
+  const auto apart = diecast({"compare", a, b});
+  EXPECT_EQ(apart.exit_code, 1);
+  EXPECT_NE(apart.output.find("\nnothing in one file can be compared with anything in the other\n"),
+            std::string::npos)
+      << apart.output;
+  EXPECT_EQ(diecast({"compare", a, a}).exit_code, 0);
 }
 
 TEST(Tool, CompilesASpellingAndFindsItAgain) {

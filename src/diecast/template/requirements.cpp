@@ -168,6 +168,13 @@ Result<Requirements> Requirements::compile(const Template& tmpl, const Target& t
     DIECAST_TRY(Program program, Program::compile(requirement.condition, constant, slot));
     out.programs_.push_back(std::move(program));
   }
+  for (std::size_t i = 0; i < tmpl.sizes().size(); ++i) {
+    const Size& size = tmpl.sizes()[i];
+    if (size.fixed_by.empty() || !size.divisible) continue;
+    DIECAST_TRY(Program program, Program::compile(*size.divisible, constant, slot));
+    const auto fixed_by = static_cast<std::size_t>(slots.at(size.fixed_by));
+    out.divisors_.push_back({std::move(program), i, fixed_by});
+  }
   return out;
 }
 
@@ -179,11 +186,52 @@ int Requirements::first_broken(const Point& point) {
     std::int64_t value = 0;
     if (!programs_[i].evaluate(slots_, &value) || value == 0) return static_cast<int>(i);
   }
+  for (std::size_t i = 0; i < divisors_.size(); ++i) {
+    std::int64_t divisor = 0;
+    if (!divisors_[i].program.evaluate(slots_, &divisor) || divisor < 1) continue;  // has an error
+    if (slots_[divisors_[i].fixed_by] % divisor != 0) return static_cast<int>(programs_.size() + i);
+  }
   return -1;
 }
 
+Requirements::Divided Requirements::divided(int index) const {
+  const Divisor& divisor = divisors_[static_cast<std::size_t>(index) - programs_.size()];
+  std::int64_t value = 0;
+  divisor.program.evaluate(slots_, &value);
+  return {divisor.size, value};
+}
+
+namespace {
+
+// The nearest values of the parameter itself; then those of others that take this one.
+Error broken_divisor(const Template& tmpl, Requirements& requirements, int index,
+                     const Point& point) {
+  const auto [number, divisor] = requirements.divided(index);
+  const Size& size = tmpl.sizes()[number];
+  const std::vector<Parameter>& parameters = tmpl.parameters();
+  const Parameter& fixed_by = *tmpl.parameter(size.fixed_by);
+  const auto at = [&](const Parameter& parameter) {
+    return static_cast<int>(&parameter - parameters.data());
+  };
+  std::string fix = cat("the nearest ", fixed_by.name, " that fit are ",
+                        Search(requirements, point, at(fixed_by), fixed_by).nearest());
+  for (const int other : parameters_in(tmpl, *size.divisible)) {
+    const Parameter& parameter = parameters[static_cast<std::size_t>(other)];
+    const std::string others = Search(requirements, point, other, parameter).nearest();
+    if (!others.empty()) fix += cat("; or choose ", parameter.name, " = ", others);
+  }
+  return {ErrorCode::constraint_violated,
+          cat(tmpl.name(), ".cu:", size.line, ": ", fixed_by.name, " = ",
+              point[static_cast<std::size_t>(at(fixed_by))], " is no multiple of ", divisor),
+          std::move(fix)};
+}
+
+}  // namespace
+
 Error broken_requirement(const Template& tmpl, const Target& target, Requirements& requirements,
                          int index, const Point& point) {
+  if (static_cast<std::size_t>(index) >= tmpl.requirements().size())
+    return broken_divisor(tmpl, requirements, index, point);
   const Requirement& requirement = tmpl.requirements()[static_cast<std::size_t>(index)];
   std::string what =
       cat(tmpl.name(), ".cu:", requirement.line, ": require ", requirement.condition.text());

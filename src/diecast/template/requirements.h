@@ -1,6 +1,7 @@
-// The requirements of a template as compiled programs over a point of its space: one parse serves
-// the check of a specialization, the enumeration of the space and the search for the nearest values
-// that fit. Not a public header.
+// The requirements of a template as compiled programs over a point of its space, and what its
+// `divisible` sizes ask of the parameters that fix them: one parse serves the check of a
+// specialization, the enumeration of the space and the search for the nearest values that fit. Not
+// a public header.
 #pragma once
 
 #include <diecast/template/template.h>
@@ -23,16 +24,29 @@ class Requirements {
  public:
   // Errors: internal (the parser has checked the names).
   static Result<Requirements> compile(const Template& tmpl, const Target& target);
-  // The first that does not hold (or has no value there), or -1.
+  // The first that does not hold (or has no value there), or -1; the divisors come after the
+  // requirements, see divided().
   int first_broken(const Point& point);
+  // What first_broken() found to be no multiple: a size (of Template::sizes) and its divisor there.
+  struct Divided {
+    std::size_t size;
+    std::int64_t divisor;
+  };
+  Divided divided(int index) const;
 
  private:
+  struct Divisor {
+    Program program;
+    std::size_t size, fixed_by;  // fixed_by: the parameter that is a multiple of it, or 0
+  };
   std::vector<Program> programs_;
+  std::vector<Divisor> divisors_;
   std::vector<int> types_;  // parameters of type `type`, whose bits follow the point
   std::vector<std::int64_t> slots_;
 };
 
-// constraint_violated for requirement `index` at a point: line, values, nearest values that fit.
+// constraint_violated for what first_broken() gave at a point: line, values, nearest values that
+// fit.
 Error broken_requirement(const Template& tmpl, const Target& target, Requirements& requirements,
                          int index, const Point& point);
 

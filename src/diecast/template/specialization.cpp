@@ -69,17 +69,6 @@ Result<std::int64_t> divisor_of(const Template& tmpl, const Size& size, const Na
       "a divisor is at least 1"};
 }
 
-// A size that a parameter fixes has to be a multiple too.
-Result<void> check_fixed_size(const Template& tmpl, const Size& size, const BoundArgument& bound) {
-  if (!bound.fixed || bound.fixed_value % bound.divisible == 0) return {};
-  const std::int64_t below = bound.fixed_value / bound.divisible * bound.divisible;
-  return Error{ErrorCode::constraint_violated,
-               cat(tmpl.name(), ".cu:", size.line, ": ", size.fixed_by, " = ", bound.fixed_value,
-                   " is no multiple of ", bound.divisible),
-               cat("the nearest ", size.fixed_by, " that fit are ", below, " and ",
-                   below + bound.divisible)};
-}
-
 std::string schema_line(const BoundArgument& argument, const std::string& type) {
   static constexpr const char* kDirections[] = {"in", "out", "inout"};
   switch (argument.kind) {
@@ -171,7 +160,6 @@ Result<void> Specialization::bind_arguments() {
       bound.fixed = fixed != known_->end();
       if (bound.fixed) bound.fixed_value = fixed->second;
       DIECAST_TRY(bound.divisible, divisor_of(*template_, size, names()));
-      DIECAST_CHECK(check_fixed_size(*template_, size, bound));
     }
     if (!schema_.empty()) schema_ += '\n';
     schema_ += schema_line(bound, argument.type);

@@ -154,7 +154,7 @@ Result<Figures> serving(Runtime& runtime) {
   DIECAST_TRY(const Start start,
               middle_of_five(without_context, [&] { return start_process(root.path(), line); }));
   Figure ready{"100 kernels from a warmed cache, require-hit: a start but for the driver's context",
-               without_context(start), "ms", 30};
+               without_context(start), "ms", 30, false, ""};
   ready.detail = cat(target.name(), ", no GPU: nothing is loaded");
   if (!runtime.default_device()) return Figures{ready};
 
@@ -167,7 +167,7 @@ Result<Figures> serving(Runtime& runtime) {
                      fixed(start.context, 1), "; bare loads of the same code alone take ",
                      fixed(bare.preload, 1));
   Figure over{"preload of 100 kernels from a bundle: more than the driver's bare loads",
-              bundled.preload - bare.preload, "ms", 1};
+              bundled.preload - bare.preload, "ms", 1, false, ""};
   over.detail = cat(fixed(bundled.preload, 2), " against ", fixed(bare.preload, 2), " ms");
   return Figures{ready, over};
 }

@@ -4,6 +4,7 @@
 #include <diecast/tool/command.h>
 #include <diecast/tool/console.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -68,8 +69,14 @@ Result<int> run(const std::string& first, const std::string& second, bool json) 
     }
   }
   table.print();
+  const auto incomparable = [](const TensorComparison& t) {
+    return !t.identical && t.kind != Comparability::values;
+  };
   if (comparison.identical()) {
     print("identical");
+  } else if (std::ranges::all_of(comparison.tensors, incomparable)) {
+    print("nothing in one file can be compared with anything in the other");
+    return 1;
   } else if (comparison.total.elements > 0) {
     print(cat("all values: largest error ", scientific(comparison.total.largest), ", mean ",
               scientific(comparison.total.mean()), ", signal to noise ", decibels(comparison.total),

@@ -96,9 +96,22 @@ std::vector<std::string> abilities(const std::vector<Finding>& findings) {
           line("keep what was built", works("cache"))};
 }
 
+// A setting that makes no sense is a finding, and the rest is examined without a cache.
+Result<std::vector<Finding>> examine_machine() {
+  const auto runtime = Runtime::create();
+  if (runtime) return examine(**runtime);
+  RuntimeOptions options = RuntimeOptions::from_environment();
+  options.wrong.reset();
+  options.cache = "off";
+  const auto without = Runtime::create(std::move(options));
+  if (!without) return runtime.error();
+  std::vector<Finding> findings = examine(**without);
+  findings.back() = of_error("settings", runtime.error());
+  return findings;
+}
+
 Result<int> doctor(bool json) {
-  DIECAST_TRY(const auto runtime, Runtime::create());
-  const auto findings = examine(*runtime);
+  DIECAST_TRY(const auto findings, examine_machine());
   if (json) {
     nlohmann::ordered_json out = nlohmann::ordered_json::array();
     for (const Finding& f : findings) {

@@ -3,10 +3,23 @@
 #include <diecast/tool/command.h>
 #include <diecast/tool/console.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 namespace diecast::tool {
 namespace {
+
+// The prose's first clause: up to a `.`, `:` or `;` at a word's end, without the template's name.
+std::string summary_of(const Template& tmpl) {
+  std::string prose = tmpl.prose();
+  if (prose.starts_with(tmpl.name() + ": ")) prose.erase(0, tmpl.name().size() + 2);
+  std::replace(prose.begin(), prose.end(), '\n', ' ');
+  prose += ' ';
+  std::size_t end = prose.find_first_of(".:;");
+  while (end != std::string::npos && prose[end + 1] != ' ')
+    end = prose.find_first_of(".:;", end + 1);
+  return prose.substr(0, end);
+}
 
 Result<int> list(bool json) {
   DIECAST_TRY(const auto runtime, Runtime::create());
@@ -14,8 +27,7 @@ Result<int> list(bool json) {
   Table table({"template", "what it does"});
   for (const std::string& name : runtime->template_names()) {
     DIECAST_TRY(const auto found, runtime->find_template(name));
-    std::string summary = found->prose().substr(0, found->prose().find('\n'));
-    if (summary.starts_with(name + ": ")) summary.erase(0, name.size() + 2);
+    const std::string summary = summary_of(*found);
     table.add({name, summary});
     out.push_back({{"template", name}, {"summary", summary}});
   }

@@ -5,26 +5,42 @@
 #include <diecast/tool/console.h>
 
 #include <cstdio>
+#include <span>
+#include <string>
 #include <vector>
 
 namespace diecast::tool {
 namespace {
 
-// What the parser refused, as every other error of the command.
-Error usage_error(const CLI::App& app, std::string_view first_word, const CLI::Error& error) {
-  const auto chosen = app.get_subcommands();
-  if (!chosen.empty()) {
-    return {ErrorCode::invalid_argument, error.what(),
-            cat("`diecast ", chosen.front()->get_name(), " --help` shows what it takes")};
-  }
+std::vector<std::string> command_names(const CLI::App& app) {
   std::vector<std::string> names;
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
     if (!command->get_group().empty()) names.push_back(command->get_name());
+  return names;
+}
+
+// What the parser refused, as every other error of the command; `words` as they were typed.
+Error usage_error(const CLI::App& app, std::span<const std::string> words,
+                  const CLI::Error& error) {
+  const auto chosen = app.get_subcommands();
+  if (chosen.empty()) {
+    return {ErrorCode::invalid_argument,
+            words.empty() ? "no command was given"
+                          : cat("no command or option is named ", quote(words[0]),
+                                did_you_mean(words[0], command_names(app))),
+            "`diecast --help` lists them"};
+  }
+  const CLI::App& command = *chosen.front();
+  const auto names = command_names(command);
+  const std::string fix = cat("`diecast ", command.get_name(), " --help` shows what it takes");
+  if (names.empty() || !command.get_subcommands().empty())
+    return {ErrorCode::invalid_argument, error.what(), fix};
   return {ErrorCode::invalid_argument,
-          first_word.empty() ? "no command was given"
-                             : cat("no command or option is named ", quote(first_word),
-                                   did_you_mean(first_word, names)),
-          "`diecast --help` lists them"};
+          words.size() < 2
+              ? cat("`diecast ", command.get_name(), "` needs one of ", join(names, ", "))
+              : cat("`diecast ", command.get_name(), "` has nothing named ", quote(words[1]),
+                    did_you_mean(words[1], names)),
+          fix};
 }
 
 }  // namespace
@@ -37,16 +53,16 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   app.set_version_flag("--version", "diecast " DIECAST_VERSION);
   const std::vector<Command> commands = {
-      add_doctor(app),  add_list(app),        add_show(app),       add_variants(app),
-      add_compile(app), add_warm(app),        add_quantize(app),   add_dequantize(app),
-      add_compare(app), add_check(app),       add_cache(app),      add_bundle(app),
+      add_doctor(app),  add_list(app),        add_show(app),        add_variants(app),
+      add_compile(app), add_warm(app),        add_quantize(app),    add_dequantize(app),
+      add_compare(app), add_check(app),       add_cache(app),       add_bundle(app),
       add_bench(app),   add_bench_start(app), add_compile_one(app), add_tune(app),
       add_tune_one(app)};
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
-    print_error(usage_error(app, argc > 1 ? argv[1] : "", error));
+    print_error(usage_error(app, std::vector<std::string>(argv + 1, argv + argc), error));
     return 2;
   }
   for (const Command& command : commands) {
