@@ -24,9 +24,9 @@ class Ahead {
   // `make` gives the i-th, once, on whichever thread; it throws nothing.
   Ahead(std::size_t count, std::function<Result<Made>(std::size_t)> make)
       : make_(std::move(make)), made_(count) {
-    const std::size_t cores = std::thread::hardware_concurrency();
+    const std::size_t others = std::max(std::thread::hardware_concurrency(), 1u) - 1;
     try {
-      for (std::size_t wanted = std::min({kThreads, cores, count / kShare}); wanted > 0; --wanted)
+      for (std::size_t wanted = std::min({kThreads, others, count / kShare}); wanted > 0; --wanted)
         threads_.emplace_back([this] {
           while (make_next()) continue;
         });

@@ -68,8 +68,9 @@ constexpr std::string_view kOurs = "<diecast/device/";
 
 std::string bare_code(std::string_view code) {
   std::string bare(code);
+  const auto may_start = [](char c) { return c == '/' || c == 'R' || c == '"' || c == '\''; };
   for (std::size_t at = 0; at < code.size();) {
-    const std::size_t end = skip(code, at);
+    const std::size_t end = may_start(code[at]) ? skip(code, at) : at;
     for (std::size_t i = at; i < end; ++i)
       if (bare[i] != '\n') bare[i] = ' ';
     at = end > at ? end : at + 1;
