@@ -130,12 +130,18 @@ std::string fix_of(const Template& tmpl, Requirements& requirements, const Expre
 }  // namespace
 
 Constants constants_of(const Template& tmpl, const Target& target) {
-  Constants constants{{"host", target.is_host()}, {"cc", target.cc}};
-  for (const std::string& name : dtype_names()) {
-    const DType type = *parse_dtype(name);
-    constants[name] = static_cast<std::int64_t>(type);
-    constants["bits:" + name] = dtype_bits(type);
-  }
+  static const Constants of_types = [] {
+    Constants types;
+    for (const std::string& name : dtype_names()) {
+      const DType type = *parse_dtype(name);
+      types[name] = static_cast<std::int64_t>(type);
+      types["bits:" + name] = dtype_bits(type);
+    }
+    return types;
+  }();
+  Constants constants = of_types;
+  constants["host"] = target.is_host();
+  constants["cc"] = target.cc;
   for (const Parameter& parameter : tmpl.parameters())
     if (parameter.type == ParameterType::enumeration)
       for (const Value& value : parameter.allowed)
