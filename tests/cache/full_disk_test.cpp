@@ -19,34 +19,34 @@ using testing::same;
 using testing::Sample;
 
 // What a child found.
-enum Outcome { kFine, kNotAllowed, kNoCache, kNeverFull, kLost, kTorn, kStaysFull };
+enum FullDiskOutcome { kFine, kNotAllowed, kNoCache, kNeverFull, kLost, kTorn, kStaysFull };
 
-constexpr int kSamples = 64;
+constexpr int kMoreThanFit = 64;
 
-Sample sample(int number) { return make_sample(number, 9000); }
+Sample large_sample(int number) { return make_sample(number, 9000); }
 
 // Publishes until nothing fits; what was said to be published must be there, and whole.
-Outcome fill(const std::string& root) {
+FullDiskOutcome fill_up(const std::string& root) {
   testing::FakeFileSystem files;
   const auto cache = DiskCache::open(root, files);
   if (!cache) return kNoCache;
   std::vector<bool> published;
-  for (int i = 0; i < kSamples; ++i) {
-    published.push_back((*cache)->publish(sample(i).key, sample(i).artifact));
+  for (int i = 0; i < kMoreThanFit; ++i) {
+    published.push_back((*cache)->publish(large_sample(i).key, large_sample(i).artifact));
   }
   const CacheStatistics counts = (*cache)->statistics();
   if (counts.publish_failures != 1 || counts.publishes == 0) return kNeverFull;
-  for (int i = 0; i < kSamples; ++i) {
-    const auto found = (*cache)->find(sample(i).key, kSampleCompiler);
+  for (int i = 0; i < kMoreThanFit; ++i) {
+    const auto found = (*cache)->find(large_sample(i).key, kSampleCompiler);
     if (found.has_value() != published[static_cast<std::size_t>(i)]) return kLost;
-    if (found && !same(*found, sample(i).artifact)) return kTorn;
+    if (found && !same(*found, large_sample(i).artifact)) return kTorn;
   }
   if (!(*cache)->clear()) return kStaysFull;
   files.clock_offset = 61;  // it is left alone for a minute
-  return (*cache)->publish(sample(1).key, sample(1).artifact) ? kFine : kStaysFull;
+  return (*cache)->publish(large_sample(1).key, large_sample(1).artifact) ? kFine : kStaysFull;
 }
 
-Outcome fill_mounted(const std::string& folder, const char* size) {
+FullDiskOutcome fill_mounted(const std::string& folder, const char* size) {
   // Namespaces of its own: root needs no other user's.
   if (::unshare(CLONE_NEWNS | (::geteuid() == 0 ? 0 : CLONE_NEWUSER)) != 0 ||
       ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
@@ -54,7 +54,7 @@ Outcome fill_mounted(const std::string& folder, const char* size) {
     return kNotAllowed;
   }
   ::chmod(folder.c_str(), 0700);
-  return fill(folder + "/cache");
+  return fill_up(folder + "/cache");
 }
 
 class FullDisk : public ::testing::TestWithParam<const char*> {};
