@@ -48,7 +48,7 @@ DIECAST_KERNEL {
   const i64 row_blocks = ceil_div(cols, 16);
   if constexpr (PER == PER_column || RHT == RHT_column) {
     f32 found = 0.0f;
-    RowWalk at(ceil_div(cols, 32), thread / 32, threads / 32);
+    RowWalk at(ceil_div(cols, 32), ceil_div(rows, kColumnRows), thread / 32, threads / 32);
     const i64 strips = ceil_div(rows, kColumnRows) * at.row_pieces;
 DIECAST_NO_UNROLL
     for (; at.index < strips; at.next()) {
@@ -62,7 +62,7 @@ DIECAST_NO_UNROLL
     if constexpr (PER == PER_tensor) Amax::meet_warp(amax, found);
   } else if constexpr (PER == PER_row) {
     const i64 lane = threadIdx.x % 32 * 16;
-    RowWalk at(ceil_div(cols, kSpan), thread / 32, threads / 32);
+    RowWalk at(ceil_div(cols, kSpan), rows, thread / 32, threads / 32);
     const i64 spans = rows * at.row_pieces;
 DIECAST_NO_UNROLL
     for (; at.index < spans; at.next()) {
@@ -72,7 +72,7 @@ DIECAST_NO_UNROLL
     }
   } else if constexpr (PER == PER_block || PER == PER_tile) {
     constexpr int kRows = PER == PER_tile ? 16 : 1;
-    RowWalk at(ceil_div(cols, BLOCK), thread, threads);
+    RowWalk at(ceil_div(cols, BLOCK), ceil_div(rows, kRows), thread, threads);
     const i64 all = ceil_div(rows, kRows) * at.row_pieces;
 DIECAST_NO_UNROLL
     for (; at.index < all; at.next()) {
@@ -91,13 +91,14 @@ DIECAST_NO_UNROLL
     f32 found = 0.0f;
     const i64 blocks = rows * row_blocks;
     if constexpr (ROWS == ROWS_dense) {
+      const Share share(blocks, thread, threads);
 DIECAST_NO_UNROLL
-      for (i64 i = thread; i < blocks; i += threads) {
+      for (i64 i = share.first; i < share.last; i += share.step) {
         found = Amax::larger(found, Amax::block(x + i * 16, 16));
       }
     } else {
 DIECAST_NO_UNROLL
-      for (RowWalk at(row_blocks, thread, threads); at.index < blocks; at.next()) {
+      for (RowWalk at(row_blocks, rows, thread, threads); at.index < blocks; at.next()) {
         const i64 first = at.piece * 16;
         found = Amax::larger(found, Amax::block(x + at.row * x_stride + first, cols - first));
       }

@@ -43,7 +43,8 @@ DIECAST_KERNEL {
   i64 matrix = 0, matrix_row = 0;  // the matrix at hand, and the first of its rows among all
   const i64 bytes = batch * new_padded * new_padded_cols;
 DIECAST_NO_UNROLL
-  for (RowWalk at(new_padded_cols, blockIdx.x * THREADS + threadIdx.x, gridDim.x * THREADS);
+  for (RowWalk at(new_padded_cols, batch * new_padded, blockIdx.x * THREADS + threadIdx.x,
+               gridDim.x * THREADS);
        at.index < bytes; at.next()) {
 DIECAST_NO_UNROLL
     for (; at.row >= matrix_row + new_padded; matrix_row += new_padded) ++matrix;

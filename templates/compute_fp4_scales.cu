@@ -19,12 +19,14 @@ exchange none                                            // threads of a block n
 sample   count {0, 1, 7, 33, 2100}
 */
 #include <diecast/device/fp4_fake.h>
+#include <diecast/device/row_walk.h>
 
 DIECAST_KERNEL {
   Fp4ScaleOfScales of = {1.0f, 1.0f};
   if constexpr (QUANTIZE) of = fp4_scale_of_scales<FP8 == FP8_eager>(global_amax[0]);
+  const Share share(count, blockIdx.x * THREADS + threadIdx.x, gridDim.x * THREADS);
 DIECAST_NO_UNROLL
-  for (i64 i = blockIdx.x * THREADS + threadIdx.x; i < count; i += gridDim.x * THREADS) {
+  for (i64 i = share.first; i < share.last; i += share.step) {
     f32 p = __fmul_rn(amax[i], kSixth);
     if constexpr (QUANTIZE) p = fp4_quantized_scale(p, of);
     scales[i] = from_f32<f32>(p);

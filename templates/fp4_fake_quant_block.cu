@@ -35,7 +35,8 @@ DIECAST_DEVICE f32 dynamic_scale(f32 block_amax, f32 gs) {
 DIECAST_KERNEL {
   f32 gs = __fmul_rn(global_amax[0], 0x1.861862p-12f);  // fl(1/2688)
   if (!(gs > 0.0f)) gs = 1e-12f;
-  RowWalk at(ceil_div(cols, BLOCK), blockIdx.x * THREADS + threadIdx.x, gridDim.x * THREADS);
+  RowWalk at(ceil_div(cols, BLOCK), rows, blockIdx.x * THREADS + threadIdx.x,
+             gridDim.x * THREADS);
 DIECAST_NO_UNROLL
   for (; at.row < rows && at.row_pieces > 0; at.next()) {
     const i64 first = at.piece * BLOCK;

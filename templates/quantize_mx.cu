@@ -45,7 +45,8 @@ DIECAST_KERNEL {
   const i64 padded_blocks = Scales::padded_cols(row_blocks);
   const i64 padded_rows = Scales::padded_rows(rows);
 DIECAST_NO_UNROLL
-  for (RowWalk at(padded_blocks, blockIdx.x * THREADS + threadIdx.x, gridDim.x * THREADS);
+  for (RowWalk at(padded_blocks, padded_rows, blockIdx.x * THREADS + threadIdx.x,
+               gridDim.x * THREADS);
        at.row < padded_rows; at.next()) {
     e8m0 scale = {0};
     if (at.row < rows && at.piece < row_blocks) {

@@ -178,7 +178,7 @@ DIECAST_NO_UNROLL
                           scales, scales_stride, data_t, scales_t, scales_t_stride};
     const i64 col_tiles = Scales::padded_cols(ceil_div(rows, 32));
 DIECAST_NO_UNROLL
-    for (RowWalk at(row_tiles, warp, warps); at.row < col_tiles; at.next()) {
+    for (RowWalk at(row_tiles, col_tiles, warp, warps); at.row < col_tiles; at.next()) {
       quantize_tile(whole, at.row, at.piece);
     }
   }

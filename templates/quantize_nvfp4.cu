@@ -73,14 +73,17 @@ DIECAST_KERNEL {
   };
   if constexpr (ROWS == ROWS_dense && LAYOUT == LAYOUT_linear && !SCALES_APART && !ROW_SCALE) {
     const i64 blocks = rows * row_blocks;
+    const Share share(blocks, thread, threads);
 DIECAST_NO_UNROLL
-    for (i64 i = thread; i < blocks; i += threads) {
+    for (i64 i = share.first; i < share.last; i += share.step) {
       quantize(load_block16(x + i * BLOCK), i, 0, scales + i);
     }
   } else {
-    const i64 places = Layout::padded_rows(rows) * Layout::padded_cols(row_blocks);
+    const i64 padded_rows = Layout::padded_rows(rows);
+    const i64 places = padded_rows * Layout::padded_cols(row_blocks);
 DIECAST_NO_UNROLL
-    for (RowWalk at(Layout::padded_cols(row_blocks), thread, threads); at.index < places; at.next()) {
+    for (RowWalk at(Layout::padded_cols(row_blocks), padded_rows, thread, threads);
+         at.index < places; at.next()) {
       e4m3* scale = scales + Layout::offset(at.row, at.piece, scales_stride);
       if (LAYOUT != LAYOUT_linear && (at.row >= rows || at.piece >= row_blocks)) {
         *scale = {0};

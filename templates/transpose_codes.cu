@@ -58,7 +58,7 @@ DIECAST_KERNEL {
   const i64 bytes = align_up(cols, PAD) / 2, transposed_bytes = align_up(rows, PAD) / 2;
   const i64 tiles = ceil_div(rows, kTile) * ceil_div(cols, kTile);
 DIECAST_NO_UNROLL
-  for (RowWalk at(ceil_div(cols, kTile), blockIdx.x, gridDim.x); at.index < tiles; at.next()) {
+  for (RowWalk at(ceil_div(cols, kTile), ceil_div(rows, kTile), blockIdx.x, gridDim.x); at.index < tiles; at.next()) {
     const i64 first_row = at.row * kTile, first_col = at.piece * kTile;
 DIECAST_NO_UNROLL
     for (int i = threadIdx.x; i < kTile * kWords; i += THREADS) {

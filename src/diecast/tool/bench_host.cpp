@@ -47,8 +47,8 @@ Result<Figures> bench_host(Runtime& runtime) {
   DIECAST_TRY(const auto device, open_host_device(one_thread));
   Figures figures;
   DIECAST_TRY(figures.emplace_back(), quantize(runtime, device, false, true, 300));
-  DIECAST_TRY(figures.emplace_back(), quantize(runtime, device, false, false, 0));
-  DIECAST_TRY(figures.emplace_back(), quantize(runtime, device, true, false, 0));
+  DIECAST_TRY(figures.emplace_back(), quantize(runtime, device, false, false, 300));
+  DIECAST_TRY(figures.emplace_back(), quantize(runtime, device, true, false, 300));
   return figures;
 }
 
