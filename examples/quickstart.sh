@@ -73,6 +73,8 @@ if grep -q '^sm_' "$work/first-warm"; then
   grep -v ' wanted: ' "$work/first-warm"
   warmed="$(compiled "$work/second-warm") of $(sed -n 's/^\([0-9]*\) wanted.*/\1/p' \
     "$work/second-warm") GPU kernels compiled, "
+  lacking=$(sed -n 's/.* \([0-9]*\) failed.*/\1/p' "$work/second-warm")
+  [ "${lacking:-0}" = 0 ] || warmed+="$lacking could not be (the first run says why), "
 else
   echo "no kernels for GPUs: NVRTC is missing (doctor, above, says how to get it)"
   warmed=""

@@ -18,6 +18,7 @@
 #include <diecast/launch/cuda_device.h>
 #include <diecast/launch/driver.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
@@ -25,7 +26,9 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace diecast::testing {
@@ -95,10 +98,14 @@ struct CudaScript {
   std::vector<std::string> violations;
   std::size_t allocated_bytes = 0;  // now
 
-  int count(const std::string& function) const {
-    int found = 0;
-    for (const FakeCall& call : calls) found += call.function == function;
-    return found;
+  // Calls of a function. Of a name that the fake does not record it throws: a count of 0 would
+  // pass.
+  int count(std::string_view function) const {
+#define DIECAST_NAME(name, version, needed, parameters) #name,
+    static const std::set<std::string_view> recorded{DIECAST_CUDA_FUNCTIONS(DIECAST_NAME)};
+#undef DIECAST_NAME
+    if (!recorded.contains(function)) throw std::invalid_argument(std::string(function));
+    return static_cast<int>(std::ranges::count(calls, function, &FakeCall::function));
   }
 };
 

@@ -115,7 +115,7 @@ TEST_F(TilesOnFake, TensorsThatLieAnywhereAreAFillALaunchAndALaunch) {
   quantize_nvfp4_grouped(*runtime_, group, options()).value();
   EXPECT_EQ(launched(), (Symbols{"amax_grouped", "quantize_nvfp4_tiles"}));
   EXPECT_EQ(machine_.cuda->count("cuMemsetD8Async") - fills, 2);  // one a direction
-  EXPECT_EQ(machine_.cuda->count("cuMemcpyHtoDAsync_v2"), 0);
+  EXPECT_EQ(machine_.cuda->count("cuMemcpyHtoDAsync"), 0);
   EXPECT_EQ(machine_.cuda->launches[1].grid[0], 14u);  // (433 rows are 4 tiles + 3 pairs) * 2
 }
 
