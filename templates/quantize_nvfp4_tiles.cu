@@ -73,6 +73,7 @@ using Tile = MatrixTile<IN, ROWS == ROWS_apart, THREADS>;
 enum Side { rowwise, columnwise };
 
 constexpr bool kSquare = BLOCK_ROWS == 16, kFourOverSix = FOUR_OVER_SIX != FOUR_OVER_SIX_off;
+constexpr bool kSquaredErrors = FOUR_OVER_SIX == FOUR_OVER_SIX_mse;
 // Squares are read up to three times a side; where that is long, code is compiled once and called.
 constexpr bool kOnce = kSquare && (kFourOverSix || RHT != RHT_none);
 
@@ -116,18 +117,6 @@ struct Place {
 // Long code is compiled once: blocks go into it and come back in registers.
 DIECAST_DEVICE_CALL Block16<IN> transform(Block16<IN> block) { return hadamard16(block, SIGN_MASK); }
 
-struct Candidate {
-  Nvfp4Block block;
-  f32 error;
-};
-template <class Global>
-DIECAST_DEVICE_CALL Candidate candidate(Block16<IN> block, f32 wanted, Global global) {
-  Candidate out;
-  out.block = four_over_six_candidate<FOUR_OVER_SIX == FOUR_OVER_SIX_mse, BOUND>(block, wanted,
-                                                                                 global, out.error);
-  return out;
-}
-
 template <bool transformed, Side side>
 DIECAST_DEVICE Block16<IN> read_block(const Tile& tile, const Place<side>& at) {
   Block16<IN> block;
@@ -152,13 +141,6 @@ DIECAST_DEVICE Block16<IN> block_at(const Tile& tile, const Place<side>& at) {
   } else {
     return read_block<transformed>(tile, at);
   }
-}
-
-// The scale that four over six tries before it is rounded to E4M3.
-template <class Global>
-DIECAST_DEVICE f32 wanted_scale(f32 amax, bool four, const Global& global) {
-  const f32 base = __fmul_rn(quotient(amax, 6.0f), global.encode);
-  return four ? __fmul_rn(base, 1.5f) : base;
 }
 
 // Amaxes of the 16x16 blocks, of rows along `side`.
@@ -191,7 +173,7 @@ DIECAST_NO_UNROLL
     const Place<side> at(i / 2);
     const f32 wanted = wanted_scale(squares.amax[at.square()], i % 2 == 0, global);
     const Block16<IN> block = block_at<transformed>(tile, at);
-    squares.of_block[i / 2][i % 2] = candidate(block, wanted, global).error;
+    squares.of_block[i / 2][i % 2] = four_over_six_once<kSquaredErrors, BOUND>(block, wanted, global).error;
   }
   __syncthreads();
   if (threadIdx.x < 32) {
@@ -237,7 +219,7 @@ DIECAST_DEVICE Nvfp4Block quantized(const Tile& tile, const Place<side>& at, con
   } else if constexpr (kFourOverSix) {
     const int square = at.square();
     const f32 wanted = wanted_scale(squares.amax[square], squares.four[square], global);
-    return candidate(block, wanted, global).block;
+    return four_over_six_once<kSquaredErrors, BOUND>(block, wanted, global).block;
   } else {
     return quantize_under(block, squares.amax[at.square()], global);
   }

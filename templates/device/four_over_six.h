@@ -52,6 +52,25 @@ DIECAST_UNROLL
   return out;
 }
 
+// The scale that is tried for a block or a 16x16 tile, before it is rounded to E4M3.
+DIECAST_DEVICE f32 wanted_scale(f32 amax, bool four, const FourOverSixGlobal& global) {
+  const f32 base = __fmul_rn(quotient(amax, 6.0f), global.encode);
+  return four ? __fmul_rn(base, 1.5f) : base;
+}
+
+// The candidate by a call, for kernels that need it at several places: compiled once.
+struct FourOverSixCandidate {
+  Nvfp4Block block;
+  f32 error;
+};
+template <bool Squares, int Bound, class IN>
+DIECAST_DEVICE_CALL FourOverSixCandidate four_over_six_once(Block16<IN> block, f32 wanted,
+                                                            FourOverSixGlobal global) {
+  FourOverSixCandidate out;
+  out.block = four_over_six_candidate<Squares, Bound>(block, wanted, global, out.error);
+  return out;
+}
+
 // `block_amax` is the block's own, or that of the 16x16 tile it is a row of: then the tile's errors
 // are the rows' added up as a tree (row r + 8 to row r, then 4, 2, 1), and one choice serves all.
 template <bool Squares, int Bound, class IN>
