@@ -1,5 +1,12 @@
 // The header's numbers: types, shapes, sizes, ranges, and limits on how many there are.
 #include <checkpoint/safetensors_fixture.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <ctime>
+
+#include "child_process.h"
 
 namespace diecast::testing {
 namespace {
@@ -178,6 +185,48 @@ TEST_F(SafetensorsReader, ST17_TensorsThatShareBytesAreAnError) {
   }
   EXPECT_EQ(fault(file_of(many + "}", kData)),
             "tensor \"1\" begins at byte 0 of the data, the tensor before it ends at 8");
+}
+
+// The most tensors that are allowed, in a header of 60 MB; and a header of 100 MB with more.
+TEST_F(SafetensorsReader, ST17_MillionsOfTensorsAreReadInTwoSecondsAndTenTimesTheHeader) {
+#if defined(DIECAST_SANITIZER)
+  GTEST_SKIP() << "a sanitizer takes time and memory of its own";
+#endif
+  for (const int tensors : {1'000'000, 1'500'000}) {
+    std::string many = "{";
+    for (int i = 0; i < tensors; ++i) {
+      many += (i ? ",\"" : "\"") + std::to_string(i) +
+              R"(":{"dtype":"U8","shape":[0],"data_offsets":[0,0]})";
+    }
+    write_text(path_, file_of(many + "}"));
+    const std::int64_t header = static_cast<std::int64_t>(many.size());
+    many = {};
+    struct Cost {
+      double seconds;
+      std::int64_t bytes;
+      bool opened;
+    } cost{};
+    int ends[2];
+    ASSERT_EQ(::pipe(ends), 0);
+    const int exit_code = in_child([&] {
+      rusage before{}, after{};
+      ::getrusage(RUSAGE_SELF, &before);
+      const auto start = std::clock();
+      cost.opened = diecast::SafetensorsReader::open(path_).ok();
+      cost.seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+      ::getrusage(RUSAGE_SELF, &after);
+      cost.bytes = (after.ru_maxrss - before.ru_maxrss) * 1024;
+      return ::write(ends[1], &cost, sizeof cost) == sizeof cost ? 0 : 1;
+    });
+    ASSERT_EQ(exit_code, 0);
+    ASSERT_EQ(::read(ends[0], &cost, sizeof cost), static_cast<ssize_t>(sizeof cost));
+    ::close(ends[0]), ::close(ends[1]);
+    std::printf("%d tensors: %.2f s of processor time, %.1f bytes a byte of header\n", tensors,
+                cost.seconds, static_cast<double>(cost.bytes) / static_cast<double>(header));
+    EXPECT_EQ(cost.opened, tensors <= 1'000'000);
+    EXPECT_LT(cost.seconds, 4.0);  // two where nothing else runs
+    EXPECT_LT(cost.bytes, 10 * header);
+  }
 }
 
 }  // namespace
