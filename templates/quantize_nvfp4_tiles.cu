@@ -73,7 +73,6 @@ using Tile = MatrixTile<IN, ROWS == ROWS_apart, THREADS>;
 enum Side { rowwise, columnwise };
 
 constexpr bool kSquare = BLOCK_ROWS == 16, kFourOverSix = FOUR_OVER_SIX != FOUR_OVER_SIX_off;
-constexpr bool kSquaredErrors = FOUR_OVER_SIX == FOUR_OVER_SIX_mse;
 // Squares are read up to three times a side; where that is long, code is compiled once and called.
 constexpr bool kOnce = kSquare && (kFourOverSix || RHT != RHT_none);
 
@@ -173,7 +172,8 @@ DIECAST_NO_UNROLL
     const Place<side> at(i / 2);
     const f32 wanted = wanted_scale(squares.amax[at.square()], i % 2 == 0, global);
     const Block16<IN> block = block_at<transformed>(tile, at);
-    squares.of_block[i / 2][i % 2] = four_over_six_once<kSquaredErrors, BOUND>(block, wanted, global).error;
+    squares.of_block[i / 2][i % 2] =
+        four_over_six_once<FOUR_OVER_SIX == FOUR_OVER_SIX_mse, BOUND>(block, wanted, global).error;
   }
   __syncthreads();
   if (threadIdx.x < 32) {
@@ -219,7 +219,7 @@ DIECAST_DEVICE Nvfp4Block quantized(const Tile& tile, const Place<side>& at, con
   } else if constexpr (kFourOverSix) {
     const int square = at.square();
     const f32 wanted = wanted_scale(squares.amax[square], squares.four[square], global);
-    return four_over_six_once<kSquaredErrors, BOUND>(block, wanted, global).block;
+    return four_over_six_once<FOUR_OVER_SIX == FOUR_OVER_SIX_mse, BOUND>(block, wanted, global).block;
   } else {
     return quantize_under(block, squares.amax[at.square()], global);
   }
