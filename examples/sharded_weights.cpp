@@ -81,15 +81,18 @@ static bool equals_full_cast(Device& device, Weight& weight) {
   std::vector<std::uint16_t> rounded;
   for (const float x : weight.master) rounded.push_back(reference::encode_bf16(x));
   const Tensor whole{rounded.data(), DType::bf16, weight.quantized.shape};
-  const auto rowwise = reference::te_quantize_nvfp4_tiles(whole).value();
-  const auto columnwise = reference::te_quantize_nvfp4_tiles_transposed(whole).value();
-  const auto same = [&](const QuantizedSide& side, const reference::Nvfp4& want) {
-    const auto amax = download(device, side.amax, 4);
+  reference::TilesOptions squares;
+  squares.square = true;
+  const auto amax = reference::amax_rowwise(whole, squares.nvfp4);
+  const auto same = [&](const QuantizedSide& side, const reference::CodesAndScales& want) {
+    const auto its_amax = download(device, side.amax, 4);
     return download(device, side.data, want.codes.size()) == want.codes &&
            download(device, side.scale, want.scales.size()) == want.scales &&
-           std::memcmp(amax.data(), want.amax.data(), 4) == 0;
+           std::memcmp(its_amax.data(), amax.data(), 4) == 0;
   };
-  return same(weight.quantized.rowwise, rowwise) && same(weight.quantized.columnwise, columnwise);
+  const QuantizedTensor& quantized = weight.quantized;
+  return same(quantized.rowwise, reference::quantize_rowwise(whole, squares, amax)) &&
+         same(quantized.columnwise, reference::quantize_columnwise(whole, squares, amax));
 }
 
 // How many steps of this rank were right.

@@ -196,6 +196,7 @@ TEST_F(LargeOnGpu, MaximaAreFound) {
 TEST_F(LargeOnGpu, BlocksOfMxAreQuantized) {
   QuantizedTensor out;
   out.format = Format::mxfp8_e4m3;
+  out.block_cols = 32;
   out.shape = {kRows, kCols};
   allocate(out.rowwise = out.rowwise_sizes().value());
   QuantizeMxOptions options;
