@@ -117,7 +117,11 @@ std::vector<Bindings> wanted_variants(const Template& tmpl, const Target& target
   auto space = tmpl.space(target).value();
   if (is_set("DIECAST_EXHAUSTIVE", "1")) return space;
   const bool all = is_set("DIECAST_TEST_VARIANTS", "all");
-  if (!all) return covering_set(space, everyday);
+  if (!all) {
+    auto wanted = covering_set(space, everyday);
+    if (!is_thorough(target)) wanted.erase(wanted.begin() + 1, wanted.end());
+    return wanted;
+  }
   if (!is_thorough(target)) return covering_set(space);
   if (space.size() <= kLargestProduct) return space;
   auto wanted = covering_set(space);

@@ -16,10 +16,11 @@ enum class Covered { pairs, values };
 std::vector<Bindings> covering_set(const std::vector<Bindings>& space,
                                    Covered covered = Covered::pairs);
 
-// What this test run builds of the template for the target: every day what `everyday` says. With
-// DIECAST_TEST_VARIANTS=all every pair for all targets, and for the host, sm_80, sm_90a, sm_100a
-// and sm_120a also every plain variant of amax, the rowwise NVFP4 quantizers and dequantize_nvfp4,
-// and the whole space if it has no more than 150 points. With DIECAST_EXHAUSTIVE=1 the whole space.
+// What this test run builds of the template for the target: every day what `everyday` says for the
+// host, sm_80, sm_90a, sm_100a and sm_120a, and one variant for the targets between. With
+// DIECAST_TEST_VARIANTS=all every pair for all targets, and for those five also every plain variant
+// of amax, the rowwise NVFP4 quantizers and dequantize_nvfp4, and the whole space if it has no more
+// than 150 points. With DIECAST_EXHAUSTIVE=1 the whole space.
 std::vector<Bindings> wanted_variants(const Template& tmpl, const Target& target,
                                       Covered everyday = Covered::pairs);
 
