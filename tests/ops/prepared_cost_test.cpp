@@ -1,0 +1,85 @@
+// A prepared op's run takes no memory, on a fake GPU whose record is off.
+#include <diecast/diecast.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+#include "runtime/fake_machine.h"
+
+namespace {
+std::atomic<long> allocations_of_all = 0;
+}
+
+// Counts every allocation of the test program; sanitizers bring their own operator new. Inlined
+// into a caller, free() of what operator new gave looks like a mistake to the compiler.
+#if !defined(DIECAST_SANITIZER)
+void* operator new(std::size_t bytes) {
+  ++allocations_of_all;
+  if (void* memory = std::malloc(bytes ? bytes : 1)) return memory;
+  throw std::bad_alloc();
+}
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+#endif
+
+namespace diecast {
+namespace {
+
+class PreparedCost : public ::testing::Test {
+ protected:
+  void* take(std::int64_t bytes) {
+    return device_->allocate(static_cast<std::size_t>(bytes)).value();
+  }
+  // Allocations of a hundred runs, after one.
+  template <class Run>
+  long allocations_of(const Run& run) {
+    run();
+    machine_.cuda->quiet = true;
+    const long before = allocations_of_all;
+    for (int i = 0; i < 100; ++i) run();
+    const long after = allocations_of_all;
+    machine_.cuda->quiet = false;
+    return after - before;
+  }
+
+  testing::FakeMachine machine_;
+  const std::shared_ptr<Runtime> runtime_ = machine_.runtime();
+  const std::shared_ptr<Device> device_ = machine_.cuda.device();
+};
+
+TEST_F(PreparedCost, OfQuantizingAndBackIsNoMemory) {
+#if defined(DIECAST_SANITIZER)
+  GTEST_SKIP() << "the sanitizer counts allocations itself";
+#endif
+  const Tensor x{take(64 * 4096 * 2), DType::bf16, Shape{64, 4096}, 0, nullptr};
+  for (const bool row_scaled : {false, true}) {
+    QuantizedTensor out;
+    out.shape = x.shape;
+    out.row_scaled = row_scaled;
+    out.rowwise = out.rowwise_sizes().value();
+    out.rowwise.data = take(out.rowwise.data_bytes);
+    out.rowwise.scale = take(out.rowwise.scale_bytes);
+    out.rowwise.amax = static_cast<float*>(take(out.rowwise.amax_count * 4));
+    PreparedQuantizeNvfp4::Request request;
+    request.row_scaled = row_scaled;
+    request.amax_given = !row_scaled;  // the fake driver's fills take memory
+    const auto quantize = PreparedQuantizeNvfp4::prepare(*runtime_, device_, request).value();
+    bool all = true;
+    EXPECT_EQ(allocations_of([&] { all &= quantize.run(x, out, {}).ok(); }), 0);
+    QuantizeNvfp4Options options;
+    options.device = device_;
+    options.amax_given = !row_scaled;
+    EXPECT_EQ(allocations_of([&] { all &= quantize_nvfp4(*runtime_, x, out, options).ok(); }), 0);
+    PreparedDequantizeNvfp4::Request back;
+    back.row_scaled = row_scaled;
+    const auto dequantize = PreparedDequantizeNvfp4::prepare(*runtime_, device_, back).value();
+    EXPECT_EQ(allocations_of([&] { all &= dequantize.run(out, x, {}).ok(); }), 0);
+    EXPECT_TRUE(all);
+  }
+  EXPECT_GT(allocations_of_all, 0);
+}
+
+}  // namespace
+}  // namespace diecast
