@@ -122,7 +122,7 @@ TEST(Manifest, ALineOfMoreKernelsThanAnybodyWantsIsRefused) {
       expand_spelling(*runtime, "amax IN=bf16 COLS=" + list + " @ sm_90a", "m:1", {});
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().message(),
-            "diecast: not_supported: m:1: the line names more than 100000 kernels\n"
+            "diecast: not_supported: m:1: the line names more than 20000 kernels\n"
             "  fix: list fewer values of its parameters, or write several lines");
 }
 

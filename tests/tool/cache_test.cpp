@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -25,6 +26,38 @@ bool has(const std::string& text, const std::string& part) {
 std::string manifest(ToolRun& diecast, const std::string& text = kLine) {
   testing::write_text(diecast.folder / "manifest.txt", text);
   return diecast.folder / "manifest.txt";
+}
+
+// A root that others may write is left out, and that is said where a person sees it.
+TEST(ToolCache, SaysThatARootIsNotUsed) {
+  ToolRun diecast;
+  const std::string root = diecast.folder / "shared";
+  std::filesystem::create_directory(root);
+  std::filesystem::permissions(root, std::filesystem::perms::all);
+  diecast.set("DIECAST_CACHE", root);
+  const auto run = diecast({"compile", "amax IN=bf16 @ sm_90a"});
+  EXPECT_EQ(run.exit_code, 0);
+  EXPECT_EQ(run.errors.find("diecast: cache: off: diecast: unsafe_directory: the cache root \"" +
+                            root + "\" can be written by everybody (mode 777)"),
+            0u)
+      << run.errors;
+}
+
+// A disk that takes no files of more than a kilobyte.
+TEST(ToolWarm, FailsWhereNothingOfItCouldBeKept) {
+  ToolRun diecast;
+  ProcessRequest request;
+  request.arguments = {"/bin/bash",   "-c",   "trap '' XFSZ; ulimit -f 1; exec \"$0\" \"$@\"",
+                       DIECAST_TOOL,  "warm", manifest(diecast),
+                       "--in-process"};
+  request.environment = diecast.environment();
+  const auto run = run_process(request).value();
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_TRUE(has(run.output, "3 wanted: 3 compiled")) << run.output;
+  EXPECT_TRUE(has(run.errors, "diecast: io_error: 3 compiled kernels could not be written to "))
+      << run.errors;
+  EXPECT_TRUE(has(run.errors, "fix: look at its space, inodes and permissions (df -h"))
+      << run.errors;
 }
 
 TEST(ToolCache, VerifiesPrunesAndClears) {

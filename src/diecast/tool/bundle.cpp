@@ -7,6 +7,7 @@
 #include <diecast/runtime/warm.h>
 #include <diecast/tool/cache_roots.h>
 #include <diecast/tool/console.h>
+#include <diecast/tool/open_runtime.h>
 #include <diecast/tool/outcomes.h>
 
 #include <algorithm>
@@ -45,7 +46,7 @@ Result<int> write(const std::string& path, std::vector<Packed> entries) {
 Result<int> create(const BundleArguments& options) {
   RuntimeOptions with = RuntimeOptions::from_environment();
   with.isolated.program = own_program();
-  DIECAST_TRY(const auto runtime, Runtime::create(with));
+  DIECAST_TRY(const auto runtime, open_runtime(with));
   for (const std::string& path : options.own) DIECAST_CHECK(runtime->add(path));
   DIECAST_TRY(const auto targets, parse_targets(options.targets));
   DIECAST_TRY(const auto wanted, read_manifests(*runtime, options.manifests, targets));
@@ -63,7 +64,7 @@ Result<int> create(const BundleArguments& options) {
 
 // Everything that the writable root holds now; what is damaged is left out and said.
 Result<int> export_all(const BundleArguments& options) {
-  DIECAST_TRY(const auto runtime, Runtime::create());
+  DIECAST_TRY(const auto runtime, open_runtime());
   DIECAST_TRY(DiskCache* const root, writable_of(*runtime));
   DIECAST_TRY(const auto targets, parse_targets(options.targets));
   std::vector<Packed> entries;
@@ -112,7 +113,7 @@ ArtifactKey key_of(ByteSpan record) {
 
 // Entry by entry: killed midway it has imported a part, and run again it does the rest.
 Result<int> import_all(const BundleArguments& options) {
-  DIECAST_TRY(const auto runtime, Runtime::create());
+  DIECAST_TRY(const auto runtime, open_runtime());
   DIECAST_TRY(DiskCache* const root, writable_of(*runtime));
   DIECAST_TRY(const auto bundle, open_bundle(options));
   std::size_t damaged = 0, failed = 0;

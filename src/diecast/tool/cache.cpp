@@ -3,6 +3,7 @@
 #include <diecast/base/text.h>
 #include <diecast/tool/cache_roots.h>
 #include <diecast/tool/console.h>
+#include <diecast/tool/open_runtime.h>
 
 #include <map>
 #include <nlohmann/json.hpp>
@@ -36,7 +37,7 @@ Result<std::vector<Listed>> list_all(CacheRoots& roots) {
 }
 
 Result<int> ls(bool json) {
-  DIECAST_TRY(const auto runtime, Runtime::create());
+  DIECAST_TRY(const auto runtime, open_runtime());
   DIECAST_TRY(CacheRoots* const roots, roots_of(*runtime));
   DIECAST_TRY(const auto entries, list_all(*roots));
   nlohmann::ordered_json out = nlohmann::ordered_json::array();
@@ -59,7 +60,7 @@ Result<int> ls(bool json) {
 }
 
 Result<int> path() {
-  DIECAST_TRY(const auto runtime, Runtime::create());
+  DIECAST_TRY(const auto runtime, open_runtime());
   DIECAST_TRY(CacheRoots* const roots, roots_of(*runtime));
   print(roots->description());
   return 0;
@@ -85,7 +86,7 @@ void print_counts(const Counts& counts) {
 }
 
 Result<int> stats(bool json) {
-  DIECAST_TRY(const auto runtime, Runtime::create());
+  DIECAST_TRY(const auto runtime, open_runtime());
   DIECAST_TRY(CacheRoots* const roots, roots_of(*runtime));
   DIECAST_TRY(const auto entries, list_all(*roots));
   struct Sum {

@@ -3,6 +3,7 @@
 #include <diecast/cache/explain.h>
 #include <diecast/tool/cache_roots.h>
 #include <diecast/tool/console.h>
+#include <diecast/tool/open_runtime.h>
 
 namespace diecast::tool {
 namespace {
@@ -23,7 +24,7 @@ void print_miss(const MissReason& reason, const std::string& state) {
 }
 
 Result<int> explain(const std::vector<std::string>& words_of, const std::vector<std::string>& own) {
-  DIECAST_TRY(const auto runtime, Runtime::create());
+  DIECAST_TRY(const auto runtime, open_runtime());
   for (const std::string& path : own) DIECAST_CHECK(runtime->add(path));
   DIECAST_TRY(CacheRoots* const roots, roots_of(*runtime));
   DIECAST_TRY(const Specialization one, runtime->specialize(join(words_of, " ")));

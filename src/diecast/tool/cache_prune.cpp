@@ -2,6 +2,7 @@
 #include <diecast/base/text.h>
 #include <diecast/tool/cache_roots.h>
 #include <diecast/tool/console.h>
+#include <diecast/tool/open_runtime.h>
 
 #include <optional>
 
@@ -40,7 +41,7 @@ Command add_cache_prune(CLI::App& cache) {
   command->add_flag("--dry-run", options->dry_run, "Only say what would go");
   return {command, [options]() -> Result<int> {
             const auto with = RuntimeOptions::from_environment();
-            DIECAST_TRY(const auto runtime, Runtime::create(with));
+            DIECAST_TRY(const auto runtime, open_runtime(with));
             DIECAST_TRY(DiskCache* const root, writable_of(*runtime));
             PruneLimits limits;
             limits.bytes = options->bytes.value_or(with.cache_bytes);
@@ -58,7 +59,7 @@ Command add_cache_clear(CLI::App& cache) {
   auto compiler = std::make_shared<std::string>();
   command->add_option("--compiler", *compiler, "Only those of this compiler (`cache stats`)");
   return {command, [compiler]() -> Result<int> {
-            DIECAST_TRY(const auto runtime, Runtime::create());
+            DIECAST_TRY(const auto runtime, open_runtime());
             DIECAST_TRY(DiskCache* const root, writable_of(*runtime));
             DIECAST_TRY(const PruneResult done, root->clear(*compiler));
             return report(done, *root, false);

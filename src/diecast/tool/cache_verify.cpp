@@ -3,6 +3,7 @@
 #include <diecast/base/text.h>
 #include <diecast/tool/cache_roots.h>
 #include <diecast/tool/console.h>
+#include <diecast/tool/open_runtime.h>
 
 namespace diecast::tool {
 namespace {
@@ -64,7 +65,7 @@ class Verification {
 };
 
 Result<int> verify(bool rebuilds) {
-  DIECAST_TRY(const auto runtime, Runtime::create());
+  DIECAST_TRY(const auto runtime, open_runtime());
   DIECAST_TRY(CacheRoots* const roots, roots_of(*runtime));
   Verification verification(*runtime, rebuilds);
   for (const CacheRoots::Layer& layer : roots->layers()) {

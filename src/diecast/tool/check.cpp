@@ -5,6 +5,7 @@
 #include <diecast/tool/command.h>
 #include <diecast/tool/console.h>
 #include <diecast/tool/devices.h>
+#include <diecast/tool/open_runtime.h>
 
 #include <map>
 #include <nlohmann/json.hpp>
@@ -35,7 +36,7 @@ void print_report(const std::string& path, const VectorReport& report) {
 }
 
 Result<int> check(const std::vector<std::string>& paths, const std::string& target, bool json) {
-  DIECAST_TRY(const auto runtime, Runtime::create());
+  DIECAST_TRY(const auto runtime, open_runtime());
   DIECAST_TRY(const auto device, open_device(*runtime, target));
   if (!json) print(cat("on ", describe(*device)));
   const VectorKernels kernels = device_vector_kernels(runtime, device);

@@ -5,6 +5,7 @@
 #include <diecast/runtime/warm.h>
 #include <diecast/tool/command.h>
 #include <diecast/tool/console.h>
+#include <diecast/tool/open_runtime.h>
 #include <diecast/tool/outcomes.h>
 
 #include <nlohmann/json.hpp>
@@ -28,7 +29,7 @@ Result<void> write_file(const std::string& path, ByteSpan bytes) {
 }
 
 Result<int> compile(const CompileArguments& options) {
-  DIECAST_TRY(const auto runtime, Runtime::create());
+  DIECAST_TRY(const auto runtime, open_runtime());
   for (const std::string& path : options.own) DIECAST_CHECK(runtime->add(path));
   DIECAST_TRY(const auto targets, parse_targets(options.targets));
   const std::string spelling = join(options.words, " ");

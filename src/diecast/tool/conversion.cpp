@@ -5,6 +5,7 @@
 #include <diecast/tool/console.h>
 #include <diecast/tool/conversion.h>
 #include <diecast/tool/devices.h>
+#include <diecast/tool/open_runtime.h>
 
 #include <chrono>
 #include <map>
@@ -72,7 +73,7 @@ nlohmann::ordered_json plan_json(const Plan& plan) {
 
 Result<int> run_conversion(const SafetensorsReader& input, const Plan& plan,
                            const ConversionRequest& request) {
-  DIECAST_TRY(const auto runtime, Runtime::create());
+  DIECAST_TRY(const auto runtime, open_runtime());
   DIECAST_TRY(const auto device, open_device(*runtime, request.target));
   if (!request.json) print(cat("on ", describe(*device)));
   const auto start = std::chrono::steady_clock::now();

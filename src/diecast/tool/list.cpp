@@ -2,6 +2,7 @@
 #include <diecast/runtime/runtime.h>
 #include <diecast/tool/command.h>
 #include <diecast/tool/console.h>
+#include <diecast/tool/open_runtime.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -22,7 +23,7 @@ std::string summary_of(const Template& tmpl) {
 }
 
 Result<int> list(bool json) {
-  DIECAST_TRY(const auto runtime, Runtime::create());
+  DIECAST_TRY(const auto runtime, open_runtime());
   nlohmann::ordered_json out = nlohmann::ordered_json::array();
   Table table({"template", "what it does"});
   for (const std::string& name : runtime->template_names()) {

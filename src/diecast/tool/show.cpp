@@ -4,6 +4,7 @@
 #include <diecast/runtime/runtime.h>
 #include <diecast/tool/command.h>
 #include <diecast/tool/console.h>
+#include <diecast/tool/open_runtime.h>
 
 #include <nlohmann/json.hpp>
 
@@ -117,7 +118,7 @@ nlohmann::ordered_json as_json(const Template& tmpl) {
 }
 
 Result<int> show(const std::string& name, const std::vector<std::string>& own, bool json) {
-  DIECAST_TRY(const auto runtime, Runtime::create());
+  DIECAST_TRY(const auto runtime, open_runtime());
   for (const std::string& path : own) DIECAST_CHECK(runtime->add(path));
   DIECAST_TRY(const auto found, runtime->find_template(name));
   if (json) {

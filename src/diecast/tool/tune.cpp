@@ -8,6 +8,7 @@
 #include <diecast/tool/command.h>
 #include <diecast/tool/console.h>
 #include <diecast/tool/devices.h>
+#include <diecast/tool/open_runtime.h>
 #include <fcntl.h>
 
 #include <algorithm>
@@ -211,7 +212,7 @@ Result<int> run(const TuneArguments& options) {
     with.isolated.program = own_program();
     with.isolated.time = std::chrono::milliseconds(static_cast<int>(options.time_limit * 1000));
   }
-  DIECAST_TRY(const auto runtime, Runtime::create(with));
+  DIECAST_TRY(const auto runtime, open_runtime(with));
   for (const std::string& path : options.own) DIECAST_CHECK(runtime->add(path));
   DIECAST_TRY(const SizeLists sizes, read_sizes(options.sizes));
   DIECAST_TRY(const auto device, open_device(*runtime, options.target));

@@ -3,6 +3,7 @@
 #include <diecast/runtime/runtime.h>
 #include <diecast/tool/command.h>
 #include <diecast/tool/console.h>
+#include <diecast/tool/open_runtime.h>
 
 #include <nlohmann/json.hpp>
 
@@ -18,7 +19,7 @@ struct VariantsArguments {
 };
 
 Result<int> variants(const VariantsArguments& options) {
-  DIECAST_TRY(const auto runtime, Runtime::create());
+  DIECAST_TRY(const auto runtime, open_runtime());
   for (const std::string& path : options.own) DIECAST_CHECK(runtime->add(path));
   DIECAST_TRY(const auto found, runtime->find_template(options.name));
   DIECAST_TRY(const Target target, Target::parse(options.target));

@@ -6,6 +6,7 @@
 #include <diecast/tool/cache_roots.h>
 #include <diecast/tool/command.h>
 #include <diecast/tool/console.h>
+#include <diecast/tool/open_runtime.h>
 #include <diecast/tool/outcomes.h>
 
 #include <nlohmann/json.hpp>
@@ -33,7 +34,7 @@ Result<int> run(const WarmArguments& options) {
                      std::chrono::milliseconds(static_cast<int>(options.time_limit * 1000)),
                      options.memory_limit};
   }
-  DIECAST_TRY(const auto runtime, Runtime::create(with));
+  DIECAST_TRY(const auto runtime, open_runtime(with));
   for (const std::string& path : options.own) DIECAST_CHECK(runtime->add(path));
   DIECAST_TRY(const auto targets, parse_targets(options.targets));
   DIECAST_TRY(const auto wanted, read_manifests(*runtime, options.manifests, targets));
@@ -63,6 +64,7 @@ Result<int> run(const WarmArguments& options) {
               not_buildable, " not buildable here; ", caches.published, " published in ",
               runtime->cache_state()));
   }
+  DIECAST_CHECK(check_kept(*runtime));
   if (options.expect_no_new && compiled > 0) {
     return Error{ErrorCode::not_cached, cat("--expect-no-new: ", compiled, " had to be compiled"),
                  "warm this cache with the same diecast and compiler before this step"};
