@@ -4,29 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
-#include <new>
 
+#include "allocations.h"
 #include "sample_kernel.h"
-
-namespace {
-std::atomic<long> allocations = 0;
-}
-
-// Counts every allocation of the test program; sanitizers bring their own operator new. Inlined
-// into a caller, free() of what operator new gave looks like a mistake to the compiler.
-#if !defined(DIECAST_SANITIZER)
-void* operator new(std::size_t bytes) {
-  ++allocations;
-  if (void* memory = std::malloc(bytes ? bytes : 1)) return memory;
-  throw std::bad_alloc();
-}
-[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-#endif
 
 namespace diecast {
 namespace {
@@ -91,9 +73,9 @@ TEST_F(KernelCost, LaunchAllocatesNothing) {
   GTEST_SKIP() << "the sanitizer counts allocations itself";
 #endif
   cuda_->quiet = true;  // the fake driver's record would allocate
-  const long before = allocations;
+  const long before = testing::allocations;
   for (int i = 0; i < 100; ++i) (void)kernel_->launch(arguments_, {});
-  EXPECT_EQ(allocations - before, 0);
+  EXPECT_EQ(testing::allocations - before, 0);
   EXPECT_GT(before, 0);
 }
 

@@ -100,6 +100,15 @@ class LargeOnGpu : public ::testing::Test {
     EXPECT_EQ(std::memcmp(amax.data(), given.data(), amax.size()), 0) << first;
   }
 
+  // NVFP4 of x's shape, with rowwise buffers.
+  QuantizedTensor rowwise(bool row_scaled) {
+    QuantizedTensor out;
+    out.shape = {kRows, kCols};
+    out.row_scaled = row_scaled;
+    allocate(out.rowwise = out.rowwise_sizes().value());
+    return out;
+  }
+
   // 16 rows of `back` are what the reference makes of their codes and scales.
   void expect_back(const QuantizedSide& side, const Tensor& back, std::int64_t first) {
     const std::int64_t blocks = kCols / 16;
@@ -127,10 +136,7 @@ TEST_F(LargeOnGpu, RowsAreQuantizedAndComeBack) {
   QuantizeNvfp4Options options;
   options.device = device_;
   for (const bool row_scaled : {false, true}) {
-    QuantizedTensor out;
-    out.shape = {kRows, kCols};
-    out.row_scaled = row_scaled;
-    allocate(out.rowwise = out.rowwise_sizes().value());
+    const QuantizedTensor out = rowwise(row_scaled);
     quantize_nvfp4(*test_runtime(), x(), out, options).value();
     for (const std::int64_t first : kBands) expect_band(out.rowwise, first, false, row_scaled);
     if (row_scaled) continue;
@@ -146,10 +152,7 @@ TEST_F(LargeOnGpu, BothSidesAreQuantized) {
   QuantizeNvfp4TilesOptions options;
   options.device = device_;
   for (const bool row_scaled : {false, true}) {
-    QuantizedTensor out;
-    out.shape = {kRows, kCols};
-    out.row_scaled = row_scaled;
-    allocate(out.rowwise = out.rowwise_sizes().value());
+    QuantizedTensor out = rowwise(row_scaled);
     allocate(out.columnwise = out.columnwise_sizes().value());
     quantize_nvfp4_tiles(*test_runtime(), x(), out, options).value();
     for (const std::int64_t first : kBands) expect_band(out.rowwise, first, false, row_scaled);

@@ -2,27 +2,8 @@
 #include <diecast/diecast.h>
 #include <gtest/gtest.h>
 
-#include <atomic>
-#include <cstdlib>
-#include <new>
-
+#include "allocations.h"
 #include "runtime/fake_machine.h"
-
-namespace {
-std::atomic<long> allocations_of_all = 0;
-}
-
-// Counts every allocation of the test program; sanitizers bring their own operator new. Inlined
-// into a caller, free() of what operator new gave looks like a mistake to the compiler.
-#if !defined(DIECAST_SANITIZER)
-void* operator new(std::size_t bytes) {
-  ++allocations_of_all;
-  if (void* memory = std::malloc(bytes ? bytes : 1)) return memory;
-  throw std::bad_alloc();
-}
-[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-#endif
 
 namespace diecast {
 namespace {
@@ -37,9 +18,9 @@ class PreparedCost : public ::testing::Test {
   long allocations_of(const Run& run) {
     run();
     machine_.cuda->quiet = true;
-    const long before = allocations_of_all;
+    const long before = testing::allocations;
     for (int i = 0; i < 100; ++i) run();
-    const long after = allocations_of_all;
+    const long after = testing::allocations;
     machine_.cuda->quiet = false;
     return after - before;
   }
@@ -78,7 +59,7 @@ TEST_F(PreparedCost, OfQuantizingAndBackIsNoMemory) {
     EXPECT_EQ(allocations_of([&] { all &= dequantize.run(out, x, {}).ok(); }), 0);
     EXPECT_TRUE(all);
   }
-  EXPECT_GT(allocations_of_all, 0);
+  EXPECT_GT(testing::allocations, 0);
 }
 
 }  // namespace

@@ -1,0 +1,22 @@
+// Counts every allocation of a test program: included by one file of it, which brings the global
+// operator new. Sanitizers have their own; under one nothing is counted.
+#pragma once
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+namespace diecast::testing {
+inline std::atomic<long> allocations = 0;
+}
+
+// Inlined into a caller, free() of what operator new gave looks like a mistake to the compiler.
+#if !defined(DIECAST_SANITIZER)
+void* operator new(std::size_t bytes) {
+  ++diecast::testing::allocations;
+  if (void* memory = std::malloc(bytes ? bytes : 1)) return memory;
+  throw std::bad_alloc();
+}
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+#endif
