@@ -1,13 +1,13 @@
-// Counts every allocation of a test program: included by one file of it, which brings the global
-// operator new. Sanitizers have their own; under one nothing is counted.
+// Counts the allocations of each thread of a test program (a runtime's other threads go on
+// publishing meanwhile): included by one file of it, which brings the global operator new.
+// Sanitizers have their own; under one nothing is counted.
 #pragma once
 
-#include <atomic>
 #include <cstdlib>
 #include <new>
 
 namespace diecast::testing {
-inline std::atomic<long> allocations = 0;
+inline thread_local long allocations = 0;
 }
 
 // Inlined into a caller, free() of what operator new gave looks like a mistake to the compiler.
