@@ -33,7 +33,7 @@ class CacheRootsTest : public ::testing::Test {
     ASSERT_TRUE(writer.commit());
   }
   testing::TemporaryDirectory folder_;
-  std::vector<Error> refused_;
+  std::vector<RefusedRoot> refused_;
 };
 
 TEST(CacheSetting, ReadsRootsOfEachKind) {
@@ -107,7 +107,7 @@ TEST_F(CacheRootsTest, AReadOnlyRootIsNeverCreatedLockedTouchedOrWritten) {
   }
   const auto missing = open(cat("ro:", folder_ / "none"));
   EXPECT_TRUE(missing->layers().empty());
-  EXPECT_EQ(refused_.at(0).code, ErrorCode::file_not_found);
+  EXPECT_EQ(refused_.at(0).error.code, ErrorCode::file_not_found);
   EXPECT_NE(::access((folder_ / "none").c_str(), F_OK), 0);
 }
 
@@ -119,8 +119,10 @@ TEST_F(CacheRootsTest, ARootThatCannotBeUsedIsLeftOutAndTold) {
   const auto roots = open(
       cat("rw:", folder_ / "open", ",bundle:", folder_ / "none.dcb", ",ro:", folder_ / "good"));
   ASSERT_EQ(refused_.size(), 2u);
-  EXPECT_EQ(refused_[0].code, ErrorCode::unsafe_directory);
-  EXPECT_EQ(refused_[1].code, ErrorCode::file_not_found);
+  EXPECT_EQ(refused_[0].name, cat("rw:", folder_ / "open"));
+  EXPECT_EQ(refused_[0].error.code, ErrorCode::unsafe_directory);
+  EXPECT_EQ(refused_[1].name, cat("bundle:", folder_ / "none.dcb"));
+  EXPECT_EQ(refused_[1].error.code, ErrorCode::file_not_found);
   EXPECT_TRUE(roots->find(sample.key, kSampleCompiler));
   EXPECT_EQ(testing::mode_of(folder_ / "open") & 0777, 0777u);  // never silently changed
 }
@@ -188,6 +190,40 @@ TEST_F(CacheRootsTest, ExplainsAMissByTheFirstFieldOfTheNearestEntry) {
   EXPECT_EQ(compiler.field, "compiler");
   EXPECT_EQ(compiler.here, "nvrtc-14.0");
   EXPECT_EQ(compiler.there, kSampleCompiler);
+}
+
+// A request that differs from one entry in its last constant and from another in all but its first.
+TEST_F(CacheRootsTest, TheNearestEntryIsThatWithTheFewestDifferentLines) {
+  const auto key = [](const std::string& source) {
+    const Artifact& like = make_sample(0).artifact;
+    return make_key(KeyFields{"copy", source, {}, "sm_90a", like.kind, like.argument_schema});
+  };
+  Sample near = make_sample(1), far = make_sample(2);
+  near.key = key("int A = 9;\nint B = 1;\nint C = 1;\n");
+  far.key = key("int A = 1;\nint B = 2;\nint C = 2;\n");
+  fill("own", near);
+  fill("own", far);
+  const auto roots = open(cat("rw:", folder_ / "own"));
+  const auto wanted = key("int A = 1;\nint B = 1;\nint C = 1;\n");
+  const MissReason reason = explain_miss(*roots, wanted, kSampleCompiler);
+  EXPECT_EQ(reason.spelling, near.artifact.spelling);
+  EXPECT_EQ(reason.line, 1);
+  EXPECT_EQ(reason.there, "int A = 9;");
+}
+
+TEST_F(CacheRootsTest, ExplainsThatTheVeryEntryIsDamaged) {
+  const Sample sample = make_sample(1);
+  fill("own", sample);
+  const std::string file = cat(folder_ / "own", "/v1/", kSampleCompiler, "/",
+                               shard_name(sample.key.digest), "/", entry_name(sample.key.digest));
+  std::string bytes = testing::text_of(file);
+  bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 1);
+  testing::write_text(file, bytes);
+  const auto roots = open(cat("rw:", folder_ / "own"));
+  EXPECT_EQ(explain_miss(*roots, sample.key, kSampleCompiler).own_fault,
+            cat("bad_checksum, in ", folder_ / "own"));
+  EXPECT_EQ(explain_miss(*roots, sample.key, "nvrtc-14.0").own_fault, "");
+  EXPECT_EQ(explain_miss(*roots, make_sample(2).key, kSampleCompiler).own_fault, "");
 }
 
 TEST(CompilerIdentity, NumbersAreComparedAsNumbers) {

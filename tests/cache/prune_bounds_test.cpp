@@ -88,5 +88,18 @@ TEST_F(Prune, RemovesTheFoldersOfACompilerThatHasNothingLeft) {
   EXPECT_FALSE(std::filesystem::exists(shard.parent_path()));
 }
 
+TEST_F(Prune, WhatTheDiskDoesNotLetGoIsCounted) {
+  fill(3);
+  FakeFileSystem stubborn([](const testing::FileCall& call) {
+    const bool entry = call.name == "unlink_at" && call.path.ends_with(".dce");
+    return FileFault{entry ? EACCES : 0};
+  });
+  const auto cache = DiskCache::open(cache_->root(), stubborn).value();
+  const PruneResult done = cache->clear().value();
+  EXPECT_EQ(done.kept, 3u);
+  EXPECT_EQ(done.removed, 0u);
+  EXPECT_EQ(present(3).size(), 3u);
+}
+
 }  // namespace
 }  // namespace diecast

@@ -16,6 +16,7 @@
 //   FAIL        "nvrtcCompileProgram=6 nvrtcGetCUBIN=11": results of calls
 //   SLEEP_MS    how long a compile takes
 //   ALLOCATE    bytes a compile takes and fills
+//   START_BYTES bytes it takes to start
 //   CRASH       set: a compile dies of signal 11
 //   JOURNAL     a file; each compile appends one line at its start:
 //               "pid=123 running=2 name=quantize.cu options=--gpu-architecture=sm_90a ..."

@@ -49,11 +49,13 @@ TEST(Tool, VariantsOfAnyLengthAreThoseThatTakeAnyRows) {
   const std::string variants = diecast({"variants", "quantize_nvfp4", "COLS=4100"}).output;
   EXPECT_NE(variants.find("ROWS=any"), std::string::npos);
   EXPECT_EQ(variants.find("ROWS=dense"), std::string::npos);
-  const auto compiled = diecast({"compile", "quantize_nvfp4", "COLS=4100", "IN=bf16", "@", "sm_90a"});
+  const auto compiled =
+      diecast({"compile", "quantize_nvfp4", "COLS=4100", "IN=bf16", "@", "sm_90a"});
   EXPECT_EQ(compiled.exit_code, 1);
-  EXPECT_NE(compiled.errors.find("COLS = 4100 is no multiple of 16\n  fix: the nearest COLS that fit "
-                                 "are 4096 and 4112; or choose ROWS = any\n"),
-            std::string::npos)
+  EXPECT_NE(
+      compiled.errors.find("COLS = 4100 is no multiple of 16\n  fix: the nearest COLS that fit "
+                           "are 4096 and 4112; or choose ROWS = any\n"),
+      std::string::npos)
       << compiled.errors;
 }
 
@@ -90,7 +92,18 @@ TEST(Tool, WarmsAManifestAndThenExpectsNothingNew) {
   const auto early = diecast({"warm", manifest, "--expect-no-new"});
   EXPECT_EQ(early.exit_code, 1);
   EXPECT_NE(early.errors.find("not_cached: --expect-no-new: "), std::string::npos) << early.errors;
+  EXPECT_NE(early.output.find("missing: quantize_nvfp4 COLS=0 "), std::string::npos)
+      << early.output;
+  EXPECT_EQ(diecast({"cache", "verify"}).output, "0 good, 0 damaged\n");  // nothing was compiled
+  ASSERT_EQ(diecast({"warm", manifest}).exit_code, 0);
+  diecast.set("DIECAST_CACHE", "ro:" + diecast.cache_path());  // what is shipped can be checked too
   EXPECT_EQ(diecast({"warm", manifest, "--expect-no-new"}).exit_code, 0);
+  const std::string more = diecast.folder / "more.txt";
+  testing::write_text(more, "amax COLS=48 IN=f16 @ sm_90a\n");
+  const auto json =
+      nlohmann::json::parse(diecast({"warm", more, "--expect-no-new", "--json"}).output);
+  EXPECT_EQ(json.at("wanted"), 1);
+  EXPECT_TRUE(json.at("missing").at(0).get<std::string>().starts_with("amax COLS=48 "));
   EXPECT_NE(diecast({"cache", "stats"}).output.find("nvrtc-13.0"), std::string::npos);
 }
 

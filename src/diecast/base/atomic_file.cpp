@@ -23,7 +23,7 @@ Result<void> check_replaceable(const struct stat& old, const std::string& path) 
 
 }  // namespace
 
-Result<AtomicFile> AtomicFile::create(FileSystem& files, const std::string& path) {
+Result<AtomicFile> AtomicFile::create(FileSystem& files, const std::string& path, mode_t most) {
   AtomicFile out;
   out.files_ = &files;
   out.path_ = path;
@@ -41,22 +41,22 @@ Result<AtomicFile> AtomicFile::create(FileSystem& files, const std::string& path
   const int found = files.status_at(directory, out.final_.c_str(), &old, AT_SYMLINK_NOFOLLOW);
   if (found < 0 && found != -ENOENT) return file_error("write", path, found);
   if (found == 0) DIECAST_CHECK(check_replaceable(old, path));
-  int result = out.open_temporary();
+  int result = out.open_temporary(most);
   if (result >= 0 && found == 0 && S_ISREG(old.st_mode)) {
-    result = files.change_mode(out.file_.number(), old.st_mode & 07777);
+    result = files.change_mode(out.file_.number(), old.st_mode & most);
   }
   if (result < 0) return file_error("write", path, result);
   return out;
 }
 
-int AtomicFile::open_temporary() {
+int AtomicFile::open_temporary(mode_t most) {
   int file = -EEXIST;
   std::string name;
   for (int i = 0; i < kNameTries && file == -EEXIST; ++i) {
     name = cat(".", final_.substr(0, kNameKept), ".diecast-tmp-", hex16(random_bits()));
     // 0666 under the umask, as for any file the user writes; what is replaced keeps its mode.
     file = files_->open_at(directory_.number(), name.c_str(),
-                           O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0666);
+                           O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0666 & most);
   }
   if (file < 0) return file;
   temporary_ = name;

@@ -86,7 +86,9 @@ Error file_error(std::string_view doing, std::string_view path, int negative_err
 // file_exists (a directory or device is in the way), file_not_found (no such directory), io_error.
 class AtomicFile {
  public:
-  static Result<AtomicFile> create(FileSystem& files, const std::string& path);
+  // `most`: the permissions that it may have at most, whatever the umask or the file that it
+  // replaces.
+  static Result<AtomicFile> create(FileSystem& files, const std::string& path, mode_t most = 07777);
   AtomicFile(AtomicFile&&) noexcept = default;
   AtomicFile& operator=(AtomicFile&&) = delete;
   ~AtomicFile();
@@ -98,7 +100,7 @@ class AtomicFile {
 
  private:
   AtomicFile() = default;
-  int open_temporary();
+  int open_temporary(mode_t most);
   FileSystem* files_ = nullptr;
   Descriptor directory_;
   Descriptor file_;

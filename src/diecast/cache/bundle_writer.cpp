@@ -33,7 +33,8 @@ Result<Bytes> timeless(ByteSpan entry, Digest& key, std::string& compiler) {
 }  // namespace
 
 Result<BundleWriter> BundleWriter::create(const std::string& path, FileSystem& files) {
-  DIECAST_TRY(AtomicFile file, AtomicFile::create(files, path));
+  // One that others may write is refused where it is opened.
+  DIECAST_TRY(AtomicFile file, AtomicFile::create(files, path, 0755));
   BundleWriter out(std::move(file));
   DIECAST_CHECK(out.write(header()));
   return out;

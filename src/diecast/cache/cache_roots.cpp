@@ -10,8 +10,6 @@ using Kind = CacheRootSetting::Kind;
 constexpr std::pair<std::string_view, Kind> kPrefixes[] = {
     {"rw:", Kind::read_write}, {"ro:", Kind::read_only}, {"bundle:", Kind::bundle}};
 
-std::string_view prefix_of(Kind kind) { return kPrefixes[static_cast<std::size_t>(kind)].first; }
-
 Result<CacheRootSetting> parse_root(std::string_view word, std::string_view whole) {
   CacheRootSetting out;
   std::string_view path = word;
@@ -47,6 +45,10 @@ Result<std::vector<CacheRootSetting>> parse_cache_setting(std::string_view text)
   return out;
 }
 
+std::string root_name(const CacheRootSetting& setting) {
+  return cat(kPrefixes[static_cast<std::size_t>(setting.kind)].first, setting.path);
+}
+
 Result<CompilerChoice> parse_compiler_choice(std::string_view word) {
   constexpr std::pair<std::string_view, CompilerChoice> kWords[] = {
       {"found", CompilerChoice::found},
@@ -61,7 +63,7 @@ Result<CompilerChoice> parse_compiler_choice(std::string_view word) {
 }
 
 std::unique_ptr<CacheRoots> CacheRoots::open(const std::vector<CacheRootSetting>& settings,
-                                             bool write, std::vector<Error>& refused,
+                                             bool write, std::vector<RefusedRoot>& refused,
                                              FileSystem& files) {
   auto out = std::make_unique<CacheRoots>();
   for (const CacheRootSetting& setting : settings) {
@@ -69,13 +71,13 @@ std::unique_ptr<CacheRoots> CacheRoots::open(const std::vector<CacheRootSetting>
     if (setting.kind == Kind::bundle) {
       auto bundle = Bundle::open(setting.path, setting.pin, files);
       if (bundle) layer.bundle = *std::move(bundle);
-      if (!bundle) refused.push_back(bundle.error());
+      if (!bundle) refused.push_back({root_name(setting), bundle.error()});
     } else {
       auto directory = setting.kind == Kind::read_write && write
                            ? DiskCache::open(setting.path, files)
                            : DiskCache::open_read_only(setting.path, files);
       if (directory) layer.directory = *std::move(directory);
-      if (!directory) refused.push_back(directory.error());
+      if (!directory) refused.push_back({root_name(setting), directory.error()});
     }
     if (layer.bundle || layer.directory) out->layers_.push_back(std::move(layer));
   }
@@ -119,7 +121,7 @@ std::string CacheRoots::description() const {
   std::vector<std::string> names;
   for (const Layer& layer : layers_) {
     const bool plain = layer.setting.kind == Kind::read_write && layers_.size() == 1;
-    names.push_back(cat(plain ? "" : prefix_of(layer.setting.kind), layer.setting.path));
+    names.push_back(plain ? layer.setting.path : root_name(layer.setting));
   }
   return join(names, ", ");
 }

@@ -28,6 +28,15 @@ struct CacheRootSetting {
 // Errors: invalid_argument (no absolute path, a bad pin).
 Result<std::vector<CacheRootSetting>> parse_cache_setting(std::string_view text);
 
+// "bundle:/opt/k.dcb", as the setting has it, but for a pin.
+std::string root_name(const CacheRootSetting& setting);
+
+// A root that cannot be used, and why.
+struct RefusedRoot {
+  std::string name;  // root_name()
+  Error error;
+};
+
 // Which compilers' artifacts may be used.
 enum class CompilerChoice : std::uint8_t {
   found,   // that of the compiler found here; without one for the target, the newest that has it
@@ -48,7 +57,7 @@ class CacheRoots {
   // A root that cannot be used is left out and told in `refused`; only then is the first writable
   // directory not there. With `write` false rw: roots are opened like ro: ones.
   static std::unique_ptr<CacheRoots> open(const std::vector<CacheRootSetting>& settings, bool write,
-                                          std::vector<Error>& refused,
+                                          std::vector<RefusedRoot>& refused,
                                           FileSystem& files = system_files());
 
   // The first layer that has it. `compiler`: the identity found here, or empty. `refused`: as in

@@ -142,6 +142,10 @@ std::optional<Artifact> DiskCache::find(const ArtifactKey& key, const std::strin
   return std::nullopt;
 }
 
+bool DiskCache::has_file(const ArtifactKey& key, const std::string& compiler) const {
+  return static_cast<bool>(state_->directory()->entry(compiler, key.digest));
+}
+
 bool DiskCache::publish(const ArtifactKey& key, const Artifact& artifact) {
   State& state = *state_;
   const auto directory = state.directory();
@@ -151,6 +155,7 @@ bool DiskCache::publish(const ArtifactKey& key, const Artifact& artifact) {
   }
   const auto failed = [&](int error) {
     ++state.publish_failures;
+    state.publish_error = error;
     if (refuses_writing(error)) {
       state.writes.stop();
     } else if (error < 0) {
@@ -210,6 +215,7 @@ CacheStatistics DiskCache::statistics() const {
   out.replaced = state.replaced;
   out.already_there = state.already_there;
   out.publish_failures = state.publish_failures;
+  out.publish_error = state.publish_error;
   out.publishes_skipped = state.publishes_skipped;
   out.lock_waits = state.lock_waits;
   out.lock_timeouts = state.lock_timeouts;

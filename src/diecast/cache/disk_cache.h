@@ -27,6 +27,7 @@ struct CacheStatistics {
   std::uint64_t publishes = 0;  // of which `replaced` over a damaged file
   std::uint64_t replaced = 0, already_there = 0;
   std::uint64_t publish_failures = 0;
+  int publish_error = 0;  // the last failure's -errno; 0: none, or it was not the disk's
   // Read-only root, a disk left alone after failures, or one so slow that too many were waiting.
   std::uint64_t publishes_skipped = 0;
   std::uint64_t lock_waits = 0, lock_timeouts = 0;
@@ -50,8 +51,9 @@ struct PruneLimits {
 struct PruneResult {
   std::uint64_t entries = 0, bytes = 0;  // found in time; bytes as the disk counts them
   std::uint64_t removed = 0, removed_bytes = 0, temporaries = 0;
-  bool busy = false;     // another process is collecting: nothing was done
-  bool finished = true;  // false: a bound was met first
+  std::uint64_t kept = 0;  // that the disk did not let go
+  bool busy = false;       // another process is collecting: nothing was done
+  bool finished = true;    // false: a bound was met first
 };
 
 // An entry's file as it was read by DiskCache::read_all.
@@ -84,6 +86,9 @@ class DiskCache {
   // equals `refused`, which a device did not take.
   std::optional<Artifact> find(const ArtifactKey& key, const std::string& compiler,
                                const Artifact* refused = nullptr);
+
+  // Whether a file has the entry's name, whatever it holds: for those who wait for it. No count.
+  bool has_file(const ArtifactKey& key, const std::string& compiler) const;
 
   // Names the entry atomically after its data is synced, under artifact.compiler. "Already there"
   // is success. False on a failure, which is counted: the artifact itself is unharmed. Never

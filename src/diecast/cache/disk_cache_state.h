@@ -56,6 +56,7 @@ struct DiskCache::State {
   std::atomic<std::uint64_t> refused = 0, hits = 0, misses = 0, publishes = 0, replaced = 0,
                              already_there = 0, publish_failures = 0, publishes_skipped = 0,
                              lock_waits = 0, lock_timeouts = 0, lock_failures = 0;
+  std::atomic<int> publish_error = 0;
   std::array<std::atomic<std::uint64_t>, kEntryFaults> faults = {};
 };
 

@@ -1,10 +1,10 @@
 // Comparing a key's record with those of the entries there are. The nearest is of the same template
-// and shares the most fields, of several lines then the most first lines.
+// and differs in the fewest lines of all fields: constants stand one to a line of the source.
 #include <diecast/base/text.h>
+#include <diecast/cache/cache_directory.h>
 #include <diecast/cache/explain.h>
 
 #include <algorithm>
-#include <tuple>
 
 namespace diecast {
 namespace {
@@ -36,24 +36,30 @@ std::vector<std::string> texts_of(ByteSpan record) {
 }
 
 struct Difference {
-  std::size_t equal = 0;  // fields
+  std::size_t lines = 0;  // that differ, of all fields
   std::size_t field = 0;  // the first that differs; 0: none does
-  int lines = 0;          // of it that are equal before
+  int before = 0;         // lines of it that are equal before
 };
+
+std::size_t different_lines(const std::string& a, const std::string& b) {
+  if (a == b) return 0;
+  const auto left = split(a, '\n'), right = split(b, '\n');
+  const std::size_t both = std::min(left.size(), right.size());
+  std::size_t out = std::max(left.size(), right.size()) - both;
+  for (std::size_t i = 0; i < both; ++i) out += left[i] != right[i];
+  return out;
+}
 
 Difference compare(const std::vector<std::string>& here, const std::vector<std::string>& there) {
   Difference out;
   // The cause first: the argument schema and most of the source follow from other fields.
   for (const std::size_t field : {1u, 2u, 5u, 6u, 4u, 3u, 7u}) {
-    if (here[field] == there[field]) {
-      ++out.equal;
-    } else if (out.field == 0) {
-      out.field = field;
-    }
+    out.lines += different_lines(here[field], there[field]);
+    if (out.field == 0 && here[field] != there[field]) out.field = field;
   }
   const std::string &a = here[out.field], &b = there[out.field];
   const auto [end, other] = std::ranges::mismatch(a, b);
-  out.lines = static_cast<int>(std::count(a.begin(), end, '\n'));
+  out.before = static_cast<int>(std::count(a.begin(), end, '\n'));
   return out;
 }
 
@@ -69,28 +75,28 @@ class Search {
   Search(const ArtifactKey& key, std::string compiler)
       : compiler_(std::move(compiler)), here_(texts_of(key.record.bytes())) {}
 
-  void look(const std::string& root, const std::string& compiler, const DecodedEntry& decoded,
-            ByteSpan file) {
+  // `own`: whether it stands where the key's own entry belongs.
+  void look(const std::string& root, const std::string& compiler, bool own,
+            const DecodedEntry& decoded, ByteSpan file) {
     if (decoded.fault != EntryFault::none) {
       ++out_.damaged;
+      if (own && (compiler_.empty() || compiler_ == compiler))
+        out_.own_fault = cat(entry_fault_name(decoded.fault), ", in ", root);
       return;
     }
     ++out_.entries;
     const auto there = texts_of(entry_record(file));
     if (there[2] != here_[2]) return;  // another template
     const Difference found = compare(here_, there);
-    if (!out_.root.empty() &&
-        std::tie(best_.equal, best_.lines) >= std::tie(found.equal, found.lines)) {
-      return;
-    }
+    if (!out_.root.empty() && best_.lines <= found.lines) return;
     best_ = found;
     out_.root = root;
     out_.spelling = decoded.artifact.spelling;
     out_.compiler = compiler;
     out_.field = found.field == 0 ? "compiler" : kFieldNames[found.field];
-    out_.line = there[found.field].find('\n') == std::string::npos ? 0 : found.lines + 1;
-    out_.here = found.field == 0 ? compiler_ : line_of(here_[found.field], found.lines);
-    out_.there = found.field == 0 ? compiler : line_of(there[found.field], found.lines);
+    out_.line = there[found.field].find('\n') == std::string::npos ? 0 : found.before + 1;
+    out_.here = found.field == 0 ? compiler_ : line_of(here_[found.field], found.before);
+    out_.there = found.field == 0 ? compiler : line_of(there[found.field], found.before);
   }
 
   MissReason reason() const { return out_; }
@@ -111,11 +117,12 @@ MissReason explain_miss(const CacheRoots& roots, const ArtifactKey& key,
     const std::string& root = layer.setting.path;
     if (layer.bundle) {
       layer.bundle->read_all([&](const Bundle::Stored& stored) {
-        search.look(root, stored.compiler, stored.decoded, stored.file);
+        search.look(root, stored.compiler, stored.key == key.digest, stored.decoded, stored.file);
       });
     } else {
       (void)layer.directory->read_all([&](const StoredEntry& stored) {
-        search.look(root, stored.compiler, stored.decoded, stored.file);
+        search.look(root, stored.compiler, stored.name == entry_name(key.digest), stored.decoded,
+                    stored.file);
       });
     }
   }

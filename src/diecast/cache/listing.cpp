@@ -74,6 +74,11 @@ Result<void> DiskCache::read_all(const std::function<void(const StoredEntry&)>& 
       StoredEntry stored{shard.compiler, name, read_whole(files, shard.folder, name.c_str(), bytes),
                          bytes};
       EntryFault& fault = stored.decoded.fault;
+      struct stat status;
+      if (fault == EntryFault::unreadable &&
+          files.status_at(shard.folder, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == -ENOENT) {
+        continue;  // somebody has removed it since it was listed
+      }
       if (fault == EntryFault::none && (stored.decoded.artifact.compiler != shard.compiler ||
                                         entry_name(xxh3_128(entry_record(bytes))) != name)) {
         fault = EntryFault::other_key;

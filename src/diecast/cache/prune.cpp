@@ -172,7 +172,10 @@ class Collection {
       if (gone >= 0 && FileIdentity::of(status) != entry.file) return false;
       if (gone >= 0) gone = files_.unlink_at(shard.number(), entry.name.c_str(), 0);
       if (gone == -ENOENT || gone == -ESTALE) return true;  // somebody else's work
-      if (gone < 0) return false;
+      if (gone < 0) {
+        ++result_.kept;
+        return false;
+      }
     }
     ++result_.removed;
     result_.removed_bytes += entry.bytes;

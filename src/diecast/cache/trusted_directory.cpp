@@ -116,7 +116,7 @@ class Walk {
     if (!is_ours(status)) return foreign(what, path, status, "");
     const mode_t open = status.st_mode & kOthersMayWrite;
     if (open == 0 || (!left_.empty() && (status.st_mode & S_ISVTX) != 0)) return {};
-    return writable(what, path, status.st_mode);
+    return writable(what, path, status);
   }
 
   std::string above() const {
@@ -136,7 +136,10 @@ class Walk {
                 ", or set DIECAST_CACHE to a directory of your own")};
   }
 
-  Error writable(std::string_view what, const std::string& path, mode_t mode) const {
+  // A directory that many use is not to be closed to them: the cache gets another.
+  Error writable(std::string_view what, const std::string& path, const struct stat& status) const {
+    const mode_t mode = status.st_mode;
+    const bool shared = (mode & S_ISVTX) != 0 || status.st_uid != ::geteuid();
     const std::string octal = {static_cast<char>('0' + (mode >> 6 & 7)),
                                static_cast<char>('0' + (mode >> 3 & 7)),
                                static_cast<char>('0' + (mode & 7))};
@@ -144,8 +147,10 @@ class Walk {
             cat("the ", what, " ", quote(path, PATH_MAX), above(), " can be written by ",
                 (mode & S_IWOTH) != 0 ? "everybody" : "its group", " (mode ", octal,
                 "): whoever does could run code as this user"),
-            cat("chmod ", left_.empty() && !is_file() ? "700 " : "go-w ", shell_word(path),
-                ", or set DIECAST_CACHE to a directory that only you can write")};
+            cat(shared ? ""
+                       : cat("chmod ", left_.empty() && !is_file() ? "700 " : "go-w ",
+                             shell_word(path), ", or "),
+                "set DIECAST_CACHE to a directory that only you can write")};
   }
 
   FileSystem& files_;

@@ -48,6 +48,7 @@ struct RuntimeCounters {
   std::uint64_t late = 0;                 // compiles and loads after freeze(Late::warn)
   std::uint64_t refused = 0, pruned = 0;  // pruned: files removed
   std::uint64_t ignored = 0;              // tuning records
+  std::uint64_t degraded = 0;             // cache roots left out, or not written any more
 };
 
 }  // namespace diecast

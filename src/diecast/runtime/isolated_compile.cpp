@@ -75,14 +75,20 @@ Error ended(const Source& source, const Target& target, const ProcessResult& res
 
 Result<Artifact> compile_here(const RuntimeOptions& options, const Source& source,
                               const Target& target, std::string_view identity) {
-  DIECAST_TRY(const auto compiler,
-              target.is_host() ? open_host_cxx(options.host_cxx) : open_nvrtc(options.nvrtc));
-  if (compiler->identity() != identity) {
-    return Error{ErrorCode::compiler_unavailable,
-                 cat("the isolated compiler is ", compiler->identity(), ", wanted is ", identity),
-                 "set DIECAST_NVRTC (or DIECAST_CXX) to the compiler to use"};
+  const auto compiler =
+      target.is_host() ? open_host_cxx(options.host_cxx) : open_nvrtc(options.nvrtc);
+  if (!compiler) {  // where it was found it opens: only the limits are new here
+    return Error{ErrorCode::process_failed,
+                 cat("the compiler does not start within its limits: ", compiler.error().what),
+                 "allow it more memory (--memory-limit; 8G if none is given)"};
   }
-  return compiler->compile(source, target);
+  if ((*compiler)->identity() != identity) {
+    return Error{
+        ErrorCode::compiler_unavailable,
+        cat("the isolated compiler is ", (*compiler)->identity(), ", wanted is ", identity),
+        "set DIECAST_NVRTC (or DIECAST_CXX) to the compiler to use"};
+  }
+  return (*compiler)->compile(source, target);
 }
 
 }  // namespace

@@ -76,34 +76,35 @@ Result<void> Runtime::State::open_cache() {
     return {};
   }
   const std::string setting = options.cache.empty() ? DiskCache::default_root() : options.cache;
-  std::vector<Error> refused;
   if (setting.empty()) {
     cache_state = "off: no home directory; set DIECAST_CACHE to an absolute directory";
-  } else {
-    DIECAST_TRY(const auto roots, parse_cache_setting(setting));
-    const bool write = options.cache_policy != CachePolicy::read_only;
-    cache = CacheRoots::open(roots, write, refused, *options.files);
-    cache_state = cache->description();
-  }
-  for (const Error& error : refused) {
-    tell(RuntimeEvent::Kind::degraded, "", cat("off: ", error.message()), 0);
-  }
-  if (cache != nullptr && !cache->layers().empty()) return {};
-  cache.reset();
-  if (!refused.empty()) {
-    cache_state = cat("off: ", refused[0].message());
-  } else {
     tell(RuntimeEvent::Kind::degraded, "", cache_state, 0);
+    return {};
   }
+  DIECAST_TRY(const auto roots, parse_cache_setting(setting));
+  const bool write = options.cache_policy != CachePolicy::read_only;
+  cache = CacheRoots::open(roots, write, refused_roots, *options.files);
+  cache_state = cache->layers().empty() ? "off" : cache->description();
+  if (cache->layers().empty()) cache.reset();
+  for (const auto& [name, error] : refused_roots) {
+    cache_state += cat("; left out: ", name, ": ", error.what);
+    tell(RuntimeEvent::Kind::degraded, "", cat("left out: ", name, ": ", error.message()), 0);
+  }
+  count.degraded += refused_roots.size();
   return {};
 }
 
 Result<void> Runtime::State::open_trace() {
   if (options.trace.empty()) return {};
-  const int file =
-      system_files().open_at(AT_FDCWD, options.trace.c_str(), O_WRONLY | O_APPEND | O_CREAT, 0644);
+  FileSystem& disk = system_files();
+  const int file = disk.open_at(AT_FDCWD, options.trace.c_str(), O_RDWR | O_APPEND | O_CREAT, 0644);
   if (file < 0) return file_error("write the trace", options.trace, file);
-  trace = Descriptor(system_files(), file);
+  trace = Descriptor(disk, file);
+  struct stat status = {};
+  char last = '\n';
+  if (disk.status(file, &status) >= 0 && S_ISREG(status.st_mode) && status.st_size > 0)
+    (void)disk.read_at(file, &last, 1, static_cast<std::uint64_t>(status.st_size) - 1);
+  if (last != '\n') (void)disk.write_at(file, "\n", 1, 0);  // of a line that was cut off
   return {};
 }
 

@@ -17,7 +17,16 @@ Error not_cached(const std::string& spelling, const std::string& roots) {
   return {
       ErrorCode::not_cached,
       cat("the cache policy is require-hit, and no cache root has\n", spelling, "\nroots: ", roots),
-      "add this line to the manifest that is warmed; `diecast cache explain` says what differs"};
+      "warm a root with this line in a manifest; `diecast cache explain` says why it is a miss"};
+}
+
+// Under `exact` only what the compiler found here has made may be used.
+Error no_exact_compiler(const std::string& spelling, const Error& compiler) {
+  return {ErrorCode::not_cached,
+          cat("the cache policy is require-hit, the choice of compilers is exact, and there is no "
+              "compiler for\n",
+              spelling, "\n", compiler.what),
+          "set DIECAST_CACHE_COMPILERS=found: without a compiler the newest artifact is taken"};
 }
 
 Error asks_for_itself(const std::string& spelling) {
@@ -56,6 +65,10 @@ Result<ArtifactKey> Runtime::key(const Specialization& specialization) {
 
 Result<Resolved> Runtime::resolve(const Specialization& specialization) {
   return no_throw([&] { return state_->resolve(*this, specialization, nullptr); });
+}
+
+Result<bool> Runtime::holds(const Specialization& specialization) {
+  return no_throw([&] { return state_->holds(*this, specialization); });
 }
 
 void Runtime::flush() { state_->publisher->flush(); }
@@ -192,17 +205,23 @@ Result<Resolved> Runtime::State::look_and_compile(const Request& request) {
   };
   if (auto found = look(request)) return on_disk(std::move(found));
   const std::string spelling = request.specialization.spelling();
-  if (options.cache_policy == CachePolicy::require_hit) return not_cached(spelling, cache_state);
+  if (options.cache_policy == CachePolicy::require_hit) {
+    const bool exact = options.cache_compilers == CompilerChoice::exact && !request.compiler;
+    return exact ? no_exact_compiler(spelling, request.compiler.error())
+                 : not_cached(spelling, cache_state);
+  }
   DIECAST_CHECK(allow_late(spelling, "not resolved"));
   if (!request.compiler) return request.compiler.error();
   if (cache == nullptr) return compile_and_publish(request, {});
 
   std::shared_ptr<const Artifact> published;
-  DiskCache::Lock lock = cache->lock(request.key, options.lock_wait, [&] {
-    published = look(request);
+  const auto appeared = [&] {
+    const bool named = cache->writable()->has_file(request.key, request.identity());
+    if (named) published = look(request);
     return published != nullptr;
-  });
-  if (published == nullptr && lock.held()) published = look(request);  // between miss and lock
+  };
+  DiskCache::Lock lock = cache->lock(request.key, options.lock_wait, appeared);
+  if (published == nullptr && lock.held()) appeared();  // between miss and lock
   if (published != nullptr) return on_disk(std::move(published));
   return compile_and_publish(request, std::move(lock));
 }
@@ -238,6 +257,7 @@ void Runtime::State::publish(const Publication& publication) {
     tell(RuntimeEvent::Kind::published, artifact.spelling, publication.key.hex(), 0);
     prune_if_due();
   } else if (!root.writable() && !told_unwritten.exchange(true)) {
+    ++count.degraded;
     tell(RuntimeEvent::Kind::degraded, "",
          cat("not written for now: ", root.root(), " refuses writing (`diecast doctor`)"), 0);
   }

@@ -11,28 +11,34 @@ namespace diecast {
 namespace {
 
 Counts counts_of(const RuntimeCounters& counters, const CacheStatistics& root) {
-  return {{"rendered", counters.rendered},
-          {"memory_hits", counters.memory_hits},
-          {"disk_hits", counters.disk_hits},
-          {"compiled", counters.compiled},
-          {"failed", counters.failed},
-          {"published", counters.published},
-          {"loaded", counters.loaded},
-          {"waited", counters.waited},
-          {"late", counters.late},
-          {"refused", counters.refused},
-          {"pruned", counters.pruned},
-          {"ignored", counters.ignored},
-          {"root_hits", root.hits},
-          {"root_misses", root.misses},
-          {"root_rejected", root.rejected},
-          {"root_replaced", root.replaced},
-          {"root_already_there", root.already_there},
-          {"root_publish_failures", root.publish_failures},
-          {"root_publishes_skipped", root.publishes_skipped},
-          {"root_lock_waits", root.lock_waits},
-          {"root_lock_timeouts", root.lock_timeouts},
-          {"root_lock_failures", root.lock_failures}};
+  Counts out = {{"rendered", counters.rendered},
+                {"memory_hits", counters.memory_hits},
+                {"disk_hits", counters.disk_hits},
+                {"compiled", counters.compiled},
+                {"failed", counters.failed},
+                {"published", counters.published},
+                {"loaded", counters.loaded},
+                {"waited", counters.waited},
+                {"late", counters.late},
+                {"refused", counters.refused},
+                {"pruned", counters.pruned},
+                {"ignored", counters.ignored},
+                {"degraded", counters.degraded},
+                {"root_hits", root.hits},
+                {"root_misses", root.misses},
+                {"root_rejected", root.rejected},
+                {"root_replaced", root.replaced},
+                {"root_already_there", root.already_there},
+                {"root_publish_failures", root.publish_failures},
+                {"root_publishes_skipped", root.publishes_skipped},
+                {"root_lock_waits", root.lock_waits},
+                {"root_lock_timeouts", root.lock_timeouts},
+                {"root_lock_failures", root.lock_failures}};
+  for (std::size_t i = 0; i < root.faults.size(); ++i) {
+    if (root.faults[i] > 0)
+      out[cat("root_", entry_fault_name(static_cast<EntryFault>(i)))] = root.faults[i];
+  }
+  return out;
 }
 
 }  // namespace
@@ -148,13 +154,14 @@ void Runtime::freeze(Late late) {
 bool Runtime::frozen() const { return state_->frozen; }
 CacheRoots* Runtime::cache() const { return state_->cache.get(); }
 std::string Runtime::cache_state() const { return state_->cache_state; }
+const std::vector<RefusedRoot>& Runtime::refused_roots() const { return state_->refused_roots; }
 
 RuntimeCounters Runtime::counters() const { return state_->counters(); }
 
 RuntimeCounters Runtime::State::counters() const {
   const auto& c = count;
-  return {c.rendered, c.memory_hits, c.disk_hits, c.compiled, c.failed, c.published,
-          c.loaded,   c.waited,      c.late,      c.refused,  c.pruned, c.ignored};
+  return {c.rendered, c.memory_hits, c.disk_hits, c.compiled, c.failed,  c.published, c.loaded,
+          c.waited,   c.late,        c.refused,   c.pruned,   c.ignored, c.degraded};
 }
 
 void Runtime::State::leave_counts() const {

@@ -103,6 +103,8 @@ class Runtime {
                                     const Target& target);
   Result<Specialization> specialize(std::string_view spelling);  // "NAME A=1 B=x @ sm_90a"
   Result<Source> render(const Specialization& specialization);
+  // Whether resolve() would find it in memory or in the cache: nothing is compiled or published.
+  Result<bool> holds(const Specialization& specialization);
   // From memory, from the cache, or compiled (once, however many threads and processes ask);
   // publishing goes on after the return (on a disk so slow that 64 are waiting it is left out and
   // counted: publishes_skipped). Errors: not_cached (require_hit), frozen,
@@ -156,7 +158,8 @@ class Runtime {
   // ---- what it knows about itself ----
   Result<std::shared_ptr<Compiler>> compiler(const Target& target);  // opened on first use
   CacheRoots* cache() const;                                         // null when off
-  std::string cache_state() const;  // the roots, or why there is none
+  std::string cache_state() const;  // the roots, those left out too; or why there is none
+  const std::vector<RefusedRoot>& refused_roots() const;  // those left out
   // Its end adds them and its writable root's to the sums there (DiskCache::counts): a process that
   // is killed, or a forked child, adds nothing.
   RuntimeCounters counters() const;

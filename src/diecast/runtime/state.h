@@ -44,6 +44,7 @@ struct Runtime::State {
   TemplateFiles files;
   std::unique_ptr<CacheRoots> cache;
   std::string cache_state;
+  std::vector<RefusedRoot> refused_roots;
   std::atomic<bool> frozen{false};
   std::atomic<Late> late{Late::error};
   std::atomic<bool> told_unwritten{false};
@@ -81,7 +82,7 @@ struct Runtime::State {
 
   struct {
     std::atomic<std::uint64_t> rendered{0}, memory_hits{0}, disk_hits{0}, compiled{0}, failed{0},
-        published{0}, loaded{0}, waited{0}, late{0}, refused{0}, pruned{0}, ignored{0};
+        published{0}, loaded{0}, waited{0}, late{0}, refused{0}, pruned{0}, ignored{0}, degraded{0};
   } count;
 
   class Landing;

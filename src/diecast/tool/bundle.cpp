@@ -68,9 +68,11 @@ Result<int> export_all(const BundleArguments& options) {
   DIECAST_TRY(DiskCache* const root, writable_of(*runtime));
   DIECAST_TRY(const auto targets, parse_targets(options.targets));
   std::vector<Packed> entries;
+  std::size_t left_out = 0;
   DIECAST_CHECK(root->read_all([&](const StoredEntry& stored) {
     const Artifact& artifact = stored.decoded.artifact;
     if (stored.decoded.fault != EntryFault::none) {
+      ++left_out;
       print(cat("left out: ", stored.compiler, "/", stored.name, ": ",
                 entry_fault_name(stored.decoded.fault)));
     } else if (targets.empty() || std::ranges::find(targets, artifact.target) != targets.end()) {
@@ -78,7 +80,14 @@ Result<int> export_all(const BundleArguments& options) {
                          Bytes(stored.file.begin(), stored.file.end())});
     }
   }));
-  return write(options.file, std::move(entries));
+  if (entries.empty()) {
+    return Error{ErrorCode::not_cached,
+                 cat("nothing to export: ", root->root(), " has no entry",
+                     targets.empty() ? "" : cat(" for ", join(options.targets, ", "))),
+                 "fill it with `diecast warm`; `diecast cache ls` shows what it has"};
+  }
+  DIECAST_TRY(const int code, write(options.file, std::move(entries)));
+  return left_out > 0 ? 1 : code;
 }
 
 Result<std::unique_ptr<Bundle>> open_bundle(const BundleArguments& options) {
@@ -127,6 +136,7 @@ Result<int> import_all(const BundleArguments& options) {
   const CacheStatistics done = root->statistics();
   print(cat(root->root(), ": ", done.publishes, " imported, ", done.already_there,
             " already there, ", damaged, " damaged, ", failed, " not written"));
+  DIECAST_CHECK(check_kept(*runtime));
   return damaged + failed == 0 ? 0 : 1;
 }
 
@@ -139,7 +149,7 @@ Command add_bundle(CLI::App& app) {
   auto* make = command->add_subcommand("create", "What manifests name, compiled where needed");
   make->add_option("manifest", options->manifests, "Manifest files")->required();
   make->add_option("--jobs", options->jobs, "Compiles at a time (0: one a core)")
-      ->check(CLI::NonNegativeNumber);
+      ->check(CLI::Range(0, 1024));
   make->add_option("--add", options->own, "A template file of your own");
   auto* out = command->add_subcommand("export", "Everything in the writable cache root");
   for (auto* writing : {make, out}) {

@@ -11,8 +11,6 @@
 namespace diecast::tool {
 namespace {
 
-constexpr const char* kFix = "set DIECAST_CACHE to an absolute directory of your own";
-
 // Summaries of all layers, with the root each stands in.
 struct Listed {
   std::string root;
@@ -59,11 +57,12 @@ Result<int> ls(bool json) {
   return 0;
 }
 
+// Those in use, in one line; a root that is left out makes it fail (open_runtime says why).
 Result<int> path() {
   DIECAST_TRY(const auto runtime, open_runtime());
   DIECAST_TRY(CacheRoots* const roots, roots_of(*runtime));
   print(roots->description());
-  return 0;
+  return runtime->refused_roots().empty() ? 0 : 1;
 }
 
 // What lies in the writable root besides whole entries: every reason for which a file is a miss.
@@ -98,7 +97,11 @@ Result<int> stats(bool json) {
     ++sum.entries;
     sum.bytes += entry.file_bytes;
   }
+  nlohmann::ordered_json left_out = nlohmann::ordered_json::array();
+  for (const auto& [name, error] : runtime->refused_roots())
+    left_out.push_back({{"root", name}, {"what", error.what}, {"fix", error.fix}});
   nlohmann::ordered_json out = {{"roots", roots->description()},
+                                {"left_out", left_out},
                                 {"budget", RuntimeOptions::from_environment().cache_bytes},
                                 {"compilers", nlohmann::ordered_json::array()},
                                 {"not_entries", nlohmann::ordered_json::object()}};
@@ -132,16 +135,35 @@ Result<int> stats(bool json) {
 
 Result<CacheRoots*> roots_of(Runtime& runtime) {
   if (runtime.cache() != nullptr) return runtime.cache();
-  return Error{ErrorCode::invalid_argument, cat("there is no cache: ", runtime.cache_state()),
-               kFix};
+  const auto& refused = runtime.refused_roots();
+  if (refused.empty()) {
+    return Error{ErrorCode::invalid_argument, "there is no cache: it is off",
+                 "set DIECAST_CACHE to an absolute directory of your own (and DIECAST_CACHE_POLICY "
+                 "to auto)"};
+  }
+  Error first = refused[0].error;
+  first.what = cat("there is no cache: ", first.what);
+  return first;
 }
 
 Result<DiskCache*> writable_of(Runtime& runtime) {
   DIECAST_TRY(CacheRoots* const roots, roots_of(runtime));
-  if (DiskCache* const cache = roots->writable(); cache != nullptr && cache->writable())
-    return cache;
-  return Error{ErrorCode::invalid_argument,
-               cat("no cache root may be written: ", runtime.cache_state()), kFix};
+  DiskCache* const root = roots->writable();
+  if (root != nullptr && root->writable()) return root;
+  const auto none = [](std::string what, std::string fix) {
+    return Error{ErrorCode::invalid_argument, cat("no cache root may be written: ", what), fix};
+  };
+  if (RuntimeOptions::from_environment().cache_policy == CachePolicy::read_only)
+    return none("the cache policy is read-only", "set DIECAST_CACHE_POLICY to auto");
+  if (root != nullptr) {
+    return none(cat(root->root(), " refuses writing"),
+                cat("look at its owner, permissions and mount (ls -ld ", root->root(),
+                    "), or name another rw: root in DIECAST_CACHE"));
+  }
+  for (const auto& [name, error] : runtime.refused_roots()) {
+    if (name.starts_with("rw:")) return none(error.what, error.fix);
+  }
+  return none(runtime.cache_state(), "add rw:DIRECTORY, of your own, to DIECAST_CACHE");
 }
 
 Command add_cache(CLI::App& app) {

@@ -11,6 +11,11 @@ namespace {
 std::string shown(const std::string& text) { return text.empty() ? "nothing" : quote(trim(text)); }
 
 void print_miss(const MissReason& reason, const std::string& state) {
+  if (!reason.own_fault.empty()) {
+    print(cat("its own entry is damaged: ", reason.own_fault,
+              "\nthe next compile of it replaces the file in a root that may be written"));
+    return;
+  }
   if (reason.root.empty()) {
     print(cat("no entry of this template is among the ", reason.entries, " in ", state));
   } else {

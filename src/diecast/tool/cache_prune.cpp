@@ -9,7 +9,7 @@
 namespace diecast::tool {
 namespace {
 
-int report(const PruneResult& done, const DiskCache& cache, bool dry_run) {
+Result<int> report(const PruneResult& done, const DiskCache& cache, bool dry_run) {
   if (done.busy) {
     print(cat(cache.root(), ": another process is collecting"));
     return 0;
@@ -19,7 +19,10 @@ int report(const PruneResult& done, const DiskCache& cache, bool dry_run) {
             human_bytes(done.removed_bytes), ")",
             done.temporaries == 0 ? "" : cat(" and ", done.temporaries, " temporaries"),
             done.finished ? "" : "; more is left for the next time"));
-  return 0;
+  if (done.kept == 0) return 0;
+  return Error{
+      ErrorCode::io_error, cat(done.kept, " entries could not be removed from ", cache.root()),
+      cat("look at the owner and the permissions of the folders in ", cache.root(), "/v1")};
 }
 
 }  // namespace
@@ -37,7 +40,7 @@ Command add_cache_prune(CLI::App& cache) {
                    "Keep at most (else DIECAST_CACHE_BYTES; 0: no limit)")
       ->transform(CLI::AsSizeValue(false));
   command->add_option("--unused-days", options->days, "Remove what was not used for longer")
-      ->check(CLI::NonNegativeNumber);
+      ->check(CLI::Range(0.0, 36500.0));
   command->add_flag("--dry-run", options->dry_run, "Only say what would go");
   return {command, [options]() -> Result<int> {
             const auto with = RuntimeOptions::from_environment();

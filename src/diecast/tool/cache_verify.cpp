@@ -50,6 +50,13 @@ class Verification {
 
   Result<int> end() const {
     if (failed_) return *failed_;
+    if (rebuilds_ && count_.good > 0 && count_.rebuilt == 0) {
+      return Error{ErrorCode::compiler_unavailable,
+                   cat("none of the ", count_.good,
+                       " entries could be compiled again: they are by "
+                       "other compilers than those found here"),
+                   "set DIECAST_NVRTC to the one that made them (`diecast cache stats` names it)"};
+    }
     print(cat(count_.good, " good, ", count_.damaged, " damaged",
               rebuilds_ ? cat("; ", count_.rebuilt, " compiled again, ", count_.different,
                               " different, ", count_.other_compiler, " by other compilers")
@@ -82,7 +89,10 @@ Result<int> verify(bool rebuilds) {
       }));
     }
   }
-  return verification.end();
+  DIECAST_TRY(const int code, verification.end());
+  const std::size_t left_out = runtime->refused_roots().size();
+  if (left_out > 0) print(cat(left_out, " roots left out"));
+  return left_out > 0 ? 1 : code;
 }
 
 }  // namespace

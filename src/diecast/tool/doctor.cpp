@@ -3,6 +3,7 @@
 #include <diecast/launch/cuda_device.h>
 #include <diecast/launch/host_device.h>
 #include <diecast/runtime/runtime.h>
+#include <diecast/tool/cache_roots.h>
 #include <diecast/tool/command.h>
 #include <diecast/tool/console.h>
 #include <diecast/tool/devices.h>
@@ -11,6 +12,8 @@
 
 namespace diecast::tool {
 namespace {
+
+constexpr const char* kKeeping = "keeping";
 
 // One thing that works or does not: the part, what was found, and the fix if it is missing.
 struct Finding {
@@ -65,6 +68,21 @@ Finding compiler_finding(Runtime& runtime, const char* part, const char* target)
   return {part, true, found, ""};
 }
 
+// The roots in use, each that is left out, and whether what is built here is kept.
+void add_cache(Runtime& runtime, std::vector<Finding>& findings) {
+  const auto roots = roots_of(runtime);
+  findings.push_back(roots ? Finding{"cache", true, (*roots)->description(), ""}
+                           : of_error("cache", roots.error()));
+  if (!roots) return;
+  for (const auto& [name, error] : runtime.refused_roots())
+    findings.push_back(of_error(name, error));
+  if (const auto writable = writable_of(runtime)) {
+    findings.push_back({kKeeping, true, cat("in ", (*writable)->root()), ""});
+  } else {
+    findings.push_back(of_error(kKeeping, writable.error()));
+  }
+}
+
 std::vector<Finding> examine(Runtime& runtime) {
   std::vector<Finding> findings;
   add_gpus(findings);
@@ -73,9 +91,7 @@ std::vector<Finding> examine(Runtime& runtime) {
   auto host = open_host_device(HostDeviceOptions::from_environment());
   findings.push_back(host ? Finding{"host device", true, describe(**host), ""}
                           : of_error("host device", host.error()));
-  const bool cached = runtime.cache() != nullptr;
-  findings.push_back({"cache", cached, runtime.cache_state(),
-                      cached ? "" : "set DIECAST_CACHE to an absolute directory of your own"});
+  add_cache(runtime, findings);
   return findings;
 }
 
@@ -93,7 +109,7 @@ std::vector<std::string> abilities(const std::vector<Finding>& findings) {
   return {line("build kernels for GPUs (warm, compile)", works("NVRTC")),
           line("run on a GPU", works("GPU") && (works("NVRTC") || works("cache"))),
           line("run on this processor", works("host compiler") && works("host device")),
-          line("keep what was built", works("cache"))};
+          line("keep what was built", works(kKeeping))};
 }
 
 // A setting that makes no sense is a finding, and the rest is examined without a cache.

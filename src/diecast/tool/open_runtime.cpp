@@ -1,4 +1,5 @@
 // Opening a subcommand's runtime; see open_runtime.h.
+#include <diecast/base/file.h>
 #include <diecast/base/text.h>
 #include <diecast/tool/open_runtime.h>
 
@@ -21,10 +22,10 @@ Result<void> check_kept(Runtime& runtime) {
   const CacheStatistics counted = root.statistics();
   const std::uint64_t lost = counted.publish_failures + counted.publishes_skipped;
   if (lost == 0) return {};
-  return Error{ErrorCode::io_error,
-               cat(lost, " compiled kernels could not be written to ", root.root()),
-               cat("look at its space, inodes and permissions (df -h, df -i, ls -ld ", root.root(),
-                   "), or name another rw: root in DIECAST_CACHE")};
+  if (counted.publish_error < 0)
+    return file_error(cat("write ", lost, " kernels to"), root.root(), counted.publish_error);
+  return Error{ErrorCode::io_error, cat(lost, " kernels could not be written to ", root.root()),
+               "warm again: the disk was too slow or refused for a while"};
 }
 
 }  // namespace diecast::tool

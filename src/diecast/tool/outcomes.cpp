@@ -99,15 +99,22 @@ nlohmann::ordered_json counters_of(const Runtime& runtime) {
   return {{"rendered", c.rendered}, {"memory_hits", c.memory_hits}, {"disk_hits", c.disk_hits},
           {"compiled", c.compiled}, {"failed", c.failed},           {"published", c.published},
           {"loaded", c.loaded},     {"waited", c.waited},           {"late", c.late},
-          {"refused", c.refused},   {"pruned", c.pruned},           {"roots", roots}};
+          {"refused", c.refused},   {"pruned", c.pruned},           {"degraded", c.degraded},
+          {"roots", roots}};
 }
 
 }  // namespace
 
 void print_outcomes(const Runtime& runtime, std::span<const WarmOutcome> outcomes, bool json) {
-  nlohmann::ordered_json out = nlohmann::ordered_json::array();
+  nlohmann::ordered_json out = nlohmann::ordered_json::array(), failed = out;
   Table table({"bytes", "registers", "spills", "ms", "", "specialization"});
   for (const WarmOutcome& outcome : outcomes) {
+    if (outcome.error) {
+      failed.push_back({{"specialization", outcome.specialization->spelling()},
+                        {"code", code_word(outcome.error->code)},
+                        {"what", outcome.error->what},
+                        {"fix", outcome.error->fix}});
+    }
     if (!outcome.resolved) continue;
     const Artifact& a = *outcome.resolved->artifact;
     const std::string origin(origin_name(outcome.resolved->origin));
@@ -122,8 +129,9 @@ void print_outcomes(const Runtime& runtime, std::span<const WarmOutcome> outcome
                    {"compiler", a.compiler}});
   }
   if (json) {
-    print(nlohmann::ordered_json{{"specializations", out}, {"counters", counters_of(runtime)}}.dump(
-        2));
+    print(nlohmann::ordered_json{
+        {"specializations", out}, {"failed", failed}, {"counters", counters_of(runtime)}}
+              .dump(2));
   } else {
     table.print();
   }

@@ -27,7 +27,8 @@ std::vector<WarmOutcome> warm_with_progress(Runtime& runtime,
 // "compiled", "found on disk", "found in memory".
 std::string_view origin_name(Resolved::Origin origin);
 
-// A line for each artifact; or JSON: an object for each, and all that the runtime has counted.
+// A line for each artifact; or JSON: an object for each, one for each failure, and all that the
+// runtime has counted.
 void print_outcomes(const Runtime& runtime, std::span<const WarmOutcome> outcomes, bool json);
 
 // A line for each target: how many, cubin bytes, registers, spills, compile time.

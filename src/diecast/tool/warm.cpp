@@ -27,6 +27,63 @@ struct WarmArguments {
   bool json = false;
 };
 
+struct Count {
+  std::size_t compiled = 0, failed = 0, not_buildable = 0;
+};
+
+Count count_of(std::span<const WarmOutcome> outcomes) {
+  Count out;
+  for (const WarmOutcome& outcome : outcomes) {
+    if (outcome.resolved) out.compiled += outcome.resolved->origin == Resolved::Origin::compiled;
+    if (!outcome.error) continue;
+    // Named, not failed: another compiler can build it.
+    const bool not_buildable = outcome.error->code == ErrorCode::target_not_supported;
+    ++(not_buildable ? out.not_buildable : out.failed);
+  }
+  return out;
+}
+
+Count tell(std::span<const WarmOutcome> outcomes) {
+  std::set<std::string> said;
+  for (const WarmOutcome& outcome : outcomes) {
+    if (!outcome.error) continue;
+    if (outcome.error->code == ErrorCode::target_not_supported) {
+      print(cat("not built: ", outcome.specialization->spelling(), ": ", outcome.error->what));
+    } else if (said.insert(outcome.error->message()).second) {
+      print_error(*outcome.error);  // one compiler is missing for all: said once
+    }
+  }
+  return count_of(outcomes);
+}
+
+// Whether warming would compile anything. Nothing is compiled or written here, so that it holds of
+// what is shipped read-only too.
+Result<int> expect_no_new(Runtime& runtime, std::span<const Specialization> wanted, bool json) {
+  DIECAST_CHECK(roots_of(runtime));
+  std::vector<std::string> missing;
+  for (const Specialization& one : wanted) {
+    DIECAST_TRY(const bool held, runtime.holds(one));
+    if (held) continue;
+    const auto compiler = runtime.compiler(one.target());
+    const bool buildable = !compiler || (*compiler)->accepts(one.target());
+    if (buildable) missing.push_back(one.spelling());
+  }
+  if (json) {
+    print(nlohmann::ordered_json{{"wanted", wanted.size()}, {"missing", missing}}.dump(2));
+  } else {
+    for (const std::string& spelling : missing) print(cat("missing: ", spelling));
+  }
+  if (missing.empty()) {
+    if (!json) print(cat(wanted.size(), " wanted, nothing new; in ", runtime.cache_state()));
+    return 0;
+  }
+  return Error{
+      ErrorCode::not_cached,
+      cat("--expect-no-new: ", missing.size(), " of ", wanted.size(), " would have to be compiled"),
+      "warm this cache with the same diecast and compiler before this step; `diecast "
+      "cache explain` says why one is a miss"};
+}
+
 Result<int> run(const WarmArguments& options) {
   RuntimeOptions with = RuntimeOptions::from_environment();
   if (!options.in_process) {
@@ -38,38 +95,21 @@ Result<int> run(const WarmArguments& options) {
   for (const std::string& path : options.own) DIECAST_CHECK(runtime->add(path));
   DIECAST_TRY(const auto targets, parse_targets(options.targets));
   DIECAST_TRY(const auto wanted, read_manifests(*runtime, options.manifests, targets));
+  if (options.expect_no_new) return expect_no_new(*runtime, wanted, options.json);
   DIECAST_CHECK(writable_of(*runtime));
   const auto outcomes = warm_with_progress(*runtime, wanted, options.jobs, "warm", options.json);
-  std::size_t compiled = 0, failed = 0, not_buildable = 0;
-  std::set<std::string> said;
-  for (const WarmOutcome& outcome : outcomes) {
-    if (outcome.resolved) compiled += outcome.resolved->origin == Resolved::Origin::compiled;
-    if (!outcome.error) continue;
-    if (outcome.error->code == ErrorCode::target_not_supported) {
-      ++not_buildable;  // named, not failed: another compiler can build it
-      print(cat("not built: ", outcome.specialization->spelling(), ": ", outcome.error->what));
-    } else {
-      ++failed;
-      // One compiler is missing for all: said once.
-      if (said.insert(outcome.error->message()).second) print_error(*outcome.error);
-    }
-  }
+  const Count count = options.json ? count_of(outcomes) : tell(outcomes);
   if (options.json) {
     print_outcomes(*runtime, outcomes, true);
   } else {
     print_by_target(outcomes);
-    const auto& caches = runtime->counters();
-    print(cat(outcomes.size(), " wanted: ", compiled, " compiled, ",
-              outcomes.size() - compiled - failed - not_buildable, " found, ", failed, " failed, ",
-              not_buildable, " not buildable here; ", caches.published, " published in ",
-              runtime->cache_state()));
+    print(cat(outcomes.size(), " wanted: ", count.compiled, " compiled, ",
+              outcomes.size() - count.compiled - count.failed - count.not_buildable, " found, ",
+              count.failed, " failed, ", count.not_buildable, " not buildable here; ",
+              runtime->counters().published, " published in ", runtime->cache_state()));
   }
   DIECAST_CHECK(check_kept(*runtime));
-  if (options.expect_no_new && compiled > 0) {
-    return Error{ErrorCode::not_cached, cat("--expect-no-new: ", compiled, " had to be compiled"),
-                 "warm this cache with the same diecast and compiler before this step"};
-  }
-  return failed == 0 ? 0 : 1;
+  return count.failed == 0 ? 0 : 1;
 }
 
 }  // namespace
@@ -84,7 +124,7 @@ Command add_warm(CLI::App& app) {
       ->delimiter(',');
   command->add_option("--add", options->own, "A template file of your own");
   command->add_option("--jobs", options->jobs, "Compiles at a time (0: one a core)")
-      ->check(CLI::NonNegativeNumber);
+      ->check(CLI::Range(0, 1024));
   command->add_option("--time-limit", options->time_limit, "Seconds a compile may take")
       ->check(CLI::Range(0.001, 86400.0));
   command
@@ -92,7 +132,7 @@ Command add_warm(CLI::App& app) {
       ->transform(CLI::AsSizeValue(false));
   command->add_flag("--in-process", options->in_process, "Compile in this process, without limits");
   command->add_flag("--expect-no-new", options->expect_no_new,
-                    "Fail if anything had to be compiled");
+                    "Compile nothing: fail if anything would have to be");
   command->add_flag("--json", options->json, "For programs");
   return {command, [options] { return run(*options); }};
 }

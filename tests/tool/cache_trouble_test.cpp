@@ -1,0 +1,167 @@
+// What the cache's subcommands say where something is wrong with the cache: roots that are left
+// out, disks that take nothing, entries that are damaged; and that no exit code hides it.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tool/run_tool.h"
+
+namespace diecast {
+namespace {
+
+using testing::text_of;
+using testing::ToolRun;
+using testing::tree;
+
+class CacheTrouble : public ::testing::Test {
+ protected:
+  static constexpr char kLine[] = "amax IN=bf16 @ sm_90a\n";
+
+  std::string manifest(const std::string& text = kLine) {
+    testing::write_text(diecast_.folder / "manifest.txt", text);
+    return diecast_.folder / "manifest.txt";
+  }
+  std::string warmed() {
+    EXPECT_EQ(diecast_({"warm", manifest()}).exit_code, 0);
+    return diecast_.cache_path();
+  }
+  std::string entry() const {
+    for (const std::string& name : tree(diecast_.cache_path())) {
+      if (name.ends_with(".dce")) return diecast_.cache_path() + "/" + name;
+    }
+    return "";
+  }
+  static void expect_has(const std::string& text, const std::string& part) {
+    EXPECT_NE(text.find(part), std::string::npos) << text << "\n  lacks: " << part;
+  }
+  ToolRun diecast_;
+};
+
+TEST_F(CacheTrouble, ARootThatIsLeftOutShowsInPathStatsVerifyAndDoctor) {
+  const std::string root = warmed();
+  diecast_.set("DIECAST_CACHE", "bundle:/nonexistent/k.dcb,rw:" + root);
+  const auto path = diecast_({"cache", "path"});
+  EXPECT_EQ(path.exit_code, 1);
+  EXPECT_EQ(path.output, root + "\n");
+  expect_has(path.errors, "/nonexistent/k.dcb");
+  const auto stats = nlohmann::json::parse(diecast_({"cache", "stats", "--json"}).output);
+  EXPECT_EQ(stats.at("left_out").at(0).at("root"), "bundle:/nonexistent/k.dcb");
+  const auto verified = diecast_({"cache", "verify"});
+  EXPECT_EQ(verified.exit_code, 1);
+  EXPECT_EQ(verified.output, "1 good, 0 damaged\n1 roots left out\n");
+  const std::string doctor = diecast_({"doctor"}).output;
+  expect_has(doctor, "--   bundle:/nonexistent/k.dcb cannot open ");
+  expect_has(doctor, "yes  keep what was built\n");
+}
+
+TEST_F(CacheTrouble, DoctorKeepsNothingWhereNoRootMayBeWritten) {
+  const std::string root = warmed();
+  diecast_.set("DIECAST_CACHE", "ro:" + root);
+  const std::string shipped = diecast_({"doctor"}).output;
+  expect_has(shipped, "ok   cache         ro:" + root + "\n");
+  expect_has(shipped, "--   keeping       no cache root may be written: ro:" + root);
+  expect_has(shipped, "fix: add rw:DIRECTORY, of your own, to DIECAST_CACHE\n");
+  expect_has(shipped, "no   keep what was built\n");
+  diecast_.set("DIECAST_CACHE", root);
+  diecast_.set("DIECAST_CACHE_POLICY", "read-only");
+  expect_has(diecast_({"doctor"}).output, "the cache policy is read-only");
+  EXPECT_EQ(diecast_({"cache", "clear"}).exit_code, 1);
+}
+
+TEST_F(CacheTrouble, AnErrorOfARootThatIsOffHasOneFix) {
+  const std::string root = diecast_.folder / "shared";
+  ASSERT_EQ(::mkdir(root.c_str(), 0700), 0);
+  ASSERT_EQ(::chmod(root.c_str(), 0777), 0);
+  diecast_.set("DIECAST_CACHE", root);
+  const std::string errors = diecast_({"cache", "ls"}).errors;
+  const std::string error = errors.substr(errors.find("diecast: unsafe_directory: there is no"));
+  expect_has(error,
+             "there is no cache: the cache root \"" + root + "\" can be written by everybody");
+  EXPECT_EQ(error.find("fix: "), error.rfind("fix: ")) << error;
+  expect_has(error, "fix: chmod 700 " + root);
+}
+
+TEST_F(CacheTrouble, ExplainSaysThatTheEntryItselfIsDamaged) {
+  (void)warmed();
+  testing::write_text(entry(), "no entry");
+  const auto run = diecast_({"cache", "explain", "amax IN=bf16 @ sm_90a"});
+  EXPECT_EQ(run.exit_code, 1);
+  expect_has(run.output, "its own entry is damaged: too_short, in " + diecast_.cache_path());
+}
+
+TEST_F(CacheTrouble, VerifyThatCanRebuildNothingFails) {
+  (void)warmed();
+  diecast_.set("DIECAST_NVRTC", "/nonexistent/libnvrtc.so.13");
+  EXPECT_EQ(diecast_({"cache", "verify"}).exit_code, 0);
+  const auto run = diecast_({"cache", "verify", "--rebuild"});
+  EXPECT_EQ(run.exit_code, 1);
+  expect_has(run.errors, "compiler_unavailable: none of the 1 entries could be compiled again");
+}
+
+TEST_F(CacheTrouble, AnEmptyExportIsAnErrorAndADamagedEntryShows) {
+  const std::string bundle = diecast_.folder / "k.dcb";
+  const auto empty = diecast_({"bundle", "export", "-o", bundle});
+  EXPECT_EQ(empty.exit_code, 1);
+  expect_has(empty.errors, "not_cached: nothing to export: " + diecast_.cache_path());
+  EXPECT_NE(::access(bundle.c_str(), F_OK), 0);
+  ASSERT_EQ(diecast_({"warm", manifest("amax IN=bf16,f16 @ sm_90a\n")}).exit_code, 0);
+  testing::write_text(entry(), "no entry");
+  const auto part = diecast_({"bundle", "export", "-o", bundle});
+  EXPECT_EQ(part.exit_code, 1);
+  expect_has(part.output, ".dce: too_short\n");
+  expect_has(part.output, ": 1 kernels, ");
+}
+
+TEST_F(CacheTrouble, ABundleCanBeOpenedWhateverTheUmaskWas) {
+  (void)warmed();
+  const std::string bundle = diecast_.folder / "k.dcb";
+  const mode_t before = ::umask(0);
+  const auto made = diecast_({"bundle", "export", "-o", bundle});
+  ::umask(before);
+  EXPECT_EQ(made.exit_code, 0) << made.errors;
+  EXPECT_EQ(testing::mode_of(bundle) & 07777, 0644u);
+  EXPECT_EQ(diecast_({"bundle", "verify", bundle}).exit_code, 0);
+}
+
+// A disk that takes no files of more than a kilobyte.
+TEST_F(CacheTrouble, AnImportSaysWhyTheDiskTookNothing) {
+  (void)warmed();
+  const std::string bundle = diecast_.folder / "k.dcb";
+  ASSERT_EQ(diecast_({"bundle", "export", "-o", bundle}).exit_code, 0);
+  ToolRun other;
+  ProcessRequest request;
+  request.arguments = {"/bin/bash",  "-c",     "trap '' XFSZ; ulimit -f 1; exec \"$0\" \"$@\"",
+                       DIECAST_TOOL, "bundle", "import",
+                       bundle};
+  request.environment = other.environment();
+  const auto run = run_process(request).value();
+  EXPECT_EQ(run.exit_code, 1);
+  expect_has(run.output, "0 imported, 0 already there, 0 damaged, 1 not written");
+  expect_has(run.errors, "diecast: io_error: cannot write 1 kernels to \"" + other.cache_path() +
+                             "\": File too large");
+}
+
+TEST_F(CacheTrouble, WarmTellsProgramsWhatFailed) {
+  diecast_.set("DIECAST_FAKE_NVRTC_FAIL", "nvrtcCompileProgram=6");
+  const auto run = diecast_({"warm", manifest(), "--json"});
+  EXPECT_EQ(run.exit_code, 1);
+  const auto failed = nlohmann::json::parse(run.output).at("failed").at(0);
+  EXPECT_TRUE(failed.at("specialization").get<std::string>().starts_with("amax COLS=0 "));
+  EXPECT_EQ(failed.at("code"), "compile_failed");
+}
+
+TEST_F(CacheTrouble, ALimitThatTheCompilerDoesNotStartInIsNamed) {
+#ifdef DIECAST_SANITIZER
+  GTEST_SKIP() << "a sanitizer takes terabytes of address space, so that it cannot be limited";
+#endif
+  diecast_.set("DIECAST_FAKE_NVRTC_START_BYTES", std::to_string(1u << 30));
+  const auto run = diecast_({"warm", manifest(), "--memory-limit", "512M"});
+  EXPECT_EQ(run.exit_code, 1);
+  expect_has(run.errors, "process_failed: the compiler does not start within its limits: ");
+  expect_has(run.errors, "(--memory-limit");
+}
+
+}  // namespace
+}  // namespace diecast
