@@ -11,6 +11,7 @@
 #include <diecast/ops/dequantize_mx.h>
 #include <diecast/ops/dequantize_nvfp4.h>
 #include <diecast/ops/fp4_fake_quant.h>
+#include <diecast/ops/gemm_nvfp4.h>
 #include <diecast/ops/quantize_mx.h>
 #include <diecast/ops/quantize_mx_grouped.h>
 #include <diecast/ops/quantize_nvfp4.h>

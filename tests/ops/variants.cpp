@@ -69,6 +69,7 @@ const std::map<std::string, Runner>& runners() {
       {"describe_group", describe_group_difference},
       {"fp4_fake_quant_block", fp4_fake_quant_block_difference},
       {"fused_scale", fused_scale_difference},
+      {"gemm_nvfp4", gemm_nvfp4_difference},
       {"merge_edge_codes", merge_edge_codes_difference},
       {"mx_fused_scale", mx_fused_scale_difference},
       {"mx_partial_amax", mx_partial_amax_difference},

@@ -51,6 +51,7 @@ std::string dequantize_nvfp4_columns_difference(Kernel& kernel, const Case& one,
 std::string describe_group_difference(Kernel& kernel, const Case& one, const Bindings& tunes);
 std::string fp4_fake_quant_block_difference(Kernel& kernel, const Case& one, const Bindings& tunes);
 std::string fused_scale_difference(Kernel& kernel, const Case& one, const Bindings& tunes);
+std::string gemm_nvfp4_difference(Kernel& kernel, const Case& one, const Bindings& tunes);
 std::string merge_edge_codes_difference(Kernel& kernel, const Case& one, const Bindings& tunes);
 std::string mx_fused_scale_difference(Kernel& kernel, const Case& one, const Bindings& tunes);
 std::string mx_partial_amax_difference(Kernel& kernel, const Case& one, const Bindings& tunes);

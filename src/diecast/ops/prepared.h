@@ -54,6 +54,7 @@ enum class OpKind : std::uint8_t {
   describe_group,
   amax_grouped,
   quantize_nvfp4_grouped,
+  gemm_nvfp4,
   quantize_mx = 32,
   dequantize_mx,
   compute_fp4_scales,

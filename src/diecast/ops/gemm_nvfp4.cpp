@@ -1,0 +1,175 @@
+// gemm_nvfp4, of two matrices or of the members of two groups: one launch.
+#include <diecast/base/text.h>
+#include <diecast/ops/gemm_nvfp4.h>
+#include <diecast/ops/gemm_operands.h>
+
+namespace diecast {
+namespace {
+
+KernelArgument gemm_scales(const GemmOperand& x) {
+  const bool apart = x.tensor.layout == ScaleLayout::linear && x.side().scale_stride != 0;
+  return KernelArgument::tensor(DType::e4m3, x.side().scale, apart ? x.side().scale_stride : 0);
+}
+
+KernelArgument gemm_bias(const GemmNvfp4Options& options) {
+  return options.bias ? KernelArgument::tensor(options.bias->dtype, options.bias->data)
+                      : KernelArgument::tensor(DType::f32, nullptr);
+}
+
+// What is left of both global scales when the amaxes are taken out.
+KernelArgument gemm_unit(const QuantizedTensor& a, const QuantizedTensor& b) {
+  return KernelArgument::scalar(1.0f / static_cast<float>(36 * a.e4m3_bound * b.e4m3_bound));
+}
+
+bool starts_at_16(const QuantizedSide& side) {
+  return reinterpret_cast<std::uintptr_t>(side.data) % 16 == 0;
+}
+
+}  // namespace
+
+std::uint64_t PreparedGemmNvfp4::Request::word() const {
+  std::uint64_t word = static_cast<std::uint64_t>(out);
+  const auto append = [&word](int bits, auto value) {
+    word = word << bits | static_cast<std::uint64_t>(value);
+  };
+  append(2, layout);
+  append(1, a_rows);
+  append(1, b_rows);
+  append(1, bias.has_value());
+  append(4, bias.value_or(DType::bf16));
+  append(1, accumulate);
+  append(1, wide);
+  append(1, grouped);
+  append(1, tile);
+  append(8, OpKind::gemm_nvfp4);
+  return word;
+}
+
+PreparedGemmNvfp4::Request PreparedGemmNvfp4::Request::of(const QuantizedTensor& a,
+                                                          const QuantizedTensor& b,
+                                                          const Tensor& out,
+                                                          const GemmNvfp4Options& options,
+                                                          const Device& device) {
+  const GemmOperand left = operand_a(a, options.layout), right = operand_b(b, options.layout);
+  Request request;
+  request.out = out.dtype, request.layout = a.layout;
+  request.a_rows = a.row_scaled, request.b_rows = b.row_scaled;
+  if (options.bias) request.bias = options.bias->dtype;
+  request.accumulate = options.accumulate;
+  request.wide = left.depth() % 32 == 0 && starts_at_16(left.side()) && starts_at_16(right.side());
+  // Large tiles where they are enough for every multiprocessor.
+  const auto tiles = checked_product(ceil_div(out.rows(), 128), ceil_div(out.cols(), 128));
+  if (tiles && *tiles < device.properties().sm_count) request.tile = GemmTile::small;
+  return request;
+}
+
+Result<PreparedGemmNvfp4> PreparedGemmNvfp4::prepare(Runtime& runtime,
+                                                     const std::shared_ptr<Device>& device,
+                                                     const Request& request) {
+  Bindings bindings;
+  bindings.set("OUT", request.out).set("LAYOUT", layout_name(request.layout));
+  bindings.set("A_ROWS", request.a_rows).set("B_ROWS", request.b_rows);
+  bindings.set("BIAS", request.bias.has_value());
+  bindings.set("BIAS_TYPE", request.bias.value_or(DType::f32));
+  bindings.set("ACCUMULATE", request.accumulate).set("WIDE", request.wide);
+  bindings.set("GROUPED", request.grouped);
+  if (request.tile == GemmTile::small) bindings.set("M_TILE", 64).set("N_TILE", 64);
+  PreparedGemmNvfp4 prepared;
+  prepared.request_ = request;
+  DIECAST_TRY(prepared.kernel_, preload_for(runtime, device, kName, bindings));
+  return prepared;
+}
+
+Result<void> PreparedGemmNvfp4::check_request(const QuantizedTensor& a, const QuantizedTensor& b,
+                                              const Tensor& out, const GemmNvfp4Options& options,
+                                              bool grouped) const {
+  const std::optional<DType> bias =
+      options.bias ? std::optional(options.bias->dtype) : std::nullopt;
+  if (a.layout == request_.layout && a.row_scaled == request_.a_rows &&
+      b.row_scaled == request_.b_rows && bias == request_.bias && out.dtype == request_.out &&
+      options.accumulate == request_.accumulate && grouped == request_.grouped) {
+    return {};
+  }
+  return Error{
+      ErrorCode::not_supported,
+      cat(kName, ": prepared for other operands: a row_scaled = ", request_.a_rows,
+          ", b row_scaled = ", request_.b_rows, ", ", layout_name(request_.layout), " scales, out ",
+          dtype_name(request_.out), ", bias = ", request_.bias.has_value(),
+          ", accumulate = ", request_.accumulate, ", grouped = ", request_.grouped),
+      "prepare with Request::of these operands"};
+}
+
+Result<void> PreparedGemmNvfp4::run(const QuantizedTensor& a, const QuantizedTensor& b,
+                                    const Tensor& out, const GemmNvfp4Options& options,
+                                    Stream stream) const {
+  DIECAST_CHECK(check_gemm(a, b, out, options));
+  DIECAST_CHECK(check_request(a, b, out, options, false));
+  const GemmOperand left = operand_a(a, options.layout), right = operand_b(b, options.layout);
+  const auto none = KernelArgument::tensor(DType::u8, nullptr);
+  const KernelArgument arguments[] = {KernelArgument::tensor(DType::u8, left.side().data),
+                                      gemm_scales(left),
+                                      KernelArgument::tensor(DType::f32, left.side().amax),
+                                      KernelArgument::tensor(DType::u8, right.side().data),
+                                      gemm_scales(right),
+                                      KernelArgument::tensor(DType::f32, right.side().amax),
+                                      gemm_bias(options),
+                                      KernelArgument::tensor(out.dtype, out.data),
+                                      none,
+                                      none,
+                                      rows_argument(out),
+                                      cols_argument(out),
+                                      KernelArgument::size(left.depth()),
+                                      KernelArgument::size(0),
+                                      KernelArgument::scalar(options.alpha),
+                                      gemm_unit(a, b)};
+  return kernel_->launch(arguments, stream);
+}
+
+Result<void> PreparedGemmNvfp4::run(const QuantizedGroup& a, const QuantizedGroup& b,
+                                    const Tensor& out, const GemmNvfp4Options& options,
+                                    Stream stream) const {
+  DIECAST_CHECK(check_gemm(a, b, out, options));
+  DIECAST_CHECK(check_request(a.whole, b.whole, out, options, true));
+  if (a.count == 0) return {};
+  const auto none = [](DType type) { return KernelArgument::tensor(type, nullptr); };
+  const KernelArgument arguments[] = {none(DType::u8),
+                                      none(DType::e4m3),
+                                      none(DType::f32),
+                                      none(DType::u8),
+                                      none(DType::e4m3),
+                                      none(DType::f32),
+                                      gemm_bias(options),
+                                      KernelArgument::tensor(out.dtype, out.data),
+                                      KernelArgument::tensor(DType::u8, a.members),
+                                      KernelArgument::tensor(DType::u8, b.members),
+                                      rows_argument(out),
+                                      cols_argument(out),
+                                      KernelArgument::size(a.whole.cols()),
+                                      KernelArgument::size(a.count),
+                                      KernelArgument::scalar(options.alpha),
+                                      gemm_unit(a.whole, b.whole)};
+  return kernel_->launch(arguments, stream);
+}
+
+Result<void> gemm_nvfp4(Runtime& runtime, const QuantizedTensor& a, const QuantizedTensor& b,
+                        const Tensor& out, const GemmNvfp4Options& options, Stream stream) {
+  DIECAST_CHECK(check_gemm(a, b, out, options));
+  DIECAST_TRY(const auto device, device_or_default(runtime, options.device));
+  const auto request = PreparedGemmNvfp4::Request::of(a, b, out, options, *device);
+  DIECAST_TRY(const auto prepared,
+              prepared_once<PreparedGemmNvfp4>(runtime, device, request, stream));
+  return prepared->run(a, b, out, options, stream);
+}
+
+Result<void> gemm_nvfp4_grouped(Runtime& runtime, const QuantizedGroup& a, const QuantizedGroup& b,
+                                const Tensor& out, const GemmNvfp4Options& options, Stream stream) {
+  DIECAST_CHECK(check_gemm(a, b, out, options));
+  DIECAST_TRY(const auto device, device_or_default(runtime, options.device));
+  auto request = PreparedGemmNvfp4::Request::of(a.whole, b.whole, out, options, *device);
+  request.grouped = true;
+  DIECAST_TRY(const auto prepared,
+              prepared_once<PreparedGemmNvfp4>(runtime, device, request, stream));
+  return prepared->run(a, b, out, options, stream);
+}
+
+}  // namespace diecast

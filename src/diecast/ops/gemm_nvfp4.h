@@ -1,0 +1,90 @@
+// The product of two NVFP4 matrices on every target, exact but for the additions that its order
+// states: out [M, N] = a [M, K] times the transpose of b [N, K]. Where both hold one amax for all,
+// the global scale is in the product's factor; a row-scaled operand (an amax a row) has its scales
+// applied to the sums. templates/README.md has the order, PROFILES.md the formulas.
+#pragma once
+
+#include <diecast/base/error.h>
+#include <diecast/launch/device.h>
+#include <diecast/ops/prepared.h>
+#include <diecast/ops/quantized_group.h>
+#include <diecast/ops/quantized_tensor.h>
+#include <diecast/ops/tensor.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+namespace diecast {
+
+struct GemmNvfp4Options {
+  float alpha = 1.0f;          // times the sums, before bias
+  std::optional<Tensor> bias;  // bf16, f16 or f32 [N], added in f32; of a group [members, N]
+  bool accumulate = false;     // out += the product, in out's type
+  bool gradient = false;       // the product is a gradient: neither bias nor row scales go with it
+  // Which sides are read, as Transformer Engine says it: b's (the weight's) first, T: rowwise, N:
+  // columnwise; then a's, N: rowwise, T: columnwise. TN, NN or NT. The columnwise side of a [K, M]
+  // serves as a [M, K].
+  std::string_view layout = "TN";
+  std::shared_ptr<Device> device;  // null: Runtime::default_device()
+};
+
+// How much of out a block of threads makes; the bits are the same.
+enum class GemmTile : std::uint8_t { small, large };
+
+// a: the activation; b: the weight; both NVFP4 with scales of one layout, K whole blocks of 16.
+// out: bf16, f16 or f32 [M, N], dense; nothing is done where it has no elements. Errors:
+// value_not_allowed (layout letters), dtype_mismatch (out, bias), shape_mismatch (K, M, N, bias,
+// amax counts), missing_buffer (a side, an amax), not_supported (another format, two scale layouts,
+// bias or row scales with gradient, a row-scaled `a` read columnwise, rows of out apart or counted
+// on the device), and those of preparing.
+Result<void> gemm_nvfp4(Runtime& runtime, const QuantizedTensor& a, const QuantizedTensor& b,
+                        const Tensor& out, const GemmNvfp4Options& options = {},
+                        Stream stream = {});
+
+// Rows of out of member i = a's member i times the transpose of b's member i, each [N, K]; members
+// of `a` without rows are skipped, and rows of nobody are not written. Both groups' descriptors
+// have been made (by quantizing into them, or QuantizedGroup::describe). layout TN. Errors: as
+// gemm_nvfp4, those of QuantizedGroup::check; shape_mismatch (how many members; members of b
+// without N rows each), not_supported (row counts of b, a layout that reads columns).
+Result<void> gemm_nvfp4_grouped(Runtime& runtime, const QuantizedGroup& a, const QuantizedGroup& b,
+                                const Tensor& out, const GemmNvfp4Options& options = {},
+                                Stream stream = {});
+
+class PreparedGemmNvfp4 {
+ public:
+  static constexpr std::string_view kName = "gemm_nvfp4";
+  struct Request {
+    DType out = DType::bf16;
+    ScaleLayout layout = ScaleLayout::linear;
+    bool a_rows = false, b_rows = false;  // row-scaled
+    std::optional<DType> bias;
+    bool accumulate = false;
+    bool wide = true;  // K whole pairs of blocks, codes from multiples of 16 bytes on
+    bool grouped = false;
+    GemmTile tile = GemmTile::large;
+    std::uint64_t word() const;
+    // What these operands ask for. `a` and `b`: of a group, its whole.
+    static Request of(const QuantizedTensor& a, const QuantizedTensor& b, const Tensor& out,
+                      const GemmNvfp4Options& options, const Device& device);
+  };
+  static Result<PreparedGemmNvfp4> prepare(Runtime& runtime, const std::shared_ptr<Device>& device,
+                                           const Request& request);
+
+  std::int64_t scratch_bytes(std::int64_t, std::int64_t) const { return 0; }  // for [M, N]
+  // Errors: as gemm_nvfp4(); misaligned where codes break `wide`.
+  Result<void> run(const QuantizedTensor& a, const QuantizedTensor& b, const Tensor& out,
+                   const GemmNvfp4Options& options, Stream stream) const;
+  Result<void> run(const QuantizedGroup& a, const QuantizedGroup& b, const Tensor& out,
+                   const GemmNvfp4Options& options, Stream stream) const;
+
+ private:
+  Result<void> check_request(const QuantizedTensor& a, const QuantizedTensor& b, const Tensor& out,
+                             const GemmNvfp4Options& options, bool grouped) const;
+
+  Request request_;
+  std::shared_ptr<Kernel> kernel_;
+};
+
+}  // namespace diecast

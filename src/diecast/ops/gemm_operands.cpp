@@ -1,0 +1,183 @@
+// What a product refuses, each with its reason; see gemm_operands.h.
+#include <diecast/base/text.h>
+#include <diecast/ops/gemm_operands.h>
+
+namespace diecast {
+namespace {
+
+constexpr std::string_view kGemm = PreparedGemmNvfp4::kName;
+constexpr std::int64_t kMostDepth = 1 << 24;  // so that 128 rows are within 32 bits
+
+Result<void> check_letters(std::string_view layout) {
+  if (layout == "TN" || layout == "NN" || layout == "NT") return {};
+  return Error{ErrorCode::value_not_allowed, cat(kGemm, ": layout = ", layout),
+               "layout = TN (both rowwise), NN (b columnwise) or NT (both columnwise)"};
+}
+
+Result<void> check_operand(const GemmOperand& x) {
+  if (x.tensor.format != Format::nvfp4) {
+    return Error{ErrorCode::not_supported,
+                 cat(kGemm, ": ", x.name, " is ", format_name(x.tensor.format)),
+                 "both operands are nvfp4: quantize_nvfp4 or quantize_nvfp4_tiles makes one"};
+  }
+  const std::string_view side = x.columnwise ? "columnwise" : "rowwise";
+  if (!x.side().present() && x.rows() > 0 && x.depth() > 0) {
+    return Error{
+        ErrorCode::missing_buffer, cat(kGemm, ": ", x.name, " has no ", side, " buffers"),
+        cat("quantize ", x.name, " ", side, " too, or choose a layout that reads its other side")};
+  }
+  if (x.side().amax == nullptr && x.rows() > 0) {
+    return Error{ErrorCode::missing_buffer,
+                 cat(kGemm, ": ", x.name, " has no ", side, " amax, which the product needs"),
+                 cat("set ", x.name, ".", side, ".amax to f32 [",
+                     x.tensor.row_scaled ? x.rows() : 1, "] in device memory")};
+  }
+  if (x.depth() > kMostDepth || x.side().scale_stride > kMostDepth) {
+    return Error{ErrorCode::not_supported,
+                 cat(kGemm, ": ", x.name, " has ", x.depth(), " products an element, its scales ",
+                     x.side().scale_stride, " bytes from row to row"),
+                 cat("at most ", kMostDepth, " of either: add parts with accumulate")};
+  }
+  if (x.depth() % 16 == 0) return {};
+  return Error{ErrorCode::shape_mismatch,
+               cat(kGemm, ": ", x.name, " is ", x.tensor.shape.text(), ", whose ", x.depth(),
+                   " products an element are no whole blocks of 16"),
+               cat("pad to ", (x.depth() + 15) / 16 * 16)};
+}
+
+Result<void> check_pair(const GemmOperand& a, const GemmOperand& b) {
+  if (a.depth() != b.depth()) {
+    return Error{ErrorCode::shape_mismatch,
+                 cat(kGemm, ": a has ", a.depth(), " products an element, b ", b.depth()),
+                 "a is [M, K] and b [N, K] as the layout reads them, with one K"};
+  }
+  if (a.tensor.layout == b.tensor.layout) return {};
+  return Error{ErrorCode::not_supported,
+               cat(kGemm, ": a has ", layout_name(a.tensor.layout), " scales, b ",
+                   layout_name(b.tensor.layout)),
+               "give both operands one layout: arrange_scales turns linear into tiles"};
+}
+
+// Row scales go with an activation that is read along its rows, and not with gradients.
+Result<void> check_row_scales(const GemmOperand& a, const GemmOperand& b, bool gradient) {
+  if (a.tensor.row_scaled && a.columnwise) {
+    return Error{ErrorCode::not_supported,
+                 cat(kGemm, ": a is row-scaled, and layout NT reads its columns"),
+                 "layout = TN or NN, or quantize a with one amax"};
+  }
+  if (b.tensor.row_scaled && b.columnwise) {
+    return Error{ErrorCode::not_supported,
+                 cat(kGemm, ": b is row-scaled, and its columns are read"),
+                 "layout = TN, or quantize b with one amax"};
+  }
+  if (!gradient || (!a.tensor.row_scaled && !b.tensor.row_scaled)) return {};
+  return Error{ErrorCode::not_supported,
+               cat(kGemm, ": ", a.tensor.row_scaled ? "a" : "b",
+                   " is row-scaled, and the product is a gradient"),
+               "quantize the operands of a gradient with one amax each"};
+}
+
+Result<void> check_bias(const GemmNvfp4Options& options, std::int64_t rows, std::int64_t cols) {
+  if (!options.bias) return {};
+  const Tensor& bias = *options.bias;
+  if (options.gradient) {
+    return Error{ErrorCode::not_supported, cat(kGemm, ": a bias, and the product is a gradient"),
+                 "bias = {}: its gradient is a sum of its own, or gradient = false"};
+  }
+  if (bias.dtype != DType::bf16 && bias.dtype != DType::f16 && bias.dtype != DType::f32) {
+    return Error{ErrorCode::dtype_mismatch, cat(kGemm, ": bias is ", dtype_name(bias.dtype)),
+                 "bias is bf16, f16 or f32"};
+  }
+  DIECAST_CHECK(bias.check("gemm_nvfp4: bias"));
+  if (bias.cols() == cols && bias.rows() == rows && bias.stride() == cols) return {};
+  return Error{ErrorCode::shape_mismatch,
+               cat(kGemm, ": bias is ", bias.shape.text(), ", not ", rows, " dense rows of ", cols),
+               cat("pass a bias of ", rows * cols, " numbers")};
+}
+
+Result<void> check_out(const Tensor& out, std::int64_t rows, std::int64_t cols) {
+  if (out.dtype != DType::bf16 && out.dtype != DType::f16 && out.dtype != DType::f32) {
+    return Error{ErrorCode::dtype_mismatch, cat(kGemm, ": out is ", dtype_name(out.dtype)),
+                 "out is bf16, f16 or f32; quantize it afterwards"};
+  }
+  DIECAST_CHECK(out.check("gemm_nvfp4: out"));
+  if (out.rows() != rows || out.cols() != cols) {
+    return Error{
+        ErrorCode::shape_mismatch,
+        cat(kGemm, ": out is ", out.shape.text(), ", the product [", rows, ", ", cols, "]"),
+        cat("pass out with ", rows, " rows of ", cols)};
+  }
+  if (out.device_rows != nullptr) {
+    return Error{ErrorCode::not_supported, cat(kGemm, ": out has a row count in device memory"),
+                 "leave out.device_rows null: every row of a is multiplied"};
+  }
+  if (out.rows() <= 1 || out.stride() == cols) return {};
+  return Error{ErrorCode::not_supported,
+               cat(kGemm, ": rows of out are ", out.stride(), " elements apart, not ", cols),
+               "pass a dense out, row_stride = 0"};
+}
+
+Result<void> check_group_of_b(const QuantizedGroup& a, const QuantizedGroup& b, std::int64_t cols) {
+  if (a.count != b.count) {
+    return Error{ErrorCode::shape_mismatch,
+                 cat(kGemm, ": a has ", a.count, " members, b ", b.count),
+                 "give each member of a its weight"};
+  }
+  if (b.host_row_counts != nullptr || b.device_row_counts != nullptr) {
+    return Error{ErrorCode::not_supported, cat(kGemm, ": members of b have row counts"),
+                 "leave b's row counts null: all rows of a weight are real"};
+  }
+  bool whole = b.whole.rows() == b.count * cols;
+  for (std::int64_t i = 0; whole && b.host_row_offsets != nullptr && i <= b.count; ++i) {
+    whole = b.host_row_offsets[i] == i * cols;
+  }
+  if (whole) return {};
+  return Error{ErrorCode::shape_mismatch,
+               cat(kGemm, ": members of b do not have ", cols, " rows each, the columns of out"),
+               cat("describe b as ", b.count, " members of ", cols, " rows")};
+}
+
+}  // namespace
+
+GemmOperand operand_a(const QuantizedTensor& a, std::string_view layout) {
+  return {"a", a, layout.ends_with('T')};
+}
+
+GemmOperand operand_b(const QuantizedTensor& b, std::string_view layout) {
+  return {"b", b, layout.starts_with('N')};
+}
+
+Result<void> check_gemm(const QuantizedTensor& a, const QuantizedTensor& b, const Tensor& out,
+                        const GemmNvfp4Options& options) {
+  DIECAST_CHECK(check_letters(options.layout));
+  const GemmOperand left = operand_a(a, options.layout), right = operand_b(b, options.layout);
+  DIECAST_CHECK(check_operand(left));
+  DIECAST_CHECK(check_operand(right));
+  DIECAST_CHECK(check_pair(left, right));
+  DIECAST_CHECK(a.check(kGemm, "a"));
+  DIECAST_CHECK(b.check(kGemm, "b"));
+  DIECAST_CHECK(check_row_scales(left, right, options.gradient));
+  DIECAST_CHECK(check_bias(options, 1, right.rows()));
+  return check_out(out, left.rows(), right.rows());
+}
+
+Result<void> check_gemm(const QuantizedGroup& a, const QuantizedGroup& b, const Tensor& out,
+                        const GemmNvfp4Options& options) {
+  DIECAST_CHECK(check_letters(options.layout));
+  if (options.layout != "TN") {
+    return Error{ErrorCode::not_supported, cat(kGemm, ": layout = ", options.layout, " for groups"),
+                 "layout = TN: members of groups are read along their rows"};
+  }
+  const GemmOperand left{"a", a.whole, false}, right{"b", b.whole, false};
+  DIECAST_CHECK(check_operand(left));
+  DIECAST_CHECK(check_operand(right));
+  DIECAST_CHECK(check_pair(left, right));
+  DIECAST_CHECK(a.check("gemm_nvfp4: a"));
+  DIECAST_CHECK(b.check("gemm_nvfp4: b"));
+  DIECAST_CHECK(check_group_of_b(a, b, out.cols()));
+  DIECAST_CHECK(check_row_scales(left, right, options.gradient));
+  DIECAST_CHECK(check_bias(options, b.count, out.cols()));
+  return check_out(out, a.whole.rows(), out.cols());
+}
+
+}  // namespace diecast

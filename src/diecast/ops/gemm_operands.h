@@ -1,0 +1,30 @@
+// The operands of a product as its layout letters have them read, and all that is refused: whatever
+// the numbers would make no sense for is an error before anything is prepared.
+#pragma once
+
+#include <diecast/base/error.h>
+#include <diecast/ops/gemm_nvfp4.h>
+
+namespace diecast {
+
+// An operand as the product reads it: [rows, depth].
+struct GemmOperand {
+  std::string_view name;
+  const QuantizedTensor& tensor;
+  bool columnwise;
+
+  const QuantizedSide& side() const { return tensor.side(columnwise); }
+  std::int64_t rows() const { return columnwise ? tensor.cols() : tensor.rows(); }
+  std::int64_t depth() const { return columnwise ? tensor.rows() : tensor.cols(); }
+};
+
+GemmOperand operand_a(const QuantizedTensor& a, std::string_view layout);
+GemmOperand operand_b(const QuantizedTensor& b, std::string_view layout);
+
+// The errors of gemm_nvfp4 and gemm_nvfp4_grouped, those of preparing aside.
+Result<void> check_gemm(const QuantizedTensor& a, const QuantizedTensor& b, const Tensor& out,
+                        const GemmNvfp4Options& options);
+Result<void> check_gemm(const QuantizedGroup& a, const QuantizedGroup& b, const Tensor& out,
+                        const GemmNvfp4Options& options);
+
+}  // namespace diecast

@@ -1,0 +1,210 @@
+// gemm_nvfp4: out [rows, cols] = a [rows, depth] times the transpose of b [cols, depth], both NVFP4.
+// The order, the same for every tune and target: blocks of 16 along depth, ascending; each block's
+// sum of 16 products and its product with both block scales are exact, and so added to an f32 with one
+// rounding a block. Then, one rounding each: times ((alpha * b_amax) * a_amax) * unit, then plus bias,
+// then to OUT, then added to what is there (ACCUMULATE).
+// A_ROWS, B_ROWS: an amax has an entry a row (of a: of out's rows; of b: of its columns). Then the sum
+// is multiplied by (alpha * unit), by a_amax and by b_amax, in this order; where one of the two has a
+// single entry, by their product instead.
+// GROUPED: member i of a's group times member i of b's; members of a without rows give nothing.
+/* diecast
+shape    bool  GROUPED   = false                         // operands are the members of two groups, see above
+shape    bool  WIDE      = true                          // rows of codes start at multiples of 16 bytes, not of 8
+option   type  OUT       {bf16, f16, f32}                // element type of out
+option   enum  LAYOUT    {linear, s128x4, s8x4} = linear // of both operands' block scales
+option   bool  A_ROWS    = false                         // a_amax has an entry a row
+option   bool  B_ROWS    = false                         // b_amax has an entry a row
+option   bool  BIAS      = false                         // a bias is added to every row
+option   type  BIAS_TYPE {bf16, f16, f32} = f32          // its element type
+option   bool  ACCUMULATE = false                        // out holds what the product is added to
+tune     enum  MATH      {f16, s8, dp4a} = f16           // tensor cores on f16 or on bytes, or dot products of bytes
+tune     int   M_TILE    {64, 128} = 128                 // rows of out that a block of threads makes
+tune     int   N_TILE    {64, 128} = 128                 // columns of them
+size     rows
+size     cols
+size     depth  divisible (WIDE ? 32 : 16)
+size     count                                           // members; 0 unless GROUPED
+arg      a_codes  in    u8    [GROUPED ? 0 : rows, depth / 2]  align (WIDE ? 16 : 8)
+arg      a_scales in    e4m3  [GROUPED ? 0 : align_up(rows, LAYOUT == LAYOUT_s128x4 ? 128 : LAYOUT == LAYOUT_s8x4 ? 8 : 1), align_up(depth / 16, LAYOUT == LAYOUT_linear ? 1 : 4)]  stride (LAYOUT == LAYOUT_linear)
+arg      a_amax   in    f32   [GROUPED ? 0 : A_ROWS ? rows : 1]
+arg      b_codes  in    u8    [GROUPED ? 0 : cols, depth / 2]  align (WIDE ? 16 : 8)
+arg      b_scales in    e4m3  [GROUPED ? 0 : align_up(cols, LAYOUT == LAYOUT_s128x4 ? 128 : LAYOUT == LAYOUT_s8x4 ? 8 : 1), align_up(depth / 16, LAYOUT == LAYOUT_linear ? 1 : 4)]  stride (LAYOUT == LAYOUT_linear)
+arg      b_amax   in    f32   [GROUPED ? 0 : B_ROWS ? cols : 1]
+arg      bias     in    BIAS_TYPE  [BIAS ? max(count, 1) : 0, cols]
+arg      out      inout OUT   [rows, cols]
+arg      a_members in   u8    [GROUPED ? count : 0, 96]  align 16
+arg      b_members in   u8    [GROUPED ? count : 0, 96]  align 16
+arg      rows
+arg      cols
+arg      depth
+arg      count
+arg      alpha    f32
+arg      unit     f32                                    // 1 / (6 * bound of a * 6 * bound of b)
+require  BIAS || BIAS_TYPE == f32                        // a bias that is not there has no type
+launch   grid((ceil_div(rows, M_TILE) + count) * ceil_div(cols, N_TILE)) block(256) resident(MATH == MATH_f16 && !host && cc < 100 ? 2 : 1) shared(2 * (M_TILE + N_TILE) * (MATH == MATH_f16 && !host ? 128 : 80))
+target   host, sm_80+
+exchange block                                           // a tile's codes are unpacked once for all its threads
+sample   rows {0, 1, 17, 130}  cols {1, 40, 300}  depth {0}  count {0}
+*/
+#include <diecast/device/gemm_tile.h>
+#include <diecast/device/group.h>
+#include <diecast/device/scale_layout.h>
+
+using Layout = ScaleLayout<LAYOUT>;
+using Sums = GemmSums<MATH, M_TILE, N_TILE>;
+using Stage = Sums::Stage;
+
+constexpr int kBlocks = Stage::kBlocks, kWarpCols = Sums::kWarpCols;
+constexpr int kPitch = kWarpCols + 8;  // floats of a row of sums: no two rows in one bank
+
+// Two neighbouring blocks of an operand's row in every stage, on their way from memory to a stage. All
+// threads have the pointers, each its own offsets: 32 bits, as rows have no more than 2^23 bytes.
+struct Piece {
+  const u8* codes;
+  const e4m3* scales;
+  u32 at_codes, at_scales;
+  u32 words[4], both_scales;  // scales: in either half
+
+  // Rows behind the last are the last one again: nobody looks at what becomes of them.
+  DIECAST_DEVICE Piece(const MemberSide& side, i64 first_row, i64 rows, int row, int block, i64 depth) {
+    const i64 pitch = LAYOUT == LAYOUT_linear ? side.scale_stride : Layout::padded_cols(depth / 16);
+    const i64 tile = LAYOUT == LAYOUT_linear ? first_row : first_row & -128;
+    row = static_cast<int>(min(i64{row}, rows - 1 - first_row));
+    codes = reinterpret_cast<const u8*>(side.data) + first_row * (depth / 2);
+    scales = reinterpret_cast<const e4m3*>(side.scale) + tile * pitch;
+    at_codes = static_cast<u32>(row) * static_cast<u32>(depth / 2) + 8 * block;
+    at_scales = static_cast<u32>(Layout::offset(first_row - tile + row, block, pitch));
+  }
+  // `left`: blocks from this piece's first to the end of the row.
+  DIECAST_DEVICE void load_next(int left) {
+    Vector<8> low{}, high{};
+    if constexpr (WIDE) {
+      Vector<16> both{};
+      if (left > 0) both = load<16>(codes + at_codes);
+      low = {{both.words[0], both.words[1]}}, high = {{both.words[2], both.words[3]}};
+    } else {
+      if (left > 0) low = load<8>(codes + at_codes);
+      if (left > 1) high = load<8>(codes + at_codes + 8);
+    }
+    words[0] = low.words[0], words[1] = low.words[1], words[2] = high.words[0], words[3] = high.words[1];
+    const e4m3* pair = scales + at_scales;
+    both_scales = (left > 0 ? u32{pair[0].bits} : 0u) | (left > 1 ? u32{pair[1].bits} << 16 : 0u);
+    codes += kBlocks * 8;
+    scales += LAYOUT == LAYOUT_linear ? kBlocks : kBlocks * Layout::kTileRows;
+  }
+  DIECAST_DEVICE void unpack_bytes(const Stage& to, int row, int block) const {
+DIECAST_UNROLL
+    for (int i = 0; i < 2; ++i) {
+      const Vector<8> low = doubled_codes(words[2 * i]), high = doubled_codes(words[2 * i + 1]);
+      *reinterpret_cast<Vector<16>*>(to.codes + Stage::place(row, block + i)) =
+          {{low.words[0], low.words[1], high.words[0], high.words[1]}};
+      to.scales[(block + i) * Stage::kRows + row] = f32_from_e4m3({static_cast<u8>(both_scales >> (16 * i))});
+    }
+  }
+  DIECAST_DEVICE void unpack(const Stage& to, int row, int block) const {
+#if DIECAST_HOST
+    unpack_bytes(to, row, block);
+#else
+    if constexpr (Stage::kHalves) {
+      const u32 pair = f16_scales(both_scales);
+DIECAST_UNROLL
+      for (int i = 0; i < 4; ++i) {
+        const u32 twice = __byte_perm(pair, 0u, i < 2 ? 0x1010 : 0x3232);
+        *reinterpret_cast<Vector<16>*>(to.codes + Stage::place(row, 2 * block + i)) = scaled_codes(words[i], twice);
+      }
+    } else {
+      unpack_bytes(to, row, block);
+    }
+#endif
+  }
+};
+
+// What becomes of the sums of a tile.
+struct Target {
+  OUT* out;                    // its first element
+  i64 stride, rows, cols;      // elements to the next row; rows and columns to the end
+  const f32 *a_amax, *b_amax;  // with an entry a row: of the tile's first
+  const BIAS_TYPE* bias;
+  f32 factor;
+  bool once;                   // both amaxes as one product
+
+  DIECAST_DEVICE void store(f32 sum, int row, int col) const {
+    if (row >= rows || col >= cols) return;
+    f32 x = (sum * Sums::kUnit) * factor;  // the first product is exact
+    if constexpr (A_ROWS || B_ROWS) {
+      const f32 of_row = a_amax[A_ROWS ? row : 0], of_col = b_amax[B_ROWS ? col : 0];
+      x = once ? x * (of_row * of_col) : (x * of_row) * of_col;
+    }
+    if constexpr (BIAS) x += to_f32(bias[col]);
+    OUT& to = out[row * stride + col];
+    OUT y = from_f32<OUT>(x);
+    if constexpr (ACCUMULATE) y = from_f32<OUT>(to_f32(to) + to_f32(y));
+    to = y;
+  }
+};
+
+// 16 rows of a warp at a time go through shared memory, so that lanes store neighbours.
+DIECAST_DEVICE void finish(const Sums& sums, const Target& to) {
+  f32* mine = dynamic_shared<f32>() + threadIdx.x / 32 * (16 * kPitch);
+DIECAST_NO_UNROLL
+  for (int at = 0; at < Sums::kM; ++at) {
+    __syncwarp();
+DIECAST_UNROLL
+    for (int i = 0; i < Sums::kM; ++i) {
+      if (i == at) sums.put(i, mine, kPitch);
+    }
+    __syncwarp();
+DIECAST_NO_UNROLL
+    for (int i = sums.lane; i < 16 * kWarpCols; i += 32) {
+      const int row = i / kWarpCols, col = i % kWarpCols;
+      to.store(mine[row * kPitch + col], sums.row + 16 * at + row, sums.col + col);
+    }
+  }
+}
+
+// Adds the products of a tile: `a` and `b` give their rows from these on.
+DIECAST_DEVICE void multiply(Sums& sums, const Member& a, i64 a_row, const Member& b, i64 b_row, i64 depth) {
+  const int row = threadIdx.x / 2, block = threadIdx.x % 2 * 2, blocks = static_cast<int>(depth / 16);
+  Piece of_a(a.rowwise, a_row, a.rows, row, block, depth), of_b(b.rowwise, b_row, b.rows, row, block, depth);
+  const auto load_next = [&](int first) {
+    if (row < M_TILE) of_a.load_next(blocks - first - block);
+    if (row < N_TILE) of_b.load_next(blocks - first - block);
+  };
+  load_next(0);
+  int stage = 0;
+DIECAST_NO_UNROLL
+  for (int first = 0; first < blocks; first += kBlocks) {
+    if (row < M_TILE) of_a.unpack(Stage(stage), row, block);
+    if (row < N_TILE) of_b.unpack(Stage(stage), M_TILE + row, block);
+    __syncthreads();  // also: all are done with the stage before this one, which is filled next
+    load_next(first + kBlocks);
+DIECAST_NO_UNROLL
+    for (int i = 0; i < kBlocks; ++i) sums.add(Stage(stage), i);
+    stage ^= 1;
+  }
+  __syncthreads();
+}
+
+DIECAST_KERNEL {
+  const auto* of_a = reinterpret_cast<const Member*>(a_members);
+  const auto* of_b = reinterpret_cast<const Member*>(b_members);
+  const u32 row_tiles = static_cast<u32>(ceil_div(cols, N_TILE));
+  GroupWalk<GROUPED> at{of_a, count, rows, blockIdx.x, gridDim.x};
+  if (!at.find(M_TILE, row_tiles)) return;
+  const i64 row = i64{at.row} * M_TILE, col = i64{at.piece} * N_TILE;
+  const Member whole_a = {0, 0, rows, 0, {reinterpret_cast<u64>(a_codes), reinterpret_cast<u64>(a_scales),
+                                          reinterpret_cast<u64>(a_amax), a_scales_stride}, {}};
+  const Member whole_b = {0, 0, cols, 0, {reinterpret_cast<u64>(b_codes), reinterpret_cast<u64>(b_scales),
+                                          reinterpret_cast<u64>(b_amax), b_scales_stride}, {}};
+  const Member& a = GROUPED ? of_a[at.member] : whole_a;
+  const Member& b = GROUPED ? of_b[at.member] : whole_b;
+  Sums sums;
+  multiply(sums, a, row, b, col, depth);
+  const auto* of_rows = reinterpret_cast<const f32*>(a.rowwise.amax);
+  const auto* of_cols = reinterpret_cast<const f32*>(b.rowwise.amax);
+  const f32 factor = A_ROWS || B_ROWS ? alpha * unit : ((alpha * *of_cols) * *of_rows) * unit;
+  const bool once = !A_ROWS || !B_ROWS || a.rows == 1 || cols == 1;
+  finish(sums, {out + (a.row_begin + row) * cols + col, cols, a.rows - row, cols - col,
+                of_rows + (A_ROWS ? row : 0), of_cols + (B_ROWS ? col : 0),
+                bias + (BIAS ? i64{at.member} * cols + col : 0), factor, once});
+}

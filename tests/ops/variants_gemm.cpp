@@ -1,0 +1,202 @@
+// Runner of gemm_nvfp4: codes and scales of every byte there is, NaN scales and scales below zero
+// among them, rows of scales apart, members of groups.
+#include <diecast/ops/reference/gemm_nvfp4.h>
+#include <diecast/ops/reference/numbers.h>
+
+#include <cmath>
+#include <deque>
+#include <random>
+
+#include "ops/variant_case.h"
+
+namespace diecast::variants {
+namespace {
+
+using reference::GemmNvfp4;
+using reference::PackedNvfp4;
+
+// An operand in device memory.
+struct Placed {
+  DeviceBuffer codes, scales, amax;
+  std::int64_t scale_stride;
+
+  Placed(Device& device, const PackedNvfp4& q, const std::vector<std::uint8_t>& scale_bytes,
+         const std::vector<float>& amaxes, std::int64_t stride)
+      : codes(device, q.codes.data(), q.codes.size()),
+        scales(device, scale_bytes.data(), scale_bytes.size()),
+        amax(device, amaxes.data(), amaxes.size() * sizeof(float)),
+        scale_stride(stride) {}
+};
+
+struct Operands {
+  const Specialization& s;
+  std::mt19937_64 random;
+  std::int64_t depth;
+  std::deque<Placed> placed;
+
+  Operands(const Specialization& specialization, std::uint64_t seed)
+      : s(specialization), random(seed * 31 + 7) {
+    static constexpr std::int64_t kBlocks[] = {1, 3, 4, 9, 17, 33};
+    depth = kBlocks[seed % 6] * 16;
+    if (flag(s, "WIDE")) depth = (depth + 31) / 32 * 32;
+  }
+  float number() {
+    const auto fraction = static_cast<float>(random() % 1024) / 1024.0f;
+    return std::ldexp(1.0f + fraction, static_cast<int>(random() % 20) - 10);
+  }
+  std::vector<float> numbers(std::int64_t count) {
+    std::vector<float> out(static_cast<std::size_t>(count));
+    for (float& one : out) one = number();
+    return out;
+  }
+  PackedNvfp4 packed(std::int64_t rows, bool row_scaled) {
+    PackedNvfp4 q;
+    q.rows = rows, q.cols = depth, q.row_bytes = depth / 2;
+    q.bound = random() % 2 == 0 ? 448 : 256;
+    q.row_scaled = row_scaled;
+    q.codes.resize(static_cast<std::size_t>(rows * depth / 2));
+    q.scales.resize(static_cast<std::size_t>(rows * depth / 16));
+    for (auto& byte : q.codes) byte = static_cast<std::uint8_t>(random());
+    for (auto& byte : q.scales) {
+      byte = static_cast<std::uint8_t>(random() % 0x7F);
+      const auto kind = random() % 512;
+      if (kind == 0) byte = 0x7F;
+      if (kind < 32) byte |= 0x80;
+    }
+    return q;
+  }
+  const Placed& place(Device& device, const PackedNvfp4& q, const std::vector<float>& amax) {
+    const std::int64_t blocks = depth / 16;
+    const bool apart = word_of(s, "LAYOUT") == "linear" && random() % 2 == 0;
+    const std::int64_t stride = blocks + (apart ? 3 : 0);
+    std::vector<std::uint8_t> scales = laid_out(s, q.scales, q.rows, blocks);
+    if (apart) {
+      scales.assign(static_cast<std::size_t>(q.rows * stride), 0x7F);
+      for (std::int64_t i = 0; i < q.rows * blocks; ++i) {
+        scales[static_cast<std::size_t>(i / blocks * stride + i % blocks)] =
+            q.scales[static_cast<std::size_t>(i)];
+      }
+    }
+    return placed.emplace_back(device, q, scales, amax, stride);
+  }
+  MemberDescriptor member(const Placed& at, std::int64_t rows) const {
+    MemberDescriptor out;
+    out.rows = rows;
+    const auto address = [](const DeviceBuffer& buffer) {
+      return reinterpret_cast<std::uintptr_t>(buffer.data_pointer());
+    };
+    out.rowwise = {address(at.codes), address(at.scales), address(at.amax), at.scale_stride};
+    return out;
+  }
+  KernelArgument scales_of(const Placed& at) const {
+    const bool linear = word_of(s, "LAYOUT") == "linear";
+    return KernelArgument::tensor(DType::e4m3, at.scales.data_pointer(),
+                                  linear ? at.scale_stride : 0);
+  }
+};
+
+// One product, its operands placed, and what it must give behind `out`.
+struct Product {
+  GemmNvfp4 gemm;
+  const Placed *a, *b;
+
+  Product(Operands& from, Device& device, const Case& one, std::int64_t rows) {
+    gemm.a = from.packed(rows, flag(from.s, "A_ROWS"));
+    gemm.b = from.packed(one.cols, flag(from.s, "B_ROWS"));
+    gemm.a_amax = from.numbers(gemm.a.row_scaled ? rows : 1);
+    gemm.b_amax = from.numbers(gemm.b.row_scaled ? one.cols : 1);
+    gemm.accumulate = flag(from.s, "ACCUMULATE");
+    a = &from.place(device, gemm.a, gemm.a_amax);
+    b = &from.place(device, gemm.b, gemm.b_amax);
+  }
+  // Numbers of the bias' type, kept in `bytes` too.
+  void add_bias(Operands& from, DType dtype, std::vector<std::uint8_t>& bytes) {
+    const std::size_t size = static_cast<std::size_t>(dtype_bits(dtype) / 8);
+    const std::size_t begin = bytes.size();
+    const auto cols = static_cast<std::size_t>(gemm.b.rows);
+    bytes.resize(begin + cols * size);
+    for (std::size_t col = 0; col < cols; ++col) {
+      const auto at = static_cast<std::int64_t>(begin / size + col);
+      reference::store(bytes.data(), dtype, at, from.number());
+      gemm.bias.push_back(reference::load(bytes.data(), dtype, at));
+    }
+  }
+};
+
+// What a launch adds to or writes over.
+std::vector<std::uint8_t> before(Operands& from, const Case& one, DType dtype, bool accumulate) {
+  const auto bytes = static_cast<std::size_t>(one.rows * one.cols * dtype_bits(dtype) / 8);
+  std::vector<std::uint8_t> out(bytes, DeviceBuffer::kPoison);
+  for (std::int64_t i = 0; accumulate && i < one.rows * one.cols; ++i) {
+    reference::store(out.data(), dtype, i, from.number());
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string gemm_nvfp4_difference(Kernel& kernel, const Case& one, const Bindings& tunes) {
+  const Specialization& s = kernel.specialization();
+  Device& device = kernel.device();
+  const bool grouped = flag(s, "GROUPED");
+  const DType dtype = dtype_of(s, "OUT"), bias_dtype = dtype_of(s, "BIAS_TYPE");
+  Operands operands(s, one.seed);
+  std::vector<std::uint8_t> want = before(operands, one, dtype, flag(s, "ACCUMULATE")), bias;
+  DeviceBuffer out(device, want.data(), want.size());
+  const std::vector<std::int64_t> offsets =
+      grouped ? offsets_for(one) : std::vector<std::int64_t>{0, one.rows};
+  std::vector<MemberDescriptor> lefts, rights;
+  std::deque<Product> products;
+  const float alpha = one.seed % 2 == 0 ? 1.0f : 0.3f;
+  int bounds = 0;
+  for (std::size_t i = 0; i + 1 < offsets.size(); ++i) {
+    const std::int64_t rows = offsets[i + 1] - offsets[i];
+    Product& product = products.emplace_back(operands, device, one, rows);
+    // All members of a group have one bound.
+    if (i > 0) product.gemm.a.bound = products[0].gemm.a.bound;
+    if (i > 0) product.gemm.b.bound = products[0].gemm.b.bound;
+    bounds = product.gemm.a.bound * product.gemm.b.bound;
+    product.gemm.alpha = alpha;
+    if (flag(s, "BIAS")) product.add_bias(operands, bias_dtype, bias);
+    lefts.push_back(operands.member(*product.a, rows));
+    lefts.back().row_begin = offsets[i];
+    rights.push_back(operands.member(*product.b, one.cols));
+    reference::gemm_nvfp4(product.gemm, want.data() + offsets[i] * one.cols * dtype_bits(dtype) / 8,
+                          dtype);
+  }
+  const std::size_t descriptors = lefts.size() * sizeof(MemberDescriptor);
+  DeviceBuffer left(device, lefts.data(), descriptors), right(device, rights.data(), descriptors);
+  DeviceBuffer biases(device, bias.data(), bias.size());
+  const Placed &a = *products[0].a, &b = *products[0].b;
+  const auto unless_grouped = [&](KernelArgument argument) {
+    if (grouped) argument.data = nullptr, argument.number = 0;
+    return argument;
+  };
+  const auto members = [&](const DeviceBuffer& buffer) {
+    return KernelArgument::tensor(DType::u8, grouped ? buffer.data_pointer() : nullptr);
+  };
+  const auto bytes = [](const DeviceBuffer& buffer) {
+    return KernelArgument::tensor(DType::u8, buffer.data_pointer());
+  };
+  const KernelArgument arguments[] = {
+      unless_grouped(bytes(a.codes)),
+      unless_grouped(operands.scales_of(a)),
+      unless_grouped(floats(a.amax)),
+      unless_grouped(bytes(b.codes)),
+      unless_grouped(operands.scales_of(b)),
+      unless_grouped(floats(b.amax)),
+      KernelArgument::tensor(bias_dtype, bias.empty() ? nullptr : biases.data_pointer()),
+      KernelArgument::tensor(dtype, out.data_pointer()),
+      members(left),
+      members(right),
+      KernelArgument::size(one.rows),
+      KernelArgument::size(one.cols),
+      KernelArgument::size(operands.depth),
+      KernelArgument::size(grouped ? static_cast<std::int64_t>(lefts.size()) : 0),
+      KernelArgument::scalar(alpha),
+      KernelArgument::scalar(1.0f / static_cast<float>(36 * bounds))};
+  const std::string problem = launch_and_wait(kernel, arguments, tunes);
+  return problem.empty() ? compare("out", out, want.data(), want.size()) : problem;
+}
+
+}  // namespace diecast::variants
