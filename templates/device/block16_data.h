@@ -25,6 +25,16 @@ struct Block16 {
   u32 words[kWords];
 
   DIECAST_DEVICE f32 element(int i) const { return element_of<IN>(words, i); }
+
+  // Element 1 becomes element 0, and so on.
+  DIECAST_DEVICE void drop_first() {
+    constexpr int kPerWord = 32 / bits<IN>();
+DIECAST_UNROLL
+    for (int i = 0; i + 1 < kWords; ++i) {
+      words[i] = kPerWord == 1 ? words[i + 1] : words[i] >> 16 | words[i + 1] << 16;
+    }
+    if (kPerWord == 2) words[kWords - 1] >>= 16;
+  }
 };
 
 // All sixteen from an address that is a multiple of 16 bytes. Two loads share a 32-byte sector, so

@@ -33,28 +33,69 @@ struct FourOverSix {
 // min(1 / step, largest float) of any step: reciprocal() wants one of at most 2^126.
 DIECAST_DEVICE f32 factor_of_step(f32 step) { return fminf(quotient(1.0f, step), kLargest); }
 
+// Whether quotient_by() may stand for the divisions of a block under this amax: no product of it
+// with a scale and a code overflows, and none but 0 is tiny.
+DIECAST_DEVICE bool is_ordinary(const FourOverSixGlobal& global) {
+  return global.amax >= 0x1p-40f && global.amax <= 0x1p100f;
+}
+
+template <bool Squares>
+DIECAST_DEVICE f32 plus_error(f32 sum, f32 decoded, f32 element) {
+  const f32 lost = __fsub_rn(decoded, element);
+  return __fadd_rn(sum, Squares ? __fmul_rn(lost, lost) : fabsf(lost));
+}
+
+// The error of codes under any amax: seldom, so the shortest code.
+template <bool Squares, int Bound, class IN>
+DIECAST_DEVICE f32 any_error(Block16<IN> block, const u32 (&codes)[2], f32 scale, f32 amax) {
+  f32 error = 0.0f;
+  u64 left = u64{codes[1]} << 32 | codes[0];
+DIECAST_NO_UNROLL
+  for (int i = 0; i < 16; ++i) {
+    const f32 units = __fmul_rn(f32_from_e2m1(static_cast<u32>(left) & 15u), scale);
+    error = plus_error<Squares>(error, quotient(__fmul_rn(units, amax), 6.0f * Bound),
+                                block.element(0));
+    left >>= 4;
+    block.drop_first();
+  }
+  return error;
+}
+
 // The block under the scale nearest to `wanted`; the sum of |error| or error^2 in the elements'
-// order, each step one rounding.
+// order, each step one rounding. Magnitudes do for it: a code has its element's sign.
 template <bool Squares, int Bound, class IN>
 DIECAST_DEVICE Nvfp4Block four_over_six_candidate(const Block16<IN>& block, f32 wanted,
                                                   const FourOverSixGlobal& global, f32& error) {
   Nvfp4Block out = {{0, 0}, e4m3_from_f32(fminf(wanted, 448.0f))};
-  const f32 scale = f32_from_e4m3(out.scale);
-  encode_block(block, factor_of_step(__fmul_rn(scale, global.decode)), out.codes);
+  const f32 scale = f32_from_block_scale(out.scale);
+  const f32 step = __fmul_rn(scale, global.decode);
+  if (!is_ordinary(global)) {
+    encode_block(block, factor_of_step(step), out.codes);
+    error = any_error<Squares, Bound>(block, out.codes, scale, global.amax);
+    return out;
+  }
+  const f32 factor = reciprocal(step);
   error = 0.0f;
 DIECAST_UNROLL
-  for (int i = 0; i < 16; ++i) {
-    const f32 units = __fmul_rn(f32_from_e2m1(out.codes[i / 8] >> (i % 8 * 4)), scale);
-    const f32 decoded = quotient(__fmul_rn(units, global.amax), 6.0f * Bound);
-    const f32 lost = __fsub_rn(decoded, block.element(i));
-    error = __fadd_rn(error, Squares ? __fmul_rn(lost, lost) : fabsf(lost));
+  for (int half = 0; half < 2; ++half) {
+    f32 y[8], v[8];
+DIECAST_UNROLL
+    for (int i = 0; i < 8; ++i) y[i] = __fmul_rn(block.element(8 * half + i), factor);
+    out.codes[half] = e2m1_codes_and_magnitudes(y, v);
+DIECAST_UNROLL
+    for (int i = 0; i < 8; ++i) {
+      const f32 units = __fmul_rn(v[i], scale);
+      const f32 decoded = quotient_by<6 * Bound>(__fmul_rn(units, global.amax));
+      error = plus_error<Squares>(error, decoded, fabsf(block.element(8 * half + i)));
+    }
   }
   return out;
 }
 
 // The scale that is tried for a block or a 16x16 tile, before it is rounded to E4M3.
 DIECAST_DEVICE f32 wanted_scale(f32 amax, bool four, const FourOverSixGlobal& global) {
-  const f32 base = __fmul_rn(quotient(amax, 6.0f), global.encode);
+  const f32 sixth = is_ordinary(global) ? quotient_by<6>(amax) : quotient(amax, 6.0f);
+  const f32 base = __fmul_rn(sixth, global.encode);
   return four ? __fmul_rn(base, 1.5f) : base;
 }
 
@@ -76,7 +117,7 @@ DIECAST_DEVICE_CALL FourOverSixCandidate four_over_six_once(Block16<IN> block, f
 template <bool Squares, int Bound, class IN>
 DIECAST_DEVICE FourOverSix four_over_six(const Block16<IN>& block, f32 block_amax,
                                          const FourOverSixGlobal& global) {
-  const f32 base = __fmul_rn(quotient(block_amax, 6.0f), global.encode);
+  const f32 base = wanted_scale(block_amax, false, global);
   FourOverSix both = {};
 DIECAST_NO_UNROLL
   for (int pass = 0; pass < 2; ++pass) {  // one copy of long code

@@ -74,4 +74,19 @@ DIECAST_DEVICE_CALL f32 quotient(f32 a, f32 b) {
 #endif
 }
 
+// x / Divisor, for |x| of at least 2^-80 (smaller ones may come out one last place off; +-0 does
+// not). 1 / Divisor is high + low, and the fused sum of both products rounds as the division does:
+// true of these divisors for every x, which a test tries.
+template <int Divisor>
+DIECAST_DEVICE f32 quotient_by(f32 x) {
+  static_assert(Divisor == 6 || Divisor == 1536 || Divisor == 2688, "others are not tested");
+#if DIECAST_HOST
+  return x / Divisor;
+#else
+  constexpr f32 kHigh = static_cast<f32>(1.0 / Divisor);
+  constexpr f32 kLow = static_cast<f32>(1.0 / Divisor - static_cast<double>(kHigh));
+  return __fmaf_rn(x, kHigh, __fmul_rn(x, kLow));
+#endif
+}
+
 }  // namespace diecast

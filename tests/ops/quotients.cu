@@ -1,5 +1,7 @@
-// quotients: what templates/device/quotient.h makes of pairs of floats, given as their bits.
+// quotients: what templates/device/quotient.h makes of pairs of floats, given as their bits; with a
+// DIVISOR, of the first ones divided by it.
 /* diecast
+option   int   DIVISOR {0, 6, 1536, 2688} = 0
 tune     int   THREADS {256} = 256
 size     count
 arg      a     in  u32  [count]
@@ -15,6 +17,8 @@ sample   count {256}
 
 DIECAST_KERNEL {
   for (i64 i = i64{blockIdx.x} * THREADS + threadIdx.x; i < count; i += i64{gridDim.x} * THREADS) {
-    out[i] = __float_as_uint(quotient(__uint_as_float(a[i]), __uint_as_float(b[i])));
+    const f32 x = __uint_as_float(a[i]);
+    out[i] = __float_as_uint(DIVISOR != 0 ? quotient_by<DIVISOR == 0 ? 6 : DIVISOR>(x)
+                                          : quotient(x, __uint_as_float(b[i])));
   }
 }

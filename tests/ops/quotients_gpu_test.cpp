@@ -35,14 +35,15 @@ bool is_nan(std::uint32_t word) { return (word & 0x7FFFFFFFu) > 0x7F800000u; }
 
 class Quotients {
  public:
-  Quotients(const std::shared_ptr<Device>& device, std::size_t most)
+  // `divisor`: the constant one, which every b must be then, or 0.
+  Quotients(const std::shared_ptr<Device>& device, std::size_t most, int divisor = 0)
       : device_(device), a_(*device, most * 4), b_(*device, most * 4), out_(*device, most * 4) {
     // A runtime of its own: the other tests' has the built-in templates alone.
     RuntimeOptions options = RuntimeOptions::from_environment();
     options.cache = std::string(DIECAST_BUILD_DIR) + "/test-cache";
     runtime_ = Runtime::create(std::move(options)).value();
     runtime_->add(DIECAST_SOURCE_DIR "/tests/ops/quotients.cu").value();
-    const auto one = runtime_->specialize_for("quotients", {}, *device).value();
+    const auto one = runtime_->specialize_for("quotients", {{"DIVISOR", Value::integer(divisor)}}, *device).value();
     kernel_ = runtime_->preload(one, device).value();
   }
 
@@ -153,6 +154,25 @@ TEST(Quotients, EqualTheProcessorsOnGpu) {
       ASSERT_EQ(quotients.difference(a, b), "") << "numerator " << numerator;
       first += all ? count : 1u << 26;
     } while (first != 0);
+  }
+}
+
+// Every mantissa, at the ends and in the middle of the exponents that are promised.
+TEST(Quotients, ByAConstantEqualTheProcessorsOnGpu) {
+  const auto device = test_runtime()->default_device();
+  if (!device) GTEST_SKIP() << device.error().message();
+  constexpr std::uint32_t kMantissas = 1u << 23;
+  for (const int divisor : {6, 1536, 2688}) {
+    Quotients quotients(*device, kMantissas, divisor);
+    const float by = static_cast<float>(divisor);
+    std::uint32_t word;
+    std::memcpy(&word, &by, sizeof word);
+    const Words b(kMantissas, word);
+    for (const std::uint32_t exponent : {127u - 80, 127u, 127u + 111}) {
+      Words a(kMantissas);
+      for (std::uint32_t i = 0; i < kMantissas; ++i) a[i] = exponent << 23 | i;
+      EXPECT_EQ(quotients.difference(a, b), "") << divisor;
+    }
   }
 }
 

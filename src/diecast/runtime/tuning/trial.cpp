@@ -15,9 +15,10 @@ constexpr std::size_t kPiece = 1u << 22;  // bytes drawn, filled and read at onc
 constexpr double kSampleMs = 1;           // what a sample should take, at least
 constexpr int kMostLaunches = 100;        // in a sample
 
-// The bits of one element: a float of either sign between 1/8 and 8, or any byte.
-std::uint64_t element_bits(DType type, std::uint64_t random) {
-  const std::uint64_t sign = random >> 63, power = (random >> 32) % 7;  // 2^-3 to 2^3
+// The bits of one element: a float between 1/8 and 16, or any byte.
+std::uint64_t element_bits(DType type, bool negative_too, std::uint64_t random) {
+  const std::uint64_t sign = negative_too ? random >> 63 : 0,
+                      power = (random >> 32) % 7;  // 2^-3 to 2^3
   switch (type) {
     case DType::bf16:
       return sign << 15 | (124 + power) << 7 | (random & 127);
@@ -36,12 +37,12 @@ std::uint64_t element_bits(DType type, std::uint64_t random) {
   }
 }
 
-Bytes drawn(DType type, std::size_t bytes) {
+Bytes drawn(DType type, bool negative_too, std::size_t bytes) {
   const auto width = static_cast<std::size_t>(dtype_bits(type) / 8);
   Bytes out(std::min(bytes, kPiece));
   std::mt19937_64 random(static_cast<std::uint64_t>(type) + 1);
   for (std::size_t at = 0; at + width <= out.size(); at += width) {
-    const std::uint64_t bits = element_bits(type, random());
+    const std::uint64_t bits = element_bits(type, negative_too, random());
     for (std::size_t i = 0; i < width; ++i) out[at + i] = static_cast<std::byte>(bits >> (8 * i));
   }
   return out;
@@ -95,7 +96,11 @@ Result<Trial> Trial::make(const Specialization& specialization, std::shared_ptr<
                        cat(argument.name, " would have too many elements"), "tune a smaller size"};
         }
       }
-      DIECAST_CHECK(out.add_tensor(argument, elements));
+      // What is f32 whatever the options is no data but an amax or a scale: never negative.
+      const std::size_t index =
+          static_cast<std::size_t>(&argument - specialization.arguments().data());
+      const bool data = specialization.tmpl().arguments()[index].type != dtype_name(DType::f32);
+      DIECAST_CHECK(out.add_tensor(argument, elements, data));
     } else {
       return not_told(specialization, argument.name);
     }
@@ -104,7 +109,8 @@ Result<Trial> Trial::make(const Specialization& specialization, std::shared_ptr<
   return out;
 }
 
-Result<void> Trial::add_tensor(const BoundArgument& argument, std::int64_t elements) {
+Result<void> Trial::add_tensor(const BoundArgument& argument, std::int64_t elements,
+                               bool negative_too) {
   Memory one;
   one.bytes = static_cast<std::size_t>(elements * dtype_bits(argument.dtype) / 8);
   DIECAST_TRY(void* const data, device_->allocate(one.bytes));
@@ -113,7 +119,7 @@ Result<void> Trial::add_tensor(const BoundArgument& argument, std::int64_t eleme
   one.written = argument.direction != Argument::Direction::in;
   one.before = argument.direction == Argument::Direction::out ? 0xA5 : 0;
   if (!one.written) {
-    const Bytes values = drawn(argument.dtype, one.bytes);
+    const Bytes values = drawn(argument.dtype, negative_too, one.bytes);
     for (std::size_t at = 0; at < one.bytes; at += values.size()) {
       DIECAST_CHECK(device_->copy_to_device(static_cast<std::byte*>(data) + at, values.data(),
                                             std::min(values.size(), one.bytes - at), {}));
