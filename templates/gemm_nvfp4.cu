@@ -63,7 +63,8 @@ struct Piece {
   const u8* codes;
   const e4m3* scales;
   u32 at_codes, at_scales;
-  u32 words[4], both_scales;  // scales: in either half
+  u32 words[4];
+  u8 of_first, of_second;  // scales: not put together before they are needed, which would wait for them
 
   // Rows behind the last are the last one again: nobody looks at what becomes of them.
   DIECAST_DEVICE Piece(const MemberSide& side, i64 first_row, i64 rows, int row, int block, i64 depth) {
@@ -88,7 +89,8 @@ struct Piece {
     }
     words[0] = low.words[0], words[1] = low.words[1], words[2] = high.words[0], words[3] = high.words[1];
     const e4m3* pair = scales + at_scales;
-    both_scales = (left > 0 ? u32{pair[0].bits} : 0u) | (left > 1 ? u32{pair[1].bits} << 16 : 0u);
+    of_first = left > 0 ? pair[0].bits : 0;
+    of_second = left > 1 ? pair[1].bits : 0;
     codes += kBlocks * 8;
     scales += LAYOUT == LAYOUT_linear ? kBlocks : kBlocks * Layout::kTileRows;
   }
@@ -98,7 +100,7 @@ DIECAST_UNROLL
       const Vector<8> low = doubled_codes(words[2 * i]), high = doubled_codes(words[2 * i + 1]);
       *reinterpret_cast<Vector<16>*>(to.codes + Stage::place(row, block + i)) =
           {{low.words[0], low.words[1], high.words[0], high.words[1]}};
-      to.scales[(block + i) * Stage::kRows + row] = f32_from_e4m3({static_cast<u8>(both_scales >> (16 * i))});
+      to.scales[(block + i) * Stage::kRows + row] = f32_from_e4m3({i == 0 ? of_first : of_second});
     }
   }
   DIECAST_DEVICE void unpack(const Stage& to, int row, int block) const {
@@ -106,7 +108,7 @@ DIECAST_UNROLL
     unpack_bytes(to, row, block);
 #else
     if constexpr (Stage::kHalves) {
-      const u32 pair = f16_scales(both_scales);
+      const u32 pair = f16_scales(of_first | u32{of_second} << 16);
 DIECAST_UNROLL
       for (int i = 0; i < 4; ++i) {
         const u32 twice = __byte_perm(pair, 0u, i < 2 ? 0x1010 : 0x3232);
@@ -166,18 +168,17 @@ DIECAST_NO_UNROLL
 DIECAST_DEVICE void multiply(Sums& sums, const Member& a, i64 a_row, const Member& b, i64 b_row, i64 depth) {
   const int row = threadIdx.x / 2, block = threadIdx.x % 2 * 2, blocks = static_cast<int>(depth / 16);
   Piece of_a(a.rowwise, a_row, a.rows, row, block, depth), of_b(b.rowwise, b_row, b.rows, row, block, depth);
-  const auto load_next = [&](int first) {
-    if (row < M_TILE) of_a.load_next(blocks - first - block);
-    if (row < N_TILE) of_b.load_next(blocks - first - block);
-  };
-  load_next(0);
   int stage = 0;
 DIECAST_NO_UNROLL
-  for (int first = 0; first < blocks; first += kBlocks) {
-    if (row < M_TILE) of_a.unpack(Stage(stage), row, block);
-    if (row < N_TILE) of_b.unpack(Stage(stage), M_TILE + row, block);
-    __syncthreads();  // also: all are done with the stage before this one, which is filled next
-    load_next(first + kBlocks);
+  for (int first = -kBlocks; first < blocks; first += kBlocks) {  // the first time only loads
+    if (first >= 0) {
+      if (row < M_TILE) of_a.unpack(Stage(stage), row, block);
+      if (row < N_TILE) of_b.unpack(Stage(stage), M_TILE + row, block);
+      __syncthreads();  // also: all are done with the stage before this one, which is filled next
+    }
+    if (row < M_TILE) of_a.load_next(blocks - first - kBlocks - block);
+    if (row < N_TILE) of_b.load_next(blocks - first - kBlocks - block);
+    if (first < 0) continue;
 DIECAST_NO_UNROLL
     for (int i = 0; i < kBlocks; ++i) sums.add(Stage(stage), i);
     stage ^= 1;
@@ -189,17 +190,23 @@ DIECAST_KERNEL {
   const auto* of_a = reinterpret_cast<const Member*>(a_members);
   const auto* of_b = reinterpret_cast<const Member*>(b_members);
   const u32 row_tiles = static_cast<u32>(ceil_div(cols, N_TILE));
-  GroupWalk<GROUPED> at{of_a, count, rows, blockIdx.x, gridDim.x};
-  if (!at.find(M_TILE, row_tiles)) return;
-  const i64 row = i64{at.row} * M_TILE, col = i64{at.piece} * N_TILE;
+  const GroupWalk<GROUPED> begin{of_a, count, rows, blockIdx.x, gridDim.x};
   const Member whole_a = {0, 0, rows, 0, {reinterpret_cast<u64>(a_codes), reinterpret_cast<u64>(a_scales),
                                           reinterpret_cast<u64>(a_amax), a_scales_stride}, {}};
   const Member whole_b = {0, 0, cols, 0, {reinterpret_cast<u64>(b_codes), reinterpret_cast<u64>(b_scales),
                                           reinterpret_cast<u64>(b_amax), b_scales_stride}, {}};
+  Sums sums;
+  {
+    GroupWalk<GROUPED> at = begin;
+    if (!at.find(M_TILE, row_tiles)) return;
+    multiply(sums, GROUPED ? of_a[at.member] : whole_a, i64{at.row} * M_TILE,
+             GROUPED ? of_b[at.member] : whole_b, i64{at.piece} * N_TILE, depth);
+  }
+  GroupWalk<GROUPED> at = begin;  // anew: its numbers would have stood in registers all the while
+  at.find(M_TILE, row_tiles);
+  const i64 row = i64{at.row} * M_TILE, col = i64{at.piece} * N_TILE;
   const Member& a = GROUPED ? of_a[at.member] : whole_a;
   const Member& b = GROUPED ? of_b[at.member] : whole_b;
-  Sums sums;
-  multiply(sums, a, row, b, col, depth);
   const auto* of_rows = reinterpret_cast<const f32*>(a.rowwise.amax);
   const auto* of_cols = reinterpret_cast<const f32*>(b.rowwise.amax);
   const f32 factor = A_ROWS || B_ROWS ? alpha * unit : ((alpha * *of_cols) * *of_rows) * unit;

@@ -60,10 +60,7 @@ DIECAST_UNROLL
       const Vector<16> b = load_matrices(b_at + 8 * j * Stage::kRowBytes);
 DIECAST_UNROLL
       for (int i = 0; i < 2 * kM; ++i) {
-        f32 d[4];
-        multiply_f16(d, a[i / 2], b.words[i % 2 * 2], b.words[i % 2 * 2 + 1]);
-DIECAST_UNROLL
-        for (int e = 0; e < 4; ++e) of[i / 2][j + i % 2][e] = __fadd_rn(of[i / 2][j + i % 2][e], d[e]);
+        multiply_add_f16(of[i / 2][j + i % 2], a[i / 2], b.words[i % 2 * 2], b.words[i % 2 * 2 + 1]);
       }
     }
   }
@@ -88,12 +85,8 @@ DIECAST_UNROLL
       const Vector<8> pair = *reinterpret_cast<const Vector<8>*>(scales + MTile + col + 8 * j + lane % 4 * 2);
 DIECAST_UNROLL
       for (int i = 0; i < kM; ++i) {
-        f32 d[4];
-        multiply_s8(d, a[i / 2].words[i % 2 * 2], a[i / 2].words[i % 2 * 2 + 1], b.words[j % 4]);
-DIECAST_UNROLL
-        for (int e = 0; e < 4; ++e) {
-          of[i][j][e] = add_exact(of[i][j][e], d[e], of_rows[i][e / 2] * __uint_as_float(pair.words[e % 2]));
-        }
+        multiply_add_s8(of[i][j], a[i / 2].words[i % 2 * 2], a[i / 2].words[i % 2 * 2 + 1], b.words[j % 4],
+                        of_rows[i], __uint_as_float(pair.words[0]), __uint_as_float(pair.words[1]));
       }
     }
   }

@@ -41,6 +41,7 @@ std::uint64_t PreparedGemmNvfp4::Request::word() const {
   append(1, wide);
   append(1, grouped);
   append(1, tile);
+  append(2, math);
   append(8, OpKind::gemm_nvfp4);
   return word;
 }
@@ -73,6 +74,9 @@ Result<PreparedGemmNvfp4> PreparedGemmNvfp4::prepare(Runtime& runtime,
   bindings.set("BIAS_TYPE", request.bias.value_or(DType::f32));
   bindings.set("ACCUMULATE", request.accumulate).set("WIDE", request.wide);
   bindings.set("GROUPED", request.grouped);
+  if (request.math != GemmMath::f16) {
+    bindings.set("MATH", request.math == GemmMath::s8 ? "s8" : "dp4a");
+  }
   if (request.tile == GemmTile::small) bindings.set("M_TILE", 64).set("N_TILE", 64);
   PreparedGemmNvfp4 prepared;
   prepared.request_ = request;

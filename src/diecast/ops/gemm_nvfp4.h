@@ -30,8 +30,10 @@ struct GemmNvfp4Options {
   std::shared_ptr<Device> device;  // null: Runtime::default_device()
 };
 
-// How much of out a block of threads makes; the bits are the same.
+// How much of out a block of threads makes, and with what: tensor cores on f16 or on bytes, or dot
+// products of bytes without them. Speed only: the bits are the same.
 enum class GemmTile : std::uint8_t { small, large };
+enum class GemmMath : std::uint8_t { f16, s8, dp4a };
 
 // a: the activation; b: the weight; both NVFP4 with scales of one layout, K whole blocks of 16.
 // out: bf16, f16 or f32 [M, N], dense; nothing is done where it has no elements. Errors:
@@ -64,6 +66,7 @@ class PreparedGemmNvfp4 {
     bool wide = true;  // K whole pairs of blocks, codes from multiples of 16 bytes on
     bool grouped = false;
     GemmTile tile = GemmTile::large;
+    GemmMath math = GemmMath::f16;
     std::uint64_t word() const;
     // What these operands ask for. `a` and `b`: of a group, its whole.
     static Request of(const QuantizedTensor& a, const QuantizedTensor& b, const Tensor& out,

@@ -117,12 +117,7 @@ Result<void> check_out(const Tensor& out, std::int64_t rows, std::int64_t cols) 
                "pass a dense out, row_stride = 0"};
 }
 
-Result<void> check_group_of_b(const QuantizedGroup& a, const QuantizedGroup& b, std::int64_t cols) {
-  if (a.count != b.count) {
-    return Error{ErrorCode::shape_mismatch,
-                 cat(kGemm, ": a has ", a.count, " members, b ", b.count),
-                 "give each member of a its weight"};
-  }
+Result<void> check_group_of_b(const QuantizedGroup& b, std::int64_t cols) {
   if (b.host_row_counts != nullptr || b.device_row_counts != nullptr) {
     return Error{ErrorCode::not_supported, cat(kGemm, ": members of b have row counts"),
                  "leave b's row counts null: all rows of a weight are real"};
@@ -173,8 +168,13 @@ Result<void> check_gemm(const QuantizedGroup& a, const QuantizedGroup& b, const 
   DIECAST_CHECK(check_operand(right));
   DIECAST_CHECK(check_pair(left, right));
   DIECAST_CHECK(a.check("gemm_nvfp4: a"));
+  if (a.count != b.count) {
+    return Error{ErrorCode::shape_mismatch,
+                 cat(kGemm, ": a has ", a.count, " members, b ", b.count),
+                 "give each member of a its weight"};
+  }
   DIECAST_CHECK(b.check("gemm_nvfp4: b"));
-  DIECAST_CHECK(check_group_of_b(a, b, out.cols()));
+  DIECAST_CHECK(check_group_of_b(b, out.cols()));
   DIECAST_CHECK(check_row_scales(left, right, options.gradient));
   DIECAST_CHECK(check_bias(options, b.count, out.cols()));
   return check_out(out, a.whole.rows(), out.cols());

@@ -27,9 +27,9 @@ struct Part {
 // `templates`: those whose options are measured; all without one.
 std::vector<Part> parts(const std::vector<std::string>& templates) {
   const auto options = [templates](Runtime& runtime) { return bench_options(runtime, templates); };
-  return {{"compile", bench_compile}, {"cache", bench_cache},    {"warm", bench_warm},
-          {"host", bench_host},       {"gpu", bench_gpu},        {"launch", bench_launch},
-          {"weights", bench_weights}, {"options", options, true}};
+  return {{"compile", bench_compile}, {"cache", bench_cache},     {"warm", bench_warm},
+          {"host", bench_host},       {"gpu", bench_gpu},         {"gemm", bench_gemm},
+          {"launch", bench_launch},   {"weights", bench_weights}, {"options", options, true}};
 }
 
 std::vector<std::string> part_names() {
@@ -98,9 +98,10 @@ Command add_bench(CLI::App& app) {
   auto* command = app.add_subcommand("bench", "Our numbers on this machine, against their bounds");
   auto options = std::make_shared<Options>();
   command
-      ->add_option("part", options->parts,
-                   "compile, cache, warm, host, gpu, launch, weights: all without one; options: "
-                   "each template's")
+      ->add_option(
+          "part", options->parts,
+          "compile, cache, warm, host, gpu, gemm, launch, weights: all without one; options: "
+          "each template's")
       ->check(CLI::IsMember(part_names()));
   command->add_option("--template", options->templates, "options: of these templates alone");
   command->add_flag("--json", options->json, "For programs");

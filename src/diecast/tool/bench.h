@@ -47,6 +47,7 @@ Result<Figures> bench_cache(Runtime& runtime);    // memory, disk and bundle hit
 Result<Figures> bench_warm(Runtime& runtime);     // warming on two cores, a warmed start
 Result<Figures> bench_host(Runtime& runtime);     // the ops on one core of this processor
 Result<Figures> bench_gpu(Runtime& runtime);      // the ops against a device-to-device copy
+Result<Figures> bench_gemm(Runtime& runtime);     // gemm_nvfp4 on a GPU, by each of its ways
 Result<Figures> bench_launch(Runtime& runtime);   // launches against the driver's own
 Result<Figures> bench_weights(Runtime& runtime);  // casts of sharded weights on a GPU
 // The ops that take many matrices at once, on a device; a part of the options'.

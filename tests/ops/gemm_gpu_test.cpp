@@ -1,0 +1,83 @@
+// gemm_nvfp4 on a GPU by each of its ways: tensor cores on f16, on bytes, and no tensor cores give
+// the host's bits, over depths where f32 sums round at nearly every block.
+#include <diecast/diecast.h>
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "ops/device_buffer.h"
+#include "ops/test_runtime.h"
+
+namespace diecast {
+namespace {
+
+using Octets = std::vector<std::uint8_t>;
+
+// An operand of random codes and scales in a device's memory.
+struct GemmInput {
+  QuantizedTensor view;
+  std::unique_ptr<variants::DeviceBuffer> codes, scales, amax;
+
+  GemmInput(Device& device, std::int64_t rows, std::int64_t depth, bool row_scaled,
+            std::uint64_t seed) {
+    std::mt19937_64 random(seed);
+    view.shape = {rows, depth};
+    view.row_scaled = row_scaled;
+    view.rowwise = view.rowwise_sizes().value();
+    Octets code_bytes(static_cast<std::size_t>(view.rowwise.data_bytes));
+    Octets scale_bytes(static_cast<std::size_t>(view.rowwise.scale_bytes));
+    std::vector<float> amaxes(static_cast<std::size_t>(view.rowwise.amax_count));
+    for (auto& byte : code_bytes) byte = static_cast<std::uint8_t>(random());
+    for (auto& byte : scale_bytes) byte = static_cast<std::uint8_t>(random() % 0x7F);
+    for (auto& one : amaxes) one = 0.5f + static_cast<float>(random() % 4096) / 1024.0f;
+    using variants::DeviceBuffer;
+    codes = std::make_unique<DeviceBuffer>(device, code_bytes.data(), code_bytes.size());
+    scales = std::make_unique<DeviceBuffer>(device, scale_bytes.data(), scale_bytes.size());
+    amax = std::make_unique<DeviceBuffer>(device, amaxes.data(), amaxes.size() * 4);
+    view.rowwise.data = codes->data_pointer();
+    view.rowwise.scale = scales->data_pointer();
+    view.rowwise.amax = reinterpret_cast<float*>(amax->data_pointer());
+  }
+};
+
+struct GemmCase {
+  std::int64_t rows, cols, depth;
+  bool row_scaled;
+};
+
+Octets product(const std::shared_ptr<Device>& device, const GemmCase& one, GemmMath math,
+               GemmTile tile) {
+  const GemmInput a(*device, one.rows, one.depth, one.row_scaled, 1);
+  const GemmInput b(*device, one.cols, one.depth, one.row_scaled, 2);
+  variants::DeviceBuffer out(*device, static_cast<std::size_t>(one.rows * one.cols * 4));
+  const Tensor view{out.data_pointer(), DType::f32, Shape{one.rows, one.cols}, 0, nullptr};
+  GemmNvfp4Options options;
+  options.device = device;
+  auto request = PreparedGemmNvfp4::Request::of(a.view, b.view, view, options, *device);
+  request.math = math;
+  request.tile = tile;
+  const auto op = PreparedGemmNvfp4::prepare(*test_runtime(), device, request).value();
+  op.run(a.view, b.view, view, options, {}).value();
+  return out.bytes();
+}
+
+TEST(GemmNvfp4OnGpu, EveryWayGivesTheHostsBits) {
+  const auto device = test_runtime()->default_device();
+  if (!device) GTEST_SKIP() << device.error().message();
+  const auto host = open_host_device({});
+  if (!host) GTEST_SKIP() << host.error().message();
+  for (const GemmCase& one : {GemmCase{130, 200, 8192, false}, GemmCase{257, 129, 4112, true},
+                              GemmCase{1, 300, 16384, true}, GemmCase{64, 64, 48, false}}) {
+    const Octets want = product(*host, one, GemmMath::f16, GemmTile::large);
+    for (const GemmMath math : {GemmMath::f16, GemmMath::s8, GemmMath::dp4a}) {
+      for (const GemmTile tile : {GemmTile::small, GemmTile::large}) {
+        EXPECT_EQ(product(*device, one, math, tile), want)
+            << one.rows << "x" << one.cols << "x" << one.depth << " way " << static_cast<int>(math)
+            << " tile " << static_cast<int>(tile);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace diecast
