@@ -20,6 +20,7 @@ option   int   BOUND   {448, 256} = 448                  // block scale that the
 option   bool  BLOCK_AMAX = false                        // block_amax has each block's amax
 option   bool  RHT     = false                           // x is transformed first (hadamard.h)
 option   int   SIGN_MASK = 0                             // RHT: bit i flips the sign of element i of 16
+option   bool  STOCHASTIC = false                        // codes are rounded by random numbers (stochastic.h)
 tune     int   THREADS {128, 256} = 256
 tune     int   waves   {1, 8, 64, 128} = 64              // the most blocks of threads a multiprocessor gets
 size     rows  device
@@ -31,6 +32,7 @@ arg      scales out  e4m3  [align_up(rows, LAYOUT == LAYOUT_s128x4 ? 128 : LAYOU
 arg      rows
 arg      cols
 arg      block_amax in f32 [BLOCK_AMAX ? rows : 0, ceil_div(cols, BLOCK)]
+arg      rng    in   i64   [STOCHASTIC ? 2 : 0]             // {seed, offset}
 require  THREADS % 32 == 0                               // whole warps
 require  !SCALES_APART || LAYOUT == LAYOUT_linear        // tiles of scales lie one behind another: only linear rows can be apart
 require  PROFILE == PROFILE_te || FOUR_OVER_SIX == FOUR_OVER_SIX_off  // four over six is defined by profile te
@@ -60,14 +62,16 @@ using Layout = ScaleLayout<LAYOUT>;
 
 // What thread after thread takes; one thread a block of 16.
 DIECAST_KERNEL {
+  const auto random = randomness<STOCHASTIC>(rng, 0, false);
   const auto of_tensor = Recipe::global(GLOBAL == GLOBAL_none || ROW_SCALE ? 1.0f : amax[0]);
   const u32 thread = blockIdx.x * THREADS + threadIdx.x, threads = gridDim.x * THREADS;
   const i64 row_blocks = ceil_div(cols, BLOCK);
   const auto quantize = [&](Block16<IN> block, i64 index, i64 row, e4m3* scale) {
     const auto global = ROW_SCALE ? Recipe::global(amax[row]) : of_tensor;
     if constexpr (RHT) block = hadamard16(block, SIGN_MASK);
-    const Nvfp4Block out = BLOCK_AMAX ? Recipe::quantize(block, block_amax[index], global)
-                                      : Recipe::quantize(block, global);
+    Nvfp4Block out = BLOCK_AMAX ? Recipe::quantize(block, block_amax[index], global)
+                                : Recipe::quantize(block, global);
+    if constexpr (STOCHASTIC) Recipe::round(block, global, random.of_block(index), out);
     store_streaming<8>(codes + 8 * index, {{out.codes[0], out.codes[1]}});
     *scale = out.scale;
   };

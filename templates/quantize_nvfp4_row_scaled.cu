@@ -15,6 +15,7 @@ option   enum  FOUR_OVER_SIX {off, mae, mse} = off       // two scales are tried
 option   int   BOUND   {448, 256} = 448                  // block scale that the global scale aims at
 option   bool  RHT     = false                           // x is transformed first (hadamard.h)
 option   int   SIGN_MASK = 0                             // RHT: bit i flips the sign of element i of 16
+option   bool  STOCHASTIC = false                        // codes are rounded by random numbers (stochastic.h)
 tune     int   THREADS {32, 64, 128, 256, 512} = 256     // they share a row
 tune     int   HELD    {0, 4} = 4                        // the most 32-byte pieces of a row that a thread keeps in registers
 tune     int   waves   {1, 8, 64, 128} = 64              // the most blocks of threads a multiprocessor gets
@@ -26,13 +27,14 @@ arg      codes  out  u8    [rows, align_up(cols, BLOCK) / 2]  align 8
 arg      scales out  e4m3  [align_up(rows, LAYOUT == LAYOUT_s128x4 ? 128 : LAYOUT == LAYOUT_s8x4 ? 8 : 1), align_up(ceil_div(cols, BLOCK), LAYOUT == LAYOUT_linear ? 1 : 4)]  stride (SCALES_APART)
 arg      rows
 arg      cols
+arg      rng    in   i64   [STOCHASTIC ? 2 : 0]             // {seed, offset}
 require  THREADS % 32 == 0                               // whole warps
 require  !SCALES_APART || LAYOUT == LAYOUT_linear        // tiles of scales lie one behind another: only linear rows can be apart
 require  PROFILE == PROFILE_te || FOUR_OVER_SIX == FOUR_OVER_SIX_off  // four over six is defined by profile te
 require  BOUND == 448 || FOUR_OVER_SIX != FOUR_OVER_SIX_off || PROFILE == PROFILE_modelopt  // bound 256 is defined by profile te with four over six, and by modelopt
 require  RHT || SIGN_MASK == 0                           // signs belong to the transform: RHT=1
 require  SIGN_MASK >= 0 && SIGN_MASK < 65536             // one bit for each of 16 elements
-launch   grid(min(align_up(rows, LAYOUT == LAYOUT_s128x4 ? 128 : LAYOUT == LAYOUT_s8x4 ? 8 : 1), sm_count * waves)) block(THREADS) resident(FOUR_OVER_SIX == FOUR_OVER_SIX_off && !RHT ? min(16, 1024 / THREADS) : 1)
+launch   grid(min(align_up(rows, LAYOUT == LAYOUT_s128x4 ? 128 : LAYOUT == LAYOUT_s8x4 ? 8 : 1), sm_count * waves)) block(THREADS) resident(FOUR_OVER_SIX == FOUR_OVER_SIX_off && !RHT && !STOCHASTIC ? min(16, 1024 / THREADS) : 1)
 target   host, sm_80+
 exchange block                                           // the row's amax is reduced by all its threads
 sample   COLS {0, 80}  SIGN_MASK {0, 55272}  rows {0, 1, 7, 33, 130}  cols {1, 16, 17, 80, 2100}
@@ -71,7 +73,7 @@ DIECAST_DEVICE Block16<IN> block_of(const IN* row, u32 i, i64 row_cols) {
 }
 
 // Where a row's codes and scales begin; of either, block i's place follows from i alone.
-struct RowOutput {
+struct RowOutput : Randomness<STOCHASTIC> {
   u8* codes;
   e4m3* scales;
   u32 blocks;
@@ -84,7 +86,8 @@ DIECAST_DEVICE f32 larger(f32 a, f32 b) {
 template <class Global>
 DIECAST_DEVICE void quantize_block(const Block16<IN>& block, f32 block_amax, u32 i,
                                    const Global& global, const RowOutput& to) {
-  const Nvfp4Block out = Recipe::quantize(block, block_amax, global);
+  Nvfp4Block out = Recipe::quantize(block, block_amax, global);
+  if constexpr (STOCHASTIC) Recipe::round(block, global, to.of_block(i), out);
   store_streaming<8>(to.codes + i64{8} * i, {{out.codes[0], out.codes[1]}});
   to.scales[Layout::offset(0, i, 0)] = out.scale;
 }
@@ -144,7 +147,8 @@ DIECAST_NO_UNROLL
   for (i64 row = blockIdx.x; row < Layout::padded_rows(rows); row += gridDim.x) {
     if (LAYOUT == LAYOUT_linear || row < rows) {
       const IN* from = x + row * x_stride;
-      const RowOutput to = {codes + row * row_blocks * 8,
+      const RowOutput to = {randomness<STOCHASTIC>(rng, row * row_blocks, false),
+                            codes + row * row_blocks * 8,
                             scales + Layout::offset(row, 0, scales_stride),
                             static_cast<u32>(row_blocks)};
       if constexpr (kHeld > 0) {

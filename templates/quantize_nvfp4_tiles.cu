@@ -20,6 +20,7 @@ option   int   BOUND      {448, 256} = 448               // block scale that the
 option   bool  BLOCK_AMAX = false                        // block_amax and block_amax_t have each block's amax
 option   enum  RHT        {none, rowwise, columnwise, both} = none   // the directions that are transformed first (hadamard.h)
 option   int   SIGN_MASK  = 0                            // RHT: bit i flips the sign of element i of 16
+option   bool  STOCHASTIC = false                        // codes are rounded by random numbers (stochastic.h)
 tune     int   THREADS    {32, 256} = 256
 tune     int   waves      {1, 8, 64} = 64                // the most blocks of threads a multiprocessor gets
 size     rows  device
@@ -40,6 +41,7 @@ arg      count
 arg      pitch_t
 arg      block_amax   in f32 [!BLOCK_AMAX || DIRECTION == DIRECTION_columnwise ? 0 : BLOCK_ROWS == 16 ? ceil_div(rows, 16) : rows, ceil_div(cols, 16)]
 arg      block_amax_t in f32 [!BLOCK_AMAX || DIRECTION == DIRECTION_rowwise ? 0 : BLOCK_ROWS == 16 ? ceil_div(cols, 16) : cols, ceil_div(rows, 16)]
+arg      rng    in   i64   [STOCHASTIC ? 2 : 0]             // {seed, offset}
 require  THREADS % 32 == 0                               // whole warps
 require  !ROW_SCALE || BLOCK_ROWS == 1                   // one byte cannot serve 16 rows of different scale
 require  PROFILE == PROFILE_te || FOUR_OVER_SIX == FOUR_OVER_SIX_off  // four over six is defined by profile te
@@ -77,7 +79,7 @@ constexpr bool kSquare = BLOCK_ROWS == 16, kFourOverSix = FOUR_OVER_SIX != FOUR_
 constexpr bool kOnce = kSquare && (kFourOverSix || RHT != RHT_none);
 
 // One direction of the matrix at hand: `lines` rows of `blocks` blocks.
-struct Output {
+struct Output : Randomness<STOCHASTIC> {
   i64 lines, blocks;
   const f32* amax;
   u8* codes;
@@ -211,9 +213,8 @@ DIECAST_DEVICE Nvfp4Block quantize_under(const Block16<IN>& block, f32 amax, con
 }
 
 template <Side side, class Global>
-DIECAST_DEVICE Nvfp4Block quantized(const Tile& tile, const Place<side>& at, const Squares& squares,
-                                    const Global& global) {
-  const Block16<IN> block = block_at<kTransformed<side>>(tile, at);
+DIECAST_DEVICE Nvfp4Block quantized(const Block16<IN>& block, const Place<side>& at,
+                                    const Squares& squares, const Global& global) {
   if constexpr (!kSquare) {
     return Recipe::quantize(block, global);
   } else if constexpr (kFourOverSix) {
@@ -248,12 +249,14 @@ DIECAST_NO_UNROLL
       continue;
     }
     const auto global = ROW_SCALE ? Recipe::global(out.amax[line]) : of_all;
+    const Block16<IN> x16 = block_at<kTransformed<side>>(tile, at);
     Nvfp4Block to;
     if constexpr (BLOCK_AMAX) {
-      to = quantize_under(block_at<kTransformed<side>>(tile, at), out.amax_at(line, block), global);
+      to = quantize_under(x16, out.amax_at(line, block), global);
     } else {
-      to = quantized(tile, at, squares, global);
+      to = quantized(x16, at, squares, global);
     }
+    if constexpr (STOCHASTIC) Recipe::round(x16, global, out.of_block(line * out.blocks + block), to);
     store_streaming<8>(out.codes + (line * out.blocks + block) * 8, {{to.codes[0], to.codes[1]}});
     *scale = to.scale;
   }
@@ -277,12 +280,12 @@ DIECAST_NO_UNROLL
     tile.load(reinterpret_cast<const IN*>(m.matrix) + row * m.stride + col, m.stride, m.rows - row, cols - col);
     __syncthreads();
     if constexpr (DIRECTION != DIRECTION_columnwise) {
-      quantize_along<rowwise>(tile, squares, {m.rows, ceil_div(cols, 16),
+      quantize_along<rowwise>(tile, squares, {randomness<STOCHASTIC>(rng, 0, false), m.rows, ceil_div(cols, 16),
           reinterpret_cast<const f32*>(m.rowwise.amax), reinterpret_cast<u8*>(m.rowwise.data),
           reinterpret_cast<e4m3*>(m.rowwise.scale), m.rowwise.scale_stride, row, col / 16, block_amax});
     }
     if constexpr (DIRECTION != DIRECTION_rowwise) {
-      quantize_along<columnwise>(tile, squares, {cols, ceil_div(m.rows, 16),
+      quantize_along<columnwise>(tile, squares, {randomness<STOCHASTIC>(rng, 0, true), cols, ceil_div(m.rows, 16),
           reinterpret_cast<const f32*>(m.columnwise.amax), reinterpret_cast<u8*>(m.columnwise.data),
           reinterpret_cast<e4m3*>(m.columnwise.scale), m.columnwise.scale_stride, col, row / 16, block_amax_t});
     }

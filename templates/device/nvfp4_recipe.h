@@ -3,11 +3,13 @@
 //   global(given)                        what a tensor's or a row's number says, once for its blocks
 //   amax(block)                          with the profile's rule for NaN
 //   quantize(block[, amax], global)      under the block's own amax or another one
+//   round(block, global, words, out)     out's codes anew, stochastically, under the scale it has
 #pragma once
 
 #include <diecast/device/four_over_six.h>
 #include <diecast/device/nvfp4.h>
 #include <diecast/device/nvfp4_profiles.h>
+#include <diecast/device/stochastic.h>
 
 namespace diecast {
 
@@ -77,6 +79,39 @@ struct Nvfp4Recipe {
       Nvfp4Block out = {{0, 0}, nvfp4_block_scale(block_amax, global)};
       encode_block(block, nvfp4_encode_factor(out.scale, global), out.codes);
       return out;
+    }
+  }
+
+  // What a block's elements are multiplied by (modelopt: divided by) under a scale.
+  template <class OfTensor>
+  DIECAST_DEVICE static f32 factor(e4m3 scale, const OfTensor& global) {
+    if constexpr (Profile != kProfileTe) {
+      return profile_factor<Profile>(scale, global);
+    } else if constexpr (FourOver != 0 || Global != kGlobalAmax) {
+      return factor_of_step(__fmul_rn(f32_from_e4m3(scale), global.decode));
+    } else {
+      return nvfp4_encode_factor(scale, global);
+    }
+  }
+
+  // The nearest codes, which only four over six looks at, are dead code elsewhere.
+  template <class IN, class OfTensor>
+  DIECAST_DEVICE static void round(const Block16<IN>& block, const OfTensor& global,
+                                   const RandomWords& random, Nvfp4Block& out) {
+    if constexpr (Profile == kProfilePr546) {
+      if (global.encode == 0.0f) return;
+    }
+    const f32 times = factor(out.scale, global);
+DIECAST_UNROLL
+    for (int half = 0; half < 2; ++half) {
+      f32 y[8];
+DIECAST_UNROLL
+      for (int i = 0; i < 8; ++i) {
+        const f32 x = block.element(8 * half + i);
+        y[i] = Profile == kProfileTe ? __fmul_rn(x, times) : profile_value<Profile>(x, times);
+      }
+      out.codes[half] =
+          stochastic_codes(y, random.words[2 * half], random.words[2 * half + 1]);
     }
   }
 };

@@ -16,6 +16,11 @@ std::string word_of(const Specialization& s, std::string_view name) {
   return s.bindings().find(name)->word;
 }
 
+std::optional<reference::RandomState> random_of(const Specialization& s) {
+  if (!flag(s, "STOCHASTIC")) return std::nullopt;
+  return reference::RandomState{0x123456789ABCDEF0ull, 0x500000007ull};
+}
+
 DType dtype_of(const Specialization& s, std::string_view parameter) {
   return static_cast<DType>(s.number(parameter));
 }

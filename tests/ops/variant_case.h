@@ -4,8 +4,10 @@
 
 #include <diecast/base/text.h>
 #include <diecast/diecast.h>
+#include <diecast/ops/reference/stochastic.h>
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -18,6 +20,8 @@ namespace diecast::variants {
 bool flag(const Specialization& s, std::string_view name);
 std::string word_of(const Specialization& s, std::string_view name);  // of an enumeration
 DType dtype_of(const Specialization& s, std::string_view parameter);
+// {seed, offset} where codes are rounded stochastically, with words above 32 bits.
+std::optional<reference::RandomState> random_of(const Specialization& s);
 template <class Enum>
 Enum enum_of(const Specialization& s, std::string_view name) {
   return static_cast<Enum>(s.number(name));

@@ -20,6 +20,7 @@ reference::Nvfp4Options options_of(const Specialization& s, bool finds_rows) {
   options.rht = flag(s, "RHT");
   options.sign_mask = static_cast<unsigned>(s.number("SIGN_MASK"));
   options.row_scaled = finds_rows || flag(s, "ROW_SCALE");
+  options.random = random_of(s);
   if (!finds_rows) options.global = static_cast<GlobalScale>(s.number("GLOBAL"));
   return options;
 }
@@ -75,6 +76,9 @@ std::string quantize_difference(Kernel& kernel, const Case& one, const Bindings&
   if (!finds_rows)
     device.copy_to_device(amaxes.data_pointer(), amax.data(), amax.size() * 4, {}).value();
   const Rows rows = rows_of(device, one);
+  const DeviceBuffer state(device, options.random ? &*options.random : nullptr,
+                           options.random ? sizeof *options.random : 0);
+  const auto rng = KernelArgument::tensor(DType::i64, state.data_pointer());
   const KernelArgument arguments[] = {
       x.argument(),
       KernelArgument::tensor(DType::f32, amaxes.data_pointer()),
@@ -82,9 +86,12 @@ std::string quantize_difference(Kernel& kernel, const Case& one, const Bindings&
       KernelArgument::tensor(DType::e4m3, scales.data_pointer(), scale_stride),
       rows.argument,
       KernelArgument::size(one.cols),
-      KernelArgument::tensor(DType::f32, with_block_amax ? of_blocks.data_pointer() : nullptr)};
+      finds_rows ? rng
+                 : KernelArgument::tensor(DType::f32,
+                                          with_block_amax ? of_blocks.data_pointer() : nullptr),
+      rng};
   std::string problem =
-      launch_and_wait(kernel, std::span(arguments).first(finds_rows ? 6 : 7), tunes);
+      launch_and_wait(kernel, std::span(arguments).first(finds_rows ? 7 : 8), tunes);
   if (problem.empty()) problem = compare("scales", scales, want_scales.data(), want_scales.size());
   if (problem.empty()) problem = compare("codes", codes, want.codes.data(), want.codes.size());
   if (problem.empty()) problem = compare("amax", amaxes, want.amax.data(), want.amax.size() * 4);

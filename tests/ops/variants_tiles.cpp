@@ -36,6 +36,7 @@ Direction direction_of(const Specialization& s, bool columnwise) {
   options.bound = static_cast<int>(s.number("BOUND"));
   options.rht = rht == own || rht == "both";
   options.sign_mask = static_cast<unsigned>(s.number("SIGN_MASK"));
+  options.random = random_of(s);
   out.options.square = s.number("BLOCK_ROWS") == 16;
   out.of_blocks = flag(s, "BLOCK_AMAX");
   return out;
@@ -204,6 +205,9 @@ std::string quantize_nvfp4_tiles_difference(Kernel& kernel, const Case& one,
     arguments.push_back(KernelArgument::tensor(
         DType::f32, d.of_blocks_memory ? d.of_blocks_memory->data_pointer() : nullptr));
   }
+  const auto random = random_of(s);
+  const DeviceBuffer state(device, random ? &*random : nullptr, random ? sizeof *random : 0);
+  arguments.push_back(KernelArgument::tensor(DType::i64, state.data_pointer()));
   std::string problem = launch_and_wait(kernel, arguments, tunes);
   for (const Direction& d : directions) {
     if (!d.present || !problem.empty()) continue;

@@ -57,6 +57,7 @@ Bindings bindings_of(const Request& request) {
   bindings.set("FOUR_OVER_SIX", four_over_six_name(request.four_over_six));
   bindings.set("BOUND", request.e4m3_bound);
   bindings.set("RHT", Value::boolean(request.rht)).set("SIGN_MASK", int{request.sign_mask});
+  bindings.set("STOCHASTIC", Value::boolean(request.stochastic));
   return bindings;
 }
 
@@ -94,8 +95,8 @@ std::uint64_t PreparedQuantizeNvfp4::Request::word() const {
   };
   add(in, 4), add(row_scaled, 1), add(amax_given, 1), add(rows, 2), add(profile, 4), add(global, 2);
   add(layout, 2), add(scales_apart, 1), add(four_over_six, 2), add(e4m3_bound == 256, 1);
-  add(rht, 1), add(sign_mask, 16), add(block_amax, 1);
-  add(cols > kLongestKept ? 0 : cols, 18), add(OpKind::quantize_nvfp4, 8);
+  add(rht, 1), add(sign_mask, 16), add(block_amax, 1), add(stochastic, 1);
+  add(cols > kLongestKept ? 0 : cols, 17), add(OpKind::quantize_nvfp4, 8);
   return word;
 }
 
@@ -152,11 +153,23 @@ Result<void> PreparedQuantizeNvfp4::check(const Tensor& x, const QuantizedTensor
   return {};
 }
 
+Result<KernelArgument> rng_argument(std::string_view op, bool wanted, const std::int64_t* state) {
+  if (wanted == (state != nullptr)) return KernelArgument::tensor(DType::i64, state);
+  return Error{wanted ? ErrorCode::missing_buffer : ErrorCode::not_supported,
+               cat(op, ": rng_state is ", wanted ? "null" : "given",
+                   ", prepared for stochastic rounding: ", wanted),
+               "give {seed, offset} in device memory where the request says stochastic"};
+}
+
 Result<void> PreparedQuantizeNvfp4::run(const Tensor& x, const QuantizedTensor& out, Stream stream,
-                                        const float* block_amax) const {
+                                        const float* block_amax,
+                                        const std::int64_t* rng_state) const {
   DIECAST_CHECK(check(x, out, block_amax));
+  DIECAST_TRY(const KernelArgument rng, rng_argument(kOp, request_.stochastic, rng_state));
   if (amax_) DIECAST_CHECK(amax_->run(x, out.rowwise.amax, false, stream));
   const QuantizedSide& to = out.rowwise;
+  const bool finds_rows = request_.row_scaled && !given(request_);  // its kernel has no block_amax
+  const auto of_blocks = KernelArgument::tensor(DType::f32, block_amax);
   const KernelArgument arguments[] = {
       tensor_argument(x),
       KernelArgument::tensor(DType::f32, to.amax),
@@ -164,9 +177,9 @@ Result<void> PreparedQuantizeNvfp4::run(const Tensor& x, const QuantizedTensor& 
       KernelArgument::tensor(DType::e4m3, to.scale, to.scale_stride),
       rows_argument(x),
       cols_argument(x),
-      KernelArgument::tensor(DType::f32, block_amax)};
-  const bool finds_rows = request_.row_scaled && !given(request_);  // its kernel has no block_amax
-  return quantize_->launch(std::span(arguments).first(finds_rows ? 6 : 7), stream);
+      finds_rows ? rng : of_blocks,
+      rng};
+  return quantize_->launch(std::span(arguments).first(finds_rows ? 7 : 8), stream);
 }
 
 Result<void> quantize_nvfp4(Runtime& runtime, const Tensor& x, const QuantizedTensor& out,
@@ -182,12 +195,13 @@ Result<void> quantize_nvfp4(Runtime& runtime, const Tensor& x, const QuantizedTe
   request.rht = options.rht;
   request.sign_mask = options.rht ? options.sign_mask : std::uint16_t{0};
   request.block_amax = options.block_amax != nullptr;
+  request.stochastic = options.rng_state != nullptr;
   // A row whose length is known stays in registers between its amax and its codes.
   const bool keeps_rows = request.row_scaled && !given(request) && device->properties().cc != 0;
   if (keeps_rows && x.cols() <= Request::kLongestKept) request.cols = x.cols();
   DIECAST_TRY(const auto prepared,
               prepared_once<PreparedQuantizeNvfp4>(runtime, device, request, stream));
-  return prepared->run(x, out, stream, options.block_amax);
+  return prepared->run(x, out, stream, options.block_amax, options.rng_state);
 }
 
 }  // namespace diecast

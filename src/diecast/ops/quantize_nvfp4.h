@@ -42,6 +42,9 @@ struct QuantizeNvfp4Options {
   // Profile modelopt: f32 [rows, ceil_div(cols, 16)] in device memory, the amax of each block, from
   // calibration; the tensor's amax is then given too.
   const float* block_amax = nullptr;
+  // Not null: codes are rounded stochastically, by the random numbers of {seed, offset} in device
+  // memory; the offset goes up by 1 from call to call. A captured graph reads it at each replay.
+  const std::int64_t* rng_state = nullptr;
 };
 
 // x: bf16, f16 or f32, [rows, cols] with any cols, rows may be apart; a row's last block is padded
@@ -73,8 +76,9 @@ class PreparedQuantizeNvfp4 {
     bool rht = false;
     std::uint16_t sign_mask = 0;  // 0 without rht
     bool block_amax = false;
+    bool stochastic = false;
     // The convenience call's key. Of cols, lengths beyond kLongestKept count as not known.
-    static constexpr std::int64_t kLongestKept = (1 << 18) - 1;
+    static constexpr std::int64_t kLongestKept = (1 << 17) - 1;
     std::uint64_t word() const;
   };
   static Result<PreparedQuantizeNvfp4> prepare(Runtime& runtime,
@@ -82,10 +86,11 @@ class PreparedQuantizeNvfp4 {
                                                const Request& request);
 
   std::int64_t scratch_bytes(std::int64_t, std::int64_t) const { return 0; }  // for [rows, cols]
-  // block_amax: as in the options, where the request says so. Errors: as quantize_nvfp4();
-  // misaligned when x breaks the request.
+  // block_amax, rng_state: as in the options, where the request says so. Errors: as
+  // quantize_nvfp4(); misaligned when x breaks the request.
   Result<void> run(const Tensor& x, const QuantizedTensor& out, Stream stream,
-                   const float* block_amax = nullptr) const;
+                   const float* block_amax = nullptr,
+                   const std::int64_t* rng_state = nullptr) const;
 
  private:
   Result<void> check(const Tensor& x, const QuantizedTensor& out, const float* block_amax) const;
@@ -94,5 +99,9 @@ class PreparedQuantizeNvfp4 {
   std::optional<PreparedAmax> amax_;  // when the amax is computed first
   std::shared_ptr<Kernel> quantize_;
 };
+
+// The argument rng of a kernel. Errors: missing_buffer, not_supported (a state that a request does
+// not want).
+Result<KernelArgument> rng_argument(std::string_view op, bool wanted, const std::int64_t* state);
 
 }  // namespace diecast

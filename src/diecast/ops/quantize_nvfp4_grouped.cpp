@@ -100,7 +100,9 @@ Result<void> PreparedQuantizeNvfp4Grouped::find_amaxes(const Group& group, Strea
 
 Result<void> PreparedQuantizeNvfp4Grouped::launch(const MemberDescriptor* members, DType in,
                                                   std::int64_t rows, std::int64_t cols,
-                                                  std::int64_t count, Stream stream) const {
+                                                  std::int64_t count,
+                                                  const std::int64_t* rng_state,
+                                                  Stream stream) const {
   const auto none = [](DType type) { return KernelArgument::tensor(type, nullptr); };
   const KernelArgument arguments[] = {none(in),
                                       none(DType::f32),
@@ -115,25 +117,30 @@ Result<void> PreparedQuantizeNvfp4Grouped::launch(const MemberDescriptor* member
                                       KernelArgument::size(count),
                                       KernelArgument::size(0),
                                       none(DType::f32),
-                                      none(DType::f32)};
+                                      none(DType::f32),
+                                      KernelArgument::tensor(DType::i64, rng_state)};
   return quantize_->launch(arguments, stream);
 }
 
 Result<void> PreparedQuantizeNvfp4Grouped::run(const Tensor& x, const QuantizedGroup& group,
-                                               Stream stream) const {
+                                               Stream stream,
+                                               const std::int64_t* rng_state) const {
   DIECAST_CHECK(check(x, group));
+  DIECAST_CHECK(rng_argument(kGroupedOp, request_.stochastic, rng_state));
   if (group.count == 0) return {};
   if (describe_) DIECAST_CHECK(describe_->run(x, group, kGroupedOp, stream));
   DIECAST_CHECK(find_amaxes(group, stream));
-  return launch(group.members, x.dtype, x.rows(), x.cols(), group.count, stream);
+  return launch(group.members, x.dtype, x.rows(), x.cols(), group.count, rng_state, stream);
 }
 
-Result<void> PreparedQuantizeNvfp4Grouped::run(const TensorGroup& group, Stream stream) const {
+Result<void> PreparedQuantizeNvfp4Grouped::run(const TensorGroup& group, Stream stream,
+                                               const std::int64_t* rng_state) const {
   if (group.pairs.empty()) return {};
   DIECAST_CHECK(check(group));
+  DIECAST_CHECK(rng_argument(kGroupedOp, request_.stochastic, rng_state));
   DIECAST_CHECK(find_amaxes(group, stream));
   return launch(group.members, group.first()->x.dtype, group.rows(), group.cols(), group.count(),
-                stream);
+                rng_state, stream);
 }
 
 Result<void> quantize_nvfp4_grouped(Runtime& runtime, const Tensor& x, const QuantizedGroup& group,
@@ -143,7 +150,7 @@ Result<void> quantize_nvfp4_grouped(Runtime& runtime, const Tensor& x, const Qua
                                                       options.described};
   DIECAST_TRY(const auto prepared,
               prepared_once<PreparedQuantizeNvfp4Grouped>(runtime, device, request, stream));
-  return prepared->run(x, group, stream);
+  return prepared->run(x, group, stream, options.rng_state);
 }
 
 Result<void> quantize_nvfp4_grouped(Runtime& runtime, const TensorGroup& group,
@@ -158,7 +165,7 @@ Result<void> quantize_nvfp4_grouped(Runtime& runtime, const TensorGroup& group,
   }
   DIECAST_TRY(const auto prepared,
               prepared_once<PreparedQuantizeNvfp4Grouped>(runtime, device, request, stream));
-  return prepared->run(group, stream);
+  return prepared->run(group, stream, options.rng_state);
 }
 
 }  // namespace diecast

@@ -60,9 +60,12 @@ class PreparedQuantizeNvfp4Grouped {
                                                       const Request& request);
 
   std::int64_t scratch_bytes(std::int64_t, std::int64_t) const { return 0; }  // for [rows, cols]
-  // Errors: as quantize_nvfp4_grouped(); misaligned when x breaks the request.
-  Result<void> run(const Tensor& x, const QuantizedGroup& group, Stream stream) const;
-  Result<void> run(const TensorGroup& group, Stream stream) const;
+  // rng_state: as in the options, where the request says so. Errors: as quantize_nvfp4_grouped();
+  // misaligned when x breaks the request.
+  Result<void> run(const Tensor& x, const QuantizedGroup& group, Stream stream,
+                   const std::int64_t* rng_state = nullptr) const;
+  Result<void> run(const TensorGroup& group, Stream stream,
+                   const std::int64_t* rng_state = nullptr) const;
 
  private:
   Result<void> check(const Tensor& x, const QuantizedGroup& group) const;
@@ -71,7 +74,8 @@ class PreparedQuantizeNvfp4Grouped {
   template <class Group>
   Result<void> find_amaxes(const Group& group, Stream stream) const;
   Result<void> launch(const MemberDescriptor* members, DType in, std::int64_t rows,
-                      std::int64_t cols, std::int64_t count, Stream stream) const;
+                      std::int64_t cols, std::int64_t count, const std::int64_t* rng_state,
+                      Stream stream) const;
 
   Request request_;
   std::optional<PreparedDescribeGroup> describe_;            // unless described

@@ -64,7 +64,7 @@ std::uint64_t Nvfp4TilesRequest::bits() const {
   add(in, 4), add(rowwise, 1), add(columnwise, 1), add(block_rows == 16, 1), add(row_scaled, 1);
   add(amax_given, 1), add(rows, 2), add(profile, 4), add(global, 2), add(layout, 2);
   add(four_over_six, 2), add(e4m3_bound == 256, 1), add(rht, 2), add(sign_mask, 16),
-      add(block_amax, 1);
+      add(block_amax, 1), add(stochastic, 1);
   return word;
 }
 
@@ -75,7 +75,7 @@ Bindings Nvfp4TilesRequest::bindings(bool grouped, const Device& device) const {
   out.set("BLOCK_ROWS", block_rows).set("PROFILE", profile_name(profile));
   out.set("GLOBAL", global_scale_name(global)).set("ROW_SCALE", row_scaled);
   out.set("LAYOUT", layout_name(layout)).set("BOUND", e4m3_bound);
-  out.set("BLOCK_AMAX", Value::boolean(block_amax));
+  out.set("BLOCK_AMAX", Value::boolean(block_amax)).set("STOCHASTIC", Value::boolean(stochastic));
   out.set("FOUR_OVER_SIX", four_over_six_name(four_over_six));
   out.set("RHT", transformed_name(rht)).set("SIGN_MASK", int{sign_mask});
   // The host has no threads to spread a tile over: fewer fibers, fewer switches.
@@ -95,6 +95,7 @@ Nvfp4TilesRequest nvfp4_tiles_request(const Tensor& x, const QuantizedTensor& ou
   request.rht = options.rht;
   if (options.rht != TransformedSides::none) request.sign_mask = options.sign_mask;
   request.block_amax = options.block_amax.given();
+  request.stochastic = options.rng_state != nullptr;
   return request;
 }
 
@@ -159,8 +160,10 @@ Result<void> PreparedQuantizeNvfp4Tiles::check(const Tensor& x, const QuantizedT
 }
 
 Result<void> PreparedQuantizeNvfp4Tiles::run(const Tensor& x, const QuantizedTensor& out,
-                                             Stream stream, const BlockAmaxes& block_amax) const {
+                                             Stream stream, const BlockAmaxes& block_amax,
+                                             const std::int64_t* rng_state) const {
   DIECAST_CHECK(check(x, out, block_amax));
+  DIECAST_TRY(const KernelArgument rng, rng_argument(kName, request_.stochastic, rng_state));
   if (rowwise_amax_) DIECAST_CHECK(rowwise_amax_->run(x, out.rowwise.amax, false, stream));
   if (columnwise_amax_) {
     DIECAST_CHECK(columnwise_amax_->run(x, out.columnwise.amax, false, stream));
@@ -184,7 +187,8 @@ Result<void> PreparedQuantizeNvfp4Tiles::run(const Tensor& x, const QuantizedTen
                                       KernelArgument::size(0),
                                       KernelArgument::size(out.columnwise.scale_stride),
                                       KernelArgument::tensor(DType::f32, block_amax.rowwise),
-                                      KernelArgument::tensor(DType::f32, block_amax.columnwise)};
+                                      KernelArgument::tensor(DType::f32, block_amax.columnwise),
+                                      rng};
   return quantize_->launch(arguments, stream);
 }
 
@@ -194,7 +198,7 @@ Result<void> quantize_nvfp4_tiles(Runtime& runtime, const Tensor& x, const Quant
   const PreparedQuantizeNvfp4Tiles::Request request{nvfp4_tiles_request(x, out, options)};
   DIECAST_TRY(const auto prepared,
               prepared_once<PreparedQuantizeNvfp4Tiles>(runtime, device, request, stream));
-  return prepared->run(x, out, stream, options.block_amax);
+  return prepared->run(x, out, stream, options.block_amax, options.rng_state);
 }
 
 }  // namespace diecast

@@ -40,6 +40,8 @@ struct QuantizeNvfp4TilesOptions {
   TransformedSides rht = TransformedSides::none;
   std::uint16_t sign_mask = kHadamardSigns;  // rht: bit i flips the sign of element i of a block
   BlockAmaxes block_amax;                    // profile modelopt: from calibration
+  // Stochastic rounding, as in QuantizeNvfp4Options; each member of a group draws the same numbers.
+  const std::int64_t* rng_state = nullptr;
 };
 
 // What of an output and the options makes another kernel.
@@ -59,6 +61,7 @@ struct Nvfp4TilesRequest {
   TransformedSides rht = TransformedSides::none;
   std::uint16_t sign_mask = 0;  // 0 without rht
   bool block_amax = false;
+  bool stochastic = false;
 
   bool finds_amax() const { return !amax_given && global == GlobalScale::amax && !block_amax; }
   // Whether both directions have one and the same amax.
@@ -99,10 +102,11 @@ class PreparedQuantizeNvfp4Tiles {
                                                     const Request& request);
 
   std::int64_t scratch_bytes(std::int64_t, std::int64_t) const { return 0; }  // for [rows, cols]
-  // block_amax: of the directions that are written, where the request says so. Errors: as
-  // quantize_nvfp4_tiles(); misaligned when x breaks the request.
+  // block_amax: of the directions that are written; rng_state: as in the options; both where the
+  // request says so. Errors: as quantize_nvfp4_tiles(); misaligned when x breaks the request.
   Result<void> run(const Tensor& x, const QuantizedTensor& out, Stream stream,
-                   const BlockAmaxes& block_amax = {}) const;
+                   const BlockAmaxes& block_amax = {},
+                   const std::int64_t* rng_state = nullptr) const;
 
  private:
   Result<void> check(const Tensor& x, const QuantizedTensor& out,

@@ -173,7 +173,11 @@ Result<Requirements> Requirements::compile(const Template& tmpl, const Target& t
   for (const Requirement& requirement : tmpl.requirements()) {
     DIECAST_TRY(Program program, Program::compile(requirement.condition, constant, slot));
     out.programs_.push_back(std::move(program));
+    const std::vector<int> named = parameters_in(tmpl, requirement.condition);
+    const auto last = std::max_element(named.begin(), named.end());
+    out.last_.push_back(last == named.end() ? 0 : static_cast<std::size_t>(*last));
   }
+  out.parameters_ = count;
   for (std::size_t i = 0; i < tmpl.sizes().size(); ++i) {
     const Size& size = tmpl.sizes()[i];
     if (size.fixed_by.empty() || !size.divisible) continue;
@@ -198,6 +202,11 @@ int Requirements::first_broken(const Point& point) {
     if (slots_[divisors_[i].fixed_by] % divisor != 0) return static_cast<int>(programs_.size() + i);
   }
   return -1;
+}
+
+std::size_t Requirements::last_parameter(int index) const {
+  const auto i = static_cast<std::size_t>(index);
+  return i < last_.size() ? last_[i] : parameters_ - 1;
 }
 
 Requirements::Divided Requirements::divided(int index) const {

@@ -27,6 +27,9 @@ class Requirements {
   // The first that does not hold (or has no value there), or -1; the divisors come after the
   // requirements, see divided().
   int first_broken(const Point& point);
+  // The last parameter that what first_broken() gave looks at: points that agree up to it break it
+  // alike.
+  std::size_t last_parameter(int index) const;
   // What first_broken() found to be no multiple: a size (of Template::sizes) and its divisor there.
   struct Divided {
     std::size_t size;
@@ -41,6 +44,8 @@ class Requirements {
   };
   std::vector<Program> programs_;
   std::vector<Divisor> divisors_;
+  std::vector<std::size_t> last_;  // of each program
+  std::size_t parameters_ = 0;
   std::vector<int> types_;  // parameters of type `type`, whose bits follow the point
   std::vector<std::int64_t> slots_;
 };

@@ -25,7 +25,7 @@ Result<Value> not_allowed(const Parameter& parameter, std::string_view word) {
                cat("give ", parameter.name, " ", parameter.allowed_text())};
 }
 
-constexpr std::size_t kLargestSpace = 2'000'000;
+constexpr std::size_t kLargestSpace = 8'000'000;
 
 // The values a parameter takes in the space.
 Result<std::vector<Value>> choices(const Template& tmpl, const Parameter& parameter,
@@ -132,12 +132,19 @@ Result<std::vector<Bindings>> Template::space(const Target& target, const Bindin
   }
   DIECAST_TRY(Requirements requirements, Requirements::compile(*this, target));
   Point point(axes.size());
+  std::vector<std::size_t> strides(axes.size(), 1);  // points that agree up to a parameter
+  for (std::size_t i = axes.size(); i-- > 1;) strides[i - 1] = strides[i] * axes[i].size();
   for (std::size_t number = 0; number < count; ++number) {
     Bindings bindings;
     std::size_t rest = number;
     for (std::size_t i = axes.size(); i-- > 0; rest /= axes[i].size())
       point[i] = axes[i][rest % axes[i].size()].number;
-    if (requirements.first_broken(point) >= 0) continue;
+    if (const int broken = requirements.first_broken(point); broken >= 0) {
+      if (axes.empty()) continue;
+      const std::size_t alike = strides[requirements.last_parameter(broken)];
+      number += alike - number % alike - 1;
+      continue;
+    }
     rest = count;
     std::size_t below = number;
     for (std::size_t i = 0; i < axes.size(); ++i) {

@@ -15,7 +15,10 @@ Block te_block(const Sixteen& x, float block_amax, float encode_scale, float dec
   out.scale = te_block_scale(block_amax, encode_scale);
   const float step = decode_e4m3(out.scale) * decode_scale;
   const float factor = std::fmin(1.0f / step, FLT_MAX);
-  for (std::size_t i = 0; i < 16; ++i) out.codes[i] = te_code(x[i], factor);
+  for (std::size_t i = 0; i < 16; ++i) {
+    out.scaled[i] = x[i] * factor;
+    out.codes[i] = te_code(x[i], factor);
+  }
   return out;
 }
 
@@ -127,6 +130,17 @@ Block quantize_block(const Sixteen& x, float block_amax, float given, const Nvfp
   return te_block(x, block_amax, scales.encode, scales.decode);
 }
 
+void round_stochastically(Block& block, const Nvfp4Options& options, std::int64_t index,
+                          bool of_columns) {
+  if (!options.random) return;
+  const std::uint64_t sequence = static_cast<std::uint64_t>(index) * 2 + (of_columns ? 1 : 0);
+  const RandomBlock words = philox4x32(options.random->seed, sequence, options.random->offset);
+  for (std::size_t i = 0; i < 16; ++i) {
+    const unsigned byte = words[i / 4] / (1u << (i % 4 * 8)) % 256;
+    block.codes[i] = stochastic_e2m1(block.scaled[i], byte);
+  }
+}
+
 Sixteen hadamard(const Sixteen& x, unsigned sign_mask) {
   Sixteen out;
   for (unsigned j = 0; j < 16; ++j) out[j] = transformed(x, sign_mask, j, 4) * 0.25f;
@@ -166,7 +180,8 @@ Result<Nvfp4> quantize_nvfp4(const Tensor& x, const Nvfp4Options& options,
     const float block_amax = options.block_amax.empty()
                                  ? blocks.amax(values)
                                  : options.block_amax[static_cast<std::size_t>(place)];
-    const Block block = quantize_block(values, block_amax, of_row, options);
+    Block block = quantize_block(values, block_amax, of_row, options);
+    round_stochastically(block, options, place, false);
     out.scales.push_back(block.scale);
     for (std::size_t i = 0; i < 16; i += 2) {
       out.codes.push_back(static_cast<std::uint8_t>(block.codes[i] + block.codes[i + 1] * 16));

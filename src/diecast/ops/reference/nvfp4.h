@@ -6,10 +6,12 @@
 #include <diecast/base/error.h>
 #include <diecast/ops/quantize_nvfp4.h>
 #include <diecast/ops/reference/nvfp4_te.h>
+#include <diecast/ops/reference/stochastic.h>
 #include <diecast/ops/tensor.h>
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace diecast::reference {
@@ -19,7 +21,10 @@ using Sixteen = std::array<float, 16>;
 struct Block {
   std::uint8_t scale = 0;                // an E4M3 byte
   std::array<std::uint8_t, 16> codes{};  // E2M1
-  bool operator==(const Block&) const = default;
+  Sixteen scaled{};                      // what was rounded to the codes
+  bool operator==(const Block& other) const {
+    return scale == other.scale && codes == other.codes;
+  }
 };
 
 // A block of each profile under its tensor's numbers. block_amax is the block's own, or that of a
@@ -57,11 +62,16 @@ struct Nvfp4Options {
   bool rht = false;
   unsigned sign_mask = 0;
   std::vector<float> block_amax;  // of every block, or empty: each block's own
+  std::optional<RandomState> random;  // codes are rounded stochastically
 };
 
 // A block of sixteen values under the amax of its block, or of a larger tile, and what
 // options.global says.
 Block quantize_block(const Sixteen& x, float block_amax, float given, const Nvfp4Options& options);
+
+// Its codes anew by the random numbers of the output's block `index`, where options.random is set.
+void round_stochastically(Block& block, const Nvfp4Options& options, std::int64_t index,
+                          bool of_columns);
 
 // Largest magnitudes under the profile's rule for NaN (te ignores it, with the others NaN, as
 // 0x7FFFFFFF, is the result), of the transformed x where rht is set: [1], or [rows] when

@@ -29,7 +29,8 @@ Measured measured(const Sixteen& x, float scale, float amax, int bound, bool squ
   const float step = value * decode_scale;
   const float factor = std::fmin(1.0f / step, FLT_MAX);
   for (std::size_t i = 0; i < 16; ++i) {
-    out.block.codes[i] = encode_e2m1(x[i] * factor);
+    out.block.scaled[i] = x[i] * factor;
+    out.block.codes[i] = encode_e2m1(out.block.scaled[i]);
     const float units = decode_e2m1(out.block.codes[i]) * value;
     const float scaled = units * amax;
     const float back = scaled / static_cast<float>(6 * bound);

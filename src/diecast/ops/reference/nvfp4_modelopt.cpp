@@ -31,7 +31,8 @@ void encode(const Sixteen& x, float scale_2, Block& out) {
   const float step = decode_e4m3(out.scale) * scale_2;
   for (std::size_t i = 0; i < 16; ++i) {
     const float y = divide(x[i], step);
-    out.codes[i] = y == 0.0f ? std::uint8_t{0} : encode_e2m1(y);  // -0 too
+    out.scaled[i] = y == 0.0f ? 0.0f : y;  // -0 too
+    out.codes[i] = encode_e2m1(out.scaled[i]);
   }
 }
 

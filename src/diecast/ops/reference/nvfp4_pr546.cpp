@@ -19,10 +19,7 @@ float pr546_encode_scale(float amax) {
 namespace {
 
 // Zeros of either sign and NaN have code 0; what is negative and rounds to zero keeps its sign.
-std::uint8_t code_of(float y) {
-  if (std::isnan(y) || y == 0.0f) return 0;
-  return encode_e2m1(y);
-}
+float rounded_value(float y) { return std::isnan(y) || y == 0.0f ? 0.0f : y; }
 
 }  // namespace
 
@@ -33,7 +30,10 @@ Block pr546_block(const Sixteen& x, float block_amax, float encode_scale, float 
   out.scale = encode_e4m3(sixth * encode_scale);
   const float step = decode_e4m3(out.scale) * decode_scale;
   const float factor = 1.0f / step;  // infinite where the byte is 0
-  for (std::size_t i = 0; i < 16; ++i) out.codes[i] = code_of(x[i] * factor);
+  for (std::size_t i = 0; i < 16; ++i) {
+    out.scaled[i] = rounded_value(x[i] * factor);
+    out.codes[i] = encode_e2m1(out.scaled[i]);
+  }
   return out;
 }
 

@@ -1,6 +1,7 @@
 // See nvfp4_sides.h.
 #include <diecast/ops/reference/nvfp4_sides.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -65,7 +66,11 @@ std::array<Block, 16> quantize_square(const Square& lines, float amax, float giv
   return out;
 }
 
-void put(CodesAndScales& out, std::int64_t place, const Block& block) {
+// Output block `place`.
+void put(CodesAndScales& out, std::int64_t place, Block block, const TilesOptions& options,
+         bool of_columns) {
+  round_stochastically(block, options.nvfp4, place, of_columns);
+  std::copy(block.scaled.begin(), block.scaled.end(), out.scaled.begin() + place * 16);
   out.scales[static_cast<std::size_t>(place)] = block.scale;
   for (std::size_t i = 0; i < 8; ++i) {
     out.codes[static_cast<std::size_t>(place) * 8 + i] =
@@ -74,10 +79,11 @@ void put(CodesAndScales& out, std::int64_t place, const Block& block) {
 }
 
 CodesAndScales quantize(const Values& x, const TilesOptions& options,
-                        const std::vector<float>& given) {
+                        const std::vector<float>& given, bool of_columns) {
   const std::int64_t blocks = (x.cols + 15) / 16, high = options.square ? 16 : 1;
   CodesAndScales out{Bytes(static_cast<std::size_t>(x.rows * blocks * 8)),
-                     Bytes(static_cast<std::size_t>(x.rows * blocks))};
+                     Bytes(static_cast<std::size_t>(x.rows * blocks)),
+                     std::vector<float>(static_cast<std::size_t>(x.rows * blocks * 16))};
   for (std::int64_t line = 0; line < x.rows; line += high) {
     const auto of_line = static_cast<std::size_t>(options.nvfp4.row_scaled ? line : 0);
     const float global = options.nvfp4.global == GlobalScale::none ? 1.0f : given[of_line];
@@ -88,16 +94,35 @@ CodesAndScales quantize(const Values& x, const TilesOptions& options,
                              ? amax_of(lines, static_cast<std::size_t>(high), options.nvfp4.profile)
                              : of_blocks[static_cast<std::size_t>(line / high * blocks + block)];
       if (!options.square) {
-        put(out, line * blocks + block, quantize_block(lines[0], amax, global, options.nvfp4));
+        const Block one = quantize_block(lines[0], amax, global, options.nvfp4);
+        put(out, line * blocks + block, one, options, of_columns);
         continue;
       }
       const auto quantized = quantize_square(lines, amax, global, options.nvfp4);
       for (std::int64_t i = 0; i < 16 && line + i < x.rows; ++i) {
-        put(out, (line + i) * blocks + block, quantized[static_cast<std::size_t>(i)]);
+        put(out, (line + i) * blocks + block, quantized[static_cast<std::size_t>(i)], options,
+            of_columns);
       }
     }
   }
   return out;
+}
+
+// The transpose's codes by random numbers of their own: what is rounded is the rows', `scaled`.
+void round_columns(CodesAndScales& out, const std::vector<float>& scaled, const Tensor& x,
+                   const TilesOptions& options) {
+  const std::int64_t pitch = (x.cols() + 15) / 16 * 16, blocks = (x.rows() + 15) / 16;
+  out.scaled.resize(static_cast<std::size_t>(x.cols() * blocks * 16));
+  for (std::int64_t place = 0; place < x.cols() * blocks; ++place) {
+    Block block;
+    block.scale = out.scales[static_cast<std::size_t>(place)];
+    for (std::int64_t i = 0; i < 16; ++i) {
+      const std::int64_t row = place % blocks * 16 + i, col = place / blocks;
+      const auto at = static_cast<std::size_t>(row * pitch + col);
+      if (row < x.rows()) block.scaled[static_cast<std::size_t>(i)] = scaled[at];
+    }
+    put(out, place, block, options, true);
+  }
 }
 
 std::vector<float> amaxes(const Tensor& x, const Nvfp4Options& options, AmaxPer of_line,
@@ -112,18 +137,23 @@ std::vector<float> amaxes(const Tensor& x, const Nvfp4Options& options, AmaxPer 
 CodesAndScales quantize_rowwise(const Tensor& x, const TilesOptions& options,
                                 const std::vector<float>& given) {
   const auto transform = options.nvfp4.rht ? AmaxTransform::row : AmaxTransform::none;
-  return quantize(values_of(x, transform, options.nvfp4.sign_mask), options, given);
+  return quantize(values_of(x, transform, options.nvfp4.sign_mask), options, given, false);
 }
 
 CodesAndScales quantize_columnwise(const Tensor& x, const TilesOptions& options,
                                    const std::vector<float>& given) {
   if (options.square && !options.nvfp4.rht && options.nvfp4.block_amax.empty()) {
     const CodesAndScales rowwise = quantize_rowwise(x, options, given);
-    return {transpose_codes(rowwise.codes, x.rows(), x.cols(), 16),
-            transpose_tile_scales(rowwise.scales, x.rows(), (x.cols() + 15) / 16, x.cols())};
+    CodesAndScales out{transpose_codes(rowwise.codes, x.rows(), x.cols(), 16),
+                       transpose_tile_scales(rowwise.scales, x.rows(), (x.cols() + 15) / 16,
+                                             x.cols()),
+                       {}};
+    if (options.nvfp4.random) round_columns(out, rowwise.scaled, x, options);
+    return out;
   }
   const auto transform = options.nvfp4.rht ? AmaxTransform::column : AmaxTransform::none;
-  return quantize(values_of(x, transform, options.nvfp4.sign_mask).transposed(), options, given);
+  return quantize(values_of(x, transform, options.nvfp4.sign_mask).transposed(), options, given,
+                  true);
 }
 
 std::vector<float> amax_rowwise(const Tensor& x, const Nvfp4Options& options) {

@@ -1,6 +1,7 @@
 // NVFP4 of a matrix or its transpose, in 1x16 or 16x16 blocks, one element after another: the truth
 // of quantize_nvfp4_tiles. A transposed matrix is what the columns' direction quantizes; that of
-// 16x16 blocks is the transpose of the rows' direction unless it is transformed itself.
+// 16x16 blocks is the transpose of the rows' direction unless it is transformed itself or rounded
+// by random numbers, which are its own.
 #pragma once
 
 #include <diecast/ops/reference/nvfp4.h>
@@ -16,7 +17,8 @@ struct TilesOptions {
 };
 
 struct CodesAndScales {
-  Bytes codes, scales;  // linear scales
+  Bytes codes, scales;        // linear scales
+  std::vector<float> scaled{};  // what each code was rounded from, rows padded as codes are
 };
 
 // What is under one global scale each: values of `x` (or of its columns), transformed where the

@@ -21,7 +21,10 @@ Block torchao_block(const Sixteen& x, float block_amax, float per_tensor_scale) 
   out.scale = encode_e4m3(scale);
   const float inverse = 1.0f / per_tensor_scale;
   const float factor = inverse / decode_e4m3(out.scale);
-  for (std::size_t i = 0; i < 16; ++i) out.codes[i] = encode_e2m1(x[i] * factor);
+  for (std::size_t i = 0; i < 16; ++i) {
+    out.scaled[i] = x[i] * factor;
+    out.codes[i] = encode_e2m1(out.scaled[i]);
+  }
   return out;
 }
 
