@@ -28,11 +28,11 @@ struct Matrices {
 };
 
 // A fake cubin does not say what its kernels' parameters are: pointers x, amax, codes and scales,
-// rows with room for a pointer and a number, cols unless it is fixed, and block_amax.
+// rows with room for a pointer and a number, cols unless it is fixed, block_amax and rng.
 void name_parameters(FakeMachine& machine, bool cols_fixed = false) {
   std::vector<std::size_t> quantize = {8, 8, 8, 8, 16};
   if (!cols_fixed) quantize.push_back(8);
-  quantize.push_back(8);
+  quantize.insert(quantize.end(), {8, 8});
   machine.cuda->parameters["quantize_nvfp4"] = quantize;
   machine.cuda->parameters["dequantize_nvfp4"] = {8, 8, 8, 8, 16, 8};
 }
@@ -96,7 +96,7 @@ TEST(QuantizeNvfp4, AFixedRowLengthIsNoKernelParameter) {
   request.amax_given = true;
   const auto op = PreparedQuantizeNvfp4::prepare(*runtime, device, request).value();
   op.run(m.x, m.out, {}).value();
-  EXPECT_EQ(machine.cuda->launches[0].arguments.size(), 6u);
+  EXPECT_EQ(machine.cuda->launches[0].arguments.size(), 7u);
   const Matrices other(*device, 8, 64);
   EXPECT_EQ(op.run(other.x, other.out, {}).error().code, ErrorCode::shape_mismatch);
 }

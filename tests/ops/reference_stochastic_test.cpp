@@ -1,4 +1,5 @@
-// The rule of stochastic rounding and its random numbers: known answers, and what the rule promises.
+// The rule of stochastic rounding and its random numbers: known answers, and what the rule
+// promises.
 #include <diecast/ops/reference/numbers.h>
 #include <diecast/ops/reference/stochastic.h>
 #include <gtest/gtest.h>

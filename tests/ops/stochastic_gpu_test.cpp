@@ -1,4 +1,5 @@
-// Stochastic rounding on a GPU: as on the host, and a captured graph reads the state at each replay.
+// Stochastic rounding on a GPU: as on the host, and a captured graph reads the state at each
+// replay.
 #include <diecast/base/library.h>
 
 #include "ops/stochastic_properties.h"
@@ -17,7 +18,9 @@ class StochasticOnGpu : public ::testing::Test {
   std::shared_ptr<Device> device_;
 };
 
-TEST_F(StochasticOnGpu, TheStateIsReadAtEachLaunch) { expect_state_is_read_at_each_launch(device_); }
+TEST_F(StochasticOnGpu, TheStateIsReadAtEachLaunch) {
+  expect_state_is_read_at_each_launch(device_);
+}
 
 TEST_F(StochasticOnGpu, MeansConverge) { expect_means_converge(device_, 4096); }
 

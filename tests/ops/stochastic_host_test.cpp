@@ -44,7 +44,7 @@ TEST_F(StochasticOnHost, AStateThatIsMissingOrNotWantedIsAnError) {
   const auto prepared = PreparedQuantizeNvfp4Tiles::prepare(*runtime_, device_, request).value();
   EXPECT_EQ(prepared.run(x, out, {}).error().message(),
             "diecast: missing_buffer: quantize_nvfp4_tiles: rng_state is null, prepared for "
-            "stochastic rounding: 1\n"
+            "stochastic rounding: true\n"
             "  fix: give {seed, offset} in device memory where the request says stochastic");
   request.stochastic = false;
   const auto nearest = PreparedQuantizeNvfp4Tiles::prepare(*runtime_, device_, request).value();

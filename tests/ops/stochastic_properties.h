@@ -1,5 +1,5 @@
-// What holds of stochastic rounding on any device: the mean over many offsets is the value, the state
-// is read at each launch, and both sides of a matrix draw their own numbers.
+// What holds of stochastic rounding on any device: the mean over many offsets is the value, the
+// state is read at each launch, and both sides of a matrix draw their own numbers.
 #pragma once
 
 #include <diecast/diecast.h>
@@ -89,8 +89,8 @@ inline void expect_state_is_read_at_each_launch(const std::shared_ptr<Device>& d
 
 // The mean of n roundings of y is off by less than five and a half standard deviations (at most
 // step / 2 / sqrt(n) each) and the 1/256 of a step that eight random bits leave out. Were the
-// roundings other than that, one element in 10 million would fail by chance: all 3,072 pass together
-// with a confidence of 0.9999.
+// roundings other than that, one element in 10 million would fail by chance: all 3,072 pass
+// together with a confidence of 0.9999.
 inline void expect_means_converge(const std::shared_ptr<Device>& device, int roundings) {
   StochasticMatrix matrix(device);
   const reference::Nvfp4 nearest = matrix.expected(std::nullopt);
@@ -99,7 +99,8 @@ inline void expect_means_converge(const std::shared_ptr<Device>& device, int rou
   for (int i = 0; i < roundings; ++i) {
     const auto codes = matrix.quantized({77, static_cast<std::uint64_t>(i)});
     for (std::size_t e = 0; e < sums.size(); ++e) {
-      const auto code = static_cast<std::uint8_t>(e % 2 == 0 ? codes[e / 2] % 16 : codes[e / 2] / 16);
+      const auto code =
+          static_cast<std::uint8_t>(e % 2 == 0 ? codes[e / 2] % 16 : codes[e / 2] / 16);
       sums[e] += static_cast<double>(reference::decode_e2m1(code));
     }
   }
@@ -112,8 +113,9 @@ inline void expect_means_converge(const std::shared_ptr<Device>& device, int rou
     const double step = std::fabs(y) >= 4 ? 2 : std::fabs(y) >= 2 ? 1 : 0.5;
     const double off = std::fabs(sums[e] / roundings - y);
     EXPECT_LE(off, step * (5.5 / 2 / std::sqrt(roundings) + 1.0 / 256)) << "element " << e;
-    beyond_nearest += std::fabs(static_cast<double>(reference::decode_e2m1(
-                          reference::encode_e2m1(value))) - y) > off;
+    beyond_nearest +=
+        std::fabs(static_cast<double>(reference::decode_e2m1(reference::encode_e2m1(value))) - y) >
+        off;
   }
   EXPECT_GT(beyond_nearest, 2400);  // most means are nearer than the nearest code
 }

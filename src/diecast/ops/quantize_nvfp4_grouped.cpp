@@ -100,8 +100,7 @@ Result<void> PreparedQuantizeNvfp4Grouped::find_amaxes(const Group& group, Strea
 
 Result<void> PreparedQuantizeNvfp4Grouped::launch(const MemberDescriptor* members, DType in,
                                                   std::int64_t rows, std::int64_t cols,
-                                                  std::int64_t count,
-                                                  const std::int64_t* rng_state,
+                                                  std::int64_t count, const std::int64_t* rng_state,
                                                   Stream stream) const {
   const auto none = [](DType type) { return KernelArgument::tensor(type, nullptr); };
   const KernelArgument arguments[] = {none(in),
@@ -123,8 +122,7 @@ Result<void> PreparedQuantizeNvfp4Grouped::launch(const MemberDescriptor* member
 }
 
 Result<void> PreparedQuantizeNvfp4Grouped::run(const Tensor& x, const QuantizedGroup& group,
-                                               Stream stream,
-                                               const std::int64_t* rng_state) const {
+                                               Stream stream, const std::int64_t* rng_state) const {
   DIECAST_CHECK(check(x, group));
   DIECAST_CHECK(rng_argument(kGroupedOp, request_.stochastic, rng_state));
   if (group.count == 0) return {};

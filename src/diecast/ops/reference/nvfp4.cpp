@@ -1,8 +1,7 @@
 // Which profile's block a matrix is made of, and the transform before it; see nvfp4.h.
+#include <diecast/base/text.h>
 #include <diecast/ops/reference/numbers.h>
 #include <diecast/ops/reference/nvfp4.h>
-
-#include <diecast/base/text.h>
 
 #include <cfloat>
 #include <cmath>

@@ -22,9 +22,7 @@ struct Block {
   std::uint8_t scale = 0;                // an E4M3 byte
   std::array<std::uint8_t, 16> codes{};  // E2M1
   Sixteen scaled{};                      // what was rounded to the codes
-  bool operator==(const Block& other) const {
-    return scale == other.scale && codes == other.codes;
-  }
+  bool operator==(const Block& other) const { return scale == other.scale && codes == other.codes; }
 };
 
 // A block of each profile under its tensor's numbers. block_amax is the block's own, or that of a
@@ -61,7 +59,7 @@ struct Nvfp4Options {
   int bound = 448;
   bool rht = false;
   unsigned sign_mask = 0;
-  std::vector<float> block_amax;  // of every block, or empty: each block's own
+  std::vector<float> block_amax;      // of every block, or empty: each block's own
   std::optional<RandomState> random;  // codes are rounded stochastically
 };
 

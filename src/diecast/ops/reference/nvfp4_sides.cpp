@@ -144,10 +144,10 @@ CodesAndScales quantize_columnwise(const Tensor& x, const TilesOptions& options,
                                    const std::vector<float>& given) {
   if (options.square && !options.nvfp4.rht && options.nvfp4.block_amax.empty()) {
     const CodesAndScales rowwise = quantize_rowwise(x, options, given);
-    CodesAndScales out{transpose_codes(rowwise.codes, x.rows(), x.cols(), 16),
-                       transpose_tile_scales(rowwise.scales, x.rows(), (x.cols() + 15) / 16,
-                                             x.cols()),
-                       {}};
+    CodesAndScales out{
+        transpose_codes(rowwise.codes, x.rows(), x.cols(), 16),
+        transpose_tile_scales(rowwise.scales, x.rows(), (x.cols() + 15) / 16, x.cols()),
+        {}};
     if (options.nvfp4.random) round_columns(out, rowwise.scaled, x, options);
     return out;
   }

@@ -17,7 +17,7 @@ struct TilesOptions {
 };
 
 struct CodesAndScales {
-  Bytes codes, scales;        // linear scales
+  Bytes codes, scales;          // linear scales
   std::vector<float> scaled{};  // what each code was rounded from, rows padded as codes are
 };
 

@@ -22,7 +22,9 @@ RandomBlock one_round(const RandomBlock& counter, std::uint64_t key) {
 }
 
 // The grid's distance at a magnitude.
-float step_at(float magnitude) { return magnitude >= 4.0f ? 2.0f : magnitude >= 2.0f ? 1.0f : 0.5f; }
+float step_at(float magnitude) {
+  return magnitude >= 4.0f ? 2.0f : magnitude >= 2.0f ? 1.0f : 0.5f;
+}
 
 }  // namespace
 
