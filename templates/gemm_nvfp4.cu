@@ -40,6 +40,7 @@ arg      depth
 arg      count
 arg      alpha    f32
 arg      unit     f32                                    // 1 / (6 * bound of a * 6 * bound of b)
+require  MATH != MATH_dp4a || (M_TILE == 64 && N_TILE == 64)  // each sum of a thread is code of its own: larger tiles compile too long
 require  BIAS || BIAS_TYPE == f32                        // a bias that is not there has no type
 launch   grid((ceil_div(rows, M_TILE) + count) * ceil_div(cols, N_TILE)) block(256) resident(MATH == MATH_f16 && !host && cc < 100 ? 2 : 1) shared(2 * (M_TILE + N_TILE) * (MATH == MATH_f16 && !host ? 128 : 80))
 target   host, sm_80+

@@ -81,6 +81,7 @@ DIECAST_UNROLL
     Vector<16> b;
 DIECAST_UNROLL
     for (int j = 0; j < kN; ++j) {
+      // 32 rows; where a warp has 16, it does not look at what lies behind them.
       if (j % 4 == 0) b = load_matrices(b_at + 8 * j * Stage::kRowBytes);
       const Vector<8> pair = *reinterpret_cast<const Vector<8>*>(scales + MTile + col + 8 * j + lane % 4 * 2);
 DIECAST_UNROLL

@@ -77,7 +77,8 @@ Result<PreparedGemmNvfp4> PreparedGemmNvfp4::prepare(Runtime& runtime,
   if (request.math != GemmMath::f16) {
     bindings.set("MATH", request.math == GemmMath::s8 ? "s8" : "dp4a");
   }
-  if (request.tile == GemmTile::small) bindings.set("M_TILE", 64).set("N_TILE", 64);
+  if (request.tile == GemmTile::small || request.math == GemmMath::dp4a)
+    bindings.set("M_TILE", 64).set("N_TILE", 64);
   PreparedGemmNvfp4 prepared;
   prepared.request_ = request;
   DIECAST_TRY(prepared.kernel_, preload_for(runtime, device, kName, bindings));

@@ -31,7 +31,7 @@ struct GemmNvfp4Options {
 };
 
 // How much of out a block of threads makes, and with what: tensor cores on f16 or on bytes, or dot
-// products of bytes without them. Speed only: the bits are the same.
+// products of bytes without them (in small tiles alone). Speed only: the bits are the same.
 enum class GemmTile : std::uint8_t { small, large };
 enum class GemmMath : std::uint8_t { f16, s8, dp4a };
 

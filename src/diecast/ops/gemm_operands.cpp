@@ -45,7 +45,7 @@ Result<void> check_operand(const GemmOperand& x) {
                cat("pad to ", (x.depth() + 15) / 16 * 16)};
 }
 
-Result<void> check_pair(const GemmOperand& a, const GemmOperand& b) {
+Result<void> check_operands(const GemmOperand& a, const GemmOperand& b) {
   if (a.depth() != b.depth()) {
     return Error{ErrorCode::shape_mismatch,
                  cat(kGemm, ": a has ", a.depth(), " products an element, b ", b.depth()),
@@ -148,7 +148,7 @@ Result<void> check_gemm(const QuantizedTensor& a, const QuantizedTensor& b, cons
   const GemmOperand left = operand_a(a, options.layout), right = operand_b(b, options.layout);
   DIECAST_CHECK(check_operand(left));
   DIECAST_CHECK(check_operand(right));
-  DIECAST_CHECK(check_pair(left, right));
+  DIECAST_CHECK(check_operands(left, right));
   DIECAST_CHECK(a.check(kGemm, "a"));
   DIECAST_CHECK(b.check(kGemm, "b"));
   DIECAST_CHECK(check_row_scales(left, right, options.gradient));
@@ -166,7 +166,7 @@ Result<void> check_gemm(const QuantizedGroup& a, const QuantizedGroup& b, const 
   const GemmOperand left{"a", a.whole, false}, right{"b", b.whole, false};
   DIECAST_CHECK(check_operand(left));
   DIECAST_CHECK(check_operand(right));
-  DIECAST_CHECK(check_pair(left, right));
+  DIECAST_CHECK(check_operands(left, right));
   DIECAST_CHECK(a.check("gemm_nvfp4: a"));
   if (a.count != b.count) {
     return Error{ErrorCode::shape_mismatch,

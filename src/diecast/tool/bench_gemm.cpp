@@ -42,7 +42,7 @@ struct Way {
 };
 constexpr Way kWays[] = {{"f16 tensor cores", GemmMath::f16, GemmTile::large, false, 100},
                          {"int8 tensor cores", GemmMath::s8, GemmTile::large, false, 100},
-                         {"without tensor cores", GemmMath::dp4a, GemmTile::large, false, 0},
+                         {"without tensor cores", GemmMath::dp4a, GemmTile::small, false, 0},
                          {"f16, row-scaled", GemmMath::f16, GemmTile::large, true, 0},
                          {"f16, 64x64 tiles", GemmMath::f16, GemmTile::small, false, 0},
                          {"int8, 64x64 tiles", GemmMath::s8, GemmTile::small, false, 0}};
