@@ -42,7 +42,7 @@ arg      alpha    f32
 arg      unit     f32                                    // 1 / (6 * bound of a * 6 * bound of b)
 require  MATH != MATH_dp4a || (M_TILE == 64 && N_TILE == 64)  // each sum of a thread is code of its own: larger tiles compile too long
 require  BIAS || BIAS_TYPE == f32                        // a bias that is not there has no type
-launch   grid((ceil_div(rows, M_TILE) + count) * ceil_div(cols, N_TILE)) block(256) resident(MATH == MATH_f16 && !host && cc < 100 ? 2 : 1) shared(2 * (M_TILE + N_TILE) * (MATH == MATH_f16 && !host ? 128 : 80))
+launch   grid((ceil_div(rows, M_TILE) + count) * ceil_div(cols, N_TILE)) block(256) resident((MATH == MATH_f16 || (MATH == MATH_s8 && M_TILE == 64)) && !host && cc < 100 ? 2 : 1) shared(2 * (M_TILE + N_TILE) * (MATH == MATH_f16 && !host ? 128 : 80))
 target   host, sm_80+
 exchange block                                           // a tile's codes are unpacked once for all its threads
 sample   rows {0, 1, 17, 130}  cols {1, 40, 300}  depth {0}  count {0}

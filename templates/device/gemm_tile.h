@@ -84,10 +84,12 @@ DIECAST_UNROLL
       // 32 rows; where a warp has 16, it does not look at what lies behind them.
       if (j % 4 == 0) b = load_matrices(b_at + 8 * j * Stage::kRowBytes);
       const Vector<8> pair = *reinterpret_cast<const Vector<8>*>(scales + MTile + col + 8 * j + lane % 4 * 2);
+      const f32 of_cols[2] = {__uint_as_float(pair.words[0]), __uint_as_float(pair.words[1])};
+      const f32 shift[2] = {of_cols[0] * -12582912.0f, of_cols[1] * -12582912.0f};
 DIECAST_UNROLL
       for (int i = 0; i < kM; ++i) {
         multiply_add_s8(of[i][j], a[i / 2].words[i % 2 * 2], a[i / 2].words[i % 2 * 2 + 1], b.words[j % 4],
-                        of_rows[i], __uint_as_float(pair.words[0]), __uint_as_float(pair.words[1]));
+                        of_rows[i], of_cols, shift);
       }
     }
   }

@@ -115,18 +115,20 @@ DIECAST_DEVICE void multiply_add_f16(f32 (&sum)[4], const Vector<16>& a, u32 b0,
       : "r"(a.words[0]), "r"(a.words[1]), "r"(a.words[2]), "r"(a.words[3]), "r"(b0), "r"(b1));
 }
 
-// The same of signed bytes, under the scales of this lane's two rows and two columns. An integer below
-// 2^22 added to the bits of 1.5 * 2^23 is that float plus the integer.
-DIECAST_DEVICE void multiply_add_s8(f32 (&sum)[4], u32 a0, u32 a1, u32 b, const f32 (&rows)[2], f32 col0, f32 col1) {
-#define DIECAST_SCALED(sum, d, row, col)                                         \
-  "mov.b32 x, " d ";\nsub.rn.f32 x, x, 0f4B400000;\nmul.rn.f32 s, " row ", " col \
-  ";\nfma.rn.f32 " sum ", x, s, " sum ";\n"
-  asm("{\n.reg .s32 d0, d1, d2, d3, m;\n.reg .f32 x, s;\nmov.s32 m, 0x4B400000;\n"
+// The same of signed bytes, under the scales of this lane's two rows and two columns. An integer d below
+// 2^22 added to the bits of M = 1.5 * 2^23 is the float M + d; times a column's scale, minus M times the
+// scale, it is d times the scale, exactly.
+DIECAST_DEVICE void multiply_add_s8(f32 (&sum)[4], u32 a0, u32 a1, u32 b, const f32 (&rows)[2],
+                                    const f32 (&cols)[2], const f32 (&minus_m_cols)[2]) {
+#define DIECAST_SCALED(sum, d, row, col, m_col) \
+  "mov.b32 x, " d ";\nfma.rn.f32 x, x, " col ", " m_col ";\nfma.rn.f32 " sum ", x, " row ", " sum ";\n"
+  asm("{\n.reg .s32 d0, d1, d2, d3, m;\n.reg .f32 x;\nmov.s32 m, 0x4B400000;\n"
       "mma.sync.aligned.m16n8k16.row.col.s32.s8.s8.s32 {d0, d1, d2, d3}, {%4, %5}, {%6}, {m, m, m, m};\n"
-      DIECAST_SCALED("%0", "d0", "%7", "%9") DIECAST_SCALED("%1", "d1", "%7", "%10")
-      DIECAST_SCALED("%2", "d2", "%8", "%9") DIECAST_SCALED("%3", "d3", "%8", "%10") "}"
+      DIECAST_SCALED("%0", "d0", "%7", "%9", "%11") DIECAST_SCALED("%1", "d1", "%7", "%10", "%12")
+      DIECAST_SCALED("%2", "d2", "%8", "%9", "%11") DIECAST_SCALED("%3", "d3", "%8", "%10", "%12") "}"
       : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
-      : "r"(a0), "r"(a1), "r"(b), "f"(rows[0]), "f"(rows[1]), "f"(col0), "f"(col1));
+      : "r"(a0), "r"(a1), "r"(b), "f"(rows[0]), "f"(rows[1]), "f"(cols[0]), "f"(cols[1]), "f"(minus_m_cols[0]),
+        "f"(minus_m_cols[1]));
 #undef DIECAST_SCALED
 }
 
