@@ -136,7 +136,9 @@ TEST_F(BundleTest, FindsEveryFlippedBit) {
     write_text(folder_ / "bad.dcb", bytes);
     const auto bundle = open("bad.dcb");
     if (!bundle) {
-      EXPECT_EQ(bundle.error().code, ErrorCode::file_corrupt);
+      const bool version =
+          bit / 8 == 8 || bit / 8 == 9;  // a bundle of another format, for all we know
+      EXPECT_EQ(bundle.error().code, version ? ErrorCode::not_supported : ErrorCode::file_corrupt);
       continue;
     }
     EXPECT_TRUE(bit / 8 < index || bit / 8 >= end) << "index and footer are checked at the opening";

@@ -76,8 +76,8 @@ TEST(CacheDirectory, RefusesEntriesThatOthersMayWrite) {
   EXPECT_EQ(CacheDirectory::open(system_files(), folder.path()).error().message(),
             cat("diecast: unsafe_directory: \"", versions,
                 "\" belongs to another user or can be written by one: whoever can write there "
-                "could run code as this user\n  fix: remove \"",
-                versions, "\", or set DIECAST_CACHE to a new directory"));
+                "could run code as this user\n  fix: chmod go-w \"",
+                versions, "\" if it is yours, or set DIECAST_CACHE to a new directory"));
 }
 
 TEST(CacheDirectory, FollowsNoLinkBelowItsRoot) {

@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <utility>
+
 #include "cache/disk_cache_fixture.h"
 #include "fake_file_system.h"
 
@@ -192,6 +194,46 @@ TEST_F(CacheRootsTest, ExplainsAMissByTheFirstFieldOfTheNearestEntry) {
   EXPECT_EQ(compiler.there, kSampleCompiler);
 }
 
+// A root whose file system turned read-only under it.
+TEST_F(CacheRootsTest, WhatOneRootRefusesTheNextTakes) {
+  bool refuses = false;
+  FakeFileSystem files([&](const testing::FileCall& call) {
+    const bool making = call.name == "open_at" && (call.flags & (O_CREAT | O_TMPFILE)) != 0;
+    return testing::FileFault{making && std::exchange(refuses, false) ? EROFS : 0};
+  });
+  const auto roots = open(cat("rw:", folder_ / "a", ",rw:", folder_ / "b"), files);
+  const Sample sample = make_sample(1);
+  EXPECT_EQ(roots->writable()->root(), folder_ / "a");
+  ASSERT_TRUE(roots->refusing().empty());
+  refuses = true;
+  DiskCache* const taker = roots->publish(sample.key, sample.artifact);
+  ASSERT_NE(taker, nullptr);
+  EXPECT_EQ(taker->root(), folder_ / "b");
+  EXPECT_EQ(roots->writable(), taker);
+  ASSERT_EQ(roots->refusing().size(), 1u);
+  EXPECT_EQ(roots->refusing()[0]->root(), folder_ / "a");
+  EXPECT_TRUE(roots->find(sample.key, kSampleCompiler));
+}
+
+TEST_F(CacheRootsTest, WhetherARootCanBeWrittenIsTriedWithoutATrace) {
+  int error = 0;
+  FakeFileSystem files([&](const testing::FileCall& call) {
+    return testing::FileFault{call.name == "write_at" ? error : 0};
+  });
+  const auto roots = open(cat("rw:", folder_ / "a"), files);
+  const auto before = testing::tree(folder_ / "a");
+  EXPECT_TRUE(roots->writable()->check_writing());
+  error = ENOSPC;
+  const auto full = roots->writable()->check_writing();
+  ASSERT_FALSE(full);
+  EXPECT_NE(full.error().what.find("No space left on device"), std::string::npos);
+  EXPECT_TRUE(roots->writable()->writable());  // it may have room in a moment
+  error = EROFS;
+  EXPECT_FALSE(roots->writable()->check_writing());
+  EXPECT_FALSE(roots->writable()->writable());
+  EXPECT_EQ(testing::tree(folder_ / "a"), before);
+}
+
 // A request that differs from one entry in its last constant and from another in all but its first.
 TEST_F(CacheRootsTest, TheNearestEntryIsThatWithTheFewestDifferentLines) {
   const auto key = [](const std::string& source) {
@@ -220,10 +262,11 @@ TEST_F(CacheRootsTest, ExplainsThatTheVeryEntryIsDamaged) {
   bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 1);
   testing::write_text(file, bytes);
   const auto roots = open(cat("rw:", folder_ / "own"));
-  EXPECT_EQ(explain_miss(*roots, sample.key, kSampleCompiler).own_fault,
-            cat("bad_checksum, in ", folder_ / "own"));
-  EXPECT_EQ(explain_miss(*roots, sample.key, "nvrtc-14.0").own_fault, "");
-  EXPECT_EQ(explain_miss(*roots, make_sample(2).key, kSampleCompiler).own_fault, "");
+  const MissReason reason = explain_miss(*roots, sample.key, kSampleCompiler);
+  EXPECT_EQ(reason.own_fault, EntryFault::bad_checksum);
+  EXPECT_EQ(reason.own_root, folder_ / "own");
+  EXPECT_EQ(explain_miss(*roots, sample.key, "nvrtc-14.0").own_fault, EntryFault::none);
+  EXPECT_EQ(explain_miss(*roots, make_sample(2).key, kSampleCompiler).own_fault, EntryFault::none);
 }
 
 TEST(CompilerIdentity, NumbersAreComparedAsNumbers) {

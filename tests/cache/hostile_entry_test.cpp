@@ -104,7 +104,8 @@ TEST_F(HostileEntry, KeepsAnEntryOfAnotherVersion) {
   write_text(path_of(sample), text);
   EXPECT_FALSE(hit(sample));
   EXPECT_EQ(faults(EntryFault::other_version), 1u);
-  EXPECT_TRUE(cache_->publish(sample.key, sample.artifact));
+  EXPECT_FALSE(cache_->publish(sample.key, sample.artifact));
+  EXPECT_EQ(cache_->statistics().publish_error, -EEXIST);
   EXPECT_EQ(text_of(path_of(sample)), text);
 }
 
@@ -118,7 +119,7 @@ TEST_F(HostileEntry, PassesOverWhatIsNoFile) {
     const mode_t mode = mode_of(path);
     EXPECT_NE(mode, 0u) << what;
     EXPECT_FALSE(hit(sample)) << what;
-    EXPECT_TRUE(cache_->publish(sample.key, sample.artifact)) << what;
+    EXPECT_FALSE(cache_->publish(sample.key, sample.artifact)) << what;
     EXPECT_EQ(mode_of(path), mode) << what;
     ::remove(path.c_str());
   };
@@ -160,9 +161,29 @@ TEST_F(HostileEntry, RejectsAnEntryThatOthersMayWriteOrOwn) {
   ASSERT_EQ(::chmod(path.c_str(), 0644), 0);
   EXPECT_TRUE(hit(sample));
   EXPECT_EQ(faults(EntryFault::not_private), 3u);
+  ASSERT_EQ(::chmod(path.c_str(), 0666), 0);
+  EXPECT_FALSE(hit(sample));
+  EXPECT_TRUE(cache_->publish(sample.key, sample.artifact));  // by a file of our own
+  EXPECT_EQ(mode_of(path) & 0777, 0600u);
+  EXPECT_TRUE(hit(sample));
   if (::geteuid() != 0) GTEST_SKIP() << "only root can give a file to another user";
   ASSERT_EQ(::chown(path.c_str(), testing::kNobody, testing::kNobody), 0);
   EXPECT_FALSE(hit(sample));
+}
+
+// What others may write in these folders is not used, and nothing is put there.
+TEST_F(HostileEntry, RejectsFoldersThatOthersMayWrite) {
+  const Sample sample = make_sample(), other = make_sample(2);
+  ASSERT_TRUE(cache_->publish(sample.key, sample.artifact));
+  const std::string path = path_of(sample), shard = path.substr(0, path.rfind('/'));
+  for (const std::string& folder : {shard, shard.substr(0, shard.rfind('/'))}) {
+    ASSERT_EQ(::chmod(folder.c_str(), 0770), 0);
+    EXPECT_FALSE(hit(sample)) << folder;
+    EXPECT_FALSE(DiskCache::open(cache_->root()).value()->publish(sample.key, sample.artifact));
+    ASSERT_EQ(::chmod(folder.c_str(), 0700), 0);
+    EXPECT_TRUE(hit(sample)) << folder;
+  }
+  EXPECT_EQ(faults(EntryFault::not_private), 2u);
 }
 
 }  // namespace

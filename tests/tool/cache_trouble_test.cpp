@@ -88,7 +88,7 @@ TEST_F(CacheTrouble, ExplainSaysThatTheEntryItselfIsDamaged) {
   testing::write_text(entry(), "no entry");
   const auto run = diecast_({"cache", "explain", "amax IN=bf16 @ sm_90a"});
   EXPECT_EQ(run.exit_code, 1);
-  expect_has(run.output, "its own entry is damaged: too_short, in " + diecast_.cache_path());
+  expect_has(run.output, "its own entry is no good: too_short, in " + diecast_.cache_path());
 }
 
 TEST_F(CacheTrouble, VerifyThatCanRebuildNothingFails) {
@@ -132,7 +132,7 @@ TEST_F(CacheTrouble, AnImportSaysWhyTheDiskTookNothing) {
   ASSERT_EQ(diecast_({"bundle", "export", "-o", bundle}).exit_code, 0);
   ToolRun other;
   ProcessRequest request;
-  request.arguments = {"/bin/bash",  "-c",     "trap '' XFSZ; ulimit -f 1; exec \"$0\" \"$@\"",
+  request.arguments = {"/bin/bash",  "-c",     "ulimit -f 1; exec \"$0\" \"$@\"",
                        DIECAST_TOOL, "bundle", "import",
                        bundle};
   request.environment = other.environment();
@@ -161,6 +161,70 @@ TEST_F(CacheTrouble, ALimitThatTheCompilerDoesNotStartInIsNamed) {
   EXPECT_EQ(run.exit_code, 1);
   expect_has(run.errors, "process_failed: the compiler does not start within its limits: ");
   expect_has(run.errors, "(--memory-limit");
+}
+
+TEST_F(CacheTrouble, DoctorTriesWhetherTheRootTakesAFile) {
+  (void)warmed();
+  ProcessRequest request;
+  request.arguments = {"/bin/bash", "-c", "ulimit -f 1; exec \"$0\" doctor", DIECAST_TOOL};
+  request.environment = diecast_.environment();
+  const std::string output = run_process(request).value().output;
+  expect_has(output, "--   keeping       cannot write to \"" + diecast_.cache_path() +
+                         "\": File too large (errno 27)\n");
+  expect_has(output, "no   keep what was built\n");
+}
+
+TEST_F(CacheTrouble, DoctorFailsUnderASettingThatMakesNoSense) {
+  EXPECT_EQ(diecast_({"doctor"}).exit_code, 0);
+  diecast_.set("DIECAST_CACHE_POLICY", "never");
+  EXPECT_EQ(diecast_({"doctor"}).exit_code, 1);
+}
+
+TEST_F(CacheTrouble, WarmFailsWhereSomethingElseHasAnEntrysName) {
+  (void)warmed();
+  const std::string name = entry();
+  ASSERT_EQ(::unlink(name.c_str()), 0);
+  ASSERT_EQ(::symlink("/nowhere", name.c_str()), 0);
+  const auto run = diecast_({"warm", manifest()});
+  EXPECT_EQ(run.exit_code, 1);
+  expect_has(run.errors, "io_error: 1 kernels could not be kept in " + diecast_.cache_path());
+  ASSERT_EQ(::unlink(name.c_str()), 0);
+  EXPECT_EQ(diecast_({"warm", manifest()}).exit_code, 0);
+  ASSERT_EQ(::chmod(name.c_str(), 0664), 0);  // as a copy makes it: mended
+  EXPECT_EQ(diecast_({"warm", manifest()}).exit_code, 0);
+  EXPECT_EQ(diecast_({"warm", manifest(), "--expect-no-new"}).exit_code, 0);
+}
+
+TEST_F(CacheTrouble, ExpectNoNewMakesNoRoot) {
+  const std::string root = diecast_.folder / "typo";
+  diecast_.set("DIECAST_CACHE", root);
+  EXPECT_EQ(diecast_({"warm", manifest(), "--expect-no-new"}).exit_code, 1);
+  EXPECT_NE(::access(root.c_str(), F_OK), 0);
+}
+
+TEST_F(CacheTrouble, WarmNamesWhatFailed) {
+  diecast_.set("DIECAST_FAKE_NVRTC_FAIL", "nvrtcCompileProgram=6");
+  const auto run = diecast_({"warm", manifest("amax COLS=0,16 IN=bf16 @ sm_90a\n")});
+  expect_has(run.output, "failed: amax COLS=0 ");
+  expect_has(run.output, "failed: amax COLS=16 ");
+}
+
+TEST_F(CacheTrouble, ATraceThatCannotBeWrittenIsSaid) {
+  diecast_.set("DIECAST_TRACE", "/dev/full");
+  const auto run = diecast_({"warm", manifest()});
+  EXPECT_EQ(run.exit_code, 0);
+  expect_has(run.errors, "diecast: cache: the trace lacks lines: diecast: io_error: ");
+  EXPECT_EQ(run.errors.find("the trace lacks"), run.errors.rfind("the trace lacks"));
+}
+
+TEST_F(CacheTrouble, ASizeIsNotNegative) {
+  EXPECT_EQ(diecast_({"cache", "prune", "--max-bytes=-1"}).exit_code, 2);
+}
+
+TEST_F(CacheTrouble, ABundleIsNotBegunWhereItCannotBeWritten) {
+  const auto run = diecast_({"bundle", "create", manifest(), "-o", "/nonexistent/k.dcb"});
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_EQ(diecast_.nvrtc.compiles().size(), 0u);
 }
 
 }  // namespace

@@ -74,7 +74,15 @@ Result<void> Bundle::read_index() {
     result = take_bytes(ends.data() + kHeaderBytes, kFooterBytes, file_bytes_ - kFooterBytes);
   }
   if (result < 0) return file_error("read", path_, result);
-  if (!std::ranges::equal(ByteSpan(ends).first(kHeaderBytes), header())) {
+  const auto ours = header();
+  const std::uint64_t major = take(ends.data() + 8, 2), known = take(ours.data() + 8, 2);
+  if (std::equal(ours.begin(), ours.begin() + 8, ends.begin()) && major != known) {
+    return Error{ErrorCode::not_supported,
+                 cat("the bundle ", quote(path_, 1000), " is of format ", major,
+                     ", this diecast reads ", known),
+                 "use the diecast that made it, or make it anew with `diecast bundle create`"};
+  }
+  if (!std::ranges::equal(ByteSpan(ends).first(kHeaderBytes), ours)) {
     return corrupt("it does not begin like a bundle of this version");
   }
   Footer footer;

@@ -103,7 +103,9 @@ Result<void> CacheDirectory::open_versions(Descriptor top, const std::string& ro
     return Error{ErrorCode::unsafe_directory,
                  cat(quote(path, 1000), " belongs to another user or can be written by one: ",
                      "whoever can write there could run code as this user"),
-                 cat("remove ", quote(path, 1000), ", or set DIECAST_CACHE to a new directory")};
+                 cat("chmod go-w ", quote(path, 1000),
+                     " if it is yours, or set DIECAST_CACHE to a "
+                     "new directory")};
   }
   return {};
 }
@@ -132,6 +134,16 @@ Descriptor CacheDirectory::entry(std::string_view compiler, const Digest& digest
   const Descriptor folder = shard(compiler, digest, false);
   if (!folder) return {*files_, folder.number()};
   return {*files_, files_->open_at(folder.number(), name.c_str(), kHow, 0)};
+}
+
+bool CacheDirectory::is_private_path(std::string_view compiler, const Digest& digest) const {
+  const std::string identity(compiler), shard = cat(compiler, "/", shard_name(digest));
+  struct stat status;
+  const auto safe = [&](const std::string& path) {
+    return files_->status_at(versions(), path.c_str(), &status, AT_SYMLINK_NOFOLLOW) < 0 ||
+           diecast::is_private(status);
+  };
+  return !versions_ || (safe(identity) && safe(shard));
 }
 
 Descriptor CacheDirectory::shard(std::string_view compiler, const Digest& digest,

@@ -30,6 +30,9 @@ class CacheDirectory {
   // The entry of a key opened for reading, or -errno in number(). No part of its path is a link.
   Descriptor entry(std::string_view compiler, const Digest& digest) const;
 
+  // Whether nobody else may write the folders of a key, as far as they are there.
+  bool is_private_path(std::string_view compiler, const Digest& digest) const;
+
   // The folder of a key, as a place for relative calls; -errno in number() if it cannot be opened.
   Descriptor shard(std::string_view compiler, const Digest& digest, bool create) const;
 

@@ -99,9 +99,13 @@ std::optional<Artifact> CacheRoots::find(const ArtifactKey& key, const std::stri
   return std::nullopt;
 }
 
-bool CacheRoots::publish(const ArtifactKey& key, const Artifact& artifact) {
-  DiskCache* const cache = writable();
-  return cache != nullptr && cache->publish(key, artifact);
+DiskCache* CacheRoots::publish(const ArtifactKey& key, const Artifact& artifact, bool replace) {
+  for (const Layer& layer : layers_) {
+    if (layer.setting.kind != Kind::read_write) continue;
+    if (replace) layer.directory->supersede(key, artifact.compiler);
+    if (layer.directory->publish(key, artifact)) return layer.directory.get();
+  }
+  return nullptr;
 }
 
 DiskCache::Lock CacheRoots::lock(const ArtifactKey& key, std::chrono::milliseconds wait,
@@ -111,10 +115,22 @@ DiskCache::Lock CacheRoots::lock(const ArtifactKey& key, std::chrono::millisecon
 }
 
 DiskCache* CacheRoots::writable() const {
+  DiskCache* first = nullptr;
   for (const Layer& layer : layers_) {
-    if (layer.setting.kind == Kind::read_write) return layer.directory.get();
+    if (layer.setting.kind != Kind::read_write) continue;
+    if (layer.directory->writable()) return layer.directory.get();
+    if (first == nullptr) first = layer.directory.get();
   }
-  return nullptr;
+  return first;
+}
+
+std::vector<DiskCache*> CacheRoots::refusing() const {
+  std::vector<DiskCache*> out;
+  for (const Layer& layer : layers_) {
+    const bool written = layer.setting.kind == Kind::read_write && layer.directory;
+    if (written && !layer.directory->writable()) out.push_back(layer.directory.get());
+  }
+  return out;
 }
 
 std::string CacheRoots::description() const {

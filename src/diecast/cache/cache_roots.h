@@ -65,11 +65,16 @@ class CacheRoots {
   std::optional<Artifact> find(const ArtifactKey& key, const std::string& compiler,
                                CompilerChoice choice = CompilerChoice::found,
                                const Artifact* refused = nullptr);
-  bool publish(const ArtifactKey& key, const Artifact& artifact);
+  // To the first rw: directory that takes it, which is returned, or null. `replace`: over whatever
+  // entry is there.
+  DiskCache* publish(const ArtifactKey& key, const Artifact& artifact, bool replace = false);
   DiskCache::Lock lock(const ArtifactKey& key, std::chrono::milliseconds wait,
                        const std::function<bool()>& ready);
 
-  DiskCache* writable() const;  // the directory that gets what is published; or null
+  // The directory that gets what is published: the first rw: one that does not refuse writing, or
+  // if all do the first; null if there is none.
+  DiskCache* writable() const;
+  std::vector<DiskCache*> refusing() const;  // rw: directories that are not written for now
   const std::vector<Layer>& layers() const { return layers_; }
   std::string description() const;  // "ro:/opt/cache, rw:/home/me/.cache/diecast"
 

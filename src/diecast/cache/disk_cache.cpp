@@ -41,7 +41,7 @@ OpenEntry open_entry(FileSystem& files, const CacheDirectory& directory, std::st
     out.fault = EntryFault::unreadable;
   } else if (!S_ISREG(out.status.st_mode)) {
     out.fault = EntryFault::not_a_file;
-  } else if (!is_private(out.status)) {
+  } else if (!is_private(out.status) || !directory.is_private_path(compiler, digest)) {
     out.fault = EntryFault::not_private;
   } else if (out.status.st_size < static_cast<off_t>(kHeaderBytes)) {
     out.fault = EntryFault::too_short;
@@ -136,6 +136,8 @@ std::optional<Artifact> DiskCache::find(const ArtifactKey& key, const std::strin
     }
     if (is_damage(decoded.fault)) {
       state.remember_damage(entry_id(identity, key.digest), FileIdentity::of(entry.status));
+    } else {
+      state.remember_taken(entry_id(identity, key.digest));
     }
   }
   ++state.misses;
@@ -167,6 +169,7 @@ bool DiskCache::publish(const ArtifactKey& key, const Artifact& artifact) {
   const Result<Bytes> bytes = encode_entry(key, artifact);
   if (!bytes) return failed(0);
   const Descriptor shard = directory->shard(artifact.compiler, key.digest, true);
+  if (shard && !directory->is_private_path(artifact.compiler, key.digest)) return failed(-EPERM);
   if (!shard) {
     if (shard.number() != -ENOENT) return failed(shard.number());
     state.reopen(root_);  // the root was removed; that says nothing about the disk
@@ -180,6 +183,11 @@ bool DiskCache::publish(const ArtifactKey& key, const Artifact& artifact) {
     if (damaged) state.remember_damage(id, *damaged);
     return failed(result);
   }
+  if (result == -EEXIST && state.is_taken(id)) {
+    ++state.publish_failures;
+    state.publish_error = -EEXIST;
+    return false;
+  }
   state.writes.success();
   if (result == -EEXIST) {
     ++state.already_there;
@@ -189,6 +197,15 @@ bool DiskCache::publish(const ArtifactKey& key, const Artifact& artifact) {
     if (damaged) ++state.replaced;
   }
   return true;
+}
+
+Result<void> DiskCache::check_writing() {
+  const auto directory = state_->directory();
+  const int folder = directory->versions();
+  const int result = folder < 0 ? folder : state_->writer.try_writing(folder);
+  if (result >= 0) return {};
+  if (refuses_writing(result)) state_->writes.stop();
+  return file_error("write to", root_, result);
 }
 
 void DiskCache::skip_publish() { ++state_->publishes_skipped; }
@@ -241,6 +258,16 @@ void DiskCache::State::reopen(const std::string& root) {
 void DiskCache::State::remember_damage(const std::string& entry, const FileIdentity& file) {
   std::lock_guard guard(mutex);
   if (damaged.size() < kDamageLimit) damaged[entry] = file;
+}
+
+void DiskCache::State::remember_taken(const std::string& entry) {
+  std::lock_guard guard(mutex);
+  if (taken.size() < kDamageLimit) taken.insert(entry);
+}
+
+bool DiskCache::State::is_taken(const std::string& entry) {
+  std::lock_guard guard(mutex);
+  return taken.contains(entry);
 }
 
 std::optional<FileIdentity> DiskCache::State::take_damage(const std::string& entry) {

@@ -51,9 +51,10 @@ struct PruneLimits {
 struct PruneResult {
   std::uint64_t entries = 0, bytes = 0;  // found in time; bytes as the disk counts them
   std::uint64_t removed = 0, removed_bytes = 0, temporaries = 0;
-  std::uint64_t kept = 0;  // that the disk did not let go
-  bool busy = false;       // another process is collecting: nothing was done
-  bool finished = true;    // false: a bound was met first
+  std::uint64_t kept = 0;   // that the disk did not let go
+  std::uint64_t young = 0;  // that had to go but for their age
+  bool busy = false;        // another process is collecting: nothing was done
+  bool finished = true;     // false: a bound was met first
 };
 
 // An entry's file as it was read by DiskCache::read_all.
@@ -94,6 +95,10 @@ class DiskCache {
   // is success. False on a failure, which is counted: the artifact itself is unharmed. Never
   // re-reads what it wrote.
   bool publish(const ArtifactKey& key, const Artifact& artifact);
+
+  // Whether an entry could be written now: one's bytes are, and removed. Errors: io_error, with the
+  // reason; a root that refuses is not written for a while then.
+  Result<void> check_writing();
 
   // Counts one that its caller left out.
   void skip_publish();

@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 
 namespace diecast {
@@ -39,14 +40,18 @@ struct DiskCache::State {
   // Damaged files this process has met, by "<identity>/<name>".
   void remember_damage(const std::string& entry, const FileIdentity& file);
   std::optional<FileIdentity> take_damage(const std::string& entry);
+  // Names of entries that something has which is to be left alone.
+  void remember_taken(const std::string& entry);
+  bool is_taken(const std::string& entry);
 
   FileSystem& files;
   EntryWriter writer;
   Pause reads, writes;
 
-  ForkSafe<std::mutex> mutex;  // of the next four; never held during a call to the file system
+  ForkSafe<std::mutex> mutex;  // of the next five; never held during a call to the file system
   std::shared_ptr<const CacheDirectory> current;
   std::map<std::string, FileIdentity> damaged;
+  std::set<std::string> taken;
   std::int64_t reopened = 0;
 
   bool read_only = false;

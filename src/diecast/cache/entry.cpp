@@ -223,8 +223,8 @@ DecodedSummary decode_summary(ByteSpan head, std::uint64_t file_bytes) {
 
 std::string_view entry_fault_name(EntryFault fault) {
   static constexpr std::string_view kNames[kEntryFaults] = {
-      "none",      "unreadable", "not_a_file", "not_private",  "other_version", "too_short",
-      "bad_magic", "bad_header", "bad_length", "bad_checksum", "other_key",     "bad_metadata"};
+      "none",      "unreadable", "not_a_file", "other_version", "not_private", "too_short",
+      "bad_magic", "bad_header", "bad_length", "bad_checksum",  "other_key",   "bad_metadata"};
   return kNames[static_cast<std::size_t>(fault)];
 }
 

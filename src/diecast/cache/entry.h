@@ -17,14 +17,14 @@ inline constexpr std::uint64_t kEntryLimit = 64u << 20;  // a larger file is not
 Result<Bytes> encode_entry(const ArtifactKey& key, const Artifact& artifact);
 
 // Why a file is not the entry asked for; each is a miss with its own counter. Up to other_version
-// the file is left alone: it is unreadable here, or not an entry of ours. The later ones are
-// damage, which the next publish of that key mends.
+// the file is left alone: it is unreadable here, or not an entry of ours, and publishing that key
+// fails. The later ones are damage, which the next publish of that key mends.
 enum class EntryFault : std::uint8_t {
   none,
   unreadable,     // the system refused to open or read it
   not_a_file,     // a directory, link, FIFO or device has the name
-  not_private,    // not owned by this user or root, or others may write it
   other_version,  // of a diecast that knows more
+  not_private,    // not owned by this user or root, or others may write it
   too_short,
   bad_magic,
   bad_header,

@@ -80,8 +80,10 @@ class Search {
             const DecodedEntry& decoded, ByteSpan file) {
     if (decoded.fault != EntryFault::none) {
       ++out_.damaged;
-      if (own && (compiler_.empty() || compiler_ == compiler))
-        out_.own_fault = cat(entry_fault_name(decoded.fault), ", in ", root);
+      if (own && (compiler_.empty() || compiler_ == compiler)) {
+        out_.own_fault = decoded.fault;
+        out_.own_root = root;
+      }
       return;
     }
     ++out_.entries;

@@ -9,9 +9,10 @@
 namespace diecast {
 
 struct MissReason {
-  std::size_t entries = 0;               // that were compared
-  std::size_t damaged = 0;               // that could not be
-  std::string own_fault;                 // the very entry is there, but no good: why (or empty)
+  std::size_t entries = 0;                  // that were compared
+  std::size_t damaged = 0;                  // that could not be
+  EntryFault own_fault = EntryFault::none;  // why the very entry, which is in own_root, is no good
+  std::string own_root;
   std::string root, spelling, compiler;  // of the nearest entry; empty if there is none
   std::string field;        // "source", "options", ...; "compiler": the same key by another one
   std::string here, there;  // the field's text; of long ones the first line that differs

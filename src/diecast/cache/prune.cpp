@@ -67,7 +67,10 @@ class Collection {
       const std::int64_t age = now_ - entry.used;
       const bool old = limits_.unused.count() > 0 && age > limits_.unused.count();
       if (!everything && !old && left <= target) break;
-      if (!everything && !crowded && age < limits_.young.count()) continue;
+      if (!everything && !crowded && age < limits_.young.count()) {
+        ++result_.young;
+        continue;
+      }
       if (out_of_bounds()) return;
       if (remove(entry)) left -= std::min(left, entry.bytes);
     }

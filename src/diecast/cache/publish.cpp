@@ -14,6 +14,7 @@ namespace diecast {
 namespace {
 
 constexpr int kNameTries = 8;
+constexpr std::size_t kTriedBytes = 16 << 10;
 
 int write_synced(FileSystem& files, int file, ByteSpan bytes) {
   const int written = write_exactly(files, file, bytes.data(), bytes.size(), 0);
@@ -119,6 +120,14 @@ int EntryWriter::name_temporary(int shard, Temporary& temporary, const std::stri
   result = files_.rename_at(shard, temporary.name(), shard, name.c_str(), 0);
   if (result >= 0) temporary.renamed();
   return result;
+}
+
+int EntryWriter::try_writing(int folder) {
+  const Bytes some(kTriedBytes, std::byte{'.'});
+  const Descriptor file(files_, files_.open_at(folder, ".", O_TMPFILE | O_RDWR, 0600));
+  if (file) return write_synced(files_, file.number(), some);
+  if (!is_unsupported(file.number())) return file.number();
+  return Temporary(files_, folder).write(boot_, some);
 }
 
 int EntryWriter::replace(int shard, const std::string& name, ByteSpan bytes,

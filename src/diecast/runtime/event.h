@@ -21,7 +21,7 @@ struct RuntimeEvent {
     refused,    // a device did not take its cached code: it is compiled again (detail: the error)
     pruned,     // the disk cache was brought back to its size (detail: how much)
     ignored,    // a tuning record that cannot be right is not used (detail: which, and why)
-    degraded    // a cache root is off or not written any more (detail: why); once a root
+    degraded  // a cache root is off or not written any more, or the trace (detail: why); once each
   };
   Kind kind;
   std::string spelling;  // of the specialization; empty for pruned and degraded

@@ -13,7 +13,17 @@
 namespace diecast {
 namespace {
 
-enum class Tag : std::uint16_t { name = 1, symbol, text, target, identity, code, what, fix };
+enum class Tag : std::uint16_t {
+  name = 1,
+  symbol,
+  text,
+  target,
+  identity,
+  temporary,
+  code,
+  what,
+  fix
+};
 constexpr std::uint16_t tag(Tag value) { return static_cast<std::uint16_t>(value); }
 constexpr int kRefused = 3;  // exit code: the answer is an error
 
@@ -73,6 +83,14 @@ Error ended(const Source& source, const Target& target, const ProcessResult& res
           "(--memory-limit)"};
 }
 
+// A compiler that says it has no memory means the limit it was given.
+Error with_limit(Error error, std::uint64_t memory) {
+  if (error.what.find("out of memory") == std::string::npos || memory == 0) return error;
+  error.what += cat("\nit had ", human_bytes(memory), " of address space");
+  error.fix = cat("allow it more memory (--memory-limit), or ", error.fix);
+  return error;
+}
+
 Result<Artifact> compile_here(const RuntimeOptions& options, const Source& source,
                               const Target& target, std::string_view identity) {
   const auto compiler =
@@ -103,7 +121,6 @@ Result<Artifact> compile_isolated(const RuntimeOptions& options, const Source& s
       .add(tag(Tag::identity), identity);
   ProcessRequest process;
   process.arguments = {options.isolated.program, std::string(kIsolatedCommand)};
-  process.input = text_of(request.bytes());
   process.environment = environment_for(options);
   std::optional<PrivateDirectory> temporary;
   if (target.is_host()) {  // ended at its limit a compiler leaves files: here they go
@@ -112,6 +129,8 @@ Result<Artifact> compile_isolated(const RuntimeOptions& options, const Source& s
     std::erase_if(process.environment, [](const auto& set) { return set.starts_with("TMPDIR="); });
     process.environment.push_back("TMPDIR=" + temporary->path());
   }
+  request.add(tag(Tag::temporary), temporary ? temporary->path() : std::string());
+  process.input = text_of(request.bytes());
   process.directory = "/";
   process.time_limit = options.isolated.time;
 #if !defined(DIECAST_ASAN) && !defined(DIECAST_TSAN)  // which reserve terabytes of address space
@@ -127,7 +146,8 @@ Result<Artifact> compile_isolated(const RuntimeOptions& options, const Source& s
   }
   if (!result) return result.error();
   const Error failed = ended(source, target, *result);
-  if (result->exit_code == kRefused) return read_refusal(result->output, failed);
+  if (result->exit_code == kRefused)
+    return with_limit(read_refusal(result->output, failed), options.isolated.memory);
   if (result->exit_code != 0) return failed;
   const ArtifactKey key = agreed_key(source, target);
   DecodedEntry decoded = decode_entry(as_bytes(result->output), &key);
@@ -135,10 +155,16 @@ Result<Artifact> compile_isolated(const RuntimeOptions& options, const Source& s
   return std::move(decoded.artifact);
 }
 
+std::string temporary_of(std::string_view request) {
+  const auto fields = Record::parse(as_bytes(request));
+  return fields && fields->size() == 6 ? std::string((*fields)[tag(Tag::temporary) - 1u].text())
+                                       : std::string();
+}
+
 IsolatedAnswer answer_isolated(const RuntimeOptions& options, std::string_view request) {
   const auto answer = [&]() -> Result<Bytes> {
     const auto fields = Record::parse(as_bytes(request));
-    if (!fields || fields->size() != 5) {
+    if (!fields || fields->size() != 6) {
       return Error{ErrorCode::invalid_argument, "this is no request to compile",
                    "`diecast compile` is the command for people"};
     }

@@ -24,6 +24,8 @@ struct IsolatedAnswer {
   std::string bytes;
   int exit_code = 0;
 };
+// The folder for a request's temporary files, which goes with whoever asked; empty if it has none.
+std::string temporary_of(std::string_view request);
 IsolatedAnswer answer_isolated(const RuntimeOptions& options, std::string_view request);
 
 }  // namespace diecast

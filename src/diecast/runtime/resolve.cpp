@@ -156,10 +156,14 @@ Result<std::shared_ptr<Compiler>> Runtime::State::compiler_for(Runtime& runtime,
 }
 
 // One write a line: lines of several processes do not mix.
-void Runtime::State::write_trace(const std::string& spelling) const {
+void Runtime::State::write_trace(const std::string& spelling) {
   if (!trace) return;
   const std::string line = cat(spelling, "\n");
-  (void)system_files().write_at(trace.number(), line.data(), line.size(), 0);
+  const int written = write_exactly(system_files(), trace.number(), line.data(), line.size(), 0);
+  if (written >= 0 || told_untraced.exchange(true)) return;
+  ++count.degraded;
+  tell(RuntimeEvent::Kind::degraded, "",
+       cat("the trace lacks lines: ", file_error("write", options.trace, written).message()), 0);
 }
 
 Result<Resolved> Runtime::State::make_artifact(Runtime& runtime,
@@ -249,22 +253,22 @@ Result<Resolved> Runtime::State::compile_and_publish(const Request& request, Dis
 
 void Runtime::State::publish(const Publication& publication) {
   const Artifact& artifact = *publication.artifact;
-  DiskCache& root = *cache->writable();
-  if (options.cache_policy == CachePolicy::rebuild)
-    root.supersede(publication.key, artifact.compiler);
-  if (root.publish(publication.key, artifact)) {
-    ++count.published;
-    tell(RuntimeEvent::Kind::published, artifact.spelling, publication.key.hex(), 0);
-    prune_if_due();
-  } else if (!root.writable() && !told_unwritten.exchange(true)) {
+  const bool replace = options.cache_policy == CachePolicy::rebuild;
+  DiskCache* const root = cache->publish(publication.key, artifact, replace);
+  const auto refusing = cache->refusing();
+  if (!refusing.empty() && !told_unwritten.exchange(true)) {
     ++count.degraded;
     tell(RuntimeEvent::Kind::degraded, "",
-         cat("not written for now: ", root.root(), " refuses writing (`diecast doctor`)"), 0);
+         cat("not written for now: ", refusing[0]->root(), " refuses writing (`diecast doctor`)"),
+         0);
   }
+  if (root == nullptr) return;
+  ++count.published;
+  tell(RuntimeEvent::Kind::published, artifact.spelling, publication.key.hex(), 0);
+  prune_if_due(*root);
 }
 
-void Runtime::State::prune_if_due() {
-  DiskCache& root = *cache->writable();
+void Runtime::State::prune_if_due(DiskCache& root) {
   if (!root.prune_due(options.cache_bytes)) return;
   PruneLimits limits;
   limits.bytes = options.cache_bytes;

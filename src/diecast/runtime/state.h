@@ -47,7 +47,7 @@ struct Runtime::State {
   std::vector<RefusedRoot> refused_roots;
   std::atomic<bool> frozen{false};
   std::atomic<Late> late{Late::error};
-  std::atomic<bool> told_unwritten{false};
+  std::atomic<bool> told_unwritten{false}, told_untraced{false};
   Descriptor trace;
 
   mutable ForkSafe<std::shared_mutex> templates_mutex;
@@ -120,7 +120,7 @@ struct Runtime::State {
                                  const Artifact* refused);
   // The compiler that may be used for a target, if there is one.
   Result<std::shared_ptr<Compiler>> compiler_for(Runtime& runtime, const Target& target);
-  void write_trace(const std::string& spelling) const;
+  void write_trace(const std::string& spelling);
   // Whether it is in memory or in the cache; then it is in memory.
   Result<bool> holds(Runtime& runtime, const Specialization& specialization);
   std::shared_ptr<const Artifact> look(const Request& request);
@@ -128,7 +128,7 @@ struct Runtime::State {
   Result<Resolved> compile_and_publish(const Request& request, DiskCache::Lock lock);
   Result<Artifact> compile(const Request& request) const;
   void publish(const Publication& publication);
-  void prune_if_due();
+  void prune_if_due(DiskCache& root);
   RuntimeCounters counters() const;
   void leave_counts() const;  // to those of the root
   // The kernel under a name: the one there already, unless that is `refused`.

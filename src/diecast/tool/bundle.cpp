@@ -50,6 +50,7 @@ Result<int> create(const BundleArguments& options) {
   for (const std::string& path : options.own) DIECAST_CHECK(runtime->add(path));
   DIECAST_TRY(const auto targets, parse_targets(options.targets));
   DIECAST_TRY(const auto wanted, read_manifests(*runtime, options.manifests, targets));
+  DIECAST_CHECK(AtomicFile::create(system_files(), options.file));  // before the work, not after it
   const auto outcomes = warm_with_progress(*runtime, wanted, options.jobs, "bundle", false);
   std::vector<Packed> entries;
   for (const WarmOutcome& outcome : outcomes) {
@@ -136,7 +137,7 @@ Result<int> import_all(const BundleArguments& options) {
   const CacheStatistics done = root->statistics();
   print(cat(root->root(), ": ", done.publishes, " imported, ", done.already_there,
             " already there, ", damaged, " damaged, ", failed, " not written"));
-  DIECAST_CHECK(check_kept(*runtime));
+  if (failed > 0) return not_kept(*root, failed);
   return damaged + failed == 0 ? 0 : 1;
 }
 
@@ -150,11 +151,13 @@ Command add_bundle(CLI::App& app) {
   make->add_option("manifest", options->manifests, "Manifest files")->required();
   make->add_option("--jobs", options->jobs, "Compiles at a time (0: one a core)")
       ->check(CLI::Range(0, 1024));
-  make->add_option("--add", options->own, "A template file of your own");
+  make->add_option("--add", options->own, "A template file of your own")->allow_extra_args(false);
   auto* out = command->add_subcommand("export", "Everything in the writable cache root");
   for (auto* writing : {make, out}) {
     writing->add_option("-o,--output", options->file, "The bundle to write")->required();
-    writing->add_option("--target", options->targets, "These targets only")->delimiter(',');
+    writing->add_option("--target", options->targets, "These targets only")
+        ->delimiter(',')
+        ->allow_extra_args(false);
   }
   auto* in = command->add_subcommand("import", "Into the writable cache root");
   auto* check = command->add_subcommand("verify", "Read and check every byte");

@@ -11,9 +11,11 @@ namespace {
 std::string shown(const std::string& text) { return text.empty() ? "nothing" : quote(trim(text)); }
 
 void print_miss(const MissReason& reason, const std::string& state) {
-  if (!reason.own_fault.empty()) {
-    print(cat("its own entry is damaged: ", reason.own_fault,
-              "\nthe next compile of it replaces the file in a root that may be written"));
+  if (reason.own_fault != EntryFault::none) {
+    print(cat(
+        "its own entry is no good: ", entry_fault_name(reason.own_fault), ", in ", reason.own_root,
+        is_damage(reason.own_fault) ? "\nthe next compile of it replaces the file in an rw: root"
+                                    : "\n`diecast cache verify` names the file: remove it"));
     return;
   }
   if (reason.root.empty()) {
@@ -58,7 +60,8 @@ Command add_cache_explain(CLI::App& cache) {
   auto* command = cache.add_subcommand("explain", "Why a specialization is a hit or a miss");
   auto options = std::make_shared<Options>();
   command->add_option("spelling", options->words, "TEMPLATE NAME=VALUE ... @ TARGET")->required();
-  command->add_option("--add", options->own, "A template file of your own");
+  command->add_option("--add", options->own, "A template file of your own")
+      ->allow_extra_args(false);
   return {command, [options] { return explain(options->words, options->own); }};
 }
 

@@ -18,7 +18,8 @@ Result<int> report(const PruneResult& done, const DiskCache& cache, bool dry_run
             dry_run ? "would remove " : "removed ", done.removed, " (",
             human_bytes(done.removed_bytes), ")",
             done.temporaries == 0 ? "" : cat(" and ", done.temporaries, " temporaries"),
-            done.finished ? "" : "; more is left for the next time"));
+            done.finished ? "" : "; more is left for the next time",
+            done.young == 0 ? "" : cat("; ", done.young, " stay for now: they are new")));
   if (done.kept == 0) return 0;
   return Error{
       ErrorCode::io_error, cat(done.kept, " entries could not be removed from ", cache.root()),
@@ -38,7 +39,8 @@ Command add_cache_prune(CLI::App& cache) {
   command
       ->add_option("--max-bytes", options->bytes,
                    "Keep at most (else DIECAST_CACHE_BYTES; 0: no limit)")
-      ->transform(CLI::AsSizeValue(false));
+      ->transform(CLI::AsSizeValue(false))
+      ->transform(not_negative());
   command->add_option("--unused-days", options->days, "Remove what was not used for longer")
       ->check(CLI::Range(0.0, 36500.0));
   command->add_flag("--dry-run", options->dry_run, "Only say what would go");

@@ -48,6 +48,16 @@ class Verification {
     }
   }
 
+  // What no entry covers: the SHA-256 of the whole.
+  void look_at_whole(Bundle& bundle, std::size_t damaged_before) {
+    if (count_.damaged > damaged_before) return;
+    const auto whole = bundle.verify();
+    if (whole) return;
+    ++count_.damaged;
+    print(cat("damaged: ", whole.error().what));
+  }
+  std::size_t damaged() const { return count_.damaged; }
+
   Result<int> end() const {
     if (failed_) return *failed_;
     if (rebuilds_ && count_.good > 0 && count_.rebuilt == 0) {
@@ -77,10 +87,12 @@ Result<int> verify(bool rebuilds) {
   Verification verification(*runtime, rebuilds);
   for (const CacheRoots::Layer& layer : roots->layers()) {
     if (layer.bundle) {
+      const std::size_t before = verification.damaged();
       layer.bundle->read_all([&](const Bundle::Stored& stored) {
         verification.look(cat(layer.setting.path, " ", stored.key.hex()), stored.decoded,
                           stored.file);
       });
+      verification.look_at_whole(*layer.bundle, before);
     } else {
       DIECAST_CHECK(layer.directory->read_all([&](const StoredEntry& stored) {
         verification.look(cat(layer.setting.path, "/v1/", stored.compiler, "/",

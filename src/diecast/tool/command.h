@@ -32,6 +32,14 @@ Command add_bench_start(CLI::App& app);
 Command add_tune(CLI::App& app);
 Command add_tune_one(CLI::App& app);
 
+// For options that are sizes: a negative one would come out as a huge one.
+inline CLI::Validator not_negative() {
+  return {[](std::string& text) {
+            return text.starts_with('-') ? "a size is not negative" : std::string();
+          },
+          "SIZE"};
+}
+
 // The path of this command itself; empty where there is no /proc.
 std::string own_program();
 

@@ -69,9 +69,11 @@ Command add_compile(CLI::App& app) {
   auto options = std::make_shared<CompileArguments>();
   command->add_option("spelling", options->words, "TEMPLATE NAME=VALUE ... @ TARGET")->required();
   command->add_option("--target", options->targets, "Targets, for the spelling's own")
-      ->delimiter(',');
+      ->delimiter(',')
+      ->allow_extra_args(false);
   command->add_option("-o,--output", options->output, "Write the machine code (or source) here");
-  command->add_option("--add", options->own, "A template file of your own");
+  command->add_option("--add", options->own, "A template file of your own")
+      ->allow_extra_args(false);
   command->add_flag("--source", options->source,
                     "The rendered source instead; nothing is compiled");
   command->add_flag("--json", options->json, "For programs");

@@ -4,13 +4,36 @@
 #include <diecast/runtime/isolated_compile.h>
 #include <diecast/tool/command.h>
 #include <diecast/tool/console.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
+#include <filesystem>
+#include <thread>
 
 namespace diecast::tool {
 namespace {
+
+// The parent reads our standard output. When nobody does any more it has ended, and with it goes
+// what runs here: the programs of this process group, the request's temporary files, this process.
+// The kernel would end this process alone, and at once.
+void end_with_the_reader(const std::string& temporary) {
+  ::prctl(PR_SET_PDEATHSIG, 0);
+  std::thread([temporary] {
+    struct pollfd reader = {1, 0, 0};
+    while (::poll(&reader, 1, -1) <= 0 || (reader.revents & POLLERR) == 0) {
+    }
+    std::signal(SIGTERM, SIG_IGN);
+    ::kill(0, SIGTERM);
+    std::error_code ignored;
+    if (!temporary.empty()) std::filesystem::remove_all(temporary, ignored);
+    ::_exit(1);
+  }).detach();
+}
 
 Result<int> answer() {
   std::string request;
@@ -21,6 +44,7 @@ Result<int> answer() {
     if (count > 0) request.append(buffer, static_cast<std::size_t>(count));
   }
   keep_programs_in_own_group();
+  end_with_the_reader(temporary_of(request));
   const IsolatedAnswer out = answer_isolated(RuntimeOptions::from_environment(), request);
   const bool written =
       std::fwrite(out.bytes.data(), 1, out.bytes.size(), stdout) == out.bytes.size();

@@ -13,7 +13,7 @@
 namespace diecast::tool {
 namespace {
 
-constexpr const char* kKeeping = "keeping";
+constexpr const char *kKeeping = "keeping", *kSettings = "settings";
 
 // One thing that works or does not: the part, what was found, and the fix if it is missing.
 struct Finding {
@@ -76,11 +76,11 @@ void add_cache(Runtime& runtime, std::vector<Finding>& findings) {
   if (!roots) return;
   for (const auto& [name, error] : runtime.refused_roots())
     findings.push_back(of_error(name, error));
-  if (const auto writable = writable_of(runtime)) {
-    findings.push_back({kKeeping, true, cat("in ", (*writable)->root()), ""});
-  } else {
-    findings.push_back(of_error(kKeeping, writable.error()));
-  }
+  const auto writable = writable_of(runtime);
+  if (!writable) return findings.push_back(of_error(kKeeping, writable.error()));
+  const auto tried = (*writable)->check_writing();
+  findings.push_back(tried ? Finding{kKeeping, true, cat("in ", (*writable)->root()), ""}
+                           : of_error(kKeeping, tried.error()));
 }
 
 std::vector<Finding> examine(Runtime& runtime) {
@@ -122,19 +122,20 @@ Result<std::vector<Finding>> examine_machine() {
   const auto without = Runtime::create(std::move(options));
   if (!without) return runtime.error();
   std::vector<Finding> findings = examine(**without);
-  findings.back() = of_error("settings", runtime.error());
+  findings.back() = of_error(kSettings, runtime.error());
   return findings;
 }
 
 Result<int> doctor(bool json) {
   DIECAST_TRY(const auto findings, examine_machine());
+  const int code = findings.back().part == kSettings ? 1 : 0;
   if (json) {
     nlohmann::ordered_json out = nlohmann::ordered_json::array();
     for (const Finding& f : findings) {
       out.push_back({{"part", f.part}, {"works", f.works}, {"found", f.found}, {"fix", f.fix}});
     }
     print(out.dump(2));
-    return 0;
+    return code;
   }
   for (const Finding& f : findings) {
     std::string found = f.found;
@@ -148,7 +149,7 @@ Result<int> doctor(bool json) {
   }
   print("");
   for (const std::string& ability : abilities(findings)) print(ability);
-  return 0;
+  return code;
 }
 
 }  // namespace

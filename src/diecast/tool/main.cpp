@@ -1,9 +1,12 @@
 // The diecast command. Exit codes: 0 done; 1 an error, or a check that failed; 2 wrong usage;
 // 128 + n ended by signal n.
+#include <diecast/base/file.h>
 #include <diecast/base/text.h>
 #include <diecast/tool/command.h>
 #include <diecast/tool/console.h>
 
+#include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <span>
 #include <string>
@@ -49,6 +52,7 @@ Error usage_error(const CLI::App& app, std::span<const std::string> words,
 int main(int argc, char** argv) {
   using namespace diecast::tool;
   open_standard_streams();
+  std::signal(SIGXFSZ, SIG_IGN);  // a file beyond the limit is an error that says so
   CLI::App app("diecast: CUDA kernel templates, specialized, compiled, cached and launched");
   app.require_subcommand(1);
   app.set_version_flag("--version", "diecast " DIECAST_VERSION);
@@ -68,8 +72,11 @@ int main(int argc, char** argv) {
   for (const Command& command : commands) {
     if (!command.app->parsed()) continue;
     const diecast::Result<int> done = command.run();
-    if (done && std::fflush(stdout) == 0) return *done;
     if (!done) print_error(done.error());
+    if (std::fflush(stdout) != 0)
+      print_error(diecast::file_error("write", "standard output", -errno));
+    else if (done)
+      return *done;
     return 1;
   }
   return 2;

@@ -3,6 +3,7 @@
 #include <diecast/base/text.h>
 #include <diecast/tool/open_runtime.h>
 
+#include <cerrno>
 #include <cstdio>
 
 namespace diecast::tool {
@@ -15,17 +16,26 @@ Result<std::shared_ptr<Runtime>> open_runtime(RuntimeOptions options) {
   return Runtime::create(std::move(options));
 }
 
+Error not_kept(DiskCache& root, std::uint64_t kernels) {
+  const int error = root.statistics().publish_error;
+  if (error == -EEXIST) {
+    return {ErrorCode::io_error,
+            cat(kernels, " kernels could not be kept in ", root.root(),
+                ": something that is no entry of this diecast has their names"),
+            "`diecast cache verify` names the files: remove them"};
+  }
+  if (error < 0) return file_error(cat("write ", kernels, " kernels to"), root.root(), error);
+  if (auto tried = root.check_writing(); !tried) return tried.error();
+  return {ErrorCode::io_error, cat(kernels, " kernels could not be written to ", root.root()),
+          "warm again: the disk was too slow or refused for a while"};
+}
+
 Result<void> check_kept(Runtime& runtime) {
   runtime.flush();
-  if (runtime.cache() == nullptr || runtime.cache()->writable() == nullptr) return {};
-  const DiskCache& root = *runtime.cache()->writable();
-  const CacheStatistics counted = root.statistics();
-  const std::uint64_t lost = counted.publish_failures + counted.publishes_skipped;
-  if (lost == 0) return {};
-  if (counted.publish_error < 0)
-    return file_error(cat("write ", lost, " kernels to"), root.root(), counted.publish_error);
-  return Error{ErrorCode::io_error, cat(lost, " kernels could not be written to ", root.root()),
-               "warm again: the disk was too slow or refused for a while"};
+  const RuntimeCounters done = runtime.counters();
+  DiskCache* const root = runtime.cache() == nullptr ? nullptr : runtime.cache()->writable();
+  if (root == nullptr || done.compiled <= done.published) return {};
+  return not_kept(*root, done.compiled - done.published);
 }
 
 }  // namespace diecast::tool

@@ -11,7 +11,10 @@ namespace diecast::tool {
 Result<std::shared_ptr<Runtime>> open_runtime(
     RuntimeOptions options = RuntimeOptions::from_environment());
 
-// After compiling: io_error where a kernel could not be kept in the writable root.
+// Why kernels are not in a root: the disk's last refusal, or what one write says now.
+Error not_kept(DiskCache& root, std::uint64_t kernels);
+
+// After compiling: not_kept() where a kernel could not be kept in any root.
 Result<void> check_kept(Runtime& runtime);
 
 }  // namespace diecast::tool

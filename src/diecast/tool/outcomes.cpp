@@ -96,11 +96,13 @@ nlohmann::ordered_json counters_of(const Runtime& runtime) {
       roots.push_back(std::move(root));
     }
   }
-  return {{"rendered", c.rendered}, {"memory_hits", c.memory_hits}, {"disk_hits", c.disk_hits},
-          {"compiled", c.compiled}, {"failed", c.failed},           {"published", c.published},
-          {"loaded", c.loaded},     {"waited", c.waited},           {"late", c.late},
-          {"refused", c.refused},   {"pruned", c.pruned},           {"degraded", c.degraded},
-          {"roots", roots}};
+  return {{"rendered", c.rendered},   {"memory_hits", c.memory_hits},
+          {"disk_hits", c.disk_hits}, {"compiled", c.compiled},
+          {"failed", c.failed},       {"published", c.published},
+          {"loaded", c.loaded},       {"waited", c.waited},
+          {"late", c.late},           {"refused", c.refused},
+          {"pruned", c.pruned},       {"ignored", c.ignored},
+          {"degraded", c.degraded},   {"roots", roots}};
 }
 
 }  // namespace

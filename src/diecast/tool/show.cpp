@@ -140,7 +140,8 @@ Command add_show(CLI::App& app) {
   auto* command = app.add_subcommand("show", "A template's parameters, arguments and targets");
   auto options = std::make_shared<Options>();
   command->add_option("template", options->name, "Its name")->required();
-  command->add_option("--add", options->own, "A template file of your own");
+  command->add_option("--add", options->own, "A template file of your own")
+      ->allow_extra_args(false);
   command->add_flag("--json", options->json, "For programs");
   return {command, [options] { return show(options->name, options->own, options->json); }};
 }

@@ -251,7 +251,8 @@ Command add_tune(CLI::App& app) {
   command->add_option("--out", options->out,
                       "A file that gets each record; what it has is not measured again");
   command->add_option("--merge", options->merge, "Files of records to put together, instead");
-  command->add_option("--add", options->own, "A template file of your own");
+  command->add_option("--add", options->own, "A template file of your own")
+      ->allow_extra_args(false);
   command->add_option("--samples", options->samples, "Of each configuration")
       ->check(CLI::Range(1, 100000));
   command->add_option("--time-limit", options->time_limit, "Seconds a configuration may take")

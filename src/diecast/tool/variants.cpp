@@ -54,7 +54,8 @@ Command add_variants(CLI::App& app) {
   command->add_option("template", options->name, "Its name")->required();
   command->add_option("fixed", options->fixed, "Parameters to hold: NAME=VALUE");
   command->add_option("--target", options->target, "For which target")->capture_default_str();
-  command->add_option("--add", options->own, "A template file of your own");
+  command->add_option("--add", options->own, "A template file of your own")
+      ->allow_extra_args(false);
   command->add_flag("--json", options->json, "For programs");
   return {command, [options] { return variants(*options); }};
 }

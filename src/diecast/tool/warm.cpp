@@ -9,8 +9,8 @@
 #include <diecast/tool/open_runtime.h>
 #include <diecast/tool/outcomes.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
-#include <set>
 
 namespace diecast::tool {
 namespace {
@@ -43,15 +43,28 @@ Count count_of(std::span<const WarmOutcome> outcomes) {
   return out;
 }
 
+// Each error once, with the kernels that it kept: one compiler may be missing for all of them.
 Count tell(std::span<const WarmOutcome> outcomes) {
-  std::set<std::string> said;
+  constexpr std::size_t kNamed = 5;
+  std::vector<std::pair<Error, std::vector<std::string>>> failed;
   for (const WarmOutcome& outcome : outcomes) {
     if (!outcome.error) continue;
+    const std::string spelling = outcome.specialization->spelling();
     if (outcome.error->code == ErrorCode::target_not_supported) {
-      print(cat("not built: ", outcome.specialization->spelling(), ": ", outcome.error->what));
-    } else if (said.insert(outcome.error->message()).second) {
-      print_error(*outcome.error);  // one compiler is missing for all: said once
+      print(cat("not built: ", spelling, ": ", outcome.error->what));
+      continue;
     }
+    auto known = std::ranges::find_if(
+        failed, [&](const auto& one) { return one.first.message() == outcome.error->message(); });
+    if (known == failed.end()) known = failed.insert(known, {*outcome.error, {}});
+    known->second.push_back(spelling);
+  }
+  for (const auto& [error, spellings] : failed) {
+    print_error(error);
+    for (std::size_t i = 0; i < std::min(kNamed, spellings.size()); ++i)
+      print(cat("failed: ", spellings[i]));
+    if (spellings.size() > kNamed)
+      print(cat("failed: ", spellings.size() - kNamed, " more (--json names them)"));
   }
   return count_of(outcomes);
 }
@@ -86,6 +99,8 @@ Result<int> expect_no_new(Runtime& runtime, std::span<const Specialization> want
 
 Result<int> run(const WarmArguments& options) {
   RuntimeOptions with = RuntimeOptions::from_environment();
+  if (options.expect_no_new && with.cache_policy != CachePolicy::off)
+    with.cache_policy = CachePolicy::read_only;  // nor is a root made
   if (!options.in_process) {
     with.isolated = {own_program(),
                      std::chrono::milliseconds(static_cast<int>(options.time_limit * 1000)),
@@ -121,15 +136,18 @@ Command add_warm(CLI::App& app) {
       ->add_option("manifest,--from", options->manifests, "Manifests, or what DIECAST_TRACE wrote")
       ->required();
   command->add_option("--target", options->targets, "Targets, for the manifests' own")
-      ->delimiter(',');
-  command->add_option("--add", options->own, "A template file of your own");
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  command->add_option("--add", options->own, "A template file of your own")
+      ->allow_extra_args(false);
   command->add_option("--jobs", options->jobs, "Compiles at a time (0: one a core)")
       ->check(CLI::Range(0, 1024));
   command->add_option("--time-limit", options->time_limit, "Seconds a compile may take")
       ->check(CLI::Range(0.001, 86400.0));
   command
       ->add_option("--memory-limit", options->memory_limit, "Address space a compile may take (8G)")
-      ->transform(CLI::AsSizeValue(false));
+      ->transform(CLI::AsSizeValue(false))
+      ->transform(not_negative());
   command->add_flag("--in-process", options->in_process, "Compile in this process, without limits");
   command->add_flag("--expect-no-new", options->expect_no_new,
                     "Compile nothing: fail if anything would have to be");
