@@ -25,6 +25,11 @@ bool starts_at_16(const QuantizedSide& side) {
   return reinterpret_cast<std::uintptr_t>(side.data) % 16 == 0;
 }
 
+// K whole pairs of blocks, codes from multiples of 16 bytes on.
+bool is_wide(const GemmOperand& a, const GemmOperand& b) {
+  return a.depth() % 32 == 0 && starts_at_16(a.side()) && starts_at_16(b.side());
+}
+
 }  // namespace
 
 std::uint64_t PreparedGemmNvfp4::Request::word() const {
@@ -57,7 +62,7 @@ PreparedGemmNvfp4::Request PreparedGemmNvfp4::Request::of(const QuantizedTensor&
   request.a_rows = a.row_scaled, request.b_rows = b.row_scaled;
   if (options.bias) request.bias = options.bias->dtype;
   request.accumulate = options.accumulate;
-  request.wide = left.depth() % 32 == 0 && starts_at_16(left.side()) && starts_at_16(right.side());
+  request.wide = is_wide(left, right);
   // Large tiles where they are enough for every multiprocessor.
   const auto tiles = checked_product(ceil_div(out.rows(), 128), ceil_div(out.cols(), 128));
   if (tiles && *tiles < device.properties().sm_count) request.tile = GemmTile::small;
@@ -88,6 +93,13 @@ Result<PreparedGemmNvfp4> PreparedGemmNvfp4::prepare(Runtime& runtime,
 Result<void> PreparedGemmNvfp4::check_request(const QuantizedTensor& a, const QuantizedTensor& b,
                                               const Tensor& out, const GemmNvfp4Options& options,
                                               bool grouped) const {
+  if (request_.wide && !is_wide(operand_a(a, options.layout), operand_b(b, options.layout))) {
+    return Error{ErrorCode::misaligned,
+                 cat(kName,
+                     ": prepared for codes from multiples of 16 bytes on and K of pairs of "
+                     "blocks, which these are not"),
+                 "prepare with wide = false"};
+  }
   const std::optional<DType> bias =
       options.bias ? std::optional(options.bias->dtype) : std::nullopt;
   if (a.layout == request_.layout && a.row_scaled == request_.a_rows &&

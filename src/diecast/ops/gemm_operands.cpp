@@ -117,6 +117,18 @@ Result<void> check_out(const Tensor& out, std::int64_t rows, std::int64_t cols) 
                "pass a dense out, row_stride = 0"};
 }
 
+// What a launch checks of the addresses that it is given; here they are in descriptors.
+Result<void> check_addresses_of(const GemmOperand& x) {
+  const auto data = reinterpret_cast<std::uintptr_t>(x.side().data);
+  const auto amax = reinterpret_cast<std::uintptr_t>(x.side().amax);
+  if (data % 8 == 0 && amax % sizeof(float) == 0) return {};
+  return Error{
+      ErrorCode::misaligned,
+      cat(kGemm, ": the codes of ", x.name, " start ", data % 8,
+          " bytes past a multiple of 8, the amax ", amax % sizeof(float), " past one of 4"),
+      "start codes at multiples of 8 bytes and amaxes at multiples of 4"};
+}
+
 Result<void> check_group_of_b(const QuantizedGroup& b, std::int64_t cols) {
   if (b.host_row_counts != nullptr || b.device_row_counts != nullptr) {
     return Error{ErrorCode::not_supported, cat(kGemm, ": members of b have row counts"),
@@ -175,6 +187,8 @@ Result<void> check_gemm(const QuantizedGroup& a, const QuantizedGroup& b, const 
   }
   DIECAST_CHECK(b.check("gemm_nvfp4: b"));
   DIECAST_CHECK(check_group_of_b(b, out.cols()));
+  DIECAST_CHECK(check_addresses_of(left));
+  DIECAST_CHECK(check_addresses_of(right));
   DIECAST_CHECK(check_row_scales(left, right, options.gradient));
   DIECAST_CHECK(check_bias(options, b.count, out.cols()));
   return check_out(out, a.whole.rows(), out.cols());

@@ -1,6 +1,6 @@
 // gemm_nvfp4 of 4096x4096x4096 on a GPU by each of its ways, which give one result, beside the
 // floor of three f32 operations a block and output: to make a float of its sum, to multiply both
-// scales, to add. (The way over f16 needs the last alone.)
+// scales, to add. (Over bytes the first two are one, f16 needs the last alone.)
 #include <diecast/base/text.h>
 #include <diecast/ops/gemm_nvfp4.h>
 #include <diecast/ops/quantize_nvfp4.h>

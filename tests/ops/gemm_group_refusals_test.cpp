@@ -1,0 +1,107 @@
+// What gemm_nvfp4_grouped refuses: groups that are no pairs, members that are no matrices. On a
+// fake GPU.
+#include "ops/gemm_refusals.h"
+
+namespace diecast {
+namespace {
+
+class GemmGroupRefusals : public GemmRefusals {
+ protected:
+  GemmGroupRefusals() {
+    left_ = group(a_offsets_, 64), right_ = group(b_offsets_, 64);
+    out_ = {memory(30 * 24 * 4), DType::f32, Shape{30, 24}, 0, nullptr};
+  }
+  QuantizedGroup group(const std::vector<std::int64_t>& offsets, std::int64_t cols) {
+    QuantizedGroup out;
+    out.count = static_cast<std::int64_t>(offsets.size()) - 1;
+    out.whole.shape = Shape{offsets.back(), cols};
+    out.host_row_offsets = offsets.data();
+    out.members = static_cast<MemberDescriptor*>(memory(out.count * 96));
+    out.whole.rowwise = out.rowwise_sizes().value();
+    allocate(out.whole.rowwise);
+    return out;
+  }
+  std::string grouped() {
+    const auto done = gemm_nvfp4_grouped(*runtime_, left_, right_, out_, options_);
+    return done ? "ok" : done.error().message();
+  }
+  void expect_grouped(std::string_view message) {
+    EXPECT_EQ(grouped(), message);
+    EXPECT_TRUE(machine_.nvrtc.compiles().empty());
+  }
+  const std::vector<std::int64_t> a_offsets_ = {0, 10, 10, 30}, b_offsets_ = {0, 24, 48, 72};
+  QuantizedGroup left_, right_;
+};
+
+TEST_F(GemmGroupRefusals, GroupsThatAreNoPairs) {
+  right_.count = 2;
+  expect_grouped(
+      "diecast: shape_mismatch: gemm_nvfp4: a has 3 members, b 2\n"
+      "  fix: give each member of a its weight");
+  right_.count = 3;
+  out_.shape = Shape{30, 23};
+  expect_grouped(
+      "diecast: shape_mismatch: gemm_nvfp4: members of b do not have 23 rows each, the columns of "
+      "out\n  fix: describe b as 3 members of 23 rows");
+  out_.shape = Shape{29, 24};
+  expect_grouped(
+      "diecast: shape_mismatch: gemm_nvfp4: out is [29, 24], the product [30, 24]\n"
+      "  fix: pass out with 30 rows of 24");
+}
+
+TEST_F(GemmGroupRefusals, WeightsOfUnequalRows) {
+  const std::vector<std::int64_t> uneven = {0, 24, 49, 72};
+  right_.host_row_offsets = uneven.data();
+  expect_grouped(
+      "diecast: shape_mismatch: gemm_nvfp4: members of b do not have 24 rows each, the columns of "
+      "out\n  fix: describe b as 3 members of 24 rows");
+  right_.host_row_offsets = b_offsets_.data();
+  const std::vector<std::int32_t> counts = {24, 24, 3};
+  right_.host_row_counts = counts.data();
+  expect_grouped(
+      "diecast: not_supported: gemm_nvfp4: members of b have row counts\n"
+      "  fix: leave b's row counts null: all rows of a weight are real");
+}
+
+TEST_F(GemmGroupRefusals, OneOutputAndNoRowsOfMembers) {
+  left_.host_row_offsets = nullptr;
+  expect_grouped(
+      "diecast: missing_buffer: gemm_nvfp4: a: group: the group has no row offsets\n"
+      "  fix: set host_row_offsets or device_row_offsets to 4 numbers");
+  left_.host_row_offsets = a_offsets_.data();
+  left_.members = nullptr;
+  EXPECT_NE(grouped().find("gemm_nvfp4: a: group: the descriptors are null"), std::string::npos);
+}
+
+TEST_F(GemmGroupRefusals, LayoutsThatReadColumnsAndABiasForOneMember) {
+  options_.layout = "NN";
+  expect_grouped(
+      "diecast: not_supported: gemm_nvfp4: layout = NN for groups\n"
+      "  fix: layout = TN: members of groups are read along their rows");
+  options_.layout = "TN";
+  options_.bias = bias(24);
+  expect_grouped(
+      "diecast: shape_mismatch: gemm_nvfp4: bias is [24], not 3 dense rows of 24\n"
+      "  fix: pass a bias of 72 numbers");
+}
+
+TEST_F(GemmGroupRefusals, CodesThatNoMemberCouldStartAt) {
+  left_.whole.rowwise.data = static_cast<std::uint8_t*>(left_.whole.rowwise.data) + 4;
+  expect_grouped(
+      "diecast: misaligned: gemm_nvfp4: the codes of a start 4 bytes past a multiple of 8, the "
+      "amax "
+      "0 past one of 4\n  fix: start codes at multiples of 8 bytes and amaxes at multiples of 4");
+}
+
+TEST_F(GemmGroupRefusals, WhatIsWholeIsOneLaunchAndAnEmptyGroupNone) {
+  EXPECT_EQ(grouped(), "ok");
+  ASSERT_EQ(machine_.cuda->launches.size(), 1u);
+  const std::vector<std::int64_t> none = {0};
+  left_ = group(none, 64), right_ = group(none, 64);
+  out_.shape = Shape{0, 24};
+  EXPECT_EQ(grouped(), "ok");
+  EXPECT_EQ(machine_.cuda->launches.size(), 1u);
+}
+
+}  // namespace
+}  // namespace diecast
