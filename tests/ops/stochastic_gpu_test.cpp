@@ -27,7 +27,7 @@ TEST_F(StochasticOnGpu, MeansConverge) { expect_means_converge(device_, 4096); }
 TEST_F(StochasticOnGpu, ACapturedGraphReadsTheStateAtEachReplay) {
   const auto libcuda = Library::open("libcuda.so.1").value();
   const auto call = [&](const char* name, auto* function, auto... arguments) {
-    function = libcuda->function<std::remove_pointer_t<decltype(function)>>(name);
+    function = libcuda.template function<std::remove_pointer_t<decltype(function)>>(name);
     ASSERT_NE(function, nullptr) << name;
     ASSERT_EQ(function(arguments...), 0) << name;
   };
