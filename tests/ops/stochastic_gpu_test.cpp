@@ -31,12 +31,14 @@ TEST_F(StochasticOnGpu, ACapturedGraphReadsTheStateAtEachReplay) {
     ASSERT_NE(function, nullptr) << name;
     ASSERT_EQ(function(arguments...), 0) << name;
   };
-  using OfStream = int(void*, int);
   StochasticMatrix matrix(device_);
   matrix.quantized({3, 3});  // prepared
   const Stream stream = device_->create_stream().value();
-  void *graph = nullptr, *executable = nullptr;
-  call("cuStreamBeginCapture_v2", static_cast<OfStream*>(nullptr), stream.handle, 2);
+  void *context = nullptr, *graph = nullptr, *executable = nullptr;
+  // A context of this device is current here, as in an engine.
+  call("cuDevicePrimaryCtxRetain", static_cast<int (*)(void**, int)>(nullptr), &context, 0);
+  call("cuCtxSetCurrent", static_cast<int (*)(void*)>(nullptr), context);
+  call("cuStreamBeginCapture_v2", static_cast<int (*)(void*, int)>(nullptr), stream.handle, 2);
   quantize_nvfp4(*test_runtime(), matrix.x(), matrix.out(), matrix.options(), stream).value();
   call("cuStreamEndCapture", static_cast<int (*)(void*, void**)>(nullptr), stream.handle, &graph);
   call("cuGraphInstantiateWithFlags",

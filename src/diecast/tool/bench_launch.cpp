@@ -110,7 +110,8 @@ Result<Figures> bench_launch(Runtime& runtime) {
                                       KernelArgument::tensor(DType::e4m3, to.scale),
                                       rows_argument(m.x),
                                       cols_argument(m.x),
-                                      KernelArgument::tensor(DType::f32, nullptr)};
+                                      KernelArgument::tensor(DType::f32, nullptr),
+                                      KernelArgument::tensor(DType::i64, nullptr)};
   DIECAST_TRY(BareLaunch bare, bare_launch(*kernel, arguments));
   QuantizeNvfp4Options options;
   options.amax_given = true;

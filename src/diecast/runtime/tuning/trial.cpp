@@ -85,8 +85,7 @@ Result<Trial> Trial::make(const Specialization& specialization, std::shared_ptr<
       out.arguments_.push_back(KernelArgument::size(*value));
     } else if (argument.kind == Argument::Kind::scalar && argument.dtype == DType::f32) {
       out.arguments_.push_back(KernelArgument::scalar(1.0f));
-    } else if (argument.kind == Argument::Kind::tensor &&
-               (argument.direction != Argument::Direction::in || !is_index(argument.dtype))) {
+    } else if (argument.kind == Argument::Kind::tensor) {
       std::int64_t elements = 1;
       for (const Expression& extent : argument.shape) {
         DIECAST_TRY(const std::int64_t value, extent.evaluate(names));
@@ -96,6 +95,10 @@ Result<Trial> Trial::make(const Specialization& specialization, std::shared_ptr<
                        cat(argument.name, " would have too many elements"), "tune a smaller size"};
         }
       }
+      // Indices mean something; any state of a random generator will do.
+      const bool read = argument.direction == Argument::Direction::in && elements > 0;
+      if (read && is_index(argument.dtype) && argument.name != "rng")
+        return not_told(specialization, argument.name);
       // What is f32 whatever the options is no data but an amax or a scale: never negative.
       const std::size_t index =
           static_cast<std::size_t>(&argument - specialization.arguments().data());
