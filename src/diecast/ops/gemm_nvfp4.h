@@ -1,7 +1,7 @@
 // The product of two NVFP4 matrices on every target, exact but for the additions that its order
 // states: out [M, N] = a [M, K] times the transpose of b [N, K]. Where both hold one amax for all,
 // the global scale is in the product's factor; a row-scaled operand (an amax a row) has its scales
-// applied to the sums. templates/README.md has the order, PROFILES.md the formulas.
+// applied to the sums. templates/PROFILES.md has the order and the formulas.
 #pragma once
 
 #include <diecast/base/error.h>
@@ -49,7 +49,8 @@ Result<void> gemm_nvfp4(Runtime& runtime, const QuantizedTensor& a, const Quanti
 // of `a` without rows are skipped, and rows of nobody are not written. Both groups' descriptors
 // have been made (by quantizing into them, or QuantizedGroup::describe). layout TN. Errors: as
 // gemm_nvfp4, those of QuantizedGroup::check; shape_mismatch (how many members; members of b
-// without N rows each), not_supported (row counts of b, a layout that reads columns).
+// without N rows each), not_supported (row counts of b, a layout that reads columns), misaligned
+// (codes, amaxes).
 Result<void> gemm_nvfp4_grouped(Runtime& runtime, const QuantizedGroup& a, const QuantizedGroup& b,
                                 const Tensor& out, const GemmNvfp4Options& options = {},
                                 Stream stream = {});
