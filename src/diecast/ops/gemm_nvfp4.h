@@ -40,7 +40,7 @@ enum class GemmMath : std::uint8_t { f16, s8, dp4a };
 // value_not_allowed (layout letters), dtype_mismatch (out, bias), shape_mismatch (K, M, N, bias,
 // amax counts), missing_buffer (a side, an amax), not_supported (another format, two scale layouts,
 // bias or row scales with gradient, a row-scaled `a` read columnwise, rows of out apart or counted
-// on the device), and those of preparing.
+// on the device, K or a scale stride above 2^24), and those of preparing.
 Result<void> gemm_nvfp4(Runtime& runtime, const QuantizedTensor& a, const QuantizedTensor& b,
                         const Tensor& out, const GemmNvfp4Options& options = {},
                         Stream stream = {});
