@@ -2,7 +2,8 @@
 // of a row become FP8 bytes or E2M1 codes, two a byte, and share one E8M0 scale. A row's last block
 // is padded with zeros; padding of the scale layout is written as zeros.
 // ROWS_apart: whole blocks of 32, every row from a multiple of 16 bytes on. ROWS_any: nothing is known.
-// PROFILE_te defines MXFP8 in MODE_rceil; PROFILE_torchao defines all formats in all modes.
+// PROFILE_te defines MXFP8 in MODE_rceil; PROFILE_torchao defines all formats in all modes;
+// PROFILE_modelopt defines MXFP4 of bf16.
 /* diecast
 shape    int   COLS    = 0                               // row length; 0 = not fixed at compile time
 shape    enum  ROWS    {apart, any} = apart              // what is known of x's rows, see above
@@ -11,7 +12,7 @@ option   type  IN      {bf16, f16, f32}                  // element type of x
 option   enum  FORMAT  {mxfp8_e4m3, mxfp8_e5m2, mxfp4} = mxfp8_e4m3
 option   enum  MODE    {rceil, floor, ceil, even} = rceil    // how the scale is rounded to a power of two
 option   enum  LAYOUT  {linear, s128x4, s8x4} = linear   // where a block's scale lies
-option   enum  PROFILE {te, torchao} = te                // whose bits; see PROFILES.md
+option   enum  PROFILE {te, torchao, modelopt} = te                // whose bits; see PROFILES.md
 tune     int   THREADS {128, 256} = 256
 tune     int   waves   {1, 8, 64, 128} = 64              // the most blocks of threads a multiprocessor gets
 size     rows  device
@@ -23,8 +24,9 @@ arg      rows
 arg      cols
 require  THREADS % 32 == 0                               // whole warps
 require  !SCALES_APART || LAYOUT == LAYOUT_linear        // tiles of scales lie one behind another: only linear rows can be apart
-require  PROFILE == PROFILE_torchao || FORMAT != FORMAT_mxfp4    // MXFP4 is defined by PROFILE=torchao
+require  PROFILE != PROFILE_te || FORMAT != FORMAT_mxfp4    // MXFP4 is defined by PROFILE=torchao
 require  PROFILE == PROFILE_torchao || MODE == MODE_rceil    // other modes than rceil are defined by PROFILE=torchao
+require  PROFILE != PROFILE_modelopt || (FORMAT == FORMAT_mxfp4 && IN == bf16)  // PROFILE=modelopt defines MXFP4 of bf16: FORMAT=mxfp4 IN=bf16
 launch   grid(min(ceil_div(align_up(rows, LAYOUT == LAYOUT_s128x4 ? 128 : LAYOUT == LAYOUT_s8x4 ? 8 : 1) * align_up(ceil_div(cols, 32), LAYOUT == LAYOUT_linear ? 1 : 4), THREADS), sm_count * waves)) block(THREADS)
 target   host, sm_80+
 exchange none                                            // threads of a block never wait for one another
@@ -34,7 +36,7 @@ sample   COLS {0, 96}  rows {0, 1, 7, 33, 130}  cols {1, 31, 32, 80, 96, 2100}
 #include <diecast/device/row_walk.h>
 #include <diecast/device/scale_layout.h>
 
-using Format = Mx<FORMAT, MODE, PROFILE == PROFILE_torchao>;
+using Format = Mx<FORMAT, MODE, PROFILE != PROFILE_te, PROFILE == PROFILE_modelopt>;
 using Block = MxBlock<Format, IN, ROWS == ROWS_apart>;
 using Scales = ScaleLayout<LAYOUT>;
 

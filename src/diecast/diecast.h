@@ -19,6 +19,7 @@
 #include <diecast/ops/quantize_nvfp4_tiles.h>
 #include <diecast/ops/quantized_group.h>
 #include <diecast/ops/quantized_tensor.h>
+#include <diecast/ops/recipe.h>
 #include <diecast/ops/reference/numbers.h>
 #include <diecast/ops/reference/nvfp4_sides.h>
 #include <diecast/ops/reference/nvfp4_te.h>

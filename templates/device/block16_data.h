@@ -123,4 +123,37 @@ DIECAST_UNROLL
   return block;
 }
 
+// Sixteen E4M3 bytes as f16, which holds each of their values.
+DIECAST_DEVICE u32 f16_pair_of_e4m3(u32 two_bytes) {
+#if DIECAST_HAS_E4M3_CVT
+  u32 pair;
+  asm("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(pair) : "h"(static_cast<u16>(two_bytes)));
+  return pair;
+#else
+  const u32 low = to_bits(from_f32<f16>(f32_from_e4m3({static_cast<u8>(two_bytes)})));
+  return low | to_bits(from_f32<f16>(f32_from_e4m3({static_cast<u8>(two_bytes >> 8)}))) << 16;
+#endif
+}
+
+DIECAST_DEVICE Block16<f16> f16_of_e4m3(const u32 (&bytes)[4]) {
+  Block16<f16> block;
+DIECAST_UNROLL
+  for (int i = 0; i < 8; ++i) block.words[i] = f16_pair_of_e4m3(bytes[i / 2] >> (i % 2 * 16) & 0xFFFFu);
+  return block;
+}
+
+DIECAST_DEVICE Block16<f16> load_block16(const e4m3* x) {
+  const Vector<16> bytes = load_streaming<16>(x);
+  return f16_of_e4m3(bytes.words);
+}
+
+DIECAST_DEVICE_CALL Block16<f16> load_block16_elements(const e4m3* x, i64 count) {
+  u32 bytes[4] = {};
+DIECAST_UNROLL
+  for (int i = 0; i < 16; ++i) {
+    if (i < count) bytes[i / 4] |= u32{x[i].bits} << (i % 4 * 8);
+  }
+  return f16_of_e4m3(bytes);
+}
+
 }  // namespace diecast

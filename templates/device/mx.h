@@ -4,6 +4,7 @@
 
 #include <diecast/device/block16.h>
 #include <diecast/device/convert.h>
+#include <diecast/device/e2m1_codes.h>
 #include <diecast/device/e5m2.h>
 #include <diecast/device/e8m0.h>
 #include <diecast/device/simt.h>
@@ -11,10 +12,33 @@
 
 namespace diecast {
 
+// A scale byte as bf16 arithmetic has it (MXFP4 in profile modelopt): 2^ceil(l), where l is log2 of
+// fl(amax / 6), each of the two rounded to bf16. With d = 2^k * (1 + m / 128), l rounds down to k where
+// m is below a threshold that grows with |k| as the places of a bf16 at k do.
+DIECAST_DEVICE e8m0 mx_scale_of_bf16(f32 amax) {
+  const u32 d = __float_as_uint(to_f32(from_f32<bf16>(__fmul_rn(amax, 0x1.555556p-3f))));
+  const bool subnormal = d < 0x00800000u;
+  if (d < 0x00400000u) return {0};
+  const int k = subnormal ? -127 : static_cast<int>(d >> 23) - 127;
+  const u32 m = (subnormal ? d >> 15 : d >> 16) & 127u;
+  const int places = 32 - __clz(k < 0 ? -k - 1 : k);  // 0 to 7
+  const u32 threshold = static_cast<u32>(0x190C060302010101ull >> (8 * places)) & 0xFFu;
+  return {static_cast<u8>(k + 127 + (m >= threshold ? 1 : 0))};
+}
+
+// What rounds to nearest even as y does with ties towards zero: the float before it. Zeros, and what a
+// bf16 has no bits for, are negative.
+DIECAST_DEVICE f32 before_tie(f32 y) {
+  const u32 word = __float_as_uint(y), magnitude = word & 0x7FFFFFFFu;
+  if (y != y) return y;
+  const u32 sign = magnitude <= 0x00008000u ? 0x80000000u : word & 0x80000000u;  // 2^-134
+  return __uint_as_float(sign | (magnitude == 0 ? 0 : magnitude - 1));
+}
+
 // A template's FORMAT {mxfp8_e4m3, mxfp8_e5m2, mxfp4} and MODE {rceil, floor, ceil, even}, by the
 // order of their words; and whether a NaN makes the block's scale NaN (profile torchao) or is
-// ignored (te).
-template <int Format, int Mode, bool NanScale>
+// ignored (te). Modelopt: its MXFP4.
+template <int Format, int Mode, bool NanScale, bool Modelopt = false>
 struct Mx {
   static constexpr bool kFourBit = Format == 2;
   static constexpr u32 kLargestExponent = Format == 0 ? 8 : Format == 1 ? 15 : 2;
@@ -54,7 +78,9 @@ DIECAST_UNROLL
   // The scale of a block whose largest magnitude has these bits.
   DIECAST_DEVICE static e8m0 scale(u32 amax) {
     if (NanScale && amax >= 0x7F800000u) return {255};
-    if constexpr (Mode == 0) {
+    if constexpr (Modelopt) {
+      return mx_scale_of_bf16(__uint_as_float(amax));
+    } else if constexpr (Mode == 0) {
       return e8m0_from_f32_up(__fmul_rn(__uint_as_float(amax), kOverLargest));
     } else {
       if constexpr (Mode == 2) amax += 0x7FFFFFu;
@@ -76,7 +102,12 @@ DIECAST_UNROLL
   DIECAST_DEVICE static void encode(const Block16<IN>& block, f32 factor, u32* words) {
 DIECAST_UNROLL
     for (int w = 0; w < kWords; ++w) {
-      if constexpr (kFourBit) {
+      if constexpr (Modelopt) {
+        f32 y[8];
+DIECAST_UNROLL
+        for (int i = 0; i < 8; ++i) y[i] = before_tie(__fmul_rn(block.element(8 * w + i), factor));
+        words[w] = e2m1_codes(y);
+      } else if constexpr (kFourBit) {
         words[w] = codes_of(block, w, factor);
       } else {
         words[w] = 0;

@@ -1,4 +1,4 @@
-// NVFP4 in the profiles beside te: pr546, modelopt and torchao. Each is a way to make three numbers
+// NVFP4 in the profiles beside te: pr546, modelopt, torchao and those of nvfp4_engine_profiles.h. Each is a way to make three numbers
 // of the global scale, a byte of a block's amax, a factor of the byte, and codes of the elements;
 // the formulas stand in templates/PROFILES.md. Every operation is one f32 rounding, in this order.
 #pragma once
@@ -6,22 +6,29 @@
 #include <diecast/device/block16.h>
 #include <diecast/device/e2m1_codes.h>
 #include <diecast/device/nvfp4.h>
+#include <diecast/device/nvfp4_engine_profiles.h>
 
 namespace diecast {
 
-#define DIECAST_SIXTH 0x1.555556p-3f  // fl(1/6); a constant would be an object of every kernel
-
-// A template's PROFILE {te, pr546, modelopt, torchao} and GLOBAL {amax, encode, decode, none}, by the
-// order of their words.
-enum : int { kProfileTe, kProfilePr546, kProfileModelopt, kProfileTorchao };
+// A template's PROFILE (or the first of these that it has) and GLOBAL {amax, encode, decode, none},
+// by the order of their words.
+enum : int {
+  kProfileTe,
+  kProfilePr546,
+  kProfileModelopt,
+  kProfileTorchao,
+  kProfileTeFast,
+  kProfileFlashinferExact,
+  kProfileFlashinferFast
+};
 enum : int { kGlobalAmax, kGlobalEncode, kGlobalDecode, kGlobalNone };
 
-// Of a tensor or a row. pr546: encode = S, decode = 1 / S; encode = 0 stands for an amax of 0.
+// ProfileGlobal of a tensor or a row. pr546: encode = S, decode = 1 / S; encode = 0 stands for an amax of 0.
 // modelopt: decode = scale_2, encode = what divides a block's amax. torchao: decode = the per-tensor
 // scale, encode = 1 / decode.
-struct ProfileGlobal {
-  f32 encode, decode;
-};
+template <int Profile>
+constexpr bool kIsFlashinfer =
+    Profile == kProfileFlashinferExact || Profile == kProfileFlashinferFast;
 
 // 0 / 0 counts as 0: what is all zeros has zeros for codes, not NaN.
 DIECAST_DEVICE f32 quotient_or_zero(f32 a, f32 b) {
@@ -37,7 +44,11 @@ DIECAST_DEVICE f32 usable_encode_scale(f32 given) {
 // `given` is what Global says. Static: block amaxes are given too; Bound is 448 or 256 (modelopt).
 template <int Profile, int Global, int Bound, bool Static>
 DIECAST_DEVICE ProfileGlobal profile_global(f32 given) {
-  if constexpr (Profile == kProfilePr546) {
+  if constexpr (Profile == kProfileTeFast) {
+    return te_fast_global(given);
+  } else if constexpr (kIsFlashinfer<Profile>) {
+    return flashinfer_global<Profile == kProfileFlashinferFast>(given);
+  } else if constexpr (Profile == kProfilePr546) {
     if (Global == kGlobalAmax && given == 0.0f) return {0.0f, 0.0f};
     const f32 encode = usable_encode_scale(Global == kGlobalAmax     ? quotient(2688.0f, given)
                                            : Global == kGlobalDecode ? quotient(1.0f, given)
@@ -58,7 +69,11 @@ template <int Profile, int Bound, bool Static>
 DIECAST_DEVICE e4m3 profile_block_scale(f32 block_amax, const ProfileGlobal& global) {
   f32 scale;
   f32 smallest = 0.0f;
-  if constexpr (Profile == kProfilePr546) {
+  if constexpr (kIsFlashinfer<Profile>) {
+    return flashinfer_block_scale<Profile == kProfileFlashinferFast>(block_amax, global);
+  } else if constexpr (Profile == kProfileTeFast) {
+    scale = __fmul_rn(block_amax, global.decode);
+  } else if constexpr (Profile == kProfilePr546) {
     scale = __fmul_rn(quotient(block_amax, 6.0f), global.encode);
   } else if constexpr (Profile == kProfileTorchao) {
     scale = quotient(__fmul_rn(block_amax, DIECAST_SIXTH), global.decode);
@@ -78,6 +93,7 @@ DIECAST_DEVICE e4m3 profile_block_scale(f32 block_amax, const ProfileGlobal& glo
 // What elements are multiplied by (modelopt: divided by) before they are rounded to E2M1.
 template <int Profile>
 DIECAST_DEVICE f32 profile_factor(e4m3 block_scale, const ProfileGlobal& global) {
+  if constexpr (Profile == kProfileTeFast) return te_fast_factor(block_scale, global);
   const f32 scale = f32_from_e4m3(block_scale);
   if constexpr (Profile == kProfileTorchao) return quotient(global.encode, scale);
   const f32 step = __fmul_rn(scale, global.decode);
@@ -85,11 +101,13 @@ DIECAST_DEVICE f32 profile_factor(e4m3 block_scale, const ProfileGlobal& global)
 }
 
 // The value that is rounded. pr546: zeros of either sign and NaN have code 0. modelopt: -0 too, NaN
-// has code 7. torchao: as te.
+// has code 7; te_fast: the same. torchao: as te.
 template <int Profile>
 DIECAST_DEVICE f32 profile_value(f32 x, f32 factor) {
   if constexpr (Profile == kProfileModelopt) return __fadd_rn(quotient_or_zero(x, factor), 0.0f);
+  if constexpr (kIsFlashinfer<Profile>) return flushed_product(x, factor);
   const f32 y = __fmul_rn(x, factor);
+  if constexpr (Profile == kProfileTeFast) return __fadd_rn(y, 0.0f);
   return Profile == kProfileTorchao || fabsf(y) > 0.0f ? y : 0.0f;
 }
 
@@ -99,7 +117,13 @@ DIECAST_DEVICE Nvfp4Block quantize_profile_block(const Block16<IN>& block, f32 b
                                                  const ProfileGlobal& global) {
   if (Profile == kProfilePr546 && global.encode == 0.0f) return {{0, 0}, {0}};
   Nvfp4Block out = {{0, 0}, profile_block_scale<Profile, Bound, Static>(block_amax, global)};
-  const f32 factor = profile_factor<Profile>(out.scale, global);
+  f32 factor;
+  if constexpr (kIsFlashinfer<Profile>) {
+    constexpr bool kFast = Profile == kProfileFlashinferFast;
+    factor = flashinfer_factor<kFast>(block_amax, out.scale, global);
+  } else {
+    factor = profile_factor<Profile>(out.scale, global);
+  }
 DIECAST_UNROLL
   for (int half = 0; half < 2; ++half) {
     f32 y[8];

@@ -38,7 +38,7 @@ DIECAST_DEVICE Nvfp4Block quantize_given_block(const Block16<IN>& block, f32 blo
 // Profile, Global, FourOver (off, mae, mse): the numbers of a template's words. Bound: 448 or 256.
 template <int Profile, int Global, int FourOver, int Bound, bool BlockAmax>
 struct Nvfp4Recipe {
-  static constexpr bool kIgnoresNan = Profile == kProfileTe;
+  static constexpr bool kIgnoresNan = Profile == kProfileTe || Profile >= kProfileTeFast;
 
   DIECAST_DEVICE static auto global(f32 given) {
     if constexpr (FourOver != 0) {

@@ -96,6 +96,20 @@ TEST_F(Nvfp4Options, WhatAProfileHasNotIsRefusedNamingTheOnesThatHaveIt) {
             "  fix: this op writes rowwise 1x16 blocks; quantize_nvfp4_tiles writes the others");
 }
 
+TEST_F(Nvfp4Options, ProfilesOfEnginesDefineWhatTheirCardsSay) {
+  const std::string fast = outcome(given(GlobalScale::encode), Profile::te_fast);
+  EXPECT_TRUE(says(fast, "(profile te_fast is defined for bf16 under an amax, not transformed)"));
+  EXPECT_EQ(outcome(given(GlobalScale::amax), Profile::te_fast), "ok");
+  for (const Profile profile : {Profile::flashinfer_exact, Profile::flashinfer_fast}) {
+    const std::string message = outcome(given(GlobalScale::amax), profile);
+    EXPECT_TRUE(says(message,
+                     "(profiles flashinfer_exact and flashinfer_fast are defined for bf16 and f16 "
+                     "under one encode scale, not transformed, rounded to nearest)"))
+        << message;
+    EXPECT_EQ(outcome(given(GlobalScale::encode), profile), "ok");
+  }
+}
+
 TEST_F(Nvfp4Options, ABoundOf256BelongsToFourOverSixAndToModelopt) {
   const auto bound = [](QuantizedTensor& out) { out.e4m3_bound = 256; };
   EXPECT_TRUE(says(outcome({}, bound),

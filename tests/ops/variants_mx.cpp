@@ -16,7 +16,8 @@ reference::MxFormula formula_of(const Specialization& s) {
                  : mode == "floor" ? reference::MxMode::floor
                  : mode == "ceil"  ? reference::MxMode::ceil
                                    : reference::MxMode::even;
-  formula.nan_scale = word_of(s, "PROFILE") == "torchao";
+  formula.nan_scale = word_of(s, "PROFILE") != "te";
+  formula.modelopt = word_of(s, "PROFILE") == "modelopt";
   return formula;
 }
 

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <random>
 
+#include "ops/near_reciprocal.h"
 #include "ops/variant_case.h"
 
 namespace diecast::variants {
@@ -63,6 +64,7 @@ std::string quantize_difference(Kernel& kernel, const Case& one, const Bindings&
   const std::int64_t blocks = (one.cols + 15) / 16;
   const bool with_block_amax = !finds_rows && flag(s, "BLOCK_AMAX");
   if (with_block_amax) options.block_amax = block_amaxes(one.rows * blocks, one.seed);
+  if (options.profile == Profile::flashinfer_fast) options.near = near_reciprocal();
   const std::vector<float> amax = finds_rows ? reference::amax(x.on_host(), options).value()
                                              : given_for(x.on_host(), one, options);
   const auto want = reference::quantize_nvfp4(x.on_host(), options, amax).value();

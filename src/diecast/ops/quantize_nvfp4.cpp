@@ -124,7 +124,7 @@ Result<PreparedQuantizeNvfp4> PreparedQuantizeNvfp4::prepare(Runtime& runtime,
         AmaxPer::tensor,
         request.rows,
         request.cols,
-        request.profile == Profile::te ? AmaxNans::ignore : AmaxNans::propagate,
+        ignores_nan(request.profile) ? AmaxNans::ignore : AmaxNans::propagate,
         request.rht ? AmaxTransform::row : AmaxTransform::none,
         request.sign_mask};
     DIECAST_TRY(prepared.amax_, PreparedAmax::prepare(runtime, device, amax));

@@ -18,7 +18,7 @@ namespace diecast {
 // What out.rowwise.amax holds: the amax that a global scale is made of, or the scale itself.
 enum class GlobalScale : std::uint8_t {
   amax,
-  encode,  // S; profiles te and pr546
+  encode,  // S; profiles te, pr546 and flashinfer_*
   decode,  // 1 / S: a checkpoint's scale_2
   none     // block scales alone: nothing is read; profiles te (S = 1) and torchao
 };
@@ -47,8 +47,8 @@ struct QuantizeNvfp4Options {
   const std::int64_t* rng_state = nullptr;
 };
 
-// x: bf16, f16 or f32, [rows, cols] with any cols, rows may be apart; a row's last block is padded
-// with zeros. out: NVFP4, rowwise, 1x16 blocks, of x's shape; its amax is written where amaxes are
+// x: bf16, f16, f32, or e4m3 (amax given, no transform), [rows, cols] with any cols, rows may be
+// apart; a row's last block is padded with zeros. out: NVFP4, rowwise, 1x16 blocks, of x's shape; its amax is written where amaxes are
 // found. Profile, scale layout (and stride), E4M3 bound and row scaling are out's; padding of tiled
 // scales is written with zeros. Bits, and what each profile defines: templates/PROFILES.md.
 // Errors: dtype_mismatch, missing_buffer, shape_mismatch, not_supported, constraint_violated (an

@@ -47,7 +47,7 @@ bool Nvfp4TilesRequest::shares_amax() const {
 }
 
 AmaxNans Nvfp4TilesRequest::nans() const {
-  return profile == Profile::te ? AmaxNans::ignore : AmaxNans::propagate;
+  return ignores_nan(profile) ? AmaxNans::ignore : AmaxNans::propagate;
 }
 
 AmaxTransform Nvfp4TilesRequest::transform(bool of_columns) const {

@@ -19,9 +19,12 @@ std::string_view layout_name(ScaleLayout layout) {
 }
 
 std::string_view profile_name(Profile profile) {
-  constexpr std::string_view names[] = {"te", "pr546", "modelopt", "torchao"};
+  constexpr std::string_view names[] = {
+      "te", "pr546", "modelopt", "torchao", "te_fast", "flashinfer_exact", "flashinfer_fast"};
   return names[static_cast<std::size_t>(profile)];
 }
+
+bool ignores_nan(Profile profile) { return profile == Profile::te || profile >= Profile::te_fast; }
 
 bool is_four_bit(Format format) { return format == Format::nvfp4 || format == Format::mxfp4; }
 

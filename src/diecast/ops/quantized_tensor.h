@@ -12,12 +12,21 @@ namespace diecast {
 
 enum class Format : std::uint8_t { nvfp4, mxfp8_e4m3, mxfp8_e5m2, mxfp4 };
 enum class ScaleLayout : std::uint8_t { linear, s128x4, s8x4 };
-enum class Profile : std::uint8_t { te, pr546, modelopt, torchao };
+enum class Profile : std::uint8_t {
+  te,
+  pr546,
+  modelopt,
+  torchao,
+  te_fast,
+  flashinfer_exact,
+  flashinfer_fast
+};
 
 std::string_view format_name(Format format);
 std::string_view layout_name(ScaleLayout layout);
 std::string_view profile_name(Profile profile);
-bool is_four_bit(Format format);  // two codes a byte
+bool ignores_nan(Profile profile);  // in its NVFP4 amaxes; the others keep it
+bool is_four_bit(Format format);    // two codes a byte
 // Rows and scale columns of a layout's tile; the scale matrix is padded to whole tiles.
 int scale_tile_rows(ScaleLayout layout);
 int scale_tile_cols(ScaleLayout layout);
@@ -42,8 +51,8 @@ struct QuantizedTensor {
   // Of the transposed matrix: [cols, rows]. MXFP8's data stays in this matrix' order, [rows, cols],
   // and then its linear scales are [ceil_div(rows, 32), cols]; tiled ones have a column a row.
   QuantizedSide columnwise;
-  int block_rows = 1;        // 1 (1x16) or block_cols (16x16)
-  int block_cols = 16;       // 16 for nvfp4, 32 for mx
+  int block_rows = 1;   // 1 (1x16) or block_cols (16x16)
+  int block_cols = 16;  // 16 for nvfp4, 32 for mx
   ScaleLayout layout = ScaleLayout::linear;
   Profile profile = Profile::te;
   int e4m3_bound = 448;     // nvfp4: 448 or 256

@@ -33,10 +33,31 @@ int exponent_of(MxMode mode, double amax, int mantissa_bits) {
   return mode == MxMode::even && significand >= to_two ? below + 1 : below;
 }
 
+float as_bf16(float value) { return decode_bf16(encode_bf16(value)); }
+
+// Each step is rounded to bf16; log2 of zero is minus infinity.
+std::uint8_t modelopt_scale(float amax) {
+  const float sixth = 1.0f / 6.0f;
+  const float over_largest = as_bf16(amax * sixth);
+  const float logarithm = as_bf16(std::log2(over_largest));
+  return static_cast<std::uint8_t>(std::ceil(std::max(logarithm, -127.0f)) + 127.0f);
+}
+
+// How many midpoints of the grid are below; the sign is that of numbers above zero alone.
+std::uint8_t modelopt_code(float scaled) {
+  if (std::isnan(scaled)) return 7;
+  const float y = as_bf16(scaled);
+  const float midpoints[] = {0.25f, 0.75f, 1.25f, 1.75f, 2.5f, 3.5f, 5.0f};
+  const auto below = std::count_if(std::begin(midpoints), std::end(midpoints),
+                                   [&](float midpoint) { return std::fabs(y) > midpoint; });
+  return static_cast<std::uint8_t>(below + (y > 0.0f ? 0 : 8));
+}
+
 }  // namespace
 
 std::uint8_t mx_scale(const MxFormula& formula, float amax) {
   if (formula.nan_scale && !std::isfinite(amax)) return 255;
+  if (formula.modelopt) return modelopt_scale(amax);
   const ElementFormat elements = elements_of(formula.format);
   if (formula.mode == MxMode::rceil) {
     const float over_largest = 1.0f / elements.largest;
@@ -54,6 +75,7 @@ std::uint8_t mx_code(const MxFormula& formula, float x, std::uint8_t scale) {
   const float factor = scale == 255 ? std::numeric_limits<float>::quiet_NaN()
                                     : static_cast<float>(std::ldexp(1.0, 127 - scale));
   const float scaled = x * factor;
+  if (formula.modelopt) return modelopt_code(scaled);
   if (formula.format == Format::mxfp8_e4m3) return encode_e4m3(scaled);
   if (formula.format == Format::mxfp8_e5m2) return encode_e5m2(scaled);
   return encode_e2m1(scaled);

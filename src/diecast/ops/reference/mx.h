@@ -18,7 +18,8 @@ enum class MxMode { rceil, floor, ceil, even };
 struct MxFormula {
   Format format = Format::mxfp8_e4m3;
   MxMode mode = MxMode::rceil;
-  bool nan_scale = false;  // profile torchao: an amax that is no finite number makes the scale NaN
+  bool nan_scale = false;  // profiles torchao, modelopt: a NaN or infinite amax, a NaN scale
+  bool modelopt = false;   // mxfp4 in bf16 arithmetic, ties towards zero, zeros negative
 };
 
 // The E8M0 byte of a block with this amax: NaN if `nan_scale` and the block has one, else ignored.

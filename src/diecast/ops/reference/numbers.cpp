@@ -144,6 +144,7 @@ float load(const void* array, DType type, std::int64_t index) {
   if (type == DType::f32) return static_cast<const float*>(array)[index];
   if (type == DType::bf16) return decode_bf16(static_cast<const std::uint16_t*>(array)[index]);
   if (type == DType::f16) return decode_f16(static_cast<const std::uint16_t*>(array)[index]);
+  if (type == DType::e4m3) return decode_e4m3(static_cast<const std::uint8_t*>(array)[index]);
   return kNaN;
 }
 
@@ -157,6 +158,8 @@ void store(void* array, DType type, std::int64_t index, float value) {
     static_cast<std::uint16_t*>(array)[index] = encode_bf16(value);
   } else if (type == DType::f16) {
     static_cast<std::uint16_t*>(array)[index] = encode_f16(value);
+  } else if (type == DType::e4m3) {
+    static_cast<std::uint8_t*>(array)[index] = encode_e4m3(value);
   }
 }
 

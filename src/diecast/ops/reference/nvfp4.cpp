@@ -69,7 +69,7 @@ class Blocks {
 
   float amax(const Sixteen& values) const {
     float amax = 0.0f;
-    for (float value : values) amax = larger(amax, value, options_.profile == Profile::te);
+    for (float value : values) amax = larger(amax, value, ignores_nan(options_.profile));
     return amax;
   }
 
@@ -122,6 +122,12 @@ Block quantize_block(const Sixteen& x, float block_amax, float given, const Nvfp
     if (options.global == GlobalScale::none) return torchao_block(x, block_amax, 1.0f);
     return torchao_block(x, block_amax, is_amax ? torchao_per_tensor_scale(given) : given);
   }
+  if (options.profile == Profile::te_fast) {
+    return te_fast_block(x, block_amax, te_encode_scale(given));
+  }
+  if (options.profile >= Profile::flashinfer_exact) {
+    return flashinfer_block(x, block_amax, given, options.near);
+  }
   const EncodeDecode scales = scales_of(options, given);
   if (options.profile == Profile::pr546) {
     return pr546_block(x, block_amax, scales.encode, scales.decode);
@@ -154,7 +160,7 @@ Result<std::vector<float>> amax(const Tensor& x, const Nvfp4Options& options) {
     float& largest = out[options.row_scaled ? static_cast<std::size_t>(row) : 0];
     for (std::int64_t block = 0; block < blocks.a_row(); ++block) {
       const float here = blocks.amax(blocks.at(row, block));
-      largest = larger(largest, here, options.profile == Profile::te);
+      largest = larger(largest, here, ignores_nan(options.profile));
     }
   }
   return out;

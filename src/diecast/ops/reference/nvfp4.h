@@ -11,6 +11,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -32,6 +33,10 @@ Block pr546_block(const Sixteen& x, float block_amax, float encode_scale, float 
 Block modelopt_block(const Sixteen& x, float block_amax, float scale_2);
 Block modelopt_static_block(const Sixteen& x, float block_amax, float amax, int bound);
 Block torchao_block(const Sixteen& x, float block_amax, float per_tensor_scale);
+Block te_fast_block(const Sixteen& x, float block_amax, float encode_scale);
+// `near`: the processor's approximate reciprocal, for flashinfer_fast; empty: flashinfer_exact.
+using Reciprocal = std::function<float(float)>;
+Block flashinfer_block(const Sixteen& x, float block_amax, float global, const Reciprocal& near);
 
 // The numbers themselves, from an amax.
 float four_over_six_encode_scale(float amax, int bound);
@@ -60,6 +65,7 @@ struct Nvfp4Options {
   bool rht = false;
   unsigned sign_mask = 0;
   std::vector<float> block_amax;      // of every block, or empty: each block's own
+  Reciprocal near;                    // flashinfer_fast: as above
   std::optional<RandomState> random;  // codes are rounded stochastically
 };
 
@@ -71,7 +77,7 @@ Block quantize_block(const Sixteen& x, float block_amax, float given, const Nvfp
 void round_stochastically(Block& block, const Nvfp4Options& options, std::int64_t index,
                           bool of_columns);
 
-// Largest magnitudes under the profile's rule for NaN (te ignores it, with the others NaN, as
+// Largest magnitudes under the profile's rule for NaN (ignores_nan(); with the others NaN, as
 // 0x7FFFFFFF, is the result), of the transformed x where rht is set: [1], or [rows] when
 // row-scaled. Errors: as amax().
 Result<std::vector<float>> amax(const Tensor& x, const Nvfp4Options& options);

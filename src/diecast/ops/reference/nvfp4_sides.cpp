@@ -26,7 +26,7 @@ float amax_of(const Square& lines, std::size_t count, Profile profile) {
   float amax = 0.0f;
   for (std::size_t i = 0; i < count; ++i) {
     for (float x : lines[i]) {
-      if (std::isnan(x) && profile != Profile::te) return x;
+      if (std::isnan(x) && !ignores_nan(profile)) return x;
       if (std::fabs(x) > amax) amax = std::fabs(x);
     }
   }
@@ -128,7 +128,7 @@ void round_columns(CodesAndScales& out, const std::vector<float>& scaled, const 
 std::vector<float> amaxes(const Tensor& x, const Nvfp4Options& options, AmaxPer of_line,
                           AmaxTransform transform) {
   return amax_per(x, options.row_scaled ? of_line : AmaxPer::tensor,
-                  options.profile == Profile::te ? AmaxNans::ignore : AmaxNans::propagate,
+                  ignores_nan(options.profile) ? AmaxNans::ignore : AmaxNans::propagate,
                   options.rht ? transform : AmaxTransform::none, options.sign_mask);
 }
 

@@ -42,9 +42,10 @@ std::uint8_t te_code(float x, float encode_factor) { return encode_e2m1(x * enco
 namespace {
 
 Result<void> check_matrix(const Tensor& tensor, std::string_view name) {
-  if (tensor.dtype != DType::f32 && tensor.dtype != DType::bf16 && tensor.dtype != DType::f16) {
+  if (tensor.dtype != DType::f32 && tensor.dtype != DType::bf16 && tensor.dtype != DType::f16 &&
+      tensor.dtype != DType::e4m3) {
     return Error{ErrorCode::dtype_mismatch, cat(name, " is ", dtype_name(tensor.dtype)),
-                 cat(name, " is f32, bf16 or f16")};
+                 cat(name, " is f32, bf16, f16 or e4m3")};
   }
   return tensor.check(name);
 }

@@ -1,0 +1,77 @@
+// The engines' profiles, FP8 input and ModelOpt's MXFP4 through the ops, on the host.
+#include <diecast/ops/reference/nvfp4.h>
+
+#include "ops/host_matrix.h"
+#include "ops/tiles_fixture.h"
+
+namespace diecast {
+namespace {
+
+class EngineProfilesOnHost : public TilesOnHost {
+ protected:
+  // x and an output along rows under `profile`.
+  std::pair<Tensor, QuantizedTensor> matrices(HostMatrix& host, Profile profile, Format format) {
+    const auto* first = reinterpret_cast<const std::uint8_t*>(host.words.data());
+    const std::int64_t bytes = host.rows * host.cols * dtype_bits(host.dtype) / 8;
+    const Tensor x{memory(Octets(first, first + bytes)), host.dtype, Shape{host.rows, host.cols}};
+    QuantizedTensor out = output(x, [&](QuantizedTensor& o) {
+      o.format = format;
+      o.block_cols = format == Format::nvfp4 ? 16 : 32;
+      o.profile = profile;
+    });
+    out.columnwise = {};
+    return {x, out};
+  }
+};
+
+TEST_F(EngineProfilesOnHost, TheFastOneOfFlashinferWantsAGpu) {
+  HostMatrix host(DType::bf16, 1, std::vector<float>(16, 1.0f));
+  const auto [x, out] = matrices(host, Profile::flashinfer_fast, Format::nvfp4);
+  QuantizeNvfp4Options options;
+  options.device = device_;
+  options.global = GlobalScale::encode;
+  const std::string message = quantize_nvfp4(*runtime_, x, out, options).error().message();
+  EXPECT_NE(message.find("constraint_violated"), std::string::npos) << message;
+  EXPECT_NE(message.find("(profile flashinfer_fast takes the GPU's approximate reciprocal: a GPU "
+                         "target, or flashinfer_exact)"),
+            std::string::npos)
+      << message;
+}
+
+TEST_F(EngineProfilesOnHost, Fp8IsQuantizedAsTheNumbersItHolds) {
+  HostMatrix bytes(DType::e4m3, 4, 64), floats(DType::f32, 4, 64);
+  for (std::int64_t i = 0; i < 256; ++i) {
+    const auto byte = static_cast<std::uint8_t>(i % 128 == 127 ? 0 : i);  // every number
+    reinterpret_cast<std::uint8_t*>(bytes.words.data())[i] = byte;
+    floats.set(i / 64, i % 64, reference::decode_e4m3(byte));
+  }
+  QuantizeNvfp4Options options;
+  options.device = device_;
+  options.amax_given = true;
+  std::vector<Octets> codes;
+  for (HostMatrix* host : {&bytes, &floats}) {
+    const auto [x, out] = matrices(*host, Profile::te, Format::nvfp4);
+    *out.rowwise.amax = 448.0f;
+    quantize_nvfp4(*runtime_, x, out, options).value();
+    codes.push_back(bytes_at(out.rowwise.data, out.rowwise.data_bytes));
+    codes.push_back(bytes_at(out.rowwise.scale, out.rowwise.scale_bytes));
+  }
+  EXPECT_EQ(codes[0], codes[2]);
+  EXPECT_EQ(codes[1], codes[3]);
+}
+
+TEST_F(EngineProfilesOnHost, ModeloptsMxfp4RoundsTiesTowardsZeroAndMakesZerosNegative) {
+  std::vector<float> values(32);
+  const float ties[] = {6.0f, 0.25f, 0.75f, 1.25f, -1.75f, 2.5f, 3.5f, -5.0f};
+  std::copy(std::begin(ties), std::end(ties), values.begin());
+  HostMatrix host(DType::bf16, 1, values);
+  const auto [x, out] = matrices(host, Profile::modelopt, Format::mxfp4);
+  QuantizeMxOptions options;
+  options.device = device_;
+  quantize_mx(*runtime_, x, out, options).value();
+  EXPECT_EQ(bytes_at(out.rowwise.scale, 1), Octets{127});
+  EXPECT_EQ(bytes_at(out.rowwise.data, 5), (Octets{0x07, 0x21, 0x4B, 0xE5, 0x88}));
+}
+
+}  // namespace
+}  // namespace diecast

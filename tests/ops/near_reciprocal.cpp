@@ -1,0 +1,54 @@
+// See near_reciprocal.h.
+#include "ops/near_reciprocal.h"
+
+#include <cstring>
+#include <map>
+
+#include "ops/device_buffer.h"
+#include "ops/test_runtime.h"
+
+namespace diecast::variants {
+namespace {
+
+class OnGpu {
+ public:
+  OnGpu() : device_(test_runtime()->default_device().value()), x_(*device_, 4), out_(*device_, 4) {
+    // A runtime of its own: the other tests' has the built-in templates alone.
+    RuntimeOptions options = RuntimeOptions::from_environment();
+    options.cache = std::string(DIECAST_BUILD_DIR) + "/test-cache";
+    const auto runtime = Runtime::create(std::move(options)).value();
+    runtime->add(DIECAST_SOURCE_DIR "/tests/ops/reciprocals.cu").value();
+    const auto one = runtime->specialize_for("reciprocals", {}, *device_).value();
+    kernel_ = runtime->preload(one, device_).value();
+  }
+
+  float operator()(float x) {
+    std::uint32_t bits = 0;
+    std::memcpy(&bits, &x, sizeof bits);
+    const auto known = known_.find(bits);
+    if (known != known_.end()) return known->second;
+    device_->copy_to_device(x_.data_pointer(), &x, sizeof x, {}).value();
+    const KernelArgument arguments[] = {KernelArgument::tensor(DType::u32, x_.data_pointer()),
+                                        KernelArgument::tensor(DType::u32, out_.data_pointer()),
+                                        KernelArgument::size(1)};
+    kernel_->launch(arguments, {}).value();
+    float near = 0.0f;
+    device_->copy_to_host(&near, out_.data_pointer(), sizeof near, {}).value();
+    device_->synchronize({}).value();
+    return known_[bits] = near;
+  }
+
+ private:
+  std::shared_ptr<Device> device_;
+  DeviceBuffer x_, out_;
+  std::shared_ptr<Kernel> kernel_;
+  std::map<std::uint32_t, float> known_;
+};
+
+}  // namespace
+
+reference::Reciprocal near_reciprocal() {
+  return [on_gpu = std::make_shared<OnGpu>()](float x) { return (*on_gpu)(x); };
+}
+
+}  // namespace diecast::variants
