@@ -1,25 +1,26 @@
 // See near_reciprocal.h.
 #include "ops/near_reciprocal.h"
 
+#include <diecast/diecast.h>
+
 #include <cstring>
 #include <map>
 
 #include "ops/device_buffer.h"
-#include "ops/test_runtime.h"
 
 namespace diecast::variants {
 namespace {
 
 class OnGpu {
  public:
-  OnGpu() : device_(test_runtime()->default_device().value()), x_(*device_, 4), out_(*device_, 4) {
-    // A runtime of its own: the other tests' has the built-in templates alone.
-    RuntimeOptions options = RuntimeOptions::from_environment();
-    options.cache = std::string(DIECAST_BUILD_DIR) + "/test-cache";
-    const auto runtime = Runtime::create(std::move(options)).value();
-    runtime->add(DIECAST_SOURCE_DIR "/tests/ops/reciprocals.cu").value();
-    const auto one = runtime->specialize_for("reciprocals", {}, *device_).value();
-    kernel_ = runtime->preload(one, device_).value();
+  OnGpu()
+      : runtime_(without_cache()),
+        device_(runtime_->default_device().value()),
+        x_(*device_, 4),
+        out_(*device_, 4) {
+    runtime_->add(DIECAST_SOURCE_DIR "/tests/ops/reciprocals.cu").value();
+    const auto one = runtime_->specialize_for("reciprocals", {}, *device_).value();
+    kernel_ = runtime_->preload(one, device_).value();
   }
 
   float operator()(float x) {
@@ -39,6 +40,14 @@ class OnGpu {
   }
 
  private:
+  // A runtime of its own: the other tests' has the built-in templates alone.
+  static std::shared_ptr<Runtime> without_cache() {
+    RuntimeOptions options = RuntimeOptions::from_environment();
+    options.cache = "off";
+    return Runtime::create(std::move(options)).value();
+  }
+
+  std::shared_ptr<Runtime> runtime_;
   std::shared_ptr<Device> device_;
   DeviceBuffer x_, out_;
   std::shared_ptr<Kernel> kernel_;

@@ -5,7 +5,7 @@
 
 namespace diecast::variants {
 
-// Of the default device of the tests' runtime, a GPU.
+// Of the first GPU.
 reference::Reciprocal near_reciprocal();
 
 }  // namespace diecast::variants

@@ -89,7 +89,7 @@ TEST(FlashinferExact, FlushesSubnormalsWhereTeKeepsThem) {
   EXPECT_EQ(kept.scaled[0], tiny * te_encode_factor(kept.scale, FLT_MAX));
   EXPECT_EQ(lost.scaled[0], tiny * FLT_MAX);
   // A subnormal element is a zero, and so is a block of them, whatever its sign.
-  const float subnormal = -0x1p-130f;
+  const float subnormal = -0x1p-127f;
   const Block of_te = te_block(only(subnormal), -subnormal, FLT_MAX, 1 / FLT_MAX);
   const Block flushed = flashinfer_block(only(subnormal), -subnormal, FLT_MAX, {});
   EXPECT_NE(of_te.codes[0] % 8, 0);
