@@ -48,11 +48,11 @@ struct QuantizeNvfp4Options {
 };
 
 // x: bf16, f16, f32, or e4m3 (amax given, no transform), [rows, cols] with any cols, rows may be
-// apart; a row's last block is padded with zeros. out: NVFP4, rowwise, 1x16 blocks, of x's shape; its amax is written where amaxes are
-// found. Profile, scale layout (and stride), E4M3 bound and row scaling are out's; padding of tiled
-// scales is written with zeros. Bits, and what each profile defines: templates/PROFILES.md.
-// Errors: dtype_mismatch, missing_buffer, shape_mismatch, not_supported, constraint_violated (an
-// option that the profile has not), and those of preparing.
+// apart; a row's last block is padded with zeros. out: NVFP4, rowwise, 1x16 blocks, of x's shape;
+// its amax is written where amaxes are found. Profile, scale layout (and stride), E4M3 bound and
+// row scaling are out's; padding of tiled scales is written with zeros. Bits, and what each profile
+// defines: templates/PROFILES.md. Errors: dtype_mismatch, missing_buffer, shape_mismatch,
+// not_supported, constraint_violated (an option that the profile has not), and those of preparing.
 Result<void> quantize_nvfp4(Runtime& runtime, const Tensor& x, const QuantizedTensor& out,
                             const QuantizeNvfp4Options& options = {}, Stream stream = {});
 

@@ -1,6 +1,6 @@
-// A recipe: how the tensors of a training or inference step become NVFP4, by the role they play in a
-// matrix product. Rows may have scales of their own where the tensor is an activation; weights and
-// gradients have one global scale.
+// A recipe: how the tensors of a training or inference step become NVFP4, by the role they play in
+// a matrix product. Rows may have scales of their own where the tensor is an activation; weights
+// and gradients have one global scale.
 #pragma once
 
 #include <diecast/base/error.h>

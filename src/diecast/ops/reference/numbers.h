@@ -38,9 +38,9 @@ std::uint16_t encode_bf16(float x);
 float decode_f16(std::uint16_t bits);
 std::uint16_t encode_f16(float x);
 
-// Element `index` of an array of f32, bf16, f16 or e4m3 in host memory, as the float it exactly is; and
-// the nearest element to a float, NaN as CUDA computes it (0x7FFFFFFF, 0x7FFF). Other types: NaN,
-// and nothing is stored.
+// Element `index` of an array of f32, bf16, f16 or e4m3 in host memory, as the float it exactly is;
+// and the nearest element to a float, NaN as CUDA computes it (0x7FFFFFFF, 0x7FFF). Other types:
+// NaN, and nothing is stored.
 float load(const void* array, DType type, std::int64_t index);
 void store(void* array, DType type, std::int64_t index, float value);
 
