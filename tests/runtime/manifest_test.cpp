@@ -3,6 +3,7 @@
 #include <diecast/runtime/warm.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <set>
 
 #include "runtime/fake_machine.h"
@@ -111,6 +112,42 @@ TEST(Manifest, TheShippedOnesExpand) {
   const std::string path = std::string(DIECAST_SOURCE_DIR) + "/cache/manifests/nvfp4.txt";
   const auto all = expand_manifest(*machine.runtime(), testing::text_of(path), "nvfp4.txt", {});
   EXPECT_EQ(all.value().size(), 4u * (18 + 9 + 6 + 24));
+}
+
+TEST(Manifest, ALineOfWhichNothingHoldsSaysWhyTheLastOneDoesNot) {
+  FakeMachine machine;
+  const auto message = [&](std::string_view line) {
+    return expand_spelling(*machine.runtime(), line, "m:1", {}).error().message();
+  };
+  const std::string broken =
+      message("quantize_nvfp4 IN=bf16 PROFILE=pr546,torchao FOUR_OVER_SIX=mae @ sm_90a sm_80");
+  EXPECT_TRUE(broken.starts_with("diecast: constraint_violated: m:1: quantize_nvfp4.cu:"))
+      << broken;
+  EXPECT_TRUE(broken.ends_with(
+      ": require PROFILE == PROFILE_te || FOUR_OVER_SIX == FOUR_OVER_SIX_off (four over six is "
+      "defined by profile te)\n"
+      "  PROFILE = torchao\n"
+      "  FOUR_OVER_SIX = mae\n"
+      "  fix: the nearest PROFILE that fits is te"))
+      << broken;
+  EXPECT_EQ(message("quantize_nvfp4 PROFILE=* @ sm_90a"),
+            "diecast: value_missing: m:1: quantize_nvfp4 needs a value for IN (element type of x)\n"
+            "  fix: give IN one of bf16, f16, f32");
+}
+
+// A slip that the fuzzer found: of many combinations hardly any holds, and none may cost a search
+// for values that fit.
+TEST(Manifest, CombinationsThatDoNotHoldCostLittle) {
+  FakeMachine machine;
+  const auto runtime = machine.runtime();
+  std::string list = "1";
+  for (int i = 2; i <= 19999; ++i) list += "," + std::to_string(i);
+  const auto start = std::chrono::steady_clock::now();
+  const auto all = expand_spelling(
+      *runtime, "quantize_nvfp4 IN=bf16 SIGN_MASK=0," + list + " @ sm_90a", "m:1", {});
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  EXPECT_EQ(all.value().size(), 1u);
+  EXPECT_LT(took.count(), 5.0);  // some 30 ms; with a search each it was minutes
 }
 
 TEST(Manifest, ALineOfMoreKernelsThanAnybodyWantsIsRefused) {

@@ -1,7 +1,9 @@
 // Expanding manifest lines; see manifest.h.
 #include <diecast/base/text.h>
 #include <diecast/runtime/manifest.h>
+#include <diecast/template/requirements.h>
 
+#include <algorithm>
 #include <set>
 
 namespace diecast {
@@ -75,28 +77,72 @@ Result<void> check_count(const Choices& choices, std::size_t targets) {
   return {};
 }
 
-// Every combination of the choices, in order, for one target.
-Result<void> add_combinations(Runtime& runtime, const std::shared_ptr<const Template>& tmpl,
-                              const Choices& choices, const Target& target,
-                              std::vector<Specialization>& out, std::optional<Error>& refused) {
-  std::vector<std::size_t> index(choices.size(), 0);
+// The combinations of one line. Most of a wide line may break a requirement: that is asked first,
+// of numbers alone, because an error looks for values that fit, and only the last one is ever told.
+class Combinations {
+ public:
+  Combinations(Runtime& runtime, std::shared_ptr<const Template> tmpl, const Choices& choices)
+      : runtime_(runtime), tmpl_(std::move(tmpl)), choices_(choices) {}
+
+  // Every combination of the choices, in order, for one target.
+  Result<void> add(const Target& target, std::vector<Specialization>& out);
+  // Why the last combination that was left out does not hold.
+  Error refused() const { return Specialization::make(tmpl_, refused_, *refused_target_).error(); }
+
+ private:
+  Bindings bindings(std::span<const std::size_t> index) const;
+  // The defaults, and where each choice stands; none where a value is missing.
+  std::optional<Point> start(std::vector<std::size_t>& places) const;
+
+  Runtime& runtime_;
+  const std::shared_ptr<const Template> tmpl_;
+  const Choices& choices_;
+  Bindings refused_;
+  std::optional<Target> refused_target_;
+};
+
+Bindings Combinations::bindings(std::span<const std::size_t> index) const {
+  Bindings bindings;
+  for (std::size_t i = 0; i < choices_.size(); ++i)
+    bindings.set(choices_[i].first, choices_[i].second[index[i]]);
+  return bindings;
+}
+
+std::optional<Point> Combinations::start(std::vector<std::size_t>& places) const {
+  Point point;
+  places.resize(choices_.size());
+  for (const Parameter& parameter : tmpl_->parameters()) {
+    const auto chosen = std::ranges::find(choices_, parameter.name, &Choices::value_type::first);
+    if (chosen != choices_.end())
+      places[static_cast<std::size_t>(chosen - choices_.begin())] = point.size();
+    else if (!parameter.fallback)
+      return std::nullopt;
+    point.push_back(parameter.fallback ? parameter.fallback->number : 0);
+  }
+  return point;
+}
+
+Result<void> Combinations::add(const Target& target, std::vector<Specialization>& out) {
+  std::vector<std::size_t> index(choices_.size(), 0), places;
+  std::optional<Point> point = start(places);
+  if (!point || !tmpl_->supports(target))  // the first combination has the error to say
+    return Specialization::make(tmpl_, bindings(index), target).error();
+  DIECAST_TRY(Requirements requirements, Requirements::compile(*tmpl_, target));
   for (;;) {
-    Bindings bindings;
-    for (std::size_t i = 0; i < choices.size(); ++i) {
-      bindings.set(choices[i].first, choices[i].second[index[i]]);
-    }
-    auto made = Specialization::make(tmpl, bindings, target);
-    if (made) {
-      const auto tuned = runtime.tuned_variants(*made, bindings);
-      out.push_back(*std::move(made));
-      out.insert(out.end(), tuned.begin(), tuned.end());
-    } else if (made.error().code == ErrorCode::constraint_violated) {
-      refused = made.error();
+    for (std::size_t i = 0; i < choices_.size(); ++i)
+      (*point)[places[i]] = choices_[i].second[index[i]].number;
+    if (requirements.first_broken(*point) >= 0) {
+      refused_ = bindings(index);
+      refused_target_ = target;
     } else {
-      return made.error();
+      const Bindings chosen = bindings(index);
+      DIECAST_TRY(Specialization made, Specialization::make(tmpl_, chosen, target, requirements));
+      const auto tuned = runtime_.tuned_variants(made, chosen);
+      out.push_back(std::move(made));
+      out.insert(out.end(), tuned.begin(), tuned.end());
     }
-    std::size_t i = choices.size();
-    while (i > 0 && ++index[i - 1] == choices[i - 1].second.size()) index[--i] = 0;
+    std::size_t i = choices_.size();
+    while (i > 0 && ++index[i - 1] == choices_[i - 1].second.size()) index[--i] = 0;
     if (i == 0) return {};
   }
 }
@@ -113,11 +159,9 @@ Result<std::vector<Specialization>> expand_spelling(Runtime& runtime, std::strin
     DIECAST_TRY(const std::vector<Target> wanted, targets_of(spelling, targets));
     DIECAST_CHECK(check_count(choices, wanted.size()));
     std::vector<Specialization> out;
-    std::optional<Error> refused;
-    for (const Target& target : wanted) {
-      DIECAST_CHECK(add_combinations(runtime, tmpl, choices, target, out, refused));
-    }
-    if (out.empty()) return *refused;
+    Combinations combinations(runtime, tmpl, choices);
+    for (const Target& target : wanted) DIECAST_CHECK(combinations.add(target, out));
+    if (out.empty()) return combinations.refused();
     return out;
   };
   auto expanded = expand();

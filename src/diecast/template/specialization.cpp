@@ -63,10 +63,9 @@ Result<std::int64_t> divisor_of(const Template& tmpl, const Size& size, const Na
   if (!size.divisible) return std::int64_t{1};
   DIECAST_TRY(const std::int64_t divisor, size.divisible->evaluate(names));
   if (divisor >= 1) return divisor;
-  return Error{
-      ErrorCode::value_not_allowed,
-      cat(tmpl.name(), ".cu:", size.line, ": ", size.name, " is divisible by ", divisor),
-      "a divisor is at least 1"};
+  return Error{ErrorCode::value_not_allowed,
+               cat(tmpl.name(), ".cu:", size.line, ": ", size.name, " is divisible by ", divisor),
+               "a divisor is at least 1"};
 }
 
 std::string schema_line(const BoundArgument& argument, const std::string& type) {
@@ -106,6 +105,13 @@ Constants known_names(const Template& tmpl, const Bindings& bindings, const Targ
   return known;
 }
 
+Result<void> check_target(const Template& tmpl, const Target& target) {
+  if (tmpl.supports(target)) return {};
+  return Error{ErrorCode::target_not_supported,
+               cat(tmpl.name(), " does not support ", target.name()),
+               cat("its targets are ", tmpl.targets_text())};
+}
+
 }  // namespace
 
 Error unknown_parameter(const Template& tmpl, std::string_view name) {
@@ -119,13 +125,17 @@ Error unknown_parameter(const Template& tmpl, std::string_view name) {
 
 Result<Specialization> Specialization::make(std::shared_ptr<const Template> tmpl,
                                             const Bindings& bindings, const Target& target) {
-  if (!tmpl->supports(target))
-    return Error{ErrorCode::target_not_supported,
-                 cat(tmpl->name(), " does not support ", target.name()),
-                 cat("its targets are ", tmpl->targets_text())};
+  DIECAST_CHECK(check_target(*tmpl, target));
+  DIECAST_TRY(Requirements requirements, Requirements::compile(*tmpl, target));
+  return make(std::move(tmpl), bindings, target, requirements);
+}
+
+Result<Specialization> Specialization::make(std::shared_ptr<const Template> tmpl,
+                                            const Bindings& bindings, const Target& target,
+                                            Requirements& requirements) {
+  DIECAST_CHECK(check_target(*tmpl, target));
   Specialization out;
   DIECAST_TRY(out.bindings_, complete(*tmpl, bindings));
-  DIECAST_TRY(Requirements requirements, Requirements::compile(*tmpl, target));
   const Point point = point_of(out.bindings_);
   if (const int broken = requirements.first_broken(point); broken >= 0)
     return broken_requirement(*tmpl, target, requirements, broken, point);

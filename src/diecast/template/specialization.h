@@ -12,6 +12,8 @@
 
 namespace diecast {
 
+class Requirements;  // requirements.h
+
 // An argument as this specialization's kernel takes it. Kernel parameters in order:
 //   tensor      pointer; then, if `stride`, NAME_stride as i64
 //   size        i64; or, if `device`, {const i64* pointer; i64 value} (16 bytes); nothing at all
@@ -39,6 +41,9 @@ class Specialization {
   // target_not_supported.
   static Result<Specialization> make(std::shared_ptr<const Template> tmpl, const Bindings& bindings,
                                      const Target& target);
+  // The same for many points of one template: with its requirements for this target, compiled once.
+  static Result<Specialization> make(std::shared_ptr<const Template> tmpl, const Bindings& bindings,
+                                     const Target& target, Requirements& requirements);
 
   const Template& tmpl() const { return *template_; }
   const std::shared_ptr<const Template>& shared_tmpl() const { return template_; }
