@@ -44,5 +44,45 @@ TEST(ArgumentCheck, HoldsASizeToItsDivisorAndDenseRowsToTheRowLength) {
   EXPECT_NE(pack(48, 32).find("takes dense rows of 32"), std::string::npos) << pack(48, 32);
 }
 
+// A row that is a size rounded up to a power of two keeps the alignment whatever the size; one that
+// is not is held to it, and neither may leave 64 bits.
+TEST(ArgumentCheck, KnowsRoundedRowsButNotOthers) {
+  const auto specialization = testing::specialize("k",
+                                                  "/* diecast\n"
+                                                  "size rows\n"
+                                                  "size cols divisible 24\n"
+                                                  "arg codes in u8 [rows, align_up(cols, 16) / 2] "
+                                                  "align 8\n"
+                                                  "arg other in u8 [rows, cols / 2] align 8\n"
+                                                  "arg rows\n"
+                                                  "arg cols\n"
+                                                  "launch grid(rows) block(32)\n"
+                                                  "target sm_80+\n"
+                                                  "*/\nDIECAST_KERNEL {}\n",
+                                                  {});
+  const auto slots = LaunchSlots::make(specialization).value();
+  const auto check = ArgumentCheck::make(specialization, slots).value();
+  LaunchSlots::Values values{};
+  PackedParameters packed{};
+  const auto pack = [&](std::int64_t cols, std::int64_t stride, std::int64_t other = 0) {
+    const Argument given[] = {Argument::tensor(DType::u8, address(0x1000), stride),
+                              Argument::tensor(DType::u8, address(0x2000), other),
+                              Argument::size(2), Argument::size(cols)};
+    const auto done = check.pack(given, values, packed);
+    return done ? std::string() : done.error().message();
+  };
+  EXPECT_EQ(pack(48, 0), "");
+  EXPECT_EQ(pack(48, 24), "");
+  EXPECT_NE(pack(48, 32).find("takes dense rows of 24"), std::string::npos) << pack(48, 32);
+  EXPECT_EQ(pack(24, 0),
+            "diecast: misaligned: k @ sm_90a: `other` has rows 12 elements of 1 bytes apart, no "
+            "multiple of 8 bytes\n"
+            "  fix: make the row stride a multiple of 8 elements");
+  EXPECT_NE(pack(49, 0).find("`cols` is 49, no multiple of 24"), std::string::npos) << pack(49, 0);
+  EXPECT_EQ(pack(9223372036854775800, 0),
+            "diecast: shape_mismatch: k @ sm_90a: `codes` has a row length beyond 64 bits\n"
+            "  fix: pass smaller sizes");
+}
+
 }  // namespace
 }  // namespace diecast

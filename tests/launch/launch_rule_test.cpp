@@ -52,7 +52,9 @@ struct Rule {
     set("rows", rows);
     set("cols", cols);
     set("waves", waves);
-    return rule.shape(values);
+    LaunchShape shape;
+    DIECAST_CHECK(rule.shape(values, shape));
+    return shape;
   }
   std::string refusal(std::int64_t rows, std::int64_t cols) const {
     const auto found = shape(rows, cols);

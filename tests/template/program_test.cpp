@@ -95,6 +95,41 @@ TEST(Program, WithoutSlotsIsAConstant) {
   EXPECT_EQ(compiled("1 / Z").constant(), std::nullopt);
 }
 
+TEST(Program, KnowsASlotAloneAndOneRoundedUp) {
+  EXPECT_EQ(compiled("q").slot(), 1);
+  EXPECT_EQ(compiled("q / 1").slot(), 1);
+  EXPECT_EQ(compiled("q + 1").slot(), std::nullopt);
+  EXPECT_EQ(compiled("K").slot(), std::nullopt);
+  const auto rounded = compiled("align_up(r, 16) / 2").rounded_slot();
+  ASSERT_TRUE(rounded);
+  EXPECT_EQ(rounded->slot, 2);
+  EXPECT_EQ(rounded->zeros, 3);
+  EXPECT_EQ(compiled("align_up(r, K)").rounded_slot()->zeros, 12);
+  for (const char* other : {"r", "align_up(r, 12)", "align_up(r, 4) / 8", "align_up(r + 1, 16)",
+                            "align_up(K, 16)", "ceil_div(r, 16)", "align_up(r, 16) / 3"})
+    EXPECT_FALSE(compiled(other).rounded_slot()) << other;
+}
+
+TEST(Program, PowersOfTwoDivideAndRoundAsOtherNumbersDo) {
+  for (const std::int64_t p : {INT64_MIN, INT64_MIN + 1, std::int64_t{-17}, std::int64_t{-16},
+                               std::int64_t{-1}, std::int64_t{0}, std::int64_t{15},
+                               std::int64_t{16}, std::int64_t{17}, INT64_MAX - 15, INT64_MAX}) {
+    for (const char* right : {"1", "2", "16", "K"}) {
+      for (const char* form : {"p / ", "ceil_div(p, ", "align_up(p, ", "ceil_div(align_up(p, 4), ",
+                               "align_up(ceil_div(p, 4), "}) {
+        const std::string text = cat(form, right, form[0] == 'p' ? "" : ")");
+        const auto expected =
+            Expression::parse(text, "k.cu:1", 1).value().evaluate([&](std::string_view name) {
+              return name == "p" ? std::optional(p) : constant(name);
+            });
+        std::int64_t found = 0;
+        ASSERT_EQ(compiled(text).evaluate(Slots{p}, &found), expected.ok()) << text << ' ' << p;
+        if (expected) EXPECT_EQ(found, *expected) << text << ' ' << p;
+      }
+    }
+  }
+}
+
 TEST(Program, FaultsAreFalseAndOnlyWhereTheyAreReached) {
   std::int64_t value = 0;
   EXPECT_FALSE(compiled("p / q").evaluate(Slots{1, 0}, &value));

@@ -102,7 +102,7 @@ class [[nodiscard]] Result {
 template <>
 class [[nodiscard]] Result<void> {
  public:
-  Result() = default;
+  Result() {}  // not `= default`: `return {}` would then clear the bytes of an Error first
   Result(Error error) : state_(std::move(error)) {}
 
   bool ok() const { return state_.index() == 0; }

@@ -194,10 +194,11 @@ Result<void> CudaDevice::launch(const ResidentCode& code, const LaunchShape& sha
                                 void** parameters, Stream stream) {
   DIECAST_CHECK(Driver::usable());
   const auto& loaded = static_cast<const CudaCode&>(code);
-  CurrentContext scope(*driver_);
   cuda::ContextHandle* current = nullptr;
-  if (driver_->cuCtxGetCurrent(&current) != cuda::success || current != loaded.context)
-    DIECAST_CHECK(scope.push(loaded.context));
+  if (driver_->cuCtxGetCurrent(&current) == cuda::success && current == loaded.context)
+    return launch_cuda_code(*driver_, loaded, shape, parameters, native(stream));
+  CurrentContext scope(*driver_);
+  DIECAST_CHECK(scope.push(loaded.context));
   return launch_cuda_code(*driver_, loaded, shape, parameters, native(stream));
 }
 

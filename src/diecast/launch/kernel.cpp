@@ -45,20 +45,6 @@ class ResidentList {
   std::atomic<const Entry*> first_ = nullptr;
 };
 
-KernelArgument argument(KernelArgument::Kind kind, const void* data, std::int64_t number) {
-  KernelArgument out;
-  out.kind = kind;
-  out.data = data;
-  out.number = number;
-  return out;
-}
-
-KernelArgument scalar_bits(DType dtype, std::int64_t bits) {
-  KernelArgument out = argument(KernelArgument::Kind::scalar, nullptr, bits);
-  out.dtype = dtype;
-  return out;
-}
-
 // The logarithm of a size in 256ths of a doubling, near enough to tell sizes apart by.
 std::int64_t doublings(std::int64_t size) {
   const auto value = static_cast<std::uint64_t>(std::max<std::int64_t>(size, 1));
@@ -74,29 +60,6 @@ std::string sizes_text(std::span<const std::size_t> sizes) {
 }
 
 }  // namespace
-
-KernelArgument KernelArgument::tensor(DType dtype, const void* data, std::int64_t row_stride) {
-  KernelArgument out = argument(Kind::tensor, data, row_stride);
-  out.dtype = dtype;
-  return out;
-}
-KernelArgument KernelArgument::size(std::int64_t value) {
-  return argument(Kind::size, nullptr, value);
-}
-KernelArgument KernelArgument::device_size(const std::int64_t* value, std::int64_t upper_bound) {
-  return argument(Kind::device_size, value, upper_bound);
-}
-KernelArgument KernelArgument::scalar(float value) {
-  return scalar_bits(DType::f32, std::bit_cast<std::int32_t>(value));
-}
-KernelArgument KernelArgument::scalar(std::int32_t value) { return scalar_bits(DType::i32, value); }
-KernelArgument KernelArgument::scalar(std::uint32_t value) {
-  return scalar_bits(DType::u32, value);
-}
-KernelArgument KernelArgument::scalar(std::int64_t value) { return scalar_bits(DType::i64, value); }
-KernelArgument KernelArgument::bytes(const void* data, std::size_t size) {
-  return argument(Kind::bytes, data, static_cast<std::int64_t>(size));
-}
 
 struct Kernel::State {
   LaunchSlots slots;
@@ -118,8 +81,8 @@ struct Kernel::State {
 
   const LaunchTunes& tunes_for(const LaunchSlots::Values& sizes) const;
   // Packs the arguments and gives the launch's shape; the heart of launch.
-  Result<LaunchShape> take(std::span<const KernelArgument> given, const LaunchTunes* its_tunes,
-                           PackedParameters& packed) const;
+  Result<void> take(std::span<const KernelArgument> given, const LaunchTunes* its_tunes,
+                    PackedParameters& packed, LaunchShape& shape) const;
 };
 
 Kernel::Kernel(const Specialization& specialization, std::shared_ptr<const Artifact> artifact,
@@ -229,9 +192,9 @@ const LaunchTunes& Kernel::State::tunes_for(const LaunchSlots::Values& sizes) co
   return *nearest;
 }
 
-Result<LaunchShape> Kernel::State::take(std::span<const KernelArgument> given,
-                                        const LaunchTunes* its_tunes,
-                                        PackedParameters& packed) const {
+inline Result<void> Kernel::State::take(std::span<const KernelArgument> given,
+                                        const LaunchTunes* its_tunes, PackedParameters& packed,
+                                        LaunchShape& shape) const {
   LaunchSlots::Values values;
   const auto set = [&](const LaunchTunes& wanted) {
     for (std::size_t slot = slots.size_count(); slot < slots.count(); ++slot)
@@ -240,20 +203,24 @@ Result<LaunchShape> Kernel::State::take(std::span<const KernelArgument> given,
   set(its_tunes ? *its_tunes : tunes);
   DIECAST_CHECK(arguments.pack(given, values, packed));
   if (!its_tunes && !tuned.empty()) set(tunes_for(values));
-  return rule.shape(values);
+  return rule.shape(values, shape);
 }
 
 Result<LaunchShape> Kernel::shape(std::span<const KernelArgument> arguments,
                                   const Bindings& tunes) const {
   DIECAST_TRY(const LaunchTunes its_tunes, this->tunes(tunes));
   PackedParameters packed;
-  return state_->take(arguments, tunes.entries().empty() ? nullptr : &its_tunes, packed);
+  LaunchShape shape;
+  DIECAST_CHECK(
+      state_->take(arguments, tunes.entries().empty() ? nullptr : &its_tunes, packed, shape));
+  return shape;
 }
 
 Result<void> Kernel::launch_with(std::span<const KernelArgument> arguments, Stream stream,
                                  const LaunchTunes* tunes) const {
   PackedParameters packed;
-  DIECAST_TRY(const LaunchShape shape, state_->take(arguments, tunes, packed));
+  LaunchShape shape;
+  DIECAST_CHECK(state_->take(arguments, tunes, packed, shape));
   if (shape.grid[0] == 0 || shape.grid[1] == 0 || shape.grid[2] == 0) return {};
   DIECAST_TRY(const std::uint64_t context, device_->context_id());
   const ResidentCode* code = state_->resident.find(context);

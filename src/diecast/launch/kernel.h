@@ -8,6 +8,8 @@
 #include <diecast/template/specialization.h>
 
 #include <array>
+#include <bit>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -25,14 +27,27 @@ struct KernelArgument {
   std::int64_t number = 0;     // tensor: row stride in elements (0 = dense); size: the number;
                                // device_size: the upper bound; scalar: the bits; bytes: how many
 
-  static KernelArgument tensor(DType dtype, const void* data, std::int64_t row_stride = 0);
-  static KernelArgument size(std::int64_t value);
-  static KernelArgument device_size(const std::int64_t* value, std::int64_t upper_bound);
-  static KernelArgument scalar(float value);
-  static KernelArgument scalar(std::int32_t value);
-  static KernelArgument scalar(std::uint32_t value);
-  static KernelArgument scalar(std::int64_t value);
-  static KernelArgument bytes(const void* data, std::size_t size);  // copied at the launch
+  static KernelArgument tensor(DType dtype, const void* data, std::int64_t row_stride = 0) {
+    return {Kind::tensor, dtype, data, row_stride};
+  }
+  static KernelArgument size(std::int64_t value) { return {Kind::size, DType::u8, nullptr, value}; }
+  static KernelArgument device_size(const std::int64_t* value, std::int64_t upper_bound) {
+    return {Kind::device_size, DType::u8, value, upper_bound};
+  }
+  static KernelArgument scalar(float value) {
+    return scalar_bits(DType::f32, std::bit_cast<std::int32_t>(value));
+  }
+  static KernelArgument scalar(std::int32_t value) { return scalar_bits(DType::i32, value); }
+  static KernelArgument scalar(std::uint32_t value) { return scalar_bits(DType::u32, value); }
+  static KernelArgument scalar(std::int64_t value) { return scalar_bits(DType::i64, value); }
+  static KernelArgument bytes(const void* data, std::size_t size) {  // copied at the launch
+    return {Kind::bytes, DType::u8, data, static_cast<std::int64_t>(size)};
+  }
+
+ private:
+  static KernelArgument scalar_bits(DType dtype, std::int64_t bits) {
+    return {Kind::scalar, dtype, nullptr, bits};
+  }
 };
 
 // Values of a kernel's lower-case tunes, checked; made once by Kernel::tunes, used by many

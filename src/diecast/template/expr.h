@@ -73,6 +73,13 @@ class Program {
   bool evaluate(std::span<const std::int64_t> slots, std::int64_t* result) const noexcept;
   // The value, if no slot is left; none as well if there is no value (1 / 0).
   std::optional<std::int64_t> constant() const;
+  std::optional<int> slot() const;  // the one whose number is the value, if it is as simple as that
+  // The slot whose number, rounded up to a power of two and perhaps divided by a smaller one, is
+  // the value; and how many zero bits the value then ends in.
+  struct Rounded {
+    int slot, zeros;
+  };
+  std::optional<Rounded> rounded_slot() const;
 
  private:
   friend class ProgramWriter;

@@ -11,18 +11,27 @@ namespace {
 
 // Instructions beyond the operations of expr_node.h, which take one or two values from the stack.
 enum Code : std::uint8_t {
-  kPush = 64,     // operand
-  kSlot,          // slots[operand]
+  kPush = static_cast<std::uint8_t>(Operation::align_up) + 1,
   kJump,          // to `jump`
   kJumpIfZero,    // takes a value
   kBothOrJump,    // a zero stays and jumps; anything else is taken
   kEitherOrJump,  // a non-zero stays as 1 and jumps; a zero is taken
-  kTruth          // a value becomes 0 or 1
+  kTruth,         // a value becomes 0 or 1
+  // A power of two on the right, `operand` + 1: launches divide by blocks and threads, and a
+  // division takes longer than all the rest of a rule. `jump` is its logarithm.
+  kCeilDivPower,
+  kAlignUpPower,
+  kDividePower
 };
 
-// An operation's right value: from the stack, or, without an instruction of its own, a constant
-// (also for the operations that have none) or a slot.
-enum Right : std::uint8_t { kStack, kConstant, kFromSlot };
+// Each is a case of its own in evaluate: a switch inside a switch would be a second jump a step.
+#define DIECAST_OPERATIONS(X)                                                                      \
+  X(negate)                                                                                        \
+  X(invert) X(multiply) X(divide) X(remainder) X(add) X(subtract) X(less) X(less_equal) X(greater) \
+      X(greater_equal) X(equal) X(not_equal) X(minimum) X(maximum) X(ceil_div) X(align_up)
+
+// The right value of an instruction: `operand` itself, the slot of that number, or from the stack.
+enum Right : std::uint8_t { kConstant, kFromSlot, kStack };
 
 // A constant subtree that has no value (overflow, division by zero) is not folded: whether it is
 // ever reached is known only at launch.
@@ -72,7 +81,7 @@ class ProgramWriter {
   std::string unknown;
 
  private:
-  std::size_t emit(std::uint8_t operation, std::int64_t operand, Right right = kStack) {
+  std::size_t emit(std::uint8_t operation, std::int64_t operand, Right right = kConstant) {
     code.push_back({operation, right, 0, operand});
     return code.size() - 1;
   }
@@ -82,21 +91,40 @@ class ProgramWriter {
     const auto number = slot_(name);
     if (!number || *number < 0) return unknown = name, false;
     slots = std::max(slots, static_cast<std::size_t>(*number) + 1);
-    return emit(kSlot, *number), true;
+    return emit(kPush, *number, kFromSlot), true;
   }
 
   // The left value is on the stack. A right value that is one push becomes part of the operation.
   bool write_operation(const Expression::Node& node) {
     const auto operation = static_cast<std::uint8_t>(node.operation);
-    if (!node.b) return emit(operation, 0, kConstant), true;
+    if (!node.b) return emit(operation, 0), true;
     const std::size_t before = code.size();
     if (!write(*node.b)) return false;
     const Program::Instruction last = code.back();
-    const bool one =
-        code.size() == before + 1 && (last.operation == kPush || last.operation == kSlot);
-    if (!one) return emit(operation, 0), true;
+    if (code.size() != before + 1 || last.operation != kPush)
+      return emit(operation, 0, kStack), true;
     code.pop_back();
-    return emit(operation, last.operand, last.operation == kPush ? kConstant : kFromSlot), true;
+    if (last.right == kConstant && write_power(node, last.operand)) return true;
+    return emit(operation, last.operand, static_cast<Right>(last.right)), true;
+  }
+
+  // False: no operation by a power of two.
+  bool write_power(const Expression::Node& node, std::int64_t right) {
+    if (right < 1 || (right & (right - 1)) != 0) return false;
+    const bool rounds = node.operation == Operation::ceil_div;
+    if (!rounds && node.operation != Operation::align_up && node.operation != Operation::divide)
+      return false;
+    if (right == 1 && (node.operation == Operation::divide || is_rounding(node.a->operation)))
+      return true;
+    emit(rounds                                  ? kCeilDivPower
+         : node.operation == Operation::align_up ? kAlignUpPower
+                                                 : kDividePower,
+         right - 1);
+    code.back().jump = std::countr_zero(static_cast<std::uint64_t>(right));
+    return true;
+  }
+  static bool is_rounding(Operation operation) {
+    return operation == Operation::ceil_div || operation == Operation::align_up;
   }
 
   bool write_choice(const Expression::Node& node) {
@@ -128,7 +156,7 @@ Result<Program> Program::compile(const Expression& expression, const Names& cons
                                  const std::function<std::optional<int>(std::string_view)>& slot) {
   ProgramWriter writer(constant, slot);
   if (!expression.root_) {
-    writer.code.push_back({kPush, kStack, 0, 0});
+    writer.code.push_back({kPush, kConstant, 0, 0});
   } else if (!writer.write(*expression.root_)) {
     return Error{
         ErrorCode::unknown_parameter,
@@ -151,14 +179,12 @@ bool Program::evaluate(std::span<const std::int64_t> slots, std::int64_t* result
   const Instruction* const end = code + code_.size();
   for (const Instruction* each = code; each != end;) {
     const Instruction& step = *each++;
+    std::int64_t right = step.operand;
+    if (step.right == kFromSlot) right = slots[static_cast<std::size_t>(right)];
+    if (step.right == kStack) right = std::exchange(top, *--below);
     switch (step.operation) {
       case kPush:
-        *below++ = top;
-        top = step.operand;
-        break;
-      case kSlot:
-        *below++ = top;
-        top = slots[static_cast<std::size_t>(step.operand)];
+        *below++ = std::exchange(top, right);
         break;
       case kJump:
         each = code + step.jump;
@@ -179,15 +205,25 @@ bool Program::evaluate(std::span<const std::int64_t> slots, std::int64_t* result
       case kTruth:
         top = top != 0;
         break;
-      default: {
-        std::int64_t right = step.operand;
-        if (step.right == kFromSlot) right = slots[static_cast<std::size_t>(right)];
-        if (step.right == kStack) right = std::exchange(top, *--below);
-        std::int64_t value = 0;
-        if (apply(static_cast<Operation>(step.operation), top, right, &value) != Fault::none)
-          return false;
-        top = value;
-      }
+      case kCeilDivPower:
+        if (top < 0) return false;
+        top = (top >> step.jump) + ((top & right) != 0);
+        break;
+      case kAlignUpPower:
+        if (top < 0 || __builtin_add_overflow(top, right, &top)) return false;
+        top &= ~right;
+        break;
+      case kDividePower:  // towards zero
+        top = (top + (top < 0 ? right : 0)) >> step.jump;
+        break;
+#define DIECAST_OPERATION(name)                                                \
+  case static_cast<std::uint8_t>(Operation::name):                             \
+    if (apply(Operation::name, top, right, &top) != Fault::none) return false; \
+    break;
+        DIECAST_OPERATIONS(DIECAST_OPERATION)
+#undef DIECAST_OPERATION
+      default:
+        return false;
     }
   }
   *result = top;
@@ -196,8 +232,24 @@ bool Program::evaluate(std::span<const std::int64_t> slots, std::int64_t* result
 
 std::optional<std::int64_t> Program::constant() const {
   if (code_.empty()) return 0;
-  if (code_.size() != 1 || code_[0].operation != kPush) return std::nullopt;
+  if (code_.size() != 1 || code_[0].operation != kPush || code_[0].right != kConstant)
+    return std::nullopt;
   return code_[0].operand;
+}
+
+std::optional<int> Program::slot() const {
+  if (code_.size() != 1 || code_[0].operation != kPush || code_[0].right != kFromSlot)
+    return std::nullopt;
+  return static_cast<int>(code_[0].operand);
+}
+
+std::optional<Program::Rounded> Program::rounded_slot() const {
+  const bool divided = code_.size() == 3 && code_[2].operation == kDividePower;
+  if (code_.size() != 2 && !divided) return std::nullopt;
+  if (code_[0].right != kFromSlot || code_[1].operation != kAlignUpPower) return std::nullopt;
+  const int zeros = code_[1].jump - (divided ? code_[2].jump : 0);
+  if (zeros < 0) return std::nullopt;
+  return Rounded{static_cast<int>(code_[0].operand), zeros};
 }
 
 }  // namespace diecast

@@ -6,31 +6,21 @@
 namespace diecast {
 namespace {
 
-struct DTypeRow {
-  const char* name;
-  int bits;
-};
-constexpr DTypeRow kDTypes[] = {{"bf16", 16}, {"f16", 16}, {"f32", 32}, {"e4m3", 8}, {"e5m2", 8},
-                                {"e8m0", 8},  {"u8", 8},   {"i32", 32}, {"u32", 32}, {"i64", 64}};
+constexpr std::string_view kDTypeNames[] = {"bf16", "f16", "f32", "e4m3", "e5m2",
+                                            "e8m0", "u8",  "i32", "u32",  "i64"};
 
 }  // namespace
 
-std::string_view dtype_name(DType type) { return kDTypes[static_cast<std::size_t>(type)].name; }
+std::string_view dtype_name(DType type) { return kDTypeNames[static_cast<std::size_t>(type)]; }
 
 std::optional<DType> parse_dtype(std::string_view name) {
-  for (std::size_t i = 0; i < std::size(kDTypes); ++i)
-    if (kDTypes[i].name == name) return static_cast<DType>(i);
+  for (std::size_t i = 0; i < std::size(kDTypeNames); ++i)
+    if (kDTypeNames[i] == name) return static_cast<DType>(i);
   return std::nullopt;
 }
 
-int dtype_bits(DType type) { return kDTypes[static_cast<std::size_t>(type)].bits; }
-
 const std::vector<std::string>& dtype_names() {
-  static const std::vector<std::string> names = [] {
-    std::vector<std::string> all;
-    for (const DTypeRow& row : kDTypes) all.emplace_back(row.name);
-    return all;
-  }();
+  static const std::vector<std::string> names(std::begin(kDTypeNames), std::end(kDTypeNames));
   return names;
 }
 

@@ -18,7 +18,10 @@ enum class DType : std::uint8_t { bf16, f16, f32, e4m3, e5m2, e8m0, u8, i32, u32
 
 std::string_view dtype_name(DType type);  // "bf16"
 std::optional<DType> parse_dtype(std::string_view name);
-int dtype_bits(DType type);
+constexpr int dtype_bits(DType type) {
+  constexpr std::uint8_t bits[] = {16, 16, 32, 8, 8, 8, 8, 32, 32, 64};
+  return bits[static_cast<std::size_t>(type)];
+}
 const std::vector<std::string>& dtype_names();  // in the order of the enum
 
 enum class ParameterType : std::uint8_t { integer, boolean, type, enumeration };

@@ -62,29 +62,35 @@ Result<void> CudaContexts::enter(CurrentContext& scope) {
 
 // Without ids a context made where a destroyed one was is taken for it. `asked` null: the current
 // one, whose handle may be of a context that was destroyed meanwhile; the driver then says so.
-Result<std::uint64_t> CudaContexts::id_of(cuda::ContextHandle* context,
-                                          cuda::ContextHandle* asked) const {
-  if (!driver_->cuCtxGetId) return reinterpret_cast<std::uintptr_t>(context);
-  unsigned long long id = 0;
-  const cuda::Result code = driver_->cuCtxGetId(asked, &id);
-  if (code == cuda::success) return id;
-  return failure(code, "cuCtxGetId", "choosing the context of ");
+cuda::Result CudaContexts::id_of(cuda::ContextHandle* context, cuda::ContextHandle* asked,
+                                 unsigned long long* id) const {
+  if (driver_->cuCtxGetId) return driver_->cuCtxGetId(asked, id);
+  *id = reinterpret_cast<std::uintptr_t>(context);
+  return cuda::success;
 }
 
+// Asked before every launch.
 Result<std::uint64_t> CudaContexts::id() {
   DIECAST_CHECK(Driver::usable());
-  DIECAST_TRY(cuda::ContextHandle * context, current());
+  constexpr const char* kChoosing = "choosing the context of ";
+  cuda::ContextHandle* context = nullptr;
+  if (const cuda::Result code = driver_->cuCtxGetCurrent(&context); code != cuda::success)
+    return failure(code, "cuCtxGetCurrent", kChoosing);
+  unsigned long long id = 0;
   if (context) {
-    DIECAST_TRY(const std::uint64_t id, id_of(context, nullptr));
-    if (id == seen_.load(std::memory_order_relaxed)) return id;
+    if (const cuda::Result code = id_of(context, nullptr, &id); code != cuda::success)
+      return failure(code, "cuCtxGetId", kChoosing);
+    if (id == seen_.load(std::memory_order_relaxed)) return std::uint64_t{id};
     DIECAST_TRY(const bool ours, current_is_ours());
     if (ours) {
       seen_.store(id, std::memory_order_relaxed);
-      return id;
+      return std::uint64_t{id};
     }
   }
   DIECAST_TRY(context, primary());
-  return id_of(context, context);
+  if (const cuda::Result code = id_of(context, context, &id); code != cuda::success)
+    return failure(code, "cuCtxGetId", kChoosing);
+  return std::uint64_t{id};
 }
 
 }  // namespace diecast

@@ -41,7 +41,8 @@ class CudaContexts {
   Result<cuda::ContextHandle*> current() const;  // null where the thread has none
   Result<bool> current_is_ours() const;          // of a thread that has one
   Result<cuda::ContextHandle*> primary();
-  Result<std::uint64_t> id_of(cuda::ContextHandle* context, cuda::ContextHandle* asked) const;
+  cuda::Result id_of(cuda::ContextHandle* context, cuda::ContextHandle* asked,
+                     unsigned long long* id) const;
   Error failure(cuda::Result code, const char* function, const char* doing) const;
 
   const std::shared_ptr<const Driver> driver_;

@@ -53,18 +53,22 @@ Result<void> ArgumentCheck::add(const BoundArgument& argument, const LaunchSlots
   }
   plan.element_bytes = dtype_bits(argument.dtype) / 8;
   if (plan.kind == Kind::tensor) {
-    plan.align = argument.align;
+    plan.mask = static_cast<std::uint64_t>(argument.align - 1);
     plan.stride = argument.stride;
-    plan.rows = argument.stride || shape.size() > 1;
-    plan.nothing = std::ranges::any_of(shape, [](const Program& p) { return p.constant() == 0; });
-    if (plan.rows) plan.row = shape.back().constant().value_or(-1);
+    plan.nothing = !plan.stride &&
+                   std::ranges::any_of(shape, [](const Program& p) { return p.constant() == 0; });
+    plan.rows = !plan.nothing && (argument.stride || shape.size() > 1);
+    plan.dense = !plan.stride && plan.mask == 0;
+    if (plan.rows) add_rows(plan, shape.back());
     parameter_bytes_.push_back(sizeof(void*));
     if (argument.stride) parameter_bytes_.push_back(sizeof(std::int64_t));
   } else if (plan.kind == Kind::size) {
     plan.device = argument.device && !argument.fixed;
     plan.number = argument.fixed_value;
-    plan.align = argument.divisible;
-    plan.slot = argument.fixed ? -1 : *slots.find(argument.name);
+    const bool power = (argument.divisible & (argument.divisible - 1)) == 0;
+    if (power) plan.mask = static_cast<std::uint64_t>(argument.divisible - 1);
+    if (!power) plan.divisor = argument.divisible;
+    if (!argument.fixed) plan.slot = static_cast<std::int8_t>(*slots.find(argument.name));
     sizes_.push_back(plans_.size());
     if (!argument.fixed) parameter_bytes_.push_back(argument.device ? 16 : 8);
   } else {
@@ -77,36 +81,58 @@ Result<void> ArgumentCheck::add(const BoundArgument& argument, const LaunchSlots
   return {};
 }
 
-bool ArgumentCheck::size_fits(const Plan& plan, const KernelArgument& given,
-                              LaunchSlots::Values& slots, PackedParameters::Cell& cell) {
-  if (given.number < 0) return false;
-  if (given.kind == Kind::size && plan.align > 1 && given.number % plan.align != 0) return false;
-  if (given.kind != Kind::size) {
-    constexpr std::uintptr_t kAlign = alignof(std::int64_t);
+// What is known of a tensor's rows before a launch brings their length.
+void ArgumentCheck::add_rows(Plan& plan, const Program& length) {
+  plan.row = length.constant().value_or(-1);
+  plan.slot = static_cast<std::int8_t>(length.slot().value_or(-1));
+  const auto rounded = length.rounded_slot();
+  if (!rounded || plan.stride) return;
+  const auto apart = static_cast<std::uint64_t>(plan.element_bytes) << rounded->zeros;
+  if ((apart & plan.mask) == 0) plan.rounded = static_cast<std::int8_t>(rounded->slot);
+}
+
+inline bool ArgumentCheck::size_fits(const Plan& plan, const KernelArgument& given,
+                                     LaunchSlots::Values& slots, PackedParameters::Cell& cell) {
+  const std::int64_t number = given.number;
+  if (number < 0) return false;
+  cell.value = number;
+  if (given.kind == Kind::size) {
+    if ((static_cast<std::uint64_t>(number) & plan.mask) != 0) return false;
+    if (plan.divisor != 1 && number % plan.divisor != 0) return false;
+    cell.pointer = nullptr;
+  } else {
+    constexpr std::uintptr_t kPast = alignof(std::int64_t) - 1;
     if (given.kind != Kind::device_size || !plan.device || !given.data ||
-        reinterpret_cast<std::uintptr_t>(given.data) % kAlign != 0)
+        (reinterpret_cast<std::uintptr_t>(given.data) & kPast) != 0)
       return false;
+    cell.pointer = given.data;
   }
-  if (plan.slot < 0) return given.number == plan.number;
-  slots[static_cast<std::size_t>(plan.slot)] = given.number;
-  cell = {given.kind == Kind::size ? nullptr : given.data, given.number};
+  if (plan.slot < 0) return number == plan.number;
+  slots[static_cast<std::size_t>(plan.slot)] = number;
   return true;
 }
 
-bool ArgumentCheck::tensor_fits(std::size_t index, const KernelArgument& given,
-                                const LaunchSlots::Values& slots, std::int64_t* stride) const {
-  const Plan& plan = plans_[index];
-  const auto mask = static_cast<std::uint64_t>(plan.align - 1);
+inline bool ArgumentCheck::tensor_fits(const Plan& plan, const KernelArgument& given,
+                                       const LaunchSlots::Values& slots,
+                                       std::int64_t* stride) const {
   if (given.kind != Kind::tensor || given.dtype != plan.dtype) return false;
-  if (plan.nothing && !plan.stride) return true;
-  if (!given.data || (reinterpret_cast<std::uintptr_t>(given.data) & mask) != 0) return false;
-  if (!plan.rows || (!plan.stride && given.number == 0 && mask == 0)) return true;
-  std::int64_t row = plan.row;
-  if (row < 0 && !shapes_[index].back().evaluate(slots, &row)) return false;
-  *stride = given.number == 0 ? row : given.number;
+  if (!given.data || (reinterpret_cast<std::uintptr_t>(given.data) & plan.mask) != 0)
+    return plan.nothing;
+  if (!plan.rows || (given.number == 0 && plan.dense)) return true;
+  return rows_fit(plan, given.number, slots, stride);
+}
+
+bool ArgumentCheck::rows_fit(const Plan& plan, std::int64_t given, const LaunchSlots::Values& slots,
+                             std::int64_t* stride) const {
+  constexpr std::int64_t kFar = std::int64_t{1} << 62;  // below it rounding up stays in 64 bits
+  if (given == 0 && plan.rounded >= 0 && slots[static_cast<std::size_t>(plan.rounded)] < kFar)
+    return true;
+  std::int64_t row = plan.slot < 0 ? plan.row : slots[static_cast<std::size_t>(plan.slot)];
+  if (row < 0 && !shapes_[index_of(plan)].back().evaluate(slots, &row)) return false;
+  *stride = given == 0 ? row : given;
   const std::uint64_t apart =
       static_cast<std::uint64_t>(*stride) * static_cast<std::uint64_t>(plan.element_bytes);
-  return (apart & mask) == 0 && (plan.stride ? *stride >= row : *stride == row);
+  return (apart & plan.mask) == 0 && (plan.stride ? *stride >= row : *stride == row);
 }
 
 Result<void> ArgumentCheck::pack(std::span<const KernelArgument> arguments,
@@ -119,25 +145,25 @@ Result<void> ArgumentCheck::pack(std::span<const KernelArgument> arguments,
       return wrong_size(i, arguments[i]);
   void** next = packed.pointers.data();
   const auto put = [&next](const void* value) { *next++ = const_cast<void*>(value); };
-  for (std::size_t i = 0; i < count; ++i) {
-    const Plan& plan = plans_[i];
-    const KernelArgument& given = arguments[i];
-    if (plan.kind == Kind::tensor) {
-      std::int64_t* const stride = &packed.cells[i].value;
-      if (!tensor_fits(i, given, slots, stride))
-        DIECAST_CHECK(check_tensor(i, given, slots, stride));
-      put(&given.data);
-      if (plan.stride) put(stride);
-    } else if (plan.kind == Kind::size) {
-      if (plan.slot >= 0)
-        put(plan.device ? static_cast<void*>(&packed.cells[i]) : &packed.cells[i].value);
-    } else if (plan.kind == Kind::scalar) {
-      if (given.kind != Kind::scalar || given.dtype != plan.dtype) return wrong_value(i, given);
-      put(&given.number);
+  const KernelArgument* given = arguments.data();
+  PackedParameters::Cell* cell = packed.cells.data();
+  const Plan* const end = plans_.data() + count;
+  for (const Plan* plan = plans_.data(); plan != end; ++plan, ++given, ++cell) {
+    if (plan->kind == Kind::tensor) [[likely]] {
+      if (!tensor_fits(*plan, *given, slots, &cell->value)) [[unlikely]]
+        DIECAST_CHECK(check_tensor(index_of(*plan), *given, slots, &cell->value));
+      put(&given->data);
+      if (plan->stride) put(&cell->value);
+    } else if (plan->kind == Kind::size) {
+      if (plan->slot >= 0) put(plan->device ? static_cast<void*>(cell) : &cell->value);
+    } else if (plan->kind == Kind::scalar) {
+      if (given->kind != Kind::scalar || given->dtype != plan->dtype)
+        return wrong_value(index_of(*plan), *given);
+      put(&given->number);
     } else {
-      if (given.kind != Kind::bytes || !given.data || given.number != plan.number)
-        return wrong_value(i, given);
-      put(given.data);
+      if (given->kind != Kind::bytes || !given->data || given->number != plan->number)
+        return wrong_value(index_of(*plan), *given);
+      put(given->data);
     }
   }
   return {};

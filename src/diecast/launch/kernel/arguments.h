@@ -46,20 +46,32 @@ class ArgumentCheck {
     DType dtype = DType::u8;
     bool device = false, stride = false;
     bool rows = false;     // a tensor whose rows' distance matters
+    bool dense = false;    // rows without a gap are right however long they are
     bool nothing = false;  // a tensor that never has elements: it may be anywhere
-    int slot = -1;      // of a size; -1: fixed at compile time
-    std::int64_t align = 1, element_bytes = 1;  // align of a size: what it is a multiple of
+    // A slot, or -1: of a size that is not fixed at compile time; of the size that a tensor's row
+    // is long; of the size that it is long rounded up, so that dense rows keep the alignment.
+    std::int8_t slot = -1, rounded = -1;
+    // Bits that must be 0: of an address; of a size with a divisor that is a power of two.
+    std::uint64_t mask = 0;
+    std::int64_t divisor = 1;  // of a size, when it is none
+    std::int64_t element_bytes = 1;
     std::int64_t row = -1;    // elements of a tensor's row, if known now
     std::int64_t number = 0;  // a fixed size's value, a structure's bytes
   };
 
   Result<void> add(const BoundArgument& argument, const LaunchSlots& slots, const Names& names);
+  static void add_rows(Plan& plan, const Program& length);
+  std::size_t index_of(const Plan& plan) const {
+    return static_cast<std::size_t>(&plan - plans_.data());
+  }
 
   // The fast half: true for what is certainly right, with its slot and cell filled.
   static bool size_fits(const Plan& plan, const KernelArgument& given, LaunchSlots::Values& slots,
                         PackedParameters::Cell& cell);
-  bool tensor_fits(std::size_t index, const KernelArgument& given, const LaunchSlots::Values& slots,
+  bool tensor_fits(const Plan& plan, const KernelArgument& given, const LaunchSlots::Values& slots,
                    std::int64_t* stride) const;
+  bool rows_fit(const Plan& plan, std::int64_t given, const LaunchSlots::Values& slots,
+                std::int64_t* stride) const;
 
   // The slow half (argument_errors.cpp) finds out what is wrong with argument `index`; with a
   // tensor that may turn out not to matter.

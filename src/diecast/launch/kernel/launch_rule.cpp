@@ -85,7 +85,14 @@ Result<BoundLaunchRule> BoundLaunchRule::make(const Specialization& specializati
                                   [](const Variable& v) { return v.field == kShared; });
   rule.most_shared_ = static_cast<std::uint32_t>(
       varies ? shared : std::clamp<std::int64_t>(rule.constants_[kShared], 0, shared));
+  rule.settle();
   return rule;
+}
+
+void BoundLaunchRule::settle() {
+  constant_shape_ = shape_of(constants_);
+  grid_alone_ = constants_[kCluster] == 0 && within_limits(constants_) &&
+                std::ranges::all_of(variables_, [](const Variable& v) { return v.field < kBlock; });
 }
 
 bool BoundLaunchRule::within_limits(const Numbers& numbers) const {
@@ -125,13 +132,33 @@ Error BoundLaunchRule::broken_limit(const Numbers& numbers,
       values);
 }
 
-Result<LaunchShape> BoundLaunchRule::shape(const LaunchSlots::Values& values) const {
+// Of one launch after another: a few instructions. Whatever is wrong is said by checked_shape.
+Result<void> BoundLaunchRule::shape(const LaunchSlots::Values& values, LaunchShape& shape) const {
+  if (!grid_alone_) return checked_shape(values, shape);
+  shape = constant_shape_;
+  for (const Variable& variable : variables_) {
+    const auto field = static_cast<std::size_t>(variable.field);
+    std::int64_t number = 0;
+    if (!variable.program.evaluate(values, &number) || number < 0 || number > most_[field])
+      return checked_shape(values, shape);
+    shape.grid[field] = static_cast<std::uint32_t>(number);
+  }
+  return {};
+}
+
+Result<void> BoundLaunchRule::checked_shape(const LaunchSlots::Values& values,
+                                            LaunchShape& shape) const {
   Numbers numbers = constants_;
   for (const Variable& variable : variables_)
     if (!variable.program.evaluate(values, &numbers[variable.field]))
       return failure(variable.field,
                      cat(kFieldNames[variable.field], " overflows or divides by zero"), values);
   if (!within_limits(numbers)) return broken_limit(numbers, values);
+  shape = shape_of(numbers);
+  return {};
+}
+
+LaunchShape BoundLaunchRule::shape_of(const Numbers& numbers) const {
   const auto at = [&](int field) { return static_cast<std::uint32_t>(numbers[field]); };
   LaunchShape shape;
   shape.grid = {at(kGrid), at(kGrid + 1), at(kGrid + 2)};

@@ -50,7 +50,7 @@ class BoundLaunchRule {
 
   // A grid with a 0 launches nothing. Errors: not_supported for what is over a limit of the device
   // or has no value.
-  Result<LaunchShape> shape(const LaunchSlots::Values& values) const;
+  Result<void> shape(const LaunchSlots::Values& values, LaunchShape& shape) const;
 
   // The most dynamic shared memory a launch may ask for: the rule's constant, else the device's.
   std::uint32_t most_shared() const { return most_shared_; }
@@ -64,6 +64,9 @@ class BoundLaunchRule {
   using Numbers = std::array<std::int64_t, kFields>;
 
   Result<void> add(int field, const Expression& expression, const Names& constants);
+  void settle();  // what can be said before any launch
+  Result<void> checked_shape(const LaunchSlots::Values& values, LaunchShape& shape) const;
+  LaunchShape shape_of(const Numbers& numbers) const;
   bool within_limits(const Numbers& numbers) const;
   Error broken_limit(const Numbers& numbers, const LaunchSlots::Values& values) const;
   Error failure(int field, std::string what, const LaunchSlots::Values& values) const;
@@ -74,6 +77,9 @@ class BoundLaunchRule {
   Numbers most_{};
   std::int64_t most_threads_ = 0;
   std::vector<Variable> variables_;
+  // Only a grid's numbers vary, and what is constant keeps the limits: each is then checked alone.
+  bool grid_alone_ = false;
+  LaunchShape constant_shape_;
   bool cooperative_ = false, dependent_ = false;
   std::uint32_t most_shared_ = 0;
   std::string where_;  // "quantize_nvfp4.cu:21"
