@@ -121,10 +121,11 @@ TEST_F(Threads, KeepAndFindPreparedOps) {
       const std::uint64_t request = (i * 7 + thread) % kRequests;
       auto found = runtime->find_prepared(device.get(), request);
       if (found == nullptr) {
-        runtime->keep_prepared(device.get(), request, std::make_shared<std::uint64_t>(request));
-        found = runtime->find_prepared(device.get(), request);
+        found =
+            runtime->keep_prepared(device.get(), request, std::make_shared<std::uint64_t>(request));
       }
-      failures += found == nullptr || *static_cast<std::uint64_t*>(found.get()) != request;
+      failures += found != runtime->find_prepared(device.get(), request);
+      failures += *static_cast<const std::uint64_t*>(found) != request;
     }
     return failures;
   };

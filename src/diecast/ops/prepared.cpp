@@ -9,26 +9,13 @@ std::string_view rows_class_name(RowsClass rows) {
 }
 
 RowsClass rows_class(const Tensor& tensor) {
-  const std::int64_t bytes = dtype_bits(tensor.dtype) / 8;
-  const bool start = reinterpret_cast<std::uintptr_t>(tensor.data) % 16 == 0;
-  if (!start || tensor.cols() % 16 != 0) return RowsClass::any;
-  if (tensor.rows() <= 1 || tensor.stride() == tensor.cols()) return RowsClass::dense;
-  return tensor.stride() % (16 / bytes) == 0 ? RowsClass::apart : RowsClass::any;
+  const auto places = 16 / static_cast<std::uint64_t>(dtype_bits(tensor.dtype) / 8);
+  const auto cols = static_cast<std::uint64_t>(tensor.cols());
+  const auto stride = static_cast<std::uint64_t>(tensor.stride());
+  if (((reinterpret_cast<std::uintptr_t>(tensor.data) | cols) & 15) != 0) return RowsClass::any;
+  if (stride == cols || tensor.rows() <= 1) return RowsClass::dense;
+  return (stride & (places - 1)) == 0 ? RowsClass::apart : RowsClass::any;
 }
-
-KernelArgument tensor_argument(const Tensor& tensor) {
-  // One row is dense, however far the next one would be.
-  return KernelArgument::tensor(tensor.dtype, tensor.data,
-                                tensor.rows() <= 1 ? 0 : tensor.stride());
-}
-
-KernelArgument rows_argument(const Tensor& tensor) {
-  return tensor.device_rows != nullptr
-             ? KernelArgument::device_size(tensor.device_rows, tensor.rows())
-             : KernelArgument::size(tensor.rows());
-}
-
-KernelArgument cols_argument(const Tensor& tensor) { return KernelArgument::size(tensor.cols()); }
 
 KernelArgument address_argument(const void* pointer) {
   return KernelArgument::scalar(

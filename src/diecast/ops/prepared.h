@@ -25,10 +25,20 @@ std::string_view rows_class_name(RowsClass rows);
 // The most that is true of this tensor.
 RowsClass rows_class(const Tensor& tensor);
 
-// The arguments of `x [rows, cols] stride`, `rows` and `cols`.
-KernelArgument tensor_argument(const Tensor& tensor);
-KernelArgument rows_argument(const Tensor& tensor);
-KernelArgument cols_argument(const Tensor& tensor);
+// The arguments of `x [rows, cols] stride`, `rows` and `cols`. One row is dense, however far the
+// next one would be.
+inline KernelArgument tensor_argument(const Tensor& tensor) {
+  return KernelArgument::tensor(tensor.dtype, tensor.data,
+                                tensor.rows() <= 1 ? 0 : tensor.stride());
+}
+inline KernelArgument rows_argument(const Tensor& tensor) {
+  return tensor.device_rows != nullptr
+             ? KernelArgument::device_size(tensor.device_rows, tensor.rows())
+             : KernelArgument::size(tensor.rows());
+}
+inline KernelArgument cols_argument(const Tensor& tensor) {
+  return KernelArgument::size(tensor.cols());
+}
 KernelArgument address_argument(const void* pointer);  // as an i64: where one may be absent
 
 // `given`, or the runtime's default device.
@@ -63,22 +73,19 @@ enum class OpKind : std::uint8_t {
   quantize_mx_grouped
 };
 
-// For the convenience calls: the prepared op for this request, prepared on first use.
-// Prepared has Request (with `std::uint64_t word() const`, distinct for distinct requests and
-// with the OpKind in its low byte), kName and prepare(runtime, device, request).
+// For the convenience calls: the prepared op for this request, prepared on first use; the
+// runtime's. Prepared has Request (with `std::uint64_t word() const`, distinct for distinct
+// requests and with the OpKind in its low byte), kName and prepare(runtime, device, request).
 template <class Prepared>
-Result<std::shared_ptr<Prepared>> prepared_once(Runtime& runtime,
-                                                const std::shared_ptr<Device>& device,
-                                                const typename Prepared::Request& request,
-                                                Stream stream) {
-  if (auto known = runtime.find_prepared(device.get(), request.word())) {
-    return std::static_pointer_cast<Prepared>(std::move(known));
-  }
+Result<const Prepared*> prepared_once(Runtime& runtime, const std::shared_ptr<Device>& device,
+                                      const typename Prepared::Request& request, Stream stream) {
+  const std::uint64_t word = request.word();
+  if (const void* known = runtime.find_prepared(device.get(), word))
+    return static_cast<const Prepared*>(known);
   DIECAST_CHECK(may_prepare(*device, stream, Prepared::kName));
   DIECAST_TRY(auto made, Prepared::prepare(runtime, device, request));
-  auto prepared = std::make_shared<Prepared>(std::move(made));
-  runtime.keep_prepared(device.get(), request.word(), prepared);
-  return prepared;
+  return static_cast<const Prepared*>(
+      runtime.keep_prepared(device.get(), word, std::make_shared<const Prepared>(std::move(made))));
 }
 
 }  // namespace diecast

@@ -22,25 +22,24 @@ using Request = PreparedQuantizeNvfp4::Request;
 constexpr std::string_view kOp = PreparedQuantizeNvfp4::kName;
 
 // What this op makes of the many things a QuantizedTensor can be.
-Result<void> check_output(const Tensor& x, const QuantizedTensor& out) {
-  DIECAST_CHECK(out.check(kOp, "out"));
+bool takes_output(const Tensor& x, const QuantizedTensor& out) {
+  return out.format == Format::nvfp4 && out.block_rows == 1 && !out.columnwise.present() &&
+         x.rows() == out.rows() && x.cols() == out.cols();
+}
+Error wrong_output(const Tensor& x, const QuantizedTensor& out) {
   if (out.format != Format::nvfp4) {
-    return Error{ErrorCode::not_supported,
-                 cat(kOp, ": out is ", format_name(out.format), ", not nvfp4"),
-                 "describe out with format = Format::nvfp4"};
+    return {ErrorCode::not_supported, cat(kOp, ": out is ", format_name(out.format), ", not nvfp4"),
+            "describe out with format = Format::nvfp4"};
   }
   if (out.block_rows != 1 || out.columnwise.present()) {
-    return Error{ErrorCode::not_supported,
-                 cat(kOp, ": out wants ", out.block_rows, "x", out.block_cols, " blocks",
-                     out.columnwise.present() ? ", columnwise output" : ""),
-                 "this op writes rowwise 1x16 blocks; quantize_nvfp4_tiles writes the others"};
+    return {ErrorCode::not_supported,
+            cat(kOp, ": out wants ", out.block_rows, "x", out.block_cols, " blocks",
+                out.columnwise.present() ? ", columnwise output" : ""),
+            "this op writes rowwise 1x16 blocks; quantize_nvfp4_tiles writes the others"};
   }
-  if (x.rows() != out.rows() || x.cols() != out.cols()) {
-    return Error{ErrorCode::shape_mismatch,
-                 cat(kOp, ": x is ", x.shape.text(), ", out is ", out.shape.text()),
-                 cat("describe out with shape ", x.shape.text())};
-  }
-  return {};
+  return {ErrorCode::shape_mismatch,
+          cat(kOp, ": x is ", x.shape.text(), ", out is ", out.shape.text()),
+          cat("describe out with shape ", x.shape.text())};
 }
 
 // Whether the kernel is given its global scales, rather than finding them or an amax before it.
@@ -84,6 +83,20 @@ void describe(const QuantizedTensor& out, Request& request) {
   request.layout = out.layout;
   request.scales_apart = out.rowwise.scale_stride != 0;
   request.e4m3_bound = out.e4m3_bound;
+}
+
+bool as_prepared(const QuantizedTensor& out, const Request& request) {
+  return out.row_scaled == request.row_scaled && out.profile == request.profile &&
+         out.layout == request.layout && out.e4m3_bound == request.e4m3_bound &&
+         (out.rowwise.scale_stride != 0) == request.scales_apart;
+}
+Error other_output(const QuantizedTensor& out, const Request& prepared) {
+  Request wanted;
+  describe(out, wanted);
+  return {
+      ErrorCode::not_supported,
+      cat("quantize_nvfp4: prepared for ", described(prepared), "; out has ", described(wanted)),
+      "prepare another op for this output"};
 }
 
 }  // namespace
@@ -135,22 +148,14 @@ Result<PreparedQuantizeNvfp4> PreparedQuantizeNvfp4::prepare(Runtime& runtime,
 Result<void> PreparedQuantizeNvfp4::check(const Tensor& x, const QuantizedTensor& out,
                                           const float* block_amax) const {
   DIECAST_CHECK(x.check("quantize_nvfp4: x"));
-  DIECAST_CHECK(check_output(x, out));
-  Request wanted = request_;
-  describe(out, wanted);
-  if (wanted.word() != request_.word()) {
-    return Error{
-        ErrorCode::not_supported,
-        cat("quantize_nvfp4: prepared for ", described(request_), "; out has ", described(wanted)),
-        "prepare another op for this output"};
-  }
-  if ((block_amax != nullptr) != request_.block_amax && x.rows() * x.cols() > 0) {
-    return Error{request_.block_amax ? ErrorCode::missing_buffer : ErrorCode::not_supported,
-                 cat("quantize_nvfp4: block_amax is ", request_.block_amax ? "null" : "given",
-                     ", prepared for one: ", request_.block_amax),
-                 "give block_amax where the request says so"};
-  }
-  return {};
+  DIECAST_CHECK(out.check(kOp, "out"));
+  if (!takes_output(x, out)) return wrong_output(x, out);
+  if (!as_prepared(out, request_)) return other_output(out, request_);
+  if ((block_amax != nullptr) == request_.block_amax || x.rows() * x.cols() == 0) return {};
+  return Error{request_.block_amax ? ErrorCode::missing_buffer : ErrorCode::not_supported,
+               cat("quantize_nvfp4: block_amax is ", request_.block_amax ? "null" : "given",
+                   ", prepared for one: ", request_.block_amax),
+               "give block_amax where the request says so"};
 }
 
 Result<KernelArgument> rng_argument(std::string_view op, bool wanted, const std::int64_t* state) {
@@ -182,9 +187,11 @@ Result<void> PreparedQuantizeNvfp4::run(const Tensor& x, const QuantizedTensor& 
   return quantize_->launch(std::span(arguments).first(finds_rows ? 7 : 8), stream);
 }
 
-Result<void> quantize_nvfp4(Runtime& runtime, const Tensor& x, const QuantizedTensor& out,
-                            const QuantizeNvfp4Options& options, Stream stream) {
-  DIECAST_TRY(const auto device, device_or_default(runtime, options.device));
+namespace {
+
+Result<void> quantize_on(Runtime& runtime, const std::shared_ptr<Device>& device, const Tensor& x,
+                         const QuantizedTensor& out, const QuantizeNvfp4Options& options,
+                         Stream stream) {
   Request request;
   describe(out, request);
   request.in = x.dtype;
@@ -199,9 +206,19 @@ Result<void> quantize_nvfp4(Runtime& runtime, const Tensor& x, const QuantizedTe
   // A row whose length is known stays in registers between its amax and its codes.
   const bool keeps_rows = request.row_scaled && !given(request) && device->properties().cc != 0;
   if (keeps_rows && x.cols() <= Request::kLongestKept) request.cols = x.cols();
-  DIECAST_TRY(const auto prepared,
+  DIECAST_TRY(const auto* prepared,
               prepared_once<PreparedQuantizeNvfp4>(runtime, device, request, stream));
   return prepared->run(x, out, stream, options.block_amax, options.rng_state);
+}
+
+}  // namespace
+
+// A device that is given is not even counted as used once more.
+Result<void> quantize_nvfp4(Runtime& runtime, const Tensor& x, const QuantizedTensor& out,
+                            const QuantizeNvfp4Options& options, Stream stream) {
+  if (options.device) return quantize_on(runtime, options.device, x, out, options, stream);
+  DIECAST_TRY(const auto device, runtime.default_device());
+  return quantize_on(runtime, device, x, out, options, stream);
 }
 
 }  // namespace diecast

@@ -283,7 +283,7 @@ Result<void> QuantizedTensor::check_read(std::string_view op, bool of_columns,
   return {};
 }
 
-Result<void> QuantizedTensor::check(std::string_view op, std::string_view operand) const {
+Result<void> QuantizedTensor::check_any(std::string_view op, std::string_view operand) const {
   auto checked = check_tensor(*this);
   return checked ? Result<void>() : named(op, operand, std::move(checked).error());
 }

@@ -72,7 +72,10 @@ struct QuantizedTensor {
   // (unless there is nothing to hold); every present one has all its buffers, no smaller than that,
   // and an amax count of exactly that. `op` and `operand` name it in the message. Further errors:
   // missing_buffer, shape_mismatch.
-  Result<void> check(std::string_view op, std::string_view operand) const;
+  Result<void> check(std::string_view op, std::string_view operand) const {
+    if (is_plain()) return {};
+    return check_any(op, operand);
+  }
   // The same for operand x of an op that turns one direction back into `out`. Further errors:
   // not_supported (the other direction alone is there), shape_mismatch (out's shape).
   Result<void> check_read(std::string_view op, bool of_columns, const Tensor& out) const;
@@ -81,6 +84,10 @@ struct QuantizedTensor {
                              const QuantizedSide& columnwise_need) const;
   // For ops that cannot take one: not_supported by name when row_scaled is set.
   Result<void> refuse_row_scaled(std::string_view op, std::string_view operand) const;
+
+ private:
+  bool is_plain() const;  // whether check_any() certainly has nothing to say; plain_tensor.cpp
+  Result<void> check_any(std::string_view op, std::string_view operand) const;
 };
 
 // Buffer sizes in bytes of one direction with R rows and C columns in blocks of `block` columns.

@@ -74,7 +74,7 @@ std::optional<std::int64_t> spanned_bytes(const Tensor& tensor, std::int64_t ele
 
 }  // namespace
 
-Result<void> Tensor::check(std::string_view name) const {
+Result<void> Tensor::check_any(std::string_view name) const {
   const auto elements = shape.elements();
   if (!elements) {
     Error error = elements.error();

@@ -177,16 +177,13 @@ void Runtime::State::leave_counts() const {
   }
 }
 
-std::shared_ptr<void> Runtime::find_prepared(const Device* device, std::uint64_t request) const {
-  std::shared_lock lock(state_->prepared_mutex);
-  const auto known = state_->prepared.find({device, request});
-  return known == state_->prepared.end() ? nullptr : known->second;
+const void* Runtime::find_prepared(const Device* device, std::uint64_t request) const {
+  return state_->prepared.find(device, request);
 }
 
-void Runtime::keep_prepared(const Device* device, std::uint64_t request,
-                            std::shared_ptr<void> prepared) {
-  std::unique_lock lock(state_->prepared_mutex);
-  state_->prepared.insert_or_assign({device, request}, std::move(prepared));
+const void* Runtime::keep_prepared(const Device* device, std::uint64_t request,
+                                   std::shared_ptr<const void> prepared) {
+  return state_->prepared.keep(device, request, std::move(prepared));
 }
 
 }  // namespace diecast

@@ -164,9 +164,11 @@ class Runtime {
   // is killed, or a forked child, adds nothing.
   RuntimeCounters counters() const;
 
-  // Prepared ops of the convenience calls, by device and request; see ops/prepared.h.
-  std::shared_ptr<void> find_prepared(const Device* device, std::uint64_t request) const;
-  void keep_prepared(const Device* device, std::uint64_t request, std::shared_ptr<void> prepared);
+  // Prepared ops of the convenience calls, by device and request; see ops/prepared.h. As long as
+  // the runtime lives. Finding takes no lock; of several that are kept, all get the first.
+  const void* find_prepared(const Device* device, std::uint64_t request) const;
+  const void* keep_prepared(const Device* device, std::uint64_t request,
+                            std::shared_ptr<const void> prepared);
 
  private:
   struct State;

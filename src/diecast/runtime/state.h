@@ -4,6 +4,7 @@
 
 #include <diecast/base/fork.h>
 #include <diecast/base/no_throw.h>
+#include <diecast/runtime/prepared_table.h>
 #include <diecast/runtime/publisher.h>
 #include <diecast/runtime/runtime.h>
 #include <diecast/runtime/tuning/choice.h>
@@ -64,8 +65,7 @@ struct Runtime::State {
   using KernelName = std::pair<std::string, std::shared_ptr<Device>>;
   std::map<KernelName, std::shared_ptr<Kernel>> kernels;
 
-  mutable ForkSafe<std::shared_mutex> prepared_mutex;
-  std::map<std::pair<const Device*, std::uint64_t>, std::shared_ptr<void>> prepared;
+  PreparedTable prepared;
 
   struct TemplateTuning {
     std::vector<TuningRecord> unchecked, checked;  // checked: each key once

@@ -1,0 +1,47 @@
+// The quantized matrices that most launches bring, known to be right in a few instructions: an op
+// checks its operands at every run, and a launch itself takes the driver about a microsecond.
+// Whatever is not certain is left to the check that can say what is wrong.
+#include <diecast/ops/quantized_tensor.h>
+
+namespace diecast {
+namespace {
+
+bool plain_block(const QuantizedTensor& tensor) {
+  const bool nvfp4 = tensor.format == Format::nvfp4;
+  const int block = nvfp4 ? 16 : 32;
+  if (tensor.block_cols != block) return false;
+  if (tensor.block_rows != 1 && (tensor.block_rows != block || tensor.row_scaled)) return false;
+  if (!nvfp4) return !tensor.row_scaled;
+  const bool half_bound = tensor.profile == Profile::te || tensor.profile == Profile::modelopt;
+  return tensor.e4m3_bound == 448 || (tensor.e4m3_bound == 256 && half_bound);
+}
+
+// Of plain sizes, in blocks of 16 or 32: no product leaves 63 bits.
+bool plain_side(const QuantizedTensor& tensor, const QuantizedSide& side, std::int64_t rows,
+                std::int64_t cols) {
+  constexpr std::int64_t kRowsMask[] = {0, 127, 7}, kColsMask[] = {0, 3, 3};
+  const auto layout = static_cast<std::size_t>(tensor.layout);
+  const bool nvfp4 = tensor.format == Format::nvfp4;
+  const std::int64_t blocks = nvfp4 ? (cols + 15) / 16 : (cols + 31) / 32;
+  const std::int64_t row_bytes = nvfp4                        ? blocks * 8
+                                 : is_four_bit(tensor.format) ? blocks * 16
+                                                              : cols;
+  const std::int64_t scale_rows = (rows + kRowsMask[layout]) & ~kRowsMask[layout];
+  const std::int64_t scale_cols = (blocks + kColsMask[layout]) & ~kColsMask[layout];
+  if (side.data == nullptr || side.scale == nullptr || side.scale_stride != 0) return false;
+  if (side.data_bytes < rows * row_bytes || side.scale_bytes < scale_rows * scale_cols)
+    return false;
+  return !nvfp4 || (side.amax != nullptr && side.amax_count == (tensor.row_scaled ? rows : 1));
+}
+
+}  // namespace
+
+bool QuantizedTensor::is_plain() const {
+  const std::int64_t rows = shape.dims[0], cols = shape.dims[1];
+  if (shape.rank != 2 || static_cast<std::uint64_t>(rows | cols) >= kPlainSize) return false;
+  if (!plain_block(*this) || !(rowwise.present() || columnwise.present())) return false;
+  return (!rowwise.present() || plain_side(*this, rowwise, rows, cols)) &&
+         (!columnwise.present() || plain_side(*this, columnwise, cols, rows));
+}
+
+}  // namespace diecast

@@ -1,0 +1,161 @@
+// The convenience call's prepared ops: which one a call finds, and where it must not find one.
+#include <diecast/diecast.h>
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "runtime/fake_machine.h"
+
+namespace diecast {
+namespace {
+
+class Convenience : public ::testing::Test {
+ protected:
+  Convenience() { machine_.cuda->gpus.resize(2); }
+
+  // Operands in memory that only addresses are taken of.
+  static Tensor matrix(std::int64_t rows, std::int64_t cols, DType dtype = DType::bf16) {
+    return {reinterpret_cast<void*>(0x10000), dtype, Shape{rows, cols}, 0, nullptr};
+  }
+  static QuantizedTensor quantized(const Tensor& x, bool row_scaled = false) {
+    QuantizedTensor out;
+    out.shape = x.shape;
+    out.row_scaled = row_scaled;
+    out.rowwise = out.rowwise_sizes().value();
+    out.rowwise.data = reinterpret_cast<void*>(0x20000);
+    out.rowwise.scale = reinterpret_cast<void*>(0x30000);
+    out.rowwise.amax = reinterpret_cast<float*>(0x40000);
+    return out;
+  }
+  std::string call(Runtime& runtime, const std::shared_ptr<Device>& device, const Tensor& x,
+                   const QuantizedTensor& out, QuantizeNvfp4Options options = {true}) {
+    options.device = device;
+    const auto done = quantize_nvfp4(runtime, x, out, options);
+    return done ? "ok" : done.error().message();
+  }
+  std::size_t compiles() { return machine_.nvrtc.compiles().size(); }
+  const testing::FakeLaunch& last() { return machine_.cuda->launches.back(); }
+
+  testing::FakeMachine machine_;
+  const std::shared_ptr<Device> device_ = machine_.cuda.device();
+  const Tensor x_ = matrix(8, 4096);
+};
+
+TEST_F(Convenience, AnotherOptionIsAnotherOpAndTheFirstIsFoundAgain) {
+  const auto runtime = machine_.runtime();
+  const QuantizedTensor out = quantized(x_);
+  QuantizedTensor tiled = out;
+  tiled.layout = ScaleLayout::s128x4;
+  tiled.rowwise.scale_bytes = tiled.rowwise_sizes().value().scale_bytes;
+  QuantizeNvfp4Options encode{true}, mae{true}, rht{true};
+  encode.global = GlobalScale::encode;
+  mae.four_over_six = FourOverSix::mae;
+  rht.rht = true;
+  for (int round = 0; round < 2; ++round) {
+    EXPECT_EQ(call(*runtime, device_, x_, out), "ok");
+    EXPECT_EQ(call(*runtime, device_, x_, out, encode), "ok");
+    EXPECT_EQ(call(*runtime, device_, x_, out, mae), "ok");
+    EXPECT_EQ(call(*runtime, device_, x_, out, rht), "ok");
+    EXPECT_EQ(call(*runtime, device_, x_, tiled), "ok");
+    EXPECT_EQ(last().grid[0], 128u);  // 128 padded rows of 256 blocks, 256 a block of threads
+    EXPECT_EQ(call(*runtime, device_, matrix(8, 4096, DType::f32), out), "ok");
+    EXPECT_EQ(call(*runtime, device_, matrix(8, 4090), quantized(matrix(8, 4090))), "ok");
+    EXPECT_EQ(compiles(), 7u) << round;  // one each
+    EXPECT_EQ(runtime->counters().loaded, 7u);
+  }
+  EXPECT_EQ(machine_.cuda->launches.size(), 14u);
+}
+
+TEST_F(Convenience, AmaxFoundAndAmaxGivenAreToldApart) {
+  const auto runtime = machine_.runtime();
+  QuantizedTensor out = quantized(x_);
+  out.rowwise.amax = static_cast<float*>(device_->allocate(4).value());  // the fill is a real one
+  for (const bool given : {true, false, true, false})
+    EXPECT_EQ(call(*runtime, device_, x_, out, {given}), "ok");
+  std::string symbols;
+  for (const auto& launch : machine_.cuda->launches) symbols += launch.symbol + ' ';
+  EXPECT_EQ(symbols, "quantize_nvfp4 amax quantize_nvfp4 quantize_nvfp4 amax quantize_nvfp4 ");
+}
+
+TEST_F(Convenience, ANewRuntimePreparesAgain) {
+  const QuantizedTensor out = quantized(x_);
+  for (std::size_t i = 1; i <= 3; ++i) {
+    const auto runtime = machine_.runtime();
+    EXPECT_EQ(call(*runtime, device_, x_, out), "ok");
+    EXPECT_EQ(call(*runtime, device_, x_, out), "ok");
+    EXPECT_EQ(runtime->counters().loaded, 1u);
+    EXPECT_EQ(machine_.cuda->launches.size(), 2 * i);
+  }
+  EXPECT_EQ(compiles(), 1u);
+}
+
+TEST_F(Convenience, EachDeviceHasItsOwn) {
+  const auto runtime = machine_.runtime();
+  const auto second = machine_.cuda.device(1);
+  const QuantizedTensor out = quantized(x_);
+  EXPECT_EQ(call(*runtime, device_, x_, out), "ok");
+  const std::uint64_t first_context = last().context;
+  EXPECT_EQ(call(*runtime, second, x_, out), "ok");
+  EXPECT_NE(last().context, first_context);
+  EXPECT_EQ(call(*runtime, device_, x_, out), "ok");
+  EXPECT_EQ(last().context, first_context);
+  EXPECT_EQ(runtime->counters().loaded, 2u);
+  EXPECT_EQ(machine_.cuda->violations, std::vector<std::string>{});
+}
+
+TEST_F(Convenience, InAContextThatItWasNotPreparedInItSaysSo) {
+  const auto runtime = machine_.runtime();
+  const QuantizedTensor out = quantized(x_);
+  (void)machine_.cuda.create_context(0);
+  EXPECT_EQ(call(*runtime, device_, x_, out), "ok");
+  (void)machine_.cuda.create_context(0);
+  const std::string refused = call(*runtime, device_, x_, out);
+  EXPECT_TRUE(refused.starts_with("diecast: not_resident: quantize_nvfp4 COLS=0 ")) << refused;
+  EXPECT_TRUE(refused.ends_with(
+      " is not resident on device 0 (Fake GPU) in the current context; a launch loads nothing\n"
+      "  fix: call preload() in this context before the first launch"))
+      << refused;
+  EXPECT_EQ(machine_.cuda->launches.size(), 1u);
+}
+
+TEST_F(Convenience, AfterFreezeWhatIsPreparedGoesOnAndNothingNewIs) {
+  const auto runtime = machine_.runtime();
+  const QuantizedTensor out = quantized(x_);
+  EXPECT_EQ(call(*runtime, device_, x_, out), "ok");
+  runtime->freeze();
+  EXPECT_EQ(call(*runtime, device_, x_, out), "ok");
+  const std::string refused = call(*runtime, device_, matrix(8, 4096, DType::f16), out);
+  EXPECT_TRUE(refused.starts_with("diecast: frozen: after freeze() a kernel is not resolved:\n"))
+      << refused;
+  EXPECT_EQ(call(*runtime, device_, x_, out), "ok");
+  EXPECT_EQ(machine_.cuda->launches.size(), 3u);
+}
+
+TEST_F(Convenience, ADeviceThatIsGoneIsNeverTakenForANewOne) {
+  const auto runtime = machine_.runtime();
+  const QuantizedTensor out = quantized(x_);
+  for (std::uint64_t i = 1; i <= 4; ++i) {
+    EXPECT_EQ(call(*runtime, machine_.cuda.device(static_cast<int>(i % 2)), x_, out), "ok");
+    EXPECT_EQ(runtime->counters().loaded, i);  // the runtime's ops keep the earlier ones alive
+  }
+}
+
+TEST_F(Convenience, ThreadsThatComeFirstTogetherAllLaunch) {
+  constexpr unsigned kThreads = 8, kCalls = 200;
+  const auto runtime = machine_.runtime();
+  std::atomic<unsigned> failed = 0;
+  std::vector<std::thread> threads;
+  for (unsigned i = 0; i < kThreads; ++i)
+    threads.emplace_back([&, i] {
+      const Tensor x = matrix(8, 16 * (1 + i % 2));
+      const QuantizedTensor out = quantized(x, i % 4 < 2);
+      for (unsigned n = 0; n < kCalls; ++n) failed += call(*runtime, device_, x, out) != "ok";
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(failed, 0u);
+  EXPECT_EQ(machine_.cuda->launches.size(), kThreads * kCalls);
+  EXPECT_EQ(compiles(), 2u);
+}
+
+}  // namespace
+}  // namespace diecast
