@@ -47,23 +47,25 @@ TEST_F(Convenience, AnotherOptionIsAnotherOpAndTheFirstIsFoundAgain) {
   QuantizedTensor tiled = out;
   tiled.layout = ScaleLayout::s128x4;
   tiled.rowwise.scale_bytes = tiled.rowwise_sizes().value().scale_bytes;
-  QuantizeNvfp4Options encode{true}, mae{true}, rht{true};
+  QuantizeNvfp4Options encode{true}, mae{true}, rht{true}, stochastic{true};
   encode.global = GlobalScale::encode;
   mae.four_over_six = FourOverSix::mae;
   rht.rht = true;
+  stochastic.rng_state = reinterpret_cast<const std::int64_t*>(0x50000);
   for (int round = 0; round < 2; ++round) {
     EXPECT_EQ(call(*runtime, device_, x_, out), "ok");
     EXPECT_EQ(call(*runtime, device_, x_, out, encode), "ok");
     EXPECT_EQ(call(*runtime, device_, x_, out, mae), "ok");
     EXPECT_EQ(call(*runtime, device_, x_, out, rht), "ok");
+    EXPECT_EQ(call(*runtime, device_, x_, out, stochastic), "ok");
     EXPECT_EQ(call(*runtime, device_, x_, tiled), "ok");
     EXPECT_EQ(last().grid[0], 128u);  // 128 padded rows of 256 blocks, 256 a block of threads
     EXPECT_EQ(call(*runtime, device_, matrix(8, 4096, DType::f32), out), "ok");
     EXPECT_EQ(call(*runtime, device_, matrix(8, 4090), quantized(matrix(8, 4090))), "ok");
-    EXPECT_EQ(compiles(), 7u) << round;  // one each
-    EXPECT_EQ(runtime->counters().loaded, 7u);
+    EXPECT_EQ(compiles(), 8u) << round;  // one each
+    EXPECT_EQ(runtime->counters().loaded, 8u);
   }
-  EXPECT_EQ(machine_.cuda->launches.size(), 14u);
+  EXPECT_EQ(machine_.cuda->launches.size(), 16u);
 }
 
 TEST_F(Convenience, AmaxFoundAndAmaxGivenAreToldApart) {
