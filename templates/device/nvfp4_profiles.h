@@ -67,7 +67,7 @@ DIECAST_DEVICE ProfileGlobal profile_global(f32 given) {
 
 template <int Profile, int Bound, bool Static>
 DIECAST_DEVICE e4m3 profile_block_scale(f32 block_amax, const ProfileGlobal& global) {
-  f32 scale;
+  f32 scale = 0.0f;
   f32 smallest = 0.0f;
   if constexpr (kIsFlashinfer<Profile>) {
     return flashinfer_block_scale<Profile == kProfileFlashinferFast>(block_amax, global);
