@@ -1,5 +1,6 @@
-// Eight neighbouring elements in registers, packed as memory has them: loaded and stored in pieces of
-// 16 bytes where they are `Whole` and aligned, else one by one, `count` of them.
+// Eight (or N, four or more) neighbouring elements in registers, packed as memory has them: loaded and
+// stored in pieces of up to 16 bytes where they are `Whole` and aligned, else one by one, `count` of
+// them.
 #pragma once
 
 #include <diecast/device/convert.h>
@@ -9,10 +10,11 @@
 
 namespace diecast {
 
-template <class T>
-struct Eight {
+template <class T, int N>
+struct Neighbours {
   static constexpr int kPerWord = 32 / bits<T>();
-  u32 words[8 / kPerWord] = {};
+  static constexpr int kWords = N / kPerWord, kAtOnce = kWords < 4 ? kWords : 4;
+  u32 words[kWords] = {};
 
   DIECAST_DEVICE f32 element(int i) const {
     return to_f32(from_bits<T>(words[i / kPerWord] >> (i % kPerWord * bits<T>())));
@@ -26,14 +28,14 @@ struct Eight {
   DIECAST_DEVICE void load(const T* from, i64 count) {
     if constexpr (Whole) {
 DIECAST_UNROLL
-      for (int v = 0; v < 2 / kPerWord; ++v) {
-        const Vector<16> loaded = load_streaming<16>(from + 4 * v);
+      for (int v = 0; v < kWords; v += kAtOnce) {
+        const Vector<4 * kAtOnce> loaded = load_streaming<4 * kAtOnce>(from + v * kPerWord);
 DIECAST_UNROLL
-        for (int w = 0; w < 4; ++w) words[4 * v + w] = loaded.words[w];
+        for (int w = 0; w < kAtOnce; ++w) words[v + w] = loaded.words[w];
       }
     } else {
 DIECAST_UNROLL
-      for (int i = 0; i < 8; ++i) {
+      for (int i = 0; i < N; ++i) {
         if (i < count) words[i / kPerWord] |= to_bits(from[i]) << (i % kPerWord * bits<T>());
       }
     }
@@ -43,9 +45,11 @@ DIECAST_UNROLL
   DIECAST_DEVICE void store(T* to, i64 count) const {
     if constexpr (Whole) {
 DIECAST_UNROLL
-      for (int v = 0; v < 2 / kPerWord; ++v) {
-        store_streaming<16>(to + 4 * v, {{words[4 * v], words[4 * v + 1], words[4 * v + 2],
-                                          words[4 * v + 3]}});
+      for (int v = 0; v < kWords; v += kAtOnce) {
+        Vector<4 * kAtOnce> stored;
+DIECAST_UNROLL
+        for (int w = 0; w < kAtOnce; ++w) stored.words[w] = words[v + w];
+        store_streaming<4 * kAtOnce>(to + v * kPerWord, stored);
       }
     } else {
       store_down(to, 1, count);
@@ -54,11 +58,14 @@ DIECAST_UNROLL
   // One by one, `stride` elements apart.
   DIECAST_DEVICE void store_down(T* to, i64 stride, i64 count) const {
 DIECAST_UNROLL
-    for (int i = 0; i < 8; ++i) {
+    for (int i = 0; i < N; ++i) {
       const u32 word = words[i / kPerWord] >> (i % kPerWord * bits<T>());
       if (i < count) to[i * stride] = from_bits<T>(word);
     }
   }
 };
+
+template <class T>
+using Eight = Neighbours<T, 8>;
 
 }  // namespace diecast

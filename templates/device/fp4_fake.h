@@ -30,17 +30,22 @@ DIECAST_DEVICE f32 fp4_quantized_scale(f32 p, const Fp4ScaleOfScales& of) {
   return __fmul_rn(f32_from_e4m3(e4m3_from_f32(__fmul_rn(p, of.sc))), of.ic);
 }
 
-// x under the scale p; NaN becomes -6 p.
+// What a caller or a formula gave: what is not finite is 1.
+DIECAST_DEVICE f32 fp4_finite_scale(f32 p) { return fabsf(p) <= 0x1.fffffep127f ? p : 1.0f; }
+
+// x under the scale p; NaN becomes -6 p, and 0 makes zeros.
 DIECAST_DEVICE f32 fp4_fake(f32 x, f32 p) {
+  if (p == 0.0f) return 0.0f;
   const u32 magnitude = e2m1_magnitude(quotient(fabsf(x), p)) & 7u;
   const f32 y = __fmul_rn(f32_from_e2m1(magnitude), p);
   return x >= 0.0f ? y : __fsub_rn(0.0f, y);
 }
 
-// The same under a scale that a caller or a formula gave: 0 makes zeros, what is not finite is 1.
-DIECAST_DEVICE f32 fp4_fake_any_scale(f32 x, f32 p) {
-  if (p == 0.0f) return 0.0f;
-  return fp4_fake(x, fabsf(p) <= 0x1.fffffep127f ? p : 1.0f);
+// Neighbours under any scale, one after another.
+template <class IN, class OUT>
+DIECAST_DEVICE_CALL void fp4_fake_each(const IN* x, OUT* out, i64 count, f32 p) {
+DIECAST_NO_UNROLL
+  for (i64 i = 0; i < count; ++i) out[i] = from_f32<OUT>(fp4_fake(to_f32(x[i]), p));
 }
 
 }  // namespace diecast

@@ -60,6 +60,27 @@ DIECAST_DEVICE f32 quotient_of_any(f32 a, f32 b) {
   return q;
 }
 
+// Many numbers by one: 1 / b, rounded, for a b of 2^-120 to 2^120 whose mantissa is not all ones.
+DIECAST_DEVICE f32 inverse_of(f32 b) {
+  f32 near;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(near) : "f"(b));
+  return __fmaf_rn(__fmaf_rn(-b, near, 1.0f), near, near);
+}
+
+// a / b with b's inverse, rounded to a code of E2M1 or compared with a number of few digits as if it
+// were rounded once: a / b is seldom so near to a midpoint of floats that the second correction
+// changes anything, and never beside a midpoint of E2M1, which a test tries for every mantissa of b.
+DIECAST_DEVICE f32 quotient_for_e2m1(f32 a, f32 b, f32 inverse) {
+  const f32 q = __fmul_rn(a, inverse);
+  return __fmaf_rn(__fmaf_rn(-b, q, a), inverse, q);
+}
+
+// a / b with b's inverse: as quotient_of_ordinary().
+DIECAST_DEVICE f32 quotient_by_inverse(f32 a, f32 b, f32 inverse) {
+  const f32 q = quotient_for_e2m1(a, b, inverse);
+  return __fmaf_rn(__fmaf_rn(-b, q, a), inverse, q);
+}
+
 #endif
 
 // Compiled once and called.

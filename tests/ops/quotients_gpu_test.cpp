@@ -36,14 +36,18 @@ bool is_nan(std::uint32_t word) { return (word & 0x7FFFFFFFu) > 0x7F800000u; }
 class Quotients {
  public:
   // `divisor`: the constant one, which every b must be then, or 0.
-  Quotients(const std::shared_ptr<Device>& device, std::size_t most, int divisor = 0)
+  // `inverse`: every a is 1.
+  Quotients(const std::shared_ptr<Device>& device, std::size_t most, int divisor = 0,
+            bool inverse = false)
       : device_(device), a_(*device, most * 4), b_(*device, most * 4), out_(*device, most * 4) {
     // A runtime of its own: the other tests' has the built-in templates alone.
     RuntimeOptions options = RuntimeOptions::from_environment();
     options.cache = std::string(DIECAST_BUILD_DIR) + "/test-cache";
     runtime_ = Runtime::create(std::move(options)).value();
     runtime_->add(DIECAST_SOURCE_DIR "/tests/ops/quotients.cu").value();
-    const auto one = runtime_->specialize_for("quotients", {{"DIVISOR", Value::integer(divisor)}}, *device).value();
+    Bindings bindings;
+    bindings.set("DIVISOR", divisor).set("INVERSE", Value::boolean(inverse));
+    const auto one = runtime_->specialize_for("quotients", bindings, *device).value();
     kernel_ = runtime_->preload(one, device).value();
   }
 
@@ -173,6 +177,20 @@ TEST(Quotients, ByAConstantEqualTheProcessorsOnGpu) {
       for (std::uint32_t i = 0; i < kMantissas; ++i) a[i] = exponent << 23 | i;
       EXPECT_EQ(quotients.difference(a, b), "") << divisor;
     }
+  }
+}
+
+// Every mantissa but the last, which is not promised: quotients by an inverse rest on it.
+TEST(Quotients, InversesEqualTheProcessorsOnGpu) {
+  const auto device = test_runtime()->default_device();
+  if (!device) GTEST_SKIP() << device.error().message();
+  constexpr std::uint32_t kMantissas = (1u << 23) - 1;
+  Quotients quotients(*device, kMantissas, 0, true);
+  const Words a(kMantissas, 0x3F800000u);
+  for (const std::uint32_t exponent : {127u - 120, 127u - 90, 127u, 127u + 119}) {
+    Words b(kMantissas);
+    for (std::uint32_t i = 0; i < kMantissas; ++i) b[i] = exponent << 23 | i;
+    EXPECT_EQ(quotients.difference(a, b), "");
   }
 }
 

@@ -105,7 +105,7 @@ std::string fp4_fake_quant_block_difference(Kernel& kernel, const Case& one,
   Device& device = kernel.device();
   const DType dtype = dtype_of(s, "IN");
   const std::int64_t block = s.number("BLOCK");
-  Matrix x = input_matrix(device, one, dtype, "any");
+  Matrix x = input_matrix(device, one, dtype, word_of(s, "ROWS"));
   const float global = global_of(one.seed);
   std::vector<std::uint8_t> want(
       static_cast<std::size_t>(one.rows * x.stride * dtype_bits(dtype) / 8), DeviceBuffer::kPoison);

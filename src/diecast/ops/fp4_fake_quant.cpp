@@ -2,6 +2,7 @@
 #include <diecast/base/text.h>
 #include <diecast/ops/fp4_fake_quant.h>
 
+#include <algorithm>
 #include <bit>
 
 namespace diecast {
@@ -220,13 +221,14 @@ Result<void> static_blockwise_fp4_cast(Runtime& runtime, const Tensor& x, const 
 std::uint64_t PreparedFp4FakeQuantBlock::Request::word() const {
   return static_cast<std::uint64_t>(OpKind::fp4_fake_quant_block) |
          static_cast<std::uint64_t>(in) << 8 | static_cast<std::uint64_t>(block) << 12 |
-         static_cast<std::uint64_t>(cols) << 24;
+         static_cast<std::uint64_t>(rows) << 20 | static_cast<std::uint64_t>(cols) << 24;
 }
 
 Result<PreparedFp4FakeQuantBlock> PreparedFp4FakeQuantBlock::prepare(
     Runtime& runtime, const std::shared_ptr<Device>& device, const Request& request) {
   Bindings bindings;
   bindings.set("COLS", request.cols).set("IN", request.in).set("BLOCK", request.block);
+  bindings.set("ROWS", rows_class_name(request.rows));
   PreparedFp4FakeQuantBlock prepared;
   DIECAST_TRY(prepared.kernel_, preload_for(runtime, device, kName, bindings));
   return prepared;
@@ -249,7 +251,9 @@ Result<void> fp4_fake_quant_block(Runtime& runtime, const Tensor& x, const float
     return wrong_block("fp4_fake_quant_block: block_size = ", options.block_size);
   }
   DIECAST_TRY(const auto device, device_or_default(runtime, options.device));
-  const PreparedFp4FakeQuantBlock::Request request{x.dtype, options.block_size, 0};
+  RowsClass rows = std::max(rows_class(x), rows_class(out));
+  if (rows == RowsClass::dense && x.cols() % options.block_size != 0) rows = RowsClass::apart;
+  const PreparedFp4FakeQuantBlock::Request request{x.dtype, options.block_size, 0, rows};
   DIECAST_TRY(const auto prepared,
               prepared_once<PreparedFp4FakeQuantBlock>(runtime, device, request, stream));
   return prepared->run(x, global_amax, out, stream);

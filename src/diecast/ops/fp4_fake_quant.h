@@ -116,6 +116,7 @@ class PreparedFp4FakeQuantBlock {
     DType in = DType::bf16;
     int block = 16;
     std::int64_t cols = 0;  // not 0: the kernel is made for this row length
+    RowsClass rows = RowsClass::dense;  // of x and out to come; dense: and whole blocks
     std::uint64_t word() const;
   };
   static Result<PreparedFp4FakeQuantBlock> prepare(Runtime& runtime,
