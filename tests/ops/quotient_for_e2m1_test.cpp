@@ -1,7 +1,8 @@
-// quotient_for_e2m1() of templates/device/quotient.h, in this processor's arithmetic: a quotient with
-// one correction gets the E2M1 code of the rounded one, for every mantissa of the divisor (but the
-// last) and the numerators beside each midpoint of E2M1. By itself a sample of the mantissas, with
-// those that come nearest; DIECAST_EXHAUSTIVE=1: all.
+// quotient_for_e2m1() of templates/device/quotient.h, in this processor's arithmetic: a quotient
+// with one correction gets the E2M1 code of the rounded one, for every mantissa of the divisor (but
+// the last) and the numerators beside each midpoint of E2M1. By itself a sample of the mantissas,
+// with those that come nearest; DIECAST_EXHAUSTIVE=1: all.
+#include <diecast/ops/reference/numbers.h>
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -9,8 +10,6 @@
 #include <cstdint>
 #include <cstdlib>
 #include <string>
-
-#include <diecast/ops/reference/numbers.h>
 
 namespace diecast {
 namespace {
@@ -53,8 +52,7 @@ TEST(QuotientForE2m1, NeedsTheRoundedInverse) {
   const auto divisor = std::bit_cast<float>(0x3FBFFFFDu), a = std::bit_cast<float>(0x406FFFFDu);
   EXPECT_EQ(reference::encode_e2m1(a / divisor), 5);
   EXPECT_EQ(reference::encode_e2m1(corrected(a, divisor, 1.0f / divisor)), 5);
-  EXPECT_EQ(
-      reference::encode_e2m1(corrected(a, divisor, std::nextafter(1.0f / divisor, 0.0f))), 4);
+  EXPECT_EQ(reference::encode_e2m1(corrected(a, divisor, std::nextafter(1.0f / divisor, 0.0f))), 4);
 }
 
 }  // namespace

@@ -1,110 +1,149 @@
-// The ops on a GPU against a device-to-device copy that moves as many bytes, in the same run.
+// diecast bench gpu: two large shapes, on each the ops against a device-to-device copy and options
+// against the op without them, in one run.
 #include <diecast/base/text.h>
-#include <diecast/ops/amax.h>
-#include <diecast/ops/dequantize_nvfp4.h>
-#include <diecast/ops/quantize_nvfp4.h>
-#include <diecast/tool/bench.h>
-#include <diecast/tool/bench_device.h>
+#include <diecast/tool/bench_gpu.h>
+#include <diecast/tool/console.h>
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 namespace diecast::tool {
 namespace {
 
 constexpr int kRepeats = 21;
-constexpr std::int64_t kRows = 16384, kCols = 16384;
+constexpr float kAmax = 5.5f;
 
-struct Timer {
-  std::shared_ptr<Device> device;
-  Stream stream;
-  Event from, to;
-
-  // The median time of one call in ms, by device events, after two calls that warm up.
-  Result<double> time(const std::function<Result<void>()>& call) const {
-    for (int i = 0; i < 2; ++i) DIECAST_CHECK(call());
-    std::vector<double> times;
-    for (int i = 0; i < kRepeats; ++i) {
-      DIECAST_CHECK(device->record(from, stream));
-      DIECAST_CHECK(call());
-      DIECAST_CHECK(device->record(to, stream));
-      DIECAST_TRY(times.emplace_back(), device->elapsed_ms(from, to));
-    }
-    std::sort(times.begin(), times.end());
-    return times[times.size() / 2];
-  }
-};
-
-// `bytes_an_element` counts what the op must read and write; the copy moves the same number.
-Result<Figure> against_copy(const Timer& timer, const std::string& what, double bytes_an_element,
-                            double bound, const std::function<Result<void>()>& call) {
-  const auto moved = static_cast<std::size_t>(bytes_an_element * kRows * kCols);
-  DIECAST_TRY(const BenchMemory a, BenchMemory::allocate(timer.device, moved / 2));
-  DIECAST_TRY(const BenchMemory b, BenchMemory::allocate(timer.device, moved / 2));
-  DIECAST_TRY(const double copy_ms, timer.time([&] {
-    return timer.device->copy_on_device(a.data(), b.data(), moved / 2, timer.stream);
-  }));
-  DIECAST_TRY(const double ms, timer.time(call));
-  const auto gigabytes = [&](double t) {
-    return static_cast<int>(static_cast<double>(moved) / t / 1e6);
-  };
-  return Figure{
-      what,
-      100 * copy_ms / ms,
-      "% of copy",
-      bound,
-      true,
-      cat(gigabytes(ms), " GB/s against ", gigabytes(copy_ms), " GB/s, ", kRows, "x", kCols)};
-}
-
-Result<Figure> quantize(Runtime& runtime, const Timer& timer, bool row_scaled, bool amax_given,
-                        double bound) {
-  DIECAST_TRY(const BenchMatrix m, bench_matrix(timer.device, kRows, kCols, row_scaled, 1));
-  PreparedQuantizeNvfp4::Request request;
-  request.row_scaled = row_scaled;
-  request.amax_given = amax_given;
-  request.cols = kCols;
-  DIECAST_TRY(const auto op, PreparedQuantizeNvfp4::prepare(runtime, timer.device, request));
-  const float amax = 5.5f;
-  if (amax_given) {
-    DIECAST_CHECK(
-        timer.device->copy_to_device(m.quantized.rowwise.amax, &amax, sizeof amax, timer.stream));
-  }
-  const char* kind = row_scaled ? "row-scaled" : amax_given ? "amax given" : "with tensor amax";
-  return against_copy(timer, cat("quantize_nvfp4 bf16, ", kind),
-                      row_scaled || amax_given ? 2.5625 : 4.5625, bound,
-                      [&] { return op.run(m.x, m.quantized, timer.stream); });
-}
-
-Result<Figure> amax_alone(Runtime& runtime, const Timer& timer) {
-  DIECAST_TRY(const BenchMatrix m, bench_matrix(timer.device, kRows, kCols, false, 1));
-  DIECAST_TRY(const auto op, PreparedAmax::prepare(runtime, timer.device, {}));
-  return against_copy(timer, "amax bf16", 2.0, 0,
-                      [&] { return op.run(m.x, m.quantized.rowwise.amax, false, timer.stream); });
-}
-
-Result<Figure> dequantize(Runtime& runtime, const Timer& timer) {
-  DIECAST_TRY(const BenchMatrix m, bench_matrix(timer.device, kRows, kCols, false, 1));
-  DIECAST_TRY(const auto quantize, PreparedQuantizeNvfp4::prepare(runtime, timer.device, {}));
-  DIECAST_CHECK(quantize.run(m.x, m.quantized, timer.stream));
-  DIECAST_TRY(const auto op, PreparedDequantizeNvfp4::prepare(runtime, timer.device, {}));
-  return against_copy(timer, "dequantize_nvfp4 to bf16", 2.5625, 0,
-                      [&] { return op.run(m.quantized, m.x, timer.stream); });
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
 }
 
 }  // namespace
 
+Result<GpuBench> GpuBench::open(Runtime& runtime, std::shared_ptr<Device> device, std::int64_t rows,
+                                std::int64_t cols) {
+  GpuBench bench;
+  bench.runtime_ = &runtime;
+  bench.device_ = std::move(device);
+  bench.rows_ = rows, bench.cols_ = cols;
+  DIECAST_TRY(bench.stream_, bench.device_->create_stream());
+  DIECAST_TRY(bench.from_, bench.device_->create_event());
+  DIECAST_TRY(bench.to_, bench.device_->create_event());
+  for (std::size_t set = 0; set < kGpuSets; ++set) {
+    DIECAST_TRY(BenchMatrix m, bench_matrix(bench.device_, rows, cols, false, set + 1));
+    bench.x_.push_back(m.x);
+    std::move(m.memory.begin(), m.memory.end(), std::back_inserter(bench.of_x_));
+  }
+  return bench;
+}
+
+Result<void*> GpuBench::take(std::int64_t bytes) {
+  DIECAST_TRY(taken_.emplace_back(),
+              BenchMemory::allocate(device_, static_cast<std::size_t>(bytes)));
+  return taken_.back().data();
+}
+
+Result<std::vector<Tensor>> GpuBench::outputs() {
+  std::vector<Tensor> out = x_;
+  for (Tensor& one : out) {
+    DIECAST_TRY(one.data, take(rows_ * cols_ * 2));
+  }
+  return out;
+}
+
+Result<void> GpuBench::allocate(QuantizedSide& side) {
+  DIECAST_TRY(side.data, take(side.data_bytes));
+  DIECAST_TRY(side.scale, take(side.scale_bytes));
+  if (side.amax_count == 0) return {};
+  DIECAST_TRY(void* const amax, take(side.amax_count * 4));
+  side.amax = static_cast<float*>(amax);
+  const std::vector<float> values(static_cast<std::size_t>(side.amax_count), kAmax);
+  DIECAST_CHECK(device_->copy_to_device(amax, values.data(), values.size() * 4, stream_));
+  return device_->synchronize(stream_);
+}
+
+Result<std::vector<QuantizedTensor>> GpuBench::quantized(QuantizedTensor like, bool rowwise,
+                                                         bool columnwise) {
+  std::vector<QuantizedTensor> out;
+  like.shape = x_.front().shape;
+  for (std::size_t set = 0; set < kGpuSets; ++set) {
+    out.push_back(like);
+    if (rowwise) {
+      DIECAST_TRY(out.back().rowwise, like.rowwise_sizes());
+      DIECAST_CHECK(allocate(out.back().rowwise));
+    }
+    if (columnwise) {
+      DIECAST_TRY(out.back().columnwise, like.columnwise_sizes());
+      DIECAST_CHECK(allocate(out.back().columnwise));
+    }
+  }
+  return out;
+}
+
+Result<double> GpuBench::milliseconds(const Call& call, std::size_t set) const {
+  DIECAST_CHECK(device_->record(from_, stream_));
+  DIECAST_CHECK(call(set));
+  DIECAST_CHECK(device_->record(to_, stream_));
+  return device_->elapsed_ms(from_, to_);
+}
+
+// Medians of one call at a time, by device events, after a turn over every set that warms up.
+Result<GpuBench::Medians> GpuBench::in_turns(const Call& base, const Call& call) const {
+  std::vector<double> base_ms, call_ms;
+  for (std::size_t i = 0; i < kGpuSets + kRepeats; ++i) {
+    DIECAST_TRY(const double of_base, milliseconds(base, i % kGpuSets));
+    DIECAST_TRY(const double of_call, milliseconds(call, i % kGpuSets));
+    if (i < kGpuSets) continue;
+    base_ms.push_back(of_base);
+    call_ms.push_back(of_call);
+  }
+  return Medians{median(base_ms), median(call_ms)};
+}
+
+Result<void> GpuBench::against_copy(const std::string& what, double bytes_an_element, double bound,
+                                    const Call& call) {
+  const auto half =
+      static_cast<std::size_t>(bytes_an_element * static_cast<double>(rows_ * cols_)) / 2;
+  std::vector<BenchMemory> buffers;
+  for (std::size_t i = 0; i < 2 * kGpuSets; ++i) {
+    DIECAST_TRY(buffers.emplace_back(), BenchMemory::allocate(device_, half));
+  }
+  const Call copy = [&](std::size_t set) {
+    return device_->copy_on_device(buffers[2 * set].data(), buffers[2 * set + 1].data(), half,
+                                   stream_);
+  };
+  DIECAST_TRY(const Medians ms, in_turns(copy, call));
+  const auto gigabytes = [&](double t) {
+    return static_cast<int>(2 * static_cast<double>(half) / t / 1e6);
+  };
+  figures.push_back({cat(what, ", ", rows_, "x", cols_), 100 * ms.base_ms / ms.call_ms, "% of copy",
+                     bound, true,
+                     cat(gigabytes(ms.call_ms), " GB/s against ", gigabytes(ms.base_ms), " GB/s, ",
+                         fixed(ms.call_ms * 1e3, 1), " us")});
+  taken_.clear();
+  return {};
+}
+
+Result<void> GpuBench::against(const std::string& what, const std::string& base_name, double bound,
+                               const Call& base, const Call& call) {
+  DIECAST_TRY(const Medians ms, in_turns(base, call));
+  figures.push_back(
+      {cat(what, ", ", rows_, "x", cols_), ms.call_ms / ms.base_ms, cat("x ", base_name), bound,
+       false, cat(fixed(ms.call_ms * 1e3, 1), " us against ", fixed(ms.base_ms * 1e3, 1), " us")});
+  return {};
+}
+
 Result<Figures> bench_gpu(Runtime& runtime) {
   DIECAST_TRY(const auto device, runtime.default_device());
-  DIECAST_TRY(const Stream stream, device->create_stream());
-  DIECAST_TRY(const Event from, device->create_event());
-  DIECAST_TRY(const Event to, device->create_event());
-  const Timer timer{device, stream, from, to};
   Figures figures;
-  DIECAST_TRY(figures.emplace_back(), quantize(runtime, timer, false, true, 85));
-  DIECAST_TRY(figures.emplace_back(), quantize(runtime, timer, true, false, 0));
-  DIECAST_TRY(figures.emplace_back(), quantize(runtime, timer, false, false, 0));
-  DIECAST_TRY(figures.emplace_back(), amax_alone(runtime, timer));
-  DIECAST_TRY(figures.emplace_back(), dequantize(runtime, timer));
+  for (const auto& [rows, cols] : {std::pair<std::int64_t, std::int64_t>{16384, 16384},
+                                   std::pair<std::int64_t, std::int64_t>{65536, 7168}}) {
+    DIECAST_TRY(GpuBench bench, GpuBench::open(runtime, device, rows, cols));
+    DIECAST_CHECK(add_gpu_ops(bench));
+    DIECAST_CHECK(add_gpu_options(bench));
+    figures.insert(figures.end(), bench.figures.begin(), bench.figures.end());
+  }
   return figures;
 }
 

@@ -1,0 +1,79 @@
+// What the GPU part of the bench measures with: two calls in turn on one stream, on matrices that
+// no cache holds.
+#pragma once
+
+#include <diecast/base/error.h>
+#include <diecast/launch/device.h>
+#include <diecast/ops/quantized_tensor.h>
+#include <diecast/ops/tensor.h>
+#include <diecast/runtime/runtime.h>
+#include <diecast/tool/bench.h>
+#include <diecast/tool/bench_device.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace diecast::tool {
+
+// Inputs and outputs are there twice, and calls take them in turn: between two readings of the same
+// bytes lies more than a gigabyte of others.
+inline constexpr std::size_t kGpuSets = 2;
+
+// One shape: its matrices, of bf16, and the figures so far.
+class GpuBench {
+ public:
+  // `set`: which of the inputs and outputs to take.
+  using Call = std::function<Result<void>(std::size_t set)>;
+
+  static Result<GpuBench> open(Runtime& runtime, std::shared_ptr<Device> device, std::int64_t rows,
+                               std::int64_t cols);
+
+  Runtime& runtime() const { return *runtime_; }
+  const std::shared_ptr<Device>& device() const { return device_; }
+  Stream stream() const { return stream_; }
+  std::int64_t cols() const { return cols_; }
+  const Tensor& x(std::size_t set) const { return x_[set]; }
+
+  // Device memory, until the next against_copy() is done.
+  Result<void*> take(std::int64_t bytes);
+  // A matrix of x's shape to write to, in every set.
+  Result<std::vector<Tensor>> outputs();
+  // What `like` describes of x, in every set, with the directions that are wanted. Amaxes are 5.5,
+  // about the largest of x.
+  Result<std::vector<QuantizedTensor>> quantized(QuantizedTensor like, bool rowwise,
+                                                 bool columnwise);
+
+  // Adds the call's share of a device-to-device copy's rate that moves as many bytes: what the op
+  // must read and write. Then frees what was taken for it.
+  Result<void> against_copy(const std::string& what, double bytes_an_element, double bound,
+                            const Call& call);
+  // Adds the call's time over another's.
+  Result<void> against(const std::string& what, const std::string& base_name, double bound,
+                       const Call& base, const Call& call);
+
+  Figures figures;
+
+ private:
+  GpuBench() = default;
+  struct Medians {
+    double base_ms, call_ms;
+  };
+  Result<Medians> in_turns(const Call& base, const Call& call) const;
+  Result<double> milliseconds(const Call& call, std::size_t set) const;
+  Result<void> allocate(QuantizedSide& side);
+
+  Runtime* runtime_ = nullptr;
+  std::shared_ptr<Device> device_;
+  Stream stream_;
+  Event from_, to_;
+  std::int64_t rows_ = 0, cols_ = 0;
+  std::vector<Tensor> x_;
+  std::vector<BenchMemory> of_x_, taken_;
+};
+
+Result<void> add_gpu_ops(GpuBench& bench);      // the ops against a copy
+Result<void> add_gpu_options(GpuBench& bench);  // options against the op without them
+
+}  // namespace diecast::tool

@@ -1,0 +1,59 @@
+// Options on a GPU against the op without them, turn by turn: another layout of scales, four over
+// six, the random Hadamard transform.
+#include <diecast/ops/quantize_nvfp4.h>
+#include <diecast/ops/quantize_nvfp4_tiles.h>
+#include <diecast/tool/bench_gpu.h>
+
+namespace diecast::tool {
+namespace {
+
+// quantize_nvfp4 under a given amax, with what `like` says of its output.
+Result<GpuBench::Call> rowwise(GpuBench& bench, const QuantizedTensor& like, FourOverSix rule) {
+  DIECAST_TRY(auto out, bench.quantized(like, true, false));
+  PreparedQuantizeNvfp4::Request request;
+  request.amax_given = true;
+  request.cols = bench.cols();
+  request.layout = like.layout;
+  request.four_over_six = rule;
+  DIECAST_TRY(auto op, PreparedQuantizeNvfp4::prepare(bench.runtime(), bench.device(), request));
+  return GpuBench::Call([&bench, out = std::move(out), op = std::move(op)](std::size_t set) {
+    return op.run(bench.x(set), out[set], bench.stream());
+  });
+}
+
+Result<GpuBench::Call> columnwise(GpuBench& bench, TransformedSides transformed) {
+  DIECAST_TRY(auto out, bench.quantized({}, false, true));
+  PreparedQuantizeNvfp4Tiles::Request request;
+  request.rowwise = false;
+  request.amax_given = true;
+  request.rht = transformed;
+  request.sign_mask = transformed == TransformedSides::none ? 0 : kHadamardSigns;
+  DIECAST_TRY(auto op,
+              PreparedQuantizeNvfp4Tiles::prepare(bench.runtime(), bench.device(), request));
+  return GpuBench::Call([&bench, out = std::move(out), op = std::move(op)](std::size_t set) {
+    return op.run(bench.x(set), out[set], bench.stream());
+  });
+}
+
+}  // namespace
+
+Result<void> add_gpu_options(GpuBench& bench) {
+  DIECAST_TRY(const auto plain, rowwise(bench, {}, FourOverSix::off));
+  QuantizedTensor tiled;
+  tiled.layout = ScaleLayout::s128x4;
+  DIECAST_TRY(const auto in_tiles, rowwise(bench, tiled, FourOverSix::off));
+  DIECAST_CHECK(
+      bench.against("quantize_nvfp4 bf16, s128x4", "linear scales", 1.02, plain, in_tiles));
+  for (const FourOverSix rule : {FourOverSix::mae, FourOverSix::mse}) {
+    DIECAST_TRY(const auto both, rowwise(bench, {}, rule));
+    DIECAST_CHECK(bench.against(
+        "quantize_nvfp4 bf16, four over six by " + std::string(four_over_six_name(rule)), "without",
+        2.0, plain, both));
+  }
+  DIECAST_TRY(const auto columns, columnwise(bench, TransformedSides::none));
+  DIECAST_TRY(const auto transformed, columnwise(bench, TransformedSides::columnwise));
+  return bench.against("quantize_nvfp4_tiles bf16, columns, transformed", "without", 1.5, columns,
+                       transformed);
+}
+
+}  // namespace diecast::tool
