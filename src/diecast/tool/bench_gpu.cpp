@@ -11,10 +11,10 @@
 namespace diecast::tool {
 namespace {
 
-constexpr int kRepeats = 21;
-constexpr float kAmax = 5.5f;
+constexpr int kTurns = 21;
+constexpr float kGivenAmax = 5.5f;
 
-double median(std::vector<double> values) {
+double middle_of(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return values[values.size() / 2];
 }
@@ -58,7 +58,7 @@ Result<void> GpuBench::allocate(QuantizedSide& side) {
   if (side.amax_count == 0) return {};
   DIECAST_TRY(void* const amax, take(side.amax_count * 4));
   side.amax = static_cast<float*>(amax);
-  const std::vector<float> values(static_cast<std::size_t>(side.amax_count), kAmax);
+  const std::vector<float> values(static_cast<std::size_t>(side.amax_count), kGivenAmax);
   DIECAST_CHECK(device_->copy_to_device(amax, values.data(), values.size() * 4, stream_));
   return device_->synchronize(stream_);
 }
@@ -91,14 +91,14 @@ Result<double> GpuBench::milliseconds(const Call& call, std::size_t set) const {
 // Medians of one call at a time, by device events, after a turn over every set that warms up.
 Result<GpuBench::Medians> GpuBench::in_turns(const Call& base, const Call& call) const {
   std::vector<double> base_ms, call_ms;
-  for (std::size_t i = 0; i < kGpuSets + kRepeats; ++i) {
+  for (std::size_t i = 0; i < kGpuSets + kTurns; ++i) {
     DIECAST_TRY(const double of_base, milliseconds(base, i % kGpuSets));
     DIECAST_TRY(const double of_call, milliseconds(call, i % kGpuSets));
     if (i < kGpuSets) continue;
     base_ms.push_back(of_base);
     call_ms.push_back(of_call);
   }
-  return Medians{median(base_ms), median(call_ms)};
+  return Medians{middle_of(base_ms), middle_of(call_ms)};
 }
 
 Result<void> GpuBench::against_copy(const std::string& what, double bytes_an_element, double bound,

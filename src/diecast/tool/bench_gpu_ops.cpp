@@ -12,19 +12,19 @@ namespace diecast::tool {
 namespace {
 
 // Bytes an element: a bf16; half a byte of code and a sixteenth of a scale.
-constexpr double kBf16 = 2, kNvfp4 = 0.5625, kMxfp8 = 1.03125;
+constexpr double kBf16Bytes = 2, kNvfp4Bytes = 0.5625, kMxfp8Bytes = 1.03125;
 
-struct Kind {
+struct QuantizeKind {
   const char* what;
   bool row_scaled, amax_given;
   double bytes, bound;
 };
-constexpr Kind kKinds[] = {
-    {"quantize_nvfp4 bf16, amax given", false, true, kBf16 + kNvfp4, 96},
-    {"quantize_nvfp4 bf16, row-scaled", true, false, kBf16 + kNvfp4, 93},
-    {"quantize_nvfp4 bf16, with tensor amax", false, false, 2 * kBf16 + kNvfp4, 92}};
+constexpr QuantizeKind kQuantizeKinds[] = {
+    {"quantize_nvfp4 bf16, amax given", false, true, kBf16Bytes + kNvfp4Bytes, 96},
+    {"quantize_nvfp4 bf16, row-scaled", true, false, kBf16Bytes + kNvfp4Bytes, 93},
+    {"quantize_nvfp4 bf16, with tensor amax", false, false, 2 * kBf16Bytes + kNvfp4Bytes, 92}};
 
-Result<void> add_quantize(GpuBench& bench, const Kind& kind) {
+Result<void> quantize_row(GpuBench& bench, const QuantizeKind& kind) {
   QuantizedTensor like;
   like.row_scaled = kind.row_scaled;
   DIECAST_TRY(const auto out, bench.quantized(like, true, false));
@@ -39,15 +39,15 @@ Result<void> add_quantize(GpuBench& bench, const Kind& kind) {
   });
 }
 
-Result<void> add_amax(GpuBench& bench) {
+Result<void> amax_row(GpuBench& bench) {
   DIECAST_TRY(void* const result, bench.take(4));
   DIECAST_TRY(const auto op, PreparedAmax::prepare(bench.runtime(), bench.device(), {}));
-  return bench.against_copy("amax bf16", kBf16, 95, [&](std::size_t set) {
+  return bench.against_copy("amax bf16", kBf16Bytes, 95, [&](std::size_t set) {
     return op.run(bench.x(set), static_cast<float*>(result), false, bench.stream());
   });
 }
 
-Result<void> add_tiles(GpuBench& bench, const char* what, int block_rows, bool columnwise,
+Result<void> tiles_row(GpuBench& bench, const char* what, int block_rows, bool columnwise,
                        double bound) {
   QuantizedTensor like;
   like.block_rows = block_rows;
@@ -59,11 +59,11 @@ Result<void> add_tiles(GpuBench& bench, const char* what, int block_rows, bool c
   DIECAST_TRY(const auto op,
               PreparedQuantizeNvfp4Tiles::prepare(bench.runtime(), bench.device(), request));
   return bench.against_copy(
-      what, kBf16 + (columnwise ? 2 : 1) * kNvfp4, bound,
+      what, kBf16Bytes + (columnwise ? 2 : 1) * kNvfp4Bytes, bound,
       [&](std::size_t set) { return op.run(bench.x(set), out[set], bench.stream()); });
 }
 
-Result<void> add_dequantize(GpuBench& bench) {
+Result<void> dequantize_row(GpuBench& bench) {
   DIECAST_TRY(const auto from, bench.quantized({}, true, false));
   DIECAST_TRY(const auto out, bench.outputs());
   PreparedQuantizeNvfp4::Request given;
@@ -74,42 +74,42 @@ Result<void> add_dequantize(GpuBench& bench) {
     DIECAST_CHECK(quantize.run(bench.x(set), from[set], bench.stream()));
   }
   DIECAST_TRY(const auto op, PreparedDequantizeNvfp4::prepare(bench.runtime(), bench.device(), {}));
-  return bench.against_copy("dequantize_nvfp4 to bf16", kBf16 + kNvfp4, 95, [&](std::size_t set) {
-    return op.run(from[set], out[set], bench.stream());
-  });
+  return bench.against_copy(
+      "dequantize_nvfp4 to bf16", kBf16Bytes + kNvfp4Bytes, 95,
+      [&](std::size_t set) { return op.run(from[set], out[set], bench.stream()); });
 }
 
-Result<void> add_fake_quant(GpuBench& bench) {
+Result<void> fake_quant_row(GpuBench& bench) {
   DIECAST_TRY(const auto amax, bench.quantized({}, true, false));
   DIECAST_TRY(const auto out, bench.outputs());
   DIECAST_TRY(const auto op,
               PreparedFp4FakeQuantBlock::prepare(bench.runtime(), bench.device(), {}));
-  return bench.against_copy("fp4_fake_quant_block bf16", 2 * kBf16, 95, [&](std::size_t set) {
+  return bench.against_copy("fp4_fake_quant_block bf16", 2 * kBf16Bytes, 95, [&](std::size_t set) {
     return op.run(bench.x(set), amax[set].rowwise.amax, out[set], bench.stream());
   });
 }
 
-Result<void> add_mx(GpuBench& bench) {
+Result<void> mx_row(GpuBench& bench) {
   QuantizedTensor like;
   like.format = Format::mxfp8_e4m3;
   like.block_cols = 32;
   DIECAST_TRY(const auto out, bench.quantized(like, true, false));
   DIECAST_TRY(const auto op, PreparedQuantizeMx::prepare(bench.runtime(), bench.device(), {}));
-  return bench.against_copy("quantize_mx bf16 to E4M3", kBf16 + kMxfp8, 97, [&](std::size_t set) {
-    return op.run(bench.x(set), out[set], bench.stream());
-  });
+  return bench.against_copy(
+      "quantize_mx bf16 to E4M3", kBf16Bytes + kMxfp8Bytes, 97,
+      [&](std::size_t set) { return op.run(bench.x(set), out[set], bench.stream()); });
 }
 
 }  // namespace
 
 Result<void> add_gpu_ops(GpuBench& bench) {
-  for (const Kind& kind : kKinds) DIECAST_CHECK(add_quantize(bench, kind));
-  DIECAST_CHECK(add_amax(bench));
-  DIECAST_CHECK(add_tiles(bench, "quantize_nvfp4_tiles bf16, rows and columns", 1, true, 88));
-  DIECAST_CHECK(add_tiles(bench, "quantize_nvfp4_tiles bf16, 16x16 blocks, rows", 16, false, 93));
-  DIECAST_CHECK(add_dequantize(bench));
-  DIECAST_CHECK(add_fake_quant(bench));
-  return add_mx(bench);
+  for (const QuantizeKind& kind : kQuantizeKinds) DIECAST_CHECK(quantize_row(bench, kind));
+  DIECAST_CHECK(amax_row(bench));
+  DIECAST_CHECK(tiles_row(bench, "quantize_nvfp4_tiles bf16, rows and columns", 1, true, 88));
+  DIECAST_CHECK(tiles_row(bench, "quantize_nvfp4_tiles bf16, 16x16 blocks, rows", 16, false, 93));
+  DIECAST_CHECK(dequantize_row(bench));
+  DIECAST_CHECK(fake_quant_row(bench));
+  return mx_row(bench);
 }
 
 }  // namespace diecast::tool

@@ -8,7 +8,8 @@ namespace diecast::tool {
 namespace {
 
 // quantize_nvfp4 under a given amax, with what `like` says of its output.
-Result<GpuBench::Call> rowwise(GpuBench& bench, const QuantizedTensor& like, FourOverSix rule) {
+Result<GpuBench::Call> rowwise_call(GpuBench& bench, const QuantizedTensor& like,
+                                    FourOverSix rule) {
   DIECAST_TRY(auto out, bench.quantized(like, true, false));
   PreparedQuantizeNvfp4::Request request;
   request.amax_given = true;
@@ -21,7 +22,7 @@ Result<GpuBench::Call> rowwise(GpuBench& bench, const QuantizedTensor& like, Fou
   });
 }
 
-Result<GpuBench::Call> columnwise(GpuBench& bench, TransformedSides transformed) {
+Result<GpuBench::Call> columnwise_call(GpuBench& bench, TransformedSides transformed) {
   DIECAST_TRY(auto out, bench.quantized({}, false, true));
   PreparedQuantizeNvfp4Tiles::Request request;
   request.rowwise = false;
@@ -38,20 +39,20 @@ Result<GpuBench::Call> columnwise(GpuBench& bench, TransformedSides transformed)
 }  // namespace
 
 Result<void> add_gpu_options(GpuBench& bench) {
-  DIECAST_TRY(const auto plain, rowwise(bench, {}, FourOverSix::off));
+  DIECAST_TRY(const auto plain, rowwise_call(bench, {}, FourOverSix::off));
   QuantizedTensor tiled;
   tiled.layout = ScaleLayout::s128x4;
-  DIECAST_TRY(const auto in_tiles, rowwise(bench, tiled, FourOverSix::off));
+  DIECAST_TRY(const auto in_tiles, rowwise_call(bench, tiled, FourOverSix::off));
   DIECAST_CHECK(
       bench.against("quantize_nvfp4 bf16, s128x4", "linear scales", 1.02, plain, in_tiles));
   for (const FourOverSix rule : {FourOverSix::mae, FourOverSix::mse}) {
-    DIECAST_TRY(const auto both, rowwise(bench, {}, rule));
+    DIECAST_TRY(const auto both, rowwise_call(bench, {}, rule));
     DIECAST_CHECK(bench.against(
         "quantize_nvfp4 bf16, four over six by " + std::string(four_over_six_name(rule)), "without",
         2.0, plain, both));
   }
-  DIECAST_TRY(const auto columns, columnwise(bench, TransformedSides::none));
-  DIECAST_TRY(const auto transformed, columnwise(bench, TransformedSides::columnwise));
+  DIECAST_TRY(const auto columns, columnwise_call(bench, TransformedSides::none));
+  DIECAST_TRY(const auto transformed, columnwise_call(bench, TransformedSides::columnwise));
   return bench.against("quantize_nvfp4_tiles bf16, columns, transformed", "without", 1.5, columns,
                        transformed);
 }
