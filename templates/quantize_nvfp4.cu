@@ -75,7 +75,7 @@ DIECAST_KERNEL {
     if constexpr (RHT) block = hadamard16(block, SIGN_MASK);
     Nvfp4Block out = BLOCK_AMAX ? Recipe::quantize(block, block_amax[index], global)
                                 : Recipe::quantize(block, global);
-    if constexpr (STOCHASTIC) Recipe::round(block, global, random.of_block(index), out);
+    if constexpr (STOCHASTIC) Recipe::round(block, global, random, index, out);
     store_streaming<8>(codes + 8 * index, {{out.codes[0], out.codes[1]}});
     *scale = out.scale;
   };

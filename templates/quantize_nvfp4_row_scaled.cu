@@ -88,7 +88,7 @@ template <class Global>
 DIECAST_DEVICE void quantize_block(const Block16<IN>& block, f32 block_amax, u32 i,
                                    const Global& global, const RowOutput& to) {
   Nvfp4Block out = Recipe::quantize(block, block_amax, global);
-  if constexpr (STOCHASTIC) Recipe::round(block, global, to.of_block(i), out);
+  if constexpr (STOCHASTIC) Recipe::round(block, global, to, i, out);
   store_streaming<8>(to.codes + i64{8} * i, {{out.codes[0], out.codes[1]}});
   to.scales[Layout::offset(0, i, 0)] = out.scale;
 }

@@ -58,7 +58,7 @@ require  RHT == RHT_none || RHT == RHT_columnwise || DIRECTION != DIRECTION_colu
 require  RHT == RHT_none || RHT == RHT_rowwise || DIRECTION != DIRECTION_rowwise  // there is no columnwise output to transform
 require  RHT != RHT_none || SIGN_MASK == 0               // signs belong to the transform
 require  SIGN_MASK >= 0 && SIGN_MASK < 65536             // one bit for each of 16 elements
-launch   grid(min((ceil_div(rows, 128) + count) * ceil_div(align_up(cols, 128), 64), sm_count * waves)) block(THREADS) resident(FOUR_OVER_SIX == FOUR_OVER_SIX_off ? 0 : 1)
+launch   grid(min((ceil_div(rows, 128) + count) * ceil_div(align_up(cols, 128), 64), sm_count * waves)) block(THREADS) resident(FOUR_OVER_SIX == FOUR_OVER_SIX_off && !STOCHASTIC ? 0 : 1)
 target   host, sm_80+
 exchange block                                           // a tile is read along one side and quantized along the other
 sample   COLS {0}  SIGN_MASK {0, 55272}  rows {0, 1, 17, 130}  cols {1, 17, 80, 300}  count {0}  pitch_t {0}
@@ -257,7 +257,7 @@ DIECAST_NO_UNROLL
     } else {
       to = quantized(x16, at, squares, global);
     }
-    if constexpr (STOCHASTIC) Recipe::round(x16, global, out.of_block(line * out.blocks + block), to);
+    if constexpr (STOCHASTIC) Recipe::round(x16, global, out, line * out.blocks + block, to);
     store_streaming<8>(out.codes + (line * out.blocks + block) * 8, {{to.codes[0], to.codes[1]}});
     *scale = to.scale;
   }

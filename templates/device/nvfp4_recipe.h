@@ -3,7 +3,8 @@
 //   global(given)                        what a tensor's or a row's number says, once for its blocks
 //   amax(block)                          with the profile's rule for NaN
 //   quantize(block[, amax], global)      under the block's own amax or another one
-//   round(block, global, words, out)     out's codes anew, stochastically, under the scale it has
+//   round(block, global, random, i, out) out's codes anew, by the random numbers of block i, under
+//                                        the scale it has
 #pragma once
 
 #include <diecast/device/four_over_six.h>
@@ -94,14 +95,16 @@ struct Nvfp4Recipe {
     }
   }
 
-  // The nearest codes, which only four over six looks at, are dead code elsewhere.
-  template <class IN, class OfTensor>
+  // The nearest codes, which only four over six looks at, are dead code elsewhere. Random numbers
+  // come behind the first half's products: those may be calls, and registers are few around them.
+  template <class IN, class OfTensor, class Random>
   DIECAST_DEVICE static void round(const Block16<IN>& block, const OfTensor& global,
-                                   const RandomWords& random, Nvfp4Block& out) {
+                                   const Random& random, i64 index, Nvfp4Block& out) {
     if constexpr (Profile == kProfilePr546) {
       if (global.encode == 0.0f) return;
     }
     const f32 times = factor(out.scale, global);
+    RandomWords words = {};
 DIECAST_UNROLL
     for (int half = 0; half < 2; ++half) {
       f32 y[8];
@@ -110,8 +113,8 @@ DIECAST_UNROLL
         const f32 x = block.element(8 * half + i);
         y[i] = Profile == kProfileTe ? __fmul_rn(x, times) : profile_value<Profile>(x, times);
       }
-      out.codes[half] =
-          stochastic_codes(y, random.words[2 * half], random.words[2 * half + 1]);
+      if (half == 0) words = random.of_block(index);
+      out.codes[half] = stochastic_codes(y, words.words[2 * half], words.words[2 * half + 1]);
     }
   }
 };
