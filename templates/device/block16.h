@@ -19,12 +19,17 @@ DIECAST_DEVICE f32 amax_of(const Block16<IN>& block) {
 template <class IN>
 DIECAST_DEVICE f32 amax_or_nan(const Block16<IN>& block) {
   u32 largest = 0;
+#if !DIECAST_HOST
+  if constexpr (bits<IN>() == 16) largest = largest_of_eight<IN, true>(block.words) & 0x7FFFu;
+#endif
+  if constexpr (bits<IN>() == 32 || DIECAST_HOST) {
 DIECAST_UNROLL
-  for (int i = 0; i < Block16<IN>::kWords; ++i) {
-    if constexpr (bits<IN>() == 32) {
-      largest = max(largest, block.words[i] & 0x7FFFFFFFu);
-    } else {
-      largest = max(largest, max(block.words[i] & 0x7FFFu, block.words[i] >> 16 & 0x7FFFu));
+    for (int i = 0; i < Block16<IN>::kWords; ++i) {
+      if constexpr (bits<IN>() == 32) {
+        largest = max(largest, block.words[i] & 0x7FFFFFFFu);
+      } else {
+        largest = max(largest, max(block.words[i] & 0x7FFFu, block.words[i] >> 16 & 0x7FFFu));
+      }
     }
   }
   const f32 amax = to_f32(from_bits<IN>(largest));  // a NaN's bits are above all numbers'

@@ -11,35 +11,42 @@
 
 namespace diecast {
 
-// The largest |value| of all halves of eight words, 0 where all are NaN, in the low half of the
-// outcome; the bits above it, and its sign, say nothing. One piece of assembly, for the sake of the
-// compiler's time.
+// The largest |value| of all halves of eight words, in the low half of the outcome: 0 where all are
+// NaN, or with Kept NaN where one is. The bits above it, and its sign, say nothing. One piece of
+// assembly, for the sake of the compiler's time. `type`: "bf16x2", `nan`: "" or ".NaN".
 #if DIECAST_CC >= 86
-#define DIECAST_LARGEST(type, a, b, c) " max.xorsign.abs." type " " a ", " b ", " c ";\n"
-#define DIECAST_FOLD(type, a, b) DIECAST_LARGEST(type, a, a, b)
+#define DIECAST_LARGEST(nan, type, a, b, c) \
+  " max" nan ".xorsign.abs." type " " a ", " b ", " c ";\n"
+#define DIECAST_FOLD(nan, type, a, b) DIECAST_LARGEST(nan, type, a, a, b)
 #else
-#define DIECAST_LARGEST(type, a, b, c) \
-  " and.b32 s, " b ", 0x7FFF7FFF;\n and.b32 t, " c ", 0x7FFF7FFF;\n max." type " " a ", s, t;\n"
-#define DIECAST_FOLD(type, a, b) " max." type " " a ", " a ", " b ";\n"
+#define DIECAST_LARGEST(nan, type, a, b, c)                                  \
+  " and.b32 s, " b ", 0x7FFF7FFF;\n and.b32 t, " c ", 0x7FFF7FFF;\n max" nan \
+  "." type " " a ", s, t;\n"
+#define DIECAST_FOLD(nan, type, a, b) " max" nan "." type " " a ", " a ", " b ";\n"
 #endif
-#define DIECAST_LARGEST_OF_EIGHT(type)                                                          \
-  asm("{\n .reg .b32 a, b, c, d, s, t;\n" DIECAST_LARGEST(type, "a", "%1", "%2")                \
-      DIECAST_LARGEST(type, "b", "%3", "%4") DIECAST_LARGEST(type, "c", "%5", "%6")             \
-      DIECAST_LARGEST(type, "d", "%7", "%8") DIECAST_FOLD(type, "a", "b")                       \
-      DIECAST_FOLD(type, "c", "d") DIECAST_FOLD(type, "a", "c")                                 \
-      " shr.u32 b, a, 16;\n mov.b32 c, 0;\n" DIECAST_FOLD(type, "a", "b")                       \
-      DIECAST_FOLD(type, "a", "c") " mov.b32 %0, a;\n}"                                         \
+#define DIECAST_LARGEST_OF_EIGHT(nan, type)                                                     \
+  asm("{\n .reg .b32 a, b, c, d, s, t;\n" DIECAST_LARGEST(nan, type, "a", "%1", "%2")           \
+      DIECAST_LARGEST(nan, type, "b", "%3", "%4") DIECAST_LARGEST(nan, type, "c", "%5", "%6")   \
+      DIECAST_LARGEST(nan, type, "d", "%7", "%8") DIECAST_FOLD(nan, type, "a", "b")             \
+      DIECAST_FOLD(nan, type, "c", "d") DIECAST_FOLD(nan, type, "a", "c")                       \
+      " shr.u32 b, a, 16;\n mov.b32 c, 0;\n" DIECAST_FOLD(nan, type, "a", "b")                  \
+      DIECAST_FOLD(nan, type, "a", "c") " mov.b32 %0, a;\n}"                                    \
       : "=r"(largest)                                                                           \
       : "r"(words[0]), "r"(words[1]), "r"(words[2]), "r"(words[3]), "r"(words[4]),              \
         "r"(words[5]), "r"(words[6]), "r"(words[7]))
 
-template <class IN>
+template <class IN, bool Kept>
 DIECAST_DEVICE u32 largest_of_eight(const u32* words) {
+  constexpr bool kBf16 = dtype_id<IN> == dtype_id<bf16>;
   u32 largest;
-  if constexpr (dtype_id<IN> == dtype_id<bf16>) {
-    DIECAST_LARGEST_OF_EIGHT("bf16x2");
+  if constexpr (kBf16 && Kept) {
+    DIECAST_LARGEST_OF_EIGHT(".NaN", "bf16x2");
+  } else if constexpr (kBf16) {
+    DIECAST_LARGEST_OF_EIGHT("", "bf16x2");
+  } else if constexpr (Kept) {
+    DIECAST_LARGEST_OF_EIGHT(".NaN", "f16x2");
   } else {
-    DIECAST_LARGEST_OF_EIGHT("f16x2");
+    DIECAST_LARGEST_OF_EIGHT("", "f16x2");
   }
   return largest;
 }
@@ -57,7 +64,7 @@ DIECAST_UNROLL
     return amax;
   } else {
     static_assert(count == 8);
-    return to_f32(IN{static_cast<u16>(largest_of_eight<IN>(words) & 0x7FFFu)});
+    return to_f32(IN{static_cast<u16>(largest_of_eight<IN, false>(words) & 0x7FFFu)});
   }
 }
 

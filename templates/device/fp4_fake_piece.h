@@ -5,6 +5,7 @@
 
 #include <diecast/device/eight.h>
 #include <diecast/device/fp4_fake.h>
+#include <diecast/device/pairs.h>
 #include <diecast/device/quotient.h>
 
 namespace diecast {
@@ -30,32 +31,7 @@ DIECAST_DEVICE Fp4Limits fp4_limits_or_zeros(f32 p) {
 template <class IN>
 DIECAST_DEVICE bool is_ordinary_fp4_scale(f32 p) {
   constexpr bool kHalf = dtype_id<IN> == dtype_id<f16>;
-  constexpr u32 kFirst = (kHalf ? 127u - 17u : 127u - 90u) << 23;   // 2^-17, 2^-90
-  constexpr u32 kBehind = (kHalf ? 127u + 13u : 127u + 120u) << 23;  // 2^13, 2^120
-  const u32 word = __float_as_uint(p);
-  return word - kFirst < kBehind - kFirst && (~word & 0x007FFFFFu) != 0;
-}
-
-// The larger magnitudes of two pairs, NaN ignored; signs say nothing.
-template <class T>
-DIECAST_DEVICE u32 larger_pair(u32 a, u32 b) {
-  constexpr bool kBf16 = dtype_id<T> == dtype_id<bf16>;
-  u32 larger;
-#if DIECAST_CC >= 86
-  if constexpr (kBf16) {
-    asm("max.xorsign.abs.bf16x2 %0, %1, %2;" : "=r"(larger) : "r"(a), "r"(b));
-  } else {
-    asm("max.xorsign.abs.f16x2 %0, %1, %2;" : "=r"(larger) : "r"(a), "r"(b));
-  }
-#else
-  a &= 0x7FFF7FFFu, b &= 0x7FFF7FFFu;
-  if constexpr (kBf16) {
-    asm("max.bf16x2 %0, %1, %2;" : "=r"(larger) : "r"(a), "r"(b));
-  } else {
-    asm("max.f16x2 %0, %1, %2;" : "=r"(larger) : "r"(a), "r"(b));
-  }
-#endif
-  return larger;
+  return has_inverse<kHalf ? -17 : -90, kHalf ? 13 : 120>(p);
 }
 
 // The largest |element| of `Lanes` neighbouring threads' pieces, NaN ignored, at least +0. All lanes
@@ -79,29 +55,6 @@ DIECAST_UNROLL
   return to_f32(from_bits<T>(kPairs ? found & 0x7FFFu : found));
 }
 
-// A pair within [-limit, limit], NaN at its lower end.
-template <class T>
-DIECAST_DEVICE u32 limited_pair(u32 pair, u32 limit) {
-  const u32 lower = limit | 0x80008000u;
-  if constexpr (dtype_id<T> == dtype_id<bf16>) {
-    asm("max.bf16x2 %0, %0, %1;\nmin.bf16x2 %0, %0, %2;" : "+r"(pair) : "r"(lower), "r"(limit));
-  } else {
-    asm("max.f16x2 %0, %0, %1;\nmin.f16x2 %0, %0, %2;" : "+r"(pair) : "r"(lower), "r"(limit));
-  }
-  return pair;
-}
-
-template <class T>
-DIECAST_DEVICE u32 pair_from_f32(f32 low, f32 high) {
-  u32 pair;
-  if constexpr (dtype_id<T> == dtype_id<bf16>) {
-    asm("cvt.rn.bf16x2.f32 %0, %2, %1;" : "=r"(pair) : "f"(low), "f"(high));
-  } else {
-    asm("cvt.rn.f16x2.f32 %0, %2, %1;" : "=r"(pair) : "f"(low), "f"(high));
-  }
-  return pair;
-}
-
 // x, of at most about 6 p, under the ordinary scale p. With w the power of two at or below
 // max(|q|, 1), the step of E2M1's grid at q is w / 2: the last place of a float between 2^22 w and
 // 2^23 w, and adding one from the middle of these rounds q of either sign. What rounds to zero is +0.
@@ -118,7 +71,7 @@ DIECAST_DEVICE Neighbours<OUT, N> fp4_fake_piece(Neighbours<IN, N> x, const Fp4L
   if constexpr (bits<IN>() == 16) {
     const u32 limits = pair_from_f32<IN>(under.limit, under.limit);
 DIECAST_UNROLL
-    for (int w = 0; w < x.kWords; ++w) x.words[w] = limited_pair<IN>(x.words[w], limits);
+    for (int w = 0; w < x.kWords; ++w) x.words[w] = limited_pair<IN, false>(x.words[w], limits);
   }
   const f32 inverse = inverse_of(under.p);
   f32 y[N];

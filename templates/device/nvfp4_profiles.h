@@ -7,6 +7,8 @@
 #include <diecast/device/e2m1_codes.h>
 #include <diecast/device/nvfp4.h>
 #include <diecast/device/nvfp4_engine_profiles.h>
+#include <diecast/device/pairs.h>
+#include <diecast/device/quotient.h>
 
 namespace diecast {
 
@@ -111,6 +113,57 @@ DIECAST_DEVICE f32 profile_value(f32 x, f32 factor) {
   return Profile == kProfileTorchao || fabsf(y) > 0.0f ? y : 0.0f;
 }
 
+// Codes of a block's elements divided by `step`, of any step, one after another: seldom.
+template <class IN>
+DIECAST_DEVICE_CALL u64 modelopt_codes_of_any(Block16<IN> block, f32 step) {
+  u64 codes = 0;
+DIECAST_NO_UNROLL
+  for (int i = 0; i < 64; i += 4) {
+    const f32 y = profile_value<kProfileModelopt>(block.element(0), step);
+    codes |= u64{e2m1_from_f32_plain(y)} << i;
+    block.drop_first();
+  }
+  return codes;
+}
+
+#if !DIECAST_HOST
+
+// By the step's inverse, where it is ordinary. Elements are cut off at 6 steps first, NaN at the upper
+// end. A negative element keeps its sign but where the quotient is -0: of -0, and of what the
+// quotient of is too small for a float, which only an f32 by such a step can be.
+template <class IN>
+DIECAST_DEVICE void modelopt_codes(Block16<IN> block, f32 step, u32 (&codes)[2]) {
+  constexpr int kBits = bits<IN>();
+  constexpr bool kHalf = dtype_id<IN> == dtype_id<f16>;
+  if (!has_inverse<kHalf ? -17 : -90, kHalf ? 13 : kBits == 16 ? 16 : 120>(step)) {
+    const u64 any = modelopt_codes_of_any(block, step);
+    codes[0] = static_cast<u32>(any);
+    codes[1] = static_cast<u32>(any >> 32);
+    return;
+  }
+  const f32 inverse = inverse_of(step), limit = __fmul_rn(step, 6.0f);
+  const f32 tiny = __fmul_rd(__fmul_rd(step, 0x1p-149f), 0.5f);  // step * 2^-150 or just below
+  if constexpr (kBits == 16) {
+    const u32 limits = pair_from_f32<IN>(limit, limit);
+DIECAST_UNROLL
+    for (int w = 0; w < 8; ++w) block.words[w] = limited_pair<IN, true>(block.words[w], limits);
+  }
+DIECAST_UNROLL
+  for (int half = 0; half < 2; ++half) {
+    f32 y[8];
+DIECAST_UNROLL
+    for (int i = 0; i < 8; ++i) {
+      f32 x = block.element(8 * half + i);
+      if constexpr (kBits == 32) x = fmaxf(fminf(x, limit), -limit);
+      y[i] = quotient_for_e2m1(x, step, inverse);
+      if constexpr (kBits == 32) y[i] = fabsf(x) <= tiny ? 0.0f : y[i];
+    }
+    codes[half] = e2m1_codes(y);
+  }
+}
+
+#endif
+
 // A block under a given amax: its own (amax_or_nan), or that of a 16x16 tile it is a row of.
 template <int Profile, int Bound, bool Static, class IN>
 DIECAST_DEVICE Nvfp4Block quantize_profile_block(const Block16<IN>& block, f32 block_amax,
@@ -124,6 +177,12 @@ DIECAST_DEVICE Nvfp4Block quantize_profile_block(const Block16<IN>& block, f32 b
   } else {
     factor = profile_factor<Profile>(out.scale, global);
   }
+#if !DIECAST_HOST
+  if constexpr (Profile == kProfileModelopt) {
+    modelopt_codes(block, factor, out.codes);
+    return out;
+  }
+#endif
 DIECAST_UNROLL
   for (int half = 0; half < 2; ++half) {
     f32 y[8];

@@ -60,7 +60,15 @@ DIECAST_DEVICE f32 quotient_of_any(f32 a, f32 b) {
   return q;
 }
 
-// Many numbers by one: 1 / b, rounded, for a b of 2^-120 to 2^120 whose mantissa is not all ones.
+// Many numbers by one: whether b is positive, at least 2^First, below 2^Behind, and its mantissa not
+// all ones; then
+template <int First, int Behind>
+DIECAST_DEVICE bool has_inverse(f32 b) {
+  const u32 word = __float_as_uint(b);
+  return word - (u32{127 + First} << 23) < u32{Behind - First} << 23 &&
+         (~word & 0x007FFFFFu) != 0;
+}
+// is 1 / b, rounded; from 2^-120 to 2^120.
 DIECAST_DEVICE f32 inverse_of(f32 b) {
   f32 near;
   asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(near) : "f"(b));
