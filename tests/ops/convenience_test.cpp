@@ -27,8 +27,13 @@ class Convenience : public ::testing::Test {
     out.rowwise.amax = reinterpret_cast<float*>(0x40000);
     return out;
   }
+  static QuantizeNvfp4Options given(bool amax_given = true) {
+    QuantizeNvfp4Options options;
+    options.amax_given = amax_given;
+    return options;
+  }
   std::string call(Runtime& runtime, const std::shared_ptr<Device>& device, const Tensor& x,
-                   const QuantizedTensor& out, QuantizeNvfp4Options options = {true}) {
+                   const QuantizedTensor& out, QuantizeNvfp4Options options = given()) {
     options.device = device;
     const auto done = quantize_nvfp4(runtime, x, out, options);
     return done ? "ok" : done.error().message();
@@ -47,7 +52,7 @@ TEST_F(Convenience, AnotherOptionIsAnotherOpAndTheFirstIsFoundAgain) {
   QuantizedTensor tiled = out;
   tiled.layout = ScaleLayout::s128x4;
   tiled.rowwise.scale_bytes = tiled.rowwise_sizes().value().scale_bytes;
-  QuantizeNvfp4Options encode{true}, mae{true}, rht{true}, stochastic{true};
+  QuantizeNvfp4Options encode = given(), mae = encode, rht = encode, stochastic = encode;
   encode.global = GlobalScale::encode;
   mae.four_over_six = FourOverSix::mae;
   rht.rht = true;
@@ -72,8 +77,8 @@ TEST_F(Convenience, AmaxFoundAndAmaxGivenAreToldApart) {
   const auto runtime = machine_.runtime();
   QuantizedTensor out = quantized(x_);
   out.rowwise.amax = static_cast<float*>(device_->allocate(4).value());  // the fill is a real one
-  for (const bool given : {true, false, true, false})
-    EXPECT_EQ(call(*runtime, device_, x_, out, {given}), "ok");
+  for (const bool is_given : {true, false, true, false})
+    EXPECT_EQ(call(*runtime, device_, x_, out, given(is_given)), "ok");
   std::string symbols;
   for (const auto& launch : machine_.cuda->launches) symbols += launch.symbol + ' ';
   EXPECT_EQ(symbols, "quantize_nvfp4 amax quantize_nvfp4 quantize_nvfp4 amax quantize_nvfp4 ");

@@ -170,11 +170,13 @@ Result<void> PreparedQuantizeNvfp4::run(const Tensor& x, const QuantizedTensor& 
                                         const float* block_amax,
                                         const std::int64_t* rng_state) const {
   DIECAST_CHECK(check(x, out, block_amax));
-  DIECAST_TRY(const KernelArgument rng, rng_argument(kOp, request_.stochastic, rng_state));
+  if (request_.stochastic != (rng_state != nullptr))
+    return rng_argument(kOp, request_.stochastic, rng_state).error();
   if (amax_) DIECAST_CHECK(amax_->run(x, out.rowwise.amax, false, stream));
   const QuantizedSide& to = out.rowwise;
   const bool finds_rows = request_.row_scaled && !given(request_);  // its kernel has no block_amax
   const auto of_blocks = KernelArgument::tensor(DType::f32, block_amax);
+  const auto rng = KernelArgument::tensor(DType::i64, rng_state);
   const KernelArgument arguments[] = {
       tensor_argument(x),
       KernelArgument::tensor(DType::f32, to.amax),
