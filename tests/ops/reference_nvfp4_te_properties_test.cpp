@@ -228,7 +228,7 @@ TEST(ReferenceNvfp4Te, NamesWhatDoesNotFit) {
   Tensor bytes = x.view();
   bytes.dtype = DType::u8;
   EXPECT_EQ(te_quantize_nvfp4(bytes, false).error().message(),
-            "diecast: dtype_mismatch: x is u8\n  fix: x is f32, bf16 or f16");
+            "diecast: dtype_mismatch: x is u8\n  fix: x is f32, bf16, f16 or e4m3");
   EXPECT_EQ(te_quantize_nvfp4(x.view(), {1, 2}, false).error().message(),
             "diecast: shape_mismatch: amax has 2 entries, not 1\n  fix: pass 1 entries of amax");
   EXPECT_EQ(te_quantize_nvfp4(x.view(), {1}, true).error().code, ErrorCode::shape_mismatch);
