@@ -68,7 +68,9 @@ DIECAST_UNROLL
   DIECAST_DEVICE void add_s8(const Stage& from, int block) {
     const u32 codes = shared_address(from.codes);
     const u32 a_at = codes + Stage::place(row + lane, block);
-    const u32 b_at = codes + Stage::place(MTile + col + lane, block);
+    // The instruction takes 32 rows; where a warp has 16 it gets them twice: behind them stands what
+    // others may be writing.
+    const u32 b_at = codes + Stage::place(MTile + col + lane % kWarpCols, block);
     const f32* scales = from.scales + block * Stage::kRows;
     Vector<16> a[kM / 2];
     f32 of_rows[kM][2];
@@ -81,7 +83,6 @@ DIECAST_UNROLL
     Vector<16> b;
 DIECAST_UNROLL
     for (int j = 0; j < kN; ++j) {
-      // 32 rows; where a warp has 16, it does not look at what lies behind them.
       if (j % 4 == 0) b = load_matrices(b_at + 8 * j * Stage::kRowBytes);
       const Vector<8> pair = *reinterpret_cast<const Vector<8>*>(scales + MTile + col + 8 * j + lane % 4 * 2);
       const f32 of_cols[2] = {__uint_as_float(pair.words[0]), __uint_as_float(pair.words[1])};
