@@ -43,9 +43,9 @@ DIECAST_KERNEL {
     of = fp4_scale_of_scales<FP8 == FP8_eager>(global_amax[0]);
   }
   constexpr int kPiece = kFp4Piece<IN, OUT>;
-  const Share share(ceil_div(count, kPiece), blockIdx.x * THREADS + threadIdx.x,
-                    gridDim.x * THREADS);
+  const u32 thread = blockIdx.x * THREADS + threadIdx.x;
 #if DIECAST_HOST
+  const Share share(ceil_div(count, kPiece), thread, gridDim.x * THREADS);
   for (i64 i = share.first; i < share.last; i += share.step) {
     const i64 first = i * kPiece;
     const f32 block_amax = SCALE == SCALE_one ? 0.0f : amax[first / BLOCK];
@@ -57,17 +57,17 @@ DIECAST_KERNEL {
   f32 coming_amax = 0.0f;
   const auto load = [&](i64 i) {
     coming = {};
-    if (i >= share.last) return;
     const i64 first = i * kPiece;
+    if (first >= count) return;
     coming.template load<ALIGNED>(x + first, count - first);
     if constexpr (SCALE != SCALE_one) coming_amax = amax[first / BLOCK];
   };
-  load(share.first);
+  load(thread);
 DIECAST_NO_UNROLL
-  for (i64 i = share.first; i < share.last; i += share.step) {
+  for (i64 i = thread; i * kPiece < count; i += gridDim.x * THREADS) {  // few numbers live in a call
     const Neighbours<IN, kPiece> piece = coming;
     const f32 p = static_scale(coming_amax, of);
-    load(i + share.step);
+    load(i + gridDim.x * THREADS);
     const i64 first = i * kPiece;
     store_fp4_fake<ALIGNED>(piece, x + first, out + first, count - first, fp4_limits_or_zeros(p));
   }

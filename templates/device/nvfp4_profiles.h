@@ -180,15 +180,16 @@ DIECAST_DEVICE Nvfp4Block quantize_profile_block(const Block16<IN>& block, f32 b
 #if !DIECAST_HOST
   if constexpr (Profile == kProfileModelopt) {
     modelopt_codes(block, factor, out.codes);
-    return out;
-  }
+  } else
 #endif
+  {
 DIECAST_UNROLL
-  for (int half = 0; half < 2; ++half) {
-    f32 y[8];
+    for (int half = 0; half < 2; ++half) {
+      f32 y[8];
 DIECAST_UNROLL
-    for (int i = 0; i < 8; ++i) y[i] = profile_value<Profile>(block.element(8 * half + i), factor);
-    out.codes[half] = e2m1_codes(y);
+      for (int i = 0; i < 8; ++i) y[i] = profile_value<Profile>(block.element(8 * half + i), factor);
+      out.codes[half] = e2m1_codes(y);
+    }
   }
   return out;
 }
