@@ -41,7 +41,7 @@ OpenEntry open_entry(FileSystem& files, const CacheDirectory& directory, std::st
     out.fault = EntryFault::unreadable;
   } else if (!S_ISREG(out.status.st_mode)) {
     out.fault = EntryFault::not_a_file;
-  } else if (!is_private(out.status) || !directory.is_private_path(compiler, digest)) {
+  } else if (!is_private(out.status)) {
     out.fault = EntryFault::not_private;
   } else if (out.status.st_size < static_cast<off_t>(kHeaderBytes)) {
     out.fault = EntryFault::too_short;
@@ -117,6 +117,8 @@ std::optional<Artifact> DiskCache::find(const ArtifactKey& key, const std::strin
     if (!is_compiler_identity(identity) || state.reads.active(files.now_seconds())) continue;
     OpenEntry entry = open_entry(files, *directory, identity, key.digest);
     if (is_absent(entry.error)) continue;
+    const bool private_path = state.is_private_path(*directory, identity, key.digest);
+    if (entry.fault == EntryFault::none && !private_path) entry.fault = EntryFault::not_private;
     DecodedEntry decoded = read_entry(files, entry, key);
     if (decoded.fault == EntryFault::none && refused != nullptr &&
         decoded.artifact.payload == refused->payload) {
@@ -169,7 +171,8 @@ bool DiskCache::publish(const ArtifactKey& key, const Artifact& artifact) {
   const Result<Bytes> bytes = encode_entry(key, artifact);
   if (!bytes) return failed(0);
   const Descriptor shard = directory->shard(artifact.compiler, key.digest, true);
-  if (shard && !directory->is_private_path(artifact.compiler, key.digest)) return failed(-EPERM);
+  if (shard && !state.is_private_path(*directory, artifact.compiler, key.digest))
+    return failed(-EPERM);
   if (!shard) {
     if (shard.number() != -ENOENT) return failed(shard.number());
     state.reopen(root_);  // the root was removed; that says nothing about the disk
@@ -258,6 +261,20 @@ void DiskCache::State::reopen(const std::string& root) {
 void DiskCache::State::remember_damage(const std::string& entry, const FileIdentity& file) {
   std::lock_guard guard(mutex);
   if (damaged.size() < kDamageLimit) damaged[entry] = file;
+}
+
+bool DiskCache::State::is_private_path(const CacheDirectory& directory, const std::string& compiler,
+                                       const Digest& digest) {
+  const std::size_t shard = digest.high >> 56;
+  {
+    std::lock_guard guard(mutex);
+    const auto known = private_shards.find(compiler);
+    if (known != private_shards.end() && known->second[shard]) return true;
+  }
+  if (!directory.is_private_path(compiler, digest)) return false;
+  std::lock_guard guard(mutex);
+  private_shards[compiler].set(shard);
+  return true;
 }
 
 void DiskCache::State::remember_taken(const std::string& entry) {

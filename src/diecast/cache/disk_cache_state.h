@@ -9,6 +9,7 @@
 
 #include <array>
 #include <atomic>
+#include <bitset>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -40,6 +41,9 @@ struct DiskCache::State {
   // Damaged files this process has met, by "<identity>/<name>".
   void remember_damage(const std::string& entry, const FileIdentity& file);
   std::optional<FileIdentity> take_damage(const std::string& entry);
+  // Whether nobody else may write the folders of a key; asked of the disk once a folder.
+  bool is_private_path(const CacheDirectory& directory, const std::string& compiler,
+                       const Digest& digest);
   // Names of entries that something has which is to be left alone.
   void remember_taken(const std::string& entry);
   bool is_taken(const std::string& entry);
@@ -48,10 +52,11 @@ struct DiskCache::State {
   EntryWriter writer;
   Pause reads, writes;
 
-  ForkSafe<std::mutex> mutex;  // of the next five; never held during a call to the file system
+  ForkSafe<std::mutex> mutex;  // of the next six; never held during a call to the file system
   std::shared_ptr<const CacheDirectory> current;
   std::map<std::string, FileIdentity> damaged;
   std::set<std::string> taken;
+  std::map<std::string, std::bitset<256>> private_shards;  // by compiler
   std::int64_t reopened = 0;
 
   bool read_only = false;
