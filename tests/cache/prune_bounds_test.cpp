@@ -92,7 +92,7 @@ TEST_F(Prune, WhatTheDiskDoesNotLetGoIsCounted) {
   fill(3);
   FakeFileSystem stubborn([](const testing::FileCall& call) {
     const bool entry = call.name == "unlink_at" && call.path.ends_with(".dce");
-    return FileFault{entry ? EACCES : 0};
+    return testing::FileFault{entry ? EACCES : 0};
   });
   const auto cache = DiskCache::open(cache_->root(), stubborn).value();
   const PruneResult done = cache->clear().value();
