@@ -7,24 +7,16 @@
 
 #include <string>
 
-#include "runtime/fake_machine.h"
+#include "ops/fake_gpu.h"
 
 namespace diecast {
 
-class GemmRefusals : public ::testing::Test {
+class GemmRefusals : public testing::OnFakeGpu {
  protected:
-  GemmRefusals() : runtime_(machine_.runtime()), device_(machine_.cuda.device()) {
+  GemmRefusals() {
     options_.device = device_;
     a_ = operand(8, 64), b_ = operand(24, 64);
     out_ = {memory(8 * 24 * 4), DType::f32, Shape{8, 24}, 0, nullptr};
-  }
-  void* memory(std::int64_t bytes) {
-    return device_->allocate(static_cast<std::size_t>(bytes)).value();
-  }
-  void allocate(QuantizedSide& side) {
-    side.data = memory(side.data_bytes);
-    side.scale = memory(side.scale_bytes);
-    side.amax = static_cast<float*>(memory(side.amax_count * 4));
   }
   QuantizedTensor operand(std::int64_t rows, std::int64_t cols, bool row_scaled = false,
                           bool columnwise = false) {
@@ -57,9 +49,6 @@ class GemmRefusals : public ::testing::Test {
     EXPECT_TRUE(machine_.nvrtc.compiles().empty());
   }
 
-  testing::FakeMachine machine_;
-  std::shared_ptr<Runtime> runtime_;
-  std::shared_ptr<Device> device_;
   QuantizedTensor a_, b_;
   Tensor out_;
   GemmNvfp4Options options_;

@@ -3,26 +3,15 @@
 #include <diecast/diecast.h>
 #include <gtest/gtest.h>
 
-#include "runtime/fake_machine.h"
+#include "ops/fake_gpu.h"
 
 namespace diecast {
 namespace {
 
-using testing::FakeMachine;
 using Symbols = std::vector<std::string>;
 
-class TilesOnFake : public ::testing::Test {
+class TilesOnFake : public testing::OnFakeGpu {
  protected:
-  TilesOnFake() : runtime_(machine_.runtime()), device_(machine_.cuda.device()) {}
-
-  void* memory(std::int64_t bytes) {
-    return device_->allocate(static_cast<std::size_t>(bytes)).value();
-  }
-  void allocate(QuantizedSide& side) {
-    side.data = memory(side.data_bytes);
-    side.scale = memory(side.scale_bytes);
-    side.amax = static_cast<float*>(memory(side.amax_count * 4));
-  }
   Tensor matrix(std::int64_t rows, std::int64_t cols) {
     return {memory(rows * cols * 2), DType::bf16, Shape{rows, cols}, 0, nullptr};
   }
@@ -50,10 +39,6 @@ class TilesOnFake : public ::testing::Test {
     options.device = device_;
     return options;
   }
-
-  FakeMachine machine_;
-  std::shared_ptr<Runtime> runtime_;
-  std::shared_ptr<Device> device_;
 };
 
 TEST_F(TilesOnFake, BothDirectionsShareOneAmax) {

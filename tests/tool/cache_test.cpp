@@ -183,15 +183,26 @@ TEST(ToolWarm, EndsACompileThatTakesTooLong) {
   EXPECT_EQ(diecast({"cache", "verify"}).output, "0 good, 0 damaged\n");
 }
 
-// A compiler that starts a program of its own and waits for it; both write their numbers there.
-std::string slow_compiler(const std::string& started) {
-  return "#!/bin/sh\n"
-         "case $1 in\n"
-         "--version) echo 'g++ (slow) 12.2.0' ;;\n"
-         "-dumpmachine) echo x86_64-linux-gnu ;;\n"
-         "*) sleep 600 & echo $$ $! >" +
-         started + "; wait ;;\nesac\n";
-}
+// A compiler that starts a program of its own and waits for it, and a folder for the temporary
+// files of what runs. Both programs write their numbers to `started`.
+struct SlowCompiler {
+  explicit SlowCompiler(ToolRun& diecast)
+      : started(diecast.folder / "started"), temporary(diecast.folder / "temporary") {
+    const std::string compiler = diecast.folder / "c++";
+    testing::write_text(compiler,
+                        "#!/bin/sh\n"
+                        "case $1 in\n"
+                        "--version) echo 'g++ (slow) 12.2.0' ;;\n"
+                        "-dumpmachine) echo x86_64-linux-gnu ;;\n"
+                        "*) sleep 600 & echo $$ $! >" +
+                            started + "; wait ;;\nesac\n");
+    EXPECT_EQ(::chmod(compiler.c_str(), 0700), 0);
+    EXPECT_EQ(::mkdir(temporary.c_str(), 0700), 0);
+    diecast.set("DIECAST_CXX", compiler);
+    diecast.set("TMPDIR", temporary);
+  }
+  const std::string started, temporary;
+};
 
 void expect_ended(const std::string& started, int expected) {
   std::istringstream numbers(text_of(started));
@@ -211,13 +222,7 @@ void expect_ended(const std::string& started, int expected) {
 // N-06 on the host: the compiler is a program with programs of its own, and none is left.
 TEST(ToolWarm, EndsAHostCompilerWithEverythingBelowIt) {
   ToolRun diecast;
-  const std::string compiler = diecast.folder / "c++", started = diecast.folder / "started";
-  testing::write_text(compiler, slow_compiler(started));
-  ASSERT_EQ(::chmod(compiler.c_str(), 0700), 0);
-  diecast.set("DIECAST_CXX", compiler);
-  const std::string temporary = diecast.folder / "temporary";
-  ASSERT_EQ(::mkdir(temporary.c_str(), 0700), 0);
-  diecast.set("TMPDIR", temporary);
+  const SlowCompiler compiler(diecast);
   const auto run =
       diecast({"warm", manifest(diecast, "amax IN=bf16 @ host\n"), "--time-limit", "1"});
   EXPECT_EQ(run.exit_code, 1);
@@ -225,29 +230,23 @@ TEST(ToolWarm, EndsAHostCompilerWithEverythingBelowIt) {
                   "diecast: timed_out: compiling amax.cu for host took longer than 1 s and was "
                   "ended\n"))
       << run.errors;
-  expect_ended(started, 2);
-  EXPECT_EQ(tree(temporary), std::vector<std::string>{});  // nor a file of them
+  expect_ended(compiler.started, 2);
+  EXPECT_EQ(tree(compiler.temporary), std::vector<std::string>{});  // nor a file of them
   EXPECT_EQ(diecast({"cache", "verify"}).output, "0 good, 0 damaged\n");
 }
 
 // N-07: a warm that is killed takes its host compiler and the compiler's files with it.
 TEST(ToolWarm, LeavesNoHostCompilerWhenItIsKilled) {
   ToolRun diecast;
-  const std::string compiler = diecast.folder / "c++", started = diecast.folder / "started";
-  testing::write_text(compiler, slow_compiler(started));
-  ASSERT_EQ(::chmod(compiler.c_str(), 0700), 0);
-  diecast.set("DIECAST_CXX", compiler);
-  const std::string temporary = diecast.folder / "temporary";
-  ASSERT_EQ(::mkdir(temporary.c_str(), 0700), 0);
-  diecast.set("TMPDIR", temporary);
+  const SlowCompiler compiler(diecast);
   ProcessRequest request;
   request.arguments = {DIECAST_TOOL, "warm", manifest(diecast, "amax IN=bf16 @ host\n")};
   request.environment = diecast.environment();
   request.time_limit = std::chrono::seconds(3);
   EXPECT_EQ(run_process(request).error().code, ErrorCode::timed_out);
-  expect_ended(started, 2);
-  for (int i = 0; i < 200 && !tree(temporary).empty(); ++i) ::usleep(10000);
-  EXPECT_EQ(tree(temporary), std::vector<std::string>{});
+  expect_ended(compiler.started, 2);
+  for (int i = 0; i < 200 && !tree(compiler.temporary).empty(); ++i) ::usleep(10000);
+  EXPECT_EQ(tree(compiler.temporary), std::vector<std::string>{});
 }
 
 // N-05: a compiler that dies takes nobody with it.

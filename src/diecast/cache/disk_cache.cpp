@@ -117,8 +117,9 @@ std::optional<Artifact> DiskCache::find(const ArtifactKey& key, const std::strin
     if (!is_compiler_identity(identity) || state.reads.active(files.now_seconds())) continue;
     OpenEntry entry = open_entry(files, *directory, identity, key.digest);
     if (is_absent(entry.error)) continue;
-    const bool private_path = state.is_private_path(*directory, identity, key.digest);
-    if (entry.fault == EntryFault::none && !private_path) entry.fault = EntryFault::not_private;
+    const bool trusted =
+        entry.fault != EntryFault::none || state.is_private_path(*directory, identity, key.digest);
+    if (!trusted) entry.fault = EntryFault::not_private;
     DecodedEntry decoded = read_entry(files, entry, key);
     if (decoded.fault == EntryFault::none && refused != nullptr &&
         decoded.artifact.payload == refused->payload) {

@@ -255,7 +255,7 @@ void Runtime::State::publish(const Publication& publication) {
   const Artifact& artifact = *publication.artifact;
   const bool replace = options.cache_policy == CachePolicy::rebuild;
   DiskCache* const root = cache->publish(publication.key, artifact, replace);
-  const auto refusing = cache->refusing();
+  const auto refusing = told_unwritten ? std::vector<DiskCache*>() : cache->refusing();
   if (!refusing.empty() && !told_unwritten.exchange(true)) {
     ++count.degraded;
     tell(RuntimeEvent::Kind::degraded, "",
