@@ -9,7 +9,7 @@ shape    enum  ROWS    {apart, any} = apart              // what is known of x's
 shape    bool  SCALES_APART = false                      // rows of linear scales may be apart
 option   type  IN      {bf16, f16, f32}                  // element type of x
 option   int   BLOCK   {16} = 16                         // neighbours that share one block scale
-option   enum  PROFILE {te, pr546, modelopt, torchao, te_fast} = te  // whose bits; see PROFILES.md
+option   enum  PROFILE {te, pr546, modelopt, torchao, te_ref, te_fast} = te  // whose bits; see PROFILES.md
 option   enum  LAYOUT  {linear, s128x4, s8x4} = linear   // of the block scales
 option   enum  FOUR_OVER_SIX {off, mae, mse} = off       // two scales are tried, the smaller error stays
 option   int   BOUND   {448, 256} = 448                  // block scale that the global scale aims at

@@ -11,7 +11,7 @@ shape    bool  GROUPED    = false                        // x, codes and scales 
 option   type  IN         {bf16, f16, f32}               // element type of x
 option   enum  DIRECTION  {rowwise, columnwise, both} = both
 option   int   BLOCK_ROWS {1, 16} = 1                    // 1x16 blocks along either side, or 16x16
-option   enum  PROFILE    {te, pr546, modelopt, torchao, te_fast} = te  // whose bits; see PROFILES.md
+option   enum  PROFILE    {te, pr546, modelopt, torchao, te_ref, te_fast} = te  // whose bits; see PROFILES.md
 option   enum  GLOBAL     {amax, encode, decode, none} = amax  // what amax holds: an amax, S, 1 / S; none: no global scale
 option   bool  ROW_SCALE  = false                        // amax has one entry a row, amax_t one a column
 option   enum  LAYOUT     {linear, s128x4, s8x4} = linear   // of the block scales
@@ -47,7 +47,7 @@ require  !ROW_SCALE || BLOCK_ROWS == 1                   // one byte cannot serv
 require  PROFILE == PROFILE_te || FOUR_OVER_SIX == FOUR_OVER_SIX_off  // four over six is defined by profile te
 require  GLOBAL == GLOBAL_amax || FOUR_OVER_SIX == FOUR_OVER_SIX_off  // the error of four over six is made with the amax itself: GLOBAL=amax
 require  BOUND == 448 || FOUR_OVER_SIX != FOUR_OVER_SIX_off || PROFILE == PROFILE_modelopt  // bound 256 is defined by profile te with four over six, and by modelopt
-require  GLOBAL != GLOBAL_encode || PROFILE == PROFILE_te || PROFILE == PROFILE_pr546  // an encode scale is part of profiles te and pr546; modelopt and torchao take decode
+require  GLOBAL != GLOBAL_encode || (PROFILE != PROFILE_modelopt && PROFILE != PROFILE_torchao)  // an encode scale is part of profiles te, pr546 and te_ref; modelopt and torchao take decode
 require  PROFILE != PROFILE_te_fast || (IN == bf16 && GLOBAL == GLOBAL_amax && RHT == RHT_none && BLOCK_ROWS == 1)  // profile te_fast is defined for bf16 in 1x16 blocks under an amax, not transformed
 require  GLOBAL != GLOBAL_none || PROFILE == PROFILE_te || PROFILE == PROFILE_torchao  // block scales alone are defined by profiles te and torchao
 require  GLOBAL != GLOBAL_none || !ROW_SCALE             // without global scales there is none a row

@@ -1,6 +1,7 @@
-// NVFP4 in the profiles beside te: pr546, modelopt, torchao and those of nvfp4_engine_profiles.h. Each is a way to make three numbers
-// of the global scale, a byte of a block's amax, a factor of the byte, and codes of the elements;
-// the formulas stand in templates/PROFILES.md. Every operation is one f32 rounding, in this order.
+// NVFP4 in the profiles beside te: pr546, modelopt, torchao, te_ref and those of
+// nvfp4_engine_profiles.h. Each is a way to make three numbers of the global scale, a byte of a
+// block's amax, a factor of the byte, and codes of the elements; the formulas stand in
+// templates/PROFILES.md. Every operation is one f32 rounding, in this order.
 #pragma once
 
 #include <diecast/device/block16.h>
@@ -19,15 +20,13 @@ enum : int {
   kProfilePr546,
   kProfileModelopt,
   kProfileTorchao,
+  kProfileTeRef,
   kProfileTeFast,
   kProfileFlashinferExact,
   kProfileFlashinferFast
 };
 enum : int { kGlobalAmax, kGlobalEncode, kGlobalDecode, kGlobalNone };
 
-// ProfileGlobal of a tensor or a row. pr546: encode = S, decode = 1 / S; encode = 0 stands for an amax of 0.
-// modelopt: decode = scale_2, encode = what divides a block's amax. torchao: decode = the per-tensor
-// scale, encode = 1 / decode.
 template <int Profile>
 constexpr bool kIsFlashinfer =
     Profile == kProfileFlashinferExact || Profile == kProfileFlashinferFast;
@@ -37,12 +36,19 @@ DIECAST_DEVICE f32 quotient_or_zero(f32 a, f32 b) {
   return a == 0.0f && b == 0.0f ? 0.0f : quotient(a, b);
 }
 
-// S = given, at most the largest float; 0 becomes 1, NaN stays.
-DIECAST_DEVICE f32 usable_encode_scale(f32 given) {
-  if (given > kLargest) given = kLargest;
-  return given == 0.0f ? 1.0f : given;
+// S of what Global says is given, at most the largest float; 0 becomes 1, NaN stays.
+template <int Global>
+DIECAST_DEVICE f32 encode_scale_of(f32 given) {
+  const f32 encode = Global == kGlobalAmax     ? quotient(2688.0f, given)
+                     : Global == kGlobalDecode ? quotient(1.0f, given)
+                                               : given;
+  if (encode > kLargest) return kLargest;
+  return encode == 0.0f ? 1.0f : encode;
 }
 
+// ProfileGlobal of a tensor or a row. pr546: encode = S, decode = 1 / S; encode = 0 stands for an
+// amax of 0. te_ref: encode = S * fl(1/6), decode = 1 / S. modelopt: decode = scale_2, encode = what
+// divides a block's amax. torchao: decode = the per-tensor scale, encode = 1 / decode.
 // `given` is what Global says. Static: block amaxes are given too; Bound is 448 or 256 (modelopt).
 template <int Profile, int Global, int Bound, bool Static>
 DIECAST_DEVICE ProfileGlobal profile_global(f32 given) {
@@ -52,10 +58,12 @@ DIECAST_DEVICE ProfileGlobal profile_global(f32 given) {
     return flashinfer_global<Profile == kProfileFlashinferFast>(given);
   } else if constexpr (Profile == kProfilePr546) {
     if (Global == kGlobalAmax && given == 0.0f) return {0.0f, 0.0f};
-    const f32 encode = usable_encode_scale(Global == kGlobalAmax     ? quotient(2688.0f, given)
-                                           : Global == kGlobalDecode ? quotient(1.0f, given)
-                                                                     : given);
+    const f32 encode = encode_scale_of<Global>(given);
     return {encode, Global == kGlobalDecode ? given : quotient(1.0f, encode)};
+  } else if constexpr (Profile == kProfileTeRef) {
+    const f32 encode = encode_scale_of<Global>(given);
+    return {__fmul_rn(encode, DIECAST_SIXTH),
+            Global == kGlobalDecode ? given : quotient(1.0f, encode)};
   } else {
     // fl(1 / (6 * Bound))
     constexpr f32 kFactor = Bound == 448 ? 0x1.861862p-12f : 0x1.555556p-11f;
@@ -75,6 +83,8 @@ DIECAST_DEVICE e4m3 profile_block_scale(f32 block_amax, const ProfileGlobal& glo
     return flashinfer_block_scale<Profile == kProfileFlashinferFast>(block_amax, global);
   } else if constexpr (Profile == kProfileTeFast) {
     scale = __fmul_rn(block_amax, global.decode);
+  } else if constexpr (Profile == kProfileTeRef) {
+    scale = __fmul_rn(block_amax, global.encode);
   } else if constexpr (Profile == kProfilePr546) {
     scale = __fmul_rn(quotient(block_amax, 6.0f), global.encode);
   } else if constexpr (Profile == kProfileTorchao) {
@@ -99,10 +109,14 @@ DIECAST_DEVICE f32 profile_factor(e4m3 block_scale, const ProfileGlobal& global)
   const f32 scale = f32_from_e4m3(block_scale);
   if constexpr (Profile == kProfileTorchao) return quotient(global.encode, scale);
   const f32 step = __fmul_rn(scale, global.decode);
+  if constexpr (Profile == kProfileTeRef) {
+    const f32 factor = quotient(1.0f, step);
+    return factor > kLargest ? kLargest : factor;  // NaN stays
+  }
   return Profile == kProfilePr546 ? quotient(1.0f, step) : step;
 }
 
-// The value that is rounded. pr546: zeros of either sign and NaN have code 0. modelopt: -0 too, NaN
+// The value that is rounded. pr546, te_ref: zeros of either sign and NaN have code 0. modelopt: -0 too, NaN
 // has code 7; te_fast: the same. torchao: as te.
 template <int Profile>
 DIECAST_DEVICE f32 profile_value(f32 x, f32 factor) {

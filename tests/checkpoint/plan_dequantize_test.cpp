@@ -68,7 +68,7 @@ TEST(Plan, DequantizeRefusesPartsThatDoNotFit) {
             "not_supported: the metadata has diecast.format = \"mxfp8\", only nvfp4 is read");
   EXPECT_EQ(what(foreign(), {{"diecast.format", "nvfp4"}, {"diecast.profile", "mine"}}),
             "not_supported: the metadata has diecast.profile = \"mine\", only te, pr546, modelopt, "
-            "torchao are read");
+            "torchao, te_ref are read");
   const auto with = [](std::string dtypes) {
     return Metadata{{"diecast.format", "nvfp4"},
                     {"diecast.profile", "te"},

@@ -18,7 +18,7 @@ constexpr float kInf = std::numeric_limits<float>::infinity();
 
 TEST(Nvfp4Scheme, Scale2IsTheReciprocalOfSOrAProductByProfile) {
   const Nvfp4Scheme te, pr546{Profile::pr546}, modelopt{Profile::modelopt},
-      torchao{Profile::torchao};
+      torchao{Profile::torchao}, te_ref{Profile::te_ref};
   // amax, 1 / (2688 / amax), amax * fl(1 / 2688)
   const struct {
     float amax;
@@ -30,6 +30,7 @@ TEST(Nvfp4Scheme, Scale2IsTheReciprocalOfSOrAProductByProfile) {
   for (const auto& row : rows) {
     EXPECT_EQ(bits(decode_scale(te, row.amax)), row.inverse) << row.amax;
     EXPECT_EQ(bits(decode_scale(pr546, row.amax)), row.inverse) << row.amax;
+    EXPECT_EQ(bits(decode_scale(te_ref, row.amax)), row.inverse) << row.amax;
     EXPECT_EQ(bits(decode_scale(modelopt, row.amax)), row.product) << row.amax;
     EXPECT_EQ(bits(decode_scale(torchao, row.amax)), row.product) << row.amax;
   }
@@ -43,6 +44,11 @@ TEST(Nvfp4Scheme, AnAllZeroWeightExportsOneWhereTheProfileDividesBySAndZeroElsew
   EXPECT_EQ(decode_scale({Profile::modelopt}, kInf), kInf);
 }
 
+TEST(Nvfp4Scheme, TheTorchReferencesAllZeroWeightExportsTheReciprocalOfTheLargestFloat) {
+  EXPECT_EQ(decode_scale({Profile::te_ref}, 0.0f), 0x1p-128f);
+  EXPECT_EQ(decode_scale({Profile::te_ref}, kInf), 1.0f);
+}
+
 TEST(Nvfp4Scheme, ABoundOf256ChangesTheScale) {
   const Nvfp4Scheme adaptive{Profile::te, FourOverSix::mae, 256};
   EXPECT_EQ(decode_scale(adaptive, 6.0f), 1.0f / 256);
@@ -51,7 +57,8 @@ TEST(Nvfp4Scheme, ABoundOf256ChangesTheScale) {
 
 TEST(Nvfp4Scheme, NaNIsKeptByProfilesWhoseAmaxKeepsIt) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
-  for (const Profile profile : {Profile::pr546, Profile::modelopt, Profile::torchao}) {
+  for (const Profile profile :
+       {Profile::pr546, Profile::modelopt, Profile::torchao, Profile::te_ref}) {
     EXPECT_TRUE(decode_scale({profile}, nan) != decode_scale({profile}, nan));
   }
 }
@@ -65,6 +72,7 @@ std::string refused(const Nvfp4Scheme& scheme) {
 
 TEST(Nvfp4Scheme, APlanNamesItsProfileAndRefusesWhatThatHasNot) {
   EXPECT_EQ(refused({Profile::torchao}), "torchao");
+  EXPECT_EQ(refused({Profile::te_ref}), "te_ref");
   EXPECT_EQ(refused({Profile::modelopt, FourOverSix::off, 256}), "modelopt");
   EXPECT_EQ(refused({Profile::te, FourOverSix::mse, 256}), "te");
   EXPECT_EQ(refused({Profile::te, FourOverSix::mse, 448}), "te");

@@ -70,11 +70,9 @@ struct Arithmetic {
 };
 
 inline std::vector<Arithmetic> arithmetics() {
-  std::vector<Arithmetic> all = {{Profile::te},
-                                 {Profile::pr546},
-                                 {Profile::modelopt},
-                                 {Profile::modelopt, FourOverSix::off, 256},
-                                 {Profile::torchao}};
+  std::vector<Arithmetic> all = {{Profile::te},       {Profile::pr546},
+                                 {Profile::modelopt}, {Profile::modelopt, FourOverSix::off, 256},
+                                 {Profile::torchao},  {Profile::te_ref}};
   for (const auto rule : {FourOverSix::mae, FourOverSix::mse}) {
     for (const int bound : {448, 256}) all.push_back({Profile::te, rule, bound});
   }

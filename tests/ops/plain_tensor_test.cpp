@@ -22,7 +22,7 @@ class RandomTensors {
     tensor.block_cols = pick(12) == 0 ? 16 : tensor.format == Format::nvfp4 ? 16 : 32;
     tensor.block_rows = pick(4) == 0 ? tensor.block_cols : 1;
     tensor.layout = static_cast<ScaleLayout>(pick(3));
-    tensor.profile = static_cast<Profile>(pick(7));
+    tensor.profile = static_cast<Profile>(pick(8));
     tensor.e4m3_bound = pick(4) == 0 ? 256 : pick(20) == 0 ? 300 : 448;
     tensor.row_scaled = pick(4) == 0;
     if (pick(5) != 0) fill(tensor.rowwise, tensor.rowwise_sizes());

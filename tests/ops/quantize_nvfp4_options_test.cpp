@@ -66,23 +66,28 @@ bool says(const std::string& message, std::string_view part) {
 TEST_F(Nvfp4Options, WhatAProfileHasNotIsRefusedNamingTheOnesThatHaveIt) {
   QuantizeNvfp4Options adaptive = given(GlobalScale::amax);
   adaptive.four_over_six = FourOverSix::mae;
-  for (const Profile profile : {Profile::pr546, Profile::modelopt, Profile::torchao}) {
+  for (const Profile profile :
+       {Profile::pr546, Profile::modelopt, Profile::torchao, Profile::te_ref}) {
     const std::string message = outcome(adaptive, profile);
     EXPECT_TRUE(says(message, "constraint_violated")) << message;
     EXPECT_TRUE(says(message, "(four over six is defined by profile te)")) << message;
   }
   for (const Profile profile : {Profile::modelopt, Profile::torchao}) {
-    EXPECT_TRUE(says(
-        outcome(given(GlobalScale::encode), profile),
-        "(an encode scale is part of profiles te and pr546; modelopt and torchao take decode)"));
+    EXPECT_TRUE(
+        says(outcome(given(GlobalScale::encode), profile),
+             "(an encode scale is part of profiles te, pr546 and te_ref; modelopt and torchao take "
+             "decode)"));
   }
-  for (const Profile profile : {Profile::pr546, Profile::modelopt}) {
+  for (const Profile profile : {Profile::pr546, Profile::te_ref}) {
+    EXPECT_EQ(outcome(given(GlobalScale::encode), profile), "ok");
+  }
+  for (const Profile profile : {Profile::pr546, Profile::modelopt, Profile::te_ref}) {
     EXPECT_TRUE(says(outcome(given(GlobalScale::none), profile),
                      "(block scales alone are defined by profiles te and torchao)"));
   }
   QuantizeNvfp4Options blocks = given(GlobalScale::amax);
   blocks.block_amax = static_cast<const float*>(device_->allocate(8 * 4 * 4).value());
-  for (const Profile profile : {Profile::te, Profile::pr546, Profile::torchao}) {
+  for (const Profile profile : {Profile::te, Profile::pr546, Profile::torchao, Profile::te_ref}) {
     EXPECT_TRUE(
         says(outcome(blocks, profile), "(given block amaxes are defined by profile modelopt)"));
   }

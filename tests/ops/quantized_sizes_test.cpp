@@ -20,6 +20,7 @@ TEST(Format, LayoutAndProfileHaveNames) {
   EXPECT_EQ(layout_name(ScaleLayout::s128x4), "s128x4");
   EXPECT_EQ(layout_name(ScaleLayout::s8x4), "s8x4");
   EXPECT_EQ(profile_name(Profile::te), "te");
+  EXPECT_EQ(profile_name(Profile::te_ref), "te_ref");
   EXPECT_EQ(profile_name(Profile::flashinfer_fast), "flashinfer_fast");
 }
 

@@ -1,5 +1,5 @@
-// Profiles pr546, modelopt and torchao by worked examples, and the rows where they part: zeros of
-// both signs, subnormals, infinities, NaN, block scales that underflow, global scales that
+// Profiles pr546, modelopt, torchao and te_ref by worked examples, and the rows where they part:
+// zeros of both signs, subnormals, infinities, NaN, block scales that underflow, global scales that
 // saturate.
 #include <diecast/ops/reference/numbers.h>
 #include <diecast/ops/reference/nvfp4.h>
@@ -21,6 +21,12 @@ using Bytes = std::vector<std::uint8_t>;
 using second::kInf;
 using second::kNaN;
 constexpr Profile kOthers[] = {Profile::pr546, Profile::modelopt, Profile::torchao};
+constexpr Profile kKeepNaN[] = {Profile::pr546, Profile::modelopt, Profile::torchao,
+                                Profile::te_ref};
+
+bool gives_nan_code_zero(Profile profile) {
+  return profile == Profile::pr546 || profile == Profile::te_ref;
+}
 
 Nvfp4 quantized(Profile profile, const std::vector<float>& row, std::vector<float> given = {},
                 GlobalScale global = GlobalScale::amax) {
@@ -41,7 +47,7 @@ std::vector<float> row_of(std::vector<float> first, std::size_t size = 16) {
 TEST(ReferenceNvfp4Profiles, AgreeOnAUnitBlockButForTheSignOfZero) {
   const std::vector<float> x = {0,     -0.0f, .25f,  -.5f, .75f, 1,  -1.25f, 1.5f,
                                 1.75f, 2,     -2.5f, 3,    3.5f, -4, 5,      6};
-  for (const Profile profile : kOthers) {
+  for (const Profile profile : kKeepNaN) {
     const Nvfp4 q = quantized(profile, x, {2688.0f});
     EXPECT_EQ(q.scales, Bytes{0x38});
     Bytes codes = {0x80, 0x90, 0x22, 0x3A, 0x44, 0x5C, 0xE6, 0x76};
@@ -103,6 +109,9 @@ TEST(ReferenceNvfp4Profiles, AMatrixOfZeros) {
   const Nvfp4 pr546 = quantized(Profile::pr546, zeros);
   EXPECT_EQ(pr546.scales, Bytes{0x00});
   EXPECT_EQ(pr546.codes, Bytes(8, 0x00));
+  const Nvfp4 te_ref = quantized(Profile::te_ref, zeros);
+  EXPECT_EQ(te_ref.scales, Bytes{0x00});
+  EXPECT_EQ(te_ref.codes, Bytes(8, 0x00));
   const Nvfp4 modelopt = quantized(Profile::modelopt, zeros);  // upstream: 0 / 0, 0x7F and codes 7
   EXPECT_EQ(modelopt.scales, Bytes{0x38});
   EXPECT_EQ(modelopt.codes, Bytes(8, 0x00));
@@ -123,6 +132,7 @@ TEST(ReferenceNvfp4Profiles, ABlockOfZerosAmongOthers) {
   };
   EXPECT_EQ(second(Profile::te), std::pair(0x00, 8));
   EXPECT_EQ(second(Profile::pr546), std::pair(0x00, 0));
+  EXPECT_EQ(second(Profile::te_ref), std::pair(0x00, 0));
   EXPECT_EQ(second(Profile::modelopt), std::pair(0x38, 0));
   EXPECT_EQ(second(Profile::torchao), std::pair(0x08, 8));
 }
@@ -132,8 +142,10 @@ TEST(ReferenceNvfp4Profiles, ABlockScaleThatUnderflows) {
   std::vector<float> x(16, 1e-3f);
   x[15] = -1e-3f;
   const auto first = [&](Profile profile) { return quantized(profile, x, {268288.0f}); };
-  EXPECT_EQ(first(Profile::pr546).scales, Bytes{0x00});
-  EXPECT_EQ(first(Profile::pr546).codes, (Bytes{0x77, 0x77, 0x77, 0x77, 0x77, 0x77, 0x77, 0xF7}));
+  for (const Profile profile : {Profile::pr546, Profile::te_ref}) {
+    EXPECT_EQ(first(profile).scales, Bytes{0x00}) << profile_name(profile);
+    EXPECT_EQ(first(profile).codes, (Bytes{0x77, 0x77, 0x77, 0x77, 0x77, 0x77, 0x77, 0xF7}));
+  }
   EXPECT_EQ(first(Profile::modelopt).scales, Bytes{0x01});
   EXPECT_EQ(first(Profile::torchao).scales, Bytes{0x08});
   for (const Profile profile : {Profile::modelopt, Profile::torchao}) {
@@ -142,28 +154,29 @@ TEST(ReferenceNvfp4Profiles, ABlockScaleThatUnderflows) {
 }
 
 TEST(ReferenceNvfp4Profiles, NegativeValuesThatRoundToZeroKeepTheirSign) {
-  for (const Profile profile : kOthers) {
+  for (const Profile profile : kKeepNaN) {
     EXPECT_EQ(quantized(profile, row_of({-0.01f, 6.0f}), {2688.0f}).codes[0], 0x78)
         << profile_name(profile);
   }
 }
 
 TEST(ReferenceNvfp4Profiles, NaNIsInTheAmaxAndSoEverywhere) {
-  for (const Profile profile : kOthers) {
+  for (const Profile profile : kKeepNaN) {
     const Nvfp4 q = quantized(profile, row_of({kNaN, 1.0f, -kNaN}, 32));
     EXPECT_EQ(bits_of(q.amax[0]), 0x7FFFFFFFu);
     EXPECT_EQ(q.scales, (Bytes{0x7F, 0x7F})) << profile_name(profile);
-    EXPECT_EQ(q.codes, Bytes(16, profile == Profile::pr546 ? 0x00 : 0x77)) << profile_name(profile);
+    EXPECT_EQ(q.codes, Bytes(16, gives_nan_code_zero(profile) ? 0x00 : 0x77))
+        << profile_name(profile);
   }
 }
 
 TEST(ReferenceNvfp4Profiles, AGivenAmaxConfinesNaNToItsBlock) {
-  for (const Profile profile : kOthers) {
+  for (const Profile profile : kKeepNaN) {
     std::vector<float> x = row_of({kNaN, 1.0f}, 32);
     x[16] = 6.0f;
     const Nvfp4 q = quantized(profile, x, {2688.0f});
     EXPECT_EQ(q.scales, (Bytes{0x7F, 0x38})) << profile_name(profile);
-    EXPECT_EQ(q.codes[0], profile == Profile::pr546 ? 0x00 : 0x77);
+    EXPECT_EQ(q.codes[0], gives_nan_code_zero(profile) ? 0x00 : 0x77);
     EXPECT_EQ(q.codes[8], 0x07);
   }
 }
@@ -172,9 +185,11 @@ TEST(ReferenceNvfp4Profiles, Infinity) {
   std::vector<float> x = row_of({kInf, 1000.0f, -kInf}, 32);
   x[16] = 6.0f;
   x[17] = -6.0f;
-  const Nvfp4 pr546 = quantized(Profile::pr546, x);  // S = 1, as te
-  EXPECT_EQ(pr546.scales, (Bytes{0x7E, 0x38}));
-  EXPECT_EQ((Bytes{pr546.codes[0], pr546.codes[1], pr546.codes[8]}), (Bytes{0x47, 0x0F, 0xF7}));
+  for (const Profile profile : {Profile::pr546, Profile::te_ref}) {  // S = 1, as te
+    const Nvfp4 q = quantized(profile, x);
+    EXPECT_EQ(q.scales, (Bytes{0x7E, 0x38})) << profile_name(profile);
+    EXPECT_EQ((Bytes{q.codes[0], q.codes[1], q.codes[8]}), (Bytes{0x47, 0x0F, 0xF7}));
+  }
   const Nvfp4 modelopt = quantized(Profile::modelopt, x);  // inf / inf, and 6 / inf = 0 counts as 1
   EXPECT_EQ(modelopt.scales, (Bytes{0x7F, 0x38}));
   EXPECT_EQ((Bytes{modelopt.codes[0], modelopt.codes[8]}), (Bytes{0x77, 0x00}));
@@ -186,8 +201,10 @@ TEST(ReferenceNvfp4Profiles, Infinity) {
 TEST(ReferenceNvfp4Profiles, TinyTensorsNeedSubnormals) {
   const std::vector<float> x = row_of({0, 0, 0, 1e-37f});
   EXPECT_EQ(pr546_encode_scale(1e-37f), FLT_MAX);
-  EXPECT_EQ(quantized(Profile::pr546, x).scales, Bytes{0x4B});  // S saturates: not 0x7E
-  EXPECT_EQ(quantized(Profile::pr546, x).codes[1], 0x70);
+  for (const Profile profile : {Profile::pr546, Profile::te_ref}) {
+    EXPECT_EQ(quantized(profile, x).scales, Bytes{0x4B});  // S saturates: not 0x7E
+    EXPECT_EQ(quantized(profile, x).codes[1], 0x70);
+  }
   EXPECT_LT(modelopt_scale_2(1e-37f, 448), FLT_MIN);
   EXPECT_EQ(quantized(Profile::modelopt, x).scales, Bytes{0x7E});
   EXPECT_EQ(quantized(Profile::modelopt, x).codes, (Bytes{0, 0x70, 0, 0, 0, 0, 0, 0}));
@@ -196,7 +213,7 @@ TEST(ReferenceNvfp4Profiles, TinyTensorsNeedSubnormals) {
 }
 
 TEST(ReferenceNvfp4Profiles, AnAmaxThatIsTooSmallSaturates) {
-  for (const Profile profile : kOthers) {
+  for (const Profile profile : kKeepNaN) {
     const Nvfp4 q = quantized(profile, row_of({100.0f, -100.0f, 1.0f}), {1.0f});
     EXPECT_EQ(q.scales, Bytes{0x7E}) << profile_name(profile);
     EXPECT_EQ(q.codes[0], 0xF7) << profile_name(profile);
@@ -216,10 +233,28 @@ TEST(ReferenceNvfp4Profiles, AGivenEncodeScaleIsTakenAsItIs) {
             quantized(Profile::te, row_of({1}), {}, GlobalScale::none).scales);
 }
 
+// The torch reference has te's numbers but where te's kernels have a rule for an amax of 0.
+TEST(ReferenceNvfp4Profiles, TheTorchReferenceSaturatesTheGlobalScaleOfAnAmaxOfZero) {
+  EXPECT_EQ(te_encode_scale(0.0f), 1.0f);
+  EXPECT_EQ(te_ref_encode_scale(0.0f), FLT_MAX);
+  EXPECT_EQ(te_ref_encode_scale(kInf), 1.0f);
+  EXPECT_TRUE(te_ref_encode_scale(kNaN) != te_ref_encode_scale(kNaN));
+  for (const float amax : {1e-37f, 0.5f, 1.4375f, 268288.0f}) {
+    EXPECT_EQ(te_ref_encode_scale(amax), te_encode_scale(amax)) << amax;
+  }
+  // Under an amax of 0 that is given: one tells 2^-120 from nothing, the other does not.
+  const std::vector<float> x = row_of({0x1p-120f});
+  EXPECT_EQ(quantized(Profile::te, x, {0.0f}).scales, Bytes{0x00});
+  EXPECT_EQ(quantized(Profile::te_ref, x, {0.0f}).scales, Bytes{0x63});  // 256 / 6 is nearest 44
+  EXPECT_EQ(quantized(Profile::te_ref, row_of({0.26953125f}), {1.4375f}).scales, Bytes{0x6B});
+}
+
 TEST(ReferenceNvfp4Profiles, AGivenDecodeScaleIsTakenAsItIs) {
   const std::vector<float> x = row_of({1.0f, -3.0f});
-  EXPECT_EQ(quantized(Profile::te, x, {0.25f}, GlobalScale::decode).codes,
-            quantized(Profile::te, x, {672.0f}).codes);
+  for (const Profile profile : {Profile::te, Profile::te_ref}) {
+    EXPECT_EQ(quantized(profile, x, {0.25f}, GlobalScale::decode).codes,
+              quantized(profile, x, {672.0f}).codes);
+  }
   EXPECT_EQ(quantized(Profile::modelopt, x, {modelopt_scale_2(3, 448)}, GlobalScale::decode).codes,
             quantized(Profile::modelopt, x, {3.0f}).codes);
   EXPECT_EQ(quantized(Profile::torchao, x, {1.0f}, GlobalScale::decode).codes,

@@ -31,7 +31,7 @@ TEST(Subcommands, WrongWordsAreErrorsWithAFix) {
        "diecast: invalid_argument: --target: tpu not in {auto,host,cuda}\n"
        "  fix: `diecast quantize --help` shows what it takes\n"},
       {{"quantize", "a", "b", "--profile", "tee"},
-       "diecast: invalid_argument: --profile: tee not in {te,pr546,modelopt,torchao}\n"
+       "diecast: invalid_argument: --profile: tee not in {te,pr546,modelopt,torchao,te_ref}\n"
        "  fix: `diecast quantize --help` shows what it takes\n"},
       {{"cache", "lss"},
        "diecast: invalid_argument: `diecast cache` has nothing named \"lss\"; did you mean `ls`?\n"

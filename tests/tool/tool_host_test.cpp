@@ -36,6 +36,7 @@ TEST(ToolOnHost, QuantizesAndComesBack) {
         std::vector<std::string>{"--profile", "pr546"},
         std::vector<std::string>{"--profile", "modelopt", "--e4m3-bound", "256"},
         std::vector<std::string>{"--profile", "torchao", "--row-scale"},
+        std::vector<std::string>{"--profile", "te_ref"},
         std::vector<std::string>{"--four-over-six", "mse", "--e4m3-bound", "256"}}) {
     std::vector<std::string> arguments = {"quantize", in, q, "--target", "host"};
     arguments.insert(arguments.end(), options.begin(), options.end());

@@ -164,9 +164,10 @@ float decode_scale(const Nvfp4Scheme& scheme, float amax) {
     const float reciprocal = 1.0f / largest;
     return amax * reciprocal;
   }
-  if (scheme.profile == Profile::pr546 && std::isnan(amax)) return amax;
+  if (!ignores_nan(scheme.profile) && std::isnan(amax)) return amax;
   const float scale = std::fmin(largest / amax, FLT_MAX);
-  return amax == 0.0f || scale == 0.0f ? 1.0f : 1.0f / scale;
+  const bool saturates = scheme.profile == Profile::te_ref;  // where the others have a zero's rule
+  return scale == 0.0f || (amax == 0.0f && !saturates) ? 1.0f : 1.0f / scale;
 }
 
 Result<void> quantize_group(ConvertStream& stream, const Plan& plan,

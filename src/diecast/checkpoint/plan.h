@@ -23,9 +23,9 @@ struct Nvfp4Scheme {
   FourOverSix four_over_six = FourOverSix::off;
   int e4m3_bound = 448;  // 448; 256 with four over six, or modelopt
 };
-// What a weight's scale_2 is under its amax. te and pr546: 1 / S with S = min(6 * bound / amax,
-// FLT_MAX), or 1 where that is no scale (amax 0 or infinite); modelopt and torchao: amax times the
-// rounded 1 / (6 * bound). A NaN amax (pr546, modelopt, torchao) gives NaN.
+// What a weight's scale_2 is under its amax. te, pr546 and te_ref: 1 / S with S = min(6 * bound /
+// amax, FLT_MAX), or 1 where that is no scale (amax infinite or, but for te_ref, 0); modelopt and
+// torchao: amax times the rounded 1 / (6 * bound). A NaN amax (all but te) gives NaN.
 float decode_scale(const Nvfp4Scheme& scheme, float amax);
 
 enum class Action : std::uint8_t { copy, quantize, dequantize };

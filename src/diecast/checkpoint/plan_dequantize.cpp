@@ -11,7 +11,6 @@
 namespace diecast {
 namespace {
 
-
 Error corrupt(std::string what) {
   return {ErrorCode::file_corrupt, std::move(what),
           "quantize the original checkpoint again with `diecast quantize`"};
@@ -27,7 +26,7 @@ using Types = std::map<std::string, std::optional<DType>>;
 Result<Types> types_of_metadata(const Metadata& metadata) {
   std::vector<std::string> profiles;  // a scale_2 means the same to all of them
   for (const Profile profile :
-       {Profile::te, Profile::pr546, Profile::modelopt, Profile::torchao}) {
+       {Profile::te, Profile::pr546, Profile::modelopt, Profile::torchao, Profile::te_ref}) {
     profiles.emplace_back(profile_name(profile));
   }
   for (const auto& [key, wanted] :

@@ -18,7 +18,7 @@ namespace diecast {
 // What out.rowwise.amax holds: the amax that a global scale is made of, or the scale itself.
 enum class GlobalScale : std::uint8_t {
   amax,
-  encode,  // S; profiles te, pr546 and flashinfer_*
+  encode,  // S; profiles te, pr546, te_ref and flashinfer_*
   decode,  // 1 / S: a checkpoint's scale_2
   none     // block scales alone: nothing is read; profiles te (S = 1) and torchao
 };

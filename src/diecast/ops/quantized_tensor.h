@@ -17,6 +17,7 @@ enum class Profile : std::uint8_t {
   pr546,
   modelopt,
   torchao,
+  te_ref,
   te_fast,
   flashinfer_exact,
   flashinfer_fast

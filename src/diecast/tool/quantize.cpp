@@ -22,17 +22,20 @@ std::vector<std::pair<std::string, Word>> words(int count, Name name) {
   return out;
 }
 
+// Profiles that quantize bf16, f16 and f32 under an amax: the first ones.
+constexpr int kProfiles = static_cast<int>(Profile::te_ref) + 1;
+
 void add_scheme(CLI::App& command, Nvfp4Scheme& scheme) {
   command
       .add_option_function<std::string>(
           "--profile",
           [&scheme](const std::string& word) {
-            for (const auto& [name, profile] : words<Profile>(4, profile_name)) {
+            for (const auto& [name, profile] : words<Profile>(kProfiles, profile_name)) {
               if (name == word) scheme.profile = profile;
             }
           },
           "Whose bits")
-      ->check(CLI::IsMember({"te", "pr546", "modelopt", "torchao"}))
+      ->check(CLI::IsMember({"te", "pr546", "modelopt", "torchao", "te_ref"}))
       ->default_str("te");
   command
       .add_option_function<std::string>(

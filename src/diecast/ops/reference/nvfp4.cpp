@@ -84,7 +84,7 @@ float limited(float scale, bool keep_nan) {
   return scale == 0.0f ? 1.0f : scale;
 }
 
-// S and D of profiles te and pr546.
+// S and D of profiles te, pr546 and te_ref.
 struct EncodeDecode {
   float encode, decode;
 };
@@ -95,6 +95,7 @@ EncodeDecode scales_of(const Nvfp4Options& options, float given) {
   if (options.global == GlobalScale::decode) return {limited(1.0f / given, !te), given};
   const float encode = options.global == GlobalScale::encode ? limited(given, !te)
                        : te                                  ? te_encode_scale(given)
+                       : options.profile == Profile::te_ref  ? te_ref_encode_scale(given)
                                                              : pr546_encode_scale(given);
   return {encode, 1.0f / encode};
 }
@@ -131,6 +132,9 @@ Block quantize_block(const Sixteen& x, float block_amax, float given, const Nvfp
   const EncodeDecode scales = scales_of(options, given);
   if (options.profile == Profile::pr546) {
     return pr546_block(x, block_amax, scales.encode, scales.decode);
+  }
+  if (options.profile == Profile::te_ref) {
+    return te_ref_block(x, block_amax, scales.encode, scales.decode);
   }
   return te_block(x, block_amax, scales.encode, scales.decode);
 }

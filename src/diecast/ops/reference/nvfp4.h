@@ -33,6 +33,7 @@ Block pr546_block(const Sixteen& x, float block_amax, float encode_scale, float 
 Block modelopt_block(const Sixteen& x, float block_amax, float scale_2);
 Block modelopt_static_block(const Sixteen& x, float block_amax, float amax, int bound);
 Block torchao_block(const Sixteen& x, float block_amax, float per_tensor_scale);
+Block te_ref_block(const Sixteen& x, float block_amax, float encode_scale, float decode_scale);
 Block te_fast_block(const Sixteen& x, float block_amax, float encode_scale);
 // `near`: the processor's approximate reciprocal, for flashinfer_fast; empty: flashinfer_exact.
 using Reciprocal = std::function<float(float)>;
@@ -41,6 +42,7 @@ Block flashinfer_block(const Sixteen& x, float block_amax, float global, const R
 // The numbers themselves, from an amax.
 float four_over_six_encode_scale(float amax, int bound);
 float pr546_encode_scale(float amax);  // 0 stands for an amax of 0: all bytes and codes are 0
+float te_ref_encode_scale(float amax);  // the largest float for an amax of 0
 float modelopt_scale_2(float amax, int bound);
 float torchao_per_tensor_scale(float amax);
 
