@@ -6,6 +6,7 @@
 shape    enum  SIDES   {whole, any} = whole              // what is known of both matrices' rows, see above
 option   int   PAD     {2, 16} = 16                      // codes a row is padded to a multiple of
 tune     int   THREADS {32, 256} = 256
+tune     int   SIDE    {64, 128} = 128                   // codes along a tile's side
 tune     int   waves   {1, 8, 64} = 64                   // the most blocks of threads a multiprocessor gets
 size     rows
 size     cols
@@ -14,7 +15,7 @@ arg      transposed out  u8  [cols, align_up(rows, PAD) / 2]  align (SIDES == SI
 arg      rows
 arg      cols
 require  THREADS % 32 == 0                               // whole warps
-launch   grid(min(ceil_div(rows, 128) * ceil_div(cols, 128), sm_count * waves)) block(THREADS)
+launch   grid(min(ceil_div(rows, SIDE) * ceil_div(cols, SIDE), sm_count * waves)) block(THREADS)
 target   host, sm_80+
 exchange block                                           // a tile is read along one side and written along the other
 sample   rows {0, 1, 2, 16, 66, 130}  cols {1, 2, 8, 24, 130, 300}
@@ -23,8 +24,8 @@ sample   rows {0, 1, 2, 16, 66, 130}  cols {1, 2, 8, 24, 130, 300}
 #include <diecast/device/row_walk.h>
 #include <diecast/device/vector.h>
 
-// A tile is 128x128 codes: 16 words a row. The 17th keeps columns of words in different banks.
-constexpr int kTile = 128, kWords = 16, kPitch = 17;
+// Words of 8 codes a row of a tile. One more keeps columns of words in different banks.
+constexpr int kWords = SIDE / 8, kPitch = kWords + 1;
 
 // Word `word` of a row with `bytes` bytes and `count` codes; codes at and behind `count` are zeros.
 DIECAST_DEVICE u32 load_codes(const u8* row, i64 word, i64 bytes, i64 count) {
@@ -54,14 +55,14 @@ DIECAST_UNROLL
 }
 
 DIECAST_KERNEL {
-  __shared__ u32 tile[kTile * kPitch];
+  __shared__ u32 tile[SIDE * kPitch];
   const i64 bytes = align_up(cols, PAD) / 2, transposed_bytes = align_up(rows, PAD) / 2;
-  const i64 tiles = ceil_div(rows, kTile) * ceil_div(cols, kTile);
+  const i64 tiles = ceil_div(rows, SIDE) * ceil_div(cols, SIDE);
 DIECAST_NO_UNROLL
-  for (RowWalk at(ceil_div(cols, kTile), ceil_div(rows, kTile), blockIdx.x, gridDim.x); at.index < tiles; at.next()) {
-    const i64 first_row = at.row * kTile, first_col = at.piece * kTile;
+  for (RowWalk at(ceil_div(cols, SIDE), ceil_div(rows, SIDE), blockIdx.x, gridDim.x); at.index < tiles; at.next()) {
+    const i64 first_row = at.row * SIDE, first_col = at.piece * SIDE;
 DIECAST_NO_UNROLL
-    for (int i = threadIdx.x; i < kTile * kWords; i += THREADS) {
+    for (int i = threadIdx.x; i < SIDE * kWords; i += THREADS) {
       const i64 row = first_row + i / kWords, word = first_col / 8 + i % kWords;
       tile[i / kWords * kPitch + i % kWords] =
           row < rows ? load_codes(codes + row * bytes, word, bytes, cols) : 0;

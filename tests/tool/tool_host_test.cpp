@@ -71,14 +71,14 @@ TEST(ToolOnHost, BenchesEveryOptionOnThisProcessorAndOnAGpu) {
     return out;
   };
   EXPECT_EQ(measured(), (std::vector<std::string>{
-                            "host: transpose_codes", "compile: transpose_codes, the slowest of 8",
+                            "host: transpose_codes", "compile: transpose_codes, the slowest of 16",
                             "compile: transpose_codes", "host: transpose_codes PAD=2",
                             "compile: transpose_codes PAD=2"}));
   diecast.set("DIECAST_LIBCUDA", DIECAST_FAKE_DIR "/libfake_cuda.so");
   diecast.set("DIECAST_FAKE_CUDA_CC", "90");
   EXPECT_EQ(measured(), (std::vector<std::string>{
                             "host: transpose_codes", "GPU: transpose_codes",
-                            "compile: transpose_codes, the slowest of 8",
+                            "compile: transpose_codes, the slowest of 16",
                             "compile: transpose_codes", "host: transpose_codes PAD=2",
                             "GPU: transpose_codes PAD=2", "compile: transpose_codes PAD=2"}));
 }
