@@ -1,10 +1,11 @@
-# Writes the built-in templates and device headers as C++ byte arrays: any text of any length comes
+# Writes a folder's templates and device headers as C++ byte arrays: any text of any length comes
 # through unchanged, which string literals (64 KiB, their own delimiters) do not promise. Called as
-#   cmake -DOUTPUT=embedded_data.cpp -DTEMPLATES_DIR=.../templates -P embed.cmake
-# at build time, with every templates/*.cu and templates/device/*.h as dependencies.
+#   cmake -DOUTPUT=embedded_data.cpp -DTEMPLATES_DIR=.../templates -DTABLE=embedded_files -P embed.cmake
+# at build time, with every *.cu and device/*.h of the folder as dependencies. TABLE: the function
+# that gives them.
 cmake_minimum_required(VERSION 3.22)
-if(NOT OUTPUT OR NOT TEMPLATES_DIR)
-  message(FATAL_ERROR "embed.cmake needs -DOUTPUT=FILE and -DTEMPLATES_DIR=FOLDER")
+if(NOT OUTPUT OR NOT TEMPLATES_DIR OR NOT TABLE)
+  message(FATAL_ERROR "embed.cmake needs -DOUTPUT=FILE, -DTEMPLATES_DIR=FOLDER and -DTABLE=FUNCTION")
 endif()
 get_filename_component(TEMPLATES_DIR ${TEMPLATES_DIR} ABSOLUTE)
 
@@ -25,15 +26,16 @@ foreach(name IN LISTS files)
   math(EXPR number "${number} + 1")
 endforeach()
 
-file(WRITE ${OUTPUT}.new "// Generated from the templates folder; see embed.cmake.
+file(WRITE ${OUTPUT}.new "// Generated from a folder of templates; see embed.cmake.
 #include <diecast/template/embedded_file.h>
 
 namespace diecast {
+const EmbeddedFile* ${TABLE}();
 namespace {
 ${arrays}const EmbeddedFile files[] = {
 ${table}    {nullptr, nullptr, 0}};
 }  // namespace
-const EmbeddedFile* embedded_files() { return files; }
+const EmbeddedFile* ${TABLE}() { return files; }
 }  // namespace diecast
 ")
 file(RENAME ${OUTPUT}.new ${OUTPUT})

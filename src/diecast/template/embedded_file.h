@@ -1,4 +1,4 @@
-// The table that embed.cmake generates at build. Not a public header.
+// The tables that embed.cmake generates at build. Not a public header.
 #pragma once
 
 #include <cstddef>

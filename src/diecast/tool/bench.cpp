@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 namespace diecast::tool {
 
@@ -24,12 +25,28 @@ struct Part {
   bool by_name_alone = false;  // too long for a run of everything
 };
 
-// `templates`: those whose options are measured; all without one.
-std::vector<Part> parts(const std::vector<std::string>& templates) {
-  const auto options = [templates](Runtime& runtime) { return bench_options(runtime, templates); };
-  return {{"compile", bench_compile}, {"cache", bench_cache},     {"warm", bench_warm},
-          {"host", bench_host},       {"gpu", bench_gpu},         {"gemm", bench_gemm},
-          {"launch", bench_launch},   {"weights", bench_weights}, {"options", options, true}};
+// What the command was given.
+struct BenchOptions {
+  std::vector<std::string> parts;      // all but those by name alone without one
+  std::vector<std::string> templates;  // those whose options are measured; all without one
+  std::vector<BenchShape> shapes = {{16384, 16384}, {65536, 7168}};  // of the GPU part
+  bool json = false;
+};
+
+std::vector<Part> parts(const BenchOptions& given) {
+  const auto options = [names = given.templates](Runtime& runtime) {
+    return bench_options(runtime, names);
+  };
+  const auto gpu = [shapes = given.shapes](Runtime& runtime) { return bench_gpu(runtime, shapes); };
+  return {{"compile", bench_compile},
+          {"cache", bench_cache},
+          {"warm", bench_warm},
+          {"host", bench_host},
+          {"gpu", gpu},
+          {"gemm", bench_gemm},
+          {"launch", bench_launch},
+          {"weights", bench_weights},
+          {"options", options, true}};
 }
 
 std::vector<std::string> part_names() {
@@ -38,17 +55,40 @@ std::vector<std::string> part_names() {
   return names;
 }
 
-Result<int> bench(const std::vector<std::string>& wanted, const std::vector<std::string>& templates,
-                  bool json) {
-  const std::vector<Part> all = parts(templates);
+// "16384x7168".
+std::optional<BenchShape> parse_shape(std::string_view text) {
+  const auto sides = split(text, 'x');
+  if (sides.size() != 2) return std::nullopt;
+  const auto rows = parse_integer(sides[0]), cols = parse_integer(sides[1]);
+  constexpr std::int64_t kMost = 1 << 20;
+  if (!rows || !cols || *rows < 1 || *rows > kMost || *cols < 32 || *cols > kMost ||
+      *cols % 32 != 0) {
+    return std::nullopt;
+  }
+  return BenchShape{*rows, *cols};
+}
+
+CLI::Validator is_shape() {
+  return {[](std::string& text) {
+            return parse_shape(text) ? std::string()
+                                     : cat(quote(text), " is no ROWSxCOLS with columns in whole ",
+                                           "blocks of 32, at most 1048576 of each");
+          },
+          "ROWSxCOLS"};
+}
+
+Result<int> bench(const BenchOptions& given) {
+  const bool json = given.json;
+  const std::vector<Part> all = parts(given);
   DIECAST_TRY(const auto runtime, Runtime::create());
   nlohmann::ordered_json out = nlohmann::ordered_json::array();
   Table table({"measured", "figure", "unit", "bound", "", "against"});
   bool all_hold = true;
   Progress progress("bench", json);
   for (const Part& part : all) {
-    const bool named = std::find(wanted.begin(), wanted.end(), part.name) != wanted.end();
-    if (!named && (!wanted.empty() || part.by_name_alone)) continue;
+    const bool named =
+        std::find(given.parts.begin(), given.parts.end(), part.name) != given.parts.end();
+    if (!named && (!given.parts.empty() || part.by_name_alone)) continue;
     progress.update(static_cast<std::uint64_t>(&part - all.data()), all.size(), part.name);
     auto figures = part.measure(*runtime);
     if (!figures) {
@@ -91,21 +131,29 @@ Result<int> bench(const std::vector<std::string>& wanted, const std::vector<std:
 }  // namespace
 
 Command add_bench(CLI::App& app) {
-  struct Options {
-    std::vector<std::string> parts, templates;
-    bool json = false;
+  struct Words : BenchOptions {
+    std::vector<std::string> of_shapes;
   };
   auto* command = app.add_subcommand("bench", "Our numbers on this machine, against their bounds");
-  auto options = std::make_shared<Options>();
+  auto words = std::make_shared<Words>();
   command
       ->add_option(
-          "part", options->parts,
+          "part", words->parts,
           "compile, cache, warm, host, gpu, gemm, launch, weights: all without one; options: "
           "each template's")
       ->check(CLI::IsMember(part_names()));
-  command->add_option("--template", options->templates, "options: of these templates alone");
-  command->add_flag("--json", options->json, "For programs");
-  return {command, [options] { return bench(options->parts, options->templates, options->json); }};
+  command->add_option("--template", words->templates, "options: of these templates alone");
+  command->add_option("--shape", words->of_shapes, "gpu: of these matrices, ROWSxCOLS")
+      ->check(is_shape());
+  command->add_flag("--json", words->json, "For programs");
+  return {command, [words] {
+            BenchOptions given = *words;
+            if (!words->of_shapes.empty()) given.shapes.clear();
+            for (const std::string& text : words->of_shapes) {
+              given.shapes.push_back(*parse_shape(text));
+            }
+            return bench(given);
+          }};
 }
 
 }  // namespace diecast::tool

@@ -26,6 +26,10 @@ struct Figure {
 
 using Figures = std::vector<Figure>;
 
+struct BenchShape {
+  std::int64_t rows = 0, cols = 0;
+};
+
 // A private folder that goes away again.
 class ScratchRoot {
  public:
@@ -46,7 +50,9 @@ Result<Figures> bench_compile(Runtime& runtime);  // cold compiles against an em
 Result<Figures> bench_cache(Runtime& runtime);    // memory, disk and bundle hits, publishing
 Result<Figures> bench_warm(Runtime& runtime);     // warming on two cores, a warmed start
 Result<Figures> bench_host(Runtime& runtime);     // the ops on one core of this processor
-Result<Figures> bench_gpu(Runtime& runtime);      // the ops against a device-to-device copy
+// The ops on matrices of these shapes (whole blocks of 32) against a device-to-device copy and
+// against their loads and stores alone.
+Result<Figures> bench_gpu(Runtime& runtime, const std::vector<BenchShape>& shapes);
 Result<Figures> bench_gemm(Runtime& runtime);     // gemm_nvfp4 on a GPU, by each of its ways
 Result<Figures> bench_launch(Runtime& runtime);   // launches against the driver's own
 Result<Figures> bench_weights(Runtime& runtime);  // casts of sharded weights on a GPU

@@ -1,5 +1,5 @@
-// diecast bench gpu: two large shapes, on each the ops against a device-to-device copy and options
-// against the op without them, in one run.
+// diecast bench gpu: two large shapes, on each the ops against a device-to-device copy, against
+// their loads and stores alone, and options against the op without them, in one run.
 #include <diecast/base/text.h>
 #include <diecast/tool/bench_gpu.h>
 #include <diecast/tool/console.h>
@@ -11,8 +11,11 @@
 namespace diecast::tool {
 namespace {
 
-constexpr int kTurns = 21;
+constexpr int kTurns = 21, kChoosingTurns = 5;
 constexpr float kGivenAmax = 5.5f;
+// What is within 2 % of the best that its loads and stores allow has met its bound.
+constexpr double kShareOfAccesses = 98;
+constexpr const char* kOfAccesses = "% of the same accesses without arithmetic";
 
 double middle_of(std::vector<double> values) {
   std::sort(values.begin(), values.end());
@@ -88,57 +91,130 @@ Result<double> GpuBench::milliseconds(const Call& call, std::size_t set) const {
   return device_->elapsed_ms(from_, to_);
 }
 
-// Medians of one call at a time, by device events, after a turn over every set that warms up.
-Result<GpuBench::Medians> GpuBench::in_turns(const Call& base, const Call& call) const {
-  std::vector<double> base_ms, call_ms;
-  for (std::size_t i = 0; i < kGpuSets + kTurns; ++i) {
-    DIECAST_TRY(const double of_base, milliseconds(base, i % kGpuSets));
-    DIECAST_TRY(const double of_call, milliseconds(call, i % kGpuSets));
-    if (i < kGpuSets) continue;
-    base_ms.push_back(of_base);
-    call_ms.push_back(of_call);
+// One call at a time, by device events, after a turn over every set that warms up.
+Result<std::vector<double>> GpuBench::in_turns(const std::vector<Call>& calls, int turns) const {
+  std::vector<std::vector<double>> ms(calls.size());
+  for (std::size_t i = 0; i < kGpuSets + static_cast<std::size_t>(turns); ++i) {
+    for (std::size_t call = 0; call < calls.size(); ++call) {
+      DIECAST_TRY(const double of_call, milliseconds(calls[call], i % kGpuSets));
+      if (i >= kGpuSets) ms[call].push_back(of_call);
+    }
   }
-  return Medians{middle_of(base_ms), middle_of(call_ms)};
+  std::vector<double> medians;
+  for (std::vector<double>& of_call : ms) medians.push_back(middle_of(std::move(of_call)));
+  return medians;
+}
+
+Accesses GpuBench::reading(int bytes) const {
+  Accesses out;
+  out.read = bytes;
+  out.rows = rows_;
+  out.row_units = cols_ * 2 / bytes;
+  return out;
+}
+
+Accesses GpuBench::quantizing(const std::vector<QuantizedTensor>& out) const {
+  const QuantizedTensor& like = out.front();
+  Accesses of = reading(2 * like.block_cols);
+  of.written = static_cast<int>(like.rowwise.data_bytes / (of.rows * of.row_units));
+  of.writes_scales = true;
+  of.tiled = like.layout == ScaleLayout::s128x4;
+  if (of.tiled && (of.rows % 128 != 0 || of.row_units % 4 != 0)) return {};  // padding is written
+  for (std::size_t set = 0; set < kGpuSets; ++set) {
+    of.of_set.push_back({x_[set].data, nullptr, out[set].rowwise.data, out[set].rowwise.scale});
+  }
+  return of;
+}
+
+Result<std::vector<AccessPattern>> GpuBench::best_patterns(const Accesses& accesses) const {
+  std::vector<AccessPattern> best;
+  if (accesses.of_set.empty()) return best;
+  DIECAST_TRY(const auto all, access_patterns(*runtime_, device_, stream_, accesses));
+  std::vector<Call> calls;
+  for (const AccessPattern& pattern : all) calls.push_back(pattern.run);
+  DIECAST_TRY(const std::vector<double> ms, in_turns(calls, kChoosingTurns));
+  for (std::size_t kind = 0; kind < kAccessKinds; ++kind) {
+    std::size_t fastest = all.size();
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (static_cast<std::size_t>(all[i].kind) != kind) continue;
+      if (fastest == all.size() || ms[i] < ms[fastest]) fastest = i;
+    }
+    if (fastest < all.size()) best.push_back(all[fastest]);
+  }
+  return best;
+}
+
+void GpuBench::add(Figure figure, const std::vector<double>& ms,
+                   const std::vector<AccessPattern>& patterns) {
+  const auto ratio = [&](double of) { return figure.at_least ? 100 * ms[0] / of : of / ms[0]; };
+  const std::string shape = cat(", ", rows_, "x", cols_), what = figure.what, unit = figure.unit;
+  figure.what += shape;
+  figure.value = ratio(ms[1]);
+  Figures of_patterns;
+  for (std::size_t i = 0; i < patterns.size(); ++i) {
+    of_patterns.push_back({cat(what, ", accesses alone, ", patterns[i].what, shape),
+                           ratio(ms[2 + i]), unit, 0, figure.at_least,
+                           cat(fixed(ms[2 + i] * 1e3, 1), " us")});
+  }
+  if (!patterns.empty()) {
+    const double share = 100 * *std::min_element(ms.begin() + 2, ms.end()) / ms[1];
+    if (figure.holds()) {
+      figure.detail += cat("; ", fixed(share, 1), " ", kOfAccesses);
+    } else {
+      figure.detail = cat(fixed(figure.value, figure.at_least ? 1 : 2), " ", unit, ", wanted ",
+                          figure.bound, "; ", figure.detail);
+      figure.value = share, figure.unit = kOfAccesses;
+      figure.bound = kShareOfAccesses, figure.at_least = true;
+    }
+  }
+  figures.push_back(std::move(figure));
+  figures.insert(figures.end(), of_patterns.begin(), of_patterns.end());
 }
 
 Result<void> GpuBench::against_copy(const std::string& what, double bytes_an_element, double bound,
-                                    const Call& call) {
+                                    const Call& call, const Accesses& accesses) {
   const auto half =
       static_cast<std::size_t>(bytes_an_element * static_cast<double>(rows_ * cols_)) / 2;
   std::vector<BenchMemory> buffers;
   for (std::size_t i = 0; i < 2 * kGpuSets; ++i) {
     DIECAST_TRY(buffers.emplace_back(), BenchMemory::allocate(device_, half));
   }
-  const Call copy = [&](std::size_t set) {
-    return device_->copy_on_device(buffers[2 * set].data(), buffers[2 * set + 1].data(), half,
-                                   stream_);
-  };
-  DIECAST_TRY(const Medians ms, in_turns(copy, call));
+  DIECAST_TRY(const auto patterns, best_patterns(accesses));
+  std::vector<Call> calls = {[&](std::size_t set) {
+                               return device_->copy_on_device(buffers[2 * set].data(),
+                                                              buffers[2 * set + 1].data(), half,
+                                                              stream_);
+                             },
+                             call};
+  for (const AccessPattern& pattern : patterns) calls.push_back(pattern.run);
+  DIECAST_TRY(const std::vector<double> ms, in_turns(calls, kTurns));
   const auto gigabytes = [&](double t) {
     return static_cast<int>(2 * static_cast<double>(half) / t / 1e6);
   };
-  figures.push_back({cat(what, ", ", rows_, "x", cols_), 100 * ms.base_ms / ms.call_ms, "% of copy",
-                     bound, true,
-                     cat(gigabytes(ms.call_ms), " GB/s against ", gigabytes(ms.base_ms), " GB/s, ",
-                         fixed(ms.call_ms * 1e3, 1), " us")});
+  add({what, 0, "% of copy", bound, true,
+       cat(gigabytes(ms[1]), " GB/s against ", gigabytes(ms[0]), " GB/s, ", fixed(ms[1] * 1e3, 1),
+           " us")},
+      ms, patterns);
   taken_.clear();
   return {};
 }
 
 Result<void> GpuBench::against(const std::string& what, const std::string& base_name, double bound,
-                               const Call& base, const Call& call) {
-  DIECAST_TRY(const Medians ms, in_turns(base, call));
-  figures.push_back(
-      {cat(what, ", ", rows_, "x", cols_), ms.call_ms / ms.base_ms, cat("x ", base_name), bound,
-       false, cat(fixed(ms.call_ms * 1e3, 1), " us against ", fixed(ms.base_ms * 1e3, 1), " us")});
+                               const Call& base, const Call& call, const Accesses& accesses) {
+  DIECAST_TRY(const auto patterns, best_patterns(accesses));
+  std::vector<Call> calls = {base, call};
+  for (const AccessPattern& pattern : patterns) calls.push_back(pattern.run);
+  DIECAST_TRY(const std::vector<double> ms, in_turns(calls, kTurns));
+  add({what, 0, cat("x ", base_name), bound, false,
+       cat(fixed(ms[1] * 1e3, 1), " us against ", fixed(ms[0] * 1e3, 1), " us")},
+      ms, patterns);
   return {};
 }
 
-Result<Figures> bench_gpu(Runtime& runtime) {
+Result<Figures> bench_gpu(Runtime& runtime, const std::vector<BenchShape>& shapes) {
   DIECAST_TRY(const auto device, runtime.default_device());
   Figures figures;
-  for (const auto& [rows, cols] : {std::pair<std::int64_t, std::int64_t>{16384, 16384},
-                                   std::pair<std::int64_t, std::int64_t>{65536, 7168}}) {
+  for (const auto& [rows, cols] : shapes) {
     DIECAST_TRY(GpuBench bench, GpuBench::open(runtime, device, rows, cols));
     DIECAST_CHECK(add_gpu_ops(bench));
     DIECAST_CHECK(add_gpu_options(bench));

@@ -8,6 +8,7 @@
 #include <diecast/ops/tensor.h>
 #include <diecast/runtime/runtime.h>
 #include <diecast/tool/bench.h>
+#include <diecast/tool/bench_accesses.h>
 #include <diecast/tool/bench_device.h>
 
 #include <functional>
@@ -46,21 +47,32 @@ class GpuBench {
                                                  bool columnwise);
 
   // Adds the call's share of a device-to-device copy's rate that moves as many bytes: what the op
-  // must read and write. Then frees what was taken for it.
+  // must read and write. Where that misses the bound and `accesses` says how, its share of the best
+  // kernel with the same accesses and no arithmetic instead; the best of each memory pattern is
+  // added in either case. Then frees what was taken for it.
   Result<void> against_copy(const std::string& what, double bytes_an_element, double bound,
-                            const Call& call);
-  // Adds the call's time over another's.
+                            const Call& call, const Accesses& accesses = {});
+  // Adds the call's time over another's; with `accesses` as above.
   Result<void> against(const std::string& what, const std::string& base_name, double bound,
-                       const Call& base, const Call& call);
+                       const Call& base, const Call& call, const Accesses& accesses = {});
+
+  // What reading x and writing `out` (its rows) takes; nothing for tiles that are padded.
+  Accesses quantizing(const std::vector<QuantizedTensor>& out) const;
+  // What a pass over x in units of so many bytes takes, without its buffers.
+  Accesses reading(int bytes) const;
 
   Figures figures;
 
  private:
   GpuBench() = default;
-  struct Medians {
-    double base_ms, call_ms;
-  };
-  Result<Medians> in_turns(const Call& base, const Call& call) const;
+  // Medians in milliseconds of calls that take turns.
+  Result<std::vector<double>> in_turns(const std::vector<Call>& calls, int turns) const;
+  // The fastest of each memory pattern.
+  Result<std::vector<AccessPattern>> best_patterns(const Accesses& accesses) const;
+  // Adds what was measured: `ms` of the base, the call and each pattern. A lower bound is of the
+  // base's time over the call's in percent, an upper one of the call's over the base's.
+  void add(Figure figure, const std::vector<double>& ms,
+           const std::vector<AccessPattern>& patterns);
   Result<double> milliseconds(const Call& call, std::size_t set) const;
   Result<void> allocate(QuantizedSide& side);
 

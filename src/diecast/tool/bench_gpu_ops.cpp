@@ -8,6 +8,8 @@
 #include <diecast/ops/quantize_nvfp4_tiles.h>
 #include <diecast/tool/bench_gpu.h>
 
+#include <utility>
+
 namespace diecast::tool {
 namespace {
 
@@ -34,17 +36,26 @@ Result<void> quantize_row(GpuBench& bench, const QuantizeKind& kind) {
   request.cols = bench.cols();
   DIECAST_TRY(const auto op,
               PreparedQuantizeNvfp4::prepare(bench.runtime(), bench.device(), request));
-  return bench.against_copy(kind.what, kind.bytes, kind.bound, [&](std::size_t set) {
-    return op.run(bench.x(set), out[set], bench.stream());
-  });
+  const bool one_pass = kind.amax_given;  // the others read or wait otherwise than a plain pass
+  return bench.against_copy(
+      kind.what, kind.bytes, kind.bound,
+      [&](std::size_t set) { return op.run(bench.x(set), out[set], bench.stream()); },
+      one_pass ? bench.quantizing(out) : Accesses{});
 }
 
 Result<void> amax_row(GpuBench& bench) {
   DIECAST_TRY(void* const result, bench.take(4));
   DIECAST_TRY(const auto op, PreparedAmax::prepare(bench.runtime(), bench.device(), {}));
-  return bench.against_copy("amax bf16", kBf16Bytes, 95, [&](std::size_t set) {
-    return op.run(bench.x(set), static_cast<float*>(result), false, bench.stream());
-  });
+  Accesses accesses = bench.reading(32);
+  for (std::size_t set = 0; set < kGpuSets; ++set) {
+    accesses.of_set.push_back({bench.x(set).data, nullptr, result, nullptr});
+  }
+  return bench.against_copy(
+      "amax bf16", kBf16Bytes, 95,
+      [&](std::size_t set) {
+        return op.run(bench.x(set), static_cast<float*>(result), false, bench.stream());
+      },
+      accesses);
 }
 
 Result<void> tiles_row(GpuBench& bench, const char* what, int block_rows, bool columnwise,
@@ -60,7 +71,8 @@ Result<void> tiles_row(GpuBench& bench, const char* what, int block_rows, bool c
               PreparedQuantizeNvfp4Tiles::prepare(bench.runtime(), bench.device(), request));
   return bench.against_copy(
       what, kBf16Bytes + (columnwise ? 2 : 1) * kNvfp4Bytes, bound,
-      [&](std::size_t set) { return op.run(bench.x(set), out[set], bench.stream()); });
+      [&](std::size_t set) { return op.run(bench.x(set), out[set], bench.stream()); },
+      columnwise ? Accesses{} : bench.quantizing(out));
 }
 
 Result<void> dequantize_row(GpuBench& bench) {
@@ -74,9 +86,17 @@ Result<void> dequantize_row(GpuBench& bench) {
     DIECAST_CHECK(quantize.run(bench.x(set), from[set], bench.stream()));
   }
   DIECAST_TRY(const auto op, PreparedDequantizeNvfp4::prepare(bench.runtime(), bench.device(), {}));
+  // The same as quantizing, the other way round.
+  Accesses accesses = bench.quantizing(from);
+  std::swap(accesses.read, accesses.written);
+  std::swap(accesses.reads_scales, accesses.writes_scales);
+  for (std::size_t set = 0; set < kGpuSets; ++set) {
+    const QuantizedSide& side = from[set].rowwise;
+    accesses.of_set[set] = {side.data, side.scale, out[set].data, nullptr};
+  }
   return bench.against_copy(
       "dequantize_nvfp4 to bf16", kBf16Bytes + kNvfp4Bytes, 95,
-      [&](std::size_t set) { return op.run(from[set], out[set], bench.stream()); });
+      [&](std::size_t set) { return op.run(from[set], out[set], bench.stream()); }, accesses);
 }
 
 Result<void> fake_quant_row(GpuBench& bench) {
@@ -84,9 +104,17 @@ Result<void> fake_quant_row(GpuBench& bench) {
   DIECAST_TRY(const auto out, bench.outputs());
   DIECAST_TRY(const auto op,
               PreparedFp4FakeQuantBlock::prepare(bench.runtime(), bench.device(), {}));
-  return bench.against_copy("fp4_fake_quant_block bf16", 2 * kBf16Bytes, 95, [&](std::size_t set) {
-    return op.run(bench.x(set), amax[set].rowwise.amax, out[set], bench.stream());
-  });
+  Accesses accesses = bench.reading(32);
+  accesses.written = accesses.read;
+  for (std::size_t set = 0; set < kGpuSets; ++set) {
+    accesses.of_set.push_back({bench.x(set).data, nullptr, out[set].data, nullptr});
+  }
+  return bench.against_copy(
+      "fp4_fake_quant_block bf16", 2 * kBf16Bytes, 95,
+      [&](std::size_t set) {
+        return op.run(bench.x(set), amax[set].rowwise.amax, out[set], bench.stream());
+      },
+      accesses);
 }
 
 Result<void> mx_row(GpuBench& bench) {
@@ -97,7 +125,8 @@ Result<void> mx_row(GpuBench& bench) {
   DIECAST_TRY(const auto op, PreparedQuantizeMx::prepare(bench.runtime(), bench.device(), {}));
   return bench.against_copy(
       "quantize_mx bf16 to E4M3", kBf16Bytes + kMxfp8Bytes, 97,
-      [&](std::size_t set) { return op.run(bench.x(set), out[set], bench.stream()); });
+      [&](std::size_t set) { return op.run(bench.x(set), out[set], bench.stream()); },
+      bench.quantizing(out));
 }
 
 }  // namespace

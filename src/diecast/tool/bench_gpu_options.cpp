@@ -7,17 +7,16 @@
 namespace diecast::tool {
 namespace {
 
-// quantize_nvfp4 under a given amax, with what `like` says of its output.
-Result<GpuBench::Call> rowwise_call(GpuBench& bench, const QuantizedTensor& like,
+// quantize_nvfp4 under a given amax, to `out`.
+Result<GpuBench::Call> rowwise_call(GpuBench& bench, const std::vector<QuantizedTensor>& out,
                                     FourOverSix rule) {
-  DIECAST_TRY(auto out, bench.quantized(like, true, false));
   PreparedQuantizeNvfp4::Request request;
   request.amax_given = true;
   request.cols = bench.cols();
-  request.layout = like.layout;
+  request.layout = out.front().layout;
   request.four_over_six = rule;
   DIECAST_TRY(auto op, PreparedQuantizeNvfp4::prepare(bench.runtime(), bench.device(), request));
-  return GpuBench::Call([&bench, out = std::move(out), op = std::move(op)](std::size_t set) {
+  return GpuBench::Call([&bench, out, op = std::move(op)](std::size_t set) {
     return op.run(bench.x(set), out[set], bench.stream());
   });
 }
@@ -39,14 +38,16 @@ Result<GpuBench::Call> columnwise_call(GpuBench& bench, TransformedSides transfo
 }  // namespace
 
 Result<void> add_gpu_options(GpuBench& bench) {
-  DIECAST_TRY(const auto plain, rowwise_call(bench, {}, FourOverSix::off));
-  QuantizedTensor tiled;
-  tiled.layout = ScaleLayout::s128x4;
-  DIECAST_TRY(const auto in_tiles, rowwise_call(bench, tiled, FourOverSix::off));
-  DIECAST_CHECK(
-      bench.against("quantize_nvfp4 bf16, s128x4", "linear scales", 1.02, plain, in_tiles));
+  DIECAST_TRY(const auto out, bench.quantized({}, true, false));
+  DIECAST_TRY(const auto plain, rowwise_call(bench, out, FourOverSix::off));
+  QuantizedTensor like;
+  like.layout = ScaleLayout::s128x4;
+  DIECAST_TRY(const auto tiles, bench.quantized(like, true, false));
+  DIECAST_TRY(const auto in_tiles, rowwise_call(bench, tiles, FourOverSix::off));
+  DIECAST_CHECK(bench.against("quantize_nvfp4 bf16, s128x4", "linear scales", 1.02, plain, in_tiles,
+                              bench.quantizing(tiles)));
   for (const FourOverSix rule : {FourOverSix::mae, FourOverSix::mse}) {
-    DIECAST_TRY(const auto both, rowwise_call(bench, {}, rule));
+    DIECAST_TRY(const auto both, rowwise_call(bench, out, rule));
     DIECAST_CHECK(bench.against(
         "quantize_nvfp4 bf16, four over six by " + std::string(four_over_six_name(rule)), "without",
         2.0, plain, both));

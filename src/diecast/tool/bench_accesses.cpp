@@ -1,0 +1,141 @@
+// Kernels that only load and store; see bench_accesses.h.
+#include <diecast/base/text.h>
+#include <diecast/template/embedded_file.h>
+#include <diecast/tool/bench_accesses.h>
+
+#include <algorithm>
+
+namespace diecast {
+
+const EmbeddedFile* bench_patterns();  // generated: the folder patterns
+
+namespace tool {
+namespace {
+
+constexpr std::int64_t kThreads = 256;  // a block, as the templates have it by default
+
+Result<std::shared_ptr<const Template>> pattern_template(std::string_view name) {
+  for (const EmbeddedFile* file = bench_patterns(); file->name != nullptr; ++file) {
+    if (file->name != cat(name, ".cu")) continue;
+    return Template::parse(name, {reinterpret_cast<const char*>(file->bytes), file->size});
+  }
+  return Error{ErrorCode::unknown_template, cat("the bench has no pattern ", quote(name)),
+               "build the command anew: its patterns are part of it"};
+}
+
+// A kernel to be: one of the templates, its bindings, and the waves it is launched in.
+struct Candidate {
+  AccessPattern::Kind kind;
+  std::string what;
+  Bindings bindings;
+  int waves;
+};
+
+// `shares`: threads among which a unit is divided.
+Bindings pieces_of(const Accesses& accesses, int shares) {
+  return Bindings{}
+      .set("READ", accesses.read / shares)
+      .set("WRITE", accesses.written / shares)
+      .set("READ_SCALE", accesses.reads_scales ? shares : 0)
+      .set("WRITE_SCALE", accesses.writes_scales ? shares : 0);
+}
+
+// 16 bytes of the larger side are the most that one instruction moves, so smaller pieces gain
+// nothing; nor are there loads and stores of less than 4.
+bool divides(const Accesses& accesses, int shares) {
+  return shares == 1 ||
+         (std::max(accesses.read, accesses.written) / shares >= 16 && accesses.read / shares >= 4 &&
+          (accesses.written == 0 || accesses.written / shares >= 4));
+}
+
+std::string said(const Accesses& accesses, int shares, int together) {
+  return cat("a thread reads ", accesses.read / shares, " bytes",
+             together > 1 ? cat(", ", together, " times together") : std::string());
+}
+
+void add_candidates(const Accesses& accesses, int shares, std::vector<Candidate>& out) {
+  const Bindings pieces = pieces_of(accesses, shares);
+  const auto direct = [&](int together, bool ahead) {
+    return Bindings(pieces)
+        .set("LAYOUT", accesses.tiled ? "s128x4" : "linear")
+        .set("TOGETHER", together)
+        .set("AHEAD", ahead);
+  };
+  for (const int together : {1, 2}) {
+    const std::string read = said(accesses, shares, together);
+    for (const int waves : {64, 256}) {
+      out.push_back({AccessPattern::Kind::direct, cat("direct: ", read, ", ", waves, " waves"),
+                     direct(together, false), waves});
+    }
+    out.push_back({AccessPattern::Kind::persistent, cat("persistent: ", read, ", a step ahead"),
+                   direct(together, true), 8});
+  }
+  if (accesses.tiled) return;  // a tile's scales are no run of bytes for one copy
+  const int together = std::clamp(64 * shares / accesses.read, 1, 4);
+  for (const bool stores : {false, true}) {
+    if (stores && accesses.written == 0) continue;
+    out.push_back({AccessPattern::Kind::bulk,
+                   cat("bulk: copies of ", accesses.read / shares * together * kThreads / 1024,
+                       " KiB in 3 stages", stores ? ", written so too" : ""),
+                   Bindings(pieces).set("TOGETHER", together).set("BULK_STORES", stores), 4});
+  }
+}
+
+std::vector<KernelArgument> arguments_of(const Specialization& one, const Accesses& accesses,
+                                         const Accesses::Buffers& at) {
+  const std::int64_t shares = accesses.read / one.number("READ");
+  std::vector<KernelArgument> out = {
+      KernelArgument::tensor(DType::u8, at.from), KernelArgument::tensor(DType::u8, at.from_scales),
+      KernelArgument::tensor(DType::u8, at.to), KernelArgument::tensor(DType::u8, at.to_scales)};
+  for (const Size& size : one.tmpl().sizes()) {
+    const std::int64_t rows = size.name == "row_pieces" ? 1 : accesses.rows;
+    out.push_back(KernelArgument::size(rows * accesses.row_units * shares));
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<std::vector<AccessPattern>> access_patterns(Runtime& runtime,
+                                                   const std::shared_ptr<Device>& device,
+                                                   Stream stream, const Accesses& accesses) {
+  std::vector<Candidate> candidates;
+  for (const int shares : {1, 2, 4}) {
+    if (divides(accesses, shares)) add_candidates(accesses, shares, candidates);
+  }
+  DIECAST_TRY(const auto direct, pattern_template("accesses_direct"));
+  DIECAST_TRY(const auto bulk, pattern_template("accesses_bulk"));
+  const Target target = device->targets().front();
+  std::vector<Specialization> all;
+  std::vector<Candidate> taken;
+  for (const Candidate& candidate : candidates) {
+    const bool copies = candidate.kind == AccessPattern::Kind::bulk;
+    const auto& tmpl = copies ? bulk : direct;
+    if (!tmpl->supports(target)) continue;
+    DIECAST_TRY(const auto one, Specialization::make(tmpl, candidate.bindings, target));
+    const std::int64_t tile = kThreads * one.number("TOGETHER");
+    const std::int64_t pieces =
+        accesses.rows * accesses.row_units * accesses.read / one.number("READ");
+    if (copies && pieces % tile != 0) continue;  // bulk copies are of whole tiles
+    all.push_back(one);
+    taken.push_back(candidate);
+  }
+  DIECAST_TRY(const auto kernels, runtime.preload(all, device));
+  std::vector<AccessPattern> out;
+  for (std::size_t i = 0; i < taken.size(); ++i) {
+    DIECAST_TRY(const LaunchTunes tunes,
+                kernels[i]->tunes(Bindings{}.set("waves", taken[i].waves)));
+    std::vector<std::vector<KernelArgument>> arguments;
+    for (const Accesses::Buffers& buffers : accesses.of_set) {
+      arguments.push_back(arguments_of(all[i], accesses, buffers));
+    }
+    out.push_back({taken[i].kind, taken[i].what,
+                   [kernel = kernels[i], arguments, tunes, stream](std::size_t set) {
+                     return kernel->launch(arguments[set], stream, tunes);
+                   }});
+  }
+  return out;
+}
+
+}  // namespace tool
+}  // namespace diecast

@@ -1,0 +1,94 @@
+// diecast bench gpu on a fake GPU: every row is measured, beside its loads and stores alone in
+// three memory patterns. What a fake takes says nothing, so only what is said is looked at.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tool/run_tool.h"
+
+namespace diecast {
+namespace {
+
+using nlohmann::json;
+using testing::ToolRun;
+
+class BenchGpu : public ::testing::Test {
+ protected:
+  BenchGpu() {
+    diecast_.set("DIECAST_LIBCUDA", DIECAST_FAKE_DIR "/libfake_cuda.so");
+    diecast_.set("DIECAST_FAKE_CUDA_CC", "90");
+  }
+  json figures(std::vector<std::string> words) {
+    words.emplace_back("--json");
+    const auto run = diecast_(words);
+    const json out = json::parse(run.output, nullptr, false);
+    EXPECT_TRUE(out.is_array()) << run.errors;
+    bool all_hold = true;
+    for (const json& figure : out) {
+      EXPECT_GT(figure.at("value"), 0.0) << figure;
+      all_hold = all_hold && figure.at("holds");
+    }
+    EXPECT_EQ(run.exit_code, all_hold ? 0 : 1);
+    return out;
+  }
+
+  ToolRun diecast_;
+};
+
+int count(const json& figures, const std::string& begin) {
+  return static_cast<int>(std::count_if(figures.begin(), figures.end(), [&](const json& figure) {
+    return figure.at("what").get<std::string>().starts_with(begin);
+  }));
+}
+
+TEST_F(BenchGpu, HoldsOpsAgainstTheirAccessesInThreeMemoryPatterns) {
+  const json all = figures({"bench", "gpu", "--shape", "256x1024", "--shape", "128x512"});
+  for (const std::string what :
+       {"quantize_nvfp4 bf16, amax given", "amax bf16",
+        "quantize_nvfp4_tiles bf16, 16x16 blocks, rows", "dequantize_nvfp4 to bf16",
+        "fp4_fake_quant_block bf16", "quantize_mx bf16 to E4M3", "quantize_nvfp4 bf16, s128x4"}) {
+    EXPECT_EQ(count(all, what + ", 256x1024"), 1) << what;
+    EXPECT_EQ(count(all, what + ", 128x512"), 1) << what;
+    for (const std::string pattern : {"direct", "persistent", "bulk"}) {
+      const bool tiled = what.ends_with("s128x4") && pattern == "bulk";  // no runs of bytes
+      EXPECT_EQ(count(all, what + ", accesses alone, " + pattern), tiled ? 0 : 2) << what;
+    }
+  }
+}
+
+// A bound is met by the copy's rate or by the accesses' own.
+TEST_F(BenchGpu, WhatMissesItsBoundIsHeldAgainstTheBestOfItsAccesses) {
+  for (const json& figure : figures({"bench", "gpu", "--shape", "128x512"})) {
+    const std::string unit = figure.at("unit");
+    if (unit.find("accesses") != std::string::npos) {
+      EXPECT_EQ(figure.at("bound"), 98.0);
+      EXPECT_EQ(figure.at("holds"), figure.at("value") >= 98.0);
+    } else if (unit == "% of copy" && figure.at("bound") != 0.0 && !figure.at("holds")) {
+      const std::string what = figure.at("what");  // those that do more than one plain pass
+      EXPECT_TRUE(what.find("row-scaled") != std::string::npos ||
+                  what.find("tensor amax") != std::string::npos ||
+                  what.find("rows and columns") != std::string::npos)
+          << what;
+    }
+  }
+}
+
+TEST_F(BenchGpu, AShapeIsRowsAndColumnsInWholeBlocks) {
+  for (const std::string shape : {"16384", "0x32", "16x-32", "16x31", "16x32x1", "1x2097152"}) {
+    const auto run = diecast_({"bench", "gpu", "--shape", shape});
+    EXPECT_EQ(run.exit_code, 2) << shape;
+    EXPECT_EQ(run.errors,
+              "diecast: invalid_argument: --shape: \"" + shape +
+                  "\" is no ROWSxCOLS with columns in whole blocks of 32, at most "
+                  "1048576 of each\n  fix: `diecast bench --help` shows what it takes\n");
+  }
+}
+
+TEST_F(BenchGpu, WithoutMemoryForTheMatricesIsAnError) {
+  const auto run = diecast_({"bench", "gpu", "--shape", "65536x65536"});
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_NE(run.errors.find("diecast: out_of_memory: "), std::string::npos) << run.errors;
+}
+
+}  // namespace
+}  // namespace diecast
