@@ -121,9 +121,9 @@ TEST_F(CacheRootsTest, ARootThatCannotBeUsedIsLeftOutAndTold) {
   const auto roots = open(
       cat("rw:", folder_ / "open", ",bundle:", folder_ / "none.dcb", ",ro:", folder_ / "good"));
   ASSERT_EQ(refused_.size(), 2u);
-  EXPECT_EQ(refused_[0].name, cat("rw:", folder_ / "open"));
+  EXPECT_EQ(root_name(refused_[0].setting), cat("rw:", folder_ / "open"));
   EXPECT_EQ(refused_[0].error.code, ErrorCode::unsafe_directory);
-  EXPECT_EQ(refused_[1].name, cat("bundle:", folder_ / "none.dcb"));
+  EXPECT_EQ(root_name(refused_[1].setting), cat("bundle:", folder_ / "none.dcb"));
   EXPECT_EQ(refused_[1].error.code, ErrorCode::file_not_found);
   EXPECT_TRUE(roots->find(sample.key, kSampleCompiler));
   EXPECT_EQ(testing::mode_of(folder_ / "open") & 0777, 0777u);  // never silently changed

@@ -174,6 +174,14 @@ TEST_F(TrustedDirectory, RefusesWhatIsNoDirectory) {
   for (const char* name : {"file", "fifo", "file/below", "fifo/below"}) {
     EXPECT_EQ(open(folder_ / name).error().code, ErrorCode::file_not_found) << name;
   }
+  const std::string fix =
+      "\n  fix: name a directory as rw:PATH or ro:PATH, a bundle's file as bundle:PATH";
+  const std::string file = folder_ / "file";
+  EXPECT_EQ(refusal(file),
+            cat("diecast: file_not_found: the cache root \"", file, "\" is a file", fix));
+  const auto folder = open_trusted_file(system_files(), folder_.path());
+  EXPECT_EQ(folder.error().message(), cat("diecast: file_not_found: the bundle \"", folder_.path(),
+                                          "\" is a directory", fix));
   const std::string endless = folder_ / std::string(300, 'n');
   EXPECT_EQ(open(endless).error().code, ErrorCode::io_error);
 }

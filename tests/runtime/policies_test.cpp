@@ -89,7 +89,7 @@ TEST_F(Policies, ARootThatIsLeftOutIsNamedWhereOneLooksForAKernel) {
   const auto server = Runtime::create(options).value();
   EXPECT_EQ(amax(*server).value().origin, Origin::disk);
   ASSERT_EQ(server->refused_roots().size(), 1u);
-  EXPECT_EQ(server->refused_roots()[0].name, "bundle:/nonexistent/k.dcb");
+  EXPECT_EQ(root_name(server->refused_roots()[0].setting), "bundle:/nonexistent/k.dcb");
   EXPECT_EQ(server->counters().degraded, 1u);
   const std::string text = amax(*server, "amax IN=f16 @ sm_90a").error().message();
   EXPECT_NE(text.find("; left out: bundle:/nonexistent/k.dcb: cannot open "), std::string::npos)

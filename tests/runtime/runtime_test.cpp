@@ -178,7 +178,7 @@ TEST(Runtime, RefusesACacheThatIsNoAbsolutePath) {
   RuntimeOptions options;
   options.cache = "cache";
   EXPECT_EQ(Runtime::create(options).error().message(),
-            "diecast: invalid_argument: the cache setting is \"cache\"\n"
+            "diecast: invalid_argument: no absolute path in the cache setting \"cache\"\n"
             "  fix: set DIECAST_CACHE to an absolute directory, to `off`, or to roots such as "
             "ro:/opt/cache,bundle:/opt/kernels.dcb,rw:/var/cache/me");
 }

@@ -1,9 +1,11 @@
 // Bundles by the command: made, verified, exported, imported and served from, also by several at
 // once.
+#include <diecast/cache/bundle.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <cstdlib>
+#include <filesystem>
 #include <thread>
 
 #include "tool/run_tool.h"
@@ -55,6 +57,64 @@ TEST(ToolBundle, IsMadeVerifiedImportedAndServedFrom) {
   const auto miss = diecast({"compile", "amax COLS=64 IN=f16 @ sm_90a"});
   EXPECT_EQ(miss.exit_code, 1);
   EXPECT_TRUE(contains(miss.errors, "diecast: not_cached: ")) << miss.errors;
+}
+
+// N-06: a bundle is not begun with a kernel that hangs its compiler, and nothing is kept.
+TEST(ToolBundle, BoundsItsCompilesAsWarmingDoes) {
+  ToolRun diecast;
+  const std::string bundle = diecast.folder / "k.dcb";
+  const std::string one = wanted(diecast, "amax IN=bf16 @ sm_90a\n");
+  diecast.set("DIECAST_FAKE_NVRTC_SLEEP_MS", "60000");
+  const auto hung = diecast({"bundle", "create", one, "-o", bundle, "--time-limit", "0.5"});
+  EXPECT_EQ(hung.exit_code, 1);
+  EXPECT_TRUE(contains(hung.errors,
+                       "diecast: timed_out: compiling amax.cu for sm_90a took longer "
+                       "than 0.5 s and was ended\n"))
+      << hung.errors;
+  EXPECT_FALSE(std::filesystem::exists(bundle));
+  diecast.set("DIECAST_FAKE_NVRTC_SLEEP_MS", "700");
+  EXPECT_EQ(diecast({"bundle", "create", one, "-o", bundle, "--time-limit", "0.5", "--in-process"})
+                .exit_code,
+            0);
+}
+
+TEST(ToolBundle, BoundsTheMemoryOfItsCompiles) {
+#ifdef DIECAST_SANITIZER
+  GTEST_SKIP() << "a sanitizer takes terabytes of address space, so that it cannot be limited";
+#endif
+  ToolRun diecast;
+  const std::string bundle = diecast.folder / "k.dcb";
+  const std::string one = wanted(diecast, "amax IN=bf16 @ sm_90a\n");
+  diecast.set("DIECAST_FAKE_NVRTC_ALLOCATE", std::to_string(1u << 30));
+  const auto run = diecast({"bundle", "create", one, "-o", bundle, "--memory-limit", "512M"});
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_TRUE(contains(run.errors, "diecast: process_failed: the compiler of amax.cu for sm_90a "))
+      << run.errors;
+  EXPECT_FALSE(std::filesystem::exists(bundle));
+}
+
+// What is only read can be exported too; of what two roots have the first one's stands in it.
+TEST(ToolBundle, IsExportedFromEveryRoot) {
+  ToolRun diecast, other;
+  ASSERT_EQ(diecast({"warm", wanted(diecast)}).exit_code, 0);
+  const std::string whole = diecast.folder / "whole.dcb", again = diecast.folder / "again.dcb";
+  ASSERT_EQ(diecast({"bundle", "export", "-o", whole}).exit_code, 0);
+  ASSERT_EQ(other({"warm", wanted(other, "amax IN=bf16 @ sm_90a\n")}).exit_code, 0);
+  diecast.set("DIECAST_CACHE", "ro:" + other.cache_path() + ",bundle:" + whole);
+  const auto run = diecast({"bundle", "export", "-o", again});
+  EXPECT_EQ(run.exit_code, 0) << run.errors;
+  EXPECT_EQ(text_of(whole), text_of(again));
+}
+
+// One that was packed of nothing serves nothing.
+TEST(ToolBundle, WithoutAKernelIsNotGood) {
+  ToolRun diecast;
+  const std::string bundle = diecast.folder / "k.dcb";
+  ASSERT_TRUE(BundleWriter::create(bundle).value().commit());
+  const auto run = diecast({"bundle", "verify", bundle});
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_TRUE(contains(run.errors, "diecast: not_cached: the bundle \"" + bundle + "\" has no "))
+      << run.errors;
 }
 
 // B-07: whoever comes second finds what the first has imported.

@@ -110,8 +110,8 @@ TEST(ToolCache, VerifyNamesWhatIsDamaged) {
   EXPECT_EQ(verified.exit_code, 1);
   EXPECT_TRUE(has(verified.output, ".dce: bad_checksum\n2 good, 1 damaged\n")) << verified.output;
   const auto stats = nlohmann::json::parse(diecast({"cache", "stats", "--json"}).output);
-  EXPECT_EQ(stats.at("not_entries").at("bad_checksum"), 1);
-  EXPECT_EQ(stats.at("counts").at("compiled"), 3);
+  EXPECT_EQ(stats.at("roots").at(0).at("not_entries").at("bad_checksum"), 1);
+  EXPECT_EQ(stats.at("roots").at(0).at("counts").at("compiled"), 3);
   EXPECT_EQ(diecast({"warm", manifest(diecast)}).exit_code, 0);  // mends it
   EXPECT_EQ(diecast({"cache", "verify"}).output, "3 good, 0 damaged\n");
 }

@@ -47,7 +47,7 @@ TEST_F(CacheTrouble, ARootThatIsLeftOutShowsInPathStatsVerifyAndDoctor) {
   EXPECT_EQ(path.output, root + "\n");
   expect_has(path.errors, "/nonexistent/k.dcb");
   const auto stats = nlohmann::json::parse(diecast_({"cache", "stats", "--json"}).output);
-  EXPECT_EQ(stats.at("left_out").at(0).at("root"), "bundle:/nonexistent/k.dcb");
+  EXPECT_EQ(stats.at("left_out").at(0).at("root"), "/nonexistent/k.dcb");
   const auto verified = diecast_({"cache", "verify"});
   EXPECT_EQ(verified.exit_code, 1);
   EXPECT_EQ(verified.output, "1 good, 0 damaged\n1 roots left out\n");

@@ -97,7 +97,8 @@ TEST_F(Doctor, ExaminesTheRestUnderASettingThatMakesNoSense) {
   has_gpus("90");
   diecast_.set("DIECAST_CACHE", "relative/folder");
   const std::string settings = finding("settings");
-  EXPECT_TRUE(settings.starts_with("--   settings      the cache setting is \"relative/folder\"\n"))
+  EXPECT_TRUE(settings.starts_with(
+      "--   settings      no absolute path in the cache setting \"relative/folder\"\n"))
       << settings;
   EXPECT_NE(settings.find("fix: set DIECAST_CACHE to an absolute directory, to `off`, or to roots"),
             std::string::npos)

@@ -39,6 +39,9 @@ TEST(Subcommands, WrongWordsAreErrorsWithAFix) {
       {{"bundle"},
        "diecast: invalid_argument: `diecast bundle` needs one of create, export, import, verify\n"
        "  fix: `diecast bundle --help` shows what it takes\n"},
+      {{"bundle", "create", "a", "-o", "b", "--time-limit", "0"},
+       "diecast: invalid_argument: --time-limit: Value 0 not in range 0.001000 to 86400.000000\n"
+       "  fix: `diecast bundle create --help` shows what it takes\n"},
       {{"warm", "a", "--jbos", "1"},
        "diecast: invalid_argument: The following argument was not expected: --jbos\n"
        "  fix: `diecast warm --help` shows what it takes\n"}};

@@ -71,5 +71,31 @@ TEST(Faults, OfOthersAreTestedByTestsThatExist) {
   EXPECT_GE(rows, 19);
 }
 
+// tests/planted.txt: each bug's text stands once in its source, and PLANTED.md says what caught it.
+TEST(PlantedBugs, HaveTheirTextOnceInTheirSource) {
+  const std::string caught = testing::text_of(kTests + "/PLANTED.md");
+  const std::string text = testing::text_of(kTests + "/planted.txt");
+  const auto replaced = [](std::string in, std::string_view from, std::string_view to) {
+    for (std::size_t at = in.find(from); at != in.npos; at = in.find(from, at + to.size()))
+      in.replace(at, from.size(), to);
+    return in;
+  };
+  int planted = 0;
+  for (const std::string_view line : split(text, '\n')) {
+    if (line.empty() || line[0] == '#') continue;
+    ++planted;
+    const std::string marked = replaced(replaced(std::string(line), "\\|", "\x01"), " | ", "\x02");
+    const auto fields = split(marked, '\x02');
+    ASSERT_EQ(fields.size(), 5u) << line;
+    const std::string wanted = replaced(replaced(std::string(fields[2]), "\x01", "|"), "\\n", "\n");
+    const std::string source = testing::text_of(cat(DIECAST_SOURCE_DIR "/src/diecast/", fields[1]));
+    const std::size_t at = source.find(wanted);
+    EXPECT_NE(at, source.npos) << line;
+    EXPECT_EQ(source.find(wanted, at + 1), source.npos) << line;
+    EXPECT_NE(caught.find(cat("\n| ", fields[0], " | `", fields[1], "` | ")), caught.npos) << line;
+  }
+  EXPECT_GE(planted, 20);
+}
+
 }  // namespace
 }  // namespace diecast

@@ -10,6 +10,10 @@ using Kind = CacheRootSetting::Kind;
 constexpr std::pair<std::string_view, Kind> kPrefixes[] = {
     {"rw:", Kind::read_write}, {"ro:", Kind::read_only}, {"bundle:", Kind::bundle}};
 
+std::string_view prefix_of(const CacheRootSetting& setting) {
+  return kPrefixes[static_cast<std::size_t>(setting.kind)].first;
+}
+
 Result<CacheRootSetting> parse_root(std::string_view word, std::string_view whole) {
   CacheRootSetting out;
   std::string_view path = word;
@@ -30,7 +34,8 @@ Result<CacheRootSetting> parse_root(std::string_view word, std::string_view whol
   }
   out.path = path;
   if (!path.empty() && path[0] == '/') return out;
-  return Error{ErrorCode::invalid_argument, cat("the cache setting is ", quote(whole)),
+  return Error{ErrorCode::invalid_argument,
+               cat("no absolute path in the cache setting ", quote(whole)),
                "set DIECAST_CACHE to an absolute directory, to `off`, or to roots such as "
                "ro:/opt/cache,bundle:/opt/kernels.dcb,rw:/var/cache/me"};
 }
@@ -45,8 +50,14 @@ Result<std::vector<CacheRootSetting>> parse_cache_setting(std::string_view text)
   return out;
 }
 
+std::string_view root_kind(const CacheRootSetting& setting) {
+  std::string_view word = prefix_of(setting);
+  word.remove_suffix(1);
+  return word;
+}
+
 std::string root_name(const CacheRootSetting& setting) {
-  return cat(kPrefixes[static_cast<std::size_t>(setting.kind)].first, setting.path);
+  return cat(prefix_of(setting), setting.path);
 }
 
 Result<CompilerChoice> parse_compiler_choice(std::string_view word) {
@@ -71,13 +82,13 @@ std::unique_ptr<CacheRoots> CacheRoots::open(const std::vector<CacheRootSetting>
     if (setting.kind == Kind::bundle) {
       auto bundle = Bundle::open(setting.path, setting.pin, files);
       if (bundle) layer.bundle = *std::move(bundle);
-      if (!bundle) refused.push_back({root_name(setting), bundle.error()});
+      if (!bundle) refused.push_back({setting, bundle.error()});
     } else {
       auto directory = setting.kind == Kind::read_write && write
                            ? DiskCache::open(setting.path, files)
                            : DiskCache::open_read_only(setting.path, files);
       if (directory) layer.directory = *std::move(directory);
-      if (!directory) refused.push_back({root_name(setting), directory.error()});
+      if (!directory) refused.push_back({setting, directory.error()});
     }
     if (layer.bundle || layer.directory) out->layers_.push_back(std::move(layer));
   }

@@ -28,12 +28,14 @@ struct CacheRootSetting {
 // Errors: invalid_argument (no absolute path, a bad pin).
 Result<std::vector<CacheRootSetting>> parse_cache_setting(std::string_view text);
 
+// "rw", "ro", "bundle".
+std::string_view root_kind(const CacheRootSetting& setting);
 // "bundle:/opt/k.dcb", as the setting has it, but for a pin.
 std::string root_name(const CacheRootSetting& setting);
 
 // A root that cannot be used, and why.
 struct RefusedRoot {
-  std::string name;  // root_name()
+  CacheRootSetting setting;
   Error error;
 };
 

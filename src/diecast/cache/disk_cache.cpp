@@ -84,7 +84,7 @@ std::string DiskCache::default_root() {
   const std::string cache = environment_variable("XDG_CACHE_HOME");
   if (cache.starts_with('/')) return cat(cache, "/diecast");
   const std::string home = environment_variable("HOME");
-  return home.starts_with('/') ? cat(home, "/.cache/diecast") : "";
+  return home.starts_with('/') ? cat(home, home.ends_with('/') ? "" : "/", ".cache/diecast") : "";
 }
 
 DiskCache::DiskCache(std::string root, std::unique_ptr<State> state)

@@ -76,7 +76,7 @@ class Walk {
     } else if (S_ISLNK(status.st_mode)) {
       return follow(name, next, status);
     } else if (!is_expected(status)) {
-      return file_error("open", next, is_file() ? -EINVAL : -ENOTDIR);
+      return unexpected(next, status);
     }
     const int how =
         is_file() ? O_RDONLY | O_NONBLOCK : O_DIRECTORY | (left_.empty() ? O_RDONLY : O_PATH);
@@ -117,6 +117,17 @@ class Walk {
     const mode_t open = status.st_mode & kOthersMayWrite;
     if (open == 0 || (!left_.empty() && (status.st_mode & S_ISVTX) != 0)) return {};
     return writable(what, path, status);
+  }
+
+  Error unexpected(const std::string& path, const struct stat& status) const {
+    if (!left_.empty()) return file_error("open", path, -ENOTDIR);
+    const char* there = S_ISDIR(status.st_mode)   ? "a directory"
+                        : S_ISREG(status.st_mode) ? "a file"
+                                                  : "neither a directory nor a file";
+    return {
+        ErrorCode::file_not_found,
+        cat(is_file() ? "the bundle " : "the cache root ", quote(path, PATH_MAX), " is ", there),
+        "name a directory as rw:PATH or ro:PATH, a bundle's file as bundle:PATH"};
   }
 
   std::string above() const {

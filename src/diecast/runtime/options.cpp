@@ -86,7 +86,8 @@ Result<void> Runtime::State::open_cache() {
   cache = CacheRoots::open(roots, write, refused_roots, *options.files);
   cache_state = cache->layers().empty() ? "off" : cache->description();
   if (cache->layers().empty()) cache.reset();
-  for (const auto& [name, error] : refused_roots) {
+  for (const auto& [root, error] : refused_roots) {
+    const std::string name = root_name(root);
     cache_state += cat("; left out: ", name, ": ", error.what);
     tell(RuntimeEvent::Kind::degraded, "", cat("left out: ", name, ": ", error.message()), 0);
   }

@@ -10,7 +10,18 @@
 namespace diecast {
 namespace {
 
-Counts counts_of(const RuntimeCounters& counters, const CacheStatistics& root) {
+// `written`: the root that gets them; of the others, bundles and roots that are only read, the
+// sums.
+Counts counts_of(const RuntimeCounters& counters, const CacheRoots& roots,
+                 const DiskCache& written) {
+  const CacheStatistics root = written.statistics();
+  std::uint64_t other_hits = 0, other_rejected = 0;
+  for (const CacheRoots::Layer& layer : roots.layers()) {
+    if (layer.directory.get() == &written) continue;
+    other_hits += layer.bundle ? layer.bundle->hits() : layer.directory->statistics().hits;
+    other_rejected +=
+        layer.bundle ? layer.bundle->rejected() : layer.directory->statistics().rejected;
+  }
   Counts out = {{"rendered", counters.rendered},
                 {"memory_hits", counters.memory_hits},
                 {"disk_hits", counters.disk_hits},
@@ -33,7 +44,9 @@ Counts counts_of(const RuntimeCounters& counters, const CacheStatistics& root) {
                 {"root_publishes_skipped", root.publishes_skipped},
                 {"root_lock_waits", root.lock_waits},
                 {"root_lock_timeouts", root.lock_timeouts},
-                {"root_lock_failures", root.lock_failures}};
+                {"root_lock_failures", root.lock_failures},
+                {"other_hits", other_hits},
+                {"other_rejected", other_rejected}};
   for (std::size_t i = 0; i < root.faults.size(); ++i) {
     if (root.faults[i] > 0)
       out[cat("root_", entry_fault_name(static_cast<EntryFault>(i)))] = root.faults[i];
@@ -168,7 +181,7 @@ void Runtime::State::leave_counts() const {
   DiskCache* const root = cache == nullptr ? nullptr : cache->writable();
   if (root == nullptr || process != ::getpid()) return;
   try {
-    Counts counts = counts_of(counters(), root->statistics());
+    Counts counts = counts_of(counters(), *cache, *root);
     const bool used = std::any_of(counts.begin(), counts.end(),
                                   [](const auto& count) { return count.second != 0; });
     counts["runtimes"] = 1;

@@ -6,20 +6,26 @@
 #include <diecast/cache/cache_directory.h>
 #include <diecast/runtime/warm.h>
 #include <diecast/tool/cache_roots.h>
+#include <diecast/tool/compile_limits.h>
 #include <diecast/tool/console.h>
 #include <diecast/tool/open_runtime.h>
 #include <diecast/tool/outcomes.h>
 
 #include <algorithm>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 namespace diecast::tool {
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 struct BundleArguments {
   std::string file, sha256;
   std::vector<std::string> manifests, targets, own;
   int jobs = 0;
+  CompileLimits limits;
+  bool json = false;
 };
 
 struct Packed {
@@ -28,30 +34,51 @@ struct Packed {
   Bytes entry;
 };
 
-Result<int> write(const std::string& path, std::vector<Packed> entries) {
-  std::ranges::sort(entries, [](const Packed& a, const Packed& b) {
+std::string absolute(const std::string& path) {
+  return std::filesystem::absolute(path).lexically_normal().string();
+}
+
+// What a bundle is, as `stats` spells it, with the pin.
+Json as_json(const std::string& path, std::size_t entries, std::uint64_t bytes,
+             const Sha256Digest& digest) {
+  Json out = json_of(CacheRootSetting{CacheRootSetting::Kind::bundle, absolute(path), {}});
+  out.update({{"entries", entries}, {"bytes", bytes}, {"sha256", hex(digest)}});
+  return out;
+}
+
+// `damaged`: entries that are left out; create has none.
+Result<int> write(const BundleArguments& options, std::vector<Packed> entries,
+                  const Json& damaged = Json::array()) {
+  // Of one key and compiler the first stays: roots come in the order of lookup.
+  std::ranges::stable_sort(entries, [](const Packed& a, const Packed& b) {
     return a.key != b.key ? a.key < b.key : is_older_identity(a.compiler, b.compiler);
   });
-  DIECAST_TRY(BundleWriter writer, BundleWriter::create(path));
+  DIECAST_TRY(BundleWriter writer, BundleWriter::create(options.file));
   for (const Packed& packed : entries) DIECAST_CHECK(writer.add(packed.entry));
   DIECAST_TRY(const auto written, writer.commit());
-  print(cat(path, ": ", written.entries, " kernels, ", human_bytes(written.bytes)));
-  print(cat("sha256 ", hex(written.digest)));
-  print(cat("use it with DIECAST_CACHE=bundle:PATH, or pinned with bundle:PATH#sha256=",
-            hex(written.digest)));
-  return 0;
+  if (options.json) {
+    Json out = as_json(options.file, written.entries, written.bytes, written.digest);
+    out["damaged"] = damaged;
+    print(out.dump(2));
+  } else {
+    print(cat(options.file, ": ", written.entries, " kernels, ", human_bytes(written.bytes)));
+    print(cat("sha256 ", hex(written.digest)));
+    print(cat("use it with DIECAST_CACHE=bundle:PATH, or pinned with bundle:PATH#sha256=",
+              hex(written.digest)));
+  }
+  return damaged.empty() ? 0 : 1;
 }
 
 // Exactly what the manifests name, compiled where the cache lacks it.
 Result<int> create(const BundleArguments& options) {
   RuntimeOptions with = RuntimeOptions::from_environment();
-  with.isolated.program = own_program();
+  with.isolated = options.limits.isolated();
   DIECAST_TRY(const auto runtime, open_runtime(with));
   for (const std::string& path : options.own) DIECAST_CHECK(runtime->add(path));
   DIECAST_TRY(const auto targets, parse_targets(options.targets));
   DIECAST_TRY(const auto wanted, read_manifests(*runtime, options.manifests, targets));
   DIECAST_CHECK(AtomicFile::create(system_files(), options.file));  // before the work, not after it
-  const auto outcomes = warm_with_progress(*runtime, wanted, options.jobs, "bundle", false);
+  const auto outcomes = warm_with_progress(*runtime, wanted, options.jobs, "bundle", options.json);
   std::vector<Packed> entries;
   for (const WarmOutcome& outcome : outcomes) {
     if (outcome.error) return *outcome.error;
@@ -60,35 +87,34 @@ Result<int> create(const BundleArguments& options) {
     DIECAST_TRY(Bytes entry, encode_entry(key, artifact));
     entries.push_back({key.digest, artifact.compiler, std::move(entry)});
   }
-  return write(options.file, std::move(entries));
+  return write(options, std::move(entries));
 }
 
-// Everything that the writable root holds now; what is damaged is left out and said.
+// Everything that the roots hold now; what is damaged is left out and said.
 Result<int> export_all(const BundleArguments& options) {
   DIECAST_TRY(const auto runtime, open_runtime());
-  DIECAST_TRY(DiskCache* const root, writable_of(*runtime));
+  DIECAST_TRY(CacheRoots* const roots, roots_of(*runtime));
   DIECAST_TRY(const auto targets, parse_targets(options.targets));
   std::vector<Packed> entries;
-  std::size_t left_out = 0;
-  DIECAST_CHECK(root->read_all([&](const StoredEntry& stored) {
-    const Artifact& artifact = stored.decoded.artifact;
-    if (stored.decoded.fault != EntryFault::none) {
-      ++left_out;
-      print(cat("left out: ", stored.compiler, "/", stored.name, ": ",
-                entry_fault_name(stored.decoded.fault)));
+  Json damaged = Json::array();
+  const auto take = [&](const FoundEntry& entry) {
+    const Artifact& artifact = entry.decoded.artifact;
+    if (entry.decoded.fault != EntryFault::none) {
+      if (!options.json) print(damage_line(entry));
+      damaged.push_back(json_of(entry));
     } else if (targets.empty() || std::ranges::find(targets, artifact.target) != targets.end()) {
-      entries.push_back({xxh3_128(entry_record(stored.file)), stored.compiler,
-                         Bytes(stored.file.begin(), stored.file.end())});
+      entries.push_back({xxh3_128(entry_record(entry.bytes)), entry.compiler,
+                         Bytes(entry.bytes.begin(), entry.bytes.end())});
     }
-  }));
+  };
+  for (const CacheRoots::Layer& layer : roots->layers()) DIECAST_CHECK(visit_entries(layer, take));
   if (entries.empty()) {
     return Error{ErrorCode::not_cached,
-                 cat("nothing to export: ", root->root(), " has no entry",
+                 cat("nothing to export: ", roots->description(), " has no entry",
                      targets.empty() ? "" : cat(" for ", join(options.targets, ", "))),
                  "fill it with `diecast warm`; `diecast cache ls` shows what it has"};
   }
-  DIECAST_TRY(const int code, write(options.file, std::move(entries)));
-  return left_out > 0 ? 1 : code;
+  return write(options, std::move(entries), damaged);
 }
 
 Result<std::unique_ptr<Bundle>> open_bundle(const BundleArguments& options) {
@@ -100,13 +126,20 @@ Result<std::unique_ptr<Bundle>> open_bundle(const BundleArguments& options) {
                    "give what `sha256sum FILE` prints"};
     }
   }
-  const std::string path = std::filesystem::absolute(options.file).lexically_normal().string();
-  return Bundle::open(path, pin);
+  return Bundle::open(absolute(options.file), pin);
 }
 
 Result<int> verify(const BundleArguments& options) {
   DIECAST_TRY(const auto bundle, open_bundle(options));
   DIECAST_TRY(const Sha256Digest digest, bundle->verify());
+  if (bundle->size() == 0) {
+    return Error{ErrorCode::not_cached, cat("the bundle ", quote(bundle->path()), " has no kernel"),
+                 "make it anew with `diecast bundle create`"};
+  }
+  if (options.json) {
+    print(as_json(bundle->path(), bundle->size(), bundle->bytes(), digest).dump(2));
+    return 0;
+  }
   print(cat(bundle->path(), ": ", bundle->size(), " kernels, ", human_bytes(bundle->bytes()),
             ", good"));
   print(cat("sha256 ", hex(digest)));
@@ -126,19 +159,28 @@ Result<int> import_all(const BundleArguments& options) {
   DIECAST_TRY(const auto runtime, open_runtime());
   DIECAST_TRY(DiskCache* const root, writable_of(*runtime));
   DIECAST_TRY(const auto bundle, open_bundle(options));
-  std::size_t damaged = 0, failed = 0;
-  bundle->read_all([&](const Bundle::Stored& stored) {
-    if (stored.decoded.fault != EntryFault::none) {
-      ++damaged;
-    } else if (!root->publish(key_of(entry_record(stored.file)), stored.decoded.artifact)) {
+  Json damaged = Json::array();
+  std::size_t failed = 0;
+  visit_entries(*bundle, [&](const FoundEntry& entry) {
+    if (entry.decoded.fault != EntryFault::none) {
+      if (!options.json) print(damage_line(entry));
+      damaged.push_back(json_of(entry));
+    } else if (!root->publish(key_of(entry_record(entry.bytes)), entry.decoded.artifact)) {
       ++failed;
     }
   });
   const CacheStatistics done = root->statistics();
-  print(cat(root->root(), ": ", done.publishes, " imported, ", done.already_there,
-            " already there, ", damaged, " damaged, ", failed, " not written"));
+  if (options.json) {
+    Json out = {{"root", root->root()},       {"kind", "rw"},
+                {"imported", done.publishes}, {"already_there", done.already_there},
+                {"damaged", damaged},         {"not_written", failed}};
+    print(out.dump(2));
+  } else {
+    print(cat(root->root(), ": ", done.publishes, " imported, ", done.already_there,
+              " already there, ", damaged.size(), " damaged, ", failed, " not written"));
+  }
   if (failed > 0) return not_kept(*root, failed);
-  return damaged + failed == 0 ? 0 : 1;
+  return damaged.empty() ? 0 : 1;
 }
 
 }  // namespace
@@ -148,14 +190,17 @@ Command add_bundle(CLI::App& app) {
   command->require_subcommand(1);
   auto options = std::make_shared<BundleArguments>();
   auto* make = command->add_subcommand("create", "What manifests name, compiled where needed");
-  make->add_option("manifest", options->manifests, "Manifest files")->required();
+  make->add_option("manifest,--from", options->manifests, "Manifests, or what DIECAST_TRACE wrote")
+      ->required();
   make->add_option("--jobs", options->jobs, "Compiles at a time (0: one a core)")
       ->check(CLI::Range(0, 1024));
   make->add_option("--add", options->own, "A template file of your own")->allow_extra_args(false);
-  auto* out = command->add_subcommand("export", "Everything in the writable cache root");
-  for (auto* writing : {make, out}) {
+  options->limits.add_to(*make);
+  auto* out = command->add_subcommand("export", "Everything in the cache roots");
+  for (const auto& [writing, targets] :
+       {std::pair(make, "Targets, for the manifests' own"), std::pair(out, "These targets only")}) {
     writing->add_option("-o,--output", options->file, "The bundle to write")->required();
-    writing->add_option("--target", options->targets, "These targets only")
+    writing->add_option("--target", options->targets, targets)
         ->delimiter(',')
         ->allow_extra_args(false);
   }
@@ -165,6 +210,7 @@ Command add_bundle(CLI::App& app) {
     reading->add_option("bundle", options->file, "The bundle")->required();
     reading->add_option("--sha256", options->sha256, "Refuse it unless this is its SHA-256");
   }
+  for (auto* one : {make, out, in, check}) one->add_flag("--json", options->json, "For programs");
   return {command, [=] {
             return make->parsed()  ? create(*options)
                    : out->parsed() ? export_all(*options)

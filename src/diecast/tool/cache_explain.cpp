@@ -5,8 +5,15 @@
 #include <diecast/tool/console.h>
 #include <diecast/tool/open_runtime.h>
 
+#include <nlohmann/json.hpp>
+
 namespace diecast::tool {
 namespace {
+
+struct ExplainArguments {
+  std::vector<std::string> words, own;
+  bool json = false;
+};
 
 std::string shown(const std::string& text) { return text.empty() ? "nothing" : quote(trim(text)); }
 
@@ -30,39 +37,66 @@ void print_miss(const MissReason& reason, const std::string& state) {
   if (reason.damaged > 0) print(cat(reason.damaged, " damaged; see `diecast cache verify`"));
 }
 
-Result<int> explain(const std::vector<std::string>& words_of, const std::vector<std::string>& own) {
+// "fault" where its own entry is no good, "nearest" where an entry of the template is there.
+nlohmann::ordered_json miss_as_json(const MissReason& reason) {
+  nlohmann::ordered_json out = {{"entries", reason.entries}, {"damaged", reason.damaged}};
+  if (reason.own_fault != EntryFault::none) {
+    out["root"] = reason.own_root;
+    out["fault"] = entry_fault_name(reason.own_fault);
+  } else if (!reason.root.empty()) {
+    out["nearest"] = {{"root", reason.root},         {"specialization", reason.spelling},
+                      {"compiler", reason.compiler}, {"field", reason.field},
+                      {"line", reason.line},         {"there", reason.there},
+                      {"here", reason.here}};
+  }
+  return out;
+}
+
+Result<int> explain(const ExplainArguments& options) {
   DIECAST_TRY(const auto runtime, open_runtime());
-  for (const std::string& path : own) DIECAST_CHECK(runtime->add(path));
+  for (const std::string& path : options.own) DIECAST_CHECK(runtime->add(path));
   DIECAST_TRY(CacheRoots* const roots, roots_of(*runtime));
-  DIECAST_TRY(const Specialization one, runtime->specialize(join(words_of, " ")));
+  DIECAST_TRY(const Specialization one, runtime->specialize(join(options.words, " ")));
   DIECAST_TRY(const ArtifactKey key, runtime->key(one));
   const auto compiler = runtime->compiler(one.target());
   const std::string identity = compiler ? (*compiler)->identity() : std::string();
+  const auto found = roots->find(key, identity, RuntimeOptions::from_environment().cache_compilers);
+  const MissReason reason = found ? MissReason() : explain_miss(*roots, key, identity);
+  if (options.json) {
+    nlohmann::ordered_json out = {{"specialization", one.spelling()},
+                                  {"key", key.hex()},
+                                  {"compiler", identity},
+                                  {"hit", found.has_value()}};
+    if (found) {
+      out["found"] = {{"compiler", found->compiler}, {"bytes", found->payload.size()}};
+    } else {
+      out["miss"] = miss_as_json(reason);
+    }
+    print(out.dump(2));
+    return found ? 0 : 1;
+  }
   print(one.spelling());
   print(cat("key ", key.hex(), ", compiler ", identity.empty() ? "not found" : identity));
-  if (const auto found =
-          roots->find(key, identity, RuntimeOptions::from_environment().cache_compilers)) {
+  if (found) {
     print(cat("hit: ", found->payload.size(), " bytes by ", found->compiler, " in ",
               runtime->cache_state()));
     return 0;
   }
   print(cat("miss in ", runtime->cache_state()));
-  print_miss(explain_miss(*roots, key, identity), runtime->cache_state());
+  print_miss(reason, runtime->cache_state());
   return 1;
 }
 
 }  // namespace
 
 Command add_cache_explain(CLI::App& cache) {
-  struct Options {
-    std::vector<std::string> words, own;
-  };
   auto* command = cache.add_subcommand("explain", "Why a specialization is a hit or a miss");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ExplainArguments>();
   command->add_option("spelling", options->words, "TEMPLATE NAME=VALUE ... @ TARGET")->required();
   command->add_option("--add", options->own, "A template file of your own")
       ->allow_extra_args(false);
-  return {command, [options] { return explain(options->words, options->own); }};
+  command->add_flag("--json", options->json, "For programs");
+  return {command, [options] { return explain(*options); }};
 }
 
 }  // namespace diecast::tool

@@ -4,22 +4,39 @@
 #include <diecast/tool/console.h>
 #include <diecast/tool/open_runtime.h>
 
+#include <nlohmann/json.hpp>
 #include <optional>
 
 namespace diecast::tool {
 namespace {
 
-Result<int> report(const PruneResult& done, const DiskCache& cache, bool dry_run) {
-  if (done.busy) {
-    print(cat(cache.root(), ": another process is collecting"));
-    return 0;
-  }
-  print(cat(cache.root(), ": ", done.entries, " entries, ", human_bytes(done.bytes), "; ",
-            dry_run ? "would remove " : "removed ", done.removed, " (",
-            human_bytes(done.removed_bytes), ")",
-            done.temporaries == 0 ? "" : cat(" and ", done.temporaries, " temporaries"),
-            done.finished ? "" : "; more is left for the next time",
-            done.young == 0 ? "" : cat("; ", done.young, " stay for now: they are new")));
+nlohmann::ordered_json as_json(const PruneResult& done, const std::string& root, bool dry_run) {
+  return {{"root", root},
+          {"kind", "rw"},
+          {"entries", done.entries},
+          {"bytes", done.bytes},
+          {"dry_run", dry_run},
+          {"removed", done.removed},
+          {"removed_bytes", done.removed_bytes},
+          {"temporaries", done.temporaries},
+          {"kept", done.kept},
+          {"young", done.young},
+          {"busy", done.busy},
+          {"finished", done.finished}};
+}
+
+std::string as_line(const PruneResult& done, const std::string& root, bool dry_run) {
+  if (done.busy) return cat(root, ": another process is collecting");
+  return cat(root, ": ", done.entries, " entries, ", human_bytes(done.bytes), "; ",
+             dry_run ? "would remove " : "removed ", done.removed, " (",
+             human_bytes(done.removed_bytes), ")",
+             done.temporaries == 0 ? "" : cat(" and ", done.temporaries, " temporaries"),
+             done.finished ? "" : "; more is left for the next time",
+             done.young == 0 ? "" : cat("; ", done.young, " stay for now: they are new"));
+}
+
+Result<int> report(const PruneResult& done, const DiskCache& cache, bool dry_run, bool json) {
+  print(json ? as_json(done, cache.root(), dry_run).dump(2) : as_line(done, cache.root(), dry_run));
   if (done.kept == 0) return 0;
   return Error{
       ErrorCode::io_error, cat(done.kept, " entries could not be removed from ", cache.root()),
@@ -32,7 +49,7 @@ Command add_cache_prune(CLI::App& cache) {
   struct Options {
     std::optional<std::uint64_t> bytes;
     double days = 0;
-    bool dry_run = false;
+    bool dry_run = false, json = false;
   };
   auto* command = cache.add_subcommand("prune", "Remove what was least recently used");
   auto options = std::make_shared<Options>();
@@ -44,6 +61,7 @@ Command add_cache_prune(CLI::App& cache) {
   command->add_option("--unused-days", options->days, "Remove what was not used for longer")
       ->check(CLI::Range(0.0, 36500.0));
   command->add_flag("--dry-run", options->dry_run, "Only say what would go");
+  command->add_flag("--json", options->json, "For programs");
   return {command, [options]() -> Result<int> {
             const auto with = RuntimeOptions::from_environment();
             DIECAST_TRY(const auto runtime, open_runtime(with));
@@ -55,19 +73,25 @@ Command add_cache_prune(CLI::App& cache) {
             limits.time = std::chrono::hours(1);
             limits.dry_run = options->dry_run;
             DIECAST_TRY(const PruneResult done, root->prune(limits));
-            return report(done, *root, options->dry_run);
+            return report(done, *root, options->dry_run, options->json);
           }};
 }
 
 Command add_cache_clear(CLI::App& cache) {
   auto* command = cache.add_subcommand("clear", "Remove every entry of the writable root");
-  auto compiler = std::make_shared<std::string>();
-  command->add_option("--compiler", *compiler, "Only those of this compiler (`cache stats`)");
-  return {command, [compiler]() -> Result<int> {
+  struct Options {
+    std::string compiler;
+    bool json = false;
+  };
+  auto options = std::make_shared<Options>();
+  command->add_option("--compiler", options->compiler,
+                      "Only those of this compiler (`cache stats`)");
+  command->add_flag("--json", options->json, "For programs");
+  return {command, [options]() -> Result<int> {
             DIECAST_TRY(const auto runtime, open_runtime());
             DIECAST_TRY(DiskCache* const root, writable_of(*runtime));
-            DIECAST_TRY(const PruneResult done, root->clear(*compiler));
-            return report(done, *root, false);
+            DIECAST_TRY(const PruneResult done, root->clear(options->compiler));
+            return report(done, *root, false, options->json);
           }};
 }
 

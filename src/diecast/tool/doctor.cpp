@@ -74,8 +74,8 @@ void add_cache(Runtime& runtime, std::vector<Finding>& findings) {
   findings.push_back(roots ? Finding{"cache", true, (*roots)->description(), ""}
                            : of_error("cache", roots.error()));
   if (!roots) return;
-  for (const auto& [name, error] : runtime.refused_roots())
-    findings.push_back(of_error(name, error));
+  for (const auto& [setting, error] : runtime.refused_roots())
+    findings.push_back(of_error(root_name(setting), error));
   const auto writable = writable_of(runtime);
   if (!writable) return findings.push_back(of_error(kKeeping, writable.error()));
   const auto tried = (*writable)->check_writing();

@@ -35,9 +35,11 @@ Error usage_error(const CLI::App& app, std::span<const std::string> words,
   }
   const CLI::App& command = *chosen.front();
   const auto names = command_names(command);
-  const std::string fix = cat("`diecast ", command.get_name(), " --help` shows what it takes");
-  if (names.empty() || !command.get_subcommands().empty())
-    return {ErrorCode::invalid_argument, error.what(), fix};
+  const auto below = command.get_subcommands();
+  const std::string name =
+      below.empty() ? command.get_name() : cat(command.get_name(), " ", below.front()->get_name());
+  const std::string fix = cat("`diecast ", name, " --help` shows what it takes");
+  if (names.empty() || !below.empty()) return {ErrorCode::invalid_argument, error.what(), fix};
   return {ErrorCode::invalid_argument,
           words.size() < 2
               ? cat("`diecast ", command.get_name(), "` needs one of ", join(names, ", "))

@@ -1,6 +1,7 @@
 // Tables of artifacts; see outcomes.h.
 #include <diecast/base/file.h>
 #include <diecast/base/text.h>
+#include <diecast/tool/cache_roots.h>
 #include <diecast/tool/console.h>
 #include <diecast/tool/outcomes.h>
 
@@ -88,11 +89,10 @@ nlohmann::ordered_json counters_of(const Runtime& runtime) {
   nlohmann::ordered_json roots = nlohmann::ordered_json::array();
   if (runtime.cache() != nullptr) {
     for (const CacheRoots::Layer& layer : runtime.cache()->layers()) {
-      nlohmann::ordered_json root =
-          layer.directory ? counters_of(*layer.directory)
-                          : nlohmann::ordered_json{{"hits", layer.bundle->hits()},
-                                                   {"rejected", layer.bundle->rejected()}};
-      root["root"] = layer.setting.path;
+      nlohmann::ordered_json root = json_of(layer.setting);
+      root.update(layer.directory ? counters_of(*layer.directory)
+                                  : nlohmann::ordered_json{{"hits", layer.bundle->hits()},
+                                                           {"rejected", layer.bundle->rejected()}});
       roots.push_back(std::move(root));
     }
   }
@@ -112,10 +112,9 @@ void print_outcomes(const Runtime& runtime, std::span<const WarmOutcome> outcome
   Table table({"bytes", "registers", "spills", "ms", "", "specialization"});
   for (const WarmOutcome& outcome : outcomes) {
     if (outcome.error) {
-      failed.push_back({{"specialization", outcome.specialization->spelling()},
-                        {"code", code_word(outcome.error->code)},
-                        {"what", outcome.error->what},
-                        {"fix", outcome.error->fix}});
+      nlohmann::ordered_json one = {{"specialization", outcome.specialization->spelling()}};
+      one.update(json_of(*outcome.error));
+      failed.push_back(std::move(one));
     }
     if (!outcome.resolved) continue;
     const Artifact& a = *outcome.resolved->artifact;

@@ -5,6 +5,7 @@
 #include <diecast/runtime/warm.h>
 #include <diecast/tool/cache_roots.h>
 #include <diecast/tool/command.h>
+#include <diecast/tool/compile_limits.h>
 #include <diecast/tool/console.h>
 #include <diecast/tool/open_runtime.h>
 #include <diecast/tool/outcomes.h>
@@ -20,9 +21,7 @@ struct WarmArguments {
   std::vector<std::string> targets;
   std::vector<std::string> own;
   int jobs = 0;
-  double time_limit = 120;
-  std::uint64_t memory_limit = 8ull << 30;
-  bool in_process = false;
+  CompileLimits limits;
   bool expect_no_new = false;
   bool json = false;
 };
@@ -101,11 +100,7 @@ Result<int> run(const WarmArguments& options) {
   RuntimeOptions with = RuntimeOptions::from_environment();
   if (options.expect_no_new && with.cache_policy != CachePolicy::off)
     with.cache_policy = CachePolicy::read_only;  // nor is a root made
-  if (!options.in_process) {
-    with.isolated = {own_program(),
-                     std::chrono::milliseconds(static_cast<int>(options.time_limit * 1000)),
-                     options.memory_limit};
-  }
+  with.isolated = options.limits.isolated();
   DIECAST_TRY(const auto runtime, open_runtime(with));
   for (const std::string& path : options.own) DIECAST_CHECK(runtime->add(path));
   DIECAST_TRY(const auto targets, parse_targets(options.targets));
@@ -142,13 +137,7 @@ Command add_warm(CLI::App& app) {
       ->allow_extra_args(false);
   command->add_option("--jobs", options->jobs, "Compiles at a time (0: one a core)")
       ->check(CLI::Range(0, 1024));
-  command->add_option("--time-limit", options->time_limit, "Seconds a compile may take")
-      ->check(CLI::Range(0.001, 86400.0));
-  command
-      ->add_option("--memory-limit", options->memory_limit, "Address space a compile may take (8G)")
-      ->transform(CLI::AsSizeValue(false))
-      ->transform(not_negative());
-  command->add_flag("--in-process", options->in_process, "Compile in this process, without limits");
+  options->limits.add_to(*command);
   command->add_flag("--expect-no-new", options->expect_no_new,
                     "Compile nothing: fail if anything would have to be");
   command->add_flag("--json", options->json, "For programs");
