@@ -60,6 +60,20 @@ TEST_F(EngineProfilesOnHost, Fp8IsQuantizedAsTheNumbersItHolds) {
   EXPECT_EQ(codes[1], codes[3]);
 }
 
+TEST_F(EngineProfilesOnHost, Fp8InputWantsItsAmax) {
+  HostMatrix bytes(DType::e4m3, 4, 64);
+  auto [x, out] = matrices(bytes, Profile::te, Format::nvfp4);
+  QuantizeNvfp4Options options;
+  options.device = device_;
+  for (const bool row_scaled : {false, true}) {
+    out.row_scaled = row_scaled;
+    if (row_scaled) out.rowwise.amax_count = x.rows();
+    EXPECT_EQ(quantize_nvfp4(*runtime_, x, out, options).error().message(),
+              "diecast: dtype_mismatch: quantize_nvfp4: x is e4m3, whose amax is not found here\n"
+              "  fix: amax_given = true with out's amax filled in, or pass x as bf16, f16 or f32");
+  }
+}
+
 TEST_F(EngineProfilesOnHost, ModeloptsMxfp4RoundsTiesTowardsZeroAndMakesZerosNegative) {
   std::vector<float> values(32);
   const float ties[] = {6.0f, 0.25f, 0.75f, 1.25f, -1.75f, 2.5f, 3.5f, -5.0f};

@@ -172,6 +172,25 @@ TEST_F(Fp4Ops, CountsThatDoNotFitAreTypedErrors) {
             ErrorCode::value_not_allowed);
 }
 
+TEST_F(Fp4Ops, APreparedOpReadsNoAmaxThatIsNotThere) {
+  const auto op = PreparedStaticFp4FakeQuant::prepare(
+                      *runtime_, device_, {DType::f32, DType::f32, 16, false, {false, true}})
+                      .value();
+  std::vector<float> x(96), amax(6), out(96);
+  const auto outcome = [&](const Shape& blocks) {
+    const auto done = op.run(view(x, {96}), view(amax, blocks), nullptr, view(out, {96}), {});
+    return done ? "ok" : done.error().message();
+  };
+  EXPECT_EQ(outcome({2, 3}), "ok");
+  for (const std::int64_t blocks : {0, 5, 12}) {
+    EXPECT_EQ(outcome({blocks}),
+              "diecast: shape_mismatch: static_blockwise_fp4_fake_quant: amax has " +
+                  std::to_string(blocks) +
+                  " entries for 96 elements of x in blocks of 16\n"
+                  "  fix: numel(amax) * BLOCK = numel(x)");
+  }
+}
+
 TEST_F(Fp4Ops, SignsZerosAndNaNAreUpstreams) {
   std::vector<float> x(16, 0.0f);
   x[0] = -0.0f, x[1] = -0.01f, x[2] = kNaN, x[3] = kInf, x[4] = -kInf, x[5] = 6.0f;

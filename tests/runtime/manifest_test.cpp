@@ -128,7 +128,7 @@ TEST(Manifest, ALineOfWhichNothingHoldsSaysWhyTheLastOneDoesNot) {
       "defined by profile te)\n"
       "  PROFILE = torchao\n"
       "  FOUR_OVER_SIX = mae\n"
-      "  fix: the nearest PROFILE that fits is te"))
+      "  fix: PROFILE = te"))
       << broken;
   const std::string missing = message("quantize_nvfp4 PROFILE=* @ sm_90a");
   EXPECT_TRUE(missing.starts_with(

@@ -135,7 +135,7 @@ TEST(Specialization, WordsAreOfferedWhereNoNumberFits) {
             "diecast: constraint_violated: k.cu:4: require bits(IN) == 16 && L == L_a (two bytes)\n"
             "  L = a\n"
             "  IN = f32\n"
-            "  fix: the nearest IN that fit are bf16 and f16");
+            "  fix: IN = bf16 or f16");
   EXPECT_EQ(
       error_of(lines, Bindings().set("L", "b")),
       "diecast: constraint_violated: k.cu:4: require bits(IN) == 16 && L == L_a (two bytes)\n"
@@ -238,7 +238,7 @@ TEST(Specialization, KnowsWhatASizeIsDivisibleBy) {
   EXPECT_EQ(any.argument_schema(), "tensor x in f32 stride align 4\nsize cols");
   EXPECT_EQ(Specialization::make(tmpl, Bindings().set("COLS", 100), target).error().message(),
             "diecast: constraint_violated: k.cu:4: COLS = 100 is no multiple of 16\n"
-            "  fix: the nearest COLS that fit are 96 and 112; or choose WHOLE = 0");
+            "  fix: the nearest COLS that fit are 96 and 112; or WHOLE = 0");
   for (const Bindings& each : tmpl->space(target, Bindings().set("COLS", 100)).value())
     EXPECT_EQ(each.find("WHOLE")->number, 0);
 }

@@ -54,7 +54,7 @@ TEST(Tool, VariantsOfAnyLengthAreThoseThatTakeAnyRows) {
   EXPECT_EQ(compiled.exit_code, 1);
   EXPECT_NE(
       compiled.errors.find("COLS = 4100 is no multiple of 16\n  fix: the nearest COLS that fit "
-                           "are 4096 and 4112; or choose ROWS = any\n"),
+                           "are 4096 and 4112; or ROWS = any\n"),
       std::string::npos)
       << compiled.errors;
 }

@@ -54,6 +54,13 @@ Error wrong_block(std::string_view what, std::int64_t block) {
           "blocks have 8, 16, 32, 64 or 128 elements"};
 }
 
+Error other_count(const Tensor& x, const Tensor& amax, int block) {
+  return {ErrorCode::shape_mismatch,
+          cat(PreparedStaticFp4FakeQuant::kName, ": amax has ", amax.cols(), " entries for ",
+              x.cols(), " elements of x in blocks of ", block),
+          "numel(amax) * BLOCK = numel(x)"};
+}
+
 // Elements a block, 0 where there are none.
 Result<std::int64_t> block_of(const Tensor& x, const Tensor& amax) {
   const std::int64_t elements = x.cols(), blocks = amax.cols();
@@ -162,6 +169,7 @@ Result<PreparedStaticFp4FakeQuant> PreparedStaticFp4FakeQuant::prepare(
   Bindings bindings;
   bindings.set("ALIGNED", request.aligned).set("IN", request.in).set("OUT", request.out);
   PreparedStaticFp4FakeQuant prepared;
+  prepared.block_ = request.block;
   if (request.block == 0) {
     bindings.set("SCALE", "one");
   } else {
@@ -180,8 +188,10 @@ Result<void> PreparedStaticFp4FakeQuant::run(const Tensor& x, const Tensor& amax
   DIECAST_TRY(const Tensor to, flat(out, cat(kName, ": out")));
   if (x.shape != out.shape) return other_shape(kName, "out", out.shape, x.shape);
   Tensor scales;
-  if (amax.data != nullptr) {
+  if (block_ != 0) {
     DIECAST_TRY(scales, flat_f32(amax, cat(kName, ": amax")));
+    if (checked_product(scales.cols(), block_) != from.cols())
+      return other_count(from, scales, block_);
   }
   if (amax_) DIECAST_CHECK(amax_->run(scales, global_amax, false, stream));
   const KernelArgument arguments[] = {

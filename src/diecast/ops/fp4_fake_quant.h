@@ -100,11 +100,13 @@ class PreparedStaticFp4FakeQuant {
                                                     const std::shared_ptr<Device>& device,
                                                     const Request& request);
   std::int64_t scratch_bytes(std::int64_t) const { return amax_ ? 4 : 0; }  // for any count
-  // global_amax as above. Rounding alone ignores amax and it.
+  // global_amax as above. Rounding alone ignores amax and it. Errors: as the convenience call;
+  // shape_mismatch (an amax that is not of one entry for every `block` elements of x).
   Result<void> run(const Tensor& x, const Tensor& amax, float* global_amax, const Tensor& out,
                    Stream stream) const;
 
  private:
+  int block_ = 16;
   std::optional<PreparedAmax> amax_;
   std::shared_ptr<Kernel> kernel_;
 };

@@ -47,6 +47,11 @@ bool given(const Request& request) {
   return request.amax_given || request.global != GlobalScale::amax || request.block_amax;
 }
 
+Error no_amax_of_fp8() {
+  return {ErrorCode::dtype_mismatch, cat(kOp, ": x is e4m3, whose amax is not found here"),
+          "amax_given = true with out's amax filled in, or pass x as bf16, f16 or f32"};
+}
+
 // What both templates have.
 Bindings bindings_of(const Request& request) {
   Bindings bindings;
@@ -119,6 +124,7 @@ Result<PreparedQuantizeNvfp4> PreparedQuantizeNvfp4::prepare(Runtime& runtime,
   PreparedQuantizeNvfp4 prepared;
   prepared.request_ = request;
   Bindings bindings = bindings_of(request);
+  if (request.in == DType::e4m3 && !given(request)) return no_amax_of_fp8();
   if (request.row_scaled && !given(request)) {
     bindings.set("ROWS", request.rows == RowsClass::any ? "any" : "apart");
     bindings.set("THREADS", row_threads(request, device->properties()));

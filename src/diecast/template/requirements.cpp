@@ -58,17 +58,23 @@ class Search {
         parameter_(parameter),
         value_(point[index_]) {}
 
-  // "4096 and 4112", or empty.
-  std::string nearest() {
+  // "the nearest COLS that fit are 4096 and 4112", "LAYOUT = linear or s8x4", or empty.
+  std::string fix() {
     std::vector<std::string> found;
+    const std::string& name = parameter_.name;
     if (parameter_.type == ParameterType::integer) {
       for (const std::optional<std::int64_t>& each : {neighbour(-1), neighbour(+1)})
         if (each) found.push_back(cat(*each));
-    } else {
-      for (const Value& value : parameter_.allowed)
-        if (value.number != value_ && fits(value.number)) found.push_back(value.spelling());
+      if (found.empty()) return "";
+      return cat("the nearest ", name, " that ", found.size() > 1 ? "fit are " : "fits is ",
+                 join(found, " and "));
     }
-    return join(found, " and ");
+    for (const Value& value : parameter_.allowed)
+      if (value.number != value_ && fits(value.number)) found.push_back(value.spelling());
+    if (found.empty()) return "";
+    const std::string last = found.back();
+    found.pop_back();
+    return cat(name, " = ", join(found, ", "), found.empty() ? "" : " or ", last);
   }
 
  private:
@@ -116,11 +122,8 @@ std::string fix_of(const Template& tmpl, Requirements& requirements, const Expre
   for (int index : involved) {
     const Parameter& parameter = tmpl.parameters()[static_cast<std::size_t>(index)];
     names.push_back(parameter.name);
-    const std::string nearest = Search(requirements, point, index, parameter).nearest();
-    if (nearest.empty()) continue;
-    const bool several = nearest.find(' ') != std::string::npos;
-    return cat("the nearest ", parameter.name, " that ", several ? "fit are " : "fits is ",
-               nearest);
+    std::string fix = Search(requirements, point, index, parameter).fix();
+    if (!fix.empty()) return fix;
   }
   if (names.empty()) return "choose another target";
   return cat("no single change fits: choose ", join(names, " and "), " together so that ",
@@ -228,12 +231,11 @@ Error broken_divisor(const Template& tmpl, Requirements& requirements, int index
   const auto at = [&](const Parameter& parameter) {
     return static_cast<int>(&parameter - parameters.data());
   };
-  std::string fix = cat("the nearest ", fixed_by.name, " that fit are ",
-                        Search(requirements, point, at(fixed_by), fixed_by).nearest());
+  std::string fix = Search(requirements, point, at(fixed_by), fixed_by).fix();
   for (const int other : parameters_in(tmpl, *size.divisible)) {
     const Parameter& parameter = parameters[static_cast<std::size_t>(other)];
-    const std::string others = Search(requirements, point, other, parameter).nearest();
-    if (!others.empty()) fix += cat("; or choose ", parameter.name, " = ", others);
+    const std::string others = Search(requirements, point, other, parameter).fix();
+    if (!others.empty()) fix += cat(fix.empty() ? "" : "; or ", others);
   }
   return {ErrorCode::constraint_violated,
           cat(tmpl.name(), ".cu:", size.line, ": ", fixed_by.name, " = ",
