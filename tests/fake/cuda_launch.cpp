@@ -66,6 +66,15 @@ int cuLibraryLoadData(LibraryHandle** library, const void* image, int*, void**, 
   return success;
 }
 
+// In no table of the library either. What was loaded of it is gone: a launch would have to load it.
+int cuLibraryUnload(LibraryHandle* library) {
+  if (const int code = enter("cuLibraryUnload", true, unsafe())) return code;
+  std::lock_guard lock(state().mutex);
+  for (const auto& kernel : reinterpret_cast<Code*>(library)->kernels)
+    for (const auto& [context, function] : kernel->functions) function->loaded = false;
+  return success;
+}
+
 int cuLibraryGetKernel(KernelHandle** kernel, LibraryHandle* library, const char* name) {
   if (const int code = enter("cuLibraryGetKernel")) return code;
   for (const auto& found : reinterpret_cast<Code*>(library)->kernels)

@@ -1,5 +1,5 @@
-// diecast bench gpu on a fake GPU: every row is measured, beside its loads and stores alone in
-// three memory patterns. What a fake takes says nothing, so only what is said is looked at.
+// diecast bench's parts of a GPU on a fake one: every row is measured, beside its loads and stores
+// alone. What a fake takes says nothing, so only what is said is looked at.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -71,6 +71,28 @@ TEST_F(BenchGpu, WhatMissesItsBoundIsHeldAgainstTheBestOfItsAccesses) {
           << what;
     }
   }
+}
+
+TEST_F(BenchGpu, HoldsSmallLaunchesInAGraphAgainstTheirAccessesAndEveryConfiguration) {
+  const json all = figures({"bench", "small", "--shape", "8x2048", "--shape", "512x7168"});
+  for (const std::string what : {"amax given, 8x2048", "amax given, 512x7168", "row-scaled, 8x2048",
+                                 "row-scaled, 512x7168"}) {
+    EXPECT_EQ(count(all, "quantize_nvfp4 bf16, " + what), 2) << what;
+  }
+  for (const json& figure : all) {
+    EXPECT_EQ(figure.at("bound"), figure.at("unit") == "x its accesses alone" ? 1.10 : 1.05);
+    const std::string detail = figure.at("detail");
+    EXPECT_EQ(detail.find("THREADS=") != std::string::npos, figure.at("bound") == 1.05) << detail;
+  }
+}
+
+TEST_F(BenchGpu, AGraphThatCannotBeMadeIsAnError) {
+  diecast_.set("DIECAST_FAKE_CUDA_FAIL", "cuGraphInstantiateWithFlags=2");
+  const auto run = diecast_({"bench", "small", "--shape", "8x2048"});
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_NE(run.errors.find("diecast: out_of_memory: making a graph ready: cuGraphInstantiate "),
+            std::string::npos)
+      << run.errors;
 }
 
 TEST_F(BenchGpu, AShapeIsRowsAndColumnsInWholeBlocks) {

@@ -86,6 +86,7 @@ class PreparedQuantizeNvfp4 {
                                                const Request& request);
 
   std::int64_t scratch_bytes(std::int64_t, std::int64_t) const { return 0; }  // for [rows, cols]
+  const Kernel& kernel() const { return *quantize_; }  // that writes codes
   // block_amax, rng_state: as in the options, where the request says so. Errors: as
   // quantize_nvfp4(); misaligned when x breaks the request.
   Result<void> run(const Tensor& x, const QuantizedTensor& out, Stream stream,

@@ -29,29 +29,46 @@ struct Part {
 struct BenchOptions {
   std::vector<std::string> parts;      // all but those by name alone without one
   std::vector<std::string> templates;  // those whose options are measured; all without one
-  std::vector<BenchShape> shapes = {{16384, 16384}, {65536, 7168}};  // of the GPU part
+  std::vector<BenchShape> shapes;      // of parts that take them; their own without one
   bool json = false;
 };
+
+std::vector<BenchShape> small_shapes() {
+  std::vector<BenchShape> out;
+  for (const std::int64_t cols : {2048, 4096, 7168, 8192, 16384}) {
+    for (const std::int64_t rows : {1, 8, 32, 64, 128, 512}) out.push_back({rows, cols});
+  }
+  return out;
+}
 
 std::vector<Part> parts(const BenchOptions& given) {
   const auto options = [names = given.templates](Runtime& runtime) {
     return bench_options(runtime, names);
   };
-  const auto gpu = [shapes = given.shapes](Runtime& runtime) { return bench_gpu(runtime, shapes); };
+  // A part's own shapes where none are given.
+  const auto on = [&given](auto measure, std::vector<BenchShape> own) {
+    const auto shapes = given.shapes.empty() ? std::move(own) : given.shapes;
+    return [measure, shapes](Runtime& runtime) { return measure(runtime, shapes); };
+  };
+  const auto gpu = on(bench_gpu, {{16384, 16384}, {65536, 7168}});
+  const auto small = on(bench_small, small_shapes());
   return {{"compile", bench_compile},
           {"cache", bench_cache},
           {"warm", bench_warm},
           {"host", bench_host},
           {"gpu", gpu},
+          {"small", small},
           {"gemm", bench_gemm},
           {"launch", bench_launch},
           {"weights", bench_weights},
           {"options", options, true}};
 }
 
-std::vector<std::string> part_names() {
+std::vector<std::string> part_names(bool by_name_alone) {
   std::vector<std::string> names;
-  for (const Part& part : parts({})) names.emplace_back(part.name);
+  for (const Part& part : parts({})) {
+    if (part.by_name_alone == by_name_alone) names.emplace_back(part.name);
+  }
   return names;
 }
 
@@ -136,14 +153,14 @@ Command add_bench(CLI::App& app) {
   };
   auto* command = app.add_subcommand("bench", "Our numbers on this machine, against their bounds");
   auto words = std::make_shared<Words>();
-  command
-      ->add_option(
-          "part", words->parts,
-          "compile, cache, warm, host, gpu, gemm, launch, weights: all without one; options: "
-          "each template's")
-      ->check(CLI::IsMember(part_names()));
+  std::vector<std::string> names = part_names(false);
+  const std::vector<std::string> more = part_names(true);
+  const std::string described =
+      cat(join(names, ", "), ": all without one; by name alone: ", join(more, ", "));
+  names.insert(names.end(), more.begin(), more.end());
+  command->add_option("part", words->parts, described)->check(CLI::IsMember(names));
   command->add_option("--template", words->templates, "options: of these templates alone");
-  command->add_option("--shape", words->of_shapes, "gpu: of these matrices, ROWSxCOLS")
+  command->add_option("--shape", words->of_shapes, "gpu, small: of these matrices")
       ->check(is_shape());
   command->add_flag("--json", words->json, "For programs");
   return {command, [words] {

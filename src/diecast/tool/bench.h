@@ -53,6 +53,9 @@ Result<Figures> bench_host(Runtime& runtime);     // the ops on one core of this
 // The ops on matrices of these shapes (whole blocks of 32) against a device-to-device copy and
 // against their loads and stores alone.
 Result<Figures> bench_gpu(Runtime& runtime, const std::vector<BenchShape>& shapes);
+// quantize_nvfp4 of few rows in a CUDA graph, against its loads and stores alone and against its
+// fastest configuration.
+Result<Figures> bench_small(Runtime& runtime, const std::vector<BenchShape>& shapes);
 Result<Figures> bench_gemm(Runtime& runtime);     // gemm_nvfp4 on a GPU, by each of its ways
 Result<Figures> bench_launch(Runtime& runtime);   // launches against the driver's own
 Result<Figures> bench_weights(Runtime& runtime);  // casts of sharded weights on a GPU

@@ -14,15 +14,6 @@ namespace {
 
 constexpr std::int64_t kThreads = 256;  // a block, as the templates have it by default
 
-Result<std::shared_ptr<const Template>> pattern_template(std::string_view name) {
-  for (const EmbeddedFile* file = bench_patterns(); file->name != nullptr; ++file) {
-    if (file->name != cat(name, ".cu")) continue;
-    return Template::parse(name, {reinterpret_cast<const char*>(file->bytes), file->size});
-  }
-  return Error{ErrorCode::unknown_template, cat("the bench has no pattern ", quote(name)),
-               "build the command anew: its patterns are part of it"};
-}
-
 // A kernel to be: one of the templates, its bindings, and the waves it is launched in.
 struct Candidate {
   AccessPattern::Kind kind;
@@ -95,6 +86,15 @@ std::vector<KernelArgument> arguments_of(const Specialization& one, const Access
 }
 
 }  // namespace
+
+Result<std::shared_ptr<const Template>> pattern_template(std::string_view name) {
+  for (const EmbeddedFile* file = bench_patterns(); file->name != nullptr; ++file) {
+    if (file->name != cat(name, ".cu")) continue;
+    return Template::parse(name, {reinterpret_cast<const char*>(file->bytes), file->size});
+  }
+  return Error{ErrorCode::unknown_template, cat("the bench has no pattern ", quote(name)),
+               "build the command anew: its patterns are part of it"};
+}
 
 Result<std::vector<AccessPattern>> access_patterns(Runtime& runtime,
                                                    const std::shared_ptr<Device>& device,

@@ -5,12 +5,14 @@
 #include <diecast/base/error.h>
 #include <diecast/launch/device.h>
 #include <diecast/runtime/runtime.h>
+#include <diecast/template/template.h>
 
 #include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace diecast::tool {
@@ -45,5 +47,8 @@ inline constexpr std::size_t kAccessKinds = 3;
 Result<std::vector<AccessPattern>> access_patterns(Runtime& runtime,
                                                    const std::shared_ptr<Device>& device,
                                                    Stream stream, const Accesses& accesses);
+
+// One of the bench's own templates by name: accesses_direct, accesses_bulk, accesses_rows.
+Result<std::shared_ptr<const Template>> pattern_template(std::string_view name);
 
 }  // namespace diecast::tool

@@ -10,7 +10,7 @@ option   enum  LAYOUT      {linear, s128x4} = linear     // of the bytes that ar
 tune     int   TOGETHER    {1, 2, 4} = 1                 // pieces of a thread that are read together
 tune     bool  AHEAD       = false                       // and those of the next step before these are written
 tune     int   THREADS     {128, 256} = 256
-tune     int   waves       {1, 8, 64, 256} = 64          // the most blocks of threads a multiprocessor gets
+tune     int   waves       {1, 8, 64, 128, 256} = 64          // the most blocks of threads a multiprocessor gets
 size     pieces
 size     row_pieces                                      // of one row
 arg      from        in    u8  [pieces * READ]  align 16

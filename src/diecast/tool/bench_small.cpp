@@ -1,0 +1,251 @@
+// diecast bench small: quantize_nvfp4 of few rows, as a step of decoding has them, many launches in
+// one CUDA graph: against a kernel of the same grid, threads, loads and stores without arithmetic,
+// and against the fastest configuration that the header allows, all in the same graph run.
+#include <diecast/base/text.h>
+#include <diecast/launch/cuda/context.h>
+#include <diecast/ops/quantize_nvfp4.h>
+#include <diecast/tool/bench.h>
+#include <diecast/tool/bench_accesses.h>
+#include <diecast/tool/bench_device.h>
+#include <diecast/tool/console.h>
+#include <diecast/tool/tool_driver.h>
+
+#include <algorithm>
+#include <map>
+
+namespace diecast::tool {
+namespace {
+
+constexpr int kGraphLaunches = 100, kGraphTurns = 9;
+constexpr double kMostOverAccesses = 1.10, kMostOverFastest = 1.05;
+
+// What is measured on one matrix.
+struct SmallCase {
+  BenchMatrix matrix;
+  bool row_scaled;
+  std::int64_t rows() const { return matrix.x.rows(); }
+  std::int64_t cols() const { return matrix.x.cols(); }
+};
+
+// A kernel's arguments by the names of its header; what is not named here is absent.
+std::vector<KernelArgument> arguments_by_name(const Specialization& one, const SmallCase& of) {
+  const Tensor& x = of.matrix.x;
+  const QuantizedSide& to = of.matrix.quantized.rowwise;
+  const std::map<std::string, const void*> data = {
+      {"x", x.data},    {"amax", to.amax}, {"codes", to.data},  {"scales", to.scale},
+      {"from", x.data}, {"to", to.data},   {"to_row", to.amax}, {"to_scales", to.scale},
+  };
+  const std::map<std::string, std::int64_t> sizes = {{"rows", x.rows()},
+                                                     {"cols", x.cols()},
+                                                     {"pieces", x.rows() * x.cols() / 16},
+                                                     {"row_pieces", x.cols() / 16}};
+  std::vector<KernelArgument> out;
+  for (const BoundArgument& argument : one.arguments()) {
+    if (argument.kind == Argument::Kind::size) {
+      out.push_back(KernelArgument::size(sizes.at(argument.name)));
+    } else {
+      const auto found = data.find(argument.name);
+      out.push_back(
+          KernelArgument::tensor(argument.dtype, found == data.end() ? nullptr : found->second));
+    }
+  }
+  return out;
+}
+
+// One way to launch a kernel.
+struct Configured {
+  std::shared_ptr<Kernel> kernel;
+  std::vector<KernelArgument> arguments;
+  Bindings tunes;  // of the launch
+  LaunchShape shape;
+
+  std::string text() const {
+    std::string out;
+    const Specialization& one = kernel->specialization();
+    for (const Parameter& p : one.tmpl().parameters()) {
+      if (p.kind != Parameter::Kind::tune) continue;
+      const Value* given = p.compiled() ? one.bindings().find(p.name) : tunes.find(p.name);
+      out += cat(out.empty() ? "" : " ", p.name, "=", given->spelling());
+    }
+    return out;
+  }
+};
+
+Result<void> launch(const Configured& of, Stream stream) {
+  return of.kernel->launch(of.arguments, stream, of.tunes);
+}
+
+bool same_grid(const LaunchShape& a, const LaunchShape& b) {
+  return a.grid == b.grid && a.block == b.block;
+}
+
+// Every configuration of a template, but of launches that come out alike the first alone.
+Result<std::vector<Configured>> configurations(Runtime& runtime,
+                                               const std::shared_ptr<Device>& device,
+                                               const std::shared_ptr<const Template>& tmpl,
+                                               const Bindings& fixed, const SmallCase& of) {
+  const Target target = device->targets().front();
+  DIECAST_TRY(const auto points, tmpl->space(target, fixed));
+  std::vector<Specialization> all;
+  for (const Bindings& point : points) {
+    DIECAST_TRY(all.emplace_back(), Specialization::make(tmpl, point, target));
+  }
+  DIECAST_TRY(const auto kernels, runtime.preload(all, device));
+  std::vector<Configured> out;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const std::size_t of_kernel = out.size();
+    for (const Value& waves : tmpl->parameter("waves")->allowed) {
+      Configured one{kernels[i], arguments_by_name(all[i], of), Bindings{}.set("waves", waves), {}};
+      DIECAST_TRY(one.shape, one.kernel->shape(one.arguments, one.tunes));
+      const bool known =
+          std::any_of(out.begin() + static_cast<std::ptrdiff_t>(of_kernel), out.end(),
+                      [&](const Configured& other) { return same_grid(other.shape, one.shape); });
+      if (!known) out.push_back(std::move(one));
+    }
+  }
+  return out;
+}
+
+// All options by themselves: what of the space is left are its tunes.
+Bindings plain_options(const Template& tmpl, const SmallCase& of) {
+  Bindings out;
+  for (const Parameter& p : tmpl.parameters()) {
+    if (p.kind != Parameter::Kind::tune && p.fallback) out.set(p.name, *p.fallback);
+  }
+  return out.set("COLS", of.cols()).set("IN", DType::bf16);
+}
+
+Result<std::vector<Configured>> kernels_of(Runtime& runtime, const std::shared_ptr<Device>& device,
+                                           const SmallCase& of) {
+  DIECAST_TRY(const auto tmpl, runtime.find_template(of.row_scaled ? "quantize_nvfp4_row_scaled"
+                                                                   : "quantize_nvfp4"));
+  return configurations(runtime, device, tmpl, plain_options(*tmpl, of), of);
+}
+
+// The kernel without arithmetic whose grid and threads are these.
+Result<Configured> accesses_of(Runtime& runtime, const std::shared_ptr<Device>& device,
+                               const SmallCase& of, const Kernel& kernel) {
+  DIECAST_TRY(const LaunchShape shape,
+              kernel.shape(arguments_by_name(kernel.specialization(), of)));
+  DIECAST_TRY(const auto tmpl,
+              pattern_template(of.row_scaled ? "accesses_rows" : "accesses_direct"));
+  Bindings fixed = of.row_scaled ? Bindings{}.set("COLS", of.cols())
+                                 : Bindings{}
+                                       .set("READ", 32)
+                                       .set("WRITE", 8)
+                                       .set("READ_SCALE", 0)
+                                       .set("WRITE_SCALE", 1)
+                                       .set("LAYOUT", "linear")
+                                       .set("TOGETHER", 1)
+                                       .set("AHEAD", false);
+  fixed.set("THREADS", static_cast<std::int64_t>(shape.block[0]));
+  DIECAST_TRY(const auto all, configurations(runtime, device, tmpl, fixed, of));
+  for (const Configured& one : all) {
+    if (same_grid(one.shape, shape)) return one;
+  }
+  return Error{ErrorCode::not_supported,
+               cat("no pattern has the grid of ", kernel.specialization().spelling(), ": ",
+                   shape.grid[0], " blocks of ", shape.block[0], " threads"),
+               cat("let ", tmpl->name(), " have the tunes of that kernel")};
+}
+
+// Times of graphs of one call each, in turns: microseconds a launch.
+class GraphTimes {
+ public:
+  GraphTimes(const ToolDriver& driver, std::shared_ptr<Device> device, Stream stream)
+      : driver_(driver), device_(std::move(device)), stream_(stream) {}
+
+  Result<void> add(const std::function<Result<void>()>& call) {
+    const auto calls = [&]() -> Result<void> {
+      for (int i = 0; i < kGraphLaunches; ++i) DIECAST_CHECK(call());
+      return {};
+    };
+    DIECAST_TRY(auto graph, ReplayedGraph::capture(driver_, stream_, calls));
+    graphs_.push_back(std::move(graph));
+    return {};
+  }
+
+  Result<std::vector<double>> measure() const {
+    DIECAST_TRY(const Event from, device_->create_event());
+    DIECAST_TRY(const Event to, device_->create_event());
+    std::vector<std::vector<double>> us(graphs_.size());
+    for (int turn = -1; turn < kGraphTurns; ++turn) {  // the first warms up
+      for (std::size_t i = 0; i < graphs_.size(); ++i) {
+        DIECAST_CHECK(device_->record(from, stream_));
+        DIECAST_CHECK(graphs_[i].launch());
+        DIECAST_CHECK(device_->record(to, stream_));
+        DIECAST_TRY(const double ms, device_->elapsed_ms(from, to));
+        if (turn >= 0) us[i].push_back(ms * 1e3 / kGraphLaunches);
+      }
+    }
+    DIECAST_CHECK(device_->destroy_event(from));
+    DIECAST_CHECK(device_->destroy_event(to));
+    std::vector<double> medians;
+    for (auto& one : us) {
+      std::nth_element(one.begin(), one.begin() + kGraphTurns / 2, one.end());
+      medians.push_back(one[kGraphTurns / 2]);
+    }
+    return medians;
+  }
+
+ private:
+  const ToolDriver& driver_;
+  std::shared_ptr<Device> device_;
+  Stream stream_;
+  std::vector<ReplayedGraph> graphs_;
+};
+
+Result<Figures> measure_small(Runtime& runtime, const ToolDriver& driver,
+                              const std::shared_ptr<Device>& device, Stream stream,
+                              const SmallCase& of) {
+  PreparedQuantizeNvfp4::Request request;
+  request.amax_given = !of.row_scaled;
+  request.row_scaled = of.row_scaled;
+  request.cols = of.cols();
+  DIECAST_TRY(const auto op, PreparedQuantizeNvfp4::prepare(runtime, device, request));
+  DIECAST_TRY(const auto alone, accesses_of(runtime, device, of, op.kernel()));
+  DIECAST_TRY(const auto configured, kernels_of(runtime, device, of));
+  GraphTimes times(driver, device, stream);
+  DIECAST_CHECK(times.add([&] { return op.run(of.matrix.x, of.matrix.quantized, stream); }));
+  DIECAST_CHECK(times.add([&] { return launch(alone, stream); }));
+  for (const Configured& one : configured) {
+    DIECAST_CHECK(times.add([&] { return launch(one, stream); }));
+  }
+  DIECAST_TRY(const std::vector<double> us, times.measure());
+  const auto fastest = std::min_element(us.begin() + 2, us.end());
+  const std::string what = cat("quantize_nvfp4 bf16, ", of.row_scaled ? "row-scaled" : "amax given",
+                               ", ", of.rows(), "x", of.cols());
+  const auto beside = [&](double other) {
+    return cat(fixed(us[0], 2), " us a launch against ", fixed(other, 2));
+  };
+  return Figures{
+      {what, us[0] / us[1], "x its accesses alone", kMostOverAccesses, false, beside(us[1])},
+      {what, us[0] / *fastest, "x the fastest configuration", kMostOverFastest, false,
+       cat(beside(*fastest), ": ",
+           configured[static_cast<std::size_t>(fastest - us.begin()) - 2].text())}};
+}
+
+}  // namespace
+
+Result<Figures> bench_small(Runtime& runtime, const std::vector<BenchShape>& shapes) {
+  DIECAST_TRY(const auto device, runtime.default_device());
+  DIECAST_TRY(const ToolDriver driver, ToolDriver::open(*device));
+  CurrentContext current(driver.driver());
+  DIECAST_CHECK(current.push(driver.context()));
+  DIECAST_TRY(const Stream stream, device->create_stream());
+  Figures figures;
+  for (const bool row_scaled : {false, true}) {
+    for (const auto& [rows, cols] : shapes) {
+      DIECAST_TRY(BenchMatrix m, bench_matrix(device, rows, cols, row_scaled, 1));
+      DIECAST_CHECK(device->fill(m.quantized.rowwise.amax, 0x40,
+                                 static_cast<std::size_t>(m.quantized.rowwise.amax_count) * 4,
+                                 stream));  // 3: about the largest of many
+      DIECAST_TRY(const Figures some,
+                  measure_small(runtime, driver, device, stream, {std::move(m), row_scaled}));
+      figures.insert(figures.end(), some.begin(), some.end());
+    }
+  }
+  return figures;
+}
+
+}  // namespace diecast::tool

@@ -1,0 +1,62 @@
+// The driver's functions that measurements call; see tool_driver.h.
+#include <diecast/base/text.h>
+#include <diecast/tool/tool_driver.h>
+
+#include <utility>
+
+namespace diecast::tool {
+
+Result<ToolDriver> ToolDriver::open(const Device& device) {
+  DIECAST_TRY(auto driver, Driver::shared());
+  DIECAST_TRY(auto library, Library::open(driver->path()));  // it is loaded: another handle of it
+  ToolDriver out(std::move(driver), std::move(library));
+#define DIECAST_FIND(name, nvidias, parameters)                                              \
+  out.name = out.library_.function<cuda::name##_type>(#name);                                \
+  if (out.name == nullptr) {                                                                 \
+    return Error{ErrorCode::driver_unavailable, cat(out.driver_->path(), " has no ", #name), \
+                 "install a driver of CUDA 12.0 or newer: this measurement needs it"};       \
+  }
+  DIECAST_TOOL_CUDA_FUNCTIONS(DIECAST_FIND)
+#undef DIECAST_FIND
+  cuda::Device number = 0;
+  const Driver& cuda = *out.driver_;
+  DIECAST_CHECK(out.check(cuda.cuDeviceGet(&number, device.properties().ordinal), "cuDeviceGet",
+                          "finding the device"));
+  DIECAST_CHECK(out.check(cuda.cuDevicePrimaryCtxRetain(&out.context_, number),
+                          "cuDevicePrimaryCtxRetain", "taking the device's context"));
+  return out;
+}
+
+Result<void> ToolDriver::check(cuda::Result code, const char* function, const char* doing) const {
+  if (code == cuda::success) return {};
+  return driver_->failure(code, function, doing);
+}
+
+Result<ReplayedGraph> ReplayedGraph::capture(const ToolDriver& driver, Stream stream,
+                                             const std::function<Result<void>()>& calls) {
+  ReplayedGraph out(driver, stream);
+  auto* const native = static_cast<cuda::StreamHandle*>(stream.handle);
+  DIECAST_CHECK(driver.check(driver.cuStreamBeginCapture_v2(native, cuda::capture_thread_local),
+                             "cuStreamBeginCapture", "beginning a capture"));
+  const Result<void> called = calls();
+  cuda::GraphHandle* graph = nullptr;
+  const cuda::Result ended = driver.cuStreamEndCapture(native, &graph);
+  DIECAST_CHECK(called);
+  DIECAST_CHECK(driver.check(ended, "cuStreamEndCapture", "ending a capture"));
+  cuda::GraphExecHandle* exec = nullptr;
+  const cuda::Result made = driver.cuGraphInstantiateWithFlags(&exec, graph, 0);
+  DIECAST_CHECK(
+      driver.check(driver.cuGraphDestroy(graph), "cuGraphDestroy", "giving back a graph"));
+  DIECAST_CHECK(driver.check(made, "cuGraphInstantiate", "making a graph ready"));
+  out.exec_ = std::shared_ptr<cuda::GraphExecHandle>(
+      exec, [destroy = driver.cuGraphExecDestroy](cuda::GraphExecHandle* e) { destroy(e); });
+  return out;
+}
+
+Result<void> ReplayedGraph::launch() const {
+  return driver_->check(
+      driver_->cuGraphLaunch(exec_.get(), static_cast<cuda::StreamHandle*>(stream_.handle)),
+      "cuGraphLaunch", "launching a graph");
+}
+
+}  // namespace diecast::tool

@@ -1,0 +1,48 @@
+// Holds the declarations of tool_driver.h against NVIDIA's own: as many parameters, of the same
+// sizes, and the constants. Needs a CUDA toolkit's headers, nothing else.
+#include <diecast/tool/tool_driver.h>
+#include <gtest/gtest.h>
+
+#if __has_include(<cudaTypedefs.h>) && __has_include(<cuda.h>)
+#include <cuda.h>
+#include <cudaTypedefs.h>
+#define DIECAST_HAS_CUDA_H
+#elif __has_include("/usr/local/cuda/include/cudaTypedefs.h")
+#include "/usr/local/cuda/include/cuda.h"
+#include "/usr/local/cuda/include/cudaTypedefs.h"
+#define DIECAST_HAS_CUDA_H
+#endif
+
+#if defined(DIECAST_HAS_CUDA_H) && CUDA_VERSION >= 12040
+
+namespace diecast {
+namespace {
+
+template <class Result, class... Parameters>
+std::vector<std::size_t> sizes(Result (*)(Parameters...)) {
+  return {sizeof(Result), sizeof(Parameters)...};
+}
+
+TEST(ToolDriverDeclarations, AreNvidias) {
+#define DIECAST_SAME(name, nvidias, parameters)              \
+  EXPECT_EQ(sizes(static_cast<cuda::name##_type*>(nullptr)), \
+            sizes(static_cast<PFN_##nvidias>(nullptr)))      \
+      << #nvidias;
+  DIECAST_TOOL_CUDA_FUNCTIONS(DIECAST_SAME)
+#undef DIECAST_SAME
+  EXPECT_EQ(cuda::not_ready, CUDA_ERROR_NOT_READY);
+  EXPECT_EQ(cuda::capture_global, CU_STREAM_CAPTURE_MODE_GLOBAL);
+  EXPECT_EQ(cuda::capture_thread_local, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+  EXPECT_EQ(cuda::capture_relaxed, CU_STREAM_CAPTURE_MODE_RELAXED);
+}
+
+}  // namespace
+}  // namespace diecast
+
+#else
+
+TEST(ToolDriverDeclarations, AreNvidias) {
+  GTEST_SKIP() << "no cuda.h and cudaTypedefs.h of CUDA 12.4 or newer on the include path";
+}
+
+#endif
