@@ -6,7 +6,7 @@
 option   type  IN      {f32, bf16}                       // element type of the master values
 option   type  MODEL   {bf16, f16, f32} = bf16           // what they are rounded to before all else
 tune     int   THREADS {256, 512} = 256
-tune     int   waves   {1, 8, 32} = 8                    // the most blocks of threads a multiprocessor gets
+tune     int   waves   {1, 8, 32} = 32                   // the most blocks of threads a multiprocessor gets
 size     count                                           // weights
 size     units                                           // of all shards: 16 rows by 1024 columns each
 size     tiles                                           // of all weights
@@ -23,15 +23,16 @@ target   host, sm_80+
 exchange none                                            // threads of a block never wait for one another
 sample   count {0, 1, 5, 40}
 */
-#include <diecast/device/block16_data.h>
 #include <diecast/device/convert.h>
 #include <diecast/device/e2m1_codes.h>
+#include <diecast/device/eight.h>
 #include <diecast/device/nvfp4.h>
 #include <diecast/device/vector.h>
 #include <diecast/device/weights.h>
 
-using Shard = ShardMatrix<IN>;
-constexpr int kPiece = Shard::kPiece;
+// A lane takes eight elements of a row, so that a warp's codes are a whole line of memory.
+constexpr int kPiece = 8;
+using Shard = ShardMatrix<IN, kPiece>;
 
 // What elements of a tile are multiplied by.
 DIECAST_DEVICE f32 encode_factor(f32 decode_scale) { return fminf(__frcp_rn(decode_scale), kLargest); }
@@ -42,21 +43,13 @@ DIECAST_DEVICE f32 in_model_type(f32 x) {
 }
 
 // The codes of a whole piece, the first in the low half of the first byte.
-DIECAST_DEVICE u32 codes_of_piece(const Vector<16>& piece, f32 factor) {
+DIECAST_DEVICE u32 codes_of_piece(const Eight<IN>& piece, f32 factor) {
   f32 y[kPiece];
 DIECAST_UNROLL
   for (int i = 0; i < kPiece; ++i) {
-    y[i] = __fmul_rn(in_model_type(element_of<IN>(piece.words, i)), factor);
+    y[i] = __fmul_rn(in_model_type(piece.element(i)), factor);
   }
   return e2m1_codes(y);
-}
-
-DIECAST_DEVICE void store_codes(u8* to, u32 codes) {
-  if constexpr (kPiece == 8) {
-    *reinterpret_cast<u32*>(to) = codes;
-  } else {
-    *reinterpret_cast<u16*>(to) = static_cast<u16>(codes);
-  }
 }
 
 // One shard and where its codes go.
@@ -115,12 +108,13 @@ DIECAST_DEVICE void cast_whole(const Cast& cast, i64 row, i64 col) {
   u8* to = cast.codes + (row * cast.row_codes + col) / 2;
 DIECAST_NO_UNROLL
   for (int r = 0; r < 16; r += 4) {
-    Vector<16> pieces[4];
+    Eight<IN> pieces[4];
 DIECAST_UNROLL
-    for (int i = 0; i < 4; ++i) pieces[i] = load_streaming<16>(from + (r + i) * cast.shard.cols);
+    for (int i = 0; i < 4; ++i) pieces[i].load<true>(from + (r + i) * cast.shard.cols, kPiece);
 DIECAST_UNROLL
     for (int i = 0; i < 4; ++i) {
-      store_codes(to + (r + i) * (cast.row_codes / 2), codes_of_piece(pieces[i], factor));
+      u8* at = to + (r + i) * (cast.row_codes / 2);
+      *reinterpret_cast<u32*>(at) = codes_of_piece(pieces[i], factor);
     }
   }
 }

@@ -15,6 +15,7 @@ target   host, sm_80+
 exchange block                                           // its threads meet at the turned codes
 sample   count {0, 1, 5, 40}
 */
+#include <diecast/device/async_copy.h>
 #include <diecast/device/codes_8x8.h>
 #include <diecast/device/vector.h>
 #include <diecast/device/weights.h>
@@ -23,46 +24,82 @@ sample   count {0, 1, 5, 40}
 // together read and write lines of memory that lie together.
 constexpr u32 kBand = 4;
 
-constexpr int kWords = kTransposeUnit / 8;  // of eight codes, a row of a unit
+constexpr int kPieces = kTransposeUnit / 32;  // of 16 bytes, a row of a unit
 
-// Where word `group` of turned row k lies: rows of eight lanes start in different banks.
-DIECAST_DEVICE int place(int k, int group) { return k * kWords + k / 8 + group; }
+// Where a piece of a row lies in shared memory: those of one column, eight rows apart, in different banks.
+DIECAST_DEVICE int place(int row, int piece) { return row * kPieces + (piece ^ row / 8 % kPieces); }
 
-DIECAST_KERNEL {
-  __shared__ u32 turned[kTransposeUnit * kWords + kWords];
-  const Weight* all = reinterpret_cast<const Weight*>(weights);
-  const int lane = threadIdx.x % 32;
-DIECAST_NO_UNROLL
-  for (u32 unit = blockIdx.x; unit < units; unit += gridDim.x) {
-    const Weight& w = all[weight_of_unit(all, static_cast<u32>(count), kTransposeUnits, unit)];
-    const u32 within = unit - w.unit_begin[kTransposeUnits];
+// One unit: where its codes are, where they go, and how much of both there is.
+struct Unit {
+  const u8* from;
+  u8* to;
+  i64 from_row, to_row;  // bytes from one row to the next
+  i64 rows, cols;        // of codes, from the unit's first on
+  i64 to_codes;          // of a row of the result with its padding, from the unit's first on
+  int bytes;             // of a row, from the unit's first on, at most a whole unit's
+
+  DIECAST_DEVICE Unit(const Weight& w, u32 within) {
     const u32 in_row = static_cast<u32>(ceil_div(w.cols, kTransposeUnit));
     const u32 in_column = static_cast<u32>(ceil_div(w.rows, kTransposeUnit));
     const u32 band = within / (kBand * in_row), in_band = within - band * kBand * in_row;
     const u32 height = min(kBand, in_column - band * kBand);
     const i64 row = i64{band * kBand + in_band % height} * kTransposeUnit;
     const i64 col = i64{in_band / height} * kTransposeUnit;
-    const u8* from = reinterpret_cast<const u8*>(w.rowwise.data) + (row * w.row_codes + col) / 2 + 4 * lane;
-    const bool has_cols = col + 8 * lane < w.row_codes;
+    from_row = w.row_codes / 2, to_row = w.column_codes / 2;
+    from = reinterpret_cast<const u8*>(w.rowwise.data) + row * from_row + col / 2;
+    to = reinterpret_cast<u8*>(w.columnwise.data) + col * to_row + row / 2;
+    rows = w.rows - row, cols = w.cols - col, to_codes = w.column_codes - row;
+    bytes = static_cast<int>(min(i64{kTransposeUnit / 2}, from_row - col / 2));
+  }
+};
+
+template <int Bytes>
+DIECAST_DEVICE void read(const Unit& unit, Vector<16>* pieces) {
+DIECAST_UNROLL
+  for (int i = 0; i < kTransposeUnit * kPieces / THREADS; ++i) {
+    const int row = (threadIdx.x + i * THREADS) / kPieces, piece = threadIdx.x % kPieces;
+    const int valid = row < unit.rows ? min(max(unit.bytes - 16 * piece, 0), 16) : 0;
+    const u8* from = valid > 0 ? unit.from + row * unit.from_row + 16 * piece : unit.from;
+    copy_async<Bytes>(pieces + place(row, piece), from, valid);
+  }
+  wait_for_copies();
+}
+
+DIECAST_KERNEL {
+  __shared__ Vector<16> pieces[kTransposeUnit * kPieces];
+  const Weight* all = reinterpret_cast<const Weight*>(weights);
+  const int lane = threadIdx.x % 32;
 DIECAST_NO_UNROLL
-    for (int group = threadIdx.x / 32; group < kWords; group += THREADS / 32) {
-      u32 words[8];
-DIECAST_UNROLL
-      for (int i = 0; i < 8; ++i) {
-        const i64 r = 8 * group + i;
-        words[i] = has_cols && row + r < w.rows
-                       ? *reinterpret_cast<const u32*>(from + r * (w.row_codes / 2)) : 0;
-      }
-      transpose_8x8(words);
-DIECAST_UNROLL
-      for (int i = 0; i < 8; ++i) turned[place(8 * lane + i, group)] = words[i];
+  for (u32 index = blockIdx.x; index < units; index += gridDim.x) {
+    const Weight& w = all[weight_of_unit(all, static_cast<u32>(count), kTransposeUnits, index)];
+    const Unit unit(w, index - w.unit_begin[kTransposeUnits]);
+    if ((w.rowwise.data | static_cast<u64>(unit.from_row)) % 16 == 0) {
+      read<16>(unit, pieces);
+    } else {
+      read<4>(unit, pieces);
     }
+    const bool has_rows = 8 * lane < unit.to_codes;
     __syncthreads();
-    u8* to = reinterpret_cast<u8*>(w.columnwise.data) + (col * w.column_codes + row) / 2 + 4 * lane;
-    const bool has_rows = row + 8 * lane < w.column_codes;
+    // A lane turns a piece of eight rows; a warp's lanes have neighbouring rows, a line of the result.
 DIECAST_NO_UNROLL
-    for (int k = threadIdx.x / 32; k < kTransposeUnit && col + k < w.cols; k += THREADS / 32) {
-      if (has_rows) store_streaming<4>(to + k * (w.column_codes / 2), {{turned[place(k, lane)]}});
+    for (int piece = threadIdx.x / 32; piece < kPieces; piece += THREADS / 32) {
+      Vector<16> of[8];
+DIECAST_UNROLL
+      for (int i = 0; i < 8; ++i) of[i] = pieces[place(8 * lane + i, piece)];
+DIECAST_UNROLL
+      for (int j = 0; j < 4; ++j) {
+        u32 words[8];
+DIECAST_UNROLL
+        for (int i = 0; i < 8; ++i) words[i] = of[i].words[j];
+        transpose_8x8(words);
+        const int k = 32 * piece + 8 * j;
+DIECAST_UNROLL
+        for (int i = 0; i < 8; ++i) {
+          if (has_rows && k + i < unit.cols) {
+            store_streaming<4>(unit.to + (k + i) * unit.to_row + 4 * lane, {{words[i]}});
+          }
+        }
+      }
     }
     __syncthreads();
   }

@@ -14,6 +14,8 @@ template <class T, int N>
 struct Neighbours {
   static constexpr int kPerWord = 32 / bits<T>();
   static constexpr int kWords = N / kPerWord, kAtOnce = kWords < 4 ? kWords : 4;
+  // Loads of neighbouring lanes share 32-byte sectors: the first-level cache must hold them for a moment.
+  static constexpr bool kShared = kWords > kAtOnce;
   u32 words[kWords] = {};
 
   DIECAST_DEVICE f32 element(int i) const {
@@ -29,7 +31,8 @@ struct Neighbours {
     if constexpr (Whole) {
 DIECAST_UNROLL
       for (int v = 0; v < kWords; v += kAtOnce) {
-        const Vector<4 * kAtOnce> loaded = load_streaming<4 * kAtOnce>(from + v * kPerWord);
+        const T* at = from + v * kPerWord;
+        const Vector<4 * kAtOnce> loaded = kShared ? diecast::load<4 * kAtOnce>(at) : load_streaming<4 * kAtOnce>(at);
 DIECAST_UNROLL
         for (int w = 0; w < kAtOnce; ++w) words[v + w] = loaded.words[w];
       }

@@ -99,12 +99,6 @@ DIECAST_DEVICE Vector<16> load_matrices(u32 address) {
   return m;
 }
 
-DIECAST_DEVICE u32 shared_address(const void* pointer) {
-  u64 address;
-  asm("cvta.to.shared.u64 %0, %1;" : "=l"(address) : "l"(pointer));
-  return static_cast<u32>(address);
-}
-
 // Adds 16x16 times the transpose of 8x16 to this lane's four sums.
 DIECAST_DEVICE void multiply_add_f16(f32 (&sum)[4], const Vector<16>& a, u32 b0, u32 b1) {
   asm("{\n.reg .f32 d0, d1, d2, d3, zero;\nmov.f32 zero, 0f00000000;\n"

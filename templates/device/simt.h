@@ -18,6 +18,13 @@ DIECAST_DEVICE T* dynamic_shared() {
   return reinterpret_cast<T*>(diecast_dynamic_shared);
 }
 
+// Where it lies in shared memory, as instructions of that memory alone take it.
+DIECAST_DEVICE unsigned shared_address(const void* pointer) {
+  unsigned long long address;
+  asm("cvta.to.shared.u64 %0, %1;" : "=l"(address) : "l"(pointer));
+  return static_cast<unsigned>(address);
+}
+
 // How many bytes of it this launch has.
 DIECAST_DEVICE unsigned dynamic_shared_bytes() {
   unsigned bytes;

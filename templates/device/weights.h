@@ -74,10 +74,10 @@ struct ShardUnit {
 };
 
 // The shard's values as a matrix of which only elements `begin` up to `end` are there. A lane takes
-// a piece: so many neighbours of a row as make 16 bytes.
-template <class IN>
+// a piece: so many neighbours of a row.
+template <class IN, int Piece = 128 / bits<IN>()>
 struct ShardMatrix {
-  static constexpr int kPiece = 128 / bits<IN>();
+  static constexpr int kPiece = Piece;
   const IN* values;  // of element 0, were it there
   i64 rows, cols, begin, end;
   bool aligned;  // every piece of a row is at a multiple of 16 bytes
@@ -86,7 +86,7 @@ struct ShardMatrix {
       : rows(w.rows), cols(w.cols), begin(w.begin), end(w.end) {
     const u64 address = w.shard - static_cast<u64>(w.begin) * sizeof(IN);
     values = reinterpret_cast<const IN*>(address);
-    aligned = address % 16 == 0 && w.cols % kPiece == 0;
+    aligned = address % 16 == 0 && w.cols * bits<IN>() % 128 == 0;
   }
   DIECAST_DEVICE bool has(i64 row, i64 col) const {
     const i64 at = row * cols + col;
@@ -94,7 +94,7 @@ struct ShardMatrix {
   }
   // Whether the pieces of `count` rows at this column can be read with one load each.
   DIECAST_DEVICE bool has_pieces(i64 row, i64 col, int count) const {
-    return aligned && col < cols && row + count <= rows && row * cols + col >= begin &&
+    return aligned && col + kPiece <= cols && row + count <= rows && row * cols + col >= begin &&
            (row + count - 1) * cols + col + kPiece <= end;
   }
 };
