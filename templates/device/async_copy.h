@@ -1,5 +1,5 @@
-// Copies from memory into a block's shared memory that run on while its threads do: sixteen bytes at a
-// time, held in no register. A block waits for its own and meets at a barrier before it reads them.
+// Copies from memory into a block's shared memory that run on while its threads do, held in no
+// register. A thread waits for its own and meets the block at a barrier before anybody reads them.
 #pragma once
 
 #include <diecast/device/simt.h>
@@ -7,24 +7,23 @@
 
 namespace diecast {
 
-// Bytes 0 up to `valid` of sixteen at a multiple of Bytes; the rest becomes 0. `to` is at a multiple of 16.
+// 4, 8 or 16 bytes, both addresses at a multiple of them; zeros, and `from` not read, where they are not there.
 template <int Bytes>
-DIECAST_DEVICE void copy_async(void* to, const void* from, int valid) {
+DIECAST_DEVICE void copy_async(void* to, const void* from, bool there) {
 #if DIECAST_HOST
-  __builtin_memset(to, 0, 16);
-  if (valid > 0) __builtin_memcpy(to, from, valid);
-#else
-  const u32 at = shared_address(to);
-  if constexpr (Bytes == 16) {
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" :: "r"(at), "l"(from), "r"(valid) : "memory");
+  if (there) {
+    __builtin_memcpy(to, from, Bytes);
   } else {
-DIECAST_UNROLL
-    for (int i = 0; i < 16; i += Bytes) {
-      const int part = min(max(valid - i, 0), Bytes);
-      asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;"
-                   :: "r"(at + i), "l"(static_cast<const u8*>(from) + (part > 0 ? i : 0)), "n"(Bytes), "r"(part)
-                   : "memory");
-    }
+    __builtin_memset(to, 0, Bytes);
+  }
+#else
+  const u32 at = shared_address(to), absent = !there;
+  if constexpr (Bytes == 16) {  // past the first-level cache, which takes whole pieces alone
+    asm volatile("{\n.reg .pred p;\nsetp.ne.u32 p, %2, 0;\ncp.async.cg.shared.global [%0], [%1], 16, p;\n}"
+                 :: "r"(at), "l"(from), "r"(absent) : "memory");
+  } else {
+    asm volatile("{\n.reg .pred p;\nsetp.ne.u32 p, %2, 0;\ncp.async.ca.shared.global [%0], [%1], %3, p;\n}"
+                 :: "r"(at), "l"(from), "r"(absent), "n"(Bytes) : "memory");
   }
 #endif
 }

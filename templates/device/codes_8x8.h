@@ -23,8 +23,9 @@ DIECAST_UNROLL
 DIECAST_UNROLL
   for (int i = 0; i < 8; i += 2) {
     const u32 a = w[i], b = w[i + 1];
-    w[i] = (a & 0x0F0F0F0Fu) | (b << 4 & 0xF0F0F0F0u);
-    w[i + 1] = (a >> 4 & 0x0F0F0F0Fu) | (b & 0xF0F0F0F0u);
+    const u32 crossed = (a ^ b << 4) & 0xF0F0F0F0u;
+    w[i] = a ^ crossed;
+    w[i + 1] = b ^ crossed >> 4;
   }
 }
 
