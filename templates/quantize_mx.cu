@@ -14,7 +14,7 @@ option   enum  MODE    {rceil, floor, ceil, even} = rceil    // how the scale is
 option   enum  LAYOUT  {linear, s128x4, s8x4} = linear   // where a block's scale lies
 option   enum  PROFILE {te, torchao, modelopt} = te                // whose bits; see PROFILES.md
 tune     int   THREADS {128, 256} = 256
-tune     int   waves   {1, 8, 64, 128} = 64              // the most blocks of threads a multiprocessor gets
+tune     int   waves   {1, 8, 64, 256} = 256             // the most blocks of threads a multiprocessor gets
 size     rows  device
 size     cols  = COLS  divisible (ROWS == ROWS_any ? 1 : 32)
 arg      x      in   IN    [rows, cols]  stride  align (ROWS == ROWS_any ? bits(IN) / 8 : 16)
@@ -27,9 +27,9 @@ require  !SCALES_APART || LAYOUT == LAYOUT_linear        // tiles of scales lie 
 require  PROFILE != PROFILE_te || FORMAT != FORMAT_mxfp4    // MXFP4 is defined by PROFILE=torchao, and of bf16 by PROFILE=modelopt
 require  PROFILE == PROFILE_torchao || MODE == MODE_rceil    // other modes than rceil are defined by PROFILE=torchao
 require  PROFILE != PROFILE_modelopt || (FORMAT == FORMAT_mxfp4 && IN == bf16)  // PROFILE=modelopt defines MXFP4 of bf16: FORMAT=mxfp4 IN=bf16
-launch   grid(min(ceil_div(align_up(rows, LAYOUT == LAYOUT_s128x4 ? 128 : LAYOUT == LAYOUT_s8x4 ? 8 : 1) * align_up(ceil_div(cols, 32), LAYOUT == LAYOUT_linear ? 1 : 4), THREADS), sm_count * waves)) block(THREADS)
+launch   grid(min(ceil_div(align_up(rows, LAYOUT == LAYOUT_s128x4 ? 128 : LAYOUT == LAYOUT_s8x4 ? 8 : 1) * align_up(ceil_div(cols, 32), LAYOUT == LAYOUT_linear ? 1 : 4) * (host ? 1 : 2), THREADS), sm_count * waves)) block(THREADS)
 target   host, sm_80+
-exchange none                                            // threads of a block never wait for one another
+exchange none                                            // on the host, where a thread takes whole blocks
 sample   COLS {0, 96}  rows {0, 1, 7, 33, 130}  cols {1, 31, 32, 80, 96, 2100}
 */
 #include <diecast/device/mx_block.h>
@@ -37,27 +37,28 @@ sample   COLS {0, 96}  rows {0, 1, 7, 33, 130}  cols {1, 31, 32, 80, 96, 2100}
 #include <diecast/device/scale_layout.h>
 
 using Format = Mx<FORMAT, MODE, PROFILE != PROFILE_te, PROFILE == PROFILE_modelopt>;
-using Block = MxBlock<Format, IN, ROWS == ROWS_apart>;
+// Two threads a block of 32, so that a warp writes whole lines of codes; on the host one does it all.
+constexpr int kLanes = DIECAST_HOST ? 1 : 2;
+using Block = MxBlock<Format, IN, ROWS == ROWS_apart, kLanes>;
 using Scales = ScaleLayout<LAYOUT>;
 
-// One thread a block of 32.
 DIECAST_KERNEL {
+  const u32 thread = blockIdx.x * THREADS + threadIdx.x, lane = thread % kLanes;
   const i64 row_blocks = ceil_div(cols, 32);
   const i64 row_bytes = Format::kFourBit ? row_blocks * 16 : cols;
   const i64 padded_blocks = Scales::padded_cols(row_blocks);
   const i64 padded_rows = Scales::padded_rows(rows);
 DIECAST_NO_UNROLL
-  for (RowWalk at(padded_blocks, padded_rows, blockIdx.x * THREADS + threadIdx.x,
-               gridDim.x * THREADS);
+  for (RowWalk at(padded_blocks, padded_rows, thread / kLanes, gridDim.x * (THREADS / kLanes));
        at.row < padded_rows; at.next()) {
     e8m0 scale = {0};
     if (at.row < rows && at.piece < row_blocks) {
-      const i64 first = at.piece * 32;
+      const i64 first = at.piece * 32 + lane * Block::kElements;
       const Block block(x + at.row * x_stride + first, cols - first);
       scale = Format::scale(block.largest());
       block.store(data + at.row * row_bytes + (Format::kFourBit ? first / 2 : first), cols - first,
                   reciprocal_of_e8m0(scale));
     }
-    scales[Scales::offset(at.row, at.piece, scales_stride)] = scale;
+    if (lane == 0) scales[Scales::offset(at.row, at.piece, scales_stride)] = scale;
   }
 }

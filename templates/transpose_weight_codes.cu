@@ -87,7 +87,7 @@ DIECAST_UNROLL
     transpose_8x8(words);
 DIECAST_UNROLL
     for (int i = 0; i < 8; ++i) {
-      if (8 * j + i < count) store_streaming<4>(to, {{words[i]}});
+      if (8 * j + i < count) *reinterpret_cast<u32*>(to) = words[i];
       to += unit.to_row;
     }
   }

@@ -1,5 +1,6 @@
-// One 1x32 block of a row in one thread's hands: loaded, its largest magnitude found, and written as
-// codes in pieces of 16 bytes or, where nothing is known of the rows, byte by byte.
+// One 1x32 block of a row in one thread's hands, or half of it in each of two neighbours': loaded, its
+// largest magnitude found, and written as codes in pieces of 16 bytes or, where nothing is known of the
+// rows, byte by byte.
 #pragma once
 
 #include <diecast/device/block16.h>
@@ -10,40 +11,54 @@
 
 namespace diecast {
 
-// `Aligned`: whole blocks, the elements and the FP8 codes from a multiple of 16 bytes on.
-template <class MX, class IN, bool Aligned>
+// `Aligned`: whole blocks, the elements and the FP8 codes from a multiple of 16 bytes on. Lanes: 1, or 2
+// neighbours of a warp, of which each has 16 elements.
+template <class MX, class IN, bool Aligned, int Lanes = 1>
 struct MxBlock {
-  Block16<IN> halves[2] = {};
+  static constexpr int kHalves = 2 / Lanes, kElements = 32 / Lanes;
+  Block16<IN> halves[kHalves] = {};
 
   DIECAST_DEVICE MxBlock() {}  // zeros
 
   // `count`: elements left in the row.
   DIECAST_DEVICE MxBlock(const IN* from, i64 count) {
-    if constexpr (Aligned) {
-      halves[0] = load_block16(from);
-      halves[1] = load_block16(from + 16);
-    } else {
-      halves[0] = load_block16_elements(from, count);
-      halves[1] = load_block16_elements(from + 16, count - 16);
+DIECAST_UNROLL
+    for (int i = 0; i < kHalves; ++i) {
+      if constexpr (Aligned) {
+        halves[i] = load_block16(from + 16 * i);
+      } else {
+        halves[i] = load_block16_elements(from + 16 * i, count - 16 * i);
+      }
     }
   }
 
+  // Of the whole block: where two lanes share it, both take part.
   DIECAST_DEVICE u32 largest() const {
-    return max(MX::template largest<IN>(halves[0]), MX::template largest<IN>(halves[1]));
+    u32 found = MX::template largest<IN>(halves[0]);
+    if constexpr (Lanes == 1) {
+      found = max(found, MX::template largest<IN>(halves[1]));
+    } else {
+      found = max(found, __shfl_xor_sync(3u << (threadIdx.x & 30), found, 1));
+    }
+    return found;
   }
 
   DIECAST_DEVICE void store(u8* to, i64 count, f32 factor) const {
-    u32 words[2 * MX::kWords];
-    MX::template encode<IN>(halves[0], factor, words);
-    MX::template encode<IN>(halves[1], factor, words + MX::kWords);
+    constexpr int kWords = kHalves * MX::kWords, kAtOnce = kWords < 4 ? kWords : 4;
+    u32 words[kWords];
+DIECAST_UNROLL
+    for (int i = 0; i < kHalves; ++i) MX::template encode<IN>(halves[i], factor, words + i * MX::kWords);
     if constexpr (Aligned || MX::kFourBit) {
 DIECAST_UNROLL
-      for (int i = 0; i < 2 * MX::kWords; i += 4) {
-        store_streaming<16>(to + 4 * i, {{words[i], words[i + 1], words[i + 2], words[i + 3]}});
+      for (int i = 0; i < kWords; i += kAtOnce) {
+        Vector<4 * kAtOnce> piece;
+DIECAST_UNROLL
+        for (int w = 0; w < kAtOnce; ++w) piece.words[w] = words[i + w];
+        store_streaming<4 * kAtOnce>(to + 4 * i, piece);
       }
     } else {
 DIECAST_UNROLL
-      for (int w = 0; w < 8; ++w) {
+      for (int w = 0; w < kWords; ++w) {
         u32 word = words[w];
 DIECAST_NO_UNROLL
         for (int i = 4 * w; i < 4 * w + 4; ++i, word >>= 8) {
