@@ -34,10 +34,6 @@ constexpr int kInBytes = kTile * (READ + 1), kOutBytes = kTile * (WRITE + 1);
 constexpr int kReadScales = READ_SCALE == 0 ? 0 : kTile / kReaders;
 constexpr int kWrittenScales = WRITE_SCALE == 0 ? 0 : kTile / kWriters;
 
-DIECAST_DEVICE u32 shared_address(const void* at) {
-  return static_cast<u32>(__cvta_generic_to_shared(at));
-}
-
 DIECAST_DEVICE void copy_in(void* to, const void* from, u32 bytes, u32 barrier) {
   asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];"
                :: "r"(shared_address(to)), "l"(from), "r"(bytes), "r"(barrier) : "memory");
