@@ -18,6 +18,22 @@ struct GroupWish {
   std::vector<std::int32_t> counts = {};  // real rows; empty: all are
   bool rowwise = true, columnwise = true;
   std::int64_t row_gap = 0;  // elements between the rows of x
+  Profile profile = Profile::te;
+  int bound = 448;
+  bool stochastic = false;
+
+  std::string text() const {
+    std::string out = "group " + std::string(profile_name(profile)) + " " +
+                      std::string(layout_name(layout)) + " " +
+                      std::string(four_over_six_name(four_over_six));
+    const std::pair<const char*, std::int64_t> numbers[] = {
+        {"row_scaled", row_scaled}, {"rht", static_cast<int>(rht)}, {"block_rows", block_rows},
+        {"bound", bound},           {"stochastic", stochastic},     {"scale_gap", scale_gap},
+        {"rowwise", rowwise},       {"columnwise", columnwise},     {"row_gap", row_gap}};
+    for (const auto& [name, value] : numbers)
+      out.append(" ").append(name).append("=").append(std::to_string(value));
+    return out;
+  }
 };
 
 // Who knows offsets and counts: the device alone, or the host alone.
@@ -50,12 +66,16 @@ class GroupedOnHost : public TilesOnHost {
     out.whole.row_scaled = wish.row_scaled;
     out.whole.block_rows = wish.block_rows;
     out.whole.layout = wish.layout;
+    out.whole.profile = wish.profile;
+    out.whole.e4m3_bound = wish.bound;
     if (wish.rowwise) out.whole.rowwise = out.rowwise_sizes().value();
     if (wish.columnwise) out.whole.columnwise = out.columnwise_sizes().value();
-    if (wish.scale_gap != 0) {
-      QuantizedSide &across = out.whole.rowwise, &down = out.whole.columnwise;
-      across.scale_stride = cols_ / 16 + wish.scale_gap;
+    QuantizedSide &across = out.whole.rowwise, &down = out.whole.columnwise;
+    if (wish.scale_gap != 0 && wish.rowwise) {
+      across.scale_stride = ceil_div(cols_, 16) + wish.scale_gap;
       across.scale_bytes = across.scale_stride * out.whole.rows();
+    }
+    if (wish.scale_gap != 0 && wish.columnwise) {
       down.scale_stride = ceil_div(out.whole.rows(), 16) + wish.scale_gap;
       down.scale_bytes = down.scale_stride * cols_ * out.count;
     }
@@ -143,6 +163,7 @@ class GroupedOnHost : public TilesOnHost {
     options.rht = wish.rht;
     options.four_over_six = wish.four_over_six;
     options.described = known == Known::host;
+    if (wish.stochastic) options.rng_state = memory(std::vector<std::int64_t>{11, 4});
     if (options.described) copy_descriptors(all, x);
     quantize_nvfp4_grouped(*runtime_, x, all, options).value();
     all.host_row_offsets = offsets.data();

@@ -5,6 +5,7 @@
 
 #include <random>
 
+#include "how_many.h"
 #include "ops/grouped_fixture.h"
 
 namespace diecast {
@@ -90,6 +91,35 @@ TEST_F(GroupedOnHost, OfAnyOffsetsAndCounts) {
     if (seed % 3 == 0) wish.counts.clear();
     const Known known = seed % 5 < 2 ? Known::host : Known::device;
     expect_one_by_one(wish, known, "seed " + std::to_string(seed), offsets, seed);
+  }
+}
+
+// Everything with everything that a profile defines, drawn at random.
+TEST_F(GroupedOnHost, OfAnyCombinationOfOptions) {
+  std::mt19937_64 random(6);
+  const auto one_of = [&](int count) { return static_cast<int>(random() % count); };
+  const int draws = testing::unless_sanitized(testing::how_many(8, 48, 1000));
+  for (int i = 0; i < draws && !HasFailure(); ++i) {
+    GroupWish wish;
+    wish.profile = static_cast<Profile>(one_of(2) * one_of(6));  // te half of the times
+    const bool fast = wish.profile == Profile::te_fast;
+    if (wish.profile == Profile::te) wish.four_over_six = static_cast<FourOverSix>(one_of(3));
+    const bool half = wish.four_over_six != FourOverSix::off || wish.profile == Profile::modelopt;
+    if (half && one_of(2) == 0) wish.bound = 256;
+    wish.layout = static_cast<ScaleLayout>(one_of(3));
+    wish.block_rows = !fast && one_of(3) == 0 ? 16 : 1;
+    wish.row_scaled = wish.block_rows == 1 && one_of(2) == 0;
+    const int sides = 1 + one_of(3);
+    wish.rowwise = (sides & 1) != 0;
+    wish.columnwise = (sides & 2) != 0;
+    if (!fast) wish.rht = static_cast<TransformedSides>(one_of(4) & sides);
+    wish.stochastic = one_of(3) == 0;
+    if (wish.layout == ScaleLayout::linear) wish.scale_gap = one_of(2) * 3;
+    if (one_of(2) == 0) wish.counts = {0, 20, 128, 0, 0, 17};
+    cols_ = one_of(3) == 0 ? 37 : 80;
+    wish.row_gap = one_of(3) * 8;
+    expect_one_by_one(wish, one_of(2) == 0 ? Known::host : Known::device, wish.text(),
+                      {0, 0, 33, 161, 161, 162, 200}, static_cast<std::uint64_t>(i));
   }
 }
 
