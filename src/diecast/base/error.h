@@ -3,6 +3,7 @@
 // Result::value() when the caller asked for a value that is not there.
 #pragma once
 
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -103,18 +104,18 @@ template <>
 class [[nodiscard]] Result<void> {
  public:
   Result() {}  // not `= default`: `return {}` would then clear the bytes of an Error first
-  Result(Error error) : state_(std::move(error)) {}
+  Result(Error error) : error_(std::move(error)) {}
 
-  bool ok() const { return state_.index() == 0; }
+  bool ok() const { return !error_; }
   explicit operator bool() const { return ok(); }
   void value() const {
     if (!ok()) throw std::runtime_error(error().message());
   }
-  const Error& error() const& { return *std::get_if<1>(&state_); }
-  Error&& error() && { return std::move(*std::get_if<1>(&state_)); }
+  const Error& error() const& { return *error_; }
+  Error&& error() && { return std::move(*error_); }
 
  private:
-  std::variant<std::monostate, Error> state_;
+  std::optional<Error> error_;
 };
 
 }  // namespace diecast
@@ -123,11 +124,13 @@ class [[nodiscard]] Result<void> {
 #define DIECAST_JOIN(a, b) DIECAST_JOIN_(a, b)
 
 // DIECAST_TRY(auto x, f()): x = the value of f(), or return its error from this function.
-#define DIECAST_TRY(declaration, ...)                                                        \
-  auto DIECAST_JOIN(try_, __LINE__) = (__VA_ARGS__);                                         \
-  if (!DIECAST_JOIN(try_, __LINE__)) return std::move(DIECAST_JOIN(try_, __LINE__)).error(); \
+#define DIECAST_TRY(declaration, ...)                       \
+  auto DIECAST_JOIN(try_, __LINE__) = (__VA_ARGS__);        \
+  if (!DIECAST_JOIN(try_, __LINE__)) [[unlikely]]           \
+    return std::move(DIECAST_JOIN(try_, __LINE__)).error(); \
   declaration = *std::move(DIECAST_JOIN(try_, __LINE__))
 
 // DIECAST_CHECK(f()): go on, or return the error of f() (a Result<void>) from this function.
-#define DIECAST_CHECK(...) \
-  if (auto check_result = (__VA_ARGS__); !check_result) return std::move(check_result).error()
+#define DIECAST_CHECK(...)                                           \
+  if (auto check_result = (__VA_ARGS__); !check_result) [[unlikely]] \
+  return std::move(check_result).error()

@@ -3,6 +3,7 @@
 #include <diecast/base/text.h>
 #include <diecast/launch/cuda/code.h>
 #include <diecast/launch/cuda/context.h>
+#include <diecast/launch/cuda/properties.h>
 #include <diecast/launch/cuda_device.h>
 
 #include <type_traits>
@@ -51,6 +52,8 @@ class CudaDevice final : public Device {
                                              std::uint32_t shared_bytes) override;
   Result<void> launch(const ResidentCode& code, const LaunchShape& shape, void** parameters,
                       Stream stream) override;
+  Result<void> launch_resident(const ResidentList& codes, const LaunchShape& shape,
+                               void** parameters, Stream stream, bool* found) override;
 
  private:
   // Runs `call` in this device's context; `doing`, a text or what makes one, is for errors.
@@ -202,36 +205,18 @@ Result<void> CudaDevice::launch(const ResidentCode& code, const LaunchShape& sha
   return launch_cuda_code(*driver_, loaded, shape, parameters, native(stream));
 }
 
-Result<DeviceProperties> properties_of(const Driver& driver, cuda::Device device, int ordinal) {
-  DeviceProperties found;
-  char name[256] = "";
-  int major = 0, minor = 0, shared = 0;
-  std::size_t memory = 0;
-  const auto attribute = [&](int* value, int which) {
-    return driver.cuDeviceGetAttribute(value, which, device);
-  };
-  const struct {
-    const char* function;
-    cuda::Result code;
-  } answers[] = {
-      {"cuDeviceGetName", driver.cuDeviceGetName(name, sizeof name - 1, device)},
-      {"cuDeviceTotalMem", driver.cuDeviceTotalMem(&memory, device)},
-      {"cuDeviceGetAttribute", attribute(&major, cuda::compute_capability_major)},
-      {"cuDeviceGetAttribute", attribute(&minor, cuda::compute_capability_minor)},
-      {"cuDeviceGetAttribute", attribute(&found.sm_count, cuda::multiprocessor_count)},
-      {"cuDeviceGetAttribute", attribute(&shared, cuda::max_shared_memory_per_block_optin)},
-      {"cuDeviceGetAttribute", attribute(&found.max_threads, cuda::max_threads_per_block)},
-  };
-  for (const auto& [function, code] : answers)
-    if (code != cuda::success)
-      return driver.failure(code, function, cat("asking for the properties of device ", ordinal));
-  found.name = name;
-  found.ordinal = ordinal;
-  found.cc = major * 10 + minor;
-  found.shared_optin = shared;
-  found.memory_bytes = static_cast<std::int64_t>(memory);
-  found.driver_version = driver.version();
-  return found;
+// Code that is resident in the current context is launched after that context's id alone was asked.
+Result<void> CudaDevice::launch_resident(const ResidentList& codes, const LaunchShape& shape,
+                                         void** parameters, Stream stream, bool* found) {
+  std::uint64_t id = 0;
+  if (contexts_.current_id(&id)) [[likely]] {
+    if (const ResidentCode* const code = codes.find(id)) [[likely]] {
+      *found = true;
+      return launch_cuda_code(*driver_, static_cast<const CudaCode&>(*code), shape, parameters,
+                              native(stream));
+    }
+  }
+  return Device::launch_resident(codes, shape, parameters, stream, found);
 }
 
 }  // namespace

@@ -8,10 +8,12 @@
 #include <diecast/template/target.h>
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace diecast {
@@ -54,6 +56,38 @@ class ResidentCode {
   virtual std::optional<std::vector<std::size_t>> parameter_bytes() const { return std::nullopt; }
 };
 
+// The code of one kernel in each context that it is resident in: readers never wait, and nothing is
+// taken out, because a context's id is never used again and code is never unloaded.
+class ResidentList {
+ public:
+  ResidentList() = default;
+  ResidentList(const ResidentList&) = delete;
+  ResidentList& operator=(const ResidentList&) = delete;
+  ~ResidentList() {
+    for (const Entry* entry = first_.load(); entry;) delete std::exchange(entry, entry->next);
+  }
+
+  // `context`: as Device::context_id says it.
+  const ResidentCode* find(std::uint64_t context) const {
+    for (const Entry* entry = first_.load(std::memory_order_acquire); entry; entry = entry->next)
+      if (entry->context == context) return entry->code.get();
+    return nullptr;
+  }
+  // One thread at a time.
+  void add(std::uint64_t context, std::shared_ptr<ResidentCode> code) {
+    const Entry* next = first_.load(std::memory_order_relaxed);
+    first_.store(new Entry{context, std::move(code), next}, std::memory_order_release);
+  }
+
+ private:
+  struct Entry {
+    std::uint64_t context;
+    std::shared_ptr<ResidentCode> code;
+    const Entry* next;
+  };
+  std::atomic<const Entry*> first_ = nullptr;
+};
+
 class Device {
  public:
   virtual ~Device() = default;
@@ -92,6 +126,15 @@ class Device {
   // `parameters`: one pointer a kernel parameter. Allocates, locks and waits for nothing of ours.
   virtual Result<void> launch(const ResidentCode& code, const LaunchShape& shape, void** parameters,
                               Stream stream) = 0;
+  // The same with the code for the context that work goes to now; *found: whether there is any.
+  virtual Result<void> launch_resident(const ResidentList& codes, const LaunchShape& shape,
+                                       void** parameters, Stream stream, bool* found) {
+    DIECAST_TRY(const std::uint64_t context, context_id());
+    const ResidentCode* const code = codes.find(context);
+    *found = code != nullptr;
+    if (!code) return {};
+    return launch(*code, shape, parameters, stream);
+  }
 };
 
 }  // namespace diecast

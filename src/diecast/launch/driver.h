@@ -156,9 +156,10 @@ class Driver {
   // CUDA cannot be used in a child that was forked after the driver was initialised. Every entry
   // point asks first, so that no call reaches the driver there. Errors: driver_unavailable.
   static Result<void> usable() {
-    if (!forked_.load(std::memory_order_relaxed)) return {};
+    if (usable_now()) return {};
     return forked_error();
   }
+  static bool usable_now() { return !forked_.load(std::memory_order_relaxed); }
 
   const std::string& path() const { return path_; }  // the file, symbolic links resolved
   int version() const { return version_; }           // cuDriverGetVersion's form: 13000

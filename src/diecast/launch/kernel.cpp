@@ -6,44 +6,12 @@
 #include <diecast/launch/kernel/launch_rule.h>
 
 #include <algorithm>
-#include <atomic>
 #include <bit>
 #include <cstdlib>
 #include <mutex>
 
 namespace diecast {
 namespace {
-
-// Which code is resident in which context: readers never wait, and nothing is taken out, because a
-// context's id is never used again and code is never unloaded.
-class ResidentList {
- public:
-  ResidentList() = default;
-  ResidentList(const ResidentList&) = delete;
-  ResidentList& operator=(const ResidentList&) = delete;
-  ~ResidentList() {
-    for (const Entry* entry = first_.load(); entry;) delete std::exchange(entry, entry->next);
-  }
-
-  const ResidentCode* find(std::uint64_t context) const {
-    for (const Entry* entry = first_.load(std::memory_order_acquire); entry; entry = entry->next)
-      if (entry->context == context) return entry->code.get();
-    return nullptr;
-  }
-  // One thread at a time.
-  void add(std::uint64_t context, std::shared_ptr<ResidentCode> code) {
-    const Entry* next = first_.load(std::memory_order_relaxed);
-    first_.store(new Entry{context, std::move(code), next}, std::memory_order_release);
-  }
-
- private:
-  struct Entry {
-    std::uint64_t context;
-    std::shared_ptr<ResidentCode> code;
-    const Entry* next;
-  };
-  std::atomic<const Entry*> first_ = nullptr;
-};
 
 // The logarithm of a size in 256ths of a doubling, near enough to tell sizes apart by.
 std::int64_t doublings(std::int64_t size) {
@@ -62,24 +30,28 @@ std::string sizes_text(std::span<const std::size_t> sizes) {
 }  // namespace
 
 struct Kernel::State {
-  LaunchSlots slots;
+  ResidentList resident;
   ArgumentCheck arguments;
-  BoundLaunchRule rule;
+  BoundLaunchRule usual;  // with the specialization's own tunes
+  BoundLaunchRule rule;   // with those in the slots
+  LaunchSlots slots;
   LaunchTunes tunes;
   struct Tuned {
     LaunchSlots::Values sizes;  // doublings
     LaunchTunes tunes;
   };
   std::vector<Tuned> tuned;
-  ResidentList resident;
   std::mutex loading;
 
-  State(LaunchSlots its_slots, ArgumentCheck its_arguments, BoundLaunchRule its_rule)
-      : slots(std::move(its_slots)),
-        arguments(std::move(its_arguments)),
-        rule(std::move(its_rule)) {}
+  State(LaunchSlots its_slots, ArgumentCheck its_arguments, BoundLaunchRule its_usual,
+        BoundLaunchRule its_rule)
+      : arguments(std::move(its_arguments)),
+        usual(std::move(its_usual)),
+        rule(std::move(its_rule)),
+        slots(std::move(its_slots)) {}
 
   const LaunchTunes& tunes_for(const LaunchSlots::Values& sizes) const;
+  void set(const LaunchTunes& wanted, LaunchSlots::Values& values) const;
   // Packs the arguments and gives the launch's shape; the heart of launch.
   Result<void> take(std::span<const KernelArgument> given, const LaunchTunes* its_tunes,
                     PackedParameters& packed, LaunchShape& shape) const;
@@ -110,9 +82,14 @@ Result<std::shared_ptr<Kernel>> Kernel::make(const Specialization& specializatio
                      " lower-case tunes"),
                  cat("a template may have ", LaunchTunes::kMost, " of them")};
   DIECAST_TRY(ArgumentCheck arguments, ArgumentCheck::make(specialization, slots));
-  DIECAST_TRY(BoundLaunchRule rule, BoundLaunchRule::make(specialization, device->properties(),
-                                                          artifact->static_shared_bytes, slots));
-  auto state = std::make_unique<State>(std::move(slots), std::move(arguments), std::move(rule));
+  const auto bound = [&](bool tunes_fixed) {
+    return BoundLaunchRule::make(specialization, device->properties(),
+                                 artifact->static_shared_bytes, slots, tunes_fixed);
+  };
+  DIECAST_TRY(BoundLaunchRule usual, bound(true));
+  DIECAST_TRY(BoundLaunchRule rule, bound(false));
+  auto state = std::make_unique<State>(std::move(slots), std::move(arguments), std::move(usual),
+                                       std::move(rule));
   std::shared_ptr<Kernel> kernel(
       new Kernel(specialization, std::move(artifact), std::move(device), std::move(state)));
   DIECAST_TRY(kernel->state_->tunes, kernel->tunes({}));
@@ -192,17 +169,24 @@ const LaunchTunes& Kernel::State::tunes_for(const LaunchSlots::Values& sizes) co
   return *nearest;
 }
 
+inline void Kernel::State::set(const LaunchTunes& wanted, LaunchSlots::Values& values) const {
+  const std::size_t sizes = slots.size_count();
+  for (std::size_t slot = sizes; slot < slots.count(); ++slot)
+    values[slot] = wanted.values_[slot - sizes];
+}
+
+// With the specialization's own tunes the rule brings them itself.
 inline Result<void> Kernel::State::take(std::span<const KernelArgument> given,
                                         const LaunchTunes* its_tunes, PackedParameters& packed,
                                         LaunchShape& shape) const {
   LaunchSlots::Values values;
-  const auto set = [&](const LaunchTunes& wanted) {
-    for (std::size_t slot = slots.size_count(); slot < slots.count(); ++slot)
-      values[slot] = wanted.values_[slot - slots.size_count()];
-  };
-  set(its_tunes ? *its_tunes : tunes);
+  if (!its_tunes && tuned.empty()) [[likely]] {
+    DIECAST_CHECK(arguments.pack(given, values, packed));
+    return usual.shape(values, shape);
+  }
+  set(its_tunes ? *its_tunes : tunes, values);
   DIECAST_CHECK(arguments.pack(given, values, packed));
-  if (!its_tunes && !tuned.empty()) set(tunes_for(values));
+  if (!its_tunes) set(tunes_for(values), values);
   return rule.shape(values, shape);
 }
 
@@ -222,10 +206,11 @@ Result<void> Kernel::launch_with(std::span<const KernelArgument> arguments, Stre
   LaunchShape shape;
   DIECAST_CHECK(state_->take(arguments, tunes, packed, shape));
   if (shape.grid[0] == 0 || shape.grid[1] == 0 || shape.grid[2] == 0) return {};
-  DIECAST_TRY(const std::uint64_t context, device_->context_id());
-  const ResidentCode* code = state_->resident.find(context);
-  if (!code) return not_resident(stream);
-  return device_->launch(*code, shape, packed.pointers.data(), stream);
+  bool found = true;
+  Result<void> launched =
+      device_->launch_resident(state_->resident, shape, packed.pointers.data(), stream, &found);
+  if (!found) return not_resident(stream);
+  return launched;
 }
 
 Result<void> Kernel::launch(std::span<const KernelArgument> arguments, Stream stream,

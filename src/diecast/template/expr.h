@@ -56,6 +56,7 @@ class Expression {
 
  private:
   friend class Program;
+  friend class StepProgram;
   friend class ExpressionParser;
   std::shared_ptr<const Node> root_;
   std::string text_, where_;

@@ -6,6 +6,7 @@
 
 #include <bit>
 #include <memory>
+#include <optional>
 
 namespace diecast {
 
@@ -104,5 +105,9 @@ inline Fault round_up(Operation operation, std::int64_t a, std::int64_t b,
       return round_up(operation, a, b, out);
   }
 }
+
+// The value of a tree in which every name that counts is constant. A subtree that has none
+// (overflow, division by zero) is not folded: whether it is ever reached is known only at launch.
+std::optional<std::int64_t> fold(const Expression::Node& node, const Names& constant);
 
 }  // namespace diecast

@@ -25,16 +25,17 @@ enum Code : std::uint8_t {
 };
 
 // Each is a case of its own in evaluate: a switch inside a switch would be a second jump a step.
-#define DIECAST_OPERATIONS(X)                                                                      \
-  X(negate)                                                                                        \
-  X(invert) X(multiply) X(divide) X(remainder) X(add) X(subtract) X(less) X(less_equal) X(greater) \
+#define DIECAST_OPERATIONS(X)                                                            \
+  X(negate)                                                                              \
+  X(invert)                                                                              \
+  X(multiply) X(divide) X(remainder) X(add) X(subtract) X(less) X(less_equal) X(greater) \
       X(greater_equal) X(equal) X(not_equal) X(minimum) X(maximum) X(ceil_div) X(align_up)
 
 // The right value of an instruction: `operand` itself, the slot of that number, or from the stack.
 enum Right : std::uint8_t { kConstant, kFromSlot, kStack };
 
-// A constant subtree that has no value (overflow, division by zero) is not folded: whether it is
-// ever reached is known only at launch.
+}  // namespace
+
 std::optional<std::int64_t> fold(const Expression::Node& node, const Names& constant) {
   switch (node.operation) {
     case Operation::literal:
@@ -58,8 +59,6 @@ std::optional<std::int64_t> fold(const Expression::Node& node, const Names& cons
   if (apply(node.operation, *a, *b, &value) != Fault::none) return std::nullopt;
   return value;
 }
-
-}  // namespace
 
 class ProgramWriter {
  public:

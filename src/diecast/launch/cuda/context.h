@@ -36,6 +36,20 @@ class CudaContexts {
   // The id of the context that `enter` would leave current. Two cheap driver calls when that
   // context is the one of the last call.
   Result<std::uint64_t> id();
+  // The id of the calling thread's current context, of whichever device, in one driver call; false
+  // where id() must be asked. Only the first launch of a thread without a context makes a call that
+  // fails, a microsecond: from then on what is current is asked before.
+  bool current_id(std::uint64_t* id) {
+    if (Driver::usable_now() && driver_->cuCtxGetId &&
+        !without_context_.load(std::memory_order_relaxed)) [[likely]] {
+      unsigned long long found = 0;
+      const bool known = driver_->cuCtxGetId(nullptr, &found) == cuda::success;
+      if (!known) without_context_.store(true, std::memory_order_relaxed);
+      *id = found;
+      return known;
+    }
+    return false;
+  }
 
  private:
   Result<cuda::ContextHandle*> current() const;  // null where the thread has none
@@ -50,6 +64,7 @@ class CudaContexts {
   const std::string device_text_;
   std::mutex primary_mutex_;
   std::atomic<cuda::ContextHandle*> primary_ = nullptr;
+  std::atomic<bool> without_context_ = false;  // a launch met a thread that has none
   // The id last seen current and on this device. Ids are never used again, so it stays true.
   std::atomic<std::uint64_t> seen_ = ~std::uint64_t{0};
 };

@@ -4,6 +4,9 @@
 #include <diecast/launch/kernel/arguments.h>
 
 #include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstring>
 
 namespace diecast {
 namespace {
@@ -23,6 +26,24 @@ Kind expected_kind(Argument::Kind kind) {
   }
 }
 
+// Where an argument's numbers are; a device size's parameter is both.
+static_assert(std::is_standard_layout_v<KernelArgument> && sizeof(KernelArgument) == 24);
+constexpr std::uint8_t kData = offsetof(KernelArgument, data);
+constexpr std::uint8_t kNumber = offsetof(KernelArgument, number);
+static_assert(offsetof(KernelArgument, kind) == 0 && offsetof(KernelArgument, dtype) == 1);
+static_assert(kNumber == kData + 8 && sizeof(void*) == 8);
+
+std::uint16_t byte_of(std::size_t argument, std::size_t member) {
+  return static_cast<std::uint16_t>(argument * sizeof(KernelArgument) + member);
+}
+
+template <class T>
+T load(const char* from) {
+  T value;
+  std::memcpy(&value, from, sizeof value);
+  return value;
+}
+
 }  // namespace
 
 Result<ArgumentCheck> ArgumentCheck::make(const Specialization& specialization,
@@ -32,20 +53,24 @@ Result<ArgumentCheck> ArgumentCheck::make(const Specialization& specialization,
   check.spelling_ = specialization.spelling();
   check.arguments_ = specialization.arguments();
   const Names names = specialization.names();
-  for (const BoundArgument& argument : check.arguments_)
+  bool quick = true;
+  for (const BoundArgument& argument : check.arguments_) {
     DIECAST_CHECK(check.add(argument, slots, names));
-  if (std::max(check.parameter_bytes_.size(), check.plans_.size()) <= PackedParameters::kMost)
-    return check;
-  return Error{ErrorCode::not_supported,
-               cat(specialization.tmpl().name(), " has ", check.parameter_bytes_.size(),
-                   " kernel parameters"),
-               cat("a kernel may have ", PackedParameters::kMost,
-                   " of them; put some into a struct argument")};
+    quick = quick && check.add_quick(check.plans_.size() - 1);
+  }
+  if (std::max(check.parameter_bytes_.size(), check.plans_.size()) > PackedParameters::kMost)
+    return Error{ErrorCode::not_supported,
+                 cat(specialization.tmpl().name(), " has ", check.parameter_bytes_.size(),
+                     " kernel parameters"),
+                 cat("a kernel may have ", PackedParameters::kMost,
+                     " of them; put some into a struct argument")};
+  if (quick) check.quick_count_ = check.quick_.size();
+  return check;
 }
 
 Result<void> ArgumentCheck::add(const BoundArgument& argument, const LaunchSlots& slots,
                                 const Names& names) {
-  Plan plan{expected_kind(argument.kind), argument.dtype};
+  Plan plan{expected_kind(argument.kind)};
   std::vector<Program> shape;
   for (const Expression& extent : argument.shape) {
     DIECAST_TRY(Program program, slots.compile(extent, names));
@@ -53,26 +78,18 @@ Result<void> ArgumentCheck::add(const BoundArgument& argument, const LaunchSlots
   }
   plan.element_bytes = dtype_bits(argument.dtype) / 8;
   if (plan.kind == Kind::tensor) {
-    plan.mask = static_cast<std::uint64_t>(argument.align - 1);
-    plan.stride = argument.stride;
-    plan.nothing = !plan.stride &&
-                   std::ranges::any_of(shape, [](const Program& p) { return p.constant() == 0; });
+    plan.nothing = !argument.stride && std::ranges::any_of(shape, [](const Program& extent) {
+      return extent.constant() == 0;
+    });
     plan.rows = !plan.nothing && (argument.stride || shape.size() > 1);
-    plan.dense = !plan.stride && plan.mask == 0;
-    if (plan.rows) add_rows(plan, shape.back());
     parameter_bytes_.push_back(sizeof(void*));
     if (argument.stride) parameter_bytes_.push_back(sizeof(std::int64_t));
   } else if (plan.kind == Kind::size) {
     plan.device = argument.device && !argument.fixed;
-    plan.number = argument.fixed_value;
-    const bool power = (argument.divisible & (argument.divisible - 1)) == 0;
-    if (power) plan.mask = static_cast<std::uint64_t>(argument.divisible - 1);
-    if (!power) plan.divisor = argument.divisible;
-    if (!argument.fixed) plan.slot = static_cast<std::int8_t>(*slots.find(argument.name));
+    if (!argument.fixed) plan.slot = *slots.find(argument.name);
     sizes_.push_back(plans_.size());
     if (!argument.fixed) parameter_bytes_.push_back(argument.device ? 16 : 8);
   } else {
-    plan.number = argument.bytes;
     parameter_bytes_.push_back(
         static_cast<std::size_t>(plan.kind == Kind::scalar ? plan.element_bytes : argument.bytes));
   }
@@ -81,25 +98,108 @@ Result<void> ArgumentCheck::add(const BoundArgument& argument, const LaunchSlots
   return {};
 }
 
-// What is known of a tensor's rows before a launch brings their length.
-void ArgumentCheck::add_rows(Plan& plan, const Program& length) {
-  plan.row = length.constant().value_or(-1);
-  plan.slot = static_cast<std::int8_t>(length.slot().value_or(-1));
-  const auto rounded = length.rounded_slot();
-  if (!rounded || plan.stride) return;
-  const auto apart = static_cast<std::uint64_t>(plan.element_bytes) << rounded->zeros;
-  if ((apart & plan.mask) == 0) plan.rounded = static_cast<std::int8_t>(rounded->slot);
+bool ArgumentCheck::add_quick(std::size_t index) {
+  constexpr std::uint64_t kFar = std::uint64_t{3} << 62;  // below it rounding up stays in 64 bits
+  const BoundArgument& argument = arguments_[index];
+  const Plan& plan = plans_[index];
+  const bool is_size = plan.kind == Kind::size;
+  Quick quick;
+  const DType dtype = is_size ? DType::u8 : argument.dtype;
+  quick.head =
+      static_cast<std::uint16_t>(static_cast<int>(plan.kind) | static_cast<int>(dtype) << 8);
+  quick.checked = quick.passed = kNumber;
+  if (plan.kind == Kind::bytes) return false;
+  if (plan.kind == Kind::tensor) {
+    quick.checked = quick.passed = kData;
+    quick.needed = !plan.nothing;
+    if (!plan.nothing) quick.mask = static_cast<std::uint64_t>(argument.align - 1);
+    if (plan.rows && !add_distance(index)) return false;
+    if (argument.stride) quick.parameters = 2;
+  } else if (is_size && argument.fixed) {
+    if (argument.fixed_value % argument.divisible != 0) return false;
+    quick.mask = ~std::uint64_t{0};
+    quick.expected = static_cast<std::uint64_t>(argument.fixed_value);
+    quick.parameters = 0;
+  } else if (is_size) {
+    const auto divisor = static_cast<std::uint64_t>(argument.divisible);
+    if (!std::has_single_bit(divisor)) return false;
+    quick.mask = kFar | (divisor - 1);
+    quick.slot = static_cast<std::uint8_t>(plan.slot);
+    if (plan.device) {  // its parameter is the address too, which here must be none
+      quick.passed = kData;
+      distances_.push_back({.at = byte_of(index, kData)});
+    }
+  }
+  quick_.push_back(quick);
+  return true;
 }
 
-inline bool ArgumentCheck::size_fits(const Plan& plan, const KernelArgument& given,
-                                     LaunchSlots::Values& slots, PackedParameters::Cell& cell) {
+bool ArgumentCheck::add_distance(std::size_t index) {
+  const BoundArgument& argument = arguments_[index];
+  const Program& length = shapes_[index].back();
+  const auto element = static_cast<std::uint64_t>(plans_[index].element_bytes);
+  Distance distance;
+  distance.at = byte_of(index, kNumber);
+  distance.shift = static_cast<std::uint8_t>(std::countr_zero(element));
+  if (argument.stride) {
+    distance.longer = std::uint64_t{1} << 63;
+    distance.cell = static_cast<std::uint8_t>(index);
+    distance.parameter = static_cast<std::uint8_t>(parameter_bytes_.size() - 1);
+  }
+  const auto mask = static_cast<std::uint64_t>(argument.align - 1);
+  if (const auto constant = length.constant()) {
+    distance.length = *constant;
+    distance.mask = mask;
+  } else if (const auto slot = length.slot()) {
+    distance.slot = static_cast<std::uint8_t>(*slot);
+    distance.mask = mask;
+  } else {  // dense rows, whose length need not be known where it keeps the alignment
+    const auto rounded = length.rounded_slot();
+    const bool keeps = mask == 0 || (rounded && ((element << rounded->zeros) & mask) == 0);
+    if (argument.stride || !keeps) return false;
+  }
+  distances_.push_back(distance);
+  return true;
+}
+
+bool ArgumentCheck::quick_pack(const KernelArgument* arguments, LaunchSlots::Values& slots,
+                               PackedParameters& packed) const {
+  const char* const begin = reinterpret_cast<const char*>(arguments);
+  const char* given = begin;
+  std::uint64_t wrong = 0;
+  void** next = packed.pointers.data();
+  for (const Quick& quick : quick_) {
+    const auto number = load<std::uint64_t>(given + quick.checked);
+    wrong |= static_cast<std::uint64_t>(load<std::uint16_t>(given) ^ quick.head);
+    wrong |= (number ^ quick.expected) & quick.mask;
+    wrong |= static_cast<std::uint64_t>(number == 0) & static_cast<std::uint64_t>(quick.needed);
+    slots[quick.slot] = static_cast<std::int64_t>(number);
+    *next = const_cast<char*>(given + quick.passed);
+    next += quick.parameters;
+    given += sizeof(KernelArgument);
+  }
+  slots[LaunchSlots::kZero] = 0;
+  for (const Distance& each : distances_) {
+    const auto length = static_cast<std::uint64_t>(slots[each.slot] + each.length);
+    const auto given_distance = load<std::uint64_t>(begin + each.at);
+    const std::uint64_t distance = given_distance == 0 ? length : given_distance;
+    wrong |= ((distance - length) & each.longer) | distance >> 63;
+    wrong |= (distance << each.shift) & each.mask;
+    packed.cells[each.cell].value = static_cast<std::int64_t>(distance);
+    packed.pointers[each.parameter] = &packed.cells[each.cell].value;
+  }
+  return wrong == 0;
+}
+
+bool ArgumentCheck::size_fits(std::size_t index, const KernelArgument& given,
+                              LaunchSlots::Values& slots, PackedParameters::Cell& cell) const {
+  const BoundArgument& argument = arguments_[index];
+  const Plan& plan = plans_[index];
   const std::int64_t number = given.number;
   if (number < 0) return false;
-  cell.value = number;
+  cell = {nullptr, number};
   if (given.kind == Kind::size) {
-    if ((static_cast<std::uint64_t>(number) & plan.mask) != 0) return false;
-    if (plan.divisor != 1 && number % plan.divisor != 0) return false;
-    cell.pointer = nullptr;
+    if (number % argument.divisible != 0) return false;
   } else {
     constexpr std::uintptr_t kPast = alignof(std::int64_t) - 1;
     if (given.kind != Kind::device_size || !plan.device || !given.data ||
@@ -107,63 +207,38 @@ inline bool ArgumentCheck::size_fits(const Plan& plan, const KernelArgument& giv
       return false;
     cell.pointer = given.data;
   }
-  if (plan.slot < 0) return number == plan.number;
+  if (plan.slot < 0) return number == argument.fixed_value;
   slots[static_cast<std::size_t>(plan.slot)] = number;
   return true;
 }
 
-inline bool ArgumentCheck::tensor_fits(const Plan& plan, const KernelArgument& given,
-                                       const LaunchSlots::Values& slots,
-                                       std::int64_t* stride) const {
-  if (given.kind != Kind::tensor || given.dtype != plan.dtype) return false;
-  if (!given.data || (reinterpret_cast<std::uintptr_t>(given.data) & plan.mask) != 0)
-    return plan.nothing;
-  if (!plan.rows || (given.number == 0 && plan.dense)) return true;
-  return rows_fit(plan, given.number, slots, stride);
-}
-
-bool ArgumentCheck::rows_fit(const Plan& plan, std::int64_t given, const LaunchSlots::Values& slots,
-                             std::int64_t* stride) const {
-  constexpr std::int64_t kFar = std::int64_t{1} << 62;  // below it rounding up stays in 64 bits
-  if (given == 0 && plan.rounded >= 0 && slots[static_cast<std::size_t>(plan.rounded)] < kFar)
-    return true;
-  std::int64_t row = plan.slot < 0 ? plan.row : slots[static_cast<std::size_t>(plan.slot)];
-  if (row < 0 && !shapes_[index_of(plan)].back().evaluate(slots, &row)) return false;
-  *stride = given == 0 ? row : given;
-  const std::uint64_t apart =
-      static_cast<std::uint64_t>(*stride) * static_cast<std::uint64_t>(plan.element_bytes);
-  return (apart & plan.mask) == 0 && (plan.stride ? *stride >= row : *stride == row);
-}
-
-Result<void> ArgumentCheck::pack(std::span<const KernelArgument> arguments,
-                                 LaunchSlots::Values& slots, PackedParameters& packed) const {
-  const std::size_t count = plans_.size();
-  if (arguments.size() != count) return wrong_count(arguments.size());
+Result<void> ArgumentCheck::careful_pack(std::span<const KernelArgument> arguments,
+                                         LaunchSlots::Values& slots,
+                                         PackedParameters& packed) const {
+  if (arguments.size() != plans_.size()) return wrong_count(arguments.size());
   // Sizes first: the shapes of tensors depend on them.
   for (const std::size_t i : sizes_)
-    if (!size_fits(plans_[i], arguments[i], slots, packed.cells[i]))
-      return wrong_size(i, arguments[i]);
+    if (!size_fits(i, arguments[i], slots, packed.cells[i])) return wrong_size(i, arguments[i]);
   void** next = packed.pointers.data();
   const auto put = [&next](const void* value) { *next++ = const_cast<void*>(value); };
-  const KernelArgument* given = arguments.data();
-  PackedParameters::Cell* cell = packed.cells.data();
-  const Plan* const end = plans_.data() + count;
-  for (const Plan* plan = plans_.data(); plan != end; ++plan, ++given, ++cell) {
-    if (plan->kind == Kind::tensor) [[likely]] {
-      if (!tensor_fits(*plan, *given, slots, &cell->value)) [[unlikely]]
-        DIECAST_CHECK(check_tensor(index_of(*plan), *given, slots, &cell->value));
-      put(&given->data);
-      if (plan->stride) put(&cell->value);
-    } else if (plan->kind == Kind::size) {
-      if (plan->slot >= 0) put(plan->device ? static_cast<void*>(cell) : &cell->value);
-    } else if (plan->kind == Kind::scalar) {
-      if (given->kind != Kind::scalar || given->dtype != plan->dtype)
-        return wrong_value(index_of(*plan), *given);
-      put(&given->number);
+  for (std::size_t i = 0; i < plans_.size(); ++i) {
+    const KernelArgument& given = arguments[i];
+    const Plan& plan = plans_[i];
+    PackedParameters::Cell& cell = packed.cells[i];
+    if (plan.kind == Kind::tensor) {
+      DIECAST_CHECK(check_tensor(i, given, slots, &cell.value));
+      put(&given.data);
+      if (arguments_[i].stride) put(&cell.value);
+    } else if (plan.kind == Kind::size) {
+      if (plan.slot >= 0) put(plan.device ? static_cast<void*>(&cell) : &cell.value);
+    } else if (plan.kind == Kind::scalar) {
+      if (given.kind != Kind::scalar || given.dtype != arguments_[i].dtype)
+        return wrong_value(i, given);
+      put(&given.number);
     } else {
-      if (given->kind != Kind::bytes || !given->data || given->number != plan->number)
-        return wrong_value(index_of(*plan), *given);
-      put(given->data);
+      if (given.kind != Kind::bytes || !given.data || given.number != arguments_[i].bytes)
+        return wrong_value(i, given);
+      put(given.data);
     }
   }
   return {};

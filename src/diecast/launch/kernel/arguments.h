@@ -20,8 +20,8 @@ struct PackedParameters {
     const void* pointer;
     std::int64_t value;
   };
-  std::array<void*, kMost> pointers;
-  std::array<Cell, kMost> cells;  // by argument
+  std::array<void*, kMost + 1> pointers;  // the last one is not the kernel's
+  std::array<Cell, kMost + 1> cells;      // by argument
 };
 
 class ArgumentCheck {
@@ -34,44 +34,58 @@ class ArgumentCheck {
   // negative size), dtype_mismatch, shape_mismatch, misaligned, missing_buffer, not_supported (a
   // size in device memory where the header does not allow it).
   Result<void> pack(std::span<const KernelArgument> arguments, LaunchSlots::Values& slots,
-                    PackedParameters& packed) const;
+                    PackedParameters& packed) const {
+    if (arguments.size() == quick_count_ && quick_pack(arguments.data(), slots, packed)) [[likely]]
+      return {};
+    return careful_pack(arguments, slots, packed);
+  }
 
   // Bytes of each kernel parameter, as the machine code must have them.
   const std::vector<std::size_t>& parameter_bytes() const { return parameter_bytes_; }
 
  private:
-  // What the fast half needs of an argument, in one cache line.
+  // The fast half: arguments as most launches bring them, known to be right without a jump that
+  // depends on them. `head` is an argument's first bytes, its kind and type; `checked` and `passed`
+  // say where in it the number under `mask` and the kernel's parameter are.
+  struct Quick {
+    std::uint16_t head = 0;
+    std::uint8_t checked = 0, passed = 0;
+    std::uint8_t slot = LaunchSlots::kUnread;  // that gets the number: a size's
+    std::uint8_t parameters = 1;               // 0: a size that is fixed at compile time
+    bool needed = false;                       // the number may not be 0: an address
+    std::uint64_t mask = 0, expected = 0;      // bits of the number, and what they must be
+  };
+  // How far apart a tensor's rows are: 0, or `length` and the slot's number, or where a stride is
+  // allowed more. Also what must be 0.
+  struct Distance {
+    std::uint16_t at = 0;                    // byte of the arguments
+    std::uint8_t slot = LaunchSlots::kZero;  // kZero beside a `length`
+    std::uint8_t cell = PackedParameters::kMost, parameter = PackedParameters::kMost;  // a stride's
+    std::uint8_t shift = 0;                    // from elements to bytes
+    std::uint64_t mask = 0;                    // of bytes: must be 0
+    std::uint64_t longer = ~std::uint64_t{0};  // of distance - length: must be 0
+    std::int64_t length = 0;
+  };
+  // What of an argument the slow half asks for.
   struct Plan {
     KernelArgument::Kind kind;  // a size may also come as device_size
-    DType dtype = DType::u8;
-    bool device = false, stride = false;
-    bool rows = false;     // a tensor whose rows' distance matters
-    bool dense = false;    // rows without a gap are right however long they are
-    bool nothing = false;  // a tensor that never has elements: it may be anywhere
-    // A slot, or -1: of a size that is not fixed at compile time; of the size that a tensor's row
-    // is long; of the size that it is long rounded up, so that dense rows keep the alignment.
-    std::int8_t slot = -1, rounded = -1;
-    // Bits that must be 0: of an address; of a size with a divisor that is a power of two.
-    std::uint64_t mask = 0;
-    std::int64_t divisor = 1;  // of a size, when it is none
+    bool device = false;        // may
+    bool nothing = false;       // a tensor that never has elements: it may be anywhere
+    bool rows = false;          // a tensor whose rows' distance matters
+    int slot = -1;              // of a size that is not fixed at compile time
     std::int64_t element_bytes = 1;
-    std::int64_t row = -1;    // elements of a tensor's row, if known now
-    std::int64_t number = 0;  // a fixed size's value, a structure's bytes
   };
 
   Result<void> add(const BoundArgument& argument, const LaunchSlots& slots, const Names& names);
-  static void add_rows(Plan& plan, const Program& length);
-  std::size_t index_of(const Plan& plan) const {
-    return static_cast<std::size_t>(&plan - plans_.data());
-  }
-
-  // The fast half: true for what is certainly right, with its slot and cell filled.
-  static bool size_fits(const Plan& plan, const KernelArgument& given, LaunchSlots::Values& slots,
-                        PackedParameters::Cell& cell);
-  bool tensor_fits(const Plan& plan, const KernelArgument& given, const LaunchSlots::Values& slots,
-                   std::int64_t* stride) const;
-  bool rows_fit(const Plan& plan, std::int64_t given, const LaunchSlots::Values& slots,
-                std::int64_t* stride) const;
+  // False: no launch of this kernel is checked by the fast half.
+  bool add_quick(std::size_t index);
+  bool add_distance(std::size_t index);
+  bool quick_pack(const KernelArgument* arguments, LaunchSlots::Values& slots,
+                  PackedParameters& packed) const;
+  Result<void> careful_pack(std::span<const KernelArgument> arguments, LaunchSlots::Values& slots,
+                            PackedParameters& packed) const;
+  bool size_fits(std::size_t index, const KernelArgument& given, LaunchSlots::Values& slots,
+                 PackedParameters::Cell& cell) const;
 
   // The slow half (argument_errors.cpp) finds out what is wrong with argument `index`; with a
   // tensor that may turn out not to matter.
@@ -90,6 +104,11 @@ class ArgumentCheck {
   Error wrong_dtype(std::size_t index, DType given) const;
   Error failure(ErrorCode code, std::size_t index, std::string what, std::string fix) const;
 
+  std::size_t quick_count_ = kNever;
+  std::vector<Quick> quick_;
+  std::vector<Distance> distances_;
+
+  static constexpr std::size_t kNever = SIZE_MAX;
   std::vector<Plan> plans_;                   // of each argument
   std::vector<std::vector<Program>> shapes_;  // the same
   std::vector<BoundArgument> arguments_;      // the same

@@ -60,7 +60,8 @@ Result<void> BoundLaunchRule::add(int field, const Expression& expression, const
 
 Result<BoundLaunchRule> BoundLaunchRule::make(const Specialization& specialization,
                                               const DeviceProperties& device,
-                                              int static_shared_bytes, const LaunchSlots& slots) {
+                                              int static_shared_bytes, const LaunchSlots& slots,
+                                              bool tunes_fixed) {
   const LaunchRule& launch = specialization.tmpl().launch();
   BoundLaunchRule rule;
   rule.slots_ = slots;
@@ -70,6 +71,8 @@ Result<BoundLaunchRule> BoundLaunchRule::make(const Specialization& specializati
   const Names constants = [&, known = specialization.names()](std::string_view name) {
     if (name == "sm_count") return std::optional<std::int64_t>(device.sm_count);
     if (name == "shared_optin") return std::optional<std::int64_t>(device.shared_optin);
+    if (const auto slot = slots.find(name); tunes_fixed && slot && !slots.is_size(*slot))
+      return std::optional<std::int64_t>(specialization.bindings().find(name)->number);
     return known(name);
   };
   for (std::size_t i = 0; i < launch.grid.size(); ++i)
@@ -85,14 +88,27 @@ Result<BoundLaunchRule> BoundLaunchRule::make(const Specialization& specializati
                                   [](const Variable& v) { return v.field == kShared; });
   rule.most_shared_ = static_cast<std::uint32_t>(
       varies ? shared : std::clamp<std::int64_t>(rule.constants_[kShared], 0, shared));
-  rule.settle();
+  rule.constant_shape_ = rule.shape_of(rule.constants_);
+  rule.add_steps(launch, constants);
   return rule;
 }
 
-void BoundLaunchRule::settle() {
-  constant_shape_ = shape_of(constants_);
-  grid_alone_ = constants_[kCluster] == 0 && within_limits(constants_) &&
-                std::ranges::all_of(variables_, [](const Variable& v) { return v.field < kBlock; });
+void BoundLaunchRule::add_steps(const LaunchRule& launch, const Names& constants) {
+  const bool grid_alone =
+      std::ranges::all_of(variables_, [](const Variable& v) { return v.field < kBlock; });
+  if (!grid_alone || constants_[kCluster] != 0 || !within_limits(constants_)) return;
+  const auto size = [this](std::string_view name) {
+    const auto slot = slots_.find(name);
+    return slot && slots_.is_size(*slot) ? slot : std::nullopt;
+  };
+  for (std::size_t i = 0; i < registers_.size(); ++i) {
+    const Expression& number =
+        i < launch.grid.size() ? launch.grid[i] : Expression::literal(constants_[i]);
+    const auto found = steps_.add(number, constants, size);
+    if (!found) return;
+    registers_[i] = static_cast<std::uint8_t>(*found);
+  }
+  straight_ = true;
 }
 
 bool BoundLaunchRule::within_limits(const Numbers& numbers) const {
@@ -130,20 +146,6 @@ Error BoundLaunchRule::broken_limit(const Numbers& numbers,
       kGrid,
       cat("grid x is ", numbers[kGrid], ", no multiple of the cluster of ", numbers[kCluster]),
       values);
-}
-
-// Of one launch after another: a few instructions. Whatever is wrong is said by checked_shape.
-Result<void> BoundLaunchRule::shape(const LaunchSlots::Values& values, LaunchShape& shape) const {
-  if (!grid_alone_) return checked_shape(values, shape);
-  shape = constant_shape_;
-  for (const Variable& variable : variables_) {
-    const auto field = static_cast<std::size_t>(variable.field);
-    std::int64_t number = 0;
-    if (!variable.program.evaluate(values, &number) || number < 0 || number > most_[field])
-      return checked_shape(values, shape);
-    shape.grid[field] = static_cast<std::uint32_t>(number);
-  }
-  return {};
 }
 
 Result<void> BoundLaunchRule::checked_shape(const LaunchSlots::Values& values,

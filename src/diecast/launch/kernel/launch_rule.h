@@ -6,6 +6,7 @@
 #include <diecast/launch/device.h>
 #include <diecast/template/expr.h>
 #include <diecast/template/specialization.h>
+#include <diecast/template/step_program.h>
 
 #include <array>
 #include <cstdint>
@@ -21,7 +22,10 @@ namespace diecast {
 class LaunchSlots {
  public:
   static constexpr std::size_t kMost = 32;
-  using Values = std::array<std::int64_t, kMost>;
+  // Behind the slots: one that nobody reads, one that holds 0 while arguments are checked, and the
+  // registers of a StepProgram.
+  static constexpr int kUnread = kMost, kZero = kMost + 1, kSlots = kMost + 2;
+  using Values = std::array<std::int64_t, kSlots + StepProgram::kRegisters>;
 
   // Errors: not_supported for more than kMost.
   static Result<LaunchSlots> make(const Specialization& specialization);
@@ -30,6 +34,7 @@ class LaunchSlots {
   Result<Program> compile(const Expression& expression, const Names& constants) const;
   std::size_t size_count() const { return sizes_; }
   std::size_t count() const { return names_.size(); }
+  bool is_size(int slot) const { return static_cast<std::size_t>(slot) < sizes_; }
   const std::string& name(std::size_t slot) const { return names_[slot]; }
   // "rows = 7, cols = 16": the sizes, for errors.
   std::string sizes_text(const Values& values) const;
@@ -42,15 +47,20 @@ class LaunchSlots {
 
 class BoundLaunchRule {
  public:
-  // `static_shared_bytes`: what the code takes of a block's shared memory by itself. Errors: those
-  // of the header's expressions.
+  // `static_shared_bytes`: what the code takes of a block's shared memory by itself. `tunes_fixed`:
+  // the lower-case tunes are those of the specialization at every launch, and no slot brings them.
+  // Errors: those of the header's expressions.
   static Result<BoundLaunchRule> make(const Specialization& specialization,
                                       const DeviceProperties& device, int static_shared_bytes,
-                                      const LaunchSlots& slots);
+                                      const LaunchSlots& slots, bool tunes_fixed = false);
 
   // A grid with a 0 launches nothing. Errors: not_supported for what is over a limit of the device
   // or has no value.
-  Result<void> shape(const LaunchSlots::Values& values, LaunchShape& shape) const;
+  Result<void> shape(LaunchSlots::Values& values, LaunchShape& shape) const {
+    if (straight_ && straight_shape(values, shape)) [[likely]]
+      return {};
+    return checked_shape(values, shape);
+  }
 
   // The most dynamic shared memory a launch may ask for: the rule's constant, else the device's.
   std::uint32_t most_shared() const { return most_shared_; }
@@ -64,7 +74,20 @@ class BoundLaunchRule {
   using Numbers = std::array<std::int64_t, kFields>;
 
   Result<void> add(int field, const Expression& expression, const Names& constants);
-  void settle();  // what can be said before any launch
+  void add_steps(const LaunchRule& launch, const Names& constants);
+  // False: a number is over its limit, or has none.
+  bool straight_shape(LaunchSlots::Values& values, LaunchShape& shape) const {
+    if (!steps_.run(values.data())) [[unlikely]]
+      return false;
+    const auto number = [&](std::size_t field) { return values[registers_[field]]; };
+    const std::int64_t x = number(0), y = number(1), z = number(2);
+    if (((most_[0] - x) | (most_[1] - y) | (most_[2] - z)) < 0) [[unlikely]]  // one is over
+      return false;
+    shape = constant_shape_;
+    shape.grid = {static_cast<std::uint32_t>(x), static_cast<std::uint32_t>(y),
+                  static_cast<std::uint32_t>(z)};
+    return true;
+  }
   Result<void> checked_shape(const LaunchSlots::Values& values, LaunchShape& shape) const;
   LaunchShape shape_of(const Numbers& numbers) const;
   bool within_limits(const Numbers& numbers) const;
@@ -72,15 +95,18 @@ class BoundLaunchRule {
   Error failure(int field, std::string what, const LaunchSlots::Values& values) const;
   static std::int64_t least(int field) { return field >= kBlock && field < kShared ? 1 : 0; }
 
-  LaunchSlots slots_;
-  Numbers constants_{1, 1, 1, 1, 1, 1, 0, 0};
+  // What most launches need: only a grid's numbers vary, and steps compute them.
+  bool straight_ = false;
+  bool cooperative_ = false, dependent_ = false;
+  std::array<std::uint8_t, 3> registers_{};  // of the grid
+  StepProgram steps_{LaunchSlots::kSlots};
   Numbers most_{};
+  LaunchShape constant_shape_;
+
+  Numbers constants_{1, 1, 1, 1, 1, 1, 0, 0};
   std::int64_t most_threads_ = 0;
   std::vector<Variable> variables_;
-  // Only a grid's numbers vary, and what is constant keeps the limits: each is then checked alone.
-  bool grid_alone_ = false;
-  LaunchShape constant_shape_;
-  bool cooperative_ = false, dependent_ = false;
+  LaunchSlots slots_;
   std::uint32_t most_shared_ = 0;
   std::string where_;  // "quantize_nvfp4.cu:21"
 };

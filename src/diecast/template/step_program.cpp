@@ -1,0 +1,120 @@
+// Bringing an expression into the form of steps: what is not yet a step is held back as one, so
+// that a rounding and a limit join the product before them.
+#include <diecast/template/expr_node.h>
+#include <diecast/template/step_program.h>
+
+#include <algorithm>
+#include <bit>
+
+namespace diecast {
+
+class StepWriter {
+ public:
+  using Step = StepProgram::Step;
+  StepWriter(StepProgram& program, const Names& constant, const StepProgram::Slots& slot)
+      : program_(program), constant_(constant), slot_(slot) {}
+
+  std::optional<Step> write(const Expression::Node& node) {
+    if (const auto value = fold(node, constant_)) return of_constant(*value);
+    switch (node.operation) {
+      case Operation::name:
+        return of_name(node.name);
+      case Operation::choose:
+        if (const auto condition = fold(*node.a, constant_))
+          return write(*condition != 0 ? *node.b : *node.c);
+        return std::nullopt;
+      case Operation::multiply:
+      case Operation::add:
+        return of_two(node);
+      case Operation::minimum:
+        return limited(node);
+      case Operation::divide:
+      case Operation::ceil_div:
+      case Operation::align_up:
+        return rounded(node);
+      default:
+        return std::nullopt;
+    }
+  }
+
+  // The register of its value: its own if there is nothing left to compute.
+  std::optional<int> settle(const Step& step) {
+    if (is_sum(step) && step.b == program_.one_ && step.c == program_.zero_ && step.add == 0)
+      return step.a;
+    if (program_.steps_.size() == StepProgram::kMostSteps) return std::nullopt;
+    program_.steps_.push_back(step);
+    return program_.one_ + static_cast<int>(program_.steps_.size());
+  }
+
+ private:
+  Step of_registers(int a, int b, int c) const {
+    const auto number = [](int value) { return static_cast<std::uint8_t>(value); };
+    return {number(a), number(b), number(c)};
+  }
+  std::optional<Step> of_register(std::optional<int> number) const {
+    if (!number) return std::nullopt;
+    return of_registers(*number, program_.one_, program_.zero_);
+  }
+  // Neither rounded nor limited yet.
+  static bool is_sum(const Step& step) { return step.keep == -1 && step.shift == 0 && free(step); }
+  static bool free(const Step& step) { return step.most == INT64_MAX; }
+
+  std::optional<Step> of_constant(std::int64_t value) const {
+    if (value < 0) return std::nullopt;
+    Step step = *of_register(value == 1 ? program_.one_ : program_.zero_);
+    if (value > 1) step.add = value;
+    return step;
+  }
+  std::optional<Step> of_name(const std::string& name) const { return of_register(slot_(name)); }
+
+  std::optional<Step> of_two(const Expression::Node& node) {
+    const auto left = write(*node.a);
+    const auto a = left ? settle(*left) : std::nullopt;
+    const auto right = a ? write(*node.b) : std::nullopt;
+    const auto b = right ? settle(*right) : std::nullopt;
+    if (!b) return std::nullopt;
+    return node.operation == Operation::multiply ? of_registers(*a, *b, program_.zero_)
+                                                 : of_registers(*a, program_.one_, *b);
+  }
+
+  std::optional<Step> limited(const Expression::Node& node) {
+    auto most = fold(*node.b, constant_);
+    const Expression::Node& other = most ? *node.a : *node.b;
+    if (!most) most = fold(*node.a, constant_);
+    if (!most || *most < 0) return std::nullopt;
+    auto step = write(other);
+    if (step) step->most = std::min(step->most, *most);
+    return step;
+  }
+
+  std::optional<Step> rounded(const Expression::Node& node) {
+    const auto by = fold(*node.b, constant_);
+    if (!by || *by < 1 || (*by & (*by - 1)) != 0) return std::nullopt;
+    auto step = write(*node.a);
+    if (!step || *by == 1) return step;
+    const bool divides = node.operation == Operation::divide;
+    if (!(divides ? step->shift == 0 && free(*step) : is_sum(*step)))
+      step = of_register(settle(*step));
+    if (!step) return step;
+    if (!divides && __builtin_add_overflow(step->add, *by - 1, &step->add)) return std::nullopt;
+    if (node.operation == Operation::align_up)
+      step->keep = -*by;
+    else
+      step->shift = static_cast<std::uint8_t>(std::countr_zero(static_cast<std::uint64_t>(*by)));
+    return step;
+  }
+
+  StepProgram& program_;
+  const Names& constant_;
+  const StepProgram::Slots& slot_;
+};
+
+std::optional<int> StepProgram::add(const Expression& expression, const Names& constant,
+                                    const Slots& slot) {
+  if (!expression.root_) return zero_;
+  StepWriter writer(*this, constant, slot);
+  const auto step = writer.write(*expression.root_);
+  return step ? writer.settle(*step) : std::nullopt;
+}
+
+}  // namespace diecast

@@ -1,0 +1,116 @@
+// Grids as steps: what becomes steps has the expression's value wherever that has one.
+#include <diecast/base/text.h>
+#include <diecast/template/step_program.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <random>
+
+namespace diecast {
+namespace {
+
+constexpr std::string_view kStepNames = "pqrs";
+using StepValues = std::array<std::int64_t, 4 + StepProgram::kRegisters>;
+
+std::optional<int> step_slot(std::string_view name) {
+  const auto at = name.size() == 1 ? kStepNames.find(name[0]) : std::string_view::npos;
+  return at == std::string_view::npos ? std::nullopt : std::optional(static_cast<int>(at));
+}
+std::optional<std::int64_t> step_constant(std::string_view name) {
+  return name == "K" ? std::optional<std::int64_t>(256) : std::nullopt;
+}
+Expression step_expression(std::string_view text) {
+  return Expression::parse(text, "k.cu:1", 1).value();
+}
+
+struct Steps {
+  StepProgram program{4};
+  std::optional<int> result;
+  explicit Steps(std::string_view text)
+      : result(program.add(step_expression(text), step_constant, step_slot)) {}
+  std::optional<std::int64_t> value(std::int64_t p, std::int64_t q = 0, std::int64_t r = 0,
+                                    std::int64_t s = 0) const {
+    StepValues values{p, q, r, s};
+    if (!program.run(values.data())) return std::nullopt;
+    return values[static_cast<std::size_t>(*result)];
+  }
+};
+
+// Random texts of what grids are made of.
+std::string grid_text(std::mt19937_64& random, int depth) {
+  const auto pick = [&](std::size_t count) { return random() % count; };
+  static constexpr const char* kLeaves[] = {"p", "q", "r", "s", "K", "0", "1", "7"};
+  static constexpr const char* kPowers[] = {"1", "2", "16", "K"};
+  if (depth == 0) return kLeaves[pick(8)];
+  const std::string a = grid_text(random, depth - 1);
+  switch (pick(7)) {
+    case 0:
+      return cat("ceil_div(", a, ", ", kPowers[pick(4)], ")");
+    case 1:
+      return cat("align_up(", a, ", ", kPowers[pick(4)], ")");
+    case 2:
+      return cat("(", a, ") / ", kPowers[pick(4)]);
+    case 3:
+      return cat("min(", a, ", 132 * ", 1 + pick(64), ")");
+    case 4:
+      return cat("(K > ", pick(2) * 1000, " ? ", a, " : ", grid_text(random, depth - 1), ")");
+    case 5:
+      return cat("(", a, ") + (", grid_text(random, depth - 1), ")");
+    default:
+      return cat("(", a, ") * (", grid_text(random, depth - 1), ")");
+  }
+}
+
+TEST(StepProgram, HasTheExpressionsValue) {
+  std::mt19937_64 random(5);
+  int compared = 0, overflows = 0;
+  for (int i = 0; i < 4000; ++i) {
+    const std::string text = grid_text(random, 1 + i % 5);
+    const Steps steps(text);
+    if (!steps.result) continue;  // too long
+    for (int point = 0; point < 4; ++point) {
+      std::array<std::int64_t, 4> at{};
+      for (std::int64_t& value : at)
+        value = static_cast<std::int64_t>(random() >> (random() % 4 == 0 ? 2 : 44 + random() % 20));
+      const auto expected = step_expression(text).evaluate([&](std::string_view name) {
+        const auto slot = step_slot(name);
+        return slot ? std::optional(at[static_cast<std::size_t>(*slot)]) : step_constant(name);
+      });
+      const auto found = steps.value(at[0], at[1], at[2], at[3]);
+      if (!found) ++overflows;  // rounding up may leave 64 bits earlier than the expression does
+      if (!found) continue;
+      ASSERT_TRUE(expected) << text;
+      ASSERT_EQ(*found, *expected) << text;
+      ++compared;
+    }
+  }
+  EXPECT_GT(compared, 8000);
+  EXPECT_GT(overflows, 100);
+}
+
+TEST(StepProgram, OverflowHasNoValue) {
+  EXPECT_EQ(Steps("p * q").value(INT64_MAX, 1), INT64_MAX);
+  EXPECT_EQ(Steps("p * q").value(INT64_MAX, 2), std::nullopt);
+  EXPECT_EQ(Steps("p + q").value(INT64_MAX, 1), std::nullopt);
+  EXPECT_EQ(Steps("align_up(p, 16)").value(INT64_MAX), std::nullopt);
+}
+
+TEST(StepProgram, TakesTheGridsOfTheTemplates) {
+  for (const char* text :
+       {"min(ceil_div(align_up(p, 128) * align_up(ceil_div(q, 16), 4), 256), 132 * 64)",
+        "(ceil_div(p, 128) + r) * ceil_div(q, K)", "min((p + r) * (K > 1 ? 1 : q), 132)",
+        "min(ceil_div(p * ceil_div(q, 16) * (16 * 16 / 128), 256), 132 * 8)", "1", "p"})
+    EXPECT_TRUE(Steps(text).result) << text;
+}
+
+TEST(StepProgram, LeavesOthersToProgram) {
+  for (const char* text : {"p - 1", "ceil_div(p, 24)", "p / q", "min(p, q)", "max(p, 1)", "p > 1",
+                           "p > 1 ? q : r", "-1", "unknown", "1 / 0"})
+    EXPECT_FALSE(Steps(text).result) << text;
+  std::string longer = "p";
+  for (int i = 0; i < StepProgram::kMostSteps + 1; ++i) longer = cat("(", longer, " * q)");
+  EXPECT_FALSE(Steps(longer).result);
+}
+
+}  // namespace
+}  // namespace diecast
