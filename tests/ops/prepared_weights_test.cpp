@@ -101,7 +101,7 @@ TEST(PreparedMasterCast, RefusesBeforeAnyKernelRuns) {
   alone.own->weights[1].row_scaled = false;
   alone.own->starts[1] = 421;
   EXPECT_EQ(message(alone),
-            "diecast: invalid_argument: weight 1: the shard of elements 421 to 513 is outside "
+            "diecast: invalid_argument: weight 1: the shard of 92 elements from 421 on is outside "
             "[16, 32] with 512\n  fix: 0 <= start offset, and start offset + elements <= 512");
   alone.own->starts[1] = 8;
   alone.own->shards[1].dtype = DType::f16;

@@ -51,20 +51,55 @@ TEST(ShardStorage, SendsEveryByteOnceHoweverTheMatrixIsCut) {
 }
 
 TEST(EvenShardBounds, AreEvenBalancedAndWhole) {
-  EXPECT_EQ(even_shard_bounds(35, 3).value(), (std::vector<std::int64_t>{0, 12, 24, 35}));
-  EXPECT_EQ(even_shard_bounds(2, 4).value(), (std::vector<std::int64_t>{0, 2, 2, 2, 2}));
-  EXPECT_EQ(even_shard_bounds(0, 2).value(), (std::vector<std::int64_t>{0, 0, 0}));
-  for (std::int64_t elements = 0; elements < 100; ++elements) {
-    const auto bounds = even_shard_bounds(elements, 7).value();
-    EXPECT_EQ(bounds.back(), elements);
-    for (std::size_t r = 0; r < 7; ++r) {
-      EXPECT_EQ(bounds[r] % 2 == 0 || bounds[r] == elements, true);
-      EXPECT_LE(std::abs((bounds[r + 1] - bounds[r]) - elements / 7), 2);
+  EXPECT_EQ(even_shard_bounds(1, 35, 3).value(), (std::vector<std::int64_t>{0, 12, 24, 35}));
+  EXPECT_EQ(even_shard_bounds(3, 5, 4).value(), (std::vector<std::int64_t>{0, 4, 9, 12, 15}));
+  EXPECT_EQ(even_shard_bounds(1, 2, 4).value(), (std::vector<std::int64_t>{0, 2, 2, 2, 2}));
+  EXPECT_EQ(even_shard_bounds(0, 7, 2).value(), (std::vector<std::int64_t>{0, 0, 0}));
+  EXPECT_EQ(even_shard_bounds(7, 0, 2).value(), (std::vector<std::int64_t>{0, 0, 0}));
+}
+
+TEST(EvenShardBounds, ShareNoByteHoweverLongARowIs) {
+  for (std::int64_t rows = 1; rows <= 6; ++rows) {
+    for (std::int64_t cols = 1; cols <= 33; ++cols) {
+      for (int ranks = 1; ranks <= 7; ++ranks) {
+        const auto bounds = even_shard_bounds(rows, cols, ranks).value();
+        ASSERT_EQ(bounds.size(), static_cast<std::size_t>(ranks) + 1);
+        ASSERT_EQ(bounds.front(), 0);
+        ASSERT_EQ(bounds.back(), rows * cols);
+        std::int64_t least = rows * cols, most = 0;
+        for (std::size_t r = 0; r + 1 < bounds.size(); ++r) {
+          const ShardRange range{bounds[r], bounds[r + 1]};
+          ASSERT_LE(range.begin, range.end);
+          const ShardStorage shard = shard_storage(Format::nvfp4, rows, cols, range);
+          ASSERT_FALSE(shard.begins_inside_byte || shard.ends_inside_byte) << rows << "x" << cols;
+          least = std::min(least, range.end - range.begin);
+          most = std::max(most, range.end - range.begin);
+        }
+        ASSERT_LE(most - least, cols % 2 == 0 ? 2 : 3) << rows << "x" << cols << " / " << ranks;
+      }
     }
   }
-  EXPECT_EQ(even_shard_bounds(4, 0).error().message(),
-            "diecast: invalid_argument: 4 elements for 0 ranks\n"
-            "  fix: elements are 0 or more, ranks 1 or more");
+}
+
+TEST(EvenShardBounds, AreOfSomeElementsForSomeRanks) {
+  EXPECT_EQ(even_shard_bounds(2, 4, 0).error().message(),
+            "diecast: invalid_argument: a weight [2, 4] for 0 ranks\n"
+            "  fix: rows and columns are 0 or more, ranks 1 or more");
+  EXPECT_EQ(even_shard_bounds(-1, 4, 2).error().code, ErrorCode::invalid_argument);
+  EXPECT_EQ(even_shard_bounds(std::int64_t{1} << 40, std::int64_t{1} << 40, 2).error().code,
+            ErrorCode::invalid_argument);
+}
+
+TEST(WeightTable, NumbersNoMoreUnitsThanALaunchCan) {
+  ShardedWeight huge;
+  huge.weight.shape = {std::int64_t{1} << 34, 16};
+  huge.weight.block_rows = 16;
+  huge.shard = {0, std::int64_t{1} << 38};
+  EXPECT_EQ(describe_weights({&huge, 1}).value().units[0], std::int64_t{1} << 30);
+  const ShardedWeight twice[] = {huge, huge};
+  EXPECT_EQ(describe_weights(twice).error().message(),
+            "diecast: not_supported: the first 2 weights need 2147483648 units of work, a launch "
+            "numbers 2^31 - 1\n  fix: cast the weights in several calls");
 }
 
 TEST(WeightDescriptor, IsWhatTheKernelsRead) {

@@ -2,8 +2,10 @@
 // inside a byte, hostile values; and nothing but the owned halves of bytes is written.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 
+#include "ops/device_buffer.h"
 #include "ops/test_runtime.h"
 #include "ops/weight_group.h"
 
@@ -98,6 +100,115 @@ TEST_F(ShardedWeights, OfManyTilesInVectorsAndInEveryLayout) {
       GroupCast how;
       how.post = true;
       ASSERT_EQ(cast(model, bounds, how), "") << layout_name(layout) << " " << dtype_name(master);
+    }
+  }
+}
+
+// Any number of scale columns, padded to 4n.
+TEST_F(ShardedWeights, OfPaddedLinearScales) {
+  std::vector<std::pair<std::int64_t, std::int64_t>> shapes = {{130, 20}, {1, 1}, {16, 4112}};
+  for (std::int64_t cols = 16; cols <= 144; cols += 16) shapes.emplace_back(40 + cols, cols - 3);
+  Model model = Model::random(shapes, 13, true);
+  model.padded_scales = true;
+  Bounds bounds;
+  for (const auto& [rows, cols] : shapes) bounds.push_back({0, rows * cols / 3, rows * cols});
+  GroupCast how;
+  how.post = true;
+  EXPECT_EQ(cast(model, bounds, how), "");
+}
+
+TEST_F(ShardedWeights, OfRanksThatSpeakThroughCallbacks) {
+  const Model model = Model::random({{24, 48}, {13, 37}}, 17, true);
+  GroupCast how;
+  how.post = true;
+  how.callbacks = true;
+  EXPECT_EQ(cast(model, {{0, 301, 301, 1152}, {0, 7, 246, 481}}, how), "");
+}
+
+// Only what a shard touches is there; the weight it belongs to would take 1 GiB.
+TEST_F(ShardedWeights, BeginBehind2To31Elements) {
+  constexpr std::int64_t kRows = 65552, kCols = 32784, kElements = kRows * kCols;
+  constexpr std::int64_t kBegin = kElements - 16 * kCols + 1, kCount = kElements - kBegin;
+  static_assert(kBegin > std::int64_t{1} << 31 && kBegin % 2 == 1);
+  Model last = Model::random({{16, kCols}}, 3, false);
+  last.weights[0].master[0] = 0.0f;  // is not of the shard
+  const ShardStorage storage = shard_storage(Format::nvfp4, kRows, kCols, {kBegin, kElements});
+  using variants::DeviceBuffer;
+  QuantizedTensor weight;
+  weight.shape = {kRows, kCols};
+  weight.block_rows = 16;
+  weight.rowwise = weight.rowwise_sizes().value();
+  const DeviceBuffer master(*device, last.weights[0].master.data() + 1, kCount * sizeof(float)),
+      codes(*device, static_cast<std::size_t>(storage.touched.end - storage.touched.begin)),
+      scale(*device, static_cast<std::size_t>(weight.rowwise.scale_bytes)), amax(*device, 4);
+  weight.rowwise.scale = scale.data_pointer();
+  weight.rowwise.amax = reinterpret_cast<float*>(amax.data_pointer());
+  void* const fragment = codes.data_pointer();
+  const Tensor shard{master.data_pointer(), DType::f32, Shape{kCount}};
+  MasterCastOptions options;
+  options.device = device;
+  options.gather = false;
+  options.fragments = {&fragment, 1};
+  cast_master_weights_to_nvfp4(*test_runtime(), {&weight, 1}, {&shard, 1}, {&kBegin, 1}, nullptr,
+                               options)
+      .value();
+  const reference::Nvfp4 want = last.full_cast(0);
+  auto got = codes.bytes();
+  EXPECT_EQ(got[0] & 0x0F, DeviceBuffer::kPoison & 0x0F);
+  got[0] = static_cast<std::uint8_t>((got[0] & 0xF0) | (want.codes[0] & 0x0F));
+  EXPECT_EQ(got, want.codes);
+  EXPECT_TRUE(codes.guards_are_whole());
+  const auto scales = scale.bytes();
+  EXPECT_TRUE(std::equal(want.scales.rbegin(), want.scales.rend(), scales.rbegin()));
+  const auto begun = scales.end() - static_cast<std::ptrdiff_t>(want.scales.size());
+  EXPECT_EQ(std::count(scales.begin(), begun, 0), begun - scales.begin());
+}
+
+// A weight without elements needs no buffers, and the others are cast as without it.
+TEST_F(ShardedWeights, BesideOnesWithoutElementsOrBuffers) {
+  const Model model = Model::random({{0, 20}, {18, 20}, {20, 0}}, 3, true);
+  const Bounds bounds = {{0, 0, 0}, {0, 181, 360}, {0, 0, 0}};
+  std::vector<weights_test::RankWeights> ranks;
+  for (int r = 0; r < 2; ++r) ranks.emplace_back(device, model, bounds, r);
+  const auto group = thread_ranks({2, device});
+  const auto outcomes = weights_test::on_ranks(2, [&](int r) {
+    auto& own = ranks[static_cast<std::size_t>(r)];
+    for (const std::size_t w : {0, 2}) own.weights[w].rowwise = own.weights[w].columnwise = {};
+    MasterCastOptions options;
+    options.device = device;
+    return cast_master_weights_to_nvfp4(*test_runtime(), own.weights, own.shards, own.starts,
+                                        group[static_cast<std::size_t>(r)].get(), options);
+  });
+  for (std::size_t r = 0; r < 2; ++r) {
+    ASSERT_TRUE(outcomes[r]) << outcomes[r].error().message();
+    EXPECT_EQ(ranks[r].codes_difference(model, 1), "");
+    EXPECT_EQ(ranks[r].scale_difference(model, 1), "");
+  }
+}
+
+// Ranks without a shard of a weight need none of its codes, and have its scales all the same.
+TEST_F(ShardedWeights, WhoseCodesARankThatOwnsNothingDoesNotHave) {
+  const Model model = Model::random({{18, 20}, {33, 16}}, 3, true);
+  const Bounds bounds = {{0, 0, 181, 360}, {0, 263, 263, 528}};
+  std::vector<weights_test::RankWeights> ranks;
+  for (int r = 0; r < 3; ++r) ranks.emplace_back(device, model, bounds, r);
+  const auto group = thread_ranks({3, device});
+  const auto outcomes = weights_test::on_ranks(3, [&](int r) {
+    auto& own = ranks[static_cast<std::size_t>(r)];
+    for (std::size_t w = 0; w < 2; ++w) {
+      if (own.shards[w].cols() == 0) own.weights[w].rowwise.data = nullptr;
+    }
+    MasterCastOptions options;
+    options.device = device;
+    options.gather = false;
+    return cast_master_weights_to_nvfp4(*test_runtime(), own.weights, own.shards, own.starts,
+                                        group[static_cast<std::size_t>(r)].get(), options);
+  });
+  for (std::size_t r = 0; r < 3; ++r) {
+    ASSERT_TRUE(outcomes[r]) << outcomes[r].error().message();
+    for (std::size_t w = 0; w < 2; ++w) {
+      EXPECT_EQ(ranks[r].own_codes_difference(model, w), "");
+      EXPECT_EQ(ranks[r].scale_difference(model, w), "");
     }
   }
 }

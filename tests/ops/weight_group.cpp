@@ -15,6 +15,20 @@ struct Group {
     for (int r = 0; r < ranks; ++r) own.emplace_back(device, model, bounds, r);
     communicators = thread_ranks({static_cast<std::size_t>(ranks), device});
   }
+  // The same ranks by way of a caller's functions.
+  void use_callbacks() {
+    for (auto& communicator : communicators) {
+      CommunicatorCallbacks calls;
+      calls.all_reduce_max = [of = communicator](float* values, std::int64_t count, Stream stream) {
+        return of->all_reduce_max(values, count, stream);
+      };
+      calls.all_gather = [of = communicator](const Gather& gather, Stream stream) {
+        return of->all_gather({&gather, 1}, stream);
+      };
+      communicator = std::make_shared<CallbackCommunicator>(
+          CallbackCommunicator::make(communicator->rank(), ranks, calls).value());
+    }
+  }
   std::string run(const std::function<Result<void>(RankWeights&, Communicator&)>& body) {
     const auto outcomes = on_ranks(ranks, [&](int r) {
       const auto at = static_cast<std::size_t>(r);
@@ -53,17 +67,19 @@ struct Group {
 std::string cast_on_ranks(Runtime& runtime, const std::shared_ptr<Device>& device,
                           const Model& model, const Bounds& bounds, const GroupCast& how) {
   Group group(device, model, bounds);
+  if (how.callbacks) group.use_callbacks();
   MasterCastOptions options;
   options.device = device;
   options.model = model.model;
   options.gather = how.gather;
+  options.padded_scales = model.padded_scales;
   for (int time = 0; time < 2; ++time) {
     const std::string problem =
         group.run([&](RankWeights& own, Communicator& communicator) -> Result<void> {
           DIECAST_CHECK(cast_master_weights_to_nvfp4(runtime, own.weights, own.shards, own.starts,
                                                      how.alone ? nullptr : &communicator, options));
           if (!how.post) return {};
-          return post_all_gather_processing(runtime, own.weights, {false, device});
+          return post_all_gather_processing(runtime, own.weights, {model.padded_scales, device});
         });
     if (!problem.empty()) return problem;
   }

@@ -9,6 +9,7 @@ struct GroupCast {
   bool gather = true;
   bool post = false;   // and the columnwise sides
   bool alone = false;  // a group of one, without a communicator
+  bool callbacks = false;  // ranks speak through a caller's functions
 };
 
 // All ranks cast together, twice; empty, or what differs from the full cast on one of them (without

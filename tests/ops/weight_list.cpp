@@ -4,6 +4,7 @@
 #include <diecast/base/text.h>
 #include <diecast/ops/reference/nvfp4_sides.h>
 
+#include <algorithm>
 #include <cmath>
 #include <thread>
 
@@ -29,14 +30,22 @@ std::string difference(const std::string& what, const std::vector<std::uint8_t>&
   return "";
 }
 
+// Linear scales with padding: 128n rows of 4n columns.
+std::int64_t padded_cols(std::int64_t cols) { return (cols + 63) / 64 * 4; }
+std::int64_t padded_scale_bytes(std::int64_t rows, std::int64_t cols) {
+  return (rows + 127) / 128 * 128 * padded_cols(cols);
+}
+
 // Scales as the layout stores them.
 std::vector<std::uint8_t> laid_out(const Model& model, const reference::Nvfp4& q) {
   const std::int64_t blocks = (q.cols + 15) / 16;
-  std::vector<std::uint8_t> out(
-      static_cast<std::size_t>(quantized_scale_bytes(model.layout, q.rows, q.cols, 16).value()));
+  std::vector<std::uint8_t> out(static_cast<std::size_t>(
+      model.padded_scales ? padded_scale_bytes(q.rows, q.cols)
+                          : quantized_scale_bytes(model.layout, q.rows, q.cols, 16).value()));
+  const std::int64_t in_row = model.padded_scales ? padded_cols(q.cols) : blocks;
   for (std::int64_t row = 0; row < q.rows; ++row) {
     for (std::int64_t block = 0; block < blocks; ++block) {
-      out[static_cast<std::size_t>(scale_offset(model.layout, row, block, blocks))] =
+      out[static_cast<std::size_t>(scale_offset(model.layout, row, block, in_row))] =
           q.scales[static_cast<std::size_t>(row * blocks + block)];
     }
   }
@@ -108,6 +117,10 @@ RankWeights::RankWeights(std::shared_ptr<Device> device, const Model& model, con
     q.layout = model.layout;
     q.rowwise = q.rowwise_sizes().value();
     q.columnwise = q.columnwise_sizes().value();
+    if (model.padded_scales) {
+      q.rowwise.scale_bytes = padded_scale_bytes(weight.rows, weight.cols);
+      q.columnwise.scale_bytes = padded_scale_bytes(weight.cols, weight.rows);
+    }
     Buffers b{};
     const auto place = [&](QuantizedSide& side, DeviceBuffer*& data, DeviceBuffer*& scale,
                            DeviceBuffer*& amax) {
@@ -188,6 +201,19 @@ std::string RankWeights::columnwise_difference(const Model& model, std::size_t w
   if (problem.empty() && !buffers_[w].column_data->guards_are_whole())
     problem = "a guard was overwritten";
   return problem.empty() ? "" : cat("weight ", w, " columnwise: ", problem);
+}
+
+bool RankWeights::is_untouched() const {
+  for (const Buffers& b : buffers_) {
+    for (const DeviceBuffer* buffer :
+         {b.data, b.scale, b.amax, b.column_data, b.column_scale, b.column_amax}) {
+      const auto bytes = buffer->bytes();
+      const auto count = std::count(bytes.begin(), bytes.end(), DeviceBuffer::kPoison);
+      if (count != static_cast<std::ptrdiff_t>(bytes.size()) || !buffer->guards_are_whole())
+        return false;
+    }
+  }
+  return true;
 }
 
 std::vector<Result<void>> on_ranks(int ranks, const std::function<Result<void>(int)>& body) {

@@ -26,6 +26,7 @@ struct Model {
   DType master = DType::f32;
   DType model = DType::bf16;
   ScaleLayout layout = ScaleLayout::linear;
+  bool padded_scales = false;  // linear ones, as MasterCastOptions has it
 
   // Hostile values: ties, zeros of both signs, subnormals; with `specials` NaN and infinities.
   static Model random(const std::vector<std::pair<std::int64_t, std::int64_t>>& shapes,
@@ -52,6 +53,8 @@ class RankWeights {
   std::string codes_difference(const Model& model, std::size_t w) const;
   std::string own_codes_difference(const Model& model, std::size_t w) const;
   std::string columnwise_difference(const Model& model, std::size_t w) const;
+  // Whether no byte of any weight is other than the poison it was.
+  bool is_untouched() const;
 
   std::vector<QuantizedTensor> weights;
   std::vector<Tensor> shards;

@@ -39,9 +39,9 @@ PlanRecord record_of(const Result<RankPlan>& plan, const Communicator& communica
   return record;
 }
 
-// Equally many values of every rank, by way of device memory.
+// Equally many values of every rank, by way of `memory` on the device, which holds them all.
 template <class T>
-Result<std::vector<T>> gather_values(Communicator& communicator, Device& device,
+Result<std::vector<T>> gather_values(Communicator& communicator, Device& device, void* memory,
                                      const std::vector<T>& mine, Stream stream) {
   const auto ranks = static_cast<std::size_t>(communicator.size());
   const std::size_t bytes = mine.size() * sizeof(T);
@@ -49,20 +49,13 @@ Result<std::vector<T>> gather_values(Communicator& communicator, Device& device,
   if (all.empty()) return all;
   std::vector<std::int64_t> offsets, counts(ranks, static_cast<std::int64_t>(bytes));
   for (std::size_t r = 0; r < ranks; ++r) offsets.push_back(static_cast<std::int64_t>(r * bytes));
-  DIECAST_TRY(void* const memory, device.allocate(bytes * ranks));
-  const auto exchange = [&]() -> Result<void> {
-    auto* own =
-        static_cast<std::byte*>(memory) + static_cast<std::size_t>(communicator.rank()) * bytes;
-    DIECAST_CHECK(device.copy_to_device(own, mine.data(), bytes, stream));
-    const Gather gather{memory, offsets, counts};
-    DIECAST_CHECK(communicator.all_gather({&gather, 1}, stream));
-    DIECAST_CHECK(device.copy_to_host(all.data(), memory, bytes * ranks, stream));
-    return device.synchronize(stream);
-  };
-  const Result<void> exchanged = exchange();
-  const Result<void> freed = device.free(memory);
-  DIECAST_CHECK(exchanged);
-  DIECAST_CHECK(freed);
+  auto* own =
+      static_cast<std::byte*>(memory) + static_cast<std::size_t>(communicator.rank()) * bytes;
+  DIECAST_CHECK(device.copy_to_device(own, mine.data(), bytes, stream));
+  const Gather gather{memory, offsets, counts};
+  DIECAST_CHECK(communicator.all_gather({&gather, 1}, stream));
+  DIECAST_CHECK(device.copy_to_host(all.data(), memory, bytes * ranks, stream));
+  DIECAST_CHECK(device.synchronize(stream));
   return all;
 }
 
@@ -91,6 +84,21 @@ Result<void> check_records(const std::vector<PlanRecord>& records) {
   return {};
 }
 
+Result<std::vector<std::vector<ShardRange>>> exchange(Communicator& communicator, Device& device,
+                                                      void* memory, const Result<RankPlan>& plan,
+                                                      Stream stream) {
+  const std::vector<PlanRecord> mine = {record_of(plan, communicator)};
+  DIECAST_TRY(const auto records, gather_values(communicator, device, memory, mine, stream));
+  DIECAST_CHECK(check_records(records));
+  DIECAST_TRY(const auto shards, gather_values(communicator, device, memory, plan->shards, stream));
+  const auto weights = static_cast<std::ptrdiff_t>(plan->shards.size());
+  std::vector<std::vector<ShardRange>> of_ranks;
+  for (std::ptrdiff_t r = 0; r < communicator.size(); ++r) {
+    of_ranks.emplace_back(shards.begin() + r * weights, shards.begin() + (r + 1) * weights);
+  }
+  return of_ranks;
+}
+
 }  // namespace
 
 Result<std::vector<std::vector<ShardRange>>> agree(Communicator* communicator, Device& device,
@@ -99,15 +107,13 @@ Result<std::vector<std::vector<ShardRange>>> agree(Communicator* communicator, D
     if (!plan) return plan.error();
     return std::vector<std::vector<ShardRange>>{plan->shards};
   }
-  const std::vector<PlanRecord> mine = {record_of(plan, *communicator)};
-  DIECAST_TRY(const auto records, gather_values(*communicator, device, mine, stream));
-  DIECAST_CHECK(check_records(records));
-  DIECAST_TRY(const auto shards, gather_values(*communicator, device, plan->shards, stream));
-  const auto weights = static_cast<std::ptrdiff_t>(plan->shards.size());
-  std::vector<std::vector<ShardRange>> of_ranks;
-  for (std::ptrdiff_t r = 0; r < communicator->size(); ++r) {
-    of_ranks.emplace_back(shards.begin() + r * weights, shards.begin() + (r + 1) * weights);
-  }
+  const std::size_t shards = plan ? plan->shards.size() * sizeof(ShardRange) : 0;
+  const std::size_t each = std::max(sizeof(PlanRecord), shards);
+  DIECAST_TRY(void* const memory,
+              device.allocate(static_cast<std::size_t>(communicator->size()) * each));
+  auto of_ranks = exchange(*communicator, device, memory, plan, stream);
+  const Result<void> freed = device.free(memory);
+  if (of_ranks) DIECAST_CHECK(freed);
   return of_ranks;
 }
 

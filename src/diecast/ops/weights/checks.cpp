@@ -57,11 +57,11 @@ Result<void> check_options(const WeightFamily& family, const MasterCastOptions& 
 }
 
 // The master values: their type, their number and where they begin.
-Result<void> check_shard(const Tensor& shard, const ShardRange& range,
-                         const QuantizedTensor& weight, const MasterCastOptions& options,
-                         const std::string& name) {
+Result<void> check_shard(const Tensor& shard, std::int64_t start, const QuantizedTensor& weight,
+                         const MasterCastOptions& options, const std::string& name) {
   DIECAST_CHECK(shard.check(name + " master shard"));
-  if (range.empty()) return {};
+  const std::int64_t count = shard.rows() * shard.cols();
+  if (count == 0) return {};
   if (shard.dtype != DType::f32 && shard.dtype != DType::bf16) {
     return Error{ErrorCode::dtype_mismatch,
                  cat(name, ": the master shard is ", dtype_name(shard.dtype)),
@@ -77,18 +77,14 @@ Result<void> check_shard(const Tensor& shard, const ShardRange& range,
                  "a shard's values lie one behind another: row_stride = 0"};
   }
   const std::int64_t elements = weight.rows() * weight.cols();
-  if (range.begin < 0 || range.end > elements || range.end < range.begin) {
+  if (start < 0 || start > elements - count) {
     return Error{ErrorCode::invalid_argument,
-                 cat(name, ": the shard of elements ", range.begin, " to ", range.end,
-                     " is outside ", weight.shape.text(), " with ", elements),
+                 cat(name, ": the shard of ", count, " elements from ", start, " on is outside ",
+                     weight.shape.text(), " with ", elements),
                  cat("0 <= start offset, and start offset + elements <= ", elements)};
   }
   return {};
 }
-
-}  // namespace
-
-namespace {
 
 bool is_mxfp8(const QuantizedTensor& weight) {
   const bool mxfp8 = weight.format == Format::mxfp8_e4m3 || weight.format == Format::mxfp8_e5m2;
@@ -96,6 +92,17 @@ bool is_mxfp8(const QuantizedTensor& weight) {
 }
 bool is_tiled_nvfp4(const QuantizedTensor& weight) {
   return weight.format == Format::nvfp4 && weight.block_rows == 16 && weight.e4m3_bound == 448;
+}
+
+// A tensor may have either direction alone, but a cast writes the rowwise one, of MXFP8 both.
+Result<void> check_directions(const WeightFamily& family, const QuantizedTensor& weight,
+                              const std::string& name) {
+  const bool whole = weight.rowwise.present() && (weight.columnwise.present() || !family.mx);
+  if (whole || weight.rows() * weight.cols() == 0) return {};
+  return Error{ErrorCode::missing_buffer,
+               cat(name, " has no ", weight.rowwise.present() ? "columnwise" : "rowwise", " buffers"),
+               family.mx ? "set data and scale of rowwise and of columnwise"
+                         : "set data, scale and amax of rowwise"};
 }
 
 }  // namespace
@@ -122,11 +129,7 @@ Result<void> check_weight(const WeightFamily& family, const QuantizedTensor& wei
     return Error{ErrorCode::not_supported, cat(name, " has linear scales whose rows are apart"),
                  "set scale_stride = 0, or padded_scales = true for rows of 4n scales"};
   }
-  if (family.mx && weight.rows() * weight.cols() > 0 &&
-      !(weight.rowwise.present() && weight.columnwise.present())) {
-    return Error{ErrorCode::missing_buffer, cat(name, " has buffers of one direction only"),
-                 "set data and scale of rowwise and of columnwise"};
-  }
+  DIECAST_CHECK(check_directions(family, weight, name));
   if (!padded_scales) return {};
   if (weight.layout != ScaleLayout::linear) {
     return Error{ErrorCode::not_supported,
@@ -153,10 +156,9 @@ Result<std::vector<ShardedWeight>> sharded_weights(const WeightFamily& family,
     const std::int64_t count = shard.data == nullptr ? 0 : shard.rows() * shard.cols();
     ShardedWeight own{model_weights[i],
                       shard.data,
-                      {start_offsets[i], start_offsets[i] + count},
+                      {},
                       options.fragments.empty() ? nullptr : options.fragments[i],
                       options.padded_scales};
-    if (count == 0) own.shard = {};
     QuantizedTensor checked = own.weight;  // with the data that this rank needs not have
     if (checked.rowwise.data == nullptr &&
         (own.codes != nullptr || (count == 0 && !options.gather))) {
@@ -173,7 +175,8 @@ Result<std::vector<ShardedWeight>> sharded_weights(const WeightFamily& family,
               layout_name(model_weights[0].layout)),
           "cast weights of different formats or scale layouts in calls of their own"};
     }
-    DIECAST_CHECK(check_shard(shard, own.shard, checked, options, name));
+    DIECAST_CHECK(check_shard(shard, start_offsets[i], checked, options, name));
+    if (count > 0) own.shard = {start_offsets[i], start_offsets[i] + count};
     if (count > 0 && first_shard == nullptr) first_shard = &shard;
     if (count > 0 && shard.dtype != first_shard->dtype) {
       return Error{ErrorCode::dtype_mismatch,

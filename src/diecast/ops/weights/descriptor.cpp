@@ -80,8 +80,8 @@ std::array<std::int64_t, kUnitKinds> units_of(const QuantizedTensor& weight,
   const std::int64_t rowwise = scale_units(w.scale_rows, w.scale_cols);
   const std::int64_t columnwise = scale_units(w.column_scale_rows, w.column_scale_cols);
   if (is_mx(weight)) return {shard, rowwise + columnwise, 0, 0};
-  // Every weight has a unit of NVFP4 scales, because its first one writes the amax.
-  return {shard, std::max<std::int64_t>(rowwise, 1),
+  // Where there is an amax to write there is a unit of NVFP4 scales, whose first one does it.
+  return {shard, std::max<std::int64_t>(rowwise, weight.rowwise.amax == nullptr ? 0 : 1),
           ceil_div(w.member.rows, kTransposeUnit) * ceil_div(w.cols, kTransposeUnit),
           std::max<std::int64_t>(columnwise, 1)};
 }
@@ -113,7 +113,7 @@ Result<WeightTable> describe_weights(std::span<const ShardedWeight> weights) {
       if (table.units[kind] > std::numeric_limits<std::int32_t>::max()) {
         return Error{ErrorCode::not_supported,
                      cat("the first ", table.descriptors.size(), " weights need ",
-                         table.units[kind], " units of work, a launch numbers 2^31"),
+                         table.units[kind], " units of work, a launch numbers 2^31 - 1"),
                      "cast the weights in several calls"};
       }
     }

@@ -70,6 +70,9 @@ Result<void> PreparedMasterCast::State::prepare_alone(Runtime& runtime,
   DIECAST_TRY(partial_cast, preload_for(runtime, device, prefix + "partial_cast", cast_types));
   DIECAST_TRY(merge, preload_for(runtime, device, "merge_edge_codes", {}));
   DIECAST_TRY(descriptors, DeviceMemory::copy_of(device, table.descriptors, stream));
+  // At most one a weight: which ones is known when the ranks have agreed, and then nothing is
+  // allocated any more, because no rank could tell the others that it failed.
+  DIECAST_TRY(merges, DeviceMemory::allocate(device, list.size() * sizeof(EdgeMerge)));
   return {};
 }
 
@@ -109,14 +112,16 @@ Result<void> PreparedMasterCast::State::prepare_exchange(
     gathers.push_back({own.buffer, own.offsets, own.counts});
   for (std::int64_t r = 0; r < ranks; ++r) edge_offsets.push_back(r * weights);
   edge_counts.assign(static_cast<std::size_t>(ranks), weights);
-  DIECAST_TRY(merges, DeviceMemory::copy_of(device, own_merges, stream));
-  return {};
+  if (own_merges.empty()) return {};
+  return device->copy_to_device(merges.data(), own_merges.data(),
+                                own_merges.size() * sizeof(EdgeMerge), stream);
 }
 
 Result<PreparedMasterCast> PreparedMasterCast::prepare_family(
     const WeightFamily& family, Runtime& runtime, std::span<const QuantizedTensor> model_weights,
     std::span<const Tensor> master_shards, std::span<const std::int64_t> start_offsets,
-    Communicator* communicator, const MasterCastOptions& options, Stream stream) {
+    Communicator* communicator, const MasterCastOptions& options, Stream stream,
+    DeviceMemory* scratch) {
   auto state = std::make_shared<State>();
   DIECAST_TRY(state->device, device_or_default(runtime, options.device));
   state->family = family;
@@ -135,6 +140,10 @@ Result<PreparedMasterCast> PreparedMasterCast::prepare_family(
                 sharded_weights(family, model_weights, master_shards, start_offsets, options));
     DIECAST_CHECK(state->prepare_alone(runtime, list, master_type(master_shards, options.model),
                                        options, stream));
+    if (scratch != nullptr) {
+      const auto bytes = static_cast<std::size_t>(state->scratch_bytes());
+      DIECAST_TRY(*scratch, DeviceMemory::allocate(state->device, bytes));
+    }
     RankPlan plan{record_of(model_weights, options), {}};
     for (const ShardedWeight& weight : list) plan.shards.push_back(weight.shard);
     return plan;
@@ -158,7 +167,7 @@ Result<PreparedMasterCast> PreparedMasterCast::prepare(
     Communicator* communicator, const MasterCastOptions& options, Stream stream) {
   const bool mx = !model_weights.empty() && model_weights[0].format != Format::nvfp4;
   return prepare_family(mx ? kMxfp8 : kNvfp4, runtime, model_weights, master_shards, start_offsets,
-                        communicator, options, stream);
+                        communicator, options, stream, nullptr);
 }
 
 std::int64_t PreparedMasterCast::scratch_bytes() const { return state_->scratch_bytes(); }
@@ -169,13 +178,12 @@ Result<void> PreparedMasterCast::cast_once(const WeightFamily& family, Runtime& 
                                            std::span<const std::int64_t> start_offsets,
                                            Communicator* communicator,
                                            const MasterCastOptions& options, Stream stream) {
-  DIECAST_TRY(const auto prepared, prepare_family(family, runtime, model_weights, master_shards,
-                                                  start_offsets, communicator, options, stream));
-  const auto& device = prepared.state_->device;
-  const auto bytes = static_cast<std::size_t>(prepared.scratch_bytes());
-  DIECAST_TRY(const DeviceMemory scratch, DeviceMemory::allocate(device, bytes));
+  DeviceMemory scratch;
+  DIECAST_TRY(const auto prepared,
+              prepare_family(family, runtime, model_weights, master_shards, start_offsets,
+                             communicator, options, stream, &scratch));
   DIECAST_CHECK(prepared.run(scratch.data(), stream));
-  return device->synchronize(stream);
+  return prepared.state_->device->synchronize(stream);
 }
 
 Result<void> cast_master_weights_to_nvfp4(Runtime& runtime,

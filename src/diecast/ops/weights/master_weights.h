@@ -58,6 +58,7 @@ Result<void> cast_master_weights_to_mxfp8(
     std::span<const Tensor> master_shards, std::span<const std::int64_t> start_offsets,
     Communicator* communicator, const MasterCastOptions& options = {}, Stream stream = {});
 
+class DeviceMemory;   // device_memory.h
 struct WeightFamily;  // checks.h
 
 // Of NVFP4 or MXFP8, whichever the first weight is.
@@ -85,12 +86,14 @@ class PreparedMasterCast {
                                                    std::span<const Tensor>,
                                                    std::span<const std::int64_t>, Communicator*,
                                                    const MasterCastOptions&, Stream);
+  // With `scratch`, one run's is allocated too, before the ranks agree.
   static Result<PreparedMasterCast> prepare_family(const WeightFamily& family, Runtime& runtime,
                                                    std::span<const QuantizedTensor> model_weights,
                                                    std::span<const Tensor> master_shards,
                                                    std::span<const std::int64_t> start_offsets,
                                                    Communicator* communicator,
-                                                   const MasterCastOptions& options, Stream stream);
+                                                   const MasterCastOptions& options, Stream stream,
+                                                   DeviceMemory* scratch);
   static Result<void> cast_once(const WeightFamily& family, Runtime& runtime,
                                 std::span<const QuantizedTensor> model_weights,
                                 std::span<const Tensor> master_shards,

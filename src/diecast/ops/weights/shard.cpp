@@ -2,6 +2,9 @@
 #include <diecast/base/text.h>
 #include <diecast/ops/weights/shard.h>
 
+#include <algorithm>
+#include <optional>
+
 namespace diecast {
 
 ShardStorage shard_storage(Format format, std::int64_t rows, std::int64_t cols, ShardRange shard) {
@@ -28,17 +31,18 @@ ShardStorage shard_storage(Format format, std::int64_t rows, std::int64_t cols, 
   return storage;
 }
 
-Result<std::vector<std::int64_t>> even_shard_bounds(std::int64_t elements, int ranks) {
-  if (elements < 0 || ranks < 1) {
-    return Error{ErrorCode::invalid_argument, cat(elements, " elements for ", ranks, " ranks"),
-                 "elements are 0 or more, ranks 1 or more"};
+Result<std::vector<std::int64_t>> even_shard_bounds(std::int64_t rows, std::int64_t cols,
+                                                    int ranks) {
+  const auto elements = rows < 0 || cols < 0 ? std::nullopt : checked_product(rows, cols);
+  if (!elements || ranks < 1) {
+    return Error{ErrorCode::invalid_argument,
+                 cat("a weight [", rows, ", ", cols, "] for ", ranks, " ranks"),
+                 "rows and columns are 0 or more, ranks 1 or more"};
   }
-  const std::int64_t pairs = elements / 2 + elements % 2;
-  const std::int64_t each = pairs / ranks, one_more = pairs % ranks;
-  std::vector<std::int64_t> bounds = {0};
-  for (int r = 0; r < ranks; ++r) {
-    const std::int64_t next = bounds.back() + 2 * (each + (r < one_more ? 1 : 0));
-    bounds.push_back(next < elements ? next : elements);
+  std::vector<std::int64_t> bounds;
+  for (std::int64_t r = 0; r <= ranks; ++r) {
+    const std::int64_t bound = *elements / ranks * r + std::min(r, *elements % ranks);
+    bounds.push_back(bound < *elements ? bound + bound % cols % 2 : bound);
   }
   return bounds;
 }

@@ -32,9 +32,12 @@ struct ShardStorage {
 // 0 <= begin <= end <= rows * cols.
 ShardStorage shard_storage(Format format, std::int64_t rows, std::int64_t cols, ShardRange shard);
 
-// Bounds of `ranks` shards of `elements`, one behind another: rank r's is [bounds[r], bounds[r +
-// 1]). They begin at even elements, so that no byte of 4-bit codes has two owners, and differ by at
-// most two in size. Errors: invalid_argument (elements below 0, ranks below 1).
-Result<std::vector<std::int64_t>> even_shard_bounds(std::int64_t elements, int ranks);
+// Bounds of `ranks` shards of a [rows, cols] weight, one behind another: rank r's is [bounds[r],
+// bounds[r + 1]). Each begins at an even column, so that no byte of 4-bit codes has two owners (of
+// a row of odd length an even flat index may be an odd column). Shards differ by at most two
+// elements in size, where cols is odd by three. Errors: invalid_argument (sizes below 0 or beyond
+// 63 bits, ranks below 1).
+Result<std::vector<std::int64_t>> even_shard_bounds(std::int64_t rows, std::int64_t cols,
+                                                    int ranks);
 
 }  // namespace diecast
