@@ -19,6 +19,7 @@ int result_of(const std::string& function) {
 int record(NcclCall call) {
   const int result = result_of(call.function);
   script()->calls.push_back(std::move(call));
+  if (script()->on_call) script()->on_call(script()->calls.back());
   return result;
 }
 

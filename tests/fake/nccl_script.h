@@ -1,11 +1,12 @@
 // The fake NCCL of the tests: libfake_nccl.so (nccl.cpp) has the functions that the library uses;
 // this header is how a test says what a communicator is and what fails, and sees what was called.
-// It moves no bytes. Any address is a communicator.
+// It moves no bytes unless `on_call` does. Any address is a communicator.
 #pragma once
 
 #include <diecast/base/library.h>
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -26,6 +27,7 @@ struct NcclScript {
   int rank = 0, size = 1;
   std::map<std::string, int> fail;  // what every call of a function returns
   std::vector<NcclCall> calls;      // of those that move bytes or group them
+  std::function<void(const NcclCall&)> on_call;
 };
 
 class FakeNccl {

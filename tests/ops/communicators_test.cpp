@@ -2,7 +2,10 @@
 // when one fails.
 #include <diecast/base/text.h>
 #include <diecast/diecast.h>
+#include <dlfcn.h>
 #include <gtest/gtest.h>
+
+#include <cstdlib>
 
 #include "fake/nccl_script.h"
 
@@ -85,6 +88,31 @@ TEST(NcclCommunicator, NeedsACommAndALibraryWithItsFunctions) {
   EXPECT_NE(error.what.find("has no ncclGetErrorString"), std::string::npos) << error.what;
   EXPECT_EQ(nccl_communicator(kComm, "/nowhere/libnccl.so").error().code,
             ErrorCode::file_not_found);
+}
+
+TEST(NcclCommunicator, IsNotMadeOfACommThatNcclDoesNotKnow) {
+  for (const char* function : {"ncclCommCount", "ncclCommUserRank"}) {
+    FakeNccl nccl;
+    nccl->fail[function] = 2;
+    const Error error = nccl_communicator(kComm, FakeNccl::path()).error();
+    EXPECT_EQ(error.code, ErrorCode::driver_error);
+    EXPECT_EQ(error.what, cat(function, " gave 2 (unhandled system error)"));
+  }
+}
+
+TEST(NcclCommunicator, SaysHowToNameTheLibrary) {
+  if (dlopen("libnccl.so.2", RTLD_NOW | RTLD_NOLOAD) != nullptr) GTEST_SKIP() << "NCCL is loaded";
+  const char* const before = std::getenv("DIECAST_NCCL");
+  const std::string kept = before == nullptr ? "" : before;
+  setenv("DIECAST_NCCL", FakeNccl::path().c_str(), 1);
+  FakeNccl nccl;
+  nccl->size = 3;
+  EXPECT_EQ(nccl_communicator(kComm).value()->size(), 3);
+  setenv("DIECAST_NCCL", "/nowhere/libnccl.so", 1);
+  const Error error = nccl_communicator(kComm).error();
+  EXPECT_EQ(error.code, ErrorCode::file_not_found);
+  EXPECT_EQ(error.fix, "install NCCL, or set DIECAST_NCCL to the path of libnccl.so.2");
+  before == nullptr ? unsetenv("DIECAST_NCCL") : setenv("DIECAST_NCCL", kept.c_str(), 1);
 }
 
 TEST(CallbackCommunicator, CallsTheCallersFunctions) {

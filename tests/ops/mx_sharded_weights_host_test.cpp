@@ -3,6 +3,8 @@
 #include <diecast/ops/reference/mx.h>
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "ops/test_runtime.h"
 #include "ops/weight_list.h"
 
@@ -33,30 +35,42 @@ struct MxRank {
         side->data = add(*device, static_cast<std::size_t>(side->data_bytes));
         side->scale = add(*device, static_cast<std::size_t>(side->scale_bytes));
       }
-      void* const values = add(*device, static_cast<std::size_t>(count) * 4);
-      device
-          ->copy_to_device(values, weight.master.data() + begin,
-                           static_cast<std::size_t>(count) * 4, {})
-          .value();
+      const auto bytes = static_cast<std::size_t>(count * dtype_bits(model.master) / 8);
+      std::vector<std::uint8_t> own(bytes);
+      for (std::int64_t i = 0; i < count; ++i) {
+        reference::store(own.data(), model.master, i,
+                         weight.master[static_cast<std::size_t>(begin + i)]);
+      }
+      void* const values = add(*device, bytes);
+      device->copy_to_device(values, own.data(), bytes, {}).value();
       weights.push_back(q);
-      shards.push_back({count == 0 ? nullptr : values, DType::f32, Shape{count}, 0, nullptr});
+      shards.push_back({count == 0 ? nullptr : values, model.master, Shape{count}, 0, nullptr});
       starts.push_back(begin);
     }
   }
   void* add(Device& device, std::size_t bytes) {
     return memory.emplace_back(std::make_unique<DeviceBuffer>(device, bytes))->data_pointer();
   }
-  // Where weight w's direction is not what the reference makes of the whole.
-  std::string difference(const Model& model, std::size_t w, bool columnwise) const {
+  // Where weight w's direction is not what the reference makes of the whole: of its data all bytes,
+  // or the own ones and poison.
+  std::string difference(const Model& model, std::size_t w, bool columnwise, bool gathered) const {
     const Model::Weight& weight = model.weights[w];
-    std::vector<std::uint16_t> rounded;
-    for (const float x : weight.master) rounded.push_back(reference::encode_bf16(x));
-    const Tensor whole{rounded.data(), DType::bf16, {weight.rows, weight.cols}};
+    std::vector<std::uint8_t> rounded(weight.master.size() * 4);
+    for (std::size_t i = 0; i < weight.master.size(); ++i) {
+      reference::store(rounded.data(), model.model, static_cast<std::int64_t>(i), weight.master[i]);
+    }
+    const Tensor whole{rounded.data(), model.model, {weight.rows, weight.cols}};
     reference::MxFormula formula;
     formula.format = weights[w].format;
-    const auto want = reference::quantize_mx(whole, formula, columnwise, false).value();
+    auto want = reference::quantize_mx(whole, formula, columnwise, false).value();
     const std::size_t first = 5 * w + (columnwise ? 2 : 0);
+    for (std::size_t i = 0; i < want.data.size() && !gathered; ++i) {
+      const std::int64_t at = static_cast<std::int64_t>(i) - starts[w];
+      if (at < 0 || at >= shards[w].cols()) want.data[i] = DeviceBuffer::kPoison;
+    }
     if (memory[first]->bytes() != want.data) return cat("weight ", w, " data ", columnwise);
+    if (!memory[first]->guards_are_whole() || !memory[first + 1]->guards_are_whole())
+      return cat("a guard of weight ", w, " was overwritten");
     const std::int64_t rows = columnwise ? weight.cols : weight.rows;
     const std::int64_t blocks = ((columnwise ? weight.rows : weight.cols) + 31) / 32;
     std::vector<std::uint8_t> scales(memory[first + 1]->bytes().size());
@@ -78,7 +92,7 @@ struct MxRank {
 };
 
 std::string cast_on_ranks(const std::shared_ptr<Device>& device, const Model& model,
-                          const Bounds& bounds, Format format) {
+                          const Bounds& bounds, Format format, bool gather = true) {
   const int ranks = static_cast<int>(bounds[0].size()) - 1;
   std::vector<MxRank> own;
   for (int r = 0; r < ranks; ++r) own.emplace_back(device, model, bounds, r, format);
@@ -87,6 +101,8 @@ std::string cast_on_ranks(const std::shared_ptr<Device>& device, const Model& mo
     const auto at = static_cast<std::size_t>(r);
     MasterCastOptions options;
     options.device = device;
+    options.model = model.model;
+    options.gather = gather;
     options.manual_post_all_gather_processing = r % 2 == 0;  // there is nothing to do after
     return cast_master_weights_to_mxfp8(*test_runtime(), own[at].weights, own[at].shards,
                                         own[at].starts, group[at].get(), options);
@@ -96,7 +112,7 @@ std::string cast_on_ranks(const std::shared_ptr<Device>& device, const Model& mo
     if (!outcomes[at]) return outcomes[at].error().message();
     for (std::size_t w = 0; w < model.weights.size(); ++w) {
       for (const bool columnwise : {false, true}) {
-        const std::string problem = own[at].difference(model, w, columnwise);
+        const std::string problem = own[at].difference(model, w, columnwise, gather);
         if (!problem.empty()) return cat("rank ", r, ": ", problem);
       }
     }
@@ -133,6 +149,26 @@ TEST(MxShardedWeights, EqualTheFullCastHoweverTheyAreCut) {
   }
 }
 
+TEST(MxShardedWeights, OfEveryMasterAndModelTypeGatheredOrNot) {
+  const auto device = open_host_device({});
+  if (!device) GTEST_SKIP() << device.error().message();
+  const struct {
+    DType master, model;
+  } types[] = {{DType::f32, DType::bf16},
+               {DType::bf16, DType::bf16},
+               {DType::f32, DType::f16},
+               {DType::f32, DType::f32}};
+  for (const auto& [master, type] : types) {
+    Model model = Model::random({{24, 48}, {13, 37}, {70, 33}}, 41, true, master);
+    model.model = type;
+    const Bounds bounds = {{0, 301, 301, 1152}, {0, 7, 246, 481}, {0, 33, 1000, 2310}};
+    for (const bool gather : {false, true}) {
+      EXPECT_EQ(cast_on_ranks(*device, model, bounds, Format::mxfp8_e4m3, gather), "")
+          << dtype_name(master) << " to " << dtype_name(type) << " " << gather;
+    }
+  }
+}
+
 TEST(MxShardedWeights, OfEveryCutOfASmallOne) {
   const auto device = open_host_device({});
   if (!device) GTEST_SKIP() << device.error().message();
@@ -141,6 +177,47 @@ TEST(MxShardedWeights, OfEveryCutOfASmallOne) {
     bounds.push_back({0, a, std::min<std::int64_t>(a + 5, 66), 66});
   const Model model = Model::random({bounds.size(), {2, 33}}, 1, false);
   EXPECT_EQ(cast_on_ranks(*device, model, bounds, Format::mxfp8_e4m3), "");
+}
+
+TEST(MxShardedWeights, TellAllRanksOfOnesError) {
+  const auto device = open_host_device({});
+  if (!device) GTEST_SKIP() << device.error().message();
+  const struct {
+    std::function<void(MxRank&, MasterCastOptions&)> change;
+    std::string what;
+  } mistakes[] = {
+      {[](MxRank& own, MasterCastOptions&) { own.weights[1].columnwise = {}; },
+       "rank 1: weight 1 has no columnwise buffers"},
+      {[](MxRank& own, MasterCastOptions&) { own.weights[1].rowwise = {}; },
+       "rank 1: weight 1 has no rowwise buffers"},
+      {[](MxRank& own, MasterCastOptions&) { own.weights[1].format = Format::mxfp8_e5m2; },
+       "rank 1: weight 1 is mxfp8_e5m2 with linear scales, weight 0 mxfp8_e4m3 with linear"},
+      {[](MxRank& own, MasterCastOptions&) { own.starts[1] = 480; },
+       "rank 1: weight 1: the shard of 474 elements from 480 on is outside [13, 37] with 481"},
+      {[](MxRank&, MasterCastOptions& options) { options.padded_scales = true; },
+       "rank 1: cast_master_weights_to_mxfp8: padded_scales are for NVFP4 alone"},
+      {[](MxRank&, MasterCastOptions& options) { options.model = DType::f16; },
+       "rank 1 plans 2 weights in a group of 2, the others 2 in a group of 2, and the plans "
+       "differ"}};
+  const Model model = Model::random({{24, 48}, {13, 37}}, 41, true);
+  const Bounds bounds = {{0, 301, 1152}, {0, 7, 481}};
+  for (const auto& mistake : mistakes) {
+    std::vector<MxRank> own;
+    for (int r = 0; r < 2; ++r) own.emplace_back(*device, model, bounds, r, Format::mxfp8_e4m3);
+    const auto group = thread_ranks({2, *device});
+    const auto outcomes = on_ranks(2, [&](int r) {
+      const auto at = static_cast<std::size_t>(r);
+      MasterCastOptions options;
+      options.device = *device;
+      if (r == 1) mistake.change(own[at], options);
+      return cast_master_weights_to_mxfp8(*test_runtime(), own[at].weights, own[at].shards,
+                                          own[at].starts, group[at].get(), options);
+    });
+    for (const auto& outcome : outcomes) {
+      ASSERT_FALSE(outcome) << mistake.what;
+      EXPECT_EQ(outcome.error().what, mistake.what);
+    }
+  }
 }
 
 TEST(MxShardedWeights, AreOfMxfp8) {

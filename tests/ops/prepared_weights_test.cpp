@@ -1,64 +1,11 @@
-// Casts of weights on a fake GPU: what a step launches whatever the number of weights, what it
-// clears, and what it never does.
-#include <diecast/diecast.h>
-#include <gtest/gtest.h>
-
-#include "ops/weight_list.h"
-#include "runtime/fake_machine.h"
+// Casts of weights on a fake GPU: in a capture, what they refuse, and Megatron's names.
+#include "ops/weights_on_fake_gpu.h"
 
 namespace diecast {
 namespace {
 
 using testing::FakeMachine;
-using weights_test::Model;
-using weights_test::RankWeights;
-
-// Rank 0 of two, the other's part in a communicator that only counts.
-struct Alone {
-  Alone(std::vector<std::pair<std::int64_t, std::int64_t>> shapes, std::int64_t begin,
-        std::int64_t end)
-      : device(machine.cuda.device()), runtime(machine.runtime()) {
-    const Model model = Model::random(shapes, 1, false);
-    weights_test::Bounds bounds;
-    for (const auto& [rows, cols] : shapes) {
-      bounds.push_back({0, begin, std::min(end, rows * cols), rows * cols});
-    }
-    own = std::make_unique<RankWeights>(device, model, bounds, 1);
-    shards = own->shards;
-    options.device = device;
-    options.gather = false;
-  }
-  Result<PreparedMasterCast> prepare(Communicator* communicator = nullptr) {
-    return PreparedMasterCast::prepare(*runtime, own->weights, own->shards, own->starts,
-                                       communicator, options);
-  }
-  std::vector<std::string> launched() const {
-    std::vector<std::string> symbols;
-    for (const auto& launch : machine.cuda->launches) symbols.push_back(launch.symbol);
-    return symbols;
-  }
-  FakeMachine machine;
-  std::shared_ptr<Device> device;
-  std::shared_ptr<Runtime> runtime;
-  std::unique_ptr<RankWeights> own;
-  std::vector<Tensor> shards;
-  MasterCastOptions options;
-};
-
-TEST(PreparedMasterCast, LaunchesThreeKernelsForAnyNumberOfWeights) {
-  for (const std::size_t count : {1, 560}) {
-    Alone alone({count, {16, 32}}, 0, 256);
-    const auto cast = alone.prepare().value();
-    variants::DeviceBuffer scratch(*alone.device, static_cast<std::size_t>(cast.scratch_bytes()));
-    alone.machine.cuda->calls.clear();
-    cast.run(scratch.data_pointer(), {}).value();
-    EXPECT_EQ(alone.launched(),
-              (std::vector<std::string>{"partial_amax", "fused_scale", "partial_cast"}));
-    EXPECT_EQ(alone.machine.cuda->count("cuMemsetD8Async"), 1);
-    EXPECT_EQ(alone.machine.cuda->count("cuMemAlloc"), 0);
-    EXPECT_EQ(alone.machine.cuda->count("cuStreamSynchronize"), 0);
-  }
-}
+using weights_test::Alone;
 
 TEST(PreparedMasterCast, RunsInACapture) {
   Alone alone({{16, 32}, {20, 7}}, 3, 100);
@@ -135,6 +82,7 @@ TEST(PreparedMasterCast, RefusesOptionsThatMeanNothingHere) {
   EXPECT_EQ(alone.prepare().error().message(),
             "diecast: invalid_argument: weight 0: elements 0 to 8 belong to no rank\n"
             "  fix: give every element of a weight to one rank, or set gather = false");
+  EXPECT_TRUE(MasterCastOptions{}.manual_post_all_gather_processing);  // unless it is said
   void* const fragment = alone.own->weights[0].rowwise.data;
   alone.options.fragments = {&fragment, 1};
   EXPECT_EQ(alone.prepare().error().code, ErrorCode::not_supported);
@@ -157,6 +105,38 @@ TEST(PostAllGather, IsTwoLaunchesForAnyNumberOfWeights) {
                 .message(),
             "diecast: missing_buffer: weight 0 has no columnwise buffers\n"
             "  fix: set data, scale and amax of both directions");
+}
+
+TEST(PostAllGather, TakesWholeWeightsOfOneLayout) {
+  Alone alone({{16, 32}, {16, 32}}, 0, 512);
+  const auto message = [&](const std::function<void(QuantizedTensor&)>& change,
+                           bool padded = false) {
+    auto weights = alone.own->weights;
+    change(weights[1]);
+    const auto done = post_all_gather_processing(*alone.runtime, weights, {padded, alone.device});
+    EXPECT_EQ(alone.launched(), std::vector<std::string>{});
+    return done ? "ok" : done.error().message();
+  };
+  EXPECT_EQ(message([](QuantizedTensor& weight) {
+              weight.shape = {1, 16, 32};
+            }),
+            "diecast: shape_mismatch: weight 1 has shape [1, 16, 32]\n"
+            "  fix: weights have two dimensions");
+  EXPECT_EQ(message([](QuantizedTensor& weight) {
+              auto& data = weight.columnwise.data;
+              data = static_cast<std::uint8_t*>(data) + 2;
+            }),
+            "diecast: misaligned: weight 1: its columnwise data is not at a multiple of 4 bytes\n"
+            "  fix: align data to 4 bytes");
+  EXPECT_EQ(message([](QuantizedTensor& weight) {
+              weight.layout = ScaleLayout::s8x4;
+              weight.rowwise.scale_bytes = weight.columnwise.scale_bytes = 512;
+            }),
+            "diecast: not_supported: weight 1 has s8x4 scales, weight 0 linear\n"
+            "  fix: process weights of different scale layouts in calls of their own");
+  EXPECT_EQ(message([](QuantizedTensor&) {}, true),
+            "diecast: shape_mismatch: weight 0: the scale buffer has 32 bytes, padded scales need "
+            "512\n  fix: allocate 512 bytes, or set padded_scales = false");
 }
 
 TEST(Megatron, MovesAWeightsBytesOrLeavesItAsItWas) {

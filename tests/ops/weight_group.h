@@ -7,8 +7,8 @@ namespace diecast::weights_test {
 
 struct GroupCast {
   bool gather = true;
-  bool post = false;   // and the columnwise sides
-  bool alone = false;  // a group of one, without a communicator
+  bool post = false;       // and the columnwise sides
+  bool alone = false;      // a group of one, without a communicator
   bool callbacks = false;  // ranks speak through a caller's functions
 };
 

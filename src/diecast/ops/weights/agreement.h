@@ -18,10 +18,10 @@ struct RankPlan {
   std::vector<ShardRange> shards;  // one a weight
 };
 
-// Every rank's shards, or one error for all: that of the first rank whose plan is an error ("rank 2:
-// ..."), or invalid_argument naming a rank whose record is not the most common one. Without a
-// communicator the plan itself. Waits for the stream. A rank that has no memory for the exchange
-// fails alone, as it cannot tell the others; everything else is allocated before.
+// Every rank's shards, or one error for all: that of the first rank whose plan is an error, behind
+// its "rank 2: ", or invalid_argument naming a rank whose record is not the most common one.
+// Without a communicator the plan itself. Waits for the stream. A rank that has no memory for the
+// exchange fails alone, as it cannot tell the others; everything else is allocated before.
 Result<std::vector<std::vector<ShardRange>>> agree(Communicator* communicator, Device& device,
                                                    const Result<RankPlan>& plan, Stream stream);
 

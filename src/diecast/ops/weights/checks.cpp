@@ -99,10 +99,11 @@ Result<void> check_directions(const WeightFamily& family, const QuantizedTensor&
                               const std::string& name) {
   const bool whole = weight.rowwise.present() && (weight.columnwise.present() || !family.mx);
   if (whole || weight.rows() * weight.cols() == 0) return {};
-  return Error{ErrorCode::missing_buffer,
-               cat(name, " has no ", weight.rowwise.present() ? "columnwise" : "rowwise", " buffers"),
-               family.mx ? "set data and scale of rowwise and of columnwise"
-                         : "set data, scale and amax of rowwise"};
+  return Error{
+      ErrorCode::missing_buffer,
+      cat(name, " has no ", weight.rowwise.present() ? "columnwise" : "rowwise", " buffers"),
+      family.mx ? "set data and scale of rowwise and of columnwise"
+                : "set data, scale and amax of rowwise"};
 }
 
 }  // namespace
