@@ -1,10 +1,12 @@
 // The rule of stochastic rounding and its random numbers: known answers, and what the rule
 // promises.
 #include <diecast/ops/reference/numbers.h>
+#include <diecast/ops/reference/nvfp4.h>
 #include <diecast/ops/reference/stochastic.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <set>
 
 namespace diecast::reference {
 namespace {
@@ -64,6 +66,31 @@ TEST(ReferenceStochastic, ZeroRandomBitsRoundTowardsZeroAndKeepTheSign) {
     EXPECT_EQ(decode_e2m1(stochastic_e2m1(-y, 0)), -down);
   }
   EXPECT_EQ(stochastic_e2m1(-1e-30f, 0), 8);
+}
+
+TEST(ReferenceStochastic, EveryElementHasAByteOfItsOwnUnderFourOverSixToo) {
+  Sixteen x;
+  x.fill(2.6f);
+  x[15] = 6.5f;
+  std::set<std::uint32_t> words;
+  for (const auto rule : {FourOverSix::off, FourOverSix::mae, FourOverSix::mse}) {
+    Nvfp4Options options;
+    options.four_over_six = rule;
+    options.random = RandomState{1234, 9};
+    const Block nearest = quantize_block(x, 6.5f, 7.0f, options);
+    for (const std::int64_t index : {0, 1, 77}) {
+      Block block = nearest;
+      round_stochastically(block, options, index, true);
+      const RandomBlock random = philox4x32(1234, static_cast<std::uint64_t>(index) * 2 + 1, 9);
+      words.insert(random.begin(), random.end());
+      EXPECT_EQ(block.scale, nearest.scale);
+      for (std::size_t i = 0; i < 16; ++i) {
+        const std::uint32_t byte = random[i / 4] >> (8 * (i % 4)) & 255;
+        EXPECT_EQ(block.codes[i], stochastic_e2m1(nearest.scaled[i], byte)) << index << " " << i;
+      }
+    }
+  }
+  EXPECT_EQ(words.size(), 12u);  // four words of three blocks, all of them others
 }
 
 }  // namespace
