@@ -42,6 +42,10 @@ int record(Function* function, FakeLaunch launch, StreamHandle* handle, void** p
   launch.stream = handle;
   launch.context = function->context->id;
   launch.captured = stream && stream->capturing;
+  if (stream && !launch.captured) {
+    const std::chrono::milliseconds lasts(fake.script.launch_ms);
+    stream->busy_until = std::max(stream->busy_until, std::chrono::steady_clock::now()) + lasts;
+  }
   if (function->kernel->parameters)
     for (std::size_t i = 0; i < function->kernel->parameters->size(); ++i)
       launch.arguments.emplace_back(static_cast<const char*>(parameters[i]),

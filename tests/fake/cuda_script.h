@@ -13,6 +13,7 @@
 // A child process (DIECAST_LIBCUDA=FakeCuda::path()) is scripted by the environment instead:
 //   DIECAST_FAKE_CUDA_CC="90 100"   a GPU for each;  DIECAST_FAKE_CUDA_VERSION=12080
 //   DIECAST_FAKE_CUDA_FAIL="cuInit=34 cuMemAlloc=2"   every call of these returns this
+//   DIECAST_FAKE_CUDA_BUSY="20 cuFuncLoad"   a launch takes 20 ms, and these wait until it is done
 #pragma once
 
 #include <diecast/launch/cuda_device.h>
@@ -82,6 +83,8 @@ struct CudaScript {
   std::set<std::string> missing;  // functions this driver lacks
   bool lazy = false;              // cuKernelGetFunction alone does not load
   bool allows_load_in_capture = false;
+  int launch_ms = 0;  // how long a launch keeps its stream busy (cuStreamQuery); else it is done
+  std::set<std::string> waiting;  // functions that wait until every stream is idle
   // Result of the n-th call of a function, from 1; of all of them under kEveryCall.
   std::map<std::string, std::map<int, int>> fail;
   // Sizes of a kernel's parameters, by symbol; else the code's own, if it has them.

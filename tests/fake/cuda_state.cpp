@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <sstream>
+#include <thread>
 
 namespace diecast::testing {
 namespace {
@@ -20,6 +21,11 @@ void read_environment(CudaScript& script) {
   }
   if (const char* version = std::getenv("DIECAST_FAKE_CUDA_VERSION"))
     script.driver_version = std::atoi(version);
+  if (const char* list = std::getenv("DIECAST_FAKE_CUDA_BUSY")) {
+    std::istringstream words(list);
+    words >> script.launch_ms;
+    for (std::string word; words >> word;) script.waiting.insert(word);
+  }
   if (const char* list = std::getenv("DIECAST_FAKE_CUDA_FAIL")) {
     std::istringstream words(list);
     for (std::string word; words >> word;) {
@@ -48,11 +54,16 @@ void spoil_captures(const std::string& function) {
     if (stream->capturing) stream->valid = false;
 }
 
+void wait_for_all() {
+  for (const auto& stream : state().streams) std::this_thread::sleep_until(stream->busy_until);
+}
+
 int judge(const std::string& function, bool needs_context, bool unsafe) {
   State& fake = state();
   if (fake.script.stub) return 34;
   if (getpid() != home_process) fake.script.violations.push_back(function + " after fork");
   if (const int code = scripted(function)) return code;
+  if (fake.script.waiting.count(function) != 0) wait_for_all();
   const bool before_init = function == "cuInit" || function == "cuDriverGetVersion" ||
                            function == "cuGetErrorName" || function == "cuGetProcAddress";
   if (!before_init && !fake.initialised) return 3;

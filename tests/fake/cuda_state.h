@@ -3,6 +3,7 @@
 
 #include <fake/cuda_script.h>
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -22,6 +23,7 @@ struct Context {
 struct FakeStream {
   Context* context = nullptr;
   bool capturing = false, valid = true, alive = true;
+  std::chrono::steady_clock::time_point busy_until{};
 };
 
 struct FakeEvent {

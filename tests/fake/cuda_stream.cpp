@@ -1,5 +1,6 @@
 // Streams, events and captures of the fake driver. Work is done in order, before the call returns.
 #include <chrono>
+#include <thread>
 
 #include "fake/cuda_functions.h"
 
@@ -78,7 +79,9 @@ int cuStreamDestroy(StreamHandle* stream) {
 int cuStreamSynchronize(StreamHandle* stream) {
   if (const int code = enter("cuStreamSynchronize", true, true)) return code;
   FakeStream* found = nullptr;
-  return find_stream(stream, &found);
+  if (const int code = find_stream(stream, &found)) return code;
+  if (found) std::this_thread::sleep_until(found->busy_until);
+  return success;
 }
 
 int cuStreamIsCapturing(StreamHandle* stream, int* status) {
@@ -122,10 +125,11 @@ int cuGraphExecDestroy(void*) { return enter("cuGraphExecDestroy", false); }
 
 int cuGraphDestroy(void*) { return enter("cuGraphDestroy", false); }
 
-int cuStreamQuery(StreamHandle* handle) {  // work is done in order: never busy
+int cuStreamQuery(StreamHandle* handle) {
   if (const int code = enter("cuStreamQuery")) return code;
   FakeStream* stream = nullptr;
-  return find_stream(handle, &stream);
+  if (const int code = find_stream(handle, &stream)) return code;
+  return stream && std::chrono::steady_clock::now() < stream->busy_until ? 600 : success;
 }
 
 int cuEventCreate(EventHandle** event, unsigned) {

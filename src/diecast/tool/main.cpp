@@ -63,7 +63,7 @@ int main(int argc, char** argv) {
       add_compile(app), add_warm(app),        add_quantize(app),    add_dequantize(app),
       add_compare(app), add_check(app),       add_cache(app),       add_bundle(app),
       add_bench(app),   add_bench_start(app), add_compile_one(app), add_tune(app),
-      add_tune_one(app)};
+      add_tune_one(app), add_selftest(app)};
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
