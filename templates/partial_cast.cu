@@ -18,7 +18,7 @@ arg      units
 arg      tiles
 require  THREADS % 32 == 0                               // whole warps
 require  IN == f32 || MODEL == bf16                      // bf16 values stay what they are
-launch   grid(min(ceil_div(units * 32, THREADS), sm_count * waves)) block(THREADS)
+launch   grid(min(ceil_div(units * 32, THREADS), sm_count * waves)) block(THREADS) resident(MODEL == f32 && !host && cc >= 100 ? 1 : 0)
 target   host, sm_80+
 exchange none                                            // threads of a block never wait for one another
 sample   count {0, 1, 5, 40}
