@@ -75,6 +75,25 @@ TEST(Tool, ComparingWhatHasNothingInCommonFails) {
   EXPECT_EQ(diecast({"compare", a, a}).exit_code, 0);
 }
 
+TEST(Tool, ComparingSaysWhatIsNotFiniteAndCallsItNotExact) {
+  ToolRun diecast;
+  const std::string a = diecast.folder / "a.safetensors", b = diecast.folder / "b.safetensors";
+  testing::TestFile zeros, nan;
+  const std::vector<float> lost(2, std::numeric_limits<float>::quiet_NaN());
+  zeros.tensors = {{"all", testing::floats({2}, {0, 0})}, {"some", testing::floats({2}, {1, 3})}};
+  nan.tensors = {{"all", testing::floats({2}, lost)}, {"some", testing::floats({2}, {1, lost[0]})}};
+  testing::write_text(a, testing::encode(zeros));
+  testing::write_text(b, testing::encode(nan));
+  const auto run = diecast({"compare", a, b});
+  EXPECT_EQ(run.exit_code, 0);
+  EXPECT_NE(run.output.find("2 not finite, left out\n"), std::string::npos) << run.output;
+  EXPECT_NE(run.output.find("exact                1 not finite, left out\n"), std::string::npos)
+      << run.output;
+  EXPECT_NE(run.output.find("signal to noise exact dB; 3 not finite, left out\n"),
+            std::string::npos)
+      << run.output;
+}
+
 TEST(Tool, CompilesASpellingAndFindsItAgain) {
   ToolRun diecast;
   const std::string out = diecast.folder / "k.cubin";

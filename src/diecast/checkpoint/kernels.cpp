@@ -43,8 +43,11 @@ struct Workspace {
 Result<float> amax_of(Workspace& w, ByteSpan x, DType type, std::int64_t rows, std::int64_t cols) {
   DIECAST_TRY(void* const data, w.x.holding(x));
   DIECAST_TRY(void* const result, w.amax.sized(sizeof(float)));
+  AmaxOptions options;
+  options.device = w.device;
+  options.nans = ignores_nan(w.scheme.profile) ? AmaxNans::ignore : AmaxNans::propagate;
   DIECAST_CHECK(amax(*w.runtime, {data, type, Shape{rows, cols}, 0, nullptr},
-                     static_cast<float*>(result), {AmaxPer::tensor, false, w.device}));
+                     static_cast<float*>(result), options));
   float found = 0;
   DIECAST_CHECK(w.fetch(&found, result, sizeof found));
   return found;

@@ -21,6 +21,17 @@ std::string decibels(const ErrorFigures& figures) {
   return std::isinf(figures.decibels()) ? "exact" : fixed(figures.decibels(), 2);
 }
 
+// "3 not finite, left out", or empty.
+std::string left_out(const ErrorFigures& figures) {
+  return figures.nonfinite == 0 ? "" : cat(figures.nonfinite, " not finite, left out");
+}
+
+void add_values(Table& table, const std::string& name, const ErrorFigures& figures) {
+  if (figures.elements == 0) return table.add({name, "", "", "", left_out(figures)});
+  table.add({name, scientific(figures.largest), scientific(figures.mean()), decibels(figures),
+             left_out(figures)});
+}
+
 nlohmann::ordered_json as_json(const Comparison& comparison) {
   nlohmann::ordered_json out = {{"identical", comparison.identical()},
                                 {"tensors", nlohmann::ordered_json::array()}};
@@ -62,8 +73,7 @@ Result<int> run(const std::string& first, const std::string& second, bool json) 
     if (t.identical) {
       table.add({bare, "", "", "", "identical"});
     } else if (t.kind == Comparability::values) {
-      table.add({bare, scientific(t.figures.largest), scientific(t.figures.mean()),
-                 decibels(t.figures), t.remark});
+      add_values(table, bare, t.figures);
     } else {
       table.add({bare, "", "", "", t.remark.empty() ? "differs" : t.remark});
     }
@@ -78,9 +88,10 @@ Result<int> run(const std::string& first, const std::string& second, bool json) 
     print("nothing in one file can be compared with anything in the other");
     return 1;
   } else if (comparison.total.elements > 0) {
+    const std::string rest = left_out(comparison.total);
     print(cat("all values: largest error ", scientific(comparison.total.largest), ", mean ",
               scientific(comparison.total.mean()), ", signal to noise ", decibels(comparison.total),
-              " dB"));
+              " dB", rest.empty() ? "" : "; ", rest));
   }
   return 0;
 }
