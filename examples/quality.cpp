@@ -6,6 +6,7 @@
 #include <diecast/ops/reference/mx.h>
 #include <diecast/ops/reference/numbers.h>
 #include <diecast/ops/reference/nvfp4.h>
+#include <diecast/tool/svg.h>
 
 #include <cmath>
 #include <cstdio>
@@ -192,26 +193,27 @@ bool write_picture(const std::string& path, const std::vector<Column>& columns) 
   constexpr const char* kColours[] = {"#1b6ca8", "#4f9bd0", "#2a9d5c", "#7cc79b",
                                       "#8e5ea2", "#c9a227", "#c75146", "#6b6b6b"};
   const auto all = methods();
-  const std::size_t bar = 22, group = bar * (all.size() + 2);
-  std::ofstream out(path);
-  out << "<svg xmlns='http://www.w3.org/2000/svg' font-family='sans-serif' font-size='12' width='"
-      << 20 + group * columns.size() + 140 << "' height='300'>\n";
+  constexpr double kBar = 22, kLeft = 20;
+  const double group = kBar * static_cast<double>(all.size() + 2);
+  const double width = kLeft + group * static_cast<double>(columns.size());
+  tool::Svg svg(static_cast<int>(width) + 140, 300);
   for (std::size_t c = 0; c < columns.size(); ++c) {
-    const std::size_t left = 20 + c * group;
-    out << "<text x='" << left << "' y='290'>" << columns[c].name << "</text>\n";
+    const double left = kLeft + static_cast<double>(c) * group;
+    svg.words({left, 290}, columns[c].name);
     for (std::size_t i = 0; i < all.size(); ++i) {
       const double height = std::max(0.0, columns[c].quality[i]) * 6.0;
-      out << "<rect x='" << left + i * bar << "' y='" << 270.0 - height << "' width='" << bar - 4
-          << "' height='" << height << "' fill='" << kColours[i] << "'><title>" << all[i].name
-          << ": " << columns[c].quality[i] << " dB</title></rect>\n";
+      svg.rectangle({left + static_cast<double>(i) * kBar, 270.0 - height}, {kBar - 4, height},
+                    kColours[i], cat(all[i].name, ": ", columns[c].quality[i], " dB"));
     }
   }
   for (std::size_t i = 0; i < all.size(); ++i) {
-    const std::size_t x = 20 + group * columns.size(), y = 40 + i * 20;
-    out << "<rect x='" << x << "' y='" << y - 10 << "' width='12' height='12' fill='" << kColours[i]
-        << "'/><text x='" << x + 18 << "' y='" << y << "'>" << all[i].name << "</text>\n";
+    const double y = 40 + static_cast<double>(i) * 20;
+    svg.rectangle({width, y - 10}, {12, 12}, kColours[i]);
+    svg.words({width + 18, y}, all[i].name);
   }
-  out << "<text x='20' y='20'>signal to noise, dB</text>\n</svg>\n";
+  svg.words({kLeft, 20}, "signal to noise, dB");
+  std::ofstream out(path);
+  out << svg.text();
   return out.good();
 }
 

@@ -30,6 +30,7 @@ struct BenchOptions {
   std::vector<std::string> parts;      // all but those by name alone without one
   std::vector<std::string> templates;  // those whose options are measured; all without one
   std::vector<BenchShape> shapes;      // of parts that take them; their own without one
+  std::string plot;                    // an SVG file; alone it is all that is measured
   bool json = false;
 };
 
@@ -38,6 +39,12 @@ std::vector<BenchShape> small_shapes() {
   for (const std::int64_t cols : {2048, 4096, 7168, 8192, 16384}) {
     for (const std::int64_t rows : {1, 8, 32, 64, 128, 512}) out.push_back({rows, cols});
   }
+  return out;
+}
+
+std::vector<BenchShape> plotted_shapes() {
+  std::vector<BenchShape> out;
+  for (std::int64_t rows = 1; rows <= 65536; rows *= 2) out.push_back({rows, 7168});
   return out;
 }
 
@@ -52,16 +59,26 @@ std::vector<Part> parts(const BenchOptions& given) {
   };
   const auto gpu = on(bench_gpu, {{16384, 16384}, {65536, 7168}});
   const auto small = on(bench_small, small_shapes());
-  return {{"compile", bench_compile},
-          {"cache", bench_cache},
-          {"warm", bench_warm},
-          {"host", bench_host},
-          {"gpu", gpu},
-          {"small", small},
-          {"gemm", bench_gemm},
-          {"launch", bench_launch},
-          {"weights", bench_weights},
-          {"options", options, true}};
+  const auto plot = on(
+      [file = given.plot](Runtime& runtime, const std::vector<BenchShape>& shapes) {
+        return bench_plot(runtime, shapes, file);
+      },
+      plotted_shapes());
+  std::vector<Part> all;
+  if (!given.plot.empty()) all.push_back({"plot", plot});
+  if (!given.plot.empty() && given.parts.empty()) return all;
+  const Part named[] = {{"compile", bench_compile},
+                        {"cache", bench_cache},
+                        {"warm", bench_warm},
+                        {"host", bench_host},
+                        {"gpu", gpu},
+                        {"small", small},
+                        {"gemm", bench_gemm},
+                        {"launch", bench_launch},
+                        {"weights", bench_weights},
+                        {"options", options, true}};
+  all.insert(all.end(), std::begin(named), std::end(named));
+  return all;
 }
 
 std::vector<std::string> part_names(bool by_name_alone) {
@@ -105,12 +122,13 @@ Result<int> bench(const BenchOptions& given) {
   for (const Part& part : all) {
     const bool named =
         std::find(given.parts.begin(), given.parts.end(), part.name) != given.parts.end();
-    if (!named && (!given.parts.empty() || part.by_name_alone)) continue;
+    const bool asked = named || part.name == std::string_view("plot");
+    if (!asked && (!given.parts.empty() || part.by_name_alone)) continue;
     progress.update(static_cast<std::uint64_t>(&part - all.data()), all.size(), part.name);
     auto figures = part.measure(*runtime);
     if (!figures) {
       // Without being asked for, a part this machine cannot measure is only named.
-      if (named) return figures.error();
+      if (asked) return figures.error();
       table.add({cat(part.name, ": not measured"), "", "", "", "", figures.error().what});
       continue;
     }
@@ -160,8 +178,10 @@ Command add_bench(CLI::App& app) {
   names.insert(names.end(), more.begin(), more.end());
   command->add_option("part", words->parts, described)->check(CLI::IsMember(names));
   command->add_option("--template", words->templates, "options: of these templates alone");
-  command->add_option("--shape", words->of_shapes, "gpu, small: of these matrices")
+  command->add_option("--shape", words->of_shapes, "gpu, small, --plot: of these matrices")
       ->check(is_shape());
+  command->add_option("--plot", words->plot,
+                      "Draw quantize_nvfp4's bandwidth over rows into this SVG file");
   command->add_flag("--json", words->json, "For programs");
   return {command, [words] {
             BenchOptions given = *words;

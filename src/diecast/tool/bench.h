@@ -56,6 +56,10 @@ Result<Figures> bench_gpu(Runtime& runtime, const std::vector<BenchShape>& shape
 // quantize_nvfp4 of few rows in a CUDA graph, against its loads and stores alone and against its
 // fastest configuration.
 Result<Figures> bench_small(Runtime& runtime, const std::vector<BenchShape>& shapes);
+// The bandwidth of quantize_nvfp4 over the rows of these matrices, which have the same columns, as
+// a picture in an SVG file. Errors: invalid_argument; of the file.
+Result<Figures> bench_plot(Runtime& runtime, const std::vector<BenchShape>& shapes,
+                           const std::string& file);
 Result<Figures> bench_gemm(Runtime& runtime);     // gemm_nvfp4 on a GPU, by each of its ways
 Result<Figures> bench_launch(Runtime& runtime);   // launches against the driver's own
 Result<Figures> bench_weights(Runtime& runtime);  // casts of sharded weights on a GPU

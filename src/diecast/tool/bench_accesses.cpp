@@ -78,6 +78,9 @@ std::vector<KernelArgument> arguments_of(const Specialization& one, const Access
   std::vector<KernelArgument> out = {
       KernelArgument::tensor(DType::u8, at.from), KernelArgument::tensor(DType::u8, at.from_scales),
       KernelArgument::tensor(DType::u8, at.to), KernelArgument::tensor(DType::u8, at.to_scales)};
+  if (one.tmpl().argument("word") != nullptr) {
+    out.push_back(KernelArgument::tensor(DType::u32, nullptr));  // none is read
+  }
   for (const Size& size : one.tmpl().sizes()) {
     const std::int64_t rows = size.name == "row_pieces" ? 1 : accesses.rows;
     out.push_back(KernelArgument::size(rows * accesses.row_units * shares));

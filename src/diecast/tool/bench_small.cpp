@@ -7,8 +7,8 @@
 #include <diecast/tool/bench.h>
 #include <diecast/tool/bench_accesses.h>
 #include <diecast/tool/bench_device.h>
+#include <diecast/tool/bench_graph.h>
 #include <diecast/tool/console.h>
-#include <diecast/tool/tool_driver.h>
 
 #include <algorithm>
 #include <map>
@@ -16,7 +16,7 @@
 namespace diecast::tool {
 namespace {
 
-constexpr int kGraphLaunches = 100, kGraphTurns = 9;
+constexpr int kGraphLaunches = 100;
 constexpr double kMostOverAccesses = 1.10, kMostOverFastest = 1.05;
 
 // What is measured on one matrix.
@@ -32,8 +32,9 @@ std::vector<KernelArgument> arguments_by_name(const Specialization& one, const S
   const Tensor& x = of.matrix.x;
   const QuantizedSide& to = of.matrix.quantized.rowwise;
   const std::map<std::string, const void*> data = {
-      {"x", x.data},    {"amax", to.amax}, {"codes", to.data},  {"scales", to.scale},
-      {"from", x.data}, {"to", to.data},   {"to_row", to.amax}, {"to_scales", to.scale},
+      {"x", x.data},        {"amax", to.amax},       {"codes", to.data},
+      {"scales", to.scale}, {"from", x.data},        {"to", to.data},
+      {"to_row", to.amax},  {"to_scales", to.scale}, {"word", to.amax},
   };
   const std::map<std::string, std::int64_t> sizes = {{"rows", x.rows()},
                                                      {"cols", x.cols()},
@@ -136,6 +137,7 @@ Result<Configured> accesses_of(Runtime& runtime, const std::shared_ptr<Device>& 
                                        .set("READ_SCALE", 0)
                                        .set("WRITE_SCALE", 1)
                                        .set("LAYOUT", "linear")
+                                       .set("READ_WORD", true)
                                        .set("TOGETHER", 1)
                                        .set("AHEAD", false);
   fixed.set("THREADS", static_cast<std::int64_t>(shape.block[0]));
@@ -149,52 +151,6 @@ Result<Configured> accesses_of(Runtime& runtime, const std::shared_ptr<Device>& 
                cat("let ", tmpl->name(), " have the tunes of that kernel")};
 }
 
-// Times of graphs of one call each, in turns: microseconds a launch.
-class GraphTimes {
- public:
-  GraphTimes(const ToolDriver& driver, std::shared_ptr<Device> device, Stream stream)
-      : driver_(driver), device_(std::move(device)), stream_(stream) {}
-
-  Result<void> add(const std::function<Result<void>()>& call) {
-    const auto calls = [&]() -> Result<void> {
-      for (int i = 0; i < kGraphLaunches; ++i) DIECAST_CHECK(call());
-      return {};
-    };
-    DIECAST_TRY(auto graph, ReplayedGraph::capture(driver_, stream_, calls));
-    graphs_.push_back(std::move(graph));
-    return {};
-  }
-
-  Result<std::vector<double>> measure() const {
-    DIECAST_TRY(const Event from, device_->create_event());
-    DIECAST_TRY(const Event to, device_->create_event());
-    std::vector<std::vector<double>> us(graphs_.size());
-    for (int turn = -1; turn < kGraphTurns; ++turn) {  // the first warms up
-      for (std::size_t i = 0; i < graphs_.size(); ++i) {
-        DIECAST_CHECK(device_->record(from, stream_));
-        DIECAST_CHECK(graphs_[i].launch());
-        DIECAST_CHECK(device_->record(to, stream_));
-        DIECAST_TRY(const double ms, device_->elapsed_ms(from, to));
-        if (turn >= 0) us[i].push_back(ms * 1e3 / kGraphLaunches);
-      }
-    }
-    DIECAST_CHECK(device_->destroy_event(from));
-    DIECAST_CHECK(device_->destroy_event(to));
-    std::vector<double> medians;
-    for (auto& one : us) {
-      std::nth_element(one.begin(), one.begin() + kGraphTurns / 2, one.end());
-      medians.push_back(one[kGraphTurns / 2]);
-    }
-    return medians;
-  }
-
- private:
-  const ToolDriver& driver_;
-  std::shared_ptr<Device> device_;
-  Stream stream_;
-  std::vector<ReplayedGraph> graphs_;
-};
-
 Result<Figures> measure_small(Runtime& runtime, const ToolDriver& driver,
                               const std::shared_ptr<Device>& device, Stream stream,
                               const SmallCase& of) {
@@ -206,10 +162,13 @@ Result<Figures> measure_small(Runtime& runtime, const ToolDriver& driver,
   DIECAST_TRY(const auto alone, accesses_of(runtime, device, of, op.kernel()));
   DIECAST_TRY(const auto configured, kernels_of(runtime, device, of));
   GraphTimes times(driver, device, stream);
-  DIECAST_CHECK(times.add([&] { return op.run(of.matrix.x, of.matrix.quantized, stream); }));
-  DIECAST_CHECK(times.add([&] { return launch(alone, stream); }));
+  const auto add = [&](const std::function<Result<void>()>& call) {
+    return times.add(kGraphLaunches, [&](int) { return call(); });
+  };
+  DIECAST_CHECK(add([&] { return op.run(of.matrix.x, of.matrix.quantized, stream); }));
+  DIECAST_CHECK(add([&] { return launch(alone, stream); }));
   for (const Configured& one : configured) {
-    DIECAST_CHECK(times.add([&] { return launch(one, stream); }));
+    DIECAST_CHECK(add([&] { return launch(one, stream); }));
   }
   DIECAST_TRY(const std::vector<double> us, times.measure());
   const auto fastest = std::min_element(us.begin() + 2, us.end());

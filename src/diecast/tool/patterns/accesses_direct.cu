@@ -7,6 +7,7 @@ option   int   WRITE       {0, 4, 8, 16, 32}             // bytes of it that are
 option   int   READ_SCALE  {0, 1, 2, 4} = 0              // neighbouring pieces that read one byte of scales; 0: none
 option   int   WRITE_SCALE {0, 1, 2, 4} = 0              // neighbouring pieces for which one byte is written; 0: none
 option   enum  LAYOUT      {linear, s128x4} = linear     // of the bytes that are written so
+option   bool  READ_WORD   = false                       // every thread reads one word, the same, too
 tune     int   TOGETHER    {1, 2, 4} = 1                 // pieces of a thread that are read together
 tune     bool  AHEAD       = false                       // and those of the next step before these are written
 tune     int   THREADS     {128, 256} = 256
@@ -17,6 +18,7 @@ arg      from        in    u8  [pieces * READ]  align 16
 arg      from_scales in    u8  [READ_SCALE == 0 ? 0 : pieces / READ_SCALE]
 arg      to          out   u8  [WRITE == 0 ? 4 : pieces * WRITE]  align 16
 arg      to_scales   out   u8  [WRITE_SCALE == 0 ? 0 : pieces / WRITE_SCALE]
+arg      word        in    u32 [READ_WORD]
 arg      pieces
 arg      row_pieces
 require  LAYOUT == LAYOUT_linear || WRITE_SCALE > 0      // a layout is of scales that are written
@@ -37,7 +39,7 @@ struct Piece {
   u32 scale;
 
   // Two loads that share a sector go through the first-level cache, others past it.
-  DIECAST_DEVICE void load_from(const u8* from, const u8* scales, i64 piece) {
+  DIECAST_DEVICE void load_from(const u8* from, const u8* scales, u32 of_all, i64 piece) {
 DIECAST_UNROLL
     for (int i = 0; i < READ; i += kLoad) {
       const u8* at = from + piece * READ + i;
@@ -45,7 +47,8 @@ DIECAST_UNROLL
 DIECAST_UNROLL
       for (int w = 0; w < kLoad / 4; ++w) words[i / 4 + w] = read.words[w];
     }
-    scale = READ_SCALE > 0 ? scales[piece / kReaders] : 0;
+    scale = of_all;
+    if (READ_SCALE > 0) scale ^= scales[piece / kReaders];
   }
 
   // Word i of `count`: all that was read stands in one of them.
@@ -77,12 +80,13 @@ DIECAST_DEVICE i64 place_of(i64 piece, i64 row_pieces) {
 
 DIECAST_KERNEL {
   const i64 step = i64{gridDim.x} * (THREADS * TOGETHER);
+  const u32 of_all = READ_WORD ? *word : 0;
   u32 found = 0;
   const auto load_all = [&](Piece* held, i64 first) {
 DIECAST_UNROLL
     for (int k = 0; k < TOGETHER; ++k) {
       const i64 piece = first + k * THREADS;
-      if (piece < pieces) held[k].load_from(from, from_scales, piece);
+      if (piece < pieces) held[k].load_from(from, from_scales, of_all, piece);
     }
   };
   i64 at = i64{blockIdx.x} * (THREADS * TOGETHER) + threadIdx.x;

@@ -1,0 +1,47 @@
+// Timing graphs in turns; see bench_graph.h.
+#include <diecast/tool/bench_graph.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace diecast::tool {
+namespace {
+
+constexpr int kGraphTurns = 9;
+
+}  // namespace
+
+Result<void> GraphTimes::add(int calls, const std::function<Result<void>(int)>& call) {
+  const auto all = [&]() -> Result<void> {
+    for (int i = 0; i < calls; ++i) DIECAST_CHECK(call(i));
+    return {};
+  };
+  DIECAST_TRY(auto graph, ReplayedGraph::capture(driver_, stream_, all));
+  graphs_.push_back({std::move(graph), calls});
+  return {};
+}
+
+Result<std::vector<double>> GraphTimes::measure() const {
+  DIECAST_TRY(const Event from, device_->create_event());
+  DIECAST_TRY(const Event to, device_->create_event());
+  std::vector<std::vector<double>> us(graphs_.size());
+  for (int turn = -1; turn < kGraphTurns; ++turn) {
+    for (std::size_t i = 0; i < graphs_.size(); ++i) {
+      DIECAST_CHECK(device_->record(from, stream_));
+      DIECAST_CHECK(graphs_[i].graph.launch());
+      DIECAST_CHECK(device_->record(to, stream_));
+      DIECAST_TRY(const double ms, device_->elapsed_ms(from, to));
+      if (turn >= 0) us[i].push_back(ms * 1e3 / graphs_[i].calls);
+    }
+  }
+  DIECAST_CHECK(device_->destroy_event(from));
+  DIECAST_CHECK(device_->destroy_event(to));
+  std::vector<double> medians;
+  for (auto& one : us) {
+    std::nth_element(one.begin(), one.begin() + kGraphTurns / 2, one.end());
+    medians.push_back(one[kGraphTurns / 2]);
+  }
+  return medians;
+}
+
+}  // namespace diecast::tool
