@@ -5,6 +5,7 @@
 //   NCCL
 #include <diecast/diecast.h>
 #include <dlfcn.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -186,15 +187,29 @@ static bool train_processes(int ranks, int steps) {
   auto* shared = static_cast<SharedId*>(
       mmap(nullptr, sizeof(SharedId), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
   if (shared == MAP_FAILED) return false;
+  std::vector<pid_t> running;
+  bool all = true;
   for (int r = 0; r < ranks; ++r) {
-    if (fork() == 0) {
+    const pid_t rank = fork();
+    if (rank == 0) {
       const bool right = train_process(*shared, r, ranks, steps);
       std::fflush(stdout);
       _exit(right ? 0 : 1);
     }
+    all = all && rank > 0;
+    if (rank > 0) running.push_back(rank);
   }
-  bool all = true;
-  for (int r = 0, status = 0; r < ranks; ++r) all = wait(&status) > 0 && status == 0 && all;
+  while (!running.empty()) {
+    // Without one of them the others would wait for ever.
+    for (const pid_t rank : running) {
+      if (!all) kill(rank, SIGTERM);
+    }
+    int status = 0;
+    const pid_t ended = wait(&status);
+    if (ended < 0) return false;
+    std::erase(running, ended);
+    all = all && status == 0;
+  }
   return all;
 }
 

@@ -25,6 +25,12 @@ TEST(PreparedMasterCast, NeedsItsScratch) {
   EXPECT_EQ(cast.run(nullptr, {}).error().message(),
             "diecast: missing_buffer: cast_master_weights_to_nvfp4: the scratch is null\n"
             "  fix: pass 33 bytes of device memory");
+  variants::DeviceBuffer scratch(*alone.device, 64);
+  EXPECT_EQ(
+      cast.run(scratch.data_pointer() + 8, {}).error().message(),
+      "diecast: misaligned: cast_master_weights_to_nvfp4: the scratch is not at a multiple of "
+      "16 bytes\n  fix: pass 33 bytes of device memory");
+  EXPECT_TRUE(alone.machine.cuda->launches.empty());
 }
 
 TEST(PreparedMasterCast, RefusesBeforeAnyKernelRuns) {
@@ -155,7 +161,19 @@ TEST(Megatron, MovesAWeightsBytesOrLeavesItAsItWas) {
       modify_nvfp4_rowwise_storage(*alone.device, weight, storage).error().message(),
       "diecast: shape_mismatch: the storage is [255] with 255 bytes, a weight [16, 32] has 256\n"
       "  fix: pass a dense view of 256 bytes");
-  storage.shape = {16, 16};
+  storage = {buffer.data_pointer(), DType::u8, Shape{16, 16}, 17};
+  EXPECT_EQ(modify_nvfp4_rowwise_storage(*alone.device, weight, storage).error().code,
+            ErrorCode::shape_mismatch);
+  storage.row_stride = 0;
+  weight.rowwise.data = nullptr;
+  EXPECT_EQ(modify_nvfp4_rowwise_storage(*alone.device, weight, storage).error().message(),
+            "diecast: missing_buffer: the weight has no rowwise data to move\n"
+            "  fix: set rowwise.data yourself: there is nothing to copy");
+  weight.rowwise.data = before;
+  weight.format = Format::mxfp4;
+  EXPECT_EQ(modify_nvfp4_rowwise_storage(*alone.device, weight, storage).error().message(),
+            "diecast: not_supported: the weight is mxfp4\n  fix: pass a weight in NVFP4");
+  weight.format = Format::nvfp4;
   alone.machine.cuda->fail["cuMemcpyDtoDAsync"][1] = 1;
   EXPECT_EQ(modify_nvfp4_rowwise_storage(*alone.device, weight, storage).error().code,
             ErrorCode::driver_error);

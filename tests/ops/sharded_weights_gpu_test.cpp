@@ -4,6 +4,7 @@
 
 #include "ops/test_runtime.h"
 #include "ops/weight_group.h"
+#include "ops/weight_truths.h"
 
 namespace diecast {
 namespace {
@@ -61,6 +62,36 @@ TEST(ShardedWeightsOnGpu, OfEverySixteenBitValue) {
   const auto device = test_runtime()->default_device();
   if (!device) GTEST_SKIP() << device.error().message();
   EXPECT_EQ(weights_test::cast_every_sixteen_bit_value(*test_runtime(), *device), "");
+}
+
+TEST(ShardedWeightsOnGpu, OfEverySplitOfSmallMatrices) {
+  const auto device = test_runtime()->default_device();
+  if (!device) GTEST_SKIP() << device.error().message();
+  EXPECT_EQ(weights_test::cast_every_split(*test_runtime(), *device), "");
+}
+
+TEST(ShardedWeightsOnGpu, OfPaddedLinearScales) {
+  const auto device = test_runtime()->default_device();
+  if (!device) GTEST_SKIP() << device.error().message();
+  EXPECT_EQ(weights_test::cast_with_padded_scales(*test_runtime(), *device), "");
+}
+
+TEST(ShardedWeightsOnGpu, OfNothingFiniteOrNothingAtAll) {
+  const auto device = test_runtime()->default_device();
+  if (!device) GTEST_SKIP() << device.error().message();
+  EXPECT_EQ(weights_test::cast_nothing_finite(*test_runtime(), *device), "");
+}
+
+TEST(ShardedWeightsOnGpu, TenThousandSmallOnes) {
+  const auto device = test_runtime()->default_device();
+  if (!device) GTEST_SKIP() << device.error().message();
+  EXPECT_EQ(weights_test::cast_ten_thousand(*test_runtime(), *device), "");
+}
+
+TEST(ShardedWeightsOnGpu, BeginBehind2To31Elements) {
+  const auto device = test_runtime()->default_device();
+  if (!device) GTEST_SKIP() << device.error().message();
+  EXPECT_EQ(weights_test::cast_behind_2_to_31(*test_runtime(), *device), "");
 }
 
 TEST(ShardedWeightsOnGpu, FiftyStepsOfATrainingLoop) {

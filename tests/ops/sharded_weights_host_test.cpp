@@ -2,12 +2,9 @@
 // inside a byte, hostile values; and nothing but the owned halves of bytes is written.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <random>
-
-#include "ops/device_buffer.h"
 #include "ops/test_runtime.h"
 #include "ops/weight_group.h"
+#include "ops/weight_truths.h"
 
 namespace diecast {
 namespace {
@@ -29,31 +26,8 @@ class ShardedWeights : public ::testing::Test {
   std::shared_ptr<Device> device;
 };
 
-// Every way to cut `elements` into `ranks` shards, one behind another.
-Bounds every_split(std::int64_t elements, int ranks) {
-  Bounds all;
-  std::vector<std::int64_t> bounds(static_cast<std::size_t>(ranks) + 1, 0);
-  bounds.back() = elements;
-  const auto cut = [&](auto&& self, std::size_t at) -> void {
-    if (at + 1 == bounds.size()) return all.push_back(bounds);
-    for (bounds[at] = bounds[at - 1]; bounds[at] <= elements; ++bounds[at]) self(self, at + 1);
-    bounds[at] = elements;
-  };
-  cut(cut, 1);
-  return all;
-}
-
 TEST_F(ShardedWeights, OfEverySplitOfSmallMatrices) {
-  const struct {
-    std::int64_t rows, cols;
-    int ranks;
-  } cases[] = {{3, 7, 1},  {5, 7, 2}, {17, 17, 2}, {4, 9, 3},
-               {2, 16, 3}, {3, 4, 4}, {3, 3, 5},   {2, 4, 5}};
-  for (const auto& one : cases) {
-    const Bounds bounds = every_split(one.rows * one.cols, one.ranks);
-    const Model model = Model::random({bounds.size(), {one.rows, one.cols}}, 1, false);
-    ASSERT_EQ(cast(model, bounds), "") << one.rows << "x" << one.cols << " in " << one.ranks;
-  }
+  EXPECT_EQ(weights_test::cast_every_split(*test_runtime(), device), "");
 }
 
 TEST_F(ShardedWeights, OfEveryBeginAndLength) {
@@ -104,17 +78,20 @@ TEST_F(ShardedWeights, OfManyTilesInVectorsAndInEveryLayout) {
   }
 }
 
-// Any number of scale columns, padded to 4n.
 TEST_F(ShardedWeights, OfPaddedLinearScales) {
-  std::vector<std::pair<std::int64_t, std::int64_t>> shapes = {{130, 20}, {1, 1}, {16, 4112}};
-  for (std::int64_t cols = 16; cols <= 144; cols += 16) shapes.emplace_back(40 + cols, cols - 3);
-  Model model = Model::random(shapes, 13, true);
-  model.padded_scales = true;
-  Bounds bounds;
-  for (const auto& [rows, cols] : shapes) bounds.push_back({0, rows * cols / 3, rows * cols});
-  GroupCast how;
-  how.post = true;
-  EXPECT_EQ(cast(model, bounds, how), "");
+  EXPECT_EQ(weights_test::cast_with_padded_scales(*test_runtime(), device), "");
+}
+
+TEST_F(ShardedWeights, BeginBehind2To31Elements) {
+  EXPECT_EQ(weights_test::cast_behind_2_to_31(*test_runtime(), device), "");
+}
+
+TEST_F(ShardedWeights, OfNothingFiniteOrNothingAtAll) {
+  EXPECT_EQ(weights_test::cast_nothing_finite(*test_runtime(), device), "");
+}
+
+TEST_F(ShardedWeights, TenThousandSmallOnes) {
+  EXPECT_EQ(weights_test::cast_ten_thousand(*test_runtime(), device), "");
 }
 
 TEST_F(ShardedWeights, OfRanksThatSpeakThroughCallbacks) {
@@ -123,45 +100,6 @@ TEST_F(ShardedWeights, OfRanksThatSpeakThroughCallbacks) {
   how.post = true;
   how.callbacks = true;
   EXPECT_EQ(cast(model, {{0, 301, 301, 1152}, {0, 7, 246, 481}}, how), "");
-}
-
-// Only what a shard touches is there; the weight it belongs to would take 1 GiB.
-TEST_F(ShardedWeights, BeginBehind2To31Elements) {
-  constexpr std::int64_t kRows = 65552, kCols = 32784, kElements = kRows * kCols;
-  constexpr std::int64_t kBegin = kElements - 16 * kCols + 1, kCount = kElements - kBegin;
-  static_assert(kBegin > std::int64_t{1} << 31 && kBegin % 2 == 1);
-  Model last = Model::random({{16, kCols}}, 3, false);
-  last.weights[0].master[0] = 0.0f;  // is not of the shard
-  const ShardStorage storage = shard_storage(Format::nvfp4, kRows, kCols, {kBegin, kElements});
-  using variants::DeviceBuffer;
-  QuantizedTensor weight;
-  weight.shape = {kRows, kCols};
-  weight.block_rows = 16;
-  weight.rowwise = weight.rowwise_sizes().value();
-  const DeviceBuffer master(*device, last.weights[0].master.data() + 1, kCount * sizeof(float)),
-      codes(*device, static_cast<std::size_t>(storage.touched.end - storage.touched.begin)),
-      scale(*device, static_cast<std::size_t>(weight.rowwise.scale_bytes)), amax(*device, 4);
-  weight.rowwise.scale = scale.data_pointer();
-  weight.rowwise.amax = reinterpret_cast<float*>(amax.data_pointer());
-  void* const fragment = codes.data_pointer();
-  const Tensor shard{master.data_pointer(), DType::f32, Shape{kCount}};
-  MasterCastOptions options;
-  options.device = device;
-  options.gather = false;
-  options.fragments = {&fragment, 1};
-  cast_master_weights_to_nvfp4(*test_runtime(), {&weight, 1}, {&shard, 1}, {&kBegin, 1}, nullptr,
-                               options)
-      .value();
-  const reference::Nvfp4 want = last.full_cast(0);
-  auto got = codes.bytes();
-  EXPECT_EQ(got[0] & 0x0F, DeviceBuffer::kPoison & 0x0F);
-  got[0] = static_cast<std::uint8_t>((got[0] & 0xF0) | (want.codes[0] & 0x0F));
-  EXPECT_EQ(got, want.codes);
-  EXPECT_TRUE(codes.guards_are_whole());
-  const auto scales = scale.bytes();
-  EXPECT_TRUE(std::equal(want.scales.rbegin(), want.scales.rend(), scales.rbegin()));
-  const auto begun = scales.end() - static_cast<std::ptrdiff_t>(want.scales.size());
-  EXPECT_EQ(std::count(scales.begin(), begun, 0), begun - scales.begin());
 }
 
 // A weight without elements needs no buffers, and the others are cast as without it.
@@ -217,46 +155,23 @@ TEST_F(ShardedWeights, OfEverySixteenBitValue) {
   EXPECT_EQ(weights_test::cast_every_sixteen_bit_value(*test_runtime(), device), "");
 }
 
-TEST_F(ShardedWeights, OfNothingFiniteOrNothingAtAll) {
-  constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  Model model =
-      Model::random({{18, 20}, {18, 20}, {18, 20}, {18, 20}, {18, 20}, {0, 20}, {20, 0}}, 3, false);
-  const auto fill = [&](std::size_t w, auto value) {
-    for (std::size_t i = 0; i < model.weights[w].master.size(); ++i)
-      model.weights[w].master[i] = value(i);
-  };
-  fill(0, [&](std::size_t i) {
-    return i % 7 == 0 ? kInfinity : i % 5 == 0 ? -kInfinity : float(i);
-  });
-  fill(1, [&](std::size_t) { return kNaN; });
-  fill(2, [&](std::size_t i) { return i % 2 == 0 ? 0.0f : -0.0f; });
-  fill(3, [&](std::size_t i) { return std::ldexp(float(i % 9) - 4.0f, -145); });
-  fill(4, [&](std::size_t i) { return i < 40 ? kNaN : i % 3 == 0 ? 3.4e38f : 1e-30f; });
-  for (const DType type : {DType::bf16, DType::f32}) {
-    model.model = type;
-    GroupCast how;
-    how.post = true;
-    const std::vector<std::int64_t> cuts = {0, 3, 3, 181, 360}, none = {0, 0, 0, 0, 0};
-    ASSERT_EQ(cast(model, {cuts, cuts, cuts, cuts, cuts, none, none}, how), "") << dtype_name(type);
-  }
-}
-
-TEST_F(ShardedWeights, TenThousandSmallOnes) {
-  const Model model = Model::random({10000, {3, 5}}, 5, true);
-  Bounds bounds;
-  std::mt19937 random(1);
-  for (std::size_t i = 0; i < 10000; ++i)
-    bounds.push_back({0, static_cast<std::int64_t>(random() % 16), 15});
-  EXPECT_EQ(cast(model, bounds), "");
-}
-
 TEST_F(ShardedWeights, OfOneRankWithoutACommunicator) {
   const Model model = Model::random({{40, 50}, {16, 32}}, 9, true);
   GroupCast how;
   how.post = true;
   how.alone = true;
   EXPECT_EQ(cast(model, {{0, 2000}, {0, 512}}, how), "");
+}
+
+TEST_F(ShardedWeights, OfNoWeightsAreDoneWhenAllRanksAgree) {
+  const auto group = thread_ranks({3, device});
+  const auto outcomes = weights_test::on_ranks(3, [&](int r) {
+    MasterCastOptions options;
+    options.device = device;
+    return cast_master_weights_to_nvfp4(*test_runtime(), {}, {}, {},
+                                        group[static_cast<std::size_t>(r)].get(), options);
+  });
+  for (const auto& outcome : outcomes) EXPECT_TRUE(outcome) << outcome.error().message();
 }
 
 TEST_F(ShardedWeights, FiftyStepsOfATrainingLoop) {

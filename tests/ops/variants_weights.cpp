@@ -147,8 +147,8 @@ std::string transpose_weight_scales_difference(Kernel& kernel, const Case& one,
   for (std::size_t w = 0; w < c.list.size() && problem.empty(); ++w) {
     const HostWeight& h = c.hosts[w];
     const auto scale = [&](std::int64_t row, std::int64_t block) {
-      return h.scales[static_cast<std::size_t>(
-          scale_offset(c.list[w].weight.layout, block * 16, row / 16, h.tile_cols))];
+      return h.scales[static_cast<std::size_t>(scale_offset(
+          c.list[w].weight.layout, block * 16, row / 16, c.scale_cols(w, h.tile_cols)))];
     };
     const Bytes size(static_cast<std::size_t>(c.list[w].weight.columnwise.scale_bytes));
     const Bytes want = c.laid_out(size, h.cols, h.tile_rows, w, scale);

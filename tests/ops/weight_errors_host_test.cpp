@@ -131,6 +131,13 @@ const Mistake kMistakes[] = {
      "not_supported",
      "cast_master_weights_to_nvfp4: manual_post_all_gather_processing is false, but NVFP4 has no "
      "automatic processing after the gather"},
+    {[](RankWeights& own, MasterCastOptions& options) {
+       static void* const none[2] = {};
+       options.gather = false;
+       options.fragments = none;
+       own.weights[1].rowwise.data = nullptr;
+     },
+     "missing_buffer", "cast_master_weights_to_nvfp4: weight 1: the rowwise data buffer is null"},
     {[](RankWeights&, MasterCastOptions& options) {
        static void* const fragments[2] = {};
        options.fragments = fragments;

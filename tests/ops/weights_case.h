@@ -68,6 +68,14 @@ struct WeightsCase {
     if (random() % 3 == 0) own.shard = {0, elements};
     own.weight.rowwise = own.weight.rowwise_sizes().value();
     own.weight.columnwise = own.weight.columnwise_sizes().value();
+    own.padded_scales = !mx && layout == "linear" && random() % 3 == 0;
+    if (own.padded_scales) {
+      const auto padded = [](std::int64_t a, std::int64_t b) {
+        return (a + 127) / 128 * 128 * ((b + 63) / 64 * 4);
+      };
+      own.weight.rowwise.scale_bytes = padded(rows, cols);
+      own.weight.columnwise.scale_bytes = padded(cols, rows);
+    }
     host.codes.resize(static_cast<std::size_t>(own.weight.rowwise.data_bytes));
     host.scales.resize(static_cast<std::size_t>(own.weight.rowwise.scale_bytes));
     for (auto& byte : host.codes) byte = static_cast<std::uint8_t>(random());
@@ -114,14 +122,19 @@ struct WeightsCase {
     return static_cast<std::size_t>(table.descriptors[w].first_tile +
                                     at / h.cols / 16 * h.tile_cols + at % h.cols / 16);
   }
+  // Columns of weight w's scale matrix for so many blocks, those of the padding included.
+  std::int64_t scale_cols(std::size_t w, std::int64_t blocks) const {
+    return list[w].padded_scales ? (blocks + 3) / 4 * 4 : blocks;
+  }
   // Scales by (row, column of blocks) as the layout stores them.
   template <class Scale>
   Bytes laid_out(const Bytes& size, std::int64_t rows, std::int64_t blocks, std::size_t w,
                  Scale scale) const {
     Bytes out(size.size(), 0);
+    const std::int64_t in_row = scale_cols(w, blocks);
     for (std::int64_t row = 0; row < rows; ++row) {
       for (std::int64_t block = 0; block < blocks; ++block) {
-        out[static_cast<std::size_t>(scale_offset(list[w].weight.layout, row, block, blocks))] =
+        out[static_cast<std::size_t>(scale_offset(list[w].weight.layout, row, block, in_row))] =
             scale(row, block);
       }
     }
