@@ -76,6 +76,12 @@ TEST(ShardedWeightsOnGpu, OfPaddedLinearScales) {
   EXPECT_EQ(weights_test::cast_with_padded_scales(*test_runtime(), *device), "");
 }
 
+TEST(ShardedWeightsOnGpu, OfAnythingDrawnAtRandom) {
+  const auto device = test_runtime()->default_device();
+  if (!device) GTEST_SKIP() << device.error().message();
+  EXPECT_EQ(weights_test::cast_at_random(*test_runtime(), *device), "");
+}
+
 TEST(ShardedWeightsOnGpu, OfNothingFiniteOrNothingAtAll) {
   const auto device = test_runtime()->default_device();
   if (!device) GTEST_SKIP() << device.error().message();

@@ -86,6 +86,10 @@ TEST_F(ShardedWeights, BeginBehind2To31Elements) {
   EXPECT_EQ(weights_test::cast_behind_2_to_31(*test_runtime(), device), "");
 }
 
+TEST_F(ShardedWeights, OfAnythingDrawnAtRandom) {
+  EXPECT_EQ(weights_test::cast_at_random(*test_runtime(), device), "");
+}
+
 TEST_F(ShardedWeights, OfNothingFiniteOrNothingAtAll) {
   EXPECT_EQ(weights_test::cast_nothing_finite(*test_runtime(), device), "");
 }

@@ -8,6 +8,7 @@
 #include <limits>
 #include <random>
 
+#include "how_many.h"
 #include "ops/weight_group.h"
 
 namespace diecast::weights_test {
@@ -91,6 +92,45 @@ std::string cast_ten_thousand(Runtime& runtime, const std::shared_ptr<Device>& d
   for (std::size_t i = 0; i < 10000; ++i)
     bounds.push_back({0, static_cast<std::int64_t>(random() % 16), 15});
   return cast_on_ranks(runtime, device, model, bounds, {});
+}
+
+std::string cast_at_random(Runtime& runtime, const std::shared_ptr<Device>& device) {
+  const std::pair<DType, DType> types[] = {{DType::f32, DType::bf16},
+                                           {DType::bf16, DType::bf16},
+                                           {DType::f32, DType::f16},
+                                           {DType::f32, DType::f32}};
+  const int rounds = testing::unless_sanitized(testing::how_many(60, 300, 100000));
+  for (int round = 0; round < rounds; ++round) {
+    const auto seed = static_cast<std::uint64_t>(round);
+    std::mt19937_64 random(seed);
+    const auto below = [&](std::uint64_t n) { return static_cast<std::int64_t>(random() % n); };
+    const int ranks = 1 + static_cast<int>(below(5));
+    std::vector<std::pair<std::int64_t, std::int64_t>> shapes;
+    Bounds bounds;
+    for (std::int64_t w = below(6); w >= 0; --w) {
+      const std::int64_t grain = below(2) == 0 ? 16 : 1;
+      shapes.emplace_back(below(70), below(2) == 0 ? below(40) : 16 * below(80));
+      const std::int64_t elements = shapes.back().first * shapes.back().second;
+      std::vector<std::int64_t> cuts = {0, elements};
+      for (int r = 1; r < ranks; ++r) {
+        cuts.push_back(below(static_cast<std::uint64_t>(elements) + 1) / grain * grain);
+      }
+      std::sort(cuts.begin(), cuts.end());
+      bounds.push_back(std::move(cuts));
+    }
+    const auto& [master, type] = types[below(4)];
+    Model model = Model::random(shapes, seed, below(2) == 0, master);
+    model.model = type;
+    model.layout = static_cast<ScaleLayout>(below(3));
+    model.padded_scales = model.layout == ScaleLayout::linear && below(2) == 0;
+    GroupCast how;
+    how.gather = below(3) > 0;
+    how.post = how.gather;
+    how.callbacks = below(2) == 0;
+    const std::string problem = cast_on_ranks(runtime, device, model, bounds, how);
+    if (!problem.empty()) return cat("seed ", seed, ": ", problem);
+  }
+  return "";
 }
 
 std::string cast_behind_2_to_31(Runtime& runtime, const std::shared_ptr<Device>& device) {
