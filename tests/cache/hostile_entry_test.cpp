@@ -183,6 +183,11 @@ TEST_F(HostileEntry, RejectsFoldersThatOthersMayWrite) {
     EXPECT_FALSE(other_process->publish(sample.key, sample.artifact)) << folder;
     const auto faults = other_process->statistics().faults;
     EXPECT_EQ(faults[static_cast<std::size_t>(EntryFault::not_private)], 1u);
+    EXPECT_TRUE(other_process->list().value().empty());
+    ASSERT_TRUE(other_process->read_all([&](const StoredEntry& stored) {
+      EXPECT_EQ(stored.decoded.fault, EntryFault::not_private) << folder;
+    }));
+    EXPECT_TRUE(other_process->writable()) << "it is one folder's trouble";
     ASSERT_EQ(::chmod(folder.c_str(), 0700), 0);
     EXPECT_TRUE(hit(sample)) << folder;
   }

@@ -195,6 +195,51 @@ TEST_F(CacheTrouble, WarmFailsWhereSomethingElseHasAnEntrysName) {
   EXPECT_EQ(diecast_({"warm", manifest(), "--expect-no-new"}).exit_code, 0);
 }
 
+// A folder in the root that others may write: every command says so, and other kernels are kept.
+TEST_F(CacheTrouble, AFolderThatOthersMayWriteIsSaidWhereverOneLooks) {
+  (void)warmed();
+  const std::string folder = entry().substr(0, entry().rfind('/'));
+  ASSERT_EQ(::chmod(folder.c_str(), 0777), 0);
+  const auto verified = diecast_({"cache", "verify"});
+  EXPECT_EQ(verified.exit_code, 1);
+  EXPECT_EQ(verified.output, "damaged: " + entry() + ": not_private\n0 good, 1 damaged\n");
+  expect_has(diecast_({"cache", "explain", "amax IN=bf16 @ sm_90a"}).output,
+             "its own entry is no good: not_private, in " + diecast_.cache_path());
+  expect_has(diecast_({"cache", "stats"}).output, "not an entry: not_private");
+  const auto run = diecast_({"warm", manifest("amax IN=bf16,f16,f32 @ sm_90a\n")});
+  EXPECT_EQ(run.exit_code, 1);
+  expect_has(run.output, "3 compiled, 0 found, 0 failed, 0 not buildable here; 2 published");
+  expect_has(run.errors, "diecast: unsafe_directory: 1 kernels could not be kept in " +
+                             diecast_.cache_path() + ": their folders in it are links or files, ");
+  ASSERT_EQ(::chmod(folder.c_str(), 0700), 0);
+  EXPECT_EQ(diecast_({"cache", "verify"}).output, "3 good, 0 damaged\n");
+}
+
+// What stands in the root already is looked at: damage is mended, what is no file is told.
+TEST_F(CacheTrouble, AnImportMendsWhatIsDamaged) {
+  (void)warmed();
+  const std::string bundle = diecast_.folder / "k.dcb", name = entry();
+  ASSERT_EQ(diecast_({"bundle", "export", "-o", bundle}).exit_code, 0);
+  testing::write_text(name, "no entry");
+  expect_has(diecast_({"bundle", "import", bundle}).output, ": 1 imported, 0 already there, ");
+  EXPECT_EQ(diecast_({"cache", "verify"}).output, "1 good, 0 damaged\n");
+  expect_has(diecast_({"bundle", "import", bundle}).output, ": 0 imported, 1 already there, ");
+  ASSERT_EQ(::unlink(name.c_str()), 0);
+  ASSERT_EQ(::mkfifo(name.c_str(), 0600), 0);
+  const auto run = diecast_({"bundle", "import", bundle});
+  EXPECT_EQ(run.exit_code, 1);
+  expect_has(run.output, ": 0 imported, 0 already there, 0 damaged, 1 not written");
+  expect_has(run.errors, "`diecast cache verify` names the files: remove them");
+}
+
+TEST_F(CacheTrouble, ExplainNamesTheRootThatHasIt) {
+  const std::string root = warmed(), mine = diecast_.folder / "mine";
+  diecast_.set("DIECAST_CACHE", "rw:" + mine + ",ro:" + root);
+  const auto run = diecast_({"cache", "explain", "amax IN=bf16 @ sm_90a"});
+  EXPECT_EQ(run.exit_code, 0);
+  EXPECT_TRUE(run.output.ends_with(" in ro:" + root + "\n")) << run.output;
+}
+
 TEST_F(CacheTrouble, ExpectNoNewMakesNoRoot) {
   const std::string root = diecast_.folder / "typo";
   diecast_.set("DIECAST_CACHE", root);

@@ -133,6 +133,18 @@ TEST(Sources, StartNoShell) {
   EXPECT_GT(seen, 50u);
 }
 
+// S-05: environment_variable is deaf in a process that has more rights than its user.
+TEST(Sources, ReadTheEnvironmentInOnePlace) {
+  std::size_t readers = 0;
+  for (const std::string& name : tree::files()) {
+    if (!name.starts_with("src/diecast/")) continue;
+    const bool reads = tree::text_of(name).find("getenv(") != std::string::npos;
+    readers += reads;
+    EXPECT_EQ(reads, name == "src/diecast/base/text.cpp") << name;
+  }
+  EXPECT_EQ(readers, 1u);
+}
+
 TEST(Sources, OpenWithACommentThatSaysWhatTheyAre) {
   for (const std::string& name : tree::files()) {
     if (!tree::ends_with_any(name, {".cpp", ".h", ".cu", ".cmake", "CMakeLists.txt"})) continue;

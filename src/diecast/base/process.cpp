@@ -276,8 +276,9 @@ std::string find_program(const std::string& name) {
   };
   if (name.empty() || name.find('/') != std::string::npos)
     return name.empty() ? "" : absolute(name);
-  const char* path = std::getenv("PATH");
-  for (const std::string_view folder : split(path ? path : "/usr/bin:/bin", ':')) {
+  std::string path = environment_variable("PATH");
+  if (path.empty()) path = "/usr/bin:/bin";
+  for (const std::string_view folder : split(path, ':')) {
     if (folder.empty() || folder[0] != '/') continue;  // a program of the working directory's owner
     if (std::string found = absolute(cat(folder, '/', name)); !found.empty()) return found;
   }

@@ -96,7 +96,8 @@ std::unique_ptr<CacheRoots> CacheRoots::open(const std::vector<CacheRootSetting>
 }
 
 std::optional<Artifact> CacheRoots::find(const ArtifactKey& key, const std::string& compiler,
-                                         CompilerChoice choice, const Artifact* refused) {
+                                         CompilerChoice choice, const Artifact* refused,
+                                         const Layer** from) {
   if (choice == CompilerChoice::exact && compiler.empty()) return std::nullopt;
   const std::string any;
   for (const Layer& layer : layers_) {
@@ -105,7 +106,9 @@ std::optional<Artifact> CacheRoots::find(const ArtifactKey& key, const std::stri
     const std::string& wanted = newest ? any : compiler;
     auto found = layer.bundle ? layer.bundle->find(key, wanted, refused)
                               : layer.directory->find(key, wanted, refused);
-    if (found) return found;
+    if (!found) continue;
+    if (from != nullptr) *from = &layer;
+    return found;
   }
   return std::nullopt;
 }

@@ -62,11 +62,11 @@ class CacheRoots {
                                           std::vector<RefusedRoot>& refused,
                                           FileSystem& files = system_files());
 
-  // The first layer that has it. `compiler`: the identity found here, or empty. `refused`: as in
-  // DiskCache::find.
+  // From the first layer that has it. `compiler`: the identity found here, or empty. `refused`: as
+  // in DiskCache::find. `from`: gets that layer.
   std::optional<Artifact> find(const ArtifactKey& key, const std::string& compiler,
                                CompilerChoice choice = CompilerChoice::found,
-                               const Artifact* refused = nullptr);
+                               const Artifact* refused = nullptr, const Layer** from = nullptr);
   // To the first rw: directory that takes it, which is returned, or null. `replace`: over whatever
   // entry is there.
   DiskCache* publish(const ArtifactKey& key, const Artifact& artifact, bool replace = false);

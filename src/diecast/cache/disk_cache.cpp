@@ -163,7 +163,7 @@ bool DiskCache::publish(const ArtifactKey& key, const Artifact& artifact) {
     state.publish_error = error;
     if (refuses_writing(error)) {
       state.writes.stop();
-    } else if (error < 0) {
+    } else if (error < 0 && error != -ENOTDIR) {  // which is these keys' trouble alone
       state.writes.failure(error, state.files.now_seconds());
     }
     return false;
@@ -173,7 +173,7 @@ bool DiskCache::publish(const ArtifactKey& key, const Artifact& artifact) {
   if (!bytes) return failed(0);
   const Descriptor shard = directory->shard(artifact.compiler, key.digest, true);
   if (shard && !state.is_private_path(*directory, artifact.compiler, key.digest))
-    return failed(-EPERM);
+    return failed(-ENOTDIR);  // no folder of ours, as a link is none
   if (!shard) {
     if (shard.number() != -ENOENT) return failed(shard.number());
     state.reopen(root_);  // the root was removed; that says nothing about the disk

@@ -27,7 +27,9 @@ struct CacheStatistics {
   std::uint64_t publishes = 0;  // of which `replaced` over a damaged file
   std::uint64_t replaced = 0, already_there = 0;
   std::uint64_t publish_failures = 0;
-  int publish_error = 0;  // the last failure's -errno; 0: none, or it was not the disk's
+  // The last failure's -errno; 0: none, or it was not the disk's. -ENOTDIR: a folder of the key is
+  // a link, a file, or others may write it. -EEXIST: something that is no entry has its name.
+  int publish_error = 0;
   // Read-only root, a disk left alone after failures, or one so slow that too many were waiting.
   std::uint64_t publishes_skipped = 0;
   std::uint64_t lock_waits = 0, lock_timeouts = 0;

@@ -79,6 +79,7 @@ Result<void> DiskCache::read_all(const std::function<void(const StoredEntry&)>& 
           files.status_at(shard.folder, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == -ENOENT) {
         continue;  // somebody has removed it since it was listed
       }
+      if (!shard.is_private) fault = EntryFault::not_private;
       if (fault == EntryFault::none && (stored.decoded.artifact.compiler != shard.compiler ||
                                         entry_name(xxh3_128(entry_record(bytes))) != name)) {
         fault = EntryFault::other_key;
@@ -96,7 +97,7 @@ Result<std::vector<EntrySummary>> DiskCache::list() {
   std::vector<EntrySummary> out;
   const int trouble = walk_shards(files, *state_->directory(), [&](const Shard& shard) {
     for (const std::string& name : shard.names) {
-      if (!is_entry_name(name)) continue;
+      if (!is_entry_name(name) || !shard.is_private) continue;
       if (auto summary = summarize(files, shard.folder, name.c_str())) {
         out.push_back(*std::move(summary));
       }

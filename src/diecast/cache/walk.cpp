@@ -1,5 +1,6 @@
 // Walking a root: see walk.h. Names are taken before anybody works in a folder: one that changes
 // under its listing may show a name twice or never.
+#include <diecast/cache/trusted_directory.h>
 #include <diecast/cache/walk.h>
 #include <errno.h>
 
@@ -14,6 +15,11 @@ int names_in(FileSystem& files, int folder, std::vector<std::string>& out) {
     return true;
   });
   return listed == -ENOENT ? 0 : listed;
+}
+
+bool is_private_folder(FileSystem& files, int folder) {
+  struct stat status;
+  return files.status(folder, &status) >= 0 && is_private(status);
 }
 
 }  // namespace
@@ -40,8 +46,10 @@ int walk_shards(FileSystem& files, const CacheDirectory& directory,
     if (!identity) continue;
     const Descriptor folder = directory.folder(identity.number(), name.c_str(), false);
     if (!folder) continue;
-    if (!each({compiler, identity.number(), folder.number(), name, list(folder.number()), i + 1,
-               all.size()})) {
+    const bool is_private =
+        is_private_folder(files, identity.number()) && is_private_folder(files, folder.number());
+    if (!each({compiler, identity.number(), folder.number(), name, is_private,
+               list(folder.number()), i + 1, all.size()})) {
       break;
     }
   }

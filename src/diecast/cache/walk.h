@@ -14,6 +14,7 @@ struct Shard {
   int identity;  // the compiler's folder
   int folder;    // this one
   std::string name;
+  bool is_private;                 // nobody else may write it, nor the compiler's folder
   std::vector<std::string> names;  // of all files in it, ours or not
   std::size_t place, count;        // which one of how many this is
 };

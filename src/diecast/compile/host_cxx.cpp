@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <cstdlib>
 
 namespace diecast {
 namespace {
@@ -34,7 +33,8 @@ Result<void> write_new_file(const std::string& path, std::string_view text) {
 std::vector<std::string> clean_environment(const std::string& directory) {
   std::vector<std::string> environment = {"LC_ALL=C", "TMPDIR=" + directory, "CCACHE_DISABLE=1"};
   for (const char* name : {"PATH", "HOME", "LD_LIBRARY_PATH"})
-    if (const char* value = std::getenv(name)) environment.push_back(cat(name, "=", value));
+    if (const std::string value = environment_variable(name); !value.empty())
+      environment.push_back(cat(name, "=", value));
   return environment;
 }
 

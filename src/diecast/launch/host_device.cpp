@@ -271,8 +271,8 @@ namespace diecast {
 
 HostDeviceOptions HostDeviceOptions::from_environment() {
   HostDeviceOptions options;
-  const char* text = std::getenv("DIECAST_HOST_THREADS");
-  if (!text || *text == 0) return options;
+  const std::string text = environment_variable("DIECAST_HOST_THREADS");
+  if (text.empty()) return options;
   const auto number = parse_integer(text);
   options.threads = number && *number >= 0 && *number < 1 << 20 ? static_cast<int>(*number) : -1;
   return options;

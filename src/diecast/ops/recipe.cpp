@@ -2,7 +2,6 @@
 #include <diecast/base/text.h>
 #include <diecast/ops/recipe.h>
 
-#include <cstdlib>
 #include <vector>
 
 namespace diecast {
@@ -56,8 +55,7 @@ std::string_view role_name(TensorRole role) {
 
 Result<Recipe> Recipe::from_environment() {
   Recipe recipe;
-  const char* given = std::getenv(kRowScaledVariable);
-  const std::string_view value = given == nullptr ? "" : given;
+  const std::string value = environment_variable(kRowScaledVariable);
   if (value != "" && value != "0" && value != "1") {
     return Error{ErrorCode::invalid_argument, cat(kRowScaledVariable, " is ", quote(value, 40)),
                  cat("set ", kRowScaledVariable, " to 0 or 1, or leave it out")};

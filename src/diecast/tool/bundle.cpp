@@ -160,24 +160,30 @@ Result<int> import_all(const BundleArguments& options) {
   DIECAST_TRY(DiskCache* const root, writable_of(*runtime));
   DIECAST_TRY(const auto bundle, open_bundle(options));
   Json damaged = Json::array();
-  std::size_t failed = 0;
+  std::size_t found = 0, failed = 0;
   visit_entries(*bundle, [&](const FoundEntry& entry) {
     if (entry.decoded.fault != EntryFault::none) {
       if (!options.json) print(damage_line(entry));
       damaged.push_back(json_of(entry));
-    } else if (!root->publish(key_of(entry_record(entry.bytes)), entry.decoded.artifact)) {
+      return;
+    }
+    const ArtifactKey key = key_of(entry_record(entry.bytes));
+    if (root->find(key, entry.compiler)) {  // else what is damaged there is replaced
+      ++found;
+    } else if (!root->publish(key, entry.decoded.artifact)) {
       ++failed;
     }
   });
   const CacheStatistics done = root->statistics();
+  const std::uint64_t already_there = found + done.already_there;
   if (options.json) {
     Json out = {{"root", root->root()},       {"kind", "rw"},
-                {"imported", done.publishes}, {"already_there", done.already_there},
+                {"imported", done.publishes}, {"already_there", already_there},
                 {"damaged", damaged},         {"not_written", failed}};
     print(out.dump(2));
   } else {
-    print(cat(root->root(), ": ", done.publishes, " imported, ", done.already_there,
-              " already there, ", damaged.size(), " damaged, ", failed, " not written"));
+    print(cat(root->root(), ": ", done.publishes, " imported, ", already_there, " already there, ",
+              damaged.size(), " damaged, ", failed, " not written"));
   }
   if (failed > 0) return not_kept(*root, failed);
   return damaged.empty() ? 0 : 1;

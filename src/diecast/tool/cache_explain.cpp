@@ -19,10 +19,11 @@ std::string shown(const std::string& text) { return text.empty() ? "nothing" : q
 
 void print_miss(const MissReason& reason, const std::string& state) {
   if (reason.own_fault != EntryFault::none) {
-    print(cat(
-        "its own entry is no good: ", entry_fault_name(reason.own_fault), ", in ", reason.own_root,
-        is_damage(reason.own_fault) ? "\nthe next compile of it replaces the file in an rw: root"
-                                    : "\n`diecast cache verify` names the file: remove it"));
+    print(cat("its own entry is no good: ", entry_fault_name(reason.own_fault), ", in ",
+              reason.own_root,
+              is_damage(reason.own_fault) ? "\nthe next compile of it replaces the file in an rw: "
+                                            "root whose folders are yours alone"
+                                          : "\n`diecast cache verify` names the file: remove it"));
     return;
   }
   if (reason.root.empty()) {
@@ -60,7 +61,9 @@ Result<int> explain(const ExplainArguments& options) {
   DIECAST_TRY(const ArtifactKey key, runtime->key(one));
   const auto compiler = runtime->compiler(one.target());
   const std::string identity = compiler ? (*compiler)->identity() : std::string();
-  const auto found = roots->find(key, identity, RuntimeOptions::from_environment().cache_compilers);
+  const CacheRoots::Layer* layer = nullptr;
+  const auto found = roots->find(key, identity, RuntimeOptions::from_environment().cache_compilers,
+                                 nullptr, &layer);
   const MissReason reason = found ? MissReason() : explain_miss(*roots, key, identity);
   if (options.json) {
     nlohmann::ordered_json out = {{"specialization", one.spelling()},
@@ -68,7 +71,8 @@ Result<int> explain(const ExplainArguments& options) {
                                   {"compiler", identity},
                                   {"hit", found.has_value()}};
     if (found) {
-      out["found"] = {{"compiler", found->compiler}, {"bytes", found->payload.size()}};
+      out["found"] = json_of(layer->setting);
+      out["found"].update({{"compiler", found->compiler}, {"bytes", found->payload.size()}});
     } else {
       out["miss"] = miss_as_json(reason);
     }
@@ -79,7 +83,7 @@ Result<int> explain(const ExplainArguments& options) {
   print(cat("key ", key.hex(), ", compiler ", identity.empty() ? "not found" : identity));
   if (found) {
     print(cat("hit: ", found->payload.size(), " bytes by ", found->compiler, " in ",
-              runtime->cache_state()));
+              root_name(layer->setting)));
     return 0;
   }
   print(cat("miss in ", runtime->cache_state()));

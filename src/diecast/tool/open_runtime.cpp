@@ -24,6 +24,13 @@ Error not_kept(DiskCache& root, std::uint64_t kernels) {
                 ": something that is no entry of this diecast has their names"),
             "`diecast cache verify` names the files: remove them"};
   }
+  if (error == -ENOTDIR) {
+    return {ErrorCode::unsafe_directory,
+            cat(kernels, " kernels could not be kept in ", root.root(),
+                ": their folders in it are links or files, or others may write them"),
+            cat("look at them with `find ", root.root(),
+                "/v1 -maxdepth 2 -ls`; chmod go-w what is yours, remove the rest")};
+  }
   if (error < 0) return file_error(cat("write ", kernels, " kernels to"), root.root(), error);
   if (auto tried = root.check_writing(); !tried) return tried.error();
   return {ErrorCode::io_error, cat(kernels, " kernels could not be written to ", root.root()),

@@ -4,7 +4,6 @@
 #include <diecast/base/text.h>
 #include <diecast/ops/weights/nccl.h>
 
-#include <cstdlib>
 
 namespace diecast {
 namespace {
@@ -28,8 +27,8 @@ struct NcclApi {
 Result<Library> open_library(const std::string& named) {
   if (!named.empty()) return Library::open(named);
   if (auto present = Library::already_loaded("libnccl.so.2")) return present;
-  const char* wanted = std::getenv("DIECAST_NCCL");
-  auto opened = Library::open(wanted != nullptr && *wanted != '\0' ? wanted : "libnccl.so.2");
+  const std::string wanted = environment_variable("DIECAST_NCCL");
+  auto opened = Library::open(wanted.empty() ? "libnccl.so.2" : wanted);
   if (opened) return opened;
   Error error = std::move(opened).error();
   error.fix = "install NCCL, or set DIECAST_NCCL to the path of libnccl.so.2";
