@@ -2,7 +2,10 @@
 #include <diecast/diecast.h>
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "allocations.h"
+#include "ops/weights_on_fake_gpu.h"
 #include "runtime/fake_machine.h"
 
 namespace diecast {
@@ -60,6 +63,36 @@ TEST_F(PreparedCost, OfQuantizingAndBackIsNoMemory) {
     EXPECT_TRUE(all);
   }
   EXPECT_GT(testing::allocations, 0);
+}
+
+// The fake driver's fill takes memory, a step of sharded weights none beside it.
+TEST(PreparedWeightsCost, OfAStepIsTheFillsOwnForAnyNumberOfWeights) {
+#if defined(DIECAST_SANITIZER)
+  GTEST_SKIP() << "the sanitizer counts allocations itself";
+#endif
+  for (const std::size_t count : {std::size_t{1}, std::size_t{560}}) {
+    weights_test::Alone alone({count, {16, 32}}, 0, 101);
+    const auto cast = alone.prepare().value();
+    const auto post =
+        PreparedPostAllGather::prepare(*alone.runtime, alone.own->weights, {false, alone.device})
+            .value();
+    const variants::DeviceBuffer scratch(*alone.device,
+                                         static_cast<std::size_t>(cast.scratch_bytes()));
+    const auto allocations_of = [&](const std::function<Result<void>()>& run) {
+      bool all = run().ok();
+      alone.machine.cuda->quiet = true;
+      const long before = testing::allocations;
+      for (int i = 0; i < 100; ++i) all &= run().ok();
+      const long after = testing::allocations;
+      alone.machine.cuda->quiet = false;
+      EXPECT_TRUE(all);
+      return after - before;
+    };
+    const long fills =
+        allocations_of([&] { return alone.device->fill(scratch.data_pointer(), 0, 16, {}); });
+    EXPECT_EQ(allocations_of([&] { return cast.run(scratch.data_pointer(), {}); }), fills);
+    EXPECT_EQ(allocations_of([&] { return post.run({}); }), 0);
+  }
 }
 
 }  // namespace
