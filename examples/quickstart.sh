@@ -66,7 +66,7 @@ once second
 cmp -s "$work/first-nvfp4.safetensors" "$work/second-nvfp4.safetensors" ||
   fail "the second run gave other bytes"
 compiled() { sed -n 's/.* wanted: \([0-9]*\) compiled.*/\1/p' "$1"; }
-kernels() { sed -n 's/.*; \([0-9]*\) kernels compiled.*/\1/p' "$1"; }
+kernels() { sed -n 's/.*; \([0-9]*\) kernels* compiled.*/\1/p' "$1"; }
 
 say "summary"
 if grep -q '^sm_' "$work/first-warm"; then

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# tests/run.sh [-y]       sets the machine up and runs the everyday tests (7 minutes on two cores, half
-#                         of them the first build)
+# tests/run.sh [-y]       sets the machine up and runs the everyday tests (4 to 7 minutes on two cores,
+#                         as machines differ; half of them the first build)
 # tests/run.sh [-y] all   everything this machine can run: more variants, sanitizers, CUDA hidden
 # -y: may use sudo without asking. The last line is "N passed, N failed, N skipped".
 set -u

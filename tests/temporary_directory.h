@@ -1,6 +1,7 @@
 // A private folder of one test, removed with everything in it; and what tests ask of a folder.
 #pragma once
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -43,6 +44,13 @@ inline std::string memory_directory() {
   return std::filesystem::is_directory(status) && sticky && ::access("/dev/shm", W_OK) == 0
              ? "/dev/shm"
              : "/tmp";
+}
+
+// Whether a file can be written in `folder` without a name.
+inline bool has_unnamed_files(const std::string& folder) {
+  const int file = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  if (file >= 0) ::close(file);
+  return file >= 0;
 }
 
 // Every file and folder below `folder`, relative to it, sorted.

@@ -2,6 +2,7 @@
 #include <diecast/base/file.h>
 #include <diecast/base/text.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -13,6 +14,8 @@ namespace diecast {
 namespace {
 
 using testing::FakeFileSystem;
+using testing::FileCall;
+using testing::FileFault;
 using testing::mode_of;
 using testing::open_descriptors;
 using testing::TemporaryDirectory;
@@ -41,18 +44,62 @@ TEST(AtomicFile, AppearsWholeOnCommitAndKeepsTheOldPermissions) {
   EXPECT_EQ(tree(folder.path()), std::vector<std::string>{"out"});
 }
 
+// A file system without unnamed files.
+FakeFileSystem::Rule without_unnamed() {
+  return [](const FileCall& call) {
+    const bool unnamed = (call.flags & O_TMPFILE) == O_TMPFILE;
+    return FileFault{call.name == "open_at" && unnamed ? EOPNOTSUPP : 0};
+  };
+}
+
 TEST(AtomicFile, LeavesNothingWithoutCommit) {
   TemporaryDirectory folder;
-  const std::string path = folder / "out";
   {
-    AtomicFile file = AtomicFile::create(system_files(), path).value();
+    AtomicFile file = AtomicFile::create(system_files(), folder / "out").value();
     AtomicFile moved = std::move(file);
     ASSERT_TRUE(moved.write(as_bytes("half")));
+  }
+  EXPECT_TRUE(tree(folder.path()).empty());
+}
+
+TEST(AtomicFile, HasNoNameBeforeCommit) {
+  TemporaryDirectory folder;
+  if (!testing::has_unnamed_files(folder.path())) GTEST_SKIP() << "no unnamed files here";
+  AtomicFile file = AtomicFile::create(system_files(), folder / "out").value();
+  ASSERT_TRUE(file.write(as_bytes("half")));
+  EXPECT_TRUE(tree(folder.path()).empty());  // a kill here leaves nothing
+}
+
+TEST(AtomicFile, IsASiblingWhereThereAreNoUnnamedFiles) {
+  TemporaryDirectory folder;
+  FakeFileSystem files(without_unnamed());
+  {
+    AtomicFile file = AtomicFile::create(files, folder / "out").value();
     const std::vector<std::string> names = tree(folder.path());
     ASSERT_EQ(names.size(), 1u);
     EXPECT_EQ(names[0].substr(0, 17), ".out.diecast-tmp-");
   }
   EXPECT_TRUE(tree(folder.path()).empty());
+  ASSERT_TRUE(write_atomically(files, folder / "out", "some text"));
+  EXPECT_EQ(text_of(folder / "out"), "!ome text");
+  EXPECT_EQ(tree(folder.path()), std::vector<std::string>{"out"});
+}
+
+// Without /proc nothing can be linked; with `done` only the reply is lost.
+TEST(AtomicFile, IsCopiedWhereAnUnnamedFileGetsNoName) {
+  for (const bool done : {false, true}) {
+    TemporaryDirectory folder;
+    const std::string path = folder / "out", text(3 << 20, 'x');
+    write_text(path, "old");
+    ASSERT_EQ(::chmod(path.c_str(), 0640), 0);
+    FakeFileSystem files([&](const FileCall& call) {
+      return FileFault{call.name == "link_descriptor" ? ENOENT : 0, done};
+    });
+    ASSERT_TRUE(write_atomically(files, path, text));
+    EXPECT_EQ(text_of(path), "!" + text.substr(1));
+    EXPECT_EQ(mode_of(path), S_IFREG | 0640u);
+    EXPECT_EQ(tree(folder.path()), std::vector<std::string>{"out"});
+  }
 }
 
 TEST(AtomicFile, TakesTheLongestNames) {
@@ -98,17 +145,22 @@ TEST(AtomicFile, GoesOnWithoutRoomReservedWhereTheFileSystemCannot) {
 // The final name holds the old text or the new one whichever call fails, and nothing else remains
 // unless removing it was refused too.
 TEST(AtomicFile, IsOldOrNewWhicheverCallFails) {
+  const FakeFileSystem::Rule ways[] = {{[](const FileCall&) { return FileFault{}; }},
+                                       without_unnamed(),
+                                       FakeFileSystem::refuse("link_descriptor", ENOENT)};
   for (const int error : {EIO, ENOSPC, EACCES, EINTR, EMFILE}) {
-    for (const bool sticky : {false, true}) {
+    for (int way = 0; way < 6; ++way) {
+      const bool sticky = way % 2 == 1;
       bool finished = false;
       for (int n = 1; !finished; ++n) {
         TemporaryDirectory folder(testing::memory_directory());
         const std::string path = folder / "out";
         write_text(path, "old");
         const std::size_t descriptors = open_descriptors();
-        FakeFileSystem files(FakeFileSystem::fail_from(n, error, sticky));
+        const auto failing = FakeFileSystem::fail_from(n, error, sticky);
+        FakeFileSystem files(FakeFileSystem::both(failing, ways[way / 2]));
         const Result<void> result = write_atomically(files, path, "new text");
-        finished = !files.refused();
+        finished = files.calls() < n;
         const std::string text = text_of(path);
         if (result) {
           EXPECT_EQ(text, "!ew text");

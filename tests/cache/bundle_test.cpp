@@ -239,8 +239,8 @@ TEST_F(BundleTest, IsRefusedWhereOthersMayWriteIt) {
 
 TEST_F(BundleTest, IsRefusedWhenItIsNoRegularFile) {
   ASSERT_EQ(::mkfifo((folder_ / "k.dcb").c_str(), 0600), 0);
-  EXPECT_EQ(open().error().code, ErrorCode::io_error);
-  EXPECT_EQ(Bundle::open(folder_.path()).error().code, ErrorCode::io_error);
+  EXPECT_EQ(open().error().code, ErrorCode::file_not_found);
+  EXPECT_EQ(Bundle::open(folder_.path()).error().code, ErrorCode::file_not_found);
   EXPECT_EQ(open("none.dcb").error().code, ErrorCode::file_not_found);
   EXPECT_EQ(Bundle::open("k.dcb").error().code, ErrorCode::invalid_argument);
 }

@@ -85,6 +85,33 @@ TEST(Plan, GlobThatMatchesNothingIsNoted) {
   EXPECT_EQ(plan.notes, std::vector<std::string>{"--exclude \"*.wieght\" matches no tensor"});
 }
 
+TEST(Plan, ANameWithNulIsMatchedAsAWhole) {
+  const std::string name("a\0b.weight", 10);
+  QuantizeOptions options;
+  options.include = {"a"};
+  EXPECT_EQ(decision(name, options), "copy: not included");
+  options.include = {"*.weight"};
+  options.exclude = {"a?b.weight"};
+  EXPECT_EQ(decision(name, options), "copy: excluded by a?b.weight");
+}
+
+// What a fix says to leave out is left out, whatever the name is made of.
+TEST(Plan, AFixNamesAGlobThatMatches) {
+  using namespace std::string_literals;
+  EXPECT_EQ(glob_of("model.layers.0.up_proj.weight"), "model.layers.0.up_proj.weight");
+  EXPECT_EQ(glob_of("a[0]*\\$`\"!\x1b\0\x7fé.weight"s), "a?0??????????é.weight");
+  EXPECT_EQ(glob_of(std::string(149, 'n') + "é.weight"), std::string(149, 'n') + "*");
+  for (const std::string& name :
+       {"experts[3].weight"s, "a\0\n*.weight"s, "é\\.weight"s, std::string(300, 'n') + ".weight"}) {
+    QuantizeOptions options;
+    options.exclude = {glob_of(name)};
+    EXPECT_EQ(decision(name, options), "copy: excluded by " + glob_of(name));
+  }
+  const auto taken = header_of(
+      {{"e[1].weight", StoredDType::bf16, {2, 32}}, {"e[1].input_scale", StoredDType::f32, {}}});
+  EXPECT_EQ(plan_quantize(taken).error().fix, "leave it out with --exclude \"e?1?.weight\"");
+}
+
 TEST(Plan, LastDimensionThatIsNoMultipleOfSixteenIsCopiedAndNotedOrAnErrorWhenStrict) {
   const auto header = weights({"a.weight"}, {16, 100});
   const Plan plan = plan_quantize(header).value();

@@ -1,4 +1,5 @@
-// The command catches no signal: whatever ends it leaves whole entries, and the next run goes on.
+// The command catches no signal: whatever ends it leaves whole entries and no part of a checkpoint,
+// and the next run goes on.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -10,6 +11,7 @@
 
 #include "child_process.h"
 #include "tool/run_tool.h"
+#include "tool/small_checkpoint.h"
 
 namespace diecast {
 namespace {
@@ -65,6 +67,30 @@ TEST(ToolWarm, InterruptedLeavesWholeEntriesAndGoesOnNextTime) {
     EXPECT_EQ(diecast({"warm", manifest}).exit_code, 0);
     EXPECT_EQ(diecast({"warm", manifest, "--expect-no-new"}).exit_code, 0);
     EXPECT_LE(lines(journal), 12 + 2);  // again: what was compiling, and what was being synced
+  }
+}
+
+// P-03, P-04
+TEST(ToolQuantize, InterruptedLeavesNothingBesideItsInput) {
+  for (const int signal : {SIGHUP, SIGINT, SIGTERM, SIGKILL}) {
+    ToolRun diecast;
+    const testing::TemporaryDirectory models;
+    if (!testing::has_unnamed_files(models.path())) GTEST_SKIP() << "no unnamed files here";
+    testing::write_small_checkpoint(models / "in.safetensors");
+    const std::string journal = diecast.folder / "journal";
+    diecast.set("DIECAST_LIBCUDA", DIECAST_FAKE_DIR "/libfake_cuda.so");
+    diecast.set("DIECAST_FAKE_CUDA_CC", "90");
+    diecast.set("DIECAST_FAKE_NVRTC_JOURNAL", journal);
+    diecast.set("DIECAST_FAKE_NVRTC_SLEEP_MS", "60000");  // the output is begun, a kernel awaited
+    const pid_t quantizing =
+        start(diecast, {"quantize", models / "in.safetensors", models / "out.safetensors"});
+    for (int i = 0; i < 4000 && lines(journal) < 1; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    EXPECT_EQ(lines(journal), 1);
+    ASSERT_EQ(::kill(quantizing, signal), 0);
+    EXPECT_EQ(testing::wait_for_child(quantizing), 128 + signal);
+    EXPECT_EQ(testing::tree(models.path()), std::vector<std::string>{"in.safetensors"});
   }
 }
 

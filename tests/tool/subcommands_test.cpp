@@ -1,6 +1,8 @@
 // Every subcommand and option that the other tests of the command do not start.
+#include <diecast/base/text.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -97,6 +99,66 @@ TEST(Subcommands, WarmTakesTargetsAndJobs) {
   ASSERT_EQ(outcomes.size(), 2u);
   EXPECT_EQ(outcomes[0].at("specialization"), kAmax + "sm_80");
   EXPECT_EQ(outcomes[1].at("specialization"), kAmax + "sm_86");
+}
+
+// Paths are bytes; JSON is not.
+TEST(Subcommands, SpeakJsonOfPathsThatAreNotUtf8) {
+  ToolRun diecast;
+  diecast.set("DIECAST_CACHE", diecast.cache_path() + "/\xff");
+  ASSERT_EQ(diecast({"compile", "amax IN=bf16 @ sm_90a", "--json"}).exit_code, 0);
+  const std::string shown = diecast.cache_path() + "/\uFFFD";
+  EXPECT_EQ(json::parse(diecast({"cache", "ls", "--json"}).output).at(0).at("root"), shown);
+  for (const char* what : {"path", "stats"}) {
+    const auto told = json::parse(diecast({"cache", what, "--json"}).output);
+    EXPECT_EQ(told.at("roots").at(0).at("root"), shown) << what;
+  }
+  EXPECT_FALSE(json::parse(diecast({"doctor", "--json"}).output).empty());
+}
+
+TEST(Subcommands, WarmWithoutAManifestSaysWhatItTakes) {
+  ToolRun diecast;
+  const auto run = diecast({"warm"});
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_EQ(run.errors,
+            "diecast: invalid_argument: no manifest was named\n"
+            "  fix: diecast warm FILE..., such as cache/manifests/nvfp4.txt, or --from FILE\n");
+}
+
+// A value that one file has as NaN is in no figure, and a table says so; zeros are no signal.
+TEST(Subcommands, CompareTellsWhatIsNotFiniteAndWhatHasNoSignal) {
+  ToolRun diecast;
+  const auto file = [&](const std::string& name, std::vector<float> a, std::vector<float> b) {
+    const auto bytes = [](const std::vector<float>& values) {
+      return std::string(reinterpret_cast<const char*>(values.data()), 4 * values.size());
+    };
+    testing::TestFile out;
+    out.tensors["a"] = {"F32", {a.size()}, bytes(a)};
+    out.tensors["b"] = {"F32", {b.size()}, bytes(b)};
+    testing::write_text(diecast.folder / name, testing::encode(out));
+    return diecast.folder / name;
+  };
+  const auto lines = [&](const std::string& first, const std::string& second) {
+    std::vector<std::vector<std::string>> out;
+    const std::string output = diecast({"compare", first, second}).output;
+    for (const std::string_view line : split(output, '\n')) {
+      out.emplace_back();
+      for (const std::string_view word : words(line)) out.back().emplace_back(word);
+    }
+    return out;
+  };
+  using Words = std::vector<std::string>;
+  const float nan = NAN;
+  const auto nans = lines(file("x", {1, nan}, {nan, nan}), file("y", {1, 2}, {3, nan}));
+  ASSERT_EQ(nans.size(), 5u);
+  EXPECT_EQ(nans[1],
+            (Words{"a", "0.000e+00", "0.000e+00", "exact", "1", "not", "finite,", "left", "out"}));
+  EXPECT_EQ(nans[2], (Words{"b", "2", "not", "finite,", "left", "out"}));
+  EXPECT_EQ(join(nans[3], " "),
+            "all values: largest error 0.000e+00, mean 0.000e+00, signal to noise exact; "
+            "3 not finite, left out");
+  const auto zeros = lines(file("z", {0, 0}, {0, 0}), file("o", {1, 1}, {0, 0}));
+  EXPECT_EQ(zeros[1], (Words{"a", "1.000e+00", "1.000e+00", "no", "signal"}));
+  EXPECT_EQ(zeros[3].back(), "signal");
 }
 
 TEST(Subcommands, CacheSaysWhereItIsAndWhatItHolds) {

@@ -25,6 +25,33 @@ TEST(ToolOnHost, ReplaysTheVectorsOfTransformerEngine) {
   EXPECT_GE(report.at("passed"), 100);
 }
 
+// Of two cases one with a wrong byte, and one that is no checkpoint's.
+TEST(ToolOnHost, TellsProgramsWhatFailedAndWhatWasSkipped) {
+  ToolRun diecast;
+  if (!host_works(diecast)) GTEST_SKIP() << "no host device or compiler";
+  testing::TestFile file =
+      testing::decode(text_of(kSource + "/tests/golden/nvfp4_torchao.safetensors"));
+  auto cases = nlohmann::json::parse(file.metadata.at("cases"));
+  cases = {cases.at(0), cases.at(1)};
+  cases[1]["shape"] = {16, 63};
+  file.metadata["cases"] = cases.dump();
+  const auto expected = static_cast<std::uint8_t>(file.tensors.at("c000/data").bytes[0] ^= 1);
+  const std::string path = diecast.folder / "vectors.safetensors";
+  testing::write_text(path, testing::encode(file));
+  const auto run = diecast({"check", "--target", "host", "--json", path});
+  EXPECT_EQ(run.exit_code, 1) << run.output << run.errors;
+  const auto report = nlohmann::json::parse(run.output).at(0);
+  EXPECT_EQ(report.at("failed"), 1);
+  EXPECT_EQ(report.at("failures").at(0).at("case"), "c000");
+  EXPECT_EQ(report.at("failures").at(0).at("differing"), 1);
+  EXPECT_EQ(report.at("failures").at(0).at("first").at(0),
+            nlohmann::json(
+                {{"tensor", "data"}, {"index", 0}, {"expected", expected}, {"got", expected ^ 1}}));
+  EXPECT_EQ(report.at("skipped"), 1);
+  EXPECT_EQ(report.at("skips"), nlohmann::json::parse(R"([{"case": "c001", "reason":
+              "rows that end within a block are not part of a checkpoint"}])"));
+}
+
 TEST(ToolOnHost, QuantizesAndComesBack) {
   ToolRun diecast;
   if (!host_works(diecast)) GTEST_SKIP() << "no host device or compiler";

@@ -1,4 +1,5 @@
-// A file that appears whole: written beside its final name, synced, then renamed over it.
+// A file that appears whole: written beside its final name, synced, then renamed over it. It has no
+// name of its own before that where the file system can, so that whatever ends the process ends it.
 #include <diecast/base/file.h>
 #include <diecast/base/text.h>
 #include <errno.h>
@@ -9,8 +10,9 @@
 namespace diecast {
 namespace {
 
-constexpr int kNameTries = 8;           // 64 random bits: a second try is already an attack
-constexpr std::size_t kNameKept = 200;  // of the final name in the temporary one (NAME_MAX 255)
+constexpr int kNameTries = 8;               // 64 random bits: a second try is already an attack
+constexpr std::size_t kNameKept = 200;      // of the final name in the temporary one (NAME_MAX 255)
+constexpr std::uint64_t kCopied = 1 << 20;  // bytes at a time
 
 // A symbolic link is replaced, not followed; a directory, device or FIFO never is.
 Result<void> check_replaceable(const struct stat& old, const std::string& path) {
@@ -19,6 +21,10 @@ Result<void> check_replaceable(const struct stat& old, const std::string& path) 
                cat("cannot write ", quote(path, 1000), ": it is ",
                    S_ISDIR(old.st_mode) ? "a directory" : "not a regular file"),
                "give the path of a new or regular file"};
+}
+
+std::string temporary_name(const std::string& final_name) {
+  return cat(".", final_name.substr(0, kNameKept), ".diecast-tmp-", hex16(random_bits()));
 }
 
 }  // namespace
@@ -41,7 +47,8 @@ Result<AtomicFile> AtomicFile::create(FileSystem& files, const std::string& path
   const int found = files.status_at(directory, out.final_.c_str(), &old, AT_SYMLINK_NOFOLLOW);
   if (found < 0 && found != -ENOENT) return file_error("write", path, found);
   if (found == 0) DIECAST_CHECK(check_replaceable(old, path));
-  int result = out.open_temporary(most);
+  // 0666 under the umask, as for any file the user writes; what is replaced keeps its mode.
+  int result = out.open_temporary(0666 & most);
   if (result >= 0 && found == 0 && S_ISREG(old.st_mode)) {
     result = files.change_mode(out.file_.number(), old.st_mode & most);
   }
@@ -49,19 +56,51 @@ Result<AtomicFile> AtomicFile::create(FileSystem& files, const std::string& path
   return out;
 }
 
-int AtomicFile::open_temporary(mode_t most) {
+int AtomicFile::open_temporary(mode_t mode) {
+  const int file = files_->open_at(directory_.number(), ".", O_TMPFILE | O_RDWR, mode);
+  if (file < 0) return open_named(mode);
+  file_ = Descriptor(*files_, file);
+  return 0;
+}
+
+int AtomicFile::open_named(mode_t mode) {
   int file = -EEXIST;
   std::string name;
   for (int i = 0; i < kNameTries && file == -EEXIST; ++i) {
-    name = cat(".", final_.substr(0, kNameKept), ".diecast-tmp-", hex16(random_bits()));
-    // 0666 under the umask, as for any file the user writes; what is replaced keeps its mode.
+    name = temporary_name(final_);
     file = files_->open_at(directory_.number(), name.c_str(),
-                           O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0666 & most);
+                           O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode);
   }
   if (file < 0) return file;
   temporary_ = name;
   file_ = Descriptor(*files_, file);
   return 0;
+}
+
+int AtomicFile::take_name() {
+  temporary_ = temporary_name(final_);
+  const int linked =
+      files_->link_descriptor(file_.number(), directory_.number(), temporary_.c_str());
+  return linked >= 0 ? linked : copy_to_named();
+}
+
+// Where an unnamed file was to be had and gets no name after all: there is no /proc to link from.
+int AtomicFile::copy_to_named() {
+  const Descriptor from = std::move(file_);
+  files_->unlink_at(directory_.number(), temporary_.c_str(), 0);  // should only the reply be lost
+  temporary_.clear();
+  struct stat status;
+  int result = files_->status(from.number(), &status);
+  if (result >= 0) result = open_named(0600);
+  if (result >= 0) result = files_->change_mode(file_.number(), status.st_mode & 07777);
+  Bytes piece(kCopied);
+  for (std::uint64_t at = 0; result >= 0 && at < end_; at += piece.size()) {
+    piece.resize(std::min<std::uint64_t>(kCopied, end_ - at));
+    result = read_exactly(*files_, from.number(), piece.data(), piece.size(), at);
+    if (result < 0) break;
+    result = write_exactly(*files_, file_.number(), piece.data(), piece.size(), at);
+  }
+  return result < 0 ? result : files_->sync_all(file_.number());
 }
 
 AtomicFile::~AtomicFile() {
@@ -94,6 +133,7 @@ Result<void> AtomicFile::commit() {
   int result = 0;
   if (reserved_ > end_) result = files_->truncate(file_.number(), end_);
   if (result >= 0) result = files_->sync_all(file_.number());
+  if (result >= 0 && temporary_.empty()) result = take_name();
   const int closed = file_.close();
   if (result >= 0) result = closed;
   if (result >= 0) {

@@ -80,10 +80,12 @@ Result<Bytes> read_file(FileSystem& files, const std::string& path, std::uint64_
 // Errors: io_error (or file_not_found) naming the path, the system's text and a fix.
 Error file_error(std::string_view doing, std::string_view path, int negative_errno);
 
-// Writes a sibling temporary file, syncs it and renames it over `path` on commit(): the final name
-// is the complete old file or the complete new one. Without commit() nothing remains. A file that
-// is replaced keeps its permissions; a symbolic link is replaced, not followed. Errors of create:
-// file_exists (a directory or device is in the way), file_not_found (no such directory), io_error.
+// Writes a temporary file, syncs it and renames it, then a sibling, over `path` on commit(): the
+// final name is the complete old file or the complete new one. Without commit() nothing remains,
+// not even of a process that is killed: until then the file has no name, but where the file system
+// knows no such files, and there a kill leaves it. A file that is replaced keeps its permissions; a
+// symbolic link is replaced, not followed. Errors of create: file_exists (a directory or device is
+// in the way), file_not_found (no such directory), io_error.
 class AtomicFile {
  public:
   // `most`: the permissions that it may have at most, whatever the umask or the file that it
@@ -100,11 +102,15 @@ class AtomicFile {
 
  private:
   AtomicFile() = default;
-  int open_temporary(mode_t most);
+  int open_temporary(mode_t mode);
+  int open_named(mode_t mode);
+  int take_name();
+  int copy_to_named();
   FileSystem* files_ = nullptr;
   Descriptor directory_;
   Descriptor file_;
-  std::string path_, temporary_, final_;  // names inside the directory; path_ for messages
+  // Names inside the directory (temporary_: empty while the file has none); path_ for messages.
+  std::string path_, temporary_, final_;
   std::uint64_t end_ = 0, reserved_ = 0;
 };
 

@@ -29,7 +29,8 @@ struct ErrorFigures {
   double noise = 0, signal = 0;  // sums of squares
 
   double mean() const { return elements == 0 ? 0 : sum / static_cast<double>(elements); }
-  double decibels() const;  // 10 log10(signal / noise); infinite where there is no noise
+  // 10 log10(signal / noise): infinite without noise, else -infinite without a signal.
+  double decibels() const;
   void add(const ErrorFigures& other);
 };
 

@@ -128,7 +128,7 @@ Result<void> report_nonfinite(const PlannedTensor& tensor, const Nonfinite& foun
   return Error{ErrorCode::nonfinite_values,
                cat("tensor ", quote(tensor.name), " has ", found.nan, " NaN and ", found.infinite,
                    " infinite values"),
-               cat("mend the tensor, leave it out with --exclude ", quote(tensor.name),
+               cat("mend the tensor, leave it out with --exclude ", quote(glob_of(tensor.name)),
                    ", or go on without --strict")};
 }
 

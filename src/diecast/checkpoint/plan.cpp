@@ -42,7 +42,9 @@ std::string_view kept_kind(std::string_view name) {
   return {};
 }
 
-bool matches(const std::string& glob, const std::string& name) {
+// A NUL, which would end the name, is a byte that only wildcards match.
+bool matches(const std::string& glob, std::string name) {
+  std::replace(name.begin(), name.end(), '\0', '\1');
   return ::fnmatch(glob.c_str(), name.c_str(), 0) == 0;
 }
 
@@ -84,9 +86,9 @@ Result<PlannedTensor> decide(const TensorInfo& tensor, const QuantizeOptions& op
   if (!whole_blocks(tensor)) {
     out.reason = cat("the last dimension ", tensor.shape.back(), " is no multiple of ", kBlock);
     if (options.strict) {
-      return Error{
-          ErrorCode::shape_mismatch, cat("tensor ", quote(tensor.name), ": ", out.reason),
-          cat("leave it out with --exclude ", quote(tensor.name), ", or copy it without --strict")};
+      return Error{ErrorCode::shape_mismatch, cat("tensor ", quote(tensor.name), ": ", out.reason),
+                   cat("leave it out with --exclude ", quote(glob_of(tensor.name)),
+                       ", or copy it without --strict")};
     }
     plan.notes.push_back(cat(quote(tensor.name), " is copied: ", out.reason));
     return out;
@@ -187,7 +189,7 @@ Result<void> lay_out_plan(const SafetensorsHeader& header, Plan& plan, Metadata 
         return Error{ErrorCode::invalid_argument,
                      cat("quantizing ", quote(tensor.name), " writes ", quote(output.name),
                          ", but the input has a tensor of that name"),
-                     cat("leave it out with --exclude ", quote(tensor.name))};
+                     cat("leave it out with --exclude ", quote(glob_of(tensor.name)))};
       }
       outputs.push_back(std::move(output));
     }
@@ -253,6 +255,18 @@ std::string_view action_name(Action action) {
       return "dequantize";
   }
   return "";
+}
+
+std::string glob_of(std::string_view name) {
+  constexpr std::size_t kLongest = 150;  // quote() shows more
+  std::string out(name.substr(0, kLongest));
+  for (char& c : out) {
+    const bool control = (c >= 0 && c < ' ') || c == '\x7f';
+    if (control || std::string_view("*?[]\\\"$`!").find(c) != std::string_view::npos) c = '?';
+  }
+  if (out.size() == name.size()) return out;
+  while (!out.empty() && out.back() < 0) out.pop_back();  // no part of a character
+  return out + "*";
 }
 
 Result<Plan> plan_quantize(const SafetensorsHeader& header, const QuantizeOptions& options) {

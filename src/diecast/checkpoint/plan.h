@@ -59,11 +59,15 @@ struct Plan {
 
 struct QuantizeOptions {
   bool row_scaled = false;  // one amax and one weight_scale_2 a row
-  bool strict = false;      // what is otherwise reported is an error
+  bool strict = false;      // a last dimension that is no multiple of 16 is an error
   Nvfp4Scheme scheme;
   std::vector<std::string> include;  // globs; when there are any, only what one of them matches
   std::vector<std::string> exclude;  // globs; `*` also crosses dots
 };
+
+// A glob that matches this name, to be typed between double quotes: what glob, shell or terminal
+// would take for something else is a `?`, and the end of a long name a `*`.
+std::string glob_of(std::string_view name);
 
 // Weights of rank 2 or 3 (`*.weight`; F32, F16, BF16) are quantized; norms, embeddings, routers and
 // lm_head are copied, as is a weight whose last dimension is no multiple of 16 (with a note;

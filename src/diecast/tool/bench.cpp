@@ -156,7 +156,7 @@ Result<int> bench(const BenchOptions& given) {
   }
   progress.clear();
   if (json) {
-    print(out.dump(2));
+    print_json(out);
   } else {
     table.print();
   }

@@ -59,7 +59,7 @@ Result<int> write(const BundleArguments& options, std::vector<Packed> entries,
   if (options.json) {
     Json out = as_json(options.file, written.entries, written.bytes, written.digest);
     out["damaged"] = damaged;
-    print(out.dump(2));
+    print_json(out);
   } else {
     print(cat(options.file, ": ", written.entries, " kernels, ", human_bytes(written.bytes)));
     print(cat("sha256 ", hex(written.digest)));
@@ -137,7 +137,7 @@ Result<int> verify(const BundleArguments& options) {
                  "make it anew with `diecast bundle create`"};
   }
   if (options.json) {
-    print(as_json(bundle->path(), bundle->size(), bundle->bytes(), digest).dump(2));
+    print_json(as_json(bundle->path(), bundle->size(), bundle->bytes(), digest));
     return 0;
   }
   print(cat(bundle->path(), ": ", bundle->size(), " kernels, ", human_bytes(bundle->bytes()),
@@ -180,7 +180,7 @@ Result<int> import_all(const BundleArguments& options) {
     Json out = {{"root", root->root()},       {"kind", "rw"},
                 {"imported", done.publishes}, {"already_there", already_there},
                 {"damaged", damaged},         {"not_written", failed}};
-    print(out.dump(2));
+    print_json(out);
   } else {
     print(cat(root->root(), ": ", done.publishes, " imported, ", already_there, " already there, ",
               damaged.size(), " damaged, ", failed, " not written"));

@@ -51,7 +51,7 @@ Result<int> ls(bool json) {
     out.push_back(std::move(one));
   }
   if (json) {
-    print(out.dump(2));
+    print_json(out);
   } else {
     table.print();
   }
@@ -66,7 +66,7 @@ Result<int> path(bool json) {
     nlohmann::ordered_json used = nlohmann::ordered_json::array();
     for (const CacheRoots::Layer& layer : roots->layers()) used.push_back(json_of(layer.setting));
     const nlohmann::ordered_json left_out = left_out_of(*runtime);
-    print(nlohmann::ordered_json{{"roots", used}, {"left_out", left_out}}.dump(2));
+    print_json({{"roots", used}, {"left_out", left_out}});
   } else {
     print(roots->description());
   }

@@ -76,7 +76,7 @@ Result<int> explain(const ExplainArguments& options) {
     } else {
       out["miss"] = miss_as_json(reason);
     }
-    print(out.dump(2));
+    print_json(out);
     return found ? 0 : 1;
   }
   print(one.spelling());

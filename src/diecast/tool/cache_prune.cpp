@@ -36,7 +36,8 @@ std::string as_line(const PruneResult& done, const std::string& root, bool dry_r
 }
 
 Result<int> report(const PruneResult& done, const DiskCache& cache, bool dry_run, bool json) {
-  print(json ? as_json(done, cache.root(), dry_run).dump(2) : as_line(done, cache.root(), dry_run));
+  if (json) print_json(as_json(done, cache.root(), dry_run));
+  if (!json) print(as_line(done, cache.root(), dry_run));
   if (done.kept == 0) return 0;
   return Error{
       ErrorCode::io_error, cat(done.kept, " entries could not be removed from ", cache.root()),

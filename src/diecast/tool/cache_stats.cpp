@@ -103,9 +103,9 @@ Result<int> stats(bool json) {
     DIECAST_TRY(sums.emplace_back(), sums_of(layer));
   }
   if (json) {
-    print(nlohmann::ordered_json{
-        {"roots", as_json(sums)}, {"left_out", left_out_of(*runtime)}, {"budget", with.cache_bytes}}
-              .dump(2));
+    print_json({{"roots", as_json(sums)},
+                {"left_out", left_out_of(*runtime)},
+                {"budget", with.cache_bytes}});
   } else {
     print_sums(sums);
     print_counts(sums);

@@ -47,7 +47,7 @@ class Verification {
                                      " different, ", other_compiler_, " by other compilers")
                                : ""));
     if (left_out > 0) tell(cat(left_out, " roots left out"));
-    if (options_.json) print(as_json().dump(2));
+    if (options_.json) print_json(as_json());
     return damaged_.empty() && different_.empty() && left_out == 0 ? 0 : 1;
   }
 

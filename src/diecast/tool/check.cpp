@@ -35,6 +35,28 @@ void print_report(const std::string& path, const VectorReport& report) {
   }
 }
 
+// The counts, and every case that failed or was skipped.
+nlohmann::ordered_json as_json(const std::string& path, const VectorReport& report) {
+  nlohmann::ordered_json failures = nlohmann::ordered_json::array(), skips = failures;
+  for (const CaseResult& one : report.cases) {
+    if (one.state == kSkipped) skips.push_back({{"case", one.name}, {"reason", one.reason}});
+    if (one.state != kFailed) continue;
+    nlohmann::ordered_json first = nlohmann::ordered_json::array();
+    for (const VectorDifference& d : one.differences) {
+      first.push_back(
+          {{"tensor", d.tensor}, {"index", d.index}, {"expected", d.expected}, {"got", d.got}});
+    }
+    failures.push_back({{"case", one.name}, {"differing", one.differing}, {"first", first}});
+  }
+  return {{"file", path},
+          {"title", report.title},
+          {"passed", report.count(kPassed)},
+          {"failed", report.count(kFailed)},
+          {"skipped", report.count(kSkipped)},
+          {"failures", failures},
+          {"skips", skips}};
+}
+
 Result<int> check(const std::vector<std::string>& paths, const std::string& target, bool json) {
   DIECAST_TRY(const auto runtime, open_runtime());
   DIECAST_TRY(const auto device, open_device(*runtime, target));
@@ -54,13 +76,13 @@ Result<int> check(const std::vector<std::string>& paths, const std::string& targ
     failed += report.count(kFailed);
     skipped += report.count(kSkipped);
     if (!json) print_report(path, report);
-    out.push_back({{"file", path},
-                   {"title", report.title},
-                   {"passed", report.count(kPassed)},
-                   {"failed", report.count(kFailed)},
-                   {"skipped", report.count(kSkipped)}});
+    out.push_back(as_json(path, report));
   }
-  print(json ? out.dump(2) : cat(passed, " passed, ", failed, " failed, ", skipped, " skipped"));
+  if (json) {
+    print_json(out);
+  } else {
+    print(cat(passed, " passed, ", failed, " failed, ", skipped, " skipped"));
+  }
   return failed == 0 ? 0 : 1;
 }
 

@@ -17,8 +17,10 @@ std::string scientific(double value) {
   return buffer;
 }
 
-std::string decibels(const ErrorFigures& figures) {
-  return std::isinf(figures.decibels()) ? "exact" : fixed(figures.decibels(), 2);
+std::string decibels(const ErrorFigures& figures, std::string_view unit = "") {
+  if (figures.noise == 0) return "exact";
+  if (figures.signal == 0) return "no signal";
+  return cat(fixed(figures.decibels(), 2), unit);
 }
 
 // "3 not finite, left out", or empty.
@@ -63,7 +65,7 @@ Result<int> run(const std::string& first, const std::string& second, bool json) 
                 progress.update(done, total, "");
               }));
   if (json) {
-    print(as_json(comparison).dump(2));
+    print_json(as_json(comparison));
     return 0;
   }
   Table table({"tensor", "largest error", "mean error", "signal to noise, dB", ""});
@@ -90,8 +92,8 @@ Result<int> run(const std::string& first, const std::string& second, bool json) 
   } else if (comparison.total.elements > 0) {
     const std::string rest = left_out(comparison.total);
     print(cat("all values: largest error ", scientific(comparison.total.largest), ", mean ",
-              scientific(comparison.total.mean()), ", signal to noise ", decibels(comparison.total),
-              " dB", rest.empty() ? "" : "; ", rest));
+              scientific(comparison.total.mean()), ", signal to noise ",
+              decibels(comparison.total, " dB"), rest.empty() ? "" : "; ", rest));
   }
   return 0;
 }

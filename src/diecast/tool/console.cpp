@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
+#include <nlohmann/json.hpp>
 
 namespace diecast::tool {
 
@@ -21,6 +22,10 @@ void open_standard_streams() {
 void print(std::string_view line) {
   std::fwrite(line.data(), 1, line.size(), stdout);
   std::fputc('\n', stdout);
+}
+
+void print_json(const nlohmann::ordered_json& value) {
+  print(value.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
 }
 
 void print_error(const Error& error) {

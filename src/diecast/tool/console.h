@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +17,8 @@ namespace diecast::tool {
 void open_standard_streams();
 
 void print(std::string_view line);  // one line on standard output
+// For programs. A path need not be UTF-8: what is not becomes U+FFFD.
+void print_json(const nlohmann::ordered_json& value);
 void print_error(const Error& error);
 
 std::string fixed(double value, int decimals);  // 12.30, the same in every locale

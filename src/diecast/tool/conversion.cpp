@@ -14,17 +14,19 @@
 namespace diecast::tool {
 namespace {
 
-nlohmann::ordered_json report_json(const ConvertReport& report, Runtime& runtime, Device& device,
-                                   double seconds) {
-  nlohmann::ordered_json out = {{"device", describe(device)},
-                                {"copied", report.copied},
-                                {"quantized", report.quantized},
-                                {"dequantized", report.dequantized},
-                                {"input_bytes", report.input_bytes},
-                                {"output_bytes", report.output_bytes},
-                                {"seconds", seconds},
-                                {"compiled", runtime.counters().compiled},
-                                {"nonfinite", nlohmann::ordered_json::array()}};
+// The plan, and what came of it.
+nlohmann::ordered_json report_json(const Plan& plan, const ConvertReport& report, Runtime& runtime,
+                                   Device& device, double seconds) {
+  nlohmann::ordered_json out = plan_json(plan);
+  out.update({{"device", describe(device)},
+              {"copied", report.copied},
+              {"quantized", report.quantized},
+              {"dequantized", report.dequantized},
+              {"input_bytes", report.input_bytes},
+              {"output_bytes", report.output_bytes},
+              {"seconds", seconds},
+              {"compiled", runtime.counters().compiled},
+              {"nonfinite", nlohmann::ordered_json::array()}});
   for (const NonfiniteTensor& tensor : report.nonfinite) {
     out["nonfinite"].push_back(
         {{"tensor", tensor.name}, {"nan", tensor.nan}, {"infinite", tensor.infinite}});
@@ -32,24 +34,31 @@ nlohmann::ordered_json report_json(const ConvertReport& report, Runtime& runtime
   return out;
 }
 
+// Tensors that have the amax of another, with that one: the first of their group.
+std::map<std::size_t, std::size_t> shared_amaxes(const Plan& plan) {
+  std::map<std::size_t, std::size_t> out;
+  for (const std::vector<std::size_t>& group : plan.groups) {
+    for (std::size_t i = 1; i < group.size(); ++i) out[group[i]] = group[0];
+  }
+  return out;
+}
+
+std::string counted(std::uint64_t count, std::string_view thing) {
+  return cat(count, " ", thing, count == 1 ? "" : "s");
+}
+
 }  // namespace
 
 void print_plan(const Plan& plan) {
-  std::map<std::size_t, std::size_t> group_of;
-  for (std::size_t g = 0; g < plan.groups.size(); ++g) {
-    if (plan.groups[g].size() < 2) continue;
-    for (const std::size_t tensor : plan.groups[g]) group_of[tensor] = g;
-  }
+  const auto shared = shared_amaxes(plan);
   Table table({"tensor", "type", "shape", "what becomes of it"});
   for (std::size_t i = 0; i < plan.tensors.size(); ++i) {
     const PlannedTensor& t = plan.tensors[i];
     std::string what(action_name(t.action));
     if (t.action == Action::dequantize) what += cat(" to ", dtype_name(t.to));
     if (!t.reason.empty()) what += cat(": ", t.reason);
-    if (const auto group = group_of.find(i); group != group_of.end()) {
-      const PlannedTensor& first = plan.tensors[plan.groups[group->second].front()];
-      if (&first != &t) what += cat(", one amax with ", quote(first.name));
-    }
+    if (const auto first = shared.find(i); first != shared.end())
+      what += cat(", one amax with ", quote(plan.tensors[first->second].name));
     const std::string name = quote(t.name);
     table.add({name.substr(1, name.size() - 2), std::string(stored_dtype_name(t.dtype)),
                shape_text(t.shape), what});
@@ -61,12 +70,17 @@ void print_plan(const Plan& plan) {
 nlohmann::ordered_json plan_json(const Plan& plan) {
   nlohmann::ordered_json out = {{"tensors", nlohmann::ordered_json::array()},
                                 {"notes", plan.notes}};
-  for (const PlannedTensor& t : plan.tensors) {
-    out["tensors"].push_back({{"name", t.name},
-                              {"dtype", stored_dtype_name(t.dtype)},
-                              {"shape", t.shape},
-                              {"action", action_name(t.action)},
-                              {"reason", t.reason}});
+  const auto shared = shared_amaxes(plan);
+  for (std::size_t i = 0; i < plan.tensors.size(); ++i) {
+    const PlannedTensor& t = plan.tensors[i];
+    nlohmann::ordered_json entry = {{"name", t.name},
+                                    {"dtype", stored_dtype_name(t.dtype)},
+                                    {"shape", t.shape},
+                                    {"action", action_name(t.action)},
+                                    {"reason", t.reason}};
+    if (const auto first = shared.find(i); first != shared.end())
+      entry["amax_with"] = plan.tensors[first->second].name;
+    out["tensors"].push_back(std::move(entry));
   }
   return out;
 }
@@ -88,7 +102,7 @@ Result<int> run_conversion(const SafetensorsReader& input, const Plan& plan,
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (request.json) {
-    print(report_json(report, *runtime, *device, seconds).dump(2));
+    print_json(report_json(plan, report, *runtime, *device, seconds));
     return 0;
   }
   for (const NonfiniteTensor& tensor : report.nonfinite) {
@@ -96,10 +110,11 @@ Result<int> run_conversion(const SafetensorsReader& input, const Plan& plan,
               " infinite values"));
   }
   const auto counters = runtime->counters();
-  print(cat(report.quantized + report.dequantized, " tensors ", request.verb, "d, ", report.copied,
-            " copied; ", human_bytes(report.input_bytes), " became ",
-            human_bytes(report.output_bytes), " in ", fixed(seconds, 2), " s; ", counters.compiled,
-            " kernels compiled, ", counters.disk_hits, " from the cache"));
+  print(cat(counted(report.quantized + report.dequantized, "tensor"), " ", request.verb, "d, ",
+            report.copied, " copied; ", human_bytes(report.input_bytes), " became ",
+            human_bytes(report.output_bytes), " in ", fixed(seconds, 2), " s; ",
+            counted(counters.compiled, "kernel"), " compiled, ", counters.disk_hits,
+            " from the cache"));
   return 0;
 }
 

@@ -134,7 +134,7 @@ Result<int> doctor(bool json) {
     for (const Finding& f : findings) {
       out.push_back({{"part", f.part}, {"works", f.works}, {"found", f.found}, {"fix", f.fix}});
     }
-    print(out.dump(2));
+    print_json(out);
     return code;
   }
   for (const Finding& f : findings) {

@@ -33,7 +33,7 @@ Result<int> list(bool json) {
     out.push_back({{"template", name}, {"summary", summary}});
   }
   if (json) {
-    print(out.dump(2));
+    print_json(out);
   } else {
     table.print();
   }

@@ -130,9 +130,7 @@ void print_outcomes(const Runtime& runtime, std::span<const WarmOutcome> outcome
                    {"compiler", a.compiler}});
   }
   if (json) {
-    print(nlohmann::ordered_json{
-        {"specializations", out}, {"failed", failed}, {"counters", counters_of(runtime)}}
-              .dump(2));
+    print_json({{"specializations", out}, {"failed", failed}, {"counters", counters_of(runtime)}});
   } else {
     table.print();
   }

@@ -68,7 +68,7 @@ Result<int> quantize(const QuantizeArguments& options) {
   DIECAST_TRY(const Plan plan, plan_quantize(input.header(), options.plan));
   if (!options.json) print_plan(plan);
   if (options.dry_run) {
-    if (options.json) print(plan_json(plan).dump(2));
+    if (options.json) print_json(plan_json(plan));
     return 0;
   }
   if (options.output.empty()) {
@@ -94,7 +94,9 @@ Command add_quantize(CLI::App& app) {
   command->add_option("--include", options->plan.include, "Only tensors like this (glob)");
   command->add_option("--exclude", options->plan.exclude, "No tensors like this (glob)");
   command->add_flag("--dry-run", options->dry_run, "Print the plan and stop");
-  command->add_flag("--strict", options->plan.strict, "What is reported otherwise is an error");
+  command->add_flag("--strict", options->plan.strict,
+                    "Errors, not notes: a last dimension that is no multiple of 16, NaN and "
+                    "infinite values, fields of the header that nobody knows");
   command->add_flag("--json", options->json, "For programs");
   return {command, [options] { return quantize(*options); }};
 }

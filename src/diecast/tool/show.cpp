@@ -122,7 +122,7 @@ Result<int> show(const std::string& name, const std::vector<std::string>& own, b
   for (const std::string& path : own) DIECAST_CHECK(runtime->add(path));
   DIECAST_TRY(const auto found, runtime->find_template(name));
   if (json) {
-    print(as_json(*found).dump(2));
+    print_json(as_json(*found));
   } else {
     print_text(*found);
   }

@@ -133,7 +133,7 @@ void print_records(const std::vector<TuningRecord>& records, bool json) {
                    {"samples", record.samples}});
   }
   if (json) {
-    print(out.dump(2));
+    print_json(out);
   } else {
     table.print();
   }

@@ -42,7 +42,7 @@ Result<int> variants(const VariantsArguments& options) {
       print(specialization.spelling());
     }
   }
-  if (options.json) print(out.dump(2));
+  if (options.json) print_json(out);
   return 0;
 }
 

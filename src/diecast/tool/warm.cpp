@@ -17,7 +17,7 @@ namespace diecast::tool {
 namespace {
 
 struct WarmArguments {
-  std::vector<std::string> manifests;
+  std::vector<std::string> manifests, traces;
   std::vector<std::string> targets;
   std::vector<std::string> own;
   int jobs = 0;
@@ -81,7 +81,7 @@ Result<int> expect_no_new(Runtime& runtime, std::span<const Specialization> want
     if (buildable) missing.push_back(one.spelling());
   }
   if (json) {
-    print(nlohmann::ordered_json{{"wanted", wanted.size()}, {"missing", missing}}.dump(2));
+    print_json({{"wanted", wanted.size()}, {"missing", missing}});
   } else {
     for (const std::string& spelling : missing) print(cat("missing: ", spelling));
   }
@@ -97,6 +97,12 @@ Result<int> expect_no_new(Runtime& runtime, std::span<const Specialization> want
 }
 
 Result<int> run(const WarmArguments& options) {
+  std::vector<std::string> manifests = options.manifests;
+  manifests.insert(manifests.end(), options.traces.begin(), options.traces.end());
+  if (manifests.empty()) {
+    return Error{ErrorCode::invalid_argument, "no manifest was named",
+                 "diecast warm FILE..., such as cache/manifests/nvfp4.txt, or --from FILE"};
+  }
   RuntimeOptions with = RuntimeOptions::from_environment();
   if (options.expect_no_new && with.cache_policy != CachePolicy::off)
     with.cache_policy = CachePolicy::read_only;  // nor is a root made
@@ -104,7 +110,7 @@ Result<int> run(const WarmArguments& options) {
   DIECAST_TRY(const auto runtime, open_runtime(with));
   for (const std::string& path : options.own) DIECAST_CHECK(runtime->add(path));
   DIECAST_TRY(const auto targets, parse_targets(options.targets));
-  DIECAST_TRY(const auto wanted, read_manifests(*runtime, options.manifests, targets));
+  DIECAST_TRY(const auto wanted, read_manifests(*runtime, manifests, targets));
   if (options.expect_no_new) return expect_no_new(*runtime, wanted, options.json);
   DIECAST_CHECK(writable_of(*runtime));
   const auto outcomes = warm_with_progress(*runtime, wanted, options.jobs, "warm", options.json);
@@ -127,9 +133,8 @@ Result<int> run(const WarmArguments& options) {
 Command add_warm(CLI::App& app) {
   auto* command = app.add_subcommand("warm", "Compile what manifests name into the cache");
   auto options = std::make_shared<WarmArguments>();
-  command
-      ->add_option("manifest,--from", options->manifests, "Manifests, or what DIECAST_TRACE wrote")
-      ->required();
+  command->add_option("manifest", options->manifests, "What to compile");
+  command->add_option("--from", options->traces, "What DIECAST_TRACE wrote, the same");
   command->add_option("--target", options->targets, "Targets, for the manifests' own")
       ->delimiter(',')
       ->allow_extra_args(false);
