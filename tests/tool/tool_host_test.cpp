@@ -52,6 +52,34 @@ TEST(ToolOnHost, TellsProgramsWhatFailedAndWhatWasSkipped) {
               "rows that end within a block are not part of a checkpoint"}])"));
 }
 
+// The plan and its notes stand in the report, as they do in the text.
+TEST(ToolOnHost, QuantizeReportsToProgramsWhatItTellsUsers) {
+  ToolRun diecast;
+  if (!host_works(diecast)) GTEST_SKIP() << "no host device or compiler";
+  testing::TestFile file;
+  const auto add = [&](const std::string& name, std::uint64_t cols) {
+    file.tensors[name] = {"F32", {2, cols}, std::string(8 * cols, '\0')};
+  };
+  add("m.gate_proj.weight", 16);
+  add("m.up_proj.weight", 16);
+  add("m.q_proj.weight", 16);
+  add("odd.weight", 15);
+  const std::string in = diecast.folder / "in.safetensors", out = diecast.folder / "out";
+  testing::write_text(in, testing::encode(file));
+  const auto run = diecast({"quantize", in, out, "--target", "host", "--json"});
+  ASSERT_EQ(run.exit_code, 0) << run.errors;
+  auto report = nlohmann::json::parse(run.output);
+  const auto plan = nlohmann::json::parse(diecast({"quantize", in, "--dry-run", "--json"}).output);
+  EXPECT_EQ(plan.at("notes"), nlohmann::json::parse(R"([
+      "\"odd.weight\" is copied: the last dimension 15 is no multiple of 16",
+      "\"m.q_proj.weight\": scaled without k_proj and v_proj, not among the quantized weights"])"));
+  EXPECT_EQ(plan.at("tensors").at(2).at("name"), "m.up_proj.weight");
+  EXPECT_EQ(plan.at("tensors").at(2).at("amax_with"), "m.gate_proj.weight");
+  for (const char* part : {"tensors", "notes"}) EXPECT_EQ(report.at(part), plan.at(part));
+  EXPECT_EQ(report.at("quantized"), 3);
+  EXPECT_EQ(report.at("copied"), 1);
+}
+
 TEST(ToolOnHost, QuantizesAndComesBack) {
   ToolRun diecast;
   if (!host_works(diecast)) GTEST_SKIP() << "no host device or compiler";

@@ -89,7 +89,7 @@ TEST(Tool, ComparingSaysWhatIsNotFiniteAndCallsItNotExact) {
   EXPECT_NE(run.output.find("2 not finite, left out\n"), std::string::npos) << run.output;
   EXPECT_NE(run.output.find("exact                1 not finite, left out\n"), std::string::npos)
       << run.output;
-  EXPECT_NE(run.output.find("signal to noise exact dB; 3 not finite, left out\n"),
+  EXPECT_NE(run.output.find("signal to noise exact; 3 not finite, left out\n"),
             std::string::npos)
       << run.output;
 }

@@ -43,20 +43,25 @@ std::string fixed(double value, int decimals) {
 
 void Table::print() const {
   std::vector<std::size_t> widths;
-  for (const auto& row : rows_) {
-    widths.resize(std::max(widths.size(), row.size()));
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  std::vector<bool> text;
+  for (std::size_t r = 0; r < rows_.size(); ++r) {
+    widths.resize(std::max(widths.size(), rows_[r].size()));
+    text.resize(widths.size());
+    for (std::size_t i = 0; i < rows_[r].size(); ++i) {
+      widths[i] = std::max(widths[i], rows_[r][i].size());
+      if (r > 0 && words(rows_[r][i]).size() > 2) text[i] = true;
+    }
   }
-  const auto numeric = [](const std::string& cell) {
-    return !cell.empty() && ((cell[0] >= '0' && cell[0] <= '9') || cell[0] == '-');
+  const auto numeric = [&](const std::string& cell, std::size_t column) {
+    return !text[column] && !cell.empty() && ((cell[0] >= '0' && cell[0] <= '9') || cell[0] == '-');
   };
   for (std::size_t r = 0; r < rows_.size(); ++r) {
     std::string line;
     for (std::size_t i = 0; i < rows_[r].size(); ++i) {
       const std::string& cell = rows_[r][i];
       // A column whose first value is a number keeps its heading over the digits.
-      const bool right = numeric(cell) || (r == 0 && rows_.size() > 1 && i < rows_[1].size() &&
-                                           numeric(rows_[1][i]));
+      const bool right = numeric(cell, i) || (r == 0 && rows_.size() > 1 && i < rows_[1].size() &&
+                                              numeric(rows_[1][i], i));
       const std::string space(widths[i] - cell.size(), ' ');
       if (i > 0) line += "  ";
       line += right ? space + cell : cell + space;

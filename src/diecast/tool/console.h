@@ -23,7 +23,8 @@ void print_error(const Error& error);
 
 std::string fixed(double value, int decimals);  // 12.30, the same in every locale
 
-// Columns as wide as their widest cell; numbers (cells that start with a digit) to the right.
+// Columns as wide as their widest cell; numbers (cells that start with a digit) to the right,
+// unless the column has words too: a cell of more than a number and its unit.
 class Table {
  public:
   explicit Table(std::vector<std::string> header) : rows_{std::move(header)} {}

@@ -35,7 +35,7 @@ Result<int> selftest(bool device_wanted, bool json) {
     table.add({!fact.relied_on ? "" : fact.holds ? "holds" : "FAILS", fact.what, fact.sentence});
   }
   if (json) {
-    print(out.dump(2));
+    print_json(out);
     return all_hold ? 0 : 1;
   }
   print(cat(describe(*device), ", driver of CUDA ", driver.driver().version_text()));
