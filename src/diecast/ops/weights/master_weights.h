@@ -36,7 +36,8 @@ struct MasterCastOptions {
 };
 
 // model_weights: NVFP4, two-dimensional, 16x16 blocks, one layout, rowwise buffers in device
-// memory; a rank that owns nothing of a weight, and does not gather, may leave its data null.
+// memory; a rank that owns nothing of a weight, and does not gather, may leave its data null, and a
+// weight without elements needs no buffers.
 // master_shards: f32 or bf16 (all of one type), dense, one a weight; without elements for a weight
 // the rank does not own. start_offsets: the flat index of a shard's first element. communicator:
 // null for a group of one; all its ranks make this call with the same weights and options. Writes
