@@ -86,6 +86,20 @@ TEST_F(BenchGpu, HoldsSmallLaunchesInAGraphAgainstTheirAccessesAndEveryConfigura
   }
 }
 
+TEST_F(BenchGpu, HoldsOtherTypesAgainstBf16AndOddShapesAgainstEvenOnes) {
+  const json all = figures({"bench", "inputs", "--shape", "7x480"});
+  EXPECT_EQ(all.size(), 2u * 4u + 5u);
+  for (const std::string type : {"f16", "f32"}) {
+    EXPECT_EQ(count(all, "quantize_nvfp4 " + type), 3);
+    EXPECT_EQ(count(all, "amax " + type), 1);
+  }
+  for (const json& figure : all) {
+    const bool odd = figure.at("unit") == "x 8x512";
+    EXPECT_TRUE(odd || figure.at("unit") == "% of bf16's share of a copy") << figure;
+    EXPECT_EQ(figure.at("bound"), odd ? 1.15 : 97.0);
+  }
+}
+
 TEST_F(BenchGpu, AGraphThatCannotBeMadeIsAnError) {
   diecast_.set("DIECAST_FAKE_CUDA_FAIL", "cuGraphInstantiateWithFlags=2");
   const auto run = diecast_({"bench", "small", "--shape", "8x2048"});

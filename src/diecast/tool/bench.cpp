@@ -42,6 +42,14 @@ std::vector<BenchShape> small_shapes() {
   return out;
 }
 
+std::vector<BenchShape> odd_shapes() {
+  std::vector<BenchShape> out;
+  for (const std::int64_t cols : {80, 464, 2880}) {
+    for (const std::int64_t rows : {1, 3, 7, 129, 248320}) out.push_back({rows, cols});
+  }
+  return out;
+}
+
 std::vector<BenchShape> plotted_shapes() {
   std::vector<BenchShape> out;
   for (std::int64_t rows = 1; rows <= 65536; rows *= 2) out.push_back({rows, 7168});
@@ -59,6 +67,11 @@ std::vector<Part> parts(const BenchOptions& given) {
   };
   const auto gpu = on(bench_gpu, {{16384, 16384}, {65536, 7168}});
   const auto small = on(bench_small, small_shapes());
+  const auto inputs = [shapes = given.shapes](Runtime& runtime) {
+    const std::vector<BenchShape> large = {{16384, 16384}};
+    return shapes.empty() ? bench_inputs(runtime, large, odd_shapes())
+                          : bench_inputs(runtime, shapes, shapes);
+  };
   const auto plot = on(
       [file = given.plot](Runtime& runtime, const std::vector<BenchShape>& shapes) {
         return bench_plot(runtime, shapes, file);
@@ -73,6 +86,7 @@ std::vector<Part> parts(const BenchOptions& given) {
                         {"host", bench_host},
                         {"gpu", gpu},
                         {"small", small},
+                        {"inputs", inputs},
                         {"gemm", bench_gemm},
                         {"launch", bench_launch},
                         {"weights", bench_weights},
@@ -178,7 +192,7 @@ Command add_bench(CLI::App& app) {
   names.insert(names.end(), more.begin(), more.end());
   command->add_option("part", words->parts, described)->check(CLI::IsMember(names));
   command->add_option("--template", words->templates, "options: of these templates alone");
-  command->add_option("--shape", words->of_shapes, "gpu, small, --plot: of these matrices")
+  command->add_option("--shape", words->of_shapes, "gpu, small, inputs, --plot: of these matrices")
       ->check(is_shape());
   command->add_option("--plot", words->plot,
                       "Draw quantize_nvfp4's bandwidth over rows into this SVG file");

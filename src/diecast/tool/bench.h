@@ -56,6 +56,10 @@ Result<Figures> bench_gpu(Runtime& runtime, const std::vector<BenchShape>& shape
 // quantize_nvfp4 of few rows in a CUDA graph, against its loads and stores alone and against its
 // fastest configuration.
 Result<Figures> bench_small(Runtime& runtime, const std::vector<BenchShape>& shapes);
+// On matrices of the first shapes f16 and f32 beside bf16, on the others each odd shape beside the
+// next larger even one.
+Result<Figures> bench_inputs(Runtime& runtime, const std::vector<BenchShape>& typed,
+                             const std::vector<BenchShape>& odd);
 // The bandwidth of quantize_nvfp4 over the rows of these matrices, which have the same columns, as
 // a picture in an SVG file. Errors: invalid_argument; of the file.
 Result<Figures> bench_plot(Runtime& runtime, const std::vector<BenchShape>& shapes,

@@ -25,7 +25,7 @@ double middle_of(std::vector<double> values) {
 }  // namespace
 
 Result<GpuBench> GpuBench::open(Runtime& runtime, std::shared_ptr<Device> device, std::int64_t rows,
-                                std::int64_t cols) {
+                                std::int64_t cols, DType dtype) {
   GpuBench bench;
   bench.runtime_ = &runtime;
   bench.device_ = std::move(device);
@@ -34,8 +34,10 @@ Result<GpuBench> GpuBench::open(Runtime& runtime, std::shared_ptr<Device> device
   DIECAST_TRY(bench.from_, bench.device_->create_event());
   DIECAST_TRY(bench.to_, bench.device_->create_event());
   for (std::size_t set = 0; set < kGpuSets; ++set) {
-    DIECAST_TRY(BenchMatrix m, bench_matrix(bench.device_, rows, cols, false, set + 1));
-    bench.x_.push_back(m.x);
+    // The bits of two bf16 make an f32 of the second's size, and those of one a moderate f16.
+    const std::int64_t words = cols * dtype_bits(dtype) / 16;
+    DIECAST_TRY(BenchMatrix m, bench_matrix(bench.device_, rows, words, false, set + 1));
+    bench.x_.push_back({m.x.data, dtype, Shape{rows, cols}, 0, nullptr});
     std::move(m.memory.begin(), m.memory.end(), std::back_inserter(bench.of_x_));
   }
   return bench;

@@ -22,19 +22,20 @@ namespace diecast::tool {
 // bytes lies more than a gigabyte of others.
 inline constexpr std::size_t kGpuSets = 2;
 
-// One shape: its matrices, of bf16, and the figures so far.
+// One shape: its matrices, of bf16 if nothing else is said, and the figures so far.
 class GpuBench {
  public:
   // `set`: which of the inputs and outputs to take.
   using Call = std::function<Result<void>(std::size_t set)>;
 
   static Result<GpuBench> open(Runtime& runtime, std::shared_ptr<Device> device, std::int64_t rows,
-                               std::int64_t cols);
+                               std::int64_t cols, DType dtype = DType::bf16);
 
   Runtime& runtime() const { return *runtime_; }
   const std::shared_ptr<Device>& device() const { return device_; }
   Stream stream() const { return stream_; }
   std::int64_t cols() const { return cols_; }
+  DType dtype() const { return x_.front().dtype; }
   const Tensor& x(std::size_t set) const { return x_[set]; }
 
   // Device memory, until the next against_copy() is done.
@@ -87,5 +88,7 @@ class GpuBench {
 
 Result<void> add_gpu_ops(GpuBench& bench);      // the ops against a copy
 Result<void> add_gpu_options(GpuBench& bench);  // options against the op without them
+// Those of the ops that read any element type, against a copy: no bounds.
+Result<void> add_gpu_inputs(GpuBench& bench);
 
 }  // namespace diecast::tool

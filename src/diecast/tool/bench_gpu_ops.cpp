@@ -1,5 +1,6 @@
 // The ops on a GPU against a copy: what each reads and writes of an element, and the share of the
 // copy's rate that it must have.
+#include <diecast/base/text.h>
 #include <diecast/ops/amax.h>
 #include <diecast/ops/dequantize_nvfp4.h>
 #include <diecast/ops/fp4_fake_quant.h>
@@ -19,18 +20,21 @@ constexpr double kBf16Bytes = 2, kNvfp4Bytes = 0.5625, kMxfp8Bytes = 1.03125;
 struct QuantizeKind {
   const char* what;
   bool row_scaled, amax_given;
-  double bytes, bound;
+  int readings;
+  double bound;
 };
-constexpr QuantizeKind kQuantizeKinds[] = {
-    {"quantize_nvfp4 bf16, amax given", false, true, kBf16Bytes + kNvfp4Bytes, 96},
-    {"quantize_nvfp4 bf16, row-scaled", true, false, kBf16Bytes + kNvfp4Bytes, 93},
-    {"quantize_nvfp4 bf16, with tensor amax", false, false, 2 * kBf16Bytes + kNvfp4Bytes, 92}};
+constexpr QuantizeKind kQuantizeKinds[] = {{"amax given", false, true, 1, 96},
+                                           {"row-scaled", true, false, 1, 93},
+                                           {"with tensor amax", false, false, 2, 92}};
 
-Result<void> quantize_row(GpuBench& bench, const QuantizeKind& kind) {
+double element_bytes(const GpuBench& bench) { return dtype_bits(bench.dtype()) / 8.0; }
+
+Result<void> quantize_row(GpuBench& bench, const QuantizeKind& kind, bool with_accesses) {
   QuantizedTensor like;
   like.row_scaled = kind.row_scaled;
   DIECAST_TRY(const auto out, bench.quantized(like, true, false));
   PreparedQuantizeNvfp4::Request request;
+  request.in = bench.dtype();
   request.row_scaled = kind.row_scaled;
   request.amax_given = kind.amax_given;
   request.cols = bench.cols();
@@ -38,20 +42,23 @@ Result<void> quantize_row(GpuBench& bench, const QuantizeKind& kind) {
               PreparedQuantizeNvfp4::prepare(bench.runtime(), bench.device(), request));
   const bool one_pass = kind.amax_given;  // the others read or wait otherwise than a plain pass
   return bench.against_copy(
-      kind.what, kind.bytes, kind.bound,
+      cat("quantize_nvfp4 ", dtype_name(bench.dtype()), ", ", kind.what),
+      kind.readings * element_bytes(bench) + kNvfp4Bytes, kind.bound,
       [&](std::size_t set) { return op.run(bench.x(set), out[set], bench.stream()); },
-      one_pass ? bench.quantizing(out) : Accesses{});
+      one_pass && with_accesses ? bench.quantizing(out) : Accesses{});
 }
 
-Result<void> amax_row(GpuBench& bench) {
+Result<void> amax_row(GpuBench& bench, bool with_accesses) {
   DIECAST_TRY(void* const result, bench.take(4));
-  DIECAST_TRY(const auto op, PreparedAmax::prepare(bench.runtime(), bench.device(), {}));
+  PreparedAmax::Request request;
+  request.in = bench.dtype();
+  DIECAST_TRY(const auto op, PreparedAmax::prepare(bench.runtime(), bench.device(), request));
   Accesses accesses = bench.reading(32);
-  for (std::size_t set = 0; set < kGpuSets; ++set) {
+  for (std::size_t set = 0; set < kGpuSets && with_accesses; ++set) {
     accesses.of_set.push_back({bench.x(set).data, nullptr, result, nullptr});
   }
   return bench.against_copy(
-      "amax bf16", kBf16Bytes, 95,
+      cat("amax ", dtype_name(bench.dtype())), element_bytes(bench), 95,
       [&](std::size_t set) {
         return op.run(bench.x(set), static_cast<float*>(result), false, bench.stream());
       },
@@ -132,13 +139,18 @@ Result<void> mx_row(GpuBench& bench) {
 }  // namespace
 
 Result<void> add_gpu_ops(GpuBench& bench) {
-  for (const QuantizeKind& kind : kQuantizeKinds) DIECAST_CHECK(quantize_row(bench, kind));
-  DIECAST_CHECK(amax_row(bench));
+  for (const QuantizeKind& kind : kQuantizeKinds) DIECAST_CHECK(quantize_row(bench, kind, true));
+  DIECAST_CHECK(amax_row(bench, true));
   DIECAST_CHECK(tiles_row(bench, "quantize_nvfp4_tiles bf16, rows and columns", 1, true, 88));
   DIECAST_CHECK(tiles_row(bench, "quantize_nvfp4_tiles bf16, 16x16 blocks, rows", 16, false, 93));
   DIECAST_CHECK(dequantize_row(bench));
   DIECAST_CHECK(fake_quant_row(bench));
   return mx_row(bench);
+}
+
+Result<void> add_gpu_inputs(GpuBench& bench) {
+  for (const QuantizeKind& kind : kQuantizeKinds) DIECAST_CHECK(quantize_row(bench, kind, false));
+  return amax_row(bench, false);
 }
 
 }  // namespace diecast::tool
