@@ -169,24 +169,19 @@ const LaunchTunes& Kernel::State::tunes_for(const LaunchSlots::Values& sizes) co
   return *nearest;
 }
 
-inline void Kernel::State::set(const LaunchTunes& wanted, LaunchSlots::Values& values) const {
+void Kernel::State::set(const LaunchTunes& wanted, LaunchSlots::Values& values) const {
   const std::size_t sizes = slots.size_count();
   for (std::size_t slot = sizes; slot < slots.count(); ++slot)
     values[slot] = wanted.values_[slot - sizes];
 }
 
-// With the specialization's own tunes the rule brings them itself.
-inline Result<void> Kernel::State::take(std::span<const KernelArgument> given,
-                                        const LaunchTunes* its_tunes, PackedParameters& packed,
-                                        LaunchShape& shape) const {
+Result<void> Kernel::State::take(std::span<const KernelArgument> given,
+                                 const LaunchTunes* its_tunes, PackedParameters& packed,
+                                 LaunchShape& shape) const {
   LaunchSlots::Values values;
-  if (!its_tunes && tuned.empty()) [[likely]] {
-    DIECAST_CHECK(arguments.pack(given, values, packed));
-    return usual.shape(values, shape);
-  }
   set(its_tunes ? *its_tunes : tunes, values);
   DIECAST_CHECK(arguments.pack(given, values, packed));
-  if (!its_tunes) set(tunes_for(values), values);
+  if (!its_tunes && !tuned.empty()) set(tunes_for(values), values);
   return rule.shape(values, shape);
 }
 
@@ -200,17 +195,23 @@ Result<LaunchShape> Kernel::shape(std::span<const KernelArgument> arguments,
   return shape;
 }
 
+inline Result<void> Kernel::launch_packed(PackedParameters& packed, const LaunchShape& shape,
+                                          Stream stream) const {
+  if (shape.grid[0] == 0 || shape.grid[1] == 0 || shape.grid[2] == 0) return {};
+  bool found = true;
+  Result<void> launched =
+      device_->launch_resident(state_->resident, shape, packed.pointers.data(), stream, &found);
+  if (!found) [[unlikely]]
+    return not_resident(stream);
+  return launched;
+}
+
 Result<void> Kernel::launch_with(std::span<const KernelArgument> arguments, Stream stream,
                                  const LaunchTunes* tunes) const {
   PackedParameters packed;
   LaunchShape shape;
   DIECAST_CHECK(state_->take(arguments, tunes, packed, shape));
-  if (shape.grid[0] == 0 || shape.grid[1] == 0 || shape.grid[2] == 0) return {};
-  bool found = true;
-  Result<void> launched =
-      device_->launch_resident(state_->resident, shape, packed.pointers.data(), stream, &found);
-  if (!found) return not_resident(stream);
-  return launched;
+  return launch_packed(packed, shape, stream);
 }
 
 Result<void> Kernel::launch(std::span<const KernelArgument> arguments, Stream stream,
@@ -218,7 +219,16 @@ Result<void> Kernel::launch(std::span<const KernelArgument> arguments, Stream st
   return launch_with(arguments, stream, &tunes);
 }
 
+// What most launches are: nothing unusual among the arguments, and no tunes but the
+// specialization's own.
 Result<void> Kernel::launch(std::span<const KernelArgument> arguments, Stream stream) const {
+  const State& state = *state_;
+  PackedParameters packed;
+  LaunchSlots::Values values;
+  LaunchShape shape;
+  if (state.tuned.empty() && state.arguments.quick_pack(arguments, values, packed) &&
+      state.usual.quick_shape(values, shape)) [[likely]]
+    return launch_packed(packed, shape, stream);
   return launch_with(arguments, stream, nullptr);
 }
 

@@ -65,6 +65,8 @@ struct TunedLaunch {
   Bindings tunes;
 };
 
+struct PackedParameters;
+
 class Kernel {
  public:
   // Compiles the launch rule and checks that the artifact was built for this schema; loads nothing.
@@ -113,6 +115,8 @@ class Kernel {
   // `tunes` null: those for the sizes of this launch.
   Result<void> launch_with(std::span<const KernelArgument> arguments, Stream stream,
                            const LaunchTunes* tunes) const;
+  Result<void> launch_packed(PackedParameters& packed, const LaunchShape& shape,
+                             Stream stream) const;
   Result<void> add_tuned(std::span<const TunedLaunch> tuned);
 
   Specialization specialization_;

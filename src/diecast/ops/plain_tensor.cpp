@@ -1,10 +1,15 @@
 // The quantized matrices that most launches bring, known to be right in a few instructions: an op
 // checks its operands at every run, and a launch itself takes the driver about a microsecond.
 // Whatever is not certain is left to the check that can say what is wrong.
+#include <diecast/ops/plain_nvfp4.h>
 #include <diecast/ops/quantized_tensor.h>
 
 namespace diecast {
 namespace {
+
+bool plain_bound(Profile profile, int bound) {
+  return bound == 448 || (bound == 256 && (profile == Profile::te || profile == Profile::modelopt));
+}
 
 bool plain_block(const QuantizedTensor& tensor) {
   const bool nvfp4 = tensor.format == Format::nvfp4;
@@ -12,8 +17,7 @@ bool plain_block(const QuantizedTensor& tensor) {
   if (tensor.block_cols != block) return false;
   if (tensor.block_rows != 1 && (tensor.block_rows != block || tensor.row_scaled)) return false;
   if (!nvfp4) return !tensor.row_scaled;
-  const bool half_bound = tensor.profile == Profile::te || tensor.profile == Profile::modelopt;
-  return tensor.e4m3_bound == 448 || (tensor.e4m3_bound == 256 && half_bound);
+  return plain_bound(tensor.profile, tensor.e4m3_bound);
 }
 
 // Of plain sizes, in blocks of 16 or 32: no product leaves 63 bits.
@@ -35,6 +39,14 @@ bool plain_side(const QuantizedTensor& tensor, const QuantizedSide& side, std::i
 }
 
 }  // namespace
+
+PlainNvfp4::PlainNvfp4(Profile profile, ScaleLayout layout, int e4m3_bound, bool row_scaled)
+    : scale_rows_(static_cast<std::uint64_t>(scale_tile_rows(layout) - 1)),
+      scale_cols_(static_cast<std::uint64_t>(scale_tile_cols(layout) - 1)),
+      bound_(plain_bound(profile, e4m3_bound) ? e4m3_bound : 0),
+      profile_(profile),
+      layout_(layout),
+      row_scaled_(row_scaled) {}
 
 bool QuantizedTensor::is_plain() const {
   const std::int64_t rows = shape.dims[0], cols = shape.dims[1];

@@ -123,9 +123,12 @@ Result<PreparedQuantizeNvfp4> PreparedQuantizeNvfp4::prepare(Runtime& runtime,
                                                              const Request& request) {
   PreparedQuantizeNvfp4 prepared;
   prepared.request_ = request;
+  prepared.plain_ = {request.profile, request.layout, request.e4m3_bound, request.row_scaled};
+  if (request.scales_apart) prepared.plain_ = {};
+  prepared.finds_rows_ = request.row_scaled && !given(request);
   Bindings bindings = bindings_of(request);
   if (request.in == DType::e4m3 && !given(request)) return no_amax_of_fp8();
-  if (request.row_scaled && !given(request)) {
+  if (prepared.finds_rows_) {
     bindings.set("ROWS", request.rows == RowsClass::any ? "any" : "apart");
     bindings.set("THREADS", row_threads(request, device->properties()));
     DIECAST_TRY(prepared.quantize_,
@@ -175,12 +178,13 @@ Result<KernelArgument> rng_argument(std::string_view op, bool wanted, const std:
 Result<void> PreparedQuantizeNvfp4::run(const Tensor& x, const QuantizedTensor& out, Stream stream,
                                         const float* block_amax,
                                         const std::int64_t* rng_state) const {
-  DIECAST_CHECK(check(x, out, block_amax));
-  if (request_.stochastic != (rng_state != nullptr))
+  const bool as_asked = (block_amax != nullptr) == request_.block_amax;
+  if (!plain_.holds(x, out) || !as_asked) [[unlikely]]
+    DIECAST_CHECK(check(x, out, block_amax));
+  if (request_.stochastic != (rng_state != nullptr)) [[unlikely]]
     return rng_argument(kOp, request_.stochastic, rng_state).error();
   if (amax_) DIECAST_CHECK(amax_->run(x, out.rowwise.amax, false, stream));
   const QuantizedSide& to = out.rowwise;
-  const bool finds_rows = request_.row_scaled && !given(request_);  // its kernel has no block_amax
   const auto of_blocks = KernelArgument::tensor(DType::f32, block_amax);
   const auto rng = KernelArgument::tensor(DType::i64, rng_state);
   const KernelArgument arguments[] = {
@@ -190,9 +194,9 @@ Result<void> PreparedQuantizeNvfp4::run(const Tensor& x, const QuantizedTensor& 
       KernelArgument::tensor(DType::e4m3, to.scale, to.scale_stride),
       rows_argument(x),
       cols_argument(x),
-      finds_rows ? rng : of_blocks,
+      finds_rows_ ? rng : of_blocks,  // a kernel that finds amaxes is given none
       rng};
-  return quantize_->launch(std::span(arguments).first(finds_rows ? 7 : 8), stream);
+  return quantize_->launch(std::span(arguments).first(finds_rows_ ? 7 : 8), stream);
 }
 
 namespace {

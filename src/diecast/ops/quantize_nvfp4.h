@@ -5,6 +5,7 @@
 #include <diecast/base/error.h>
 #include <diecast/launch/device.h>
 #include <diecast/ops/amax.h>
+#include <diecast/ops/plain_nvfp4.h>
 #include <diecast/ops/prepared.h>
 #include <diecast/ops/quantized_tensor.h>
 #include <diecast/ops/tensor.h>
@@ -86,7 +87,7 @@ class PreparedQuantizeNvfp4 {
                                                const Request& request);
 
   std::int64_t scratch_bytes(std::int64_t, std::int64_t) const { return 0; }  // for [rows, cols]
-  const Kernel& kernel() const { return *quantize_; }  // that writes codes
+  const Kernel& kernel() const { return *quantize_; }                         // that writes codes
   // block_amax, rng_state: as in the options, where the request says so. Errors: as
   // quantize_nvfp4(); misaligned when x breaks the request.
   Result<void> run(const Tensor& x, const QuantizedTensor& out, Stream stream,
@@ -97,6 +98,8 @@ class PreparedQuantizeNvfp4 {
   Result<void> check(const Tensor& x, const QuantizedTensor& out, const float* block_amax) const;
 
   Request request_;
+  PlainNvfp4 plain_;                  // what most launches bring
+  bool finds_rows_ = false;           // rows find their own amax
   std::optional<PreparedAmax> amax_;  // when the amax is computed first
   std::shared_ptr<Kernel> quantize_;
 };

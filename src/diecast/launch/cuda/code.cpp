@@ -97,17 +97,6 @@ cuda::Result launch_extended(const Driver& driver, const CudaCode& code, const L
   return driver.cuLaunchKernelEx(&config, code.function, parameters, nullptr);
 }
 
-Error launch_error(const Driver& driver, const CudaCode& code, const LaunchShape& shape,
-                   cuda::Result result, const char* function) {
-  const auto text = [](const std::array<std::uint32_t, 3>& size) {
-    return cat('(', size[0], ", ", size[1], ", ", size[2], ')');
-  };
-  return driver.failure(
-      result, function,
-      cat("launching ", code.spelling, " with grid ", text(shape.grid), ", block ",
-          text(shape.block), ", ", shape.shared_bytes, " bytes of dynamic shared memory"));
-}
-
 }  // namespace
 
 Result<void> check_runs_on(const DeviceProperties& device, const Artifact& artifact) {
@@ -150,23 +139,28 @@ Result<std::shared_ptr<CudaCode>> load_cuda_code(const Driver& driver,
   return code;
 }
 
-Result<void> launch_cuda_code(const Driver& driver, const CudaCode& code, const LaunchShape& shape,
-                              void** parameters, cuda::StreamHandle* stream) {
-  if (shape.cluster != 0 || shape.cooperative || shape.dependent) {
-    if (!driver.cuLaunchKernelEx)
-      return Error{ErrorCode::driver_unavailable,
-                   cat("launching ", code.spelling, " needs cuLaunchKernelEx, which ",
-                       driver.path(), " (CUDA ", driver.version_text(), ") lacks"),
-                   "install an NVIDIA driver of CUDA 12.0 or newer (525.60 or later)"};
-    const cuda::Result result = launch_extended(driver, code, shape, parameters, stream);
-    if (result == cuda::success) return {};
-    return launch_error(driver, code, shape, result, "cuLaunchKernelEx");
-  }
-  const cuda::Result result = driver.cuLaunchKernel(
-      code.function, shape.grid[0], shape.grid[1], shape.grid[2], shape.block[0], shape.block[1],
-      shape.block[2], shape.shared_bytes, stream, parameters, nullptr);
+Error launch_error(const Driver& driver, const CudaCode& code, const LaunchShape& shape,
+                   cuda::Result result, const char* function) {
+  const auto text = [](const std::array<std::uint32_t, 3>& size) {
+    return cat('(', size[0], ", ", size[1], ", ", size[2], ')');
+  };
+  return driver.failure(
+      result, function,
+      cat("launching ", code.spelling, " with grid ", text(shape.grid), ", block ",
+          text(shape.block), ", ", shape.shared_bytes, " bytes of dynamic shared memory"));
+}
+
+Result<void> launch_cuda_extended(const Driver& driver, const CudaCode& code,
+                                  const LaunchShape& shape, void** parameters,
+                                  cuda::StreamHandle* stream) {
+  if (!driver.cuLaunchKernelEx)
+    return Error{ErrorCode::driver_unavailable,
+                 cat("launching ", code.spelling, " needs cuLaunchKernelEx, which ", driver.path(),
+                     " (CUDA ", driver.version_text(), ") lacks"),
+                 "install an NVIDIA driver of CUDA 12.0 or newer (525.60 or later)"};
+  const cuda::Result result = launch_extended(driver, code, shape, parameters, stream);
   if (result == cuda::success) return {};
-  return launch_error(driver, code, shape, result, "cuLaunchKernel");
+  return launch_error(driver, code, shape, result, "cuLaunchKernelEx");
 }
 
 }  // namespace diecast

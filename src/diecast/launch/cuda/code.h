@@ -32,8 +32,25 @@ Result<std::shared_ptr<CudaCode>> load_cuda_code(const Driver& driver,
                                                  const Artifact& artifact,
                                                  std::uint32_t shared_bytes);
 
+// With the code's context current, like launch_cuda_code; with a cluster or attributes.
+Result<void> launch_cuda_extended(const Driver& driver, const CudaCode& code,
+                                  const LaunchShape& shape, void** parameters,
+                                  cuda::StreamHandle* stream);
+Error launch_error(const Driver& driver, const CudaCode& code, const LaunchShape& shape,
+                   cuda::Result result, const char* function);
+
 // With the code's context current.
-Result<void> launch_cuda_code(const Driver& driver, const CudaCode& code, const LaunchShape& shape,
-                              void** parameters, cuda::StreamHandle* stream);
+inline Result<void> launch_cuda_code(const Driver& driver, const CudaCode& code,
+                                     const LaunchShape& shape, void** parameters,
+                                     cuda::StreamHandle* stream) {
+  if ((shape.cluster | unsigned{shape.cooperative} | unsigned{shape.dependent}) != 0) [[unlikely]]
+    return launch_cuda_extended(driver, code, shape, parameters, stream);
+  const cuda::Result result = driver.cuLaunchKernel(
+      code.function, shape.grid[0], shape.grid[1], shape.grid[2], shape.block[0], shape.block[1],
+      shape.block[2], shape.shared_bytes, stream, parameters, nullptr);
+  if (result == cuda::success) [[likely]]
+    return {};
+  return launch_error(driver, code, shape, result, "cuLaunchKernel");
+}
 
 }  // namespace diecast

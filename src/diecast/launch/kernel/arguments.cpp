@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstddef>
-#include <cstring>
 
 namespace diecast {
 namespace {
@@ -35,13 +34,6 @@ static_assert(kNumber == kData + 8 && sizeof(void*) == 8);
 
 std::uint16_t byte_of(std::size_t argument, std::size_t member) {
   return static_cast<std::uint16_t>(argument * sizeof(KernelArgument) + member);
-}
-
-template <class T>
-T load(const char* from) {
-  T value;
-  std::memcpy(&value, from, sizeof value);
-  return value;
 }
 
 }  // namespace
@@ -160,35 +152,6 @@ bool ArgumentCheck::add_distance(std::size_t index) {
   }
   distances_.push_back(distance);
   return true;
-}
-
-bool ArgumentCheck::quick_pack(const KernelArgument* arguments, LaunchSlots::Values& slots,
-                               PackedParameters& packed) const {
-  const char* const begin = reinterpret_cast<const char*>(arguments);
-  const char* given = begin;
-  std::uint64_t wrong = 0;
-  void** next = packed.pointers.data();
-  for (const Quick& quick : quick_) {
-    const auto number = load<std::uint64_t>(given + quick.checked);
-    wrong |= static_cast<std::uint64_t>(load<std::uint16_t>(given) ^ quick.head);
-    wrong |= (number ^ quick.expected) & quick.mask;
-    wrong |= static_cast<std::uint64_t>(number == 0) & static_cast<std::uint64_t>(quick.needed);
-    slots[quick.slot] = static_cast<std::int64_t>(number);
-    *next = const_cast<char*>(given + quick.passed);
-    next += quick.parameters;
-    given += sizeof(KernelArgument);
-  }
-  slots[LaunchSlots::kZero] = 0;
-  for (const Distance& each : distances_) {
-    const auto length = static_cast<std::uint64_t>(slots[each.slot] + each.length);
-    const auto given_distance = load<std::uint64_t>(begin + each.at);
-    const std::uint64_t distance = given_distance == 0 ? length : given_distance;
-    wrong |= ((distance - length) & each.longer) | distance >> 63;
-    wrong |= (distance << each.shift) & each.mask;
-    packed.cells[each.cell].value = static_cast<std::int64_t>(distance);
-    packed.pointers[each.parameter] = &packed.cells[each.cell].value;
-  }
-  return wrong == 0;
 }
 
 bool ArgumentCheck::size_fits(std::size_t index, const KernelArgument& given,

@@ -6,6 +6,7 @@
 #include <diecast/launch/kernel/launch_rule.h>
 
 #include <array>
+#include <cstring>
 #include <span>
 #include <string>
 #include <vector>
@@ -35,10 +36,13 @@ class ArgumentCheck {
   // size in device memory where the header does not allow it).
   Result<void> pack(std::span<const KernelArgument> arguments, LaunchSlots::Values& slots,
                     PackedParameters& packed) const {
-    if (arguments.size() == quick_count_ && quick_pack(arguments.data(), slots, packed)) [[likely]]
-      return {};
+    if (quick_pack(arguments, slots, packed)) return {};
     return careful_pack(arguments, slots, packed);
   }
+  // The same for most launches, in one pass without a jump that depends on the arguments. False:
+  // pack() has to say.
+  bool quick_pack(std::span<const KernelArgument> arguments, LaunchSlots::Values& slots,
+                  PackedParameters& packed) const;
 
   // Bytes of each kernel parameter, as the machine code must have them.
   const std::vector<std::size_t>& parameter_bytes() const { return parameter_bytes_; }
@@ -80,8 +84,6 @@ class ArgumentCheck {
   // False: no launch of this kernel is checked by the fast half.
   bool add_quick(std::size_t index);
   bool add_distance(std::size_t index);
-  bool quick_pack(const KernelArgument* arguments, LaunchSlots::Values& slots,
-                  PackedParameters& packed) const;
   Result<void> careful_pack(std::span<const KernelArgument> arguments, LaunchSlots::Values& slots,
                             PackedParameters& packed) const;
   bool size_fits(std::size_t index, const KernelArgument& given, LaunchSlots::Values& slots,
@@ -117,5 +119,42 @@ class ArgumentCheck {
   std::shared_ptr<const Template> template_;
   std::string spelling_;
 };
+
+// Inlined into a launch: a call more is a jump more that nothing foresees.
+[[gnu::always_inline]] inline bool ArgumentCheck::quick_pack(
+    std::span<const KernelArgument> arguments, LaunchSlots::Values& slots,
+    PackedParameters& packed) const {
+  const auto load = [](const char* from, auto value) {
+    std::memcpy(&value, from, sizeof value);
+    return std::uint64_t{value};
+  };
+  if (arguments.size() != quick_count_) [[unlikely]]
+    return false;
+  const char* const begin = reinterpret_cast<const char*>(arguments.data());
+  const char* given = begin;
+  std::uint64_t wrong = 0;
+  void** next = packed.pointers.data();
+  for (const Quick& quick : quick_) {
+    const std::uint64_t number = load(given + quick.checked, std::uint64_t{});
+    wrong |= load(given, std::uint16_t{}) ^ quick.head;
+    wrong |= (number ^ quick.expected) & quick.mask;
+    wrong |= std::uint64_t{number == 0} & std::uint64_t{quick.needed};
+    slots[quick.slot] = static_cast<std::int64_t>(number);
+    *next = const_cast<char*>(given + quick.passed);
+    next += quick.parameters;
+    given += sizeof(KernelArgument);
+  }
+  slots[LaunchSlots::kZero] = 0;
+  for (const Distance& each : distances_) {
+    const auto length = static_cast<std::uint64_t>(slots[each.slot] + each.length);
+    const std::uint64_t brought = load(begin + each.at, std::uint64_t{});
+    const std::uint64_t distance = brought + (brought == 0 ? length : 0);
+    wrong |= ((distance - length) & each.longer) | distance >> 63;
+    wrong |= (distance << each.shift) & each.mask;
+    packed.cells[each.cell].value = static_cast<std::int64_t>(distance);
+    packed.pointers[each.parameter] = &packed.cells[each.cell].value;
+  }
+  return wrong == 0;
+}
 
 }  // namespace diecast

@@ -57,9 +57,21 @@ class BoundLaunchRule {
   // A grid with a 0 launches nothing. Errors: not_supported for what is over a limit of the device
   // or has no value.
   Result<void> shape(LaunchSlots::Values& values, LaunchShape& shape) const {
-    if (straight_ && straight_shape(values, shape)) [[likely]]
-      return {};
+    if (quick_shape(values, shape)) return {};
     return checked_shape(values, shape);
+  }
+  // The same for most launches. False: shape() has to say.
+  bool quick_shape(LaunchSlots::Values& values, LaunchShape& shape) const {
+    if (!straight_ || !steps_.run(values.data())) [[unlikely]]
+      return false;
+    const auto number = [&](std::size_t field) { return values[registers_[field]]; };
+    const std::int64_t x = number(0), y = number(1), z = number(2);
+    if (((most_[0] - x) | (most_[1] - y) | (most_[2] - z)) < 0) [[unlikely]]  // one is over
+      return false;
+    shape = constant_shape_;
+    shape.grid = {static_cast<std::uint32_t>(x), static_cast<std::uint32_t>(y),
+                  static_cast<std::uint32_t>(z)};
+    return true;
   }
 
   // The most dynamic shared memory a launch may ask for: the rule's constant, else the device's.
@@ -75,19 +87,6 @@ class BoundLaunchRule {
 
   Result<void> add(int field, const Expression& expression, const Names& constants);
   void add_steps(const LaunchRule& launch, const Names& constants);
-  // False: a number is over its limit, or has none.
-  bool straight_shape(LaunchSlots::Values& values, LaunchShape& shape) const {
-    if (!steps_.run(values.data())) [[unlikely]]
-      return false;
-    const auto number = [&](std::size_t field) { return values[registers_[field]]; };
-    const std::int64_t x = number(0), y = number(1), z = number(2);
-    if (((most_[0] - x) | (most_[1] - y) | (most_[2] - z)) < 0) [[unlikely]]  // one is over
-      return false;
-    shape = constant_shape_;
-    shape.grid = {static_cast<std::uint32_t>(x), static_cast<std::uint32_t>(y),
-                  static_cast<std::uint32_t>(z)};
-    return true;
-  }
   Result<void> checked_shape(const LaunchSlots::Values& values, LaunchShape& shape) const;
   LaunchShape shape_of(const Numbers& numbers) const;
   bool within_limits(const Numbers& numbers) const;
