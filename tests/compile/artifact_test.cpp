@@ -1,5 +1,6 @@
 // What check_cubin and check_shared_object believe: whole files, cut files, damaged files.
 #include <diecast/compile/artifact.h>
+#include <diecast/compile/elf.h>
 #include <gtest/gtest.h>
 
 #include <random>
@@ -44,6 +45,14 @@ Elf64_Ehdr header_of(const std::string& bytes) {
 TEST(CheckCubin, TakesTheHeadersOfCuda12AndOf13) {
   EXPECT_EQ(fault_of(cubin("quantize", 90, true), kSm90a, "quantize"), "none");
   EXPECT_EQ(fault_of(cubin("quantize", 90, false), kSm90a, "quantize"), "none");
+}
+
+TEST(ElfFile, CountsTheBytesOfSectionsThatAreExecuted) {
+  std::string bytes = cubin();
+  EXPECT_EQ(Elf::parse(as_bytes(bytes)).value().executable_bytes(), 0u);
+  const std::size_t code = header_of(bytes).e_shoff + 3 * sizeof(Elf64_Shdr);
+  put<std::uint64_t>(bytes, code + offsetof(Elf64_Shdr, sh_flags), SHF_ALLOC | SHF_EXECINSTR);
+  EXPECT_EQ(Elf::parse(as_bytes(bytes)).value().executable_bytes(), 256u);
 }
 
 TEST(CheckCubin, TakesEveryTargetOfAnArchitectureForItsOwn) {

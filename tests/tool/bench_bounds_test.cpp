@@ -100,6 +100,20 @@ TEST_F(BenchGpu, HoldsOtherTypesAgainstBf16AndOddShapesAgainstEvenOnes) {
   }
 }
 
+TEST_F(BenchGpu, ShowsWhatEachShapeParameterGains) {
+  const json all = figures({"bench", "specialization", "--shape", "64x512"});
+  for (const std::string name : {"quantize_nvfp4", "amax", "dequantize_nvfp4"}) {
+    for (const std::string open : {"COLS", "ROWS", "COLS, ROWS"}) {
+      EXPECT_EQ(count(all, name + ", 64x512, " + open + " open"), 1) << name << open;
+    }
+  }
+  for (const json& figure : all) {
+    const std::string detail = figure.at("detail");
+    EXPECT_NE(detail.find(" registers, "), std::string::npos) << detail;
+    EXPECT_NE(detail.find(" instructions against "), std::string::npos) << detail;
+  }
+}
+
 TEST_F(BenchGpu, AGraphThatCannotBeMadeIsAnError) {
   diecast_.set("DIECAST_FAKE_CUDA_FAIL", "cuGraphInstantiateWithFlags=2");
   const auto run = diecast_({"bench", "small", "--shape", "8x2048"});

@@ -83,6 +83,14 @@ Result<void> Elf::check_segments() const {
   return {};
 }
 
+std::uint64_t Elf::executable_bytes() const {
+  std::uint64_t bytes = 0;
+  for (const Elf64_Shdr& section : sections_) {
+    if ((section.sh_flags & SHF_EXECINSTR) != 0) bytes += section.sh_size;
+  }
+  return bytes;
+}
+
 std::string_view Elf::text(const Elf64_Shdr& table, std::uint64_t offset) const {
   if (table.sh_type != SHT_STRTAB || offset >= table.sh_size) return {};
   const char* begin = reinterpret_cast<const char*>(file_.data()) + table.sh_offset + offset;

@@ -22,6 +22,7 @@ class Elf {
   static Result<Elf> parse(ByteSpan file);
 
   const Elf64_Ehdr& header() const { return header_; }
+  std::uint64_t executable_bytes() const;  // of the sections that hold instructions
 
   // A defined function of this name in the symbol table of `table_type` (SHT_SYMTAB, SHT_DYNSYM)
   // that other files may see. Errors: file_corrupt (there is none, or the table is broken).

@@ -67,6 +67,7 @@ std::vector<Part> parts(const BenchOptions& given) {
   };
   const auto gpu = on(bench_gpu, {{16384, 16384}, {65536, 7168}});
   const auto small = on(bench_small, small_shapes());
+  const auto special = on(bench_specialization, {{8192, 8192}, {8, 8192}});
   const auto inputs = [shapes = given.shapes](Runtime& runtime) {
     const std::vector<BenchShape> large = {{16384, 16384}};
     return shapes.empty() ? bench_inputs(runtime, large, odd_shapes())
@@ -87,6 +88,7 @@ std::vector<Part> parts(const BenchOptions& given) {
                         {"gpu", gpu},
                         {"small", small},
                         {"inputs", inputs},
+                        {"specialization", special},
                         {"gemm", bench_gemm},
                         {"launch", bench_launch},
                         {"weights", bench_weights},
@@ -192,7 +194,9 @@ Command add_bench(CLI::App& app) {
   names.insert(names.end(), more.begin(), more.end());
   command->add_option("part", words->parts, described)->check(CLI::IsMember(names));
   command->add_option("--template", words->templates, "options: of these templates alone");
-  command->add_option("--shape", words->of_shapes, "gpu, small, inputs, --plot: of these matrices")
+  command
+      ->add_option("--shape", words->of_shapes,
+                   "gpu, small, inputs, specialization, --plot: of these matrices")
       ->check(is_shape());
   command->add_option("--plot", words->plot,
                       "Draw quantize_nvfp4's bandwidth over rows into this SVG file");

@@ -56,6 +56,8 @@ Result<Figures> bench_gpu(Runtime& runtime, const std::vector<BenchShape>& shape
 // quantize_nvfp4 of few rows in a CUDA graph, against its loads and stores alone and against its
 // fastest configuration.
 Result<Figures> bench_small(Runtime& runtime, const std::vector<BenchShape>& shapes);
+// Each template made for these matrices, against itself with its shape parameters left open.
+Result<Figures> bench_specialization(Runtime& runtime, const std::vector<BenchShape>& shapes);
 // On matrices of the first shapes f16 and f32 beside bf16, on the others each odd shape beside the
 // next larger even one.
 Result<Figures> bench_inputs(Runtime& runtime, const std::vector<BenchShape>& typed,
