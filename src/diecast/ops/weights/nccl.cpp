@@ -4,7 +4,6 @@
 #include <diecast/base/text.h>
 #include <diecast/ops/weights/nccl.h>
 
-
 namespace diecast {
 namespace {
 
