@@ -52,8 +52,13 @@ struct Rule {
     set("rows", rows);
     set("cols", cols);
     set("waves", waves);
-    LaunchShape shape;
+    LaunchShape shape, quick;
     DIECAST_CHECK(rule.shape(values, shape));
+    if (waves == 16 && rule.quick_shape(values, quick)) {  // the tune's default
+      EXPECT_EQ(quick.grid, shape.grid);
+      EXPECT_EQ(quick.block, shape.block);
+      EXPECT_EQ(quick.shared_bytes, shape.shared_bytes);
+    }
     return shape;
   }
   std::string refusal(std::int64_t rows, std::int64_t cols) const {
@@ -87,6 +92,24 @@ TEST(LaunchSlots, TooManyAreRefused) {
   EXPECT_EQ(slots.error().message(),
             "diecast: not_supported: k has 33 sizes and lower-case tunes\n"
             "  fix: a template may have 32 of them; put sizes into a struct argument");
+}
+
+TEST(BoundLaunchRule, IsQuickWithItsOwnTunesWhereOnlyTheGridVaries) {
+  const auto quick = [](const std::string& launch, std::int64_t rows, std::int64_t cols) {
+    const Rule rule(launch);
+    LaunchSlots::Values values{rows, cols, 1};  // waves are 16 whatever the slot holds
+    LaunchShape shape;
+    return rule.rule.quick_shape(values, shape) ? std::optional(shape.grid) : std::nullopt;
+  };
+  const std::string plain = "grid(min(ceil_div(rows * cols, 64), sm_count * waves)) block(THREADS)";
+  EXPECT_EQ(quick(plain, 7, 4096), (Three{448, 1, 1}));
+  EXPECT_EQ(quick(plain, 1 << 20, 4096), (Three{132 * 16, 1, 1}));
+  EXPECT_EQ(quick("grid(rows, cols, 3) block(8)", 5, 65535), (Three{5, 65535, 3}));
+  EXPECT_EQ(quick("grid(rows, cols, 3) block(8)", 5, 65536), std::nullopt);
+  EXPECT_EQ(quick("grid(rows) block(8)", 2147483648, 1), std::nullopt);
+  EXPECT_EQ(quick("grid(rows) block(cols)", 5, 8), std::nullopt);
+  EXPECT_EQ(quick("grid(rows) block(8) cluster(2)", 4, 8), std::nullopt);
+  EXPECT_EQ(quick("grid(rows / cols) block(8)", 4, 2), std::nullopt);
 }
 
 TEST(BoundLaunchRule, FollowsSizesTunesAndDevice) {

@@ -32,8 +32,7 @@ std::string sizes_text(std::span<const std::size_t> sizes) {
 struct Kernel::State {
   ResidentList resident;
   ArgumentCheck arguments;
-  BoundLaunchRule usual;  // with the specialization's own tunes
-  BoundLaunchRule rule;   // with those in the slots
+  BoundLaunchRule rule;
   LaunchSlots slots;
   LaunchTunes tunes;
   struct Tuned {
@@ -43,10 +42,8 @@ struct Kernel::State {
   std::vector<Tuned> tuned;
   std::mutex loading;
 
-  State(LaunchSlots its_slots, ArgumentCheck its_arguments, BoundLaunchRule its_usual,
-        BoundLaunchRule its_rule)
+  State(LaunchSlots its_slots, ArgumentCheck its_arguments, BoundLaunchRule its_rule)
       : arguments(std::move(its_arguments)),
-        usual(std::move(its_usual)),
         rule(std::move(its_rule)),
         slots(std::move(its_slots)) {}
 
@@ -82,14 +79,9 @@ Result<std::shared_ptr<Kernel>> Kernel::make(const Specialization& specializatio
                      " lower-case tunes"),
                  cat("a template may have ", LaunchTunes::kMost, " of them")};
   DIECAST_TRY(ArgumentCheck arguments, ArgumentCheck::make(specialization, slots));
-  const auto bound = [&](bool tunes_fixed) {
-    return BoundLaunchRule::make(specialization, device->properties(),
-                                 artifact->static_shared_bytes, slots, tunes_fixed);
-  };
-  DIECAST_TRY(BoundLaunchRule usual, bound(true));
-  DIECAST_TRY(BoundLaunchRule rule, bound(false));
-  auto state = std::make_unique<State>(std::move(slots), std::move(arguments), std::move(usual),
-                                       std::move(rule));
+  DIECAST_TRY(BoundLaunchRule rule, BoundLaunchRule::make(specialization, device->properties(),
+                                                          artifact->static_shared_bytes, slots));
+  auto state = std::make_unique<State>(std::move(slots), std::move(arguments), std::move(rule));
   std::shared_ptr<Kernel> kernel(
       new Kernel(specialization, std::move(artifact), std::move(device), std::move(state)));
   DIECAST_TRY(kernel->state_->tunes, kernel->tunes({}));
@@ -227,7 +219,7 @@ Result<void> Kernel::launch(std::span<const KernelArgument> arguments, Stream st
   LaunchSlots::Values values;
   LaunchShape shape;
   if (state.tuned.empty() && state.arguments.quick_pack(arguments, values, packed) &&
-      state.usual.quick_shape(values, shape)) [[likely]]
+      state.rule.quick_shape(values, shape)) [[likely]]
     return launch_packed(packed, shape, stream);
   return launch_with(arguments, stream, nullptr);
 }

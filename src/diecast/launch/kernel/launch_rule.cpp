@@ -60,8 +60,7 @@ Result<void> BoundLaunchRule::add(int field, const Expression& expression, const
 
 Result<BoundLaunchRule> BoundLaunchRule::make(const Specialization& specialization,
                                               const DeviceProperties& device,
-                                              int static_shared_bytes, const LaunchSlots& slots,
-                                              bool tunes_fixed) {
+                                              int static_shared_bytes, const LaunchSlots& slots) {
   const LaunchRule& launch = specialization.tmpl().launch();
   BoundLaunchRule rule;
   rule.slots_ = slots;
@@ -71,8 +70,6 @@ Result<BoundLaunchRule> BoundLaunchRule::make(const Specialization& specializati
   const Names constants = [&, known = specialization.names()](std::string_view name) {
     if (name == "sm_count") return std::optional<std::int64_t>(device.sm_count);
     if (name == "shared_optin") return std::optional<std::int64_t>(device.shared_optin);
-    if (const auto slot = slots.find(name); tunes_fixed && slot && !slots.is_size(*slot))
-      return std::optional<std::int64_t>(specialization.bindings().find(name)->number);
     return known(name);
   };
   for (std::size_t i = 0; i < launch.grid.size(); ++i)
@@ -89,7 +86,11 @@ Result<BoundLaunchRule> BoundLaunchRule::make(const Specialization& specializati
   rule.most_shared_ = static_cast<std::uint32_t>(
       varies ? shared : std::clamp<std::int64_t>(rule.constants_[kShared], 0, shared));
   rule.constant_shape_ = rule.shape_of(rule.constants_);
-  rule.add_steps(launch, constants);
+  rule.add_steps(launch, [&](std::string_view name) {
+    const auto slot = slots.find(name);
+    if (!slot || slots.is_size(*slot)) return constants(name);
+    return std::optional<std::int64_t>(specialization.bindings().find(name)->number);
+  });
   return rule;
 }
 
@@ -148,8 +149,7 @@ Error BoundLaunchRule::broken_limit(const Numbers& numbers,
       values);
 }
 
-Result<void> BoundLaunchRule::checked_shape(const LaunchSlots::Values& values,
-                                            LaunchShape& shape) const {
+Result<void> BoundLaunchRule::shape(const LaunchSlots::Values& values, LaunchShape& shape) const {
   Numbers numbers = constants_;
   for (const Variable& variable : variables_)
     if (!variable.program.evaluate(values, &numbers[variable.field]))

@@ -47,20 +47,17 @@ class LaunchSlots {
 
 class BoundLaunchRule {
  public:
-  // `static_shared_bytes`: what the code takes of a block's shared memory by itself. `tunes_fixed`:
-  // the lower-case tunes are those of the specialization at every launch, and no slot brings them.
-  // Errors: those of the header's expressions.
+  // `static_shared_bytes`: what the code takes of a block's shared memory by itself. Errors: those
+  // of the header's expressions.
   static Result<BoundLaunchRule> make(const Specialization& specialization,
                                       const DeviceProperties& device, int static_shared_bytes,
-                                      const LaunchSlots& slots, bool tunes_fixed = false);
+                                      const LaunchSlots& slots);
 
   // A grid with a 0 launches nothing. Errors: not_supported for what is over a limit of the device
   // or has no value.
-  Result<void> shape(LaunchSlots::Values& values, LaunchShape& shape) const {
-    if (quick_shape(values, shape)) return {};
-    return checked_shape(values, shape);
-  }
-  // The same for most launches. False: shape() has to say.
+  Result<void> shape(const LaunchSlots::Values& values, LaunchShape& shape) const;
+  // The same for most launches: those with the specialization's own lower-case tunes, whatever
+  // their slots hold. False: shape() has to say.
   bool quick_shape(LaunchSlots::Values& values, LaunchShape& shape) const {
     if (!straight_ || !steps_.run(values.data())) [[unlikely]]
       return false;
@@ -87,7 +84,6 @@ class BoundLaunchRule {
 
   Result<void> add(int field, const Expression& expression, const Names& constants);
   void add_steps(const LaunchRule& launch, const Names& constants);
-  Result<void> checked_shape(const LaunchSlots::Values& values, LaunchShape& shape) const;
   LaunchShape shape_of(const Numbers& numbers) const;
   bool within_limits(const Numbers& numbers) const;
   Error broken_limit(const Numbers& numbers, const LaunchSlots::Values& values) const;
