@@ -172,6 +172,15 @@ TEST_F(Fp4Ops, CountsThatDoNotFitAreTypedErrors) {
             ErrorCode::value_not_allowed);
 }
 
+TEST_F(Fp4Ops, ScalesOfAnotherShapeAreRefused) {
+  std::vector<float> amax(8, 1.0f), scales(8);
+  EXPECT_EQ(compute_fp4_scales(*runtime_, view(amax, {2, 4}), view(scales, {8}), options_)
+                .error()
+                .message(),
+            "diecast: shape_mismatch: compute_fp4_scales: scales is [8], not [2, 4]\n"
+            "  fix: pass scales with shape [2, 4]");
+}
+
 TEST_F(Fp4Ops, APreparedOpReadsNoAmaxThatIsNotThere) {
   const auto op = PreparedStaticFp4FakeQuant::prepare(
                       *runtime_, device_, {DType::f32, DType::f32, 16, false, {false, true}})

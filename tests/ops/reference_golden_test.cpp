@@ -4,6 +4,7 @@
 
 #if __has_include(<nlohmann/json.hpp>)
 
+#include <diecast/ops/reference/numbers.h>
 #include <diecast/ops/reference/nvfp4_sides.h>
 #include <golden_vectors.h>
 

@@ -141,7 +141,7 @@ Result<void> PreparedComputeFp4Scales::run(const Tensor& amax, float* global_ama
                                            const Tensor& scales, Stream stream) const {
   DIECAST_TRY(const Tensor from, flat_f32(amax, "compute_fp4_scales: amax"));
   DIECAST_TRY(const Tensor to, flat_f32(scales, "compute_fp4_scales: scales"));
-  if (from.shape != to.shape) return other_shape(kName, "scales", scales.shape, amax.shape);
+  if (amax.shape != scales.shape) return other_shape(kName, "scales", scales.shape, amax.shape);
   if (amax_) DIECAST_CHECK(amax_->run(from, global_amax, false, stream));
   const KernelArgument arguments[] = {tensor_argument(from), floats(global_amax),
                                       tensor_argument(to), cols_argument(from)};
