@@ -47,38 +47,39 @@ Result<void> Runtime::State::load(Runtime& runtime, const KernelName& name,
 Result<Runtime::State::Made> Runtime::State::make_kernel(Runtime& runtime,
                                                          const Specialization& specialization,
                                                          const std::shared_ptr<Device>& device) {
-  const KernelName name{specialization.spelling(), device};
+  KernelName name{specialization.spelling(), device};
   {
     std::lock_guard lock(kernels_mutex);
     const auto known = kernels.find(name);
-    if (known != kernels.end()) return Made{known->second, false};
+    if (known != kernels.end()) return Made{std::move(name), known->second, false};
   }
   DIECAST_TRY(Resolved resolved, resolve(runtime, specialization, nullptr));
   const bool fresh = resolved.origin == Resolved::Origin::compiled;
   DIECAST_TRY(auto kernel, Kernel::make(specialization, std::move(resolved.artifact), device,
                                         tuned_launches(specialization, *device)));
-  return Made{keep(name, std::move(kernel), nullptr), fresh};
+  kernel = keep(name, std::move(kernel), nullptr);
+  return Made{std::move(name), std::move(kernel), fresh};
 }
 
-Result<std::shared_ptr<Kernel>> Runtime::State::make_resident(
-    Runtime& runtime, Made made, const std::shared_ptr<Device>& device) {
-  std::shared_ptr<Kernel>& kernel = made.kernel;
+// In a list this is what nobody does ahead: it takes little more than the device does.
+Result<std::shared_ptr<Kernel>> Runtime::State::make_resident(Runtime& runtime, Made made) {
+  auto& [name, kernel, fresh] = made;
   DIECAST_TRY(const bool resident, kernel->resident());
-  if (resident) return kernel;
-  const KernelName name{kernel->specialization().spelling(), device};
+  if (resident) return std::move(kernel);
   DIECAST_CHECK(allow_late(name.first, "not resident"));
   const auto start = Clock::now();
-  DIECAST_CHECK(made.fresh ? kernel->preload() : load(runtime, name, kernel));
+  DIECAST_CHECK(fresh ? kernel->preload() : load(runtime, name, kernel));
   ++count.loaded;
-  tell(RuntimeEvent::Kind::loaded, name.first, device->properties().name, ms_since(start));
-  return kernel;
+  if (options.on_event)
+    tell(RuntimeEvent::Kind::loaded, name.first, name.second->properties().name, ms_since(start));
+  return std::move(kernel);
 }
 
 Result<std::shared_ptr<Kernel>> Runtime::preload(const Specialization& specialization,
                                                  const std::shared_ptr<Device>& device) {
   return no_throw([&]() -> Result<std::shared_ptr<Kernel>> {
     DIECAST_TRY(auto made, state_->make_kernel(*this, specialization, device));
-    return state_->make_resident(*this, std::move(made), device);
+    return state_->make_resident(*this, std::move(made));
   });
 }
 
@@ -92,7 +93,7 @@ Result<std::vector<std::shared_ptr<Kernel>>> Runtime::preload(
     Kernels out;
     for (std::size_t i = 0; i < specializations.size(); ++i) {
       DIECAST_TRY(auto made, kernels.take(i));
-      DIECAST_TRY(out.emplace_back(), state_->make_resident(*this, std::move(made), device));
+      DIECAST_TRY(out.emplace_back(), state_->make_resident(*this, std::move(made)));
     }
     return out;
   });

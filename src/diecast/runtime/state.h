@@ -136,13 +136,13 @@ struct Runtime::State {
                                const Kernel* refused);
   // A kernel that may be not resident yet; `fresh`: compiled just now.
   struct Made {
+    KernelName name;
     std::shared_ptr<Kernel> kernel;
     bool fresh = false;
   };
   Result<Made> make_kernel(Runtime& runtime, const Specialization& specialization,
                            const std::shared_ptr<Device>& device);
-  Result<std::shared_ptr<Kernel>> make_resident(Runtime& runtime, Made made,
-                                                const std::shared_ptr<Device>& device);
+  Result<std::shared_ptr<Kernel>> make_resident(Runtime& runtime, Made made);
   Result<void> load(Runtime& runtime, const KernelName& name, std::shared_ptr<Kernel>& kernel);
   Result<void> allow_late(const std::string& spelling, std::string_view missing);
 
