@@ -175,6 +175,21 @@ TEST(Subcommands, QuantizePlansWhatItsGlobsLeave) {
   EXPECT_EQ(plan({"--include", "*.up.*"}), weight);
   EXPECT_EQ(plan({"--include", "*.down.*"}), nothing);
   EXPECT_EQ(plan({"--exclude", "*.up.weight"}), nothing);
+  const auto first = diecast({"quantize", "--include", "*.down.*", "--exclude", "*.gate.*",
+                              "--include", "*.up.*", model, "--dry-run"});
+  EXPECT_EQ(first.exit_code, 0)
+      << first.errors;  // an option takes one glob, not the file behind it
+  EXPECT_NE(first.output.find("quantize\n"), std::string::npos) << first.output;
+}
+
+TEST(Subcommands, OutputThatCannotBeWrittenIsAnError) {
+  ProcessRequest request;
+  request.arguments = {"/bin/sh", "-c", "exec \"$0\" list > /dev/full", DIECAST_TOOL};
+  const ProcessResult run = run_process(request).value();
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_EQ(run.errors,
+            "diecast: io_error: cannot write standard output: No space left on device\n"
+            "  fix: send it where there is room; what the command has done stands\n");
 }
 
 // What is only reported otherwise: an odd last dimension, a field of the header that nobody knows.

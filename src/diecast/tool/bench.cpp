@@ -193,11 +193,13 @@ Command add_bench(CLI::App& app) {
       cat(join(names, ", "), ": all without one; by name alone: ", join(more, ", "));
   names.insert(names.end(), more.begin(), more.end());
   command->add_option("part", words->parts, described)->check(CLI::IsMember(names));
-  command->add_option("--template", words->templates, "options: of these templates alone");
+  command->add_option("--template", words->templates, "options: of these templates alone")
+      ->allow_extra_args(false);
   command
       ->add_option("--shape", words->of_shapes,
                    "gpu, small, inputs, specialization, --plot: of these matrices")
-      ->check(is_shape());
+      ->check(is_shape())
+      ->allow_extra_args(false);
   command->add_option("--plot", words->plot,
                       "Draw quantize_nvfp4's bandwidth over rows into this SVG file");
   command->add_flag("--json", words->json, "For programs");

@@ -1,6 +1,5 @@
 // The diecast command. Exit codes: 0 done; 1 an error, or a check that failed; 2 wrong usage;
 // 128 + n ended by signal n.
-#include <diecast/base/file.h>
 #include <diecast/base/text.h>
 #include <diecast/tool/command.h>
 #include <diecast/tool/console.h>
@@ -8,6 +7,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <span>
 #include <string>
 #include <vector>
@@ -59,10 +59,10 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   app.set_version_flag("--version", "diecast " DIECAST_VERSION);
   const std::vector<Command> commands = {
-      add_doctor(app),  add_list(app),        add_show(app),        add_variants(app),
-      add_compile(app), add_warm(app),        add_quantize(app),    add_dequantize(app),
-      add_compare(app), add_check(app),       add_cache(app),       add_bundle(app),
-      add_bench(app),   add_bench_start(app), add_compile_one(app), add_tune(app),
+      add_doctor(app),   add_list(app),        add_show(app),        add_variants(app),
+      add_compile(app),  add_warm(app),        add_quantize(app),    add_dequantize(app),
+      add_compare(app),  add_check(app),       add_cache(app),       add_bundle(app),
+      add_bench(app),    add_bench_start(app), add_compile_one(app), add_tune(app),
       add_tune_one(app), add_selftest(app)};
   try {
     app.parse(argc, argv);
@@ -76,7 +76,9 @@ int main(int argc, char** argv) {
     const diecast::Result<int> done = command.run();
     if (!done) print_error(done.error());
     if (std::fflush(stdout) != 0)
-      print_error(diecast::file_error("write", "standard output", -errno));
+      print_error({diecast::ErrorCode::io_error,
+                   diecast::cat("cannot write standard output: ", std::strerror(errno)),
+                   "send it where there is room; what the command has done stands"});
     else if (done)
       return *done;
     return 1;

@@ -91,8 +91,12 @@ Command add_quantize(CLI::App& app) {
   command->add_option("--target", options->target, "Where it runs")
       ->check(CLI::IsMember({"auto", "host", "cuda"}))
       ->capture_default_str();
-  command->add_option("--include", options->plan.include, "Only tensors like this (glob)");
-  command->add_option("--exclude", options->plan.exclude, "No tensors like this (glob)");
+  command
+      ->add_option("--include", options->plan.include,
+                   "Only tensors like this (a glob; any number)")
+      ->allow_extra_args(false);
+  command->add_option("--exclude", options->plan.exclude, "No tensors like this (a glob)")
+      ->allow_extra_args(false);
   command->add_flag("--dry-run", options->dry_run, "Print the plan and stop");
   command->add_flag("--strict", options->plan.strict,
                     "Errors, not notes: a last dimension that is no multiple of 16, NaN and "

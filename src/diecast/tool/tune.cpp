@@ -247,7 +247,8 @@ Command add_tune(CLI::App& app) {
                       "Kernels without a target: amax IN=bf16,f16; a tune that is named is held");
   command->add_option("--target", options->target, "auto, cuda or host")
       ->check(CLI::IsMember({"auto", "cuda", "host"}));
-  command->add_option("--size", options->sizes, "Sizes to run at: rows=1,512,16384; once a name");
+  command->add_option("--size", options->sizes, "Sizes to run at: rows=1,512,16384; once a name")
+      ->allow_extra_args(false);
   command->add_option("--out", options->out,
                       "A file that gets each record; what it has is not measured again");
   command->add_option("--merge", options->merge, "Files of records to put together, instead");

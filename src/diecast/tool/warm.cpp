@@ -134,7 +134,8 @@ Command add_warm(CLI::App& app) {
   auto* command = app.add_subcommand("warm", "Compile what manifests name into the cache");
   auto options = std::make_shared<WarmArguments>();
   command->add_option("manifest", options->manifests, "What to compile");
-  command->add_option("--from", options->traces, "What DIECAST_TRACE wrote, the same");
+  command->add_option("--from", options->traces, "What DIECAST_TRACE wrote, the same")
+      ->allow_extra_args(false);
   command->add_option("--target", options->targets, "Targets, for the manifests' own")
       ->delimiter(',')
       ->allow_extra_args(false);
