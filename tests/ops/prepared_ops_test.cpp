@@ -85,6 +85,24 @@ TEST(QuantizeNvfp4, RowScaledIsOneLaunchOfItsOwnKernel) {
   EXPECT_EQ(launched(machine), std::vector<std::string>{"quantize_nvfp4_row_scaled"});
 }
 
+// Decoding's few rows have more threads each than prefilling's many, both made beforehand.
+TEST(QuantizeNvfp4, FewRowsThatFindTheirAmaxHaveMoreThreadsEach) {
+  FakeMachine machine;
+  const auto runtime = machine.runtime();
+  const auto device = machine.cuda.device();
+  PreparedQuantizeNvfp4::Request request;
+  request.cols = 4096;
+  request.row_scaled = true;
+  const auto op = PreparedQuantizeNvfp4::prepare(*runtime, device, request).value();
+  runtime->freeze();
+  const std::pair<std::int64_t, unsigned> cases[] = {{1, 256}, {527, 256}, {528, 64}, {1024, 64}};
+  for (const auto& [rows, threads] : cases) {
+    const Matrices m(*device, rows, 4096, true);
+    op.run(m.x, m.out, {}).value();
+    EXPECT_EQ(machine.cuda->launches.back().block[0], threads) << rows;
+  }
+}
+
 TEST(QuantizeNvfp4, AFixedRowLengthIsNoKernelParameter) {
   FakeMachine machine;
   name_parameters(machine, true);

@@ -75,6 +75,14 @@ int row_threads(const Request& request, const DeviceProperties& device) {
   return threads;
 }
 
+// Where rows are few and their length is known, a thread takes one block of 16: the wait for a row is
+// all there is then, and it is up to a third shorter (an H200, NOTES.md). So many threads a row.
+int few_row_threads(const Request& request) {
+  int threads = 32;
+  while (threads < 512 && threads * 16 < request.cols) threads *= 2;
+  return threads;
+}
+
 std::string described(const Request& r) {
   return cat("row_scaled = ", r.row_scaled, ", profile ", profile_name(r.profile), ", ",
              layout_name(r.layout), r.scales_apart ? " strided" : "", " scales, E4M3 bound ",
@@ -130,9 +138,15 @@ Result<PreparedQuantizeNvfp4> PreparedQuantizeNvfp4::prepare(Runtime& runtime,
   if (request.in == DType::e4m3 && !given(request)) return no_amax_of_fp8();
   if (prepared.finds_rows_) {
     bindings.set("ROWS", request.rows == RowsClass::any ? "any" : "apart");
-    bindings.set("THREADS", row_threads(request, device->properties()));
+    const DeviceProperties& properties = device->properties();
+    const int many = row_threads(request, properties), few = few_row_threads(request);
+    bindings.set("THREADS", many);
     DIECAST_TRY(prepared.quantize_,
                 preload_for(runtime, device, "quantize_nvfp4_row_scaled", bindings));
+    if (properties.cc == 0 || request.cols == 0 || few <= many) return prepared;
+    bindings.set("THREADS", few);
+    DIECAST_TRY(prepared.few_, preload_for(runtime, device, "quantize_nvfp4_row_scaled", bindings));
+    prepared.few_rows_ = properties.sm_count * std::int64_t{1024} / few;  // all threads at once
     return prepared;
   }
   bindings.set("ROWS", rows_class_name(request.rows));
@@ -196,7 +210,7 @@ Result<void> PreparedQuantizeNvfp4::run(const Tensor& x, const QuantizedTensor& 
       cols_argument(x),
       finds_rows_ ? rng : of_blocks,  // a kernel that finds amaxes is given none
       rng};
-  return quantize_->launch(std::span(arguments).first(finds_rows_ ? 7 : 8), stream);
+  return kernel(x.rows()).launch(std::span(arguments).first(finds_rows_ ? 7 : 8), stream);
 }
 
 namespace {

@@ -87,7 +87,8 @@ class PreparedQuantizeNvfp4 {
                                                const Request& request);
 
   std::int64_t scratch_bytes(std::int64_t, std::int64_t) const { return 0; }  // for [rows, cols]
-  const Kernel& kernel() const { return *quantize_; }                         // that writes codes
+  // That writes the codes of so many rows.
+  const Kernel& kernel(std::int64_t rows) const { return rows < few_rows_ ? *few_ : *quantize_; }
   // block_amax, rng_state: as in the options, where the request says so. Errors: as
   // quantize_nvfp4(); misaligned when x breaks the request.
   Result<void> run(const Tensor& x, const QuantizedTensor& out, Stream stream,
@@ -102,6 +103,8 @@ class PreparedQuantizeNvfp4 {
   bool finds_rows_ = false;           // rows find their own amax
   std::optional<PreparedAmax> amax_;  // when the amax is computed first
   std::shared_ptr<Kernel> quantize_;
+  std::shared_ptr<Kernel> few_;  // for less than so many rows: more threads a row
+  std::int64_t few_rows_ = 0;
 };
 
 // The argument rng of a kernel. Errors: missing_buffer, not_supported (a state that a request does

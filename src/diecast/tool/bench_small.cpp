@@ -159,7 +159,7 @@ Result<Figures> measure_small(Runtime& runtime, const ToolDriver& driver,
   request.row_scaled = of.row_scaled;
   request.cols = of.cols();
   DIECAST_TRY(const auto op, PreparedQuantizeNvfp4::prepare(runtime, device, request));
-  DIECAST_TRY(const auto alone, accesses_of(runtime, device, of, op.kernel()));
+  DIECAST_TRY(const auto alone, accesses_of(runtime, device, of, op.kernel(of.rows())));
   DIECAST_TRY(const auto configured, kernels_of(runtime, device, of));
   GraphTimes times(driver, device, stream);
   const auto add = [&](const std::function<Result<void>()>& call) {
