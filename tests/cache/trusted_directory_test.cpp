@@ -180,8 +180,8 @@ TEST_F(TrustedDirectory, RefusesWhatIsNoDirectory) {
   EXPECT_EQ(refusal(file),
             cat("diecast: file_not_found: the cache root \"", file, "\" is a file", fix));
   const auto folder = open_trusted_file(system_files(), folder_.path());
-  EXPECT_EQ(folder.error().message(),
-            cat("diecast: io_error: the bundle \"", folder_.path(), "\" is a directory", fix));
+  EXPECT_EQ(folder.error().message(), cat("diecast: file_not_found: the bundle \"", folder_.path(),
+                                          "\" is a directory", fix));
   const std::string endless = folder_ / std::string(300, 'n');
   EXPECT_EQ(open(endless).error().code, ErrorCode::io_error);
 }

@@ -125,7 +125,7 @@ class Walk {
                         : S_ISREG(status.st_mode) ? "a file"
                                                   : "neither a directory nor a file";
     return {
-        is_file() ? ErrorCode::io_error : ErrorCode::file_not_found,
+        ErrorCode::file_not_found,
         cat(is_file() ? "the bundle " : "the cache root ", quote(path, PATH_MAX), " is ", there),
         "name a directory as rw:PATH or ro:PATH, a bundle's file as bundle:PATH"};
   }
