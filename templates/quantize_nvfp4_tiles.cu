@@ -58,238 +58,243 @@ require  RHT == RHT_none || RHT == RHT_columnwise || DIRECTION != DIRECTION_colu
 require  RHT == RHT_none || RHT == RHT_rowwise || DIRECTION != DIRECTION_rowwise  // there is no columnwise output to transform
 require  RHT != RHT_none || SIGN_MASK == 0               // signs belong to the transform
 require  SIGN_MASK >= 0 && SIGN_MASK < 65536             // one bit for each of 16 elements
-launch   grid(min((ceil_div(rows, 128) + count) * ceil_div(align_up(cols, 128), 64), sm_count * waves)) block(THREADS) resident(FOUR_OVER_SIX == FOUR_OVER_SIX_off && !STOCHASTIC ? 0 : 1)
+launch   grid(min((ceil_div(rows, 128) + count) * ceil_div(cols, (bits(IN) == 32 ? 128 : 256)), sm_count * waves)) block(THREADS) resident(bits(IN) != 16 || ROWS != ROWS_apart || ROW_SCALE || RHT != RHT_none || PROFILE != PROFILE_te || FOUR_OVER_SIX != FOUR_OVER_SIX_off || STOCHASTIC ? 1 : GROUPED ? 2 : DIRECTION == DIRECTION_rowwise && (BLOCK_ROWS == 1 || LAYOUT != LAYOUT_linear) ? 3 : 4)
 target   host, sm_80+
 exchange block                                           // a tile is read along one side and quantized along the other
 sample   COLS {0}  SIGN_MASK {0, 55272}  rows {0, 1, 17, 130}  cols {1, 17, 80, 300}  count {0}  pitch_t {0}
 */
-#include <diecast/device/group.h>
 #include <diecast/device/hadamard.h>
-#include <diecast/device/matrix_tile.h>
+#include <diecast/device/nvfp4_ordinary.h>
 #include <diecast/device/nvfp4_recipe.h>
+#include <diecast/device/piece16x64.h>
 #include <diecast/device/reduce.h>
-#include <diecast/device/scale_layout.h>
+#include <diecast/device/square16.h>
+#include <diecast/device/tile_output.h>
 
 using Recipe = Nvfp4Recipe<PROFILE, GLOBAL, FOUR_OVER_SIX, BOUND, BLOCK_AMAX>;
-using Layout = ScaleLayout<LAYOUT>;
-using Tile = MatrixTile<IN, ROWS == ROWS_apart, THREADS>;
-enum Side { rowwise, columnwise };
+using Piece = Piece16x64<IN, ROWS == ROWS_apart>;
 
+constexpr bool kRowwise = DIRECTION != DIRECTION_columnwise, kColumnwise = DIRECTION != DIRECTION_rowwise;
+constexpr bool kTransformsRows = RHT == RHT_both || RHT == RHT_rowwise;
+constexpr bool kTransformsColumns = RHT == RHT_both || RHT == RHT_columnwise;
 constexpr bool kSquare = BLOCK_ROWS == 16, kFourOverSix = FOUR_OVER_SIX != FOUR_OVER_SIX_off;
-// Squares are read up to three times a side; where that is long, code is compiled once and called.
-constexpr bool kOnce = kSquare && (kFourOverSix || RHT != RHT_none);
+constexpr bool kOrdinary = kHasOrdinary<IN, PROFILE, GLOBAL, FOUR_OVER_SIX> && !STOCHASTIC;
+// A lane's two blocks side by side in the code: faster, and longer to compile.
+constexpr bool kTogether = kOrdinary && RHT == RHT_none && !ROW_SCALE && (!kSquare || DIRECTION != DIRECTION_both);
 
-// One direction of the matrix at hand: `lines` rows of `blocks` blocks.
-struct Output : Randomness<STOCHASTIC> {
-  i64 lines, blocks;
-  const f32* amax;
-  u8* codes;
-  e4m3* scales;
-  i64 pitch;                    // bytes from one row of linear scales to the next
-  i64 first_line, first_block;  // of the tile
-  const f32* block_amax;        // where it is given: of every block, of a square once
+// A tile's pieces of 16 rows are taken by warps. They are 64 columns wide, and turned in shared memory;
+// where only rows are written they are 128 wide, and stay in registers.
+constexpr int kTileCols = bits<IN>() == 32 ? 128 : 256;
+constexpr int kRowLanes = kColumnwise || bits<IN>() == 32 ? 4 : 8;  // lanes of a row of a piece
+constexpr int kOwn = kRowLanes / 2, kApart = 32 / kRowLanes;         // a lane's blocks, the rows from one to the next
 
-  DIECAST_DEVICE f32 amax_at(i64 line, i64 block) const {
-    return block_amax[(kSquare ? line / 16 : line) * blocks + block];
-  }
-};
+using Output = TileOutput<LAYOUT, kSquare, ROW_SCALE, STOCHASTIC>;
+using Place = TilePlace<LAYOUT>;
+using Columns = TileColumns<kTileCols>;
 
-// What is known of the tile's 16x16 blocks, block (row / 16, col / 16) at 4 * (row / 16) + col / 16.
-struct Squares {
-  f32 of_block[kTileBlocks][kFourOverSix ? 2 : 1];  // of each row of them: amax, or both errors
-  f32 amax[kTileBlocks / 16];
-  bool four[kTileBlocks / 16];
-};
-
-template <Side side>
-constexpr bool kTransformed =
-    RHT == RHT_both || RHT == (side == rowwise ? RHT_rowwise : RHT_columnwise);
-
-// Block i of the tile along a side: neighbouring threads write neighbouring blocks of a line.
-template <Side side>
-struct Place {
-  int line, block;
-  DIECAST_DEVICE explicit Place(int i)
-      : line(side == rowwise ? i / 4 : i / 8), block(side == rowwise ? i % 4 : i % 8) {}
-  DIECAST_DEVICE int square() const {
-    return side == rowwise ? line / 16 * 4 + block : block * 4 + line / 16;
-  }
-};
+DIECAST_DEVICE auto global_of(f32 given) { return with_limit<kOrdinary>(Recipe::global(given)); }
+DIECAST_DEVICE auto global_at(u64 amax) {
+  return global_of(GLOBAL == GLOBAL_none || ROW_SCALE ? 1.0f : *reinterpret_cast<const f32*>(amax));
+}
 
 // Long code is compiled once: blocks go into it and come back in registers.
 DIECAST_DEVICE_CALL Block16<IN> transform(Block16<IN> block) { return hadamard16(block, SIGN_MASK); }
 
-template <bool transformed, Side side>
-DIECAST_DEVICE Block16<IN> read_block(const Tile& tile, const Place<side>& at) {
-  Block16<IN> block;
-  if constexpr (side == rowwise) {
-    block = tile.across(at.line, at.block);
-  } else {
-    block = tile.down(at.line, at.block);
-  }
-  if constexpr (transformed) block = transform(block);
-  return block;
-}
-
-template <bool transformed, Side side>
-DIECAST_DEVICE_CALL Block16<IN> read_block_once(Tile tile, Place<side> at) {
-  return read_block<transformed>(tile, at);
-}
-
-template <bool transformed, Side side>
-DIECAST_DEVICE Block16<IN> block_at(const Tile& tile, const Place<side>& at) {
-  if constexpr (kOnce) {
-    return read_block_once<transformed>(tile, at);
-  } else {
-    return read_block<transformed>(tile, at);
-  }
-}
-
-// Amaxes of the 16x16 blocks, of rows along `side`.
-template <Side side, bool transformed>
-DIECAST_DEVICE void find_amaxes(const Tile& tile, Squares& squares) {
-DIECAST_NO_UNROLL
-  for (int i = threadIdx.x; i < kTileBlocks; i += THREADS) {
-    squares.of_block[i][0] = Recipe::amax(block_at<transformed>(tile, Place<side>(i)));
-  }
-  __syncthreads();
-  if (threadIdx.x < 32) {
-    constexpr int kLineBlocks = side == rowwise ? 4 : 8;
-    const int square = threadIdx.x;
-    const int first = side == rowwise ? square / 4 * 64 + square % 4 : square % 4 * 128 + square / 4;
-    f32 amax = 0.0f;
-DIECAST_NO_UNROLL
-    for (int line = 0; line < 16; ++line) {
-      amax = max_or_nan(amax, squares.of_block[first + line * kLineBlocks][0]);
+// Of the 16x16 block that a lane's blocks are lines of, as square16.h has them: own(i, two) gives blocks i and
+// i + 1. Ordinary: no block of the warp's has NaN.
+template <int RowLanes, class Own, class Global>
+DIECAST_DEVICE Square square_of(const Own& own, const Global& global) {
+  constexpr int kCount = RowLanes == 0 ? 2 : kOwn;
+  const auto larger = [](f32 a, f32 b) { return max_or_nan(a, b); };
+  f32 amax = 0.0f;
+  if constexpr (kOrdinary) {
+DIECAST_UNROLL
+    for (int i = 0; i < kCount; i += 2) {
+      Block16<IN> two[2];
+      own(i, two);
+      amax = larger(amax, larger(amax_with_nan(two[0]), amax_with_nan(two[1])));
     }
-    squares.amax[square] = amax;
+    amax = of_square<RowLanes>(amax, larger);
+    if (!__any_sync(0xFFFFFFFFu, amax != amax)) return {amax, false, true};
+    amax = 0.0f;
   }
-  __syncthreads();
-}
-
-// Which of the two scales each 16x16 block gets: its rows' errors added up as a tree.
-template <Side side, bool transformed, class Global>
-DIECAST_DEVICE void choose(const Tile& tile, Squares& squares, const Global& global) {
 DIECAST_NO_UNROLL
-  for (int i = threadIdx.x; i < 2 * kTileBlocks; i += THREADS) {
-    const Place<side> at(i / 2);
-    const f32 wanted = wanted_scale(squares.amax[at.square()], i % 2 == 0, global);
-    const Block16<IN> block = block_at<transformed>(tile, at);
-    squares.of_block[i / 2][i % 2] =
-        four_over_six_once<FOUR_OVER_SIX == FOUR_OVER_SIX_mse, BOUND>(block, wanted, global).error;
+  for (int i = 0; i < kCount; i += 2) {
+    Block16<IN> two[2];
+    own(i, two);
+    amax = larger(amax, larger(Recipe::amax(two[0]), Recipe::amax(two[1])));
   }
-  __syncthreads();
-  if (threadIdx.x < 32) {
-    constexpr int kLineBlocks = side == rowwise ? 4 : 8;
-    const int square = threadIdx.x;
-    const int first = side == rowwise ? square / 4 * 64 + square % 4 : square % 4 * 128 + square / 4;
+  amax = of_square<RowLanes>(amax, larger);
+  if constexpr (!kFourOverSix) {
+    return {amax, false, false};
+  } else {
+    f32 error_six = 0.0f, error_four = 0.0f;
 DIECAST_NO_UNROLL
-    for (int distance = 8; distance > 0; distance /= 2) {
-DIECAST_NO_UNROLL
-      for (int line = 0; line < distance; ++line) {
-        f32* to = squares.of_block[first + line * kLineBlocks];
-        const f32* from = squares.of_block[first + (line + distance) * kLineBlocks];
-        to[0] = __fadd_rn(to[0], from[0]);
-        to[1] = __fadd_rn(to[1], from[1]);
+    for (int four = 0; four < 2; ++four) {
+      const f32 wanted = wanted_scale(amax, four == 1, global);
+      f32 of_lines[kCount];
+DIECAST_UNROLL
+      for (int i = 0; i < kCount; i += 2) {
+        Block16<IN> two[2];
+        own(i, two);
+        of_lines[i] = four_over_six_once<FOUR_OVER_SIX == FOUR_OVER_SIX_mse, BOUND>(two[0], wanted, global).error;
+        of_lines[i + 1] = four_over_six_once<FOUR_OVER_SIX == FOUR_OVER_SIX_mse, BOUND>(two[1], wanted, global).error;
       }
+      error_six = error_four;
+      error_four = sum_of_square<RowLanes>(of_lines);
     }
-    squares.four[square] = squares.of_block[first][0] < squares.of_block[first][1];
-  }
-  __syncthreads();
-}
-
-template <class Global>
-DIECAST_DEVICE_CALL Nvfp4Block quantize_once(Block16<IN> block, f32 amax, Global global) {
-  return Recipe::quantize(block, amax, global);
-}
-
-// The block under an amax that is not its own.
-template <class Global>
-DIECAST_DEVICE Nvfp4Block quantize_under(const Block16<IN>& block, f32 amax, const Global& global) {
-  if constexpr (kOnce) {
-    return quantize_once(block, amax, global);
-  } else {
-    return Recipe::quantize(block, amax, global);
+    return {amax, error_four < error_six, false};
   }
 }
 
-template <Side side, class Global>
-DIECAST_DEVICE Nvfp4Block quantized(const Block16<IN>& block, const Place<side>& at,
-                                    const Squares& squares, const Global& global) {
+template <class Global>
+DIECAST_DEVICE Nvfp4Block quantize_any(const Block16<IN>& block, const Square& square, const Global& global) {
   if constexpr (!kSquare) {
     return Recipe::quantize(block, global);
   } else if constexpr (kFourOverSix) {
-    const int square = at.square();
-    const f32 wanted = wanted_scale(squares.amax[square], squares.four[square], global);
-    return four_over_six_once<FOUR_OVER_SIX == FOUR_OVER_SIX_mse, BOUND>(block, wanted, global).block;
+    return four_over_six_once<FOUR_OVER_SIX == FOUR_OVER_SIX_mse, BOUND>(block, wanted_scale(square.amax, square.four, global), global).block;
   } else {
-    return quantize_under(block, squares.amax[at.square()], global);
+    return Recipe::quantize(block, square.amax, global);
   }
 }
 
-// Quantizes the tile along `side`. Squares along columns that are not transformed are those along
-// rows, and so are the sums of their errors: the one output is the other's transpose.
-template <Side side>
-DIECAST_DEVICE void quantize_along(const Tile& tile, Squares& squares, const Output& out) {
-  constexpr Side kBy = side == columnwise && !kTransformed<columnwise> ? rowwise : side;
-  constexpr bool kKnown = side == columnwise && kBy == rowwise && DIRECTION == DIRECTION_both &&
-                          !kTransformed<rowwise> && !kFourOverSix;
-  const auto of_all = Recipe::global(GLOBAL == GLOBAL_none || ROW_SCALE ? 1.0f : out.amax[0]);
-  if constexpr (kSquare && !kKnown && !BLOCK_AMAX) find_amaxes<kBy, kTransformed<side>>(tile, squares);
-  if constexpr (kSquare && kFourOverSix) choose<kBy, kTransformed<side>>(tile, squares, of_all);
-DIECAST_NO_UNROLL
-  for (int i = threadIdx.x; i < kTileBlocks; i += THREADS) {
-    const Place<side> at(i);
-    const i64 line = out.first_line + at.line, block = out.first_block + at.block;
-    const i64 padded_blocks = Layout::padded_cols(out.blocks);
-    if (line >= Layout::padded_rows(out.lines) || block >= padded_blocks) continue;
-    const i64 pitch = LAYOUT == LAYOUT_linear ? out.pitch : padded_blocks;
-    e4m3* scale = out.scales + Layout::offset(line, block, pitch);
-    if (LAYOUT != LAYOUT_linear && (line >= out.lines || block >= out.blocks)) {
-      *scale = {0};
-      continue;
+// Of what is not ordinary, for instance.
+template <class Global>
+DIECAST_DEVICE_CALL Nvfp4Block quantize_seldom(Block16<IN> block, Square square, Global global) {
+  return quantize_any(block, square, global);
+}
+
+template <class Global>
+DIECAST_DEVICE Nvfp4Block quantized(const Block16<IN>& block, const Square& square, const Global& global) {
+  if constexpr (kOrdinary) {
+    const OrdinaryScale found(kSquare ? square.amax : amax_with_nan(block), global);
+    Nvfp4Block out = {{0, 0}, found.scale};
+    if (found.is_ordinary && (!kSquare || square.ordinary)) {
+      ordinary_codes(block, found.factor, out.codes);
+    } else {
+      out = quantize_seldom(block, square, global);
     }
-    const auto global = ROW_SCALE ? Recipe::global(out.amax[line]) : of_all;
-    const Block16<IN> x16 = block_at<kTransformed<side>>(tile, at);
+    return out;
+  } else {
+    return quantize_any(block, square, global);
+  }
+}
+
+// Two of a lane's blocks along a side, `apart` lines from one to the other, the first of which is block
+// `block` of line `line` of the tile; each is handed to `store`.
+template <class Global, class Store>
+DIECAST_DEVICE void quantize_two(Block16<IN> (&two)[2], const Square& square, const Output& out, const Global& of_all,
+                                 int line, int block, int apart, const Store& store) {
+  const auto quantize_next = [&](int i) {
+    const auto global = ROW_SCALE ? global_of(out.amax_of_line(line)) : of_all;
     Nvfp4Block to;
     if constexpr (BLOCK_AMAX) {
-      to = quantize_under(x16, out.amax_at(line, block), global);
+      to = Recipe::quantize(two[0], out.amax_of_block(line, block), global);
     } else {
-      to = quantized(x16, at, squares, global);
+      to = quantized(two[0], square, global);
     }
-    if constexpr (STOCHASTIC) Recipe::round(x16, global, out, line * out.blocks + block, to);
-    store_streaming<8>(out.codes + (line * out.blocks + block) * 8, {{to.codes[0], to.codes[1]}});
-    *scale = to.scale;
+    if constexpr (STOCHASTIC) Recipe::round(two[0], global, out, out.index(line, block), to);
+    store(i, to);
+    two[0] = two[1];
+    line += apart;
+  };
+  if constexpr (kTogether) {
+    quantize_next(0);
+    quantize_next(1);
+  } else {
+DIECAST_NO_UNROLL
+    for (int i = 0; i < 2; ++i) quantize_next(i);
   }
 }
 
 // A block of threads takes one tile after another.
 DIECAST_KERNEL {
-  __shared__ Vector<16> vectors[Tile::kWords / 4];
-  __shared__ Squares squares;
-  const Tile tile{vectors->words};
+  __shared__ Vector<16> staged[kColumnwise ? THREADS / 32 * Piece::kWords / 4 : 1];
+  __shared__ Columns columns;
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const Piece piece{staged->words + (kColumnwise ? warp * Piece::kWords : 0)};
   const Member whole = {reinterpret_cast<u64>(x), 0, rows, x_stride,
       {reinterpret_cast<u64>(codes), reinterpret_cast<u64>(scales), reinterpret_cast<u64>(amax), scales_stride},
       {reinterpret_cast<u64>(codes_t), reinterpret_cast<u64>(scales_t), reinterpret_cast<u64>(amax_t), pitch_t != 0 ? pitch_t : ceil_div(rows, 16)}};
-  const i64 tiled_cols = DIRECTION == DIRECTION_rowwise ? cols : Layout::padded_rows(cols);
-  const u32 row_tiles = static_cast<u32>(ceil_div(tiled_cols, kTileCols));
+  decltype(global_of(0)) of_rows = {}, of_columns = {};
+  if constexpr (!GROUPED && kRowwise) of_rows = global_at(whole.rowwise.amax);
+  if constexpr (!GROUPED && kColumnwise) of_columns = global_at(whole.columnwise.amax);
+  const u32 row_tiles = static_cast<u32>(ceil_div(cols, kTileCols));
 DIECAST_NO_UNROLL
   for (GroupWalk<GROUPED> at{reinterpret_cast<const Member*>(members), count, rows, blockIdx.x, gridDim.x};
        at.find(kTileRows, row_tiles); at.next()) {
     const Member m = GROUPED ? at.members[at.member] : whole;
-    const i64 row = i64{at.row} * kTileRows, col = i64{at.piece} * kTileCols;
-    tile.load(reinterpret_cast<const IN*>(m.matrix) + row * m.stride + col, m.stride, m.rows - row, cols - col);
-    __syncthreads();
-    if constexpr (DIRECTION != DIRECTION_columnwise) {
-      quantize_along<rowwise>(tile, squares, {randomness<STOCHASTIC>(rng, 0, false), m.rows, ceil_div(cols, 16),
-          reinterpret_cast<const f32*>(m.rowwise.amax), reinterpret_cast<u8*>(m.rowwise.data),
-          reinterpret_cast<e4m3*>(m.rowwise.scale), m.rowwise.scale_stride, row, col / 16, block_amax});
+    if constexpr (GROUPED && kRowwise) of_rows = global_at(m.rowwise.amax);
+    if constexpr (GROUPED && kColumnwise) of_columns = global_at(m.columnwise.amax);
+    const i64 row = i64{at.row} * kTileRows, col = i64{at.piece} * kTileCols, col_blocks = ceil_div(m.rows, 16);
+    const int in_rows = static_cast<int>(min(m.rows - row, i64{kTileRows})), in_cols = static_cast<int>(min(cols - col, i64{kTileCols}));
+    const Output across(rng, m.rowwise, block_amax, ceil_div(cols, 16), row, col / 16, in_rows, in_cols, false);
+    const Output down(rng, m.columnwise, block_amax_t, col_blocks, col, row / 16, in_cols, in_rows, true);
+    const IN* from = reinterpret_cast<const IN*>(m.matrix) + row * m.stride + col;
+DIECAST_NO_UNROLL
+    for (int stripe = warp; stripe < kStripes; stripe += THREADS / 32) {
+      if (16 * stripe >= (kRowwise ? across.padded_lines() : in_rows)) break;
+      const int at_row = 16 * stripe + (kColumnwise ? Piece::lane_row() : lane / kRowLanes);
+      const int at_col = kColumnwise ? Piece::lane_col() : lane % kRowLanes * 16;
+      const IN* at_x = from + at_row * m.stride + at_col;
+      const int has_rows = in_rows - at_row;
+      int has_cols = in_cols - at_col;
+      Place to(across, 16 * stripe + lane / kRowLanes, lane % kRowLanes);
+      Vector<8>* codes_to = columns.codes_at(2 * lane, stripe);
+      e4m3* scale_to = columns.scale_at(2 * lane, stripe);
+      if constexpr (kColumnwise) piece.begin(at_x, m.stride, has_rows, has_cols);
+DIECAST_NO_UNROLL
+      for (int left = 0; left < kTileCols; left += 16 * kRowLanes) {
+        if constexpr (kColumnwise) piece.wait();
+        Square square = {};
+        if constexpr (kRowwise) {
+          const auto own = [&](int i, Block16<IN> (&two)[2]) {
+            if constexpr (kColumnwise) {
+              piece.across(two);
+            } else {
+              Piece::template load<kApart>(at_x + i * kApart * m.stride, m.stride, has_rows - i * kApart, has_cols, two);
+            }
+            if constexpr (kTransformsRows) two[0] = transform(two[0]), two[1] = transform(two[1]);
+          };
+          if constexpr (kSquare && !BLOCK_AMAX) square = square_of<kRowLanes>(own, of_rows);
+DIECAST_NO_UNROLL
+          for (int i = 0; i < kOwn; i += 2) {
+            Block16<IN> two[2];
+            own(i, two);
+            quantize_two(two, square, across, of_rows, to.line + i * kApart, to.block, kApart, [&](int j, const Nvfp4Block& block) {
+              to.store(across, {{block.codes[0], block.codes[1]}}, block.scale, (i + j) * kApart);
+            });
+          }
+          to.go_right(across, kRowLanes);
+        }
+        at_x += 16 * kRowLanes, has_cols -= 16 * kRowLanes;
+        if constexpr (kColumnwise) {
+          Block16<IN> two[2];
+          piece.down(two);
+          // What is not transformed is the rows' transpose, and so are the sums of its errors.
+          constexpr bool kByRows = kSquare && kFourOverSix && !kTransformsColumns;
+          if constexpr (kByRows) {
+            square = square_of<kRowLanes>([&](int, Block16<IN> (&own)[2]) { piece.across(own); }, of_columns);
+            square.amax = __shfl_sync(0xFFFFFFFFu, square.amax, lane / 8);
+            square.four = __shfl_sync(0xFFFFFFFFu, int{square.four}, lane / 8) != 0;
+          }
+          if (left + 64 < kTileCols) piece.begin(at_x, m.stride, has_rows, has_cols);
+          if constexpr (kTransformsColumns) two[0] = transform(two[0]), two[1] = transform(two[1]);
+          if constexpr (kSquare && !BLOCK_AMAX && !kByRows) {
+            square = square_of<0>([&](int, Block16<IN> (&own)[2]) { own[0] = two[0], own[1] = two[1]; }, of_columns);
+          }
+          quantize_two(two, square, down, of_columns, left + 2 * lane, stripe, 1, [&](int i, const Nvfp4Block& block) {
+            codes_to[i * Columns::kToOdd] = {{block.codes[0], block.codes[1]}};
+            scale_to[i * Columns::kScaleToOdd] = block.scale;
+          });
+          codes_to += 32 * Columns::kPitch, scale_to += 32 * Columns::kScalePitch;
+        }
+      }
     }
-    if constexpr (DIRECTION != DIRECTION_rowwise) {
-      quantize_along<columnwise>(tile, squares, {randomness<STOCHASTIC>(rng, 0, true), cols, ceil_div(m.rows, 16),
-          reinterpret_cast<const f32*>(m.columnwise.amax), reinterpret_cast<u8*>(m.columnwise.data),
-          reinterpret_cast<e4m3*>(m.columnwise.scale), m.columnwise.scale_stride, col, row / 16, block_amax_t});
+    if constexpr (kColumnwise) {
+      __syncthreads();
+      columns.write<THREADS>(down);
+      __syncthreads();
     }
-    __syncthreads();
   }
 }

@@ -7,17 +7,18 @@
 
 namespace diecast {
 
-// 4, 8 or 16 bytes, both addresses at a multiple of them; zeros, and `from` not read, where they are not there.
+// 4, 8 or 16 bytes to `to` + `offset`, both addresses at a multiple of them; zeros, and `from` not read, where they
+// are not there.
 template <int Bytes>
-DIECAST_DEVICE void copy_async(void* to, const void* from, bool there) {
+DIECAST_DEVICE void copy_async(void* to, const void* from, bool there, u32 offset = 0) {
 #if DIECAST_HOST
   if (there) {
-    __builtin_memcpy(to, from, Bytes);
+    __builtin_memcpy(static_cast<u8*>(to) + offset, from, Bytes);
   } else {
-    __builtin_memset(to, 0, Bytes);
+    __builtin_memset(static_cast<u8*>(to) + offset, 0, Bytes);
   }
 #else
-  const u32 at = shared_address(to), absent = !there;
+  const u32 at = shared_address(to) + offset, absent = !there;
   if constexpr (Bytes == 16) {  // past the first-level cache, which takes whole pieces alone
     asm volatile("{\n.reg .pred p;\nsetp.ne.u32 p, %2, 0;\ncp.async.cg.shared.global [%0], [%1], 16, p;\n}"
                  :: "r"(at), "l"(from), "r"(absent) : "memory");

@@ -16,11 +16,12 @@ DIECAST_DEVICE f32 amax_of(const Block16<IN>& block) {
   return amax_of_words<IN, Block16<IN>::kWords>(block.words);
 }
 
+// The same, any positive NaN if one is.
 template <class IN>
-DIECAST_DEVICE f32 amax_or_nan(const Block16<IN>& block) {
+DIECAST_DEVICE f32 amax_with_nan(const Block16<IN>& block) {
   u32 largest = 0;
 #if !DIECAST_HOST
-  if constexpr (bits<IN>() == 16) largest = largest_of_eight<IN, true>(block.words) & 0x7FFFu;
+  if constexpr (bits<IN>() == 16) largest = largest_of_eight<IN, true>(block.words);
 #endif
   if constexpr (bits<IN>() == 32 || DIECAST_HOST) {
 DIECAST_UNROLL
@@ -32,7 +33,12 @@ DIECAST_UNROLL
       }
     }
   }
-  const f32 amax = to_f32(from_bits<IN>(largest));  // a NaN's bits are above all numbers'
+  return fabsf(to_f32(from_bits<IN>(largest)));  // a NaN's bits are above all numbers'
+}
+
+template <class IN>
+DIECAST_DEVICE f32 amax_or_nan(const Block16<IN>& block) {
+  const f32 amax = amax_with_nan(block);
   return amax == amax ? amax : __uint_as_float(0x7FFFFFFFu);
 }
 

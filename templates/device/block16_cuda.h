@@ -12,7 +12,7 @@
 namespace diecast {
 
 // The largest |value| of all halves of eight words, in the low half of the outcome: 0 where all are
-// NaN, or with Kept NaN where one is. The bits above it, and its sign, say nothing. One piece of
+// NaN (the fold with 0), or with Kept NaN where one is. The bits above it, and its sign, say nothing. One piece of
 // assembly, for the sake of the compiler's time. `type`: "bf16x2", `nan`: "" or ".NaN".
 #if DIECAST_CC >= 86
 #define DIECAST_LARGEST(nan, type, a, b, c) \
@@ -24,13 +24,13 @@ namespace diecast {
   "." type " " a ", s, t;\n"
 #define DIECAST_FOLD(nan, type, a, b) " max" nan "." type " " a ", " a ", " b ";\n"
 #endif
-#define DIECAST_LARGEST_OF_EIGHT(nan, type)                                                     \
+#define DIECAST_LARGEST_OF_EIGHT(nan, type, last)                                               \
   asm("{\n .reg .b32 a, b, c, d, s, t;\n" DIECAST_LARGEST(nan, type, "a", "%1", "%2")           \
       DIECAST_LARGEST(nan, type, "b", "%3", "%4") DIECAST_LARGEST(nan, type, "c", "%5", "%6")   \
       DIECAST_LARGEST(nan, type, "d", "%7", "%8") DIECAST_FOLD(nan, type, "a", "b")             \
       DIECAST_FOLD(nan, type, "c", "d") DIECAST_FOLD(nan, type, "a", "c")                       \
       " shr.u32 b, a, 16;\n mov.b32 c, 0;\n" DIECAST_FOLD(nan, type, "a", "b")                  \
-      DIECAST_FOLD(nan, type, "a", "c") " mov.b32 %0, a;\n}"                                    \
+      last " mov.b32 %0, a;\n}"                                                                 \
       : "=r"(largest)                                                                           \
       : "r"(words[0]), "r"(words[1]), "r"(words[2]), "r"(words[3]), "r"(words[4]),              \
         "r"(words[5]), "r"(words[6]), "r"(words[7]))
@@ -40,13 +40,13 @@ DIECAST_DEVICE u32 largest_of_eight(const u32* words) {
   constexpr bool kBf16 = dtype_id<IN> == dtype_id<bf16>;
   u32 largest;
   if constexpr (kBf16 && Kept) {
-    DIECAST_LARGEST_OF_EIGHT(".NaN", "bf16x2");
+    DIECAST_LARGEST_OF_EIGHT(".NaN", "bf16x2", "");
   } else if constexpr (kBf16) {
-    DIECAST_LARGEST_OF_EIGHT("", "bf16x2");
+    DIECAST_LARGEST_OF_EIGHT("", "bf16x2", DIECAST_FOLD("", "bf16x2", "a", "c"));
   } else if constexpr (Kept) {
-    DIECAST_LARGEST_OF_EIGHT(".NaN", "f16x2");
+    DIECAST_LARGEST_OF_EIGHT(".NaN", "f16x2", "");
   } else {
-    DIECAST_LARGEST_OF_EIGHT("", "f16x2");
+    DIECAST_LARGEST_OF_EIGHT("", "f16x2", DIECAST_FOLD("", "f16x2", "a", "c"));
   }
   return largest;
 }

@@ -1,0 +1,104 @@
+// A warp's piece of a matrix in shared memory of its own: 16 rows and 64 columns, zeros beyond the
+// matrix's edges. Read once from memory, while the warp does something else, then taken apart into
+// blocks of 16 neighbours along either side, two for a lane: of rows lane / 4 and lane / 4 + 8 (block
+// lane % 4 of each), and of columns 2 * lane and 2 * lane + 1.
+#pragma once
+
+#include <diecast/device/async_copy.h>
+#include <diecast/device/block16_data.h>
+#include <diecast/device/simt.h>
+#include <diecast/device/types.h>
+#include <diecast/device/vector.h>
+
+namespace diecast {
+
+// `Aligned`: rows are whole blocks of 16 and start at multiples of 16 bytes.
+template <class IN, bool Aligned>
+struct Piece16x64 {
+  static constexpr int kBlockWords = Block16<IN>::kWords;
+  // Four words more than a row has: what eight lanes read together lies in different banks.
+  static constexpr int kPitch = 4 * kBlockWords + 4;
+  static constexpr int kWords = 16 * kPitch;
+
+  u32* words;  // kWords of them, at a multiple of 16 bytes, the warp's own
+
+  // What a lane reads begins at this row and column of the piece.
+  static constexpr int kRowLanes = Aligned ? kBlockWords : 4, kRows = 32 / kRowLanes;
+  DIECAST_DEVICE static int lane_row() { return threadIdx.x % 32 / kRowLanes; }
+  DIECAST_DEVICE static int lane_col() { return threadIdx.x % kRowLanes * (64 / kRowLanes); }
+
+  // Begins to read a piece. From the lane's first element, at `x`, on the matrix has `rows` x `cols`: perhaps
+  // none, perhaps more than a piece. All lanes; none of them reads the piece before any more.
+  DIECAST_DEVICE void begin(const IN* x, i64 stride, int rows, int cols) const {
+    u32* to = words + lane_row() * kPitch + lane_col() * bits<IN>() / 32;
+    __syncwarp();
+DIECAST_UNROLL
+    for (int i = 0; i < 16; i += kRows, x += kRows * stride) {
+      if constexpr (Aligned) {
+        copy_async<16>(to, x, i < rows && cols > 0, 4 * i * kPitch);
+      } else {
+        const Block16<IN> block = load_block16_elements(x, i < rows ? cols : 0);
+DIECAST_UNROLL
+        for (int w = 0; w < kBlockWords; ++w) to[i * kPitch + w] = block.words[w];
+      }
+    }
+  }
+
+  // Two blocks along rows that are `Apart` apart, from memory itself: the first is at `x`, where the matrix has
+  // `rows` x `cols`.
+  template <int Apart>
+  DIECAST_DEVICE static void load(const IN* x, i64 stride, int rows, int cols, Block16<IN> (&two)[2]) {
+DIECAST_UNROLL
+    for (int i = 0; i < 2; ++i, x += Apart * stride) {
+      const bool has_row = i * Apart < rows;
+      if constexpr (Aligned) {
+        two[i] = {};
+        if (has_row && cols > 0) two[i] = load_block16(x);
+      } else {
+        two[i] = load_block16_elements(x, has_row ? cols : 0);
+      }
+    }
+  }
+
+  // All lanes, before they read it.
+  DIECAST_DEVICE void wait() const {
+    if constexpr (Aligned) wait_for_copies();
+    __syncwarp();
+  }
+
+  DIECAST_DEVICE void across(Block16<IN> (&two)[2]) const {
+    const int lane = threadIdx.x % 32;
+DIECAST_UNROLL
+    for (int i = 0; i < 2; ++i) {
+      const u32* from = words + (lane / 4 + 8 * i) * kPitch + lane % 4 * kBlockWords;
+DIECAST_UNROLL
+      for (int w = 0; w < kBlockWords; w += 4) {
+        const Vector<16> v = *reinterpret_cast<const Vector<16>*>(from + w);
+DIECAST_UNROLL
+        for (int j = 0; j < 4; ++j) two[i].words[w + j] = v.words[j];
+      }
+    }
+  }
+
+  DIECAST_DEVICE void down(Block16<IN> (&two)[2]) const {
+    constexpr int kPair = kBlockWords / 8;  // words of two neighbours
+    using Pair = Vector<4 * kPair>;
+    const u32* from = words + threadIdx.x % 32 * kPair;
+DIECAST_UNROLL
+    for (int i = 0; i < 16; i += 2) {
+      const Pair above = *reinterpret_cast<const Pair*>(from + i * kPitch);
+      const Pair below = *reinterpret_cast<const Pair*>(from + (i + 1) * kPitch);
+DIECAST_UNROLL
+      for (int j = 0; j < 2; ++j) {
+        if constexpr (kPair == 1) {
+          two[j].words[i / 2] = __byte_perm(above.words[0], below.words[0], j == 0 ? 0x5410 : 0x7632);
+        } else {
+          two[j].words[i] = above.words[j];
+          two[j].words[i + 1] = below.words[j];
+        }
+      }
+    }
+  }
+};
+
+}  // namespace diecast
