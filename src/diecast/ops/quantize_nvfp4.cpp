@@ -75,8 +75,8 @@ int row_threads(const Request& request, const DeviceProperties& device) {
   return threads;
 }
 
-// Where rows are few and their length is known, a thread takes one block of 16: the wait for a row is
-// all there is then, and it is up to a third shorter (an H200, NOTES.md). So many threads a row.
+// Where rows are few and their length is known, a thread takes one block of 16: the wait for a row
+// is all there is then, and it is up to a third shorter (an H200, NOTES.md). So many threads a row.
 int few_row_threads(const Request& request) {
   int threads = 32;
   while (threads < 512 && threads * 16 < request.cols) threads *= 2;
