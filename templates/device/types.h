@@ -63,10 +63,12 @@ constexpr i64 ceil_div(i64 a, i64 b) { return (a + b - 1) / b; }
 constexpr i64 align_up(i64 a, i64 b) { return ceil_div(a, b) * b; }
 
 // A `size ... device` argument: in device memory when pointer is set, else value. With a pointer,
-// value is the host's upper bound.
+// value is the host's upper bound, which launch and memory were made for: no more than it counts.
 struct DeviceSize {
   const i64* pointer;
   i64 value;
+
+  constexpr i64 count() const { return pointer ? expression::min(*pointer, value) : value; }
 };
 
 // A `tensor_map` argument: the driver's CUtensorMap, which only a bulk copy reads.

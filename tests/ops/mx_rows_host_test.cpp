@@ -1,5 +1,7 @@
 // Rows that are counted on the device, far fewer than the host's bound: columns are as long as the
 // count says, in codes and in scales, and nothing behind them is touched.
+#include <diecast/ops/quantize_nvfp4.h>
+
 #include "ops/tiles_fixture.h"
 
 namespace diecast {
@@ -51,6 +53,24 @@ TEST_F(MxRows, ColumnsAreAsLongAsTheCount) {
       expect_start(most.columnwise, few.columnwise, "columns");
     }
   }
+}
+
+TEST_F(MxRows, ACountBeyondTheBoundIsTheBound) {
+  const std::int64_t beyond = kMost + 1000;
+  const Tensor whole = matrix(kRows, kCols, 4);
+  Tensor counted = whole;
+  counted.device_rows = &beyond;
+  QuantizeNvfp4Options options;
+  options.device = device_;
+  QuantizedTensor out[2];
+  for (QuantizedTensor& one : out) {
+    one.shape = whole.shape;
+    one.rowwise = one.rowwise_sizes().value();
+    allocate(one.rowwise);
+  }
+  quantize_nvfp4(*runtime_, counted, out[0], options).value();
+  quantize_nvfp4(*runtime_, whole, out[1], options).value();
+  expect_equal(out[0].rowwise, out[1].rowwise, "a count beyond the bound");
 }
 
 }  // namespace

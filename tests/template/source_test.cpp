@@ -139,8 +139,8 @@ TEST(Source, AKnownStrideIsMadeOfTheRowsThatCountOnTheDevice) {
                                      "arg x in f32 [cols, ceil_div(rows, 32)] stride (0)\n"
                                      "arg rows\narg cols\n");
   EXPECT_TRUE(has(text,
-                  "k_body(x, diecast::ceil_div((rows.pointer ? *rows.pointer : rows.value), 32), "
-                  "rows.pointer ? *rows.pointer : rows.value, cols); }"))
+                  "k_body(x, diecast::ceil_div(rows.count(), 32), "
+                  "rows.count(), cols); }"))
       << text;
 }
 

@@ -31,9 +31,7 @@ Form of_tensor(const Argument& argument) {
   return {restricted, restricted, type, name, name};
 }
 
-std::string value_of_device_size(std::string_view name) {
-  return cat(name, ".pointer ? *", name, ".pointer : ", name, ".value");
-}
+std::string value_of_device_size(std::string_view name) { return cat(name, ".count()"); }
 
 // Where rows cannot be apart the body's NAME_stride is the row length, known to be.
 Form of_stride(const Argument& argument, bool apart, const Template& tmpl) {
@@ -41,7 +39,7 @@ Form of_stride(const Argument& argument, bool apart, const Template& tmpl) {
   if (apart) return form;
   form.pass = argument.shape.back().cpp([&tmpl](std::string_view name) {
     const Size* size = tmpl.size(name);
-    return size && size->device ? cat("(", value_of_device_size(name), ")") : std::string(name);
+    return size && size->device ? value_of_device_size(name) : std::string(name);
   });
   form.derived = true;
   return form;
