@@ -79,8 +79,8 @@ constexpr bool kTransformsRows = RHT == RHT_both || RHT == RHT_rowwise;
 constexpr bool kTransformsColumns = RHT == RHT_both || RHT == RHT_columnwise;
 constexpr bool kSquare = BLOCK_ROWS == 16, kFourOverSix = FOUR_OVER_SIX != FOUR_OVER_SIX_off;
 constexpr bool kOrdinary = kHasOrdinary<IN, PROFILE, GLOBAL, FOUR_OVER_SIX> && !STOCHASTIC;
-// A lane's two blocks side by side in the code: faster, and longer to compile.
-constexpr bool kTogether = kOrdinary && RHT == RHT_none && !ROW_SCALE && (!kSquare || DIRECTION != DIRECTION_both);
+// A lane's two blocks side by side in the code: faster, and longer to compile, so of one direction alone.
+constexpr bool kTogether = kOrdinary && RHT == RHT_none && !ROW_SCALE && DIRECTION != DIRECTION_both;
 
 // A tile's pieces of 16 rows are taken by warps. They are 64 columns wide, and turned in shared memory;
 // where only rows are written they are 128 wide, and stay in registers.
@@ -140,8 +140,7 @@ DIECAST_UNROLL
         of_lines[i] = four_over_six_once<FOUR_OVER_SIX == FOUR_OVER_SIX_mse, BOUND>(two[0], wanted, global).error;
         of_lines[i + 1] = four_over_six_once<FOUR_OVER_SIX == FOUR_OVER_SIX_mse, BOUND>(two[1], wanted, global).error;
       }
-      error_six = error_four;
-      error_four = sum_of_square<RowLanes>(of_lines);
+      error_six = error_four, error_four = sum_of_square<RowLanes>(of_lines);
     }
     return {amax, error_four < error_six, false};
   }
@@ -158,7 +157,7 @@ DIECAST_DEVICE Nvfp4Block quantize_any(const Block16<IN>& block, const Square& s
   }
 }
 
-// Of what is not ordinary, for instance.
+// In a call: what is not ordinary, or long.
 template <class Global>
 DIECAST_DEVICE_CALL Nvfp4Block quantize_seldom(Block16<IN> block, Square square, Global global) {
   return quantize_any(block, square, global);
@@ -168,16 +167,22 @@ template <class Global>
 DIECAST_DEVICE Nvfp4Block quantized(const Block16<IN>& block, const Square& square, const Global& global) {
   if constexpr (kOrdinary) {
     const OrdinaryScale found(kSquare ? square.amax : amax_with_nan(block), global);
+    if (!found.is_ordinary || (kSquare && !square.ordinary)) return quantize_seldom(block, square, global);
     Nvfp4Block out = {{0, 0}, found.scale};
-    if (found.is_ordinary && (!kSquare || square.ordinary)) {
-      ordinary_codes(block, found.factor, out.codes);
-    } else {
-      out = quantize_seldom(block, square, global);
-    }
+    ordinary_codes(block, found.factor, out.codes);
     return out;
+  } else if constexpr (kFourOverSix || STOCHASTIC || PROFILE != PROFILE_te || ROW_SCALE) {
+    return quantize_seldom(block, square, global);  // long to compile: rows and columns share it
   } else {
     return quantize_any(block, square, global);
   }
+}
+
+// A block's codes anew, by random numbers.
+template <class Global>
+DIECAST_DEVICE_CALL Nvfp4Block rounded(Block16<IN> block, Global global, Randomness<STOCHASTIC> random, i64 index, Nvfp4Block found) {
+  Recipe::round(block, global, random, index, found);
+  return found;
 }
 
 // Two of a lane's blocks along a side, `apart` lines from one to the other, the first of which is block
@@ -187,20 +192,15 @@ DIECAST_DEVICE void quantize_two(Block16<IN> (&two)[2], const Square& square, co
                                  int line, int block, int apart, const Store& store) {
   const auto quantize_next = [&](int i) {
     const auto global = ROW_SCALE ? global_of(out.amax_of_line(line)) : of_all;
-    Nvfp4Block to;
-    if constexpr (BLOCK_AMAX) {
-      to = Recipe::quantize(two[0], out.amax_of_block(line, block), global);
-    } else {
-      to = quantized(two[0], square, global);
-    }
-    if constexpr (STOCHASTIC) Recipe::round(two[0], global, out, out.index(line, block), to);
+    Nvfp4Block to = BLOCK_AMAX ? Recipe::quantize(two[0], out.amax_of_block(line, block), global)
+                               : quantized(two[0], square, global);
+    if constexpr (STOCHASTIC) to = rounded(two[0], global, out, out.index(line, block), to);
     store(i, to);
     two[0] = two[1];
     line += apart;
   };
   if constexpr (kTogether) {
-    quantize_next(0);
-    quantize_next(1);
+    quantize_next(0), quantize_next(1);
   } else {
 DIECAST_NO_UNROLL
     for (int i = 0; i < 2; ++i) quantize_next(i);

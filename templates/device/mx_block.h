@@ -1,6 +1,6 @@
 // One 1x32 block of a row in one thread's hands, or half of it in each of two neighbours': loaded, its
-// largest magnitude found, and written as codes in pieces of 16 bytes or, where nothing is known of the
-// rows, byte by byte.
+// largest magnitude found, and written as codes in pieces of 16 bytes or, where rows allow none, byte by
+// byte.
 #pragma once
 
 #include <diecast/device/block16.h>
@@ -10,6 +10,11 @@
 #include <diecast/device/vector.h>
 
 namespace diecast {
+
+template <int Bytes>
+DIECAST_DEVICE bool is_aligned(const void* at) {
+  return reinterpret_cast<u64>(at) % Bytes == 0;
+}
 
 // `Aligned`: whole blocks, the elements and the FP8 codes from a multiple of 16 bytes on. Lanes: 1, or 2
 // neighbours of a warp, of which each has 16 elements.
@@ -24,7 +29,7 @@ struct MxBlock {
   DIECAST_DEVICE MxBlock(const IN* from, i64 count) {
 DIECAST_UNROLL
     for (int i = 0; i < kHalves; ++i) {
-      if constexpr (Aligned) {
+      if (Aligned || (count >= 16 * (i + 1) && is_aligned<16>(from))) {
         halves[i] = load_block16(from + 16 * i);
       } else {
         halves[i] = load_block16_elements(from + 16 * i, count - 16 * i);
@@ -48,7 +53,7 @@ DIECAST_UNROLL
     u32 words[kWords];
 DIECAST_UNROLL
     for (int i = 0; i < kHalves; ++i) MX::template encode<IN>(halves[i], factor, words + i * MX::kWords);
-    if constexpr (Aligned || MX::kFourBit) {
+    if (Aligned || MX::kFourBit || (count >= kElements && is_aligned<4 * kAtOnce>(to))) {
 DIECAST_UNROLL
       for (int i = 0; i < kWords; i += kAtOnce) {
         Vector<4 * kAtOnce> piece;

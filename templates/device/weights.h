@@ -94,7 +94,9 @@ struct ShardMatrix {
   }
   // Whether the pieces of `count` rows at this column can be read with one load each.
   DIECAST_DEVICE bool has_pieces(i64 row, i64 col, int count) const {
-    return aligned && col + kPiece <= cols && row + count <= rows && row * cols + col >= begin &&
+    // Rows are whole loads of 16 bytes, so a piece of one that begins in a row is in it.
+    const i64 needed = kPiece * bits<IN>() > 128 ? kPiece : 1;
+    return aligned && col + needed <= cols && row + count <= rows && row * cols + col >= begin &&
            (row + count - 1) * cols + col + kPiece <= end;
   }
 };

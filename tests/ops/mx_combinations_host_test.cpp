@@ -172,7 +172,7 @@ TEST_F(MxCombinationsOnHost, AreTheReferencesOrRefused) {
     for (const auto& buffer : buffers_) EXPECT_TRUE(buffer.guards_are_whole());
     buffers_.clear();
   }
-  EXPECT_GT(refused, done / 4);
+  EXPECT_GE(refused, done / 4);
 }
 
 }  // namespace
