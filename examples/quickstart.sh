@@ -87,14 +87,14 @@ echo "reference vectors, replayed: $("$diecast" check "$root"/tests/golden/*.saf
 echo "round trip: $("$diecast" compare "$model" "$work/first-back.safetensors" \
   2>/dev/null | tail -n 1)"
 if ! "$diecast" doctor | grep -q '^yes  run on a GPU'; then
-  # The newest by its first line, `date ...`; of it what was run and the ops' speed.
+  # The newest, by its first line `date ...`, of those that replayed the vectors; what was run and the ops' speed.
   cd "$root/tests/gpu-results" || fail "the folder tests/gpu-results is missing"
-  last=$(grep '^date ' ./*.txt | sort -t: -k2 | tail -n 1)
+  last=$(grep -l '^check ' ./*.txt | xargs grep '^date ' | sort -t: -k2 | tail -n 1)
   last=${last%%:*}
   if [ -n "$last" ]; then
     echo
     echo "no GPU here; the last recorded GPU run, tests/gpu-results/${last#./}:"
     sed -n '/^$/q; s/^/  /p' "$last"
-    sed -n 's/  \+/  /g; s/^\(.*nvfp4.* % of copy\).*/  \1/p' "$last"
+    grep -v 'accesses alone, ' "$last" | sed -n 's/  \+/  /g; s/^\(.*nvfp4.*  [0-9.]*  % of copy\).*/  \1/p'
   fi
 fi
