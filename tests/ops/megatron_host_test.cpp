@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "ops/host_device_test.h"
 #include "ops/test_runtime.h"
 #include "ops/weight_group.h"
 
@@ -15,15 +16,7 @@ using weights_test::Bounds;
 using weights_test::Model;
 using weights_test::RankWeights;
 
-class MegatronOnHost : public ::testing::Test {
- protected:
-  void SetUp() override {
-    auto opened = open_host_device({});
-    if (!opened) GTEST_SKIP() << opened.error().message();
-    device = *opened;
-  }
-  std::shared_ptr<Device> device;
-};
+using MegatronOnHost = HostDeviceTest;
 
 // What shard_storage() calls sent, put together by the caller, is the whole weight, although most
 // shards begin inside a byte.

@@ -3,6 +3,7 @@
 
 #include <functional>
 
+#include "ops/host_device_test.h"
 #include "ops/mx_weight_group.h"
 #include "ops/test_runtime.h"
 
@@ -14,15 +15,7 @@ using weights_test::Model;
 using weights_test::MxRank;
 using weights_test::on_ranks;
 
-class MxShardedWeights : public ::testing::Test {
- protected:
-  void SetUp() override {
-    auto opened = open_host_device({});
-    if (!opened) GTEST_SKIP() << opened.error().message();
-    device = *opened;
-  }
-  std::shared_ptr<Device> device;
-};
+using MxShardedWeights = HostDeviceTest;
 
 TEST_F(MxShardedWeights, EveryBf16ValueIsAsInTheFullCast) {
   EXPECT_EQ(weights_test::cast_mx_every_bf16_value(*test_runtime(), device), "");

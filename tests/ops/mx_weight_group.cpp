@@ -137,13 +137,7 @@ std::string cast_mx_however_cut(Runtime& runtime, const std::shared_ptr<Device>&
 }
 
 std::string cast_mx_every_type(Runtime& runtime, const std::shared_ptr<Device>& device) {
-  const struct {
-    DType master, model;
-  } types[] = {{DType::f32, DType::bf16},
-               {DType::bf16, DType::bf16},
-               {DType::f32, DType::f16},
-               {DType::f32, DType::f32}};
-  for (const auto& [master, type] : types) {
+  for (const auto& [master, type] : kMasterTypes) {
     Model model = Model::random({{24, 48}, {13, 37}, {70, 33}}, 41, true, master);
     model.model = type;
     const Bounds bounds = {{0, 301, 301, 1152}, {0, 7, 246, 481}, {0, 33, 1000, 2310}};

@@ -2,6 +2,7 @@
 // inside a byte, hostile values; and nothing but the owned halves of bytes is written.
 #include <gtest/gtest.h>
 
+#include "ops/host_device_test.h"
 #include "ops/test_runtime.h"
 #include "ops/weight_group.h"
 #include "ops/weight_truths.h"
@@ -13,17 +14,11 @@ using weights_test::Bounds;
 using weights_test::GroupCast;
 using weights_test::Model;
 
-class ShardedWeights : public ::testing::Test {
+class ShardedWeights : public HostDeviceTest {
  protected:
-  void SetUp() override {
-    auto opened = open_host_device({});
-    if (!opened) GTEST_SKIP() << opened.error().message();
-    device = *opened;
-  }
   std::string cast(const Model& model, const Bounds& bounds, GroupCast how = {}) {
     return weights_test::cast_on_ranks(*test_runtime(), device, model, bounds, how);
   }
-  std::shared_ptr<Device> device;
 };
 
 TEST_F(ShardedWeights, OfEverySplitOfSmallMatrices) {
@@ -43,13 +38,7 @@ TEST_F(ShardedWeights, OfEveryBeginAndLength) {
       }
     }
   }
-  const struct {
-    DType master, model;
-  } types[] = {{DType::f32, DType::bf16},
-               {DType::bf16, DType::bf16},
-               {DType::f32, DType::f16},
-               {DType::f32, DType::f32}};
-  for (const auto& [master, type] : types) {
+  for (const auto& [master, type] : weights_test::kMasterTypes) {
     Model model = Model::random(shapes, 7, true, master);
     model.model = type;
     GroupCast apart;

@@ -3,6 +3,7 @@
 #include <diecast/base/text.h>
 #include <gtest/gtest.h>
 
+#include "ops/host_device_test.h"
 #include "ops/test_runtime.h"
 #include "ops/weight_list.h"
 
@@ -14,12 +15,11 @@ using weights_test::Model;
 using weights_test::on_ranks;
 using weights_test::RankWeights;
 
-class WeightAgreement : public ::testing::Test {
+class WeightAgreement : public HostDeviceTest {
  protected:
   void SetUp() override {
-    auto opened = open_host_device({});
-    if (!opened) GTEST_SKIP() << opened.error().message();
-    device = *opened;
+    HostDeviceTest::SetUp();
+    if (IsSkipped()) return;
     options.device = device;
     for (int r = 0; r < 4; ++r) ranks.emplace_back(device, model, bounds, r);
   }
@@ -44,7 +44,6 @@ class WeightAgreement : public ::testing::Test {
 
   const Model model = Model::random({{24, 48}, {5, 7}}, 1, false);
   const Bounds bounds = {{0, 100, 100, 500, 1152}, {0, 9, 18, 27, 35}};
-  std::shared_ptr<Device> device;
   MasterCastOptions options;
   std::vector<RankWeights> ranks;
 };

@@ -5,6 +5,7 @@
 
 #include <limits>
 
+#include "ops/host_device_test.h"
 #include "ops/test_runtime.h"
 #include "ops/weight_list.h"
 
@@ -25,13 +26,8 @@ struct Mistake {
   const char* what;
 };
 
-class WeightErrors : public ::testing::Test {
+class WeightErrors : public HostDeviceTest {
  protected:
-  void SetUp() override {
-    auto opened = open_host_device({});
-    if (!opened) GTEST_SKIP() << opened.error().message();
-    device = *opened;
-  }
   // The first line of the message that all ranks give when rank `wrong` makes the change.
   std::string message(int wrong, const Change& change) {
     std::vector<RankWeights> ranks;
@@ -59,7 +55,6 @@ class WeightErrors : public ::testing::Test {
 
   const Model model = Model::random({{24, 48}, {5, 7}}, 1, false);
   const Bounds bounds = {{0, 100, 150, 500, 1152}, {0, 9, 18, 27, 35}};
-  std::shared_ptr<Device> device;
 };
 
 const Mistake kMistakes[] = {

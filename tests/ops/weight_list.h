@@ -16,6 +16,15 @@ namespace diecast::weights_test {
 
 using variants::DeviceBuffer;
 
+// Every master type with the model types that a cast of it has.
+struct MasterTypes {
+  DType master, model;
+};
+inline constexpr MasterTypes kMasterTypes[] = {{DType::f32, DType::bf16},
+                                               {DType::bf16, DType::bf16},
+                                               {DType::f32, DType::f16},
+                                               {DType::f32, DType::f32}};
+
 // One weight: its shape, and what all ranks' masters make together (f32, or bf16 values as f32).
 struct Model {
   struct Weight {

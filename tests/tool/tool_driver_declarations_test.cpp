@@ -3,15 +3,7 @@
 #include <diecast/tool/tool_driver.h>
 #include <gtest/gtest.h>
 
-#if __has_include(<cudaTypedefs.h>) && __has_include(<cuda.h>)
-#include <cuda.h>
-#include <cudaTypedefs.h>
-#define DIECAST_HAS_CUDA_H
-#elif __has_include("/usr/local/cuda/include/cudaTypedefs.h")
-#include "/usr/local/cuda/include/cuda.h"
-#include "/usr/local/cuda/include/cudaTypedefs.h"
-#define DIECAST_HAS_CUDA_H
-#endif
+#include "cuda_headers.h"
 
 #if defined(DIECAST_HAS_CUDA_H) && CUDA_VERSION >= 12040
 
