@@ -155,10 +155,12 @@ class Times {
     return runtime_->specialize_for(cell.name, bindings, *device_);
   }
 
-  // None where a header alone does not tell how to launch it.
+  // None where a header alone does not tell how to launch it, or its cell is not for this target.
   Result<std::optional<Figure>> of(const Cell& cell) const {
-    DIECAST_TRY(const auto one, specialization(cell));
-    DIECAST_TRY(const auto made, launch(one));
+    const auto one = specialization(cell);
+    if (!one && one.error().code == ErrorCode::constraint_violated) return std::optional<Figure>();
+    if (!one) return one.error();
+    DIECAST_TRY(const auto made, launch(*one));
     if (!made) return std::optional<Figure>();
     DIECAST_TRY(const double base, microseconds(*plain_));
     DIECAST_TRY(const double taken, microseconds(*made));
@@ -250,7 +252,7 @@ Result<Figures> bench_options(Runtime& runtime, const std::vector<std::string>& 
   std::vector<Specialization> all;
   for (const Times& on : times) {
     for (const Cell& cell : cells) {
-      DIECAST_TRY(all.emplace_back(), on.specialization(cell));
+      if (auto one = on.specialization(cell)) all.push_back(*std::move(one));
     }
   }
   (void)warm(runtime, all);  // side by side; what fails is told when it is launched
