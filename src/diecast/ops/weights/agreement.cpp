@@ -84,36 +84,43 @@ Result<void> check_records(const std::vector<PlanRecord>& records) {
   return {};
 }
 
-Result<std::vector<std::vector<ShardRange>>> exchange(Communicator& communicator, Device& device,
-                                                      void* memory, const Result<RankPlan>& plan,
-                                                      Stream stream) {
-  const std::vector<PlanRecord> mine = {record_of(plan, communicator)};
-  DIECAST_TRY(const auto records, gather_values(communicator, device, memory, mine, stream));
-  DIECAST_CHECK(check_records(records));
-  DIECAST_TRY(const auto shards, gather_values(communicator, device, memory, plan->shards, stream));
-  const auto weights = static_cast<std::ptrdiff_t>(plan->shards.size());
-  std::vector<std::vector<ShardRange>> of_ranks;
-  for (std::ptrdiff_t r = 0; r < communicator.size(); ++r) {
-    of_ranks.emplace_back(shards.begin() + r * weights, shards.begin() + (r + 1) * weights);
-  }
-  return of_ranks;
-}
-
 }  // namespace
 
-Result<std::vector<std::vector<ShardRange>>> agree(Communicator* communicator, Device& device,
-                                                   const Result<RankPlan>& plan, Stream stream) {
-  if (communicator == nullptr) {
+Result<Agreement> Agreement::open(Communicator* communicator, std::shared_ptr<Device> device) {
+  Agreement out;
+  out.communicator_ = communicator;
+  out.device_ = std::move(device);
+  if (communicator == nullptr) return out;
+  const auto ranks = static_cast<std::size_t>(communicator->size());
+  DIECAST_TRY(out.records_, DeviceMemory::allocate(out.device_, ranks * sizeof(PlanRecord)));
+  return out;
+}
+
+Result<void> Agreement::reserve(std::size_t weights) {
+  if (communicator_ == nullptr) return {};
+  const std::size_t bytes = weights * sizeof(ShardRange);
+  const auto ranks = static_cast<std::size_t>(communicator_->size());
+  DIECAST_TRY(shards_, DeviceMemory::allocate(device_, ranks * bytes));
+  return {};
+}
+
+Result<std::vector<std::vector<ShardRange>>> Agreement::agree(const Result<RankPlan>& plan,
+                                                              Stream stream) {
+  if (communicator_ == nullptr) {
     if (!plan) return plan.error();
     return std::vector<std::vector<ShardRange>>{plan->shards};
   }
-  const std::size_t shards = plan ? plan->shards.size() * sizeof(ShardRange) : 0;
-  const std::size_t each = std::max(sizeof(PlanRecord), shards);
-  DIECAST_TRY(void* const memory,
-              device.allocate(static_cast<std::size_t>(communicator->size()) * each));
-  auto of_ranks = exchange(*communicator, device, memory, plan, stream);
-  const Result<void> freed = device.free(memory);
-  if (of_ranks) DIECAST_CHECK(freed);
+  const std::vector<PlanRecord> mine = {record_of(plan, *communicator_)};
+  DIECAST_TRY(const auto records,
+              gather_values(*communicator_, *device_, records_.data(), mine, stream));
+  DIECAST_CHECK(check_records(records));
+  DIECAST_TRY(const auto shards,
+              gather_values(*communicator_, *device_, shards_.data(), plan->shards, stream));
+  const auto weights = static_cast<std::ptrdiff_t>(plan->shards.size());
+  std::vector<std::vector<ShardRange>> of_ranks;
+  for (std::ptrdiff_t r = 0; r < communicator_->size(); ++r) {
+    of_ranks.emplace_back(shards.begin() + r * weights, shards.begin() + (r + 1) * weights);
+  }
   return of_ranks;
 }
 

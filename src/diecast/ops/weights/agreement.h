@@ -4,8 +4,10 @@
 
 #include <diecast/base/hash.h>
 #include <diecast/ops/weights/communicator.h>
+#include <diecast/ops/weights/device_memory.h>
 #include <diecast/ops/weights/shard.h>
 
+#include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -18,12 +20,26 @@ struct RankPlan {
   std::vector<ShardRange> shards;  // one a weight
 };
 
-// Every rank's shards, or one error for all: that of the first rank whose plan is an error, behind
-// its "rank 2: ", or invalid_argument naming a rank whose record is not the most common one.
-// Without a communicator the plan itself. Waits for the stream. A rank that has no memory for the
-// exchange fails alone, as it cannot tell the others; everything else is allocated before.
-Result<std::vector<std::vector<ShardRange>>> agree(Communicator* communicator, Device& device,
-                                                   const Result<RankPlan>& plan, Stream stream);
+// Where ranks tell each other of their plans. Its memory is taken before there is a plan, so that a
+// rank which finds none for what it plans can still say so; only one that has not even a kilobyte
+// a rank fails alone, as communicators speak through device memory.
+class Agreement {
+ public:
+  // Without a communicator there is nothing to take.
+  static Result<Agreement> open(Communicator* communicator, std::shared_ptr<Device> device);
+  // Memory for the shards of so many weights on every rank.
+  Result<void> reserve(std::size_t weights);
+  // Every rank's shards, or one error for all: that of the first rank whose plan is an error, behind
+  // its "rank 2: ", or invalid_argument naming a rank whose record is not the most common one.
+  // A plan without an error has its memory reserved. Without a communicator the plan itself.
+  // Waits for the stream.
+  Result<std::vector<std::vector<ShardRange>>> agree(const Result<RankPlan>& plan, Stream stream);
+
+ private:
+  Communicator* communicator_ = nullptr;
+  std::shared_ptr<Device> device_;
+  DeviceMemory records_, shards_;
+};
 
 // What every rank then checks for itself, with the same outcome: no element of a weight belongs to
 // two ranks and, with `covered`, each to one. Errors: invalid_argument.

@@ -128,6 +128,7 @@ Result<PreparedMasterCast> PreparedMasterCast::prepare_family(
   state->communicator = communicator;
   state->weights = static_cast<std::int64_t>(model_weights.size());
   state->ranks = communicator == nullptr ? 1 : communicator->size();
+  DIECAST_TRY(Agreement agreement, Agreement::open(communicator, state->device));
   std::vector<ShardedWeight> list;
   const auto plan_alone = [&]() -> Result<RankPlan> {
     if (options.group_size != 0 && options.group_size != state->ranks) {
@@ -144,12 +145,13 @@ Result<PreparedMasterCast> PreparedMasterCast::prepare_family(
       const auto bytes = static_cast<std::size_t>(state->scratch_bytes());
       DIECAST_TRY(*scratch, DeviceMemory::allocate(state->device, bytes));
     }
+    DIECAST_CHECK(agreement.reserve(list.size()));
     RankPlan plan{record_of(model_weights, options), {}};
     for (const ShardedWeight& weight : list) plan.shards.push_back(weight.shard);
     return plan;
   };
   const Result<RankPlan> plan = plan_alone();
-  DIECAST_TRY(const auto of_ranks, agree(communicator, *state->device, plan, stream));
+  DIECAST_TRY(const auto of_ranks, agreement.agree(plan, stream));
   std::vector<std::int64_t> elements;
   for (const ShardedWeight& w : list) elements.push_back(w.weight.rows() * w.weight.cols());
   DIECAST_CHECK(check_shards(of_ranks, elements, options.gather));
