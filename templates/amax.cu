@@ -91,11 +91,7 @@ DIECAST_NO_UNROLL
     f32 found = 0.0f;
     const i64 blocks = rows * row_blocks;
     if constexpr (ROWS == ROWS_dense) {
-      const Share share(blocks, thread, threads);
-DIECAST_NO_UNROLL
-      for (i64 i = share.first; i < share.last; i += share.step) {
-        found = Amax::larger(found, Amax::block(x + i * 16, 16));
-      }
+      found = Amax::blocks(x, Share(blocks, thread, threads));
     } else {
 DIECAST_NO_UNROLL
       for (RowWalk at(row_blocks, rows, thread, threads); at.index < blocks; at.next()) {

@@ -5,6 +5,7 @@
 #include <diecast/device/block16.h>
 #include <diecast/device/hadamard.h>
 #include <diecast/device/reduce.h>
+#include <diecast/device/row_walk.h>
 #include <diecast/device/simt.h>
 #include <diecast/device/types.h>
 
@@ -25,12 +26,32 @@ struct AmaxOf {
     } else {
       block = load_block16_elements(from, count);
     }
+    return block16(block);
+  }
+  DIECAST_DEVICE static f32 block16(Block16<IN> block) {
     if constexpr (Rht == 1) block = hadamard16(block, Signs);
     if constexpr (Propagate) {
       return amax_or_nan(block);
     } else {
       return amax_of(block);
     }
+  }
+
+  // Of whole blocks of 16 that lie one behind another, of which a thread takes its share. One comes
+  // while the one before is looked at, where that leaves room for every thread of a multiprocessor.
+  DIECAST_DEVICE static f32 blocks(const IN* from, const Share& share) {
+    constexpr bool kAhead = bits<IN>() == 16 && Rht == 0;
+    f32 found = 0.0f;
+    Block16<IN> coming;
+    if (kAhead && share.first < share.last) coming = load_block16(from + share.first * 16);
+DIECAST_NO_UNROLL
+    for (i64 i = share.first; i < share.last; i += share.step) {
+      const i64 next = i + (kAhead ? share.step : 0);
+      const Block16<IN> at_hand = coming;
+      if (next < share.last) coming = load_block16(from + next * 16);
+      found = larger(found, block16(kAhead ? at_hand : coming));
+    }
+    return found;
   }
 
   // Of `count` elements of a column, rows `stride` apart.

@@ -8,6 +8,7 @@
 #include <diecast/runtime/warm.h>
 #include <diecast/tool/bench.h>
 #include <diecast/tool/bench_cold.h>
+#include <diecast/tool/bench_sizes.h>
 #include <diecast/tool/console.h>
 #include <diecast/tool/devices.h>
 
@@ -100,31 +101,6 @@ Result<void> add_cells(const Template& tmpl, const Target& target, std::vector<C
   return {};
 }
 
-// The sizes of a launch on a [rows, cols] matrix (or as many elements); none for a template with
-// sizes that only its op can make.
-std::optional<RunSizes> sizes_of(const Specialization& one, std::int64_t rows, std::int64_t cols) {
-  const bool matrix = one.tmpl().size("rows") != nullptr;
-  RunSizes sizes;
-  for (const std::string& name : free_sizes(one)) {
-    std::int64_t value = 0;
-    if (is_absent_size(one.tmpl(), name)) {
-      value = 0;
-    } else if (name == "rows" || name == "new_rows") {
-      value = rows;
-    } else if (name == "cols") {
-      value = cols;
-    } else if (name == "batch") {
-      value = 1;
-    } else if (name == "count") {
-      value = matrix ? 0 : rows * cols;  // beside rows: of a group
-    } else {
-      return std::nullopt;
-    }
-    sizes.emplace_back(name, value);
-  }
-  return sizes;
-}
-
 // Times on one device beside plain quantize's there: each with one of plain quantize right before.
 class Times {
  public:
@@ -183,7 +159,7 @@ class Times {
   bool host() const { return device_->properties().cc == 0; }
 
   Result<std::optional<Launch>> launch(const Specialization& one) const {
-    const auto sizes = sizes_of(one, host() ? 256 : 8192, host() ? 2048 : 8192);
+    const auto sizes = matrix_sizes(one, host() ? BenchShape{256, 2048} : BenchShape{8192, 8192});
     if (!sizes) return std::optional<Launch>();
     DIECAST_TRY(const auto kernel, runtime_->preload(one, device_));
     auto trial = Trial::make(one, device_, *sizes);

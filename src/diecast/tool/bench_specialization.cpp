@@ -7,6 +7,7 @@
 #include <diecast/runtime/tuning/trial.h>
 #include <diecast/tool/bench.h>
 #include <diecast/tool/bench_graph.h>
+#include <diecast/tool/bench_sizes.h>
 #include <diecast/tool/console.h>
 
 #include <algorithm>
@@ -23,10 +24,13 @@ struct Variant {
   std::shared_ptr<Kernel> kernel;
 };
 
-// What a shape parameter is when nothing is known: the length 0, the word that says "any". None for
-// one that is no knowledge but another matrix (rows of scales that are apart).
+// What a shape parameter is when nothing is known: the length 0, the word that says "any", of what
+// is or is not so the case that takes both (rows of scales that may be apart). None for GROUPED:
+// members are no matrix.
 std::optional<Value> unknown_value(const Parameter& p) {
+  if (p.name == "GROUPED") return std::nullopt;
   if (p.type == ParameterType::integer) return Value::integer(0);
+  if (p.type == ParameterType::boolean && p.fallback) return Value::boolean(p.fallback->number == 0);
   for (const Value& value : p.allowed) {
     if (value.word == "any") return value;
   }
@@ -64,31 +68,13 @@ Result<std::vector<Variant>> variants(Runtime& runtime, const std::shared_ptr<De
   std::vector<Variant> out;
   if (wanted.size() == 1) return out;
   for (auto& [open, bindings] : wanted) {
-    DIECAST_TRY(const auto one, runtime.specialize_for(tmpl.name(), bindings, *device));
-    DIECAST_TRY(const auto kernel, runtime.preload(one, device));
+    const auto one = runtime.specialize_for(tmpl.name(), bindings, *device);
+    if (!one && one.error().code == ErrorCode::constraint_violated) continue;  // not both at once
+    if (!one) return one.error();
+    DIECAST_TRY(const auto kernel, runtime.preload(*one, device));
     out.push_back({open, kernel});
   }
   return out;
-}
-
-// The sizes of a [rows, cols] matrix; none for a template with others.
-std::optional<RunSizes> matrix_sizes(const Specialization& one, BenchShape shape) {
-  RunSizes sizes;
-  for (const std::string& name : free_sizes(one)) {
-    if (name != "rows" && name != "cols") return std::nullopt;
-    sizes.emplace_back(name, name == "rows" ? shape.rows : shape.cols);
-  }
-  return sizes;
-}
-
-// Whether the template's header alone says how to launch it on a matrix.
-bool launchable(const Template& tmpl) {
-  const bool shapes =
-      std::any_of(tmpl.parameters().begin(), tmpl.parameters().end(),
-                  [](const Parameter& p) { return p.kind == Parameter::Kind::shape; });
-  return shapes && tmpl.size("rows") != nullptr &&
-         std::all_of(tmpl.sizes().begin(), tmpl.sizes().end(),
-                     [](const Size& size) { return size.name == "rows" || size.name == "cols"; });
 }
 
 std::int64_t instructions(const Kernel& kernel) {
@@ -139,7 +125,7 @@ Result<Figures> bench_specialization(Runtime& runtime, const std::vector<BenchSh
   Figures figures;
   for (const std::string& name : runtime.template_names()) {
     DIECAST_TRY(const auto tmpl, runtime.find_template(name));
-    if (!launchable(*tmpl) || !tmpl->supports(device->targets().front())) continue;
+    if (!tmpl->supports(device->targets().front())) continue;
     for (const BenchShape shape : shapes) {
       DIECAST_TRY(const auto all, variants(runtime, device, *tmpl, shape.cols));
       if (all.empty()) continue;

@@ -1,0 +1,15 @@
+// What a header alone says of launching a template on a matrix.
+#pragma once
+
+#include <diecast/runtime/tuning/trial.h>
+#include <diecast/tool/bench.h>
+
+#include <optional>
+
+namespace diecast::tool {
+
+// The sizes of a launch on a matrix of that shape (or on as many elements); none for a template
+// with sizes that only its op can make.
+std::optional<RunSizes> matrix_sizes(const Specialization& one, BenchShape shape);
+
+}  // namespace diecast::tool
