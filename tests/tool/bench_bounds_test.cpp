@@ -2,6 +2,7 @@
 // alone. What a fake takes says nothing, so only what is said is looked at.
 #include <gtest/gtest.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "tool/run_tool.h"
@@ -102,10 +103,17 @@ TEST_F(BenchGpu, HoldsOtherTypesAgainstBf16AndOddShapesAgainstEvenOnes) {
 
 TEST_F(BenchGpu, ShowsWhatEachShapeParameterGains) {
   const json all = figures({"bench", "specialization", "--shape", "64x512"});
-  for (const std::string name : {"quantize_nvfp4", "amax", "dequantize_nvfp4"}) {
-    for (const std::string open : {"COLS", "ROWS", "COLS, ROWS"}) {
+  const std::map<std::string, std::vector<std::string>> want = {
+      {"amax", {"COLS", "ROWS", "COLS, ROWS"}},
+      {"quantize_nvfp4", {"COLS", "ROWS", "SCALES_APART", "COLS, ROWS, SCALES_APART"}},
+      {"quantize_nvfp4_tiles", {"COLS", "ROWS", "COLS, ROWS"}},
+      {"static_blockwise_fp4_fake_quant", {"ALIGNED"}},
+      {"amax_grouped", {}}};  // members are no matrix
+  for (const auto& [name, opened] : want) {
+    for (const std::string& open : opened) {
       EXPECT_EQ(count(all, name + ", 64x512, " + open + " open"), 1) << name << open;
     }
+    EXPECT_EQ(count(all, name + ", 64x512"), static_cast<int>(opened.size())) << name;
   }
   for (const json& figure : all) {
     const std::string detail = figure.at("detail");
