@@ -1,7 +1,8 @@
 // quantize_mx: a row-major [rows, cols] matrix to MXFP8 (E4M3 or E5M2) or MXFP4: every 32 neighbours
 // of a row become FP8 bytes or E2M1 codes, two a byte, and share one E8M0 scale. A row's last block
 // is padded with zeros; padding of the scale layout is written as zeros.
-// ROWS_apart: whole blocks of 32, every row from a multiple of 16 bytes on. ROWS_any: nothing is known.
+// ROWS_apart: whole halves of blocks, every row from a multiple of 16 bytes on. ROWS_any: nothing is
+// known.
 // PROFILE_te defines MXFP8 in MODE_rceil; PROFILE_torchao defines all formats in all modes;
 // PROFILE_modelopt defines MXFP4 of bf16.
 /* diecast
@@ -16,7 +17,7 @@ option   enum  PROFILE {te, torchao, modelopt} = te                // whose bits
 tune     int   THREADS {128, 256} = 256
 tune     int   waves   {1, 8, 64, 256} = 256             // the most blocks of threads a multiprocessor gets
 size     rows  device
-size     cols  = COLS  divisible (ROWS == ROWS_any ? 1 : 32)
+size     cols  = COLS  divisible (ROWS == ROWS_any ? 1 : 16)
 arg      x      in   IN    [rows, cols]  stride  align (ROWS == ROWS_any ? bits(IN) / 8 : 16)
 arg      data   out  u8    [rows, FORMAT == FORMAT_mxfp4 ? align_up(cols, 32) / 2 : cols]  align (ROWS == ROWS_any && FORMAT != FORMAT_mxfp4 ? 1 : 16)
 arg      scales out  e8m0  [align_up(rows, LAYOUT == LAYOUT_s128x4 ? 128 : LAYOUT == LAYOUT_s8x4 ? 8 : 1), align_up(ceil_div(cols, 32), LAYOUT == LAYOUT_linear ? 1 : 4)]  stride (SCALES_APART)
@@ -39,7 +40,7 @@ sample   COLS {0, 96}  rows {0, 1, 7, 33, 130}  cols {1, 31, 32, 80, 96, 2100}
 using Format = Mx<FORMAT, MODE, PROFILE != PROFILE_te, PROFILE == PROFILE_modelopt>;
 // Two threads a block of 32, so that a warp writes whole lines of codes; on the host one does it all.
 constexpr int kLanes = DIECAST_HOST ? 1 : 2;
-using Block = MxBlock<Format, IN, ROWS == ROWS_apart, kLanes>;
+using Block = MxBlock<Format, IN, ROWS == ROWS_any ? 0 : COLS != 0 && COLS % 32 == 0 ? 32 : 16, kLanes>;
 using Scales = ScaleLayout<LAYOUT>;
 
 DIECAST_KERNEL {

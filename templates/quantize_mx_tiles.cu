@@ -53,7 +53,7 @@ sample   COLS {0, 96}  rows {0, 1, 33, 130}  cols {1, 31, 32, 80, 96, 300}  coun
 #include <diecast/device/scale_layout.h>
 
 using Format = Mx<FORMAT, MODE, PROFILE == PROFILE_torchao>;
-using Block = MxBlock<Format, IN, ROWS == ROWS_apart>;
+using Block = MxBlock<Format, IN, ROWS == ROWS_apart ? 32 : 0>;
 using Scales = ScaleLayout<LAYOUT>;
 constexpr bool kSquare = BLOCK_ROWS == 32;
 constexpr bool kRowwise = DIRECTION != DIRECTION_columnwise;

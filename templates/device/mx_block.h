@@ -16,9 +16,10 @@ DIECAST_DEVICE bool is_aligned(const void* at) {
   return reinterpret_cast<u64>(at) % Bytes == 0;
 }
 
-// `Aligned`: whole blocks, the elements and the FP8 codes from a multiple of 16 bytes on. Lanes: 1, or 2
-// neighbours of a warp, of which each has 16 elements.
-template <class MX, class IN, bool Aligned, int Lanes = 1>
+// `Whole`: a row is whole pieces of so many elements, 16 or 32, and they and their FP8 codes lie from a
+// multiple of 16 bytes on; 0: nothing is known. Lanes: 1, or 2 neighbours of a warp, of which each has
+// 16 elements.
+template <class MX, class IN, int Whole, int Lanes = 1>
 struct MxBlock {
   static constexpr int kHalves = 2 / Lanes, kElements = 32 / Lanes;
   Block16<IN> halves[kHalves] = {};
@@ -29,10 +30,11 @@ struct MxBlock {
   DIECAST_DEVICE MxBlock(const IN* from, i64 count) {
 DIECAST_UNROLL
     for (int i = 0; i < kHalves; ++i) {
-      if (Aligned || (count >= 16 * (i + 1) && is_aligned<16>(from))) {
+      const i64 left = count - 16 * i;
+      if (Whole == 32 || (Whole == 16 ? left > 0 : left >= 16 && is_aligned<16>(from))) {
         halves[i] = load_block16(from + 16 * i);
-      } else {
-        halves[i] = load_block16_elements(from + 16 * i, count - 16 * i);
+      } else if (Whole == 0 && left > 0) {
+        halves[i] = load_block16_elements(from + 16 * i, left);
       }
     }
   }
@@ -53,9 +55,10 @@ DIECAST_UNROLL
     u32 words[kWords];
 DIECAST_UNROLL
     for (int i = 0; i < kHalves; ++i) MX::template encode<IN>(halves[i], factor, words + i * MX::kWords);
-    if (Aligned || MX::kFourBit || (count >= kElements && is_aligned<4 * kAtOnce>(to))) {
+    if (Whole != 0 || MX::kFourBit || (count >= kElements && is_aligned<4 * kAtOnce>(to))) {
 DIECAST_UNROLL
       for (int i = 0; i < kWords; i += kAtOnce) {
+        if (Whole == 16 && !MX::kFourBit && 4 * i >= count) break;  // a half that is not there
         Vector<4 * kAtOnce> piece;
 DIECAST_UNROLL
         for (int w = 0; w < kAtOnce; ++w) piece.words[w] = words[i + w];
@@ -66,9 +69,7 @@ DIECAST_UNROLL
       for (int w = 0; w < kWords; ++w) {
         u32 word = words[w];
 DIECAST_NO_UNROLL
-        for (int i = 4 * w; i < 4 * w + 4; ++i, word >>= 8) {
-          if (i < count) to[i] = static_cast<u8>(word);
-        }
+        for (int i = 4 * w; i < 4 * w + 4 && i < count; ++i, word >>= 8) to[i] = static_cast<u8>(word);
       }
     }
   }

@@ -58,6 +58,23 @@ TEST(MxRequests, OfDequantizingHaveWordsOfTheirOwn) {
   EXPECT_EQ(all.size(), 8u + 5u);
 }
 
+// Half a block at the end of a row is whole to quantize_mx, which alone takes halves of blocks.
+TEST(MxRequests, KnowWhatIsWhole) {
+  alignas(16) static std::uint16_t elements[4 * 96];
+  const auto whole = [](std::int64_t cols, bool rows_alone, bool grouped) {
+    const Tensor x{elements, DType::bf16, {4, cols}};
+    QuantizedTensor out;
+    out.format = Format::mxfp8_e4m3;
+    out.shape = x.shape;
+    if (!rows_alone) out.columnwise.data = elements;
+    using Request = PreparedQuantizeMx::Request;
+    return Request::of(x, out, MxMode::rceil, grouped).whole_blocks;
+  };
+  EXPECT_TRUE(whole(96, true, false) && whole(96, false, false) && whole(96, true, true));
+  EXPECT_TRUE(whole(80, true, false));
+  EXPECT_FALSE(whole(80, false, false) || whole(80, true, true) || whole(72, true, false));
+}
+
 // How far apart a member's scales are stands in its descriptor.
 TEST(MxRequests, OfGroupsAreOneWhateverTheStrides) {
   PreparedQuantizeMxGrouped::Request dense, apart;

@@ -51,14 +51,15 @@ std::uint64_t PreparedQuantizeMx::Request::word() const {
 
 PreparedQuantizeMx::Request PreparedQuantizeMx::Request::of(const Tensor& x,
                                                             const QuantizedTensor& out,
-                                                            MxMode mode) {
+                                                            MxMode mode, bool grouped) {
   Request request{x.dtype, out.format, mode, out.profile, out.layout};
   request.columnwise = out.columnwise.present();
   request.rowwise = out.rowwise.present() || !request.columnwise;
   request.square_blocks = out.block_rows != 1;
   request.scales_apart = out.rowwise.scale_stride != 0;
   request.scales_t_apart = out.columnwise.scale_stride != 0;
-  request.whole_blocks = rows_class(x) != RowsClass::any && x.cols() % 32 == 0;
+  const int piece = grouped || request.needs_tiles() ? 32 : 16;
+  request.whole_blocks = rows_class(x) != RowsClass::any && x.cols() % piece == 0;
   return request;
 }
 
@@ -89,7 +90,7 @@ Result<PreparedQuantizeMx> PreparedQuantizeMx::prepare(Runtime& runtime,
 Result<void> PreparedQuantizeMx::run(const Tensor& x, const QuantizedTensor& out,
                                      Stream stream) const {
   DIECAST_CHECK(check_mx_output(x, out));
-  Request wanted = Request::of(x, out, request_.mode);
+  Request wanted = Request::of(x, out, request_.mode, false);
   wanted.whole_blocks = request_.whole_blocks;  // the launch checks what x must be for it
   wanted.cols = request_.cols;
   if (wanted.in == request_.in && wanted.word() != request_.word()) {
@@ -119,7 +120,7 @@ Result<void> PreparedQuantizeMx::run(const Tensor& x, const QuantizedTensor& out
 Result<void> quantize_mx(Runtime& runtime, const Tensor& x, const QuantizedTensor& out,
                          const QuantizeMxOptions& options, Stream stream) {
   DIECAST_TRY(const auto device, device_or_default(runtime, options.device));
-  const auto request = PreparedQuantizeMx::Request::of(x, out, options.mode);
+  const auto request = PreparedQuantizeMx::Request::of(x, out, options.mode, false);
   DIECAST_TRY(const auto prepared,
               prepared_once<PreparedQuantizeMx>(runtime, device, request, stream));
   return prepared->run(x, out, stream);

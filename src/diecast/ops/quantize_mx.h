@@ -43,7 +43,8 @@ class PreparedQuantizeMx {
     bool rowwise = true;
     bool columnwise = false;
     bool square_blocks = false;   // 32x32
-    bool whole_blocks = true;     // rows_class() of every x to come is not any, and cols % 32 == 0
+    // rows_class() of every x to come is not any, and cols % 32 == 0; along rows alone % 16.
+    bool whole_blocks = true;
     bool scales_apart = false;    // rowwise.scale_stride is given
     bool scales_t_apart = false;  // columnwise.scale_stride is given
     std::int64_t cols = 0;        // not 0: the kernel is made for this row length
@@ -51,8 +52,8 @@ class PreparedQuantizeMx {
     Bindings bindings(bool grouped) const;
     // quantize_mx_tiles rather than quantize_mx.
     bool needs_tiles() const { return columnwise || square_blocks; }
-    // What out and x ask for.
-    static Request of(const Tensor& x, const QuantizedTensor& out, MxMode mode);
+    // What out and x ask for, by themselves or as members of a group.
+    static Request of(const Tensor& x, const QuantizedTensor& out, MxMode mode, bool grouped);
   };
   static Result<PreparedQuantizeMx> prepare(Runtime& runtime, const std::shared_ptr<Device>& device,
                                             const Request& request);

@@ -51,7 +51,7 @@ Result<PreparedQuantizeMxGrouped> PreparedQuantizeMxGrouped::prepare(
 Result<void> PreparedQuantizeMxGrouped::check_pair(const Tensor& x,
                                                    const QuantizedTensor& out) const {
   if (x.rows() == 0 || x.cols() == 0) return {};
-  Request wanted{PreparedQuantizeMx::Request::of(x, out, request_.mode), request_.described};
+  Request wanted{PreparedQuantizeMx::Request::of(x, out, request_.mode, true), request_.described};
   const bool whole_blocks = wanted.whole_blocks;
   wanted.whole_blocks = request_.whole_blocks;
   wanted.cols = request_.cols;
@@ -119,7 +119,7 @@ Result<void> quantize_mx_grouped(Runtime& runtime, const Tensor& x, const Quanti
   DIECAST_CHECK(check_format(group.whole));
   DIECAST_TRY(const auto device, device_or_default(runtime, options.device));
   const PreparedQuantizeMxGrouped::Request request{
-      PreparedQuantizeMx::Request::of(x, group.whole, options.mode), options.described};
+      PreparedQuantizeMx::Request::of(x, group.whole, options.mode, true), options.described};
   DIECAST_TRY(const auto prepared,
               prepared_once<PreparedQuantizeMxGrouped>(runtime, device, request, stream));
   return prepared->run(x, group, stream);
@@ -133,7 +133,7 @@ Result<void> quantize_mx_grouped(Runtime& runtime, const TensorGroup& group,
   DIECAST_CHECK(check_format(one.out));
   DIECAST_TRY(const auto device, device_or_default(runtime, options.device));
   PreparedQuantizeMxGrouped::Request request{
-      PreparedQuantizeMx::Request::of(one.x, one.out, options.mode), true};
+      PreparedQuantizeMx::Request::of(one.x, one.out, options.mode, true), true};
   for (const QuantizedPair& pair : group.pairs) {
     if (pair.x.rows() > 0 && rows_class(pair.x) == RowsClass::any) request.whole_blocks = false;
   }
