@@ -59,10 +59,12 @@ sample   COLS {0, 80}  SIGN_MASK {0, 55272}  rows {0, 1, 7, 33, 130}  cols {1, 1
 #include <diecast/device/nvfp4_recipe.h>
 #include <diecast/device/row_walk.h>
 #include <diecast/device/scale_layout.h>
+#include <diecast/device/scale_sector.h>
 #include <diecast/device/vector.h>
 
 using Recipe = Nvfp4Recipe<PROFILE, GLOBAL, FOUR_OVER_SIX, BOUND, BLOCK_AMAX>;
 using Layout = ScaleLayout<LAYOUT>;
+using Sector = ScaleSector<LAYOUT>;
 
 // What thread after thread takes; one thread a block of 16.
 DIECAST_KERNEL {
@@ -70,37 +72,55 @@ DIECAST_KERNEL {
   const auto of_tensor = Recipe::global(GLOBAL == GLOBAL_none || ROW_SCALE ? 1.0f : amax[0]);
   const u32 thread = blockIdx.x * THREADS + threadIdx.x, threads = gridDim.x * THREADS;
   const i64 row_blocks = ceil_div(cols, BLOCK);
-  const auto quantize = [&](auto block, i64 index, i64 row, e4m3* scale) {
+  const auto quantize = [&](auto block, i64 index, i64 row) {
     const auto global = ROW_SCALE ? Recipe::global(amax[row]) : of_tensor;
     if constexpr (RHT) block = hadamard16(block, SIGN_MASK);
     Nvfp4Block out = BLOCK_AMAX ? Recipe::quantize(block, block_amax[index], global)
                                 : Recipe::quantize(block, global);
     if constexpr (STOCHASTIC) Recipe::round(block, global, random, index, out);
     store_streaming<8>(codes + 8 * index, {{out.codes[0], out.codes[1]}});
-    *scale = out.scale;
+    return out.scale;
+  };
+  // Zero in the padding of tiles.
+  const auto scale_of = [&](i64 row, i64 piece) {
+    if (LAYOUT != LAYOUT_linear && (row >= rows || piece >= row_blocks)) return e4m3{0};
+    const i64 first = piece * BLOCK;
+    const IN* from = x + row * x_stride + first;
+    return quantize(ROWS == ROWS_any ? load_block16_elements(from, cols - first) : load_block16(from),
+                    row * row_blocks + piece, row);
   };
   if constexpr (ROWS == ROWS_dense && LAYOUT == LAYOUT_linear && !SCALES_APART && !ROW_SCALE) {
     const i64 blocks = rows * row_blocks;
     const Share share(blocks, thread, threads);
 DIECAST_NO_UNROLL
     for (i64 i = share.first; i < share.last; i += share.step) {
-      quantize(load_block16(x + i * BLOCK), i, 0, scales + i);
+      scales[i] = quantize(load_block16(x + i * BLOCK), i, 0);
+    }
+  } else if constexpr (Sector::kUsed) {
+    // A thread takes its column of a sector, eight rows, where there are more blocks than threads.
+    const i64 places = Layout::padded_rows(rows) * Layout::padded_cols(row_blocks);
+    const u32 row_places = static_cast<u32>(Layout::padded_cols(row_blocks));
+    const bool whole = threads < places;
+    const u32 units = static_cast<u32>(whole ? places / Sector::kRows : places);
+DIECAST_NO_UNROLL
+    for (u32 unit = thread; unit < units; unit += threads) {
+      const u32 group = unit / row_places, piece = unit - group * row_places;
+      const i64 row = whole ? Sector::row(group, 0) : group;
+      Sector sector;
+DIECAST_NO_UNROLL
+      for (u32 nth = 0; nth < (whole ? Sector::kRows : 1); ++nth) {
+        sector.put(scale_of(row + Sector::row(0, nth), piece));
+      }
+      e4m3* const at = scales + Layout::offset(row, piece, scales_stride);
+      if (whole) sector.store(at - piece % 4);
+      else *at = sector.last();
     }
   } else {
-    const i64 padded_rows = Layout::padded_rows(rows);
-    const i64 places = padded_rows * Layout::padded_cols(row_blocks);
+    const i64 places = Layout::padded_rows(rows) * Layout::padded_cols(row_blocks);
 DIECAST_NO_UNROLL
-    for (RowWalk at(Layout::padded_cols(row_blocks), padded_rows, thread, threads);
+    for (RowWalk at(Layout::padded_cols(row_blocks), Layout::padded_rows(rows), thread, threads);
          at.index < places; at.next()) {
-      e4m3* scale = scales + Layout::offset(at.row, at.piece, scales_stride);
-      if (LAYOUT != LAYOUT_linear && (at.row >= rows || at.piece >= row_blocks)) {
-        *scale = {0};
-        continue;
-      }
-      const i64 first = at.piece * BLOCK;
-      const IN* from = x + at.row * x_stride + first;
-      quantize(ROWS == ROWS_any ? load_block16_elements(from, cols - first) : load_block16(from),
-               at.row * row_blocks + at.piece, at.row, scale);
+      scales[Layout::offset(at.row, at.piece, scales_stride)] = scale_of(at.row, at.piece);
     }
   }
 }

@@ -24,7 +24,14 @@ TEST_F(Nvfp4OnGpu, EveryPatternIsAsTheReferenceHasIt) {
 TEST_F(Nvfp4OnGpu, RowsAreTheSameOneByOne) { expect_rows_one_by_one(device_); }
 TEST_F(Nvfp4OnGpu, APowerOfTwoChangesTheAmaxAlone) { expect_powers_of_two_change_nothing(device_); }
 TEST_F(Nvfp4OnGpu, EqualAmaxesOfRowsAreOneAmax) { expect_equal_amaxes_to_be_one(device_); }
-TEST_F(Nvfp4OnGpu, LayoutsMoveBytesAlone) { expect_layouts_to_move_bytes_alone(device_); }
+TEST_F(Nvfp4OnGpu, LayoutsMoveBytesAlone) {
+  expect_layouts_to_move_bytes_alone(device_,
+                                     {{1, 16}, {0, 64}, {130, 80}, {9, 17}, {128, 64}, {5, 0}});
+}
+// A thread takes eight rows then; the last tiles are not full, and the last row of blocks is cut.
+TEST_F(Nvfp4OnGpu, LayoutsMoveBytesAloneWhereBlocksAreMoreThanThreads) {
+  expect_layouts_to_move_bytes_alone(device_, {{16401, 4217}});
+}
 
 }  // namespace
 }  // namespace diecast::testing

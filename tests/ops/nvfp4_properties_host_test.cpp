@@ -28,7 +28,10 @@ TEST_F(Nvfp4OnHost, APowerOfTwoChangesTheAmaxAlone) {
   expect_powers_of_two_change_nothing(device_);
 }
 TEST_F(Nvfp4OnHost, EqualAmaxesOfRowsAreOneAmax) { expect_equal_amaxes_to_be_one(device_); }
-TEST_F(Nvfp4OnHost, LayoutsMoveBytesAlone) { expect_layouts_to_move_bytes_alone(device_); }
+TEST_F(Nvfp4OnHost, LayoutsMoveBytesAlone) {
+  expect_layouts_to_move_bytes_alone(device_,
+                                     {{1, 16}, {0, 64}, {130, 80}, {9, 17}, {128, 64}, {5, 0}});
+}
 
 // Three rows 2^31 elements apart: offsets that 32 bits do not hold. Memory is there where touched.
 class FarRows {
