@@ -57,7 +57,8 @@ DIECAST_DEVICE void store_dequantized(OUT* to, i64 count, u32 eight_codes, e4m3 
       .template store<ROWS != ROWS_any>(to, count);
 }
 
-// Rows without gaps, scales too: two pieces a step, so that loads wait together.
+// Rows without gaps, scales too: two pieces a step, so that loads wait together. Where there is but one
+// it is written twice: behind a branch the second scale's load would wait for the first piece's store.
 DIECAST_DEVICE void dequantize_dense(const u8* from, const e4m3* of_blocks, f32 of_all, OUT* to,
                                      i64 pieces) {
 DIECAST_NO_UNROLL
@@ -66,7 +67,7 @@ DIECAST_NO_UNROLL
     const u32 c0 = load_codes(from + 4 * i, 8), c1 = load_codes(from + 4 * second, 8);
     const e4m3 s0 = of_blocks[i * 8 / BLOCK], s1 = of_blocks[second * 8 / BLOCK];
     store_dequantized(to + 8 * i, 8, c0, s0, of_all);
-    if (second != i) store_dequantized(to + 8 * second, 8, c1, s1, of_all);
+    store_dequantized(to + 8 * second, 8, c1, s1, of_all);
   }
 }
 
