@@ -15,9 +15,11 @@ class DeviceBuffer {
   static constexpr std::size_t kGuard = 256;
   static constexpr std::uint8_t kPoison = 0xA5;
 
-  DeviceBuffer(Device& device, std::size_t bytes) : device_(&device), bytes_(bytes) {
-    memory_ = static_cast<std::uint8_t*>(device.allocate(bytes + 2 * kGuard).value());
-    device.fill(memory_, kPoison, bytes + 2 * kGuard, {}).value();
+  // `shift`: how many bytes behind a multiple of kGuard it begins.
+  DeviceBuffer(Device& device, std::size_t bytes, std::size_t shift = 0)
+      : device_(&device), bytes_(bytes), before_(kGuard + shift) {
+    memory_ = static_cast<std::uint8_t*>(device.allocate(before_ + bytes + kGuard).value());
+    device.fill(memory_, kPoison, before_ + bytes + kGuard, {}).value();
     device.synchronize({}).value();
   }
   DeviceBuffer(Device& device, const void* data, std::size_t bytes) : DeviceBuffer(device, bytes) {
@@ -30,7 +32,7 @@ class DeviceBuffer {
     if (!device_->free(memory_)) std::terminate();
   }
 
-  std::uint8_t* data_pointer() const { return memory_ + kGuard; }
+  std::uint8_t* data_pointer() const { return memory_ + before_; }
 
   // The content after all work is done.
   std::vector<std::uint8_t> bytes() const {
@@ -41,18 +43,19 @@ class DeviceBuffer {
   }
 
   bool guards_are_whole() const {
-    std::vector<std::uint8_t> all(bytes_ + 2 * kGuard);
+    std::vector<std::uint8_t> all(before_ + bytes_ + kGuard);
     device_->copy_to_host(all.data(), memory_, all.size(), {}).value();
     device_->synchronize({}).value();
-    for (std::size_t i = 0; i < kGuard; ++i) {
-      if (all[i] != kPoison || all[kGuard + bytes_ + i] != kPoison) return false;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const bool inside = i >= before_ && i < before_ + bytes_;
+      if (!inside && all[i] != kPoison) return false;
     }
     return true;
   }
 
  private:
   Device* device_;
-  std::size_t bytes_;
+  std::size_t bytes_, before_;
   std::uint8_t* memory_;
 };
 

@@ -33,6 +33,18 @@ TEST_F(MxShardedWeights, OfEveryCutOfASmallOne) {
   EXPECT_EQ(weights_test::cast_mx_every_small_cut(*test_runtime(), device), "");
 }
 
+TEST_F(MxShardedWeights, OfNothingFiniteOrNothingAtAll) {
+  EXPECT_EQ(weights_test::cast_mx_nothing_finite(*test_runtime(), device), "");
+}
+
+TEST_F(MxShardedWeights, TenThousandSmallOnes) {
+  EXPECT_EQ(weights_test::cast_mx_ten_thousand(*test_runtime(), device), "");
+}
+
+TEST_F(MxShardedWeights, OfTheLastRowsAlone) {
+  EXPECT_EQ(weights_test::cast_mx_last_rows(*test_runtime(), device, 160, 1042), "");
+}
+
 TEST_F(MxShardedWeights, TellAllRanksOfOnesError) {
   const struct {
     std::function<void(MxRank&, MasterCastOptions&)> change;
@@ -46,6 +58,26 @@ TEST_F(MxShardedWeights, TellAllRanksOfOnesError) {
        "rank 1: weight 1 is mxfp8_e5m2 with linear scales, weight 0 mxfp8_e4m3 with linear"},
       {[](MxRank& own, MasterCastOptions&) { own.starts[1] = 480; },
        "rank 1: weight 1: the shard of 474 elements from 480 on is outside [13, 37] with 481"},
+      {[](MxRank& own, MasterCastOptions&) { own.weights[1].shape = {481}; },
+       "rank 1: weight 1 has shape [481]"},
+      {[](MxRank& own, MasterCastOptions&) { own.shards[1].dtype = DType::f16; },
+       "rank 1: weight 1: the master shard is f16"},
+      {[](MxRank& own, MasterCastOptions&) { own.weights[1].columnwise.scale = nullptr; },
+       "rank 1: cast_master_weights_to_mxfp8: weight 1: the columnwise scale buffer is null"},
+      {[](MxRank& own, MasterCastOptions&) { own.weights[1].block_rows = 32; },
+       "rank 1: weight 1 is mxfp8_e4m3 in 32x32 blocks, E4M3 bound 448, profile te"},
+      {[](MxRank&, MasterCastOptions& options) { options.group_size = 3; },
+       "rank 1: cast_master_weights_to_mxfp8: the group has 2 ranks, the caller expects 3"},
+      {[](MxRank&, MasterCastOptions& options) {
+         static void* const fragments[2] = {};
+         options.fragments = fragments;
+       },
+       "rank 1: cast_master_weights_to_mxfp8: fragments are for NVFP4 alone"},
+      {[](MxRank& own, MasterCastOptions&) {
+         for (QuantizedTensor& weight : own.weights) weight.format = Format::mxfp8_e5m2;
+       },
+       "rank 1 plans 2 weights in a group of 2, the others 2 in a group of 2, and the plans "
+       "differ"},
       {[](MxRank&, MasterCastOptions& options) { options.padded_scales = true; },
        "rank 1: cast_master_weights_to_mxfp8: padded_scales are for NVFP4 alone"},
       {[](MxRank&, MasterCastOptions& options) { options.model = DType::f16; },

@@ -22,16 +22,17 @@ MxRank::MxRank(const std::shared_ptr<Device>& device, const Model& model, const 
     q.rowwise = q.rowwise_sizes().value();
     q.columnwise = q.columnwise_sizes().value();
     for (QuantizedSide* side : {&q.rowwise, &q.columnwise}) {
-      side->data = add(*device, static_cast<std::size_t>(side->data_bytes));
-      side->scale = add(*device, static_cast<std::size_t>(side->scale_bytes));
+      side->data = add(*device, static_cast<std::size_t>(side->data_bytes), model.shift);
+      side->scale = add(*device, static_cast<std::size_t>(side->scale_bytes), model.shift);
     }
-    const auto bytes = static_cast<std::size_t>(count * dtype_bits(model.master) / 8);
+    const auto element = static_cast<std::size_t>(dtype_bits(model.master) / 8);
+    const std::size_t bytes = static_cast<std::size_t>(count) * element;
     std::vector<std::uint8_t> own(bytes);
     for (std::int64_t i = 0; i < count; ++i) {
       reference::store(own.data(), model.master, i,
                        weight.master[static_cast<std::size_t>(begin + i)]);
     }
-    void* const values = add(*device, bytes);
+    void* const values = add(*device, bytes, model.shift * element);
     device->copy_to_device(values, own.data(), bytes, {}).value();
     device->synchronize({}).value();
     weights.push_back(q);
@@ -40,8 +41,8 @@ MxRank::MxRank(const std::shared_ptr<Device>& device, const Model& model, const 
   }
 }
 
-void* MxRank::add(Device& device, std::size_t bytes) {
-  return memory.emplace_back(std::make_unique<DeviceBuffer>(device, bytes))->data_pointer();
+void* MxRank::add(Device& device, std::size_t bytes, std::size_t shift) {
+  return memory.emplace_back(std::make_unique<DeviceBuffer>(device, bytes, shift))->data_pointer();
 }
 
 std::string MxRank::difference(const Model& model, std::size_t w, bool columnwise,
@@ -142,6 +143,7 @@ std::string cast_mx_every_type(Runtime& runtime, const std::shared_ptr<Device>& 
     model.model = type;
     const Bounds bounds = {{0, 301, 301, 1152}, {0, 7, 246, 481}, {0, 33, 1000, 2310}};
     for (const bool gather : {false, true}) {
+      model.shift = gather ? 1 : 0;
       const std::string problem =
           cast_mx_on_ranks(runtime, device, model, bounds, Format::mxfp8_e4m3, gather);
       if (!problem.empty())
@@ -157,6 +159,73 @@ std::string cast_mx_every_small_cut(Runtime& runtime, const std::shared_ptr<Devi
     bounds.push_back({0, a, std::min<std::int64_t>(a + 5, 66), 66});
   const Model model = Model::random({bounds.size(), {2, 33}}, 1, false);
   return cast_mx_on_ranks(runtime, device, model, bounds, Format::mxfp8_e4m3);
+}
+
+std::string cast_mx_nothing_finite(Runtime& runtime, const std::shared_ptr<Device>& device) {
+  Model model = Model::extremes();
+  const std::vector<std::int64_t> cuts = {0, 3, 3, 181, 360}, none = {0, 0, 0, 0, 0};
+  for (const DType type : {DType::bf16, DType::f32}) {
+    model.model = type;
+    const std::string problem = cast_mx_on_ranks(
+        runtime, device, model, {cuts, cuts, cuts, cuts, cuts, none, none}, Format::mxfp8_e4m3);
+    if (!problem.empty()) return cat(dtype_name(type), ": ", problem);
+  }
+  return "";
+}
+
+std::string cast_mx_ten_thousand(Runtime& runtime, const std::shared_ptr<Device>& device) {
+  const Model model = Model::random({10000, {3, 5}}, 5, true);
+  Bounds bounds;
+  for (std::int64_t i = 0; i < 10000; ++i) bounds.push_back({0, i % 16, 15});
+  return cast_mx_on_ranks(runtime, device, model, bounds, Format::mxfp8_e4m3);
+}
+
+std::string cast_mx_last_rows(Runtime& runtime, const std::shared_ptr<Device>& device,
+                              std::int64_t rows, std::int64_t cols) {
+  const std::int64_t last = 32 * cols, begin = rows * cols - last + 1;
+  Model model = Model::random({{32, cols}}, 3, false);
+  std::vector<float>& master = model.weights[0].master;
+  master[0] = 0.0f;  // is not of the shard
+  const DeviceBuffer values(*device, master.data() + 1, (master.size() - 1) * sizeof(float));
+  QuantizedTensor weight;
+  weight.format = Format::mxfp8_e4m3;
+  weight.block_cols = 32;
+  weight.shape = {rows, cols};
+  weight.rowwise = weight.rowwise_sizes().value();
+  weight.columnwise = weight.columnwise_sizes().value();
+  std::vector<std::unique_ptr<DeviceBuffer>> memory;
+  const auto take = [&](std::int64_t bytes) {
+    memory.push_back(std::make_unique<DeviceBuffer>(*device, static_cast<std::size_t>(bytes)));
+    return memory.back()->data_pointer();
+  };
+  for (QuantizedSide* side : {&weight.rowwise, &weight.columnwise}) {
+    side->data = take(side->data_bytes);
+    side->scale = take(side->scale_bytes);
+  }
+  const Tensor shard{values.data_pointer(), DType::f32, Shape{last - 1}};
+  MasterCastOptions options;
+  options.device = device;
+  options.gather = false;
+  cast_master_weights_to_mxfp8(runtime, {&weight, 1}, {&shard, 1}, {&begin, 1}, nullptr, options)
+      .value();
+  std::vector<std::uint16_t> rounded;
+  for (const float x : master) rounded.push_back(reference::encode_bf16(x));
+  const Tensor whole{rounded.data(), DType::bf16, Shape{32, cols}};
+  for (const bool columnwise : {false, true}) {
+    auto want = reference::quantize_mx(whole, {}, columnwise, false).value();
+    want.data[0] = DeviceBuffer::kPoison;
+    const QuantizedSide& side = columnwise ? weight.columnwise : weight.rowwise;
+    std::vector<std::uint8_t> codes(want.data.size());
+    const auto* from = static_cast<const std::uint8_t*>(side.data) + rows * cols - last;
+    device->copy_to_host(codes.data(), from, codes.size(), {}).value();
+    device->synchronize({}).value();
+    if (codes != want.data) return cat("data ", columnwise);
+    std::vector<std::uint8_t> scales(static_cast<std::size_t>(side.scale_bytes));
+    std::copy(want.scales.begin(), want.scales.end(),
+              scales.end() - static_cast<std::ptrdiff_t>(want.scales.size()));
+    if (memory[columnwise ? 3 : 1]->bytes() != scales) return cat("scales ", columnwise);
+  }
+  return "";
 }
 
 }  // namespace diecast::weights_test

@@ -117,6 +117,31 @@ TEST_F(ShardedWeights, BesideOnesWithoutElementsOrBuffers) {
   }
 }
 
+// A view of no elements has an address, and perhaps the type of nothing else.
+TEST_F(ShardedWeights, BesideAShardWithoutElementsThatHasAnAddressAndAnotherType) {
+  const Model model = Model::random({{18, 20}, {18, 20}}, 3, true, DType::bf16);
+  const Bounds bounds = {{0, 0, 360}, {0, 181, 360}};
+  std::vector<weights_test::RankWeights> ranks;
+  for (int r = 0; r < 2; ++r) ranks.emplace_back(device, model, bounds, r);
+  ranks[0].shards[0].data = ranks[0].shards[1].data;
+  ranks[0].shards[0].dtype = DType::f32;
+  const auto group = thread_ranks({2, device});
+  const auto outcomes = weights_test::on_ranks(2, [&](int r) {
+    auto& own = ranks[static_cast<std::size_t>(r)];
+    MasterCastOptions options;
+    options.device = device;
+    return cast_master_weights_to_nvfp4(*test_runtime(), own.weights, own.shards, own.starts,
+                                        group[static_cast<std::size_t>(r)].get(), options);
+  });
+  for (std::size_t r = 0; r < 2; ++r) {
+    ASSERT_TRUE(outcomes[r]) << outcomes[r].error().message();
+    for (const std::size_t w : {0, 1}) {
+      EXPECT_EQ(ranks[r].codes_difference(model, w), "");
+      EXPECT_EQ(ranks[r].scale_difference(model, w), "");
+    }
+  }
+}
+
 // Ranks without a shard of a weight need none of its codes, and have its scales all the same.
 TEST_F(ShardedWeights, WhoseCodesARankThatOwnsNothingDoesNotHave) {
   const Model model = Model::random({{18, 20}, {33, 16}}, 3, true);

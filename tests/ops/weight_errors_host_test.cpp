@@ -26,6 +26,11 @@ struct Mistake {
   const char* what;
 };
 
+// As if there were room for scales of any layout; nothing is written.
+void claim_scales(QuantizedTensor& weight) {
+  weight.rowwise.scale_bytes = weight.columnwise.scale_bytes = 4096;
+}
+
 class WeightErrors : public HostDeviceTest {
  protected:
   // The first line of the message that all ranks give when rank `wrong` makes the change.
@@ -97,6 +102,11 @@ const Mistake kMistakes[] = {
      "missing_buffer", "cast_master_weights_to_nvfp4: weight 1: the rowwise data buffer is null"},
     {[](RankWeights& own, MasterCastOptions&) { own.weights[1].rowwise.amax = nullptr; },
      "missing_buffer", "cast_master_weights_to_nvfp4: weight 1: the rowwise amax buffer is null"},
+    {[](RankWeights& own, MasterCastOptions&) {
+       auto* const amax = reinterpret_cast<std::uint8_t*>(own.weights[1].rowwise.amax);
+       own.weights[1].rowwise.amax = reinterpret_cast<float*>(amax + 2);
+     },
+     "misaligned", "weight 1: an amax is not at a multiple of 4 bytes"},
     {[](RankWeights& own, MasterCastOptions&) { own.weights[1].rowwise = {}; }, "missing_buffer",
      "weight 1 has no rowwise buffers"},
     {[](RankWeights& own, MasterCastOptions&) { own.weights[1].block_rows = 1; }, "not_supported",
@@ -118,6 +128,13 @@ const Mistake kMistakes[] = {
      "shape_mismatch", "weight 0: the scale buffer has 72 bytes, padded scales need 512"},
     {[](RankWeights& own, MasterCastOptions&) { own.starts.pop_back(); }, "invalid_argument",
      "cast_master_weights_to_nvfp4: 2 weights, 2 master shards, 1 start offsets and 0 fragments"},
+    {[](RankWeights&, MasterCastOptions& options) {
+       static void* const one[1] = {};
+       options.gather = false;
+       options.fragments = one;
+     },
+     "invalid_argument",
+     "cast_master_weights_to_nvfp4: 2 weights, 2 master shards, 2 start offsets and 1 fragments"},
     {[](RankWeights&, MasterCastOptions& options) { options.group_size = 5; }, "invalid_argument",
      "cast_master_weights_to_nvfp4: the group has 4 ranks, the caller expects 5"},
     {[](RankWeights&, MasterCastOptions& options) {
@@ -164,6 +181,16 @@ TEST_F(WeightErrors, OfPlansThatDifferNameTheRank) {
       },
       [](RankWeights& own, MasterCastOptions&) {
         own.weights[0].shape = {24, 47};
+      },
+      [](RankWeights& own, MasterCastOptions& options) {
+        options.padded_scales = true;
+        for (QuantizedTensor& weight : own.weights) claim_scales(weight);
+      },
+      [](RankWeights& own, MasterCastOptions&) {
+        for (QuantizedTensor& weight : own.weights) {
+          weight.layout = ScaleLayout::s128x4;
+          claim_scales(weight);
+        }
       },
   };
   for (const Change& change : changes) {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <thread>
 
 #include "ops/variants.h"
@@ -85,6 +86,25 @@ Model Model::patterns(DType master, DType model) {
   return out;
 }
 
+Model Model::extremes() {
+  constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  Model model =
+      random({{18, 20}, {18, 20}, {18, 20}, {18, 20}, {18, 20}, {0, 20}, {20, 0}}, 3, false);
+  const auto fill = [&](std::size_t w, auto value) {
+    for (std::size_t i = 0; i < model.weights[w].master.size(); ++i)
+      model.weights[w].master[i] = value(i);
+  };
+  fill(0, [&](std::size_t i) {
+    return i % 7 == 0 ? kInfinity : i % 5 == 0 ? -kInfinity : float(i);
+  });
+  fill(1, [&](std::size_t) { return kNaN; });
+  fill(2, [&](std::size_t i) { return i % 2 == 0 ? 0.0f : -0.0f; });
+  fill(3, [&](std::size_t i) { return std::ldexp(float(i % 9) - 4.0f, -145); });
+  fill(4, [&](std::size_t i) { return i < 40 ? kNaN : i % 3 == 0 ? 3.4e38f : 1e-30f; });
+  return model;
+}
+
 reference::Nvfp4 Model::full_cast(std::size_t w, bool transposed) const {
   const Weight& weight = weights[w];
   auto cast = as_type(weight.master.data(), weight.rows * weight.cols, model);
@@ -100,8 +120,8 @@ reference::Nvfp4 Model::full_cast(std::size_t w, bool transposed) const {
           false,        amax};
 }
 
-DeviceBuffer* RankWeights::add(std::size_t bytes) {
-  return memory_.emplace_back(std::make_unique<DeviceBuffer>(*device_, bytes)).get();
+DeviceBuffer* RankWeights::add(std::size_t bytes, std::size_t shift) {
+  return memory_.emplace_back(std::make_unique<DeviceBuffer>(*device_, bytes, shift)).get();
 }
 
 RankWeights::RankWeights(std::shared_ptr<Device> device, const Model& model, const Bounds& bounds,
@@ -124,13 +144,15 @@ RankWeights::RankWeights(std::shared_ptr<Device> device, const Model& model, con
     Buffers b{};
     const auto place = [&](QuantizedSide& side, DeviceBuffer*& data, DeviceBuffer*& scale,
                            DeviceBuffer*& amax) {
-      side.data = (data = add(static_cast<std::size_t>(side.data_bytes)))->data_pointer();
-      side.scale = (scale = add(static_cast<std::size_t>(side.scale_bytes)))->data_pointer();
+      const auto bytes = [](std::int64_t count) { return static_cast<std::size_t>(count); };
+      side.data = (data = add(bytes(side.data_bytes), model.shift))->data_pointer();
+      side.scale = (scale = add(bytes(side.scale_bytes), model.shift))->data_pointer();
       side.amax = reinterpret_cast<float*>((amax = add(sizeof(float)))->data_pointer());
     };
     place(q.rowwise, b.data, b.scale, b.amax);
     place(q.columnwise, b.column_data, b.column_scale, b.column_amax);
-    b.master = add(static_cast<std::size_t>(count * dtype_bits(model.master) / 8));
+    const auto element = static_cast<std::size_t>(dtype_bits(model.master) / 8);
+    b.master = add(static_cast<std::size_t>(count) * element, model.shift * element);
     weights.push_back(q);
     shards.push_back(
         {count == 0 ? nullptr : b.master->data_pointer(), model.master, Shape{count}, 0, nullptr});

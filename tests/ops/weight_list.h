@@ -36,6 +36,8 @@ struct Model {
   DType model = DType::bf16;
   ScaleLayout layout = ScaleLayout::linear;
   bool padded_scales = false;  // linear ones, as MasterCastOptions has it
+  // How far behind an aligned address buffers begin: data and scales bytes, masters elements.
+  std::size_t shift = 0;
 
   // Hostile values: ties, zeros of both signs, subnormals; with `specials` NaN and infinities.
   static Model random(const std::vector<std::pair<std::int64_t, std::int64_t>>& shapes,
@@ -43,6 +45,8 @@ struct Model {
   // Two weights of all 65,536 values of a 16-bit model type: in order, but for what is not finite,
   // and scattered.
   static Model patterns(DType master, DType model);
+  // Weights of infinities, of NaN, of zeros, of subnormals, of values far apart, of no elements.
+  static Model extremes();
   reference::Nvfp4 full_cast(std::size_t weight, bool transposed = false) const;
 };
 
@@ -70,7 +74,7 @@ class RankWeights {
   std::vector<std::int64_t> starts;
 
  private:
-  DeviceBuffer* add(std::size_t bytes);
+  DeviceBuffer* add(std::size_t bytes, std::size_t shift = 0);
   struct Buffers {
     DeviceBuffer *data, *scale, *amax, *column_data, *column_scale, *column_amax, *master;
   };

@@ -4,8 +4,6 @@
 #include <diecast/base/text.h>
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <random>
 
 #include "how_many.h"
@@ -58,21 +56,7 @@ std::string cast_with_padded_scales(Runtime& runtime, const std::shared_ptr<Devi
 }
 
 std::string cast_nothing_finite(Runtime& runtime, const std::shared_ptr<Device>& device) {
-  constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  Model model =
-      Model::random({{18, 20}, {18, 20}, {18, 20}, {18, 20}, {18, 20}, {0, 20}, {20, 0}}, 3, false);
-  const auto fill = [&](std::size_t w, auto value) {
-    for (std::size_t i = 0; i < model.weights[w].master.size(); ++i)
-      model.weights[w].master[i] = value(i);
-  };
-  fill(0, [&](std::size_t i) {
-    return i % 7 == 0 ? kInfinity : i % 5 == 0 ? -kInfinity : float(i);
-  });
-  fill(1, [&](std::size_t) { return kNaN; });
-  fill(2, [&](std::size_t i) { return i % 2 == 0 ? 0.0f : -0.0f; });
-  fill(3, [&](std::size_t i) { return std::ldexp(float(i % 9) - 4.0f, -145); });
-  fill(4, [&](std::size_t i) { return i < 40 ? kNaN : i % 3 == 0 ? 3.4e38f : 1e-30f; });
+  Model model = Model::extremes();
   for (const DType type : {DType::bf16, DType::f32}) {
     model.model = type;
     GroupCast how;
@@ -127,6 +111,7 @@ std::string cast_at_random(Runtime& runtime, const std::shared_ptr<Device>& devi
     how.gather = below(3) > 0;
     how.post = how.gather;
     how.callbacks = below(2) == 0;
+    if (below(2) == 0) model.shift = static_cast<std::size_t>(how.post ? 4 * below(4) : below(16));
     const std::string problem = cast_on_ranks(runtime, device, model, bounds, how);
     if (!problem.empty()) return cat("seed ", seed, ": ", problem);
   }

@@ -20,7 +20,7 @@ std::string cast_nothing_finite(Runtime& runtime, const std::shared_ptr<Device>&
 
 std::string cast_ten_thousand(Runtime& runtime, const std::shared_ptr<Device>& device);
 
-// Weights, cuts, types, layouts and ways to gather, all drawn at random.
+// Weights, cuts, types, layouts, addresses and ways to gather, all drawn at random.
 std::string cast_at_random(Runtime& runtime, const std::shared_ptr<Device>& device);
 
 // A shard that begins inside a byte and behind 2^31 elements. Only the codes that it touches are

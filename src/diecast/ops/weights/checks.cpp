@@ -37,16 +37,16 @@ Result<void> check_options(const WeightFamily& family, const MasterCastOptions& 
                      "processing after the gather"),
                  "leave it true and call post_all_gather_processing once the weights are whole"};
   }
-  if (options.gather && !options.fragments.empty()) {
-    return Error{ErrorCode::not_supported,
-                 cat(op, ": fragments of weights cannot be gathered here"),
-                 "set gather = false and gather the fragments yourself"};
-  }
   if (family.mx && (!options.fragments.empty() || options.padded_scales)) {
     return Error{ErrorCode::not_supported,
                  cat(op, ": ", options.padded_scales ? "padded_scales" : "fragments",
                      " are for NVFP4 alone"),
                  "leave the option out"};
+  }
+  if (options.gather && !options.fragments.empty()) {
+    return Error{ErrorCode::not_supported,
+                 cat(op, ": fragments of weights cannot be gathered here"),
+                 "set gather = false and gather the fragments yourself"};
   }
   if (options.model != DType::bf16 && options.model != DType::f16 && options.model != DType::f32) {
     return Error{ErrorCode::dtype_mismatch,
@@ -94,9 +94,15 @@ bool is_tiled_nvfp4(const QuantizedTensor& weight) {
   return weight.format == Format::nvfp4 && weight.block_rows == 16 && weight.e4m3_bound == 448;
 }
 
-// A tensor may have either direction alone, but a cast writes the rowwise one, of MXFP8 both.
+// A tensor may have either direction alone, but a cast writes the rowwise one, of MXFP8 both. An
+// amax is an address in a descriptor, which no launch checks.
 Result<void> check_directions(const WeightFamily& family, const QuantizedTensor& weight,
                               const std::string& name) {
+  for (const QuantizedSide* side : {&weight.rowwise, &weight.columnwise}) {
+    if (reinterpret_cast<std::uintptr_t>(side->amax) % sizeof(float) == 0) continue;
+    return Error{ErrorCode::misaligned, cat(name, ": an amax is not at a multiple of 4 bytes"),
+                 "align amax to 4 bytes: it is a float"};
+  }
   const bool whole = weight.rowwise.present() && (weight.columnwise.present() || !family.mx);
   if (whole || weight.rows() * weight.cols() == 0) return {};
   return Error{

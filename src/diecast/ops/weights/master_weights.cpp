@@ -31,9 +31,10 @@ Record record_of(std::span<const QuantizedTensor> weights, const MasterCastOptio
   return record;
 }
 
+// A shard without elements may have any address, and type.
 DType master_type(std::span<const Tensor> shards, DType model) {
   for (const Tensor& shard : shards) {
-    if (shard.data != nullptr) return shard.dtype;
+    if (shard.rows() * shard.cols() > 0) return shard.dtype;
   }
   return model == DType::bf16 ? DType::bf16 : DType::f32;  // a rank without shards launches nothing
 }

@@ -43,7 +43,7 @@ struct MasterCastOptions {
 // null for a group of one; all its ranks make this call with the same weights and options. Writes
 // codes, scales and amax of the rowwise side. Allocates, and waits for the stream: in a loop use
 // PreparedMasterCast. Errors, the same on every rank and before any kernel runs: shape_mismatch,
-// dtype_mismatch, missing_buffer, invalid_argument (ranges, lists, plans that differ),
+// dtype_mismatch, missing_buffer, misaligned, invalid_argument (ranges, lists, plans that differ),
 // not_supported, and those of preparing; but a rank that has no device, or not a kilobyte of its
 // memory for each rank, cannot speak to the others and fails alone.
 Result<void> cast_master_weights_to_nvfp4(
