@@ -2,6 +2,7 @@
 #include <diecast/ops/reference/nvfp4_te.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "ops/host_device_test.h"
@@ -46,6 +47,44 @@ TEST_F(MegatronOnHost, ParametersThatTheCallerGathersAreWhole) {
     }
     EXPECT_EQ(gathered, model.full_cast(w).codes);
   }
+}
+
+// A rank's part of a buffer of its own, in place of a weight's whole data: of the second weight
+// alone, at an odd address.
+TEST_F(MegatronOnHost, AFragmentTakesTheCodesOfOneParameter) {
+  const Model model = Model::random({{5, 7}, {24, 48}}, 1, true);
+  const Bounds bounds = {{0, 9, 35}, {0, 101, 1152}};
+  std::vector<RankWeights> ranks;
+  std::vector<std::unique_ptr<DeviceBuffer>> memory;
+  std::vector<ShardStorage> storage;
+  for (std::size_t r = 0; r < 2; ++r) {
+    ranks.emplace_back(device, model, bounds, static_cast<int>(r));
+    storage.push_back(shard_storage(Format::nvfp4, 24, 48, {bounds[1][r], bounds[1][r + 1]}));
+    const ShardRange touched = storage[r].touched;
+    memory.push_back(std::make_unique<DeviceBuffer>(
+        *device, static_cast<std::size_t>(touched.end - touched.begin), 1));
+  }
+  const auto group = thread_ranks({2, device});
+  const auto outcomes = weights_test::on_ranks(2, [&](int r) {
+    const auto at = static_cast<std::size_t>(r);
+    RankWeights& own = ranks[at];
+    void* const fragments[] = {nullptr, memory[at]->data_pointer()};
+    return quantize_nvfp4_param_shard(*test_runtime(), own.weights, own.shards, own.starts,
+                                      group[at].get(), fragments, device);
+  });
+  for (const auto& outcome : outcomes) ASSERT_TRUE(outcome) << outcome.error().message();
+  std::vector<std::uint8_t> gathered;
+  for (std::size_t r = 0; r < 2; ++r) {
+    EXPECT_EQ(ranks[r].own_codes_difference(model, 0), "");
+    const auto own = memory[r]->bytes();
+    const ShardRange sent = storage[r].sent, touched = storage[r].touched;
+    gathered.insert(gathered.end(), own.begin() + (sent.begin - touched.begin),
+                    own.begin() + (sent.end - touched.begin));
+    EXPECT_TRUE(memory[r]->guards_are_whole());
+    const auto* whole = static_cast<const std::uint8_t*>(ranks[r].weights[1].rowwise.data);
+    EXPECT_EQ(std::count(whole, whole + 576, DeviceBuffer::kPoison), 576);  // is not written
+  }
+  EXPECT_EQ(gathered, model.full_cast(1).codes);
 }
 
 TEST_F(MegatronOnHost, DequantizesWhatWasCast) {
