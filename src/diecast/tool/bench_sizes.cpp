@@ -1,3 +1,4 @@
+// Run-time sizes that stand for a matrix; see bench_sizes.h.
 #include <diecast/tool/bench_sizes.h>
 
 namespace diecast::tool {

@@ -30,7 +30,9 @@ struct Variant {
 std::optional<Value> unknown_value(const Parameter& p) {
   if (p.name == "GROUPED") return std::nullopt;
   if (p.type == ParameterType::integer) return Value::integer(0);
-  if (p.type == ParameterType::boolean && p.fallback) return Value::boolean(p.fallback->number == 0);
+  if (p.type == ParameterType::boolean && p.fallback) {
+    return Value::boolean(p.fallback->number == 0);
+  }
   for (const Value& value : p.allowed) {
     if (value.word == "any") return value;
   }
