@@ -79,7 +79,7 @@ TEST_F(MxShardedWeights, TellAllRanksOfOnesError) {
        "rank 1 plans 2 weights in a group of 2, the others 2 in a group of 2, and the plans "
        "differ"},
       {[](MxRank&, MasterCastOptions& options) { options.padded_scales = true; },
-       "rank 1: cast_master_weights_to_mxfp8: padded_scales are for NVFP4 alone"},
+       "rank 1: weight 0: the scale buffer has 48 bytes, padded scales need 512"},
       {[](MxRank&, MasterCastOptions& options) { options.model = DType::f16; },
        "rank 1 plans 2 weights in a group of 2, the others 2 in a group of 2, and the plans "
        "differ"}};

@@ -7,6 +7,14 @@
 #include <algorithm>
 
 namespace diecast::weights_test {
+namespace {
+
+std::int64_t blocks_of(std::int64_t elements) { return (elements + 31) / 32; }
+std::int64_t padded_to(std::int64_t grain, std::int64_t n) {
+  return (n + grain - 1) / grain * grain;
+}
+
+}  // namespace
 
 MxRank::MxRank(const std::shared_ptr<Device>& device, const Model& model, const Bounds& bounds,
                int rank, Format format) {
@@ -21,6 +29,12 @@ MxRank::MxRank(const std::shared_ptr<Device>& device, const Model& model, const 
     q.shape = {weight.rows, weight.cols};
     q.rowwise = q.rowwise_sizes().value();
     q.columnwise = q.columnwise_sizes().value();
+    if (model.padded_scales) {
+      q.rowwise.scale_bytes =
+          padded_to(128, q.shape.rows()) * padded_to(4, blocks_of(q.shape.cols()));
+      q.columnwise.scale_bytes =
+          padded_to(4, blocks_of(q.shape.rows())) * padded_to(128, q.shape.cols());
+    }
     for (QuantizedSide* side : {&q.rowwise, &q.columnwise}) {
       side->data = add(*device, static_cast<std::size_t>(side->data_bytes), model.shift);
       side->scale = add(*device, static_cast<std::size_t>(side->scale_bytes), model.shift);
@@ -65,13 +79,16 @@ std::string MxRank::difference(const Model& model, std::size_t w, bool columnwis
   if (!memory[first]->guards_are_whole() || !memory[first + 1]->guards_are_whole())
     return cat("a guard of weight ", w, " was overwritten");
   const std::int64_t rows = columnwise ? weight.cols : weight.rows;
-  const std::int64_t blocks = ((columnwise ? weight.rows : weight.cols) + 31) / 32;
+  const std::int64_t blocks = blocks_of(columnwise ? weight.rows : weight.cols);
+  const bool by_rows = columnwise && model.layout == ScaleLayout::linear;
+  // Of a row of scales as they lie.
+  std::int64_t in_row = by_rows ? rows : blocks;
+  if (model.padded_scales) in_row = padded_to(by_rows ? 128 : 4, in_row);
   std::vector<std::uint8_t> scales(memory[first + 1]->bytes().size());
   for (std::int64_t row = 0; row < rows; ++row) {
     for (std::int64_t block = 0; block < blocks; ++block) {
-      const bool by_rows = columnwise && model.layout == ScaleLayout::linear;
       const std::int64_t place =
-          by_rows ? block * rows + row : scale_offset(model.layout, row, block, blocks);
+          by_rows ? block * in_row + row : scale_offset(model.layout, row, block, in_row);
       scales[static_cast<std::size_t>(place)] =
           want.scales[static_cast<std::size_t>(row * blocks + block)];
     }
@@ -91,6 +108,7 @@ std::string cast_mx_on_ranks(Runtime& runtime, const std::shared_ptr<Device>& de
     options.device = device;
     options.model = model.model;
     options.gather = gather;
+    options.padded_scales = model.padded_scales;
     options.manual_post_all_gather_processing = r % 2 == 0;  // there is nothing to do after
     return cast_master_weights_to_mxfp8(runtime, own[at].weights, own[at].shards, own[at].starts,
                                         group[at].get(), options);
@@ -121,17 +139,27 @@ std::string cast_mx_every_bf16_value(Runtime& runtime, const std::shared_ptr<Dev
 std::string cast_mx_however_cut(Runtime& runtime, const std::shared_ptr<Device>& device) {
   const std::vector<std::pair<std::int64_t, std::int64_t>> shapes = {
       {64, 96}, {33, 47}, {5, 1100}, {130, 20}, {1, 1}};
+  const struct {
+    ScaleLayout layout;
+    bool padded;
+  } places[] = {{ScaleLayout::linear, false},
+                {ScaleLayout::linear, true},
+                {ScaleLayout::s128x4, false},
+                {ScaleLayout::s8x4, false}};
+  Bounds bounds;
+  for (const auto& [rows, cols] : shapes) {
+    const std::int64_t n = rows * cols;
+    bounds.push_back({0, n / 3, n / 3, n * 2 / 3, n});
+  }
   for (const Format format : {Format::mxfp8_e4m3, Format::mxfp8_e5m2}) {
-    for (const ScaleLayout layout : {ScaleLayout::linear, ScaleLayout::s128x4}) {
+    for (const auto& [layout, padded] : places) {
       Model model = Model::random(shapes, 31, true);
       model.layout = layout;
-      Bounds bounds;
-      for (const auto& [rows, cols] : shapes) {
-        const std::int64_t n = rows * cols;
-        bounds.push_back({0, n / 3, n / 3, n * 2 / 3, n});
-      }
+      model.padded_scales = padded;
       const std::string problem = cast_mx_on_ranks(runtime, device, model, bounds, format);
-      if (!problem.empty()) return cat(format_name(format), ": ", problem);
+      if (!problem.empty()) {
+        return cat(format_name(format), " ", layout_name(layout), " ", padded, ": ", problem);
+      }
     }
   }
   return "";

@@ -8,9 +8,9 @@ namespace {
 // The padded form of linear scales is no layout of its own, so a tensor's own check does not see
 // it.
 Result<void> check_padded_scales(const QuantizedSide& side, std::int64_t rows, std::int64_t cols,
-                                 const std::string& name) {
+                                 std::int64_t block, const std::string& name) {
   if (!side.present()) return {};
-  const std::int64_t need = ceil_div(rows, 128) * 128 * ceil_div(cols, 64) * 4;
+  const std::int64_t need = ceil_div(rows, 128) * 128 * ceil_div(cols, 4 * block) * 4;
   if (side.scale_bytes >= need) return {};
   return Error{
       ErrorCode::shape_mismatch,
@@ -37,10 +37,8 @@ Result<void> check_options(const WeightFamily& family, const MasterCastOptions& 
                      "processing after the gather"),
                  "leave it true and call post_all_gather_processing once the weights are whole"};
   }
-  if (family.mx && (!options.fragments.empty() || options.padded_scales)) {
-    return Error{ErrorCode::not_supported,
-                 cat(op, ": ", options.padded_scales ? "padded_scales" : "fragments",
-                     " are for NVFP4 alone"),
+  if (family.mx && !options.fragments.empty()) {
+    return Error{ErrorCode::not_supported, cat(op, ": fragments are for NVFP4 alone"),
                  "leave the option out"};
   }
   if (options.gather && !options.fragments.empty()) {
@@ -143,8 +141,9 @@ Result<void> check_weight(const WeightFamily& family, const QuantizedTensor& wei
                  cat(name, " has ", layout_name(weight.layout), " scales"),
                  "padded_scales is for linear scales: tiled layouts are padded by themselves"};
   }
-  DIECAST_CHECK(check_padded_scales(weight.rowwise, weight.rows(), weight.cols(), name));
-  return check_padded_scales(weight.columnwise, weight.cols(), weight.rows(), name);
+  const std::int64_t rows = weight.rows(), cols = weight.cols(), block = weight.block_cols;
+  DIECAST_CHECK(check_padded_scales(weight.rowwise, rows, cols, block, name));
+  return check_padded_scales(weight.columnwise, cols, rows, block, name);
 }
 
 Result<std::vector<ShardedWeight>> sharded_weights(const WeightFamily& family,

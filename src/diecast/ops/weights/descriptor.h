@@ -43,7 +43,7 @@ struct ShardedWeight {
   const void* values = nullptr;
   ShardRange shard;
   void* codes = nullptr;
-  bool padded_scales = false;  // linear scales in 128n rows and 4n columns
+  bool padded_scales = false;  // as MasterCastOptions has it
 };
 
 struct WeightTable {

@@ -27,8 +27,10 @@ struct MasterCastOptions {
   // true: the columnwise side is made by post_all_gather_processing, called when every rank has the
   // whole weights. false is for formats whose columnwise side needs no such call; NVFP4's does.
   bool manual_post_all_gather_processing = true;
-  bool padded_scales = false;  // linear scales lie in 128n rows of 4n columns, zeros in the padding
-  int group_size = 0;          // not 0: an error when the communicator's is another
+  // Linear scales lie in 128n rows of 4n columns (of MXFP8's columns, which lie as the data does:
+  // 4n rows of 128n columns), zeros in the padding.
+  bool padded_scales = false;
+  int group_size = 0;  // not 0: an error when the communicator's is another
   // Empty, or one a weight: where not null, the memory of the bytes that shard_storage() calls
   // touched, in place of the weight's own data, which may then be null. Only with gather = false.
   std::span<void* const> fragments;
@@ -53,8 +55,8 @@ Result<void> cast_master_weights_to_nvfp4(
 
 // The same for weights in MXFP8, E4M3 or E5M2, with 1x32 blocks and both directions: the result is
 // what quantize_mx makes of each whole weight (profile te). The call writes and gathers codes and
-// scales of both directions, so nothing is left to do after the gathering. Fragments and
-// padded_scales are for NVFP4 alone.
+// scales of both directions, so nothing is left to do after the gathering. Fragments are for NVFP4
+// alone.
 Result<void> cast_master_weights_to_mxfp8(
     Runtime& runtime, std::span<const QuantizedTensor> model_weights,
     std::span<const Tensor> master_shards, std::span<const std::int64_t> start_offsets,
