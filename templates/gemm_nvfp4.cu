@@ -47,6 +47,7 @@ target   host, sm_80+
 exchange block                                           // a tile's codes are unpacked once for all its threads
 sample   rows {0, 1, 17, 130}  cols {1, 40, 300}  depth {0}  count {0}
 */
+#include <diecast/device/finished.h>
 #include <diecast/device/gemm_tile.h>
 #include <diecast/device/group.h>
 #include <diecast/device/scale_layout.h>
@@ -133,16 +134,10 @@ struct Target {
 
   DIECAST_DEVICE void store(f32 sum, int row, int col) const {
     if (row >= rows || col >= cols) return;
-    f32 x = (sum * Sums::kUnit) * factor;  // the first product is exact
-    if constexpr (A_ROWS || B_ROWS) {
-      const f32 of_row = a_amax[A_ROWS ? row : 0], of_col = b_amax[B_ROWS ? col : 0];
-      x = once ? x * (of_row * of_col) : (x * of_row) * of_col;
-    }
-    if constexpr (BIAS) x += to_f32(bias[col]);
+    const f32 x = (sum * Sums::kUnit) * factor;  // the first product is exact
     OUT& to = out[row * stride + col];
-    OUT y = from_f32<OUT>(x);
-    if constexpr (ACCUMULATE) y = from_f32<OUT>(to_f32(to) + to_f32(y));
-    to = y;
+    to = finished<A_ROWS || B_ROWS, BIAS, ACCUMULATE, OUT>(x, a_amax + (A_ROWS ? row : 0), b_amax + (B_ROWS ? col : 0),
+                                                           once, bias + col, ACCUMULATE ? to_f32(to) : 0.0f);
   }
 };
 

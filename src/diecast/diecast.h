@@ -8,6 +8,7 @@
 #include <diecast/ops/amax.h>
 #include <diecast/ops/amax_grouped.h>
 #include <diecast/ops/arrange_scales.h>
+#include <diecast/ops/cublaslt/gemm_cublaslt.h>
 #include <diecast/ops/dequantize_mx.h>
 #include <diecast/ops/dequantize_nvfp4.h>
 #include <diecast/ops/fp4_fake_quant.h>

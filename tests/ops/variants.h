@@ -49,6 +49,7 @@ std::string dequantize_nvfp4_difference(Kernel& kernel, const Case& one, const B
 std::string dequantize_nvfp4_columns_difference(Kernel& kernel, const Case& one,
                                                 const Bindings& tunes);
 std::string describe_group_difference(Kernel& kernel, const Case& one, const Bindings& tunes);
+std::string finish_product_difference(Kernel& kernel, const Case& one, const Bindings& tunes);
 std::string fp4_fake_quant_block_difference(Kernel& kernel, const Case& one, const Bindings& tunes);
 std::string fused_scale_difference(Kernel& kernel, const Case& one, const Bindings& tunes);
 std::string gemm_nvfp4_difference(Kernel& kernel, const Case& one, const Bindings& tunes);
@@ -58,6 +59,7 @@ std::string mx_partial_amax_difference(Kernel& kernel, const Case& one, const Bi
 std::string mx_partial_cast_difference(Kernel& kernel, const Case& one, const Bindings& tunes);
 std::string partial_amax_difference(Kernel& kernel, const Case& one, const Bindings& tunes);
 std::string partial_cast_difference(Kernel& kernel, const Case& one, const Bindings& tunes);
+std::string product_factor_difference(Kernel& kernel, const Case& one, const Bindings& tunes);
 std::string quantize_mx_difference(Kernel& kernel, const Case& one, const Bindings& tunes);
 std::string quantize_mx_tiles_difference(Kernel& kernel, const Case& one, const Bindings& tunes);
 std::string quantize_nvfp4_difference(Kernel& kernel, const Case& one, const Bindings& tunes);

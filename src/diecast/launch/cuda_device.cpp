@@ -54,6 +54,7 @@ class CudaDevice final : public Device {
                       Stream stream) override;
   Result<void> launch_resident(const ResidentList& codes, const LaunchShape& shape,
                                void** parameters, Stream stream, bool* found) override;
+  Result<void> in_context(const std::function<Result<void>()>& call) override;
 
  private:
   // Runs `call` in this device's context; `doing`, a text or what makes one, is for errors.
@@ -217,6 +218,12 @@ Result<void> CudaDevice::launch_resident(const ResidentList& codes, const Launch
     }
   }
   return Device::launch_resident(codes, shape, parameters, stream, found);
+}
+
+Result<void> CudaDevice::in_context(const std::function<Result<void>()>& call) {
+  CurrentContext scope(*driver_);
+  DIECAST_CHECK(contexts_.enter(scope));
+  return call();
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -135,6 +136,10 @@ class Device {
     if (!code) return {};
     return launch(*code, shape, parameters, stream);
   }
+
+  // Runs `call` while the context that work goes to is the calling thread's current one: for
+  // libraries that work in whichever is. Errors: those of `call`, and of finding the context.
+  virtual Result<void> in_context(const std::function<Result<void>()>& call) { return call(); }
 };
 
 }  // namespace diecast

@@ -1,5 +1,6 @@
 // gemm_nvfp4, of two matrices or of the members of two groups: one launch.
 #include <diecast/base/text.h>
+#include <diecast/ops/cublaslt/gemm_cublaslt.h>
 #include <diecast/ops/gemm_nvfp4.h>
 #include <diecast/ops/gemm_operands.h>
 
@@ -172,6 +173,8 @@ Result<void> gemm_nvfp4(Runtime& runtime, const QuantizedTensor& a, const Quanti
                         const Tensor& out, const GemmNvfp4Options& options, Stream stream) {
   DIECAST_CHECK(check_gemm(a, b, out, options));
   DIECAST_TRY(const auto device, device_or_default(runtime, options.device));
+  DIECAST_TRY(const bool made, gemm_by_cublaslt(runtime, device, a, b, out, options, stream));
+  if (made) return {};
   const auto request = PreparedGemmNvfp4::Request::of(a, b, out, options, *device);
   DIECAST_TRY(const auto prepared,
               prepared_once<PreparedGemmNvfp4>(runtime, device, request, stream));

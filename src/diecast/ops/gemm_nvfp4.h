@@ -27,6 +27,20 @@ struct GemmNvfp4Options {
   // columnwise; then a's, N: rowwise, T: columnwise. TN, NN or NT. The columnwise side of a [K, M]
   // serves as a [M, K].
   std::string_view layout = "TN";
+  // Whose code makes the product.
+  //   own       the kernels of here: the same bits on every GPU and on the host
+  //   cublaslt  NVIDIA's library, opened at run time, on GPUs with FP4 tensor cores: sums in its
+  //   own
+  //             order, which may change with its version and the GPU; scales, bias, cast and
+  //             accumulation as own. Operands with s128x4 scales, K in 32s, N in 8s; not groups.
+  //   auto      cublaslt for what it takes, else own: by GPU, library, operands, scratch and what
+  //             the library's heuristics have, so that bits may differ between machines
+  // On no GPU was cublaslt run here: its arguments are tested through a fake library.
+  std::string_view path = "own";
+  // Device memory for cublaslt, of one stream, from a multiple of 256 bytes on; as many bytes as
+  // PreparedGemmCublaslt::Request::scratch_bytes() says.
+  void* scratch = nullptr;
+  std::int64_t scratch_bytes = 0;
   std::shared_ptr<Device> device;  // null: Runtime::default_device()
 };
 
@@ -37,13 +51,20 @@ enum class GemmMath : std::uint8_t { f16, s8, dp4a };
 
 // a: the activation; b: the weight; both NVFP4 with scales of one layout, K whole blocks of 16.
 // out: bf16, f16 or f32 [M, N], dense; nothing is done where it has no elements. Errors:
-// value_not_allowed (layout letters), dtype_mismatch (out, bias), shape_mismatch (K, M, N, bias,
-// amax counts), missing_buffer (a side, an amax), not_supported (another format, two scale layouts,
-// bias or row scales with gradient, a row-scaled `a` read columnwise, rows of out apart or counted
-// on the device, K or a scale stride above 2^24), and those of preparing.
+// value_not_allowed (layout letters, path), dtype_mismatch (out, bias), shape_mismatch (K, M, N,
+// bias, amax counts), missing_buffer (a side, an amax), not_supported (another format, two scale
+// layouts, bias or row scales with gradient, a row-scaled `a` read columnwise, rows of out apart or
+// counted on the device, K or a scale stride above 2^24), those of preparing, and those of
+// PreparedGemmCublaslt where path is cublaslt.
 Result<void> gemm_nvfp4(Runtime& runtime, const QuantizedTensor& a, const QuantizedTensor& b,
                         const Tensor& out, const GemmNvfp4Options& options = {},
                         Stream stream = {});
+
+// "own" or "cublaslt": which of the two a call with these operands takes. Nothing is enqueued.
+// Errors: as gemm_nvfp4.
+Result<std::string_view> gemm_nvfp4_path(Runtime& runtime, const QuantizedTensor& a,
+                                         const QuantizedTensor& b, const Tensor& out,
+                                         const GemmNvfp4Options& options);
 
 // Rows of out of member i = a's member i times the transpose of b's member i, each [N, K]; members
 // of `a` without rows are skipped, and rows of nobody are not written. Both groups' descriptors

@@ -14,6 +14,12 @@ Result<void> check_letters(std::string_view layout) {
                "layout = TN (both rowwise), NN (b columnwise) or NT (both columnwise)"};
 }
 
+Result<void> check_path(std::string_view path) {
+  if (path == "own" || path == "cublaslt" || path == "auto") return {};
+  return Error{ErrorCode::value_not_allowed, cat(kGemm, ": path = ", path),
+               "path = own, cublaslt or auto"};
+}
+
 Result<void> check_operand(const GemmOperand& x) {
   if (x.tensor.format != Format::nvfp4) {
     return Error{ErrorCode::not_supported,
@@ -157,6 +163,7 @@ GemmOperand operand_b(const QuantizedTensor& b, std::string_view layout) {
 Result<void> check_gemm(const QuantizedTensor& a, const QuantizedTensor& b, const Tensor& out,
                         const GemmNvfp4Options& options) {
   DIECAST_CHECK(check_letters(options.layout));
+  DIECAST_CHECK(check_path(options.path));
   const GemmOperand left = operand_a(a, options.layout), right = operand_b(b, options.layout);
   DIECAST_CHECK(check_operand(left));
   DIECAST_CHECK(check_operand(right));
@@ -171,6 +178,12 @@ Result<void> check_gemm(const QuantizedTensor& a, const QuantizedTensor& b, cons
 Result<void> check_gemm(const QuantizedGroup& a, const QuantizedGroup& b, const Tensor& out,
                         const GemmNvfp4Options& options) {
   DIECAST_CHECK(check_letters(options.layout));
+  DIECAST_CHECK(check_path(options.path));
+  if (options.path == "cublaslt") {
+    return Error{ErrorCode::not_supported, cat(kGemm, ": path = cublaslt for groups"),
+                 "path = own or auto: members may have rows that the device alone knows, or "
+                 "gemm_nvfp4 of each member"};
+  }
   if (options.layout != "TN") {
     return Error{ErrorCode::not_supported, cat(kGemm, ": layout = ", options.layout, " for groups"),
                  "layout = TN: members of groups are read along their rows"};

@@ -65,6 +65,7 @@ enum class OpKind : std::uint8_t {
   amax_grouped,
   quantize_nvfp4_grouped,
   gemm_nvfp4,
+  gemm_cublaslt,
   quantize_mx = 32,
   dequantize_mx,
   compute_fp4_scales,

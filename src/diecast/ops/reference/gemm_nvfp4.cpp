@@ -41,20 +41,18 @@ float sum_of_blocks(const Numbers& a, const Numbers& b, std::int64_t row, std::i
   return sum;
 }
 
+float unit_of(const GemmNvfp4& gemm) {
+  const auto bounds = static_cast<float>(36 * gemm.a.bound * gemm.b.bound);
+  return 1.0f / bounds;
+}
+
 // The sum under both global scales.
 float scaled_sum(const GemmNvfp4& gemm, float sum, std::int64_t row, std::int64_t col) {
   const bool of_rows = gemm.a.row_scaled, of_cols = gemm.b.row_scaled;
   const float of_row = gemm.a_amax[of_rows ? static_cast<std::size_t>(row) : 0];
   const float of_col = gemm.b_amax[of_cols ? static_cast<std::size_t>(col) : 0];
-  const auto bounds = static_cast<float>(36 * gemm.a.bound * gemm.b.bound);
-  const float unit = 1.0f / bounds;
-  if (!of_rows && !of_cols) {
-    const float with_b = gemm.alpha * of_col;
-    const float with_both = with_b * of_row;
-    const float alpha = with_both * unit;
-    return sum * alpha;
-  }
-  const float alpha = gemm.alpha * unit;
+  if (!of_rows && !of_cols) return sum * gemm_factor(gemm, of_row, of_col);
+  const float alpha = gemm.alpha * unit_of(gemm);
   const float plain = sum * alpha;
   if (gemm.a_amax.size() == 1 || gemm.b_amax.size() == 1) {
     const float both = of_row * of_col;
@@ -66,13 +64,29 @@ float scaled_sum(const GemmNvfp4& gemm, float sum, std::int64_t row, std::int64_
 
 }  // namespace
 
-void gemm_nvfp4(const GemmNvfp4& gemm, void* out, DType dtype) {
+float gemm_factor(const GemmNvfp4& gemm, float a_amax, float b_amax) {
+  const float with_b = gemm.alpha * b_amax;
+  const float with_both = with_b * a_amax;
+  return with_both * unit_of(gemm);
+}
+
+std::vector<float> gemm_sums(const GemmNvfp4& gemm) {
   const Numbers a = numbers_of(gemm.a), b = numbers_of(gemm.b);
+  std::vector<float> sums;
   for (std::int64_t row = 0; row < gemm.a.rows; ++row) {
     for (std::int64_t col = 0; col < gemm.b.rows; ++col) {
-      float value = scaled_sum(gemm, sum_of_blocks(a, b, row, col, gemm.a.cols / 16), row, col);
-      if (!gemm.bias.empty()) value = value + gemm.bias[static_cast<std::size_t>(col)];
+      sums.push_back(sum_of_blocks(a, b, row, col, gemm.a.cols / 16));
+    }
+  }
+  return sums;
+}
+
+void finish_gemm(const GemmNvfp4& gemm, const std::vector<float>& sums, void* out, DType dtype) {
+  for (std::int64_t row = 0; row < gemm.a.rows; ++row) {
+    for (std::int64_t col = 0; col < gemm.b.rows; ++col) {
       const std::int64_t at = row * gemm.b.rows + col;
+      float value = scaled_sum(gemm, sums[static_cast<std::size_t>(at)], row, col);
+      if (!gemm.bias.empty()) value = value + gemm.bias[static_cast<std::size_t>(col)];
       if (gemm.accumulate) {
         const float before = load(out, dtype, at);
         store(out, dtype, at, value);
@@ -81,6 +95,10 @@ void gemm_nvfp4(const GemmNvfp4& gemm, void* out, DType dtype) {
       store(out, dtype, at, value);
     }
   }
+}
+
+void gemm_nvfp4(const GemmNvfp4& gemm, void* out, DType dtype) {
+  finish_gemm(gemm, gemm_sums(gemm), out, dtype);
 }
 
 }  // namespace diecast::reference

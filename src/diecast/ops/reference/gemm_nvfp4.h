@@ -19,6 +19,14 @@ struct GemmNvfp4 {
   bool accumulate = false;
 };
 
+// The sums alone, [M, N], before anything is made of them.
+std::vector<float> gemm_sums(const GemmNvfp4& gemm);
+// What of the two global scales, alpha and both bounds a sum is multiplied by where neither operand
+// is row-scaled, of one amax each.
+float gemm_factor(const GemmNvfp4& gemm, float a_amax, float b_amax);
+// Makes of sums what gemm_nvfp4 does; codes and block scales are not looked at.
+void finish_gemm(const GemmNvfp4& gemm, const std::vector<float>& sums, void* out, DType dtype);
+
 // Writes or, with accumulate, adds to out, a dense [M, N] array of bf16, f16 or f32.
 void gemm_nvfp4(const GemmNvfp4& gemm, void* out, DType dtype);
 

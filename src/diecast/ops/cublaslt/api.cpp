@@ -1,0 +1,90 @@
+// Finding libcublasLt and its functions; see api.h.
+#include <diecast/base/text.h>
+#include <diecast/ops/cublaslt/api.h>
+
+#include <map>
+#include <mutex>
+
+namespace diecast::cublaslt {
+namespace {
+
+constexpr const char* kVariable = "DIECAST_CUBLASLT";
+constexpr const char* kNames[] = {"libcublasLt.so.13", "libcublasLt.so.12"};
+constexpr const char* kMend =
+    "install CUDA 12.8 or newer, or set DIECAST_CUBLASLT to the path of its libcublasLt.so";
+
+Result<std::shared_ptr<const Api>> bind(Library library) {
+  auto api = std::make_shared<Api>(Api{std::move(library), {}, 0});
+  std::string lacking;
+#define DIECAST_CUBLASLT_FUNCTION(name, result, parameters)         \
+  api->call.name = api->library.function<result parameters>(#name); \
+  if (api->call.name == nullptr && lacking.empty()) lacking = #name;
+  DIECAST_CUBLASLT_FUNCTIONS(DIECAST_CUBLASLT_FUNCTION)
+#undef DIECAST_CUBLASLT_FUNCTION
+  if (!lacking.empty()) {
+    return Error{ErrorCode::not_supported, cat(api->library.path(), " has no ", lacking), kMend};
+  }
+  api->version = api->call.cublasLtGetVersion();
+  if (api->version >= first_version) return std::shared_ptr<const Api>(std::move(api));
+  return Error{ErrorCode::not_supported,
+               cat(api->library.path(), " is version ", api->version, "; NVFP4 products came with ",
+                   first_version),
+               kMend};
+}
+
+Result<Library> find_library() {
+  for (const char* name : kNames) {
+    if (auto present = Library::already_loaded(name)) return present;
+  }
+  for (const char* name : kNames) {
+    if (auto opened = Library::open(name)) return opened;
+  }
+  std::vector<std::string> folders;
+  for (const char* variable : {"CUDA_HOME", "CUDA_PATH"}) {
+    if (const std::string toolkit = environment_variable(variable); toolkit.starts_with('/'))
+      folders.push_back(toolkit + "/lib64");
+  }
+  folders.push_back("/usr/local/cuda/lib64");
+  for (const std::string& folder : folders) {
+    for (const char* name : kNames) {
+      if (auto opened = Library::open(cat(folder, "/", name))) return opened;
+    }
+  }
+  return Error{ErrorCode::file_not_found,
+               cat("no cuBLASLt: neither ", kNames[0], " nor ", kNames[1],
+                   " is loaded, in the loader's search, or in ", join(folders, ", ")),
+               kMend};
+}
+
+}  // namespace
+
+Result<void> Api::done(std::string_view function, Status status) const {
+  if (status == success) return {};
+  return Error{ErrorCode::driver_error,
+               cat(function, " gave ", call.cublasLtGetStatusName(status), " (", status, ")"),
+               "run with CUBLASLT_LOG_LEVEL=2 to see cuBLASLt's own account"};
+}
+
+Result<std::shared_ptr<const Api>> open_api(const std::string& path) {
+  DIECAST_TRY(Library library, path.empty() ? find_library() : Library::open(path));
+  return bind(std::move(library));
+}
+
+Result<std::shared_ptr<const Api>> shared_api() {
+  using Opened = Result<std::shared_ptr<const Api>>;
+  static std::mutex mutex;
+  static auto* const opened = new std::map<std::string, Opened>();
+  const std::string path = environment_variable(kVariable);
+  const std::lock_guard lock(mutex);
+  const auto known = opened->find(path);
+  if (known != opened->end()) return known->second;
+  Opened api = open_api(path);
+  if (!api && !path.empty() && api.error().code == ErrorCode::file_not_found) {
+    Error error = std::move(api).error();
+    error.fix = kMend;
+    api = std::move(error);
+  }
+  return opened->emplace(path, std::move(api)).first->second;
+}
+
+}  // namespace diecast::cublaslt

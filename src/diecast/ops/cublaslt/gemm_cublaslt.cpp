@@ -1,0 +1,279 @@
+// gemm_nvfp4 by cuBLASLt: product_factor and the product, or the sums and finish_product.
+#include <diecast/base/text.h>
+#include <diecast/ops/cublaslt/gemm_cublaslt.h>
+#include <diecast/ops/cublaslt/product.h>
+#include <diecast/ops/gemm_operands.h>
+
+namespace diecast {
+namespace {
+
+constexpr int kFirstFp4 = 100;                      // compute capability, times ten
+constexpr std::int64_t kFactorBytes = 256;          // alpha, beta, and nothing up to what follows
+constexpr std::int64_t kWorkspaceBytes = 32 << 20;  // what NVIDIA advises from Hopper on
+constexpr float kOne = 1.0f, kZero = 0.0f;
+
+Error not_taken(ErrorCode code, std::string what, std::string fix) {
+  return {code, cat("gemm_nvfp4: path cublaslt: ", what), cat(fix, ", or path = \"own\"")};
+}
+
+bool at_multiple(const void* address, std::uintptr_t bytes) {
+  return reinterpret_cast<std::uintptr_t>(address) % bytes == 0;
+}
+
+Result<void> check_scratch(const PreparedGemmCublaslt::Request& request, const Tensor& out,
+                           const GemmNvfp4Options& options) {
+  const std::int64_t needed = request.needed_bytes(out.rows(), out.cols());
+  const std::int64_t given = options.scratch == nullptr ? 0 : options.scratch_bytes;
+  if (given < needed) {
+    return not_taken(ErrorCode::missing_buffer,
+                     cat("scratch has ", given, " bytes, ", needed, " are needed"),
+                     cat("pass ", request.scratch_bytes(out.rows(), out.cols()),
+                         " bytes of device memory, cuBLASLt's workspace among them"));
+  }
+  if (at_multiple(options.scratch, 256)) return {};
+  return not_taken(ErrorCode::misaligned, "scratch does not start at a multiple of 256 bytes",
+                   "start it at one");
+}
+
+Result<void> check_addresses(const GemmOperand& x) {
+  if (at_multiple(x.side().data, 16) && at_multiple(x.side().scale, 16)) return {};
+  return not_taken(ErrorCode::misaligned,
+                   cat("codes or scales of ", x.name, " do not start at a multiple of 16 bytes"),
+                   "start them at one");
+}
+
+KernelArgument floats_of(const void* data) { return KernelArgument::tensor(DType::f32, data); }
+
+KernelArgument unit_of(const QuantizedTensor& a, const QuantizedTensor& b) {
+  return KernelArgument::scalar(1.0f / static_cast<float>(36 * a.e4m3_bound * b.e4m3_bound));
+}
+
+// What cuBLASLt is told of a product whose operands and scratch have been checked.
+cublaslt::Product told(const PreparedGemmCublaslt::Request& request, const GemmOperand& a,
+                       const GemmOperand& b, const Tensor& out, const GemmNvfp4Options& options) {
+  cublaslt::Product product;
+  product.a = {a.side().data, a.side().scale};
+  product.b = {b.side().data, b.side().scale};
+  product.rows = out.rows(), product.cols = out.cols(), product.depth = a.depth();
+  const std::int64_t taken = request.needed_bytes(out.rows(), out.cols());
+  auto* const scratch = static_cast<std::uint8_t*>(options.scratch);
+  product.alpha = &kOne, product.beta = &kZero;
+  if (request.is_direct()) {
+    product.out = out.data, product.out_type = out.dtype;
+    product.alpha = scratch, product.beta = scratch + sizeof(float);
+    product.factors_on_device = true;
+  } else {
+    product.out = request.is_in_place() ? out.data : scratch;
+  }
+  if (scratch != nullptr && options.scratch_bytes > taken) {
+    product.workspace = scratch + taken;
+    product.workspace_bytes = options.scratch_bytes - taken;
+  }
+  return product;
+}
+
+}  // namespace
+
+std::uint64_t PreparedGemmCublaslt::Request::word() const {
+  std::uint64_t word = static_cast<std::uint64_t>(out);
+  const auto append = [&word](int bits, auto value) {
+    word = word << bits | static_cast<std::uint64_t>(value);
+  };
+  append(1, a_rows);
+  append(1, b_rows);
+  append(1, bias.has_value());
+  append(4, bias.value_or(DType::bf16));
+  append(1, accumulate);
+  append(8, OpKind::gemm_cublaslt);
+  return word;
+}
+
+PreparedGemmCublaslt::Request PreparedGemmCublaslt::Request::of(const QuantizedTensor& a,
+                                                                const QuantizedTensor& b,
+                                                                const Tensor& out,
+                                                                const GemmNvfp4Options& options) {
+  Request request{out.dtype, a.row_scaled, b.row_scaled, {}, options.accumulate};
+  if (options.bias) request.bias = options.bias->dtype;
+  return request;
+}
+
+bool PreparedGemmCublaslt::Request::is_direct() const {
+  return !a_rows && !b_rows && !bias && !accumulate && out != DType::f16;
+}
+
+std::int64_t PreparedGemmCublaslt::Request::needed_bytes(std::int64_t rows,
+                                                         std::int64_t cols) const {
+  if (is_direct()) return kFactorBytes;
+  return is_in_place() ? 0 : ceil_div(rows * cols * std::int64_t{sizeof(float)}, 256) * 256;
+}
+
+std::int64_t PreparedGemmCublaslt::Request::scratch_bytes(std::int64_t rows,
+                                                          std::int64_t cols) const {
+  return needed_bytes(rows, cols) + kWorkspaceBytes;
+}
+
+Result<void> PreparedGemmCublaslt::check(const Device& device, const QuantizedTensor& a,
+                                         const QuantizedTensor& b, const Tensor& out,
+                                         const GemmNvfp4Options& options) {
+  if (device.properties().cc < kFirstFp4) {
+    return Error{
+        ErrorCode::not_supported,
+        cat("gemm_nvfp4: path cublaslt: ", device.properties().name, " has no FP4 tensor cores"),
+        "path = \"own\", which runs everywhere, or a GPU of compute capability 10.0 on"};
+  }
+  if (a.layout != ScaleLayout::s128x4) {
+    return not_taken(ErrorCode::not_supported, cat("scales are ", layout_name(a.layout)),
+                     "quantize with layout s128x4, or arrange_scales");
+  }
+  const GemmOperand left = operand_a(a, options.layout), right = operand_b(b, options.layout);
+  if (left.depth() == 0 || left.depth() % 32 != 0 || out.cols() % 8 != 0) {
+    return not_taken(ErrorCode::shape_mismatch,
+                     cat("K = ", left.depth(), ", N = ", out.cols(),
+                         ": rows of codes and of out are no whole pieces of 16 bytes"),
+                     "pad K to a multiple of 32 and N to one of 8");
+  }
+  DIECAST_CHECK(check_addresses(left));
+  DIECAST_CHECK(check_addresses(right));
+  if (!at_multiple(out.data, 16)) {
+    return not_taken(ErrorCode::misaligned, "out does not start at a multiple of 16 bytes",
+                     "start it at one");
+  }
+  DIECAST_CHECK(check_scratch(Request::of(a, b, out, options), out, options));
+  const auto api = cublaslt::shared_api();
+  if (api) return {};
+  return api.error();
+}
+
+Result<PreparedGemmCublaslt> PreparedGemmCublaslt::prepare(Runtime& runtime,
+                                                           const std::shared_ptr<Device>& device,
+                                                           const Request& request) {
+  PreparedGemmCublaslt prepared;
+  prepared.request_ = request;
+  prepared.device_ = device;
+  DIECAST_TRY(prepared.api_, cublaslt::shared_api());
+  DIECAST_CHECK(device->in_context([&] {
+    return prepared.api_->done("cublasLtCreate",
+                               prepared.api_->call.cublasLtCreate(&prepared.context_));
+  }));
+  if (request.is_direct()) {
+    DIECAST_TRY(prepared.factor_, preload_for(runtime, device, "product_factor", {}));
+    return prepared;
+  }
+  Bindings bindings;
+  bindings.set("OUT", request.out).set("IN_PLACE", request.is_in_place());
+  bindings.set("A_ROWS", request.a_rows).set("B_ROWS", request.b_rows);
+  bindings.set("BIAS", request.bias.has_value());
+  bindings.set("BIAS_TYPE", request.bias.value_or(DType::f32));
+  bindings.set("ACCUMULATE", request.accumulate);
+  DIECAST_TRY(prepared.finish_, preload_for(runtime, device, "finish_product", bindings));
+  return prepared;
+}
+
+Result<void> PreparedGemmCublaslt::check_request(const Request& asked) const {
+  if (asked.word() == request_.word()) return {};
+  return Error{
+      ErrorCode::not_supported,
+      cat("gemm_nvfp4: path cublaslt: prepared for other operands: a row_scaled = ",
+          request_.a_rows, ", b row_scaled = ", request_.b_rows, ", out ", dtype_name(request_.out),
+          ", bias = ", request_.bias.has_value(), ", accumulate = ", request_.accumulate),
+      "prepare with Request::of these operands"};
+}
+
+Result<void> PreparedGemmCublaslt::plan(const QuantizedTensor& a, const QuantizedTensor& b,
+                                        const Tensor& out, const GemmNvfp4Options& options,
+                                        cublaslt::Product& product,
+                                        cublaslt::Described& described) const {
+  DIECAST_CHECK(check_gemm(a, b, out, options));
+  DIECAST_CHECK(check(*device_, a, b, out, options));
+  DIECAST_CHECK(check_request(Request::of(a, b, out, options)));
+  if (out.rows() == 0 || out.cols() == 0) return {};
+  product =
+      told(request_, operand_a(a, options.layout), operand_b(b, options.layout), out, options);
+  DIECAST_CHECK(described.make(product));
+  return device_->in_context([&] { return described.choose(context_); });
+}
+
+Result<void> PreparedGemmCublaslt::check_run(const QuantizedTensor& a, const QuantizedTensor& b,
+                                             const Tensor& out,
+                                             const GemmNvfp4Options& options) const {
+  cublaslt::Product product;
+  cublaslt::Described described(api_);
+  return plan(a, b, out, options, product, described);
+}
+
+Result<void> PreparedGemmCublaslt::run(const QuantizedTensor& a, const QuantizedTensor& b,
+                                       const Tensor& out, const GemmNvfp4Options& options,
+                                       Stream stream) const {
+  cublaslt::Product product;
+  cublaslt::Described described(api_);
+  DIECAST_CHECK(plan(a, b, out, options, product, described));
+  if (out.rows() == 0 || out.cols() == 0) return {};
+  const KernelArgument a_amax = floats_of(operand_a(a, options.layout).side().amax);
+  const KernelArgument b_amax = floats_of(operand_b(b, options.layout).side().amax);
+  const KernelArgument alpha = KernelArgument::scalar(options.alpha);
+  if (factor_ != nullptr) {
+    const KernelArgument arguments[] = {
+        a_amax, b_amax, floats_of(product.alpha), KernelArgument::size(1), alpha, unit_of(a, b)};
+    DIECAST_CHECK(factor_->launch(arguments, stream));
+  }
+  DIECAST_CHECK(device_->in_context([&] { return described.multiply(context_, stream.handle); }));
+  if (finish_ == nullptr) return {};
+  const KernelArgument arguments[] = {
+      floats_of(request_.is_in_place() ? nullptr : product.out),
+      a_amax,
+      b_amax,
+      KernelArgument::tensor(request_.bias.value_or(DType::f32),
+                             options.bias ? options.bias->data : nullptr),
+      KernelArgument::tensor(out.dtype, out.data),
+      rows_argument(out),
+      cols_argument(out),
+      alpha,
+      unit_of(a, b)};
+  return finish_->launch(arguments, stream);
+}
+
+namespace {
+
+// The prepared product, or null where `path` leaves it to our own kernels.
+Result<const PreparedGemmCublaslt*> prepared_unless_own(
+    Runtime& runtime, const std::shared_ptr<Device>& device, const QuantizedTensor& a,
+    const QuantizedTensor& b, const Tensor& out, const GemmNvfp4Options& options, Stream stream) {
+  const PreparedGemmCublaslt* none = nullptr;
+  if (options.path == "own") return none;
+  const auto taken = PreparedGemmCublaslt::check(*device, a, b, out, options);
+  if (!taken && options.path == "auto") return none;
+  DIECAST_CHECK(taken);
+  return prepared_once<PreparedGemmCublaslt>(
+      runtime, device, PreparedGemmCublaslt::Request::of(a, b, out, options), stream);
+}
+
+// Whether cuBLASLt had an algorithm; that it has none is an error unless `path` is auto.
+Result<bool> had_algorithm(const Result<void>& done, const GemmNvfp4Options& options) {
+  if (done) return true;
+  if (options.path == "auto" && done.error().code == ErrorCode::not_supported) return false;
+  return done.error();
+}
+
+}  // namespace
+
+Result<bool> gemm_by_cublaslt(Runtime& runtime, const std::shared_ptr<Device>& device,
+                              const QuantizedTensor& a, const QuantizedTensor& b, const Tensor& out,
+                              const GemmNvfp4Options& options, Stream stream) {
+  DIECAST_TRY(const auto* prepared,
+              prepared_unless_own(runtime, device, a, b, out, options, stream));
+  if (prepared == nullptr) return false;
+  return had_algorithm(prepared->run(a, b, out, options, stream), options);
+}
+
+Result<std::string_view> gemm_nvfp4_path(Runtime& runtime, const QuantizedTensor& a,
+                                         const QuantizedTensor& b, const Tensor& out,
+                                         const GemmNvfp4Options& options) {
+  DIECAST_CHECK(check_gemm(a, b, out, options));
+  DIECAST_TRY(const auto device, device_or_default(runtime, options.device));
+  DIECAST_TRY(const auto* prepared, prepared_unless_own(runtime, device, a, b, out, options, {}));
+  if (prepared == nullptr) return std::string_view("own");
+  DIECAST_TRY(const bool taken, had_algorithm(prepared->check_run(a, b, out, options), options));
+  return std::string_view(taken ? "cublaslt" : "own");
+}
+
+}  // namespace diecast
