@@ -52,13 +52,26 @@ struct Rule {
     set("rows", rows);
     set("cols", cols);
     set("waves", waves);
-    LaunchShape shape, quick;
+    LaunchShape shape;
     DIECAST_CHECK(rule.shape(values, shape));
-    if (waves == 16 && rule.quick_shape(values, quick)) {  // the tune's default
-      EXPECT_EQ(quick.grid, shape.grid);
-      EXPECT_EQ(quick.block, shape.block);
-      EXPECT_EQ(quick.shared_bytes, shape.shared_bytes);
+    const auto same = waves == 16 ? quick(rows, cols) : std::nullopt;  // the tune's default
+    if (same) {
+      EXPECT_EQ(same->grid, shape.grid);
+      EXPECT_EQ(same->block, shape.block);
+      EXPECT_EQ(same->shared_bytes, shape.shared_bytes);
     }
+    return shape;
+  }
+  std::optional<LaunchShape> quick(std::int64_t rows, std::int64_t cols) const {
+    LaunchWords words;
+    const auto set = [&](const char* name, std::int64_t value) {
+      if (const auto slot = slots.find(name))
+        words.numbers[static_cast<std::size_t>(slots.word(*slot))] = value;
+    };
+    set("rows", rows);
+    set("cols", cols);
+    LaunchShape shape = rule.quick_shape();
+    if (!rule.may_be_quick() || !rule.quick_grid(words, shape)) return std::nullopt;
     return shape;
   }
   std::string refusal(std::int64_t rows, std::int64_t cols) const {
@@ -96,10 +109,8 @@ TEST(LaunchSlots, TooManyAreRefused) {
 
 TEST(BoundLaunchRule, IsQuickWithItsOwnTunesWhereOnlyTheGridVaries) {
   const auto quick = [](const std::string& launch, std::int64_t rows, std::int64_t cols) {
-    const Rule rule(launch);
-    LaunchSlots::Values values{rows, cols, 1};  // waves are 16 whatever the slot holds
-    LaunchShape shape;
-    return rule.rule.quick_shape(values, shape) ? std::optional(shape.grid) : std::nullopt;
+    const auto shape = Rule(launch).quick(rows, cols);
+    return shape ? std::optional(shape->grid) : std::nullopt;
   };
   const std::string plain = "grid(min(ceil_div(rows * cols, 64), sm_count * waves)) block(THREADS)";
   EXPECT_EQ(quick(plain, 7, 4096), (Three{448, 1, 1}));

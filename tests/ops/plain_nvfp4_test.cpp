@@ -33,7 +33,7 @@ TEST(PlainNvfp4, IsCertainOfWhatMostLaunchesBring) {
   for (const ScaleLayout layout : kPlainLayouts)
     for (const bool row_scaled : {false, true})
       for (const std::int64_t cols : {16, 17, 4096}) {
-        const PlainNvfp4 plain(Profile::te, layout, 448, row_scaled);
+        const PlainNvfp4 plain(DType::bf16, Profile::te, layout, 448, row_scaled);
         PlainCase one = plain_case(7, cols, layout, row_scaled);
         EXPECT_TRUE(plain.holds(one.x, one.out));
         EXPECT_FALSE(PlainNvfp4().holds(one.x, one.out));
@@ -45,7 +45,7 @@ TEST(PlainNvfp4, IsCertainOfWhatMostLaunchesBring) {
 }
 
 TEST(PlainNvfp4, OneByteOrOneFieldOffIsNotCertain) {
-  const PlainNvfp4 plain(Profile::te, ScaleLayout::s128x4, 448, false);
+  const PlainNvfp4 plain(DType::bf16, Profile::te, ScaleLayout::s128x4, 448, false);
   const PlainCase right = plain_case(7, 80, ScaleLayout::s128x4, false);
   const auto holds = [&](auto change) {
     PlainCase one = right;
@@ -74,6 +74,7 @@ TEST(PlainNvfp4, OneByteOrOneFieldOffIsNotCertain) {
   EXPECT_FALSE(holds([](T, Q q) { q.shape = Shape{8, 80}; }));
   EXPECT_FALSE(holds([](T x, Q) { x.data = nullptr; }));
   EXPECT_FALSE(holds([](T x, Q) { x.data = static_cast<char*>(x.data) + 1; }));
+  EXPECT_FALSE(holds([](T x, Q) { x.dtype = DType::f16; }));
   EXPECT_FALSE(holds([](T x, Q) { x.row_stride = 79; }));
   EXPECT_FALSE(holds([](T x, Q) { x.row_stride = -80; }));
   EXPECT_FALSE(holds([](T x, Q q) { x.shape = q.shape = Shape{7, -80}; }));
@@ -101,7 +102,7 @@ TEST(PlainNvfp4, IsCertainOfNothingThatTheChecksRefuse) {
     one.x.row_stride = pick(0, 0, 16, 80, 97, 200);
     if (random() % 8 == 0) one.x.dtype = DType::f32;
     if (random() % 8 == 0) one.x.data = reinterpret_cast<void*>(0x10002);
-    const PlainNvfp4 plain(profile, layout, one.out.e4m3_bound, row_scaled);
+    const PlainNvfp4 plain(one.x.dtype, profile, layout, one.out.e4m3_bound, row_scaled);
     if (!plain.holds(one.x, one.out)) continue;
     ++certain;
     EXPECT_TRUE(one.x.check("x")) << i;

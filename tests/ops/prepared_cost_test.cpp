@@ -1,5 +1,6 @@
 // A prepared op's run takes no memory, on a fake GPU whose record is off.
 #include <diecast/diecast.h>
+#include <diecast/launch/kernel/arguments.h>
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -93,6 +94,23 @@ TEST(PreparedWeightsCost, OfAStepIsTheFillsOwnForAnyNumberOfWeights) {
     EXPECT_EQ(allocations_of([&] { return cast.run(scratch.data_pointer(), {}); }), fills);
     EXPECT_EQ(allocations_of([&] { return post.run({}); }), 0);
   }
+}
+
+// What most launches take: arguments judged in one stretch, the grid by steps.
+TEST_F(PreparedCost, OfALaunchIsTheQuickHalfsWhateverTheRows) {
+  for (const std::string_view name :
+       {"amax", "quantize_nvfp4", "quantize_nvfp4_row_scaled", "quantize_mx"})
+    for (const char* const rows : {"dense", "apart", "any"}) {
+      if (rows[0] == 'd' && name != "amax" && name != "quantize_nvfp4") continue;  // has it not
+      const auto bindings = Bindings().set("IN", DType::bf16).set("ROWS", rows);
+      const auto specialization = runtime_->specialize_for(name, bindings, *device_);
+      ASSERT_TRUE(specialization) << specialization.error().message();
+      const auto slots = LaunchSlots::make(*specialization).value();
+      EXPECT_TRUE(ArgumentCheck::make(*specialization, slots)->may_be_quick()) << name << rows;
+      EXPECT_TRUE(
+          BoundLaunchRule::make(*specialization, device_->properties(), 0, slots)->may_be_quick())
+          << name << rows;
+    }
 }
 
 }  // namespace

@@ -193,6 +193,19 @@ TEST(QuantizeNvfp4, RefusesByNameWhatItDoesNotWrite) {
   EXPECT_TRUE(machine.cuda->launches.empty());
 }
 
+TEST(QuantizeNvfp4, PreparedForOneTypeRefusesAnother) {
+  FakeMachine machine;
+  const auto runtime = machine.runtime();
+  const auto device = machine.cuda.device();
+  Matrices m(*device, 8, 64);
+  const auto op = PreparedQuantizeNvfp4::prepare(*runtime, device, {.amax_given = true}).value();
+  EXPECT_TRUE(op.run(m.x, m.out, {}));
+  m.x.dtype = DType::f16;
+  EXPECT_EQ(op.run(m.x, m.out, {}).error().message(),
+            "diecast: dtype_mismatch: quantize_nvfp4: x is f16, prepared for bf16\n"
+            "  fix: pass x as bf16, or prepare another op for this input");
+}
+
 TEST(DequantizeNvfp4, PassesCodesScalesAndFactor) {
   FakeMachine machine;
   name_parameters(machine);

@@ -40,6 +40,7 @@ struct Kernel::State {
     LaunchTunes tunes;
   };
   std::vector<Tuned> tuned;
+  bool quick = false;
   std::mutex loading;
 
   State(LaunchSlots its_slots, ArgumentCheck its_arguments, BoundLaunchRule its_rule)
@@ -49,7 +50,12 @@ struct Kernel::State {
 
   const LaunchTunes& tunes_for(const LaunchSlots::Values& sizes) const;
   void set(const LaunchTunes& wanted, LaunchSlots::Values& values) const;
-  // Packs the arguments and gives the launch's shape; the heart of launch.
+  // The parameters and the shape of a launch as most are: nothing unusual among the arguments, and
+  // no tunes but the specialization's own. False: take() has to say.
+  bool take_quick(LaunchWords& words, void** parameters, LaunchShape& shape) const {
+    return quick && arguments.quick_pack(words, parameters) && rule.quick_grid(words, shape);
+  }
+  // The same of any launch.
   Result<void> take(std::span<const KernelArgument> given, const LaunchTunes* its_tunes,
                     PackedParameters& packed, LaunchShape& shape) const;
 };
@@ -86,6 +92,8 @@ Result<std::shared_ptr<Kernel>> Kernel::make(const Specialization& specializatio
       new Kernel(specialization, std::move(artifact), std::move(device), std::move(state)));
   DIECAST_TRY(kernel->state_->tunes, kernel->tunes({}));
   DIECAST_CHECK(kernel->add_tuned(tuned));
+  State& its = *kernel->state_;
+  its.quick = its.arguments.may_be_quick() && its.rule.may_be_quick() && its.tuned.empty();
   return kernel;
 }
 
@@ -187,12 +195,15 @@ Result<LaunchShape> Kernel::shape(std::span<const KernelArgument> arguments,
   return shape;
 }
 
-inline Result<void> Kernel::launch_packed(PackedParameters& packed, const LaunchShape& shape,
-                                          Stream stream) const {
+// In each launch itself, like all of the quick half: a call more is a jump more that nothing
+// foresees.
+[[gnu::always_inline]] inline Result<void> Kernel::launch_packed(void** parameters,
+                                                                 const LaunchShape& shape,
+                                                                 Stream stream) const {
   if (shape.grid[0] == 0 || shape.grid[1] == 0 || shape.grid[2] == 0) return {};
   bool found = true;
   Result<void> launched =
-      device_->launch_resident(state_->resident, shape, packed.pointers.data(), stream, &found);
+      device_->launch_resident(state_->resident, shape, parameters, stream, &found);
   if (!found) [[unlikely]]
     return not_resident(stream);
   return launched;
@@ -203,7 +214,7 @@ Result<void> Kernel::launch_with(std::span<const KernelArgument> arguments, Stre
   PackedParameters packed;
   LaunchShape shape;
   DIECAST_CHECK(state_->take(arguments, tunes, packed, shape));
-  return launch_packed(packed, shape, stream);
+  return launch_packed(packed.pointers.data(), shape, stream);
 }
 
 Result<void> Kernel::launch(std::span<const KernelArgument> arguments, Stream stream,
@@ -211,17 +222,34 @@ Result<void> Kernel::launch(std::span<const KernelArgument> arguments, Stream st
   return launch_with(arguments, stream, &tunes);
 }
 
-// What most launches are: nothing unusual among the arguments, and no tunes but the
-// specialization's own.
 Result<void> Kernel::launch(std::span<const KernelArgument> arguments, Stream stream) const {
   const State& state = *state_;
-  PackedParameters packed;
-  LaunchSlots::Values values;
-  LaunchShape shape;
-  if (state.tuned.empty() && state.arguments.quick_pack(arguments, values, packed) &&
-      state.rule.quick_shape(values, shape)) [[likely]]
-    return launch_packed(packed, shape, stream);
+  LaunchWords words;
+  QuickArguments::Parameters parameters;
+  LaunchShape shape = state.rule.quick_shape();
+  if (state.arguments.quick_words(arguments, words) &&
+      state.take_quick(words, parameters.data(), shape)) [[likely]]
+    return launch_packed(parameters.data(), shape, stream);
   return launch_with(arguments, stream, nullptr);
+}
+
+Result<void> Kernel::launch(LaunchWords& words, Stream stream) const {
+  const State& state = *state_;
+  QuickArguments::Parameters parameters;
+  LaunchShape shape = state.rule.quick_shape();
+  if (state.take_quick(words, parameters.data(), shape)) [[likely]]
+    return launch_packed(parameters.data(), shape, stream);
+  return launch_spelled(words, stream);
+}
+
+Result<void> Kernel::launch_spelled(const LaunchWords& words, Stream stream) const {
+  std::array<KernelArgument, LaunchWords::kMost> arguments;
+  state_->arguments.spell_out(words, arguments);
+  return launch_with(std::span(arguments).first(state_->arguments.count()), stream, nullptr);
+}
+
+Result<void> Kernel::takes(std::span<const KernelArgument> kinds) const {
+  return state_->arguments.check_kinds(kinds);
 }
 
 Result<void> Kernel::launch(std::span<const KernelArgument> arguments, Stream stream,

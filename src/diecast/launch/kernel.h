@@ -5,6 +5,7 @@
 
 #include <diecast/base/error.h>
 #include <diecast/launch/device.h>
+#include <diecast/launch/kernel/launch_words.h>
 #include <diecast/template/specialization.h>
 
 #include <array>
@@ -96,6 +97,12 @@ class Kernel {
   Result<void> launch(std::span<const KernelArgument> arguments, Stream stream,
                       const Bindings& tunes) const;
 
+  // The same for arguments that are always of one kind and type each: `kinds`, checked once (their
+  // values are not looked at), and at each launch the rest of them. A size with an address is one
+  // in device memory. Errors: of takes, those of kinds and types; of launch, the others.
+  Result<void> takes(std::span<const KernelArgument> kinds) const;
+  Result<void> launch(LaunchWords& words, Stream stream) const;
+
   // The lower-case tunes as the specialization has them, with these instead. Errors:
   // unknown_parameter, value_not_allowed; invalid_argument for another value of a compiled tune.
   Result<LaunchTunes> tunes(const Bindings& tunes) const;
@@ -115,8 +122,8 @@ class Kernel {
   // `tunes` null: those for the sizes of this launch.
   Result<void> launch_with(std::span<const KernelArgument> arguments, Stream stream,
                            const LaunchTunes* tunes) const;
-  Result<void> launch_packed(PackedParameters& packed, const LaunchShape& shape,
-                             Stream stream) const;
+  Result<void> launch_spelled(const LaunchWords& words, Stream stream) const;
+  Result<void> launch_packed(void** parameters, const LaunchShape& shape, Stream stream) const;
   Result<void> add_tuned(std::span<const TunedLaunch> tuned);
 
   Specialization specialization_;

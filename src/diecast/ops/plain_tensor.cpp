@@ -40,13 +40,20 @@ bool plain_side(const QuantizedTensor& tensor, const QuantizedSide& side, std::i
 
 }  // namespace
 
-PlainNvfp4::PlainNvfp4(Profile profile, ScaleLayout layout, int e4m3_bound, bool row_scaled)
+PlainNvfp4::PlainNvfp4(DType in, Profile profile, ScaleLayout layout, int e4m3_bound,
+                       bool row_scaled)
     : scale_rows_(static_cast<std::uint64_t>(scale_tile_rows(layout) - 1)),
       scale_cols_(static_cast<std::uint64_t>(scale_tile_cols(layout) - 1)),
-      bound_(plain_bound(profile, e4m3_bound) ? e4m3_bound : 0),
-      profile_(profile),
-      layout_(layout),
-      row_scaled_(row_scaled) {}
+      per_row_(row_scaled ? ~std::uint64_t{0} : 0),
+      in_all_(row_scaled ? 0 : 1),
+      past_element_(static_cast<std::uint64_t>(dtype_bits(in) / 8 - 1)),
+      in_(in) {
+  if (!plain_bound(profile, e4m3_bound)) return;
+  QuantizedTensor like;  // its blocks are 1x16
+  like.profile = profile, like.layout = layout, like.e4m3_bound = e4m3_bound;
+  blocks_ = word_of(like, kBlocks);
+  kind_ = word_of(like, kKind);
+}
 
 bool QuantizedTensor::is_plain() const {
   const std::int64_t rows = shape.dims[0], cols = shape.dims[1];

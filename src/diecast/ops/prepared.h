@@ -25,11 +25,14 @@ std::string_view rows_class_name(RowsClass rows);
 // The most that is true of this tensor.
 RowsClass rows_class(const Tensor& tensor);
 
-// The arguments of `x [rows, cols] stride`, `rows` and `cols`. One row is dense, however far the
-// next one would be.
+// A tensor's row stride as a launch takes it soonest: 0 for dense rows. One row is dense, however
+// far the next one would be.
+inline std::int64_t stride_number(const Tensor& tensor) {
+  return tensor.rows() <= 1 || tensor.row_stride == tensor.cols() ? 0 : tensor.row_stride;
+}
+// The arguments of `x [rows, cols] stride`, `rows` and `cols`.
 inline KernelArgument tensor_argument(const Tensor& tensor) {
-  return KernelArgument::tensor(tensor.dtype, tensor.data,
-                                tensor.rows() <= 1 ? 0 : tensor.stride());
+  return KernelArgument::tensor(tensor.dtype, tensor.data, stride_number(tensor));
 }
 inline KernelArgument rows_argument(const Tensor& tensor) {
   return tensor.device_rows != nullptr

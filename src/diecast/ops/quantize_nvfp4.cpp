@@ -112,6 +112,23 @@ Error other_output(const QuantizedTensor& out, const Request& prepared) {
       "prepare another op for this output"};
 }
 
+Error other_input(DType given, DType prepared) {
+  return {ErrorCode::dtype_mismatch,
+          cat(kOp, ": x is ", dtype_name(given), ", prepared for ", dtype_name(prepared)),
+          cat("pass x as ", dtype_name(prepared), ", or prepare another op for this input")};
+}
+
+// That the kernel's arguments are those that run() brings.
+Result<void> takes(const Kernel& kernel, DType in, bool finds_rows) {
+  const auto tensor = [](DType dtype) { return KernelArgument::tensor(dtype, nullptr); };
+  const auto size = KernelArgument::size(0);
+  std::vector<KernelArgument> kinds{
+      tensor(in), tensor(DType::f32), tensor(DType::u8), tensor(DType::e4m3), size, size};
+  if (!finds_rows) kinds.push_back(tensor(DType::f32));
+  kinds.push_back(tensor(DType::i64));
+  return kernel.takes(kinds);
+}
+
 }  // namespace
 
 std::uint64_t PreparedQuantizeNvfp4::Request::word() const {
@@ -131,7 +148,8 @@ Result<PreparedQuantizeNvfp4> PreparedQuantizeNvfp4::prepare(Runtime& runtime,
                                                              const Request& request) {
   PreparedQuantizeNvfp4 prepared;
   prepared.request_ = request;
-  prepared.plain_ = {request.profile, request.layout, request.e4m3_bound, request.row_scaled};
+  prepared.plain_ = {request.in, request.profile, request.layout, request.e4m3_bound,
+                     request.row_scaled};
   if (request.scales_apart) prepared.plain_ = {};
   prepared.finds_rows_ = request.row_scaled && !given(request);
   Bindings bindings = bindings_of(request);
@@ -143,6 +161,7 @@ Result<PreparedQuantizeNvfp4> PreparedQuantizeNvfp4::prepare(Runtime& runtime,
     bindings.set("THREADS", many);
     DIECAST_TRY(prepared.quantize_,
                 preload_for(runtime, device, "quantize_nvfp4_row_scaled", bindings));
+    DIECAST_CHECK(takes(*prepared.quantize_, request.in, true));
     if (properties.cc == 0 || request.cols == 0 || few <= many) return prepared;
     bindings.set("THREADS", few);
     DIECAST_TRY(prepared.few_, preload_for(runtime, device, "quantize_nvfp4_row_scaled", bindings));
@@ -154,6 +173,7 @@ Result<PreparedQuantizeNvfp4> PreparedQuantizeNvfp4::prepare(Runtime& runtime,
   bindings.set("ROW_SCALE", Value::boolean(request.row_scaled));
   bindings.set("BLOCK_AMAX", Value::boolean(request.block_amax));
   DIECAST_TRY(prepared.quantize_, preload_for(runtime, device, kName, bindings));
+  DIECAST_CHECK(takes(*prepared.quantize_, request.in, false));
   if (!given(request)) {
     const PreparedAmax::Request amax{
         request.in,
@@ -174,6 +194,7 @@ Result<void> PreparedQuantizeNvfp4::check(const Tensor& x, const QuantizedTensor
   DIECAST_CHECK(out.check(kOp, "out"));
   if (!takes_output(x, out)) return wrong_output(x, out);
   if (!as_prepared(out, request_)) return other_output(out, request_);
+  if (x.dtype != request_.in) return other_input(x.dtype, request_.in);
   if ((block_amax != nullptr) == request_.block_amax || x.rows() * x.cols() == 0) return {};
   return Error{request_.block_amax ? ErrorCode::missing_buffer : ErrorCode::not_supported,
                cat("quantize_nvfp4: block_amax is ", request_.block_amax ? "null" : "given",
@@ -199,18 +220,17 @@ Result<void> PreparedQuantizeNvfp4::run(const Tensor& x, const QuantizedTensor& 
     return rng_argument(kOp, request_.stochastic, rng_state).error();
   if (amax_) DIECAST_CHECK(amax_->run(x, out.rowwise.amax, false, stream));
   const QuantizedSide& to = out.rowwise;
-  const auto of_blocks = KernelArgument::tensor(DType::f32, block_amax);
-  const auto rng = KernelArgument::tensor(DType::i64, rng_state);
-  const KernelArgument arguments[] = {
-      tensor_argument(x),
-      KernelArgument::tensor(DType::f32, to.amax),
-      KernelArgument::tensor(DType::u8, to.data),
-      KernelArgument::tensor(DType::e4m3, to.scale, to.scale_stride),
-      rows_argument(x),
-      cols_argument(x),
-      finds_rows_ ? rng : of_blocks,  // a kernel that finds amaxes is given none
-      rng};
-  return kernel(x.rows()).launch(std::span(arguments).first(finds_rows_ ? 7 : 8), stream);
+  const std::int64_t rows = x.rows(), cols = x.cols();
+  LaunchWords words;
+  words.set(0, x.data, stride_number(x));
+  words.set(1, to.amax);
+  words.set(2, to.data);
+  words.set(3, to.scale, to.scale_stride);
+  words.set(4, x.device_rows, rows);
+  words.set(5, nullptr, cols);
+  words.set(6, finds_rows_ ? static_cast<const void*>(rng_state) : block_amax);
+  words.set(7, rng_state);  // not taken by a kernel that finds rows' amaxes
+  return kernel(rows).launch(words, stream);
 }
 
 namespace {

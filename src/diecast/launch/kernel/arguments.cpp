@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstddef>
 
 namespace diecast {
 namespace {
@@ -25,17 +24,6 @@ Kind expected_kind(Argument::Kind kind) {
   }
 }
 
-// Where an argument's numbers are; a device size's parameter is both.
-static_assert(std::is_standard_layout_v<KernelArgument> && sizeof(KernelArgument) == 24);
-constexpr std::uint8_t kData = offsetof(KernelArgument, data);
-constexpr std::uint8_t kNumber = offsetof(KernelArgument, number);
-static_assert(offsetof(KernelArgument, kind) == 0 && offsetof(KernelArgument, dtype) == 1);
-static_assert(kNumber == kData + 8 && sizeof(void*) == 8);
-
-std::uint16_t byte_of(std::size_t argument, std::size_t member) {
-  return static_cast<std::uint16_t>(argument * sizeof(KernelArgument) + member);
-}
-
 }  // namespace
 
 Result<ArgumentCheck> ArgumentCheck::make(const Specialization& specialization,
@@ -45,18 +33,16 @@ Result<ArgumentCheck> ArgumentCheck::make(const Specialization& specialization,
   check.spelling_ = specialization.spelling();
   check.arguments_ = specialization.arguments();
   const Names names = specialization.names();
-  bool quick = true;
-  for (const BoundArgument& argument : check.arguments_) {
+  for (const BoundArgument& argument : check.arguments_)
     DIECAST_CHECK(check.add(argument, slots, names));
-    quick = quick && check.add_quick(check.plans_.size() - 1);
-  }
   if (std::max(check.parameter_bytes_.size(), check.plans_.size()) > PackedParameters::kMost)
     return Error{ErrorCode::not_supported,
                  cat(specialization.tmpl().name(), " has ", check.parameter_bytes_.size(),
                      " kernel parameters"),
                  cat("a kernel may have ", PackedParameters::kMost,
                      " of them; put some into a struct argument")};
-  if (quick) check.quick_count_ = check.quick_.size();
+  for (std::size_t i = 0; i < check.plans_.size() && check.may_be_quick_; ++i)
+    check.may_be_quick_ = check.add_quick(i, slots);
   return check;
 }
 
@@ -85,72 +71,73 @@ Result<void> ArgumentCheck::add(const BoundArgument& argument, const LaunchSlots
     parameter_bytes_.push_back(
         static_cast<std::size_t>(plan.kind == Kind::scalar ? plan.element_bytes : argument.bytes));
   }
+  const DType dtype =
+      plan.kind == Kind::tensor || plan.kind == Kind::scalar ? argument.dtype : DType::u8;
+  kinds_.push_back({plan.kind, dtype});
+  heads_.push_back(head_of(kinds_.back()));
   shapes_.push_back(std::move(shape));
   plans_.push_back(plan);
   return {};
 }
 
-bool ArgumentCheck::add_quick(std::size_t index) {
+bool ArgumentCheck::add_quick(std::size_t index, const LaunchSlots& slots) {
+  constexpr std::uint64_t kAll = ~std::uint64_t{0}, kTop = QuickArguments::kTop;
   constexpr std::uint64_t kFar = std::uint64_t{3} << 62;  // below it rounding up stays in 64 bits
   const BoundArgument& argument = arguments_[index];
   const Plan& plan = plans_[index];
-  const bool is_size = plan.kind == Kind::size;
-  Quick quick;
-  const DType dtype = is_size ? DType::u8 : argument.dtype;
-  quick.head =
-      static_cast<std::uint16_t>(static_cast<int>(plan.kind) | static_cast<int>(dtype) << 8);
-  quick.checked = quick.passed = kNumber;
+  QuickArguments::Rule data, number;
+  std::size_t parameter = 2 * index;  // where in the words
   if (plan.kind == Kind::bytes) return false;
   if (plan.kind == Kind::tensor) {
-    quick.checked = quick.passed = kData;
-    quick.needed = !plan.nothing;
-    if (!plan.nothing) quick.mask = static_cast<std::uint64_t>(argument.align - 1);
-    if (plan.rows && !add_distance(index)) return false;
-    if (argument.stride) quick.parameters = 2;
-  } else if (is_size && argument.fixed) {
-    if (argument.fixed_value % argument.divisible != 0) return false;
-    quick.mask = ~std::uint64_t{0};
-    quick.expected = static_cast<std::uint64_t>(argument.fixed_value);
-    quick.parameters = 0;
-  } else if (is_size) {
-    const auto divisor = static_cast<std::uint64_t>(argument.divisible);
-    if (!std::has_single_bit(divisor)) return false;
-    quick.mask = kFar | (divisor - 1);
-    quick.slot = static_cast<std::uint8_t>(plan.slot);
-    if (plan.device) {  // its parameter is the address too, which here must be none
-      quick.passed = kData;
-      distances_.push_back({.at = byte_of(index, kData)});
+    if (!plan.nothing)
+      data = {.least = 1, .high = kTop, .low = static_cast<std::uint64_t>(argument.align - 1)};
+    if (plan.rows) {
+      number.high = argument.stride ? kTop : kAll;
+      if (!add_distance(index, slots)) return false;
     }
+  } else if (plan.kind == Kind::size) {
+    const auto divisor = static_cast<std::uint64_t>(argument.divisible);
+    if (!argument.fixed && !std::has_single_bit(divisor)) return false;
+    if (argument.fixed && argument.fixed_value % argument.divisible != 0) return false;
+    if (argument.fixed)
+      number = {.least = static_cast<std::uint64_t>(argument.fixed_value), .high = kAll};
+    else
+      number.low = kFar | (divisor - 1);
+    if (plan.device) data.low = kAll;  // its parameter is the address too, which here is none
+    if (!plan.device) ++parameter;
+  } else {
+    ++parameter;
   }
-  quick_.push_back(quick);
+  quick_.add(data, number);
+  if (!argument.fixed) quick_.add_parameter(parameter);
+  if (argument.stride) quick_.add_parameter(parameter + 1);
   return true;
 }
 
-bool ArgumentCheck::add_distance(std::size_t index) {
+bool ArgumentCheck::add_distance(std::size_t index, const LaunchSlots& slots) {
   const BoundArgument& argument = arguments_[index];
   const Program& length = shapes_[index].back();
   const auto element = static_cast<std::uint64_t>(plans_[index].element_bytes);
-  Distance distance;
-  distance.at = byte_of(index, kNumber);
+  const auto low = static_cast<std::uint64_t>(argument.align - 1);
+  QuickArguments::Distance distance;
+  distance.number = static_cast<std::uint8_t>(2 * index + 1);
   distance.shift = static_cast<std::uint8_t>(std::countr_zero(element));
-  if (argument.stride) {
-    distance.longer = std::uint64_t{1} << 63;
-    distance.cell = static_cast<std::uint8_t>(index);
-    distance.parameter = static_cast<std::uint8_t>(parameter_bytes_.size() - 1);
-  }
-  const auto mask = static_cast<std::uint64_t>(argument.align - 1);
+  distance.low = low;
+  bool keeps = low == 0;  // the alignment, whatever the length is
   if (const auto constant = length.constant()) {
-    distance.length = *constant;
-    distance.mask = mask;
+    distance.constant = static_cast<std::uint64_t>(*constant);
+    keeps = ((element * distance.constant) & low) == 0;
   } else if (const auto slot = length.slot()) {
-    distance.slot = static_cast<std::uint8_t>(*slot);
-    distance.mask = mask;
-  } else {  // dense rows, whose length need not be known where it keeps the alignment
+    distance.length = static_cast<std::uint8_t>(slots.word(*slot));
+    distance.mask = ~std::uint64_t{0};
+    const auto divisor = static_cast<std::uint64_t>(slots.divisible(*slot));
+    keeps = keeps || ((element * divisor) & low) == 0;
+  } else {
     const auto rounded = length.rounded_slot();
-    const bool keeps = mask == 0 || (rounded && ((element << rounded->zeros) & mask) == 0);
+    keeps = keeps || (rounded && ((element << rounded->zeros) & low) == 0);
     if (argument.stride || !keeps) return false;
   }
-  distances_.push_back(distance);
+  if (argument.stride || !keeps) quick_.add(distance);
   return true;
 }
 
@@ -175,9 +162,8 @@ bool ArgumentCheck::size_fits(std::size_t index, const KernelArgument& given,
   return true;
 }
 
-Result<void> ArgumentCheck::careful_pack(std::span<const KernelArgument> arguments,
-                                         LaunchSlots::Values& slots,
-                                         PackedParameters& packed) const {
+Result<void> ArgumentCheck::pack(std::span<const KernelArgument> arguments,
+                                 LaunchSlots::Values& slots, PackedParameters& packed) const {
   if (arguments.size() != plans_.size()) return wrong_count(arguments.size());
   // Sizes first: the shapes of tensors depend on them.
   for (const std::size_t i : sizes_)
@@ -205,6 +191,25 @@ Result<void> ArgumentCheck::careful_pack(std::span<const KernelArgument> argumen
     }
   }
   return {};
+}
+
+Result<void> ArgumentCheck::check_kinds(std::span<const KernelArgument> arguments) const {
+  if (arguments.size() != plans_.size()) return wrong_count(arguments.size());
+  for (std::size_t i = 0; i < plans_.size(); ++i) {
+    const KernelArgument& given = arguments[i];
+    if (given.kind != kinds_[i].kind) return wrong_kind(i, given);
+    if (given.dtype != kinds_[i].dtype) return wrong_dtype(i, given.dtype);
+  }
+  return {};
+}
+
+void ArgumentCheck::spell_out(const LaunchWords& words, std::span<KernelArgument> arguments) const {
+  for (std::size_t i = 0; i < kinds_.size(); ++i) {
+    KernelArgument& argument = arguments[i] = kinds_[i];
+    argument.data = reinterpret_cast<const void*>(words.numbers[2 * i]);
+    argument.number = words.numbers[2 * i + 1];
+    if (argument.kind == Kind::size && argument.data) argument.kind = Kind::device_size;
+  }
 }
 
 }  // namespace diecast

@@ -4,11 +4,15 @@
 
 #include <diecast/launch/kernel.h>
 #include <diecast/launch/kernel/launch_rule.h>
+#include <diecast/launch/kernel/quick_arguments.h>
 
 #include <array>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 namespace diecast {
@@ -16,13 +20,13 @@ namespace diecast {
 // One pointer a kernel parameter, into the caller's arguments or into `cells`; so neither may move
 // before the launch.
 struct PackedParameters {
-  static constexpr std::size_t kMost = 64;
+  static constexpr std::size_t kMost = LaunchWords::kMost;
   struct Cell {  // {pointer, value} of a device size; `value` alone: a row stride
     const void* pointer;
     std::int64_t value;
   };
-  std::array<void*, kMost + 1> pointers;  // the last one is not the kernel's
-  std::array<Cell, kMost + 1> cells;      // by argument
+  std::array<void*, kMost> pointers;
+  std::array<Cell, kMost> cells;  // by argument
 };
 
 class ArgumentCheck {
@@ -35,41 +39,45 @@ class ArgumentCheck {
   // negative size), dtype_mismatch, shape_mismatch, misaligned, missing_buffer, not_supported (a
   // size in device memory where the header does not allow it).
   Result<void> pack(std::span<const KernelArgument> arguments, LaunchSlots::Values& slots,
-                    PackedParameters& packed) const {
-    if (quick_pack(arguments, slots, packed)) return {};
-    return careful_pack(arguments, slots, packed);
+                    PackedParameters& packed) const;
+  // The quick half of a launch, where the kernel may have one: the words of arguments that have
+  // its kinds and types, and the parameters made of them. False: pack() has to say.
+  bool may_be_quick() const { return may_be_quick_; }
+  bool quick_words(std::span<const KernelArgument> arguments, LaunchWords& words) const {
+    if (arguments.size() != heads_.size()) [[unlikely]]
+      return false;
+    unsigned other = 0;
+    const KernelArgument* given = arguments.data();
+    std::int64_t* number = words.numbers.data();
+    for (const std::uint16_t head : heads_) {
+      other |= head ^ head_of(*given);
+      std::memcpy(number, &given->data, 2 * sizeof *number);  // and the number behind it
+      ++given, number += 2;
+    }
+    return other == 0;
   }
-  // The same for most launches, in one pass without a jump that depends on the arguments. False:
-  // pack() has to say.
-  bool quick_pack(std::span<const KernelArgument> arguments, LaunchSlots::Values& slots,
-                  PackedParameters& packed) const;
+  bool quick_pack(LaunchWords& words, void** parameters) const {
+    return quick_.take(words, parameters);
+  }
+  // Errors: those of pack that kinds and types alone have.
+  Result<void> check_kinds(std::span<const KernelArgument> arguments) const;
+  // What the words of such arguments stand for.
+  void spell_out(const LaunchWords& words, std::span<KernelArgument> arguments) const;
 
+  std::size_t count() const { return plans_.size(); }
   // Bytes of each kernel parameter, as the machine code must have them.
   const std::vector<std::size_t>& parameter_bytes() const { return parameter_bytes_; }
 
  private:
-  // The fast half: arguments as most launches bring them, known to be right without a jump that
-  // depends on them. `head` is an argument's first bytes, its kind and type; `checked` and `passed`
-  // say where in it the number under `mask` and the kernel's parameter are.
-  struct Quick {
+  // An argument's kind and type, as they lie in it.
+  static std::uint16_t head_of(const KernelArgument& argument) {
     std::uint16_t head = 0;
-    std::uint8_t checked = 0, passed = 0;
-    std::uint8_t slot = LaunchSlots::kUnread;  // that gets the number: a size's
-    std::uint8_t parameters = 1;               // 0: a size that is fixed at compile time
-    bool needed = false;                       // the number may not be 0: an address
-    std::uint64_t mask = 0, expected = 0;      // bits of the number, and what they must be
-  };
-  // How far apart a tensor's rows are: 0, or `length` and the slot's number, or where a stride is
-  // allowed more. Also what must be 0.
-  struct Distance {
-    std::uint16_t at = 0;                    // byte of the arguments
-    std::uint8_t slot = LaunchSlots::kZero;  // kZero beside a `length`
-    std::uint8_t cell = PackedParameters::kMost, parameter = PackedParameters::kMost;  // a stride's
-    std::uint8_t shift = 0;                    // from elements to bytes
-    std::uint64_t mask = 0;                    // of bytes: must be 0
-    std::uint64_t longer = ~std::uint64_t{0};  // of distance - length: must be 0
-    std::int64_t length = 0;
-  };
+    std::memcpy(&head, &argument, sizeof head);
+    return head;
+  }
+  static_assert(std::is_standard_layout_v<KernelArgument> && sizeof(KernelArgument) == 24);
+  static_assert(offsetof(KernelArgument, kind) == 0 && offsetof(KernelArgument, dtype) == 1);
+  static_assert(offsetof(KernelArgument, data) == 8 && offsetof(KernelArgument, number) == 16);
   // What of an argument the slow half asks for.
   struct Plan {
     KernelArgument::Kind kind;  // a size may also come as device_size
@@ -81,11 +89,9 @@ class ArgumentCheck {
   };
 
   Result<void> add(const BoundArgument& argument, const LaunchSlots& slots, const Names& names);
-  // False: no launch of this kernel is checked by the fast half.
-  bool add_quick(std::size_t index);
-  bool add_distance(std::size_t index);
-  Result<void> careful_pack(std::span<const KernelArgument> arguments, LaunchSlots::Values& slots,
-                            PackedParameters& packed) const;
+  // False: no launch of this kernel is quick.
+  bool add_quick(std::size_t index, const LaunchSlots& slots);
+  bool add_distance(std::size_t index, const LaunchSlots& slots);
   bool size_fits(std::size_t index, const KernelArgument& given, LaunchSlots::Values& slots,
                  PackedParameters::Cell& cell) const;
 
@@ -106,11 +112,11 @@ class ArgumentCheck {
   Error wrong_dtype(std::size_t index, DType given) const;
   Error failure(ErrorCode code, std::size_t index, std::string what, std::string fix) const;
 
-  std::size_t quick_count_ = kNever;
-  std::vector<Quick> quick_;
-  std::vector<Distance> distances_;
+  bool may_be_quick_ = true;
+  QuickArguments quick_;
+  std::vector<KernelArgument> kinds_;  // of each argument: its kind and type
+  std::vector<std::uint16_t> heads_;   // the same
 
-  static constexpr std::size_t kNever = SIZE_MAX;
   std::vector<Plan> plans_;                   // of each argument
   std::vector<std::vector<Program>> shapes_;  // the same
   std::vector<BoundArgument> arguments_;      // the same
@@ -119,42 +125,5 @@ class ArgumentCheck {
   std::shared_ptr<const Template> template_;
   std::string spelling_;
 };
-
-// Inlined into a launch: a call more is a jump more that nothing foresees.
-[[gnu::always_inline]] inline bool ArgumentCheck::quick_pack(
-    std::span<const KernelArgument> arguments, LaunchSlots::Values& slots,
-    PackedParameters& packed) const {
-  const auto load = [](const char* from, auto value) {
-    std::memcpy(&value, from, sizeof value);
-    return std::uint64_t{value};
-  };
-  if (arguments.size() != quick_count_) [[unlikely]]
-    return false;
-  const char* const begin = reinterpret_cast<const char*>(arguments.data());
-  const char* given = begin;
-  std::uint64_t wrong = 0;
-  void** next = packed.pointers.data();
-  for (const Quick& quick : quick_) {
-    const std::uint64_t number = load(given + quick.checked, std::uint64_t{});
-    wrong |= load(given, std::uint16_t{}) ^ quick.head;
-    wrong |= (number ^ quick.expected) & quick.mask;
-    wrong |= std::uint64_t{number == 0} & std::uint64_t{quick.needed};
-    slots[quick.slot] = static_cast<std::int64_t>(number);
-    *next = const_cast<char*>(given + quick.passed);
-    next += quick.parameters;
-    given += sizeof(KernelArgument);
-  }
-  slots[LaunchSlots::kZero] = 0;
-  for (const Distance& each : distances_) {
-    const auto length = static_cast<std::uint64_t>(slots[each.slot] + each.length);
-    const std::uint64_t brought = load(begin + each.at, std::uint64_t{});
-    const std::uint64_t distance = brought + (brought == 0 ? length : 0);
-    wrong |= ((distance - length) & each.longer) | distance >> 63;
-    wrong |= (distance << each.shift) & each.mask;
-    packed.cells[each.cell].value = static_cast<std::int64_t>(distance);
-    packed.pointers[each.parameter] = &packed.cells[each.cell].value;
-  }
-  return wrong == 0;
-}
 
 }  // namespace diecast

@@ -15,9 +15,14 @@ constexpr const char* kFieldNames[] = {"grid x",  "grid y",  "grid z",        "b
 
 Result<LaunchSlots> LaunchSlots::make(const Specialization& specialization) {
   LaunchSlots slots;
-  for (const BoundArgument& argument : specialization.arguments())
-    if (argument.kind == Argument::Kind::size && !argument.fixed)
+  int word = 1;
+  for (const BoundArgument& argument : specialization.arguments()) {
+    if (argument.kind == Argument::Kind::size && !argument.fixed) {
       slots.names_.push_back(argument.name);
+      slots.of_sizes_.push_back({word, argument.divisible});
+    }
+    word += 2;
+  }
   slots.sizes_ = slots.names_.size();
   for (const Parameter& parameter : specialization.tmpl().parameters())
     if (!parameter.compiled()) slots.names_.push_back(parameter.name);
@@ -100,14 +105,13 @@ void BoundLaunchRule::add_steps(const LaunchRule& launch, const Names& constants
   if (!grid_alone || constants_[kCluster] != 0 || !within_limits(constants_)) return;
   const auto size = [this](std::string_view name) {
     const auto slot = slots_.find(name);
-    return slot && slots_.is_size(*slot) ? slot : std::nullopt;
+    return slot && slots_.is_size(*slot) ? std::optional(slots_.word(*slot)) : std::nullopt;
   };
-  for (std::size_t i = 0; i < registers_.size(); ++i) {
-    const Expression& number =
-        i < launch.grid.size() ? launch.grid[i] : Expression::literal(constants_[i]);
-    const auto found = steps_.add(number, constants, size);
+  for (const Variable& variable : variables_) {
+    const auto field = static_cast<std::size_t>(variable.field);
+    const auto found = steps_.add(launch.grid[field], constants, size);
     if (!found) return;
-    registers_[i] = static_cast<std::uint8_t>(*found);
+    of_grid_.push_back({field, static_cast<std::size_t>(*found), most_[field]});
   }
   straight_ = true;
 }

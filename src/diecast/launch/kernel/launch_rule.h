@@ -4,6 +4,7 @@
 
 #include <diecast/base/error.h>
 #include <diecast/launch/device.h>
+#include <diecast/launch/kernel/launch_words.h>
 #include <diecast/template/expr.h>
 #include <diecast/template/specialization.h>
 #include <diecast/template/step_program.h>
@@ -22,10 +23,7 @@ namespace diecast {
 class LaunchSlots {
  public:
   static constexpr std::size_t kMost = 32;
-  // Behind the slots: one that nobody reads, one that holds 0 while arguments are checked, and the
-  // registers of a StepProgram.
-  static constexpr int kUnread = kMost, kZero = kMost + 1, kSlots = kMost + 2;
-  using Values = std::array<std::int64_t, kSlots + StepProgram::kRegisters>;
+  using Values = std::array<std::int64_t, kMost>;
 
   // Errors: not_supported for more than kMost.
   static Result<LaunchSlots> make(const Specialization& specialization);
@@ -36,12 +34,22 @@ class LaunchSlots {
   std::size_t count() const { return names_.size(); }
   bool is_size(int slot) const { return static_cast<std::size_t>(slot) < sizes_; }
   const std::string& name(std::size_t slot) const { return names_[slot]; }
+  // Of a size: which number of LaunchWords it is, and what it is a multiple of.
+  int word(int slot) const { return of_sizes_[static_cast<std::size_t>(slot)].word; }
+  std::int64_t divisible(int slot) const {
+    return of_sizes_[static_cast<std::size_t>(slot)].divisible;
+  }
   // "rows = 7, cols = 16": the sizes, for errors.
   std::string sizes_text(const Values& values) const;
   std::string size_names() const;  // "rows, cols"
 
  private:
+  struct Size {
+    int word;
+    std::int64_t divisible;
+  };
   std::vector<std::string> names_;
+  std::vector<Size> of_sizes_;
   std::size_t sizes_ = 0;
 };
 
@@ -56,19 +64,20 @@ class BoundLaunchRule {
   // A grid with a 0 launches nothing. Errors: not_supported for what is over a limit of the device
   // or has no value.
   Result<void> shape(const LaunchSlots::Values& values, LaunchShape& shape) const;
-  // The same for most launches: those with the specialization's own lower-case tunes, whatever
-  // their slots hold. False: shape() has to say.
-  bool quick_shape(LaunchSlots::Values& values, LaunchShape& shape) const {
-    if (!straight_ || !steps_.run(values.data())) [[unlikely]]
+  // The same for most launches, those with the specialization's own lower-case tunes: first what
+  // never varies, then the grid. False: shape() has to say.
+  bool may_be_quick() const { return straight_; }
+  const LaunchShape& quick_shape() const { return constant_shape_; }
+  bool quick_grid(LaunchWords& words, LaunchShape& shape) const {
+    if (!steps_.run(words.numbers.data())) [[unlikely]]
       return false;
-    const auto number = [&](std::size_t field) { return values[registers_[field]]; };
-    const std::int64_t x = number(0), y = number(1), z = number(2);
-    if (((most_[0] - x) | (most_[1] - y) | (most_[2] - z)) < 0) [[unlikely]]  // one is over
-      return false;
-    shape = constant_shape_;
-    shape.grid = {static_cast<std::uint32_t>(x), static_cast<std::uint32_t>(y),
-                  static_cast<std::uint32_t>(z)};
-    return true;
+    std::int64_t left = 0;
+    for (const Steps& steps : of_grid_) {
+      const std::int64_t number = words.numbers[steps.result];
+      left |= steps.most - number;
+      shape.grid[steps.field] = static_cast<std::uint32_t>(number);
+    }
+    return left >= 0;  // none is over
   }
 
   // The most dynamic shared memory a launch may ask for: the rule's constant, else the device's.
@@ -93,8 +102,13 @@ class BoundLaunchRule {
   // What most launches need: only a grid's numbers vary, and steps compute them.
   bool straight_ = false;
   bool cooperative_ = false, dependent_ = false;
-  std::array<std::uint8_t, 3> registers_{};  // of the grid
-  StepProgram steps_{LaunchSlots::kSlots};
+  struct Steps {
+    std::size_t field, result;  // of the grid, of the words
+    std::int64_t most;
+  };
+  std::vector<Steps> of_grid_;
+  StepProgram steps_{LaunchWords::kNumbers};
+  static_assert(StepProgram::kRegisters <= LaunchWords::kScratch);
   Numbers most_{};
   LaunchShape constant_shape_;
 
