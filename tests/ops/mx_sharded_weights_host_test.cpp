@@ -45,6 +45,58 @@ TEST_F(MxShardedWeights, OfTheLastRowsAlone) {
   EXPECT_EQ(weights_test::cast_mx_last_rows(*test_runtime(), device, 160, 1042), "");
 }
 
+// Memory of a shard's bytes alone, at an odd address, in place of each direction's data; a rank
+// that owns nothing of a weight has neither.
+TEST_F(MxShardedWeights, OfFragmentsOfBothDirections) {
+  const Model model = Model::random({{24, 48}, {13, 37}}, 41, true);
+  const Bounds bounds = {{0, 301, 301, 1152}, {0, 7, 246, 481}};
+  std::vector<MxRank> own;
+  std::vector<std::unique_ptr<variants::DeviceBuffer>> memory;
+  std::vector<std::vector<void*>> fragments(3), column_fragments(3);
+  for (std::size_t r = 0; r < 3; ++r) {
+    own.emplace_back(device, model, bounds, static_cast<int>(r), Format::mxfp8_e4m3);
+    for (std::size_t w = 0; w < 2; ++w) {
+      const auto count = static_cast<std::size_t>(bounds[w][r + 1] - bounds[w][r]);
+      for (auto* list : {&fragments[r], &column_fragments[r]}) {
+        memory.push_back(std::make_unique<variants::DeviceBuffer>(*device, count, 1));
+        list->push_back(count == 0 ? nullptr : memory.back()->data_pointer());
+      }
+      own[r].weights[w].rowwise.data = own[r].weights[w].columnwise.data = nullptr;
+    }
+  }
+  const auto group = thread_ranks({3, device});
+  const auto outcomes = on_ranks(3, [&](int r) {
+    const auto at = static_cast<std::size_t>(r);
+    MasterCastOptions options;
+    options.device = device;
+    options.gather = false;
+    options.fragments = fragments[at];
+    options.column_fragments = column_fragments[at];
+    return cast_master_weights_to_mxfp8(*test_runtime(), own[at].weights, own[at].shards,
+                                        own[at].starts, group[at].get(), options);
+  });
+  for (const auto& outcome : outcomes) ASSERT_TRUE(outcome) << outcome.error().message();
+  MxRank whole(device, model, {{0, 1152}, {0, 481}}, 0, Format::mxfp8_e4m3);
+  MasterCastOptions alone;
+  alone.device = device;
+  cast_master_weights_to_mxfp8(*test_runtime(), whole.weights, whole.shards, whole.starts, nullptr,
+                               alone)
+      .value();
+  for (std::size_t w = 0; w < 2; ++w) {
+    for (const std::size_t direction : {0, 1}) {
+      ASSERT_EQ(whole.difference(model, w, direction == 1, true), "");
+      std::vector<std::uint8_t> all;
+      for (std::size_t r = 0; r < 3; ++r) {
+        const auto& part = *memory[4 * r + 2 * w + direction];
+        const auto bytes = part.bytes();
+        all.insert(all.end(), bytes.begin(), bytes.end());
+        EXPECT_TRUE(part.guards_are_whole());
+      }
+      EXPECT_EQ(all, whole.memory[5 * w + 2 * direction]->bytes());
+    }
+  }
+}
+
 TEST_F(MxShardedWeights, TellAllRanksOfOnesError) {
   const struct {
     std::function<void(MxRank&, MasterCastOptions&)> change;
@@ -70,9 +122,16 @@ TEST_F(MxShardedWeights, TellAllRanksOfOnesError) {
        "rank 1: cast_master_weights_to_mxfp8: the group has 2 ranks, the caller expects 3"},
       {[](MxRank&, MasterCastOptions& options) {
          static void* const fragments[2] = {};
-         options.fragments = fragments;
+         options.column_fragments = fragments;
        },
-       "rank 1: cast_master_weights_to_mxfp8: fragments are for NVFP4 alone"},
+       "rank 1: cast_master_weights_to_mxfp8: fragments of weights cannot be gathered here"},
+      {[](MxRank&, MasterCastOptions& options) {
+         static void* const one[1] = {};
+         options.gather = false;
+         options.column_fragments = one;
+       },
+       "rank 1: cast_master_weights_to_mxfp8: 2 weights, 2 master shards, 2 start offsets and 1 "
+       "fragments"},
       {[](MxRank& own, MasterCastOptions&) {
          for (QuantizedTensor& weight : own.weights) weight.format = Format::mxfp8_e5m2;
        },

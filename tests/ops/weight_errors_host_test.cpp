@@ -135,6 +135,12 @@ const Mistake kMistakes[] = {
      },
      "invalid_argument",
      "cast_master_weights_to_nvfp4: 2 weights, 2 master shards, 2 start offsets and 1 fragments"},
+    {[](RankWeights&, MasterCastOptions& options) {
+       static void* const fragments[2] = {};
+       options.gather = false;
+       options.column_fragments = fragments;
+     },
+     "not_supported", "cast_master_weights_to_nvfp4: column_fragments are for MXFP8 alone"},
     {[](RankWeights&, MasterCastOptions& options) { options.group_size = 5; }, "invalid_argument",
      "cast_master_weights_to_nvfp4: the group has 4 ranks, the caller expects 5"},
     {[](RankWeights&, MasterCastOptions& options) {

@@ -19,7 +19,9 @@ Result<void> check_padded_scales(const QuantizedSide& side, std::int64_t rows, s
 }
 
 Result<void> check_counts(std::string_view op, std::size_t weights, std::size_t shards,
-                          std::size_t offsets, std::size_t fragments) {
+                          std::size_t offsets, const MasterCastOptions& options) {
+  std::size_t fragments = options.fragments.size();
+  if (fragments == 0 || fragments == weights) fragments = options.column_fragments.size();
   if (shards == weights && offsets == weights && (fragments == 0 || fragments == weights))
     return {};
   return Error{ErrorCode::invalid_argument,
@@ -37,11 +39,11 @@ Result<void> check_options(const WeightFamily& family, const MasterCastOptions& 
                      "processing after the gather"),
                  "leave it true and call post_all_gather_processing once the weights are whole"};
   }
-  if (family.mx && !options.fragments.empty()) {
-    return Error{ErrorCode::not_supported, cat(op, ": fragments are for NVFP4 alone"),
-                 "leave the option out"};
+  if (!family.mx && !options.column_fragments.empty()) {
+    return Error{ErrorCode::not_supported, cat(op, ": column_fragments are for MXFP8 alone"),
+                 "leave the option out: NVFP4's columnwise side is made of whole weights"};
   }
-  if (options.gather && !options.fragments.empty()) {
+  if (options.gather && !(options.fragments.empty() && options.column_fragments.empty())) {
     return Error{ErrorCode::not_supported,
                  cat(op, ": fragments of weights cannot be gathered here"),
                  "set gather = false and gather the fragments yourself"};
@@ -152,7 +154,7 @@ Result<std::vector<ShardedWeight>> sharded_weights(const WeightFamily& family,
                                                    std::span<const std::int64_t> start_offsets,
                                                    const MasterCastOptions& options) {
   DIECAST_CHECK(check_counts(family.op, model_weights.size(), master_shards.size(),
-                             start_offsets.size(), options.fragments.size()));
+                             start_offsets.size(), options));
   DIECAST_CHECK(check_options(family, options));
   std::vector<ShardedWeight> list;
   const Tensor* first_shard = nullptr;
@@ -164,13 +166,18 @@ Result<std::vector<ShardedWeight>> sharded_weights(const WeightFamily& family,
                       shard.data,
                       {},
                       options.fragments.empty() ? nullptr : options.fragments[i],
-                      options.padded_scales};
+                      options.padded_scales,
+                      options.column_fragments.empty() ? nullptr : options.column_fragments[i]};
     QuantizedTensor checked = own.weight;  // with the data that this rank needs not have
-    if (checked.rowwise.data == nullptr &&
-        (own.codes != nullptr || (count == 0 && !options.gather))) {
-      checked.rowwise.data = &checked;
+    const bool needs_none = count == 0 && !options.gather;
+    if (checked.rowwise.data == nullptr && (own.codes != nullptr || needs_none)) {
       DIECAST_TRY(const QuantizedSide need, checked.rowwise_sizes());
-      checked.rowwise.data_bytes = need.data_bytes;
+      checked.rowwise.data = &checked, checked.rowwise.data_bytes = need.data_bytes;
+    }
+    if (family.mx && checked.columnwise.data == nullptr &&
+        (own.column_codes != nullptr || needs_none)) {
+      DIECAST_TRY(const QuantizedSide need, checked.columnwise_sizes());
+      checked.columnwise.data = &checked, checked.columnwise.data_bytes = need.data_bytes;
     }
     DIECAST_CHECK(check_weight(family, checked, name, options.padded_scales));
     if (checked.layout != model_weights[0].layout || checked.format != model_weights[0].format) {

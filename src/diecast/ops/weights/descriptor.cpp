@@ -41,10 +41,13 @@ WeightDescriptor described(const ShardedWeight& w) {
   if (t.cols() > 0) out.member.row_begin = w.shard.begin / t.cols() / rows * rows;
   out.member.rowwise = described(t.rowwise);
   out.member.columnwise = described(t.columnwise);
-  if (w.codes != nullptr) {
-    out.member.rowwise.data = reinterpret_cast<std::uintptr_t>(w.codes) -
-                              static_cast<std::uint64_t>(storage.touched.begin);
-  }
+  // The byte of code 0, were it there.
+  const auto of_fragment = [&](const void* codes) {
+    return reinterpret_cast<std::uintptr_t>(codes) -
+           static_cast<std::uint64_t>(storage.touched.begin);
+  };
+  if (w.codes != nullptr) out.member.rowwise.data = of_fragment(w.codes);
+  if (w.column_codes != nullptr) out.member.columnwise.data = of_fragment(w.column_codes);
   out.cols = t.cols();
   out.begin = w.shard.begin;
   out.end = w.shard.end;

@@ -37,13 +37,14 @@ static_assert(sizeof(WeightDescriptor) == 208);
 // One entry of the list: a weight in NVFP4 with 16x16 blocks or in MXFP8 with 1x32 blocks in both
 // directions, and this rank's shard of its master values. `codes` is the byte that holds the
 // shard's first code where not all of the weight's data is there (a fragment of its own), else
-// null.
+// null; `column_codes` the same of MXFP8's columnwise data.
 struct ShardedWeight {
   QuantizedTensor weight;
   const void* values = nullptr;
   ShardRange shard;
   void* codes = nullptr;
   bool padded_scales = false;  // as MasterCastOptions has it
+  void* column_codes = nullptr;
 };
 
 struct WeightTable {

@@ -34,7 +34,8 @@ struct MasterCastOptions {
   // Empty, or one a weight: where not null, the memory of the bytes that shard_storage() calls
   // touched, in place of the weight's own data, which may then be null. Only with gather = false.
   std::span<void* const> fragments;
-  std::shared_ptr<Device> device;  // null: Runtime::default_device()
+  std::span<void* const> column_fragments;  // the same of MXFP8's columnwise data
+  std::shared_ptr<Device> device;           // null: Runtime::default_device()
 };
 
 // model_weights: NVFP4, two-dimensional, 16x16 blocks, one layout, rowwise buffers in device
@@ -55,8 +56,7 @@ Result<void> cast_master_weights_to_nvfp4(
 
 // The same for weights in MXFP8, E4M3 or E5M2, with 1x32 blocks and both directions: the result is
 // what quantize_mx makes of each whole weight (profile te). The call writes and gathers codes and
-// scales of both directions, so nothing is left to do after the gathering. Fragments are for NVFP4
-// alone.
+// scales of both directions, so nothing is left to do after the gathering.
 Result<void> cast_master_weights_to_mxfp8(
     Runtime& runtime, std::span<const QuantizedTensor> model_weights,
     std::span<const Tensor> master_shards, std::span<const std::int64_t> start_offsets,
