@@ -7,9 +7,9 @@
 shape    int   COLS    = 0                               // row length; 0 = not fixed at compile time
 shape    enum  ROWS    {apart, any} = apart              // what is known of x's rows, see above
 shape    bool  SCALES_APART = false                      // rows of linear scales may be apart
-option   type  IN      {bf16, f16, f32}                  // element type of x
+option   type  IN      {bf16, f16, f32, e4m3}            // element type of x
 option   int   BLOCK   {16} = 16                         // neighbours that share one block scale
-option   enum  PROFILE {te, pr546, modelopt, torchao, te_ref, te_fast} = te  // whose bits; see PROFILES.md
+option   enum  PROFILE {te, pr546, modelopt, torchao, te_ref, te_fast, flashinfer_exact, flashinfer_fast, flashinfer_dsl_exact, flashinfer_dsl_fast} = te  // whose bits; see PROFILES.md
 option   enum  LAYOUT  {linear, s128x4, s8x4} = linear   // of the block scales
 option   enum  FOUR_OVER_SIX {off, mae, mse} = off       // two scales are tried, the smaller error stays
 option   int   BOUND   {448, 256} = 448                  // block scale that the global scale aims at
@@ -33,6 +33,10 @@ require  !SCALES_APART || LAYOUT == LAYOUT_linear        // tiles of scales lie 
 require  PROFILE == PROFILE_te || FOUR_OVER_SIX == FOUR_OVER_SIX_off  // four over six is defined by profile te
 require  BOUND == 448 || FOUR_OVER_SIX != FOUR_OVER_SIX_off || PROFILE == PROFILE_modelopt  // bound 256 is defined by profile te with four over six, and by modelopt
 require  PROFILE != PROFILE_te_fast || (IN == bf16 && !RHT)  // profile te_fast is defined for bf16, not transformed
+require  PROFILE < PROFILE_flashinfer_exact || (bits(IN) == 16 && !RHT && !STOCHASTIC)  // FlashInfer's profiles are defined for bf16 and f16, not transformed, rounded to nearest
+require  PROFILE < PROFILE_flashinfer_dsl_exact           // a scale a row is defined by flashinfer_exact and flashinfer_fast, and not by the CuTe-DSL ones
+require  !host || PROFILE != PROFILE_flashinfer_fast      // profile flashinfer_fast takes the GPU's approximate reciprocal: a GPU target, or flashinfer_exact
+require  IN != e4m3                                      // amaxes of e4m3 are given, not found: quantize_nvfp4 with ROW_SCALE
 require  RHT || SIGN_MASK == 0                           // signs belong to the transform: RHT=1
 require  SIGN_MASK >= 0 && SIGN_MASK < 65536             // one bit for each of 16 elements
 launch   grid(min(align_up(rows, LAYOUT == LAYOUT_s128x4 ? 128 : LAYOUT == LAYOUT_s8x4 ? 8 : 1), sm_count * waves)) block(THREADS) resident(FOUR_OVER_SIX == FOUR_OVER_SIX_off && !RHT && !STOCHASTIC ? min(16, 1024 / THREADS) : 1)

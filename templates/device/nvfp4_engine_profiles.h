@@ -1,5 +1,5 @@
 // NVFP4 as engines and trainers compute it for speed: te_fast, whose factor is a bf16, and FlashInfer
-// in its exact and its fast mode, both of which flush subnormals to zero. Formulas: PROFILES.md.
+// in the exact and the fast mode of its two back ends. Formulas: PROFILES.md.
 #pragma once
 
 #include <diecast/device/convert.h>
@@ -29,15 +29,6 @@ DIECAST_DEVICE f32 te_fast_factor(e4m3 scale, const ProfileGlobal& global) {
 
 // ---- FlashInfer. Exact: encode = G * fl(1/6), decode = 1 / G. Fast: encode = G, decode = near 1 / G.
 
-DIECAST_DEVICE f32 flushed(f32 x) {
-  const u32 word = __float_as_uint(x);
-  return __uint_as_float((word & 0x7F800000u) == 0 ? word & 0x80000000u : word);
-}
-
-DIECAST_DEVICE f32 flushed_product(f32 a, f32 b) {
-  return flushed(__fmul_rn(flushed(a), flushed(b)));
-}
-
 // The processor's own approximation; a host never runs it (a `require` of the templates).
 DIECAST_DEVICE f32 near_reciprocal(f32 x) {
 #if DIECAST_HOST
@@ -49,28 +40,48 @@ DIECAST_DEVICE f32 near_reciprocal(f32 x) {
 #endif
 }
 
-template <bool Fast>
-DIECAST_DEVICE ProfileGlobal flashinfer_global(f32 given) {
-  if constexpr (Fast) return {flushed(given), near_reciprocal(given)};
-  return {flushed_product(given, DIECAST_SIXTH), flushed(quotient(1.0f, flushed(given)))};
-}
-
-template <bool Fast>
-DIECAST_DEVICE e4m3 flashinfer_block_scale(f32 block_amax, const ProfileGlobal& global) {
-  if constexpr (Fast) {
-    const f32 sixth = flushed_product(block_amax, near_reciprocal(6.0f));
-    return e4m3_from_f32(flushed_product(global.encode, sixth));
+// Flushes: the CUDA back end, to which subnormals are zeros; else the CuTe-DSL one, which keeps them
+// but in approximations. OfToken: G is made of a row's amax, else given.
+template <bool Fast, bool Flushes, bool OfToken>
+struct Flashinfer {
+  DIECAST_DEVICE static f32 flushed(f32 x) {
+    if constexpr (!Flushes) return x;
+    const u32 word = __float_as_uint(x);
+    return __uint_as_float((word & 0x7F800000u) == 0 ? word & 0x80000000u : word);
   }
-  if (flushed(block_amax) == 0.0f) return {0};
-  return e4m3_from_f32(flushed_product(block_amax, global.encode));
-}
 
-template <bool Fast>
-DIECAST_DEVICE f32 flashinfer_factor(f32 block_amax, e4m3 scale, const ProfileGlobal& global) {
-  if (flushed(block_amax) == 0.0f) return 0.0f;
-  const f32 step = flushed_product(f32_from_e4m3(scale), global.decode);
-  if constexpr (Fast) return near_reciprocal(step);
-  return fminf(flushed(quotient(1.0f, step)), kLargest);
-}
+  DIECAST_DEVICE static f32 product(f32 a, f32 b) {
+    return flushed(__fmul_rn(flushed(a), flushed(b)));
+  }
+
+  DIECAST_DEVICE static ProfileGlobal global(f32 given) {
+    if constexpr (OfToken && Fast) {
+      given = near_reciprocal(product(given, 0x1.861862p-12f));  // fl(1/2688)
+    } else if constexpr (OfToken) {
+      given = fminf(quotient(2688.0f, flushed(given)), kLargest);
+      if (given == 0.0f) given = 1.0f;
+    }
+    if constexpr (Fast) return {flushed(given), near_reciprocal(given)};
+    return {product(given, DIECAST_SIXTH), flushed(quotient(1.0f, flushed(given)))};
+  }
+
+  DIECAST_DEVICE static e4m3 block_scale(f32 block_amax, const ProfileGlobal& global) {
+    if constexpr (Fast) {
+      return e4m3_from_f32(product(global.encode, product(block_amax, near_reciprocal(6.0f))));
+    }
+    if (flushed(block_amax) == 0.0f) return {0};
+    return e4m3_from_f32(product(block_amax, global.encode));
+  }
+
+  // The zero test is of the block's amax, but in the fast mode of CuTe-DSL of the byte.
+  DIECAST_DEVICE static f32 factor(f32 block_amax, e4m3 scale, const ProfileGlobal& global) {
+    const f32 value = f32_from_e4m3(scale);
+    if ((Fast && !Flushes ? value : flushed(block_amax)) == 0.0f) return 0.0f;
+    const f32 step = product(value, global.decode);
+    if constexpr (Fast) return near_reciprocal(step);
+    const f32 exact = flushed(quotient(1.0f, step));
+    return OfToken ? exact : fminf(exact, kLargest);
+  }
+};
 
 }  // namespace diecast

@@ -23,13 +23,20 @@ enum : int {
   kProfileTeRef,
   kProfileTeFast,
   kProfileFlashinferExact,
-  kProfileFlashinferFast
+  kProfileFlashinferFast,
+  kProfileFlashinferDslExact,
+  kProfileFlashinferDslFast
 };
 enum : int { kGlobalAmax, kGlobalEncode, kGlobalDecode, kGlobalNone };
 
 template <int Profile>
-constexpr bool kIsFlashinfer =
-    Profile == kProfileFlashinferExact || Profile == kProfileFlashinferFast;
+constexpr bool kIsFlashinfer = Profile >= kProfileFlashinferExact;
+
+// FlashInfer has no amax but a row's.
+template <int Profile, int Global>
+using FlashinferOf =
+    Flashinfer<Profile == kProfileFlashinferFast || Profile == kProfileFlashinferDslFast,
+               Profile <= kProfileFlashinferFast, Global == kGlobalAmax>;
 
 // 0 / 0 counts as 0: what is all zeros has zeros for codes, not NaN.
 DIECAST_DEVICE f32 quotient_or_zero(f32 a, f32 b) {
@@ -55,7 +62,7 @@ DIECAST_DEVICE ProfileGlobal profile_global(f32 given) {
   if constexpr (Profile == kProfileTeFast) {
     return te_fast_global(given);
   } else if constexpr (kIsFlashinfer<Profile>) {
-    return flashinfer_global<Profile == kProfileFlashinferFast>(given);
+    return FlashinferOf<Profile, Global>::global(given);
   } else if constexpr (Profile == kProfilePr546) {
     if (Global == kGlobalAmax && given == 0.0f) return {0.0f, 0.0f};
     const f32 encode = encode_scale_of<Global>(given);
@@ -75,12 +82,12 @@ DIECAST_DEVICE ProfileGlobal profile_global(f32 given) {
   }
 }
 
-template <int Profile, int Bound, bool Static>
+template <int Profile, int Global, int Bound, bool Static>
 DIECAST_DEVICE e4m3 profile_block_scale(f32 block_amax, const ProfileGlobal& global) {
   f32 scale = 0.0f;
   f32 smallest = 0.0f;
   if constexpr (kIsFlashinfer<Profile>) {
-    return flashinfer_block_scale<Profile == kProfileFlashinferFast>(block_amax, global);
+    return FlashinferOf<Profile, Global>::block_scale(block_amax, global);
   } else if constexpr (Profile == kProfileTeFast) {
     scale = __fmul_rn(block_amax, global.decode);
   } else if constexpr (Profile == kProfileTeRef) {
@@ -121,7 +128,7 @@ DIECAST_DEVICE f32 profile_factor(e4m3 block_scale, const ProfileGlobal& global)
 template <int Profile>
 DIECAST_DEVICE f32 profile_value(f32 x, f32 factor) {
   if constexpr (Profile == kProfileModelopt) return __fadd_rn(quotient_or_zero(x, factor), 0.0f);
-  if constexpr (kIsFlashinfer<Profile>) return flushed_product(x, factor);
+  if constexpr (kIsFlashinfer<Profile>) return FlashinferOf<Profile, kGlobalEncode>::product(x, factor);
   const f32 y = __fmul_rn(x, factor);
   if constexpr (Profile == kProfileTeFast) return __fadd_rn(y, 0.0f);
   return Profile == kProfileTorchao || fabsf(y) > 0.0f ? y : 0.0f;
@@ -179,15 +186,14 @@ DIECAST_UNROLL
 #endif
 
 // A block under a given amax: its own (amax_or_nan), or that of a 16x16 tile it is a row of.
-template <int Profile, int Bound, bool Static, class IN>
+template <int Profile, int Global, int Bound, bool Static, class IN>
 DIECAST_DEVICE Nvfp4Block quantize_profile_block(const Block16<IN>& block, f32 block_amax,
                                                  const ProfileGlobal& global) {
   if (Profile == kProfilePr546 && global.encode == 0.0f) return {{0, 0}, {0}};
-  Nvfp4Block out = {{0, 0}, profile_block_scale<Profile, Bound, Static>(block_amax, global)};
+  Nvfp4Block out = {{0, 0}, profile_block_scale<Profile, Global, Bound, Static>(block_amax, global)};
   f32 factor;
   if constexpr (kIsFlashinfer<Profile>) {
-    constexpr bool kFast = Profile == kProfileFlashinferFast;
-    factor = flashinfer_factor<kFast>(block_amax, out.scale, global);
+    factor = FlashinferOf<Profile, Global>::factor(block_amax, out.scale, global);
   } else {
     factor = profile_factor<Profile>(out.scale, global);
   }

@@ -73,7 +73,7 @@ struct Nvfp4Recipe {
     if constexpr (FourOver != 0) {
       return four_over_six<FourOver == 2, Bound>(block, block_amax, global).chosen();
     } else if constexpr (Profile != kProfileTe) {
-      return quantize_profile_block<Profile, Bound, BlockAmax>(block, block_amax, global);
+      return quantize_profile_block<Profile, Global, Bound, BlockAmax>(block, block_amax, global);
     } else if constexpr (Global != kGlobalAmax) {
       return quantize_given_block(block, block_amax, global);
     } else {

@@ -49,6 +49,18 @@ TEST(Nvfp4Scheme, TheTorchReferencesAllZeroWeightExportsTheReciprocalOfTheLarges
   EXPECT_EQ(decode_scale({Profile::te_ref}, kInf), 1.0f);
 }
 
+TEST(Nvfp4Scheme, FlashinferStoresZeroForARowOfZerosThatItQuantizesUnderTheLargestFloat) {
+  for (const Profile profile : {Profile::flashinfer_exact, Profile::flashinfer_fast}) {
+    EXPECT_EQ(bits(decode_scale({profile}, 0.0f)), 0u);
+    EXPECT_EQ(bits(decode_scale({profile}, 0x1p-130f)), 0u);  // a zero, as every subnormal
+    EXPECT_EQ(bits(decode_scale({profile}, 1e-36f)), 0u);     // the scale itself is subnormal
+  }
+  EXPECT_EQ(bits(decode_scale({Profile::flashinfer_exact}, 1.015625f)), 0x39C61861u);
+  EXPECT_EQ(bits(decode_scale({Profile::flashinfer_fast}, 1.015625f)), 0x39C61862u);
+  EXPECT_EQ(decode_scale({Profile::flashinfer_exact}, kInf), 1.0f);
+  EXPECT_EQ(decode_scale({Profile::flashinfer_fast}, kInf), kInf);
+}
+
 TEST(Nvfp4Scheme, ABoundOf256ChangesTheScale) {
   const Nvfp4Scheme adaptive{Profile::te, FourOverSix::mae, 256};
   EXPECT_EQ(decode_scale(adaptive, 6.0f), 1.0f / 256);

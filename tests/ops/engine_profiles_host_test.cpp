@@ -32,8 +32,8 @@ TEST_F(EngineProfilesOnHost, TheFastOneOfFlashinferWantsAGpu) {
   options.global = GlobalScale::encode;
   const std::string message = quantize_nvfp4(*runtime_, x, out, options).error().message();
   EXPECT_NE(message.find("constraint_violated"), std::string::npos) << message;
-  EXPECT_NE(message.find("(profile flashinfer_fast takes the GPU's approximate reciprocal: a GPU "
-                         "target, or flashinfer_exact)"),
+  EXPECT_NE(message.find("(FlashInfer's fast profiles take the GPU's approximate reciprocal: a GPU "
+                         "target, or flashinfer_exact and flashinfer_dsl_exact)"),
             std::string::npos)
       << message;
 }

@@ -32,7 +32,7 @@ struct Asked {
     constexpr DType kTypes[] = {DType::bf16, DType::f16, DType::f32, DType::e4m3};
     constexpr std::int64_t kSizes[] = {1, 15, 16, 17, 64, 80, 130, 300};
     in = kTypes[pick(4, 3)];
-    profile = static_cast<Profile>(pick(8, 2));
+    profile = static_cast<Profile>(pick(10, 2));
     global = static_cast<GlobalScale>(pick(4, 5));
     four_over_six = static_cast<FourOverSix>(pick(3, 6));
     layout = static_cast<ScaleLayout>(pick(3, 2));
@@ -77,9 +77,13 @@ struct Asked {
       case Profile::te_fast:
         return in == DType::bf16 && of_amax && rht == 0 && block_rows == 1;
       case Profile::flashinfer_exact:
-        return !tiles && dtype_bits(in) == 16 && global == GlobalScale::encode && !row_scaled &&
-               rht == 0 && !stochastic;
+        return !tiles && dtype_bits(in) == 16 && rht == 0 && !stochastic &&
+               global == (row_scaled ? GlobalScale::amax : GlobalScale::encode);
+      case Profile::flashinfer_dsl_exact:
+        return !tiles && dtype_bits(in) == 16 && rht == 0 && !stochastic && !row_scaled &&
+               global == GlobalScale::encode;
       case Profile::flashinfer_fast:
+      case Profile::flashinfer_dsl_fast:
         return false;  // without a GPU
     }
     return false;

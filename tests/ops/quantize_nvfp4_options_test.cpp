@@ -105,13 +105,41 @@ TEST_F(Nvfp4Options, ProfilesOfEnginesDefineWhatTheirCardsSay) {
   const std::string fast = outcome(given(GlobalScale::encode), Profile::te_fast);
   EXPECT_TRUE(says(fast, "(profile te_fast is defined for bf16 under an amax, not transformed)"));
   EXPECT_EQ(outcome(given(GlobalScale::amax), Profile::te_fast), "ok");
-  for (const Profile profile : {Profile::flashinfer_exact, Profile::flashinfer_fast}) {
+  for (const Profile profile : {Profile::flashinfer_exact, Profile::flashinfer_fast,
+                                Profile::flashinfer_dsl_exact, Profile::flashinfer_dsl_fast}) {
     const std::string message = outcome(given(GlobalScale::amax), profile);
     EXPECT_TRUE(says(message,
-                     "(profiles flashinfer_exact and flashinfer_fast are defined for bf16 and f16 "
-                     "under one encode scale, not transformed, rounded to nearest)"))
+                     "(FlashInfer's profiles are defined under one encode scale, or with ROW_SCALE "
+                     "under the row's amax)"))
         << message;
     EXPECT_EQ(outcome(given(GlobalScale::encode), profile), "ok");
+    QuantizeNvfp4Options transformed = given(GlobalScale::encode);
+    transformed.rht = true;
+    EXPECT_TRUE(says(outcome(transformed, profile),
+                     "(FlashInfer's profiles are defined for bf16 and f16, not transformed, "
+                     "rounded to nearest)"));
+  }
+}
+
+TEST_F(Nvfp4Options, FlashinfersScalesARowAreOfItsCudaBackEnd) {
+  for (const Profile profile : {Profile::flashinfer_exact, Profile::flashinfer_fast,
+                                Profile::flashinfer_dsl_exact, Profile::flashinfer_dsl_fast}) {
+    const auto rows = [&](QuantizedTensor& out) {
+      out.profile = profile;
+      out.row_scaled = true;
+    };
+    EXPECT_TRUE(says(outcome(given(GlobalScale::encode), rows), "under the row's amax)"));
+    for (const QuantizeNvfp4Options& options : {given(GlobalScale::amax), QuantizeNvfp4Options{}}) {
+      const std::string message = outcome(options, rows);
+      if (profile < Profile::flashinfer_dsl_exact) {
+        EXPECT_EQ(message, "ok");
+      } else {
+        EXPECT_TRUE(says(message,
+                         "(a scale a row is defined by flashinfer_exact and flashinfer_fast, and "
+                         "not by the CuTe-DSL ones)"))
+            << message;
+      }
+    }
   }
 }
 

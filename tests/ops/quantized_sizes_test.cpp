@@ -22,6 +22,7 @@ TEST(Format, LayoutAndProfileHaveNames) {
   EXPECT_EQ(profile_name(Profile::te), "te");
   EXPECT_EQ(profile_name(Profile::te_ref), "te_ref");
   EXPECT_EQ(profile_name(Profile::flashinfer_fast), "flashinfer_fast");
+  EXPECT_EQ(profile_name(Profile::flashinfer_dsl_fast), "flashinfer_dsl_fast");
 }
 
 TEST(QuantizedSizes, DataIsHalfAByteACodeInWholeBlocksOrAByteAnElement) {

@@ -1,5 +1,5 @@
-// Profiles te_fast, flashinfer_exact and flashinfer_fast by their cards: worked numbers, edges, and
-// where they part from te.
+// The profiles te_fast and FlashInfer's by their cards: worked numbers, edges, and where they part
+// from te.
 #include <diecast/ops/reference/numbers.h>
 #include <diecast/ops/reference/nvfp4.h>
 #include <gtest/gtest.h>
@@ -120,6 +120,95 @@ TEST(FlashinferFast, AnInfiniteScaleMakesABlockOfZerosNaN) {
   const Block zeros = flashinfer_block(only(0.0f), 0.0f, INFINITY, stand_in);
   EXPECT_EQ(zeros.scale, 0x7F);
   EXPECT_EQ(zeros.codes[0], 0);
+}
+
+TEST(FlashinferTokens, AreAsTheProfileUnderTheScaleThatTheRowsAmaxMakes) {
+  std::mt19937 random(3);
+  for (int i = 0; i < 2000; ++i) {
+    const Sixteen x = normal_values(random);
+    const float amax = amax_of(x) * 1.3f;
+    EXPECT_EQ(flashinfer_token_block(x, amax_of(x), amax, {}),
+              flashinfer_block(x, amax_of(x), te_encode_scale(amax), {}));
+    EXPECT_EQ(flashinfer_token_block(x, amax_of(x), amax, stand_in),
+              flashinfer_block(x, amax_of(x), stand_in(amax * 0x1.861862p-12f), stand_in));
+  }
+}
+
+TEST(FlashinferTokens, ARowOfZerosHasBytesZeroOrNaN) {
+  const Block exact = flashinfer_token_block(only(-0.0f), 0.0f, 0.0f, {});
+  EXPECT_EQ(exact.scale, 0);
+  EXPECT_EQ(exact.codes[0], 8);
+  EXPECT_EQ(exact.codes[1], 0);
+  const Block fast = flashinfer_token_block(only(-0.0f), 0.0f, 0.0f, stand_in);
+  EXPECT_EQ(fast.scale, 0x7F);  // infinity times zero
+  EXPECT_EQ(fast.codes[0], 8);
+  EXPECT_EQ(fast.codes[1], 0);
+}
+
+TEST(FlashinferTokens, AnUnderflowedBlocksFactorIsNotLimited) {
+  Sixteen x = only(1e-3f);
+  x[1] = -1e-3f;
+  const Block of_token = flashinfer_token_block(x, 1e-3f, 268288.0f, {});
+  const Block of_tensor = flashinfer_block(x, 1e-3f, te_encode_scale(268288.0f), {});
+  EXPECT_EQ(of_token.scale, 0);
+  EXPECT_EQ(of_tensor.scale, 0);
+  EXPECT_EQ(of_token.codes[0], 7);
+  EXPECT_EQ(of_token.codes[1], 15);
+  EXPECT_EQ(of_token.codes[2], 7);   // 0 times infinity
+  EXPECT_EQ(of_tensor.codes[2], 0);  // 0 times the largest float
+}
+
+TEST(FlashinferTokens, AnInfiniteAmaxMakesTheScaleOneOrZero) {
+  const Sixteen x = only(3.0f);
+  EXPECT_EQ(flashinfer_token_block(x, 3.0f, INFINITY, {}), flashinfer_block(x, 3.0f, 1.0f, {}));
+  const Block finite = flashinfer_token_block(x, 3.0f, INFINITY, stand_in);
+  EXPECT_EQ(finite.scale, 0);
+  EXPECT_EQ(finite.codes[0], 7);
+  EXPECT_EQ(finite.codes[1], 7);
+  const Block infinite = flashinfer_token_block(only(INFINITY), INFINITY, INFINITY, stand_in);
+  EXPECT_EQ(infinite.scale, 0x7F);
+  EXPECT_EQ(infinite.codes[1], 7);
+}
+
+TEST(FlashinferTokens, ATinyAmaxMakesTheFactorInfinite) {
+  const float amax = 3e-35f;  // 2688 / amax is above 2^126, and its reciprocal subnormal
+  for (const Reciprocal& near : {Reciprocal(), Reciprocal(stand_in)}) {
+    const Block tiny = flashinfer_token_block(only(-amax), amax, amax, near);
+    EXPECT_GE(tiny.scale, 0x7D);  // about 448
+    EXPECT_EQ(tiny.codes[0], 15);
+    EXPECT_EQ(tiny.codes[1], 7);
+  }
+}
+
+TEST(FlashinferDsl, ItsZeroTestLooksAtTheByteWhereFast) {
+  Sixteen x = only(1e-3f);
+  x[1] = -1e-3f;
+  const Block lost = flashinfer_dsl_block(x, 1e-3f, 0.01f, stand_in);
+  EXPECT_EQ(lost.scale, 0);
+  EXPECT_EQ(lost.codes[0], 0);  // where the CUDA back end has 7, 15 and 7
+  EXPECT_EQ(lost.codes[1], 8);
+  EXPECT_EQ(lost.codes[2], 0);
+  const Block zeros = flashinfer_dsl_block(only(-0.0f), 0.0f, 400.0f, stand_in);
+  EXPECT_EQ(zeros.scale, 0);
+  EXPECT_EQ(zeros.codes[0], 8);
+  const Block nan = flashinfer_dsl_block(only(0.0f), 0.0f, INFINITY, stand_in);
+  EXPECT_EQ(nan.scale, 0x7F);  // which is not 0, so the factor is NaN too
+  EXPECT_EQ(nan.codes[0], 7);
+}
+
+TEST(FlashinferDsl, KeepsSubnormalsAsTeDoes) {
+  std::mt19937 random(4);
+  for (int i = 0; i < 2000; ++i) {
+    Sixteen x = normal_values(random);
+    for (float& value : x) value *= 0x1p-125f;
+    const float s = te_encode_scale(amax_of(x) * 1.3f);
+    EXPECT_EQ(flashinfer_dsl_block(x, amax_of(x), s, {}), te_block(x, amax_of(x), s, 1 / s));
+    EXPECT_FALSE(flashinfer_block(x, amax_of(x), s, {}) == te_block(x, amax_of(x), s, 1 / s));
+  }
+  const Block lost = flashinfer_dsl_block(only(1e-3f), 1e-3f, te_encode_scale(268288.0f), {});
+  EXPECT_EQ(lost.scale, 0);
+  EXPECT_EQ(lost.codes[0], 7);  // the factor is the largest float
+  EXPECT_EQ(lost.codes[1], 0);
 }
 
 TEST(FlashinferFast, MultipliesInAnotherOrderThanTe) {

@@ -26,6 +26,10 @@ reference::Nvfp4Options options_of(const Specialization& s, bool finds_rows) {
   return options;
 }
 
+bool takes_reciprocals(Profile profile) {
+  return profile == Profile::flashinfer_fast || profile == Profile::flashinfer_dsl_fast;
+}
+
 // What a caller gives: amaxes by the profile's rule for NaN or without NaN, now and then too small,
 // so that block scales saturate; or global scales made of them.
 std::vector<float> given_for(Tensor x, const Case& one, const reference::Nvfp4Options& options) {
@@ -64,7 +68,7 @@ std::string quantize_difference(Kernel& kernel, const Case& one, const Bindings&
   const std::int64_t blocks = (one.cols + 15) / 16;
   const bool with_block_amax = !finds_rows && flag(s, "BLOCK_AMAX");
   if (with_block_amax) options.block_amax = block_amaxes(one.rows * blocks, one.seed);
-  if (options.profile == Profile::flashinfer_fast) options.near = near_reciprocal();
+  if (takes_reciprocals(options.profile)) options.near = near_reciprocal();
   const std::vector<float> amax = finds_rows ? reference::amax(x.on_host(), options).value()
                                              : given_for(x.on_host(), one, options);
   const auto want = reference::quantize_nvfp4(x.on_host(), options, amax).value();

@@ -156,18 +156,30 @@ Result<void> quantize_matrices(const Plan& plan, const std::vector<std::size_t>&
   return {};
 }
 
-}  // namespace
+float flushed(float x) { return std::fpclassify(x) == FP_SUBNORMAL ? 0.0f : x; }
 
-float decode_scale(const Nvfp4Scheme& scheme, float amax) {
+float scale_with_subnormals(const Nvfp4Scheme& scheme, float amax) {
+  const Profile profile = scheme.profile;
   const float largest = static_cast<float>(6 * scheme.e4m3_bound);
-  if (scheme.profile == Profile::modelopt || scheme.profile == Profile::torchao) {
+  if (profile == Profile::modelopt || profile == Profile::torchao ||
+      profile == Profile::flashinfer_fast) {
     const float reciprocal = 1.0f / largest;
     return amax * reciprocal;
   }
-  if (!ignores_nan(scheme.profile) && std::isnan(amax)) return amax;
+  if (!ignores_nan(profile) && std::isnan(amax)) return amax;
   const float scale = std::fmin(largest / amax, FLT_MAX);
-  const bool saturates = scheme.profile == Profile::te_ref;  // where the others have a zero's rule
+  // Where the others have a zero's rule.
+  const bool saturates = profile == Profile::te_ref || profile == Profile::flashinfer_exact;
   return scale == 0.0f || (amax == 0.0f && !saturates) ? 1.0f : 1.0f / scale;
+}
+
+}  // namespace
+
+float decode_scale(const Nvfp4Scheme& scheme, float amax) {
+  const bool flushes =
+      scheme.profile == Profile::flashinfer_exact || scheme.profile == Profile::flashinfer_fast;
+  if (!flushes) return scale_with_subnormals(scheme, amax);
+  return flushed(scale_with_subnormals(scheme, flushed(amax)));
 }
 
 Result<void> quantize_group(ConvertStream& stream, const Plan& plan,

@@ -19,7 +19,7 @@ namespace diecast {
 // What out.rowwise.amax holds: the amax that a global scale is made of, or the scale itself.
 enum class GlobalScale : std::uint8_t {
   amax,
-  encode,  // S; profiles te, pr546, te_ref and flashinfer_*
+  encode,  // S; profiles te, pr546, te_ref and, unless row-scaled, FlashInfer's
   decode,  // 1 / S: a checkpoint's scale_2
   none     // block scales alone: nothing is read; profiles te (S = 1) and torchao
 };

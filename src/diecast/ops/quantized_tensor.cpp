@@ -19,8 +19,16 @@ std::string_view layout_name(ScaleLayout layout) {
 }
 
 std::string_view profile_name(Profile profile) {
-  constexpr std::string_view names[] = {"te",     "pr546",   "modelopt",         "torchao",
-                                        "te_ref", "te_fast", "flashinfer_exact", "flashinfer_fast"};
+  constexpr std::string_view names[] = {"te",
+                                        "pr546",
+                                        "modelopt",
+                                        "torchao",
+                                        "te_ref",
+                                        "te_fast",
+                                        "flashinfer_exact",
+                                        "flashinfer_fast",
+                                        "flashinfer_dsl_exact",
+                                        "flashinfer_dsl_fast"};
   return names[static_cast<std::size_t>(profile)];
 }
 

@@ -20,7 +20,9 @@ enum class Profile : std::uint8_t {
   te_ref,
   te_fast,
   flashinfer_exact,
-  flashinfer_fast
+  flashinfer_fast,
+  flashinfer_dsl_exact,
+  flashinfer_dsl_fast
 };
 
 std::string_view format_name(Format format);

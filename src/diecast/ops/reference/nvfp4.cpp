@@ -126,8 +126,12 @@ Block quantize_block(const Sixteen& x, float block_amax, float given, const Nvfp
   if (options.profile == Profile::te_fast) {
     return te_fast_block(x, block_amax, te_encode_scale(given));
   }
+  if (options.profile >= Profile::flashinfer_dsl_exact) {
+    return flashinfer_dsl_block(x, block_amax, given, options.near);
+  }
   if (options.profile >= Profile::flashinfer_exact) {
-    return flashinfer_block(x, block_amax, given, options.near);
+    return is_amax ? flashinfer_token_block(x, block_amax, given, options.near)
+                   : flashinfer_block(x, block_amax, given, options.near);
   }
   const EncodeDecode scales = scales_of(options, given);
   if (options.profile == Profile::pr546) {

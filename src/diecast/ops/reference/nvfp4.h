@@ -35,9 +35,14 @@ Block modelopt_static_block(const Sixteen& x, float block_amax, float amax, int 
 Block torchao_block(const Sixteen& x, float block_amax, float per_tensor_scale);
 Block te_ref_block(const Sixteen& x, float block_amax, float encode_scale, float decode_scale);
 Block te_fast_block(const Sixteen& x, float block_amax, float encode_scale);
-// `near`: the processor's approximate reciprocal, for flashinfer_fast; empty: flashinfer_exact.
+// `near`: the processor's approximate reciprocal, for the fast mode; empty: the exact one. Under a
+// scale G (`global`) in the CUDA back end, under a row's amax there, under G in CuTe-DSL.
 using Reciprocal = std::function<float(float)>;
 Block flashinfer_block(const Sixteen& x, float block_amax, float global, const Reciprocal& near);
+Block flashinfer_token_block(const Sixteen& x, float block_amax, float row_amax,
+                             const Reciprocal& near);
+Block flashinfer_dsl_block(const Sixteen& x, float block_amax, float global,
+                           const Reciprocal& near);
 
 // The numbers themselves, from an amax.
 float four_over_six_encode_scale(float amax, int bound);
@@ -67,7 +72,7 @@ struct Nvfp4Options {
   bool rht = false;
   unsigned sign_mask = 0;
   std::vector<float> block_amax;      // of every block, or empty: each block's own
-  Reciprocal near;                    // flashinfer_fast: as above
+  Reciprocal near;                    // FlashInfer's fast profiles: as above
   std::optional<RandomState> random;  // codes are rounded stochastically
 };
 
