@@ -1,4 +1,5 @@
-// A GPU's approximate reciprocal for the references of FlashInfer's fast profiles, asked once for each float.
+// A GPU's approximate reciprocal for the references of FlashInfer's fast profiles, asked once for
+// each float.
 #pragma once
 
 #include <diecast/ops/reference/nvfp4.h>

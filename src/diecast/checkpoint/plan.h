@@ -25,9 +25,9 @@ struct Nvfp4Scheme {
 };
 // What a weight's scale_2 is under its amax. te, pr546 and te_ref: 1 / S with S = min(6 * bound /
 // amax, FLT_MAX), or 1 where that is no scale (amax infinite or, but for te_ref, 0); modelopt and
-// torchao: amax times the rounded 1 / (6 * bound). A NaN amax (all but te) gives NaN. What FlashInfer
-// stores of a row's amax: flashinfer_exact as te_ref, flashinfer_fast as modelopt, a zero for what is
-// subnormal, and so for a row of zeros.
+// torchao: amax times the rounded 1 / (6 * bound). A NaN amax (all but te) gives NaN. What
+// FlashInfer stores of a row's amax: flashinfer_exact as te_ref, flashinfer_fast as modelopt, a
+// zero for what is subnormal, and so for a row of zeros.
 float decode_scale(const Nvfp4Scheme& scheme, float amax);
 
 enum class Action : std::uint8_t { copy, quantize, dequantize };

@@ -1,6 +1,6 @@
-// FlashInfer's profiles. In its CUDA back end every operation takes and gives zeros for subnormals, as
-// code built with fast math does in either mode; its CuTe-DSL back end keeps them. The fast modes'
-// reciprocals are the processor's approximations, which the caller brings.
+// FlashInfer's profiles. In its CUDA back end every operation takes and gives zeros for subnormals,
+// as code built with fast math does in either mode; its CuTe-DSL back end keeps them. The fast
+// modes' reciprocals are the processor's approximations, which the caller brings.
 #include <diecast/ops/reference/numbers.h>
 #include <diecast/ops/reference/nvfp4.h>
 

@@ -1,0 +1,41 @@
+// The words of formats, layouts and profiles, and what follows from one of them alone.
+#include <diecast/ops/quantized_tensor.h>
+
+namespace diecast {
+
+std::string_view format_name(Format format) {
+  constexpr std::string_view names[] = {"nvfp4", "mxfp8_e4m3", "mxfp8_e5m2", "mxfp4"};
+  return names[static_cast<std::size_t>(format)];
+}
+
+std::string_view layout_name(ScaleLayout layout) {
+  constexpr std::string_view names[] = {"linear", "s128x4", "s8x4"};
+  return names[static_cast<std::size_t>(layout)];
+}
+
+std::string_view profile_name(Profile profile) {
+  constexpr std::string_view names[] = {"te",
+                                        "pr546",
+                                        "modelopt",
+                                        "torchao",
+                                        "te_ref",
+                                        "te_fast",
+                                        "flashinfer_exact",
+                                        "flashinfer_fast",
+                                        "flashinfer_dsl_exact",
+                                        "flashinfer_dsl_fast"};
+  return names[static_cast<std::size_t>(profile)];
+}
+
+bool ignores_nan(Profile profile) { return profile == Profile::te || profile >= Profile::te_fast; }
+
+bool is_four_bit(Format format) { return format == Format::nvfp4 || format == Format::mxfp4; }
+
+int scale_tile_rows(ScaleLayout layout) {
+  constexpr int rows[] = {1, 128, 8};
+  return rows[static_cast<std::size_t>(layout)];
+}
+
+int scale_tile_cols(ScaleLayout layout) { return layout == ScaleLayout::linear ? 1 : 4; }
+
+}  // namespace diecast
