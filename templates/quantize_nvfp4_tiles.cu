@@ -1,17 +1,17 @@
 // quantize_nvfp4_tiles: a row-major [rows, cols] matrix to NVFP4 along its rows, along its columns (the
 // codes and scales of its transpose) or both, read once. Blocks are 16 neighbours, or 16x16 with one
 // scale that stands in the scale matrix 16 times. Global scales are given, for rows and for columns.
-// What is short of a block is padded with zeros, and so is what is short of a layout's tile.
-// GROUPED: the members of a group, whose descriptors say where each lies and how many rows it has.
+// What is short of a block or of a layout's tile is padded with zeros. GROUPED: the members of a group, whose
+// descriptors say where each lies and how many rows it has; amaxes of their blocks lie as their codes do.
 // ROWS_apart: whole blocks of 16, every row from a multiple of 16 bytes on. ROWS_any: nothing is known.
 /* diecast
 shape    int   COLS       = 0                            // row length; 0 = not fixed at compile time
 shape    enum  ROWS       {apart, any} = apart           // what is known of x's rows, see above
 shape    bool  GROUPED    = false                        // x, codes and scales of many members, see above
-option   type  IN         {bf16, f16, f32}               // element type of x
+option   type  IN         {bf16, f16, f32, e4m3}         // element type of x
 option   enum  DIRECTION  {rowwise, columnwise, both} = both
 option   int   BLOCK_ROWS {1, 16} = 1                    // 1x16 blocks along either side, or 16x16
-option   enum  PROFILE    {te, pr546, modelopt, torchao, te_ref, te_fast} = te  // whose bits; see PROFILES.md
+option   enum  PROFILE    {te, pr546, modelopt, torchao, te_ref, te_fast, flashinfer_exact, flashinfer_fast, flashinfer_dsl_exact, flashinfer_dsl_fast} = te  // whose bits; see PROFILES.md
 option   enum  GLOBAL     {amax, encode, decode, none} = amax  // what amax holds: an amax, S, 1 / S; none: no global scale
 option   bool  ROW_SCALE  = false                        // amax has one entry a row, amax_t one a column
 option   enum  LAYOUT     {linear, s128x4, s8x4} = linear   // of the block scales
@@ -53,7 +53,8 @@ require  GLOBAL != GLOBAL_none || PROFILE == PROFILE_te || PROFILE == PROFILE_to
 require  GLOBAL != GLOBAL_none || !ROW_SCALE             // without global scales there is none a row
 require  !BLOCK_AMAX || PROFILE == PROFILE_modelopt      // given block amaxes are defined by profile modelopt
 require  !BLOCK_AMAX || GLOBAL == GLOBAL_amax            // given block amaxes are scaled by the amax itself: GLOBAL=amax
-require  !BLOCK_AMAX || !GROUPED                         // members of a group bring no amaxes of their blocks
+require  IN != e4m3 || RHT == RHT_none                  // a transform is rounded to x's type: bf16, f16 or f32
+require  PROFILE < PROFILE_flashinfer_exact              // FlashInfer's profiles are defined for a matrix along its rows in 1x16 blocks: quantize_nvfp4 has them
 require  RHT == RHT_none || RHT == RHT_columnwise || DIRECTION != DIRECTION_columnwise  // there is no rowwise output to transform
 require  RHT == RHT_none || RHT == RHT_rowwise || DIRECTION != DIRECTION_rowwise  // there is no columnwise output to transform
 require  RHT != RHT_none || SIGN_MASK == 0               // signs belong to the transform
@@ -72,13 +73,13 @@ sample   COLS {0}  SIGN_MASK {0, 55272}  rows {0, 1, 17, 130}  cols {1, 17, 80, 
 #include <diecast/device/tile_output.h>
 
 using Recipe = Nvfp4Recipe<PROFILE, GLOBAL, FOUR_OVER_SIX, BOUND, BLOCK_AMAX>;
+using Block = LoadedBlock16<IN>;
 using Piece = Piece16x64<IN, ROWS == ROWS_apart>;
 
 constexpr bool kRowwise = DIRECTION != DIRECTION_columnwise, kColumnwise = DIRECTION != DIRECTION_rowwise;
-constexpr bool kTransformsRows = RHT == RHT_both || RHT == RHT_rowwise;
-constexpr bool kTransformsColumns = RHT == RHT_both || RHT == RHT_columnwise;
+constexpr bool kTransformsRows = RHT == RHT_both || RHT == RHT_rowwise, kTransformsColumns = RHT == RHT_both || RHT == RHT_columnwise;
 constexpr bool kSquare = BLOCK_ROWS == 16, kFourOverSix = FOUR_OVER_SIX != FOUR_OVER_SIX_off;
-constexpr bool kOrdinary = kHasOrdinary<IN, PROFILE, GLOBAL, FOUR_OVER_SIX> && !STOCHASTIC;
+constexpr bool kOrdinary = kHasOrdinary<LoadedElement<IN>::Type, PROFILE, GLOBAL, FOUR_OVER_SIX> && !STOCHASTIC;
 // A lane's two blocks side by side in the code: faster, and longer to compile, so of one direction alone.
 constexpr bool kTogether = kOrdinary && RHT == RHT_none && !ROW_SCALE && DIRECTION != DIRECTION_both;
 
@@ -89,7 +90,6 @@ constexpr int kRowLanes = kColumnwise || bits<IN>() == 32 ? 4 : 8;  // lanes of 
 constexpr int kOwn = kRowLanes / 2, kApart = 32 / kRowLanes;         // a lane's blocks, the rows from one to the next
 
 using Output = TileOutput<LAYOUT, kSquare, ROW_SCALE, STOCHASTIC>;
-using Place = TilePlace<LAYOUT>;
 using Columns = TileColumns<kTileCols>;
 
 DIECAST_DEVICE auto global_of(f32 given) { return with_limit<kOrdinary>(Recipe::global(given)); }
@@ -98,7 +98,7 @@ DIECAST_DEVICE auto global_at(u64 amax) {
 }
 
 // Long code is compiled once: blocks go into it and come back in registers.
-DIECAST_DEVICE_CALL Block16<IN> transform(Block16<IN> block) { return hadamard16(block, SIGN_MASK); }
+DIECAST_DEVICE_CALL Block transform(Block block) { return hadamard16(block, SIGN_MASK); }
 
 // Of the 16x16 block that a lane's blocks are lines of, as square16.h has them: own(i, two) gives blocks i and
 // i + 1. Ordinary: no block of the warp's has NaN.
@@ -110,7 +110,7 @@ DIECAST_DEVICE Square square_of(const Own& own, const Global& global) {
   if constexpr (kOrdinary) {
 DIECAST_UNROLL
     for (int i = 0; i < kCount; i += 2) {
-      Block16<IN> two[2];
+      Block two[2];
       own(i, two);
       amax = larger(amax, larger(amax_with_nan(two[0]), amax_with_nan(two[1])));
     }
@@ -120,7 +120,7 @@ DIECAST_UNROLL
   }
 DIECAST_NO_UNROLL
   for (int i = 0; i < kCount; i += 2) {
-    Block16<IN> two[2];
+    Block two[2];
     own(i, two);
     amax = larger(amax, larger(Recipe::amax(two[0]), Recipe::amax(two[1])));
   }
@@ -135,7 +135,7 @@ DIECAST_NO_UNROLL
       f32 of_lines[kCount];
 DIECAST_UNROLL
       for (int i = 0; i < kCount; i += 2) {
-        Block16<IN> two[2];
+        Block two[2];
         own(i, two);
         of_lines[i] = four_over_six_once<FOUR_OVER_SIX == FOUR_OVER_SIX_mse, BOUND>(two[0], wanted, global).error;
         of_lines[i + 1] = four_over_six_once<FOUR_OVER_SIX == FOUR_OVER_SIX_mse, BOUND>(two[1], wanted, global).error;
@@ -147,7 +147,7 @@ DIECAST_UNROLL
 }
 
 template <class Global>
-DIECAST_DEVICE Nvfp4Block quantize_any(const Block16<IN>& block, const Square& square, const Global& global) {
+DIECAST_DEVICE Nvfp4Block quantize_any(const Block& block, const Square& square, const Global& global) {
   if constexpr (!kSquare) {
     return Recipe::quantize(block, global);
   } else if constexpr (kFourOverSix) {
@@ -159,12 +159,12 @@ DIECAST_DEVICE Nvfp4Block quantize_any(const Block16<IN>& block, const Square& s
 
 // In a call: what is not ordinary, or long.
 template <class Global>
-DIECAST_DEVICE_CALL Nvfp4Block quantize_seldom(Block16<IN> block, Square square, Global global) {
+DIECAST_DEVICE_CALL Nvfp4Block quantize_seldom(Block block, Square square, Global global) {
   return quantize_any(block, square, global);
 }
 
 template <class Global>
-DIECAST_DEVICE Nvfp4Block quantized(const Block16<IN>& block, const Square& square, const Global& global) {
+DIECAST_DEVICE Nvfp4Block quantized(const Block& block, const Square& square, const Global& global) {
   if constexpr (kOrdinary) {
     const OrdinaryScale found(kSquare ? square.amax : amax_with_nan(block), global);
     if (!found.is_ordinary || (kSquare && !square.ordinary)) return quantize_seldom(block, square, global);
@@ -180,7 +180,7 @@ DIECAST_DEVICE Nvfp4Block quantized(const Block16<IN>& block, const Square& squa
 
 // A block's codes anew, by random numbers.
 template <class Global>
-DIECAST_DEVICE_CALL Nvfp4Block rounded(Block16<IN> block, Global global, Randomness<STOCHASTIC> random, i64 index, Nvfp4Block found) {
+DIECAST_DEVICE_CALL Nvfp4Block rounded(Block block, Global global, Randomness<STOCHASTIC> random, i64 index, Nvfp4Block found) {
   Recipe::round(block, global, random, index, found);
   return found;
 }
@@ -188,7 +188,7 @@ DIECAST_DEVICE_CALL Nvfp4Block rounded(Block16<IN> block, Global global, Randomn
 // Two of a lane's blocks along a side, `apart` lines from one to the other, the first of which is block
 // `block` of line `line` of the tile; each is handed to `store`.
 template <class Global, class Store>
-DIECAST_DEVICE void quantize_two(Block16<IN> (&two)[2], const Square& square, const Output& out, const Global& of_all,
+DIECAST_DEVICE void quantize_two(Block (&two)[2], const Square& square, const Output& out, const Global& of_all,
                                  int line, int block, int apart, const Store& store) {
   const auto quantize_next = [&](int i) {
     const auto global = ROW_SCALE ? global_of(out.amax_of_line(line)) : of_all;
@@ -221,15 +221,15 @@ DIECAST_KERNEL {
   if constexpr (!GROUPED && kColumnwise) of_columns = global_at(whole.columnwise.amax);
   const u32 row_tiles = static_cast<u32>(ceil_div(cols, kTileCols));
 DIECAST_NO_UNROLL
-  for (GroupWalk<GROUPED> at{reinterpret_cast<const Member*>(members), count, rows, blockIdx.x, gridDim.x};
+  for (GroupWalk<GROUPED, GROUPED && BLOCK_AMAX> at{reinterpret_cast<const Member*>(members), count, rows, blockIdx.x, gridDim.x};
        at.find(kTileRows, row_tiles); at.next()) {
     const Member m = GROUPED ? at.members[at.member] : whole;
     if constexpr (GROUPED && kRowwise) of_rows = global_at(m.rowwise.amax);
     if constexpr (GROUPED && kColumnwise) of_columns = global_at(m.columnwise.amax);
-    const i64 row = i64{at.row} * kTileRows, col = i64{at.piece} * kTileCols, col_blocks = ceil_div(m.rows, 16);
+    const i64 row = i64{at.row} * kTileRows, col = i64{at.piece} * kTileCols, row_blocks = ceil_div(cols, 16), col_blocks = ceil_div(m.rows, 16);
     const int in_rows = static_cast<int>(min(m.rows - row, i64{kTileRows})), in_cols = static_cast<int>(min(cols - col, i64{kTileCols}));
-    const Output across(rng, m.rowwise, block_amax, ceil_div(cols, 16), row, col / 16, in_rows, in_cols, false);
-    const Output down(rng, m.columnwise, block_amax_t, col_blocks, col, row / 16, in_cols, in_rows, true);
+    const Output across(rng, m.rowwise, block_amax + (kSquare ? at.sixteens : m.row_begin) * row_blocks, row_blocks, row, col / 16, in_rows, in_cols, false);
+    const Output down(rng, m.columnwise, block_amax_t + at.sixteens * (kSquare ? row_blocks : cols), col_blocks, col, row / 16, in_cols, in_rows, true);
     const IN* from = reinterpret_cast<const IN*>(m.matrix) + row * m.stride + col;
 DIECAST_NO_UNROLL
     for (int stripe = warp; stripe < kStripes; stripe += THREADS / 32) {
@@ -239,7 +239,7 @@ DIECAST_NO_UNROLL
       const IN* at_x = from + at_row * m.stride + at_col;
       const int has_rows = in_rows - at_row;
       int has_cols = in_cols - at_col;
-      Place to(across, 16 * stripe + lane / kRowLanes, lane % kRowLanes);
+      TilePlace<LAYOUT> to(across, 16 * stripe + lane / kRowLanes, lane % kRowLanes);
       Vector<8>* codes_to = columns.codes_at(2 * lane, stripe);
       e4m3* scale_to = columns.scale_at(2 * lane, stripe);
       if constexpr (kColumnwise) piece.begin(at_x, m.stride, has_rows, has_cols);
@@ -248,7 +248,7 @@ DIECAST_NO_UNROLL
         if constexpr (kColumnwise) piece.wait();
         Square square = {};
         if constexpr (kRowwise) {
-          const auto own = [&](int i, Block16<IN> (&two)[2]) {
+          const auto own = [&](int i, Block (&two)[2]) {
             if constexpr (kColumnwise) {
               piece.across(two);
             } else {
@@ -259,7 +259,7 @@ DIECAST_NO_UNROLL
           if constexpr (kSquare && !BLOCK_AMAX) square = square_of<kRowLanes>(own, of_rows);
 DIECAST_NO_UNROLL
           for (int i = 0; i < kOwn; i += 2) {
-            Block16<IN> two[2];
+            Block two[2];
             own(i, two);
             quantize_two(two, square, across, of_rows, to.line + i * kApart, to.block, kApart, [&](int j, const Nvfp4Block& block) {
               to.store(across, {{block.codes[0], block.codes[1]}}, block.scale, (i + j) * kApart);
@@ -269,19 +269,19 @@ DIECAST_NO_UNROLL
         }
         at_x += 16 * kRowLanes, has_cols -= 16 * kRowLanes;
         if constexpr (kColumnwise) {
-          Block16<IN> two[2];
+          Block two[2];
           piece.down(two);
           // What is not transformed is the rows' transpose, and so are the sums of its errors.
           constexpr bool kByRows = kSquare && kFourOverSix && !kTransformsColumns;
           if constexpr (kByRows) {
-            square = square_of<kRowLanes>([&](int, Block16<IN> (&own)[2]) { piece.across(own); }, of_columns);
+            square = square_of<kRowLanes>([&](int, Block (&own)[2]) { piece.across(own); }, of_columns);
             square.amax = __shfl_sync(0xFFFFFFFFu, square.amax, lane / 8);
             square.four = __shfl_sync(0xFFFFFFFFu, int{square.four}, lane / 8) != 0;
           }
           if (left + 64 < kTileCols) piece.begin(at_x, m.stride, has_rows, has_cols);
           if constexpr (kTransformsColumns) two[0] = transform(two[0]), two[1] = transform(two[1]);
           if constexpr (kSquare && !BLOCK_AMAX && !kByRows) {
-            square = square_of<0>([&](int, Block16<IN> (&own)[2]) { own[0] = two[0], own[1] = two[1]; }, of_columns);
+            square = square_of<0>([&](int, Block (&own)[2]) { own[0] = two[0], own[1] = two[1]; }, of_columns);
           }
           quantize_two(two, square, down, of_columns, left + 2 * lane, stripe, 1, [&](int i, const Nvfp4Block& block) {
             codes_to[i * Columns::kToOdd] = {{block.codes[0], block.codes[1]}};

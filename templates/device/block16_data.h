@@ -37,6 +37,18 @@ DIECAST_UNROLL
   }
 };
 
+// What an element in memory is in a block: f16 holds every value of e4m3.
+template <class IN>
+struct LoadedElement {
+  using Type = IN;
+};
+template <>
+struct LoadedElement<e4m3> {
+  using Type = f16;
+};
+template <class IN>
+using LoadedBlock16 = Block16<typename LoadedElement<IN>::Type>;
+
 // All sixteen from an address that is a multiple of 16 bytes. Two loads share a 32-byte sector, so
 // they go through the first-level cache: as streaming loads they cost 8 % of the bandwidth.
 template <class IN>

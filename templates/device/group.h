@@ -28,14 +28,16 @@ struct MemberList {
 
 // The way of a block of threads through the tiles of all members, or of one matrix, every `step`-th
 // of them, members in order and a member's tiles row by row. It only goes forward: each member is
-// looked at once.
-template <bool Grouped>
+// looked at once. Sixteens: it counts the blocks of 16 rows of the members that it has passed, each
+// with all its rows.
+template <bool Grouped, bool Sixteens = false>
 struct GroupWalk {
   const Member* members;
   i64 count, matrix_rows;     // how many; the rows of the matrix that is no group
   i64 index, step;
   i64 member = 0, begin = 0;  // the member at hand, and the first of its tiles among all
   u32 row = 0, piece = 0;     // the tile's place in it; no matrix has 2^32 tiles
+  i64 sixteens = 0;
 
   DIECAST_DEVICE i64 rows() const { return Grouped ? members[member].rows : matrix_rows; }
 
@@ -50,6 +52,9 @@ DIECAST_NO_UNROLL
         return true;
       }
       begin += tiles;
+      if (Sixteens && member + 1 < count) {
+        sixteens += ceil_div(members[member + 1].row_begin - members[member].row_begin, 16);
+      }
     }
     return false;
   }

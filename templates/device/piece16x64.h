@@ -15,7 +15,9 @@ namespace diecast {
 // `Aligned`: rows are whole blocks of 16 and start at multiples of 16 bytes.
 template <class IN, bool Aligned>
 struct Piece16x64 {
-  static constexpr int kBlockWords = Block16<IN>::kWords;
+  using Block = LoadedBlock16<IN>;
+  static constexpr int kBlockWords = Block::kWords;
+  static constexpr bool kCopied = Aligned && bits<IN>() >= 16;  // as it is in memory, by the hardware
   // Four words more than a row has: what eight lanes read together lies in different banks.
   static constexpr int kPitch = 4 * kBlockWords + 4;
   static constexpr int kWords = 16 * kPitch;
@@ -23,21 +25,22 @@ struct Piece16x64 {
   u32* words;  // kWords of them, at a multiple of 16 bytes, the warp's own
 
   // What a lane reads begins at this row and column of the piece.
-  static constexpr int kRowLanes = Aligned ? kBlockWords : 4, kRows = 32 / kRowLanes;
+  static constexpr int kRowLanes = kCopied ? kBlockWords : 4, kRows = 32 / kRowLanes;
   DIECAST_DEVICE static int lane_row() { return threadIdx.x % 32 / kRowLanes; }
   DIECAST_DEVICE static int lane_col() { return threadIdx.x % kRowLanes * (64 / kRowLanes); }
 
   // Begins to read a piece. From the lane's first element, at `x`, on the matrix has `rows` x `cols`: perhaps
   // none, perhaps more than a piece. All lanes; none of them reads the piece before any more.
   DIECAST_DEVICE void begin(const IN* x, i64 stride, int rows, int cols) const {
-    u32* to = words + lane_row() * kPitch + lane_col() * bits<IN>() / 32;
+    u32* to = words + lane_row() * kPitch + lane_col() * kBlockWords / 16;
     __syncwarp();
 DIECAST_UNROLL
     for (int i = 0; i < 16; i += kRows, x += kRows * stride) {
-      if constexpr (Aligned) {
+      if constexpr (kCopied) {
         copy_async<16>(to, x, i < rows && cols > 0, 4 * i * kPitch);
       } else {
-        const Block16<IN> block = load_block16_elements(x, i < rows ? cols : 0);
+        Block block;
+        load_one(x, i < rows, cols, block);
 DIECAST_UNROLL
         for (int w = 0; w < kBlockWords; ++w) to[i * kPitch + w] = block.words[w];
       }
@@ -47,26 +50,18 @@ DIECAST_UNROLL
   // Two blocks along rows that are `Apart` apart, from memory itself: the first is at `x`, where the matrix has
   // `rows` x `cols`.
   template <int Apart>
-  DIECAST_DEVICE static void load(const IN* x, i64 stride, int rows, int cols, Block16<IN> (&two)[2]) {
+  DIECAST_DEVICE static void load(const IN* x, i64 stride, int rows, int cols, Block (&two)[2]) {
 DIECAST_UNROLL
-    for (int i = 0; i < 2; ++i, x += Apart * stride) {
-      const bool has_row = i * Apart < rows;
-      if constexpr (Aligned) {
-        two[i] = {};
-        if (has_row && cols > 0) two[i] = load_block16(x);
-      } else {
-        two[i] = load_block16_elements(x, has_row ? cols : 0);
-      }
-    }
+    for (int i = 0; i < 2; ++i, x += Apart * stride) load_one(x, i * Apart < rows, cols, two[i]);
   }
 
   // All lanes, before they read it.
   DIECAST_DEVICE void wait() const {
-    if constexpr (Aligned) wait_for_copies();
+    if constexpr (kCopied) wait_for_copies();
     __syncwarp();
   }
 
-  DIECAST_DEVICE void across(Block16<IN> (&two)[2]) const {
+  DIECAST_DEVICE void across(Block (&two)[2]) const {
     const int lane = threadIdx.x % 32;
 DIECAST_UNROLL
     for (int i = 0; i < 2; ++i) {
@@ -80,7 +75,7 @@ DIECAST_UNROLL
     }
   }
 
-  DIECAST_DEVICE void down(Block16<IN> (&two)[2]) const {
+  DIECAST_DEVICE void down(Block (&two)[2]) const {
     constexpr int kPair = kBlockWords / 8;  // words of two neighbours
     using Pair = Vector<4 * kPair>;
     const u32* from = words + threadIdx.x % 32 * kPair;
@@ -97,6 +92,17 @@ DIECAST_UNROLL
           two[j].words[i + 1] = below.words[j];
         }
       }
+    }
+  }
+
+ private:
+  // From `x` on, where the matrix has the row or not, and so many of its columns.
+  DIECAST_DEVICE static void load_one(const IN* x, bool has_row, int cols, Block& to) {
+    if constexpr (Aligned) {
+      to = {};
+      if (has_row && cols > 0) to = load_block16(x);
+    } else {
+      to = load_block16_elements(x, has_row ? cols : 0);
     }
   }
 };

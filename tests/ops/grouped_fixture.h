@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "ops/tiles_fixture.h"
+#include "ops/variant_case.h"
 
 namespace diecast {
 
@@ -21,7 +22,11 @@ struct GroupWish {
   Profile profile = Profile::te;
   int bound = 448;
   bool stochastic = false;
+  DType in = DType::bf16;
+  bool block_amax = false;
 
+  // Whether the tensors' amaxes are given.
+  bool given() const { return in == DType::e4m3 || block_amax; }
   std::string text() const {
     std::string out = "group " + std::string(profile_name(profile)) + " " +
                       std::string(layout_name(layout)) + " " +
@@ -29,7 +34,8 @@ struct GroupWish {
     const std::pair<const char*, std::int64_t> numbers[] = {
         {"row_scaled", row_scaled}, {"rht", static_cast<int>(rht)}, {"block_rows", block_rows},
         {"bound", bound},           {"stochastic", stochastic},     {"scale_gap", scale_gap},
-        {"rowwise", rowwise},       {"columnwise", columnwise},     {"row_gap", row_gap}};
+        {"rowwise", rowwise},       {"columnwise", columnwise},     {"row_gap", row_gap},
+        {"bits", dtype_bits(in)},   {"block_amax", block_amax}};
     for (const auto& [name, value] : numbers)
       out.append(" ").append(name).append("=").append(std::to_string(value));
     return out;
@@ -123,25 +129,74 @@ class GroupedOnHost : public TilesOnHost {
     for (std::int64_t i = 0; i < all.count; ++i) {
       const QuantizedTensor part = all.member(i).value();
       Tensor rows = x;
-      rows.data = static_cast<std::uint8_t*>(x.data) + all.host_row_offsets[i] * x.stride() * 2;
+      rows.data = static_cast<std::uint8_t*>(x.data) +
+                  all.host_row_offsets[i] * x.stride() * dtype_bits(x.dtype) / 8;
       rows.shape = part.shape;
       QuantizedTensor own = part;
-      if (part.rowwise.present()) allocate(own.rowwise);
-      if (part.columnwise.present()) allocate(own.columnwise);
-      quantize_nvfp4_tiles(*runtime_, rows, own, options).value();
+      for (QuantizedSide* side : {&own.rowwise, &own.columnwise}) {
+        const float* const given = side->amax;
+        if (side->present()) allocate(*side);
+        if (options.amax_given && side->present())
+          std::copy(given, given + side->amax_count, side->amax);
+      }
+      quantize_nvfp4_tiles(*runtime_, rows, own, of_member(options, all, i)).value();
       const std::string member = what + " member " + std::to_string(i);
       expect_then_poison(part.rowwise, own.rowwise, member + " rowwise");
       expect_then_poison(part.columnwise, own.columnwise, member + " columnwise");
     }
-    expect_poison(all.whole.rowwise, what + " rowwise");
-    expect_poison(all.whole.columnwise, what + " columnwise");
+    for (QuantizedSide side : {all.whole.rowwise, all.whole.columnwise}) {
+      if (options.amax_given) side.amax_count = 0;  // an input
+      expect_poison(side, what);
+    }
+  }
+
+  // The rows of blocks of 16 before member i, each member with all its rows.
+  static std::int64_t sixteens_before(const QuantizedGroup& all, std::int64_t i) {
+    std::int64_t sum = 0;
+    for (std::int64_t m = 0; m < i; ++m) {
+      sum += ceil_div(all.host_row_offsets[m + 1] - all.host_row_offsets[m], 16);
+    }
+    return sum;
+  }
+
+  // The options with the block amaxes of member i.
+  QuantizeNvfp4TilesOptions of_member(QuantizeNvfp4TilesOptions options, const QuantizedGroup& all,
+                                      std::int64_t i) const {
+    const std::int64_t blocks = ceil_div(cols_, 16), sixteens = sixteens_before(all, i);
+    const bool square = all.whole.block_rows == 16;
+    auto& [rowwise, columnwise] = options.block_amax;
+    if (rowwise != nullptr) rowwise += (square ? sixteens : all.host_row_offsets[i]) * blocks;
+    if (columnwise != nullptr) columnwise += sixteens * (square ? blocks : cols_);
+    return options;
+  }
+
+  // Amaxes of tensors and, where the wish says so, of blocks; of the offsets that the device knows.
+  void give(QuantizedGroup all, const std::vector<std::int64_t>& offsets, const GroupWish& wish,
+            QuantizeNvfp4TilesOptions& options) {
+    options.amax_given = true;
+    for (const QuantizedSide* side : {&all.whole.rowwise, &all.whole.columnwise}) {
+      for (std::int64_t i = 0; side->present() && i < side->amax_count; ++i) {
+        side->amax[i] = 0.5f + static_cast<float>(i % 7);
+      }
+    }
+    if (!wish.block_amax) return;
+    all.host_row_offsets = offsets.data();
+    const std::int64_t blocks = ceil_div(cols_, 16), sixteens = sixteens_before(all, all.count);
+    const bool square = wish.block_rows == 16;
+    const auto amaxes = [&](std::int64_t count, std::uint64_t seed) {
+      return memory(variants::block_amaxes(count, seed));
+    };
+    const std::int64_t lines = square ? sixteens : offsets.back();
+    if (wish.rowwise) options.block_amax.rowwise = amaxes(lines * blocks, 3);
+    if (wish.columnwise)
+      options.block_amax.columnwise = amaxes(sixteens * (square ? blocks : cols_), 4);
   }
 
   // x for members at those offsets, its rows as far apart as the wish says: some rows are nothing
   // but NaN, padding is NaN and infinity.
   Tensor matrix_for(const std::vector<std::int64_t>& offsets, const GroupWish& wish,
                     std::uint64_t seed) {
-    Tensor x = matrix(offsets.back(), cols_ + wish.row_gap, seed, kHidden);
+    Tensor x = matrix(offsets.back(), cols_ + wish.row_gap, seed, kHidden, wish.in);
     x.shape = {offsets.back() + kHidden, cols_};
     x.row_stride = cols_ + wish.row_gap;
     for (std::int64_t row = 0; row < offsets.back(); row += 41) fill_row(x, row, 0x7FFF);
@@ -165,13 +220,19 @@ class GroupedOnHost : public TilesOnHost {
     options.described = known == Known::host;
     if (wish.stochastic) options.rng_state = memory(std::vector<std::int64_t>{11, 4});
     if (options.described) copy_descriptors(all, x);
+    if (wish.given()) give(all, offsets, wish, options);
     quantize_nvfp4_grouped(*runtime_, x, all, options).value();
     all.host_row_offsets = offsets.data();
     if (!wish.counts.empty()) all.host_row_counts = wish.counts.data();
     expect_members(x, all, options, what);
   }
 
+  // Of e4m3 a row of NaN.
   static void fill_row(const Tensor& x, std::int64_t row, std::uint16_t bits) {
+    if (x.dtype == DType::e4m3) {
+      auto* const bytes = static_cast<std::uint8_t*>(x.data) + row * x.stride();
+      return std::fill(bytes, bytes + x.cols(), std::uint8_t{0x7F});
+    }
     auto* const first = static_cast<std::uint16_t*>(x.data) + row * x.stride();
     std::fill(first, first + x.cols(), bits);
   }

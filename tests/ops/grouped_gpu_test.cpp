@@ -7,7 +7,7 @@
 
 #include "ops/device_buffer.h"
 #include "ops/test_runtime.h"
-#include "ops/variants.h"
+#include "ops/variant_case.h"
 
 namespace diecast {
 namespace {
@@ -107,6 +107,40 @@ std::vector<Octets> anywhere(const std::shared_ptr<Device>& device, bool row_sca
   return outputs.all();
 }
 
+// Members under amaxes of their blocks, or of FP8, in 1x16 blocks or squares.
+std::vector<Octets> given(const std::shared_ptr<Device>& device, bool square, ScaleLayout layout,
+                          bool fp8) {
+  constexpr std::int64_t kRows = 340, kCols = 272;
+  Outputs outputs(device);
+  QuantizedGroup group;
+  group.count = 4;
+  group.whole.shape = {kRows, kCols};
+  group.whole.block_rows = square ? 16 : 1;
+  group.whole.layout = layout;
+  if (!fp8) group.whole.profile = Profile::modelopt;
+  group.device_row_offsets = outputs.copied(std::vector<std::int64_t>{0, 33, 33, 210, kRows});
+  group.device_row_counts = outputs.copied(std::vector<std::int32_t>{33, 0, 100, 130});
+  group.members = static_cast<MemberDescriptor*>(
+      static_cast<void*>(outputs.copied(Octets(4 * sizeof(MemberDescriptor)))));
+  outputs.allocate(group.whole.rowwise = group.rowwise_sizes().value());
+  outputs.allocate(group.whole.columnwise = group.columnwise_sizes().value());
+  const std::vector<float> amaxes = {3.0f, 1.0f, 0.5f, 6.0f};
+  group.whole.rowwise.amax = outputs.copied(amaxes);
+  group.whole.columnwise.amax = outputs.copied(amaxes);
+  Tensor x = outputs.matrix(kRows, kCols, 5);
+  QuantizeNvfp4GroupedOptions options = options_for(outputs, false);
+  options.amax_given = true;
+  if (fp8) {
+    x.data = outputs.copied(variants::hostile_values(DType::e4m3, kRows * kCols, 5, true));
+    x.dtype = DType::e4m3;
+  } else {
+    const auto blocks = variants::block_amaxes((kRows + 16 * 4) * kCols / 16, 6);
+    options.block_amax = {outputs.copied(blocks), outputs.copied(blocks)};
+  }
+  quantize_nvfp4_grouped(*test_runtime(), x, group, options).value();
+  return outputs.all();
+}
+
 class GroupedOnGpu : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -133,6 +167,7 @@ class GroupedOnGpu : public ::testing::Test {
 
 TEST_F(GroupedOnGpu, MaskedExpertsAreWhatTheHostMakes) { expect_equal(masked_experts); }
 TEST_F(GroupedOnGpu, TensorsAnywhereAreWhatTheHostMakes) { expect_equal(anywhere); }
+TEST_F(GroupedOnGpu, WhatIsGivenIsTakenAsOnTheHost) { expect_equal(given); }
 
 }  // namespace
 }  // namespace diecast

@@ -118,6 +118,8 @@ TEST_F(GroupedOnHost, OfAnyCombinationOfOptions) {
     if (one_of(2) == 0) wish.counts = {0, 20, 128, 0, 0, 17};
     cols_ = one_of(3) == 0 ? 37 : 80;
     wish.row_gap = one_of(3) * 8;
+    wish.block_amax = wish.profile == Profile::modelopt && one_of(2) == 0;
+    if (!fast && wish.rht == kNone && one_of(3) == 0) wish.in = DType::e4m3;
     expect_one_by_one(wish, one_of(2) == 0 ? Known::host : Known::device, wish.text(),
                       {0, 0, 33, 161, 161, 162, 200}, static_cast<std::uint64_t>(i));
   }

@@ -45,11 +45,13 @@ class TilesOnHost : public ::testing::Test {
     return {first, first + count};
   }
 
-  // A bf16 matrix; `hidden` rows of NaN lie behind it.
-  Tensor matrix(std::int64_t rows, std::int64_t cols, std::uint64_t seed, std::int64_t hidden = 0) {
-    Octets values = variants::hostile_values(DType::bf16, rows * cols, seed, seed % 2 != 0);
-    values.insert(values.end(), static_cast<std::size_t>(hidden * cols * 2), 0xFF);
-    return {memory(values), DType::bf16, Shape{rows + hidden, cols}, 0, nullptr};
+  // A matrix; `hidden` rows of NaN lie behind it.
+  Tensor matrix(std::int64_t rows, std::int64_t cols, std::uint64_t seed, std::int64_t hidden = 0,
+                DType dtype = DType::bf16) {
+    Octets values = variants::hostile_values(dtype, rows * cols, seed, seed % 2 != 0);
+    const std::int64_t hidden_bytes = hidden * cols * dtype_bits(dtype) / 8;
+    values.insert(values.end(), static_cast<std::size_t>(hidden_bytes), 0xFF);
+    return {memory(values), dtype, Shape{rows + hidden, cols}, 0, nullptr};
   }
   void allocate(QuantizedSide& side) {
     side.data = memory(side.data_bytes);

@@ -15,7 +15,7 @@ struct Direction {
   reference::TilesOptions options;
   QuantizedSide sizes;         // of the buffers, for all members
   std::int64_t scale_gap = 0;  // bytes between the rows of linear scales
-  std::vector<float> given;
+  std::vector<float> given, block_amax;
   reference::Bytes codes, scales;  // expected, poison where nobody writes
   std::unique_ptr<DeviceBuffer> codes_memory, scales_memory, given_memory, of_blocks_memory;
 
@@ -129,20 +129,22 @@ void prepare(Direction& direction, Device& device, Matrix& x, const Case& one, L
   direction.scales.assign(static_cast<std::size_t>(direction.sizes.scale_bytes + spare),
                           DeviceBuffer::kPoison);
   direction.given.assign(static_cast<std::size_t>(direction.sizes.amax_count), 0.0f);
-  if (direction.of_blocks) {
-    const std::int64_t lines = direction.columnwise ? one.cols : one.rows;
-    const std::int64_t blocks = ((direction.columnwise ? one.rows : one.cols) + 15) / 16;
-    direction.options.nvfp4.block_amax = block_amaxes(
-        (direction.options.square ? (lines + 15) / 16 : lines) * blocks, one.seed + blocks);
-  }
   for (const MemberDescriptor& member : layout.members) {
+    if (direction.of_blocks) {
+      const std::int64_t lines = direction.columnwise ? one.cols : member.rows;
+      const std::int64_t blocks = ((direction.columnwise ? member.rows : one.cols) + 15) / 16;
+      auto& own = direction.options.nvfp4.block_amax;
+      own = block_amaxes((direction.options.square ? (lines + 15) / 16 : lines) * blocks,
+                         one.seed + static_cast<std::uint64_t>(blocks + member.row_begin));
+      direction.block_amax.insert(direction.block_amax.end(), own.begin(), own.end());
+    }
     Tensor rows = x.on_host();
     rows.data = x.host.data() + member.row_begin * x.stride * (dtype_bits(x.dtype) / 8);
     rows.shape = {member.rows, one.cols};
     direction.expect(rows, direction.columnwise ? member.columnwise : member.rowwise, one,
                      scale_layout);
   }
-  const std::vector<float>& of_blocks = direction.options.nvfp4.block_amax;
+  const std::vector<float>& of_blocks = direction.block_amax;
   direction.of_blocks_memory =
       std::make_unique<DeviceBuffer>(device, of_blocks.data(), of_blocks.size() * sizeof(float));
   direction.codes_memory = std::make_unique<DeviceBuffer>(device, direction.codes.size());

@@ -204,7 +204,7 @@ TEST(Template, SpaceIsBounded) {
   for (int i = 0; i < 64; ++i) text += "option bool B" + std::to_string(i) + "\n";
   const auto tmpl = Template::parse("k", text + "*/\nDIECAST_KERNEL {}\n").value();
   EXPECT_EQ(tmpl->space(target("host")).error().message(),
-            "diecast: invalid_argument: the space of k has more than 8000000 combinations\n"
+            "diecast: invalid_argument: the space of k has more than 16000000 combinations\n"
             "  fix: fix some of its parameters");
 }
 

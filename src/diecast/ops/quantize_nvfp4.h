@@ -107,6 +107,8 @@ class PreparedQuantizeNvfp4 {
   std::int64_t few_rows_ = 0;
 };
 
+// dtype_mismatch of an op that would have to find the amax of e4m3.
+Error no_amax_of_fp8(std::string_view op);
 // The argument rng of a kernel. Errors: missing_buffer, not_supported (a state that a request does
 // not want).
 Result<KernelArgument> rng_argument(std::string_view op, bool wanted, const std::int64_t* state);

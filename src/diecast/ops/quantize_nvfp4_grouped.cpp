@@ -40,6 +40,7 @@ Result<PreparedQuantizeNvfp4Grouped> PreparedQuantizeNvfp4Grouped::prepare(
     Runtime& runtime, const std::shared_ptr<Device>& device, const Request& request) {
   PreparedQuantizeNvfp4Grouped prepared;
   prepared.request_ = request;
+  if (request.in == DType::e4m3 && request.finds_amax()) return no_amax_of_fp8(kGroupedOp);
   DIECAST_TRY(prepared.quantize_, preload_for(runtime, device, PreparedQuantizeNvfp4Tiles::kName,
                                               request.bindings(true, *device)));
   if (!request.described) {
@@ -100,7 +101,8 @@ Result<void> PreparedQuantizeNvfp4Grouped::find_amaxes(const Group& group, Strea
 
 Result<void> PreparedQuantizeNvfp4Grouped::launch(const MemberDescriptor* members, DType in,
                                                   std::int64_t rows, std::int64_t cols,
-                                                  std::int64_t count, const std::int64_t* rng_state,
+                                                  std::int64_t count, const BlockAmaxes& block_amax,
+                                                  const std::int64_t* rng_state,
                                                   Stream stream) const {
   const auto none = [](DType type) { return KernelArgument::tensor(type, nullptr); };
   const KernelArgument arguments[] = {none(in),
@@ -115,30 +117,35 @@ Result<void> PreparedQuantizeNvfp4Grouped::launch(const MemberDescriptor* member
                                       KernelArgument::size(cols),
                                       KernelArgument::size(count),
                                       KernelArgument::size(0),
-                                      none(DType::f32),
-                                      none(DType::f32),
+                                      KernelArgument::tensor(DType::f32, block_amax.rowwise),
+                                      KernelArgument::tensor(DType::f32, block_amax.columnwise),
                                       KernelArgument::tensor(DType::i64, rng_state)};
   return quantize_->launch(arguments, stream);
 }
 
 Result<void> PreparedQuantizeNvfp4Grouped::run(const Tensor& x, const QuantizedGroup& group,
-                                               Stream stream, const std::int64_t* rng_state) const {
+                                               Stream stream, const BlockAmaxes& block_amax,
+                                               const std::int64_t* rng_state) const {
   DIECAST_CHECK(check(x, group));
+  DIECAST_CHECK(check_block_amaxes(request_, block_amax, kGroupedOp));
   DIECAST_CHECK(rng_argument(kGroupedOp, request_.stochastic, rng_state));
   if (group.count == 0) return {};
   if (describe_) DIECAST_CHECK(describe_->run(x, group, kGroupedOp, stream));
   DIECAST_CHECK(find_amaxes(group, stream));
-  return launch(group.members, x.dtype, x.rows(), x.cols(), group.count, rng_state, stream);
+  return launch(group.members, x.dtype, x.rows(), x.cols(), group.count, block_amax, rng_state,
+                stream);
 }
 
 Result<void> PreparedQuantizeNvfp4Grouped::run(const TensorGroup& group, Stream stream,
+                                               const BlockAmaxes& block_amax,
                                                const std::int64_t* rng_state) const {
   if (group.pairs.empty()) return {};
   DIECAST_CHECK(check(group));
+  DIECAST_CHECK(check_block_amaxes(request_, block_amax, kGroupedOp));
   DIECAST_CHECK(rng_argument(kGroupedOp, request_.stochastic, rng_state));
   DIECAST_CHECK(find_amaxes(group, stream));
   return launch(group.members, group.first()->x.dtype, group.rows(), group.cols(), group.count(),
-                rng_state, stream);
+                block_amax, rng_state, stream);
 }
 
 Result<void> quantize_nvfp4_grouped(Runtime& runtime, const Tensor& x, const QuantizedGroup& group,
@@ -148,7 +155,7 @@ Result<void> quantize_nvfp4_grouped(Runtime& runtime, const Tensor& x, const Qua
                                                       options.described};
   DIECAST_TRY(const auto prepared,
               prepared_once<PreparedQuantizeNvfp4Grouped>(runtime, device, request, stream));
-  return prepared->run(x, group, stream, options.rng_state);
+  return prepared->run(x, group, stream, options.block_amax, options.rng_state);
 }
 
 Result<void> quantize_nvfp4_grouped(Runtime& runtime, const TensorGroup& group,
@@ -163,7 +170,7 @@ Result<void> quantize_nvfp4_grouped(Runtime& runtime, const TensorGroup& group,
   }
   DIECAST_TRY(const auto prepared,
               prepared_once<PreparedQuantizeNvfp4Grouped>(runtime, device, request, stream));
-  return prepared->run(group, stream, options.rng_state);
+  return prepared->run(group, stream, options.block_amax, options.rng_state);
 }
 
 }  // namespace diecast

@@ -27,9 +27,9 @@ struct QuantizeNvfp4GroupedOptions : QuantizeNvfp4TilesOptions {
   bool described = false;
 };
 
-// x: bf16, f16 or f32, [rows, cols] as group.whole, rows may be apart: members one behind another;
-// rows behind the last offset, and those of a member that its row count leaves out, are never read
-// and nothing is written for them; empty members write nothing but an amax of 0 that is found. As
+// x: bf16, f16, f32 or e4m3, [rows, cols] as group.whole, rows may be apart: members one behind
+// another; rows behind the last offset, and those of a member that its row count leaves out, are
+// never read and nothing is written for them; empty members write nothing but an amax of 0 that is found. As
 // quantize_nvfp4_tiles for each member, with group.whole saying what the outputs are: an amax a
 // member or, row-scaled, a row, and a column of each member. Errors: those of QuantizedGroup::check
 // and quantize_nvfp4_tiles; missing_buffer (offsets or counts that only the host has, where nothing
@@ -60,11 +60,12 @@ class PreparedQuantizeNvfp4Grouped {
                                                       const Request& request);
 
   std::int64_t scratch_bytes(std::int64_t, std::int64_t) const { return 0; }  // for [rows, cols]
-  // rng_state: as in the options, where the request says so. Errors: as quantize_nvfp4_grouped();
-  // misaligned when x breaks the request.
+  // block_amax: of the directions that are written; rng_state: as in the options; both where the
+  // request says so. Errors: as quantize_nvfp4_grouped(); misaligned when x breaks the request.
   Result<void> run(const Tensor& x, const QuantizedGroup& group, Stream stream,
+                   const BlockAmaxes& block_amax = {},
                    const std::int64_t* rng_state = nullptr) const;
-  Result<void> run(const TensorGroup& group, Stream stream,
+  Result<void> run(const TensorGroup& group, Stream stream, const BlockAmaxes& block_amax = {},
                    const std::int64_t* rng_state = nullptr) const;
 
  private:
@@ -74,8 +75,8 @@ class PreparedQuantizeNvfp4Grouped {
   template <class Group>
   Result<void> find_amaxes(const Group& group, Stream stream) const;
   Result<void> launch(const MemberDescriptor* members, DType in, std::int64_t rows,
-                      std::int64_t cols, std::int64_t count, const std::int64_t* rng_state,
-                      Stream stream) const;
+                      std::int64_t cols, std::int64_t count, const BlockAmaxes& block_amax,
+                      const std::int64_t* rng_state, Stream stream) const;
 
   Request request_;
   std::optional<PreparedDescribeGroup> describe_;            // unless described

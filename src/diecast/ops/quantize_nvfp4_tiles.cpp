@@ -114,10 +114,25 @@ Result<void> check_nvfp4_tiles(const Nvfp4TilesRequest& request, const Quantized
                "prepare another op for this output"};
 }
 
+Result<void> check_block_amaxes(const Nvfp4TilesRequest& request, const BlockAmaxes& given,
+                                std::string_view op) {
+  for (const bool of_columns : {false, true}) {
+    const bool wanted = request.block_amax && (of_columns ? request.columnwise : request.rowwise);
+    const bool has = (of_columns ? given.columnwise : given.rowwise) != nullptr;
+    if (wanted == has) continue;
+    return Error{has ? ErrorCode::not_supported : ErrorCode::missing_buffer,
+                 cat(op, ": block amaxes of the ", of_columns ? "columns" : "rows", " are ",
+                     has ? "given and not taken" : "missing"),
+                 "give those of each direction of out, where the op is prepared for them"};
+  }
+  return {};
+}
+
 Result<PreparedQuantizeNvfp4Tiles> PreparedQuantizeNvfp4Tiles::prepare(
     Runtime& runtime, const std::shared_ptr<Device>& device, const Request& request) {
   PreparedQuantizeNvfp4Tiles prepared;
   prepared.request_ = request;
+  if (request.in == DType::e4m3 && request.finds_amax()) return no_amax_of_fp8(kName);
   DIECAST_TRY(prepared.quantize_,
               preload_for(runtime, device, kName, request.bindings(false, *device)));
   if (!request.finds_amax()) return prepared;
@@ -147,16 +162,7 @@ Result<void> PreparedQuantizeNvfp4Tiles::check(const Tensor& x, const QuantizedT
   }
   if (x.rows() == 0 || x.cols() == 0) return {};
   DIECAST_CHECK(check_nvfp4_tiles(request_, out, kName));
-  for (const bool of_columns : {false, true}) {
-    const bool wanted = request_.block_amax && out.side(of_columns).present();
-    const bool has = (of_columns ? block_amax.columnwise : block_amax.rowwise) != nullptr;
-    if (wanted == has) continue;
-    return Error{has ? ErrorCode::not_supported : ErrorCode::missing_buffer,
-                 cat(kName, ": block amaxes of the ", of_columns ? "columns" : "rows", " are ",
-                     has ? "given and not taken" : "missing"),
-                 "give those of each direction of out, where the op is prepared for them"};
-  }
-  return {};
+  return check_block_amaxes(request_, block_amax, kName);
 }
 
 Result<void> PreparedQuantizeNvfp4Tiles::run(const Tensor& x, const QuantizedTensor& out,

@@ -25,7 +25,7 @@ Result<Value> not_allowed(const Parameter& parameter, std::string_view word) {
                cat("give ", parameter.name, " ", parameter.allowed_text())};
 }
 
-constexpr std::size_t kLargestSpace = 8'000'000;
+constexpr std::size_t kLargestSpace = 16'000'000;
 
 // The values a parameter takes in the space.
 Result<std::vector<Value>> choices(const Template& tmpl, const Parameter& parameter,
