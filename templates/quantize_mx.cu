@@ -9,11 +9,11 @@
 shape    int   COLS    = 0                               // row length; 0 = not fixed at compile time
 shape    enum  ROWS    {apart, any} = apart              // what is known of x's rows, see above
 shape    bool  SCALES_APART = false                      // rows of linear scales may be apart
-option   type  IN      {bf16, f16, f32}                  // element type of x
+option   type  IN      {bf16, f16, f32, e4m3}            // element type of x
 option   enum  FORMAT  {mxfp8_e4m3, mxfp8_e5m2, mxfp4} = mxfp8_e4m3
 option   enum  MODE    {rceil, floor, ceil, even} = rceil    // how the scale is rounded to a power of two
 option   enum  LAYOUT  {linear, s128x4, s8x4} = linear   // where a block's scale lies
-option   enum  PROFILE {te, torchao, modelopt} = te                // whose bits; see PROFILES.md
+option   enum  PROFILE {te, torchao, modelopt, pr546, te_ref, te_fast, flashinfer_exact, flashinfer_fast, flashinfer_dsl_exact, flashinfer_dsl_fast} = te  // whose bits; see PROFILES.md
 tune     int   THREADS {128, 256} = 256
 tune     int   waves   {1, 8, 64, 256} = 256             // the most blocks of threads a multiprocessor gets
 size     rows  device
@@ -24,6 +24,8 @@ arg      scales out  e8m0  [align_up(rows, LAYOUT == LAYOUT_s128x4 ? 128 : LAYOU
 arg      rows
 arg      cols
 require  THREADS % 32 == 0                               // whole warps
+require  PROFILE <= PROFILE_modelopt                     // the MX formats are defined by profiles te, torchao and modelopt
+require  IN != e4m3                                      // the MX formats are made of bf16, f16 and f32; e4m3 becomes NVFP4: quantize_nvfp4
 require  !SCALES_APART || LAYOUT == LAYOUT_linear        // tiles of scales lie one behind another: only linear rows can be apart
 require  PROFILE != PROFILE_te || FORMAT != FORMAT_mxfp4    // MXFP4 is defined by PROFILE=torchao, and of bf16 by PROFILE=modelopt
 require  PROFILE == PROFILE_torchao || MODE == MODE_rceil    // other modes than rceil are defined by PROFILE=torchao

@@ -12,13 +12,13 @@ shape    enum  ROWS      {apart, any} = apart            // what is known of x's
 shape    bool  SCALES_APART   = false                    // rows of linear scales may be apart,
 shape    bool  SCALES_T_APART = false                    // and those of columnwise ones
 shape    bool  GROUPED   = false                         // x, data and scales of many members, see above
-option   type  IN        {bf16, f16, f32}                // element type of x
+option   type  IN        {bf16, f16, f32, e4m3}          // element type of x
 option   enum  FORMAT    {mxfp8_e4m3, mxfp8_e5m2, mxfp4} = mxfp8_e4m3
 option   enum  MODE      {rceil, floor, ceil, even} = rceil    // how the scale is rounded to a power of two
 option   enum  DIRECTION {both, rowwise, columnwise} = both    // which outputs are written
 option   int   BLOCK_ROWS {1, 32} = 1                    // blocks of 1x32 along each direction, or of 32x32
 option   enum  LAYOUT    {linear, s128x4, s8x4} = linear // where a block's scale lies
-option   enum  PROFILE   {te, torchao} = te              // whose bits; see PROFILES.md
+option   enum  PROFILE   {te, torchao, modelopt, pr546, te_ref, te_fast, flashinfer_exact, flashinfer_fast, flashinfer_dsl_exact, flashinfer_dsl_fast} = te  // whose bits; see PROFILES.md
 tune     int   THREADS   {128, 256} = 256
 tune     int   waves     {1, 8, 64} = 64                 // the most blocks of threads a multiprocessor gets
 size     rows  device
@@ -34,6 +34,9 @@ arg      rows
 arg      cols
 arg      count
 require  THREADS % 32 == 0                               // whole warps
+require  PROFILE <= PROFILE_modelopt                            // the MX formats are defined by profiles te, torchao and modelopt
+require  PROFILE <= PROFILE_torchao                             // modelopt's MXFP4 lies along the rows of a matrix: quantize_mx has it
+require  IN != e4m3                                             // the MX formats are made of bf16, f16 and f32; e4m3 becomes NVFP4: quantize_nvfp4
 require  !SCALES_APART && !SCALES_T_APART || LAYOUT == LAYOUT_linear  // tiles of scales lie one behind another: only linear rows can be apart
 require  !SCALES_APART || DIRECTION != DIRECTION_columnwise      // there are no rowwise scales
 require  !SCALES_T_APART || DIRECTION != DIRECTION_rowwise       // there are no columnwise scales

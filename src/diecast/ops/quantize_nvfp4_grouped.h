@@ -29,11 +29,11 @@ struct QuantizeNvfp4GroupedOptions : QuantizeNvfp4TilesOptions {
 
 // x: bf16, f16, f32 or e4m3, [rows, cols] as group.whole, rows may be apart: members one behind
 // another; rows behind the last offset, and those of a member that its row count leaves out, are
-// never read and nothing is written for them; empty members write nothing but an amax of 0 that is found. As
-// quantize_nvfp4_tiles for each member, with group.whole saying what the outputs are: an amax a
-// member or, row-scaled, a row, and a column of each member. Errors: those of QuantizedGroup::check
-// and quantize_nvfp4_tiles; missing_buffer (offsets or counts that only the host has, where nothing
-// is described).
+// never read and nothing is written for them; empty members write nothing but an amax of 0 that is
+// found. As quantize_nvfp4_tiles for each member, with group.whole saying what the outputs are: an
+// amax a member or, row-scaled, a row, and a column of each member. Errors: those of
+// QuantizedGroup::check and quantize_nvfp4_tiles; missing_buffer (offsets or counts that only the
+// host has, where nothing is described).
 Result<void> quantize_nvfp4_grouped(Runtime& runtime, const Tensor& x, const QuantizedGroup& group,
                                     const QuantizeNvfp4GroupedOptions& options = {},
                                     Stream stream = {});
