@@ -1,5 +1,5 @@
 // What the GPU part of the bench measures with: two calls in turn on one stream, on matrices that
-// no cache holds.
+// no cache holds, behind a kernel that gives the host the time to enqueue them.
 #pragma once
 
 #include <diecast/base/error.h>
@@ -10,6 +10,7 @@
 #include <diecast/tool/bench.h>
 #include <diecast/tool/bench_accesses.h>
 #include <diecast/tool/bench_device.h>
+#include <diecast/tool/spin.h>
 
 #include <functional>
 #include <memory>
@@ -80,6 +81,7 @@ class GpuBench {
   Runtime* runtime_ = nullptr;
   std::shared_ptr<Device> device_;
   Stream stream_;
+  Spin spin_;
   Event from_, to_;
   std::int64_t rows_ = 0, cols_ = 0;
   std::vector<Tensor> x_;

@@ -3,9 +3,9 @@
 // waited.
 #include <diecast/base/text.h>
 #include <diecast/launch/cuda/context.h>
-#include <diecast/tool/bench_accesses.h>
 #include <diecast/tool/console.h>
 #include <diecast/tool/selftest_device.h>
+#include <diecast/tool/spin.h>
 
 #include <algorithm>
 #include <chrono>
@@ -50,9 +50,7 @@ class Probe {
       : driver_(driver), cuda_(driver.driver()), device_(std::move(device)) {}
 
   Result<void> open(Runtime& runtime) {
-    DIECAST_TRY(const auto tmpl, pattern_template("spin"));
-    DIECAST_TRY(const auto one, Specialization::make(tmpl, {}, device_->targets().front()));
-    DIECAST_TRY(spin_, runtime.preload(one, device_));
+    DIECAST_TRY(spin_, Spin::open(runtime, device_));
     DIECAST_TRY(busy_, device_->create_stream());
     DIECAST_TRY(other_, device_->create_stream());
     return {};
@@ -72,8 +70,7 @@ class Probe {
   };
 
   Result<void> spin(Stream stream, double ms) const {
-    const KernelArgument ns = KernelArgument::scalar(static_cast<std::int64_t>(ms * 1e6));
-    return spin_->launch({&ns, 1}, stream);
+    return spin_.run(static_cast<std::int64_t>(ms * 1e6), stream);
   }
   Result<void> idle() const {
     DIECAST_CHECK(device_->synchronize(busy_));
@@ -99,12 +96,12 @@ class Probe {
   }
 
   cuda::Result load_library(Fresh& fresh) const {
-    return cuda_.cuLibraryLoadData(&fresh.library, spin_->artifact().payload.data(), nullptr,
+    return cuda_.cuLibraryLoadData(&fresh.library, spin_.artifact().payload.data(), nullptr,
                                    nullptr, 0, nullptr, nullptr, 0);
   }
   cuda::Result make_resident(Fresh& fresh) const {
     cuda::KernelHandle* kernel = nullptr;
-    const char* symbol = spin_->artifact().symbol.c_str();
+    const char* symbol = spin_.artifact().symbol.c_str();
     if (const auto code = cuda_.cuLibraryGetKernel(&kernel, fresh.library, symbol)) return code;
     if (const auto code = cuda_.cuKernelGetFunction(&fresh.function, kernel)) return code;
     return cuda_.cuFuncLoad != nullptr ? cuda_.cuFuncLoad(fresh.function) : cuda::success;
@@ -236,7 +233,7 @@ class Probe {
   const ToolDriver& driver_;
   const Driver& cuda_;
   std::shared_ptr<Device> device_;
-  std::shared_ptr<Kernel> spin_;
+  Spin spin_;
   Stream busy_, other_;
   std::vector<DeviceFact> facts_;
 };

@@ -1,4 +1,4 @@
-// spin: keeps the GPU busy for so long, and touches nothing. What `diecast selftest --device` waits on.
+// spin: keeps the GPU busy for so long, and touches nothing.
 /* diecast
 arg      ns  i64                                         // nanoseconds
 launch   grid(1) block(32)
