@@ -6,9 +6,12 @@
 // A_ROWS, B_ROWS: an amax has an entry a row (of a: of out's rows; of b: of its columns). Then the sum
 // is multiplied by (alpha * unit), by a_amax and by b_amax, in this order; where one of the two has a
 // single entry, by their product instead.
-// GROUPED: member i of a's group times member i of b's; members of a without rows give nothing.
+// GROUPED: member i of a's group times member i of b's; members of a without rows give nothing. COLUMNS:
+// which operands' columnwise sides are read. Of both, the members' rows are the depth, out has a matrix
+// [member_rows, cols] a member, and one without rows gives that of no products.
 /* diecast
 shape    bool  GROUPED   = false                         // operands are the members of two groups, see above
+shape    enum  COLUMNS   {none, of_b, of_both} = none    // members' sides that are columnwise: layouts TN, NN, NT
 shape    bool  WIDE      = true                          // rows of codes start at multiples of 16 bytes, not of 8
 option   type  OUT       {bf16, f16, f32}                // element type of out
 option   enum  LAYOUT    {linear, s128x4, s8x4} = linear // of both operands' block scales
@@ -24,6 +27,7 @@ size     rows
 size     cols
 size     depth  divisible (WIDE ? 32 : 16)
 size     count                                           // members; 0 unless GROUPED
+size     member_rows                                     // of out, where COLUMNS are of_both; else 0
 arg      a_codes  in    u8    [GROUPED ? 0 : rows, depth / 2]  align (WIDE ? 16 : 8)
 arg      a_scales in    e4m3  [GROUPED ? 0 : align_up(rows, LAYOUT == LAYOUT_s128x4 ? 128 : LAYOUT == LAYOUT_s8x4 ? 8 : 1), align_up(depth / 16, LAYOUT == LAYOUT_linear ? 1 : 4)]  stride (LAYOUT == LAYOUT_linear)
 arg      a_amax   in    f32   [GROUPED ? 0 : A_ROWS ? rows : 1]
@@ -38,14 +42,18 @@ arg      rows
 arg      cols
 arg      depth
 arg      count
+arg      member_rows
 arg      alpha    f32
 arg      unit     f32                                    // 1 / (6 * bound of a * 6 * bound of b)
 require  MATH != MATH_dp4a || (M_TILE == 64 && N_TILE == 64)  // each sum of a thread is code of its own: larger tiles compile too long
 require  BIAS || BIAS_TYPE == f32                        // a bias that is not there has no type
+require  GROUPED || COLUMNS == COLUMNS_none              // of one matrix a side is an operand like any other
+require  COLUMNS == COLUMNS_none || !B_ROWS              // rows of b are not what its columns are scaled by
+require  COLUMNS != COLUMNS_of_both || !A_ROWS           // nor those of a
 launch   grid((ceil_div(rows, M_TILE) + count) * ceil_div(cols, N_TILE)) block(256) resident((MATH == MATH_f16 || (MATH == MATH_s8 && M_TILE == 64)) && !host && cc < 100 ? 2 : 1) shared(2 * (M_TILE + N_TILE) * (MATH == MATH_f16 && !host ? 128 : 80))
 target   host, sm_80+
 exchange block                                           // a tile's codes are unpacked once for all its threads
-sample   rows {0, 1, 17, 130}  cols {1, 40, 300}  depth {0}  count {0}
+sample   rows {0, 1, 17, 130}  cols {1, 40, 300}  depth {0}  count {0}  member_rows {0}
 */
 #include <diecast/device/finished.h>
 #include <diecast/device/gemm_tile.h>
@@ -56,6 +64,7 @@ using Layout = ScaleLayout<LAYOUT>;
 using Sums = GemmSums<MATH, M_TILE, N_TILE>;
 using Stage = Sums::Stage;
 
+constexpr bool kAColumns = COLUMNS == COLUMNS_of_both, kBColumns = COLUMNS != COLUMNS_none;
 constexpr int kBlocks = Stage::kBlocks, kWarpCols = Sums::kWarpCols;
 constexpr int kPitch = kWarpCols + 8;  // floats of a row of sums: no two rows in one bank
 
@@ -160,26 +169,58 @@ DIECAST_NO_UNROLL
   }
 }
 
+// What the product reads of a member.
+struct Operand {
+  const MemberSide& side;
+  i64 rows, depth;
+};
+
+// Of `rows` rows where columns are read, else of its own: then their length is the `depth`, else whole
+// blocks of its rows are.
+template <bool Columns>
+DIECAST_DEVICE Operand operand(const Member& of, i64 rows, i64 depth) {
+  if constexpr (Columns) return {of.columnwise, rows, COLUMNS == COLUMNS_of_both ? align_up(of.rows, 16) : depth};
+  else return {of.rowwise, of.rows, depth};
+}
+
 // Adds the products of a tile: `a` and `b` give their rows from these on.
-DIECAST_DEVICE void multiply(Sums& sums, const Member& a, i64 a_row, const Member& b, i64 b_row, i64 depth) {
+DIECAST_DEVICE void multiply(Sums& sums, const Operand& a, i64 a_row, const Operand& b, i64 b_row) {
+  const i64 depth = COLUMNS == COLUMNS_of_both ? min(a.depth, b.depth) : a.depth;
   const int row = threadIdx.x / 2, block = threadIdx.x % 2 * 2, blocks = static_cast<int>(depth / 16);
-  Piece of_a(a.rowwise, a_row, a.rows, row, block, depth), of_b(b.rowwise, b_row, b.rows, row, block, depth);
-  int stage = 0;
+  Piece of_a(a.side, a_row, a.rows, row, block, a.depth), of_b(b.side, b_row, b.rows, row, block, b.depth);
+  int stage = -1;  // the first time only loads
 DIECAST_NO_UNROLL
-  for (int first = -kBlocks; first < blocks; first += kBlocks) {  // the first time only loads
-    if (first >= 0) {
+  for (int left = blocks; left > -kBlocks; left -= kBlocks) {  // blocks that are not loaded yet
+    if (stage >= 0) {
       if (row < M_TILE) of_a.unpack(Stage(stage), row, block);
       if (row < N_TILE) of_b.unpack(Stage(stage), M_TILE + row, block);
       __syncthreads();  // also: all are done with the stage before this one, which is filled next
     }
-    if (row < M_TILE) of_a.load_next(blocks - first - kBlocks - block);
-    if (row < N_TILE) of_b.load_next(blocks - first - kBlocks - block);
-    if (first < 0) continue;
+    if (row < M_TILE) of_a.load_next(left - block);
+    if (row < N_TILE) of_b.load_next(left - block);
+    if (stage < 0) {
+      stage = 0;
+      continue;
+    }
 DIECAST_NO_UNROLL
     for (int i = 0; i < kBlocks; ++i) sums.add(Stage(stage), i);
     stage ^= 1;
   }
   __syncthreads();
+}
+
+// Goes to the tile of the walk's index, or gives false where there is none.
+DIECAST_DEVICE bool find(GroupWalk<GROUPED>& at, i64 member_rows, u32 row_tiles) {
+  if constexpr (COLUMNS == COLUMNS_of_both) {  // every member has as many
+    const u32 column_tiles = static_cast<u32>(ceil_div(member_rows, M_TILE));
+    const u32 line = static_cast<u32>(at.index) / row_tiles;
+    at.piece = static_cast<u32>(at.index) - line * row_tiles;
+    at.member = column_tiles == 0 ? at.count : line / column_tiles;
+    at.row = line - static_cast<u32>(at.member) * column_tiles;
+    return at.member < at.count;
+  } else {
+    return at.find(M_TILE, row_tiles);
+  }
 }
 
 DIECAST_KERNEL {
@@ -194,20 +235,23 @@ DIECAST_KERNEL {
   Sums sums;
   {
     GroupWalk<GROUPED> at = begin;
-    if (!at.find(M_TILE, row_tiles)) return;
-    multiply(sums, GROUPED ? of_a[at.member] : whole_a, i64{at.row} * M_TILE,
-             GROUPED ? of_b[at.member] : whole_b, i64{at.piece} * N_TILE, depth);
+    if (!find(at, member_rows, row_tiles)) return;
+    multiply(sums, operand<kAColumns>(GROUPED ? of_a[at.member] : whole_a, member_rows, depth),
+             i64{at.row} * M_TILE, operand<kBColumns>(GROUPED ? of_b[at.member] : whole_b, cols, depth),
+             i64{at.piece} * N_TILE);
   }
   GroupWalk<GROUPED> at = begin;  // anew: its numbers would have stood in registers all the while
-  at.find(M_TILE, row_tiles);
+  find(at, member_rows, row_tiles);
   const i64 row = i64{at.row} * M_TILE, col = i64{at.piece} * N_TILE;
   const Member& a = GROUPED ? of_a[at.member] : whole_a;
   const Member& b = GROUPED ? of_b[at.member] : whole_b;
-  const auto* of_rows = reinterpret_cast<const f32*>(a.rowwise.amax);
-  const auto* of_cols = reinterpret_cast<const f32*>(b.rowwise.amax);
+  const i64 first = kAColumns ? at.member * member_rows : a.row_begin;
+  const i64 a_rows = kAColumns ? member_rows : a.rows;
+  const auto* of_rows = reinterpret_cast<const f32*>(kAColumns ? a.columnwise.amax : a.rowwise.amax);
+  const auto* of_cols = reinterpret_cast<const f32*>(kBColumns ? b.columnwise.amax : b.rowwise.amax);
   const f32 factor = A_ROWS || B_ROWS ? alpha * unit : ((alpha * *of_cols) * *of_rows) * unit;
-  const bool once = !A_ROWS || !B_ROWS || a.rows == 1 || cols == 1;
-  finish(sums, {out + (a.row_begin + row) * cols + col, cols, a.rows - row, cols - col,
+  const bool once = !A_ROWS || !B_ROWS || a_rows == 1 || cols == 1;
+  finish(sums, {out + (first + row) * cols + col, cols, a_rows - row, cols - col,
                 of_rows + (A_ROWS ? row : 0), of_cols + (B_ROWS ? col : 0),
                 bias + (BIAS ? i64{at.member} * cols + col : 0), factor, once});
 }

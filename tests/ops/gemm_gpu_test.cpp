@@ -1,8 +1,12 @@
 // gemm_nvfp4 on a GPU by each of its ways: tensor cores on f16, on bytes, and no tensor cores give
-// the host's bits, over depths where f32 sums round at nearly every block.
+// the host's bits, over depths where f32 sums round at nearly every block. And by cuBLASLt, where
+// the GPU and the library have it.
 #include <diecast/diecast.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+#include <cstring>
 #include <random>
 
 #include "ops/device_buffer.h"
@@ -19,9 +23,10 @@ struct GemmInput {
   std::unique_ptr<variants::DeviceBuffer> codes, scales, amax;
 
   GemmInput(Device& device, std::int64_t rows, std::int64_t depth, bool row_scaled,
-            std::uint64_t seed) {
+            std::uint64_t seed, ScaleLayout layout = ScaleLayout::linear) {
     std::mt19937_64 random(seed);
     view.shape = {rows, depth};
+    view.layout = layout;
     view.row_scaled = row_scaled;
     view.rowwise = view.rowwise_sizes().value();
     Octets code_bytes(static_cast<std::size_t>(view.rowwise.data_bytes));
@@ -76,6 +81,43 @@ TEST(GemmNvfp4OnGpu, EveryWayGivesTheHostsBits) {
             << " tile " << static_cast<int>(tile);
       }
     }
+  }
+}
+
+// By the path that is named: f32 [rows, cols] of random operands, or why it is not to be had.
+Result<std::vector<float>> product_by(const std::shared_ptr<Device>& device, const GemmCase& one,
+                                      std::string_view path) {
+  const ScaleLayout layout = ScaleLayout::s128x4;
+  const GemmInput a(*device, one.rows, one.depth, one.row_scaled, 1, layout);
+  const GemmInput b(*device, one.cols, one.depth, one.row_scaled, 2, layout);
+  std::vector<float> values(static_cast<std::size_t>(one.rows * one.cols));
+  variants::DeviceBuffer out(*device, values.size() * sizeof(float));
+  const Tensor view{out.data_pointer(), DType::f32, Shape{one.rows, one.cols}, 0, nullptr};
+  GemmNvfp4Options options;
+  options.device = device;
+  options.path = path;
+  const auto request = PreparedGemmCublaslt::Request::of(a.view, b.view, view, options);
+  options.scratch_bytes = request.scratch_bytes(one.rows, one.cols);
+  variants::DeviceBuffer scratch(*device, static_cast<std::size_t>(options.scratch_bytes));
+  options.scratch = scratch.data_pointer();
+  DIECAST_CHECK(gemm_nvfp4(*test_runtime(), a.view, b.view, view, options));
+  std::memcpy(values.data(), out.bytes().data(), values.size() * sizeof(float));
+  return values;
+}
+
+TEST(GemmNvfp4OnGpu, CublasLtComesAsNearAsSumsInAnotherOrderDo) {
+  const auto device = test_runtime()->default_device();
+  if (!device) GTEST_SKIP() << device.error().message();
+  for (const GemmCase& one : {GemmCase{256, 384, 4096, false}, GemmCase{256, 384, 4096, true}}) {
+    const auto got = product_by(*device, one, "cublaslt");
+    if (!got && got.error().code != ErrorCode::driver_error) GTEST_SKIP() << got.error().message();
+    const std::vector<float> want = product_by(*device, one, "own").value();
+    float largest = 0, error = 0;
+    for (std::size_t i = 0; i < want.size(); ++i) {
+      largest = std::max(largest, std::abs(want[i]));
+      error = std::max(error, std::abs(got.value()[i] - want[i]));
+    }
+    EXPECT_LE(error, 1e-4f * largest) << (one.row_scaled ? "row-scaled" : "one amax each");
   }
 }
 

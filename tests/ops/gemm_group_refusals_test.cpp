@@ -11,7 +11,8 @@ class GemmGroupRefusals : public GemmRefusals {
     left_ = group(a_offsets_, 64), right_ = group(b_offsets_, 64);
     out_ = {memory(30 * 24 * 4), DType::f32, Shape{30, 24}, 0, nullptr};
   }
-  QuantizedGroup group(const std::vector<std::int64_t>& offsets, std::int64_t cols) {
+  QuantizedGroup group(const std::vector<std::int64_t>& offsets, std::int64_t cols,
+                       bool columnwise = false) {
     QuantizedGroup out;
     out.count = static_cast<std::int64_t>(offsets.size()) - 1;
     out.whole.shape = Shape{offsets.back(), cols};
@@ -19,6 +20,9 @@ class GemmGroupRefusals : public GemmRefusals {
     out.members = static_cast<MemberDescriptor*>(memory(out.count * 96));
     out.whole.rowwise = out.rowwise_sizes().value();
     allocate(out.whole.rowwise);
+    if (!columnwise) return out;
+    out.whole.columnwise = out.columnwise_sizes().value();
+    allocate(out.whole.columnwise);
     return out;
   }
   std::string grouped() {
@@ -30,6 +34,7 @@ class GemmGroupRefusals : public GemmRefusals {
     EXPECT_TRUE(machine_.nvrtc.compiles().empty());
   }
   const std::vector<std::int64_t> a_offsets_ = {0, 10, 10, 30}, b_offsets_ = {0, 24, 48, 72};
+  const std::vector<std::int64_t> depth_offsets_ = {0, 64, 128, 192};
   QuantizedGroup left_, right_;
 };
 
@@ -73,16 +78,85 @@ TEST_F(GemmGroupRefusals, OneOutputAndNoRowsOfMembers) {
   EXPECT_NE(grouped().find("gemm_nvfp4: a: group: the descriptors are null"), std::string::npos);
 }
 
-TEST_F(GemmGroupRefusals, LayoutsThatReadColumnsAndABiasForOneMember) {
-  options_.layout = "NN";
-  expect_grouped(
-      "diecast: not_supported: gemm_nvfp4: layout = NN for groups\n"
-      "  fix: layout = TN: members of groups are read along their rows");
-  options_.layout = "TN";
+TEST_F(GemmGroupRefusals, ABiasForOneMember) {
   options_.bias = bias(24);
   expect_grouped(
       "diecast: shape_mismatch: gemm_nvfp4: bias is [24], not 3 dense rows of 24\n"
       "  fix: pass a bias of 72 numbers");
+}
+
+TEST_F(GemmGroupRefusals, PathsOfMatrices) {
+  options_.path = "cublaslt";
+  expect_grouped(
+      "diecast: not_supported: gemm_nvfp4: path = cublaslt for groups\n"
+      "  fix: path = own or auto: members may have rows that the device alone knows, or gemm_nvfp4 "
+      "of each member");
+  options_.path = "library";
+  expect_grouped(
+      "diecast: value_not_allowed: gemm_nvfp4: path = library\n"
+      "  fix: path = own, cublaslt or auto");
+  options_.path = "auto";
+  EXPECT_EQ(grouped(), "ok");
+}
+
+TEST_F(GemmGroupRefusals, ColumnsThatAreNotThere) {
+  options_.layout = "TT";
+  expect_grouped(
+      "diecast: value_not_allowed: gemm_nvfp4: layout = TT\n"
+      "  fix: layout = TN (both rowwise), NN (b columnwise) or NT (both columnwise)");
+  options_.layout = "NN";
+  expect_grouped(
+      "diecast: missing_buffer: gemm_nvfp4: b has no columnwise buffers\n"
+      "  fix: quantize b columnwise too, or choose a layout that reads its other side");
+  options_.layout = "NT";
+  expect_grouped(
+      "diecast: missing_buffer: gemm_nvfp4: a has no columnwise buffers\n"
+      "  fix: quantize a columnwise too, or choose a layout that reads its other side");
+}
+
+TEST_F(GemmGroupRefusals, ColumnsOfWeightsWithoutTheDepthOfTheOthers) {
+  options_.layout = "NN";
+  right_ = group(b_offsets_, 24, true);
+  expect_grouped(
+      "diecast: shape_mismatch: gemm_nvfp4: members of b do not have 64 rows each, the columns of "
+      "a\n  fix: describe b as 3 members of 64 rows");
+  right_ = group(depth_offsets_, 24, true);
+  right_.whole.row_scaled = true;
+  right_.whole.columnwise.amax_count = 72, right_.whole.rowwise.amax_count = 192;
+  expect_grouped(
+      "diecast: not_supported: gemm_nvfp4: b is row-scaled, and its columns are read\n"
+      "  fix: layout = TN, or quantize b with one amax");
+  right_ = group(depth_offsets_, 24, true);
+  EXPECT_EQ(grouped(), "ok");
+}
+
+TEST_F(GemmGroupRefusals, MembersOfUnequalRowsThatAreMultipliedAlong) {
+  options_.layout = "NT";
+  const std::string_view fix =
+      "\n  fix: members of a and b have the same rows: give both groups the same offsets and row "
+      "counts";
+  const auto expect_unequal = [&](std::string_view what) {
+    expect_grouped(
+        std::string("diecast: shape_mismatch: gemm_nvfp4: layout NT: ").append(what).append(fix));
+  };
+  const std::vector<std::int64_t> other = {0, 12, 12, 30}, longer = {0, 10, 10, 40};
+  const std::vector<std::int32_t> counts = {10, 0, 20}, fewer = {9, 0, 20};
+  left_ = group(a_offsets_, 64, true);
+  right_ = group(longer, 24, true);
+  expect_unequal("a has 30 rows, b 40");
+  right_ = group(other, 24, true);
+  expect_unequal("member 0 ends at row 10 of a, 12 of b");
+  right_ = group(a_offsets_, 24, true);
+  right_.host_row_counts = counts.data();
+  expect_unequal("members of b alone have row counts");
+  left_.host_row_counts = fewer.data();
+  expect_unequal("member 0 has 9 rows in a, 10 in b");
+  left_.host_row_counts = counts.data();
+  expect_grouped(
+      "diecast: shape_mismatch: gemm_nvfp4: out is [30, 24], the product [192, 24]\n"
+      "  fix: pass out with 192 rows of 24");
+  out_ = {memory(192 * 24 * 4), DType::f32, Shape{192, 24}, 0, nullptr};
+  EXPECT_EQ(grouped(), "ok");
 }
 
 TEST_F(GemmGroupRefusals, CodesThatNoMemberCouldStartAt) {

@@ -121,10 +121,11 @@ TEST_F(GemmRefusals, APreparedProductTakesWhatItWasPreparedFor) {
   EXPECT_EQ(op.scratch_bytes(8, 24), 0);
   op.run(a_, b_, out_, options_, {}).value();
   options_.accumulate = true;
-  EXPECT_EQ(op.run(a_, b_, out_, options_, {}).error().message(),
-            "diecast: not_supported: gemm_nvfp4: prepared for other operands: a row_scaled = "
-            "false, b row_scaled = false, linear scales, out f32, bias = false, accumulate = "
-            "false, grouped = false\n  fix: prepare with Request::of these operands");
+  EXPECT_EQ(
+      op.run(a_, b_, out_, options_, {}).error().message(),
+      "diecast: not_supported: gemm_nvfp4: prepared for other operands: a row_scaled = "
+      "false, b row_scaled = false, linear scales, out f32, bias = false, accumulate = "
+      "false, grouped = false, columns = none\n  fix: prepare with Request::of these operands");
 }
 
 TEST_F(GemmRefusals, CodesThatAreNotWhereTheyWerePreparedToBe) {

@@ -3,6 +3,7 @@
 #include <diecast/ops/reference/gemm_nvfp4.h>
 #include <diecast/ops/reference/numbers.h>
 
+#include <algorithm>
 #include <cmath>
 #include <deque>
 #include <random>
@@ -36,6 +37,9 @@ struct Operands {
 
   Operands(const Specialization& specialization, std::uint64_t seed)
       : s(specialization), random(seed * 31 + 7) {
+    draw_depth(seed);
+  }
+  void draw_depth(std::uint64_t seed) {
     static constexpr std::int64_t kBlocks[] = {1, 3, 4, 9, 17, 33};
     depth = kBlocks[seed % 6] * 16;
     if (flag(s, "WIDE")) depth = (depth + 31) / 32 * 32;
@@ -79,13 +83,14 @@ struct Operands {
     }
     return placed.emplace_back(device, q, scales, amax, stride);
   }
-  MemberDescriptor member(const Placed& at, std::int64_t rows) const {
+  MemberDescriptor member(const Placed& at, std::int64_t rows, bool columnwise) const {
     MemberDescriptor out;
     out.rows = rows;
     const auto address = [](const DeviceBuffer& buffer) {
       return reinterpret_cast<std::uintptr_t>(buffer.data_pointer());
     };
-    out.rowwise = {address(at.codes), address(at.scales), address(at.amax), at.scale_stride};
+    (columnwise ? out.columnwise : out.rowwise) = {address(at.codes), address(at.scales),
+                                                   address(at.amax), at.scale_stride};
     return out;
   }
   KernelArgument scales_of(const Placed& at) const {
@@ -124,13 +129,21 @@ struct Product {
 };
 
 // What a launch adds to or writes over.
-std::vector<std::uint8_t> before(Operands& from, const Case& one, DType dtype, bool accumulate) {
-  const auto bytes = static_cast<std::size_t>(one.rows * one.cols * dtype_bits(dtype) / 8);
-  std::vector<std::uint8_t> out(bytes, DeviceBuffer::kPoison);
-  for (std::int64_t i = 0; accumulate && i < one.rows * one.cols; ++i) {
+std::vector<std::uint8_t> before(Operands& from, std::int64_t elements, DType dtype,
+                                 bool accumulate) {
+  std::vector<std::uint8_t> out(static_cast<std::size_t>(elements * dtype_bits(dtype) / 8),
+                                DeviceBuffer::kPoison);
+  for (std::int64_t i = 0; accumulate && i < elements; ++i) {
     reference::store(out.data(), dtype, i, from.number());
   }
   return out;
+}
+
+// Rows of out of each member, as offsets: what the case has in one, four or, where the rows of
+// members are multiplied along, three of as many each.
+std::vector<std::int64_t> parts_of(const Case& one, bool grouped, bool of_rows) {
+  if (of_rows) return {0, one.rows, 2 * one.rows, 3 * one.rows};
+  return grouped ? offsets_for(one) : std::vector<std::int64_t>{0, one.rows};
 }
 
 }  // namespace
@@ -139,18 +152,23 @@ std::string gemm_nvfp4_difference(Kernel& kernel, const Case& one, const Binding
   const Specialization& s = kernel.specialization();
   Device& device = kernel.device();
   const bool grouped = flag(s, "GROUPED");
+  const bool of_rows = word_of(s, "COLUMNS") == "of_both";
   const DType dtype = dtype_of(s, "OUT"), bias_dtype = dtype_of(s, "BIAS_TYPE");
   Operands operands(s, one.seed);
-  std::vector<std::uint8_t> want = before(operands, one, dtype, flag(s, "ACCUMULATE")), bias;
+  const std::vector<std::int64_t> offsets = parts_of(one, grouped, of_rows);
+  const std::int64_t all_rows = of_rows ? offsets.back() : one.rows;
+  std::vector<std::uint8_t> want =
+      before(operands, all_rows * one.cols, dtype, flag(s, "ACCUMULATE"));
+  std::vector<std::uint8_t> bias;
   DeviceBuffer out(device, want.data(), want.size());
-  const std::vector<std::int64_t> offsets =
-      grouped ? offsets_for(one) : std::vector<std::int64_t>{0, one.rows};
   std::vector<MemberDescriptor> lefts, rights;
   std::deque<Product> products;
   const float alpha = one.seed % 2 == 0 ? 1.0f : 0.3f;
   int bounds = 0;
   for (std::size_t i = 0; i + 1 < offsets.size(); ++i) {
     const std::int64_t rows = offsets[i + 1] - offsets[i];
+    if (of_rows) operands.draw_depth(one.seed + i);
+    if (of_rows && i == 1) operands.depth = 0;
     Product& product = products.emplace_back(operands, device, one, rows);
     // All members of a group have one bound.
     if (i > 0) product.gemm.a.bound = products[0].gemm.a.bound;
@@ -158,9 +176,12 @@ std::string gemm_nvfp4_difference(Kernel& kernel, const Case& one, const Binding
     bounds = product.gemm.a.bound * product.gemm.b.bound;
     product.gemm.alpha = alpha;
     if (flag(s, "BIAS")) product.add_bias(operands, bias_dtype, bias);
-    lefts.push_back(operands.member(*product.a, rows));
+    // The last block of a member's rows is taken whole.
+    const std::int64_t depth = std::max<std::int64_t>(operands.depth - (of_rows ? i : 0), 0);
+    lefts.push_back(operands.member(*product.a, of_rows ? depth : rows, of_rows));
     lefts.back().row_begin = offsets[i];
-    rights.push_back(operands.member(*product.b, one.cols));
+    const bool of_columns = word_of(s, "COLUMNS") != "none";
+    rights.push_back(operands.member(*product.b, of_columns ? depth : one.cols, of_columns));
     reference::gemm_nvfp4(product.gemm, want.data() + offsets[i] * one.cols * dtype_bits(dtype) / 8,
                           dtype);
   }
@@ -189,10 +210,11 @@ std::string gemm_nvfp4_difference(Kernel& kernel, const Case& one, const Binding
       KernelArgument::tensor(dtype, out.data_pointer()),
       members(left),
       members(right),
-      KernelArgument::size(one.rows),
+      KernelArgument::size(all_rows),
       KernelArgument::size(one.cols),
-      KernelArgument::size(operands.depth),
+      KernelArgument::size(of_rows ? 0 : operands.depth),
       KernelArgument::size(grouped ? static_cast<std::int64_t>(lefts.size()) : 0),
+      KernelArgument::size(of_rows ? one.rows : 0),
       KernelArgument::scalar(alpha),
       KernelArgument::scalar(1.0f / static_cast<float>(36 * bounds))};
   const std::string problem = launch_and_wait(kernel, arguments, tunes);

@@ -22,14 +22,7 @@ KernelArgument gemm_unit(const QuantizedTensor& a, const QuantizedTensor& b) {
   return KernelArgument::scalar(1.0f / static_cast<float>(36 * a.e4m3_bound * b.e4m3_bound));
 }
 
-bool starts_at_16(const QuantizedSide& side) {
-  return reinterpret_cast<std::uintptr_t>(side.data) % 16 == 0;
-}
-
-// K whole pairs of blocks, codes from multiples of 16 bytes on.
-bool is_wide(const GemmOperand& a, const GemmOperand& b) {
-  return a.depth() % 32 == 0 && starts_at_16(a.side()) && starts_at_16(b.side());
-}
+constexpr std::string_view kColumns[] = {"none", "of_b", "of_both"};
 
 }  // namespace
 
@@ -46,6 +39,7 @@ std::uint64_t PreparedGemmNvfp4::Request::word() const {
   append(1, accumulate);
   append(1, wide);
   append(1, grouped);
+  append(2, columns);
   append(1, tile);
   append(2, math);
   append(8, OpKind::gemm_nvfp4);
@@ -57,16 +51,28 @@ PreparedGemmNvfp4::Request PreparedGemmNvfp4::Request::of(const QuantizedTensor&
                                                           const Tensor& out,
                                                           const GemmNvfp4Options& options,
                                                           const Device& device) {
-  const GemmOperand left = operand_a(a, options.layout), right = operand_b(b, options.layout);
   Request request;
   request.out = out.dtype, request.layout = a.layout;
   request.a_rows = a.row_scaled, request.b_rows = b.row_scaled;
   if (options.bias) request.bias = options.bias->dtype;
   request.accumulate = options.accumulate;
-  request.wide = is_wide(left, right);
+  request.wide = is_wide(a, b, options.layout);
   // Large tiles where they are enough for every multiprocessor.
   const auto tiles = checked_product(ceil_div(out.rows(), 128), ceil_div(out.cols(), 128));
   if (tiles && *tiles < device.properties().sm_count) request.tile = GemmTile::small;
+  return request;
+}
+
+PreparedGemmNvfp4::Request PreparedGemmNvfp4::Request::of(const QuantizedGroup& a,
+                                                          const QuantizedGroup& b,
+                                                          const Tensor& out,
+                                                          const GemmNvfp4Options& options,
+                                                          const Device& device) {
+  Request request = of(a.whole, b.whole, out, options, device);
+  request.grouped = true;
+  request.wide = is_wide(a, b, options.layout);
+  if (options.layout != "TN")
+    request.columns = options.layout == "NN" ? GemmColumns::of_b : GemmColumns::of_both;
   return request;
 }
 
@@ -80,6 +86,7 @@ Result<PreparedGemmNvfp4> PreparedGemmNvfp4::prepare(Runtime& runtime,
   bindings.set("BIAS_TYPE", request.bias.value_or(DType::f32));
   bindings.set("ACCUMULATE", request.accumulate).set("WIDE", request.wide);
   bindings.set("GROUPED", request.grouped);
+  bindings.set("COLUMNS", kColumns[static_cast<std::size_t>(request.columns)]);
   if (request.math != GemmMath::f16) {
     bindings.set("MATH", request.math == GemmMath::s8 ? "s8" : "dp4a");
   }
@@ -91,29 +98,23 @@ Result<PreparedGemmNvfp4> PreparedGemmNvfp4::prepare(Runtime& runtime,
   return prepared;
 }
 
-Result<void> PreparedGemmNvfp4::check_request(const QuantizedTensor& a, const QuantizedTensor& b,
-                                              const Tensor& out, const GemmNvfp4Options& options,
-                                              bool grouped) const {
-  if (request_.wide && !is_wide(operand_a(a, options.layout), operand_b(b, options.layout))) {
+Result<void> PreparedGemmNvfp4::check_request(Request asked) const {
+  if (request_.wide && !asked.wide) {
     return Error{ErrorCode::misaligned,
                  cat(kName,
                      ": prepared for codes from multiples of 16 bytes on and K of pairs of "
                      "blocks, which these are not"),
                  "prepare with wide = false"};
   }
-  const std::optional<DType> bias =
-      options.bias ? std::optional(options.bias->dtype) : std::nullopt;
-  if (a.layout == request_.layout && a.row_scaled == request_.a_rows &&
-      b.row_scaled == request_.b_rows && bias == request_.bias && out.dtype == request_.out &&
-      options.accumulate == request_.accumulate && grouped == request_.grouped) {
-    return {};
-  }
+  asked.wide = request_.wide, asked.tile = request_.tile, asked.math = request_.math;
+  if (asked.word() == request_.word()) return {};
   return Error{
       ErrorCode::not_supported,
       cat(kName, ": prepared for other operands: a row_scaled = ", request_.a_rows,
           ", b row_scaled = ", request_.b_rows, ", ", layout_name(request_.layout), " scales, out ",
           dtype_name(request_.out), ", bias = ", request_.bias.has_value(),
-          ", accumulate = ", request_.accumulate, ", grouped = ", request_.grouped),
+          ", accumulate = ", request_.accumulate, ", grouped = ", request_.grouped,
+          ", columns = ", kColumns[static_cast<std::size_t>(request_.columns)]),
       "prepare with Request::of these operands"};
 }
 
@@ -121,7 +122,7 @@ Result<void> PreparedGemmNvfp4::run(const QuantizedTensor& a, const QuantizedTen
                                     const Tensor& out, const GemmNvfp4Options& options,
                                     Stream stream) const {
   DIECAST_CHECK(check_gemm(a, b, out, options));
-  DIECAST_CHECK(check_request(a, b, out, options, false));
+  DIECAST_CHECK(check_request(Request::of(a, b, out, options, kernel_->device())));
   const GemmOperand left = operand_a(a, options.layout), right = operand_b(b, options.layout);
   const auto none = KernelArgument::tensor(DType::u8, nullptr);
   const KernelArgument arguments[] = {KernelArgument::tensor(DType::u8, left.side().data),
@@ -138,6 +139,7 @@ Result<void> PreparedGemmNvfp4::run(const QuantizedTensor& a, const QuantizedTen
                                       cols_argument(out),
                                       KernelArgument::size(left.depth()),
                                       KernelArgument::size(0),
+                                      KernelArgument::size(0),
                                       KernelArgument::scalar(options.alpha),
                                       gemm_unit(a, b)};
   return kernel_->launch(arguments, stream);
@@ -147,8 +149,9 @@ Result<void> PreparedGemmNvfp4::run(const QuantizedGroup& a, const QuantizedGrou
                                     const Tensor& out, const GemmNvfp4Options& options,
                                     Stream stream) const {
   DIECAST_CHECK(check_gemm(a, b, out, options));
-  DIECAST_CHECK(check_request(a.whole, b.whole, out, options, true));
+  DIECAST_CHECK(check_request(Request::of(a, b, out, options, kernel_->device())));
   if (a.count == 0) return {};
+  const bool of_rows = request_.columns == GemmColumns::of_both;
   const auto none = [](DType type) { return KernelArgument::tensor(type, nullptr); };
   const KernelArgument arguments[] = {none(DType::u8),
                                       none(DType::e4m3),
@@ -162,8 +165,9 @@ Result<void> PreparedGemmNvfp4::run(const QuantizedGroup& a, const QuantizedGrou
                                       KernelArgument::tensor(DType::u8, b.members),
                                       rows_argument(out),
                                       cols_argument(out),
-                                      KernelArgument::size(a.whole.cols()),
+                                      KernelArgument::size(of_rows ? 0 : a.whole.cols()),
                                       KernelArgument::size(a.count),
+                                      KernelArgument::size(of_rows ? a.whole.cols() : 0),
                                       KernelArgument::scalar(options.alpha),
                                       gemm_unit(a.whole, b.whole)};
   return kernel_->launch(arguments, stream);
@@ -185,8 +189,7 @@ Result<void> gemm_nvfp4_grouped(Runtime& runtime, const QuantizedGroup& a, const
                                 const Tensor& out, const GemmNvfp4Options& options, Stream stream) {
   DIECAST_CHECK(check_gemm(a, b, out, options));
   DIECAST_TRY(const auto device, device_or_default(runtime, options.device));
-  auto request = PreparedGemmNvfp4::Request::of(a.whole, b.whole, out, options, *device);
-  request.grouped = true;
+  const auto request = PreparedGemmNvfp4::Request::of(a, b, out, options, *device);
   DIECAST_TRY(const auto prepared,
               prepared_once<PreparedGemmNvfp4>(runtime, device, request, stream));
   return prepared->run(a, b, out, options, stream);

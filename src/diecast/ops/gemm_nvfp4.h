@@ -49,6 +49,9 @@ struct GemmNvfp4Options {
 enum class GemmTile : std::uint8_t { small, large };
 enum class GemmMath : std::uint8_t { f16, s8, dp4a };
 
+// Which operands of a group are read along their columns: those of TN, NN, NT.
+enum class GemmColumns : std::uint8_t { none, of_b, of_both };
+
 // a: the activation; b: the weight; both NVFP4 with scales of one layout, K whole blocks of 16.
 // out: bf16, f16 or f32 [M, N], dense; nothing is done where it has no elements. Errors:
 // value_not_allowed (layout letters, path), dtype_mismatch (out, bias), shape_mismatch (K, M, N,
@@ -66,12 +69,18 @@ Result<std::string_view> gemm_nvfp4_path(Runtime& runtime, const QuantizedTensor
                                          const QuantizedTensor& b, const Tensor& out,
                                          const GemmNvfp4Options& options);
 
-// Rows of out of member i = a's member i times the transpose of b's member i, each [N, K]; members
-// of `a` without rows are skipped, and rows of nobody are not written. Both groups' descriptors
-// have been made (by quantizing into them, or QuantizedGroup::describe). layout TN. Errors: as
-// gemm_nvfp4, those of QuantizedGroup::check; shape_mismatch (how many members; members of b
-// without N rows each), not_supported (row counts of b, a layout that reads columns), misaligned
-// (codes, amaxes).
+// Each member of a group times that of the other, as gemm_nvfp4 of the two; both groups'
+// descriptors have been made (by quantizing into them, or QuantizedGroup::describe). What is read
+// is whole blocks of 16: behind a member's last row of a columnwise side what the quantizers put
+// there.
+//   TN  rows of out of member i = a's member times the transpose of b's, each [N, K]
+//   NN  the same, of the columns of b's, each [K, N] with the K columns of a
+//   NT  out [count, M, N] = the transpose of a's [rows, M] times b's [rows, N], rows of a member
+//       alike in both groups; of a member without rows the product of nothing, 0
+// TN and NN skip members of `a` without rows and do not write rows of nobody. Errors: as gemm_nvfp4
+// and QuantizedGroup::check; shape_mismatch (how many members; members of b without N or K rows
+// each; NT: members of unequal rows), not_supported (row counts of b unless NT, path cublaslt),
+// misaligned (codes, amaxes).
 Result<void> gemm_nvfp4_grouped(Runtime& runtime, const QuantizedGroup& a, const QuantizedGroup& b,
                                 const Tensor& out, const GemmNvfp4Options& options = {},
                                 Stream stream = {});
@@ -85,13 +94,18 @@ class PreparedGemmNvfp4 {
     bool a_rows = false, b_rows = false;  // row-scaled
     std::optional<DType> bias;
     bool accumulate = false;
-    bool wide = true;  // K whole pairs of blocks, codes from multiples of 16 bytes on
+    // K whole pairs of blocks, codes from multiples of 16 bytes on: of each member, where columns
+    // of both are read, which the host must know then.
+    bool wide = true;
     bool grouped = false;
+    GemmColumns columns = GemmColumns::none;  // of a group
     GemmTile tile = GemmTile::large;
     GemmMath math = GemmMath::f16;
     std::uint64_t word() const;
-    // What these operands ask for. `a` and `b`: of a group, its whole.
+    // What these operands ask for.
     static Request of(const QuantizedTensor& a, const QuantizedTensor& b, const Tensor& out,
+                      const GemmNvfp4Options& options, const Device& device);
+    static Request of(const QuantizedGroup& a, const QuantizedGroup& b, const Tensor& out,
                       const GemmNvfp4Options& options, const Device& device);
   };
   static Result<PreparedGemmNvfp4> prepare(Runtime& runtime, const std::shared_ptr<Device>& device,
@@ -105,8 +119,7 @@ class PreparedGemmNvfp4 {
                    const GemmNvfp4Options& options, Stream stream) const;
 
  private:
-  Result<void> check_request(const QuantizedTensor& a, const QuantizedTensor& b, const Tensor& out,
-                             const GemmNvfp4Options& options, bool grouped) const;
+  Result<void> check_request(Request asked) const;
 
   Request request_;
   std::shared_ptr<Kernel> kernel_;

@@ -135,22 +135,83 @@ Result<void> check_addresses_of(const GemmOperand& x) {
       "start codes at multiples of 8 bytes and amaxes at multiples of 4"};
 }
 
-Result<void> check_group_of_b(const QuantizedGroup& b, std::int64_t cols) {
+// Members of b have `rows` each: `what` of another operand.
+Result<void> check_group_of_b(const QuantizedGroup& b, std::int64_t rows, std::string_view what) {
   if (b.host_row_counts != nullptr || b.device_row_counts != nullptr) {
     return Error{ErrorCode::not_supported, cat(kGemm, ": members of b have row counts"),
                  "leave b's row counts null: all rows of a weight are real"};
   }
-  bool whole = b.whole.rows() == b.count * cols;
+  bool whole = b.whole.rows() == b.count * rows;
   for (std::int64_t i = 0; whole && b.host_row_offsets != nullptr && i <= b.count; ++i) {
-    whole = b.host_row_offsets[i] == i * cols;
+    whole = b.host_row_offsets[i] == i * rows;
   }
   if (whole) return {};
   return Error{ErrorCode::shape_mismatch,
-               cat(kGemm, ": members of b do not have ", cols, " rows each, the columns of out"),
-               cat("describe b as ", b.count, " members of ", cols, " rows")};
+               cat(kGemm, ": members of b do not have ", rows, " rows each, ", what),
+               cat("describe b as ", b.count, " members of ", rows, " rows")};
 }
 
+// Of members that are multiplied along their rows: as far as the host knows them.
+Result<void> check_equal_rows(const QuantizedGroup& a, const QuantizedGroup& b) {
+  const auto unequal = [](auto... what) {
+    return Error{ErrorCode::shape_mismatch, cat(kGemm, ": layout NT: ", what...),
+                 "members of a and b have the same rows: give both groups the same offsets and "
+                 "row counts"};
+  };
+  const auto has_counts = [](const QuantizedGroup& group) {
+    return group.host_row_counts != nullptr || group.device_row_counts != nullptr;
+  };
+  if (a.whole.rows() != b.whole.rows())
+    return unequal("a has ", a.whole.rows(), " rows, b ", b.whole.rows());
+  if (has_counts(a) != has_counts(b))
+    return unequal("members of ", has_counts(a) ? "a" : "b", " alone have row counts");
+  const auto same = [&](const auto* of_a, const auto* of_b, std::int64_t i) {
+    return of_a == nullptr || of_b == nullptr || of_a[i] == of_b[i];
+  };
+  for (std::int64_t i = 0; i < a.count; ++i) {
+    if (!same(a.host_row_offsets, b.host_row_offsets, i + 1))
+      return unequal("member ", i, " ends at row ", a.host_row_offsets[i + 1], " of a, ",
+                     b.host_row_offsets[i + 1], " of b");
+    if (!same(a.host_row_counts, b.host_row_counts, i))
+      return unequal("member ", i, " has ", a.host_row_counts[i], " rows in a, ",
+                     b.host_row_counts[i], " in b");
+  }
+  return {};
+}
+
+// The group as if it were one member, for the checks of matrices: with the most rows that one may
+// have, in whole blocks.
+QuantizedTensor as_member(const QuantizedGroup& group, std::int64_t rows) {
+  QuantizedTensor one = group.whole;
+  one.shape = {rows, one.cols()};
+  return one;
+}
+
+bool starts_at_16(const QuantizedSide& side) {
+  return reinterpret_cast<std::uintptr_t>(side.data) % 16 == 0;
+}
+
+bool is_whole_pairs(std::int64_t rows) { return ceil_div(rows, 16) % 2 == 0; }
+
 }  // namespace
+
+bool is_wide(const QuantizedTensor& a, const QuantizedTensor& b, std::string_view layout) {
+  const GemmOperand left = operand_a(a, layout), right = operand_b(b, layout);
+  return left.depth() % 32 == 0 && starts_at_16(left.side()) && starts_at_16(right.side());
+}
+
+bool is_wide(const QuantizedGroup& a, const QuantizedGroup& b, std::string_view layout) {
+  if (layout != "NT") return is_wide(a.whole, as_member(b, a.whole.cols()), layout);
+  if (!starts_at_16(a.whole.columnwise) || !starts_at_16(b.whole.columnwise)) return false;
+  if (a.host_row_offsets == nullptr) return false;
+  if (a.device_row_counts != nullptr && a.host_row_counts == nullptr) return false;
+  for (std::int64_t i = 0; i < a.count; ++i) {
+    const std::int64_t rows = a.host_row_offsets[i + 1] - a.host_row_offsets[i];
+    if (!is_whole_pairs(rows)) return false;
+    if (a.host_row_counts != nullptr && !is_whole_pairs(a.host_row_counts[i])) return false;
+  }
+  return true;
+}
 
 GemmOperand operand_a(const QuantizedTensor& a, std::string_view layout) {
   return {"a", a, layout.ends_with('T')};
@@ -184,11 +245,14 @@ Result<void> check_gemm(const QuantizedGroup& a, const QuantizedGroup& b, const 
                  "path = own or auto: members may have rows that the device alone knows, or "
                  "gemm_nvfp4 of each member"};
   }
-  if (options.layout != "TN") {
-    return Error{ErrorCode::not_supported, cat(kGemm, ": layout = ", options.layout, " for groups"),
-                 "layout = TN: members of groups are read along their rows"};
-  }
-  const GemmOperand left{"a", a.whole, false}, right{"b", b.whole, false};
+  const bool of_rows = options.layout == "NT", of_columns = options.layout == "NN";
+  const std::int64_t most_rows = ceil_div(a.whole.rows(), 16) * 16;
+  const QuantizedTensor one_a = of_rows ? as_member(a, most_rows) : a.whole;
+  const QuantizedTensor one_b = of_rows      ? as_member(b, most_rows)
+                                : of_columns ? as_member(b, a.whole.cols())
+                                             : b.whole;
+  const GemmOperand left = operand_a(one_a, options.layout);
+  const GemmOperand right = operand_b(one_b, options.layout);
   DIECAST_CHECK(check_operand(left));
   DIECAST_CHECK(check_operand(right));
   DIECAST_CHECK(check_operands(left, right));
@@ -199,12 +263,19 @@ Result<void> check_gemm(const QuantizedGroup& a, const QuantizedGroup& b, const 
                  "give each member of a its weight"};
   }
   DIECAST_CHECK(b.check("gemm_nvfp4: b"));
-  DIECAST_CHECK(check_group_of_b(b, out.cols()));
+  const std::int64_t cols = right.columnwise ? b.whole.cols() : out.cols();
+  if (of_rows) {
+    DIECAST_CHECK(check_equal_rows(a, b));
+  } else {
+    DIECAST_CHECK(of_columns ? check_group_of_b(b, a.whole.cols(), "the columns of a")
+                             : check_group_of_b(b, cols, "the columns of out"));
+  }
   DIECAST_CHECK(check_addresses_of(left));
   DIECAST_CHECK(check_addresses_of(right));
   DIECAST_CHECK(check_row_scales(left, right, options.gradient));
-  DIECAST_CHECK(check_bias(options, b.count, out.cols()));
-  return check_out(out, a.whole.rows(), out.cols());
+  DIECAST_CHECK(check_bias(options, b.count, cols));
+  const auto all = of_rows ? checked_product(a.count, a.whole.cols()) : a.whole.rows();
+  return check_out(out, all.value_or(-1), cols);
 }
 
 }  // namespace diecast

@@ -21,6 +21,11 @@ struct GemmOperand {
 GemmOperand operand_a(const QuantizedTensor& a, std::string_view layout);
 GemmOperand operand_b(const QuantizedTensor& b, std::string_view layout);
 
+// Whether K is whole pairs of blocks and codes begin at multiples of 16 bytes; of groups, of each
+// member, where the host can tell.
+bool is_wide(const QuantizedTensor& a, const QuantizedTensor& b, std::string_view layout);
+bool is_wide(const QuantizedGroup& a, const QuantizedGroup& b, std::string_view layout);
+
 // The errors of gemm_nvfp4 and gemm_nvfp4_grouped, those of preparing aside.
 Result<void> check_gemm(const QuantizedTensor& a, const QuantizedTensor& b, const Tensor& out,
                         const GemmNvfp4Options& options);
