@@ -9,7 +9,7 @@ namespace {
 using testing::FakeAttributes;
 using testing::FakeLayout;
 using testing::FakeProduct;
-using Names = std::vector<std::string>;
+using SymbolNames = std::vector<std::string>;
 
 constexpr int kE2m1 = 33, kBf16 = 14, kF32 = 0, kCompute32F = 68;
 
@@ -76,7 +76,7 @@ TEST_F(CublasLtArguments, AlphaIsMadeOfBothAmaxesOnTheDevice) {
   b_.e4m3_bound = 256;
   const Stream stream = device_->create_stream().value();
   product(stream);
-  ASSERT_EQ(launched(), (Names{"product_factor"}));
+  ASSERT_EQ(launched(), (SymbolNames{"product_factor"}));
   const auto& launch = machine_.cuda->launches[0];
   EXPECT_EQ(launch.stream, stream.handle);
   EXPECT_EQ(pointer(0, 0), a_.rowwise.amax);
@@ -148,7 +148,7 @@ TEST_F(CublasLtArguments, OfRowScales) {
   EXPECT_EQ(made.c, at_scratch(0));
   EXPECT_EQ(made.workspace, at_scratch(8 * 24 * 4));
   EXPECT_EQ(made.workspace_bytes, static_cast<std::size_t>(kScratch - 8 * 24 * 4));
-  ASSERT_EQ(launched(), (Names{"finish_product"}));
+  ASSERT_EQ(launched(), (SymbolNames{"finish_product"}));
   const auto& launch = machine_.cuda->launches[0];
   EXPECT_EQ(launch.stream, stream.handle);
   const void* const wanted[] = {at_scratch(0), a_.rowwise.amax, b_.rowwise.amax, nullptr,
@@ -190,11 +190,11 @@ TEST_F(CublasLtArguments, WhatItDoesNotWriteItselfIsOnePassMore) {
     product();
     return launched();
   };
-  EXPECT_EQ(names_of(DType::bf16, false, false), (Names{"product_factor"}));
-  EXPECT_EQ(names_of(DType::f32, false, false), (Names{"product_factor"}));
-  EXPECT_EQ(names_of(DType::f16, false, false), (Names{"finish_product"}));
-  EXPECT_EQ(names_of(DType::bf16, true, false), (Names{"finish_product"}));
-  EXPECT_EQ(names_of(DType::bf16, false, true), (Names{"finish_product"}));
+  EXPECT_EQ(names_of(DType::bf16, false, false), (SymbolNames{"product_factor"}));
+  EXPECT_EQ(names_of(DType::f32, false, false), (SymbolNames{"product_factor"}));
+  EXPECT_EQ(names_of(DType::f16, false, false), (SymbolNames{"finish_product"}));
+  EXPECT_EQ(names_of(DType::bf16, true, false), (SymbolNames{"finish_product"}));
+  EXPECT_EQ(names_of(DType::bf16, false, true), (SymbolNames{"finish_product"}));
 }
 
 TEST_F(CublasLtArguments, OtherLibrariesWorkInTheDevicesContext) {

@@ -5,7 +5,7 @@
 namespace diecast {
 namespace {
 
-using Names = std::vector<std::string>;
+using SymbolNames = std::vector<std::string>;
 
 class GemmPath : public GemmByCublasLt {
  protected:
@@ -31,7 +31,7 @@ class GemmPath : public GemmByCublasLt {
     options_.path = "auto";
     EXPECT_EQ(path(), "own");
     EXPECT_EQ(outcome(), "ok");
-    EXPECT_EQ(launched(), (Names{"gemm_nvfp4"}));
+    EXPECT_EQ(launched(), (SymbolNames{"gemm_nvfp4"}));
     EXPECT_TRUE(library_->products.empty());
     machine_.cuda->launches.clear();
     options_.path = "cublaslt";
@@ -43,8 +43,8 @@ TEST_F(GemmPath, IsOwnUnlessAnotherIsNamed) {
   EXPECT_EQ(options_.path, "own");
   EXPECT_EQ(path(), "own");
   EXPECT_EQ(outcome(), "ok");
-  EXPECT_EQ(launched(), (Names{"gemm_nvfp4"}));
-  EXPECT_EQ(library_->calls, Names{});
+  EXPECT_EQ(launched(), (SymbolNames{"gemm_nvfp4"}));
+  EXPECT_EQ(library_->calls, SymbolNames{});
 }
 
 TEST_F(GemmPath, OfAutoIsTheLibraryWhereItTakesTheProduct) {
@@ -53,7 +53,7 @@ TEST_F(GemmPath, OfAutoIsTheLibraryWhereItTakesTheProduct) {
   EXPECT_TRUE(library_->products.empty());
   EXPECT_EQ(outcome(), "ok");
   EXPECT_EQ(library_->products.size(), 1u);
-  EXPECT_EQ(launched(), (Names{"product_factor"}));
+  EXPECT_EQ(launched(), (SymbolNames{"product_factor"}));
 }
 
 TEST_F(GemmPath, OfAnotherName) {
@@ -66,7 +66,7 @@ TEST_F(GemmPath, OnAGpuWithoutFp4TensorCores) {
   options_.device = machine_.cuda.device();
   expect_refusal("not_supported", "Fake GPU has no FP4 tensor cores",
                  "path = \"own\", which runs everywhere, or a GPU of compute capability 10.0 on");
-  EXPECT_EQ(library_->calls, Names{});
+  EXPECT_EQ(library_->calls, SymbolNames{});
 }
 
 TEST_F(GemmPath, OfScalesThatAreNoTilesOf128x4) {
@@ -167,7 +167,7 @@ TEST_F(GemmPath, OfAProductThatTheHeuristicsHaveNothingFor) {
 }
 
 TEST_F(GemmPath, PassesOnWhatFailsUnderAutoToo) {
-  const Names functions = {"cublasLtCreate",
+  const SymbolNames functions = {"cublasLtCreate",
                            "cublasLtMatmulDescCreate",
                            "cublasLtMatmulDescSetAttribute",
                            "cublasLtMatrixLayoutCreate",

@@ -23,8 +23,8 @@ enum class TransformedSides : std::uint8_t { none, rowwise, columnwise, both };
 
 // The amax of each block of a matrix [R, C], and of its transpose: f32 [R, ceil_div(C, 16)] in
 // device memory, of 16x16 blocks [ceil_div(R, 16), ceil_div(C, 16)]. The tensor's amaxes are then
-// given too. Those of a group lie one member behind another, a member's in the place that they would
-// take if all of its rows were real. Null: each block's own.
+// given too. Those of a group lie one member behind another, a member's in the place that they
+// would take if all of its rows were real. Null: each block's own.
 struct BlockAmaxes {
   const float* rowwise = nullptr;
   const float* columnwise = nullptr;
@@ -83,13 +83,13 @@ Result<void> check_nvfp4_tiles(const Nvfp4TilesRequest& request, const Quantized
 Result<void> check_block_amaxes(const Nvfp4TilesRequest& request, const BlockAmaxes& given,
                                 std::string_view op);
 
-// x: bf16, f16, f32, or e4m3 (amax given, no transform), [rows, cols], rows may be apart. out: NVFP4 of x's shape; the directions
-// whose buffers are present are written, padding included. Block, profile, scale layout, E4M3 bound
-// and row scaling are out's. In 16x16 blocks the columnwise output is the rowwise one's transpose
-// where amaxes are equal and nothing is transformed. With x.device_rows the columnwise buffers are
-// as for that many rows. Bits: templates/PROFILES.md. Errors: dtype_mismatch, missing_buffer,
-// shape_mismatch, not_supported, constraint_violated (an option that the profile has not), and
-// those of preparing.
+// x: bf16, f16, f32, or e4m3 (amax given, no transform), [rows, cols], rows may be apart. out:
+// NVFP4 of x's shape; the directions whose buffers are present are written, padding included.
+// Block, profile, scale layout, E4M3 bound and row scaling are out's. In 16x16 blocks the
+// columnwise output is the rowwise one's transpose where amaxes are equal and nothing is
+// transformed. With x.device_rows the columnwise buffers are as for that many rows. Bits:
+// templates/PROFILES.md. Errors: dtype_mismatch, missing_buffer, shape_mismatch, not_supported,
+// constraint_violated (an option that the profile has not), and those of preparing.
 Result<void> quantize_nvfp4_tiles(Runtime& runtime, const Tensor& x, const QuantizedTensor& out,
                                   const QuantizeNvfp4TilesOptions& options = {},
                                   Stream stream = {});
