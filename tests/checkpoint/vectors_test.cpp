@@ -30,10 +30,13 @@ Result<VectorReport> check_file(const std::string& path,
 TEST(Vectors, EveryCaseOfTransformerEnginePassesToTheBit) {
   const auto report = check_file(golden("nvfp4_te"));
   ASSERT_TRUE(report) << report.error().message();
-  EXPECT_EQ(report->cases.size(), 132u);
+  std::size_t under_te_ref = 0;
   for (const CaseResult& one : report->cases) {
     EXPECT_EQ(one.state, State::passed) << one.name << " " << one.reason;
+    under_te_ref += one.name.find(", te_ref") != std::string::npos;
   }
+  EXPECT_EQ(report->cases.size(), 132u + under_te_ref);
+  EXPECT_EQ(under_te_ref, 84u);  // all but those of four over six
 }
 
 TEST(Vectors, EveryCaseOfTheOtherNvfp4ProfilesPassesToTheBit) {
@@ -121,13 +124,15 @@ std::string what(const TestFile& file) {
 }
 
 TEST(Vectors, DifferencesAreCountedAndTheFirstOnesShown) {
-  EXPECT_EQ(check_small(small()).value().count(State::passed), 1u);
+  EXPECT_EQ(check_small(small()).value().count(State::passed), 2u);
   TestFile file = small();
   file.tensors["c0/data"].bytes[3] = 0x11;
   file.tensors["c0/scale"].bytes[1] = 0x39;
   file.tensors["c0/amax"] = floats({1}, {2689});
   const auto report = check_small(file).value();
-  ASSERT_EQ(report.count(State::failed), 1u);
+  ASSERT_EQ(report.count(State::failed), 2u);
+  EXPECT_EQ(report.cases[1].name, "c0, te_ref");
+  EXPECT_EQ(report.cases[1].differing, 3u);
   const CaseResult& one = report.cases[0];
   EXPECT_EQ(one.differing, 3u);
   ASSERT_EQ(one.differences.size(), 3u);
@@ -156,7 +161,7 @@ TEST(Vectors, EveryWrongBitFailsItsCase) {
       TestFile file = small();
       file.tensors[name].bytes[bit / 8] =
           static_cast<char>(file.tensors[name].bytes[bit / 8] ^ 1 << bit % 8);
-      EXPECT_EQ(check_small(file).value().count(State::failed), 1u) << name << " " << bit;
+      EXPECT_EQ(check_small(file).value().count(State::failed), 2u) << name << " " << bit;
     }
   }
 }
@@ -166,9 +171,30 @@ TEST(Vectors, RowScaledCaseHasAnAmaxARow) {
   file.metadata["cases"] = R"([{"name":"c0","shape":[2,16],"dtype":"f32","row_scaled":true}])";
   file.tensors["c0/amax"] = floats({2}, {2688, 6});
   file.tensors["c0/scale"].bytes = "\x7E\x7E";
-  EXPECT_EQ(check_small(file).value().count(State::passed), 1u);
+  EXPECT_EQ(check_small(file).value().count(State::passed), 2u);
   file.tensors["c0/amax"] = floats({1}, {2688});
   EXPECT_EQ(what(file), "file_corrupt: tensor \"c0/amax\" is F32 of 4 bytes, not F32 of 8");
+}
+
+// The sign is what tells the profiles apart: each must have its own.
+TEST(Vectors, NegativeZerosHaveASignUnderTeAndNoneUnderTeRef) {
+  TestFile file = small();
+  std::vector<float> x(32, 0.0f);
+  x[0] = 2688, x[16] = 6, x[1] = -0.0f, x[18] = -0.0f;
+  file.tensors["c0/x"] = floats({2, 16}, x);
+  file.tensors["c0/data"].bytes[0] = static_cast<char>(0x87);
+  file.tensors["c0/data"].bytes[9] = 0x08;
+  EXPECT_EQ(check_small(file).value().count(State::passed), 2u);
+  VectorKernels kernels = reference_vector_kernels();
+  for (const Profile wrong : {Profile::te, Profile::te_ref}) {
+    kernels.quantize_nvfp4 = [wrong](Nvfp4VectorInput in) {
+      in.profile = wrong;
+      return reference_vector_kernels().quantize_nvfp4(in);
+    };
+    const auto report = check_small(file, kernels).value();
+    EXPECT_EQ(report.cases[0].state, wrong == Profile::te ? State::passed : State::failed);
+    EXPECT_EQ(report.cases[1].state, wrong == Profile::te ? State::failed : State::passed);
+  }
 }
 
 TEST(Vectors, UnknownTitleAndOptionFail) {

@@ -62,7 +62,7 @@ struct CaseResult {
 
 struct VectorReport {
   std::string title;
-  std::vector<CaseResult> cases;
+  std::vector<CaseResult> cases;  // one twice where two profiles are replayed: "c0", "c0, te_ref"
   std::size_t count(CaseResult::State state) const;
 };
 

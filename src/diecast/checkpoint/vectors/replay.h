@@ -52,6 +52,9 @@ class CaseReplay {
 };
 
 Result<void> replay_te(CaseReplay& replay);
+// The same under the profile of the quantizer that made the case, whose -0 have code 0. Not of four
+// over six.
+Result<void> replay_te_ref(CaseReplay& replay);
 Result<void> replay_pr546(CaseReplay& replay);
 Result<void> replay_modelopt(CaseReplay& replay);  // packed
 Result<void> replay_torchao(CaseReplay& replay);   // nvfp4

@@ -1,8 +1,10 @@
 // Replaying what other implementations quantized to NVFP4.
 #include <diecast/checkpoint/convert.h>
 #include <diecast/checkpoint/vectors/replay.h>
+#include <diecast/ops/reference/numbers.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace diecast {
 namespace {
@@ -43,11 +45,26 @@ bool skip_partial_blocks(CaseReplay& replay) {
 
 }  // namespace
 
-Result<void> replay_te(CaseReplay& replay) {
+namespace {
+
+// Turns the sign over that the codes of x's -0 have, along its rows or its columns.
+void turn_signs_of_zeros(const Nvfp4VectorInput& in, bool of_columns,
+                         std::vector<std::uint8_t>& codes) {
+  const std::int64_t pitch = (of_columns ? in.rows + 15 : in.cols + 15) / 16 * 16;
+  for (std::int64_t i = 0; i < in.rows * in.cols; ++i) {
+    const float value = reference::load(in.x.data(), in.dtype, i);
+    if (value != 0.0f || !std::signbit(value)) continue;
+    const std::int64_t row = i / in.cols, col = i % in.cols;
+    const std::int64_t at = of_columns ? col * pitch + row : row * pitch + col;
+    codes[static_cast<std::size_t>(at / 2)] ^= at % 2 == 0 ? 0x08 : 0x80;
+  }
+}
+
+Result<void> replay_te_as(CaseReplay& replay, Profile profile) {
   const VectorCase& one = replay.options();
   if (skip_partial_blocks(replay)) return {};
   DIECAST_TRY(const Bytes x, replay.x());
-  Nvfp4VectorInput input = input_of(replay, x, Profile::te);
+  Nvfp4VectorInput input = input_of(replay, x, profile);
   input.row_scaled = one.flag("row_scaled");
   input.block_rows = one.word("tile") == "[16,16]" ? 16 : 1;
   input.columnwise = one.flag("columnwise");
@@ -55,7 +72,11 @@ Result<void> replay_te(CaseReplay& replay) {
     input.four_over_six = one.word("err_mode") == "MSE" ? FourOverSix::mse : FourOverSix::mae;
     input.e4m3_bound = one.word("e4m3_max") == "256" ? 256 : 448;
   }
-  DIECAST_TRY(const auto got, replay.kernels().quantize_nvfp4(input));
+  DIECAST_TRY(auto got, replay.kernels().quantize_nvfp4(input));
+  if (profile == Profile::te_ref) {
+    turn_signs_of_zeros(input, false, got.codes);
+    if (input.columnwise) turn_signs_of_zeros(input, true, got.codes_t);
+  }
   DIECAST_CHECK(replay.expect("amax", std::span(got.amax)));
   DIECAST_CHECK(expect_blocks(replay, "", got));
   if (!input.columnwise) return {};
@@ -63,6 +84,11 @@ Result<void> replay_te(CaseReplay& replay) {
   DIECAST_CHECK(replay.expect("scale_t", std::span(got.scales_t)));
   return replay.expect("data_t", std::span(got.codes_t));
 }
+
+}  // namespace
+
+Result<void> replay_te(CaseReplay& replay) { return replay_te_as(replay, Profile::te); }
+Result<void> replay_te_ref(CaseReplay& replay) { return replay_te_as(replay, Profile::te_ref); }
 
 // Every matrix of a rank 3 tensor (an expert) has a global scale of its own.
 Result<void> replay_pr546(CaseReplay& replay) {
