@@ -4,6 +4,7 @@
 
 #include <diecast/device/block16.h>
 #include <diecast/device/nvfp4.h>
+#include <diecast/device/nvfp4_ordinary.h>
 
 namespace diecast {
 
@@ -21,15 +22,6 @@ DIECAST_DEVICE FourOverSixGlobal four_over_six_global(f32 amax) {
   return {encode, quotient(1.0f, encode), amax};
 }
 
-// Both ways to quantize a block, and what each loses.
-struct FourOverSix {
-  Nvfp4Block four, six;
-  f32 error_four, error_six;
-
-  // Ties and errors that are NaN go to six.
-  DIECAST_DEVICE Nvfp4Block chosen() const { return error_four < error_six ? four : six; }
-};
-
 // min(1 / step, largest float) of any step: reciprocal() wants one of at most 2^126.
 DIECAST_DEVICE f32 factor_of_step(f32 step) { return fminf(quotient(1.0f, step), kLargest); }
 
@@ -45,20 +37,40 @@ DIECAST_DEVICE f32 plus_error(f32 sum, f32 decoded, f32 element) {
   return __fadd_rn(sum, Squares ? __fmul_rn(lost, lost) : fabsf(lost));
 }
 
-// The error of codes under any amax: seldom, so the shortest code.
+// The error of codes, of which signs do not count, in the elements' order, each step one rounding.
+// Seldom, so short code.
 template <bool Squares, int Bound, class IN>
-DIECAST_DEVICE f32 any_error(Block16<IN> block, const u32 (&codes)[2], f32 scale, f32 amax) {
+DIECAST_DEVICE_CALL f32 error_of(Block16<IN> block, u32 low, u32 high, f32 scale,
+                                 FourOverSixGlobal global) {
+  const bool ordinary = is_ordinary(global);
   f32 error = 0.0f;
-  u64 left = u64{codes[1]} << 32 | codes[0];
+  u64 codes = u64{high} << 32 | low;
 DIECAST_NO_UNROLL
-  for (int i = 0; i < 16; ++i) {
-    const f32 units = __fmul_rn(f32_from_e2m1(static_cast<u32>(left) & 15u), scale);
-    error = plus_error<Squares>(error, quotient(__fmul_rn(units, amax), 6.0f * Bound),
-                                block.element(0));
-    left >>= 4;
-    block.drop_first();
+  for (int w = 0; w < Block16<IN>::kWords; ++w) {
+DIECAST_UNROLL
+    for (int i = 0; i < 16 / Block16<IN>::kWords; ++i) {
+      const f32 units = __fmul_rn(f32_from_e2m1(static_cast<u32>(codes) & 7u), scale);
+      const f32 product = __fmul_rn(units, global.amax);
+      const f32 decoded = ordinary ? quotient_by<6 * Bound>(product) : quotient(product, 6.0f * Bound);
+      error = plus_error<Squares>(error, decoded, fabsf(block.element(i)));
+      codes >>= 4;
+    }
+    block.drop_first_word();
   }
   return error;
+}
+
+// The block under the scale nearest to `wanted`, of any numbers: seldom, so short code.
+template <class IN>
+DIECAST_DEVICE Nvfp4Block any_candidate(Block16<IN> block, e4m3 scale, f32 step) {
+  const f32 factor = factor_of_step(step);
+  u64 codes = 0;
+DIECAST_NO_UNROLL
+  for (int i = 0; i < 64; i += 4) {
+    codes |= u64{e2m1_from_f32_plain(__fmul_rn(block.element(0), factor))} << i;
+    block.drop_first();
+  }
+  return {{static_cast<u32>(codes), static_cast<u32>(codes >> 32)}, scale};
 }
 
 // The block under the scale nearest to `wanted`; the sum of |error| or error^2 in the elements'
@@ -70,8 +82,8 @@ DIECAST_DEVICE Nvfp4Block four_over_six_candidate(const Block16<IN>& block, f32 
   const f32 scale = f32_from_block_scale(out.scale);
   const f32 step = __fmul_rn(scale, global.decode);
   if (!is_ordinary(global)) {
-    encode_block(block, factor_of_step(step), out.codes);
-    error = any_error<Squares, Bound>(block, out.codes, scale, global.amax);
+    out = any_candidate(block, out.scale, step);
+    error = error_of<Squares, Bound>(block, out.codes[0], out.codes[1], scale, global);
     return out;
   }
   const f32 factor = reciprocal(step);
@@ -112,21 +124,91 @@ DIECAST_DEVICE_CALL FourOverSixCandidate four_over_six_once(Block16<IN> block, f
   return out;
 }
 
-// `block_amax` is the block's own, or that of the 16x16 tile it is a row of: then the tile's errors
-// are the rows' added up as a tree (row r + 8 to row r, then 4, 2, 1), and one choice serves all.
+// A block of any numbers.
 template <bool Squares, int Bound, class IN>
-DIECAST_DEVICE FourOverSix four_over_six(const Block16<IN>& block, f32 block_amax,
-                                         const FourOverSixGlobal& global) {
-  const f32 base = wanted_scale(block_amax, false, global);
-  FourOverSix both = {};
+DIECAST_DEVICE_CALL Nvfp4Block any_four_over_six(Block16<IN> block, FourOverSixGlobal global) {
+  const f32 base = wanted_scale(amax_of(block), false, global);
+  Nvfp4Block four = {}, six = {};
+  f32 error_four = 0.0f, error_six = 0.0f;
 DIECAST_NO_UNROLL
   for (int pass = 0; pass < 2; ++pass) {  // one copy of long code
-    both.four = both.six;
-    both.error_four = both.error_six;
+    four = six, error_four = error_six;
     const f32 wanted = pass == 0 ? __fmul_rn(base, 1.5f) : base;
-    both.six = four_over_six_candidate<Squares, Bound>(block, wanted, global, both.error_six);
+    const e4m3 byte = e4m3_from_f32(fminf(wanted, 448.0f));
+    const f32 scale = f32_from_block_scale(byte);
+    six = any_candidate(block, byte, __fmul_rn(scale, global.decode));
+    error_six = error_of<Squares, Bound>(block, six.codes[0], six.codes[1], scale, global);
   }
-  return both;
+  return error_four < error_six ? four : six;  // six where they tie or one is NaN
+}
+
+// An ordinary block under one scale: its codes without signs, and nearly its error.
+struct NearCandidate {
+  u32 codes[2];
+  f32 error;
+};
+template <bool Squares, class IN>
+DIECAST_DEVICE NearCandidate near_candidate(const Block16<IN>& block, const ScaleAndFactor& by) {
+  NearCandidate out = {{0, 0}, 0.0f};
+  const f32 times = __fmul_rn(by.factor, 0x1p-14f), unit = __fmul_rn(by.step, 0x1p14f);
+DIECAST_UNROLL
+  for (int half = 0; half < 2; ++half) {
+    u32 pairs[4];  // elements 0 and 2, 4 and 6, 1 and 3, 5 and 7
+DIECAST_UNROLL
+    for (int i = 0; i < 4; ++i) {
+      const int at = 8 * half + i / 2 + i % 2 * 4;
+      const f32 x[2] = {block.element(at), block.element(at + 2)};
+      f32 v[2];
+      pairs[i] = ordinary_pair(__fmul_rn(x[0], times), __fmul_rn(x[1], times), v[0], v[1]);
+DIECAST_UNROLL
+      for (int j = 0; j < 2; ++j) {
+        const f32 lost = nearly_fused(v[j], unit, -fabsf(x[j]));
+        out.error = Squares ? nearly_fused(lost, lost, out.error) : out.error + fabsf(lost);
+      }
+    }
+    const u32 even = __byte_perm(pairs[0], pairs[1], 0x7531);  // codes in bits 1 to 3 of bytes
+    out.codes[half] = (16 * __byte_perm(pairs[2], pairs[3], 0x7531) + even) >> 1;
+  }
+  return out;
+}
+
+// Of nearly all blocks the errors lie so far apart that it does not matter how they are rounded. With u
+// = 2^-24, a the block's amax, E the errors: a step times a code is within 7u of the exact decoded
+// value, which is at most 1.21a where products are below 7; so an element's loss, at most a / 4, is
+// within 8.1u * a + 2.1u of itself, and each of two sums within 17u of itself. For |error| that makes
+// less than 40u (E_four + E_six) + 256u * a in both, for error^2, by 2 * loss * a <= 16 loss^2 + a^2 / 16,
+// less than 170u (E_four + E_six) + 17u * a^2.
+template <bool Squares>
+DIECAST_DEVICE bool is_certain(f32 error_four, f32 error_six, f32 amax) {
+  const f32 sum = error_four + error_six;
+  const f32 margin = Squares ? 0x1p-16f * (sum + 0.125f * amax * amax) : 0x1p-18f * (sum + 4.0f * amax);
+  return fabsf(error_four - error_six) > margin;
+}
+
+template <bool Squares, int Bound, class IN>
+DIECAST_DEVICE Nvfp4Block four_over_six(const Block16<IN>& block, const FourOverSixGlobal& global) {
+  const f32 amax = amax_with_nan(block);
+  const f32 wanted = wanted_scale(amax, false, global);
+  const ScaleAndFactor of_four(__fmul_rn(wanted, 1.5f), global.decode);
+  const ScaleAndFactor of_six(wanted, global.decode);
+  const f32 largest_product = __fmul_rn(amax, fmaxf(of_four.factor, of_six.factor));
+  if (!(is_ordinary(global) && largest_product < 7.0f)) {
+    return any_four_over_six<Squares, Bound>(block, global);
+  }
+  NearCandidate four = near_candidate<Squares>(block, of_four);
+  NearCandidate six = near_candidate<Squares>(block, of_six);
+  const bool differ = of_four.scale.bits != of_six.scale.bits;
+  if (differ && !is_certain<Squares>(four.error, six.error, amax)) {
+    four.error = error_of<Squares, Bound>(block, four.codes[0], four.codes[1], of_four.value, global);
+    six.error = error_of<Squares, Bound>(block, six.codes[0], six.codes[1], of_six.value, global);
+  }
+  const bool takes_four = four.error < six.error;
+  Nvfp4Block out = {{0, 0}, takes_four ? of_four.scale : of_six.scale};
+DIECAST_UNROLL
+  for (int half = 0; half < 2; ++half) {
+    out.codes[half] = signs_of(block, half) | (takes_four ? four.codes[half] : six.codes[half]);
+  }
+  return out;
 }
 
 }  // namespace diecast

@@ -33,17 +33,16 @@ DIECAST_DEVICE auto with_limit(const OfTensor& global) {
   }
 }
 
-// A block's scale and factor under an amax, its own or a larger one, NaN if the block has NaN.
-struct OrdinaryScale {
+// The scale nearest to `wanted`, which is not negative, and what it makes of elements.
+struct ScaleAndFactor {
   e4m3 scale;
-  f32 factor;
-  bool is_ordinary;  // of such a block ordinary_codes() are the codes
+  f32 value;   // of the scale
+  f32 step;    // the scale times `decode`
+  f32 factor;  // 1 / step, at most the largest float
 
-  DIECAST_DEVICE OrdinaryScale(f32 amax, const OrdinaryGlobal& global) {
-    const f32 wanted = __fmul_rn(amax, global.encode_sixth);
+  DIECAST_DEVICE ScaleAndFactor(f32 wanted, f32 decode) {
 #if DIECAST_HAS_E4M3_CVT
     u32 byte;
-    f32 value;
     asm("{\n"
         " .reg .b16 pair, low, high;\n"
         " .reg .b32 halves;\n"
@@ -58,10 +57,10 @@ struct OrdinaryScale {
     scale = {static_cast<u8>(byte)};
 #else
     scale = e4m3_from_f32(wanted);
-    const f32 value = f32_from_block_scale(scale);
+    value = f32_from_block_scale(scale);
 #endif
     // As reciprocal(), which only a scale of 0 needs the minimum of: there the sum is NaN and gives way.
-    const f32 step = __fmul_rn(value, global.decode);
+    step = __fmul_rn(value, decode);
 #if DIECAST_HOST
     factor = fminf(1.0f / step, kLargest);
 #else
@@ -69,40 +68,78 @@ struct OrdinaryScale {
     asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(near) : "f"(step));
     factor = fminf(__fmaf_rn(__fmaf_rn(-step, near, 1.0f), near, near), kLargest);
 #endif
-    is_ordinary = __fmul_rn(amax, factor) < global.limit;
   }
 };
 
-// Products times 2^-14, below 7 * 2^-14, rounded to the grid of E2M1: a pair of f16 that have its codes
-// in bits 9 to 11. With m = max(|y|, 2^-14 and a little) and K = m * (2^22 - 1), rounded, K + |y| is
+// A block's scale and factor under an amax, its own or a larger one, NaN if the block has NaN.
+struct OrdinaryScale : ScaleAndFactor {
+  bool is_ordinary;  // of such a block ordinary_codes() are the codes
+
+  DIECAST_DEVICE OrdinaryScale(f32 amax, const OrdinaryGlobal& global)
+      : ScaleAndFactor(__fmul_rn(amax, global.encode_sixth), global.decode),
+        is_ordinary(__fmul_rn(amax, factor) < global.limit) {}
+};
+
+// Products times 2^-14, below 7 * 2^-14, rounded to the grid of E2M1: v0 and v1, and a pair of f16 that
+// have its codes in bits 9 to 11. With m = max(|y|, 2^-14 and a little) and K = m * (2^22 - 1), rounded, K + |y| is
 // below the power of two above 2^22 m, and its last place the grid's step at |y|; where |y| is between
 // two codes K is an even number of steps: the sum rounds |y|, nearest even. A test tries every |y|.
-DIECAST_DEVICE u32 ordinary_pair(f32 y0, f32 y1) {
+DIECAST_DEVICE u32 ordinary_pair(f32 y0, f32 y1, f32& v0, f32& v1) {
   u32 pair;
 #if DIECAST_HOST
   const f32 k0 = fmaxf(fabsf(y0), 0x1.000008p-14f) * 4194303.0f;
   const f32 k1 = fmaxf(fabsf(y1), 0x1.000008p-14f) * 4194303.0f;
-  const f32 rounded0 = (k0 + fabsf(y0)) - k0, rounded1 = (k1 + fabsf(y1)) - k1;
-  pair = to_bits(from_f32<f16>(rounded0)) | to_bits(from_f32<f16>(rounded1)) << 16;
+  v0 = (k0 + fabsf(y0)) - k0, v1 = (k1 + fabsf(y1)) - k1;
+  pair = to_bits(from_f32<f16>(v0)) | to_bits(from_f32<f16>(v1)) << 16;
 #else
   asm("{\n"
       " .reg .f32 a0, a1, k0, k1;\n"
-      " abs.f32 a0, %1;\n"
-      " abs.f32 a1, %2;\n"
+      " abs.f32 a0, %3;\n"
+      " abs.f32 a1, %4;\n"
       " max.f32 k0, a0, 0f38800004;\n"  // 2^-14 * (1 + 2^-21)
       " max.f32 k1, a1, 0f38800004;\n"
       " mul.rn.f32 k0, k0, 0f4A7FFFFC;\n"  // 2^22 - 1
       " mul.rn.f32 k1, k1, 0f4A7FFFFC;\n"
       " add.rn.f32 a0, k0, a0;\n"
       " add.rn.f32 a1, k1, a1;\n"
-      " sub.rn.f32 a0, a0, k0;\n"
-      " sub.rn.f32 a1, a1, k1;\n"
-      " cvt.rn.f16x2.f32 %0, a1, a0;\n"
+      " sub.rn.f32 %1, a0, k0;\n"
+      " sub.rn.f32 %2, a1, k1;\n"
+      " cvt.rn.f16x2.f32 %0, %2, %1;\n"
       "}"
-      : "=r"(pair)
+      : "=r"(pair), "=&f"(v0), "=&f"(v1)
       : "f"(y0), "f"(y1));
 #endif
   return pair;
+}
+
+DIECAST_DEVICE u32 ordinary_pair(f32 y0, f32 y1) {
+  f32 v0, v1;
+  return ordinary_pair(y0, y1, v0, v1);
+}
+
+// The signs of elements 8 * half to 8 * half + 7, in the top bits of nibbles; else zeros.
+template <class IN>
+DIECAST_DEVICE u32 signs_of(const Block16<IN>& block, int half) {
+  u32 even, odd;  // in the top bits of bytes
+  if constexpr (bits<IN>() == 16) {
+    const u32* w = block.words + 4 * half;
+    const u32 low = __byte_perm(w[0], w[1], 0x7351), high = __byte_perm(w[2], w[3], 0x7351);
+    even = __byte_perm(low, high, 0x5410), odd = __byte_perm(low, high, 0x7632);
+  } else {
+    const u32* w = block.words + 8 * half;
+    even = __byte_perm(__byte_perm(w[0], w[2], 0x73), __byte_perm(w[4], w[6], 0x73), 0x5410);
+    odd = __byte_perm(__byte_perm(w[1], w[3], 0x73), __byte_perm(w[5], w[7], 0x73), 0x5410);
+  }
+  return (odd & 0x80808080u) | (even >> 4 & 0x08080808u);
+}
+
+// a * b + c, with one rounding or two.
+DIECAST_DEVICE f32 nearly_fused(f32 a, f32 b, f32 c) {
+#if DIECAST_HOST
+  return a * b + c;
+#else
+  return __fmaf_rn(a, b, c);
+#endif
 }
 
 // Codes of a block's elements times `factor`. Their signs are the elements'.

@@ -2,7 +2,8 @@
 // four over six with its bound, given block amaxes. One interface for all of them:
 //   global(given)                        what a tensor's or a row's number says, once for its blocks
 //   amax(block)                          with the profile's rule for NaN
-//   quantize(block[, amax], global)      under the block's own amax or another one
+//   quantize(block[, amax], global)      under the block's own amax or another one (four over six: its
+//                                        own)
 //   round(block, global, random, i, out) out's codes anew, by the random numbers of block i, under
 //                                        the scale it has
 #pragma once
@@ -64,14 +65,14 @@ struct Nvfp4Recipe {
 
   template <class IN, class OfTensor>
   DIECAST_DEVICE static Nvfp4Block quantize(const Block16<IN>& block, const OfTensor& global) {
-    return quantize(block, amax(block), global);
+    return quantize(block, FourOver != 0 ? 0.0f : amax(block), global);
   }
 
   template <class IN, class OfTensor>
   DIECAST_DEVICE static Nvfp4Block quantize(const Block16<IN>& block, f32 block_amax,
                                             const OfTensor& global) {
     if constexpr (FourOver != 0) {
-      return four_over_six<FourOver == 2, Bound>(block, block_amax, global).chosen();
+      return four_over_six<FourOver == 2, Bound>(block, global);
     } else if constexpr (Profile != kProfileTe) {
       return quantize_profile_block<Profile, Global, Bound, BlockAmax>(block, block_amax, global);
     } else if constexpr (Global != kGlobalAmax) {

@@ -79,59 +79,85 @@ DIECAST_DEVICE Randomness<Stochastic> randomness(const i64* state, i64 first, bo
   }
 }
 
+#if DIECAST_HOST
+
 // A word whose low three bits are the code of |y| plus r / 256 steps of the grid at |y|, rounded down;
 // r is byte i of `random`. NaN gives 7. With p the power of two at or below max(|y|, 1) the step is
-// p / 2, also the last place of a float near 2^22 p: an addition that rounds towards zero leaves the
-// number of steps in the low bits, as e2m1_magnitude() does. What goes past the next power of two is
-// one step above the last one below it, and so are the codes.
+// p / 2, so the sum has its number of steps in front of the point after a division by that, as in
+// e2m1_magnitude(). What goes past the next power of two is one step above the last one below it, and
+// so are the codes.
 DIECAST_DEVICE u32 stochastic_magnitude(f32 y, u32 random, int i) {
   const f32 a = fminf(fabsf(y), 6.0f);
   const f32 power = __uint_as_float(__float_as_uint(fmaxf(a, 1.0f)) & 0x7F800000u);
-#if DIECAST_HOST  // the product is exact: the sum is one rounding, fused or not
+  // The product is exact: the sum is one rounding, fused or not.
   const f32 fraction = static_cast<f32>(static_cast<int>(random >> (8 * i) & 0xFFu)) * 0x1p-9f;
   const f32 t = fraction * power + a;
   const f32 steps = t * __uint_as_float((255u << 23) - __float_as_uint(power));  // 2 / power
   return static_cast<u32>(static_cast<int>(steps)) + 2 * ((__float_as_uint(power) >> 23) - 127);
-#else
-  // The byte in the mantissa of a float whose bit 0 or 8 is worth 2^-9: 2^14 or 2^6 above r / 512.
-  const u32 word = i < 2 ? random : random >> 16;
-  const f32 above = i % 2 == 0 ? 0x1p14f : 0x1p6f;
-  const u32 placed = (word & (i % 2 == 0 ? 0xFFu : 0xFF00u)) | __float_as_uint(above);
-  const f32 t = __fmaf_rn(__fsub_rn(__uint_as_float(placed), above), power, a);
-  const u32 sum = __float_as_uint(__fmaf_rz(power, 4194307.0f, t));
-  return sum + (sum >> 22);
-#endif
 }
 
 // Codes of four products by the bytes of a word, one a byte. Products, because a NaN that comes of
 // arithmetic has no sign on a GPU.
 DIECAST_DEVICE u32 stochastic_code_bytes(const f32* y, u32 random) {
-#if DIECAST_HOST
   u32 codes = 0;
   for (int i = 0; i < 4; ++i) {
     const u32 sign = y[i] == y[i] ? __float_as_uint(y[i]) >> 28 & 8u : 0u;
     codes |= ((stochastic_magnitude(y[i], random, i) & 7u) | sign) << (8 * i);
   }
   return codes;
-#else
-  u32 m[4], signs[4];
-DIECAST_UNROLL
-  for (int i = 0; i < 4; ++i) {
-    m[i] = stochastic_magnitude(y[i], random, i);
-    signs[i] = __float_as_uint(y[i]);
-  }
-  const u32 codes = __byte_perm(__byte_perm(m[0], m[1], 0x40), __byte_perm(m[2], m[3], 0x40), 0x5410);
-  const u32 tops = __byte_perm(__byte_perm(signs[0], signs[1], 0x73),
-                               __byte_perm(signs[2], signs[3], 0x73), 0x5410);
-  return (codes & 0x07070707u) | (tops >> 4 & 0x08080808u);
-#endif
 }
+
+#else
+
+// Codes of |y0| and |y1| by the bytes 0 and 2 of `random`, whose others are 0, in bits 9 to 11 of either
+// half; the bits above are 0, those below say nothing. As an f16 times 2^-14 a value of the grid has
+// its code in those bits, and what is between two of them has its place there in the nine below, cut
+// off: twice r added there carries into the code where the rule goes up. The rule rounds |y| + r / 512
+// to a float first, which matters where that comes to 1/2 from at most 2^-26 below, of a |y| below 1/4:
+// so 2^-26 is added before, and cut off again where |y| is larger. NaN gives way to 6. A test tries every
+// |y|.
+DIECAST_DEVICE u32 stochastic_pair(f32 y0, f32 y1, u32 random) {
+  u32 pair;
+  asm("{\n"
+      " .reg .f32 a0, a1;\n"
+      " abs.f32 a0, %1;\n"
+      " abs.f32 a1, %2;\n"
+      " fma.rz.f32 a0, a0, 0f38800000, 0f2B800000;\n"  // 2^-14, 2^-40
+      " fma.rz.f32 a1, a1, 0f38800000, 0f2B800000;\n"
+      " cvt.rz.f16x2.f32 %0, a1, a0;\n"
+      " min.f16x2 %0, %0, %4;\n"
+      " mad.lo.u32 %0, %3, 2, %0;\n"
+      "}"
+      : "=&r"(pair)
+      : "f"(y0), "f"(y1), "r"(random), "r"(0x0E000E00u));
+  return pair;
+}
+
+// The signs of four products in the top bits of bytes; the bits below say nothing. Products, because a
+// NaN that comes of arithmetic has no sign on a GPU.
+DIECAST_DEVICE u32 signs_of_four(f32 y0, f32 y1, f32 y2, f32 y3) {
+  return __byte_perm(__byte_perm(__float_as_uint(y0), __float_as_uint(y1), 0x73),
+                     __byte_perm(__float_as_uint(y2), __float_as_uint(y3), 0x73), 0x5410);
+}
+
+#endif
 
 // Codes of eight products, two a byte, the first in the low nibble.
 DIECAST_DEVICE u32 stochastic_codes(const f32 (&y)[8], u32 random_low, u32 random_high) {
+#if DIECAST_HOST
   const u32 low = stochastic_code_bytes(y, random_low);
   const u32 high = stochastic_code_bytes(y + 4, random_high);
   return __byte_perm(low | low >> 4, high | high >> 4, 0x6420);
+#else
+  const u32 even = __byte_perm(stochastic_pair(y[0], y[2], random_low & 0x00FF00FFu),
+                               stochastic_pair(y[4], y[6], random_high & 0x00FF00FFu), 0x7531);
+  const u32 odd = __byte_perm(stochastic_pair(y[1], y[3], __byte_perm(random_low, 0, 0x4341)),
+                              stochastic_pair(y[5], y[7], __byte_perm(random_high, 0, 0x4341)), 0x7531);
+  const u32 codes = (16 * odd + even) >> 1;
+  const u32 signs = (signs_of_four(y[1], y[3], y[5], y[7]) & 0x80808080u) |
+                    (signs_of_four(y[0], y[2], y[4], y[6]) >> 4 & ~0x80808080u);
+  return (signs & 0x88888888u) | (codes & ~0x88888888u);
+#endif
 }
 
 }  // namespace diecast

@@ -198,6 +198,24 @@ inline void expect_every_pattern_as_the_reference(const std::shared_ptr<Device>&
   }
 }
 
+// Blocks of few values lose nearly as much under either scale of four over six: one element of some
+// size, a fifth that is not zero, small integers; beside normal ones.
+inline void expect_near_ties_as_the_reference(const std::shared_ptr<Device>& device) {
+  std::mt19937 random(23);
+  std::normal_distribution<float> normal;
+  HostMatrix x(DType::bf16, 128, 1024);
+  x.fill([&](std::int64_t row, std::int64_t col) {
+    const float value = normal(random), whole = std::round(2 * value);
+    const std::int64_t kind = (row + col / 16) % 4;
+    if (kind == 0) return col % 16 == row % 16 ? value : 0.01f * value;
+    return kind == 1 ? (random() % 5 == 0 ? value : 0.0f) : kind == 2 ? whole : value;
+  });
+  for (const Arithmetic& how : arithmetics()) {
+    if (how.four_over_six == FourOverSix::off) continue;
+    EXPECT_TRUE(same_bits(quantize(device, x, how), reference_of(x, how, {}, false))) << how.name();
+  }
+}
+
 // Rows quantized one by one are the rows of the whole, with an amax that is given.
 inline void expect_rows_one_by_one(const std::shared_ptr<Device>& device) {
   for (const Arithmetic& how : arithmetics()) {

@@ -21,6 +21,9 @@ TEST_F(Nvfp4OnGpu, TransformsAreAsTheReferenceHasThem) {
 TEST_F(Nvfp4OnGpu, EveryPatternIsAsTheReferenceHasIt) {
   expect_every_pattern_as_the_reference(device_);
 }
+TEST_F(Nvfp4OnGpu, NearTiesAreAsTheReferenceHasThem) {
+  expect_near_ties_as_the_reference(device_);
+}
 TEST_F(Nvfp4OnGpu, RowsAreTheSameOneByOne) { expect_rows_one_by_one(device_); }
 TEST_F(Nvfp4OnGpu, APowerOfTwoChangesTheAmaxAlone) { expect_powers_of_two_change_nothing(device_); }
 TEST_F(Nvfp4OnGpu, EqualAmaxesOfRowsAreOneAmax) { expect_equal_amaxes_to_be_one(device_); }

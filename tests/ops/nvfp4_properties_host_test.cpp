@@ -23,6 +23,9 @@ TEST_F(Nvfp4OnHost, TransformsAreAsTheReferenceHasThem) {
 TEST_F(Nvfp4OnHost, EveryPatternIsAsTheReferenceHasIt) {
   expect_every_pattern_as_the_reference(device_);
 }
+TEST_F(Nvfp4OnHost, NearTiesAreAsTheReferenceHasThem) {
+  expect_near_ties_as_the_reference(device_);
+}
 TEST_F(Nvfp4OnHost, RowsAreTheSameOneByOne) { expect_rows_one_by_one(device_); }
 TEST_F(Nvfp4OnHost, APowerOfTwoChangesTheAmaxAlone) {
   expect_powers_of_two_change_nothing(device_);
