@@ -35,11 +35,14 @@ struct TestFile {
   std::map<std::string, std::string> metadata;
 };
 
-inline std::string encode(const TestFile& file) {
-  nlohmann::json header = nlohmann::json::object();
+// Tensors by their names, or the other way round.
+inline std::string encode(const TestFile& file, bool backwards = false) {
+  nlohmann::ordered_json header = nlohmann::ordered_json::object();
   if (!file.metadata.empty()) header["__metadata__"] = file.metadata;
+  std::vector<std::pair<std::string, TestTensor>> tensors(file.tensors.begin(), file.tensors.end());
+  if (backwards) std::reverse(tensors.begin(), tensors.end());
   std::string data;
-  for (const auto& [name, tensor] : file.tensors) {
+  for (const auto& [name, tensor] : tensors) {
     header[name] = {{"dtype", tensor.dtype},
                     {"shape", tensor.shape},
                     {"data_offsets", {data.size(), data.size() + tensor.bytes.size()}}};

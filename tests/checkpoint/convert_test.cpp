@@ -1,6 +1,7 @@
 // Whole conversions of small checkpoints, read back by the test's own reader.
 #include <checkpoint/convert_fixture.h>
 
+#include <filesystem>
 #include <set>
 
 namespace diecast::testing {
@@ -112,6 +113,20 @@ TEST_F(Convert, WR12_OutputIsWhatAnIndependentReaderExpects) {
             (TestTensor{"F8_E4M3", {32, 3}, scales}));
   EXPECT_EQ(out.tensors.at("model.layers.0.mlp.down_proj.weight_scale_2"),
             (TestTensor{"F32", {}, scalar_bytes(decode_scale({}, amax))}));
+}
+
+TEST_F(Convert, NeedsNothingBesideTheFileNorAnOrderInIt) {
+  const TestFile file = sample();
+  quantized(file);
+  const std::string expected = text_of(out_);
+  write_text(in_, encode(file, true));
+  ASSERT_NE(text_of(in_), encode(file));
+  const auto reader = SafetensorsReader::open(in_).value();
+  convert(reader, plan_quantize(reader.header()).value(), out_, scalar_kernels()).value();
+  EXPECT_EQ(text_of(out_), expected);
+  const std::filesystem::path folder = std::filesystem::path(in_).parent_path();
+  const auto files = std::filesystem::directory_iterator(folder);
+  EXPECT_EQ(std::distance(begin(files), end(files)), 2);
 }
 
 TEST_F(Convert, WR13_WR14_EverythingElseIsCopiedToTheBitAndMetadataKept) {
