@@ -11,6 +11,7 @@ namespace diecast {
 
 class GemmByCublasLt : public GemmRefusals {
  protected:
+  using Words = std::vector<std::string>;
   static constexpr std::int64_t kScratch = (32 << 20) + 4096;
 
   GemmByCublasLt() {
@@ -53,8 +54,8 @@ class GemmByCublasLt : public GemmRefusals {
     return done ? "ok" : done.error().message();
   }
   // What was launched, in order, without its arguments.
-  std::vector<std::string> launched() {
-    std::vector<std::string> names;
+  Words launched() {
+    Words names;
     for (const auto& launch : machine_.cuda->launches) names.push_back(launch.symbol);
     return names;
   }

@@ -9,11 +9,10 @@ namespace {
 using testing::FakeAttributes;
 using testing::FakeLayout;
 using testing::FakeProduct;
-using SymbolNames = std::vector<std::string>;
 
-constexpr int kE2m1 = 33, kBf16 = 14, kF32 = 0, kCompute32F = 68;
+constexpr int kLibraryE2m1 = 33, kLibraryBf16 = 14, kLibraryF32 = 0, kLibraryCompute = 68;
 
-float host_value(const void* at) {
+float value_on_host(const void* at) {
   float value = 0;
   std::memcpy(&value, at, sizeof value);
   return value;
@@ -44,14 +43,14 @@ TEST_F(CublasLtArguments, OfAPlainProduct) {
   const FakeProduct made = product(stream);
   EXPECT_EQ(made.context, testing::FakeCublasLt::context());
   EXPECT_EQ(made.stream, stream.handle);
-  EXPECT_EQ(made.operation.compute, kCompute32F);
-  EXPECT_EQ(made.operation.factors, kF32);
+  EXPECT_EQ(made.operation.compute, kLibraryCompute);
+  EXPECT_EQ(made.operation.factors, kLibraryF32);
   // Columns first: A is the weight [64, 24], transposed; B the activation [64, 8]; D out [24, 8].
   EXPECT_EQ(made.a, b_.rowwise.data);
   EXPECT_EQ(made.b, a_.rowwise.data);
-  EXPECT_EQ(made.a_layout, (FakeLayout{kE2m1, 64, 24, 64}));
-  EXPECT_EQ(made.b_layout, (FakeLayout{kE2m1, 64, 8, 64}));
-  EXPECT_EQ(made.c_layout, (FakeLayout{kBf16, 24, 8, 24}));
+  EXPECT_EQ(made.a_layout, (FakeLayout{kLibraryE2m1, 64, 24, 64}));
+  EXPECT_EQ(made.b_layout, (FakeLayout{kLibraryE2m1, 64, 8, 64}));
+  EXPECT_EQ(made.c_layout, (FakeLayout{kLibraryBf16, 24, 8, 24}));
   EXPECT_EQ(made.d_layout, made.c_layout);
   EXPECT_EQ(made.c, out_.data);
   EXPECT_EQ(made.d, out_.data);
@@ -76,7 +75,7 @@ TEST_F(CublasLtArguments, AlphaIsMadeOfBothAmaxesOnTheDevice) {
   b_.e4m3_bound = 256;
   const Stream stream = device_->create_stream().value();
   product(stream);
-  ASSERT_EQ(launched(), (SymbolNames{"product_factor"}));
+  ASSERT_EQ(launched(), (Words{"product_factor"}));
   const auto& launch = machine_.cuda->launches[0];
   EXPECT_EQ(launch.stream, stream.handle);
   EXPECT_EQ(pointer(0, 0), a_.rowwise.amax);
@@ -124,8 +123,8 @@ TEST_F(CublasLtArguments, EachLayoutLetterReadsItsSide) {
   EXPECT_EQ(made.b, a_.columnwise.data);
   EXPECT_EQ(made.operation.attributes.value<const void*>(18), a_.columnwise.scale);
   EXPECT_EQ(pointer(1, 0), a_.columnwise.amax);
-  EXPECT_EQ(made.a_layout, (FakeLayout{kE2m1, 64, 24, 64}));
-  EXPECT_EQ(made.b_layout, (FakeLayout{kE2m1, 64, 8, 64}));
+  EXPECT_EQ(made.a_layout, (FakeLayout{kLibraryE2m1, 64, 24, 64}));
+  EXPECT_EQ(made.b_layout, (FakeLayout{kLibraryE2m1, 64, 8, 64}));
 }
 
 // The f32 sums of a factor of 1, then one pass: under the row's and the column's scale, to bf16.
@@ -134,7 +133,7 @@ TEST_F(CublasLtArguments, OfRowScales) {
   options_.alpha = 0.5f;
   float alpha = 0, beta = -1;
   library_->on_multiply = [&](const FakeProduct& now) {
-    alpha = host_value(now.alpha), beta = host_value(now.beta);
+    alpha = value_on_host(now.alpha), beta = value_on_host(now.beta);
     EXPECT_TRUE(machine_.cuda->launches.empty()) << "finished before it is made";
   };
   const Stream stream = device_->create_stream().value();
@@ -142,13 +141,13 @@ TEST_F(CublasLtArguments, OfRowScales) {
   EXPECT_EQ(made.operation.attributes.value<std::int32_t>(2), 0);  // factors on the host
   EXPECT_EQ(alpha, 1.0f);
   EXPECT_EQ(beta, 0.0f);
-  EXPECT_EQ(made.d_layout, (FakeLayout{kF32, 24, 8, 24}));
+  EXPECT_EQ(made.d_layout, (FakeLayout{kLibraryF32, 24, 8, 24}));
   EXPECT_EQ(made.c_layout, made.d_layout);
   EXPECT_EQ(made.d, at_scratch(0));
   EXPECT_EQ(made.c, at_scratch(0));
   EXPECT_EQ(made.workspace, at_scratch(8 * 24 * 4));
   EXPECT_EQ(made.workspace_bytes, static_cast<std::size_t>(kScratch - 8 * 24 * 4));
-  ASSERT_EQ(launched(), (SymbolNames{"finish_product"}));
+  ASSERT_EQ(launched(), (Words{"finish_product"}));
   const auto& launch = machine_.cuda->launches[0];
   EXPECT_EQ(launch.stream, stream.handle);
   const void* const wanted[] = {at_scratch(0), a_.rowwise.amax, b_.rowwise.amax, nullptr,
@@ -190,11 +189,11 @@ TEST_F(CublasLtArguments, WhatItDoesNotWriteItselfIsOnePassMore) {
     product();
     return launched();
   };
-  EXPECT_EQ(names_of(DType::bf16, false, false), (SymbolNames{"product_factor"}));
-  EXPECT_EQ(names_of(DType::f32, false, false), (SymbolNames{"product_factor"}));
-  EXPECT_EQ(names_of(DType::f16, false, false), (SymbolNames{"finish_product"}));
-  EXPECT_EQ(names_of(DType::bf16, true, false), (SymbolNames{"finish_product"}));
-  EXPECT_EQ(names_of(DType::bf16, false, true), (SymbolNames{"finish_product"}));
+  EXPECT_EQ(names_of(DType::bf16, false, false), (Words{"product_factor"}));
+  EXPECT_EQ(names_of(DType::f32, false, false), (Words{"product_factor"}));
+  EXPECT_EQ(names_of(DType::f16, false, false), (Words{"finish_product"}));
+  EXPECT_EQ(names_of(DType::bf16, true, false), (Words{"finish_product"}));
+  EXPECT_EQ(names_of(DType::bf16, false, true), (Words{"finish_product"}));
 }
 
 TEST_F(CublasLtArguments, OtherLibrariesWorkInTheDevicesContext) {

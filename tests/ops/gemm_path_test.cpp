@@ -5,8 +5,6 @@
 namespace diecast {
 namespace {
 
-using SymbolNames = std::vector<std::string>;
-
 class GemmPath : public GemmByCublasLt {
  protected:
   std::string path() {
@@ -31,7 +29,7 @@ class GemmPath : public GemmByCublasLt {
     options_.path = "auto";
     EXPECT_EQ(path(), "own");
     EXPECT_EQ(outcome(), "ok");
-    EXPECT_EQ(launched(), (SymbolNames{"gemm_nvfp4"}));
+    EXPECT_EQ(launched(), (Words{"gemm_nvfp4"}));
     EXPECT_TRUE(library_->products.empty());
     machine_.cuda->launches.clear();
     options_.path = "cublaslt";
@@ -43,8 +41,8 @@ TEST_F(GemmPath, IsOwnUnlessAnotherIsNamed) {
   EXPECT_EQ(options_.path, "own");
   EXPECT_EQ(path(), "own");
   EXPECT_EQ(outcome(), "ok");
-  EXPECT_EQ(launched(), (SymbolNames{"gemm_nvfp4"}));
-  EXPECT_EQ(library_->calls, SymbolNames{});
+  EXPECT_EQ(launched(), (Words{"gemm_nvfp4"}));
+  EXPECT_EQ(library_->calls, Words{});
 }
 
 TEST_F(GemmPath, OfAutoIsTheLibraryWhereItTakesTheProduct) {
@@ -53,7 +51,7 @@ TEST_F(GemmPath, OfAutoIsTheLibraryWhereItTakesTheProduct) {
   EXPECT_TRUE(library_->products.empty());
   EXPECT_EQ(outcome(), "ok");
   EXPECT_EQ(library_->products.size(), 1u);
-  EXPECT_EQ(launched(), (SymbolNames{"product_factor"}));
+  EXPECT_EQ(launched(), (Words{"product_factor"}));
 }
 
 TEST_F(GemmPath, OfAnotherName) {
@@ -66,7 +64,7 @@ TEST_F(GemmPath, OnAGpuWithoutFp4TensorCores) {
   options_.device = machine_.cuda.device();
   expect_refusal("not_supported", "Fake GPU has no FP4 tensor cores",
                  "path = \"own\", which runs everywhere, or a GPU of compute capability 10.0 on");
-  EXPECT_EQ(library_->calls, SymbolNames{});
+  EXPECT_EQ(library_->calls, Words{});
 }
 
 TEST_F(GemmPath, OfScalesThatAreNoTilesOf128x4) {
@@ -167,7 +165,7 @@ TEST_F(GemmPath, OfAProductThatTheHeuristicsHaveNothingFor) {
 }
 
 TEST_F(GemmPath, PassesOnWhatFailsUnderAutoToo) {
-  const SymbolNames functions = {"cublasLtCreate",
+  const Words functions = {"cublasLtCreate",
                            "cublasLtMatmulDescCreate",
                            "cublasLtMatmulDescSetAttribute",
                            "cublasLtMatrixLayoutCreate",

@@ -24,7 +24,7 @@ std::vector<float> any_floats(std::mt19937_64& random, std::int64_t count) {
   return out;
 }
 
-DeviceBuffer placed(Device& device, const std::vector<float>& values) {
+DeviceBuffer on_device(Device& device, const std::vector<float>& values) {
   return {device, values.data(), values.size() * sizeof(float)};
 }
 
@@ -67,8 +67,8 @@ std::string finish_product_difference(Kernel& kernel, const Case& one, const Bin
     gemm.bias.push_back(reference::load(bias.data(), bias_dtype, i));
   }
   const DeviceBuffer out(device, want.data(), want.size());
-  const DeviceBuffer from = placed(device, sums), biases(device, bias.data(), bias.size());
-  const DeviceBuffer a_amax = placed(device, gemm.a_amax), b_amax = placed(device, gemm.b_amax);
+  const DeviceBuffer from = on_device(device, sums), biases(device, bias.data(), bias.size());
+  const DeviceBuffer a_amax = on_device(device, gemm.a_amax), b_amax = on_device(device, gemm.b_amax);
   reference::finish_gemm(gemm, sums, want.data(), dtype);
   const KernelArgument arguments[] = {
       KernelArgument::tensor(DType::f32, in_place ? nullptr : from.data_pointer()),
@@ -97,7 +97,7 @@ std::string product_factor_difference(Kernel& kernel, const Case& one, const Bin
                      reference::gemm_factor(gemm, a[i], b[i]));
     want.push_back(0);
   }
-  const DeviceBuffer a_amax = placed(device, a), b_amax = placed(device, b);
+  const DeviceBuffer a_amax = on_device(device, a), b_amax = on_device(device, b);
   const DeviceBuffer factors(device, want.size() * sizeof(float));
   const KernelArgument arguments[] = {floats(a_amax),
                                       floats(b_amax),

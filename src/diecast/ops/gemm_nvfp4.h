@@ -52,7 +52,8 @@ enum class GemmMath : std::uint8_t { f16, s8, dp4a };
 // Which operands of a group are read along their columns: those of TN, NN, NT.
 enum class GemmColumns : std::uint8_t { none, of_b, of_both };
 
-// a: the activation; b: the weight; both NVFP4 with scales of one layout, K whole blocks of 16.
+// a: the activation; b: the weight; both NVFP4 with scales of one layout, K whole blocks of 16, and
+// amaxes as they were found or given (not another GlobalScale in their place).
 // out: bf16, f16 or f32 [M, N], dense; nothing is done where it has no elements. Errors:
 // value_not_allowed (layout letters, path), dtype_mismatch (out, bias), shape_mismatch (K, M, N,
 // bias, amax counts), missing_buffer (a side, an amax), not_supported (another format, two scale

@@ -35,7 +35,7 @@ Result<void> check_scratch(const PreparedGemmCublaslt::Request& request, const T
                    "start it at one");
 }
 
-Result<void> check_addresses(const GemmOperand& x) {
+Result<void> check_starts(const GemmOperand& x) {
   if (at_multiple(x.side().data, 16) && at_multiple(x.side().scale, 16)) return {};
   return not_taken(ErrorCode::misaligned,
                    cat("codes or scales of ", x.name, " do not start at a multiple of 16 bytes"),
@@ -132,8 +132,8 @@ Result<void> PreparedGemmCublaslt::check(const Device& device, const QuantizedTe
                          ": rows of codes and of out are no whole pieces of 16 bytes"),
                      "pad K to a multiple of 32 and N to one of 8");
   }
-  DIECAST_CHECK(check_addresses(left));
-  DIECAST_CHECK(check_addresses(right));
+  DIECAST_CHECK(check_starts(left));
+  DIECAST_CHECK(check_starts(right));
   if (!at_multiple(out.data, 16)) {
     return not_taken(ErrorCode::misaligned, "out does not start at a multiple of 16 bytes",
                      "start it at one");
