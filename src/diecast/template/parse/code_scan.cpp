@@ -3,6 +3,10 @@
 #include <diecast/template/parse/code_scan.h>
 #include <diecast/template/parse/token.h>
 
+#include <algorithm>
+#include <array>
+#include <cstring>
+
 namespace diecast {
 namespace {
 
@@ -62,20 +66,43 @@ bool reads_a_file(std::string_view word) {
   return word.starts_with("include") || word == "import" || word == "embed";
 }
 
+// Where the next preprocessor line's mark may be.
+std::size_t mark(std::string_view bare, std::size_t from) {
+  return std::min(bare.find('#', from), bare.find("%:", from));
+}
+
+std::string with_plain_line_ends(std::string_view code) {
+  std::string text(code);
+  for (std::size_t at = text.find('\r'); at != text.npos; at = text.find('\r', at + 1))
+    if (at + 1 == text.size() || text[at + 1] == '\n') text.erase(at--, 1);
+  return text;
+}
+
 constexpr std::string_view kOurs = "<diecast/device/";
 
 }  // namespace
 
+// Headers are read when a process starts, so what lies between is never gone through byte by byte.
 std::string bare_code(std::string_view code) {
   std::string bare(code);
-  const auto may_start = [](char c) { return c == '/' || c == 'R' || c == '"' || c == '\''; };
-  for (std::size_t at = 0; at < code.size();) {
-    const std::size_t end = may_start(code[at]) ? skip(code, at) : at;
-    for (std::size_t i = at; i < end; ++i)
-      if (bare[i] != '\n') bare[i] = ' ';
-    at = end > at ? end : at + 1;
+  constexpr std::string_view kStarts = "/\"'";
+  std::array<std::size_t, kStarts.size()> next{};  // each of them, at `at` or behind it
+  for (std::size_t i = 0; i < next.size(); ++i) next[i] = code.find(kStarts[i]);
+  for (std::size_t at = 0;;) {
+    for (std::size_t i = 0; i < next.size(); ++i)
+      if (next[i] < at) next[i] = code.find(kStarts[i], at);
+    const std::size_t start = *std::ranges::min_element(next);
+    if (start == std::string_view::npos) return bare;
+    std::size_t begin = start > at && code[start - 1] == 'R' ? start - 1 : start;
+    std::size_t end = skip(code, begin);
+    if (end == begin) end = skip(code, begin = start);
+    at = std::max(end, start + 1);
+    while (begin < end) {
+      const std::size_t line = std::min(code.find('\n', begin), end);
+      std::memset(&bare[begin], ' ', line - begin);
+      begin = line + 1;  // line ends stay
+    }
   }
-  return bare;
 }
 
 std::size_t find_word(std::string_view text, std::string_view word) {
@@ -88,31 +115,39 @@ std::size_t find_word(std::string_view text, std::string_view word) {
 }
 
 Result<Inlined> take_includes(std::string_view code, std::string_view file, int first_line) {
+  const std::string text = with_plain_line_ends(code);
+  const std::string bare_text = bare_code(text);
+  const std::string_view bare = bare_text;
   Inlined out;
-  const std::string bare = bare_code(code);
-  std::size_t begin = 0;
-  for (int number = first_line; begin < code.size(); ++number) {
-    const std::size_t end = std::min(code.find('\n', begin), code.size());
-    std::string line(code.substr(begin, end - begin));
-    if (!line.empty() && line.back() == '\r') line.pop_back();
-    const Directive directive = directive_of(std::string_view(bare).substr(begin, line.size()));
-    begin = end + 1;
-    if (directive.word == "pragma" &&
-        trim(std::string_view(line).substr(directive.end)) == "once") {
-      line.clear();
+  out.text.reserve(text.size() + 1);
+  std::size_t copied = 0;
+  for (std::size_t at = mark(bare, 0); at < bare.size(); at = mark(bare, at)) {
+    const std::size_t begin = at == 0 ? 0 : bare.rfind('\n', at - 1) + 1;
+    const std::size_t end = std::min(bare.find('\n', at), bare.size());
+    const std::string_view line = std::string_view(text).substr(begin, end - begin);
+    const Directive directive = directive_of(bare.substr(begin, end - begin));
+    at = end;
+    if (directive.word == "pragma" && trim(line.substr(directive.end)) == "once") {
+      out.text.append(text, copied, begin - copied);
+      copied = end;
     } else if (reads_a_file(directive.word)) {
-      const std::string_view operand = trim(std::string_view(line).substr(directive.end));
+      const std::string_view operand = trim(line.substr(directive.end));
       const std::size_t close = operand.find('>');
       if (!operand.starts_with(kOurs) || close == std::string_view::npos)
-        return error_at({cat(file, ":", number), line}, static_cast<int>(directive.begin) + 1,
-                        "only <diecast/device/...> headers can be included",
-                        "a source is complete in itself: use a device header, or write it here");
+        return error_at(
+            {cat(file, ":", first_line + std::ranges::count(text.substr(0, begin), '\n')),
+             std::string(line)},
+            static_cast<int>(directive.begin) + 1,
+            "only <diecast/device/...> headers can be included",
+            "a source is complete in itself: use a device header, or write it here");
       out.includes.emplace_back(operand.substr(1, close - 1));
-      line = operand.substr(close + 1);  // a comment may start on this line
+      out.text.append(text, copied, begin - copied);
+      out.text += operand.substr(close + 1);  // a comment may start on this line
+      copied = end;
     }
-    out.text += line;
-    out.text += '\n';
   }
+  out.text.append(text, copied);
+  if (!text.empty() && !text.ends_with('\n')) out.text += '\n';
   return out;
 }
 
