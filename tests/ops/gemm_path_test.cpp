@@ -54,6 +54,17 @@ TEST_F(GemmPath, OfAutoIsTheLibraryWhereItTakesTheProduct) {
   EXPECT_EQ(launched(), (Words{"product_factor"}));
 }
 
+TEST_F(GemmPath, OfAProductThatWasPreparedForOurOwn) {
+  const auto request = PreparedGemmNvfp4::Request::of(a_, b_, out_, options_, *device_);
+  const auto op = PreparedGemmNvfp4::prepare(*runtime_, device_, request).value();
+  EXPECT_EQ(op.run(a_, b_, out_, options_, {}).error().message(),
+            "diecast: not_supported: gemm_nvfp4: prepared for path own, not cublaslt\n"
+            "  fix: prepare a PreparedGemmCublaslt, or path = \"own\"");
+  options_.path = "auto";
+  op.run(a_, b_, out_, options_, {}).value();
+  EXPECT_EQ(launched(), (Words{"gemm_nvfp4"}));
+}
+
 TEST_F(GemmPath, OfAnotherName) {
   options_.path = "cublas";
   expect("value_not_allowed", "path = cublas", "path = own, cublaslt or auto");

@@ -123,6 +123,10 @@ Result<void> PreparedGemmNvfp4::run(const QuantizedTensor& a, const QuantizedTen
                                     Stream stream) const {
   DIECAST_CHECK(check_gemm(a, b, out, options));
   DIECAST_CHECK(check_request(Request::of(a, b, out, options, kernel_->device())));
+  if (options.path == "cublaslt") {
+    return Error{ErrorCode::not_supported, cat(kName, ": prepared for path own, not cublaslt"),
+                 "prepare a PreparedGemmCublaslt, or path = \"own\""};
+  }
   const GemmOperand left = operand_a(a, options.layout), right = operand_b(b, options.layout);
   const auto none = KernelArgument::tensor(DType::u8, nullptr);
   const KernelArgument arguments[] = {KernelArgument::tensor(DType::u8, left.side().data),

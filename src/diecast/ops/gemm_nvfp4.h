@@ -86,6 +86,7 @@ Result<void> gemm_nvfp4_grouped(Runtime& runtime, const QuantizedGroup& a, const
                                 const Tensor& out, const GemmNvfp4Options& options = {},
                                 Stream stream = {});
 
+// Path own; PreparedGemmCublaslt is the other.
 class PreparedGemmNvfp4 {
  public:
   static constexpr std::string_view kName = "gemm_nvfp4";
@@ -113,7 +114,7 @@ class PreparedGemmNvfp4 {
                                            const Request& request);
 
   std::int64_t scratch_bytes(std::int64_t, std::int64_t) const { return 0; }  // for [M, N]
-  // Errors: as gemm_nvfp4(); misaligned where codes break `wide`.
+  // Errors: as gemm_nvfp4(); misaligned where codes break `wide`; not_supported for path cublaslt.
   Result<void> run(const QuantizedTensor& a, const QuantizedTensor& b, const Tensor& out,
                    const GemmNvfp4Options& options, Stream stream) const;
   Result<void> run(const QuantizedGroup& a, const QuantizedGroup& b, const Tensor& out,
