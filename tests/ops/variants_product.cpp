@@ -68,7 +68,8 @@ std::string finish_product_difference(Kernel& kernel, const Case& one, const Bin
   }
   const DeviceBuffer out(device, want.data(), want.size());
   const DeviceBuffer from = on_device(device, sums), biases(device, bias.data(), bias.size());
-  const DeviceBuffer a_amax = on_device(device, gemm.a_amax), b_amax = on_device(device, gemm.b_amax);
+  const DeviceBuffer a_amax = on_device(device, gemm.a_amax),
+                     b_amax = on_device(device, gemm.b_amax);
   reference::finish_gemm(gemm, sums, want.data(), dtype);
   const KernelArgument arguments[] = {
       KernelArgument::tensor(DType::f32, in_place ? nullptr : from.data_pointer()),
