@@ -1,3 +1,4 @@
+// Launching the kernel that keeps a GPU busy; see spin.h.
 #include <diecast/tool/bench_accesses.h>
 #include <diecast/tool/spin.h>
 
