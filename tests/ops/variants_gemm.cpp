@@ -89,8 +89,8 @@ struct Operands {
     const auto address = [](const DeviceBuffer& buffer) {
       return reinterpret_cast<std::uintptr_t>(buffer.data_pointer());
     };
-    (columnwise ? out.columnwise : out.rowwise) = {address(at.codes), address(at.scales),
-                                                   address(at.amax), at.scale_stride};
+    MemberSide& side = columnwise ? out.columnwise : out.rowwise;
+    side = {address(at.codes), address(at.scales), address(at.amax), at.scale_stride};
     return out;
   }
   KernelArgument scales_of(const Placed& at) const {
