@@ -75,7 +75,7 @@ DIECAST_NO_UNROLL
       has_amax ? (ROW_SCALE ? first : index) : 0, rowwise_stride == 0 ? blocks : rowwise_stride);
   member.columnwise = side_at(columnwise_data, columnwise_scale, columnwise_amax,
       cols * (data_cols / kCodesAByte),
-      columnwise_stride == 0 ? Layout::padded_rows(cols) * (scale_cols / BLOCK) : index * cols * columnwise_stride,
+      columnwise_stride == 0 ? Layout::padded_rows(cols) * (scale_cols / BLOCK) : (FOUR_BIT ? index * cols : scale_cols / BLOCK) * columnwise_stride,
       has_amax ? (ROW_SCALE ? index * cols : index) : 0,
       columnwise_stride != 0 ? columnwise_stride : FOUR_BIT ? ceil_div(rows, BLOCK) : cols);
 }

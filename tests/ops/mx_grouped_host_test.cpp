@@ -12,6 +12,7 @@ struct MxWish {
   bool rowwise = true, columnwise = true;
   std::vector<std::int32_t> counts = {};
   std::int64_t cols = 96;
+  std::int64_t scale_gap = 0;  // bytes between the rows of linear scales
 };
 
 class MxGroupedOnHost : public GroupedOnHost {
@@ -35,8 +36,19 @@ class MxGroupedOnHost : public GroupedOnHost {
     QuantizedGroup out;
     describe(out.whole, wish);
     place_members(out, offsets, wish.counts, known, wish.cols);
-    if (wish.rowwise) allocate(out.whole.rowwise = out.rowwise_sizes().value());
-    if (wish.columnwise) allocate(out.whole.columnwise = out.columnwise_sizes().value());
+    QuantizedSide &across = out.whole.rowwise, &down = out.whole.columnwise;
+    if (wish.rowwise) across = out.rowwise_sizes().value();
+    if (wish.columnwise) down = out.columnwise_sizes().value();
+    if (wish.scale_gap != 0) {
+      const bool in_order = !is_four_bit(wish.format);
+      const std::int64_t rows = out.whole.rows();
+      across.scale_stride = ceil_div(wish.cols, 32) + wish.scale_gap;
+      across.scale_bytes = across.scale_stride * rows;
+      down.scale_stride = (in_order ? wish.cols : ceil_div(rows, 32)) + wish.scale_gap;
+      down.scale_bytes = down.scale_stride * (in_order ? rows : wish.cols * out.count);
+    }
+    if (wish.rowwise) allocate(across);
+    if (wish.columnwise) allocate(down);
     return out;
   }
 
@@ -107,6 +119,16 @@ TEST_F(MxGroupedOnHost, TakesTheRealRowsOfEachMemberAlone) {
   }
 }
 
+TEST_F(MxGroupedOnHost, ScalesMayBeApart) {
+  const std::vector<std::int32_t> counts = {0, 20, 128, 0, 0, 17};
+  for (const Format format : {Format::mxfp8_e4m3, Format::mxfp8_e5m2, Format::mxfp4}) {
+    for (const Known known : {Known::device, Known::host}) {
+      expect_one_by_one({format, ScaleLayout::linear, 1, true, true, {}, 96, 3}, known);
+      expect_one_by_one({format, ScaleLayout::linear, 32, true, true, counts, 45, 7}, known);
+    }
+  }
+}
+
 TEST_F(MxGroupedOnHost, TensorsMayLieAnywhere) {
   for (const Format format : {Format::mxfp8_e5m2, Format::mxfp4}) {
     const MxWish wish{format, ScaleLayout::linear};
@@ -147,11 +169,10 @@ TEST_F(MxGroupedOnHost, RefusesByNameWhatItCannotTake) {
             "diecast: misaligned: quantize_mx_grouped: the rowwise data starts 8 bytes past a "
             "multiple of 16\n  fix: start codes at multiples of 16 bytes");
   all = mx_group(offsets, {}, Known::device);
-  all.whole.columnwise.scale_stride = 100;
-  all.whole.columnwise.scale_bytes = 96 * 100;
+  all.whole.columnwise.scale_stride = 95;
   EXPECT_EQ(message(all),
-            "diecast: not_supported: quantize_mx_grouped: columnwise scale_stride = 100 for "
-            "mxfp8_e4m3\n  fix: scale_stride = 0: members' scales lie one behind another");
+            "diecast: shape_mismatch: quantize_mx_grouped: group: scale_stride = 95 for 96 scales a "
+            "row\n  fix: scale_stride = 96 or more, or 0 for dense rows");
   all = group(offsets, {}, Known::device);
   EXPECT_EQ(message(all),
             "diecast: not_supported: quantize_mx_grouped: out is nvfp4\n"

@@ -116,10 +116,10 @@ std::string describe_group_difference(Kernel& kernel, const Case& one, const Bin
     group.whole.columnwise.scale = address(0x50000000);
     if (nvfp4) group.whole.columnwise.amax = address(0x60000000);
   }
-  if (group.whole.layout == ScaleLayout::linear && nvfp4 && one.seed % 3 == 0) {
-    group.whole.rowwise.scale_stride = 20, group.whole.columnwise.scale_stride = 40;
+  if (group.whole.layout == ScaleLayout::linear && one.seed % 3 == 0) {
+    group.whole.rowwise.scale_stride = 20, group.whole.columnwise.scale_stride = fours ? 40 : 140;
     for (QuantizedSide* side : {&group.whole.rowwise, &group.whole.columnwise}) {
-      side->scale_bytes = 40 * (cols * group.count + offsets.back());
+      side->scale_bytes = 140 * (cols * group.count + offsets.back());
     }
   }
   const Tensor matrix{address(0x70000000), DType::bf16, group.whole.shape, cols + 8, nullptr};

@@ -102,7 +102,9 @@ Result<MemberBegin> begin_behind(const QuantizedTensor& whole, const PaddedRows&
   }
   if (const std::int64_t stride = whole.columnwise.scale_stride; stride != 0) {
     const auto cols = static_cast<std::int64_t>(lines(before.members, whole.cols()));
-    out.columnwise.scale_bytes = static_cast<std::int64_t>(lines(cols, stride));
+    const std::int64_t blocks = before.columnwise_scale / whole.block_cols;
+    out.columnwise.scale_bytes =
+        static_cast<std::int64_t>(lines(is_four_bit(whole.format) ? cols : blocks, stride));
   }
   return out;
 }

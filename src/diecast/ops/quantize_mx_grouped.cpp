@@ -13,15 +13,6 @@ Result<void> check_format(const QuantizedTensor& out) {
                "describe out with format = Format::mxfp8_e4m3, mxfp8_e5m2 or mxfp4"};
 }
 
-// The rows of FP8's columnwise scales are those of its data, 32 to one: no member has cols of them.
-Result<void> check_strides(const QuantizedTensor& whole) {
-  if (is_four_bit(whole.format) || whole.columnwise.scale_stride == 0) return {};
-  return Error{ErrorCode::not_supported,
-               cat(kMxGroupedOp, ": columnwise scale_stride = ", whole.columnwise.scale_stride,
-                   " for ", format_name(whole.format)),
-               "scale_stride = 0: members' scales lie one behind another"};
-}
-
 }  // namespace
 
 std::uint64_t PreparedQuantizeMxGrouped::Request::word() const {
@@ -98,7 +89,6 @@ Result<void> PreparedQuantizeMxGrouped::run(const Tensor& x, const QuantizedGrou
   DIECAST_CHECK(x.check("quantize_mx_grouped: x"));
   DIECAST_CHECK(group.check(kMxGroupedOp));
   DIECAST_CHECK(check_format(group.whole));
-  DIECAST_CHECK(check_strides(group.whole));
   DIECAST_CHECK(group.check_matrix(kMxGroupedOp, x));
   DIECAST_CHECK(check_pair(x, group.whole));
   if (group.count == 0) return {};

@@ -97,12 +97,18 @@ Result<void> check_buffers(const QuantizedGroup& group) {
   DIECAST_TRY(QuantizedSide rowwise, group.rowwise_sizes());
   DIECAST_TRY(QuantizedSide columnwise, group.columnwise_sizes());
   const PaddedRows rows = all_rows(group);
-  DIECAST_TRY(rowwise.scale_bytes, scale_span_bytes(whole, whole.rowwise, rows.rowwise_scale,
-                                                    whole.cols(), rowwise.scale_bytes));
+  const int block = whole.block_cols;
+  DIECAST_TRY(rowwise.scale_bytes,
+              scale_span_bytes(whole, whole.rowwise, rows.rowwise_scale,
+                               ceil_div(whole.cols(), block), rowwise.scale_bytes));
+  const bool in_order = !is_four_bit(whole.format);  // as of one tensor
   const std::int64_t lines = checked_product(rows.members, whole.cols())
                                  .value_or(std::numeric_limits<std::int64_t>::max());
   DIECAST_TRY(columnwise.scale_bytes,
-              scale_span_bytes(whole, whole.columnwise, lines, rows.most, columnwise.scale_bytes));
+              scale_span_bytes(whole, whole.columnwise,
+                               in_order ? rows.columnwise_scale / block : lines,
+                               in_order ? whole.cols() : ceil_div(rows.most, block),
+                               columnwise.scale_bytes));
   return whole.check_buffers(rowwise, columnwise);
 }
 
@@ -199,10 +205,14 @@ Result<QuantizedTensor> QuantizedGroup::member(std::int64_t index) const {
   own.shape = {real_rows(*this, index), whole.cols()};
   DIECAST_TRY(QuantizedSide rowwise, own.rowwise_sizes());
   DIECAST_TRY(QuantizedSide columnwise, own.columnwise_sizes());
+  const bool in_order = !is_four_bit(whole.format);  // columnwise scales are
+  const std::int64_t row_blocks = ceil_div(own.rows(), own.block_cols);
   DIECAST_TRY(rowwise.scale_bytes,
-              scale_span_bytes(own, whole.rowwise, own.rows(), own.cols(), rowwise.scale_bytes));
-  DIECAST_TRY(columnwise.scale_bytes, scale_span_bytes(own, whole.columnwise, own.cols(),
-                                                       own.rows(), columnwise.scale_bytes));
+              scale_span_bytes(own, whole.rowwise, own.rows(), ceil_div(own.cols(), own.block_cols),
+                               rowwise.scale_bytes));
+  DIECAST_TRY(columnwise.scale_bytes,
+              scale_span_bytes(own, whole.columnwise, in_order ? row_blocks : own.cols(),
+                               in_order ? own.cols() : row_blocks, columnwise.scale_bytes));
   own.rowwise = part(whole.rowwise, begin.rowwise, rowwise);
   own.columnwise = part(whole.columnwise, begin.columnwise, columnwise);
   return own;

@@ -34,7 +34,8 @@ static_assert(sizeof(MemberSide) == 32 && sizeof(MemberDescriptor) == 96);
 // belong to nobody. The offsets are count + 1 numbers that start at 0 and never descend, on the
 // host, in device memory, or the same ones in both. Members lie one behind another in the buffers
 // of `whole`, each with scales of its own, padded as the layout wants. With a scale_stride the rows
-// of all members are that far apart, columnwise cols of them for each member, empty ones too.
+// of all members are that far apart: columnwise cols of them for each member, empty ones too, but
+// of FP8, in the order of rows, one for every 32 rows of each member.
 //
 // Row counts say that only the first of a member's rows are real, as in [experts, most rows, cols]
 // with a mask of rows: its place stays that of all its rows, what lies there is that of a tensor of

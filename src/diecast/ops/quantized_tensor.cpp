@@ -129,9 +129,10 @@ Error too_small(const QuantizedTensor& tensor, std::string_view what, std::int64
       cat("allocate ", need, " bytes")};
 }
 
-// The bytes of a side's scales, [rows, blocks], whose rows may be apart; `dense`: if they are not.
-Result<std::int64_t> scale_bytes_of(const QuantizedTensor& tensor, const QuantizedSide& side,
-                                    std::int64_t rows, std::int64_t blocks, std::int64_t dense) {
+}  // namespace
+
+Result<std::int64_t> scale_span_bytes(const QuantizedTensor& tensor, const QuantizedSide& side,
+                                      std::int64_t rows, std::int64_t cols, std::int64_t dense) {
   if (side.scale_stride == 0 || dense == 0) return dense;
   if (tensor.layout != ScaleLayout::linear) {
     return Error{
@@ -139,18 +140,20 @@ Result<std::int64_t> scale_bytes_of(const QuantizedTensor& tensor, const Quantiz
         cat("scale_stride = ", side.scale_stride, " for ", layout_name(tensor.layout), " scales"),
         "scale_stride = 0: tiles of scales lie one behind another"};
   }
-  if (side.scale_stride < blocks) {
+  if (side.scale_stride < cols) {
     return Error{ErrorCode::shape_mismatch,
-                 cat("scale_stride = ", side.scale_stride, " for ", blocks, " scales a row"),
-                 cat("scale_stride = ", blocks, " or more, or 0 for dense rows")};
+                 cat("scale_stride = ", side.scale_stride, " for ", cols, " scales a row"),
+                 cat("scale_stride = ", cols, " or more, or 0 for dense rows")};
   }
   const auto before = checked_product(rows - 1, side.scale_stride);
   const std::int64_t most = std::numeric_limits<std::int64_t>::max();
-  if (!before || *before > most - blocks) {
+  if (!before || *before > most - cols) {
     return beyond_63_bits("block scales", tensor.rows(), tensor.cols());
   }
-  return *before + blocks;
+  return *before + cols;
 }
+
+namespace {
 
 // `side` has what `need` says; `direction` ("rowwise ") is the message's word for it. Called at
 // every launch: texts are made for errors alone.
@@ -192,8 +195,8 @@ Result<void> check_direction(const QuantizedTensor& tensor, bool of_columns) {
   // Columnwise FP8's scales lie as its data does, in the order of rows.
   const bool in_order = of_columns && !is_four_bit(tensor.format);
   const std::int64_t blocks = ceil_div(cols, tensor.block_cols);
-  DIECAST_TRY(need.scale_bytes, scale_bytes_of(tensor, side, in_order ? blocks : rows,
-                                               in_order ? rows : blocks, need.scale_bytes));
+  DIECAST_TRY(need.scale_bytes, scale_span_bytes(tensor, side, in_order ? blocks : rows,
+                                                 in_order ? rows : blocks, need.scale_bytes));
   return check_side(tensor, side, need, of_columns ? "columnwise " : "rowwise ");
 }
 
@@ -216,11 +219,6 @@ Error named(std::string_view op, std::string_view operand, Error error) {
 }
 
 }  // namespace
-
-Result<std::int64_t> scale_span_bytes(const QuantizedTensor& tensor, const QuantizedSide& side,
-                                      std::int64_t rows, std::int64_t cols, std::int64_t dense) {
-  return scale_bytes_of(tensor, side, rows, ceil_div(cols, tensor.block_cols), dense);
-}
 
 Result<QuantizedSide> QuantizedTensor::rowwise_sizes() const {
   DIECAST_CHECK(check_shape(*this));

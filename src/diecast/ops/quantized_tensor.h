@@ -100,8 +100,8 @@ Result<std::int64_t> quantized_data_bytes(Format format, std::int64_t rows, std:
                                           int block);
 Result<std::int64_t> quantized_scale_bytes(ScaleLayout layout, std::int64_t rows, std::int64_t cols,
                                            int block);
-// Bytes from the first to the last scale of [rows, cols] in `side`: `dense`, or more where its
-// scale_stride keeps rows apart. Errors: not_supported (a stride of tiles), shape_mismatch (a
+// Bytes from the first to the last of `side`'s scales, [rows, cols] of them: `dense`, or more where
+// its scale_stride keeps rows apart. Errors: not_supported (a stride of tiles), shape_mismatch (a
 // stride shorter than a row, a span beyond 63 bits).
 Result<std::int64_t> scale_span_bytes(const QuantizedTensor& tensor, const QuantizedSide& side,
                                       std::int64_t rows, std::int64_t cols, std::int64_t dense);
