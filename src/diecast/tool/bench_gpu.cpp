@@ -88,8 +88,12 @@ Result<std::vector<QuantizedTensor>> GpuBench::quantized(QuantizedTensor like, b
   return out;
 }
 
+// Behind a call of its own kind on other matrices: what the caches hold by then, and must still
+// write to memory, is such a call's. And both behind a kernel that only waits, so that the host's
+// time between launches is not the GPU's.
 Result<double> GpuBench::milliseconds(const Call& call, std::size_t set) const {
   DIECAST_CHECK(spin_.run(kHeadStartNs, stream_));
+  DIECAST_CHECK(call((set + 1) % kGpuSets));
   DIECAST_CHECK(device_->record(from_, stream_));
   DIECAST_CHECK(call(set));
   DIECAST_CHECK(device_->record(to_, stream_));
