@@ -21,8 +21,8 @@ option   bool  BLOCK_AMAX = false                        // block_amax has each 
 option   bool  RHT     = false                           // x is transformed first (hadamard.h)
 option   int   SIGN_MASK = 0                             // RHT: bit i flips the sign of element i of 16
 option   bool  STOCHASTIC = false                        // codes are rounded by random numbers (stochastic.h)
-tune     int   THREADS {128, 256} = 256
-tune     int   waves   {1, 8, 64, 128} = 64              // the most blocks of threads a multiprocessor gets
+tune     int   THREADS {128, 256} = 128
+tune     int   waves   {1, 8, 64, 128} = 128             // the most blocks of threads a multiprocessor gets
 size     rows  device
 size     cols  = COLS  divisible (ROWS == ROWS_any ? 1 : BLOCK)
 arg      x      in   IN    [rows, cols]  stride (ROWS != ROWS_dense)  align (ROWS == ROWS_any ? bits(IN) / 8 : 16)
@@ -68,12 +68,19 @@ using Recipe = Nvfp4Recipe<PROFILE, GLOBAL, FOUR_OVER_SIX, BOUND, BLOCK_AMAX>;
 using Layout = ScaleLayout<LAYOUT>;
 using Sector = ScaleSector<LAYOUT>;
 
+// Rows and scales without gaps.
+constexpr bool kDense = ROWS == ROWS_dense && LAYOUT == LAYOUT_linear && !SCALES_APART && !ROW_SCALE;
+
 // What thread after thread takes; one thread a block of 16.
 DIECAST_KERNEL {
   const auto random = randomness<STOCHASTIC>(rng, 0, false);
-  const auto of_tensor = Recipe::global(GLOBAL == GLOBAL_none || ROW_SCALE ? 1.0f : amax[0]);
+  const f32 of_all = GLOBAL == GLOBAL_none || ROW_SCALE ? 1.0f : amax[0];
   const u32 thread = blockIdx.x * THREADS + threadIdx.x, threads = gridDim.x * THREADS;
   const i64 row_blocks = ceil_div(cols, BLOCK);
+  const Share share(rows * row_blocks, thread, threads);  // of dense rows
+  decltype(load_block16(x)) next = {};
+  if (kDense && share.first < share.last) next = load_block16(x + share.first * BLOCK);
+  const auto of_tensor = Recipe::global(of_all);  // while the first block is on its way
   const auto quantize = [&](auto block, i64 index, i64 row) {
     const auto global = ROW_SCALE ? Recipe::global(amax[row]) : of_tensor;
     if constexpr (RHT) block = hadamard16(block, SIGN_MASK);
@@ -91,12 +98,12 @@ DIECAST_KERNEL {
     return quantize(ROWS == ROWS_any ? load_block16_elements(from, cols - first) : load_block16(from),
                     row * row_blocks + piece, row);
   };
-  if constexpr (ROWS == ROWS_dense && LAYOUT == LAYOUT_linear && !SCALES_APART && !ROW_SCALE) {
-    const i64 blocks = rows * row_blocks;
-    const Share share(blocks, thread, threads);
+  if constexpr (kDense) {
 DIECAST_NO_UNROLL
-    for (i64 i = share.first; i < share.last; i += share.step) {
-      scales[i] = quantize(load_block16(x + i * BLOCK), i, 0);
+    for (i64 i = share.first; i < share.last;) {
+      scales[i] = quantize(next, i, 0);
+      i += share.step;
+      if (i < share.last) next = load_block16(x + i * BLOCK);
     }
   } else if constexpr (Sector::kUsed) {
     // A thread takes its column of a sector, eight rows, where there are more blocks than threads.

@@ -18,26 +18,46 @@ struct Nvfp4Global {
   f32 decode;        // 1 / S
 };
 
-// min(1 / x, largest float), for x of at least +0. Where neither x nor the result is subnormal, one
-// Newton step in fused arithmetic rounds an approximation within one last place correctly (Markstein);
-// the exact instruction does the same, with a long way round behind it in every copy.
+#if !DIECAST_HOST
+// 1 / x where neither is subnormal: one Newton step in fused arithmetic rounds an approximation within one
+// last place correctly (Markstein); the exact instruction does the same, with a long way round behind it
+// in every copy.
+DIECAST_DEVICE f32 reciprocal_of_ordinary(f32 x) {
+  f32 near;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(near) : "f"(x));
+  return __fmaf_rn(__fmaf_rn(-x, near, 1.0f), near, near);
+}
+#endif
+
+// min(1 / x, largest float), for x of at least +0.
 DIECAST_DEVICE f32 reciprocal(f32 x) {
 #if DIECAST_HOST
   return fminf(1.0f / x, kLargest);
 #else
   constexpr u32 kFirst = 0x00800000u, kLast = 0x7E800000u;  // 2^-126, 2^126
   if (__float_as_uint(x) - kFirst > kLast - kFirst) return fminf(quotient(1.0f, x), kLargest);
-  f32 near;
-  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(near) : "f"(x));
-  return __fmaf_rn(__fmaf_rn(-x, near, 1.0f), near, near);
+  return reciprocal_of_ordinary(x);
 #endif
 }
 
 // S = min(2688 / amax, largest float), 1 when that is 0 or amax is 0.
-DIECAST_DEVICE Nvfp4Global nvfp4_global(f32 amax) {
+DIECAST_DEVICE Nvfp4Global nvfp4_global_of_any(f32 amax) {
   f32 encode = fminf(quotient(2688.0f, amax), kLargest);
   if (amax == 0.0f || encode == 0.0f) encode = 1.0f;
   return {__fmul_rn(encode, 0x1.555556p-3f), quotient(1.0f, encode)};
+}
+
+// The same without a call where nothing on the way is subnormal or infinite: a launch of few rows waits
+// for each jump to code that is far away.
+DIECAST_DEVICE Nvfp4Global nvfp4_global(f32 amax) {
+#if !DIECAST_HOST
+  constexpr u32 kFirst = 0x27800000u, kBehind = 0x5D800000u;  // 2^-48, 2^60
+  if (__float_as_uint(amax) - kFirst < kBehind - kFirst) {
+    const f32 encode = quotient_of_ordinary(2688.0f, amax);
+    return {__fmul_rn(encode, 0x1.555556p-3f), reciprocal_of_ordinary(encode)};
+  }
+#endif
+  return nvfp4_global_of_any(amax);
 }
 
 DIECAST_DEVICE e4m3 nvfp4_block_scale(f32 block_amax, const Nvfp4Global& global) {

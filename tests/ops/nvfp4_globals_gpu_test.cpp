@@ -1,0 +1,78 @@
+// The global scales of templates/device/nvfp4.h on a GPU against this processor's: every mantissa,
+// every exponent, and the ends of the range that has a way of its own.
+#include <diecast/diecast.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "ops/device_buffer.h"
+#include "ops/test_runtime.h"
+
+namespace diecast {
+namespace {
+
+using variants::DeviceBuffer;
+
+std::vector<std::uint32_t> amaxes() {
+  std::vector<std::uint32_t> words;
+  for (std::uint32_t mantissa = 0; mantissa < 1u << 23; ++mantissa) {
+    words.push_back(127u << 23 | mantissa);
+  }
+  for (std::uint32_t exponent = 0; exponent < 512; ++exponent) {  // the upper half is negative
+    for (std::uint32_t off = 0; off < 64; ++off) words.push_back((exponent << 23) + off - 32);
+    for (std::uint32_t m = 1; m < 1u << 23; m += 99991) words.push_back(exponent << 23 | m);
+  }
+  return words;
+}
+
+struct Scales {
+  float encode_sixth, decode;
+};
+
+Scales expected(float amax) {
+  float encode = std::fmin(2688.0f / amax, std::numeric_limits<float>::max());
+  if (amax == 0.0f || encode == 0.0f) encode = 1.0f;
+  return {encode * 0x1.555556p-3f, 1.0f / encode};
+}
+
+bool equal(std::uint32_t word, float wanted) {
+  return std::isnan(wanted) ? std::isnan(std::bit_cast<float>(word))
+                            : word == std::bit_cast<std::uint32_t>(wanted);
+}
+
+TEST(Nvfp4Globals, EqualTheProcessorsOnGpu) {
+  const auto found = test_runtime()->default_device();
+  if (!found) GTEST_SKIP() << found.error().message();
+  const std::shared_ptr<Device> device = *found;
+  RuntimeOptions options = RuntimeOptions::from_environment();
+  options.cache = std::string(DIECAST_BUILD_DIR) + "/test-cache";
+  const auto runtime = Runtime::create(std::move(options)).value();
+  runtime->add(DIECAST_SOURCE_DIR "/tests/ops/nvfp4_globals.cu").value();
+  const auto one = runtime->specialize_for("nvfp4_globals", Bindings{}, *device).value();
+  const auto kernel = runtime->preload(one, device).value();
+
+  const std::vector<std::uint32_t> amax = amaxes();
+  const std::size_t count = amax.size(), bytes = count * sizeof amax[0];
+  DeviceBuffer in(*device, bytes), sixths(*device, bytes), decodes(*device, bytes);
+  device->copy_to_device(in.data_pointer(), amax.data(), bytes, {}).value();
+  const KernelArgument arguments[] = {KernelArgument::tensor(DType::u32, in.data_pointer()),
+                                      KernelArgument::tensor(DType::u32, sixths.data_pointer()),
+                                      KernelArgument::tensor(DType::u32, decodes.data_pointer()),
+                                      KernelArgument::size(static_cast<std::int64_t>(count))};
+  kernel->launch(arguments, {}).value();
+  std::vector<std::uint32_t> sixth(count), decode(count);
+  device->copy_to_host(sixth.data(), sixths.data_pointer(), bytes, {}).value();
+  device->copy_to_host(decode.data(), decodes.data_pointer(), bytes, {}).value();
+  device->synchronize({}).value();
+  for (std::size_t i = 0; i < count; ++i) {
+    const Scales wanted = expected(std::bit_cast<float>(amax[i]));
+    ASSERT_TRUE(equal(sixth[i], wanted.encode_sixth) && equal(decode[i], wanted.decode)) << amax[i];
+  }
+}
+
+}  // namespace
+}  // namespace diecast
