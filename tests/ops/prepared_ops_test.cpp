@@ -62,8 +62,8 @@ TEST(QuantizeNvfp4, FillsFindsTheAmaxAndQuantizes) {
   EXPECT_EQ(launch.argument<void*>(3), m.out.rowwise.scale);
   EXPECT_EQ(launch.arguments[4].size(), 16u);  // rows: a pointer or a number
   EXPECT_EQ(launch.argument<std::int64_t>(5), 4096);
-  EXPECT_EQ(launch.grid[0], 32u);  // 32 * 256 blocks of 16, 256 a block of threads
-  EXPECT_EQ(launch.block[0], 256u);
+  EXPECT_EQ(launch.grid[0], 64u);  // 32 * 256 blocks of 16, 128 a block of threads
+  EXPECT_EQ(launch.block[0], 128u);
 }
 
 TEST(QuantizeNvfp4, WithAGivenAmaxIsOneLaunch) {
@@ -132,7 +132,7 @@ TEST(QuantizeNvfp4, RowCountsInDeviceMemoryAreNeverRead) {
   std::memcpy(words, launch.arguments.at(4).data(), sizeof words);
   EXPECT_EQ(reinterpret_cast<const std::int64_t*>(words[0]), m.x.device_rows);
   EXPECT_EQ(words[1], 512);
-  EXPECT_EQ(launch.grid[0], 8u);  // for the upper bound
+  EXPECT_EQ(launch.grid[0], 16u);  // for the upper bound
   EXPECT_EQ(machine.cuda->count("cuMemcpyDtoHAsync"), 0);
 }
 

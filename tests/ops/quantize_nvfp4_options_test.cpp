@@ -214,7 +214,7 @@ TEST_F(Nvfp4Options, AGridOfTiledScalesCoversThePadding) {
       matrices(130, 80, [](QuantizedTensor& q) { q.layout = ScaleLayout::s128x4; });
   EXPECT_EQ(out.rowwise.scale_bytes, 256 * 8);
   ASSERT_TRUE(quantize_nvfp4(*runtime_, x, out, {true, device_}).ok());
-  EXPECT_EQ(machine_.cuda->launches.back().grid[0], 8u);  // 256 x 8 places, 256 a block of threads
+  EXPECT_EQ(machine_.cuda->launches.back().grid[0], 16u);  // 256 x 8 places, 128 a block
 }
 
 TEST_F(Nvfp4Options, EveryRequestHasAWordOfItsOwn) {
