@@ -150,6 +150,21 @@ struct NearCandidate {
 template <bool Squares, class IN>
 DIECAST_DEVICE NearCandidate near_candidate(const Block16<IN>& block, const ScaleAndFactor& by) {
   NearCandidate out = {{0, 0}, 0.0f};
+  const auto add = [&](f32 v, f32 unit, f32 x) {
+    const f32 lost = nearly_fused(v, unit, -x);
+    out.error = Squares ? nearly_fused(lost, lost, out.error) : out.error + fabsf(lost);
+  };
+#if DIECAST_HAS_E2M1_CVT
+DIECAST_UNROLL
+  for (int half = 0; half < 2; ++half) {
+    f32 y[8], v[8];
+DIECAST_UNROLL
+    for (int i = 0; i < 8; ++i) y[i] = __fmul_rn(fabsf(block.element(8 * half + i)), by.factor);
+    out.codes[half] = e2m1_codes_and_magnitudes(y, v);
+DIECAST_UNROLL
+    for (int i = 0; i < 8; ++i) add(v[i], by.step, fabsf(block.element(8 * half + i)));
+  }
+#else
   const f32 times = __fmul_rn(by.factor, 0x1p-14f), unit = __fmul_rn(by.step, 0x1p14f);
 DIECAST_UNROLL
   for (int half = 0; half < 2; ++half) {
@@ -161,14 +176,12 @@ DIECAST_UNROLL
       f32 v[2];
       pairs[i] = ordinary_pair(__fmul_rn(x[0], times), __fmul_rn(x[1], times), v[0], v[1]);
 DIECAST_UNROLL
-      for (int j = 0; j < 2; ++j) {
-        const f32 lost = nearly_fused(v[j], unit, -fabsf(x[j]));
-        out.error = Squares ? nearly_fused(lost, lost, out.error) : out.error + fabsf(lost);
-      }
+      for (int j = 0; j < 2; ++j) add(v[j], unit, fabsf(x[j]));
     }
     const u32 even = __byte_perm(pairs[0], pairs[1], 0x7531);  // codes in bits 1 to 3 of bytes
     out.codes[half] = (16 * __byte_perm(pairs[2], pairs[3], 0x7531) + even) >> 1;
   }
+#endif
   return out;
 }
 

@@ -49,6 +49,8 @@ constexpr const char* kToE2m1[] = {"quantize_nvfp4 IN=bf16",
                                    "quantize_nvfp4_tiles IN=bf16 BLOCK_ROWS=16 PROFILE=modelopt",
                                    "quantize_mx IN=bf16 FORMAT=mxfp4 PROFILE=torchao",
                                    "quantize_mx_tiles IN=bf16 FORMAT=mxfp4 PROFILE=torchao",
+                                   "quantize_nvfp4 IN=bf16 PROFILE=flashinfer_fast GLOBAL=encode",
+                                   "quantize_nvfp4_tiles IN=e4m3 GROUPED=1",
                                    "partial_cast IN=f32"};
 
 class Disassembly : public ::testing::TestWithParam<const char*> {};
