@@ -6,7 +6,6 @@
 /* diecast
 shape    int   COLS    = 0                               // row length; 0 = not fixed at compile time
 shape    enum  ROWS    {apart, any} = apart              // what is known of out's rows, see above
-shape    bool  SCALES_APART = false                      // rows of linear scales may be apart
 option   type  OUT     {bf16, f16, f32}                  // element type of out
 option   enum  FORMAT  {mxfp8_e4m3, mxfp8_e5m2, mxfp4} = mxfp8_e4m3
 option   enum  DIRECTION {rowwise, columnwise} = rowwise // what the blocks of 32 lie along
@@ -16,12 +15,11 @@ tune     int   waves   {1, 8, 64, 128} = 64              // the most blocks of t
 size     rows  device
 size     cols  = COLS  divisible (ROWS == ROWS_any ? 1 : 32)
 arg      data   in   u8    [FORMAT == FORMAT_mxfp4 && DIRECTION == DIRECTION_columnwise ? cols : rows, FORMAT != FORMAT_mxfp4 ? cols : align_up(DIRECTION == DIRECTION_columnwise ? rows : cols, 32) / 2]  align (ROWS == ROWS_any && FORMAT != FORMAT_mxfp4 ? 1 : 8)
-arg      scales in   e8m0  [DIRECTION == DIRECTION_rowwise ? align_up(rows, LAYOUT == LAYOUT_s128x4 ? 128 : LAYOUT == LAYOUT_s8x4 ? 8 : 1) : LAYOUT == LAYOUT_linear && FORMAT != FORMAT_mxfp4 ? ceil_div(rows, 32) : align_up(cols, LAYOUT == LAYOUT_s128x4 ? 128 : LAYOUT == LAYOUT_s8x4 ? 8 : 1), DIRECTION == DIRECTION_columnwise && LAYOUT == LAYOUT_linear && FORMAT != FORMAT_mxfp4 ? cols : align_up(ceil_div(DIRECTION == DIRECTION_rowwise ? cols : rows, 32), LAYOUT == LAYOUT_linear ? 1 : 4)]  stride (SCALES_APART)
+arg      scales in   e8m0  [DIRECTION == DIRECTION_rowwise ? align_up(rows, LAYOUT == LAYOUT_s128x4 ? 128 : LAYOUT == LAYOUT_s8x4 ? 8 : 1) : LAYOUT == LAYOUT_linear && FORMAT != FORMAT_mxfp4 ? ceil_div(rows, 32) : align_up(cols, LAYOUT == LAYOUT_s128x4 ? 128 : LAYOUT == LAYOUT_s8x4 ? 8 : 1), DIRECTION == DIRECTION_columnwise && LAYOUT == LAYOUT_linear && FORMAT != FORMAT_mxfp4 ? cols : align_up(ceil_div(DIRECTION == DIRECTION_rowwise ? cols : rows, 32), LAYOUT == LAYOUT_linear ? 1 : 4)]  stride (LAYOUT == LAYOUT_linear)
 arg      out    out  OUT   [rows, cols]  stride  align (ROWS == ROWS_any ? bits(OUT) / 8 : 16)
 arg      rows
 arg      cols
 require  THREADS % 32 == 0                               // whole warps
-require  !SCALES_APART || LAYOUT == LAYOUT_linear        // tiles of scales lie one behind another: only linear rows can be apart
 launch   grid(min(ceil_div(FORMAT == FORMAT_mxfp4 && DIRECTION == DIRECTION_columnwise ? ceil_div(rows, 32) * cols : rows * ceil_div(cols, 8), THREADS), sm_count * waves)) block(THREADS)
 target   host, sm_80+
 exchange none                                            // threads of a block never wait for one another

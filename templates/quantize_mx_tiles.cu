@@ -9,8 +9,6 @@
 /* diecast
 shape    int   COLS      = 0                             // row length; 0 = not fixed at compile time
 shape    enum  ROWS      {apart, any} = apart            // what is known of x's rows, see above
-shape    bool  SCALES_APART   = false                    // rows of linear scales may be apart,
-shape    bool  SCALES_T_APART = false                    // and those of columnwise ones
 shape    bool  GROUPED   = false                         // x, data and scales of many members, see above
 option   type  IN        {bf16, f16, f32, e4m3}          // element type of x
 option   enum  FORMAT    {mxfp8_e4m3, mxfp8_e5m2, mxfp4} = mxfp8_e4m3
@@ -26,9 +24,9 @@ size     cols  = COLS  divisible (ROWS == ROWS_any ? 1 : 32)
 size     count                                           // members; 0 unless GROUPED
 arg      x        in   IN    [GROUPED ? 0 : rows, cols]  stride  align (ROWS == ROWS_any ? bits(IN) / 8 : 16)
 arg      data     out  u8    [GROUPED || DIRECTION == DIRECTION_columnwise ? 0 : rows, FORMAT == FORMAT_mxfp4 ? align_up(cols, 32) / 2 : cols]  align (ROWS == ROWS_any && FORMAT != FORMAT_mxfp4 ? 1 : 16)
-arg      scales   out  e8m0  [GROUPED || DIRECTION == DIRECTION_columnwise ? 0 : align_up(rows, LAYOUT == LAYOUT_s128x4 ? 128 : LAYOUT == LAYOUT_s8x4 ? 8 : 1), align_up(ceil_div(cols, 32), LAYOUT == LAYOUT_linear ? 1 : 4)]  stride (SCALES_APART)
+arg      scales   out  e8m0  [GROUPED || DIRECTION == DIRECTION_columnwise ? 0 : align_up(rows, LAYOUT == LAYOUT_s128x4 ? 128 : LAYOUT == LAYOUT_s8x4 ? 8 : 1), align_up(ceil_div(cols, 32), LAYOUT == LAYOUT_linear ? 1 : 4)]  stride (LAYOUT == LAYOUT_linear)
 arg      data_t   out  u8    [GROUPED || DIRECTION == DIRECTION_rowwise ? 0 : FORMAT == FORMAT_mxfp4 ? cols : rows, FORMAT == FORMAT_mxfp4 ? align_up(rows, 32) / 2 : cols]  align (ROWS == ROWS_any && FORMAT != FORMAT_mxfp4 ? 1 : 16)
-arg      scales_t out  e8m0  [GROUPED || DIRECTION == DIRECTION_rowwise ? 0 : LAYOUT == LAYOUT_linear && FORMAT != FORMAT_mxfp4 ? ceil_div(rows, 32) : align_up(cols, LAYOUT == LAYOUT_s128x4 ? 128 : LAYOUT == LAYOUT_s8x4 ? 8 : 1), LAYOUT == LAYOUT_linear && FORMAT != FORMAT_mxfp4 ? cols : align_up(ceil_div(rows, 32), LAYOUT == LAYOUT_linear ? 1 : 4)]  stride (SCALES_T_APART)
+arg      scales_t out  e8m0  [GROUPED || DIRECTION == DIRECTION_rowwise ? 0 : LAYOUT == LAYOUT_linear && FORMAT != FORMAT_mxfp4 ? ceil_div(rows, 32) : align_up(cols, LAYOUT == LAYOUT_s128x4 ? 128 : LAYOUT == LAYOUT_s8x4 ? 8 : 1), LAYOUT == LAYOUT_linear && FORMAT != FORMAT_mxfp4 ? cols : align_up(ceil_div(rows, 32), LAYOUT == LAYOUT_linear ? 1 : 4)]  stride (LAYOUT == LAYOUT_linear)
 arg      members  in   u8    [GROUPED ? count : 0, 96]  align 16
 arg      rows
 arg      cols
@@ -37,10 +35,6 @@ require  THREADS % 32 == 0                               // whole warps
 require  PROFILE <= PROFILE_modelopt                            // the MX formats are defined by profiles te, torchao and modelopt
 require  PROFILE <= PROFILE_torchao                             // modelopt's MXFP4 lies along the rows of a matrix: quantize_mx has it
 require  IN != e4m3                                             // the MX formats are made of bf16, f16 and f32; e4m3 becomes NVFP4: quantize_nvfp4
-require  !SCALES_APART && !SCALES_T_APART || LAYOUT == LAYOUT_linear  // tiles of scales lie one behind another: only linear rows can be apart
-require  !SCALES_APART || DIRECTION != DIRECTION_columnwise      // there are no rowwise scales
-require  !SCALES_T_APART || DIRECTION != DIRECTION_rowwise       // there are no columnwise scales
-require  !SCALES_APART && !SCALES_T_APART || !GROUPED              // a member's descriptor says how far its rows of scales are apart
 require  BLOCK_ROWS == 32 || DIRECTION != DIRECTION_rowwise || GROUPED  // 1x32 along rows alone is quantize_mx's
 require  PROFILE == PROFILE_torchao || FORMAT != FORMAT_mxfp4  // MXFP4 is defined by PROFILE=torchao
 require  PROFILE == PROFILE_torchao || MODE == MODE_rceil      // other modes than rceil are defined by PROFILE=torchao

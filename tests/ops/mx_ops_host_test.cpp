@@ -209,6 +209,7 @@ Bytes apart(const Bytes& dense, std::int64_t row_length, std::int64_t gap) {
   return out;
 }
 
+// An op prepared for dense rows of scales takes those that are apart as well.
 TEST_F(QuantizeMx, LinearScalesOfEitherDirectionMayBeApart) {
   constexpr std::int64_t kRows = 70, kCols = 90, kGap = 5;
   HostMatrix x(DType::bf16, kRows, kCols), back(DType::f32, kRows, kCols);
@@ -228,18 +229,21 @@ TEST_F(QuantizeMx, LinearScalesOfEitherDirectionMayBeApart) {
       side->scale = take(side->scale_bytes);
       side->scale_stride = length + kGap;
     }
-    quantize_mx(*runtime_, x.view(), strided, {MxMode::floor, device_}).value();
+    const auto request = PreparedQuantizeMx::Request::of(x.view(), dense, MxMode::floor, false);
+    const auto quantize = PreparedQuantizeMx::prepare(*runtime_, device_, request).value();
+    quantize.run(x.view(), strided, {}).value();
     EXPECT_EQ(read(strided.rowwise.scale, strided.rowwise.scale_bytes), rows);
     EXPECT_EQ(read(strided.columnwise.scale, strided.columnwise.scale_bytes), columns);
     for (const bool columnwise : {false, true}) {
       HostMatrix want(DType::f32, kRows, kCols);
-      dequantize_mx(*runtime_, dense, want.view(), {device_, columnwise}).value();
-      dequantize_mx(*runtime_, strided, back.view(), {device_, columnwise}).value();
+      const auto read_side = PreparedDequantizeMx::Request::of(dense, want.view(), columnwise);
+      const auto dequantize = PreparedDequantizeMx::prepare(*runtime_, device_, read_side).value();
+      dequantize.run(dense, want.view(), {}).value();
+      dequantize.run(strided, back.view(), {}).value();
       EXPECT_EQ(back.words, want.words) << format_name(format);
     }
     --strided.columnwise.scale_bytes;
-    EXPECT_EQ(quantize_mx(*runtime_, x.view(), strided, {MxMode::floor, device_}).error().code,
-              ErrorCode::shape_mismatch);
+    EXPECT_EQ(quantize.run(x.view(), strided, {}).error().code, ErrorCode::shape_mismatch);
   }
 }
 

@@ -37,11 +37,10 @@ TEST(MxRequests, HaveWordsOfTheirOwn) {
   all.merge(quantizing_words<PreparedQuantizeMxGrouped::Request>());
   using Plain = PreparedQuantizeMx::Request;
   all.merge(words_of(
-      Plain{DType::bf16, Format::mxfp4}, [](Plain& r) { r.scales_apart = true; },
-      [](Plain& r) { r.scales_t_apart = true; }));
+      Plain{DType::bf16, Format::mxfp4}, [](Plain& r) { r.scales_apart = true; }));
   using Grouped = PreparedQuantizeMxGrouped::Request;
   all.merge(words_of(Grouped{{DType::f16}}, [](Grouped& r) { r.described = true; }));
-  EXPECT_EQ(all.size(), 11u + 11u + 2u + 1u);  // the last two sets share their plain ones
+  EXPECT_EQ(all.size(), 11u + 11u + 1u + 1u);  // the last two sets share their plain ones
 }
 
 TEST(MxRequests, OfDequantizingHaveWordsOfTheirOwn) {
@@ -49,13 +48,12 @@ TEST(MxRequests, OfDequantizingHaveWordsOfTheirOwn) {
   std::set<std::uint64_t> all = words_of(
       Mx{}, [](Mx& r) { r.out = DType::f16; }, [](Mx& r) { r.format = Format::mxfp8_e5m2; },
       [](Mx& r) { r.layout = ScaleLayout::s128x4; }, [](Mx& r) { r.columnwise = true; },
-      [](Mx& r) { r.scales_apart = true; }, [](Mx& r) { r.whole_blocks = false; },
-      [](Mx& r) { r.cols = 64; });
+      [](Mx& r) { r.whole_blocks = false; }, [](Mx& r) { r.cols = 64; });
   using Nvfp4 = PreparedDequantizeNvfp4::Request;
   all.merge(words_of(
       Nvfp4{}, [](Nvfp4& r) { r.columnwise = true; }, [](Nvfp4& r) { r.scales_apart = true; },
       [](Nvfp4& r) { r.threads = 128; }, [](Nvfp4& r) { r.block = 32; }));
-  EXPECT_EQ(all.size(), 8u + 5u);
+  EXPECT_EQ(all.size(), 7u + 5u);
 }
 
 // Half a block at the end of a row is whole to quantize_mx, which alone takes halves of blocks.
@@ -75,11 +73,15 @@ TEST(MxRequests, KnowWhatIsWhole) {
   EXPECT_FALSE(whole(80, false, false) || whole(80, true, true) || whole(72, true, false));
 }
 
-// How far apart a member's scales are stands in its descriptor.
-TEST(MxRequests, OfGroupsAreOneWhateverTheStrides) {
-  PreparedQuantizeMxGrouped::Request dense, apart;
-  apart.scales_apart = apart.scales_t_apart = true;
-  EXPECT_EQ(dense.word(), apart.word());
+// How far apart a member's scales are stands in its descriptor, those of tiles in an argument.
+TEST(MxRequests, OfGroupsAndTilesAreOneWhateverTheStrides) {
+  PreparedQuantizeMxGrouped::Request group, apart_group;
+  apart_group.scales_apart = true;
+  EXPECT_EQ(group.word(), apart_group.word());
+  PreparedQuantizeMx::Request tiles{.columnwise = true}, apart_tiles = tiles;
+  apart_tiles.scales_apart = true;
+  EXPECT_EQ(tiles.word(), apart_tiles.word());
+  EXPECT_EQ(tiles.bindings(false), apart_tiles.bindings(false));
 }
 
 }  // namespace

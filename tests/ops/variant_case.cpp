@@ -96,24 +96,21 @@ std::size_t spare_bytes(const Case& one, std::size_t bytes) {
   return bytes / static_cast<std::size_t>(one.rows) * kSpareRows;
 }
 
-std::int64_t scale_stride(const Specialization& s, std::int64_t blocks, std::string_view apart) {
-  return blocks + (s.bindings().find(apart) != nullptr && flag(s, apart) ? 3 : 0);
+bool scales_apart(const Specialization& s, const Case& one) {
+  if (s.bindings().find("SCALES_APART") != nullptr) return flag(s, "SCALES_APART");
+  return word_of(s, "LAYOUT") == "linear" && one.rows % 2 != 0;
 }
 
-std::int64_t scale_argument_stride(const Specialization& s, std::int64_t blocks,
-                                   std::string_view apart) {
-  const std::int64_t stride = scale_stride(s, blocks, apart);
-  return stride == blocks ? 0 : stride;
-}
+std::int64_t scale_stride(std::int64_t blocks, bool apart) { return apart ? blocks + 3 : 0; }
 
 std::vector<std::uint8_t> laid_out(const Specialization& s, const std::vector<std::uint8_t>& scales,
-                                   std::int64_t rows, std::int64_t blocks, std::string_view apart) {
+                                   std::int64_t rows, std::int64_t blocks, bool apart) {
   const std::string word = word_of(s, "LAYOUT");
   const ScaleLayout layout = word == "s128x4" ? ScaleLayout::s128x4
                              : word == "s8x4" ? ScaleLayout::s8x4
                                               : ScaleLayout::linear;
   const bool linear = layout == ScaleLayout::linear;
-  const std::int64_t stride = scale_stride(s, blocks, apart);
+  const std::int64_t stride = apart ? scale_stride(blocks, apart) : blocks;
   const std::int64_t bytes = linear ? rows == 0 ? 0 : (rows - 1) * stride + blocks
                                     : quantized_scale_bytes(layout, rows, blocks * 16, 16).value();
   std::vector<std::uint8_t> out(static_cast<std::size_t>(bytes),
@@ -129,7 +126,7 @@ std::vector<std::uint8_t> laid_out(const Specialization& s, const std::vector<st
 }
 
 ColumnScales column_scales(const Specialization& s, const std::vector<std::uint8_t>& scales,
-                           std::int64_t cols, std::int64_t blocks, std::string_view apart) {
+                           std::int64_t cols, std::int64_t blocks, bool apart) {
   if (word_of(s, "LAYOUT") != "linear" || word_of(s, "FORMAT") == "mxfp4") {
     return {laid_out(s, scales, cols, blocks, apart), blocks};
   }

@@ -73,18 +73,16 @@ Rows rows_of(Device& device, const Case& one);
 // rows that count.
 std::size_t spare_bytes(const Case& one, std::size_t bytes);
 
-// Bytes from one row of linear scales to the next: the row, and more where `apart` is bound to 1.
-std::int64_t scale_stride(const Specialization& s, std::int64_t blocks,
-                          std::string_view apart = "SCALES_APART");
+// Whether the case's rows of linear scales are apart: as SCALES_APART says; where a kernel takes
+// both, in cases of an odd number of rows.
+bool scales_apart(const Specialization& s, const Case& one);
 
-// The same as an argument wants it: 0 for dense rows and tiles.
-std::int64_t scale_argument_stride(const Specialization& s, std::int64_t blocks,
-                                   std::string_view apart = "SCALES_APART");
+// Bytes from one row of them to the next as an argument wants it: 0 for dense rows and tiles.
+std::int64_t scale_stride(std::int64_t blocks, bool apart);
 
 // Block scales of [rows, blocks] as LAYOUT has them, zeros in the padding, poison between rows.
 std::vector<std::uint8_t> laid_out(const Specialization& s, const std::vector<std::uint8_t>& scales,
-                                   std::int64_t rows, std::int64_t blocks,
-                                   std::string_view apart = "SCALES_APART");
+                                   std::int64_t rows, std::int64_t blocks, bool apart = false);
 
 // Columnwise MX scales of [cols, blocks] the same way: linear ones of FP8 stand as its data does,
 // [blocks, cols]. `row_length`: of a row of linear scales.
@@ -93,7 +91,7 @@ struct ColumnScales {
   std::int64_t row_length;
 };
 ColumnScales column_scales(const Specialization& s, const std::vector<std::uint8_t>& scales,
-                           std::int64_t cols, std::int64_t blocks, std::string_view apart);
+                           std::int64_t cols, std::int64_t blocks, bool apart = false);
 
 // Where an output differs from what it must be; bytes behind it must still be poison.
 std::string compare(const char* name, const DeviceBuffer& buffer, const void* expected,

@@ -52,7 +52,8 @@ std::string nvfp4_difference(Kernel& kernel, const Case& one, const Bindings& tu
   const Specialization& s = kernel.specialization();
   Device& device = kernel.device();
   const std::int64_t blocks = ceil_div(q.cols, q.block);
-  const auto placed = laid_out(s, q.scales, q.rows, blocks);
+  const bool apart = scales_apart(s, one);
+  const auto placed = laid_out(s, q.scales, q.rows, blocks, apart);
   const bool strided = s.tmpl().name() == "dequantize_nvfp4";  // columns' codes are dense
   DeviceBuffer codes(device, q.codes.data(), q.codes.size());
   DeviceBuffer scales(device, placed.data(), placed.size());
@@ -61,7 +62,7 @@ std::string nvfp4_difference(Kernel& kernel, const Case& one, const Bindings& tu
   const Rows rows = rows_of(device, one);
   const KernelArgument arguments[] = {
       KernelArgument::tensor(DType::u8, codes.data_pointer(), strided ? q.row_bytes : 0),
-      KernelArgument::tensor(DType::e4m3, scales.data_pointer(), scale_argument_stride(s, blocks)),
+      KernelArgument::tensor(DType::e4m3, scales.data_pointer(), scale_stride(blocks, apart)),
       floats(factors),
       KernelArgument::tensor(want.dtype, out.data_pointer(), want.stride),
       rows.argument,
@@ -136,9 +137,10 @@ std::string dequantize_mx_difference(Kernel& kernel, const Case& one, const Bind
       dtype_of(s, "OUT"), word_of(s, "ROWS"), one, [&](std::int64_t row, std::int64_t col) {
         return reference::mx_element(side, format, columnwise, one.rows, one.cols, row, col);
       });
-  const ColumnScales placed = columnwise
-                                  ? column_scales(s, side.scales, lines, blocks, "SCALES_APART")
-                                  : ColumnScales{laid_out(s, side.scales, lines, blocks), blocks};
+  const bool apart = scales_apart(s, one);
+  const ColumnScales placed =
+      columnwise ? column_scales(s, side.scales, lines, blocks, apart)
+                 : ColumnScales{laid_out(s, side.scales, lines, blocks, apart), blocks};
   DeviceBuffer data(device, side.data.data(), side.data.size());
   DeviceBuffer scales(device, placed.bytes.data(), placed.bytes.size());
   DeviceBuffer out(device, want.bytes.size() + spare_bytes(one, want.bytes.size()));
@@ -146,7 +148,7 @@ std::string dequantize_mx_difference(Kernel& kernel, const Case& one, const Bind
   const KernelArgument arguments[] = {
       KernelArgument::tensor(DType::u8, data.data_pointer()),
       KernelArgument::tensor(DType::e8m0, scales.data_pointer(),
-                             scale_argument_stride(s, placed.row_length)),
+                             scale_stride(placed.row_length, apart)),
       KernelArgument::tensor(want.dtype, out.data_pointer(), want.stride), rows.argument,
       KernelArgument::size(one.cols)};
   const std::string problem = launch_and_wait(kernel, arguments, tunes);

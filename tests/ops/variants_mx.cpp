@@ -98,9 +98,8 @@ void expect(Members& members, const Specialization& s, const Case& one, Matrix& 
     }
     if (members.group.whole.columnwise.present()) {
       const auto want = reference::quantize_mx(rows, formula, true, square).value();
-      members.down.expect(
-          member.columnwise, want.data,
-          column_scales(s, want.scales, one.cols, (member.rows + 31) / 32, "").bytes);
+      members.down.expect(member.columnwise, want.data,
+                          column_scales(s, want.scales, one.cols, (member.rows + 31) / 32).bytes);
     }
   }
 }
@@ -138,13 +137,14 @@ std::string quantize_mx_difference(Kernel& kernel, const Case& one, const Bindin
   Matrix x = input_matrix(device, one, dtype_of(s, "IN"), word_of(s, "ROWS"));
   const auto want = reference::quantize_mx(x.on_host(), formula_of(s), false, false).value();
   const std::int64_t blocks = (one.cols + 31) / 32;
-  const auto scales_want = laid_out(s, want.scales, one.rows, blocks);
+  const bool apart = scales_apart(s, one);
+  const auto scales_want = laid_out(s, want.scales, one.rows, blocks, apart);
   DeviceBuffer data(device, want.data.size() + spare_bytes(one, want.data.size()));
   DeviceBuffer scales(device, scales_want.size() + spare_bytes(one, scales_want.size()));
   const Rows rows = rows_of(device, one);
   const KernelArgument arguments[] = {
       x.argument(), KernelArgument::tensor(DType::u8, data.data_pointer()),
-      KernelArgument::tensor(DType::e8m0, scales.data_pointer(), scale_argument_stride(s, blocks)),
+      KernelArgument::tensor(DType::e8m0, scales.data_pointer(), scale_stride(blocks, apart)),
       rows.argument, KernelArgument::size(one.cols)};
   std::string problem = launch_and_wait(kernel, arguments, tunes);
   if (problem.empty()) problem = compare("scales", scales, scales_want.data(), scales_want.size());
@@ -161,13 +161,15 @@ std::string quantize_mx_tiles_difference(Kernel& kernel, const Case& one, const 
   const std::string direction = word_of(s, "DIRECTION");
   reference::MxSide across, down;
   ColumnScales down_scales = {};
+  const bool apart = scales_apart(s, one);
+  const std::int64_t blocks = (one.cols + 31) / 32;
   if (direction != "columnwise") {
     across = reference::quantize_mx(x.on_host(), formula_of(s), false, square).value();
-    across.scales = laid_out(s, across.scales, one.rows, (one.cols + 31) / 32);
+    across.scales = laid_out(s, across.scales, one.rows, blocks, apart);
   }
   if (direction != "rowwise") {
     down = reference::quantize_mx(x.on_host(), formula_of(s), true, square).value();
-    down_scales = column_scales(s, down.scales, one.cols, (one.rows + 31) / 32, "SCALES_T_APART");
+    down_scales = column_scales(s, down.scales, one.cols, (one.rows + 31) / 32, apart);
   }
   DeviceBuffer data(device, across.data.size() + spare_bytes(one, across.data.size()));
   DeviceBuffer scales(device, across.scales.size() + spare_bytes(one, across.scales.size()));
@@ -178,11 +180,10 @@ std::string quantize_mx_tiles_difference(Kernel& kernel, const Case& one, const 
   const KernelArgument arguments[] = {
       x.argument(),
       KernelArgument::tensor(DType::u8, data.data_pointer()),
-      KernelArgument::tensor(DType::e8m0, scales.data_pointer(),
-                             scale_argument_stride(s, (one.cols + 31) / 32)),
+      KernelArgument::tensor(DType::e8m0, scales.data_pointer(), scale_stride(blocks, apart)),
       KernelArgument::tensor(DType::u8, data_t.data_pointer()),
       KernelArgument::tensor(DType::e8m0, scales_t.data_pointer(),
-                             scale_argument_stride(s, down_scales.row_length, "SCALES_T_APART")),
+                             scale_stride(down_scales.row_length, apart)),
       KernelArgument::tensor(DType::u8, nullptr),
       rows.argument,
       KernelArgument::size(one.cols),

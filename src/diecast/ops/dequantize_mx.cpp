@@ -26,7 +26,6 @@ std::uint64_t PreparedDequantizeMx::Request::word() const {
   append(2, format);
   append(2, layout);
   append(1, columnwise);
-  append(1, scales_apart);
   append(1, whole_blocks);
   append(8, OpKind::dequantize_mx);
   return word;
@@ -37,7 +36,6 @@ PreparedDequantizeMx::Request PreparedDequantizeMx::Request::of(const QuantizedT
                                                                 bool columnwise) {
   Request request{out.dtype, x.format, x.layout};
   request.columnwise = columnwise || (!x.rowwise.present() && x.columnwise.present());
-  request.scales_apart = x.side(request.columnwise).scale_stride != 0;
   request.whole_blocks = rows_class(out) != RowsClass::any && out.cols() % 32 == 0;
   return request;
 }
@@ -47,8 +45,8 @@ Result<PreparedDequantizeMx> PreparedDequantizeMx::prepare(Runtime& runtime,
                                                            const Request& request) {
   Bindings bindings;
   bindings.set("COLS", request.cols).set("ROWS", request.whole_blocks ? "apart" : "any");
-  bindings.set("SCALES_APART", request.scales_apart).set("OUT", request.out);
-  bindings.set("FORMAT", format_name(request.format)).set("LAYOUT", layout_name(request.layout));
+  bindings.set("OUT", request.out).set("FORMAT", format_name(request.format));
+  bindings.set("LAYOUT", layout_name(request.layout));
   bindings.set("DIRECTION", request.columnwise ? "columnwise" : "rowwise");
   PreparedDequantizeMx prepared;
   prepared.request_ = request;

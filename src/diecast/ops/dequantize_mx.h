@@ -31,10 +31,9 @@ class PreparedDequantizeMx {
     DType out = DType::bf16;
     Format format = Format::mxfp8_e4m3;
     ScaleLayout layout = ScaleLayout::linear;
-    bool columnwise = false;    // x.columnwise is read
-    bool scales_apart = false;  // that side's scale_stride is given
-    bool whole_blocks = true;   // rows_class() of every out to come is not any, and cols % 32 == 0
-    std::int64_t cols = 0;      // not 0: the kernel is made for this row length
+    bool columnwise = false;   // x.columnwise is read
+    bool whole_blocks = true;  // rows_class() of every out to come is not any, and cols % 32 == 0
+    std::int64_t cols = 0;     // not 0: the kernel is made for this row length
     std::uint64_t word() const;
     // What x and out ask for; `columnwise` as in the options.
     static Request of(const QuantizedTensor& x, const Tensor& out, bool columnwise);

@@ -43,8 +43,7 @@ std::uint64_t PreparedQuantizeMx::Request::word() const {
   append(1, columnwise);
   append(1, square_blocks);
   append(1, whole_blocks);
-  append(1, scales_apart);
-  append(1, scales_t_apart);
+  append(1, scales_apart && !needs_tiles());
   append(8, OpKind::quantize_mx);
   return word;
 }
@@ -57,7 +56,6 @@ PreparedQuantizeMx::Request PreparedQuantizeMx::Request::of(const Tensor& x,
   request.rowwise = out.rowwise.present() || !request.columnwise;
   request.square_blocks = out.block_rows != 1;
   request.scales_apart = out.rowwise.scale_stride != 0;
-  request.scales_t_apart = out.columnwise.scale_stride != 0;
   const int piece = grouped || request.needs_tiles() ? 32 : 16;
   request.whole_blocks = rows_class(x) != RowsClass::any && x.cols() % piece == 0;
   return request;
@@ -66,14 +64,12 @@ PreparedQuantizeMx::Request PreparedQuantizeMx::Request::of(const Tensor& x,
 Bindings PreparedQuantizeMx::Request::bindings(bool grouped) const {
   Bindings out;
   out.set("COLS", cols).set("ROWS", whole_blocks ? "apart" : "any");
-  out.set("SCALES_APART", scales_apart && !grouped);
   out.set("IN", in).set("FORMAT", format_name(format));
   out.set("MODE", mx_mode_name(mode)).set("LAYOUT", layout_name(layout));
   out.set("PROFILE", profile_name(profile));
-  if (!needs_tiles() && !grouped) return out;
+  if (!needs_tiles() && !grouped) return out.set("SCALES_APART", scales_apart);
   out.set("DIRECTION", !columnwise ? "rowwise" : rowwise ? "both" : "columnwise");
-  out.set("BLOCK_ROWS", square_blocks ? 32 : 1).set("GROUPED", grouped);
-  return out.set("SCALES_T_APART", scales_t_apart && !grouped);
+  return out.set("BLOCK_ROWS", square_blocks ? 32 : 1).set("GROUPED", grouped);
 }
 
 Result<PreparedQuantizeMx> PreparedQuantizeMx::prepare(Runtime& runtime,

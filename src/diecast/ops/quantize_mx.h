@@ -42,12 +42,11 @@ class PreparedQuantizeMx {
     ScaleLayout layout = ScaleLayout::linear;
     bool rowwise = true;
     bool columnwise = false;
-    bool square_blocks = false;   // 32x32
+    bool square_blocks = false;  // 32x32
     // rows_class() of every x to come is not any, and cols % 32 == 0; along rows alone % 16.
     bool whole_blocks = true;
-    bool scales_apart = false;    // rowwise.scale_stride is given
-    bool scales_t_apart = false;  // columnwise.scale_stride is given
-    std::int64_t cols = 0;        // not 0: the kernel is made for this row length
+    bool scales_apart = false;  // rowwise.scale_stride is given; tiles need not know
+    std::int64_t cols = 0;      // not 0: the kernel is made for this row length
     std::uint64_t word() const;
     Bindings bindings(bool grouped) const;
     // quantize_mx_tiles rather than quantize_mx.

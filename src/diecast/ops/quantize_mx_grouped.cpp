@@ -18,7 +18,7 @@ Result<void> check_format(const QuantizedTensor& out) {
 std::uint64_t PreparedQuantizeMxGrouped::Request::word() const {
   // Strides are members' own affair.
   PreparedQuantizeMx::Request alike = *this;
-  alike.scales_apart = alike.scales_t_apart = false;
+  alike.scales_apart = false;
   return (alike.word() >> 8 << 1 | static_cast<std::uint64_t>(described)) << 8 |
          static_cast<std::uint64_t>(OpKind::quantize_mx_grouped);
 }
