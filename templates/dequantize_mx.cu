@@ -14,16 +14,18 @@ tune     int   THREADS {128, 256} = 256
 tune     int   waves   {1, 8, 64, 128} = 64              // the most blocks of threads a multiprocessor gets
 size     rows  device
 size     cols  = COLS  divisible (ROWS == ROWS_any ? 1 : 32)
+size     pitch_t                                         // from one row of linear columnwise E2M1 scales to the next; 0: dense
 arg      data   in   u8    [FORMAT == FORMAT_mxfp4 && DIRECTION == DIRECTION_columnwise ? cols : rows, FORMAT != FORMAT_mxfp4 ? cols : align_up(DIRECTION == DIRECTION_columnwise ? rows : cols, 32) / 2]  align (ROWS == ROWS_any && FORMAT != FORMAT_mxfp4 ? 1 : 8)
-arg      scales in   e8m0  [DIRECTION == DIRECTION_rowwise ? align_up(rows, LAYOUT == LAYOUT_s128x4 ? 128 : LAYOUT == LAYOUT_s8x4 ? 8 : 1) : LAYOUT == LAYOUT_linear && FORMAT != FORMAT_mxfp4 ? ceil_div(rows, 32) : align_up(cols, LAYOUT == LAYOUT_s128x4 ? 128 : LAYOUT == LAYOUT_s8x4 ? 8 : 1), DIRECTION == DIRECTION_columnwise && LAYOUT == LAYOUT_linear && FORMAT != FORMAT_mxfp4 ? cols : align_up(ceil_div(DIRECTION == DIRECTION_rowwise ? cols : rows, 32), LAYOUT == LAYOUT_linear ? 1 : 4)]  stride (LAYOUT == LAYOUT_linear)
+arg      scales in   e8m0  [DIRECTION == DIRECTION_rowwise ? align_up(rows, LAYOUT == LAYOUT_s128x4 ? 128 : LAYOUT == LAYOUT_s8x4 ? 8 : 1) : LAYOUT == LAYOUT_linear && FORMAT != FORMAT_mxfp4 ? ceil_div(rows, 32) : align_up(cols, LAYOUT == LAYOUT_s128x4 ? 128 : LAYOUT == LAYOUT_s8x4 ? 8 : 1), DIRECTION == DIRECTION_columnwise && LAYOUT == LAYOUT_linear && FORMAT != FORMAT_mxfp4 ? cols : max(pitch_t, align_up(ceil_div(DIRECTION == DIRECTION_rowwise ? cols : rows, 32), LAYOUT == LAYOUT_linear ? 1 : 4))]  stride (LAYOUT == LAYOUT_linear && (DIRECTION == DIRECTION_rowwise || FORMAT != FORMAT_mxfp4))
 arg      out    out  OUT   [rows, cols]  stride  align (ROWS == ROWS_any ? bits(OUT) / 8 : 16)
 arg      rows
 arg      cols
+arg      pitch_t
 require  THREADS % 32 == 0                               // whole warps
 launch   grid(min(ceil_div(FORMAT == FORMAT_mxfp4 && DIRECTION == DIRECTION_columnwise ? ceil_div(rows, 32) * cols : rows * ceil_div(cols, 8), THREADS), sm_count * waves)) block(THREADS)
 target   host, sm_80+
 exchange none                                            // threads of a block never wait for one another
-sample   COLS {0, 96}  rows {0, 1, 7, 33, 130}  cols {1, 31, 32, 80, 96, 2100}
+sample   COLS {0, 96}  rows {0, 1, 7, 33, 130}  cols {1, 31, 32, 80, 96, 2100}  pitch_t {0}
 */
 #include <diecast/device/eight.h>
 #include <diecast/device/mx.h>
@@ -101,6 +103,12 @@ DIECAST_UNROLL
 // One thread eight neighbours of a row; of transposed codes a block down a column, so that
 // neighbouring threads write neighbours.
 DIECAST_KERNEL {
+  i64 stride = scales_stride;
+  if constexpr (kColumnwise && (LAYOUT != LAYOUT_linear || kFourBit)) {
+    // As far apart as the rows want, whose count the device may be the first to know.
+    const bool apart = LAYOUT == LAYOUT_linear && pitch_t != 0;
+    stride = apart ? pitch_t : Scales::padded_cols(ceil_div(rows, 32));
+  }
   const u32 thread = blockIdx.x * THREADS + threadIdx.x, threads = gridDim.x * THREADS;
   if constexpr (kTransposed) {
     const i64 col_blocks = ceil_div(rows, 32);
@@ -108,7 +116,7 @@ DIECAST_NO_UNROLL
     for (RowWalk at(cols, col_blocks, thread, threads); at.row < col_blocks; at.next()) {
       const i64 col = at.piece;
       const u8* from = data + (col * col_blocks + at.row) * 16;
-      const f32 scale = scale_of(scales, scales_stride, at.row * 32, col);
+      const f32 scale = scale_of(scales, stride, at.row * 32, col);
 DIECAST_NO_UNROLL
       for (i64 row = at.row * 32; row < at.row * 32 + 32 && row < rows; row += 8, from += 4) {
         const Codes codes = {{load<4>(from).words[0]}};
@@ -126,7 +134,7 @@ DIECAST_NO_UNROLL
       const Codes codes =
           load_codes(data + at.row * row_bytes + (kFourBit ? first / 2 : first), left);
       const Eight<OUT> values =
-          values_along(codes, scales, scales_stride, at.row, first, left);
+          values_along(codes, scales, stride, at.row, first, left);
       values.template store<ROWS == ROWS_apart>(out + at.row * out_stride + first, left);
     }
   }

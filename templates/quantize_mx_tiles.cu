@@ -22,15 +22,17 @@ tune     int   waves     {1, 8, 64} = 64                 // the most blocks of t
 size     rows  device
 size     cols  = COLS  divisible (ROWS == ROWS_any ? 1 : 32)
 size     count                                           // members; 0 unless GROUPED
+size     pitch_t                                         // from one row of linear E2M1 scales_t to the next; 0: dense
 arg      x        in   IN    [GROUPED ? 0 : rows, cols]  stride  align (ROWS == ROWS_any ? bits(IN) / 8 : 16)
 arg      data     out  u8    [GROUPED || DIRECTION == DIRECTION_columnwise ? 0 : rows, FORMAT == FORMAT_mxfp4 ? align_up(cols, 32) / 2 : cols]  align (ROWS == ROWS_any && FORMAT != FORMAT_mxfp4 ? 1 : 16)
 arg      scales   out  e8m0  [GROUPED || DIRECTION == DIRECTION_columnwise ? 0 : align_up(rows, LAYOUT == LAYOUT_s128x4 ? 128 : LAYOUT == LAYOUT_s8x4 ? 8 : 1), align_up(ceil_div(cols, 32), LAYOUT == LAYOUT_linear ? 1 : 4)]  stride (LAYOUT == LAYOUT_linear)
 arg      data_t   out  u8    [GROUPED || DIRECTION == DIRECTION_rowwise ? 0 : FORMAT == FORMAT_mxfp4 ? cols : rows, FORMAT == FORMAT_mxfp4 ? align_up(rows, 32) / 2 : cols]  align (ROWS == ROWS_any && FORMAT != FORMAT_mxfp4 ? 1 : 16)
-arg      scales_t out  e8m0  [GROUPED || DIRECTION == DIRECTION_rowwise ? 0 : LAYOUT == LAYOUT_linear && FORMAT != FORMAT_mxfp4 ? ceil_div(rows, 32) : align_up(cols, LAYOUT == LAYOUT_s128x4 ? 128 : LAYOUT == LAYOUT_s8x4 ? 8 : 1), LAYOUT == LAYOUT_linear && FORMAT != FORMAT_mxfp4 ? cols : align_up(ceil_div(rows, 32), LAYOUT == LAYOUT_linear ? 1 : 4)]  stride (LAYOUT == LAYOUT_linear)
+arg      scales_t out  e8m0  [GROUPED || DIRECTION == DIRECTION_rowwise ? 0 : LAYOUT == LAYOUT_linear && FORMAT != FORMAT_mxfp4 ? ceil_div(rows, 32) : align_up(cols, LAYOUT == LAYOUT_s128x4 ? 128 : LAYOUT == LAYOUT_s8x4 ? 8 : 1), LAYOUT == LAYOUT_linear && FORMAT != FORMAT_mxfp4 ? cols : max(pitch_t, align_up(ceil_div(rows, 32), LAYOUT == LAYOUT_linear ? 1 : 4))]  stride (LAYOUT == LAYOUT_linear && FORMAT != FORMAT_mxfp4)
 arg      members  in   u8    [GROUPED ? count : 0, 96]  align 16
 arg      rows
 arg      cols
 arg      count
+arg      pitch_t
 require  THREADS % 32 == 0                               // whole warps
 require  PROFILE <= PROFILE_modelopt                            // the MX formats are defined by profiles te, torchao and modelopt
 require  PROFILE <= PROFILE_torchao                             // modelopt's MXFP4 lies along the rows of a matrix: quantize_mx has it
@@ -41,7 +43,7 @@ require  PROFILE == PROFILE_torchao || MODE == MODE_rceil      // other modes th
 launch   grid(min(ceil_div(align_up(ceil_div(rows, 32) + count, LAYOUT == LAYOUT_linear ? 1 : 4) * align_up(ceil_div(cols, 32), LAYOUT == LAYOUT_linear ? 1 : 4) * 32, THREADS), sm_count * waves)) block(THREADS)
 target   host, sm_80+
 exchange warp                                            // a warp reduces a 32x32 tile's maximum
-sample   COLS {0, 96}  rows {0, 1, 33, 130}  cols {1, 31, 32, 80, 96, 300}  count {0}
+sample   COLS {0, 96}  rows {0, 1, 33, 130}  cols {1, 31, 32, 80, 96, 300}  count {0}  pitch_t {0}
 */
 #include <diecast/device/group.h>
 #include <diecast/device/mx_block.h>
@@ -171,9 +173,14 @@ DIECAST_NO_UNROLL
                     at.piece / kHigh);
     }
   } else {
-    const Matrix whole = {x,      x_stride,      rows,   cols,     data,
-                          scales, scales_stride, data_t, scales_t, scales_t_stride};
     const i64 col_tiles = Scales::padded_cols(ceil_div(rows, 32));
+    i64 scales_t_pitch = scales_t_stride;
+    if constexpr (LAYOUT != LAYOUT_linear || Format::kFourBit) {
+      // As far apart as the rows want, whose count the device may be the first to know.
+      scales_t_pitch = LAYOUT == LAYOUT_linear && pitch_t != 0 ? pitch_t : col_tiles;
+    }
+    const Matrix whole = {x,      x_stride,      rows,   cols,     data,
+                          scales, scales_stride, data_t, scales_t, scales_t_pitch};
 DIECAST_NO_UNROLL
     for (RowWalk at(row_tiles, col_tiles, warp, warps); at.row < col_tiles; at.next()) {
       quantize_tile(whole, at.row, at.piece);

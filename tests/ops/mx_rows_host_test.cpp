@@ -51,6 +51,11 @@ TEST_F(MxRows, ColumnsAreAsLongAsTheCount) {
       quantize_mx(*runtime_, alone(x), few, {MxMode::floor, device_}).value();
       expect_start(most.rowwise, few.rowwise, "rows");
       expect_start(most.columnwise, few.columnwise, "columns");
+      const Tensor back = counted(), want = alone(counted());
+      dequantize_mx(*runtime_, most, back, {device_, true}).value();
+      dequantize_mx(*runtime_, few, want, {device_, true}).value();
+      const std::int64_t bytes = (kRows - 1) * x.stride() * dtype_bits(x.dtype) / 8;
+      EXPECT_EQ(bytes_at(back.data, bytes), bytes_at(want.data, bytes)) << "back";
     }
   }
 }

@@ -145,12 +145,15 @@ std::string dequantize_mx_difference(Kernel& kernel, const Case& one, const Bind
   DeviceBuffer scales(device, placed.bytes.data(), placed.bytes.size());
   DeviceBuffer out(device, want.bytes.size() + spare_bytes(one, want.bytes.size()));
   const Rows rows = rows_of(device, one);
+  const std::int64_t stride = scale_stride(placed.row_length, apart);
+  const std::int64_t pitch = columnwise && format == Format::mxfp4 ? stride : 0;
   const KernelArgument arguments[] = {
       KernelArgument::tensor(DType::u8, data.data_pointer()),
-      KernelArgument::tensor(DType::e8m0, scales.data_pointer(),
-                             scale_stride(placed.row_length, apart)),
-      KernelArgument::tensor(want.dtype, out.data_pointer(), want.stride), rows.argument,
-      KernelArgument::size(one.cols)};
+      KernelArgument::tensor(DType::e8m0, scales.data_pointer(), stride - pitch),
+      KernelArgument::tensor(want.dtype, out.data_pointer(), want.stride),
+      rows.argument,
+      KernelArgument::size(one.cols),
+      KernelArgument::size(pitch)};
   const std::string problem = launch_and_wait(kernel, arguments, tunes);
   return problem.empty() ? compare("out", out, want.bytes.data(), want.bytes.size()) : problem;
 }

@@ -123,7 +123,8 @@ std::string members_difference(Kernel& kernel, const Case& one, const Bindings& 
                                       KernelArgument::tensor(DType::u8, descriptors.data_pointer()),
                                       rows.argument,
                                       KernelArgument::size(one.cols),
-                                      KernelArgument::size(members.group.count)};
+                                      KernelArgument::size(members.group.count),
+                                      KernelArgument::size(0)};
   std::string problem = launch_and_wait(kernel, arguments, tunes);
   if (problem.empty()) problem = members.across.difference("rowwise");
   return problem.empty() ? members.down.difference("columnwise") : problem;
@@ -176,18 +177,20 @@ std::string quantize_mx_tiles_difference(Kernel& kernel, const Case& one, const 
   DeviceBuffer data_t(device, down.data.size() + spare_bytes(one, down.data.size()));
   DeviceBuffer scales_t(device,
                         down_scales.bytes.size() + spare_bytes(one, down_scales.bytes.size()));
+  const std::int64_t down_stride = scale_stride(down_scales.row_length, apart);
+  const std::int64_t pitch = word_of(s, "FORMAT") == "mxfp4" ? down_stride : 0;
   const Rows rows = rows_of(device, one);
   const KernelArgument arguments[] = {
       x.argument(),
       KernelArgument::tensor(DType::u8, data.data_pointer()),
       KernelArgument::tensor(DType::e8m0, scales.data_pointer(), scale_stride(blocks, apart)),
       KernelArgument::tensor(DType::u8, data_t.data_pointer()),
-      KernelArgument::tensor(DType::e8m0, scales_t.data_pointer(),
-                             scale_stride(down_scales.row_length, apart)),
+      KernelArgument::tensor(DType::e8m0, scales_t.data_pointer(), down_stride - pitch),
       KernelArgument::tensor(DType::u8, nullptr),
       rows.argument,
       KernelArgument::size(one.cols),
-      KernelArgument::size(0)};
+      KernelArgument::size(0),
+      KernelArgument::size(pitch)};
   std::string problem = launch_and_wait(kernel, arguments, tunes);
   const auto same = [&](const char* name, const DeviceBuffer& got,
                         const std::vector<std::uint8_t>& want) {

@@ -65,10 +65,15 @@ Result<void> PreparedDequantizeMx::run(const QuantizedTensor& x, const Tensor& o
                  "prepare another op for this input"};
   }
   const QuantizedSide& side = x.side(request_.columnwise);
+  const bool transposed = request_.columnwise && is_four_bit(x.format);
+  const std::int64_t pitch = transposed ? side.scale_stride : 0;
   const KernelArgument arguments[] = {
       KernelArgument::tensor(DType::u8, side.data),
-      KernelArgument::tensor(DType::e8m0, side.scale, side.scale_stride), tensor_argument(out),
-      rows_argument(out), cols_argument(out)};
+      KernelArgument::tensor(DType::e8m0, side.scale, side.scale_stride - pitch),
+      tensor_argument(out),
+      rows_argument(out),
+      cols_argument(out),
+      KernelArgument::size(pitch)};
   return kernel_->launch(arguments, stream);
 }
 

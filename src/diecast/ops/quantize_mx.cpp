@@ -98,18 +98,26 @@ Result<void> PreparedQuantizeMx::run(const Tensor& x, const QuantizedTensor& out
   const auto codes = [](const QuantizedSide& side) {
     return KernelArgument::tensor(DType::u8, side.data);
   };
-  const auto scales = [](const QuantizedSide& side) {
-    return KernelArgument::tensor(DType::e8m0, side.scale, side.scale_stride);
+  const auto scales = [](const QuantizedSide& side, std::int64_t stride) {
+    return KernelArgument::tensor(DType::e8m0, side.scale, stride);
   };
+  const KernelArgument across = scales(out.rowwise, out.rowwise.scale_stride);
   if (!request_.needs_tiles()) {
-    const KernelArgument arguments[] = {tensor_argument(x), codes(out.rowwise), scales(out.rowwise),
+    const KernelArgument arguments[] = {tensor_argument(x), codes(out.rowwise), across,
                                         rows_argument(x), cols_argument(x)};
     return kernel_->launch(arguments, stream);
   }
-  const KernelArgument arguments[] = {
-      tensor_argument(x),    codes(out.rowwise),     scales(out.rowwise),
-      codes(out.columnwise), scales(out.columnwise), KernelArgument::tensor(DType::u8, nullptr),
-      rows_argument(x),      cols_argument(x),       KernelArgument::size(0)};
+  const std::int64_t pitch = is_four_bit(out.format) ? out.columnwise.scale_stride : 0;
+  const KernelArgument arguments[] = {tensor_argument(x),
+                                      codes(out.rowwise),
+                                      across,
+                                      codes(out.columnwise),
+                                      scales(out.columnwise, out.columnwise.scale_stride - pitch),
+                                      KernelArgument::tensor(DType::u8, nullptr),
+                                      rows_argument(x),
+                                      cols_argument(x),
+                                      KernelArgument::size(0),
+                                      KernelArgument::size(pitch)};
   return kernel_->launch(arguments, stream);
 }
 

@@ -80,7 +80,7 @@ Result<void> PreparedQuantizeMxGrouped::launch(const MemberDescriptor* members, 
       none(DType::e8m0),          none(DType::u8),
       none(DType::e8m0),          KernelArgument::tensor(DType::u8, members),
       KernelArgument::size(rows), KernelArgument::size(cols),
-      KernelArgument::size(count)};
+      KernelArgument::size(count), KernelArgument::size(0)};
   return quantize_->launch(arguments, stream);
 }
 
