@@ -122,14 +122,17 @@ DIECAST_UNROLL
   for (int h = 0; h < kHeld; ++h) quantize_held_block(held[h], threadIdx.x + h * THREADS, global, to);
 }
 
-// The row is read twice by one loop: what is compiled once is in the binary once.
+// The row is read twice by one loop: what is compiled once is in the binary once. On the host, where
+// threads run one after another, the first takes the row in order and none waits.
 DIECAST_DEVICE void quantize_row(const IN* from, f32* to_amax, const RowOutput& to, i64 row_cols) {
+  constexpr u32 kStep = DIECAST_HOST ? 1 : THREADS;
+  if (DIECAST_HOST && threadIdx.x != 0) return;
   f32 found = 0.0f;
   decltype(Recipe::global(found)) global = {};
 DIECAST_NO_UNROLL
   for (int pass = 0; pass < 2; ++pass) {
 DIECAST_NO_UNROLL
-    for (u32 i = threadIdx.x; i < to.blocks; i += THREADS) {
+    for (u32 i = threadIdx.x; i < to.blocks; i += kStep) {
       const Block16<IN> block = block_of(from, i, row_cols);
       const f32 of_block = Recipe::amax(block);
       if (pass == 0) {
@@ -139,7 +142,7 @@ DIECAST_NO_UNROLL
       }
     }
     if (pass == 1) return;
-    found = block_reduce_max<THREADS>(found);
+    if constexpr (!DIECAST_HOST) found = block_reduce_max<THREADS>(found);
     if (threadIdx.x == 0) *to_amax = found;
     global = Recipe::global(found);
   }

@@ -2,7 +2,7 @@
 //   load_block16(x), load_block16_elements(x, count)   from memory
 //   amax_of(block)                  the largest |element|, NaN ignored, at least +0
 //   amax_or_nan(block)              the same, 0x7FFFFFFF if one is NaN
-//   codes_of(block, half, factor)   E2M1 codes of eight elements times factor
+//   codes_of(block, factor, codes)  E2M1 codes of its elements times factor, in two words
 #pragma once
 
 #include <diecast/device/block16_cuda.h>

@@ -70,11 +70,14 @@ DIECAST_UNROLL
 
 // Codes of elements 8 * half to 8 * half + 7 times `factor`, two a byte, the first in the low nibble.
 template <class IN>
-DIECAST_DEVICE u32 codes_of(const Block16<IN>& block, int half, f32 factor) {
-  f32 y[8];
+DIECAST_DEVICE void codes_of(const Block16<IN>& block, f32 factor, u32* codes) {
 DIECAST_UNROLL
-  for (int i = 0; i < 8; ++i) y[i] = __fmul_rn(block.element(8 * half + i), factor);
-  return e2m1_codes(y);
+  for (int half = 0; half < 2; ++half) {
+    f32 y[8];
+DIECAST_UNROLL
+    for (int i = 0; i < 8; ++i) y[i] = __fmul_rn(block.element(8 * half + i), factor);
+    codes[half] = e2m1_codes(y);
+  }
 }
 
 }  // namespace diecast

@@ -61,7 +61,12 @@ template <class IN>
 DIECAST_DEVICE Block16<IN> load_block16(const IN* x) {
   Block16<IN> block;
 #if DIECAST_HOST
-  __builtin_memcpy(&block, x, sizeof block);
+  typedef u32 Eight __attribute__((vector_size(32)));  // as it is looked at next: in one piece
+  for (int i = 0; i < Block16<IN>::kWords; i += 8) {
+    Eight eight;
+    __builtin_memcpy(&eight, x + i * (32 / bits<IN>()), sizeof eight);
+    __builtin_memcpy(block.words + i, &eight, sizeof eight);
+  }
 #else
 DIECAST_UNROLL
   for (int i = 0; i < Block16<IN>::kWords; i += 8) {

@@ -96,26 +96,33 @@ DIECAST_UNROLL
     return Format == 0 ? e4m3_from_f32(y).bits : e5m2_from_f32(y).bits;
   }
 
+  // One word of codes, MXFP4's of Modelopt's way or bytes of FP8.
+  template <class IN>
+  DIECAST_DEVICE static u32 word(const Block16<IN>& block, f32 factor, int w) {
+    if constexpr (kFourBit) {
+      f32 y[8];
+DIECAST_UNROLL
+      for (int i = 0; i < 8; ++i) y[i] = before_tie(__fmul_rn(block.element(8 * w + i), factor));
+      return e2m1_codes(y);
+    } else {
+      u32 bytes = 0;
+DIECAST_UNROLL
+      for (int i = 0; i < 4; ++i) {
+        bytes |= byte(__fmul_rn(block.element(4 * w + i), factor)) << (8 * i);
+      }
+      return bytes;
+    }
+  }
+
   // Sixteen elements times `factor`: kWords words of codes, in order.
   static constexpr int kWords = kFourBit ? 2 : 4;
   template <class IN>
   DIECAST_DEVICE static void encode(const Block16<IN>& block, f32 factor, u32* words) {
+    if constexpr (kFourBit && !Modelopt) {
+      codes_of(block, factor, words);
+    } else {
 DIECAST_UNROLL
-    for (int w = 0; w < kWords; ++w) {
-      if constexpr (Modelopt) {
-        f32 y[8];
-DIECAST_UNROLL
-        for (int i = 0; i < 8; ++i) y[i] = before_tie(__fmul_rn(block.element(8 * w + i), factor));
-        words[w] = e2m1_codes(y);
-      } else if constexpr (kFourBit) {
-        words[w] = codes_of(block, w, factor);
-      } else {
-        words[w] = 0;
-DIECAST_UNROLL
-        for (int i = 0; i < 4; ++i) {
-          words[w] |= byte(__fmul_rn(block.element(4 * w + i), factor)) << (8 * i);
-        }
-      }
+      for (int w = 0; w < kWords; ++w) words[w] = word(block, factor, w);
     }
   }
 };

@@ -77,8 +77,7 @@ struct Nvfp4Block {
 // E2M1 codes of a block's elements times `factor`.
 template <class IN>
 DIECAST_DEVICE void encode_block(const Block16<IN>& block, f32 factor, u32 (&codes)[2]) {
-  codes[0] = codes_of(block, 0, factor);
-  codes[1] = codes_of(block, 1, factor);
+  codes_of(block, factor, codes);
 }
 
 }  // namespace diecast

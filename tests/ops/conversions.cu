@@ -42,7 +42,8 @@ DIECAST_DEVICE u32 converted(f32 x) {
 DIECAST_DEVICE void convert_block(u32 from, f32 factor, u32* to) {
   Block16<f32> block;
   for (int i = 0; i < 16; ++i) block.words[i] = from + i;
-  const u32 codes[2] = {codes_of(block, 0, factor), codes_of(block, 1, factor)};
+  u32 codes[2];
+  codes_of(block, factor, codes);
   for (int i = 0; i < 16; ++i) to[i] = codes[i / 8] >> (i % 8 * 4) & 15u;
 }
 
