@@ -59,7 +59,7 @@ require  RHT == RHT_none || RHT == RHT_columnwise || DIRECTION != DIRECTION_colu
 require  RHT == RHT_none || RHT == RHT_rowwise || DIRECTION != DIRECTION_rowwise  // there is no columnwise output to transform
 require  RHT != RHT_none || SIGN_MASK == 0               // signs belong to the transform
 require  SIGN_MASK >= 0 && SIGN_MASK < 65536             // one bit for each of 16 elements
-launch   grid(min((ceil_div(rows, 128) + count) * ceil_div(cols, (bits(IN) == 32 ? 128 : 256)), sm_count * waves)) block(THREADS) resident(bits(IN) != 16 || ROWS != ROWS_apart || ROW_SCALE || RHT != RHT_none || PROFILE != PROFILE_te || FOUR_OVER_SIX != FOUR_OVER_SIX_off || STOCHASTIC ? 1 : GROUPED ? 2 : DIRECTION == DIRECTION_rowwise && (BLOCK_ROWS == 1 || LAYOUT != LAYOUT_linear) ? 3 : 4)
+launch   grid(min((ceil_div(rows, 128) + count) * ceil_div(cols, (bits(IN) == 32 ? 128 : 256)), sm_count * waves)) block(THREADS) resident(bits(IN) != 16 || ROWS != ROWS_apart || ROW_SCALE || (RHT != RHT_none && (GROUPED || DIRECTION != DIRECTION_columnwise || BLOCK_ROWS == 16)) || PROFILE != PROFILE_te || FOUR_OVER_SIX != FOUR_OVER_SIX_off || STOCHASTIC ? 1 : GROUPED ? 2 : RHT != RHT_none || (DIRECTION == DIRECTION_rowwise && (BLOCK_ROWS == 1 || LAYOUT != LAYOUT_linear)) ? 3 : 4)
 target   host, sm_80+
 exchange block                                           // a tile is read along one side and quantized along the other
 sample   COLS {0}  SIGN_MASK {0, 55272}  rows {0, 1, 17, 130}  cols {1, 17, 80, 300}  count {0}  pitch_t {0}
@@ -67,21 +67,24 @@ sample   COLS {0}  SIGN_MASK {0, 55272}  rows {0, 1, 17, 130}  cols {1, 17, 80, 
 #include <diecast/device/hadamard.h>
 #include <diecast/device/nvfp4_ordinary.h>
 #include <diecast/device/nvfp4_recipe.h>
+#include <diecast/device/nvfp4_square.h>
+#include <diecast/device/ordinary_codes.h>
 #include <diecast/device/piece16x64.h>
-#include <diecast/device/reduce.h>
-#include <diecast/device/square16.h>
 #include <diecast/device/tile_output.h>
+#include <diecast/device/tile_scales.h>
 
 using Recipe = Nvfp4Recipe<PROFILE, GLOBAL, FOUR_OVER_SIX, BOUND, BLOCK_AMAX>;
 using Block = LoadedBlock16<IN>;
+using Element = LoadedElement<IN>::Type;
 using Piece = Piece16x64<IN, ROWS == ROWS_apart>;
 
 constexpr bool kRowwise = DIRECTION != DIRECTION_columnwise, kColumnwise = DIRECTION != DIRECTION_rowwise;
+constexpr bool kBoth = kRowwise && kColumnwise;
 constexpr bool kTransformsRows = RHT == RHT_both || RHT == RHT_rowwise, kTransformsColumns = RHT == RHT_both || RHT == RHT_columnwise;
 constexpr bool kSquare = BLOCK_ROWS == 16, kFourOverSix = FOUR_OVER_SIX != FOUR_OVER_SIX_off;
 constexpr bool kOrdinary = kHasOrdinary<LoadedElement<IN>::Type, PROFILE, GLOBAL, FOUR_OVER_SIX> && !STOCHASTIC;
-// A lane's two blocks side by side in the code: faster, and longer to compile, so of one direction alone.
-constexpr bool kTogether = kOrdinary && RHT == RHT_none && !ROW_SCALE && DIRECTION != DIRECTION_both;
+// A lane's two blocks side by side in the code, which wait together: longer to compile.
+constexpr bool kTogether = kOrdinary && RHT == RHT_none && !ROW_SCALE && !(kSquare && kBoth);
 
 // A tile's pieces of 16 rows are taken by warps. They are 64 columns wide, and turned in shared memory;
 // where only rows are written they are 128 wide, and stay in registers.
@@ -90,60 +93,30 @@ constexpr int kRowLanes = kColumnwise || bits<IN>() == 32 ? 4 : 8;  // lanes of 
 constexpr int kOwn = kRowLanes / 2, kApart = 32 / kRowLanes;         // a lane's blocks, the rows from one to the next
 
 using Output = TileOutput<LAYOUT, kSquare, ROW_SCALE, STOCHASTIC>;
-using Columns = TileColumns<kTileCols>;
 
 DIECAST_DEVICE auto global_of(f32 given) { return with_limit<kOrdinary>(Recipe::global(given)); }
 DIECAST_DEVICE auto global_at(u64 amax) {
   return global_of(GLOBAL == GLOBAL_none || ROW_SCALE ? 1.0f : *reinterpret_cast<const f32*>(amax));
 }
 
+// All lanes. Of both sides by lanes in turns, where that is the same.
+template <class Global>
+DIECAST_DEVICE void find_globals(const Member& m, Global& of_rows, Global& of_columns) {
+  if constexpr (kOrdinary && kBoth && !ROW_SCALE) {
+    const Global own = global_at(threadIdx.x % 2 == 0 ? m.rowwise.amax : m.columnwise.amax);
+    of_rows = global_of_lane(own, 0), of_columns = global_of_lane(own, 1);
+  } else {
+    if constexpr (kRowwise) of_rows = global_at(m.rowwise.amax);
+    if constexpr (kColumnwise) of_columns = global_at(m.columnwise.amax);
+  }
+}
+
 // Long code is compiled once: blocks go into it and come back in registers.
 DIECAST_DEVICE_CALL Block transform(Block block) { return hadamard16(block, SIGN_MASK); }
 
-// Of the 16x16 block that a lane's blocks are lines of, as square16.h has them: own(i, two) gives blocks i and
-// i + 1. Ordinary: no block of the warp's has NaN.
 template <int RowLanes, class Own, class Global>
 DIECAST_DEVICE Square square_of(const Own& own, const Global& global) {
-  constexpr int kCount = RowLanes == 0 ? 2 : kOwn;
-  const auto larger = [](f32 a, f32 b) { return max_or_nan(a, b); };
-  f32 amax = 0.0f;
-  if constexpr (kOrdinary) {
-DIECAST_UNROLL
-    for (int i = 0; i < kCount; i += 2) {
-      Block two[2];
-      own(i, two);
-      amax = larger(amax, larger(amax_with_nan(two[0]), amax_with_nan(two[1])));
-    }
-    amax = of_square<RowLanes>(amax, larger);
-    if (!__any_sync(0xFFFFFFFFu, amax != amax)) return {amax, false, true};
-    amax = 0.0f;
-  }
-DIECAST_NO_UNROLL
-  for (int i = 0; i < kCount; i += 2) {
-    Block two[2];
-    own(i, two);
-    amax = larger(amax, larger(Recipe::amax(two[0]), Recipe::amax(two[1])));
-  }
-  amax = of_square<RowLanes>(amax, larger);
-  if constexpr (!kFourOverSix) {
-    return {amax, false, false};
-  } else {
-    f32 error_six = 0.0f, error_four = 0.0f;
-DIECAST_NO_UNROLL
-    for (int four = 0; four < 2; ++four) {
-      const f32 wanted = wanted_scale(amax, four == 1, global);
-      f32 of_lines[kCount];
-DIECAST_UNROLL
-      for (int i = 0; i < kCount; i += 2) {
-        Block two[2];
-        own(i, two);
-        of_lines[i] = four_over_six_once<FOUR_OVER_SIX == FOUR_OVER_SIX_mse, BOUND>(two[0], wanted, global).error;
-        of_lines[i + 1] = four_over_six_once<FOUR_OVER_SIX == FOUR_OVER_SIX_mse, BOUND>(two[1], wanted, global).error;
-      }
-      error_six = error_four, error_four = sum_of_square<RowLanes>(of_lines);
-    }
-    return {amax, error_four < error_six, false};
-  }
+  return nvfp4_square<Recipe, Block, RowLanes, RowLanes == 0 ? 2 : kOwn, kOrdinary, FOUR_OVER_SIX, BOUND>(own, global);
 }
 
 template <class Global>
@@ -200,7 +173,8 @@ DIECAST_DEVICE void quantize_two(Block (&two)[2], const Square& square, const Ou
     line += apart;
   };
   if constexpr (kTogether) {
-    quantize_next(0), quantize_next(1);
+    const auto seldom = [&](const Block& block) { return quantize_seldom(block, square, of_all); };
+    quantize_together<kSquare>(TwoBlocks<Element>{{two[0], two[1]}}, square.amax, square.ordinary, of_all, seldom, store);
   } else {
 DIECAST_NO_UNROLL
     for (int i = 0; i < 2; ++i) quantize_next(i);
@@ -210,22 +184,22 @@ DIECAST_NO_UNROLL
 // A block of threads takes one tile after another.
 DIECAST_KERNEL {
   __shared__ Vector<16> staged[kColumnwise ? THREADS / 32 * Piece::kWords / 4 : 1];
-  __shared__ Columns columns;
+  __shared__ TileColumns<kColumnwise ? kTileCols : 2> columns;
+  __shared__ TileScales<kColumnwise ? kTileCols : 1, kStripes> scales_down;
+  __shared__ TileScales<kBoth ? kTileRows : 1, kTileCols / 16> scales_across;
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const Piece piece{staged->words + (kColumnwise ? warp * Piece::kWords : 0)};
   const Member whole = {reinterpret_cast<u64>(x), 0, rows, x_stride,
       {reinterpret_cast<u64>(codes), reinterpret_cast<u64>(scales), reinterpret_cast<u64>(amax), scales_stride},
       {reinterpret_cast<u64>(codes_t), reinterpret_cast<u64>(scales_t), reinterpret_cast<u64>(amax_t), pitch_t != 0 ? pitch_t : ceil_div(rows, 16)}};
   decltype(global_of(0)) of_rows = {}, of_columns = {};
-  if constexpr (!GROUPED && kRowwise) of_rows = global_at(whole.rowwise.amax);
-  if constexpr (!GROUPED && kColumnwise) of_columns = global_at(whole.columnwise.amax);
+  if constexpr (!GROUPED && !kBoth) find_globals(whole, of_rows, of_columns);
   const u32 row_tiles = static_cast<u32>(ceil_div(cols, kTileCols));
 DIECAST_NO_UNROLL
   for (GroupWalk<GROUPED, GROUPED && BLOCK_AMAX> at{reinterpret_cast<const Member*>(members), count, rows, blockIdx.x, gridDim.x};
        at.find(kTileRows, row_tiles); at.next()) {
     const Member m = GROUPED ? at.members[at.member] : whole;
-    if constexpr (GROUPED && kRowwise) of_rows = global_at(m.rowwise.amax);
-    if constexpr (GROUPED && kColumnwise) of_columns = global_at(m.columnwise.amax);
+    if constexpr (GROUPED && !kBoth) find_globals(m, of_rows, of_columns);
     const i64 row = i64{at.row} * kTileRows, col = i64{at.piece} * kTileCols, row_blocks = ceil_div(cols, 16), col_blocks = ceil_div(m.rows, 16);
     const int in_rows = static_cast<int>(min(m.rows - row, i64{kTileRows})), in_cols = static_cast<int>(min(cols - col, i64{kTileCols}));
     const Output across(rng, m.rowwise, block_amax + (kSquare ? at.sixteens : m.row_begin) * row_blocks, row_blocks, row, col / 16, in_rows, in_cols, false);
@@ -240,9 +214,13 @@ DIECAST_NO_UNROLL
       const int has_rows = in_rows - at_row;
       int has_cols = in_cols - at_col;
       TilePlace<LAYOUT> to(across, 16 * stripe + lane / kRowLanes, lane % kRowLanes);
-      Vector<8>* codes_to = columns.codes_at(2 * lane, stripe);
-      e4m3* scale_to = columns.scale_at(2 * lane, stripe);
-      if constexpr (kColumnwise) piece.begin(at_x, m.stride, has_rows, has_cols);
+      Vector<8>* codes_to = columns.at(2 * lane, stripe);
+      e4m3* scale_to = scales_down.at(2 * lane, stripe);
+      e4m3* scale_across_to = scales_across.at(16 * stripe + lane / kRowLanes, lane % kRowLanes);
+      if constexpr (kColumnwise) {
+        piece.begin(at_x, m.stride, has_rows, has_cols);
+        if constexpr (kBoth) find_globals(m, of_rows, of_columns);  // while that is on its way
+      }
 DIECAST_NO_UNROLL
       for (int left = 0; left < kTileCols; left += 16 * kRowLanes) {
         if constexpr (kColumnwise) piece.wait();
@@ -262,13 +240,30 @@ DIECAST_NO_UNROLL
             Block two[2];
             own(i, two);
             quantize_two(two, square, across, of_rows, to.line + i * kApart, to.block, kApart, [&](int j, const Nvfp4Block& block) {
-              to.store(across, {{block.codes[0], block.codes[1]}}, block.scale, (i + j) * kApart);
+              const Vector<8> block_codes = {{block.codes[0], block.codes[1]}};
+              if constexpr (kColumnwise) {
+                to.store_codes(across, block_codes, (i + j) * kApart);
+                scale_across_to[(i + j) * kApart * scales_across.kPitch] = block.scale;
+              } else {
+                to.store(across, block_codes, block.scale, (i + j) * kApart);
+              }
             });
           }
           to.go_right(across, kRowLanes);
+          scale_across_to += kRowLanes;
         }
         at_x += 16 * kRowLanes, has_cols -= 16 * kRowLanes;
-        if constexpr (kColumnwise) {
+        const auto store_column = [&](int i, const Nvfp4Block& block) {
+          codes_to[i * columns.kToOdd] = {{block.codes[0], block.codes[1]}};
+          scale_to[i * scales_down.kPitch] = block.scale;
+        };
+        if constexpr (kColumnwise && kTogether && !kSquare) {
+          TwoColumns<Element> two;
+          piece.down(two.words);
+          if (left + 64 < kTileCols) piece.begin(at_x, m.stride, has_rows, has_cols);
+          const auto seldom = [&](const Block& block) { return quantize_seldom(block, square, of_columns); };
+          quantize_together<false>(two, 0.0f, true, of_columns, seldom, store_column);
+        } else if constexpr (kColumnwise) {
           Block two[2];
           piece.down(two);
           // What is not transformed is the rows' transpose, and so are the sums of its errors.
@@ -283,17 +278,16 @@ DIECAST_NO_UNROLL
           if constexpr (kSquare && !BLOCK_AMAX && !kByRows) {
             square = square_of<0>([&](int, Block (&own)[2]) { own[0] = two[0], own[1] = two[1]; }, of_columns);
           }
-          quantize_two(two, square, down, of_columns, left + 2 * lane, stripe, 1, [&](int i, const Nvfp4Block& block) {
-            codes_to[i * Columns::kToOdd] = {{block.codes[0], block.codes[1]}};
-            scale_to[i * Columns::kScaleToOdd] = block.scale;
-          });
-          codes_to += 32 * Columns::kPitch, scale_to += 32 * Columns::kScalePitch;
+          quantize_two(two, square, down, of_columns, left + 2 * lane, stripe, 1, store_column);
         }
+        codes_to += 32 * columns.kPitch, scale_to += 64 * scales_down.kPitch;
       }
     }
     if constexpr (kColumnwise) {
       __syncthreads();
-      columns.write<THREADS>(down);
+      columns.template write<THREADS>(down);
+      scales_down.template write<THREADS>(down);
+      if constexpr (kRowwise) scales_across.template write<THREADS>(across);
       __syncthreads();
     }
   }

@@ -33,6 +33,12 @@ DIECAST_DEVICE auto with_limit(const OfTensor& global) {
   }
 }
 
+// All lanes of a warp: what one of them has.
+DIECAST_DEVICE OrdinaryGlobal global_of_lane(const OrdinaryGlobal& own, int lane) {
+  return with_limit<true>(Nvfp4Global{__shfl_sync(0xFFFFFFFFu, own.encode_sixth, lane),
+                                      __shfl_sync(0xFFFFFFFFu, own.decode, lane)});
+}
+
 // The scale nearest to `wanted`, which is not negative, and what it makes of elements.
 struct ScaleAndFactor {
   e4m3 scale;
@@ -42,17 +48,16 @@ struct ScaleAndFactor {
 
   DIECAST_DEVICE ScaleAndFactor(f32 wanted, f32 decode) {
 #if DIECAST_HAS_E4M3_CVT
-    u32 byte;
+    u16 byte;
     asm("{\n"
-        " .reg .b16 pair, low, high;\n"
+        " .reg .b16 low, high;\n"
         " .reg .b32 halves;\n"
-        " cvt.rn.satfinite.e4m3x2.f32 pair, 0f00000000, %2;\n"
-        " cvt.rn.f16x2.e4m3x2 halves, pair;\n"
+        " cvt.rn.satfinite.e4m3x2.f32 %0, 0f00000000, %2;\n"
+        " cvt.rn.f16x2.e4m3x2 halves, %0;\n"
         " mov.b32 {low, high}, halves;\n"
         " cvt.f32.f16 %1, low;\n"
-        " cvt.u32.u16 %0, pair;\n"
         "}"
-        : "=r"(byte), "=f"(value)
+        : "=h"(byte), "=f"(value)
         : "f"(wanted));
     scale = {static_cast<u8>(byte)};
 #else
@@ -112,11 +117,6 @@ DIECAST_DEVICE u32 ordinary_pair(f32 y0, f32 y1, f32& v0, f32& v1) {
   return pair;
 }
 
-DIECAST_DEVICE u32 ordinary_pair(f32 y0, f32 y1) {
-  f32 v0, v1;
-  return ordinary_pair(y0, y1, v0, v1);
-}
-
 // The signs of elements 8 * half to 8 * half + 7, in the top bits of nibbles; else zeros.
 template <class IN>
 DIECAST_DEVICE u32 signs_of(const Block16<IN>& block, int half) {
@@ -140,26 +140,6 @@ DIECAST_DEVICE f32 nearly_fused(f32 a, f32 b, f32 c) {
 #else
   return __fmaf_rn(a, b, c);
 #endif
-}
-
-// Codes of a block's elements times `factor`. Their signs are the elements'.
-template <class IN>
-DIECAST_DEVICE void ordinary_codes(const Block16<IN>& block, f32 factor, u32 (&codes)[2]) {
-  const f32 times = __fmul_rn(factor, 0x1p-14f);
-  const auto pair = [&](int i) {
-    return ordinary_pair(__fmul_rn(block.element(i), times), __fmul_rn(block.element(i + 1), times));
-  };
-DIECAST_UNROLL
-  for (int half = 0; half < 2; ++half) {
-    u32 fours[2];  // elements 0, 2, 1, 3 in the high halves of bytes
-DIECAST_UNROLL
-    for (int i = 0; i < 2; ++i) {
-      const int w = 4 * half + 2 * i;
-      const u32 signs = __byte_perm(block.words[w], block.words[w + 1], 0x7351) & 0x80808080u;
-      fours[i] = 8 * __byte_perm(pair(2 * w), pair(2 * w + 2), 0x7351) | signs;
-    }
-    codes[half] = (__byte_perm(fours[0], fours[1], 0x5410) >> 4) + __byte_perm(fours[0], fours[1], 0x7632);
-  }
 }
 
 }  // namespace diecast

@@ -75,6 +75,13 @@ DIECAST_UNROLL
     }
   }
 
+  // Words of the lane's two columns, of elements of 16 bits.
+  DIECAST_DEVICE void down(u32 (&rows)[16]) const {
+    const u32* from = words + threadIdx.x % 32;
+DIECAST_UNROLL
+    for (int i = 0; i < 16; ++i) rows[i] = from[i * kPitch];
+  }
+
   DIECAST_DEVICE void down(Block (&two)[2]) const {
     constexpr int kPair = kBlockWords / 8;  // words of two neighbours
     using Pair = Vector<4 * kPair>;

@@ -38,6 +38,11 @@ struct TileOutput : Randomness<Stochastic> {
         block_amax(given + (Squares ? line / 16 : line) * of_blocks + block) {
     scales = reinterpret_cast<e4m3*>(to.scale) + Layout::offset(line, block, pitch);
   }
+  // Whether two blocks of codes that follow each other, the first an even one, may be written at once; four scales.
+  DIECAST_DEVICE bool takes_two_codes() const { return line_blocks % 2 == 0 && reinterpret_cast<u64>(codes) % 16 == 0; }
+  DIECAST_DEVICE bool takes_four_scales() const {
+    return (reinterpret_cast<u64>(scales) | (LayoutId == 0 ? static_cast<u64>(pitch) : 0)) % 4 == 0;
+  }
   // Where scales are written.
   DIECAST_DEVICE int padded_lines() const { return static_cast<int>(Layout::padded_rows(lines)); }
   DIECAST_DEVICE int padded_blocks() const { return static_cast<int>(Layout::padded_cols(blocks)); }
@@ -75,10 +80,15 @@ struct TilePlace {
   DIECAST_DEVICE void go_right(const Output& out, int more) {
     codes += 8 * more, scale += Layout::offset(0, more, out.pitch), block += more, blocks_left -= more;
   }
+  DIECAST_DEVICE bool has(int lines) const { return lines < lines_left && blocks_left > 0; }
+  template <class Output>
+  DIECAST_DEVICE void store_codes(const Output& out, const Vector<8>& block_codes, int lines = 0) const {
+    if (has(lines)) store_streaming<8>(codes + 8 * out.index(lines, 0), block_codes);
+  }
   // The block so many lines below, or where there is only padding a scale of zero.
   template <class Output>
   DIECAST_DEVICE void store(const Output& out, const Vector<8>& block_codes, e4m3 block_scale, int lines = 0) const {
-    if (lines < lines_left && blocks_left > 0) {
+    if (has(lines)) {
       store_streaming<8>(codes + 8 * out.index(lines, 0), block_codes);
       scale[scale_below(out, lines)] = block_scale;
     } else if (LayoutId != 0 && line + lines < out.padded_lines() && block < out.padded_blocks()) {
@@ -87,37 +97,36 @@ struct TilePlace {
   }
 };
 
-// What the columns' blocks of a tile become, until whole lines of memory are written. Two neighbouring
+// Codes of the columns' blocks of a tile, until whole lines of memory are written. Two neighbouring
 // columns are a lane's: even ones lie before odd ones, so that lanes' places are in different banks.
 template <int Lines>
 struct TileColumns {
-  static constexpr int kPitch = kStripes + 1, kScalePitch = kStripes + 4;
-  static constexpr int kToOdd = Lines / 2 * kPitch + kStripes, kScaleToOdd = Lines / 2 * kScalePitch + 16;
-  Vector<8> codes[Lines * kPitch + kStripes];
-  e4m3 scales[Lines * kScalePitch + 16];
+  static constexpr int kPitch = kStripes + 2, kToOdd = Lines / 2 * kPitch + kStripes;
+  alignas(16) Vector<8> codes[Lines * kPitch + kStripes];
 
-  DIECAST_DEVICE Vector<8>* codes_at(int line, int stripe) {
-    return codes + line / 2 * kPitch + line % 2 * kToOdd + stripe;
-  }
-  DIECAST_DEVICE e4m3* scale_at(int line, int stripe) {
-    return scales + line / 2 * kScalePitch + line % 2 * kScaleToOdd + stripe;
-  }
+  DIECAST_DEVICE Vector<8>* at(int line, int stripe) { return codes + line / 2 * kPitch + line % 2 * kToOdd + stripe; }
 
-  // To where they belong, neighbouring threads neighbouring blocks of a line. All `Threads` of the block.
+  // To where they belong, neighbouring threads neighbouring blocks of a line, two each. All `Threads` of the block.
   template <int Threads, class Output>
   DIECAST_DEVICE void write(const Output& out) {
-    constexpr int kStep = Threads / kStripes, kTogether = 4;  // lines, steps
-    TilePlace<Output::kLayout> to(out, threadIdx.x / kStripes, threadIdx.x % kStripes);
-    const Vector<8>* codes_from = codes_at(to.line, to.block);
-    const e4m3* scale_from = scale_at(to.line, to.block);
+    constexpr int kStep = Threads / (kStripes / 2);
+    int thread = threadIdx.x;
+#if !DIECAST_HOST
+    asm volatile("" : "+r"(thread));  // addresses are made here, and held in no register before
+#endif
+    const int first = thread / (kStripes / 2), block = thread % (kStripes / 2) * 2;
+    const Vector<8>* from = at(first, block);
+    u8* to = out.codes + 8 * out.index(first, block);
+    const u64 step = 8 * out.index(kStep, 0);
+    const bool two = out.takes_two_codes() && block + 1 < out.blocks;
 DIECAST_NO_UNROLL
-    for (int first = 0; first < Lines; first += kTogether * kStep) {
-DIECAST_UNROLL
-      for (int i = 0; i < kTogether; ++i, to.go_down(out, kStep)) {
-        to.store(out, codes_from[i * kStep / 2 * kPitch], scale_from[i * kStep / 2 * kScalePitch]);
+    for (int line = first; line < out.lines; line += kStep, from += kStep / 2 * kPitch, to += step) {
+      if (two) {
+        store_streaming<16>(to, *reinterpret_cast<const Vector<16>*>(from));
+      } else {
+        if (block < out.blocks) store_streaming<8>(to, from[0]);
+        if (block + 1 < out.blocks) store_streaming<8>(to + 8, from[1]);
       }
-      codes_from += kTogether * kStep / 2 * kPitch;
-      scale_from += kTogether * kStep / 2 * kScalePitch;
     }
   }
 };

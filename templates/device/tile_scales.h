@@ -1,0 +1,49 @@
+// The block scales of a tile in shared memory, until what the tile has of a sector of memory is written at
+// once: the second-level cache takes pieces of sectors at a fraction of the rate of whole ones.
+#pragma once
+
+#include <diecast/device/scale_layout.h>
+#include <diecast/device/simt.h>
+#include <diecast/device/types.h>
+
+namespace diecast {
+
+// Lines of so many blocks, a multiple of 4.
+template <int Lines, int Blocks>
+struct TileScales {
+  static constexpr int kWords = Blocks / 4, kPitch = Blocks + 4;  // lines that follow each other in other banks
+  alignas(4) e4m3 scales[Lines * kPitch];
+
+  DIECAST_DEVICE e4m3* at(int line, int block) { return scales + line * kPitch + block; }
+
+  // All `Threads` of the block of threads, behind a barrier: four neighbouring scales each, in the order of memory.
+  template <int Threads, class Output>
+  DIECAST_DEVICE void write(const Output& out) {
+    constexpr int kLayout = Output::kLayout, kGroup = kLayout == 1 ? 128 : kLayout == 2 ? 8 : 1;
+    const bool by_words = out.takes_four_scales();
+    int thread = threadIdx.x;
+#if !DIECAST_HOST
+    asm volatile("" : "+r"(thread));  // addresses are made here, and held in no register before
+#endif
+DIECAST_NO_UNROLL
+    for (int i = thread; i < Lines * kWords; i += Threads) {
+      const int nth = i % kGroup, group = i / kGroup;  // of the lines that a tile of the layout has, lie together
+      const int line = group / kWords * kGroup + (kLayout == 1 ? nth % 4 * 32 + nth / 4 : nth), block = group % kWords * 4;
+      int has = line < out.lines ? min(out.blocks - block, 4) : 0;
+      u32 four = *reinterpret_cast<const u32*>(at(line, block));
+      if constexpr (kLayout != 0) {  // its padding is zeros
+        four = has > 0 ? four & 0xFFFFFFFFu >> (32 - 8 * has) : 0;
+        has = line < out.padded_lines() && block < out.padded_blocks() ? 4 : 0;
+      }
+      e4m3* to = out.scales + Output::Layout::offset(line, block, out.pitch);
+      if (by_words && has == 4) {
+        *reinterpret_cast<u32*>(to) = four;
+      } else {
+DIECAST_NO_UNROLL
+        for (int j = 0; j < has; ++j) to[j] = {static_cast<u8>(four >> 8 * j)};
+      }
+    }
+  }
+};
+
+}  // namespace diecast
