@@ -35,12 +35,6 @@ DIECAST_UNROLL
     }
     if (kPerWord == 2) words[kWords - 1] >>= 16;
   }
-
-  // The elements of word 1 become those of word 0, and so on.
-  DIECAST_DEVICE void drop_first_word() {
-DIECAST_UNROLL
-    for (int i = 0; i + 1 < kWords; ++i) words[i] = words[i + 1];
-  }
 };
 
 // What an element in memory is in a block: f16 holds every value of e4m3.

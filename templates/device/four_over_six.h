@@ -38,39 +38,34 @@ DIECAST_DEVICE f32 plus_error(f32 sum, f32 decoded, f32 element) {
 }
 
 // The error of codes, of which signs do not count, in the elements' order, each step one rounding.
-// Seldom, so short code.
+// Seldom, so short code; a block of which this takes the address lies in memory.
 template <bool Squares, int Bound, class IN>
-DIECAST_DEVICE_CALL f32 error_of(Block16<IN> block, u32 low, u32 high, f32 scale,
+DIECAST_DEVICE_CALL f32 error_of(const Block16<IN>& block, u32 low, u32 high, f32 scale,
                                  FourOverSixGlobal global) {
   const bool ordinary = is_ordinary(global);
   f32 error = 0.0f;
   u64 codes = u64{high} << 32 | low;
 DIECAST_NO_UNROLL
-  for (int w = 0; w < Block16<IN>::kWords; ++w) {
-DIECAST_UNROLL
-    for (int i = 0; i < 16 / Block16<IN>::kWords; ++i) {
-      const f32 units = __fmul_rn(f32_from_e2m1(static_cast<u32>(codes) & 7u), scale);
-      const f32 product = __fmul_rn(units, global.amax);
-      const f32 decoded = ordinary ? quotient_by<6 * Bound>(product) : quotient(product, 6.0f * Bound);
-      error = plus_error<Squares>(error, decoded, fabsf(block.element(i)));
-      codes >>= 4;
-    }
-    block.drop_first_word();
+  for (int i = 0; i < 16; ++i) {
+    const f32 units = __fmul_rn(f32_from_e2m1(static_cast<u32>(codes) & 7u), scale);
+    const f32 product = __fmul_rn(units, global.amax);
+    const f32 decoded = ordinary ? quotient_by<6 * Bound>(product) : quotient(product, 6.0f * Bound);
+    error = plus_error<Squares>(error, decoded, fabsf(block.element(i)));
+    codes >>= 4;
   }
   return error;
 }
 
-// The block under the scale nearest to `wanted`, of any numbers: seldom, so short code.
+// A block's codes under a step of any size. Seldom, too.
 template <class IN>
-DIECAST_DEVICE Nvfp4Block any_candidate(Block16<IN> block, e4m3 scale, f32 step) {
+DIECAST_DEVICE void any_codes(const Block16<IN>& block, f32 step, u32 (&codes)[2]) {
   const f32 factor = factor_of_step(step);
-  u64 codes = 0;
+  u64 all = 0;
 DIECAST_NO_UNROLL
-  for (int i = 0; i < 64; i += 4) {
-    codes |= u64{e2m1_from_f32_plain(__fmul_rn(block.element(0), factor))} << i;
-    block.drop_first();
+  for (int i = 0; i < 16; ++i) {
+    all |= u64{e2m1_from_f32_plain(__fmul_rn(block.element(i), factor))} << (4 * i);
   }
-  return {{static_cast<u32>(codes), static_cast<u32>(codes >> 32)}, scale};
+  codes[0] = static_cast<u32>(all), codes[1] = static_cast<u32>(all >> 32);
 }
 
 // The block under the scale nearest to `wanted`; the sum of |error| or error^2 in the elements'
@@ -82,8 +77,9 @@ DIECAST_DEVICE Nvfp4Block four_over_six_candidate(const Block16<IN>& block, f32 
   const f32 scale = f32_from_block_scale(out.scale);
   const f32 step = __fmul_rn(scale, global.decode);
   if (!is_ordinary(global)) {
-    out = any_candidate(block, out.scale, step);
-    error = error_of<Squares, Bound>(block, out.codes[0], out.codes[1], scale, global);
+    const Block16<IN> in_memory = block;
+    any_codes(in_memory, step, out.codes);
+    error = error_of<Squares, Bound>(in_memory, out.codes[0], out.codes[1], scale, global);
     return out;
   }
   const f32 factor = reciprocal(step);
@@ -126,7 +122,7 @@ DIECAST_DEVICE_CALL FourOverSixCandidate four_over_six_once(Block16<IN> block, f
 
 // A block of any numbers.
 template <bool Squares, int Bound, class IN>
-DIECAST_DEVICE_CALL Nvfp4Block any_four_over_six(Block16<IN> block, FourOverSixGlobal global) {
+DIECAST_DEVICE_CALL Nvfp4Block any_four_over_six(const Block16<IN>& block, FourOverSixGlobal global) {
   const f32 base = wanted_scale(amax_of(block), false, global);
   Nvfp4Block four = {}, six = {};
   f32 error_four = 0.0f, error_six = 0.0f;
@@ -134,9 +130,9 @@ DIECAST_NO_UNROLL
   for (int pass = 0; pass < 2; ++pass) {  // one copy of long code
     four = six, error_four = error_six;
     const f32 wanted = pass == 0 ? __fmul_rn(base, 1.5f) : base;
-    const e4m3 byte = e4m3_from_f32(fminf(wanted, 448.0f));
-    const f32 scale = f32_from_block_scale(byte);
-    six = any_candidate(block, byte, __fmul_rn(scale, global.decode));
+    six.scale = e4m3_from_f32(fminf(wanted, 448.0f));
+    const f32 scale = f32_from_block_scale(six.scale);
+    any_codes(block, __fmul_rn(scale, global.decode), six.codes);
     error_six = error_of<Squares, Bound>(block, six.codes[0], six.codes[1], scale, global);
   }
   return error_four < error_six ? four : six;  // six where they tie or one is NaN
@@ -144,12 +140,13 @@ DIECAST_NO_UNROLL
 
 // An ordinary block under one scale: its codes without signs, and nearly its error.
 struct NearCandidate {
+  e4m3 scale;
   u32 codes[2];
   f32 error;
 };
 template <bool Squares, class IN>
 DIECAST_DEVICE NearCandidate near_candidate(const Block16<IN>& block, const ScaleAndFactor& by) {
-  NearCandidate out = {{0, 0}, 0.0f};
+  NearCandidate out = {by.scale, {0, 0}, 0.0f};
   const auto add = [&](f32 v, f32 unit, f32 x) {
     const f32 lost = nearly_fused(v, unit, -x);
     out.error = Squares ? nearly_fused(lost, lost, out.error) : out.error + fabsf(lost);
@@ -201,22 +198,29 @@ DIECAST_DEVICE bool is_certain(f32 error_four, f32 error_six, f32 amax) {
 template <bool Squares, int Bound, class IN>
 DIECAST_DEVICE Nvfp4Block four_over_six(const Block16<IN>& block, const FourOverSixGlobal& global) {
   const f32 amax = amax_with_nan(block);
-  const f32 wanted = wanted_scale(amax, false, global);
-  const ScaleAndFactor of_four(__fmul_rn(wanted, 1.5f), global.decode);
-  const ScaleAndFactor of_six(wanted, global.decode);
-  const f32 largest_product = __fmul_rn(amax, fmaxf(of_four.factor, of_six.factor));
-  if (!(is_ordinary(global) && largest_product < 7.0f)) {
-    return any_four_over_six<Squares, Bound>(block, global);
+  const f32 wanted = __fmul_rn(quotient_by<6>(amax), global.encode);  // as wanted_scale(), of ordinary ones
+  NearCandidate four = {}, six = {};
+  f32 largest_factor = 0.0f;
+DIECAST_UNROLL
+  for (int pass = 0; pass < 2; ++pass) {
+    four = six;
+    const ScaleAndFactor by(pass == 0 ? __fmul_rn(wanted, 1.5f) : wanted, global.decode);
+    largest_factor = fmaxf(largest_factor, by.factor);
+    six = near_candidate<Squares>(block, by);
   }
-  NearCandidate four = near_candidate<Squares>(block, of_four);
-  NearCandidate six = near_candidate<Squares>(block, of_six);
-  const bool differ = of_four.scale.bits != of_six.scale.bits;
-  if (differ && !is_certain<Squares>(four.error, six.error, amax)) {
-    four.error = error_of<Squares, Bound>(block, four.codes[0], four.codes[1], of_four.value, global);
-    six.error = error_of<Squares, Bound>(block, six.codes[0], six.codes[1], of_six.value, global);
+  if (!(is_ordinary(global) && __fmul_rn(amax, largest_factor) < 7.0f)) {
+    const Block16<IN> in_memory = block;
+    return any_four_over_six<Squares, Bound>(in_memory, global);
+  }
+  if (four.scale.bits != six.scale.bits && !is_certain<Squares>(four.error, six.error, amax)) {
+    const Block16<IN> in_memory = block;
+    four.error = error_of<Squares, Bound>(in_memory, four.codes[0], four.codes[1],
+                                          f32_from_block_scale(four.scale), global);
+    six.error = error_of<Squares, Bound>(in_memory, six.codes[0], six.codes[1],
+                                         f32_from_block_scale(six.scale), global);
   }
   const bool takes_four = four.error < six.error;
-  Nvfp4Block out = {{0, 0}, takes_four ? of_four.scale : of_six.scale};
+  Nvfp4Block out = {{0, 0}, takes_four ? four.scale : six.scale};
 DIECAST_UNROLL
   for (int half = 0; half < 2; ++half) {
     out.codes[half] = signs_of(block, half) | (takes_four ? four.codes[half] : six.codes[half]);

@@ -42,13 +42,13 @@ DIECAST_DEVICE OrdinaryGlobal global_of_lane(const OrdinaryGlobal& own, int lane
 // The scale nearest to `wanted`, which is not negative, and what it makes of elements.
 struct ScaleAndFactor {
   e4m3 scale;
-  f32 value;   // of the scale
   f32 step;    // the scale times `decode`
   f32 factor;  // 1 / step, at most the largest float
 
   DIECAST_DEVICE ScaleAndFactor(f32 wanted, f32 decode) {
 #if DIECAST_HAS_E4M3_CVT
     u16 byte;
+    f32 value;
     asm("{\n"
         " .reg .b16 low, high;\n"
         " .reg .b32 halves;\n"
@@ -62,7 +62,7 @@ struct ScaleAndFactor {
     scale = {static_cast<u8>(byte)};
 #else
     scale = e4m3_from_f32(wanted);
-    value = f32_from_block_scale(scale);
+    const f32 value = f32_from_block_scale(scale);
 #endif
     // As reciprocal(), which only a scale of 0 needs the minimum of: there the sum is NaN and gives way.
     step = __fmul_rn(value, decode);
