@@ -84,7 +84,7 @@ constexpr bool kTransformsRows = RHT == RHT_both || RHT == RHT_rowwise, kTransfo
 constexpr bool kSquare = BLOCK_ROWS == 16, kFourOverSix = FOUR_OVER_SIX != FOUR_OVER_SIX_off;
 constexpr bool kOrdinary = kHasOrdinary<LoadedElement<IN>::Type, PROFILE, GLOBAL, FOUR_OVER_SIX> && !STOCHASTIC;
 // A lane's two blocks side by side in the code, which wait together: longer to compile.
-constexpr bool kTogether = kOrdinary && RHT == RHT_none && !ROW_SCALE && !(kSquare && kBoth);
+constexpr bool kTogether = kOrdinary && bits<IN>() != 8 && RHT == RHT_none && !ROW_SCALE && !(kSquare && kBoth);
 
 // A tile's pieces of 16 rows are taken by warps. They are 64 columns wide, and turned in shared memory;
 // where only rows are written they are 128 wide, and stay in registers.

@@ -146,6 +146,13 @@ DIECAST_DEVICE u32 f16_pair_of_e4m3(u32 two_bytes) {
   u32 pair;
   asm("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(pair) : "h"(static_cast<u16>(two_bytes)));
   return pair;
+#elif !DIECAST_HOST
+  // Exponent and mantissa stand where f16 has them, 2^8 too small; 480 would be the value of NaN.
+  const u32 wide = __byte_perm(two_bytes, 0, 0x1404), small = (wide & 0x7F007F00u) >> 1;
+  u32 pair;
+  asm("mul.rn.f16x2 %0, %1, %2;" : "=r"(pair) : "r"(small), "r"(0x5C005C00u));  // 256
+  const u32 nan = (pair + 0x20802080u) & 0x80008000u;
+  return pair | (nan - (nan >> 15)) | (wide & 0x80008000u & ~nan);
 #else
   const u32 low = to_bits(from_f32<f16>(f32_from_e4m3({static_cast<u8>(two_bytes)})));
   return low | to_bits(from_f32<f16>(f32_from_e4m3({static_cast<u8>(two_bytes >> 8)}))) << 16;

@@ -34,11 +34,12 @@ struct Piece16x64 {
   DIECAST_DEVICE void begin(const IN* x, i64 stride, int rows, int cols) const {
     u32* to = words + lane_row() * kPitch + lane_col() * kBlockWords / 16;
     __syncwarp();
+    if constexpr (kCopied) {
 DIECAST_UNROLL
-    for (int i = 0; i < 16; i += kRows, x += kRows * stride) {
-      if constexpr (kCopied) {
-        copy_async<16>(to, x, i < rows && cols > 0, 4 * i * kPitch);
-      } else {
+      for (int i = 0; i < 16; i += kRows, x += kRows * stride) copy_async<16>(to, x, i < rows && cols > 0, 4 * i * kPitch);
+    } else {
+DIECAST_NO_UNROLL
+      for (int i = 0; i < 16; i += kRows, x += kRows * stride) {
         Block block;
         load_one(x, i < rows, cols, block);
 DIECAST_UNROLL
@@ -103,11 +104,18 @@ DIECAST_UNROLL
   }
 
  private:
+  // Of E4M3 in a call: all bytes are converted, at four places, long where a GPU has no instruction for it.
+  DIECAST_DEVICE_CALL static Block load_converted(const IN* x) { return load_block16(x); }
+  DIECAST_DEVICE static Block load_whole(const IN* x) {
+    if constexpr (bits<IN>() == 8) return load_converted(x);
+    else return load_block16(x);
+  }
+
   // From `x` on, where the matrix has the row or not, and so many of its columns.
   DIECAST_DEVICE static void load_one(const IN* x, bool has_row, int cols, Block& to) {
     if constexpr (Aligned) {
       to = {};
-      if (has_row && cols > 0) to = load_block16(x);
+      if (has_row && cols > 0) to = load_whole(x);
     } else {
       to = load_block16_elements(x, has_row ? cols : 0);
     }
