@@ -61,7 +61,9 @@ struct Flashinfer {
       given = fminf(quotient(2688.0f, flushed(given)), kLargest);
       if (given == 0.0f) given = 1.0f;
     }
-    if constexpr (Fast) return {flushed(given), near_reciprocal(given)};
+    // Flushed first, as the instruction does by itself: of two in a row the assembler makes none.
+    given = flushed(given);
+    if constexpr (Fast) return {given, near_reciprocal(given)};
     return {product(given, DIECAST_SIXTH), flushed(quotient(1.0f, flushed(given)))};
   }
 

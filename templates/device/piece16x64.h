@@ -12,6 +12,11 @@
 
 namespace diecast {
 
+template <class IN>
+DIECAST_DEVICE Block16<IN> load_whole(const IN* x) { return load_block16(x); }
+// In a call: all bytes are converted, and pieces begin at several places.
+DIECAST_DEVICE_CALL Block16<f16> load_whole(const e4m3* x) { return load_block16(x); }
+
 // `Aligned`: rows are whole blocks of 16 and start at multiples of 16 bytes.
 template <class IN, bool Aligned>
 struct Piece16x64 {
@@ -104,13 +109,6 @@ DIECAST_UNROLL
   }
 
  private:
-  // Of E4M3 in a call: all bytes are converted, at four places, long where a GPU has no instruction for it.
-  DIECAST_DEVICE_CALL static Block load_converted(const IN* x) { return load_block16(x); }
-  DIECAST_DEVICE static Block load_whole(const IN* x) {
-    if constexpr (bits<IN>() == 8) return load_converted(x);
-    else return load_block16(x);
-  }
-
   // From `x` on, where the matrix has the row or not, and so many of its columns.
   DIECAST_DEVICE static void load_one(const IN* x, bool has_row, int cols, Block& to) {
     if constexpr (Aligned) {
