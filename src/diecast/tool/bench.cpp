@@ -10,11 +10,17 @@
 
 namespace diecast::tool {
 
+double median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
 double median_of(int repeats, const std::function<double()>& measure) {
   std::vector<double> values;
   for (int i = 0; i < repeats; ++i) values.push_back(measure());
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
+  return median(std::move(values));
 }
 
 namespace {

@@ -43,7 +43,9 @@ class ScratchRoot {
 
 inline constexpr std::string_view kBenchStart = "bench-start";  // the subcommand it measures
 
-// Middle of `repeats` runs of `measure`.
+// The middle of them; 0 of none.
+double median(std::vector<double> values);
+// That of `repeats` runs of `measure`.
 double median_of(int repeats, const std::function<double()>& measure);
 
 Result<Figures> bench_compile(Runtime& runtime);  // cold compiles against an empty kernel's

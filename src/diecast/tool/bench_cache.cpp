@@ -156,8 +156,8 @@ Result<Figures> bundle_hits(Runtime& runtime) {
   const std::vector<double> first = us_of_calls(kKernels, find, next);  // out of main memory
   const std::vector<double> us = us_of_calls(9 * kKernels, find, next);
   return Figures{{"opening a bundle of 1,000 kernels", ms, "ms", 2, false, cat(opened, " times")},
-                 {"a kernel of it, 16 KB", us[us.size() / 2], "us", 5, false,
-                  cat(found, " hits, verified; ", fixed(first[first.size() / 2], 2),
+                 {"a kernel of it, 16 KB", median(us), "us", 5, false,
+                  cat(found, " hits, verified; ", fixed(median(first), 2),
                       " us the first time round; the bound is the median's")},
                  {"99 of 100 kernels of it", us[us.size() * 99 / 100], "us", 0, false,
                   "at most; the bound is the typical kernel's"}};

@@ -1,5 +1,6 @@
 // Matrices for the bench; see bench_device.h.
 #include <diecast/ops/reference/numbers.h>
+#include <diecast/tool/bench.h>
 #include <diecast/tool/bench_device.h>
 
 #include <algorithm>
@@ -12,6 +13,23 @@ Result<BenchMemory> BenchMemory::allocate(std::shared_ptr<Device> device, std::s
   BenchMemory out;
   out.memory_ = std::shared_ptr<void>(memory, [device](void* m) { (void)device->free(m).ok(); });
   return out;
+}
+
+Result<double> median_ms(Device& device, Stream stream, int repeats,
+                         const std::function<Result<void>()>& call) {
+  DIECAST_TRY(const Event from, device.create_event());
+  DIECAST_TRY(const Event to, device.create_event());
+  std::vector<double> ms;
+  for (int i = -2; i < repeats; ++i) {
+    DIECAST_CHECK(device.record(from, stream));
+    DIECAST_CHECK(call());
+    DIECAST_CHECK(device.record(to, stream));
+    DIECAST_TRY(const double of_call, device.elapsed_ms(from, to));
+    if (i >= 0) ms.push_back(of_call);
+  }
+  DIECAST_CHECK(device.destroy_event(from));
+  DIECAST_CHECK(device.destroy_event(to));
+  return median(std::move(ms));
 }
 
 Result<BenchMatrix> bench_matrix(const std::shared_ptr<Device>& device, std::int64_t rows,

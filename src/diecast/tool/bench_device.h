@@ -7,6 +7,7 @@
 #include <diecast/ops/tensor.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -24,6 +25,10 @@ class BenchMemory {
  private:
   std::shared_ptr<void> memory_;
 };
+
+// A call's median time by device events, in milliseconds, after two calls that warm up.
+Result<double> median_ms(Device& device, Stream stream, int repeats,
+                         const std::function<Result<void>()>& call);
 
 // A [rows, cols] bf16 matrix of seeded normal values, and a quantized one of its shape.
 struct BenchMatrix {

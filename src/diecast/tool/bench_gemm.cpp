@@ -7,31 +7,11 @@
 #include <diecast/tool/bench.h>
 #include <diecast/tool/bench_device.h>
 
-#include <algorithm>
-
 namespace diecast::tool {
 namespace {
 
 constexpr std::int64_t kSide = 4096;
 constexpr int kGemmRepeats = 15;
-
-// The median of several calls in ms, after two that warm up.
-Result<double> gemm_ms(Device& device, const std::function<Result<void>()>& call) {
-  DIECAST_TRY(const Event from, device.create_event());
-  DIECAST_TRY(const Event to, device.create_event());
-  std::vector<double> times;
-  for (int i = -2; i < kGemmRepeats; ++i) {
-    DIECAST_CHECK(device.record(from, {}));
-    DIECAST_CHECK(call());
-    DIECAST_CHECK(device.record(to, {}));
-    DIECAST_TRY(const double ms, device.elapsed_ms(from, to));
-    if (i >= 0) times.push_back(ms);
-  }
-  DIECAST_CHECK(device.destroy_event(from));
-  DIECAST_CHECK(device.destroy_event(to));
-  std::sort(times.begin(), times.end());
-  return times[times.size() / 2];
-}
 
 struct Way {
   const char* what;
@@ -65,7 +45,8 @@ Result<Figure> measure(Runtime& runtime, const std::shared_ptr<Device>& device, 
   request.tile = way.tile;
   DIECAST_TRY(const auto op, PreparedGemmNvfp4::prepare(runtime, device, request));
   DIECAST_TRY(const double ms,
-              gemm_ms(*device, [&] { return op.run(a.quantized, b.quantized, a.x, options, {}); }));
+              median_ms(*device, {}, kGemmRepeats,
+                        [&] { return op.run(a.quantized, b.quantized, a.x, options, {}); }));
   const double products = 1.0 * kSide * kSide * kSide;
   const double lanes = 128.0 * device->properties().sm_count;  // f32 operations a clock
   return Figure{cat("gemm_nvfp4 to bf16, ", way.what),

@@ -18,11 +18,6 @@ constexpr std::int64_t kHeadStartNs = 50'000;  // of the host: a call's launches
 constexpr double kShareOfAccesses = 98;
 constexpr const char* kOfAccesses = "% of the same accesses without arithmetic";
 
-double middle_of(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
-
 }  // namespace
 
 Result<GpuBench> GpuBench::open(Runtime& runtime, std::shared_ptr<Device> device, std::int64_t rows,
@@ -110,7 +105,7 @@ Result<std::vector<double>> GpuBench::in_turns(const std::vector<Call>& calls, i
     }
   }
   std::vector<double> medians;
-  for (std::vector<double>& of_call : ms) medians.push_back(middle_of(std::move(of_call)));
+  for (std::vector<double>& of_call : ms) medians.push_back(median(std::move(of_call)));
   return medians;
 }
 

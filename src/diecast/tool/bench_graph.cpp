@@ -1,7 +1,7 @@
 // Timing graphs in turns; see bench_graph.h.
+#include <diecast/tool/bench.h>
 #include <diecast/tool/bench_graph.h>
 
-#include <algorithm>
 #include <utility>
 
 namespace diecast::tool {
@@ -37,10 +37,7 @@ Result<std::vector<double>> GraphTimes::measure() const {
   DIECAST_CHECK(device_->destroy_event(from));
   DIECAST_CHECK(device_->destroy_event(to));
   std::vector<double> medians;
-  for (auto& one : us) {
-    std::nth_element(one.begin(), one.begin() + kGraphTurns / 2, one.end());
-    medians.push_back(one[kGraphTurns / 2]);
-  }
+  for (auto& one : us) medians.push_back(median(std::move(one)));
   return medians;
 }
 

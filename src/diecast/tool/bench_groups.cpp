@@ -19,22 +19,9 @@ constexpr int kGroupRepeats = 7;
 
 using Call = std::function<Result<void>()>;
 
-// The median of several calls, after two that warm up.
 Result<double> microseconds(Device& device, const Call& call) {
-  DIECAST_TRY(const Event from, device.create_event());
-  DIECAST_TRY(const Event to, device.create_event());
-  std::vector<double> ms;
-  for (int i = -2; i < kGroupRepeats; ++i) {
-    DIECAST_CHECK(device.record(from, {}));
-    DIECAST_CHECK(call());
-    DIECAST_CHECK(device.record(to, {}));
-    DIECAST_TRY(const double taken, device.elapsed_ms(from, to));
-    if (i >= 0) ms.push_back(std::max(taken, 1e-6));
-  }
-  DIECAST_CHECK(device.destroy_event(from));
-  DIECAST_CHECK(device.destroy_event(to));
-  std::sort(ms.begin(), ms.end());
-  return ms[ms.size() / 2] * 1e3;
+  DIECAST_TRY(const double ms, median_ms(device, {}, kGroupRepeats, call));
+  return std::max(ms, 1e-6) * 1e3;
 }
 
 // The matrix of all members, and buffers of groups of it.

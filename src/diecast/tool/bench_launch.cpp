@@ -8,7 +8,6 @@
 #include <diecast/tool/bench.h>
 #include <diecast/tool/bench_device.h>
 
-#include <algorithm>
 #include <chrono>
 
 namespace diecast::tool {
@@ -85,10 +84,7 @@ class Bursts {
       for (std::size_t i = 1; i < calls.size(); ++i) times[i][round] -= times[0][round];
     }
     std::vector<double> medians;
-    for (auto& one : times) {
-      std::nth_element(one.begin(), one.begin() + kRounds / 2, one.end());
-      medians.push_back(one[kRounds / 2]);
-    }
+    for (auto& one : times) medians.push_back(median(std::move(one)));
     return medians;
   }
 

@@ -28,7 +28,6 @@ struct Moved {
 struct Share {
   std::shared_ptr<Device> device;
   Stream stream;
-  Event from, to;
   double copy_bytes_a_ms = 0;
   std::vector<BenchMemory> memory;
   std::vector<QuantizedTensor> weights;
@@ -44,7 +43,6 @@ struct Share {
     return memory.back().data();
   }
   Result<void> add(std::int64_t rows, std::int64_t cols, void* values);
-  Result<double> time(const std::function<Result<void>()>& call) const;
   Result<Figure> against_copy(const std::string& what, const Moved& moved, double bound,
                               const std::function<Result<void>()>& call) const;
 };
@@ -67,22 +65,9 @@ Result<void> Share::add(std::int64_t rows, std::int64_t cols, void* values) {
   return {};
 }
 
-Result<double> Share::time(const std::function<Result<void>()>& call) const {
-  for (int i = 0; i < 2; ++i) DIECAST_CHECK(call());
-  std::vector<double> times;
-  for (int i = 0; i < kCastRepeats; ++i) {
-    DIECAST_CHECK(device->record(from, stream));
-    DIECAST_CHECK(call());
-    DIECAST_CHECK(device->record(to, stream));
-    DIECAST_TRY(times.emplace_back(), device->elapsed_ms(from, to));
-  }
-  std::sort(times.begin(), times.end());
-  return times[times.size() / 2];
-}
-
 Result<Figure> Share::against_copy(const std::string& what, const Moved& moved, double bound,
                                    const std::function<Result<void>()>& call) const {
-  DIECAST_TRY(const double ms, time(call));
+  DIECAST_TRY(const double ms, median_ms(*device, stream, kCastRepeats, call));
   const auto megabytes = [](double bytes) { return static_cast<std::int64_t>(bytes / 1e6); };
   return Figure{what,
                 100 * moved.all() / ms / copy_bytes_a_ms,
@@ -97,7 +82,7 @@ Result<Figure> Share::against_copy(const std::string& what, const Moved& moved, 
 Result<void> measure_copy(Share& share, std::size_t bytes) {
   DIECAST_TRY(const BenchMemory a, BenchMemory::allocate(share.device, bytes));
   DIECAST_TRY(const BenchMemory b, BenchMemory::allocate(share.device, bytes));
-  DIECAST_TRY(const double ms, share.time([&] {
+  DIECAST_TRY(const double ms, median_ms(*share.device, share.stream, kCastRepeats, [&] {
     return share.device->copy_on_device(a.data(), b.data(), bytes, share.stream);
   }));
   share.copy_bytes_a_ms = 2.0 * static_cast<double>(bytes) / ms;
@@ -255,8 +240,6 @@ Result<Figures> bench_weights(Runtime& runtime) {
   Share share;
   DIECAST_TRY(share.device, runtime.default_device());
   DIECAST_TRY(share.stream, share.device->create_stream());
-  DIECAST_TRY(share.from, share.device->create_event());
-  DIECAST_TRY(share.to, share.device->create_event());
   Figures figures;
   DIECAST_CHECK(bench_transpose(runtime, share, figures));
   DIECAST_CHECK(measure_copy(share, kCopied));

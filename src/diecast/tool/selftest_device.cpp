@@ -3,11 +3,11 @@
 // waited.
 #include <diecast/base/text.h>
 #include <diecast/launch/cuda/context.h>
+#include <diecast/tool/bench.h>
 #include <diecast/tool/console.h>
 #include <diecast/tool/selftest_device.h>
 #include <diecast/tool/spin.h>
 
-#include <algorithm>
 #include <chrono>
 #include <future>
 #include <thread>
@@ -29,15 +29,10 @@ struct Waits {
   int waited = 0, trials = 0;
   std::vector<double> ms;
 
-  double median() const {
-    std::vector<double> sorted = ms;
-    std::sort(sorted.begin(), sorted.end());
-    return sorted.empty() ? 0 : sorted[sorted.size() / 2];
-  }
   // "waited until the GPU was idle in 5 of 5 trials (49.1 ms)"
   std::string text() const {
     if (trials == 0) return "could not be measured: the GPU was idle before the call";
-    const std::string took = cat(" (", fixed(median(), 3), " ms at the median)");
+    const std::string took = cat(" (", fixed(median(ms), 3), " ms at the median)");
     return waited == 0
                ? cat("did not wait in ", trials, " trials", took)
                : cat("waited until the GPU was idle in ", waited, " of ", trials, " trials", took);
@@ -153,13 +148,12 @@ class Probe {
       }));
       DIECAST_CHECK(idle());
     }
-    std::sort(beside.begin(), beside.end());
     add("loading on a busy GPU", cat("reading code into the driver ", loads.text()));
     add("making resident on a busy GPU", cat("making it resident ", residency.text(), ", ",
                                              fixed(kBusyMs, 0), " ms of work being under way"));
     add("another thread's launch meanwhile",
         cat("a launch of resident code by another thread took ",
-            fixed(beside[beside.size() / 2], 3), " ms at the median"));
+            fixed(median(beside), 3), " ms at the median"));
     rely("residency", resident,
          resident ? "code that was made resident is loaded before its first launch"
                   : "code that was made resident is not loaded before its first launch");
