@@ -98,7 +98,7 @@ TEST_F(GroupedOnHost, OfAnyOffsetsAndCounts) {
 TEST_F(GroupedOnHost, OfAnyCombinationOfOptions) {
   std::mt19937_64 random(6);
   const auto one_of = [&](int count) { return static_cast<int>(random() % count); };
-  const int draws = testing::unless_sanitized(testing::how_many(8, 48, 1000));
+  const int draws = testing::unless_sanitized(testing::how_many(5, 48, 1000));
   for (int i = 0; i < draws && !HasFailure(); ++i) {
     GroupWish wish;
     wish.profile = static_cast<Profile>(one_of(2) * one_of(6));  // te half of the times
