@@ -42,6 +42,35 @@ Result<void> check_starts(const GemmOperand& x) {
                    "start them at one");
 }
 
+// The errors of check() but for those of the library.
+Result<void> check_taken(const Device& device, const QuantizedTensor& a, const QuantizedTensor& b,
+                         const Tensor& out, const GemmNvfp4Options& options) {
+  if (device.properties().cc < kFirstFp4) {
+    return Error{
+        ErrorCode::not_supported,
+        cat("gemm_nvfp4: path cublaslt: ", device.properties().name, " has no FP4 tensor cores"),
+        "path = \"own\", which runs everywhere, or a GPU of compute capability 10.0 on"};
+  }
+  if (a.layout != ScaleLayout::s128x4) {
+    return not_taken(ErrorCode::not_supported, cat("scales are ", layout_name(a.layout)),
+                     "quantize with layout s128x4, or arrange_scales");
+  }
+  const GemmOperand left = operand_a(a, options.layout), right = operand_b(b, options.layout);
+  if (left.depth() == 0 || left.depth() % 32 != 0 || out.cols() % 8 != 0) {
+    return not_taken(ErrorCode::shape_mismatch,
+                     cat("K = ", left.depth(), ", N = ", out.cols(),
+                         ": rows of codes and of out are no whole pieces of 16 bytes"),
+                     "pad K to a multiple of 32 and N to one of 8");
+  }
+  DIECAST_CHECK(check_starts(left));
+  DIECAST_CHECK(check_starts(right));
+  if (!at_multiple(out.data, 16)) {
+    return not_taken(ErrorCode::misaligned, "out does not start at a multiple of 16 bytes",
+                     "start it at one");
+  }
+  return check_scratch(PreparedGemmCublaslt::Request::of(a, b, out, options), out, options);
+}
+
 KernelArgument floats_of(const void* data) { return KernelArgument::tensor(DType::f32, data); }
 
 KernelArgument unit_of(const QuantizedTensor& a, const QuantizedTensor& b) {
@@ -115,30 +144,7 @@ std::int64_t PreparedGemmCublaslt::Request::scratch_bytes(std::int64_t rows,
 Result<void> PreparedGemmCublaslt::check(const Device& device, const QuantizedTensor& a,
                                          const QuantizedTensor& b, const Tensor& out,
                                          const GemmNvfp4Options& options) {
-  if (device.properties().cc < kFirstFp4) {
-    return Error{
-        ErrorCode::not_supported,
-        cat("gemm_nvfp4: path cublaslt: ", device.properties().name, " has no FP4 tensor cores"),
-        "path = \"own\", which runs everywhere, or a GPU of compute capability 10.0 on"};
-  }
-  if (a.layout != ScaleLayout::s128x4) {
-    return not_taken(ErrorCode::not_supported, cat("scales are ", layout_name(a.layout)),
-                     "quantize with layout s128x4, or arrange_scales");
-  }
-  const GemmOperand left = operand_a(a, options.layout), right = operand_b(b, options.layout);
-  if (left.depth() == 0 || left.depth() % 32 != 0 || out.cols() % 8 != 0) {
-    return not_taken(ErrorCode::shape_mismatch,
-                     cat("K = ", left.depth(), ", N = ", out.cols(),
-                         ": rows of codes and of out are no whole pieces of 16 bytes"),
-                     "pad K to a multiple of 32 and N to one of 8");
-  }
-  DIECAST_CHECK(check_starts(left));
-  DIECAST_CHECK(check_starts(right));
-  if (!at_multiple(out.data, 16)) {
-    return not_taken(ErrorCode::misaligned, "out does not start at a multiple of 16 bytes",
-                     "start it at one");
-  }
-  DIECAST_CHECK(check_scratch(Request::of(a, b, out, options), out, options));
+  DIECAST_CHECK(check_taken(device, a, b, out, options));
   const auto api = cublaslt::shared_api();
   if (api) return {};
   return api.error();
@@ -184,7 +190,7 @@ Result<void> PreparedGemmCublaslt::plan(const QuantizedTensor& a, const Quantize
                                         cublaslt::Product& product,
                                         cublaslt::Described& described) const {
   DIECAST_CHECK(check_gemm(a, b, out, options));
-  DIECAST_CHECK(check(*device_, a, b, out, options));
+  DIECAST_CHECK(check_taken(*device_, a, b, out, options));
   DIECAST_CHECK(check_request(Request::of(a, b, out, options)));
   if (out.rows() == 0 || out.cols() == 0) return {};
   product =
