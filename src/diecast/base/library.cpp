@@ -198,4 +198,13 @@ std::string build_id_of_file(const std::string& path) {
   return {};
 }
 
+std::vector<std::string> named_toolkit_folders() {
+  std::vector<std::string> folders;
+  for (const char* name : {"CUDA_HOME", "CUDA_PATH"}) {
+    const std::string toolkit = environment_variable(name);
+    if (toolkit.starts_with('/')) folders.push_back(toolkit + "/lib64");
+  }
+  return folders;
+}
+
 }  // namespace diecast

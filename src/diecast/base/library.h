@@ -7,6 +7,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace diecast {
 
@@ -37,6 +38,10 @@ class Library {
   std::shared_ptr<void> handle_;
   bool in_memory_;
 };
+
+// Folders of libraries of the CUDA toolkits that CUDA_HOME and CUDA_PATH name, where those are
+// absolute.
+std::vector<std::string> named_toolkit_folders();
 
 // The build id of a shared object file on disk, without loading it; empty if it has none.
 std::string build_id_of_file(const std::string& path);

@@ -59,9 +59,7 @@ std::optional<nvrtc::Api> try_one(const std::string& place, Result<Library> libr
 NvrtcSearch NvrtcSearch::from_environment() {
   NvrtcSearch search;
   search.path = environment_variable("DIECAST_NVRTC");
-  for (const char* name : {"CUDA_HOME", "CUDA_PATH"})
-    if (const std::string toolkit = environment_variable(name); toolkit.substr(0, 1) == "/")
-      search.directories.push_back(toolkit + "/lib64");
+  search.directories = named_toolkit_folders();
   if (const std::string environment = environment_variable("VIRTUAL_ENV");
       environment.substr(0, 1) == "/")
     add_wheels(environment, search.directories);

@@ -39,11 +39,7 @@ Result<Library> find_library() {
   for (const char* name : kNames) {
     if (auto opened = Library::open(name)) return opened;
   }
-  std::vector<std::string> folders;
-  for (const char* variable : {"CUDA_HOME", "CUDA_PATH"}) {
-    if (const std::string toolkit = environment_variable(variable); toolkit.starts_with('/'))
-      folders.push_back(toolkit + "/lib64");
-  }
+  std::vector<std::string> folders = named_toolkit_folders();
   folders.push_back("/usr/local/cuda/lib64");
   for (const std::string& folder : folders) {
     for (const char* name : kNames) {
