@@ -4,28 +4,15 @@
 #include <gtest/gtest.h>
 
 #include "cuda_headers.h"
+#include "declared_types.h"
 
 #if defined(DIECAST_HAS_CUDA_H) && CUDA_VERSION >= 12040
 
 #include <cstddef>
-#include <type_traits>
 
-namespace diecast {
+namespace diecast::testing {
 namespace {
 
-// A type of cuda.h as driver.h spells it. Only what stands here may stand for another.
-template <class T>
-struct Ours {
-  using type = std::conditional_t<std::is_enum_v<T>, int, T>;
-};
-template <class T>
-struct Ours<const T> {
-  using type = const typename Ours<T>::type;
-};
-template <class T>
-struct Ours<T*> {
-  using type = typename Ours<T>::type*;
-};
 template <>
 struct Ours<std::remove_pointer_t<CUcontext>> {
   using type = cuda::ContextHandle;
@@ -54,10 +41,14 @@ template <>
 struct Ours<CUlaunchConfig> {
   using type = cuda::LaunchConfig;
 };
-template <class Result, class... Arguments>
-struct Ours<Result (*)(Arguments...)> {
-  using type = typename Ours<Result>::type (*)(typename Ours<Arguments>::type...);
-};
+
+}  // namespace
+}  // namespace diecast::testing
+
+namespace diecast {
+namespace {
+
+using testing::Ours;
 
 // The names stand beside ## alone: cuda.h makes macros of some (cuMemAlloc is cuMemAlloc_v2).
 #define DIECAST_SAME(name, version, needed, parameters)                                           \

@@ -14,61 +14,51 @@
 #if defined(DIECAST_HAS_CUBLASLT_H) && CUBLAS_VERSION >= 120800
 
 #include <cstddef>
-#include <type_traits>
 
-namespace diecast::cublaslt {
+#include "declared_types.h"
+
+namespace diecast::testing {
 namespace {
 
-// A type of NVIDIA's as api.h spells it. Only what stands here may stand for another.
-template <class T>
-struct Ours {
-  using type = std::conditional_t<std::is_enum_v<T>, int, T>;
-};
-template <class T>
-struct Ours<const T> {
-  using type = const typename Ours<T>::type;
-};
-template <class T>
-struct Ours<T*> {
-  using type = typename Ours<T>::type*;
-};
 template <>
 struct Ours<std::remove_pointer_t<cublasLtHandle_t>> {
-  using type = Context;
+  using type = cublaslt::Context;
 };
 template <>
 struct Ours<cublasLtMatmulDescOpaque_t> {
-  using type = Operation;
+  using type = cublaslt::Operation;
 };
 template <>
 struct Ours<cublasLtMatrixLayoutOpaque_t> {
-  using type = Layout;
+  using type = cublaslt::Layout;
 };
 template <>
 struct Ours<cublasLtMatmulPreferenceOpaque_t> {
-  using type = Preference;
+  using type = cublaslt::Preference;
 };
 template <>
 struct Ours<cublasLtMatmulAlgo_t> {
-  using type = Algorithm;
+  using type = cublaslt::Algorithm;
 };
 template <>
 struct Ours<cublasLtMatmulHeuristicResult_t> {
-  using type = Found;
+  using type = cublaslt::Found;
 };
 template <>
 struct Ours<std::remove_pointer_t<cudaStream_t>> {
   using type = void;
 };
-template <class T>
-struct Signature;
-template <class R, class... P>
-struct Signature<R(P...)> {
-  using type = typename Ours<R>::type(typename Ours<P>::type...);
-};
+
+}  // namespace
+}  // namespace diecast::testing
+
+namespace diecast::cublaslt {
+namespace {
+
+using testing::Ours;
 
 #define DIECAST_CUBLASLT_FUNCTION(name, result, parameters) \
-  static_assert(std::is_same_v<Signature<decltype(::name)>::type, result parameters>, #name);
+  static_assert(std::is_same_v<Ours<decltype(::name)>::type, result parameters>, #name);
 DIECAST_CUBLASLT_FUNCTIONS(DIECAST_CUBLASLT_FUNCTION)
 #undef DIECAST_CUBLASLT_FUNCTION
 
