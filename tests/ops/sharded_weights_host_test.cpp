@@ -19,6 +19,25 @@ class ShardedWeights : public HostDeviceTest {
   std::string cast(const Model& model, const Bounds& bounds, GroupCast how = {}) {
     return weights_test::cast_on_ranks(*test_runtime(), device, model, bounds, how);
   }
+  // What both ranks have brought is cast, and `weights` of it are as the full cast on each.
+  void expect_cast(const Model& model, std::vector<weights_test::RankWeights>& ranks,
+                   const std::vector<std::size_t>& weights) {
+    const auto group = thread_ranks({2, device});
+    MasterCastOptions options;
+    options.device = device;
+    const auto outcomes = weights_test::on_ranks(2, [&](int r) {
+      auto& own = ranks[static_cast<std::size_t>(r)];
+      return cast_master_weights_to_nvfp4(*test_runtime(), own.weights, own.shards, own.starts,
+                                          group[static_cast<std::size_t>(r)].get(), options);
+    });
+    for (std::size_t r = 0; r < 2; ++r) {
+      ASSERT_TRUE(outcomes[r]) << outcomes[r].error().message();
+      for (const std::size_t w : weights) {
+        EXPECT_EQ(ranks[r].codes_difference(model, w), "");
+        EXPECT_EQ(ranks[r].scale_difference(model, w), "");
+      }
+    }
+  }
 };
 
 TEST_F(ShardedWeights, OfEverySplitOfSmallMatrices) {
@@ -101,20 +120,10 @@ TEST_F(ShardedWeights, BesideOnesWithoutElementsOrBuffers) {
   const Bounds bounds = {{0, 0, 0}, {0, 181, 360}, {0, 0, 0}};
   std::vector<weights_test::RankWeights> ranks;
   for (int r = 0; r < 2; ++r) ranks.emplace_back(device, model, bounds, r);
-  const auto group = thread_ranks({2, device});
-  const auto outcomes = weights_test::on_ranks(2, [&](int r) {
-    auto& own = ranks[static_cast<std::size_t>(r)];
+  for (auto& own : ranks) {
     for (const std::size_t w : {0, 2}) own.weights[w].rowwise = own.weights[w].columnwise = {};
-    MasterCastOptions options;
-    options.device = device;
-    return cast_master_weights_to_nvfp4(*test_runtime(), own.weights, own.shards, own.starts,
-                                        group[static_cast<std::size_t>(r)].get(), options);
-  });
-  for (std::size_t r = 0; r < 2; ++r) {
-    ASSERT_TRUE(outcomes[r]) << outcomes[r].error().message();
-    EXPECT_EQ(ranks[r].codes_difference(model, 1), "");
-    EXPECT_EQ(ranks[r].scale_difference(model, 1), "");
   }
+  expect_cast(model, ranks, {1});
 }
 
 // A view of no elements has an address, and perhaps the type of nothing else.
@@ -125,21 +134,7 @@ TEST_F(ShardedWeights, BesideAShardWithoutElementsThatHasAnAddressAndAnotherType
   for (int r = 0; r < 2; ++r) ranks.emplace_back(device, model, bounds, r);
   ranks[0].shards[0].data = ranks[0].shards[1].data;
   ranks[0].shards[0].dtype = DType::f32;
-  const auto group = thread_ranks({2, device});
-  const auto outcomes = weights_test::on_ranks(2, [&](int r) {
-    auto& own = ranks[static_cast<std::size_t>(r)];
-    MasterCastOptions options;
-    options.device = device;
-    return cast_master_weights_to_nvfp4(*test_runtime(), own.weights, own.shards, own.starts,
-                                        group[static_cast<std::size_t>(r)].get(), options);
-  });
-  for (std::size_t r = 0; r < 2; ++r) {
-    ASSERT_TRUE(outcomes[r]) << outcomes[r].error().message();
-    for (const std::size_t w : {0, 1}) {
-      EXPECT_EQ(ranks[r].codes_difference(model, w), "");
-      EXPECT_EQ(ranks[r].scale_difference(model, w), "");
-    }
-  }
+  expect_cast(model, ranks, {0, 1});
 }
 
 // Ranks without a shard of a weight need none of its codes, and have its scales all the same.
