@@ -71,10 +71,6 @@ struct TilePlace {
   DIECAST_DEVICE i64 scale_below(const Output& out, int lines) const {
     return LayoutId == 0 ? lines * out.pitch : Layout::offset(line + lines, 0, out.pitch) - Layout::offset(line, 0, out.pitch);
   }
-  template <class Output>
-  DIECAST_DEVICE void go_down(const Output& out, int lines) {
-    codes += 8 * out.index(lines, 0), scale += scale_below(out, lines), line += lines, lines_left -= lines;
-  }
   // By a multiple of 4 blocks.
   template <class Output>
   DIECAST_DEVICE void go_right(const Output& out, int more) {
