@@ -3,6 +3,8 @@
 #include <diecast/diecast.h>
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "runtime/fake_machine.h"
 
 namespace diecast {
@@ -85,21 +87,31 @@ TEST(QuantizeNvfp4, RowScaledIsOneLaunchOfItsOwnKernel) {
   EXPECT_EQ(launched(machine), std::vector<std::string>{"quantize_nvfp4_row_scaled"});
 }
 
-// Decoding's few rows have more threads each than prefilling's many, both made beforehand.
+// Decoding's few rows have more threads each than prefilling's many, all made beforehand: as many
+// as are on the GPU at once.
 TEST(QuantizeNvfp4, FewRowsThatFindTheirAmaxHaveMoreThreadsEach) {
   FakeMachine machine;
   const auto runtime = machine.runtime();
   const auto device = machine.cuda.device();
-  PreparedQuantizeNvfp4::Request request;
-  request.cols = 4096;
-  request.row_scaled = true;
-  const auto op = PreparedQuantizeNvfp4::prepare(*runtime, device, request).value();
+  std::map<std::int64_t, PreparedQuantizeNvfp4> ops;
+  for (const std::int64_t cols : {4096, 7168, 16384}) {
+    PreparedQuantizeNvfp4::Request request;
+    request.cols = cols;
+    request.row_scaled = true;
+    ops.emplace(cols, PreparedQuantizeNvfp4::prepare(*runtime, device, request).value());
+  }
   runtime->freeze();
-  const std::pair<std::int64_t, unsigned> cases[] = {{1, 256}, {527, 256}, {528, 64}, {1024, 64}};
-  for (const auto& [rows, threads] : cases) {
-    const Matrices m(*device, rows, 4096, true);
-    op.run(m.x, m.out, {}).value();
-    EXPECT_EQ(machine.cuda->launches.back().block[0], threads) << rows;
+  struct Case {
+    std::int64_t cols, rows;
+    unsigned threads;
+  };
+  const Case cases[] = {{4096, 1, 256},   {4096, 527, 256},  {4096, 528, 128}, {4096, 1055, 128},
+                        {4096, 1056, 64}, {7168, 263, 512},  {7168, 264, 256}, {7168, 527, 256},
+                        {7168, 528, 128}, {16384, 263, 512}, {16384, 264, 256}};
+  for (const auto& [cols, rows, threads] : cases) {
+    const Matrices m(*device, rows, cols, true);
+    ops.at(cols).run(m.x, m.out, {}).value();
+    EXPECT_EQ(machine.cuda->launches.back().block[0], threads) << rows << "x" << cols;
   }
 }
 

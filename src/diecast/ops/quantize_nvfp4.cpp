@@ -3,6 +3,8 @@
 #include <diecast/base/text.h>
 #include <diecast/ops/quantize_nvfp4.h>
 
+#include <algorithm>
+
 namespace diecast {
 
 std::string_view global_scale_name(GlobalScale global) {
@@ -76,6 +78,11 @@ int few_row_threads(const Request& request) {
   int threads = 32;
   while (threads < 512 && threads * 16 < request.cols) threads *= 2;
   return threads;
+}
+
+// The rows that are on the GPU all at once where a row has so many threads.
+std::int64_t rows_at_once(const DeviceProperties& device, int threads) {
+  return device.sm_count * std::int64_t{1024} / threads;
 }
 
 std::string described(const Request& r) {
@@ -153,14 +160,18 @@ Result<PreparedQuantizeNvfp4> PreparedQuantizeNvfp4::prepare(Runtime& runtime,
     bindings.set("ROWS", request.rows == RowsClass::any ? "any" : "apart");
     const DeviceProperties& properties = device->properties();
     const int many = row_threads(request, properties), few = few_row_threads(request);
-    bindings.set("THREADS", many);
-    DIECAST_TRY(prepared.quantize_,
-                preload_for(runtime, device, "quantize_nvfp4_row_scaled", bindings));
+    const auto kernel_of = [&](int threads) {
+      bindings.set("THREADS", threads);
+      return preload_for(runtime, device, "quantize_nvfp4_row_scaled", bindings);
+    };
+    DIECAST_TRY(prepared.quantize_, kernel_of(many));
     DIECAST_CHECK(takes(*prepared.quantize_, request.in, true));
     if (properties.cc == 0 || request.cols == 0 || few <= many) return prepared;
-    bindings.set("THREADS", few);
-    DIECAST_TRY(prepared.few_, preload_for(runtime, device, "quantize_nvfp4_row_scaled", bindings));
-    prepared.few_rows_ = properties.sm_count * std::int64_t{1024} / few;  // all threads at once
+    DIECAST_TRY(prepared.few_, kernel_of(few));
+    const int some = std::max(2 * many, few / 2);  // few, where those are twice many
+    DIECAST_TRY(prepared.some_, kernel_of(some));
+    prepared.few_rows_ = rows_at_once(properties, few);
+    prepared.some_rows_ = rows_at_once(properties, some);
     return prepared;
   }
   bindings.set("ROWS", rows_class_name(request.rows));

@@ -88,7 +88,9 @@ class PreparedQuantizeNvfp4 {
 
   std::int64_t scratch_bytes(std::int64_t, std::int64_t) const { return 0; }  // for [rows, cols]
   // That writes the codes of so many rows.
-  const Kernel& kernel(std::int64_t rows) const { return rows < few_rows_ ? *few_ : *quantize_; }
+  const Kernel& kernel(std::int64_t rows) const {
+    return rows >= some_rows_ ? *quantize_ : rows < few_rows_ ? *few_ : *some_;
+  }
   // block_amax, rng_state: as in the options, where the request says so. Errors: as
   // quantize_nvfp4(); misaligned when x breaks the request.
   Result<void> run(const Tensor& x, const QuantizedTensor& out, Stream stream,
@@ -103,8 +105,9 @@ class PreparedQuantizeNvfp4 {
   bool finds_rows_ = false;           // rows find their own amax
   std::optional<PreparedAmax> amax_;  // when the amax is computed first
   std::shared_ptr<Kernel> quantize_;
-  std::shared_ptr<Kernel> few_;  // for less than so many rows: more threads a row
-  std::int64_t few_rows_ = 0;
+  // For less than so many rows, at most as many as the next: more threads a row.
+  std::shared_ptr<Kernel> few_, some_;
+  std::int64_t few_rows_ = 0, some_rows_ = 0;
 };
 
 // dtype_mismatch of an op that would have to find the amax of e4m3.
