@@ -8,6 +8,11 @@
 
 namespace diecast {
 
+// The top bytes of four words, the first's lowest.
+DIECAST_DEVICE u32 top_bytes(u32 a, u32 b, u32 c, u32 d) {
+  return __byte_perm(__byte_perm(a, b, 0x73), __byte_perm(c, d, 0x73), 0x5410);
+}
+
 #if DIECAST_HOST
 
 DIECAST_DEVICE u32 e2m1_code(f32 y) {

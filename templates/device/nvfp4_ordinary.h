@@ -4,6 +4,7 @@
 #pragma once
 
 #include <diecast/device/block16.h>
+#include <diecast/device/e2m1_codes.h>
 #include <diecast/device/nvfp4.h>
 #include <diecast/device/nvfp4_profiles.h>
 
@@ -127,8 +128,7 @@ DIECAST_DEVICE u32 signs_of(const Block16<IN>& block, int half) {
     even = __byte_perm(low, high, 0x5410), odd = __byte_perm(low, high, 0x7632);
   } else {
     const u32* w = block.words + 8 * half;
-    even = __byte_perm(__byte_perm(w[0], w[2], 0x73), __byte_perm(w[4], w[6], 0x73), 0x5410);
-    odd = __byte_perm(__byte_perm(w[1], w[3], 0x73), __byte_perm(w[5], w[7], 0x73), 0x5410);
+    even = top_bytes(w[0], w[2], w[4], w[6]), odd = top_bytes(w[1], w[3], w[5], w[7]);
   }
   return (odd & 0x80808080u) | (even >> 4 & 0x08080808u);
 }

@@ -6,6 +6,7 @@
 
 #include <diecast/device/block16.h>
 #include <diecast/device/convert.h>
+#include <diecast/device/e2m1_codes.h>
 #include <diecast/device/simt.h>
 #include <diecast/device/types.h>
 
@@ -136,8 +137,7 @@ DIECAST_DEVICE u32 stochastic_pair(f32 y0, f32 y1, u32 random) {
 // The signs of four products in the top bits of bytes; the bits below say nothing. Products, because a
 // NaN that comes of arithmetic has no sign on a GPU.
 DIECAST_DEVICE u32 signs_of_four(f32 y0, f32 y1, f32 y2, f32 y3) {
-  return __byte_perm(__byte_perm(__float_as_uint(y0), __float_as_uint(y1), 0x73),
-                     __byte_perm(__float_as_uint(y2), __float_as_uint(y3), 0x73), 0x5410);
+  return top_bytes(__float_as_uint(y0), __float_as_uint(y1), __float_as_uint(y2), __float_as_uint(y3));
 }
 
 #endif
