@@ -16,7 +16,8 @@ option   int   BOUND   {448, 256} = 448                  // block scale that the
 option   bool  RHT     = false                           // x is transformed first (hadamard.h)
 option   int   SIGN_MASK = 0                             // RHT: bit i flips the sign of element i of 16
 option   bool  STOCHASTIC = false                        // codes are rounded by random numbers (stochastic.h)
-tune     int   THREADS {32, 64, 128, 256, 512} = 256     // they share a row
+tune     int   THREADS {32, 64, 128, 256, 512} = 256     // of a block of threads
+tune     int   SIDE    {1, 4, 8, 16, 32} = 1             // rows that they take side by side: short ones
 tune     int   HELD    {0, 4} = 4                        // the most 32-byte pieces of a row that a thread keeps in registers
 tune     int   waves   {1, 8, 64, 128} = 64              // the most blocks of threads a multiprocessor gets
 size     rows  device
@@ -29,6 +30,7 @@ arg      rows
 arg      cols
 arg      rng    in   i64   [STOCHASTIC ? 2 : 0]             // {seed, offset}
 require  THREADS % 32 == 0                               // whole warps
+require  SIDE == 1 || (THREADS / SIDE <= 32 && THREADS >= SIDE && HELD == 4 && ROWS == ROWS_apart && COLS > 0 && COLS <= 2 * BLOCK * THREADS / SIDE)  // rows side by side are held by threads of one warp each: SIDE=1, or a shorter COLS
 require  !SCALES_APART || LAYOUT == LAYOUT_linear        // tiles of scales lie one behind another: only linear rows can be apart
 require  PROFILE == PROFILE_te || FOUR_OVER_SIX == FOUR_OVER_SIX_off  // four over six is defined by profile te
 require  BOUND == 448 || FOUR_OVER_SIX != FOUR_OVER_SIX_off || PROFILE == PROFILE_modelopt  // bound 256 is defined by profile te with four over six, and by modelopt
@@ -39,9 +41,9 @@ require  !host || PROFILE != PROFILE_flashinfer_fast      // profile flashinfer_
 require  IN != e4m3                                      // amaxes of e4m3 are given, not found: quantize_nvfp4 with ROW_SCALE
 require  RHT || SIGN_MASK == 0                           // signs belong to the transform: RHT=1
 require  SIGN_MASK >= 0 && SIGN_MASK < 65536             // one bit for each of 16 elements
-launch   grid(min(align_up(rows, LAYOUT == LAYOUT_s128x4 ? 128 : LAYOUT == LAYOUT_s8x4 ? 8 : 1), sm_count * waves)) block(THREADS) resident(FOUR_OVER_SIX == FOUR_OVER_SIX_off && !RHT && !STOCHASTIC ? min(16, 1024 / THREADS) : 1)
+launch   grid(min(ceil_div(align_up(rows, LAYOUT == LAYOUT_s128x4 ? 128 : LAYOUT == LAYOUT_s8x4 ? 8 : 1), SIDE), sm_count * waves)) block(THREADS) resident(FOUR_OVER_SIX == FOUR_OVER_SIX_off && !RHT && !STOCHASTIC ? min(16, 1024 / THREADS) : 1)
 target   host, sm_80+
-exchange block                                           // the row's amax is reduced by all its threads
+exchange block                                           // a row's amax is reduced by all its threads
 sample   COLS {0, 80}  SIGN_MASK {0, 55272}  rows {0, 1, 7, 33, 130}  cols {1, 16, 17, 80, 2100}
 */
 #include <diecast/device/block16.h>
@@ -54,11 +56,16 @@ sample   COLS {0, 80}  SIGN_MASK {0, 55272}  rows {0, 1, 7, 33, 130}  cols {1, 1
 using Recipe = Nvfp4Recipe<PROFILE, kGlobalAmax, FOUR_OVER_SIX, BOUND, false>;
 using Layout = ScaleLayout<LAYOUT>;
 
+// Threads that share a row: neighbours in a warp where rows lie side by side.
+constexpr int kLanes = THREADS / SIDE;
+DIECAST_DEVICE u32 lane() { return SIDE > 1 ? threadIdx.x % kLanes : threadIdx.x; }
+DIECAST_DEVICE u32 side() { return SIDE > 1 ? threadIdx.x / kLanes : 0; }
+
 // Blocks that a thread keeps from the amax to the codes: all its share of a row whose length is known
 // and fits, else none, and the row is read a second time, as rows are that nothing is known of.
-constexpr int kShare = static_cast<int>(ceil_div(COLS, BLOCK * THREADS));
+constexpr int kShare = static_cast<int>(ceil_div(COLS, BLOCK * kLanes));
 constexpr int kHeld = ROWS != ROWS_any && kShare * bits<IN>() <= HELD * 16 ? kShare : 0;
-constexpr bool kEqualShares = COLS % (BLOCK * THREADS) == 0;
+constexpr bool kEqualShares = SIDE == 1 && COLS % (BLOCK * THREADS) == 0;
 
 // Transforms are long code: compiled once.
 DIECAST_DEVICE_CALL Block16<IN> transformed_block(const IN* from, i64 count) {
@@ -77,7 +84,8 @@ DIECAST_DEVICE Block16<IN> block_of(const IN* row, u32 i, i64 row_cols) {
   }
 }
 
-// Where a row's codes and scales begin; of either, block i's place follows from i alone.
+// Where a row's codes and scales begin; of either, block i's place follows from i alone. A row past
+// the last, beside which others lie, has no blocks.
 struct RowOutput : Randomness<STOCHASTIC> {
   u8* codes;
   e4m3* scales;
@@ -106,20 +114,22 @@ DIECAST_DEVICE_CALL void quantize_held_block(Block16<IN> block, u32 i, Global gl
 
 // Past a row's end a thread takes its last block: once more in a maximum, and quantized by its owner.
 DIECAST_DEVICE void quantize_held_row(const IN* from, f32* to_amax, const RowOutput& to, i64 row_cols) {
+  constexpr u32 kLast = COLS > 0 ? COLS / BLOCK - 1 : 0;
   Block16<IN> held[kHeld > 0 ? kHeld : 1];
   f32 found = 0.0f;
 DIECAST_UNROLL
   for (int h = 0; h < kHeld; ++h) {
-    const u32 i = threadIdx.x + h * THREADS;
-    held[h] = block_of(from, kEqualShares ? i : min(i, to.blocks - 1), row_cols);
+    const u32 i = lane() + h * kLanes;
+    held[h] = block_of(from, kEqualShares ? i : min(i, kLast), row_cols);
   }
 DIECAST_UNROLL
   for (int h = 0; h < kHeld; ++h) found = larger(found, Recipe::amax(held[h]));
-  found = block_reduce_max<THREADS>(found);
-  if (threadIdx.x == 0) *to_amax = found;
+  if constexpr (SIDE > 1) found = lanes_reduce_max<kLanes>(found);
+  else found = block_reduce_max<THREADS>(found);
+  if (lane() == 0 && (SIDE == 1 || to.blocks > 0)) *to_amax = found;
   const auto global = Recipe::global(found);
 DIECAST_UNROLL
-  for (int h = 0; h < kHeld; ++h) quantize_held_block(held[h], threadIdx.x + h * THREADS, global, to);
+  for (int h = 0; h < kHeld; ++h) quantize_held_block(held[h], lane() + h * kLanes, global, to);
 }
 
 // The row is read twice by one loop: what is compiled once is in the binary once. On the host, where
@@ -148,27 +158,31 @@ DIECAST_NO_UNROLL
   }
 }
 
-// One block of threads a row.
+// A block of threads takes SIDE rows at once; of those past the last it reads the last and writes nothing.
 DIECAST_KERNEL {
   const i64 row_blocks = ceil_div(cols, BLOCK);
 DIECAST_NO_UNROLL
-  for (i64 row = blockIdx.x; row < Layout::padded_rows(rows); row += gridDim.x) {
-    if (LAYOUT == LAYOUT_linear || row < rows) {
-      const IN* from = x + row * x_stride;
-      const RowOutput to = {randomness<STOCHASTIC>(rng, row * row_blocks, false),
-                            codes + row * row_blocks * 8,
-                            scales + Layout::offset(row, 0, scales_stride),
-                            static_cast<u32>(row_blocks)};
+  for (i64 first = i64{blockIdx.x} * SIDE; first < Layout::padded_rows(rows);
+       first += i64{gridDim.x} * SIDE) {
+    const i64 row = first + side();
+    const i64 read = SIDE > 1 ? min(row, rows - 1) : row;
+    if (first < rows) {
+      const IN* from = x + read * x_stride;
+      const RowOutput to = {randomness<STOCHASTIC>(rng, read * row_blocks, false),
+                            codes + read * row_blocks * 8,
+                            scales + Layout::offset(read, 0, scales_stride),
+                            SIDE == 1 || row < rows ? static_cast<u32>(row_blocks) : 0};
       if constexpr (kHeld > 0) {
-        quantize_held_row(from, amax + row, to, cols);
+        quantize_held_row(from, amax + read, to, cols);
       } else {
-        quantize_row(from, amax + row, to, cols);
+        quantize_row(from, amax + read, to, cols);
       }
     }
     if constexpr (LAYOUT != LAYOUT_linear) {
       const i64 written = row < rows ? row_blocks : 0;
+      const i64 end = row < Layout::padded_rows(rows) ? Layout::padded_cols(row_blocks) : 0;
 DIECAST_NO_UNROLL
-      for (i64 i = written + threadIdx.x; i < Layout::padded_cols(row_blocks); i += THREADS) {
+      for (i64 i = written + lane(); i < end; i += kLanes) {
         scales[Layout::offset(row, i, scales_stride)] = {0};
       }
     }

@@ -29,6 +29,20 @@ DIECAST_DEVICE f32 warp_reduce_max(f32 value) {
   return __uint_as_float(warp_reduce_max_bits(__float_as_uint(value)));
 }
 
+// All 32 lanes of the warp take part: of each `Lanes` neighbours (a power of two) the largest.
+template <int Lanes>
+DIECAST_DEVICE f32 lanes_reduce_max(f32 value) {
+  if constexpr (Lanes == 32) {
+    return warp_reduce_max(value);
+  } else {
+DIECAST_UNROLL
+    for (int distance = 1; distance < Lanes; distance *= 2) {
+      value = max_or_nan(value, __shfl_xor_sync(0xFFFFFFFFu, value, distance));
+    }
+    return value;
+  }
+}
+
 // All `Threads` (a multiple of 32) of a one-dimensional block take part, and none may have left the
 // kernel. Ends in a barrier: it may be called again at once.
 template <int Threads>

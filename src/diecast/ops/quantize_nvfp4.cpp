@@ -85,6 +85,15 @@ std::int64_t rows_at_once(const DeviceProperties& device, int threads) {
   return device.sm_count * std::int64_t{1024} / threads;
 }
 
+// Rows of at most 512 columns, a block of 16 a lane, lie side by side in a block of threads: so
+// many.
+int rows_side_by_side(const Request& request, const DeviceProperties& device, int threads) {
+  if (device.cc == 0 || request.cols == 0 || request.rows == RowsClass::any) return 1;
+  int lanes = 4;
+  while (lanes * 16 < request.cols) lanes *= 2;
+  return lanes <= 32 ? threads / lanes : 1;
+}
+
 std::string described(const Request& r) {
   return cat("row_scaled = ", r.row_scaled, ", profile ", profile_name(r.profile), ", ",
              layout_name(r.layout), r.scales_apart ? " strided" : "", " scales, E4M3 bound ",
@@ -159,7 +168,11 @@ Result<PreparedQuantizeNvfp4> PreparedQuantizeNvfp4::prepare(Runtime& runtime,
   if (prepared.finds_rows_) {
     bindings.set("ROWS", request.rows == RowsClass::any ? "any" : "apart");
     const DeviceProperties& properties = device->properties();
-    const int many = row_threads(request, properties), few = few_row_threads(request);
+    constexpr int kShortRows = 128;  // threads
+    const int side = rows_side_by_side(request, properties, kShortRows);
+    const int many = side > 1 ? kShortRows : row_threads(request, properties);
+    const int few = few_row_threads(request);
+    bindings.set("SIDE", side);
     const auto kernel_of = [&](int threads) {
       bindings.set("THREADS", threads);
       return preload_for(runtime, device, "quantize_nvfp4_row_scaled", bindings);
