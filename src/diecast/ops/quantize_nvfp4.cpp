@@ -85,8 +85,7 @@ std::int64_t rows_at_once(const DeviceProperties& device, int threads) {
   return device.sm_count * std::int64_t{1024} / threads;
 }
 
-// Rows of at most 512 columns, a block of 16 a lane, lie side by side in a block of threads: so
-// many.
+// How many rows a block of threads takes: several of at most 512 columns, a block of 16 a lane.
 int rows_side_by_side(const Request& request, const DeviceProperties& device, int threads) {
   if (device.cc == 0 || request.cols == 0 || request.rows == RowsClass::any) return 1;
   int lanes = 4;
