@@ -1,14 +1,13 @@
 // The device conversions as this processor runs them; see conversions.h.
 #include "ops/conversions.h"
+#include "ops/host_device_test.h"
 
 namespace diecast {
 namespace {
 
-TEST(Conversions, EqualTheReferenceOnHost) {
-  const auto device = open_host_device({});
-  if (!device) GTEST_SKIP() << device.error().message();
-  variants::expect_conversions_equal(*device);
-}
+using Conversions = HostDeviceTest;
+
+TEST_F(Conversions, EqualTheReferenceOnHost) { variants::expect_conversions_equal(device_); }
 
 }  // namespace
 }  // namespace diecast

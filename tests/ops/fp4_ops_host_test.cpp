@@ -11,6 +11,7 @@
 #include <limits>
 #include <memory>
 
+#include "ops/host_device_test.h"
 #include "ops/test_runtime.h"
 
 namespace diecast {
@@ -24,12 +25,10 @@ Tensor view(std::vector<float>& values, const Shape& shape) {
   return {values.data(), DType::f32, shape, 0, nullptr};
 }
 
-class Fp4Ops : public ::testing::Test {
+class Fp4Ops : public HostDeviceTest {
  protected:
   void SetUp() override {
-    auto opened = open_host_device({});
-    if (!opened) GTEST_SKIP() << opened.error().message();
-    device_ = *std::move(opened);
+    HostDeviceTest::SetUp();
     options_.scratch = &scratch_;
     options_.device = device_;
   }
@@ -46,7 +45,6 @@ class Fp4Ops : public ::testing::Test {
   }
 
   std::shared_ptr<Runtime> runtime_ = test_runtime();
-  std::shared_ptr<Device> device_;
   float scratch_ = 0;
   Fp4ScaleOptions options_;
 };

@@ -13,9 +13,9 @@ class HostDeviceTest : public ::testing::Test {
   void SetUp() override {
     auto opened = open_host_device({});
     if (!opened) GTEST_SKIP() << opened.error().message();
-    device = *opened;
+    device_ = *std::move(opened);
   }
-  std::shared_ptr<Device> device;
+  std::shared_ptr<Device> device_;
 };
 
 }  // namespace diecast

@@ -25,13 +25,13 @@ TEST_F(MegatronOnHost, ParametersThatTheCallerGathersAreWhole) {
   const Model model = Model::random({{24, 48}, {5, 7}}, 1, true);
   const Bounds bounds = {{0, 101, 101, 503, 1152}, {0, 9, 18, 27, 35}};
   std::vector<RankWeights> ranks;
-  for (int r = 0; r < 4; ++r) ranks.emplace_back(device, model, bounds, r);
-  const auto group = thread_ranks({4, device});
+  for (int r = 0; r < 4; ++r) ranks.emplace_back(device_, model, bounds, r);
+  const auto group = thread_ranks({4, device_});
   const auto outcomes = weights_test::on_ranks(4, [&](int r) {
     const auto at = static_cast<std::size_t>(r);
     RankWeights& own = ranks[at];
     return quantize_nvfp4_param_shard(*test_runtime(), own.weights, own.shards, own.starts,
-                                      group[at].get(), {}, device);
+                                      group[at].get(), {}, device_);
   });
   for (const auto& outcome : outcomes) ASSERT_TRUE(outcome) << outcome.error().message();
   for (std::size_t w = 0; w < 2; ++w) {
@@ -58,19 +58,19 @@ TEST_F(MegatronOnHost, AFragmentTakesTheCodesOfOneParameter) {
   std::vector<std::unique_ptr<DeviceBuffer>> memory;
   std::vector<ShardStorage> storage;
   for (std::size_t r = 0; r < 2; ++r) {
-    ranks.emplace_back(device, model, bounds, static_cast<int>(r));
+    ranks.emplace_back(device_, model, bounds, static_cast<int>(r));
     storage.push_back(shard_storage(Format::nvfp4, 24, 48, {bounds[1][r], bounds[1][r + 1]}));
     const ShardRange touched = storage[r].touched;
     memory.push_back(std::make_unique<DeviceBuffer>(
-        *device, static_cast<std::size_t>(touched.end - touched.begin), 1));
+        *device_, static_cast<std::size_t>(touched.end - touched.begin), 1));
   }
-  const auto group = thread_ranks({2, device});
+  const auto group = thread_ranks({2, device_});
   const auto outcomes = weights_test::on_ranks(2, [&](int r) {
     const auto at = static_cast<std::size_t>(r);
     RankWeights& own = ranks[at];
     void* const fragments[] = {nullptr, memory[at]->data_pointer()};
     return quantize_nvfp4_param_shard(*test_runtime(), own.weights, own.shards, own.starts,
-                                      group[at].get(), fragments, device);
+                                      group[at].get(), fragments, device_);
   });
   for (const auto& outcome : outcomes) ASSERT_TRUE(outcome) << outcome.error().message();
   std::vector<std::uint8_t> gathered;
@@ -89,9 +89,9 @@ TEST_F(MegatronOnHost, AFragmentTakesTheCodesOfOneParameter) {
 
 TEST_F(MegatronOnHost, DequantizesWhatWasCast) {
   const Model model = Model::random({{33, 47}}, 5, false);
-  RankWeights own(device, model, {{0, 33 * 47}}, 0);
+  RankWeights own(device_, model, {{0, 33 * 47}}, 0);
   quantize_nvfp4_param_shard(*test_runtime(), own.weights, own.shards, own.starts, nullptr, {},
-                             device)
+                             device_)
       .value();
   const reference::Nvfp4 q = model.full_cast(0);
   for (const DType type : {DType::f32, DType::bf16, DType::f16}) {
@@ -99,20 +99,21 @@ TEST_F(MegatronOnHost, DequantizesWhatWasCast) {
     std::vector<std::uint8_t> want(bytes);
     const Tensor expected{want.data(), type, Shape{33, 47}};
     reference::te_dequantize_nvfp4(q, reference::Global::amax, q.amax, expected).value();
-    const DeviceBuffer got(*device, bytes);
+    const DeviceBuffer got(*device_, bytes);
     const Tensor out{got.data_pointer(), type, Shape{33, 47}};
-    dequantize_fp4_tensor(*test_runtime(), own.weights[0], out, device).value();
+    dequantize_fp4_tensor(*test_runtime(), own.weights[0], out, device_).value();
     EXPECT_EQ(got.bytes(), want) << dtype_name(type);
     EXPECT_TRUE(got.guards_are_whole());
   }
-  const DeviceBuffer memory(*device, 4);
+  const DeviceBuffer memory(*device_, 4);
   const Tensor other{memory.data_pointer(), DType::f32, Shape{1, 1}};
-  EXPECT_EQ(dequantize_fp4_tensor(*test_runtime(), own.weights[0], other, device).error().message(),
-            "diecast: shape_mismatch: dequantize_nvfp4: x is [33, 47], out is [1, 1]\n"
-            "  fix: pass out with shape [33, 47]");
+  EXPECT_EQ(
+      dequantize_fp4_tensor(*test_runtime(), own.weights[0], other, device_).error().message(),
+      "diecast: shape_mismatch: dequantize_nvfp4: x is [33, 47], out is [1, 1]\n"
+      "  fix: pass out with shape [33, 47]");
   QuantizedTensor mxfp4 = own.weights[0];
   mxfp4.format = Format::mxfp4;
-  EXPECT_FALSE(dequantize_fp4_tensor(*test_runtime(), mxfp4, other, device));
+  EXPECT_FALSE(dequantize_fp4_tensor(*test_runtime(), mxfp4, other, device_));
 }
 
 // A sharded cast, and the columnwise side made of it, are what one op makes of the model's values.
@@ -120,17 +121,17 @@ TEST_F(MegatronOnHost, ShardsAreAsQuantizeNvfp4TilesMakesTheWholeWeight) {
   for (const DType type : {DType::bf16, DType::f16, DType::f32}) {
     Model model = Model::random({{40, 96}, {33, 47}}, 23, true);
     model.model = type;
-    RankWeights whole(device, model, {{0, 3840}, {0, 1551}}, 0);
+    RankWeights whole(device_, model, {{0, 3840}, {0, 1551}}, 0);
     for (std::size_t w = 0; w < 2; ++w) {
       const auto& values = model.weights[w].master;
       std::vector<std::uint8_t> rounded(values.size() * 4);
       for (std::size_t i = 0; i < values.size(); ++i) {
         reference::store(rounded.data(), type, static_cast<std::int64_t>(i), values[i]);
       }
-      const DeviceBuffer x(*device, rounded.data(), rounded.size());
+      const DeviceBuffer x(*device_, rounded.data(), rounded.size());
       const QuantizedTensor& out = whole.weights[w];
       QuantizeNvfp4TilesOptions options;
-      options.device = device;
+      options.device = device_;
       quantize_nvfp4_tiles(*test_runtime(), {x.data_pointer(), type, out.shape}, out, options)
           .value();
       // What a cast is held against everywhere.
@@ -140,7 +141,7 @@ TEST_F(MegatronOnHost, ShardsAreAsQuantizeNvfp4TilesMakesTheWholeWeight) {
     }
     weights_test::GroupCast how;
     how.post = true;
-    EXPECT_EQ(weights_test::cast_on_ranks(*test_runtime(), device, model,
+    EXPECT_EQ(weights_test::cast_on_ranks(*test_runtime(), device_, model,
                                           {{0, 1001, 3840}, {0, 17, 1551}}, how),
               "")
         << dtype_name(type);

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "ops/device_buffer.h"
+#include "ops/host_device_test.h"
 #include "ops/host_matrix.h"
 #include "ops/test_runtime.h"
 
@@ -16,14 +17,8 @@ namespace {
 using variants::DeviceBuffer;
 using Bytes = std::vector<std::uint8_t>;
 
-class QuantizeMx : public ::testing::Test {
+class QuantizeMx : public HostDeviceTest {
  protected:
-  void SetUp() override {
-    auto opened = open_host_device({});
-    if (!opened) GTEST_SKIP() << opened.error().message();
-    device_ = *std::move(opened);
-  }
-
   void* take(std::int64_t bytes) {
     memory_.push_back(std::make_unique<DeviceBuffer>(*device_, static_cast<std::size_t>(bytes)));
     return memory_.back()->data_pointer();
@@ -57,7 +52,6 @@ class QuantizeMx : public ::testing::Test {
   }
 
   std::shared_ptr<Runtime> runtime_ = test_runtime();
-  std::shared_ptr<Device> device_;
   std::vector<std::unique_ptr<DeviceBuffer>> memory_;
 };
 

@@ -18,31 +18,31 @@ using weights_test::on_ranks;
 using MxShardedWeights = HostDeviceTest;
 
 TEST_F(MxShardedWeights, EveryBf16ValueIsAsInTheFullCast) {
-  EXPECT_EQ(weights_test::cast_mx_every_bf16_value(*test_runtime(), device), "");
+  EXPECT_EQ(weights_test::cast_mx_every_bf16_value(*test_runtime(), device_), "");
 }
 
 TEST_F(MxShardedWeights, EqualTheFullCastHoweverTheyAreCut) {
-  EXPECT_EQ(weights_test::cast_mx_however_cut(*test_runtime(), device), "");
+  EXPECT_EQ(weights_test::cast_mx_however_cut(*test_runtime(), device_), "");
 }
 
 TEST_F(MxShardedWeights, OfEveryMasterAndModelTypeGatheredOrNot) {
-  EXPECT_EQ(weights_test::cast_mx_every_type(*test_runtime(), device), "");
+  EXPECT_EQ(weights_test::cast_mx_every_type(*test_runtime(), device_), "");
 }
 
 TEST_F(MxShardedWeights, OfEveryCutOfASmallOne) {
-  EXPECT_EQ(weights_test::cast_mx_every_small_cut(*test_runtime(), device), "");
+  EXPECT_EQ(weights_test::cast_mx_every_small_cut(*test_runtime(), device_), "");
 }
 
 TEST_F(MxShardedWeights, OfNothingFiniteOrNothingAtAll) {
-  EXPECT_EQ(weights_test::cast_mx_nothing_finite(*test_runtime(), device), "");
+  EXPECT_EQ(weights_test::cast_mx_nothing_finite(*test_runtime(), device_), "");
 }
 
 TEST_F(MxShardedWeights, TenThousandSmallOnes) {
-  EXPECT_EQ(weights_test::cast_mx_ten_thousand(*test_runtime(), device), "");
+  EXPECT_EQ(weights_test::cast_mx_ten_thousand(*test_runtime(), device_), "");
 }
 
 TEST_F(MxShardedWeights, OfTheLastRowsAlone) {
-  EXPECT_EQ(weights_test::cast_mx_last_rows(*test_runtime(), device, 160, 1042), "");
+  EXPECT_EQ(weights_test::cast_mx_last_rows(*test_runtime(), device_, 160, 1042), "");
 }
 
 // Memory of a shard's bytes alone, at an odd address, in place of each direction's data; a rank
@@ -54,21 +54,21 @@ TEST_F(MxShardedWeights, OfFragmentsOfBothDirections) {
   std::vector<std::unique_ptr<variants::DeviceBuffer>> memory;
   std::vector<std::vector<void*>> fragments(3), column_fragments(3);
   for (std::size_t r = 0; r < 3; ++r) {
-    own.emplace_back(device, model, bounds, static_cast<int>(r), Format::mxfp8_e4m3);
+    own.emplace_back(device_, model, bounds, static_cast<int>(r), Format::mxfp8_e4m3);
     for (std::size_t w = 0; w < 2; ++w) {
       const auto count = static_cast<std::size_t>(bounds[w][r + 1] - bounds[w][r]);
       for (auto* list : {&fragments[r], &column_fragments[r]}) {
-        memory.push_back(std::make_unique<variants::DeviceBuffer>(*device, count, 1));
+        memory.push_back(std::make_unique<variants::DeviceBuffer>(*device_, count, 1));
         list->push_back(count == 0 ? nullptr : memory.back()->data_pointer());
       }
       own[r].weights[w].rowwise.data = own[r].weights[w].columnwise.data = nullptr;
     }
   }
-  const auto group = thread_ranks({3, device});
+  const auto group = thread_ranks({3, device_});
   const auto outcomes = on_ranks(3, [&](int r) {
     const auto at = static_cast<std::size_t>(r);
     MasterCastOptions options;
-    options.device = device;
+    options.device = device_;
     options.gather = false;
     options.fragments = fragments[at];
     options.column_fragments = column_fragments[at];
@@ -76,9 +76,9 @@ TEST_F(MxShardedWeights, OfFragmentsOfBothDirections) {
                                         own[at].starts, group[at].get(), options);
   });
   for (const auto& outcome : outcomes) ASSERT_TRUE(outcome) << outcome.error().message();
-  MxRank whole(device, model, {{0, 1152}, {0, 481}}, 0, Format::mxfp8_e4m3);
+  MxRank whole(device_, model, {{0, 1152}, {0, 481}}, 0, Format::mxfp8_e4m3);
   MasterCastOptions alone;
-  alone.device = device;
+  alone.device = device_;
   cast_master_weights_to_mxfp8(*test_runtime(), whole.weights, whole.shards, whole.starts, nullptr,
                                alone)
       .value();
@@ -146,12 +146,12 @@ TEST_F(MxShardedWeights, TellAllRanksOfOnesError) {
   const Bounds bounds = {{0, 301, 1152}, {0, 7, 481}};
   for (const auto& mistake : mistakes) {
     std::vector<MxRank> own;
-    for (int r = 0; r < 2; ++r) own.emplace_back(device, model, bounds, r, Format::mxfp8_e4m3);
-    const auto group = thread_ranks({2, device});
+    for (int r = 0; r < 2; ++r) own.emplace_back(device_, model, bounds, r, Format::mxfp8_e4m3);
+    const auto group = thread_ranks({2, device_});
     const auto outcomes = on_ranks(2, [&](int r) {
       const auto at = static_cast<std::size_t>(r);
       MasterCastOptions options;
-      options.device = device;
+      options.device = device_;
       if (r == 1) mistake.change(own[at], options);
       return cast_master_weights_to_mxfp8(*test_runtime(), own[at].weights, own[at].shards,
                                           own[at].starts, group[at].get(), options);
@@ -170,7 +170,7 @@ TEST_F(MxShardedWeights, AreOfMxfp8) {
   const Tensor none;
   const std::int64_t start = 0;
   MasterCastOptions options;
-  options.device = device;
+  options.device = device_;
   EXPECT_EQ(
       cast_master_weights_to_mxfp8(*test_runtime(), {&nvfp4, 1}, {&none, 1}, {&start, 1}, nullptr,
                                    options)

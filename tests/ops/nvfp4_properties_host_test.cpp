@@ -1,20 +1,13 @@
 // quantize_nvfp4's edges and properties on the host, and rows that lie far apart.
 #include <sys/mman.h>
 
+#include "ops/host_device_test.h"
 #include "ops/nvfp4_properties.h"
 
 namespace diecast::testing {
 namespace {
 
-class Nvfp4OnHost : public ::testing::Test {
- protected:
-  void SetUp() override {
-    auto opened = open_host_device({});
-    if (!opened) GTEST_SKIP() << opened.error().message();
-    device_ = *opened;
-  }
-  std::shared_ptr<Device> device_;
-};
+using Nvfp4OnHost = HostDeviceTest;
 
 TEST_F(Nvfp4OnHost, EdgesAreAsTheReferenceHasThem) { expect_edges_as_the_reference(device_); }
 TEST_F(Nvfp4OnHost, TransformsAreAsTheReferenceHasThem) {

@@ -17,14 +17,14 @@ using weights_test::Model;
 class ShardedWeights : public HostDeviceTest {
  protected:
   std::string cast(const Model& model, const Bounds& bounds, GroupCast how = {}) {
-    return weights_test::cast_on_ranks(*test_runtime(), device, model, bounds, how);
+    return weights_test::cast_on_ranks(*test_runtime(), device_, model, bounds, how);
   }
   // What both ranks have brought is cast, and `weights` of it are as the full cast on each.
   void expect_cast(const Model& model, std::vector<weights_test::RankWeights>& ranks,
                    const std::vector<std::size_t>& weights) {
-    const auto group = thread_ranks({2, device});
+    const auto group = thread_ranks({2, device_});
     MasterCastOptions options;
-    options.device = device;
+    options.device = device_;
     const auto outcomes = weights_test::on_ranks(2, [&](int r) {
       auto& own = ranks[static_cast<std::size_t>(r)];
       return cast_master_weights_to_nvfp4(*test_runtime(), own.weights, own.shards, own.starts,
@@ -41,7 +41,7 @@ class ShardedWeights : public HostDeviceTest {
 };
 
 TEST_F(ShardedWeights, OfEverySplitOfSmallMatrices) {
-  EXPECT_EQ(weights_test::cast_every_split(*test_runtime(), device), "");
+  EXPECT_EQ(weights_test::cast_every_split(*test_runtime(), device_), "");
 }
 
 TEST_F(ShardedWeights, OfEveryBeginAndLength) {
@@ -87,23 +87,23 @@ TEST_F(ShardedWeights, OfManyTilesInVectorsAndInEveryLayout) {
 }
 
 TEST_F(ShardedWeights, OfPaddedLinearScales) {
-  EXPECT_EQ(weights_test::cast_with_padded_scales(*test_runtime(), device), "");
+  EXPECT_EQ(weights_test::cast_with_padded_scales(*test_runtime(), device_), "");
 }
 
 TEST_F(ShardedWeights, BeginBehind2To31Elements) {
-  EXPECT_EQ(weights_test::cast_behind_2_to_31(*test_runtime(), device), "");
+  EXPECT_EQ(weights_test::cast_behind_2_to_31(*test_runtime(), device_), "");
 }
 
 TEST_F(ShardedWeights, OfAnythingDrawnAtRandom) {
-  EXPECT_EQ(weights_test::cast_at_random(*test_runtime(), device), "");
+  EXPECT_EQ(weights_test::cast_at_random(*test_runtime(), device_), "");
 }
 
 TEST_F(ShardedWeights, OfNothingFiniteOrNothingAtAll) {
-  EXPECT_EQ(weights_test::cast_nothing_finite(*test_runtime(), device), "");
+  EXPECT_EQ(weights_test::cast_nothing_finite(*test_runtime(), device_), "");
 }
 
 TEST_F(ShardedWeights, TenThousandSmallOnes) {
-  EXPECT_EQ(weights_test::cast_ten_thousand(*test_runtime(), device), "");
+  EXPECT_EQ(weights_test::cast_ten_thousand(*test_runtime(), device_), "");
 }
 
 TEST_F(ShardedWeights, OfRanksThatSpeakThroughCallbacks) {
@@ -119,7 +119,7 @@ TEST_F(ShardedWeights, BesideOnesWithoutElementsOrBuffers) {
   const Model model = Model::random({{0, 20}, {18, 20}, {20, 0}}, 3, true);
   const Bounds bounds = {{0, 0, 0}, {0, 181, 360}, {0, 0, 0}};
   std::vector<weights_test::RankWeights> ranks;
-  for (int r = 0; r < 2; ++r) ranks.emplace_back(device, model, bounds, r);
+  for (int r = 0; r < 2; ++r) ranks.emplace_back(device_, model, bounds, r);
   for (auto& own : ranks) {
     for (const std::size_t w : {0, 2}) own.weights[w].rowwise = own.weights[w].columnwise = {};
   }
@@ -131,7 +131,7 @@ TEST_F(ShardedWeights, BesideAShardWithoutElementsThatHasAnAddressAndAnotherType
   const Model model = Model::random({{18, 20}, {18, 20}}, 3, true, DType::bf16);
   const Bounds bounds = {{0, 0, 360}, {0, 181, 360}};
   std::vector<weights_test::RankWeights> ranks;
-  for (int r = 0; r < 2; ++r) ranks.emplace_back(device, model, bounds, r);
+  for (int r = 0; r < 2; ++r) ranks.emplace_back(device_, model, bounds, r);
   ranks[0].shards[0].data = ranks[0].shards[1].data;
   ranks[0].shards[0].dtype = DType::f32;
   expect_cast(model, ranks, {0, 1});
@@ -142,15 +142,15 @@ TEST_F(ShardedWeights, WhoseCodesARankThatOwnsNothingDoesNotHave) {
   const Model model = Model::random({{18, 20}, {33, 16}}, 3, true);
   const Bounds bounds = {{0, 0, 181, 360}, {0, 263, 263, 528}};
   std::vector<weights_test::RankWeights> ranks;
-  for (int r = 0; r < 3; ++r) ranks.emplace_back(device, model, bounds, r);
-  const auto group = thread_ranks({3, device});
+  for (int r = 0; r < 3; ++r) ranks.emplace_back(device_, model, bounds, r);
+  const auto group = thread_ranks({3, device_});
   const auto outcomes = weights_test::on_ranks(3, [&](int r) {
     auto& own = ranks[static_cast<std::size_t>(r)];
     for (std::size_t w = 0; w < 2; ++w) {
       if (own.shards[w].cols() == 0) own.weights[w].rowwise.data = nullptr;
     }
     MasterCastOptions options;
-    options.device = device;
+    options.device = device_;
     options.gather = false;
     return cast_master_weights_to_nvfp4(*test_runtime(), own.weights, own.shards, own.starts,
                                         group[static_cast<std::size_t>(r)].get(), options);
@@ -165,7 +165,7 @@ TEST_F(ShardedWeights, WhoseCodesARankThatOwnsNothingDoesNotHave) {
 }
 
 TEST_F(ShardedWeights, OfEverySixteenBitValue) {
-  EXPECT_EQ(weights_test::cast_every_sixteen_bit_value(*test_runtime(), device), "");
+  EXPECT_EQ(weights_test::cast_every_sixteen_bit_value(*test_runtime(), device_), "");
 }
 
 TEST_F(ShardedWeights, OfOneRankWithoutACommunicator) {
@@ -177,10 +177,10 @@ TEST_F(ShardedWeights, OfOneRankWithoutACommunicator) {
 }
 
 TEST_F(ShardedWeights, OfNoWeightsAreDoneWhenAllRanksAgree) {
-  const auto group = thread_ranks({3, device});
+  const auto group = thread_ranks({3, device_});
   const auto outcomes = weights_test::on_ranks(3, [&](int r) {
     MasterCastOptions options;
-    options.device = device;
+    options.device = device_;
     return cast_master_weights_to_nvfp4(*test_runtime(), {}, {}, {},
                                         group[static_cast<std::size_t>(r)].get(), options);
   });
@@ -190,7 +190,7 @@ TEST_F(ShardedWeights, OfNoWeightsAreDoneWhenAllRanksAgree) {
 TEST_F(ShardedWeights, FiftyStepsOfATrainingLoop) {
   Model model = Model::random({{48, 64}, {31, 17}, {64, 33}}, 21, false);
   const Bounds bounds = {{0, 1001, 1001, 3072}, {0, 5, 264, 527}, {0, 704, 1409, 2112}};
-  EXPECT_EQ(weights_test::train_on_ranks(*test_runtime(), device, model, bounds, 50), "");
+  EXPECT_EQ(weights_test::train_on_ranks(*test_runtime(), device_, model, bounds, 50), "");
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "ops/device_buffer.h"
+#include "ops/host_device_test.h"
 #include "ops/test_runtime.h"
 #include "ops/variants.h"
 
@@ -19,13 +20,8 @@ namespace diecast {
 
 using Octets = std::vector<std::uint8_t>;
 
-class TilesOnHost : public ::testing::Test {
+class TilesOnHost : public HostDeviceTest {
  protected:
-  void SetUp() override {
-    auto opened = open_host_device({});
-    if (!opened) GTEST_SKIP() << opened.error().message();
-    device_ = std::move(*opened);
-  }
   void TearDown() override {
     for (const auto& buffer : buffers_) EXPECT_TRUE(buffer.guards_are_whole());
   }
@@ -78,7 +74,6 @@ class TilesOnHost : public ::testing::Test {
   }
 
   std::shared_ptr<Runtime> runtime_ = test_runtime();
-  std::shared_ptr<Device> device_;
   std::deque<variants::DeviceBuffer> buffers_;
 };
 

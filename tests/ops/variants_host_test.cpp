@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "ops/covering.h"
+#include "ops/host_device_test.h"
 #include "ops/test_runtime.h"
 #include "ops/variants.h"
 
@@ -41,14 +42,11 @@ constexpr variants::Covered kEveryday = variants::Covered::values;
 constexpr variants::Covered kEveryday = variants::Covered::pairs;
 #endif
 
-class VariantsOnHost : public ::testing::TestWithParam<std::string> {};
+class VariantsOnHost : public HostDeviceTest, public ::testing::WithParamInterface<std::string> {};
 
 TEST_P(VariantsOnHost, EqualTheReferenceToTheBit) {
   const auto runtime = test_runtime();
-  const auto opened = open_host_device({});
-  if (!opened) GTEST_SKIP() << opened.error().message();
-  const auto& device = *opened;
-  const Target target = device->targets().front();
+  const Target target = device_->targets().front();
   const auto tmpl = runtime->find_template(GetParam()).value();
   std::vector<Specialization> specializations;
   for (const Bindings& bindings : variants::wanted_variants(*tmpl, target, kEveryday)) {
@@ -61,7 +59,7 @@ TEST_P(VariantsOnHost, EqualTheReferenceToTheBit) {
   }
   int cases = 0;
   for (const Specialization& specialization : specializations) {
-    const auto kernel = runtime->preload(specialization, device).value();
+    const auto kernel = runtime->preload(specialization, device_).value();
     for (const variants::Case& one : variants::cases_of(specialization)) {
       ASSERT_EQ(variants::difference(*kernel, one), "");
       ++cases;

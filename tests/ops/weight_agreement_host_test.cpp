@@ -20,12 +20,12 @@ class WeightAgreement : public HostDeviceTest {
   void SetUp() override {
     HostDeviceTest::SetUp();
     if (IsSkipped()) return;
-    options.device = device;
-    for (int r = 0; r < 4; ++r) ranks.emplace_back(device, model, bounds, r);
+    options.device = device_;
+    for (int r = 0; r < 4; ++r) ranks.emplace_back(device_, model, bounds, r);
   }
   // The message that all four ranks give, each with its own lists and options.
   std::string message(const std::function<void(int, RankWeights&, MasterCastOptions&)>& change) {
-    const auto group = thread_ranks({4, device}, std::chrono::seconds(20));
+    const auto group = thread_ranks({4, device_}, std::chrono::seconds(20));
     const auto outcomes = on_ranks(4, [&](int r) {
       RankWeights& own = ranks[static_cast<std::size_t>(r)];
       MasterCastOptions of_rank = options;
@@ -117,24 +117,24 @@ TEST_F(WeightAgreement, FindsElementsOfTwoRanksAndOfNone) {
 }
 
 TEST_F(WeightAgreement, ARankThatStaysAwayEndsTheOthersWait) {
-  const auto group = thread_ranks({2, device}, std::chrono::milliseconds(50));
-  auto* values = static_cast<float*>(device->allocate(16).value());
+  const auto group = thread_ranks({2, device_}, std::chrono::milliseconds(50));
+  auto* values = static_cast<float*>(device_->allocate(16).value());
   EXPECT_EQ(
       group[0]->all_reduce_max(values, 4, {}).error().message(),
       "diecast: timed_out: 1 of 2 ranks came to all_reduce_max of 4 within 50 ms\n"
       "  fix: every rank makes the same calls; a longer patience is thread_ranks' last argument");
   EXPECT_EQ(group[1]->all_reduce_max(values, 4, {}).error().code, ErrorCode::timed_out);
-  device->free(values).value();
+  device_->free(values).value();
 }
 
 TEST_F(WeightAgreement, ARankWithAnotherCallFailsThemAll) {
-  const auto group = thread_ranks({2, device});
-  auto* values = static_cast<float*>(device->allocate(16).value());
+  const auto group = thread_ranks({2, device_});
+  auto* values = static_cast<float*>(device_->allocate(16).value());
   const auto outcomes = on_ranks(2, [&](int r) {
     return group[static_cast<std::size_t>(r)]->all_reduce_max(values, r + 1, {});
   });
   for (const auto& outcome : outcomes) EXPECT_EQ(outcome.error().code, ErrorCode::invalid_argument);
-  device->free(values).value();
+  device_->free(values).value();
 }
 
 TEST_F(WeightAgreement, FragmentsTakeTheBytesOfAShard) {
@@ -148,7 +148,7 @@ TEST_F(WeightAgreement, FragmentsTakeTheBytesOfAShard) {
   for (std::size_t i = 0; i < 8; ++i) {
     const ShardRange touched = storage(i / 2, i % 2).touched;
     const auto bytes = static_cast<std::size_t>(touched.end - touched.begin);
-    memory[i] = std::make_unique<variants::DeviceBuffer>(*device, bytes);
+    memory[i] = std::make_unique<variants::DeviceBuffer>(*device_, bytes);
     fragments[i / 2].push_back(memory[i]->data_pointer());
   }
   EXPECT_EQ(message([&](int r, RankWeights& own, MasterCastOptions& of_rank) {

@@ -36,12 +36,12 @@ class WeightErrors : public HostDeviceTest {
   // The first line of the message that all ranks give when rank `wrong` makes the change.
   std::string message(int wrong, const Change& change) {
     std::vector<RankWeights> ranks;
-    for (int r = 0; r < kRanks; ++r) ranks.emplace_back(device, model, bounds, r);
-    const auto group = thread_ranks({kRanks, device}, std::chrono::seconds(20));
+    for (int r = 0; r < kRanks; ++r) ranks.emplace_back(device_, model, bounds, r);
+    const auto group = thread_ranks({kRanks, device_}, std::chrono::seconds(20));
     const auto outcomes = on_ranks(kRanks, [&](int r) {
       RankWeights& own = ranks[static_cast<std::size_t>(r)];
       MasterCastOptions options;
-      options.device = device;
+      options.device = device_;
       if (r == wrong) change(own, options);
       return cast_master_weights_to_nvfp4(*test_runtime(), own.weights, own.shards, own.starts,
                                           group[static_cast<std::size_t>(r)].get(), options);
@@ -222,13 +222,13 @@ TEST_F(WeightErrors, OfPlansThatDifferNameTheRank) {
 
 TEST_F(WeightErrors, OfTwoRanksAreTheFirstOnes) {
   std::vector<RankWeights> ranks;
-  for (int r = 0; r < kRanks; ++r) ranks.emplace_back(device, model, bounds, r);
-  const auto group = thread_ranks({kRanks, device}, std::chrono::seconds(20));
+  for (int r = 0; r < kRanks; ++r) ranks.emplace_back(device_, model, bounds, r);
+  const auto group = thread_ranks({kRanks, device_}, std::chrono::seconds(20));
   for (const auto& outcome : on_ranks(kRanks, [&](int r) {
          RankWeights& own = ranks[static_cast<std::size_t>(r)];
          if (r % 2 == 1) own.weights[1].shape = {r};
          MasterCastOptions options;
-         options.device = device;
+         options.device = device_;
          return cast_master_weights_to_nvfp4(*test_runtime(), own.weights, own.shards, own.starts,
                                              group[static_cast<std::size_t>(r)].get(), options);
        })) {
