@@ -13,7 +13,7 @@ namespace diecast::tool {
 
 class GraphTimes {
  public:
-  // The driver's context is current in every call; it outlives this.
+  // The driver outlives this.
   GraphTimes(const ToolDriver& driver, std::shared_ptr<Device> device, Stream stream)
       : driver_(driver), device_(std::move(device)), stream_(stream) {}
 

@@ -1,7 +1,6 @@
 // diecast bench inputs: what comes in otherwise than as a large bf16 matrix of an even shape: other
 // element types beside bf16, and odd shapes beside the next larger even one.
 #include <diecast/base/text.h>
-#include <diecast/launch/cuda/context.h>
 #include <diecast/ops/dequantize_nvfp4.h>
 #include <diecast/ops/quantize_mx.h>
 #include <diecast/ops/quantize_nvfp4.h>
@@ -133,8 +132,6 @@ Result<Figures> bench_inputs(Runtime& runtime, const std::vector<BenchShape>& ty
                              const std::vector<BenchShape>& odd) {
   DIECAST_TRY(const auto device, runtime.default_device());
   DIECAST_TRY(const ToolDriver driver, ToolDriver::open(*device));
-  CurrentContext current(driver.driver());
-  DIECAST_CHECK(current.push(driver.context()));
   Figures figures;
   for (const BenchShape shape : typed) DIECAST_CHECK(add_types(runtime, device, shape, figures));
   for (const BenchShape shape : odd) {

@@ -2,7 +2,6 @@
 // of as many bytes: what a launch takes in a CUDA graph of many.
 #include <diecast/base/file.h>
 #include <diecast/base/text.h>
-#include <diecast/launch/cuda/context.h>
 #include <diecast/ops/quantize_nvfp4.h>
 #include <diecast/tool/bench.h>
 #include <diecast/tool/bench_gpu.h>
@@ -152,8 +151,6 @@ Result<Figures> bench_plot(Runtime& runtime, const std::vector<BenchShape>& shap
   DIECAST_TRY(AtomicFile picture, AtomicFile::create(system_files(), file));
   DIECAST_TRY(const auto device, runtime.default_device());
   DIECAST_TRY(const ToolDriver driver, ToolDriver::open(*device));
-  CurrentContext current(driver.driver());
-  DIECAST_CHECK(current.push(driver.context()));
   std::vector<Bandwidths> measured;
   Figures figures;
   for (const BenchShape shape : shapes) {

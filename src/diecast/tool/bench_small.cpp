@@ -2,7 +2,6 @@
 // one CUDA graph: against a kernel of the same grid, threads, loads and stores without arithmetic,
 // and against the fastest configuration that the header allows, all in the same graph run.
 #include <diecast/base/text.h>
-#include <diecast/launch/cuda/context.h>
 #include <diecast/ops/quantize_nvfp4.h>
 #include <diecast/tool/bench.h>
 #include <diecast/tool/bench_accesses.h>
@@ -189,8 +188,6 @@ Result<Figures> measure_small(Runtime& runtime, const ToolDriver& driver,
 Result<Figures> bench_small(Runtime& runtime, const std::vector<BenchShape>& shapes) {
   DIECAST_TRY(const auto device, runtime.default_device());
   DIECAST_TRY(const ToolDriver driver, ToolDriver::open(*device));
-  CurrentContext current(driver.driver());
-  DIECAST_CHECK(current.push(driver.context()));
   DIECAST_TRY(const Stream stream, device->create_stream());
   Figures figures;
   for (const bool row_scaled : {false, true}) {

@@ -3,7 +3,6 @@
 // the time on a large and on a small matrix, registers and instructions.
 #include <diecast/base/text.h>
 #include <diecast/compile/elf.h>
-#include <diecast/launch/cuda/context.h>
 #include <diecast/runtime/tuning/trial.h>
 #include <diecast/tool/bench.h>
 #include <diecast/tool/bench_graph.h>
@@ -121,8 +120,6 @@ Result<void> add_template(const ToolDriver& driver, const std::shared_ptr<Device
 Result<Figures> bench_specialization(Runtime& runtime, const std::vector<BenchShape>& shapes) {
   DIECAST_TRY(const auto device, runtime.default_device());
   DIECAST_TRY(const ToolDriver driver, ToolDriver::open(*device));
-  CurrentContext current(driver.driver());
-  DIECAST_CHECK(current.push(driver.context()));
   DIECAST_TRY(const Stream stream, device->create_stream());
   Figures figures;
   for (const std::string& name : runtime.template_names()) {

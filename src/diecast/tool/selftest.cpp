@@ -1,7 +1,6 @@
 // diecast selftest --device: what this driver does when code is loaded, unloaded and captured, in
 // plain sentences; fails where one does not hold that diecast relies on.
 #include <diecast/base/text.h>
-#include <diecast/launch/cuda/context.h>
 #include <diecast/tool/command.h>
 #include <diecast/tool/console.h>
 #include <diecast/tool/devices.h>
@@ -20,8 +19,6 @@ Result<int> selftest(bool device_wanted, bool json) {
   DIECAST_TRY(const auto runtime, Runtime::create());
   DIECAST_TRY(const auto device, runtime->default_device());
   DIECAST_TRY(const ToolDriver driver, ToolDriver::open(*device));
-  CurrentContext current(driver.driver());
-  DIECAST_CHECK(current.push(driver.context()));
   DIECAST_TRY(const auto facts, device_facts(*runtime, driver, device));
   nlohmann::ordered_json out = nlohmann::ordered_json::array();
   Table table({"", "measured", "found"});

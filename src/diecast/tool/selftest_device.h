@@ -20,7 +20,7 @@ struct DeviceFact {
   bool holds = true;
 };
 
-// The context of the driver is current. Errors: those of building a kernel and of the device.
+// Errors: those of building a kernel and of the device.
 Result<std::vector<DeviceFact>> device_facts(Runtime& runtime, const ToolDriver& driver,
                                              const std::shared_ptr<Device>& device);
 

@@ -24,6 +24,8 @@ Result<ToolDriver> ToolDriver::open(const Device& device) {
                           "finding the device"));
   DIECAST_CHECK(out.check(cuda.cuDevicePrimaryCtxRetain(&out.context_, number),
                           "cuDevicePrimaryCtxRetain", "taking the device's context"));
+  out.current_ = std::make_unique<CurrentContext>(cuda);
+  DIECAST_CHECK(out.current_->push(out.context_));
   return out;
 }
 

@@ -4,6 +4,7 @@
 
 #include <diecast/base/error.h>
 #include <diecast/base/library.h>
+#include <diecast/launch/cuda/context.h>
 #include <diecast/launch/device.h>
 #include <diecast/launch/driver.h>
 
@@ -44,10 +45,12 @@ DIECAST_TOOL_CUDA_FUNCTIONS(DIECAST_DECLARE)
 
 namespace diecast::tool {
 
-// The process's driver with these functions, and a device's primary context to call them in.
+// The process's driver with these functions. A device's primary context is current in the thread
+// that opens it, and that ends it, for as long as it lives.
 class ToolDriver {
  public:
-  // Errors: those of Driver::shared(); driver_unavailable where one of the functions is missing.
+  // Errors: those of Driver::shared(); driver_unavailable where one of the functions is missing;
+  // of the driver.
   static Result<ToolDriver> open(const Device& device);
 
   const Driver& driver() const { return *driver_; }
@@ -65,10 +68,10 @@ class ToolDriver {
   std::shared_ptr<const Driver> driver_;
   Library library_;
   cuda::ContextHandle* context_ = nullptr;
+  std::unique_ptr<CurrentContext> current_;  // gone before the driver is
 };
 
-// Calls on a stream, captured into a graph that can be launched again and again. The context of
-// the driver is current in every call.
+// Calls on a stream, captured into a graph that can be launched again and again.
 class ReplayedGraph {
  public:
   static Result<ReplayedGraph> capture(const ToolDriver& driver, Stream stream,
