@@ -48,6 +48,26 @@ TEST_F(Doctor, HasNoGpuWithoutADriver) {
   EXPECT_TRUE(says("yes  build kernels for GPUs (warm, compile)"));
 }
 
+TEST_F(Doctor, NamesTheGpusThatCuBlasLtIsFor) {
+  const std::string library = DIECAST_FAKE_DIR "/libfake_cublaslt.so";
+  diecast_.set("DIECAST_CUBLASLT", library);
+  const std::string found =
+      "ok   cuBLASLt      cuBLASLt 13.1.0 (" + library + "), for gemm_nvfp4 on ";
+  EXPECT_EQ(finding("cuBLASLt"), found + "GPUs with FP4 tensor cores; this machine has none");
+  has_gpus("90 100 120");
+  EXPECT_EQ(finding("cuBLASLt"), found + "GPU 1, GPU 2");
+}
+
+TEST_F(Doctor, TellsHowToHaveCuBlasLtAndWhatUsesIt) {
+  const std::string found = finding("cuBLASLt");
+  EXPECT_TRUE(found.starts_with("--   cuBLASLt      cannot open the library ")) << found;
+  EXPECT_NE(found.find("fix: install CUDA 12.8 or newer, or set DIECAST_CUBLASLT to the path of "
+                       "its libcublasLt.so; only gemm_nvfp4's path cublaslt uses it, on GPUs with "
+                       "FP4 tensor cores"),
+            std::string::npos)
+      << found;
+}
+
 TEST_F(Doctor, TellsADriverThatDoesNotStart) {
   has_gpus("90");
   diecast_.set("DIECAST_FAKE_CUDA_FAIL", "cuInit=999");

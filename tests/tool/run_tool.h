@@ -1,5 +1,5 @@
-// Runs the diecast command as its users do: a process of its own, a cache of its own, a fake NVRTC
-// and no GPU.
+// Runs the diecast command as its users do: a process of its own, a cache of its own, a fake NVRTC,
+// no GPU and no cuBLASLt.
 #pragma once
 
 #include <diecast/base/process.h>
@@ -19,6 +19,7 @@ class ToolRun {
       : environment_{"DIECAST_CACHE=" + cache_.path(),
                      "DIECAST_NVRTC=" + nvrtc.path(),
                      "DIECAST_LIBCUDA=/nonexistent/libcuda.so.1",
+                     "DIECAST_CUBLASLT=/nonexistent/libcublasLt.so.13",
                      "HOME=" + folder.path(),
                      "DIECAST_FAKE_NVRTC_VERSION=13.0",
                      "LC_ALL=C"} {

@@ -29,10 +29,10 @@ struct GemmNvfp4Options {
   std::string_view layout = "TN";
   // Whose code makes the product.
   //   own       the kernels of here: the same bits on every GPU and on the host
-  //   cublaslt  NVIDIA's library, opened at run time, on GPUs with FP4 tensor cores: sums in its
-  //   own
-  //             order, which may change with its version and the GPU; scales, bias, cast and
-  //             accumulation as own. Operands with s128x4 scales, K in 32s, N in 8s; not groups.
+  //   cublaslt  NVIDIA's library, opened at run time, on GPUs with FP4 tensor cores: sums in an
+  //             order of its own, which may change with its version and the GPU; scales, bias, cast
+  //             and accumulation as own. Operands with s128x4 scales, K in 32s, N in 8s; not
+  //             groups.
   //   auto      cublaslt for what it takes, else own: by GPU, library, operands, scratch and what
   //             the library's heuristics have, so that bits may differ between machines
   // On no GPU was cublaslt run here: its arguments are tested through a fake library.

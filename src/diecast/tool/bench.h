@@ -16,10 +16,11 @@ namespace diecast::tool {
 struct Figure {
   std::string what;
   double value = 0;
-  std::string unit;
-  double bound = 0;         // 0: no promise
-  bool at_least = false;    // the bound is a lower one
-  std::string detail = {};  // of what the ratio was made
+  std::string unit = {};
+  double bound = 0;          // 0: no promise
+  bool at_least = false;     // the bound is a lower one
+  std::string detail = {};   // of what the ratio was made
+  std::string missing = {};  // why it could not be measured here; a measured one has none
 
   bool holds() const { return bound == 0 || (at_least ? value >= bound : value <= bound); }
 };

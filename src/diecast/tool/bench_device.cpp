@@ -33,7 +33,8 @@ Result<double> median_ms(Device& device, Stream stream, int repeats,
 }
 
 Result<BenchMatrix> bench_matrix(const std::shared_ptr<Device>& device, std::int64_t rows,
-                                 std::int64_t cols, bool row_scaled, std::uint64_t seed) {
+                                 std::int64_t cols, bool row_scaled, std::uint64_t seed,
+                                 ScaleLayout layout) {
   BenchMatrix m;
   const auto take = [&](std::int64_t bytes) -> Result<void*> {
     DIECAST_TRY(m.memory.emplace_back(),
@@ -44,6 +45,7 @@ Result<BenchMatrix> bench_matrix(const std::shared_ptr<Device>& device, std::int
   DIECAST_TRY(m.x.data, take(rows * cols * 2));
   m.quantized.shape = m.x.shape;
   m.quantized.row_scaled = row_scaled;
+  m.quantized.layout = layout;
   DIECAST_TRY(m.quantized.rowwise, m.quantized.rowwise_sizes());
   QuantizedSide& side = m.quantized.rowwise;
   DIECAST_TRY(side.data, take(side.data_bytes));

@@ -30,13 +30,14 @@ class BenchMemory {
 Result<double> median_ms(Device& device, Stream stream, int repeats,
                          const std::function<Result<void>()>& call);
 
-// A [rows, cols] bf16 matrix of seeded normal values, and a quantized one of its shape.
+// A [rows, cols] bf16 matrix of seeded normal values, and buffers for its rows quantized.
 struct BenchMatrix {
   std::vector<BenchMemory> memory;
   Tensor x;
   QuantizedTensor quantized;
 };
 Result<BenchMatrix> bench_matrix(const std::shared_ptr<Device>& device, std::int64_t rows,
-                                 std::int64_t cols, bool row_scaled, std::uint64_t seed);
+                                 std::int64_t cols, bool row_scaled, std::uint64_t seed,
+                                 ScaleLayout layout = ScaleLayout::linear);
 
 }  // namespace diecast::tool

@@ -2,6 +2,8 @@
 #include <diecast/base/text.h>
 #include <diecast/launch/cuda_device.h>
 #include <diecast/launch/host_device.h>
+#include <diecast/ops/cublaslt/api.h>
+#include <diecast/ops/cublaslt/gemm_cublaslt.h>
 #include <diecast/runtime/runtime.h>
 #include <diecast/tool/cache_roots.h>
 #include <diecast/tool/command.h>
@@ -26,7 +28,22 @@ Finding of_error(std::string part, const Error& error) {
   return {std::move(part), false, error.what, error.fix};
 }
 
-void add_gpus(std::vector<Finding>& findings) {
+// `takers`: the GPUs that could multiply by it.
+Finding cublaslt_finding(const std::vector<std::string>& takers) {
+  const auto api = cublaslt::shared_api();
+  if (!api) {
+    Finding out = of_error("cuBLASLt", api.error());
+    out.fix += "; only gemm_nvfp4's path cublaslt uses it, on GPUs with FP4 tensor cores";
+    return out;
+  }
+  return {"cuBLASLt", true,
+          cat((*api)->description(), ", for gemm_nvfp4 on ",
+              takers.empty() ? "GPUs with FP4 tensor cores; this machine has none"
+                             : join(takers, ", ")),
+          ""};
+}
+
+void add_gpus(std::vector<Finding>& findings, std::vector<std::string>& with_fp4) {
   const auto count = cuda_device_count();
   if (!count) return findings.push_back(of_error("CUDA driver", count.error()));
   for (int i = 0; i < *count; ++i) {
@@ -35,6 +52,7 @@ void add_gpus(std::vector<Finding>& findings) {
       findings.push_back(of_error(cat("GPU ", i), device.error()));
       continue;
     }
+    if (PreparedGemmCublaslt::runs_on(**device)) with_fp4.push_back(cat("GPU ", i));
     const DeviceProperties& p = (*device)->properties();
     if (i == 0) {
       findings.push_back(
@@ -85,8 +103,10 @@ void add_cache(Runtime& runtime, std::vector<Finding>& findings) {
 
 std::vector<Finding> examine(Runtime& runtime) {
   std::vector<Finding> findings;
-  add_gpus(findings);
+  std::vector<std::string> with_fp4;
+  add_gpus(findings, with_fp4);
   findings.push_back(compiler_finding(runtime, "NVRTC", "sm_90a"));
+  findings.push_back(cublaslt_finding(with_fp4));
   findings.push_back(compiler_finding(runtime, "host compiler", "host"));
   auto host = open_host_device(HostDeviceOptions::from_environment());
   findings.push_back(host ? Finding{"host device", true, describe(**host), ""}

@@ -54,6 +54,11 @@ Result<Library> find_library() {
 
 }  // namespace
 
+std::string Api::description() const {
+  return cat("cuBLASLt ", version / 10000, ".", version / 100 % 100, ".", version % 100, " (",
+             library.path(), ")");
+}
+
 Result<void> Api::done(std::string_view function, Status status) const {
   if (status == success) return {};
   return Error{ErrorCode::driver_error,

@@ -87,6 +87,7 @@ struct Api {
   Functions call;
   std::size_t version = 0;  // CUBLAS_VERSION's form: 130100 is 13.1.0
 
+  std::string description() const;  // "cuBLASLt 13.1.0 (/usr/lib/libcublasLt.so.13)"
   // Nothing, or driver_error that names the function and the status.
   Result<void> done(std::string_view function, Status status) const;
 };

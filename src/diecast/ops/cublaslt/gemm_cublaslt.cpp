@@ -45,7 +45,7 @@ Result<void> check_starts(const GemmOperand& x) {
 // The errors of check() but for those of the library.
 Result<void> check_taken(const Device& device, const QuantizedTensor& a, const QuantizedTensor& b,
                          const Tensor& out, const GemmNvfp4Options& options) {
-  if (device.properties().cc < kFirstFp4) {
+  if (!PreparedGemmCublaslt::runs_on(device)) {
     return Error{
         ErrorCode::not_supported,
         cat("gemm_nvfp4: path cublaslt: ", device.properties().name, " has no FP4 tensor cores"),
@@ -139,6 +139,10 @@ std::int64_t PreparedGemmCublaslt::Request::needed_bytes(std::int64_t rows,
 std::int64_t PreparedGemmCublaslt::Request::scratch_bytes(std::int64_t rows,
                                                           std::int64_t cols) const {
   return needed_bytes(rows, cols) + kWorkspaceBytes;
+}
+
+bool PreparedGemmCublaslt::runs_on(const Device& device) {
+  return device.properties().cc >= kFirstFp4;
 }
 
 Result<void> PreparedGemmCublaslt::check(const Device& device, const QuantizedTensor& a,

@@ -38,6 +38,7 @@ class PreparedGemmCublaslt {
     std::int64_t scratch_bytes(std::int64_t rows, std::int64_t cols) const;
   };
 
+  static bool runs_on(const Device& device);  // a GPU with FP4 tensor cores
   // What this path does not take, before anything is prepared. Errors: not_supported (a GPU without
   // FP4 tensor cores, cuBLASLt older than 12.8, scales that are not s128x4), file_not_found (no
   // cuBLASLt), shape_mismatch (K, N), misaligned (codes, scales, out, scratch), missing_buffer
