@@ -4,7 +4,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "fake_file_system.h"
@@ -83,6 +86,69 @@ TEST(AtomicFile, IsASiblingWhereThereAreNoUnnamedFiles) {
   ASSERT_TRUE(write_atomically(files, folder / "out", "some text"));
   EXPECT_EQ(text_of(folder / "out"), "!ome text");
   EXPECT_EQ(tree(folder.path()), std::vector<std::string>{"out"});
+}
+
+// What a writer that is killed leaves where there are no unnamed files; its name.
+std::string left_by_a_killed_writer(const TemporaryDirectory& folder) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    FakeFileSystem files(without_unnamed());
+    AtomicFile file = AtomicFile::create(files, folder / "out").value();
+    if (file.write(as_bytes("half"))) ::raise(SIGKILL);
+    ::_exit(1);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFSIGNALED(status));
+  const std::vector<std::string> names = tree(folder.path());
+  return names.empty() ? "" : names[0];
+}
+
+void age(const std::string& path, std::int64_t seconds) {
+  const timespec then = {::time(nullptr) - seconds, 0};
+  const timespec times[2] = {then, then};
+  ASSERT_EQ(::utimensat(AT_FDCWD, path.c_str(), times, AT_SYMLINK_NOFOLLOW), 0);
+}
+
+TEST(AtomicFile, ANextWriterRemovesWhatAKilledOneLeftAnHourAgo) {
+  TemporaryDirectory folder;
+  FakeFileSystem files(without_unnamed());
+  const std::string left = left_by_a_killed_writer(folder);
+  ASSERT_EQ(left.substr(0, 17), ".out.diecast-tmp-");
+  age(folder / left, 3500);
+  ASSERT_TRUE(write_atomically(files, folder / "other", "text"));
+  EXPECT_EQ(tree(folder.path()), (std::vector<std::string>{left, "other"}));
+  age(folder / left, 3700);
+  ASSERT_TRUE(write_atomically(files, folder / "other", "text"));
+  EXPECT_EQ(tree(folder.path()), std::vector<std::string>{"other"});
+}
+
+TEST(AtomicFile, RemovesNothingOfALivingWriterOrOfAnotherUserOrName) {
+  TemporaryDirectory folder;
+  FakeFileSystem files(without_unnamed());
+  AtomicFile writing = AtomicFile::create(files, folder / "out").value();
+  const std::string digits = "0123456789abcdef", mark = ".diecast-tmp-";
+  for (const std::string& name :
+       {"." + mark, ".a" + mark + digits + "0", ".a" + mark + "0123456789ABCDEF",
+        "a" + mark + digits, ".a.diecast_tmp-" + digits}) {
+    write_text(folder / name, "another's");
+  }
+  ASSERT_EQ(::symlink("nowhere", (folder / (".link" + mark + digits)).c_str()), 0);
+  ASSERT_EQ(::mkdir((folder / (".folder" + mark + digits)).c_str(), 0700), 0);
+  const std::string theirs = folder / (".theirs" + mark + digits);
+  if (::geteuid() == 0) {
+    write_text(theirs, "another user's");
+    ASSERT_EQ(::chown(theirs.c_str(), 12345, 12345), 0);
+  }
+  const std::vector<std::string> before = tree(folder.path());
+  for (const std::string& name : before) age(folder / name, 7200);
+  ASSERT_TRUE(write_atomically(files, folder / "other", "text"));
+  auto after = tree(folder.path());
+  std::erase(after, "other");
+  EXPECT_EQ(after, before);
+  ASSERT_TRUE(writing.write(as_bytes("text")));
+  ASSERT_TRUE(writing.commit());
+  EXPECT_EQ(text_of(folder / "out"), "text");
 }
 
 // Without /proc nothing can be linked; with `done` only the reply is lost.

@@ -4,8 +4,10 @@
 #include <diecast/base/text.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <vector>
 
 namespace diecast {
 namespace {
@@ -13,6 +15,8 @@ namespace {
 constexpr int kNameTries = 8;               // 64 random bits: a second try is already an attack
 constexpr std::size_t kNameKept = 200;      // of the final name in the temporary one (NAME_MAX 255)
 constexpr std::uint64_t kCopied = 1 << 20;  // bytes at a time
+constexpr std::string_view kMark = ".diecast-tmp-";
+constexpr std::int64_t kLeftSeconds = 3600;
 
 // A symbolic link is replaced, not followed; a directory, device or FIFO never is.
 Result<void> check_replaceable(const struct stat& old, const std::string& path) {
@@ -24,7 +28,38 @@ Result<void> check_replaceable(const struct stat& old, const std::string& path) 
 }
 
 std::string temporary_name(const std::string& final_name) {
-  return cat(".", final_name.substr(0, kNameKept), ".diecast-tmp-", hex16(random_bits()));
+  return cat(".", final_name.substr(0, kNameKept), kMark, hex16(random_bits()));
+}
+
+bool is_temporary_name(std::string_view name) {
+  constexpr std::size_t kEnd = kMark.size() + 16;
+  return name.size() > kEnd && name[0] == '.' &&
+         name.substr(name.size() - kEnd, kMark.size()) == kMark &&
+         name.find_first_not_of("0123456789abcdef", name.size() - 16) == name.npos;
+}
+
+// This user's, as nobody has changed it for an hour, and whose writer is gone: it would hold a
+// lock.
+bool is_left_over(FileSystem& files, int directory, const std::string& name) {
+  struct stat status;
+  if (files.status_at(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) < 0) return false;
+  if (!S_ISREG(status.st_mode) || status.st_uid != ::geteuid()) return false;
+  if (files.now_seconds() - status.st_mtim.tv_sec < kLeftSeconds) return false;
+  const Descriptor file(
+      files, files.open_at(directory, name.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK, 0));
+  return file && files.try_lock(file.number(), 0, 1) >= 0;
+}
+
+// What writers that were killed have left in a folder.
+void remove_leftovers(FileSystem& files, int directory) {
+  std::vector<std::string> found;
+  files.list_directory(directory, [&](const char* name) {
+    if (is_temporary_name(name)) found.emplace_back(name);
+    return true;
+  });
+  for (const std::string& name : found) {
+    if (is_left_over(files, directory, name)) files.unlink_at(directory, name.c_str(), 0);
+  }
 }
 
 }  // namespace
@@ -64,6 +99,7 @@ int AtomicFile::open_temporary(mode_t mode) {
 }
 
 int AtomicFile::open_named(mode_t mode) {
+  remove_leftovers(*files_, directory_.number());
   int file = -EEXIST;
   std::string name;
   for (int i = 0; i < kNameTries && file == -EEXIST; ++i) {
@@ -74,6 +110,7 @@ int AtomicFile::open_named(mode_t mode) {
   if (file < 0) return file;
   temporary_ = name;
   file_ = Descriptor(*files_, file);
+  files_->try_lock(file, 0, 1);  // until it is closed; without locks nobody takes it for left over
   return 0;
 }
 

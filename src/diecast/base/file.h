@@ -82,10 +82,11 @@ Error file_error(std::string_view doing, std::string_view path, int negative_err
 
 // Writes a temporary file, syncs it and renames it, then a sibling, over `path` on commit(): the
 // final name is the complete old file or the complete new one. Without commit() nothing remains,
-// not even of a process that is killed: until then the file has no name, but where the file system
-// knows no such files, and there a kill leaves it. A file that is replaced keeps its permissions; a
-// symbolic link is replaced, not followed. Errors of create: file_exists (a directory or device is
-// in the way), file_not_found (no such directory), io_error.
+// not even of a process that is killed: until then the file has no name. Where the file system
+// knows no such files a kill leaves `.NAME.diecast-tmp-*`, which the next writer into that folder
+// removes once it is an hour old. A file that is replaced keeps its permissions; a symbolic link is
+// replaced, not followed. Errors of create: file_exists (a directory or device is in the way),
+// file_not_found (no such directory), io_error.
 class AtomicFile {
  public:
   // `most`: the permissions that it may have at most, whatever the umask or the file that it
