@@ -41,7 +41,7 @@ inline CLI::Validator not_negative() {
           "SIZE"};
 }
 
-// The path of this command itself; empty where there is no /proc.
+// The path of this command itself; empty where it cannot be told.
 std::string own_program();
 
 }  // namespace diecast::tool

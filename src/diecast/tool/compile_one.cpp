@@ -4,8 +4,11 @@
 #include <diecast/runtime/isolated_compile.h>
 #include <diecast/tool/command.h>
 #include <diecast/tool/console.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdlib.h>
+#include <sys/auxv.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -82,9 +85,12 @@ Command add_compile_one(CLI::App& app) {
 }
 
 std::string own_program() {
-  char path[4096];
+  char path[PATH_MAX];
   const ssize_t size = ::readlink("/proc/self/exe", path, sizeof path);
-  return size > 0 ? std::string(path, static_cast<std::size_t>(size)) : std::string();
+  if (size > 0) return {path, static_cast<std::size_t>(size)};
+  // Without /proc: as it was started, where the working directory is still that one.
+  const auto* const started = reinterpret_cast<const char*>(::getauxval(AT_EXECFN));
+  return started != nullptr && ::realpath(started, path) != nullptr ? path : "";
 }
 
 }  // namespace diecast::tool
