@@ -7,7 +7,7 @@
 /* diecast
 shape    int   COLS    = 0                               // row length; 0 = not fixed at compile time
 shape    enum  ROWS    {dense, apart, any} = dense       // what is known of x's rows, see above
-option   type  IN      {bf16, f16, f32}                  // element type of x
+option   type  IN      {bf16, f16, f32, e4m3}            // element type of x
 option   enum  PER     {tensor, row, column, block, tile} = tensor    // what one maximum is of
 option   int   BLOCK   {8, 16, 32, 64, 128} = 16         // neighbours of a row that share one maximum
 option   enum  NANS    {ignore, propagate} = ignore      // propagate: 0x7FFFFFFF where one is NaN
@@ -24,6 +24,7 @@ arg      cols
 require  THREADS % 32 == 0                               // whole warps
 require  BLOCK == 16 || PER == PER_block                 // a block's width is of maxima per block
 require  BLOCK != 8 || RHT == RHT_none                   // the transform has blocks of 16
+require  IN != e4m3 || RHT == RHT_none                   // a transform is rounded to x's type: bf16, f16 or f32
 require  RHT != RHT_none || SIGN_MASK == 0                // signs belong to the transform
 require  SIGN_MASK >= 0 && SIGN_MASK < 65536             // one bit for each of 16 elements
 require  RHT != RHT_row || PER != PER_column             // blocks along a row have no column of their own

@@ -7,7 +7,7 @@
 /* diecast
 shape    int   COLS    = 0                               // row length; 0 = not fixed at compile time
 shape    enum  ROWS    {apart, any} = apart              // what is known of the matrices' rows, see above
-option   type  IN      {bf16, f16, f32}                  // element type
+option   type  IN      {bf16, f16, f32, e4m3}            // element type
 option   enum  GROUP   {members, list} = members         // see above
 option   enum  PER     {tensor, row, column} = tensor    // what one maximum is of
 option   enum  NANS    {ignore, propagate} = ignore      // propagate: 0x7FFFFFFF where one is NaN
@@ -27,6 +27,7 @@ arg      cols
 arg      count
 require  THREADS % 32 == 0                               // whole warps
 require  PER != PER_row || GROUP == GROUP_members        // a list has one maximum of all its matrices
+require  IN != e4m3 || RHT == RHT_none                   // a transform is rounded to x's type: bf16, f16 or f32
 require  RHT != RHT_none || SIGN_MASK == 0               // signs belong to the transform
 require  SIGN_MASK >= 0 && SIGN_MASK < 65536             // one bit for each of 16 elements
 require  RHT != RHT_row || PER != PER_column             // blocks along a row have no column of their own

@@ -38,7 +38,7 @@ require  PROFILE != PROFILE_te_fast || (IN == bf16 && !RHT)  // profile te_fast 
 require  PROFILE < PROFILE_flashinfer_exact || (bits(IN) == 16 && !RHT && !STOCHASTIC)  // FlashInfer's profiles are defined for bf16 and f16, not transformed, rounded to nearest
 require  PROFILE < PROFILE_flashinfer_dsl_exact           // a scale a row is defined by flashinfer_exact and flashinfer_fast, and not by the CuTe-DSL ones
 require  !host || PROFILE != PROFILE_flashinfer_fast      // profile flashinfer_fast takes the GPU's approximate reciprocal: a GPU target, or flashinfer_exact
-require  IN != e4m3                                      // amaxes of e4m3 are given, not found: quantize_nvfp4 with ROW_SCALE
+require  IN != e4m3 || !RHT                              // a transform is rounded to x's type: bf16, f16 or f32
 require  RHT || SIGN_MASK == 0                           // signs belong to the transform: RHT=1
 require  SIGN_MASK >= 0 && SIGN_MASK < 65536             // one bit for each of 16 elements
 launch   grid(min(ceil_div(align_up(rows, LAYOUT == LAYOUT_s128x4 ? 128 : LAYOUT == LAYOUT_s8x4 ? 8 : 1), SIDE), sm_count * waves)) block(THREADS) resident(FOUR_OVER_SIX == FOUR_OVER_SIX_off && !RHT && !STOCHASTIC ? min(16, 1024 / THREADS) : 1)
@@ -55,6 +55,7 @@ sample   COLS {0, 80}  SIGN_MASK {0, 55272}  rows {0, 1, 7, 33, 130}  cols {1, 1
 
 using Recipe = Nvfp4Recipe<PROFILE, kGlobalAmax, FOUR_OVER_SIX, BOUND, false>;
 using Layout = ScaleLayout<LAYOUT>;
+using Block = LoadedBlock16<IN>;
 
 // Threads that share a row: neighbours in a warp where rows lie side by side.
 constexpr int kLanes = THREADS / SIDE;
@@ -64,16 +65,16 @@ DIECAST_DEVICE u32 side() { return SIDE > 1 ? threadIdx.x / kLanes : 0; }
 // Blocks that a thread keeps from the amax to the codes: all its share of a row whose length is known
 // and fits, else none, and the row is read a second time, as rows are that nothing is known of.
 constexpr int kShare = static_cast<int>(ceil_div(COLS, BLOCK * kLanes));
-constexpr int kHeld = ROWS != ROWS_any && kShare * bits<IN>() <= HELD * 16 ? kShare : 0;
+constexpr int kHeld = ROWS != ROWS_any && kShare * Block::kWords <= HELD * 8 ? kShare : 0;
 constexpr bool kEqualShares = SIDE == 1 && COLS % (BLOCK * THREADS) == 0;
 
 // Transforms are long code: compiled once.
-DIECAST_DEVICE_CALL Block16<IN> transformed_block(const IN* from, i64 count) {
+DIECAST_DEVICE_CALL Block transformed_block(const IN* from, i64 count) {
   const auto block = ROWS == ROWS_any ? load_block16_elements(from, count) : load_block16(from);
   return hadamard16(block, SIGN_MASK);
 }
 
-DIECAST_DEVICE Block16<IN> block_of(const IN* row, u32 i, i64 row_cols) {
+DIECAST_DEVICE Block block_of(const IN* row, u32 i, i64 row_cols) {
   const IN* from = row + i64{i} * BLOCK;
   if constexpr (RHT) {
     return transformed_block(from, row_cols - i64{i} * BLOCK);
@@ -97,7 +98,7 @@ DIECAST_DEVICE f32 larger(f32 a, f32 b) {
 }
 
 template <class Global>
-DIECAST_DEVICE void quantize_block(const Block16<IN>& block, f32 block_amax, u32 i,
+DIECAST_DEVICE void quantize_block(const Block& block, f32 block_amax, u32 i,
                                    const Global& global, const RowOutput& to) {
   Nvfp4Block out = Recipe::quantize(block, block_amax, global);
   if constexpr (STOCHASTIC) Recipe::round(block, global, to, i, out);
@@ -107,7 +108,7 @@ DIECAST_DEVICE void quantize_block(const Block16<IN>& block, f32 block_amax, u32
 
 // Compiled once and called for every block held, which comes by value: in registers.
 template <class Global>
-DIECAST_DEVICE_CALL void quantize_held_block(Block16<IN> block, u32 i, Global global,
+DIECAST_DEVICE_CALL void quantize_held_block(Block block, u32 i, Global global,
                                              RowOutput to) {
   if (kEqualShares || i < to.blocks) quantize_block(block, Recipe::amax(block), i, global, to);
 }
@@ -115,7 +116,7 @@ DIECAST_DEVICE_CALL void quantize_held_block(Block16<IN> block, u32 i, Global gl
 // Past a row's end a thread takes its last block: once more in a maximum, and quantized by its owner.
 DIECAST_DEVICE void quantize_held_row(const IN* from, f32* to_amax, const RowOutput& to, i64 row_cols) {
   constexpr u32 kLast = COLS > 0 ? COLS / BLOCK - 1 : 0;
-  Block16<IN> held[kHeld > 0 ? kHeld : 1];
+  Block held[kHeld > 0 ? kHeld : 1];
   f32 found = 0.0f;
 DIECAST_UNROLL
   for (int h = 0; h < kHeld; ++h) {
@@ -143,7 +144,7 @@ DIECAST_NO_UNROLL
   for (int pass = 0; pass < 2; ++pass) {
 DIECAST_NO_UNROLL
     for (u32 i = threadIdx.x; i < to.blocks; i += kStep) {
-      const Block16<IN> block = block_of(from, i, row_cols);
+      const Block block = block_of(from, i, row_cols);
       const f32 of_block = Recipe::amax(block);
       if (pass == 0) {
         found = larger(found, of_block);

@@ -16,11 +16,13 @@ namespace diecast {
 // A magnitude is at least +0, and 0x7FFFFFFF for NaN where Propagate keeps one.
 template <class IN, bool Aligned, int Rht, int Signs, bool Propagate>
 struct AmaxOf {
+  using Loaded = LoadedBlock16<IN>;
+
   DIECAST_DEVICE static f32 larger(f32 a, f32 b) { return Propagate ? max_or_nan(a, b) : fmaxf(a, b); }
 
   // Of sixteen neighbours of a row, or the `count` that are left.
   DIECAST_DEVICE static f32 block(const IN* from, i64 count) {
-    Block16<IN> block;
+    Loaded block;
     if constexpr (Aligned) {
       block = load_block16(from);
     } else {
@@ -28,7 +30,7 @@ struct AmaxOf {
     }
     return block16(block);
   }
-  DIECAST_DEVICE static f32 block16(Block16<IN> block) {
+  DIECAST_DEVICE static f32 block16(Loaded block) {
     if constexpr (Rht == 1) block = hadamard16(block, Signs);
     if constexpr (Propagate) {
       return amax_or_nan(block);
@@ -42,12 +44,12 @@ struct AmaxOf {
   DIECAST_DEVICE static f32 blocks(const IN* from, const Share& share) {
     constexpr bool kAhead = bits<IN>() == 16 && Rht == 0;
     f32 found = 0.0f;
-    Block16<IN> coming;
+    Loaded coming;
     if (kAhead && share.first < share.last) coming = load_block16(from + share.first * 16);
 DIECAST_NO_UNROLL
     for (i64 i = share.first; i < share.last; i += share.step) {
       const i64 next = i + (kAhead ? share.step : 0);
-      const Block16<IN> at_hand = coming;
+      const Loaded at_hand = coming;
       if (next < share.last) coming = load_block16(from + next * 16);
       found = larger(found, block16(kAhead ? at_hand : coming));
     }

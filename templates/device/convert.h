@@ -145,6 +145,7 @@ DIECAST_DEVICE f32 f32_from_e4m3(e4m3 x) {
   if (magnitude == 0x7Fu) return __uint_as_float(0x7FFFFFFFu);
   return __uint_as_float(sign | magnitude << 20) * 0x1p120f;
 }
+DIECAST_DEVICE f32 to_f32(e4m3 x) { return f32_from_e4m3(x); }
 
 // ---- E2M1: saturates to 6; NaN of either sign is code 7 ----
 

@@ -38,39 +38,31 @@ TEST_F(EngineProfilesOnHost, TheFastOneOfFlashinferWantsAGpu) {
       << message;
 }
 
+// Every byte, under an amax that is given and those that are found, of all and a row.
 TEST_F(EngineProfilesOnHost, Fp8IsQuantizedAsTheNumbersItHolds) {
   HostMatrix bytes(DType::e4m3, 4, 64), floats(DType::f32, 4, 64);
   for (std::int64_t i = 0; i < 256; ++i) {
-    const auto byte = static_cast<std::uint8_t>(i % 128 == 127 ? 0 : i);  // every number
-    reinterpret_cast<std::uint8_t*>(bytes.words.data())[i] = byte;
-    floats.set(i / 64, i % 64, reference::decode_e4m3(byte));
+    reinterpret_cast<std::uint8_t*>(bytes.words.data())[i] = static_cast<std::uint8_t>(i);
+    floats.set(i / 64, i % 64, reference::decode_e4m3(static_cast<std::uint8_t>(i)));
   }
-  QuantizeNvfp4Options options;
-  options.device = device_;
-  options.amax_given = true;
-  std::vector<Octets> codes;
-  for (HostMatrix* host : {&bytes, &floats}) {
-    const auto [x, out] = matrices(*host, Profile::te, Format::nvfp4);
-    *out.rowwise.amax = 448.0f;
-    quantize_nvfp4(*runtime_, x, out, options).value();
-    codes.push_back(bytes_at(out.rowwise.data, out.rowwise.data_bytes));
-    codes.push_back(bytes_at(out.rowwise.scale, out.rowwise.scale_bytes));
-  }
-  EXPECT_EQ(codes[0], codes[2]);
-  EXPECT_EQ(codes[1], codes[3]);
-}
-
-TEST_F(EngineProfilesOnHost, Fp8InputWantsItsAmax) {
-  HostMatrix bytes(DType::e4m3, 4, 64);
-  auto [x, out] = matrices(bytes, Profile::te, Format::nvfp4);
-  QuantizeNvfp4Options options;
-  options.device = device_;
-  for (const bool row_scaled : {false, true}) {
-    out.row_scaled = row_scaled;
-    if (row_scaled) out.rowwise.amax_count = x.rows();
-    EXPECT_EQ(quantize_nvfp4(*runtime_, x, out, options).error().message(),
-              "diecast: dtype_mismatch: quantize_nvfp4: x is e4m3, whose amax is not found here\n"
-              "  fix: amax_given = true with out's amax filled in, or pass x as bf16, f16 or f32");
+  for (const char* way : {"given", "found", "found of each row"}) {
+    QuantizeNvfp4Options options;
+    options.device = device_;
+    options.amax_given = way[0] == 'g';
+    std::vector<Octets> made;
+    for (HostMatrix* host : {&bytes, &floats}) {
+      auto [x, out] = matrices(*host, Profile::te, Format::nvfp4);
+      out.row_scaled = way == std::string_view("found of each row");
+      const std::size_t entries = out.row_scaled ? 4 : 1;
+      out.rowwise.amax = memory(std::vector<float>(entries, options.amax_given ? 448.0f : -1.0f));
+      out.rowwise.amax_count = static_cast<std::int64_t>(entries);
+      quantize_nvfp4(*runtime_, x, out, options).value();
+      made.push_back(bytes_at(out.rowwise.data, out.rowwise.data_bytes));
+      made.push_back(bytes_at(out.rowwise.scale, out.rowwise.scale_bytes));
+      made.push_back(bytes_at(out.rowwise.amax, static_cast<std::int64_t>(entries) * 4));
+      EXPECT_EQ(out.rowwise.amax[entries / 2], entries == 1 ? 448.0f : 1.875f) << way;
+    }
+    for (const std::size_t i : {0, 1, 2}) EXPECT_EQ(made[i], made[i + 3]) << way << " " << i;
   }
 }
 

@@ -24,9 +24,10 @@ struct GroupWish {
   bool stochastic = false;
   DType in = DType::bf16;
   bool block_amax = false;
+  bool amax_given = false;
 
   // Whether the tensors' amaxes are given.
-  bool given() const { return in == DType::e4m3 || block_amax; }
+  bool given() const { return amax_given || block_amax; }
   std::string text() const {
     std::string out = "group " + std::string(profile_name(profile)) + " " +
                       std::string(layout_name(layout)) + " " +

@@ -45,33 +45,34 @@ TEST_F(GroupedGivenOnHost, AmaxesOfBlocksAreTakenMemberByMember) {
 }
 
 TEST_F(GroupedGivenOnHost, Fp8IsQuantizedAsByItself) {
-  GroupWish wish;
-  wish.in = DType::e4m3;
-  expect_every_way(wish, "e4m3");
-  wish.row_scaled = true;
-  wish.layout = ScaleLayout::s8x4;
-  wish.counts = {0, 20, 128, 0, 0, 17};
-  wish.row_gap = 16;
-  expect_every_way(wish, "e4m3, row-scaled, some rows");
-  wish = {};
-  wish.in = DType::e4m3;
-  wish.block_rows = 16;
-  wish.four_over_six = FourOverSix::mse;
-  wish.row_gap = 3;
-  cols_ = 37;
-  expect_every_way(wish, "e4m3, squares, four over six, 37 columns");
+  GroupWish plain;
+  plain.in = DType::e4m3;
+  for (const bool given : {true, false}) {
+    const std::string what = given ? "e4m3, amaxes given" : "e4m3";
+    GroupWish wish = plain;
+    cols_ = 80;
+    wish.amax_given = given;
+    expect_every_way(wish, what);
+    wish.row_scaled = true;
+    wish.layout = ScaleLayout::s8x4;
+    wish.counts = {0, 20, 128, 0, 0, 17};
+    wish.row_gap = 16;
+    expect_every_way(wish, what + ", row-scaled, some rows");
+    wish = plain;
+    wish.amax_given = given;
+    wish.block_rows = 16;
+    wish.four_over_six = FourOverSix::mse;
+    wish.row_gap = 3;
+    cols_ = 37;
+    expect_every_way(wish, what + ", squares, four over six, 37 columns");
+  }
 }
 
-TEST_F(GroupedGivenOnHost, Fp8WantsItsAmaxesAndNoTransform) {
+TEST_F(GroupedGivenOnHost, Fp8IsNotTransformed) {
   GroupWish wish;
   wish.in = DType::e4m3;
   QuantizeNvfp4GroupedOptions options;
   options.device = device_;
-  EXPECT_EQ(refused(wish, options),
-            "diecast: dtype_mismatch: quantize_nvfp4_grouped: x is e4m3, whose amax is not found "
-            "here\n  fix: amax_given = true with out's amax filled in, or pass x as bf16, f16 or "
-            "f32");
-  options.amax_given = true;
   options.rht = TransformedSides::both;
   EXPECT_NE(refused(wish, options).find("(a transform is rounded to x's type: bf16, f16 or f32)"),
             std::string::npos);

@@ -55,7 +55,7 @@ struct Asked {
   bool defined() const {
     const bool te = profile == Profile::te, plain = four_over_six == FourOverSix::off;
     const bool of_amax = global == GlobalScale::amax;
-    if (in == DType::e4m3 && (rht != 0 || (of_amax && !given && !block_amax))) return false;
+    if (in == DType::e4m3 && rht != 0) return false;
     if (!tiles && block_rows != 1) return false;
     if (row_scaled && (block_rows != 1 || global == GlobalScale::none)) return false;
     if (scale_gap != 0 && layout != ScaleLayout::linear) return false;

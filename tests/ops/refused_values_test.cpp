@@ -45,8 +45,6 @@ TEST(RefusedValues, NameWhoHasThem) {
   };
   EXPECT_TRUE(says(refused("quantize_nvfp4_tiles", DType::bf16, Profile::flashinfer_exact),
                    "quantize_nvfp4 has them)"));
-  EXPECT_TRUE(says(refused("quantize_nvfp4_row_scaled", DType::e4m3, Profile::te),
-                   "quantize_nvfp4 with ROW_SCALE)"));
   EXPECT_TRUE(says(refused("quantize_nvfp4_row_scaled", DType::bf16, Profile::flashinfer_dsl_exact),
                    "(a scale a row is defined by flashinfer_exact and flashinfer_fast, "));
   EXPECT_TRUE(says(refused("quantize_mx", DType::bf16, Profile::pr546),

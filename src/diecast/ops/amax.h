@@ -38,8 +38,8 @@ struct AmaxOptions {
   int block = 16;               // of maxima per block: 8, 16, 32, 64 or 128
 };
 
-// x: bf16, f16 or f32, [rows, cols], rows may be apart. amax: f32 in device memory, see AmaxPer.
-// Errors: dtype_mismatch, missing_buffer, shape_mismatch, not_supported (blocks and tiles do not
+// x: bf16, f16, f32 or e4m3 (no transform), [rows, cols], rows may be apart. amax: f32 in device
+// memory, see AmaxPer. Errors: dtype_mismatch, missing_buffer, shape_mismatch, not_supported (blocks and tiles do not
 // accumulate), constraint_violated (a transform across what a maximum is of, a block's width for
 // another maximum), value_not_allowed (another width), those of preparing.
 Result<void> amax(Runtime& runtime, const Tensor& x, float* result, const AmaxOptions& options = {},

@@ -16,7 +16,7 @@
 
 namespace diecast {
 
-// One maximum of all of `matrices`: bf16, f16 or f32, all of one type and with equal columns, in
+// One maximum of all of `matrices`: bf16, f16, f32 or e4m3, all of one type and with equal columns, in
 // any number, rows may be apart. result: f32 [1], or [cols] for AmaxPer::column. Sixteen matrices a
 // launch. options.per: tensor or column; the rest as for amax(). Errors: as amax(), shape_mismatch,
 // dtype_mismatch.

@@ -163,7 +163,6 @@ Result<PreparedQuantizeNvfp4> PreparedQuantizeNvfp4::prepare(Runtime& runtime,
   if (request.scales_apart) prepared.plain_ = {};
   prepared.finds_rows_ = request.row_scaled && !given(request);
   Bindings bindings = bindings_of(request);
-  if (request.in == DType::e4m3 && !given(request)) return no_amax_of_fp8(kOp);
   if (prepared.finds_rows_) {
     bindings.set("ROWS", request.rows == RowsClass::any ? "any" : "apart");
     const DeviceProperties& properties = device->properties();
@@ -218,11 +217,6 @@ Result<void> PreparedQuantizeNvfp4::check(const Tensor& x, const QuantizedTensor
                cat("quantize_nvfp4: block_amax is ", request_.block_amax ? "null" : "given",
                    ", prepared for one: ", request_.block_amax),
                "give block_amax where the request says so"};
-}
-
-Error no_amax_of_fp8(std::string_view op) {
-  return {ErrorCode::dtype_mismatch, cat(op, ": x is e4m3, whose amax is not found here"),
-          "amax_given = true with out's amax filled in, or pass x as bf16, f16 or f32"};
 }
 
 Result<KernelArgument> rng_argument(std::string_view op, bool wanted, const std::int64_t* state) {

@@ -48,10 +48,10 @@ struct QuantizeNvfp4Options {
   const std::int64_t* rng_state = nullptr;
 };
 
-// x: bf16, f16, f32, or e4m3 (amax given, no transform), [rows, cols] with any cols, rows may be
-// apart; a row's last block is padded with zeros. out: NVFP4, rowwise, 1x16 blocks, of x's shape;
-// its amax is written where amaxes are found. Profile, scale layout (and stride), E4M3 bound and
-// row scaling are out's; padding of tiled scales is written with zeros. Bits, and what each profile
+// x: bf16, f16, f32, or e4m3 (no transform), [rows, cols] with any cols, rows may be apart; a row's
+// last block is padded with zeros. out: NVFP4, rowwise, 1x16 blocks, of x's shape; its amax is
+// written where amaxes are found. Profile, scale layout (and stride), E4M3 bound and row scaling
+// are out's; padding of tiled scales is written with zeros. Bits, and what each profile
 // defines: templates/PROFILES.md. Errors: dtype_mismatch, missing_buffer, shape_mismatch,
 // not_supported, constraint_violated (an option that the profile has not), and those of preparing.
 Result<void> quantize_nvfp4(Runtime& runtime, const Tensor& x, const QuantizedTensor& out,
@@ -110,8 +110,6 @@ class PreparedQuantizeNvfp4 {
   std::int64_t few_rows_ = 0, some_rows_ = 0;
 };
 
-// dtype_mismatch of an op that would have to find the amax of e4m3.
-Error no_amax_of_fp8(std::string_view op);
 // The argument rng of a kernel. Errors: missing_buffer, not_supported (a state that a request does
 // not want).
 Result<KernelArgument> rng_argument(std::string_view op, bool wanted, const std::int64_t* state);

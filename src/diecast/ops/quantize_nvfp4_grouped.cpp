@@ -40,7 +40,6 @@ Result<PreparedQuantizeNvfp4Grouped> PreparedQuantizeNvfp4Grouped::prepare(
     Runtime& runtime, const std::shared_ptr<Device>& device, const Request& request) {
   PreparedQuantizeNvfp4Grouped prepared;
   prepared.request_ = request;
-  if (request.in == DType::e4m3 && request.finds_amax()) return no_amax_of_fp8(kGroupedOp);
   DIECAST_TRY(prepared.quantize_, preload_for(runtime, device, PreparedQuantizeNvfp4Tiles::kName,
                                               request.bindings(true, *device)));
   if (!request.described) {

@@ -132,7 +132,6 @@ Result<PreparedQuantizeNvfp4Tiles> PreparedQuantizeNvfp4Tiles::prepare(
     Runtime& runtime, const std::shared_ptr<Device>& device, const Request& request) {
   PreparedQuantizeNvfp4Tiles prepared;
   prepared.request_ = request;
-  if (request.in == DType::e4m3 && request.finds_amax()) return no_amax_of_fp8(kName);
   DIECAST_TRY(prepared.quantize_,
               preload_for(runtime, device, kName, request.bindings(false, *device)));
   if (!request.finds_amax()) return prepared;

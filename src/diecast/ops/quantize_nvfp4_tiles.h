@@ -83,8 +83,8 @@ Result<void> check_nvfp4_tiles(const Nvfp4TilesRequest& request, const Quantized
 Result<void> check_block_amaxes(const Nvfp4TilesRequest& request, const BlockAmaxes& given,
                                 std::string_view op);
 
-// x: bf16, f16, f32, or e4m3 (amax given, no transform), [rows, cols], rows may be apart. out:
-// NVFP4 of x's shape; the directions whose buffers are present are written, padding included.
+// x: bf16, f16, f32, or e4m3 (no transform), [rows, cols], rows may be apart. out: NVFP4 of x's
+// shape; the directions whose buffers are present are written, padding included.
 // Block, profile, scale layout, E4M3 bound and row scaling are out's. In 16x16 blocks the
 // columnwise output is the rowwise one's transpose where amaxes are equal and nothing is
 // transformed. With x.device_rows the columnwise buffers are as for that many rows. Bits:

@@ -19,7 +19,7 @@ inline constexpr std::string_view kPlainTemplates[] = {
     "amax", "quantize_nvfp4", "quantize_nvfp4_row_scaled", "dequantize_nvfp4"};
 bool is_plain(std::string_view name);
 
-// Milliseconds of the processor, the mean of the repeats.
+// Milliseconds of the processor on one thread, the mean of the repeats.
 struct ColdTime {
   double ms = 0, empty_ms = 0;
   double ratio() const { return ms / empty_ms; }
@@ -33,6 +33,11 @@ class ColdCompiles {
   // An empty kernel's compile goes before each of the source's. It is made as NVRTC does by itself,
   // its own cache aside: what options win counts.
   Result<ColdTime> measure(const Source& source, int repeats) const;
+  // One compile, and several where that comes near the bound of its ratio.
+  Result<ColdTime> measure_against(const Source& source, double bound) const;
+  // Milliseconds of the one compile of each, side by side on the cores: which are the slowest, and
+  // no figure.
+  Result<std::vector<double>> sweep(const std::vector<Source>& sources) const;
   const Target& target() const { return target_; }
 
  private:
@@ -45,8 +50,7 @@ class ColdCompiles {
   std::shared_ptr<Compiler> compiler_;
 };
 
-// Of some dozens of points spread evenly over a template's whole space the slowest to compile,
-// measured for longer than the rest.
+// Of some dozens of points spread evenly over a template's whole space the slowest to compile.
 Result<Figure> slowest_of_space(Runtime& runtime, const ColdCompiles& compiles,
                                 const std::string& name);
 
