@@ -39,9 +39,9 @@ struct AmaxOptions {
 };
 
 // x: bf16, f16, f32 or e4m3 (no transform), [rows, cols], rows may be apart. amax: f32 in device
-// memory, see AmaxPer. Errors: dtype_mismatch, missing_buffer, shape_mismatch, not_supported (blocks and tiles do not
-// accumulate), constraint_violated (a transform across what a maximum is of, a block's width for
-// another maximum), value_not_allowed (another width), those of preparing.
+// memory, see AmaxPer. Errors: missing_buffer, shape_mismatch, not_supported (blocks and tiles do
+// not accumulate), constraint_violated (a transform across what a maximum is of, or of e4m3; a
+// block's width for another maximum), value_not_allowed (another type or width); of preparing.
 Result<void> amax(Runtime& runtime, const Tensor& x, float* result, const AmaxOptions& options = {},
                   Stream stream = {});
 

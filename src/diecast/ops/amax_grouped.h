@@ -16,10 +16,10 @@
 
 namespace diecast {
 
-// One maximum of all of `matrices`: bf16, f16, f32 or e4m3, all of one type and with equal columns, in
-// any number, rows may be apart. result: f32 [1], or [cols] for AmaxPer::column. Sixteen matrices a
-// launch. options.per: tensor or column; the rest as for amax(). Errors: as amax(), shape_mismatch,
-// dtype_mismatch.
+// One maximum of all of `matrices`: bf16, f16, f32 or e4m3, all of one type and with equal columns,
+// in any number, rows may be apart. result: f32 [1], or [cols] for AmaxPer::column. Sixteen
+// matrices a launch. options.per: tensor or column; the rest as for amax(). Errors: as amax(),
+// shape_mismatch, dtype_mismatch.
 Result<void> amax_shared(Runtime& runtime, std::span<const Tensor> matrices, float* result,
                          const AmaxOptions& options = {}, Stream stream = {});
 

@@ -127,8 +127,8 @@ Result<Figure> slowest_of_space(Runtime& runtime, const ColdCompiles& compiles,
     DIECAST_TRY(const ColdTime time, compiles.measure_against(sources[i], kAnyCompile));
     if (time.ratio() <= out.value) continue;
     out.value = time.ratio();
-    out.detail = cat(fixed(time.ms, 1), " ms against ", fixed(time.empty_ms, 1), " ms: ",
-                     spellings[i]);
+    out.detail =
+        cat(fixed(time.ms, 1), " ms against ", fixed(time.empty_ms, 1), " ms: ", spellings[i]);
   }
   return out;
 }
