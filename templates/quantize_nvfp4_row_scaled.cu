@@ -30,7 +30,7 @@ arg      rows
 arg      cols
 arg      rng    in   i64   [STOCHASTIC ? 2 : 0]             // {seed, offset}
 require  THREADS % 32 == 0                               // whole warps
-require  SIDE == 1 || (THREADS / SIDE <= 32 && THREADS >= SIDE && HELD == 4 && ROWS == ROWS_apart && COLS > 0 && COLS <= 2 * BLOCK * THREADS / SIDE)  // rows side by side are held by threads of one warp each: SIDE=1, or a shorter COLS
+require  SIDE == 1 || (THREADS / SIDE <= 32 && THREADS >= SIDE && HELD == 4 && ROWS == ROWS_apart && COLS > 0 && COLS <= (bits(IN) == 32 ? 1 : 2) * BLOCK * THREADS / SIDE)  // rows side by side are held by threads of one warp each: SIDE=1, or a shorter COLS
 require  !SCALES_APART || LAYOUT == LAYOUT_linear        // tiles of scales lie one behind another: only linear rows can be apart
 require  PROFILE == PROFILE_te || FOUR_OVER_SIX == FOUR_OVER_SIX_off  // four over six is defined by profile te
 require  BOUND == 448 || FOUR_OVER_SIX != FOUR_OVER_SIX_off || PROFILE == PROFILE_modelopt  // bound 256 is defined by profile te with four over six, and by modelopt
