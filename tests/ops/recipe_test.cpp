@@ -73,9 +73,21 @@ TEST_F(RecipeTest, RowScalesOfAWeightOrAGradientAreAnError) {
 TEST_F(RecipeTest, WhatAProfileHasNotIsAnError) {
   Recipe recipe;
   recipe.activation = {false, FourOverSix::mse, 448, Profile::torchao, ScaleLayout::linear};
-  EXPECT_EQ(recipe.check().error().message(),
-            "diecast: not_supported: recipe: four over six for the activation under profile torchao\n"
-            "  fix: profile te has it");
+  EXPECT_EQ(
+      recipe.check().error().message(),
+      "diecast: not_supported: recipe: four over six for the activation under profile torchao\n"
+      "  fix: profile te has it");
+  for (int i = 0; i <= static_cast<int>(Profile::flashinfer_dsl_fast); ++i) {
+    const auto profile = static_cast<Profile>(i);
+    const bool dsl = profile_name(profile).find("_dsl_") != std::string_view::npos;
+    recipe.activation = {true, FourOverSix::off, 448, profile, ScaleLayout::linear};
+    EXPECT_EQ(recipe.check().ok(), !dsl) << profile_name(profile);
+  }
+  EXPECT_EQ(
+      recipe.check().error().message(),
+      "diecast: not_supported: recipe: row_scaled = true for the activation under profile "
+      "flashinfer_dsl_fast\n"
+      "  fix: row_scaled = false, or another profile: FlashInfer's CUDA ones have a scale a row");
   recipe = {};
   recipe.weight.e4m3_bound = 256;
   EXPECT_EQ(recipe.check().error().code, ErrorCode::not_supported);

@@ -19,6 +19,13 @@ Error row_scaled_role(TensorRole role) {
 
 Result<void> check_role(TensorRole role, const RoleRecipe& recipe) {
   if (recipe.row_scaled && role != TensorRole::activation) return row_scaled_role(role);
+  if (recipe.row_scaled && recipe.profile >= Profile::flashinfer_dsl_exact) {
+    return Error{
+        ErrorCode::not_supported,
+        cat("recipe: row_scaled = true for the ", role_name(role), " under profile ",
+            profile_name(recipe.profile)),
+        "row_scaled = false, or another profile: FlashInfer's CUDA ones have a scale a row"};
+  }
   if (recipe.four_over_six != FourOverSix::off && recipe.profile != Profile::te) {
     return Error{ErrorCode::not_supported,
                  cat("recipe: four over six for the ", role_name(role), " under profile ",

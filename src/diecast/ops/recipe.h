@@ -33,8 +33,8 @@ struct Recipe {
   static Result<Recipe> from_environment();
 
   const RoleRecipe& of(TensorRole role) const;
-  // Errors: not_supported (row scales for a weight or a gradient, four over six or a bound that the
-  // profile has not), value_not_allowed (e4m3_bound).
+  // Errors: not_supported (row scales for a weight or a gradient; row scales, four over six or a
+  // bound that the profile has not), value_not_allowed (e4m3_bound).
   Result<void> check() const;
   // Makes `out` (its shape, block rows and sides are the caller's) and the options what the role's
   // recipe says. Errors: those of check(); not_supported (an `out` that is row-scaled already, of a
