@@ -56,7 +56,7 @@ TEST(Library, ThatDoesNotExistIsAnErrorWithTheLoadersText) {
   EXPECT_EQ(
       library.error().message(),
       "diecast: file_not_found: cannot open the library \"/nowhere/libx.so\": "
-      "/nowhere/libx.so: cannot open shared object file: No such file or directory\n"
+      "cannot open shared object file: No such file or directory\n"
       "  fix: give the path of a shared library built for this machine, or name its folder in "
       "LD_LIBRARY_PATH");
 }

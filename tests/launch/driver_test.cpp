@@ -52,8 +52,8 @@ TEST_F(DriverTest, MissingLibraryIsNamed) {
   EXPECT_EQ(driver.error().code, ErrorCode::driver_unavailable);
   EXPECT_EQ(driver.error().message(),
             "diecast: driver_unavailable: no CUDA driver: cannot open the library "
-            "\"/nowhere/libcuda.so.1\": /nowhere/libcuda.so.1: cannot open shared object file: No "
-            "such file or directory" +
+            "\"/nowhere/libcuda.so.1\": cannot open shared object file: No such file or "
+            "directory" +
                 std::string(kInstall));
 }
 

@@ -70,6 +70,20 @@ TEST_F(CacheTrouble, DoctorKeepsNothingWhereNoRootMayBeWritten) {
   EXPECT_EQ(diecast_({"cache", "clear"}).exit_code, 1);
 }
 
+// On a disk that takes no files of more than a kilobyte.
+TEST_F(CacheTrouble, CompileSaysThatItsKernelIsNotKept) {
+  ProcessRequest request;
+  request.arguments = {"/bin/bash",  "-c",      "ulimit -f 1; exec \"$0\" \"$@\"",
+                       DIECAST_TOOL, "compile", "amax IN=bf16 @ sm_90a"};
+  request.environment = diecast_.environment();
+  const auto run = run_process(request).value();
+  EXPECT_EQ(run.exit_code, 0);
+  expect_has(run.output, "compiled  amax ");
+  expect_has(run.errors, "diecast: cache: not kept: cannot write 1 kernel to \"" +
+                             diecast_.cache_path() + "\": File too large (errno 27)\n  fix: ");
+  EXPECT_EQ(diecast_({"compile", "amax IN=bf16 @ sm_90a"}).errors, "");
+}
+
 TEST_F(CacheTrouble, AnErrorOfARootThatIsOffHasOneFix) {
   const std::string root = diecast_.folder / "shared";
   ASSERT_EQ(::mkdir(root.c_str(), 0700), 0);
@@ -139,7 +153,7 @@ TEST_F(CacheTrouble, AnImportSaysWhyTheDiskTookNothing) {
   const auto run = run_process(request).value();
   EXPECT_EQ(run.exit_code, 1);
   expect_has(run.output, "0 imported, 0 already there, 0 damaged, 1 not written");
-  expect_has(run.errors, "diecast: io_error: cannot write 1 kernels to \"" + other.cache_path() +
+  expect_has(run.errors, "diecast: io_error: cannot write 1 kernel to \"" + other.cache_path() +
                              "\": File too large");
 }
 
@@ -187,7 +201,7 @@ TEST_F(CacheTrouble, WarmFailsWhereSomethingElseHasAnEntrysName) {
   ASSERT_EQ(::symlink("/nowhere", name.c_str()), 0);
   const auto run = diecast_({"warm", manifest()});
   EXPECT_EQ(run.exit_code, 1);
-  expect_has(run.errors, "io_error: 1 kernels could not be kept in " + diecast_.cache_path());
+  expect_has(run.errors, "io_error: 1 kernel could not be kept in " + diecast_.cache_path());
   ASSERT_EQ(::unlink(name.c_str()), 0);
   EXPECT_EQ(diecast_({"warm", manifest()}).exit_code, 0);
   ASSERT_EQ(::chmod(name.c_str(), 0664), 0);  // as a copy makes it: mended
@@ -209,7 +223,7 @@ TEST_F(CacheTrouble, AFolderThatOthersMayWriteIsSaidWhereverOneLooks) {
   const auto run = diecast_({"warm", manifest("amax IN=bf16,f16,f32 @ sm_90a\n")});
   EXPECT_EQ(run.exit_code, 1);
   expect_has(run.output, "3 compiled, 0 found, 0 failed, 0 not buildable here; 2 published");
-  expect_has(run.errors, "diecast: unsafe_directory: 1 kernels could not be kept in " +
+  expect_has(run.errors, "diecast: unsafe_directory: 1 kernel could not be kept in " +
                              diecast_.cache_path() + ": their folders in it are links or files, ");
   ASSERT_EQ(::chmod(folder.c_str(), 0700), 0);
   EXPECT_EQ(diecast_({"cache", "verify"}).output, "3 good, 0 damaged\n");

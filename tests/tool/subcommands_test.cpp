@@ -44,8 +44,16 @@ TEST(Subcommands, WrongWordsAreErrorsWithAFix) {
        "diecast: invalid_argument: --time-limit: Value 0 not in range 0.001000 to 86400.000000\n"
        "  fix: `diecast bundle create --help` shows what it takes\n"},
       {{"warm", "a", "--jbos", "1"},
-       "diecast: invalid_argument: The following argument was not expected: --jbos\n"
-       "  fix: `diecast warm --help` shows what it takes\n"}};
+       "diecast: invalid_argument: `diecast warm` has no option \"--jbos\"; did you mean "
+       "`--jobs`?\n"
+       "  fix: `diecast warm --help` shows what it takes\n"},
+      {{"bundle", "create", "a", "-o", "b", "--tmie-limit=5"},
+       "diecast: invalid_argument: `diecast bundle create` has no option \"--tmie-limit\"; did you "
+       "mean `--time-limit`?\n"
+       "  fix: `diecast bundle create --help` shows what it takes\n"},
+      {{"doctor", "please"},
+       "diecast: invalid_argument: `diecast doctor` does not take \"please\"\n"
+       "  fix: `diecast doctor --help` shows what it takes\n"}};
   for (const auto& [words, message] : cases) {
     const auto run = diecast(words);
     EXPECT_EQ(run.exit_code, 2);

@@ -18,9 +18,12 @@
 namespace diecast {
 namespace {
 
-std::string loader_text() {
-  const char* text = dlerror();
-  return text ? text : "the loader gives no reason";
+// Without the path in front, which the error names anyway; a library that it needs stays named.
+std::string loader_text(std::string_view path) {
+  const char* const given = dlerror();
+  std::string text = given ? given : "the loader gives no reason";
+  if (text.starts_with(cat(path, ": "))) text.erase(0, path.size() + 2);
+  return text;
 }
 
 Result<void*> open_handle(const std::string& path, int flags) {
@@ -30,7 +33,7 @@ Result<void*> open_handle(const std::string& path, int flags) {
                  "give an absolute path, or a file name such as libcuda.so.1"};
   if (void* handle = dlopen(path.c_str(), flags)) return handle;
   return Error{ErrorCode::file_not_found,
-               cat("cannot open the library ", quote(path), ": ", loader_text()),
+               cat("cannot open the library ", quote(path), ": ", loader_text(path)),
                "give the path of a shared library built for this machine, or name its folder in "
                "LD_LIBRARY_PATH"};
 }
@@ -154,8 +157,9 @@ Result<Library> Library::open_bytes(ByteSpan bytes, const std::string& label) {
   if (const int failed = write_exactly(system_files(), number, bytes.data(), bytes.size(), 0);
       failed < 0)
     return file_error("write", cat("the anonymous file for ", label), failed);
-  void* handle = dlopen(unique_descriptor_path(number).c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!handle) return rejected(loader_text());
+  const std::string path = unique_descriptor_path(number);
+  void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!handle) return rejected(loader_text(path));
   return Library(handle, true);
 }
 
@@ -202,7 +206,9 @@ std::vector<std::string> named_toolkit_folders() {
   std::vector<std::string> folders;
   for (const char* name : {"CUDA_HOME", "CUDA_PATH"}) {
     const std::string toolkit = environment_variable(name);
-    if (toolkit.starts_with('/')) folders.push_back(toolkit + "/lib64");
+    if (toolkit.starts_with('/') && (folders.empty() || folders[0] != toolkit + "/lib64")) {
+      folders.push_back(toolkit + "/lib64");
+    }
   }
   return folders;
 }

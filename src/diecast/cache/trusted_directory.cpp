@@ -72,7 +72,12 @@ class Walk {
       const int made = files_.make_directory_at(here_.number(), name.c_str(), 0700);
       if (made < 0 && made != -EEXIST) return file_error("create", next, made);
     } else if (found < 0) {
-      return file_error("open", next, found);
+      Error error = file_error("open", next, found);
+      if (found == -ENOENT && end_ == End::new_directory) {
+        error.fix = cat("correct the path, or make ", quote(next, PATH_MAX),
+                        ": of a cache root only the last two folders are created");
+      }
+      return error;
     } else if (S_ISLNK(status.st_mode)) {
       return follow(name, next, status);
     } else if (!is_expected(status)) {

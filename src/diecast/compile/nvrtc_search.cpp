@@ -49,7 +49,7 @@ std::optional<nvrtc::Api> try_one(const std::string& place, Result<Library> libr
     }
     tried.push_back(cat(place, ": ", api.error().what));
   } else {
-    tried.push_back(cat(place, ": ", library.error().what));
+    tried.push_back(library.error().what);
   }
   return std::nullopt;
 }
@@ -64,7 +64,8 @@ NvrtcSearch NvrtcSearch::from_environment() {
       environment.substr(0, 1) == "/")
     add_wheels(environment, search.directories);
   for (const char* directory : {"/usr/local/cuda/lib64", "/opt/cuda/lib64"})
-    search.directories.push_back(directory);
+    if (std::ranges::find(search.directories, directory) == search.directories.end())
+      search.directories.push_back(directory);
   return search;
 }
 

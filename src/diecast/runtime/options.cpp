@@ -89,7 +89,8 @@ Result<void> Runtime::State::open_cache() {
   for (const auto& [root, error] : refused_roots) {
     const std::string name = root_name(root);
     cache_state += cat("; left out: ", name, ": ", error.what);
-    tell(RuntimeEvent::Kind::degraded, "", cat("left out: ", name, ": ", error.message()), 0);
+    tell(RuntimeEvent::Kind::degraded, "",
+         cat("left out: ", name, ": ", error.what, "\n  fix: ", error.fix), 0);
   }
   count.degraded += refused_roots.size();
   return {};

@@ -59,6 +59,7 @@ Result<int> compile(const CompileArguments& options) {
     DIECAST_CHECK(write_file(options.output, outcomes[0].resolved->artifact->payload));
   }
   print_outcomes(*runtime, outcomes, options.json);
+  tell_unless_kept(*runtime);
   return 0;
 }
 

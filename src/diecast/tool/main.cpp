@@ -4,6 +4,7 @@
 #include <diecast/tool/command.h>
 #include <diecast/tool/console.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -20,6 +21,19 @@ std::vector<std::string> command_names(const CLI::App& app) {
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
     if (!command->get_group().empty()) names.push_back(command->get_name());
   return names;
+}
+
+// Of words that a command does not take, the first that looks like an option, else the first.
+std::string not_taken(const CLI::App& command, const std::string& name) {
+  std::vector<std::string> left = command.remaining();
+  std::ranges::stable_partition(left, [](const std::string& w) { return w.starts_with('-'); });
+  const std::string word = left[0].substr(0, left[0].find('='));
+  if (!word.starts_with('-')) return cat("`diecast ", name, "` does not take ", quote(word));
+  std::vector<std::string> options;
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& known : option->get_lnames()) options.push_back("--" + known);
+  }
+  return cat("`diecast ", name, "` has no option ", quote(word), did_you_mean(word, options));
 }
 
 // What the parser refused, as every other error of the command; `words` as they were typed.
@@ -39,7 +53,11 @@ Error usage_error(const CLI::App& app, std::span<const std::string> words,
   const std::string name =
       below.empty() ? command.get_name() : cat(command.get_name(), " ", below.front()->get_name());
   const std::string fix = cat("`diecast ", name, " --help` shows what it takes");
-  if (names.empty() || !below.empty()) return {ErrorCode::invalid_argument, error.what(), fix};
+  if (names.empty() || !below.empty()) {
+    const CLI::App& deepest = below.empty() ? command : *below.front();
+    return {ErrorCode::invalid_argument,
+            deepest.remaining().empty() ? error.what() : not_taken(deepest, name), fix};
+  }
   return {ErrorCode::invalid_argument,
           words.size() < 2
               ? cat("`diecast ", command.get_name(), "` needs one of ", join(names, ", "))

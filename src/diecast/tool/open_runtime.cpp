@@ -8,32 +8,40 @@
 
 namespace diecast::tool {
 
+namespace {
+
+void tell_of_cache(std::string_view what) {
+  std::fputs(cat("diecast: cache: ", what, "\n").c_str(), stderr);
+}
+
+}  // namespace
+
 Result<std::shared_ptr<Runtime>> open_runtime(RuntimeOptions options) {
   options.on_event = [](const RuntimeEvent& event) {
-    if (event.kind != RuntimeEvent::Kind::degraded) return;
-    std::fputs(cat("diecast: cache: ", event.detail, "\n").c_str(), stderr);
+    if (event.kind == RuntimeEvent::Kind::degraded) tell_of_cache(event.detail);
   };
   return Runtime::create(std::move(options));
 }
 
 Error not_kept(DiskCache& root, std::uint64_t kernels) {
   const int error = root.statistics().publish_error;
+  const std::string what = kernels == 1 ? "1 kernel" : cat(kernels, " kernels");
   if (error == -EEXIST) {
     return {ErrorCode::io_error,
-            cat(kernels, " kernels could not be kept in ", root.root(),
+            cat(what, " could not be kept in ", root.root(),
                 ": something that is no entry of this diecast has their names"),
             "`diecast cache verify` names the files: remove them"};
   }
   if (error == -ENOTDIR) {
     return {ErrorCode::unsafe_directory,
-            cat(kernels, " kernels could not be kept in ", root.root(),
+            cat(what, " could not be kept in ", root.root(),
                 ": their folders in it are links or files, or others may write them"),
             cat("look at them with `find ", root.root(),
                 "/v1 -maxdepth 2 -ls`; chmod go-w what is yours, remove the rest")};
   }
-  if (error < 0) return file_error(cat("write ", kernels, " kernels to"), root.root(), error);
+  if (error < 0) return file_error(cat("write ", what, " to"), root.root(), error);
   if (auto tried = root.check_writing(); !tried) return tried.error();
-  return {ErrorCode::io_error, cat(kernels, " kernels could not be written to ", root.root()),
+  return {ErrorCode::io_error, cat(what, " could not be written to ", root.root()),
           "warm again: the disk was too slow or refused for a while"};
 }
 
@@ -43,6 +51,12 @@ Result<void> check_kept(Runtime& runtime) {
   DiskCache* const root = runtime.cache() == nullptr ? nullptr : runtime.cache()->writable();
   if (root == nullptr || done.compiled <= done.published) return {};
   return not_kept(*root, done.compiled - done.published);
+}
+
+void tell_unless_kept(Runtime& runtime) {
+  if (const auto kept = check_kept(runtime); !kept) {
+    tell_of_cache(cat("not kept: ", kept.error().what, "\n  fix: ", kept.error().fix));
+  }
 }
 
 }  // namespace diecast::tool

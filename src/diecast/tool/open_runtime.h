@@ -16,5 +16,7 @@ Error not_kept(DiskCache& root, std::uint64_t kernels);
 
 // After compiling: not_kept() where a kernel could not be kept in any root.
 Result<void> check_kept(Runtime& runtime);
+// The same on standard error, for what has done its work all the same.
+void tell_unless_kept(Runtime& runtime);
 
 }  // namespace diecast::tool

@@ -2,6 +2,7 @@
 #include <diecast/base/text.h>
 #include <diecast/ops/cublaslt/api.h>
 
+#include <algorithm>
 #include <map>
 #include <mutex>
 
@@ -9,6 +10,7 @@ namespace diecast::cublaslt {
 namespace {
 
 constexpr const char* kVariable = "DIECAST_CUBLASLT";
+constexpr const char* kUsualFolder = "/usr/local/cuda/lib64";
 constexpr const char* kNames[] = {"libcublasLt.so.13", "libcublasLt.so.12"};
 constexpr const char* kMend =
     "install CUDA 12.8 or newer, or set DIECAST_CUBLASLT to the path of its libcublasLt.so";
@@ -40,7 +42,7 @@ Result<Library> find_library() {
     if (auto opened = Library::open(name)) return opened;
   }
   std::vector<std::string> folders = named_toolkit_folders();
-  folders.push_back("/usr/local/cuda/lib64");
+  if (std::ranges::find(folders, kUsualFolder) == folders.end()) folders.push_back(kUsualFolder);
   for (const std::string& folder : folders) {
     for (const char* name : kNames) {
       if (auto opened = Library::open(cat(folder, "/", name))) return opened;
