@@ -1,0 +1,42 @@
+// diecast bench options on this processor, a fake GPU and a fake NVRTC: each option's cells are
+// measured on both and compiled, beside a bound. What a fake takes says nothing.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "tool/run_tool.h"
+
+namespace diecast {
+namespace {
+
+using nlohmann::json;
+
+TEST(BenchOptions, AreMeasuredOnEveryDeviceAndCompiledAgainstTheirBounds) {
+  testing::ToolRun diecast;
+  if (!testing::host_works(diecast)) GTEST_SKIP() << "no compiler for this processor";
+  diecast.set("DIECAST_LIBCUDA", DIECAST_FAKE_DIR "/libfake_cuda.so");
+  diecast.set("DIECAST_FAKE_CUDA_CC", "90");
+  const auto run = diecast({"bench", "options", "--template", "dequantize_nvfp4", "--template",
+                            "compute_fp4_scales", "--json"});
+  const json figures = json::parse(run.output, nullptr, false);
+  ASSERT_TRUE(figures.is_array()) << run.errors;
+  std::map<std::string, double> bounds;
+  for (const json& figure : figures) {
+    EXPECT_GT(figure.at("value"), 0.0) << figure;
+    EXPECT_TRUE(bounds.emplace(figure.at("what"), figure.at("bound")).second) << figure;
+  }
+  for (const std::string cell :
+       {"dequantize_nvfp4", "dequantize_nvfp4 LAYOUT=s128x4", "dequantize_nvfp4 ROW_SCALE=1",
+        "dequantize_nvfp4 GLOBAL=decode", "dequantize_nvfp4 BOUND=256", "dequantize_nvfp4 OUT=f32",
+        "compute_fp4_scales", "compute_fp4_scales QUANTIZE=0"}) {
+    EXPECT_EQ(bounds.count("host: " + cell), 1u) << cell;
+    EXPECT_EQ(bounds.count("GPU: " + cell), 1u) << cell;
+    EXPECT_EQ(bounds["compile: " + cell], cell == "dequantize_nvfp4" ? 4.0 : 10.0) << cell;
+  }
+  EXPECT_EQ(bounds["compile: dequantize_nvfp4, the slowest of 47"], 10.0);
+  EXPECT_EQ(bounds["compile: compute_fp4_scales, the slowest of 6"], 10.0);
+}
+
+}  // namespace
+}  // namespace diecast
