@@ -160,8 +160,8 @@ Matrix weight_of(const SafetensorsReader& file, const TensorInfo& info) {
 }
 
 // The mean over the weights, each in decibels.
-Column checkpoint_column(const std::string& path) {
-  const auto file = SafetensorsReader::open(path).value();
+Result<Column> checkpoint_column(const std::string& path) {
+  DIECAST_TRY(const auto file, SafetensorsReader::open(path));
   Column mean{"checkpoint", std::vector<double>(methods().size())};
   int weights = 0;
   for (const TensorInfo& info : file.header().tensors) {
@@ -170,6 +170,10 @@ Column checkpoint_column(const std::string& path) {
     const Column one = measured(info.name, std::move(m));
     for (std::size_t i = 0; i < mean.quality.size(); ++i) mean.quality[i] += one.quality[i];
     ++weights;
+  }
+  if (weights == 0) {
+    return Error{ErrorCode::invalid_argument, path + " has no weight of whole blocks of 32",
+                 "pass a checkpoint with matrices of bf16, f16 or f32"};
   }
   for (double& quality : mean.quality) quality /= weights;
   mean.name += ", mean of " + std::to_string(weights) + " weights";
@@ -225,7 +229,14 @@ int main(int argc, char** argv) {
     return 2;
   }
   std::vector<Column> columns = drawn_columns();
-  if (argc == 3) columns.push_back(checkpoint_column(argv[2]));
+  if (argc == 3) {
+    auto checkpoint = checkpoint_column(argv[2]);
+    if (!checkpoint) {
+      std::fprintf(stderr, "%s\n", checkpoint.error().message().c_str());
+      return 1;
+    }
+    columns.push_back(*std::move(checkpoint));
+  }
   print_table(columns);
   if (write_picture(argv[1], columns)) return 0;
   std::fprintf(stderr, "%s cannot be written\n", argv[1]);

@@ -1,0 +1,42 @@
+// examples/quality: what it prints is the table of templates/PROFILES.md, and its picture is there.
+#include <diecast/base/process.h>
+#include <diecast/base/text.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "how_many.h"
+#include "temporary_directory.h"
+
+namespace diecast {
+namespace {
+
+const std::string kExamples = DIECAST_BUILD_DIR "/examples/";
+
+ProcessResult run(std::vector<std::string> arguments) {
+  ProcessRequest request;
+  request.arguments = std::move(arguments);
+  return run_process(request).value();
+}
+
+// Every day of the drawn matrices, else of the checkpoint too, which takes ten seconds.
+TEST(Quality, IsAsTheProfilesPageSays) {
+  if (!std::filesystem::exists(kExamples + "quality")) GTEST_SKIP() << "examples are not built";
+  const testing::TemporaryDirectory folder;
+  const std::string picture = folder / "quality.svg", weights = folder / "weights.safetensors";
+  std::vector<std::string> words = {kExamples + "quality", picture};
+  if (testing::how_many(0, 1, 1) == 1) {
+    ASSERT_EQ(run({kExamples + "sample_checkpoint", weights}).exit_code, 0);
+    words.push_back(weights);
+  }
+  const std::string page = testing::text_of(DIECAST_SOURCE_DIR "/templates/PROFILES.md");
+  const std::string table = run(words).output;
+  EXPECT_EQ(std::count(table.begin(), table.end(), '\n'), 10);
+  for (const std::string_view line : split(table, '\n')) {
+    EXPECT_NE(page.find(cat("\n", line)), page.npos) << line;
+  }
+  EXPECT_NE(testing::text_of(picture).find("row-scaled: 20.4"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace diecast
