@@ -25,9 +25,11 @@ std::vector<std::string> command_names(const CLI::App& app) {
 
 // Of words that a command does not take, the first that looks like an option, else the first.
 std::string not_taken(const CLI::App& command, const std::string& name) {
-  std::vector<std::string> left = command.remaining();
-  std::ranges::stable_partition(left, [](const std::string& w) { return w.starts_with('-'); });
-  const std::string word = left[0].substr(0, left[0].find('='));
+  const std::vector<std::string> left = command.remaining();
+  const auto option =
+      std::ranges::find_if(left, [](const std::string& text) { return text.starts_with('-'); });
+  const std::string& first = option == left.end() ? left[0] : *option;
+  const std::string word = first.substr(0, first.find('='));
   if (!word.starts_with('-')) return cat("`diecast ", name, "` does not take ", quote(word));
   std::vector<std::string> options;
   for (const CLI::Option* option : command.get_options()) {
