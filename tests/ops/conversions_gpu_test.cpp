@@ -5,11 +5,15 @@
 namespace diecast {
 namespace {
 
-TEST(Conversions, EqualTheReferenceOnGpu) {
+class ConversionsOnGpu : public ::testing::TestWithParam<variants::Conversion> {};
+
+TEST_P(ConversionsOnGpu, EqualTheReference) {
   const auto device = test_runtime()->default_device();
   if (!device) GTEST_SKIP() << device.error().message();
-  variants::expect_conversions_equal(*device);
+  variants::expect_conversion_equal(*device, GetParam());
 }
+INSTANTIATE_TEST_SUITE_P(Formats, ConversionsOnGpu, ::testing::ValuesIn(variants::conversions()),
+                         variants::conversion_name);
 
 }  // namespace
 }  // namespace diecast

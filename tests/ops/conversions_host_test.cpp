@@ -5,9 +5,14 @@
 namespace diecast {
 namespace {
 
-using Conversions = HostDeviceTest;
+class ConversionsOnHost : public HostDeviceTest,
+                          public ::testing::WithParamInterface<variants::Conversion> {};
 
-TEST_F(Conversions, EqualTheReferenceOnHost) { variants::expect_conversions_equal(device_); }
+TEST_P(ConversionsOnHost, EqualTheReference) {
+  variants::expect_conversion_equal(device_, GetParam());
+}
+INSTANTIATE_TEST_SUITE_P(Formats, ConversionsOnHost, ::testing::ValuesIn(variants::conversions()),
+                         variants::conversion_name);
 
 }  // namespace
 }  // namespace diecast
