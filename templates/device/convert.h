@@ -136,7 +136,21 @@ DIECAST_DEVICE e4m3 e4m3_from_f32(f32 x) {
 // Of a byte that is neither NaN nor negative, as block scales are: its seven bits, moved to f32's
 // place, are the value times 2^-120, subnormals too.
 DIECAST_DEVICE f32 f32_from_block_scale(e4m3 x) {
+#if DIECAST_HAS_E4M3_CVT
+  f32 value;
+  asm("{\n"
+      " .reg .b16 low, high;\n"
+      " .reg .b32 pair;\n"
+      " cvt.rn.f16x2.e4m3x2 pair, %1;\n"
+      " mov.b32 {low, high}, pair;\n"
+      " cvt.f32.f16 %0, low;\n"
+      "}"
+      : "=f"(value)
+      : "h"(u16{x.bits}));
+  return value;
+#else
   return __uint_as_float(u32{x.bits} << 20) * 0x1p120f;
+#endif
 }
 
 DIECAST_DEVICE f32 f32_from_e4m3(e4m3 x) {

@@ -13,6 +13,15 @@ DIECAST_DEVICE u32 top_bytes(u32 a, u32 b, u32 c, u32 d) {
   return __byte_perm(__byte_perm(a, b, 0x73), __byte_perm(c, d, 0x73), 0x5410);
 }
 
+// The signs of eight products in the top bits of nibbles; else zeros.
+DIECAST_DEVICE u32 signs_of_eight(const f32 (&y)[8]) {
+  const auto tops = [&](int i) {
+    return top_bytes(__float_as_uint(y[i]), __float_as_uint(y[i + 2]), __float_as_uint(y[i + 4]),
+                     __float_as_uint(y[i + 6]));
+  };
+  return (tops(1) & 0x80808080u) | (tops(0) >> 4 & 0x08080808u);
+}
+
 #if DIECAST_HOST
 
 DIECAST_DEVICE u32 e2m1_code(f32 y) {
@@ -21,44 +30,30 @@ DIECAST_DEVICE u32 e2m1_code(f32 y) {
 
 #elif !DIECAST_HAS_E2M1_CVT
 
-// Two codes in the top byte of a word, the first in its low nibble. With p the power of two at or
-// below max(|y|, 1), the step of E2M1's grid at |y|, which goes on above 6, is p / 2: the last place
-// of a float near 2^22 p, and adding that rounds, nearest even. As an f16 times 2^-14 a value of the
-// grid has its code in bits 9 to 11; NaN gives way to 6 in the minimum, and has no sign because
-// products that are NaN have none. The last product takes the nibbles at 12 and 28, the lower one to
-// 24 too. One piece of assembly, because the compiler's optimizer takes a quarter of the whole
-// compile's time for the same written out, and gives the same instructions.
-DIECAST_DEVICE u32 codes_in_top_byte(f32 y0, f32 y1) {
-  u32 top;
-  asm("{\n"
-      " .reg .f32 a0, a1, p0, p1;\n"
-      " .reg .b32 pair, sign0, sign1, signs;\n"
-      " abs.f32 a0, %1;\n"
-      " abs.f32 a1, %2;\n"
-      " max.f32 p0, a0, 0f3F800000;\n"  // 1
-      " max.f32 p1, a1, 0f3F800000;\n"
-      " and.b32 p0, p0, 0x7F800000;\n"
-      " and.b32 p1, p1, 0x7F800000;\n"
-      " fma.rn.f32 a0, p0, 0f4A800000, a0;\n"  // + 2^22 p
-      " fma.rn.f32 a1, p1, 0f4A800000, a1;\n"
-      " fma.rn.f32 a0, p0, 0fCA800000, a0;\n"  // - 2^22 p
-      " fma.rn.f32 a1, p1, 0fCA800000, a1;\n"
-      " cvt.rn.f16x2.f32 pair, a1, a0;\n"
-      " min.f16x2 pair, pair, %3;\n"
-      " mul.rn.f16x2 pair, pair, %4;\n"
-      " mov.b32 sign0, %1;\n"
-      " mov.b32 sign1, %2;\n"
-      " prmt.b32 signs, sign0, sign1, 0x7632;\n"
-      " and.b32 signs, signs, 0x80008000;\n"
-      " mad.lo.u32 pair, pair, 8, signs;\n"
-      " mul.lo.u32 %0, pair, 4097;\n"
-      "}"
-      : "=r"(top)
-      : "f"(y0), "f"(y1), "r"(0x46004600u), "r"(0x04000400u));
-  return top;
+// Four codes, each less 8, in 16 bits; what is above says nothing. With a the lesser of |y| and 6 (NaN gives way to
+// it) and P the part of a that is 2 or 4, or next to 0 where a is below 2, the last place of
+// K = (2^22 - 1) P + 3 * 2^21 - 4 is the step of E2M1's grid at a, and K ends in P's code less 8 but for P itself, an
+// even number of steps: the sum K + a rounds a, nearest even. One piece of assembly, because the compiler's optimizer
+// takes long for so many operations, and gives the same instructions.
+DIECAST_DEVICE u32 four_codes_less_8(f32 y0, f32 y1, f32 y2, f32 y3) {
+  u32 four;
+#define DIECAST_SUM(sum, y)                                                         \
+  " abs.f32 " sum ", " y ";\n min.f32 " sum ", " sum ", 0f40C00000;\n" /* 6 */      \
+  " and.b32 p, " sum ", 0x40800000;\n fma.rn.f32 p, p, 0f4A7FFFFC, 0f4ABFFFF8;\n"   \
+  " add.rn.f32 " sum ", p, " sum ";\n"
+  asm("{\n .reg .b32 a, b, c, d, p;\n" DIECAST_SUM("a", "%1") DIECAST_SUM("b", "%2")
+      DIECAST_SUM("c", "%3") DIECAST_SUM("d", "%4")
+      " mad.lo.u32 c, d, 16, c;\n mad.lo.u32 b, c, 16, b;\n mad.lo.u32 %0, b, 16, a;\n}"
+      : "=r"(four)
+      : "f"(y0), "f"(y1), "f"(y2), "f"(y3));
+#undef DIECAST_SUM
+  return four;
 }
 
-// The same for products whose magnitudes on the grid are asked for too: those saturate, NaN as 6.
+// Two codes in the top byte of a word, the first in its low nibble, of products whose magnitudes on the grid are asked
+// for too; NaN as 6. With p the power of two at or below max(|y|, 1), the grid's step at |y| is p / 2: the last place of
+// a float near 2^22 p, and adding that rounds, nearest even. As an f16 times 2^-14 a value of the grid has its code in
+// bits 9 to 11. The last product takes the nibbles at 12 and 28, the lower one to 24 too.
 DIECAST_DEVICE u32 codes_and_magnitudes(f32 y0, f32 y1, f32& v0, f32& v1) {
   u32 top;
   asm("{\n"
@@ -105,10 +100,15 @@ DIECAST_UNROLL
   for (int i = 0; i < Count; i += 2) codes |= e2m1x2_from_f32(y[i], y[i + 1]) << (4 * i);
   return codes;
 #else
-  const u32 low = __byte_perm(codes_in_top_byte(y[0], y[1]), codes_in_top_byte(y[2], y[3]), 0x73);
-  if constexpr (Count == 4) return low & 0xFFFFu;
-  const u32 high = __byte_perm(codes_in_top_byte(y[4], y[5]), codes_in_top_byte(y[6], y[7]), 0x73);
-  return __byte_perm(low, high, 0x5410);
+  const u32 low = four_codes_less_8(y[0], y[1], y[2], y[3]);
+  // A code less 8 borrows from the next: what is added gives it back.
+  if constexpr (Count == 4) {
+    const f32 eight[8] = {y[0], y[1], y[2], y[3]};
+    return ((low + 0x8888u) & 0xFFFFu) | signs_of_eight(eight);
+  } else {
+    const u32 high = four_codes_less_8(y[4], y[5], y[6], y[7]);
+    return (__byte_perm(low, high, 0x5410) + 0x88878888u) | signs_of_eight(y);
+  }
 #endif
 }
 

@@ -35,8 +35,9 @@ DIECAST_DEVICE f32 reciprocal(f32 x) {
   return fminf(1.0f / x, kLargest);
 #else
   constexpr u32 kFirst = 0x00800000u, kLast = 0x7E800000u;  // 2^-126, 2^126
-  if (__float_as_uint(x) - kFirst > kLast - kFirst) return fminf(quotient(1.0f, x), kLargest);
-  return reciprocal_of_ordinary(x);
+  f32 found = reciprocal_of_ordinary(x);
+  if (__float_as_uint(x) - kFirst > kLast - kFirst) found = fminf(quotient(1.0f, x), kLargest);
+  return found;
 #endif
 }
 
@@ -47,17 +48,31 @@ DIECAST_DEVICE Nvfp4Global nvfp4_global_of_any(f32 amax) {
   return {__fmul_rn(encode, 0x1.555556p-3f), quotient(1.0f, encode)};
 }
 
-// The same without a call where nothing on the way is subnormal or infinite: a launch of few rows waits
-// for each jump to code that is far away.
-DIECAST_DEVICE Nvfp4Global nvfp4_global(f32 amax) {
 #if !DIECAST_HOST
-  constexpr u32 kFirst = 0x27800000u, kBehind = 0x5D800000u;  // 2^-48, 2^60
-  if (__float_as_uint(amax) - kFirst < kBehind - kFirst) {
-    const f32 encode = quotient_of_ordinary(2688.0f, amax);
-    return {__fmul_rn(encode, 0x1.555556p-3f), reciprocal_of_ordinary(encode)};
-  }
+// The same of an amax from 2^-48 on and below 2^60, where nothing on the way is subnormal or infinite: an
+// approximate reciprocal and two corrections; 1 / S is corrected from amax / 2688, so that it does not wait
+// for another one. A test tries every mantissa.
+DIECAST_DEVICE Nvfp4Global nvfp4_global_of_ordinary(f32 amax) {
+  f32 near;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(near) : "f"(amax));
+  f32 encode = __fmul_rn(near, 2688.0f), decode = __fmul_rn(amax, 0x1.861862p-12f);
+  encode = __fmaf_rn(__fmaf_rn(-amax, encode, 2688.0f), near, encode);
+  encode = __fmaf_rn(__fmaf_rn(-amax, encode, 2688.0f), near, encode);
+  decode = __fmaf_rn(__fmaf_rn(-encode, decode, 1.0f), decode, decode);
+  return {__fmul_rn(encode, 0x1.555556p-3f), decode};
+}
 #endif
+
+// S without a call where it is ordinary: a launch of few rows waits for each jump to code that is far away.
+DIECAST_DEVICE Nvfp4Global nvfp4_global(f32 amax) {
+#if DIECAST_HOST
   return nvfp4_global_of_any(amax);
+#else
+  constexpr u32 kFirst = 0x27800000u, kBehind = 0x5D800000u;  // 2^-48, 2^60
+  Nvfp4Global global = nvfp4_global_of_ordinary(amax);
+  if (__float_as_uint(amax) - kFirst >= kBehind - kFirst) global = nvfp4_global_of_any(amax);
+  return global;
+#endif
 }
 
 DIECAST_DEVICE e4m3 nvfp4_block_scale(f32 block_amax, const Nvfp4Global& global) {

@@ -134,12 +134,6 @@ DIECAST_DEVICE u32 stochastic_pair(f32 y0, f32 y1, u32 random) {
   return pair;
 }
 
-// The signs of four products in the top bits of bytes; the bits below say nothing. Products, because a
-// NaN that comes of arithmetic has no sign on a GPU.
-DIECAST_DEVICE u32 signs_of_four(f32 y0, f32 y1, f32 y2, f32 y3) {
-  return top_bytes(__float_as_uint(y0), __float_as_uint(y1), __float_as_uint(y2), __float_as_uint(y3));
-}
-
 #endif
 
 // Codes of eight products, two a byte, the first in the low nibble.
@@ -154,9 +148,7 @@ DIECAST_DEVICE u32 stochastic_codes(const f32 (&y)[8], u32 random_low, u32 rando
   const u32 odd = __byte_perm(stochastic_pair(y[1], y[3], __byte_perm(random_low, 0, 0x4341)),
                               stochastic_pair(y[5], y[7], __byte_perm(random_high, 0, 0x4341)), 0x7531);
   const u32 codes = (16 * odd + even) >> 1;
-  const u32 signs = (signs_of_four(y[1], y[3], y[5], y[7]) & 0x80808080u) |
-                    (signs_of_four(y[0], y[2], y[4], y[6]) >> 4 & ~0x80808080u);
-  return (signs & 0x88888888u) | (codes & ~0x88888888u);
+  return signs_of_eight(y) | (codes & ~0x88888888u);
 #endif
 }
 
