@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Plants the bugs of tests/planted.txt one by one and expects a test to catch each: this shows that the
-# tests bite. Usage: tests/planted.sh [BUILD_FOLDER], which has test_cache_unit,
+# tests bite. Usage: tests/planted.sh [BUILD_FOLDER], which has test_base_unit, test_cache_unit,
 # test_runtime_unit and test_tool_unit.
 # Ends in "N of N planted bugs caught"; fails if one was not. Takes some minutes.
 set -u

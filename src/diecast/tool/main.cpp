@@ -26,11 +26,11 @@ std::vector<std::string> command_names(const CLI::App& app) {
 // Of words that a command does not take, the first that looks like an option, else the first.
 std::string not_taken(const CLI::App& command, const std::string& name) {
   const std::vector<std::string> left = command.remaining();
-  const auto option =
+  const auto found =
       std::ranges::find_if(left, [](const std::string& text) { return text.starts_with('-'); });
-  const std::string& first = option == left.end() ? left[0] : *option;
+  const std::string& first = found == left.end() ? left[0] : *found;
   const std::string word = first.substr(0, first.find('='));
-  if (!word.starts_with('-')) return cat("`diecast ", name, "` does not take ", quote(word));
+  if (!word.starts_with('-')) return cat("`diecast ", name, "` does not take ", quote(first));
   std::vector<std::string> options;
   for (const CLI::Option* option : command.get_options()) {
     for (const std::string& known : option->get_lnames()) options.push_back("--" + known);
