@@ -133,7 +133,13 @@ DIECAST_DEVICE Nvfp4Block quantize_any(const Block& block, const Square& square,
 // In a call: what is not ordinary, or long.
 template <class Global>
 DIECAST_DEVICE_CALL Nvfp4Block quantize_seldom(Block block, Square square, Global global) {
-  return quantize_any(block, square, global);
+  if constexpr (kOrdinary) {
+    Nvfp4Block out = {{0, 0}, nvfp4_block_scale(kSquare ? square.amax : Recipe::amax(block), global)};
+    seldom_codes(block, Recipe::factor(out.scale, global), out.codes);
+    return out;
+  } else {
+    return quantize_any(block, square, global);
+  }
 }
 
 template <class Global>

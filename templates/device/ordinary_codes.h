@@ -16,50 +16,86 @@ DIECAST_DEVICE u32 ordinary_sum(f32 y) {
   return __float_as_uint(part * 4194303.0f + 6291452.0f + fabsf(y));
 }
 
-// Of elements times `factor`: of words' low halves, of their high halves, or (both) in turns. One piece of
-// assembly, for the sake of the compiler's time.
-enum class Halves { low, high, both };
-
+// Codes of blocks' halves times their factors: eight words, as they lie in a block or in eight rows. On a GPU one
+// piece of assembly each, for the sake of the compiler's time.
 #if !DIECAST_HOST
 #define DIECAST_LOW_BF16(x, word) " shl.b32 " x ", " word ", 16;\n"
 #define DIECAST_HIGH_BF16(x, word) " and.b32 " x ", " word ", 0xFFFF0000;\n"
 #define DIECAST_LOW_F16(x, word) " mov.b32 {l, h}, " word ";\n cvt.f32.f16 " x ", l;\n"
 #define DIECAST_HIGH_F16(x, word) " mov.b32 {l, h}, " word ";\n cvt.f32.f16 " x ", h;\n"
-#define DIECAST_ROUNDED(x, s)                                                                    \
-  " mul.rn.f32 " x ", " x ", %5;\n and.b32 p, " x ", 0x40800000;\n abs.f32 " x ", " x ";\n"       \
-  " fma.rn.f32 p, p, 0f4A7FFFFC, 0f4ABFFFF8;\n add.rn.f32 " s ", p, " x ";\n"
-#define DIECAST_FOUR(first, second)                                                              \
-  asm("{\n .reg .b16 l, h;\n .reg .b32 a, b, c, d, p;\n" first("a", "%1") second("b", "%2")      \
-      first("c", "%3") second("d", "%4") DIECAST_ROUNDED("a", "a") DIECAST_ROUNDED("b", "b")     \
-      DIECAST_ROUNDED("c", "c") DIECAST_ROUNDED("d", "d")                                        \
-      " mad.lo.u32 c, d, 16, c;\n mad.lo.u32 b, c, 16, b;\n mad.lo.u32 %0, b, 16, a;\n}"          \
-      : "=r"(four)                                                                               \
-      : "r"(word0), "r"(word1), "r"(word2), "r"(word3), "f"(factor))
+#define DIECAST_ROUNDED(x, factor)                                                               \
+  " mul.rn.f32 " x ", " x ", " factor ";\n and.b32 p, " x ", 0x40800000;\n abs.f32 " x ", " x    \
+  ";\n fma.rn.f32 p, p, 0f4A7FFFFC, 0f4ABFFFF8;\n add.rn.f32 " x ", p, " x ";\n"
+// The sums of four elements, the first's lowest.
+#define DIECAST_FOUR(four, first, second, word0, word1, word2, word3, factor)                    \
+  first("a", word0) second("b", word1) first("c", word2) second("d", word3)                      \
+      DIECAST_ROUNDED("a", factor) DIECAST_ROUNDED("b", factor) DIECAST_ROUNDED("c", factor)     \
+      DIECAST_ROUNDED("d", factor) " mad.lo.u32 c, d, 16, c;\n mad.lo.u32 b, c, 16, b;\n"        \
+      " mad.lo.u32 " four ", b, 16, a;\n"
+// Eight codes: what each is short of codes, 0x8888, is borrowed from the next. Signs are the top bits of the
+// bytes of `odd` and `even`.
+#define DIECAST_EIGHT(codes, odd, even)                                                          \
+  " prmt.b32 s, s, t, 0x5410;\n add.u32 s, s, 0x88878888;\n and.b32 a, " odd ", 0x80808080;\n"   \
+  " shr.u32 b, " even ", 4;\n and.b32 b, b, 0x08080808;\n or.b32 a, a, b;\n or.b32 " codes ", s, a;\n"
+#define DIECAST_BLOCK_HALF(codes, low, high, w0, w1, w2, w3)                                     \
+  DIECAST_FOUR("s", low, high, w0, w0, w1, w1, "%10")                                            \
+  DIECAST_FOUR("t", low, high, w2, w2, w3, w3, "%10")                                            \
+  " prmt.b32 c, " w0 ", " w1 ", 0x7351;\n prmt.b32 d, " w2 ", " w3 ", 0x7351;\n"                 \
+  " prmt.b32 e, c, d, 0x5410;\n prmt.b32 o, c, d, 0x7632;\n" DIECAST_EIGHT(codes, "o", "e")
+#define DIECAST_COLUMN_HALF(codes, half, factor, pick)                                           \
+  DIECAST_FOUR("s", half, half, "%2", "%3", "%4", "%5", factor)                                  \
+  DIECAST_FOUR("t", half, half, "%6", "%7", "%8", "%9", factor)                                  \
+  " prmt.b32 c, o, u, " pick ";\n prmt.b32 d, e, v, " pick ";\n" DIECAST_EIGHT(codes, "c", "d")
+#define DIECAST_BEGIN "{\n .reg .b16 l, h;\n .reg .b32 a, b, c, d, e, o, p, s, t, u, v;\n"
+#define DIECAST_OPERANDS(first, second)                                                          \
+  : "=&r"(first), "=&r"(second)                                                                  \
+  : "r"(w[0]), "r"(w[1]), "r"(w[2]), "r"(w[3]), "r"(w[4]), "r"(w[5]), "r"(w[6]), "r"(w[7])
+#define DIECAST_BLOCK(low, high)                                                                 \
+  asm(DIECAST_BEGIN DIECAST_BLOCK_HALF("%0", low, high, "%2", "%3", "%4", "%5")                  \
+      DIECAST_BLOCK_HALF("%1", low, high, "%6", "%7", "%8", "%9") "}"                            \
+      DIECAST_OPERANDS(codes[0], codes[1]), "f"(factor))
+#define DIECAST_COLUMNS(low, high)                                                               \
+  asm(DIECAST_BEGIN " prmt.b32 e, %2, %4, 0x7351;\n prmt.b32 v, %6, %8, 0x7351;\n"               \
+      " prmt.b32 o, %3, %5, 0x7351;\n prmt.b32 u, %7, %9, 0x7351;\n"                             \
+      DIECAST_COLUMN_HALF("%0", low, "%10", "0x5410") DIECAST_COLUMN_HALF("%1", high, "%11", "0x7632") "}" \
+      DIECAST_OPERANDS(first, second), "f"(factor), "f"(other_factor))
 #endif
 
-template <class IN, Halves Of>
-DIECAST_DEVICE u32 ordinary_four(u32 word0, u32 word1, u32 word2, u32 word3, f32 factor) {
-  u32 four = 0;
+// Of a block's elements.
+template <class IN>
+DIECAST_DEVICE void ordinary_codes(const Block16<IN>& block, f32 factor, u32 (&codes)[2]) {
 #if DIECAST_HOST
-  const u32 words[4] = {word0, word1, word2, word3};
-  for (int i = 3; i >= 0; --i) {
-    const bool high = Of == Halves::high || (Of == Halves::both && i % 2 == 1);
-    four = 16 * four + ordinary_sum(to_f32(IN{static_cast<u16>(words[i] >> (high ? 16 : 0))}) * factor);
+  for (int half = 0; half < 2; ++half) {
+    codes[half] = signs_of(block, half);
+    for (int i = 0; i < 8; ++i) codes[half] |= (ordinary_sum(block.element(8 * half + i) * factor) + 8) % 16 << 4 * i;
   }
 #else
+  const u32* w = block.words;
   if constexpr (dtype_id<IN> == dtype_id<bf16>) {
-    if constexpr (Of == Halves::both) DIECAST_FOUR(DIECAST_LOW_BF16, DIECAST_HIGH_BF16);
-    if constexpr (Of == Halves::low) DIECAST_FOUR(DIECAST_LOW_BF16, DIECAST_LOW_BF16);
-    if constexpr (Of == Halves::high) DIECAST_FOUR(DIECAST_HIGH_BF16, DIECAST_HIGH_BF16);
+    DIECAST_BLOCK(DIECAST_LOW_BF16, DIECAST_HIGH_BF16);
   } else {
-    if constexpr (Of == Halves::both) DIECAST_FOUR(DIECAST_LOW_F16, DIECAST_HIGH_F16);
-    if constexpr (Of == Halves::low) DIECAST_FOUR(DIECAST_LOW_F16, DIECAST_LOW_F16);
-    if constexpr (Of == Halves::high) DIECAST_FOUR(DIECAST_HIGH_F16, DIECAST_HIGH_F16);
+    DIECAST_BLOCK(DIECAST_LOW_F16, DIECAST_HIGH_F16);
   }
 #endif
-  return four;
 }
+
 #if !DIECAST_HOST
+// Of eight elements of two columns: `w` are words of neighbours in rows that follow each other.
+template <class IN>
+DIECAST_DEVICE void ordinary_codes_of_columns(const u32* w, f32 factor, f32 other_factor, u32& first, u32& second) {
+  if constexpr (dtype_id<IN> == dtype_id<bf16>) {
+    DIECAST_COLUMNS(DIECAST_LOW_BF16, DIECAST_HIGH_BF16);
+  } else {
+    DIECAST_COLUMNS(DIECAST_LOW_F16, DIECAST_HIGH_F16);
+  }
+}
+#undef DIECAST_COLUMNS
+#undef DIECAST_BLOCK
+#undef DIECAST_OPERANDS
+#undef DIECAST_BEGIN
+#undef DIECAST_COLUMN_HALF
+#undef DIECAST_BLOCK_HALF
+#undef DIECAST_EIGHT
 #undef DIECAST_FOUR
 #undef DIECAST_ROUNDED
 #undef DIECAST_HIGH_F16
@@ -68,20 +104,22 @@ DIECAST_DEVICE u32 ordinary_four(u32 word0, u32 word1, u32 word2, u32 word3, f32
 #undef DIECAST_LOW_BF16
 #endif
 
-// Eight codes of the low halves of two outcomes: what each is short of codes, 0x8888, is borrowed from the next.
-DIECAST_DEVICE u32 ordinary_eight(u32 four, u32 next_four, u32 signs) {
-  return (__byte_perm(four, next_four, 0x5410) + 0x88878888u) | signs;
-}
-
-// Codes of a block's elements times `factor`. Their signs are the elements'.
+// The same where not all are ordinary: NaN and what is cut off become 6. A loop: seldom, and short to compile.
 template <class IN>
-DIECAST_DEVICE void ordinary_codes(const Block16<IN>& block, f32 factor, u32 (&codes)[2]) {
+DIECAST_DEVICE void seldom_codes(Block16<IN> block, f32 factor, u32 (&codes)[2]) {
+  u64 found = 0;
+DIECAST_NO_UNROLL
+  for (int i = 0; i < 16; i += 2) {
 DIECAST_UNROLL
-  for (int half = 0; half < 2; ++half) {
-    const u32* w = block.words + 4 * half;
-    codes[half] = ordinary_eight(ordinary_four<IN, Halves::both>(w[0], w[0], w[1], w[1], factor),
-                                 ordinary_four<IN, Halves::both>(w[2], w[2], w[3], w[3], factor), signs_of(block, half));
+    for (int j = 0; j < 2; ++j) {
+      const f32 y = block.element(j) * factor;
+      const u32 code = (ordinary_sum(fminf(fabsf(y), 6.0f)) & 7) | (y == y ? __float_as_uint(y) >> 28 & 8 : 0);
+      found = found >> 4 | u64{code} << 60;
+    }
+DIECAST_UNROLL
+    for (int w = 0; w < 7; ++w) block.words[w] = block.words[w + 1];
   }
+  codes[0] = static_cast<u32>(found), codes[1] = static_cast<u32>(found >> 32);
 }
 
 // Two blocks side by side, of lines of the matrix: as words of two neighbours, or as they lie in sixteen rows.
@@ -119,19 +157,14 @@ DIECAST_UNROLL
 #endif
   }
   DIECAST_DEVICE void find_codes(f32 factor, f32 other_factor, u32 (&codes)[2], u32 (&other_codes)[2]) const {
+#if DIECAST_HOST
+    ordinary_codes(block(0), factor, codes), ordinary_codes(block(1), other_factor, other_codes);
+#else
 DIECAST_UNROLL
     for (int half = 0; half < 2; ++half) {
-      const u32* w = words + 8 * half;
-      const u32 even[2] = {__byte_perm(w[0], w[2], 0x7351), __byte_perm(w[4], w[6], 0x7351)};  // signs of both columns
-      const u32 odd[2] = {__byte_perm(w[1], w[3], 0x7351), __byte_perm(w[5], w[7], 0x7351)};
-      const auto signs = [&](u32 pick) {
-        return (__byte_perm(odd[0], odd[1], pick) & 0x80808080u) | (__byte_perm(even[0], even[1], pick) >> 4 & 0x08080808u);
-      };
-      codes[half] = ordinary_eight(ordinary_four<IN, Halves::low>(w[0], w[1], w[2], w[3], factor),
-                                   ordinary_four<IN, Halves::low>(w[4], w[5], w[6], w[7], factor), signs(0x5410));
-      other_codes[half] = ordinary_eight(ordinary_four<IN, Halves::high>(w[0], w[1], w[2], w[3], other_factor),
-                                         ordinary_four<IN, Halves::high>(w[4], w[5], w[6], w[7], other_factor), signs(0x7632));
+      ordinary_codes_of_columns<IN>(words + 8 * half, factor, other_factor, codes[half], other_codes[half]);
     }
+#endif
   }
 };
 

@@ -20,7 +20,7 @@ struct TileScales {
   template <int Threads, class Output>
   DIECAST_DEVICE void write(const Output& out) {
     constexpr int kLayout = Output::kLayout, kGroup = kLayout == 1 ? 128 : kLayout == 2 ? 8 : 1;
-    const bool by_words = out.takes_four_scales();
+    const int word = out.takes_four_scales() ? 4 : 5;  // scales that are written at once; a flag would double the loop
     int thread = threadIdx.x;
 #if !DIECAST_HOST
     asm volatile("" : "+r"(thread));  // addresses are made here, and held in no register before
@@ -36,7 +36,7 @@ DIECAST_NO_UNROLL
         has = line < out.padded_lines() && block < out.padded_blocks() ? 4 : 0;
       }
       e4m3* to = out.scales + Output::Layout::offset(line, block, out.pitch);
-      if (by_words && has == 4) {
+      if (has == word) {
         *reinterpret_cast<u32*>(to) = four;
       } else {
 DIECAST_NO_UNROLL
