@@ -82,7 +82,8 @@ constexpr bool kRowwise = DIRECTION != DIRECTION_columnwise, kColumnwise = DIREC
 constexpr bool kBoth = kRowwise && kColumnwise;
 constexpr bool kTransformsRows = RHT == RHT_both || RHT == RHT_rowwise, kTransformsColumns = RHT == RHT_both || RHT == RHT_columnwise;
 constexpr bool kSquare = BLOCK_ROWS == 16, kFourOverSix = FOUR_OVER_SIX != FOUR_OVER_SIX_off;
-constexpr bool kOrdinary = kHasOrdinary<LoadedElement<IN>::Type, PROFILE, GLOBAL, FOUR_OVER_SIX> && !STOCHASTIC;
+// On the host a recipe's own way is the short one (block16_host.h).
+constexpr bool kOrdinary = kHasOrdinary<LoadedElement<IN>::Type, PROFILE, GLOBAL, FOUR_OVER_SIX> && !STOCHASTIC && !DIECAST_HOST;
 // A lane's two blocks side by side in the code, which wait together: longer to compile.
 constexpr bool kTogether = kOrdinary && bits<IN>() != 8 && RHT == RHT_none && !ROW_SCALE && !(kSquare && kBoth);
 
@@ -150,7 +151,7 @@ DIECAST_DEVICE Nvfp4Block quantized(const Block& block, const Square& square, co
     Nvfp4Block out = {{0, 0}, found.scale};
     ordinary_codes(block, found.factor, out.codes);
     return out;
-  } else if constexpr (kFourOverSix || STOCHASTIC || PROFILE != PROFILE_te || ROW_SCALE) {
+  } else if constexpr (DIECAST_HOST || kFourOverSix || STOCHASTIC || PROFILE != PROFILE_te || ROW_SCALE) {
     return quantize_seldom(block, square, global);  // long to compile: rows and columns share it
   } else {
     return quantize_any(block, square, global);

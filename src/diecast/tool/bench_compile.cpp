@@ -93,7 +93,7 @@ Result<Figure> slowest(Runtime& runtime, const ColdCompiles& compiles, bool plai
 Result<Figure> host_compile(Runtime& runtime) {
   DIECAST_TRY(const Target target, Target::parse("host"));
   DIECAST_TRY(const auto compiler, runtime.compiler(target));
-  Figure figure{"cold compile, host", 0, "s", 0.5, false, ""};
+  Figure figure{"cold compile, host", 0, "s", 0.3, false, ""};
   for (const std::string& name : runtime.template_names()) {
     DIECAST_TRY(const auto samples, samples_of(runtime, name, target));
     DIECAST_TRY(const Source source, runtime.render(samples.front()));
