@@ -39,19 +39,12 @@ struct AmaxOf {
     }
   }
 
-  // Of whole blocks of 16 that lie one behind another, of which a thread takes its share. One comes
-  // while the one before is looked at, where that leaves room for every thread of a multiprocessor.
+  // Of whole blocks of 16 that lie one behind another, of which a thread takes its share.
   DIECAST_DEVICE static f32 blocks(const IN* from, const Share& share) {
-    constexpr bool kAhead = bits<IN>() == 16 && Rht == 0;
     f32 found = 0.0f;
-    Loaded coming;
-    if (kAhead && share.first < share.last) coming = load_block16(from + share.first * 16);
 DIECAST_NO_UNROLL
     for (i64 i = share.first; i < share.last; i += share.step) {
-      const i64 next = i + (kAhead ? share.step : 0);
-      const Loaded at_hand = coming;
-      if (next < share.last) coming = load_block16(from + next * 16);
-      found = larger(found, block16(kAhead ? at_hand : coming));
+      found = larger(found, block16(load_block16(from + i * 16)));
     }
     return found;
   }
@@ -61,9 +54,12 @@ DIECAST_NO_UNROLL
     f32 found = 0.0f;
 DIECAST_NO_UNROLL
     for (; count > 0; count -= 16, from += 16 * stride) {
+      IN elements[16];
+DIECAST_UNROLL
+      for (int i = 0; i < 16; ++i) elements[i] = i < count ? from[i * stride] : IN{};
       f32 values[16];
 DIECAST_UNROLL
-      for (int i = 0; i < 16; ++i) values[i] = i < count ? to_f32(from[i * stride]) : 0.0f;
+      for (int i = 0; i < 16; ++i) values[i] = to_f32(elements[i]);
       if constexpr (Rht == 2) hadamard16(values, Signs);
 DIECAST_UNROLL
       for (int i = 0; i < 16; ++i) {

@@ -159,7 +159,8 @@ class Times {
   bool host() const { return device_->properties().cc == 0; }
 
   Result<std::optional<Launch>> launch(const Specialization& one) const {
-    const auto sizes = matrix_sizes(one, host() ? BenchShape{256, 2048} : BenchShape{8192, 8192});
+    const auto sizes = host() ? matrix_sizes(one, {256, 2048}, 64)
+                              : matrix_sizes(one, {8192, 8192}, 1024);
     if (!sizes) return std::optional<Launch>();
     DIECAST_TRY(const auto kernel, runtime_->preload(one, device_));
     auto trial = Trial::make(one, device_, *sizes);

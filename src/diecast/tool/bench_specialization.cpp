@@ -16,6 +16,7 @@ namespace diecast::tool {
 namespace {
 
 constexpr std::int64_t kInstructionBytes = 16;
+constexpr std::int64_t kProductDepth = 4096;
 
 // A template with its shape parameters bound to what is known of a matrix, or left open.
 struct Variant {
@@ -92,7 +93,7 @@ Result<void> add_template(const ToolDriver& driver, const std::shared_ptr<Device
   const double elements = static_cast<double>(shape.rows) * static_cast<double>(shape.cols);
   const int calls = static_cast<int>(std::clamp(1e9 / elements, 4.0, 100.0));
   for (const Variant& one : all) {
-    const auto sizes = matrix_sizes(one.kernel->specialization(), shape);
+    const auto sizes = matrix_sizes(one.kernel->specialization(), shape, kProductDepth);
     if (!sizes) return {};
     auto trial = Trial::make(one.kernel->specialization(), device, *sizes);
     if (!trial && trial.error().code == ErrorCode::not_supported) return {};
