@@ -73,6 +73,26 @@ const std::map<std::string, std::set<std::string>, std::less<>> kPlainOptions = 
     {"quantize_nvfp4_row_scaled", {}},
     {"dequantize_nvfp4", {"ROW_SCALE", "GLOBAL"}}};
 
+// Values that some code is for alone: pairs need not bring three together.
+const std::map<std::string, std::map<std::string, std::string>, std::less<>> kTogetherToo = {
+    {"dequantize_mx", {{"FORMAT", "mxfp4"}, {"DIRECTION", "columnwise"}, {"LAYOUT", "linear"}}}};
+
+// covering_set() of a template's space, and a point that has those values.
+std::vector<Bindings> covering_set_of(const Template& tmpl, const std::vector<Bindings>& space,
+                                      Covered covered = Covered::pairs) {
+  auto wanted = covering_set(space, covered);
+  const auto together = kTogetherToo.find(tmpl.name());
+  if (together == kTogetherToo.end()) return wanted;
+  const auto has_all = [&](const Bindings& bindings) {
+    return std::ranges::all_of(together->second, [&](const auto& entry) {
+      return bindings.find(entry.first)->word == entry.second;
+    });
+  };
+  const auto one = std::ranges::find_if(space, has_all);
+  if (one != space.end() && std::ranges::none_of(wanted, has_all)) wanted.push_back(*one);
+  return wanted;
+}
+
 // The others have the code of one of these, but for instructions that the covering set has too.
 bool is_thorough(const Target& target) {
   const std::string name = target.name();
@@ -118,13 +138,13 @@ std::vector<Bindings> wanted_variants(const Template& tmpl, const Target& target
   if (is_set("DIECAST_EXHAUSTIVE", "1")) return space;
   const bool all = is_set("DIECAST_TEST_VARIANTS", "all");
   if (!all) {
-    auto wanted = covering_set(space, everyday);
+    auto wanted = covering_set_of(tmpl, space, everyday);
     if (!is_thorough(target)) wanted.erase(wanted.begin() + 1, wanted.end());
     return wanted;
   }
-  if (!is_thorough(target)) return covering_set(space);
+  if (!is_thorough(target)) return covering_set_of(tmpl, space);
   if (space.size() <= kLargestProduct) return space;
-  auto wanted = covering_set(space);
+  auto wanted = covering_set_of(tmpl, space);
   if (!kPlainOptions.contains(tmpl.name())) return wanted;
   std::ranges::copy_if(space, std::back_inserter(wanted),
                        [&](const Bindings& bindings) { return is_plain(tmpl, bindings); });
