@@ -82,8 +82,7 @@ constexpr bool kRowwise = DIRECTION != DIRECTION_columnwise, kColumnwise = DIREC
 constexpr bool kBoth = kRowwise && kColumnwise;
 constexpr bool kTransformsRows = RHT == RHT_both || RHT == RHT_rowwise, kTransformsColumns = RHT == RHT_both || RHT == RHT_columnwise;
 constexpr bool kSquare = BLOCK_ROWS == 16, kFourOverSix = FOUR_OVER_SIX != FOUR_OVER_SIX_off;
-// On the host a recipe's own way is the short one (block16_host.h).
-constexpr bool kOrdinary = kHasOrdinary<LoadedElement<IN>::Type, PROFILE, GLOBAL, FOUR_OVER_SIX> && !STOCHASTIC && !DIECAST_HOST;
+constexpr bool kOrdinary = kHasOrdinary<LoadedElement<IN>::Type, PROFILE, GLOBAL, FOUR_OVER_SIX> && !STOCHASTIC;
 // A lane's two blocks side by side in the code, which wait together: longer to compile.
 constexpr bool kTogether = kOrdinary && bits<IN>() != 8 && RHT == RHT_none && !ROW_SCALE && !(kSquare && kBoth);
 

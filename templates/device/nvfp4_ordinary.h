@@ -10,10 +10,11 @@
 
 namespace diecast {
 
-// Targets that convert to E2M1 themselves need no other way.
+// Targets that convert to E2M1 themselves need no other way, and on the host a recipe's own is the
+// short one (block16_host.h).
 template <class IN, int Profile, int Global, int FourOver>
 constexpr bool kHasOrdinary = bits<IN>() == 16 && Profile == kProfileTe && Global == kGlobalAmax &&
-                              FourOver == 0 && !DIECAST_HAS_E2M1_CVT;
+                              FourOver == 0 && !DIECAST_HAS_E2M1_CVT && !DIECAST_HOST;
 
 struct OrdinaryGlobal : Nvfp4Global {
   f32 limit;  // what a block's largest product must be below
