@@ -35,6 +35,17 @@ TEST(BenchOptions, AreMeasuredOnEveryDeviceAndCompiledAgainstTheirBounds) {
     EXPECT_EQ(bounds["compile: " + cell], cell == "dequantize_nvfp4" ? 4.0 : 10.0) << cell;
   }
   EXPECT_EQ(bounds["compile: dequantize_nvfp4, the slowest of 47"], 10.0);
+  for (const auto& [on, begin] : {std::pair("cuda", "GPU: "), std::pair("compiler", "compile: ")}) {
+    const auto alone =
+        diecast({"bench", "options", "--on", on, "--template", "compute_fp4_scales", "--json"});
+    const json named = json::parse(alone.output, nullptr, false);
+    ASSERT_TRUE(named.is_array() && !named.empty()) << alone.errors;
+    for (const json& figure : named) {
+      EXPECT_EQ(figure.at("what").get<std::string>().rfind(begin, 0), 0u) << figure;
+    }
+  }
+  diecast.set("DIECAST_LIBCUDA", "/nonexistent");
+  EXPECT_EQ(diecast({"bench", "options", "--on", "cuda"}).exit_code, 1);
   EXPECT_EQ(bounds["compile: compute_fp4_scales, the slowest of 6"], 10.0);
 }
 

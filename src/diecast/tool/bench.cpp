@@ -35,6 +35,7 @@ struct Part {
 struct BenchOptions {
   std::vector<std::string> parts;      // all but those by name alone without one
   std::vector<std::string> templates;  // those whose options are measured; all without one
+  std::vector<std::string> on;         // what measures options: host, cuda, compiler
   std::vector<BenchShape> shapes;      // of parts that take them; their own without one
   std::string plot;                    // an SVG file; alone it is all that is measured
   bool json = false;
@@ -63,8 +64,8 @@ std::vector<BenchShape> plotted_shapes() {
 }
 
 std::vector<Part> parts(const BenchOptions& given) {
-  const auto options = [names = given.templates](Runtime& runtime) {
-    return bench_options(runtime, names);
+  const auto options = [names = given.templates, on = given.on](Runtime& runtime) {
+    return bench_options(runtime, names, on);
   };
   // A part's own shapes where none are given.
   const auto on = [&given](auto measure, std::vector<BenchShape> own) {
@@ -204,6 +205,9 @@ Command add_bench(CLI::App& app) {
   names.insert(names.end(), more.begin(), more.end());
   command->add_option("part", words->parts, described)->check(CLI::IsMember(names));
   command->add_option("--template", words->templates, "options: of these templates alone")
+      ->allow_extra_args(false);
+  command->add_option("--on", words->on, "options: on these alone: host, cuda, compiler")
+      ->check(CLI::IsMember({"host", "cuda", "compiler"}))
       ->allow_extra_args(false);
   command
       ->add_option("--shape", words->of_shapes,

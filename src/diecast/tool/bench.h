@@ -74,8 +74,10 @@ Result<Figures> bench_launch(Runtime& runtime);   // launches against the driver
 Result<Figures> bench_weights(Runtime& runtime);  // casts of sharded weights on a GPU
 // The ops that take many matrices at once, on a device; a part of the options'.
 Result<Figures> bench_groups(Runtime& runtime, const std::shared_ptr<Device>& device);
-// Each option of these templates (of all without a name): its time beside plain quantize_nvfp4's,
-// here and on a GPU, and its cold compile.
-Result<Figures> bench_options(Runtime& runtime, const std::vector<std::string>& templates);
+// Each option of these templates (of all without a name) on "host", "cuda" and "compiler" (on what
+// there is without a word): its time beside plain quantize_nvfp4's on this processor and on a GPU,
+// its cold compile beside an empty kernel's.
+Result<Figures> bench_options(Runtime& runtime, const std::vector<std::string>& templates,
+                              const std::vector<std::string>& on);
 
 }  // namespace diecast::tool

@@ -159,8 +159,8 @@ class Times {
   bool host() const { return device_->properties().cc == 0; }
 
   Result<std::optional<Launch>> launch(const Specialization& one) const {
-    const auto sizes = host() ? matrix_sizes(one, {256, 2048}, 64)
-                              : matrix_sizes(one, {8192, 8192}, 1024);
+    const auto sizes =
+        host() ? matrix_sizes(one, {256, 2048}, 64) : matrix_sizes(one, {8192, 8192}, 1024);
     if (!sizes) return std::optional<Launch>();
     DIECAST_TRY(const auto kernel, runtime_->preload(one, device_));
     auto trial = Trial::make(one, device_, *sizes);
@@ -196,18 +196,28 @@ Result<Figure> cold_compile(Runtime& runtime, const ColdCompiles& compiles, cons
                     compiles.target().name())};
 }
 
+// Whether "host", "cuda" or "compiler" is to be measured, and whether it must be there.
+struct Wanted {
+  const std::vector<std::string>& on;
+  bool by_name(std::string_view what) const {
+    return std::find(on.begin(), on.end(), what) != on.end();
+  }
+  bool operator()(std::string_view what) const { return on.empty() || by_name(what); }
+};
+
 // This processor and, where there is one, the GPU.
-Result<std::vector<Times>> devices(Runtime& runtime) {
+Result<std::vector<Times>> devices(Runtime& runtime, const Wanted& wanted) {
   std::vector<Times> out;
   HostDeviceOptions one_thread;
   one_thread.threads = 1;
   auto host = open_host_device(one_thread);
-  if (host) {
+  if (!host && wanted.by_name("host")) return host.error();
+  if (host && wanted("host")) {
     DIECAST_TRY(Times times, Times::open(runtime, *std::move(host)));
     out.push_back(std::move(times));
   }
-  DIECAST_TRY(const auto device, open_device(runtime, "auto"));
-  if (device->properties().cc != 0) {
+  DIECAST_TRY(const auto device, open_device(runtime, wanted.by_name("cuda") ? "cuda" : "auto"));
+  if (device->properties().cc != 0 && wanted("cuda")) {
     DIECAST_TRY(Times times, Times::open(runtime, device));
     out.push_back(std::move(times));
   }
@@ -216,7 +226,9 @@ Result<std::vector<Times>> devices(Runtime& runtime) {
 
 }  // namespace
 
-Result<Figures> bench_options(Runtime& runtime, const std::vector<std::string>& templates) {
+Result<Figures> bench_options(Runtime& runtime, const std::vector<std::string>& templates,
+                              const std::vector<std::string>& on) {
+  const Wanted wanted{on};
   DIECAST_TRY(const auto device, open_device(runtime, "auto"));
   DIECAST_TRY(const Target target, device->properties().cc == 0
                                        ? Target::parse("sm_90a")
@@ -226,7 +238,7 @@ Result<Figures> bench_options(Runtime& runtime, const std::vector<std::string>& 
     DIECAST_TRY(const auto tmpl, runtime.find_template(name));
     DIECAST_CHECK(add_cells(*tmpl, target, cells));
   }
-  DIECAST_TRY(const auto times, devices(runtime));
+  DIECAST_TRY(const auto times, devices(runtime, wanted));
   std::vector<Specialization> all;
   for (const Times& on : times) {
     for (const Cell& cell : cells) {
@@ -235,6 +247,7 @@ Result<Figures> bench_options(Runtime& runtime, const std::vector<std::string>& 
   }
   (void)warm(runtime, all);  // side by side; what fails is told when it is launched
   const auto compiles = ColdCompiles::open(runtime, target);
+  if (!compiles && wanted.by_name("compiler")) return compiles.error();
   Figures figures;
   for (const Times& on : times) {
     if (!templates.empty()) break;
@@ -246,7 +259,7 @@ Result<Figures> bench_options(Runtime& runtime, const std::vector<std::string>& 
       DIECAST_TRY(const auto figure, on.of(cell));
       if (figure) figures.push_back(*figure);
     }
-    if (!compiles) continue;
+    if (!compiles || !wanted("compiler")) continue;
     if (cell.plain) {
       DIECAST_TRY(figures.emplace_back(), slowest_of_space(runtime, *compiles, cell.name));
     }
