@@ -1,9 +1,8 @@
-// quantize_nvfp4_tiles: a row-major [rows, cols] matrix to NVFP4 along its rows, along its columns (the
-// codes and scales of its transpose) or both, read once. Blocks are 16 neighbours, or 16x16 with one
-// scale that stands in the scale matrix 16 times. Global scales are given, for rows and for columns.
-// What is short of a block or of a layout's tile is padded with zeros. GROUPED: the members of a group, whose
-// descriptors say where each lies and how many rows it has; amaxes of their blocks lie as their codes do.
-// ROWS_apart: whole blocks of 16, every row from a multiple of 16 bytes on. ROWS_any: nothing is known.
+// quantize_nvfp4_tiles: a row-major [rows, cols] matrix to NVFP4 along its rows, along its columns (the codes and scales of
+// its transpose) or both, read once. Blocks are 16 neighbours, or 16x16 with one scale that stands in the scale matrix 16 times.
+// Global scales are given, for rows and for columns. What is short of a block or of a layout's tile is padded with zeros. GROUPED:
+// the members of a group, whose descriptors say where each lies and how many rows it has; amaxes of their blocks lie as their codes
+// do. ROWS_apart: whole blocks of 16, every row from a multiple of 16 bytes on. ROWS_any: nothing is known.
 /* diecast
 shape    int   COLS       = 0                            // row length; 0 = not fixed at compile time
 shape    enum  ROWS       {apart, any} = apart           // what is known of x's rows, see above
@@ -59,7 +58,8 @@ require  RHT == RHT_none || RHT == RHT_columnwise || DIRECTION != DIRECTION_colu
 require  RHT == RHT_none || RHT == RHT_rowwise || DIRECTION != DIRECTION_rowwise  // there is no columnwise output to transform
 require  RHT != RHT_none || SIGN_MASK == 0               // signs belong to the transform
 require  SIGN_MASK >= 0 && SIGN_MASK < 65536             // one bit for each of 16 elements
-launch   grid(min((ceil_div(rows, 128) + count) * ceil_div(cols, (bits(IN) == 32 ? 128 : 256)), sm_count * waves)) block(THREADS) resident(bits(IN) != 16 || ROWS != ROWS_apart || ROW_SCALE || (RHT != RHT_none && (GROUPED || DIRECTION != DIRECTION_columnwise || BLOCK_ROWS == 16)) || PROFILE != PROFILE_te || FOUR_OVER_SIX != FOUR_OVER_SIX_off || STOCHASTIC ? 1 : GROUPED ? 2 : RHT != RHT_none || (DIRECTION == DIRECTION_rowwise && (BLOCK_ROWS == 1 || LAYOUT != LAYOUT_linear)) ? 3 : 4)
+launch   grid(min((ceil_div(rows, 128) + count) * ceil_div(cols, (bits(IN) == 32 ? 128 : 256)), sm_count * waves)) block(THREADS) resident(DIRECTION == DIRECTION_both && ROWS == ROWS_apart && bits(IN) == 16 && BLOCK_ROWS == 1 && PROFILE == PROFILE_te && GLOBAL == GLOBAL_amax && FOUR_OVER_SIX == FOUR_OVER_SIX_off && !STOCHASTIC && !ROW_SCALE && RHT == RHT_none && (cc < 86 || cc == 90) ? 3 : bits(IN) != 16 || ROWS != ROWS_apart || ROW_SCALE || (RHT != RHT_none && (GROUPED || DIRECTION != DIRECTION_columnwise || BLOCK_ROWS == 16)) || PROFILE != PROFILE_te || FOUR_OVER_SIX != FOUR_OVER_SIX_off || STOCHASTIC ? 1 : GROUPED ? 2 : RHT != RHT_none || (DIRECTION == DIRECTION_rowwise && (BLOCK_ROWS == 1 || LAYOUT != LAYOUT_linear)) ? 3 : 4)
+launch   shared(DIRECTION == DIRECTION_both && ROWS == ROWS_apart && bits(IN) == 16 && BLOCK_ROWS == 1 && PROFILE == PROFILE_te && GLOBAL == GLOBAL_amax && FOUR_OVER_SIX == FOUR_OVER_SIX_off && !STOCHASTIC && !ROW_SCALE && RHT == RHT_none && (cc < 86 || cc == 90) ? 65536 : 0)  // eight stripes
 target   host, sm_80+
 exchange block                                           // a tile is read along one side and quantized along the other
 sample   COLS {0}  SIGN_MASK {0, 55272}  rows {0, 1, 17, 130}  cols {1, 17, 80, 300}  count {0}  pitch_t {0}
@@ -72,22 +72,23 @@ sample   COLS {0}  SIGN_MASK {0, 55272}  rows {0, 1, 17, 130}  cols {1, 17, 80, 
 #include <diecast/device/piece16x64.h>
 #include <diecast/device/tile_output.h>
 #include <diecast/device/tile_scales.h>
+#include <diecast/device/tile_stripes.h>
 
 using Recipe = Nvfp4Recipe<PROFILE, GLOBAL, FOUR_OVER_SIX, BOUND, BLOCK_AMAX>;
 using Block = LoadedBlock16<IN>;
 using Element = LoadedElement<IN>::Type;
 using Piece = Piece16x64<IN, ROWS == ROWS_apart>;
 
-constexpr bool kRowwise = DIRECTION != DIRECTION_columnwise, kColumnwise = DIRECTION != DIRECTION_rowwise;
-constexpr bool kBoth = kRowwise && kColumnwise;
+constexpr bool kRowwise = DIRECTION != DIRECTION_columnwise, kColumnwise = DIRECTION != DIRECTION_rowwise, kBoth = kRowwise && kColumnwise;
 constexpr bool kTransformsRows = RHT == RHT_both || RHT == RHT_rowwise, kTransformsColumns = RHT == RHT_both || RHT == RHT_columnwise;
 constexpr bool kSquare = BLOCK_ROWS == 16, kFourOverSix = FOUR_OVER_SIX != FOUR_OVER_SIX_off;
 constexpr bool kOrdinary = kHasOrdinary<LoadedElement<IN>::Type, PROFILE, GLOBAL, FOUR_OVER_SIX> && !STOCHASTIC;
 // A lane's two blocks side by side in the code, which wait together: longer to compile.
 constexpr bool kTogether = kOrdinary && bits<IN>() != 8 && RHT == RHT_none && !ROW_SCALE && !(kSquare && kBoth);
+// Of both sides, where a multiprocessor has room: a warp takes a whole stripe of a tile, which writes lines of rows.
+constexpr bool kStriped = kTogether && kBoth && ROWS == ROWS_apart && (DIECAST_CC < 86 || DIECAST_CC == 90);
 
-// A tile's pieces of 16 rows are taken by warps. They are 64 columns wide, and turned in shared memory;
-// where only rows are written they are 128 wide, and stay in registers.
+// Else pieces of 16 rows and 64 columns, turned in shared memory; of rows alone 128 columns, which stay in registers.
 constexpr int kTileCols = bits<IN>() == 32 ? 128 : 256;
 constexpr int kRowLanes = kColumnwise || bits<IN>() == 32 ? 4 : 8;  // lanes of a row of a piece
 constexpr int kOwn = kRowLanes / 2, kApart = 32 / kRowLanes;         // a lane's blocks, the rows from one to the next
@@ -95,9 +96,7 @@ constexpr int kOwn = kRowLanes / 2, kApart = 32 / kRowLanes;         // a lane's
 using Output = TileOutput<LAYOUT, kSquare, ROW_SCALE, STOCHASTIC>;
 
 DIECAST_DEVICE auto global_of(f32 given) { return with_limit<kOrdinary>(Recipe::global(given)); }
-DIECAST_DEVICE auto global_at(u64 amax) {
-  return global_of(GLOBAL == GLOBAL_none || ROW_SCALE ? 1.0f : *reinterpret_cast<const f32*>(amax));
-}
+DIECAST_DEVICE auto global_at(u64 amax) { return global_of(GLOBAL == GLOBAL_none || ROW_SCALE ? 1.0f : *reinterpret_cast<const f32*>(amax)); }
 
 // All lanes. Of both sides by lanes in turns, where that is the same.
 template <class Global>
@@ -164,33 +163,28 @@ DIECAST_DEVICE_CALL Nvfp4Block rounded(Block block, Global global, Randomness<ST
   return found;
 }
 
-// Two of a lane's blocks along a side, `apart` lines from one to the other, the first of which is block
-// `block` of line `line` of the tile; each is handed to `store`.
+// Two of a lane's blocks along a side, `apart` lines from one to the other, the first block `block` of line `line`: to `store`.
 template <class Global, class Store>
 DIECAST_DEVICE void quantize_two(Block (&two)[2], const Square& square, const Output& out, const Global& of_all,
                                  int line, int block, int apart, const Store& store) {
-  const auto quantize_next = [&](int i) {
-    const auto global = ROW_SCALE ? global_of(out.amax_of_line(line)) : of_all;
-    Nvfp4Block to = BLOCK_AMAX ? Recipe::quantize(two[0], out.amax_of_block(line, block), global)
-                               : quantized(two[0], square, global);
-    if constexpr (STOCHASTIC) to = rounded(two[0], global, out, out.index(line, block), to);
-    store(i, to);
-    two[0] = two[1];
-    line += apart;
-  };
   if constexpr (kTogether) {
     const auto seldom = [&](const Block& block) { return quantize_seldom(block, square, of_all); };
     quantize_together<kSquare>(TwoBlocks<Element>{{two[0], two[1]}}, square.amax, square.ordinary, of_all, seldom, store);
   } else {
 DIECAST_NO_UNROLL
-    for (int i = 0; i < 2; ++i) quantize_next(i);
+    for (int i = 0; i < 2; ++i, two[0] = two[1], line += apart) {
+      const auto global = ROW_SCALE ? global_of(out.amax_of_line(line)) : of_all;
+      Nvfp4Block to = BLOCK_AMAX ? Recipe::quantize(two[0], out.amax_of_block(line, block), global) : quantized(two[0], square, global);
+      if constexpr (STOCHASTIC) to = rounded(two[0], global, out, out.index(line, block), to);
+      store(i, to);
+    }
   }
 }
 
 // A block of threads takes one tile after another.
 DIECAST_KERNEL {
-  __shared__ Vector<16> staged[kColumnwise ? THREADS / 32 * Piece::kWords / 4 : 1];
-  __shared__ TileColumns<kColumnwise ? kTileCols : 2> columns;
+  __shared__ Vector<16> staged[kColumnwise && !kStriped ? THREADS / 32 * Piece::kWords / 4 : 1];
+  __shared__ TileColumns<kColumnwise && !kStriped ? kTileCols : 2> columns;
   __shared__ TileScales<kColumnwise ? kTileCols : 1, kStripes> scales_down;
   __shared__ TileScales<kBoth ? kTileRows : 1, kTileCols / 16> scales_across;
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -211,90 +205,96 @@ DIECAST_NO_UNROLL
     const Output across(rng, m.rowwise, block_amax + (kSquare ? at.sixteens : m.row_begin) * row_blocks, row_blocks, row, col / 16, in_rows, in_cols, false);
     const Output down(rng, m.columnwise, block_amax_t + at.sixteens * (kSquare ? row_blocks : cols), col_blocks, col, row / 16, in_cols, in_rows, true);
     const IN* from = reinterpret_cast<const IN*>(m.matrix) + row * m.stride + col;
+    if constexpr (kStriped) {
+      const auto seldom = [&](const Block& block, const auto& global) { return quantize_seldom(block, Square{}, global); };
+      const auto find = [&] { find_globals(m, of_rows, of_columns); };
+      quantize_stripes<Element, THREADS>(from, m.stride * sizeof(IN), across, down, scales_across, scales_down, of_rows, of_columns, find, seldom);
+    } else {
 DIECAST_NO_UNROLL
-    for (int stripe = warp; stripe < kStripes; stripe += THREADS / 32) {
-      if (16 * stripe >= (kRowwise ? across.padded_lines() : in_rows)) break;
-      const int at_row = 16 * stripe + (kColumnwise ? Piece::lane_row() : lane / kRowLanes);
-      const int at_col = kColumnwise ? Piece::lane_col() : lane % kRowLanes * 16;
-      const IN* at_x = from + at_row * m.stride + at_col;
-      const int has_rows = in_rows - at_row;
-      int has_cols = in_cols - at_col;
-      TilePlace<LAYOUT> to(across, 16 * stripe + lane / kRowLanes, lane % kRowLanes);
-      Vector<8>* codes_to = columns.at(2 * lane, stripe);
-      e4m3* scale_to = scales_down.at(2 * lane, stripe);
-      e4m3* scale_across_to = scales_across.at(16 * stripe + lane / kRowLanes, lane % kRowLanes);
-      if constexpr (kColumnwise) {
-        piece.begin(at_x, m.stride, has_rows, has_cols);
-        if constexpr (kBoth) find_globals(m, of_rows, of_columns);  // while that is on its way
-      }
+      for (int stripe = warp; stripe < kStripes; stripe += THREADS / 32) {
+        if (16 * stripe >= (kRowwise ? across.padded_lines() : in_rows)) break;
+        const int at_row = 16 * stripe + (kColumnwise ? Piece::lane_row() : lane / kRowLanes);
+        const int at_col = kColumnwise ? Piece::lane_col() : lane % kRowLanes * 16;
+        const IN* at_x = from + at_row * m.stride + at_col;
+        const int has_rows = in_rows - at_row;
+        int has_cols = in_cols - at_col;
+        TilePlace<LAYOUT> to(across, 16 * stripe + lane / kRowLanes, lane % kRowLanes);
+        Vector<8>* codes_to = columns.at(2 * lane, stripe);
+        e4m3* scale_to = scales_down.at(2 * lane, stripe);
+        e4m3* scale_across_to = scales_across.at(16 * stripe + lane / kRowLanes, lane % kRowLanes);
+        if constexpr (kColumnwise) {
+          piece.begin(at_x, m.stride, has_rows, has_cols);
+          if constexpr (kBoth) find_globals(m, of_rows, of_columns);  // while that is on its way
+        }
 DIECAST_NO_UNROLL
-      for (int left = 0; left < kTileCols; left += 16 * kRowLanes) {
-        if constexpr (kColumnwise) piece.wait();
-        Square square = {};
-        if constexpr (kRowwise) {
-          const auto own = [&](int i, Block (&two)[2]) {
-            if constexpr (kColumnwise) {
-              piece.across(two);
-            } else {
-              Piece::template load<kApart>(at_x + i * kApart * m.stride, m.stride, has_rows - i * kApart, has_cols, two);
-            }
-            if constexpr (kTransformsRows) two[0] = transform(two[0]), two[1] = transform(two[1]);
-          };
-          if constexpr (kSquare && !BLOCK_AMAX) square = square_of<kRowLanes>(own, of_rows);
-DIECAST_NO_UNROLL
-          for (int i = 0; i < kOwn; i += 2) {
-            Block two[2];
-            own(i, two);
-            quantize_two(two, square, across, of_rows, to.line + i * kApart, to.block, kApart, [&](int j, const Nvfp4Block& block) {
-              const Vector<8> block_codes = {{block.codes[0], block.codes[1]}};
+        for (int left = 0; left < kTileCols; left += 16 * kRowLanes) {
+          if constexpr (kColumnwise) piece.wait();
+          Square square = {};
+          if constexpr (kRowwise) {
+            const auto own = [&](int i, Block (&two)[2]) {
               if constexpr (kColumnwise) {
-                to.store_codes(across, block_codes, (i + j) * kApart);
-                scale_across_to[(i + j) * kApart * scales_across.kPitch] = block.scale;
+                piece.across(two);
               } else {
-                to.store(across, block_codes, block.scale, (i + j) * kApart);
+                Piece::template load<kApart>(at_x + i * kApart * m.stride, m.stride, has_rows - i * kApart, has_cols, two);
               }
-            });
+              if constexpr (kTransformsRows) two[0] = transform(two[0]), two[1] = transform(two[1]);
+            };
+            if constexpr (kSquare && !BLOCK_AMAX) square = square_of<kRowLanes>(own, of_rows);
+DIECAST_NO_UNROLL
+            for (int i = 0; i < kOwn; i += 2) {
+              Block two[2];
+              own(i, two);
+              quantize_two(two, square, across, of_rows, to.line + i * kApart, to.block, kApart, [&](int j, const Nvfp4Block& block) {
+                const Vector<8> block_codes = {{block.codes[0], block.codes[1]}};
+                if constexpr (kColumnwise) {
+                  to.store_codes(across, block_codes, (i + j) * kApart);
+                  scale_across_to[(i + j) * kApart * scales_across.kPitch] = block.scale;
+                } else {
+                  to.store(across, block_codes, block.scale, (i + j) * kApart);
+                }
+              });
+            }
+            to.go_right(across, kRowLanes);
+            scale_across_to += kRowLanes;
           }
-          to.go_right(across, kRowLanes);
-          scale_across_to += kRowLanes;
+          at_x += 16 * kRowLanes, has_cols -= 16 * kRowLanes;
+          const auto store_column = [&](int i, const Nvfp4Block& block) {
+            codes_to[i * columns.kToOdd] = {{block.codes[0], block.codes[1]}};
+            scale_to[i * scales_down.kPitch] = block.scale;
+          };
+          if constexpr (kColumnwise && kTogether && !kSquare) {
+            TwoColumns<Element> two;
+            piece.down(two.words);
+            if (left + 64 < kTileCols) piece.begin(at_x, m.stride, has_rows, has_cols);
+            const auto seldom = [&](const Block& block) { return quantize_seldom(block, square, of_columns); };
+            quantize_together<false>(two, 0.0f, true, of_columns, seldom, store_column);
+          } else if constexpr (kColumnwise) {
+            Block two[2];
+            piece.down(two);
+            // What is not transformed is the rows' transpose, and so are the sums of its errors.
+            constexpr bool kByRows = kSquare && kFourOverSix && !kTransformsColumns;
+            if constexpr (kByRows) {
+              square = square_of<kRowLanes>([&](int, Block (&own)[2]) { piece.across(own); }, of_columns);
+              square.amax = __shfl_sync(0xFFFFFFFFu, square.amax, lane / 8);
+              square.four = __shfl_sync(0xFFFFFFFFu, int{square.four}, lane / 8) != 0;
+            }
+            if (left + 64 < kTileCols) piece.begin(at_x, m.stride, has_rows, has_cols);
+            if constexpr (kTransformsColumns) two[0] = transform(two[0]), two[1] = transform(two[1]);
+            if constexpr (kSquare && !BLOCK_AMAX && !kByRows) {
+              square = square_of<0>([&](int, Block (&own)[2]) { own[0] = two[0], own[1] = two[1]; }, of_columns);
+            }
+            quantize_two(two, square, down, of_columns, left + 2 * lane, stripe, 1, store_column);
+          }
+          codes_to += 32 * columns.kPitch, scale_to += 64 * scales_down.kPitch;
         }
-        at_x += 16 * kRowLanes, has_cols -= 16 * kRowLanes;
-        const auto store_column = [&](int i, const Nvfp4Block& block) {
-          codes_to[i * columns.kToOdd] = {{block.codes[0], block.codes[1]}};
-          scale_to[i * scales_down.kPitch] = block.scale;
-        };
-        if constexpr (kColumnwise && kTogether && !kSquare) {
-          TwoColumns<Element> two;
-          piece.down(two.words);
-          if (left + 64 < kTileCols) piece.begin(at_x, m.stride, has_rows, has_cols);
-          const auto seldom = [&](const Block& block) { return quantize_seldom(block, square, of_columns); };
-          quantize_together<false>(two, 0.0f, true, of_columns, seldom, store_column);
-        } else if constexpr (kColumnwise) {
-          Block two[2];
-          piece.down(two);
-          // What is not transformed is the rows' transpose, and so are the sums of its errors.
-          constexpr bool kByRows = kSquare && kFourOverSix && !kTransformsColumns;
-          if constexpr (kByRows) {
-            square = square_of<kRowLanes>([&](int, Block (&own)[2]) { piece.across(own); }, of_columns);
-            square.amax = __shfl_sync(0xFFFFFFFFu, square.amax, lane / 8);
-            square.four = __shfl_sync(0xFFFFFFFFu, int{square.four}, lane / 8) != 0;
-          }
-          if (left + 64 < kTileCols) piece.begin(at_x, m.stride, has_rows, has_cols);
-          if constexpr (kTransformsColumns) two[0] = transform(two[0]), two[1] = transform(two[1]);
-          if constexpr (kSquare && !BLOCK_AMAX && !kByRows) {
-            square = square_of<0>([&](int, Block (&own)[2]) { own[0] = two[0], own[1] = two[1]; }, of_columns);
-          }
-          quantize_two(two, square, down, of_columns, left + 2 * lane, stripe, 1, store_column);
-        }
-        codes_to += 32 * columns.kPitch, scale_to += 64 * scales_down.kPitch;
       }
-    }
-    if constexpr (kColumnwise) {
-      __syncthreads();
-      columns.template write<THREADS>(down);
-      scales_down.template write<THREADS>(down);
-      if constexpr (kRowwise) scales_across.template write<THREADS>(across);
-      __syncthreads();
+      if constexpr (kColumnwise) {
+        __syncthreads();
+        columns.template write<THREADS>(down);
+        scales_down.template write<THREADS>(down);
+        if constexpr (kRowwise) scales_across.template write<THREADS>(across);
+        __syncthreads();
+      }
     }
   }
 }

@@ -2,31 +2,47 @@
 // register. A thread waits for its own and meets the block at a barrier before anybody reads them.
 #pragma once
 
+#include <diecast/device/shared_place.h>
 #include <diecast/device/simt.h>
 #include <diecast/device/types.h>
 
 namespace diecast {
 
-// 4, 8 or 16 bytes to `to` + `offset`, both addresses at a multiple of them; zeros, and `from` not read, where they
-// are not there.
-template <int Bytes>
-DIECAST_DEVICE void copy_async(void* to, const void* from, bool there, u32 offset = 0) {
+// 16 bytes to `to`, past the first-level cache; zeros, and `from` not read, where they are not there. Both addresses
+// are multiples of 16.
+DIECAST_DEVICE void copy_async_16(SharedPlace to, const void* from, bool there) {
 #if DIECAST_HOST
   if (there) {
-    __builtin_memcpy(static_cast<u8*>(to) + offset, from, Bytes);
+    __builtin_memcpy(to, from, 16);
   } else {
-    __builtin_memset(static_cast<u8*>(to) + offset, 0, Bytes);
+    __builtin_memset(to, 0, 16);
   }
 #else
-  const u32 at = shared_address(to) + offset, absent = !there;
-  if constexpr (Bytes == 16) {  // past the first-level cache, which takes whole pieces alone
-    asm volatile("{\n.reg .pred p;\nsetp.ne.u32 p, %2, 0;\ncp.async.cg.shared.global [%0], [%1], 16, p;\n}"
-                 :: "r"(at), "l"(from), "r"(absent) : "memory");
+  const u32 absent = !there;
+  asm volatile("{\n.reg .pred p;\nsetp.ne.u32 p, %2, 0;\ncp.async.cg.shared.global [%0], [%1], 16, p;\n}"
+               :: "r"(to), "l"(from), "r"(absent) : "memory");
+#endif
+}
+
+// The same of 4, 8 or 16 bytes to `to` + `offset`, both addresses at a multiple of them.
+template <int Bytes>
+DIECAST_DEVICE void copy_async(void* to, const void* from, bool there, u32 offset = 0) {
+  const SharedPlace at = shared_place(to) + offset;
+  if constexpr (Bytes == 16) {
+    copy_async_16(at, from, there);
   } else {
+#if DIECAST_HOST
+    if (there) {
+      __builtin_memcpy(at, from, Bytes);
+    } else {
+      __builtin_memset(at, 0, Bytes);
+    }
+#else  // the first-level cache takes whole pieces alone
+    const u32 absent = !there;
     asm volatile("{\n.reg .pred p;\nsetp.ne.u32 p, %2, 0;\ncp.async.ca.shared.global [%0], [%1], %3, p;\n}"
                  :: "r"(at), "l"(from), "r"(absent), "n"(Bytes) : "memory");
-  }
 #endif
+  }
 }
 
 // Waits for the copies that this thread began.

@@ -25,22 +25,34 @@ struct TileScales {
 #if !DIECAST_HOST
     asm volatile("" : "+r"(thread));  // addresses are made here, and held in no register before
 #endif
-DIECAST_NO_UNROLL
-    for (int i = thread; i < Lines * kWords; i += Threads) {
-      const int nth = i % kGroup, group = i / kGroup;  // of the lines that a tile of the layout has, lie together
-      const int line = group / kWords * kGroup + (kLayout == 1 ? nth % 4 * 32 + nth / 4 : nth), block = group % kWords * 4;
-      int has = line < out.lines ? min(out.blocks - block, 4) : 0;
-      u32 four = *reinterpret_cast<const u32*>(at(line, block));
-      if constexpr (kLayout != 0) {  // its padding is zeros
-        four = has > 0 ? four & 0xFFFFFFFFu >> (32 - 8 * has) : 0;
-        has = line < out.padded_lines() && block < out.padded_blocks() ? 4 : 0;
-      }
-      e4m3* to = out.scales + Output::Layout::offset(line, block, out.pitch);
+    const auto store = [&](e4m3* to, u32 four, int has) {
       if (has == word) {
         *reinterpret_cast<u32*>(to) = four;
       } else {
 DIECAST_NO_UNROLL
         for (int j = 0; j < has; ++j) to[j] = {static_cast<u8>(four >> 8 * j)};
+      }
+    };
+    if constexpr (kLayout == 0) {
+      constexpr int kStep = Threads / kWords;
+      const int block = thread % kWords * 4, has = min(out.blocks - block, 4);
+      int line = thread / kWords;
+      const e4m3* from = at(line, block);
+      e4m3* to = out.scales + (line * out.pitch + block);
+DIECAST_NO_UNROLL
+      for (; line < out.lines; line += kStep, from += kStep * kPitch, to += kStep * out.pitch) {
+        store(to, *reinterpret_cast<const u32*>(from), has);
+      }
+    } else {
+DIECAST_NO_UNROLL
+      for (int i = thread; i < Lines * kWords; i += Threads) {
+        const int nth = i % kGroup, group = i / kGroup;  // of the lines that a tile of the layout has, lie together
+        const int line = group / kWords * kGroup + (kLayout == 1 ? nth % 4 * 32 + nth / 4 : nth), block = group % kWords * 4;
+        int has = line < out.lines ? min(out.blocks - block, 4) : 0;
+        u32 four = *reinterpret_cast<const u32*>(at(line, block));
+        four = has > 0 ? four & 0xFFFFFFFFu >> (32 - 8 * has) : 0;  // its padding is zeros
+        has = line < out.padded_lines() && block < out.padded_blocks() ? 4 : 0;
+        store(out.scales + Output::Layout::offset(line, block, out.pitch), four, has);
       }
     }
   }

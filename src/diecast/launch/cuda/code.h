@@ -32,27 +32,25 @@ Result<std::shared_ptr<CudaCode>> load_cuda_code(const Driver& driver,
                                                  const Artifact& artifact,
                                                  std::uint32_t shared_bytes);
 
-// What a launch with a cluster or attributes takes beyond the others.
-inline bool is_extended(const LaunchShape& shape) {
-  return (shape.cluster | unsigned{shape.cooperative} | unsigned{shape.dependent}) != 0;
-}
-// Errors: not_found where the driver has no cuLaunchKernelEx.
-cuda::Result launch_cuda_extended(const Driver& driver, const CudaCode& code,
-                                  const LaunchShape& shape, LaunchParameters parameters,
+// With the code's context current, like launch_cuda_code; with a cluster or attributes.
+Result<void> launch_cuda_extended(const Driver& driver, const CudaCode& code,
+                                  const LaunchShape& shape, void** parameters,
                                   cuda::StreamHandle* stream);
-// What a launch that returned `result` is told by.
 Error launch_error(const Driver& driver, const CudaCode& code, const LaunchShape& shape,
-                   cuda::Result result);
+                   cuda::Result result, const char* function);
 
-// On a stream of the code's context.
-inline cuda::Result launch_cuda_code(const Driver& driver, const CudaCode& code,
-                                     const LaunchShape& shape, LaunchParameters parameters,
+// With the code's context current.
+inline Result<void> launch_cuda_code(const Driver& driver, const CudaCode& code,
+                                     const LaunchShape& shape, void** parameters,
                                      cuda::StreamHandle* stream) {
-  if (is_extended(shape)) [[unlikely]]
+  if ((shape.cluster | unsigned{shape.cooperative} | unsigned{shape.dependent}) != 0) [[unlikely]]
     return launch_cuda_extended(driver, code, shape, parameters, stream);
-  return driver.cuLaunchKernel(code.function, shape.grid[0], shape.grid[1], shape.grid[2],
-                               shape.block[0], shape.block[1], shape.block[2], shape.shared_bytes,
-                               stream, parameters.pointers, parameters.packed);
+  const cuda::Result result = driver.cuLaunchKernel(
+      code.function, shape.grid[0], shape.grid[1], shape.grid[2], shape.block[0], shape.block[1],
+      shape.block[2], shape.shared_bytes, stream, parameters, nullptr);
+  if (result == cuda::success) [[likely]]
+    return {};
+  return launch_error(driver, code, shape, result, "cuLaunchKernel");
 }
 
 }  // namespace diecast

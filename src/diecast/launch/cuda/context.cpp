@@ -69,14 +69,7 @@ cuda::Result CudaContexts::id_of(cuda::ContextHandle* context, cuda::ContextHand
   return cuda::success;
 }
 
-Result<std::uint64_t> CudaContexts::id_of(cuda::ContextHandle* context) const {
-  unsigned long long id = 0;
-  const cuda::Result code = id_of(context, context, &id);
-  if (code == cuda::success) return std::uint64_t{id};
-  return failure(code, "cuCtxGetId", "choosing the context of ");
-}
-
-// Asked before a launch on a stream that is not prepared.
+// Asked before every launch.
 Result<std::uint64_t> CudaContexts::id() {
   DIECAST_CHECK(Driver::usable());
   constexpr const char* kChoosing = "choosing the context of ";
@@ -95,7 +88,9 @@ Result<std::uint64_t> CudaContexts::id() {
     }
   }
   DIECAST_TRY(context, primary());
-  return id_of(context);
+  if (const cuda::Result code = id_of(context, context, &id); code != cuda::success)
+    return failure(code, "cuCtxGetId", kChoosing);
+  return std::uint64_t{id};
 }
 
 }  // namespace diecast

@@ -1,0 +1,89 @@
+// A stripe of a tile in shared memory: 16 rows and 256 columns of elements of 16 bits, zeros beyond the matrix's
+// edges. A warp copies it row by row and takes it apart into blocks of 16 neighbours along either side, two for a
+// lane at a time. What becomes of the columns' blocks lies in their place until lines of memory are written.
+#pragma once
+
+#include <diecast/device/async_copy.h>
+#include <diecast/device/block16_data.h>
+#include <diecast/device/shared_place.h>
+#include <diecast/device/simt.h>
+#include <diecast/device/types.h>
+#include <diecast/device/vector.h>
+
+namespace diecast {
+
+// 128 bytes of a row that are a line of memory are a line of shared memory: then a copy is one request a line to
+// the second-level cache. Chunks of 16 bytes change places in it, so that what eight lanes read or write together
+// lies in different banks.
+template <class IN>
+struct Stripe16x256 {
+  using Block = Block16<IN>;
+  static constexpr u32 kPitch = 2 * 256, kBytes = 16 * kPitch;
+  static constexpr int kParts = 4;  // of 64 columns, two a lane
+
+  SharedPlace bytes;  // kBytes of them, at a multiple of 128
+  u32 index;          // of the stripe in its tile
+
+  DIECAST_DEVICE u32 chunk(u32 row, u32 at) const {
+    const u32 place = at ^ at / 8 % 2 ^ row % 4 * 2 ^ index / 2 % 2 ^ index / 4 % 2 * 4;
+    return row * kPitch + 16 * place;
+  }
+
+  // Begins to read a stripe. From the lane's first element, at `x`, 8 * lane columns from the left, on the matrix
+  // has `rows` rows, `stride` bytes from one to the next; `there`: and that column. All lanes.
+  DIECAST_DEVICE void begin(const void* x, i64 stride, int rows, bool there) const {
+    const u8* from = static_cast<const u8*>(x);
+    SharedPlace to = held(bytes + chunk(0, threadIdx.x % 32));
+    rows = there ? rows : 0;
+DIECAST_NO_UNROLL
+    for (int row = 0; row < 16; row += 4, to += 4 * kPitch) {
+DIECAST_UNROLL
+      for (int i = 0; i < 4; ++i, from += stride) copy_async_16(turned(to, 32 * i) + i * kPitch, from, row + i < rows);
+    }
+  }
+  // All lanes, before they read it.
+  DIECAST_DEVICE void wait() const {
+    wait_for_copies();
+    __syncwarp();
+  }
+
+  // Where the first of the lane's blocks of rows lies: block lane % 16 of row lane / 16.
+  DIECAST_DEVICE SharedPlace across() const {
+    const u32 lane = threadIdx.x % 32;
+    return held(bytes + chunk(lane / 16, 2 * (lane % 16)));
+  }
+  // It and the one two rows below; goes four rows down.
+  DIECAST_DEVICE static void read_across(SharedPlace& at, Block (&two)[2]) {
+DIECAST_UNROLL
+    for (u32 i = 0; i < 4; ++i) {
+      const Vector<16> v = load_shared<16>(turned(at, i / 2 * 64 + i % 2 * 16) + i / 2 * 2 * kPitch);
+DIECAST_UNROLL
+      for (int j = 0; j < 4; ++j) two[i / 2].words[i % 2 * 4 + j] = v.words[j];
+    }
+    at += 4 * kPitch;
+  }
+
+  // Where columns 2 * lane and the next lie.
+  DIECAST_DEVICE SharedPlace down() const {
+    const u32 lane = threadIdx.x % 32;
+    return held(bytes + chunk(0, lane / 4) + lane % 4 * 4);
+  }
+  // Words of their rows. All lanes, before any of them writes codes of that part.
+  DIECAST_DEVICE static void read_down(SharedPlace at, u32 (&rows)[16]) {
+DIECAST_UNROLL
+    for (u32 i = 0; i < 16; ++i) rows[i] = load_shared<4>(turned(at, 32 * (i % 4)) + i * kPitch).words[0];
+    __syncwarp();
+  }
+  // The codes of both, where codes() finds them; goes to the next part.
+  DIECAST_DEVICE static void write_down(SharedPlace& at, const Vector<16>& codes) {
+    const u32 row = threadIdx.x % 4;
+    store_shared(turned(at, 32 * row) + row * (kPitch - 4), codes);
+    at = to_right(at);
+  }
+
+  // Where the codes of a column of the first part lie, and 64 columns to the right of any.
+  DIECAST_DEVICE SharedPlace codes(u32 col) const { return bytes + chunk(col / 2 % 4, col / 8) + col % 2 * 8; }
+  DIECAST_DEVICE static SharedPlace to_right(SharedPlace at) { return turned(at, 16) + 128; }
+};
+
+}  // namespace diecast

@@ -1,0 +1,102 @@
+// A tile of 128 x 256 elements of 16 bits, quantized along its rows and its columns by warps that take a stripe each,
+// the blocks as they mostly are (ordinary_codes.h). Codes of rows are written as lines of memory, those of columns
+// and all scales once the whole tile is done.
+#pragma once
+
+#include <diecast/device/ordinary_codes.h>
+#include <diecast/device/shared_place.h>
+#include <diecast/device/simt.h>
+#include <diecast/device/stripe16x256.h>
+#include <diecast/device/tile_output.h>
+#include <diecast/device/types.h>
+#include <diecast/device/vector.h>
+
+namespace diecast {
+
+// Codes of all columns of a tile, whose stripes lie behind one another, to where they belong: neighbouring threads
+// neighbouring blocks of a line, two each. All `Threads` of the block of threads.
+template <class Stripe, int Threads, class Output>
+DIECAST_DEVICE void write_columns(const Output& out, SharedPlace stripes) {
+  constexpr u32 kPairs = kStripes / 2;
+  u32 thread = threadIdx.x;
+#if !DIECAST_HOST
+  asm volatile("" : "+r"(thread));  // addresses are made here, and held in no register before
+#endif
+  const u32 block = thread % kPairs * 2;
+  const int has = min(out.blocks - static_cast<int>(block), 2), both = out.takes_two_codes() ? 2 : 3;
+  const Stripe stripe{stripes + block * Stripe::kBytes, block};
+DIECAST_NO_UNROLL
+  for (u32 first = thread / kPairs; first < 64; first += Threads / kPairs) {
+    SharedPlace from = held(stripe.codes(first));
+    u8* to = out.codes + 8 * out.index(first, block);
+DIECAST_NO_UNROLL
+    for (int left = out.lines - static_cast<int>(first); left > 0; left -= 64) {
+      const Vector<8> codes = load_shared<8>(from), next = load_shared<8>(from + Stripe::kBytes);
+      if (has == both) {
+        store_streaming<16>(to, Vector<16>{{codes.words[0], codes.words[1], next.words[0], next.words[1]}});
+      } else {
+        if (has > 0) store_streaming<8>(to, codes);
+        if (has > 1) store_streaming<8>(to + 8, next);
+      }
+      from = Stripe::to_right(from);
+      to += 8 * out.index(64, 0);
+    }
+  }
+}
+
+// All `Threads` of the block of threads, which has a tile's stripes of dynamic shared memory. The matrix has the tile
+// at `x`, rows `stride` bytes apart. find() makes the global scales, while copies are on their way; seldom(block,
+// global) is what becomes of a block that is not ordinary.
+template <class IN, int Threads, class Output, class ScalesAcross, class ScalesDown, class Global, class Find, class Seldom>
+DIECAST_DEVICE void quantize_stripes(const void* x, i64 stride, const Output& across, const Output& down,
+                                     ScalesAcross& scales_across, ScalesDown& scales_down, const Global& of_rows,
+                                     const Global& of_columns, const Find& find, const Seldom& seldom) {
+  using Stripe = Stripe16x256<IN>;
+  const SharedPlace stripes = shared_place(dynamic_shared<u8>());
+  const int lane = threadIdx.x % 32;
+DIECAST_NO_UNROLL
+  for (int i = threadIdx.x / 32; i < kStripes && 16 * i < across.padded_lines(); i += Threads / 32) {
+    const Stripe stripe{stripes + i * Stripe::kBytes, static_cast<u32>(i)};
+    stripe.begin(static_cast<const u8*>(x) + 16 * i * stride + 16 * lane, stride, across.lines - 16 * i, 8 * lane < down.lines);
+    find();
+    stripe.wait();
+    const int first = 16 * i + lane / 16;
+    int lines = lane % 16 < across.blocks ? across.lines - first : 0;
+    u8* codes_to = across.codes + 8 * across.index(first, lane % 16);
+    e4m3* scale_to = scales_across.at(first, lane % 16);
+    SharedPlace at = stripe.across();
+DIECAST_NO_UNROLL
+    for (int row = 0; row < 16; row += 4) {
+      TwoBlocks<IN> two;
+      Stripe::read_across(at, two.blocks);
+      const auto seldom_across = [&](const Block16<IN>& block) { return seldom(block, of_rows); };
+      quantize_together<false>(two, 0.0f, true, of_rows, seldom_across, [&](int, const Nvfp4Block& block) {
+        if (lines > 0) store_streaming<8>(codes_to, Vector<8>{{block.codes[0], block.codes[1]}});
+        *scale_to = block.scale;
+        lines -= 2, codes_to += 8 * across.index(2, 0), scale_to += 2 * ScalesAcross::kPitch;
+      });
+    }
+    scale_to = scales_down.at(2 * lane, i);
+    at = stripe.down();
+DIECAST_NO_UNROLL
+    for (int part = 0; part < Stripe::kParts; ++part) {
+      TwoColumns<IN> two;
+      Stripe::read_down(at, two.words);
+      const auto seldom_down = [&](const Block16<IN>& block) { return seldom(block, of_columns); };
+      Vector<16> two_codes;
+      quantize_together<false>(two, 0.0f, true, of_columns, seldom_down, [&](int j, const Nvfp4Block& block) {
+        two_codes.words[2 * j] = block.codes[0], two_codes.words[2 * j + 1] = block.codes[1];
+        scale_to[j * ScalesDown::kPitch] = block.scale;
+      });
+      Stripe::write_down(at, two_codes);
+      scale_to += 64 * ScalesDown::kPitch;
+    }
+  }
+  __syncthreads();
+  write_columns<Stripe, Threads>(down, stripes);
+  scales_down.template write<Threads>(down);
+  scales_across.template write<Threads>(across);
+  __syncthreads();
+}
+
+}  // namespace diecast
