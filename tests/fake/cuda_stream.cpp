@@ -69,6 +69,14 @@ int cuStreamCreate(StreamHandle** stream, unsigned flags) {
   return success;
 }
 
+int cuStreamGetCtx(StreamHandle* stream, ContextHandle** context) {
+  if (const int code = enter("cuStreamGetCtx")) return code;
+  if (is_default(stream)) return cuCtxGetCurrent(context);
+  if (!is_stream(stream)) return 400;
+  *context = reinterpret_cast<ContextHandle*>(object(stream)->context);
+  return success;
+}
+
 int cuStreamDestroy(StreamHandle* stream) {
   if (const int code = enter("cuStreamDestroy")) return code;
   if (!is_stream(stream)) return 400;

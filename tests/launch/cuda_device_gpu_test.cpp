@@ -241,6 +241,9 @@ TEST_F(CudaGpu, TwoContextsOfADeviceAreApart) {
   const auto scale = kernel("scale", kScale);
   const std::uint64_t primary = device_->context_id().value();
   ASSERT_TRUE(scale->preload());
+  const Stream prepared = device_->create_stream().value();  // goes to the primary one for good
+  const float* const its_x = device_memory(ramp(5 * 16));
+  float* const its_y = device_memory(std::vector<float>(5 * 16));
   for (int i = 0; i < 2; ++i) {
     cuda::ContextHandle* context = nullptr;
     driver<int(void*, unsigned, int)>("cuCtxCreate_v2", &context, 0u, 0);
@@ -251,10 +254,13 @@ TEST_F(CudaGpu, TwoContextsOfADeviceAreApart) {
     float* const y = device_memory(std::vector<float>(5 * 16));
     ASSERT_TRUE(scale->launch(arguments(x, 0, y, KernelArgument::size(5), 16), {}));
     EXPECT_EQ(host_copy(y, 5 * 16), expected(5, 16, 16));
+    EXPECT_TRUE(scale->launch(arguments(its_x, 0, its_y, KernelArgument::size(5), 16), prepared));
     driver<int(void*)>("cuCtxDestroy_v2", context);
   }
   EXPECT_EQ(device_->context_id().value(), primary);
   EXPECT_TRUE(scale->resident().value());
+  EXPECT_TRUE(device_->synchronize(prepared));
+  EXPECT_EQ(host_copy(its_y, 5 * 16), expected(5, 16, 16));
 }
 
 TEST_F(CudaGpu, LaunchCostsLittleMoreThanTheDrivers) {

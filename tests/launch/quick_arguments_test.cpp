@@ -28,7 +28,10 @@ Specialization twin(bool quick, const Bindings& bindings) {
           "arg none in i64 [0]\n"
           "arg rows\n"
           "arg cols\n"
-          "arg eps f32\n",
+          "arg eps f32\n"
+          "arg odd i32\n"
+          "arg even i32\n"
+          "arg seed i64\n",
           quick ? "" : "arg table struct Table 24\n",
           "launch grid(rows) block(32)\n"
           "target sm_80+\n"
@@ -45,12 +48,12 @@ class Twins {
   // the sizes.
   std::optional<std::string> quick(const Given& given) const {
     LaunchWords words;
-    QuickArguments::Parameters parameters;
+    ParameterBlock block;
     const ArgumentCheck& check = quick_.check;
     if (!check.may_be_quick() || !check.quick_words(given, words) ||
-        !check.quick_pack(words, parameters.data()))
+        !check.quick_pack(words, block))
       return std::nullopt;
-    std::string bytes = bytes_of(check, parameters.data());
+    std::string bytes = bytes_of(check, each_in(block, check.parameter_bytes()).data());
     for (int slot = 0; slot < static_cast<int>(quick_.slots.count()); ++slot)
       bytes += cat(' ', words.numbers[static_cast<std::size_t>(quick_.slots.word(slot))]);
     return bytes;
@@ -81,6 +84,27 @@ class Twins {
     LaunchSlots slots;
     ArgumentCheck check;
   };
+  // Where each parameter is in the piece, as a compiler of C++ lays them out; the driver is told
+  // where the last one ends.
+  static std::vector<void*> each_in(const ParameterBlock& block,
+                                    const std::vector<std::size_t>& sizes) {
+    const auto entry = [&](std::size_t i) {
+      return reinterpret_cast<std::uintptr_t>(block.extra[i]);
+    };
+    EXPECT_EQ((std::vector{entry(0), entry(2), entry(4)}),
+              (std::vector{cuda::param_buffer, cuda::param_buffer_bytes, cuda::param_end}));
+    char* const begin = static_cast<char*>(block.extra[1]);
+    std::vector<void*> each;
+    std::size_t end = 0;
+    for (const std::size_t size : sizes) {
+      const std::size_t align = std::min<std::size_t>(size, 8);
+      end = (end + align - 1) / align * align;
+      each.push_back(begin + end);
+      end += size;
+    }
+    EXPECT_EQ(*static_cast<const std::size_t*>(block.extra[3]), end);
+    return each;
+  }
   static std::string bytes_of(const ArgumentCheck& check, void* const* parameters) {
     std::string bytes;
     std::vector<std::size_t> sizes = check.parameter_bytes();
@@ -116,7 +140,10 @@ Given some_arguments(std::mt19937_64& random) {
                KernelArgument::tensor(DType::i64, testing::address(one_of(0u, 0x1001u))),
                KernelArgument::size(rows),
                KernelArgument::size(cols),
-               KernelArgument::scalar(0.5f)};
+               KernelArgument::scalar(0.5f),
+               KernelArgument::scalar(static_cast<std::int32_t>(random())),
+               KernelArgument::scalar(static_cast<std::int32_t>(random())),
+               KernelArgument::scalar(static_cast<std::int64_t>(random()))};
   if (random() % 8 == 0)
     out[4] = KernelArgument::device_size(static_cast<const std::int64_t*>(address()), rows);
   if (random() % 16 == 0) out[random() % 7].kind = KernelArgument::Kind::scalar;
@@ -173,7 +200,7 @@ TEST(QuickArguments, NoneAtAllAreAnErrorWhereSomeAreDue) {
   EXPECT_EQ(twins.quick({}), std::nullopt);
   EXPECT_TRUE(
       twins.slow({}).starts_with("diecast: invalid_argument: k COLS=0 APART=1 @ sm_90a: 0 "
-                                 "arguments given; the kernel takes 7"))
+                                 "arguments given; the kernel takes 10"))
       << twins.slow({});
 }
 

@@ -39,6 +39,7 @@ class CudaDevice final : public Device {
   Result<void> fill(void* memory, std::uint8_t byte, std::size_t bytes, Stream stream) override;
 
   Result<Stream> create_stream() override;
+  Result<Stream> prepare_stream(Stream stream) override;
   Result<void> destroy_stream(Stream stream) override;
   Result<void> synchronize(Stream stream) override;
   Result<bool> is_capturing(Stream stream) override;
@@ -50,13 +51,21 @@ class CudaDevice final : public Device {
 
   Result<std::shared_ptr<ResidentCode>> load(const Artifact& artifact,
                                              std::uint32_t shared_bytes) override;
-  Result<void> launch(const ResidentCode& code, const LaunchShape& shape, void** parameters,
-                      Stream stream) override;
+  bool takes_packed() const override { return true; }
+  Result<void> launch(const ResidentCode& code, const LaunchShape& shape,
+                      LaunchParameters parameters, Stream stream) override;
   Result<void> launch_resident(const ResidentList& codes, const LaunchShape& shape,
-                               void** parameters, Stream stream, bool* found) override;
+                               LaunchParameters parameters, Stream stream, bool* missing) override;
   Result<void> in_context(const std::function<Result<void>()>& call) override;
 
  private:
+  bool is_current(const CudaCode& code) const;
+  // The rest of launch_resident: where the driver returned `result`, and where no code was found.
+  [[gnu::cold]] Result<void> launch_refused(const CudaCode& code, const LaunchShape& shape,
+                                            LaunchParameters parameters, Stream stream,
+                                            cuda::Result result);
+  [[gnu::cold]] Result<void> launch_rest(const ResidentList& codes, const LaunchShape& shape,
+                                         LaunchParameters parameters, Stream stream, bool* missing);
   // Runs `call` in this device's context; `doing`, a text or what makes one, is for errors.
   template <class Doing, class Call>
   Result<void> run(const char* function, const Doing& doing, const Call& call) {
@@ -128,7 +137,17 @@ Result<Stream> CudaDevice::create_stream() {
   // Not blocking: it neither waits for the legacy default stream nor ends a capture through it.
   DIECAST_CHECK(run("cuStreamCreate", "creating a stream",
                     [&] { return driver_->cuStreamCreate(&stream, cuda::stream_non_blocking); }));
-  return Stream{stream};
+  DIECAST_TRY(const std::uint64_t context, contexts_.id());
+  return Stream{stream, context};
+}
+
+Result<Stream> CudaDevice::prepare_stream(Stream stream) {
+  if (reinterpret_cast<std::uintptr_t>(stream.handle) <= cuda::last_default_stream) return stream;
+  cuda::ContextHandle* context = nullptr;
+  DIECAST_CHECK(run("cuStreamGetCtx", "preparing a stream",
+                    [&] { return driver_->cuStreamGetCtx(native(stream), &context); }));
+  DIECAST_TRY(stream.context, contexts_.id_of(context));
+  return stream;
 }
 
 Result<void> CudaDevice::destroy_stream(Stream stream) {
@@ -195,29 +214,54 @@ Result<std::shared_ptr<ResidentCode>> CudaDevice::load(const Artifact& artifact,
 }
 
 Result<void> CudaDevice::launch(const ResidentCode& code, const LaunchShape& shape,
-                                void** parameters, Stream stream) {
+                                LaunchParameters parameters, Stream stream) {
   DIECAST_CHECK(Driver::usable());
   const auto& loaded = static_cast<const CudaCode&>(code);
-  cuda::ContextHandle* current = nullptr;
-  if (driver_->cuCtxGetCurrent(&current) == cuda::success && current == loaded.context)
-    return launch_cuda_code(*driver_, loaded, shape, parameters, native(stream));
   CurrentContext scope(*driver_);
-  DIECAST_CHECK(scope.push(loaded.context));
-  return launch_cuda_code(*driver_, loaded, shape, parameters, native(stream));
+  if (!is_current(loaded)) DIECAST_CHECK(scope.push(loaded.context));
+  const cuda::Result result = launch_cuda_code(*driver_, loaded, shape, parameters, native(stream));
+  return result == cuda::success ? Result<void>() : launch_error(*driver_, loaded, shape, result);
 }
 
-// Code that is resident in the current context is launched after that context's id alone was asked.
-Result<void> CudaDevice::launch_resident(const ResidentList& codes, const LaunchShape& shape,
-                                         void** parameters, Stream stream, bool* found) {
-  std::uint64_t id = 0;
-  if (contexts_.current_id(&id)) [[likely]] {
+bool CudaDevice::is_current(const CudaCode& code) const {
+  cuda::ContextHandle* current = nullptr;
+  return driver_->cuCtxGetCurrent(&current) == cuda::success && current == code.context;
+}
+
+// A prepared stream is alive, so its context is, and code that is resident there may be launched:
+// the driver (580) takes a launch whose function and stream are of one context, whichever is
+// current. An older one may refuse it, and then gets it with that context current. Of any other
+// stream the current context's id is asked: a function of a context that is gone is no handle.
+[[gnu::hot]] Result<void> CudaDevice::launch_resident(const ResidentList& codes,
+                                                      const LaunchShape& shape,
+                                                      LaunchParameters parameters, Stream stream,
+                                                      bool* missing) {
+  std::uint64_t id = stream.context;
+  if (Driver::usable_now() && (id != 0 || contexts_.current_id(&id))) [[likely]] {
     if (const ResidentCode* const code = codes.find(id)) [[likely]] {
-      *found = true;
-      return launch_cuda_code(*driver_, static_cast<const CudaCode&>(*code), shape, parameters,
-                              native(stream));
+      const auto& its = static_cast<const CudaCode&>(*code);
+      const auto result = launch_cuda_code(*driver_, its, shape, parameters, native(stream));
+      if (result == cuda::success) [[likely]]
+        return {};
+      return launch_refused(its, shape, parameters, stream, result);
     }
   }
-  return Device::launch_resident(codes, shape, parameters, stream, found);
+  return launch_rest(codes, shape, parameters, stream, missing);
+}
+
+Result<void> CudaDevice::launch_refused(const CudaCode& code, const LaunchShape& shape,
+                                        LaunchParameters parameters, Stream stream,
+                                        cuda::Result result) {
+  if (stream.context == 0 || is_current(code)) return launch_error(*driver_, code, shape, result);
+  return launch(code, shape, parameters, stream);
+}
+
+Result<void> CudaDevice::launch_rest(const ResidentList& codes, const LaunchShape& shape,
+                                     LaunchParameters parameters, Stream stream, bool* missing) {
+  DIECAST_CHECK(Driver::usable());
+  *missing = stream.context != 0;
+  if (*missing) return {};
+  return Device::launch_resident(codes, shape, parameters, stream, missing);
 }
 
 Result<void> CudaDevice::in_context(const std::function<Result<void>()>& call) {
@@ -227,21 +271,6 @@ Result<void> CudaDevice::in_context(const std::function<Result<void>()>& call) {
 }
 
 }  // namespace
-
-Result<int> cuda_device_count(const Driver& driver) {
-  DIECAST_CHECK(Driver::usable());
-  if (!driver.has_devices()) return 0;
-  int count = 0;
-  const cuda::Result code = driver.cuDeviceGetCount(&count);
-  if (code == cuda::success) return count;
-  if (code == cuda::no_device) return 0;
-  return driver.failure(code, "cuDeviceGetCount", "counting the GPUs");
-}
-
-Result<int> cuda_device_count() {
-  DIECAST_TRY(const auto driver, Driver::shared());
-  return cuda_device_count(*driver);
-}
 
 Result<std::shared_ptr<Device>> open_cuda_device(std::shared_ptr<const Driver> driver,
                                                  int ordinal) {
@@ -266,22 +295,6 @@ Result<std::shared_ptr<Device>> open_cuda_device(std::shared_ptr<const Driver> d
 Result<std::shared_ptr<Device>> open_cuda_device(int ordinal) {
   DIECAST_TRY(auto driver, Driver::shared());
   return open_cuda_device(std::move(driver), ordinal);
-}
-
-Result<int> current_cuda_device(const Driver& driver) {
-  DIECAST_TRY(const int count, cuda_device_count(driver));
-  cuda::Device current = 0;
-  if (count == 0 || driver.cuCtxGetDevice(&current) != cuda::success) return 0;
-  for (int ordinal = 0; ordinal < count; ++ordinal) {
-    cuda::Device device = 0;
-    if (driver.cuDeviceGet(&device, ordinal) == cuda::success && device == current) return ordinal;
-  }
-  return 0;
-}
-
-Result<int> current_cuda_device() {
-  DIECAST_TRY(const auto driver, Driver::shared());
-  return current_cuda_device(*driver);
 }
 
 }  // namespace diecast

@@ -23,6 +23,10 @@ namespace diecast {
 // the host always null.
 struct Stream {
   void* handle = nullptr;
+  // Of a prepared stream (Device::create_stream, Device::prepare_stream; never filled in by hand)
+  // its context, as context_id says it: a launch goes there, whichever context is current, and does
+  // not ask. 0: not known.
+  std::uint64_t context = 0;
 };
 
 struct Event {
@@ -47,6 +51,19 @@ struct LaunchShape {
   std::uint32_t cluster = 0;  // 0: none
   bool cooperative = false;
   bool dependent = false;  // programmatic dependent launch
+};
+
+// A kernel's parameters: one pointer each; or, for devices that take them so (takes_packed), all in
+// one piece, as cuLaunchKernel's `extra` says it, which the driver takes sooner.
+struct LaunchParameters {
+  void** pointers = nullptr;
+  void** packed = nullptr;
+  LaunchParameters(void** each) : pointers(each) {}
+  static LaunchParameters in_one_piece(void** packed) {
+    LaunchParameters parameters(nullptr);
+    parameters.packed = packed;
+    return parameters;
+  }
 };
 
 // Machine code that is resident for one context. Kept alive by whoever launches it.
@@ -110,7 +127,10 @@ class Device {
                                       Stream stream) = 0;
   virtual Result<void> fill(void* memory, std::uint8_t byte, std::size_t bytes, Stream stream) = 0;
 
-  virtual Result<Stream> create_stream() = 0;
+  virtual Result<Stream> create_stream() = 0;  // prepared
+  // A caller's stream as launches take it soonest, for as long as it lives; a default stream is of
+  // every context and stays as it is. Errors: driver_error (no stream).
+  virtual Result<Stream> prepare_stream(Stream stream) { return stream; }
   virtual Result<void> destroy_stream(Stream stream) = 0;
   virtual Result<void> synchronize(Stream stream) = 0;
   virtual Result<bool> is_capturing(Stream stream) = 0;
@@ -124,16 +144,19 @@ class Device {
   // nothing. `shared_bytes`: the most dynamic shared memory a launch will ask for.
   virtual Result<std::shared_ptr<ResidentCode>> load(const Artifact& artifact,
                                                      std::uint32_t shared_bytes) = 0;
-  // `parameters`: one pointer a kernel parameter. Allocates, locks and waits for nothing of ours.
-  virtual Result<void> launch(const ResidentCode& code, const LaunchShape& shape, void** parameters,
-                              Stream stream) = 0;
-  // The same with the code for the context that work goes to now; *found: whether there is any.
+  virtual bool takes_packed() const { return false; }
+  // Allocates, locks and waits for nothing of ours.
+  virtual Result<void> launch(const ResidentCode& code, const LaunchShape& shape,
+                              LaunchParameters parameters, Stream stream) = 0;
+  // The same with the code for the context that work goes to; sets *missing where there is none.
   virtual Result<void> launch_resident(const ResidentList& codes, const LaunchShape& shape,
-                                       void** parameters, Stream stream, bool* found) {
+                                       LaunchParameters parameters, Stream stream, bool* missing) {
     DIECAST_TRY(const std::uint64_t context, context_id());
     const ResidentCode* const code = codes.find(context);
-    *found = code != nullptr;
-    if (!code) return {};
+    if (!code) {
+      *missing = true;
+      return {};
+    }
     return launch(*code, shape, parameters, stream);
   }
 

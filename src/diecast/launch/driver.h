@@ -27,7 +27,8 @@ struct FunctionHandle;
 
 // CUresults that this code decides by; every other one is passed on with its name.
 inline constexpr Result success = 0, invalid_value = 1, out_of_memory = 2, stub_library = 34,
-                        no_device = 100, invalid_context = 201, capture_implicit = 906;
+                        no_device = 100, invalid_context = 201, not_found = 500,
+                        capture_implicit = 906;
 
 // CUdevice_attribute
 inline constexpr int max_threads_per_block = 1, multiprocessor_count = 16,
@@ -39,7 +40,9 @@ inline constexpr int max_dynamic_shared_size_bytes = 8, non_portable_cluster_siz
 inline constexpr unsigned stream_non_blocking = 1;
 inline constexpr int capture_status_none = 0, capture_status_active = 1;
 inline constexpr int function_loaded = 1;
-inline constexpr std::uint64_t legacy_stream = 1;
+// CU_LAUNCH_PARAM_...: what an entry of `extra` is, the next one its value
+inline constexpr std::uintptr_t param_end = 0, param_buffer = 1, param_buffer_bytes = 2;
+inline constexpr std::uint64_t legacy_stream = 1, last_default_stream = 2;
 // CUlaunchAttributeID
 inline constexpr int attribute_cooperative = 2, attribute_cluster_dimension = 4,
                      attribute_programmatic_stream_serialization = 6;
@@ -99,6 +102,7 @@ struct LaunchConfig {  // CUlaunchConfig
   X(cuStreamCreate, 2000, true, (StreamHandle** stream, unsigned flags))                          \
   X(cuStreamDestroy, 4000, true, (StreamHandle* stream))                                          \
   X(cuStreamSynchronize, 2000, true, (StreamHandle* stream))                                      \
+  X(cuStreamGetCtx, 9020, true, (StreamHandle* stream, ContextHandle** context))                  \
   X(cuStreamIsCapturing, 10000, true, (StreamHandle* stream, int* status))                        \
   X(cuEventCreate, 2000, true, (EventHandle** event, unsigned flags))                             \
   X(cuEventDestroy, 4000, true, (EventHandle* event))                                             \

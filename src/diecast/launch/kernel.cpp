@@ -52,8 +52,8 @@ struct Kernel::State {
   void set(const LaunchTunes& wanted, LaunchSlots::Values& values) const;
   // The parameters and the shape of a launch as most are: nothing unusual among the arguments, and
   // no tunes but the specialization's own. False: take() has to say.
-  bool take_quick(LaunchWords& words, void** parameters, LaunchShape& shape) const {
-    return quick && arguments.quick_pack(words, parameters) && rule.quick_grid(words, shape);
+  bool take_quick(LaunchWords& words, ParameterBlock& block, LaunchShape& shape) const {
+    return quick && arguments.quick_pack(words, block) && rule.quick_grid(words, shape);
   }
   // The same of any launch.
   Result<void> take(std::span<const KernelArgument> given, const LaunchTunes* its_tunes,
@@ -93,7 +93,8 @@ Result<std::shared_ptr<Kernel>> Kernel::make(const Specialization& specializatio
   DIECAST_TRY(kernel->state_->tunes, kernel->tunes({}));
   DIECAST_CHECK(kernel->add_tuned(tuned));
   State& its = *kernel->state_;
-  its.quick = its.arguments.may_be_quick() && its.rule.may_be_quick() && its.tuned.empty();
+  its.quick = kernel->device_->takes_packed() && its.arguments.may_be_quick() &&
+              its.rule.may_be_quick() && its.tuned.empty();
   return kernel;
 }
 
@@ -197,15 +198,14 @@ Result<LaunchShape> Kernel::shape(std::span<const KernelArgument> arguments,
 
 // In each launch itself, like all of the quick half: a call more is a jump more that nothing
 // foresees.
-[[gnu::always_inline]] inline Result<void> Kernel::launch_packed(void** parameters,
+[[gnu::always_inline]] inline Result<void> Kernel::launch_packed(LaunchParameters parameters,
                                                                  const LaunchShape& shape,
                                                                  Stream stream) const {
-  if (shape.grid[0] == 0 || shape.grid[1] == 0 || shape.grid[2] == 0) return {};
-  bool found = true;
+  bool missing = false;
   Result<void> launched =
-      device_->launch_resident(state_->resident, shape, parameters, stream, &found);
-  if (!found) [[unlikely]]
-    return not_resident(stream);
+      device_->launch_resident(state_->resident, shape, parameters, stream, &missing);
+  if (missing) [[unlikely]]
+    launched = not_resident(stream);
   return launched;
 }
 
@@ -214,6 +214,7 @@ Result<void> Kernel::launch_with(std::span<const KernelArgument> arguments, Stre
   PackedParameters packed;
   LaunchShape shape;
   DIECAST_CHECK(state_->take(arguments, tunes, packed, shape));
+  if (shape.grid[0] == 0 || shape.grid[1] == 0 || shape.grid[2] == 0) return {};
   return launch_packed(packed.pointers.data(), shape, stream);
 }
 
@@ -222,23 +223,25 @@ Result<void> Kernel::launch(std::span<const KernelArgument> arguments, Stream st
   return launch_with(arguments, stream, &tunes);
 }
 
-Result<void> Kernel::launch(std::span<const KernelArgument> arguments, Stream stream) const {
+// What launches go through lies side by side ([[gnu::hot]]), on one page of code.
+[[gnu::hot]] Result<void> Kernel::launch(std::span<const KernelArgument> arguments,
+                                         Stream stream) const {
   const State& state = *state_;
   LaunchWords words;
-  QuickArguments::Parameters parameters;
+  ParameterBlock block;
   LaunchShape shape = state.rule.quick_shape();
   if (state.arguments.quick_words(arguments, words) &&
-      state.take_quick(words, parameters.data(), shape)) [[likely]]
-    return launch_packed(parameters.data(), shape, stream);
+      state.take_quick(words, block, shape)) [[likely]]
+    return launch_packed(LaunchParameters::in_one_piece(block.extra.data()), shape, stream);
   return launch_with(arguments, stream, nullptr);
 }
 
-Result<void> Kernel::launch(LaunchWords& words, Stream stream) const {
+[[gnu::hot]] Result<void> Kernel::launch(LaunchWords& words, Stream stream) const {
   const State& state = *state_;
-  QuickArguments::Parameters parameters;
+  ParameterBlock block;
   LaunchShape shape = state.rule.quick_shape();
-  if (state.take_quick(words, parameters.data(), shape)) [[likely]]
-    return launch_packed(parameters.data(), shape, stream);
+  if (state.take_quick(words, block, shape)) [[likely]]
+    return launch_packed(LaunchParameters::in_one_piece(block.extra.data()), shape, stream);
   return launch_spelled(words, stream);
 }
 
@@ -268,7 +271,9 @@ Error Kernel::not_resident(Stream stream) const {
         ErrorCode::not_resident,
         cat(where, ", and the stream is being captured: loading it now could spoil the capture"),
         "call preload() in this context before the capture begins"};
-  return {ErrorCode::not_resident, cat(where, " in the current context; a launch loads nothing"),
+  return {ErrorCode::not_resident,
+          cat(where, " in the ", stream.context != 0 ? "stream's" : "current",
+              " context; a launch loads nothing"),
           "call preload() in this context before the first launch"};
 }
 

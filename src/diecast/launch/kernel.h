@@ -123,7 +123,8 @@ class Kernel {
   Result<void> launch_with(std::span<const KernelArgument> arguments, Stream stream,
                            const LaunchTunes* tunes) const;
   Result<void> launch_spelled(const LaunchWords& words, Stream stream) const;
-  Result<void> launch_packed(void** parameters, const LaunchShape& shape, Stream stream) const;
+  Result<void> launch_packed(LaunchParameters parameters, const LaunchShape& shape,
+                             Stream stream) const;
   Result<void> add_tuned(std::span<const TunedLaunch> tuned);
 
   Specialization specialization_;

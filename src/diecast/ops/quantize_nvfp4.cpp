@@ -227,19 +227,21 @@ Result<KernelArgument> rng_argument(std::string_view op, bool wanted, const std:
                "give {seed, offset} in device memory where the request says stochastic"};
 }
 
-Result<void> PreparedQuantizeNvfp4::run(const Tensor& x, const QuantizedTensor& out, Stream stream,
-                                        const float* block_amax,
-                                        const std::int64_t* rng_state) const {
+[[gnu::hot]] Result<void> PreparedQuantizeNvfp4::run(const Tensor& x, const QuantizedTensor& out,
+                                                     Stream stream, const float* block_amax,
+                                                     const std::int64_t* rng_state) const {
   const bool as_asked = (block_amax != nullptr) == request_.block_amax;
-  if (!plain_.holds(x, out) || !as_asked) [[unlikely]]
+  std::int64_t rows = x.shape.dims[0], cols = x.shape.dims[1];
+  if (!plain_.holds(x, out) || !as_asked) [[unlikely]] {  // else x is of two dimensions
     DIECAST_CHECK(check(x, out, block_amax));
+    rows = x.rows(), cols = x.cols();
+  }
   if (request_.stochastic != (rng_state != nullptr)) [[unlikely]]
     return rng_argument(kOp, request_.stochastic, rng_state).error();
   if (amax_) DIECAST_CHECK(amax_->run(x, out.rowwise.amax, false, stream));
   const QuantizedSide& to = out.rowwise;
-  const std::int64_t rows = x.rows(), cols = x.cols();
   LaunchWords words;
-  words.set(0, x.data, stride_number(x));
+  words.set(0, x.data, rows <= 1 || x.row_stride == cols ? 0 : x.row_stride);
   words.set(1, to.amax);
   words.set(2, to.data);
   words.set(3, to.scale, to.scale_stride);

@@ -75,28 +75,6 @@ std::optional<std::vector<std::size_t>> parameters_of(const Driver& driver,
   return bytes;
 }
 
-cuda::Result launch_extended(const Driver& driver, const CudaCode& code, const LaunchShape& shape,
-                             void** parameters, cuda::StreamHandle* stream) {
-  cuda::LaunchAttribute attributes[3];
-  unsigned count = 0;
-  if (shape.cluster != 0) {
-    attributes[count].id = cuda::attribute_cluster_dimension;
-    attributes[count++].value.cluster = {shape.cluster, 1, 1};
-  }
-  if (shape.cooperative) {
-    attributes[count].id = cuda::attribute_cooperative;
-    attributes[count++].value.flag = 1;
-  }
-  if (shape.dependent) {
-    attributes[count].id = cuda::attribute_programmatic_stream_serialization;
-    attributes[count++].value.flag = 1;
-  }
-  const cuda::LaunchConfig config = {
-      shape.grid[0],  shape.grid[1],      shape.grid[2], shape.block[0], shape.block[1],
-      shape.block[2], shape.shared_bytes, stream,        attributes,     count};
-  return driver.cuLaunchKernelEx(&config, code.function, parameters, nullptr);
-}
-
 }  // namespace
 
 Result<void> check_runs_on(const DeviceProperties& device, const Artifact& artifact) {
@@ -139,28 +117,44 @@ Result<std::shared_ptr<CudaCode>> load_cuda_code(const Driver& driver,
   return code;
 }
 
+cuda::Result launch_cuda_extended(const Driver& driver, const CudaCode& code,
+                                  const LaunchShape& shape, LaunchParameters parameters,
+                                  cuda::StreamHandle* stream) {
+  if (!driver.cuLaunchKernelEx) return cuda::not_found;
+  cuda::LaunchAttribute attributes[3];
+  unsigned count = 0;
+  if (shape.cluster != 0) {
+    attributes[count].id = cuda::attribute_cluster_dimension;
+    attributes[count++].value.cluster = {shape.cluster, 1, 1};
+  }
+  if (shape.cooperative) {
+    attributes[count].id = cuda::attribute_cooperative;
+    attributes[count++].value.flag = 1;
+  }
+  if (shape.dependent) {
+    attributes[count].id = cuda::attribute_programmatic_stream_serialization;
+    attributes[count++].value.flag = 1;
+  }
+  const cuda::LaunchConfig config = {
+      shape.grid[0],  shape.grid[1],      shape.grid[2], shape.block[0], shape.block[1],
+      shape.block[2], shape.shared_bytes, stream,        attributes,     count};
+  return driver.cuLaunchKernelEx(&config, code.function, parameters.pointers, parameters.packed);
+}
+
 Error launch_error(const Driver& driver, const CudaCode& code, const LaunchShape& shape,
-                   cuda::Result result, const char* function) {
+                   cuda::Result result) {
+  if (is_extended(shape) && !driver.cuLaunchKernelEx)
+    return {ErrorCode::driver_unavailable,
+            cat("launching ", code.spelling, " needs cuLaunchKernelEx, which ", driver.path(),
+                " (CUDA ", driver.version_text(), ") lacks"),
+            "install an NVIDIA driver of CUDA 12.0 or newer (525.60 or later)"};
   const auto text = [](const std::array<std::uint32_t, 3>& size) {
     return cat('(', size[0], ", ", size[1], ", ", size[2], ')');
   };
   return driver.failure(
-      result, function,
+      result, is_extended(shape) ? "cuLaunchKernelEx" : "cuLaunchKernel",
       cat("launching ", code.spelling, " with grid ", text(shape.grid), ", block ",
           text(shape.block), ", ", shape.shared_bytes, " bytes of dynamic shared memory"));
-}
-
-Result<void> launch_cuda_extended(const Driver& driver, const CudaCode& code,
-                                  const LaunchShape& shape, void** parameters,
-                                  cuda::StreamHandle* stream) {
-  if (!driver.cuLaunchKernelEx)
-    return Error{ErrorCode::driver_unavailable,
-                 cat("launching ", code.spelling, " needs cuLaunchKernelEx, which ", driver.path(),
-                     " (CUDA ", driver.version_text(), ") lacks"),
-                 "install an NVIDIA driver of CUDA 12.0 or newer (525.60 or later)"};
-  const cuda::Result result = launch_extended(driver, code, shape, parameters, stream);
-  if (result == cuda::success) return {};
-  return launch_error(driver, code, shape, result, "cuLaunchKernelEx");
 }
 
 }  // namespace diecast

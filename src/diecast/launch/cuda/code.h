@@ -32,25 +32,27 @@ Result<std::shared_ptr<CudaCode>> load_cuda_code(const Driver& driver,
                                                  const Artifact& artifact,
                                                  std::uint32_t shared_bytes);
 
-// With the code's context current, like launch_cuda_code; with a cluster or attributes.
-Result<void> launch_cuda_extended(const Driver& driver, const CudaCode& code,
-                                  const LaunchShape& shape, void** parameters,
+// What a launch with a cluster or attributes takes beyond the others.
+inline bool is_extended(const LaunchShape& shape) {
+  return (shape.cluster | unsigned{shape.cooperative} | unsigned{shape.dependent}) != 0;
+}
+// Errors: not_found where the driver has no cuLaunchKernelEx.
+cuda::Result launch_cuda_extended(const Driver& driver, const CudaCode& code,
+                                  const LaunchShape& shape, LaunchParameters parameters,
                                   cuda::StreamHandle* stream);
+// What a launch that returned `result` is told by.
 Error launch_error(const Driver& driver, const CudaCode& code, const LaunchShape& shape,
-                   cuda::Result result, const char* function);
+                   cuda::Result result);
 
-// With the code's context current.
-inline Result<void> launch_cuda_code(const Driver& driver, const CudaCode& code,
-                                     const LaunchShape& shape, void** parameters,
+// On a stream of the code's context.
+inline cuda::Result launch_cuda_code(const Driver& driver, const CudaCode& code,
+                                     const LaunchShape& shape, LaunchParameters parameters,
                                      cuda::StreamHandle* stream) {
-  if ((shape.cluster | unsigned{shape.cooperative} | unsigned{shape.dependent}) != 0) [[unlikely]]
+  if (is_extended(shape)) [[unlikely]]
     return launch_cuda_extended(driver, code, shape, parameters, stream);
-  const cuda::Result result = driver.cuLaunchKernel(
-      code.function, shape.grid[0], shape.grid[1], shape.grid[2], shape.block[0], shape.block[1],
-      shape.block[2], shape.shared_bytes, stream, parameters, nullptr);
-  if (result == cuda::success) [[likely]]
-    return {};
-  return launch_error(driver, code, shape, result, "cuLaunchKernel");
+  return driver.cuLaunchKernel(code.function, shape.grid[0], shape.grid[1], shape.grid[2],
+                               shape.block[0], shape.block[1], shape.block[2], shape.shared_bytes,
+                               stream, parameters.pointers, parameters.packed);
 }
 
 }  // namespace diecast

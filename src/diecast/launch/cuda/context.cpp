@@ -69,7 +69,14 @@ cuda::Result CudaContexts::id_of(cuda::ContextHandle* context, cuda::ContextHand
   return cuda::success;
 }
 
-// Asked before every launch.
+Result<std::uint64_t> CudaContexts::id_of(cuda::ContextHandle* context) const {
+  unsigned long long id = 0;
+  const cuda::Result code = id_of(context, context, &id);
+  if (code == cuda::success) return std::uint64_t{id};
+  return failure(code, "cuCtxGetId", "choosing the context of ");
+}
+
+// Asked before a launch on a stream that is not prepared.
 Result<std::uint64_t> CudaContexts::id() {
   DIECAST_CHECK(Driver::usable());
   constexpr const char* kChoosing = "choosing the context of ";
@@ -88,9 +95,7 @@ Result<std::uint64_t> CudaContexts::id() {
     }
   }
   DIECAST_TRY(context, primary());
-  if (const cuda::Result code = id_of(context, context, &id); code != cuda::success)
-    return failure(code, "cuCtxGetId", kChoosing);
-  return std::uint64_t{id};
+  return id_of(context);
 }
 
 }  // namespace diecast

@@ -36,12 +36,13 @@ class CudaContexts {
   // The id of the context that `enter` would leave current. Two cheap driver calls when that
   // context is the one of the last call.
   Result<std::uint64_t> id();
+  // The id of a context that is alive.
+  Result<std::uint64_t> id_of(cuda::ContextHandle* context) const;
   // The id of the calling thread's current context, of whichever device, in one driver call; false
   // where id() must be asked. Only the first launch of a thread without a context makes a call that
   // fails, a microsecond: from then on what is current is asked before.
   bool current_id(std::uint64_t* id) {
-    if (Driver::usable_now() && driver_->cuCtxGetId &&
-        !without_context_.load(std::memory_order_relaxed)) [[likely]] {
+    if (driver_->cuCtxGetId && !without_context_.load(std::memory_order_relaxed)) [[likely]] {
       unsigned long long found = 0;
       const bool known = driver_->cuCtxGetId(nullptr, &found) == cuda::success;
       if (!known) without_context_.store(true, std::memory_order_relaxed);

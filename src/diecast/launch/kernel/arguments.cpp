@@ -86,31 +86,32 @@ bool ArgumentCheck::add_quick(std::size_t index, const LaunchSlots& slots) {
   const BoundArgument& argument = arguments_[index];
   const Plan& plan = plans_[index];
   QuickArguments::Rule data, number;
-  std::size_t parameter = 2 * index;  // where in the words
   if (plan.kind == Kind::bytes) return false;
   if (plan.kind == Kind::tensor) {
-    if (!plan.nothing)
-      data = {.least = 1, .high = kTop, .low = static_cast<std::uint64_t>(argument.align - 1)};
-    if (plan.rows) {
-      number.high = argument.stride ? kTop : kAll;
-      if (!add_distance(index, slots)) return false;
-    }
+    const auto align = static_cast<std::uint64_t>(argument.align);
+    if (!plan.nothing) data = {.least = align, .mask = kTop | (align - 1)};
+    if (plan.rows) number.mask = argument.stride ? kTop : kAll;
   } else if (plan.kind == Kind::size) {
     const auto divisor = static_cast<std::uint64_t>(argument.divisible);
     if (!argument.fixed && !std::has_single_bit(divisor)) return false;
     if (argument.fixed && argument.fixed_value % argument.divisible != 0) return false;
     if (argument.fixed)
-      number = {.least = static_cast<std::uint64_t>(argument.fixed_value), .high = kAll};
+      number = {.least = static_cast<std::uint64_t>(argument.fixed_value), .mask = kAll};
     else
-      number.low = kFar | (divisor - 1);
-    if (plan.device) data.low = kAll;  // its parameter is the address too, which here is none
-    if (!plan.device) ++parameter;
-  } else {
-    ++parameter;
+      number.mask = kFar | (divisor - 1);
+    if (plan.device) data.mask = kAll;  // its parameter is the address too, which here is none
   }
   quick_.add(data, number);
-  if (!argument.fixed) quick_.add_parameter(parameter);
-  if (argument.stride) quick_.add_parameter(parameter + 1);
+  const std::size_t word = 2 * index;
+  if (plan.kind == Kind::tensor) {
+    quick_.put(word, sizeof(void*));
+    if (argument.stride) quick_.put(word + 1, sizeof(std::int64_t));
+    return !plan.rows || add_distance(index, slots);
+  }
+  if (plan.device) quick_.put(word, sizeof(void*));
+  const bool scalar = plan.kind == Kind::scalar;
+  if (!argument.fixed)
+    quick_.put(word + 1, static_cast<std::size_t>(scalar ? plan.element_bytes : 8));
   return true;
 }
 
@@ -121,6 +122,7 @@ bool ArgumentCheck::add_distance(std::size_t index, const LaunchSlots& slots) {
   const auto low = static_cast<std::uint64_t>(argument.align - 1);
   QuickArguments::Distance distance;
   distance.number = static_cast<std::uint8_t>(2 * index + 1);
+  distance.place = quick_.place(distance.number);
   distance.shift = static_cast<std::uint8_t>(std::countr_zero(element));
   distance.low = low;
   bool keeps = low == 0;  // the alignment, whatever the length is

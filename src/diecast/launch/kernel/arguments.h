@@ -41,7 +41,7 @@ class ArgumentCheck {
   Result<void> pack(std::span<const KernelArgument> arguments, LaunchSlots::Values& slots,
                     PackedParameters& packed) const;
   // The quick half of a launch, where the kernel may have one: the words of arguments that have
-  // its kinds and types, and the parameters made of them. False: pack() has to say.
+  // its kinds and types, and the parameters in one piece. False: pack() has to say.
   bool may_be_quick() const { return may_be_quick_; }
   bool quick_words(std::span<const KernelArgument> arguments, LaunchWords& words) const {
     if (arguments.size() != heads_.size()) [[unlikely]]
@@ -56,8 +56,8 @@ class ArgumentCheck {
     }
     return other == 0;
   }
-  bool quick_pack(LaunchWords& words, void** parameters) const {
-    return quick_.take(words, parameters);
+  bool quick_pack(const LaunchWords& words, ParameterBlock& block) const {
+    return quick_.take(words, block);
   }
   // Errors: those of pack that kinds and types alone have.
   Result<void> check_kinds(std::span<const KernelArgument> arguments) const;

@@ -103,6 +103,7 @@ void BoundLaunchRule::add_steps(const LaunchRule& launch, const Names& constants
   const bool grid_alone =
       std::ranges::all_of(variables_, [](const Variable& v) { return v.field < kBlock; });
   if (!grid_alone || constants_[kCluster] != 0 || !within_limits(constants_)) return;
+  if (std::ranges::count(constant_shape_.grid, 0u) != 0) return;  // launches nothing
   const auto size = [this](std::string_view name) {
     const auto slot = slots_.find(name);
     return slot && slots_.is_size(*slot) ? std::optional(slots_.word(*slot)) : std::nullopt;

@@ -74,10 +74,10 @@ class BoundLaunchRule {
     std::int64_t left = 0;
     for (const Steps& steps : of_grid_) {
       const std::int64_t number = words.numbers[steps.result];
-      left |= steps.most - number;
+      left |= (steps.most - number) | (number - 1);
       shape.grid[steps.field] = static_cast<std::uint32_t>(number);
     }
-    return left >= 0;  // none is over
+    return left >= 0;  // none is over, and none 0
   }
 
   // The most dynamic shared memory a launch may ask for: the rule's constant, else the device's.

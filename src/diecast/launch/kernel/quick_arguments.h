@@ -1,8 +1,9 @@
-// Arguments as most launches bring them: known to be right, and the kernel's parameters made of
-// them, in straight code. Beside the driver's own work ours is never warm, so a jump that nothing
-// foresees costs as much as ten other instructions.
+// Arguments as most launches bring them: known to be right, and put together as the kernel has its
+// parameters in memory. Beside the driver's own work ours is never warm, and a line of code that
+// has to come from afar costs more than ten instructions: so few lines, and few jumps between them.
 #pragma once
 
+#include <diecast/launch/driver.h>
 #include <diecast/launch/kernel/launch_words.h>
 
 #include <array>
@@ -12,85 +13,95 @@
 
 namespace diecast {
 
+// A kernel's parameters in one piece.
+struct ParameterBlock {
+  std::array<void*, 5> extra;  // what the driver is given
+  // Behind a word that takes what is no parameter. Not cleared.
+  std::array<std::uint64_t, 2 * LaunchWords::kMost + 2> memory;
+
+  static constexpr std::size_t kBegin = sizeof(std::uint64_t);
+  void describe(const std::size_t& bytes) {
+    const auto entry = [](std::uintptr_t kind) { return reinterpret_cast<void*>(kind); };
+    extra = {entry(cuda::param_buffer), memory.data() + 1, entry(cuda::param_buffer_bytes),
+             const_cast<std::size_t*>(&bytes), entry(cuda::param_end)};
+  }
+};
+
 class QuickArguments {
  public:
-  // What must be true of one of an argument's two numbers: ((number - least) & high) and
-  // (number & low) are 0. Of nothing, by itself.
+  // What must be true of one of an argument's two numbers: (number - least) & mask is 0. Of
+  // nothing, by itself.
   struct Rule {
-    std::uint64_t least = 0, high = 0, low = 0;
+    std::uint64_t least = 0, mask = 0;
   };
+  // Where a number goes as a parameter, in bytes of a block's memory; kNowhere: it is none.
+  using Place = std::uint16_t;
+  static constexpr Place kNowhere = 0;
   // A tensor's rows: as far apart as the number of the words says, which then is no less than
   // their length, or 0: as they are long.
   struct Distance {
     std::uint8_t number = 0;
     std::uint8_t length = 0;  // the number that, under `mask`, is added to `constant`
     std::uint8_t shift = 0;   // from elements to bytes
+    Place place = kNowhere;
     std::uint64_t mask = 0, constant = 0;
     std::uint64_t low = 0;  // bits of the bytes that must be 0
   };
 
+  // Arguments in order: rules of both numbers. Then where they go, which is behind all before.
   void add(const Rule& data, const Rule& number);
-  void add_parameter(std::size_t number);  // begins at this number of the words
+  void put(std::size_t number, std::size_t bytes);  // a number of the words; 8 bytes at most
   void add(const Distance& distance) { distances_.push_back(distance); }
+  Place place(std::size_t number) const;
 
-  // Whether `words` are right for sure. `parameters`, with the place of Parameters, gets one
-  // pointer each, into the words, and behind them some more.
-  bool take(LaunchWords& words, void** parameters) const;
+  // Whether `words` are right for sure; then `block` has the parameters.
+  bool take(const LaunchWords& words, ParameterBlock& block) const;
 
   static constexpr std::uint64_t kTop = std::uint64_t{1} << 63;
-  using Parameters = std::array<void*, LaunchWords::kMost>;
 
  private:
   using Two [[gnu::vector_size(16)]] = std::uint64_t;
-  static constexpr std::size_t kStep = 4;  // arguments, and pairs of parameters, without a jump
   struct Check {
-    Two least{}, high{}, low{};
-  };
-  struct Places {  // of two parameters, in bytes from the words' beginning
-    Two at{};
+    Two least{}, mask{};
+    std::array<Place, 2> places{};
   };
 
-  // Both filled up to whole steps with what asks for nothing, and never empty.
-  std::vector<Check> checks_ = std::vector<Check>(kStep);
-  std::vector<Places> places_ = std::vector<Places>(kStep);
+  // The first argument is there from the beginning, and asks for nothing.
+  std::vector<Check> checks_ = std::vector<Check>(1);
   std::vector<Distance> distances_;
-  std::size_t count_ = 0, parameters_ = 0;
+  std::size_t count_ = 0, bytes_ = 0;  // arguments; of the parameters
 };
 
-[[gnu::always_inline]] inline bool QuickArguments::take(LaunchWords& words,
-                                                        void** parameters) const {
+// Parameters are written in their order, eight bytes each: what is too much of a short one, the
+// next one or nobody takes.
+[[gnu::always_inline]] inline bool QuickArguments::take(const LaunchWords& words,
+                                                        ParameterBlock& block) const {
   Two wrong{};
+  auto* const memory = reinterpret_cast<unsigned char*>(block.memory.data());
   const std::int64_t* given = words.numbers.data();
   const Check* check = checks_.data();
   const Check* const checked = check + checks_.size();
   do {
-    for (std::size_t i = 0; i < kStep; ++i) {
-      Two two;
-      std::memcpy(&two, given + 2 * i, sizeof two);
-      wrong |= ((two - check[i].least) & check[i].high) | (two & check[i].low);
-    }
-    given += 2 * kStep, check += kStep;
+    Two two;
+    std::memcpy(&two, given, sizeof two);
+    wrong |= (two - check->least) & check->mask;
+    const std::uint64_t data = two[0], number = two[1];
+    std::memcpy(memory + check->places[0], &data, sizeof data);
+    std::memcpy(memory + check->places[1], &number, sizeof number);
+    given += 2, ++check;
   } while (check != checked);
+  std::uint64_t far = 0;
   for (const Distance& each : distances_) {
     const auto number = [&](std::uint8_t at) {
       return static_cast<std::uint64_t>(words.numbers[at]);
     };
     const std::uint64_t length = each.constant + (number(each.length) & each.mask);
     const std::uint64_t distance = number(each.number) + (number(each.number) == 0 ? length : 0);
-    wrong[0] |= ((distance - length) & kTop) | ((distance << each.shift) & each.low);
-    words.numbers[each.number] = static_cast<std::int64_t>(distance);
+    far |= ((distance - length) & kTop) | ((distance << each.shift) & each.low);
+    std::memcpy(memory + each.place, &distance, sizeof distance);
   }
-  const auto begin = reinterpret_cast<std::uintptr_t>(words.numbers.data());
-  const Places* place = places_.data();
-  const Places* const placed = place + places_.size();
-  do {
-    for (std::size_t i = 0; i < kStep; ++i) {
-      const Two two = place[i].at + begin;
-      std::memcpy(parameters + 2 * i, &two, sizeof two);
-    }
-    parameters += 2 * kStep, place += kStep;
-  } while (place != placed);
-  return (wrong[0] | wrong[1]) == 0;
+  block.describe(bytes_);
+  return (wrong[0] | wrong[1] | far) == 0;
 }
 
 }  // namespace diecast
