@@ -106,7 +106,7 @@ DIECAST_DEVICE void quantize_block(const Block& block, f32 block_amax, u32 i,
   to.scales[Layout::offset(0, i, 0)] = out.scale;
 }
 
-// Compiled once and called for every block held, which comes by value: in registers.
+// Compiled once and called for every block held, if there are several; it comes by value: in registers.
 template <class Global>
 DIECAST_DEVICE_CALL void quantize_held_block(Block block, u32 i, Global global,
                                              RowOutput to) {
@@ -114,7 +114,7 @@ DIECAST_DEVICE_CALL void quantize_held_block(Block block, u32 i, Global global,
 }
 
 // Past a row's end a thread takes its last block: once more in a maximum, and quantized by its owner.
-DIECAST_DEVICE void quantize_held_row(const IN* from, f32* to_amax, const RowOutput& to, i64 row_cols) {
+DIECAST_DEVICE void quantize_held_row(const IN* from, f32* to_amax, const RowOutput& to, i64 row_cols, u32 turn) {
   constexpr u32 kLast = COLS > 0 ? COLS / BLOCK - 1 : 0;
   Block held[kHeld > 0 ? kHeld : 1];
   f32 found = 0.0f;
@@ -125,17 +125,22 @@ DIECAST_UNROLL
   }
 DIECAST_UNROLL
   for (int h = 0; h < kHeld; ++h) found = larger(found, Recipe::amax(held[h]));
+  const f32 of_last = found;  // of the only block, where a thread has one
   if constexpr (SIDE > 1) found = lanes_reduce_max<kLanes>(found);
-  else found = block_reduce_max<THREADS>(found);
+  else found = block_reduce_max<THREADS>(found, turn);
   if (lane() == 0 && (SIDE == 1 || to.blocks > 0)) *to_amax = found;
   const auto global = Recipe::global(found);
+  if constexpr (kHeld == 1) {
+    if (kEqualShares || lane() < to.blocks) quantize_block(held[0], of_last, lane(), global, to);
+  } else {
 DIECAST_UNROLL
-  for (int h = 0; h < kHeld; ++h) quantize_held_block(held[h], lane() + h * kLanes, global, to);
+    for (int h = 0; h < kHeld; ++h) quantize_held_block(held[h], lane() + h * kLanes, global, to);
+  }
 }
 
 // The row is read twice by one loop: what is compiled once is in the binary once. On the host, where
 // threads run one after another, the first takes the row in order and none waits.
-DIECAST_DEVICE void quantize_row(const IN* from, f32* to_amax, const RowOutput& to, i64 row_cols) {
+DIECAST_DEVICE void quantize_row(const IN* from, f32* to_amax, const RowOutput& to, i64 row_cols, u32 turn) {
   constexpr u32 kStep = DIECAST_HOST ? 1 : THREADS;
   if (DIECAST_HOST && threadIdx.x != 0) return;
   f32 found = 0.0f;
@@ -153,7 +158,7 @@ DIECAST_NO_UNROLL
       }
     }
     if (pass == 1) return;
-    if constexpr (!DIECAST_HOST) found = block_reduce_max<THREADS>(found);
+    if constexpr (!DIECAST_HOST) found = block_reduce_max<THREADS>(found, turn);
     if (threadIdx.x == 0) *to_amax = found;
     global = Recipe::global(found);
   }
@@ -162,6 +167,7 @@ DIECAST_NO_UNROLL
 // A block of threads takes SIDE rows at once; of those past the last it reads the last and writes nothing.
 DIECAST_KERNEL {
   const i64 row_blocks = ceil_div(cols, BLOCK);
+  u32 turn = 0;
 DIECAST_NO_UNROLL
   for (i64 first = i64{blockIdx.x} * SIDE; first < Layout::padded_rows(rows);
        first += i64{gridDim.x} * SIDE) {
@@ -174,10 +180,11 @@ DIECAST_NO_UNROLL
                             scales + Layout::offset(read, 0, scales_stride),
                             SIDE == 1 || row < rows ? static_cast<u32>(row_blocks) : 0};
       if constexpr (kHeld > 0) {
-        quantize_held_row(from, amax + read, to, cols);
+        quantize_held_row(from, amax + read, to, cols, turn);
       } else {
-        quantize_row(from, amax + read, to, cols);
+        quantize_row(from, amax + read, to, cols, turn);
       }
+      turn ^= 1;
     }
     if constexpr (LAYOUT != LAYOUT_linear) {
       const i64 written = row < rows ? row_blocks : 0;

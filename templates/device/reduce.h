@@ -44,12 +44,14 @@ DIECAST_UNROLL
 }
 
 // All `Threads` (a multiple of 32) of a one-dimensional block take part, and none may have left the
-// kernel. Ends in a barrier: it may be called again at once.
+// kernel. One reduction after another takes `turn` 0 and 1: a thread that is ahead by one writes where
+// nobody reads any more.
 template <int Threads>
-DIECAST_DEVICE f32 block_reduce_max(f32 value) {
+DIECAST_DEVICE f32 block_reduce_max(f32 value, u32 turn) {
   value = warp_reduce_max(value);
   if constexpr (Threads > 32) {
-    __shared__ f32 of_warp[Threads / 32];
+    __shared__ f32 of_warps[2 * Threads / 32];
+    f32* const of_warp = of_warps + turn * (Threads / 32);
     if (threadIdx.x % 32 == 0) of_warp[threadIdx.x / 32] = value;
     __syncthreads();
 #if DIECAST_HOST  // where an exchange within a warp costs more than reading a few values
@@ -57,7 +59,6 @@ DIECAST_DEVICE f32 block_reduce_max(f32 value) {
 #else
     value = warp_reduce_max(of_warp[threadIdx.x % (Threads / 32)]);
 #endif
-    __syncthreads();
   }
   return value;
 }
