@@ -108,33 +108,35 @@ DIECAST_DEVICE void quantize_block(const Block& block, f32 block_amax, u32 i,
 
 // Compiled once and called for every block held, if there are several; it comes by value: in registers.
 template <class Global>
-DIECAST_DEVICE_CALL void quantize_held_block(Block block, u32 i, Global global,
+DIECAST_DEVICE_CALL void quantize_held_block(Block block, f32 amax, u32 i, Global global,
                                              RowOutput to) {
-  if (kEqualShares || i < to.blocks) quantize_block(block, Recipe::amax(block), i, global, to);
+  if (kEqualShares || i < to.blocks) quantize_block(block, amax, i, global, to);
 }
 
 // Past a row's end a thread takes its last block: once more in a maximum, and quantized by its owner.
 DIECAST_DEVICE void quantize_held_row(const IN* from, f32* to_amax, const RowOutput& to, i64 row_cols, u32 turn) {
   constexpr u32 kLast = COLS > 0 ? COLS / BLOCK - 1 : 0;
   Block held[kHeld > 0 ? kHeld : 1];
-  f32 found = 0.0f;
+  f32 found = 0.0f, of_block[kHeld > 0 ? kHeld : 1];
 DIECAST_UNROLL
   for (int h = 0; h < kHeld; ++h) {
     const u32 i = lane() + h * kLanes;
     held[h] = block_of(from, kEqualShares ? i : min(i, kLast), row_cols);
   }
 DIECAST_UNROLL
-  for (int h = 0; h < kHeld; ++h) found = larger(found, Recipe::amax(held[h]));
-  const f32 of_last = found;  // of the only block, where a thread has one
+  for (int h = 0; h < kHeld; ++h) {
+    of_block[h] = Recipe::amax(held[h]);
+    found = larger(found, of_block[h]);
+  }
   if constexpr (SIDE > 1) found = lanes_reduce_max<kLanes>(found);
   else found = block_reduce_max<THREADS>(found, turn);
   if (lane() == 0 && (SIDE == 1 || to.blocks > 0)) *to_amax = found;
   const auto global = Recipe::global(found);
   if constexpr (kHeld == 1) {
-    if (kEqualShares || lane() < to.blocks) quantize_block(held[0], of_last, lane(), global, to);
+    if (kEqualShares || lane() < to.blocks) quantize_block(held[0], of_block[0], lane(), global, to);
   } else {
 DIECAST_UNROLL
-    for (int h = 0; h < kHeld; ++h) quantize_held_block(held[h], lane() + h * kLanes, global, to);
+    for (int h = 0; h < kHeld; ++h) quantize_held_block(held[h], of_block[h], lane() + h * kLanes, global, to);
   }
 }
 
