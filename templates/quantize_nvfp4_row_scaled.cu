@@ -68,8 +68,9 @@ constexpr int kShare = static_cast<int>(ceil_div(COLS, BLOCK * kLanes));
 constexpr int kHeld = ROWS != ROWS_any && kShare * Block::kWords <= HELD * 8 ? kShare : 0;
 constexpr bool kEqualShares = SIDE == 1 && COLS % (BLOCK * THREADS) == 0;
 
-// Transforms are long code: compiled once.
-DIECAST_DEVICE_CALL Block transformed_block(const IN* from, i64 count) {
+// Transforms are long code: compiled once, and as a template only where one is called.
+template <class From>
+DIECAST_DEVICE_CALL Block transformed_block(const From* from, i64 count) {
   const auto block = ROWS == ROWS_any ? load_block16_elements(from, count) : load_block16(from);
   return hadamard16(block, SIGN_MASK);
 }

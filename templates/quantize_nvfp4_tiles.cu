@@ -110,8 +110,9 @@ DIECAST_DEVICE void find_globals(const Member& m, Global& of_rows, Global& of_co
   }
 }
 
-// Long code is compiled once: blocks go into it and come back in registers.
-DIECAST_DEVICE_CALL Block transform(Block block) { return hadamard16(block, SIGN_MASK); }
+// Long code is compiled once, and as a template only where it is called: blocks go into it and come back in registers.
+template <class Of>
+DIECAST_DEVICE_CALL Of transform(Of block) { return hadamard16(block, SIGN_MASK); }
 
 template <int RowLanes, class Own, class Global>
 DIECAST_DEVICE Square square_of(const Own& own, const Global& global) {
