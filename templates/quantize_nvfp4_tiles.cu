@@ -87,7 +87,6 @@ constexpr bool kOrdinary = kHasOrdinary<LoadedElement<IN>::Type, PROFILE, GLOBAL
 constexpr bool kTogether = kOrdinary && bits<IN>() != 8 && RHT == RHT_none && !ROW_SCALE && !(kSquare && kBoth);
 // Of both sides, where a multiprocessor has room: a warp takes a whole stripe of a tile, which writes lines of rows.
 constexpr bool kStriped = kTogether && kBoth && ROWS == ROWS_apart && (DIECAST_CC < 86 || DIECAST_CC == 90);
-
 // Else pieces of 16 rows and 64 columns, turned in shared memory; of rows alone 128 columns, which stay in registers.
 constexpr int kTileCols = bits<IN>() == 32 ? 128 : 256;
 constexpr int kRowLanes = kColumnwise || bits<IN>() == 32 ? 4 : 8;  // lanes of a row of a piece

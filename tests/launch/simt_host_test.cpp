@@ -200,8 +200,8 @@ HOST_KERNEL(block, maxima) {
   const f32 value = argument<const f32*>(p, 0)[threadIdx.x];
   f32* out = argument<f32*>(p, 1) + 3 * threadIdx.x;
   out[0] = warp_reduce_max(value);
-  out[1] = block_reduce_max<THREADS>(value);
-  out[2] = block_reduce_max<THREADS>(threadIdx.x == 7 ? value / 0.0f * 0.0f : value);
+  out[1] = block_reduce_max<THREADS>(value, 0);
+  out[2] = block_reduce_max<THREADS>(threadIdx.x == 7 ? value / 0.0f * 0.0f : value, 1);
 }
 )",
                                      "maxima", {}, {"types.h", "host_abi.h", "simt.h", "reduce.h"});
