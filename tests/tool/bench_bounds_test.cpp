@@ -125,7 +125,6 @@ TEST_F(BenchGpu, ShowsWhatEachShapeParameterGains) {
 // A figure where a GPU and the library can, and why not elsewhere.
 TEST_F(BenchGpu, MultipliesByCuBlasLtToo) {
   const std::string by_library = "gemm_nvfp4 to bf16, cuBLASLt";
-  EXPECT_EQ(count(figures({"bench", "gemm"}), by_library), 0);
   const auto line = [&] {
     const std::string output = diecast_({"bench", "gemm"}).output;
     const std::size_t begin = std::min(output.find(by_library), output.size());
@@ -135,12 +134,13 @@ TEST_F(BenchGpu, MultipliesByCuBlasLtToo) {
   EXPECT_TRUE(without.starts_with(by_library + ": not measured ")) << without;
   EXPECT_TRUE(without.ends_with("Fake GPU has no FP4 tensor cores")) << without;
   diecast_.set("DIECAST_FAKE_CUDA_CC", "100");
-  EXPECT_TRUE(line().ends_with("cannot open shared object file: No such file or directory"))
-      << line();
+  const std::string unopened = line();
+  EXPECT_TRUE(unopened.ends_with("cannot open shared object file: No such file or directory"))
+      << unopened;
   const std::string library = DIECAST_FAKE_DIR "/libfake_cublaslt.so";
   diecast_.set("DIECAST_CUBLASLT", library);
-  EXPECT_EQ(count(figures({"bench", "gemm"}), by_library), 1);
-  EXPECT_TRUE(line().ends_with(" us; cuBLASLt 13.1.0 (" + library + ")")) << line();
+  const std::string with = line();
+  EXPECT_TRUE(with.ends_with(" us; cuBLASLt 13.1.0 (" + library + ")")) << with;
 }
 
 TEST_F(BenchGpu, AGraphThatCannotBeMadeIsAnError) {
