@@ -1,4 +1,5 @@
 // Warming; see warm.h.
+#include <diecast/base/side_by_side.h>
 #include <diecast/runtime/compile_jobs.h>
 #include <diecast/runtime/publisher.h>
 #include <diecast/runtime/warm.h>
@@ -6,7 +7,6 @@
 #include <algorithm>
 #include <atomic>
 #include <mutex>
-#include <system_error>
 #include <thread>
 
 namespace diecast {
@@ -43,13 +43,7 @@ std::vector<WarmOutcome> warm(Runtime& runtime, std::span<const Specialization> 
     }
   };
 
-  std::vector<std::thread> threads;
-  try {
-    for (std::size_t i = 1; i < jobs; ++i) threads.emplace_back(work);
-  } catch (const std::system_error&) {  // those there are do it
-  }
-  work();
-  for (std::thread& thread : threads) thread.join();
+  run_side_by_side(jobs, work);
   runtime.flush();
   return outcomes;
 }

@@ -1,4 +1,5 @@
 // Cold compiles beside an empty kernel's; see bench_cold.h.
+#include <diecast/base/side_by_side.h>
 #include <diecast/base/text.h>
 #include <diecast/runtime/compile_jobs.h>
 #include <diecast/tool/bench_cold.h>
@@ -9,7 +10,6 @@
 #include <ctime>
 #include <numeric>
 #include <optional>
-#include <system_error>
 #include <thread>
 
 namespace diecast::tool {
@@ -91,13 +91,7 @@ Result<std::vector<double>> ColdCompiles::sweep(const std::vector<Source>& sourc
   };
   const std::size_t jobs =
       std::min(compile_jobs(std::thread::hardware_concurrency()), sources.size());
-  std::vector<std::thread> threads;
-  try {
-    for (std::size_t i = 1; i < jobs; ++i) threads.emplace_back(work);
-  } catch (const std::system_error&) {  // those there are do it
-  }
-  work();
-  for (std::thread& thread : threads) thread.join();
+  run_side_by_side(jobs, work);
   for (const auto& error : errors) {
     if (error) return *error;
   }

@@ -4,6 +4,11 @@
 #include <diecast/launch/cuda/context.h>
 
 namespace diecast {
+namespace {
+
+constexpr const char* kChoosingContext = "choosing the context of ";
+
+}  // namespace
 
 CurrentContext::~CurrentContext() {
   cuda::ContextHandle* popped = nullptr;
@@ -28,14 +33,14 @@ Result<cuda::ContextHandle*> CudaContexts::current() const {
   cuda::ContextHandle* context = nullptr;
   const cuda::Result code = driver_->cuCtxGetCurrent(&context);
   if (code == cuda::success) return context;
-  return failure(code, "cuCtxGetCurrent", "choosing the context of ");
+  return failure(code, "cuCtxGetCurrent", kChoosingContext);
 }
 
 Result<bool> CudaContexts::current_is_ours() const {
   cuda::Device device = -1;
   const cuda::Result code = driver_->cuCtxGetDevice(&device);
   if (code == cuda::success) return device == device_;
-  return failure(code, "cuCtxGetDevice", "choosing the context of ");
+  return failure(code, "cuCtxGetDevice", kChoosingContext);
 }
 
 Result<cuda::ContextHandle*> CudaContexts::primary() {
@@ -73,20 +78,19 @@ Result<std::uint64_t> CudaContexts::id_of(cuda::ContextHandle* context) const {
   unsigned long long id = 0;
   const cuda::Result code = id_of(context, context, &id);
   if (code == cuda::success) return std::uint64_t{id};
-  return failure(code, "cuCtxGetId", "choosing the context of ");
+  return failure(code, "cuCtxGetId", kChoosingContext);
 }
 
 // Asked before a launch on a stream that is not prepared.
 Result<std::uint64_t> CudaContexts::id() {
   DIECAST_CHECK(Driver::usable());
-  constexpr const char* kChoosing = "choosing the context of ";
   cuda::ContextHandle* context = nullptr;
   if (const cuda::Result code = driver_->cuCtxGetCurrent(&context); code != cuda::success)
-    return failure(code, "cuCtxGetCurrent", kChoosing);
+    return failure(code, "cuCtxGetCurrent", kChoosingContext);
   unsigned long long id = 0;
   if (context) {
     if (const cuda::Result code = id_of(context, nullptr, &id); code != cuda::success)
-      return failure(code, "cuCtxGetId", kChoosing);
+      return failure(code, "cuCtxGetId", kChoosingContext);
     if (id == seen_.load(std::memory_order_relaxed)) return std::uint64_t{id};
     DIECAST_TRY(const bool ours, current_is_ours());
     if (ours) {
