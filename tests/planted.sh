@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Plants the bugs of tests/planted.txt one by one and expects a test to catch each: this shows that the
 # tests bite. Usage: tests/planted.sh [BUILD_FOLDER], which has test_base_unit, test_cache_unit,
-# test_runtime_unit and test_tool_unit.
+# test_runtime_unit, test_tool_unit and test_ops_host.
 # Ends in "N of N planted bugs caught"; fails if one was not. Takes some minutes.
 set -u
 source_dir=$(cd "$(dirname "$0")/.." && pwd)
@@ -14,17 +14,26 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 caught=0 planted=0
 
-plant() { # source text instead: the mutated copy in $work/mutant.cpp
+plant() { # source text instead: the mutated copy in $work/mutant.cpp, or in $work/templates
+  local from=$source_dir/src/diecast/$1 to=$work/mutant.cpp
+  if [[ $1 == templates/* ]]; then
+    from=$source_dir/$1 to=$work/$1
+    rm -rf "$work/templates" && cp -r "$source_dir/templates" "$work" || return
+  fi
   TEXT=${2//\\n/$'\n'} INSTEAD=${3//\\n/$'\n'} perl -0pe \
-    'BEGIN { $t = $ENV{TEXT}; $i = $ENV{INSTEAD} } s/\Q$t\E/$i/' \
-    "$source_dir/src/diecast/$1" >"$work/mutant.cpp"
-  ! cmp -s "$work/mutant.cpp" "$source_dir/src/diecast/$1"
+    'BEGIN { $t = $ENV{TEXT}; $i = $ENV{INSTEAD} } s/\Q$t\E/$i/' "$from" >"$to"
+  ! cmp -s "$to" "$from"
 }
 
 # The mutant's object comes before the library, whose own one is then not linked. The command's tests
-# run the command: there it is the mutant.
-build_mutant() { # floor
+# run the command: there it is the mutant. Tests of templates take them from the folder that has one.
+build_mutant() { # floor source
   local objects=$build/tests/CMakeFiles boost
+  if [[ $2 == templates/* ]]; then
+    printf '#!/bin/sh\nDIECAST_TEMPLATE_DIR=%s exec %s "$@"\n' "$work/templates" \
+      "$build/tests/test_$1_host" >"$work/mutant" && chmod +x "$work/mutant"
+    return
+  fi
   boost=$(ls /usr/lib/*/libboost_context.so 2>/dev/null | head -1)
   g++ -std=c++20 -O1 -w -I"$source_dir/src" -c "$work/mutant.cpp" -o "$work/mutant.o" || return
   if [[ $1 == tool ]]; then
@@ -48,7 +57,7 @@ while IFS= read -r line; do
   planted=$((planted + 1))
   if ! plant "$file" "$text" "$instead"; then
     echo "NOT PLANTED  $name: $file has no \"$text\""
-  elif ! build_mutant "${tests%%:*}" 2>"$work/log"; then
+  elif ! build_mutant "${tests%%:*}" "$file" 2>"$work/log"; then
     echo "NOT BUILT    $name: $(grep -m1 error "$work/log")"
   elif { timeout 120 "$work/mutant" --gtest_filter="${tests#*:}" --gtest_fail_fast >"$work/log" 2>&1; } 2>/dev/null; then
     echo "NOT CAUGHT   $name"
