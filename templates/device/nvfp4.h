@@ -49,14 +49,18 @@ DIECAST_DEVICE Nvfp4Global nvfp4_global_of_any(f32 amax) {
 }
 
 #if !DIECAST_HOST
-// The same of an amax from 2^-48 on and below 2^60, where nothing on the way is subnormal or infinite: an
-// approximate reciprocal and two corrections; 1 / S is corrected from amax / 2688, so that it does not wait
-// for another one. A test tries every mantissa.
+// An amax from 2^-48 on and below 2^60: nothing on the way to its S is subnormal or infinite.
+DIECAST_DEVICE bool nvfp4_is_ordinary(f32 amax) {
+  constexpr u32 kFirst = 0x27800000u, kBehind = 0x5D800000u;
+  return __float_as_uint(amax) - kFirst < kBehind - kFirst;
+}
+
+// The same of such an amax: an approximate reciprocal and one correction; 1 / S is corrected from
+// amax / 2688, so that it does not wait for another one. A test tries every mantissa.
 DIECAST_DEVICE Nvfp4Global nvfp4_global_of_ordinary(f32 amax) {
   f32 near;
   asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(near) : "f"(amax));
   f32 encode = __fmul_rn(near, 2688.0f), decode = __fmul_rn(amax, 0x1.861862p-12f);
-  encode = __fmaf_rn(__fmaf_rn(-amax, encode, 2688.0f), near, encode);
   encode = __fmaf_rn(__fmaf_rn(-amax, encode, 2688.0f), near, encode);
   decode = __fmaf_rn(__fmaf_rn(-encode, decode, 1.0f), decode, decode);
   return {__fmul_rn(encode, 0x1.555556p-3f), decode};
@@ -68,9 +72,8 @@ DIECAST_DEVICE Nvfp4Global nvfp4_global(f32 amax) {
 #if DIECAST_HOST
   return nvfp4_global_of_any(amax);
 #else
-  constexpr u32 kFirst = 0x27800000u, kBehind = 0x5D800000u;  // 2^-48, 2^60
   Nvfp4Global global = nvfp4_global_of_ordinary(amax);
-  if (__float_as_uint(amax) - kFirst >= kBehind - kFirst) global = nvfp4_global_of_any(amax);
+  if (!nvfp4_is_ordinary(amax)) global = nvfp4_global_of_any(amax);
   return global;
 #endif
 }
@@ -83,6 +86,43 @@ DIECAST_DEVICE e4m3 nvfp4_block_scale(f32 block_amax, const Nvfp4Global& global)
 DIECAST_DEVICE f32 nvfp4_encode_factor(e4m3 scale, const Nvfp4Global& global) {
   return reciprocal(__fmul_rn(f32_from_block_scale(scale), global.decode));
 }
+
+// The scale nearest to `wanted`, which is not negative, and what it makes of elements; anything where it is NaN.
+struct ScaleAndFactor {
+  e4m3 scale;
+  f32 step;    // the scale times `decode`
+  f32 factor;  // 1 / step, at most the largest float
+
+  // The factor as reciprocal() has it, which only a scale of 0 needs the minimum of: there the sum is NaN and
+  // gives way. On a GPU one piece of assembly, for the sake of the compiler's time.
+  DIECAST_DEVICE ScaleAndFactor(f32 wanted, f32 decode) {
+#if DIECAST_HOST
+    scale = e4m3_from_f32(wanted);
+    step = __fmul_rn(f32_from_block_scale(scale), decode);
+    factor = fminf(1.0f / step, kLargest);
+#else
+#if DIECAST_HAS_E4M3_CVT
+#define DIECAST_SCALE_AND_VALUE                           \
+  " cvt.rn.satfinite.e4m3x2.f32 %0, 0f00000000, %3;\n"    \
+  " cvt.rn.f16x2.e4m3x2 v, %0;\n mov.b32 {l, h}, v;\n cvt.f32.f16 v, l;\n"
+#else  // as e4m3_from_f32_plain(), f32_from_block_scale()
+#define DIECAST_SCALE_AND_VALUE                                                                        \
+  " min.f32 v, %3, 0f43E00000;\n and.b32 p, v, 0x7F800000;\n max.u32 p, p, 0x3C800000;\n"               \
+  " add.u32 p, p, 0x0A000000;\n add.rn.f32 v, v, p;\n shr.u32 p, v, 20;\n add.u32 v, v, p;\n"            \
+  " add.u32 v, v, -1128;\n and.b32 v, v, 0xFF;\n cvt.u16.u32 %0, v;\n shl.b32 v, v, 20;\n"               \
+  " mul.rn.f32 v, v, 0f7B800000;\n"
+#endif
+    u16 byte;
+    asm("{\n .reg .b16 l, h;\n .reg .b32 v, p, n;\n" DIECAST_SCALE_AND_VALUE
+        " mul.rn.f32 %1, v, %4;\n rcp.approx.ftz.f32 p, %1;\n neg.f32 n, %1;\n"
+        " fma.rn.f32 n, n, p, 0f3F800000;\n fma.rn.f32 n, n, p, p;\n min.f32 %2, n, 0f7F7FFFFF;\n}"
+        : "=&h"(byte), "=&f"(step), "=f"(factor)
+        : "f"(wanted), "f"(decode));
+#undef DIECAST_SCALE_AND_VALUE
+    scale = {static_cast<u8>(byte)};
+#endif
+  }
+};
 
 struct Nvfp4Block {
   u32 codes[2];  // element i in nibble i % 8 of word i / 8

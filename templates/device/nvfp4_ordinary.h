@@ -41,43 +41,6 @@ DIECAST_DEVICE OrdinaryGlobal global_of_lane(const OrdinaryGlobal& own, int lane
                                       __shfl_sync(0xFFFFFFFFu, own.decode, lane)});
 }
 
-// The scale nearest to `wanted`, which is not negative, and what it makes of elements; anything where it is NaN.
-struct ScaleAndFactor {
-  e4m3 scale;
-  f32 step;    // the scale times `decode`
-  f32 factor;  // 1 / step, at most the largest float
-
-  // The factor as reciprocal() has it, which only a scale of 0 needs the minimum of: there the sum is NaN and
-  // gives way. On a GPU one piece of assembly, for the sake of the compiler's time.
-  DIECAST_DEVICE ScaleAndFactor(f32 wanted, f32 decode) {
-#if DIECAST_HOST
-    scale = e4m3_from_f32(wanted);
-    step = __fmul_rn(f32_from_block_scale(scale), decode);
-    factor = fminf(1.0f / step, kLargest);
-#else
-#if DIECAST_HAS_E4M3_CVT
-#define DIECAST_SCALE_AND_VALUE                           \
-  " cvt.rn.satfinite.e4m3x2.f32 %0, 0f00000000, %3;\n"    \
-  " cvt.rn.f16x2.e4m3x2 v, %0;\n mov.b32 {l, h}, v;\n cvt.f32.f16 v, l;\n"
-#else  // as e4m3_from_f32_plain(), f32_from_block_scale()
-#define DIECAST_SCALE_AND_VALUE                                                                        \
-  " min.f32 v, %3, 0f43E00000;\n and.b32 p, v, 0x7F800000;\n max.u32 p, p, 0x3C800000;\n"               \
-  " add.u32 p, p, 0x0A000000;\n add.rn.f32 v, v, p;\n shr.u32 p, v, 20;\n add.u32 v, v, p;\n"            \
-  " add.u32 v, v, -1128;\n and.b32 v, v, 0xFF;\n cvt.u16.u32 %0, v;\n shl.b32 v, v, 20;\n"               \
-  " mul.rn.f32 v, v, 0f7B800000;\n"
-#endif
-    u16 byte;
-    asm("{\n .reg .b16 l, h;\n .reg .b32 v, p, n;\n" DIECAST_SCALE_AND_VALUE
-        " mul.rn.f32 %1, v, %4;\n rcp.approx.ftz.f32 p, %1;\n neg.f32 n, %1;\n"
-        " fma.rn.f32 n, n, p, 0f3F800000;\n fma.rn.f32 n, n, p, p;\n min.f32 %2, n, 0f7F7FFFFF;\n}"
-        : "=&h"(byte), "=&f"(step), "=f"(factor)
-        : "f"(wanted), "f"(decode));
-#undef DIECAST_SCALE_AND_VALUE
-    scale = {static_cast<u8>(byte)};
-#endif
-  }
-};
-
 // A block's scale and factor under an amax, its own or a larger one, NaN if the block has NaN.
 struct OrdinaryScale : ScaleAndFactor {
   bool is_ordinary;  // of such a block ordinary_codes() are the codes
