@@ -85,34 +85,40 @@ DIECAST_NO_UNROLL
   if (threadIdx.x % 32 == 0) reinterpret_cast<f32*>(m.rowwise.amax)[row] = found;
 }
 
-// A call: written out it costs a fifth of the compile.
-DIECAST_DEVICE_CALL void meet_sides(const Member& m, i32 sides, f32 found) {
-  if ((sides & 1) != 0) Amax::meet(reinterpret_cast<f32*>(m.rowwise.amax), found);
-  if ((sides & 2) != 0) Amax::meet(reinterpret_cast<f32*>(m.columnwise.amax), found);
+// What the lanes of a warp have found in a member, or in all of a list. A call: written out it costs
+// a fifth of the compile.
+DIECAST_DEVICE_CALL void meet_all(const Member& m, f32* of_list, i32 sides, f32 found) {
+  found = warp_reduce_max(found);
+  if (threadIdx.x % 32 != 0) return;
+  if constexpr (GROUP == GROUP_list) {
+    Amax::meet(of_list, found);
+  } else {
+    if ((sides & 1) != 0) Amax::meet(reinterpret_cast<f32*>(m.rowwise.amax), found);
+    if ((sides & 2) != 0) Amax::meet(reinterpret_cast<f32*>(m.columnwise.amax), found);
+  }
 }
 
 DIECAST_KERNEL {
   const Member* all = GROUP == GROUP_members ? reinterpret_cast<const Member*>(members) : list.members;
   GroupWalk<true> at{all, count, 0, blockIdx.x, gridDim.x};
   const u32 pieces = PER == PER_row ? 1 : static_cast<u32>(ceil_div(cols, kCols));
+  f32 found = 0.0f;
+  i64 member = -1;  // whose that is, or the last one whose it is
 DIECAST_NO_UNROLL
   for (; at.find(kRows, pieces); at.next()) {
-    const Member& m = all[at.member];
+    const Member& m = all[at.place.member];
     const i64 row = i64{at.row} * kRows;
     if constexpr (PER == PER_row) {
       amax_of_row(m, row + threadIdx.x / 32, cols);
     } else {
-      f32* columns = GROUP == GROUP_members ? reinterpret_cast<f32*>(m.columnwise.amax) : amax;
-      f32 found = amax_of_piece(m, row, i64{at.piece} * kCols, cols, columns);
-      if constexpr (PER == PER_tensor) {
-        found = warp_reduce_max(found);
-        if (threadIdx.x % 32 != 0) continue;
-        if constexpr (GROUP == GROUP_list) {
-          Amax::meet(amax, found);
-        } else {
-          meet_sides(m, sides, found);
-        }
+      if (PER == PER_tensor && GROUP == GROUP_members && i64{at.place.member} != member) {
+        if (member >= 0) meet_all(all[member], amax, sides, found);
+        found = 0.0f;
       }
+      member = at.place.member;
+      f32* columns = GROUP == GROUP_members ? reinterpret_cast<f32*>(m.columnwise.amax) : amax;
+      found = Amax::larger(found, amax_of_piece(m, row, i64{at.piece} * kCols, cols, columns));
     }
   }
+  if (PER == PER_tensor && member >= 0) meet_all(all[member], amax, sides, found);
 }

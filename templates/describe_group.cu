@@ -29,10 +29,11 @@ require  FOUR_BIT || BLOCK == 32                         // formats of a byte an
 require  BLOCK == 16 || !ROW_SCALE                       // formats with blocks of 32 have no amax
 launch   grid(ceil_div(count, THREADS)) block(THREADS)
 target   host, sm_80+
-exchange none                                            // threads of a block never wait for one another
+exchange warp                                            // a warp adds up what lies before its members
 sample   count {0, 1, 7, 130}
 */
 #include <diecast/device/group.h>
+#include <diecast/device/prefix_sum.h>
 #include <diecast/device/scale_layout.h>
 
 using Layout = ScaleLayout<LAYOUT>;
@@ -46,19 +47,33 @@ DIECAST_DEVICE MemberSide side_at(i64 data, i64 scale, i64 amax, i64 data_begin,
           LAYOUT == LAYOUT_linear ? scale_stride : 0};
 }
 
-// One thread a member: it adds up the rows of those before it, each padded to what a buffer counts in.
-DIECAST_KERNEL {
-  const i64 index = blockIdx.x * THREADS + threadIdx.x;
-  if (index >= count) return;
-  constexpr i64 kScaleCols = i64{BLOCK} * Layout::kTileCols;
-  i64 scale_rows = 0, data_cols = 0, scale_cols = 0;
-DIECAST_NO_UNROLL
-  for (i64 i = 0; i < index; ++i) {
-    const i64 rows = offsets[i + 1] - offsets[i];
+// Rows, each member's padded to what a buffer counts in.
+struct Padded {
+  i64 scale_rows, data_cols, scale_cols;
+
+  DIECAST_DEVICE void add(i64 rows) {
     scale_rows += Layout::padded_rows(rows);
     data_cols += FOUR_BIT ? align_up(rows, BLOCK) : rows;
-    scale_cols += align_up(rows, kScaleCols);
+    scale_cols += align_up(rows, i64{BLOCK} * Layout::kTileCols);
   }
+};
+
+// A lane's sum of all that the lanes have `before`, and of what those below it have `own`.
+DIECAST_DEVICE i64 sum_before(i64 before, i64 own) {
+  return sum_of_lanes(warp_prefix_sum(before)) + warp_prefix_sum(own) - own;
+}
+
+// One thread a member. A warp's lanes share in the members before its first.
+DIECAST_KERNEL {
+  const i64 index = blockIdx.x * THREADS + threadIdx.x, lane = threadIdx.x % 32;
+  Padded before = {}, own = {};
+DIECAST_NO_UNROLL
+  for (i64 i = lane; i < index - lane && i < count; i += 32) before.add(offsets[i + 1] - offsets[i]);
+  if (index < count) own.add(offsets[index + 1] - offsets[index]);
+  const i64 scale_rows = sum_before(before.scale_rows, own.scale_rows);
+  const i64 data_cols = sum_before(before.data_cols, own.data_cols);
+  const i64 scale_cols = sum_before(before.scale_cols, own.scale_cols);
+  if (index >= count) return;
   const i64 first = offsets[index], blocks = ceil_div(cols, BLOCK);
   i64 rows = offsets[index + 1] - first;
   if (counts != 0) rows = max(i64{0}, min(rows, i64{reinterpret_cast<const i32*>(counts)[index]}));

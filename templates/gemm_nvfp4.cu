@@ -215,9 +215,9 @@ DIECAST_DEVICE bool find(GroupWalk<GROUPED>& at, i64 member_rows, u32 row_tiles)
     const u32 column_tiles = static_cast<u32>(ceil_div(member_rows, M_TILE));
     const u32 line = static_cast<u32>(at.index) / row_tiles;
     at.piece = static_cast<u32>(at.index) - line * row_tiles;
-    at.member = column_tiles == 0 ? at.count : line / column_tiles;
-    at.row = line - static_cast<u32>(at.member) * column_tiles;
-    return at.member < at.count;
+    at.place.member = column_tiles == 0 ? static_cast<u32>(at.count) : line / column_tiles;
+    at.row = line - at.place.member * column_tiles;
+    return at.place.member < at.count;
   } else {
     return at.find(M_TILE, row_tiles);
   }
@@ -236,16 +236,16 @@ DIECAST_KERNEL {
   {
     GroupWalk<GROUPED> at = begin;
     if (!find(at, member_rows, row_tiles)) return;
-    multiply(sums, operand<kAColumns>(GROUPED ? of_a[at.member] : whole_a, member_rows, depth),
-             i64{at.row} * M_TILE, operand<kBColumns>(GROUPED ? of_b[at.member] : whole_b, cols, depth),
+    multiply(sums, operand<kAColumns>(GROUPED ? of_a[at.place.member] : whole_a, member_rows, depth),
+             i64{at.row} * M_TILE, operand<kBColumns>(GROUPED ? of_b[at.place.member] : whole_b, cols, depth),
              i64{at.piece} * N_TILE);
   }
   GroupWalk<GROUPED> at = begin;  // anew: its numbers would have stood in registers all the while
   find(at, member_rows, row_tiles);
   const i64 row = i64{at.row} * M_TILE, col = i64{at.piece} * N_TILE;
-  const Member& a = GROUPED ? of_a[at.member] : whole_a;
-  const Member& b = GROUPED ? of_b[at.member] : whole_b;
-  const i64 first = kAColumns ? at.member * member_rows : a.row_begin;
+  const Member& a = GROUPED ? of_a[at.place.member] : whole_a;
+  const Member& b = GROUPED ? of_b[at.place.member] : whole_b;
+  const i64 first = kAColumns ? i64{at.place.member} * member_rows : a.row_begin;
   const i64 a_rows = kAColumns ? member_rows : a.rows;
   const auto* of_rows = reinterpret_cast<const f32*>(kAColumns ? a.columnwise.amax : a.rowwise.amax);
   const auto* of_cols = reinterpret_cast<const f32*>(kBColumns ? b.columnwise.amax : b.rowwise.amax);
@@ -253,5 +253,5 @@ DIECAST_KERNEL {
   const bool once = !A_ROWS || !B_ROWS || a_rows == 1 || cols == 1;
   finish(sums, {out + (first + row) * cols + col, cols, a_rows - row, cols - col,
                 of_rows + (A_ROWS ? row : 0), of_cols + (B_ROWS ? col : 0),
-                bias + (BIAS ? i64{at.member} * cols + col : 0), factor, once});
+                bias + (BIAS ? i64{at.place.member} * cols + col : 0), factor, once});
 }

@@ -169,7 +169,7 @@ DIECAST_KERNEL {
 DIECAST_NO_UNROLL
     for (GroupWalk<true> at{reinterpret_cast<const Member*>(members), count, 0, warp, warps};
          at.find(32 * kHigh, pieces); at.next()) {
-      quantize_tile(matrix_of(at.members[at.member], cols), i64{at.row} * kHigh + at.piece % kHigh,
+      quantize_tile(matrix_of(at.members[at.place.member], cols), i64{at.row} * kHigh + at.piece % kHigh,
                     at.piece / kHigh);
     }
   } else {

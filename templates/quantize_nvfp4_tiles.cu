@@ -198,12 +198,12 @@ DIECAST_KERNEL {
 DIECAST_NO_UNROLL
   for (GroupWalk<GROUPED, GROUPED && BLOCK_AMAX> at{reinterpret_cast<const Member*>(members), count, rows, blockIdx.x, gridDim.x};
        at.find(kTileRows, row_tiles); at.next()) {
-    const Member m = GROUPED ? at.members[at.member] : whole;
+    const Member m = GROUPED ? at.members[at.place.member] : whole;
     if constexpr (GROUPED && !kBoth) find_globals(m, of_rows, of_columns);
     const i64 row = i64{at.row} * kTileRows, col = i64{at.piece} * kTileCols, row_blocks = ceil_div(cols, 16), col_blocks = ceil_div(m.rows, 16);
     const int in_rows = static_cast<int>(min(m.rows - row, i64{kTileRows})), in_cols = static_cast<int>(min(cols - col, i64{kTileCols}));
-    const Output across(rng, m.rowwise, block_amax + (kSquare ? at.sixteens : m.row_begin) * row_blocks, row_blocks, row, col / 16, in_rows, in_cols, false);
-    const Output down(rng, m.columnwise, block_amax_t + at.sixteens * (kSquare ? row_blocks : cols), col_blocks, col, row / 16, in_cols, in_rows, true);
+    const Output across(rng, m.rowwise, block_amax + (kSquare ? at.place.sixteens : m.row_begin) * row_blocks, row_blocks, row, col / 16, in_rows, in_cols, false);
+    const Output down(rng, m.columnwise, block_amax_t + at.place.sixteens * (kSquare ? row_blocks : cols), col_blocks, col, row / 16, in_cols, in_rows, true);
     const IN* from = reinterpret_cast<const IN*>(m.matrix) + row * m.stride + col;
     if constexpr (kStriped) {
       const auto seldom = [&](const Block& block, const auto& global) { return quantize_seldom(block, Square{}, global); };

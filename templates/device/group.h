@@ -2,6 +2,7 @@
 // kernels: an array in device memory.
 #pragma once
 
+#include <diecast/device/prefix_sum.h>
 #include <diecast/device/simt.h>
 #include <diecast/device/types.h>
 
@@ -26,37 +27,59 @@ struct MemberList {
   Member members[16];
 };
 
-// The way of a block of threads through the tiles of all members, or of one matrix, every `step`-th
-// of them, members in order and a member's tiles row by row. It only goes forward: each member is
-// looked at once. Sixteens: it counts the blocks of 16 rows of the members that it has passed, each
-// with all its rows.
+// Where a walk through the tiles of a group's members is.
+struct GroupPlace {
+  u32 member;    // no memory holds the descriptors of 2^31
+  i64 begin;     // the first of its tiles among all
+  i64 sixteens;  // blocks of 16 rows of the members before it, each with all its rows
+};
+
+// The member that has tile `index`, at `from` or behind it; `count` where there is none. A warp's
+// lanes have one index; each looks at one of 32 members.
+template <bool Sixteens>
+DIECAST_DEVICE_CALL GroupPlace find_member(const Member* members, u32 count, i64 index, GroupPlace from, i64 tile_rows, u32 row_tiles) {
+DIECAST_NO_UNROLL
+  for (; from.member < count; from.member += 32) {
+    const u32 mine = from.member + threadIdx.x % 32;
+    const i64 tiles = mine < count ? ceil_div(members[mine].rows, tile_rows) * row_tiles : 0;
+    const i64 end = warp_prefix_sum(tiles);
+    const u32 behind = __ballot_sync(0xFFFFFFFFu, index < from.begin + end);
+    const int lane = __ffs(static_cast<int>(behind)) - 1;
+    if constexpr (Sixteens) {
+      const i64 own = mine + 1 < count ? ceil_div(members[mine + 1].row_begin - members[mine].row_begin, 16) : 0;
+      const i64 passed = warp_prefix_sum(own);
+      from.sixteens += behind != 0 ? __shfl_sync(0xFFFFFFFFu, passed - own, lane) : sum_of_lanes(passed);
+    }
+    if (behind != 0) {
+      return {from.member + static_cast<u32>(lane), from.begin + __shfl_sync(0xFFFFFFFFu, end - tiles, lane), from.sixteens};
+    }
+    from.begin += sum_of_lanes(end);
+  }
+  return {count, 0, 0};
+}
+
+// The way of a warp through the tiles of all members, or of one matrix, every `step`-th of them,
+// members in order and a member's tiles row by row. It only goes forward, past 32 members at a time.
+// Sixteens: its place counts them.
 template <bool Grouped, bool Sixteens = false>
 struct GroupWalk {
   const Member* members;
-  i64 count, matrix_rows;     // how many; the rows of the matrix that is no group
-  i64 index, step;
-  i64 member = 0, begin = 0;  // the member at hand, and the first of its tiles among all
-  u32 row = 0, piece = 0;     // the tile's place in it; no matrix has 2^32 tiles
-  i64 sixteens = 0;
+  i64 count, matrix_rows;  // how many; the rows of the matrix that is no group
+  i64 index;
+  u32 step;
+  GroupPlace place = {0, 0, 0};
+  u32 row = 0, piece = 0;  // the tile's place in its member; no matrix has 2^32 tiles
 
-  DIECAST_DEVICE i64 rows() const { return Grouped ? members[member].rows : matrix_rows; }
-
-  // Goes to tile `index`, or gives false where there is none.
+  // Goes to tile `index`, or gives false where there is none. row_tiles: at least 1.
   DIECAST_DEVICE bool find(i64 tile_rows, u32 row_tiles) {
-DIECAST_NO_UNROLL
-    for (; member < (Grouped ? count : 1); ++member) {
-      const i64 tiles = ceil_div(rows(), tile_rows) * row_tiles;
-      if (index < begin + tiles) {
-        row = static_cast<u32>(index - begin) / row_tiles;
-        piece = static_cast<u32>(index - begin) - row * row_tiles;
-        return true;
-      }
-      begin += tiles;
-      if (Sixteens && member + 1 < count) {
-        sixteens += ceil_div(members[member + 1].row_begin - members[member].row_begin, 16);
-      }
+    if constexpr (Grouped) {
+      const u32 all = static_cast<u32>(count);
+      place = find_member<Sixteens>(members, all, index, place, tile_rows, row_tiles);
+      if (place.member == all) return false;
     }
-    return false;
+    row = static_cast<u32>(index - place.begin) / row_tiles;
+    piece = static_cast<u32>(index - place.begin) % row_tiles;
+    return Grouped || row * tile_rows < matrix_rows;
   }
   DIECAST_DEVICE void next() { index += step; }
 };

@@ -94,6 +94,26 @@ TEST_F(GroupedOnHost, OfAnyOffsetsAndCounts) {
   }
 }
 
+// A warp looks at 32 members at a time.
+TEST_F(GroupedOnHost, OfManyMembers) {
+  std::mt19937_64 random(7);
+  for (const std::int64_t members : {32, 33, 100}) {
+    GroupWish wish;
+    std::vector<std::int64_t> offsets = {0};
+    for (std::int64_t i = 0; i < members; ++i) {
+      const auto rows = static_cast<std::int32_t>(random() % 3 / 2 * (random() % 40));
+      offsets.push_back(offsets.back() + rows);
+      wish.counts.push_back(static_cast<std::int32_t>(random() % (rows + 1)));
+    }
+    const std::string many = std::to_string(members) + " members";
+    expect_one_by_one(wish, Known::device, many, offsets);
+    wish.profile = Profile::modelopt;
+    wish.block_rows = 16;
+    wish.block_amax = true;
+    expect_one_by_one(wish, Known::host, many + ", amaxes of squares given", offsets);
+  }
+}
+
 // Everything with everything that a profile defines, drawn at random.
 TEST_F(GroupedOnHost, OfAnyCombinationOfOptions) {
   std::mt19937_64 random(6);

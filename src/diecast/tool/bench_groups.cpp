@@ -1,5 +1,6 @@
-// Eight matrices in one launch, by their ops: groups of experts with rows that the device counts,
-// and one amax of several tensors, beside plain quantize_nvfp4 of all their rows in one.
+// Many matrices in one launch, by their ops: groups of experts with rows that the device counts,
+// few and many, and one amax of several tensors, beside plain quantize_nvfp4 of all their rows in
+// one.
 #include <diecast/base/text.h>
 #include <diecast/ops/amax_grouped.h>
 #include <diecast/ops/quantize_mx_grouped.h>
@@ -14,7 +15,7 @@
 namespace diecast::tool {
 namespace {
 
-constexpr std::int64_t kMembers = 8;
+constexpr std::int64_t kFew = 8, kMany = 256;
 constexpr int kGroupRepeats = 7;
 
 using Call = std::function<Result<void>()>;
@@ -29,6 +30,7 @@ struct Experts {
   Runtime& runtime;
   std::shared_ptr<Device> device;
   BenchMatrix matrix;
+  std::int64_t count = kFew;
   std::vector<BenchMemory> memory;
   QuantizedGroup group;
 
@@ -46,15 +48,16 @@ struct Experts {
     return device->fill(amax, 0x40, static_cast<std::size_t>(side.amax_count) * 4, {});
   }
   Result<void> describe() {
-    const std::int64_t rows = matrix.x.rows() / kMembers;
+    const std::int64_t rows = matrix.x.rows() / count;
     std::vector<std::int64_t> offsets;
-    for (std::int64_t i = 0; i <= kMembers; ++i) offsets.push_back(i * rows);
-    DIECAST_TRY(void* const on_device, take((kMembers + 1) * 8));
+    for (std::int64_t i = 0; i <= count; ++i) offsets.push_back(i * rows);
+    DIECAST_TRY(void* const on_device, take((count + 1) * 8));
     DIECAST_CHECK(device->copy_to_device(on_device, offsets.data(), offsets.size() * 8, {}));
     DIECAST_CHECK(device->synchronize({}));
-    group.count = kMembers;
+    group.count = count;
     group.device_row_offsets = static_cast<const std::int64_t*>(on_device);
-    DIECAST_TRY(void* const members, take(kMembers * sizeof(MemberDescriptor)));
+    DIECAST_TRY(void* const members,
+                take(count * static_cast<std::int64_t>(sizeof(MemberDescriptor))));
     group.members = static_cast<MemberDescriptor*>(members);
     return {};
   }
@@ -111,9 +114,9 @@ Result<void> add_mx(Experts& experts, const Add& add) {
 
 Result<void> add_shared_amax(Experts& experts, const Add& add) {
   const Tensor& x = experts.matrix.x;
-  const std::int64_t rows = x.rows() / kMembers;
-  std::vector<Tensor> parts(kMembers, x);
-  for (std::int64_t i = 0; i < kMembers; ++i) {
+  const std::int64_t rows = x.rows() / kFew;
+  std::vector<Tensor> parts(kFew, x);
+  for (std::int64_t i = 0; i < kFew; ++i) {
     Tensor& part = parts[static_cast<std::size_t>(i)];
     part.shape = {rows, x.cols()};
     part.data = static_cast<std::uint16_t*>(x.data) + i * rows * x.cols();
@@ -130,10 +133,9 @@ Result<void> add_shared_amax(Experts& experts, const Add& add) {
 
 Result<Figures> bench_groups(Runtime& runtime, const std::shared_ptr<Device>& device) {
   const bool host = device->properties().cc == 0;
-  Experts experts{runtime, device, {}, {}, {}};
+  Experts experts{runtime, device, {}};
   DIECAST_TRY(experts.matrix,
               bench_matrix(device, host ? 256 : 8192, host ? 2048 : 8192, false, 1));
-  DIECAST_CHECK(experts.describe());
   QuantizeNvfp4Options plain;
   plain.amax_given = true;
   plain.device = device;
@@ -145,15 +147,19 @@ Result<Figures> bench_groups(Runtime& runtime, const std::shared_ptr<Device>& de
                   return quantize_nvfp4(runtime, experts.matrix.x, whole, plain);
                 }));
     DIECAST_TRY(const double taken, microseconds(*device, call));
-    figures.push_back({cat(host ? "host: " : "GPU: ", what), taken / base, "x plain quantize", 0,
-                       false,
-                       cat(fixed(taken, 1), " us against ", fixed(base, 1), " us, ", kMembers,
-                           " matrices, ", device->targets().front().name())});
+    figures.push_back({cat(host ? "host: " : "GPU: ", what, ", ", experts.count, " matrices"),
+                       taken / base, "x plain quantize", 0, false,
+                       cat(fixed(taken, 1), " us against ", fixed(base, 1), " us, ",
+                           device->targets().front().name())});
     return {};
   };
-  for (const Kind& kind : kKinds) DIECAST_CHECK(add_nvfp4(experts, kind, add));
-  DIECAST_CHECK(add_mx(experts, add));
-  DIECAST_CHECK(add_shared_amax(experts, add));
+  for (const std::int64_t count : {kFew, kMany}) {
+    experts.count = count;
+    DIECAST_CHECK(experts.describe());
+    for (const Kind& kind : kKinds) DIECAST_CHECK(add_nvfp4(experts, kind, add));
+    DIECAST_CHECK(add_mx(experts, add));
+    if (count == kFew) DIECAST_CHECK(add_shared_amax(experts, add));
+  }
   return figures;
 }
 
