@@ -69,6 +69,8 @@ configure() {
   mkdir -p "$folder" || return 1
   local options=(-DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=16 "$@")
   command -v ccache >/dev/null && options+=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
+  # Make compiles nothing of a library before those below it are linked, and leaves a core idle.
+  command -v ninja >/dev/null && [ ! -e "$folder/CMakeCache.txt" ] && options+=(-G Ninja)
   cmake -S "$root" -B "$folder" "${options[@]}" >"$log" 2>&1 </dev/null
   local packages
   packages=$(sed -n 's/.*apt-get install \(lib.*\|nlohmann.*\)/\1/p' "$log" | head -n 1)

@@ -2,6 +2,7 @@
 // is the rowwise one of the transpose, and comes back as that.
 #include <cstring>
 
+#include "how_many.h"
 #include "ops/tiles_fixture.h"
 
 namespace diecast {
@@ -45,6 +46,7 @@ class DequantizeNvfp4 : public TilesOnHost {
   }
 };
 
+// Every day each two of layout, kind and type; else all.
 TEST_F(DequantizeNvfp4, ColumnsComeBackAsTheRowsOfTheTranspose) {
   const Tensor x = matrix(37, 50, 3);
   for (const ScaleLayout layout : {ScaleLayout::linear, ScaleLayout::s128x4, ScaleLayout::s8x4}) {
@@ -54,10 +56,12 @@ TEST_F(DequantizeNvfp4, ColumnsComeBackAsTheRowsOfTheTranspose) {
         out.row_scaled = kind == 1;
         out.block_rows = kind == 2 ? 16 : 1;
       });
+      int sum = static_cast<int>(layout) + kind;
       for (const DType dtype : {DType::f32, DType::f16, DType::bf16}) {
+        if (!testing::how_many(sum++ % 3 == 0, true, true)) continue;
         expect_columns_back(q, dtype, GlobalForm::amax);
+        if (dtype == DType::f32) expect_columns_back(q, dtype, GlobalForm::decode);
       }
-      expect_columns_back(q, DType::f32, GlobalForm::decode);
     }
   }
 }

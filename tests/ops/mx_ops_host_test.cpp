@@ -6,6 +6,7 @@
 
 #include <cmath>
 
+#include "how_many.h"
 #include "ops/device_buffer.h"
 #include "ops/host_device_test.h"
 #include "ops/host_matrix.h"
@@ -141,6 +142,7 @@ TEST_F(QuantizeMx, WhatIsOnTheGridComesBack) {
   }
 }
 
+// Every day each two of format, layout and type; else all.
 TEST_F(QuantizeMx, ColumnsComeBackAsTheReferenceHasThem) {
   constexpr std::int64_t kRows = 70, kCols = 90;
   HostMatrix x(DType::f32, kRows, kCols);
@@ -151,7 +153,9 @@ TEST_F(QuantizeMx, ColumnsComeBackAsTheReferenceHasThem) {
     for (const auto layout : {ScaleLayout::linear, ScaleLayout::s128x4, ScaleLayout::s8x4}) {
       const QuantizedTensor q = output(format, kRows, kCols, false, true, 1, layout);
       quantize_mx(*runtime_, x.view(), q, {MxMode::even, device_}).value();
+      int sum = static_cast<int>(format) + static_cast<int>(layout);
       for (const DType dtype : {DType::f32, DType::f16, DType::bf16}) {
+        if (!testing::how_many(sum++ % 3 == 0, true, true)) continue;
         HostMatrix back(dtype, kRows, kCols), want(dtype, kRows, kCols);
         want.fill([&](auto row, auto col) {
           return reference::mx_element(side, format, true, kRows, kCols, row, col);

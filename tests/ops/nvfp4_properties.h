@@ -257,7 +257,7 @@ inline void expect_powers_of_two_change_nothing(const std::shared_ptr<Device>& d
 // Rows that share an amax are row-scaled as they are per tensor, found or given.
 inline void expect_equal_amaxes_to_be_one(const std::shared_ptr<Device>& device) {
   for (const Arithmetic& how : arithmetics()) {
-    HostMatrix x = random_matrix(DType::f16, 4, 48, 13);
+    HostMatrix x = random_matrix(DType::f32, 4, 48, 13);
     for (std::int64_t row = 0; row < x.rows; ++row) x.set(row, 3 * row, 5.5f);
     const Quantized tensor = quantize(device, x, how);
     EXPECT_EQ(tensor.amax, std::vector<float>{5.5f});
