@@ -8,6 +8,7 @@
 #include <diecast/ops/quantize_nvfp4_grouped.h>
 #include <diecast/tool/bench.h>
 #include <diecast/tool/bench_device.h>
+#include <diecast/tool/bench_graph.h>
 #include <diecast/tool/console.h>
 
 #include <algorithm>
@@ -16,13 +17,36 @@ namespace diecast::tool {
 namespace {
 
 constexpr std::int64_t kFew = 8, kMany = 256;
-constexpr int kGroupRepeats = 7;
+constexpr int kGroupRepeats = 7, kGraphCalls = 4;
 
-using Call = std::function<Result<void>()>;
+using Call = std::function<Result<void>(Stream)>;
 
-Result<double> microseconds(Device& device, const Call& call) {
-  DIECAST_TRY(const double ms, median_ms(device, {}, kGroupRepeats, call));
+Result<double> host_us(Device& device, const Call& call) {
+  DIECAST_TRY(const double ms,
+              median_ms(device, {}, kGroupRepeats, [&] { return call(Stream{}); }));
   return std::max(ms, 1e-6) * 1e3;
+}
+
+// Microseconds of each; a GPU's in CUDA graphs, for some are several launches.
+Result<std::vector<double>> times_of(const std::shared_ptr<Device>& device,
+                                     const std::vector<Call>& calls) {
+  std::vector<double> us;
+  if (device->properties().cc == 0) {
+    for (const Call& call : calls) {
+      DIECAST_TRY(us.emplace_back(), host_us(*device, call));
+    }
+    return us;
+  }
+  DIECAST_TRY(const ToolDriver driver, ToolDriver::open(*device));
+  DIECAST_TRY(const Stream stream, device->create_stream());
+  GraphTimes graphs(driver, device, stream);
+  for (const Call& call : calls) {
+    DIECAST_CHECK(call(stream));  // what a capture needs is loaded
+    DIECAST_CHECK(graphs.add(kGraphCalls, [&](int) { return call(stream); }));
+  }
+  DIECAST_TRY(us, graphs.measure());
+  DIECAST_CHECK(device->destroy_stream(stream));
+  return us;
 }
 
 // The matrix of all members, and buffers of groups of it.
@@ -95,8 +119,8 @@ Result<void> add_nvfp4(Experts& experts, const Kind& kind, const Add& add) {
   options.device = experts.device;
   options.amax_given = !kind.row_scaled;
   options.rht = kind.transformed ? TransformedSides::rowwise : TransformedSides::none;
-  return add(kind.what, [&] {
-    return quantize_nvfp4_grouped(experts.runtime, experts.matrix.x, group, options);
+  return add(kind.what, [&](Stream stream) {
+    return quantize_nvfp4_grouped(experts.runtime, experts.matrix.x, group, options, stream);
   });
 }
 
@@ -107,8 +131,8 @@ Result<void> add_mx(Experts& experts, const Add& add) {
   }));
   QuantizeMxGroupedOptions options;
   options.device = experts.device;
-  return add("quantize_mx_grouped", [&] {
-    return quantize_mx_grouped(experts.runtime, experts.matrix.x, group, options);
+  return add("quantize_mx_grouped", [&](Stream stream) {
+    return quantize_mx_grouped(experts.runtime, experts.matrix.x, group, options, stream);
   });
 }
 
@@ -124,8 +148,8 @@ Result<void> add_shared_amax(Experts& experts, const Add& add) {
   DIECAST_TRY(void* const result, experts.take(4));
   AmaxOptions options;
   options.device = experts.device;
-  return add("amax_shared", [&] {
-    return amax_shared(experts.runtime, parts, static_cast<float*>(result), options);
+  return add("amax_shared", [&](Stream stream) {
+    return amax_shared(experts.runtime, parts, static_cast<float*>(result), options, stream);
   });
 }
 
@@ -143,13 +167,13 @@ Result<Figures> bench_groups(Runtime& runtime, const std::shared_ptr<Device>& de
   DIECAST_CHECK(device->fill(whole.rowwise.amax, 0x40, 4, {}));
   Figures figures;
   const Add add = [&](const std::string& what, const Call& call) -> Result<void> {
-    DIECAST_TRY(const double base, microseconds(*device, [&] {
-                  return quantize_nvfp4(runtime, experts.matrix.x, whole, plain);
-                }));
-    DIECAST_TRY(const double taken, microseconds(*device, call));
+    const Call base = [&](Stream stream) {
+      return quantize_nvfp4(runtime, experts.matrix.x, whole, plain, stream);
+    };
+    DIECAST_TRY(const std::vector<double> us, times_of(device, {base, call}));
     figures.push_back({cat(host ? "host: " : "GPU: ", what, ", ", experts.count, " matrices"),
-                       taken / base, "x plain quantize", 0, false,
-                       cat(fixed(taken, 1), " us against ", fixed(base, 1), " us, ",
+                       us[1] / us[0], "x plain quantize", 0, false,
+                       cat(fixed(us[1], 1), " us against ", fixed(us[0], 1), " us, ",
                            device->targets().front().name())});
     return {};
   };
