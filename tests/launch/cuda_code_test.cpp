@@ -85,6 +85,18 @@ TEST_F(CudaCodeTest, MuchDynamicSharedMemoryIsAllowedBeforehand) {
   EXPECT_TRUE(device_->launch(*code, shape, parameters_, {}));
 }
 
+// The driver counts both: 48 KiB of dynamic memory and a barrier are too much without being asked.
+TEST_F(CudaCodeTest, WhatTheCodeTakesByItselfCountsToo) {
+  const auto asked = [&](std::uint32_t dynamic) {
+    load(dynamic);
+    return cuda_->count("cuFuncSetAttribute");
+  };
+  EXPECT_EQ(asked(49153), asked(49152) + 1);
+  artifact_->static_shared_bytes = 8;
+  EXPECT_EQ(asked(49144), asked(0));
+  EXPECT_EQ(asked(49145), asked(0) + 1);
+}
+
 TEST_F(CudaCodeTest, ParametersAreTheCodes) {
   EXPECT_EQ(load()->parameter_bytes(), std::nullopt);  // this fake cubin does not say
   cuda_->parameters["k"] = {8, 8};

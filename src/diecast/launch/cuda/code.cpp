@@ -13,7 +13,8 @@ namespace {
 // CUDA code at all; 500: without the kernel). Compiling it again may help, trying again does not.
 constexpr cuda::Result kRefusedCode[] = {200, 209, 218, 221, 222, 223, 300, 500};
 
-constexpr std::uint32_t kPlainShared = 48 * 1024;  // above it a kernel must be told beforehand
+// Above it, static memory and dynamic together, a kernel must be told beforehand.
+constexpr std::uint32_t kPlainShared = 48 * 1024;
 
 std::string device_text(const DeviceProperties& device) {
   return cat("device ", device.ordinal, " (", device.name, ", ", device.cc / 10, '.',
@@ -55,8 +56,8 @@ Result<void> make_resident(const Driver& driver, const Loading& loading,
 }
 
 Result<void> allow_shared(const Driver& driver, const Loading& loading, const CudaCode& code,
-                          std::uint32_t bytes) {
-  if (bytes <= kPlainShared) return {};
+                          int static_bytes, std::uint32_t bytes) {
+  if (static_cast<std::uint32_t>(static_bytes) + bytes <= kPlainShared) return {};
   return loading.step(driver.cuFuncSetAttribute(code.function, cuda::max_dynamic_shared_size_bytes,
                                                 static_cast<int>(bytes)),
                       "cuFuncSetAttribute");
@@ -108,7 +109,7 @@ Result<std::shared_ptr<CudaCode>> load_cuda_code(const Driver& driver,
   DIECAST_CHECK(
       loading.step(driver.cuKernelGetFunction(&code->function, kernel), "cuKernelGetFunction"));
   DIECAST_CHECK(make_resident(driver, loading, code->function));
-  DIECAST_CHECK(allow_shared(driver, loading, *code, shared_bytes));
+  DIECAST_CHECK(allow_shared(driver, loading, *code, artifact.static_shared_bytes, shared_bytes));
   // More than 8 blocks a cluster need leave. Where the GPU knows no such thing a launch that asks
   // for it fails with its own error, so the answer here does not matter.
   if (device.cc >= 90)
