@@ -85,6 +85,86 @@ void run(Runtime& runtime, const std::shared_ptr<Device>& device, const std::str
   EXPECT_TRUE(p.write > 0 || word_at(to, 0) != 0);
 }
 
+constexpr std::int64_t kVector = 16, kSide = 1024;
+
+// Vector `n` of the lines that begin at byte `first`, so many vectors a line.
+std::int64_t place(std::int64_t n, std::int64_t in_line, std::int64_t pitch, std::int64_t bytes) {
+  return n / in_line * pitch + n % in_line * bytes;
+}
+
+// How many bytes are not what tile (row, col) of a pattern of tiles writes.
+int wrong_in_tile(const Specialization& one, const std::vector<Words>& is, std::int64_t row,
+                  std::int64_t col) {
+  const std::int64_t high = one.number("TILE_ROWS"), wide = one.number("TILE_COLS");
+  const std::int64_t threads = one.number("THREADS"), pieces = high * wide / (32 * threads);
+  std::vector<Words> codes(static_cast<std::size_t>(pieces * threads), Words(kVector, 0));
+  for (std::int64_t n = 0; n < 4 * pieces * threads; ++n) {
+    const std::int64_t own = n / (4 * threads) * threads + n % threads;
+    const std::int64_t at = row * 2 * kSide + 2 * col + place(n, wide / 8, 2 * kSide, kVector);
+    for (std::int64_t b = 0; b < kVector; ++b) {
+      codes[static_cast<std::size_t>(own)][static_cast<std::size_t>(b)] ^=
+          is[0][static_cast<std::size_t>(at + b)];
+    }
+  }
+  int wrong = 0;
+  // Lines of an output from byte `first` on, `line` bytes each of the tile.
+  const auto look = [&](const Words& out, std::int64_t first, std::int64_t pitch,
+                        std::int64_t lines, std::int64_t line) {
+    const std::int64_t bytes = std::min(line, kVector), in_line = line / bytes;
+    for (std::int64_t n = 0; n < lines * in_line; ++n) {
+      const Words& want = codes[static_cast<std::size_t>(n % (pieces * threads))];
+      const auto at = out.begin() + first + place(n, in_line, pitch, bytes);
+      wrong += !std::equal(at, at + bytes, want.begin());
+    }
+  };
+  look(is[1], row * kSide / 2 + col / 2, kSide / 2, high, wide / 2);
+  look(is[2], row * kSide / 16 + col / 16, kSide / 16, high, wide / 16);
+  look(is[3], col * kSide / 2 + row / 2, kSide / 2, wide, high / 2);
+  look(is[4], col * kSide / 16 + row / 16, kSide / 16, wide, high / 16);
+  return wrong;
+}
+
+TEST(AccessesOnGpu, OfTilesWriteAlongBothSides) {
+  const auto runtime = Runtime::create().value();
+  const auto gpu = runtime->default_device();
+  if (!gpu) GTEST_SKIP() << gpu.error().message();
+  const std::shared_ptr<Device> device = *gpu;
+  const auto tmpl =
+      runtime->add(testing::kSource + "/src/diecast/tool/patterns/accesses_tiles.cu").value();
+  const Target target = device->targets().front();
+  constexpr std::pair<int, int> kTiles[] = {{128, 128}, {128, 256}, {256, 128}, {256, 256}};
+  for (const auto& [high, wide] : kTiles) {
+    for (const auto& [name, value] :
+         {std::pair{"BAND", 4}, {"TOGETHER", 2}, {"AHEAD", 1}, {"STAGES", 4}}) {
+      if (std::string_view(name) == "STAGES" && target.cc < 90) continue;  // bulk copies
+      const Bindings point =
+          Bindings{}.set("TILE_ROWS", high).set("TILE_COLS", wide).set(name, value);
+      const auto one = Specialization::make(tmpl, point, target).value();
+      SCOPED_TRACE(one.spelling());
+      const auto kernel = runtime->preload(one, device).value();
+      const auto trial = Trial::make(one, device, {{"rows", kSide}, {"cols", kSide}}).value();
+      ASSERT_TRUE(trial.reset().ok());
+      const auto arguments = trial.arguments();
+      // Fewer blocks of threads than tiles: some take several.
+      kernel->launch(arguments, {}, kernel->tunes(Bindings{}.set("waves", 1)).value()).value();
+      std::vector<Words> is;
+      for (const std::int64_t bytes : {2 * kSide, kSide / 2, kSide / 16, kSide / 2, kSide / 16}) {
+        is.emplace_back(static_cast<std::size_t>(bytes * kSide));
+        device->copy_to_host(is.back().data(), arguments[is.size() - 1].data, is.back().size(), {})
+            .value();
+      }
+      device->synchronize({}).value();
+      int wrong = 0;
+      for (std::int64_t row = 0; row < kSide; row += high) {
+        for (std::int64_t col = 0; col < kSide; col += wide) {
+          wrong += wrong_in_tile(one, is, row, col);
+        }
+      }
+      EXPECT_EQ(wrong, 0);
+    }
+  }
+}
+
 TEST(AccessesOnGpu, WriteTheXorOfAllThatTheyRead) {
   const auto runtime = Runtime::create().value();
   const auto gpu = runtime->default_device();

@@ -24,10 +24,13 @@ struct Accesses {
     const void* from_scales = nullptr;
     void* to = nullptr;  // a word where nothing is written
     void* to_scales = nullptr;
+    void* to_columns = nullptr;  // of the transpose, where that is written too
+    void* to_column_scales = nullptr;
   };
   int read = 0, written = 0;                         // bytes a unit
   bool reads_scales = false, writes_scales = false;  // one more byte a unit
   bool tiled = false;                                // those that are written lie in tiles of 128x4
+  bool columns = false;  // the same of the transpose is written too, scales of both linear
   std::int64_t rows = 0, row_units = 0;
   std::vector<Buffers> of_set;
 };

@@ -122,10 +122,12 @@ Accesses GpuBench::quantizing(const std::vector<QuantizedTensor>& out) const {
   Accesses of = reading(2 * like.block_cols);
   of.written = static_cast<int>(like.rowwise.data_bytes / (of.rows * of.row_units));
   of.writes_scales = true;
+  of.columns = like.columnwise.data != nullptr;
   of.tiled = like.layout == ScaleLayout::s128x4;
   if (of.tiled && (of.rows % 128 != 0 || of.row_units % 4 != 0)) return {};  // padding is written
   for (std::size_t set = 0; set < kGpuSets; ++set) {
-    of.of_set.push_back({x_[set].data, nullptr, out[set].rowwise.data, out[set].rowwise.scale});
+    const QuantizedSide &across = out[set].rowwise, &down = out[set].columnwise;
+    of.of_set.push_back({x_[set].data, nullptr, across.data, across.scale, down.data, down.scale});
   }
   return of;
 }

@@ -79,7 +79,7 @@ Result<void> tiles_row(GpuBench& bench, const char* what, int block_rows, bool c
   return bench.against_copy(
       what, kBf16Bytes + (columnwise ? 2 : 1) * kNvfp4Bytes, bound,
       [&](std::size_t set) { return op.run(bench.x(set), out[set], bench.stream()); },
-      columnwise ? Accesses{} : bench.quantizing(out));
+      bench.quantizing(out));
 }
 
 Result<void> dequantize_row(GpuBench& bench) {
