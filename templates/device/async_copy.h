@@ -8,41 +8,31 @@
 
 namespace diecast {
 
-// 16 bytes to `to`, past the first-level cache; zeros, and `from` not read, where they are not there. Both addresses
-// are multiples of 16.
-DIECAST_DEVICE void copy_async_16(SharedPlace to, const void* from, bool there) {
+// 4, 8 or 16 bytes to `to`, the last past the first-level cache; zeros, and `from` not read, where they are not
+// there. Both addresses are multiples of them.
+template <int Bytes>
+DIECAST_DEVICE void copy_async(SharedPlace to, const void* from, bool there) {
 #if DIECAST_HOST
   if (there) {
-    __builtin_memcpy(to, from, 16);
+    __builtin_memcpy(to, from, Bytes);
   } else {
-    __builtin_memset(to, 0, 16);
+    __builtin_memset(to, 0, Bytes);
   }
 #else
   const u32 absent = !there;
-  asm volatile("{\n.reg .pred p;\nsetp.ne.u32 p, %2, 0;\ncp.async.cg.shared.global [%0], [%1], 16, p;\n}"
-               :: "r"(to), "l"(from), "r"(absent) : "memory");
+  if constexpr (Bytes == 16) {
+    asm volatile("{\n.reg .pred p;\nsetp.ne.u32 p, %2, 0;\ncp.async.cg.shared.global [%0], [%1], %3, p;\n}"
+                 :: "r"(to), "l"(from), "r"(absent), "n"(Bytes) : "memory");
+  } else {
+    asm volatile("{\n.reg .pred p;\nsetp.ne.u32 p, %2, 0;\ncp.async.ca.shared.global [%0], [%1], %3, p;\n}"
+                 :: "r"(to), "l"(from), "r"(absent), "n"(Bytes) : "memory");
+  }
 #endif
 }
 
-// The same of 4, 8 or 16 bytes to `to` + `offset`, both addresses at a multiple of them.
 template <int Bytes>
-DIECAST_DEVICE void copy_async(void* to, const void* from, bool there, u32 offset = 0) {
-  const SharedPlace at = shared_place(to) + offset;
-  if constexpr (Bytes == 16) {
-    copy_async_16(at, from, there);
-  } else {
-#if DIECAST_HOST
-    if (there) {
-      __builtin_memcpy(at, from, Bytes);
-    } else {
-      __builtin_memset(at, 0, Bytes);
-    }
-#else  // the first-level cache takes whole pieces alone
-    const u32 absent = !there;
-    asm volatile("{\n.reg .pred p;\nsetp.ne.u32 p, %2, 0;\ncp.async.ca.shared.global [%0], [%1], %3, p;\n}"
-                 :: "r"(at), "l"(from), "r"(absent), "n"(Bytes) : "memory");
-#endif
-  }
+DIECAST_DEVICE void copy_async(void* to, const void* from, bool there) {
+  copy_async<Bytes>(shared_place(to), from, there);
 }
 
 // Waits for the copies that this thread began.

@@ -41,7 +41,7 @@ struct Piece16x64 {
     __syncwarp();
     if constexpr (kCopied) {
 DIECAST_UNROLL
-      for (int i = 0; i < 16; i += kRows, x += kRows * stride) copy_async<16>(to, x, i < rows && cols > 0, 4 * i * kPitch);
+      for (int i = 0; i < 16; i += kRows, x += kRows * stride) copy_async<16>(shared_place(to) + 4 * i * kPitch, x, i < rows && cols > 0);
     } else {
 DIECAST_NO_UNROLL
       for (int i = 0; i < 16; i += kRows, x += kRows * stride) {

@@ -38,7 +38,7 @@ struct Stripe16x256 {
 DIECAST_NO_UNROLL
     for (int row = 0; row < 16; row += 4, to += 4 * kPitch) {
 DIECAST_UNROLL
-      for (int i = 0; i < 4; ++i, from += stride) copy_async_16(turned(to, 32 * i) + i * kPitch, from, row + i < rows);
+      for (int i = 0; i < 4; ++i, from += stride) copy_async<16>(turned(to, 32 * i) + i * kPitch, from, row + i < rows);
     }
   }
   // All lanes, before they read it.

@@ -13,12 +13,14 @@
 #include <bit>
 #include <thread>
 
+#include "environment_variable.h"
 #include "temporary_directory.h"
 
 namespace diecast {
 namespace {
 
 using testing::TemporaryDirectory;
+using testing::Variable;
 
 const Target kHost{Target::Kind::host, 0, 0, 1};
 const Target kHostV3{Target::Kind::host, 0, 0, 3};
@@ -37,20 +39,6 @@ extern "C" void axpy(HostBlock*, void** parameters) {
 std::shared_ptr<Compiler> open() {
   return open_host_cxx(HostCxxOptions::from_environment()).value();
 }
-
-// Sets a variable for one test.
-class Variable {
- public:
-  Variable(const char* name, const std::string& value) : name_(name) {
-    if (const char* old = std::getenv(name)) old_ = old;
-    ::setenv(name, value.c_str(), 1);
-  }
-  ~Variable() { old_.empty() ? ::unsetenv(name_) : ::setenv(name_, old_.c_str(), 1); }
-
- private:
-  const char* name_;
-  std::string old_;
-};
 
 void run(const Artifact& artifact, float a, float* values) {
   const Library library = Library::open_bytes(artifact.payload, artifact.symbol).value();

@@ -2,6 +2,7 @@
 // there.
 #include <gtest/gtest.h>
 
+#include "environment_variable.h"
 #include "fake/nvrtc_script.h"
 
 namespace diecast {
@@ -9,6 +10,7 @@ namespace {
 
 using testing::FakeNvrtc;
 using testing::TemporaryDirectory;
+using testing::Variable;
 
 // A search that cannot find this machine's own NVRTC.
 NvrtcSearch search_in(const std::vector<std::string>& directories) {
@@ -17,20 +19,6 @@ NvrtcSearch search_in(const std::vector<std::string>& directories) {
   search.directories = directories;
   return search;
 }
-
-// Sets a variable for one test.
-class Variable {
- public:
-  Variable(const char* name, const std::string& value) : name_(name) {
-    if (const char* old = std::getenv(name)) old_ = old;
-    ::setenv(name, value.c_str(), 1);
-  }
-  ~Variable() { old_.empty() ? ::unsetenv(name_) : ::setenv(name_, old_.c_str(), 1); }
-
- private:
-  const char* name_;
-  std::string old_;
-};
 
 TEST(NvrtcSearch, TakesTheNamedFileAndNoOther) {
   const FakeNvrtc fake;

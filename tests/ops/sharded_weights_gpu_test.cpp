@@ -14,6 +14,7 @@ using weights_test::Bounds;
 using weights_test::cast_on_ranks;
 using weights_test::GroupCast;
 using weights_test::Model;
+using weights_test::uneven_bounds;
 
 TEST(ShardedWeightsOnGpu, OfEveryBeginAndLength) {
   const auto device = test_runtime()->default_device();
@@ -46,14 +47,9 @@ TEST(ShardedWeightsOnGpu, OfLargerMatricesInEveryLayout) {
   for (const ScaleLayout layout : {ScaleLayout::linear, ScaleLayout::s128x4, ScaleLayout::s8x4}) {
     Model model = Model::random(shapes, 11, true);
     model.layout = layout;
-    Bounds bounds;
-    for (const auto& [rows, cols] : shapes) {
-      const std::int64_t elements = rows * cols, third = elements / 3 / 16 * 16;
-      bounds.push_back({0, third, third, 2 * third + cols % 7, elements});
-    }
     GroupCast how;
     how.post = true;
-    EXPECT_EQ(cast_on_ranks(*test_runtime(), *device, model, bounds, how), "")
+    EXPECT_EQ(cast_on_ranks(*test_runtime(), *device, model, uneven_bounds(model), how), "")
         << layout_name(layout);
   }
 }

@@ -70,6 +70,15 @@ Model Model::random(const std::vector<std::pair<std::int64_t, std::int64_t>>& sh
   return model;
 }
 
+Bounds uneven_bounds(const Model& model) {
+  Bounds bounds;
+  for (const auto& [rows, cols, master] : model.weights) {
+    const std::int64_t elements = rows * cols, third = elements / 3 / 16 * 16;
+    bounds.push_back({0, third, third, 2 * third + cols % 7, elements});
+  }
+  return bounds;
+}
+
 Model Model::patterns(DType master, DType model) {
   Model out;
   out.master = master;

@@ -53,6 +53,9 @@ struct Model {
 // bounds[w]: where the shards of weight w begin and end, one behind another; ranks + 1 numbers.
 using Bounds = std::vector<std::vector<std::int64_t>>;
 
+// Four shards a weight: one at a multiple of 16, none, one that ends anywhere, the rest.
+Bounds uneven_bounds(const Model& model);
+
 // One rank's buffers of a model and its shards.
 class RankWeights {
  public:

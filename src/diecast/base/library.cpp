@@ -202,13 +202,15 @@ std::string build_id_of_file(const std::string& path) {
   return {};
 }
 
+void add_folder(std::vector<std::string>& folders, const std::string& folder) {
+  if (std::ranges::find(folders, folder) == folders.end()) folders.push_back(folder);
+}
+
 std::vector<std::string> named_toolkit_folders() {
   std::vector<std::string> folders;
   for (const char* name : {"CUDA_HOME", "CUDA_PATH"}) {
     const std::string toolkit = environment_variable(name);
-    if (toolkit.starts_with('/') && (folders.empty() || folders[0] != toolkit + "/lib64")) {
-      folders.push_back(toolkit + "/lib64");
-    }
+    if (toolkit.starts_with('/')) add_folder(folders, toolkit + "/lib64");
   }
   return folders;
 }

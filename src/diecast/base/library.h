@@ -39,6 +39,9 @@ class Library {
   bool in_memory_;
 };
 
+// Appends a folder unless it is there.
+void add_folder(std::vector<std::string>& folders, const std::string& folder);
+
 // Folders of libraries of the CUDA toolkits that CUDA_HOME and CUDA_PATH name, where those are
 // absolute.
 std::vector<std::string> named_toolkit_folders();

@@ -10,6 +10,16 @@
 namespace diecast {
 namespace {
 
+// Device memory for a side of the sizes that it states.
+Result<void> allocate(QuantizedSide& side, GrowingBuffer& codes, GrowingBuffer& scales,
+                      GrowingBuffer& amax) {
+  DIECAST_TRY(side.data, codes.sized(static_cast<std::size_t>(side.data_bytes)));
+  DIECAST_TRY(side.scale, scales.sized(static_cast<std::size_t>(side.scale_bytes)));
+  DIECAST_TRY(void* const found, amax.sized(static_cast<std::size_t>(side.amax_count) * 4));
+  side.amax = static_cast<float*>(found);
+  return {};
+}
+
 struct Workspace {
   Workspace(std::shared_ptr<Runtime> r, std::shared_ptr<Device> d)
       : runtime(std::move(r)), device(d), x(d), codes(d), scales(d), amax(d), block_amax(d) {}
@@ -31,11 +41,7 @@ struct Workspace {
     out.profile = scheme.profile;
     out.e4m3_bound = scheme.e4m3_bound;
     DIECAST_TRY(out.rowwise, out.rowwise_sizes());
-    QuantizedSide& side = out.rowwise;
-    DIECAST_TRY(side.data, codes.sized(static_cast<std::size_t>(side.data_bytes)));
-    DIECAST_TRY(side.scale, scales.sized(static_cast<std::size_t>(side.scale_bytes)));
-    DIECAST_TRY(void* const amaxes, amax.sized(static_cast<std::size_t>(side.amax_count) * 4));
-    side.amax = static_cast<float*>(amaxes);
+    DIECAST_CHECK(allocate(out.rowwise, codes, scales, amax));
     return out;
   }
 };
@@ -85,11 +91,7 @@ Result<void> quantize_sides(Workspace& w, const Nvfp4VectorInput& in, const Tens
   out.block_rows = in.block_rows;
   if (in.columnwise) {
     DIECAST_TRY(out.columnwise, out.columnwise_sizes());
-    QuantizedSide& side = out.columnwise;
-    DIECAST_TRY(side.data, codes.sized(static_cast<std::size_t>(side.data_bytes)));
-    DIECAST_TRY(side.scale, scales.sized(static_cast<std::size_t>(side.scale_bytes)));
-    DIECAST_TRY(void* const amax, amaxes.sized(static_cast<std::size_t>(side.amax_count) * 4));
-    side.amax = static_cast<float*>(amax);
+    DIECAST_CHECK(allocate(out.columnwise, codes, scales, amaxes));
   }
   QuantizeNvfp4TilesOptions options;
   options.device = w.device;

@@ -64,8 +64,7 @@ NvrtcSearch NvrtcSearch::from_environment() {
       environment.substr(0, 1) == "/")
     add_wheels(environment, search.directories);
   for (const char* directory : {"/usr/local/cuda/lib64", "/opt/cuda/lib64"})
-    if (std::ranges::find(search.directories, directory) == search.directories.end())
-      search.directories.push_back(directory);
+    add_folder(search.directories, directory);
   return search;
 }
 

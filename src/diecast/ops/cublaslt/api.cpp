@@ -2,7 +2,6 @@
 #include <diecast/base/text.h>
 #include <diecast/ops/cublaslt/api.h>
 
-#include <algorithm>
 #include <map>
 #include <mutex>
 
@@ -42,7 +41,7 @@ Result<Library> find_library() {
     if (auto opened = Library::open(name)) return opened;
   }
   std::vector<std::string> folders = named_toolkit_folders();
-  if (std::ranges::find(folders, kUsualFolder) == folders.end()) folders.push_back(kUsualFolder);
+  add_folder(folders, kUsualFolder);
   for (const std::string& folder : folders) {
     for (const char* name : kNames) {
       if (auto opened = Library::open(cat(folder, "/", name))) return opened;

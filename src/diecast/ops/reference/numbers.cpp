@@ -67,12 +67,17 @@ float decode_ieee(const Fields& format, unsigned bits) {
   return with_sign(value, bits >= sign);
 }
 
+// The code of the nearest value, beyond the last one its; `sign`: the bit of a negative one.
+unsigned encode(const std::vector<double>& values, float x, unsigned sign, unsigned nan) {
+  if (std::isnan(x)) return nan;
+  const unsigned magnitude = nearest_even(values, std::fabs(static_cast<double>(x)));
+  return (std::signbit(x) ? sign : 0u) + magnitude;
+}
+
 // Overflow as IEEE has it: the code of infinity stands in the table with the value that would come
 // next, so all from half way to it goes there.
 std::uint16_t encode_ieee(const std::vector<double>& values, float x) {
-  if (std::isnan(x)) return 0x7FFF;
-  const unsigned magnitude = nearest_even(values, std::fabs(static_cast<double>(x)));
-  return static_cast<std::uint16_t>((std::signbit(x) ? 0x8000u : 0u) + magnitude);
+  return static_cast<std::uint16_t>(encode(values, x, 0x8000, 0x7FFF));
 }
 
 }  // namespace
@@ -83,9 +88,7 @@ float decode_e2m1(std::uint8_t code) {
 
 std::uint8_t encode_e2m1(float x) {
   static const std::vector<double> values = values_up_to(kE2m1, 7);
-  if (std::isnan(x)) return 7;
-  const unsigned magnitude = nearest_even(values, std::fabs(static_cast<double>(x)));
-  return static_cast<std::uint8_t>((std::signbit(x) ? 8u : 0u) + magnitude);
+  return static_cast<std::uint8_t>(encode(values, x, 8, 7));
 }
 
 float decode_e4m3(std::uint8_t byte) {
@@ -95,18 +98,14 @@ float decode_e4m3(std::uint8_t byte) {
 
 std::uint8_t encode_e4m3(float x) {
   static const std::vector<double> values = values_up_to(kE4m3, 0x7E);
-  if (std::isnan(x)) return 0x7F;
-  const unsigned magnitude = nearest_even(values, std::fabs(static_cast<double>(x)));
-  return static_cast<std::uint8_t>((std::signbit(x) ? 0x80u : 0u) + magnitude);
+  return static_cast<std::uint8_t>(encode(values, x, 0x80, 0x7F));
 }
 
 float decode_e5m2(std::uint8_t byte) { return decode_ieee(kE5m2, byte); }
 
 std::uint8_t encode_e5m2(float x) {
   static const std::vector<double> values = values_up_to(kE5m2, 0x7B);
-  if (std::isnan(x)) return 0x7F;
-  const unsigned magnitude = nearest_even(values, std::fabs(static_cast<double>(x)));
-  return static_cast<std::uint8_t>((std::signbit(x) ? 0x80u : 0u) + magnitude);
+  return static_cast<std::uint8_t>(encode(values, x, 0x80, 0x7F));
 }
 
 float decode_e8m0(std::uint8_t byte) {
