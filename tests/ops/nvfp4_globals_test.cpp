@@ -39,7 +39,8 @@ TEST(Nvfp4GlobalOfOrdinary, IsRoundedOnceForEveryMantissa) {
   }
 }
 
-// From further away, a thousandth or an eighth of one, a correction is not enough: the test can fail.
+// From further away, a thousandth or an eighth of one, a correction is not enough: the test can
+// fail.
 TEST(Nvfp4GlobalOfOrdinary, NeedsANearBeginning) {
   int wrong = 0, wrong_encode = 0;
   for (std::uint32_t mantissa = 0; mantissa < 1u << 23; mantissa += 4099) {

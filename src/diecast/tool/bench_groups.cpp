@@ -55,8 +55,8 @@ struct Experts {
   std::shared_ptr<Device> device;
   BenchMatrix matrix;
   std::int64_t count = kFew;
-  std::vector<BenchMemory> memory;
-  QuantizedGroup group;
+  std::vector<BenchMemory> memory = {};
+  QuantizedGroup group = {};
 
   Result<void*> take(std::int64_t bytes) {
     DIECAST_TRY(memory.emplace_back(),
