@@ -26,40 +26,78 @@ require  THREADS % 32 == 0                               // whole warps
 launch   grid(min(ceil_div(batch * align_up(new_rows, TO == TO_s128x4 ? 128 : TO == TO_s8x4 ? 8 : 1) * align_up(TILES ? ceil_div(rows, 16) : cols, TO == TO_linear ? 1 : 4), THREADS), sm_count * waves)) block(THREADS)
 target   host, sm_80+
 exchange none                                            // threads of a block never wait for one another
-sample   batch {1}  rows {1, 7, 33, 130}  cols {1, 3, 4, 9}  new_rows {1}
+sample   batch {1}  rows {1, 7, 33, 130}  cols {1, 4, 9, 40}  new_rows {1}
 */
-#include <diecast/device/nvfp4.h>
+#include <diecast/device/block16_data.h>
+#include <diecast/device/quotient.h>
 #include <diecast/device/row_walk.h>
-#include <diecast/device/scale_layout.h>
+#include <diecast/device/scale_square.h>
 
 using Old = ScaleLayout<FROM>;
 using New = ScaleLayout<TO>;
+using Square = ScaleSquare<FROM == FROM_s128x4 || TO == TO_s128x4 ? 32 : 1>;
 
-// One thread a byte of the new scales, padding included.
+// Two scales of a word. f16 holds every E4M3; the host makes f32 sooner.
+DIECAST_DEVICE u32 rescaled(u32 two, f32 ratio) {
+#if DIECAST_HOST
+  const f32 values[2] = {f32_from_e4m3({static_cast<u8>(two)}), f32_from_e4m3({static_cast<u8>(two >> 8)})};
+#else
+  const u32 pair = f16_pair_of_e4m3(two & 0xFFFFu);
+  const f32 values[2] = {element_of<f16>(&pair, 0), element_of<f16>(&pair, 1)};
+#endif
+  return e4m3x2_from_f32(__fmul_rn(values[0], ratio), __fmul_rn(values[1], ratio));
+}
+
+// The way of a thread through matrices one behind another, each of so many pieces.
+struct Walk : RowWalk {
+  i64 matrix = 0, matrix_row = 0;  // the matrix at hand, and the first of its rows of pieces among all
+
+  DIECAST_DEVICE Walk(i64 pieces_a_row, i64 matrix_rows, i64 matrices)
+      : RowWalk(pieces_a_row, matrices * matrix_rows, blockIdx.x * THREADS + threadIdx.x, gridDim.x * THREADS) {}
+
+  // The row within its matrix.
+  DIECAST_DEVICE i64 find(i64 matrix_rows) {
+DIECAST_NO_UNROLL
+    for (; row >= matrix_row + matrix_rows; matrix_row += matrix_rows) ++matrix;
+    return row - matrix_row;
+  }
+};
+
 DIECAST_KERNEL {
   const i64 new_cols = TILES ? ceil_div(rows, 16) : cols;
   const i64 new_padded_cols = New::padded_cols(new_cols);
   const i64 old_padded = Old::padded_rows(rows), new_padded = New::padded_rows(new_rows);
-  i64 matrix = 0, matrix_row = 0;  // the matrix at hand, and the first of its rows among all
-  const i64 bytes = batch * new_padded * new_padded_cols;
+  const auto ratio = [&](i64 matrix) {
+    return RESCALE ? quotient(old_decode[matrix], new_decode[matrix]) : 1.0f;
+  };
+  if (!TILES && cols % 4 == 0 && Square::fits<FROM>(scales, scales_stride) &&
+      Square::fits<TO>(arranged, arranged_stride)) {
+    const i64 pieces = Square::pieces(new_padded_cols), bands = Square::bands(new_padded);
 DIECAST_NO_UNROLL
-  for (RowWalk at(new_padded_cols, batch * new_padded, blockIdx.x * THREADS + threadIdx.x,
-               gridDim.x * THREADS);
-       at.index < bytes; at.next()) {
+    for (Walk at(pieces, bands, batch); at.row < batch * bands; at.next()) {
+      Square square(at.find(bands), at.piece);
+      square.read<FROM>(scales + at.matrix * old_padded * scales_stride, scales_stride, rows, cols);
+      if constexpr (RESCALE) {
+        const f32 by = ratio(at.matrix);
+        square.change([&](u32 word) { return rescaled(word, by) | rescaled(word >> 16, by) << 16; });
+      }
+      square.write<TO>(arranged + at.matrix * new_padded * arranged_stride, arranged_stride, new_padded,
+                       new_padded_cols);
+    }
+    return;
+  }
+  // A thread takes a byte.
 DIECAST_NO_UNROLL
-    for (; at.row >= matrix_row + new_padded; matrix_row += new_padded) ++matrix;
-    const i64 row = at.row - matrix_row;
+  for (Walk at(new_padded_cols, new_padded, batch); at.row < batch * new_padded; at.next()) {
+    const i64 row = at.find(new_padded);
     u8 byte = 0;
     if (row < new_rows && at.piece < new_cols) {
-      const u8* from = scales + matrix * old_padded * scales_stride;
+      const u8* from = scales + at.matrix * old_padded * scales_stride;
       byte = TILES ? from[Old::offset(16 * at.piece, row / 16, scales_stride)]
                    : from[Old::offset(row, at.piece, scales_stride)];
-      if constexpr (RESCALE) {
-        const f32 ratio = quotient(old_decode[matrix], new_decode[matrix]);
-        byte = e4m3_from_f32(__fmul_rn(f32_from_e4m3({byte}), ratio)).bits;
-      }
+      if constexpr (RESCALE) byte = static_cast<u8>(rescaled(byte, ratio(at.matrix)));
     }
-    u8* to = arranged + matrix * new_padded * arranged_stride;
+    u8* to = arranged + at.matrix * new_padded * arranged_stride;
     to[New::offset(row, at.piece, arranged_stride)] = byte;
   }
 }

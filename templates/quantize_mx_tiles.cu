@@ -17,7 +17,7 @@ option   enum  DIRECTION {both, rowwise, columnwise} = both    // which outputs 
 option   int   BLOCK_ROWS {1, 32} = 1                    // blocks of 1x32 along each direction, or of 32x32
 option   enum  LAYOUT    {linear, s128x4, s8x4} = linear // where a block's scale lies
 option   enum  PROFILE   {te, torchao, modelopt, pr546, te_ref, te_fast, flashinfer_exact, flashinfer_fast, flashinfer_dsl_exact, flashinfer_dsl_fast} = te  // whose bits; see PROFILES.md
-tune     int   THREADS   {128, 256} = 256
+tune     int   THREADS   {64, 128} = 128
 tune     int   waves     {1, 8, 64} = 64                 // the most blocks of threads a multiprocessor gets
 size     rows  device
 size     cols  = COLS  divisible (ROWS == ROWS_any ? 1 : 32)
@@ -40,13 +40,15 @@ require  IN != e4m3                                             // the MX format
 require  BLOCK_ROWS == 32 || DIRECTION != DIRECTION_rowwise || GROUPED  // 1x32 along rows alone is quantize_mx's
 require  PROFILE == PROFILE_torchao || FORMAT != FORMAT_mxfp4  // MXFP4 is defined by PROFILE=torchao
 require  PROFILE == PROFILE_torchao || MODE == MODE_rceil      // other modes than rceil are defined by PROFILE=torchao
-launch   grid(min(ceil_div(align_up(ceil_div(rows, 32) + count, LAYOUT == LAYOUT_linear ? 1 : 4) * align_up(ceil_div(cols, 32), LAYOUT == LAYOUT_linear ? 1 : 4) * 32, THREADS), sm_count * waves)) block(THREADS)
+launch   grid(min(ceil_div(align_up(ceil_div(rows, 32) + count, LAYOUT == LAYOUT_linear && FORMAT != FORMAT_mxfp4 ? 1 : 4) * ceil_div(align_up(ceil_div(cols, 32), LAYOUT == LAYOUT_linear ? 1 : 4), host ? 1 : (FORMAT == FORMAT_mxfp4 ? 32 : 64) / bits(IN)) * 32, THREADS), sm_count * waves)) block(THREADS)
 target   host, sm_80+
-exchange warp                                            // a warp reduces a 32x32 tile's maximum
+exchange warp                                            // lanes find the largest of a block together
 sample   COLS {0, 96}  rows {0, 1, 33, 130}  cols {1, 31, 32, 80, 96, 300}  count {0}  pitch_t {0}
 */
 #include <diecast/device/group.h>
 #include <diecast/device/mx_block.h>
+#include <diecast/device/mx_column_host.h>
+#include <diecast/device/mx_piece.h>
 #include <diecast/device/reduce.h>
 #include <diecast/device/row_walk.h>
 #include <diecast/device/scale_layout.h>
@@ -57,38 +59,6 @@ using Scales = ScaleLayout<LAYOUT>;
 constexpr bool kSquare = BLOCK_ROWS == 32;
 constexpr bool kRowwise = DIRECTION != DIRECTION_columnwise;
 constexpr bool kColumnwise = DIRECTION != DIRECTION_rowwise;
-
-// 32 elements of a column: `count` of them in the matrix.
-DIECAST_DEVICE u32 largest_of_column(const IN* from, i64 stride, i64 count) {
-  u32 found = 0;
-DIECAST_NO_UNROLL
-  for (int i = 0; i < 32 && i < count; ++i) found = max(found, Format::magnitude(from[i * stride]));
-  return found;
-}
-
-// Codes of a column's block: to bytes `stride_to` apart, or packed, 16 bytes in a row.
-DIECAST_DEVICE void store_column(const IN* from, i64 stride, i64 count, f32 factor, u8* to,
-                                 i64 stride_to) {
-  if constexpr (Format::kFourBit) {
-DIECAST_NO_UNROLL
-    for (int w = 0; w < 4; ++w) {
-      u32 word = 0;
-DIECAST_UNROLL
-      for (int i = 0; i < 4; ++i) {
-        const i64 row = 8 * w + 2 * i;
-        const f32 low = row < count ? to_f32(from[row * stride]) : 0.0f;
-        const f32 high = row + 1 < count ? to_f32(from[row * stride + stride]) : 0.0f;
-        word |= e2m1x2_from_f32(__fmul_rn(low, factor), __fmul_rn(high, factor)) << (8 * i);
-      }
-      store_streaming<4>(to + 4 * w, {{word}});
-    }
-  } else {
-DIECAST_NO_UNROLL
-    for (int i = 0; i < 32 && i < count; ++i) {
-      to[i * stride_to] = static_cast<u8>(Format::byte(__fmul_rn(to_f32(from[i * stride]), factor)));
-    }
-  }
-}
 
 // Where the scale of a column's block lies.
 DIECAST_DEVICE i64 column_offset(i64 col, i64 block, i64 stride) {
@@ -119,6 +89,13 @@ DIECAST_DEVICE Matrix matrix_of(const Member& m, i64 cols) {
           linear ? down.scale_stride : Scales::padded_cols(ceil_div(m.rows, 32))};
 }
 
+// The host has no use for lanes that exchange what they find at every row.
+#define DIECAST_PIECES (!DIECAST_HOST)
+#if !DIECAST_PIECES
+
+constexpr int kPieceTiles = 1;
+using Column = MxColumn<Format, IN>;
+
 // A warp's tile of 32x32; a lane has one of its rows and one of its columns.
 DIECAST_DEVICE void quantize_tile(const Matrix& m, i64 tile_row, i64 tile_col) {
   constexpr i64 kTile = 32;
@@ -148,10 +125,10 @@ DIECAST_DEVICE void quantize_tile(const Matrix& m, i64 tile_row, i64 tile_col) {
   if constexpr (kColumnwise) {
     const i64 below = m.rows - tile_row * kTile;
     if (has_col) {
-      if (!kSquare) scale = Format::scale(largest_of_column(of_col, m.stride, below));
+      if (!kSquare) scale = Format::scale(Column::largest(of_col, m.stride, below));
       u8* to = Format::kFourBit ? m.data_t + (col * col_blocks + tile_row) * 16
                                 : m.data_t + tile_row * kTile * m.cols + col;
-      store_column(of_col, m.stride, below, reciprocal_of_e8m0(scale), to, m.cols);
+      Column::store(of_col, m.stride, below, reciprocal_of_e8m0(scale), to, m.cols);
     }
     if (col < Scales::padded_rows(m.cols)) {
       m.scales_t[column_offset(col, tile_row, m.scales_t_stride)] = has_col ? scale : e8m0{0};
@@ -159,21 +136,124 @@ DIECAST_DEVICE void quantize_tile(const Matrix& m, i64 tile_row, i64 tile_col) {
   }
 }
 
-// One tile after another. Those that a column's padded scales come of stay together in a group.
+#else
+
+// Bytes are written as lines of rows; packed codes of columns want a lane to have eight rows.
+using Piece = MxPiece<Format, IN, ROWS == ROWS_apart, Format::kFourBit ? 8 : 16>;
+constexpr int kPieceTiles = Piece::kCols / 32;
+
+// A warp's piece: `tile_row`-th of its column of pieces, `nth` of its row.
+DIECAST_DEVICE void quantize_piece(const Matrix& m, i64 tile_row, i64 nth, const Piece& piece) {
+  const i64 row_blocks = ceil_div(m.cols, 32), col_blocks = ceil_div(m.rows, 32);
+  // The lane's first row and column, and how many there are from there on.
+  const i64 row = tile_row * 32 + Piece::down() * Piece::kRows;
+  const i64 col = nth * Piece::kCols + Piece::across() * Piece::kElements, block = col / 32;
+  const int rows_left = Piece::rows_until(m.rows - row);
+  const i64 cols_left = m.cols - col;
+  piece.read(m.x + row * m.stride + col, m.stride, rows_left, cols_left);
+
+  const bool has_codes = Format::kFourBit ? block < row_blocks : cols_left > 0;
+  const bool has_scale = Piece::across() % Piece::kBlockLanes == 0 && block < Scales::padded_cols(row_blocks);
+  const int scales_left = has_scale ? Piece::rows_until(Scales::padded_rows(m.rows) - row) : 0;
+  const i64 row_bytes = Format::kFourBit ? row_blocks * 16 : m.cols;
+  u8* codes = m.data + row * row_bytes + (Format::kFourBit ? col / 2 : col);
+  const auto put_row = [&](int i, const Vector<16>& v, e8m0 scale) {
+    if (has_codes && i < rows_left) {
+      const f32 factor = reciprocal_of_e8m0(scale);
+      Piece::store(codes, v, cols_left, [&](int) { return factor; });
+    }
+    codes += row_bytes;
+    if (i < scales_left) {
+      const bool absent = kSquare && (i >= rows_left || block >= row_blocks);  // else zeros, whose scale is 0
+      m.scales[Scales::offset(row + i, block, m.scales_stride)] = absent ? e8m0{0} : scale;
+    }
+  };
+
+  u32 largest[4] = {};
+DIECAST_NO_UNROLL
+  for (int i = 0; i < Piece::kRows; ++i) {
+    const Vector<16> v = piece.row(i);
+DIECAST_UNROLL
+    for (int j = 0; j < 4; ++j) largest[j] = Piece::larger(largest[j], v.words[j]);
+    if constexpr (kRowwise && !kSquare) put_row(i, v, Format::scale(Piece::largest_of_block(v)));
+  }
+  constexpr int kOwn = Piece::kOwn;
+  u32 own[Piece::kOwnWords] = {};
+  if constexpr (kSquare) {
+    const u32 all = Piece::larger(Piece::larger(largest[0], largest[1]), Piece::larger(largest[2], largest[3]));
+    own[0] = Piece::template largest_of_lanes<Piece::kAcross, 16>(Piece::template largest_of_lanes<1, Piece::kBlockLanes / 2>(all));
+    if constexpr (kRowwise) {
+      const e8m0 scale = Format::scale(Piece::magnitude(own[0]));
+DIECAST_NO_UNROLL
+      for (int i = 0; i < Piece::kRows; ++i) put_row(i, piece.row(i), scale);
+    }
+  } else if constexpr (kColumnwise) {
+DIECAST_UNROLL
+    for (u32 j = 0; j < 4; ++j) {
+      const u32 word = Piece::template largest_of_lanes<Piece::kAcross, 16>(largest[j]);
+      if (Piece::down() == j / Piece::kOwnWords) own[j % Piece::kOwnWords] = word;
+    }
+  }
+  if constexpr (kColumnwise) {
+    f32 factors[kOwn];
+DIECAST_UNROLL
+    for (int k = 0; k < kOwn; ++k) {
+      const e8m0 scale = Format::scale(kSquare ? Piece::magnitude(own[0])
+                                               : Piece::magnitude(own[k / Piece::kPerWord], k % Piece::kPerWord));
+      factors[k] = reciprocal_of_e8m0(scale);
+      const i64 at = col + Piece::down() * kOwn + k;
+      if (at < Scales::padded_rows(m.cols)) {
+        const bool absent = kSquare && (at >= m.cols || tile_row >= col_blocks);
+        m.scales_t[column_offset(at, tile_row, m.scales_t_stride)] = absent ? e8m0{0} : scale;
+      }
+    }
+    if constexpr (Format::kFourBit) {
+      u8* to = m.data_t + (col * col_blocks + tile_row) * 16 + Piece::down() * (Piece::kRows / 2);
+      piece.store_columns(to, col_blocks * 16, tile_row < col_blocks ? cols_left : 0, factors);
+    } else {
+      f32 of_columns[Piece::kElements];
+DIECAST_UNROLL
+      for (int k = 0; k < Piece::kElements; ++k) {
+        of_columns[k] = Piece::of_column(factors[k % kOwn], k);
+      }
+      u8* to = m.data_t + row * m.cols + col;
+DIECAST_NO_UNROLL
+      for (int i = 0; i < Piece::kRows; ++i, to += m.cols) {
+        if (i < rows_left && cols_left > 0) Piece::store(to, piece.row(i), cols_left, [&](int k) { return of_columns[k]; });
+      }
+    }
+  }
+}
+
+#endif
+
+// One tile or piece after another. Four below one another, which columns' packed codes or tiled scales that lie
+// together come of, follow each other.
 DIECAST_KERNEL {
-  constexpr u32 kWarps = THREADS / 32, kHigh = Scales::kTileCols;
+  constexpr u32 kWarps = THREADS / 32, kHigh = Format::kFourBit || LAYOUT != LAYOUT_linear ? 4 : 1;
   const u32 warp = blockIdx.x * kWarps + threadIdx.x / 32, warps = gridDim.x * kWarps;
-  const i64 row_tiles = Scales::padded_cols(ceil_div(cols, 32));
+  const i64 row_pieces = ceil_div(Scales::padded_cols(ceil_div(cols, 32)), kPieceTiles) * kHigh;
+#if DIECAST_PIECES
+  __shared__ Vector<16> staged[kWarps * Piece::kBytes / 16];
+  const Piece piece{Piece::place(staged)};
+#endif
+  const auto quantize = [&](const Matrix& m, i64 row, i64 nth) {
+    const i64 tile_row = row * kHigh + nth % kHigh;
+    if (tile_row >= Scales::padded_cols(ceil_div(m.rows, 32))) return;
+#if DIECAST_PIECES
+    quantize_piece(m, tile_row, nth / kHigh, piece);
+#else
+    quantize_tile(m, tile_row, nth / kHigh);
+#endif
+  };
   if constexpr (GROUPED) {
-    const u32 pieces = static_cast<u32>(row_tiles) * kHigh;
 DIECAST_NO_UNROLL
     for (GroupWalk<true> at{reinterpret_cast<const Member*>(members), count, 0, warp, warps};
-         at.find(32 * kHigh, pieces); at.next()) {
-      quantize_tile(matrix_of(at.members[at.place.member], cols), i64{at.row} * kHigh + at.piece % kHigh,
-                    at.piece / kHigh);
+         at.find(32 * kHigh, static_cast<u32>(row_pieces)); at.next()) {
+      quantize(matrix_of(at.members[at.place.member], cols), at.row, at.piece);
     }
   } else {
-    const i64 col_tiles = Scales::padded_cols(ceil_div(rows, 32));
+    const i64 col_tiles = Scales::padded_cols(ceil_div(rows, 32)), bands = ceil_div(col_tiles, kHigh);
     i64 scales_t_pitch = scales_t_stride;
     if constexpr (LAYOUT != LAYOUT_linear || Format::kFourBit) {
       // As far apart as the rows want, whose count the device may be the first to know.
@@ -182,8 +262,6 @@ DIECAST_NO_UNROLL
     const Matrix whole = {x,      x_stride,      rows,   cols,     data,
                           scales, scales_stride, data_t, scales_t, scales_t_pitch};
 DIECAST_NO_UNROLL
-    for (RowWalk at(row_tiles, col_tiles, warp, warps); at.row < col_tiles; at.next()) {
-      quantize_tile(whole, at.row, at.piece);
-    }
+    for (RowWalk at(row_pieces, bands, warp, warps); at.row < bands; at.next()) quantize(whole, at.row, at.piece);
   }
 }

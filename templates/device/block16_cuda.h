@@ -78,6 +78,29 @@ DIECAST_DEVICE u32 largest_halves(const u32* words) {
   return largest;
 }
 #undef DIECAST_LARGEST_OF_SIXTEEN
+
+// Of two words, element by element, the larger magnitude: NaN where both are, or with Kept one is. Signs say nothing.
+#define DIECAST_LARGER(nan, type) \
+  asm("{\n .reg .b32 s, t;\n" DIECAST_LARGEST(nan, type, "%0", "%1", "%2") "}" : "=r"(larger) : "r"(a), "r"(b))
+template <class IN, bool Kept>
+DIECAST_DEVICE u32 larger_elements(u32 a, u32 b) {
+  u32 larger;
+  if constexpr (bits<IN>() == 32 && Kept) {
+    larger = max(a & 0x7FFFFFFFu, b & 0x7FFFFFFFu);
+  } else if constexpr (bits<IN>() == 32) {
+    larger = __float_as_uint(fmaxf(fabsf(__uint_as_float(a)), fabsf(__uint_as_float(b))));
+  } else if constexpr (dtype_id<IN> == dtype_id<bf16> && Kept) {
+    DIECAST_LARGER(".NaN", "bf16x2");
+  } else if constexpr (dtype_id<IN> == dtype_id<bf16>) {
+    DIECAST_LARGER("", "bf16x2");
+  } else if constexpr (Kept) {
+    DIECAST_LARGER(".NaN", "f16x2");
+  } else {
+    DIECAST_LARGER("", "f16x2");
+  }
+  return larger;
+}
+#undef DIECAST_LARGER
 #undef DIECAST_FOLD
 #undef DIECAST_LARGEST
 

@@ -124,6 +124,20 @@ DIECAST_DEVICE f32 amax_of_words(const u32* from) {
   return amax;
 }
 
+// Of two words, element by element, the larger magnitude: NaN where both are, or with Kept one is.
+template <class IN, bool Kept>
+DIECAST_DEVICE u32 larger_elements(u32 a, u32 b) {
+  constexpr u32 kMagnitude = bits<IN>() == 32 ? 0x7FFFFFFFu : 0x7FFFu;
+  u32 larger = 0;
+  for (u32 shift = 0; shift < 32; shift += bits<IN>()) {
+    const u32 one = a >> shift & kMagnitude, other = b >> shift & kMagnitude;
+    const f32 x = to_f32(from_bits<IN>(one)), y = to_f32(from_bits<IN>(other));
+    const bool first = x != x ? Kept || y != y : y != y ? !Kept : one > other;
+    larger |= (first ? one : other) << shift;
+  }
+  return larger;
+}
+
 template <class IN>
 DIECAST_DEVICE void codes_of(const Block16<IN>& block, f32 factor, u32* codes) {
   for (int i = 0; i < Block16<IN>::kWords; i += kVectorLanes) {

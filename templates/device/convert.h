@@ -133,6 +133,17 @@ DIECAST_DEVICE e4m3 e4m3_from_f32(f32 x) {
 #endif
 }
 
+// Two bytes, the first below.
+DIECAST_DEVICE u32 e4m3x2_from_f32(f32 low, f32 high) {
+#if DIECAST_HAS_E4M3_CVT
+  u16 pair;
+  asm("cvt.rn.satfinite.e4m3x2.f32 %0, %1, %2;" : "=h"(pair) : "f"(high), "f"(low));
+  return pair;
+#else
+  return e4m3_from_f32_plain(low).bits | u32{e4m3_from_f32_plain(high).bits} << 8;
+#endif
+}
+
 // Of a byte that is neither NaN nor negative, as block scales are: its seven bits, moved to f32's
 // place, are the value times 2^-120, subnormals too.
 DIECAST_DEVICE f32 f32_from_block_scale(e4m3 x) {

@@ -35,6 +35,17 @@ DIECAST_DEVICE e5m2 e5m2_from_f32(f32 x) {
 #endif
 }
 
+// Two bytes, the first below.
+DIECAST_DEVICE u32 e5m2x2_from_f32(f32 low, f32 high) {
+#if DIECAST_HAS_E5M2_CVT
+  u16 pair;
+  asm("cvt.rn.satfinite.e5m2x2.f32 %0, %1, %2;" : "=h"(pair) : "f"(high), "f"(low));
+  return pair;
+#else
+  return e5m2_from_f32_plain(low).bits | u32{e5m2_from_f32_plain(high).bits} << 8;
+#endif
+}
+
 // E5M2 is the upper byte of an f16.
 DIECAST_DEVICE f32 f32_from_e5m2(e5m2 x) {
   if ((x.bits & 0x7Fu) > 0x7Cu) return __uint_as_float(0x7FFFFFFFu);

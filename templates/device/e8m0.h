@@ -12,11 +12,9 @@ namespace diecast {
 DIECAST_DEVICE e8m0 e8m0_from_f32_up_plain(f32 x) {
   const u32 u = __float_as_uint(x) & 0x7FFFFFFFu;
   if (u > 0x7F800000u) return {255};
-  const u32 exponent = u >> 23;
-  const u32 mantissa = u & 0x7FFFFFu;
-  if (exponent >= 254u) return {254};
-  const bool up = exponent == 0 ? mantissa > 0x400000u : mantissa != 0;
-  return {static_cast<u8>(exponent + up)};
+  // Numbers below 2^-126 lie between the two least powers, 2^-127 and 2^-126.
+  const u32 up = (u + (u < 0x00800000u ? 0x003FFFFFu : 0x007FFFFFu)) >> 23;
+  return {static_cast<u8>(up < 254u ? up : 254u)};
 }
 
 DIECAST_DEVICE e8m0 e8m0_from_f32_up(f32 x) {

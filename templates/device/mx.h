@@ -40,7 +40,7 @@ DIECAST_DEVICE f32 before_tie(f32 y) {
 // ignored (te). Modelopt: its MXFP4.
 template <int Format, int Mode, bool NanScale, bool Modelopt = false>
 struct Mx {
-  static constexpr bool kFourBit = Format == 2;
+  static constexpr bool kFourBit = Format == 2, kNanScale = NanScale;
   static constexpr u32 kLargestExponent = Format == 0 ? 8 : Format == 1 ? 15 : 2;
   static constexpr u32 kMantissaBits = Format == 0 ? 3 : Format == 1 ? 2 : 1;
   // 1 / 448, 1 / 57344, 1 / 6, rounded.
@@ -96,6 +96,15 @@ DIECAST_UNROLL
     return Format == 0 ? e4m3_from_f32(y).bits : e5m2_from_f32(y).bits;
   }
 
+  // Four bytes of FP8.
+  DIECAST_DEVICE static u32 four_bytes(const f32* y) {
+    if constexpr (Format == 0) {
+      return e4m3x2_from_f32(y[0], y[1]) | e4m3x2_from_f32(y[2], y[3]) << 16;
+    } else {
+      return e5m2x2_from_f32(y[0], y[1]) | e5m2x2_from_f32(y[2], y[3]) << 16;
+    }
+  }
+
   // One word of codes, MXFP4's of Modelopt's way or bytes of FP8.
   template <class IN>
   DIECAST_DEVICE static u32 word(const Block16<IN>& block, f32 factor, int w) {
@@ -105,12 +114,10 @@ DIECAST_UNROLL
       for (int i = 0; i < 8; ++i) y[i] = before_tie(__fmul_rn(block.element(8 * w + i), factor));
       return e2m1_codes(y);
     } else {
-      u32 bytes = 0;
+      f32 y[4];
 DIECAST_UNROLL
-      for (int i = 0; i < 4; ++i) {
-        bytes |= byte(__fmul_rn(block.element(4 * w + i), factor)) << (8 * i);
-      }
-      return bytes;
+      for (int i = 0; i < 4; ++i) y[i] = __fmul_rn(block.element(4 * w + i), factor);
+      return four_bytes(y);
     }
   }
 
