@@ -39,12 +39,12 @@ struct MxPiece {
   // Reads the lane's part, which begins at `x`; the matrix has so many rows and columns from there on.
   DIECAST_DEVICE void read(const IN* x, i64 stride, int rows, i64 cols) const {
 DIECAST_UNROLL
-    for (int i = 0; i < (Whole ? kRows : 0); ++i, x += stride) copy_async_16(own + 512 * i, x, i < rows && cols > 0);
+    for (int i = 0; i < (Whole ? kRows : 0); ++i, x += stride) copy_async<16>(own + 512 * i, x, i < rows && cols > 0);
 DIECAST_NO_UNROLL
     for (int i = 0; i < (Whole ? 0 : kRows); ++i, x += stride) {
       const int count = i < rows ? static_cast<int>(max(min(cols, i64{kElements}), i64{0})) : 0;
       if (count == kElements && is_aligned<16>(x)) {
-        copy_async_16(own + 512 * i, x, true);
+        copy_async<16>(own + 512 * i, x, true);
       } else {
         Vector<16> v;
 DIECAST_UNROLL
