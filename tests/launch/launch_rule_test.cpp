@@ -70,8 +70,10 @@ struct Rule {
     };
     set("rows", rows);
     set("cols", cols);
-    LaunchShape shape = rule.quick_shape();
-    if (!rule.may_be_quick() || !rule.quick_grid(words, shape)) return std::nullopt;
+    LaunchShape shape = rule.quick().constant();
+    if (std::max(rows, cols) > BoundLaunchRule::kMostSize || std::min(rows, cols) < 0)
+      return std::nullopt;  // the arguments' check refuses these
+    if (!rule.may_be_quick() || !rule.quick().take(words, shape)) return std::nullopt;
     return shape;
   }
   std::string refusal(std::int64_t rows, std::int64_t cols) const {

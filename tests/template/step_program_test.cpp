@@ -3,6 +3,7 @@
 #include <diecast/template/step_program.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <random>
 
@@ -10,11 +11,10 @@ namespace diecast {
 namespace {
 
 constexpr std::string_view kStepNames = "pqrs";
-using StepValues = std::array<std::int64_t, 4 + StepProgram::kRegisters>;
-
 std::optional<int> step_slot(std::string_view name) {
   const auto at = name.size() == 1 ? kStepNames.find(name[0]) : std::string_view::npos;
-  return at == std::string_view::npos ? std::nullopt : std::optional(static_cast<int>(at));
+  if (at == std::string_view::npos) return std::nullopt;
+  return StepProgram::kRegisters + static_cast<int>(at);
 }
 std::optional<std::int64_t> step_constant(std::string_view name) {
   return name == "K" ? std::optional<std::int64_t>(256) : std::nullopt;
@@ -24,14 +24,16 @@ Expression step_expression(std::string_view text) {
 }
 
 struct Steps {
-  StepProgram program{4};
+  StepProgram program;
   std::optional<int> result;
   explicit Steps(std::string_view text)
       : result(program.add(step_expression(text), step_constant, step_slot)) {}
-  std::optional<std::int64_t> value(std::int64_t p, std::int64_t q = 0, std::int64_t r = 0,
-                                    std::int64_t s = 0) const {
-    StepValues values{p, q, r, s};
-    if (!program.run(values.data())) return std::nullopt;
+  // Of numbers that the program holds.
+  std::optional<std::int64_t> value(const std::array<std::int64_t, 4>& numbers) const {
+    if (!program.holds(*std::ranges::max_element(numbers))) return std::nullopt;
+    std::array<std::int64_t, StepProgram::kRegisters + 4> values;
+    std::ranges::copy(numbers, values.begin() + StepProgram::kRegisters);
+    program.run(values.data());
     return values[static_cast<std::size_t>(*result)];
   }
 };
@@ -74,10 +76,11 @@ TEST(StepProgram, HasTheExpressionsValue) {
         value = static_cast<std::int64_t>(random() >> (random() % 4 == 0 ? 2 : 44 + random() % 20));
       const auto expected = step_expression(text).evaluate([&](std::string_view name) {
         const auto slot = step_slot(name);
-        return slot ? std::optional(at[static_cast<std::size_t>(*slot)]) : step_constant(name);
+        return slot ? std::optional(at[static_cast<std::size_t>(*slot - StepProgram::kRegisters)])
+                    : step_constant(name);
       });
-      const auto found = steps.value(at[0], at[1], at[2], at[3]);
-      if (!found) ++overflows;  // rounding up may leave 64 bits earlier than the expression does
+      const auto found = steps.value(at);
+      if (!found) ++overflows;
       if (!found) continue;
       ASSERT_TRUE(expected) << text;
       ASSERT_EQ(*found, *expected) << text;
@@ -88,11 +91,19 @@ TEST(StepProgram, HasTheExpressionsValue) {
   EXPECT_GT(overflows, 100);
 }
 
-TEST(StepProgram, OverflowHasNoValue) {
-  EXPECT_EQ(Steps("p * q").value(INT64_MAX, 1), INT64_MAX);
-  EXPECT_EQ(Steps("p * q").value(INT64_MAX, 2), std::nullopt);
-  EXPECT_EQ(Steps("p + q").value(INT64_MAX, 1), std::nullopt);
-  EXPECT_EQ(Steps("align_up(p, 16)").value(INT64_MAX), std::nullopt);
+TEST(StepProgram, HoldsWhatNoStepOverflowsOf) {
+  constexpr std::int64_t kHalf = std::int64_t{1} << 32;
+  const auto holds = [](std::string_view text, std::int64_t most) {
+    return Steps(text).program.holds(most);
+  };
+  EXPECT_TRUE(holds("p * q", kHalf / 2));
+  EXPECT_FALSE(holds("p * q", kHalf));
+  EXPECT_TRUE(holds("p + q", INT64_MAX / 2));
+  EXPECT_FALSE(holds("p + q", INT64_MAX / 2 + 1));
+  EXPECT_TRUE(holds("align_up(p, 16)", INT64_MAX - 15));
+  EXPECT_FALSE(holds("align_up(p, 16)", INT64_MAX - 14));
+  EXPECT_FALSE(holds("min(p * q, 132) + r", kHalf));
+  EXPECT_TRUE(holds("1", INT64_MAX));
 }
 
 TEST(StepProgram, TakesTheGridsOfTheTemplates) {

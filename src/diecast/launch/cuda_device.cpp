@@ -55,17 +55,19 @@ class CudaDevice final : public Device {
   Result<void> launch(const ResidentCode& code, const LaunchShape& shape,
                       LaunchParameters parameters, Stream stream) override;
   Result<void> launch_resident(const ResidentList& codes, const LaunchShape& shape,
-                               LaunchParameters parameters, Stream stream, bool* missing) override;
+                               LaunchParameters parameters, Stream stream) override;
   Result<void> in_context(const std::function<Result<void>()>& call) override;
 
  private:
   bool is_current(const CudaCode& code) const;
-  // The rest of launch_resident: where the driver returned `result`, and where no code was found.
-  [[gnu::cold]] Result<void> launch_refused(const CudaCode& code, const LaunchShape& shape,
-                                            LaunchParameters parameters, Stream stream,
-                                            cuda::Result result);
-  [[gnu::cold]] Result<void> launch_rest(const ResidentList& codes, const LaunchShape& shape,
-                                         LaunchParameters parameters, Stream stream, bool* missing);
+  // The rest of launch_resident, for which a usual launch makes no room on its stack.
+  [[gnu::cold, gnu::noinline]] Result<void> launch_refused(const CudaCode& code,
+                                                           const LaunchShape& shape,
+                                                           LaunchParameters parameters,
+                                                           Stream stream, cuda::Result result);
+  [[gnu::cold, gnu::noinline]] Result<void> launch_rest(const ResidentList& codes,
+                                                        const LaunchShape& shape,
+                                                        LaunchParameters parameters, Stream stream);
   // Runs `call` in this device's context; `doing`, a text or what makes one, is for errors.
   template <class Doing, class Call>
   Result<void> run(const char* function, const Doing& doing, const Call& call) {
@@ -234,8 +236,7 @@ bool CudaDevice::is_current(const CudaCode& code) const {
 // stream the current context's id is asked: a function of a context that is gone is no handle.
 [[gnu::hot]] Result<void> CudaDevice::launch_resident(const ResidentList& codes,
                                                       const LaunchShape& shape,
-                                                      LaunchParameters parameters, Stream stream,
-                                                      bool* missing) {
+                                                      LaunchParameters parameters, Stream stream) {
   std::uint64_t id = stream.context;
   if (Driver::usable_now() && (id != 0 || contexts_.current_id(&id))) [[likely]] {
     if (const ResidentCode* const code = codes.find(id)) [[likely]] {
@@ -246,7 +247,7 @@ bool CudaDevice::is_current(const CudaCode& code) const {
       return launch_refused(its, shape, parameters, stream, result);
     }
   }
-  return launch_rest(codes, shape, parameters, stream, missing);
+  return launch_rest(codes, shape, parameters, stream);
 }
 
 Result<void> CudaDevice::launch_refused(const CudaCode& code, const LaunchShape& shape,
@@ -257,11 +258,10 @@ Result<void> CudaDevice::launch_refused(const CudaCode& code, const LaunchShape&
 }
 
 Result<void> CudaDevice::launch_rest(const ResidentList& codes, const LaunchShape& shape,
-                                     LaunchParameters parameters, Stream stream, bool* missing) {
+                                     LaunchParameters parameters, Stream stream) {
   DIECAST_CHECK(Driver::usable());
-  *missing = stream.context != 0;
-  if (*missing) return {};
-  return Device::launch_resident(codes, shape, parameters, stream, missing);
+  if (stream.context != 0) return not_resident();
+  return Device::launch_resident(codes, shape, parameters, stream);
 }
 
 Result<void> CudaDevice::in_context(const std::function<Result<void>()>& call) {

@@ -148,21 +148,17 @@ class Device {
   // Allocates, locks and waits for nothing of ours.
   virtual Result<void> launch(const ResidentCode& code, const LaunchShape& shape,
                               LaunchParameters parameters, Stream stream) = 0;
-  // The same with the code for the context that work goes to; sets *missing where there is none.
+  // The same with the code for the context that work goes to. Further errors: not_resident, where
+  // there is none.
   virtual Result<void> launch_resident(const ResidentList& codes, const LaunchShape& shape,
-                                       LaunchParameters parameters, Stream stream, bool* missing) {
-    DIECAST_TRY(const std::uint64_t context, context_id());
-    const ResidentCode* const code = codes.find(context);
-    if (!code) {
-      *missing = true;
-      return {};
-    }
-    return launch(*code, shape, parameters, stream);
-  }
+                                       LaunchParameters parameters, Stream stream);
 
   // Runs `call` while the context that work goes to is the calling thread's current one: for
   // libraries that work in whichever is. Errors: those of `call`, and of finding the context.
   virtual Result<void> in_context(const std::function<Result<void>()>& call) { return call(); }
+
+ protected:
+  static Error not_resident();
 };
 
 }  // namespace diecast

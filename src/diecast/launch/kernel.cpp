@@ -30,7 +30,6 @@ std::string sizes_text(std::span<const std::size_t> sizes) {
 }  // namespace
 
 struct Kernel::State {
-  ResidentList resident;
   ArgumentCheck arguments;
   BoundLaunchRule rule;
   LaunchSlots slots;
@@ -40,7 +39,6 @@ struct Kernel::State {
     LaunchTunes tunes;
   };
   std::vector<Tuned> tuned;
-  bool quick = false;
   std::mutex loading;
 
   State(LaunchSlots its_slots, ArgumentCheck its_arguments, BoundLaunchRule its_rule)
@@ -50,12 +48,7 @@ struct Kernel::State {
 
   const LaunchTunes& tunes_for(const LaunchSlots::Values& sizes) const;
   void set(const LaunchTunes& wanted, LaunchSlots::Values& values) const;
-  // The parameters and the shape of a launch as most are: nothing unusual among the arguments, and
-  // no tunes but the specialization's own. False: take() has to say.
-  bool take_quick(LaunchWords& words, ParameterBlock& block, LaunchShape& shape) const {
-    return quick && arguments.quick_pack(words, block) && rule.quick_grid(words, shape);
-  }
-  // The same of any launch.
+  // The parameters and the shape of any launch.
   Result<void> take(std::span<const KernelArgument> given, const LaunchTunes* its_tunes,
                     PackedParameters& packed, LaunchShape& shape) const;
 };
@@ -65,7 +58,10 @@ Kernel::Kernel(const Specialization& specialization, std::shared_ptr<const Artif
     : specialization_(specialization),
       artifact_(std::move(artifact)),
       device_(std::move(device)),
-      state_(std::move(state)) {}
+      state_(std::move(state)),
+      quick_{device_->takes_packed() && state_->arguments.may_be_quick() &&
+                 state_->rule.may_be_quick(),
+             state_->arguments.quick(), state_->rule.quick(), state_->slots.places()} {}
 
 Result<std::shared_ptr<Kernel>> Kernel::make(const Specialization& specialization,
                                              std::shared_ptr<const Artifact> artifact,
@@ -92,9 +88,6 @@ Result<std::shared_ptr<Kernel>> Kernel::make(const Specialization& specializatio
       new Kernel(specialization, std::move(artifact), std::move(device), std::move(state)));
   DIECAST_TRY(kernel->state_->tunes, kernel->tunes({}));
   DIECAST_CHECK(kernel->add_tuned(tuned));
-  State& its = *kernel->state_;
-  its.quick = kernel->device_->takes_packed() && its.arguments.may_be_quick() &&
-              its.rule.may_be_quick() && its.tuned.empty();
   return kernel;
 }
 
@@ -106,15 +99,16 @@ Result<void> Kernel::add_tuned(std::span<const TunedLaunch> tuned) {
     }
     DIECAST_TRY(at.tunes, tunes(one.tunes));
     state_->tuned.push_back(at);
+    quick_.may = false;
   }
   return {};
 }
 
 Result<void> Kernel::preload() {
   DIECAST_TRY(const std::uint64_t context, device_->context_id());
-  if (state_->resident.find(context)) return {};
+  if (resident_.find(context)) return {};
   std::lock_guard lock(state_->loading);
-  if (state_->resident.find(context)) return {};
+  if (resident_.find(context)) return {};
   DIECAST_TRY(std::shared_ptr<ResidentCode> code,
               device_->load(*artifact_, state_->rule.most_shared()));
   const auto& wanted = state_->arguments.parameter_bytes();
@@ -123,13 +117,13 @@ Result<void> Kernel::preload() {
                  cat("the code of ", artifact_->spelling, " takes parameters of ",
                      sizes_text(*found), " bytes; its header says ", sizes_text(wanted)),
                  "delete its cache entry and build it again"};
-  state_->resident.add(context, std::move(code));
+  resident_.add(context, std::move(code));
   return {};
 }
 
 Result<bool> Kernel::resident() const {
   DIECAST_TRY(const std::uint64_t context, device_->context_id());
-  return state_->resident.find(context) != nullptr;
+  return resident_.find(context) != nullptr;
 }
 
 Result<LaunchTunes> Kernel::tunes(const Bindings& tunes) const {
@@ -196,19 +190,6 @@ Result<LaunchShape> Kernel::shape(std::span<const KernelArgument> arguments,
   return shape;
 }
 
-// In each launch itself, like all of the quick half: a call more is a jump more that nothing
-// foresees.
-[[gnu::always_inline]] inline Result<void> Kernel::launch_packed(LaunchParameters parameters,
-                                                                 const LaunchShape& shape,
-                                                                 Stream stream) const {
-  bool missing = false;
-  Result<void> launched =
-      device_->launch_resident(state_->resident, shape, parameters, stream, &missing);
-  if (missing) [[unlikely]]
-    launched = not_resident(stream);
-  return launched;
-}
-
 Result<void> Kernel::launch_with(std::span<const KernelArgument> arguments, Stream stream,
                                  const LaunchTunes* tunes) const {
   PackedParameters packed;
@@ -226,28 +207,18 @@ Result<void> Kernel::launch(std::span<const KernelArgument> arguments, Stream st
 // What launches go through lies side by side ([[gnu::hot]]), on one page of code.
 [[gnu::hot]] Result<void> Kernel::launch(std::span<const KernelArgument> arguments,
                                          Stream stream) const {
-  const State& state = *state_;
   LaunchWords words;
-  ParameterBlock block;
-  LaunchShape shape = state.rule.quick_shape();
-  if (state.arguments.quick_words(arguments, words) &&
-      state.take_quick(words, block, shape)) [[likely]]
-    return launch_packed(LaunchParameters::in_one_piece(block.extra.data()), shape, stream);
+  QuickArguments::Extra extra;
+  LaunchShape shape = quick_.grid.constant();
+  if (state_->arguments.quick_words(arguments, quick_.places, words) &&
+      quick_.take(words, extra, shape)) [[likely]]
+    return launch_packed(LaunchParameters::in_one_piece(extra.data()), shape, stream);
   return launch_with(arguments, stream, nullptr);
 }
 
-[[gnu::hot]] Result<void> Kernel::launch(LaunchWords& words, Stream stream) const {
-  const State& state = *state_;
-  ParameterBlock block;
-  LaunchShape shape = state.rule.quick_shape();
-  if (state.take_quick(words, block, shape)) [[likely]]
-    return launch_packed(LaunchParameters::in_one_piece(block.extra.data()), shape, stream);
-  return launch_spelled(words, stream);
-}
-
 Result<void> Kernel::launch_spelled(const LaunchWords& words, Stream stream) const {
-  std::array<KernelArgument, LaunchWords::kMost> arguments;
-  state_->arguments.spell_out(words, arguments);
+  std::array<KernelArgument, LaunchWords::kMostArguments> arguments;
+  state_->arguments.spell_out(words, quick_.places, arguments);
   return launch_with(std::span(arguments).first(state_->arguments.count()), stream, nullptr);
 }
 
@@ -259,6 +230,11 @@ Result<void> Kernel::launch(std::span<const KernelArgument> arguments, Stream st
                             const Bindings& tunes) const {
   DIECAST_TRY(const LaunchTunes its_tunes, this->tunes(tunes));
   return launch_with(arguments, stream, &its_tunes);
+}
+
+// That code is not resident the device says; of which kernel, and what mends it, is known here.
+void Kernel::explain(Result<void>& launched, Stream stream) const {
+  if (launched.error().code == ErrorCode::not_resident) launched = not_resident(stream);
 }
 
 Error Kernel::not_resident(Stream stream) const {

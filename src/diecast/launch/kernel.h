@@ -6,6 +6,8 @@
 #include <diecast/base/error.h>
 #include <diecast/launch/device.h>
 #include <diecast/launch/kernel/launch_words.h>
+#include <diecast/launch/kernel/quick_arguments.h>
+#include <diecast/launch/kernel/quick_grid.h>
 #include <diecast/template/specialization.h>
 
 #include <array>
@@ -101,7 +103,14 @@ class Kernel {
   // values are not looked at), and at each launch the rest of them. A size with an address is one
   // in device memory. Errors: of takes, those of kinds and types; of launch, the others.
   Result<void> takes(std::span<const KernelArgument> kinds) const;
-  Result<void> launch(LaunchWords& words, Stream stream) const;
+  const LaunchPlaces& places() const { return quick_.places; }
+  [[gnu::always_inline]] Result<void> launch(LaunchWords& words, Stream stream) const {
+    QuickArguments::Extra extra;
+    LaunchShape shape = quick_.grid.constant();
+    if (quick_.take(words, extra, shape)) [[likely]]
+      return launch_packed(LaunchParameters::in_one_piece(extra.data()), shape, stream);
+    return launch_spelled(words, stream);
+  }
 
   // The lower-case tunes as the specialization has them, with these instead. Errors:
   // unknown_parameter, value_not_allowed; invalid_argument for another value of a compiled tune.
@@ -116,21 +125,42 @@ class Kernel {
 
  private:
   struct State;
+  // What most launches go through. The parameters and the shape of one where nothing is unusual
+  // among the arguments, and no tunes but the specialization's own; false: State::take has to say.
+  struct Quick {
+    bool may = false;
+    QuickArguments arguments;
+    QuickGrid grid;
+    LaunchPlaces places;
+    bool take(LaunchWords& words, QuickArguments::Extra& extra, LaunchShape& shape) const {
+      return may && arguments.take(words, extra) && grid.take(words, shape);
+    }
+  };
   Kernel(const Specialization& specialization, std::shared_ptr<const Artifact> artifact,
          std::shared_ptr<Device> device, std::unique_ptr<State> state);
   Error not_resident(Stream stream) const;
+  [[gnu::cold]] void explain(Result<void>& launched, Stream stream) const;
   // `tunes` null: those for the sizes of this launch.
   Result<void> launch_with(std::span<const KernelArgument> arguments, Stream stream,
                            const LaunchTunes* tunes) const;
-  Result<void> launch_spelled(const LaunchWords& words, Stream stream) const;
-  Result<void> launch_packed(LaunchParameters parameters, const LaunchShape& shape,
-                             Stream stream) const;
+  [[gnu::cold]] Result<void> launch_spelled(const LaunchWords& words, Stream stream) const;
+  // In each launch itself, like all of the quick half: a call more is a jump more that nothing
+  // foresees.
+  [[gnu::always_inline]] Result<void> launch_packed(LaunchParameters parameters,
+                                                    const LaunchShape& shape, Stream stream) const {
+    Result<void> launched = device_->launch_resident(resident_, shape, parameters, stream);
+    if (!launched) [[unlikely]]
+      explain(launched, stream);
+    return launched;
+  }
   Result<void> add_tuned(std::span<const TunedLaunch> tuned);
 
   Specialization specialization_;
   std::shared_ptr<const Artifact> artifact_;
   std::shared_ptr<Device> device_;
   std::shared_ptr<State> state_;
+  ResidentList resident_;
+  Quick quick_;
 };
 
 }  // namespace diecast

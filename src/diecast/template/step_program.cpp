@@ -4,6 +4,7 @@
 #include <diecast/template/step_program.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 
 namespace diecast {
@@ -39,11 +40,12 @@ class StepWriter {
 
   // The register of its value: its own if there is nothing left to compute.
   std::optional<int> settle(const Step& step) {
-    if (is_sum(step) && step.b == program_.one_ && step.c == program_.zero_ && step.add == 0)
+    if (is_sum(step) && step.b == StepProgram::kOne && step.c == StepProgram::kZero &&
+        step.add == 0)
       return step.a;
     if (program_.steps_.size() == StepProgram::kMostSteps) return std::nullopt;
     program_.steps_.push_back(step);
-    return program_.one_ + static_cast<int>(program_.steps_.size());
+    return StepProgram::kOne + static_cast<int>(program_.steps_.size());
   }
 
  private:
@@ -53,7 +55,7 @@ class StepWriter {
   }
   std::optional<Step> of_register(std::optional<int> number) const {
     if (!number) return std::nullopt;
-    return of_registers(*number, program_.one_, program_.zero_);
+    return of_registers(*number, StepProgram::kOne, StepProgram::kZero);
   }
   // Neither rounded nor limited yet.
   static bool is_sum(const Step& step) { return step.keep == -1 && step.shift == 0 && free(step); }
@@ -61,7 +63,7 @@ class StepWriter {
 
   std::optional<Step> of_constant(std::int64_t value) const {
     if (value < 0) return std::nullopt;
-    Step step = *of_register(value == 1 ? program_.one_ : program_.zero_);
+    Step step = *of_register(value == 1 ? StepProgram::kOne : StepProgram::kZero);
     if (value > 1) step.add = value;
     return step;
   }
@@ -73,8 +75,8 @@ class StepWriter {
     const auto right = a ? write(*node.b) : std::nullopt;
     const auto b = right ? settle(*right) : std::nullopt;
     if (!b) return std::nullopt;
-    return node.operation == Operation::multiply ? of_registers(*a, *b, program_.zero_)
-                                                 : of_registers(*a, program_.one_, *b);
+    return node.operation == Operation::multiply ? of_registers(*a, *b, StepProgram::kZero)
+                                                 : of_registers(*a, StepProgram::kOne, *b);
   }
 
   std::optional<Step> limited(const Expression::Node& node) {
@@ -111,10 +113,27 @@ class StepWriter {
 
 std::optional<int> StepProgram::add(const Expression& expression, const Names& constant,
                                     const Slots& slot) {
-  if (!expression.root_) return zero_;
+  if (!expression.root_) return kZero;
   StepWriter writer(*this, constant, slot);
   const auto step = writer.write(*expression.root_);
   return step ? writer.settle(*step) : std::nullopt;
+}
+
+bool StepProgram::holds(std::int64_t most) const {
+  std::array<std::int64_t, 256> values;
+  values.fill(most);
+  values[kZero] = 0;
+  values[kOne] = 1;
+  std::size_t result = kOne;
+  for (const Step& step : steps_) {
+    std::int64_t value = 0;
+    if (__builtin_mul_overflow(values[step.a], values[step.b], &value) ||
+        __builtin_add_overflow(value, values[step.c], &value) ||
+        __builtin_add_overflow(value, step.add, &value))
+      return false;
+    values[++result] = std::min((value & step.keep) >> step.shift, step.most);
+  }
+  return true;
 }
 
 }  // namespace diecast

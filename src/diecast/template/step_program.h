@@ -17,32 +17,27 @@ namespace diecast {
 class StepProgram {
  public:
   static constexpr int kMostSteps = 12;
-  static constexpr int kRegisters = kMostSteps + 2;  // beyond the slots
+  static constexpr int kRegisters = kMostSteps + 2;  // before a launch's numbers
   using Slots = std::function<std::optional<int>(std::string_view)>;
 
-  // `slots`: how many numbers a launch brings.
-  explicit StepProgram(int slots = 0) : zero_(slots), one_(slots + 1) {}
-
   // Where run() leaves the expression's value; none for one that is not of this form or needs more
-  // steps than there may be. `slot` gives the number of a name that is 0 or more at every launch.
+  // steps than there may be. `slot` gives the place of a name that is 0 or more at every launch.
   std::optional<int> add(const Expression& expression, const Names& constant, const Slots& slot);
 
-  // `values`: the slots, then kRegisters that are written. False on overflow.
-  bool run(std::int64_t* values) const noexcept {
-    values[zero_] = 0;
-    values[one_] = 1;
-    std::int64_t* result = values + one_;
+  // Whether no value leaves 64 bits while no number of a launch is above `most`. None falls while
+  // a number rises, so the largest say it of all.
+  bool holds(std::int64_t most) const;
+
+  // `values`: kRegisters that are written, then a launch's numbers, within what this holds.
+  void run(std::int64_t* values) const noexcept {
+    values[kZero] = 0;
+    values[kOne] = 1;
+    std::int64_t* result = values + kOne;
     for (const Step& step : steps_) {
-      std::int64_t value = 0;
-      const bool over = __builtin_mul_overflow(values[step.a], values[step.b], &value) |
-                        static_cast<int>(__builtin_add_overflow(value, values[step.c], &value)) |
-                        static_cast<int>(__builtin_add_overflow(value, step.add, &value));
-      if (over) [[unlikely]]
-        return false;
-      value = (value & step.keep) >> step.shift;
+      const std::int64_t value =
+          ((values[step.a] * values[step.b] + values[step.c] + step.add) & step.keep) >> step.shift;
       *++result = value < step.most ? value : step.most;
     }
-    return true;
   }
 
  private:
@@ -51,7 +46,7 @@ class StepProgram {
     std::uint8_t a, b, c, shift = 0;
     std::int64_t add = 0, keep = -1, most = INT64_MAX;
   };
-  int zero_, one_;
+  static constexpr int kZero = 0, kOne = 1;  // registers
   std::vector<Step> steps_;
 };
 

@@ -32,6 +32,7 @@ Result<ArgumentCheck> ArgumentCheck::make(const Specialization& specialization,
   check.template_ = specialization.shared_template();
   check.spelling_ = specialization.spelling();
   check.arguments_ = specialization.arguments();
+  check.quick_ = QuickArguments(slots.places().parameter_bytes());
   const Names names = specialization.names();
   for (const BoundArgument& argument : check.arguments_)
     DIECAST_CHECK(check.add(argument, slots, names));
@@ -82,7 +83,7 @@ Result<void> ArgumentCheck::add(const BoundArgument& argument, const LaunchSlots
 
 bool ArgumentCheck::add_quick(std::size_t index, const LaunchSlots& slots) {
   constexpr std::uint64_t kAll = ~std::uint64_t{0}, kTop = QuickArguments::kTop;
-  constexpr std::uint64_t kFar = std::uint64_t{3} << 62;  // below it rounding up stays in 64 bits
+  constexpr std::uint64_t kFar = ~static_cast<std::uint64_t>(BoundLaunchRule::kMostSize);
   const BoundArgument& argument = arguments_[index];
   const Plan& plan = plans_[index];
   QuickArguments::Rule data, number;
@@ -101,18 +102,9 @@ bool ArgumentCheck::add_quick(std::size_t index, const LaunchSlots& slots) {
       number.mask = kFar | (divisor - 1);
     if (plan.device) data.mask = kAll;  // its parameter is the address too, which here is none
   }
-  quick_.add(data, number);
-  const std::size_t word = 2 * index;
-  if (plan.kind == Kind::tensor) {
-    quick_.put(word, sizeof(void*));
-    if (argument.stride) quick_.put(word + 1, sizeof(std::int64_t));
-    return !plan.rows || add_distance(index, slots);
-  }
-  if (plan.device) quick_.put(word, sizeof(void*));
-  const bool scalar = plan.kind == Kind::scalar;
-  if (!argument.fixed)
-    quick_.put(word + 1, static_cast<std::size_t>(scalar ? plan.element_bytes : 8));
-  return true;
+  quick_.add(slots.places().data_place(index), data);
+  quick_.add(slots.places().number_place(index), number);
+  return plan.kind != Kind::tensor || !plan.rows || add_distance(index, slots);
 }
 
 bool ArgumentCheck::add_distance(std::size_t index, const LaunchSlots& slots) {
@@ -121,8 +113,7 @@ bool ArgumentCheck::add_distance(std::size_t index, const LaunchSlots& slots) {
   const auto element = static_cast<std::uint64_t>(plans_[index].element_bytes);
   const auto low = static_cast<std::uint64_t>(argument.align - 1);
   QuickArguments::Distance distance;
-  distance.number = static_cast<std::uint8_t>(2 * index + 1);
-  distance.place = quick_.place(distance.number);
+  distance.number = static_cast<std::uint8_t>(slots.places().word(index));
   distance.shift = static_cast<std::uint8_t>(std::countr_zero(element));
   distance.low = low;
   bool keeps = low == 0;  // the alignment, whatever the length is
@@ -205,11 +196,12 @@ Result<void> ArgumentCheck::check_kinds(std::span<const KernelArgument> argument
   return {};
 }
 
-void ArgumentCheck::spell_out(const LaunchWords& words, std::span<KernelArgument> arguments) const {
+void ArgumentCheck::spell_out(const LaunchWords& words, const LaunchPlaces& places,
+                              std::span<KernelArgument> arguments) const {
   for (std::size_t i = 0; i < kinds_.size(); ++i) {
     KernelArgument& argument = arguments[i] = kinds_[i];
-    argument.data = reinterpret_cast<const void*>(words.numbers[2 * i]);
-    argument.number = words.numbers[2 * i + 1];
+    argument.data = places.data(words, i);
+    argument.number = places.number(words, i);
     if (argument.kind == Kind::size && argument.data) argument.kind = Kind::device_size;
   }
 }

@@ -20,7 +20,7 @@ namespace diecast {
 // One pointer a kernel parameter, into the caller's arguments or into `cells`; so neither may move
 // before the launch.
 struct PackedParameters {
-  static constexpr std::size_t kMost = LaunchWords::kMost;
+  static constexpr std::size_t kMost = LaunchWords::kMostArguments;
   struct Cell {  // {pointer, value} of a device size; `value` alone: a row stride
     const void* pointer;
     std::int64_t value;
@@ -41,28 +41,26 @@ class ArgumentCheck {
   Result<void> pack(std::span<const KernelArgument> arguments, LaunchSlots::Values& slots,
                     PackedParameters& packed) const;
   // The quick half of a launch, where the kernel may have one: the words of arguments that have
-  // its kinds and types, and the parameters in one piece. False: pack() has to say.
+  // its kinds and types (else false), and whether they are right. Where not pack() has to say.
   bool may_be_quick() const { return may_be_quick_; }
-  bool quick_words(std::span<const KernelArgument> arguments, LaunchWords& words) const {
+  bool quick_words(std::span<const KernelArgument> arguments, const LaunchPlaces& places,
+                   LaunchWords& words) const {
     if (arguments.size() != heads_.size()) [[unlikely]]
       return false;
     unsigned other = 0;
-    const KernelArgument* given = arguments.data();
-    std::int64_t* number = words.numbers.data();
-    for (const std::uint16_t head : heads_) {
-      other |= head ^ head_of(*given);
-      std::memcpy(number, &given->data, 2 * sizeof *number);  // and the number behind it
-      ++given, number += 2;
+    for (std::size_t i = 0; i < heads_.size(); ++i) {
+      const KernelArgument& given = arguments[i];
+      other |= heads_[i] ^ head_of(given);
+      places.set(words, i, given.data, given.number);
     }
     return other == 0;
   }
-  bool quick_pack(const LaunchWords& words, ParameterBlock& block) const {
-    return quick_.take(words, block);
-  }
+  const QuickArguments& quick() const { return quick_; }
   // Errors: those of pack that kinds and types alone have.
   Result<void> check_kinds(std::span<const KernelArgument> arguments) const;
   // What the words of such arguments stand for.
-  void spell_out(const LaunchWords& words, std::span<KernelArgument> arguments) const;
+  void spell_out(const LaunchWords& words, const LaunchPlaces& places,
+                 std::span<KernelArgument> arguments) const;
 
   std::size_t count() const { return plans_.size(); }
   // Bytes of each kernel parameter, as the machine code must have them.
@@ -112,8 +110,8 @@ class ArgumentCheck {
   Error wrong_dtype(std::size_t index, DType given) const;
   Error failure(ErrorCode code, std::size_t index, std::string what, std::string fix) const;
 
-  bool may_be_quick_ = true;
   QuickArguments quick_;
+  bool may_be_quick_ = true;
   std::vector<KernelArgument> kinds_;  // of each argument: its kind and type
   std::vector<std::uint16_t> heads_;   // the same
 

@@ -15,13 +15,14 @@ constexpr const char* kFieldNames[] = {"grid x",  "grid y",  "grid z",        "b
 
 Result<LaunchSlots> LaunchSlots::make(const Specialization& specialization) {
   LaunchSlots slots;
-  int word = 1;
-  for (const BoundArgument& argument : specialization.arguments()) {
-    if (argument.kind == Argument::Kind::size && !argument.fixed) {
-      slots.names_.push_back(argument.name);
-      slots.of_sizes_.push_back({word, argument.divisible});
-    }
-    word += 2;
+  slots.places_ = LaunchPlaces::of(specialization);
+  const auto& arguments = specialization.arguments();
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const BoundArgument& argument = arguments[i];
+    if (argument.kind != Argument::Kind::size || argument.fixed) continue;
+    slots.names_.push_back(argument.name);
+    const int word = i < LaunchWords::kMostArguments ? slots.places_.word(i) : 0;
+    slots.of_sizes_.push_back({word, argument.divisible});
   }
   slots.sizes_ = slots.names_.size();
   for (const Parameter& parameter : specialization.tmpl().parameters())
@@ -90,8 +91,7 @@ Result<BoundLaunchRule> BoundLaunchRule::make(const Specialization& specializati
                                   [](const Variable& v) { return v.field == kShared; });
   rule.most_shared_ = static_cast<std::uint32_t>(
       varies ? shared : std::clamp<std::int64_t>(rule.constants_[kShared], 0, shared));
-  rule.constant_shape_ = rule.shape_of(rule.constants_);
-  rule.add_steps(launch, [&](std::string_view name) {
+  rule.make_quick(launch, [&](std::string_view name) {
     const auto slot = slots.find(name);
     if (!slot || slots.is_size(*slot)) return constants(name);
     return std::optional<std::int64_t>(specialization.bindings().find(name)->number);
@@ -99,22 +99,30 @@ Result<BoundLaunchRule> BoundLaunchRule::make(const Specialization& specializati
   return rule;
 }
 
-void BoundLaunchRule::add_steps(const LaunchRule& launch, const Names& constants) {
+void BoundLaunchRule::make_quick(const LaunchRule& launch, const Names& constants) {
   const bool grid_alone =
       std::ranges::all_of(variables_, [](const Variable& v) { return v.field < kBlock; });
   if (!grid_alone || constants_[kCluster] != 0 || !within_limits(constants_)) return;
-  if (std::ranges::count(constant_shape_.grid, 0u) != 0) return;  // launches nothing
+  const LaunchShape constant = shape_of(constants_);
+  if (std::ranges::count(constant.grid, 0u) != 0) return;  // launches nothing
   const auto size = [this](std::string_view name) {
     const auto slot = slots_.find(name);
     return slot && slots_.is_size(*slot) ? std::optional(slots_.word(*slot)) : std::nullopt;
   };
+  StepProgram steps;
+  std::vector<int> results;
   for (const Variable& variable : variables_) {
     const auto field = static_cast<std::size_t>(variable.field);
-    const auto found = steps_.add(launch.grid[field], constants, size);
+    const auto found = steps.add(launch.grid[field], constants, size);
     if (!found) return;
-    of_grid_.push_back({field, static_cast<std::size_t>(*found), most_[field]});
+    results.push_back(*found);
   }
-  straight_ = true;
+  may_be_quick_ = steps.holds(kMostSize);
+  quick_ = QuickGrid(constant, std::move(steps));
+  for (std::size_t i = 0; i < variables_.size(); ++i) {
+    const auto field = static_cast<std::size_t>(variables_[i].field);
+    quick_.add(field, results[i], most_[field]);
+  }
 }
 
 bool BoundLaunchRule::within_limits(const Numbers& numbers) const {

@@ -5,6 +5,7 @@
 #include <diecast/base/error.h>
 #include <diecast/launch/device.h>
 #include <diecast/launch/kernel/launch_words.h>
+#include <diecast/launch/kernel/quick_grid.h>
 #include <diecast/template/expr.h>
 #include <diecast/template/specialization.h>
 #include <diecast/template/step_program.h>
@@ -34,6 +35,7 @@ class LaunchSlots {
   std::size_t count() const { return names_.size(); }
   bool is_size(int slot) const { return static_cast<std::size_t>(slot) < sizes_; }
   const std::string& name(std::size_t slot) const { return names_[slot]; }
+  const LaunchPlaces& places() const { return places_; }
   // Of a size: which number of LaunchWords it is, and what it is a multiple of.
   int word(int slot) const { return of_sizes_[static_cast<std::size_t>(slot)].word; }
   std::int64_t divisible(int slot) const {
@@ -51,6 +53,7 @@ class LaunchSlots {
   std::vector<std::string> names_;
   std::vector<Size> of_sizes_;
   std::size_t sizes_ = 0;
+  LaunchPlaces places_;
 };
 
 class BoundLaunchRule {
@@ -64,21 +67,11 @@ class BoundLaunchRule {
   // A grid with a 0 launches nothing. Errors: not_supported for what is over a limit of the device
   // or has no value.
   Result<void> shape(const LaunchSlots::Values& values, LaunchShape& shape) const;
-  // The same for most launches, those with the specialization's own lower-case tunes: first what
-  // never varies, then the grid. False: shape() has to say.
-  bool may_be_quick() const { return straight_; }
-  const LaunchShape& quick_shape() const { return constant_shape_; }
-  bool quick_grid(LaunchWords& words, LaunchShape& shape) const {
-    if (!steps_.run(words.numbers.data())) [[unlikely]]
-      return false;
-    std::int64_t left = 0;
-    for (const Steps& steps : of_grid_) {
-      const std::int64_t number = words.numbers[steps.result];
-      left |= (steps.most - number) | (number - 1);
-      shape.grid[steps.field] = static_cast<std::uint32_t>(number);
-    }
-    return left >= 0;  // none is over, and none 0
-  }
+  // The same for most launches, those with the specialization's own lower-case tunes and sizes of
+  // at most kMostSize; where it has nothing to say shape() has.
+  static constexpr std::int64_t kMostSize = INT32_MAX;
+  bool may_be_quick() const { return may_be_quick_; }
+  const QuickGrid& quick() const { return quick_; }
 
   // The most dynamic shared memory a launch may ask for: the rule's constant, else the device's.
   std::uint32_t most_shared() const { return most_shared_; }
@@ -92,26 +85,18 @@ class BoundLaunchRule {
   using Numbers = std::array<std::int64_t, kFields>;
 
   Result<void> add(int field, const Expression& expression, const Names& constants);
-  void add_steps(const LaunchRule& launch, const Names& constants);
+  void make_quick(const LaunchRule& launch, const Names& constants);
   LaunchShape shape_of(const Numbers& numbers) const;
   bool within_limits(const Numbers& numbers) const;
   Error broken_limit(const Numbers& numbers, const LaunchSlots::Values& values) const;
   Error failure(int field, std::string what, const LaunchSlots::Values& values) const;
   static std::int64_t least(int field) { return field >= kBlock && field < kShared ? 1 : 0; }
 
-  // What most launches need: only a grid's numbers vary, and steps compute them.
-  bool straight_ = false;
-  bool cooperative_ = false, dependent_ = false;
-  struct Steps {
-    std::size_t field, result;  // of the grid, of the words
-    std::int64_t most;
-  };
-  std::vector<Steps> of_grid_;
-  StepProgram steps_{LaunchWords::kNumbers};
-  static_assert(StepProgram::kRegisters <= LaunchWords::kScratch);
-  Numbers most_{};
-  LaunchShape constant_shape_;
+  bool may_be_quick_ = false;
+  QuickGrid quick_;
 
+  bool cooperative_ = false, dependent_ = false;
+  Numbers most_{};
   Numbers constants_{1, 1, 1, 1, 1, 1, 0, 0};
   std::int64_t most_threads_ = 0;
   std::vector<Variable> variables_;

@@ -3,22 +3,13 @@
 
 namespace diecast {
 
-void QuickArguments::add(const Rule& data, const Rule& number) {
-  if (count_ == checks_.size()) checks_.emplace_back();
-  Check& check = checks_[count_++];
-  check.least = Two{data.least, number.least};
-  check.mask = Two{data.mask, number.mask};
-}
-
-// As the C++ of kernels has it: each on the next multiple of its size.
-void QuickArguments::put(std::size_t number, std::size_t bytes) {
-  bytes_ = (bytes_ + bytes - 1) / bytes * bytes;
-  checks_[number / 2].places[number % 2] = static_cast<Place>(ParameterBlock::kBegin + bytes_);
-  bytes_ += bytes;
-}
-
-QuickArguments::Place QuickArguments::place(std::size_t number) const {
-  return checks_[number / 2].places[number % 2];
+void QuickArguments::add(Place place, const Rule& rule) {
+  if (rule.mask == 0) return;
+  const std::size_t word = place / sizeof(std::uint64_t) - LaunchWords::kParameters;
+  if (checks_.size() <= word / 2) checks_.resize(word / 2 + 1);
+  Check& check = checks_[word / 2];
+  check.least[word % 2] = rule.least;
+  check.mask[word % 2] = rule.mask;
 }
 
 }  // namespace diecast

@@ -1,0 +1,19 @@
+// What devices have in common.
+#include <diecast/launch/device.h>
+
+namespace diecast {
+
+Error Device::not_resident() {
+  return {ErrorCode::not_resident, "the code is not resident in this context",
+          "call preload() in it before the first launch"};
+}
+
+Result<void> Device::launch_resident(const ResidentList& codes, const LaunchShape& shape,
+                                     LaunchParameters parameters, Stream stream) {
+  DIECAST_TRY(const std::uint64_t context, context_id());
+  if (const ResidentCode* const code = codes.find(context))
+    return launch(*code, shape, parameters, stream);
+  return not_resident();
+}
+
+}  // namespace diecast

@@ -1,0 +1,48 @@
+// The grid of a launch as most are: where it alone varies, and steps compute it.
+#pragma once
+
+#include <diecast/launch/device.h>
+#include <diecast/launch/kernel/launch_words.h>
+#include <diecast/template/step_program.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace diecast {
+
+class QuickGrid {
+ public:
+  QuickGrid() = default;
+  // `constant`: what never varies.
+  QuickGrid(const LaunchShape& constant, StepProgram steps)
+      : steps_(std::move(steps)), constant_(constant) {}
+  // Number `field` of the grid is where the steps leave it among the words; over `most` it is none.
+  void add(std::size_t field, int result, std::int64_t most) {
+    of_grid_.push_back({field, static_cast<std::size_t>(result), most});
+  }
+
+  const LaunchShape& constant() const { return constant_; }
+  // The grid, of sizes within what the steps hold. False: a number of it is 0 or over its most.
+  bool take(LaunchWords& words, LaunchShape& shape) const {
+    steps_.run(words.numbers.data());
+    std::int64_t left = 0;
+    for (const Variable& each : of_grid_) {
+      const std::int64_t number = words.numbers[each.result];
+      left |= (each.most - number) | (number - 1);
+      shape.grid[each.field] = static_cast<std::uint32_t>(number);
+    }
+    return left >= 0;
+  }
+
+ private:
+  struct Variable {
+    std::size_t field, result;
+    std::int64_t most;
+  };
+  StepProgram steps_;
+  std::vector<Variable> of_grid_;
+  LaunchShape constant_;
+};
+
+}  // namespace diecast
