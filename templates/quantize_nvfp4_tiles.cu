@@ -91,7 +91,6 @@ constexpr bool kStriped = kTogether && kBoth && ROWS == ROWS_apart && (DIECAST_C
 constexpr int kTileCols = bits<IN>() == 32 ? 128 : 256;
 constexpr int kRowLanes = kColumnwise || bits<IN>() == 32 ? 4 : 8;  // lanes of a row of a piece
 constexpr int kOwn = kRowLanes / 2, kApart = 32 / kRowLanes;         // a lane's blocks, the rows from one to the next
-
 using Output = TileOutput<LAYOUT, kSquare, ROW_SCALE, STOCHASTIC>;
 
 DIECAST_DEVICE auto global_of(f32 given) { return with_limit<kOrdinary>(Recipe::global(given)); }
@@ -200,6 +199,7 @@ DIECAST_NO_UNROLL
        at.find(kTileRows, row_tiles); at.next()) {
     const Member m = GROUPED ? at.members[at.place.member] : whole;
     if constexpr (GROUPED && !kBoth) find_globals(m, of_rows, of_columns);
+    if constexpr (kStriped) in_bands(at.row, at.piece, static_cast<u32>(ceil_div(m.rows, kTileRows)), row_tiles);
     const i64 row = i64{at.row} * kTileRows, col = i64{at.piece} * kTileCols, row_blocks = ceil_div(cols, 16), col_blocks = ceil_div(m.rows, 16);
     const int in_rows = static_cast<int>(min(m.rows - row, i64{kTileRows})), in_cols = static_cast<int>(min(cols - col, i64{kTileCols}));
     const Output across(rng, m.rowwise, block_amax + (kSquare ? at.place.sixteens : m.row_begin) * row_blocks, row_blocks, row, col / 16, in_rows, in_cols, false);

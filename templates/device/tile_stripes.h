@@ -13,6 +13,16 @@
 
 namespace diecast {
 
+// Tiles are taken in bands of four, one below the other before those to their right: lines of columns' codes, of which
+// each has a half, and sectors of scales are whole in the second-level cache before they leave it.
+constexpr u32 kBand = 4;
+
+// The place of a tile, one of `rows` x `cols`, that row by row would be at (row, col).
+DIECAST_DEVICE void in_bands(u32& row, u32& col, u32 rows, u32 cols) {
+  const u32 first = row / kBand * kBand, high = min(rows - first, kBand), nth = (row - first) * cols + col;
+  row = first + nth % high, col = nth / high;
+}
+
 // Codes of all columns of a tile, whose stripes lie behind one another, to where they belong: neighbouring threads
 // neighbouring blocks of a line, two each. All `Threads` of the block of threads.
 template <class Stripe, int Threads, class Output>
