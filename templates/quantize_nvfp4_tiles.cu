@@ -67,11 +67,12 @@ sample   COLS {0}  SIGN_MASK {0, 55272}  rows {0, 1, 17, 130}  cols {1, 17, 80, 
 #include <diecast/device/hadamard.h>
 #include <diecast/device/nvfp4_ordinary.h>
 #include <diecast/device/nvfp4_recipe.h>
-#include <diecast/device/nvfp4_square.h>
 #include <diecast/device/ordinary_codes.h>
 #include <diecast/device/piece16x64.h>
 #include <diecast/device/tile_output.h>
+#include <diecast/device/tile_pieces.h>
 #include <diecast/device/tile_scales.h>
+#include <diecast/device/tile_sides.h>
 #include <diecast/device/tile_stripes.h>
 
 using Recipe = Nvfp4Recipe<PROFILE, GLOBAL, FOUR_OVER_SIX, BOUND, BLOCK_AMAX>;
@@ -81,16 +82,15 @@ using Piece = Piece16x64<IN, ROWS == ROWS_apart>;
 
 constexpr bool kRowwise = DIRECTION != DIRECTION_columnwise, kColumnwise = DIRECTION != DIRECTION_rowwise, kBoth = kRowwise && kColumnwise;
 constexpr bool kTransformsRows = RHT == RHT_both || RHT == RHT_rowwise, kTransformsColumns = RHT == RHT_both || RHT == RHT_columnwise;
-constexpr bool kSquare = BLOCK_ROWS == 16, kFourOverSix = FOUR_OVER_SIX != FOUR_OVER_SIX_off;
+constexpr bool kSquare = BLOCK_ROWS == 16, kFourOverSix = FOUR_OVER_SIX != FOUR_OVER_SIX_off, kSquares = FOUR_OVER_SIX == FOUR_OVER_SIX_mse;
 constexpr bool kOrdinary = kHasOrdinary<LoadedElement<IN>::Type, PROFILE, GLOBAL, FOUR_OVER_SIX> && !STOCHASTIC;
-// A lane's two blocks side by side in the code, which wait together: longer to compile.
-constexpr bool kTogether = kOrdinary && bits<IN>() != 8 && RHT == RHT_none && !ROW_SCALE && !(kSquare && kBoth);
+// A lane's two blocks side by side in the code: longer to compile, but for what is often quantized.
+constexpr bool kPlain = bits<IN>() == 16 && PROFILE == PROFILE_te && GLOBAL == GLOBAL_amax && !kFourOverSix && !STOCHASTIC && !ROW_SCALE && (RHT == RHT_none || (ROWS == ROWS_apart && !kSquare)) && !(kSquare && kBoth);
+constexpr bool kTogether = kPlain && kOrdinary && RHT == RHT_none;  // which wait together
 // Of both sides, where a multiprocessor has room: a warp takes a whole stripe of a tile, which writes lines of rows.
 constexpr bool kStriped = kTogether && kBoth && ROWS == ROWS_apart && (DIECAST_CC < 86 || DIECAST_CC == 90);
-// Else pieces of 16 rows and 64 columns, turned in shared memory; of rows alone 128 columns, which stay in registers.
 constexpr int kTileCols = bits<IN>() == 32 ? 128 : 256;
-constexpr int kRowLanes = kColumnwise || bits<IN>() == 32 ? 4 : 8;  // lanes of a row of a piece
-constexpr int kOwn = kRowLanes / 2, kApart = 32 / kRowLanes;         // a lane's blocks, the rows from one to the next
+
 using Output = TileOutput<LAYOUT, kSquare, ROW_SCALE, STOCHASTIC>;
 
 DIECAST_DEVICE auto global_of(f32 given) { return with_limit<kOrdinary>(Recipe::global(given)); }
@@ -99,7 +99,7 @@ DIECAST_DEVICE auto global_at(u64 amax) { return global_of(GLOBAL == GLOBAL_none
 // All lanes. Of both sides by lanes in turns, where that is the same.
 template <class Global>
 DIECAST_DEVICE void find_globals(const Member& m, Global& of_rows, Global& of_columns) {
-  if constexpr (kOrdinary && kBoth && !ROW_SCALE) {
+  if constexpr (kOrdinary && kBoth) {
     const Global own = global_at(threadIdx.x % 2 == 0 ? m.rowwise.amax : m.columnwise.amax);
     of_rows = global_of_lane(own, 0), of_columns = global_of_lane(own, 1);
   } else {
@@ -108,193 +108,150 @@ DIECAST_DEVICE void find_globals(const Member& m, Global& of_rows, Global& of_co
   }
 }
 
-// Long code is compiled once, and as a template only where it is called: blocks go into it and come back in registers.
+// In a call: what is not ordinary, or long. Squares, and where amaxes are given: under `amax`.
+template <class Global>
+DIECAST_DEVICE_CALL Nvfp4Block quantize_seldom(Block block, f32 amax, Global global, Randomness<STOCHASTIC> random = {}, i64 index = 0) {
+  Nvfp4Block out = {};
+  if constexpr (kOrdinary) {
+    out.scale = nvfp4_block_scale(kSquare ? amax : Recipe::amax(block), global);
+    seldom_codes(block, Recipe::factor(out.scale, global), out.codes);
+  } else if constexpr (kFourOverSix && (STOCHASTIC || ROW_SCALE || RHT != RHT_none)) {  // shorter to compile
+    const f32 own = Recipe::amax(block);
+    const auto six = four_over_six_once<kSquares, BOUND>(block, own, false, global), four = four_over_six_once<kSquares, BOUND>(block, own, true, global);
+    out = four.error < six.error ? four.block : six.block;  // six where they tie or one is NaN
+  } else if constexpr (kFourOverSix) {
+    out = four_over_six<kSquares, BOUND, true>(block, global);
+  } else if constexpr (kSquare || BLOCK_AMAX) {
+    out = Recipe::quantize(block, amax, global);
+  } else {
+    out = Recipe::quantize(block, global);
+  }
+  if constexpr (STOCHASTIC) Recipe::round<true>(block, global, random, index, out);
+  return out;
+}
+
 template <class Of>
 DIECAST_DEVICE_CALL Of transform(Of block) { return hadamard16(block, SIGN_MASK); }
 
-template <int RowLanes, class Own, class Global>
-DIECAST_DEVICE Square square_of(const Own& own, const Global& global) {
-  return nvfp4_square<Recipe, Block, RowLanes, RowLanes == 0 ? 2 : kOwn, kOrdinary, FOUR_OVER_SIX, BOUND>(own, global);
+// Long code is called, even where it is called once: amid other code a compiler takes longer for it.
+template <class From>
+DIECAST_DEVICE_CALL Block block_of(From piece, bool of_row, int i, bool transforms) {
+  const Block block = piece.block(of_row, i);
+  return RHT != RHT_none && transforms ? hadamard16<true>(block, SIGN_MASK) : block;
 }
 
-template <class Global>
-DIECAST_DEVICE Nvfp4Block quantize_any(const Block& block, const Square& square, const Global& global) {
-  if constexpr (!kSquare) {
-    return Recipe::quantize(block, global);
-  } else if constexpr (kFourOverSix) {
-    return four_over_six_once<FOUR_OVER_SIX == FOUR_OVER_SIX_mse, BOUND>(block, wanted_scale(square.amax, square.four, global), global).block;
-  } else {
-    return Recipe::quantize(block, square.amax, global);
-  }
-}
-
-// In a call: what is not ordinary, or long.
-template <class Global>
-DIECAST_DEVICE_CALL Nvfp4Block quantize_seldom(Block block, Square square, Global global) {
-  if constexpr (kOrdinary) {
-    Nvfp4Block out = {{0, 0}, nvfp4_block_scale(kSquare ? square.amax : Recipe::amax(block), global)};
-    seldom_codes(block, Recipe::factor(out.scale, global), out.codes);
-    return out;
-  } else {
-    return quantize_any(block, square, global);
-  }
-}
-
-template <class Global>
-DIECAST_DEVICE Nvfp4Block quantized(const Block& block, const Square& square, const Global& global) {
-  if constexpr (kOrdinary) {
-    const OrdinaryScale found(kSquare ? square.amax : amax_with_nan(block), global);
-    if (!found.is_ordinary || (kSquare && !square.ordinary)) return quantize_seldom(block, square, global);
-    Nvfp4Block out = {{0, 0}, found.scale};
-    ordinary_codes(block, found.factor, out.codes);
-    return out;
-  } else if constexpr (DIECAST_HOST || kFourOverSix || STOCHASTIC || PROFILE != PROFILE_te || ROW_SCALE) {
-    return quantize_seldom(block, square, global);  // long to compile: rows and columns share it
-  } else {
-    return quantize_any(block, square, global);
-  }
-}
-
-// A block's codes anew, by random numbers.
 template <class Global>
 DIECAST_DEVICE_CALL Nvfp4Block rounded(Block block, Global global, Randomness<STOCHASTIC> random, i64 index, Nvfp4Block found) {
-  Recipe::round(block, global, random, index, found);
+  Recipe::round<true>(block, global, random, index, found);
   return found;
 }
 
-// Two of a lane's blocks along a side, `apart` lines from one to the other, the first block `block` of line `line`: to `store`.
-template <class Global, class Store>
-DIECAST_DEVICE void quantize_two(Block (&two)[2], const Square& square, const Output& out, const Global& of_all,
-                                 int line, int block, int apart, const Store& store) {
-  if constexpr (kTogether) {
-    const auto seldom = [&](const Block& block) { return quantize_seldom(block, square, of_all); };
-    quantize_together<kSquare>(TwoBlocks<Element>{{two[0], two[1]}}, square.amax, square.ordinary, of_all, seldom, store);
-  } else {
+// What may become of blocks (tile_pieces.h, tile_sides.h).
+struct Way {
+  using Recipe = ::Recipe;
+  static constexpr bool kRowwise = ::kRowwise, kColumnwise = ::kColumnwise, kSquare = ::kSquare;
+  static constexpr bool kOrdinary = ::kOrdinary, kTries = kSquare && kFourOverSix, kFindsSquares = kSquare && !BLOCK_AMAX;
+  static constexpr bool kTransformsRows = ::kTransformsRows, kTransformsColumns = ::kTransformsColumns;
+
+  // Two blocks of a lane (tile_pieces.h). Transforms: first.
+  template <bool Transforms, class Two, class Global, class Store>
+  DIECAST_DEVICE static void quantize_two(const Two& two, const Square& square, const Global& global, const Store& store) {
+    const auto seldom = [&](const Block& block) { return quantize_seldom(block, square.amax, global); };
+    if constexpr (kTogether) {
+      quantize_together<kSquare>(two, square.amax, square.ordinary, global, seldom, store);
+    } else {
+      Block block = two.block(0);
+      const Block other = two.block(1);
 DIECAST_NO_UNROLL
-    for (int i = 0; i < 2; ++i, two[0] = two[1], line += apart) {
-      const auto global = ROW_SCALE ? global_of(out.amax_of_line(line)) : of_all;
-      Nvfp4Block to = BLOCK_AMAX ? Recipe::quantize(two[0], out.amax_of_block(line, block), global) : quantized(two[0], square, global);
-      if constexpr (STOCHASTIC) to = rounded(two[0], global, out, out.index(line, block), to);
-      store(i, to);
+      for (int i = 0; i < 2; ++i, block = other) {
+        if constexpr (Transforms) block = transform(block);
+        if constexpr (kOrdinary) {
+          store(i, quantize_one(block, global, seldom));
+        } else {
+          store(i, Recipe::quantize(block, kSquare ? square.amax : Recipe::amax(block), global));
+        }
+      }
     }
   }
-}
+
+  DIECAST_DEVICE static Block loaded(const Piece& piece, bool of_row, int i, bool transforms) { return block_of(piece, of_row, i, transforms); }
+  DIECAST_DEVICE static f32 amax(const Block& block, bool keeps_nan) { return keeps_nan ? amax_with_nan(block) : Recipe::amax(block); }
+
+  // A line of a square under one of both scales, and its error.
+  template <class Global>
+  DIECAST_DEVICE static Nvfp4Block tried(const Block& block, f32 amax, bool four, const Global& global, f32& error) {
+    Nvfp4Block out = {};
+    if constexpr (kFourOverSix) {
+      const auto candidate = four_over_six_once<kSquares, BOUND>(block, amax, four, global);
+      error = candidate.error, out = candidate.block;
+    }
+    return out;
+  }
+
+  // Block `at` of line `line` of `out`; of squares that are tried it is there already.
+  template <class Global>
+  DIECAST_DEVICE static Nvfp4Block quantized(const Block& block, const Square& square, const Global& of_all, const Output& out, int line, int at, Nvfp4Block found) {
+    const auto global = ROW_SCALE ? global_of(out.amax_of_line(line)) : of_all;
+    if constexpr (kOrdinary) {
+      const OrdinaryScale by(kSquare ? square.amax : amax_with_nan(block), global);
+      found.scale = by.scale;
+      if (by.is_ordinary && (!kSquare || square.ordinary)) {
+        ordinary_codes(block, by.factor, found.codes);
+      } else {
+        found = quantize_seldom(block, square.amax, global);
+      }
+    } else if constexpr (BLOCK_AMAX) {
+      found = quantize_seldom(block, out.amax_of_block(line, at), global, out, out.index(line, at));
+    } else if constexpr (!kTries) {
+      found = quantize_seldom(block, square.amax, global, out, out.index(line, at));
+    } else if constexpr (STOCHASTIC) {
+      found = rounded(block, global, out, out.index(line, at), found);
+    }
+    return found;
+  }
+};
 
 // A block of threads takes one tile after another.
 DIECAST_KERNEL {
-  __shared__ Vector<16> staged[kColumnwise && !kStriped ? THREADS / 32 * Piece::kWords / 4 : 1];
-  __shared__ TileColumns<kColumnwise && !kStriped ? kTileCols : 2> columns;
-  __shared__ TileScales<kColumnwise ? kTileCols : 1, kStripes> scales_down;
-  __shared__ TileScales<kBoth ? kTileRows : 1, kTileCols / 16> scales_across;
-  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  const Piece piece{staged->words + (kColumnwise ? warp * Piece::kWords : 0)};
+  __shared__ Vector<16> staged[(kColumnwise || !kPlain) && !kStriped ? THREADS / 32 * Piece::kWords / 4 : 1];
+  __shared__ TileSide<kPlain ? 16 : kTileCols> side_to;
+  __shared__ TileColumns<kColumnwise && kPlain && !kStriped ? kTileCols : 2> columns;
+  __shared__ TileScales<kColumnwise && kPlain ? kTileCols : 1, kStripes> scales_down;
+  __shared__ TileScales<kBoth && kPlain ? kTileRows : 1, kTileCols / 16> scales_across;
+  const Piece piece{staged->words + (kColumnwise || !kPlain ? threadIdx.x / 32 * Piece::kWords : 0)};
   const Member whole = {reinterpret_cast<u64>(x), 0, rows, x_stride,
       {reinterpret_cast<u64>(codes), reinterpret_cast<u64>(scales), reinterpret_cast<u64>(amax), scales_stride},
       {reinterpret_cast<u64>(codes_t), reinterpret_cast<u64>(scales_t), reinterpret_cast<u64>(amax_t), pitch_t != 0 ? pitch_t : ceil_div(rows, 16)}};
   decltype(global_of(0)) of_rows = {}, of_columns = {};
-  if constexpr (!GROUPED && !kBoth) find_globals(whole, of_rows, of_columns);
+  if constexpr (!GROUPED && !kBoth && kPlain) find_globals(whole, of_rows, of_columns);
   const u32 row_tiles = static_cast<u32>(ceil_div(cols, kTileCols));
 DIECAST_NO_UNROLL
   for (GroupWalk<GROUPED, GROUPED && BLOCK_AMAX> at{reinterpret_cast<const Member*>(members), count, rows, blockIdx.x, gridDim.x};
        at.find(kTileRows, row_tiles); at.next()) {
     const Member m = GROUPED ? at.members[at.place.member] : whole;
-    if constexpr (GROUPED && !kBoth) find_globals(m, of_rows, of_columns);
+    if constexpr (GROUPED && !kBoth && kPlain) find_globals(m, of_rows, of_columns);
     if constexpr (kStriped) in_bands(at.row, at.piece, static_cast<u32>(ceil_div(m.rows, kTileRows)), row_tiles);
     const i64 row = i64{at.row} * kTileRows, col = i64{at.piece} * kTileCols, row_blocks = ceil_div(cols, 16), col_blocks = ceil_div(m.rows, 16);
     const int in_rows = static_cast<int>(min(m.rows - row, i64{kTileRows})), in_cols = static_cast<int>(min(cols - col, i64{kTileCols}));
-    const Output across(rng, m.rowwise, block_amax + (kSquare ? at.place.sixteens : m.row_begin) * row_blocks, row_blocks, row, col / 16, in_rows, in_cols, false);
-    const Output down(rng, m.columnwise, block_amax_t + at.place.sixteens * (kSquare ? row_blocks : cols), col_blocks, col, row / 16, in_cols, in_rows, true);
+    const auto output = [&](bool turned) {
+      const f32* const given = turned ? block_amax_t + at.place.sixteens * (kSquare ? row_blocks : cols) : block_amax + (kSquare ? at.place.sixteens : m.row_begin) * row_blocks;
+      return Output(rng, turned ? m.columnwise : m.rowwise, given, turned ? col_blocks : row_blocks, turned ? col : row,
+                    (turned ? row : col) / 16, turned ? in_cols : in_rows, turned ? in_rows : in_cols, turned);
+    };
     const IN* from = reinterpret_cast<const IN*>(m.matrix) + row * m.stride + col;
-    if constexpr (kStriped) {
-      const auto seldom = [&](const Block& block, const auto& global) { return quantize_seldom(block, Square{}, global); };
+    if constexpr (!kPlain) {
+DIECAST_NO_UNROLL
+      for (int side = kRowwise ? 0 : 1; side < (kColumnwise ? 2 : 1); ++side) {
+        const auto of_all = global_at(side == 0 ? m.rowwise.amax : m.columnwise.amax);
+        quantize_side<Way, THREADS>(side, from, m.stride, in_rows, in_cols, output(side == 1), of_all, piece, side_to);
+      }
+    } else if constexpr (kStriped) {
+      const auto seldom = [&](const Block& block, const auto& global) { return quantize_seldom(block, 0.0f, global); };
       const auto find = [&] { find_globals(m, of_rows, of_columns); };
-      quantize_stripes<Element, THREADS>(from, m.stride * sizeof(IN), across, down, scales_across, scales_down, of_rows, of_columns, find, seldom);
+      quantize_stripes<Element, THREADS>(from, m.stride * sizeof(IN), output(false), output(true), scales_across, scales_down, of_rows, of_columns, find, seldom);
     } else {
-DIECAST_NO_UNROLL
-      for (int stripe = warp; stripe < kStripes; stripe += THREADS / 32) {
-        if (16 * stripe >= (kRowwise ? across.padded_lines() : in_rows)) break;
-        const int at_row = 16 * stripe + (kColumnwise ? Piece::lane_row() : lane / kRowLanes);
-        const int at_col = kColumnwise ? Piece::lane_col() : lane % kRowLanes * 16;
-        const IN* at_x = from + at_row * m.stride + at_col;
-        const int has_rows = in_rows - at_row;
-        int has_cols = in_cols - at_col;
-        TilePlace<LAYOUT> to(across, 16 * stripe + lane / kRowLanes, lane % kRowLanes);
-        Vector<8>* codes_to = columns.at(2 * lane, stripe);
-        e4m3* scale_to = scales_down.at(2 * lane, stripe);
-        e4m3* scale_across_to = scales_across.at(16 * stripe + lane / kRowLanes, lane % kRowLanes);
-        if constexpr (kColumnwise) {
-          piece.begin(at_x, m.stride, has_rows, has_cols);
-          if constexpr (kBoth) find_globals(m, of_rows, of_columns);  // while that is on its way
-        }
-DIECAST_NO_UNROLL
-        for (int left = 0; left < kTileCols; left += 16 * kRowLanes) {
-          if constexpr (kColumnwise) piece.wait();
-          Square square = {};
-          if constexpr (kRowwise) {
-            const auto own = [&](int i, Block (&two)[2]) {
-              if constexpr (kColumnwise) {
-                piece.across(two);
-              } else {
-                Piece::template load<kApart>(at_x + i * kApart * m.stride, m.stride, has_rows - i * kApart, has_cols, two);
-              }
-              if constexpr (kTransformsRows) two[0] = transform(two[0]), two[1] = transform(two[1]);
-            };
-            if constexpr (kSquare && !BLOCK_AMAX) square = square_of<kRowLanes>(own, of_rows);
-DIECAST_NO_UNROLL
-            for (int i = 0; i < kOwn; i += 2) {
-              Block two[2];
-              own(i, two);
-              quantize_two(two, square, across, of_rows, to.line + i * kApart, to.block, kApart, [&](int j, const Nvfp4Block& block) {
-                const Vector<8> block_codes = {{block.codes[0], block.codes[1]}};
-                if constexpr (kColumnwise) {
-                  to.store_codes(across, block_codes, (i + j) * kApart);
-                  scale_across_to[(i + j) * kApart * scales_across.kPitch] = block.scale;
-                } else {
-                  to.store(across, block_codes, block.scale, (i + j) * kApart);
-                }
-              });
-            }
-            to.go_right(across, kRowLanes);
-            scale_across_to += kRowLanes;
-          }
-          at_x += 16 * kRowLanes, has_cols -= 16 * kRowLanes;
-          const auto store_column = [&](int i, const Nvfp4Block& block) {
-            codes_to[i * columns.kToOdd] = {{block.codes[0], block.codes[1]}};
-            scale_to[i * scales_down.kPitch] = block.scale;
-          };
-          if constexpr (kColumnwise && kTogether && !kSquare) {
-            TwoColumns<Element> two;
-            piece.down(two.words);
-            if (left + 64 < kTileCols) piece.begin(at_x, m.stride, has_rows, has_cols);
-            const auto seldom = [&](const Block& block) { return quantize_seldom(block, square, of_columns); };
-            quantize_together<false>(two, 0.0f, true, of_columns, seldom, store_column);
-          } else if constexpr (kColumnwise) {
-            Block two[2];
-            piece.down(two);
-            // What is not transformed is the rows' transpose, and so are the sums of its errors.
-            constexpr bool kByRows = kSquare && kFourOverSix && !kTransformsColumns;
-            if constexpr (kByRows) {
-              square = square_of<kRowLanes>([&](int, Block (&own)[2]) { piece.across(own); }, of_columns);
-              square.amax = __shfl_sync(0xFFFFFFFFu, square.amax, lane / 8);
-              square.four = __shfl_sync(0xFFFFFFFFu, int{square.four}, lane / 8) != 0;
-            }
-            if (left + 64 < kTileCols) piece.begin(at_x, m.stride, has_rows, has_cols);
-            if constexpr (kTransformsColumns) two[0] = transform(two[0]), two[1] = transform(two[1]);
-            if constexpr (kSquare && !BLOCK_AMAX && !kByRows) {
-              square = square_of<0>([&](int, Block (&own)[2]) { own[0] = two[0], own[1] = two[1]; }, of_columns);
-            }
-            quantize_two(two, square, down, of_columns, left + 2 * lane, stripe, 1, store_column);
-          }
-          codes_to += 32 * columns.kPitch, scale_to += 64 * scales_down.kPitch;
-        }
-      }
-      if constexpr (kColumnwise) {
-        __syncthreads();
-        columns.template write<THREADS>(down);
-        scales_down.template write<THREADS>(down);
-        if constexpr (kRowwise) scales_across.template write<THREADS>(across);
-        __syncthreads();
-      }
+      const auto find = [&] { find_globals(m, of_rows, of_columns); };
+      quantize_pieces<Way, THREADS>(from, m.stride, output(false), output(true), columns, scales_across, scales_down, of_rows, of_columns, find, piece);
     }
   }
 }

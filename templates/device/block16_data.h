@@ -35,6 +35,12 @@ DIECAST_UNROLL
     }
     if (kPerWord == 2) words[kWords - 1] >>= 16;
   }
+  // Element 2 becomes element 0, and so on.
+  DIECAST_DEVICE void drop_two() {
+    constexpr int kTwo = bits<IN>() / 16;
+DIECAST_UNROLL
+    for (int i = 0; i + kTwo < kWords; ++i) words[i] = words[i + kTwo];
+  }
 };
 
 // What an element in memory is in a block: f16 holds every value of e4m3.

@@ -68,38 +68,6 @@ DIECAST_NO_UNROLL
   codes[0] = static_cast<u32>(all), codes[1] = static_cast<u32>(all >> 32);
 }
 
-// The block under the scale nearest to `wanted`; the sum of |error| or error^2 in the elements'
-// order, each step one rounding. Magnitudes do for it: a code has its element's sign.
-template <bool Squares, int Bound, class IN>
-DIECAST_DEVICE Nvfp4Block four_over_six_candidate(const Block16<IN>& block, f32 wanted,
-                                                  const FourOverSixGlobal& global, f32& error) {
-  Nvfp4Block out = {{0, 0}, e4m3_from_f32(fminf(wanted, 448.0f))};
-  const f32 scale = f32_from_block_scale(out.scale);
-  const f32 step = __fmul_rn(scale, global.decode);
-  if (!is_ordinary(global)) {
-    const Block16<IN> in_memory = block;
-    any_codes(in_memory, step, out.codes);
-    error = error_of<Squares, Bound>(in_memory, out.codes[0], out.codes[1], scale, global);
-    return out;
-  }
-  const f32 factor = reciprocal(step);
-  error = 0.0f;
-DIECAST_UNROLL
-  for (int half = 0; half < 2; ++half) {
-    f32 y[8], v[8];
-DIECAST_UNROLL
-    for (int i = 0; i < 8; ++i) y[i] = __fmul_rn(block.element(8 * half + i), factor);
-    out.codes[half] = e2m1_codes_and_magnitudes(y, v);
-DIECAST_UNROLL
-    for (int i = 0; i < 8; ++i) {
-      const f32 units = __fmul_rn(v[i], scale);
-      const f32 decoded = quotient_by<6 * Bound>(__fmul_rn(units, global.amax));
-      error = plus_error<Squares>(error, decoded, fabsf(block.element(8 * half + i)));
-    }
-  }
-  return out;
-}
-
 // The scale that is tried for a block or a 16x16 tile, before it is rounded to E4M3.
 DIECAST_DEVICE f32 wanted_scale(f32 amax, bool four, const FourOverSixGlobal& global) {
   const f32 sixth = is_ordinary(global) ? quotient_by<6>(amax) : quotient(amax, 6.0f);
@@ -107,17 +75,36 @@ DIECAST_DEVICE f32 wanted_scale(f32 amax, bool four, const FourOverSixGlobal& gl
   return four ? __fmul_rn(base, 1.5f) : base;
 }
 
-// The candidate by a call, for kernels that need it at several places: compiled once.
+// A block of any numbers under one scale, and the sum of |error| or error^2 in the elements' order, each step one
+// rounding. Magnitudes do for it: a code has its element's sign. Short code, compiled once.
 struct FourOverSixCandidate {
   Nvfp4Block block;
   f32 error;
 };
 template <bool Squares, int Bound, class IN>
-DIECAST_DEVICE_CALL FourOverSixCandidate four_over_six_once(Block16<IN> block, f32 wanted,
+DIECAST_DEVICE_CALL FourOverSixCandidate four_over_six_once(Block16<IN> block, f32 amax, bool four,
                                                             FourOverSixGlobal global) {
-  FourOverSixCandidate out;
-  out.block = four_over_six_candidate<Squares, Bound>(block, wanted, global, out.error);
-  return out;
+  const e4m3 by = e4m3_from_f32(fminf(wanted_scale(amax, four, global), 448.0f));
+  const f32 scale = f32_from_block_scale(by);
+  const f32 factor = factor_of_step(__fmul_rn(scale, global.decode));
+  const bool ordinary = is_ordinary(global);
+  u64 codes = 0;
+  f32 error = 0.0f;
+DIECAST_NO_UNROLL
+  for (int i = 0; i < 16; i += 2) {
+    const f32 x[2] = {block.element(0), block.element(1)};
+    f32 v[2];
+    const u32 pair = e2m1_pair_and_magnitudes(__fmul_rn(x[0], factor), __fmul_rn(x[1], factor), v);
+    codes = codes >> 8 | u64{pair} << 56;
+DIECAST_UNROLL
+    for (int j = 0; j < 2; ++j) {
+      const f32 product = __fmul_rn(__fmul_rn(v[j], scale), global.amax);
+      const f32 decoded = ordinary ? quotient_by<6 * Bound>(product) : quotient(product, 6.0f * Bound);
+      error = plus_error<Squares>(error, decoded, fabsf(x[j]));
+    }
+    block.drop_two();
+  }
+  return {{{static_cast<u32>(codes), static_cast<u32>(codes >> 32)}, by}, error};
 }
 
 // A block of any numbers.
@@ -195,13 +182,14 @@ DIECAST_DEVICE bool is_certain(f32 error_four, f32 error_six, f32 amax) {
   return fabsf(error_four - error_six) > margin;
 }
 
-template <bool Squares, int Bound, class IN>
+// Rolled: both scales by one piece of code, which is shorter to compile and a little slower.
+template <bool Squares, int Bound, bool Rolled = false, class IN>
 DIECAST_DEVICE Nvfp4Block four_over_six(const Block16<IN>& block, const FourOverSixGlobal& global) {
   const f32 amax = amax_with_nan(block);
   const f32 wanted = __fmul_rn(quotient_by<6>(amax), global.encode);  // as wanted_scale(), of ordinary ones
   NearCandidate four = {}, six = {};
   f32 largest_factor = 0.0f;
-DIECAST_UNROLL
+DIECAST_UNROLL_TIMES(Rolled ? 1 : 2)
   for (int pass = 0; pass < 2; ++pass) {
     four = six;
     const ScaleAndFactor by(pass == 0 ? __fmul_rn(wanted, 1.5f) : wanted, global.decode);

@@ -5,32 +5,32 @@
 
 #include <diecast/device/block16_data.h>
 #include <diecast/device/convert.h>
+#include <diecast/device/pairs.h>
 #include <diecast/device/simt.h>
 #include <diecast/device/types.h>
 
 namespace diecast {
 
-template <int Stride>
-DIECAST_DEVICE void butterflies(f32 (&x)[16]) {
-DIECAST_UNROLL
-  for (int i = 0; i < 16; ++i) {
-    if ((i & Stride) != 0) continue;
-    const f32 a = x[i], b = x[i + Stride];
-    x[i] = __fadd_rn(a, b);
-    x[i + Stride] = __fsub_rn(a, b);
-  }
-}
-
-// In place and not rounded to any type. Bit i of `signs` is set where x[i] changes its sign first.
+// In place and not rounded to any type. Bit i of `signs` is set where x[i] changes its sign first. Each round takes
+// neighbours and puts sums before differences, which turns an index by a bit: neighbours are as far apart as its stride
+// then, and after four rounds all are where they were. Rolled: in a loop, which is shorter to compile.
+template <bool Rolled = false>
 DIECAST_DEVICE void hadamard16(f32 (&x)[16], u32 signs) {
 DIECAST_UNROLL
   for (int i = 0; i < 16; ++i) {
     x[i] = __uint_as_float(__float_as_uint(x[i]) ^ (signs >> i & 1u) << 31);
   }
-  butterflies<1>(x);
-  butterflies<2>(x);
-  butterflies<4>(x);
-  butterflies<8>(x);
+DIECAST_UNROLL_TIMES(Rolled ? 1 : 4)
+  for (int round = 0; round < 4; ++round) {
+    f32 y[16];
+DIECAST_UNROLL
+    for (int i = 0; i < 8; ++i) {
+      y[i] = __fadd_rn(x[2 * i], x[2 * i + 1]);
+      y[i + 8] = __fsub_rn(x[2 * i], x[2 * i + 1]);
+    }
+DIECAST_UNROLL
+    for (int i = 0; i < 16; ++i) x[i] = y[i];
+  }
 DIECAST_UNROLL
   for (int i = 0; i < 16; ++i) x[i] = __fmul_rn(x[i], 0.25f);
 }
@@ -38,21 +38,29 @@ DIECAST_UNROLL
 // Sixteen values rounded to the elements of a block.
 template <class IN>
 DIECAST_DEVICE Block16<IN> block16_of(const f32 (&x)[16]) {
-  constexpr int kPerWord = 32 / bits<IN>();
   Block16<IN> block = {};
+#if !DIECAST_HOST
+  if constexpr (bits<IN>() == 16) {
 DIECAST_UNROLL
-  for (int i = 0; i < 16; ++i) {
-    block.words[i / kPerWord] |= to_bits(from_f32<IN>(x[i])) << (i % kPerWord * bits<IN>());
+    for (int i = 0; i < 8; ++i) block.words[i] = pair_from_f32<IN>(x[2 * i], x[2 * i + 1]);
+  } else
+#endif
+  {
+    constexpr int kPerWord = 32 / bits<IN>();
+DIECAST_UNROLL
+    for (int i = 0; i < 16; ++i) {
+      block.words[i / kPerWord] |= to_bits(from_f32<IN>(x[i])) << (i % kPerWord * bits<IN>());
+    }
   }
   return block;
 }
 
-template <class IN>
+template <bool Rolled = false, class IN>
 DIECAST_DEVICE Block16<IN> hadamard16(const Block16<IN>& block, u32 signs) {
   f32 x[16];
 DIECAST_UNROLL
   for (int i = 0; i < 16; ++i) x[i] = block.element(i);
-  hadamard16(x, signs);
+  hadamard16<Rolled>(x, signs);
   return block16_of<IN>(x);
 }
 

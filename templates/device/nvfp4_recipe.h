@@ -96,26 +96,36 @@ struct Nvfp4Recipe {
     }
   }
 
+  // What is rounded by random numbers: an element under its factor.
+  DIECAST_DEVICE static f32 rounded_value(f32 x, f32 times) {
+    return Profile == kProfileTe ? __fmul_rn(x, times) : profile_value<Profile>(x, times);
+  }
+
   // The nearest codes, which only four over six looks at, are dead code elsewhere. Random numbers
   // come behind the first half's products: those may be calls, and registers are few around them.
-  template <class IN, class OfTensor, class Random>
+  // Rolled: loops, which are shorter to compile and a little slower.
+  template <bool Rolled = false, class IN, class OfTensor, class Random>
   DIECAST_DEVICE static void round(const Block16<IN>& block, const OfTensor& global,
                                    const Random& random, i64 index, Nvfp4Block& out) {
     if constexpr (Profile == kProfilePr546) {
       if (global.encode == 0.0f) return;
     }
     const f32 times = factor(out.scale, global);
+    Block16<IN> left = block;
     RandomWords words = {};
-DIECAST_UNROLL
+DIECAST_UNROLL_TIMES(Rolled ? 1 : 2)
     for (int half = 0; half < 2; ++half) {
-      f32 y[8];
+      f32 y[8] = {};
+DIECAST_UNROLL_TIMES(Rolled && Profile == kProfileModelopt ? 1 : 4)
+      for (int i = 0; i < 8; i += 2, left.drop_two()) {
 DIECAST_UNROLL
-      for (int i = 0; i < 8; ++i) {
-        const f32 x = block.element(8 * half + i);
-        y[i] = Profile == kProfileTe ? __fmul_rn(x, times) : profile_value<Profile>(x, times);
+        for (int j = 0; j < 6; ++j) y[j] = y[j + 2];
+        y[6] = rounded_value(left.element(0), times), y[7] = rounded_value(left.element(1), times);
       }
-      if (half == 0) words = random.of_block(index);
-      out.codes[half] = stochastic_codes(y, words.words[2 * half], words.words[2 * half + 1]);
+      if (half == 0) words = random.template of_block<Rolled>(index);
+      out.codes[0] = out.codes[1];
+      out.codes[1] = stochastic_codes(y, words.words[0], words.words[1]);
+      words = {{words.words[2], words.words[3]}};
     }
   }
 };

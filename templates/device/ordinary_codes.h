@@ -168,6 +168,16 @@ DIECAST_UNROLL
   }
 };
 
+// A block under its own amax, where it is ordinary; else seldom(block) is asked.
+template <class IN, class Global, class Seldom>
+DIECAST_DEVICE Nvfp4Block quantize_one(const Block16<IN>& block, const Global& global, const Seldom& seldom) {
+  const OrdinaryScale by(amax_with_nan(block), global);
+  if (!by.is_ordinary) return seldom(block);
+  Nvfp4Block out = {{0, 0}, by.scale};
+  ordinary_codes(block, by.factor, out.codes);
+  return out;
+}
+
 // Such two, each under its own amax or (Shared) under `amax`, where they are ordinary and may be taken as such;
 // else seldom(block) is asked. store(i, block) gets what they become.
 template <bool Shared, class Two, class Global, class Seldom, class Store>

@@ -67,19 +67,19 @@ DIECAST_UNROLL
     __syncwarp();
   }
 
-  DIECAST_DEVICE void across(Block (&two)[2]) const {
+  DIECAST_DEVICE Block row(int i) const {
     const int lane = threadIdx.x % 32;
+    const u32* from = words + (lane / 4 + 8 * i) * kPitch + lane % 4 * kBlockWords;
+    Block block;
 DIECAST_UNROLL
-    for (int i = 0; i < 2; ++i) {
-      const u32* from = words + (lane / 4 + 8 * i) * kPitch + lane % 4 * kBlockWords;
+    for (int w = 0; w < kBlockWords; w += 4) {
+      const Vector<16> v = *reinterpret_cast<const Vector<16>*>(from + w);
 DIECAST_UNROLL
-      for (int w = 0; w < kBlockWords; w += 4) {
-        const Vector<16> v = *reinterpret_cast<const Vector<16>*>(from + w);
-DIECAST_UNROLL
-        for (int j = 0; j < 4; ++j) two[i].words[w + j] = v.words[j];
-      }
+      for (int j = 0; j < 4; ++j) block.words[w + j] = v.words[j];
     }
+    return block;
   }
+  DIECAST_DEVICE void across(Block (&two)[2]) const { two[0] = row(0), two[1] = row(1); }
 
   // Words of the lane's two columns, of elements of 16 bits.
   DIECAST_DEVICE void down(u32 (&rows)[16]) const {
@@ -88,27 +88,23 @@ DIECAST_UNROLL
     for (int i = 0; i < 16; ++i) rows[i] = from[i * kPitch];
   }
 
-  DIECAST_DEVICE void down(Block (&two)[2]) const {
-    constexpr int kPair = kBlockWords / 8;  // words of two neighbours
-    using Pair = Vector<4 * kPair>;
-    const u32* from = words + threadIdx.x % 32 * kPair;
+  // One of the two, of elements of any size.
+  DIECAST_DEVICE Block column(int i) const {
+    const int lane = threadIdx.x % 32;
+    Block block;
+    if constexpr (kBlockWords == 8) {
+      const u32* from = words + lane;
 DIECAST_UNROLL
-    for (int i = 0; i < 16; i += 2) {
-      const Pair above = *reinterpret_cast<const Pair*>(from + i * kPitch);
-      const Pair below = *reinterpret_cast<const Pair*>(from + (i + 1) * kPitch);
+      for (int w = 0; w < 8; ++w) block.words[w] = __byte_perm(from[2 * w * kPitch], from[(2 * w + 1) * kPitch], i == 0 ? 0x5410 : 0x7632);
+    } else {
+      const u32* from = words + 2 * lane + i;
 DIECAST_UNROLL
-      for (int j = 0; j < 2; ++j) {
-        if constexpr (kPair == 1) {
-          two[j].words[i / 2] = __byte_perm(above.words[0], below.words[0], j == 0 ? 0x5410 : 0x7632);
-        } else {
-          two[j].words[i] = above.words[j];
-          two[j].words[i + 1] = below.words[j];
-        }
-      }
+      for (int w = 0; w < 16; ++w) block.words[w] = from[w * kPitch];
     }
+    return block;
   }
+  DIECAST_DEVICE Block block(bool of_row, int i) const { return of_row ? row(i) : column(i); }
 
- private:
   // From `x` on, where the matrix has the row or not, and so many of its columns.
   DIECAST_DEVICE static void load_one(const IN* x, bool has_row, int cols, Block& to) {
     if constexpr (Aligned) {

@@ -27,6 +27,15 @@ DIECAST_DEVICE SharedPlace held(SharedPlace place) {
 DIECAST_DEVICE SharedPlace turned(SharedPlace place, u32 bits) { return place ^ bits; }
 #endif
 
+// The thread's index: what is made of it is made here, and held in no register before.
+DIECAST_DEVICE u32 held_thread() {
+  u32 thread = threadIdx.x;
+#if !DIECAST_HOST
+  asm volatile("" : "+r"(thread));
+#endif
+  return thread;
+}
+
 // 4, 8 or 16 bytes at a multiple of them.
 template <int Bytes>
 DIECAST_DEVICE Vector<Bytes> load_shared(SharedPlace from) {

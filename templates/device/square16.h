@@ -2,6 +2,7 @@
 // RowLanes apart, along columns (RowLanes 0) eight neighbours with two columns each.
 #pragma once
 
+#include <diecast/device/reduce.h>
 #include <diecast/device/simt.h>
 #include <diecast/device/types.h>
 
@@ -10,35 +11,36 @@ namespace diecast {
 // What is known of such a block of NVFP4.
 struct Square {
   f32 amax;
-  bool four;      // which of four over six's scales it gets
   bool ordinary;  // whether the short way of nvfp4_ordinary.h may do for it
 };
 
-// One number of all these lanes' numbers, the same in all of them. All 32 lanes take part.
-template <int RowLanes, class Combine>
-DIECAST_DEVICE f32 of_square(f32 value, const Combine& combine) {
+// One number of all these lanes' numbers, the same in all of them. All 32 lanes take part, `first` is the largest of
+// `Steps` distances of lanes.
+template <int Steps, class Combine>
+DIECAST_DEVICE f32 of_square(f32 value, int first, const Combine& combine) {
 DIECAST_UNROLL
-  for (int distance = RowLanes == 0 ? 4 : 16; distance >= (RowLanes == 0 ? 1 : RowLanes); distance /= 2) {
-    value = combine(value, __shfl_xor_sync(0xFFFFFFFFu, value, distance));
-  }
+  for (int step = 0; step < Steps; ++step) value = combine(value, __shfl_xor_sync(0xFFFFFFFFu, value, first >> step));
   return value;
 }
 
-// The sum of numbers of the 16 lines, `Count` of them a lane's, as a tree: lines 8 apart first.
-template <int RowLanes, int Count>
-DIECAST_DEVICE f32 sum_of_square(f32 (&of_lines)[Count]) {
-  const auto sum = [](f32 a, f32 b) { return __fadd_rn(a, b); };
-  if constexpr (RowLanes == 0) {
-    static_assert(Count == 2, "a lane has two columns");
-    return __fadd_rn(of_square<0>(of_lines[0], sum), of_square<0>(of_lines[1], sum));
-  } else {
-DIECAST_UNROLL
-    for (int half = Count / 2; half > 0; half /= 2) {
-DIECAST_UNROLL
-      for (int i = 0; i < half; ++i) of_lines[i] = __fadd_rn(of_lines[i], of_lines[i + half]);
-    }
-    return of_square<RowLanes>(of_lines[0], sum);
+// Of the 16 lines, of which a lane has two, by rows 8 apart, of columns neighbours: the largest; the sum as a tree,
+// lines 8 apart first.
+DIECAST_DEVICE f32 largest_of_square(f32 line, f32 other, bool by_rows) {
+  line = max_or_nan(line, other);
+DIECAST_NO_UNROLL
+  for (int distance = by_rows ? 16 : 4, step = 0; step < 3; ++step, distance >>= 1) {
+    line = max_or_nan(line, __shfl_xor_sync(0xFFFFFFFFu, line, distance));
   }
+  return line;
+}
+DIECAST_DEVICE f32 sum_of_square(f32 line, f32 other, bool by_rows) {
+  if (by_rows) line = __fadd_rn(line, other);
+DIECAST_NO_UNROLL
+  for (int distance = by_rows ? 16 : 4, step = 0; step < 3; ++step, distance >>= 1) {
+    line = __fadd_rn(line, __shfl_xor_sync(0xFFFFFFFFu, line, distance));
+    other = __fadd_rn(other, __shfl_xor_sync(0xFFFFFFFFu, other, distance));
+  }
+  return by_rows ? line : __fadd_rn(line, other);
 }
 
 }  // namespace diecast

@@ -35,12 +35,13 @@ DIECAST_DEVICE WideProduct wide_product(u32 a, u32 b) {
 #endif
 }
 
-// Philox4x32, ten rounds. The counter is the offset in its low half, the sequence in the high one.
+// Philox4x32, ten rounds. The counter is the offset in its low half, the sequence in the high one. Rolled: in a loop.
+template <bool Rolled>
 DIECAST_DEVICE RandomWords philox(u64 seed, u64 sequence, u64 offset) {
   u32 x = static_cast<u32>(offset), y = static_cast<u32>(offset >> 32);
   u32 z = static_cast<u32>(sequence), w = static_cast<u32>(sequence >> 32);
   u32 key_x = static_cast<u32>(seed), key_y = static_cast<u32>(seed >> 32);
-DIECAST_UNROLL
+DIECAST_UNROLL_TIMES(Rolled ? 2 : 10)
   for (int round = 0; round < 10; ++round) {
     const WideProduct of_x = wide_product(0xD2511F53u, x), of_z = wide_product(0xCD9E8D57u, z);
     x = of_z.high ^ y ^ key_x;
@@ -56,7 +57,10 @@ DIECAST_UNROLL
 // Of a template's STOCHASTIC: where the random numbers of an output's blocks come from, or nothing.
 template <bool Stochastic>
 struct Randomness {
-  DIECAST_DEVICE RandomWords of_block(i64) const { return {}; }
+  template <bool Rolled>
+  DIECAST_DEVICE RandomWords of_block(i64) const {
+    return {};
+  }
 };
 
 template <>
@@ -64,8 +68,9 @@ struct Randomness<true> {
   u64 seed, offset;
   u64 sequence;  // of block 0: twice its index in the output, plus 1 along columns
 
+  template <bool Rolled>
   DIECAST_DEVICE RandomWords of_block(i64 block) const {
-    return philox(seed, sequence + 2 * static_cast<u64>(block), offset);
+    return philox<Rolled>(seed, sequence + 2 * static_cast<u64>(block), offset);
   }
 };
 

@@ -52,15 +52,17 @@ DIECAST_UNROLL
     const u32 lane = threadIdx.x % 32;
     return held(bytes + chunk(lane / 16, 2 * (lane % 16)));
   }
-  // It and the one two rows below; goes four rows down.
-  DIECAST_DEVICE static void read_across(SharedPlace& at, Block (&two)[2]) {
+  // It; goes two rows down, to the next.
+  DIECAST_DEVICE static Block read_across(SharedPlace& at) {
+    Block block;
 DIECAST_UNROLL
-    for (u32 i = 0; i < 4; ++i) {
-      const Vector<16> v = load_shared<16>(turned(at, i / 2 * 64 + i % 2 * 16) + i / 2 * 2 * kPitch);
+    for (u32 i = 0; i < 2; ++i) {
+      const Vector<16> v = load_shared<16>(turned(at, i * 16));
 DIECAST_UNROLL
-      for (int j = 0; j < 4; ++j) two[i / 2].words[i % 2 * 4 + j] = v.words[j];
+      for (int j = 0; j < 4; ++j) block.words[i * 4 + j] = v.words[j];
     }
-    at += 4 * kPitch;
+    at = turned(at, 64) + 2 * kPitch;
+    return block;
   }
 
   // Where columns 2 * lane and the next lie.

@@ -4,6 +4,7 @@
 
 #include <diecast/device/group.h>
 #include <diecast/device/scale_layout.h>
+#include <diecast/device/shared_place.h>
 #include <diecast/device/simt.h>
 #include <diecast/device/stochastic.h>
 #include <diecast/device/types.h>
@@ -44,8 +45,8 @@ struct TileOutput : Randomness<Stochastic> {
     return (reinterpret_cast<u64>(scales) | (LayoutId == 0 ? static_cast<u64>(pitch) : 0)) % 4 == 0;
   }
   // Where scales are written.
-  DIECAST_DEVICE int padded_lines() const { return static_cast<int>(Layout::padded_rows(lines)); }
-  DIECAST_DEVICE int padded_blocks() const { return static_cast<int>(Layout::padded_cols(blocks)); }
+  DIECAST_DEVICE int padded_lines() const { return (lines + Layout::kTileRows - 1) & -Layout::kTileRows; }
+  DIECAST_DEVICE int padded_blocks() const { return (blocks + Layout::kTileCols - 1) & -Layout::kTileCols; }
   DIECAST_DEVICE i64 index(int line, int block) const { return u64{static_cast<u32>(line)} * line_blocks + block; }
   // Of a block in the tile, or beyond the matrix of one nearby.
   DIECAST_DEVICE f32 amax_of_line(int line) const { return amax[min(line, lines - 1)]; }
@@ -106,10 +107,7 @@ struct TileColumns {
   template <int Threads, class Output>
   DIECAST_DEVICE void write(const Output& out) {
     constexpr int kStep = Threads / (kStripes / 2);
-    int thread = threadIdx.x;
-#if !DIECAST_HOST
-    asm volatile("" : "+r"(thread));  // addresses are made here, and held in no register before
-#endif
+    const int thread = held_thread();
     const int first = thread / (kStripes / 2), block = thread % (kStripes / 2) * 2;
     const Vector<8>* from = at(first, block);
     u8* to = out.codes + 8 * out.index(first, block);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <diecast/device/scale_layout.h>
+#include <diecast/device/shared_place.h>
 #include <diecast/device/simt.h>
 #include <diecast/device/types.h>
 
@@ -11,51 +12,47 @@ namespace diecast {
 // Lines of so many blocks, a multiple of 4.
 template <int Lines, int Blocks>
 struct TileScales {
-  static constexpr int kWords = Blocks / 4, kPitch = Blocks + 4;  // lines that follow each other in other banks
+  static constexpr int kWords = Blocks / 4, kShift = kWords == 4 ? 2 : kWords == 2 ? 1 : 0, kPitch = Blocks + 4;  // lines that follow each other in other banks
   alignas(4) e4m3 scales[Lines * kPitch];
 
   DIECAST_DEVICE e4m3* at(int line, int block) { return scales + line * kPitch + block; }
+};
 
-  // All `Threads` of the block of threads, behind a barrier: four neighbouring scales each, in the order of memory.
-  template <int Threads, class Output>
-  DIECAST_DEVICE void write(const Output& out) {
-    constexpr int kLayout = Output::kLayout, kGroup = kLayout == 1 ? 128 : kLayout == 2 ? 8 : 1;
-    const int word = out.takes_four_scales() ? 4 : 5;  // scales that are written at once; a flag would double the loop
-    int thread = threadIdx.x;
-#if !DIECAST_HOST
-    asm volatile("" : "+r"(thread));  // addresses are made here, and held in no register before
-#endif
-    const auto store = [&](e4m3* to, u32 four, int has) {
-      if (has == word) {
-        *reinterpret_cast<u32*>(to) = four;
-      } else {
+// All `Threads` of the block of threads, behind a barrier: four neighbouring scales each, in the order of memory, of
+// `count` such fours, 2^`shift` of them a line.
+template <int Threads, class Output>
+DIECAST_DEVICE void write_scales(const Output& out, const e4m3* scales, int count, int shift) {
+  constexpr int kLayout = Output::kLayout, kGroup = kLayout == 1 ? 128 : kLayout == 2 ? 8 : 1;
+  const int word = out.takes_four_scales() ? 4 : 5;  // scales that are written at once; a flag would double the loop
 DIECAST_NO_UNROLL
-        for (int j = 0; j < has; ++j) to[j] = {static_cast<u8>(four >> 8 * j)};
-      }
-    };
-    if constexpr (kLayout == 0) {
-      constexpr int kStep = Threads / kWords;
-      const int block = thread % kWords * 4, has = min(out.blocks - block, 4);
-      int line = thread / kWords;
-      const e4m3* from = at(line, block);
-      e4m3* to = out.scales + (line * out.pitch + block);
-DIECAST_NO_UNROLL
-      for (; line < out.lines; line += kStep, from += kStep * kPitch, to += kStep * out.pitch) {
-        store(to, *reinterpret_cast<const u32*>(from), has);
-      }
+  for (int i = held_thread(); i < count; i += Threads) {
+    const int nth = i % kGroup, group = i / kGroup;  // of the lines that a tile of the layout has, lie together
+    const int line = (group >> shift) * kGroup + (kLayout == 1 ? nth % 4 * 32 + nth / 4 : nth), block = (group & ((1 << shift) - 1)) * 4;
+    int has = line < out.lines ? min(out.blocks - block, 4) : 0;
+    u32 four = *reinterpret_cast<const u32*>(scales + line * ((4 << shift) + 4) + block);
+    if constexpr (kLayout != 0) {
+      four = has > 0 ? four & 0xFFFFFFFFu >> (32 - 8 * has) : 0;  // its padding is zeros
+      has = line < out.padded_lines() && block < out.padded_blocks() ? 4 : 0;
+    }
+    e4m3* to = out.scales + Output::Layout::offset(line, block, out.pitch);
+    if (has == word) {
+      *reinterpret_cast<u32*>(to) = four;
     } else {
 DIECAST_NO_UNROLL
-      for (int i = thread; i < Lines * kWords; i += Threads) {
-        const int nth = i % kGroup, group = i / kGroup;  // of the lines that a tile of the layout has, lie together
-        const int line = group / kWords * kGroup + (kLayout == 1 ? nth % 4 * 32 + nth / 4 : nth), block = group % kWords * 4;
-        int has = line < out.lines ? min(out.blocks - block, 4) : 0;
-        u32 four = *reinterpret_cast<const u32*>(at(line, block));
-        four = has > 0 ? four & 0xFFFFFFFFu >> (32 - 8 * has) : 0;  // its padding is zeros
-        has = line < out.padded_lines() && block < out.padded_blocks() ? 4 : 0;
-        store(out.scales + Output::Layout::offset(line, block, out.pitch), four, has);
-      }
+      for (int j = 0; j < has; ++j) to[j] = {static_cast<u8>(four >> 8 * j)};
     }
   }
-};
+}
+
+// Of a tile's both sides, which have as many scales, by the same code.
+template <int Threads, class Output, class Across, class Down>
+DIECAST_DEVICE void write_scales(const Output& across, const Output& down, const Across& of_rows, const Down& of_columns) {
+DIECAST_NO_UNROLL
+  for (int side = 0; side < 2; ++side) {
+    const Output out = side == 0 ? across : down;
+    write_scales<Threads>(out, side == 0 ? of_rows.scales : of_columns.scales, sizeof of_rows.scales / Across::kPitch * Across::kWords,
+                          side == 0 ? Across::kShift : Down::kShift);
+  }
+}
 
 }  // namespace diecast

@@ -8,6 +8,7 @@
 #include <diecast/device/simt.h>
 #include <diecast/device/stripe16x256.h>
 #include <diecast/device/tile_output.h>
+#include <diecast/device/tile_scales.h>
 #include <diecast/device/types.h>
 #include <diecast/device/vector.h>
 
@@ -28,10 +29,7 @@ DIECAST_DEVICE void in_bands(u32& row, u32& col, u32 rows, u32 cols) {
 template <class Stripe, int Threads, class Output>
 DIECAST_DEVICE void write_columns(const Output& out, SharedPlace stripes) {
   constexpr u32 kPairs = kStripes / 2;
-  u32 thread = threadIdx.x;
-#if !DIECAST_HOST
-  asm volatile("" : "+r"(thread));  // addresses are made here, and held in no register before
-#endif
+  const u32 thread = held_thread();
   const u32 block = thread % kPairs * 2;
   const int has = min(out.blocks - static_cast<int>(block), 2), both = out.takes_two_codes() ? 2 : 3;
   const Stripe stripe{stripes + block * Stripe::kBytes, block};
@@ -76,15 +74,11 @@ DIECAST_NO_UNROLL
     e4m3* scale_to = scales_across.at(first, lane % 16);
     SharedPlace at = stripe.across();
 DIECAST_NO_UNROLL
-    for (int row = 0; row < 16; row += 4) {
-      TwoBlocks<IN> two;
-      Stripe::read_across(at, two.blocks);
-      const auto seldom_across = [&](const Block16<IN>& block) { return seldom(block, of_rows); };
-      quantize_together<false>(two, 0.0f, true, of_rows, seldom_across, [&](int, const Nvfp4Block& block) {
-        if (lines > 0) store_streaming<8>(codes_to, Vector<8>{{block.codes[0], block.codes[1]}});
-        *scale_to = block.scale;
-        lines -= 2, codes_to += 8 * across.index(2, 0), scale_to += 2 * ScalesAcross::kPitch;
-      });
+    for (int row = 0; row < 16; row += 2) {
+      const Nvfp4Block block = quantize_one(Stripe::read_across(at), of_rows, [&](const Block16<IN>& block) { return seldom(block, of_rows); });
+      if (lines > 0) store_streaming<8>(codes_to, Vector<8>{{block.codes[0], block.codes[1]}});
+      *scale_to = block.scale;
+      lines -= 2, codes_to += 8 * across.index(2, 0), scale_to += 2 * ScalesAcross::kPitch;
     }
     scale_to = scales_down.at(2 * lane, i);
     at = stripe.down();
@@ -104,8 +98,7 @@ DIECAST_NO_UNROLL
   }
   __syncthreads();
   write_columns<Stripe, Threads>(down, stripes);
-  scales_down.template write<Threads>(down);
-  scales_across.template write<Threads>(across);
+  write_scales<Threads>(across, down, scales_across, scales_down);
   __syncthreads();
 }
 

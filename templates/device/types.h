@@ -3,13 +3,16 @@
 #pragma once
 
 // Before a loop of a few known steps: unrolled on a GPU, so that arrays it indexes stay in registers;
-// left to the compiler on the host, which vectorizes it.
+// left to the compiler on the host, which vectorizes it. Times: so often, a constant.
 #if defined(__CUDACC__)
 #define DIECAST_UNROLL _Pragma("unroll")
 #define DIECAST_NO_UNROLL _Pragma("unroll 1")
+#define DIECAST_PRAGMA(text) _Pragma(#text)
+#define DIECAST_UNROLL_TIMES(count) DIECAST_PRAGMA(unroll count)
 #else
 #define DIECAST_UNROLL
 #define DIECAST_NO_UNROLL
+#define DIECAST_UNROLL_TIMES(count)
 #endif
 
 // A device function that is compiled once and called: for long code off the hot path, whose copies
