@@ -124,16 +124,18 @@ Result<void> fake_quant_row(GpuBench& bench) {
       accesses);
 }
 
-Result<void> mx_row(GpuBench& bench) {
+Result<void> mx_row(GpuBench& bench, const char* what, bool columnwise, double bound) {
   QuantizedTensor like;
   like.format = Format::mxfp8_e4m3;
   like.block_cols = 32;
-  DIECAST_TRY(const auto out, bench.quantized(like, true, false));
-  DIECAST_TRY(const auto op, PreparedQuantizeMx::prepare(bench.runtime(), bench.device(), {}));
+  DIECAST_TRY(const auto out, bench.quantized(like, true, columnwise));
+  PreparedQuantizeMx::Request request;
+  request.columnwise = columnwise;
+  DIECAST_TRY(const auto op, PreparedQuantizeMx::prepare(bench.runtime(), bench.device(), request));
   return bench.against_copy(
-      "quantize_mx bf16 to E4M3", kBf16Bytes + kMxfp8Bytes, 97,
+      what, kBf16Bytes + (columnwise ? 2 : 1) * kMxfp8Bytes, bound,
       [&](std::size_t set) { return op.run(bench.x(set), out[set], bench.stream()); },
-      bench.quantizing(out));
+      columnwise ? Accesses{} : bench.quantizing(out));
 }
 
 }  // namespace
@@ -145,7 +147,8 @@ Result<void> add_gpu_ops(GpuBench& bench) {
   DIECAST_CHECK(tiles_row(bench, "quantize_nvfp4_tiles bf16, 16x16 blocks, rows", 16, false, 93));
   DIECAST_CHECK(dequantize_row(bench));
   DIECAST_CHECK(fake_quant_row(bench));
-  return mx_row(bench);
+  DIECAST_CHECK(mx_row(bench, "quantize_mx bf16 to E4M3", false, 97));
+  return mx_row(bench, "quantize_mx_tiles bf16 to E4M3, rows and columns", true, 0);
 }
 
 Result<void> add_gpu_inputs(GpuBench& bench) {
