@@ -150,6 +150,7 @@ DIECAST_DEVICE void quantize_piece(const Matrix& m, i64 tile_row, i64 nth, const
   const i64 col = nth * Piece::kCols + Piece::across() * Piece::kElements, block = col / 32;
   const int rows_left = Piece::rows_until(m.rows - row);
   const i64 cols_left = m.cols - col;
+  const int steps = Piece::rows_until(Scales::padded_rows(m.rows) - tile_row * 32);  // of the lanes that have most rows
   piece.read(m.x + row * m.stride + col, m.stride, rows_left, cols_left);
 
   const bool has_codes = Format::kFourBit ? block < row_blocks : cols_left > 0;
@@ -171,7 +172,7 @@ DIECAST_DEVICE void quantize_piece(const Matrix& m, i64 tile_row, i64 nth, const
 
   u32 largest[4] = {};
 DIECAST_NO_UNROLL
-  for (int i = 0; i < Piece::kRows; ++i) {
+  for (int i = 0; i < steps; ++i) {
     const Vector<16> v = piece.row(i);
 DIECAST_UNROLL
     for (int j = 0; j < 4; ++j) largest[j] = Piece::larger(largest[j], v.words[j]);
@@ -185,7 +186,7 @@ DIECAST_UNROLL
     if constexpr (kRowwise) {
       const e8m0 scale = Format::scale(Piece::magnitude(own[0]));
 DIECAST_NO_UNROLL
-      for (int i = 0; i < Piece::kRows; ++i) put_row(i, piece.row(i), scale);
+      for (int i = 0; i < steps; ++i) put_row(i, piece.row(i), scale);
     }
   } else if constexpr (kColumnwise) {
 DIECAST_UNROLL
@@ -218,7 +219,7 @@ DIECAST_UNROLL
       }
       u8* to = m.data_t + row * m.cols + col;
 DIECAST_NO_UNROLL
-      for (int i = 0; i < Piece::kRows; ++i, to += m.cols) {
+      for (int i = 0; i < steps; ++i, to += m.cols) {
         if (i < rows_left && cols_left > 0) Piece::store(to, piece.row(i), cols_left, [&](int k) { return of_columns[k]; });
       }
     }
