@@ -1,4 +1,6 @@
 // quantize_nvfp4's edges and properties on a GPU.
+#include <ranges>
+
 #include "ops/nvfp4_properties.h"
 
 namespace diecast::testing {
@@ -25,6 +27,20 @@ TEST_F(Nvfp4OnGpu, NearTiesAreAsTheReferenceHasThem) {
   expect_near_ties_as_the_reference(device_);
 }
 TEST_F(Nvfp4OnGpu, RowsAreTheSameOneByOne) { expect_rows_one_by_one(device_); }
+// What is small has kernels of its own.
+TEST_F(Nvfp4OnGpu, ASmallMatrixIsAsTheBeginningOfALargeOne) {
+  for (const bool row_scaled : {false, true}) {
+    HostMatrix large = random_matrix(DType::bf16, 16384, 2048, 13);
+    HostMatrix small(DType::bf16, 33, large.cols);
+    small.fill([&](std::int64_t row, std::int64_t col) { return large.at(row, col); });
+    const std::vector<float> given = row_scaled ? std::vector<float>{} : std::vector<float>{2.5f};
+    const Quantized all = quantize(device_, large, {}, given, row_scaled);
+    const Quantized part = quantize(device_, small, {}, given, row_scaled);
+    EXPECT_TRUE(std::ranges::equal(part.codes, all.codes | std::views::take(part.codes.size())));
+    EXPECT_TRUE(std::ranges::equal(part.scales, all.scales | std::views::take(part.scales.size())));
+    EXPECT_TRUE(std::ranges::equal(part.amax, all.amax | std::views::take(part.amax.size())));
+  }
+}
 TEST_F(Nvfp4OnGpu, APowerOfTwoChangesTheAmaxAlone) { expect_powers_of_two_change_nothing(device_); }
 TEST_F(Nvfp4OnGpu, EqualAmaxesOfRowsAreOneAmax) { expect_equal_amaxes_to_be_one(device_); }
 TEST_F(Nvfp4OnGpu, LayoutsMoveBytesAlone) {

@@ -50,9 +50,9 @@ TEST(QuantizeNvfp4, FillsFindsTheAmaxAndQuantizes) {
   name_parameters(machine);
   const auto runtime = machine.runtime();
   const auto device = machine.cuda.device();
-  const Matrices m(*device, 32, 4096);
+  const Matrices m(*device, 512, 4096);
   const auto op = PreparedQuantizeNvfp4::prepare(*runtime, device, {}).value();
-  EXPECT_EQ(op.scratch_bytes(32, 4096), 0);
+  EXPECT_EQ(op.scratch_bytes(512, 4096), 0);
   machine.cuda->calls.clear();
   op.run(m.x, m.out, {}).value();
   ASSERT_EQ(launched(machine), (std::vector<std::string>{"amax", "quantize_nvfp4"}));
@@ -64,7 +64,7 @@ TEST(QuantizeNvfp4, FillsFindsTheAmaxAndQuantizes) {
   EXPECT_EQ(launch.argument<void*>(3), m.out.rowwise.scale);
   EXPECT_EQ(launch.arguments[4].size(), 16u);  // rows: a pointer or a number
   EXPECT_EQ(launch.argument<std::int64_t>(5), 4096);
-  EXPECT_EQ(launch.grid[0], 64u);  // 32 * 256 blocks of 16, 128 a block of threads
+  EXPECT_EQ(launch.grid[0], 1024u);  // 512 * 256 blocks of 16, 128 a block of threads
   EXPECT_EQ(launch.block[0], 128u);
 }
 
@@ -74,7 +74,7 @@ TEST(QuantizeNvfp4, WithAGivenAmaxIsOneLaunch) {
   const auto device = machine.cuda.device();
   const Matrices m(*device, 8, 64);
   quantize_nvfp4(*runtime, m.x, m.out, {true, device}).value();
-  EXPECT_EQ(launched(machine), std::vector<std::string>{"quantize_nvfp4"});
+  EXPECT_EQ(launched(machine), std::vector<std::string>{"quantize_nvfp4_small"});
   EXPECT_EQ(machine.cuda->count("cuMemsetD8Async"), 0);
 }
 
@@ -115,12 +115,43 @@ TEST(QuantizeNvfp4, FewRowsThatFindTheirAmaxHaveMoreThreadsEach) {
   }
 }
 
+// Where all of a matrix is on the GPU at once, threads share a block of 16: four while a scheduler
+// has one warp of them, else two. All kernels are made beforehand, and the elements choose.
+TEST(QuantizeNvfp4, SmallMatricesHaveKernelsOfTheirOwn) {
+  FakeMachine machine;
+  const auto runtime = machine.runtime();
+  const auto device = machine.cuda.device();
+  PreparedQuantizeNvfp4::Request request;
+  request.amax_given = true;
+  const auto op = PreparedQuantizeNvfp4::prepare(*runtime, device, request).value();
+  request.rows = RowsClass::apart;  // has but one
+  const auto apart = PreparedQuantizeNvfp4::prepare(*runtime, device, request).value();
+  runtime->freeze();
+  const Stream stream = device->create_stream().value();
+  const auto grid = [&](const PreparedQuantizeNvfp4& of, const Matrices& m) {
+    machine.cuda.begin_capture(stream);
+    of.run(m.x, m.out, stream).value();
+    EXPECT_TRUE(machine.cuda.end_capture(stream));
+    const auto& launch = machine.cuda->launches.back();
+    return launch.symbol + " " + std::to_string(launch.grid[0]);
+  };
+  constexpr std::int64_t kFew = 132 * 32, kSome = 132 * 512;  // blocks of 16 from which on
+  for (const std::int64_t cols : {16, 256}) {
+    const std::int64_t few = kFew * 16 / cols, some = kSome * 16 / cols;
+    EXPECT_EQ(grid(op, Matrices(*device, few - 1, cols)), "quantize_nvfp4_small 132");
+    EXPECT_EQ(grid(op, Matrices(*device, few, cols)), "quantize_nvfp4_small 66");
+    EXPECT_EQ(grid(op, Matrices(*device, some - 1, cols)), "quantize_nvfp4_small 1056");
+    EXPECT_EQ(grid(op, Matrices(*device, some, cols)), "quantize_nvfp4 528");
+    EXPECT_EQ(grid(apart, Matrices(*device, few, cols)), "quantize_nvfp4 33");
+  }
+}
+
 TEST(QuantizeNvfp4, AFixedRowLengthIsNoKernelParameter) {
   FakeMachine machine;
   name_parameters(machine, true);
   const auto runtime = machine.runtime();
   const auto device = machine.cuda.device();
-  const Matrices m(*device, 8, 4096);
+  const Matrices m(*device, 512, 4096);
   PreparedQuantizeNvfp4::Request request;
   request.cols = 4096;
   request.amax_given = true;
@@ -156,8 +187,8 @@ TEST(QuantizeNvfp4, TheConvenienceCallPreparesOnce) {
   quantize_nvfp4(*runtime, m.x, m.out, {false, device}).value();
   runtime->freeze();
   quantize_nvfp4(*runtime, n.x, n.out, {false, device}).value();  // another shape, nothing new
-  EXPECT_EQ(machine.nvrtc.compiles().size(), 2u);
-  EXPECT_EQ(runtime->counters().loaded, 2u);
+  EXPECT_EQ(machine.nvrtc.compiles().size(), 4u);  // amax, and three that quantize
+  EXPECT_EQ(runtime->counters().loaded, 4u);
 }
 
 TEST(QuantizeNvfp4, WhileCapturingNothingIsPrepared) {

@@ -115,4 +115,27 @@ std::string quantize_nvfp4_row_scaled_difference(Kernel& kernel, const Case& one
   return quantize_difference(kernel, one, tunes, true);
 }
 
+std::string quantize_nvfp4_small_difference(Kernel& kernel, const Case& one,
+                                            const Bindings& tunes) {
+  Device& device = kernel.device();
+  Matrix x = input_matrix(device, one, dtype_of(kernel.specialization(), "IN"), "dense");
+  const reference::Nvfp4Options options;
+  const std::vector<float> amax = given_for(x.on_host(), one, options);
+  const auto want = reference::quantize_nvfp4(x.on_host(), options, amax).value();
+  DeviceBuffer codes(device, want.codes.size() + spare_bytes(one, want.codes.size()));
+  DeviceBuffer scales(device, want.scales.size() + spare_bytes(one, want.scales.size()));
+  const DeviceBuffer of_tensor(device, amax.data(), sizeof(float));
+  const KernelArgument arguments[] = {
+      x.argument(),
+      KernelArgument::tensor(DType::f32, of_tensor.data_pointer()),
+      KernelArgument::tensor(DType::u8, codes.data_pointer()),
+      KernelArgument::tensor(DType::e4m3, scales.data_pointer()),
+      KernelArgument::size(one.rows),
+      KernelArgument::size(one.cols)};
+  std::string problem = launch_and_wait(kernel, arguments, tunes);
+  if (problem.empty()) problem = compare("scales", scales, want.scales.data(), want.scales.size());
+  if (problem.empty()) problem = compare("codes", codes, want.codes.data(), want.codes.size());
+  return problem;
+}
+
 }  // namespace diecast::variants

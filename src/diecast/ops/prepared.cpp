@@ -34,6 +34,16 @@ Result<std::shared_ptr<Kernel>> preload_for(Runtime& runtime, const std::shared_
   return runtime.preload(specialization, device);
 }
 
+Result<std::vector<std::shared_ptr<Kernel>>> preload_all_for(Runtime& runtime,
+                                                             const std::shared_ptr<Device>& device,
+                                                             std::span<const KernelWanted> all) {
+  std::vector<Specialization> specializations;
+  for (const auto& [name, bindings] : all) {
+    DIECAST_TRY(specializations.emplace_back(), runtime.specialize_for(name, bindings, *device));
+  }
+  return runtime.preload(specializations, device);
+}
+
 Result<void> may_prepare(Device& device, Stream stream, std::string_view op) {
   DIECAST_TRY(const bool capturing, device.is_capturing(stream));
   if (!capturing) return {};

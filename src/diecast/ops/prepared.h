@@ -11,7 +11,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string_view>
+#include <vector>
 
 namespace diecast {
 
@@ -51,6 +53,15 @@ Result<std::shared_ptr<Device>> device_or_default(Runtime& runtime,
 // A kernel of an op: the device's best target of the template, resolved and resident.
 Result<std::shared_ptr<Kernel>> preload_for(Runtime& runtime, const std::shared_ptr<Device>& device,
                                             std::string_view name, const Bindings& bindings);
+
+// Several, in order: they are compiled side by side.
+struct KernelWanted {
+  std::string_view name;
+  Bindings bindings;
+};
+Result<std::vector<std::shared_ptr<Kernel>>> preload_all_for(Runtime& runtime,
+                                                             const std::shared_ptr<Device>& device,
+                                                             std::span<const KernelWanted> all);
 
 // While a stream is being captured nothing may be prepared. Errors: not_resident naming the op.
 Result<void> may_prepare(Device& device, Stream stream, std::string_view op);

@@ -2,8 +2,7 @@
 // their own amax are one launch of another kernel.
 #include <diecast/base/text.h>
 #include <diecast/ops/quantize_nvfp4.h>
-
-#include <algorithm>
+#include <diecast/ops/quantize_nvfp4_kernels.h>
 
 namespace diecast {
 
@@ -47,50 +46,6 @@ Error wrong_output(const Tensor& x, const QuantizedTensor& out) {
 // Whether the kernel is given its global scales, rather than finding them or an amax before it.
 bool given(const Request& request) {
   return request.amax_given || request.global != GlobalScale::amax || request.block_amax;
-}
-
-// What both templates have.
-Bindings bindings_of(const Request& request) {
-  Bindings bindings;
-  bindings.set("COLS", request.cols).set("IN", request.in);
-  bindings.set("SCALES_APART", Value::boolean(request.scales_apart));
-  bindings.set("PROFILE", profile_name(request.profile)).set("LAYOUT", layout_name(request.layout));
-  bindings.set("FOUR_OVER_SIX", four_over_six_name(request.four_over_six));
-  bindings.set("BOUND", request.e4m3_bound);
-  bindings.set("RHT", Value::boolean(request.rht)).set("SIGN_MASK", int{request.sign_mask});
-  bindings.set("STOCHASTIC", Value::boolean(request.stochastic));
-  return bindings;
-}
-
-// Threads that share a row: as many as hold all of it in registers, 128 bytes each. The host has no
-// threads to spread a row over: fewer fibers, fewer switches.
-int row_threads(const Request& request, const DeviceProperties& device) {
-  if (device.cc == 0) return 32;
-  const std::int64_t bytes = request.cols * (request.in == DType::f32 ? 4 : 2);
-  int threads = request.cols == 0 ? 256 : 32;
-  while (threads < 512 && request.cols != 0 && threads * 128 < bytes) threads *= 2;
-  return threads;
-}
-
-// Where rows are few and their length is known, a thread takes one block of 16: the wait for a row
-// is all there is then, and it is up to a third shorter (an H200, NOTES.md). So many threads a row.
-int few_row_threads(const Request& request) {
-  int threads = 32;
-  while (threads < 512 && threads * 16 < request.cols) threads *= 2;
-  return threads;
-}
-
-// The rows that are on the GPU all at once where a row has so many threads.
-std::int64_t rows_at_once(const DeviceProperties& device, int threads) {
-  return device.sm_count * std::int64_t{1024} / threads;
-}
-
-// How many rows a block of threads takes: several of at most 512 columns, a block of 16 a lane.
-int rows_side_by_side(const Request& request, const DeviceProperties& device, int threads) {
-  if (device.cc == 0 || request.cols == 0 || request.rows == RowsClass::any) return 1;
-  int lanes = 4;
-  while (lanes * 16 < request.cols) lanes *= 2;
-  return lanes <= 32 ? threads / lanes : 1;
 }
 
 std::string described(const Request& r) {
@@ -162,36 +117,14 @@ Result<PreparedQuantizeNvfp4> PreparedQuantizeNvfp4::prepare(Runtime& runtime,
                      request.row_scaled};
   if (request.scales_apart) prepared.plain_ = {};
   prepared.finds_rows_ = request.row_scaled && !given(request);
-  Bindings bindings = bindings_of(request);
-  if (prepared.finds_rows_) {
-    bindings.set("ROWS", request.rows == RowsClass::any ? "any" : "apart");
-    const DeviceProperties& properties = device->properties();
-    constexpr int kShortRows = 128;  // threads
-    const int side = rows_side_by_side(request, properties, kShortRows);
-    const int many = side > 1 ? kShortRows : row_threads(request, properties);
-    const int few = few_row_threads(request);
-    bindings.set("SIDE", side);
-    const auto kernel_of = [&](int threads) {
-      bindings.set("THREADS", threads);
-      return preload_for(runtime, device, "quantize_nvfp4_row_scaled", bindings);
-    };
-    DIECAST_TRY(prepared.quantize_, kernel_of(many));
-    DIECAST_CHECK(takes(*prepared.quantize_, request.in, true));
-    if (properties.cc == 0 || request.cols == 0 || few <= many) return prepared;
-    DIECAST_TRY(prepared.few_, kernel_of(few));
-    const int some = std::max(2 * many, few / 2);  // few, where those are twice many
-    DIECAST_TRY(prepared.some_, kernel_of(some));
-    prepared.few_rows_ = rows_at_once(properties, few);
-    prepared.some_rows_ = rows_at_once(properties, some);
-    return prepared;
-  }
-  bindings.set("ROWS", rows_class_name(request.rows));
-  bindings.set("GLOBAL", global_scale_name(request.global));
-  bindings.set("ROW_SCALE", Value::boolean(request.row_scaled));
-  bindings.set("BLOCK_AMAX", Value::boolean(request.block_amax));
-  DIECAST_TRY(prepared.quantize_, preload_for(runtime, device, kName, bindings));
-  DIECAST_CHECK(takes(*prepared.quantize_, request.in, false));
-  if (!given(request)) {
+  const auto wanted =
+      quantize_nvfp4_kernels(request, prepared.finds_rows_, device->properties());
+  DIECAST_TRY(const auto kernels, preload_all_for(runtime, device, wanted.all));
+  DIECAST_CHECK(takes(*kernels.front(), request.in, prepared.finds_rows_));
+  prepared.quantize_ = kernels.front(), prepared.some_ = kernels.back();
+  prepared.few_ = kernels[kernels.size() > 1];
+  prepared.few_elements_ = wanted.few, prepared.some_elements_ = wanted.some;
+  if (!prepared.finds_rows_ && !given(request)) {
     const PreparedAmax::Request amax{
         request.in,
         AmaxPer::tensor,
@@ -240,7 +173,7 @@ Result<KernelArgument> rng_argument(std::string_view op, bool wanted, const std:
     return rng_argument(kOp, request_.stochastic, rng_state).error();
   if (amax_) DIECAST_CHECK(amax_->run(x, out.rowwise.amax, false, stream));
   const QuantizedSide& to = out.rowwise;
-  const Kernel& its = kernel(rows);
+  const Kernel& its = kernel(rows * cols, x.device_rows != nullptr);
   const LaunchPlaces& places = its.places();
   LaunchWords words;
   places.set(words, 0, x.data, rows <= 1 || x.row_stride == cols ? 0 : x.row_stride);

@@ -94,8 +94,10 @@ Result<std::vector<Configured>> configurations(Runtime& runtime,
   std::vector<Configured> out;
   for (std::size_t i = 0; i < all.size(); ++i) {
     const std::size_t of_kernel = out.size();
-    for (const Value& waves : tmpl->parameter("waves")->allowed) {
-      Configured one{kernels[i], arguments_by_name(all[i], of), Bindings{}.set("waves", waves), {}};
+    const Parameter* const waves = tmpl->parameter("waves");
+    for (const Value& value : waves == nullptr ? std::vector<Value>(1) : waves->allowed) {
+      Configured one{kernels[i], arguments_by_name(all[i], of), {}, {}};
+      if (waves != nullptr) one.tunes.set("waves", value);
       DIECAST_TRY(one.shape, one.kernel->shape(one.arguments, one.tunes));
       const bool known =
           std::any_of(out.begin() + static_cast<std::ptrdiff_t>(of_kernel), out.end(),
@@ -117,9 +119,14 @@ Bindings plain_options(const Template& tmpl, const SmallCase& of) {
 
 Result<std::vector<Configured>> kernels_of(Runtime& runtime, const std::shared_ptr<Device>& device,
                                            const SmallCase& of) {
-  DIECAST_TRY(const auto tmpl, runtime.find_template(of.row_scaled ? "quantize_nvfp4_row_scaled"
-                                                                   : "quantize_nvfp4"));
-  return configurations(runtime, device, tmpl, plain_options(*tmpl, of), of);
+  std::vector<Configured> out;
+  for (const char* name : {"quantize_nvfp4_row_scaled", "quantize_nvfp4", "quantize_nvfp4_small"}) {
+    if (of.row_scaled != (name == std::string_view("quantize_nvfp4_row_scaled"))) continue;
+    DIECAST_TRY(const auto tmpl, runtime.find_template(name));
+    DIECAST_TRY(auto some, configurations(runtime, device, tmpl, plain_options(*tmpl, of), of));
+    std::ranges::move(some, std::back_inserter(out));
+  }
+  return out;
 }
 
 // The kernel without arithmetic whose grid and threads are these.
@@ -127,25 +134,27 @@ Result<Configured> accesses_of(Runtime& runtime, const std::shared_ptr<Device>& 
                                const SmallCase& of, const Kernel& kernel) {
   DIECAST_TRY(const LaunchShape shape,
               kernel.shape(arguments_by_name(kernel.specialization(), of)));
-  DIECAST_TRY(const auto tmpl,
-              pattern_template(of.row_scaled ? "accesses_rows" : "accesses_direct"));
-  Bindings fixed = of.row_scaled ? Bindings{}.set("COLS", of.cols())
-                                 : Bindings{}
-                                       .set("READ", 32)
-                                       .set("WRITE", 8)
-                                       .set("READ_SCALE", 0)
-                                       .set("WRITE_SCALE", 1)
-                                       .set("LAYOUT", "linear")
-                                       .set("READ_WORD", true)
-                                       .set("TOGETHER", 1)
-                                       .set("AHEAD", false);
+  const Specialization& one = kernel.specialization();
+  const bool shared = one.tmpl().parameter("LANES") != nullptr;
+  DIECAST_TRY(const auto tmpl, pattern_template(of.row_scaled ? "accesses_rows"
+                                                : shared      ? "accesses_once"
+                                                              : "accesses_direct"));
+  Bindings fixed;
+  if (of.row_scaled) {
+    fixed.set("COLS", of.cols());
+  } else if (shared) {
+    fixed.set("LANES", one.number("LANES"));
+  } else {
+    fixed.set("READ", 32).set("WRITE", 8).set("READ_SCALE", 0).set("WRITE_SCALE", 1);
+    fixed.set("LAYOUT", "linear").set("READ_WORD", true).set("TOGETHER", 1).set("AHEAD", false);
+  }
   fixed.set("THREADS", static_cast<std::int64_t>(shape.block[0]));
   DIECAST_TRY(const auto all, configurations(runtime, device, tmpl, fixed, of));
-  for (const Configured& one : all) {
-    if (same_grid(one.shape, shape)) return one;
+  for (const Configured& each : all) {
+    if (same_grid(each.shape, shape)) return each;
   }
   return Error{ErrorCode::not_supported,
-               cat("no pattern has the grid of ", kernel.specialization().spelling(), ": ",
+               cat("no pattern has the grid of ", one.spelling(), ": ",
                    shape.grid[0], " blocks of ", shape.block[0], " threads"),
                cat("let ", tmpl->name(), " have the tunes of that kernel")};
 }
@@ -158,7 +167,7 @@ Result<Figures> measure_small(Runtime& runtime, const ToolDriver& driver,
   request.row_scaled = of.row_scaled;
   request.cols = of.cols();
   DIECAST_TRY(const auto op, PreparedQuantizeNvfp4::prepare(runtime, device, request));
-  DIECAST_TRY(const auto alone, accesses_of(runtime, device, of, op.kernel(of.rows())));
+  DIECAST_TRY(const auto alone, accesses_of(runtime, device, of, op.kernel(of.rows() * of.cols())));
   DIECAST_TRY(const auto configured, kernels_of(runtime, device, of));
   GraphTimes times(driver, device, stream);
   const auto add = [&](const std::function<Result<void>()>& call) {

@@ -1,0 +1,110 @@
+// The kernels of quantize_nvfp4, by what was measured; see quantize_nvfp4_kernels.h.
+#include <diecast/ops/quantize_nvfp4_kernels.h>
+
+#include <algorithm>
+
+namespace diecast {
+namespace {
+
+using Request = PreparedQuantizeNvfp4::Request;
+
+// What both templates have.
+Bindings bindings_of(const Request& request) {
+  Bindings bindings;
+  bindings.set("COLS", request.cols).set("IN", request.in);
+  bindings.set("SCALES_APART", Value::boolean(request.scales_apart));
+  bindings.set("PROFILE", profile_name(request.profile)).set("LAYOUT", layout_name(request.layout));
+  bindings.set("FOUR_OVER_SIX", four_over_six_name(request.four_over_six));
+  bindings.set("BOUND", request.e4m3_bound);
+  bindings.set("RHT", Value::boolean(request.rht)).set("SIGN_MASK", int{request.sign_mask});
+  bindings.set("STOCHASTIC", Value::boolean(request.stochastic));
+  return bindings;
+}
+
+// Threads that share a row: as many as hold all of it in registers, 128 bytes each. The host has no
+// threads to spread a row over: fewer fibers, fewer switches.
+int row_threads(const Request& request, const DeviceProperties& device) {
+  if (device.cc == 0) return 32;
+  const std::int64_t bytes = request.cols * (request.in == DType::f32 ? 4 : 2);
+  int threads = request.cols == 0 ? 256 : 32;
+  while (threads < 512 && request.cols != 0 && threads * 128 < bytes) threads *= 2;
+  return threads;
+}
+
+// Where rows are few and their length is known, a thread takes one block of 16: the wait for a row
+// is all there is then, and it is up to a third shorter (an H200, NOTES.md). So many threads a row.
+int few_row_threads(const Request& request) {
+  int threads = 32;
+  while (threads < 512 && threads * 16 < request.cols) threads *= 2;
+  return threads;
+}
+
+// The rows that are on the GPU all at once where a row has so many threads.
+std::int64_t rows_at_once(const DeviceProperties& device, int threads) {
+  return device.sm_count * std::int64_t{1024} / threads;
+}
+
+// How many rows a block of threads takes: several of at most 512 columns, a block of 16 a lane.
+int rows_side_by_side(const Request& request, const DeviceProperties& device, int threads) {
+  if (device.cc == 0 || request.cols == 0 || request.rows == RowsClass::any) return 1;
+  int lanes = 4;
+  while (lanes * 16 < request.cols) lanes *= 2;
+  return lanes <= 32 ? threads / lanes : 1;
+}
+
+QuantizeNvfp4Kernels kernels_that_find_rows(const Request& request,
+                                            const DeviceProperties& device) {
+  constexpr std::string_view kName = "quantize_nvfp4_row_scaled";
+  QuantizeNvfp4Kernels out;
+  constexpr int kShortRows = 128;  // threads
+  const int side = rows_side_by_side(request, device, kShortRows);
+  const int many = side > 1 ? kShortRows : row_threads(request, device);
+  const int few = few_row_threads(request);
+  Bindings bindings = bindings_of(request);
+  bindings.set("ROWS", request.rows == RowsClass::any ? "any" : "apart").set("SIDE", side);
+  out.all.push_back({kName, bindings.set("THREADS", many)});
+  if (device.cc == 0 || request.cols == 0 || few <= many) return out;
+  const int some = std::max(2 * many, few / 2);  // few, where those are twice many
+  out.all.push_back({kName, bindings.set("THREADS", few)});
+  out.all.push_back({kName, bindings.set("THREADS", some)});
+  out.few = rows_at_once(device, few) * request.cols;
+  out.some = rows_at_once(device, some) * request.cols;
+  return out;
+}
+
+// Whether small matrices have kernels of their own, in which threads share a block of 16: where all
+// of a matrix is on the GPU at once, what a thread computes is a good part of the launch.
+bool has_small(const Request& r, const DeviceProperties& device) {
+  return device.cc != 0 && r.rows == RowsClass::dense && r.profile == Profile::te &&
+         r.global == GlobalScale::amax && !r.row_scaled && r.layout == ScaleLayout::linear &&
+         !r.scales_apart && r.four_over_six == FourOverSix::off && !r.rht && !r.stochastic;
+}
+
+QuantizeNvfp4Kernels kernels_under_given(const Request& request, const DeviceProperties& device) {
+  Bindings bindings = bindings_of(request);
+  bindings.set("ROWS", rows_class_name(request.rows));
+  bindings.set("GLOBAL", global_scale_name(request.global));
+  bindings.set("ROW_SCALE", Value::boolean(request.row_scaled));
+  bindings.set("BLOCK_AMAX", Value::boolean(request.block_amax));
+  QuantizeNvfp4Kernels out{{{PreparedQuantizeNvfp4::kName, bindings}}};
+  if (!has_small(request, device)) return out;
+  // Four threads a block while a scheduler has one warp of them, then two (an H200, NOTES.md).
+  for (const int lanes : {4, 2}) {
+    Bindings small;
+    small.set("COLS", request.cols).set("IN", request.in).set("LANES", lanes);
+    out.all.push_back({"quantize_nvfp4_small", small});
+  }
+  out.few = device.sm_count * std::int64_t{128} / 4 * 16;
+  out.some = device.sm_count * std::int64_t{1024} / 2 * 16;
+  return out;
+}
+
+}  // namespace
+
+QuantizeNvfp4Kernels quantize_nvfp4_kernels(const Request& request, bool finds_rows,
+                                            const DeviceProperties& device) {
+  return finds_rows ? kernels_that_find_rows(request, device)
+                    : kernels_under_given(request, device);
+}
+
+}  // namespace diecast

@@ -1,0 +1,23 @@
+// Which kernels a prepared quantize_nvfp4 holds: how fast a matrix is depends on whether all of it
+// is on the GPU at once, so there is one for any number of elements and others for few.
+#pragma once
+
+#include <diecast/launch/device.h>
+#include <diecast/ops/prepared.h>
+#include <diecast/ops/quantize_nvfp4.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace diecast {
+
+struct QuantizeNvfp4Kernels {
+  std::vector<KernelWanted> all;   // for many elements, then, if there are such, for few, for some
+  std::int64_t few = 0, some = 0;  // elements from which on it is not that kernel any more
+};
+
+// `finds_rows`: rows find their own amax.
+QuantizeNvfp4Kernels quantize_nvfp4_kernels(const PreparedQuantizeNvfp4::Request& request,
+                                            bool finds_rows, const DeviceProperties& device);
+
+}  // namespace diecast
