@@ -21,15 +21,16 @@ DIECAST_DEVICE void now(T*& pointer) {
 // What one of `Lanes` threads has of a block: all of its scale, 16 / Lanes of its codes.
 template <int Lanes>
 struct ShareOfBlock {
+  static_assert(Lanes == 2 || Lanes == 4, "a share is a word of codes, or half of one");
   static constexpr int kCodes = 16 / Lanes;
-  u32 codes[Lanes == 1 ? 2 : 1];
+  u32 codes;
   e4m3 scale;
 
   // Thread `lane` of them. Each has loaded the whole block: neighbours' elements come with its own.
   template <class IN>
   DIECAST_DEVICE ShareOfBlock(const Block16<IN>& block, u32 lane, const ScaleAndFactor& by)
       : scale(by.scale) {
-    constexpr int kWords = Block16<IN>::kWords / Lanes, kTogether = kCodes < 8 ? kCodes : 8;
+    constexpr int kWords = Block16<IN>::kWords / Lanes;
     u32 own[kWords];
 DIECAST_UNROLL
     for (int w = 0; w < kWords; ++w) {
@@ -37,23 +38,18 @@ DIECAST_UNROLL
 DIECAST_UNROLL
       for (u32 l = 1; l < Lanes; ++l) own[w] = lane == l ? block.words[l * kWords + w] : own[w];
     }
+    f32 y[kCodes];
 DIECAST_UNROLL
-    for (int i = 0; i < kCodes; i += kTogether) {
-      f32 y[kTogether];
-DIECAST_UNROLL
-      for (int j = 0; j < kTogether; ++j) y[j] = __fmul_rn(element_of<IN>(own, i + j), by.factor);
-      codes[i / 8] = e2m1_codes(y);
-    }
+    for (int i = 0; i < kCodes; ++i) y[i] = __fmul_rn(element_of<IN>(own, i), by.factor);
+    codes = e2m1_codes(y);
   }
 
   // To where this thread's codes begin.
   DIECAST_DEVICE void store_codes(u8* to) const {
-    if constexpr (Lanes == 1) {
-      store_streaming<8>(to, {{codes[0], codes[1]}});
-    } else if constexpr (Lanes == 2) {
-      store_streaming<4>(to, {{codes[0]}});
+    if constexpr (Lanes == 2) {
+      store_streaming<4>(to, {{codes}});
     } else {
-      *reinterpret_cast<u16*>(to) = static_cast<u16>(codes[0]);
+      *reinterpret_cast<u16*>(to) = static_cast<u16>(codes);
     }
   }
 };
