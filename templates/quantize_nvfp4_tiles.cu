@@ -85,7 +85,7 @@ constexpr bool kTransformsRows = RHT == RHT_both || RHT == RHT_rowwise, kTransfo
 constexpr bool kSquare = BLOCK_ROWS == 16, kFourOverSix = FOUR_OVER_SIX != FOUR_OVER_SIX_off, kSquares = FOUR_OVER_SIX == FOUR_OVER_SIX_mse;
 constexpr bool kOrdinary = kHasOrdinary<LoadedElement<IN>::Type, PROFILE, GLOBAL, FOUR_OVER_SIX> && !STOCHASTIC;
 // A lane's two blocks side by side in the code: longer to compile, but for what is often quantized.
-constexpr bool kPlain = bits<IN>() == 16 && PROFILE == PROFILE_te && GLOBAL == GLOBAL_amax && !kFourOverSix && !STOCHASTIC && !ROW_SCALE && (RHT == RHT_none || (ROWS == ROWS_apart && !kSquare)) && !(kSquare && kBoth);
+constexpr bool kPlain = bits<IN>() == 16 && PROFILE == PROFILE_te && GLOBAL == GLOBAL_amax && !kFourOverSix && !STOCHASTIC && !ROW_SCALE && (RHT == RHT_none || (ROWS == ROWS_apart && !kSquare)) && !(GROUPED && (ROWS == ROWS_any || RHT != RHT_none)) && !(kSquare && kBoth);
 constexpr bool kTogether = kPlain && kOrdinary && RHT == RHT_none;  // which wait together
 // Of both sides, where a multiprocessor has room: a warp takes a whole stripe of a tile, which writes lines of rows.
 constexpr bool kStriped = kTogether && kBoth && ROWS == ROWS_apart && (DIECAST_CC < 86 || DIECAST_CC == 90);

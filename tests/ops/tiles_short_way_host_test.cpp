@@ -48,7 +48,8 @@ bool goes(const Way& way, const Bindings& b) {
   }
   const bool both = has(b, "DIRECTION", "both"), square = has(b, "BLOCK_ROWS", "16");
   const bool together = !has(b, "IN", "e4m3") && has(b, "RHT", "none") &&
-                        has(b, "ROW_SCALE", "0") && !(square && both);
+                        has(b, "ROW_SCALE", "0") && !(square && both) &&
+                        !(has(b, "GROUPED", "1") && has(b, "ROWS", "any"));
   const bool in_stripes = together && both && has(b, "ROWS", "apart");
   const std::string name = way.name;
   if (has(b, "IN", "f32")) return false;
