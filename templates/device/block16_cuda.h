@@ -119,15 +119,46 @@ DIECAST_UNROLL
 }
 
 // Codes of elements 8 * half to 8 * half + 7 times `factor`, two a byte, the first in the low nibble.
+#if !DIECAST_HAS_E2M1_CVT
+#define DIECAST_BF16_PRODUCTS(y0, y1, word)                                                      \
+  " shl.b32 " y0 ", " word ", 16;\n and.b32 " y1 ", " word ", 0xFFFF0000;\n"                     \
+  " mul.rn.f32 " y0 ", " y0 ", %5;\n mul.rn.f32 " y1 ", " y1 ", %5;\n"
+#define DIECAST_F16_PRODUCTS(y0, y1, word)                                                       \
+  " mov.b32 {low, high}, " word ";\n cvt.f32.f16 " y0 ", low;\n cvt.f32.f16 " y1 ", high;\n"     \
+  " mul.rn.f32 " y0 ", " y0 ", %5;\n mul.rn.f32 " y1 ", " y1 ", %5;\n"
+#define DIECAST_CODES_OF_WORDS(products)                                                          \
+  asm("{\n .reg .b16 low, high;\n .reg .b32 s, t, u, v, w, x, y, z;\n" products("s", "t", "%1")  \
+      products("u", "v", "%2") products("w", "x", "%3") products("y", "z", "%4")                 \
+      DIECAST_E2M1_EIGHT("s", "t", "u", "v", "w", "x", "y", "z") "}"                             \
+      : "=r"(codes)                                                                              \
+      : "r"(words[0]), "r"(words[1]), "r"(words[2]), "r"(words[3]), "f"(factor))
+#endif
+
 template <class IN>
-DIECAST_DEVICE void codes_of(const Block16<IN>& block, f32 factor, u32* codes) {
-DIECAST_UNROLL
-  for (int half = 0; half < 2; ++half) {
+DIECAST_DEVICE u32 codes_of_half(const Block16<IN>& block, int half, f32 factor) {
+#if !DIECAST_HAS_E2M1_CVT
+  const u32* words = block.words + half * (Block16<IN>::kWords / 2);
+  u32 codes;
+  if constexpr (dtype_id<IN> == dtype_id<bf16>) {
+    DIECAST_CODES_OF_WORDS(DIECAST_BF16_PRODUCTS);
+    return codes;
+  } else if constexpr (dtype_id<IN> == dtype_id<f16>) {
+    DIECAST_CODES_OF_WORDS(DIECAST_F16_PRODUCTS);
+    return codes;
+  } else
+#endif
+  {
     f32 y[8];
 DIECAST_UNROLL
     for (int i = 0; i < 8; ++i) y[i] = __fmul_rn(block.element(8 * half + i), factor);
-    codes[half] = e2m1_codes(y);
+    return e2m1_codes(y);
   }
+}
+
+template <class IN>
+DIECAST_DEVICE void codes_of(const Block16<IN>& block, f32 factor, u32* codes) {
+DIECAST_UNROLL
+  for (int half = 0; half < 2; ++half) codes[half] = codes_of_half(block, half, factor);
 }
 
 }  // namespace diecast

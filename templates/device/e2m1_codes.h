@@ -30,25 +30,29 @@ DIECAST_DEVICE u32 e2m1_code(f32 y) {
 
 #elif !DIECAST_HAS_E2M1_CVT
 
-// Four codes, each less 8, in 16 bits; what is above says nothing. With a the lesser of |y| and 6 (NaN gives way to
-// it) and P the part of a that is 2 or 4, or next to 0 where a is below 2, the last place of
-// K = (2^22 - 1) P + 3 * 2^21 - 4 is the step of E2M1's grid at a, and K ends in P's code less 8 but for P itself, an
-// even number of steps: the sum K + a rounds a, nearest even. One piece of assembly, because the compiler's optimizer
-// takes long for so many operations, and gives the same instructions.
-DIECAST_DEVICE u32 four_codes_less_8(f32 y0, f32 y1, f32 y2, f32 y3) {
-  u32 four;
-#define DIECAST_SUM(sum, y)                                                         \
+// Codes of eight products as one piece of assembly, %0: the compiler's optimizer takes long for so many operations, and
+// gives the same instructions. First four codes, each less 8, in 16 bits; what is above says nothing. With a the lesser
+// of |y| and 6 (NaN gives way to it) and P the part of a that is 2 or 4, or next to 0 where a is below 2, the last place
+// of K = (2^22 - 1) P + 3 * 2^21 - 4 is the step of E2M1's grid at a, and K ends in P's code less 8 but for P itself, an
+// even number of steps: the sum K + a rounds a, nearest even. A code less 8 borrows from the next: what is added to all
+// eight gives it back. Signs are the tops of products.
+#define DIECAST_E2M1_SUM(sum, y)                                                    \
   " abs.f32 " sum ", " y ";\n min.f32 " sum ", " sum ", 0f40C00000;\n" /* 6 */      \
   " and.b32 p, " sum ", 0x40800000;\n fma.rn.f32 p, p, 0f4A7FFFFC, 0f4ABFFFF8;\n"   \
   " add.rn.f32 " sum ", p, " sum ";\n"
-  asm("{\n .reg .b32 a, b, c, d, p;\n" DIECAST_SUM("a", "%1") DIECAST_SUM("b", "%2")
-      DIECAST_SUM("c", "%3") DIECAST_SUM("d", "%4")
-      " mad.lo.u32 c, d, 16, c;\n mad.lo.u32 b, c, 16, b;\n mad.lo.u32 %0, b, 16, a;\n}"
-      : "=r"(four)
-      : "f"(y0), "f"(y1), "f"(y2), "f"(y3));
-#undef DIECAST_SUM
-  return four;
-}
+#define DIECAST_E2M1_FOUR(four, y0, y1, y2, y3)                                               \
+  DIECAST_E2M1_SUM(four, y0) DIECAST_E2M1_SUM("b", y1) DIECAST_E2M1_SUM("c", y2)              \
+  DIECAST_E2M1_SUM("d", y3) " mad.lo.u32 c, d, 16, c;\n mad.lo.u32 b, c, 16, b;\n"           \
+  " mad.lo.u32 " four ", b, 16, " four ";\n"
+#define DIECAST_E2M1_TOPS(tops, y0, y1, y2, y3)                                               \
+  " prmt.b32 b, " y0 ", " y1 ", 0x73;\n prmt.b32 c, " y2 ", " y3 ", 0x73;\n"                  \
+  " prmt.b32 " tops ", b, c, 0x5410;\n"
+#define DIECAST_E2M1_EIGHT(y0, y1, y2, y3, y4, y5, y6, y7)                                    \
+  " .reg .b32 a, b, c, d, e, p;\n" DIECAST_E2M1_FOUR("a", y0, y1, y2, y3)                     \
+  DIECAST_E2M1_FOUR("e", y4, y5, y6, y7) " prmt.b32 a, a, e, 0x5410;\n"                       \
+  " add.u32 a, a, 0x88878888;\n" DIECAST_E2M1_TOPS("d", y1, y3, y5, y7)                       \
+  " and.b32 d, d, 0x80808080;\n" DIECAST_E2M1_TOPS("e", y0, y2, y4, y6)                       \
+  " shr.u32 e, e, 4;\n and.b32 e, e, 0x08080808;\n or.b32 a, d, a;\n or.b32 %0, a, e;\n"
 
 // Two codes in the top byte of a word, the first in its low nibble, of products whose magnitudes on the grid are asked
 // for too; NaN as 6. With p the power of two at or below max(|y|, 1), the grid's step at |y| is p / 2: the last place of
@@ -100,15 +104,12 @@ DIECAST_UNROLL
   for (int i = 0; i < Count; i += 2) codes |= e2m1x2_from_f32(y[i], y[i + 1]) << (4 * i);
   return codes;
 #else
-  const u32 low = four_codes_less_8(y[0], y[1], y[2], y[3]);
-  // A code less 8 borrows from the next: what is added gives it back.
-  if constexpr (Count == 4) {
-    const f32 eight[8] = {y[0], y[1], y[2], y[3]};
-    return ((low + 0x8888u) & 0xFFFFu) | signs_of_eight(eight);
-  } else {
-    const u32 high = four_codes_less_8(y[4], y[5], y[6], y[7]);
-    return (__byte_perm(low, high, 0x5410) + 0x88878888u) | signs_of_eight(y);
-  }
+  if constexpr (Count == 4) return e2m1_codes<8>({y[0], y[1], y[2], y[3]}) & 0xFFFFu;
+  u32 codes;
+  asm("{\n" DIECAST_E2M1_EIGHT("%1", "%2", "%3", "%4", "%5", "%6", "%7", "%8") "}"
+      : "=r"(codes)
+      : "f"(y[0]), "f"(y[1]), "f"(y[2]), "f"(y[3]), "f"(y[4]), "f"(y[5]), "f"(y[6]), "f"(y[7]));
+  return codes;
 #endif
 }
 
