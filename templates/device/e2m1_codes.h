@@ -35,7 +35,7 @@ DIECAST_DEVICE u32 e2m1_code(f32 y) {
 // of |y| and 6 (NaN gives way to it) and P the part of a that is 2 or 4, or next to 0 where a is below 2, the last place
 // of K = (2^22 - 1) P + 3 * 2^21 - 4 is the step of E2M1's grid at a, and K ends in P's code less 8 but for P itself, an
 // even number of steps: the sum K + a rounds a, nearest even. A code less 8 borrows from the next: what is added to all
-// eight gives it back. Signs are the tops of products.
+// gives it back. Signs are the tops of products.
 #define DIECAST_E2M1_SUM(sum, y)                                                    \
   " abs.f32 " sum ", " y ";\n min.f32 " sum ", " sum ", 0f40C00000;\n" /* 6 */      \
   " and.b32 p, " sum ", 0x40800000;\n fma.rn.f32 p, p, 0f4A7FFFFC, 0f4ABFFFF8;\n"   \
@@ -104,27 +104,19 @@ DIECAST_UNROLL
   for (int i = 0; i < Count; i += 2) codes |= e2m1x2_from_f32(y[i], y[i + 1]) << (4 * i);
   return codes;
 #else
-  if constexpr (Count == 4) return e2m1_codes<8>({y[0], y[1], y[2], y[3]}) & 0xFFFFu;
   u32 codes;
-  asm("{\n" DIECAST_E2M1_EIGHT("%1", "%2", "%3", "%4", "%5", "%6", "%7", "%8") "}"
-      : "=r"(codes)
-      : "f"(y[0]), "f"(y[1]), "f"(y[2]), "f"(y[3]), "f"(y[4]), "f"(y[5]), "f"(y[6]), "f"(y[7]));
-  return codes;
-#endif
-}
-
-// The codes of two products in a byte, and the magnitudes they stand for.
-DIECAST_DEVICE u32 e2m1_pair_and_magnitudes(f32 y0, f32 y1, f32 (&v)[2]) {
-#if DIECAST_HOST || DIECAST_HAS_E2M1_CVT
-#if DIECAST_HOST
-  const u32 codes = e2m1_code(y0) | e2m1_code(y1) << 4;
-#else
-  const u32 codes = e2m1x2_from_f32(y0, y1);
-#endif
-  v[0] = f32_from_e2m1(codes & 7u), v[1] = f32_from_e2m1(codes >> 4 & 7u);
-  return codes;
-#else
-  return codes_and_magnitudes(y0, y1, v[0], v[1]) >> 24;
+  if constexpr (Count == 4) {
+    asm("{\n .reg .b32 b, c, d, p;\n" DIECAST_E2M1_FOUR("%0", "%1", "%2", "%3", "%4") "}"
+        : "=&r"(codes)
+        : "f"(y[0]), "f"(y[1]), "f"(y[2]), "f"(y[3]));
+    const f32 eight[8] = {y[0], y[1], y[2], y[3]};
+    return ((codes + 0x8888u) & 0xFFFFu) | signs_of_eight(eight);
+  } else {
+    asm("{\n" DIECAST_E2M1_EIGHT("%1", "%2", "%3", "%4", "%5", "%6", "%7", "%8") "}"
+        : "=r"(codes)
+        : "f"(y[0]), "f"(y[1]), "f"(y[2]), "f"(y[3]), "f"(y[4]), "f"(y[5]), "f"(y[6]), "f"(y[7]));
+    return codes;
+  }
 #endif
 }
 
