@@ -105,7 +105,7 @@ DIECAST_KERNEL {
   f32 found = 0.0f;
   i64 member = -1;  // whose that is, or the last one whose it is
 DIECAST_NO_UNROLL
-  for (; at.find(kRows, pieces); at.next()) {
+  for (; at.find<kRows>(pieces); at.next()) {
     const Member& m = all[at.place.member];
     const i64 row = i64{at.row} * kRows;
     if constexpr (PER == PER_row) {

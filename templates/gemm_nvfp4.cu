@@ -219,7 +219,7 @@ DIECAST_DEVICE bool find(GroupWalk<GROUPED>& at, i64 member_rows, u32 row_tiles)
     at.row = line - at.place.member * column_tiles;
     return at.place.member < at.count;
   } else {
-    return at.find(M_TILE, row_tiles);
+    return at.find<M_TILE>(row_tiles);
   }
 }
 

@@ -250,7 +250,7 @@ DIECAST_KERNEL {
   if constexpr (GROUPED) {
 DIECAST_NO_UNROLL
     for (GroupWalk<true> at{reinterpret_cast<const Member*>(members), count, 0, warp, warps};
-         at.find(32 * kHigh, static_cast<u32>(row_pieces)); at.next()) {
+         at.find<32 * kHigh>(static_cast<u32>(row_pieces)); at.next()) {
       quantize(matrix_of(at.members[at.place.member], cols), at.row, at.piece);
     }
   } else {

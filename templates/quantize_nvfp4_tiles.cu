@@ -58,7 +58,7 @@ require  RHT == RHT_none || RHT == RHT_columnwise || DIRECTION != DIRECTION_colu
 require  RHT == RHT_none || RHT == RHT_rowwise || DIRECTION != DIRECTION_rowwise  // there is no columnwise output to transform
 require  RHT != RHT_none || SIGN_MASK == 0               // signs belong to the transform
 require  SIGN_MASK >= 0 && SIGN_MASK < 65536             // one bit for each of 16 elements
-launch   grid(min((ceil_div(rows, 128) + count) * ceil_div(cols, (bits(IN) == 32 ? 128 : 256)), sm_count * waves)) block(THREADS) resident(DIRECTION == DIRECTION_both && ROWS == ROWS_apart && bits(IN) == 16 && BLOCK_ROWS == 1 && PROFILE == PROFILE_te && GLOBAL == GLOBAL_amax && FOUR_OVER_SIX == FOUR_OVER_SIX_off && !STOCHASTIC && !ROW_SCALE && RHT == RHT_none && (cc < 86 || cc == 90) ? 3 : bits(IN) != 16 || ROW_SCALE || (RHT != RHT_none && (GROUPED || DIRECTION != DIRECTION_columnwise || BLOCK_ROWS == 16)) || PROFILE != PROFILE_te || FOUR_OVER_SIX != FOUR_OVER_SIX_off || STOCHASTIC ? 1 : GROUPED || ROWS != ROWS_apart ? 2 : RHT != RHT_none || (DIRECTION == DIRECTION_rowwise && (BLOCK_ROWS == 1 || LAYOUT != LAYOUT_linear)) ? 3 : 4)
+launch   grid(min((ceil_div(rows, 128) + count) * ceil_div(cols, (bits(IN) == 32 ? 128 : 256)), sm_count * waves)) block(THREADS) resident(DIRECTION == DIRECTION_both && ROWS == ROWS_apart && bits(IN) == 16 && BLOCK_ROWS == 1 && PROFILE == PROFILE_te && GLOBAL == GLOBAL_amax && FOUR_OVER_SIX == FOUR_OVER_SIX_off && !STOCHASTIC && !ROW_SCALE && RHT == RHT_none && (cc < 86 || cc == 90) ? 3 : bits(IN) != 16 || ROW_SCALE || (RHT != RHT_none && (GROUPED || DIRECTION != DIRECTION_columnwise || BLOCK_ROWS == 16)) || PROFILE != PROFILE_te || FOUR_OVER_SIX != FOUR_OVER_SIX_off || STOCHASTIC ? 1 : ROWS != ROWS_apart || (GROUPED && (DIRECTION != DIRECTION_rowwise || BLOCK_ROWS == 16)) ? 2 : GROUPED || RHT != RHT_none || (DIRECTION == DIRECTION_rowwise && (BLOCK_ROWS == 1 || LAYOUT != LAYOUT_linear)) ? 3 : 4)
 launch   shared(DIRECTION == DIRECTION_both && ROWS == ROWS_apart && bits(IN) == 16 && BLOCK_ROWS == 1 && PROFILE == PROFILE_te && GLOBAL == GLOBAL_amax && FOUR_OVER_SIX == FOUR_OVER_SIX_off && !STOCHASTIC && !ROW_SCALE && RHT == RHT_none && (cc < 86 || cc == 90) ? 65536 : 0)  // eight stripes
 target   host, sm_80+
 exchange block                                           // a tile is read along one side and quantized along the other
@@ -89,7 +89,9 @@ constexpr bool kPlain = bits<IN>() == 16 && PROFILE == PROFILE_te && GLOBAL == G
 constexpr bool kTogether = kPlain && kOrdinary && RHT == RHT_none;  // which wait together
 // Of both sides, where a multiprocessor has room: a warp takes a whole stripe of a tile, which writes lines of rows.
 constexpr bool kStriped = kTogether && kBoth && ROWS == ROWS_apart && (DIECAST_CC < 86 || DIECAST_CC == 90);
-constexpr int kTileCols = bits<IN>() == 32 ? 128 : 256;
+// Members may have few rows: their tiles are low and wide, so that there is work for all warps.
+constexpr bool kLow = GROUPED && !kColumnwise && kPlain;
+constexpr int kRows = kLow ? 32 : kTileRows, kParts = kLow ? 4 : 1, kTileCols = kParts * (bits<IN>() == 32 ? 128 : 256);
 
 using Output = TileOutput<LAYOUT, kSquare, ROW_SCALE, STOCHASTIC>;
 
@@ -150,6 +152,7 @@ DIECAST_DEVICE_CALL Nvfp4Block rounded(Block block, Global global, Randomness<ST
 struct Way {
   using Recipe = ::Recipe;
   static constexpr bool kRowwise = ::kRowwise, kColumnwise = ::kColumnwise, kSquare = ::kSquare;
+  static constexpr int kParts = ::kParts;
   static constexpr bool kOrdinary = ::kOrdinary, kTries = kSquare && kFourOverSix, kFindsSquares = kSquare && !BLOCK_AMAX;
   static constexpr bool kTransformsRows = ::kTransformsRows, kTransformsColumns = ::kTransformsColumns;
 
@@ -227,16 +230,16 @@ DIECAST_KERNEL {
   const u32 row_tiles = static_cast<u32>(ceil_div(cols, kTileCols));
 DIECAST_NO_UNROLL
   for (GroupWalk<GROUPED, GROUPED && BLOCK_AMAX> at{reinterpret_cast<const Member*>(members), count, rows, blockIdx.x, gridDim.x};
-       at.find(kTileRows, row_tiles); at.next()) {
+       at.find<kRows>(row_tiles); at.next()) {
     const Member m = GROUPED ? at.members[at.place.member] : whole;
     if constexpr (GROUPED && !kBoth && kPlain) find_globals(m, of_rows, of_columns);
     if constexpr (kStriped) in_bands(at.row, at.piece, static_cast<u32>(ceil_div(m.rows, kTileRows)), row_tiles);
-    const i64 row = i64{at.row} * kTileRows, col = i64{at.piece} * kTileCols, row_blocks = ceil_div(cols, 16), col_blocks = ceil_div(m.rows, 16);
-    const int in_rows = static_cast<int>(min(m.rows - row, i64{kTileRows})), in_cols = static_cast<int>(min(cols - col, i64{kTileCols}));
+    const i64 row = i64{at.row} * kRows, col = i64{at.piece} * kTileCols, row_blocks = ceil_div(cols, 16), col_blocks = ceil_div(m.rows, 16);
+    const int in_rows = static_cast<int>(min(m.rows - row, i64{kRows})), in_cols = static_cast<int>(min(cols - col, i64{kTileCols}));
     const auto output = [&](bool turned) {
       const f32* const given = turned ? block_amax_t + at.place.sixteens * (kSquare ? row_blocks : cols) : block_amax + (kSquare ? at.place.sixteens : m.row_begin) * row_blocks;
       return Output(rng, turned ? m.columnwise : m.rowwise, given, turned ? col_blocks : row_blocks, turned ? col : row,
-                    (turned ? row : col) / 16, turned ? in_cols : in_rows, turned ? in_rows : in_cols, turned);
+                    (turned ? row : col) / 16, turned ? in_cols : in_rows, turned ? in_rows : in_cols, turned, kLow && m.rows - row > kRows);
     };
     const IN* from = reinterpret_cast<const IN*>(m.matrix) + row * m.stride + col;
     if constexpr (!kPlain) {

@@ -22,17 +22,20 @@ struct TileOutput : Randomness<Stochastic> {
   using Layout = ScaleLayout<LayoutId>;
   u32 line_blocks;         // of the matrix, of whose codes a line has 8 bytes each
   int lines, blocks;       // that the matrix has of the tile
+  int padded_lines;        // of which scales are written
   const f32* amax;         // RowScale: of the tile's first line
   u8* codes;               // of the tile's first block
   e4m3* scales;
   i64 pitch;               // of the scales' layout
   const f32* block_amax;   // where it is given: of every block, of a square once
 
-  // The tile begins at line `line` and block `block`, of `of_blocks` a line; it has `in_lines` of `in_line` elements.
+  // The tile begins at line `line` and block `block`, of `of_blocks` a line; it has `in_lines` of `in_line` elements, and
+  // what the layout has below the matrix unless there are `more` lines below the tile.
   DIECAST_DEVICE TileOutput(const i64* rng, const MemberSide& to, const f32* given, i64 of_blocks, i64 line, i64 block,
-                            int in_lines, int in_line, bool of_columns)
+                            int in_lines, int in_line, bool of_columns, bool more = false)
       : Randomness<Stochastic>(randomness<Stochastic>(rng, line * of_blocks + block, of_columns)),
         line_blocks(static_cast<u32>(of_blocks)), lines(in_lines), blocks((in_line + 15) / 16),
+        padded_lines(more ? in_lines : static_cast<int>(Layout::padded_rows(line + in_lines) - line)),
         amax(reinterpret_cast<const f32*>(to.amax) + (RowScale ? line : 0)),
         codes(reinterpret_cast<u8*>(to.data) + 8 * (line * of_blocks + block)),
         pitch(LayoutId == 0 ? to.scale_stride : Layout::padded_cols(of_blocks)),
@@ -44,8 +47,6 @@ struct TileOutput : Randomness<Stochastic> {
   DIECAST_DEVICE bool takes_four_scales() const {
     return (reinterpret_cast<u64>(scales) | (LayoutId == 0 ? static_cast<u64>(pitch) : 0)) % 4 == 0;
   }
-  // Where scales are written.
-  DIECAST_DEVICE int padded_lines() const { return (lines + Layout::kTileRows - 1) & -Layout::kTileRows; }
   DIECAST_DEVICE int padded_blocks() const { return (blocks + Layout::kTileCols - 1) & -Layout::kTileCols; }
   DIECAST_DEVICE i64 index(int line, int block) const { return u64{static_cast<u32>(line)} * line_blocks + block; }
   // Of a block in the tile, or beyond the matrix of one nearby.
@@ -88,7 +89,7 @@ struct TilePlace {
     if (has(lines)) {
       store_streaming<8>(codes + 8 * out.index(lines, 0), block_codes);
       scale[scale_below(out, lines)] = block_scale;
-    } else if (LayoutId != 0 && line + lines < out.padded_lines() && block < out.padded_blocks()) {
+    } else if (LayoutId != 0 && line + lines < out.padded_lines && block < out.padded_blocks()) {
       scale[scale_below(out, lines)] = {0};
     }
   }

@@ -14,7 +14,8 @@
 namespace diecast {
 
 // All `Threads` of the block of threads. The matrix has the tile at `x`, rows `stride` elements apart. Way: the sides, and
-// what a template makes of two blocks. Of both sides find() makes the global scales, while copies are on their way.
+// what a template makes of two blocks, and of rows alone how many
+// times 256 columns the tile has. Of both sides find() makes the global scales, while copies are on their way.
 template <class Way, int Threads, class IN, class Output, class Columns, class ScalesAcross, class ScalesDown, class Global, class Find, class Piece>
 DIECAST_DEVICE void quantize_pieces(const IN* x, i64 stride, const Output& across, const Output& down, Columns& columns,
                                     ScalesAcross& scales_across, ScalesDown& scales_down, const Global& of_rows,
@@ -24,14 +25,15 @@ DIECAST_DEVICE void quantize_pieces(const IN* x, i64 stride, const Output& acros
   constexpr int kOwn = kRowLanes / 2, kApart = 32 / kRowLanes;      // a lane's blocks, the rows from one to the next
   const int lane = threadIdx.x % 32;
 DIECAST_NO_UNROLL
-  for (int stripe = threadIdx.x / 32; stripe < kStripes; stripe += Threads / 32) {
-    if (16 * stripe >= (Way::kRowwise ? across.padded_lines() : across.lines)) break;
+  for (int unit = threadIdx.x / 32; unit < kStripes * Way::kParts; unit += Threads / 32) {
+    const int stripe = unit / Way::kParts, part_col = unit % Way::kParts * kCols;
+    if (16 * stripe >= (Way::kRowwise ? across.padded_lines : across.lines)) break;
     const int at_row = 16 * stripe + (Way::kColumnwise ? Piece::lane_row() : lane / kRowLanes);
-    const int at_col = Way::kColumnwise ? Piece::lane_col() : lane % kRowLanes * 16;
+    const int at_col = Way::kColumnwise ? Piece::lane_col() : part_col + lane % kRowLanes * 16;
     const IN* at_x = x + at_row * stride + at_col;
     const int has_rows = across.lines - at_row;
     int has_cols = down.lines - at_col;
-    TilePlace<Output::kLayout> to(across, 16 * stripe + lane / kRowLanes, lane % kRowLanes);
+    TilePlace<Output::kLayout> to(across, 16 * stripe + lane / kRowLanes, part_col / 16 + lane % kRowLanes);
     Vector<8>* codes_to = columns.at(2 * lane, stripe);
     e4m3* scale_to = scales_down.at(2 * lane, stripe);
     e4m3* scale_across_to = scales_across.at(16 * stripe + lane / kRowLanes, lane % kRowLanes);

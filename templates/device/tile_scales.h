@@ -32,7 +32,7 @@ DIECAST_NO_UNROLL
     u32 four = *reinterpret_cast<const u32*>(scales + line * ((4 << shift) + 4) + block);
     if constexpr (kLayout != 0) {
       four = has > 0 ? four & 0xFFFFFFFFu >> (32 - 8 * has) : 0;  // its padding is zeros
-      has = line < out.padded_lines() && block < out.padded_blocks() ? 4 : 0;
+      has = line < out.padded_lines && block < out.padded_blocks() ? 4 : 0;
     }
     e4m3* to = out.scales + Output::Layout::offset(line, block, out.pitch);
     if (has == word) {

@@ -32,7 +32,7 @@ DIECAST_NO_UNROLL
       const int line = i >> shift, block = i & ((1 << shift) - 1);
       const bool has = line < out.lines && block < out.blocks;
       if (has) store_streaming<8>(out.codes + 8 * out.index(line, block), codes[i + 2 * line]);
-      if (line < out.padded_lines() && block < out.padded_blocks()) {
+      if (line < out.padded_lines && block < out.padded_blocks()) {
         out.scales[Output::Layout::offset(line, block, out.pitch)] = has ? scales[i + 4 * line] : e4m3{0};
       }
     }

@@ -63,7 +63,7 @@ DIECAST_DEVICE void quantize_stripes(const void* x, i64 stride, const Output& ac
   const SharedPlace stripes = shared_place(dynamic_shared<u8>());
   const int lane = threadIdx.x % 32;
 DIECAST_NO_UNROLL
-  for (int i = threadIdx.x / 32; i < kStripes && 16 * i < across.padded_lines(); i += Threads / 32) {
+  for (int i = threadIdx.x / 32; i < kStripes && 16 * i < across.padded_lines; i += Threads / 32) {
     const Stripe stripe{stripes + i * Stripe::kBytes, static_cast<u32>(i)};
     stripe.begin(static_cast<const u8*>(x) + 16 * i * stride + 16 * lane, stride, across.lines - 16 * i, 8 * lane < down.lines);
     find();

@@ -17,6 +17,7 @@ namespace diecast::tool {
 namespace {
 
 constexpr std::int64_t kFew = 8, kMany = 256;
+constexpr std::uint8_t kAmaxByte = 0x41;  // 0x41414141 is 12.08
 constexpr int kGroupRepeats = 7, kGraphCalls = 4;
 
 using Call = std::function<Result<void>(Stream)>;
@@ -63,13 +64,13 @@ struct Experts {
                 BenchMemory::allocate(device, static_cast<std::size_t>(bytes)));
     return memory.back().data();
   }
-  // Amaxes are 3: what is quantized under them is as it would be under its own.
+  // Amaxes are 12, more than any element, as they would be if they were found.
   Result<void> allocate(QuantizedSide& side) {
     DIECAST_TRY(side.data, take(side.data_bytes));
     DIECAST_TRY(side.scale, take(side.scale_bytes));
     DIECAST_TRY(void* const amax, take(side.amax_count * 4));
     side.amax = static_cast<float*>(amax);
-    return device->fill(amax, 0x40, static_cast<std::size_t>(side.amax_count) * 4, {});
+    return device->fill(amax, kAmaxByte, static_cast<std::size_t>(side.amax_count) * 4, {});
   }
   Result<void> describe() {
     const std::int64_t rows = matrix.x.rows() / count;
@@ -164,7 +165,7 @@ Result<Figures> bench_groups(Runtime& runtime, const std::shared_ptr<Device>& de
   plain.amax_given = true;
   plain.device = device;
   const QuantizedTensor& whole = experts.matrix.quantized;
-  DIECAST_CHECK(device->fill(whole.rowwise.amax, 0x40, 4, {}));
+  DIECAST_CHECK(device->fill(whole.rowwise.amax, kAmaxByte, 4, {}));
   Figures figures;
   const Add add = [&](const std::string& what, const Call& call) -> Result<void> {
     const Call base = [&](Stream stream) {
