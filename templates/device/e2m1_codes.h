@@ -120,6 +120,21 @@ DIECAST_UNROLL
 #endif
 }
 
+// The codes of two products in a byte, and the magnitudes they stand for.
+DIECAST_DEVICE u32 e2m1_pair_and_magnitudes(f32 y0, f32 y1, f32 (&v)[2]) {
+#if DIECAST_HOST || DIECAST_HAS_E2M1_CVT
+#if DIECAST_HOST
+  const u32 codes = e2m1_code(y0) | e2m1_code(y1) << 4;
+#else
+  const u32 codes = e2m1x2_from_f32(y0, y1);
+#endif
+  v[0] = f32_from_e2m1(codes & 7u), v[1] = f32_from_e2m1(codes >> 4 & 7u);
+  return codes;
+#else
+  return codes_and_magnitudes(y0, y1, v[0], v[1]) >> 24;
+#endif
+}
+
 // The codes of eight products, and the magnitudes they stand for.
 DIECAST_DEVICE u32 e2m1_codes_and_magnitudes(const f32 (&y)[8], f32 (&v)[8]) {
 #if DIECAST_HOST || DIECAST_HAS_E2M1_CVT
