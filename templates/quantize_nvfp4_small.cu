@@ -11,7 +11,7 @@ size     rows
 size     cols  = COLS  divisible 16
 arg      x      in   IN    [rows, cols]  align 16
 arg      amax   in   f32   [1]
-arg      codes  out  u8    [rows, cols / 2]  align 8
+arg      codes  out  u8    [rows, align_up(cols, 16) / 2]  align 8
 arg      scales out  e4m3  [rows, cols / 16]
 arg      rows
 arg      cols

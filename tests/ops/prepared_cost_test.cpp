@@ -98,11 +98,16 @@ TEST(PreparedWeightsCost, OfAStepIsTheFillsOwnForAnyNumberOfWeights) {
 
 // What most launches take: arguments judged in one stretch, the grid by steps.
 TEST_F(PreparedCost, OfALaunchIsTheQuickHalfsWhateverTheRows) {
-  for (const std::string_view name :
-       {"amax", "quantize_nvfp4", "quantize_nvfp4_row_scaled", "quantize_mx"})
+  const auto has = [](std::string_view name, std::string_view rows) {
+    if (name == "quantize_nvfp4_small") return rows == "dense";
+    return rows != "dense" || name == "amax" || name == "quantize_nvfp4";
+  };
+  for (const std::string_view name : {"amax", "quantize_nvfp4", "quantize_nvfp4_small",
+                                      "quantize_nvfp4_row_scaled", "quantize_mx"})
     for (const char* const rows : {"dense", "apart", "any"}) {
-      if (rows[0] == 'd' && name != "amax" && name != "quantize_nvfp4") continue;  // has it not
-      const auto bindings = Bindings().set("IN", DType::bf16).set("ROWS", rows);
+      if (!has(name, rows)) continue;
+      auto bindings = Bindings().set("IN", DType::bf16);
+      if (name != "quantize_nvfp4_small") bindings.set("ROWS", rows);
       const auto specialization = runtime_->specialize_for(name, bindings, *device_);
       ASSERT_TRUE(specialization) << specialization.error().message();
       const auto slots = LaunchSlots::make(*specialization).value();
