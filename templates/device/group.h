@@ -34,34 +34,33 @@ struct GroupPlace {
   i64 sixteens;  // blocks of 16 rows of the members before it, each with all its rows
 };
 
-// The member that has tile `index`, at `from` or behind it; `count` where there is none. A warp's lanes have one index:
-// each adds up the tiles of a 32nd of the members, then of a 32nd of those that one lane had, down to one member each.
+// The member that has tile `index`, at `from` or behind it; `count` where there is none. A warp's lanes have one index;
+// each looks at one of 32 members.
 template <bool Sixteens, int TileRows>
 DIECAST_DEVICE_CALL GroupPlace find_member(const Member* members, u32 count, i64 index, GroupPlace from, u32 row_tiles) {
-  const u32 left = count - from.member;
 DIECAST_NO_UNROLL
-  for (u32 share = (left + 31) / 32; share != 0; share = share == 1 ? 0 : (share + 31) / 32) {
-    const u32 first = from.member + threadIdx.x % 32 * share, last = min(first + share, count);
-    i64 tiles = 0, sixteens = 0;
-DIECAST_NO_UNROLL
-    for (u32 i = first; i < last; ++i) {
-      tiles += ceil_div(members[i].rows, TileRows) * row_tiles;
-      if (Sixteens && i + 1 < count) sixteens += ceil_div(members[i + 1].row_begin - members[i].row_begin, 16);
-    }
+  for (; from.member < count; from.member += 32) {
+    const u32 mine = from.member + threadIdx.x % 32;
+    const i64 tiles = mine < count ? ceil_div(members[mine].rows, TileRows) * row_tiles : 0;
     const i64 end = warp_prefix_sum(tiles);
     const u32 behind = __ballot_sync(0xFFFFFFFFu, index < from.begin + end);
-    if (behind == 0) return {count, 0, 0};
     const int lane = __ffs(static_cast<int>(behind)) - 1;
-    from.member += static_cast<u32>(lane) * share;
-    from.begin += __shfl_sync(0xFFFFFFFFu, end - tiles, lane);
-    if constexpr (Sixteens) from.sixteens += __shfl_sync(0xFFFFFFFFu, warp_prefix_sum(sixteens) - sixteens, lane);
+    if constexpr (Sixteens) {
+      const i64 own = mine + 1 < count ? ceil_div(members[mine + 1].row_begin - members[mine].row_begin, 16) : 0;
+      const i64 passed = warp_prefix_sum(own);
+      from.sixteens += behind != 0 ? __shfl_sync(0xFFFFFFFFu, passed - own, lane) : sum_of_lanes(passed);
+    }
+    if (behind != 0) {
+      return {from.member + static_cast<u32>(lane), from.begin + __shfl_sync(0xFFFFFFFFu, end - tiles, lane), from.sixteens};
+    }
+    from.begin += sum_of_lanes(end);
   }
-  return left != 0 ? from : GroupPlace{count, 0, 0};
+  return {count, 0, 0};
 }
 
 // The way of a warp through the tiles of all members, or of one matrix, every `step`-th of them,
-// members in order and a member's tiles row by row. It only goes forward. Sixteens: its place counts
-// them.
+// members in order and a member's tiles row by row. It only goes forward, past 32 members at a time.
+// Sixteens: its place counts them.
 template <bool Grouped, bool Sixteens = false>
 struct GroupWalk {
   const Member* members;

@@ -51,43 +51,42 @@ DIECAST_DEVICE void quantize_side(int side, const IN* x, i64 stride, int rows, i
   // What is not transformed is the rows' transpose, and so are the sums of its errors.
   const bool transforms = side == 0 ? Way::kTransformsRows : Way::kTransformsColumns, turns = side == 1 && !transforms;
 DIECAST_NO_UNROLL
-  for (int row = threadIdx.x / 32 * 16; row < rows; row += Threads / 2) {
+  for (int unit = threadIdx.x / 32; unit < (rows + 15) / 16 * (Cols / 64); unit += Threads / 32) {
+    const int row = unit / (Cols / 64) * 16, left = unit % (Cols / 64) * 64;
+    if (left >= cols) continue;
+    const int at_row = row + Piece::lane_row(), at_col = left + Piece::lane_col();
+    piece.begin(x + at_row * stride + at_col, stride, rows - at_row, cols - at_col);
+    piece.wait();
+    Square square = {0.0f, Way::kOrdinary};
+    f32 error = 0.0f;
+    bool takes_four = false;
 DIECAST_NO_UNROLL
-    for (int left = 0; left < cols; left += 64) {
-      const int at_row = row + Piece::lane_row(), at_col = left + Piece::lane_col();
-      piece.begin(x + at_row * stride + at_col, stride, rows - at_row, cols - at_col);
-      piece.wait();
-      Square square = {0.0f, Way::kOrdinary};
-      f32 error = 0.0f;
-      bool takes_four = false;
+    for (int pass = kFirst; pass <= kLast; ++pass) {
+      const bool by_rows = side == 0 || (turns && pass != kLast);
+      if (Way::kFindsSquares && turns && pass == kLast) {
+        square.amax = __shfl_sync(0xFFFFFFFFu, square.amax, lane / 8);
+        if (Way::kTries) takes_four = __shfl_sync(0xFFFFFFFFu, int{takes_four}, lane / 8) != 0;
+      }
+      f32 of_line = 0.0f, of_other = 0.0f;
 DIECAST_NO_UNROLL
-      for (int pass = kFirst; pass <= kLast; ++pass) {
-        const bool by_rows = side == 0 || (turns && pass != kLast);
-        if (Way::kFindsSquares && turns && pass == kLast) {
-          square.amax = __shfl_sync(0xFFFFFFFFu, square.amax, lane / 8);
-          if (Way::kTries) takes_four = __shfl_sync(0xFFFFFFFFu, int{takes_four}, lane / 8) != 0;
+      for (int i = 0; i < 2; ++i) {
+        const Block block = Way::loaded(piece, by_rows, i, transforms);
+        Nvfp4Block codes = {};
+        of_line = of_other;
+        if (Way::kTries && pass != 0) codes = Way::tried(block, square.amax, pass == kLast ? takes_four : pass == 2, global, of_other);
+        if (pass == kLast) {
+          const int line = side == 0 ? row + lane / 4 + 8 * i : left + 2 * lane + i, at = side == 0 ? left / 16 + lane % 4 : row / 16;
+          staged.put(line, at, shift, Way::quantized(block, square, global, out, line, at, codes));
+        } else if (Way::kFindsSquares && pass == 0) {
+          of_other = Way::amax(block, square.ordinary);
         }
-        f32 of_line = 0.0f, of_other = 0.0f;
-DIECAST_NO_UNROLL
-        for (int i = 0; i < 2; ++i) {
-          const Block block = Way::loaded(piece, by_rows, i, transforms);
-          Nvfp4Block codes = {};
-          of_line = of_other;
-          if (Way::kTries && pass != 0) codes = Way::tried(block, square.amax, pass == kLast ? takes_four : pass == 2, global, of_other);
-          if (pass == kLast) {
-            const int line = side == 0 ? row + lane / 4 + 8 * i : left + 2 * lane + i, at = side == 0 ? left / 16 + lane % 4 : row / 16;
-            staged.put(line, at, shift, Way::quantized(block, square, global, out, line, at, codes));
-          } else if (Way::kFindsSquares && pass == 0) {
-            of_other = Way::amax(block, square.ordinary);
-          }
-        }
-        if (Way::kFindsSquares && pass == 0) {
-          square.amax = largest_of_square(of_line, of_other, by_rows);
-          if (square.ordinary && __any_sync(0xFFFFFFFFu, square.amax != square.amax)) square.ordinary = false, --pass;
-        } else if (Way::kTries && pass != kLast) {
-          const f32 error_six = error;
-          error = sum_of_square(of_line, of_other, by_rows), takes_four = error < error_six;
-        }
+      }
+      if (Way::kFindsSquares && pass == 0) {
+        square.amax = largest_of_square(of_line, of_other, by_rows);
+        if (square.ordinary && __any_sync(0xFFFFFFFFu, square.amax != square.amax)) square.ordinary = false, --pass;
+      } else if (Way::kTries && pass != kLast) {
+        const f32 error_six = error;
+        error = sum_of_square(of_line, of_other, by_rows), takes_four = error < error_six;
       }
     }
   }
