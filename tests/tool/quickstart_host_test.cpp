@@ -39,7 +39,7 @@ class Quickstart : public ::testing::Test {
                            "PATH=" + (folder_ / "bin") + ":" + (path ? path : "/usr/bin:/bin"),
                            "HOME=" + folder_.path(),
                            "CDPATH=" + folder_.path(),
-                           "DIECAST_CACHE=" DIECAST_BUILD_DIR "/test-cache",
+                           "DIECAST_CACHE=" DIECAST_BUILD_DIR "/test-cache-quickstart",
                            "DIECAST_NVRTC=/nonexistent/libnvrtc.so",
                            "DIECAST_LIBCUDA=/nonexistent/libcuda.so.1"};
     return run_process(request).value();
