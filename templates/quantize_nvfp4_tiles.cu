@@ -86,7 +86,7 @@ constexpr bool kSquare = BLOCK_ROWS == 16, kFourOverSix = FOUR_OVER_SIX != FOUR_
 constexpr bool kOrdinary = kHasOrdinary<LoadedElement<IN>::Type, PROFILE, GLOBAL, FOUR_OVER_SIX> && !STOCHASTIC;
 // A lane's two blocks side by side in the code: longer to compile, but for what is often quantized.
 constexpr bool kPlain = bits<IN>() == 16 && PROFILE == PROFILE_te && GLOBAL == GLOBAL_amax && !kFourOverSix && !STOCHASTIC && !ROW_SCALE && (RHT == RHT_none || (ROWS == ROWS_apart && !kSquare)) && !(GROUPED && (ROWS == ROWS_any || RHT != RHT_none)) && !(kSquare && kBoth);
-constexpr bool kTogether = kPlain && kOrdinary && RHT == RHT_none;  // which wait together
+constexpr bool kTogether = kPlain && kOrdinary && RHT == RHT_none && ROWS == ROWS_apart;  // which wait together
 // Of both sides, where a multiprocessor has room: a warp takes a whole stripe of a tile, which writes lines of rows.
 constexpr bool kStriped = kTogether && kBoth && ROWS == ROWS_apart && (DIECAST_CC < 86 || DIECAST_CC == 90);
 // Members may have few rows: their tiles are low and wide, so that there is work for all warps.
@@ -123,6 +123,8 @@ DIECAST_DEVICE_CALL Nvfp4Block quantize_seldom(Block block, f32 amax, Global glo
     out = four.error < six.error ? four.block : six.block;  // six where they tie or one is NaN
   } else if constexpr (kFourOverSix) {
     out = four_over_six<kSquares, BOUND, true>(block, global);
+  } else if constexpr (STOCHASTIC && PROFILE == PROFILE_modelopt) {
+    out.scale = Recipe::scale(kSquare || BLOCK_AMAX ? amax : Recipe::amax(block), global);
   } else if constexpr (kSquare || BLOCK_AMAX) {
     out = Recipe::quantize(block, amax, global);
   } else {

@@ -84,6 +84,13 @@ struct Nvfp4Recipe {
     }
   }
 
+  // The scale alone, of profiles that make it of the amax: for what is rounded by random numbers, where codes that a
+  // call makes would not be dead code.
+  template <class OfTensor>
+  DIECAST_DEVICE static e4m3 scale(f32 block_amax, const OfTensor& global) {
+    return profile_block_scale<Profile, Global, Bound, BlockAmax>(block_amax, global);
+  }
+
   // What a block's elements are multiplied by (modelopt: divided by) under a scale.
   template <class OfTensor>
   DIECAST_DEVICE static f32 factor(e4m3 scale, const OfTensor& global) {

@@ -48,9 +48,8 @@ bool goes(const Way& way, const Bindings& b) {
   }
   const bool both = has(b, "DIRECTION", "both"), square = has(b, "BLOCK_ROWS", "16");
   const bool together = !has(b, "IN", "e4m3") && has(b, "RHT", "none") &&
-                        has(b, "ROW_SCALE", "0") && !(square && both) &&
-                        !(has(b, "GROUPED", "1") && has(b, "ROWS", "any"));
-  const bool in_stripes = together && both && has(b, "ROWS", "apart");
+                        has(b, "ROW_SCALE", "0") && !(square && both) && has(b, "ROWS", "apart");
+  const bool in_stripes = together && both;
   const std::string name = way.name;
   if (has(b, "IN", "f32")) return false;
   if (name == "one_by_one") return !together;
@@ -63,12 +62,9 @@ bool goes(const Way& way, const Bindings& b) {
 std::vector<variants::Case> cases_of(const Specialization& one) {
   std::vector<variants::Case> cases = variants::pattern_cases(one);
   if (one.bindings().find("IN")->word == "e4m3") cases.clear();
-  const std::vector<variants::Case> others = {{1, 16, false, false, 1},
-                                              {17, 272, true, true, 2},
-                                              {275, 304, true, false, 3},
-                                              {130, 528, false, true, 4},
-                                              {128, 256, false, false, 5},
-                                              {650, 528, true, false, 7}};
+  const std::vector<variants::Case> others = {
+      {1, 16, false, false, 1},   {17, 272, true, true, 2},    {275, 304, true, false, 3},
+      {130, 528, false, true, 4}, {128, 256, false, false, 5}, {650, 528, true, false, 7}};
   cases.insert(cases.end(), others.begin(), others.end());
   const bool any = one.bindings().find("ROWS")->word == "any";
   for (variants::Case& on : cases) on.cols -= any && !on.patterns && on.rows % 2 != 0 ? 7 : 0;
