@@ -88,7 +88,7 @@ constexpr bool kOrdinary = kHasOrdinary<LoadedElement<IN>::Type, PROFILE, GLOBAL
 constexpr bool kPlain = bits<IN>() == 16 && PROFILE == PROFILE_te && GLOBAL == GLOBAL_amax && !kFourOverSix && !STOCHASTIC && !ROW_SCALE && (RHT == RHT_none || (ROWS == ROWS_apart && !kSquare)) && !(GROUPED && (ROWS == ROWS_any || RHT != RHT_none)) && !(kSquare && kBoth);
 constexpr bool kTogether = kPlain && kOrdinary && RHT == RHT_none && ROWS == ROWS_apart;  // which wait together
 // Of both sides, where a multiprocessor has room: a warp takes a whole stripe of a tile, which writes lines of rows.
-constexpr bool kStriped = kTogether && kBoth && ROWS == ROWS_apart && (DIECAST_CC < 86 || DIECAST_CC == 90);
+constexpr bool kStriped = kTogether && kBoth && (DIECAST_CC < 86 || DIECAST_CC == 90);
 // Members may have few rows: their tiles are low and wide, so that there is work for all warps.
 constexpr bool kLow = GROUPED && !kColumnwise && kPlain;
 constexpr int kRows = kLow ? 32 : kTileRows, kParts = kLow ? 4 : 1, kTileCols = kParts * (bits<IN>() == 32 ? 128 : 256);

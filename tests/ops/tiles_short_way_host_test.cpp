@@ -2,20 +2,14 @@
 // short way (ordinary_codes.h), two at once, and of both sides in stripes (tile_stripes.h). The
 // host itself goes a recipe's own way, so these templates are a copy with that one condition taken
 // out. Every output is poisoned before and equal to the reference to the bit.
-#include <diecast/base/text.h>
-#include <diecast/diecast.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <filesystem>
 #include <ostream>
 #include <string>
+#include <vector>
 
 #include "how_many.h"
-#include "ops/covering.h"
-#include "ops/host_device_test.h"
-#include "ops/variants.h"
-#include "temporary_directory.h"
+#include "ops/changed_templates.h"
 
 namespace diecast {
 namespace {
@@ -71,28 +65,8 @@ std::vector<variants::Case> cases_of(const Specialization& one) {
   return cases;
 }
 
-class TilesShortWay : public HostDeviceTest, public ::testing::WithParamInterface<Way> {
- protected:
-  // The built-in templates, or those that DIECAST_TEMPLATE_DIR names.
-  TilesShortWay() {
-    options_ = RuntimeOptions::from_environment();
-    std::string from = options_.template_directory;
-    if (from.empty()) from = DIECAST_SOURCE_DIR "/templates";
-    std::filesystem::copy(from, folder_.path(), std::filesystem::copy_options::recursive);
-    options_.template_directory = folder_.path();
-    options_.cache = std::string(DIECAST_BUILD_DIR) + "/test-cache";
-  }
-
-  void change(const std::string& file, const std::string& text, const std::string& instead) {
-    std::string all = testing::text_of(folder_ / file);
-    const auto at = all.find(text);
-    if (at == std::string::npos) FAIL() << file << " has no \"" << text << "\" to change";
-    testing::write_text(folder_ / file, all.replace(at, text.size(), instead));
-  }
-
-  testing::TemporaryDirectory folder_;
-  RuntimeOptions options_;
-};
+class TilesShortWay : public testing::ChangedTemplates,
+                      public ::testing::WithParamInterface<Way> {};
 
 TEST_P(TilesShortWay, EqualsTheReferenceToTheBit) {
   const Way way = GetParam();
@@ -101,28 +75,9 @@ TEST_P(TilesShortWay, EqualsTheReferenceToTheBit) {
   if (!way.has_room) change(tiles, "(DIECAST_CC < 86 || DIECAST_CC == 90)", "false");
   change(tiles, kernel_begins, cat("\nstatic_assert(", way.holds, ");", kernel_begins));
   ASSERT_FALSE(HasFailure());
-  const auto runtime = Runtime::create(options_).value();
-  const auto tmpl = runtime->find_template("quantize_nvfp4_tiles").value();
-  const Target target = device_->targets().front();
-  auto space = tmpl->space(target).value();
-  std::erase_if(space, [&](const Bindings& bindings) { return !goes(way, bindings); });
-  const auto covered = testing::how_many(way.everyday, Covered::pairs, Covered::pairs);
-  std::vector<Specialization> specializations;
-  for (const Bindings& bindings : variants::covering_set(space, covered)) {
-    specializations.push_back(Specialization::make(tmpl, bindings, target).value());
-  }
-  ASSERT_FALSE(specializations.empty());
-  for (const WarmOutcome& outcome : warm(*runtime, specializations)) {
-    ASSERT_FALSE(outcome.error) << outcome.error->message();
-    EXPECT_EQ(outcome.resolved->artifact->log, "") << outcome.specialization->spelling();
-  }
-  for (const Specialization& one : specializations) {
-    const auto kernel = runtime->preload(one, device_).value();
-    for (const variants::Case& on : cases_of(one)) {
-      EXPECT_EQ(variants::difference(*kernel, on), "");
-    }
-  }
-  RecordProperty("variants", static_cast<int>(specializations.size()));
+  expect_equal(
+      "quantize_nvfp4_tiles", [&](const Bindings& bindings) { return goes(way, bindings); },
+      testing::how_many(way.everyday, Covered::pairs, Covered::pairs), cases_of);
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -42,7 +42,7 @@ LaunchPlaces LaunchPlaces::of(const Specialization& specialization) {
   const auto round_up = [](std::size_t at) { return (at + 7) / 8 * 8; };
   places.nowhere_ = static_cast<Place>(kFirst + round_up(bytes));
   Place behind = places.nowhere_;
-  for (std::size_t i = 0; i < count; ++i) {
+  for (std::size_t i = 0; i < LaunchWords::kMostArguments; ++i) {
     if (looked_at[i]) places.of_[i][1] = behind = static_cast<Place>(behind + 8);
     for (Place& place : places.of_[i])
       if (place == 0) place = places.nowhere_;

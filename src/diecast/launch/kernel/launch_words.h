@@ -35,7 +35,7 @@ class LaunchPlaces {
   static LaunchPlaces of(const Specialization& specialization);
 
   // In the arguments' order: of a short parameter eight bytes are written, and what is too much the
-  // next one takes.
+  // next one takes. What the kernel does not take goes into the word that nobody reads.
   void set(LaunchWords& words, std::size_t argument, const void* data,
            std::int64_t number = 0) const {
     char* const begin = reinterpret_cast<char*>(words.numbers.data());
