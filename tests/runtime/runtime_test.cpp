@@ -242,7 +242,8 @@ TEST(Runtime, SpellingsForOneKernelHaveOneValueEach) {
   EXPECT_EQ(runtime->specialize("amax IN=* @ sm_90a").error().code, ErrorCode::value_not_allowed);
   EXPECT_EQ(runtime->specialize("amx IN=bf16 @ sm_90a").error().message(),
             "diecast: unknown_template: no template is named \"amx\"; did you mean `amax`?\n"
-            "  fix: `diecast list` shows the templates; runtime.add(\"NAME.cu\") adds your own");
+            "  fix: `diecast list` shows the templates; your own come by --add NAME.cu, in a "
+            "program by runtime.add(\"NAME.cu\")");
 }
 
 TEST(Runtime, TakesTemplatesOfItsOwner) {

@@ -18,51 +18,6 @@ const std::string kAmax =
     "amax COLS=0 ROWS=dense IN=bf16 PER=tensor BLOCK=16 NANS=ignore RHT=none SIGN_MASK=0 "
     "THREADS=256 @ ";
 
-TEST(Subcommands, WrongWordsAreErrorsWithAFix) {
-  ToolRun diecast;
-  const std::pair<std::vector<std::string>, std::string> cases[] = {
-      {{}, "diecast: invalid_argument: no command was given\n  fix: `diecast --help` lists them\n"},
-      {{"quantise"},
-       "diecast: invalid_argument: no command or option is named \"quantise\"; did you mean "
-       "`quantize`?\n  fix: `diecast --help` lists them\n"},
-      {{"--quiet"},
-       "diecast: invalid_argument: no command or option is named \"--quiet\"\n"
-       "  fix: `diecast --help` lists them\n"},
-      {{"quantize", "a", "b", "--target", "tpu"},
-       "diecast: invalid_argument: --target: tpu not in {auto,host,cuda}\n"
-       "  fix: `diecast quantize --help` shows what it takes\n"},
-      {{"quantize", "a", "b", "--profile", "tee"},
-       "diecast: invalid_argument: --profile: tee not in {te,pr546,modelopt,torchao,te_ref}\n"
-       "  fix: `diecast quantize --help` shows what it takes\n"},
-      {{"cache", "lss"},
-       "diecast: invalid_argument: `diecast cache` has nothing named \"lss\"; did you mean `ls`?\n"
-       "  fix: `diecast cache --help` shows what it takes\n"},
-      {{"bundle"},
-       "diecast: invalid_argument: `diecast bundle` needs one of create, export, import, verify\n"
-       "  fix: `diecast bundle --help` shows what it takes\n"},
-      {{"bundle", "create", "a", "-o", "b", "--time-limit", "0"},
-       "diecast: invalid_argument: --time-limit: Value 0 not in range 0.001000 to 86400.000000\n"
-       "  fix: `diecast bundle create --help` shows what it takes\n"},
-      {{"warm", "a", "--jbos", "1"},
-       "diecast: invalid_argument: `diecast warm` has no option \"--jbos\"; did you mean "
-       "`--jobs`?\n"
-       "  fix: `diecast warm --help` shows what it takes\n"},
-      {{"bundle", "create", "a", "-o", "b", "--tmie-limit=5"},
-       "diecast: invalid_argument: `diecast bundle create` has no option \"--tmie-limit\"; did you "
-       "mean `--time-limit`?\n"
-       "  fix: `diecast bundle create --help` shows what it takes\n"},
-      {{"doctor", "please"},
-       "diecast: invalid_argument: `diecast doctor` does not take \"please\"\n"
-       "  fix: `diecast doctor --help` shows what it takes\n"}};
-  for (const auto& [words, message] : cases) {
-    const auto run = diecast(words);
-    EXPECT_EQ(run.exit_code, 2);
-    EXPECT_EQ(run.errors, message);
-    EXPECT_EQ(run.output, "");
-  }
-  EXPECT_EQ(diecast({"warm", "--help"}).exit_code, 0);
-}
-
 TEST(Subcommands, ListShowAndVariantsSpeakJson) {
   ToolRun diecast;
   const auto list = json::parse(diecast({"list", "--json"}).output);
@@ -120,15 +75,6 @@ TEST(Subcommands, SpeakJsonOfPathsThatAreNotUtf8) {
     EXPECT_EQ(told.at("roots").at(0).at("root"), shown) << what;
   }
   EXPECT_FALSE(json::parse(diecast({"doctor", "--json"}).output).empty());
-}
-
-TEST(Subcommands, WarmWithoutAManifestSaysWhatItTakes) {
-  ToolRun diecast;
-  const auto run = diecast({"warm"});
-  EXPECT_EQ(run.exit_code, 1);
-  EXPECT_EQ(run.errors,
-            "diecast: invalid_argument: no manifest was named\n"
-            "  fix: diecast warm FILE..., such as cache/manifests/nvfp4.txt, or --from FILE\n");
 }
 
 // Zeros are no signal: what differs from them is neither exact nor so many dB.

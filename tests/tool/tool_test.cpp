@@ -72,7 +72,38 @@ TEST(Tool, ComparingWhatHasNothingInCommonFails) {
   EXPECT_NE(apart.output.find("\nnothing in one file can be compared with anything in the other\n"),
             std::string::npos)
       << apart.output;
+  EXPECT_EQ(diecast({"compare", a, "--json", b}).exit_code, 1);
   EXPECT_EQ(diecast({"compare", a, a}).exit_code, 0);
+}
+
+// A checkpoint and its quantized form, say, whose norms alone have the same type.
+TEST(Tool, ComparingFailsWhereATensorHasNoCounterpart) {
+  ToolRun diecast;
+  const std::string a = diecast.folder / "a.safetensors", b = diecast.folder / "b.safetensors";
+  testing::TestFile one, other;
+  one.tensors = {{"norm", testing::floats({2}, {1, 2})}, {"x", testing::floats({2}, {1, 2})}};
+  other.tensors = {{"norm", testing::floats({2}, {1, 2})}, {"x", {"U8", {2}, "ab"}}};
+  testing::write_text(a, testing::encode(one));
+  testing::write_text(b, testing::encode(other));
+  const auto run = diecast({"compare", a, b});
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_EQ(run.output,
+            "tensor  largest error  mean error  signal to noise, dB\n"
+            "norm                                                    identical\n"
+            "x                                                       F32 [2] and U8 [2]\n"
+            "the values that both have: largest error 0.000e+00, mean 0.000e+00, signal to noise "
+            "exact\n"
+            "1 of 2 tensors cannot be compared, see above; a quantized file is compared after "
+            "`diecast dequantize`\n");
+  EXPECT_EQ(diecast({"compare", a, b, "--json"}).exit_code, 1);
+  other.tensors["x"] = one.tensors["x"] = {"U8", {2}, "ab"};
+  one.tensors.erase("norm"), other.tensors.erase("norm");
+  one.tensors["x"].bytes = "cd";
+  testing::write_text(a, testing::encode(one));
+  testing::write_text(b, testing::encode(other));
+  const auto bytes = diecast({"compare", a, b});
+  EXPECT_EQ(bytes.exit_code, 0);
+  EXPECT_TRUE(bytes.output.ends_with("\nno floating-point value is in both\n")) << bytes.output;
 }
 
 TEST(Tool, ComparingSaysWhatIsNotFiniteAndCallsItNotExact) {
@@ -133,7 +164,8 @@ TEST(Tool, ErrorsEndInAFixAndExitWithOne) {
   EXPECT_EQ(unknown.errors,
             "diecast: unknown_template: no template is named \"quantise_nvfp4\"; did you mean "
             "`quantize_nvfp4`?\n"
-            "  fix: `diecast list` shows the templates; runtime.add(\"NAME.cu\") adds your own\n");
+            "  fix: `diecast list` shows the templates; your own come by --add NAME.cu, in a "
+            "program by runtime.add(\"NAME.cu\")\n");
   EXPECT_EQ(diecast({"compile", "amax", "IN=bf16", "@", "sm_100"}).exit_code, 1);
   EXPECT_EQ(diecast({"compile", "amax", "IN=bf15", "@", "sm_90a"}).exit_code, 1);
 }
@@ -159,6 +191,21 @@ TEST(Tool, ADryRunPlansWithoutADevice) {
   const auto run = diecast({"quantize", golden, "--dry-run"});
   EXPECT_EQ(run.exit_code, 0) << run.errors;
   EXPECT_NE(run.output.find("c000/x"), std::string::npos);
+}
+
+// An error below a plan of a thousand tensors is not read.
+TEST(Tool, WhatCannotBeginPrintsNoPlan) {
+  ToolRun diecast;
+  const std::string golden = kSource + "/tests/golden/nvfp4_te.safetensors";
+  const auto nowhere = diecast({"quantize", golden});
+  EXPECT_EQ(nowhere.exit_code, 1);
+  EXPECT_EQ(nowhere.errors,
+            "diecast: invalid_argument: no output file was named\n"
+            "  fix: diecast quantize IN OUT, or --dry-run for the plan alone\n");
+  const auto no_gpu = diecast({"quantize", golden, diecast.folder / "out", "--target", "cuda"});
+  EXPECT_EQ(no_gpu.exit_code, 1);
+  EXPECT_TRUE(no_gpu.errors.starts_with("diecast: driver_unavailable: ")) << no_gpu.errors;
+  EXPECT_EQ(nowhere.output + no_gpu.output, "");
 }
 
 TEST(Tool, AProfileWithoutFourOverSixSaysWhichHasIt) {

@@ -32,7 +32,7 @@ TEST(ToolTuneCuda, MeasuresEachConfigurationInAProcessOfItsOwn) {
   const auto wrong = diecast({"tune", "amax IN=bf16", "--target", "cuda", "--size", "rows=many"});
   EXPECT_EQ(wrong.errors,
             "diecast: invalid_argument: \"rows=many\" is no size\n"
-            "  fix: write it as --size rows=1,512,16384\n");
+            "  fix: write it as --size rows=1,512,16384 --size cols=4096\n");
 }
 
 TEST(ToolTuneCuda, WarmingBuildsWhatRecordsChooseToo) {

@@ -75,6 +75,26 @@ TEST(Clone, HasAReadmeInEveryFolderOfTheTop) {
   EXPECT_NE(tree::text_of("README.md"), "");
 }
 
+// Variables of the environment, and the macros of a rendered source.
+TEST(Clone, SaysWhatEveryNameOfOursIs) {
+  const std::string pages = tree::text_of("src/README.md") + tree::text_of("cache/README.md") +
+                            tree::text_of("templates/README.md");
+  std::size_t seen = 0;
+  for (const std::string& name : tree::files()) {
+    if (!name.starts_with("src/diecast/") || !name.ends_with(".cpp")) continue;
+    const std::string text = tree::text_of(name);
+    for (std::size_t at = text.find("\"DIECAST_"); at != text.npos;
+         at = text.find("\"DIECAST_", at + 1)) {
+      const std::size_t end = text.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_", at + 1);
+      if (text[end] != '"' || text[end - 1] == '_') continue;  // a sentence, a prefix
+      ++seen;
+      const std::string word = text.substr(at + 1, end - at - 1);
+      EXPECT_NE(pages.find("`" + word + "`"), std::string::npos) << name << ": " << word;
+    }
+  }
+  EXPECT_GT(seen, 10u);
+}
+
 TEST(Clone, KeepsItsFilesShort) {
   std::size_t seen = 0;
   for (const std::string& name : tree::files()) {

@@ -124,7 +124,8 @@ Result<std::shared_ptr<const Template>> Runtime::find_template(std::string_view 
     const auto names = template_names();
     return Error{ErrorCode::unknown_template,
                  cat("no template is named ", quote(name), did_you_mean(name, names)),
-                 "`diecast list` shows the templates; runtime.add(\"NAME.cu\") adds your own"};
+                 "`diecast list` shows the templates; your own come by --add NAME.cu, in a program "
+                 "by runtime.add(\"NAME.cu\")"};
   }
   DIECAST_TRY(auto parsed, Template::parse(name, *text));
   std::unique_lock lock(state_->templates_mutex);

@@ -196,8 +196,7 @@ Command add_bundle(CLI::App& app) {
   command->require_subcommand(1);
   auto options = std::make_shared<BundleArguments>();
   auto* make = command->add_subcommand("create", "What manifests name, compiled where needed");
-  make->add_option("manifest,--from", options->manifests, "Manifests, or what DIECAST_TRACE wrote")
-      ->required();
+  make->add_option("manifest,--from", options->manifests, "Manifests, or what DIECAST_TRACE wrote");
   make->add_option("--jobs", options->jobs, "Compiles at a time (0: one a core)")
       ->check(CLI::Range(0, 1024));
   make->add_option("--add", options->own, "A template file of your own")->allow_extra_args(false);

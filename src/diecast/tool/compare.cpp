@@ -56,6 +56,11 @@ nlohmann::ordered_json as_json(const Comparison& comparison) {
   return out;
 }
 
+// In one file alone, or of another type or shape there.
+bool has_no_counterpart(const TensorComparison& t) {
+  return t.kind != Comparability::values && t.kind != Comparability::bytes;
+}
+
 Result<int> run(const std::string& first, const std::string& second, bool json) {
   DIECAST_TRY(const auto a, SafetensorsReader::open(first));
   DIECAST_TRY(const auto b, SafetensorsReader::open(second));
@@ -64,9 +69,11 @@ Result<int> run(const std::string& first, const std::string& second, bool json) 
               compare(a, b, [&](std::uint64_t done, std::uint64_t total) {
                 progress.update(done, total, "");
               }));
+  const auto apart = static_cast<std::size_t>(
+      std::ranges::count_if(comparison.tensors, has_no_counterpart));
   if (json) {
     print_json(as_json(comparison));
-    return 0;
+    return apart == 0 ? 0 : 1;
   }
   Table table({"tensor", "largest error", "mean error", "signal to noise, dB", ""});
   for (const TensorComparison& t : comparison.tensors) {
@@ -81,21 +88,24 @@ Result<int> run(const std::string& first, const std::string& second, bool json) 
     }
   }
   table.print();
-  const auto incomparable = [](const TensorComparison& t) {
-    return !t.identical && t.kind != Comparability::values;
-  };
   if (comparison.identical()) {
     print("identical");
-  } else if (std::ranges::all_of(comparison.tensors, incomparable)) {
+  } else if (apart == comparison.tensors.size()) {
     print("nothing in one file can be compared with anything in the other");
-    return 1;
-  } else if (comparison.total.elements > 0) {
+  } else if (comparison.total.elements + comparison.total.nonfinite == 0) {
+    print("no floating-point value is in both");
+  } else {
     const std::string rest = left_out(comparison.total);
-    print(cat("all values: largest error ", scientific(comparison.total.largest), ", mean ",
-              scientific(comparison.total.mean()), ", signal to noise ",
-              decibels(comparison.total, " dB"), rest.empty() ? "" : "; ", rest));
+    print(cat(apart == 0 ? "all values" : "the values that both have", ": largest error ",
+              scientific(comparison.total.largest), ", mean ", scientific(comparison.total.mean()),
+              ", signal to noise ", decibels(comparison.total, " dB"), rest.empty() ? "" : "; ",
+              rest));
   }
-  return 0;
+  if (apart == 0) return 0;
+  print(cat(apart, " of ", comparison.tensors.size(),
+            " tensors cannot be compared, see above; a quantized file is compared after `diecast "
+            "dequantize`"));
+  return 1;
 }
 
 }  // namespace

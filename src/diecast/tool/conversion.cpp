@@ -89,7 +89,10 @@ Result<int> run_conversion(const SafetensorsReader& input, const Plan& plan,
                            const ConversionRequest& request) {
   DIECAST_TRY(const auto runtime, open_runtime());
   DIECAST_TRY(const auto device, open_device(*runtime, request.target));
-  if (!request.json) print(cat("on ", describe(*device)));
+  if (!request.json) {
+    print_plan(plan);
+    print(cat("on ", describe(*device)));
+  }
   const auto start = std::chrono::steady_clock::now();
   Progress progress(request.verb, request.json);
   ConvertOptions options;

@@ -20,7 +20,8 @@ struct ConversionRequest {
   bool json = false;
 };
 
-// Converts, prints what was done and where, and names every tensor that has NaN or infinities.
+// Opens the device, prints the plan, converts, prints what was done and where, and names every
+// tensor that has NaN or infinities.
 Result<int> run_conversion(const SafetensorsReader& input, const Plan& plan,
                            const ConversionRequest& request);
 

@@ -19,7 +19,6 @@ struct DequantizeArguments {
 Result<int> dequantize(const DequantizeArguments& options) {
   DIECAST_TRY(const auto input, SafetensorsReader::open(options.input));
   DIECAST_TRY(const Plan plan, plan_dequantize(input.header(), parse_dtype(options.to)));
-  if (!options.json) print_plan(plan);
   return run_conversion(input, plan, {"dequantize", options.output, options.target, options.json});
 }
 

@@ -16,6 +16,22 @@
 namespace diecast::tool {
 namespace {
 
+constexpr const char* kFooter =
+    R"(Exit codes: 0 done; 1 an error, or a check that failed; 2 wrong usage; 128 + n ended by signal n.
+
+Environment (the pages cache/README.md and src/README.md say more):
+  DIECAST_CACHE               off, a directory, or roots: ro:DIR,bundle:FILE,rw:DIR
+  DIECAST_CACHE_POLICY        auto, require-hit, read-only, off or rebuild
+  DIECAST_CACHE_COMPILERS     whose kernels may be used: found, exact, newest or bundles
+  DIECAST_CACHE_BYTES         size of the root that is written (2G)
+  DIECAST_TRACE               a file that gets the line of every kernel asked for
+  DIECAST_TUNING              files of tuning records
+  DIECAST_TEMPLATE_DIR        templates and device headers in place of the built-in ones
+  DIECAST_NVRTC, DIECAST_LIBCUDA, DIECAST_CUBLASLT, DIECAST_NCCL
+                              the path of that library
+  DIECAST_CXX                 the C++ compiler of the host target
+  DIECAST_HOST_THREADS        threads of the host device)";
+
 std::vector<std::string> command_names(const CLI::App& app) {
   std::vector<std::string> names;
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
@@ -77,6 +93,7 @@ int main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);  // a file beyond the limit is an error that says so
   CLI::App app("diecast: CUDA kernel templates, specialized, compiled, cached and launched");
   app.require_subcommand(1);
+  app.footer(kFooter);
   app.set_version_flag("--version", "diecast " DIECAST_VERSION);
   const std::vector<Command> commands = {
       add_doctor(app),   add_list(app),        add_show(app),        add_variants(app),

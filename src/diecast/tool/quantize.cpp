@@ -66,9 +66,8 @@ struct QuantizeArguments {
 Result<int> quantize(const QuantizeArguments& options) {
   DIECAST_TRY(const auto input, SafetensorsReader::open(options.input, options.plan.strict));
   DIECAST_TRY(const Plan plan, plan_quantize(input.header(), options.plan));
-  if (!options.json) print_plan(plan);
   if (options.dry_run) {
-    if (options.json) print_json(plan_json(plan));
+    options.json ? print_json(plan_json(plan)) : print_plan(plan);
     return 0;
   }
   if (options.output.empty()) {

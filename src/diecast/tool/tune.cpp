@@ -38,7 +38,7 @@ Result<SizeLists> read_sizes(const std::vector<std::string>& given) {
       const auto number = parse_integer(digits);
       if (!number || *number < 0 || equals == 0) {
         return Error{ErrorCode::invalid_argument, cat(quote(word), " is no size"),
-                     "write it as --size rows=1,512,16384"};
+                     "write it as --size rows=1,512,16384 --size cols=4096"};
       }
       out[word.substr(0, equals)].push_back(*number);
     }

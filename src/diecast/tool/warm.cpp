@@ -99,10 +99,6 @@ Result<int> expect_no_new(Runtime& runtime, std::span<const Specialization> want
 Result<int> run(const WarmArguments& options) {
   std::vector<std::string> manifests = options.manifests;
   manifests.insert(manifests.end(), options.traces.begin(), options.traces.end());
-  if (manifests.empty()) {
-    return Error{ErrorCode::invalid_argument, "no manifest was named",
-                 "diecast warm FILE..., such as cache/manifests/nvfp4.txt, or --from FILE"};
-  }
   RuntimeOptions with = RuntimeOptions::from_environment();
   if (options.expect_no_new && with.cache_policy != CachePolicy::off)
     with.cache_policy = CachePolicy::read_only;  // nor is a root made
