@@ -111,15 +111,35 @@ TEST_F(Install, HasNoHeaderThatIncludesAMissingOne) {
   build({(folder_ / "everything.cpp").string()});
 }
 
-// The texts between "```cpp" and "```" of a page.
-std::vector<std::string> snippets(const std::string& page) {
+// The texts between "```cpp" (or another language) and "```" of a page.
+std::vector<std::string> snippets(const std::string& page, const std::string& language = "cpp") {
   std::vector<std::string> out;
-  const std::string open = "\n```cpp\n";
+  const std::string open = "\n```" + language + "\n";
   for (std::size_t at = page.find(open); at != page.npos; at = page.find(open, at + 1)) {
     const std::size_t begin = at + open.size();
     out.push_back(page.substr(begin, page.find("\n```", begin) + 1 - begin));
   }
   return out;
+}
+
+// A project that has these lines alone, and what does not need building is where it is told to be.
+TEST_F(Install, IsFoundByTheLinesOfTheReadme) {
+  const auto lines = snippets(tree::text_of("README.md"), "cmake");
+  ASSERT_EQ(lines.size(), 1u);
+  const fs::path project = folder_ / "project";
+  fs::create_directory(project);
+  std::ofstream(project / "CMakeLists.txt")
+      << "cmake_minimum_required(VERSION 3.22)\nproject(reader LANGUAGES CXX)\n"
+      << "add_executable(engine " << tree::kRoot << "/tests/tree/consumer/template_names.cpp)\n"
+      << lines[0];
+  const std::string built = (project / "build").string();
+  run({DIECAST_CMAKE, "-S", project.string(), "-B", built,
+       "-DCMAKE_CXX_COMPILER=" DIECAST_CXX_COMPILER,
+       "-DCMAKE_PREFIX_PATH=" + (folder_ / "prefix").string()});
+  run({DIECAST_CMAKE, "--build", built});
+  EXPECT_NE(run({built + "/engine"}).find("quantize_nvfp4\n"), std::string::npos);
+  for (const char* name : {"LICENSE", "cache/manifests/nvfp4.txt", "templates/README.md"})
+    EXPECT_TRUE(fs::exists(folder_ / "prefix/share/diecast" / name)) << name;
 }
 
 TEST_F(Install, CompilesAndRunsTheSnippetsOfEveryPage) {
