@@ -9,6 +9,7 @@ yes=no
 for argument in "$@"; do
   case $argument in
   -y) yes=yes ;;
+  -h | --help) sed -n '2,/^set/s/^# //p' "${BASH_SOURCE[0]}"; exit ;;
   *) echo "usage: [MODEL=file.safetensors] examples/quickstart.sh [-y]" >&2; exit 2 ;;
   esac
 done

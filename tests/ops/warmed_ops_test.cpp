@@ -1,5 +1,5 @@
-// What an engine warms on a machine without a GPU is what its prepared ops then ask for: the shipped
-// manifests, and the trace of one run for the GPUs of another architecture.
+// What an engine warms on a machine without a GPU is what its prepared ops then ask for: the
+// shipped manifests, and the trace of one run for the GPUs of another architecture.
 #include <diecast/base/text.h>
 #include <gtest/gtest.h>
 

@@ -152,6 +152,9 @@ TEST(Runtime, WithoutACompilerServesWhatTheCacheHas) {
   EXPECT_EQ(runtime->resolve(runtime->specialize(kAmax).value()).value().origin, Origin::disk);
   const auto missing = runtime->resolve(runtime->specialize("amax IN=f16 @ sm_90a").value());
   EXPECT_EQ(missing.error().code, ErrorCode::compiler_unavailable);
+  EXPECT_TRUE(missing.error().what.ends_with("\nno cache root has the kernel either: " +
+                                             machine.cache.path()))
+      << missing.error().what;
 }
 
 TEST(Runtime, WorksWithoutACacheAndSaysWhyItHasNone) {

@@ -125,7 +125,7 @@ TEST_F(CacheTrouble, AnEmptyExportIsAnErrorAndADamagedEntryShows) {
   const auto part = diecast_({"bundle", "export", "-o", bundle});
   EXPECT_EQ(part.exit_code, 1);
   expect_has(part.output, ".dce: too_short\n");
-  expect_has(part.output, ": 1 kernels, ");
+  expect_has(part.output, ": 1 kernel, ");
 }
 
 TEST_F(CacheTrouble, ABundleCanBeOpenedWhateverTheUmaskWas) {

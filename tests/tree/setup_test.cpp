@@ -105,5 +105,20 @@ TEST_F(Setup, AtATerminalItAsksBeforeSudo) {
       << done();
 }
 
+TEST(Scripts, SayWhatTheyAreForAndWhatTheyTake) {
+  for (const auto& [script, says] : {std::pair("tests/run.sh", "tests/run.sh [-y] all   "),
+                                     std::pair("examples/quickstart.sh", "MODEL=/path/")}) {
+    ProcessRequest request;
+    request.arguments = {"/usr/bin/env", "bash", tree::kRoot + "/" + script, "--help"};
+    request.directory = tree::kRoot;
+    const auto help = run_process(request).value();
+    EXPECT_EQ(help.exit_code, 0) << script;
+    EXPECT_NE(help.output.find(says), std::string::npos) << help.output;
+    EXPECT_EQ(help.errors, "") << script;
+    request.arguments.back() = "--hlep";
+    EXPECT_EQ(run_process(request).value().exit_code, 2) << script;
+  }
+}
+
 }  // namespace
 }  // namespace diecast

@@ -215,7 +215,11 @@ Result<Resolved> Runtime::State::look_and_compile(const Request& request) {
                  : not_cached(spelling, cache_state);
   }
   DIECAST_CHECK(allow_late(spelling, "not resolved"));
-  if (!request.compiler) return request.compiler.error();
+  if (!request.compiler) {
+    Error error = request.compiler.error();
+    if (cache != nullptr) error.what += "\nno cache root has the kernel either: " + cache_state;
+    return error;
+  }
   if (cache == nullptr) return compile_and_publish(request, {});
 
   std::shared_ptr<const Artifact> published;

@@ -61,7 +61,8 @@ Result<int> write(const BundleArguments& options, std::vector<Packed> entries,
     out["damaged"] = damaged;
     print_json(out);
   } else {
-    print(cat(options.file, ": ", written.entries, " kernels, ", human_bytes(written.bytes)));
+    print(cat(options.file, ": ", counted(written.entries, "kernel"), ", ",
+              human_bytes(written.bytes)));
     print(cat("sha256 ", hex(written.digest)));
     print(cat("use it with DIECAST_CACHE=bundle:PATH, or pinned with bundle:PATH#sha256=",
               hex(written.digest)));
@@ -140,8 +141,8 @@ Result<int> verify(const BundleArguments& options) {
     print_json(as_json(bundle->path(), bundle->size(), bundle->bytes(), digest));
     return 0;
   }
-  print(cat(bundle->path(), ": ", bundle->size(), " kernels, ", human_bytes(bundle->bytes()),
-            ", good"));
+  print(cat(bundle->path(), ": ", counted(bundle->size(), "kernel"), ", ",
+            human_bytes(bundle->bytes()), ", good"));
   print(cat("sha256 ", hex(digest)));
   return 0;
 }

@@ -34,6 +34,10 @@ void print_error(const Error& error) {
   std::fwrite(message.data(), 1, message.size(), stderr);
 }
 
+std::string counted(std::uint64_t count, std::string_view thing) {
+  return cat(count, " ", thing, count == 1 ? "" : "s");
+}
+
 std::string fixed(double value, int decimals) {
   char buffer[400];
   const auto end =

@@ -21,6 +21,7 @@ void print(std::string_view line);  // one line on standard output
 void print_json(const nlohmann::ordered_json& value);
 void print_error(const Error& error);
 
+std::string counted(std::uint64_t count, std::string_view thing);  // "1 kernel", "2 kernels"
 std::string fixed(double value, int decimals);  // 12.30, the same in every locale
 
 // Columns as wide as their widest cell; numbers (cells that start with a digit) to the right,

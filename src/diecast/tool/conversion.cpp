@@ -43,10 +43,6 @@ std::map<std::size_t, std::size_t> shared_amaxes(const Plan& plan) {
   return out;
 }
 
-std::string counted(std::uint64_t count, std::string_view thing) {
-  return cat(count, " ", thing, count == 1 ? "" : "s");
-}
-
 }  // namespace
 
 void print_plan(const Plan& plan) {

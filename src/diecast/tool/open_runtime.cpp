@@ -1,6 +1,7 @@
 // Opening a subcommand's runtime; see open_runtime.h.
 #include <diecast/base/file.h>
 #include <diecast/base/text.h>
+#include <diecast/tool/console.h>
 #include <diecast/tool/open_runtime.h>
 
 #include <cerrno>
@@ -25,7 +26,7 @@ Result<std::shared_ptr<Runtime>> open_runtime(RuntimeOptions options) {
 
 Error not_kept(DiskCache& root, std::uint64_t kernels) {
   const int error = root.statistics().publish_error;
-  const std::string what = kernels == 1 ? "1 kernel" : cat(kernels, " kernels");
+  const std::string what = counted(kernels, "kernel");
   if (error == -EEXIST) {
     return {ErrorCode::io_error,
             cat(what, " could not be kept in ", root.root(),
