@@ -3,6 +3,12 @@
 
 namespace diecast {
 
+Result<void> check_device(const std::shared_ptr<Device>& device) {
+  if (device != nullptr) return {};
+  return Error{ErrorCode::invalid_argument, "no device was given",
+               "give runtime.default_device(), or open_host_device({})"};
+}
+
 Error Device::not_resident() {
   return {ErrorCode::not_resident, "the code is not resident in this context",
           "call preload() in it before the first launch"};

@@ -161,4 +161,7 @@ class Device {
   static Error not_resident();
 };
 
+// What prepares for a device takes none for the default one. Errors: invalid_argument (null).
+Result<void> check_device(const std::shared_ptr<Device>& device);
+
 }  // namespace diecast

@@ -60,6 +60,7 @@ Result<PreparedAmaxGrouped> PreparedAmaxGrouped::prepare(Runtime& runtime,
     return Error{ErrorCode::not_supported, cat(kGroupedAmaxOp, ": maxima of rows, blocks or tiles"),
                  "per = AmaxPer::tensor or column, or call amax for each matrix"};
   }
+  DIECAST_CHECK(check_device(device));
   Bindings bindings;
   bindings.set("COLS", request.cols).set("IN", request.in);
   bindings.set("ROWS", request.rows == RowsClass::any ? "any" : "apart");

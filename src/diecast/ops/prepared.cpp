@@ -30,6 +30,7 @@ Result<std::shared_ptr<Device>> device_or_default(Runtime& runtime,
 
 Result<std::shared_ptr<Kernel>> preload_for(Runtime& runtime, const std::shared_ptr<Device>& device,
                                             std::string_view name, const Bindings& bindings) {
+  DIECAST_CHECK(check_device(device));
   DIECAST_TRY(const Specialization specialization, runtime.specialize_for(name, bindings, *device));
   return runtime.preload(specialization, device);
 }
@@ -37,6 +38,7 @@ Result<std::shared_ptr<Kernel>> preload_for(Runtime& runtime, const std::shared_
 Result<std::vector<std::shared_ptr<Kernel>>> preload_all_for(Runtime& runtime,
                                                              const std::shared_ptr<Device>& device,
                                                              std::span<const KernelWanted> all) {
+  DIECAST_CHECK(check_device(device));
   std::vector<Specialization> specializations;
   for (const auto& [name, bindings] : all) {
     DIECAST_TRY(specializations.emplace_back(), runtime.specialize_for(name, bindings, *device));

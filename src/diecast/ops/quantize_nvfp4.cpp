@@ -111,6 +111,7 @@ std::uint64_t PreparedQuantizeNvfp4::Request::word() const {
 Result<PreparedQuantizeNvfp4> PreparedQuantizeNvfp4::prepare(Runtime& runtime,
                                                              const std::shared_ptr<Device>& device,
                                                              const Request& request) {
+  DIECAST_CHECK(check_device(device));
   PreparedQuantizeNvfp4 prepared;
   prepared.request_ = request;
   prepared.plain_ = {request.in, request.profile, request.layout, request.e4m3_bound,

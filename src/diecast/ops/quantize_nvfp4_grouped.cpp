@@ -38,6 +38,7 @@ Result<void> check_addresses(const QuantizedTensor& out) {
 
 Result<PreparedQuantizeNvfp4Grouped> PreparedQuantizeNvfp4Grouped::prepare(
     Runtime& runtime, const std::shared_ptr<Device>& device, const Request& request) {
+  DIECAST_CHECK(check_device(device));
   PreparedQuantizeNvfp4Grouped prepared;
   prepared.request_ = request;
   DIECAST_TRY(prepared.quantize_, preload_for(runtime, device, PreparedQuantizeNvfp4Tiles::kName,

@@ -130,6 +130,7 @@ Result<void> check_block_amaxes(const Nvfp4TilesRequest& request, const BlockAma
 
 Result<PreparedQuantizeNvfp4Tiles> PreparedQuantizeNvfp4Tiles::prepare(
     Runtime& runtime, const std::shared_ptr<Device>& device, const Request& request) {
+  DIECAST_CHECK(check_device(device));
   PreparedQuantizeNvfp4Tiles prepared;
   prepared.request_ = request;
   DIECAST_TRY(prepared.quantize_,

@@ -33,6 +33,7 @@ std::uint64_t PreparedTransposeCodes::Request::word() const {
 
 Result<PreparedTransposeCodes> PreparedTransposeCodes::prepare(
     Runtime& runtime, const std::shared_ptr<Device>& device, const Request& request) {
+  DIECAST_CHECK(check_device(device));
   Bindings bindings;
   bindings.set("PAD", request.pad).set("SIDES", request.whole_words ? "whole" : "any");
   // The host has no threads to spread a tile over: fewer fibers, fewer switches.

@@ -77,6 +77,7 @@ Result<std::shared_ptr<Kernel>> Runtime::State::make_resident(Runtime& runtime, 
 
 Result<std::shared_ptr<Kernel>> Runtime::preload(const Specialization& specialization,
                                                  const std::shared_ptr<Device>& device) {
+  DIECAST_CHECK(check_device(device));
   return no_throw([&]() -> Result<std::shared_ptr<Kernel>> {
     DIECAST_TRY(auto made, state_->make_kernel(*this, specialization, device));
     return state_->make_resident(*this, std::move(made));
@@ -86,6 +87,7 @@ Result<std::shared_ptr<Kernel>> Runtime::preload(const Specialization& specializ
 Result<std::vector<std::shared_ptr<Kernel>>> Runtime::preload(
     std::span<const Specialization> specializations, const std::shared_ptr<Device>& device) {
   using Kernels = std::vector<std::shared_ptr<Kernel>>;
+  DIECAST_CHECK(check_device(device));
   return no_throw([&]() -> Result<Kernels> {
     Ahead<State::Made> kernels(specializations.size(), [&](std::size_t i) {
       return no_throw([&] { return state_->make_kernel(*this, specializations[i], device); });

@@ -157,6 +157,7 @@ Result<void> PreparedGemmCublaslt::check(const Device& device, const QuantizedTe
 Result<PreparedGemmCublaslt> PreparedGemmCublaslt::prepare(Runtime& runtime,
                                                            const std::shared_ptr<Device>& device,
                                                            const Request& request) {
+  DIECAST_CHECK(check_device(device));
   PreparedGemmCublaslt prepared;
   prepared.request_ = request;
   prepared.device_ = device;
