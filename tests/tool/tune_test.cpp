@@ -1,4 +1,5 @@
 // diecast tune on a machine whose GPU and compiler are fakes, and a warming that reads its records.
+#include <diecast/base/text.h>
 #include <diecast/runtime/tuning/record.h>
 #include <gtest/gtest.h>
 
@@ -54,6 +55,21 @@ TEST(ToolTuneCuda, WarmingBuildsWhatRecordsChooseToo) {
   EXPECT_EQ(warmed(), "2 wanted:");
   diecast.set("DIECAST_TUNING", diecast.folder / "tuned.txt");
   EXPECT_EQ(warmed(), "3 wanted:");
+}
+
+TEST(ToolTuneCuda, SaysWhichTuningIsNotUsed) {
+  ToolRun diecast;
+  const std::string manifest = diecast.folder / "m.txt", none = diecast.folder / "none.txt";
+  testing::write_text(manifest, "amax IN=bf16 @ sm_90a\n");
+  diecast.set("DIECAST_TUNING", manifest + "," + none);
+  const auto run = diecast({"compile", "amax IN=bf16 @ sm_90a"});
+  EXPECT_EQ(run.exit_code, 0);
+  EXPECT_EQ(run.errors,
+            cat("diecast: tuning: ", manifest,
+                ": line 1: the version of a tuning record is \"amax IN=bf16 @ sm_90a\"\n"
+                "diecast: tuning: cannot open \"", none,
+                "\": No such file or directory (errno 2)\n  fix: check the spelling of \"", none,
+                "\" and that its directory exists\n"));
 }
 
 }  // namespace

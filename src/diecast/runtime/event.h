@@ -20,7 +20,7 @@ struct RuntimeEvent {
     late,       // after freeze(Late::warn) it was compiled or loaded (detail: which)
     refused,    // a device did not take its cached code: it is compiled again (detail: the error)
     pruned,     // the disk cache was brought back to its size (detail: how much)
-    ignored,    // a tuning record that cannot be right is not used (detail: which, and why)
+    ignored,    // a tuning record, or a file of them, is not used (detail: which, and why)
     degraded  // a cache root is off or not written any more, or the trace (detail: why); once each
   };
   Kind kind;
@@ -47,7 +47,7 @@ struct RuntimeCounters {
   std::uint64_t waited = 0;               // for another thread's compile of the same key
   std::uint64_t late = 0;                 // compiles and loads after freeze(Late::warn)
   std::uint64_t refused = 0, pruned = 0;  // pruned: files removed
-  std::uint64_t ignored = 0;              // tuning records
+  std::uint64_t ignored = 0;              // tuning records and files of them
   std::uint64_t degraded = 0;             // cache roots left out, or not written any more
 };
 

@@ -11,15 +11,16 @@ namespace diecast::tool {
 
 namespace {
 
-void tell_of_cache(std::string_view what) {
-  std::fputs(cat("diecast: cache: ", what, "\n").c_str(), stderr);
+void tell(std::string_view of, std::string_view what) {
+  std::fputs(cat("diecast: ", of, ": ", what, "\n").c_str(), stderr);
 }
 
 }  // namespace
 
 Result<std::shared_ptr<Runtime>> open_runtime(RuntimeOptions options) {
   options.on_event = [](const RuntimeEvent& event) {
-    if (event.kind == RuntimeEvent::Kind::degraded) tell_of_cache(event.detail);
+    if (event.kind == RuntimeEvent::Kind::degraded) tell("cache", event.detail);
+    if (event.kind == RuntimeEvent::Kind::ignored) tell("tuning", event.detail);
   };
   return Runtime::create(std::move(options));
 }
@@ -56,7 +57,7 @@ Result<void> check_kept(Runtime& runtime) {
 
 void tell_unless_kept(Runtime& runtime) {
   if (const auto kept = check_kept(runtime); !kept) {
-    tell_of_cache(cat("not kept: ", kept.error().what, "\n  fix: ", kept.error().fix));
+    tell("cache", cat("not kept: ", kept.error().what, "\n  fix: ", kept.error().fix));
   }
 }
 

@@ -18,7 +18,7 @@ void Runtime::State::open_tuning() {
     const std::string path(trim(word));
     const auto bytes = read_file(*options.files, path, kTuningFileLimit);
     if (!bytes) {
-      tell(RuntimeEvent::Kind::degraded, "", cat("no tuning: ", bytes.error().message()), 0);
+      ignore(cat(bytes.error().what, "\n  fix: ", bytes.error().fix));
       continue;
     }
     TuningFile file =
