@@ -9,8 +9,8 @@
 namespace diecast {
 namespace {
 
-ProcessResult configure(const std::vector<std::string>& options) {
-  const testing::TemporaryDirectory folder;
+ProcessResult configure(const std::vector<std::string>& options,
+                        const testing::TemporaryDirectory& folder = {}) {
   ProcessRequest request;
   request.arguments = {DIECAST_CMAKE,    "-S",
                        tree::kRoot,      "-B",
@@ -45,6 +45,19 @@ TEST(Configure, EndsInAnErrorWithoutXxhash) {
                 .find("diecast needs xxHash's header; fix: apt-get install libxxhash-dev"),
             std::string::npos)
       << run.output << run.errors;
+}
+
+// An installed command finds its libraries wherever the prefix is.
+TEST(Configure, InstalledSharedLibrariesAreFoundBesideTheCommand) {
+  const testing::TemporaryDirectory folder;
+  const auto run = configure({"-DBUILD_SHARED_LIBS=ON", "-DCMAKE_INSTALL_BINDIR=bin",
+                              "-DCMAKE_INSTALL_LIBDIR=lib/here", "-DDIECAST_BUILD_TESTS=OFF"},
+                             folder);
+  EXPECT_EQ(run.exit_code, 0) << run.output << run.errors;
+  const std::string installing = tree::text_of(folder / "build/src/cmake_install.cmake");
+  for (const char* file : {"/lib/here/libdiecast_checkpoint.so", "/bin/diecast"})
+    EXPECT_NE(installing.find(file), installing.npos) << file;
+  EXPECT_NE(installing.find("$ORIGIN/../lib/here"), installing.npos) << installing;
 }
 
 }  // namespace

@@ -18,7 +18,8 @@ static_assert(std::endian::native == std::endian::little,
 
 Error corrupt(std::string_view path, std::string_view what) {
   return {ErrorCode::file_corrupt, cat(quote(path, 1000), ": ", what),
-          cat("write or download ", quote(path, 1000), " again")};
+          cat("give a safetensors file; if ", quote(path, 1000),
+              " is one, write or download it again")};
 }
 
 // Each tensor has the bytes its shape needs and begins where the one before ended. Everything is
