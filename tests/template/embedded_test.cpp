@@ -72,5 +72,16 @@ TEST(TemplateFiles, AFolderThatIsNotThereIsAnError) {
   EXPECT_FALSE(files.error().fix.empty());
 }
 
+// As whoever takes it for a folder of additions finds out.
+TEST(TemplateFiles, AFolderWithoutDeviceHeadersSaysWhatItIsFor) {
+  const auto files = TemplateFiles::from_directory(DIECAST_SOURCE_DIR "/examples/own_template");
+  ASSERT_FALSE(files.ok());
+  EXPECT_EQ(files.error().code, ErrorCode::file_not_found);
+  EXPECT_TRUE(files.error().what.starts_with("cannot open the folder \"")) << files.error().what;
+  EXPECT_EQ(files.error().fix,
+            "a folder of templates stands in for all that are built in, device/ with its headers "
+            "too; one template of your own comes by --add or runtime.add");
+}
+
 }  // namespace
 }  // namespace diecast

@@ -67,9 +67,14 @@ TemplateFiles TemplateFiles::embedded() {
 Result<TemplateFiles> TemplateFiles::from_directory(const std::string& directory) {
   TemplateFiles out;
   DIECAST_TRY(const Texts templates, read_folder(directory, kTemplateEnd));
-  DIECAST_TRY(const Texts headers, read_folder(directory + "/device", kHeaderEnd));
+  const auto headers = read_folder(directory + "/device", kHeaderEnd);
+  if (!headers) {
+    return Error{headers.error().code, headers.error().what,
+                 "a folder of templates stands in for all that are built in, device/ with its "
+                 "headers too; one template of your own comes by --add or runtime.add"};
+  }
   for (const auto& [name, text] : templates) out.templates_.emplace(template_of(name), text);
-  for (const auto& [name, text] : headers) out.headers_.emplace("diecast/device/" + name, text);
+  for (const auto& [name, text] : *headers) out.headers_.emplace("diecast/device/" + name, text);
   return out;
 }
 
