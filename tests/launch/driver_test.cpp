@@ -16,8 +16,8 @@ namespace {
 using testing::FakeCuda;
 
 constexpr const char* kInstall =
-    "\n  fix: install an NVIDIA driver of CUDA 12.0 or newer (525.60 or later), or use the host "
-    "target";
+    "\n  fix: install an NVIDIA driver of CUDA 12.0 or newer (525.60 or later), or use the host: "
+    "open_host_device, --target host";
 
 std::string refusal(const std::string& path) {
   const auto driver = Driver::open(path);

@@ -59,6 +59,17 @@ TEST(Tool, VariantsOfAnyLengthAreThoseThatTakeAnyRows) {
       << compiled.errors;
 }
 
+TEST(Tool, VariantsThatCannotBeAreAnError) {
+  ToolRun diecast;
+  const auto none = diecast({"variants", "quantize_nvfp4", "PROFILE=pr546", "FOUR_OVER_SIX=mae"});
+  EXPECT_EQ(none.exit_code, 1);
+  EXPECT_EQ(none.output, "");
+  EXPECT_EQ(none.errors,
+            "diecast: constraint_violated: quantize_nvfp4 has no variant with PROFILE=pr546 "
+            "FOUR_OVER_SIX=mae for sm_90a\n"
+            "  fix: `diecast show quantize_nvfp4` lists what it requires\n");
+}
+
 TEST(Tool, ComparingWhatHasNothingInCommonFails) {
   ToolRun diecast;
   const std::string a = diecast.folder / "a.safetensors", b = diecast.folder / "b.safetensors";

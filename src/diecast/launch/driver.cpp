@@ -12,7 +12,8 @@ namespace {
 
 constexpr int kOldestVersion = 12000;  // cuLibraryLoadData
 constexpr const char* kInstall =
-    "install an NVIDIA driver of CUDA 12.0 or newer (525.60 or later), or use the host target";
+    "install an NVIDIA driver of CUDA 12.0 or newer (525.60 or later), or use the host: "
+    "open_host_device, --target host";
 
 struct Remedy {
   cuda::Result code;

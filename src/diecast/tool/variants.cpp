@@ -33,6 +33,12 @@ Result<int> variants(const VariantsArguments& options) {
     fixed.set(word.substr(0, equals), std::string_view(word).substr(equals + 1));
   }
   DIECAST_TRY(const auto space, found->space(target, fixed));
+  if (space.empty()) {
+    return Error{ErrorCode::constraint_violated,
+                 cat(options.name, " has no variant with ", join(options.fixed, " "), " for ",
+                     target.name()),
+                 cat("`diecast show ", options.name, "` lists what it requires")};
+  }
   nlohmann::ordered_json out = nlohmann::ordered_json::array();
   for (const Bindings& bindings : space) {
     DIECAST_TRY(const auto specialization, Specialization::make(found, bindings, target));
