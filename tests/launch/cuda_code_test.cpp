@@ -30,12 +30,12 @@ class CudaCodeTest : public ::testing::Test {
       if (call.function.rfind("cuCtx", 0) != 0) names.push_back(call.function);
     return names;
   }
-  std::shared_ptr<ResidentCode> load(std::uint32_t shared = 0) {
+  std::shared_ptr<ResidentCode> load(const LaunchNeeds& needs = {}) {
     EXPECT_TRUE(device_->context_id());  // the primary context is there
     cuda_->calls.clear();
-    return device_->load(*artifact_, shared).value();
+    return device_->load(*artifact_, needs).value();
   }
-  Error load_error() { return device_->load(*artifact_, 0).error(); }
+  Error load_error() { return device_->load(*artifact_, {}).error(); }
 
   FakeCuda cuda_;
   std::shared_ptr<Device> device_ = cuda_.device();
@@ -49,7 +49,7 @@ class CudaCodeTest : public ::testing::Test {
 TEST_F(CudaCodeTest, LoadMakesTheFunctionInThisContext) {
   load();
   EXPECT_EQ(calls(), (CallNames{"cuLibraryLoadData", "cuLibraryGetKernel", "cuKernelGetFunction",
-                                "cuFuncIsLoaded", "cuFuncSetAttribute", "cuKernelGetParamInfo"}));
+                                "cuFuncIsLoaded", "cuKernelGetParamInfo"}));
 }
 
 // Unloading waits for the GPU and ends captures: the library does not even look the function up.
@@ -72,29 +72,29 @@ TEST_F(CudaCodeTest, DriverBefore124LoadsWhenTheFunctionIsAskedFor) {
   cuda_->driver_version = 12030;
   device_ = cuda_.device();
   load();
-  EXPECT_EQ(calls(), (CallNames{"cuLibraryLoadData", "cuLibraryGetKernel", "cuKernelGetFunction",
-                                "cuFuncSetAttribute"}));
+  EXPECT_EQ(calls(), (CallNames{"cuLibraryLoadData", "cuLibraryGetKernel", "cuKernelGetFunction"}));
 }
 
 TEST_F(CudaCodeTest, MuchDynamicSharedMemoryIsAllowedBeforehand) {
   LaunchShape shape;
   shape.shared_bytes = 49153;
-  auto code = load(49152);
+  auto code = load({.shared_bytes = 49152});
   EXPECT_FALSE(device_->launch(*code, shape, parameters_, {}));
-  code = load(49153);
+  code = load({.shared_bytes = 49153});
   EXPECT_TRUE(device_->launch(*code, shape, parameters_, {}));
 }
 
 // The driver counts both: 48 KiB of dynamic memory and a barrier are too much without being asked.
 TEST_F(CudaCodeTest, WhatTheCodeTakesByItselfCountsToo) {
   const auto asked = [&](std::uint32_t dynamic) {
-    load(dynamic);
+    load({.shared_bytes = dynamic});
     return cuda_->count("cuFuncSetAttribute");
   };
-  EXPECT_EQ(asked(49153), asked(49152) + 1);
+  EXPECT_EQ(asked(49152), 0);
+  EXPECT_EQ(asked(49153), 1);
   artifact_->static_shared_bytes = 8;
-  EXPECT_EQ(asked(49144), asked(0));
-  EXPECT_EQ(asked(49145), asked(0) + 1);
+  EXPECT_EQ(asked(49144), 0);
+  EXPECT_EQ(asked(49145), 1);
 }
 
 TEST_F(CudaCodeTest, ParametersAreTheCodes) {
@@ -137,7 +137,7 @@ TEST_P(CudaCodeLoad, FailureNamesStepCodeAndRemedy) {
   const auto [function, code, fix] = GetParam();
   cuda_->lazy = true;
   cuda_->fail[function][1] = code;
-  const auto failed = device_->load(*artifact_, 65536);
+  const auto failed = device_->load(*artifact_, {.shared_bytes = 65536});
   ASSERT_FALSE(failed);
   const bool refused = code == 209 || code == 218 || code == 222 || code == 500;
   EXPECT_EQ(failed.error().code, refused     ? ErrorCode::file_corrupt
@@ -178,10 +178,14 @@ INSTANTIATE_TEST_SUITE_P(
       return std::string(info.param.function) + std::to_string(info.param.code);
     });
 
-TEST_F(CudaCodeTest, BigClustersAreAllowedWhereTheDeviceTakesThem) {
-  cuda_->fail["cuFuncSetAttribute"][1] = 1;  // the device does not: no reason to fail
-  EXPECT_TRUE(device_->load(*artifact_, 0));
+TEST_F(CudaCodeTest, BigClustersAreAllowedBeforehandWhereTheDeviceTakesThem) {
+  load({.cluster = 8});
+  EXPECT_EQ(cuda_->count("cuFuncSetAttribute"), 0);
+  load({.cluster = 9});
   EXPECT_EQ(cuda_->count("cuFuncSetAttribute"), 1);
+  cuda_->fail["cuFuncSetAttribute"][2] = 1;  // the device does not: no reason to fail
+  EXPECT_TRUE(device_->load(*artifact_, {.cluster = 16}));
+  EXPECT_EQ(cuda_->count("cuFuncSetAttribute"), 2);
 }
 
 TEST_F(CudaCodeTest, PlainLaunchIsOneCall) {

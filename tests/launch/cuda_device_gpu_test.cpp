@@ -181,7 +181,7 @@ TEST_F(CudaGpu, SizeInDeviceMemoryIsReadThere) {
 TEST_F(CudaGpu, BytesOfTheCodeAreNotNeededAfterTheLoad) {
   const auto scale = kernel("scale", kScale);
   Artifact artifact = scale->artifact();
-  const auto code = device_->load(artifact, 1024).value();
+  const auto code = device_->load(artifact, {.shared_bytes = 1024}).value();
   std::fill(artifact.payload.begin(), artifact.payload.end(), std::byte{0xee});
   const float* x = device_memory(ramp(64));
   float* y = device_memory(std::vector<float>(64));
@@ -269,7 +269,7 @@ TEST_F(CudaGpu, LaunchCostsLittleMoreThanTheDrivers) {
   const float* const x = device_memory(ramp(32));
   float* const y = device_memory(std::vector<float>(32));
   const auto given = arguments(x, 0, y, KernelArgument::size(1), 32);
-  const auto code = device_->load(scale->artifact(), 0).value();
+  const auto code = device_->load(scale->artifact(), {}).value();
   std::int64_t stride = 32, cols = 32, rows[2] = {0, 1};
   float factor = 2.0f;
   void* parameters[] = {

@@ -153,11 +153,17 @@ TEST(BoundLaunchRule, HasThreeDimensionsSharedMemoryAndAttributes) {
 }
 
 TEST(BoundLaunchRule, MostSharedMemoryIsTheConstantOrTheDevices) {
-  EXPECT_EQ(Rule("grid(1) block(1)").rule.most_shared(), 0u);
-  EXPECT_EQ(Rule("grid(1) block(1) shared(THREADS * 1024)").rule.most_shared(), 65536u);
-  EXPECT_EQ(Rule("grid(1) block(1) shared(cols)").rule.most_shared(), 232448u);
-  EXPECT_EQ(Rule("grid(1) block(1) shared(cols)", {}, 1024).rule.most_shared(), 231424u);
-  EXPECT_EQ(Rule("grid(1) block(1) shared(shared_optin)").rule.most_shared(), 232448u);
+  EXPECT_EQ(Rule("grid(1) block(1)").rule.needs().shared_bytes, 0u);
+  EXPECT_EQ(Rule("grid(1) block(1) shared(THREADS * 1024)").rule.needs().shared_bytes, 65536u);
+  EXPECT_EQ(Rule("grid(1) block(1) shared(cols)").rule.needs().shared_bytes, 232448u);
+  EXPECT_EQ(Rule("grid(1) block(1) shared(cols)", {}, 1024).rule.needs().shared_bytes, 231424u);
+  EXPECT_EQ(Rule("grid(1) block(1) shared(shared_optin)").rule.needs().shared_bytes, 232448u);
+}
+
+TEST(BoundLaunchRule, BiggestClusterIsTheConstantOrTheMostThereIs) {
+  EXPECT_EQ(Rule("grid(1) block(1)").rule.needs().cluster, 0u);
+  EXPECT_EQ(Rule("grid(1) block(1) cluster(4)").rule.needs().cluster, 4u);
+  EXPECT_EQ(Rule("grid(1) block(1) cluster(cols)").rule.needs().cluster, 16u);
 }
 
 TEST(BoundLaunchRule, EmptyGridIsNoError) {

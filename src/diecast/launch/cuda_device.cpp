@@ -50,7 +50,7 @@ class CudaDevice final : public Device {
   Result<double> elapsed_ms(Event from, Event to) override;
 
   Result<std::shared_ptr<ResidentCode>> load(const Artifact& artifact,
-                                             std::uint32_t shared_bytes) override;
+                                             const LaunchNeeds& needs) override;
   bool takes_packed() const override { return true; }
   Result<void> launch(const ResidentCode& code, const LaunchShape& shape,
                       LaunchParameters parameters, Stream stream) override;
@@ -206,12 +206,12 @@ Result<double> CudaDevice::elapsed_ms(Event from, Event to) {
 }
 
 Result<std::shared_ptr<ResidentCode>> CudaDevice::load(const Artifact& artifact,
-                                                       std::uint32_t shared_bytes) {
+                                                       const LaunchNeeds& needs) {
   DIECAST_CHECK(check_runs_on(properties_, artifact));
   CurrentContext scope(*driver_);
   DIECAST_CHECK(contexts_.enter(scope));
   DIECAST_TRY(std::shared_ptr<ResidentCode> code,
-              load_cuda_code(*driver_, properties_, artifact, shared_bytes));
+              load_cuda_code(*driver_, properties_, artifact, needs));
   return code;
 }
 

@@ -53,6 +53,13 @@ struct LaunchShape {
   bool dependent = false;  // programmatic dependent launch
 };
 
+// The most that launches of a code will ask for: what goes beyond the usual is allowed when it is
+// loaded.
+struct LaunchNeeds {
+  std::uint32_t shared_bytes = 0;  // dynamic
+  std::uint32_t cluster = 0;       // blocks; 0: none
+};
+
 // A kernel's parameters: one pointer each; or, for devices that take them so (takes_packed), all in
 // one piece, as cuLaunchKernel's `extra` says it, which the driver takes sooner.
 struct LaunchParameters {
@@ -141,9 +148,9 @@ class Device {
   virtual Result<double> elapsed_ms(Event from, Event to) = 0;  // waits for both
 
   // Forces residency now (on a busy GPU this waits until it is idle): afterwards a launch loads
-  // nothing. `shared_bytes`: the most dynamic shared memory a launch will ask for.
+  // nothing.
   virtual Result<std::shared_ptr<ResidentCode>> load(const Artifact& artifact,
-                                                     std::uint32_t shared_bytes) = 0;
+                                                     const LaunchNeeds& needs) = 0;
   virtual bool takes_packed() const { return false; }
   // Allocates, locks and waits for nothing of ours.
   virtual Result<void> launch(const ResidentCode& code, const LaunchShape& shape,

@@ -152,7 +152,7 @@ class HostDevice final : public Device {
   }
 
   Result<std::shared_ptr<ResidentCode>> load(const Artifact& artifact,
-                                             std::uint32_t shared_bytes) override;
+                                             const LaunchNeeds& needs) override;
   Result<void> launch(const ResidentCode& code, const LaunchShape& shape,
                       LaunchParameters parameters, Stream stream) override;
 
@@ -180,8 +180,8 @@ Result<void> HostDevice::check_shared(std::uint32_t bytes) const {
 }
 
 Result<std::shared_ptr<ResidentCode>> HostDevice::load(const Artifact& artifact,
-                                                       std::uint32_t shared_bytes) {
-  DIECAST_CHECK(check_shared(shared_bytes));
+                                                       const LaunchNeeds& needs) {
+  DIECAST_CHECK(check_shared(needs.shared_bytes));
   const bool runs = artifact.kind == Artifact::Kind::shared_object && artifact.target.is_host() &&
                     artifact.target.host_level <= level_;
   if (!runs)

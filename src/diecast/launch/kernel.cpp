@@ -109,8 +109,7 @@ Result<void> Kernel::preload() {
   if (resident_.find(context)) return {};
   std::lock_guard lock(state_->loading);
   if (resident_.find(context)) return {};
-  DIECAST_TRY(std::shared_ptr<ResidentCode> code,
-              device_->load(*artifact_, state_->rule.most_shared()));
+  DIECAST_TRY(std::shared_ptr<ResidentCode> code, device_->load(*artifact_, state_->rule.needs()));
   const auto& wanted = state_->arguments.parameter_bytes();
   if (const auto found = code->parameter_bytes(); found && *found != wanted)
     return Error{ErrorCode::file_corrupt,

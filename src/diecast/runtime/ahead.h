@@ -25,19 +25,13 @@ class Ahead {
   Ahead(std::size_t count, std::function<Result<Made>(std::size_t)> make)
       : make_(std::move(make)), made_(count) {
     const std::size_t others = std::max(std::thread::hardware_concurrency(), 1u) - 1;
-    try {
-      for (std::size_t wanted = std::min({kThreads, others, count / kShare}); wanted > 0; --wanted)
-        threads_.emplace_back([this] {
-          while (make_next()) continue;
-        });
-    } catch (const std::exception&) {  // those there are do it, and the caller
-    }
+    begin(first_, std::min({kThreads, others, count / kShare}));
   }
   Ahead(const Ahead&) = delete;
   // What is begun is waited for, what is not is left.
   ~Ahead() {
     next_ = made_.size();
-    for (std::thread& thread : threads_) thread.join();
+    if (first_.joinable()) first_.join();
   }
 
   // The i-th, once.
@@ -54,6 +48,20 @@ class Ahead {
   }
 
  private:
+  // So many threads, of which each begins the next and ends after it: the caller begins one alone,
+  // for it has the first to make.
+  void begin(std::thread& thread, std::size_t count) {
+    if (count == 0) return;
+    try {
+      thread = std::thread([this, count] {
+        std::thread next;
+        begin(next, count - 1);
+        while (make_next()) continue;
+        if (next.joinable()) next.join();
+      });
+    } catch (const std::exception&) {  // those there are do it, and the caller
+    }
+  }
   bool make_next() {
     const std::size_t i = next_++;
     if (i >= made_.size()) return false;
@@ -69,7 +77,7 @@ class Ahead {
   std::condition_variable landed_;
   std::vector<std::optional<Result<Made>>> made_;
   std::atomic<std::size_t> next_{0};
-  std::vector<std::thread> threads_;
+  std::thread first_;
 };
 
 }  // namespace diecast

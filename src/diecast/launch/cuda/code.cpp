@@ -15,6 +15,8 @@ constexpr cuda::Result kRefusedCode[] = {200, 209, 218, 221, 222, 223, 300, 500}
 
 // Above it, static memory and dynamic together, a kernel must be told beforehand.
 constexpr std::uint32_t kPlainShared = 48 * 1024;
+// Blocks a cluster: the same.
+constexpr std::uint32_t kPlainCluster = 8;
 
 std::string device_text(const DeviceProperties& device) {
   return cat("device ", device.ordinal, " (", device.name, ", ", device.cc / 10, '.',
@@ -56,10 +58,10 @@ Result<void> make_resident(const Driver& driver, const Loading& loading,
 }
 
 Result<void> allow_shared(const Driver& driver, const Loading& loading, const CudaCode& code,
-                          int static_bytes, std::uint32_t bytes) {
-  if (static_cast<std::uint32_t>(static_bytes) + bytes <= kPlainShared) return {};
+                          int static_bytes, const LaunchNeeds& needs) {
+  if (static_cast<std::uint32_t>(static_bytes) + needs.shared_bytes <= kPlainShared) return {};
   return loading.step(driver.cuFuncSetAttribute(code.function, cuda::max_dynamic_shared_size_bytes,
-                                                static_cast<int>(bytes)),
+                                                static_cast<int>(needs.shared_bytes)),
                       "cuFuncSetAttribute");
 }
 
@@ -93,7 +95,7 @@ Result<void> check_runs_on(const DeviceProperties& device, const Artifact& artif
 Result<std::shared_ptr<CudaCode>> load_cuda_code(const Driver& driver,
                                                  const DeviceProperties& device,
                                                  const Artifact& artifact,
-                                                 std::uint32_t shared_bytes) {
+                                                 const LaunchNeeds& needs) {
   const Loading loading(driver, device, artifact);
   auto code = std::make_shared<CudaCode>();
   code->spelling = artifact.spelling;
@@ -109,10 +111,10 @@ Result<std::shared_ptr<CudaCode>> load_cuda_code(const Driver& driver,
   DIECAST_CHECK(
       loading.step(driver.cuKernelGetFunction(&code->function, kernel), "cuKernelGetFunction"));
   DIECAST_CHECK(make_resident(driver, loading, code->function));
-  DIECAST_CHECK(allow_shared(driver, loading, *code, artifact.static_shared_bytes, shared_bytes));
-  // More than 8 blocks a cluster need leave. Where the GPU knows no such thing a launch that asks
-  // for it fails with its own error, so the answer here does not matter.
-  if (device.cc >= 90)
+  DIECAST_CHECK(allow_shared(driver, loading, *code, artifact.static_shared_bytes, needs));
+  // Where the GPU knows no such thing a launch that asks for it fails with its own error, so the
+  // answer here does not matter.
+  if (needs.cluster > kPlainCluster)
     (void)driver.cuFuncSetAttribute(code->function, cuda::non_portable_cluster_size_allowed, 1);
   code->parameters = parameters_of(driver, kernel);
   return code;

@@ -24,13 +24,12 @@ struct CudaCode final : ResidentCode {
 // Whether the device runs code for the artifact's target. Errors: target_not_supported.
 Result<void> check_runs_on(const DeviceProperties& device, const Artifact& artifact);
 
-// Into the current context, so that no launch loads anything. `shared_bytes`: the most dynamic
-// shared memory a launch will ask for. Errors: file_corrupt (the driver refuses the code itself),
-// driver_error, out_of_memory.
+// Into the current context, so that no launch loads anything. Errors: file_corrupt (the driver
+// refuses the code itself), driver_error, out_of_memory.
 Result<std::shared_ptr<CudaCode>> load_cuda_code(const Driver& driver,
                                                  const DeviceProperties& device,
                                                  const Artifact& artifact,
-                                                 std::uint32_t shared_bytes);
+                                                 const LaunchNeeds& needs);
 
 // What a launch with a cluster or attributes takes beyond the others.
 inline bool is_extended(const LaunchShape& shape) {

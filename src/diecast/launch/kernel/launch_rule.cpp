@@ -87,16 +87,23 @@ Result<BoundLaunchRule> BoundLaunchRule::make(const Specialization& specializati
   const std::int64_t shared = std::max<std::int64_t>(0, device.shared_optin - static_shared_bytes);
   rule.most_threads_ = device.max_threads;
   rule.most_ = {2147483647, 65535, 65535, device.max_threads, device.max_threads, 64, shared, 16};
-  const bool varies = std::any_of(rule.variables_.begin(), rule.variables_.end(),
-                                  [](const Variable& v) { return v.field == kShared; });
-  rule.most_shared_ = static_cast<std::uint32_t>(
-      varies ? shared : std::clamp<std::int64_t>(rule.constants_[kShared], 0, shared));
+  rule.needs_ = {rule.most_asked(kShared), rule.most_asked(kCluster)};
   rule.make_quick(launch, [&](std::string_view name) {
     const auto slot = slots.find(name);
     if (!slot || slots.is_size(*slot)) return constants(name);
     return std::optional<std::int64_t>(specialization.bindings().find(name)->number);
   });
   return rule;
+}
+
+bool BoundLaunchRule::varies(int field) const {
+  return std::ranges::any_of(variables_, [field](const Variable& v) { return v.field == field; });
+}
+
+std::uint32_t BoundLaunchRule::most_asked(int field) const {
+  const std::int64_t most = most_[field];
+  return static_cast<std::uint32_t>(
+      varies(field) ? most : std::clamp<std::int64_t>(constants_[field], 0, most));
 }
 
 void BoundLaunchRule::make_quick(const LaunchRule& launch, const Names& constants) {
@@ -135,9 +142,7 @@ bool BoundLaunchRule::within_limits(const Numbers& numbers) const {
 Error BoundLaunchRule::failure(int field, std::string what,
                                const LaunchSlots::Values& values) const {
   what = cat(where_, ": launch: ", what);
-  const bool varies = std::any_of(variables_.begin(), variables_.end(),
-                                  [field](const Variable& v) { return v.field == field; });
-  if (!varies || slots_.size_count() == 0)
+  if (!varies(field) || slots_.size_count() == 0)
     return {ErrorCode::not_supported, std::move(what), "change the template's launch line"};
   return {ErrorCode::not_supported, cat(what, " (", slots_.sizes_text(values), ')'),
           cat("split the call: pass less of ", slots_.size_names(), " at once")};

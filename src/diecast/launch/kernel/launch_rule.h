@@ -73,8 +73,8 @@ class BoundLaunchRule {
   bool may_be_quick() const { return may_be_quick_; }
   const QuickGrid& quick() const { return quick_; }
 
-  // The most dynamic shared memory a launch may ask for: the rule's constant, else the device's.
-  std::uint32_t most_shared() const { return most_shared_; }
+  // Of each the rule's constant, else the device's most.
+  const LaunchNeeds& needs() const { return needs_; }
 
  private:
   enum Field { kGrid = 0, kBlock = 3, kShared = 6, kCluster = 7, kFields = 8 };
@@ -85,6 +85,8 @@ class BoundLaunchRule {
   using Numbers = std::array<std::int64_t, kFields>;
 
   Result<void> add(int field, const Expression& expression, const Names& constants);
+  bool varies(int field) const;
+  std::uint32_t most_asked(int field) const;
   void make_quick(const LaunchRule& launch, const Names& constants);
   LaunchShape shape_of(const Numbers& numbers) const;
   bool within_limits(const Numbers& numbers) const;
@@ -101,7 +103,7 @@ class BoundLaunchRule {
   std::int64_t most_threads_ = 0;
   std::vector<Variable> variables_;
   LaunchSlots slots_;
-  std::uint32_t most_shared_ = 0;
+  LaunchNeeds needs_;
   std::string where_;  // "quantize_nvfp4.cu:21"
 };
 
