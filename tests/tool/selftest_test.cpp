@@ -63,18 +63,18 @@ TEST_F(Selftest, FailsWhereALaunchOfResidentCodeWaits) {
 
 TEST_F(Selftest, SaysWhatACaptureDoesNotSurvive) {
   auto all = facts();
-  for (const std::string what : {"loading", "unloading"}) {
-    for (const std::string mode : {"global", "relaxed"}) {
+  for (const std::string mode : {"global", "thread-local", "relaxed"}) {
+    for (const std::string what : {"loading", "unloading"}) {
       EXPECT_EQ(all[what + " while capturing, mode " + mode].at("found"),
                 "returned CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED (900), and the capture was broken: "
                 "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED (901)");
     }
+    EXPECT_EQ(all["resident code in a capture, mode " + mode].at("holds"), true);
   }
-  EXPECT_EQ(all["resident code in a capture"].at("holds"), true);
   EXPECT_EQ(all["unloading on a busy GPU"].at("found"),  // of a fake that is never busy
             "unloading could not be measured: the GPU was idle before the call");
   diecast_.set("DIECAST_FAKE_CUDA_FAIL", "cuGraphLaunch=999");
-  EXPECT_EQ(facts()["resident code in a capture"].at("holds"), false);
+  EXPECT_EQ(facts()["resident code in a capture, mode global"].at("holds"), false);
 }
 
 TEST_F(Selftest, SpeaksInSentencesForPeople) {

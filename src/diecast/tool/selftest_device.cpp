@@ -196,6 +196,7 @@ class Probe {
 
   Result<void> measure_captures() {
     const std::pair<const char*, int> modes[] = {{"global", cuda::capture_global},
+                                                 {"thread-local", cuda::capture_thread_local},
                                                  {"relaxed", cuda::capture_relaxed}};
     for (const auto& [name, mode] : modes) {
       Fresh loaded, to_unload;
@@ -207,14 +208,19 @@ class Probe {
       }));
       DIECAST_CHECK(in_capture(cat("unloading while capturing, mode ", name), mode,
                                [&] { return driver_.cuLibraryUnload(to_unload.library); }));
+      rely_on_capture(name, mode);
     }
-    const auto graph = ReplayedGraph::capture(driver_, other_, [&] { return spin(other_, 0); });
+    return {};
+  }
+
+  void rely_on_capture(const char* name, int mode) {
+    const auto graph = ReplayedGraph::capture(
+        driver_, other_, [&] { return spin(other_, 0); }, mode);
     Result<void> replayed = graph ? graph->launch() : Result<void>(graph.error());
     if (replayed) replayed = device_->synchronize(other_);
-    rely("resident code in a capture", replayed.ok(),
+    rely(cat("resident code in a capture, mode ", name), replayed.ok(),
          replayed ? "a launch of resident code was captured and replayed"
                   : cat("a launch of resident code was not captured: ", replayed.error().what));
-    return {};
   }
 
   void add(std::string what, std::string sentence) {

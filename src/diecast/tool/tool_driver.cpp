@@ -35,11 +35,12 @@ Result<void> ToolDriver::check(cuda::Result code, const char* function, const ch
 }
 
 Result<ReplayedGraph> ReplayedGraph::capture(const ToolDriver& driver, Stream stream,
-                                             const std::function<Result<void>()>& calls) {
+                                             const std::function<Result<void>()>& calls,
+                                             int mode) {
   ReplayedGraph out(driver, stream);
   auto* const native = static_cast<cuda::StreamHandle*>(stream.handle);
-  DIECAST_CHECK(driver.check(driver.cuStreamBeginCapture_v2(native, cuda::capture_thread_local),
-                             "cuStreamBeginCapture", "beginning a capture"));
+  DIECAST_CHECK(driver.check(driver.cuStreamBeginCapture_v2(native, mode), "cuStreamBeginCapture",
+                             "beginning a capture"));
   const Result<void> called = calls();
   cuda::GraphHandle* graph = nullptr;
   const cuda::Result ended = driver.cuStreamEndCapture(native, &graph);

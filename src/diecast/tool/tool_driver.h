@@ -74,8 +74,10 @@ class ToolDriver {
 // Calls on a stream, captured into a graph that can be launched again and again.
 class ReplayedGraph {
  public:
+  // `mode`: whose unsafe calls are refused meanwhile.
   static Result<ReplayedGraph> capture(const ToolDriver& driver, Stream stream,
-                                       const std::function<Result<void>()>& calls);
+                                       const std::function<Result<void>()>& calls,
+                                       int mode = cuda::capture_thread_local);
   Result<void> launch() const;
 
  private:
