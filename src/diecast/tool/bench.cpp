@@ -17,6 +17,14 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
+std::string middle_half(std::vector<double> values, int digits) {
+  if (values.empty()) return "none";
+  std::ranges::sort(values);
+  const std::size_t quarter = values.size() / 4;
+  return cat(fixed(values[quarter], digits), " to ",
+             fixed(values[values.size() - 1 - quarter], digits));
+}
+
 double median_of(int repeats, const std::function<double()>& measure) {
   std::vector<double> values;
   for (int i = 0; i < repeats; ++i) values.push_back(measure());

@@ -46,6 +46,8 @@ inline constexpr std::string_view kBenchStart = "bench-start";  // the subcomman
 
 // The middle of them; 0 of none.
 double median(std::vector<double> values);
+// Where the middle half of them lies: "0.61 to 1.32".
+std::string middle_half(std::vector<double> values, int digits);
 // That of `repeats` runs of `measure`.
 double median_of(int repeats, const std::function<double()>& measure);
 
