@@ -1,11 +1,18 @@
 // Threads that share work: all of it is done once, whoever comes, and nobody stays behind.
+#include <diecast/base/sanitizers.h>
 #include <diecast/launch/host/thread_pool.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
+#include <memory>
 #include <mutex>
 #include <set>
+#include <thread>
+#include <vector>
+
+#include "child_process.h"
 
 namespace diecast {
 namespace {
@@ -65,6 +72,53 @@ TEST(ThreadPool, ManyCallersShareTheWorkers) {
   }
   for (std::thread& caller : callers) caller.join();
   EXPECT_EQ(wrong, 0);
+}
+
+// A child that hangs is ended by SIGALRM.
+int in_child_for_seconds(unsigned seconds, const std::function<int()>& body) {
+  return testing::in_child([&] {
+    ::alarm(seconds);
+    return body();
+  });
+}
+
+TEST(ThreadPool, AForkedChildWorksAloneAndLeavesTheOthersBehind) {
+  auto pool = std::make_unique<ThreadPool>(4);
+  const int ended = in_child_for_seconds(20, [&] {
+    int done = 0;
+    pool->run(4, [&] { ++done; });
+    const int threads = pool->threads();
+    pool.reset();
+    return done == 1 && threads == 1 ? 0 : 1;
+  });
+  EXPECT_EQ(ended, 0);
+  EXPECT_EQ(pool->threads(), 4);
+}
+
+TEST(ThreadPool, ChildrenOfABusyPoolHangNowhere) {
+#if defined(DIECAST_ASAN)
+  GTEST_SKIP() << "this sanitizer's own allocator keeps its locks over a fork";
+#endif
+  ThreadPool pool(4);
+  std::atomic<bool> end = false;
+  std::vector<std::thread> callers;
+  for (int caller = 0; caller < 3; ++caller) {
+    callers.emplace_back([&] {
+      std::atomic<int> next{0};
+      while (!end) pool.run(4, [&] { ++next; });
+    });
+  }
+  int failed = 0;
+  for (int i = 0; i < 50; ++i) {
+    failed += in_child_for_seconds(10, [&] {
+                int done = 0;
+                for (int round = 0; round < 20; ++round) pool.run(4, [&] { ++done; });
+                return done == 20 ? 0 : 1;
+              }) != 0;
+  }
+  end = true;
+  for (std::thread& caller : callers) caller.join();
+  EXPECT_EQ(failed, 0);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 // those threads run them on.
 #pragma once
 
+#include <diecast/base/fork.h>
 #include <diecast/launch/block_machine.h>
 #include <diecast/launch/device.h>
 
@@ -20,7 +21,7 @@ class MachinePool {
   void put_back(std::unique_ptr<BlockMachine> machine);
 
  private:
-  std::mutex mutex_;
+  ForkSafe<std::mutex> mutex_;
   std::vector<std::unique_ptr<BlockMachine>> idle_;
 };
 

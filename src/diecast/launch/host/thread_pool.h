@@ -2,17 +2,15 @@
 // done even where no thread could be created (or after a fork, which takes none along).
 #pragma once
 
-#include <condition_variable>
+#include <diecast/base/fork.h>
+
 #include <cstdint>
-#include <deque>
 #include <functional>
-#include <mutex>
-#include <thread>
-#include <vector>
+#include <memory>
 
 namespace diecast {
 
-class ThreadPool {
+class ThreadPool final : private HeldOverFork {
  public:
   // `threads` take part in a run at most, its caller included: one fewer are created, or as many
   // as the system allows.
@@ -21,7 +19,7 @@ class ThreadPool {
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
-  int threads() const { return static_cast<int>(workers_.size()) + 1; }
+  int threads() const;
 
   // Calls `work` on this thread and on up to `participants` - 1 others at the same time; returns
   // when all of them have returned. A worker that comes late may find nothing left to do, and one
@@ -30,18 +28,14 @@ class ThreadPool {
   void run(std::uint64_t participants, const std::function<void()>& work);
 
  private:
-  struct Job {
-    const std::function<void()>* work;
-    std::uint64_t openings;  // workers that may still join
-    unsigned active = 0;     // workers inside `work`
-  };
-  void serve();
+  class Workers;
 
-  std::mutex mutex_;
-  std::condition_variable arrived_, finished_;
-  std::deque<Job*> jobs_;  // with openings; each lives on the stack of its run()
-  bool stopping_ = false;
-  std::vector<std::thread> workers_;
+  // Nothing is held: a child leaves behind what its parent's threads were in the middle of.
+  void before_fork() override {}
+  void after_fork() override {}
+  void after_fork_in_child() override;
+
+  std::unique_ptr<Workers> workers_;  // none in a forked child
 };
 
 }  // namespace diecast
