@@ -72,9 +72,9 @@ class Bursts {
     return took.count() / kBurst;
   }
 
-  // The median time of `calls[0]`, then by how much each other one is longer. Each round begins
-  // with another call: what comes after a certain one is not always the same.
-  Result<std::vector<double>> compare(
+  // The time of `calls[0]` in each round, then by how much each other one is longer. Each round
+  // begins with another call: what comes after a certain one is not always the same.
+  Result<std::vector<std::vector<double>>> compare(
       const std::vector<std::function<Result<void>()>>& calls) const {
     std::vector<std::vector<double>> times(calls.size(), std::vector<double>(kRounds));
     for (std::size_t round = 0; round < kRounds; ++round) {
@@ -84,9 +84,7 @@ class Bursts {
       }
       for (std::size_t i = 1; i < calls.size(); ++i) times[i][round] -= times[0][round];
     }
-    std::vector<double> medians;
-    for (auto& one : times) medians.push_back(median(std::move(one)));
-    return medians;
+    return times;
   }
 
  private:
@@ -119,7 +117,7 @@ Result<Figures> bench_launch(Runtime& runtime) {
   QuantizeNvfp4Options options;
   options.amax_given = true;
   options.device = device;
-  DIECAST_TRY(const std::vector<double> ns,
+  DIECAST_TRY(const auto ns,
               Bursts(device, stream)
                   .compare({
                       [&] { return bare.run(stream); },
@@ -129,13 +127,22 @@ Result<Figures> bench_launch(Runtime& runtime) {
                       [&] { return op.run(m.x, m.quantized, Stream{stream.handle}); },
                       [&] { return quantize_nvfp4(runtime, m.x, m.quantized, options, stream); },
                   }));
-  const std::string what = cat("quantize_nvfp4 of ", kDecodeRows, "x", kDecodeCols, ", amax given");
-  return Figures{{"cuLaunchKernel", ns[0], "ns", 0, false, what},
-                 {"cuCtxGetId above it", ns[1], "ns", 0, false, what},
-                 {"Kernel::launch above it", ns[2], "ns", 0, false, what},
-                 {"a prepared op on a prepared stream above it", ns[3], "ns", 150, false, what},
-                 {"a prepared op on another stream above it", ns[4], "ns", 0, false, what},
-                 {"the convenience call above it", ns[5], "ns", 300, false, what}};
+  const auto figure = [&](const char* what, std::size_t call, double bound = 0) {
+    return Figure{
+        what,
+        median(ns[call]),
+        "ns",
+        bound,
+        false,
+        cat("quantize_nvfp4 of ", kDecodeRows, "x", kDecodeCols,
+            ", amax given; the middle half of ", kRounds, " rounds: ", middle_half(ns[call], 1))};
+  };
+  return Figures{figure("cuLaunchKernel", 0),
+                 figure("cuCtxGetId above it", 1),
+                 figure("Kernel::launch above it", 2),
+                 figure("a prepared op on a prepared stream above it", 3, 150),
+                 figure("a prepared op on another stream above it", 4),
+                 figure("the convenience call above it", 5, 300)};
 }
 
 }  // namespace diecast::tool
