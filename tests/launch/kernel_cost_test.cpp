@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <thread>
 
 #include "allocations.h"
 #include "sample_kernel.h"
@@ -55,6 +56,15 @@ class KernelCost : public ::testing::Test {
     return best;
   }
 
+  std::string functions_of_a_launch() {
+    cuda_->calls.clear();
+    (void)kernel_->launch(arguments_, {});
+    std::string out;
+    for (const testing::FakeCall& call : cuda_->calls)
+      out += call.function + (call.result == 0 ? " " : " failed ");
+    return out;
+  }
+
   testing::FakeCuda cuda_;
   cuda::ContextHandle* context_ = cuda_.create_context(0);
   std::shared_ptr<Device> device_ = cuda_.device();
@@ -80,30 +90,32 @@ TEST_F(KernelCost, LaunchAllocatesNothing) {
   EXPECT_GT(before, 0);
 }
 
-std::string functions_of(const std::vector<testing::FakeCall>& calls) {
-  std::string out;
-  for (const testing::FakeCall& call : calls)
-    out += call.function + (call.result == 0 ? " " : " failed ");
-  return out;
-}
-
 TEST_F(KernelCost, LaunchIsOneDriverCallAndTheLaunchItself) {
-  cuda_->calls.clear();
-  EXPECT_TRUE(kernel_->launch(arguments_, {}));
-  EXPECT_EQ(functions_of(cuda_->calls), "cuCtxGetId cuLaunchKernel ");
+  EXPECT_EQ(functions_of_a_launch(), "cuCtxGetId cuLaunchKernel ");
 }
 
 // The driver takes a microsecond for a call that fails.
-TEST_F(KernelCost, OnlyTheFirstLaunchWithoutAContextMakesACallThatFails) {
+TEST_F(KernelCost, OnlyTheFirstLaunchOfAThreadWithoutAContextMakesACallThatFails) {
+  const std::string launch = "cuCtxGetCurrent cuCtxPushCurrent cuLaunchKernel cuCtxPopCurrent ";
   cuda_.make_current(nullptr);
-  EXPECT_TRUE(kernel_->preload());
-  for (const char* expected :
-       {"cuCtxGetId failed cuCtxGetCurrent cuCtxGetId ", "cuCtxGetCurrent cuCtxGetId "}) {
-    cuda_->calls.clear();
-    EXPECT_TRUE(kernel_->launch(arguments_, {}));
-    EXPECT_EQ(functions_of(cuda_->calls),
-              cat(expected, "cuCtxGetCurrent cuCtxPushCurrent cuLaunchKernel cuCtxPopCurrent "));
-  }
+  ASSERT_TRUE(kernel_->preload());
+  EXPECT_EQ(functions_of_a_launch(), "cuCtxGetCurrent cuCtxGetId " + launch);  // known already
+  std::thread([&] {
+    EXPECT_EQ(functions_of_a_launch(), "cuCtxGetId failed cuCtxGetCurrent cuCtxGetId " + launch);
+    EXPECT_EQ(functions_of_a_launch(), "cuCtxGetCurrent cuCtxGetId " + launch);
+  }).join();
+}
+
+TEST_F(KernelCost, AThreadWithoutAContextIsAsSoonAsTheOthersOnceItHasOne) {
+  cuda_.make_current(nullptr);
+  (void)functions_of_a_launch();
+  std::thread([&] {
+    cuda_.make_current(context_);
+    EXPECT_EQ(functions_of_a_launch(), "cuCtxGetId cuLaunchKernel ");
+  }).join();
+  cuda_.make_current(context_);
+  (void)functions_of_a_launch();
+  EXPECT_EQ(functions_of_a_launch(), "cuCtxGetId cuLaunchKernel ");
 }
 
 TEST_F(KernelCost, LaunchStaysUnderAMicrosecond) {

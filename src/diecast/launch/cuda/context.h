@@ -40,12 +40,12 @@ class CudaContexts {
   Result<std::uint64_t> id_of(cuda::ContextHandle* context) const;
   // The id of the calling thread's current context, of whichever device, in one driver call; false
   // where id() must be asked. Only the first launch of a thread without a context makes a call that
-  // fails, a microsecond: from then on what is current is asked before.
+  // fails, a microsecond: from then on what is current is asked before, until it has one.
   bool current_id(std::uint64_t* id) {
-    if (driver_->cuCtxGetId && !without_context_.load(std::memory_order_relaxed)) [[likely]] {
+    if (driver_->cuCtxGetId && !without_context_) [[likely]] {
       unsigned long long found = 0;
       const bool known = driver_->cuCtxGetId(nullptr, &found) == cuda::success;
-      if (!known) without_context_.store(true, std::memory_order_relaxed);
+      without_context_ = !known;
       *id = found;
       return known;
     }
@@ -60,12 +60,14 @@ class CudaContexts {
                      unsigned long long* id) const;
   Error failure(cuda::Result code, const char* function, const char* doing) const;
 
+  // Whether the calling thread had none when it was last seen.
+  static inline constinit thread_local bool without_context_ = false;
+
   const std::shared_ptr<const Driver> driver_;
   const cuda::Device device_;
   const std::string device_text_;
   std::mutex primary_mutex_;
   std::atomic<cuda::ContextHandle*> primary_ = nullptr;
-  std::atomic<bool> without_context_ = false;  // a launch met a thread that has none
   // The id last seen current and on this device. Ids are never used again, so it stays true.
   std::atomic<std::uint64_t> seen_ = ~std::uint64_t{0};
 };
