@@ -92,6 +92,7 @@ TEST_F(Preload, OfOneListByManyThreadsLoadsEachKernelOnce) {
   EXPECT_EQ(failures, 0);
   EXPECT_EQ(machine_.nvrtc.compiles().size(), wanted.size());
   EXPECT_EQ(machine_.cuda->count("cuLibraryLoadData"), 48);
+  EXPECT_EQ(runtime->counters().loaded, 48u);
 }
 
 TEST_F(Preload, AfterFreezeIsAnErrorUnlessAllAreResident) {

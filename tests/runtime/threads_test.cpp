@@ -71,6 +71,7 @@ TEST_F(Threads, CompileLoadAndLaunchManyKeysOnceEach) {
   runtime->flush();
   EXPECT_EQ(machine_.nvrtc.compiles().size(), kKeys);
   EXPECT_EQ(machine_.cuda->count("cuLibraryLoadData"), kKeys);
+  EXPECT_EQ(runtime->counters().loaded, kKeys);
   EXPECT_EQ(machine_.cuda->launches.size(), kThreads * kKeys);
   EXPECT_EQ(runtime->counters().published, kKeys);
   EXPECT_EQ(machine_.cuda->violations, std::vector<std::string>{});

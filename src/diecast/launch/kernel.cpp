@@ -104,11 +104,11 @@ Result<void> Kernel::add_tuned(std::span<const TunedLaunch> tuned) {
   return {};
 }
 
-Result<void> Kernel::preload() {
+Result<bool> Kernel::preload() {
   DIECAST_TRY(const std::uint64_t context, device_->context_id());
-  if (resident_.find(context)) return {};
+  if (resident_.find(context)) return false;
   std::lock_guard lock(state_->loading);
-  if (resident_.find(context)) return {};
+  if (resident_.find(context)) return false;
   DIECAST_TRY(std::shared_ptr<ResidentCode> code, device_->load(*artifact_, state_->rule.needs()));
   const auto& wanted = state_->arguments.parameter_bytes();
   if (const auto found = code->parameter_bytes(); found && *found != wanted)
@@ -117,7 +117,7 @@ Result<void> Kernel::preload() {
                      sizes_text(*found), " bytes; its header says ", sizes_text(wanted)),
                  "delete its cache entry and build it again"};
   resident_.add(context, std::move(code));
-  return {};
+  return true;
 }
 
 Result<bool> Kernel::resident() const {

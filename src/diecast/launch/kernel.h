@@ -80,9 +80,10 @@ class Kernel {
                                               std::shared_ptr<Device> device,
                                               std::span<const TunedLaunch> tuned = {});
 
-  // Makes the code resident in the current context (once a context). May wait for the GPU. Errors:
-  // those of Device::load; file_corrupt for code whose parameters are not the schema's.
-  Result<void> preload();
+  // Makes the code resident in the current context (once a context); false: it was already. May
+  // wait for the GPU. Errors: those of Device::load; file_corrupt for code whose parameters are not
+  // the schema's.
+  Result<bool> preload();
   // Whether it is resident in the current context already.
   Result<bool> resident() const;
 

@@ -30,9 +30,9 @@ std::shared_ptr<Kernel> Runtime::State::keep(const KernelName& name, std::shared
 }
 
 // Refused code is replaced once: what a compiler has just made and the device refuses is an error.
-Result<void> Runtime::State::load(Runtime& runtime, const KernelName& name,
+Result<bool> Runtime::State::load(Runtime& runtime, const KernelName& name,
                                   std::shared_ptr<Kernel>& kernel) {
-  Result<void> loaded = kernel->preload();
+  Result<bool> loaded = kernel->preload();
   if (loaded || !is_refusal(loaded.error())) return loaded;
   ++count.refused;
   tell(RuntimeEvent::Kind::refused, name.first, loaded.error().what, 0);
@@ -68,7 +68,8 @@ Result<std::shared_ptr<Kernel>> Runtime::State::make_resident(Runtime& runtime, 
   if (resident) return std::move(kernel);
   DIECAST_CHECK(allow_late(name.first, "not resident"));
   const auto start = Clock::now();
-  DIECAST_CHECK(fresh ? kernel->preload() : load(runtime, name, kernel));
+  DIECAST_TRY(const bool loaded, fresh ? kernel->preload() : load(runtime, name, kernel));
+  if (!loaded) return std::move(kernel);
   ++count.loaded;
   if (options.on_event)
     tell(RuntimeEvent::Kind::loaded, name.first, name.second->properties().name, ms_since(start));

@@ -143,7 +143,8 @@ struct Runtime::State {
   Result<Made> make_kernel(Runtime& runtime, const Specialization& specialization,
                            const std::shared_ptr<Device>& device);
   Result<std::shared_ptr<Kernel>> make_resident(Runtime& runtime, Made made);
-  Result<void> load(Runtime& runtime, const KernelName& name, std::shared_ptr<Kernel>& kernel);
+  // False: another thread has loaded it meanwhile.
+  Result<bool> load(Runtime& runtime, const KernelName& name, std::shared_ptr<Kernel>& kernel);
   Result<void> allow_late(const std::string& spelling, std::string_view missing);
 
   // Left behind in a forked child, where its end would wait for threads that are not there.
