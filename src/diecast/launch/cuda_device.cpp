@@ -279,8 +279,7 @@ Result<std::shared_ptr<Device>> open_cuda_device(std::shared_ptr<const Driver> d
     return Error{
         ErrorCode::no_device,
         cat("the driver ", driver->path(), " (CUDA ", driver->version_text(), ") shows no GPU"),
-        "check nvidia-smi -L and CUDA_VISIBLE_DEVICES, or use the host: open_host_device, --target "
-        "host"};
+        "check nvidia-smi -L, CUDA_VISIBLE_DEVICES; or use open_host_device, --target host"};
   if (ordinal < 0 || ordinal >= count)
     return Error{ErrorCode::no_device,
                  cat("there is no CUDA device ", ordinal, "; the driver shows ", count),
