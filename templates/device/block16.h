@@ -3,11 +3,13 @@
 //   amax_of(block)                  the largest |element|, NaN ignored, at least +0
 //   amax_or_nan(block)              the same, 0x7FFFFFFF if one is NaN
 //   codes_of(block, factor, codes)  E2M1 codes of its elements times factor, in two words
+//   signs_of(block, half)           the signs of eight, where their codes have them
 #pragma once
 
 #include <diecast/device/block16_cuda.h>
 #include <diecast/device/block16_data.h>
 #include <diecast/device/block16_host.h>
+#include <diecast/device/e2m1_codes.h>
 
 namespace diecast {
 
@@ -40,6 +42,21 @@ template <class IN>
 DIECAST_DEVICE f32 amax_or_nan(const Block16<IN>& block) {
   const f32 amax = amax_with_nan(block);
   return amax == amax ? amax : __uint_as_float(0x7FFFFFFFu);
+}
+
+// The signs of elements 8 * half to 8 * half + 7, in the top bits of nibbles; else zeros.
+template <class IN>
+DIECAST_DEVICE u32 signs_of(const Block16<IN>& block, int half) {
+  u32 even, odd;  // in the top bits of bytes
+  if constexpr (bits<IN>() == 16) {
+    const u32* w = block.words + 4 * half;
+    const u32 low = __byte_perm(w[0], w[1], 0x7351), high = __byte_perm(w[2], w[3], 0x7351);
+    even = __byte_perm(low, high, 0x5410), odd = __byte_perm(low, high, 0x7632);
+  } else {
+    const u32* w = block.words + 8 * half;
+    even = top_bytes(w[0], w[2], w[4], w[6]), odd = top_bytes(w[1], w[3], w[5], w[7]);
+  }
+  return (odd & 0x80808080u) | (even >> 4 & 0x08080808u);
 }
 
 }  // namespace diecast

@@ -104,16 +104,25 @@ DIECAST_DEVICE u32 larger_elements(u32 a, u32 b) {
 #undef DIECAST_FOLD
 #undef DIECAST_LARGEST
 
+#define DIECAST_LARGER_FLOAT(word) " abs.f32 a, " word ";\n max.f32 %0, %0, a;\n"
 // The largest |element| of `count` words, NaN ignored, at least +0.
 template <class IN, int count>
 DIECAST_DEVICE f32 amax_of_words(const u32* words) {
+  static_assert(count == bits<IN>() / 2);
   if constexpr (bits<IN>() == 32) {
-    f32 amax = 0.0f;
-DIECAST_UNROLL
-    for (int i = 0; i < count; ++i) amax = fmaxf(amax, fabsf(__uint_as_float(words[i])));
+    f32 amax;
+    asm("{\n .reg .f32 a;\n mov.f32 %0, 0f00000000;\n" DIECAST_LARGER_FLOAT("%1")
+        DIECAST_LARGER_FLOAT("%2") DIECAST_LARGER_FLOAT("%3") DIECAST_LARGER_FLOAT("%4")
+        DIECAST_LARGER_FLOAT("%5") DIECAST_LARGER_FLOAT("%6") DIECAST_LARGER_FLOAT("%7")
+        DIECAST_LARGER_FLOAT("%8") DIECAST_LARGER_FLOAT("%9") DIECAST_LARGER_FLOAT("%10")
+        DIECAST_LARGER_FLOAT("%11") DIECAST_LARGER_FLOAT("%12") DIECAST_LARGER_FLOAT("%13")
+        DIECAST_LARGER_FLOAT("%14") DIECAST_LARGER_FLOAT("%15") DIECAST_LARGER_FLOAT("%16") "}"
+        : "=&f"(amax)
+        : "r"(words[0]), "r"(words[1]), "r"(words[2]), "r"(words[3]), "r"(words[4]), "r"(words[5]),
+          "r"(words[6]), "r"(words[7]), "r"(words[8]), "r"(words[9]), "r"(words[10]),
+          "r"(words[11]), "r"(words[12]), "r"(words[13]), "r"(words[14]), "r"(words[15]));
     return amax;
   } else {
-    static_assert(count == 8);
     return to_f32(IN{static_cast<u16>(largest_of_eight<IN, false>(words) & 0x7FFFu)});
   }
 }
@@ -126,6 +135,14 @@ DIECAST_UNROLL
 #define DIECAST_F16_PRODUCTS(y0, y1, word)                                                       \
   " mov.b32 {low, high}, " word ";\n cvt.f32.f16 " y0 ", low;\n cvt.f32.f16 " y1 ", high;\n"     \
   " mul.rn.f32 " y0 ", " y0 ", %5;\n mul.rn.f32 " y1 ", " y1 ", %5;\n"
+#define DIECAST_CODES_OF_FLOATS                                                                   \
+  asm("{\n .reg .b32 s, t, u, v, w, x, y, z;\n mul.rn.f32 s, %1, %9;\n mul.rn.f32 t, %2, %9;\n"  \
+      " mul.rn.f32 u, %3, %9;\n mul.rn.f32 v, %4, %9;\n mul.rn.f32 w, %5, %9;\n"                  \
+      " mul.rn.f32 x, %6, %9;\n mul.rn.f32 y, %7, %9;\n mul.rn.f32 z, %8, %9;\n"                  \
+      DIECAST_E2M1_EIGHT("s", "t", "u", "v", "w", "x", "y", "z") "}"                             \
+      : "=r"(codes)                                                                              \
+      : "r"(words[0]), "r"(words[1]), "r"(words[2]), "r"(words[3]), "r"(words[4]), "r"(words[5]), \
+        "r"(words[6]), "r"(words[7]), "f"(factor))
 #define DIECAST_CODES_OF_WORDS(products)                                                          \
   asm("{\n .reg .b16 low, high;\n .reg .b32 s, t, u, v, w, x, y, z;\n" products("s", "t", "%1")  \
       products("u", "v", "%2") products("w", "x", "%3") products("y", "z", "%4")                 \
@@ -136,29 +153,29 @@ DIECAST_UNROLL
 
 template <class IN>
 DIECAST_DEVICE u32 codes_of_half(const Block16<IN>& block, int half, f32 factor) {
-#if !DIECAST_HAS_E2M1_CVT
+#if DIECAST_HAS_E2M1_CVT
+  f32 y[8];
+DIECAST_UNROLL
+  for (int i = 0; i < 8; ++i) y[i] = __fmul_rn(block.element(8 * half + i), factor);
+  return e2m1_codes(y);
+#else
   const u32* words = block.words + half * (Block16<IN>::kWords / 2);
   u32 codes;
   if constexpr (dtype_id<IN> == dtype_id<bf16>) {
     DIECAST_CODES_OF_WORDS(DIECAST_BF16_PRODUCTS);
-    return codes;
   } else if constexpr (dtype_id<IN> == dtype_id<f16>) {
     DIECAST_CODES_OF_WORDS(DIECAST_F16_PRODUCTS);
-    return codes;
-  } else
-#endif
-  {
-    f32 y[8];
-DIECAST_UNROLL
-    for (int i = 0; i < 8; ++i) y[i] = __fmul_rn(block.element(8 * half + i), factor);
-    return e2m1_codes(y);
+  } else {
+    DIECAST_CODES_OF_FLOATS;
   }
+  return codes;
+#endif
 }
 
 template <class IN>
 DIECAST_DEVICE void codes_of(const Block16<IN>& block, f32 factor, u32* codes) {
-DIECAST_UNROLL
-  for (int half = 0; half < 2; ++half) codes[half] = codes_of_half(block, half, factor);
+  codes[0] = codes_of_half(block, 0, factor);
+  codes[1] = codes_of_half(block, 1, factor);
 }
 
 }  // namespace diecast

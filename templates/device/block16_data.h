@@ -55,29 +55,64 @@ struct LoadedElement<e4m3> {
 template <class IN>
 using LoadedBlock16 = Block16<typename LoadedElement<IN>::Type>;
 
-// All sixteen from an address that is a multiple of 16 bytes. Two loads share a 32-byte sector, so
-// they go through the first-level cache: as streaming loads they cost 8 % of the bandwidth.
-template <class IN>
-DIECAST_DEVICE Block16<IN> load_block16(const IN* x) {
-  Block16<IN> block;
-#if DIECAST_HOST
-  typedef u32 Eight __attribute__((vector_size(32)));  // as it is looked at next: in one piece
-  for (int i = 0; i < Block16<IN>::kWords; i += 8) {
-    Eight eight;
-    __builtin_memcpy(&eight, x + i * (32 / bits<IN>()), sizeof eight);
-    __builtin_memcpy(block.words + i, &eight, sizeof eight);
-  }
+// Two E4M3 bytes as f16, which holds each of their values.
+DIECAST_DEVICE u32 f16_pair_of_e4m3(u32 two_bytes) {
+#if DIECAST_HAS_E4M3_CVT
+  u32 pair;
+  asm("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(pair) : "h"(static_cast<u16>(two_bytes)));
+  return pair;
+#elif !DIECAST_HOST
+  // Exponent and mantissa stand where f16 has them, 2^8 too small; 480 would be the value of NaN.
+  const u32 wide = __byte_perm(two_bytes, 0, 0x1404), small = (wide & 0x7F007F00u) >> 1;
+  u32 pair;
+  asm("mul.rn.f16x2 %0, %1, %2;" : "=r"(pair) : "r"(small), "r"(0x5C005C00u));  // 256
+  const u32 nan = (pair + 0x20802080u) & 0x80008000u;
+  return pair | (nan - (nan >> 15)) | (wide & 0x80008000u & ~nan);
 #else
-DIECAST_UNROLL
-  for (int i = 0; i < Block16<IN>::kWords; i += 8) {
-    u32* to = block.words + i;
-    asm("ld.global.v4.u32 {%0, %1, %2, %3}, [%8];\n"
-        "ld.global.v4.u32 {%4, %5, %6, %7}, [%8 + 16];"
-        : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3]), "=r"(to[4]), "=r"(to[5]),
-          "=r"(to[6]), "=r"(to[7])
-        : "l"(x + i * (32 / bits<IN>())));
-  }
+  const u32 low = to_bits(from_f32<f16>(f32_from_e4m3({static_cast<u8>(two_bytes)})));
+  return low | to_bits(from_f32<f16>(f32_from_e4m3({static_cast<u8>(two_bytes >> 8)}))) << 16;
 #endif
+}
+
+// Sixteen bytes as the words of a block of f16.
+template <class Words>
+DIECAST_DEVICE void f16_of_e4m3(const u32* bytes, Words& words) {
+DIECAST_UNROLL
+  for (int i = 0; i < 8; ++i) words[i] = f16_pair_of_e4m3(bytes[i / 2] >> (i % 2 * 16) & 0xFFFFu);
+}
+
+#if !DIECAST_HOST
+// 32 bytes from an address that is a multiple of 16. Two loads share a sector of memory, so they go through the
+// first-level cache: as streaming loads they cost 8 % of the bandwidth.
+DIECAST_DEVICE void load_sector(const void* from, u32* to) {
+  asm("ld.global.v4.u32 {%0, %1, %2, %3}, [%8];\n"
+      "ld.global.v4.u32 {%4, %5, %6, %7}, [%8 + 16];"
+      : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3]), "=r"(to[4]), "=r"(to[5]), "=r"(to[6]),
+        "=r"(to[7])
+      : "l"(from));
+}
+#endif
+
+// All sixteen from an address that is a multiple of 16 bytes.
+template <class IN>
+DIECAST_DEVICE LoadedBlock16<IN> load_block16(const IN* x) {
+  LoadedBlock16<IN> block;
+  if constexpr (bits<IN>() == 8) {
+    const auto bytes = load_streaming<16 * bits<IN>() / 8>(x);
+    f16_of_e4m3(bytes.words, block.words);
+  } else {
+#if DIECAST_HOST
+    typedef u32 Eight __attribute__((vector_size(32)));  // as it is looked at next: in one piece
+    for (int i = 0; i < block.kWords; i += 8) {
+      Eight eight;
+      __builtin_memcpy(&eight, x + i * (32 / bits<IN>()), sizeof eight);
+      __builtin_memcpy(block.words + i, &eight, sizeof eight);
+    }
+#else
+    load_sector(x, block.words);
+    if constexpr (bits<IN>() == 32) load_sector(x + 8, block.words + 8);
+#endif
+  }
   return block;
 }
 
@@ -136,54 +171,23 @@ DIECAST_DEVICE void load_four_elements(const IN* x, int count, u32* words) {
 // The first `count` (at most 16) from any address, zeros behind them. For tails and rows without
 // alignment.
 template <class IN>
-DIECAST_DEVICE_CALL Block16<IN> load_block16_elements(const IN* x, i64 count) {
-  const int present = count < 16 ? static_cast<int>(count) : 16;
-  Block16<IN> block;
+DIECAST_DEVICE_CALL LoadedBlock16<IN> load_block16_elements(const IN* x, i64 count) {
+  LoadedBlock16<IN> block;
+  if constexpr (bits<IN>() == 8) {
+    u32 bytes[4] = {};
 DIECAST_UNROLL
-  for (int i = 0; i < 16; i += 4) {
-    load_four_elements(x + i, present - i, block.words + i * bits<IN>() / 32);
+    for (int i = 0; i < 16; ++i) {
+      if (i < count) bytes[i / 4] |= u32{x[i].bits} << (i % 4 * 8);
+    }
+    f16_of_e4m3(bytes, block.words);
+  } else {
+    const int present = count < 16 ? static_cast<int>(count) : 16;
+DIECAST_UNROLL
+    for (int i = 0; i < 16; i += 4) {
+      load_four_elements(x + i, present - i, block.words + i * bits<IN>() / 32);
+    }
   }
   return block;
-}
-
-// Sixteen E4M3 bytes as f16, which holds each of their values.
-DIECAST_DEVICE u32 f16_pair_of_e4m3(u32 two_bytes) {
-#if DIECAST_HAS_E4M3_CVT
-  u32 pair;
-  asm("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(pair) : "h"(static_cast<u16>(two_bytes)));
-  return pair;
-#elif !DIECAST_HOST
-  // Exponent and mantissa stand where f16 has them, 2^8 too small; 480 would be the value of NaN.
-  const u32 wide = __byte_perm(two_bytes, 0, 0x1404), small = (wide & 0x7F007F00u) >> 1;
-  u32 pair;
-  asm("mul.rn.f16x2 %0, %1, %2;" : "=r"(pair) : "r"(small), "r"(0x5C005C00u));  // 256
-  const u32 nan = (pair + 0x20802080u) & 0x80008000u;
-  return pair | (nan - (nan >> 15)) | (wide & 0x80008000u & ~nan);
-#else
-  const u32 low = to_bits(from_f32<f16>(f32_from_e4m3({static_cast<u8>(two_bytes)})));
-  return low | to_bits(from_f32<f16>(f32_from_e4m3({static_cast<u8>(two_bytes >> 8)}))) << 16;
-#endif
-}
-
-DIECAST_DEVICE Block16<f16> f16_of_e4m3(const u32 (&bytes)[4]) {
-  Block16<f16> block;
-DIECAST_UNROLL
-  for (int i = 0; i < 8; ++i) block.words[i] = f16_pair_of_e4m3(bytes[i / 2] >> (i % 2 * 16) & 0xFFFFu);
-  return block;
-}
-
-DIECAST_DEVICE Block16<f16> load_block16(const e4m3* x) {
-  const Vector<16> bytes = load_streaming<16>(x);
-  return f16_of_e4m3(bytes.words);
-}
-
-DIECAST_DEVICE_CALL Block16<f16> load_block16_elements(const e4m3* x, i64 count) {
-  u32 bytes[4] = {};
-DIECAST_UNROLL
-  for (int i = 0; i < 16; ++i) {
-    if (i < count) bytes[i / 4] |= u32{x[i].bits} << (i % 4 * 8);
-  }
-  return f16_of_e4m3(bytes);
 }
 
 }  // namespace diecast

@@ -4,7 +4,7 @@
 
 #include <diecast/device/block16.h>
 #include <diecast/device/nvfp4.h>
-#include <diecast/device/nvfp4_ordinary.h>
+#include <diecast/device/quotient.h>
 
 namespace diecast {
 
@@ -14,6 +14,23 @@ struct FourOverSixGlobal {
   f32 amax;
 };
 
+struct FourOverSixCandidate {
+  Nvfp4Block block;
+  f32 error;
+};
+
+// What others call, and may name where they do not.
+template <int Bound>
+DIECAST_DEVICE FourOverSixGlobal four_over_six_global(f32 amax);
+template <bool Squares, int Bound, class IN>
+DIECAST_DEVICE_CALL FourOverSixCandidate four_over_six_once(Block16<IN> block, f32 amax, bool four,
+                                                            FourOverSixGlobal global);
+// Rolled: both scales by one piece of code, which is shorter to compile and a little slower.
+template <bool Squares, int Bound, bool Rolled = false, class IN>
+DIECAST_DEVICE Nvfp4Block four_over_six(const Block16<IN>& block, const FourOverSixGlobal& global);
+
+#if !DIECAST_NO_FOUR_OVER_SIX
+
 // S = min(6 * Bound / amax, largest float), 1 when that is 0 or amax is 0; Bound is 448 or 256.
 template <int Bound>
 DIECAST_DEVICE FourOverSixGlobal four_over_six_global(f32 amax) {
@@ -21,9 +38,6 @@ DIECAST_DEVICE FourOverSixGlobal four_over_six_global(f32 amax) {
   if (amax == 0.0f || encode == 0.0f) encode = 1.0f;
   return {encode, quotient(1.0f, encode), amax};
 }
-
-// min(1 / step, largest float) of any step: reciprocal() wants one of at most 2^126.
-DIECAST_DEVICE f32 factor_of_step(f32 step) { return fminf(quotient(1.0f, step), kLargest); }
 
 // Whether quotient_by() may stand for the divisions of a block under this amax: no product of it
 // with a scale and a code overflows, and none but 0 is tiny.
@@ -77,10 +91,6 @@ DIECAST_DEVICE f32 wanted_scale(f32 amax, bool four, const FourOverSixGlobal& gl
 
 // A block of any numbers under one scale, and the sum of |error| or error^2 in the elements' order, each step one
 // rounding. Magnitudes do for it: a code has its element's sign. Short code, compiled once.
-struct FourOverSixCandidate {
-  Nvfp4Block block;
-  f32 error;
-};
 template <bool Squares, int Bound, class IN>
 DIECAST_DEVICE_CALL FourOverSixCandidate four_over_six_once(Block16<IN> block, f32 amax, bool four,
                                                             FourOverSixGlobal global) {
@@ -123,6 +133,47 @@ DIECAST_NO_UNROLL
     error_six = error_of<Squares, Bound>(block, six.codes[0], six.codes[1], scale, global);
   }
   return error_four < error_six ? four : six;  // six where they tie or one is NaN
+}
+
+// Products times 2^-14, below 7 * 2^-14, rounded to the grid of E2M1: v0 and v1, and a pair of f16 that
+// have its codes in bits 9 to 11. With m = max(|y|, 2^-14 and a little) and K = m * (2^22 - 1), rounded, K + |y| is
+// below the power of two above 2^22 m, and its last place the grid's step at |y|; where |y| is between
+// two codes K is an even number of steps: the sum rounds |y|, nearest even. A test tries every |y|.
+DIECAST_DEVICE u32 ordinary_pair(f32 y0, f32 y1, f32& v0, f32& v1) {
+  u32 pair;
+#if DIECAST_HOST
+  const f32 k0 = fmaxf(fabsf(y0), 0x1.000008p-14f) * 4194303.0f;
+  const f32 k1 = fmaxf(fabsf(y1), 0x1.000008p-14f) * 4194303.0f;
+  v0 = (k0 + fabsf(y0)) - k0, v1 = (k1 + fabsf(y1)) - k1;
+  pair = to_bits(from_f32<f16>(v0)) | to_bits(from_f32<f16>(v1)) << 16;
+#else
+  asm("{\n"
+      " .reg .f32 a0, a1, k0, k1;\n"
+      " abs.f32 a0, %3;\n"
+      " abs.f32 a1, %4;\n"
+      " max.f32 k0, a0, 0f38800004;\n"  // 2^-14 * (1 + 2^-21)
+      " max.f32 k1, a1, 0f38800004;\n"
+      " mul.rn.f32 k0, k0, 0f4A7FFFFC;\n"  // 2^22 - 1
+      " mul.rn.f32 k1, k1, 0f4A7FFFFC;\n"
+      " add.rn.f32 a0, k0, a0;\n"
+      " add.rn.f32 a1, k1, a1;\n"
+      " sub.rn.f32 %1, a0, k0;\n"
+      " sub.rn.f32 %2, a1, k1;\n"
+      " cvt.rn.f16x2.f32 %0, %2, %1;\n"
+      "}"
+      : "=r"(pair), "=&f"(v0), "=&f"(v1)
+      : "f"(y0), "f"(y1));
+#endif
+  return pair;
+}
+
+// a * b + c, with one rounding or two.
+DIECAST_DEVICE f32 nearly_fused(f32 a, f32 b, f32 c) {
+#if DIECAST_HOST
+  return a * b + c;
+#else
+  return __fmaf_rn(a, b, c);
+#endif
 }
 
 // An ordinary block under one scale: its codes without signs, and nearly its error.
@@ -182,8 +233,7 @@ DIECAST_DEVICE bool is_certain(f32 error_four, f32 error_six, f32 amax) {
   return fabsf(error_four - error_six) > margin;
 }
 
-// Rolled: both scales by one piece of code, which is shorter to compile and a little slower.
-template <bool Squares, int Bound, bool Rolled = false, class IN>
+template <bool Squares, int Bound, bool Rolled, class IN>
 DIECAST_DEVICE Nvfp4Block four_over_six(const Block16<IN>& block, const FourOverSixGlobal& global) {
   const f32 amax = amax_with_nan(block);
   const f32 wanted = __fmul_rn(quotient_by<6>(amax), global.encode);  // as wanted_scale(), of ordinary ones
@@ -215,5 +265,7 @@ DIECAST_UNROLL
   }
   return out;
 }
+
+#endif
 
 }  // namespace diecast

@@ -41,6 +41,9 @@ DIECAST_DEVICE f32 reciprocal(f32 x) {
 #endif
 }
 
+// min(1 / step, largest float) of any step: reciprocal() wants one of at most 2^126.
+DIECAST_DEVICE f32 factor_of_step(f32 step) { return fminf(quotient(1.0f, step), kLargest); }
+
 // S = min(2688 / amax, largest float), 1 when that is 0 or amax is 0.
 DIECAST_DEVICE Nvfp4Global nvfp4_global_of_any(f32 amax) {
   f32 encode = fminf(quotient(2688.0f, amax), kLargest);

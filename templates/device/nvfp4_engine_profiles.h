@@ -14,6 +14,8 @@ struct ProfileGlobal {
   f32 encode, decode;
 };
 
+#if !DIECAST_NO_PROFILE
+
 // ---- te_fast: encode = S, decode = S * fl(1/6) ----
 
 DIECAST_DEVICE ProfileGlobal te_fast_global(f32 amax) {
@@ -85,5 +87,7 @@ struct Flashinfer {
     return OfToken ? exact : fminf(exact, kLargest);
   }
 };
+
+#endif
 
 }  // namespace diecast

@@ -29,6 +29,21 @@ enum : int {
 };
 enum : int { kGlobalAmax, kGlobalEncode, kGlobalDecode, kGlobalNone };
 
+// What others call, and may name where they do not.
+template <int Profile, int Global, int Bound, bool Static>
+DIECAST_DEVICE ProfileGlobal profile_global(f32 given);
+template <int Profile, int Global, int Bound, bool Static>
+DIECAST_DEVICE e4m3 profile_block_scale(f32 block_amax, const ProfileGlobal& global);
+template <int Profile>
+DIECAST_DEVICE f32 profile_factor(e4m3 block_scale, const ProfileGlobal& global);
+template <int Profile>
+DIECAST_DEVICE f32 profile_value(f32 x, f32 factor);
+template <int Profile, int Global, int Bound, bool Static, class IN>
+DIECAST_DEVICE Nvfp4Block quantize_profile_block(const Block16<IN>& block, f32 block_amax,
+                                                 const ProfileGlobal& global);
+
+#if !DIECAST_NO_PROFILE
+
 template <int Profile>
 constexpr bool kIsFlashinfer = Profile >= kProfileFlashinferExact;
 
@@ -213,5 +228,7 @@ DIECAST_UNROLL
   }
   return out;
 }
+
+#endif
 
 }  // namespace diecast

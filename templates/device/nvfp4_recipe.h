@@ -105,7 +105,8 @@ struct Nvfp4Recipe {
 
   // What is rounded by random numbers: an element under its factor.
   DIECAST_DEVICE static f32 rounded_value(f32 x, f32 times) {
-    return Profile == kProfileTe ? __fmul_rn(x, times) : profile_value<Profile>(x, times);
+    if constexpr (Profile != kProfileTe) return profile_value<Profile>(x, times);
+    return __fmul_rn(x, times);
   }
 
   // The nearest codes, which only four over six looks at, are dead code elsewhere. Random numbers

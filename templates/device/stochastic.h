@@ -17,6 +17,31 @@ struct RandomWords {
   u32 words[4];
 };
 
+// Of a template's STOCHASTIC: where the random numbers of an output's blocks come from, or nothing.
+template <bool Stochastic>
+struct Randomness {
+  template <bool Rolled>
+  DIECAST_DEVICE RandomWords of_block(i64) const {
+    return {};
+  }
+};
+
+// `state`: {seed, offset}, read once a launch. `first`: the index of what is block 0 to the caller.
+template <bool Stochastic>
+DIECAST_DEVICE Randomness<Stochastic> randomness(const i64* state, i64 first, bool of_columns) {
+  if constexpr (Stochastic) {
+    return {static_cast<u64>(state[0]), static_cast<u64>(state[1]),
+            2 * static_cast<u64>(first) + of_columns};
+  } else {
+    return {};
+  }
+}
+
+// Codes of eight products, two a byte, the first in the low nibble.
+DIECAST_DEVICE u32 stochastic_codes(const f32 (&y)[8], u32 random_low, u32 random_high);
+
+#if !DIECAST_NO_STOCHASTIC
+
 struct WideProduct {
   u32 low, high;
 };
@@ -54,15 +79,6 @@ DIECAST_UNROLL_TIMES(Rolled ? 2 : 10)
   return {{x, y, z, w}};
 }
 
-// Of a template's STOCHASTIC: where the random numbers of an output's blocks come from, or nothing.
-template <bool Stochastic>
-struct Randomness {
-  template <bool Rolled>
-  DIECAST_DEVICE RandomWords of_block(i64) const {
-    return {};
-  }
-};
-
 template <>
 struct Randomness<true> {
   u64 seed, offset;
@@ -73,17 +89,6 @@ struct Randomness<true> {
     return philox<Rolled>(seed, sequence + 2 * static_cast<u64>(block), offset);
   }
 };
-
-// `state`: {seed, offset}, read once a launch. `first`: the index of what is block 0 to the caller.
-template <bool Stochastic>
-DIECAST_DEVICE Randomness<Stochastic> randomness(const i64* state, i64 first, bool of_columns) {
-  if constexpr (Stochastic) {
-    return {static_cast<u64>(state[0]), static_cast<u64>(state[1]),
-            2 * static_cast<u64>(first) + of_columns};
-  } else {
-    return {};
-  }
-}
 
 #if DIECAST_HOST
 
@@ -141,7 +146,6 @@ DIECAST_DEVICE u32 stochastic_pair(f32 y0, f32 y1, u32 random) {
 
 #endif
 
-// Codes of eight products, two a byte, the first in the low nibble.
 DIECAST_DEVICE u32 stochastic_codes(const f32 (&y)[8], u32 random_low, u32 random_high) {
 #if DIECAST_HOST
   const u32 low = stochastic_code_bytes(y, random_low);
@@ -156,5 +160,7 @@ DIECAST_DEVICE u32 stochastic_codes(const f32 (&y)[8], u32 random_low, u32 rando
   return signs_of_eight(y) | (codes & ~0x88888888u);
 #endif
 }
+
+#endif
 
 }  // namespace diecast

@@ -59,6 +59,18 @@ TEST(Source, IsTheGoldenOneForTheHost) {
                 "scale_rows.host.txt");
 }
 
+TEST(Source, NamesTheParametersThatAreZero) {
+  const auto text = [](std::int64_t cols) {
+    return rendered("sm_90a", Bindings().set("COLS", cols).set("IN", DType::bf16)).text;
+  };
+  EXPECT_TRUE(has(text(0), "#define DIECAST_NO_COLS 1\n"));
+  EXPECT_FALSE(has(text(4096), "DIECAST_NO_COLS"));
+  EXPECT_FALSE(has(text(0), "DIECAST_NO_IN"));  // bf16 is the first type, and no zero
+  EXPECT_TRUE(has(source_of("", "host", "option enum MODE {off, on} = off\n"),
+                  "#define DIECAST_NO_MODE 1\n"));
+  EXPECT_FALSE(has(source_of("", "host", "option enum MODE {off, on} = on\n"), "DIECAST_NO_"));
+}
+
 TEST(Source, IsTheSameFromAnyPlace) {
   const std::filesystem::path copy =
       std::filesystem::path(::testing::TempDir()) / "diecast_source_test" / "deep er";

@@ -77,6 +77,16 @@ std::string constant_line(const Parameter& parameter, const Value& value) {
              value.word, ";\n");
 }
 
+// What device headers may leave out: see templates/README.md.
+std::string left_out(const Specialization& specialization) {
+  std::string text;
+  for (const Parameter& parameter : specialization.tmpl().parameters())
+    if (parameter.compiled() && parameter.type != ParameterType::type &&
+        specialization.bindings().find(parameter.name)->number == 0)
+      text += cat("#define DIECAST_NO_", parameter.name, " 1\n");
+  return text;
+}
+
 std::string constants(const Specialization& specialization) {
   std::string text = "using namespace diecast;\n";
   for (const Parameter& parameter : specialization.tmpl().parameters())
@@ -128,8 +138,7 @@ Result<Source> render(const Specialization& specialization, const SourceParts& p
   Source out{tmpl.name() + ".cu", tmpl.name(), ""};
   out.text.reserve(parts.headers.size() + parts.asserts.size() + parts.code.size() + 8192);
   out.text += cat("#define DIECAST_CC ", target.cc, "\n#define DIECAST_HOST ",
-                  target.is_host() ? 1 : 0, "\n");
-  out.text += parts.headers;
+                  target.is_host() ? 1 : 0, "\n", left_out(specialization), parts.headers);
   out.text += cat(line_directive(1, "diecast/constants"), constants(specialization));
   out.text += parts.asserts;
   out.text += cat("#define DIECAST_KERNEL ", head, "\n");
