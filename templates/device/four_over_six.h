@@ -3,6 +3,7 @@
 #pragma once
 
 #include <diecast/device/block16.h>
+#include <diecast/device/e2m1_magnitudes.h>
 #include <diecast/device/nvfp4.h>
 #include <diecast/device/quotient.h>
 

@@ -36,7 +36,7 @@ DIECAST_DEVICE f32 reciprocal(f32 x) {
 #else
   constexpr u32 kFirst = 0x00800000u, kLast = 0x7E800000u;  // 2^-126, 2^126
   f32 found = reciprocal_of_ordinary(x);
-  if (__float_as_uint(x) - kFirst > kLast - kFirst) found = fminf(quotient(1.0f, x), kLargest);
+  if (__float_as_uint(x) - kFirst > kLast - kFirst) found = fminf(quotient_of_any(1.0f, x), kLargest);
   return found;
 #endif
 }
@@ -46,9 +46,9 @@ DIECAST_DEVICE f32 factor_of_step(f32 step) { return fminf(quotient(1.0f, step),
 
 // S = min(2688 / amax, largest float), 1 when that is 0 or amax is 0.
 DIECAST_DEVICE Nvfp4Global nvfp4_global_of_any(f32 amax) {
-  f32 encode = fminf(quotient(2688.0f, amax), kLargest);
+  f32 encode = fminf(quotient_of_any(2688.0f, amax), kLargest);
   if (amax == 0.0f || encode == 0.0f) encode = 1.0f;
-  return {__fmul_rn(encode, 0x1.555556p-3f), quotient(1.0f, encode)};
+  return {__fmul_rn(encode, 0x1.555556p-3f), quotient_of_any(1.0f, encode)};
 }
 
 #if !DIECAST_HOST
@@ -131,11 +131,5 @@ struct Nvfp4Block {
   u32 codes[2];  // element i in nibble i % 8 of word i / 8
   e4m3 scale;
 };
-
-// E2M1 codes of a block's elements times `factor`.
-template <class IN>
-DIECAST_DEVICE void encode_block(const Block16<IN>& block, f32 factor, u32 (&codes)[2]) {
-  codes_of(block, factor, codes);
-}
 
 }  // namespace diecast

@@ -33,7 +33,7 @@ DIECAST_DEVICE Nvfp4Block quantize_given_block(const Block16<IN>& block, f32 blo
   const f32 scaled = fminf(__fmul_rn(block_amax, global.encode_sixth), kLargest);
   Nvfp4Block out = {{0, 0}, e4m3_from_f32(scaled)};
   const f32 step = __fmul_rn(f32_from_e4m3(out.scale), global.decode);
-  encode_block(block, factor_of_step(step), out.codes);
+  codes_of(block, factor_of_step(step), out.codes);
   return out;
 }
 
@@ -79,7 +79,7 @@ struct Nvfp4Recipe {
       return quantize_given_block(block, block_amax, global);
     } else {
       Nvfp4Block out = {{0, 0}, nvfp4_block_scale(block_amax, global)};
-      encode_block(block, nvfp4_encode_factor(out.scale, global), out.codes);
+      codes_of(block, nvfp4_encode_factor(out.scale, global), out.codes);
       return out;
     }
   }

@@ -7,35 +7,15 @@
 
 namespace diecast {
 
-#if !DIECAST_HOST
-
-// a / b where neither's magnitude is below 2^-60 or from 2^61 on: nothing on the way is subnormal.
-// An approximate reciprocal of b, one Newton step, and two corrections by the exact remainder.
-DIECAST_DEVICE f32 quotient_of_ordinary(f32 a, f32 b) {
-  f32 q;
-  asm("{\n"
-      " .reg .f32 near, minus, rest, q;\n"
-      " rcp.approx.ftz.f32 near, %2;\n"
-      " neg.f32 minus, %2;\n"
-      " fma.rn.f32 rest, minus, near, 0f3F800000;\n"  // 1
-      " fma.rn.f32 near, rest, near, near;\n"
-      " mul.rn.f32 q, %1, near;\n"
-      " fma.rn.f32 rest, minus, q, %1;\n"
-      " fma.rn.f32 q, rest, near, q;\n"
-      " fma.rn.f32 rest, minus, q, %1;\n"
-      " fma.rn.f32 %0, rest, near, q;\n"
-      "}"
-      : "=f"(q)
-      : "f"(a), "f"(b));
-  return q;
-}
-
 // a / b of any floats, by f64, which few GPUs are quick at. The quotient of two floats is a float's
 // midpoint exactly or at least 2^-49 of itself away from each. One Newton step leaves an error of
 // 2^-38, the correction by the exact remainder 2^-76: a quotient that an f64 holds comes out exact,
 // and every other on its own side of the midpoint. A sign, infinity and NaN are the first product's:
 // corrections lose them.
 DIECAST_DEVICE f32 quotient_of_any(f32 a, f32 b) {
+#if DIECAST_HOST
+  return a / b;
+#else
   f32 q;
   asm("{\n"
       " .reg .f64 a, b, near, rest, q, exact;\n"
@@ -54,6 +34,30 @@ DIECAST_DEVICE f32 quotient_of_any(f32 a, f32 b) {
       " copysign.f64 exact, q, exact;\n"
       " selp.f64 q, exact, q, finite;\n"
       " cvt.rn.f32.f64 %0, q;\n"
+      "}"
+      : "=f"(q)
+      : "f"(a), "f"(b));
+  return q;
+#endif
+}
+
+#if !DIECAST_HOST
+
+// a / b where neither's magnitude is below 2^-60 or from 2^61 on: nothing on the way is subnormal.
+// An approximate reciprocal of b, one Newton step, and two corrections by the exact remainder.
+DIECAST_DEVICE f32 quotient_of_ordinary(f32 a, f32 b) {
+  f32 q;
+  asm("{\n"
+      " .reg .f32 near, minus, rest, q;\n"
+      " rcp.approx.ftz.f32 near, %2;\n"
+      " neg.f32 minus, %2;\n"
+      " fma.rn.f32 rest, minus, near, 0f3F800000;\n"  // 1
+      " fma.rn.f32 near, rest, near, near;\n"
+      " mul.rn.f32 q, %1, near;\n"
+      " fma.rn.f32 rest, minus, q, %1;\n"
+      " fma.rn.f32 q, rest, near, q;\n"
+      " fma.rn.f32 rest, minus, q, %1;\n"
+      " fma.rn.f32 %0, rest, near, q;\n"
       "}"
       : "=f"(q)
       : "f"(a), "f"(b));

@@ -18,7 +18,7 @@
 // A device function that is compiled once and called: for long code off the hot path, whose copies
 // would cost compile time.
 #if defined(__CUDACC__)
-#define DIECAST_DEVICE_CALL __device__ __noinline__
+#define DIECAST_DEVICE_CALL inline __device__ __noinline__
 #else
 #define DIECAST_DEVICE_CALL static
 #endif
