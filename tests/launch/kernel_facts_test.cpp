@@ -16,7 +16,8 @@ TEST(ArgumentCheck, HoldsASizeToItsDivisorAndDenseRowsToTheRowLength) {
                                                   "shape bool WHOLE = true\n"
                                                   "size rows\n"
                                                   "size cols divisible (WHOLE ? 16 : 1)\n"
-                                                  "arg x in f32 [rows, cols] stride (!WHOLE)\n"
+                                                  "arg x in f32 [rows, cols] stride (!WHOLE) "
+                                                  "align (WHOLE ? 16 : 4)\n"
                                                   "arg rows\n"
                                                   "arg cols\n"
                                                   "launch grid(rows) block(32)\n"
@@ -28,8 +29,8 @@ TEST(ArgumentCheck, HoldsASizeToItsDivisorAndDenseRowsToTheRowLength) {
   EXPECT_EQ(check.parameter_bytes(), (std::vector<std::size_t>{8, 8, 8}));
   LaunchSlots::Values values{};
   PackedParameters packed{};
-  const auto pack = [&](std::int64_t stride, std::int64_t cols) {
-    const Argument given[] = {Argument::tensor(DType::f32, address(0x1000), stride),
+  const auto pack = [&](std::int64_t stride, std::int64_t cols, std::uintptr_t at = 0x1000) {
+    const Argument given[] = {Argument::tensor(DType::f32, address(at), stride),
                               Argument::size(2), Argument::size(cols)};
     const auto done = check.pack(given, values, packed);
     return done ? std::string() : done.error().message();
@@ -40,8 +41,15 @@ TEST(ArgumentCheck, HoldsASizeToItsDivisorAndDenseRowsToTheRowLength) {
       pack(0, 33),
       "diecast: shape_mismatch: k WHOLE=1 @ sm_90a: `cols` is 33, no multiple of 16, which the "
       "kernel was made for\n"
-      "  fix: line 4 of the header says which specialization takes any");
-  EXPECT_NE(pack(48, 32).find("takes dense rows of 32"), std::string::npos) << pack(48, 32);
+      "  fix: give a multiple of 16, or specialize where less will do: divisible (WHOLE ? 16 : 1)");
+  EXPECT_EQ(pack(48, 32),
+            "diecast: shape_mismatch: k WHOLE=1 @ sm_90a: `x` has rows 48 elements apart; the "
+            "kernel takes dense rows of 32\n"
+            "  fix: copy x to dense rows, or specialize where they may be apart: (!WHOLE)");
+  EXPECT_EQ(pack(0, 32, 0x1004),
+            "diecast: misaligned: k WHOLE=1 @ sm_90a: `x` starts 4 bytes past a multiple of 16\n"
+            "  fix: start it at a multiple of 16 bytes, or specialize where less will do: align "
+            "(WHOLE ? 16 : 4)");
 }
 
 // A row that is a size rounded up to a power of two keeps the alignment whatever the size; one that

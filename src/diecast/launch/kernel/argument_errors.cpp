@@ -44,6 +44,12 @@ std::int64_t past_multiple(const void* data, std::int64_t align) {
                                    static_cast<std::uintptr_t>(align));
 }
 
+// What a header gives by an expression is another number in another specialization.
+std::string or_with_less(std::string_view fact, const std::optional<Expression>& number) {
+  if (!number || parse_integer(number->text())) return "";
+  return cat(", or specialize where less will do: ", fact, " ", number->text());
+}
+
 }  // namespace
 
 Error ArgumentCheck::failure(ErrorCode code, std::size_t index, std::string what,
@@ -107,8 +113,8 @@ Error ArgumentCheck::wrong_size(std::size_t index, const KernelArgument& given) 
     return failure(ErrorCode::shape_mismatch, index,
                    cat("is ", given.number, ", no multiple of ", argument.divisible,
                        ", which the kernel was made for"),
-                   cat("line ", template_->size(argument.name)->line,
-                       " of the header says which specialization takes any"));
+                   cat("give a multiple of ", argument.divisible,
+                       or_with_less("divisible", template_->size(argument.name)->divisible)));
   return failure(
       ErrorCode::shape_mismatch, index,
       cat("is ", given.number, ", but was fixed at compile time as ", argument.fixed_value),
@@ -155,7 +161,8 @@ Result<void> ArgumentCheck::check_address(std::size_t index, const KernelArgumen
                        "; only a tensor without elements may be null"));
   return failure(ErrorCode::misaligned, index,
                  cat("starts ", past, " bytes past a multiple of ", argument.align),
-                 cat("start it at a multiple of ", argument.align, " bytes"));
+                 cat("start it at a multiple of ", argument.align, " bytes",
+                     or_with_less("align", template_->argument(argument.name)->align)));
 }
 
 Result<void> ArgumentCheck::check_rows(std::size_t index, std::int64_t stride, std::int64_t row,
@@ -169,18 +176,22 @@ Result<void> ArgumentCheck::check_rows(std::size_t index, std::int64_t stride, s
     return failure(ErrorCode::shape_mismatch, index,
                    cat("has rows of ", row, " elements, but only ", stride, " apart"),
                    cat("give a row stride of at least ", row, " elements"));
-  if (stride > row && !argument.stride)
+  if (stride > row && !argument.stride) {
+    const auto& apart = template_->argument(argument.name)->stride;
     return failure(
         ErrorCode::shape_mismatch, index,
         cat("has rows ", stride, " elements apart; the kernel takes dense rows of ", row),
-        cat("copy ", argument.name, " to dense rows"));
+        cat("copy ", argument.name, " to dense rows",
+            apart ? cat(", or specialize where they may be apart: ", apart->text()) : ""));
+  }
   const std::int64_t bytes = plans_[index].element_bytes;
   const std::int64_t step = std::max<std::int64_t>(1, argument.align / bytes);
   if (stride % step == 0) return {};
   return failure(ErrorCode::misaligned, index,
                  cat("has rows ", stride, " elements of ", bytes, " bytes apart, no multiple of ",
                      argument.align, " bytes"),
-                 cat("make the row stride a multiple of ", step, " elements"));
+                 cat("make the row stride a multiple of ", step, " elements",
+                     or_with_less("align", template_->argument(argument.name)->align)));
 }
 
 bool ArgumentCheck::empty(std::size_t index, const LaunchSlots::Values& slots) const {
