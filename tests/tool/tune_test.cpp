@@ -36,6 +36,21 @@ TEST(ToolTuneCuda, MeasuresEachConfigurationInAProcessOfItsOwn) {
             "  fix: write it as --size rows=1,512,16384 --size cols=4096\n");
 }
 
+TEST(ToolTuneCuda, WantsAKernelAndSizesThatItHas) {
+  ToolRun diecast;
+  diecast.set("DIECAST_LIBCUDA", DIECAST_FAKE_DIR "/libfake_cuda.so");
+  const auto none = diecast({"tune"});
+  EXPECT_EQ(none.exit_code, 1);
+  EXPECT_EQ(none.errors,
+            "diecast: invalid_argument: no kernel was named\n"
+            "  fix: diecast tune \"amax IN=bf16\", or --merge FILE... for records that are there\n");
+  const auto misspelt = diecast({"tune", "amax IN=bf16", "--size", "row=16"});
+  EXPECT_EQ(misspelt.exit_code, 1);
+  EXPECT_EQ(misspelt.errors,
+            "diecast: unknown_parameter: --size: no size is named \"row\"; did you mean `rows`?\n"
+            "  fix: the sizes are rows, cols\n");
+}
+
 TEST(ToolTuneCuda, WarmingBuildsWhatRecordsChooseToo) {
   ToolRun diecast;
   TuningRecord record;

@@ -23,6 +23,7 @@ TEST(Usage, HelpTellsOfExitCodesAndTheEnvironment) {
     EXPECT_NE(help.output.find(name), std::string::npos) << name;
   }
   EXPECT_GT(names, 9);
+  EXPECT_EQ(diecast({"cache", "ls", "--help"}).output.find("DIECAST_"), std::string::npos);
 }
 
 TEST(Usage, WrongWordsAreErrorsWithAFix) {

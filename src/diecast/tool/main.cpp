@@ -93,7 +93,6 @@ int main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);  // a file beyond the limit is an error that says so
   CLI::App app("diecast: CUDA kernel templates, specialized, compiled, cached and launched");
   app.require_subcommand(1);
-  app.footer(kFooter);
   app.set_version_flag("--version", "diecast " DIECAST_VERSION);
   const std::vector<Command> commands = {
       add_doctor(app),   add_list(app),        add_show(app),        add_variants(app),
@@ -101,6 +100,7 @@ int main(int argc, char** argv) {
       add_compare(app),  add_check(app),       add_cache(app),       add_bundle(app),
       add_bench(app),    add_bench_start(app), add_compile_one(app), add_tune(app),
       add_tune_one(app), add_selftest(app)};
+  app.footer(kFooter);  // from here on: subcommands would have it too
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

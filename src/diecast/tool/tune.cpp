@@ -204,6 +204,45 @@ Result<int> merge(const TuneArguments& options) {
   return 0;
 }
 
+struct KernelToTune {
+  Specialization plain;
+  Bindings held;  // tunes that its spelling names
+};
+
+Result<std::vector<KernelToTune>> read_kernels(Runtime& runtime, const TuneArguments& options,
+                                               const Target& target) {
+  std::vector<KernelToTune> out;
+  for (const std::string& spelling : options.spellings) {
+    DIECAST_TRY(const Spelling parsed, parse_spelling(spelling));
+    DIECAST_TRY(const auto wanted, expand_spelling(runtime, spelling, "tune", {&target, 1}));
+    Bindings held;
+    for (const auto& [name, values] : parsed.values) {
+      const Parameter* parameter = wanted.front().tmpl().parameter(name);
+      if (parameter->kind == Parameter::Kind::tune) held.set(name, std::string_view(values[0]));
+    }
+    for (const Specialization& one : wanted) out.push_back({one, held});
+  }
+  if (!out.empty()) return out;
+  return Error{ErrorCode::invalid_argument, "no kernel was named",
+               "diecast tune \"amax IN=bf16\", or --merge FILE... for records that are there"};
+}
+
+// A size that no kernel has would leave the usual ones in its place.
+Result<void> check_sizes_of(std::span<const KernelToTune> kernels, const SizeLists& given) {
+  std::vector<std::string> names;
+  for (const KernelToTune& kernel : kernels) {
+    for (const Size& size : kernel.plain.tmpl().sizes())
+      if (std::ranges::find(names, size.name) == names.end()) names.push_back(size.name);
+  }
+  for (const auto& [name, values] : given) {
+    if (std::ranges::find(names, name) != names.end()) continue;
+    return Error{ErrorCode::unknown_parameter,
+                 cat("--size: no size is named ", quote(name), did_you_mean(name, names)),
+                 cat("the sizes are ", join(names, ", "))};
+  }
+  return {};
+}
+
 Result<int> run(const TuneArguments& options) {
   if (!options.merge.empty()) return merge(options);
   RuntimeOptions with = RuntimeOptions::from_environment();
@@ -218,21 +257,12 @@ Result<int> run(const TuneArguments& options) {
   DIECAST_TRY(const auto device, open_device(*runtime, options.target));
   DIECAST_TRY(RecordFile file, RecordFile::open(options.out));
   if (!options.json) print(cat("tuning on ", describe(*device)));
-  const Target target = device->targets().front();
+  DIECAST_TRY(const auto kernels, read_kernels(*runtime, options, device->targets().front()));
+  DIECAST_CHECK(check_sizes_of(kernels, sizes));
   std::vector<TuningRecord> records;
-  for (const std::string& spelling : options.spellings) {
-    DIECAST_TRY(const Spelling parsed, parse_spelling(spelling));
-    DIECAST_TRY(const auto wanted,
-                expand_spelling(*runtime, spelling, "tune", std::span(&target, 1)));
-    Bindings held;
-    for (const auto& [name, values] : parsed.values) {
-      const Parameter* parameter = wanted.front().tmpl().parameter(name);
-      if (parameter->kind == Parameter::Kind::tune) held.set(name, std::string_view(values[0]));
-    }
-    for (const Specialization& one : wanted) {
-      DIECAST_TRY(const auto some, tune(*runtime, one, held, device, options, sizes, file));
-      records.insert(records.end(), some.begin(), some.end());
-    }
+  for (const auto& [one, held] : kernels) {
+    DIECAST_TRY(const auto some, tune(*runtime, one, held, device, options, sizes, file));
+    records.insert(records.end(), some.begin(), some.end());
   }
   print_records(records, options.json);
   return 0;
@@ -245,8 +275,9 @@ Command add_tune(CLI::App& app) {
   auto options = std::make_shared<TuneArguments>();
   command->add_option("spelling", options->spellings,
                       "Kernels without a target: amax IN=bf16,f16; a tune that is named is held");
-  command->add_option("--target", options->target, "auto, cuda or host")
-      ->check(CLI::IsMember({"auto", "cuda", "host"}));
+  command->add_option("--target", options->target, "Where it runs")
+      ->check(CLI::IsMember({"auto", "host", "cuda"}))
+      ->capture_default_str();
   command->add_option("--size", options->sizes, "Sizes to run at: rows=1,512,16384; once a name")
       ->allow_extra_args(false);
   command->add_option("--out", options->out,
@@ -255,9 +286,11 @@ Command add_tune(CLI::App& app) {
   command->add_option("--add", options->own, "A template file of your own")
       ->allow_extra_args(false);
   command->add_option("--samples", options->samples, "Of each configuration")
-      ->check(CLI::Range(1, 100000));
+      ->check(CLI::Range(1, 100000))
+      ->capture_default_str();
   command->add_option("--time-limit", options->time_limit, "Seconds a configuration may take")
-      ->check(CLI::Range(0.001, 86400.0));
+      ->check(CLI::Range(0.001, 86400.0))
+      ->capture_default_str();
   command->add_flag("--in-process", options->in_process,
                     "Run them in this process, without limits");
   command->add_flag("--json", options->json, "For programs");
