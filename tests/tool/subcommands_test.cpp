@@ -106,6 +106,12 @@ TEST(Subcommands, CacheSaysWhereItIsAndWhatItHolds) {
   const std::string key = entries[0].at("key");
   EXPECT_EQ(key.size(), 32u);
   EXPECT_NE(diecast({"cache", "ls"}).output.find(key.substr(0, 12)), std::string::npos);
+  const auto none = diecast({"cache", "clear", "--compiler", "nvrtc"});  // a name, no prefix
+  EXPECT_EQ(none.exit_code, 0);
+  EXPECT_TRUE(none.output.starts_with("note: nothing is of the compiler \"nvrtc\"; `diecast cache "
+                                      "stats` names those that it has\n"))
+      << none.output;
+  EXPECT_EQ(json::parse(diecast({"cache", "ls", "--json"}).output).size(), 1u);
 }
 
 TEST(Subcommands, QuantizePlansWhatItsGlobsLeave) {

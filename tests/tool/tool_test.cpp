@@ -68,6 +68,8 @@ TEST(Tool, VariantsThatCannotBeAreAnError) {
             "diecast: constraint_violated: quantize_nvfp4 has no variant with PROFILE=pr546 "
             "FOUR_OVER_SIX=mae for sm_90a\n"
             "  fix: `diecast show quantize_nvfp4` lists what it requires\n");
+  EXPECT_EQ(diecast({"variants", "amax", "IN=bf16", "IN=f16"}).errors,
+            "diecast: parse_error: IN is set twice\n  fix: write one IN=\n");
 }
 
 TEST(Tool, ComparingWhatHasNothingInCommonFails) {

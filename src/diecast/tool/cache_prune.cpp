@@ -92,6 +92,9 @@ Command add_cache_clear(CLI::App& cache) {
             DIECAST_TRY(const auto runtime, open_runtime());
             DIECAST_TRY(DiskCache* const root, writable_of(*runtime));
             DIECAST_TRY(const PruneResult done, root->clear(options->compiler));
+            if (!options->compiler.empty() && done.entries == 0 && !options->json)
+              print(cat("note: nothing is of the compiler ", quote(options->compiler),
+                        "; `diecast cache stats` names those that it has"));
             return report(done, *root, false, options->json);
           }};
 }

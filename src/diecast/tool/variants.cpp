@@ -30,7 +30,10 @@ Result<int> variants(const VariantsArguments& options) {
       return Error{ErrorCode::parse_error, cat(quote(word), " is not NAME=VALUE"),
                    "write, for example, COLS=4096"};
     }
-    fixed.set(word.substr(0, equals), std::string_view(word).substr(equals + 1));
+    const std::string name = word.substr(0, equals);
+    if (fixed.find(name))
+      return Error{ErrorCode::parse_error, cat(name, " is set twice"), cat("write one ", name, "=")};
+    fixed.set(name, std::string_view(word).substr(equals + 1));
   }
   DIECAST_TRY(const auto space, found->space(target, fixed));
   if (space.empty()) {
