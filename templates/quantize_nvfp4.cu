@@ -86,7 +86,7 @@ DIECAST_KERNEL {
     const auto global = ROW_SCALE ? Recipe::global(amax[row]) : of_tensor;
     if constexpr (RHT) block = hadamard16(block, SIGN_MASK);
     Nvfp4Block out = BLOCK_AMAX ? Recipe::quantize(block, block_amax[index], global)
-                                : Recipe::quantize(block, global);
+                                : Recipe::quantize_amid<RHT || STOCHASTIC>(block, FOUR_OVER_SIX ? 0.0f : Recipe::amax(block), global);
     if constexpr (STOCHASTIC) Recipe::round(block, global, random, index, out);
     store_streaming<8>(codes + 8 * index, {{out.codes[0], out.codes[1]}});
     return out.scale;

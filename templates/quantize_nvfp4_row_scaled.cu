@@ -101,7 +101,7 @@ DIECAST_DEVICE f32 larger(f32 a, f32 b) {
 template <class Global>
 DIECAST_DEVICE void quantize_block(const Block& block, f32 block_amax, u32 i,
                                    const Global& global, const RowOutput& to) {
-  Nvfp4Block out = Recipe::quantize(block, block_amax, global);
+  Nvfp4Block out = Recipe::quantize_amid<RHT || STOCHASTIC>(block, block_amax, global);
   if constexpr (STOCHASTIC) Recipe::round(block, global, to, i, out);
   store_streaming<8>(to.codes + i64{8} * i, {{out.codes[0], out.codes[1]}});
   to.scales[Layout::offset(0, i, 0)] = out.scale;

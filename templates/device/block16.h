@@ -21,20 +21,18 @@ DIECAST_DEVICE f32 amax_of(const Block16<IN>& block) {
 // The same, any positive NaN if one is.
 template <class IN>
 DIECAST_DEVICE f32 amax_with_nan(const Block16<IN>& block) {
+#if DIECAST_HOST
   u32 largest = 0;
-#if !DIECAST_HOST
-  if constexpr (bits<IN>() == 16) largest = largest_of_eight<IN, true>(block.words);
-#endif
-  if constexpr (bits<IN>() == 32 || DIECAST_HOST) {
-DIECAST_UNROLL
-    for (int i = 0; i < Block16<IN>::kWords; ++i) {
-      if constexpr (bits<IN>() == 32) {
-        largest = max(largest, block.words[i] & 0x7FFFFFFFu);
-      } else {
-        largest = max(largest, max(block.words[i] & 0x7FFFu, block.words[i] >> 16 & 0x7FFFu));
-      }
+  for (const u32 word : block.words) {
+    if constexpr (bits<IN>() == 32) {
+      largest = max(largest, word & 0x7FFFFFFFu);
+    } else {
+      largest = max(largest, max(word & 0x7FFFu, word >> 16 & 0x7FFFu));
     }
   }
+#else
+  const u32 largest = largest_bits<IN>(block.words);
+#endif
   return fabsf(to_f32(from_bits<IN>(largest)));  // a NaN's bits are above all numbers'
 }
 

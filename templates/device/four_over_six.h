@@ -30,6 +30,9 @@ DIECAST_DEVICE_CALL FourOverSixCandidate four_over_six_once(Block16<IN> block, f
 template <bool Squares, int Bound, bool Rolled = false, class IN>
 DIECAST_DEVICE Nvfp4Block four_over_six(const Block16<IN>& block, const FourOverSixGlobal& global);
 
+template <bool Squares, int Bound, class IN>
+DIECAST_DEVICE_CALL Nvfp4Block four_over_six_called(Block16<IN> block, FourOverSixGlobal global);
+
 #if !DIECAST_NO_FOUR_OVER_SIX
 
 // S = min(6 * Bound / amax, largest float), 1 when that is 0 or amax is 0; Bound is 448 or 256.
@@ -265,6 +268,11 @@ DIECAST_UNROLL
     out.codes[half] = signs_of(block, half) | (takes_four ? four.codes[half] : six.codes[half]);
   }
   return out;
+}
+
+template <bool Squares, int Bound, class IN>
+DIECAST_DEVICE_CALL Nvfp4Block four_over_six_called(Block16<IN> block, FourOverSixGlobal global) {
+  return four_over_six<Squares, Bound>(block, global);
 }
 
 #endif

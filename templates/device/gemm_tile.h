@@ -124,11 +124,13 @@ DIECAST_UNROLL
 #endif
   }
 
-  // The sums of 16 rows into a matrix of the warp.
+  // The sums of 16 rows into a matrix of the warp, whose rows begin at multiples of 8 bytes.
   DIECAST_DEVICE void put(int rows, f32* to, int pitch) const {
+    to += lane / 4 * pitch + lane % 4 * 2;
 DIECAST_UNROLL
-    for (int i = 0; i < kN * 4; ++i) {
-      to[(lane / 4 + i % 4 / 2 * 8) * pitch + i / 4 * 8 + lane % 4 * 2 + i % 2] = of[rows][i / 4][i % 4];
+    for (int i = 0; i < 2 * kN; ++i) {
+      const f32* two = of[rows][i / 2] + i % 2 * 2;
+      *reinterpret_cast<Vector<8>*>(to + i % 2 * 8 * pitch + i / 2 * 8) = {{__float_as_uint(two[0]), __float_as_uint(two[1])}};
     }
   }
 };

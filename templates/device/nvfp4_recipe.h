@@ -84,6 +84,17 @@ struct Nvfp4Recipe {
     }
   }
 
+  // Four over six of f32 amid other long code, a transform or random numbers, is called: a compiler takes less time for
+  // it so.
+  template <bool AmidLong, class IN, class OfTensor>
+  DIECAST_DEVICE static Nvfp4Block quantize_amid(const Block16<IN>& block, f32 block_amax, const OfTensor& global) {
+    if constexpr (AmidLong && FourOver != 0 && bits<IN>() == 32) {
+      return four_over_six_called<FourOver == 2, Bound>(block, global);
+    } else {
+      return quantize(block, block_amax, global);
+    }
+  }
+
   // The scale alone, of profiles that make it of the amax: for what is rounded by random numbers, where codes that a
   // call makes would not be dead code.
   template <class OfTensor>
