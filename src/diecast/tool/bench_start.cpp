@@ -1,7 +1,7 @@
 // diecast bench-start SPELLING: what a serving process does before its first launch, for the bench
 // (bench_warm.cpp). Not for people. It prints when it was ready, and of that the milliseconds of
-// the driver's context and of the preload; with --loads what the driver alone takes to load the
-// same code.
+// the driver's context and of the preload; with --bare OTHER those of a preload and of the driver's
+// bare loads of other code.
 #include <diecast/base/text.h>
 #include <diecast/launch/driver.h>
 #include <diecast/runtime/manifest.h>
@@ -57,24 +57,35 @@ Result<void> load(const Driver& driver, const Artifact& artifact) {
   return step(driver.cuFuncLoad(function), "cuFuncLoad");
 }
 
-// Nothing of ours between the calls: the code is in memory and the context is made.
-Result<int> loads(const std::string& spelling) {
-  DIECAST_TRY(const auto runtime, Runtime::create());
-  DIECAST_TRY(const auto wanted, expand_spelling(*runtime, spelling, "bench-start", {}));
+// Each in milliseconds, one behind the other in one process: what is loaded later takes longer,
+// whoever loads it. Of the bare loads the code is in memory, and nothing of ours is between the
+// calls; the preload has a runtime of its own, which knows nothing yet.
+Result<int> beside(const std::string& spelling, const std::string& other, bool bare_first) {
+  DIECAST_TRY(const auto reading, Runtime::create());
+  DIECAST_TRY(const auto others, expand_spelling(*reading, other, "bench-start", {}));
   std::vector<std::shared_ptr<const Artifact>> artifacts;
-  for (const Specialization& one : wanted) {
-    DIECAST_TRY(const Resolved resolved, runtime->resolve(one));
+  for (const Specialization& one : others) {
+    DIECAST_TRY(const Resolved resolved, reading->resolve(one));
     artifacts.push_back(resolved.artifact);
   }
+  DIECAST_TRY(const auto runtime, Runtime::create());
+  DIECAST_TRY(const auto wanted, expand_spelling(*runtime, spelling, "bench-start", {}));
+  DIECAST_TRY(const auto device, runtime->default_device());
   DIECAST_TRY(const auto driver, Driver::shared());
-  cuda::ContextHandle* context = nullptr;
-  const cuda::Result retained = driver->cuDevicePrimaryCtxRetain(&context, 0);
-  if (retained != cuda::success || driver->cuCtxPushCurrent(context) != cuda::success)
-    return driver->failure(retained, "cuDevicePrimaryCtxRetain", "starting CUDA on device 0");
-  const auto began = Clock::now();
-  for (const auto& artifact : artifacts) DIECAST_CHECK(load(*driver, *artifact));
-  const Milliseconds taken = Clock::now() - began;
-  print(fixed(taken.count(), 3));
+  Milliseconds preload{}, bare{};
+  DIECAST_CHECK(device->in_context([&]() -> Result<void> {
+    for (const bool turn : {bare_first, !bare_first}) {
+      const auto began = Clock::now();
+      if (turn) {
+        for (const auto& artifact : artifacts) DIECAST_CHECK(load(*driver, *artifact));
+      } else {
+        DIECAST_CHECK(runtime->preload(wanted, device));
+      }
+      (turn ? bare : preload) = Clock::now() - began;
+    }
+    return {};
+  }));
+  print(cat(fixed(preload.count(), 3), " ", fixed(bare.count(), 3)));
   return 0;
 }
 
@@ -82,16 +93,19 @@ Result<int> loads(const std::string& spelling) {
 
 Command add_bench_start(CLI::App& app) {
   struct Options {
-    std::string spelling;
-    bool loads = false;
+    std::string spelling, bare;
+    bool bare_first = false;
   };
   auto* command = app.add_subcommand(std::string(kBenchStart), "");
   command->group("");  // not in the help
   auto options = std::make_shared<Options>();
   command->add_option("spelling", options->spelling)->required();
-  command->add_flag("--loads", options->loads);
+  command->add_option("--bare", options->bare);
+  command->add_flag("--bare-first", options->bare_first);
   return {command, [options] {
-            return options->loads ? loads(options->spelling) : start(options->spelling);
+            return options->bare.empty()
+                       ? start(options->spelling)
+                       : beside(options->spelling, options->bare, options->bare_first);
           }};
 }
 

@@ -8,6 +8,7 @@
 #include <diecast/tool/console.h>
 #include <unistd.h>
 
+#include <array>
 #include <chrono>
 #include <cstdlib>
 #include <thread>
@@ -17,9 +18,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-std::string many(int count, const Target& target) {
+std::string many(int count, const Target& target, int first = 1) {
   std::string line = "amax IN=bf16 COLS=";
-  for (int i = 1; i <= count; ++i) line += cat(i == 1 ? "" : ",", 16 * i);
+  for (int i = first; i < first + count; ++i) line += cat(i == first ? "" : ",", 16 * i);
   return line + " @ " + target.name();
 }
 
@@ -91,10 +92,9 @@ Result<std::string> run_own(std::vector<std::string> arguments, const std::strin
 }
 
 // Runs bench-start on a cache; the numbers that it printed.
-Result<std::vector<double>> run_child(const std::string& cache, const std::string& line,
-                                      std::size_t numbers, bool loads = false) {
-  std::vector<std::string> arguments = {std::string(kBenchStart), line};
-  if (loads) arguments.push_back("--loads");
+Result<std::vector<double>> run_child(const std::string& cache, std::vector<std::string> arguments,
+                                      std::size_t numbers) {
+  arguments.insert(arguments.begin(), std::string(kBenchStart));
   DIECAST_TRY(const std::string output, run_own(std::move(arguments), cache));
   std::vector<double> out;
   for (const std::string_view word : words(output))
@@ -111,55 +111,74 @@ struct Start {
 
 Result<Start> start_process(const std::string& cache, const std::string& line) {
   const std::chrono::duration<double, std::milli> began = Clock::now().time_since_epoch();
-  DIECAST_TRY(const auto said, run_child(cache, line, 3));
+  DIECAST_TRY(const auto said, run_child(cache, {line}, 3));
   return Start{said[0] - began.count(), said[1], said[2]};
 }
 
-// In a process of its own: in one that has the code already it may load faster.
-Result<Start> bare_loads(const std::string& cache, const std::string& line) {
-  DIECAST_TRY(const auto said, run_child(cache, line, 1, true));
-  return Start{0, 0, said[0]};
+// Milliseconds of a preload from a bundle and of bare loads, one behind the other in a process.
+struct Loads {
+  double preload = 0, bare = 0;
+  double above() const { return preload - bare; }
+};
+
+Result<Loads> loads_of(const std::string& bundle, const std::string& line, const std::string& other,
+                       bool bare_first) {
+  std::vector<std::string> arguments = {line, "--bare", other};
+  if (bare_first) arguments.push_back("--bare-first");
+  DIECAST_TRY(const auto said, run_child("bundle:" + bundle, std::move(arguments), 2));
+  return Loads{said[0], said[1]};
 }
 
-Result<std::string> warm_hundred(const std::string& root, const Target& target) {
-  const std::string line = many(100, target);
+constexpr int kServed = 100;
+
+Result<std::array<std::string, 2>> warm_twice_as_many(const std::string& root,
+                                                      const Target& target) {
+  const std::array<std::string, 2> lines = {many(kServed, target),
+                                            many(kServed, target, kServed + 1)};
   DIECAST_TRY(const auto runtime, Runtime::create(in_root(root)));
-  DIECAST_TRY(const auto wanted, expand_spelling(*runtime, line, "bench", {}));
-  for (const WarmOutcome& outcome : warm(*runtime, wanted, {})) {
-    if (outcome.error) return *outcome.error;
+  for (const std::string& line : lines) {
+    DIECAST_TRY(const auto wanted, expand_spelling(*runtime, line, "bench", {}));
+    for (const WarmOutcome& outcome : warm(*runtime, wanted, {})) {
+      if (outcome.error) return *outcome.error;
+    }
   }
-  return line;
+  return lines;
 }
 
-// Starts of three kinds, in turns, because the machine's other work changes from second to second.
-// Without a device of the first kind alone.
+// Starts of three kinds, in turns, because the machine's other work changes from second to second:
+// of a serving process; of one that loads barely and then preloads; of one that does so the other
+// way round, as what comes second takes longer. What is preloaded in one round is loaded barely in
+// the next. Without a device the first kind alone.
 struct Starts {
-  static constexpr std::size_t kRounds = 21, kKinds = 3;
+  static constexpr std::size_t kRounds = 20, kKinds = 3;
   std::vector<double> whole, context, ready;  // from a warmed root; ready: but for the context
-  std::vector<double> bare;                   // the driver's loads alone
+  std::vector<double> preload;                // in these
+  std::vector<double> bare;                   // the driver's loads, the first of a process
   std::vector<double> rest;                   // of ready what the round's bare loads are not
-  std::vector<double> over;                   // a preload from a bundle less the round's bare loads
+  std::vector<double> over;                   // a preload less bare loads, the mean of both orders
 
-  Result<void> measure(const std::string& root, const std::string& bundle, const std::string& line,
-                       bool loads) {
+  Result<void> measure(const std::string& root, const std::string& bundle,
+                       const std::array<std::string, 2>& lines, bool loads) {
     for (std::size_t round = 0; round < kRounds; ++round) {
-      Start from_root, alone, bundled;
+      const std::string &line = lines[round % 2], &other = lines[(round + 1) % 2];
+      Start start;
+      Loads after_bare, before_bare;
       for (std::size_t turn = 0; turn < kKinds; ++turn) {
         const std::size_t kind = (round + turn) % kKinds;
         if (kind == 0) {
-          DIECAST_TRY(from_root, start_process(root, line));
+          DIECAST_TRY(start, start_process(root, line));
         }
         if (kind == 1 && loads) {
-          DIECAST_TRY(alone, bare_loads(root, line));
+          DIECAST_TRY(after_bare, loads_of(bundle, line, other, true));
         }
         if (kind == 2 && loads) {
-          DIECAST_TRY(bundled, start_process("bundle:" + bundle, line));
+          DIECAST_TRY(before_bare, loads_of(bundle, line, other, false));
         }
       }
-      whole.push_back(from_root.whole), context.push_back(from_root.context);
-      ready.push_back(from_root.whole - from_root.context);
-      bare.push_back(alone.preload), rest.push_back(ready.back() - alone.preload);
-      over.push_back(bundled.preload - alone.preload);
+      whole.push_back(start.whole), context.push_back(start.context);
+      ready.push_back(start.whole - start.context), preload.push_back(start.preload);
+      bare.push_back(after_bare.bare), rest.push_back(ready.back() - after_bare.bare);
+      over.push_back((after_bare.above() + before_bare.above()) / 2);
     }
     return {};
   }
@@ -170,11 +189,11 @@ Result<Figures> serving(Runtime& runtime) {
   const ScratchRoot root;
   const std::string bundle = root.path() + "/hundred.dcb";
   DIECAST_TRY(const Target target, served_target(runtime));
-  DIECAST_TRY(const std::string line, warm_hundred(root.path(), target));
+  DIECAST_TRY(const auto lines, warm_twice_as_many(root.path(), target));
   DIECAST_CHECK(run_own({"bundle", "export", "-o", bundle}, root.path()));
   const bool loads = runtime.default_device().ok();
   Starts starts;
-  DIECAST_CHECK(starts.measure(root.path(), bundle, line, loads));
+  DIECAST_CHECK(starts.measure(root.path(), bundle, lines, loads));
   Figure start{"100 kernels from a warmed cache, require-hit: a start but for the driver's context",
                median(starts.ready),
                "ms",
@@ -184,8 +203,9 @@ Result<Figures> serving(Runtime& runtime) {
   if (!loads) return Figures{start};
   start.detail =
       cat(target.name(), ": ", fixed(median(starts.whole), 1), " ms, the driver's context ",
-          fixed(median(starts.context), 1), "; bare loads of the same code alone take ",
-          fixed(median(starts.bare), 1), ", all else ", fixed(median(starts.rest), 1));
+          fixed(median(starts.context), 1), ", the preload ", fixed(median(starts.preload), 1),
+          "; bare loads of as much code alone take ", fixed(median(starts.bare), 1), ", all else ",
+          fixed(median(starts.rest), 1));
   return Figures{start,
                  {"preload of 100 kernels from a bundle: more than the driver's bare loads",
                   median(starts.over), "ms", 1, false,
