@@ -1,5 +1,6 @@
 // The cache's subcommands, and warming: what they print, their exit codes, and the
 // bounds of an isolated compile.
+#include <diecast/base/text.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -127,6 +128,10 @@ TEST(ToolCache, ExplainsHitsAndMisses) {
   EXPECT_TRUE(has(miss.output,
                   "there: \"constexpr int COLS = 0;\"\n  here:  \"constexpr int COLS = 4096;\""))
       << miss.output;
+  const std::string there = diecast({"compile", "amax IN=bf16 @ sm_90a", "--source"}).output;
+  const std::size_t line = there.find("\nconstexpr int COLS = 0;\n") + 1;
+  const auto number = 1 + std::count(there.begin(), there.begin() + static_cast<long>(line), '\n');
+  EXPECT_TRUE(has(miss.output, cat("source (line ", number, ")"))) << miss.output << number;
   const auto other = diecast({"cache", "explain", "quantize_nvfp4 IN=bf16 @ sm_90a"});
   EXPECT_TRUE(has(other.output, "no entry of this template is among the 3")) << other.output;
 }

@@ -12,10 +12,30 @@ namespace {
 constexpr const char* kFieldNames[] = {"",        "version", "template", "source",
                                        "options", "target",  "kind",     "argument schema"};
 constexpr std::size_t kFields = std::size(kFieldNames);
+constexpr auto kSource = static_cast<std::size_t>(KeyTag::source);
 
 // One text a tag; options one to a line, numbers in digits.
-std::vector<std::string> texts_of(ByteSpan record) {
-  std::vector<std::string> out(kFields);
+struct KeyTexts : std::vector<std::string> {
+  int passed_over = 0;  // of the source's lines, all near its beginning
+};
+
+// A source's macros of which constants are 0 say nothing that the constants do not, and where there
+// is one more or less every line below is another.
+int pass_over_zeros(std::string& source) {
+  std::string rest;
+  int lines = 0;
+  for (const std::string_view line : split(source, '\n')) {
+    const bool macro = line.starts_with("#define DIECAST_NO_") && line.ends_with(" 1");
+    lines += macro;
+    if (!macro) rest += cat(line, "\n");
+  }
+  source = std::move(rest);
+  return lines;
+}
+
+KeyTexts texts_of(ByteSpan record) {
+  KeyTexts out;
+  out.resize(kFields);
   const auto fields = Record::parse(record);
   if (!fields) return out;
   for (const Record::Field& field : *fields) {
@@ -30,6 +50,7 @@ std::vector<std::string> texts_of(ByteSpan record) {
       text = cat(Record::number(field).value_or(0));
     } else {
       text = field.text();
+      if (tag == KeyTag::source) out.passed_over = pass_over_zeros(text);
     }
   }
   return out;
@@ -97,6 +118,7 @@ class Search {
     out_.compiler = compiler;
     out_.field = found.field == 0 ? "compiler" : kFieldNames[found.field];
     out_.line = there[found.field].find('\n') == std::string::npos ? 0 : found.before + 1;
+    if (found.field == kSource) out_.line += there.passed_over;
     out_.here = found.field == 0 ? compiler_ : line_of(here_[found.field], found.before);
     out_.there = found.field == 0 ? compiler : line_of(there[found.field], found.before);
   }
@@ -105,7 +127,7 @@ class Search {
 
  private:
   const std::string compiler_;
-  const std::vector<std::string> here_;
+  const KeyTexts here_;
   Difference best_;
   MissReason out_;
 };
