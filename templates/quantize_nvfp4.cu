@@ -53,6 +53,7 @@ require  RHT || SIGN_MASK == 0                           // signs belong to the 
 require  SIGN_MASK >= 0 && SIGN_MASK < 65536             // one bit for each of 16 elements
 launch   grid(min(ceil_div(align_up(rows, LAYOUT == LAYOUT_s128x4 ? 128 : LAYOUT == LAYOUT_s8x4 ? 8 : 1) * align_up(ceil_div(cols, BLOCK), LAYOUT == LAYOUT_linear ? 1 : 4), THREADS), sm_count * waves)) block(THREADS)
 launch   resident(FOUR_OVER_SIX != FOUR_OVER_SIX_off && STOCHASTIC ? 3 : 0)  // more registers, of which newer targets would spill some
+launch   dependent
 target   host, sm_80+
 exchange none                                            // threads of a block never wait for one another
 sample   COLS {0, 80}  SIGN_MASK {0, 55272}  rows {0, 1, 7, 33, 130}  cols {1, 16, 17, 80, 2100}

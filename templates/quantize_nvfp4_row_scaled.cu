@@ -42,6 +42,7 @@ require  IN != e4m3 || !RHT                              // a transform is round
 require  RHT || SIGN_MASK == 0                           // signs belong to the transform: RHT=1
 require  SIGN_MASK >= 0 && SIGN_MASK < 65536             // one bit for each of 16 elements
 launch   grid(min(ceil_div(align_up(rows, LAYOUT == LAYOUT_s128x4 ? 128 : LAYOUT == LAYOUT_s8x4 ? 8 : 1), SIDE), sm_count * waves)) block(THREADS) resident(FOUR_OVER_SIX == FOUR_OVER_SIX_off && !RHT && !STOCHASTIC ? min(16, 1024 / THREADS) : 1)
+launch   dependent
 target   host, sm_80+
 exchange block                                           // a row's amax is reduced by all its threads
 sample   COLS {0, 80}  SIGN_MASK {0, 55272}  rows {0, 1, 7, 33, 130}  cols {1, 16, 17, 80, 2100}

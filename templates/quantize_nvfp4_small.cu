@@ -16,11 +16,13 @@ arg      scales out  e4m3  [rows, cols / 16]
 arg      rows
 arg      cols
 launch   grid(ceil_div(rows * (cols / 16) * LANES, THREADS)) block(THREADS)
+launch   dependent
 target   host, sm_80+
 exchange none                                            // threads of a block never wait for one another
 sample   COLS {0, 80}  rows {0, 1, 7, 33, 130}  cols {16, 80, 2112}
 */
 #include <diecast/device/block16.h>
+#include <diecast/device/dependent.h>
 #include <diecast/device/nvfp4_share.h>
 
 // Everything is on its way, and where it goes is known, before anything is waited for.
@@ -34,7 +36,9 @@ DIECAST_KERNEL {
   if (index >= rows * (cols / 16)) return;
   const f32 of_tensor = *amax;
   const auto block = load_block16(from);
-  const auto share = share_of_block<LANES>(block, lane, amax_of(block), of_tensor);
+  f32 of_block = amax_of(block);
+  next_may_begin(of_block);
+  const auto share = share_of_block<LANES>(block, lane, of_block, of_tensor);
   share.store_codes(to);
   if (lane == 0) *scale = share.scale;
 }

@@ -21,15 +21,19 @@ DIECAST_DEVICE void now(T*& pointer) {
 // What one of `Lanes` threads has of a block: all of its scale, 16 / Lanes of its codes.
 template <int Lanes>
 struct ShareOfBlock {
-  static_assert(Lanes == 2 || Lanes == 4, "a share is a word of codes, or half of one");
+  static_assert(Lanes == 1 || Lanes == 2 || Lanes == 4, "a share is two words of codes, one, or half of one");
   static constexpr int kCodes = 16 / Lanes;
-  u32 codes;
+  u32 codes[Lanes == 1 ? 2 : 1];
   e4m3 scale;
 
   // Thread `lane` of them. Each has loaded the whole block: neighbours' elements come with its own.
   template <class IN>
   DIECAST_DEVICE ShareOfBlock(const Block16<IN>& block, u32 lane, const ScaleAndFactor& by)
       : scale(by.scale) {
+    if constexpr (Lanes == 1) {
+      codes_of(block, by.factor, codes);
+      return;
+    }
     constexpr int kWords = Block16<IN>::kWords / Lanes;
     u32 own[kWords];
 DIECAST_UNROLL
@@ -41,15 +45,17 @@ DIECAST_UNROLL
     f32 y[kCodes];
 DIECAST_UNROLL
     for (int i = 0; i < kCodes; ++i) y[i] = __fmul_rn(element_of<IN>(own, i), by.factor);
-    codes = e2m1_codes(y);
+    if constexpr (Lanes > 1) codes[0] = e2m1_codes(y);
   }
 
   // To where this thread's codes begin.
   DIECAST_DEVICE void store_codes(u8* to) const {
-    if constexpr (Lanes == 2) {
-      store_streaming<4>(to, {{codes}});
+    if constexpr (Lanes == 1) {
+      store_streaming<8>(to, {{codes[0], codes[1]}});
+    } else if constexpr (Lanes == 2) {
+      store_streaming<4>(to, {{codes[0]}});
     } else {
-      *reinterpret_cast<u16*>(to) = static_cast<u16>(codes);
+      *reinterpret_cast<u16*>(to) = static_cast<u16>(codes[0]);
     }
   }
 };

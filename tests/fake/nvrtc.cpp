@@ -70,9 +70,9 @@ std::vector<int> archs() {
 
 bool is_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
-// The names before the first '(' that is not a launch bound's, behind each `__global__ void`.
+// The names before the first '(' that is not an attribute's, behind each `__global__ void`.
 std::vector<std::string> kernels(std::string_view source) {
-  constexpr std::string_view kStart = "extern \"C\" __global__ void", kBounds = "__launch_bounds__";
+  constexpr std::string_view kStart = "extern \"C\" __global__ void";
   std::vector<std::string> names;
   for (std::size_t at = 0; (at = source.find(kStart, at)) != std::string_view::npos;) {
     at += kStart.size();
@@ -81,7 +81,7 @@ std::vector<std::string> kernels(std::string_view source) {
       std::size_t end = at;
       while (end < source.size() && is_name(source[end])) ++end;
       const std::string_view word = source.substr(at, end - at);
-      if (word != kBounds) {
+      if (word != "__launch_bounds__" && word != "__cluster_dims__") {
         names.emplace_back(word);
         break;
       }

@@ -31,6 +31,7 @@ DeviceProperties h200() {
   device.cc = 90;
   device.sm_count = 132;
   device.shared_optin = 232448;
+  device.driver_version = 13000;
   return device;
 }
 
@@ -38,11 +39,12 @@ struct Rule {
   LaunchSlots slots;
   BoundLaunchRule rule;
 
-  explicit Rule(const std::string& launch, const Bindings& bindings = {}, int static_shared = 0)
-      : Rule(testing::specialize("k", text(launch), bindings), static_shared) {}
-  Rule(const Specialization& specialization, int static_shared)
+  explicit Rule(const std::string& launch, const Bindings& bindings = {}, int static_shared = 0,
+                const DeviceProperties& device = h200())
+      : Rule(testing::specialize("k", text(launch), bindings), static_shared, device) {}
+  Rule(const Specialization& specialization, int static_shared, const DeviceProperties& device)
       : slots(LaunchSlots::make(specialization).value()),
-        rule(BoundLaunchRule::make(specialization, h200(), static_shared, slots).value()) {}
+        rule(BoundLaunchRule::make(specialization, device, static_shared, slots).value()) {}
 
   Result<LaunchShape> shape(std::int64_t rows, std::int64_t cols, std::int64_t waves = 16) const {
     LaunchSlots::Values values{};
@@ -121,7 +123,9 @@ TEST(BoundLaunchRule, IsQuickWithItsOwnTunesWhereOnlyTheGridVaries) {
   EXPECT_EQ(quick("grid(rows, cols, 3) block(8)", 5, 65536), std::nullopt);
   EXPECT_EQ(quick("grid(rows) block(8)", 2147483648, 1), std::nullopt);
   EXPECT_EQ(quick("grid(rows) block(cols)", 5, 8), std::nullopt);
-  EXPECT_EQ(quick("grid(rows) block(8) cluster(2)", 4, 8), std::nullopt);
+  EXPECT_EQ(quick("grid(rows) block(8) cluster(2)", 4, 8), (Three{4, 1, 1}));
+  EXPECT_EQ(quick("grid(rows) block(8) cluster(2)", 5, 8), std::nullopt);
+  EXPECT_EQ(quick("grid(rows) block(8) cluster(3)", 6, 8), std::nullopt);
   EXPECT_EQ(quick("grid(rows / cols) block(8)", 4, 2), std::nullopt);
 }
 
@@ -150,6 +154,22 @@ TEST(BoundLaunchRule, HasThreeDimensionsSharedMemoryAndAttributes) {
   EXPECT_EQ(plain.cluster, 0u);
   EXPECT_FALSE(plain.cooperative);
   EXPECT_FALSE(plain.dependent);
+}
+
+TEST(BoundLaunchRule, IsDependentWhereGpuAndGraphsKnowIt) {
+  const auto is = [](int cc, int driver_version) {
+    DeviceProperties device = h200();
+    device.cc = cc, device.driver_version = driver_version;
+    return Rule("grid(1) block(1) dependent", {}, 0, device).shape(5, 100)->dependent;
+  };
+  EXPECT_TRUE(is(90, 12030));
+  EXPECT_FALSE(is(90, 12020));
+  EXPECT_FALSE(is(89, 13000));
+}
+
+TEST(BoundLaunchRule, AClusterOfOneIsNone) {
+  EXPECT_EQ(Rule("grid(rows) block(1) cluster(1)").shape(5, 100)->cluster, 0u);
+  EXPECT_EQ(Rule("grid(rows) block(1) cluster(1)").quick(5, 100)->grid, (Three{5, 1, 1}));
 }
 
 TEST(BoundLaunchRule, MostSharedMemoryIsTheConstantOrTheDevices) {

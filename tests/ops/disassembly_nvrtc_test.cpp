@@ -84,6 +84,39 @@ TEST_P(Disassembly, ShowsTheHardwareConversionToE2m1FromSm100aOn) {
   }
 }
 
+// Kernels that are launched while what came before ends: what that writes is read after the wait.
+constexpr const char* kDependent[] = {"quantize_nvfp4 IN=bf16",
+                                      "quantize_nvfp4 IN=f32 ROWS=any GLOBAL=none",
+                                      "quantize_nvfp4 IN=bf16 STOCHASTIC=1 LAYOUT=s128x4",
+                                      "quantize_nvfp4 IN=f16 PROFILE=modelopt BLOCK_AMAX=1",
+                                      "quantize_nvfp4_row_scaled IN=bf16 COLS=4096",
+                                      "quantize_nvfp4_row_scaled IN=e4m3",
+                                      "quantize_nvfp4_row_scaled_small IN=bf16 COLS=1024",
+                                      "quantize_nvfp4_small IN=bf16"};
+
+TEST_P(Disassembly, ShowsNoLoadBeforeADependentLaunchHasWaited) {
+  const std::string program = disassembler();
+  const auto runtime = test_runtime();
+  const Target target = Target::parse(GetParam()).value();
+  const auto compiler = runtime->compiler(target);
+  if (program.empty() || !compiler || !(*compiler)->accepts(target)) {
+    GTEST_SKIP() << "no disassembler, or no compiler for " << GetParam();
+  }
+  std::vector<Specialization> all;
+  for (const char* spelling : kDependent) {
+    all.push_back(runtime->specialize(std::string(spelling) + " @ " + GetParam()).value());
+  }
+  for (const WarmOutcome& outcome : warm(*runtime, all)) {
+    ASSERT_FALSE(outcome.error) << outcome.error->message();
+    const Artifact& artifact = *outcome.resolved->artifact;
+    const auto text = disassemble(program, artifact.payload);
+    if (!text) GTEST_SKIP() << program << ": " << text.error().what;
+    const std::size_t waited = text->find("ACQBULK"), loaded = text->find("LDG");
+    ASSERT_NE(loaded, std::string::npos) << artifact.spelling;
+    EXPECT_LT(waited, loaded) << artifact.spelling;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Targets, Disassembly,
                          ::testing::Values("sm_90a", "sm_100a", "sm_103a", "sm_120a", "sm_121a"),
                          [](const auto& info) { return std::string(info.param); });

@@ -3,31 +3,14 @@
 #include <diecast/diecast.h>
 #include <gtest/gtest.h>
 
-#include <map>
-
+#include "ops/fake_matrices.h"
 #include "runtime/fake_machine.h"
 
 namespace diecast {
 namespace {
 
 using testing::FakeMachine;
-
-// A [rows, cols] bf16 matrix and its quantized form in the fake GPU's memory.
-struct Matrices {
-  Matrices(Device& device, std::int64_t rows, std::int64_t cols, bool row_scaled = false) {
-    x = {device.allocate(static_cast<std::size_t>(rows * cols * 2)).value(), DType::bf16,
-         Shape{rows, cols}, 0, nullptr};
-    out.shape = x.shape;
-    out.row_scaled = row_scaled;
-    out.rowwise = out.rowwise_sizes().value();
-    out.rowwise.data = device.allocate(static_cast<std::size_t>(out.rowwise.data_bytes)).value();
-    out.rowwise.scale = device.allocate(static_cast<std::size_t>(out.rowwise.scale_bytes)).value();
-    out.rowwise.amax = static_cast<float*>(
-        device.allocate(static_cast<std::size_t>(out.rowwise.amax_count) * 4).value());
-  }
-  Tensor x;
-  QuantizedTensor out;
-};
+using testing::Matrices;
 
 // A fake cubin does not say what its kernels' parameters are: pointers x, amax, codes and scales,
 // rows with room for a pointer and a number, cols unless it is fixed, block_amax and rng.
@@ -85,65 +68,6 @@ TEST(QuantizeNvfp4, RowScaledIsOneLaunchOfItsOwnKernel) {
   const Matrices m(*device, 8, 64, true);
   quantize_nvfp4(*runtime, m.x, m.out, {false, device}).value();
   EXPECT_EQ(launched(machine), std::vector<std::string>{"quantize_nvfp4_row_scaled"});
-}
-
-// Decoding's few rows have more threads each than prefilling's many, all made beforehand: as many
-// as are on the GPU at once.
-TEST(QuantizeNvfp4, FewRowsThatFindTheirAmaxHaveMoreThreadsEach) {
-  FakeMachine machine;
-  const auto runtime = machine.runtime();
-  const auto device = machine.cuda.device();
-  std::map<std::int64_t, PreparedQuantizeNvfp4> ops;
-  for (const std::int64_t cols : {4096, 7168, 16384}) {
-    PreparedQuantizeNvfp4::Request request;
-    request.cols = cols;
-    request.row_scaled = true;
-    ops.emplace(cols, PreparedQuantizeNvfp4::prepare(*runtime, device, request).value());
-  }
-  runtime->freeze();
-  struct Case {
-    std::int64_t cols, rows;
-    unsigned threads;
-  };
-  const Case cases[] = {{4096, 1, 256},   {4096, 527, 256},  {4096, 528, 128}, {4096, 1055, 128},
-                        {4096, 1056, 64}, {7168, 263, 512},  {7168, 264, 256}, {7168, 527, 256},
-                        {7168, 528, 128}, {16384, 263, 512}, {16384, 264, 256}};
-  for (const auto& [cols, rows, threads] : cases) {
-    const Matrices m(*device, rows, cols, true);
-    ops.at(cols).run(m.x, m.out, {}).value();
-    EXPECT_EQ(machine.cuda->launches.back().block[0], threads) << rows << "x" << cols;
-  }
-}
-
-// Where all of a matrix is on the GPU at once, threads share a block of 16: four while a scheduler
-// has one warp of them, else two. All kernels are made beforehand, and the elements choose.
-TEST(QuantizeNvfp4, SmallMatricesHaveKernelsOfTheirOwn) {
-  FakeMachine machine;
-  const auto runtime = machine.runtime();
-  const auto device = machine.cuda.device();
-  PreparedQuantizeNvfp4::Request request;
-  request.amax_given = true;
-  const auto op = PreparedQuantizeNvfp4::prepare(*runtime, device, request).value();
-  request.rows = RowsClass::apart;  // has but one
-  const auto apart = PreparedQuantizeNvfp4::prepare(*runtime, device, request).value();
-  runtime->freeze();
-  const Stream stream = device->create_stream().value();
-  const auto grid = [&](const PreparedQuantizeNvfp4& of, const Matrices& m) {
-    machine.cuda.begin_capture(stream);
-    of.run(m.x, m.out, stream).value();
-    EXPECT_TRUE(machine.cuda.end_capture(stream));
-    const auto& launch = machine.cuda->launches.back();
-    return launch.symbol + " " + std::to_string(launch.grid[0]);
-  };
-  constexpr std::int64_t kFew = 132 * 32, kSome = 132 * 512;  // blocks of 16 from which on
-  for (const std::int64_t cols : {16, 256}) {
-    const std::int64_t few = kFew * 16 / cols, some = kSome * 16 / cols;
-    EXPECT_EQ(grid(op, Matrices(*device, few - 1, cols)), "quantize_nvfp4_small 132");
-    EXPECT_EQ(grid(op, Matrices(*device, few, cols)), "quantize_nvfp4_small 66");
-    EXPECT_EQ(grid(op, Matrices(*device, some - 1, cols)), "quantize_nvfp4_small 1056");
-    EXPECT_EQ(grid(op, Matrices(*device, some, cols)), "quantize_nvfp4 528");
-    EXPECT_EQ(grid(apart, Matrices(*device, few, cols)), "quantize_nvfp4 33");
-  }
 }
 
 TEST(QuantizeNvfp4, AFixedRowLengthIsNoKernelParameter) {

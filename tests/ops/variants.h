@@ -65,6 +65,8 @@ std::string quantize_mx_tiles_difference(Kernel& kernel, const Case& one, const 
 std::string quantize_nvfp4_difference(Kernel& kernel, const Case& one, const Bindings& tunes);
 std::string quantize_nvfp4_row_scaled_difference(Kernel& kernel, const Case& one,
                                                  const Bindings& tunes);
+std::string quantize_nvfp4_row_scaled_small_difference(Kernel& kernel, const Case& one,
+                                                       const Bindings& tunes);
 std::string quantize_nvfp4_small_difference(Kernel& kernel, const Case& one, const Bindings& tunes);
 std::string quantize_nvfp4_tiles_difference(Kernel& kernel, const Case& one, const Bindings& tunes);
 std::string static_blockwise_fp4_fake_quant_difference(Kernel& kernel, const Case& one,

@@ -115,19 +115,27 @@ std::string quantize_nvfp4_row_scaled_difference(Kernel& kernel, const Case& one
   return quantize_difference(kernel, one, tunes, true);
 }
 
-std::string quantize_nvfp4_small_difference(Kernel& kernel, const Case& one,
-                                            const Bindings& tunes) {
+namespace {
+
+// Of the kernels for small matrices: profile te, linear scales.
+std::string small_difference(Kernel& kernel, const Case& one, const Bindings& tunes,
+                             bool finds_rows) {
   Device& device = kernel.device();
-  Matrix x = input_matrix(device, one, dtype_of(kernel.specialization(), "IN"), "dense");
-  const reference::Nvfp4Options options;
-  const std::vector<float> amax = given_for(x.on_host(), one, options);
+  Matrix x = input_matrix(device, one, dtype_of(kernel.specialization(), "IN"),
+                          finds_rows ? "apart" : "dense");
+  reference::Nvfp4Options options;
+  options.row_scaled = finds_rows;
+  const std::vector<float> amax = finds_rows ? reference::amax(x.on_host(), options).value()
+                                             : given_for(x.on_host(), one, options);
   const auto want = reference::quantize_nvfp4(x.on_host(), options, amax).value();
   DeviceBuffer codes(device, want.codes.size() + spare_bytes(one, want.codes.size()));
   DeviceBuffer scales(device, want.scales.size() + spare_bytes(one, want.scales.size()));
-  const DeviceBuffer of_tensor(device, amax.data(), sizeof(float));
+  DeviceBuffer amaxes(device, amax.size() * sizeof(float));
+  if (!finds_rows)
+    device.copy_to_device(amaxes.data_pointer(), amax.data(), amax.size() * 4, {}).value();
   const KernelArgument arguments[] = {
       x.argument(),
-      KernelArgument::tensor(DType::f32, of_tensor.data_pointer()),
+      KernelArgument::tensor(DType::f32, amaxes.data_pointer()),
       KernelArgument::tensor(DType::u8, codes.data_pointer()),
       KernelArgument::tensor(DType::e4m3, scales.data_pointer()),
       KernelArgument::size(one.rows),
@@ -135,7 +143,20 @@ std::string quantize_nvfp4_small_difference(Kernel& kernel, const Case& one,
   std::string problem = launch_and_wait(kernel, arguments, tunes);
   if (problem.empty()) problem = compare("scales", scales, want.scales.data(), want.scales.size());
   if (problem.empty()) problem = compare("codes", codes, want.codes.data(), want.codes.size());
+  if (problem.empty()) problem = compare("amax", amaxes, amax.data(), amax.size() * sizeof(float));
   return problem;
+}
+
+}  // namespace
+
+std::string quantize_nvfp4_small_difference(Kernel& kernel, const Case& one,
+                                            const Bindings& tunes) {
+  return small_difference(kernel, one, tunes, false);
+}
+
+std::string quantize_nvfp4_row_scaled_small_difference(Kernel& kernel, const Case& one,
+                                                       const Bindings& tunes) {
+  return small_difference(kernel, one, tunes, true);
 }
 
 }  // namespace diecast::variants

@@ -136,6 +136,20 @@ TEST(Source, ResidentBlocksBoundTheRegisters) {
   EXPECT_TRUE(has(bounds("THREADS == 256 ? 0 : 1"), "__launch_bounds__(256) k()"));
 }
 
+TEST(Source, AClusterThatIsKnownIsPartOfTheCode) {
+  const auto entry = [](const std::string& cluster) {
+    const auto tmpl = Template::parse("k",
+                                      "/* diecast\ntune int CLUSTER {1, 4} = 4\n"
+                                      "launch grid(8) block(32) cluster(" +
+                                          cluster + ")\ntarget sm_90+\n*/\nDIECAST_KERNEL {}\n")
+                          .value();
+    const auto made = Specialization::make(tmpl, {}, target("sm_90a")).value();
+    return render(made, golden_files()).value().text;
+  };
+  EXPECT_TRUE(has(entry("CLUSTER"), "__launch_bounds__(32) __cluster_dims__(4, 1, 1) k()"));
+  EXPECT_TRUE(has(entry("CLUSTER / 4"), "__launch_bounds__(32) k()"));
+}
+
 TEST(Source, ABlockThatIsKnownAtLaunchHasNoLaunchBounds) {
   const auto tmpl = Template::parse("k",
                                     "/* diecast\ntune int warps = 4\n"

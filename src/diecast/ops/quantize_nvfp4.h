@@ -89,7 +89,7 @@ class PreparedQuantizeNvfp4 {
   std::int64_t scratch_bytes(std::int64_t, std::int64_t) const { return 0; }  // for [rows, cols]
   // That writes the codes of so many elements; whether the device knows how many rows they are.
   const Kernel& kernel(std::int64_t elements, bool device_rows = false) const {
-    if (elements >= some_elements_ || (device_rows && !finds_rows_)) return *quantize_;
+    if (elements >= some_elements_ || device_rows) return *quantize_;
     return elements < few_elements_ ? *few_ : *some_;
   }
   // block_amax, rng_state: as in the options, where the request says so. Errors: as

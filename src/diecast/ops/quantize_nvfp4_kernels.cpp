@@ -2,6 +2,7 @@
 #include <diecast/ops/quantize_nvfp4_kernels.h>
 
 #include <algorithm>
+#include <optional>
 
 namespace diecast {
 namespace {
@@ -52,6 +53,29 @@ int rows_side_by_side(const Request& request, const DeviceProperties& device, in
   return lanes <= 32 ? threads / lanes : 1;
 }
 
+// What small matrices have kernels of their own for: where all of a matrix is on the GPU at once,
+// what a thread computes is a good part of the launch.
+bool is_plain(const Request& r, const DeviceProperties& device) {
+  return device.cc != 0 && r.profile == Profile::te && r.layout == ScaleLayout::linear &&
+         !r.scales_apart && r.four_over_six == FourOverSix::off && !r.rht && !r.stochastic;
+}
+
+// The kernel for few rows with so many threads a block of 16, and as many blocks of at most so many
+// threads as a row needs, up to a cluster; none where it needs more.
+std::optional<KernelWanted> small_rows(const Request& r, const DeviceProperties& device, int lanes,
+                                       int most) {
+  if (!is_plain(r, device) || r.rows == RowsClass::any) return std::nullopt;
+  const std::int64_t needed = r.cols / 16 * lanes;
+  int threads = 128, cluster = 1;
+  while (threads < most && threads < needed) threads *= 2;
+  while (cluster * threads < needed) cluster *= 2;
+  if (cluster > (device.cc < 90 ? 1 : 8)) return std::nullopt;
+  Bindings bindings;
+  bindings.set("COLS", r.cols).set("IN", r.in).set("LANES", lanes);
+  bindings.set("THREADS", threads).set("CLUSTER", cluster);
+  return KernelWanted{"quantize_nvfp4_row_scaled_small", bindings};
+}
+
 QuantizeNvfp4Kernels kernels_that_find_rows(const Request& request,
                                             const DeviceProperties& device) {
   constexpr std::string_view kName = "quantize_nvfp4_row_scaled";
@@ -64,20 +88,20 @@ QuantizeNvfp4Kernels kernels_that_find_rows(const Request& request,
   bindings.set("ROWS", request.rows == RowsClass::any ? "any" : "apart").set("SIDE", side);
   out.all.push_back({kName, bindings.set("THREADS", many)});
   if (device.cc == 0 || request.cols == 0 || few <= many) return out;
+  // While rows are few, spread over more multiprocessors, and short ones over more threads.
+  const auto spread = small_rows(request, device, request.cols <= 2048 ? 2 : 1, 256);
+  if (const auto close = small_rows(request, device, 1, 512); spread && close) {
+    out.all.push_back(*spread), out.all.push_back(*close);
+    out.few = device.sm_count * std::int64_t{256} * 16;
+    out.some = device.sm_count * std::int64_t{2048} * 16;
+    return out;
+  }
   const int some = std::max(2 * many, few / 2);  // few, where those are twice many
   out.all.push_back({kName, bindings.set("THREADS", few)});
   out.all.push_back({kName, bindings.set("THREADS", some)});
   out.few = rows_at_once(device, few) * request.cols;
   out.some = rows_at_once(device, some) * request.cols;
   return out;
-}
-
-// Whether small matrices have kernels of their own, in which threads share a block of 16: where all
-// of a matrix is on the GPU at once, what a thread computes is a good part of the launch.
-bool has_small(const Request& r, const DeviceProperties& device) {
-  return device.cc != 0 && r.rows == RowsClass::dense && r.profile == Profile::te &&
-         r.global == GlobalScale::amax && !r.row_scaled && r.layout == ScaleLayout::linear &&
-         !r.scales_apart && r.four_over_six == FourOverSix::off && !r.rht && !r.stochastic;
 }
 
 QuantizeNvfp4Kernels kernels_under_given(const Request& request, const DeviceProperties& device) {
@@ -87,11 +111,14 @@ QuantizeNvfp4Kernels kernels_under_given(const Request& request, const DevicePro
   bindings.set("ROW_SCALE", Value::boolean(request.row_scaled));
   bindings.set("BLOCK_AMAX", Value::boolean(request.block_amax));
   QuantizeNvfp4Kernels out{{{PreparedQuantizeNvfp4::kName, bindings}}};
-  if (!has_small(request, device)) return out;
+  if (!is_plain(request, device) || request.rows != RowsClass::dense || request.row_scaled ||
+      request.global != GlobalScale::amax)
+    return out;
   // Four threads a block while a scheduler has one warp of them, then two (an H200, NOTES.md).
   for (const int lanes : {4, 2}) {
     Bindings small;
     small.set("COLS", request.cols).set("IN", request.in).set("LANES", lanes);
+    small.set("THREADS", lanes == 4 ? 128 : 256);
     out.all.push_back({"quantize_nvfp4_small", small});
   }
   out.few = device.sm_count * std::int64_t{128} / 4 * 16;

@@ -17,6 +17,7 @@ struct Form {
   std::string pass;      // what the entry gives the body
   bool large = false;    // a structure: never copied on the host
   bool derived = false;  // made by the entry from other parameters: no kernel parameter of its own
+  bool read = false;     // what it points to is read
 };
 
 Form by_value(const std::string& type, const std::string& name) {
@@ -28,7 +29,9 @@ Form of_tensor(const Argument& argument) {
   const std::string type =
       cat(argument.direction == Argument::Direction::in ? "const " : "", argument.type, "*");
   const std::string restricted = cat(type, " __restrict__ ", name);
-  return {restricted, restricted, type, name, name};
+  Form form = {restricted, restricted, type, name, name};
+  form.read = argument.direction != Argument::Direction::out;
+  return form;
 }
 
 std::string value_of_device_size(std::string_view name) { return cat(name, ".count()"); }
@@ -129,11 +132,31 @@ Result<std::string> launch_bounds(const Specialization& specialization) {
   return cat("__launch_bounds__(", threads, ", ", std::min<std::int64_t>(*blocks, 32), ") ");
 }
 
+// A cluster whose size is known now is part of the code: no branch asks whether there is one.
+Result<std::string> cluster_dims(const Specialization& specialization) {
+  const auto& cluster = specialization.tmpl().launch().cluster;
+  if (!cluster || specialization.target().cc < 90) return std::string();
+  DIECAST_TRY(const auto blocks, constant_of(specialization, *cluster));
+  if (!blocks || *blocks < 2) return std::string();
+  return cat("__cluster_dims__(", *blocks, ", 1, 1) ");
+}
+
+// A dependent launch begins while what was launched before it ends: what that writes is there, and
+// what it reads may be written, once this has waited. What is read lies 0 elements on, a number
+// that the wait brings: no load is moved before it.
+constexpr std::string_view kBegun =
+    "long long diecast_begun; "
+    "asm volatile(\"griddepcontrol.wait; mov.b64 %0, 0;\" : \"=l\"(diecast_begun) :: \"memory\"); ";
+
 std::string cuda_entry(const Specialization& specialization, const std::vector<Form>& forms,
                        const std::string& bounds) {
   const std::string& name = specialization.tmpl().name();
+  const bool waits = specialization.tmpl().launch().dependent && specialization.target().cc >= 90;
+  std::vector<Form> given = forms;
+  for (Form& form : given)
+    if (waits && form.read) form.pass += " + diecast_begun";
   return cat("extern \"C\" __global__ void ", bounds, name, "(", listed(forms, &Form::raw), ") { ",
-             name, "_body(", listed(forms, &Form::pass), "); } ");
+             waits ? kBegun : "", name, "_body(", listed(given, &Form::pass), "); } ");
 }
 
 // `parameters` has a pointer to each value, as cuLaunchKernel takes them.
@@ -166,7 +189,8 @@ Result<std::string> kernel_head(const Specialization& specialization) {
   text += body + "; ";
   if (specialization.target().is_host()) return text + host_entry(specialization, forms) + body;
   DIECAST_TRY(const std::string bounds, launch_bounds(specialization));
-  return text + cuda_entry(specialization, forms, bounds) + body;
+  DIECAST_TRY(const std::string cluster, cluster_dims(specialization));
+  return text + cuda_entry(specialization, forms, bounds + cluster) + body;
 }
 
 }  // namespace diecast

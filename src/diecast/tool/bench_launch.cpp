@@ -26,12 +26,11 @@ struct BareLaunch {
 
   Result<void> run(Stream stream) {
     const auto& cuda_code = static_cast<const CudaCode&>(*code);
-    const cuda::Result result = driver->cuLaunchKernel(
-        cuda_code.function, shape.grid[0], shape.grid[1], shape.grid[2], shape.block[0],
-        shape.block[1], shape.block[2], shape.shared_bytes,
-        static_cast<cuda::StreamHandle*>(stream.handle), packed.pointers.data(), nullptr);
+    const cuda::Result result =
+        launch_cuda_code(*driver, cuda_code, shape, packed.pointers.data(),
+                         static_cast<cuda::StreamHandle*>(stream.handle));
     if (result == cuda::success) return {};
-    return driver->failure(result, "cuLaunchKernel", "measuring a bare launch");
+    return driver->failure(result, "the driver's launch", "measuring a bare launch");
   }
   // What a launch of ours asks the driver before it on a stream that is not prepared; drivers
   // before 12.0 have it not.

@@ -120,8 +120,9 @@ Bindings plain_options(const Template& tmpl, const SmallCase& of) {
 Result<std::vector<Configured>> kernels_of(Runtime& runtime, const std::shared_ptr<Device>& device,
                                            const SmallCase& of) {
   std::vector<Configured> out;
-  for (const char* name : {"quantize_nvfp4_row_scaled", "quantize_nvfp4", "quantize_nvfp4_small"}) {
-    if (of.row_scaled != (name == std::string_view("quantize_nvfp4_row_scaled"))) continue;
+  for (const char* name : {"quantize_nvfp4_row_scaled", "quantize_nvfp4_row_scaled_small",
+                           "quantize_nvfp4", "quantize_nvfp4_small"}) {
+    if (of.row_scaled != std::string_view(name).starts_with("quantize_nvfp4_row_scaled")) continue;
     DIECAST_TRY(const auto tmpl, runtime.find_template(name));
     DIECAST_TRY(auto some, configurations(runtime, device, tmpl, plain_options(*tmpl, of), of));
     std::ranges::move(some, std::back_inserter(out));
@@ -136,12 +137,14 @@ Result<Configured> accesses_of(Runtime& runtime, const std::shared_ptr<Device>& 
               kernel.shape(arguments_by_name(kernel.specialization(), of)));
   const Specialization& one = kernel.specialization();
   const bool shared = one.tmpl().parameter("LANES") != nullptr;
-  DIECAST_TRY(const auto tmpl, pattern_template(of.row_scaled ? "accesses_rows"
-                                                : shared      ? "accesses_once"
-                                                              : "accesses_direct"));
+  const char* const pattern = of.row_scaled ? shared ? "accesses_row_once" : "accesses_rows"
+                              : shared      ? "accesses_once"
+                                            : "accesses_direct";
+  DIECAST_TRY(const auto tmpl, pattern_template(pattern));
   Bindings fixed;
   if (of.row_scaled) {
     fixed.set("COLS", of.cols());
+    if (shared) fixed.set("LANES", one.number("LANES")).set("CLUSTER", one.number("CLUSTER"));
   } else if (shared) {
     fixed.set("LANES", one.number("LANES"));
   } else {

@@ -72,7 +72,8 @@ Result<BoundLaunchRule> BoundLaunchRule::make(const Specialization& specializati
   rule.slots_ = slots;
   rule.where_ = cat(specialization.tmpl().name(), ".cu:", launch.line);
   rule.cooperative_ = launch.cooperative;
-  rule.dependent_ = launch.dependent;
+  // Elsewhere a launch that waits for all before it, as any does. Graphs know it since CUDA 12.3.
+  rule.dependent_ = launch.dependent && device.cc >= 90 && device.driver_version >= 12030;
   const Names constants = [&, known = specialization.names()](std::string_view name) {
     if (name == "sm_count") return std::optional<std::int64_t>(device.sm_count);
     if (name == "shared_optin") return std::optional<std::int64_t>(device.shared_optin);
@@ -84,6 +85,7 @@ Result<BoundLaunchRule> BoundLaunchRule::make(const Specialization& specializati
     DIECAST_CHECK(rule.add(kBlock + static_cast<int>(i), launch.block[i], constants));
   if (launch.shared) DIECAST_CHECK(rule.add(kShared, *launch.shared, constants));
   if (launch.cluster) DIECAST_CHECK(rule.add(kCluster, *launch.cluster, constants));
+  if (rule.constants_[kCluster] == 1) rule.constants_[kCluster] = 0;  // a cluster of one is none
   const std::int64_t shared = std::max<std::int64_t>(0, device.shared_optin - static_shared_bytes);
   rule.most_threads_ = device.max_threads;
   rule.most_ = {2147483647, 65535, 65535, device.max_threads, device.max_threads, 64, shared, 16};
@@ -109,7 +111,11 @@ std::uint32_t BoundLaunchRule::most_asked(int field) const {
 void BoundLaunchRule::make_quick(const LaunchRule& launch, const Names& constants) {
   const bool grid_alone =
       std::ranges::all_of(variables_, [](const Variable& v) { return v.field < kBlock; });
-  if (!grid_alone || constants_[kCluster] != 0 || !within_limits(constants_)) return;
+  const std::int64_t cluster = std::max<std::int64_t>(1, constants_[kCluster]);
+  Numbers known = constants_;
+  for (const Variable& variable : variables_)
+    if (variable.field == kGrid) known[kGrid] = cluster;
+  if (!grid_alone || (cluster & (cluster - 1)) != 0 || !within_limits(known)) return;
   const LaunchShape constant = shape_of(constants_);
   if (std::ranges::count(constant.grid, 0u) != 0) return;  // launches nothing
   const auto size = [this](std::string_view name) {
@@ -128,7 +134,7 @@ void BoundLaunchRule::make_quick(const LaunchRule& launch, const Names& constant
   quick_ = QuickGrid(constant, std::move(steps));
   for (std::size_t i = 0; i < variables_.size(); ++i) {
     const auto field = static_cast<std::size_t>(variables_[i].field);
-    quick_.add(field, results[i], most_[field]);
+    quick_.add(field, results[i], most_[field], field == kGrid ? cluster : 1);
   }
 }
 

@@ -17,19 +17,21 @@ class QuickGrid {
   // `constant`: what never varies.
   QuickGrid(const LaunchShape& constant, StepProgram steps)
       : steps_(std::move(steps)), constant_(constant) {}
-  // Number `field` of the grid is where the steps leave it among the words; over `most` it is none.
-  void add(std::size_t field, int result, std::int64_t most) {
-    of_grid_.push_back({field, static_cast<std::size_t>(result), most});
+  // Number `field` of the grid is where the steps leave it among the words; over `most` it is none,
+  // nor is one that is no multiple of `cluster`, a power of two.
+  void add(std::size_t field, int result, std::int64_t most, std::int64_t cluster) {
+    of_grid_.push_back({field, static_cast<std::size_t>(result), most, cluster - 1});
   }
 
   const LaunchShape& constant() const { return constant_; }
-  // The grid, of sizes within what the steps hold. False: a number of it is 0 or over its most.
+  // The grid, of sizes within what the steps hold. False: a number of it is 0, over its most, or no
+  // whole clusters.
   bool take(LaunchWords& words, LaunchShape& shape) const {
     steps_.run(words.numbers.data());
     std::int64_t left = 0;
     for (const Variable& each : of_grid_) {
       const std::int64_t number = words.numbers[each.result];
-      left |= (each.most - number) | (number - 1);
+      left |= (each.most - number) | (number - 1) | -(number & each.rest);
       shape.grid[each.field] = static_cast<std::uint32_t>(number);
     }
     return left >= 0;
@@ -38,7 +40,7 @@ class QuickGrid {
  private:
   struct Variable {
     std::size_t field, result;
-    std::int64_t most;
+    std::int64_t most, rest;
   };
   StepProgram steps_;
   std::vector<Variable> of_grid_;

@@ -22,7 +22,7 @@ arg      word        in    u32 [READ_WORD]
 arg      pieces
 arg      row_pieces
 require  LAYOUT == LAYOUT_linear || WRITE_SCALE > 0      // a layout is of scales that are written
-launch   grid(min(ceil_div(pieces, THREADS * TOGETHER), sm_count * waves)) block(THREADS)
+launch   grid(min(ceil_div(pieces, THREADS * TOGETHER), sm_count * waves)) block(THREADS) dependent
 target   sm_80+
 exchange warp                                            // where a warp's word is one of all it has read
 sample   pieces {0, 1, 1000}  row_pieces {8}

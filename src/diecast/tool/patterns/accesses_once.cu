@@ -10,11 +10,12 @@ arg      to        out  u8   [pieces * 8]  align 8
 arg      to_scales out  u8   [pieces]
 arg      word      in   u32  [1]
 arg      pieces
-launch   grid(ceil_div(pieces * LANES, THREADS)) block(THREADS)
+launch   grid(ceil_div(pieces * LANES, THREADS)) block(THREADS) dependent
 target   sm_80+
 exchange none
 sample   pieces {0, 1, 1000}
 */
+#include <diecast/device/dependent.h>
 #include <diecast/device/vector.h>
 
 DIECAST_KERNEL {
@@ -22,7 +23,9 @@ DIECAST_KERNEL {
   if (piece >= pieces) return;
   const u32 of_all = *word, lane = threadIdx.x % LANES;
   const Vector<16> first = load<16>(from + 32 * piece), second = load<16>(from + 32 * piece + 16);
-  const u32 low = of_all ^ first.words[0] ^ first.words[1] ^ first.words[2] ^ first.words[3];
+  f32 found = __uint_as_float(of_all ^ first.words[0] ^ first.words[1] ^ first.words[2] ^ first.words[3]);
+  next_may_begin(found);
+  const u32 low = __float_as_uint(found);
   const u32 high = second.words[0] ^ second.words[1] ^ second.words[2] ^ second.words[3];
   u8* const at = to + 8 * piece + lane * (8 / LANES);
   if constexpr (LANES == 2) {

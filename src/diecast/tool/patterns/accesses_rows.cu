@@ -14,7 +14,7 @@ arg      to_scales out  u8   [rows, cols / 16]
 arg      rows
 arg      cols
 require  COLS > 0                                        // a row's share of a thread is known
-launch   grid(min(rows, sm_count * waves)) block(THREADS) resident(min(16, 1024 / THREADS))
+launch   grid(min(rows, sm_count * waves)) block(THREADS) resident(min(16, 1024 / THREADS)) dependent
 target   sm_80+
 sample   COLS {512}  rows {0, 1, 7}
 */

@@ -1,0 +1,50 @@
+// accesses_row_once: the loads, stores, threads, barriers and clusters of quantizing rows that find their own amax where
+// neighbouring threads take a block of 16 together, each once, without the arithmetic: every word that is written
+// carries the largest of the row's.
+/* diecast
+shape    int   COLS                                      // elements of a row, 2 bytes each
+tune     int   LANES   {1, 2, 4} = 2                     // neighbours that take a block together
+tune     int   THREADS {128, 256, 512} = 128
+tune     int   CLUSTER {1, 2, 4, 8} = 1                  // blocks of threads that share a row
+size     rows
+size     cols = COLS  divisible 16
+arg      from      in   u8   [rows, 2 * cols]  align 16
+arg      to_row    out  u32  [rows]
+arg      to        out  u8   [rows, cols / 2]  align 8
+arg      to_scales out  u8   [rows, cols / 16]
+arg      rows
+arg      cols
+require  COLS > 0                                        // a row has threads enough
+require  CLUSTER == 1 || cc >= 90                        // clusters are of 9.0 and later
+require  THREADS * CLUSTER >= COLS / 16 * LANES          // a row has threads enough
+launch   grid(rows * CLUSTER) block(THREADS) cluster(CLUSTER) dependent
+target   sm_80+
+sample   COLS {512}  rows {0, 1, 7}
+*/
+#include <diecast/device/cluster.h>
+#include <diecast/device/vector.h>
+
+DIECAST_KERNEL {
+  constexpr u32 kBlocks = COLS / 16;
+  ClusterMax<THREADS, CLUSTER> of_row;
+  const i64 row = blockIdx.x / CLUSTER;
+  const u32 thread = cluster_rank<CLUSTER>() * THREADS + threadIdx.x, lane = thread % LANES, i = thread / LANES;
+  const i64 block = row * kBlocks + i;
+  const u8* const at = from + 32 * (row * kBlocks + min(i, kBlocks - 1));
+  const Vector<16> first = load<16>(at), second = load<16>(at + 16);
+  u32 low = first.words[0] ^ first.words[1] ^ first.words[2] ^ first.words[3];
+  const u32 high = second.words[0] ^ second.words[1] ^ second.words[2] ^ second.words[3];
+  const u32 of_all = __float_as_uint(of_row(__uint_as_float(low ^ high)));
+  if (thread == 0) to_row[row] = of_all;
+  if (i >= kBlocks) return;
+  low ^= of_all;
+  u8* const out = to + 8 * block + lane * (8 / LANES);
+  if constexpr (LANES == 1) {
+    store_streaming<8>(out, {{low, low ^ high}});
+  } else if constexpr (LANES == 2) {
+    store_streaming<4>(out, {{low ^ high}});
+  } else {
+    *reinterpret_cast<u16*>(out) = static_cast<u16>(low ^ high);
+  }
+  if (lane == 0) to_scales[block] = static_cast<u8>(low);
+}

@@ -1,0 +1,50 @@
+// quantize_nvfp4_row_scaled_small: the bits of quantize_nvfp4_row_scaled in profile te with linear scales, for whole
+// blocks of 16 and rows of a known length, each from a multiple of 16 bytes on. Where all of a matrix is on the GPU at
+// once a launch is a wait for memory and one for the row's amax: LANES neighbours take a block together, each once,
+// and several blocks of threads, a cluster, share a row, so that no multiprocessor has much of it.
+/* diecast
+shape    int   COLS                                      // row length
+option   type  IN      {bf16, f16, f32, e4m3}            // element type of x
+tune     int   LANES   {1, 2, 4} = 2                     // threads of a block of 16
+tune     int   THREADS {128, 256, 512} = 128
+tune     int   CLUSTER {1, 2, 4, 8} = 1                  // blocks of threads that share a row
+size     rows
+size     cols  = COLS  divisible 16
+arg      x      in   IN    [rows, cols]  stride  align 16
+arg      amax   out  f32   [rows]
+arg      codes  out  u8    [rows, align_up(cols, 16) / 2]  align 8
+arg      scales out  e4m3  [rows, cols / 16]
+arg      rows
+arg      cols
+require  COLS > 0                                        // a row has threads enough
+require  CLUSTER == 1 || cc >= 90                        // clusters are of 9.0 and later
+require  THREADS * CLUSTER >= COLS / 16 * LANES          // a row has threads enough: fewer LANES, or more THREADS or CLUSTER
+require  CLUSTER == 1 || THREADS * CLUSTER < 2 * (COLS / 16 * LANES)  // no block of threads is idle: a smaller CLUSTER
+launch   grid(rows * CLUSTER) block(THREADS) cluster(CLUSTER)
+launch   dependent
+target   host, sm_80+
+exchange block                                           // a row's amax is reduced by all its threads
+sample   COLS {80, 2112}  rows {0, 1, 7, 33, 130}
+*/
+#include <diecast/device/block16.h>
+#include <diecast/device/cluster.h>
+#include <diecast/device/nvfp4_share.h>
+
+// The last threads of a row have no block: they take the last one's place in the amax, and write nothing.
+DIECAST_KERNEL {
+  constexpr u32 kBlocks = COLS / 16;
+  ClusterMax<THREADS, CLUSTER> of_row;
+  const i64 row = blockIdx.x / CLUSTER;
+  const u32 thread = cluster_rank<CLUSTER>() * THREADS + threadIdx.x, lane = thread % LANES, i = thread / LANES;
+  const IN* from = x + row * x_stride + min(i, kBlocks - 1) * 16;
+  u8* to = codes + (row * kBlocks + i) * 8 + lane * (8 / LANES);
+  e4m3* scale = scales + row * kBlocks + i;
+  now(from), now(to), now(scale);
+  const auto block = load_block16(from);
+  const f32 of_block = amax_of(block), of_all = of_row(of_block);
+  if (thread == 0) amax[row] = of_all;
+  const auto share = share_of_block<LANES>(block, lane, of_block, of_all);
+  if (i >= kBlocks) return;
+  share.store_codes(to);
+  if (lane == 0) *scale = share.scale;
+}

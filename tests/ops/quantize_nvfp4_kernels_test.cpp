@@ -1,0 +1,110 @@
+// Which of its kernels a prepared quantize_nvfp4 launches, on a fake GPU: the number of elements
+// chooses.
+#include <diecast/diecast.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "ops/fake_matrices.h"
+#include "runtime/fake_machine.h"
+
+namespace diecast {
+namespace {
+
+// Decoding's few rows have kernels of their own, all made beforehand: long ones are spread over a
+// cluster, over more multiprocessors while rows are few.
+TEST(QuantizeNvfp4Kernels, FewRowsThatFindTheirAmaxAreSpreadOverClusters) {
+  testing::FakeMachine machine;
+  const auto runtime = machine.runtime();
+  const auto device = machine.cuda.device();
+  std::map<std::int64_t, PreparedQuantizeNvfp4> ops;
+  for (const std::int64_t cols : {2048, 4096, 7168, 16384, 65536}) {
+    PreparedQuantizeNvfp4::Request request;
+    request.cols = cols;
+    request.row_scaled = true;
+    ops.emplace(cols, PreparedQuantizeNvfp4::prepare(*runtime, device, request).value());
+  }
+  runtime->freeze();
+  struct Case {
+    std::int64_t cols, rows;
+    unsigned blocks_a_row, threads;
+  };
+  const Case cases[] = {{2048, 263, 1, 256}, {2048, 264, 1, 128},  {4096, 1, 1, 256},
+                        {4096, 1055, 1, 256}, {7168, 75, 2, 256},   {7168, 76, 1, 512},
+                        {7168, 603, 1, 512},  {16384, 32, 4, 256},  {16384, 33, 2, 512},
+                        {16384, 263, 2, 512}, {65536, 1, 1, 512}};
+  for (const auto& [cols, rows, blocks_a_row, threads] : cases) {
+    const testing::Matrices m(*device, rows, cols, true);
+    ops.at(cols).run(m.x, m.out, {}).value();
+    const auto& launch = machine.cuda->launches.back();
+    EXPECT_EQ(launch.symbol == "quantize_nvfp4_row_scaled_small", cols < 65536) << cols;
+    EXPECT_EQ(launch.grid[0], rows * blocks_a_row) << rows << "x" << cols;
+    EXPECT_EQ(launch.block[0], threads) << rows << "x" << cols;
+    EXPECT_EQ(launch.cluster, blocks_a_row == 1 ? 0 : blocks_a_row) << rows << "x" << cols;
+  }
+  const testing::Matrices many(*device, 264, 16384, true);
+  ops.at(16384).run(many.x, many.out, {}).value();
+  EXPECT_EQ(machine.cuda->launches.back().symbol, "quantize_nvfp4_row_scaled");
+}
+
+// Of others, few rows have more threads each than many: as many as are on the GPU at once.
+TEST(QuantizeNvfp4Kernels, FewRowsThatFindTheirAmaxHaveMoreThreadsEach) {
+  testing::FakeMachine machine;
+  const auto runtime = machine.runtime();
+  const auto device = machine.cuda.device();
+  std::map<std::int64_t, PreparedQuantizeNvfp4> ops;
+  for (const std::int64_t cols : {4096, 7168, 16384}) {
+    PreparedQuantizeNvfp4::Request request;
+    request.cols = cols;
+    request.row_scaled = true;
+    request.rows = RowsClass::any;
+    ops.emplace(cols, PreparedQuantizeNvfp4::prepare(*runtime, device, request).value());
+  }
+  runtime->freeze();
+  struct Case {
+    std::int64_t cols, rows;
+    unsigned threads;
+  };
+  const Case cases[] = {{4096, 1, 256},   {4096, 527, 256},  {4096, 528, 128}, {4096, 1055, 128},
+                        {4096, 1056, 64}, {7168, 263, 512},  {7168, 264, 256}, {7168, 527, 256},
+                        {7168, 528, 128}, {16384, 263, 512}, {16384, 264, 256}};
+  for (const auto& [cols, rows, threads] : cases) {
+    const testing::Matrices m(*device, rows, cols, true);
+    ops.at(cols).run(m.x, m.out, {}).value();
+    EXPECT_EQ(machine.cuda->launches.back().block[0], threads) << rows << "x" << cols;
+  }
+}
+
+// Where all of a matrix is on the GPU at once, threads share a block of 16: four while a scheduler
+// has one warp of them, else two. All kernels are made beforehand, and the elements choose.
+TEST(QuantizeNvfp4Kernels, SmallMatricesHaveKernelsOfTheirOwn) {
+  testing::FakeMachine machine;
+  const auto runtime = machine.runtime();
+  const auto device = machine.cuda.device();
+  PreparedQuantizeNvfp4::Request request;
+  request.amax_given = true;
+  const auto op = PreparedQuantizeNvfp4::prepare(*runtime, device, request).value();
+  request.rows = RowsClass::apart;  // has but one
+  const auto apart = PreparedQuantizeNvfp4::prepare(*runtime, device, request).value();
+  runtime->freeze();
+  const Stream stream = device->create_stream().value();
+  const auto grid = [&](const PreparedQuantizeNvfp4& of, const testing::Matrices& m) {
+    machine.cuda.begin_capture(stream);
+    of.run(m.x, m.out, stream).value();
+    EXPECT_TRUE(machine.cuda.end_capture(stream));
+    const auto& launch = machine.cuda->launches.back();
+    return launch.symbol + " " + std::to_string(launch.grid[0]);
+  };
+  constexpr std::int64_t kFew = 132 * 32, kSome = 132 * 512;  // blocks of 16 from which on
+  for (const std::int64_t cols : {16, 256}) {
+    const std::int64_t few = kFew * 16 / cols, some = kSome * 16 / cols;
+    EXPECT_EQ(grid(op, testing::Matrices(*device, few - 1, cols)), "quantize_nvfp4_small 132");
+    EXPECT_EQ(grid(op, testing::Matrices(*device, few, cols)), "quantize_nvfp4_small 33");
+    EXPECT_EQ(grid(op, testing::Matrices(*device, some - 1, cols)), "quantize_nvfp4_small 528");
+    EXPECT_EQ(grid(op, testing::Matrices(*device, some, cols)), "quantize_nvfp4 528");
+    EXPECT_EQ(grid(apart, testing::Matrices(*device, few, cols)), "quantize_nvfp4 33");
+  }
+}
+
+}  // namespace
+}  // namespace diecast
