@@ -207,8 +207,9 @@ TEST(Subcommands, BenchPrintsItsNotesBelowTheirHeading) {
 // What `bench warm` starts: on a GPU it loads, and says what the driver alone takes for that.
 TEST(Subcommands, AWarmedStartTellsWhichOfItsTimeIsTheDrivers) {
   ToolRun diecast;
-  const std::string line = "amax IN=bf16 COLS=16,32 @ sm_90a", manifest = diecast.folder / "m.txt";
-  testing::write_text(manifest, line + "\n");
+  const std::string line = "amax IN=bf16 COLS=16,32 @ sm_90a";
+  const std::string other = "amax IN=bf16 COLS=48 @ sm_90a", manifest = diecast.folder / "m.txt";
+  testing::write_text(manifest, line + "\n" + other + "\n");
   ASSERT_EQ(diecast({"warm", manifest, "--in-process"}).exit_code, 0);
   diecast.set("DIECAST_CACHE_POLICY", "require-hit");
   diecast.set("DIECAST_LIBCUDA", DIECAST_FAKE_DIR "/libfake_cuda.so");
@@ -226,11 +227,16 @@ TEST(Subcommands, AWarmedStartTellsWhichOfItsTimeIsTheDrivers) {
   EXPECT_GT(ready[0], 0);
   EXPECT_GT(ready[1], 0);
   EXPECT_GT(ready[2], 0);
-  const auto loads = numbers({"bench-start", line, "--loads"});
-  ASSERT_EQ(loads.size(), 1u);
-  EXPECT_GT(loads[0], 0);
+  for (const std::vector<std::string>& order : {std::vector<std::string>{}, {"--bare-first"}}) {
+    std::vector<std::string> words = {"bench-start", line, "--bare", other};
+    words.insert(words.end(), order.begin(), order.end());
+    const auto beside = numbers(std::move(words));
+    ASSERT_EQ(beside.size(), 2u);
+    EXPECT_GT(beside[0], 0);
+    EXPECT_GT(beside[1], 0);
+  }
   diecast.set("DIECAST_FAKE_CUDA_FAIL", "cuLibraryLoadData=2");
-  EXPECT_EQ(diecast({"bench-start", line, "--loads"}).exit_code, 1);
+  EXPECT_EQ(diecast({"bench-start", line, "--bare", other}).exit_code, 1);
 }
 
 }  // namespace
