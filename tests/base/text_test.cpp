@@ -2,8 +2,8 @@
 #include <diecast/base/text.h>
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <clocale>
-#include <cmath>
 #include <limits>
 
 namespace diecast {
@@ -121,6 +121,11 @@ TEST(Nearest, IsOfferedInOneForm) {
   const std::vector<std::string> candidates = {"bf16", "f16", "f32"};
   EXPECT_EQ(did_you_mean("bf61", candidates), "; did you mean `bf16`?");
   EXPECT_EQ(did_you_mean("quaternion", candidates), "");
+}
+
+TEST(ErrnoText, IsNeverEmpty) {
+  EXPECT_EQ(errno_text(ENOENT), "No such file or directory");
+  EXPECT_EQ(errno_text(-1), "unknown error");
 }
 
 TEST(HumanBytes, HaveAtMostOneDecimal) {

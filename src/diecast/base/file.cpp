@@ -4,7 +4,6 @@
 #include <diecast/base/text.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <string.h>
 #include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
@@ -137,14 +136,13 @@ Result<Bytes> read_file(FileSystem& files, const std::string& path, std::uint64_
 
 Error file_error(std::string_view doing, std::string_view path, int negative_errno) {
   const int code = -negative_errno;
-  const char* text = ::strerrordesc_np(code);  // unlike strerror: no locale, no shared buffer
   const ErrorCode word = code == ENOENT || code == ENOTDIR ? ErrorCode::file_not_found
                          : code == EEXIST                  ? ErrorCode::file_exists
                                                            : ErrorCode::io_error;
-  return {word,
-          cat("cannot ", doing, " ", quote(path, 1000), ": ",
-              text != nullptr ? text : "unknown error", " (errno ", code, ")"),
-          fix_for(code, quote(path, 1000))};
+  return {
+      word,
+      cat("cannot ", doing, " ", quote(path, 1000), ": ", errno_text(code), " (errno ", code, ")"),
+      fix_for(code, quote(path, 1000))};
 }
 
 std::uint64_t random_bits() {

@@ -151,7 +151,7 @@ Result<Library> Library::open_bytes(ByteSpan bytes, const std::string& label) {
   const int failure = errno;
   if (number < 0)
     return Error{ErrorCode::io_error,
-                 cat("cannot make an anonymous file for ", quote(label), ": ", strerror(failure)),
+                 cat("cannot make an anonymous file for ", quote(label), ": ", errno_text(failure)),
                  "allow memfd_create with executable content (sysctl vm.memfd_noexec=0)"};
   const Descriptor file(system_files(), number);
   if (const int failed = write_exactly(system_files(), number, bytes.data(), bytes.size(), 0);

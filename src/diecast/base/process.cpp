@@ -22,7 +22,6 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <memory>
 #include <system_error>
 #include <thread>
@@ -38,7 +37,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kLongest = std::chrono::hours(24 * 365);  // fits a time point
 
 Error start_error(const std::string& program, int failure) {
-  return {ErrorCode::process_failed, cat("cannot run ", quote(program), ": ", strerror(failure)),
+  return {ErrorCode::process_failed, cat("cannot run ", quote(program), ": ", errno_text(failure)),
           "give the path of an executable program, or add its folder to PATH"};
 }
 

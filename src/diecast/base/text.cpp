@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 namespace diecast {
 namespace {
@@ -140,6 +141,11 @@ std::string did_you_mean(std::string_view word, std::span<const std::string> can
 std::string environment_variable(const char* name) {
   const char* value = ::secure_getenv(name);
   return value ? value : "";
+}
+
+std::string_view errno_text(int code) {
+  const char* const text = ::strerrordesc_np(code);  // strerror speaks the locale's language
+  return text != nullptr ? text : "unknown error";
 }
 
 std::string human_bytes(std::uint64_t bytes) {

@@ -56,6 +56,9 @@ std::string did_you_mean(std::string_view word, std::span<const std::string> can
 // The variable's value; empty where it is not set, and in a set-user-id program.
 std::string environment_variable(const char* name);
 
+// What an errno says, the same in every locale: 2 -> "No such file or directory".
+std::string_view errno_text(int code);
+
 // 1536 -> "1.5 KiB", 900 -> "900 B".
 std::string human_bytes(std::uint64_t bytes);
 

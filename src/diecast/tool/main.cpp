@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
-#include <cstring>
 #include <span>
 #include <string>
 #include <vector>
@@ -114,7 +113,7 @@ int main(int argc, char** argv) {
     if (!done) print_error(done.error());
     if (std::fflush(stdout) != 0)
       print_error({diecast::ErrorCode::io_error,
-                   diecast::cat("cannot write standard output: ", std::strerror(errno)),
+                   diecast::cat("cannot write standard output: ", diecast::errno_text(errno)),
                    "send it where there is room; what the command has done stands"});
     else if (done)
       return *done;
