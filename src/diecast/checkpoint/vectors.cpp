@@ -14,31 +14,27 @@ namespace diecast {
 namespace {
 
 using Json = nlohmann::json;
+using Replay = Result<void> (*)(CaseReplay&);
 
+// Whose bits a file holds.
 struct Title {
-  std::string_view part;  // of the title
-  VectorProfile profile;
+  std::string_view part;  // of the file's title
   std::string_view name;
   std::set<std::string_view> options;  // beside name, shape, dtype, dist, seed
-  Result<void> (*replay)(CaseReplay&);
+  Replay replay;
 };
 
 const std::array<Title, 6>& titles() {
   static const std::array<Title, 6> kTitles = {{
       {"Transformer Engine",
-       VectorProfile::te,
        "te",
        {"tile", "row_scaled", "columnwise", "four_over_six", "err_mode", "e4m3_max"},
        replay_te},
-      {"torchao nvfp4_quantize", VectorProfile::torchao, "torchao", {"per_tensor"}, replay_torchao},
-      {"OCP MX", VectorProfile::mx, "mx", {"elem", "mode"}, replay_mx},
-      {"miles PR 546", VectorProfile::pr546, "pr546", {"global_amax_given"}, replay_pr546},
-      {"ModelOpt Triton fake-quant",
-       VectorProfile::modelopt_fake,
-       "modelopt fake",
-       {},
-       replay_modelopt_fake},
-      {"ModelOpt packed", VectorProfile::modelopt_packed, "modelopt packed", {}, replay_modelopt},
+      {"torchao nvfp4_quantize", "torchao", {"per_tensor"}, replay_torchao},
+      {"OCP MX", "mx", {"elem", "mode"}, replay_mx},
+      {"miles PR 546", "pr546", {"global_amax_given"}, replay_pr546},
+      {"ModelOpt Triton fake-quant", "modelopt fake", {}, replay_modelopt_fake},
+      {"ModelOpt packed", "modelopt packed", {}, replay_modelopt},
   }};
   return kTitles;
 }
@@ -104,14 +100,11 @@ Result<VectorCase> parse_case(const Json& object, const Title& title, std::strin
   return out;
 }
 
-}  // namespace
-
-std::string_view vector_profile_name(VectorProfile profile) {
-  for (const Title& title : titles()) {
-    if (title.profile == profile) return title.name;
-  }
-  return "";
-}
+struct VectorFile {
+  std::string title;
+  const Title* whose;
+  std::vector<VectorCase> cases;
+};
 
 Result<VectorFile> parse_vectors(const SafetensorsHeader& header, std::string_view path) {
   const auto text = header.metadata.find("title");
@@ -128,15 +121,13 @@ Result<VectorFile> parse_vectors(const SafetensorsHeader& header, std::string_vi
   }
   const Json list = Json::parse(cases->second, nullptr, false);
   if (!list.is_array()) return corrupt_vectors(path, "the metadata's cases are no JSON list");
-  VectorFile file{text->second, title->profile, {}};
+  VectorFile file{text->second, title, {}};
   for (const Json& object : list) {
     DIECAST_TRY(VectorCase one, parse_case(object, *title, path));
     file.cases.push_back(std::move(one));
   }
   return file;
 }
-
-namespace {
 
 void fail_if_too_many_are_near(VectorReport& report) {
   std::uint64_t near = 0, all = 0;
@@ -150,12 +141,6 @@ void fail_if_too_many_are_near(VectorReport& report) {
     one.differing += one.near;
   }
 }
-
-}  // namespace
-
-namespace {
-
-using Replay = Result<void> (*)(CaseReplay&);
 
 // `under`: what is said of it beside the case's name.
 Result<CaseResult> replayed(const SafetensorsReader& file, const VectorKernels& kernels,
@@ -178,14 +163,11 @@ Result<VectorReport> check_vectors(
     const SafetensorsReader& file, const VectorKernels& kernels,
     const std::function<void(std::size_t done, std::size_t total)>& progress) {
   DIECAST_TRY(const VectorFile vectors, parse_vectors(file.header(), file.path()));
-  const auto title = std::find_if(titles().begin(), titles().end(), [&](const Title& known) {
-    return known.profile == vectors.profile;
-  });
   VectorReport report{vectors.title, {}};
   std::size_t done = 0;
   for (const VectorCase& one : vectors.cases) {
-    DIECAST_TRY(report.cases.emplace_back(), replayed(file, kernels, one, title->replay));
-    if (vectors.profile == VectorProfile::te && !one.flag("four_over_six")) {
+    DIECAST_TRY(report.cases.emplace_back(), replayed(file, kernels, one, vectors.whose->replay));
+    if (vectors.whose->replay == replay_te && !one.flag("four_over_six")) {
       DIECAST_TRY(report.cases.emplace_back(),
                   replayed(file, kernels, one, replay_te_ref, ", te_ref"));
     }

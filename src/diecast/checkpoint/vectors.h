@@ -12,14 +12,9 @@
 #include <functional>
 #include <map>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace diecast {
-
-// Whose bits a file holds, by its title.
-enum class VectorProfile : std::uint8_t { te, torchao, mx, pr546, modelopt_fake, modelopt_packed };
-std::string_view vector_profile_name(VectorProfile profile);
 
 struct VectorCase {
   std::string name;  // its tensors are called name/x, name/data, ...
@@ -33,16 +28,6 @@ struct VectorCase {
     return found == options.end() ? "" : found->second;
   }
 };
-
-struct VectorFile {
-  std::string title;
-  VectorProfile profile = VectorProfile::te;
-  std::vector<VectorCase> cases;
-};
-
-// Errors: file_corrupt (no title or cases, a field of the wrong type), not_supported (a title or an
-// option that is not known here: nothing is skipped that nobody has read).
-Result<VectorFile> parse_vectors(const SafetensorsHeader& header, std::string_view path);
 
 struct VectorDifference {
   std::string tensor;                   // "data", "scale", "amax"
@@ -84,7 +69,7 @@ struct Nvfp4VectorInput {
 };
 struct Nvfp4VectorOutput {
   std::vector<std::uint8_t> codes, scales;
-  std::vector<float> amax;  // found or given
+  std::vector<float> amax;                      // found or given
   std::vector<std::uint8_t> codes_t, scales_t;  // of the transpose, where it is asked for
   std::vector<float> amax_t;
 };
@@ -120,10 +105,12 @@ struct VectorKernels {
   std::function<Result<Bytes>(const FakeVectorInput&)> fake_quantize;  // in x's type
 };
 
-// Errors: those of parse_vectors, file_corrupt (a tensor of a case is missing or of another type or
-// shape), io_error, and what the kernels return. A difference is no error but a failed case; where
-// tests/golden/README.md lets values be one E2M1 step apart, more than 1 in 1,000 of a file's fail.
-// `progress`, if any, is told after each case how many of how many are done.
+// Errors: file_corrupt (no title or cases, a field of the wrong type, a tensor of a case missing or
+// of another type or shape), not_supported (a title or an option that is not known here: nothing is
+// skipped that nobody has read), io_error, and what the kernels return. A difference is no error
+// but a failed case; where tests/golden/README.md lets values be one E2M1 step apart, more than 1
+// in 1,000 of a file's fail. `progress`, if any, is told after each case how many of how many are
+// done.
 Result<VectorReport> check_vectors(
     const SafetensorsReader& file, const VectorKernels& kernels,
     const std::function<void(std::size_t done, std::size_t total)>& progress = {});

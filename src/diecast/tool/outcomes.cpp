@@ -52,6 +52,8 @@ std::vector<WarmOutcome> warm_with_progress(Runtime& runtime,
                }});
 }
 
+namespace {
+
 std::string_view origin_name(Resolved::Origin origin) {
   switch (origin) {
     case Resolved::Origin::memory:
@@ -63,8 +65,6 @@ std::string_view origin_name(Resolved::Origin origin) {
   }
   return "";
 }
-
-namespace {
 
 nlohmann::ordered_json counters_of(const DiskCache& cache) {
   const CacheStatistics c = cache.statistics();

@@ -24,9 +24,6 @@ std::vector<WarmOutcome> warm_with_progress(Runtime& runtime,
                                             std::span<const Specialization> wanted, int jobs,
                                             std::string title, bool quiet);
 
-// "compiled", "found on disk", "found in memory".
-std::string_view origin_name(Resolved::Origin origin);
-
 // A line for each artifact; or JSON: an object for each, one for each failure, and all that the
 // runtime has counted.
 void print_outcomes(const Runtime& runtime, std::span<const WarmOutcome> outcomes, bool json);
