@@ -1,7 +1,6 @@
 // Opening libraries from files and from memory, with libfake_answer.so as the library.
 #include <diecast/base/library.h>
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <filesystem>
 #include <fstream>

@@ -5,8 +5,6 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include <thread>
-
 #include "cache/prune_fixture.h"
 #include "child_process.h"
 #include "fake_file_system.h"

@@ -8,7 +8,6 @@
 #include <diecast/template/source.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include <bit>
 #include <thread>

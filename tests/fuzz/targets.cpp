@@ -14,7 +14,6 @@
 #include <fcntl.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <fstream>
 #include <iterator>
 

@@ -4,7 +4,6 @@
 
 #include <diecast/template/template.h>
 
-#include <string>
 #include <vector>
 
 namespace diecast::variants {

@@ -1,6 +1,5 @@
 // dequantize_nvfp4 of either direction of a quantized tensor, as a caller has it: a columnwise side
 // is the rowwise one of the transpose, and comes back as that.
-#include <cstring>
 
 #include "how_many.h"
 #include "ops/tiles_fixture.h"

@@ -4,8 +4,6 @@
 #include <diecast/launch/device.h>
 
 #include <cstdint>
-#include <cstring>
-#include <memory>
 #include <vector>
 
 namespace diecast::variants {

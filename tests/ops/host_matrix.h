@@ -5,7 +5,6 @@
 #include <diecast/ops/reference/numbers.h>
 #include <diecast/ops/tensor.h>
 
-#include <cstring>
 #include <vector>
 
 namespace diecast {

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "ops/host_device_test.h"
 #include "ops/test_runtime.h"

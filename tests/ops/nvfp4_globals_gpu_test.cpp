@@ -3,7 +3,6 @@
 #include <diecast/diecast.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>

@@ -9,7 +9,6 @@
 #include <ops/host_matrix.h>
 #include <ops/test_runtime.h>
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <random>

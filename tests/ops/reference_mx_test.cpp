@@ -8,7 +8,6 @@
 
 #include <cfloat>
 #include <cmath>
-#include <limits>
 
 #if __has_include(<nlohmann/json.hpp>)
 #include <golden_vectors.h>

@@ -5,7 +5,6 @@
 
 #include <cfloat>
 #include <functional>
-#include <limits>
 #include <random>
 
 namespace diecast::reference {

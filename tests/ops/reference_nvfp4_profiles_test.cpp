@@ -8,8 +8,6 @@
 #include <ops/second_formulations.h>
 
 #include <cfloat>
-#include <limits>
-#include <string>
 #include <vector>
 
 namespace diecast::reference {

@@ -7,9 +7,6 @@
 #include <ops/second_formulations.h>
 
 #include <cfloat>
-#include <cmath>
-#include <limits>
-#include <string>
 #include <vector>
 
 namespace diecast::reference {

@@ -8,7 +8,6 @@
 #include <deque>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "ops/device_buffer.h"

@@ -5,7 +5,6 @@
 #include <diecast/diecast.h>
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <vector>
 

@@ -2,9 +2,7 @@
 #include <diecast/ops/reference/nvfp4.h>
 #include <diecast/ops/reference/nvfp4_te.h>
 
-#include <cmath>
 #include <cstring>
-#include <random>
 
 #include "ops/near_reciprocal.h"
 #include "ops/variant_case.h"

@@ -3,7 +3,6 @@
 
 #include <diecast/base/text.h>
 
-#include <cmath>
 #include <random>
 
 namespace diecast::weights_test {

@@ -3,8 +3,6 @@
 // could hang.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
 #include "runtime/fake_machine.h"
 
 namespace diecast {

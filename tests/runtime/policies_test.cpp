@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 
 #include "child_process.h"
 #include "runtime/fake_machine.h"

@@ -4,8 +4,6 @@
 #include <diecast/runtime/tuner.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
 #include "runtime/tuning_samples.h"
 #include "temporary_directory.h"
 

@@ -1,7 +1,6 @@
 // examples/quickstart.sh from its first line to its last, on checkpoints of any name. What it would
 // build is there already: `cmake` is a program that does nothing.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
 

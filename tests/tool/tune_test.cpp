@@ -3,7 +3,6 @@
 #include <diecast/runtime/tuning/record.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "tool/run_tool.h"

@@ -2,8 +2,6 @@
 #include <gtest/gtest.h>
 #include <tree/files.h>
 
-#include <filesystem>
-
 #include "temporary_directory.h"
 
 namespace diecast {

@@ -5,7 +5,6 @@
 #include <diecast/cache/cache_directory.h>
 
 #include <algorithm>
-#include <map>
 
 namespace diecast {
 namespace {

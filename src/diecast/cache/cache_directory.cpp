@@ -6,7 +6,6 @@
 #include <fcntl.h>
 
 #include <algorithm>
-#include <functional>
 
 namespace diecast {
 namespace {

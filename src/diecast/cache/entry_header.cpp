@@ -2,7 +2,6 @@
 // so alignment, padding and byte order of this machine do not matter.
 #include <diecast/cache/entry_header.h>
 
-#include <algorithm>
 #include <cstring>
 
 namespace diecast {

@@ -3,7 +3,6 @@
 
 #include <diecast/cache/cache_roots.h>
 
-#include <optional>
 #include <string>
 
 namespace diecast {

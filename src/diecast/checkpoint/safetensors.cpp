@@ -1,7 +1,6 @@
 // Opening and reading; every number of the header has been checked by then.
 #include <diecast/base/text.h>
 #include <diecast/checkpoint/safetensors.h>
-#include <errno.h>
 #include <fcntl.h>
 
 namespace diecast {

@@ -7,7 +7,6 @@
 #include <diecast/checkpoint/safetensors.h>
 #include <diecast/checkpoint/safetensors_header.h>
 
-#include <span>
 #include <string>
 #include <vector>
 

@@ -7,7 +7,6 @@
 #include <diecast/template/source.h>
 #include <diecast/template/target.h>
 
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>

@@ -5,7 +5,6 @@
 #include <diecast/compile/nvrtc_api.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <mutex>

@@ -7,7 +7,6 @@
 #include <diecast/runtime/isolated_compile.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <optional>
 
 namespace diecast {

@@ -3,8 +3,6 @@
 #include <diecast/template/parse/token.h>
 #include <diecast/template/specialization.h>
 
-#include <algorithm>
-
 namespace diecast {
 namespace {
 

@@ -7,7 +7,6 @@
 #include <diecast/runtime/runtime.h>
 #include <diecast/template/template.h>
 
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>

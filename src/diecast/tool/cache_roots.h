@@ -7,7 +7,6 @@
 #include <diecast/tool/command.h>
 
 #include <functional>
-#include <memory>
 #include <nlohmann/json_fwd.hpp>
 
 namespace diecast::tool {

@@ -5,8 +5,6 @@
 #include <diecast/tool/console.h>
 #include <diecast/tool/conversion.h>
 
-#include <optional>
-
 namespace diecast::tool {
 namespace {
 

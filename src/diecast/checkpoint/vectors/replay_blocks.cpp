@@ -4,7 +4,6 @@
 #include <diecast/ops/reference/fp4_fake.h>
 #include <diecast/ops/reference/numbers.h>
 
-#include <algorithm>
 #include <cmath>
 
 namespace diecast {

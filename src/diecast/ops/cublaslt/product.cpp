@@ -2,8 +2,6 @@
 #include <diecast/base/text.h>
 #include <diecast/ops/cublaslt/product.h>
 
-#include <algorithm>
-
 namespace diecast::cublaslt {
 namespace {
 

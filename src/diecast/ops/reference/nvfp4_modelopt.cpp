@@ -4,8 +4,6 @@
 #include <diecast/ops/reference/numbers.h>
 #include <diecast/ops/reference/nvfp4.h>
 
-#include <cmath>
-
 namespace diecast::reference {
 
 float modelopt_scale_2(float amax, int bound) {

@@ -6,7 +6,6 @@
 #include <diecast/ops/weights/device_memory.h>
 #include <diecast/ops/weights/master_weights.h>
 
-#include <string_view>
 #include <vector>
 
 namespace diecast {

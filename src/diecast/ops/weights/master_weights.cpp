@@ -7,9 +7,6 @@
 #include <diecast/ops/weights/master_cast_state.h>
 #include <diecast/ops/weights/master_weights.h>
 
-#include <algorithm>
-#include <optional>
-
 namespace diecast {
 namespace {
 

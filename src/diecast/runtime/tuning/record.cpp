@@ -5,7 +5,6 @@
 #include <diecast/runtime/tuning/record.h>
 
 #include <algorithm>
-#include <optional>
 #include <tuple>
 
 namespace diecast {

@@ -3,9 +3,7 @@
 #include <diecast/runtime/tuning/trial.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
-#include <map>
 #include <random>
 
 namespace diecast {

@@ -4,8 +4,6 @@
 #include <diecast/template/parse/header_parser.h>
 #include <diecast/template/requirements.h>
 
-#include <algorithm>
-
 namespace diecast {
 
 Result<void> HeaderParser::check() {
