@@ -122,9 +122,12 @@ Result<PreparedQuantizeNvfp4> PreparedQuantizeNvfp4::prepare(Runtime& runtime,
       quantize_nvfp4_kernels(request, prepared.finds_rows_, device->properties());
   DIECAST_TRY(const auto kernels, preload_all_for(runtime, device, wanted.all));
   DIECAST_CHECK(takes(*kernels.front(), request.in, prepared.finds_rows_));
-  prepared.quantize_ = kernels.front(), prepared.some_ = kernels.back();
-  prepared.few_ = kernels[kernels.size() > 1];
+  const bool alone = kernels.size() == 1;
+  prepared.quantize_ = kernels.front();
+  prepared.few_ = kernels[alone ? 0 : 1], prepared.some_ = kernels[alone ? 0 : 2];
+  prepared.counted_ = kernels[wanted.counted_kernel];
   prepared.few_elements_ = wanted.few, prepared.some_elements_ = wanted.some;
+  prepared.counted_elements_ = wanted.counted;
   if (!prepared.finds_rows_ && !given(request)) {
     const PreparedAmax::Request amax{
         request.in,

@@ -89,7 +89,8 @@ class PreparedQuantizeNvfp4 {
   std::int64_t scratch_bytes(std::int64_t, std::int64_t) const { return 0; }  // for [rows, cols]
   // That writes the codes of so many elements; whether the device knows how many rows they are.
   const Kernel& kernel(std::int64_t elements, bool device_rows = false) const {
-    if (elements >= some_elements_ || device_rows) return *quantize_;
+    if (device_rows) return elements < counted_elements_ ? *counted_ : *quantize_;
+    if (elements >= some_elements_) return *quantize_;
     return elements < few_elements_ ? *few_ : *some_;
   }
   // block_amax, rng_state: as in the options, where the request says so. Errors: as
@@ -105,10 +106,10 @@ class PreparedQuantizeNvfp4 {
   PlainNvfp4 plain_;                  // what most launches bring
   bool finds_rows_ = false;           // rows find their own amax
   std::optional<PreparedAmax> amax_;  // when the amax is computed first
-  // The latter two are for less than so many elements, few_ for at most as many as some_: they have
-  // more threads for each.
-  std::shared_ptr<Kernel> quantize_, few_, some_;
-  std::int64_t few_elements_ = 0, some_elements_ = 0;
+  // The latter are for less than so many elements, few_ for at most as many as some_, counted_ where
+  // the device counts the rows: they have more threads for each.
+  std::shared_ptr<Kernel> quantize_, few_, some_, counted_;
+  std::int64_t few_elements_ = 0, some_elements_ = 0, counted_elements_ = 0;
 };
 
 // The argument rng of a kernel. Errors: missing_buffer, not_supported (a state that a request does

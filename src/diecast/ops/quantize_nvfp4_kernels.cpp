@@ -94,6 +94,8 @@ QuantizeNvfp4Kernels kernels_that_find_rows(const Request& request,
     out.all.push_back(*spread), out.all.push_back(*close);
     out.few = device.sm_count * std::int64_t{256} * 16;
     out.some = device.sm_count * std::int64_t{2048} * 16;
+    out.all.push_back({kName, bindings.set("THREADS", few)});
+    out.counted_kernel = 3, out.counted = rows_at_once(device, few) * request.cols;
     return out;
   }
   const int some = std::max(2 * many, few / 2);  // few, where those are twice many
@@ -101,6 +103,7 @@ QuantizeNvfp4Kernels kernels_that_find_rows(const Request& request,
   out.all.push_back({kName, bindings.set("THREADS", some)});
   out.few = rows_at_once(device, few) * request.cols;
   out.some = rows_at_once(device, some) * request.cols;
+  out.counted_kernel = 1, out.counted = out.few;
   return out;
 }
 

@@ -6,6 +6,7 @@
 #include <diecast/ops/prepared.h>
 #include <diecast/ops/quantize_nvfp4.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -14,6 +15,9 @@ namespace diecast {
 struct QuantizeNvfp4Kernels {
   std::vector<KernelWanted> all;   // for many elements, then, if there are such, for few, for some
   std::int64_t few = 0, some = 0;  // elements from which on it is not that kernel any more
+  // The same where the device counts the rows, which not every kernel takes: which of `all`.
+  std::size_t counted_kernel = 0;
+  std::int64_t counted = 0;
 };
 
 // `finds_rows`: rows find their own amax.

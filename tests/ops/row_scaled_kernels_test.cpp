@@ -1,0 +1,44 @@
+// Which of its kernels a prepared row-scaled quantize_nvfp4 takes, by the number of elements and by
+// who counts the rows.
+#include <gtest/gtest.h>
+
+#include "ops/fake_gpu.h"
+
+namespace diecast {
+namespace {
+
+class RowScaledKernels : public testing::OnFakeGpu {
+ protected:
+  static constexpr std::int64_t kCols = 4096, kFew = 8 * kCols, kMany = 65536 * kCols;
+
+  PreparedQuantizeNvfp4 prepared(ScaleLayout layout) {
+    const PreparedQuantizeNvfp4::Request request{
+        .row_scaled = true, .cols = kCols, .layout = layout};
+    return PreparedQuantizeNvfp4::prepare(*runtime_, device_, request).value();
+  }
+  static const std::string& name(const Kernel& kernel) {
+    return kernel.specialization().tmpl().name();
+  }
+  static std::int64_t threads(const Kernel& kernel) {
+    return kernel.specialization().number("THREADS");
+  }
+};
+
+TEST_F(RowScaledKernels, FewRowsAreSpreadWhereTheHostCountsThem) {
+  const PreparedQuantizeNvfp4 op = prepared(ScaleLayout::linear);
+  EXPECT_EQ(name(op.kernel(kFew)), "quantize_nvfp4_row_scaled_small");
+  EXPECT_EQ(name(op.kernel(kMany)), "quantize_nvfp4_row_scaled");
+  EXPECT_EQ(name(op.kernel(kFew, true)), "quantize_nvfp4_row_scaled");
+  EXPECT_GT(threads(op.kernel(kFew, true)), threads(op.kernel(kMany)));
+  EXPECT_EQ(&op.kernel(kMany, true), &op.kernel(kMany));
+}
+
+TEST_F(RowScaledKernels, OtherLayoutsHaveTheSameWhoeverCounts) {
+  const PreparedQuantizeNvfp4 op = prepared(ScaleLayout::s128x4);
+  EXPECT_EQ(&op.kernel(kFew, true), &op.kernel(kFew));
+  EXPECT_GT(threads(op.kernel(kFew)), threads(op.kernel(kMany)));
+  EXPECT_EQ(&op.kernel(kMany, true), &op.kernel(kMany));
+}
+
+}  // namespace
+}  // namespace diecast
