@@ -45,7 +45,8 @@ Result<std::vector<Specialization>> samples_of(Runtime& runtime, const std::stri
     if (!wanted) continue;
     for (const std::int64_t cols : kPlainCols) {
       if (cols != 0 && !is_plain(name)) continue;
-      if (bindings.find("COLS") != nullptr) bindings.set("COLS", cols);
+      const Parameter* const length = tmpl->parameter("COLS");
+      if (length != nullptr && length->fallback) bindings.set("COLS", cols);
       DIECAST_TRY(samples.emplace_back(), Specialization::make(tmpl, bindings, target));
     }
   }
