@@ -106,8 +106,8 @@ class PreparedQuantizeNvfp4 {
   PlainNvfp4 plain_;                  // what most launches bring
   bool finds_rows_ = false;           // rows find their own amax
   std::optional<PreparedAmax> amax_;  // when the amax is computed first
-  // The latter are for less than so many elements, few_ for at most as many as some_, counted_ where
-  // the device counts the rows: they have more threads for each.
+  // The latter are for less than so many elements, few_ for at most as many as some_, counted_
+  // where the device counts the rows: they have more threads for each.
   std::shared_ptr<Kernel> quantize_, few_, some_, counted_;
   std::int64_t few_elements_ = 0, some_elements_ = 0, counted_elements_ = 0;
 };
