@@ -4,6 +4,11 @@
 #include <diecast/diecast.h>
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
 #include "ops/test_runtime.h"
 #include "temporary_directory.h"
 
@@ -53,35 +58,49 @@ constexpr const char* kToE2m1[] = {"quantize_nvfp4 IN=bf16",
                                    "quantize_nvfp4_tiles IN=e4m3 GROUPED=1",
                                    "partial_cast IN=f32"};
 
-class Disassembly : public ::testing::TestWithParam<const char*> {};
+class Disassembly : public ::testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    if (program_.empty()) {
+      GTEST_SKIP() << "neither nvdisasm nor cuobjdump in PATH, CUDA_HOME or CUDA_PATH; "
+                      "DIECAST_NVDISASM names one";
+    }
+    const auto compiler = runtime_->compiler(target_);
+    if (!compiler) GTEST_SKIP() << compiler.error().message();
+    if (const auto accepted = (*compiler)->accepts(target_); !accepted) {
+      GTEST_SKIP() << accepted.error().message();
+    }
+  }
+
+  // The machine code of each, as text.
+  template <class Check>
+  void each_text(std::span<const char* const> spellings, const Check& check) {
+    std::vector<Specialization> all;
+    for (const char* spelling : spellings) {
+      all.push_back(runtime_->specialize(std::string(spelling) + " @ " + GetParam()).value());
+    }
+    for (const WarmOutcome& outcome : warm(*runtime_, all)) {
+      ASSERT_FALSE(outcome.error) << outcome.error->message();
+      const Artifact& artifact = *outcome.resolved->artifact;
+      const auto text = disassemble(program_, artifact.payload);
+      if (!text) GTEST_SKIP() << program_ << ": " << text.error().what;
+      SCOPED_TRACE(artifact.spelling);
+      ASSERT_NO_FATAL_FAILURE(check(*text));
+    }
+  }
+
+  const std::string program_ = disassembler();
+  const std::shared_ptr<Runtime> runtime_ = test_runtime();
+  const Target target_ = Target::parse(GetParam()).value();
+};
 
 TEST_P(Disassembly, ShowsTheHardwareConversionToE2m1FromSm100aOn) {
-  const std::string program = disassembler();
-  if (program.empty()) {
-    GTEST_SKIP() << "neither nvdisasm nor cuobjdump in PATH, CUDA_HOME or CUDA_PATH; "
-                    "DIECAST_NVDISASM names one";
-  }
-  const auto runtime = test_runtime();
-  const Target target = Target::parse(GetParam()).value();
-  const auto compiler = runtime->compiler(target);
-  if (!compiler) GTEST_SKIP() << compiler.error().message();
-  if (const auto accepted = (*compiler)->accepts(target); !accepted) {
-    GTEST_SKIP() << accepted.error().message();
-  }
-  std::vector<Specialization> all;
-  for (const char* spelling : kToE2m1) {
-    if (target.cc % 10 != 0 && all.size() == 3) break;  // a sibling of a target that has them all
-    all.push_back(runtime->specialize(std::string(spelling) + " @ " + GetParam()).value());
-  }
-  for (const WarmOutcome& outcome : warm(*runtime, all)) {
-    ASSERT_FALSE(outcome.error) << outcome.error->message();
-    const Artifact& artifact = *outcome.resolved->artifact;
-    const auto text = disassemble(program, artifact.payload);
-    if (!text) GTEST_SKIP() << program << ": " << text.error().what;
-    ASSERT_NE(text->find("EXIT"), std::string::npos) << artifact.spelling;  // it is machine code
-    const bool found = text->find("F2FP.SATFINITE.E2M1.F32") != std::string::npos;
-    EXPECT_EQ(found, target.cc >= 100) << artifact.spelling;
-  }
+  std::span<const char* const> ways = kToE2m1;
+  if (target_.cc % 10 != 0) ways = ways.first(3);  // a sibling of a target that has them all
+  each_text(ways, [&](const std::string& text) {
+    ASSERT_NE(text.find("EXIT"), std::string::npos);  // it is machine code
+    EXPECT_EQ(text.find("F2FP.SATFINITE.E2M1.F32") != std::string::npos, target_.cc >= 100);
+  });
 }
 
 // Kernels that are launched while what came before ends: what that writes is read after the wait.
@@ -95,26 +114,11 @@ constexpr const char* kDependent[] = {"quantize_nvfp4 IN=bf16",
                                       "quantize_nvfp4_small IN=bf16"};
 
 TEST_P(Disassembly, ShowsNoLoadBeforeADependentLaunchHasWaited) {
-  const std::string program = disassembler();
-  const auto runtime = test_runtime();
-  const Target target = Target::parse(GetParam()).value();
-  const auto compiler = runtime->compiler(target);
-  if (program.empty() || !compiler || !(*compiler)->accepts(target)) {
-    GTEST_SKIP() << "no disassembler, or no compiler for " << GetParam();
-  }
-  std::vector<Specialization> all;
-  for (const char* spelling : kDependent) {
-    all.push_back(runtime->specialize(std::string(spelling) + " @ " + GetParam()).value());
-  }
-  for (const WarmOutcome& outcome : warm(*runtime, all)) {
-    ASSERT_FALSE(outcome.error) << outcome.error->message();
-    const Artifact& artifact = *outcome.resolved->artifact;
-    const auto text = disassemble(program, artifact.payload);
-    if (!text) GTEST_SKIP() << program << ": " << text.error().what;
-    const std::size_t waited = text->find("ACQBULK"), loaded = text->find("LDG");
-    ASSERT_NE(loaded, std::string::npos) << artifact.spelling;
-    EXPECT_LT(waited, loaded) << artifact.spelling;
-  }
+  each_text(kDependent, [](const std::string& text) {
+    const std::size_t waited = text.find("ACQBULK"), loaded = text.find("LDG");
+    ASSERT_NE(loaded, std::string::npos);
+    EXPECT_LT(waited, loaded);
+  });
 }
 
 INSTANTIATE_TEST_SUITE_P(Targets, Disassembly,

@@ -13,7 +13,6 @@
 #include <boost/context/fiber.hpp>
 #include <boost/context/preallocated.hpp>
 #include <cerrno>
-#include <cstring>
 #include <new>
 
 #if defined(DIECAST_ASAN)
@@ -80,7 +79,7 @@ Result<FiberStacks> FiberStacks::map(unsigned count) {
   if (base == MAP_FAILED)
     return Error{ErrorCode::out_of_memory,
                  cat("no memory for the stacks of ", count, " threads of a block (",
-                     human_bytes(bytes), "): ", std::strerror(errno)),
+                     human_bytes(bytes), "): ", errno_text(errno)),
                  "raise the limit of `ulimit -v`, or set DIECAST_HOST_THREADS to fewer threads"};
   auto mapping = std::make_shared<Mapping>();
   mapping->base = static_cast<std::byte*>(base);
