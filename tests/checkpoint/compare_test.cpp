@@ -22,8 +22,8 @@ Result<Comparison> compared(
   TemporaryDirectory folder;
   write_text(folder / "a", encode({first, {}}));
   write_text(folder / "b", encode({second, {}}));
-  DIECAST_TRY(const SafetensorsReader a, SafetensorsReader::open(folder / "a"));
-  DIECAST_TRY(const SafetensorsReader b, SafetensorsReader::open(folder / "b"));
+  DIECAST_TRY(const Checkpoint a, Checkpoint::open(folder / "a"));
+  DIECAST_TRY(const Checkpoint b, Checkpoint::open(folder / "b"));
   return compare(a, b, progress);
 }
 

@@ -78,7 +78,7 @@ TEST_F(Convert, WR03_FailureOfAnyCallLeavesInputAndOldOutputAsTheyWere) {
 
 TEST_F(Convert, InputThatChangesMeanwhileIsAnErrorAndLeavesNoFile) {
   write_text(in_, encode(sample()));
-  const auto reader = SafetensorsReader::open(in_);
+  const auto reader = Checkpoint::open(in_);
   ASSERT_TRUE(reader);
   ConvertOptions options;
   options.progress = [&](const ConvertProgress& progress) {
@@ -103,7 +103,7 @@ TEST_F(Convert, WR06_OutputThatIsTheInputIsRefused) {
 
 TEST_F(Convert, KernelErrorNamesTheTensorAndLeavesNoFile) {
   write_text(in_, encode(sample()));
-  const auto reader = SafetensorsReader::open(in_);
+  const auto reader = Checkpoint::open(in_);
   ConvertKernels kernels = scalar_kernels();
   kernels.amax = [](ByteSpan, DType, std::int64_t, std::int64_t) -> Result<float> {
     return Error{ErrorCode::out_of_memory, "no room for 1 MiB", "free some"};
@@ -118,11 +118,11 @@ TEST_F(Convert, KernelErrorNamesTheTensorAndLeavesNoFile) {
 
 TEST_F(Convert, PlanOfAnotherFileIsAnError) {
   write_text(in_, encode(sample()));
-  const auto reader = SafetensorsReader::open(in_);
+  const auto reader = Checkpoint::open(in_);
   TestFile other;
   other.tensors["x.weight"] = random_tensor("BF16", {16, 16}, 1);
   write_text(back_, encode(other));
-  const Plan plan = plan_quantize(SafetensorsReader::open(back_)->header()).value();
+  const Plan plan = plan_quantize(Checkpoint::open(back_)->header()).value();
   const auto report = convert(*reader, plan, out_, scalar_kernels());
   ASSERT_FALSE(report);
   EXPECT_EQ(report.error().what,
@@ -135,7 +135,7 @@ TEST_F(Convert, WeightOfTerabytesInASparseFileIsTakenInPieces) {
   write_text(in_, file_of(header));
   if (::truncate(in_.c_str(), static_cast<off_t>(8 + header.size()) + (off_t{1} << 41)) != 0)
     GTEST_SKIP() << "no sparse files here";
-  const auto reader = SafetensorsReader::open(in_);
+  const auto reader = Checkpoint::open(in_);
   ASSERT_TRUE(reader);
   ConvertKernels kernels = scalar_kernels();
   std::int64_t seen = 0;

@@ -16,13 +16,13 @@ class Convert : public ::testing::Test {
                                  const ConvertOptions& convert_options = {},
                                  FileSystem& files = system_files()) {
     write_text(in_, encode(file));
-    DIECAST_TRY(const SafetensorsReader reader, SafetensorsReader::open(in_, false, files));
+    DIECAST_TRY(const Checkpoint reader, Checkpoint::open(in_, false, files));
     DIECAST_TRY(const Plan plan, plan_quantize(reader.header(), options));
     return convert(reader, plan, out_, scalar_kernels(), convert_options, files);
   }
   Result<ConvertReport> dequantize(std::optional<DType> to = {},
                                    const ConvertOptions& options = {}) {
-    DIECAST_TRY(const SafetensorsReader reader, SafetensorsReader::open(out_));
+    DIECAST_TRY(const Checkpoint reader, Checkpoint::open(out_));
     DIECAST_TRY(const Plan plan, plan_dequantize(reader.header(), to));
     return convert(reader, plan, back_, scalar_kernels(), options);
   }

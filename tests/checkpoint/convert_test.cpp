@@ -121,7 +121,7 @@ TEST_F(Convert, NeedsNothingBesideTheFileNorAnOrderInIt) {
   const std::string expected = text_of(out_);
   write_text(in_, encode(file, true));
   ASSERT_NE(text_of(in_), encode(file));
-  const auto reader = SafetensorsReader::open(in_).value();
+  const auto reader = Checkpoint::open(in_).value();
   convert(reader, plan_quantize(reader.header()).value(), out_, scalar_kernels()).value();
   EXPECT_EQ(text_of(out_), expected);
   const std::filesystem::path folder = std::filesystem::path(in_).parent_path();
@@ -220,7 +220,7 @@ TEST_F(Convert, PieceSizeChangesNothing) {
 
 TEST_F(Convert, KernelsNeverSeeMoreThanAPiece) {
   write_text(in_, encode(sample()));
-  const auto reader = SafetensorsReader::open(in_);
+  const auto reader = Checkpoint::open(in_);
   ConvertKernels kernels = scalar_kernels();
   std::size_t largest = 0;
   kernels.quantize = [&](ByteSpan x, DType, std::int64_t rows, std::int64_t cols, float,

@@ -20,10 +20,10 @@ inline std::string there_and_back(const TestFile& file, const ConvertKernels& ke
   write_text(in, encode(file));
   ConvertOptions convert_options;
   convert_options.piece_bytes = piece_bytes;
-  const auto reader = SafetensorsReader::open(in).value();
+  const auto reader = Checkpoint::open(in).value();
   const Plan there = plan_quantize(reader.header(), options).value();
   convert(reader, there, out, kernels, convert_options).value();
-  const auto quantized = SafetensorsReader::open(out).value();
+  const auto quantized = Checkpoint::open(out).value();
   const Plan home = plan_dequantize(quantized.header()).value();
   convert(quantized, home, back, kernels, convert_options).value();
   return text_of(out) + text_of(back);

@@ -32,7 +32,7 @@ TEST(KernelsOnHost, WeightsAreThoseOfEveryProfilesReferenceNaNIncluded) {
   TemporaryDirectory folder;
   const std::string in = folder / "in", out = folder / "out";
   write_text(in, encode(file));
-  const auto reader = SafetensorsReader::open(in).value();
+  const auto reader = Checkpoint::open(in).value();
   const auto text = [](const auto& numbers) {
     return std::string(reinterpret_cast<const char*>(numbers.data()),
                        numbers.size() * sizeof numbers[0]);

@@ -13,19 +13,19 @@ TEST(Plan, DequantizeGoesBackToNamesShapesTypesAndMetadata) {
     QuantizeOptions options;
     options.row_scaled = row_scaled;
     const Plan there = plan_quantize(header, options).value();
-    const Plan back = plan_dequantize(there.output).value();
-    EXPECT_EQ(encode_header(back.output), encode_header(header));
+    const Plan back = plan_dequantize(there.outputs[0]).value();
+    EXPECT_EQ(encode_header(back.outputs[0]), encode_header(header));
     EXPECT_EQ(planned(back, "b.weight").row_scaled, row_scaled);
     EXPECT_EQ(planned(back, "b.weight").matrices.matrices, 4u);
-    const Plan to = plan_dequantize(there.output, DType::f16).value();
+    const Plan to = plan_dequantize(there.outputs[0], DType::f16).value();
     EXPECT_EQ(output(to, "b.weight"), "F16 [4, 32, 64]");
   }
 }
 
 TEST(Plan, DequantizeOfAFileInWhichNothingWasQuantizedCopiesIt) {
   const auto header = weights({"a.bias"});
-  const Plan back = plan_dequantize(plan_quantize(header).value().output).value();
-  EXPECT_EQ(encode_header(back.output), encode_header(header));
+  const Plan back = plan_dequantize(plan_quantize(header).value().outputs[0]).value();
+  EXPECT_EQ(encode_header(back.outputs[0]), encode_header(header));
 }
 
 std::vector<TensorInfo> foreign(StoredDType scale_type = StoredDType::f8_e4m3, Dims scale = {32, 4},

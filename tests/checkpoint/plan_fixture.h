@@ -33,7 +33,7 @@ inline const PlannedTensor& planned(const Plan& plan, const std::string& name) {
 
 // "U8 [32, 32]"
 inline std::string output(const Plan& plan, const std::string& name) {
-  const TensorInfo* tensor = plan.output.find(name);
+  const TensorInfo* tensor = plan.outputs[0].find(name);
   return tensor ? std::string(stored_dtype_name(tensor->dtype)) + " " + shape_text(tensor->shape)
                 : "none";
 }

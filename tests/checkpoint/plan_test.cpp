@@ -215,7 +215,7 @@ TEST(Plan, OutputHasFourTensorsAWeight) {
   EXPECT_EQ(output(plan, "b.weight_scale_2"), "F32 [4]");
   EXPECT_EQ(output(plan, "b.input_scale"), "F32 [4]");
   EXPECT_EQ(output(plan, "c.bias"), "I64 [3]");
-  EXPECT_EQ(plan.output.tensors.size(), 9u);
+  EXPECT_EQ(plan.outputs[0].tensors.size(), 9u);
   QuantizeOptions options;
   options.row_scaled = true;
   const Plan rows = plan_quantize(header, options).value();
@@ -230,7 +230,7 @@ TEST(Plan, MetadataSaysProfileAndOldTypesAndKeepsTheRest) {
       {{"a.weight", StoredDType::bf16, {16, 16}}, {"b.weight", StoredDType::f16, {16, 16}}},
       {{"format", "pt"}});
   const Plan plan = plan_quantize(header).value();
-  EXPECT_EQ(plan.output.metadata,
+  EXPECT_EQ(plan.outputs[0].metadata,
             (Metadata{{"format", "pt"},
                       {"diecast.format", "nvfp4"},
                       {"diecast.profile", "te"},
@@ -251,7 +251,7 @@ TEST(Plan, WR11_CollidingOutputNameIsAnError) {
 
 TEST(Plan, FileThatIsQuantizedAlreadyIsRefused) {
   const Plan once = plan_quantize(weights({"a.weight", "b.weight"})).value();
-  const auto twice = plan_quantize(once.output);
+  const auto twice = plan_quantize(once.outputs[0]);
   ASSERT_FALSE(twice);
   EXPECT_EQ(twice.error().message(),
             "diecast: invalid_argument: the input is quantized already: its metadata has "

@@ -79,7 +79,7 @@ std::string refused(const Nvfp4Scheme& scheme) {
   QuantizeOptions options;
   options.scheme = scheme;
   const auto plan = plan_quantize(header_of({{"a.weight", StoredDType::bf16, {16, 16}}}), options);
-  return plan ? plan->output.metadata.at(std::string(kProfileKey)) : plan.error().message();
+  return plan ? plan->outputs[0].metadata.at(std::string(kProfileKey)) : plan.error().message();
 }
 
 TEST(Nvfp4Scheme, APlanNamesItsProfileAndRefusesWhatThatHasNot) {

@@ -5,6 +5,7 @@
 #include <diecast/cache/cache_roots.h>
 #include <diecast/cache/entry.h>
 #include <diecast/checkpoint/safetensors_header.h>
+#include <diecast/checkpoint/safetensors_index.h>
 #include <diecast/compile/artifact.h>
 #include <diecast/runtime/manifest.h>
 #include <diecast/runtime/runtime.h>
@@ -131,6 +132,23 @@ std::vector<std::string> safetensors_seeds() {
   return {std::string(reinterpret_cast<const char*>(&bytes), 8) + json};
 }
 
+// What is read can be written, and reads back as the same.
+void fuzz_index(std::string_view input) {
+  const auto index = parse_index(input, "fuzz.json");
+  if (!index) {
+    must(!index.error().fix.empty());
+    return;
+  }
+  for (const auto& [tensor, file] : index->files) must(file.find('/') == file.npos);
+  const auto again = parse_index(encode_index(*index, 1), "fuzz.json");
+  must(again && again->files == index->files);
+}
+
+std::vector<std::string> index_seeds() {
+  return {
+      R"({"metadata":{"total_size":72},"weight_map":{"a":"m-1.safetensors","b\u00e9":"m.safetensors"}})"};
+}
+
 const std::shared_ptr<Runtime>& runtime() {
   static const std::shared_ptr<Runtime> made = [] {
     RuntimeOptions options;
@@ -232,6 +250,7 @@ std::vector<std::string> roots_seeds() {
 constexpr FuzzTarget kTargets[] = {{"entry", fuzz_entry, entry_seeds},
                                    {"bundle", fuzz_bundle, bundle_seeds},
                                    {"safetensors", fuzz_safetensors, safetensors_seeds},
+                                   {"index", fuzz_index, index_seeds},
                                    {"manifest", fuzz_manifest, manifest_seeds},
                                    {"template", fuzz_template, template_seeds},
                                    {"expression", fuzz_expression, expression_seeds},

@@ -1,6 +1,7 @@
 // The command on this processor: vectors replayed, a checkpoint there and back again.
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "tool/run_tool.h"
@@ -137,6 +138,46 @@ TEST(ToolOnHost, BenchesEveryOptionOnThisProcessorAndOnAGpu) {
                             "compile: transpose_codes, the slowest of 16",
                             "compile: transpose_codes", "host: transpose_codes PAD=2",
                             "GPU: transpose_codes PAD=2", "compile: transpose_codes PAD=2"}));
+}
+
+// gate_proj and up_proj, which share an amax, in two files: the bits that one file of both has.
+TEST(ToolOnHost, AFolderOfSeveralFilesGoesThereAndBack) {
+  ToolRun diecast;
+  if (!host_works(diecast)) GTEST_SKIP() << "no host device or compiler";
+  diecast.set("DIECAST_CACHE", DIECAST_BUILD_DIR "/test-cache");
+  const std::string in = diecast.folder / "in", out = diecast.folder / "out",
+                    back = diecast.folder / "back", one = diecast.folder / "one.safetensors";
+  std::filesystem::create_directory(in);
+  testing::TestFile all;
+  std::string map;
+  for (const char* name : {"gate_proj", "up_proj"}) {
+    const std::string tensor = std::string("m.") + name + ".weight";
+    testing::TestFile file;
+    file.tensors[tensor] = testing::random_tensor("BF16", {16, 32}, all.tensors.size());
+    all.tensors.merge(testing::TestFile(file).tensors);
+    testing::write_text(in + "/" + name + ".safetensors", testing::encode(file));
+    map += (map.empty() ? "\"" : ",\"") + tensor + "\":\"" + name + ".safetensors\"";
+  }
+  testing::write_text(in + "/model.safetensors.index.json", "{\"weight_map\":{" + map + "}}");
+  testing::write_text(one, testing::encode(all));
+  for (const auto& [from, to] : {std::pair(in, out), std::pair(one, diecast.folder / "q")}) {
+    const auto run = diecast({"quantize", from, to, "--target", "host"});
+    EXPECT_EQ(run.exit_code, 0) << run.errors;
+    EXPECT_NE(run.output.find("2 tensors quantized, 0 copied"), std::string::npos) << run.output;
+  }
+  const auto alone = testing::decode(text_of(diecast.folder / "q"));
+  for (const char* name : {"gate_proj", "up_proj"}) {
+    for (const auto& [tensor, want] :
+         testing::decode(text_of(out + "/" + name + ".safetensors")).tensors)
+      EXPECT_TRUE(alone.tensors.at(tensor) == want) << tensor;
+  }
+  EXPECT_EQ(diecast({"dequantize", out, back, "--target", "host"}).exit_code, 0);
+  const auto apart = diecast({"compare", in, back + "/model.safetensors.index.json"});
+  EXPECT_EQ(apart.exit_code, 0) << apart.errors;
+  EXPECT_NE(apart.output.find("all values: largest error "), std::string::npos) << apart.output;
+  const auto again = diecast({"quantize", in, out, "--target", "host"});
+  EXPECT_EQ(again.exit_code, 1);
+  EXPECT_EQ(again.errors.find("diecast: file_exists: the folder "), 0u) << again.errors;
 }
 
 TEST(ToolOnHost, RefusesToOverwriteItsInput) {

@@ -133,8 +133,7 @@ TEST(Tool, ComparingSaysWhatIsNotFiniteAndCallsItNotExact) {
   EXPECT_NE(run.output.find("2 not finite, left out\n"), std::string::npos) << run.output;
   EXPECT_NE(run.output.find("exact                1 not finite, left out\n"), std::string::npos)
       << run.output;
-  EXPECT_NE(run.output.find("signal to noise exact; 3 not finite, left out\n"),
-            std::string::npos)
+  EXPECT_NE(run.output.find("signal to noise exact; 3 not finite, left out\n"), std::string::npos)
       << run.output;
 }
 
@@ -210,15 +209,10 @@ TEST(Tool, ADryRunPlansWithoutADevice) {
 TEST(Tool, WhatCannotBeginPrintsNoPlan) {
   ToolRun diecast;
   const std::string golden = kSource + "/tests/golden/nvfp4_te.safetensors";
-  const auto nowhere = diecast({"quantize", golden});
-  EXPECT_EQ(nowhere.exit_code, 1);
-  EXPECT_EQ(nowhere.errors,
-            "diecast: invalid_argument: no output file was named\n"
-            "  fix: diecast quantize IN OUT, or --dry-run for the plan alone\n");
   const auto no_gpu = diecast({"quantize", golden, diecast.folder / "out", "--target", "cuda"});
   EXPECT_EQ(no_gpu.exit_code, 1);
   EXPECT_TRUE(no_gpu.errors.starts_with("diecast: driver_unavailable: ")) << no_gpu.errors;
-  EXPECT_EQ(nowhere.output + no_gpu.output, "");
+  EXPECT_EQ(no_gpu.output, "");
 }
 
 TEST(Tool, AProfileWithoutFourOverSixSaysWhichHasIt) {

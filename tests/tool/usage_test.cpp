@@ -71,15 +71,34 @@ TEST(Usage, WrongWordsAreErrorsWithAFix) {
   EXPECT_EQ(diecast({"warm", "--help"}).exit_code, 0);
 }
 
-TEST(Usage, WithoutAManifestSayWhatTheyTake) {
+// Before anything is looked for, opened or measured.
+TEST(Usage, WordsThatAreMissingAreNamed) {
   ToolRun diecast;
-  for (const auto& words : {std::vector<std::string>{"warm"}, {"bundle", "create", "-o", "b"}}) {
+  const std::string no_manifest =
+      "no manifest was named\n"
+      "  fix: name a file such as cache/manifests/nvfp4.txt (share/diecast/cache/manifests of an "
+      "installed diecast), or what DIECAST_TRACE wrote\n";
+  const std::string no_kernel =
+      "no kernel was named\n"
+      "  fix: diecast tune \"amax IN=bf16\", or --merge FILE... for records that are there\n";
+  const std::pair<std::vector<std::string>, std::string> cases[] = {
+      {{"warm"}, no_manifest},
+      {{"bundle", "create", "-o", "b"}, no_manifest},
+      {{"quantize", "none.safetensors"},
+       "no output was named\n  fix: diecast quantize IN OUT, or --dry-run for the plan alone\n"},
+      {{"selftest"},
+       "selftest was not told what to test\n  fix: `diecast selftest --device` tests the GPU's "
+       "driver; tests/run.sh runs the tests\n"},
+      {{"tune"}, no_kernel},
+      {{"tune", "--merge", "a"}, "--merge has nowhere to write\n  fix: add --out FILE\n"},
+      {{"tune", "amax IN=bf16", "--size", "rows=many"},
+       "\"rows=many\" is no size\n"
+       "  fix: write it as --size rows=1,512,16384 --size cols=4096\n"}};
+  for (const auto& [words, message] : cases) {
     const auto run = diecast(words);
-    EXPECT_EQ(run.exit_code, 1);
-    EXPECT_EQ(run.errors,
-              "diecast: invalid_argument: no manifest was named\n"
-              "  fix: name a file such as cache/manifests/nvfp4.txt (share/diecast/cache/manifests "
-              "of an installed diecast), or what DIECAST_TRACE wrote\n");
+    EXPECT_EQ(run.exit_code, 2) << message;
+    EXPECT_EQ(run.errors, "diecast: invalid_argument: " + message);
+    EXPECT_EQ(run.output, "");
   }
 }
 

@@ -36,7 +36,7 @@ void accumulate(const std::vector<float>& first, const std::vector<float>& secon
 
 class Comparing {
  public:
-  Comparing(const SafetensorsReader& first, const SafetensorsReader& second,
+  Comparing(const Checkpoint& first, const Checkpoint& second,
             const std::function<void(std::uint64_t, std::uint64_t)>& progress)
       : first_(first), second_(second), progress_(progress) {}
 
@@ -45,8 +45,8 @@ class Comparing {
  private:
   Result<void> read(const TensorInfo& a, const TensorInfo& b, TensorComparison& out);
 
-  const SafetensorsReader& first_;
-  const SafetensorsReader& second_;
+  const Checkpoint& first_;
+  const Checkpoint& second_;
   const std::function<void(std::uint64_t, std::uint64_t)>& progress_;
   std::uint64_t done_ = 0;
   Bytes bytes_[2];
@@ -72,7 +72,7 @@ Result<void> Comparing::read(const TensorInfo& a, const TensorInfo& b, TensorCom
       accumulate(values_[0], values_[1], out.figures);
     }
     done_ += bytes_[0].size() + bytes_[1].size();
-    if (progress_) progress_(done_, first_.header().data_bytes() + second_.header().data_bytes());
+    if (progress_) progress_(done_, first_.header().data_bytes + second_.header().data_bytes);
   }
   return {};
 }
@@ -126,10 +126,10 @@ bool Comparison::identical() const {
                      [](const auto& tensor) { return tensor.identical; });
 }
 
-Result<Comparison> compare(const SafetensorsReader& first, const SafetensorsReader& second,
+Result<Comparison> compare(const Checkpoint& first, const Checkpoint& second,
                            const std::function<void(std::uint64_t, std::uint64_t)>& progress) {
   std::set<std::string> names;
-  for (const SafetensorsReader* reader : {&first, &second}) {
+  for (const Checkpoint* reader : {&first, &second}) {
     for (const TensorInfo& tensor : reader->header().tensors) names.insert(tensor.name);
   }
   Comparing comparing(first, second, progress);

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <diecast/base/error.h>
-#include <diecast/checkpoint/safetensors.h>
+#include <diecast/checkpoint/checkpoint.h>
 
 #include <cstdint>
 #include <functional>
@@ -51,7 +51,7 @@ struct Comparison {
 // `progress` is told the bytes read of both files and of how many. Quantized weights are compared
 // after dequantize: here their types differ. Errors: io_error.
 Result<Comparison> compare(
-    const SafetensorsReader& first, const SafetensorsReader& second,
+    const Checkpoint& first, const Checkpoint& second,
     const std::function<void(std::uint64_t done, std::uint64_t total)>& progress = {});
 
 }  // namespace diecast

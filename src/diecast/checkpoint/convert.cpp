@@ -19,15 +19,16 @@ Result<void> ConvertStream::read(const TensorInfo& tensor, std::uint64_t offset,
   return input_.read(tensor, offset, out);
 }
 
-Result<void> ConvertStream::write(const std::string& name, std::uint64_t offset, ByteSpan bytes) {
-  const TensorInfo* to = writer_.layout().find(name);
+Result<void> ConvertStream::write(std::uint32_t file, const std::string& name, std::uint64_t offset,
+                                  ByteSpan bytes) {
+  const TensorInfo* to = file < writers_.size() ? writers_[file].layout().find(name) : nullptr;
   if (to == nullptr) {
     return Error{ErrorCode::internal, cat("the plan's output has no tensor ", quote(name)),
                  "report this with the command and the input"};
   }
-  DIECAST_CHECK(writer_.write(*to, offset, bytes));
+  DIECAST_CHECK(writers_[file].write(*to, offset, bytes));
   done_ += bytes.size();
-  if (options_.progress) options_.progress({done_, writer_.layout().data_bytes(), name});
+  if (options_.progress) options_.progress({done_, total_, name});
   return {};
 }
 
@@ -39,7 +40,7 @@ Result<void> copy(ConvertStream& stream, const PlannedTensor& tensor) {
   Bytes bytes;
   for (std::uint64_t offset = 0; offset < source->bytes(); offset += held) {
     DIECAST_CHECK(stream.read(*source, offset, std::min(held, source->bytes() - offset), bytes));
-    DIECAST_CHECK(stream.write(tensor.name, offset, bytes));
+    DIECAST_CHECK(stream.write(tensor.file, tensor.name, offset, bytes));
   }
   return {};
 }
@@ -67,7 +68,7 @@ Result<void> dequantize(ConvertStream& stream, const PlannedTensor& tensor,
         tensor.name,
         kernels.dequantize(code_bytes, scale_bytes, global, static_cast<std::int64_t>(piece.rows),
                            static_cast<std::int64_t>(piece.cols), tensor.to, values)));
-    return stream.write(tensor.name, piece.first * width, values);
+    return stream.write(tensor.file, tensor.name, piece.first * width, values);
   };
   for (std::uint64_t matrix = 0; matrix < tensor.matrices.matrices; ++matrix) {
     DIECAST_CHECK(stream.each_piece(tensor.matrices, matrix, width, [&](const Piece& piece) {
@@ -97,17 +98,16 @@ Result<ConvertReport> carry_out(ConvertStream& stream, const Plan& plan,
 
 }  // namespace
 
-Result<ConvertReport> convert(const SafetensorsReader& input, const Plan& plan,
-                              const std::string& output, const ConvertKernels& kernels,
-                              const ConvertOptions& options, FileSystem& files) {
-  DIECAST_TRY(SafetensorsWriter writer,
-              SafetensorsWriter::create(output, plan.output, &input, files));
-  ConvertStream stream(input, writer, plan, options);
+Result<ConvertReport> convert(const Checkpoint& input, const Plan& plan, const std::string& output,
+                              const ConvertKernels& kernels, const ConvertOptions& options,
+                              FileSystem& files) {
+  DIECAST_TRY(ConvertOutputs outputs, ConvertOutputs::create(input, plan, output, files));
+  ConvertStream stream(input, outputs, plan, options);
   DIECAST_TRY(ConvertReport report, carry_out(stream, plan, kernels));
-  report.input_bytes = input.header().file_bytes();
-  report.output_bytes = writer.layout().file_bytes();
+  report.input_bytes = input.header().file_bytes;
+  report.output_bytes = outputs.file_bytes();
   DIECAST_CHECK(input.unchanged());
-  DIECAST_CHECK(writer.commit());
+  DIECAST_CHECK(outputs.commit());
   return report;
 }
 

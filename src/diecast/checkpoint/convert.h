@@ -5,8 +5,8 @@
 
 #include <diecast/base/error.h>
 #include <diecast/base/file.h>
+#include <diecast/checkpoint/checkpoint.h>
 #include <diecast/checkpoint/plan.h>
-#include <diecast/checkpoint/safetensors.h>
 
 #include <cstdint>
 #include <functional>
@@ -64,13 +64,16 @@ struct ConvertReport {
   std::vector<NonfiniteTensor> nonfinite;                    // quantized weights that have any
 };
 
-// `plan` was made from this reader's header. Errors: nonfinite_values (a strict plan, before the
-// output has a name), io_error (also when the input changes meanwhile), file_exists,
-// invalid_argument (the output is the input; the plan is another file's), and what the kernels
-// return. After an error the output's name is what it was before.
-Result<ConvertReport> convert(const SafetensorsReader& input, const Plan& plan,
-                              const std::string& output, const ConvertKernels& kernels,
-                              const ConvertOptions& options = {},
+// `plan` was made from this checkpoint's header. A file becomes the file `output`; what was given
+// as a folder or an index becomes a folder, made if it is missing: files of the same names and, of
+// several, an index of the same name. Errors: nonfinite_values (a strict plan, before the output
+// has a name), io_error (also when the input changes meanwhile), file_exists (also a folder that
+// has such an index), invalid_argument (the output is the input, or a file's name for a folder; the
+// plan is another checkpoint's), and what the kernels return. After an error the output's name is
+// what it was before; only where naming several files fails half way are the first ones there,
+// without the index that makes them a checkpoint.
+Result<ConvertReport> convert(const Checkpoint& input, const Plan& plan, const std::string& output,
+                              const ConvertKernels& kernels, const ConvertOptions& options = {},
                               FileSystem& files = system_files());
 
 }  // namespace diecast

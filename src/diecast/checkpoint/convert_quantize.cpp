@@ -67,14 +67,15 @@ void Weight::count() {
 }
 
 Result<void> Weight::write_blocks(const Piece& piece) {
-  DIECAST_CHECK(stream_.write(tensor_.name, piece.first / 2, codes_));
-  return stream_.write(module_ + ".weight_scale", piece.first / kScaleBlock, scales_);
+  DIECAST_CHECK(stream_.write(tensor_.file, tensor_.name, piece.first / 2, codes_));
+  return stream_.write(tensor_.file, module_ + ".weight_scale", piece.first / kScaleBlock, scales_);
 }
 
 // Engines ask for this tensor even where activations are scaled as they come; 1 leaves them alone.
 Result<void> Weight::write_input_scale(std::uint64_t index) {
   const float one[] = {1.0f};
-  return stream_.write(module_ + ".input_scale", index * sizeof(float), float_bytes(one));
+  return stream_.write(tensor_.file, module_ + ".input_scale", index * sizeof(float),
+                       float_bytes(one));
 }
 
 Result<void> Weight::measure(const Matrices& of, std::uint64_t matrix, float& amax) {
@@ -99,7 +100,8 @@ Result<void> Weight::quantize(const Matrices& of, std::uint64_t matrix, float am
         return write_blocks(piece);
       }));
   const float scale_2[] = {decode_scale(stream_.scheme(), amax)};
-  return stream_.write(module_ + ".weight_scale_2", matrix * sizeof(float), float_bytes(scale_2));
+  return stream_.write(tensor_.file, module_ + ".weight_scale_2", matrix * sizeof(float),
+                       float_bytes(scale_2));
 }
 
 Result<void> Weight::quantize_rows() {
@@ -114,8 +116,8 @@ Result<void> Weight::quantize_rows() {
                                           values_, type_of(tensor_), as_signed(piece.rows),
                                           as_signed(piece.cols), codes_, scales_, row_values)));
     for (float& value : row_values) value = decode_scale(stream_.scheme(), value);
-    DIECAST_CHECK(stream_.write(module_ + ".weight_scale_2", piece.row * sizeof(float),
-                                float_bytes(row_values)));
+    DIECAST_CHECK(stream_.write(tensor_.file, module_ + ".weight_scale_2",
+                                piece.row * sizeof(float), float_bytes(row_values)));
     return write_blocks(piece);
   });
 }

@@ -4,7 +4,7 @@
 
 #include <diecast/base/text.h>
 #include <diecast/checkpoint/convert.h>
-#include <diecast/checkpoint/safetensors_writer.h>
+#include <diecast/checkpoint/convert_outputs.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -24,9 +24,13 @@ struct Piece {
 
 class ConvertStream {
  public:
-  ConvertStream(const SafetensorsReader& input, SafetensorsWriter& writer, const Plan& plan,
+  ConvertStream(const Checkpoint& input, ConvertOutputs& outputs, const Plan& plan,
                 const ConvertOptions& options)
-      : input_(input), writer_(writer), plan_(plan), options_(options) {}
+      : input_(input),
+        writers_(outputs.writers()),
+        plan_(plan),
+        options_(options),
+        total_(outputs.data_bytes()) {}
 
   const Nvfp4Scheme& scheme() const { return plan_.scheme; }
 
@@ -43,14 +47,16 @@ class ConvertStream {
   // Errors: invalid_argument when the plan is another file's.
   Result<const TensorInfo*> source(const std::string& name) const;
   Result<void> read(const TensorInfo& tensor, std::uint64_t offset, std::uint64_t size, Bytes& out);
-  Result<void> write(const std::string& name, std::uint64_t offset, ByteSpan bytes);
+  // To a tensor of the plan's output `file`.
+  Result<void> write(std::uint32_t file, const std::string& name, std::uint64_t offset,
+                     ByteSpan bytes);
 
  private:
-  const SafetensorsReader& input_;
-  SafetensorsWriter& writer_;
+  const Checkpoint& input_;
+  std::vector<SafetensorsWriter>& writers_;
   const Plan& plan_;
   const ConvertOptions& options_;
-  std::uint64_t done_ = 0;  // bytes written
+  std::uint64_t total_, done_ = 0;  // bytes to write, and written
 };
 
 template <class Visit>

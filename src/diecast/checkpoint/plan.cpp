@@ -81,6 +81,7 @@ Result<PlannedTensor> decide(const TensorInfo& tensor, const QuantizeOptions& op
   out.name = tensor.name;
   out.dtype = tensor.dtype;
   out.shape = tensor.shape;
+  out.file = tensor.file;
   out.reason = reason_to_copy(tensor, options);
   if (!out.reason.empty()) return out;
   if (!whole_blocks(tensor)) {
@@ -181,8 +182,28 @@ std::vector<TensorInfo> outputs_of(const PlannedTensor& tensor) {
       {module + ".input_scale", StoredDType::f32, rows ? std::vector<std::uint64_t>{} : experts}};
 }
 
-Result<void> lay_out_plan(const SafetensorsHeader& header, Plan& plan, Metadata metadata) {
-  std::vector<TensorInfo> outputs;
+Result<Metadata> quantized_metadata(const Metadata& old, const Plan& plan, std::uint32_t file) {
+  const auto ours = old.lower_bound("diecast.");
+  if (ours != old.end() && ours->first.starts_with("diecast.")) {
+    return Error{ErrorCode::invalid_argument,
+                 cat("the input is quantized already: its metadata has ", quote(ours->first)),
+                 "run `diecast dequantize` on it first"};
+  }
+  nlohmann::json dtypes = nlohmann::json::object();
+  for (const PlannedTensor& tensor : plan.tensors) {
+    if (tensor.action == Action::quantize && tensor.file == file)
+      dtypes[tensor.name] = stored_dtype_name(tensor.dtype);
+  }
+  Metadata metadata = old;
+  metadata.emplace(kFormatKey, format_name(Format::nvfp4));
+  metadata.emplace(kProfileKey, profile_name(plan.scheme.profile));
+  metadata.emplace(kDtypesKey,
+                   dtypes.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  return metadata;
+}
+
+Result<void> lay_out_plan(const CheckpointHeader& header, Plan& plan) {
+  std::vector<std::vector<TensorInfo>> outputs(header.metadata.size());
   for (const PlannedTensor& tensor : plan.tensors) {
     for (TensorInfo& output : outputs_of(tensor)) {
       if (output.name != tensor.name && header.find(output.name) != nullptr) {
@@ -191,30 +212,15 @@ Result<void> lay_out_plan(const SafetensorsHeader& header, Plan& plan, Metadata 
                          ", but the input has a tensor of that name"),
                      cat("leave it out with --exclude ", quote(glob_of(tensor.name)))};
       }
-      outputs.push_back(std::move(output));
+      outputs[tensor.file].push_back(std::move(output));
     }
   }
-  DIECAST_TRY(plan.output, lay_out(std::move(outputs), std::move(metadata)));
+  for (std::uint32_t file = 0; file < outputs.size(); ++file) {
+    DIECAST_TRY(Metadata metadata, quantized_metadata(header.metadata[file], plan, file));
+    DIECAST_TRY(SafetensorsHeader output, lay_out(std::move(outputs[file]), std::move(metadata)));
+    plan.outputs.push_back(std::move(output));
+  }
   return {};
-}
-
-Result<Metadata> quantized_metadata(const SafetensorsHeader& header, const Plan& plan) {
-  const auto ours = header.metadata.lower_bound("diecast.");
-  if (ours != header.metadata.end() && ours->first.starts_with("diecast.")) {
-    return Error{ErrorCode::invalid_argument,
-                 cat("the input is quantized already: its metadata has ", quote(ours->first)),
-                 "run `diecast dequantize` on it first"};
-  }
-  nlohmann::json dtypes = nlohmann::json::object();
-  for (const PlannedTensor& tensor : plan.tensors) {
-    if (tensor.action == Action::quantize) dtypes[tensor.name] = stored_dtype_name(tensor.dtype);
-  }
-  Metadata metadata = header.metadata;
-  metadata.emplace(kFormatKey, format_name(Format::nvfp4));
-  metadata.emplace(kProfileKey, profile_name(plan.scheme.profile));
-  metadata.emplace(kDtypesKey,
-                   dtypes.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
-  return metadata;
 }
 
 Result<void> check_scheme(const Nvfp4Scheme& scheme) {
@@ -233,7 +239,7 @@ Result<void> check_scheme(const Nvfp4Scheme& scheme) {
 }
 
 // A glob that matches nothing is a slip of the keyboard more often than not.
-void note_idle_globs(const SafetensorsHeader& header, const std::vector<std::string>& globs,
+void note_idle_globs(const CheckpointHeader& header, const std::vector<std::string>& globs,
                      std::string_view option, Plan& plan) {
   for (const std::string& glob : globs) {
     const bool idle =
@@ -269,20 +275,19 @@ std::string glob_of(std::string_view name) {
   return out + "*";
 }
 
-Result<Plan> plan_quantize(const SafetensorsHeader& header, const QuantizeOptions& options) {
+Result<Plan> plan_quantize(const CheckpointHeader& header, const QuantizeOptions& options) {
   Plan plan;
   plan.strict = options.strict;
   plan.scheme = options.scheme;
   DIECAST_CHECK(check_scheme(plan.scheme));
-  for (const std::uint32_t index : header.by_name) {
-    DIECAST_TRY(PlannedTensor tensor, decide(header.tensors[index], options, plan));
-    plan.tensors.push_back(std::move(tensor));
+  for (const TensorInfo& tensor : header.tensors) {
+    DIECAST_TRY(PlannedTensor planned, decide(tensor, options, plan));
+    plan.tensors.push_back(std::move(planned));
   }
   note_idle_globs(header, options.include, "--include", plan);
   note_idle_globs(header, options.exclude, "--exclude", plan);
   form_groups(plan);
-  DIECAST_TRY(Metadata metadata, quantized_metadata(header, plan));
-  DIECAST_CHECK(lay_out_plan(header, plan, std::move(metadata)));
+  DIECAST_CHECK(lay_out_plan(header, plan));
   return plan;
 }
 

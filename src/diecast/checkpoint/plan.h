@@ -3,7 +3,7 @@
 #pragma once
 
 #include <diecast/base/error.h>
-#include <diecast/checkpoint/safetensors_header.h>
+#include <diecast/checkpoint/checkpoint_header.h>
 #include <diecast/ops/quantize_nvfp4.h>
 #include <diecast/ops/quantized_tensor.h>
 
@@ -43,6 +43,7 @@ struct PlannedTensor {
   std::string name;
   StoredDType dtype = StoredDType::u8;  // of the input
   std::vector<std::uint64_t> shape;     // of the input
+  std::uint32_t file = 0;               // of the input; what it becomes is in the output's same
   Action action = Action::copy;
   std::string reason;       // copy: why, in words
   Matrices matrices;        // quantize, dequantize
@@ -54,7 +55,7 @@ struct Plan {
   std::vector<PlannedTensor> tensors;            // by name
   std::vector<std::vector<std::size_t>> groups;  // quantized tensors that share their amaxes
   std::vector<std::string> notes;                // what the user should know, a sentence each
-  SafetensorsHeader output;                      // of the file to write
+  std::vector<SafetensorsHeader> outputs;        // of the files to write: one a file of the input
   bool strict = false;                           // NaN and Inf values are errors
   Nvfp4Scheme scheme;                            // quantize
 };
@@ -75,7 +76,8 @@ std::string glob_of(std::string_view name);
 // lm_head are copied, as is a weight whose last dimension is no multiple of 16 (with a note;
 // strict: shape_mismatch). gate/up (gate_proj and up_proj, w1 and w3) and q/k/v projections of one
 // module share one amax, in rank 3 one an expert, when their experts and last dimensions agree; a
-// half without its partner is noted and stands alone. Row-scaled weights share nothing: every row
+// half without its partner is noted and stands alone. Which file of several has a weight changes
+// nothing of this. Row-scaled weights share nothing: every row
 // has its own scale. Each quantized X.weight becomes
 //   X.weight          U8       [.., K/2]    two E2M1 codes a byte, the first in the low nibble
 //   X.weight_scale    F8_E4M3  [.., K/16]
@@ -83,14 +85,14 @@ std::string glob_of(std::string_view name);
 //   X.input_scale     F32      []           1.0; rank 3: [E], row-scaled: []
 // Errors: invalid_argument (a name of these exists already, the file is quantized already),
 // not_supported (four over six or a bound that the profile has not).
-Result<Plan> plan_quantize(const SafetensorsHeader& header, const QuantizeOptions& options = {});
+Result<Plan> plan_quantize(const CheckpointHeader& header, const QuantizeOptions& options = {});
 
 // Every weight quantized as above becomes floating point again: in the type the metadata names,
 // else in `to`, and metadata and names are what they were. A file without our metadata (another
 // tool's) is read by its tensors and needs `to`. Errors: value_missing (no type), file_corrupt
 // (parts that are missing or do not fit), not_supported (another format or profile),
 // invalid_argument (nothing is quantized).
-Result<Plan> plan_dequantize(const SafetensorsHeader& header, std::optional<DType> to = {});
+Result<Plan> plan_dequantize(const CheckpointHeader& header, std::optional<DType> to = {});
 
 // Metadata a quantized file carries; everything else in the metadata is the input's.
 inline constexpr std::string_view kFormatKey = "diecast.format";    // "nvfp4"

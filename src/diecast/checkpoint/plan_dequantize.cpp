@@ -59,7 +59,7 @@ Result<Types> types_of_metadata(const Metadata& metadata) {
 }
 
 // Another tool's file: U8 weights that have block scales.
-Result<Types> types_of_tensors(const SafetensorsHeader& header) {
+Types types_of_tensors(const CheckpointHeader& header) {
   Types types;
   for (const TensorInfo& tensor : header.tensors) {
     if (tensor.dtype != StoredDType::u8 || !tensor.name.ends_with(kWeightSuffix)) continue;
@@ -70,7 +70,7 @@ Result<Types> types_of_tensors(const SafetensorsHeader& header) {
 }
 
 // The parts of one weight, if they are what plan_quantize() describes.
-Result<PlannedTensor> read_back(const SafetensorsHeader& header, const std::string& name) {
+Result<PlannedTensor> read_back(const CheckpointHeader& header, const std::string& name) {
   const auto part = [&](std::string_view suffix, StoredDType dtype) -> Result<const TensorInfo*> {
     const std::string full = part_name(name, suffix);
     const TensorInfo* found = header.find(full);
@@ -98,6 +98,7 @@ Result<PlannedTensor> read_back(const SafetensorsHeader& header, const std::stri
   out.name = name;
   out.dtype = StoredDType::u8;
   out.shape = codes->shape;
+  out.file = codes->file;
   out.action = Action::dequantize;
   out.matrices = {shape.size() == 3 ? shape[0] : 1, shape[shape.size() - 2], shape.back()};
   const std::vector<std::uint64_t> leading(shape.begin(), shape.end() - 1);
@@ -114,9 +115,11 @@ Metadata original_metadata(const Metadata& metadata) {
   return kept;
 }
 
+using Outputs = std::vector<std::vector<TensorInfo>>;  // of each file
+
 // Adds one quantized weight to the plan and its floating-point form to the outputs.
-Result<void> add_weight(const SafetensorsHeader& header, const std::string& name,
-                        std::optional<DType> type, Plan& plan, std::vector<TensorInfo>& outputs) {
+Result<void> add_weight(const CheckpointHeader& header, const std::string& name,
+                        std::optional<DType> type, Plan& plan, Outputs& outputs) {
   DIECAST_TRY(PlannedTensor tensor, read_back(header, name));
   if (!type) {
     return Error{ErrorCode::value_missing,
@@ -126,38 +129,45 @@ Result<void> add_weight(const SafetensorsHeader& header, const std::string& name
   tensor.to = *type;
   TensorInfo output{name, stored_dtype(*type), tensor.shape};
   output.shape.back() *= 2;
-  outputs.push_back(std::move(output));
+  outputs[tensor.file].push_back(std::move(output));
   plan.tensors.push_back(std::move(tensor));
   return {};
 }
 
-void add_copy(const TensorInfo& tensor, Plan& plan, std::vector<TensorInfo>& outputs) {
+void add_copy(const TensorInfo& tensor, Plan& plan, Outputs& outputs) {
   PlannedTensor copy;
   copy.name = tensor.name;
   copy.dtype = tensor.dtype;
   copy.shape = tensor.shape;
+  copy.file = tensor.file;
   copy.reason = "not quantized";
   plan.tensors.push_back(std::move(copy));
-  outputs.push_back({tensor.name, tensor.dtype, tensor.shape});
+  outputs[tensor.file].push_back({tensor.name, tensor.dtype, tensor.shape});
 }
 
 }  // namespace
 
-Result<Plan> plan_dequantize(const SafetensorsHeader& header, std::optional<DType> to) {
+Result<Plan> plan_dequantize(const CheckpointHeader& header, std::optional<DType> to) {
   if (to && *to != DType::bf16 && *to != DType::f16 && *to != DType::f32) {
     return Error{ErrorCode::dtype_mismatch, cat("weights are not dequantized to ", dtype_name(*to)),
                  "name bf16, f16 or f32"};
   }
-  const bool ours = header.metadata.count(std::string(kFormatKey)) != 0;
-  DIECAST_TRY(const Types types,
-              ours ? types_of_metadata(header.metadata) : types_of_tensors(header));
+  Types types;
+  bool ours = false;
+  for (const Metadata& metadata : header.metadata) {
+    if (metadata.count(std::string(kFormatKey)) == 0) continue;
+    ours = true;
+    DIECAST_TRY(Types here, types_of_metadata(metadata));
+    types.merge(here);
+  }
+  if (!ours) types = types_of_tensors(header);
   if (types.empty() && !ours) {
     return Error{ErrorCode::invalid_argument, "no tensor of the file is quantized to NVFP4",
                  "give a file that `diecast quantize` wrote"};
   }
   Plan plan;
   std::set<std::string> parts;
-  std::vector<TensorInfo> outputs;
+  Outputs outputs(header.metadata.size());
   for (const auto& [name, old] : types) {
     DIECAST_CHECK(add_weight(header, name, to ? to : old, plan, outputs));
     for (const auto part : {"weight", "weight_scale", "weight_scale_2", "input_scale"}) {
@@ -169,7 +179,11 @@ Result<Plan> plan_dequantize(const SafetensorsHeader& header, std::optional<DTyp
   }
   std::sort(plan.tensors.begin(), plan.tensors.end(),
             [](const auto& a, const auto& b) { return a.name < b.name; });
-  DIECAST_TRY(plan.output, lay_out(std::move(outputs), original_metadata(header.metadata)));
+  for (std::size_t file = 0; file < outputs.size(); ++file) {
+    DIECAST_TRY(SafetensorsHeader output,
+                lay_out(std::move(outputs[file]), original_metadata(header.metadata[file])));
+    plan.outputs.push_back(std::move(output));
+  }
   return plan;
 }
 

@@ -26,6 +26,7 @@ struct TensorInfo {
   StoredDType dtype = StoredDType::u8;
   std::vector<std::uint64_t> shape;
   std::uint64_t begin = 0, end = 0;  // bytes from the first byte of data
+  std::uint32_t file = 0;            // of a checkpoint of several files: which
 
   std::uint64_t bytes() const { return end - begin; }
   std::uint64_t elements() const;  // cannot overflow once the header is checked

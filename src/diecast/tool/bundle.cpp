@@ -217,12 +217,14 @@ Command add_bundle(CLI::App& app) {
     reading->add_option("--sha256", options->sha256, "Refuse it unless this is its SHA-256");
   }
   for (auto* one : {make, out, in, check}) one->add_flag("--json", options->json, "For programs");
-  return {command, [=] {
+  return {command,
+          [=] {
             return make->parsed()  ? create(*options)
                    : out->parsed() ? export_all(*options)
                    : in->parsed()  ? import_all(*options)
                                    : verify(*options);
-          }};
+          },
+          [=] { return wants_manifests(!make->parsed() || !options->manifests.empty()); }};
 }
 
 }  // namespace diecast::tool

@@ -12,6 +12,8 @@ namespace diecast::tool {
 struct Command {
   CLI::App* app;                     // its options
   std::function<Result<int>()> run;  // the exit code, or the error that main prints
+  // Wrong words that the parser does not see: what this returns is printed, and nothing is run.
+  std::function<Result<void>()> check_words = {};
 };
 
 Command add_doctor(CLI::App& app);

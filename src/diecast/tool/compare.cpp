@@ -1,4 +1,5 @@
-// diecast compare A B: how far apart two checkpoints are, with A as the signal.
+// diecast compare A B: how far apart two checkpoints are, with A as the signal; a file, an index or
+// a folder each.
 #include <diecast/base/text.h>
 #include <diecast/checkpoint/compare.h>
 #include <diecast/tool/command.h>
@@ -62,8 +63,8 @@ bool has_no_counterpart(const TensorComparison& t) {
 }
 
 Result<int> run(const std::string& first, const std::string& second, bool json) {
-  DIECAST_TRY(const auto a, SafetensorsReader::open(first));
-  DIECAST_TRY(const auto b, SafetensorsReader::open(second));
+  DIECAST_TRY(const auto a, Checkpoint::open(first));
+  DIECAST_TRY(const auto b, Checkpoint::open(second));
   Progress progress("compare", json);
   DIECAST_TRY(const Comparison comparison,
               compare(a, b, [&](std::uint64_t done, std::uint64_t total) {
@@ -117,7 +118,8 @@ Command add_compare(CLI::App& app) {
   };
   auto* command = app.add_subcommand("compare", "How far apart two checkpoints are");
   auto options = std::make_shared<Options>();
-  command->add_option("first", options->first, "The signal")->required();
+  command->add_option("first", options->first, "The signal: a file, an index or a folder")
+      ->required();
   command->add_option("second", options->second, "What is held against it")->required();
   command->add_flag("--json", options->json, "For programs");
   return {command, [options] { return run(options->first, options->second, options->json); }};

@@ -81,7 +81,7 @@ nlohmann::ordered_json plan_json(const Plan& plan) {
   return out;
 }
 
-Result<int> run_conversion(const SafetensorsReader& input, const Plan& plan,
+Result<int> run_conversion(const Checkpoint& input, const Plan& plan,
                            const ConversionRequest& request) {
   DIECAST_TRY(const auto runtime, open_runtime());
   DIECAST_TRY(const auto device, open_device(*runtime, request.target));

@@ -3,7 +3,7 @@
 
 #include <diecast/base/error.h>
 #include <diecast/checkpoint/plan.h>
-#include <diecast/checkpoint/safetensors.h>
+#include <diecast/checkpoint/checkpoint.h>
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -22,7 +22,7 @@ struct ConversionRequest {
 
 // Opens the device, prints the plan, converts, prints what was done and where, and names every
 // tensor that has NaN or infinities.
-Result<int> run_conversion(const SafetensorsReader& input, const Plan& plan,
+Result<int> run_conversion(const Checkpoint& input, const Plan& plan,
                            const ConversionRequest& request);
 
 }  // namespace diecast::tool

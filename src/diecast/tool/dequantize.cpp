@@ -15,7 +15,7 @@ struct DequantizeArguments {
 };
 
 Result<int> dequantize(const DequantizeArguments& options) {
-  DIECAST_TRY(const auto input, SafetensorsReader::open(options.input));
+  DIECAST_TRY(const auto input, Checkpoint::open(options.input));
   DIECAST_TRY(const Plan plan, plan_dequantize(input.header(), parse_dtype(options.to)));
   return run_conversion(input, plan, {"dequantize", options.output, options.target, options.json});
 }
@@ -25,8 +25,14 @@ Result<int> dequantize(const DequantizeArguments& options) {
 Command add_dequantize(CLI::App& app) {
   auto* command = app.add_subcommand("dequantize", "A quantized checkpoint back to floating point");
   auto options = std::make_shared<DequantizeArguments>();
-  command->add_option("input", options->input, "A .safetensors file")->required();
-  command->add_option("output", options->output, "The file to write")->required();
+  command
+      ->add_option("input", options->input,
+                   "A .safetensors file, the index of several, or their folder")
+      ->required();
+  command
+      ->add_option("output", options->output,
+                   "The file to write; of an index or a folder: a folder")
+      ->required();
   command->add_option("--to", options->to, "Element type, instead of the old one")
       ->check(CLI::IsMember({"bf16", "f16", "f32"}));
   command->add_option("--target", options->target, "Where it runs")

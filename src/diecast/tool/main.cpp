@@ -109,6 +109,11 @@ int main(int argc, char** argv) {
   }
   for (const Command& command : commands) {
     if (!command.app->parsed()) continue;
+    const auto words = command.check_words ? command.check_words() : diecast::Result<void>();
+    if (!words) {
+      print_error(words.error());
+      return 2;
+    }
     const diecast::Result<int> done = command.run();
     if (!done) print_error(done.error());
     if (std::fflush(stdout) != 0)

@@ -20,15 +20,17 @@ Result<std::vector<Target>> parse_targets(const std::vector<std::string>& words)
   return targets;
 }
 
+Result<void> wants_manifests(bool named) {
+  if (named) return {};
+  return Error{ErrorCode::invalid_argument, "no manifest was named",
+               "name a file such as cache/manifests/nvfp4.txt (share/diecast/cache/manifests of "
+               "an installed diecast), or what DIECAST_TRACE wrote"};
+}
+
 Result<std::vector<Specialization>> read_manifests(Runtime& runtime,
                                                    const std::vector<std::string>& paths,
                                                    std::span<const Target> targets) {
   constexpr std::uint64_t kManifestLimit = 64u << 20;
-  if (paths.empty()) {
-    return Error{ErrorCode::invalid_argument, "no manifest was named",
-                 "name a file such as cache/manifests/nvfp4.txt (share/diecast/cache/manifests of "
-                 "an installed diecast), or what DIECAST_TRACE wrote"};
-  }
   std::vector<Specialization> wanted;
   std::set<std::string> seen;
   for (const std::string& path : paths) {

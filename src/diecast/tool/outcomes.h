@@ -14,6 +14,8 @@ namespace diecast::tool {
 
 Result<std::vector<Target>> parse_targets(const std::vector<std::string>& words);
 
+Result<void> wants_manifests(bool named);  // a word of check_words
+
 // Every specialization that the files name, each once.
 Result<std::vector<Specialization>> read_manifests(Runtime& runtime,
                                                    const std::vector<std::string>& paths,

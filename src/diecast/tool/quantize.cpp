@@ -63,16 +63,18 @@ struct QuantizeArguments {
   bool json = false;
 };
 
+Result<void> wants_output(const QuantizeArguments& options) {
+  if (options.dry_run || !options.output.empty()) return {};
+  return Error{ErrorCode::invalid_argument, "no output was named",
+               "diecast quantize IN OUT, or --dry-run for the plan alone"};
+}
+
 Result<int> quantize(const QuantizeArguments& options) {
-  DIECAST_TRY(const auto input, SafetensorsReader::open(options.input, options.plan.strict));
+  DIECAST_TRY(const auto input, Checkpoint::open(options.input, options.plan.strict));
   DIECAST_TRY(const Plan plan, plan_quantize(input.header(), options.plan));
   if (options.dry_run) {
     options.json ? print_json(plan_json(plan)) : print_plan(plan);
     return 0;
-  }
-  if (options.output.empty()) {
-    return Error{ErrorCode::invalid_argument, "no output file was named",
-                 "diecast quantize IN OUT, or --dry-run for the plan alone"};
   }
   return run_conversion(input, plan, {"quantize", options.output, options.target, options.json});
 }
@@ -82,8 +84,12 @@ Result<int> quantize(const QuantizeArguments& options) {
 Command add_quantize(CLI::App& app) {
   auto* command = app.add_subcommand("quantize", "A safetensors checkpoint's weights to NVFP4");
   auto options = std::make_shared<QuantizeArguments>();
-  command->add_option("input", options->input, "A .safetensors file")->required();
-  command->add_option("output", options->output, "The file to write");
+  command
+      ->add_option("input", options->input,
+                   "A .safetensors file, the index of several, or their folder")
+      ->required();
+  command->add_option("output", options->output,
+                      "The file to write; of an index or a folder: a folder");
   command->add_flag("--row-scale", options->plan.row_scaled,
                     "One global scale a row, not a tensor");
   add_scheme(*command, options->plan.scheme);
@@ -101,7 +107,8 @@ Command add_quantize(CLI::App& app) {
                     "Errors, not notes: a last dimension that is no multiple of 16, NaN and "
                     "infinite values, fields of the header that nobody knows");
   command->add_flag("--json", options->json, "For programs");
-  return {command, [options] { return quantize(*options); }};
+  return {command, [options] { return quantize(*options); },
+          [options] { return wants_output(*options); }};
 }
 
 }  // namespace diecast::tool

@@ -11,11 +11,13 @@
 namespace diecast::tool {
 namespace {
 
-Result<int> selftest(bool device_wanted, bool json) {
-  if (!device_wanted) {
-    return Error{ErrorCode::invalid_argument, "selftest was not told what to test",
-                 "`diecast selftest --device` tests the GPU's driver; tests/run.sh runs the tests"};
-  }
+Result<void> wants_device(bool wanted) {
+  if (wanted) return {};
+  return Error{ErrorCode::invalid_argument, "selftest was not told what to test",
+               "`diecast selftest --device` tests the GPU's driver; tests/run.sh runs the tests"};
+}
+
+Result<int> selftest(bool json) {
   DIECAST_TRY(const auto runtime, Runtime::create());
   DIECAST_TRY(const auto device, runtime->default_device());
   DIECAST_TRY(const ToolDriver driver, ToolDriver::open(*device));
@@ -52,7 +54,8 @@ Command add_selftest(CLI::App& app) {
   command->add_flag("--device", options->device,
                     "What loading, unloading and capturing do on the GPU");
   command->add_flag("--json", options->json, "For programs");
-  return {command, [options] { return selftest(options->device, options->json); }};
+  return {command, [options] { return selftest(options->json); },
+          [options] { return wants_device(options->device); }};
 }
 
 }  // namespace diecast::tool

@@ -9,7 +9,7 @@
 #include <diecast/tool/console.h>
 #include <diecast/tool/devices.h>
 #include <diecast/tool/open_runtime.h>
-#include <fcntl.h>
+#include <diecast/tool/record_file.h>
 
 #include <algorithm>
 #include <map>
@@ -72,38 +72,6 @@ std::vector<RunSizes> points_of(const Specialization& one, const SizeLists& give
   }
   return points;
 }
-
-// A file to which each record is added as it comes, as one line: what was measured before a run was
-// killed is kept, and two runs on one file lose nothing of each other.
-class RecordFile {
- public:
-  static Result<RecordFile> open(const std::string& path) {
-    RecordFile out;
-    if (path.empty()) return out;
-    out.path_ = path;
-    const int file =
-        system_files().open_at(AT_FDCWD, path.c_str(), O_RDWR | O_APPEND | O_CREAT, 0644);
-    if (file < 0) return file_error("write", path, file);
-    out.file_ = Descriptor(system_files(), file);
-    DIECAST_TRY(const Bytes bytes, read_file(system_files(), path, kTuningFileLimit));
-    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    out.known = parse_tuning_file(text).records;
-    if (!text.empty() && text.back() != '\n') DIECAST_CHECK(out.write("\n"));  // a line cut short
-    return out;
-  }
-  Result<void> add(const TuningRecord& record) { return write(cat(record.line(), "\n")); }
-
-  std::vector<TuningRecord> known;
-
- private:
-  Result<void> write(const std::string& text) {
-    if (!file_) return {};
-    const int result = write_exactly(system_files(), file_.number(), text.data(), text.size(), 0);
-    return result < 0 ? Result<void>(file_error("write", path_, result)) : Result<void>();
-  }
-  std::string path_;
-  Descriptor file_;
-};
 
 std::string time_text(const TuningRecord& record) {
   if (record.outcome != TuningRecord::Outcome::timed)
@@ -184,9 +152,6 @@ Result<std::vector<TuningRecord>> tune(Runtime& runtime, const Specialization& o
 }
 
 Result<int> merge(const TuneArguments& options) {
-  if (options.out.empty()) {
-    return Error{ErrorCode::invalid_argument, "--merge has nowhere to write", "add --out FILE"};
-  }
   std::vector<TuningRecord> all;
   for (const std::string& path : options.merge) {
     DIECAST_TRY(const Bytes bytes, read_file(system_files(), path, kTuningFileLimit));
@@ -222,9 +187,7 @@ Result<std::vector<KernelToTune>> read_kernels(Runtime& runtime, const TuneArgum
     }
     for (const Specialization& one : wanted) out.push_back({one, held});
   }
-  if (!out.empty()) return out;
-  return Error{ErrorCode::invalid_argument, "no kernel was named",
-               "diecast tune \"amax IN=bf16\", or --merge FILE... for records that are there"};
+  return out;
 }
 
 // A size that no kernel has would leave the usual ones in its place.
@@ -241,6 +204,15 @@ Result<void> check_sizes_of(std::span<const KernelToTune> kernels, const SizeLis
                  cat("the sizes are ", join(names, ", "))};
   }
   return {};
+}
+
+Result<void> wants_work(const TuneArguments& options) {
+  if (!options.merge.empty() && options.out.empty())
+    return Error{ErrorCode::invalid_argument, "--merge has nowhere to write", "add --out FILE"};
+  if (const auto sizes = read_sizes(options.sizes); !sizes) return sizes.error();
+  if (!options.merge.empty() || !options.spellings.empty()) return {};
+  return Error{ErrorCode::invalid_argument, "no kernel was named",
+               "diecast tune \"amax IN=bf16\", or --merge FILE... for records that are there"};
 }
 
 Result<int> run(const TuneArguments& options) {
@@ -294,7 +266,7 @@ Command add_tune(CLI::App& app) {
   command->add_flag("--in-process", options->in_process,
                     "Run them in this process, without limits");
   command->add_flag("--json", options->json, "For programs");
-  return {command, [options] { return run(*options); }};
+  return {command, [options] { return run(*options); }, [options] { return wants_work(*options); }};
 }
 
 }  // namespace diecast::tool

@@ -143,7 +143,10 @@ Command add_warm(CLI::App& app) {
   command->add_flag("--expect-no-new", options->expect_no_new,
                     "Compile nothing: fail if anything would have to be");
   command->add_flag("--json", options->json, "For programs");
-  return {command, [options] { return run(*options); }};
+  return {command, [options] { return run(*options); },
+          [options] {
+            return wants_manifests(!options->manifests.empty() || !options->traces.empty());
+          }};
 }
 
 }  // namespace diecast::tool

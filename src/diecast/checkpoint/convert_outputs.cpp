@@ -1,0 +1,102 @@
+// A file becomes a file, a folder a folder with files of the same names and an index of its own.
+#include <diecast/base/text.h>
+#include <diecast/checkpoint/convert_outputs.h>
+#include <errno.h>
+#include <fcntl.h>
+
+#include <utility>
+
+namespace diecast {
+
+Result<void> ConvertOutputs::make_folder(const std::string& output) {
+  std::string folder = output;
+  while (folder.size() > 1 && folder.ends_with('/')) folder.pop_back();
+  struct stat old = {};
+  const int found = files_->status_at(AT_FDCWD, folder.c_str(), &old, 0);
+  if (found < 0 && found != -ENOENT) return file_error("write", folder, found);
+  const bool looks_like_file = folder.ends_with(".safetensors") || folder.ends_with(".json");
+  if (found < 0 ? looks_like_file : !S_ISDIR(old.st_mode)) {
+    return Error{found < 0 ? ErrorCode::invalid_argument : ErrorCode::file_exists,
+                 cat("the output ", quote(folder, 1000), " is a file", found < 0 ? "'s name" : "",
+                     ", but ", quote(input_->path(), 1000), " becomes a folder"),
+                 "give the output a folder, new or there: its files are named as the input's"};
+  }
+  if (found < 0) {
+    const int made = files_->make_directory_at(AT_FDCWD, folder.c_str(), 0777);
+    if (made < 0 && made != -EEXIST) return file_error("create the folder", folder, made);
+    if (made >= 0) made_ = folder;
+  }
+  folder_ = folder == "/" ? folder : folder + "/";
+  if (!input_->index()) return {};
+  const std::string index = folder_ + input_->index_name();
+  if (files_->status_at(AT_FDCWD, index.c_str(), &old, AT_SYMLINK_NOFOLLOW) < 0) return {};
+  return Error{
+      ErrorCode::file_exists,
+      cat("the folder ", quote(folder, 1000), " has a checkpoint already: ", quote(index, 1000)),
+      "name a new folder, or remove that index and its files first"};
+}
+
+Result<ConvertOutputs> ConvertOutputs::create(const Checkpoint& input, const Plan& plan,
+                                              const std::string& output, FileSystem& files) {
+  if (plan.outputs.size() != input.files().size()) {
+    return Error{ErrorCode::invalid_argument,
+                 cat("the plan is for ", plan.outputs.size(), " files, ", quote(input.path(), 1000),
+                     " has ", input.files().size()),
+                 "make the plan from the header of the checkpoint to convert"};
+  }
+  ConvertOutputs out(input, files);
+  if (input.in_folder()) DIECAST_CHECK(out.make_folder(output));
+  for (std::size_t i = 0; i < plan.outputs.size(); ++i) {
+    const std::string path = input.in_folder() ? out.folder_ + input.names()[i] : output;
+    DIECAST_TRY(SafetensorsWriter writer,
+                SafetensorsWriter::create(path, plan.outputs[i], &input.files()[i], files));
+    out.writers_.push_back(std::move(writer));
+  }
+  return out;
+}
+
+ConvertOutputs::ConvertOutputs(ConvertOutputs&& other) noexcept
+    : input_(other.input_),
+      files_(other.files_),
+      folder_(std::move(other.folder_)),
+      made_(std::exchange(other.made_, {})),
+      writers_(std::move(other.writers_)) {}
+
+ConvertOutputs::~ConvertOutputs() {
+  writers_.clear();
+  // A folder that is no longer empty is somebody else's too and stays.
+  if (!made_.empty()) files_->unlink_at(AT_FDCWD, made_.c_str(), AT_REMOVEDIR);
+}
+
+std::uint64_t ConvertOutputs::data_bytes() const {
+  std::uint64_t bytes = 0;
+  for (const SafetensorsWriter& writer : writers_) bytes += writer.layout().data_bytes();
+  return bytes;
+}
+
+std::uint64_t ConvertOutputs::file_bytes() const {
+  std::uint64_t bytes = 0;
+  for (const SafetensorsWriter& writer : writers_) bytes += writer.layout().file_bytes();
+  return bytes;
+}
+
+Result<void> ConvertOutputs::write_index() {
+  SafetensorsIndex index;
+  index.metadata = input_->index()->metadata;
+  for (std::size_t i = 0; i < writers_.size(); ++i) {
+    for (const TensorInfo& tensor : writers_[i].layout().tensors)
+      index.files.emplace(tensor.name, input_->names()[i]);
+  }
+  DIECAST_TRY(AtomicFile file, AtomicFile::create(*files_, folder_ + input_->index_name()));
+  DIECAST_CHECK(file.write(as_bytes(encode_index(index, data_bytes()))));
+  return file.commit();
+}
+
+Result<void> ConvertOutputs::commit() {
+  for (SafetensorsWriter& writer : writers_) DIECAST_CHECK(writer.commit());
+  if (input_->index()) DIECAST_CHECK(write_index());
+  made_.clear();
+  return {};
+}
+
+}  // namespace diecast

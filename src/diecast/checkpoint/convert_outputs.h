@@ -1,0 +1,45 @@
+// The files that a conversion makes: none has a name before all are complete. Internal to
+// convert().
+#pragma once
+
+#include <diecast/base/error.h>
+#include <diecast/base/file.h>
+#include <diecast/checkpoint/checkpoint.h>
+#include <diecast/checkpoint/plan.h>
+#include <diecast/checkpoint/safetensors_writer.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace diecast {
+
+class ConvertOutputs {
+ public:
+  // Errors as convert()'s.
+  static Result<ConvertOutputs> create(const Checkpoint& input, const Plan& plan,
+                                       const std::string& output, FileSystem& files);
+  ConvertOutputs(ConvertOutputs&& other) noexcept;
+  ConvertOutputs& operator=(ConvertOutputs&&) = delete;
+  ~ConvertOutputs();  // without commit() a folder that was made is gone again
+
+  std::vector<SafetensorsWriter>& writers() { return writers_; }
+  std::uint64_t data_bytes() const;
+  std::uint64_t file_bytes() const;
+
+  // Names the files, and last the index: what has none is no checkpoint. Errors: io_error.
+  Result<void> commit();
+
+ private:
+  ConvertOutputs(const Checkpoint& input, FileSystem& files) : input_(&input), files_(&files) {}
+  Result<void> make_folder(const std::string& output);
+  Result<void> write_index();
+
+  const Checkpoint* input_;
+  FileSystem* files_;
+  std::string folder_;  // ends in a slash; empty where the output is a file
+  std::string made_;    // the folder, if it was made here
+  std::vector<SafetensorsWriter> writers_;
+};
+
+}  // namespace diecast

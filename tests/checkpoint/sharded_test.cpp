@@ -1,0 +1,164 @@
+// Checkpoints of several files there and back: the bits of one file, cut as the input was.
+#include <checkpoint/sharded_fixture.h>
+#include <diecast/base/text.h>
+#include <diecast/checkpoint/compare.h>
+#include <fake_file_system.h>
+
+namespace diecast::testing {
+namespace {
+
+class Sharded : public Convert {
+ protected:
+  Result<ConvertReport> quantize(const std::string& input, const std::string& output,
+                                 const QuantizeOptions& options = {},
+                                 FileSystem& files = system_files()) {
+    DIECAST_TRY(const Checkpoint checkpoint, Checkpoint::open(input, false, files));
+    DIECAST_TRY(const Plan plan, plan_quantize(checkpoint.header(), options));
+    return convert(checkpoint, plan, output, scalar_kernels(), {}, files);
+  }
+
+  const std::string model_ = folder_ / "model", small_ = folder_ / "small";
+};
+
+TEST_F(Sharded, QuantizedTensorsHaveTheBitsOfOneFile) {
+  for (const bool row_scaled : {false, true}) {
+    QuantizeOptions options;
+    options.row_scaled = row_scaled;
+    const TestFile one = quantized(sample(), options);
+    const std::string out = small_ + (row_scaled ? "rows" : "");
+    const auto report = quantize(write_shards(model_, sample_shards()), out, options);
+    ASSERT_TRUE(report) << report.error().message();
+    EXPECT_EQ(report->quantized, 4u);
+    std::map<std::string, TestTensor> together;
+    const Shards shards = read_shards(out);
+    ASSERT_EQ(shards.size(), 3u);
+    for (const auto& [file, content] : shards) {
+      EXPECT_EQ(content.metadata.at("file"), file);
+      EXPECT_EQ(content.metadata.at("diecast.format"), "nvfp4");
+      for (const auto& [name, tensor] : content.tensors)
+        EXPECT_TRUE(together.emplace(name, tensor).second);
+    }
+    EXPECT_TRUE(together == one.tensors);
+    EXPECT_EQ(nlohmann::json::parse(text_of(out + "/" + kIndexName)), index_of(shards));
+  }
+}
+
+TEST_F(Sharded, DequantizedItHasTheFilesAndTheIndexThatItHad) {
+  const std::string index = write_shards(model_, sample_shards());
+  const std::string home = folder_ / "home";
+  ASSERT_TRUE(quantize(model_, small_ + "/"));
+  const auto checkpoint = Checkpoint::open(small_).value();
+  const Plan plan = plan_dequantize(checkpoint.header()).value();
+  const auto report = convert(checkpoint, plan, home, scalar_kernels());
+  ASSERT_TRUE(report) << report.error().message();
+  EXPECT_EQ(report->dequantized, 4u);
+  const Shards before = sample_shards(), after = read_shards(home);
+  EXPECT_EQ(nlohmann::json::parse(text_of(home + "/" + kIndexName)),
+            nlohmann::json::parse(text_of(index)));
+  ASSERT_EQ(after.size(), before.size());
+  for (const auto& [file, content] : before) {
+    EXPECT_EQ(after.at(file).metadata, content.metadata);
+    for (const auto& [name, tensor] : content.tensors) {
+      EXPECT_EQ(after.at(file).tensors.at(name).dtype, tensor.dtype) << name;
+      EXPECT_EQ(after.at(file).tensors.at(name).shape, tensor.shape) << name;
+    }
+  }
+  const auto again = Checkpoint::open(home).value();
+  const Comparison compared = compare(Checkpoint::open(model_).value(), again).value();
+  EXPECT_EQ(compared.tensors.size(), sample().tensors.size());
+  EXPECT_GT(compared.total.decibels(), 15);
+  EXPECT_TRUE(compare(again, Checkpoint::open(home).value()).value().identical());
+}
+
+TEST_F(Sharded, OneFileOfAFolderBecomesAFolder) {
+  std::filesystem::create_directory(model_);
+  write_text(model_ + "/model.safetensors", encode(sample()));
+  ASSERT_TRUE(quantize(model_, small_));
+  EXPECT_EQ(tree(small_), std::vector<std::string>{"model.safetensors"});
+  EXPECT_TRUE(decode(text_of(small_ + "/model.safetensors")).tensors ==
+              quantized(sample()).tensors);
+}
+
+TEST_F(Sharded, AnOutputThatWouldLoseSomethingIsRefused) {
+  const std::string index = write_shards(model_, sample_shards());
+  const auto refused = [&](const std::string& output) {
+    const auto report = quantize(index, output);
+    return report ? "converted" : report.error().message();
+  };
+  const std::string rest = ", but \"" + index +
+                           "\" becomes a folder\n  fix: give the output a folder, new or there: "
+                           "its files are named as the input's";
+  EXPECT_EQ(refused(small_ + ".safetensors"), "diecast: invalid_argument: the output \"" + small_ +
+                                                  ".safetensors\" is a file's name" + rest);
+  write_text(small_, "old");
+  EXPECT_EQ(refused(small_),
+            "diecast: file_exists: the output \"" + small_ + "\" is a file" + rest);
+  std::filesystem::remove(small_);
+  EXPECT_EQ(refused(model_),
+            "diecast: file_exists: the folder \"" + model_ + "\" has a checkpoint already: \"" +
+                index + "\"\n  fix: name a new folder, or remove that index and its files first");
+  EXPECT_EQ(refused(folder_ / "no/such").find("diecast: file_not_found: cannot create the folder"),
+            0u);
+  EXPECT_EQ(tree(folder_.path()).size(), 5u);  // the folder, its three files and their index
+  EXPECT_EQ(read_shards(model_).size(), 3u);
+}
+
+TEST_F(Sharded, AStrictPlanThatFailsLeavesNoFolder) {
+  Shards shards = sample_shards();
+  for (auto& [file, content] : shards)
+    for (auto& [name, tensor] : content.tensors)
+      if (name.find("up_proj") != name.npos) tensor.bytes.replace(0, 2, "\xFF\xFF");
+  QuantizeOptions options;
+  options.strict = true;
+  options.exclude = {"odd.weight"};
+  const auto report = quantize(write_shards(model_, shards), small_, options);
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error().code, ErrorCode::nonfinite_values);
+  EXPECT_EQ(tree(folder_.path()).size(), 5u);
+}
+
+// Whichever call fails: what has an index is whole, and a folder without one is no checkpoint.
+TEST_F(Sharded, WR03_FailureOfAnyCallLeavesNoIndexOfFilesThatAreNotWhole) {
+  const std::string index = write_shards(model_, sample_shards());
+  ASSERT_TRUE(quantize(index, small_));
+  const Shards want = read_shards(small_);
+  int failures = 0, without_folder = 0;
+  for (int call = 1;; ++call) {
+    std::filesystem::remove_all(small_);
+    FakeFileSystem files(FakeFileSystem::fail_from(call, EIO, false));
+    const auto report = quantize(index, small_, {}, files);
+    if (!files.refused()) break;
+    const std::string what =
+        cat("call ", call, " ", files.log()[static_cast<std::size_t>(call) - 1].name);
+    failures += !report;
+    without_folder += !std::filesystem::exists(small_);
+    if (!std::filesystem::exists(small_ + "/" + kIndexName)) {
+      EXPECT_FALSE(report) << what;
+      continue;
+    }
+    const Shards got = read_shards(small_);
+    ASSERT_EQ(got.size(), want.size()) << what;
+    for (const auto& [file, content] : want) {
+      EXPECT_TRUE(got.at(file).tensors == content.tensors) << what;
+      EXPECT_EQ(got.at(file).metadata, content.metadata) << what;
+    }
+  }
+  EXPECT_EQ(read_shards(model_).size(), 3u);
+  EXPECT_GT(failures, 60);
+  EXPECT_GT(without_folder, 50);
+}
+
+TEST_F(Sharded, APlanOfAnotherCheckpointIsRefused) {
+  write_text(in_, encode(sample()));
+  const auto one = Checkpoint::open(in_).value();
+  const auto several = Checkpoint::open(write_shards(model_, sample_shards())).value();
+  const auto report =
+      convert(several, plan_quantize(one.header()).value(), small_, scalar_kernels());
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error().message(),
+            "diecast: invalid_argument: the plan is for 1 files, \"" + several.path() +
+                "\" has 3\n  fix: make the plan from the header of the checkpoint to convert");
+}
+
+}  // namespace
+}  // namespace diecast::testing
