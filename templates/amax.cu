@@ -30,6 +30,7 @@ require  SIGN_MASK >= 0 && SIGN_MASK < 65536             // one bit for each of 
 require  RHT != RHT_row || PER != PER_column             // blocks along a row have no column of their own
 require  RHT != RHT_column || PER == PER_tensor || PER == PER_column    // blocks along a column cross rows and tiles
 launch   grid(min(ceil_div(PER == PER_column || RHT == RHT_column ? ceil_div(rows, 64) * align_up(cols, 32) : PER == PER_tile ? ceil_div(rows, 16) * ceil_div(cols, 16) : rows * ceil_div(cols, 512) * 32, THREADS), sm_count * waves)) block(THREADS)
+launch   dependent
 target   host, sm_80+
 exchange warp                                            // a warp reduces what it has read
 sample   COLS {0, 80}  SIGN_MASK {0, 55272}  rows {0, 1, 7, 33}  cols {1, 16, 17, 80, 2100}

@@ -23,6 +23,7 @@ arg      cols
 arg      pitch_t
 require  THREADS % 32 == 0                               // whole warps
 launch   grid(min(ceil_div(FORMAT == FORMAT_mxfp4 && DIRECTION == DIRECTION_columnwise ? ceil_div(rows, 32) * cols : rows * ceil_div(cols, 8), THREADS), sm_count * waves)) block(THREADS)
+launch   dependent
 target   host, sm_80+
 exchange none                                            // threads of a block never wait for one another
 sample   COLS {0, 96}  rows {0, 1, 7, 33, 130}  cols {1, 31, 32, 80, 96, 2100}  pitch_t {0}

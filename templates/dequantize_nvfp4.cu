@@ -28,6 +28,7 @@ require  THREADS % 32 == 0                               // whole warps
 require  !SCALES_APART || LAYOUT == LAYOUT_linear        // tiles of scales lie one behind another: only linear rows can be apart
 require  GLOBAL == GLOBAL_amax || BOUND == 448           // a decode scale has no bound left in it
 launch   grid(min(ceil_div(rows * ceil_div(cols, 16), THREADS), sm_count * waves)) block(THREADS)
+launch   dependent
 target   host, sm_80+
 exchange none                                            // threads of a block never wait for one another
 sample   COLS {0, 256}  rows {0, 1, 7, 33, 130}  cols {1, 16, 17, 80, 256, 2100}

@@ -20,6 +20,7 @@ arg      rows
 arg      cols
 require  THREADS % 32 == 0                               // whole warps
 launch   grid(min(ceil_div(rows * ceil_div(cols, BLOCK) * (BLOCK * bits(IN) / 128), THREADS), sm_count * waves)) block(THREADS)
+launch   dependent
 target   host, sm_80+
 exchange none                                            // on the host, where a thread takes whole blocks
 sample   COLS {0, 80}  rows {0, 1, 7, 33}  cols {1, 16, 17, 80, 128, 2100}

@@ -22,6 +22,7 @@ require  THREADS % 32 == 0                               // whole warps
 require  SCALE == SCALE_quantized || FP8 == FP8_eager    // FP8 says how scales are quantized
 require  SCALE != SCALE_one || BLOCK == 16               // rounding alone has no blocks
 launch   grid(min(ceil_div(count * max(bits(IN), bits(OUT)), 128 * THREADS), sm_count * waves)) block(THREADS)
+launch   dependent
 target   host, sm_80+
 exchange none                                            // threads of a block never wait for one another
 sample   count {0, 128, 256, 4224}

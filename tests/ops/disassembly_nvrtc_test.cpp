@@ -4,6 +4,7 @@
 #include <diecast/diecast.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <span>
 #include <string>
@@ -103,21 +104,32 @@ TEST_P(Disassembly, ShowsTheHardwareConversionToE2m1FromSm100aOn) {
   });
 }
 
-// Kernels that are launched while what came before ends: what that writes is read after the wait.
-constexpr const char* kDependent[] = {"quantize_nvfp4 IN=bf16",
+// Kernels that are launched while what came before ends: they read what that writes, and write what
+// it reads, after the wait.
+constexpr const char* kDependent[] = {"amax IN=bf16",
+                                      "amax IN=f32 ROWS=any PER=row",
+                                      "dequantize_mx OUT=bf16",
+                                      "dequantize_nvfp4 OUT=bf16",
+                                      "fp4_fake_quant_block IN=bf16",
+                                      "quantize_mx IN=bf16",
+                                      "quantize_mx IN=f32 ROWS=any LAYOUT=s128x4",
+                                      "quantize_nvfp4 IN=bf16",
                                       "quantize_nvfp4 IN=f32 ROWS=any GLOBAL=none",
                                       "quantize_nvfp4 IN=bf16 STOCHASTIC=1 LAYOUT=s128x4",
                                       "quantize_nvfp4 IN=f16 PROFILE=modelopt BLOCK_AMAX=1",
                                       "quantize_nvfp4_row_scaled IN=bf16 COLS=4096",
                                       "quantize_nvfp4_row_scaled IN=e4m3",
                                       "quantize_nvfp4_row_scaled_small IN=bf16 COLS=1024",
-                                      "quantize_nvfp4_small IN=bf16"};
+                                      "quantize_nvfp4_small IN=bf16",
+                                      "static_blockwise_fp4_fake_quant IN=bf16 OUT=bf16"};
 
-TEST_P(Disassembly, ShowsNoLoadBeforeADependentLaunchHasWaited) {
+TEST_P(Disassembly, ShowsNoAccessBeforeADependentLaunchHasWaited) {
   each_text(kDependent, [](const std::string& text) {
-    const std::size_t waited = text.find("ACQBULK"), loaded = text.find("LDG");
-    ASSERT_NE(loaded, std::string::npos);
-    EXPECT_LT(waited, loaded);
+    std::size_t first = std::string::npos;
+    for (const char* access : {" LDG", " STG", " RED", " ATOM"})
+      first = std::min(first, text.find(access));
+    ASSERT_NE(first, std::string::npos);
+    EXPECT_LT(text.find("ACQBULK"), first);
   });
 }
 
