@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # From a fresh clone to a quantized checkpoint, with or without a GPU:
 #   examples/quickstart.sh [-y]                            a checkpoint it writes itself
-#   MODEL=/path/model.safetensors examples/quickstart.sh   your own
+#   MODEL=/path/model.safetensors examples/quickstart.sh   your own; or the folder or index of several files
 # Installs what is missing (as root, or with sudo once you agree; -y agrees), builds, warms NVFP4 for
 # four architectures, quantizes, dequantizes, does it all again from the cache, and ends in a table.
 set -u
@@ -27,7 +27,8 @@ case $model in
 "" | /*) ;;
 *) model=$PWD/$model ;;
 esac
-[ -z "$model" ] || [ -f "$model" ] || fail "MODEL is no file: $model"
+[ -z "$model" ] || [ -f "$model" ] || [ -f "$model/model.safetensors" ] ||
+  [ -f "$model/model.safetensors.index.json" ] || fail "MODEL is no checkpoint: $model"
 
 say "building"
 install_build_tools || fail "cannot build without the packages named above"
@@ -52,9 +53,8 @@ fi
 once() {
   "$diecast" warm "$root/cache/manifests/nvfp4.txt" >"$work/$1-warm" 2>"$work/$1-warm-errors" ||
     { [ "$1" = first ] && grep -v '%$' "$work/$1-warm-errors" >&2; }
-  "$diecast" quantize "$model" "$work/$1-nvfp4.safetensors" \
-    >"$work/$1-quantize" 2>"$work/$1-errors" &&
-    "$diecast" dequantize "$work/$1-nvfp4.safetensors" "$work/$1-back.safetensors" \
+  "$diecast" quantize "$model" "$work/$1-nvfp4" >"$work/$1-quantize" 2>"$work/$1-errors" &&
+    "$diecast" dequantize "$work/$1-nvfp4" "$work/$1-back" \
       >"$work/$1-dequantize" 2>>"$work/$1-errors" ||
     { grep -v '%$' "$work/$1-errors" >&2; fail "quantizing failed"; }
 }
@@ -64,7 +64,7 @@ once first
 cat "$work/first-warm" "$work/first-quantize"
 say "second run, from the cache"
 once second
-cmp -s "$work/first-nvfp4.safetensors" "$work/second-nvfp4.safetensors" ||
+diff -rq "$work/first-nvfp4" "$work/second-nvfp4" >/dev/null ||
   fail "the second run gave other bytes"
 compiled() { sed -n 's/.* wanted: \([0-9]*\) compiled.*/\1/p' "$1"; }
 kernels() { sed -n 's/.*; \([0-9]*\) kernels* compiled.*/\1/p' "$1"; }
@@ -85,7 +85,7 @@ echo "second run: ${warmed}quantize compiled $(kernels "$work/second-quantize"),
   "dequantize $(kernels "$work/second-dequantize")"
 echo "reference vectors, replayed: $("$diecast" check "$root"/tests/golden/*.safetensors \
   2> >(grep -v '%$' >&2) | tail -n 1)"
-echo "round trip: $("$diecast" compare "$model" "$work/first-back.safetensors" \
+echo "round trip: $("$diecast" compare "$model" "$work/first-back" \
   2>/dev/null | tail -n 1)"
 if ! "$diecast" doctor | grep -q '^yes  run on a GPU'; then
   # The newest, by its first line `date ...`, of those that replayed the vectors; what was run and the ops' speed.
@@ -99,3 +99,6 @@ if ! "$diecast" doctor | grep -q '^yes  run on a GPU'; then
     grep -v 'accesses alone, ' "$last" | sed -n 's/  \+/  /g; s/^\(.*nvfp4.*  [0-9.]*  % of copy\).*/  \1/p'
   fi
 fi
+# What was made here is gone at the end.
+echo
+echo "to keep a checkpoint: $diecast quantize MODEL OUT"

@@ -91,6 +91,9 @@ TEST_F(Policies, ARootThatIsLeftOutIsNamedWhereOneLooksForAKernel) {
   EXPECT_EQ(root_name(server->refused_roots()[0].setting), "bundle:/nonexistent/k.dcb");
   EXPECT_EQ(server->counters().degraded, 1u);
   const std::string text = amax(*server, "amax IN=f16 @ sm_90a").error().message();
+  EXPECT_NE(text.find("\n  fix: mend what is left out (`diecast doctor` says how), or warm a root"),
+            std::string::npos)
+      << text;
   EXPECT_NE(text.find("; left out: bundle:/nonexistent/k.dcb: cannot open "), std::string::npos)
       << text;
 }

@@ -136,6 +136,32 @@ TEST(ToolCache, ExplainsHitsAndMisses) {
   EXPECT_TRUE(has(other.output, "no entry of this template is among the 3")) << other.output;
 }
 
+// The last blank of a line, and what is far behind the part of it that is shown.
+TEST(ToolCache, ExplainsDifferencesThatAreHardToSee) {
+  for (const auto& [there, here, shown] :
+       {std::tuple(std::string("y"), std::string("y "), std::string("y\"\n  here:  \"")),
+        {std::string(300, 'x') + "a", std::string(300, 'x') + "b", "xa\"\n  here:  ... \"xx"}}) {
+    ToolRun diecast;
+    const std::string own = diecast.folder / "long_line.cu";
+    const auto write = [&](const std::string& end) {
+      testing::write_text(own,
+                          "/* diecast\nsize rows\narg rows\nlaunch grid(1) block(1)\n*/\n"
+                          "DIECAST_KERNEL {}\n// " +
+                              end + "\n");
+    };
+    write(there);
+    const auto warmed = diecast({"warm", manifest(diecast, "long_line @ sm_90a\n"), "--add", own});
+    ASSERT_EQ(warmed.exit_code, 0) << warmed.errors;
+    write(here);
+    const auto miss = diecast({"cache", "explain", "long_line @ sm_90a", "--add", own});
+    EXPECT_EQ(miss.exit_code, 1);
+    EXPECT_TRUE(has(miss.output, shown)) << miss.output;
+    const std::size_t begin = miss.output.find("here:  ") + 7;
+    const std::string last = here.substr(here.size() - 2) + "\"\n";
+    EXPECT_TRUE(miss.output.substr(begin).ends_with(last)) << miss.output;
+  }
+}
+
 TEST(ToolWarm, TellsProgramsEveryCounter) {
   ToolRun diecast;
   const auto json = [&] {

@@ -64,6 +64,7 @@ TEST_F(Quickstart, TakesACheckpointOfAnyName) {
   EXPECT_NE(run.output.find(" passed, 0 failed, 0 skipped\n"), std::string::npos) << run.output;
   EXPECT_NE(run.output.find("round trip: all values: largest error "), std::string::npos);
   EXPECT_NE(run.output.find("the last recorded GPU run, tests/gpu-results/"), std::string::npos);
+  EXPECT_TRUE(run.output.ends_with("/quickstart/diecast quantize MODEL OUT\n")) << run.output;
   std::vector<std::string> left;
   for (const auto& entry : fs::directory_iterator(here())) left.push_back(entry.path().filename());
   EXPECT_EQ(left, std::vector<std::string>{name});
@@ -73,12 +74,26 @@ TEST_F(Quickstart, TakesACheckpointOfAnyName) {
   EXPECT_EQ(run.errors.find("compiler_unavailable: the NVRTC", first + 1), std::string::npos);
 }
 
+TEST_F(Quickstart, TakesAFolder) {
+  const std::string model = here() + "/model";
+  fs::create_directory(model);
+  testing::write_small_checkpoint(model + "/part.safetensors");
+  testing::write_text(model + "/model.safetensors.index.json",
+                      R"({"weight_map":{"n.up.weight":"part.safetensors"}})");
+  const auto run = this->run("model");
+  if (run.errors.find("compiler_unavailable: no C++ compiler") != std::string::npos) {
+    GTEST_SKIP() << "no compiler for the host target";
+  }
+  EXPECT_EQ(run.exit_code, 0) << run.output << run.errors;
+  EXPECT_NE(run.output.find("round trip: all values: largest error "), std::string::npos);
+}
+
 TEST_F(Quickstart, SaysWhatIsWrongWithACheckpoint) {
   for (const std::string model : {"/nonexistent/model.safetensors", ".", "two\nlines"}) {
     const auto missing = run(model);
     EXPECT_EQ(missing.exit_code, 1);
     EXPECT_EQ(missing.errors.substr(missing.errors.find("quickstart: ")),
-              "quickstart: MODEL is no file: " +
+              "quickstart: MODEL is no checkpoint: " +
                   (model.starts_with("/") ? model : here() + "/" + model) + "\n");
   }
   testing::write_text(here() + "/cut.safetensors", "\xff\xff\xff\xff\xff\xff\xff\x7f{}");

@@ -13,11 +13,13 @@ Error frozen_error(const std::string& spelling, std::string_view missing) {
           "preload this line before freeze(), or add it to the manifest that is warmed"};
 }
 
-Error not_cached(const std::string& spelling, const std::string& roots) {
+Error not_cached(const std::string& spelling, const std::string& roots, bool some_left_out) {
   return {
       ErrorCode::not_cached,
       cat("the cache policy is require-hit, and no cache root has\n", spelling, "\nroots: ", roots),
-      "warm a root with this line in a manifest; `diecast cache explain` says why it is a miss"};
+      cat(some_left_out ? "mend what is left out (`diecast doctor` says how), or " : "",
+          "warm a root with this line in a manifest; `diecast cache explain` says why it is a "
+          "miss")};
 }
 
 // Under `exact` only what the compiler found here has made may be used.
@@ -212,7 +214,7 @@ Result<Resolved> Runtime::State::look_and_compile(const Request& request) {
   if (options.cache_policy == CachePolicy::require_hit) {
     const bool exact = options.cache_compilers == CompilerChoice::exact && !request.compiler;
     return exact ? no_exact_compiler(spelling, request.compiler.error())
-                 : not_cached(spelling, cache_state);
+                 : not_cached(spelling, cache_state, !refused_roots.empty());
   }
   DIECAST_CHECK(allow_late(spelling, "not resolved"));
   if (!request.compiler) {

@@ -5,6 +5,7 @@
 #include <diecast/tool/console.h>
 #include <diecast/tool/open_runtime.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 namespace diecast::tool {
@@ -15,7 +16,17 @@ struct ExplainArguments {
   bool json = false;
 };
 
-std::string shown(const std::string& text) { return text.empty() ? "nothing" : quote(trim(text)); }
+// One of two lines that differ: from a little before that on, where much before it is equal, and
+// without the blanks around it, unless the difference is one.
+std::string shown(std::string_view line, std::string_view other) {
+  constexpr std::size_t kBefore = 60;  // of quote()'s 200
+  if (line.empty()) return "nothing";
+  if (trim(line) != trim(other)) line = trim(line), other = trim(other);
+  const auto same = std::ranges::mismatch(line, other).in1 - line.begin();
+  std::size_t from = static_cast<std::size_t>(same);
+  from = from < 2 * kBefore ? 0 : from - kBefore;
+  return cat(from == 0 ? "" : "... ", quote(line.substr(from)));
+}
 
 void print_miss(const MissReason& reason, const std::string& state) {
   if (reason.own_fault != EntryFault::none) {
@@ -32,8 +43,8 @@ void print_miss(const MissReason& reason, const std::string& state) {
     print(cat("nearest: ", reason.spelling, "\n  in ", reason.root, ", by ", reason.compiler));
     const std::string field =
         reason.line == 0 ? reason.field : cat(reason.field, " (line ", reason.line, ")");
-    print(cat("first difference: ", field, "\n  there: ", shown(reason.there),
-              "\n  here:  ", shown(reason.here)));
+    print(cat("first difference: ", field, "\n  there: ", shown(reason.there, reason.here),
+              "\n  here:  ", shown(reason.here, reason.there)));
   }
   if (reason.damaged > 0) print(cat(reason.damaged, " damaged; see `diecast cache verify`"));
 }
