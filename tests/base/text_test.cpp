@@ -107,6 +107,9 @@ TEST(Nearest, FindsTheWordATypingSlipMeant) {
   EXPECT_EQ(nearest("cols", candidates), "COLS");
   EXPECT_EQ(nearest("ROWSCALE", candidates), "ROW_SCALE");
   EXPECT_EQ(nearest("LAYUOT", candidates), "LAYOUT");
+  EXPECT_EQ(nearest("rosw", std::vector<std::string>{"host", "rows"}), "rows");
+  EXPECT_EQ(nearest("ab", std::vector<std::string>{"ax", "ba"}), "ax");
+  EXPECT_EQ(nearest("COL", std::vector<std::string>{"cols", "COLS", "CODS"}), "COLS");
 }
 
 TEST(Nearest, IsSilentWhenNothingIsNear) {

@@ -133,6 +133,22 @@ TEST(HeaderParser, ValuesAreOutOfTheSet) {
     EXPECT_EQ(first_line(error_of(line)).find("diecast: parse_error: k.cu:2:"), 0u) << line;
 }
 
+TEST(HeaderParser, TypesOfElsewhereAreKnownByTheirNamesThere) {
+  for (const auto& [word, ours] : {std::pair("float", "f32"), {"__half", "f16"}, {"int", "i32"}}) {
+    const std::string wanted =
+        "no element type is called `" + std::string(word) + "`; did you mean `" + ours + "`?\n";
+    for (const char* before : {"option type IN {f32}\narg x in ", "arg x ", "option type IN {"})
+      EXPECT_NE(error_of(std::string(before) + word).find(wanted), std::string::npos)
+          << error_of(std::string(before) + word);
+  }
+}
+
+TEST(HeaderParser, ASetHasValues) {
+  for (const char* type : {"int", "type", "enum"})
+    EXPECT_NE(error_of(std::string("option ") + type + " A {}").find(": the set of A is empty\n"),
+              std::string::npos);
+}
+
 TEST(HeaderParser, TypesOfParametersAndArgumentsExist) {
   EXPECT_EQ(error_of("option itn BLOCK"),
             "diecast: parse_error: k.cu:2:8: a parameter is no `itn`; did you mean `int`?\n"

@@ -198,10 +198,14 @@ TEST(Source, AnIncludeLeavesItsLineAndWhatFollowsOnIt) {
 TEST(Source, AnUnknownDeviceHeaderSaysWhatWasMeant) {
   EXPECT_EQ(
       source_of("#include <diecast/device/twcie.h>"),
-      "diecast: unknown_template: there is no device header <diecast/device/twcie.h>; did you "
-      "mean `diecast/device/twice.h`?\n"
-      "  fix: the device headers are diecast/device/simt.h, diecast/device/twice.h, "
-      "diecast/device/types.h, diecast/device/unit.h");
+      "diecast: unknown_template: k.cu:4: there is no device header <diecast/device/twcie.h>; did "
+      "you mean `twice.h`?\n"
+      "  fix: correct the name, or write what it has into this file");
+  EXPECT_EQ(source_of("\n#include <diecast/device/something_else.h>"),
+            "diecast: unknown_template: k.cu:5: there is no device header "
+            "<diecast/device/something_else.h>\n"
+            "  fix: the device headers are diecast/device/simt.h, diecast/device/twice.h, "
+            "diecast/device/types.h, diecast/device/unit.h");
 }
 
 }  // namespace

@@ -144,6 +144,14 @@ TEST(Specialization, WordsAreOfferedWhereNoNumberFits) {
       "  fix: no single change fits: choose L and IN together so that bits(IN) == 16 && L == L_a");
 }
 
+TEST(Specialization, ARequirementThatNothingKeepsSaysSo) {
+  EXPECT_EQ(error_of("shape int COLS = 0\nrequire COLS % 8 == 1 && COLS % 2 == 0\n", Bindings()),
+            "diecast: constraint_violated: k.cu:3: require COLS % 8 == 1 && COLS % 2 == 0\n"
+            "  COLS = 0\n"
+            "  fix: no COLS near it fits: choose one so that COLS % 8 == 1 && COLS % 2 == 0, or "
+            "correct that line");
+}
+
 TEST(Specialization, ARequirementOfTheTargetSaysSo) {
   EXPECT_EQ(error_of("require cc >= 100 || host // FP4 instructions\n", Bindings()),
             "diecast: constraint_violated: k.cu:2: require cc >= 100 || host (FP4 instructions)\n"

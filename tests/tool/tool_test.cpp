@@ -67,7 +67,8 @@ TEST(Tool, VariantsThatCannotBeAreAnError) {
   EXPECT_EQ(none.errors,
             "diecast: constraint_violated: quantize_nvfp4 has no variant with PROFILE=pr546 "
             "FOUR_OVER_SIX=mae for sm_90a\n"
-            "  fix: `diecast show quantize_nvfp4` lists what it requires\n");
+            "  fix: `diecast show quantize_nvfp4` lists what it requires; of integers without a set "
+            "only the values of its `sample` line are tried\n");
   EXPECT_EQ(diecast({"variants", "amax", "IN=bf16", "IN=f16"}).errors,
             "diecast: parse_error: IN is set twice\n  fix: write one IN=\n");
 }

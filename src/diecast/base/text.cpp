@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 namespace diecast {
 namespace {
@@ -13,16 +14,18 @@ bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; 
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
+// Letters put in, left out or exchanged, and neighbours that changed places.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
+  const auto same = [&](std::size_t i, std::size_t j) { return lower(a[i]) == lower(b[j]); };
+  std::vector<std::size_t> before, last(b.size() + 1), row(b.size() + 1);
   for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
   for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
+    before = std::exchange(last, row);
     row[0] = i;
     for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t substitute = diagonal + (lower(a[i - 1]) != lower(b[j - 1]));
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substitute});
+      row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + !same(i - 1, j - 1)});
+      if (i > 1 && j > 1 && same(i - 1, j - 2) && same(i - 2, j - 1))
+        row[j] = std::min(row[j], before[j - 2] + 1);
     }
   }
   return row[b.size()];
@@ -122,10 +125,14 @@ std::string quote(std::string_view text, std::size_t limit) {
 std::string_view nearest(std::string_view word, std::span<const std::string> candidates) {
   std::string_view best;
   std::size_t best_distance = word.size() < 4 ? 2 : 1 + word.size() / 3;
+  const auto starts_alike = [&](std::string_view other) {  // to the letter's case
+    return !word.empty() && !other.empty() && word[0] == other[0];
+  };
   for (const std::string& candidate : candidates) {
     const std::size_t distance = edit_distance(word, candidate);
-    if (distance < best_distance ||
-        (distance == best_distance && best.empty() && distance < word.size())) {
+    const bool better =
+        best.empty() ? distance < word.size() : starts_alike(candidate) && !starts_alike(best);
+    if (distance < best_distance || (distance == best_distance && better)) {
       best = candidate;
       best_distance = distance;
     }

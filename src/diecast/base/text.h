@@ -46,8 +46,8 @@ std::optional<std::int64_t> parse_integer(std::string_view text);
 // escaped, cut after `limit` bytes: safe to print whatever a file or a user gave.
 std::string quote(std::string_view text, std::size_t limit = 200);
 
-// The candidate nearest to `word` by edit distance (letter case ignored), if it is near enough to
-// be a typing slip; else an empty view.
+// The candidate nearest to `word` by edit distance (letter case ignored, but for the first letter
+// of two as near), if it is near enough to be a typing slip; else an empty view.
 std::string_view nearest(std::string_view word, std::span<const std::string> candidates);
 
 // "; did you mean `x`?" for the nearest candidate, or an empty text.

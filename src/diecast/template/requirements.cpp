@@ -126,6 +126,9 @@ std::string fix_of(const Template& tmpl, Requirements& requirements, const Expre
     if (!fix.empty()) return fix;
   }
   if (names.empty()) return "choose another target";
+  if (names.size() == 1)
+    return cat("no ", names[0], " near it fits: choose one so that ", condition.text(),
+               ", or correct that line");
   return cat("no single change fits: choose ", join(names, " and "), " together so that ",
              condition.text());
 }

@@ -28,22 +28,32 @@ class Headers {
  public:
   explicit Headers(const TemplateFiles& files) : files_(files) {}
 
-  Result<void> add(const std::string& name) {
+  Result<void> add(const Include& include) {
+    const std::string& name = include.header;
     if (!seen_.insert(name).second) return {};
     const std::string* text = files_.header_text(name);
-    if (text == nullptr)
-      return Error{
-          ErrorCode::unknown_template,
-          cat("there is no device header <", name, ">", did_you_mean(name, files_.header_names())),
-          cat("the device headers are ", join(files_.header_names(), ", "))};
+    if (text == nullptr) return unknown(include);
     DIECAST_TRY(const Inlined inlined, take_includes(*text, name, 1));
-    for (const std::string& inner : inlined.includes) DIECAST_CHECK(add(inner));
+    for (const Include& inner : inlined.includes) DIECAST_CHECK(add(inner));
     text_ += line_directive(1, name) + inlined.text;
     return {};
   }
   const std::string& text() const { return text_; }
 
  private:
+  Error unknown(const Include& include) const {
+    const std::vector<std::string> known = files_.header_names();
+    std::vector<std::string> names;  // without what they all begin with, which makes all near
+    for (const std::string& header : known) names.push_back(header.substr(header.rfind('/') + 1));
+    const std::string meant =
+        did_you_mean(include.header.substr(include.header.rfind('/') + 1), names);
+    return {ErrorCode::unknown_template,
+            cat(include.where, include.where.empty() ? "" : ": ", "there is no device header <",
+                include.header, ">", meant),
+            meant.empty() ? cat("the device headers are ", join(known, ", "))
+                          : "correct the name, or write what it has into this file"};
+  }
+
   const TemplateFiles& files_;
   std::set<std::string> seen_;
   std::string text_;
@@ -124,9 +134,9 @@ Result<SourceParts> source_parts(const Template& tmpl, const TemplateFiles& file
   const std::string name = tmpl.name() + ".cu";
   DIECAST_TRY(const Inlined code, take_includes(tmpl.code(), name, tmpl.code_line()));
   Headers headers(files);
-  DIECAST_CHECK(headers.add("diecast/device/types.h"));
-  DIECAST_CHECK(headers.add("diecast/device/simt.h"));
-  for (const std::string& header : code.includes) DIECAST_CHECK(headers.add(header));
+  DIECAST_CHECK(headers.add({"diecast/device/types.h", ""}));
+  DIECAST_CHECK(headers.add({"diecast/device/simt.h", ""}));
+  for (const Include& header : code.includes) DIECAST_CHECK(headers.add(header));
   return SourceParts{headers.text(), asserts(tmpl),
                      line_directive(tmpl.code_line(), name) + code.text};
 }

@@ -32,15 +32,18 @@ Result<int> variants(const VariantsArguments& options) {
     }
     const std::string name = word.substr(0, equals);
     if (fixed.find(name))
-      return Error{ErrorCode::parse_error, cat(name, " is set twice"), cat("write one ", name, "=")};
+      return Error{ErrorCode::parse_error, cat(name, " is set twice"),
+                   cat("write one ", name, "=")};
     fixed.set(name, std::string_view(word).substr(equals + 1));
   }
   DIECAST_TRY(const auto space, found->space(target, fixed));
   if (space.empty()) {
     return Error{ErrorCode::constraint_violated,
-                 cat(options.name, " has no variant with ", join(options.fixed, " "), " for ",
-                     target.name()),
-                 cat("`diecast show ", options.name, "` lists what it requires")};
+                 cat(options.name, " has no variant", options.fixed.empty() ? "" : " with ",
+                     join(options.fixed, " "), " for ", target.name()),
+                 cat("`diecast show ", options.name,
+                     "` lists what it requires; of integers without "
+                     "a set only the values of its `sample` line are tried")};
   }
   nlohmann::ordered_json out = nlohmann::ordered_json::array();
   for (const Bindings& bindings : space) {

@@ -133,14 +133,14 @@ Result<Inlined> take_includes(std::string_view code, std::string_view file, int 
     } else if (reads_a_file(directive.word)) {
       const std::string_view operand = trim(line.substr(directive.end));
       const std::size_t close = operand.find('>');
+      const auto before = std::string_view(text).substr(0, begin);
+      std::string where = cat(file, ":", first_line + std::ranges::count(before, '\n'));
       if (!operand.starts_with(kOurs) || close == std::string_view::npos)
-        return error_at(
-            {cat(file, ":", first_line + std::ranges::count(text.substr(0, begin), '\n')),
-             std::string(line)},
-            static_cast<int>(directive.begin) + 1,
-            "only <diecast/device/...> headers can be included",
-            "a source is complete in itself: use a device header, or write it here");
-      out.includes.emplace_back(operand.substr(1, close - 1));
+        return error_at({std::move(where), std::string(line)},
+                        static_cast<int>(directive.begin) + 1,
+                        "only <diecast/device/...> headers can be included",
+                        "a source is complete in itself: use a device header, or write it here");
+      out.includes.push_back({std::string(operand.substr(1, close - 1)), std::move(where)});
       out.text.append(text, copied, begin - copied);
       out.text += operand.substr(close + 1);  // a comment may start on this line
       copied = end;

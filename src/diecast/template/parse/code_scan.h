@@ -16,9 +16,14 @@ std::string bare_code(std::string_view code);
 // Where `word` stands by itself, or npos.
 std::size_t find_word(std::string_view text, std::string_view word);
 
+struct Include {
+  std::string header;  // "diecast/device/simt.h"
+  std::string where;   // "my_kernel.cu:7"; empty: of every template
+};
+
 struct Inlined {
-  std::string text;                   // #include and #pragma once blanked, line ends as "\n"
-  std::vector<std::string> includes;  // "diecast/device/simt.h", in order
+  std::string text;               // #include and #pragma once blanked, line ends as "\n"
+  std::vector<Include> includes;  // in order
 };
 // `file` and `first_line` go into errors: parse_error for an include that is not
 // <diecast/device/...>.

@@ -8,6 +8,17 @@
 
 namespace diecast {
 
+std::string meant_type(std::string_view word, const std::vector<std::string>& known) {
+  constexpr std::pair<std::string_view, std::string_view> kElsewhere[] = {
+      {"float", "f32"},   {"float32", "f32"},        {"half", "f16"},           {"__half", "f16"},
+      {"float16", "f16"}, {"bfloat16", "bf16"},      {"__nv_bfloat16", "bf16"}, {"int", "i32"},
+      {"int32_t", "i32"}, {"unsigned", "u32"},       {"uint32_t", "u32"},       {"int64_t", "i64"},
+      {"uint8_t", "u8"},  {"__nv_fp8_e4m3", "e4m3"}, {"__nv_fp8_e5m2", "e5m2"}};
+  for (const auto& [name, ours] : kElsewhere)
+    if (word == name) return cat("; did you mean `", ours, "`?");
+  return did_you_mean(word, known);
+}
+
 Result<void> HeaderParser::read_size(Tokens& tokens) {
   Size size;
   size.line = number_;
@@ -67,7 +78,7 @@ Result<void> HeaderParser::read_type_name(Tokens& tokens, Argument& argument) {
   for (const Parameter& each : template_->parameters_)
     if (each.type == ParameterType::type) known.push_back(each.name);
   return tokens.error(
-      type, cat("no element type is called ", type.shown(), did_you_mean(type.text, known)),
+      type, cat("no element type is called ", type.shown(), meant_type(type.text, known)),
       cat("an argument's type is one of ", join(known, ", "),
           "; a direction (in, out, inout), struct or tensor_map may stand here too"));
 }

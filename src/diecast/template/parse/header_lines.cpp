@@ -142,6 +142,9 @@ Result<void> HeaderParser::read_allowed(Tokens& tokens, Parameter& parameter) {
   if (parameter.type == ParameterType::boolean)
     return tokens.error(tokens.peek(), "a bool has no set of values", "remove it");
   DIECAST_CHECK(tokens.expect("{", cat("before the values of ", parameter.name)));
+  if (tokens.peek().is("}"))
+    return tokens.error(tokens.peek(), cat("the set of ", parameter.name, " is empty"),
+                        "write its values, separated by commas");
   do {
     const Token at = tokens.peek();
     DIECAST_TRY(Value value, read_value(tokens, parameter));
@@ -168,7 +171,7 @@ Result<Value> HeaderParser::read_value(Tokens& tokens, const Parameter& paramete
     if (const auto type = parse_dtype(token.text)) return Value::of(*type);
     return tokens.error(
         token,
-        cat("no element type is called ", token.shown(), did_you_mean(token.text, dtype_names())),
+        cat("no element type is called ", token.shown(), meant_type(token.text, dtype_names())),
         cat("the element types are ", join(dtype_names(), ", ")));
   }
   if (token.kind != Token::Kind::word || !is_lower(token.text) || token.text[0] == '_')

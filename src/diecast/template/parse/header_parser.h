@@ -13,6 +13,9 @@
 
 namespace diecast {
 
+// "; did you mean `f32`?" for an element type that is misspelt or has its name in C++ or elsewhere.
+std::string meant_type(std::string_view word, const std::vector<std::string>& known);
+
 class HeaderParser {
  public:
   static Result<std::shared_ptr<const Template>> parse(std::string_view name,
