@@ -29,6 +29,12 @@ TEST(Target, EveryNameReadsBackToItself) {
   EXPECT_EQ(Target::parse("host_v3")->host_level, 3);
 }
 
+TEST(Target, SeveralAreSeparatedByBlanks) {
+  EXPECT_EQ(message("sm_90a,sm_100a"),
+            "diecast: unknown_target: \"sm_90a,sm_100a\" is several targets, not one\n"
+            "  fix: separate targets by blanks, as in `@ sm_90a sm_100a`");
+}
+
 TEST(Target, ABareNameFrom90UpSaysWhichSpellingsExist) {
   EXPECT_EQ(
       message("sm_90"),

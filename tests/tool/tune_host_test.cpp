@@ -66,6 +66,22 @@ TEST(ToolTune, SaysWhyTheDefaultItselfDoesNotRun) {
       << run.errors;
 }
 
+// A template without parameters, whose threads wait where the header says that none does.
+TEST(ToolTune, SaysWhatATemplateWithoutTunesDoesWrong) {
+  ToolRun diecast;
+  if (!host_works(diecast)) GTEST_SKIP() << "no host device or compiler";
+  const std::string own = diecast.folder / "waits.cu";
+  testing::write_text(own,
+                      "/* diecast\nlaunch grid(1) block(64)\nexchange none\n*/\n"
+                      "DIECAST_KERNEL { __syncthreads(); }\n");
+  const auto run = diecast({"tune", "waits", "--add", own, "--target", "host", "--samples", "3"});
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_EQ(run.errors.find("diecast: process_failed: measuring waits @ host"), 0u) << run.errors;
+  EXPECT_NE(run.errors.find("fix: say `exchange block` in the header of waits.cu"),
+            std::string::npos)
+      << run.errors;
+}
+
 TEST(ToolTune, LeavesOutWhatAPlainLaunchDoesNotHave) {
   ToolRun diecast;
   if (!host_works(diecast)) GTEST_SKIP() << "no host device or compiler";

@@ -1,6 +1,7 @@
 // The interface of devices: memory, streams, events, making machine code resident, launching.
 // Implementations: cuda_device.h (the CUDA driver), host_device.h (this machine's processor, work
-// done in order before the call returns).
+// done in order before the call returns). Any number of threads may call one device at the same
+// time.
 #pragma once
 
 #include <diecast/base/error.h>

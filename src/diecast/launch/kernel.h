@@ -1,6 +1,7 @@
 // A specialization made resident on a device: typed arguments in, one launch out. The argument
 // schema and the launch rule come from the template's header; nothing about a kernel is written
-// down twice.
+// down twice. Any number of threads may preload and launch one kernel at the same time, and a
+// captured graph may outlive it: code is never unloaded.
 #pragma once
 
 #include <diecast/base/error.h>

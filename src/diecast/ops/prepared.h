@@ -1,7 +1,9 @@
 // What prepared ops share. A prepared op is a fixed sequence of fills and launches whose kernels
 // are resolved and resident on one device: running it compiles, loads, allocates and waits for
 // nothing. Scratch, where an op needs any (scratch_bytes), comes from the caller and belongs to one
-// stream.
+// stream. Any number of threads may run one prepared op at the same time, each with tensors and
+// scratch of its own. A captured graph of our kernels needs neither the op nor the runtime any
+// longer, but the memory that it was given.
 #pragma once
 
 #include <diecast/base/error.h>

@@ -83,7 +83,7 @@ Result<TuningRecord> measure_isolated(const RuntimeOptions& options,
                                       const DeviceProperties& device, const TuneRequest& request) {
   TuningRecord out = record_of(specialization, sizes, device);
   std::string spelling = out.kernel;  // with every tune, those of the launch too
-  spelling.insert(spelling.find(" @ "), cat(" ", out.tunes));
+  if (!out.tunes.empty()) spelling.insert(spelling.find(" @ "), cat(" ", out.tunes));
   ProcessRequest process;
   process.arguments = {options.isolated.program, std::string(kTuneCommand), spelling, "--samples",
                        cat(request.samples)};

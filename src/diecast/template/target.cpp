@@ -69,6 +69,9 @@ Result<Target> Target::parse(std::string_view name) {
     return Error{ErrorCode::unknown_target,
                  cat(quote(name, 40), " is older than diecast's first target"),
                  "the first is sm_80"};
+  if (name.find(',') != name.npos)
+    return Error{ErrorCode::unknown_target, cat(quote(name, 40), " is several targets, not one"),
+                 "separate targets by blanks, as in `@ sm_90a sm_100a`"};
   return Error{ErrorCode::unknown_target,
                cat(quote(name, 40), " is not a target", did_you_mean(name, target_names())),
                cat("the targets are ", join(target_names(), ", "))};

@@ -64,7 +64,8 @@ Result<void> cast_master_weights_to_mxfp8(
 class DeviceMemory;   // device_memory.h
 struct WeightFamily;  // checks.h
 
-// Of NVFP4 or MXFP8, whichever the first weight is.
+// Of NVFP4 or MXFP8, whichever the first weight is. Copies share their state, device memory with
+// it: one runs at a time, and one lives as long as graphs that captured a run.
 class PreparedMasterCast {
  public:
   PreparedMasterCast() = default;  // to be assigned to before anything else

@@ -27,6 +27,8 @@ Result<void> post_all_gather_processing(Runtime& runtime, std::span<const Quanti
                                         const PostAllGatherOptions& options = {},
                                         Stream stream = {});
 
+// Copies share their state, device memory with it, which lives as long as one of them: keep one as
+// long as graphs that captured a run.
 class PreparedPostAllGather {
  public:
   // The list may go afterwards, the memory it points to stays. Waits for the stream.
