@@ -141,6 +141,23 @@ TEST_F(Install, IsFoundByTheLinesOfTheReadme) {
     EXPECT_TRUE(fs::exists(folder_ / "prefix/share/diecast" / name)) << name;
 }
 
+// Builds without CMake, with the line that the README has for them.
+TEST_F(Install, IsFoundByPkgConfig) {
+  if (::system("pkg-config --version >/dev/null 2>&1") != 0) GTEST_SKIP() << "no pkg-config";
+  const std::string page = tree::text_of("README.md"), start = "c++ -std=c++20 engine.cpp ";
+  const std::size_t at = page.find(start);
+  ASSERT_NE(at, page.npos);
+  const std::string words = page.substr(at + start.size(), page.find('`', at) - at - start.size());
+  const std::string program = (folder_ / "engine").string();
+  run({"sh", "-c",
+       "PKG_CONFIG_PATH=$(dirname $(find " + (folder_ / "prefix").string() +
+           " -name diecast.pc)) && export PKG_CONFIG_PATH && " DIECAST_CXX_COMPILER " -std=c++20 " +
+           tree::kRoot + "/tests/tree/consumer/template_names.cpp " + words + " -o " + program});
+  EXPECT_NE(run({"env", "LD_LIBRARY_PATH=" + (folder_ / "prefix/lib").string(), program})
+                .find("quantize_nvfp4\n"),
+            std::string::npos);
+}
+
 TEST_F(Install, CompilesAndRunsTheSnippetsOfEveryPage) {
   EXPECT_EQ(snippets("a\n```cpp\nint x;\n```\nb\n```\nno\n```\n```cpp\nint y;\n```\n"),
             (std::vector<std::string>{"int x;\n", "int y;\n"}));
