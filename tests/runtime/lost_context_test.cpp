@@ -77,7 +77,8 @@ TEST_P(LostContext, FailsALoadWithoutACompileAndLeavesOtherDevicesAlone) {
 TEST_P(LostContext, FailsALaunchAsTheDriversErrorAndLeavesOtherDevicesAlone) {
   const auto lost = runtime_->preload(one_, machine_.cuda.device(0)).value();
   const auto other = runtime_->preload(one_, machine_.cuda.device(1)).value();
-  machine_.cuda->fail["cuLaunchKernel"] = {{1, GetParam()}};
+  for (const char* call : {"cuLaunchKernel", "cuLaunchKernelEx"})  // whichever the template takes
+    machine_.cuda->fail[call] = {{1, GetParam()}};
   const std::size_t from = machine_.cuda->calls.size();
   const auto failed = launch(*lost);
   ASSERT_FALSE(failed);
