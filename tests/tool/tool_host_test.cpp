@@ -1,4 +1,5 @@
 // The command on this processor: vectors replayed, a checkpoint there and back again.
+#include <diecast/base/text.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -178,6 +179,32 @@ TEST(ToolOnHost, AFolderOfSeveralFilesGoesThereAndBack) {
   const auto again = diecast({"quantize", in, out, "--target", "host"});
   EXPECT_EQ(again.exit_code, 1);
   EXPECT_EQ(again.errors.find("diecast: file_exists: the folder "), 0u) << again.errors;
+}
+
+// The template and the commands of templates/README.md, but for the one that wants a GPU.
+TEST(ToolOnHost, TheCommandsOfTheTemplatesPageWorkOnItsTemplate) {
+  ToolRun diecast;
+  if (!host_works(diecast)) GTEST_SKIP() << "no host device or compiler";
+  const std::string page = text_of(kSource + "/templates/README.md"), own = "scale_rows.cu";
+  const std::size_t begin = page.find("```\n// scale_rows") + 4, end = page.find("```", begin);
+  testing::write_text(diecast.folder / own, page.substr(begin, end - begin));
+  int commands = 0;
+  for (const std::string_view line : split(page, '\n')) {
+    if (!line.starts_with("    diecast ") || line.find("mine.txt") != line.npos) continue;
+    std::string text(line.substr(0, line.find("   ", 12)));
+    text.replace(text.find(own), own.size(), diecast.folder / own);
+    ProcessRequest request;
+    request.arguments = {"sh", "-c",
+                         std::string(DIECAST_TOOL) + text.substr(11) +
+                             (text.find(" tune ") == text.npos ? "" : " --samples 3")};
+    request.environment = diecast.environment();
+    const auto run = run_process(request).value();
+    EXPECT_EQ(run.exit_code, 0) << text << "\n" << run.errors;
+    EXPECT_NE(run.output.find("scale_rows"), std::string::npos) << text;
+    EXPECT_EQ(run.output.find("differs"), std::string::npos) << run.output;
+    ++commands;
+  }
+  EXPECT_EQ(commands, 5);
 }
 
 TEST(ToolOnHost, RefusesToOverwriteItsInput) {
