@@ -33,6 +33,7 @@ target   host, sm_80+
 exchange none                                            // threads of a block never wait for one another
 sample   COLS {0, 256}  rows {0, 1, 7, 33, 130}  cols {1, 16, 17, 80, 256, 2100}
 */
+#include <diecast/device/dependent.h>
 #include <diecast/device/nvfp4_values.h>
 #include <diecast/device/row_walk.h>
 #include <diecast/device/scale_layout.h>
@@ -65,8 +66,10 @@ DIECAST_DEVICE void dequantize_dense(const u8* from, const e4m3* of_blocks, f32 
 DIECAST_NO_UNROLL
   for (i64 i = blockIdx.x * (2 * THREADS) + threadIdx.x; i < pieces; i += gridDim.x * (2 * THREADS)) {
     const i64 second = i + THREADS < pieces ? i + THREADS : i;
-    const u32 c0 = load_codes(from + 4 * i, 8), c1 = load_codes(from + 4 * second, 8);
+    u32 c0 = load_codes(from + 4 * i, 8);
+    const u32 c1 = load_codes(from + 4 * second, 8);
     const e4m3 s0 = of_blocks[i * 8 / BLOCK], s1 = of_blocks[second * 8 / BLOCK];
+    next_may_begin(c0);
     store_dequantized(to + 8 * i, 8, c0, s0, of_all);
     store_dequantized(to + 8 * second, 8, c1, s1, of_all);
   }
@@ -85,9 +88,11 @@ DIECAST_NO_UNROLL
       const u8* from =
           ROWS == ROWS_dense ? codes + at.index * 4 : codes + at.row * codes_stride + first / 2;
       OUT* to = out + (ROWS == ROWS_dense ? at.index * 8 : at.row * out_stride + first);
-      store_dequantized(to, cols - first, load_codes(from, cols - first),
-                        scales[Scales::offset(at.row, first / BLOCK, scales_stride)],
-                        factor[ROW_SCALE ? at.row : 0]);
+      u32 eight_codes = load_codes(from, cols - first);
+      const e4m3 of_block = scales[Scales::offset(at.row, first / BLOCK, scales_stride)];
+      const f32 of_row = factor[ROW_SCALE ? at.row : 0];
+      next_may_begin(eight_codes);
+      store_dequantized(to, cols - first, eight_codes, of_block, of_row);
     }
   }
 }

@@ -36,6 +36,7 @@ target   host, sm_80+
 exchange none                                            // on the host, where a thread takes whole blocks
 sample   COLS {0, 96}  rows {0, 1, 7, 33, 130}  cols {1, 31, 32, 80, 96, 2100}
 */
+#include <diecast/device/dependent.h>
 #include <diecast/device/mx_block.h>
 #include <diecast/device/row_walk.h>
 #include <diecast/device/scale_layout.h>
@@ -59,7 +60,9 @@ DIECAST_NO_UNROLL
     if (at.row < rows && at.piece < row_blocks) {
       const i64 first = at.piece * 32 + lane * Block::kElements;
       const Block block(x + at.row * x_stride + first, cols - first);
-      scale = Format::scale(block.largest());
+      u32 largest = block.largest();
+      next_may_begin(largest);
+      scale = Format::scale(largest);
       block.store(data + at.row * row_bytes + (Format::kFourBit ? first / 2 : first), cols - first,
                   reciprocal_of_e8m0(scale));
     }
