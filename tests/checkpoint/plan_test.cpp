@@ -83,6 +83,12 @@ TEST(Plan, GlobThatMatchesNothingIsNoted) {
   options.exclude = {"*.wieght"};
   const Plan plan = plan_quantize(weights({"a.weight"}), options).value();
   EXPECT_EQ(plan.notes, std::vector<std::string>{"--exclude \"*.wieght\" matches no tensor"});
+  options.strict = true;
+  const auto strict = plan_quantize(weights({"a.weight"}), options);
+  ASSERT_FALSE(strict);
+  EXPECT_EQ(strict.error().message(),
+            "diecast: invalid_argument: --exclude \"*.wieght\" matches no tensor\n"
+            "  fix: correct it (--dry-run lists the names), or go on without --strict");
 }
 
 TEST(Plan, ANameWithNulIsMatchedAsAWhole) {

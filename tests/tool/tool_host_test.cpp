@@ -213,7 +213,9 @@ TEST(ToolOnHost, RefusesToOverwriteItsInput) {
   const std::string in = diecast.folder / "in.safetensors";
   testing::write_small_checkpoint(in);
   const std::string before = text_of(in);
-  EXPECT_EQ(diecast({"quantize", in, in, "--target", "host"}).exit_code, 1);
+  const auto run = diecast({"quantize", in, in, "--target", "host"});
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_EQ(run.output, "");  // no plan above the error
   EXPECT_EQ(text_of(in), before);
 }
 

@@ -239,14 +239,19 @@ Result<void> check_scheme(const Nvfp4Scheme& scheme) {
 }
 
 // A glob that matches nothing is a slip of the keyboard more often than not.
-void note_idle_globs(const CheckpointHeader& header, const std::vector<std::string>& globs,
+Result<void> note_idle_globs(const CheckpointHeader& header, const std::vector<std::string>& globs,
                      std::string_view option, Plan& plan) {
   for (const std::string& glob : globs) {
     const bool idle =
         std::none_of(header.tensors.begin(), header.tensors.end(),
                      [&](const TensorInfo& tensor) { return matches(glob, tensor.name); });
-    if (idle) plan.notes.push_back(cat(option, " ", quote(glob), " matches no tensor"));
+    if (!idle) continue;
+    plan.notes.push_back(cat(option, " ", quote(glob), " matches no tensor"));
+    if (plan.strict)
+      return Error{ErrorCode::invalid_argument, plan.notes.back(),
+                   "correct it (--dry-run lists the names), or go on without --strict"};
   }
+  return {};
 }
 
 }  // namespace
@@ -284,8 +289,8 @@ Result<Plan> plan_quantize(const CheckpointHeader& header, const QuantizeOptions
     DIECAST_TRY(PlannedTensor planned, decide(tensor, options, plan));
     plan.tensors.push_back(std::move(planned));
   }
-  note_idle_globs(header, options.include, "--include", plan);
-  note_idle_globs(header, options.exclude, "--exclude", plan);
+  DIECAST_CHECK(note_idle_globs(header, options.include, "--include", plan));
+  DIECAST_CHECK(note_idle_globs(header, options.exclude, "--exclude", plan));
   form_groups(plan);
   DIECAST_CHECK(lay_out_plan(header, plan));
   return plan;

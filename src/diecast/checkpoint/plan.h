@@ -62,7 +62,8 @@ struct Plan {
 
 struct QuantizeOptions {
   bool row_scaled = false;  // one amax and one weight_scale_2 a row
-  bool strict = false;      // a last dimension that is no multiple of 16 is an error
+  bool strict = false;      // a last dimension that is no multiple of 16, or a glob that matches
+                            // nothing, is an error
   Nvfp4Scheme scheme;
   std::vector<std::string> include;  // globs; when there are any, only what one of them matches
   std::vector<std::string> exclude;  // globs; `*` also crosses dots
@@ -77,13 +78,14 @@ std::string glob_of(std::string_view name);
 // strict: shape_mismatch). gate/up (gate_proj and up_proj, w1 and w3) and q/k/v projections of one
 // module share one amax, in rank 3 one an expert, when their experts and last dimensions agree; a
 // half without its partner is noted and stands alone. Which file of several has a weight changes
-// nothing of this. Row-scaled weights share nothing: every row
-// has its own scale. Each quantized X.weight becomes
+// nothing of this. Row-scaled weights share nothing: every row has its own scale. Each quantized
+// X.weight becomes
 //   X.weight          U8       [.., K/2]    two E2M1 codes a byte, the first in the low nibble
 //   X.weight_scale    F8_E4M3  [.., K/16]
 //   X.weight_scale_2  F32      []           the decode scale 1/S; rank 3: [E]; row-scaled: [..]
 //   X.input_scale     F32      []           1.0; rank 3: [E], row-scaled: []
-// Errors: invalid_argument (a name of these exists already, the file is quantized already),
+// Errors: invalid_argument (a name of these exists already, the file is quantized already,
+// a glob that matches nothing under strict),
 // not_supported (four over six or a bound that the profile has not).
 Result<Plan> plan_quantize(const CheckpointHeader& header, const QuantizeOptions& options = {});
 

@@ -13,7 +13,7 @@ constexpr std::string_view kMap = "weight_map", kIndexMetadata = "metadata", kSi
 
 Error wrong_index(std::string_view path, std::string_view what) {
   return {ErrorCode::file_corrupt, cat(quote(path, 1000), ": ", what),
-          "write or download the index again"};
+          "give the index of a checkpoint; if it is one, write or download it again"};
 }
 
 // What a parse sees pass by and a tree of it no longer has.

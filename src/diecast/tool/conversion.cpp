@@ -10,6 +10,7 @@
 #include <chrono>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 namespace diecast::tool {
 namespace {
@@ -85,19 +86,25 @@ Result<int> run_conversion(const Checkpoint& input, const Plan& plan,
                            const ConversionRequest& request) {
   DIECAST_TRY(const auto runtime, open_runtime());
   DIECAST_TRY(const auto device, open_device(*runtime, request.target));
-  if (!request.json) {
+  // Not before the output is known to be writable: an error below a long plan is not read.
+  bool told = request.json;
+  const auto tell = [&] {
+    if (std::exchange(told, true)) return;
     print_plan(plan);
     print(cat("on ", describe(*device)));
-  }
+  };
   const auto start = std::chrono::steady_clock::now();
   Progress progress(request.verb, request.json);
   ConvertOptions options;
   options.progress = [&](const ConvertProgress& now) {
+    tell();
     progress.update(now.done, now.total, now.name);
   };
   DIECAST_TRY(
       const ConvertReport report,
       convert(input, plan, request.output, device_kernels(runtime, device, plan.scheme), options));
+  progress.clear();
+  tell();
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (request.json) {
