@@ -30,8 +30,8 @@ TEST(ArgumentCheck, HoldsASizeToItsDivisorAndDenseRowsToTheRowLength) {
   LaunchSlots::Values values{};
   PackedParameters packed{};
   const auto pack = [&](std::int64_t stride, std::int64_t cols, std::uintptr_t at = 0x1000) {
-    const Argument given[] = {Argument::tensor(DType::f32, address(at), stride),
-                              Argument::size(2), Argument::size(cols)};
+    const Argument given[] = {Argument::tensor(DType::f32, address(at), stride), Argument::size(2),
+                              Argument::size(cols)};
     const auto done = check.pack(given, values, packed);
     return done ? std::string() : done.error().message();
   };
@@ -41,14 +41,16 @@ TEST(ArgumentCheck, HoldsASizeToItsDivisorAndDenseRowsToTheRowLength) {
       pack(0, 33),
       "diecast: shape_mismatch: k WHOLE=1 @ sm_90a: `cols` is 33, no multiple of 16, which the "
       "kernel was made for\n"
-      "  fix: give a multiple of 16, or specialize where less will do: divisible (WHOLE ? 16 : 1)");
+      "  fix: give a multiple of 16, or specialize (an op: prepare) where less will do: divisible "
+      "(WHOLE ? 16 : 1)");
   EXPECT_EQ(pack(48, 32),
             "diecast: shape_mismatch: k WHOLE=1 @ sm_90a: `x` has rows 48 elements apart; the "
             "kernel takes dense rows of 32\n"
             "  fix: copy x to dense rows, or specialize where they may be apart: (!WHOLE)");
   EXPECT_EQ(pack(0, 32, 0x1004),
             "diecast: misaligned: k WHOLE=1 @ sm_90a: `x` starts 4 bytes past a multiple of 16\n"
-            "  fix: start it at a multiple of 16 bytes, or specialize where less will do: align "
+            "  fix: start it at a multiple of 16 bytes, or specialize (an op: prepare) where less "
+            "will do: align "
             "(WHOLE ? 16 : 4)");
 }
 

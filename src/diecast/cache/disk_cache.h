@@ -66,6 +66,7 @@ struct StoredEntry {
   ByteSpan file;               // all its bytes
 };
 
+// Any number of threads may use one at the same time.
 class DiskCache {
  public:
   // $XDG_CACHE_HOME/diecast (if absolute), else $HOME/.cache/diecast; empty if neither is usable.

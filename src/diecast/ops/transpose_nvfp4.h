@@ -46,6 +46,7 @@ class PreparedTransposeCodes {
                                                 const Request& request);
 
   std::int64_t scratch_bytes(std::int64_t, std::int64_t) const { return 0; }  // for [rows, cols]
+  // Errors: as transpose_codes(); misaligned when the matrices break the request.
   Result<void> run(const void* codes, std::int64_t rows, std::int64_t cols, void* transposed,
                    Stream stream) const;
 
@@ -66,6 +67,7 @@ class PreparedTransposeNvfp4 {
                                                 const Request& request);
 
   std::int64_t scratch_bytes(std::int64_t, std::int64_t) const { return 0; }  // for [rows, cols]
+  // Errors: as transpose_nvfp4(); not_supported for scales in another layout than the request's.
   Result<void> run(const QuantizedTensor& x, Stream stream) const;
 
  private:

@@ -47,7 +47,7 @@ std::int64_t past_multiple(const void* data, std::int64_t align) {
 // What a header gives by an expression is another number in another specialization.
 std::string or_with_less(std::string_view fact, const std::optional<Expression>& number) {
   if (!number || parse_integer(number->text())) return "";
-  return cat(", or specialize where less will do: ", fact, " ", number->text());
+  return cat(", or specialize (an op: prepare) where less will do: ", fact, " ", number->text());
 }
 
 }  // namespace
