@@ -69,6 +69,8 @@ sample   COLS {0}  SIGN_MASK {0, 55272}  rows {0, 1, 17, 130}  cols {1, 17, 80, 
 #include <diecast/device/nvfp4_recipe.h>
 #include <diecast/device/ordinary_codes.h>
 #include <diecast/device/piece16x64.h>
+#include <diecast/device/tie_codes.h>
+#include <diecast/device/tie_factors.h>
 #include <diecast/device/tile_output.h>
 #include <diecast/device/tile_pieces.h>
 #include <diecast/device/tile_scales.h>
@@ -89,6 +91,8 @@ constexpr bool kPlain = bits<IN>() == 16 && PROFILE == PROFILE_te && GLOBAL == G
 constexpr bool kTogether = kPlain && kOrdinary && RHT == RHT_none && ROWS == ROWS_apart;  // which wait together
 // Of both sides, where a multiprocessor has room: a warp takes a whole stripe of a tile, which writes lines of rows.
 constexpr bool kStriped = kTogether && kBoth && (DIECAST_CC < 86 || DIECAST_CC == 90);
+// By factors that are made once a tile, for both sides. (Of members that would take eleven empty kernels to compile.)
+constexpr bool kTies = kStriped && dtype_id<Element> == dtype_id<bf16> && !GROUPED;
 // Members may have few rows: their tiles are low and wide, so that there is work for all warps.
 constexpr bool kLow = GROUPED && !kColumnwise && kPlain;
 constexpr int kRows = kLow ? 32 : kTileRows, kParts = kLow ? 4 : 1, kTileCols = kParts * (bits<IN>() == 32 ? 128 : 256);
@@ -110,11 +114,35 @@ DIECAST_DEVICE void find_globals(const Member& m, Global& of_rows, Global& of_co
   }
 }
 
+// In a call, as all that is long.
+template <int Threads>
+DIECAST_DEVICE_CALL void make_ties(u64 of_rows, u64 of_columns, TieFactors* ties) {
+  make_tie_factors<Threads>(ties, [&](u32 side) { return global_at(side == 0 ? of_rows : of_columns); });
+}
+
+// Both sides of a tile as quantize(by_rows, by_columns, find) does it; find() makes what they are under, by all threads.
+template <bool Ties, class Global, class Quantize>
+DIECAST_DEVICE void under_globals(const Member& m, Global& of_rows, Global& of_columns, TieFactors* ties, const Quantize& quantize) {
+  if constexpr (Ties) {
+    TieGlobal by_rows = {held(shared_place(ties)), 0.0f}, by_columns = {held(shared_place(ties + 1)), 0.0f};
+    quantize(by_rows, by_columns, [&] {
+      make_ties<THREADS>(m.rowwise.amax, m.columnwise.amax, ties);
+      by_rows.find(), by_columns.find();
+    });
+  } else {
+    quantize(of_rows, of_columns, [&] { find_globals(m, of_rows, of_columns); });
+  }
+}
+
 // In a call: what is not ordinary, or long. Squares, and where amaxes are given: under `amax`.
 template <class Global>
 DIECAST_DEVICE_CALL Nvfp4Block quantize_seldom(Block block, f32 amax, Global global, Randomness<STOCHASTIC> random = {}, i64 index = 0) {
   Nvfp4Block out = {};
-  if constexpr (kOrdinary) {
+  if constexpr (kTies) {
+    const auto of_all = global.of_all();
+    out.scale = nvfp4_block_scale(Recipe::amax(block), of_all);
+    seldom_codes(block, Recipe::factor(out.scale, of_all), out.codes);
+  } else if constexpr (kOrdinary) {
     out.scale = nvfp4_block_scale(kSquare ? amax : Recipe::amax(block), global);
     seldom_codes(block, Recipe::factor(out.scale, global), out.codes);
   } else if constexpr (kFourOverSix && (STOCHASTIC || ROW_SCALE || RHT != RHT_none)) {  // shorter to compile
@@ -223,6 +251,7 @@ DIECAST_KERNEL {
   __shared__ TileColumns<kColumnwise && kPlain && !kStriped ? kTileCols : 2> columns;
   __shared__ TileScales<kColumnwise && kPlain ? kTileCols : 1, kStripes> scales_down;
   __shared__ TileScales<kBoth && kPlain ? kTileRows : 1, kTileCols / 16> scales_across;
+  __shared__ TieFactors ties[kTies ? 2 : 1];
   const Piece piece{staged->words + (kColumnwise || !kPlain ? threadIdx.x / 32 * Piece::kWords : 0)};
   const Member whole = {reinterpret_cast<u64>(x), 0, rows, x_stride,
       {reinterpret_cast<u64>(codes), reinterpret_cast<u64>(scales), reinterpret_cast<u64>(amax), scales_stride},
@@ -252,8 +281,10 @@ DIECAST_NO_UNROLL
       }
     } else if constexpr (kStriped) {
       const auto seldom = [&](const Block& block, const auto& global) { return quantize_seldom(block, 0.0f, global); };
-      const auto find = [&] { find_globals(m, of_rows, of_columns); };
-      quantize_stripes<Element, THREADS>(from, m.stride * sizeof(IN), output(false), output(true), scales_across, scales_down, of_rows, of_columns, find, seldom);
+      const auto quantize = [&](const auto& by_rows, const auto& by_columns, const auto& find) -> void {
+        quantize_stripes<Element, THREADS>(from, m.stride * sizeof(IN), output(false), output(true), scales_across, scales_down, by_rows, by_columns, find, seldom);
+      };
+      under_globals<kTies>(m, of_rows, of_columns, ties, quantize);
     } else {
       const auto find = [&] { find_globals(m, of_rows, of_columns); };
       quantize_pieces<Way, THREADS>(from, m.stride, output(false), output(true), columns, scales_across, scales_down, of_rows, of_columns, find, piece);

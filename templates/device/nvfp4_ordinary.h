@@ -15,7 +15,10 @@ template <class IN, int Profile, int Global, int FourOver>
 constexpr bool kHasOrdinary = bits<IN>() == 16 && Profile == kProfileTe && Global == kGlobalAmax &&
                               FourOver == 0 && !DIECAST_HAS_E2M1_CVT && !DIECAST_HOST;
 
+struct OrdinaryScale;
+
 struct OrdinaryGlobal : Nvfp4Global {
+  using Scale = OrdinaryScale;  // a block's under it
   f32 limit;  // what a block's largest product must be below
 };
 

@@ -122,6 +122,18 @@ DIECAST_UNROLL
   codes[0] = static_cast<u32>(found), codes[1] = static_cast<u32>(found >> 32);
 }
 
+// Of a block, and of columns' words, under a scale. (Scales of another kind have their own: tie_codes.h.)
+template <class IN>
+DIECAST_DEVICE void find_codes(const Block16<IN>& block, const OrdinaryScale& by, u32 (&codes)[2]) {
+  ordinary_codes(block, by.factor, codes);
+}
+#if !DIECAST_HOST
+template <class IN>
+DIECAST_DEVICE void find_codes_of_columns(IN, const u32* w, const OrdinaryScale& by, const OrdinaryScale& other, u32& first, u32& second) {
+  ordinary_codes_of_columns<IN>(w, by.factor, other.factor, first, second);
+}
+#endif
+
 // Two blocks side by side, of lines of the matrix: as words of two neighbours, or as they lie in sixteen rows.
 template <class IN>
 struct TwoBlocks {
@@ -131,8 +143,9 @@ struct TwoBlocks {
   DIECAST_DEVICE void find_amax(f32 (&amax)[2]) const {
     amax[0] = amax_with_nan(blocks[0]), amax[1] = amax_with_nan(blocks[1]);
   }
-  DIECAST_DEVICE void find_codes(f32 factor, f32 other_factor, u32 (&codes)[2], u32 (&other_codes)[2]) const {
-    ordinary_codes(blocks[0], factor, codes), ordinary_codes(blocks[1], other_factor, other_codes);
+  template <class Scale>
+  DIECAST_DEVICE void codes_under(const Scale& by, const Scale& other, u32 (&codes)[2], u32 (&other_codes)[2]) const {
+    find_codes(blocks[0], by, codes), find_codes(blocks[1], other, other_codes);
   }
 };
 
@@ -156,13 +169,14 @@ DIECAST_UNROLL
     amax[0] = fabsf(to_f32(from_bits<IN>(largest & 0xFFFFu))), amax[1] = fabsf(to_f32(from_bits<IN>(largest >> 16)));
 #endif
   }
-  DIECAST_DEVICE void find_codes(f32 factor, f32 other_factor, u32 (&codes)[2], u32 (&other_codes)[2]) const {
+  template <class Scale>
+  DIECAST_DEVICE void codes_under(const Scale& by, const Scale& other, u32 (&codes)[2], u32 (&other_codes)[2]) const {
 #if DIECAST_HOST
-    ordinary_codes(block(0), factor, codes), ordinary_codes(block(1), other_factor, other_codes);
+    find_codes(block(0), by, codes), find_codes(block(1), other, other_codes);
 #else
 DIECAST_UNROLL
     for (int half = 0; half < 2; ++half) {
-      ordinary_codes_of_columns<IN>(words + 8 * half, factor, other_factor, codes[half], other_codes[half]);
+      find_codes_of_columns(IN{}, words + 8 * half, by, other, codes[half], other_codes[half]);
     }
 #endif
   }
@@ -171,10 +185,10 @@ DIECAST_UNROLL
 // A block under its own amax, where it is ordinary; else seldom(block) is asked.
 template <class IN, class Global, class Seldom>
 DIECAST_DEVICE Nvfp4Block quantize_one(const Block16<IN>& block, const Global& global, const Seldom& seldom) {
-  const OrdinaryScale by(amax_with_nan(block), global);
+  const typename Global::Scale by(amax_with_nan(block), global);
   if (!by.is_ordinary) return seldom(block);
   Nvfp4Block out = {{0, 0}, by.scale};
-  ordinary_codes(block, by.factor, out.codes);
+  find_codes(block, by, out.codes);
   return out;
 }
 
@@ -185,10 +199,10 @@ DIECAST_DEVICE void quantize_together(const Two& two, f32 amax, bool may, const 
                                       const Seldom& seldom, const Store& store) {
   f32 amaxes[2] = {amax, amax};
   if constexpr (!Shared) two.find_amax(amaxes);
-  const OrdinaryScale first(amaxes[0], global), second(amaxes[1], global);
+  const typename Global::Scale first(amaxes[0], global), second(amaxes[1], global);
   Nvfp4Block out[2] = {{{0, 0}, first.scale}, {{0, 0}, second.scale}};
   if (first.is_ordinary && second.is_ordinary && (!Shared || may)) {
-    two.find_codes(first.factor, second.factor, out[0].codes, out[1].codes);
+    two.codes_under(first, second, out[0].codes, out[1].codes);
   } else {
     out[0] = seldom(two.block(0)), out[1] = seldom(two.block(1));
   }

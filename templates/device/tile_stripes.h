@@ -14,13 +14,11 @@
 
 namespace diecast {
 
-// Tiles are taken in bands of four, one below the other before those to their right: lines of columns' codes, of which
-// each has a half, and sectors of scales are whole in the second-level cache before they leave it.
-constexpr u32 kBand = 4;
-
-// The place of a tile, one of `rows` x `cols`, that row by row would be at (row, col).
+// The place of a tile, one of `rows` x `cols`, that row by row would be at (row, col). Tiles are taken in bands of four or eight, one
+// below the other before those to their right: lines of columns' codes, of which each has a half, and sectors of scales, of which
+// each has a quarter, are whole in the second-level cache before they leave it. A band is about as many as a GPU takes at a time.
 DIECAST_DEVICE void in_bands(u32& row, u32& col, u32 rows, u32 cols) {
-  const u32 first = row / kBand * kBand, high = min(rows - first, kBand), nth = (row - first) * cols + col;
+  const u32 shift = cols > 32 ? 2 : 3, first = row >> shift << shift, high = min(rows - first, 1u << shift), nth = (row - first) * cols + col;
   row = first + nth % high, col = nth / high;
 }
 
@@ -53,7 +51,7 @@ DIECAST_NO_UNROLL
 }
 
 // All `Threads` of the block of threads, which has a tile's stripes of dynamic shared memory. The matrix has the tile
-// at `x`, rows `stride` bytes apart. find() makes the global scales, while copies are on their way; seldom(block,
+// at `x`, rows `stride` bytes apart. find(), once by all threads, makes the global scales while copies are on their way; seldom(block,
 // global) is what becomes of a block that is not ordinary.
 template <class IN, int Threads, class Output, class ScalesAcross, class ScalesDown, class Global, class Find, class Seldom>
 DIECAST_DEVICE void quantize_stripes(const void* x, i64 stride, const Output& across, const Output& down,
@@ -63,10 +61,12 @@ DIECAST_DEVICE void quantize_stripes(const void* x, i64 stride, const Output& ac
   const SharedPlace stripes = shared_place(dynamic_shared<u8>());
   const int lane = threadIdx.x % 32;
 DIECAST_NO_UNROLL
-  for (int i = threadIdx.x / 32; i < kStripes && 16 * i < across.padded_lines; i += Threads / 32) {
+  for (int i = threadIdx.x / 32; i < kStripes; i += Threads / 32) {  // as often for all warps
     const Stripe stripe{stripes + i * Stripe::kBytes, static_cast<u32>(i)};
-    stripe.begin(static_cast<const u8*>(x) + 16 * i * stride + 16 * lane, stride, across.lines - 16 * i, 8 * lane < down.lines);
-    find();
+    const bool has = 16 * i < across.padded_lines;
+    if (has) stripe.begin(static_cast<const u8*>(x) + 16 * i * stride + 16 * lane, stride, across.lines - 16 * i, 8 * lane < down.lines);
+    if (i < Threads / 32) find();
+    if (!has) continue;
     stripe.wait();
     const int first = 16 * i + lane / 16;
     int lines = lane % 16 < across.blocks ? across.lines - first : 0;

@@ -1,0 +1,90 @@
+// Factors that know of ties (templates/device/tie_factors.h) and the codes by them (tie_codes.h) on a device:
+// under every significand that an amax of bf16 has, those of integers and any other, the codes and
+// scales that profile te's recipe gives; and a factor is right for every block that is not cut off.
+#pragma once
+
+#include <diecast/diecast.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <random>
+
+#include "ops/device_buffer.h"
+
+namespace diecast::variants {
+
+inline constexpr std::int64_t kTieBlocks = 1024;
+
+class TieBlocks {
+ public:
+  explicit TieBlocks(std::shared_ptr<Device> device) : device_(std::move(device)) {
+    // A runtime of its own: the other tests' has the built-in templates alone.
+    RuntimeOptions options = RuntimeOptions::from_environment();
+    options.cache = std::string(DIECAST_BUILD_DIR) + "/test-cache";
+    runtime_ = Runtime::create(std::move(options)).value();
+    runtime_->add(DIECAST_SOURCE_DIR "/tests/ops/tie_blocks.cu").value();
+    const auto one = runtime_->specialize_for("tie_blocks", Bindings(), *device_);
+    kernel_ = runtime_->preload(one.value(), device_).value();
+  }
+
+  // Of how many blocks no factor is right.
+  std::int64_t seldom(const std::vector<std::uint16_t>& x, float amax) {
+    DeviceBuffer elements(*device_, x.data(), x.size() * 2), of_all(*device_, &amax, sizeof amax);
+    DeviceBuffer codes(*device_, kTieBlocks * 16), scales(*device_, kTieBlocks * 2);
+    DeviceBuffer called(*device_, kTieBlocks);
+    const KernelArgument arguments[] = {KernelArgument::tensor(DType::bf16, elements.data_pointer()),
+                                        KernelArgument::tensor(DType::f32, of_all.data_pointer()),
+                                        KernelArgument::tensor(DType::u32, codes.data_pointer()),
+                                        KernelArgument::tensor(DType::e4m3, scales.data_pointer()),
+                                        KernelArgument::tensor(DType::u8, called.data_pointer()),
+                                        KernelArgument::size(kTieBlocks)};
+    kernel_->launch(arguments, {}).value();
+    const auto got = codes.bytes(), got_scales = scales.bytes(), flags = called.bytes();
+    for (std::size_t i = 0; i < flags.size(); ++i) {
+      EXPECT_EQ(std::memcmp(&got[16 * i], &got[16 * i + 8], 8), 0) << i << ", amax " << amax;
+      EXPECT_EQ(got_scales[2 * i], got_scales[2 * i + 1]) << i << ", amax " << amax;
+    }
+    return std::count(flags.begin(), flags.end(), 1);
+  }
+
+ private:
+  std::shared_ptr<Device> device_;
+  std::shared_ptr<Runtime> runtime_;
+  std::shared_ptr<Kernel> kernel_;
+};
+
+// Blocks of bf16 of any significand up to `amax`, over eight powers of two; every sixteenth is zeros.
+inline std::vector<std::uint16_t> blocks_up_to(float amax, std::mt19937& random) {
+  std::vector<std::uint16_t> x(kTieBlocks * 16);
+  std::uint32_t largest = 0;
+  std::memcpy(&largest, &amax, sizeof largest);
+  largest >>= 16;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const std::uint32_t magnitude = largest - random() % (8 * 128), sign = random() % 2 << 15;
+    x[i] = static_cast<std::uint16_t>(i / 16 % 16 == 0 ? sign : magnitude | sign);
+  }
+  return x;
+}
+
+inline void expect_tie_blocks_as_the_recipe(std::shared_ptr<Device> device) {
+  TieBlocks on(std::move(device));
+  std::mt19937 random(20261123);
+  std::vector<float> amaxes;
+  for (int i = 128; i < 256; ++i) amaxes.push_back(static_cast<float>(i) / 32.0f);
+  for (int i = 1; i < 64; ++i) amaxes.push_back(static_cast<float>(16 * i + 1));
+  for (int i = 1; i < 8; ++i) amaxes.push_back(static_cast<float>(2688 * i));  // 1 / S: an integer
+  for (int i = 0; i < 64; ++i) amaxes.push_back(std::uniform_real_distribution<float>(1, 2)(random));
+  for (const float amax : amaxes) {
+    EXPECT_EQ(on.seldom(blocks_up_to(amax, random), amax), 0) << amax;
+    if (::testing::Test::HasFailure()) return;
+  }
+  std::vector<std::uint16_t> any(kTieBlocks * 16);
+  for (auto& pattern : any) pattern = static_cast<std::uint16_t>(random());
+  EXPECT_GT(on.seldom(any, 5.0f), 0);                         // NaN, infinities, cut off
+  EXPECT_GT(on.seldom(blocks_up_to(6.0f, random), 0.5f), 0);  // larger than the largest
+  EXPECT_EQ(on.seldom(any, 0x1p-126f), kTieBlocks);           // a global scale out of range
+  EXPECT_EQ(on.seldom(any, 0x1p120f), kTieBlocks);
+}
+
+}  // namespace diecast::variants
