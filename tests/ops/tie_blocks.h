@@ -1,6 +1,7 @@
-// Factors that know of ties (templates/device/tie_factors.h) and the codes by them (tie_codes.h) on a device:
-// under every significand that an amax of bf16 has, those of integers and any other, the codes and
-// scales that profile te's recipe gives; and a factor is right for every block that is not cut off.
+// Factors that know of ties (templates/device/tie_factors.h) and the codes by them (tie_codes.h)
+// on a device: under every significand that an amax of bf16 has, those of integers and any other, the
+// codes and scales that profile te's recipe gives; and a factor is right for every block that is not
+// cut off.
 #pragma once
 
 #include <diecast/diecast.h>
@@ -33,12 +34,12 @@ class TieBlocks {
     DeviceBuffer elements(*device_, x.data(), x.size() * 2), of_all(*device_, &amax, sizeof amax);
     DeviceBuffer codes(*device_, kTieBlocks * 16), scales(*device_, kTieBlocks * 2);
     DeviceBuffer called(*device_, kTieBlocks);
-    const KernelArgument arguments[] = {KernelArgument::tensor(DType::bf16, elements.data_pointer()),
-                                        KernelArgument::tensor(DType::f32, of_all.data_pointer()),
-                                        KernelArgument::tensor(DType::u32, codes.data_pointer()),
-                                        KernelArgument::tensor(DType::e4m3, scales.data_pointer()),
-                                        KernelArgument::tensor(DType::u8, called.data_pointer()),
-                                        KernelArgument::size(kTieBlocks)};
+    const auto at = [](DType dtype, const DeviceBuffer& buffer) {
+      return KernelArgument::tensor(dtype, buffer.data_pointer());
+    };
+    const KernelArgument arguments[] = {at(DType::bf16, elements), at(DType::f32, of_all),
+                                        at(DType::u32, codes),     at(DType::e4m3, scales),
+                                        at(DType::u8, called),     KernelArgument::size(kTieBlocks)};
     kernel_->launch(arguments, {}).value();
     const auto got = codes.bytes(), got_scales = scales.bytes(), flags = called.bytes();
     for (std::size_t i = 0; i < flags.size(); ++i) {
@@ -54,7 +55,8 @@ class TieBlocks {
   std::shared_ptr<Kernel> kernel_;
 };
 
-// Blocks of bf16 of any significand up to `amax`, over eight powers of two; every sixteenth is zeros.
+// Blocks of bf16 of any significand up to `amax`, over eight powers of two; every sixteenth is
+// zeros.
 inline std::vector<std::uint16_t> blocks_up_to(float amax, std::mt19937& random) {
   std::vector<std::uint16_t> x(kTieBlocks * 16);
   std::uint32_t largest = 0;
@@ -74,7 +76,8 @@ inline void expect_tie_blocks_as_the_recipe(std::shared_ptr<Device> device) {
   for (int i = 128; i < 256; ++i) amaxes.push_back(static_cast<float>(i) / 32.0f);
   for (int i = 1; i < 64; ++i) amaxes.push_back(static_cast<float>(16 * i + 1));
   for (int i = 1; i < 8; ++i) amaxes.push_back(static_cast<float>(2688 * i));  // 1 / S: an integer
-  for (int i = 0; i < 64; ++i) amaxes.push_back(std::uniform_real_distribution<float>(1, 2)(random));
+  std::uniform_real_distribution<float> any_amax(1, 2);
+  for (int i = 0; i < 64; ++i) amaxes.push_back(any_amax(random));
   for (const float amax : amaxes) {
     EXPECT_EQ(on.seldom(blocks_up_to(amax, random), amax), 0) << amax;
     if (::testing::Test::HasFailure()) return;
