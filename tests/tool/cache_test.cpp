@@ -116,52 +116,6 @@ TEST(ToolCache, VerifyNamesWhatIsDamaged) {
   EXPECT_EQ(diecast({"cache", "verify"}).output, "3 good, 0 damaged\n");
 }
 
-TEST(ToolCache, ExplainsHitsAndMisses) {
-  ToolRun diecast;
-  ASSERT_EQ(diecast({"warm", manifest(diecast)}).exit_code, 0);
-  const auto hit = diecast({"cache", "explain", "amax IN=bf16 @ sm_90a"});
-  EXPECT_EQ(hit.exit_code, 0);
-  EXPECT_TRUE(has(hit.output, "\nhit: ")) << hit.output;
-  const auto miss = diecast({"cache", "explain", "amax COLS=4096 IN=bf16 @ sm_90a"});
-  EXPECT_EQ(miss.exit_code, 1);
-  EXPECT_TRUE(has(miss.output, "\nnearest: amax COLS=0 ")) << miss.output;
-  EXPECT_TRUE(has(miss.output,
-                  "there: \"constexpr int COLS = 0;\"\n  here:  \"constexpr int COLS = 4096;\""))
-      << miss.output;
-  const std::string there = diecast({"compile", "amax IN=bf16 @ sm_90a", "--source"}).output;
-  const std::size_t line = there.find("\nconstexpr int COLS = 0;\n") + 1;
-  const auto number = 1 + std::count(there.begin(), there.begin() + static_cast<long>(line), '\n');
-  EXPECT_TRUE(has(miss.output, cat("source (line ", number, ")"))) << miss.output << number;
-  const auto other = diecast({"cache", "explain", "quantize_nvfp4 IN=bf16 @ sm_90a"});
-  EXPECT_TRUE(has(other.output, "no entry of this template is among the 3")) << other.output;
-}
-
-// The last blank of a line, and what is far behind the part of it that is shown.
-TEST(ToolCache, ExplainsDifferencesThatAreHardToSee) {
-  for (const auto& [there, here, shown] :
-       {std::tuple(std::string("y"), std::string("y "), std::string("y\"\n  here:  \"")),
-        {std::string(300, 'x') + "a", std::string(300, 'x') + "b", "xa\"\n  here:  ... \"xx"}}) {
-    ToolRun diecast;
-    const std::string own = diecast.folder / "long_line.cu";
-    const auto write = [&](const std::string& end) {
-      testing::write_text(own,
-                          "/* diecast\nsize rows\narg rows\nlaunch grid(1) block(1)\n*/\n"
-                          "DIECAST_KERNEL {}\n// " +
-                              end + "\n");
-    };
-    write(there);
-    const auto warmed = diecast({"warm", manifest(diecast, "long_line @ sm_90a\n"), "--add", own});
-    ASSERT_EQ(warmed.exit_code, 0) << warmed.errors;
-    write(here);
-    const auto miss = diecast({"cache", "explain", "long_line @ sm_90a", "--add", own});
-    EXPECT_EQ(miss.exit_code, 1);
-    EXPECT_TRUE(has(miss.output, shown)) << miss.output;
-    const std::size_t begin = miss.output.find("here:  ") + 7;
-    const std::string last = here.substr(here.size() - 2) + "\"\n";
-    EXPECT_TRUE(miss.output.substr(begin).ends_with(last)) << miss.output;
-  }
-}
-
 TEST(ToolWarm, TellsProgramsEveryCounter) {
   ToolRun diecast;
   const auto json = [&] {
