@@ -1,7 +1,7 @@
 // Factors that know of ties (templates/device/tie_factors.h) and the codes by them (tie_codes.h)
-// on a device: under every significand that an amax of bf16 has, those of integers and any other, the
-// codes and scales that profile te's recipe gives; and a factor is right for every block that is not
-// cut off.
+// on a device: under every significand that an amax of bf16 has, those of integers and any other,
+// the codes and scales that profile te's recipe gives; and a factor is right for every block that is
+// not cut off.
 #pragma once
 
 #include <diecast/diecast.h>
@@ -37,9 +37,10 @@ class TieBlocks {
     const auto at = [](DType dtype, const DeviceBuffer& buffer) {
       return KernelArgument::tensor(dtype, buffer.data_pointer());
     };
+    const auto count = KernelArgument::size(kTieBlocks);
     const KernelArgument arguments[] = {at(DType::bf16, elements), at(DType::f32, of_all),
                                         at(DType::u32, codes),     at(DType::e4m3, scales),
-                                        at(DType::u8, called),     KernelArgument::size(kTieBlocks)};
+                                        at(DType::u8, called),     count};
     kernel_->launch(arguments, {}).value();
     const auto got = codes.bytes(), got_scales = scales.bytes(), flags = called.bytes();
     for (std::size_t i = 0; i < flags.size(); ++i) {
