@@ -4,7 +4,7 @@
 size     count
 arg      x       in  bf16  [count, 16]  align 16
 arg      amax    in  f32   [1]
-arg      codes   out u32   [count, 4]    // two words by factors that know of ties, two by the recipe
+arg      codes   out u32   [count, 4]    // two words by such factors, two by the recipe
 arg      scales  out e4m3  [count, 2]
 arg      seldom  out u8    [count]       // 1 where no factor is right
 arg      count

@@ -1,7 +1,7 @@
 // Factors that know of ties (templates/device/tie_factors.h) and the codes by them (tie_codes.h)
 // on a device: under every significand that an amax of bf16 has, those of integers and any other,
-// the codes and scales that profile te's recipe gives; and a factor is right for every block that is
-// not cut off.
+// the codes and scales that profile te's recipe gives; and a factor is right for every block that
+// is not cut off.
 #pragma once
 
 #include <diecast/diecast.h>
