@@ -122,8 +122,8 @@ DIECAST_DEVICE void quantize_held_row(const IN* from, f32* to_amax, const RowOut
   f32 found = 0.0f, of_block[kHeld > 0 ? kHeld : 1];
 DIECAST_UNROLL
   for (int h = 0; h < kHeld; ++h) {
-    const u32 i = lane() + h * kLanes;
-    held[h] = block_of(from, kEqualShares ? i : min(i, kLast), row_cols);
+    if constexpr (kEqualShares) held[h] = block_of(from + i64{lane()} * BLOCK, h * kLanes, row_cols);
+    else held[h] = block_of(from, min(lane() + h * kLanes, kLast), row_cols);
   }
 DIECAST_UNROLL
   for (int h = 0; h < kHeld; ++h) {

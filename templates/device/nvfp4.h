@@ -18,25 +18,20 @@ struct Nvfp4Global {
   f32 decode;        // 1 / S
 };
 
-#if !DIECAST_HOST
-// 1 / x where neither is subnormal: one Newton step in fused arithmetic rounds an approximation within one
-// last place correctly (Markstein); the exact instruction does the same, with a long way round behind it
-// in every copy.
-DIECAST_DEVICE f32 reciprocal_of_ordinary(f32 x) {
-  f32 near;
-  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(near) : "f"(x));
-  return __fmaf_rn(__fmaf_rn(-x, near, 1.0f), near, near);
-}
-#endif
-
-// min(1 / x, largest float), for x of at least +0.
+// min(1 / x, largest float), for x of at least +0 and at most 2^126. On a GPU one Newton step in fused arithmetic rounds
+// an approximation within one last place correctly (Markstein) where neither it nor x is subnormal: what is below 2^-126
+// is moved there and back. Of 0 the step makes NaN, which gives way.
 DIECAST_DEVICE f32 reciprocal(f32 x) {
 #if DIECAST_HOST
   return fminf(1.0f / x, kLargest);
 #else
-  constexpr u32 kFirst = 0x00800000u, kLast = 0x7E800000u;  // 2^-126, 2^126
-  f32 found = reciprocal_of_ordinary(x);
-  if (__float_as_uint(x) - kFirst > kLast - kFirst) found = fminf(quotient_of_any(1.0f, x), kLargest);
+  f32 found;
+  asm("{\n .reg .f32 up, x, n;\n .reg .pred small;\n setp.lt.f32 small, %1, 0f00800000;\n"
+      " selp.f32 up, 0f5F800000, 0f3F800000, small;\n mul.rn.f32 x, %1, up;\n rcp.approx.ftz.f32 n, x;\n"
+      " neg.f32 x, x;\n fma.rn.f32 x, x, n, 0f3F800000;\n fma.rn.f32 n, x, n, n;\n mul.rn.f32 n, n, up;\n"
+      " min.f32 %0, n, 0f7F7FFFFF;\n}"
+      : "=f"(found)
+      : "f"(x));
   return found;
 #endif
 }
@@ -44,11 +39,29 @@ DIECAST_DEVICE f32 reciprocal(f32 x) {
 // min(1 / step, largest float) of any step: reciprocal() wants one of at most 2^126.
 DIECAST_DEVICE f32 factor_of_step(f32 step) { return fminf(quotient(1.0f, step), kLargest); }
 
-// S = min(2688 / amax, largest float), 1 when that is 0 or amax is 0.
+// S = min(2688 / amax, largest float), 1 when that is 0 or amax is 0. On a GPU of what is seldom: by f64, which few GPUs
+// are quick at. The quotients' inverses are within 2^-50 of themselves, and both quotients floats or at least 2^-49 of
+// themselves away from what lies between two floats, subnormal ones too. Of 0 and infinity the steps make NaN.
 DIECAST_DEVICE Nvfp4Global nvfp4_global_of_any(f32 amax) {
-  f32 encode = fminf(quotient_of_any(2688.0f, amax), kLargest);
+  f32 encode, decode;
+#if DIECAST_HOST
+  encode = fminf(2688.0f / amax, kLargest);
   if (amax == 0.0f || encode == 0.0f) encode = 1.0f;
-  return {__fmul_rn(encode, 0x1.555556p-3f), quotient_of_any(1.0f, encode)};
+  decode = 1.0f / encode;
+#else
+#define DIECAST_INVERSE(x)                                                                     \
+  " cvt.f64.f32 b, " x ";\n rcp.approx.ftz.f64 near, b;\n neg.f64 b, b;\n"                     \
+  " fma.rn.f64 rest, b, near, 0d3FF0000000000000;\n fma.rn.f64 near, rest, near, near;\n"      \
+  " fma.rn.f64 rest, b, near, 0d3FF0000000000000;\n fma.rn.f64 near, rest, near, near;\n"
+  asm("{\n .reg .f64 b, near, rest;\n .reg .pred none;\n" DIECAST_INVERSE("%2")
+      " mul.rn.f64 near, near, 0d40A5000000000000;\n cvt.rn.f32.f64 %0, near;\n min.f32 %0, %0, 0f7F7FFFFF;\n"
+      " testp.infinite.f32 none, %2;\n setp.eq.or.f32 none, %2, 0f00000000, none;\n"
+      " selp.f32 %0, 0f3F800000, %0, none;\n" DIECAST_INVERSE("%0") " cvt.rn.f32.f64 %1, near;\n}"
+      : "=&f"(encode), "=f"(decode)
+      : "f"(amax));
+#undef DIECAST_INVERSE
+#endif
+  return {__fmul_rn(encode, 0x1.555556p-3f), decode};
 }
 
 #if !DIECAST_HOST

@@ -76,15 +76,14 @@ TEST_F(Convenience, AnotherOptionIsAnotherOpAndTheFirstIsFoundAgain) {
 
 TEST_F(Convenience, AmaxFoundAndAmaxGivenAreToldApart) {
   const auto runtime = machine_.runtime();
-  QuantizedTensor out = quantized(x_);
-  out.rowwise.amax = static_cast<float*>(device_->allocate(4).value());  // the fill is a real one
+  const QuantizedTensor out = quantized(x_);
   for (const bool is_given : {true, false, true, false})
     EXPECT_EQ(call(*runtime, device_, x_, out, given(is_given)), "ok");
   std::string symbols;
   for (const auto& launch : machine_.cuda->launches) symbols += launch.symbol + ' ';
   EXPECT_EQ(symbols,
-            "quantize_nvfp4_small amax quantize_nvfp4_small "
-            "quantize_nvfp4_small amax quantize_nvfp4_small ");
+            "quantize_nvfp4_small quantize_nvfp4_dynamic_small "
+            "quantize_nvfp4_small quantize_nvfp4_dynamic_small ");
 }
 
 TEST_F(Convenience, ANewRuntimePreparesAgain) {

@@ -117,11 +117,13 @@ constexpr const char* kDependent[] = {"amax IN=bf16",
                                       "quantize_nvfp4 IN=f32 ROWS=any GLOBAL=none",
                                       "quantize_nvfp4 IN=bf16 STOCHASTIC=1 LAYOUT=s128x4",
                                       "quantize_nvfp4 IN=f16 PROFILE=modelopt BLOCK_AMAX=1",
+                                      "quantize_nvfp4_dynamic_small IN=f32 CLUSTER=8",
                                       "quantize_nvfp4_row_scaled IN=bf16 COLS=4096",
                                       "quantize_nvfp4_row_scaled IN=e4m3",
                                       "quantize_nvfp4_row_scaled_small IN=bf16 COLS=1024",
                                       "quantize_nvfp4_small IN=bf16",
-                                      "static_blockwise_fp4_fake_quant IN=bf16 OUT=bf16"};
+                                      "static_blockwise_fp4_fake_quant IN=bf16 OUT=bf16",
+                                      "zeros"};
 
 TEST_P(Disassembly, ShowsNoAccessBeforeADependentLaunchHasWaited) {
   each_text(kDependent, [](const std::string& text) {

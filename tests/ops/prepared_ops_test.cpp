@@ -20,6 +20,7 @@ void name_parameters(FakeMachine& machine, bool cols_fixed = false) {
   quantize.insert(quantize.end(), {8, 8});
   machine.cuda->parameters["quantize_nvfp4"] = quantize;
   machine.cuda->parameters["dequantize_nvfp4"] = {8, 8, 8, 8, 16, 8};
+  machine.cuda->parameters["zeros"] = {8, 8};
 }
 
 std::vector<std::string> launched(FakeMachine& machine) {
@@ -28,7 +29,7 @@ std::vector<std::string> launched(FakeMachine& machine) {
   return symbols;
 }
 
-TEST(QuantizeNvfp4, FillsFindsTheAmaxAndQuantizes) {
+TEST(QuantizeNvfp4, ClearsFindsTheAmaxAndQuantizes) {
   FakeMachine machine;
   name_parameters(machine);
   const auto runtime = machine.runtime();
@@ -38,9 +39,11 @@ TEST(QuantizeNvfp4, FillsFindsTheAmaxAndQuantizes) {
   EXPECT_EQ(op.scratch_bytes(512, 4096), 0);
   machine.cuda->calls.clear();
   op.run(m.x, m.out, {}).value();
-  ASSERT_EQ(launched(machine), (std::vector<std::string>{"amax", "quantize_nvfp4"}));
-  EXPECT_EQ(machine.cuda->count("cuMemsetD8Async"), 1);
-  const auto& launch = machine.cuda->launches[1];
+  ASSERT_EQ(launched(machine), (std::vector<std::string>{"zeros", "amax", "quantize_nvfp4"}));
+  EXPECT_EQ(machine.cuda->count("cuMemsetD8Async"), 0);
+  EXPECT_EQ(machine.cuda->launches[0].argument<float*>(0), m.out.rowwise.amax);
+  EXPECT_EQ(machine.cuda->launches[0].argument<std::int64_t>(1), 1);
+  const auto& launch = machine.cuda->launches[2];
   EXPECT_EQ(launch.argument<void*>(0), m.x.data);
   EXPECT_EQ(launch.argument<float*>(1), m.out.rowwise.amax);
   EXPECT_EQ(launch.argument<void*>(2), m.out.rowwise.data);
@@ -111,8 +114,8 @@ TEST(QuantizeNvfp4, TheConvenienceCallPreparesOnce) {
   quantize_nvfp4(*runtime, m.x, m.out, {false, device}).value();
   runtime->freeze();
   quantize_nvfp4(*runtime, n.x, n.out, {false, device}).value();  // another shape, nothing new
-  EXPECT_EQ(machine.nvrtc.compiles().size(), 4u);  // amax, and three that quantize
-  EXPECT_EQ(runtime->counters().loaded, 4u);
+  EXPECT_EQ(machine.nvrtc.compiles().size(), 7u);  // zeros, amax, and five that quantize
+  EXPECT_EQ(runtime->counters().loaded, 7u);
 }
 
 TEST(QuantizeNvfp4, WhileCapturingNothingIsPrepared) {
@@ -188,26 +191,24 @@ TEST(DequantizeNvfp4, PassesCodesScalesAndFactor) {
   EXPECT_EQ(launch.argument<void*>(3), m.x.data);
 }
 
-TEST(Amax, AccumulatesOverSeveralTensorsWithoutAFill) {
+TEST(Amax, AccumulatesOverSeveralTensorsWithoutZeros) {
   FakeMachine machine;
   const auto runtime = machine.runtime();
   const auto device = machine.cuda.device();
   const Matrices m(*device, 8, 64);
   amax(*runtime, m.x, m.out.rowwise.amax, {AmaxPer::tensor, false, device}).value();
   amax(*runtime, m.x, m.out.rowwise.amax, {AmaxPer::tensor, true, device}).value();
-  EXPECT_EQ(launched(machine), (std::vector<std::string>{"amax", "amax"}));
-  EXPECT_EQ(machine.cuda->count("cuMemsetD8Async"), 1);
+  EXPECT_EQ(launched(machine), (std::vector<std::string>{"zeros", "amax", "amax"}));
 }
 
-TEST(Amax, OfNothingIsAFillAlone) {
+TEST(Amax, OfNothingIsZero) {
   FakeMachine machine;
   const auto runtime = machine.runtime();
   const auto device = machine.cuda.device();
   const Matrices m(*device, 0, 64);
   auto* result = static_cast<float*>(device->allocate(4).value());
   amax(*runtime, m.x, result, {AmaxPer::tensor, false, device}).value();
-  EXPECT_TRUE(machine.cuda->launches.empty());
-  EXPECT_EQ(machine.cuda->count("cuMemsetD8Async"), 1);
+  EXPECT_EQ(launched(machine), std::vector<std::string>{"zeros"});
 }
 
 }  // namespace

@@ -106,5 +106,48 @@ TEST(QuantizeNvfp4Kernels, SmallMatricesHaveKernelsOfTheirOwn) {
   }
 }
 
+// Few elements find their amax and are quantized in one launch, of one block of threads or one
+// cluster. For more, and where the device counts the rows, the amax is found first. Before 9.0 are
+// no clusters, nor launches that begin while the one before ends: the driver fills.
+TEST(QuantizeNvfp4Kernels, OneClusterFindsTheAmaxOfFewElements) {
+  for (const int cc : {90, 89}) {
+    testing::FakeMachine machine;
+    machine.cuda->gpus[0].cc = cc;
+    const auto runtime = machine.runtime();
+    const auto device = machine.cuda.device();
+    const auto op = PreparedQuantizeNvfp4::prepare(*runtime, device, {}).value();
+    runtime->freeze();
+    const Stream stream = device->create_stream().value();
+    const auto launched = [&](const testing::Matrices& m, const void* device_rows = nullptr) {
+      machine.cuda->launches.clear();
+      Tensor x = m.x;
+      x.device_rows = static_cast<const std::int64_t*>(device_rows);
+      machine.cuda.begin_capture(stream);
+      op.run(x, m.out, stream).value();
+      EXPECT_TRUE(machine.cuda.end_capture(stream));
+      std::string all;
+      for (const auto& launch : machine.cuda->launches)
+        all += launch.symbol + " " + std::to_string(launch.grid[0]) + " x " +
+               std::to_string(launch.block[0]) + ", ";
+      return all;
+    };
+    const std::string one = "quantize_nvfp4_dynamic_small ", small = "quantize_nvfp4_small ";
+    EXPECT_EQ(launched(testing::Matrices(*device, 0, 64)), one + "1 x 256, ");
+    EXPECT_EQ(launched(testing::Matrices(*device, 256, 16)), one + "1 x 256, ");
+    const bool clusters = cc == 90;
+    const std::string before = clusters ? "zeros 1 x 128, " : "";
+    EXPECT_EQ(launched(testing::Matrices(*device, 257, 16)),
+              clusters ? one + "8 x 256, " : "amax 33 x 256, " + small + "9 x 128, ");
+    EXPECT_EQ(launched(testing::Matrices(*device, 8, 4096)),
+              clusters ? one + "8 x 256, " : "amax 8 x 256, " + small + "64 x 128, ");
+    EXPECT_EQ(launched(testing::Matrices(*device, 8, 8192)),
+              clusters ? one + "8 x 512, " : "amax 16 x 256, " + small + "128 x 128, ");
+    EXPECT_EQ(launched(testing::Matrices(*device, 9, 8192)),
+              before + "amax 18 x 256, " + small + "36 x 256, ");
+    EXPECT_EQ(launched(testing::Matrices(*device, 4, 64), device->allocate(8).value()),
+              before + "amax 1 x 256, quantize_nvfp4 1 x 128, ");
+  }
+}
+
 }  // namespace
 }  // namespace diecast

@@ -81,6 +81,7 @@ const std::map<std::string, Runner>& runners() {
       {"quantize_mx", quantize_mx_difference},
       {"quantize_mx_tiles", quantize_mx_tiles_difference},
       {"quantize_nvfp4", quantize_nvfp4_difference},
+      {"quantize_nvfp4_dynamic_small", quantize_nvfp4_dynamic_small_difference},
       {"quantize_nvfp4_row_scaled", quantize_nvfp4_row_scaled_difference},
       {"quantize_nvfp4_row_scaled_small", quantize_nvfp4_row_scaled_small_difference},
       {"quantize_nvfp4_small", quantize_nvfp4_small_difference},
@@ -89,6 +90,7 @@ const std::map<std::string, Runner>& runners() {
       {"transpose_codes", transpose_codes_difference},
       {"transpose_weight_codes", transpose_weight_codes_difference},
       {"transpose_weight_scales", transpose_weight_scales_difference},
+      {"zeros", zeros_difference},
   };
   return table;
 }

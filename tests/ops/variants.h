@@ -62,6 +62,8 @@ std::string product_factor_difference(Kernel& kernel, const Case& one, const Bin
 std::string quantize_mx_difference(Kernel& kernel, const Case& one, const Bindings& tunes);
 std::string quantize_mx_tiles_difference(Kernel& kernel, const Case& one, const Bindings& tunes);
 std::string quantize_nvfp4_difference(Kernel& kernel, const Case& one, const Bindings& tunes);
+std::string quantize_nvfp4_dynamic_small_difference(Kernel& kernel, const Case& one,
+                                                    const Bindings& tunes);
 std::string quantize_nvfp4_row_scaled_difference(Kernel& kernel, const Case& one,
                                                  const Bindings& tunes);
 std::string quantize_nvfp4_row_scaled_small_difference(Kernel& kernel, const Case& one,
@@ -75,5 +77,6 @@ std::string transpose_weight_codes_difference(Kernel& kernel, const Case& one,
                                               const Bindings& tunes);
 std::string transpose_weight_scales_difference(Kernel& kernel, const Case& one,
                                                const Bindings& tunes);
+std::string zeros_difference(Kernel& kernel, const Case& one, const Bindings& tunes);
 
 }  // namespace diecast::variants

@@ -50,6 +50,14 @@ std::string amax_difference(Kernel& kernel, const Case& one, const Bindings& tun
   return problem.empty() ? compare("amax", amax, want.data(), bytes) : problem;
 }
 
+std::string zeros_difference(Kernel& kernel, const Case& one, const Bindings& tunes) {
+  const std::vector<float> want(static_cast<std::size_t>(one.cols), 0.0f);
+  DeviceBuffer values(kernel.device(), want.size() * sizeof(float));
+  const KernelArgument arguments[] = {floats(values), KernelArgument::size(one.cols)};
+  const std::string problem = launch_and_wait(kernel, arguments, tunes);
+  return problem.empty() ? compare("values", values, want.data(), want.size() * 4) : problem;
+}
+
 std::string transpose_codes_difference(Kernel& kernel, const Case& one, const Bindings& tunes) {
   const Specialization& s = kernel.specialization();
   Device& device = kernel.device();

@@ -116,20 +116,21 @@ std::string quantize_nvfp4_row_scaled_difference(Kernel& kernel, const Case& one
 namespace {
 
 // Of the kernels for small matrices: profile te, linear scales.
-std::string small_difference(Kernel& kernel, const Case& one, const Bindings& tunes,
-                             bool finds_rows) {
+enum class Amax { is_given, of_tensor, of_rows };  // the latter are found
+std::string small_difference(Kernel& kernel, const Case& one, const Bindings& tunes, Amax kind) {
   Device& device = kernel.device();
   Matrix x = input_matrix(device, one, dtype_of(kernel.specialization(), "IN"),
-                          finds_rows ? "apart" : "dense");
+                          kind == Amax::of_rows ? "apart" : "dense");
   reference::Nvfp4Options options;
-  options.row_scaled = finds_rows;
-  const std::vector<float> amax = finds_rows ? reference::amax(x.on_host(), options).value()
-                                             : given_for(x.on_host(), one, options);
+  options.row_scaled = kind == Amax::of_rows;
+  const std::vector<float> amax = kind == Amax::is_given
+                                      ? given_for(x.on_host(), one, options)
+                                      : reference::amax(x.on_host(), options).value();
   const auto want = reference::quantize_nvfp4(x.on_host(), options, amax).value();
   DeviceBuffer codes(device, want.codes.size() + spare_bytes(one, want.codes.size()));
   DeviceBuffer scales(device, want.scales.size() + spare_bytes(one, want.scales.size()));
   DeviceBuffer amaxes(device, amax.size() * sizeof(float));
-  if (!finds_rows)
+  if (kind == Amax::is_given)
     device.copy_to_device(amaxes.data_pointer(), amax.data(), amax.size() * 4, {}).value();
   const KernelArgument arguments[] = {
       x.argument(),
@@ -149,12 +150,17 @@ std::string small_difference(Kernel& kernel, const Case& one, const Bindings& tu
 
 std::string quantize_nvfp4_small_difference(Kernel& kernel, const Case& one,
                                             const Bindings& tunes) {
-  return small_difference(kernel, one, tunes, false);
+  return small_difference(kernel, one, tunes, Amax::is_given);
+}
+
+std::string quantize_nvfp4_dynamic_small_difference(Kernel& kernel, const Case& one,
+                                                    const Bindings& tunes) {
+  return small_difference(kernel, one, tunes, Amax::of_tensor);
 }
 
 std::string quantize_nvfp4_row_scaled_small_difference(Kernel& kernel, const Case& one,
                                                        const Bindings& tunes) {
-  return small_difference(kernel, one, tunes, true);
+  return small_difference(kernel, one, tunes, Amax::of_rows);
 }
 
 }  // namespace diecast::variants

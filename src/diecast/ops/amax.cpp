@@ -1,4 +1,4 @@
-// amax: one launch, after a fill where maxima of many blocks of threads meet in memory.
+// amax: one launch, after zeros where maxima of many blocks of threads meet in memory.
 #include <diecast/base/text.h>
 #include <diecast/ops/amax.h>
 
@@ -15,6 +15,9 @@ std::string_view per_name(AmaxPer per) {
   constexpr std::string_view names[] = {"tensor", "row", "column", "block", "tile"};
   return names[static_cast<std::size_t>(per)];
 }
+
+// Whether maxima of many blocks of threads meet in one entry.
+bool meets(AmaxPer per) { return per != AmaxPer::block && per != AmaxPer::tile; }
 
 // Entries of the result: fewer than x has elements, or 1.
 std::int64_t result_count(const Tensor& x, AmaxPer per, int block) {
@@ -53,7 +56,12 @@ Result<PreparedAmax> PreparedAmax::prepare(Runtime& runtime, const std::shared_p
   bindings.set("SIGN_MASK", request.transform == AmaxTransform::none ? 0 : request.sign_mask);
   PreparedAmax prepared;
   prepared.request_ = request;
-  DIECAST_TRY(prepared.kernel_, preload_for(runtime, device, kName, bindings));
+  std::vector<KernelWanted> wanted = {{kName, bindings}};
+  if (meets(request.per) && device != nullptr && device->properties().cc >= 90)
+    wanted.push_back({"zeros", {}});
+  DIECAST_TRY(const auto kernels, preload_all_for(runtime, device, wanted));
+  prepared.kernel_ = kernels.front();
+  if (kernels.size() == 2) prepared.zeros_ = kernels.back();
   return prepared;
 }
 
@@ -61,25 +69,32 @@ Result<void> PreparedAmax::run(const Tensor& x, float* result, bool accumulate,
                                Stream stream) const {
   DIECAST_CHECK(x.check("amax: x"));
   const AmaxPer per = request_.per;
-  const bool meets = per != AmaxPer::block && per != AmaxPer::tile;
   const std::int64_t count = result_count(x, per, request_.block);
   if (result == nullptr && count > 0) {
     return Error{ErrorCode::missing_buffer, "amax: the result is null",
                  cat("pass device memory for f32 [", count, "]")};
   }
-  if (accumulate && !meets) {
+  if (accumulate && !meets(per)) {
     return Error{ErrorCode::not_supported,
                  cat("amax: maxima of one ", per_name(per), " each do not accumulate"),
                  "accumulate = false, or maxima per tensor, row or column"};
   }
-  if (!accumulate && meets) {
-    const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(float);
-    DIECAST_CHECK(kernel_->device().fill(result, 0, bytes, stream));
-  }
+  if (!accumulate && meets(per)) DIECAST_CHECK(clear(result, count, stream));
   const KernelArgument arguments[] = {tensor_argument(x),
                                       KernelArgument::tensor(DType::f32, result), rows_argument(x),
                                       cols_argument(x)};
   return kernel_->launch(arguments, stream);
+}
+
+// Where launches are dependent a kernel is over before the driver's fill would begin.
+Result<void> PreparedAmax::clear(float* result, std::int64_t count, Stream stream) const {
+  if (zeros_ == nullptr) {
+    const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(float);
+    return kernel_->device().fill(result, 0, bytes, stream);
+  }
+  const KernelArgument arguments[] = {KernelArgument::tensor(DType::f32, result),
+                                      KernelArgument::size(count)};
+  return zeros_->launch(arguments, stream);
 }
 
 Result<void> amax(Runtime& runtime, const Tensor& x, float* result, const AmaxOptions& options,

@@ -68,8 +68,10 @@ class PreparedAmax {
   Result<void> run(const Tensor& x, float* result, bool accumulate, Stream stream) const;
 
  private:
+  Result<void> clear(float* result, std::int64_t count, Stream stream) const;
+
   Request request_;
-  std::shared_ptr<Kernel> kernel_;
+  std::shared_ptr<Kernel> kernel_, zeros_;  // the latter: fills with zeros, or null
 };
 
 }  // namespace diecast

@@ -1,5 +1,5 @@
-// quantize_nvfp4: under a given global scale one launch, else an amax and a launch; rows that find
-// their own amax are one launch of another kernel.
+// quantize_nvfp4: under a given global scale one launch, else an amax and a launch, or of few
+// elements one launch for both; rows that find their own amax are one launch of another kernel.
 #include <diecast/base/text.h>
 #include <diecast/ops/quantize_nvfp4.h>
 #include <diecast/ops/quantize_nvfp4_kernels.h>
@@ -118,17 +118,17 @@ Result<PreparedQuantizeNvfp4> PreparedQuantizeNvfp4::prepare(Runtime& runtime,
                      request.row_scaled};
   if (request.scales_apart) prepared.plain_ = {};
   prepared.finds_rows_ = request.row_scaled && !given(request);
-  const auto wanted =
-      quantize_nvfp4_kernels(request, prepared.finds_rows_, device->properties());
+  const bool finds_amax = !request.row_scaled && !given(request);
+  const auto wanted = quantize_nvfp4_kernels(request, prepared.finds_rows_, finds_amax,
+                                             device->properties());
   DIECAST_TRY(const auto kernels, preload_all_for(runtime, device, wanted.all));
   DIECAST_CHECK(takes(*kernels.front(), request.in, prepared.finds_rows_));
-  const bool alone = kernels.size() == 1;
   prepared.quantize_ = kernels.front();
-  prepared.few_ = kernels[alone ? 0 : 1], prepared.some_ = kernels[alone ? 0 : 2];
-  prepared.counted_ = kernels[wanted.counted_kernel];
-  prepared.few_elements_ = wanted.few, prepared.some_elements_ = wanted.some;
-  prepared.counted_elements_ = wanted.counted;
-  if (!prepared.finds_rows_ && !given(request)) {
+  for (std::size_t i = 0; i < wanted.below.size(); ++i)
+    prepared.few_[i] = {wanted.below[i], kernels[i + 1]};
+  prepared.counted_ = {wanted.counted, kernels[wanted.counted_kernel]};
+  prepared.finds_amax_ = wanted.finds_amax;
+  if (finds_amax) {
     const PreparedAmax::Request amax{
         request.in,
         AmaxPer::tensor,
@@ -175,9 +175,11 @@ Result<KernelArgument> rng_argument(std::string_view op, bool wanted, const std:
   }
   if (request_.stochastic != (rng_state != nullptr)) [[unlikely]]
     return rng_argument(kOp, request_.stochastic, rng_state).error();
-  if (amax_) DIECAST_CHECK(amax_->run(x, out.rowwise.amax, false, stream));
   const QuantizedSide& to = out.rowwise;
-  const Kernel& its = kernel(rows * cols, x.device_rows != nullptr);
+  const bool counted = x.device_rows != nullptr;
+  if (amax_ && (counted || rows * cols >= finds_amax_))
+    DIECAST_CHECK(amax_->run(x, to.amax, false, stream));
+  const Kernel& its = kernel(rows * cols, counted);
   const LaunchPlaces& places = its.places();
   LaunchWords words;
   places.set(words, 0, x.data, rows <= 1 || x.row_stride == cols ? 0 : x.row_stride);

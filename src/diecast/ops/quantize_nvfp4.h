@@ -10,6 +10,7 @@
 #include <diecast/ops/quantized_tensor.h>
 #include <diecast/ops/tensor.h>
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string_view>
@@ -89,9 +90,10 @@ class PreparedQuantizeNvfp4 {
   std::int64_t scratch_bytes(std::int64_t, std::int64_t) const { return 0; }  // for [rows, cols]
   // That writes the codes of so many elements; whether the device knows how many rows they are.
   const Kernel& kernel(std::int64_t elements, bool device_rows = false) const {
-    if (device_rows) return elements < counted_elements_ ? *counted_ : *quantize_;
-    if (elements >= some_elements_) return *quantize_;
-    return elements < few_elements_ ? *few_ : *some_;
+    if (device_rows) return elements < counted_.below ? *counted_.kernel : *quantize_;
+    for (const Few& few : few_)
+      if (elements < few.below) return *few.kernel;
+    return *quantize_;
   }
   // block_amax, rng_state: as in the options, where the request says so. Errors: as
   // quantize_nvfp4(); misaligned when x breaks the request.
@@ -106,10 +108,16 @@ class PreparedQuantizeNvfp4 {
   PlainNvfp4 plain_;                  // what most launches bring
   bool finds_rows_ = false;           // rows find their own amax
   std::optional<PreparedAmax> amax_;  // when the amax is computed first
-  // The latter are for less than so many elements, few_ for at most as many as some_, counted_
-  // where the device counts the rows: they have more threads for each.
-  std::shared_ptr<Kernel> quantize_, few_, some_, counted_;
-  std::int64_t few_elements_ = 0, some_elements_ = 0, counted_elements_ = 0;
+  std::int64_t finds_amax_ = 0;       // from so many elements on: below, the kernel finds it
+  std::shared_ptr<Kernel> quantize_;
+  // For less than so many elements, from the fewest on, have more threads for each; counted_ where
+  // the device counts the rows.
+  struct Few {
+    std::int64_t below = 0;
+    std::shared_ptr<Kernel> kernel;
+  };
+  std::array<Few, 4> few_;
+  Few counted_;
 };
 
 // The argument rng of a kernel. Errors: missing_buffer, not_supported (a state that a request does

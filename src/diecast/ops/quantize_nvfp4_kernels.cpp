@@ -91,9 +91,8 @@ QuantizeNvfp4Kernels kernels_that_find_rows(const Request& request,
   // While rows are few, spread over more multiprocessors, and short ones over more threads.
   const auto spread = small_rows(request, device, request.cols <= 2048 ? 2 : 1, 256);
   if (const auto close = small_rows(request, device, 1, 512); spread && close) {
-    out.all.push_back(*spread), out.all.push_back(*close);
-    out.few = device.sm_count * std::int64_t{256} * 16;
-    out.some = device.sm_count * std::int64_t{2048} * 16;
+    out.all.push_back(*spread), out.below.push_back(device.sm_count * std::int64_t{256} * 16);
+    out.all.push_back(*close), out.below.push_back(device.sm_count * std::int64_t{2048} * 16);
     out.all.push_back({kName, bindings.set("THREADS", few)});
     out.counted_kernel = 3, out.counted = rows_at_once(device, few) * request.cols;
     return out;
@@ -101,40 +100,59 @@ QuantizeNvfp4Kernels kernels_that_find_rows(const Request& request,
   const int some = std::max(2 * many, few / 2);  // few, where those are twice many
   out.all.push_back({kName, bindings.set("THREADS", few)});
   out.all.push_back({kName, bindings.set("THREADS", some)});
-  out.few = rows_at_once(device, few) * request.cols;
-  out.some = rows_at_once(device, some) * request.cols;
-  out.counted_kernel = 1, out.counted = out.few;
+  out.below = {rows_at_once(device, few) * request.cols, rows_at_once(device, some) * request.cols};
+  out.counted_kernel = 1, out.counted = out.below.front();
   return out;
 }
 
-QuantizeNvfp4Kernels kernels_under_given(const Request& request, const DeviceProperties& device) {
+// The kernels for so few elements that one cluster finds the tensor's amax and quantizes before
+// three launches would (an H200, NOTES.md): as many threads as blocks of 16.
+void add_that_find_amax(const Request& request, const DeviceProperties& device,
+                        QuantizeNvfp4Kernels& out) {
+  const auto add = [&](int threads, int cluster) {
+    Bindings bindings;
+    bindings.set("IN", request.in).set("THREADS", threads).set("CLUSTER", cluster);
+    out.all.push_back({"quantize_nvfp4_dynamic_small", bindings});
+    out.finds_amax = std::int64_t{16} * threads * cluster + 1;
+    out.below.push_back(out.finds_amax);
+  };
+  add(256, 1);
+  if (device.cc >= 90) add(256, 8), add(512, 8);
+}
+
+QuantizeNvfp4Kernels kernels_under_given(const Request& request, const DeviceProperties& device,
+                                         bool finds_amax) {
   Bindings bindings = bindings_of(request);
   bindings.set("ROWS", rows_class_name(request.rows));
   bindings.set("GLOBAL", global_scale_name(request.global));
   bindings.set("ROW_SCALE", Value::boolean(request.row_scaled));
   bindings.set("BLOCK_AMAX", Value::boolean(request.block_amax));
-  QuantizeNvfp4Kernels out{{{PreparedQuantizeNvfp4::kName, bindings}}};
+  QuantizeNvfp4Kernels out;
+  out.all.push_back({PreparedQuantizeNvfp4::kName, bindings});
   if (!is_plain(request, device) || request.rows != RowsClass::dense || request.row_scaled ||
       request.global != GlobalScale::amax)
     return out;
+  if (finds_amax) add_that_find_amax(request, device, out);
   // Four threads a block while a scheduler has one warp of them, then two (an H200, NOTES.md).
-  for (const int lanes : {4, 2}) {
+  const auto add = [&](int lanes, int threads, std::int64_t below) {
     Bindings small;
     small.set("COLS", request.cols).set("IN", request.in).set("LANES", lanes);
-    small.set("THREADS", lanes == 4 ? 128 : 256);
+    small.set("THREADS", threads);
     out.all.push_back({"quantize_nvfp4_small", small});
-  }
-  out.few = device.sm_count * std::int64_t{128} / 4 * 16;
-  out.some = device.sm_count * std::int64_t{1024} / 2 * 16;
+    out.below.push_back(below);
+  };
+  const std::int64_t one_warp = device.sm_count * std::int64_t{128} / 4 * 16;
+  if (2 * out.finds_amax < one_warp) add(4, 128, one_warp);  // else a cluster takes almost all
+  add(2, 256, device.sm_count * std::int64_t{1024} / 2 * 16);
   return out;
 }
 
 }  // namespace
 
 QuantizeNvfp4Kernels quantize_nvfp4_kernels(const Request& request, bool finds_rows,
-                                            const DeviceProperties& device) {
+                                            bool finds_amax, const DeviceProperties& device) {
   return finds_rows ? kernels_that_find_rows(request, device)
-                    : kernels_under_given(request, device);
+                    : kernels_under_given(request, device, finds_amax);
 }
 
 }  // namespace diecast

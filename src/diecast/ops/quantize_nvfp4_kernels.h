@@ -13,15 +13,19 @@
 namespace diecast {
 
 struct QuantizeNvfp4Kernels {
-  std::vector<KernelWanted> all;   // for many elements, then, if there are such, for few, for some
-  std::int64_t few = 0, some = 0;  // elements from which on it is not that kernel any more
+  std::vector<KernelWanted> all;  // for any number of elements, then for few, from the fewest on
+  // Of those for few: elements from which on it is not that kernel any more.
+  std::vector<std::int64_t> below;
   // The same where the device counts the rows, which not every kernel takes: which of `all`.
   std::size_t counted_kernel = 0;
   std::int64_t counted = 0;
+  // The kernels for less elements than these find the tensor's amax themselves.
+  std::int64_t finds_amax = 0;
 };
 
-// `finds_rows`: rows find their own amax.
+// `finds_rows`: rows find their own amax; `finds_amax`: the tensor's is to be found.
 QuantizeNvfp4Kernels quantize_nvfp4_kernels(const PreparedQuantizeNvfp4::Request& request,
-                                            bool finds_rows, const DeviceProperties& device);
+                                            bool finds_rows, bool finds_amax,
+                                            const DeviceProperties& device);
 
 }  // namespace diecast

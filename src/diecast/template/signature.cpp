@@ -147,16 +147,23 @@ Result<std::string> cluster_dims(const Specialization& specialization) {
 constexpr std::string_view kBegun =
     "long long diecast_begun; "
     "asm volatile(\"griddepcontrol.wait; mov.b64 %0, 0;\" : \"=l\"(diecast_begun) :: \"memory\"); ";
+constexpr std::string_view kBegunReadingNothing =
+    "asm volatile(\"griddepcontrol.wait;\" ::: \"memory\"); ";
 
 std::string cuda_entry(const Specialization& specialization, const std::vector<Form>& forms,
                        const std::string& bounds) {
   const std::string& name = specialization.tmpl().name();
   const bool waits = specialization.tmpl().launch().dependent && specialization.target().cc >= 90;
+  bool reads = false;
   std::vector<Form> given = forms;
-  for (Form& form : given)
-    if (waits && form.read) form.pass += " + diecast_begun";
+  for (Form& form : given) {
+    if (!waits || !form.read) continue;
+    form.pass += " + diecast_begun";
+    reads = true;
+  }
   return cat("extern \"C\" __global__ void ", bounds, name, "(", listed(forms, &Form::raw), ") { ",
-             waits ? kBegun : "", name, "_body(", listed(given, &Form::pass), "); } ");
+             !waits ? "" : reads ? kBegun : kBegunReadingNothing, name, "_body(",
+             listed(given, &Form::pass), "); } ");
 }
 
 // `parameters` has a pointer to each value, as cuLaunchKernel takes them.

@@ -1,0 +1,56 @@
+// quantize_nvfp4_dynamic_small: the bits of quantize_nvfp4 in profile te under the amax of the whole matrix, which it
+// finds and writes, with linear scales, for whole blocks of 16, row after row without a gap, from a multiple of 16 bytes
+// on. One cluster takes all of a small matrix in one launch: nothing has to be zero before it, and no kernel waits for
+// another's amax. A thread keeps its first block in registers and loads the others of a matrix that has more again.
+/* diecast
+option   type  IN      {bf16, f16, f32, e4m3}            // element type of x
+tune     int   THREADS {256, 512} = 256
+tune     int   CLUSTER {1, 8} = 1                        // blocks of threads that share the matrix
+size     rows
+size     cols  divisible 16
+arg      x      in   IN    [rows, cols]  align 16
+arg      amax   out  f32   [1]
+arg      codes  out  u8    [rows, align_up(cols, 16) / 2]  align 8
+arg      scales out  e4m3  [rows, cols / 16]
+arg      rows
+arg      cols
+require  CLUSTER == 1 || cc >= 90                        // clusters are of 9.0 and later
+launch   grid(CLUSTER) block(THREADS) cluster(CLUSTER)
+launch   dependent
+target   host, sm_80+
+exchange block                                           // the amax is reduced by all threads
+sample   rows {0, 1, 7, 33, 130}  cols {16, 80, 2112}
+*/
+#include <diecast/device/block16.h>
+#include <diecast/device/cluster.h>
+#include <diecast/device/dependent.h>
+#include <diecast/device/nvfp4_share.h>
+
+DIECAST_KERNEL {
+  constexpr u32 kTogether = THREADS * CLUSTER;  // blocks that are taken at once
+  ClusterMax<THREADS, CLUSTER> of_all;
+  const u32 thread = cluster_rank<CLUSTER>() * THREADS + threadIdx.x;
+  const i64 blocks = rows * (cols / 16);
+  i64 i = thread;
+  LoadedBlock16<IN> block = {};
+  if (i < blocks) block = load_block16(x + i * 16);
+  f32 found = 0.0f;
+DIECAST_NO_UNROLL
+  for (i64 more = i + kTogether; more < blocks; more += kTogether) {
+    found = fmaxf(found, amax_of(load_block16(x + more * 16)));
+  }
+  f32 of_block = amax_of(block);
+  found = fmaxf(found, of_block);
+  next_may_begin(found);
+  const f32 of_tensor = of_all(found);
+  if (thread == 0) *amax = of_tensor;
+DIECAST_NO_UNROLL
+  while (i < blocks) {
+    const auto share = share_of_block<1>(block, 0, of_block, of_tensor);
+    share.store_codes(codes + i * 8);
+    scales[i] = share.scale;
+    i += kTogether;
+    if (i < blocks) block = load_block16(x + i * 16);
+    of_block = amax_of(block);
+  }
+}
