@@ -54,12 +54,12 @@ struct Unit {
   }
 };
 
-// Bytes: 16 where every row is at a multiple of them, else 4.
+// Bytes: 16 where every row is at a multiple of them, else 4, which is seldom: a loop, for the sake of the compiler's time.
 template <int Bytes>
 DIECAST_DEVICE void read(const Unit& unit, Vector<16>* pieces) {
   const int first = threadIdx.x / kPieces, piece = threadIdx.x % kPieces;
   const u8* from = unit.from + i64{first} * unit.from_row + 16 * piece;
-DIECAST_UNROLL
+DIECAST_UNROLL_TIMES(Bytes == 16 ? 8 : 1)
   for (int i = 0; i < kTransposeUnit; i += kThreads / kPieces) {
     u8* to = reinterpret_cast<u8*>(pieces + place(first + i, piece));
 DIECAST_UNROLL
