@@ -44,27 +44,49 @@ sample   COLS {0, 96}  rows {0, 1, 7, 33, 130}  cols {1, 31, 32, 80, 96, 2100}
 using Format = Mx<FORMAT, MODE, PROFILE != PROFILE_te, PROFILE == PROFILE_modelopt>;
 // Two threads a block of 32, so that a warp writes whole lines of codes; on the host one does it all.
 constexpr int kLanes = DIECAST_HOST ? 1 : 2;
+constexpr int kElements = 32 / kLanes;
+// Of rows one behind another that are whole blocks, and of others.
+using WholeBlock = MxBlock<Format, IN, 32, kLanes>;
 using Block = MxBlock<Format, IN, ROWS == ROWS_any ? 0 : COLS != 0 && COLS % 32 == 0 ? 32 : 16, kLanes>;
 using Scales = ScaleLayout<LAYOUT>;
 
+// A thread's share of a block, of which `left` elements are there; the scale that the block has.
+template <class BlockOf>
+DIECAST_DEVICE e8m0 quantize_block(const IN* from, i64 left, u8* to) {
+  const BlockOf block(from, left);
+  u32 largest = block.largest();
+  next_may_begin(largest);
+  const e8m0 scale = Format::scale(largest);
+  block.store(to, left, reciprocal_of_e8m0(scale));
+  return scale;
+}
+
 DIECAST_KERNEL {
   const u32 thread = blockIdx.x * THREADS + threadIdx.x, lane = thread % kLanes;
+  const u32 walker = thread / kLanes, walkers = gridDim.x * (THREADS / kLanes);
+  const auto place = [](i64 element) { return Format::kFourBit ? element / 2 : element; };
+  if constexpr (ROWS == ROWS_apart && LAYOUT == LAYOUT_linear && !SCALES_APART) {
+    if (x_stride == cols && cols % 32 == 0) {  // no row has to be found by a division
+DIECAST_NO_UNROLL
+      for (Share at(rows * (cols / 32), walker, walkers); at.first < at.last; at.first += at.step) {
+        const i64 first = at.first * 32 + lane * kElements;
+        const e8m0 scale = quantize_block<WholeBlock>(x + first, kElements, data + place(first));
+        if (lane == 0) scales[at.first] = scale;
+      }
+      return;
+    }
+  }
   const i64 row_blocks = ceil_div(cols, 32);
   const i64 row_bytes = Format::kFourBit ? row_blocks * 16 : cols;
   const i64 padded_blocks = Scales::padded_cols(row_blocks);
   const i64 padded_rows = Scales::padded_rows(rows);
 DIECAST_NO_UNROLL
-  for (RowWalk at(padded_blocks, padded_rows, thread / kLanes, gridDim.x * (THREADS / kLanes));
-       at.row < padded_rows; at.next()) {
+  for (RowWalk at(padded_blocks, padded_rows, walker, walkers); at.row < padded_rows; at.next()) {
     e8m0 scale = {0};
     if (at.row < rows && at.piece < row_blocks) {
-      const i64 first = at.piece * 32 + lane * Block::kElements;
-      const Block block(x + at.row * x_stride + first, cols - first);
-      u32 largest = block.largest();
-      next_may_begin(largest);
-      scale = Format::scale(largest);
-      block.store(data + at.row * row_bytes + (Format::kFourBit ? first / 2 : first), cols - first,
-                  reciprocal_of_e8m0(scale));
+      const i64 first = at.piece * 32 + lane * kElements;
+      scale = quantize_block<Block>(x + at.row * x_stride + first, cols - first,
+                                    data + at.row * row_bytes + place(first));
     }
     if (lane == 0) scales[Scales::offset(at.row, at.piece, scales_stride)] = scale;
   }
