@@ -36,6 +36,7 @@ exchange warp                                            // a warp reduces what 
 sample   COLS {0, 80}  SIGN_MASK {0, 55272}  rows {0, 1, 7, 33}  cols {1, 16, 17, 80, 2100}
 */
 #include <diecast/device/amax.h>
+#include <diecast/device/dependent.h>
 #include <diecast/device/row_walk.h>
 
 using Amax = AmaxOf<IN, ROWS != ROWS_any && BLOCK % 16 == 0, RHT, SIGN_MASK, NANS == NANS_propagate>;
@@ -61,7 +62,7 @@ DIECAST_NO_UNROLL
       found = Amax::larger(found, of_strip);
       if constexpr (PER == PER_column) Amax::meet(amax + col, of_strip);
     }
-    if constexpr (PER == PER_tensor) Amax::meet_warp(amax, found);
+    if constexpr (PER == PER_tensor) Amax::meet_block<THREADS>(amax, found);
   } else if constexpr (PER == PER_row) {
     const i64 lane = threadIdx.x % 32 * 16;
     RowWalk at(ceil_div(cols, kSpan), rows, thread / 32, threads / 32);
@@ -101,6 +102,7 @@ DIECAST_NO_UNROLL
         found = Amax::larger(found, Amax::block(x + at.row * x_stride + first, cols - first));
       }
     }
-    Amax::meet_warp(amax, found);
+    next_may_begin(found);
+    Amax::meet_block<THREADS>(amax, found);
   }
 }

@@ -79,6 +79,16 @@ DIECAST_UNROLL
     found = warp_reduce_max(found);
     if (threadIdx.x % 32 == 0) meet(at, found);
   }
+  // The same of all threads of a block: at one address maxima meet one after another.
+  template <int Threads>
+  DIECAST_DEVICE static void meet_block(f32* at, f32 found) {
+#if DIECAST_HOST
+    meet_warp(at, found);
+#else
+    found = block_reduce_max<Threads>(found, 0);
+    if (threadIdx.x == 0) meet(at, found);
+#endif
+  }
 };
 
 }  // namespace diecast
