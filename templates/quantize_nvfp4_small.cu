@@ -1,10 +1,12 @@
-// quantize_nvfp4_small: the bits of quantize_nvfp4 in profile te under one amax that is given, with
-// linear scales, for whole blocks of 16, row after row without a gap, from a multiple of 16 bytes on.
+// quantize_nvfp4_small: the bits of quantize_nvfp4 in profile te under one amax that is given, for whole
+// blocks of 16, row after row without a gap, from a multiple of 16 bytes on; with tiled scales, whose
+// padding it writes, for rows of a known length.
 // Where all of a matrix is on the GPU at once a launch is one wait for memory: LANES neighbours take a
 // block together, so that what each computes between its loads and its stores is short.
 /* diecast
 shape    int   COLS    = 0                               // row length; 0 = not fixed at compile time
 option   type  IN      {bf16, f16, f32, e4m3}            // element type of x
+option   enum  LAYOUT  {linear, s128x4, s8x4} = linear   // where a block's scale lies
 tune     int   LANES   {2, 4} = 2                        // threads of a block of 16
 tune     int   THREADS {128, 256} = 128
 size     rows
@@ -12,33 +14,63 @@ size     cols  = COLS  divisible 16
 arg      x      in   IN    [rows, cols]  align 16
 arg      amax   in   f32   [1]
 arg      codes  out  u8    [rows, align_up(cols, 16) / 2]  align 8
-arg      scales out  e4m3  [rows, cols / 16]
+arg      scales out  e4m3  [align_up(rows, LAYOUT == LAYOUT_s128x4 ? 128 : LAYOUT == LAYOUT_s8x4 ? 8 : 1), align_up(cols / 16, LAYOUT == LAYOUT_linear ? 1 : 4)]
 arg      rows
 arg      cols
-launch   grid(ceil_div(rows * (cols / 16) * LANES, THREADS)) block(THREADS)
+launch   grid(ceil_div(rows * (cols / 16) * LANES + (LAYOUT == LAYOUT_linear ? 0 : (align_up(rows, LAYOUT == LAYOUT_s128x4 ? 128 : 8) - rows) * ceil_div(cols, 64)), THREADS)) block(THREADS)
 launch   dependent
 target   host, sm_80+
 exchange none                                            // threads of a block never wait for one another
+require  LAYOUT == LAYOUT_linear || COLS > 0             // where a block's scale lies is found without a division
 sample   COLS {0, 80}  rows {0, 1, 7, 33, 130}  cols {16, 80, 2112}
 */
 #include <diecast/device/block16.h>
 #include <diecast/device/dependent.h>
 #include <diecast/device/nvfp4_share.h>
+#include <diecast/device/scale_layout.h>
+
+using Scales = ScaleLayout<LAYOUT>;
+constexpr i64 kRowBlocks = (COLS > 0 ? COLS : 16) / 16, kPaddedBlocks = align_up(kRowBlocks, Scales::kTileCols);
+
+// Zeros of the rows that pad tiles: a thread has four neighbours of one, which lie anywhere.
+DIECAST_DEVICE void pad_rows(e4m3* scales, i64 rows, i64 four) {
+  const i64 row = rows + four * 4 / kPaddedBlocks;
+  if (row >= Scales::padded_rows(rows)) return;
+  e4m3* at = scales + Scales::offset(row, four * 4 % kPaddedBlocks, kPaddedBlocks);
+DIECAST_UNROLL
+  for (int i = 0; i < 4; ++i) at[i] = {0};
+}
 
 // Everything is on its way, and where it goes is known, before anything is waited for.
 DIECAST_KERNEL {
   const u32 lane = threadIdx.x % LANES;
   const i64 index = i64{blockIdx.x} * (THREADS / LANES) + threadIdx.x / LANES;
+  const i64 blocks = rows * (cols / 16);
   const IN* from = x + index * 16;
   u8* to = codes + index * 8 + lane * (8 / LANES);
   e4m3* scale = scales + index;
   now(from), now(to), now(scale);
-  if (index >= rows * (cols / 16)) return;
+  if (index >= blocks) {
+    if constexpr (LAYOUT != LAYOUT_linear) pad_rows(scales, rows, (index - blocks) * LANES + lane);
+    return;
+  }
   const f32 of_tensor = *amax;
   const auto block = load_block16(from);
+  i64 padding = 0;  // behind a row's last block
+  if constexpr (LAYOUT != LAYOUT_linear) {
+    const i64 row = index / kRowBlocks, col = index % kRowBlocks;
+    scale = scales + Scales::offset(row, col, kPaddedBlocks);
+    if (col + 1 == kRowBlocks) padding = kPaddedBlocks - kRowBlocks;
+    now(scale);
+  }
   f32 of_block = amax_of(block);
   next_may_begin(of_block);
   const auto share = share_of_block<LANES>(block, lane, of_block, of_tensor);
   share.store_codes(to);
-  if (lane == 0) *scale = share.scale;
+  if (lane != 0) return;
+  *scale = share.scale;
+DIECAST_UNROLL
+  for (int i = 1; i < Scales::kTileCols; ++i) {
+    if (i <= padding) scale[i] = {0};
+  }
 }

@@ -86,6 +86,11 @@ TEST(QuantizeNvfp4Kernels, SmallMatricesHaveKernelsOfTheirOwn) {
   const auto op = PreparedQuantizeNvfp4::prepare(*runtime, device, request).value();
   request.rows = RowsClass::apart;  // has but one
   const auto apart = PreparedQuantizeNvfp4::prepare(*runtime, device, request).value();
+  request.rows = RowsClass::dense;
+  request.layout = ScaleLayout::s128x4;  // has them for rows of a known length
+  const auto tiled = PreparedQuantizeNvfp4::prepare(*runtime, device, request).value();
+  request.cols = 4096;
+  const auto tiled_4096 = PreparedQuantizeNvfp4::prepare(*runtime, device, request).value();
   runtime->freeze();
   const Stream stream = device->create_stream().value();
   const auto grid = [&](const PreparedQuantizeNvfp4& of, const testing::Matrices& m) {
@@ -104,6 +109,12 @@ TEST(QuantizeNvfp4Kernels, SmallMatricesHaveKernelsOfTheirOwn) {
     EXPECT_EQ(grid(op, testing::Matrices(*device, some, cols)), "quantize_nvfp4 528");
     EXPECT_EQ(grid(apart, testing::Matrices(*device, few, cols)), "quantize_nvfp4 33");
   }
+  testing::Matrices m(*device, 8, 4096);
+  m.out.layout = ScaleLayout::s128x4;
+  m.out.rowwise.scale_bytes = m.out.rowwise_sizes().value().scale_bytes;
+  EXPECT_EQ(grid(tiled, m), "quantize_nvfp4 256");
+  // 8 rows of 256 blocks by four threads each, and 120 rows of padding by words of four scales.
+  EXPECT_EQ(grid(tiled_4096, m), "quantize_nvfp4_small 124");
 }
 
 // Few elements find their amax and are quantized in one launch, of one block of threads or one

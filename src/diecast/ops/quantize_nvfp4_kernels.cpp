@@ -56,15 +56,16 @@ int rows_side_by_side(const Request& request, const DeviceProperties& device, in
 // What small matrices have kernels of their own for: where all of a matrix is on the GPU at once,
 // what a thread computes is a good part of the launch.
 bool is_plain(const Request& r, const DeviceProperties& device) {
-  return device.cc != 0 && r.profile == Profile::te && r.layout == ScaleLayout::linear &&
-         !r.scales_apart && r.four_over_six == FourOverSix::off && !r.rht && !r.stochastic;
+  return device.cc != 0 && r.profile == Profile::te && !r.scales_apart &&
+         r.four_over_six == FourOverSix::off && !r.rht && !r.stochastic;
 }
 
 // The kernel for few rows with so many threads a block of 16, and as many blocks of at most so many
 // threads as a row needs, up to a cluster; none where it needs more.
 std::optional<KernelWanted> small_rows(const Request& r, const DeviceProperties& device, int lanes,
                                        int most) {
-  if (!is_plain(r, device) || r.rows == RowsClass::any) return std::nullopt;
+  if (!is_plain(r, device) || r.layout != ScaleLayout::linear || r.rows == RowsClass::any)
+    return std::nullopt;
   const std::int64_t needed = r.cols / 16 * lanes;
   int threads = 128, cluster = 1;
   while (threads < most && threads < needed) threads *= 2;
@@ -132,12 +133,14 @@ QuantizeNvfp4Kernels kernels_under_given(const Request& request, const DevicePro
   if (!is_plain(request, device) || request.rows != RowsClass::dense || request.row_scaled ||
       request.global != GlobalScale::amax)
     return out;
-  if (finds_amax) add_that_find_amax(request, device, out);
+  const bool linear = request.layout == ScaleLayout::linear;
+  if (!linear && request.cols == 0) return out;  // where a scale lies would take a division
+  if (finds_amax && linear) add_that_find_amax(request, device, out);
   // Four threads a block while a scheduler has one warp of them, then two (an H200, NOTES.md).
   const auto add = [&](int lanes, int threads, std::int64_t below) {
     Bindings small;
     small.set("COLS", request.cols).set("IN", request.in).set("LANES", lanes);
-    small.set("THREADS", threads);
+    small.set("THREADS", threads).set("LAYOUT", layout_name(request.layout));
     out.all.push_back({"quantize_nvfp4_small", small});
     out.below.push_back(below);
   };
