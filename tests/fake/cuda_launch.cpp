@@ -98,7 +98,7 @@ extern "C" {
 
 int cuLibraryLoadData(LibraryHandle** library, const void* image, int*, void**, unsigned, int*,
                       void**, unsigned) {
-  if (const int code = enter("cuLibraryLoadData", true, unsafe())) return code;
+  if (const int code = enter("cuLibraryLoadData", false, unsafe())) return code;  // of no context
   std::lock_guard lock(state().mutex);
   auto code = read_code(image);
   if (!code) return 200;

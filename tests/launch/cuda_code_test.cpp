@@ -33,9 +33,9 @@ class CudaCodeTest : public ::testing::Test {
   std::shared_ptr<ResidentCode> load(const LaunchNeeds& needs = {}) {
     EXPECT_TRUE(device_->context_id());  // the primary context is there
     cuda_->calls.clear();
-    return device_->load(*artifact_, needs).value();
+    return device_->load(*artifact_, needs, nullptr).value();
   }
-  Error load_error() { return device_->load(*artifact_, {}).error(); }
+  Error load_error() { return device_->load(*artifact_, {}, nullptr).error(); }
 
   FakeCuda cuda_;
   std::shared_ptr<Device> device_ = cuda_.device();
@@ -137,7 +137,7 @@ TEST_P(CudaCodeLoad, FailureNamesStepCodeAndRemedy) {
   const auto [function, code, fix] = GetParam();
   cuda_->lazy = true;
   cuda_->fail[function][1] = code;
-  const auto failed = device_->load(*artifact_, {.shared_bytes = 65536});
+  const auto failed = device_->load(*artifact_, {.shared_bytes = 65536}, nullptr);
   ASSERT_FALSE(failed);
   const bool refused = code == 209 || code == 218 || code == 222 || code == 500;
   EXPECT_EQ(failed.error().code, refused     ? ErrorCode::file_corrupt
@@ -184,7 +184,7 @@ TEST_F(CudaCodeTest, BigClustersAreAllowedBeforehandWhereTheDeviceTakesThem) {
   load({.cluster = 9});
   EXPECT_EQ(cuda_->count("cuFuncSetAttribute"), 1);
   cuda_->fail["cuFuncSetAttribute"][2] = 1;  // the device does not: no reason to fail
-  EXPECT_TRUE(device_->load(*artifact_, {.cluster = 16}));
+  EXPECT_TRUE(device_->load(*artifact_, {.cluster = 16}, nullptr));
   EXPECT_EQ(cuda_->count("cuFuncSetAttribute"), 2);
 }
 

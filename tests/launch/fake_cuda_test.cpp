@@ -117,7 +117,7 @@ TEST(FakeCuda, LaunchThatMustLoadIsAViolation) {
   const auto device = cuda.device();
   const auto artifact = testing::artifact_of(testing::specialize(
       "k", "/* diecast\nlaunch grid(1) block(1)\ntarget sm_80+\n*/\nDIECAST_KERNEL {}\n"));
-  const auto code = device->load(*artifact, {}).value();
+  const auto code = device->load(*artifact, {}, nullptr).value();
   ASSERT_TRUE(device->launch(*code, {}, nullptr, {}));
   EXPECT_EQ(cuda->violations, Texts{"a launch of k had to load it"});
 }

@@ -117,21 +117,21 @@ TEST(HostDevice, LoadRefusesWhatItCannotRun) {
   Artifact cubin;
   cubin.symbol = "amax";
   cubin.target = *Target::parse("sm_90a");
-  EXPECT_EQ(device->load(cubin, {}).error().message(),
+  EXPECT_EQ(device->load(cubin, {}, nullptr).error().message(),
             "diecast: target_not_supported: the host device cannot run amax built for sm_90a\n"
             "  fix: compile it for host");
   Artifact artifact = compile_host("HOST_KERNEL(none, nothing) {}", "nothing");
   artifact.symbol = "something";
-  EXPECT_EQ(device->load(artifact, {}).error().message(),
+  EXPECT_EQ(device->load(artifact, {}, nullptr).error().message(),
             "diecast: file_corrupt: the shared object of something has no symbol of that name\n"
             "  fix: remove its cache entry and compile something again");
   artifact.symbol = "nothing";
   EXPECT_EQ(
-      device->load(artifact, {.shared_bytes = 232449}).error().message(),
+      device->load(artifact, {.shared_bytes = 232449}, nullptr).error().message(),
       "diecast: invalid_argument: a block asks for 232449 bytes of shared memory; it may have "
       "232448\n  fix: ask for at most 232448 bytes");
   artifact.target.host_level = 3;
-  EXPECT_EQ(device->load(artifact, {}).error().code, ErrorCode::target_not_supported);
+  EXPECT_EQ(device->load(artifact, {}, nullptr).error().code, ErrorCode::target_not_supported);
 }
 
 TEST(HostDevice, LaunchRefusesShapesThatNoDeviceOrNotThisOneHas) {

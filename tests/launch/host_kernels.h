@@ -68,7 +68,7 @@ inline Artifact compile_host(std::string_view code, const std::string& name, Tar
 
 inline std::shared_ptr<ResidentCode> load_kernel(Device& device, std::string_view code_text,
                                                  const std::string& name, Target target = {}) {
-  auto code = device.load(compile_host(code_text, name, target), {});
+  auto code = device.load(compile_host(code_text, name, target), {}, nullptr);
   if (!code) {
     ADD_FAILURE() << code.error().message();
     return nullptr;

@@ -178,7 +178,7 @@ HOST_KERNEL(none, moves) {
 }
 )",
                                    "moves", {}, {"types.h", "host_abi.h", "simt.h", "vector.h"});
-  const auto kernel = *device->load(artifact, {});
+  const auto kernel = *device->load(artifact, {}, nullptr);
   alignas(16) std::array<unsigned char, 128> from, to{}, expected{};
   std::iota(from.begin(), from.end(), static_cast<unsigned char>(1));
   for (int half : {0, 64}) {
@@ -205,7 +205,7 @@ HOST_KERNEL(block, maxima) {
 }
 )",
                                      "maxima", {}, {"types.h", "host_abi.h", "simt.h", "reduce.h"});
-    const auto kernel = *device->load(artifact, {});
+    const auto kernel = *device->load(artifact, {}, nullptr);
     std::vector<float> out(3 * threads);
     launch(*device, *kernel, launch_shape(1, threads), x.data(), out.data()).value();
     const auto larger = [](float a, float b) { return std::fmax(a, b); };

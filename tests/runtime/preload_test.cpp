@@ -4,6 +4,7 @@
 #include <diecast/runtime/warm.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <thread>
 
@@ -55,6 +56,17 @@ TEST_F(Preload, MakesAListResidentInOrderAndOnce) {
   EXPECT_EQ(machine_.cuda->count("cuLibraryLoadData"), kKernels);
   EXPECT_EQ(runtime->counters().loaded, wanted.size());
   EXPECT_EQ(machine_.cuda->violations, std::vector<std::string>{});
+}
+
+// The driver reads code in the threads that find it, which have no context.
+TEST_F(Preload, ReadsAListAhead) {
+  const auto runtime = machine_.runtime();
+  ASSERT_TRUE(runtime->preload(list(*runtime), machine_.cuda.device()));
+  const auto& calls = machine_.cuda->calls;
+  const auto reads_without_context = std::ranges::count_if(calls, [](const auto& call) {
+    return call.function == std::string("cuLibraryLoadData") && call.context == 0;
+  });
+  EXPECT_EQ(reads_without_context, kKernels);
 }
 
 TEST_F(Preload, ServesAListFromAWarmedCacheWithoutACompiler) {

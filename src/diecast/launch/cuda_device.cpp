@@ -1,5 +1,4 @@
-// Each call of the interface as one or two calls of the driver. Nothing here remembers an error:
-// the driver itself repeats that a context is lost.
+// Each call of the interface as one or two of the driver, which itself repeats a context's error.
 #include <diecast/base/text.h>
 #include <diecast/launch/cuda/code.h>
 #include <diecast/launch/cuda/context.h>
@@ -49,8 +48,11 @@ class CudaDevice final : public Device {
   Result<void> record(Event event, Stream stream) override;
   Result<double> elapsed_ms(Event from, Event to) override;
 
-  Result<std::shared_ptr<ResidentCode>> load(const Artifact& artifact,
-                                             const LaunchNeeds& needs) override;
+  Result<std::shared_ptr<ReadCode>> read(const Artifact& artifact) override {
+    return read_cuda_code(*driver_, properties_, artifact);
+  }
+  Result<std::shared_ptr<ResidentCode>> load(const Artifact& artifact, const LaunchNeeds& needs,
+                                             const ReadCode* code) override;
   bool takes_packed() const override { return true; }
   Result<void> launch(const ResidentCode& code, const LaunchShape& shape,
                       LaunchParameters parameters, Stream stream) override;
@@ -75,10 +77,8 @@ class CudaDevice final : public Device {
     DIECAST_CHECK(contexts_.enter(scope));
     const cuda::Result code = call();
     if (code == cuda::success) return {};
-    if constexpr (std::is_invocable_v<Doing>)
-      return driver_->failure(code, function, doing());
-    else
-      return driver_->failure(code, function, doing);
+    if constexpr (std::is_invocable_v<Doing>) return driver_->failure(code, function, doing());
+    else return driver_->failure(code, function, doing);
   }
 
   template <class Call>
@@ -206,13 +206,12 @@ Result<double> CudaDevice::elapsed_ms(Event from, Event to) {
 }
 
 Result<std::shared_ptr<ResidentCode>> CudaDevice::load(const Artifact& artifact,
-                                                       const LaunchNeeds& needs) {
+                                                       const LaunchNeeds& needs,
+                                                       const ReadCode* code) {
   DIECAST_CHECK(check_runs_on(properties_, artifact));
   CurrentContext scope(*driver_);
   DIECAST_CHECK(contexts_.enter(scope));
-  DIECAST_TRY(std::shared_ptr<ResidentCode> code,
-              load_cuda_code(*driver_, properties_, artifact, needs));
-  return code;
+  return load_cuda_code(*driver_, properties_, artifact, needs, code);
 }
 
 Result<void> CudaDevice::launch(const ResidentCode& code, const LaunchShape& shape,

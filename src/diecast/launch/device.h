@@ -82,6 +82,12 @@ class ResidentCode {
   virtual std::optional<std::vector<std::size_t>> parameter_bytes() const { return std::nullopt; }
 };
 
+// Machine code that the device's driver has read, for all contexts; never unloaded.
+class ReadCode {
+ public:
+  virtual ~ReadCode() = default;
+};
+
 // The code of one kernel in each context that it is resident in: readers never wait, and nothing is
 // taken out, because a context's id is never used again and code is never unloaded.
 class ResidentList {
@@ -93,6 +99,7 @@ class ResidentList {
     for (const Entry* entry = first_.load(); entry;) delete std::exchange(entry, entry->next);
   }
 
+  bool empty() const { return first_.load(std::memory_order_acquire) == nullptr; }
   // `context`: as Device::context_id says it.
   const ResidentCode* find(std::uint64_t context) const {
     for (const Entry* entry = first_.load(std::memory_order_acquire); entry; entry = entry->next)
@@ -148,10 +155,16 @@ class Device {
   virtual Result<void> record(Event event, Stream stream) = 0;
   virtual Result<double> elapsed_ms(Event from, Event to) = 0;  // waits for both
 
+  // The first step of load(), which needs no context: the driver reads the code. Null where a
+  // device has no such step. Errors: those of load().
+  virtual Result<std::shared_ptr<ReadCode>> read(const Artifact&) {
+    return std::shared_ptr<ReadCode>();
+  }
   // Forces residency now (on a busy GPU this waits until it is idle): afterwards a launch loads
-  // nothing.
+  // nothing. `code`: what read() gave, or null.
   virtual Result<std::shared_ptr<ResidentCode>> load(const Artifact& artifact,
-                                                     const LaunchNeeds& needs) = 0;
+                                                     const LaunchNeeds& needs,
+                                                     const ReadCode* code) = 0;
   virtual bool takes_packed() const { return false; }
   // Allocates, locks and waits for nothing of ours.
   virtual Result<void> launch(const ResidentCode& code, const LaunchShape& shape,

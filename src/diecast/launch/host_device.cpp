@@ -151,8 +151,8 @@ class HostDevice final : public Device {
     return std::chrono::duration<double, std::milli>(**end - **begin).count();
   }
 
-  Result<std::shared_ptr<ResidentCode>> load(const Artifact& artifact,
-                                             const LaunchNeeds& needs) override;
+  Result<std::shared_ptr<ResidentCode>> load(const Artifact& artifact, const LaunchNeeds& needs,
+                                             const ReadCode* code) override;
   Result<void> launch(const ResidentCode& code, const LaunchShape& shape,
                       LaunchParameters parameters, Stream stream) override;
 
@@ -180,7 +180,7 @@ Result<void> HostDevice::check_shared(std::uint32_t bytes) const {
 }
 
 Result<std::shared_ptr<ResidentCode>> HostDevice::load(const Artifact& artifact,
-                                                       const LaunchNeeds& needs) {
+                                                       const LaunchNeeds& needs, const ReadCode*) {
   DIECAST_CHECK(check_shared(needs.shared_bytes));
   const bool runs = artifact.kind == Artifact::Kind::shared_object && artifact.target.is_host() &&
                     artifact.target.host_level <= level_;

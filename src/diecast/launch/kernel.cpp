@@ -9,6 +9,7 @@
 #include <bit>
 #include <cstdlib>
 #include <mutex>
+#include <utility>
 
 namespace diecast {
 namespace {
@@ -39,7 +40,8 @@ struct Kernel::State {
     LaunchTunes tunes;
   };
   std::vector<Tuned> tuned;
-  std::mutex loading;
+  std::mutex loading;              // guards what follows, and who adds to resident_
+  std::shared_ptr<ReadCode> code;  // read ahead, for the first preload; else null
 
   State(LaunchSlots its_slots, ArgumentCheck its_arguments, BoundLaunchRule its_rule)
       : arguments(std::move(its_arguments)),
@@ -104,12 +106,20 @@ Result<void> Kernel::add_tuned(std::span<const TunedLaunch> tuned) {
   return {};
 }
 
+void Kernel::read_ahead() {
+  std::lock_guard lock(state_->loading);
+  if (state_->code != nullptr || !resident_.empty()) return;
+  if (auto code = device_->read(*artifact_)) state_->code = *std::move(code);
+}
+
 Result<bool> Kernel::preload() {
   DIECAST_TRY(const std::uint64_t context, device_->context_id());
   if (resident_.find(context)) return false;
   std::lock_guard lock(state_->loading);
   if (resident_.find(context)) return false;
-  DIECAST_TRY(std::shared_ptr<ResidentCode> code, device_->load(*artifact_, state_->rule.needs()));
+  const std::shared_ptr<ReadCode> read = std::exchange(state_->code, nullptr);
+  DIECAST_TRY(std::shared_ptr<ResidentCode> code,
+              device_->load(*artifact_, state_->rule.needs(), read.get()));
   const auto& wanted = state_->arguments.parameter_bytes();
   if (const auto found = code->parameter_bytes(); found && *found != wanted)
     return Error{ErrorCode::file_corrupt,

@@ -81,6 +81,9 @@ class Kernel {
                                               std::shared_ptr<Device> device,
                                               std::span<const TunedLaunch> tuned = {});
 
+  // What preload() begins with, for another thread than its own: the driver reads the code, unless
+  // it is resident somewhere. Where that fails preload() does it, and tells the error.
+  void read_ahead();
   // Makes the code resident in the current context (once a context); false: it was already. May
   // wait for the GPU. Errors: those of Device::load; file_corrupt for code whose parameters are not
   // the schema's.

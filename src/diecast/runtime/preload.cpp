@@ -61,7 +61,7 @@ Result<Runtime::State::Made> Runtime::State::make_kernel(Runtime& runtime,
   return Made{std::move(name), std::move(kernel), fresh};
 }
 
-// In a list this is what nobody does ahead: it takes little more than the device does.
+// In a list this is what nobody does ahead: the rest of what the device does.
 Result<std::shared_ptr<Kernel>> Runtime::State::make_resident(Runtime& runtime, Made made) {
   auto& [name, kernel, fresh] = made;
   DIECAST_TRY(const bool resident, kernel->resident());
@@ -91,7 +91,11 @@ Result<std::vector<std::shared_ptr<Kernel>>> Runtime::preload(
   DIECAST_CHECK(check_device(device));
   return no_throw([&]() -> Result<Kernels> {
     Ahead<State::Made> kernels(specializations.size(), [&](std::size_t i) {
-      return no_throw([&] { return state_->make_kernel(*this, specializations[i], device); });
+      return no_throw([&]() -> Result<State::Made> {
+        DIECAST_TRY(auto made, state_->make_kernel(*this, specializations[i], device));
+        if (!frozen()) made.kernel->read_ahead();
+        return made;
+      });
     });
     Kernels out;
     for (std::size_t i = 0; i < specializations.size(); ++i) {

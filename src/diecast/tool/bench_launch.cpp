@@ -45,7 +45,7 @@ struct BareLaunch {
 Result<BareLaunch> bare_launch(const Kernel& kernel, std::span<const KernelArgument> arguments) {
   BareLaunch bare;
   DIECAST_TRY(bare.driver, Driver::shared());
-  DIECAST_TRY(bare.code, kernel.device().load(kernel.artifact(), {}));
+  DIECAST_TRY(bare.code, kernel.device().load(kernel.artifact(), {}, nullptr));
   bare.current = std::make_unique<CurrentContext>(*bare.driver);
   DIECAST_CHECK(bare.current->push(static_cast<const CudaCode&>(*bare.code).context));
   DIECAST_TRY(const auto slots, LaunchSlots::make(kernel.specialization()));

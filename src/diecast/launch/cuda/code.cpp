@@ -23,6 +23,10 @@ std::string device_text(const DeviceProperties& device) {
              device.cc % 10, ')');
 }
 
+struct ReadLibrary final : ReadCode {
+  cuda::LibraryHandle* handle = nullptr;
+};
+
 // The step's result, or the error that says whose code on which device met which driver.
 class Loading {
  public:
@@ -93,19 +97,35 @@ Result<void> check_runs_on(const DeviceProperties& device, const Artifact& artif
                cat("build it for ", join(names, " or "))};
 }
 
-Result<std::shared_ptr<CudaCode>> load_cuda_code(const Driver& driver,
+Result<std::shared_ptr<ReadCode>> read_cuda_code(const Driver& driver,
                                                  const DeviceProperties& device,
-                                                 const Artifact& artifact,
-                                                 const LaunchNeeds& needs) {
+                                                 const Artifact& artifact) {
+  DIECAST_CHECK(Driver::usable());
+  DIECAST_CHECK(check_runs_on(device, artifact));
+  const Loading loading(driver, device, artifact);
+  auto library = std::make_shared<ReadLibrary>();
+  DIECAST_CHECK(loading.step(driver.cuLibraryLoadData(&library->handle, artifact.payload.data(),
+                                                      nullptr, nullptr, 0, nullptr, nullptr, 0),
+                             "cuLibraryLoadData"));
+  return std::shared_ptr<ReadCode>(std::move(library));
+}
+
+Result<std::shared_ptr<ResidentCode>> load_cuda_code(const Driver& driver,
+                                                     const DeviceProperties& device,
+                                                     const Artifact& artifact,
+                                                     const LaunchNeeds& needs,
+                                                     const ReadCode* read) {
   const Loading loading(driver, device, artifact);
   auto code = std::make_shared<CudaCode>();
   code->spelling = artifact.spelling;
   DIECAST_CHECK(loading.step(driver.cuCtxGetCurrent(&code->context), "cuCtxGetCurrent"));
   // After a failure below the library stays loaded: unloading waits for the GPU and ends captures.
-  cuda::LibraryHandle* library = nullptr;
-  DIECAST_CHECK(loading.step(driver.cuLibraryLoadData(&library, artifact.payload.data(), nullptr,
-                                                      nullptr, 0, nullptr, nullptr, 0),
-                             "cuLibraryLoadData"));
+  std::shared_ptr<ReadCode> read_now;
+  if (read == nullptr) {
+    DIECAST_TRY(read_now, read_cuda_code(driver, device, artifact));
+    read = read_now.get();
+  }
+  auto* const library = static_cast<const ReadLibrary*>(read)->handle;
   cuda::KernelHandle* kernel = nullptr;
   DIECAST_CHECK(loading.step(driver.cuLibraryGetKernel(&kernel, library, artifact.symbol.c_str()),
                              "cuLibraryGetKernel"));
@@ -118,7 +138,7 @@ Result<std::shared_ptr<CudaCode>> load_cuda_code(const Driver& driver,
   if (needs.cluster > kPlainCluster)
     (void)driver.cuFuncSetAttribute(code->function, cuda::non_portable_cluster_size_allowed, 1);
   code->parameters = parameters_of(driver, kernel);
-  return code;
+  return std::shared_ptr<ResidentCode>(std::move(code));
 }
 
 cuda::Result launch_cuda_extended(const Driver& driver, const CudaCode& code,

@@ -24,12 +24,19 @@ struct CudaCode final : ResidentCode {
 // Whether the device runs code for the artifact's target. Errors: target_not_supported.
 Result<void> check_runs_on(const DeviceProperties& device, const Artifact& artifact);
 
-// Into the current context, so that no launch loads anything. Errors: file_corrupt (the driver
-// refuses the code itself), driver_error, out_of_memory.
-Result<std::shared_ptr<CudaCode>> load_cuda_code(const Driver& driver,
+// As the driver reads it, which needs no context. Errors: target_not_supported, file_corrupt (the
+// driver refuses the code itself), driver_error, out_of_memory.
+Result<std::shared_ptr<ReadCode>> read_cuda_code(const Driver& driver,
                                                  const DeviceProperties& device,
-                                                 const Artifact& artifact,
-                                                 const LaunchNeeds& needs);
+                                                 const Artifact& artifact);
+
+// Into the current context, so that no launch loads anything; `read`: by read_cuda_code, or null.
+// Errors: those of reading.
+Result<std::shared_ptr<ResidentCode>> load_cuda_code(const Driver& driver,
+                                                     const DeviceProperties& device,
+                                                     const Artifact& artifact,
+                                                     const LaunchNeeds& needs,
+                                                     const ReadCode* read);
 
 // What a launch with a cluster or attributes takes beyond the others.
 inline bool is_extended(const LaunchShape& shape) {

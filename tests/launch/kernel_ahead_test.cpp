@@ -1,0 +1,57 @@
+// Code that the driver reads before a kernel is preloaded: once, in no context, and for one preload.
+#include <diecast/launch/kernel.h>
+#include <gtest/gtest.h>
+
+#include "sample_kernel.h"
+
+namespace diecast {
+namespace {
+
+class KernelAhead : public ::testing::Test {
+ protected:
+  KernelAhead() { cuda_->parameters["k"] = {8}; }
+  std::shared_ptr<Kernel> kernel() {
+    constexpr const char* kText =
+        "/* diecast\nsize rows\narg rows\nlaunch grid(rows) block(32)\n"
+        "target sm_80+\n*/\nDIECAST_KERNEL {}\n";
+    return testing::make_kernel(testing::specialize("k", kText, {}), device_);
+  }
+  testing::FakeCuda cuda_;
+  std::shared_ptr<Device> device_ = cuda_.device();
+};
+
+TEST_F(KernelAhead, IsReadAheadOnceAndInNoContext) {
+  cuda_.make_current(nullptr);
+  const auto k = kernel();
+  k->read_ahead();
+  k->read_ahead();
+  EXPECT_EQ(cuda_->count("cuLibraryLoadData"), 1);
+  EXPECT_EQ(cuda_->count("cuDevicePrimaryCtxRetain"), 0);
+  EXPECT_EQ(cuda_->count("cuKernelGetFunction"), 0);
+  ASSERT_TRUE(k->preload().value());
+  k->read_ahead();
+  EXPECT_EQ(cuda_->count("cuLibraryLoadData"), 1);
+  ASSERT_TRUE(k->launch(std::vector<KernelArgument>{KernelArgument::size(7)}, {}));
+  // Another context gets the code anew.
+  cuda_.create_context(0);
+  ASSERT_TRUE(k->preload().value());
+  EXPECT_EQ(cuda_->count("cuLibraryLoadData"), 2);
+}
+
+TEST_F(KernelAhead, WhatFailsAheadIsPreloadsToTryAndToTell) {
+  cuda_->fail["cuLibraryLoadData"] = {{1, 2}};
+  const auto once = kernel();
+  once->read_ahead();
+  ASSERT_TRUE(once->preload().value());
+  EXPECT_EQ(cuda_->count("cuLibraryLoadData"), 2);
+  cuda_->fail["cuLibraryLoadData"] = {{testing::CudaScript::kEveryCall, 2}};
+  const auto never = kernel();
+  never->read_ahead();
+  const auto told = never->preload();
+  ASSERT_FALSE(told);
+  EXPECT_EQ(told.error().code, ErrorCode::out_of_memory);
+  EXPECT_NE(told.error().what.find(never->artifact().spelling), std::string::npos);
+}
+
+}  // namespace
+}  // namespace diecast
