@@ -269,7 +269,7 @@ TEST_F(CudaGpu, LaunchCostsLittleMoreThanTheDrivers) {
   const float* const x = device_memory(ramp(32));
   float* const y = device_memory(std::vector<float>(32));
   const auto given = arguments(x, 0, y, KernelArgument::size(1), 32);
-  const auto code = device_->load(scale->artifact(), {}).value();
+  const auto code = device_->load(scale->artifact(), {}, nullptr).value();
   std::int64_t stride = 32, cols = 32, rows[2] = {0, 1};
   float factor = 2.0f;
   void* parameters[] = {
