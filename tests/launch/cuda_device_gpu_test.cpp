@@ -181,7 +181,7 @@ TEST_F(CudaGpu, SizeInDeviceMemoryIsReadThere) {
 TEST_F(CudaGpu, BytesOfTheCodeAreNotNeededAfterTheLoad) {
   const auto scale = kernel("scale", kScale);
   Artifact artifact = scale->artifact();
-  const auto code = device_->load(artifact, {.shared_bytes = 1024}).value();
+  const auto code = device_->load(artifact, {.shared_bytes = 1024}, nullptr).value();
   std::fill(artifact.payload.begin(), artifact.payload.end(), std::byte{0xee});
   const float* x = device_memory(ramp(64));
   float* y = device_memory(std::vector<float>(64));
