@@ -41,7 +41,7 @@ DIECAST_DEVICE f32 factor_of_step(f32 step) { return fminf(quotient(1.0f, step),
 
 // S = min(2688 / amax, largest float), 1 when that is 0 or amax is 0. On a GPU of what is seldom: by f64, which few GPUs
 // are quick at. The quotients' inverses are within 2^-50 of themselves, and both quotients floats or at least 2^-49 of
-// themselves away from what lies between two floats, subnormal ones too. Of 0 and infinity the steps make NaN.
+// themselves away from what lies between two floats, subnormal ones too. Of 0 and of infinities the steps make NaN.
 DIECAST_DEVICE Nvfp4Global nvfp4_global_of_any(f32 amax) {
   f32 encode, decode;
 #if DIECAST_HOST
@@ -56,7 +56,8 @@ DIECAST_DEVICE Nvfp4Global nvfp4_global_of_any(f32 amax) {
   asm("{\n .reg .f64 b, near, rest;\n .reg .pred none;\n" DIECAST_INVERSE("%2")
       " mul.rn.f64 near, near, 0d40A5000000000000;\n cvt.rn.f32.f64 %0, near;\n min.f32 %0, %0, 0f7F7FFFFF;\n"
       " testp.infinite.f32 none, %2;\n setp.eq.or.f32 none, %2, 0f00000000, none;\n"
-      " selp.f32 %0, 0f3F800000, %0, none;\n" DIECAST_INVERSE("%0") " cvt.rn.f32.f64 %1, near;\n}"
+      " selp.f32 %0, 0f3F800000, %0, none;\n" DIECAST_INVERSE("%0") " cvt.rn.f32.f64 %1, near;\n"
+      " testp.infinite.f32 none, %0;\n selp.f32 %1, 0f80000000, %1, none;\n}"  // of a negative amax
       : "=&f"(encode), "=f"(decode)
       : "f"(amax));
 #undef DIECAST_INVERSE
