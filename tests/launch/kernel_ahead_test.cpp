@@ -1,4 +1,4 @@
-// Code that the driver reads before a kernel is preloaded: once, in no context, and for one preload.
+// Code that the driver reads before a kernel is preloaded: once, in no context, for one preload.
 #include <diecast/launch/kernel.h>
 #include <gtest/gtest.h>
 
