@@ -25,6 +25,7 @@ inline constexpr u32 kSigns = 0x80008000u, kOddCodes = 0x82008200u, kCodes = 0x8
 struct TieFactors {
   Vector<8> of_scale[kTieFactors];  // as TieScale has them
   Vector<16> global;
+  Vector<8> of_significand[8];      // those of scales from 1 to below 2
 };
 
 struct TieScale;
@@ -55,10 +56,9 @@ struct TieScale {
   }
 };
 
-// All lanes of a warp, of 32 scales that follow each other: that of this lane's, `bits`. Lane by lane an element next to a midpoint
-// of significand 1, 5/4, 3/2 or 7/4, under a scale of significand 1 + lane % 8 / 8, and its two neighbours are tried; further
-// ones are on the same side of it any way. Other powers of two make the same products but for a power of two.
-DIECAST_DEVICE Vector<8> tie_factor(u32 bits, const OrdinaryGlobal& global) {
+// All lanes of a warp: of the scale 1 + lane % 8 / 8, as TieScale has it. Lane by lane an element next to a midpoint
+// of significand 1, 5/4, 3/2 or 7/4, and its two neighbours are tried; further ones are on the same side of it any way.
+DIECAST_DEVICE Vector<8> tie_ways(const OrdinaryGlobal& global) {
   const u32 lane = threadIdx.x % 32;
   const ScaleAndFactor by(1.0f + static_cast<f32>(lane % 8) * 0.125f, global.decode);
   const u32 nth = lane / 8;
@@ -66,7 +66,8 @@ DIECAST_DEVICE Vector<8> tie_factor(u32 bits, const OrdinaryGlobal& global) {
   // What is added there, in 2^-10: a unit at 3/4 and at 7/4 for bit 9; two at 5/4 and three at 7/4 for bits 9 to 11.
   const f32 odd_from = middle - static_cast<f32>(0x1200u >> 4 * nth & 15u) * 0x1p-10f;
   const f32 any_from = middle - static_cast<f32>(0x3220u >> 4 * nth & 15u) * 0x1p-10f;
-  u32 x = ((__float_as_uint(__fmul_rn(middle, by.step)) + 0x8000u) & 0xFFFF0000u) - 0x10000u, wrong = 0;
+  u32 x = ((__float_as_uint(__fmul_rn(middle, by.step)) + 0x8000u) & 0xFFFF0000u) - 0x10000u;
+  u32 wrong = global.limit != 0.0f ? 0 : 7;
 DIECAST_NO_UNROLL
   for (int i = 0; i < 3; ++i, x += 0x10000u) {
     const f32 element = __uint_as_float(x), y = __fmul_rn(element, by.factor);
@@ -75,25 +76,40 @@ DIECAST_NO_UNROLL
     wrong |= (up != (y >= middle) ? 1u : 0u) | (up != (less >= odd_from) ? 2u : 0u) | (up != (less >= any_from) ? 4u : 0u);
   }
   wrong |= __shfl_xor_sync(0xFFFFFFFFu, wrong, 8), wrong |= __shfl_xor_sync(0xFFFFFFFFu, wrong, 16);
-  const u32 value = __float_as_uint(f32_from_block_scale({static_cast<u8>(bits)}));
-  const int same = static_cast<int>(value >> 20 & 7u);  // the lane of that significand
-  wrong = __shfl_sync(0xFFFFFFFFu, wrong, same);
-  f32 factor = __fmul_rn(__shfl_sync(0xFFFFFFFFu, by.factor, same), __uint_as_float(0x7F000000u - (value & 0x7F800000u)));
-  if (bits == 0) factor = kLargest;
-  factor = __fmul_rn(__fmul_rn(factor, (wrong & 1u) == 0 ? 1.0f : kUnitLess), 0x1p-14f);
+  const f32 factor = __fmul_rn(__fmul_rn(by.factor, (wrong & 1u) == 0 ? 1.0f : kUnitLess), 0x1p-14f);
   const u32 part = (wrong & 1u) == 0 ? kSigns : (wrong & 2u) == 0 ? kOddCodes : kCodes;
-  return {{wrong != 7u && global.limit != 0.0f ? __float_as_uint(factor) : 0x7FFFFFFFu, part}};
+  return {{wrong != 7u ? __float_as_uint(factor) : 0x7FFFFFFFu, part}};
+}
+
+// Of the scale of these bits. Other powers of two make the same products but for a power of two. Under scale 0 a product is next
+// below what it would be by 2^128: it is cut off to below the midpoint that it would be, where it belongs.
+DIECAST_DEVICE Vector<8> tie_factor(u32 bits, const Vector<8>* of_significand) {
+  const u32 value = __float_as_uint(f32_from_block_scale({static_cast<u8>(bits)}));
+  Vector<8> found = of_significand[value >> 20 & 7u];
+  const f32 power = __uint_as_float(0x7F000000u - (value & 0x7F800000u));
+  if (bits == 0) found.words[1] = kSigns;
+  found.words[0] = __float_as_uint(__fmaf_rn(__uint_as_float(found.words[0]), bits == 0 ? 0.0f : power, bits == 0 ? kLargest * 0x1p-14f : 0.0f));
+  return found;
 }
 
 // All `Threads` of the block of threads: both sides' factors, there when they return. global_of(side): rows', columns' global scale.
 template <int Threads, class GlobalOf>
 DIECAST_DEVICE void make_tie_factors(TieFactors* sides, const GlobalOf& global_of) {
+  const u32 thread = held_thread();
 DIECAST_NO_UNROLL
-  for (u32 i = held_thread(); i < 2 * kTieFactors; i += Threads) {
-    const OrdinaryGlobal global = global_of(i / kTieFactors);
+  for (u32 side = thread / 32; side < 2; side += Threads / 32) {
+    const OrdinaryGlobal global = global_of(side);
+    const Vector<8> ways = tie_ways(global);
+    if (thread % 32 < 8) sides[side].of_significand[thread % 8] = ways;
+    if (thread % 32 == 8) {
+      sides[side].global = {{__float_as_uint(global.encode_sixth), __float_as_uint(global.decode), __float_as_uint(global.limit), 0}};
+    }
+  }
+  __syncthreads();
+DIECAST_NO_UNROLL
+  for (u32 i = thread; i < 2 * kTieFactors; i += Threads) {
     TieFactors& side = sides[i / kTieFactors];
-    side.of_scale[i % kTieFactors] = tie_factor(i % kTieFactors, global);
-    side.global = {{__float_as_uint(global.encode_sixth), __float_as_uint(global.decode), __float_as_uint(global.limit), 0}};
+    side.of_scale[i % kTieFactors] = tie_factor(i % kTieFactors, side.of_significand);
   }
   __syncthreads();
 }
