@@ -49,8 +49,10 @@ struct TieScale {
   u32 part;          // kSigns, kOddCodes or kCodes: 2^-9 of these bits of a product is added to it
   bool is_ordinary;  // of such a block find_codes() are the codes
 
-  DIECAST_DEVICE TieScale(f32 amax, const TieGlobal& global) : scale(e4m3_from_f32(__fmul_rn(amax, global.encode_sixth))) {
-    const Vector<8> found = load_shared<8>(global.factors + 8 * scale.bits);
+  DIECAST_DEVICE TieScale(f32 amax, const TieGlobal& global) {
+    const u32 number = e4m3x2_from_f32(__fmul_rn(amax, global.encode_sixth), 0.0f);
+    scale = {static_cast<u8>(number)};
+    const Vector<8> found = load_shared<8>(global.factors + 8 * number);
     factor = __uint_as_float(found.words[0]), part = found.words[1];
     is_ordinary = __fmul_rn(amax, factor) < 6.875f * 0x1p-14f;  // 7 after what is added
   }
