@@ -8,7 +8,7 @@
 
 namespace diecast {
 
-// shared_place(): where a pointer into shared memory points to. held(): the same place, in a register from here on.
+// shared_place(): where a pointer into shared memory points to. held(): the same place, or one in memory, in a register from here on.
 // turned(): the place whose address has these bits the other way.
 #if DIECAST_HOST
 using SharedPlace = u8*;
@@ -25,6 +25,10 @@ DIECAST_DEVICE SharedPlace held(SharedPlace place) {
   return place;
 }
 DIECAST_DEVICE SharedPlace turned(SharedPlace place, u32 bits) { return place ^ bits; }
+DIECAST_DEVICE u8* held(u8* place) {
+  asm volatile("" : "+l"(place));
+  return place;
+}
 #endif
 
 // The thread's index: what is made of it is made here, and held in no register before.

@@ -68,32 +68,43 @@ DIECAST_NO_UNROLL
     if (i < Threads / 32) find();
     if (!has) continue;
     stripe.wait();
-    const int first = 16 * i + lane / 16;
-    int lines = lane % 16 < across.blocks ? across.lines - first : 0;
-    u8* codes_to = across.codes + 8 * across.index(first, lane % 16);
+    const int first = 16 * i + lane / 16, lines = lane % 16 < across.blocks ? across.lines - first : 0;
+    u8* const codes_to = held(across.codes + 8 * across.index(first, lane % 16));
     e4m3* scale_to = scales_across.at(first, lane % 16);
     SharedPlace at = stripe.across();
 DIECAST_NO_UNROLL
-    for (int row = 0; row < 16; row += 2) {
-      const Nvfp4Block block = quantize_one(Stripe::read_across(at), of_rows, [&](const Block16<IN>& block) { return seldom(block, of_rows); });
-      if (lines > 0) store_streaming<8>(codes_to, Vector<8>{{block.codes[0], block.codes[1]}});
-      *scale_to = block.scale;
-      lines -= 2, codes_to += 8 * across.index(2, 0), scale_to += 2 * ScalesAcross::kPitch;
+    for (int row = 0; row < 16; row += 2, scale_to += 2 * ScalesAcross::kPitch) {
+      const Block16<IN> block = Stripe::read_across(at);
+      const typename Global::Scale by(amax_with_nan(block), of_rows);
+      u32 codes[2];
+      *scale_to = by.scale;
+      if (by.is_ordinary) {
+        find_codes(block, by, codes);
+      } else {
+        const Nvfp4Block out = seldom(block, of_rows);
+        codes[0] = out.codes[0], codes[1] = out.codes[1], *scale_to = out.scale;
+      }
+      if (row < lines) store_streaming<8>(codes_to + 8 * across.index(row, 0), Vector<8>{{codes[0], codes[1]}});
     }
     scale_to = scales_down.at(2 * lane, i);
     at = stripe.down();
 DIECAST_NO_UNROLL
-    for (int part = 0; part < Stripe::kParts; ++part) {
+    for (int part = 0; part < Stripe::kParts; ++part, scale_to += 64 * ScalesDown::kPitch) {
       TwoColumns<IN> two;
       Stripe::read_down(at, two.words);
-      const auto seldom_down = [&](const Block16<IN>& block) { return seldom(block, of_columns); };
-      Vector<16> two_codes;
-      quantize_together<false>(two, 0.0f, true, of_columns, seldom_down, [&](int j, const Nvfp4Block& block) {
-        two_codes.words[2 * j] = block.codes[0], two_codes.words[2 * j + 1] = block.codes[1];
-        scale_to[j * ScalesDown::kPitch] = block.scale;
-      });
-      Stripe::write_down(at, two_codes);
-      scale_to += 64 * ScalesDown::kPitch;
+      f32 amax[2];
+      two.find_amax(amax);
+      const typename Global::Scale by(amax[0], of_columns), other(amax[1], of_columns);
+      u32 codes[2], other_codes[2];
+      *scale_to = by.scale, scale_to[ScalesDown::kPitch] = other.scale;
+      if (by.is_ordinary && other.is_ordinary) {
+        two.codes_under(by, other, codes, other_codes);
+      } else {
+        const Nvfp4Block out = seldom(two.block(0), of_columns), other_out = seldom(two.block(1), of_columns);
+        codes[0] = out.codes[0], codes[1] = out.codes[1], *scale_to = out.scale;
+        other_codes[0] = other_out.codes[0], other_codes[1] = other_out.codes[1], scale_to[ScalesDown::kPitch] = other_out.scale;
+      }
+      Stripe::write_down(at, {{codes[0], codes[1], other_codes[0], other_codes[1]}});
     }
   }
   __syncthreads();
