@@ -250,7 +250,7 @@ DIECAST_KERNEL {
   __shared__ TileSide<kPlain ? 16 : kTileCols> side_to;
   __shared__ TileColumns<kColumnwise && kPlain && !kStriped ? kTileCols : 2> columns;
   __shared__ TileScales<kColumnwise && kPlain ? kTileCols : 1, kStripes> scales_down;
-  __shared__ TileScales<kBoth && kPlain ? kTileRows : 1, kTileCols / 16> scales_across;
+  __shared__ TileScales<kBoth && kPlain && !(kStriped && LAYOUT == LAYOUT_linear) ? kTileRows : 1, kTileCols / 16> scales_across;
   __shared__ TieFactors ties[kTies ? 2 : 1];
   const Piece piece{staged->words + (kColumnwise || !kPlain ? threadIdx.x / 32 * Piece::kWords : 0)};
   const Member whole = {reinterpret_cast<u64>(x), 0, rows, x_stride,

@@ -50,6 +50,7 @@ struct OrdinaryScale : ScaleAndFactor {
   DIECAST_DEVICE OrdinaryScale(f32 amax, const OrdinaryGlobal& global)
       : ScaleAndFactor(__fmul_rn(amax, global.encode_sixth), global.decode),
         is_ordinary(__fmul_rn(amax, factor) < global.limit) {}
+  DIECAST_DEVICE u32 number() const { return scale.bits; }  // of the scale
 };
 
 }  // namespace diecast

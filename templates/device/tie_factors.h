@@ -44,18 +44,20 @@ struct TieGlobal {
 
 // The scale of a block under an amax, its own or a larger one, NaN if the block has NaN.
 struct TieScale {
+  u32 bits;          // of the scale, and no others
   e4m3 scale;
   f32 factor;        // times 2^-14; NaN where no way is right, or products would be out of range
   u32 part;          // kSigns, kOddCodes or kCodes: 2^-9 of these bits of a product is added to it
   bool is_ordinary;  // of such a block find_codes() are the codes
 
   DIECAST_DEVICE TieScale(f32 amax, const TieGlobal& global) {
-    const u32 number = e4m3x2_from_f32(__fmul_rn(amax, global.encode_sixth), 0.0f);
-    scale = {static_cast<u8>(number)};
-    const Vector<8> found = load_shared<8>(global.factors + 8 * number);
+    bits = e4m3x2_from_f32(__fmul_rn(amax, global.encode_sixth), 0.0f);
+    scale = {static_cast<u8>(bits)};
+    const Vector<8> found = load_shared<8>(global.factors + 8 * bits);
     factor = __uint_as_float(found.words[0]), part = found.words[1];
     is_ordinary = __fmul_rn(amax, factor) < 6.875f * 0x1p-14f;  // 7 after what is added
   }
+  DIECAST_DEVICE u32 number() const { return bits; }
 };
 
 // All lanes of a warp: of the scale 1 + lane % 8 / 8, as TieScale has it. Lane by lane an element next to a midpoint

@@ -92,7 +92,7 @@ DIECAST_NO_UNROLL
     if constexpr (Way::kRowwise) {
       write_scales<Threads>(across, down, scales_across, scales_down);
     } else {
-      write_scales<Threads>(down, scales_down.scales, kCols * scales_down.kWords, scales_down.kShift);
+      write_scales<Threads>(down, scales_down);
     }
     __syncthreads();
   }

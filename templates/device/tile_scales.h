@@ -12,45 +12,75 @@ namespace diecast {
 // Lines of so many blocks, a multiple of 4.
 template <int Lines, int Blocks>
 struct TileScales {
-  static constexpr int kWords = Blocks / 4, kShift = kWords == 4 ? 2 : kWords == 2 ? 1 : 0, kPitch = Blocks + 4;  // lines that follow each other in other banks
+  static constexpr int kWords = Blocks / 4, kFours = Lines * kWords, kShift = kWords == 4 ? 2 : kWords == 2 ? 1 : 0, kPitch = Blocks + 4;  // lines that follow each other in other banks
   alignas(4) e4m3 scales[Lines * kPitch];
 
   DIECAST_DEVICE e4m3* at(int line, int block) { return scales + line * kPitch + block; }
 };
 
-// All `Threads` of the block of threads, behind a barrier: four neighbouring scales each, in the order of memory, of
-// `count` such fours, 2^`shift` of them a line.
-template <int Threads, class Output>
-DIECAST_DEVICE void write_scales(const Output& out, const e4m3* scales, int count, int shift) {
-  constexpr int kLayout = Output::kLayout, kGroup = kLayout == 1 ? 128 : kLayout == 2 ? 8 : 1;
-  const int word = out.takes_four_scales() ? 4 : 5;  // scales that are written at once; a flag would double the loop
+// All `Threads` of the block of threads, behind a barrier: linear scales, `lines` lines of `blocks`, of which there may be 2^`shift`
+// fours; `at_once` says whether four may be written so.
+template <int Threads>
+DIECAST_DEVICE_CALL void write_linear(e4m3* to, i64 pitch, const e4m3* scales, int lines, int blocks, int shift, bool at_once) {
+  const int word = at_once ? 4 : 5;  // scales that are written at once; a flag would double the loop
 DIECAST_NO_UNROLL
-  for (int i = held_thread(); i < count; i += Threads) {
-    const int nth = i % kGroup, group = i / kGroup;  // of the lines that a tile of the layout has, lie together
-    const int line = (group >> shift) * kGroup + (kLayout == 1 ? nth % 4 * 32 + nth / 4 : nth), block = (group & ((1 << shift) - 1)) * 4;
-    int has = line < out.lines ? min(out.blocks - block, 4) : 0;
-    u32 four = *reinterpret_cast<const u32*>(scales + line * ((4 << shift) + 4) + block);
-    if constexpr (kLayout != 0) {
-      four = has > 0 ? four & 0xFFFFFFFFu >> (32 - 8 * has) : 0;  // its padding is zeros
-      has = line < out.padded_lines && block < out.padded_blocks() ? 4 : 0;
-    }
-    e4m3* to = out.scales + Output::Layout::offset(line, block, out.pitch);
+  for (int i = threadIdx.x; i < lines << shift; i += Threads) {
+    const int line = i >> shift, block = (i & ((1 << shift) - 1)) * 4, has = min(blocks - block, 4);
+    const e4m3* const from = scales + line * ((4 << shift) + 4) + block;
+    e4m3* const at = to + line * pitch + block;
     if (has == word) {
-      *reinterpret_cast<u32*>(to) = four;
+      *reinterpret_cast<u32*>(at) = *reinterpret_cast<const u32*>(from);
     } else {
 DIECAST_NO_UNROLL
-      for (int j = 0; j < has; ++j) to[j] = {static_cast<u8>(four >> 8 * j)};
+      for (int j = 0; j < has; ++j) at[j] = from[j];
     }
   }
 }
 
-// Of a tile's both sides, which have as many scales, by the same code.
+// Those of a layout in tiles, of which there are `count` fours, 2^`shift` of them a line.
+template <int Threads, class Output>
+DIECAST_DEVICE void write_tiled(const Output& out, const e4m3* scales, int count, int shift) {
+  constexpr int kGroup = Output::kLayout == 1 ? 128 : 8;
+  const bool at_once = out.takes_four_scales();
+DIECAST_NO_UNROLL
+  for (int i = held_thread(); i < count; i += Threads) {
+    const int nth = i % kGroup, group = i / kGroup;  // of the lines that a tile of the layout has, lie together
+    const int line = (group >> shift) * kGroup + (Output::kLayout == 1 ? nth % 4 * 32 + nth / 4 : nth), block = (group & ((1 << shift) - 1)) * 4;
+    if (line >= out.padded_lines || block >= out.padded_blocks()) continue;
+    const int has = line < out.lines ? min(out.blocks - block, 4) : 0;
+    u32 four = *reinterpret_cast<const u32*>(scales + line * ((4 << shift) + 4) + block);
+    four = has > 0 ? four & 0xFFFFFFFFu >> (32 - 8 * has) : 0;  // its padding is zeros
+    e4m3* const to = out.scales + Output::Layout::offset(line, block, out.pitch);
+    if (at_once) {
+      *reinterpret_cast<u32*>(to) = four;
+    } else {
+DIECAST_NO_UNROLL
+      for (int j = 0; j < 4; ++j) to[j] = {static_cast<u8>(four >> 8 * j)};
+    }
+  }
+}
+
+// All of one side.
+template <int Threads, class Output>
+DIECAST_DEVICE void write_scales(const Output& out, const e4m3* scales, int count, int shift) {
+  if constexpr (Output::kLayout == 0) {
+    write_linear<Threads>(out.scales, out.pitch, scales, out.lines, out.blocks, shift, out.takes_four_scales());
+  } else {
+    write_tiled<Threads>(out, scales, count, shift);
+  }
+}
+template <int Threads, class Output, class Scales>
+DIECAST_DEVICE void write_scales(const Output& out, const Scales& of) {
+  write_scales<Threads>(out, of.scales, Scales::kFours, Scales::kShift);
+}
+
+// Of a tile's both sides.
 template <int Threads, class Output, class Across, class Down>
 DIECAST_DEVICE void write_scales(const Output& across, const Output& down, const Across& of_rows, const Down& of_columns) {
 DIECAST_NO_UNROLL
-  for (int side = 0; side < 2; ++side) {
+  for (int side = 0; side < 2; ++side) {  // by the same code
     const Output out = side == 0 ? across : down;
-    write_scales<Threads>(out, side == 0 ? of_rows.scales : of_columns.scales, sizeof of_rows.scales / Across::kPitch * Across::kWords,
+    write_scales<Threads>(out, side == 0 ? of_rows.scales : of_columns.scales, side == 0 ? Across::kFours : Down::kFours,
                           side == 0 ? Across::kShift : Down::kShift);
   }
 }

@@ -50,6 +50,30 @@ DIECAST_NO_UNROLL
   }
 }
 
+// Where a lane's scales along rows go, in every second row: linear ones where they belong, 16 neighbours of a row by as many
+// lanes at once; others to `staged`, until all are written.
+template <class Output, class Staged>
+struct ScalesOfRows {
+  static constexpr bool kStaged = Output::kLayout != 0;
+  e4m3* to;
+  i64 step;
+
+  DIECAST_DEVICE ScalesOfRows(const Output& out, Staged& staged, int line, int block)
+      : to(kStaged ? staged.at(line, block) : out.scales + line * out.pitch + block), step(kStaged ? 2 * Staged::kPitch : 2 * out.pitch) {}
+  // `there`: the matrix has that block.
+  DIECAST_DEVICE void store(u32 scale, bool there) const {
+#if !DIECAST_HOST
+    if constexpr (!kStaged) {  // no jump
+      asm volatile("{\n.reg .pred p;\nsetp.ne.u32 p, %2, 0;\n@p st.global.u8 [%0], %1;\n}"
+                   :: "l"(to), "r"(scale), "r"(u32{there}) : "memory");
+      return;
+    }
+#endif
+    if (kStaged || there) *to = {static_cast<u8>(scale)};
+  }
+  DIECAST_DEVICE void next() { to += step; }
+};
+
 // All `Threads` of the block of threads, which has a tile's stripes of dynamic shared memory. The matrix has the tile
 // at `x`, rows `stride` bytes apart. find(), once by all threads, makes the global scales while copies are on their way; seldom(block,
 // global) is what becomes of a block that is not ordinary.
@@ -70,23 +94,24 @@ DIECAST_NO_UNROLL
     stripe.wait();
     const int first = 16 * i + lane / 16, lines = lane % 16 < across.blocks ? across.lines - first : 0;
     u8* const codes_to = held(across.codes + 8 * across.index(first, lane % 16));
-    e4m3* scale_to = scales_across.at(first, lane % 16);
+    ScalesOfRows<Output, ScalesAcross> scales_to(across, scales_across, first, lane % 16);
     SharedPlace at = stripe.across();
 DIECAST_NO_UNROLL
-    for (int row = 0; row < 16; row += 2, scale_to += 2 * ScalesAcross::kPitch) {
+    for (int row = 0; row < 16; row += 2, scales_to.next()) {
       const Block16<IN> block = Stripe::read_across(at);
       const typename Global::Scale by(amax_with_nan(block), of_rows);
       u32 codes[2];
-      *scale_to = by.scale;
+      scales_to.store(by.number(), row < lines);
       if (by.is_ordinary) {
         find_codes(block, by, codes);
       } else {
         const Nvfp4Block out = seldom(block, of_rows);
-        codes[0] = out.codes[0], codes[1] = out.codes[1], *scale_to = out.scale;
+        codes[0] = out.codes[0], codes[1] = out.codes[1];
+        scales_to.store(out.scale.bits, row < lines);
       }
       if (row < lines) store_streaming<8>(codes_to + 8 * across.index(row, 0), Vector<8>{{codes[0], codes[1]}});
     }
-    scale_to = scales_down.at(2 * lane, i);
+    e4m3* scale_to = scales_down.at(2 * lane, i);
     at = stripe.down();
 DIECAST_NO_UNROLL
     for (int part = 0; part < Stripe::kParts; ++part, scale_to += 64 * ScalesDown::kPitch) {
@@ -109,7 +134,11 @@ DIECAST_NO_UNROLL
   }
   __syncthreads();
   write_columns<Stripe, Threads>(down, stripes);
-  write_scales<Threads>(across, down, scales_across, scales_down);
+  if constexpr (ScalesOfRows<Output, ScalesAcross>::kStaged) {
+    write_scales<Threads>(across, down, scales_across, scales_down);
+  } else {
+    write_scales<Threads>(down, scales_down);
+  }
   __syncthreads();
 }
 
