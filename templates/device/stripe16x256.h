@@ -70,17 +70,21 @@ DIECAST_UNROLL
     const u32 lane = threadIdx.x % 32;
     return held(bytes + chunk(0, lane / 4) + lane % 4 * 4);
   }
-  // Words of their rows. All lanes, before any of them writes codes of that part.
-  DIECAST_DEVICE static void read_down(SharedPlace at, u32 (&rows)[16]) {
+  // Words of their rows; goes to the next part. All lanes, before any of them writes codes of that part.
+  DIECAST_DEVICE static void read_down(SharedPlace& at, u32 (&rows)[16]) {
 DIECAST_UNROLL
     for (u32 i = 0; i < 16; ++i) rows[i] = load_shared<4>(turned(at, 32 * (i % 4)) + i * kPitch).words[0];
     __syncwarp();
-  }
-  // The codes of both, where codes() finds them; goes to the next part.
-  DIECAST_DEVICE static void write_down(SharedPlace& at, const Vector<16>& codes) {
-    const u32 row = threadIdx.x % 4;
-    store_shared(turned(at, 32 * row) + row * (kPitch - 4), codes);
     at = to_right(at);
+  }
+  // Where their codes go, for codes() to find; codes of both, which goes to the next part.
+  DIECAST_DEVICE SharedPlace codes_down() const {
+    const u32 lane = threadIdx.x % 32;
+    return held(bytes + chunk(lane % 4, lane / 4));
+  }
+  DIECAST_DEVICE static void write_down(SharedPlace& to, const Vector<16>& codes) {
+    store_shared(to, codes);
+    to = to_right(to);
   }
 
   // Where the codes of a column of the first part lie, and 64 columns to the right of any.

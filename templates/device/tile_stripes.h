@@ -113,6 +113,7 @@ DIECAST_NO_UNROLL
     }
     e4m3* scale_to = scales_down.at(2 * lane, i);
     at = stripe.down();
+    SharedPlace to = stripe.codes_down();
 DIECAST_NO_UNROLL
     for (int part = 0; part < Stripe::kParts; ++part, scale_to += 64 * ScalesDown::kPitch) {
       TwoColumns<IN> two;
@@ -129,7 +130,7 @@ DIECAST_NO_UNROLL
         codes[0] = out.codes[0], codes[1] = out.codes[1], *scale_to = out.scale;
         other_codes[0] = other_out.codes[0], other_codes[1] = other_out.codes[1], scale_to[ScalesDown::kPitch] = other_out.scale;
       }
-      Stripe::write_down(at, {{codes[0], codes[1], other_codes[0], other_codes[1]}});
+      Stripe::write_down(to, {{codes[0], codes[1], other_codes[0], other_codes[1]}});
     }
   }
   __syncthreads();
