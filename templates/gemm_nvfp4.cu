@@ -56,6 +56,7 @@ exchange block                                           // a tile's codes are u
 sample   rows {0, 1, 17, 130}  cols {1, 40, 300}  depth {0}  count {0}  member_rows {0}
 */
 #include <diecast/device/finished.h>
+#include <diecast/device/gemm_tensor_sums.h>
 #include <diecast/device/gemm_tile.h>
 #include <diecast/device/group.h>
 #include <diecast/device/scale_layout.h>
@@ -119,12 +120,7 @@ DIECAST_UNROLL
     unpack_bytes(to, row, block);
 #else
     if constexpr (Stage::kHalves) {
-      const u32 pair = f16_scales(of_first | u32{of_second} << 16);
-DIECAST_UNROLL
-      for (int i = 0; i < 4; ++i) {
-        const u32 twice = __byte_perm(pair, 0u, i < 2 ? 0x1010 : 0x3232);
-        *reinterpret_cast<Vector<16>*>(to.codes + Stage::place(row, 2 * block + i)) = scaled_codes(words[i], twice);
-      }
+      store_scaled_codes(shared_address(to.codes + Stage::place(row, 2 * block)), words, of_first | u32{of_second} << 16);
     } else {
       unpack_bytes(to, row, block);
     }
@@ -156,10 +152,7 @@ DIECAST_DEVICE void finish(const Sums& sums, const Target& to) {
 DIECAST_NO_UNROLL
   for (int at = 0; at < Sums::kM; ++at) {
     __syncwarp();
-DIECAST_UNROLL
-    for (int i = 0; i < Sums::kM; ++i) {
-      if (i == at) sums.put(i, mine, kPitch);
-    }
+    sums.template put<kPitch>(at, mine);
     __syncwarp();
 DIECAST_NO_UNROLL
     for (int i = sums.lane; i < 16 * kWarpCols; i += 32) {
@@ -192,12 +185,12 @@ DIECAST_DEVICE void multiply(Sums& sums, const Operand& a, i64 a_row, const Oper
 DIECAST_NO_UNROLL
   for (int left = blocks; left > -kBlocks; left -= kBlocks) {  // blocks that are not loaded yet
     if (stage >= 0) {
-      if (row < M_TILE) of_a.unpack(Stage(stage), row, block);
-      if (row < N_TILE) of_b.unpack(Stage(stage), M_TILE + row, block);
+      if (M_TILE == 128 || row < M_TILE) of_a.unpack(Stage(stage), row, block);
+      if (N_TILE == 128 || row < N_TILE) of_b.unpack(Stage(stage), M_TILE + row, block);
       __syncthreads();  // also: all are done with the stage before this one, which is filled next
     }
-    if (row < M_TILE) of_a.load_next(left - block);
-    if (row < N_TILE) of_b.load_next(left - block);
+    if (M_TILE == 128 || row < M_TILE) of_a.load_next(left - block);
+    if (N_TILE == 128 || row < N_TILE) of_b.load_next(left - block);
     if (stage < 0) {
       stage = 0;
       continue;

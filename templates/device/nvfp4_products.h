@@ -62,68 +62,33 @@ DIECAST_DEVICE f32 add_exact(f32 sum, f32 dot, f32 scale) {
 
 #if !DIECAST_HOST
 
-// Two block scales, in either half of a word, times 2^7 as f16: the bits of an E4M3 in f16's place are
-// the value times 2^-8.
-DIECAST_DEVICE u32 f16_scales(u32 both) {
-  u32 pair = (both & 0x00800080u) << 8 | (both & 0x007F007Fu) << 7;
-  asm("mul.rn.f16x2 %0, %0, %1;" : "+r"(pair) : "r"(0x78007800u));
-  const u32 low = (both & 0x7Fu) == 0x7Fu ? 0x7FFFu : 0u;
-  return pair | low | ((both & 0x7F0000u) == 0x7F0000u ? 0x7FFF0000u : 0u);
-}
-
-// Eight codes times their scale, times 2^-7, in an order that is the same for all blocks: the bits of
-// a code in f16's place are the value times 2^-14. `scale`: twice the same. Word i has the codes of
-// bits 12 - 4i on and 28 - 4i on. (One piece of assembly: a compiler is slow on so many operations.)
-DIECAST_DEVICE Vector<16> scaled_codes(u32 codes, u32 scale) {
-  Vector<16> pairs;
+// Codes of two blocks of 16 times their scales, times 2^-7, as f16 in an order that is the same for all blocks, to four places
+// of 16 bytes in shared memory: `at` and at with 16, 32 and 48 put into it by xor. `scales`: the blocks' in either half of a
+// word. The bits of an E4M3 in f16's place are the value times 2^-8, the bits of a code there the value times 2^-14. Of a word
+// of codes word i has those of bits 12 - 4i on and 28 - 4i on. (One piece of assembly: a compiler is slow on so many operations.)
+DIECAST_DEVICE void store_scaled_codes(u32 at, const u32 (&words)[4], u32 scales) {
 #define DIECAST_PAIR(word, to_sign, to_magnitude)                                              \
   to_sign " and.b32 s, s, 0x80008000;\n" to_magnitude " lop3.b32 s, m, 0x0E000E00, s, 0xEA;\n" \
-          "mul.rn.f16x2 " word ", s, %5;\n"
-  asm("{\n.reg .b32 s, m;\n"
-      DIECAST_PAIR("%0", "mov.b32 s, %4;", "shr.b32 m, %4, 3;")
-      DIECAST_PAIR("%1", "shl.b32 s, %4, 4;", "shl.b32 m, %4, 1;")
-      DIECAST_PAIR("%2", "shl.b32 s, %4, 8;", "shl.b32 m, %4, 5;")
-      DIECAST_PAIR("%3", "shl.b32 s, %4, 12;", "shl.b32 m, %4, 9;") "}"
-      : "=&r"(pairs.words[0]), "=&r"(pairs.words[1]), "=&r"(pairs.words[2]), "=&r"(pairs.words[3])
-      : "r"(codes), "r"(scale));
+          "mul.rn.f16x2 " word ", s, scale;\n"
+#define DIECAST_EIGHT(codes, place)                                                             \
+  DIECAST_PAIR("w0", "mov.b32 s, " codes ";", "shr.b32 m, " codes ", 3;")                       \
+  DIECAST_PAIR("w1", "shl.b32 s, " codes ", 4;", "shl.b32 m, " codes ", 1;")                    \
+  DIECAST_PAIR("w2", "shl.b32 s, " codes ", 8;", "shl.b32 m, " codes ", 5;")                    \
+  DIECAST_PAIR("w3", "shl.b32 s, " codes ", 12;", "shl.b32 m, " codes ", 9;")                   \
+  " xor.b32 m, %0, " place ";\n st.shared.v4.b32 [m], {w0, w1, w2, w3};\n"
+#define DIECAST_IF_NAN(half)                                                                    \
+  " and.b32 m, %5, 0x7F << " half ";\n setp.eq.u32 p, m, 0x7F << " half ";\n"                    \
+  "@p or.b32 both, both, 0x7FFF << " half ";\n"
+  asm volatile("{\n.reg .b32 s, m, scale, both, w<4>;\n.reg .pred p;\n"
+               " and.b32 s, %5, 0x00800080;\n shl.b32 s, s, 8;\n and.b32 m, %5, 0x007F007F;\n shl.b32 m, m, 7;\n"
+               " or.b32 both, s, m;\n mov.b32 s, 0x78007800;\n mul.rn.f16x2 both, both, s;\n"
+               DIECAST_IF_NAN("0") DIECAST_IF_NAN("16")
+               " prmt.b32 scale, both, 0, 0x1010;\n" DIECAST_EIGHT("%1", "0") DIECAST_EIGHT("%2", "16")
+               " prmt.b32 scale, both, 0, 0x3232;\n" DIECAST_EIGHT("%3", "32") DIECAST_EIGHT("%4", "48") "}"
+               :: "r"(at), "r"(words[0]), "r"(words[1]), "r"(words[2]), "r"(words[3]), "r"(scales) : "memory");
+#undef DIECAST_IF_NAN
+#undef DIECAST_EIGHT
 #undef DIECAST_PAIR
-  return pairs;
-}
-
-// Four 8x8 matrices of 16-bit elements: lane i gives the address of row i % 8 of matrix i / 8.
-DIECAST_DEVICE Vector<16> load_matrices(u32 address) {
-  Vector<16> m;
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
-               : "=r"(m.words[0]), "=r"(m.words[1]), "=r"(m.words[2]), "=r"(m.words[3])
-               : "r"(address) : "memory");
-  return m;
-}
-
-// Adds 16x16 times the transpose of 8x16 to this lane's four sums.
-DIECAST_DEVICE void multiply_add_f16(f32 (&sum)[4], const Vector<16>& a, u32 b0, u32 b1) {
-  asm("{\n.reg .f32 d0, d1, d2, d3, zero;\nmov.f32 zero, 0f00000000;\n"
-      "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {d0, d1, d2, d3}, {%4, %5, %6, %7}, {%8, %9}, "
-      "{zero, zero, zero, zero};\n"
-      "add.rn.f32 %0, %0, d0;\nadd.rn.f32 %1, %1, d1;\nadd.rn.f32 %2, %2, d2;\nadd.rn.f32 %3, %3, d3;\n}"
-      : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
-      : "r"(a.words[0]), "r"(a.words[1]), "r"(a.words[2]), "r"(a.words[3]), "r"(b0), "r"(b1));
-}
-
-// The same of signed bytes, under the scales of this lane's two rows and two columns. An integer d below
-// 2^22 added to the bits of M = 1.5 * 2^23 is the float M + d; times a column's scale, minus M times the
-// scale, it is d times the scale, exactly.
-DIECAST_DEVICE void multiply_add_s8(f32 (&sum)[4], u32 a0, u32 a1, u32 b, const f32 (&rows)[2],
-                                    const f32 (&cols)[2], const f32 (&minus_m_cols)[2]) {
-#define DIECAST_SCALED(sum, d, row, col, m_col) \
-  "mov.b32 x, " d ";\nfma.rn.f32 x, x, " col ", " m_col ";\nfma.rn.f32 " sum ", x, " row ", " sum ";\n"
-  asm("{\n.reg .s32 d0, d1, d2, d3, m;\n.reg .f32 x;\nmov.s32 m, 0x4B400000;\n"
-      "mma.sync.aligned.m16n8k16.row.col.s32.s8.s8.s32 {d0, d1, d2, d3}, {%4, %5}, {%6}, {m, m, m, m};\n"
-      DIECAST_SCALED("%0", "d0", "%7", "%9", "%11") DIECAST_SCALED("%1", "d1", "%7", "%10", "%12")
-      DIECAST_SCALED("%2", "d2", "%8", "%9", "%11") DIECAST_SCALED("%3", "d3", "%8", "%10", "%12") "}"
-      : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
-      : "r"(a0), "r"(a1), "r"(b), "f"(rows[0]), "f"(rows[1]), "f"(cols[0]), "f"(cols[1]), "f"(minus_m_cols[0]),
-        "f"(minus_m_cols[1]));
-#undef DIECAST_SCALED
 }
 
 #endif
