@@ -131,6 +131,7 @@ if [ $part = everyday ] && ! installed_driver; then # they would skip, and take 
   labels=(unit host nvrtc) gpu_tests=OFF
   echo "gpu: not built, this machine has no NVIDIA driver" >>"$reasons"
 fi
+echo "building the tests, two to three minutes on two cores at first: ${builds#"$PWD/"}/run/build.log"
 configure "$builds/run" -DDIECAST_GPU_TESTS=$gpu_tests || stop
 build "$builds/run" || stop
 echo "built in $((SECONDS - began)) s"

@@ -2,6 +2,8 @@
 #include <diecast/launch/cuda/code.h>
 #include <gtest/gtest.h>
 
+#include <ostream>
+
 #include "sample_kernel.h"
 
 namespace diecast {
@@ -130,6 +132,8 @@ struct LoadCase {
   int code;
   const char* fix;
 };
+
+void PrintTo(const LoadCase& one, std::ostream* to) { *to << one.function << ' ' << one.code; }
 
 class CudaCodeLoad : public CudaCodeTest, public ::testing::WithParamInterface<LoadCase> {};
 

@@ -7,6 +7,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <ostream>
 
 #include "fake/cuda_script.h"
 
@@ -128,6 +129,8 @@ struct InitCase {
   int code;
   const char* text;
 };
+
+void PrintTo(const InitCase& one, std::ostream* to) { *to << one.code; }
 
 class DriverInit : public DriverTest, public ::testing::WithParamInterface<InitCase> {};
 

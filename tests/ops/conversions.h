@@ -7,6 +7,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <ostream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -58,6 +59,7 @@ inline std::string difference(const std::vector<std::uint32_t>& got, std::uint32
 struct Conversion {
   const char *to, *form;
 };
+inline void PrintTo(const Conversion& one, std::ostream* to) { *to << one.to << ' ' << one.form; }
 inline std::vector<Conversion> conversions() {
   std::vector<Conversion> out = {{"e2m1", "block"}, {"e2m1", "magnitude"}};
   for (const char* to : {"e2m1", "e4m3", "e5m2", "e8m0", "bf16", "f16"}) {

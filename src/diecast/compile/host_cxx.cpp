@@ -99,8 +99,12 @@ std::vector<std::string> HostCompiler::arguments(const Target& target) const {
        {"-Wall", "-Wno-unknown-pragmas", "-Wno-unused-function", "-Wno-unused-const-variable",
         "-fdiagnostics-color=never", "-Wl,--build-id=none", "-Wl,--version-script=exports"})
     arguments.push_back(option);
-  if (sanitizer_.empty()) arguments.push_back("-Wl,--strip-all");  // its reports want the names
   for (const char* argument : {"-o", "kernel.so", kTextFile}) arguments.push_back(argument);
+  // A sanitizer's reports want the names, and it has a library of its own. Kernels are C++ without
+  // a C++ library: no start files, and half the time to link.
+  if (sanitizer_.empty())
+    for (const char* argument : {"-Wl,--strip-all", "-nostdlib", "-lgcc", "-lm", "-lc"})
+      arguments.push_back(argument);
   return arguments;
 }
 
