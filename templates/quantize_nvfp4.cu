@@ -92,13 +92,12 @@ DIECAST_KERNEL {
     store_streaming<8>(codes + 8 * index, {{out.codes[0], out.codes[1]}});
     return out.scale;
   };
-  // Zero in the padding of tiles.
-  const auto scale_of = [&](i64 row, i64 piece) {
+  // Zero in the padding of tiles. `index`: of the block, as codes lie.
+  const auto scale_of = [&](i64 row, i64 piece, i64 index) {
     if (LAYOUT != LAYOUT_linear && (row >= rows || piece >= row_blocks)) return e4m3{0};
     const i64 first = piece * BLOCK;
     const IN* from = x + row * x_stride + first;
-    return quantize(ROWS == ROWS_any ? load_block16_elements(from, cols - first) : load_block16(from),
-                    row * row_blocks + piece, row);
+    return quantize(ROWS == ROWS_any ? load_block16_elements(from, cols - first) : load_block16(from), index, row);
   };
   if constexpr (kDense) {
 DIECAST_NO_UNROLL
@@ -120,7 +119,8 @@ DIECAST_NO_UNROLL
       Sector sector;
 DIECAST_NO_UNROLL
       for (u32 nth = 0; nth < (whole ? Sector::kRows : 1); ++nth) {
-        sector.put(scale_of(row + Sector::row(0, nth), piece));
+        const i64 of_row = row + Sector::row(0, nth);
+        sector.put(scale_of(of_row, piece, of_row * row_blocks + piece));
       }
       e4m3* const at = scales + Layout::offset(row, piece, scales_stride);
       if (whole) sector.store(at - piece % 4);
@@ -131,7 +131,8 @@ DIECAST_NO_UNROLL
 DIECAST_NO_UNROLL
     for (RowWalk at(Layout::padded_cols(row_blocks), Layout::padded_rows(rows), thread, threads);
          at.index < places; at.next()) {
-      scales[Layout::offset(at.row, at.piece, scales_stride)] = scale_of(at.row, at.piece);
+      const i64 index = LAYOUT == LAYOUT_linear ? at.index : at.row * row_blocks + at.piece;
+      scales[Layout::offset(at.row, at.piece, scales_stride)] = scale_of(at.row, at.piece, index);
     }
   }
 }

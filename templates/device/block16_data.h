@@ -116,62 +116,64 @@ DIECAST_DEVICE LoadedBlock16<IN> load_block16(const IN* x) {
   return block;
 }
 
-// Elements 0 to 3 from any address, zeros from `count` on, packed. On a GPU all loads are on their way
-// before the first is waited for; as assembly, which the compiler has little to do with.
-template <class IN>
-DIECAST_DEVICE void load_four_elements(const IN* x, int count, u32* words) {
+// The elements of so many words from any address on, 4 or 8 (8 of 16 bits alone); zeros from `count` on. On a GPU all loads
+// are on their way before the first is waited for; as one piece of assembly, which the compiler has little to do with.
+template <class IN, int Words>
+DIECAST_DEVICE void load_elements(const IN* x, int count, u32* words) {
 #if DIECAST_HOST
   constexpr int kPerWord = 32 / bits<IN>();
-  for (int w = 0; w < 4 / kPerWord; ++w) words[w] = 0;
-  for (int i = 0; i < 4 && i < count; ++i) {
+  for (int w = 0; w < Words; ++w) words[w] = 0;
+  for (int i = 0; i < Words * kPerWord && i < count; ++i) {
     words[i / kPerWord] |= to_bits(x[i]) << (i % kPerWord * bits<IN>());
   }
 #else
-#define DIECAST_PRESENT(count)      \
-  "{\n"                             \
-  " .reg .pred p0, p1, p2, p3;\n"   \
-  " setp.gt.s32 p0, " count ", 0;\n" \
-  " setp.gt.s32 p1, " count ", 1;\n" \
-  " setp.gt.s32 p2, " count ", 2;\n" \
-  " setp.gt.s32 p3, " count ", 3;\n"
+#define DIECAST_LOAD(type, to, x, at, count, nth) \
+  " mov.b32 " to ", 0;\n setp.gt.s32 p, " count ", " nth ";\n@p ld.global." type " " to ", [" x " + " at "];\n"
+#define DIECAST_LOAD_EIGHT(x, count)                                                                  \
+  DIECAST_LOAD("u16", "a", x, "0", count, "0") DIECAST_LOAD("u16", "b", x, "2", count, "1")            \
+  DIECAST_LOAD("u16", "c", x, "4", count, "2") DIECAST_LOAD("u16", "d", x, "6", count, "3")            \
+  DIECAST_LOAD("u16", "e", x, "8", count, "4") DIECAST_LOAD("u16", "f", x, "10", count, "5")           \
+  DIECAST_LOAD("u16", "g", x, "12", count, "6") DIECAST_LOAD("u16", "h", x, "14", count, "7")
+#define DIECAST_LOAD_NEXT_EIGHT(x, count)                                                             \
+  DIECAST_LOAD("u16", "i", x, "16", count, "8") DIECAST_LOAD("u16", "j", x, "18", count, "9")          \
+  DIECAST_LOAD("u16", "k", x, "20", count, "10") DIECAST_LOAD("u16", "l", x, "22", count, "11")        \
+  DIECAST_LOAD("u16", "m", x, "24", count, "12") DIECAST_LOAD("u16", "n", x, "26", count, "13")        \
+  DIECAST_LOAD("u16", "o", x, "28", count, "14") DIECAST_LOAD("u16", "q", x, "30", count, "15")
+#define DIECAST_PACKED(word, low, high) " prmt.b32 " word ", " low ", " high ", 0x5410;\n"
+#define DIECAST_PACK_EIGHT                                                                            \
+  DIECAST_PACKED("%0", "a", "b") DIECAST_PACKED("%1", "c", "d") DIECAST_PACKED("%2", "e", "f")         \
+  DIECAST_PACKED("%3", "g", "h")
   if constexpr (bits<IN>() == 32) {
-    asm(DIECAST_PRESENT("%5")
-        " mov.b32 %0, 0;\n"
-        " mov.b32 %1, 0;\n"
-        " mov.b32 %2, 0;\n"
-        " mov.b32 %3, 0;\n"
-        " @p0 ld.global.b32 %0, [%4];\n"
-        " @p1 ld.global.b32 %1, [%4 + 4];\n"
-        " @p2 ld.global.b32 %2, [%4 + 8];\n"
-        " @p3 ld.global.b32 %3, [%4 + 12];\n"
-        "}"
+    static_assert(Words == 4);
+    asm("{\n .reg .pred p;\n" DIECAST_LOAD("b32", "%0", "%4", "0", "%5", "0") DIECAST_LOAD("b32", "%1", "%4", "4", "%5", "1")
+        DIECAST_LOAD("b32", "%2", "%4", "8", "%5", "2") DIECAST_LOAD("b32", "%3", "%4", "12", "%5", "3") "}"
         : "=&r"(words[0]), "=&r"(words[1]), "=&r"(words[2]), "=&r"(words[3])
         : "l"(x), "r"(count));
+  } else if constexpr (Words == 4) {
+    asm("{\n .reg .pred p;\n .reg .b32 a, b, c, d, e, f, g, h;\n" DIECAST_LOAD_EIGHT("%4", "%5") DIECAST_PACK_EIGHT "}"
+        : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
+        : "l"(x), "r"(count));
   } else {
-    asm(DIECAST_PRESENT("%3")
-        " .reg .b16 a, b, c, d;\n"
-        " mov.b16 a, 0;\n"
-        " mov.b16 b, 0;\n"
-        " mov.b16 c, 0;\n"
-        " mov.b16 d, 0;\n"
-        " @p0 ld.global.b16 a, [%2];\n"
-        " @p1 ld.global.b16 b, [%2 + 2];\n"
-        " @p2 ld.global.b16 c, [%2 + 4];\n"
-        " @p3 ld.global.b16 d, [%2 + 6];\n"
-        " mov.b32 %0, {a, b};\n"
-        " mov.b32 %1, {c, d};\n"
-        "}"
-        : "=&r"(words[0]), "=&r"(words[1])
+    asm("{\n .reg .pred p;\n .reg .b32 a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, q;\n"
+        DIECAST_LOAD_EIGHT("%8", "%9") DIECAST_LOAD_NEXT_EIGHT("%8", "%9") DIECAST_PACK_EIGHT
+        DIECAST_PACKED("%4", "i", "j") DIECAST_PACKED("%5", "k", "l") DIECAST_PACKED("%6", "m", "n")
+        DIECAST_PACKED("%7", "o", "q") "}"
+        : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3]), "=r"(words[4]), "=r"(words[5]), "=r"(words[6]),
+          "=r"(words[7])
         : "l"(x), "r"(count));
   }
-#undef DIECAST_PRESENT
+#undef DIECAST_PACK_EIGHT
+#undef DIECAST_PACKED
+#undef DIECAST_LOAD_NEXT_EIGHT
+#undef DIECAST_LOAD_EIGHT
+#undef DIECAST_LOAD
 #endif
 }
 
 // The first `count` (at most 16) from any address, zeros behind them. For tails and rows without
 // alignment.
 template <class IN>
-DIECAST_DEVICE_CALL LoadedBlock16<IN> load_block16_elements(const IN* x, i64 count) {
+DIECAST_DEVICE LoadedBlock16<IN> load_block16_elements(const IN* x, i64 count) {
   LoadedBlock16<IN> block;
   if constexpr (bits<IN>() == 8) {
     u32 bytes[4] = {};
@@ -181,10 +183,11 @@ DIECAST_UNROLL
     }
     f16_of_e4m3(bytes, block.words);
   } else {
+    constexpr int kAtOnce = bits<IN>() == 32 ? 4 : 16;
     const int present = count < 16 ? static_cast<int>(count) : 16;
 DIECAST_UNROLL
-    for (int i = 0; i < 16; i += 4) {
-      load_four_elements(x + i, present - i, block.words + i * bits<IN>() / 32);
+    for (int i = 0; i < 16; i += kAtOnce) {
+      load_elements<IN, bits<IN>() == 32 ? 4 : 8>(x + i, present - i, block.words + i);
     }
   }
   return block;

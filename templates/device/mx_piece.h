@@ -47,8 +47,7 @@ DIECAST_NO_UNROLL
         copy_async<16>(own + 512 * i, x, true);
       } else {
         Vector<16> v;
-DIECAST_UNROLL
-        for (int j = 0; j < kElements; j += 4) load_four_elements(x + j, count - j, v.words + j / kPerWord);
+        load_elements<IN, 4>(x, count, v.words);
         store_shared(own + 512 * i, v);
       }
     }

@@ -16,6 +16,11 @@ template <class IN>
 DIECAST_DEVICE Block16<IN> load_whole(const IN* x) { return load_block16(x); }
 // In a call: all bytes are converted, and pieces begin at several places.
 DIECAST_DEVICE_CALL Block16<f16> load_whole(const e4m3* x) { return load_block16(x); }
+// In a call: in place it takes registers of all that a lane keeps meanwhile.
+template <class IN>
+DIECAST_DEVICE_CALL LoadedBlock16<IN> load_elements_called(const IN* x, int count) {
+  return load_block16_elements(x, count);
+}
 
 // `Aligned`: rows are whole blocks of 16 and start at multiples of 16 bytes.
 template <class IN, bool Aligned>
@@ -111,7 +116,7 @@ DIECAST_UNROLL
       to = {};
       if (has_row && cols > 0) to = load_whole(x);
     } else {
-      to = load_block16_elements(x, has_row ? cols : 0);
+      to = load_elements_called(x, has_row ? cols : 0);
     }
   }
 };
