@@ -78,9 +78,10 @@ struct GroupWalk {
       place = find_member<Sixteens, TileRows>(members, all, index, place, row_tiles);
       if (place.member == all) return false;
     }
-    row = static_cast<u32>(index - place.begin) / row_tiles;
-    piece = static_cast<u32>(index - place.begin) % row_tiles;
-    return Grouped || i64{row} * TileRows < matrix_rows;
+    if (!Grouped && index >= ceil_div(matrix_rows, TileRows) * row_tiles) return false;
+    const u32 nth = static_cast<u32>(index - place.begin);
+    row = nth / row_tiles, piece = nth - row * row_tiles;
+    return true;
   }
   DIECAST_DEVICE void next() { index += step; }
 };

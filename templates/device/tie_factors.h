@@ -99,9 +99,12 @@ DIECAST_DEVICE Vector<8> tie_factor(u32 bits, const Vector<8>* of_significand) {
 // All `Threads` of the block of threads: both sides' factors, there when they return. global_of(side): rows', columns' global scale.
 template <int Threads, class GlobalOf>
 DIECAST_DEVICE void make_tie_factors(TieFactors* sides, const GlobalOf& global_of) {
+  static_assert(2 * kTieFactors % Threads == 0);
   const u32 thread = held_thread();
 DIECAST_NO_UNROLL
-  for (u32 side = thread / 32; side < 2; side += Threads / 32) {
+  for (u32 n = 0; n < (Threads == 32 ? 2 : 1); ++n) {  // as often for all threads: no loop of one step
+    const u32 side = thread / 32 + n;
+    if (side >= 2) continue;
     const OrdinaryGlobal global = global_of(side);
     const Vector<8> ways = tie_ways(global);
     if (thread % 32 < 8) sides[side].of_significand[thread % 8] = ways;
@@ -111,7 +114,8 @@ DIECAST_NO_UNROLL
   }
   __syncthreads();
 DIECAST_NO_UNROLL
-  for (u32 i = thread; i < 2 * kTieFactors; i += Threads) {
+  for (u32 n = 0; n < 2 * kTieFactors / Threads; ++n) {
+    const u32 i = thread + n * Threads;
     TieFactors& side = sides[i / kTieFactors];
     side.of_scale[i % kTieFactors] = tie_factor(i % kTieFactors, side.of_significand);
   }

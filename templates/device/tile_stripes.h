@@ -27,12 +27,14 @@ DIECAST_DEVICE void in_bands(u32& row, u32& col, u32 rows, u32 cols) {
 template <class Stripe, int Threads, class Output>
 DIECAST_DEVICE void write_columns(const Output& out, SharedPlace stripes) {
   constexpr u32 kPairs = kStripes / 2;
+  static_assert(64 * kPairs % Threads == 0);
   const u32 thread = held_thread();
   const u32 block = thread % kPairs * 2;
   const int has = min(out.blocks - static_cast<int>(block), 2), both = out.takes_two_codes() ? 2 : 3;
   const Stripe stripe{stripes + block * Stripe::kBytes, block};
 DIECAST_NO_UNROLL
-  for (u32 first = thread / kPairs; first < 64; first += Threads / kPairs) {
+  for (u32 n = 0; n < 64 * kPairs / Threads; ++n) {
+    const u32 first = thread / kPairs + n * (Threads / kPairs);
     SharedPlace from = held(stripe.codes(first));
     u8* to = out.codes + 8 * out.index(first, block);
 DIECAST_NO_UNROLL
