@@ -109,9 +109,7 @@ struct Piece {
   DIECAST_DEVICE void unpack_bytes(const Stage& to, int row, int block) const {
 DIECAST_UNROLL
     for (int i = 0; i < 2; ++i) {
-      const Vector<8> low = doubled_codes(words[2 * i]), high = doubled_codes(words[2 * i + 1]);
-      *reinterpret_cast<Vector<16>*>(to.codes + Stage::place(row, block + i)) =
-          {{low.words[0], low.words[1], high.words[0], high.words[1]}};
+      store_doubled_codes(to.codes + Stage::place(row, block + i), words[2 * i], words[2 * i + 1]);
       to.scales[(block + i) * Stage::kRows + row] = f32_from_e4m3({i == 0 ? of_first : of_second});
     }
   }

@@ -10,28 +10,29 @@
 
 namespace diecast {
 
-// Eight codes, doubled, as signed bytes in the order of the codes.
-DIECAST_DEVICE Vector<8> doubled_codes(u32 codes) {
-  Vector<8> bytes;
+// Sixteen codes, doubled, as signed bytes in the order of the codes, to 16 bytes of shared memory.
+DIECAST_DEVICE void store_doubled_codes(u8* to, u32 first, u32 second) {
 #if DIECAST_HOST
   static constexpr signed char kDoubled[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
-  signed char each[8];
-  for (int i = 0; i < 8; ++i) each[i] = kDoubled[codes >> (4 * i) & 15u];
-  __builtin_memcpy(&bytes, each, 8);
-#else
-  const u32 sign = codes & 0x88888888u;
-  const u32 asks = sign | sign >> 1;  // 12: the sign of byte 4 eight times; 0: byte 0
-DIECAST_UNROLL
-  for (int i = 0; i < 2; ++i) {
-    const u32 at = (codes & 0x77777777u) >> (16 * i);
-    const u32 plus = __byte_perm(0x03020100u, 0x0C080604u, at);
-    const u32 minus = __byte_perm(0xFDFEFF00u, 0xF4F8FAFCu, at);
-    u32 mask;  // __byte_perm leaves out the bit that asks for signs
-    asm("prmt.b32 %0, %1, %2, %3;" : "=r"(mask) : "r"(0u), "r"(0x80u), "r"(asks >> (16 * i)));
-    bytes.words[i] = (plus & ~mask) | (minus & mask);
+  for (int i = 0; i < 16; ++i) {
+    to[i] = static_cast<u8>(kDoubled[(i < 8 ? first : second) >> (4 * (i % 8)) & 15u]);
   }
+#else
+// Bytes by codes without signs, as they are and negative; which of them, by bytes of 255 or 0: a selector 12 asks for the sign
+// of 0x80 eight times.
+#define DIECAST_FOUR(to)                                                                     \
+  " prmt.b32 " to ", 0x03020100, 0x0C080604, m;\n prmt.b32 n, 0xFDFEFF00, 0xF4F8FAFC, m;\n"  \
+  " prmt.b32 t, 0, 0x80, s;\n lop3.b32 " to ", " to ", n, t, 0xD8;\n"
+#define DIECAST_EIGHT(codes, low, high)                                                      \
+  " and.b32 s, " codes ", 0x88888888;\n shr.u32 t, s, 1;\n or.b32 s, s, t;\n"                \
+  " and.b32 m, " codes ", 0x77777777;\n" DIECAST_FOUR(low)                                   \
+  " shr.u32 m, m, 16;\n shr.u32 s, s, 16;\n" DIECAST_FOUR(high)
+  asm volatile("{\n.reg .b32 m, n, s, t, w<4>;\n" DIECAST_EIGHT("%1", "w0", "w1") DIECAST_EIGHT("%2", "w2", "w3")
+               " st.shared.v4.b32 [%0], {w0, w1, w2, w3};\n}"
+               :: "r"(shared_address(to)), "r"(first), "r"(second) : "memory");
+#undef DIECAST_EIGHT
+#undef DIECAST_FOUR
 #endif
-  return bytes;
 }
 
 // The dot product of 16 signed bytes.
