@@ -51,7 +51,7 @@ DIECAST_KERNEL {
   const i64 row_blocks = ceil_div(cols, 16);
   if constexpr (PER == PER_column || RHT == RHT_column) {
     f32 found = 0.0f;
-    RowWalk at(ceil_div(cols, 32), ceil_div(rows, kColumnRows), thread / 32, threads / 32);
+    RowWalk at(ceil_div(cols, 32), ceil_div(rows, kColumnRows), thread / 32, threads / 32, COLS != 0);
     const i64 strips = ceil_div(rows, kColumnRows) * at.row_pieces;
 DIECAST_NO_UNROLL
     for (; at.index < strips; at.next()) {
@@ -65,7 +65,7 @@ DIECAST_NO_UNROLL
     if constexpr (PER == PER_tensor) Amax::meet_block<THREADS>(amax, found);
   } else if constexpr (PER == PER_row) {
     const i64 lane = threadIdx.x % 32 * 16;
-    RowWalk at(ceil_div(cols, kSpan), rows, thread / 32, threads / 32);
+    RowWalk at(ceil_div(cols, kSpan), rows, thread / 32, threads / 32, COLS != 0);
     const i64 spans = rows * at.row_pieces;
 DIECAST_NO_UNROLL
     for (; at.index < spans; at.next()) {
@@ -75,7 +75,7 @@ DIECAST_NO_UNROLL
     }
   } else if constexpr (PER == PER_block || PER == PER_tile) {
     constexpr int kRows = PER == PER_tile ? 16 : 1;
-    RowWalk at(ceil_div(cols, BLOCK), ceil_div(rows, kRows), thread, threads);
+    RowWalk at(ceil_div(cols, BLOCK), ceil_div(rows, kRows), thread, threads, COLS != 0);
     const i64 all = ceil_div(rows, kRows) * at.row_pieces;
 DIECAST_NO_UNROLL
     for (; at.index < all; at.next()) {
@@ -97,7 +97,7 @@ DIECAST_NO_UNROLL
       found = Amax::blocks(x, Share(blocks, thread, threads));
     } else {
 DIECAST_NO_UNROLL
-      for (RowWalk at(row_blocks, rows, thread, threads); at.index < blocks; at.next()) {
+      for (RowWalk at(row_blocks, rows, thread, threads, COLS != 0); at.index < blocks; at.next()) {
         const i64 first = at.piece * 16;
         found = Amax::larger(found, Amax::block(x + at.row * x_stride + first, cols - first));
       }

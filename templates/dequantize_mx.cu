@@ -114,7 +114,7 @@ DIECAST_KERNEL {
   if constexpr (kTransposed) {
     const i64 col_blocks = ceil_div(rows, 32);
 DIECAST_NO_UNROLL
-    for (RowWalk at(cols, col_blocks, thread, threads); at.row < col_blocks; at.next()) {
+    for (RowWalk at(cols, col_blocks, thread, threads, COLS != 0); at.row < col_blocks; at.next()) {
       const i64 col = at.piece;
       const u8* from = data + (col * col_blocks + at.row) * 16;
       const f32 scale = scale_of(scales, stride, at.row * 32, col);
@@ -130,7 +130,7 @@ DIECAST_UNROLL
   } else {
     const i64 row_bytes = kFourBit ? ceil_div(cols, 32) * 16 : cols;
 DIECAST_NO_UNROLL
-    for (RowWalk at(ceil_div(cols, 8), rows, thread, threads); at.row < rows; at.next()) {
+    for (RowWalk at(ceil_div(cols, 8), rows, thread, threads, COLS != 0); at.row < rows; at.next()) {
       const i64 first = at.piece * 8, left = cols - first;
       const Codes codes =
           load_codes(data + at.row * row_bytes + (kFourBit ? first / 2 : first), left);

@@ -80,7 +80,7 @@ DIECAST_KERNEL {
   if constexpr (kDense && !ROW_SCALE && !DIECAST_HOST) {  // the host has no loads that wait
     dequantize_dense(codes, scales, factor[0], out, rows * (cols / 8));
   } else {
-    RowWalk at(ceil_div(cols, 8), rows, blockIdx.x * THREADS + threadIdx.x, gridDim.x * THREADS);
+    RowWalk at(ceil_div(cols, 8), rows, blockIdx.x * THREADS + threadIdx.x, gridDim.x * THREADS, COLS != 0);
     const i64 pieces = rows * at.row_pieces;
 DIECAST_NO_UNROLL
     for (; at.index < pieces; at.next()) {

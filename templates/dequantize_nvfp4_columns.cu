@@ -39,7 +39,7 @@ using Scales = ScaleLayout<LAYOUT>;
 DIECAST_KERNEL {
   const i64 col_blocks = ceil_div(rows, 16);
 DIECAST_NO_UNROLL
-  for (RowWalk at(cols, col_blocks, blockIdx.x * THREADS + threadIdx.x, gridDim.x * THREADS);
+  for (RowWalk at(cols, col_blocks, blockIdx.x * THREADS + threadIdx.x, gridDim.x * THREADS, COLS != 0);
        at.row < col_blocks; at.next()) {
     const i64 col = at.piece, row = at.row * 16;
     const Vector<8> block = load_streaming<8>(codes + (col * col_blocks + at.row) * 8);

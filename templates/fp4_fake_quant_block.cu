@@ -63,7 +63,7 @@ struct DynamicScale {
 DIECAST_KERNEL {
   const DynamicScale scale(global_amax[0]);
   for (RowWalk at(ceil_div(cols, BLOCK), rows, blockIdx.x * THREADS + threadIdx.x,
-                  gridDim.x * THREADS);
+                  gridDim.x * THREADS, COLS != 0);
        at.row < rows; at.next()) {
     const i64 first = at.piece * BLOCK, count = min(i64{BLOCK}, cols - first);
     const IN* from = x + at.row * x_stride + first;
@@ -82,7 +82,7 @@ constexpr int kPiece = kFp4Piece<IN, IN>;
 DIECAST_KERNEL {
   const DynamicScale scale(global_amax[0]);
   RowWalk at(ceil_div(cols, BLOCK) * (BLOCK / kPiece), rows, blockIdx.x * THREADS + threadIdx.x,
-             gridDim.x * THREADS);
+             gridDim.x * THREADS, COLS != 0);
   const i64 pieces = rows * at.row_pieces;
   struct Place {
     i64 from, to, count;  // count: at most 0 where nothing is

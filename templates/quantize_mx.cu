@@ -81,7 +81,7 @@ DIECAST_NO_UNROLL
   const i64 padded_blocks = Scales::padded_cols(row_blocks);
   const i64 padded_rows = Scales::padded_rows(rows);
 DIECAST_NO_UNROLL
-  for (RowWalk at(padded_blocks, padded_rows, walker, walkers); at.row < padded_rows; at.next()) {
+  for (RowWalk at(padded_blocks, padded_rows, walker, walkers, COLS != 0); at.row < padded_rows; at.next()) {
     e8m0 scale = {0};
     if (at.row < rows && at.piece < row_blocks) {
       const i64 first = at.piece * 32 + lane * kElements;

@@ -263,6 +263,6 @@ DIECAST_NO_UNROLL
     const Matrix whole = {x,      x_stride,      rows,   cols,     data,
                           scales, scales_stride, data_t, scales_t, scales_t_pitch};
 DIECAST_NO_UNROLL
-    for (RowWalk at(row_pieces, bands, warp, warps); at.row < bands; at.next()) quantize(whole, at.row, at.piece);
+    for (RowWalk at(row_pieces, bands, warp, warps, COLS != 0); at.row < bands; at.next()) quantize(whole, at.row, at.piece);
   }
 }

@@ -129,7 +129,7 @@ DIECAST_NO_UNROLL
   } else {
     const i64 places = Layout::padded_rows(rows) * Layout::padded_cols(row_blocks);
 DIECAST_NO_UNROLL
-    for (RowWalk at(Layout::padded_cols(row_blocks), Layout::padded_rows(rows), thread, threads);
+    for (RowWalk at(Layout::padded_cols(row_blocks), Layout::padded_rows(rows), thread, threads, COLS != 0);
          at.index < places; at.next()) {
       const i64 index = LAYOUT == LAYOUT_linear ? at.index : at.row * row_blocks + at.piece;
       scales[Layout::offset(at.row, at.piece, scales_stride)] = scale_of(at.row, at.piece, index);

@@ -60,8 +60,8 @@ struct RowWalk {
   i64 rows, last;      // host: rows in all, the end of the stretch
   u32 step, row_step, piece_step;
 
-  // `step` is the number of walkers, so both fit 32 bits.
-  DIECAST_DEVICE RowWalk(i64 pieces_a_row, i64 all_rows, u32 walker, u32 walkers)
+  // `step` is the number of walkers, so both fit 32 bits. `known`: pieces_a_row is compiled in.
+  DIECAST_DEVICE RowWalk(i64 pieces_a_row, i64 all_rows, u32 walker, u32 walkers, bool known = false)
       : index(walker), row_pieces(pieces_a_row), rows(all_rows), step(walkers) {
 #if DIECAST_HOST
     const Share share(all_rows * pieces_a_row, walker, walkers);
@@ -70,8 +70,13 @@ struct RowWalk {
     piece = index < last ? index - row * pieces_a_row : 0;
 #else
     const u32 n = pieces_a_row < 0xFFFFFFFFll ? static_cast<u32>(pieces_a_row) : 0xFFFFFFFFu;
-    const TwoQuotients by(walker, walkers, n);
-    row = by.first, piece = by.first_left, row_step = by.second, piece_step = by.second_left;
+    if (known && n != 0) {  // a compiler multiplies
+      row = walker / n, piece = walker - row * n;
+      row_step = walkers / n, piece_step = walkers - row_step * n;
+    } else {
+      const TwoQuotients by(walker, walkers, n);
+      row = by.first, piece = by.first_left, row_step = by.second, piece_step = by.second_left;
+    }
 #endif
   }
   DIECAST_DEVICE void next() {
