@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdlib>
+#include <ostream>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,6 +16,7 @@ struct FuzzTarget {
   void (*run)(std::string_view input);
   std::vector<std::string> (*seeds)();
 };
+inline void PrintTo(const FuzzTarget& target, std::ostream* to) { *to << target.name; }
 
 std::span<const FuzzTarget> fuzz_targets();
 

@@ -3,6 +3,7 @@
 #include <diecast/launch/host_device.h>
 #include <gtest/gtest.h>
 
+#include <ostream>
 #include <string>
 
 #include "launch/host_kernels.h"
@@ -21,6 +22,8 @@ struct Divergence {
   const char* code;  // line 2 of test.cu and on
   const char* message;
 };
+
+void PrintTo(const Divergence& sample, std::ostream* to) { *to << sample.exchange; }
 
 class DivergenceTest : public ::testing::TestWithParam<Divergence> {};
 
