@@ -4,6 +4,8 @@
 #include <diecast/checkpoint/compare.h>
 #include <fake_file_system.h>
 
+#include <algorithm>
+
 namespace diecast::testing {
 namespace {
 
@@ -68,6 +70,24 @@ TEST_F(Sharded, DequantizedItHasTheFilesAndTheIndexThatItHad) {
   EXPECT_EQ(compared.tensors.size(), sample().tensors.size());
   EXPECT_GT(compared.total.decibels(), 15);
   EXPECT_TRUE(compare(again, Checkpoint::open(home).value()).value().identical());
+}
+
+// A file of another tool among ours: its weights are no less quantized, but say no type.
+TEST_F(Sharded, DequantizingReadsWeightsOfEveryFile) {
+  ASSERT_TRUE(quantize(write_shards(model_, sample_shards()), small_));
+  Shards shards = read_shards(small_);
+  for (auto& [file, content] : shards) {
+    const auto quantized = [](const auto& each) { return each.first.ends_with("weight_scale"); };
+    if (std::ranges::none_of(content.tensors, quantized)) continue;
+    content.metadata.clear();
+    break;
+  }
+  const auto mixed = Checkpoint::open(write_shards(small_, shards)).value();
+  const auto untold = plan_dequantize(mixed.header());
+  ASSERT_FALSE(untold);
+  EXPECT_EQ(untold.error().code, ErrorCode::value_missing);
+  const Plan plan = plan_dequantize(mixed.header(), DType::f32).value();
+  EXPECT_EQ(std::ranges::count(plan.tensors, Action::dequantize, &PlannedTensor::action), 4);
 }
 
 TEST_F(Sharded, OneFileOfAFolderBecomesAFolder) {

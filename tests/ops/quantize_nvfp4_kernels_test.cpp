@@ -160,5 +160,26 @@ TEST(QuantizeNvfp4Kernels, OneClusterFindsTheAmaxOfFewElements) {
   }
 }
 
+// A GPU of more multiprocessors than any so far has a kernel more for few elements.
+TEST(QuantizeNvfp4Kernels, AGpuOfManyMultiprocessorsHasAllOfThem) {
+  for (const int multiprocessors : {256, 257, 300}) {
+    testing::FakeMachine machine;
+    machine.cuda->gpus[0].sm_count = multiprocessors;
+    const auto runtime = machine.runtime();
+    const auto device = machine.cuda.device();
+    const auto op = PreparedQuantizeNvfp4::prepare(*runtime, device, {}).value();
+    runtime->freeze();
+    const Stream stream = device->create_stream().value();
+    const std::int64_t some = std::int64_t{multiprocessors} * 512;  // blocks of 16
+    const testing::Matrices below(*device, some - 1, 16), from(*device, some, 16);
+    machine.cuda.begin_capture(stream);
+    op.run(below.x, below.out, stream).value();
+    EXPECT_EQ(machine.cuda->launches.back().symbol, "quantize_nvfp4_small") << multiprocessors;
+    op.run(from.x, from.out, stream).value();
+    EXPECT_EQ(machine.cuda->launches.back().symbol, "quantize_nvfp4") << multiprocessors;
+    EXPECT_TRUE(machine.cuda.end_capture(stream));
+  }
+}
+
 }  // namespace
 }  // namespace diecast

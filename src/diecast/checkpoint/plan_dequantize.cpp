@@ -23,6 +23,8 @@ std::string part_name(const std::string& weight, std::string_view part) {
 // Names of quantized weights with the type they had; no type where the file does not say.
 using Types = std::map<std::string, std::optional<DType>>;
 
+bool is_ours(const Metadata& metadata) { return metadata.count(std::string(kFormatKey)) != 0; }
+
 Result<Types> types_of_metadata(const Metadata& metadata) {
   std::vector<std::string> profiles;  // a scale_2 means the same to all of them
   for (const Profile profile :
@@ -58,10 +60,11 @@ Result<Types> types_of_metadata(const Metadata& metadata) {
   return types;
 }
 
-// Another tool's file: U8 weights that have block scales.
+// Another tool's files, those without our metadata: U8 weights that have block scales.
 Types types_of_tensors(const CheckpointHeader& header) {
   Types types;
   for (const TensorInfo& tensor : header.tensors) {
+    if (is_ours(header.metadata[tensor.file])) continue;
     if (tensor.dtype != StoredDType::u8 || !tensor.name.ends_with(kWeightSuffix)) continue;
     if (header.find(part_name(tensor.name, "weight_scale")))
       types.emplace(tensor.name, std::nullopt);
@@ -155,12 +158,12 @@ Result<Plan> plan_dequantize(const CheckpointHeader& header, std::optional<DType
   Types types;
   bool ours = false;
   for (const Metadata& metadata : header.metadata) {
-    if (metadata.count(std::string(kFormatKey)) == 0) continue;
+    if (!is_ours(metadata)) continue;
     ours = true;
     DIECAST_TRY(Types here, types_of_metadata(metadata));
     types.merge(here);
   }
-  if (!ours) types = types_of_tensors(header);
+  types.merge(types_of_tensors(header));  // a type that metadata gives stays
   if (types.empty() && !ours) {
     return Error{ErrorCode::invalid_argument, "no tensor of the file is quantized to NVFP4",
                  "give a file that `diecast quantize` wrote"};

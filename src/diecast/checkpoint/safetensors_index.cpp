@@ -22,8 +22,10 @@ struct Passing {
   std::string key, fault;
 
   bool operator()(int depth, nlohmann::json::parse_event_t event, nlohmann::json& value) {
-    if (depth > kHeaderDepthLimit && fault.empty())
-      fault = cat("it nests deeper than ", kHeaderDepthLimit, " levels");
+    if (depth > kHeaderDepthLimit) {  // nor is it kept, which would take much more than its text
+      if (fault.empty()) fault = cat("it nests deeper than ", kHeaderDepthLimit, " levels");
+      return false;
+    }
     if (event != nlohmann::json::parse_event_t::key || depth > 2) return true;
     const auto& text = value.get_ref<const std::string&>();
     if (depth == 1) key = text;
