@@ -53,5 +53,14 @@ TEST_F(KernelAhead, WhatFailsAheadIsPreloadsToTryAndToTell) {
   EXPECT_NE(told.error().what.find(never->artifact().spelling), std::string::npos);
 }
 
+TEST_F(KernelAhead, WhatWasReadServesTheNextTry) {
+  const auto k = kernel();
+  k->read_ahead();
+  cuda_->fail["cuKernelGetFunction"] = {{1, 2}};
+  ASSERT_FALSE(k->preload());
+  ASSERT_TRUE(k->preload().value());
+  EXPECT_EQ(cuda_->count("cuLibraryLoadData"), 1);
+}
+
 }  // namespace
 }  // namespace diecast

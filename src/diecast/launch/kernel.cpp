@@ -117,9 +117,9 @@ Result<bool> Kernel::preload() {
   if (resident_.find(context)) return false;
   std::lock_guard lock(state_->loading);
   if (resident_.find(context)) return false;
-  const std::shared_ptr<ReadCode> read = std::exchange(state_->code, nullptr);
+  // What was read ahead is kept where loading fails: the driver never lets go of it.
   DIECAST_TRY(std::shared_ptr<ResidentCode> code,
-              device_->load(*artifact_, state_->rule.needs(), read.get()));
+              device_->load(*artifact_, state_->rule.needs(), state_->code.get()));
   const auto& wanted = state_->arguments.parameter_bytes();
   if (const auto found = code->parameter_bytes(); found && *found != wanted)
     return Error{ErrorCode::file_corrupt,
@@ -127,6 +127,7 @@ Result<bool> Kernel::preload() {
                      sizes_text(*found), " bytes; its header says ", sizes_text(wanted)),
                  "delete its cache entry and build it again"};
   resident_.add(context, std::move(code));
+  state_->code = nullptr;
   return true;
 }
 
