@@ -24,7 +24,7 @@ inline constexpr u32 kSigns = 0x80008000u, kOddCodes = 0x82008200u, kCodes = 0x8
 // In shared memory: of one global scale, which is kept for blocks that are not ordinary.
 struct TieFactors {
   Vector<8> of_scale[kTieFactors];  // as TieScale has them
-  Vector<16> global;
+  Vector<16> global;                // as OrdinaryGlobal has it, then what TieGlobal has of it
   Vector<8> of_significand[8];      // those of scales from 1 to below 2
 };
 
@@ -33,9 +33,9 @@ struct TieScale;
 struct TieGlobal {
   using Scale = TieScale;
   SharedPlace factors;  // TieFactors
-  f32 encode_sixth;     // as Nvfp4Global has it
+  f32 encode_sixth;     // as Nvfp4Global has it; NaN where no factor is right: a scale with a sign would be looked for behind the others
 
-  DIECAST_DEVICE void find() { encode_sixth = of_all().encode_sixth; }
+  DIECAST_DEVICE void find() { encode_sixth = __uint_as_float(load_shared<16>(factors + 8 * kTieFactors).words[3]); }
   DIECAST_DEVICE OrdinaryGlobal of_all() const {
     const Vector<16> v = load_shared<16>(factors + 8 * kTieFactors);
     return {{__uint_as_float(v.words[0]), __uint_as_float(v.words[1])}, __uint_as_float(v.words[2])};
@@ -109,7 +109,8 @@ DIECAST_NO_UNROLL
     const Vector<8> ways = tie_ways(global);
     if (thread % 32 < 8) sides[side].of_significand[thread % 8] = ways;
     if (thread % 32 == 8) {
-      sides[side].global = {{__float_as_uint(global.encode_sixth), __float_as_uint(global.decode), __float_as_uint(global.limit), 0}};
+      const u32 encode_sixth = __float_as_uint(global.encode_sixth);
+      sides[side].global = {{encode_sixth, __float_as_uint(global.decode), __float_as_uint(global.limit), global.limit != 0.0f ? encode_sixth : 0x7FFFFFFFu}};
     }
   }
   __syncthreads();

@@ -94,6 +94,8 @@ inline void expect_tie_blocks_as_the_recipe(std::shared_ptr<Device> device) {
   EXPECT_GT(on.seldom(blocks_up_to(6.0f, random), 0.5f), 0);  // larger than the largest
   EXPECT_EQ(on.seldom(any, 0x1p-126f), kTieBlocks);           // a global scale out of range
   EXPECT_EQ(on.seldom(any, 0x1p120f), kTieBlocks);
+  EXPECT_EQ(on.seldom(blocks_up_to(6.0f, random), -6.0f), kTieBlocks);  // scales with a sign
+  EXPECT_EQ(on.seldom(blocks_up_to(0x1p-20f, random), -6.0f), kTieBlocks);
 }
 
 }  // namespace diecast::variants
