@@ -30,7 +30,7 @@ require  !SCALES_APART || LAYOUT == LAYOUT_linear        // tiles of scales lie 
 require  PROFILE != PROFILE_te || FORMAT != FORMAT_mxfp4    // MXFP4 is defined by PROFILE=torchao, and of bf16 by PROFILE=modelopt
 require  PROFILE == PROFILE_torchao || MODE == MODE_rceil    // other modes than rceil are defined by PROFILE=torchao
 require  PROFILE != PROFILE_modelopt || (FORMAT == FORMAT_mxfp4 && IN == bf16)  // PROFILE=modelopt defines MXFP4 of bf16: FORMAT=mxfp4 IN=bf16
-launch   grid(min(ceil_div(align_up(rows, LAYOUT == LAYOUT_s128x4 ? 128 : LAYOUT == LAYOUT_s8x4 ? 8 : 1) * align_up(ceil_div(cols, 32), LAYOUT == LAYOUT_linear ? 1 : 4) * (host ? 1 : 2), THREADS), sm_count * waves)) block(THREADS)
+launch   grid(min(ceil_div(align_up(rows, LAYOUT == LAYOUT_s128x4 ? 128 : LAYOUT == LAYOUT_s8x4 ? 8 : 1) * align_up(ceil_div(cols, 32), LAYOUT == LAYOUT_linear ? 1 : 4) * (host ? 15 : cols % 32 == 0 ? 30 : 32), THREADS * 15), sm_count * waves)) block(THREADS)
 launch   dependent
 target   host, sm_80+
 exchange none                                            // on the host, where a thread takes whole blocks
@@ -45,48 +45,61 @@ using Format = Mx<FORMAT, MODE, PROFILE != PROFILE_te, PROFILE == PROFILE_modelo
 // Two threads a block of 32, so that a warp writes whole lines of codes; on the host one does it all.
 constexpr int kLanes = DIECAST_HOST ? 1 : 2;
 constexpr int kElements = 32 / kLanes;
-// Of rows one behind another that are whole blocks, and of others.
-using WholeBlock = MxBlock<Format, IN, 32, kLanes>;
 using Block = MxBlock<Format, IN, ROWS == ROWS_any ? 0 : COLS != 0 && COLS % 32 == 0 ? 32 : 16, kLanes>;
+using Half = MxBlock<Format, IN, 16, 2>;
 using Scales = ScaleLayout<LAYOUT>;
 
-// A thread's share of a block, of which `left` elements are there; the scale that the block has.
-template <class BlockOf>
-DIECAST_DEVICE e8m0 quantize_block(const IN* from, i64 left, u8* to) {
-  const BlockOf block(from, left);
-  u32 largest = block.largest();
-  next_may_begin(largest);
-  const e8m0 scale = Format::scale(largest);
-  block.store(to, left, reciprocal_of_e8m0(scale));
-  return scale;
+// A matrix without gaps: halves of blocks, one after another, of which a row has `row_halves`. A lane loads its half before it knows
+// whose it is; where a row's last half is alone, a warp's first and last lane load for their neighbours only.
+DIECAST_DEVICE void quantize_halves(const IN* x, u8* data, e8m0* scales, i64 halves, u32 row_halves) {
+  const u32 odd = row_halves % 2, lane = threadIdx.x % 32, lanes = 32 - 2 * odd, warps = THREADS / 32;
+DIECAST_NO_UNROLL
+  for (i64 first = i64{blockIdx.x * warps + threadIdx.x / 32} * lanes; first < halves; first += i64{gridDim.x * warps} * lanes) {
+    const i64 half = first + lane - odd;
+    const bool there = static_cast<u64>(half) < static_cast<u64>(halves);
+    Half block(x + half * 16, there ? 16 : 0);
+    i64 whole = half;  // that half where rows are whole blocks
+    bool alone = false;
+    if (odd != 0) {
+      const u32 nth = static_cast<u32>(half), row = nth / row_halves;
+      whole += row, alone = nth - row * row_halves == row_halves - 1;
+    }
+    const u32 own = block.own_largest(), other = __shfl_sync(0xFFFFFFFFu, own, whole % 2 != 0 ? lane - 1 : lane + 1);
+    u32 largest = alone ? own : max(own, other);
+    next_may_begin(largest);
+    const e8m0 scale = Format::scale(largest);
+    if (!there || lane - odd >= lanes) continue;
+    u8* to = data + (Format::kFourBit ? whole * 8 : half * 16);
+    const f32 factor = reciprocal_of_e8m0(scale);
+DIECAST_NO_UNROLL
+    for (int n = Format::kFourBit && alone ? 2 : 1; n > 0; --n, to += 8, block = Half()) block.store(to, 16, factor);  // and its padding
+    if (whole % 2 == 0) scales[whole / 2] = scale;
+  }
 }
 
 DIECAST_KERNEL {
-  const u32 thread = blockIdx.x * THREADS + threadIdx.x, lane = thread % kLanes;
-  const u32 walker = thread / kLanes, walkers = gridDim.x * (THREADS / kLanes);
-  const auto place = [](i64 element) { return Format::kFourBit ? element / 2 : element; };
-  if constexpr (ROWS == ROWS_apart && LAYOUT == LAYOUT_linear && !SCALES_APART) {
-    if (x_stride == cols && cols % 32 == 0) {  // no row has to be found by a division
-DIECAST_NO_UNROLL
-      for (Share at(rows * (cols / 32), walker, walkers); at.first < at.last; at.first += at.step) {
-        const i64 first = at.first * 32 + lane * kElements;
-        const e8m0 scale = quantize_block<WholeBlock>(x + first, kElements, data + place(first));
-        if (lane == 0) scales[at.first] = scale;
-      }
+  if constexpr (ROWS == ROWS_apart && LAYOUT == LAYOUT_linear && !SCALES_APART && !DIECAST_HOST) {
+    const i64 row_halves = cols / 16, halves = rows * row_halves;
+    if (x_stride == cols && (row_halves % 2 == 0 || halves < 0x100000000ll)) {
+      quantize_halves(x, data, scales, halves, static_cast<u32>(row_halves));
       return;
     }
   }
+  const u32 thread = blockIdx.x * THREADS + threadIdx.x, lane = thread % kLanes;
   const i64 row_blocks = ceil_div(cols, 32);
   const i64 row_bytes = Format::kFourBit ? row_blocks * 16 : cols;
   const i64 padded_blocks = Scales::padded_cols(row_blocks);
   const i64 padded_rows = Scales::padded_rows(rows);
 DIECAST_NO_UNROLL
-  for (RowWalk at(padded_blocks, padded_rows, walker, walkers, COLS != 0); at.row < padded_rows; at.next()) {
+  for (RowWalk at(padded_blocks, padded_rows, thread / kLanes, gridDim.x * (THREADS / kLanes), COLS != 0); at.row < padded_rows; at.next()) {
     e8m0 scale = {0};
     if (at.row < rows && at.piece < row_blocks) {
       const i64 first = at.piece * 32 + lane * kElements;
-      scale = quantize_block<Block>(x + at.row * x_stride + first, cols - first,
-                                    data + at.row * row_bytes + place(first));
+      const Block block(x + at.row * x_stride + first, cols - first);
+      u32 largest = block.largest();
+      next_may_begin(largest);
+      scale = Format::scale(largest);
+      block.store(data + at.row * row_bytes + (Format::kFourBit ? first / 2 : first), cols - first, reciprocal_of_e8m0(scale));
     }
     if (lane == 0) scales[Scales::offset(at.row, at.piece, scales_stride)] = scale;
   }

@@ -21,7 +21,7 @@ option   enum  RHT        {none, rowwise, columnwise, both} = none   // the dire
 option   int   SIGN_MASK  = 0                            // RHT: bit i flips the sign of element i of 16
 option   bool  STOCHASTIC = false                        // codes are rounded by random numbers (stochastic.h)
 tune     int   THREADS    {32, 256} = 256
-tune     int   waves      {1, 8, 64} = 64                // the most blocks of threads a multiprocessor gets
+tune     int   waves      {1, 8, 64, 256} = 256           // the most blocks of threads a multiprocessor gets
 size     rows  device
 size     cols  = COLS  divisible (ROWS == ROWS_any ? 1 : 16)
 size     count                                           // members; 0 unless GROUPED
@@ -58,8 +58,9 @@ require  RHT == RHT_none || RHT == RHT_columnwise || DIRECTION != DIRECTION_colu
 require  RHT == RHT_none || RHT == RHT_rowwise || DIRECTION != DIRECTION_rowwise  // there is no columnwise output to transform
 require  RHT != RHT_none || SIGN_MASK == 0               // signs belong to the transform
 require  SIGN_MASK >= 0 && SIGN_MASK < 65536             // one bit for each of 16 elements
-launch   grid(min((ceil_div(rows, 128) + count) * ceil_div(cols, (bits(IN) == 32 ? 128 : 256)), sm_count * waves)) block(THREADS) resident(DIRECTION == DIRECTION_both && ROWS == ROWS_apart && bits(IN) == 16 && BLOCK_ROWS == 1 && PROFILE == PROFILE_te && GLOBAL == GLOBAL_amax && FOUR_OVER_SIX == FOUR_OVER_SIX_off && !STOCHASTIC && !ROW_SCALE && RHT == RHT_none && (cc < 86 || cc == 90) ? 3 : bits(IN) != 16 || ROW_SCALE || (RHT != RHT_none && (GROUPED || DIRECTION != DIRECTION_columnwise || BLOCK_ROWS == 16)) || PROFILE != PROFILE_te || FOUR_OVER_SIX != FOUR_OVER_SIX_off || STOCHASTIC ? 1 : ROWS != ROWS_apart || (GROUPED && (DIRECTION != DIRECTION_rowwise || BLOCK_ROWS == 16)) ? 2 : GROUPED || RHT != RHT_none || (DIRECTION == DIRECTION_rowwise && (BLOCK_ROWS == 1 || LAYOUT != LAYOUT_linear)) ? 3 : 4)
+launch   grid(align_up(min((ceil_div(rows, 128) + count) * ceil_div(cols, (bits(IN) == 32 ? 128 : 256)), sm_count * waves), 2)) block(THREADS) resident(DIRECTION == DIRECTION_both && ROWS == ROWS_apart && bits(IN) == 16 && BLOCK_ROWS == 1 && PROFILE == PROFILE_te && GLOBAL == GLOBAL_amax && FOUR_OVER_SIX == FOUR_OVER_SIX_off && !STOCHASTIC && !ROW_SCALE && RHT == RHT_none && (cc < 86 || cc == 90) ? 3 : bits(IN) != 16 || ROW_SCALE || (RHT != RHT_none && (GROUPED || DIRECTION != DIRECTION_columnwise || BLOCK_ROWS == 16)) || PROFILE != PROFILE_te || FOUR_OVER_SIX != FOUR_OVER_SIX_off || STOCHASTIC ? 1 : ROWS != ROWS_apart || (GROUPED && (DIRECTION != DIRECTION_rowwise || BLOCK_ROWS == 16)) ? 2 : GROUPED || RHT != RHT_none || (DIRECTION == DIRECTION_rowwise && (BLOCK_ROWS == 1 || LAYOUT != LAYOUT_linear)) ? 3 : 4)
 launch   shared(DIRECTION == DIRECTION_both && ROWS == ROWS_apart && bits(IN) == 16 && BLOCK_ROWS == 1 && PROFILE == PROFILE_te && GLOBAL == GLOBAL_amax && FOUR_OVER_SIX == FOUR_OVER_SIX_off && !STOCHASTIC && !ROW_SCALE && RHT == RHT_none && (cc < 86 || cc == 90) ? 65536 : 0)  // eight stripes
+launch   cluster(DIRECTION == DIRECTION_both && ROWS == ROWS_apart && bits(IN) == 16 && BLOCK_ROWS == 1 && PROFILE == PROFILE_te && GLOBAL == GLOBAL_amax && FOUR_OVER_SIX == FOUR_OVER_SIX_off && !STOCHASTIC && !ROW_SCALE && RHT == RHT_none && LAYOUT == LAYOUT_linear && !GROUPED && cc == 90 ? 2 : 1)  // of tiles one below the other
 target   host, sm_80+
 exchange block                                           // a tile is read along one side and quantized along the other
 sample   COLS {0}  SIGN_MASK {0, 55272}  rows {0, 1, 17, 130}  cols {1, 17, 80, 300}  count {0}  pitch_t {0}
@@ -93,6 +94,9 @@ constexpr bool kTogether = kPlain && kOrdinary && RHT == RHT_none && ROWS == ROW
 constexpr bool kStriped = kTogether && kBoth && (DIECAST_CC < 86 || DIECAST_CC == 90);
 // By factors that are made once a tile, for both sides. (Of members that would take eleven empty kernels to compile.)
 constexpr bool kTies = kStriped && dtype_id<Element> == dtype_id<bf16> && !GROUPED;
+// Tiles one below the other are a cluster's, which writes columns' scales 16 at once: what crosses between the halves of the second-level
+// cache is what the kernel waits for, and a piece of a sector crosses as a whole one does.
+constexpr int kCluster = kStriped && !GROUPED && LAYOUT == LAYOUT_linear && DIECAST_CC == 90 ? 2 : 1;
 // Members may have few rows: their tiles are low and wide, so that there is work for all warps.
 constexpr bool kLow = GROUPED && !kColumnwise && kPlain;
 constexpr int kRows = kLow ? 32 : kTileRows, kParts = kLow ? 4 : 1, kTileCols = kParts * (bits<IN>() == 32 ? 128 : 256);
@@ -116,17 +120,17 @@ DIECAST_DEVICE void find_globals(const Member& m, Global& of_rows, Global& of_co
 
 // In a call, as all that is long.
 template <int Threads>
-DIECAST_DEVICE_CALL void make_ties(u64 of_rows, u64 of_columns, TieFactors* ties) {
-  make_tie_factors<Threads>(ties, [&](u32 side) { return global_at(side == 0 ? of_rows : of_columns); });
+DIECAST_DEVICE_CALL void make_ties(f32 of_rows, f32 of_columns, TieFactors* ties) {
+  make_tie_factors<Threads>(ties, [&](u32 side) { return global_of(side == 0 ? of_rows : of_columns); });
 }
 
 // Both sides of a tile as quantize(by_rows, by_columns, find) does it; find() makes what they are under, by all threads.
 template <bool Ties, class Global, class Quantize>
-DIECAST_DEVICE void under_globals(const Member& m, Global& of_rows, Global& of_columns, TieFactors* ties, const Quantize& quantize) {
+DIECAST_DEVICE void under_globals(const Member& m, f32 row_amax, f32 col_amax, Global& of_rows, Global& of_columns, TieFactors* ties, const Quantize& quantize) {
   if constexpr (Ties) {
     TieGlobal by_rows = {held(shared_place(ties)), 0.0f}, by_columns = {held(shared_place(ties + 1)), 0.0f};
     quantize(by_rows, by_columns, [&] {
-      make_ties<THREADS>(m.rowwise.amax, m.columnwise.amax, ties);
+      make_ties<THREADS>(row_amax, col_amax, ties);
       by_rows.find(), by_columns.find();
     });
   } else {
@@ -252,6 +256,7 @@ DIECAST_KERNEL {
   __shared__ TileScales<kColumnwise && kPlain ? kTileCols : 1, kStripes> scales_down;
   __shared__ TileScales<kBoth && kPlain && !(kStriped && LAYOUT == LAYOUT_linear) ? kTileRows : 1, kTileCols / 16> scales_across;
   __shared__ TieFactors ties[kTies ? 2 : 1];
+  const f32 row_amax = kTies ? *amax : 0.0f, col_amax = kTies ? *amax_t : 0.0f;  // first of all, for what is made of them is awaited
   const Piece piece{staged->words + (kColumnwise || !kPlain ? threadIdx.x / 32 * Piece::kWords : 0)};
   const Member whole = {reinterpret_cast<u64>(x), 0, rows, x_stride,
       {reinterpret_cast<u64>(codes), reinterpret_cast<u64>(scales), reinterpret_cast<u64>(amax), scales_stride},
@@ -264,7 +269,7 @@ DIECAST_NO_UNROLL
        at.find<kRows>(row_tiles); at.next()) {
     const Member m = GROUPED ? at.members[at.place.member] : whole;
     if constexpr (GROUPED && !kBoth && kPlain) find_globals(m, of_rows, of_columns);
-    if constexpr (kStriped) in_bands(at.row, at.piece, static_cast<u32>(ceil_div(m.rows, kTileRows)), row_tiles);
+    const bool in_band = kStriped && in_bands(at.row, at.piece, static_cast<u32>(ceil_div(m.rows, kTileRows)), row_tiles);
     const i64 row = i64{at.row} * kRows, col = i64{at.piece} * kTileCols, row_blocks = ceil_div(cols, 16), col_blocks = ceil_div(m.rows, 16);
     const int in_rows = static_cast<int>(min(m.rows - row, i64{kRows})), in_cols = static_cast<int>(min(cols - col, i64{kTileCols}));
     const auto output = [&](bool turned) {
@@ -282,9 +287,10 @@ DIECAST_NO_UNROLL
     } else if constexpr (kStriped) {
       const auto seldom = [&](const Block& block, const auto& global) { return quantize_seldom(block, 0.0f, global); };
       const auto quantize = [&](const auto& by_rows, const auto& by_columns, const auto& find) -> void {
-        quantize_stripes<Element, THREADS>(from, m.stride * sizeof(IN), output(false), output(true), scales_across, scales_down, by_rows, by_columns, find, seldom);
+        const int cluster_blocks = in_band ? static_cast<int>(min(col_blocks - at.row / kCluster * kCluster * kStripes, i64{kCluster * kStripes})) : 0;
+        quantize_stripes<Element, THREADS, kCluster>(from, m.stride * sizeof(IN), output(false), output(true), scales_across, scales_down, by_rows, by_columns, find, seldom, cluster_blocks);
       };
-      under_globals<kTies>(m, of_rows, of_columns, ties, quantize);
+      under_globals<kTies>(m, row_amax, col_amax, of_rows, of_columns, ties, quantize);
     } else {
       const auto find = [&] { find_globals(m, of_rows, of_columns); };
       quantize_pieces<Way, THREADS>(from, m.stride, output(false), output(true), columns, scales_across, scales_down, of_rows, of_columns, find, piece);

@@ -1,5 +1,5 @@
-// The largest of all magnitudes of a cluster: blocks of threads that are on the GPU together and write into each
-// other's shared memory, on 9.0 and later. A kernel is told its cluster's size by a parameter, 1 where there is none.
+// Clusters: blocks of threads that are on the GPU together and reach each other's shared memory, on 9.0 and later. A kernel is
+// told its cluster's size by a parameter, 1 where there is none. What one reads of another's; the largest of all magnitudes.
 #pragma once
 
 #include <diecast/device/reduce.h>
@@ -19,6 +19,38 @@ DIECAST_DEVICE u32 cluster_rank() {
   }
 #endif
   return 0;
+}
+
+// All threads of all blocks that have not ended wait for each other, and see what was written to shared memory before. (A release of
+// all memory would wait for stores to arrive; until 12.8 there is no other.)
+template <int Blocks>
+DIECAST_DEVICE void cluster_barrier() {
+#if !DIECAST_HOST
+  if constexpr (Blocks > 1) {
+#if __CUDACC_VER_MAJOR__ > 12 || __CUDACC_VER_MINOR__ >= 8
+    asm volatile("fence.release.sync_restrict::shared::cta.cluster;\n barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
+#else
+    asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
+#endif
+    asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
+    return;
+  }
+#endif
+  __syncthreads();
+}
+
+// Four bytes of the shared memory of block `rank`, where this one has `own`.
+template <int Blocks>
+DIECAST_DEVICE u32 load_of_cluster(const void* own, u32 rank) {
+#if !DIECAST_HOST
+  if constexpr (Blocks > 1) {
+    u32 word;
+    asm volatile("{\n .reg .b32 at;\n mapa.shared::cluster.u32 at, %1, %2;\n ld.shared::cluster.u32 %0, [at];\n}"
+                 : "=r"(word) : "r"(shared_address(own)), "r"(rank) : "memory");
+    return word;
+  }
+#endif
+  return *static_cast<const u32*>(own);
 }
 
 // One reduction, once in a kernel, by all threads of `Blocks` blocks of `Threads`. It is made at the kernel's

@@ -39,12 +39,16 @@ DIECAST_UNROLL
     }
   }
 
+  // Of what the lane has.
+  DIECAST_DEVICE u32 own_largest() const {
+    u32 found = MX::template largest<IN>(halves[0]);
+    if constexpr (Lanes == 1) found = max(found, MX::template largest<IN>(halves[1]));
+    return found;
+  }
   // Of the whole block: where two lanes share it, both take part.
   DIECAST_DEVICE u32 largest() const {
-    u32 found = MX::template largest<IN>(halves[0]);
-    if constexpr (Lanes == 1) {
-      found = max(found, MX::template largest<IN>(halves[1]));
-    } else {
+    u32 found = own_largest();
+    if constexpr (Lanes == 2) {
       found = max(found, __shfl_xor_sync(3u << (threadIdx.x & 30), found, 1));
     }
     return found;

@@ -2,9 +2,11 @@
 // once: the second-level cache takes pieces of sectors at a fraction of the rate of whole ones.
 #pragma once
 
+#include <diecast/device/cluster.h>
 #include <diecast/device/scale_layout.h>
 #include <diecast/device/shared_place.h>
 #include <diecast/device/simt.h>
+#include <diecast/device/tile_output.h>
 #include <diecast/device/types.h>
 
 namespace diecast {
@@ -12,27 +14,29 @@ namespace diecast {
 // Lines of so many blocks, a multiple of 4.
 template <int Lines, int Blocks>
 struct TileScales {
-  static constexpr int kWords = Blocks / 4, kFours = Lines * kWords, kShift = kWords == 4 ? 2 : kWords == 2 ? 1 : 0, kPitch = Blocks + 4;  // lines that follow each other in other banks
+  static constexpr int kLines = Lines, kWords = Blocks / 4, kFours = Lines * kWords, kShift = kWords == 4 ? 2 : kWords == 2 ? 1 : 0, kPitch = Blocks + 4;  // lines that follow each other in other banks
   alignas(4) e4m3 scales[Lines * kPitch];
 
   DIECAST_DEVICE e4m3* at(int line, int block) { return scales + line * kPitch + block; }
 };
 
 // All `Threads` of the block of threads, behind a barrier: linear scales, `lines` lines of `blocks`, of which there may be 2^`shift`
-// fours; `at_once` says whether four may be written so.
-template <int Threads>
-DIECAST_DEVICE_CALL void write_linear(e4m3* to, i64 pitch, const e4m3* scales, int lines, int blocks, int shift, bool at_once) {
+// fours; `at_once` says whether four may be written so. Of a cluster: block `rank` has the first kStripes of a line, and the next
+// ones the next.
+template <int Threads, int Cluster>
+DIECAST_DEVICE_CALL void write_linear(e4m3* to, i64 pitch, const e4m3* scales, int lines, int blocks, int shift, bool at_once, u32 rank) {
   const int word = at_once ? 4 : 5;  // scales that are written at once; a flag would double the loop
 DIECAST_NO_UNROLL
   for (int i = threadIdx.x; i < lines << shift; i += Threads) {
     const int line = i >> shift, block = (i & ((1 << shift) - 1)) * 4, has = min(blocks - block, 4);
-    const e4m3* const from = scales + line * ((4 << shift) + 4) + block;
+    const e4m3* const from = Cluster == 1 ? scales + line * ((4 << shift) + 4) + block : scales + line * (kStripes + 4) + block % kStripes;
+    u32 four = load_of_cluster<Cluster>(from, rank + block / kStripes);
     e4m3* const at = to + line * pitch + block;
     if (has == word) {
-      *reinterpret_cast<u32*>(at) = *reinterpret_cast<const u32*>(from);
+      *reinterpret_cast<u32*>(at) = four;
     } else {
 DIECAST_NO_UNROLL
-      for (int j = 0; j < has; ++j) at[j] = from[j];
+      for (int j = 0; j < has; ++j, four >>= 8) at[j] = {static_cast<u8>(four)};
     }
   }
 }
@@ -64,7 +68,7 @@ DIECAST_NO_UNROLL
 template <int Threads, class Output>
 DIECAST_DEVICE void write_scales(const Output& out, const e4m3* scales, int count, int shift) {
   if constexpr (Output::kLayout == 0) {
-    write_linear<Threads>(out.scales, out.pitch, scales, out.lines, out.blocks, shift, out.takes_four_scales());
+    write_linear<Threads, 1>(out.scales, out.pitch, scales, out.lines, out.blocks, shift, out.takes_four_scales(), 0);
   } else {
     write_tiled<Threads>(out, scales, count, shift);
   }
@@ -72,6 +76,19 @@ DIECAST_DEVICE void write_scales(const Output& out, const e4m3* scales, int coun
 template <int Threads, class Output, class Scales>
 DIECAST_DEVICE void write_scales(const Output& out, const Scales& of) {
   write_scales<Threads>(out, of.scales, Scales::kFours, Scales::kShift);
+}
+
+// Linear ones of columns, by a cluster whose tiles lie one below the other and have `blocks` of a line together: each block of threads
+// writes all of some lines. 0: they lie elsewhere, and each writes its own.
+template <int Threads, int Cluster, class Output, class Scales>
+DIECAST_DEVICE void write_scales_of_cluster(const Output& out, const Scales& of, int blocks) {
+  static_assert(Output::kLayout == 0 && (4 << Scales::kShift) == kStripes);
+  const u32 rank = cluster_rank<Cluster>();
+  const bool together = blocks != 0;
+  const int lines = Scales::kLines / (together ? Cluster : 1), first = together ? static_cast<int>(rank) * lines : 0;
+  write_linear<Threads, Cluster>(out.scales + first * out.pitch - (together ? kStripes * rank : 0), out.pitch, of.scales + first * Scales::kPitch,
+                                 min(out.lines - first, lines), together ? blocks : out.blocks,
+                                 Scales::kShift + (together ? Cluster / 2 : 0), out.takes_four_scales(), together ? 0 : rank);
 }
 
 // Of a tile's both sides.

@@ -3,6 +3,7 @@
 // and all scales once the whole tile is done.
 #pragma once
 
+#include <diecast/device/cluster.h>
 #include <diecast/device/ordinary_codes.h>
 #include <diecast/device/shared_place.h>
 #include <diecast/device/simt.h>
@@ -16,10 +17,13 @@ namespace diecast {
 
 // The place of a tile, one of `rows` x `cols`, that row by row would be at (row, col). Tiles are taken in bands of four or eight, one
 // below the other before those to their right: lines of columns' codes, of which each has a half, and sectors of scales, of which
-// each has a quarter, are whole in the second-level cache before they leave it. A band is about as many as a GPU takes at a time.
-DIECAST_DEVICE void in_bands(u32& row, u32& col, u32 rows, u32 cols) {
-  const u32 shift = cols > 32 ? 2 : 3, first = row >> shift << shift, high = min(rows - first, 1u << shift), nth = (row - first) * cols + col;
-  row = first + nth % high, col = nth / high;
+// each has a quarter, are whole in the second-level cache before they leave it. A band is about as many as a GPU takes at a time;
+// what is left below the last whole one is taken row by row.
+DIECAST_DEVICE bool in_bands(u32& row, u32& col, u32 rows, u32 cols) {
+  const u32 shift = cols > 32 ? 2 : 3, first = row >> shift << shift, nth = (row - first) * cols + col;
+  if ((rows - first) >> shift == 0) return false;
+  row = first + (nth & ((1u << shift) - 1)), col = nth >> shift;
+  return true;
 }
 
 // Codes of all columns of a tile, whose stripes lie behind one another, to where they belong: neighbouring threads
@@ -79,10 +83,10 @@ struct ScalesOfRows {
 // All `Threads` of the block of threads, which has a tile's stripes of dynamic shared memory. The matrix has the tile
 // at `x`, rows `stride` bytes apart. find(), once by all threads, makes the global scales while copies are on their way; seldom(block,
 // global) is what becomes of a block that is not ordinary.
-template <class IN, int Threads, class Output, class ScalesAcross, class ScalesDown, class Global, class Find, class Seldom>
+template <class IN, int Threads, int Cluster, class Output, class ScalesAcross, class ScalesDown, class Global, class Find, class Seldom>
 DIECAST_DEVICE void quantize_stripes(const void* x, i64 stride, const Output& across, const Output& down,
                                      ScalesAcross& scales_across, ScalesDown& scales_down, const Global& of_rows,
-                                     const Global& of_columns, const Find& find, const Seldom& seldom) {
+                                     const Global& of_columns, const Find& find, const Seldom& seldom, int cluster_blocks) {
   using Stripe = Stripe16x256<IN>;
   const SharedPlace stripes = shared_place(dynamic_shared<u8>());
   const int lane = threadIdx.x % 32;
@@ -135,14 +139,16 @@ DIECAST_NO_UNROLL
       Stripe::write_down(to, {{codes[0], codes[1], other_codes[0], other_codes[1]}});
     }
   }
-  __syncthreads();
+  cluster_barrier<Cluster>();
   write_columns<Stripe, Threads>(down, stripes);
-  if constexpr (ScalesOfRows<Output, ScalesAcross>::kStaged) {
+  if constexpr (Cluster > 1) {
+    write_scales_of_cluster<Threads, Cluster>(down, scales_down, cluster_blocks);
+  } else if constexpr (ScalesOfRows<Output, ScalesAcross>::kStaged) {
     write_scales<Threads>(across, down, scales_across, scales_down);
   } else {
     write_scales<Threads>(down, scales_down);
   }
-  __syncthreads();
+  cluster_barrier<Cluster>();
 }
 
 }  // namespace diecast
