@@ -30,7 +30,7 @@ require  !SCALES_APART || LAYOUT == LAYOUT_linear        // tiles of scales lie 
 require  PROFILE != PROFILE_te || FORMAT != FORMAT_mxfp4    // MXFP4 is defined by PROFILE=torchao, and of bf16 by PROFILE=modelopt
 require  PROFILE == PROFILE_torchao || MODE == MODE_rceil    // other modes than rceil are defined by PROFILE=torchao
 require  PROFILE != PROFILE_modelopt || (FORMAT == FORMAT_mxfp4 && IN == bf16)  // PROFILE=modelopt defines MXFP4 of bf16: FORMAT=mxfp4 IN=bf16
-launch   grid(min(ceil_div(align_up(rows, LAYOUT == LAYOUT_s128x4 ? 128 : LAYOUT == LAYOUT_s8x4 ? 8 : 1) * align_up(ceil_div(cols, 32), LAYOUT == LAYOUT_linear ? 1 : 4) * (host ? 15 : cols % 32 == 0 ? 30 : 32), THREADS * 15), sm_count * waves)) block(THREADS)
+launch   grid(min(ceil_div(align_up(rows, LAYOUT == LAYOUT_s128x4 ? 128 : LAYOUT == LAYOUT_s8x4 ? 8 : 1) * align_up(ceil_div(cols, 32), LAYOUT == LAYOUT_linear ? 1 : 4) * (host ? 16 : 35), THREADS * 16), sm_count * waves)) block(THREADS)  // two threads a block, and for 30 of a warp 32
 launch   dependent
 target   host, sm_80+
 exchange none                                            // on the host, where a thread takes whole blocks
@@ -51,41 +51,49 @@ using Scales = ScaleLayout<LAYOUT>;
 
 // A matrix without gaps: halves of blocks, one after another, of which a row has `row_halves`. A lane loads its half before it knows
 // whose it is; where a row's last half is alone, a warp's first and last lane load for their neighbours only.
-DIECAST_DEVICE void quantize_halves(const IN* x, u8* data, e8m0* scales, i64 halves, u32 row_halves) {
-  const u32 odd = row_halves % 2, lane = threadIdx.x % 32, lanes = 32 - 2 * odd, warps = THREADS / 32;
+DIECAST_DEVICE void quantize_halves(const IN* x, u8* data, e8m0* scales, i64 halves, u32 row_halves, u32 thread) {
+  const u32 odd = row_halves % 2, lane = thread % 32, lanes = 32 - 2 * odd;
+  const u32 step = gridDim.x * (THREADS / 32) * lanes;
+  i64 half = i64{thread / 32 * lanes + lane} - odd;
 DIECAST_NO_UNROLL
-  for (i64 first = i64{blockIdx.x * warps + threadIdx.x / 32} * lanes; first < halves; first += i64{gridDim.x * warps} * lanes) {
-    const i64 half = first + lane - odd;
+  do {
     const bool there = static_cast<u64>(half) < static_cast<u64>(halves);
-    Half block(x + half * 16, there ? 16 : 0);
+    Half block(x + (there ? half : 0) * 16, 16);
     i64 whole = half;  // that half where rows are whole blocks
     bool alone = false;
     if (odd != 0) {
       const u32 nth = static_cast<u32>(half), row = nth / row_halves;
       whole += row, alone = nth - row * row_halves == row_halves - 1;
     }
-    const u32 own = block.own_largest(), other = __shfl_sync(0xFFFFFFFFu, own, whole % 2 != 0 ? lane - 1 : lane + 1);
-    u32 largest = alone ? own : max(own, other);
+    const u32 other = lane + 1 - 2 * (static_cast<u32>(whole) % 2);
+    const bool mine = there && lane - odd < lanes;
+    u32 largest = block.own_largest();
+    const u32 of_other = __shfl_sync(0xFFFFFFFFu, largest, other);
+    largest = max(largest, alone ? 0 : of_other);
     next_may_begin(largest);
     const e8m0 scale = Format::scale(largest);
-    if (!there || lane - odd >= lanes) continue;
-    u8* to = data + (Format::kFourBit ? whole * 8 : half * 16);
     const f32 factor = reciprocal_of_e8m0(scale);
+    if constexpr (Format::kFourBit) {
+      u8* to = data + whole * 8;
 DIECAST_NO_UNROLL
-    for (int n = Format::kFourBit && alone ? 2 : 1; n > 0; --n, to += 8, block = Half()) block.store(to, 16, factor);  // and its padding
-    if (whole % 2 == 0) scales[whole / 2] = scale;
-  }
+      for (int n = mine ? alone ? 2 : 1 : 0; n > 0; --n, to += 8, block = Half()) block.store(to, 16, factor);  // and its padding
+    } else {
+      block.store(data + half * 16, mine ? 16 : 0, factor);
+    }
+    if (mine && whole % 2 == 0) scales[whole / 2] = scale;
+    half += step;
+  } while (half - lane < halves);
 }
 
 DIECAST_KERNEL {
+  const u32 thread = blockIdx.x * THREADS + threadIdx.x, lane = thread % kLanes;
   if constexpr (ROWS == ROWS_apart && LAYOUT == LAYOUT_linear && !SCALES_APART && !DIECAST_HOST) {
     const i64 row_halves = cols / 16, halves = rows * row_halves;
     if (x_stride == cols && (row_halves % 2 == 0 || halves < 0x100000000ll)) {
-      quantize_halves(x, data, scales, halves, static_cast<u32>(row_halves));
+      quantize_halves(x, data, scales, halves, static_cast<u32>(row_halves), thread);
       return;
     }
   }
-  const u32 thread = blockIdx.x * THREADS + threadIdx.x, lane = thread % kLanes;
   const i64 row_blocks = ceil_div(cols, 32);
   const i64 row_bytes = Format::kFourBit ? row_blocks * 16 : cols;
   const i64 padded_blocks = Scales::padded_cols(row_blocks);

@@ -21,7 +21,7 @@ option   enum  RHT        {none, rowwise, columnwise, both} = none   // the dire
 option   int   SIGN_MASK  = 0                            // RHT: bit i flips the sign of element i of 16
 option   bool  STOCHASTIC = false                        // codes are rounded by random numbers (stochastic.h)
 tune     int   THREADS    {32, 256} = 256
-tune     int   waves      {1, 8, 64, 256} = 256           // the most blocks of threads a multiprocessor gets
+tune     int   waves      {1, 8, 256} = 256               // the most blocks of threads a multiprocessor gets
 size     rows  device
 size     cols  = COLS  divisible (ROWS == ROWS_any ? 1 : 16)
 size     count                                           // members; 0 unless GROUPED
@@ -58,7 +58,7 @@ require  RHT == RHT_none || RHT == RHT_columnwise || DIRECTION != DIRECTION_colu
 require  RHT == RHT_none || RHT == RHT_rowwise || DIRECTION != DIRECTION_rowwise  // there is no columnwise output to transform
 require  RHT != RHT_none || SIGN_MASK == 0               // signs belong to the transform
 require  SIGN_MASK >= 0 && SIGN_MASK < 65536             // one bit for each of 16 elements
-launch   grid(align_up(min((ceil_div(rows, 128) + count) * ceil_div(cols, (bits(IN) == 32 ? 128 : 256)), sm_count * waves), 2)) block(THREADS) resident(DIRECTION == DIRECTION_both && ROWS == ROWS_apart && bits(IN) == 16 && BLOCK_ROWS == 1 && PROFILE == PROFILE_te && GLOBAL == GLOBAL_amax && FOUR_OVER_SIX == FOUR_OVER_SIX_off && !STOCHASTIC && !ROW_SCALE && RHT == RHT_none && (cc < 86 || cc == 90) ? 3 : bits(IN) != 16 || ROW_SCALE || (RHT != RHT_none && (GROUPED || DIRECTION != DIRECTION_columnwise || BLOCK_ROWS == 16)) || PROFILE != PROFILE_te || FOUR_OVER_SIX != FOUR_OVER_SIX_off || STOCHASTIC ? 1 : ROWS != ROWS_apart || (GROUPED && (DIRECTION != DIRECTION_rowwise || BLOCK_ROWS == 16)) ? 2 : GROUPED || RHT != RHT_none || (DIRECTION == DIRECTION_rowwise && (BLOCK_ROWS == 1 || LAYOUT != LAYOUT_linear)) ? 3 : 4)
+launch   grid(align_up(min((ceil_div(rows, 128) + count) * ceil_div(cols, (bits(IN) == 32 ? 128 : 256)), sm_count * waves), cc == 90 && !GROUPED ? 2 : 1)) block(THREADS) resident(DIRECTION == DIRECTION_both && ROWS == ROWS_apart && bits(IN) == 16 && BLOCK_ROWS == 1 && PROFILE == PROFILE_te && GLOBAL == GLOBAL_amax && FOUR_OVER_SIX == FOUR_OVER_SIX_off && !STOCHASTIC && !ROW_SCALE && RHT == RHT_none && (cc < 86 || cc == 90) ? 3 : bits(IN) != 16 || ROW_SCALE || (RHT != RHT_none && (GROUPED || DIRECTION != DIRECTION_columnwise || BLOCK_ROWS == 16)) || PROFILE != PROFILE_te || FOUR_OVER_SIX != FOUR_OVER_SIX_off || STOCHASTIC ? 1 : ROWS != ROWS_apart || (GROUPED && (DIRECTION != DIRECTION_rowwise || BLOCK_ROWS == 16)) ? 2 : GROUPED || RHT != RHT_none || (DIRECTION == DIRECTION_rowwise && (BLOCK_ROWS == 1 || LAYOUT != LAYOUT_linear)) ? 3 : 4)
 launch   shared(DIRECTION == DIRECTION_both && ROWS == ROWS_apart && bits(IN) == 16 && BLOCK_ROWS == 1 && PROFILE == PROFILE_te && GLOBAL == GLOBAL_amax && FOUR_OVER_SIX == FOUR_OVER_SIX_off && !STOCHASTIC && !ROW_SCALE && RHT == RHT_none && (cc < 86 || cc == 90) ? 65536 : 0)  // eight stripes
 launch   cluster(DIRECTION == DIRECTION_both && ROWS == ROWS_apart && bits(IN) == 16 && BLOCK_ROWS == 1 && PROFILE == PROFILE_te && GLOBAL == GLOBAL_amax && FOUR_OVER_SIX == FOUR_OVER_SIX_off && !STOCHASTIC && !ROW_SCALE && RHT == RHT_none && LAYOUT == LAYOUT_linear && !GROUPED && cc == 90 ? 2 : 1)  // of tiles one below the other
 target   host, sm_80+
