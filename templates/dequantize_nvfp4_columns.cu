@@ -11,7 +11,7 @@ option   bool  ROW_SCALE = false                         // factor has one entry
 option   enum  GLOBAL    {amax, decode} = amax           // what factor holds
 option   int   BOUND     {448, 256} = 448                // the largest block scale amax was made for
 tune     int   THREADS   {128, 256} = 256
-tune     int   waves     {1, 8, 64} = 64                 // the most blocks of threads a multiprocessor gets
+tune     int   waves     {1, 8, 64, 256} = 256            // the most blocks of threads a multiprocessor gets
 size     rows  device
 size     cols  = COLS
 arg      codes  in   u8    [cols, align_up(rows, 16) / 2]  align 8

@@ -10,7 +10,7 @@ option   bool  BIAS      = false                         // a bias is added to e
 option   type  BIAS_TYPE {bf16, f16, f32} = f32          // its element type
 option   bool  ACCUMULATE = false                        // out holds what the product is added to
 tune     int   THREADS   {128, 256} = 256
-tune     int   waves     {1, 8, 64} = 64                 // the most blocks of threads a multiprocessor gets
+tune     int   waves     {1, 8, 64, 256} = 256            // the most blocks of threads a multiprocessor gets
 size     rows
 size     cols  divisible 8
 arg      sums    in    f32  [IN_PLACE ? 0 : rows, cols]  align 16

@@ -18,7 +18,7 @@ option   int   BLOCK_ROWS {1, 32} = 1                    // blocks of 1x32 along
 option   enum  LAYOUT    {linear, s128x4, s8x4} = linear // where a block's scale lies
 option   enum  PROFILE   {te, torchao, modelopt, pr546, te_ref, te_fast, flashinfer_exact, flashinfer_fast, flashinfer_dsl_exact, flashinfer_dsl_fast} = te  // whose bits; see PROFILES.md
 tune     int   THREADS   {64, 128} = 128
-tune     int   waves     {1, 8, 64} = 64                 // the most blocks of threads a multiprocessor gets
+tune     int   waves     {1, 8, 256} = 256               // the most blocks of threads a multiprocessor gets
 size     rows  device
 size     cols  = COLS  divisible (ROWS == ROWS_any ? 1 : 32)
 size     count                                           // members; 0 unless GROUPED

@@ -22,7 +22,7 @@ option   bool  RHT     = false                           // x is transformed fir
 option   int   SIGN_MASK = 0                             // RHT: bit i flips the sign of element i of 16
 option   bool  STOCHASTIC = false                        // codes are rounded by random numbers (stochastic.h)
 tune     int   THREADS {128, 256} = 128
-tune     int   waves   {1, 8, 64, 128} = 128             // the most blocks of threads a multiprocessor gets
+tune     int   waves   {1, 8, 64, 128, 256} = 256          // the most blocks of threads a multiprocessor gets
 size     rows  device
 size     cols  = COLS  divisible (ROWS == ROWS_any ? 1 : BLOCK)
 arg      x      in   IN    [rows, cols]  stride (ROWS != ROWS_dense)  align (ROWS == ROWS_any ? bits(IN) / 8 : 16)
@@ -51,7 +51,7 @@ require  !BLOCK_AMAX || PROFILE == PROFILE_modelopt      // given block amaxes a
 require  !BLOCK_AMAX || GLOBAL == GLOBAL_amax            // given block amaxes are scaled by the amax itself: GLOBAL=amax
 require  RHT || SIGN_MASK == 0                           // signs belong to the transform: RHT=1
 require  SIGN_MASK >= 0 && SIGN_MASK < 65536             // one bit for each of 16 elements
-launch   grid(min(ceil_div(align_up(rows, LAYOUT == LAYOUT_s128x4 ? 128 : LAYOUT == LAYOUT_s8x4 ? 8 : 1) * align_up(ceil_div(cols, BLOCK), LAYOUT == LAYOUT_linear ? 1 : 4), THREADS), sm_count * waves)) block(THREADS)
+launch   grid(min(ceil_div(align_up(rows, LAYOUT == LAYOUT_s128x4 ? 128 : LAYOUT == LAYOUT_s8x4 ? 8 : 1) * align_up(ceil_div(cols, BLOCK), LAYOUT == LAYOUT_linear ? 1 : 4), THREADS), sm_count * (LAYOUT == LAYOUT_linear && !STOCHASTIC ? waves : min(waves, 128)))) block(THREADS)
 launch   resident(FOUR_OVER_SIX != FOUR_OVER_SIX_off && STOCHASTIC ? 3 : 0)  // more registers, of which newer targets would spill some
 launch   dependent
 target   host, sm_80+

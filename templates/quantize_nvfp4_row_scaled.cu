@@ -19,7 +19,7 @@ option   bool  STOCHASTIC = false                        // codes are rounded by
 tune     int   THREADS {32, 64, 128, 256, 512} = 256     // of a block of threads
 tune     int   SIDE    {1, 4, 8, 16, 32} = 1             // rows that they take side by side: short ones
 tune     int   HELD    {0, 4} = 4                        // the most 32-byte pieces of a row that a thread keeps in registers
-tune     int   waves   {1, 8, 64, 128} = 64              // the most blocks of threads a multiprocessor gets
+tune     int   waves   {1, 8, 64, 128, 256} = 256         // the most blocks of threads a multiprocessor gets
 size     rows  device
 size     cols  = COLS  divisible (ROWS == ROWS_any ? 1 : BLOCK)
 arg      x      in   IN    [rows, cols]  stride  align (ROWS == ROWS_any ? bits(IN) / 8 : 16)
