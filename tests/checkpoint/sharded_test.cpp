@@ -97,6 +97,10 @@ TEST_F(Sharded, OneFileOfAFolderBecomesAFolder) {
   EXPECT_EQ(tree(small_), std::vector<std::string>{"model.safetensors"});
   EXPECT_TRUE(decode(text_of(small_ + "/model.safetensors")).tensors ==
               quantized(sample()).tensors);
+  std::filesystem::remove_all(small_);
+  std::filesystem::create_directory(small_);
+  write_text(small_ + "/model.safetensors.index.json", "{}");
+  EXPECT_EQ(quantize(model_, small_).error().code, ErrorCode::file_exists);
 }
 
 TEST_F(Sharded, AnOutputThatWouldLoseSomethingIsRefused) {
@@ -114,9 +118,16 @@ TEST_F(Sharded, AnOutputThatWouldLoseSomethingIsRefused) {
   EXPECT_EQ(refused(small_),
             "diecast: file_exists: the output \"" + small_ + "\" is a file" + rest);
   std::filesystem::remove(small_);
-  EXPECT_EQ(refused(model_),
-            "diecast: file_exists: the folder \"" + model_ + "\" has a checkpoint already: \"" +
-                index + "\"\n  fix: name a new folder, or remove that index and its files first");
+  const auto taken = [](const std::string& folder, const std::string& by) {
+    return "diecast: file_exists: the folder \"" + folder + "\" has a checkpoint already: \"" + by +
+           "\"\n  fix: name a new folder, or remove that checkpoint first";
+  };
+  EXPECT_EQ(refused(model_), taken(model_, index));
+  const std::string other = folder_ / "other";
+  std::filesystem::create_directory(other);
+  write_text(other + "/model.safetensors", "old");
+  EXPECT_EQ(refused(other), taken(other, other + "/model.safetensors"));
+  std::filesystem::remove_all(other);
   EXPECT_EQ(refused(folder_ / "no/such").find("diecast: file_not_found: cannot create the folder"),
             0u);
   EXPECT_EQ(tree(folder_.path()).size(), 5u);  // the folder, its three files and their index

@@ -57,6 +57,21 @@ TEST(ToolTune, OutlivesConfigurationsThatHangCrashAndDiffer) {
     EXPECT_NE(text.find(word), std::string::npos) << word << "\n" << text;
 }
 
+TEST(ToolTune, FailsWhereNoConfigurationRuns) {
+  ToolRun diecast;
+  if (!host_works(diecast)) GTEST_SKIP() << "no host device or compiler";
+#ifdef DIECAST_SANITIZER
+  GTEST_SKIP() << "a sanitizer ends what crashes in its own way";
+#endif
+  std::string crashes = kHangs;
+  crashes.replace(crashes.find("{32, 64, 128, 256} = 32"), 23, "{128} = 128");
+  const std::string own = diecast.folder / "k.cu";
+  testing::write_text(own, crashes);
+  const auto run = diecast({"tune", "k", "--target", "host", "--add", own, "--samples", "3"});
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_NE(run.output.find("crashed"), std::string::npos) << run.output << run.errors;
+}
+
 TEST(ToolTune, SaysWhyTheDefaultItselfDoesNotRun) {
   ToolRun diecast;
   if (!host_works(diecast)) GTEST_SKIP() << "no host device or compiler";

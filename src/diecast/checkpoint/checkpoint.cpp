@@ -10,9 +10,6 @@
 namespace diecast {
 namespace {
 
-constexpr std::string_view kOneFile = "model.safetensors";
-constexpr std::string_view kIndexFile = "model.safetensors.index.json";
-
 bool is_folder(FileSystem& files, const std::string& path) {
   struct stat found = {};
   return files.status_at(AT_FDCWD, path.c_str(), &found, 0) >= 0 && S_ISDIR(found.st_mode);
@@ -25,19 +22,19 @@ bool exists(FileSystem& files, const std::string& path) {
 
 // The one of both names that a folder has.
 Result<std::string_view> name_in(FileSystem& files, const std::string& folder) {
-  const bool one = exists(files, cat(folder, "/", kOneFile));
-  const bool index = exists(files, cat(folder, "/", kIndexFile));
-  if (one != index) return one ? kOneFile : kIndexFile;
+  const bool one = exists(files, cat(folder, "/", kCheckpointFile));
+  const bool index = exists(files, cat(folder, "/", kCheckpointIndex));
+  if (one != index) return one ? kCheckpointFile : kCheckpointIndex;
   if (one) {
-    return Error{
-        ErrorCode::invalid_argument,
-        cat("the folder ", quote(folder, 1000), " has both ", kOneFile, " and ", kIndexFile),
-        "give the path of the one you mean"};
+    return Error{ErrorCode::invalid_argument,
+                 cat("the folder ", quote(folder, 1000), " has both ", kCheckpointFile, " and ",
+                     kCheckpointIndex),
+                 "give the path of the one you mean"};
   }
-  return Error{
-      ErrorCode::file_not_found,
-      cat("the folder ", quote(folder, 1000), " has neither ", kOneFile, " nor ", kIndexFile),
-      "give the path of a .safetensors file or of the index of several"};
+  return Error{ErrorCode::file_not_found,
+               cat("the folder ", quote(folder, 1000), " has neither ", kCheckpointFile, " nor ",
+                   kCheckpointIndex),
+               "give the path of a .safetensors file or of the index of several"};
 }
 
 // A file that an index names could not be opened.

@@ -12,14 +12,19 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace diecast {
 
+// What a folder's checkpoint is found by: one of both names.
+inline constexpr std::string_view kCheckpointFile = "model.safetensors";
+inline constexpr std::string_view kCheckpointIndex = "model.safetensors.index.json";
+
 class Checkpoint {
  public:
   // `path`: a .safetensors file; an index (*.json) of several beside it; or a folder that has
-  // either, named model.safetensors or model.safetensors.index.json. The files of an index may
+  // either, by its usual name. The files of an index may
   // have tensors that it does not list. With `strict` unknown header fields are errors. Errors:
   // file_not_found (a file of the index too), invalid_argument (a folder with both), io_error,
   // not_supported (files that are no .safetensors), file_corrupt (a file or the index, a tensor

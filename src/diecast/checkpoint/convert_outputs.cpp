@@ -27,13 +27,19 @@ Result<void> ConvertOutputs::make_folder(const std::string& output) {
     if (made >= 0) made_ = folder;
   }
   folder_ = folder == "/" ? folder : folder + "/";
-  if (!input_->index()) return {};
-  const std::string index = folder_ + input_->index_name();
-  if (files_->status_at(AT_FDCWD, index.c_str(), &old, AT_SYMLINK_NOFOLLOW) < 0) return {};
-  return Error{
-      ErrorCode::file_exists,
-      cat("the folder ", quote(folder, 1000), " has a checkpoint already: ", quote(index, 1000)),
-      "name a new folder, or remove that index and its files first"};
+  // Beside another checkpoint neither could be found by the folder's name.
+  const bool several = input_->index().has_value();
+  for (const std::string_view name :
+       {std::string_view(input_->index_name()), several ? kCheckpointFile : kCheckpointIndex}) {
+    const std::string there = cat(folder_, name);
+    if (name.empty() || files_->status_at(AT_FDCWD, there.c_str(), &old, AT_SYMLINK_NOFOLLOW) < 0)
+      continue;
+    return Error{
+        ErrorCode::file_exists,
+        cat("the folder ", quote(folder, 1000), " has a checkpoint already: ", quote(there, 1000)),
+        "name a new folder, or remove that checkpoint first"};
+  }
+  return {};
 }
 
 Result<ConvertOutputs> ConvertOutputs::create(const Checkpoint& input, const Plan& plan,

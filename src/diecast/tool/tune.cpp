@@ -73,9 +73,10 @@ std::vector<RunSizes> points_of(const Specialization& one, const SizeLists& give
   return points;
 }
 
+bool is_timed(const TuningRecord& record) { return record.outcome == TuningRecord::Outcome::timed; }
+
 std::string time_text(const TuningRecord& record) {
-  if (record.outcome != TuningRecord::Outcome::timed)
-    return std::string(outcome_word(record.outcome));
+  if (!is_timed(record)) return std::string(outcome_word(record.outcome));
   return fixed(static_cast<double>(record.ns) / 1000, 2);
 }
 
@@ -232,12 +233,14 @@ Result<int> run(const TuneArguments& options) {
   DIECAST_TRY(const auto kernels, read_kernels(*runtime, options, device->targets().front()));
   DIECAST_CHECK(check_sizes_of(kernels, sizes));
   std::vector<TuningRecord> records;
+  bool each_has_a_time = true;
   for (const auto& [one, held] : kernels) {
     DIECAST_TRY(const auto some, tune(*runtime, one, held, device, options, sizes, file));
+    each_has_a_time = each_has_a_time && (some.empty() || std::ranges::any_of(some, is_timed));
     records.insert(records.end(), some.begin(), some.end());
   }
   print_records(records, options.json);
-  return 0;
+  return each_has_a_time ? 0 : 1;
 }
 
 }  // namespace
