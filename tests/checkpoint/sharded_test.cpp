@@ -149,6 +149,16 @@ TEST_F(Sharded, AStrictPlanThatFailsLeavesNoFolder) {
 }
 
 // Whichever call fails: what has an index is whole, and a folder without one is no checkpoint.
+TEST_F(Sharded, ANewFolderIsThereAfterALossOfPower) {
+  FakeFileSystem files;
+  ASSERT_TRUE(quantize(write_shards(model_, sample_shards()), small_, {}, files));
+  const auto log = files.log();
+  const auto made = std::ranges::find(log, "make_directory_at", &FileCall::name);
+  ASSERT_GT(log.end() - made, 2);
+  EXPECT_EQ(made[1].path, std::string(folder_.path()) + "/");
+  EXPECT_EQ(made[2].name, "sync_all");
+}
+
 TEST_F(Sharded, WR03_FailureOfAnyCallLeavesNoIndexOfFilesThatAreNotWhole) {
   const std::string index = write_shards(model_, sample_shards());
   ASSERT_TRUE(quantize(index, small_));

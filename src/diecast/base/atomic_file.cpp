@@ -62,6 +62,18 @@ void remove_leftovers(FileSystem& files, int directory) {
   }
 }
 
+std::string folder_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "." : path.substr(0, slash + 1);
+}
+
+Result<void> sync_directory(FileSystem& files, int directory, const std::string& path) {
+  const int synced = files.sync_all(directory);
+  // EINVAL: a file system whose directories cannot be synced; there is nothing more to do.
+  if (synced < 0 && synced != -EINVAL) return file_error("sync the directory of", path, synced);
+  return {};
+}
+
 }  // namespace
 
 Result<AtomicFile> AtomicFile::create(FileSystem& files, const std::string& path, mode_t most) {
@@ -69,12 +81,11 @@ Result<AtomicFile> AtomicFile::create(FileSystem& files, const std::string& path
   out.files_ = &files;
   out.path_ = path;
   const std::size_t slash = path.rfind('/');
-  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
   out.final_ = slash == std::string::npos ? path : path.substr(slash + 1);
   if (out.final_.empty() || out.final_ == "." || out.final_ == "..") {
     return file_error("write", path, path.empty() ? -ENOENT : -EISDIR);
   }
-  const int directory = files.open_at(AT_FDCWD, folder.c_str(), O_RDONLY | O_DIRECTORY, 0);
+  const int directory = files.open_at(AT_FDCWD, folder_of(path).c_str(), O_RDONLY | O_DIRECTORY, 0);
   if (directory < 0) return file_error("open the directory of", path, directory);
   out.directory_ = Descriptor(files, directory);
 
@@ -179,10 +190,14 @@ Result<void> AtomicFile::commit() {
   }
   if (result < 0) return file_error("write", path_, result);
   temporary_.clear();
-  const int synced = files_->sync_all(directory_.number());
-  // EINVAL: a file system whose directories cannot be synced; there is nothing more to do.
-  if (synced < 0 && synced != -EINVAL) return file_error("sync the directory of", path_, synced);
-  return {};
+  return sync_directory(*files_, directory_.number(), path_);
+}
+
+Result<void> sync_directory_of(FileSystem& files, const std::string& path) {
+  const int directory = files.open_at(AT_FDCWD, folder_of(path).c_str(), O_RDONLY | O_DIRECTORY, 0);
+  if (directory < 0) return file_error("open the directory of", path, directory);
+  const Descriptor closes(files, directory);
+  return sync_directory(files, directory, path);
 }
 
 }  // namespace diecast

@@ -115,6 +115,9 @@ class AtomicFile {
   std::uint64_t end_ = 0, reserved_ = 0;
 };
 
+// What `path` names in its directory is there after a loss of power. Errors: io_error.
+Result<void> sync_directory_of(FileSystem& files, const std::string& path);
+
 // For names nobody can guess: 64 unpredictable bits, and their 16 hex digits.
 std::uint64_t random_bits();
 std::string hex16(std::uint64_t bits);

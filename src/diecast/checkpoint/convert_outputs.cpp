@@ -24,7 +24,10 @@ Result<void> ConvertOutputs::make_folder(const std::string& output) {
   if (found < 0) {
     const int made = files_->make_directory_at(AT_FDCWD, folder.c_str(), 0777);
     if (made < 0 && made != -EEXIST) return file_error("create the folder", folder, made);
-    if (made >= 0) made_ = folder;
+    if (made >= 0) {
+      made_ = folder;
+      DIECAST_CHECK(sync_directory_of(*files_, folder));
+    }
   }
   folder_ = folder == "/" ? folder : folder + "/";
   // Beside another checkpoint neither could be found by the folder's name.
