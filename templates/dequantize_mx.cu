@@ -22,7 +22,7 @@ arg      rows
 arg      cols
 arg      pitch_t
 require  THREADS % 32 == 0                               // whole warps
-launch   grid(min(ceil_div(FORMAT == FORMAT_mxfp4 && DIRECTION == DIRECTION_columnwise ? ceil_div(rows, 32) * cols : rows * ceil_div(cols, 8), THREADS), sm_count * waves * (bits(OUT) == 32 ? 4 : 1))) block(THREADS)  // what is twice as long takes more of them
+launch   grid(min(ceil_div(FORMAT == FORMAT_mxfp4 && DIRECTION == DIRECTION_columnwise ? ceil_div(rows, 32) * cols : rows * ceil_div(cols, 8), THREADS), sm_count * waves * (bits(OUT) == 32 ? 4 : 1))) block(THREADS)  // to f32: of four times as many
 launch   dependent
 target   host, sm_80+
 exchange none                                            // threads of a block never wait for one another

@@ -42,14 +42,14 @@ sample   COLS {0, 96}  rows {0, 1, 7, 33, 130}  cols {1, 31, 32, 80, 96, 2100}
 #include <diecast/device/scale_layout.h>
 
 using Format = Mx<FORMAT, MODE, PROFILE != PROFILE_te, PROFILE == PROFILE_modelopt>;
-// Two threads a block of 32, so that a warp writes whole lines of codes; on the host one does it all.
+// Two threads a block of 32, so that a warp writes lines of codes; on the host one does it all.
 constexpr int kLanes = DIECAST_HOST ? 1 : 2;
 constexpr int kElements = 32 / kLanes;
 using Block = MxBlock<Format, IN, ROWS == ROWS_any ? 0 : COLS != 0 && COLS % 32 == 0 ? 32 : 16, kLanes>;
 using Half = MxBlock<Format, IN, 16, 2>;
 using Scales = ScaleLayout<LAYOUT>;
 
-// A matrix without gaps: halves of blocks, one after another, of which a row has `row_halves`. A lane loads its half before it knows
+// A matrix without gaps: halves of blocks, one or more, one after another, of which a row has `row_halves`. A lane loads its half before it knows
 // whose it is; where a row's last half is alone, a warp's first and last lane load for their neighbours only.
 DIECAST_DEVICE void quantize_halves(const IN* x, u8* data, e8m0* scales, i64 halves, u32 row_halves, u32 thread) {
   const u32 odd = row_halves % 2, lane = thread % 32, lanes = 32 - 2 * odd;
@@ -89,7 +89,7 @@ DIECAST_KERNEL {
   const u32 thread = blockIdx.x * THREADS + threadIdx.x, lane = thread % kLanes;
   if constexpr (ROWS == ROWS_apart && LAYOUT == LAYOUT_linear && !SCALES_APART && !DIECAST_HOST) {
     const i64 row_halves = cols / 16, halves = rows * row_halves;
-    if (x_stride == cols && (row_halves % 2 == 0 || halves < 0x100000000ll)) {
+    if (x_stride == cols && halves > 0 && (row_halves % 2 == 0 || halves < 0x100000000ll)) {
       quantize_halves(x, data, scales, halves, static_cast<u32>(row_halves), thread);
       return;
     }

@@ -22,7 +22,7 @@ option   bool  RHT     = false                           // x is transformed fir
 option   int   SIGN_MASK = 0                             // RHT: bit i flips the sign of element i of 16
 option   bool  STOCHASTIC = false                        // codes are rounded by random numbers (stochastic.h)
 tune     int   THREADS {128, 256} = 128
-tune     int   waves   {1, 8, 64, 128, 256} = 256          // the most blocks of threads a multiprocessor gets
+tune     int   waves   {1, 8, 64, 128, 256} = 256          // the most blocks of threads a multiprocessor gets; 128 at most where launch says so
 size     rows  device
 size     cols  = COLS  divisible (ROWS == ROWS_any ? 1 : BLOCK)
 arg      x      in   IN    [rows, cols]  stride (ROWS != ROWS_dense)  align (ROWS == ROWS_any ? bits(IN) / 8 : 16)

@@ -30,7 +30,7 @@ DIECAST_NO_UNROLL
   for (int i = threadIdx.x; i < lines << shift; i += Threads) {
     const int line = i >> shift, block = (i & ((1 << shift) - 1)) * 4, has = min(blocks - block, 4);
     const e4m3* const from = Cluster == 1 ? scales + line * ((4 << shift) + 4) + block : scales + line * (kStripes + 4) + block % kStripes;
-    u32 four = load_of_cluster<Cluster>(from, rank + block / kStripes);
+    u32 four = has > 0 ? load_of_cluster<Cluster>(from, rank + block / kStripes) : 0;
     e4m3* const at = to + line * pitch + block;
     if (has == word) {
       *reinterpret_cast<u32*>(at) = four;

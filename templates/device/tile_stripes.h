@@ -18,7 +18,8 @@ namespace diecast {
 // The place of a tile, one of `rows` x `cols`, that row by row would be at (row, col). Tiles are taken in bands of four or eight, one
 // below the other before those to their right: lines of columns' codes, of which each has a half, and sectors of scales, of which
 // each has a quarter, are whole in the second-level cache before they leave it. A band is about as many as a GPU takes at a time;
-// what is left below the last whole one is taken row by row.
+// what is left below the last whole one is taken row by row. True in a whole band, where two that follow each other, from an even one
+// on, are one below the other.
 DIECAST_DEVICE bool in_bands(u32& row, u32& col, u32 rows, u32 cols) {
   const u32 shift = cols > 32 ? 2 : 3, first = row >> shift << shift, nth = (row - first) * cols + col;
   if ((rows - first) >> shift == 0) return false;
@@ -81,8 +82,8 @@ struct ScalesOfRows {
 };
 
 // All `Threads` of the block of threads, which has a tile's stripes of dynamic shared memory. The matrix has the tile
-// at `x`, rows `stride` bytes apart. find(), once by all threads, makes the global scales while copies are on their way; seldom(block,
-// global) is what becomes of a block that is not ordinary.
+// at `x`, rows `stride` bytes apart; `cluster_blocks` is write_scales_of_cluster()'s. find(), once by all threads, makes the global scales
+// while copies are on their way; seldom(block, global) is what becomes of a block that is not ordinary.
 template <class IN, int Threads, int Cluster, class Output, class ScalesAcross, class ScalesDown, class Global, class Find, class Seldom>
 DIECAST_DEVICE void quantize_stripes(const void* x, i64 stride, const Output& across, const Output& down,
                                      ScalesAcross& scales_across, ScalesDown& scales_down, const Global& of_rows,

@@ -51,7 +51,7 @@ bool goes(const Way& way, const Bindings& b) {
 }
 
 // Every pattern of 16 bits; then one block, a whole tile, what is short of one, where ROWS lets it
-// of a block too, and two tiles below a whole band of them. Rows apart, a count of them in
+// of a block too, and two rows of tiles below a whole band. Rows apart, a count of them in
 // device memory; of odd seeds NaN and infinities, of one that 3 divides blocks that are cut off.
 std::vector<variants::Case> cases_of(const Specialization& one) {
   std::vector<variants::Case> cases = variants::pattern_cases(one);
