@@ -82,7 +82,7 @@ DIECAST_DEVICE void write_scales(const Output& out, const Scales& of) {
 // writes all of some lines. 0: they lie elsewhere, and each writes its own.
 template <int Threads, int Cluster, class Output, class Scales>
 DIECAST_DEVICE void write_scales_of_cluster(const Output& out, const Scales& of, int blocks) {
-  static_assert(Output::kLayout == 0 && (4 << Scales::kShift) == kStripes);
+  static_assert(Output::kLayout == 0 && (4 << Scales::kShift) == kStripes && Cluster <= 4);  // of which the half is the logarithm
   const u32 rank = cluster_rank<Cluster>();
   const bool together = blocks != 0;
   const int lines = Scales::kLines / (together ? Cluster : 1), first = together ? static_cast<int>(rank) * lines : 0;

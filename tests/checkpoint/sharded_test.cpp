@@ -148,7 +148,6 @@ TEST_F(Sharded, AStrictPlanThatFailsLeavesNoFolder) {
   EXPECT_EQ(tree(folder_.path()).size(), 5u);
 }
 
-// Whichever call fails: what has an index is whole, and a folder without one is no checkpoint.
 TEST_F(Sharded, ANewFolderIsThereAfterALossOfPower) {
   FakeFileSystem files;
   ASSERT_TRUE(quantize(write_shards(model_, sample_shards()), small_, {}, files));
@@ -159,6 +158,7 @@ TEST_F(Sharded, ANewFolderIsThereAfterALossOfPower) {
   EXPECT_EQ(made[2].name, "sync_all");
 }
 
+// Whichever call fails: what has an index is whole, and a folder without one is no checkpoint.
 TEST_F(Sharded, WR03_FailureOfAnyCallLeavesNoIndexOfFilesThatAreNotWhole) {
   const std::string index = write_shards(model_, sample_shards());
   ASSERT_TRUE(quantize(index, small_));

@@ -62,13 +62,17 @@ void remove_leftovers(FileSystem& files, int directory) {
   }
 }
 
-std::string folder_of(const std::string& path) {
+Result<Descriptor> open_directory_of(FileSystem& files, const std::string& path) {
   const std::size_t slash = path.rfind('/');
-  return slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  const int directory = files.open_at(AT_FDCWD, folder.c_str(), O_RDONLY | O_DIRECTORY, 0);
+  if (directory < 0) return file_error("open the directory of", path, directory);
+  return Descriptor(files, directory);
 }
 
-Result<void> sync_directory(FileSystem& files, int directory, const std::string& path) {
-  const int synced = files.sync_all(directory);
+Result<void> sync_directory(FileSystem& files, const Descriptor& directory,
+                            const std::string& path) {
+  const int synced = files.sync_all(directory.number());
   // EINVAL: a file system whose directories cannot be synced; there is nothing more to do.
   if (synced < 0 && synced != -EINVAL) return file_error("sync the directory of", path, synced);
   return {};
@@ -80,17 +84,15 @@ Result<AtomicFile> AtomicFile::create(FileSystem& files, const std::string& path
   AtomicFile out;
   out.files_ = &files;
   out.path_ = path;
-  const std::size_t slash = path.rfind('/');
-  out.final_ = slash == std::string::npos ? path : path.substr(slash + 1);
+  out.final_ = path.substr(path.rfind('/') + 1);
   if (out.final_.empty() || out.final_ == "." || out.final_ == "..") {
     return file_error("write", path, path.empty() ? -ENOENT : -EISDIR);
   }
-  const int directory = files.open_at(AT_FDCWD, folder_of(path).c_str(), O_RDONLY | O_DIRECTORY, 0);
-  if (directory < 0) return file_error("open the directory of", path, directory);
-  out.directory_ = Descriptor(files, directory);
+  DIECAST_TRY(out.directory_, open_directory_of(files, path));
 
   struct stat old;
-  const int found = files.status_at(directory, out.final_.c_str(), &old, AT_SYMLINK_NOFOLLOW);
+  const int found =
+      files.status_at(out.directory_.number(), out.final_.c_str(), &old, AT_SYMLINK_NOFOLLOW);
   if (found < 0 && found != -ENOENT) return file_error("write", path, found);
   if (found == 0) DIECAST_CHECK(check_replaceable(old, path));
   // 0666 under the umask, as for any file the user writes; what is replaced keeps its mode.
@@ -190,13 +192,11 @@ Result<void> AtomicFile::commit() {
   }
   if (result < 0) return file_error("write", path_, result);
   temporary_.clear();
-  return sync_directory(*files_, directory_.number(), path_);
+  return sync_directory(*files_, directory_, path_);
 }
 
 Result<void> sync_directory_of(FileSystem& files, const std::string& path) {
-  const int directory = files.open_at(AT_FDCWD, folder_of(path).c_str(), O_RDONLY | O_DIRECTORY, 0);
-  if (directory < 0) return file_error("open the directory of", path, directory);
-  const Descriptor closes(files, directory);
+  DIECAST_TRY(const Descriptor directory, open_directory_of(files, path));
   return sync_directory(files, directory, path);
 }
 

@@ -31,12 +31,11 @@ Result<void> ConvertOutputs::make_folder(const std::string& output) {
   }
   folder_ = folder == "/" ? folder : folder + "/";
   // Beside another checkpoint neither could be found by the folder's name.
-  const bool several = input_->index().has_value();
-  for (const std::string_view name :
-       {std::string_view(input_->index_name()), several ? kCheckpointFile : kCheckpointIndex}) {
+  std::vector<std::string_view> taken = {kCheckpointIndex};
+  if (input_->index()) taken = {input_->index_name(), kCheckpointFile};
+  for (const std::string_view name : taken) {
     const std::string there = cat(folder_, name);
-    if (name.empty() || files_->status_at(AT_FDCWD, there.c_str(), &old, AT_SYMLINK_NOFOLLOW) < 0)
-      continue;
+    if (files_->status_at(AT_FDCWD, there.c_str(), &old, AT_SYMLINK_NOFOLLOW) < 0) continue;
     return Error{
         ErrorCode::file_exists,
         cat("the folder ", quote(folder, 1000), " has a checkpoint already: ", quote(there, 1000)),
