@@ -46,9 +46,9 @@ DIECAST_NO_UNROLL
   if (thread == 0) *amax = of_tensor;
 DIECAST_NO_UNROLL
   while (i < blocks) {
-    const auto share = share_of_block<1>(block, 0, of_block, of_tensor);
-    share.store_codes(codes + i * 8);
-    scales[i] = share.scale;
+    const auto out = quantize_share(ShareOfBlock<IN, 1>(block), of_block, of_tensor);
+    out.store_codes(codes + i * 8);
+    scales[i] = out.scale;
     i += kTogether;
     if (i < blocks) block = load_block16(x + i * 16);
     of_block = amax_of(block);

@@ -32,19 +32,20 @@ sample   COLS {80, 2112}  rows {0, 1, 7, 33, 130}
 
 // The last threads of a row have no block: they take the last one's place in the amax, and write nothing.
 DIECAST_KERNEL {
+  using Share = ShareOfBlock<IN, LANES>;
   constexpr u32 kBlocks = COLS / 16;
   ClusterMax<THREADS, CLUSTER> of_row;
   const i64 row = blockIdx.x / CLUSTER;
   const u32 thread = cluster_rank<CLUSTER>() * THREADS + threadIdx.x, lane = thread % LANES, i = thread / LANES;
-  const IN* from = x + row * x_stride + min(i, kBlocks - 1) * 16;
+  const IN* from = x + row * x_stride + min(i, kBlocks - 1) * 16 + (Share::kWhole ? 0 : lane * (16 / LANES));
   u8* to = codes + (row * kBlocks + i) * 8 + lane * (8 / LANES);
   e4m3* scale = scales + row * kBlocks + i;
   now(from), now(to), now(scale);
-  const auto block = load_block16(from);
-  const f32 of_block = amax_of(block), of_all = of_row(of_block);
+  const Share share(from, lane);
+  const f32 largest = share.largest(), of_block = Share::amax(largest), of_all = of_row(largest);
   if (thread == 0) amax[row] = of_all;
-  const auto share = share_of_block<LANES>(block, lane, of_block, of_all);
+  const auto out = quantize_share(share, of_block, of_all);
   if (i >= kBlocks) return;
-  share.store_codes(to);
-  if (lane == 0) *scale = share.scale;
+  out.store_codes(to);
+  if (lane == 0) *scale = out.scale;
 }

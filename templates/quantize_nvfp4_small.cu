@@ -1,8 +1,9 @@
 // quantize_nvfp4_small: the bits of quantize_nvfp4 in profile te under one amax that is given, for whole
 // blocks of 16, row after row without a gap, from a multiple of 16 bytes on; with tiled scales, whose
 // padding it writes, for rows of a known length.
-// Where all of a matrix is on the GPU at once a launch is one wait for memory: LANES neighbours take a
-// block together, so that what each computes between its loads and its stores is short.
+// Where all of a matrix is on the GPU at once a launch is one wait for memory: LANES neighbours take a block
+// together, each its share, so that what each computes between its loads and its stores is short. Places are found in
+// 32 bits: the grid is along y, where a launch has 65535 blocks of threads at most, and more is refused.
 /* diecast
 shape    int   COLS    = 0                               // row length; 0 = not fixed at compile time
 option   type  IN      {bf16, f16, f32, e4m3}            // element type of x
@@ -17,10 +18,10 @@ arg      codes  out  u8    [rows, align_up(cols, 16) / 2]  align 8
 arg      scales out  e4m3  [align_up(rows, LAYOUT == LAYOUT_s128x4 ? 128 : LAYOUT == LAYOUT_s8x4 ? 8 : 1), align_up(cols / 16, LAYOUT == LAYOUT_linear ? 1 : 4)]
 arg      rows
 arg      cols
-launch   grid(ceil_div(rows * (cols / 16) * LANES + (LAYOUT == LAYOUT_linear ? 0 : (align_up(rows, LAYOUT == LAYOUT_s128x4 ? 128 : 8) - rows) * ceil_div(cols, 64)), THREADS)) block(THREADS)
+launch   grid(1, ceil_div(rows * (cols / 16) * LANES + (LAYOUT == LAYOUT_linear ? 0 : (align_up(rows, LAYOUT == LAYOUT_s128x4 ? 128 : 8) - rows) * ceil_div(cols, 64)), THREADS)) block(THREADS)
 launch   dependent
 target   host, sm_80+
-exchange none                                            // threads of a block never wait for one another
+exchange none                                            // on the host a thread loads all of its block
 require  LAYOUT == LAYOUT_linear || COLS > 0             // where a block's scale lies is found without a division
 sample   COLS {0, 80}  rows {0, 1, 7, 33, 130}  cols {16, 80, 2112}
 */
@@ -43,11 +44,11 @@ DIECAST_UNROLL
 
 // Everything is on its way, and where it goes is known, before anything is waited for.
 DIECAST_KERNEL {
-  const u32 lane = threadIdx.x % LANES;
-  const i64 index = i64{blockIdx.x} * (THREADS / LANES) + threadIdx.x / LANES;
-  const i64 blocks = rows * (cols / 16);
-  const IN* from = x + index * 16;
-  u8* to = codes + index * 8 + lane * (8 / LANES);
+  using Share = ShareOfBlock<IN, LANES>;
+  const u32 part = blockIdx.y * THREADS + threadIdx.x, lane = part % LANES, index = part / LANES;
+  const u32 blocks = static_cast<u32>(rows) * (static_cast<u32>(cols) / 16);
+  const IN* from = x + u64{Share::kWhole ? index * 16 : part * (16 / LANES)};
+  u8* to = codes + u64{part} * (8 / LANES);
   e4m3* scale = scales + index;
   now(from), now(to), now(scale);
   if (index >= blocks) {
@@ -55,7 +56,7 @@ DIECAST_KERNEL {
     return;
   }
   const f32 of_tensor = *amax;
-  const auto block = load_block16(from);
+  const Share share(from, lane);
   i64 padding = 0;  // behind a row's last block
   if constexpr (LAYOUT != LAYOUT_linear) {
     const i64 row = index / kRowBlocks, col = index % kRowBlocks;
@@ -63,12 +64,12 @@ DIECAST_KERNEL {
     if (col + 1 == kRowBlocks) padding = kPaddedBlocks - kRowBlocks;
     now(scale);
   }
-  f32 of_block = amax_of(block);
+  f32 of_block = Share::amax(share.largest());
   next_may_begin(of_block);
-  const auto share = share_of_block<LANES>(block, lane, of_block, of_tensor);
-  share.store_codes(to);
+  const auto out = quantize_share(share, of_block, of_tensor);
+  out.store_codes(to);
   if (lane != 0) return;
-  *scale = share.scale;
+  *scale = out.scale;
 DIECAST_UNROLL
   for (int i = 1; i < Scales::kTileCols; ++i) {
     if (i <= padding) scale[i] = {0};

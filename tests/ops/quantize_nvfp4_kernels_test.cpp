@@ -75,8 +75,8 @@ TEST(QuantizeNvfp4Kernels, FewRowsThatFindTheirAmaxHaveMoreThreadsEach) {
   }
 }
 
-// Where all of a matrix is on the GPU at once, threads share a block of 16: four while a scheduler
-// has one warp of them, else two. All kernels are made beforehand, and the elements choose.
+// Where nearly all of a matrix is on the GPU at once, two threads share a block of 16, in smaller blocks of threads
+// while those are few. All kernels are made beforehand, and the elements choose.
 TEST(QuantizeNvfp4Kernels, SmallMatricesHaveKernelsOfTheirOwn) {
   testing::FakeMachine machine;
   const auto runtime = machine.runtime();
@@ -98,23 +98,23 @@ TEST(QuantizeNvfp4Kernels, SmallMatricesHaveKernelsOfTheirOwn) {
     of.run(m.x, m.out, stream).value();
     EXPECT_TRUE(machine.cuda.end_capture(stream));
     const auto& launch = machine.cuda->launches.back();
-    return launch.symbol + " " + std::to_string(launch.grid[0]);
+    return launch.symbol + " " + std::to_string(launch.grid[0] * launch.grid[1]);
   };
-  constexpr std::int64_t kFew = 132 * 32, kSome = 132 * 512;  // blocks of 16 from which on
+  constexpr std::int64_t kFew = 132 * 32, kSome = 132 * 1024;  // blocks of 16 from which on
   for (const std::int64_t cols : {16, 256}) {
     const std::int64_t few = kFew * 16 / cols, some = kSome * 16 / cols;
-    EXPECT_EQ(grid(op, testing::Matrices(*device, few - 1, cols)), "quantize_nvfp4_small 132");
+    EXPECT_EQ(grid(op, testing::Matrices(*device, few - 1, cols)), "quantize_nvfp4_small 66");
     EXPECT_EQ(grid(op, testing::Matrices(*device, few, cols)), "quantize_nvfp4_small 33");
-    EXPECT_EQ(grid(op, testing::Matrices(*device, some - 1, cols)), "quantize_nvfp4_small 528");
-    EXPECT_EQ(grid(op, testing::Matrices(*device, some, cols)), "quantize_nvfp4 528");
+    EXPECT_EQ(grid(op, testing::Matrices(*device, some - 1, cols)), "quantize_nvfp4_small 1056");
+    EXPECT_EQ(grid(op, testing::Matrices(*device, some, cols)), "quantize_nvfp4 1056");
     EXPECT_EQ(grid(apart, testing::Matrices(*device, few, cols)), "quantize_nvfp4 33");
   }
   testing::Matrices m(*device, 8, 4096);
   m.out.layout = ScaleLayout::s128x4;
   m.out.rowwise.scale_bytes = m.out.rowwise_sizes().value().scale_bytes;
   EXPECT_EQ(grid(tiled, m), "quantize_nvfp4 256");
-  // 8 rows of 256 blocks by four threads each, and 120 rows of padding by words of four scales.
-  EXPECT_EQ(grid(tiled_4096, m), "quantize_nvfp4_small 124");
+  // 8 rows of 256 blocks by two threads each, and 120 rows of padding by words of four scales.
+  EXPECT_EQ(grid(tiled_4096, m), "quantize_nvfp4_small 92");
 }
 
 // Few elements find their amax and are quantized in one launch, of one block of threads or one
@@ -138,7 +138,7 @@ TEST(QuantizeNvfp4Kernels, OneClusterFindsTheAmaxOfFewElements) {
       EXPECT_TRUE(machine.cuda.end_capture(stream));
       std::string all;
       for (const auto& launch : machine.cuda->launches)
-        all += launch.symbol + " " + std::to_string(launch.grid[0]) + " x " +
+        all += launch.symbol + " " + std::to_string(launch.grid[0] * launch.grid[1]) + " x " +
                std::to_string(launch.block[0]) + ", ";
       return all;
     };
@@ -148,11 +148,11 @@ TEST(QuantizeNvfp4Kernels, OneClusterFindsTheAmaxOfFewElements) {
     const bool clusters = cc == 90;
     const std::string before = clusters ? "zeros 1 x 128, " : "";
     EXPECT_EQ(launched(testing::Matrices(*device, 257, 16)),
-              clusters ? one + "8 x 256, " : "amax 33 x 256, " + small + "9 x 128, ");
+              clusters ? one + "8 x 256, " : "amax 33 x 256, " + small + "5 x 128, ");
     EXPECT_EQ(launched(testing::Matrices(*device, 8, 4096)),
-              clusters ? one + "8 x 256, " : "amax 8 x 256, " + small + "64 x 128, ");
+              clusters ? one + "8 x 256, " : "amax 8 x 256, " + small + "32 x 128, ");
     EXPECT_EQ(launched(testing::Matrices(*device, 8, 8192)),
-              clusters ? one + "8 x 512, " : "amax 16 x 256, " + small + "128 x 128, ");
+              clusters ? one + "8 x 512, " : "amax 16 x 256, " + small + "64 x 128, ");
     EXPECT_EQ(launched(testing::Matrices(*device, 9, 8192)),
               before + "amax 18 x 256, " + small + "36 x 256, ");
     EXPECT_EQ(launched(testing::Matrices(*device, 4, 64), device->allocate(8).value()),
@@ -170,7 +170,7 @@ TEST(QuantizeNvfp4Kernels, AGpuOfManyMultiprocessorsHasAllOfThem) {
     const auto op = PreparedQuantizeNvfp4::prepare(*runtime, device, {}).value();
     runtime->freeze();
     const Stream stream = device->create_stream().value();
-    const std::int64_t some = std::int64_t{multiprocessors} * 512;  // blocks of 16
+    const std::int64_t some = std::int64_t{multiprocessors} * 1024;  // blocks of 16
     const testing::Matrices below(*device, some - 1, 16), from(*device, some, 16);
     machine.cuda.begin_capture(stream);
     op.run(below.x, below.out, stream).value();

@@ -92,10 +92,15 @@ QuantizeNvfp4Kernels kernels_that_find_rows(const Request& request,
   // While rows are few, spread over more multiprocessors, and short ones over more threads.
   const auto spread = small_rows(request, device, request.cols <= 2048 ? 2 : 1, 256);
   if (const auto close = small_rows(request, device, 1, 512); spread && close) {
-    out.all.push_back(*spread), out.below.push_back(device.sm_count * std::int64_t{256} * 16);
-    out.all.push_back(*close), out.below.push_back(device.sm_count * std::int64_t{2048} * 16);
+    const auto add = [&](const KernelWanted& wanted, int blocks) {  // of 16, a multiprocessor
+      out.all.push_back(wanted), out.below.push_back(device.sm_count * std::int64_t{16} * blocks);
+    };
+    const auto widest = small_rows(request, device, 2, 256);
+    if (widest && request.cols > 4096) add(*widest, 64);
+    add(*spread, 256), add(*close, 2048);
+    out.counted_kernel = out.all.size();
+    out.counted = rows_at_once(device, few) * request.cols;
     out.all.push_back({kName, bindings.set("THREADS", few)});
-    out.counted_kernel = 3, out.counted = rows_at_once(device, few) * request.cols;
     return out;
   }
   const int some = std::max(2 * many, few / 2);  // few, where those are twice many
@@ -136,17 +141,18 @@ QuantizeNvfp4Kernels kernels_under_given(const Request& request, const DevicePro
   const bool linear = request.layout == ScaleLayout::linear;
   if (!linear && request.cols == 0) return out;  // where a scale lies would take a division
   if (finds_amax && linear) add_that_find_amax(request, device, out);
-  // Four threads a block while a scheduler has one warp of them, then two (an H200, NOTES.md).
-  const auto add = [&](int lanes, int threads, std::int64_t below) {
+  // Small matrices: two threads a block of 16, at first in blocks of threads for more multiprocessors (an H200, NOTES.md).
+  const auto add = [&](int threads, int blocks) {  // of 16, a multiprocessor
     Bindings small;
-    small.set("COLS", request.cols).set("IN", request.in).set("LANES", lanes);
-    small.set("THREADS", threads).set("LAYOUT", layout_name(request.layout));
+    small.set("COLS", request.cols).set("IN", request.in).set("THREADS", threads);
+    small.set("LAYOUT", layout_name(request.layout));
     out.all.push_back({"quantize_nvfp4_small", small});
-    out.below.push_back(below);
+    out.below.push_back(device.sm_count * std::int64_t{16} * blocks);
   };
-  const std::int64_t one_warp = device.sm_count * std::int64_t{128} / 4 * 16;
-  if (2 * out.finds_amax < one_warp) add(4, 128, one_warp);  // else a cluster takes almost all
-  add(2, 256, device.sm_count * std::int64_t{1024} / 2 * 16);
+  constexpr int kFirst = 32;
+  const std::int64_t first = device.sm_count * std::int64_t{16} * kFirst;
+  if (2 * out.finds_amax < first) add(128, kFirst);  // else a cluster takes almost all
+  add(256, linear ? 1024 : 512);
   return out;
 }
 

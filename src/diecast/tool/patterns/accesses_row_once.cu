@@ -30,21 +30,25 @@ DIECAST_KERNEL {
   const i64 row = blockIdx.x / CLUSTER;
   const u32 thread = cluster_rank<CLUSTER>() * THREADS + threadIdx.x, lane = thread % LANES, i = thread / LANES;
   const i64 block = row * kBlocks + i;
-  const u8* const at = from + 32 * (row * kBlocks + min(i, kBlocks - 1));
-  const Vector<16> first = load<16>(at), second = load<16>(at + 16);
-  u32 low = first.words[0] ^ first.words[1] ^ first.words[2] ^ first.words[3];
-  const u32 high = second.words[0] ^ second.words[1] ^ second.words[2] ^ second.words[3];
-  const u32 of_all = __float_as_uint(of_row(__uint_as_float(low ^ high)));
+  constexpr int kBytes = 32 / LANES, kPiece = kBytes < 16 ? kBytes : 16;
+  const u8* const at = from + 32 * (row * kBlocks + min(i, kBlocks - 1)) + lane * kBytes;
+  u32 found = 0;
+DIECAST_UNROLL
+  for (int p = 0; p < kBytes; p += kPiece) {
+    const Vector<kPiece> piece = load<kPiece>(at + p);
+DIECAST_UNROLL
+    for (const u32 word : piece.words) found ^= word;
+  }
+  const u32 of_all = __float_as_uint(of_row(__uint_as_float(found)));
   if (thread == 0) to_row[row] = of_all;
   if (i >= kBlocks) return;
-  low ^= of_all;
   u8* const out = to + 8 * block + lane * (8 / LANES);
   if constexpr (LANES == 1) {
-    store_streaming<8>(out, {{low, low ^ high}});
+    store_streaming<8>(out, {{of_all, found ^ of_all}});
   } else if constexpr (LANES == 2) {
-    store_streaming<4>(out, {{low ^ high}});
+    store_streaming<4>(out, {{found ^ of_all}});
   } else {
-    *reinterpret_cast<u16*>(out) = static_cast<u16>(low ^ high);
+    *reinterpret_cast<u16*>(out) = static_cast<u16>(found ^ of_all);
   }
-  if (lane == 0) to_scales[block] = static_cast<u8>(low);
+  if (lane == 0) to_scales[block] = static_cast<u8>(found ^ of_all);
 }
