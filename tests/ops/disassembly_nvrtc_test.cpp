@@ -121,7 +121,7 @@ constexpr const char* kDependent[] = {"amax IN=bf16",
                                       "quantize_nvfp4_row_scaled IN=bf16 COLS=4096",
                                       "quantize_nvfp4_row_scaled IN=e4m3",
                                       "quantize_nvfp4_row_scaled_small IN=bf16 COLS=1024",
-                                      "quantize_nvfp4_small IN=bf16",
+                                      "quantize_nvfp4_once IN=bf16",
                                       "static_blockwise_fp4_fake_quant IN=bf16 OUT=bf16",
                                       "zeros"};
 

@@ -24,7 +24,7 @@ inline constexpr const char* kQuantizers[] = {"fp4_fake_quant_block",
                                               "quantize_mx_tiles",
                                               "quantize_nvfp4",
                                               "quantize_nvfp4_row_scaled",
-                                              "quantize_nvfp4_small",
+                                              "quantize_nvfp4_once",
                                               "quantize_nvfp4_tiles",
                                               "static_blockwise_fp4_fake_quant"};
 

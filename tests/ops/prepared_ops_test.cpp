@@ -34,9 +34,9 @@ TEST(QuantizeNvfp4, ClearsFindsTheAmaxAndQuantizes) {
   name_parameters(machine);
   const auto runtime = machine.runtime();
   const auto device = machine.cuda.device();
-  const Matrices m(*device, 512, 4096);
+  const Matrices m(*device, 768, 4096);
   const auto op = PreparedQuantizeNvfp4::prepare(*runtime, device, {}).value();
-  EXPECT_EQ(op.scratch_bytes(512, 4096), 0);
+  EXPECT_EQ(op.scratch_bytes(768, 4096), 0);
   machine.cuda->calls.clear();
   op.run(m.x, m.out, {}).value();
   ASSERT_EQ(launched(machine), (std::vector<std::string>{"zeros", "amax", "quantize_nvfp4"}));
@@ -50,7 +50,7 @@ TEST(QuantizeNvfp4, ClearsFindsTheAmaxAndQuantizes) {
   EXPECT_EQ(launch.argument<void*>(3), m.out.rowwise.scale);
   EXPECT_EQ(launch.arguments[4].size(), 16u);  // rows: a pointer or a number
   EXPECT_EQ(launch.argument<std::int64_t>(5), 4096);
-  EXPECT_EQ(launch.grid[0], 1024u);  // 512 * 256 blocks of 16, 128 a block of threads
+  EXPECT_EQ(launch.grid[0], 1536u);  // 768 * 256 blocks of 16, 128 a block of threads
   EXPECT_EQ(launch.block[0], 128u);
 }
 
@@ -60,7 +60,7 @@ TEST(QuantizeNvfp4, WithAGivenAmaxIsOneLaunch) {
   const auto device = machine.cuda.device();
   const Matrices m(*device, 8, 64);
   quantize_nvfp4(*runtime, m.x, m.out, {true, device}).value();
-  EXPECT_EQ(launched(machine), std::vector<std::string>{"quantize_nvfp4_small"});
+  EXPECT_EQ(launched(machine), std::vector<std::string>{"quantize_nvfp4_once"});
   EXPECT_EQ(machine.cuda->count("cuMemsetD8Async"), 0);
 }
 
@@ -78,7 +78,7 @@ TEST(QuantizeNvfp4, AFixedRowLengthIsNoKernelParameter) {
   name_parameters(machine, true);
   const auto runtime = machine.runtime();
   const auto device = machine.cuda.device();
-  const Matrices m(*device, 512, 4096);
+  const Matrices m(*device, 768, 4096);
   PreparedQuantizeNvfp4::Request request;
   request.cols = 4096;
   request.amax_given = true;
@@ -114,8 +114,8 @@ TEST(QuantizeNvfp4, TheConvenienceCallPreparesOnce) {
   quantize_nvfp4(*runtime, m.x, m.out, {false, device}).value();
   runtime->freeze();
   quantize_nvfp4(*runtime, n.x, n.out, {false, device}).value();  // another shape, nothing new
-  EXPECT_EQ(machine.nvrtc.compiles().size(), 7u);  // zeros, amax, and five that quantize
-  EXPECT_EQ(runtime->counters().loaded, 7u);
+  EXPECT_EQ(machine.nvrtc.compiles().size(), 8u);  // zeros, amax, and six that quantize
+  EXPECT_EQ(runtime->counters().loaded, 8u);
 }
 
 TEST(QuantizeNvfp4, WhileCapturingNothingIsPrepared) {

@@ -103,18 +103,28 @@ TEST(QuantizeNvfp4Kernels, SmallMatricesHaveKernelsOfTheirOwn) {
   constexpr std::int64_t kFew = 132 * 32, kSome = 132 * 1024;  // blocks of 16 from which on
   for (const std::int64_t cols : {16, 256}) {
     const std::int64_t few = kFew * 16 / cols, some = kSome * 16 / cols;
-    EXPECT_EQ(grid(op, testing::Matrices(*device, few - 1, cols)), "quantize_nvfp4_small 66");
-    EXPECT_EQ(grid(op, testing::Matrices(*device, few, cols)), "quantize_nvfp4_small 33");
-    EXPECT_EQ(grid(op, testing::Matrices(*device, some - 1, cols)), "quantize_nvfp4_small 1056");
+    EXPECT_EQ(grid(op, testing::Matrices(*device, few - 1, cols)), "quantize_nvfp4_once 66");
+    EXPECT_EQ(grid(op, testing::Matrices(*device, few, cols)), "quantize_nvfp4_once 33");
+    EXPECT_EQ(grid(op, testing::Matrices(*device, some - 1, cols)), "quantize_nvfp4_once 1056");
     EXPECT_EQ(grid(op, testing::Matrices(*device, some, cols)), "quantize_nvfp4 1056");
     EXPECT_EQ(grid(apart, testing::Matrices(*device, few, cols)), "quantize_nvfp4 33");
   }
+  // One thread a block of 16 where a matrix is more than twice what is on the GPU at once, as long as its grid goes.
+  const auto of_blocks = [&](std::int64_t blocks) {
+    const Specialization& one = op.kernel(16 * blocks).specialization();
+    return one.tmpl().name() + (one.tmpl().parameter("LANES") ? std::to_string(one.number("LANES")) : "");
+  };
+  constexpr std::int64_t kMany = 132 * 2048, kLast = std::int64_t{65535} * 256;
+  EXPECT_EQ(of_blocks(kMany - 1), "quantize_nvfp4");
+  EXPECT_EQ(of_blocks(kMany), "quantize_nvfp4_once1");
+  EXPECT_EQ(of_blocks(kLast - 1), "quantize_nvfp4_once1");
+  EXPECT_EQ(of_blocks(kLast), "quantize_nvfp4");
   testing::Matrices m(*device, 8, 4096);
   m.out.layout = ScaleLayout::s128x4;
   m.out.rowwise.scale_bytes = m.out.rowwise_sizes().value().scale_bytes;
   EXPECT_EQ(grid(tiled, m), "quantize_nvfp4 256");
   // 8 rows of 256 blocks by two threads each, and 120 rows of padding by words of four scales.
-  EXPECT_EQ(grid(tiled_4096, m), "quantize_nvfp4_small 92");
+  EXPECT_EQ(grid(tiled_4096, m), "quantize_nvfp4_once 92");
 }
 
 // Few elements find their amax and are quantized in one launch, of one block of threads or one
@@ -142,7 +152,7 @@ TEST(QuantizeNvfp4Kernels, OneClusterFindsTheAmaxOfFewElements) {
                std::to_string(launch.block[0]) + ", ";
       return all;
     };
-    const std::string one = "quantize_nvfp4_dynamic_small ", small = "quantize_nvfp4_small ";
+    const std::string one = "quantize_nvfp4_dynamic_small ", small = "quantize_nvfp4_once ";
     EXPECT_EQ(launched(testing::Matrices(*device, 0, 64)), one + "1 x 256, ");
     EXPECT_EQ(launched(testing::Matrices(*device, 256, 16)), one + "1 x 256, ");
     const bool clusters = cc == 90;
@@ -174,7 +184,7 @@ TEST(QuantizeNvfp4Kernels, AGpuOfManyMultiprocessorsHasAllOfThem) {
     const testing::Matrices below(*device, some - 1, 16), from(*device, some, 16);
     machine.cuda.begin_capture(stream);
     op.run(below.x, below.out, stream).value();
-    EXPECT_EQ(machine.cuda->launches.back().symbol, "quantize_nvfp4_small") << multiprocessors;
+    EXPECT_EQ(machine.cuda->launches.back().symbol, "quantize_nvfp4_once") << multiprocessors;
     op.run(from.x, from.out, stream).value();
     EXPECT_EQ(machine.cuda->launches.back().symbol, "quantize_nvfp4") << multiprocessors;
     EXPECT_TRUE(machine.cuda.end_capture(stream));

@@ -84,7 +84,7 @@ const std::map<std::string, Runner>& runners() {
       {"quantize_nvfp4_dynamic_small", quantize_nvfp4_dynamic_small_difference},
       {"quantize_nvfp4_row_scaled", quantize_nvfp4_row_scaled_difference},
       {"quantize_nvfp4_row_scaled_small", quantize_nvfp4_row_scaled_small_difference},
-      {"quantize_nvfp4_small", quantize_nvfp4_small_difference},
+      {"quantize_nvfp4_once", quantize_nvfp4_once_difference},
       {"quantize_nvfp4_tiles", quantize_nvfp4_tiles_difference},
       {"static_blockwise_fp4_fake_quant", static_blockwise_fp4_fake_quant_difference},
       {"transpose_codes", transpose_codes_difference},

@@ -68,7 +68,7 @@ std::string quantize_nvfp4_row_scaled_difference(Kernel& kernel, const Case& one
                                                  const Bindings& tunes);
 std::string quantize_nvfp4_row_scaled_small_difference(Kernel& kernel, const Case& one,
                                                        const Bindings& tunes);
-std::string quantize_nvfp4_small_difference(Kernel& kernel, const Case& one, const Bindings& tunes);
+std::string quantize_nvfp4_once_difference(Kernel& kernel, const Case& one, const Bindings& tunes);
 std::string quantize_nvfp4_tiles_difference(Kernel& kernel, const Case& one, const Bindings& tunes);
 std::string static_blockwise_fp4_fake_quant_difference(Kernel& kernel, const Case& one,
                                                        const Bindings& tunes);

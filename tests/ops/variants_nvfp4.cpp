@@ -152,7 +152,7 @@ std::string small_difference(Kernel& kernel, const Case& one, const Bindings& tu
 
 }  // namespace
 
-std::string quantize_nvfp4_small_difference(Kernel& kernel, const Case& one,
+std::string quantize_nvfp4_once_difference(Kernel& kernel, const Case& one,
                                             const Bindings& tunes) {
   return small_difference(kernel, one, tunes, Amax::is_given);
 }

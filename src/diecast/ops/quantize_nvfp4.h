@@ -116,7 +116,7 @@ class PreparedQuantizeNvfp4 {
     std::int64_t below = 0;
     std::shared_ptr<Kernel> kernel;
   };
-  std::array<Few, 5> few_;
+  std::array<Few, 7> few_;
   Few counted_;
 };
 

@@ -141,18 +141,21 @@ QuantizeNvfp4Kernels kernels_under_given(const Request& request, const DevicePro
   const bool linear = request.layout == ScaleLayout::linear;
   if (!linear && request.cols == 0) return out;  // where a scale lies would take a division
   if (finds_amax && linear) add_that_find_amax(request, device, out);
-  // Small matrices: two threads a block of 16, at first in blocks of threads for more multiprocessors (an H200, NOTES.md).
-  const auto add = [&](int threads, int blocks) {  // of 16, a multiprocessor
-    Bindings small;
-    small.set("COLS", request.cols).set("IN", request.in).set("THREADS", threads);
-    small.set("LAYOUT", layout_name(request.layout));
-    out.all.push_back({"quantize_nvfp4_small", small});
-    out.below.push_back(device.sm_count * std::int64_t{16} * blocks);
+  // Two threads a block of 16 for small matrices, at first in blocks of threads for more multiprocessors; where a matrix is
+  // more than twice of what is on the GPU at once one, as long as places have 32 bits (an H200, NOTES.md).
+  const auto add = [&](int lanes, int threads, std::int64_t blocks) {
+    Bindings once;
+    once.set("COLS", request.cols).set("IN", request.in).set("LANES", lanes);
+    once.set("THREADS", threads).set("LAYOUT", layout_name(request.layout));
+    out.all.push_back({"quantize_nvfp4_once", once});
+    out.below.push_back(16 * blocks);
   };
-  constexpr int kFirst = 32;
-  const std::int64_t first = device.sm_count * std::int64_t{16} * kFirst;
-  if (2 * out.finds_amax < first) add(128, kFirst);  // else a cluster takes almost all
-  add(256, linear ? 1024 : 512);
+  const std::int64_t sm_count = device.sm_count;
+  if (out.finds_amax < sm_count * 16 * 16) add(2, 128, sm_count * 32);  // else a cluster takes almost all
+  add(2, 256, sm_count * (linear ? 1024 : 512));
+  if (!linear) return out;
+  out.all.push_back(KernelWanted(out.all.front())), out.below.push_back(sm_count * 2048 * 16);
+  add(1, 256, std::int64_t{65535} * 256);
   return out;
 }
 

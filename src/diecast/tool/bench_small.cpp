@@ -98,7 +98,9 @@ Result<std::vector<Configured>> configurations(Runtime& runtime,
     for (const Value& value : waves == nullptr ? std::vector<Value>(1) : waves->allowed) {
       Configured one{kernels[i], arguments_by_name(all[i], of), {}, {}};
       if (waves != nullptr) one.tunes.set("waves", value);
-      DIECAST_TRY(one.shape, one.kernel->shape(one.arguments, one.tunes));
+      auto shape = one.kernel->shape(one.arguments, one.tunes);
+      if (!shape && shape.error().code == ErrorCode::not_supported) continue;  // too large a grid
+      DIECAST_TRY(one.shape, std::move(shape));
       const bool known =
           std::any_of(out.begin() + static_cast<std::ptrdiff_t>(of_kernel), out.end(),
                       [&](const Configured& other) { return same_grid(other.shape, one.shape); });
@@ -121,7 +123,7 @@ Result<std::vector<Configured>> kernels_of(Runtime& runtime, const std::shared_p
                                            const SmallCase& of) {
   std::vector<Configured> out;
   for (const char* name : {"quantize_nvfp4_row_scaled", "quantize_nvfp4_row_scaled_small",
-                           "quantize_nvfp4", "quantize_nvfp4_small"}) {
+                           "quantize_nvfp4", "quantize_nvfp4_once"}) {
     if (of.row_scaled != std::string_view(name).starts_with("quantize_nvfp4_row_scaled")) continue;
     DIECAST_TRY(const auto tmpl, runtime.find_template(name));
     DIECAST_TRY(auto some, configurations(runtime, device, tmpl, plain_options(*tmpl, of), of));
@@ -158,7 +160,7 @@ Result<Configured> accesses_of(Runtime& runtime, const std::shared_ptr<Device>& 
   }
   return Error{ErrorCode::not_supported,
                cat("no pattern has the grid of ", one.spelling(), ": ",
-                   shape.grid[0], " blocks of ", shape.block[0], " threads"),
+                   shape.grid[0] * shape.grid[1], " blocks of ", shape.block[0], " threads"),
                cat("let ", tmpl->name(), " have the tunes of that kernel")};
 }
 

@@ -2,7 +2,7 @@
 // threads take together, each once, without the arithmetic: each loads its share of the block and a word
 // that is the same for all, and writes as many codes of the xor of that.
 /* diecast
-tune     int   LANES   {2, 4} = 2                        // neighbours that take a block together
+tune     int   LANES   {1, 2, 4} = 2                     // neighbours that take a block together
 tune     int   THREADS {128, 256} = 128
 size     pieces                                          // blocks of 16 elements of 2 bytes
 arg      from      in   u8   [pieces * 32]  align 16
@@ -19,17 +19,21 @@ sample   pieces {0, 1, 1000}
 #include <diecast/device/vector.h>
 
 DIECAST_KERNEL {
-  constexpr int kBytes = 32 / LANES;
+  constexpr int kBytes = 32 / LANES, kPiece = kBytes < 16 ? kBytes : 16;
   const u32 part = blockIdx.y * THREADS + threadIdx.x, piece = part / LANES;
   if (piece >= static_cast<u32>(pieces)) return;
-  const u32 of_all = *word;
-  const Vector<kBytes> share = load<kBytes>(from + u64{part} * kBytes);
-  u32 found = of_all;
+  u32 found = *word;
 DIECAST_UNROLL
-  for (const u32 of_share : share.words) found ^= of_share;
+  for (int i = 0; i < kBytes; i += kPiece) {
+    const Vector<kPiece> loaded = load<kPiece>(from + u64{part} * kBytes + i);
+DIECAST_UNROLL
+    for (const u32 of_share : loaded.words) found ^= of_share;
+  }
   next_may_begin(found);
   u8* const at = to + u64{part} * (8 / LANES);
-  if constexpr (LANES == 2) {
+  if constexpr (LANES == 1) {
+    store_streaming<8>(at, {{found, found}});
+  } else if constexpr (LANES == 2) {
     store_streaming<4>(at, {{found}});
   } else {
     *reinterpret_cast<u16*>(at) = static_cast<u16>(found);

@@ -1,14 +1,15 @@
-// quantize_nvfp4_small: the bits of quantize_nvfp4 in profile te under one amax that is given, for whole
+// quantize_nvfp4_once: the bits of quantize_nvfp4 in profile te under one amax that is given, for whole
 // blocks of 16, row after row without a gap, from a multiple of 16 bytes on; with tiled scales, whose
 // padding it writes, for rows of a known length.
-// Where all of a matrix is on the GPU at once a launch is one wait for memory: LANES neighbours take a block
-// together, each its share, so that what each computes between its loads and its stores is short. Places are found in
-// 32 bits: the grid is along y, where a launch has 65535 blocks of threads at most, and more is refused.
+// A thread takes what it takes once, without a loop. Where all of a matrix is on the GPU at once a launch is one wait for
+// memory: LANES neighbours take a block together, each its share, so that what each computes between its loads and its
+// stores is short. Places are found in 32 bits: the grid is along y, where a launch has 65535 blocks of threads at most,
+// and more is refused.
 /* diecast
 shape    int   COLS    = 0                               // row length; 0 = not fixed at compile time
 option   type  IN      {bf16, f16, f32, e4m3}            // element type of x
 option   enum  LAYOUT  {linear, s128x4, s8x4} = linear   // where a block's scale lies
-tune     int   LANES   {2, 4} = 2                        // threads of a block of 16
+tune     int   LANES   {1, 2, 4} = 2                     // threads of a block of 16
 tune     int   THREADS {128, 256} = 128
 size     rows
 size     cols  = COLS  divisible 16
