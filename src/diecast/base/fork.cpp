@@ -11,7 +11,7 @@ namespace {
 
 struct Locks {
   std::mutex mutex;
-  std::vector<HeldOverFork*> all;
+  std::vector<const HeldOverFork*> all;
 };
 
 // Outlives static destructors, in which a fork may happen too.
@@ -20,25 +20,26 @@ Locks& locks() {
   return *locks;
 }
 
-void before() {
+void before_any() {
   locks().mutex.lock();
-  for (HeldOverFork* const lock : locks().all) lock->before_fork();
+  for (const HeldOverFork* const lock : locks().all) lock->before_fork();
 }
 
-void after() {
-  for (HeldOverFork* const lock : locks().all) lock->after_fork();
+void after_any() {
+  for (const HeldOverFork* const lock : locks().all) lock->after_fork();
   locks().mutex.unlock();
 }
 
-void after_in_child() {
-  for (HeldOverFork* const lock : locks().all) lock->after_fork_in_child();
+void after_any_in_child() {
+  for (const HeldOverFork* const lock : locks().all) lock->after_fork_in_child();
   locks().mutex.unlock();
 }
 
 }  // namespace
 
-HeldOverFork::HeldOverFork() {
-  static const int watched = pthread_atfork(before, after, after_in_child);
+HeldOverFork::HeldOverFork(void* owner, Call before, Call after, Call after_in_child)
+    : owner_(owner), before_(before), after_(after), after_in_child_(after_in_child) {
+  static const int watched = pthread_atfork(before_any, after_any, after_any_in_child);
   (void)watched;
   std::lock_guard guard(locks().mutex);
   locks().all.push_back(this);

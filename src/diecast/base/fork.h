@@ -6,28 +6,42 @@
 
 namespace diecast {
 
-// One lock of this process: every fork takes it, and gives it back on both sides.
+// One lock of this process, or what else a fork may not leave as it is: every fork makes the calls,
+// with `owner`. The last member of its class, never a base: then the owner is whole from before it
+// is listed until it no longer is, whatever thread forks meanwhile.
 class HeldOverFork {
  public:
-  virtual void before_fork() = 0;
-  virtual void after_fork() = 0;
-  virtual void after_fork_in_child() = 0;
-
- protected:
-  HeldOverFork();
+  using Call = void (*)(void* owner);  // null: nothing to do
+  HeldOverFork(void* owner, Call before, Call after, Call after_in_child);
   ~HeldOverFork();
   HeldOverFork(const HeldOverFork&) = delete;
+  HeldOverFork& operator=(const HeldOverFork&) = delete;
+
+  void before_fork() const { call(before_); }
+  void after_fork() const { call(after_); }
+  void after_fork_in_child() const { call(after_in_child_); }
+
+ private:
+  void call(Call one) const {
+    if (one != nullptr) one(owner_);
+  }
+  void* const owner_;
+  const Call before_, after_, after_in_child_;
 };
 
-// A mutex for short work: a fork waits until it is free. Holders take no second one: a fork takes
-// all of them, in no order.
+// A mutex for short work: a fork waits until it is free. Holders take no second one, make none and
+// end none: a fork takes all of them, in no order.
 template <class Mutex>
-class ForkSafe final : public Mutex, private HeldOverFork {
+class ForkSafe final : public Mutex {
  private:
-  void before_fork() override { this->lock(); }
-  void after_fork() override { this->unlock(); }
+  static void take(void* self) { static_cast<ForkSafe*>(self)->lock(); }
+  static void give_back(void* self) { static_cast<ForkSafe*>(self)->unlock(); }
   // Not unlocked but made anew: a shared mutex knows its holder by a number that a child has not.
-  void after_fork_in_child() override { std::construct_at(static_cast<Mutex*>(this)); }
+  static void make_anew(void* self) {
+    std::construct_at(static_cast<Mutex*>(static_cast<ForkSafe*>(self)));
+  }
+
+  const HeldOverFork held_{this, take, give_back, make_anew};
 };
 
 }  // namespace diecast

@@ -84,6 +84,8 @@ void ThreadPool::run(std::uint64_t participants, const std::function<void()>& wo
   workers_->run(std::min(participants - 1, others), work);
 }
 
-void ThreadPool::after_fork_in_child() { (void)workers_.release(); }
+void ThreadPool::leave_behind(void* self) {
+  (void)static_cast<ThreadPool*>(self)->workers_.release();
+}
 
 }  // namespace diecast

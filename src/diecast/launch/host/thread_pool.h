@@ -10,7 +10,7 @@
 
 namespace diecast {
 
-class ThreadPool final : private HeldOverFork {
+class ThreadPool final {
  public:
   // `threads` take part in a run at most, its caller included: one fewer are created, or as many
   // as the system allows.
@@ -30,12 +30,11 @@ class ThreadPool final : private HeldOverFork {
  private:
   class Workers;
 
-  // Nothing is held: a child leaves behind what its parent's threads were in the middle of.
-  void before_fork() override {}
-  void after_fork() override {}
-  void after_fork_in_child() override;
+  static void leave_behind(void* self);
 
   std::unique_ptr<Workers> workers_;  // none in a forked child
+  // Nothing is held: a child leaves behind what its parent's threads were in the middle of.
+  const HeldOverFork held_{this, nullptr, nullptr, leave_behind};
 };
 
 }  // namespace diecast
