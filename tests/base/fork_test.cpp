@@ -1,4 +1,4 @@
-// Locks that forks take: any thread may make and end them meanwhile.
+// Locks and forks: any thread may make and end one meanwhile, and no child waits for its parent.
 #include <diecast/base/fork.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <thread>
+#include <vector>
 
 #include "child_process.h"
 
@@ -39,6 +40,43 @@ TEST(ForkSafe, EndsAndBeginsInAnotherThreadDuringAFork) {
     const int in_its_child = testing::in_child([] { return 0; });
     other.join();
     return in_its_child;
+  });
+  EXPECT_EQ(ended, 0);
+}
+
+TEST(LongMutex, HasOneHolderAmongThreads) {
+  LongMutex mutex;
+  int turns = 0;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      for (int turn = 0; turn < 1000; ++turn) {
+        const std::lock_guard guard(mutex);
+        ++turns;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(turns, 4000);
+}
+
+// In the child too: of its own threads one has it at a time.
+TEST(LongMutex, IsTakenByAForkedChildFromItsParent) {
+  LongMutex mutex;
+  const std::lock_guard parents(mutex);
+  const int ended = testing::in_child([&] {
+    ::alarm(20);
+    mutex.lock();
+    std::atomic<bool> second = false;
+    std::thread other([&] {
+      const std::lock_guard guard(mutex);
+      second = true;
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    const bool early = second;
+    mutex.unlock();
+    other.join();
+    return early ? 1 : 0;
   });
   EXPECT_EQ(ended, 0);
 }

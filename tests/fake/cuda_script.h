@@ -92,7 +92,8 @@ struct CudaScript {
   // What a launch does: the launch, and a pointer to each parameter. There is none where they come
   // in one piece and their sizes are not known.
   std::function<void(const FakeLaunch&, void**)> on_launch;
-  bool quiet = false;  // record nothing, check nothing: to measure what stands above the driver
+  std::function<void(const std::string&)> on_call;  // before any function does anything
+  bool quiet = false;                               // record nothing, check nothing: to measure what stands above the driver
 
   // What happened.
   std::vector<FakeCall> calls;

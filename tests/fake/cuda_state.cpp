@@ -108,6 +108,7 @@ bool any_capture() {
 int enter(const char* function, bool needs_context, bool unsafe) {
   State& fake = state();
   if (fake.script.quiet) return 0;
+  if (fake.script.on_call) fake.script.on_call(function);
   std::lock_guard lock(fake.mutex);
   FakeCall call;
   call.function = function;

@@ -2,6 +2,7 @@
 #include <diecast/launch/kernel.h>
 #include <gtest/gtest.h>
 
+#include "child_process.h"
 #include "sample_kernel.h"
 
 namespace diecast {
@@ -60,6 +61,22 @@ TEST_F(KernelAhead, WhatWasReadServesTheNextTry) {
   ASSERT_FALSE(k->preload());
   ASSERT_TRUE(k->preload().value());
   EXPECT_EQ(cuda_->count("cuLibraryLoadData"), 1);
+}
+
+// A load may take long: a fork does not wait for it, and the child has nothing to wait for.
+TEST_F(KernelAhead, AForkedChildDoesNotWaitForALoadOfItsParent) {
+  const auto k = kernel();
+  int ended = -1;
+  cuda_->on_call = [&](const std::string& function) {
+    if (function != "cuLibraryLoadData") return;
+    ended = testing::in_child([&] {
+      ::alarm(20);
+      k->read_ahead();
+      return k->preload() ? 1 : 0;
+    });
+  };
+  ASSERT_TRUE(k->preload().value());
+  EXPECT_EQ(ended, 0);
 }
 
 }  // namespace

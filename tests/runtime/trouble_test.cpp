@@ -1,13 +1,17 @@
 // What goes wrong inside a resolve: no memory, an event sink that throws or calls back, many
 // threads that wait for a compile that fails. Nobody hangs, and the next call works.
+#include <diecast/runtime/publisher.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <cstdlib>
+#include <functional>
 #include <new>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 
+#include "child_process.h"
 #include "how_many.h"
 #include "runtime/fake_machine.h"
 
@@ -15,6 +19,7 @@ namespace {
 // Of this thread: allocations until one fails, or from then on all; -1: none does.
 thread_local long allowed = -1;
 thread_local bool failed = false, only_one = true;
+thread_local const std::function<void()>* meanwhile = nullptr;  // in the next one
 
 bool may_allocate() {
   if (allowed < 0 || (failed && only_one)) return true;
@@ -25,6 +30,7 @@ bool may_allocate() {
 }  // namespace
 
 void* operator new(std::size_t size) {
+  if (const auto* call = std::exchange(meanwhile, nullptr)) (*call)();
   void* const memory = may_allocate() ? std::malloc(size == 0 ? 1 : size) : nullptr;
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
@@ -145,6 +151,25 @@ TEST(Trouble, AFailedCompileIsEveryWaitingThreadsError) {
   EXPECT_EQ(machine.nvrtc.compiles().size(), 1u);
   machine.nvrtc.unset("FAIL");
   EXPECT_EQ(runtime->resolve(one).value().origin, Resolved::Origin::compiled);
+}
+
+// G-09: the first publication allocates its thread under the publisher's lock.
+TEST(Trouble, AChildForkedInTheFirstPublicationPublishesByItself) {
+  std::atomic<int> published = 0;
+  Publisher publisher([&](const Publication&) { ++published; });
+  int ended = -1;
+  const std::function<void()> fork = [&] {
+    ended = testing::in_child([&] {
+      ::alarm(20);
+      publisher.flush();
+      return publisher.add({}) && published == 1 ? 0 : 1;
+    });
+  };
+  meanwhile = &fork;
+  EXPECT_TRUE(publisher.add({}));
+  publisher.flush();
+  EXPECT_EQ(ended, 0);
+  EXPECT_EQ(published, 1);
 }
 
 }  // namespace

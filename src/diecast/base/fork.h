@@ -2,6 +2,10 @@
 // that is not there.
 #pragma once
 
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <atomic>
 #include <memory>
 
 namespace diecast {
@@ -42,6 +46,27 @@ class ForkSafe final : public Mutex {
   }
 
   const HeldOverFork held_{this, take, give_back, make_anew};
+};
+
+// A mutex for long work, for which no fork waits: a child takes it from the parent's thread that
+// held it. What it guards must be fit for that, however far the thread had come.
+class LongMutex {
+ public:
+  void lock() {
+    const pid_t self = ::getpid();
+    for (pid_t holder = 0; !holder_.compare_exchange_strong(holder, self);) {
+      if (holder != self) continue;  // free by now, or the parent's: the next try takes it
+      holder_.wait(self);
+      holder = 0;
+    }
+  }
+  void unlock() {
+    holder_ = 0;
+    holder_.notify_one();
+  }
+
+ private:
+  std::atomic<pid_t> holder_ = 0;
 };
 
 }  // namespace diecast

@@ -1,5 +1,6 @@
 // The launch path: arguments checked and packed, the rule evaluated, the context's code found, one
 // call of the device. Nothing on it allocates, locks or waits.
+#include <diecast/base/fork.h>
 #include <diecast/base/text.h>
 #include <diecast/launch/kernel.h>
 #include <diecast/launch/kernel/arguments.h>
@@ -40,7 +41,9 @@ struct Kernel::State {
     LaunchTunes tunes;
   };
   std::vector<Tuned> tuned;
-  std::mutex loading;              // guards what follows, and who adds to resident_
+  // Guards what follows, and who adds to resident_. A forked child that takes it from a load of its
+  // parent finds the code resident or not, never in between, and loads for itself.
+  LongMutex loading;
   std::shared_ptr<ReadCode> code;  // read ahead, for the first preload; else null
 
   State(LaunchSlots its_slots, ArgumentCheck its_arguments, BoundLaunchRule its_rule)

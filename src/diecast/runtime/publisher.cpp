@@ -29,12 +29,14 @@ Publisher::~Publisher() {
 }
 
 bool Publisher::add(Publication publication) {
+  // Before the mutex: whoever finds it locked, in a child too, knows whose it is.
+  pid_t nobody = 0;
+  process_.compare_exchange_strong(nobody, ::getpid());
   if (is_ours()) {
     std::lock_guard guard(mutex_);
     if (!thread_.joinable()) {
       try {
         thread_ = std::thread([this] { run(); });
-        process_ = ::getpid();
       } catch (const std::system_error&) {  // no thread to be had
       }
     }
@@ -50,7 +52,7 @@ bool Publisher::add(Publication publication) {
 }
 
 void Publisher::flush() {
-  if (!is_ours()) return;
+  if (process_ != ::getpid()) return;  // there is nothing, or it is the parent's
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return waiting_.empty() && !busy_; });
 }

@@ -46,7 +46,7 @@ class Publisher {
   std::deque<Publication> waiting_;
   bool busy_ = false, end_ = false;
   std::thread thread_;              // started by the first add
-  std::atomic<pid_t> process_ = 0;  // that started it
+  std::atomic<pid_t> process_ = 0;  // whose first add it was; until then nobody has locked mutex_
 };
 
 }  // namespace diecast
