@@ -153,6 +153,20 @@ TEST(Trouble, AFailedCompileIsEveryWaitingThreadsError) {
   EXPECT_EQ(runtime->resolve(one).value().origin, Resolved::Origin::compiled);
 }
 
+TEST(Trouble, AnIsolatedCompileNeedsNoEnvironment) {
+  FakeMachine machine;
+  RuntimeOptions options = machine.options();
+  options.isolated.program = "/bin/false";
+  const auto runtime = Runtime::create(options).value();
+  const auto amax = runtime->specialize(kAmax).value();
+  const int ended = testing::in_child([&] {
+    ::clearenv();
+    const auto resolved = runtime->resolve(amax);
+    return resolved ? 1 : resolved.error().code == ErrorCode::process_failed ? 0 : 2;
+  });
+  EXPECT_EQ(ended, 0);
+}
+
 // G-09: the first publication allocates its thread under the publisher's lock.
 TEST(Trouble, AChildForkedInTheFirstPublicationPublishesByItself) {
   std::atomic<int> published = 0;

@@ -40,7 +40,7 @@ std::string text_of(ByteSpan bytes) {
 // Variables by which a user could change what the compiler makes behind the key's back stay here.
 std::vector<std::string> environment_for(const RuntimeOptions& options) {
   std::vector<std::string> out;
-  for (char** variable = environ; *variable != nullptr; ++variable) {
+  for (char** variable = environ; variable && *variable; ++variable) {
     const std::string_view text = *variable;
     const auto begins = [&](std::string_view prefix) { return text.starts_with(prefix); };
     if (begins("NVRTC_") || begins("EDG_") || begins("LLVM_") || begins("NVVM_") ||
