@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 
 #include <atomic>
 #include <chrono>
@@ -146,15 +147,38 @@ TEST_F(SingleFlight, FreesTheKeyAtOnceWhenItsHolderIsKilled) {
   }
 }
 
+TEST_F(SingleFlight, FreesTheKeyWhenItsHolderIsKilledThoughAForkedChildLives) {
+  Pipe forked, finish;
+  const pid_t holder = start_child([&] {
+    const auto cache = DiskCache::open(folder_ / "cache").value();
+    const DiskCache::Lock lock = try_lock(*cache);
+    if (!lock.held()) return 1;
+    const pid_t child = start_child([&] {
+      ::close(finish.ends[1]);
+      forked.signal();
+      finish.wait();
+      return 0;
+    });
+    return wait_for_child(child);
+  });
+  forked.wait();
+  EXPECT_FALSE(is_free()) << "the child's copy unlocks nothing";
+  ::kill(holder, SIGKILL);
+  EXPECT_EQ(wait_for_child(holder), 128 + SIGKILL);
+  EXPECT_TRUE(is_free());
+}
+
+// One that fork's handlers know nothing of.
 TEST_F(SingleFlight, FreesTheKeyOnReleaseThoughAForkedChildHasTheSameOpenFile) {
   DiskCache::Lock lock = try_lock(*cache_);
   ASSERT_TRUE(lock.held());
   Pipe finish;
-  const pid_t child = start_child([&] {
+  const auto child = static_cast<pid_t>(::syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0));
+  if (child == 0) {
     ::close(finish.ends[1]);
     finish.wait();
-    return 0;
-  });
+    ::_exit(0);
+  }
   EXPECT_FALSE(is_free());
   lock = DiskCache::Lock();
   EXPECT_TRUE(is_free());

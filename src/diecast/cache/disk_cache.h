@@ -7,7 +7,6 @@
 #include <diecast/base/file.h>
 #include <diecast/cache/artifact_key.h>
 #include <diecast/cache/entry.h>
-#include <sys/types.h>
 
 #include <array>
 #include <chrono>
@@ -115,19 +114,16 @@ class DiskCache {
   // more: the holder before it may have published.
   class Lock {
    public:
-    Lock() = default;
-    Lock(Lock&& other) noexcept = default;
+    Lock();
+    Lock(Lock&& other) noexcept;
     Lock& operator=(Lock&& other) noexcept;
     ~Lock();
-    bool held() const { return static_cast<bool>(file_); }
+    bool held() const;  // never of a forked child's copy
 
    private:
     friend class DiskCache;
-    void release();
-    FileSystem* files_ = nullptr;
-    Descriptor file_;
-    std::uint64_t offset_ = 0;
-    pid_t owner_ = 0;  // a forked child's copy must not unlock the key under its parent
+    struct Held;
+    std::unique_ptr<Held> held_;
   };
   Lock lock(const ArtifactKey& key, std::chrono::milliseconds wait,
             const std::function<bool()>& ready);

@@ -1,10 +1,10 @@
 // One byte of v1/lock a key, locked per open file: the kernel frees it when the holder dies, there
 // is nothing to clean up, and no clock decides whether a lock is stale. A try never waits; waiting
 // is done here, with a deadline.
+#include <diecast/base/fork.h>
 #include <diecast/cache/disk_cache_state.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <thread>
@@ -24,24 +24,28 @@ std::chrono::microseconds jittered(std::chrono::microseconds pause) {
 
 }  // namespace
 
-DiskCache::Lock& DiskCache::Lock::operator=(Lock&& other) noexcept {
-  if (this != &other) {
-    release();
-    files_ = other.files_;
-    file_ = std::move(other.file_);
-    offset_ = other.offset_;
-    owner_ = other.owner_;
+// The open file that holds a lock. A forked child closes its copy, which unlocks nothing: else the
+// key would stay locked, when its holder is killed, for as long as the child lives.
+struct DiskCache::Lock::Held {
+  // Unlocked by name, not only closed: a process made without fork's handlers has a copy too.
+  ~Held() {
+    if (locked && file) files.unlock(file.number(), offset, 1);
   }
-  return *this;
-}
+  static void close_copy(void* held) { static_cast<Held*>(held)->file.close(); }
 
-DiskCache::Lock::~Lock() { release(); }
+  FileSystem& files;
+  Descriptor file;
+  const std::uint64_t offset;
+  bool locked = false;
+  const HeldOverFork at_fork{this, nullptr, nullptr, close_copy};
+};
 
-// Unlocked by name, not only closed: a child forked meanwhile holds the same open file.
-void DiskCache::Lock::release() {
-  if (file_ && owner_ == ::getpid()) files_->unlock(file_.number(), offset_, 1);
-  file_.close();
-}
+DiskCache::Lock::Lock() = default;
+DiskCache::Lock::Lock(Lock&& other) noexcept = default;
+DiskCache::Lock& DiskCache::Lock::operator=(Lock&& other) noexcept = default;
+DiskCache::Lock::~Lock() = default;
+
+bool DiskCache::Lock::held() const { return held_ && held_->file; }
 
 DiskCache::Lock DiskCache::lock(const ArtifactKey& key, std::chrono::milliseconds wait,
                                 const std::function<bool()>& ready) {
@@ -49,9 +53,12 @@ DiskCache::Lock DiskCache::lock(const ArtifactKey& key, std::chrono::millisecond
   if (!state_->may_write(*directory)) return {};
   FileSystem& files = state_->files;
   // An open file of its own: threads of one process exclude one another too.
-  Descriptor file(files, files.open_at(directory->versions(), "lock",
-                                       O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0600));
+  Descriptor opened(files, files.open_at(directory->versions(), "lock",
+                                         O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0600));
   const std::uint64_t offset = key.digest.high >> 2;  // 62 bits: offsets are signed
+  Lock out;
+  out.held_.reset(new Lock::Held{files, std::move(opened), offset});
+  const Descriptor& file = out.held_->file;
   const auto deadline = Clock::now() + wait;
   std::chrono::microseconds pause = kFirstPause;
   int result = file ? files.try_lock(file.number(), offset, 1) : file.number();
@@ -73,11 +80,7 @@ DiskCache::Lock DiskCache::lock(const ArtifactKey& key, std::chrono::millisecond
     if (result == -EROFS) state_->writes.stop();
     return {};
   }
-  Lock out;
-  out.files_ = &files;
-  out.file_ = std::move(file);
-  out.offset_ = offset;
-  out.owner_ = ::getpid();
+  out.held_->locked = true;
   return out;
 }
 
