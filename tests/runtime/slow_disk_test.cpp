@@ -74,6 +74,24 @@ TEST_F(SlowDisk, HasTheEntriesWhenWarmReturns) {
   EXPECT_EQ(entries(), outcomes.size());
 }
 
+// Of itself the thread that publishes cannot wait.
+TEST_F(SlowDisk, MayBeAskedForByAnEventsSink) {
+  sync_ms_ = 0;
+  std::shared_ptr<Runtime> engine;
+  std::atomic<int> told = 0;
+  RuntimeOptions options = machine_.options();
+  options.cache = root_;
+  options.on_event = [&](const RuntimeEvent& event) {
+    if (event.kind != RuntimeEvent::Kind::published) return;
+    engine->flush();
+    ++told;
+  };
+  engine = Runtime::create(options).value();
+  ASSERT_TRUE(engine->resolve(engine->specialize(kAmax).value()));
+  engine->flush();
+  EXPECT_EQ(told, 1);
+}
+
 // More kernels than may wait to be published.
 TEST_F(SlowDisk, LosesNothingOfWhatIsWarmed) {
   sync_ms_ = 10;

@@ -54,6 +54,7 @@ bool Publisher::add(Publication publication) {
 void Publisher::flush() {
   if (process_ != ::getpid()) return;  // there is nothing, or it is the parent's
   std::unique_lock lock(mutex_);
+  if (std::this_thread::get_id() == thread_.get_id()) return;  // an event's sink asks
   changed_.wait(lock, [&] { return waiting_.empty() && !busy_; });
 }
 
