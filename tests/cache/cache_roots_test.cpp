@@ -275,6 +275,8 @@ TEST(CompilerIdentity, NumbersAreComparedAsNumbers) {
   EXPECT_TRUE(is_older_identity("nvrtc-12.9", "nvrtc-12.9.1"));
   EXPECT_TRUE(is_older_identity("a", "b"));
   EXPECT_FALSE(is_older_identity("a", "a"));
+  EXPECT_TRUE(is_older_identity("nvrtc-13.0-ff-env01234567", "nvrtc-12.9-00"));  // last of all
+  EXPECT_FALSE(is_older_identity("nvrtc-13.0-ff", "nvrtc-13.0-ff-env01234567"));
   EXPECT_TRUE(is_older_identity("a01", "a1") != is_older_identity("a1", "a01"));
 }
 

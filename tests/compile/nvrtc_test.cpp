@@ -55,6 +55,9 @@ TEST(NvrtcCompiler, UnderVariablesThatChangeItsCodeHasAnotherIdentity) {
   EXPECT_EQ(debug.substr(0, plain.size() + 4), plain + "-env");
   EXPECT_EQ(debug.size(), plain.size() + 12);
   EXPECT_NE(debug, fast);
+  ::setenv("NV_NVVM_VERSION", "nvvm-latest", 1);
+  EXPECT_NE(open(fake)->identity(), plain);
+  ::unsetenv("NV_NVVM_VERSION");
 }
 
 TEST(NvrtcCompiler, FillsTheArtifact) {

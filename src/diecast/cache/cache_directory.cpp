@@ -193,6 +193,8 @@ bool is_older_identity(std::string_view a, std::string_view b) {
     while (digits.size() > 1 && digits[0] == '0') digits.remove_prefix(1);
     return digits;
   };
+  const auto altered = [](std::string_view text) { return text.find("-env") != text.npos; };
+  if (altered(a) != altered(b)) return altered(a);
   const std::string_view whole_a = a, whole_b = b;
   while (!a.empty() && !b.empty()) {
     const std::string_view left = number(a), right = number(b);

@@ -48,22 +48,14 @@ bool at_least(const nvrtc::Api& api, Version version) {
   return api.major != version.major ? api.major > version.major : api.minor >= version.minor;
 }
 
-// Variables that change what NVRTC makes of a source, or could in some version.
-bool changes_code(std::string_view name) {
-  static constexpr std::string_view kNames[] = {"NVRTC_APPEND_FLAGS", "NVRTC_PREPEND_FLAGS",
-                                                "NVRTCWIZ", "NVVM_IR_VER_CHK"};
-  return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames) ||
-         name.substr(0, 4) == "EDG_" || name.substr(0, 14) == "LLVM_OVERRIDE_";
-}
-
-// "-env<8 hex>" of those variables' names and values; empty if none is set.
+// "-env<8 hex>" of the names and values of variables that change code; empty if none is set.
 std::string environment_suffix() {
   std::vector<std::string_view> entries;
   for (char** entry = environ; entry && *entry; ++entry) {
     const std::string_view text = *entry;
     const std::size_t equals = text.find('=');
     if (equals == std::string_view::npos || equals + 1 == text.size()) continue;
-    if (changes_code(text.substr(0, equals))) entries.push_back(text);
+    if (changes_nvrtc_code(text.substr(0, equals))) entries.push_back(text);
   }
   if (entries.empty()) return {};
   std::sort(entries.begin(), entries.end());
@@ -268,6 +260,13 @@ Result<Artifact> NvrtcCompiler::compile(const Source& source, const Target& targ
 }
 
 }  // namespace
+
+bool changes_nvrtc_code(std::string_view variable) {
+  static constexpr std::string_view kNames[] = {"NVRTC_APPEND_FLAGS", "NVRTC_PREPEND_FLAGS",
+                                                "NVRTCWIZ", "NVVM_IR_VER_CHK", "NV_NVVM_VERSION"};
+  return std::find(std::begin(kNames), std::end(kNames), variable) != std::end(kNames) ||
+         variable.starts_with("EDG_") || variable.starts_with("LLVM_OVERRIDE_");
+}
 
 Result<std::shared_ptr<Compiler>> open_nvrtc(const NvrtcSearch& search) {
   DIECAST_TRY(nvrtc::Api api, nvrtc::find(search));

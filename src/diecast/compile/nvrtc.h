@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace diecast {
@@ -18,6 +19,10 @@ struct NvrtcSearch {
   // NVIDIA's Python wheels beside the interpreter in use (VIRTUAL_ENV).
   static NvrtcSearch from_environment();
 };
+
+// Whether a variable of the environment changes what NVRTC makes of a source, or could in some
+// version. Compilers under other values of these have other identities.
+bool changes_nvrtc_code(std::string_view variable);
 
 // Order: `path` (then nothing else); a library of `names` that is in the process already; `names`
 // in the loader's own search; `names` in `directories`. Errors: compiler_unavailable listing every

@@ -7,6 +7,7 @@
 #include <diecast/runtime/isolated_compile.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <optional>
 
 namespace diecast {
@@ -37,21 +38,35 @@ std::string text_of(ByteSpan bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// Variables by which a user could change what the compiler makes behind the key's back stay here.
+// A path that is the same in the child's working directory; a name that is searched for stays one.
+std::string absolute(const std::string& path) {
+  if (path.empty() || path.find('/') == std::string::npos) return path;
+  std::error_code none;
+  return std::filesystem::absolute(path, none).string();
+}
+
+// Variables by which a user could change what the compiler makes behind the key's back stay here;
+// those that its identity tells of go with it.
 std::vector<std::string> environment_for(const RuntimeOptions& options) {
   std::vector<std::string> out;
   for (char** variable = environ; variable && *variable; ++variable) {
     const std::string_view text = *variable;
     const auto begins = [&](std::string_view prefix) { return text.starts_with(prefix); };
+    if (changes_nvrtc_code(text.substr(0, text.find('=')))) {
+      out.emplace_back(text);
+      continue;
+    }
     if (begins("NVRTC_") || begins("EDG_") || begins("LLVM_") || begins("NVVM_") ||
-        begins("LIBNVVM_") || begins("DIECAST_NVRTC=") || begins("DIECAST_CXX=")) {
+        begins("LIBNVVM_") || begins("NV_NVVM_") || begins("DIECAST_NVRTC=") ||
+        begins("DIECAST_CXX=")) {
       continue;
     }
     out.emplace_back(text);
   }
-  if (!options.nvrtc.path.empty()) out.push_back(cat("DIECAST_NVRTC=", options.nvrtc.path));
+  if (!options.nvrtc.path.empty())
+    out.push_back(cat("DIECAST_NVRTC=", absolute(options.nvrtc.path)));
   if (!options.host_cxx.compiler.empty())
-    out.push_back(cat("DIECAST_CXX=", options.host_cxx.compiler));
+    out.push_back(cat("DIECAST_CXX=", absolute(options.host_cxx.compiler)));
   return out;
 }
 
