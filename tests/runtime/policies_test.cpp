@@ -1,7 +1,6 @@
 // How a runtime uses its cache: policies, layers, traces, late work after freeze, publishing behind
 // the caller's back.
 #include <gtest/gtest.h>
-#include <signal.h>
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -216,7 +215,6 @@ TEST_F(Policies, ARootThatRefusesWritingIsToldOnce) {
   struct rlimit whole;
   ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &whole), 0);
   const int ended = testing::in_child([&] {
-    ::signal(SIGXFSZ, SIG_IGN);
     machine_.nvrtc.unset("JOURNAL");
     const struct rlimit none = {1, whole.rlim_max};
     if (::setrlimit(RLIMIT_FSIZE, &none) != 0) return 9;

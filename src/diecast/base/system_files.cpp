@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -27,6 +28,14 @@ auto until_uninterrupted(Call call) {
   auto result = or_errno(call);
   while (result == -EINTR) result = or_errno(call);
   return result;
+}
+
+// Whether this process may not make a file so long: asked first, because a call that would ends a
+// process that does not ignore SIGXFSZ.
+bool is_beyond_limit(std::uint64_t size) {
+  struct rlimit limit;
+  return ::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+         size > limit.rlim_cur;
 }
 
 int lock_range(int file, short type, std::uint64_t offset, std::uint64_t length) {
@@ -69,6 +78,7 @@ class SystemFiles final : public FileSystem {
         [&] { return ::pread(file, buffer, size, static_cast<off_t>(offset)); });
   }
   ssize_t write_at(int file, const void* data, std::size_t size, std::uint64_t offset) override {
+    if (is_beyond_limit(offset + size)) return -EFBIG;
     return until_uninterrupted(
         [&] { return ::pwrite(file, data, size, static_cast<off_t>(offset)); });
   }
@@ -79,9 +89,11 @@ class SystemFiles final : public FileSystem {
     return until_uninterrupted([&] { return ::fsync(file); });
   }
   int truncate(int file, std::uint64_t size) override {
+    if (is_beyond_limit(size)) return -EFBIG;
     return until_uninterrupted([&] { return ::ftruncate(file, static_cast<off_t>(size)); });
   }
   int reserve(int file, std::uint64_t size) override {
+    if (is_beyond_limit(size)) return -EFBIG;
     return until_uninterrupted([&] { return ::fallocate(file, 0, 0, static_cast<off_t>(size)); });
   }
   int change_mode(int file, mode_t mode) override {
