@@ -93,7 +93,7 @@ struct CudaScript {
   // in one piece and their sizes are not known.
   std::function<void(const FakeLaunch&, void**)> on_launch;
   std::function<void(const std::string&)> on_call;  // before any function does anything
-  bool quiet = false;                               // record nothing, check nothing: to measure what stands above the driver
+  bool quiet = false;  // record nothing, check nothing: to measure what stands above the driver
 
   // What happened.
   std::vector<FakeCall> calls;

@@ -75,8 +75,8 @@ TEST(QuantizeNvfp4Kernels, FewRowsThatFindTheirAmaxHaveMoreThreadsEach) {
   }
 }
 
-// Where nearly all of a matrix is on the GPU at once, two threads share a block of 16, in smaller blocks of threads
-// while those are few. All kernels are made beforehand, and the elements choose.
+// Where nearly all of a matrix is on the GPU at once, two threads share a block of 16, in smaller
+// blocks of threads while those are few. All kernels are made beforehand, and the elements choose.
 TEST(QuantizeNvfp4Kernels, SmallMatricesHaveKernelsOfTheirOwn) {
   testing::FakeMachine machine;
   const auto runtime = machine.runtime();
@@ -109,7 +109,8 @@ TEST(QuantizeNvfp4Kernels, SmallMatricesHaveKernelsOfTheirOwn) {
     EXPECT_EQ(grid(op, testing::Matrices(*device, some, cols)), "quantize_nvfp4 1056");
     EXPECT_EQ(grid(apart, testing::Matrices(*device, few, cols)), "quantize_nvfp4 33");
   }
-  // One thread a block of 16 where a matrix is more than twice what is on the GPU at once, as long as its grid goes.
+  // One thread a block of 16 where a matrix is more than twice what is on the GPU at once, as long
+  // as its grid goes.
   const auto of_blocks = [&](std::int64_t blocks) {
     const Specialization& one = op.kernel(16 * blocks).specialization();
     return one.tmpl().name() + (one.tmpl().parameter("LANES") ? std::to_string(one.number("LANES")) : "");

@@ -42,7 +42,8 @@ TEST_P(VariantsOnHost, EqualTheReferenceToTheBit) {
   const Target target = device_->targets().front();
   const auto tmpl = runtime->find_template(GetParam()).value();
   std::vector<Specialization> specializations;
-  for (const Bindings& bindings : variants::wanted_variants(*tmpl, target, variants::Covered::values)) {
+  constexpr auto kEveryday = variants::Covered::values;
+  for (const Bindings& bindings : variants::wanted_variants(*tmpl, target, kEveryday)) {
     specializations.push_back(Specialization::make(tmpl, bindings, target).value());
   }
   ASSERT_FALSE(specializations.empty());

@@ -1,5 +1,5 @@
-// What the command has the real NVRTC compile, in a process each: bundles of two builds of one commit,
-// by other users in other places at other times, are one digest; variables and relative paths.
+// What the command has the real NVRTC compile, in a process each: bundles of two builds of one
+// commit, by other users in other places at other times, are one digest; variables, relative paths.
 #include <diecast/base/process.h>
 #include <diecast/compile/nvrtc.h>
 #include <gtest/gtest.h>
@@ -15,8 +15,9 @@ namespace diecast {
 namespace {
 
 // A process of somebody's own: another home, another cache, another place, other variables.
-ProcessResult run(const testing::TemporaryDirectory& home, const std::vector<std::string>& arguments,
-                  const std::vector<std::string>& set = {}) {
+using Texts = std::vector<std::string>;
+ProcessResult run(const testing::TemporaryDirectory& home, const Texts& arguments,
+                  const Texts& set = {}) {
   const std::string work = home / "work";
   EXPECT_EQ(::mkdir(work.c_str(), 0700), 0);
   ProcessRequest request;
@@ -59,7 +60,8 @@ TEST(ToolBundleNvrtc, OfOneCommitHasOneDigestWhoeverMakesItWhereAndWhen) {
   EXPECT_EQ(bytes.find(one.path()), std::string::npos);  // nor a name or a path in it
 }
 
-// Its identity tells of a variable that changes code, so that goes with it; else no compile is what was asked for.
+// Its identity tells of a variable that changes code, so that goes with it: else no compile would
+// be what was asked for.
 TEST(ToolWarmNvrtc, GoesUnderVariablesThatChangeCode) {
   const auto compiler = open_nvrtc(NvrtcSearch::from_environment());
   if (!compiler) GTEST_SKIP() << compiler.error().message();
