@@ -188,6 +188,10 @@ TEST(AtomicFile, ReplacesASymbolicLinkAndRefusesWhatIsNoFile) {
             cat("diecast: file_exists: cannot write \"", fifo,
                 "\": it is not a regular file\n"
                 "  fix: give the path of a new or regular file"));
+  const std::string output = folder / "output";
+  ASSERT_EQ(::symlink(fifo.c_str(), output.c_str()), 0);
+  EXPECT_EQ(write_atomically(system_files(), output, "text").error().code, ErrorCode::file_exists);
+  EXPECT_TRUE(S_ISLNK(mode_of(output)));
   EXPECT_EQ(write_atomically(system_files(), folder / ".", "text").error().code,
             ErrorCode::io_error);
   EXPECT_EQ(write_atomically(system_files(), "", "text").error().code, ErrorCode::file_not_found);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <filesystem>
 #include <set>
 
 #include "runtime/fake_machine.h"
@@ -46,6 +47,26 @@ TEST(Manifest, GivenTargetsStandInForTheLines) {
       expand_manifest(*machine.runtime(), "amax IN=bf16 @ sm_90a\namax IN=f16\n", "m.txt", targets);
   ASSERT_EQ(all.value().size(), 2u);
   for (const Specialization& one : *all) EXPECT_EQ(one.target().name(), "sm_80");
+}
+
+// Clusters, say, of which GPUs before 9.0 have none: the line is for its own targets alone.
+TEST(Manifest, EveryShippedOneIsForEveryTarget) {
+  FakeMachine machine;
+  const auto runtime = machine.runtime();
+  const std::string folder = std::string(DIECAST_SOURCE_DIR) + "/cache/manifests";
+  for (const auto& file : std::filesystem::directory_iterator(folder)) {
+    const std::string text = testing::text_of(file.path());
+    for (const char* name : {"sm_80", "sm_89", "sm_90a", "sm_120a", "host"}) {
+      const Target targets[] = {Target::parse(name).value()};
+      const auto all = expand_manifest(*runtime, text, file.path().string(), targets);
+      ASSERT_TRUE(all) << name << all.error().message();
+      EXPECT_GT(all->size(), 10u) << file.path();
+    }
+  }
+  const Target older[] = {Target::parse("sm_80").value()};
+  const char* const of_none = "quantize_nvfp4_dynamic_small IN=bf16 CLUSTER=8 @ sm_80\n";
+  EXPECT_EQ(expand_manifest(*runtime, of_none, "m.txt", older).error().code,
+            ErrorCode::constraint_violated);
 }
 
 TEST(Manifest, ErrorsNameTheFileAndTheLine) {

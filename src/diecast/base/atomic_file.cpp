@@ -18,7 +18,8 @@ constexpr std::uint64_t kCopied = 1 << 20;  // bytes at a time
 constexpr std::string_view kMark = ".diecast-tmp-";
 constexpr std::int64_t kLeftSeconds = 3600;
 
-// A symbolic link is replaced, not followed; a directory, device or FIFO never is.
+// A symbolic link to a file or to nothing is replaced, not followed; a directory, device or FIFO
+// never is, nor a link to one: /dev/stdout is such a link.
 Result<void> check_replaceable(const struct stat& old, const std::string& path) {
   if (S_ISREG(old.st_mode) || S_ISLNK(old.st_mode)) return {};
   return Error{ErrorCode::file_exists,
@@ -95,6 +96,11 @@ Result<AtomicFile> AtomicFile::create(FileSystem& files, const std::string& path
       files.status_at(out.directory_.number(), out.final_.c_str(), &old, AT_SYMLINK_NOFOLLOW);
   if (found < 0 && found != -ENOENT) return file_error("write", path, found);
   if (found == 0) DIECAST_CHECK(check_replaceable(old, path));
+  struct stat behind;
+  if (found == 0 && S_ISLNK(old.st_mode) &&
+      files.status_at(out.directory_.number(), out.final_.c_str(), &behind, 0) == 0) {
+    DIECAST_CHECK(check_replaceable(behind, path));
+  }
   // 0666 under the umask, as for any file the user writes; what is replaced keeps its mode.
   int result = out.open_temporary(0666 & most);
   if (result >= 0 && found == 0 && S_ISREG(old.st_mode)) {

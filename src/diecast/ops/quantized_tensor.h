@@ -50,10 +50,10 @@ struct QuantizedSide {
 struct QuantizedTensor {
   Format format = Format::nvfp4;
   Shape shape;  // of the unquantized tensor; leading dimensions flatten to rows
-  QuantizedSide rowwise;
+  QuantizedSide rowwise{};
   // Of the transposed matrix: [cols, rows]. MXFP8's data stays in this matrix' order, [rows, cols],
   // and then its linear scales are [ceil_div(rows, 32), cols]; tiled ones have a column a row.
-  QuantizedSide columnwise;
+  QuantizedSide columnwise{};
   int block_rows = 1;   // 1 (1x16) or block_cols (16x16)
   int block_cols = 16;  // 16 for nvfp4, 32 for mx
   ScaleLayout layout = ScaleLayout::linear;

@@ -179,8 +179,14 @@ Result<std::vector<Specialization>> expand_manifest(Runtime& runtime, std::strin
     ++number;
     line = trim(line.substr(0, line.find('#')));
     if (line.empty()) continue;
-    DIECAST_TRY(auto expanded, expand_spelling(runtime, line, cat(file, ":", number), targets));
-    for (Specialization& specialization : expanded) {
+    const std::string where = cat(file, ":", number);
+    auto expanded = expand_spelling(runtime, line, where, targets);
+    if (!expanded && expanded.error().code == ErrorCode::constraint_violated && !targets.empty() &&
+        expand_spelling(runtime, line, where, {})) {
+      continue;  // of its own targets alone: clusters, say
+    }
+    if (!expanded) return expanded.error();
+    for (Specialization& specialization : *expanded) {
       if (seen.insert(specialization.spelling()).second) all.push_back(std::move(specialization));
     }
   }
