@@ -165,7 +165,7 @@ class MxCombinationsOnHost : public TilesOnHost {
 
 TEST_F(MxCombinationsOnHost, AreTheReferencesOrRefused) {
   std::mt19937_64 random(4);
-  const int wanted = testing::unless_sanitized(testing::how_many(10, 200, 4000));
+  const int wanted = testing::unless_sanitized(testing::how_many(6, 200, 4000));
   int done = 0, refused = 0;
   for (std::uint64_t seed = 1; done < wanted && !HasFailure(); ++seed) {
     ++(expect_as_defined(AskedMx(random), seed) ? done : refused);

@@ -277,7 +277,7 @@ class Nvfp4CombinationsOnHost : public TilesOnHost {
 
 TEST_F(Nvfp4CombinationsOnHost, AreTheReferencesOrRefused) {
   std::mt19937_64 random(3);
-  const int wanted = testing::unless_sanitized(testing::how_many(16, 200, 4000));
+  const int wanted = testing::unless_sanitized(testing::how_many(8, 200, 4000));
   int done = 0, refused = 0;
   for (std::uint64_t seed = 1; done < wanted && !HasFailure(); ++seed) {
     ++(expect_as_defined(Asked(random), seed) ? done : refused);
