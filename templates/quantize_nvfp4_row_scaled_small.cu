@@ -21,13 +21,14 @@ require  CLUSTER == 1 || cc >= 90                        // clusters are of 9.0 
 require  THREADS * CLUSTER >= COLS / 16 * LANES          // a row has threads enough: fewer LANES, or more THREADS or CLUSTER
 require  CLUSTER == 1 || THREADS * CLUSTER < 2 * (COLS / 16 * LANES)  // no block of threads is idle: a smaller CLUSTER
 launch   grid(rows * CLUSTER) block(THREADS) cluster(CLUSTER)
-launch   dependent
+launch   dependent(late)
 target   host, sm_80+
 exchange block                                           // a row's amax is reduced by all its threads
 sample   COLS {80, 2112}  rows {0, 1, 7, 33, 130}
 */
 #include <diecast/device/block16.h>
 #include <diecast/device/cluster.h>
+#include <diecast/device/dependent.h>
 #include <diecast/device/nvfp4_share.h>
 
 // The last threads of a row have no block: they take the last one's place in the amax, and write nothing.
@@ -41,8 +42,11 @@ DIECAST_KERNEL {
   u8* to = codes + (row * kBlocks + i) * 8 + lane * (8 / LANES);
   e4m3* scale = scales + row * kBlocks + i;
   now(from), now(to), now(scale);
+  launch_before_ended(from);
   const Share share(from, lane);
-  const f32 largest = share.largest(), of_block = Share::amax(largest), of_all = of_row(largest);
+  f32 largest = share.largest();
+  next_may_begin(largest);
+  const f32 of_block = Share::amax(largest), of_all = of_row(largest);
   if (thread == 0) amax[row] = of_all;
   const auto out = quantize_share(share, of_block, of_all);
   if (i >= kBlocks) return;

@@ -1,4 +1,4 @@
-// What a kernel says to the launch behind it.
+// What a kernel says to the launch behind it, and where it waits for the one before.
 #pragma once
 
 #include <diecast/device/simt.h>
@@ -16,6 +16,19 @@ DIECAST_DEVICE void next_may_begin(f32& found) {
 DIECAST_DEVICE void next_may_begin(u32& found) {
 #if DIECAST_CC >= 90
   asm volatile("griddepcontrol.launch_dependents;" : "+r"(found));
+#endif
+}
+
+// Here the body of a `launch dependent(late)` waits for the launch before it: all its threads, before any access to global
+// memory, and with each pointer that they read through if loads through it might be moved before. `first` has been
+// computed by then, since a condition, which always holds, asks for it: the assembler does not know how long a wait is, and
+// would compute places after.
+template <class T>
+DIECAST_DEVICE void launch_before_ended(T*& first) {
+#if DIECAST_CC >= 90
+  asm volatile("{\n .reg .pred p;\n .reg .b32 low, high;\n mov.b64 {low, high}, %0;\n"
+               " setp.ne.u32 p, high, 0xFFFFFFFF;\n @p griddepcontrol.wait;\n}"
+               : "+l"(first) :: "memory");
 #endif
 }
 

@@ -18,7 +18,7 @@ TEST(QuantizeNvfp4Kernels, FewRowsThatFindTheirAmaxAreSpreadOverClusters) {
   const auto runtime = machine.runtime();
   const auto device = machine.cuda.device();
   std::map<std::int64_t, PreparedQuantizeNvfp4> ops;
-  for (const std::int64_t cols : {2048, 4096, 7168, 16384, 65536}) {
+  for (const std::int64_t cols : {2048, 4096, 7168, 16384, 28672, 65536, 65552}) {
     PreparedQuantizeNvfp4::Request request;
     request.cols = cols;
     request.row_scaled = true;
@@ -29,15 +29,19 @@ TEST(QuantizeNvfp4Kernels, FewRowsThatFindTheirAmaxAreSpreadOverClusters) {
     std::int64_t cols, rows;
     unsigned blocks_a_row, threads;
   };
-  const Case cases[] = {{2048, 263, 1, 256}, {2048, 264, 1, 128},  {4096, 1, 1, 256},
-                        {4096, 1055, 1, 256}, {7168, 75, 2, 256},   {7168, 76, 1, 512},
-                        {7168, 603, 1, 512},  {16384, 32, 4, 256},  {16384, 33, 2, 512},
-                        {16384, 263, 2, 512}, {65536, 1, 1, 512}};
+  const Case cases[] = {
+      {2048, 263, 1, 256}, {2048, 264, 1, 128}, {4096, 32, 4, 128},  {4096, 33, 1, 512},
+      {4096, 164, 1, 512}, {4096, 165, 2, 128}, {4096, 396, 1, 512}, {4096, 1055, 1, 512},
+      {7168, 18, 8, 128},  {7168, 19, 4, 128},  {7168, 58, 4, 128},  {7168, 59, 2, 256},
+      {7168, 75, 2, 256},  {7168, 76, 1, 512},  {7168, 603, 1, 512}, {16384, 8, 4, 512},
+      {16384, 9, 8, 128},  {16384, 26, 4, 256}, {16384, 33, 2, 512}, {16384, 263, 2, 512},
+      {28672, 1, 8, 512},  {28672, 5, 8, 256},  {28672, 37, 8, 256}, {65536, 16, 8, 512},
+      {65552, 1, 1, 512}};
   for (const auto& [cols, rows, blocks_a_row, threads] : cases) {
     const testing::Matrices m(*device, rows, cols, true);
     ops.at(cols).run(m.x, m.out, {}).value();
     const auto& launch = machine.cuda->launches.back();
-    EXPECT_EQ(launch.symbol == "quantize_nvfp4_row_scaled_small", cols < 65536) << cols;
+    EXPECT_EQ(launch.symbol == "quantize_nvfp4_row_scaled_small", cols <= 65536) << cols;
     EXPECT_EQ(launch.grid[0], rows * blocks_a_row) << rows << "x" << cols;
     EXPECT_EQ(launch.block[0], threads) << rows << "x" << cols;
     EXPECT_EQ(launch.cluster, blocks_a_row == 1 ? 0 : blocks_a_row) << rows << "x" << cols;
@@ -113,7 +117,8 @@ TEST(QuantizeNvfp4Kernels, SmallMatricesHaveKernelsOfTheirOwn) {
   // as its grid goes.
   const auto of_blocks = [&](std::int64_t blocks) {
     const Specialization& one = op.kernel(16 * blocks).specialization();
-    return one.tmpl().name() + (one.tmpl().parameter("LANES") ? std::to_string(one.number("LANES")) : "");
+    return one.tmpl().name() +
+           (one.tmpl().parameter("LANES") ? std::to_string(one.number("LANES")) : "");
   };
   constexpr std::int64_t kMany = 132 * 2048, kLast = std::int64_t{65535} * 256;
   EXPECT_EQ(of_blocks(kMany - 1), "quantize_nvfp4");

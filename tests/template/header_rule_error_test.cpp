@@ -75,6 +75,18 @@ TEST(HeaderParser, ALaunchIsWholeAndSaidOnce) {
             "diecast: parse_error: k.cu:2:22: `grid` takes one to three values");
   EXPECT_EQ(first_line(error("launch grid(1) block(1) shared(1, 2)")),
             "diecast: parse_error: k.cu:2:35: `shared` takes one value");
+  EXPECT_EQ(error("launch grid(1) block(1) dependent(1)"),
+            "diecast: parse_error: k.cu:2:35: `dependent` takes `late`, not `1`\n"
+            "  launch grid(1) block(1) dependent(1)\n"
+            "                                    ^\n"
+            "  fix: write dependent, or dependent(late) where the body waits itself");
+  EXPECT_EQ(error("launch grid(1) block(1) dependent(late)"),
+            "diecast: parse_error: k.cu:2:35: the body never waits for the launch before, whose "
+            "results it may need\n"
+            "  launch grid(1) block(1) dependent(late)\n"
+            "                                    ^\n"
+            "  fix: call launch_before_ended() of <diecast/device/dependent.h>, or write "
+            "`dependent` alone");
   for (const char* line :
        {"launch", "launch grid", "launch grid()", "launch grid(1) block(1) cluster",
         "launch grid(1 block(1)", "launch grid(1) block(1), shared(1)"})

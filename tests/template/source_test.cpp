@@ -113,6 +113,18 @@ TEST(Source, ConstantsBeyondAnIntAreWide) {
   EXPECT_TRUE(has(text, "constexpr i64 D = -9223372036854775807LL;\n"));
 }
 
+TEST(Source, ADependentLaunchWaitsAtItsBeginningUnlessItsBodyDoes) {
+  const auto entry = [](const std::string& clause, const std::string& cc) {
+    const auto tmpl = Template::parse("k", "/* diecast\nlaunch grid(1) block(32) " + clause +
+                                               "\n*/\nDIECAST_KERNEL { launch_before_ended(p); }\n")
+                          .value();
+    return render(Specialization::make(tmpl, {}, target(cc)).value(), golden_files()).value().text;
+  };
+  EXPECT_TRUE(has(entry("dependent", "sm_90a"), "griddepcontrol.wait"));
+  EXPECT_FALSE(has(entry("dependent(late)", "sm_90a"), "griddepcontrol.wait"));
+  EXPECT_FALSE(has(entry("dependent", "sm_89"), "griddepcontrol.wait"));
+}
+
 TEST(Source, AKernelWithoutArgumentsHasNoParameters) {
   EXPECT_TRUE(has(source_of("", "host"),
                   "extern \"C\" void k(diecast::HostBlock* diecast_block, void**) { "

@@ -60,17 +60,18 @@ bool is_plain(const Request& r, const DeviceProperties& device) {
          r.four_over_six == FourOverSix::off && !r.rht && !r.stochastic;
 }
 
-// The kernel for few rows with so many threads a block of 16, and as many blocks of at most so many
-// threads as a row needs, up to a cluster; none where it needs more.
+// The kernel for few rows with so many threads a block of 16, in blocks of about so many threads,
+// as many as a row needs, up to a cluster; none where it needs more.
 std::optional<KernelWanted> small_rows(const Request& r, const DeviceProperties& device, int lanes,
-                                       int most) {
+                                       int about) {
   if (!is_plain(r, device) || r.layout != ScaleLayout::linear || r.rows == RowsClass::any)
     return std::nullopt;
-  const std::int64_t needed = r.cols / 16 * lanes;
+  const std::int64_t needed = r.cols / 16 * lanes, most = device.cc < 90 ? 1 : 8;
   int threads = 128, cluster = 1;
-  while (threads < most && threads < needed) threads *= 2;
+  while (threads < 512 && threads < needed && (threads < about || threads * most < needed))
+    threads *= 2;
   while (cluster * threads < needed) cluster *= 2;
-  if (cluster > (device.cc < 90 ? 1 : 8)) return std::nullopt;
+  if (cluster > most) return std::nullopt;
   Bindings bindings;
   bindings.set("COLS", r.cols).set("IN", r.in).set("LANES", lanes);
   bindings.set("THREADS", threads).set("CLUSTER", cluster);
@@ -88,21 +89,32 @@ QuantizeNvfp4Kernels kernels_that_find_rows(const Request& request,
   Bindings bindings = bindings_of(request);
   bindings.set("ROWS", request.rows == RowsClass::any ? "any" : "apart").set("SIDE", side);
   out.all.push_back({kName, bindings.set("THREADS", many)});
-  if (device.cc == 0 || request.cols == 0 || few <= many) return out;
-  // While rows are few, spread over more multiprocessors, and short ones over more threads.
-  const auto spread = small_rows(request, device, request.cols <= 2048 ? 2 : 1, 256);
-  if (const auto close = small_rows(request, device, 1, 512); spread && close) {
-    const auto add = [&](const KernelWanted& wanted, int blocks) {  // of 16, a multiprocessor
-      out.all.push_back(wanted), out.below.push_back(device.sm_count * std::int64_t{16} * blocks);
+  if (device.cc == 0 || request.cols == 0 || side > 1) return out;
+  // While rows are few, spread over more multiprocessors, and short ones over more threads (an
+  // H200, NOTES.md).
+  if (small_rows(request, device, 1, 512)) {
+    const auto add = [&](int lanes, int threads, int blocks) {  // of 16, a multiprocessor
+      const auto wanted = small_rows(request, device, lanes, threads);
+      if (!wanted) return;
+      out.all.push_back(*wanted), out.below.push_back(device.sm_count * std::int64_t{16} * blocks);
     };
-    const auto widest = small_rows(request, device, 2, 256);
-    if (widest && request.cols > 4096) add(*widest, 64);
-    add(*spread, 256), add(*close, 2048);
+    if (request.cols <= 2048) {
+      add(2, 256, 256), add(1, 512, 2048);
+    } else if (request.cols <= 4096) {
+      add(2, 128, 64), add(2, 512, 320), add(1, 128, 768), add(2, 512, 2048);
+    } else if (request.cols <= 16384) {
+      add(2, request.cols <= 8192 ? 128 : 512, 64);
+      add(1, 128, 200), add(1, 256, 256), add(1, 512, 2048);
+    } else {
+      add(2, 512, 64), add(1, 256, 512);
+    }
+    if (few == many) return out;
     out.counted_kernel = out.all.size();
     out.counted = rows_at_once(device, few) * request.cols;
     out.all.push_back({kName, bindings.set("THREADS", few)});
     return out;
   }
+  if (few == many) return out;
   const int some = std::max(2 * many, few / 2);  // few, where those are twice many
   out.all.push_back({kName, bindings.set("THREADS", few)});
   out.all.push_back({kName, bindings.set("THREADS", some)});

@@ -153,7 +153,8 @@ constexpr std::string_view kBegunReadingNothing =
 std::string cuda_entry(const Specialization& specialization, const std::vector<Form>& forms,
                        const std::string& bounds) {
   const std::string& name = specialization.tmpl().name();
-  const bool waits = specialization.tmpl().launch().dependent && specialization.target().cc >= 90;
+  const LaunchRule& launch = specialization.tmpl().launch();
+  const bool waits = launch.dependent && !launch.late && specialization.target().cc >= 90;
   bool reads = false;
   std::vector<Form> given = forms;
   for (Form& form : given) {

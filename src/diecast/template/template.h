@@ -79,6 +79,7 @@ struct LaunchRule {
   std::optional<Expression> cluster;
   bool cooperative = false;
   bool dependent = false;  // programmatic dependent launch
+  bool late = false;       // its body says where it waits for the launch before
   int line = 0;
 };
 

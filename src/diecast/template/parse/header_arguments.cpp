@@ -160,7 +160,16 @@ Result<void> HeaderParser::read_launch(Tokens& tokens) {
 Result<void> HeaderParser::read_clause(Tokens& tokens, const Token& clause) {
   LaunchRule& launch = template_->launch_;
   if (clause.is("cooperative")) return launch.cooperative = true, Result<void>();
-  if (clause.is("dependent")) return launch.dependent = true, Result<void>();
+  if (clause.is("dependent")) {
+    launch.dependent = true;
+    if (!tokens.accept("(")) return {};
+    const Token when = tokens.next();
+    if (!when.is("late"))
+      return tokens.error(when, cat("`dependent` takes `late`, not ", when.shown()),
+                          "write dependent, or dependent(late) where the body waits itself");
+    launch.late = true;
+    return tokens.expect(")", "after late");
+  }
   DIECAST_CHECK(tokens.expect("(", cat("after ", clause.text)));
   std::vector<Expression> values;
   const bool three = clause.is("grid") || clause.is("block");

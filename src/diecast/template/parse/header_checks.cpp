@@ -110,6 +110,11 @@ Result<void> HeaderParser::check_launch() const {
     return error_on(clauses_.find("cooperative")->second, "cooperative",
                     "blocks of a cooperative launch wait for one another, which the host cannot do",
                     "add a target line without host, such as `target sm_80+`");
+  if (launch.late && template_->code().find("launch_before_ended(") == std::string_view::npos)
+    return error_on(clauses_.find("dependent")->second, "late",
+                    "the body never waits for the launch before, whose results it may need",
+                    "call launch_before_ended() of <diecast/device/dependent.h>, or write "
+                    "`dependent` alone");
   const auto check_clause = [&](const char* clause, const Expression& value) {
     return check_expression(value, clauses_.find(clause)->second, Use::launch);
   };

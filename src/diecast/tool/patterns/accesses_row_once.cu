@@ -17,11 +17,12 @@ arg      cols
 require  COLS > 0                                        // a row has threads enough
 require  CLUSTER == 1 || cc >= 90                        // clusters are of 9.0 and later
 require  THREADS * CLUSTER >= COLS / 16 * LANES          // a row has threads enough
-launch   grid(rows * CLUSTER) block(THREADS) cluster(CLUSTER) dependent
+launch   grid(rows * CLUSTER) block(THREADS) cluster(CLUSTER) dependent(late)
 target   sm_80+
 sample   COLS {512}  rows {0, 1, 7}
 */
 #include <diecast/device/cluster.h>
+#include <diecast/device/dependent.h>
 #include <diecast/device/vector.h>
 
 DIECAST_KERNEL {
@@ -31,7 +32,8 @@ DIECAST_KERNEL {
   const u32 thread = cluster_rank<CLUSTER>() * THREADS + threadIdx.x, lane = thread % LANES, i = thread / LANES;
   const i64 block = row * kBlocks + i;
   constexpr int kBytes = 32 / LANES, kPiece = kBytes < 16 ? kBytes : 16;
-  const u8* const at = from + 32 * (row * kBlocks + min(i, kBlocks - 1)) + lane * kBytes;
+  const u8* at = from + 32 * (row * kBlocks + min(i, kBlocks - 1)) + lane * kBytes;
+  launch_before_ended(at);
   u32 found = 0;
 DIECAST_UNROLL
   for (int p = 0; p < kBytes; p += kPiece) {
@@ -39,6 +41,7 @@ DIECAST_UNROLL
 DIECAST_UNROLL
     for (const u32 word : piece.words) found ^= word;
   }
+  next_may_begin(found);
   const u32 of_all = __float_as_uint(of_row(__uint_as_float(found)));
   if (thread == 0) to_row[row] = of_all;
   if (i >= kBlocks) return;
