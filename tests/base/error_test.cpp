@@ -1,5 +1,6 @@
 // The error table, the one way an error is printed, and Result.
 #include <diecast/base/error.h>
+#include <diecast/base/text.h>
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -60,6 +61,19 @@ TEST(Error, IsPrintedWithItsCodeItsValuesAndItsFix) {
 TEST(Error, WithoutAFixEndsAfterWhatHappened) {
   EXPECT_EQ((Error{ErrorCode::io_error, "disk full", ""}.message()),
             "diecast: io_error: disk full");
+}
+
+TEST(Error, IsFoundAgainInWhatAProcessHasPrinted) {
+  const Error error{ErrorCode::driver_error, "no\n  such\nluck: none", "try again"};
+  const auto back = Error::parse(cat("diecast: cache: off\n", error.message(), "\n"));
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->code, error.code);
+  EXPECT_EQ(back->what, error.what);
+  EXPECT_EQ(back->fix, error.fix);
+  EXPECT_EQ(Error::parse("diecast: io_error: disk full")->what, "disk full");
+  EXPECT_EQ(Error::parse("diecast: io_error: disk full")->fix, "");
+  for (const char* none : {"", "diecast: ", "diecast: luck: none", "a diecast: io_error: b"})
+    EXPECT_FALSE(Error::parse(none)) << none;
 }
 
 Result<int> half(int number) {

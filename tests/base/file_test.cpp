@@ -182,12 +182,32 @@ TEST(FileError, HasACodeAndAFixForEachFamily) {
   EXPECT_EQ(file_error("write", "/x", -ENOTDIR).code, ErrorCode::file_not_found);
   EXPECT_EQ(file_error("write", "/x", -ENOSPC).message(),
             "diecast: io_error: cannot write \"/x\": No space left on device (errno 28)\n"
-            "  fix: free space (`df -h \"/x\"`) or give a path on another disk");
+            "  fix: free space (`df -h \"/\"`) or give a path on another disk");
   for (const int code : {EACCES, EISDIR, EROFS, EMFILE, ENAMETOOLONG, EFBIG, EIO, 9999}) {
     const Error error = file_error("write", "/x", -code);
     EXPECT_EQ(error.code, ErrorCode::io_error);
     EXPECT_FALSE(error.fix.empty());
   }
+}
+
+// `df` and `ls` say nothing of what is not there.
+TEST(FileError, NamesTheNearestFolderThatIsThere) {
+  TemporaryDirectory folder;
+  const auto fix = [](const std::string& path) { return file_error("write", path, -EACCES).fix; };
+  const auto look = [](const std::string& path) {
+    return cat("see who may use it with `ls -ld \"", path, "\"`, or give another path");
+  };
+  EXPECT_EQ(fix(folder.path()), look(folder.path()));
+  EXPECT_EQ(fix(folder / "no/such/file"), look(folder.path()));
+  EXPECT_EQ(fix("no such file"), look("."));
+  EXPECT_EQ(fix("/no such file"), look("/"));
+  EXPECT_EQ(fix(""), look("."));
+}
+
+TEST(FileText, IsWithoutAByteOrderMark) {
+  EXPECT_EQ(file_text(as_bytes("\xEF\xBB\xBFtext")), "text");
+  EXPECT_EQ(file_text(as_bytes("text\xEF\xBB\xBF")), "text\xEF\xBB\xBF");
+  EXPECT_EQ(file_text(as_bytes("\xEF\xBB")), "\xEF\xBB");
 }
 
 TEST(RandomBits, Differ) {

@@ -205,6 +205,8 @@ TEST(HostCompiler, TellsOfATemporaryDirectoryThatIsNotThere) {
   ASSERT_FALSE(artifact);
   EXPECT_EQ(artifact.error().code, ErrorCode::file_not_found);
   EXPECT_NE(artifact.error().what.find("/nowhere/diecast-"), std::string::npos);
+  EXPECT_EQ(artifact.error().fix,
+            "set TMPDIR to the absolute path of a folder that has room and that you may write");
 }
 
 // The processor time of programs this process ran and waited for, in seconds.

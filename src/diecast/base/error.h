@@ -37,6 +37,7 @@ namespace diecast {
   X(misaligned, "a pointer or row stride breaks an alignment the kernel assumes")              \
   X(missing_buffer, "a required buffer is null")                                               \
   X(not_supported, "a meaningful combination that this operation does not offer")              \
+  X(results_differ, "a tune changes what a kernel computes")                                   \
   X(nonfinite_values, "NaN or infinity where the caller asked for finite values")              \
   X(divergent_barrier, "some threads of a block never reached a barrier or warp exchange")     \
   X(io_error, "the operating system refused a file operation")                                 \
@@ -65,6 +66,8 @@ struct Error {
 
   // "diecast: <code>: <what>\n  fix: <fix>"; later lines of `what` are indented by two spaces.
   std::string message() const;
+  // The last message in what another process has printed; none: it printed none.
+  static std::optional<Error> parse(std::string_view printed);
 };
 
 template <class T>

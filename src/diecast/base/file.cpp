@@ -8,26 +8,42 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace diecast {
 namespace {
 
-std::string fix_for(int code, const std::string& path) {
+// What `ls` and `df` can be asked about: the path itself, or the nearest folder above it that can
+// be looked at.
+std::string nearest_existing(std::string_view path) {
+  std::string at(path);
+  struct stat status;
+  while (at != "/" && at != "." && system_files().status_at(AT_FDCWD, at.c_str(), &status, 0) < 0) {
+    const std::size_t slash = at.rfind('/');
+    at = slash == at.npos ? "." : at.substr(0, std::max<std::size_t>(slash, 1));
+  }
+  return quote(at, 1000);
+}
+
+std::string fix_for(int code, std::string_view given) {
+  const std::string path = quote(given, 1000);
   switch (code) {
     case ENOENT:
     case ENOTDIR:
       return cat("check the spelling of ", path, " and that its directory exists");
     case EACCES:
     case EPERM:
-      return cat("see who may use it with `ls -ld ", path, "`, or give another path");
+      return cat("see who may use it with `ls -ld ", nearest_existing(given),
+                 "`, or give another path");
     case EEXIST:
       return cat("remove ", path, " or give another path");
     case EISDIR:
       return "give the path of a file, not of a directory";
     case ENOSPC:
     case EDQUOT:
-      return cat("free space (`df -h ", path, "`) or give a path on another disk");
+      return cat("free space (`df -h ", nearest_existing(given),
+                 "`) or give a path on another disk");
     case EROFS:
       return cat(path, " is on a read-only file system; give a path on a writable one");
     case EMFILE:
@@ -134,6 +150,13 @@ Result<Bytes> read_file(FileSystem& files, const std::string& path, std::uint64_
   return read_to_end(files, file.number(), path, static_cast<std::uint64_t>(status.st_size), limit);
 }
 
+std::string_view file_text(ByteSpan bytes) {
+  constexpr std::string_view kMark = "\xEF\xBB\xBF";
+  std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  if (text.starts_with(kMark)) text.remove_prefix(kMark.size());
+  return text;
+}
+
 Error file_error(std::string_view doing, std::string_view path, int negative_errno) {
   const int code = -negative_errno;
   const ErrorCode word = code == ENOENT || code == ENOTDIR ? ErrorCode::file_not_found
@@ -142,7 +165,7 @@ Error file_error(std::string_view doing, std::string_view path, int negative_err
   return {
       word,
       cat("cannot ", doing, " ", quote(path, 1000), ": ", errno_text(code), " (errno ", code, ")"),
-      fix_for(code, quote(path, 1000))};
+      fix_for(code, path)};
 }
 
 std::uint64_t random_bits() {

@@ -77,6 +77,9 @@ int write_exactly(FileSystem& files, int file, const void* data, std::size_t siz
 // A regular file's whole content; an error above `limit` bytes.
 Result<Bytes> read_file(FileSystem& files, const std::string& path, std::uint64_t limit);
 
+// The text of a file that was read: without the byte order mark that some editors put before UTF-8.
+std::string_view file_text(ByteSpan bytes);
+
 // Errors: io_error (or file_not_found) naming the path, the system's text and a fix.
 Error file_error(std::string_view doing, std::string_view path, int negative_errno);
 

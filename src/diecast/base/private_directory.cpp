@@ -14,7 +14,11 @@ Result<PrivateDirectory> PrivateDirectory::make() {
   std::string base = environment_variable("TMPDIR");
   if (base.substr(0, 1) != "/") base = "/tmp";
   std::string path = base + "/diecast-XXXXXX";
-  if (::mkdtemp(path.data()) == nullptr) return file_error("make a directory like", path, -errno);
+  if (::mkdtemp(path.data()) == nullptr) {
+    Error error = file_error("make a directory like", path, -errno);
+    error.fix = "set TMPDIR to the absolute path of a folder that has room and that you may write";
+    return error;
+  }
   return PrivateDirectory(std::move(path));
 }
 

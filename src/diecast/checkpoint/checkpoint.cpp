@@ -75,7 +75,7 @@ Result<Checkpoint> Checkpoint::open(const std::string& path, bool strict, FileSy
 Result<void> Checkpoint::open_index(const std::string& folder, FileSystem& files, bool strict) {
   const std::string path = cat(folder, "/", index_name_);
   DIECAST_TRY(const Bytes text, read_file(files, path, kHeaderLimit));
-  DIECAST_TRY(index_, parse_index({reinterpret_cast<const char*>(text.data()), text.size()}, path));
+  DIECAST_TRY(index_, parse_index(file_text(text), path));
   std::set<std::string> names;
   for (const auto& [tensor, name] : index_->files) names.insert(name);
   names_.assign(names.begin(), names.end());

@@ -99,7 +99,7 @@ Result<std::shared_ptr<const Template>> Runtime::add(const std::string& path) {
                  "rename the file; NAME becomes the kernel's symbol"};
   }
   name.resize(name.size() - 3);
-  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  const std::string_view text = file_text(bytes);
   DIECAST_TRY(auto added, Template::parse(name, text));
 
   std::unique_lock lock(state_->templates_mutex);

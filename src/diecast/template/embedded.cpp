@@ -44,7 +44,7 @@ Result<Texts> read_folder(const std::string& folder, std::string_view end) {
   Texts texts;
   for (const std::string& name : names) {
     DIECAST_TRY(const Bytes bytes, read_file(files, cat(folder, "/", name), kLargestFile));
-    texts.emplace(name, std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+    texts.emplace(name, file_text(bytes));
   }
   return texts;
 }

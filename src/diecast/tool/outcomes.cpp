@@ -35,8 +35,7 @@ Result<std::vector<Specialization>> read_manifests(Runtime& runtime,
   std::set<std::string> seen;
   for (const std::string& path : paths) {
     DIECAST_TRY(const Bytes bytes, read_file(system_files(), path, kManifestLimit));
-    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    DIECAST_TRY(auto expanded, expand_manifest(runtime, text, path, targets));
+    DIECAST_TRY(auto expanded, expand_manifest(runtime, file_text(bytes), path, targets));
     for (Specialization& one : expanded) {
       if (seen.insert(one.spelling()).second) wanted.push_back(std::move(one));
     }
