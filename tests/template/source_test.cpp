@@ -141,11 +141,17 @@ TEST(Source, ResidentBlocksBoundTheRegisters) {
                                           resident + ")\n*/\nDIECAST_KERNEL {}\n")
                           .value();
     const auto made = Specialization::make(tmpl, {}, target("sm_90a")).value();
-    return render(made, golden_files()).value().text;
+    const auto source = render(made, golden_files());
+    return source ? source->text : source.error().message();
   };
   EXPECT_TRUE(has(bounds("1024 / THREADS"), "__launch_bounds__(256, 4) k()"));
-  EXPECT_TRUE(has(bounds("THREADS"), "__launch_bounds__(256, 32) k()"));
   EXPECT_TRUE(has(bounds("THREADS == 256 ? 0 : 1"), "__launch_bounds__(256) k()"));
+  EXPECT_EQ(bounds("33"),
+            "diecast: constraint_violated: k.cu: resident(33) of blocks of 256 threads: no "
+            "multiprocessor holds more than 32 blocks or 2048 threads\n"
+            "  fix: write resident(8) or less, min(8, ...) of an expression");
+  EXPECT_TRUE(has(bounds("8"), "__launch_bounds__(256, 8) k()"));
+  EXPECT_TRUE(has(bounds("9"), "resident(9) of blocks of 256 threads"));
 }
 
 TEST(Source, AClusterThatIsKnownIsPartOfTheCode) {

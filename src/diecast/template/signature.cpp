@@ -117,6 +117,9 @@ Result<std::int64_t> block_threads(const Specialization& specialization) {
   return threads <= 1024 ? threads : 0;
 }
 
+// Of the largest multiprocessors there are.
+constexpr std::int64_t kMostBlocks = 32, kMostThreads = 2048;
+
 Result<std::string> launch_bounds(const Specialization& specialization) {
   DIECAST_TRY(const std::int64_t threads, block_threads(specialization));
   if (threads == 0) return std::string();
@@ -129,7 +132,15 @@ Result<std::string> launch_bounds(const Specialization& specialization) {
                  cat(specialization.tmpl().name(), ".cu: resident(...) has no value here"),
                  "write an expression that is defined for all parameters"};
   if (*blocks < 1) return unbounded;
-  return cat("__launch_bounds__(", threads, ", ", std::min<std::int64_t>(*blocks, 32), ") ");
+  const std::int64_t most = std::min(kMostBlocks, kMostThreads / threads);
+  if (*blocks > most) {
+    return Error{ErrorCode::constraint_violated,
+                 cat(specialization.tmpl().name(), ".cu: resident(", *blocks, ") of blocks of ",
+                     threads, " threads: no multiprocessor holds more than ", kMostBlocks,
+                     " blocks or ", kMostThreads, " threads"),
+                 cat("write resident(", most, ") or less, min(", most, ", ...) of an expression")};
+  }
+  return cat("__launch_bounds__(", threads, ", ", *blocks, ") ");
 }
 
 // A cluster whose size is known now is part of the code: no branch asks whether there is one.
