@@ -52,8 +52,11 @@ TEST(HostDevice, OptionsComeFromTheEnvironmentAndAreChecked) {
   EXPECT_EQ(HostDeviceOptions::from_environment().threads, 0);
   setenv("DIECAST_HOST_THREADS", "many", 1);
   EXPECT_EQ(open_host_device(HostDeviceOptions::from_environment()).error().message(),
-            "diecast: invalid_argument: the host device cannot have -1 threads\n  fix: set "
-            "DIECAST_HOST_THREADS to 1 to 4096, or to 0: one a core");
+            "diecast: invalid_argument: DIECAST_HOST_THREADS is \"many\", which is no number of "
+            "threads\n  fix: set DIECAST_HOST_THREADS to 1 to 4096, or to 0: one a core");
+  setenv("DIECAST_HOST_THREADS", "5000", 1);
+  EXPECT_EQ(open_host_device(HostDeviceOptions::from_environment()).error().what,
+            "the host device cannot have 5000 threads");
   unsetenv("DIECAST_HOST_THREADS");
   EXPECT_EQ(open_host_device({.host_level = 2}).error().message(),
             "diecast: invalid_argument: there is no host level 2\n  fix: "

@@ -237,7 +237,10 @@ Result<std::shared_ptr<Device>> open_host_device(const HostDeviceOptions& option
   constexpr int kMostThreads = 4096;
   if (options.threads < 0 || options.threads > kMostThreads)
     return Error{ErrorCode::invalid_argument,
-                 cat("the host device cannot have ", options.threads, " threads"),
+                 options.wrong_threads.empty()
+                     ? cat("the host device cannot have ", options.threads, " threads")
+                     : cat("DIECAST_HOST_THREADS is ", quote(options.wrong_threads),
+                           ", which is no number of threads"),
                  cat("set DIECAST_HOST_THREADS to 1 to ", kMostThreads, ", or to 0: one a core")};
   const int best = best_host_level();
   const int level = options.host_level == 0 ? best : options.host_level;
@@ -274,7 +277,9 @@ HostDeviceOptions HostDeviceOptions::from_environment() {
   const std::string text = environment_variable("DIECAST_HOST_THREADS");
   if (text.empty()) return options;
   const auto number = parse_integer(text);
-  options.threads = number && *number >= 0 && *number < 1 << 20 ? static_cast<int>(*number) : -1;
+  const bool fits = number && *number >= 0 && *number <= std::numeric_limits<int>::max();
+  options.threads = fits ? static_cast<int>(*number) : -1;
+  if (!fits) options.wrong_threads = text;
   return options;
 }
 

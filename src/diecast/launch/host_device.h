@@ -5,12 +5,14 @@
 #include <diecast/launch/device.h>
 
 #include <memory>
+#include <string>
 
 namespace diecast {
 
 struct HostDeviceOptions {
-  int threads = 0;     // that run blocks, the launching one included; 0 = one a core
-  int host_level = 0;  // 0 = the best this processor has; 1 = baseline; 3 = AVX2
+  int threads = 0;                 // that run blocks, the launching one included; 0 = one a core
+  int host_level = 0;              // 0 = the best this processor has; 1 = baseline; 3 = AVX2
+  std::string wrong_threads = {};  // what stood for a number of threads and is none: for the error
   // DIECAST_HOST_THREADS; what is no number becomes -1, which open_host_device refuses.
   static HostDeviceOptions from_environment();
 };
