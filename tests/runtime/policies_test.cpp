@@ -1,4 +1,4 @@
-// How a runtime uses its cache: policies, layers, traces, late work after freeze, publishing behind
+// How a runtime uses its cache: policies, layers, late work after freeze, publishing behind
 // the caller's back.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -188,25 +188,6 @@ TEST_F(Policies, AfterFreezeWithAWarningLateWorkIsDoneAndTold) {
   engine->flush();
   EXPECT_EQ(engine->counters().late, 2u);  // a compile and a load
   EXPECT_EQ(std::count(machine_.events.begin(), machine_.events.end(), "late"), 2);
-}
-
-TEST_F(Policies, ATraceHoldsEachLineOnceAndIsAManifest) {
-  RuntimeOptions options = machine_.options();
-  options.trace = machine_.nvrtc.directory() + "/trace";
-  std::string traced_spelling;
-  for (int process = 0; process < 2; ++process) {
-    const auto traced = Runtime::create(options).value();
-    traced_spelling = traced->specialize(kAmax).value().spelling();
-    ASSERT_TRUE(amax(*traced));
-    ASSERT_TRUE(amax(*traced));
-  }
-  const std::string line = traced_spelling + "\n";
-  EXPECT_EQ(testing::text_of(options.trace), line + line);
-  testing::write_text(options.trace, "amax IN=bf16");  // a line that was cut off stays one
-  ASSERT_TRUE(amax(*Runtime::create(options).value()));
-  EXPECT_EQ(testing::text_of(options.trace), "amax IN=bf16\n" + line);
-  options.trace = "/nonexistent/trace";
-  EXPECT_EQ(Runtime::create(options).error().code, ErrorCode::file_not_found);
 }
 
 // E-01, R34: one event, and the artifact is used all the same.

@@ -4,6 +4,8 @@
 #include <diecast/runtime/state.h>
 #include <fcntl.h>
 
+#include <algorithm>
+
 namespace diecast {
 namespace {
 
@@ -37,6 +39,25 @@ void take(RuntimeOptions& options, const char* name, T& to, Result<T> (*parse)(s
     options.wrong = value.error();
     options.wrong->what = cat(name, ": ", options.wrong->what);
   }
+}
+
+// A file of something else must not get lines. Of a trace, as of any manifest, the first line that
+// is no comment is a spelling.
+Result<void> check_is_trace(FileSystem& disk, int file, const std::string& path) {
+  std::string begin(4096, '\0');
+  const ssize_t size = disk.read_at(file, begin.data(), begin.size(), 0);
+  begin.resize(static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
+  for (std::string_view line : split(file_text(as_bytes(begin)), '\n')) {
+    line = trim(line.substr(0, line.find('#')));
+    if (line.empty()) continue;
+    const auto spelling = parse_spelling(line);
+    if (spelling && !(spelling->values.empty() && spelling->targets.empty())) return {};
+    return Error{
+        ErrorCode::parse_error,
+        cat("the trace ", quote(path, 1000), " is another file: it begins with ", quote(line, 80)),
+        "give DIECAST_TRACE the path of a new file, or of a trace or manifest"};
+  }
+  return {};
 }
 
 }  // namespace
@@ -104,7 +125,9 @@ Result<void> Runtime::State::open_trace() {
   trace = Descriptor(disk, file);
   struct stat status = {};
   char last = '\n';
-  if (disk.status(file, &status) >= 0 && S_ISREG(status.st_mode) && status.st_size > 0)
+  const bool regular = disk.status(file, &status) >= 0 && S_ISREG(status.st_mode);
+  if (regular) DIECAST_CHECK(check_is_trace(disk, file, options.trace));
+  if (regular && status.st_size > 0)
     (void)disk.read_at(file, &last, 1, static_cast<std::uint64_t>(status.st_size) - 1);
   if (last != '\n') (void)disk.write_at(file, "\n", 1, 0);  // of a line that was cut off
   return {};
