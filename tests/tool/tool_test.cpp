@@ -1,6 +1,7 @@
 // The command: what it prints, its exit codes, and that a failure leaves nothing behind.
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "checkpoint/checkpoint_files.h"
@@ -71,6 +72,17 @@ TEST(Tool, VariantsThatCannotBeAreAnError) {
             "only the values of its `sample` line are tried\n");
   EXPECT_EQ(diecast({"variants", "amax", "IN=bf16", "IN=f16"}).errors,
             "diecast: parse_error: IN is set twice\n  fix: write one IN=\n");
+}
+
+TEST(Tool, VariantsSayForWhichTargetsATemplateIs) {
+  ToolRun diecast;
+  const std::string own = diecast.folder / "k.cu";
+  testing::write_text(
+      own, "/* diecast\nlaunch grid(1) block(32)\ntarget sm_80+\n*/\nDIECAST_KERNEL {}\n");
+  EXPECT_EQ(diecast({"variants", "k", "--add", own, "--target", "host"}).errors,
+            "diecast: target_not_supported: k does not exist for host\n"
+            "  fix: name one of its targets with --target: sm_80+\n");
+  EXPECT_EQ(diecast({"variants", "k", "--add", own}).output, "k @ sm_90a\n");
 }
 
 TEST(Tool, ComparingWhatHasNothingInCommonFails) {
@@ -168,6 +180,49 @@ TEST(Tool, WarmsAManifestAndThenExpectsNothingNew) {
   EXPECT_EQ(json.at("wanted"), 1);
   EXPECT_TRUE(json.at("missing").at(0).get<std::string>().starts_with("amax COLS=48 "));
   EXPECT_NE(diecast({"cache", "stats"}).output.find("nvrtc-13.0"), std::string::npos);
+}
+
+// A root that is not there yet is an empty one.
+TEST(Tool, ExpectsNothingNewOfARootThatIsNotThere) {
+  ToolRun diecast;
+  const std::string lines = diecast.folder / "m.txt", root = diecast.folder / "none/yet";
+  testing::write_text(lines, "amax IN=bf16,f16 @ sm_90a\n");
+  diecast.set("DIECAST_CACHE", root);
+  const auto run = diecast({"warm", lines, "--expect-no-new"});
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_NE(run.errors.find("diecast: not_cached: --expect-no-new: 2 of 2 would have to be "),
+            std::string::npos)
+      << run.errors;
+  EXPECT_NE(run.output.find("missing: amax "), std::string::npos) << run.output;
+  EXPECT_FALSE(std::filesystem::exists(root));
+}
+
+TEST(Tool, WarmingFailsWhereTheLimitHasRemovedWhatItMade) {
+  ToolRun diecast;
+  const std::string lines = diecast.folder / "m.txt";
+  testing::write_text(lines, "amax IN=bf16,f16 @ sm_90a\n");
+  diecast.set("DIECAST_CACHE_BYTES", "1K");
+  const auto run = diecast({"warm", lines});
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_EQ(run.errors.substr(run.errors.find("diecast: ")),
+            cat("diecast: not_cached: 2 of 2 kernels are no longer in ", diecast.cache_path(),
+                ": it is limited to 1 KiB, and the least recently used were removed\n"
+                "  fix: raise DIECAST_CACHE_BYTES (0: no limit) and warm again, or name fewer "
+                "kernels\n"));
+  diecast.set("DIECAST_CACHE_BYTES", "0");
+  EXPECT_EQ(diecast({"warm", lines}).exit_code, 0);
+}
+
+TEST(Tool, ReadsManifestsAndTemplatesWithAByteOrderMark) {
+  ToolRun diecast;
+  const std::string lines = diecast.folder / "m.txt", own = diecast.folder / "k.cu";
+  testing::write_text(lines,
+                      "\xEF\xBB\xBF"
+                      "amax IN=bf16 @ sm_90a\nk @ sm_90a\n");
+  testing::write_text(own,
+                      "\xEF\xBB\xBF/* diecast\nlaunch grid(1) block(32)\n*/\nDIECAST_KERNEL {}\n");
+  const auto run = diecast({"warm", lines, "--add", own});
+  EXPECT_EQ(run.exit_code, 0) << run.errors;
 }
 
 TEST(Tool, ErrorsEndInAFixAndExitWithOne) {

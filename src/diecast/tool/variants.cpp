@@ -36,6 +36,11 @@ Result<int> variants(const VariantsArguments& options) {
                    cat("write one ", name, "=")};
     fixed.set(name, std::string_view(word).substr(equals + 1));
   }
+  if (!found->supports(target)) {
+    return Error{ErrorCode::target_not_supported,
+                 cat(options.name, " does not exist for ", target.name()),
+                 cat("name one of its targets with --target: ", found->targets_text())};
+  }
   DIECAST_TRY(const auto space, found->space(target, fixed));
   if (space.empty()) {
     return Error{ErrorCode::constraint_violated,

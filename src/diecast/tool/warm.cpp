@@ -68,10 +68,17 @@ Count tell(std::span<const WarmOutcome> outcomes) {
   return count_of(outcomes);
 }
 
+// A root that is not there yet is an empty one: everything would be compiled.
+Result<void> check_roots(Runtime& runtime) {
+  const auto roots = roots_of(runtime);
+  if (roots || roots.error().code == ErrorCode::file_not_found) return {};
+  return roots.error();
+}
+
 // Whether warming would compile anything. Nothing is compiled or written here, so that it holds of
 // what is shipped read-only too.
 Result<int> expect_no_new(Runtime& runtime, std::span<const Specialization> wanted, bool json) {
-  DIECAST_CHECK(roots_of(runtime));
+  DIECAST_CHECK(check_roots(runtime));
   std::vector<std::string> missing;
   for (const Specialization& one : wanted) {
     DIECAST_TRY(const bool held, runtime.holds(one));
@@ -94,6 +101,32 @@ Result<int> expect_no_new(Runtime& runtime, std::span<const Specialization> want
       cat("--expect-no-new: ", missing.size(), " of ", wanted.size(), " would have to be compiled"),
       "warm this cache with the same diecast and compiler before this step; `diecast "
       "cache explain` says why one is a miss"};
+}
+
+// What was published may have gone again: the root has a limit. Asked of a runtime that has nothing
+// in memory.
+Result<void> check_not_removed(Runtime& runtime, const RuntimeOptions& with,
+                               const std::vector<std::string>& own,
+                               std::span<const WarmOutcome> outcomes) {
+  if (runtime.counters().pruned == 0) return {};
+  RuntimeOptions looking = with;
+  looking.cache_policy = CachePolicy::read_only;
+  looking.trace.clear();
+  DIECAST_TRY(const auto later, Runtime::create(looking));
+  for (const std::string& path : own) DIECAST_CHECK(later->add(path));
+  std::size_t resolved = 0, removed = 0;
+  for (const WarmOutcome& outcome : outcomes) {
+    if (!outcome.resolved) continue;
+    DIECAST_TRY(const bool held, later->holds(*outcome.specialization));
+    ++resolved;
+    removed += !held;
+  }
+  if (removed == 0) return {};
+  return Error{ErrorCode::not_cached,
+               cat(removed, " of ", resolved, " kernels are no longer in ", runtime.cache_state(),
+                   ": it is limited to ", human_bytes(with.cache_bytes),
+                   ", and the least recently used were removed"),
+               "raise DIECAST_CACHE_BYTES (0: no limit) and warm again, or name fewer kernels"};
 }
 
 Result<int> run(const WarmArguments& options) {
@@ -121,6 +154,7 @@ Result<int> run(const WarmArguments& options) {
               runtime->counters().published, " published in ", runtime->cache_state()));
   }
   DIECAST_CHECK(check_kept(*runtime));
+  DIECAST_CHECK(check_not_removed(*runtime, with, options.own, outcomes));
   return count.failed == 0 ? 0 : 1;
 }
 
