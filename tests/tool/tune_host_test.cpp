@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "tool/run_tool.h"
@@ -48,13 +49,59 @@ TEST(ToolTune, OutlivesConfigurationsThatHangCrashAndDiffer) {
   const auto run =
       diecast({"tune", "k", "--target", "host", "--add", diecast.folder / "k.cu", "--size",
                "count=8", "--samples", "3", "--time-limit", "4", "--out", out});
-  EXPECT_EQ(run.exit_code, 0) << run.errors;
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_NE(
+      run.errors.find("diecast: results_differ: 1 of 4 configurations differ from the default "
+                      "one: k @ host"),
+      std::string::npos)
+      << run.errors;
   EXPECT_NE(run.output.find(": THREADS=32; count=8:\n"), std::string::npos) << run.output;
+  for (const char* why :
+       {"(THREADS=64; count=8): hung: did not end within 4000 ms\n",
+        "(THREADS=128; count=8): crashed: its process ended by signal 11",
+        "(THREADS=256; count=8): differs: other bytes of y than the default configuration's\n"})
+    EXPECT_NE(run.output.find(why), std::string::npos) << why << run.output;
   const std::string text = text_of(out);
   EXPECT_EQ(lines_of(text), 4u);
   for (const char* word : {"| THREADS=32 | ns=", "| THREADS=64 | hung |",
                            "| THREADS=128 | crashed |", "| THREADS=256 | differs |"})
     EXPECT_NE(text.find(word), std::string::npos) << word << "\n" << text;
+}
+
+// What a template did wrong once, a file says until it is asked to forget it.
+TEST(ToolTune, MeasuresAgainWhatHasNoTimeWhenAsked) {
+  ToolRun diecast;
+  if (!host_works(diecast)) GTEST_SKIP() << "no host device or compiler";
+  std::string text = kHangs;
+  const auto turn = [&](const char* from, const char* to) {
+    text.replace(text.find(from), std::strlen(from), to);
+    testing::write_text(diecast.folder / "k.cu", text);
+  };
+  turn("THREADS == 64", "0");
+  turn("THREADS == 128", "false");
+  const std::string out = diecast.folder / "tuned.txt";
+  std::vector<std::string> tune = {"tune",     "k",    "--add",     diecast.folder / "k.cu",
+                                   "--out",    out,    "--size",    "count=8",
+                                   "--target", "host", "--samples", "3"};
+  EXPECT_EQ(diecast(tune).exit_code, 1);
+  turn("THREADS == 256", "false");
+  const auto known = diecast(tune);
+  EXPECT_EQ(known.exit_code, 1);
+  EXPECT_NE(known.output.find("(THREADS=256; count=8): differs: as an earlier run found\n"
+                              "what a file has is not measured again, but with --retry\n"),
+            std::string::npos)
+      << known.output;
+  tune.push_back("--retry");
+  const auto again = diecast(tune);
+  EXPECT_EQ(again.exit_code, 0) << again.errors;
+  EXPECT_EQ(again.output.find("not timed"), std::string::npos) << again.output;
+  const std::string lines = text_of(out);
+  EXPECT_EQ(lines_of(lines), 5u) << lines;
+  EXPECT_NE(lines.find("\n# | k @ host"), std::string::npos) << lines;
+  EXPECT_EQ(lines.find("| differs |"), lines.rfind("| differs |"));
+  tune.pop_back();
+  EXPECT_EQ(diecast(tune).exit_code, 0);
+  EXPECT_EQ(text_of(out), lines);
 }
 
 TEST(ToolTune, FailsWhereNoConfigurationRuns) {
@@ -70,6 +117,11 @@ TEST(ToolTune, FailsWhereNoConfigurationRuns) {
   const auto run = diecast({"tune", "k", "--target", "host", "--add", own, "--samples", "3"});
   EXPECT_EQ(run.exit_code, 1);
   EXPECT_NE(run.output.find("crashed"), std::string::npos) << run.output << run.errors;
+  EXPECT_EQ(
+      run.errors.find("diecast: process_failed: no configuration of a kernel has a time: k @ "),
+      run.errors.find("diecast: "))
+      << run.errors;
+  EXPECT_NE(run.errors.find("crashed: its process ended by signal 11"), std::string::npos);
 }
 
 TEST(ToolTune, SaysWhyTheDefaultItselfDoesNotRun) {
@@ -91,10 +143,12 @@ TEST(ToolTune, SaysWhatATemplateWithoutTunesDoesWrong) {
                       "DIECAST_KERNEL { __syncthreads(); }\n");
   const auto run = diecast({"tune", "waits", "--add", own, "--target", "host", "--samples", "3"});
   EXPECT_EQ(run.exit_code, 1);
-  EXPECT_EQ(run.errors.find("diecast: process_failed: measuring waits @ host"), 0u) << run.errors;
-  EXPECT_NE(run.errors.find("fix: say `exchange block` in the header of waits.cu"),
-            std::string::npos)
+  EXPECT_EQ(run.errors.find("diecast: divergent_barrier: measuring waits @ host"), 0u)
       << run.errors;
+  const std::string fix = "\n  fix: say `exchange block` in the header of waits.cu";
+  EXPECT_NE(run.errors.find(fix), std::string::npos) << run.errors;
+  EXPECT_EQ(run.errors.find("diecast: ", 1), std::string::npos) << run.errors;  // once
+  EXPECT_EQ(run.errors.find("fix: "), run.errors.rfind("fix: ")) << run.errors;
 }
 
 TEST(ToolTune, LeavesOutWhatAPlainLaunchDoesNotHave) {

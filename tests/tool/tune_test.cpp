@@ -41,6 +41,66 @@ TEST(ToolTuneCuda, WantsSizesThatTheKernelHas) {
             "  fix: the sizes are rows, cols\n");
 }
 
+// What --out or DIECAST_TRACE would add to, and --merge would replace.
+TEST(ToolTuneCuda, LeavesAFileOfSomethingElseAsItIs) {
+  ToolRun diecast;
+  diecast.set("DIECAST_LIBCUDA", DIECAST_FAKE_DIR "/libfake_cuda.so");
+  const std::string notes = diecast.folder / "notes.txt", tuned = diecast.folder / "tuned.txt";
+  testing::write_text(notes, "hello\nworld");
+  testing::write_text(tuned, "\xEF\xBB\xBF# none yet\n");
+  const std::string refusal =
+      cat("diecast: parse_error: \"", notes,
+          "\" is no file of tuning records: line 1: the version of a tuning record is \"hello\"\n"
+          "  fix: give the path of a new file, or of one that `diecast tune` has written\n");
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"tune", "amax IN=bf16", "--out", notes},
+        {"tune", "--merge", tuned, "--out", notes},
+        {"tune", "--merge", notes, "--out", tuned}}) {
+    const auto run = diecast(words);
+    EXPECT_EQ(run.exit_code, 1);
+    EXPECT_EQ(run.errors, refusal);
+    EXPECT_EQ(text_of(notes), "hello\nworld");
+    EXPECT_EQ(text_of(tuned), "\xEF\xBB\xBF# none yet\n");
+  }
+  EXPECT_EQ(diecast({"tune", "--merge", tuned, "--out", tuned}).exit_code, 0);
+}
+
+// Of a tune that is named only these values are measured, and chosen from.
+TEST(ToolTuneCuda, TakesListsOfATune) {
+  ToolRun diecast;
+  diecast.set("DIECAST_LIBCUDA", DIECAST_FAKE_DIR "/libfake_cuda.so");
+  diecast.set("DIECAST_FAKE_CUDA_CC", "90");
+  const std::string out = diecast.folder / "tuned.txt";
+  const auto tune = [&](const std::vector<std::string>& spellings) {
+    std::vector<std::string> words = {"tune",      "--size", "rows=8",       "--size", "cols=64",
+                                      "--samples", "3",      "--in-process", "--out",  out};
+    words.insert(words.begin() + 1, spellings.begin(), spellings.end());
+    return diecast(words);
+  };
+  const auto run = tune({"amax IN=bf16 THREADS=* waves=1,8", "amax IN=bf16 waves=8"});
+  ASSERT_EQ(run.exit_code, 0) << run.errors;
+  EXPECT_EQ(parse_tuning_file(text_of(out)).records.size(), 4u);
+  EXPECT_EQ(run.output.find("chosen for "), run.output.rfind("chosen for ")) << run.output;
+  EXPECT_NE(run.output.find(" @ sm_90a: THREADS="), std::string::npos) << run.output;
+  EXPECT_EQ(tune({"amax IN=bf16"}).exit_code, 0);
+  const auto held = tune({"amax IN=bf16 THREADS=128 waves=2"});
+  EXPECT_EQ(held.output.find("THREADS=256"), std::string::npos) << held.output;
+  EXPECT_NE(held.output.find(": THREADS=128; rows=8 cols=64: waves=2\n"), std::string::npos)
+      << held.output;
+}
+
+TEST(ToolTuneCuda, RefusesSizesThatTheSpellingFixes) {
+  ToolRun diecast;
+  diecast.set("DIECAST_LIBCUDA", DIECAST_FAKE_DIR "/libfake_cuda.so");
+  diecast.set("DIECAST_FAKE_CUDA_CC", "90");
+  const auto run = diecast({"tune", "amax IN=bf16 COLS=64", "--size", "cols=64,32"});
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_EQ(run.errors,
+            "diecast: invalid_argument: --size cols=32: amax COLS=64 ROWS=dense IN=bf16 PER=tensor "
+            "BLOCK=16 NANS=ignore RHT=none SIGN_MASK=0 @ sm_90a has only cols=64\n"
+            "  fix: leave out --size cols, or what fixes it in the spelling\n");
+}
+
 TEST(ToolTuneCuda, WarmingBuildsWhatRecordsChooseToo) {
   ToolRun diecast;
   TuningRecord record;

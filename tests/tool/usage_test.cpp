@@ -71,6 +71,44 @@ TEST(Usage, WrongWordsAreErrorsWithAFix) {
   EXPECT_EQ(diecast({"warm", "--help"}).exit_code, 0);
 }
 
+// One of them would be ignored.
+TEST(Usage, OptionsThatContradictAreRefused) {
+  ToolRun diecast;
+  const std::pair<std::vector<std::string>, std::string> cases[] = {
+      {{"tune", "amax IN=bf16", "--merge", "a", "--out", "b"}, "--merge excludes spelling\n"},
+      {{"tune", "--merge", "a", "--out", "b", "--target", "host"}, "--merge excludes --target\n"},
+      {{"tune", "amax IN=bf16", "--in-process", "--time-limit", "3"},
+       "--time-limit excludes --in-process\n"},
+      {{"tune", "amax IN=bf16", "--retry"}, "--retry requires --out\n"},
+      {{"tune", "amax IN=bf16 @ host", "--target", "cuda"},
+       "\"amax IN=bf16 @ host\" has a target, but a kernel is tuned for a device\n"},
+      {{"warm", "a", "--in-process", "--time-limit", "3"}, "--time-limit excludes --in-process\n"},
+      {{"bundle", "create", "a", "-o", "b", "--in-process", "--memory-limit", "1G"},
+       "--memory-limit excludes --in-process\n"}};
+  for (const auto& [words, message] : cases) {
+    const auto run = diecast(words);
+    EXPECT_EQ(run.exit_code, 2) << message;
+    EXPECT_EQ(run.errors.find("diecast: invalid_argument: " + message), 0u) << run.errors;
+  }
+}
+
+TEST(Usage, AnEmptyValueIsNotAsIfNoneWereGiven) {
+  ToolRun diecast;
+  const std::pair<std::vector<std::string>, std::string> cases[] = {
+      {{"compile", "amax IN=bf16 @ sm_90a", "-o", ""}, "`diecast compile`: --output"},
+      {{"tune", "amax IN=bf16", "--out", ""}, "`diecast tune`: --out"},
+      {{"warm", ""}, "`diecast warm`: manifest"},
+      {{"bundle", "create", "a", "-o", ""}, "`diecast bundle create`: --output"}};
+  for (const auto& [words, name] : cases) {
+    const auto run = diecast(words);
+    EXPECT_EQ(run.exit_code, 2) << name;
+    EXPECT_EQ(run.errors.find("diecast: invalid_argument: " + name + " was given an empty value\n"),
+              0u)
+        << run.errors;
+    EXPECT_EQ(run.output, "");
+  }
+}
+
 // Before anything is looked for, opened or measured.
 TEST(Usage, WordsThatAreMissingAreNamed) {
   ToolRun diecast;

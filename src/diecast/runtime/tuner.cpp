@@ -53,28 +53,67 @@ Result<std::vector<Digest>> outputs_of(const Kernel& kernel, const Trial& trial,
   return trial.outputs();
 }
 
+Outcome untimed(TuningRecord& out, Outcome outcome, std::string why) {
+  out.why = std::move(why);
+  return outcome;
+}
+
+std::string reason_of(const Error& error) { return cat(error.what, "\n  fix: ", error.fix); }
+
+// Of the tensors that it writes, the first whose bytes are others than the default's.
+std::string which_differs(const Specialization& specialization, const std::vector<Digest>& outputs,
+                          const std::vector<Digest>& wanted) {
+  std::size_t place = 0;
+  for (const BoundArgument& argument : specialization.arguments()) {
+    if (argument.kind != Argument::Kind::tensor || argument.direction == Argument::Direction::in)
+      continue;
+    if (outputs[place] != wanted[place])
+      return cat("other bytes of ", argument.name, " than the default configuration's");
+    ++place;
+  }
+  return {};
+}
+
 // The outcome of one configuration beside the default's `wanted`.
 Outcome measure(Runtime& runtime, const Specialization& specialization, const Trial& trial,
                 const std::vector<Digest>& wanted, const std::shared_ptr<Device>& device,
                 const TuneRequest& request, TuningRecord& out) {
   const auto kernel = runtime.preload(specialization, device);
-  if (!kernel) return Outcome::failed;
+  if (!kernel) return untimed(out, Outcome::failed, reason_of(kernel.error()));
   const Bindings of_launch = launch_tunes(specialization);
   const auto tunes = (*kernel)->tunes(of_launch);
-  if (!tunes) return Outcome::failed;
+  if (!tunes) return untimed(out, Outcome::failed, reason_of(tunes.error()));
   const auto shape = (*kernel)->shape(trial.arguments(), of_launch);
-  if (!shape) return Outcome::illegal;
+  if (!shape) return untimed(out, Outcome::illegal, reason_of(shape.error()));
   const auto outputs = outputs_of(**kernel, trial, *tunes);
-  if (!outputs) return Outcome::failed;
-  if (*outputs != wanted) return Outcome::differs;
-  if (request.check && !request.check({specialization, *device, trial.arguments()}))
-    return Outcome::differs;
+  if (!outputs) return untimed(out, Outcome::failed, reason_of(outputs.error()));
+  if (*outputs != wanted)
+    return untimed(out, Outcome::differs, which_differs(specialization, *outputs, wanted));
+  if (request.check) {
+    const auto checked = request.check({specialization, *device, trial.arguments()});
+    if (!checked) return untimed(out, Outcome::differs, reason_of(checked.error()));
+  }
   const auto time = time_launch(**kernel, trial.arguments(), *tunes, request.samples);
-  if (!time) return Outcome::failed;
+  if (!time) return untimed(out, Outcome::failed, reason_of(time.error()));
   out.ns = time->ns;
   out.spread = time->spread;
   out.samples = time->samples;
   return Outcome::timed;
+}
+
+// Why the process that was to measure a configuration measured none, not even the default one.
+Error refusal(const std::string& spelling, std::string_view printed) {
+  Error error = Error::parse(printed).value_or(
+      Error{ErrorCode::process_failed, std::string(printed),
+            "`diecast tune --in-process` measures it without a process between"});
+  error.what = cat("measuring ", spelling, ": ", error.what);
+  return error;
+}
+
+std::string how_it_ended(int exit_code, std::string_view printed) {
+  const bool signal = exit_code > 128;
+  return cat("its process ended ", signal ? "by signal " : "with exit code ",
+             signal ? exit_code - 128 : exit_code, printed.empty() ? "" : ": ", printed);
 }
 
 // One configuration in a process of its own.
@@ -96,14 +135,20 @@ Result<TuningRecord> measure_isolated(const RuntimeOptions& options,
   process.time_limit = options.isolated.time;
   const auto ended = run_process(process);
   if (!ended && ended.error().code != ErrorCode::timed_out) return ended.error();
-  out.outcome = !ended ? Outcome::hung : Outcome::crashed;
-  if (ended && ended->exit_code == 1) {  // the default did not run either
-    return Error{ErrorCode::process_failed,
-                 cat("measuring ", spelling, " failed: ", trim(ended->errors)),
-                 "`diecast tune --in-process` says it without a process between"};
+  const std::string errors(ended ? trim(ended->errors) : "");
+  if (!ended) {
+    out.outcome =
+        untimed(out, Outcome::hung, cat("did not end within ", process.time_limit.count(), " ms"));
+    return out;
   }
-  if (!ended || ended->exit_code != 0) return out;
-  DIECAST_TRY(const TuningRecord told, parse_tuning_record(trim(ended->output)));
+  if (ended->exit_code == 1)  // the default did not run either
+    return refusal(spelling, errors);
+  if (ended->exit_code != 0) {
+    out.outcome = untimed(out, Outcome::crashed, how_it_ended(ended->exit_code, errors));
+    return out;
+  }
+  DIECAST_TRY(TuningRecord told, parse_tuning_record(trim(ended->output)));
+  if (told.outcome != Outcome::timed) told.why = errors;
   if (told.key() == out.key()) return told;
   return Error{ErrorCode::internal, cat("asked to measure ", out.key(), ", measured ", told.key()),
                "please report it with the command or call that led here"};

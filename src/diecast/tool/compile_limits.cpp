@@ -7,12 +7,16 @@ void CompileLimits::add_to(CLI::App& command) {
   const IsolatedCompiles usual;
   seconds = std::chrono::duration<double>(usual.time).count();
   bytes = usual.memory;
-  command.add_option("--time-limit", seconds, "Seconds a compile may take (120)")
-      ->check(CLI::Range(0.001, 86400.0));
-  command.add_option("--memory-limit", bytes, "Address space a compile may take (8G; 0: no limit)")
-      ->transform(CLI::AsSizeValue(false))
-      ->transform(not_negative());
-  command.add_flag("--in-process", in_process, "Compile in this process, without limits");
+  auto* time = command.add_option("--time-limit", seconds, "Seconds a compile may take (120)")
+                   ->check(CLI::Range(0.001, 86400.0));
+  auto* memory =
+      command
+          .add_option("--memory-limit", bytes, "Address space a compile may take (8G; 0: no limit)")
+          ->transform(CLI::AsSizeValue(false))
+          ->transform(not_negative());
+  command.add_flag("--in-process", in_process, "Compile in this process, without limits")
+      ->excludes(time)
+      ->excludes(memory);
 }
 
 IsolatedCompiles CompileLimits::isolated() const {

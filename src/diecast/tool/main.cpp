@@ -83,6 +83,20 @@ Error usage_error(const CLI::App& app, std::span<const std::string> words,
           fix};
 }
 
+// An option that was given an empty value would pass for one that was not given.
+Result<void> check_values(const CLI::App& command, const std::string& name) {
+  for (const CLI::Option* option : command.get_options()) {
+    if (std::ranges::find(option->results(), "") == option->results().end()) continue;
+    return Error{ErrorCode::invalid_argument,
+                 cat("`diecast ", name, "`: ", option->get_name(), " was given an empty value"),
+                 cat("give a value, or leave ", option->get_name(),
+                     " out (a variable of a script may be empty)")};
+  }
+  for (const CLI::App* below : command.get_subcommands())
+    DIECAST_CHECK(check_values(*below, cat(name, " ", below->get_name())));
+  return {};
+}
+
 }  // namespace
 }  // namespace diecast::tool
 
@@ -109,7 +123,8 @@ int main(int argc, char** argv) {
   }
   for (const Command& command : commands) {
     if (!command.app->parsed()) continue;
-    const auto words = command.check_words ? command.check_words() : diecast::Result<void>();
+    auto words = check_values(*command.app, command.app->get_name());
+    if (words && command.check_words) words = command.check_words();
     if (!words) {
       print_error(words.error());
       return 2;

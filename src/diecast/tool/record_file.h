@@ -2,9 +2,7 @@
 #pragma once
 
 #include <diecast/base/file.h>
-#include <diecast/base/text.h>
 #include <diecast/runtime/tuner.h>
-#include <fcntl.h>
 
 #include <string>
 #include <vector>
@@ -15,30 +13,16 @@ namespace diecast::tool {
 // killed is kept, and two runs on one file lose nothing of each other.
 class RecordFile {
  public:
-  static Result<RecordFile> open(const std::string& path) {
-    RecordFile out;
-    if (path.empty()) return out;
-    out.path_ = path;
-    const int file =
-        system_files().open_at(AT_FDCWD, path.c_str(), O_RDWR | O_APPEND | O_CREAT, 0644);
-    if (file < 0) return file_error("write", path, file);
-    out.file_ = Descriptor(system_files(), file);
-    DIECAST_TRY(const Bytes bytes, read_file(system_files(), path, kTuningFileLimit));
-    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    out.known = parse_tuning_file(text).records;
-    if (!text.empty() && text.back() != '\n') DIECAST_CHECK(out.write("\n"));  // a line cut short
-    return out;
-  }
-  Result<void> add(const TuningRecord& record) { return write(cat(record.line(), "\n")); }
+  // Errors: those of read_tuning_file; a file of something else is left as it is.
+  static Result<RecordFile> open(const std::string& path);
+  Result<void> add(const TuningRecord& record);
+  // Lines of the record's key become comments, in place; then it is added.
+  Result<void> replace(const TuningRecord& record);
 
   std::vector<TuningRecord> known;
 
  private:
-  Result<void> write(const std::string& text) {
-    if (!file_) return {};
-    const int result = write_exactly(system_files(), file_.number(), text.data(), text.size(), 0);
-    return result < 0 ? Result<void>(file_error("write", path_, result)) : Result<void>();
-  }
+  Result<void> write(const std::string& text);
   std::string path_;
   Descriptor file_;
 };

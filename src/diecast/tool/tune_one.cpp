@@ -1,10 +1,12 @@
 // diecast tune-one SPELLING: one configuration for a parent that ends it when it hangs. Not for
-// people: it prints one tuning record.
+// people: it prints one tuning record, and to standard error why it has no time.
 #include <diecast/base/text.h>
 #include <diecast/runtime/tuner.h>
 #include <diecast/tool/command.h>
 #include <diecast/tool/console.h>
 #include <diecast/tool/devices.h>
+
+#include <cstdio>
 
 namespace diecast::tool {
 namespace {
@@ -30,6 +32,7 @@ Result<int> tune_one(const std::string& spelling, const std::vector<std::string>
   request.samples = samples;
   DIECAST_TRY(const TuningRecord record, diecast::tune_one(*runtime, one, sizes, device, request));
   print(record.line());
+  std::fputs(record.why.c_str(), stderr);
   return 0;
 }
 

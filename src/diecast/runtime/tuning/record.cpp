@@ -206,6 +206,18 @@ TuningFile parse_tuning_file(std::string_view text) {
   return out;
 }
 
+Result<TuningFile> read_tuning_file(const std::string& path) {
+  DIECAST_TRY(const Bytes bytes, read_file(system_files(), path, kTuningFileLimit));
+  const std::string_view text = file_text(bytes);
+  TuningFile file = parse_tuning_file(text);
+  if (!file.records.empty() || file.wrong.empty()) return file;
+  const std::string begin = cat(kVersion, " | ");  // of one that was cut short, or changed by hand
+  if (text.starts_with(begin) || text.find("\n" + begin) != text.npos) return file;
+  return Error{ErrorCode::parse_error,
+               cat(quote(path, 1000), " is no file of tuning records: ", file.wrong[0]),
+               "give the path of a new file, or of one that `diecast tune` has written"};
+}
+
 std::vector<TuningRecord> merge_tuning_records(std::vector<TuningRecord> records) {
   const auto order = [](const TuningRecord& r) {
     return std::tuple(r.key(), r.outcome != Outcome::differs, -r.samples, r.ns, r.spread,

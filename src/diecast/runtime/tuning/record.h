@@ -39,6 +39,7 @@ struct TuningRecord {
   std::int64_t ns = 0;      // of a launch, the median
   std::int64_t spread = 0;  // between the quartiles, thousandths of the median
   std::int64_t samples = 0;
+  std::string why;  // where it has no time, as far as it is known; no part of the line
 
   std::string line() const;  // without a line end
   std::string key() const;   // all but the outcome
@@ -73,6 +74,9 @@ struct TuningFile {
 };
 inline constexpr std::uint64_t kTuningFileLimit = 16u << 20;
 TuningFile parse_tuning_file(std::string_view text);
+// Errors: those of read_file; parse_error where it has lines, but none that is or begins a record:
+// it is a file of something else.
+Result<TuningFile> read_tuning_file(const std::string& path);
 
 // Each key once, in the order of keys; of two records of a key one that differs, else the one
 // with more samples, then the quicker. The result does not depend on the order or on how often a

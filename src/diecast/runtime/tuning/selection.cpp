@@ -21,8 +21,7 @@ void Runtime::State::open_tuning() {
       ignore(cat(bytes.error().what, "\n  fix: ", bytes.error().fix));
       continue;
     }
-    TuningFile file =
-        parse_tuning_file({reinterpret_cast<const char*>(bytes->data()), bytes->size()});
+    TuningFile file = parse_tuning_file(file_text(*bytes));
     for (const std::string& wrong : file.wrong) ignore(cat(path, ": ", wrong));
     add_tuning(std::move(file.records));
   }

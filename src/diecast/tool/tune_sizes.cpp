@@ -1,0 +1,93 @@
+// Reading and combining the sizes of a tuning; see tune_sizes.h.
+#include <diecast/base/text.h>
+#include <diecast/tool/tune_sizes.h>
+
+#include <algorithm>
+
+namespace diecast::tool {
+namespace {
+
+// The value that a kernel's spelling gives a size: it is no run-time size then.
+Result<void> check_not_fixed(const Specialization& one, const std::string& name,
+                             const std::vector<std::int64_t>& values) {
+  for (const BoundArgument& argument : one.arguments()) {
+    if (argument.name != name || !argument.fixed) continue;
+    for (const std::int64_t value : values) {
+      if (value == argument.fixed_value) continue;
+      return Error{ErrorCode::invalid_argument,
+                   cat("--size ", name, "=", value, ": ", tuned_kernel(one), " has only ", name,
+                       "=", argument.fixed_value),
+                   cat("leave out --size ", name, ", or what fixes it in the spelling")};
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<SizeLists> read_sizes(const std::vector<std::string>& given) {
+  SizeLists out;
+  for (const std::string& word : given) {
+    const std::size_t equals = std::min(word.find('='), word.size());
+    for (const std::string_view digits :
+         split(std::string_view(word).substr(std::min(equals + 1, word.size())), ',')) {
+      const auto number = parse_integer(digits);
+      if (!number || *number < 0 || equals == 0) {
+        return Error{ErrorCode::invalid_argument, cat(quote(word), " is no size"),
+                     "write it as --size rows=1,512,16384 --size cols=4096"};
+      }
+      out[word.substr(0, equals)].push_back(*number);
+    }
+  }
+  return out;
+}
+
+Result<void> check_sizes_of(std::span<const Specialization> kernels, const SizeLists& given) {
+  std::vector<std::string> names;
+  for (const Specialization& kernel : kernels) {
+    for (const Size& size : kernel.tmpl().sizes())
+      if (std::ranges::find(names, size.name) == names.end()) names.push_back(size.name);
+  }
+  for (const auto& [name, values] : given) {
+    if (std::ranges::find(names, name) == names.end()) {
+      return Error{ErrorCode::unknown_parameter,
+                   cat("--size: no size is named ", quote(name), did_you_mean(name, names)),
+                   cat("the sizes are ", join(names, ", "))};
+    }
+    for (const Specialization& kernel : kernels)
+      DIECAST_CHECK(check_not_fixed(kernel, name, values));
+  }
+  return {};
+}
+
+std::vector<RunSizes> points_of(const Specialization& one, const SizeLists& given, bool host) {
+  std::vector<RunSizes> points = {{}};
+  bool first = true;
+  for (const std::string& name : free_sizes(one)) {
+    const auto found = given.find(name);
+    std::vector<std::int64_t> values;
+    if (found != given.end()) values = found->second;
+    if (values.empty() && is_absent_size(one.tmpl(), name)) values = {0};
+    if (values.empty() && !first) values = {host ? 2048 : 4096};
+    if (values.empty())
+      values = host ? std::vector<std::int64_t>{16, 256} : std::vector<std::int64_t>{16, 512, 8192};
+    first = false;
+    std::vector<RunSizes> more;
+    for (const RunSizes& point : points) {
+      for (const std::int64_t value : values) {
+        more.push_back(point);
+        more.back().emplace_back(name, value);
+      }
+    }
+    points = std::move(more);
+  }
+  return points;
+}
+
+std::string size_text(const RunSizes& sizes) {
+  std::string out;
+  for (const auto& [name, value] : sizes) out += cat(out.empty() ? "" : " ", name, "=", value);
+  return out;
+}
+
+}  // namespace diecast::tool

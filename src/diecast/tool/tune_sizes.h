@@ -1,0 +1,30 @@
+// The run-time sizes that `diecast tune` measures at.
+#pragma once
+
+#include <diecast/base/error.h>
+#include <diecast/runtime/tuning/record.h>
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace diecast::tool {
+
+using SizeLists = std::map<std::string, std::vector<std::int64_t>>;
+
+Result<SizeLists> read_sizes(const std::vector<std::string>& given);  // "rows=1,512"
+
+// Errors: unknown_parameter for a size that no kernel has: the usual ones would be measured in its
+// place; invalid_argument for one that a kernel has been given another value of.
+Result<void> check_sizes_of(std::span<const Specialization> kernels, const SizeLists& given);
+
+// Every combination of the sizes that a launch of it brings. Where nothing is given: a decode's, a
+// prefill's and a long prefill's rows on a GPU; on the host what takes a moment; 0 of what a plain
+// launch does not have.
+std::vector<RunSizes> points_of(const Specialization& one, const SizeLists& given, bool host);
+
+std::string size_text(const RunSizes& sizes);  // "rows=1 cols=4096"
+
+}  // namespace diecast::tool
