@@ -41,7 +41,13 @@ TEST(ToolTuneCuda, WantsSizesThatTheKernelHas) {
             "  fix: the sizes are rows, cols\n");
 }
 
-// What --out or DIECAST_TRACE would add to, and --merge would replace.
+TEST(ToolTuneCuda, HelpTellsWhenItFails) {
+  ToolRun diecast;
+  const auto help = diecast({"tune", "--help"});
+  EXPECT_NE(help.output.find("other bytes than the default one (differs)"), std::string::npos);
+}
+
+// What --out would add to, and --merge would replace.
 TEST(ToolTuneCuda, LeavesAFileOfSomethingElseAsItIs) {
   ToolRun diecast;
   diecast.set("DIECAST_LIBCUDA", DIECAST_FAKE_DIR "/libfake_cuda.so");

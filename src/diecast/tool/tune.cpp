@@ -208,10 +208,10 @@ Result<int> run(const TuneArguments& options) {
 }  // namespace
 
 Command add_tune(CLI::App& app) {
-  auto* command = app.add_subcommand(
-      "tune",
-      "Time every configuration that templates allow. Fails where one gives other bytes than the "
-      "default one (`differs`), or where a kernel has none that can be timed");
+  auto* command = app.add_subcommand("tune", "Time every configuration that templates allow");
+  command->footer(
+      "It fails where a configuration gives other bytes than the default one (differs), which is a\n"
+      "fault of the template, and where a kernel has no configuration that can be timed.");
   auto options = std::make_shared<TuneArguments>();
   auto* merge =
       command->add_option("--merge", options->merge, "Files of records to put together, instead");
@@ -231,7 +231,7 @@ Command add_tune(CLI::App& app) {
   auto* out = command->add_option(
       "--out", options->out, "A file that gets each record; what it has is not measured again");
   of_measuring(command->add_flag("--retry", options->retry,
-                                 "Measure again what FILE of --out has without a time"))
+                                 "Measure again what the file of --out has without a time"))
       ->needs(out);
   of_measuring(command->add_option("--add", options->own, "A template file of your own"))
       ->allow_extra_args(false);
