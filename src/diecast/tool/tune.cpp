@@ -210,8 +210,8 @@ Result<int> run(const TuneArguments& options) {
 Command add_tune(CLI::App& app) {
   auto* command = app.add_subcommand("tune", "Time every configuration that templates allow");
   command->footer(
-      "It fails where a configuration gives other bytes than the default one (differs), which is a\n"
-      "fault of the template, and where a kernel has no configuration that can be timed.");
+      "It fails where a configuration gives other bytes than the default one (differs), a fault\n"
+      "of the template, and where a kernel has no configuration that can be timed.");
   auto options = std::make_shared<TuneArguments>();
   auto* merge =
       command->add_option("--merge", options->merge, "Files of records to put together, instead");
