@@ -159,8 +159,6 @@ Result<std::vector<TuningRecord>> tune_all(Runtime& runtime, const KernelToTune&
 Result<void> wants_work(const TuneArguments& options) {
   if (!options.merge.empty() && options.out.empty())
     return Error{ErrorCode::invalid_argument, "--merge has nowhere to write", "add --out FILE"};
-  if (!options.merge.empty() && options.out.empty())
-    return Error{ErrorCode::invalid_argument, "--merge has nowhere to write", "add --out FILE"};
   for (const std::string& spelling : options.spellings) {
     DIECAST_TRY(const Spelling parsed, parse_spelling(spelling));
     if (!parsed.targets.empty()) {
