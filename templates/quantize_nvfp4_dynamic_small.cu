@@ -16,7 +16,7 @@ arg      rows
 arg      cols
 require  CLUSTER == 1 || cc >= 90                        // clusters are of 9.0 and later
 launch   grid(CLUSTER) block(THREADS) cluster(CLUSTER)
-launch   dependent
+launch   dependent(late)
 target   host, sm_80+
 exchange block                                           // the amax is reduced by all threads
 sample   rows {0, 1, 7, 33, 130}  cols {16, 80, 2112}
@@ -32,8 +32,10 @@ DIECAST_KERNEL {
   const u32 thread = cluster_rank<CLUSTER>() * THREADS + threadIdx.x;
   const i64 blocks = rows * (cols / 16);
   i64 i = thread;
+  const IN* from = x + i * 16;
+  launch_before_ended(from);
   LoadedBlock16<IN> block = {};
-  if (i < blocks) block = load_block16(x + i * 16);
+  if (i < blocks) block = load_block16(from);
   f32 found = 0.0f;
 DIECAST_NO_UNROLL
   for (i64 more = i + kTogether; more < blocks; more += kTogether) {

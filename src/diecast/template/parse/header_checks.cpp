@@ -115,6 +115,11 @@ Result<void> HeaderParser::check_launch() const {
                     "the body never waits for the launch before, whose results it may need",
                     "call launch_before_ended() of <diecast/device/dependent.h>, or write "
                     "`dependent` alone");
+  for (const Size& size : template_->sizes_)
+    if (launch.late && size.device)
+      return error_on(clauses_.find("dependent")->second, "late",
+                      cat("`", size.name, "` may lie on the device: it is read before the body"),
+                      "write `dependent` alone");
   const auto check_clause = [&](const char* clause, const Expression& value) {
     return check_expression(value, clauses_.find(clause)->second, Use::launch);
   };
