@@ -121,9 +121,20 @@ constexpr const char* kDependent[] = {"amax IN=bf16",
                                       "quantize_nvfp4_row_scaled IN=bf16 COLS=4096",
                                       "quantize_nvfp4_row_scaled IN=e4m3",
                                       "quantize_nvfp4_row_scaled_small IN=bf16 COLS=1024",
+                                      "quantize_nvfp4_row_scaled_small IN=f32 COLS=8192 CLUSTER=8",
                                       "quantize_nvfp4_once IN=bf16",
                                       "static_blockwise_fp4_fake_quant IN=bf16 OUT=bf16",
                                       "zeros"};
+
+TEST(DependentTemplates, AreAllDisassembled) {
+  const auto runtime = test_runtime();
+  for (const std::string& name : runtime->template_names()) {
+    const bool named = std::ranges::any_of(kDependent, [&](std::string_view spelling) {
+      return spelling.substr(0, spelling.find(' ')) == name;
+    });
+    EXPECT_EQ(runtime->find_template(name).value()->launch().dependent, named) << name;
+  }
+}
 
 TEST_P(Disassembly, ShowsNoAccessBeforeADependentLaunchHasWaited) {
   each_text(kDependent, [](const std::string& text) {
