@@ -28,7 +28,7 @@ size     cols  = COLS  divisible (ROWS == ROWS_any ? 1 : BLOCK)
 arg      x      in   IN    [rows, cols]  stride (ROWS != ROWS_dense)  align (ROWS == ROWS_any ? bits(IN) / 8 : 16)
 arg      amax   in   f32   [GLOBAL == GLOBAL_none ? 0 : ROW_SCALE ? rows : 1]
 arg      codes  out  u8    [rows, align_up(cols, BLOCK) / 2]  align 8
-arg      scales out  e4m3  [align_up(rows, LAYOUT == LAYOUT_s128x4 ? 128 : LAYOUT == LAYOUT_s8x4 ? 8 : 1), align_up(ceil_div(cols, BLOCK), LAYOUT == LAYOUT_linear ? 1 : 4)]  stride (SCALES_APART)
+arg      scales out  e4m3  [LAYOUT == LAYOUT_linear ? rows : 1, LAYOUT == LAYOUT_linear ? ceil_div(cols, BLOCK) : align_up(rows, LAYOUT == LAYOUT_s128x4 ? 128 : 8) * align_up(ceil_div(cols, BLOCK), 4)]  stride (SCALES_APART)  align (LAYOUT == LAYOUT_linear ? 1 : 16)  // tiles: all as one row
 arg      rows
 arg      cols
 arg      block_amax in f32 [BLOCK_AMAX ? rows : 0, ceil_div(cols, BLOCK)]
@@ -122,17 +122,18 @@ DIECAST_NO_UNROLL
         const i64 of_row = row + Sector::row(0, nth);
         sector.put(scale_of(of_row, piece, of_row * row_blocks + piece));
       }
-      e4m3* const at = scales + Layout::offset(row, piece, scales_stride);
+      e4m3* const at = scales + Layout::offset(row, piece, row_places);
       if (whole) sector.store(at - piece % 4);
       else *at = sector.last();
     }
   } else {
     const i64 places = Layout::padded_rows(rows) * Layout::padded_cols(row_blocks);
+    const i64 pitch = LAYOUT == LAYOUT_linear ? scales_stride : Layout::padded_cols(row_blocks);
 DIECAST_NO_UNROLL
     for (RowWalk at(Layout::padded_cols(row_blocks), Layout::padded_rows(rows), thread, threads, COLS != 0);
          at.index < places; at.next()) {
       const i64 index = LAYOUT == LAYOUT_linear ? at.index : at.row * row_blocks + at.piece;
-      scales[Layout::offset(at.row, at.piece, scales_stride)] = scale_of(at.row, at.piece, index);
+      scales[Layout::offset(at.row, at.piece, pitch)] = scale_of(at.row, at.piece, index);
     }
   }
 }

@@ -16,10 +16,10 @@ size     cols  = COLS  divisible 16
 arg      x      in   IN    [rows, cols]  align 16
 arg      amax   in   f32   [1]
 arg      codes  out  u8    [rows, align_up(cols, 16) / 2]  align 8
-arg      scales out  e4m3  [align_up(rows, LAYOUT == LAYOUT_s128x4 ? 128 : LAYOUT == LAYOUT_s8x4 ? 8 : 1), align_up(cols / 16, LAYOUT == LAYOUT_linear ? 1 : 4)]
+arg      scales out  e4m3  [LAYOUT == LAYOUT_linear ? rows : 1, LAYOUT == LAYOUT_linear ? cols / 16 : align_up(rows, LAYOUT == LAYOUT_s128x4 ? 128 : 8) * align_up(cols / 16, 4)]  align (LAYOUT == LAYOUT_linear ? 1 : 16)  // tiles: all as one row
 arg      rows
 arg      cols
-launch   grid(1, ceil_div(rows * (cols / 16) * LANES + (LAYOUT == LAYOUT_linear ? 0 : (align_up(rows, LAYOUT == LAYOUT_s128x4 ? 128 : 8) - rows) * ceil_div(cols, 64)), THREADS)) block(THREADS)
+launch   grid(1, ceil_div(rows * (cols / 16) * LANES + (LAYOUT == LAYOUT_linear || rows % (LAYOUT == LAYOUT_s128x4 ? 128 : 8) == 0 ? 0 : (LAYOUT == LAYOUT_s128x4 ? 32 : 2) * ceil_div(cols, 64)), THREADS)) block(THREADS)
 launch   dependent
 target   host, sm_80+
 exchange none                                            // on the host a thread loads all of its block
@@ -30,18 +30,10 @@ sample   COLS {0, 80}  rows {0, 1, 7, 33, 130}  cols {16, 80, 2112}
 #include <diecast/device/dependent.h>
 #include <diecast/device/nvfp4_share.h>
 #include <diecast/device/scale_layout.h>
+#include <diecast/device/scale_padding.h>
 
 using Scales = ScaleLayout<LAYOUT>;
 constexpr i64 kRowBlocks = (COLS > 0 ? COLS : 16) / 16, kPaddedBlocks = align_up(kRowBlocks, Scales::kTileCols);
-
-// Zeros of the rows that pad tiles: a thread has four neighbours of one, which lie anywhere.
-DIECAST_DEVICE void pad_rows(e4m3* scales, i64 rows, i64 four) {
-  const i64 row = rows + four * 4 / kPaddedBlocks;
-  if (row >= Scales::padded_rows(rows)) return;
-  e4m3* at = scales + Scales::offset(row, four * 4 % kPaddedBlocks, kPaddedBlocks);
-DIECAST_UNROLL
-  for (int i = 0; i < 4; ++i) at[i] = {0};
-}
 
 // Everything is on its way, and where it goes is known, before anything is waited for.
 DIECAST_KERNEL {
@@ -53,7 +45,7 @@ DIECAST_KERNEL {
   e4m3* scale = scales + index;
   now(from), now(to), now(scale);
   if (index >= blocks) {
-    if constexpr (LAYOUT != LAYOUT_linear) pad_rows(scales, rows, (index - blocks) * LANES + lane);
+    if constexpr (LAYOUT != LAYOUT_linear) pad_last_tiles<LAYOUT>(scales, rows, kRowBlocks, (index - blocks) * LANES + lane);
     return;
   }
   const f32 of_tensor = *amax;

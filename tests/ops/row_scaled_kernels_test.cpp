@@ -11,9 +11,9 @@ class RowScaledKernels : public testing::OnFakeGpu {
  protected:
   static constexpr std::int64_t kCols = 4096, kFew = 8 * kCols, kMany = 65536 * kCols;
 
-  PreparedQuantizeNvfp4 prepared(ScaleLayout layout) {
+  PreparedQuantizeNvfp4 prepared(ScaleLayout layout, Profile profile = Profile::te) {
     const PreparedQuantizeNvfp4::Request request{
-        .row_scaled = true, .cols = kCols, .layout = layout};
+        .row_scaled = true, .profile = profile, .cols = kCols, .layout = layout};
     return PreparedQuantizeNvfp4::prepare(*runtime_, device_, request).value();
   }
   static const std::string& name(const Kernel& kernel) {
@@ -25,16 +25,18 @@ class RowScaledKernels : public testing::OnFakeGpu {
 };
 
 TEST_F(RowScaledKernels, FewRowsAreSpreadWhereTheHostCountsThem) {
-  const PreparedQuantizeNvfp4 op = prepared(ScaleLayout::linear);
-  EXPECT_EQ(name(op.kernel(kFew)), "quantize_nvfp4_row_scaled_small");
-  EXPECT_EQ(name(op.kernel(kMany)), "quantize_nvfp4_row_scaled");
-  EXPECT_EQ(name(op.kernel(kFew, true)), "quantize_nvfp4_row_scaled");
-  EXPECT_GT(threads(op.kernel(kFew, true)), threads(op.kernel(kMany)));
-  EXPECT_EQ(&op.kernel(kMany, true), &op.kernel(kMany));
+  for (const ScaleLayout layout : {ScaleLayout::linear, ScaleLayout::s128x4, ScaleLayout::s8x4}) {
+    const PreparedQuantizeNvfp4 op = prepared(layout);
+    EXPECT_EQ(name(op.kernel(kFew)), "quantize_nvfp4_row_scaled_small");
+    EXPECT_EQ(name(op.kernel(kMany)), "quantize_nvfp4_row_scaled");
+    EXPECT_EQ(name(op.kernel(kFew, true)), "quantize_nvfp4_row_scaled");
+    EXPECT_GT(threads(op.kernel(kFew, true)), threads(op.kernel(kMany)));
+    EXPECT_EQ(&op.kernel(kMany, true), &op.kernel(kMany));
+  }
 }
 
-TEST_F(RowScaledKernels, OtherLayoutsHaveTheSameWhoeverCounts) {
-  const PreparedQuantizeNvfp4 op = prepared(ScaleLayout::s128x4);
+TEST_F(RowScaledKernels, OtherProfilesHaveTheSameWhoeverCounts) {
+  const PreparedQuantizeNvfp4 op = prepared(ScaleLayout::linear, Profile::torchao);
   EXPECT_EQ(&op.kernel(kFew, true), &op.kernel(kFew));
   EXPECT_GT(threads(op.kernel(kFew)), threads(op.kernel(kMany)));
   EXPECT_EQ(&op.kernel(kMany, true), &op.kernel(kMany));

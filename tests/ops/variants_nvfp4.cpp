@@ -115,7 +115,7 @@ std::string quantize_nvfp4_row_scaled_difference(Kernel& kernel, const Case& one
 
 namespace {
 
-// Of the kernels for small matrices: profile te; linear scales but where an amax is given.
+// Of the kernels for small matrices: profile te; linear scales where a tensor amax is found.
 enum class Amax { is_given, of_tensor, of_rows };  // the latter are found
 std::string small_difference(Kernel& kernel, const Case& one, const Bindings& tunes, Amax kind) {
   Device& device = kernel.device();
@@ -128,21 +128,19 @@ std::string small_difference(Kernel& kernel, const Case& one, const Bindings& tu
                                       : reference::amax(x.on_host(), options).value();
   const auto want = reference::quantize_nvfp4(x.on_host(), options, amax).value();
   DeviceBuffer codes(device, want.codes.size() + spare_bytes(one, want.codes.size()));
-  const auto want_scales =
-      kind == Amax::is_given
-          ? laid_out(kernel.specialization(), want.scales, one.rows, one.cols / 16)
-          : want.scales;
+  const auto want_scales = kind == Amax::of_tensor ? want.scales
+                                                   : laid_out(kernel.specialization(), want.scales,
+                                                              one.rows, one.cols / 16);
   DeviceBuffer scales(device, want_scales.size() + spare_bytes(one, want_scales.size()));
   DeviceBuffer amaxes(device, amax.size() * sizeof(float));
   if (kind == Amax::is_given)
     device.copy_to_device(amaxes.data_pointer(), amax.data(), amax.size() * 4, {}).value();
-  const KernelArgument arguments[] = {
-      x.argument(),
-      KernelArgument::tensor(DType::f32, amaxes.data_pointer()),
-      KernelArgument::tensor(DType::u8, codes.data_pointer()),
-      KernelArgument::tensor(DType::e4m3, scales.data_pointer()),
-      KernelArgument::size(one.rows),
-      KernelArgument::size(one.cols)};
+  const KernelArgument arguments[] = {x.argument(),
+                                      KernelArgument::tensor(DType::f32, amaxes.data_pointer()),
+                                      KernelArgument::tensor(DType::u8, codes.data_pointer()),
+                                      KernelArgument::tensor(DType::e4m3, scales.data_pointer()),
+                                      KernelArgument::size(one.rows),
+                                      KernelArgument::size(one.cols)};
   std::string problem = launch_and_wait(kernel, arguments, tunes);
   if (problem.empty()) problem = compare("scales", scales, want_scales.data(), want_scales.size());
   if (problem.empty()) problem = compare("codes", codes, want.codes.data(), want.codes.size());
@@ -152,8 +150,7 @@ std::string small_difference(Kernel& kernel, const Case& one, const Bindings& tu
 
 }  // namespace
 
-std::string quantize_nvfp4_once_difference(Kernel& kernel, const Case& one,
-                                            const Bindings& tunes) {
+std::string quantize_nvfp4_once_difference(Kernel& kernel, const Case& one, const Bindings& tunes) {
   return small_difference(kernel, one, tunes, Amax::is_given);
 }
 

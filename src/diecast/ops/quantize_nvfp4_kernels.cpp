@@ -64,8 +64,7 @@ bool is_plain(const Request& r, const DeviceProperties& device) {
 // as many as a row needs, up to a cluster; none where it needs more.
 std::optional<KernelWanted> small_rows(const Request& r, const DeviceProperties& device, int lanes,
                                        int about) {
-  if (!is_plain(r, device) || r.layout != ScaleLayout::linear || r.rows == RowsClass::any)
-    return std::nullopt;
+  if (!is_plain(r, device) || r.rows == RowsClass::any) return std::nullopt;
   const std::int64_t needed = r.cols / 16 * lanes, most = device.cc < 90 ? 1 : 8;
   int threads = 128, cluster = 1;
   while (threads < 512 && threads < needed && (threads < about || threads * most < needed))
@@ -74,7 +73,7 @@ std::optional<KernelWanted> small_rows(const Request& r, const DeviceProperties&
   if (cluster > most) return std::nullopt;
   Bindings bindings;
   bindings.set("COLS", r.cols).set("IN", r.in).set("LANES", lanes);
-  bindings.set("THREADS", threads).set("CLUSTER", cluster);
+  bindings.set("THREADS", threads).set("CLUSTER", cluster).set("LAYOUT", layout_name(r.layout));
   return KernelWanted{"quantize_nvfp4_row_scaled_small", bindings};
 }
 
