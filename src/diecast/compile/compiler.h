@@ -33,6 +33,8 @@ class Compiler {
   virtual ~Compiler() = default;
   // Name, version and build: the directory level of the cache. Only [a-zA-Z0-9._-].
   virtual const std::string& identity() const = 0;
+  // The file it was found in: absolute, and of no other compiler.
+  virtual const std::string& path() const = 0;
   // Where it was found and its version, for `doctor`.
   virtual std::string description() const = 0;
   // Errors: target_not_supported naming the version that has it.

@@ -66,6 +66,7 @@ class HostCompiler final : public Compiler {
         sanitizer_(std::move(sanitizer)) {}
 
   const std::string& identity() const override { return identity_; }
+  const std::string& path() const override { return program_; }
   std::string description() const override { return cat(version_line_, " (", program_, ")"); }
   Result<void> accepts(const Target& target) const override;
   Result<Artifact> compile(const Source& source, const Target& target) override;

@@ -160,6 +160,7 @@ class NvrtcCompiler final : public Compiler {
         places_(std::clamp<std::ptrdiff_t>(std::thread::hardware_concurrency(), 1, kMostAtOnce)) {}
 
   const std::string& identity() const override { return identity_; }
+  const std::string& path() const override { return api_.path; }
   std::string description() const override {
     return cat("NVRTC ", api_.version(), " (", api_.path, ")");
   }

@@ -7,7 +7,6 @@
 #include <diecast/runtime/isolated_compile.h>
 #include <unistd.h>
 
-#include <filesystem>
 #include <optional>
 
 namespace diecast {
@@ -38,16 +37,9 @@ std::string text_of(ByteSpan bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// A path that is the same in the child's working directory; a name that is searched for stays one.
-std::string absolute(const std::string& path) {
-  if (path.empty() || path.find('/') == std::string::npos) return path;
-  std::error_code none;
-  return std::filesystem::absolute(path, none).string();
-}
-
 // Variables by which a user could change what the compiler makes behind the key's back stay here;
 // those that its identity tells of go with it.
-std::vector<std::string> environment_for(const RuntimeOptions& options) {
+std::vector<std::string> environment_for(const Target& target, const Compiler& compiler) {
   std::vector<std::string> out;
   for (char** variable = environ; variable && *variable; ++variable) {
     const std::string_view text = *variable;
@@ -63,10 +55,7 @@ std::vector<std::string> environment_for(const RuntimeOptions& options) {
     }
     out.emplace_back(text);
   }
-  if (!options.nvrtc.path.empty())
-    out.push_back(cat("DIECAST_NVRTC=", absolute(options.nvrtc.path)));
-  if (!options.host_cxx.compiler.empty())
-    out.push_back(cat("DIECAST_CXX=", absolute(options.host_cxx.compiler)));
+  out.push_back(cat(target.is_host() ? "DIECAST_CXX=" : "DIECAST_NVRTC=", compiler.path()));
   return out;
 }
 
@@ -118,24 +107,24 @@ Result<Artifact> compile_here(const RuntimeOptions& options, const Source& sourc
     return Error{
         ErrorCode::compiler_unavailable,
         cat("the isolated compiler is ", (*compiler)->identity(), ", wanted is ", identity),
-        "set DIECAST_NVRTC (or DIECAST_CXX) to the compiler to use"};
+        "its file was replaced while this process ran: start the process anew"};
   }
   return (*compiler)->compile(source, target);
 }
 
 }  // namespace
 
-Result<Artifact> compile_isolated(const RuntimeOptions& options, const Source& source,
-                                  const Target& target, const std::string& identity) {
+Result<Artifact> compile_isolated(const IsolatedCompiles& isolated, const Source& source,
+                                  const Target& target, const Compiler& compiler) {
   Record request;
   request.add(tag(Tag::name), source.name)
       .add(tag(Tag::symbol), source.symbol)
       .add(tag(Tag::text), source.text)
       .add(tag(Tag::target), target.name())
-      .add(tag(Tag::identity), identity);
+      .add(tag(Tag::identity), compiler.identity());
   ProcessRequest process;
-  process.arguments = {options.isolated.program, std::string(kIsolatedCommand)};
-  process.environment = environment_for(options);
+  process.arguments = {isolated.program, std::string(kIsolatedCommand)};
+  process.environment = environment_for(target, compiler);
   std::optional<PrivateDirectory> temporary;
   if (target.is_host()) {  // ended at its limit a compiler leaves files: here they go
     DIECAST_TRY(auto made, PrivateDirectory::make());
@@ -146,22 +135,22 @@ Result<Artifact> compile_isolated(const RuntimeOptions& options, const Source& s
   request.add(tag(Tag::temporary), temporary ? temporary->path() : std::string());
   process.input = text_of(request.bytes());
   process.directory = "/";
-  process.time_limit = options.isolated.time;
+  process.time_limit = isolated.time;
 #if !defined(DIECAST_ASAN) && !defined(DIECAST_TSAN)  // which reserve terabytes of address space
-  process.memory_limit = options.isolated.memory;
+  process.memory_limit = isolated.memory;
 #endif
   process.output_limit = kEntryLimit;
   auto result = run_process(process);
   if (!result && result.error().code == ErrorCode::timed_out) {
     return Error{ErrorCode::timed_out,
                  cat("compiling ", source.name, " for ", target.name(), " took longer than ",
-                     static_cast<double>(options.isolated.time.count()) / 1000, " s and was ended"),
+                     static_cast<double>(isolated.time.count()) / 1000, " s and was ended"),
                  "look for an endless loop in the template, or allow more (--time-limit)"};
   }
   if (!result) return result.error();
   const Error failed = ended(source, target, *result);
   if (result->exit_code == kRefused)
-    return with_limit(read_refusal(result->output, failed), options.isolated.memory);
+    return with_limit(read_refusal(result->output, failed), isolated.memory);
   if (result->exit_code != 0) return failed;
   const ArtifactKey key = agreed_key(source, target);
   DecodedEntry decoded = decode_entry(as_bytes(result->output), &key);

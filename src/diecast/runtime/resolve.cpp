@@ -240,7 +240,7 @@ Result<Artifact> Runtime::State::compile(const Request& request) const {
   const Target& target = request.specialization.target();
   return options.isolated.program.empty()
              ? (*request.compiler)->compile(request.source, target)
-             : compile_isolated(options, request.source, target, request.identity());
+             : compile_isolated(options.isolated, request.source, target, **request.compiler);
 }
 
 Result<Resolved> Runtime::State::compile_and_publish(const Request& request, DiskCache::Lock lock) {
