@@ -2,9 +2,6 @@
 #include <diecast/base/text.h>
 #include <diecast/runtime/runtime.h>
 #include <diecast/runtime/state.h>
-#include <fcntl.h>
-
-#include <algorithm>
 
 namespace diecast {
 namespace {
@@ -43,10 +40,8 @@ void take(RuntimeOptions& options, const char* name, T& to, Result<T> (*parse)(s
 
 // A file of something else must not get lines. Of a trace, as of any manifest, the first line that
 // is no comment is a spelling.
-Result<void> check_is_trace(FileSystem& disk, int file, const std::string& path) {
-  std::string begin(4096, '\0');
-  const ssize_t size = disk.read_at(file, begin.data(), begin.size(), 0);
-  begin.resize(static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
+Result<void> check_is_trace(const LineFile& file, const std::string& path) {
+  const std::string begin = file.begin(4096);
   for (std::string_view line : split(file_text(as_bytes(begin)), '\n')) {
     line = trim(line.substr(0, line.find('#')));
     if (line.empty()) continue;
@@ -119,18 +114,8 @@ Result<void> Runtime::State::open_cache() {
 
 Result<void> Runtime::State::open_trace() {
   if (options.trace.empty()) return {};
-  FileSystem& disk = system_files();
-  const int file = disk.open_at(AT_FDCWD, options.trace.c_str(), O_RDWR | O_APPEND | O_CREAT, 0644);
-  if (file < 0) return file_error("write the trace", options.trace, file);
-  trace = Descriptor(disk, file);
-  struct stat status = {};
-  char last = '\n';
-  const bool regular = disk.status(file, &status) >= 0 && S_ISREG(status.st_mode);
-  if (regular) DIECAST_CHECK(check_is_trace(disk, file, options.trace));
-  if (regular && status.st_size > 0)
-    (void)disk.read_at(file, &last, 1, static_cast<std::uint64_t>(status.st_size) - 1);
-  if (last != '\n') (void)disk.write_at(file, "\n", 1, 0);  // of a line that was cut off
-  return {};
+  DIECAST_TRY(trace, LineFile::open(system_files(), options.trace));
+  return check_is_trace(trace, options.trace);
 }
 
 }  // namespace diecast

@@ -157,15 +157,13 @@ Result<std::shared_ptr<Compiler>> Runtime::State::compiler_for(Runtime& runtime,
   return compiler;
 }
 
-// One write a line: lines of several processes do not mix.
 void Runtime::State::write_trace(const std::string& spelling) {
   if (!trace) return;
-  const std::string line = cat(spelling, "\n");
-  const int written = write_exactly(system_files(), trace.number(), line.data(), line.size(), 0);
-  if (written >= 0 || told_untraced.exchange(true)) return;
+  const auto written = trace.add(spelling);
+  if (written || told_untraced.exchange(true)) return;
   ++count.degraded;
-  tell(RuntimeEvent::Kind::degraded, "",
-       cat("the trace lacks lines: ", file_error("write", options.trace, written).message()), 0);
+  tell(RuntimeEvent::Kind::degraded, "", cat("the trace lacks lines: ", written.error().message()),
+       0);
 }
 
 Result<Resolved> Runtime::State::make_artifact(Runtime& runtime,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <diecast/base/fork.h>
+#include <diecast/base/line_file.h>
 #include <diecast/base/no_throw.h>
 #include <diecast/runtime/prepared_table.h>
 #include <diecast/runtime/publisher.h>
@@ -49,7 +50,7 @@ struct Runtime::State {
   std::atomic<bool> frozen{false};
   std::atomic<Late> late{Late::error};
   std::atomic<bool> told_unwritten{false}, told_untraced{false};
-  Descriptor trace;
+  LineFile trace;
 
   mutable ForkSafe<std::shared_mutex> templates_mutex;
   std::map<std::string, std::shared_ptr<const Template>, std::less<>> templates;

@@ -1,7 +1,7 @@
 // The file of `diecast tune --out`.
 #pragma once
 
-#include <diecast/base/file.h>
+#include <diecast/base/line_file.h>
 #include <diecast/runtime/tuner.h>
 
 #include <string>
@@ -22,9 +22,8 @@ class RecordFile {
   std::vector<TuningRecord> known;
 
  private:
-  Result<void> write(const std::string& text);
   std::string path_;
-  Descriptor file_;
+  LineFile file_;
 };
 
 }  // namespace diecast::tool

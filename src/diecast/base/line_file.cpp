@@ -1,0 +1,42 @@
+// Adding lines; see line_file.h.
+#include <diecast/base/line_file.h>
+#include <diecast/base/text.h>
+#include <fcntl.h>
+
+#include <algorithm>
+
+namespace diecast {
+
+Result<LineFile> LineFile::open(FileSystem& files, const std::string& path) {
+  LineFile out;
+  const int file = files.open_at(AT_FDCWD, path.c_str(), O_RDWR | O_APPEND | O_CREAT, 0644);
+  if (file < 0) return file_error("write", path, file);
+  out.files_ = &files;
+  out.path_ = path;
+  out.file_ = Descriptor(files, file);
+  return out;
+}
+
+std::string LineFile::begin(std::size_t most) const {
+  struct stat status = {};
+  if (files_->status(file_.number(), &status) < 0 || !S_ISREG(status.st_mode)) return {};
+  std::string text(most, '\0');
+  const ssize_t size = files_->read_at(file_.number(), text.data(), most, 0);
+  text.resize(static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
+  return text;
+}
+
+// O_APPEND says where it goes; the offset is what the limit of file sizes is asked about.
+Result<void> LineFile::add(std::string_view line) const {
+  struct stat status = {};
+  int result = files_->status(file_.number(), &status);
+  const auto end = static_cast<std::uint64_t>(status.st_size);
+  char last = '\n';
+  if (result >= 0 && end > 0) result = read_exactly(*files_, file_.number(), &last, 1, end - 1);
+  const std::string text = cat(last == '\n' ? "" : "\n", line, "\n");
+  if (result >= 0) result = write_exactly(*files_, file_.number(), text.data(), text.size(), end);
+  if (result < 0) return file_error("write", path_, result);
+  return {};
+}
+
+}  // namespace diecast

@@ -1,0 +1,56 @@
+// Lines added where a disk fills up, a writer dies or a file may grow no further.
+#include <diecast/base/line_file.h>
+#include <errno.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include "child_process.h"
+#include "fake_file_system.h"
+#include "temporary_directory.h"
+
+namespace diecast {
+namespace {
+
+using testing::FakeFileSystem;
+using testing::FileCall;
+using testing::FileFault;
+
+TEST(LineFile, ALineThatAFullDiskCutShortIsNoPartOfTheNext) {
+  const testing::TemporaryDirectory folder;
+  int writes = 0;
+  FakeFileSystem files([&](const FileCall& call) {
+    if (call.name != "write_at") return FileFault{};
+    ++writes;
+    return FileFault{writes == 2 ? ENOSPC : 0, false, writes == 1 ? 3u : 0u};
+  });
+  const LineFile file = LineFile::open(files, folder / "lines").value();
+  EXPECT_EQ(file.add("first").error().code, ErrorCode::io_error);
+  EXPECT_TRUE(file.add("second"));
+  EXPECT_TRUE(file.add("third"));
+  EXPECT_EQ(testing::text_of(folder / "lines"), "fir\nsecond\nthird\n");
+}
+
+TEST(LineFile, ALineOfAnotherWriterThatWasKilledIsEndedFirst) {
+  const testing::TemporaryDirectory folder;
+  const LineFile file = LineFile::open(system_files(), folder / "lines").value();
+  testing::write_text(folder / "lines", "whole\nhal");
+  EXPECT_TRUE(file.add("next"));
+  EXPECT_EQ(testing::text_of(folder / "lines"), "whole\nhal\nnext\n");
+}
+
+TEST(LineFile, BeyondTheLimitOfFileSizesIsAnErrorAndNoSignal) {
+  const testing::TemporaryDirectory folder;
+  testing::write_text(folder / "lines", "nine and\n");
+  const int ended = testing::in_child([&] {
+    const struct rlimit ten = {10, RLIM_INFINITY};
+    if (::setrlimit(RLIMIT_FSIZE, &ten) != 0) return 9;
+    const LineFile file = LineFile::open(system_files(), folder / "lines").value();
+    const auto added = file.add("more");
+    return added || added.error().code != ErrorCode::io_error ? 1 : 0;
+  });
+  EXPECT_EQ(ended, 0);
+  EXPECT_EQ(testing::text_of(folder / "lines"), "nine and\n");
+}
+
+}  // namespace
+}  // namespace diecast
