@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <ostream>
+#include <utility>
 
 #include "fake/cuda_script.h"
 
@@ -227,6 +228,26 @@ TEST_F(DriverTest, ForkedChildNeverReachesTheDriver) {
   inherited_device.reset();
   EXPECT_EQ(answer, 0);
   EXPECT_TRUE(Driver::usable());  // here nothing changed
+}
+
+// In a process of its own, where no driver was opened before.
+TEST(DriverDeathTest, AChildForkedWhileItIsOpenedOpensItItself) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto fork_while_opening = [] {
+    const FakeCuda cuda;
+    ::setenv("DIECAST_LIBCUDA", FakeCuda::path().c_str(), 1);
+    int answer = -1;
+    bool forked = false;
+    cuda->on_call = [&](const std::string&) {
+      if (std::exchange(forked, true)) return;
+      answer = in_child([] {
+        ::alarm(20);
+        return Driver::shared() ? 0 : 1;
+      });
+    };
+    return Driver::shared() ? answer : 2;
+  };
+  EXPECT_EXIT(_exit(fork_while_opening()), ::testing::ExitedWithCode(0), "");
 }
 
 TEST_F(DriverTest, EnvironmentNamesTheLibrary) {

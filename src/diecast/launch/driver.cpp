@@ -1,5 +1,6 @@
 // Finding libcuda, its functions and its state. Every refusal names the file, the number and what
 // mends it: "no GPU" has a dozen causes, and each has another remedy.
+#include <diecast/base/fork.h>
 #include <diecast/base/text.h>
 #include <diecast/launch/driver.h>
 #include <pthread.h>
@@ -142,14 +143,14 @@ Result<std::shared_ptr<const Driver>> Driver::open(const std::string& path) {
 }
 
 Result<std::shared_ptr<const Driver>> Driver::shared() {
-  // In a forked child the mutex may be held for ever by a thread that is not there.
   DIECAST_CHECK(usable());
-  static std::mutex mutex;
-  static auto* const driver = new std::shared_ptr<const Driver>;  // outlives static destructors
+  static LongMutex mutex;  // a child forked before cuInit takes it from its parent and opens anew
+  static const std::shared_ptr<const Driver>* driver = nullptr;  // outlives static destructors
   std::lock_guard lock(mutex);
-  if (!*driver) {
+  if (driver == nullptr) {
     const std::string named = environment_variable("DIECAST_LIBCUDA");
-    DIECAST_TRY(*driver, open(named.empty() ? "libcuda.so.1" : named));
+    DIECAST_TRY(auto opened, open(named.empty() ? "libcuda.so.1" : named));
+    driver = new std::shared_ptr<const Driver>(std::move(opened));
   }
   return *driver;
 }
