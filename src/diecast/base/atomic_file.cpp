@@ -16,7 +16,6 @@ constexpr int kNameTries = 8;               // 64 random bits: a second try is a
 constexpr std::size_t kNameKept = 200;      // of the final name in the temporary one (NAME_MAX 255)
 constexpr std::uint64_t kCopied = 1 << 20;  // bytes at a time
 constexpr std::string_view kMark = ".diecast-tmp-";
-constexpr std::int64_t kLeftSeconds = 3600;
 
 // A symbolic link to a file or to nothing is replaced, not followed; a directory, device or FIFO
 // never is, nor a link to one: /dev/stdout is such a link.
@@ -37,18 +36,6 @@ bool is_temporary_name(std::string_view name) {
   return name.size() > kEnd && name[0] == '.' &&
          name.substr(name.size() - kEnd, kMark.size()) == kMark &&
          name.find_first_not_of("0123456789abcdef", name.size() - 16) == name.npos;
-}
-
-// This user's, as nobody has changed it for an hour, and whose writer is gone: it would hold a
-// lock.
-bool is_left_over(FileSystem& files, int directory, const std::string& name) {
-  struct stat status;
-  if (files.status_at(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) < 0) return false;
-  if (!S_ISREG(status.st_mode) || status.st_uid != ::geteuid()) return false;
-  if (files.now_seconds() - status.st_mtim.tv_sec < kLeftSeconds) return false;
-  const Descriptor file(
-      files, files.open_at(directory, name.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK, 0));
-  return file && files.try_lock(file.number(), 0, 1) >= 0;
 }
 
 // What writers that were killed have left in a folder.

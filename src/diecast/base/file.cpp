@@ -108,6 +108,17 @@ int write_exactly(FileSystem& files, int file, const void* data, std::size_t siz
   return 0;
 }
 
+bool is_left_over(FileSystem& files, int directory, const std::string& name) {
+  constexpr std::int64_t kLeftSeconds = 3600;
+  struct stat status;
+  if (files.status_at(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) < 0) return false;
+  if (!S_ISREG(status.st_mode) || status.st_uid != ::geteuid()) return false;
+  if (files.now_seconds() - status.st_mtim.tv_sec < kLeftSeconds) return false;
+  const Descriptor file(
+      files, files.open_at(directory, name.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK, 0));
+  return file && files.try_lock(file.number(), 0, 1) >= 0;
+}
+
 namespace {
 
 // `expected` is a hint: files of /proc say 0, and a file may grow while it is read.

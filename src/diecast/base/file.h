@@ -69,6 +69,10 @@ class Descriptor {
   int number_ = -1;
 };
 
+// Whether a file that its writer keeps locked is left over: this user's, not written for an hour,
+// and no process holds it any more.
+bool is_left_over(FileSystem& files, int directory, const std::string& name);
+
 // Reads exactly `size` bytes at `offset` (short reads go on); -EIO at an early end.
 int read_exactly(FileSystem& files, int file, void* buffer, std::size_t size, std::uint64_t offset);
 int write_exactly(FileSystem& files, int file, const void* data, std::size_t size,

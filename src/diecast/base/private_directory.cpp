@@ -1,29 +1,71 @@
 // Making and removing the folder; see private_directory.h.
-#include <diecast/base/file.h>
 #include <diecast/base/private_directory.h>
 #include <diecast/base/text.h>
+#include <fcntl.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <utility>
+#include <vector>
 
 namespace diecast {
+namespace {
+
+constexpr std::string_view kPrefix = "diecast-", kRandom = "XXXXXX";
+constexpr std::string_view kLock = "/in-use";  // held while the folder is
+
+bool may_be_ours(FileSystem& files, int base, const std::string& name) {
+  struct stat status;
+  return files.status_at(base, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) >= 0 &&
+         S_ISDIR(status.st_mode) && status.st_uid == ::geteuid();
+}
+
+// What processes that were killed have left.
+void remove_leftovers(FileSystem& files, const std::string& base) {
+  const Descriptor folder(files, files.open_at(AT_FDCWD, base.c_str(), O_RDONLY | O_DIRECTORY, 0));
+  if (!folder) return;
+  std::vector<std::string> found;
+  files.list_directory(folder.number(), [&](std::string_view name) {
+    if (name.starts_with(kPrefix) && name.size() == kPrefix.size() + kRandom.size())
+      found.emplace_back(name);
+    return true;
+  });
+  std::error_code ignored;
+  for (const std::string& name : found) {
+    if (may_be_ours(files, folder.number(), name) &&
+        is_left_over(files, folder.number(), cat(name, kLock)))
+      std::filesystem::remove_all(cat(base, '/', name), ignored);
+  }
+}
+
+Error refused(std::string_view doing, const std::string& path, int negative_errno) {
+  Error error = file_error(doing, path, negative_errno);
+  error.fix = "set TMPDIR to the absolute path of a folder that has room and that you may write";
+  return error;
+}
+
+}  // namespace
 
 Result<PrivateDirectory> PrivateDirectory::make() {
+  FileSystem& files = system_files();
   std::string base = environment_variable("TMPDIR");
   if (base.substr(0, 1) != "/") base = "/tmp";
-  std::string path = base + "/diecast-XXXXXX";
-  if (::mkdtemp(path.data()) == nullptr) {
-    Error error = file_error("make a directory like", path, -errno);
-    error.fix = "set TMPDIR to the absolute path of a folder that has room and that you may write";
-    return error;
-  }
-  return PrivateDirectory(std::move(path));
+  remove_leftovers(files, base);
+  std::string path = cat(base, '/', kPrefix, kRandom);
+  if (::mkdtemp(path.data()) == nullptr) return refused("make a directory like", path, -errno);
+  PrivateDirectory out(path);
+  const std::string lock = cat(path, kLock);
+  const int file = files.open_at(AT_FDCWD, lock.c_str(), O_RDWR | O_CREAT | O_EXCL, 0600);
+  if (file < 0) return refused("make", lock, file);
+  out.lock_ = Descriptor(files, file);
+  files.try_lock(file, 0, 1);  // without locks nobody takes it for left over
+  return out;
 }
 
 PrivateDirectory::PrivateDirectory(PrivateDirectory&& other) noexcept
-    : path_(std::exchange(other.path_, {})) {}
+    : path_(std::exchange(other.path_, {})), lock_(std::move(other.lock_)) {}
 
 PrivateDirectory::~PrivateDirectory() {
   std::error_code ignored;  // a leftover in a temporary directory harms nobody

@@ -1,8 +1,9 @@
 // A folder of one's own below $TMPDIR (else /tmp), for what another program wants as files. It goes
-// with everything in it, whatever that program did or however it ended.
+// with everything in it, whatever that program did or however it ended; of a process that is killed
+// it stays, and goes when the next one is made after an hour.
 #pragma once
 
-#include <diecast/base/error.h>
+#include <diecast/base/file.h>
 
 #include <string>
 #include <string_view>
@@ -23,6 +24,7 @@ class PrivateDirectory {
  private:
   explicit PrivateDirectory(std::string path) : path_(std::move(path)) {}
   std::string path_;
+  Descriptor lock_;
 };
 
 }  // namespace diecast
