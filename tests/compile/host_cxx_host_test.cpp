@@ -93,6 +93,24 @@ TEST(HostCompiler, MakesAKernelThatRoundsEveryOperation) {
   }
 }
 
+TEST(HostCompiler, ThatIsAClangWithoutAGccHasALibraryOfItsOwn) {
+  const std::string clang = find_program("clang++");
+  if (clang.empty()) GTEST_SKIP() << "no clang++ on this machine";
+  const TemporaryDirectory folder;
+  const std::string alone = folder / "clang++";
+  testing::write_text(alone,
+                      cat("#!/bin/sh\nexec ", clang, " --gcc-toolchain=/nonexistent \"$@\"\n"));
+  std::filesystem::permissions(alone, std::filesystem::perms::owner_all);
+  ProcessRequest request;
+  request.arguments = {alone, "--rtlib=compiler-rt", "-print-libgcc-file-name"};
+  if (!std::filesystem::exists(trim(run_process(request).value().output)))
+    GTEST_SKIP() << "clang++ has no library of its own on this machine";
+  Source source = kSource;
+  source.text += "__int128 quotient(__int128 a, __int128 b) { return a / b; }\n";
+  const auto artifact = open_host_cxx({alone, ""}).value()->compile(source, kHost);
+  EXPECT_TRUE(artifact) << artifact.error().message();
+}
+
 TEST(HostCompiler, ExportsTheEntryAlone) {
   const Artifact artifact = open()->compile(kSource, kHost).value();
   const Library library = Library::open_bytes(artifact.payload, "axpy").value();

@@ -59,11 +59,12 @@ constexpr const char* kTextFile = "rendered.cpp";
 class HostCompiler final : public Compiler {
  public:
   HostCompiler(std::string program, std::string version_line, std::string identity,
-               std::string sanitizer)
+               std::string sanitizer, std::string arithmetic)
       : program_(std::move(program)),
         version_line_(std::move(version_line)),
         identity_(std::move(identity)),
-        sanitizer_(std::move(sanitizer)) {}
+        sanitizer_(std::move(sanitizer)),
+        arithmetic_(std::move(arithmetic)) {}
 
   const std::string& identity() const override { return identity_; }
   const std::string& path() const override { return program_; }
@@ -74,7 +75,7 @@ class HostCompiler final : public Compiler {
  private:
   std::vector<std::string> arguments(const Target& target) const;
 
-  const std::string program_, version_line_, identity_, sanitizer_;
+  const std::string program_, version_line_, identity_, sanitizer_, arithmetic_;
 };
 
 Result<void> HostCompiler::accepts(const Target& target) const {
@@ -104,7 +105,7 @@ std::vector<std::string> HostCompiler::arguments(const Target& target) const {
   // A sanitizer's reports want the names, and it has a library of its own. Kernels are C++ without
   // a C++ library: no start files, and half the time to link.
   if (sanitizer_.empty())
-    for (const char* argument : {"-Wl,--strip-all", "-nostdlib", "-lgcc", "-lm", "-lc"})
+    for (const char* argument : {"-Wl,--strip-all", "-nostdlib", arithmetic_.c_str(), "-lm", "-lc"})
       arguments.push_back(argument);
   return arguments;
 }
@@ -162,6 +163,18 @@ std::string sanitizer_suffix(std::string sanitizer) {
   return "-" + sanitizer;
 }
 
+// A clang's library of what is no instruction, as a division of 128 bits: libgcc, or where there is
+// no GCC its own.
+std::string arithmetic_of_clang(const std::string& program) {
+  for (const char* kind : {"--rtlib=libgcc", "--rtlib=compiler-rt"}) {
+    const auto told = run_compiler({program, kind, "-print-libgcc-file-name"}, "/");
+    if (!told) continue;
+    const std::string path(trim(told->output));  // a bare name where there is none
+    if (path.starts_with('/') && ::access(path.c_str(), R_OK) == 0) return path;
+  }
+  return "-lgcc";
+}
+
 // What `program --version` and `-dumpmachine` say, as a compiler; none if it is none.
 std::shared_ptr<Compiler> probe(const std::string& program, const std::string& sanitizer,
                                 std::vector<std::string>& tried) {
@@ -179,7 +192,7 @@ std::shared_ptr<Compiler> probe(const std::string& program, const std::string& s
   const std::string identity = cat(clang ? "clangxx-" : "gxx-", version_in(told), "-",
                                    record.digest().hex().substr(0, 8), sanitizer_suffix(sanitizer));
   return std::make_shared<HostCompiler>(program, cat(clang ? "" : "g++ ", told), identity,
-                                        sanitizer);
+                                        sanitizer, clang ? arithmetic_of_clang(program) : "-lgcc");
 }
 
 }  // namespace
