@@ -144,8 +144,8 @@ DIECAST_DEVICE u32 e4m3x2_from_f32(f32 low, f32 high) {
 #endif
 }
 
-// Of a byte that is neither NaN nor negative, as block scales are: its seven bits, moved to f32's
-// place, are the value times 2^-120, subnormals too.
+// Of a byte that is not NaN, as block scales are: its seven bits, moved to f32's place, are the
+// value times 2^-120, subnormals too. Negative ones are made by a negative amax that is given.
 DIECAST_DEVICE f32 f32_from_block_scale(e4m3 x) {
 #if DIECAST_HAS_E4M3_CVT
   f32 value;
@@ -160,7 +160,7 @@ DIECAST_DEVICE f32 f32_from_block_scale(e4m3 x) {
       : "h"(u16{x.bits}));
   return value;
 #else
-  return __uint_as_float(u32{x.bits} << 20) * 0x1p120f;
+  return __uint_as_float((x.bits & 0x80u) << 24 | (x.bits & 0x7Fu) << 20) * 0x1p120f;
 #endif
 }
 

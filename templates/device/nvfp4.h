@@ -104,11 +104,14 @@ DIECAST_DEVICE f32 nvfp4_encode_factor(e4m3 scale, const Nvfp4Global& global) {
   return reciprocal(__fmul_rn(f32_from_block_scale(scale), global.decode));
 }
 
-// The scale nearest to `wanted`, which is not negative, and what it makes of elements; anything where it is NaN.
+// The scale nearest to `wanted`, and what it makes of elements; anything where that is NaN, or on a GPU before 8.9 negative.
 struct ScaleAndFactor {
   e4m3 scale;
   f32 step;    // the scale times `decode`
   f32 factor;  // 1 / step, at most the largest float
+
+  DIECAST_DEVICE ScaleAndFactor(e4m3 any, const Nvfp4Global& global)
+      : scale(any), step(__fmul_rn(f32_from_block_scale(any), global.decode)), factor(reciprocal(step)) {}
 
   // The factor as reciprocal() has it, which only a scale of 0 needs the minimum of: there the sum is NaN and
   // gives way. On a GPU one piece of assembly, for the sake of the compiler's time.

@@ -49,7 +49,7 @@ struct OrdinaryScale : ScaleAndFactor {
 
   DIECAST_DEVICE OrdinaryScale(f32 amax, const OrdinaryGlobal& global)
       : ScaleAndFactor(__fmul_rn(amax, global.encode_sixth), global.decode),
-        is_ordinary(__fmul_rn(amax, factor) < global.limit) {}
+        is_ordinary(fabsf(__fmul_rn(amax, factor)) < global.limit) {}  // under a negative amax it is any number
   DIECAST_DEVICE u32 number() const { return scale.bits; }  // of the scale
 };
 

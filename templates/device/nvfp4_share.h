@@ -108,9 +108,7 @@ struct QuantizedShare {
 // A block's scale and factor under the tensor's amax, whatever it is; `amax` is the block's.
 DIECAST_DEVICE_CALL ScaleAndFactor scale_under_any(f32 amax, f32 of_tensor) {
   const Nvfp4Global global = nvfp4_global_of_any(of_tensor);
-  ScaleAndFactor by(__fmul_rn(amax, global.encode_sixth), global.decode);
-  by.factor = reciprocal(by.step);
-  return by;
+  return {nvfp4_block_scale(amax, global), global};
 }
 
 // The same without a call for one that is ordinary, under which nothing on the way needs care.
