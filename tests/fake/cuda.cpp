@@ -137,15 +137,18 @@ int cuDevicePrimaryCtxRetain(ContextHandle** context, Device device) {
   if (const int code = enter("cuDevicePrimaryCtxRetain", false)) return code;
   Context*& primary = state().primaries[device];
   if (!primary) primary = make_context(device, true);
+  if (!primary->alive) primary->id = ++state().last_id;
+  primary->alive = true;
   *context = handle(primary);
   return success;
 }
 
-// The handle stays, what was loaded is gone, and the id is another one.
+// As driver 580 does: what was loaded is gone, and every call on the context fails until somebody
+// retains it anew. Then the handle is the same and the id another one.
 int cuDevicePrimaryCtxReset_v2(Device device) {
   Context* primary = state().primaries[device];
   if (!primary) return invalid_context;
-  primary->id = ++state().last_id;
+  primary->alive = false;
   for (const auto& code : state().codes)
     for (const auto& kernel : code->kernels) kernel->functions.erase(primary);
   for (const auto& function : state().functions)

@@ -80,11 +80,21 @@ TEST_F(CudaContextsTest, ContextIdsTellContextsApart) {
   EXPECT_EQ(opened->context_id().value(), primary);
 }
 
-TEST_F(CudaContextsTest, PrimaryContextThatWasResetHasANewId) {
+TEST_F(CudaContextsTest, PrimaryContextThatWasResetHasANewIdOnceTheDeviceIsOpenedAgain) {
   const auto opened = device();
   const std::uint64_t before = opened->context_id().value();
   cuda_.reset_primary(0);
-  EXPECT_NE(opened->context_id().value(), before);
+  const auto lost = opened->allocate(16);
+  ASSERT_FALSE(lost);
+  EXPECT_EQ(lost.error().code, ErrorCode::driver_error);
+  EXPECT_TRUE(
+      lost.error().fix.starts_with("the context was destroyed, or its device reset: "
+                                   "open the device again"))
+      << lost.error().fix;
+  EXPECT_FALSE(opened->context_id());
+  const std::uint64_t after = device()->context_id().value();
+  EXPECT_NE(after, before);
+  EXPECT_EQ(opened->context_id().value(), after);
 }
 
 TEST_F(CudaContextsTest, KnownContextCostsTwoDriverCalls) {
@@ -119,11 +129,12 @@ TEST_F(CudaContextsTest, DestroyedContextIsAnError) {
   cuda_.make_current(context);
   const auto memory = opened->allocate(16);
   ASSERT_FALSE(memory);
-  EXPECT_EQ(memory.error().message(),
-            "diecast: driver_error: choosing the context of device 0 (Fake GPU): cuCtxGetDevice "
-            "returned CUDA_ERROR_CONTEXT_IS_DESTROYED (709)\n"
-            "  fix: the context was destroyed: make a live one current and preload its kernels "
-            "again");
+  EXPECT_EQ(
+      memory.error().message(),
+      "diecast: driver_error: choosing the context of device 0 (Fake GPU): cuCtxGetDevice "
+      "returned CUDA_ERROR_CONTEXT_IS_DESTROYED (709)\n"
+      "  fix: the context was destroyed, or its device reset: open the device again or make a "
+      "live context current, and preload the kernels there");
   EXPECT_FALSE(opened->context_id());
 }
 

@@ -200,9 +200,9 @@ TEST_F(KernelTest, PrimaryContextThatWasResetNeedsItAgain) {
   const auto k = kernel();
   ASSERT_TRUE(k->preload());
   cuda_.reset_primary(0);
-  const auto launched = k->launch(arguments(), {});
-  ASSERT_FALSE(launched);
-  EXPECT_EQ(launched.error().code, ErrorCode::not_resident);
+  EXPECT_EQ(k->launch(arguments(), {}).error().code, ErrorCode::driver_error);
+  ASSERT_TRUE(cuda_.device()->context_id());  // somebody uses the device again
+  EXPECT_EQ(k->launch(arguments(), {}).error().code, ErrorCode::not_resident);
   ASSERT_TRUE(k->preload());
   EXPECT_TRUE(k->launch(arguments(), {}));
   EXPECT_EQ(cuda_->violations, Violations{});

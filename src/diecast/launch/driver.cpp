@@ -57,7 +57,9 @@ constexpr Remedy kRemedies[] = {
     {701,
      "give each block fewer threads or less shared memory; the kernel needs too many registers"},
     {702, kContextLost},
-    {709, "the context was destroyed: make a live one current and preload its kernels again"},
+    {709,
+     "the context was destroyed, or its device reset: open the device again or make a live context "
+     "current, and preload the kernels there"},
     {710, kContextLost},
     {714, kContextLost},
     {715, kContextLost},
