@@ -10,7 +10,7 @@ shape    int   COLS    = 0                               // row length; 0 = not 
 option   type  IN      {bf16, f16, f32, e4m3}            // element type of x
 option   enum  LAYOUT  {linear, s128x4, s8x4} = linear   // where a block's scale lies
 tune     int   LANES   {1, 2, 4} = 2                     // threads of a block of 16
-tune     int   THREADS {128, 256} = 128
+tune     int   THREADS {128, 256, 512} = 128
 size     rows
 size     cols  = COLS  divisible 16
 arg      x      in   IN    [rows, cols]  align 16
@@ -20,7 +20,7 @@ arg      scales out  e4m3  [LAYOUT == LAYOUT_linear ? rows : 1, LAYOUT == LAYOUT
 arg      rows
 arg      cols
 launch   grid(1, ceil_div(rows * (cols / 16) * LANES + (LAYOUT == LAYOUT_linear || rows % (LAYOUT == LAYOUT_s128x4 ? 128 : 8) == 0 ? 0 : (LAYOUT == LAYOUT_s128x4 ? 32 : 2) * ceil_div(cols, 64)), THREADS)) block(THREADS)
-launch   dependent
+launch   dependent(late)
 target   host, sm_80+
 exchange none                                            // on the host a thread loads all of its block
 require  LAYOUT == LAYOUT_linear || COLS > 0             // where a block's scale lies is found without a division
@@ -35,18 +35,21 @@ sample   COLS {0, 80}  rows {0, 1, 7, 33, 130}  cols {16, 80, 2112}
 using Scales = ScaleLayout<LAYOUT>;
 constexpr i64 kRowBlocks = (COLS > 0 ? COLS : 16) / 16, kPaddedBlocks = align_up(kRowBlocks, Scales::kTileCols);
 
-// Everything is on its way, and where it goes is known, before anything is waited for.
+// Everything is on its way, and where it goes is known, before anything is waited for. Where LANES share a block, that is
+// before the launch before has ended, and the next may begin once elements are here; a thread that has a block for itself
+// is one of many, and lets the next begin when its codes are there, or they would be in each other's way.
 DIECAST_KERNEL {
   using Share = ShareOfBlock<IN, LANES>;
+  if constexpr (LANES == 1) launch_before_ended();
   const u32 part = blockIdx.y * THREADS + threadIdx.x, lane = part % LANES, index = part / LANES;
-  const u32 blocks = static_cast<u32>(rows) * (static_cast<u32>(cols) / 16);
-  const IN* from = x + u64{Share::kWhole ? index * 16 : part * (16 / LANES)};
+  const u32 blocks = static_cast<u32>(rows) * (static_cast<u32>(cols) / 16), there = min(index, blocks - 1);
+  const IN* from = x + u64{Share::kWhole ? there * 16 : (there * LANES + lane) * (16 / LANES)};
   u8* to = codes + u64{part} * (8 / LANES);
   e4m3* scale = scales + index;
   now(from), now(to), now(scale);
-  if (index >= blocks) {
-    if constexpr (LAYOUT != LAYOUT_linear) pad_last_tiles<LAYOUT>(scales, rows, kRowBlocks, (index - blocks) * LANES + lane);
-    return;
+  if constexpr (LANES > 1) launch_before_ended(from);
+  if constexpr (LAYOUT != LAYOUT_linear) {
+    if (index >= blocks) return pad_last_tiles<LAYOUT>(scales, rows, kRowBlocks, (index - blocks) * LANES + lane);
   }
   const f32 of_tensor = *amax;
   const Share share(from, lane);
@@ -58,8 +61,10 @@ DIECAST_KERNEL {
     now(scale);
   }
   f32 of_block = Share::amax(share.largest());
-  next_may_begin(of_block);
-  const auto out = quantize_share(share, of_block, of_tensor);
+  if constexpr (LANES > 1) next_may_begin(of_block);
+  auto out = quantize_share(share, of_block, of_tensor);
+  if constexpr (LANES == 1) next_may_begin(out.codes);
+  if (index >= blocks) return;
   out.store_codes(to);
   if (lane != 0) return;
   *scale = out.scale;

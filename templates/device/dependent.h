@@ -7,7 +7,8 @@
 namespace diecast {
 
 // Lets the next launch begin, if it is a dependent one, which waits for the end of this one whatever happens: once
-// `found`, a number of 32 bits, is there, so that its threads are not in the way of what this one loads.
+// `found`, a number, is there, so that its threads are not in the way of what this one does before. Each block of threads
+// says so by itself, and the GPU hears one in 1.3 ns (an H200, NOTES.md): many small ones had better only end.
 DIECAST_DEVICE void next_may_begin(f32& found) {
 #if DIECAST_CC >= 90
   asm volatile("griddepcontrol.launch_dependents;" : "+f"(found));
@@ -16,6 +17,11 @@ DIECAST_DEVICE void next_may_begin(f32& found) {
 DIECAST_DEVICE void next_may_begin(u32& found) {
 #if DIECAST_CC >= 90
   asm volatile("griddepcontrol.launch_dependents;" : "+r"(found));
+#endif
+}
+DIECAST_DEVICE void next_may_begin(u64& found) {
+#if DIECAST_CC >= 90
+  asm volatile("griddepcontrol.launch_dependents;" : "+l"(found));
 #endif
 }
 
@@ -29,6 +35,13 @@ DIECAST_DEVICE void launch_before_ended(T*& first) {
   asm volatile("{\n .reg .pred p;\n .reg .b32 low, high;\n mov.b64 {low, high}, %0;\n"
                " setp.ne.u32 p, high, 0xFFFFFFFF;\n @p griddepcontrol.wait;\n}"
                : "+l"(first) :: "memory");
+#endif
+}
+
+// The same where it has nothing to compute before.
+DIECAST_DEVICE void launch_before_ended() {
+#if DIECAST_CC >= 90
+  asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
 }
 

@@ -19,6 +19,7 @@ void name_parameters(FakeMachine& machine, bool cols_fixed = false) {
   if (!cols_fixed) quantize.push_back(8);
   quantize.insert(quantize.end(), {8, 8});
   machine.cuda->parameters["quantize_nvfp4"] = quantize;
+  machine.cuda->parameters["quantize_nvfp4_once"] = std::vector<std::size_t>(cols_fixed ? 5 : 6, 8);
   machine.cuda->parameters["dequantize_nvfp4"] = {8, 8, 8, 8, 16, 8};
   machine.cuda->parameters["zeros"] = {8, 8};
 }
@@ -39,7 +40,7 @@ TEST(QuantizeNvfp4, ClearsFindsTheAmaxAndQuantizes) {
   EXPECT_EQ(op.scratch_bytes(768, 4096), 0);
   machine.cuda->calls.clear();
   op.run(m.x, m.out, {}).value();
-  ASSERT_EQ(launched(machine), (std::vector<std::string>{"zeros", "amax", "quantize_nvfp4"}));
+  ASSERT_EQ(launched(machine), (std::vector<std::string>{"zeros", "amax", "quantize_nvfp4_once"}));
   EXPECT_EQ(machine.cuda->count("cuMemsetD8Async"), 0);
   EXPECT_EQ(machine.cuda->launches[0].argument<float*>(0), m.out.rowwise.amax);
   EXPECT_EQ(machine.cuda->launches[0].argument<std::int64_t>(1), 1);
@@ -48,10 +49,10 @@ TEST(QuantizeNvfp4, ClearsFindsTheAmaxAndQuantizes) {
   EXPECT_EQ(launch.argument<float*>(1), m.out.rowwise.amax);
   EXPECT_EQ(launch.argument<void*>(2), m.out.rowwise.data);
   EXPECT_EQ(launch.argument<void*>(3), m.out.rowwise.scale);
-  EXPECT_EQ(launch.arguments[4].size(), 16u);  // rows: a pointer or a number
+  EXPECT_EQ(launch.argument<std::int64_t>(4), 768);
   EXPECT_EQ(launch.argument<std::int64_t>(5), 4096);
-  EXPECT_EQ(launch.grid[0], 1536u);  // 768 * 256 blocks of 16, 128 a block of threads
-  EXPECT_EQ(launch.block[0], 128u);
+  EXPECT_EQ(launch.grid[1], 768u);  // 768 * 256 blocks of 16, 256 a block of threads
+  EXPECT_EQ(launch.block[0], 256u);
 }
 
 TEST(QuantizeNvfp4, WithAGivenAmaxIsOneLaunch) {
@@ -84,7 +85,7 @@ TEST(QuantizeNvfp4, AFixedRowLengthIsNoKernelParameter) {
   request.amax_given = true;
   const auto op = PreparedQuantizeNvfp4::prepare(*runtime, device, request).value();
   op.run(m.x, m.out, {}).value();
-  EXPECT_EQ(machine.cuda->launches[0].arguments.size(), 7u);
+  EXPECT_EQ(machine.cuda->launches[0].arguments.size(), 5u);
   const Matrices other(*device, 8, 64);
   EXPECT_EQ(op.run(other.x, other.out, {}).error().code, ErrorCode::shape_mismatch);
 }
@@ -114,8 +115,8 @@ TEST(QuantizeNvfp4, TheConvenienceCallPreparesOnce) {
   quantize_nvfp4(*runtime, m.x, m.out, {false, device}).value();
   runtime->freeze();
   quantize_nvfp4(*runtime, n.x, n.out, {false, device}).value();  // another shape, nothing new
-  EXPECT_EQ(machine.nvrtc.compiles().size(), 8u);  // zeros, amax, and six that quantize
-  EXPECT_EQ(runtime->counters().loaded, 8u);
+  EXPECT_EQ(machine.nvrtc.compiles().size(), 9u);  // zeros, amax, and seven that quantize
+  EXPECT_EQ(runtime->counters().loaded, 9u);
 }
 
 TEST(QuantizeNvfp4, WhileCapturingNothingIsPrepared) {

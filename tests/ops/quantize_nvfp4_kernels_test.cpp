@@ -79,8 +79,8 @@ TEST(QuantizeNvfp4Kernels, FewRowsThatFindTheirAmaxHaveMoreThreadsEach) {
   }
 }
 
-// Where nearly all of a matrix is on the GPU at once, two threads share a block of 16, in smaller
-// blocks of threads while those are few. All kernels are made beforehand, and the elements choose.
+// In small matrices two threads share a block of 16, in smaller blocks of threads while those are
+// few; in larger ones each has its own. All kernels are made beforehand, and the elements choose.
 TEST(QuantizeNvfp4Kernels, SmallMatricesHaveKernelsOfTheirOwn) {
   testing::FakeMachine machine;
   const auto runtime = machine.runtime();
@@ -104,27 +104,34 @@ TEST(QuantizeNvfp4Kernels, SmallMatricesHaveKernelsOfTheirOwn) {
     const auto& launch = machine.cuda->launches.back();
     return launch.symbol + " " + std::to_string(launch.grid[0] * launch.grid[1]);
   };
-  constexpr std::int64_t kFew = 132 * 32, kSome = 132 * 1024;  // blocks of 16 from which on
+  constexpr std::int64_t kFew = 132 * 32, kSome = 132 * 512;  // blocks of 16 from which on
   for (const std::int64_t cols : {16, 256}) {
     const std::int64_t few = kFew * 16 / cols, some = kSome * 16 / cols;
     EXPECT_EQ(grid(op, testing::Matrices(*device, few - 1, cols)), "quantize_nvfp4_once 66");
     EXPECT_EQ(grid(op, testing::Matrices(*device, few, cols)), "quantize_nvfp4_once 33");
-    EXPECT_EQ(grid(op, testing::Matrices(*device, some - 1, cols)), "quantize_nvfp4_once 1056");
-    EXPECT_EQ(grid(op, testing::Matrices(*device, some, cols)), "quantize_nvfp4 1056");
+    EXPECT_EQ(grid(op, testing::Matrices(*device, some - 1, cols)), "quantize_nvfp4_once 528");
+    EXPECT_EQ(grid(op, testing::Matrices(*device, some, cols)), "quantize_nvfp4_once 264");
     EXPECT_EQ(grid(apart, testing::Matrices(*device, few, cols)), "quantize_nvfp4 33");
   }
-  // One thread a block of 16 where a matrix is more than twice what is on the GPU at once, as long
-  // as its grid goes.
-  const auto of_blocks = [&](std::int64_t blocks) {
-    const Specialization& one = op.kernel(16 * blocks).specialization();
-    return one.tmpl().name() +
-           (one.tmpl().parameter("LANES") ? std::to_string(one.number("LANES")) : "");
+  const auto of_blocks = [&](const PreparedQuantizeNvfp4& of, std::int64_t blocks) {
+    const Specialization& one = of.kernel(16 * blocks).specialization();
+    return one.tmpl().name() + " " +
+           (one.tmpl().parameter("LANES")
+                ? std::to_string(one.number("LANES")) + "x" + std::to_string(one.number("THREADS"))
+                : "");
   };
+  // With linear scales as long as the grid goes.
   constexpr std::int64_t kMany = 132 * 2048, kLast = std::int64_t{65535} * 256;
-  EXPECT_EQ(of_blocks(kMany - 1), "quantize_nvfp4");
-  EXPECT_EQ(of_blocks(kMany), "quantize_nvfp4_once1");
-  EXPECT_EQ(of_blocks(kLast - 1), "quantize_nvfp4_once1");
-  EXPECT_EQ(of_blocks(kLast), "quantize_nvfp4");
+  EXPECT_EQ(of_blocks(op, kMany - 1), "quantize_nvfp4_once 1x256");
+  EXPECT_EQ(of_blocks(op, kMany), "quantize_nvfp4_once 1x512");
+  EXPECT_EQ(of_blocks(op, kLast - 1), "quantize_nvfp4_once 1x512");
+  EXPECT_EQ(of_blocks(op, kLast), "quantize_nvfp4 ");
+  for (const auto& [until, kernel] : {std::pair{132 * 256, "quantize_nvfp4_once 2x128"},
+                                      {132 * 1024, "quantize_nvfp4_once 2x256"},
+                                      {132 * 16384, "quantize_nvfp4_once 1x256"},
+                                      {132 * 16384 + 1, "quantize_nvfp4 "}}) {
+    EXPECT_EQ(of_blocks(tiled_4096, until - 1), kernel);
+  }
   testing::Matrices m(*device, 8, 4096);
   m.out.layout = ScaleLayout::s128x4;
   m.out.rowwise.scale_bytes = m.out.rowwise_sizes().value().scale_bytes;
@@ -186,13 +193,13 @@ TEST(QuantizeNvfp4Kernels, AGpuOfManyMultiprocessorsHasAllOfThem) {
     const auto op = PreparedQuantizeNvfp4::prepare(*runtime, device, {}).value();
     runtime->freeze();
     const Stream stream = device->create_stream().value();
-    const std::int64_t some = std::int64_t{multiprocessors} * 1024;  // blocks of 16
+    const std::int64_t some = std::int64_t{multiprocessors} * 2048;  // blocks of 16
     const testing::Matrices below(*device, some - 1, 16), from(*device, some, 16);
     machine.cuda.begin_capture(stream);
     op.run(below.x, below.out, stream).value();
-    EXPECT_EQ(machine.cuda->launches.back().symbol, "quantize_nvfp4_once") << multiprocessors;
+    EXPECT_EQ(machine.cuda->launches.back().block[0], 256u) << multiprocessors;
     op.run(from.x, from.out, stream).value();
-    EXPECT_EQ(machine.cuda->launches.back().symbol, "quantize_nvfp4") << multiprocessors;
+    EXPECT_EQ(machine.cuda->launches.back().block[0], 512u) << multiprocessors;
     EXPECT_TRUE(machine.cuda.end_capture(stream));
   }
 }

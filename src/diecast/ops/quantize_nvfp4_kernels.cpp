@@ -153,8 +153,8 @@ QuantizeNvfp4Kernels kernels_under_given(const Request& request, const DevicePro
   if (!linear && request.cols == 0) return out;  // where a scale lies would take a division
   if (finds_amax && linear) add_that_find_amax(request, device, out);
   // Two threads a block of 16 for small matrices, at first in smaller blocks of threads, for more
-  // multiprocessors; one where a matrix is more than twice what is on the GPU at once, as long as
-  // places have 32 bits (an H200, NOTES.md).
+  // multiprocessors; then one: with linear scales as long as places have 32 bits, with tiled ones
+  // up to sixteen times what is on the GPU at once (an H200, NOTES.md).
   const auto add = [&](int lanes, int threads, std::int64_t blocks) {
     Bindings once;
     once.set("COLS", request.cols).set("IN", request.in).set("LANES", lanes);
@@ -163,13 +163,14 @@ QuantizeNvfp4Kernels kernels_under_given(const Request& request, const DevicePro
     out.below.push_back(16 * blocks);
   };
   const std::int64_t sm_count = device.sm_count;
-  if (out.finds_amax < sm_count * 16 * 16) {  // else a cluster takes almost all
-    add(2, 128, sm_count * 32);
+  const bool few_are_left = out.finds_amax < sm_count * 16 * 16;  // by the cluster that finds it
+  if (linear) {
+    if (few_are_left) add(2, 128, sm_count * 32);
+    add(2, 256, sm_count * 512), add(1, 256, sm_count * 2048);
+    add(1, 512, std::int64_t{65535} * 256);
+  } else {
+    add(2, 128, sm_count * 256), add(2, 256, sm_count * 1024), add(1, 256, sm_count * 16384);
   }
-  add(2, 256, sm_count * (linear ? 1024 : 512));
-  if (!linear) return out;
-  out.all.push_back(KernelWanted(out.all.front())), out.below.push_back(sm_count * 2048 * 16);
-  add(1, 256, std::int64_t{65535} * 256);
   return out;
 }
 

@@ -1,6 +1,7 @@
 // diecast bench small: quantize_nvfp4 of few rows, as a step of decoding has them, many launches in
-// one CUDA graph: against a kernel of the same grid, threads, loads and stores without arithmetic,
-// and against the fastest configuration that the header allows, all in the same graph run.
+// one CUDA graph: against the fastest configuration that the header allows, and with linear scales
+// against a kernel of the same grid, threads, loads and stores without arithmetic, all in the same
+// graph run.
 #include <diecast/base/text.h>
 #include <diecast/ops/quantize_nvfp4.h>
 #include <diecast/tool/bench.h>
@@ -21,7 +22,8 @@ constexpr double kMostOverAccesses = 1.10, kMostOverFastest = 1.05;
 // What is measured on one matrix.
 struct SmallCase {
   BenchMatrix matrix;
-  bool row_scaled;
+  bool row_scaled() const { return matrix.quantized.row_scaled; }
+  ScaleLayout layout() const { return matrix.quantized.layout; }
   std::int64_t rows() const { return matrix.x.rows(); }
   std::int64_t cols() const { return matrix.x.cols(); }
 };
@@ -116,7 +118,7 @@ Bindings plain_options(const Template& tmpl, const SmallCase& of) {
   for (const Parameter& p : tmpl.parameters()) {
     if (p.kind != Parameter::Kind::tune && p.fallback) out.set(p.name, *p.fallback);
   }
-  return out.set("COLS", of.cols()).set("IN", DType::bf16);
+  return out.set("COLS", of.cols()).set("IN", DType::bf16).set("LAYOUT", layout_name(of.layout()));
 }
 
 Result<std::vector<Configured>> kernels_of(Runtime& runtime, const std::shared_ptr<Device>& device,
@@ -124,7 +126,8 @@ Result<std::vector<Configured>> kernels_of(Runtime& runtime, const std::shared_p
   std::vector<Configured> out;
   for (const char* name : {"quantize_nvfp4_row_scaled", "quantize_nvfp4_row_scaled_small",
                            "quantize_nvfp4", "quantize_nvfp4_once"}) {
-    if (of.row_scaled != std::string_view(name).starts_with("quantize_nvfp4_row_scaled")) continue;
+    if (of.row_scaled() != std::string_view(name).starts_with("quantize_nvfp4_row_scaled"))
+      continue;
     DIECAST_TRY(const auto tmpl, runtime.find_template(name));
     DIECAST_TRY(auto some, configurations(runtime, device, tmpl, plain_options(*tmpl, of), of));
     std::ranges::move(some, std::back_inserter(out));
@@ -139,12 +142,12 @@ Result<Configured> accesses_of(Runtime& runtime, const std::shared_ptr<Device>& 
               kernel.shape(arguments_by_name(kernel.specialization(), of)));
   const Specialization& one = kernel.specialization();
   const bool shared = one.tmpl().parameter("LANES") != nullptr;
-  const char* const pattern = of.row_scaled ? shared ? "accesses_row_once" : "accesses_rows"
-                              : shared      ? "accesses_once"
-                                            : "accesses_direct";
+  const char* const pattern = of.row_scaled() ? shared ? "accesses_row_once" : "accesses_rows"
+                              : shared        ? "accesses_once"
+                                              : "accesses_direct";
   DIECAST_TRY(const auto tmpl, pattern_template(pattern));
   Bindings fixed;
-  if (of.row_scaled) {
+  if (of.row_scaled()) {
     fixed.set("COLS", of.cols());
     if (shared) fixed.set("LANES", one.number("LANES")).set("CLUSTER", one.number("CLUSTER"));
   } else if (shared) {
@@ -168,33 +171,43 @@ Result<Figures> measure_small(Runtime& runtime, const ToolDriver& driver,
                               const std::shared_ptr<Device>& device, Stream stream,
                               const SmallCase& of) {
   PreparedQuantizeNvfp4::Request request;
-  request.amax_given = !of.row_scaled;
-  request.row_scaled = of.row_scaled;
+  request.amax_given = !of.row_scaled();
+  request.row_scaled = of.row_scaled();
   request.cols = of.cols();
+  request.layout = of.layout();
   DIECAST_TRY(const auto op, PreparedQuantizeNvfp4::prepare(runtime, device, request));
-  DIECAST_TRY(const auto alone, accesses_of(runtime, device, of, op.kernel(of.rows() * of.cols())));
   DIECAST_TRY(const auto configured, kernels_of(runtime, device, of));
   GraphTimes times(driver, device, stream);
   const auto add = [&](const std::function<Result<void>()>& call) {
     return times.add(kGraphLaunches, [&](int) { return call(); });
   };
   DIECAST_CHECK(add([&] { return op.run(of.matrix.x, of.matrix.quantized, stream); }));
-  DIECAST_CHECK(add([&] { return launch(alone, stream); }));
   for (const Configured& one : configured) {
     DIECAST_CHECK(add([&] { return launch(one, stream); }));
   }
+  const bool linear = of.layout() == ScaleLayout::linear;
+  if (linear) {
+    const Kernel& chosen = op.kernel(of.rows() * of.cols());
+    DIECAST_TRY(const auto alone, accesses_of(runtime, device, of, chosen));
+    DIECAST_CHECK(add([&] { return launch(alone, stream); }));
+  }
   DIECAST_TRY(const std::vector<double> us, times.measure());
-  const auto fastest = std::min_element(us.begin() + 2, us.end());
-  const std::string what = cat("quantize_nvfp4 bf16, ", of.row_scaled ? "row-scaled" : "amax given",
-                               ", ", of.rows(), "x", of.cols());
+  const std::string what =
+      cat("quantize_nvfp4 bf16, ", linear ? "" : "128x4, ",
+          of.row_scaled() ? "row-scaled" : "amax given", ", ", of.rows(), "x", of.cols());
   const auto beside = [&](double other) {
     return cat(fixed(us[0], 2), " us a launch against ", fixed(other, 2));
   };
-  return Figures{
-      {what, us[0] / us[1], "x its accesses alone", kMostOverAccesses, false, beside(us[1])},
-      {what, us[0] / *fastest, "x the fastest configuration", kMostOverFastest, false,
-       cat(beside(*fastest), ": ",
-           configured[static_cast<std::size_t>(fastest - us.begin()) - 2].text())}};
+  Figures out;
+  if (linear) {
+    out.push_back({what, us[0] / us.back(), "x its accesses alone", kMostOverAccesses, false,
+                   beside(us.back())});
+  }
+  const auto fastest = std::min_element(us.begin() + 1, us.begin() + 1 + std::ssize(configured));
+  out.push_back({what, us[0] / *fastest, "x the fastest configuration", kMostOverFastest, false,
+                 cat(beside(*fastest), ": ",
+                     configured[static_cast<std::size_t>(fastest - us.begin()) - 1].text())});
+  return out;
 }
 
 }  // namespace
@@ -204,15 +217,20 @@ Result<Figures> bench_small(Runtime& runtime, const std::vector<BenchShape>& sha
   DIECAST_TRY(const ToolDriver driver, ToolDriver::open(*device));
   DIECAST_TRY(const Stream stream, device->create_stream());
   Figures figures;
-  for (const bool row_scaled : {false, true}) {
-    for (const auto& [rows, cols] : shapes) {
-      DIECAST_TRY(BenchMatrix m, bench_matrix(device, rows, cols, row_scaled, 1));
-      DIECAST_CHECK(device->fill(m.quantized.rowwise.amax, 0x40,
-                                 static_cast<std::size_t>(m.quantized.rowwise.amax_count) * 4,
-                                 stream));  // 3: about the largest of many
-      DIECAST_TRY(const Figures some,
-                  measure_small(runtime, driver, device, stream, {std::move(m), row_scaled}));
-      figures.insert(figures.end(), some.begin(), some.end());
+  const auto measure = [&](const BenchShape& shape, bool row_scaled,
+                           ScaleLayout layout) -> Result<void> {
+    const auto [rows, cols] = shape;
+    DIECAST_TRY(BenchMatrix m, bench_matrix(device, rows, cols, row_scaled, 1, layout));
+    DIECAST_CHECK(device->fill(m.quantized.rowwise.amax, 0x40,
+                               static_cast<std::size_t>(m.quantized.rowwise.amax_count) * 4,
+                               stream));  // 3: about the largest of many
+    DIECAST_TRY(const Figures some, measure_small(runtime, driver, device, stream, {std::move(m)}));
+    figures.insert(figures.end(), some.begin(), some.end());
+    return {};
+  };
+  for (const ScaleLayout layout : {ScaleLayout::linear, ScaleLayout::s128x4}) {
+    for (const bool row_scaled : {false, true}) {
+      for (const BenchShape& shape : shapes) DIECAST_CHECK(measure(shape, row_scaled, layout));
     }
   }
   return figures;
