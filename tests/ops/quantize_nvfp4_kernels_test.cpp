@@ -1,5 +1,6 @@
 // Which of its kernels a prepared quantize_nvfp4 launches, on a fake GPU: the number of elements
 // chooses.
+#include <diecast/base/text.h>
 #include <diecast/diecast.h>
 #include <gtest/gtest.h>
 
@@ -49,6 +50,37 @@ TEST(QuantizeNvfp4Kernels, FewRowsThatFindTheirAmaxAreSpreadOverClusters) {
   const testing::Matrices many(*device, 264, 16384, true);
   ops.at(16384).run(many.x, many.out, {}).value();
   EXPECT_EQ(machine.cuda->launches.back().symbol, "quantize_nvfp4_row_scaled");
+}
+
+// Tiled scales are written by whole clusters for longer.
+TEST(QuantizeNvfp4Kernels, FewRowsWithTiledScalesAreSpreadForLonger) {
+  testing::FakeMachine machine;
+  const auto runtime = machine.runtime();
+  const auto device = machine.cuda.device();
+  PreparedQuantizeNvfp4::Request request;
+  request.row_scaled = true;
+  request.layout = ScaleLayout::s128x4;
+  const auto chosen = [&](const PreparedQuantizeNvfp4& op, std::int64_t rows) {
+    const Specialization& one = op.kernel(rows * request.cols).specialization();
+    if (one.tmpl().parameter("CLUSTER") == nullptr) return one.tmpl().name();
+    return cat(one.number("LANES"), "x", one.number("THREADS"), "x", one.number("CLUSTER"));
+  };
+  using Until = std::vector<std::pair<std::int64_t, std::string>>;  // the last rows of each
+  const std::pair<std::int64_t, Until> cases[] = {
+      {4096, {{82, "2x128x4"}, {164, "2x512x1"}, {395, "1x128x2"}, {1055, "1x256x1"}}},
+      {8192, {{41, "2x128x8"}, {164, "1x128x4"}, {527, "1x256x2"}}},
+      {16384, {{8, "2x512x4"}, {38, "1x128x8"}, {82, "1x256x4"}, {263, "1x512x2"}}}};
+  for (const auto& [cols, until] : cases) {
+    request.cols = cols;
+    const auto op = PreparedQuantizeNvfp4::prepare(*runtime, device, request).value();
+    for (std::size_t i = 0; i < until.size(); ++i) {
+      const auto& [last, name] = until[i];
+      EXPECT_EQ(chosen(op, last), name) << last << "x" << cols;
+      EXPECT_EQ(chosen(op, last + 1),
+                i + 1 < until.size() ? until[i + 1].second : "quantize_nvfp4_row_scaled")
+          << last + 1 << "x" << cols;
+    }
+  }
 }
 
 // Of others, few rows have more threads each than many: as many as are on the GPU at once.

@@ -97,13 +97,17 @@ QuantizeNvfp4Kernels kernels_that_find_rows(const Request& request,
       if (!wanted) return;
       out.all.push_back(*wanted), out.below.push_back(device.sm_count * std::int64_t{16} * blocks);
     };
+    const bool tiled = request.layout != ScaleLayout::linear;
     if (request.cols <= 2048) {
       add(2, 256, 256), add(1, 512, 2048);
     } else if (request.cols <= 4096) {
-      add(2, 128, 64), add(2, 512, 320), add(1, 128, 768), add(2, 512, 2048);
+      add(2, 128, tiled ? 160 : 64), add(2, 512, 320), add(1, 128, 768);
+      tiled ? add(1, 256, 2048) : add(2, 512, 2048);
+    } else if (request.cols <= 8192 && tiled) {
+      add(2, 128, 160), add(1, 128, 640), add(1, 256, 2048);
     } else if (request.cols <= 16384) {
       add(2, request.cols <= 8192 ? 128 : 512, 64);
-      add(1, 128, 200), add(1, 256, 256), add(1, 512, 2048);
+      add(1, 128, tiled ? 300 : 200), add(1, 256, tiled ? 640 : 256), add(1, 512, 2048);
     } else {
       add(2, 512, 64), add(1, 256, 512);
     }
