@@ -89,8 +89,8 @@ QuantizeNvfp4Kernels kernels_that_find_rows(const Request& request,
   bindings.set("ROWS", request.rows == RowsClass::any ? "any" : "apart").set("SIDE", side);
   out.all.push_back({kName, bindings.set("THREADS", many)});
   if (device.cc == 0 || request.cols == 0 || side > 1) return out;
-  // While rows are few, spread over more multiprocessors, and short ones over more threads (an
-  // H200, NOTES.md).
+  // While rows are few, spread over more multiprocessors, and short ones over more threads (several
+  // H200s, NOTES.md).
   if (small_rows(request, device, 1, 512)) {
     const auto add = [&](int lanes, int threads, int blocks) {  // of 16, a multiprocessor
       const auto wanted = small_rows(request, device, lanes, threads);
@@ -101,13 +101,14 @@ QuantizeNvfp4Kernels kernels_that_find_rows(const Request& request,
     if (request.cols <= 2048) {
       add(2, 256, 256), add(1, 512, 2048);
     } else if (request.cols <= 4096) {
-      add(2, 128, tiled ? 160 : 64), add(2, 512, 320), add(1, 128, 768);
+      add(2, 128, tiled ? 160 : 64), add(2, tiled ? 256 : 512, 320), add(1, 128, 768);
       tiled ? add(1, 256, 2048) : add(2, 512, 2048);
-    } else if (request.cols <= 8192 && tiled) {
-      add(2, 128, 160), add(1, 128, 640), add(1, 256, 2048);
+    } else if (request.cols <= 8192) {
+      add(2, 128, 64), add(1, 128, tiled ? 640 : 200), add(1, tiled ? 256 : 512, 2048);
     } else if (request.cols <= 16384) {
-      add(2, request.cols <= 8192 ? 128 : 512, 64);
-      add(1, 128, tiled ? 300 : 200), add(1, 256, tiled ? 640 : 256), add(1, 512, 2048);
+      add(2, 512, 16), add(1, 128, tiled ? 300 : 200);
+      if (tiled) add(1, 256, 640);
+      add(1, 512, 2048);
     } else {
       add(2, 512, 64), add(1, 256, 512);
     }
