@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <thread>
+#include <vector>
+
 #include "child_process.h"
 #include "fake_file_system.h"
 #include "temporary_directory.h"
@@ -36,6 +39,23 @@ TEST(LineFile, ALineOfAnotherWriterThatWasKilledIsEndedFirst) {
   testing::write_text(folder / "lines", "whole\nhal");
   EXPECT_TRUE(file.add("next"));
   EXPECT_EQ(testing::text_of(folder / "lines"), "whole\nhal\nnext\n");
+}
+
+// Who looks at the end while another's line is being written takes it for whole.
+TEST(LineFile, LinesOfManyThreadsHaveNothingBetweenThem) {
+  const testing::TemporaryDirectory folder;
+  const LineFile file = LineFile::open(system_files(), folder / "lines").value();
+  const std::string line(5000, 'x');
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      for (int n = 0; n < 500; ++n) EXPECT_TRUE(file.add(line));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  std::string want;
+  for (int n = 0; n < 2000; ++n) want += line + '\n';
+  EXPECT_TRUE(testing::text_of(folder / "lines") == want);
 }
 
 TEST(LineFile, BeyondTheLimitOfFileSizesIsAnErrorAndNoSignal) {

@@ -4,6 +4,8 @@
 #include <fcntl.h>
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
 namespace diecast {
 
@@ -26,15 +28,28 @@ std::string LineFile::begin(std::size_t most) const {
   return text;
 }
 
+// Where the file ends, and whether its last line is cut short: what has no end yet and grows no
+// further. A writer in the middle of a line has moved on after a moment.
+Result<LineFile::End> LineFile::end() const {
+  constexpr std::chrono::milliseconds kMoment{10};
+  for (std::uint64_t seen = 0;;) {
+    struct stat status = {};
+    int result = files_->status(file_.number(), &status);
+    const auto end = static_cast<std::uint64_t>(status.st_size);
+    char last = '\n';
+    if (result >= 0 && end > 0) result = read_exactly(*files_, file_.number(), &last, 1, end - 1);
+    if (result < 0) return file_error("write", path_, result);
+    if (last == '\n' || end == seen) return End{end, last != '\n'};
+    seen = end;
+    std::this_thread::sleep_for(kMoment);
+  }
+}
+
 // O_APPEND says where it goes; the offset is what the limit of file sizes is asked about.
 Result<void> LineFile::add(std::string_view line) const {
-  struct stat status = {};
-  int result = files_->status(file_.number(), &status);
-  const auto end = static_cast<std::uint64_t>(status.st_size);
-  char last = '\n';
-  if (result >= 0 && end > 0) result = read_exactly(*files_, file_.number(), &last, 1, end - 1);
-  const std::string text = cat(last == '\n' ? "" : "\n", line, "\n");
-  if (result >= 0) result = write_exactly(*files_, file_.number(), text.data(), text.size(), end);
+  DIECAST_TRY(const End at, end());
+  const std::string text = cat(at.is_cut_short ? "\n" : "", line, "\n");
+  const int result = write_exactly(*files_, file_.number(), text.data(), text.size(), at.bytes);
   if (result < 0) return file_error("write", path_, result);
   return {};
 }

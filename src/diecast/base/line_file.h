@@ -4,6 +4,7 @@
 
 #include <diecast/base/file.h>
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -23,6 +24,12 @@ class LineFile {
   Result<void> add(std::string_view line) const;
 
  private:
+  struct End {
+    std::uint64_t bytes;
+    bool is_cut_short;
+  };
+  Result<End> end() const;
+
   FileSystem* files_ = nullptr;
   std::string path_;
   Descriptor file_;
