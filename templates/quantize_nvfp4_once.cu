@@ -28,6 +28,7 @@ sample   COLS {0, 80}  rows {0, 1, 7, 33, 130}  cols {16, 80, 2112}
 */
 #include <diecast/device/block16.h>
 #include <diecast/device/dependent.h>
+#include <diecast/device/nvfp4_alone.h>
 #include <diecast/device/nvfp4_share.h>
 #include <diecast/device/scale_layout.h>
 #include <diecast/device/scale_padding.h>
@@ -60,10 +61,15 @@ DIECAST_KERNEL {
     if (col + 1 == kRowBlocks) padding = kPaddedBlocks - kRowBlocks;
     now(scale);
   }
-  f32 of_block = Share::amax(share.largest());
-  if constexpr (LANES > 1) next_may_begin(of_block);
-  auto out = quantize_share(share, of_block, of_tensor);
-  if constexpr (LANES == 1) next_may_begin(out.codes);
+  QuantizedShare<LANES> out;
+  if constexpr (LANES == 1) {
+    out = quantize_alone(from, share, of_tensor);
+    next_may_begin(out.codes);
+  } else {
+    f32 of_block = Share::amax(share.largest());
+    next_may_begin(of_block);
+    out = quantize_share(share, of_block, of_tensor);
+  }
   if (index >= blocks) return;
   out.store_codes(to);
   if (lane != 0) return;

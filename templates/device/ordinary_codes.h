@@ -104,7 +104,12 @@ DIECAST_DEVICE void ordinary_codes_of_columns(const u32* w, f32 factor, f32 othe
 #undef DIECAST_LOW_BF16
 #endif
 
-// The same where not all are ordinary: NaN and what is cut off become 6. A loop: seldom, and short to compile.
+// Of any product: NaN and what is cut off become 6.
+DIECAST_DEVICE u32 seldom_code(f32 y) {
+  return (ordinary_sum(fminf(fabsf(y), 6.0f)) & 7u) | (y == y ? __float_as_uint(y) >> 28 & 8u : 0u);
+}
+
+// Codes where not all are ordinary. A loop: seldom, and short to compile.
 template <class IN>
 DIECAST_DEVICE void seldom_codes(Block16<IN> block, f32 factor, u32 (&codes)[2]) {
   u64 found = 0;
@@ -112,9 +117,7 @@ DIECAST_NO_UNROLL
   for (int i = 0; i < 16; i += 2) {
 DIECAST_UNROLL
     for (int j = 0; j < 2; ++j) {
-      const f32 y = block.element(j) * factor;
-      const u32 code = (ordinary_sum(fminf(fabsf(y), 6.0f)) & 7) | (y == y ? __float_as_uint(y) >> 28 & 8 : 0);
-      found = found >> 4 | u64{code} << 60;
+      found = found >> 4 | u64{seldom_code(block.element(j) * factor)} << 60;
     }
 DIECAST_UNROLL
     for (int w = 0; w < 7; ++w) block.words[w] = block.words[w + 1];

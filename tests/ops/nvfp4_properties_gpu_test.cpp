@@ -1,6 +1,7 @@
 // quantize_nvfp4's edges and properties on a GPU.
 #include <ranges>
 
+#include "ops/any_amax.h"
 #include "ops/nvfp4_properties.h"
 
 namespace diecast::testing {
@@ -23,9 +24,11 @@ TEST_F(Nvfp4OnGpu, TransformsAreAsTheReferenceHasThem) {
 TEST_F(Nvfp4OnGpu, EveryPatternIsAsTheReferenceHasIt) {
   expect_every_pattern_as_the_reference(device_);
 }
-TEST_F(Nvfp4OnGpu, NearTiesAreAsTheReferenceHasThem) {
-  expect_near_ties_as_the_reference(device_);
+// Few blocks of 16, which neighbours share, some that have a thread each, and many.
+TEST_F(Nvfp4OnGpu, UnderAnyAmaxIsAsTheReferenceHasIt) {
+  for (const std::int64_t rows : {8, 192, 1536}) expect_any_amax_as_the_reference(device_, rows);
 }
+TEST_F(Nvfp4OnGpu, NearTiesAreAsTheReferenceHasThem) { expect_near_ties_as_the_reference(device_); }
 TEST_F(Nvfp4OnGpu, RowsAreTheSameOneByOne) { expect_rows_one_by_one(device_); }
 // What is small has kernels of its own.
 TEST_F(Nvfp4OnGpu, ASmallMatrixIsAsTheBeginningOfALargeOne) {

@@ -1,6 +1,7 @@
 // quantize_nvfp4's edges and properties on the host, and rows that lie far apart.
 #include <sys/mman.h>
 
+#include "ops/any_amax.h"
 #include "ops/host_device_test.h"
 #include "ops/nvfp4_properties.h"
 
@@ -15,6 +16,9 @@ TEST_F(Nvfp4OnHost, TransformsAreAsTheReferenceHasThem) {
 }
 TEST_F(Nvfp4OnHost, EveryPatternIsAsTheReferenceHasIt) {
   expect_every_pattern_as_the_reference(device_);
+}
+TEST_F(Nvfp4OnHost, UnderAnyAmaxIsAsTheReferenceHasIt) {
+  expect_any_amax_as_the_reference(device_, 8);
 }
 TEST_F(Nvfp4OnHost, NearTiesAreAsTheReferenceHasThem) {
   expect_near_ties_as_the_reference(device_);

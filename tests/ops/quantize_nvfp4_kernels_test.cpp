@@ -135,13 +135,13 @@ TEST(QuantizeNvfp4Kernels, SmallMatricesHaveKernelsOfTheirOwn) {
     const auto& launch = machine.cuda->launches.back();
     return launch.symbol + " " + std::to_string(launch.grid[0] * launch.grid[1]);
   };
-  constexpr std::int64_t kFew = 132 * 32, kSome = 132 * 512;  // blocks of 16 from which on
+  constexpr std::int64_t kFew = 132 * 32, kSome = 132 * 400;  // blocks of 16 from which on
   for (const std::int64_t cols : {16, 256}) {
     const std::int64_t few = kFew * 16 / cols, some = kSome * 16 / cols;
     EXPECT_EQ(grid(op, testing::Matrices(*device, few - 1, cols)), "quantize_nvfp4_once 66");
     EXPECT_EQ(grid(op, testing::Matrices(*device, few, cols)), "quantize_nvfp4_once 33");
-    EXPECT_EQ(grid(op, testing::Matrices(*device, some - 1, cols)), "quantize_nvfp4_once 528");
-    EXPECT_EQ(grid(op, testing::Matrices(*device, some, cols)), "quantize_nvfp4_once 264");
+    EXPECT_EQ(grid(op, testing::Matrices(*device, some - 1, cols)), "quantize_nvfp4_once 413");
+    EXPECT_EQ(grid(op, testing::Matrices(*device, some, cols)), "quantize_nvfp4_once 207");
     EXPECT_EQ(grid(apart, testing::Matrices(*device, few, cols)), "quantize_nvfp4 33");
   }
   const auto of_blocks = [&](const PreparedQuantizeNvfp4& of, std::int64_t blocks) {
@@ -152,11 +152,15 @@ TEST(QuantizeNvfp4Kernels, SmallMatricesHaveKernelsOfTheirOwn) {
                 : "");
   };
   // With linear scales as long as the grid goes.
-  constexpr std::int64_t kMany = 132 * 2048, kLast = std::int64_t{65535} * 256;
-  EXPECT_EQ(of_blocks(op, kMany - 1), "quantize_nvfp4_once 1x256");
-  EXPECT_EQ(of_blocks(op, kMany), "quantize_nvfp4_once 1x512");
-  EXPECT_EQ(of_blocks(op, kLast - 1), "quantize_nvfp4_once 1x512");
-  EXPECT_EQ(of_blocks(op, kLast), "quantize_nvfp4 ");
+  constexpr std::int64_t kLast = std::int64_t{65535} * 256;
+  for (const auto& [until, kernel] :
+       {std::pair{std::int64_t{132 * 32}, "quantize_nvfp4_once 2x128"},
+        {132 * 400, "quantize_nvfp4_once 2x256"},
+        {132 * 2048, "quantize_nvfp4_once 1x256"},
+        {kLast, "quantize_nvfp4_once 1x512"},
+        {kLast + 1, "quantize_nvfp4 "}}) {
+    EXPECT_EQ(of_blocks(op, until - 1), kernel);
+  }
   for (const auto& [until, kernel] : {std::pair{132 * 256, "quantize_nvfp4_once 2x128"},
                                       {132 * 1024, "quantize_nvfp4_once 2x256"},
                                       {132 * 16384, "quantize_nvfp4_once 1x256"},

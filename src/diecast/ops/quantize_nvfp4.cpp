@@ -125,7 +125,7 @@ Result<PreparedQuantizeNvfp4> PreparedQuantizeNvfp4::prepare(Runtime& runtime,
   DIECAST_CHECK(takes(*kernels.front(), request.in, prepared.finds_rows_));
   prepared.quantize_ = kernels.front();
   for (std::size_t i = 0; i < wanted.below.size(); ++i)
-    prepared.few_[i] = {wanted.below[i], kernels[i + 1]};
+    prepared.few_.push_back({wanted.below[i], kernels[i + 1]});
   prepared.counted_ = {wanted.counted, kernels[wanted.counted_kernel]};
   prepared.finds_amax_ = wanted.finds_amax;
   if (finds_amax) {

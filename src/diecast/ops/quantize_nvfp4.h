@@ -10,10 +10,10 @@
 #include <diecast/ops/quantized_tensor.h>
 #include <diecast/ops/tensor.h>
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <string_view>
+#include <vector>
 
 namespace diecast {
 
@@ -116,7 +116,7 @@ class PreparedQuantizeNvfp4 {
     std::int64_t below = 0;
     std::shared_ptr<Kernel> kernel;
   };
-  std::array<Few, 7> few_;
+  std::vector<Few> few_;
   Few counted_;
 };
 

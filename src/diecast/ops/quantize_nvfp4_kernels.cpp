@@ -159,7 +159,7 @@ QuantizeNvfp4Kernels kernels_under_given(const Request& request, const DevicePro
   if (finds_amax && linear) add_that_find_amax(request, device, out);
   // Two threads a block of 16 for small matrices, at first in smaller blocks of threads, for more
   // multiprocessors; then one: with linear scales as long as places have 32 bits, with tiled ones
-  // up to sixteen times what is on the GPU at once (an H200, NOTES.md).
+  // up to sixteen times what is on the GPU at once (two H200s, NOTES.md).
   const auto add = [&](int lanes, int threads, std::int64_t blocks) {
     Bindings once;
     once.set("COLS", request.cols).set("IN", request.in).set("LANES", lanes);
@@ -171,7 +171,7 @@ QuantizeNvfp4Kernels kernels_under_given(const Request& request, const DevicePro
   const bool few_are_left = out.finds_amax < sm_count * 16 * 16;  // by the cluster that finds it
   if (linear) {
     if (few_are_left) add(2, 128, sm_count * 32);
-    add(2, 256, sm_count * 512), add(1, 256, sm_count * 2048);
+    add(2, 256, sm_count * 400), add(1, 256, sm_count * 2048);
     add(1, 512, std::int64_t{65535} * 256);
   } else {
     add(2, 128, sm_count * 256), add(2, 256, sm_count * 1024), add(1, 256, sm_count * 16384);
