@@ -5,8 +5,8 @@
 
 namespace diecast::testing {
 
-// Elements of every kind under amaxes much smaller than they are, of an S that is no plain quotient,
-// and under what is none.
+// Elements of every kind under amaxes much smaller than they are, of an S that is no plain
+// quotient, and under what is none.
 inline void expect_any_amax_as_the_reference(const std::shared_ptr<Device>& device,
                                              std::int64_t rows) {
   const float inf = std::numeric_limits<float>::infinity();

@@ -104,9 +104,9 @@ QuantizeNvfp4Kernels kernels_that_find_rows(const Request& request,
       add(2, 128, tiled ? 160 : 64), add(2, tiled ? 256 : 512, 320), add(1, 128, 768);
       tiled ? add(1, 256, 2048) : add(2, 512, 2048);
     } else if (request.cols <= 8192) {
-      add(2, 128, 64), add(1, 128, tiled ? 640 : 200), add(1, tiled ? 256 : 512, 2048);
+      add(2, 128, 64), add(1, 128, tiled ? 640 : 256), add(1, tiled ? 256 : 512, 2048);
     } else if (request.cols <= 16384) {
-      add(2, 512, 16), add(1, 128, tiled ? 300 : 200);
+      add(1, 128, tiled ? 300 : 200);
       if (tiled) add(1, 256, 640);
       add(1, 512, 2048);
     } else {
