@@ -145,6 +145,23 @@ TEST(HeaderParser, ALineEndsWhereItsStatementDoes) {
             "  size rows device 64\n"
             "                   ^\n"
             "  fix: remove it");
+  EXPECT_EQ(error_of("size rows devise"),
+            "diecast: parse_error: k.cu:2:11: the line should end before `devise`; did you mean "
+            "`device`?\n"
+            "  size rows devise\n"
+            "            ^\n"
+            "  fix: write that word, or remove it");
+  EXPECT_EQ(error_of("tune int THREADS = 32\nrequire THREADS = 32"),
+            "diecast: parse_error: k.cu:3:17: the line should end before `=`\n"
+            "  require THREADS = 32\n"
+            "                  ^\n"
+            "  fix: remove it; two numbers are compared by `==`");
+}
+
+TEST(HeaderParser, SamplesMayBeNegativeWhereValuesMay) {
+  EXPECT_EQ(error_of("option int A = 0\nsample A {-5, 5}"), "parsed");
+  for (const char* lines : {"shape int A = 0\nsample A {-5}", "size a\narg a\nsample a {-5}"})
+    EXPECT_NE(error_of(lines).find(" is not negative"), std::string::npos) << error_of(lines);
 }
 
 TEST(HeaderParser, CommentsAndEmptyLinesAreFree) {
@@ -186,6 +203,12 @@ TEST(HeaderParser, AFileHasThreeParts) {
   EXPECT_EQ(message("my-kernel", ""),
             "diecast: parse_error: \"my-kernel\" cannot name a kernel: it is no identifier\n"
             "  fix: name the file with letters, digits and underscores, as in my_kernel.cu");
+  EXPECT_EQ(message("int", ""),
+            "diecast: parse_error: \"int\" cannot name a kernel: a word of C++\n"
+            "  fix: give the file another name");
+  for (const char* name : {"f32", "main", "std", "diecast", "min"})
+    EXPECT_NE(message(name, "").find("cannot name a kernel"), std::string::npos) << name;
+  EXPECT_EQ(message("host", "/* diecast launch grid(1) block(1) */\nDIECAST_KERNEL {}"), "parsed");
   EXPECT_EQ(message("k", std::string_view("/* diecast\0*/", 13)),
             "diecast: parse_error: k.cu has a zero byte in it\n"
             "  fix: a template is text: write the file anew");

@@ -147,11 +147,29 @@ TEST(Source, ResidentBlocksBoundTheRegisters) {
   EXPECT_TRUE(has(bounds("1024 / THREADS"), "__launch_bounds__(256, 4) k()"));
   EXPECT_TRUE(has(bounds("THREADS == 256 ? 0 : 1"), "__launch_bounds__(256) k()"));
   EXPECT_EQ(bounds("33"),
-            "diecast: constraint_violated: k.cu: resident(33) of blocks of 256 threads: no "
+            "diecast: constraint_violated: k.cu:3: resident(33) of blocks of 256 threads: no "
             "multiprocessor holds more than 32 blocks or 2048 threads\n"
             "  fix: write resident(8) or less, min(8, ...) of an expression");
   EXPECT_TRUE(has(bounds("8"), "__launch_bounds__(256, 8) k()"));
   EXPECT_TRUE(has(bounds("9"), "resident(9) of blocks of 256 threads"));
+}
+
+// What is known now and no GPU launches is refused now.
+TEST(Source, BlocksAndClustersThatNoGpuLaunchesAreRefused) {
+  const auto error = [](const std::string& launch) {
+    const auto tmpl = Template::parse("k", "/* diecast\ntune int THREADS = -64\nlaunch grid(1) " +
+                                               launch + "\n*/\nDIECAST_KERNEL {}\n")
+                          .value();
+    const auto made = Specialization::make(tmpl, {}, target("sm_90a")).value();
+    return render(made, golden_files()).error().message();
+  };
+  const std::string fix = "\n  fix: correct the launch line, or require what keeps it in range";
+  const std::string begin = "diecast: constraint_violated: k.cu:3: a ";
+  EXPECT_EQ(error("block(2048)"), begin + "block of 2048 threads: GPUs take 1 to 1024" + fix);
+  EXPECT_EQ(error("block(64, 32)"), begin + "block of 2048 threads: GPUs take 1 to 1024" + fix);
+  EXPECT_EQ(error("block(THREADS)"), begin + "block of -64 threads: GPUs take 1 to 1024" + fix);
+  EXPECT_EQ(error("block(32) cluster(99)"),
+            begin + "cluster of 99 blocks: GPUs take 1 to 16" + fix);
 }
 
 TEST(Source, AClusterThatIsKnownIsPartOfTheCode) {

@@ -162,9 +162,18 @@ TEST(Specialization, ARequirementOfTheTargetSaysSo) {
 
 TEST(Specialization, ARequirementWithoutAValueIsBroken) {
   EXPECT_EQ(error_of("shape int COLS\nrequire 64 % COLS == 0\n", Bindings().set("COLS", 0)),
-            "diecast: constraint_violated: k.cu:3: require 64 % COLS == 0\n"
+            "diecast: constraint_violated: k.cu:3: `64 % COLS == 0` has no value: a part of it "
+            "divides by zero\n"
             "  COLS = 0\n"
             "  fix: the nearest COLS that fits is 1");
+  EXPECT_EQ(
+      error_of("shape int COLS\nrequire COLS * 4611686018427387904 > 0\n",
+               Bindings().set("COLS", 9000000)),
+      "diecast: constraint_violated: k.cu:3: `COLS * 4611686018427387904 > 0` has no value: a "
+      "part of it does not fit in 64 bits\n"
+      "  COLS = 9000000\n"
+      "  fix: no COLS near it fits: choose one so that COLS * 4611686018427387904 > 0, or "
+      "correct that line");
 }
 
 TEST(Specialization, RefusesWhatTheTemplateDoesNotAllow) {

@@ -224,6 +224,21 @@ Requirements::Divided Requirements::divided(int index) const {
 
 namespace {
 
+// What a condition's names are worth there.
+Names names_at(const Template& tmpl, const Target& target, const Point& point) {
+  Constants known = constants_of(tmpl, target);
+  for (std::size_t i = 0; i < tmpl.parameters().size(); ++i) {
+    const Parameter& parameter = tmpl.parameters()[i];
+    known[parameter.name] = point[i];
+    if (parameter.type == ParameterType::type)
+      known["bits:" + parameter.name] = dtype_bits(static_cast<DType>(point[i]));
+  }
+  return [known = std::move(known)](std::string_view name) -> std::optional<std::int64_t> {
+    const auto found = known.find(name);
+    return found == known.end() ? std::nullopt : std::optional(found->second);
+  };
+}
+
 // The nearest values of the parameter itself; then those of others that take this one.
 Error broken_divisor(const Template& tmpl, Requirements& requirements, int index,
                      const Point& point) {
@@ -253,12 +268,14 @@ Error broken_requirement(const Template& tmpl, const Target& target, Requirement
   if (static_cast<std::size_t>(index) >= tmpl.requirements().size())
     return broken_divisor(tmpl, requirements, index, point);
   const Requirement& requirement = tmpl.requirements()[static_cast<std::size_t>(index)];
+  const auto value = requirement.condition.evaluate(names_at(tmpl, target, point));
+  const std::string fix = fix_of(tmpl, requirements, requirement.condition, point);
+  if (!value) return {ErrorCode::constraint_violated, value.error().what, fix};
   std::string what =
       cat(tmpl.name(), ".cu:", requirement.line, ": require ", requirement.condition.text());
   if (!requirement.reason.empty()) what += cat(" (", requirement.reason, ")");
   what += values_text(tmpl, target, requirement.condition, point);
-  return {ErrorCode::constraint_violated, std::move(what),
-          fix_of(tmpl, requirements, requirement.condition, point)};
+  return {ErrorCode::constraint_violated, std::move(what), fix};
 }
 
 }  // namespace diecast

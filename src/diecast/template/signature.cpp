@@ -106,15 +106,29 @@ Result<std::optional<std::int64_t>> constant_of(const Specialization& specializa
   return program.constant();
 }
 
+// What no GPU launches.
+Error out_of_range(const Specialization& specialization, std::string_view word, std::int64_t value,
+                   std::string_view unit, std::int64_t most) {
+  const Template& tmpl = specialization.tmpl();
+  return {ErrorCode::constraint_violated,
+          cat(tmpl.name(), ".cu:", tmpl.launch().line, ": ", word, " of ", value, " ", unit,
+              ": GPUs take 1 to ", most),
+          "correct the launch line, or require what keeps it in range"};
+}
+
 // Threads of a block when they are known now, else 0: then nothing bounds the kernel's registers.
 Result<std::int64_t> block_threads(const Specialization& specialization) {
+  constexpr std::int64_t kMost = 1024;
   std::int64_t threads = 1;
   for (const Expression& extent : specialization.tmpl().launch().block) {
     DIECAST_TRY(const auto value, constant_of(specialization, extent));
-    if (!value || *value < 1 || *value > 1024) return std::int64_t{0};
+    if (!value) return std::int64_t{0};
+    if (*value < 1 || *value > kMost)
+      return out_of_range(specialization, "a block", *value, "threads", kMost);
     threads *= *value;
   }
-  return threads <= 1024 ? threads : 0;
+  if (threads > kMost) return out_of_range(specialization, "a block", threads, "threads", kMost);
+  return threads;
 }
 
 // Of the largest multiprocessors there are.
@@ -135,9 +149,10 @@ Result<std::string> launch_bounds(const Specialization& specialization) {
   const std::int64_t most = std::min(kMostBlocks, kMostThreads / threads);
   if (*blocks > most) {
     return Error{ErrorCode::constraint_violated,
-                 cat(specialization.tmpl().name(), ".cu: resident(", *blocks, ") of blocks of ",
-                     threads, " threads: no multiprocessor holds more than ", kMostBlocks,
-                     " blocks or ", kMostThreads, " threads"),
+                 cat(specialization.tmpl().name(), ".cu:", specialization.tmpl().launch().line,
+                     ": resident(", *blocks, ") of blocks of ", threads,
+                     " threads: no multiprocessor holds more than ", kMostBlocks, " blocks or ",
+                     kMostThreads, " threads"),
                  cat("write resident(", most, ") or less, min(", most, ", ...) of an expression")};
   }
   return cat("__launch_bounds__(", threads, ", ", *blocks, ") ");
@@ -148,6 +163,9 @@ Result<std::string> cluster_dims(const Specialization& specialization) {
   const auto& cluster = specialization.tmpl().launch().cluster;
   if (!cluster || specialization.target().cc < 90) return std::string();
   DIECAST_TRY(const auto blocks, constant_of(specialization, *cluster));
+  constexpr std::int64_t kMost = 16;  // beyond 8 where a GPU allows it
+  if (blocks && (*blocks < 1 || *blocks > kMost))
+    return out_of_range(specialization, "a cluster", *blocks, "blocks", kMost);
   if (!blocks || *blocks < 2) return std::string();
   return cat("__cluster_dims__(", *blocks, ", 1, 1) ");
 }
@@ -174,8 +192,10 @@ std::string cuda_entry(const Specialization& specialization, const std::vector<F
     reads = true;
   }
   return cat("extern \"C\" __global__ void ", bounds, name, "(", listed(forms, &Form::raw), ") { ",
-             !waits ? "" : reads ? kBegun : kBegunReadingNothing, name, "_body(",
-             listed(given, &Form::pass), "); } ");
+             !waits  ? ""
+             : reads ? kBegun
+                     : kBegunReadingNothing,
+             name, "_body(", listed(given, &Form::pass), "); } ");
 }
 
 // `parameters` has a pointer to each value, as cuLaunchKernel takes them.

@@ -85,7 +85,7 @@ void print_text(const Template& tmpl) {
   arguments.print();
   print("");
   for (const Requirement& r : tmpl.requirements()) {
-    print(cat("require  ", r.condition.text(), "  (", r.reason, ")"));
+    print(cat("require  ", r.condition.text(), r.reason.empty() ? "" : cat("  (", r.reason, ")")));
   }
   print(cat("targets  ", targets_text(tmpl)));
 }

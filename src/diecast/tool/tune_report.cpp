@@ -36,7 +36,7 @@ void print_failed(std::span<const TuningRecord> records) {
     if (++failed <= kNamed) print(cat("not timed: ", line_of(record)));
   }
   if (failed > kNamed) print(cat("not timed: ", failed - kNamed, " more (--json says why)"));
-  if (failed > 0) print("what a file has is not measured again, but with --retry");
+  if (failed > 0) print("what a file of --out has is not measured again, but with --retry");
 }
 
 }  // namespace
@@ -72,8 +72,8 @@ Result<void> check_records(std::span<const TuningRecord> records) {
     return Error{ErrorCode::results_differ,
                  cat(all, " of ", records.size(),
                      " configurations differ from the default one: ", line_of(*differs)),
-                 "a tune may change the speed alone: mend the template, then measure these again "
-                 "with --retry"};
+                 "a tune may change the speed alone: mend the template, then measure these again, "
+                 "in a file of --out with --retry"};
   }
   std::map<std::string_view, bool> has_time;
   for (const TuningRecord& record : records) {
@@ -82,9 +82,10 @@ Result<void> check_records(std::span<const TuningRecord> records) {
   }
   for (const TuningRecord& record : records) {
     if (has_time.at(record.kernel)) continue;
-    return Error{ErrorCode::process_failed,
-                 cat("no configuration of a kernel has a time: ", line_of(record)),
-                 "mend what is said of it; what a file has already is measured again with --retry"};
+    return Error{
+        ErrorCode::process_failed,
+        cat("no configuration of a kernel has a time: ", line_of(record)),
+        "mend what is said of it; what a file of --out has is measured again with --retry"};
   }
   return {};
 }

@@ -22,6 +22,9 @@ Result<int> variants(const VariantsArguments& options) {
   DIECAST_TRY(const auto runtime, open_runtime());
   for (const std::string& path : options.own) DIECAST_CHECK(runtime->add(path));
   DIECAST_TRY(const auto found, runtime->find_template(options.name));
+  if (options.target.find_first_of(", ") != std::string::npos)
+    return Error{ErrorCode::unknown_target, cat(quote(options.target, 40), " is not one target"),
+                 "ask for one at a time: each has a space of its own"};
   DIECAST_TRY(const Target target, Target::parse(options.target));
   Bindings fixed;
   for (const std::string& word : options.fixed) {

@@ -87,8 +87,13 @@ Result<Trial> Trial::make(const Specialization& specialization, std::shared_ptr<
       std::int64_t elements = 1;
       for (const Expression& extent : argument.shape) {
         DIECAST_TRY(const std::int64_t value, extent.evaluate(names));
-        if (value < 0 || __builtin_mul_overflow(elements, value, &elements) ||
-            elements > std::int64_t{1} << 48) {
+        if (value < 0) {
+          return Error{ErrorCode::invalid_argument,
+                       cat(argument.name, " would have an extent of ", value, ": ", extent.text()),
+                       "tune a larger size"};
+        }
+        if (__builtin_mul_overflow(elements, value, &elements) || elements > std::int64_t{1}
+                                                                                 << 48) {
           return Error{ErrorCode::invalid_argument,
                        cat(argument.name, " would have too many elements"), "tune a smaller size"};
         }

@@ -243,11 +243,12 @@ Result<void> HeaderParser::read_sample(Tokens& tokens) {
                           "write one set");
     DIECAST_CHECK(tokens.expect("{", "before the samples"));
     do {
+      const bool minus = tokens.accept("-");
       const Token value = tokens.next();
       if (value.kind != Token::Kind::number)
         return tokens.error(value, cat("expected a number, found ", value.shown()),
                             "write a number");
-      samples.values.push_back(value.number);
+      samples.values.push_back(minus ? -value.number : value.number);
     } while (tokens.accept(","));
     DIECAST_CHECK(tokens.expect("}", "after the samples"));
     template_->samples_.push_back(std::move(samples));

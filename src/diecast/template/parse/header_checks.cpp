@@ -76,8 +76,15 @@ Result<void> HeaderParser::check_arguments() const {
 Result<void> HeaderParser::check_samples() const {
   for (const Samples& samples : template_->samples_) {
     const int line = sampled_.find(samples.name)->second;
-    if (template_->size(samples.name) != nullptr) continue;
+    const bool size = template_->size(samples.name) != nullptr;
     const Parameter* parameter = template_->parameter(samples.name);
+    if (size || (parameter != nullptr && parameter->kind == Parameter::Kind::shape)) {
+      for (std::int64_t value : samples.values)
+        if (value < 0)
+          return error_on(line, "-", cat(samples.name, " is not negative"),
+                          "write a number of 0 or more");
+    }
+    if (size) continue;
     const bool integer = parameter != nullptr && parameter->type == ParameterType::integer;
     if (!integer || !parameter->compiled()) {
       std::vector<std::string> names;

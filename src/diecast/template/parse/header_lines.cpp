@@ -6,6 +6,7 @@
 #include <diecast/template/parse/reserved.h>
 
 #include <algorithm>
+#include <set>
 
 namespace diecast {
 namespace {
@@ -145,11 +146,11 @@ Result<void> HeaderParser::read_allowed(Tokens& tokens, Parameter& parameter) {
   if (tokens.peek().is("}"))
     return tokens.error(tokens.peek(), cat("the set of ", parameter.name, " is empty"),
                         "write its values, separated by commas");
+  std::set<std::string> known;
   do {
     const Token at = tokens.peek();
     DIECAST_TRY(Value value, read_value(tokens, parameter));
-    const auto same = [&](const Value& other) { return other.spelling() == value.spelling(); };
-    if (std::any_of(parameter.allowed.begin(), parameter.allowed.end(), same))
+    if (!known.insert(value.spelling()).second)
       return tokens.error(at, cat("`", value.spelling(), "` is in the set twice"), "remove one");
     parameter.allowed.push_back(std::move(value));
   } while (tokens.accept(","));

@@ -3,6 +3,7 @@
 #include <diecast/base/text.h>
 #include <diecast/template/parse/code_scan.h>
 #include <diecast/template/parse/header_parser.h>
+#include <diecast/template/parse/reserved.h>
 
 #include <algorithm>
 
@@ -56,6 +57,10 @@ Result<void> HeaderParser::read_file() {
     return Error{ErrorCode::parse_error,
                  cat(quote(template_->name_, 60), " cannot name a kernel: it is no identifier"),
                  "name the file with letters, digits and underscores, as in my_kernel.cu"};
+  if (const std::string_view why = reserved_kernel(template_->name_); !why.empty())
+    return Error{ErrorCode::parse_error,
+                 cat(quote(template_->name_, 60), " cannot name a kernel: ", why),
+                 "give the file another name"};
   if (text.find('\0') != std::string_view::npos)
     return Error{ErrorCode::parse_error, cat(template_->name_, ".cu has a zero byte in it"),
                  "a template is text: write the file anew"};

@@ -11,7 +11,7 @@ namespace {
 constexpr std::string_view kDevice[] = {"host", "cc", "sm_count", "shared_optin"};
 constexpr std::string_view kFunctionNames[] = {"min", "max", "ceil_div", "align_up", "bits"};
 constexpr std::string_view kNames[] = {"diecast", "expression", "dtype_id", "dynamic_shared",
-                                       "main"};
+                                       "main",    "std",        "NULL"};
 
 constexpr std::string_view kCpp[] = {"alignas",       "alignof",     "and",
                                      "and_eq",        "asm",         "auto",
@@ -62,6 +62,10 @@ std::string_view reserved_word(std::string_view name) {
       name.find("__") != std::string_view::npos)
     return "such names belong to diecast and the compilers";
   return {};
+}
+
+std::string_view reserved_kernel(std::string_view name) {
+  return contains(kDevice, name) ? std::string_view() : reserved_word(name);
 }
 
 }  // namespace diecast

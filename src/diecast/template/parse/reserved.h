@@ -7,5 +7,7 @@ namespace diecast {
 
 // Why the word is taken ("a word of C++"); empty if it is free.
 std::string_view reserved_word(std::string_view name);
+// The same of a kernel's name, which is a function's: what expressions alone say is free.
+std::string_view reserved_kernel(std::string_view name);
 
 }  // namespace diecast

@@ -126,7 +126,12 @@ Result<Token> Tokens::expect_word(std::string_view role) {
 
 Result<void> Tokens::expect_end() {
   if (peek().kind == Token::Kind::end) return {};
-  return error(peek(), cat("the line should end before ", peek().shown()), "remove it");
+  const std::string what = cat("the line should end before ", peek().shown());
+  if (peek().is("=")) return error(peek(), what, "remove it; two numbers are compared by `==`");
+  static const std::vector<std::string> words{"align", "device", "divisible", "stride"};
+  const std::string meant =
+      peek().kind == Token::Kind::word ? did_you_mean(peek().text, words) : "";
+  return error(peek(), what + meant, meant.empty() ? "remove it" : "write that word, or remove it");
 }
 
 std::string_view Tokens::text_since(int column) const {
