@@ -50,6 +50,46 @@ TEST(Subcommands, CompileTakesTargetsAndGivesSourceOrJson) {
   EXPECT_EQ(diecast({"compile", "amax IN=bf16 @ sm_90a", "--target", "sm_9"}).exit_code, 1);
 }
 
+// One of several that fails takes nothing from the others, and is named.
+TEST(Subcommands, CompileOfALineTellsWhichFailedAndPrintsTheOthers) {
+  ToolRun diecast;
+  const std::string own = diecast.folder / "half.cu";
+  testing::write_text(own,
+                      "/* diecast\noption int A {1, 2}\nlaunch grid(1) block(A == 1 ? 32 : 2048)\n"
+                      "*/\nDIECAST_KERNEL {}\n");
+  const auto run = diecast({"compile", "half A=* @ sm_80", "--add", own});
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_NE(run.output.find("half A=1 @ sm_80\n"), std::string::npos) << run.output;
+  EXPECT_NE(run.output.find("failed: half A=2 @ sm_80\n"), std::string::npos) << run.output;
+  EXPECT_NE(run.errors.find("half.cu:3: a block of 2048 threads"), std::string::npos) << run.errors;
+  const auto listed = diecast({"compile", "half A=* @ sm_80", "--add", own, "--json"});
+  EXPECT_EQ(listed.exit_code, 1);
+  EXPECT_EQ(json::parse(listed.output).at("failed").at(0).at("specialization"), "half A=2 @ sm_80");
+  const auto sources = diecast({"compile", "amax IN=bf16,f16 @ sm_80", "--source"});
+  EXPECT_NE(sources.output.find("// amax "), std::string::npos) << sources.output;
+}
+
+TEST(Subcommands, WhatIsReadIsNeverWrittenOver) {
+  ToolRun diecast;
+  const std::string own = diecast.folder / "half.cu", manifest = diecast.folder / "wanted.txt";
+  const std::string text = "/* diecast\nlaunch grid(1) block(32)\n*/\nDIECAST_KERNEL {}\n";
+  testing::write_text(own, text);
+  testing::write_text(manifest, "half @ sm_80\n");
+  const std::vector<std::string> cases[] = {
+      {"compile", "half @ sm_80", "--add", own, "-o", diecast.folder / "./half.cu"},
+      {"compile", "half @ sm_80", "--add", own, "--source", "-o", own},
+      {"bundle", "create", manifest, "--add", own, "-o", own},
+      {"bundle", "create", manifest, "--add", own, "-o", manifest}};
+  for (const std::vector<std::string>& words : cases) {
+    const auto run = diecast(words);
+    EXPECT_EQ(run.exit_code, 1);
+    EXPECT_NE(run.errors.find("file_exists: the output "), std::string::npos) << run.errors;
+    EXPECT_NE(run.errors.find("fix: give the output another name"), std::string::npos);
+  }
+  EXPECT_EQ(testing::text_of(own), text);
+  EXPECT_EQ(testing::text_of(manifest), "half @ sm_80\n");
+}
+
 TEST(Subcommands, WarmTakesTargetsAndJobs) {
   ToolRun diecast;
   const std::string manifest = diecast.folder / "wanted.txt";
@@ -108,8 +148,9 @@ TEST(Subcommands, CacheSaysWhereItIsAndWhatItHolds) {
   EXPECT_NE(diecast({"cache", "ls"}).output.find(key.substr(0, 12)), std::string::npos);
   const auto none = diecast({"cache", "clear", "--compiler", "nvrtc"});  // a name, no prefix
   EXPECT_EQ(none.exit_code, 0);
-  EXPECT_TRUE(none.output.starts_with("note: nothing is of the compiler \"nvrtc\"; `diecast cache "
-                                      "stats` names those that it has\n"))
+  EXPECT_TRUE(
+      none.output.starts_with("note: nothing is of the compiler \"nvrtc\"; `diecast cache "
+                              "stats` names those that it has\n"))
       << none.output;
   EXPECT_EQ(json::parse(diecast({"cache", "ls", "--json"}).output).size(), 1u);
 }

@@ -65,11 +65,12 @@ TEST(Tool, VariantsThatCannotBeAreAnError) {
   const auto none = diecast({"variants", "quantize_nvfp4", "PROFILE=pr546", "FOUR_OVER_SIX=mae"});
   EXPECT_EQ(none.exit_code, 1);
   EXPECT_EQ(none.output, "");
-  EXPECT_EQ(none.errors,
-            "diecast: constraint_violated: quantize_nvfp4 has no variant with PROFILE=pr546 "
-            "FOUR_OVER_SIX=mae for sm_90a\n"
-            "  fix: `diecast show quantize_nvfp4` lists what it requires; of integers without a set "
-            "only the values of its `sample` line are tried\n");
+  EXPECT_EQ(
+      none.errors,
+      "diecast: constraint_violated: quantize_nvfp4 has no variant with PROFILE=pr546 "
+      "FOUR_OVER_SIX=mae for sm_90a\n"
+      "  fix: `diecast show quantize_nvfp4` lists what it requires; of integers without a set "
+      "only the values of its `sample` line are tried\n");
   EXPECT_EQ(diecast({"variants", "amax", "IN=bf16", "IN=f16"}).errors,
             "diecast: parse_error: IN is set twice\n  fix: write one IN=\n");
 }
@@ -148,6 +149,13 @@ TEST(Tool, ComparingSaysWhatIsNotFiniteAndCallsItNotExact) {
       << run.output;
   EXPECT_NE(run.output.find("signal to noise exact; 3 not finite, left out\n"), std::string::npos)
       << run.output;
+  zeros.tensors.erase("some"), nan.tensors.erase("some");
+  testing::write_text(a, testing::encode(zeros));
+  testing::write_text(b, testing::encode(nan));
+  const auto lost_all = diecast({"compare", a, b});
+  EXPECT_NE(lost_all.output.find("no finite value is in both; 2 not finite, left out\n"),
+            std::string::npos)
+      << lost_all.output;
 }
 
 TEST(Tool, CompilesASpellingAndFindsItAgain) {

@@ -51,6 +51,12 @@ TEST(Usage, WrongWordsAreErrorsWithAFix) {
       {{"bundle", "create", "a", "-o", "b", "--time-limit", "0"},
        "diecast: invalid_argument: --time-limit: Value 0 not in range 0.001000 to 86400.000000\n"
        "  fix: `diecast bundle create --help` shows what it takes\n"},
+      {{"warm", "a", "--time-limit", "nan"},
+       "diecast: invalid_argument: --time-limit: Value nan is not a number\n"
+       "  fix: `diecast warm --help` shows what it takes\n"},
+      {{"compile", "amax IN=bf16 @ sm_80", "--source", "--json"},
+       "diecast: invalid_argument: --source excludes --json\n"
+       "  fix: `diecast compile --help` shows what it takes\n"},
       {{"warm", "a", "--jbos", "1"},
        "diecast: invalid_argument: `diecast warm` has no option \"--jbos\"; did you mean "
        "`--jobs`?\n"

@@ -10,6 +10,7 @@
 #include <diecast/tool/console.h>
 #include <diecast/tool/open_runtime.h>
 #include <diecast/tool/outcomes.h>
+#include <diecast/tool/output_file.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -72,6 +73,8 @@ Result<int> write(const BundleArguments& options, std::vector<Packed> entries,
 
 // Exactly what the manifests name, compiled where the cache lacks it.
 Result<int> create(const BundleArguments& options) {
+  DIECAST_CHECK(check_no_input(options.file, options.own));
+  DIECAST_CHECK(check_no_input(options.file, options.manifests));
   RuntimeOptions with = RuntimeOptions::from_environment();
   with.isolated = options.limits.isolated();
   DIECAST_TRY(const auto runtime, open_runtime(with));

@@ -60,7 +60,7 @@ Command add_cache_prune(CLI::App& cache) {
       ->transform(CLI::AsSizeValue(false))
       ->transform(not_negative());
   command->add_option("--unused-days", options->days, "Remove what was not used for longer")
-      ->check(CLI::Range(0.0, 36500.0));
+      ->check(between(0.0, 36500.0));
   command->add_flag("--dry-run", options->dry_run, "Only say what would go");
   command->add_flag("--json", options->json, "For programs");
   return {command, [options]() -> Result<int> {

@@ -43,6 +43,17 @@ inline CLI::Validator not_negative() {
           "SIZE"};
 }
 
+// CLI::Range of numbers, but without NaN, which that lets through.
+inline CLI::Validator between(double least, double most) {
+  CLI::Validator range = CLI::Range(least, most);
+  return {[range](std::string& text) {
+            double value = 0;
+            const bool nan = CLI::detail::lexical_cast(text, value) && value != value;
+            return nan ? "Value " + text + " is not a number" : range(text);
+          },
+          range.get_description()};
+}
+
 // The path of this command itself; empty where it cannot be told.
 std::string own_program();
 

@@ -70,8 +70,8 @@ Result<int> run(const std::string& first, const std::string& second, bool json) 
               compare(a, b, [&](std::uint64_t done, std::uint64_t total) {
                 progress.update(done, total, "");
               }));
-  const auto apart = static_cast<std::size_t>(
-      std::ranges::count_if(comparison.tensors, has_no_counterpart));
+  const auto apart =
+      static_cast<std::size_t>(std::ranges::count_if(comparison.tensors, has_no_counterpart));
   if (json) {
     print_json(as_json(comparison));
     return apart == 0 ? 0 : 1;
@@ -95,6 +95,8 @@ Result<int> run(const std::string& first, const std::string& second, bool json) 
     print("nothing in one file can be compared with anything in the other");
   } else if (comparison.total.elements + comparison.total.nonfinite == 0) {
     print("no floating-point value is in both");
+  } else if (comparison.total.elements == 0) {
+    print(cat("no finite value is in both; ", left_out(comparison.total)));
   } else {
     const std::string rest = left_out(comparison.total);
     print(cat(apart == 0 ? "all values" : "the values that both have", ": largest error ",

@@ -7,7 +7,9 @@
 #include <diecast/tool/console.h>
 #include <diecast/tool/open_runtime.h>
 #include <diecast/tool/outcomes.h>
+#include <diecast/tool/output_file.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 namespace diecast::tool {
@@ -29,6 +31,7 @@ Result<void> write_file(const std::string& path, ByteSpan bytes) {
 }
 
 Result<int> compile(const CompileArguments& options) {
+  DIECAST_CHECK(check_no_input(options.output, options.own));
   DIECAST_TRY(const auto runtime, open_runtime());
   for (const std::string& path : options.own) DIECAST_CHECK(runtime->add(path));
   DIECAST_TRY(const auto targets, parse_targets(options.targets));
@@ -43,6 +46,7 @@ Result<int> compile(const CompileArguments& options) {
     for (const Specialization& one : wanted) {
       DIECAST_TRY(const Source source, runtime->render(one));
       if (options.output.empty()) {
+        if (wanted.size() > 1) print(cat("// ", one.spelling()));
         print(source.text);
       } else {
         DIECAST_CHECK(write_file(options.output, as_bytes(source.text)));
@@ -52,15 +56,15 @@ Result<int> compile(const CompileArguments& options) {
   }
   const auto outcomes =
       warm_with_progress(*runtime, wanted, 0, "compile", options.json || wanted.size() == 1);
-  for (const WarmOutcome& outcome : outcomes) {
-    if (outcome.error) return *outcome.error;
-  }
+  if (wanted.size() == 1 && outcomes[0].error) return *outcomes[0].error;
   if (!options.output.empty()) {
     DIECAST_CHECK(write_file(options.output, outcomes[0].resolved->artifact->payload));
   }
+  if (!options.json) tell_errors(outcomes);
   print_outcomes(*runtime, outcomes, options.json);
   tell_unless_kept(*runtime);
-  return 0;
+  const auto failed = [](const WarmOutcome& outcome) { return outcome.error.has_value(); };
+  return std::ranges::any_of(outcomes, failed) ? 1 : 0;
 }
 
 }  // namespace
@@ -75,9 +79,9 @@ Command add_compile(CLI::App& app) {
   command->add_option("-o,--output", options->output, "Write the machine code (or source) here");
   command->add_option("--add", options->own, "A template file of your own")
       ->allow_extra_args(false);
-  command->add_flag("--source", options->source,
-                    "The rendered source instead; nothing is compiled");
-  command->add_flag("--json", options->json, "For programs");
+  auto* source = command->add_flag("--source", options->source,
+                                   "The rendered source instead; nothing is compiled");
+  command->add_flag("--json", options->json, "For programs")->excludes(source);
   return {command, [options] { return compile(*options); }};
 }
 

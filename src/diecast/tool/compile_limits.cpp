@@ -8,7 +8,7 @@ void CompileLimits::add_to(CLI::App& command) {
   seconds = std::chrono::duration<double>(usual.time).count();
   bytes = usual.memory;
   auto* time = command.add_option("--time-limit", seconds, "Seconds a compile may take (120)")
-                   ->check(CLI::Range(0.001, 86400.0));
+                   ->check(between(0.001, 86400.0));
   auto* memory =
       command
           .add_option("--memory-limit", bytes, "Address space a compile may take (8G; 0: no limit)")

@@ -142,6 +142,30 @@ void print_outcomes(const Runtime& runtime, std::span<const WarmOutcome> outcome
   }
 }
 
+void tell_errors(std::span<const WarmOutcome> outcomes) {
+  constexpr std::size_t kNamed = 5;
+  std::vector<std::pair<Error, std::vector<std::string>>> failed;
+  for (const WarmOutcome& outcome : outcomes) {
+    if (!outcome.error) continue;
+    const std::string spelling = outcome.specialization->spelling();
+    if (outcome.error->code == ErrorCode::target_not_supported) {
+      print(cat("not built: ", spelling, ": ", outcome.error->what));
+      continue;
+    }
+    auto known = std::ranges::find_if(
+        failed, [&](const auto& one) { return one.first.message() == outcome.error->message(); });
+    if (known == failed.end()) known = failed.insert(known, {*outcome.error, {}});
+    known->second.push_back(spelling);
+  }
+  for (const auto& [error, spellings] : failed) {
+    print_error(error);
+    for (std::size_t i = 0; i < std::min(kNamed, spellings.size()); ++i)
+      print(cat("failed: ", spellings[i]));
+    if (spellings.size() > kNamed)
+      print(cat("failed: ", spellings.size() - kNamed, " more (--json names them)"));
+  }
+}
+
 void print_by_target(std::span<const WarmOutcome> outcomes) {
   struct Sum {
     int variants = 0, compiled = 0, registers = 0;

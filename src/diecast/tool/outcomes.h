@@ -30,6 +30,9 @@ std::vector<WarmOutcome> warm_with_progress(Runtime& runtime,
 // runtime has counted.
 void print_outcomes(const Runtime& runtime, std::span<const WarmOutcome> outcomes, bool json);
 
+// Each error once, with the kernels that it kept: one compiler may be missing for all of them.
+void tell_errors(std::span<const WarmOutcome> outcomes);
+
 // A line for each target: how many, cubin bytes, registers, spills, compile time.
 void print_by_target(std::span<const WarmOutcome> outcomes);
 

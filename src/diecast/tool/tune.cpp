@@ -238,7 +238,7 @@ Command add_tune(CLI::App& app) {
       ->capture_default_str();
   auto* limit = of_measuring(command->add_option("--time-limit", options->time_limit,
                                                  "Seconds a configuration may take"))
-                    ->check(CLI::Range(0.001, 86400.0))
+                    ->check(between(0.001, 86400.0))
                     ->capture_default_str();
   of_measuring(command->add_flag("--in-process", options->in_process,
                                  "Run them in this process, without limits"))

@@ -42,32 +42,6 @@ Count count_of(std::span<const WarmOutcome> outcomes) {
   return out;
 }
 
-// Each error once, with the kernels that it kept: one compiler may be missing for all of them.
-Count tell(std::span<const WarmOutcome> outcomes) {
-  constexpr std::size_t kNamed = 5;
-  std::vector<std::pair<Error, std::vector<std::string>>> failed;
-  for (const WarmOutcome& outcome : outcomes) {
-    if (!outcome.error) continue;
-    const std::string spelling = outcome.specialization->spelling();
-    if (outcome.error->code == ErrorCode::target_not_supported) {
-      print(cat("not built: ", spelling, ": ", outcome.error->what));
-      continue;
-    }
-    auto known = std::ranges::find_if(
-        failed, [&](const auto& one) { return one.first.message() == outcome.error->message(); });
-    if (known == failed.end()) known = failed.insert(known, {*outcome.error, {}});
-    known->second.push_back(spelling);
-  }
-  for (const auto& [error, spellings] : failed) {
-    print_error(error);
-    for (std::size_t i = 0; i < std::min(kNamed, spellings.size()); ++i)
-      print(cat("failed: ", spellings[i]));
-    if (spellings.size() > kNamed)
-      print(cat("failed: ", spellings.size() - kNamed, " more (--json names them)"));
-  }
-  return count_of(outcomes);
-}
-
 // A root that is not there yet is an empty one: everything would be compiled.
 Result<void> check_roots(Runtime& runtime) {
   const auto roots = roots_of(runtime);
@@ -143,7 +117,8 @@ Result<int> run(const WarmArguments& options) {
   if (options.expect_no_new) return expect_no_new(*runtime, wanted, options.json);
   DIECAST_CHECK(writable_of(*runtime));
   const auto outcomes = warm_with_progress(*runtime, wanted, options.jobs, "warm", options.json);
-  const Count count = options.json ? count_of(outcomes) : tell(outcomes);
+  if (!options.json) tell_errors(outcomes);
+  const Count count = count_of(outcomes);
   if (options.json) {
     print_outcomes(*runtime, outcomes, true);
   } else {
