@@ -245,6 +245,9 @@ TEST(Vectors, BrokenFileIsAnError) {
   EXPECT_EQ(with(R"([{"name":"c0","shape":[4294967296,4294967296],"dtype":"f32"}])"),
             "file_corrupt: case \"c0\", shape [4294967296, 4294967296]: more elements than 64 bits "
             "count");
+  EXPECT_EQ(with(R"([{"name":"c0","shape":[0,4611686018427387904],"dtype":"f32"}])"),
+            "file_corrupt: case \"c0\", shape [0, 4611686018427387904]: the limit is 268435456 "
+            "elements");
   EXPECT_EQ(with(R"([{"name":"c0","shape":[4,16],"dtype":"f32"}])"),
             "file_corrupt: tensor \"c0/x\" is F32 of 128 bytes, not F32 of 256");
   file = small();

@@ -74,6 +74,10 @@ Result<void> PreparedAmax::run(const Tensor& x, float* result, bool accumulate,
     return Error{ErrorCode::missing_buffer, "amax: the result is null",
                  cat("pass device memory for f32 [", count, "]")};
   }
+  if (reinterpret_cast<std::uintptr_t>(result) % alignof(float) != 0) {
+    return Error{ErrorCode::misaligned, "amax: the result is not at a multiple of 4 bytes",
+                 "allocate it as f32"};
+  }
   if (accumulate && !meets(per)) {
     return Error{ErrorCode::not_supported,
                  cat("amax: maxima of one ", per_name(per), " each do not accumulate"),
@@ -100,6 +104,11 @@ Result<void> PreparedAmax::clear(float* result, std::int64_t count, Stream strea
 Result<void> amax(Runtime& runtime, const Tensor& x, float* result, const AmaxOptions& options,
                   Stream stream) {
   DIECAST_TRY(const auto device, device_or_default(runtime, options.device));
+  // Of others a prepared one's key would be that of a smaller block.
+  if (options.block < 0 || options.block > 0xFFFF) {
+    return Error{ErrorCode::value_not_allowed, cat("amax: block = ", options.block),
+                 "blocks have 8, 16, 32, 64 or 128 elements"};
+  }
   PreparedAmax::Request request{x.dtype,           options.per, rows_class(x), 0, options.nans,
                                 options.transform, 0,           options.block};
   if (options.transform != AmaxTransform::none) request.sign_mask = options.sign_mask;

@@ -22,6 +22,7 @@ Result<Tensor> flat(const Tensor& tensor, std::string_view name) {
                  "pass bf16, f16 or f32"};
   }
   DIECAST_CHECK(tensor.check(name));
+  DIECAST_CHECK(tensor.check_rows_known(name));
   if (tensor.rows() > 1 && tensor.stride() != tensor.cols()) {
     return Error{
         ErrorCode::shape_mismatch,
@@ -248,6 +249,7 @@ Result<void> PreparedFp4FakeQuantBlock::run(const Tensor& x, const float* global
                                             const Tensor& out, Stream stream) const {
   DIECAST_CHECK(x.check("fp4_fake_quant_block: x"));
   DIECAST_CHECK(out.check("fp4_fake_quant_block: out"));
+  if (x.device_rows == nullptr) DIECAST_CHECK(out.check_rows_known("fp4_fake_quant_block: out"));
   if (x.shape != out.shape) return other_shape(kName, "out", out.shape, x.shape);
   const KernelArgument arguments[] = {tensor_argument(x), floats(global_amax), tensor_argument(out),
                                       rows_argument(x), cols_argument(x)};

@@ -95,6 +95,7 @@ Result<void> check_bias(const GemmNvfp4Options& options, std::int64_t rows, std:
                  "bias is bf16, f16 or f32"};
   }
   DIECAST_CHECK(bias.check("gemm_nvfp4: bias"));
+  DIECAST_CHECK(bias.check_rows_known("gemm_nvfp4: bias"));
   if (bias.cols() == cols && bias.rows() == rows && bias.stride() == cols) return {};
   return Error{ErrorCode::shape_mismatch,
                cat(kGemm, ": bias is ", bias.shape.text(), ", not ", rows, " dense rows of ", cols),

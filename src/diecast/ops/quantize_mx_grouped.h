@@ -30,7 +30,7 @@ struct QuantizeMxGroupedOptions : QuantizeMxOptions {
 // rows behind the last offset, and those of a member that its row count leaves out, are never read
 // and nothing is written for them; empty members write nothing. As quantize_mx for each member,
 // with group.whole saying what the outputs are. Errors: those of QuantizedGroup::check and
-// quantize_mx; not_supported (columnwise FP8 scales that are apart), misaligned, missing_buffer
+// quantize_mx; misaligned, missing_buffer
 // (offsets or counts that only the host has, where nothing is described).
 Result<void> quantize_mx_grouped(Runtime& runtime, const Tensor& x, const QuantizedGroup& group,
                                  const QuantizeMxGroupedOptions& options = {}, Stream stream = {});

@@ -112,4 +112,10 @@ Result<void> Tensor::check_any(std::string_view name) const {
   return {};
 }
 
+Result<void> Tensor::check_rows_known(std::string_view name) const {
+  if (device_rows == nullptr) return {};
+  return Error{ErrorCode::not_supported, cat(name, " has a row count in device memory"),
+               "leave device_rows null: every row is taken"};
+}
+
 }  // namespace diecast

@@ -75,6 +75,8 @@ struct Tensor {
     if (is_plain_matrix()) return {};
     return check_any(name);
   }
+  // For what takes every row there is. Errors: not_supported (the device counts the rows).
+  Result<void> check_rows_known(std::string_view name) const;
 
  private:
   // Two dimensions of a size that no product of them leaves 63 bits, and an address: most tensors

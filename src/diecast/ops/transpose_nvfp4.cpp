@@ -28,7 +28,7 @@ Result<void> check_matrix(const QuantizedTensor& x) {
 
 std::uint64_t PreparedTransposeCodes::Request::word() const {
   return static_cast<std::uint64_t>(OpKind::transpose_codes) |
-         static_cast<std::uint64_t>(pad) << 8 | static_cast<std::uint64_t>(whole_words) << 16;
+         std::uint64_t{static_cast<std::uint32_t>(pad)} << 8 | std::uint64_t{whole_words} << 40;
 }
 
 Result<PreparedTransposeCodes> PreparedTransposeCodes::prepare(

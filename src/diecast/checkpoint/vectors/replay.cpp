@@ -78,6 +78,15 @@ Result<Bytes> CaseReplay::x() const {
     return corrupt_vectors(file_.path(), cat("case ", quote(one_.name), ", shape ",
                                              shape_text(one_.shape), ": ", size.fault));
   }
+  // One dimension of 0 makes no bytes of the others, of which amaxes have their number.
+  std::uint64_t most = 1;
+  for (const std::uint64_t dim : one_.shape) {
+    if (dim != 0 && __builtin_mul_overflow(most, dim, &most)) most = UINT64_MAX;
+    if (most > kCaseLimit)
+      return corrupt_vectors(file_.path(),
+                             cat("case ", quote(one_.name), ", shape ", shape_text(one_.shape),
+                                 ": the limit is ", kCaseLimit, " elements"));
+  }
   return load("x", stored, size.bytes);
 }
 

@@ -60,6 +60,7 @@ Result<void> check_options(const WeightFamily& family, const MasterCastOptions& 
 Result<void> check_shard(const Tensor& shard, std::int64_t start, const QuantizedTensor& weight,
                          const MasterCastOptions& options, const std::string& name) {
   DIECAST_CHECK(shard.check(name + " master shard"));
+  DIECAST_CHECK(shard.check_rows_known(name + " master shard"));
   const std::int64_t count = shard.rows() * shard.cols();
   if (count == 0) return {};
   if (shard.dtype != DType::f32 && shard.dtype != DType::bf16) {

@@ -8,6 +8,7 @@ namespace diecast {
 bool is_nvfp4tensor(const QuantizedTensor& tensor) { return tensor.format == Format::nvfp4; }
 
 Result<Shape> get_nvfp4_rowwise_packed_shape(const Shape& shape) {
+  DIECAST_CHECK(shape.elements());
   if (shape.rank == 0) return shape;
   const std::int64_t last = shape.cols();
   if (last % 2 != 0) {
@@ -42,6 +43,12 @@ Result<void> modify_nvfp4_rowwise_storage(Device& device, QuantizedTensor& weigh
   if (weight.rowwise.data == nullptr && bytes > 0) {
     return Error{ErrorCode::missing_buffer, "the weight has no rowwise data to move",
                  "set rowwise.data yourself: there is nothing to copy"};
+  }
+  if (weight.rowwise.data_bytes < bytes) {
+    return Error{ErrorCode::shape_mismatch,
+                 cat("the weight's rowwise data has ", weight.rowwise.data_bytes,
+                     " bytes, a weight ", weight.shape.text(), " has ", bytes),
+                 "set rowwise as rowwise_sizes() has it"};
   }
   const auto size = static_cast<std::size_t>(bytes);
   DIECAST_CHECK(device.copy_on_device(storage.data, weight.rowwise.data, size, stream));
