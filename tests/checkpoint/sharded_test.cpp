@@ -103,6 +103,16 @@ TEST_F(Sharded, OneFileOfAFolderBecomesAFolder) {
   EXPECT_EQ(quantize(model_, small_).error().code, ErrorCode::file_exists);
 }
 
+// Its one file has the name of a checkpoint without an index.
+TEST_F(Sharded, AnIndexOfOneFileStaysWhatItIs) {
+  const std::string index = write_shards(model_, {{"model.safetensors", sample()}});
+  ASSERT_TRUE(quantize(index, small_));
+  EXPECT_TRUE(Checkpoint::open(small_).value().index());
+  std::filesystem::remove(small_ + "/" + kIndexName);  // as a run leaves it that was killed late
+  EXPECT_TRUE(quantize(model_, small_));
+  EXPECT_TRUE(Checkpoint::open(small_).value().index());
+}
+
 TEST_F(Sharded, AnOutputThatWouldLoseSomethingIsRefused) {
   const std::string index = write_shards(model_, sample_shards());
   const auto refused = [&](const std::string& output) {

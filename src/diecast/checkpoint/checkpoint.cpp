@@ -20,12 +20,20 @@ bool exists(FileSystem& files, const std::string& path) {
   return files.status_at(AT_FDCWD, path.c_str(), &found, 0) >= 0;
 }
 
-// The one of both names that a folder has.
+Result<SafetensorsIndex> read_index(FileSystem& files, const std::string& path) {
+  DIECAST_TRY(const Bytes text, read_file(files, path, kHeaderLimit));
+  return parse_index(file_text(text), path);
+}
+
+// The one of both names that a folder has; the index where the other is one of its files.
 Result<std::string_view> name_in(FileSystem& files, const std::string& folder) {
   const bool one = exists(files, cat(folder, "/", kCheckpointFile));
   const bool index = exists(files, cat(folder, "/", kCheckpointIndex));
   if (one != index) return one ? kCheckpointFile : kCheckpointIndex;
   if (one) {
+    const auto both = read_index(files, cat(folder, "/", kCheckpointIndex));
+    const auto is_it = [](const auto& tensor) { return tensor.second == kCheckpointFile; };
+    if (both && std::ranges::any_of(both->files, is_it)) return kCheckpointIndex;
     return Error{ErrorCode::invalid_argument,
                  cat("the folder ", quote(folder, 1000), " has both ", kCheckpointFile, " and ",
                      kCheckpointIndex),
@@ -74,8 +82,7 @@ Result<Checkpoint> Checkpoint::open(const std::string& path, bool strict, FileSy
 
 Result<void> Checkpoint::open_index(const std::string& folder, FileSystem& files, bool strict) {
   const std::string path = cat(folder, "/", index_name_);
-  DIECAST_TRY(const Bytes text, read_file(files, path, kHeaderLimit));
-  DIECAST_TRY(index_, parse_index(file_text(text), path));
+  DIECAST_TRY(index_, read_index(files, path));
   std::set<std::string> names;
   for (const auto& [tensor, name] : index_->files) names.insert(name);
   names_.assign(names.begin(), names.end());

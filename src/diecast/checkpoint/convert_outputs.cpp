@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace diecast {
@@ -34,6 +35,8 @@ Result<void> ConvertOutputs::make_folder(const std::string& output) {
   std::vector<std::string_view> taken = {kCheckpointIndex};
   if (input_->index()) taken = {input_->index_name(), kCheckpointFile};
   for (const std::string_view name : taken) {
+    if (std::ranges::find(input_->names(), name) != input_->names().end())
+      continue;  // of its files
     const std::string there = cat(folder_, name);
     if (files_->status_at(AT_FDCWD, there.c_str(), &old, AT_SYMLINK_NOFOLLOW) < 0) continue;
     return Error{

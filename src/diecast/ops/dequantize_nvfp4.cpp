@@ -147,6 +147,7 @@ Result<void> PreparedDequantizeNvfp4::run(const QuantizedTensor& x, const Tensor
                  "prepare another op for this input"};
   }
   const QuantizedSide& side = x.side(request_.columnwise);
+  if (out.rows() * out.cols() == 0) return {};
   const bool apart = !request_.columnwise && request_.rows == RowsClass::any;
   const std::int64_t pitch = (x.cols() + 15) / 16 * 8;  // bytes of a row of codes
   const KernelArgument arguments[] = {

@@ -127,6 +127,7 @@ Result<void> PreparedGemmNvfp4::run(const QuantizedTensor& a, const QuantizedTen
     return Error{ErrorCode::not_supported, cat(kName, ": prepared for path own, not cublaslt"),
                  "prepare a PreparedGemmCublaslt, or path = \"own\""};
   }
+  if (out.rows() * out.cols() == 0) return {};
   const GemmOperand left = operand_a(a, options.layout), right = operand_b(b, options.layout);
   const auto none = KernelArgument::tensor(DType::u8, nullptr);
   const KernelArgument arguments[] = {KernelArgument::tensor(DType::u8, left.side().data),

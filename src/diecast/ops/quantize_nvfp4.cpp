@@ -172,6 +172,7 @@ Result<KernelArgument> rng_argument(std::string_view op, bool wanted, const std:
   if (!plain_.holds(x, out) || !as_asked) [[unlikely]] {  // else x is of two dimensions
     DIECAST_CHECK(check(x, out, block_amax));
     rows = x.rows(), cols = x.cols();
+    if (rows * cols == 0 && out.rowwise.amax == nullptr) return {};  // of no expert's tokens
   }
   if (request_.stochastic != (rng_state != nullptr)) [[unlikely]]
     return rng_argument(kOp, request_.stochastic, rng_state).error();

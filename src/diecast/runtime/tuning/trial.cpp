@@ -13,17 +13,19 @@ constexpr std::size_t kPiece = 1u << 22;  // bytes drawn, filled and read at onc
 constexpr double kSampleMs = 1;           // what a sample should take, at least
 constexpr int kMostLaunches = 100;        // in a sample
 
-// The bits of one element: a float between 1/8 and 16, or any byte.
-std::uint64_t element_bits(DType type, bool negative_too, std::uint64_t random) {
-  const std::uint64_t sign = negative_too ? random >> 63 : 0,
-                      power = (random >> 32) % 7;  // 2^-3 to 2^3
+// The bits of one element: a float between 1/8 and 16, or any byte. Of data some are as far as 2^12
+// up and down, so that sums in another order are other sums.
+std::uint64_t element_bits(DType type, bool data, std::uint64_t random) {
+  const std::uint64_t sign = data ? random >> 63 : 0, power = (random >> 32) % 7;  // 2^-3 to 2^3
+  const bool far = data && (random >> 40) % 4 == 0;
+  const std::uint64_t wide = far ? (random >> 44) % 25 : 9 + power;  // 2^-12 to 2^12
   switch (type) {
     case DType::bf16:
-      return sign << 15 | (124 + power) << 7 | (random & 127);
+      return sign << 15 | (115 + wide) << 7 | (random & 127);
     case DType::f16:
-      return sign << 15 | (12 + power) << 10 | (random & 1023);
+      return sign << 15 | (3 + wide) << 10 | (random & 1023);
     case DType::f32:
-      return sign << 31 | (124 + power) << 23 | (random & 0x7fffff);
+      return sign << 31 | (115 + wide) << 23 | (random & 0x7fffff);
     case DType::e4m3:
       return (4 + power) << 3 | (random & 7);
     case DType::e5m2:
@@ -35,12 +37,12 @@ std::uint64_t element_bits(DType type, bool negative_too, std::uint64_t random) 
   }
 }
 
-Bytes drawn(DType type, bool negative_too, std::size_t bytes) {
+Bytes drawn(DType type, bool data, std::size_t bytes) {
   const auto width = static_cast<std::size_t>(dtype_bits(type) / 8);
   Bytes out(std::min(bytes, kPiece));
   std::mt19937_64 random(static_cast<std::uint64_t>(type) + 1);
   for (std::size_t at = 0; at + width <= out.size(); at += width) {
-    const std::uint64_t bits = element_bits(type, negative_too, random());
+    const std::uint64_t bits = element_bits(type, data, random());
     for (std::size_t i = 0; i < width; ++i) out[at + i] = static_cast<std::byte>(bits >> (8 * i));
   }
   return out;
@@ -115,8 +117,7 @@ Result<Trial> Trial::make(const Specialization& specialization, std::shared_ptr<
   return out;
 }
 
-Result<void> Trial::add_tensor(const BoundArgument& argument, std::int64_t elements,
-                               bool negative_too) {
+Result<void> Trial::add_tensor(const BoundArgument& argument, std::int64_t elements, bool is_data) {
   Memory one;
   one.bytes = static_cast<std::size_t>(elements * dtype_bits(argument.dtype) / 8);
   DIECAST_TRY(void* const data, device_->allocate(one.bytes));
@@ -125,7 +126,7 @@ Result<void> Trial::add_tensor(const BoundArgument& argument, std::int64_t eleme
   one.written = argument.direction != Argument::Direction::in;
   one.before = argument.direction == Argument::Direction::out ? 0xA5 : 0;
   if (!one.written) {
-    const Bytes values = drawn(argument.dtype, negative_too, one.bytes);
+    const Bytes values = drawn(argument.dtype, is_data, one.bytes);
     for (std::size_t at = 0; at < one.bytes; at += values.size()) {
       DIECAST_CHECK(device_->copy_to_device(static_cast<std::byte*>(data) + at, values.data(),
                                             std::min(values.size(), one.bytes - at), {}));

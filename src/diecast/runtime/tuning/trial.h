@@ -34,7 +34,7 @@ class Trial {
     bool written = false;
     std::uint8_t before = 0;  // each byte of what is written
   };
-  Result<void> add_tensor(const BoundArgument& argument, std::int64_t elements, bool negative_too);
+  Result<void> add_tensor(const BoundArgument& argument, std::int64_t elements, bool is_data);
 
   std::shared_ptr<Device> device_;
   std::vector<Memory> memory_;
