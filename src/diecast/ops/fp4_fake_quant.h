@@ -30,15 +30,16 @@ struct Fp4ScaleOptions {
 };
 
 // scales = the blocks' scales from their amaxes, both dense f32 of one shape, any shape. NaN stays
-// NaN. Errors: dtype_mismatch, shape_mismatch, missing_buffer (scratch too), and those of
-// preparing.
+// NaN. Errors: dtype_mismatch, shape_mismatch, missing_buffer (scratch too), not_supported (rows
+// that the device counts), and those of preparing.
 Result<void> compute_fp4_scales(Runtime& runtime, const Tensor& amax, const Tensor& scales,
                                 const Fp4ScaleOptions& options = {}, Stream stream = {});
 
 // x, dense with any leading dimensions, in blocks of BLOCK = numel(x) / numel(amax) elements one
 // behind another; amax dense f32 of any shape. out: dense, of x's shape and any float type.
 // Errors: shape_mismatch (numel(amax) * BLOCK is not numel(x), rows apart), value_not_allowed (a
-// BLOCK other than 8, 16, 32, 64, 128), dtype_mismatch, missing_buffer, and those of preparing.
+// BLOCK other than 8, 16, 32, 64, 128), dtype_mismatch, missing_buffer, not_supported (rows that
+// the device counts), and those of preparing.
 Result<void> static_blockwise_fp4_fake_quant(Runtime& runtime, const Tensor& x, const Tensor& amax,
                                              const Tensor& out, const Fp4ScaleOptions& options = {},
                                              Stream stream = {});
