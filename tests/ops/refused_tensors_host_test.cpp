@@ -46,7 +46,8 @@ TEST_F(RefusedTensors, AMisalignedAmaxIsNotWrittenTo) {
 
 // 272 has the low eight bits of 16, and the next of a flag.
 TEST_F(RefusedTensors, APadBeyondEightBitsIsNoSmallerOne) {
-  std::array<std::uint8_t, 64> from = {}, to = {};
+  std::array<std::uint8_t, 2 * 16 / 2> from = {};
+  std::array<std::uint8_t, 16 * 16 / 2> to = {};  // 16 rows of 2 codes, padded to 16
   const auto with = [&](int pad) {
     return transpose_codes(*test_runtime(), from.data(), 2, 16, pad, to.data(), {device_});
   };
