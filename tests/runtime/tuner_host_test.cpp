@@ -76,5 +76,78 @@ TEST_F(TunerOnHost, NamesAnArgumentThatAHeaderDoesNotTell) {
   EXPECT_NE(refused.error().code, ErrorCode::internal);
 }
 
+constexpr const char* kGather = R"(/* diecast
+tune int THREADS {32, 64} = 32
+tune int waves {1, 2} = 1
+size count
+arg x in f32 [4]
+arg index in i32 [count]
+arg scale f32
+arg shift i64
+arg y out f32 [count]
+arg count
+launch grid(waves) block(THREADS)
+target host
+exchange none
+*/
+DIECAST_KERNEL {
+  const i64 step = i64{gridDim.x} * blockDim.x;
+  for (i64 i = i64{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += step)
+    y[i] = x[index[i]] * scale + static_cast<f32>(shift);
+}
+)";
+
+TEST_F(TunerOnHost, LaunchesWithTheArgumentsThatItsCallerGives) {
+  testing::write_text(folder_ / "gather.cu", kGather);
+  ASSERT_TRUE(runtime_->add(folder_ / "gather.cu"));
+  TuneRequest request;
+  request.name = "gather";
+  request.sizes = {{{"count", 5}}};
+  request.samples = 1;
+  const auto error_of = [&] {
+    const auto refused = runtime_->tune(request, device_);
+    return refused ? "tuned" : refused.error().message();
+  };
+  EXPECT_EQ(error_of(),
+            "diecast: not_supported: gather: the header does not tell what to give for index\n"
+            "  fix: tune it in a program that gives it: TuneRequest::given");
+  const std::int32_t index[] = {3, 0, 0, 1, 2};
+  const float x[] = {1, 2, 4, 8};
+  request.given = {{"index", KernelArgument::tensor(DType::i32, index)},
+                   {"x", KernelArgument::tensor(DType::f32, x)}};
+  EXPECT_EQ(error_of(),
+            "diecast: not_supported: gather: the header does not tell what to give for shift\n"
+            "  fix: give a value: --scalar shift=1");
+  request.given.emplace_back("shift", KernelArgument::scalar(std::int64_t{-3}));
+  int runs = 0;
+  request.check = [&](const TunedRun& run) -> Result<void> {
+    ++runs;
+    const auto* const y = static_cast<const float*>(run.arguments[4].data);
+    EXPECT_EQ(std::vector<float>(y, y + 5), (std::vector<float>{5, -2, -2, -1, 1}));
+    return {};
+  };
+  const auto records = runtime_->tune(request, device_);
+  ASSERT_TRUE(records) << records.error().message();
+  EXPECT_EQ(records->size(), 4u);
+  EXPECT_EQ(runs, 4);
+  for (const TuningRecord& one : *records) EXPECT_EQ(one.outcome, Outcome::timed) << one.line();
+
+  const GivenArguments good = request.given;
+  const KernelArgument any = KernelArgument::scalar(1.0f);
+  for (const auto& [name, code] :
+       std::vector<std::pair<std::string, ErrorCode>>{{"shft", ErrorCode::unknown_parameter},
+                                                      {"count", ErrorCode::invalid_argument},
+                                                      {"y", ErrorCode::invalid_argument},
+                                                      {"shift", ErrorCode::invalid_argument},
+                                                      {"scale", ErrorCode::dtype_mismatch}}) {
+    request.given = good;
+    request.given.emplace_back(name,
+                               name == "scale" ? KernelArgument::scalar(std::int32_t{1}) : any);
+    const auto refused = runtime_->tune(request, device_);
+    ASSERT_FALSE(refused) << name;
+    EXPECT_EQ(refused.error().code, code) << refused.error().message();
+  }
+}
+
 }  // namespace
 }  // namespace diecast

@@ -105,6 +105,59 @@ DIECAST_KERNEL {
   }
 }
 
+TEST(ToolTune, LaunchesWithTheScalarsOfTheCommandLine) {
+  ToolRun diecast;
+  if (!host_works(diecast)) GTEST_SKIP() << "no host device or compiler";
+  // Any other value than those given below is a fault.
+  testing::write_text(diecast.folder / "scalars.cu", R"(/* diecast
+tune int THREADS {32, 64} = 32
+size count
+arg eps f32
+arg first i64
+arg mask u32
+arg one f32
+arg y out f32 [count]
+arg count
+launch grid(1) block(THREADS)
+target host
+exchange none
+*/
+DIECAST_KERNEL {
+  if (eps != -1e-5f || first != -9007199254740993 || mask != 4294967295u || one != 1.0f)
+    *reinterpret_cast<volatile int*>(8) = 1;
+  if (threadIdx.x == 0) y[0] = eps;
+}
+)");
+  std::vector<std::string> tune = {
+      "tune",     "scalars",        "--target",  "host", "--add",    diecast.folder / "scalars.cu",
+      "--size",   "count=8",        "--samples", "1",    "--scalar", "eps=-1e-5",
+      "--scalar", "mask=4294967295"};
+  auto run = diecast(tune);
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_NE(run.errors.find("does not tell what to give for first\n"
+                            "  fix: give a value: --scalar first=1"),
+            std::string::npos)
+      << run.errors;
+  tune.insert(tune.end(), {"--scalar", "first=-9007199254740993"});
+  run = diecast(tune);
+  EXPECT_EQ(run.exit_code, 0) << run.errors << run.output;
+
+  for (const auto& [scalar, told] : std::vector<std::pair<std::string, std::string>>{
+           {"frst=1",
+            "unknown_parameter: --scalar: no scalar is named \"frst\"; did you mean `first`?"},
+           {"first", "invalid_argument: \"first\" is no scalar"},
+           {"count=8", "no scalar is named \"count\""},
+           {"first=1", "scalars: first is given twice"},
+           {"one=1e99", "--scalar one=1e99: \"1e99\" is no f32"},
+           {"one=1x", "is no f32"}}) {
+    std::vector<std::string> wrong = tune;
+    wrong.insert(wrong.end(), {"--scalar", scalar});
+    run = diecast(wrong);
+    EXPECT_EQ(run.exit_code, 1) << scalar;
+    EXPECT_NE(run.errors.find(told), std::string::npos) << run.errors;
+  }
+}
+
 TEST(ToolTune, MeasuresAgainWhatHasNoTimeWhenAsked) {
   ToolRun diecast;
   if (!host_works(diecast)) GTEST_SKIP() << "no host device or compiler";

@@ -130,6 +130,10 @@ Result<TuningRecord> measure_isolated(const RuntimeOptions& options,
     process.arguments.push_back("--size");
     process.arguments.push_back(cat(name, "=", value));
   }
+  for (const auto& [name, value] : request.given) {
+    process.arguments.push_back("--scalar");
+    process.arguments.push_back(cat(name, "=", *scalar_text(value)));
+  }
   process.arguments.insert(process.arguments.end(), request.arguments.begin(),
                            request.arguments.end());
   process.time_limit = options.isolated.time;
@@ -182,6 +186,12 @@ Result<std::vector<Specialization>> configurations(const Specialization& plain,
   return out;
 }
 
+// Memory of this process means nothing to another.
+bool for_other_processes(const GivenArguments& given) {
+  return std::ranges::all_of(given,
+                             [](const auto& one) { return scalar_text(one.second).has_value(); });
+}
+
 Result<void> check_sizes(const Specialization& specialization, const RunSizes& sizes) {
   std::vector<std::string> names;
   for (const auto& [name, value] : sizes) names.push_back(name);
@@ -203,7 +213,7 @@ Result<TuningRecord> tune_one(Runtime& runtime, const Specialization& specializa
   const Bindings defaults = with_default_tunes(tmpl, specialization.bindings(), request.bindings);
   DIECAST_TRY(const Specialization plain, Specialization::make(specialization.shared_tmpl(),
                                                                defaults, specialization.target()));
-  DIECAST_TRY(const Trial trial, Trial::make(plain, device, sizes));
+  DIECAST_TRY(const Trial trial, Trial::make(plain, device, sizes, request.given));
   DIECAST_TRY(const auto kernel, runtime.preload(plain, device));
   DIECAST_TRY(const LaunchTunes tunes, kernel->tunes(launch_tunes(plain)));
   DIECAST_TRY(const auto wanted, outputs_of(*kernel, trial, tunes));
@@ -219,8 +229,9 @@ Result<std::vector<TuningRecord>> Runtime::tune(const TuneRequest& request,
   const Bindings defaults = with_default_tunes(*found, request.bindings, request.bindings);
   DIECAST_TRY(const Specialization plain, specialize_for(request.name, defaults, *device));
   DIECAST_TRY(const auto candidates, configurations(plain, request.bindings));
+  DIECAST_CHECK(check_given(*found, request.given));
   const bool isolated = !state_->options.isolated.program.empty() && !request.check &&
-                        device->properties().ordinal == 0;
+                        for_other_processes(request.given) && device->properties().ordinal == 0;
   std::vector<TuningRecord> out(request.known.begin(), request.known.end());
   for (const RunSizes& sizes : request.sizes) {
     DIECAST_CHECK(check_sizes(plain, sizes));

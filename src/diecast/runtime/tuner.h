@@ -5,6 +5,7 @@
 #pragma once
 
 #include <diecast/runtime/runtime.h>
+#include <diecast/runtime/tuning/given.h>
 #include <diecast/runtime/tuning/record.h>
 
 #include <functional>
@@ -26,6 +27,9 @@ struct TuneRequest {
   Bindings bindings;                    // options and shapes; a tune given here is held
   std::vector<RunSizes> sizes;          // one measurement each
   std::span<const TuningRecord> known;  // measured before: these configurations are not run again
+  // Arguments in place of what the header alone would make: a scalar's value (of f32 else 1; of
+  // other types there is none), indices, a structure. They are no part of a record.
+  GivenArguments given;
   std::function<Result<void>(const TunedRun&)> check;  // an error: the configuration `differs`
   std::function<void(const TuningRecord&)> on_record;  // as each comes
   int samples = 15;

@@ -11,6 +11,7 @@
 #include <diecast/tool/open_runtime.h>
 #include <diecast/tool/record_file.h>
 #include <diecast/tool/tune_report.h>
+#include <diecast/tool/tune_scalars.h>
 #include <diecast/tool/tune_sizes.h>
 
 #include <algorithm>
@@ -20,7 +21,7 @@ namespace diecast::tool {
 namespace {
 
 struct TuneArguments {
-  std::vector<std::string> spellings, own, sizes, merge;
+  std::vector<std::string> spellings, own, sizes, scalars, merge;
   std::string target = "auto", out;
   double time_limit = 60;
   int samples = 15;
@@ -68,6 +69,7 @@ Result<std::vector<TuningRecord>> tune(Runtime& runtime, const KernelToTune& ker
   request.name = tmpl.name();
   request.bindings = held;
   request.sizes = points_of(kernel.plain, sizes, device->properties().cc == 0);
+  DIECAST_TRY(request.given, scalars_of(kernel.plain, options.scalars));
   request.samples = options.samples;
   const auto known =
       known_of(kernel, held, device_fingerprint(device->properties()), options, file);
@@ -193,6 +195,7 @@ Result<int> run(const TuneArguments& options) {
   std::vector<Specialization> plain;
   for (const KernelToTune& kernel : kernels) plain.push_back(kernel.plain);
   DIECAST_CHECK(check_sizes_of(plain, sizes));
+  DIECAST_CHECK(check_scalars_of(plain, options.scalars));
   std::vector<TuningRecord> records;
   for (const KernelToTune& kernel : kernels) {
     DIECAST_TRY(const auto some, tune_all(*runtime, kernel, device, options, sizes, file));
@@ -225,6 +228,9 @@ Command add_tune(CLI::App& app) {
       ->capture_default_str();
   of_measuring(command->add_option("--size", options->sizes,
                                    "Sizes to run at: rows=1,512,16384; once a name"))
+      ->allow_extra_args(false);
+  of_measuring(command->add_option("--scalar", options->scalars,
+                                   "A scalar's value: eps=1e-5; else those of f32 are 1"))
       ->allow_extra_args(false);
   auto* out = command->add_option(
       "--out", options->out, "A file that gets each record; what it has is not measured again");

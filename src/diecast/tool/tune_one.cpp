@@ -5,20 +5,26 @@
 #include <diecast/tool/command.h>
 #include <diecast/tool/console.h>
 #include <diecast/tool/devices.h>
+#include <diecast/tool/tune_scalars.h>
 
 #include <cstdio>
 
 namespace diecast::tool {
 namespace {
 
-Result<int> tune_one(const std::string& spelling, const std::vector<std::string>& given,
-                     const std::vector<std::string>& own, int samples) {
+struct TuneOneArguments {
+  std::string spelling;
+  std::vector<std::string> sizes, scalars, own;
+  int samples = 15;
+};
+
+Result<int> tune_one(const TuneOneArguments& options) {
   DIECAST_TRY(const auto runtime, Runtime::create());
-  for (const std::string& path : own) DIECAST_CHECK(runtime->add(path));
-  DIECAST_TRY(const Specialization one, runtime->specialize(spelling));
+  for (const std::string& path : options.own) DIECAST_CHECK(runtime->add(path));
+  DIECAST_TRY(const Specialization one, runtime->specialize(options.spelling));
   DIECAST_TRY(const auto device, open_device(*runtime, one.target().is_host() ? "host" : "cuda"));
   RunSizes sizes;
-  for (const std::string& word : given) {
+  for (const std::string& word : options.sizes) {
     const std::size_t equals = word.find('=');
     const auto number =
         parse_integer(equals == std::string::npos ? "" : std::string_view(word).substr(equals + 1));
@@ -29,7 +35,8 @@ Result<int> tune_one(const std::string& spelling, const std::vector<std::string>
     sizes.emplace_back(word.substr(0, equals), *number);
   }
   TuneRequest request;
-  request.samples = samples;
+  request.samples = options.samples;
+  DIECAST_TRY(request.given, scalars_of(one, options.scalars));
   DIECAST_TRY(const TuningRecord record, diecast::tune_one(*runtime, one, sizes, device, request));
   print(record.line());
   std::fputs(record.why.c_str(), stderr);
@@ -39,21 +46,15 @@ Result<int> tune_one(const std::string& spelling, const std::vector<std::string>
 }  // namespace
 
 Command add_tune_one(CLI::App& app) {
-  struct Options {
-    std::string spelling;
-    std::vector<std::string> sizes, own;
-    int samples = 15;
-  };
   auto* command = app.add_subcommand(std::string(kTuneCommand), "");
   command->group("");  // not in the help
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<TuneOneArguments>();
   command->add_option("spelling", options->spelling)->required();
   command->add_option("--size", options->sizes);
+  command->add_option("--scalar", options->scalars);
   command->add_option("--add", options->own);
   command->add_option("--samples", options->samples);
-  return {command, [options] {
-            return tune_one(options->spelling, options->sizes, options->own, options->samples);
-          }};
+  return {command, [options] { return tune_one(*options); }};
 }
 
 }  // namespace diecast::tool

@@ -50,11 +50,14 @@ Bytes drawn(DType type, bool data, std::size_t bytes) {
 
 bool is_index(DType type) { return type == DType::i32 || type == DType::u32 || type == DType::i64; }
 
-Error not_told(const Specialization& specialization, std::string_view argument) {
-  return {
-      ErrorCode::not_supported,
-      cat(specialization.tmpl().name(), ": the header does not tell what to give for ", argument),
-      "tune it inside the op that makes its arguments"};
+Error not_told(const Specialization& specialization, const BoundArgument& argument) {
+  const bool readable =
+      argument.kind == Argument::Kind::scalar && parse_scalar("1", argument.dtype).has_value();
+  return {ErrorCode::not_supported,
+          cat(specialization.tmpl().name(), ": the header does not tell what to give for ",
+              argument.name),
+          readable ? cat("give a value: --scalar ", argument.name, "=1")
+                   : std::string("tune it in a program that gives it: TuneRequest::given")};
 }
 
 double ms_of(const std::vector<double>& sorted, std::size_t quarter) {
@@ -64,7 +67,8 @@ double ms_of(const std::vector<double>& sorted, std::size_t quarter) {
 }  // namespace
 
 Result<Trial> Trial::make(const Specialization& specialization, std::shared_ptr<Device> device,
-                          const RunSizes& sizes) {
+                          const RunSizes& sizes, const GivenArguments& given) {
+  DIECAST_CHECK(check_given(specialization.tmpl(), given));
   Trial out;
   out.device_ = std::move(device);
   const Names known = specialization.names();
@@ -74,7 +78,9 @@ Result<Trial> Trial::make(const Specialization& specialization, std::shared_ptr<
     return known(name);
   };
   for (const BoundArgument& argument : specialization.arguments()) {
-    if (argument.kind == Argument::Kind::size) {
+    if (const KernelArgument* const own = find_given(given, argument.name)) {
+      out.arguments_.push_back(*own);
+    } else if (argument.kind == Argument::Kind::size) {
       const auto value = argument.fixed ? argument.fixed_value : names(argument.name);
       if (!value) {
         return Error{
@@ -103,14 +109,14 @@ Result<Trial> Trial::make(const Specialization& specialization, std::shared_ptr<
       // Indices mean something; any state of a random generator will do.
       const bool read = argument.direction == Argument::Direction::in && elements > 0;
       if (read && is_index(argument.dtype) && argument.name != "rng")
-        return not_told(specialization, argument.name);
+        return not_told(specialization, argument);
       // What is f32 whatever the options is no data but an amax or a scale: never negative.
       const std::size_t index =
           static_cast<std::size_t>(&argument - specialization.arguments().data());
       const bool data = specialization.tmpl().arguments()[index].type != dtype_name(DType::f32);
       DIECAST_CHECK(out.add_tensor(argument, elements, data));
     } else {
-      return not_told(specialization, argument.name);
+      return not_told(specialization, argument);
     }
   }
   DIECAST_CHECK(out.reset());

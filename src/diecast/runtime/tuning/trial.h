@@ -4,6 +4,7 @@
 
 #include <diecast/base/hash.h>
 #include <diecast/launch/kernel.h>
+#include <diecast/runtime/tuning/given.h>
 #include <diecast/runtime/tuning/record.h>
 
 #include <memory>
@@ -15,11 +16,12 @@ namespace diecast {
 class Trial {
  public:
   // Values of inputs are moderate (powers of two from 1/8 to 8, codes of every kind) and the same
-  // for the same sizes. Errors: not_supported for arguments that a header does not tell how to make
-  // (structures, tensor maps, scalars but f32, integers that a kernel reads); value_missing for a
-  // size; those of the device.
+  // for the same sizes; a scalar of f32 is 1. Errors: not_supported for arguments that are not
+  // given and that a header does not tell how to make (structures, tensor maps, other scalars,
+  // integers that a kernel reads); value_missing for a size; those of check_given() and of the
+  // device.
   static Result<Trial> make(const Specialization& specialization, std::shared_ptr<Device> device,
-                            const RunSizes& sizes);
+                            const RunSizes& sizes, const GivenArguments& given = {});
 
   std::span<const KernelArgument> arguments() const { return arguments_; }
   // What is written (out: 0xA5 everywhere; inout: zeros), as before the first launch.
