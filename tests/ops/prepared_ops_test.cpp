@@ -160,7 +160,10 @@ TEST(QuantizeNvfp4, RefusesByNameWhatItDoesNotWrite) {
   EXPECT_EQ(code(m.x, out), "shape_mismatch");
   Tensor x = m.x;
   x.dtype = DType::e5m2;
-  EXPECT_EQ(code(x, m.out), "value_not_allowed");
+  EXPECT_EQ(code(x, m.out), "dtype_mismatch");
+  EXPECT_EQ(quantize_nvfp4(*runtime, x, m.out, {.device = device}).error().message(),
+            "diecast: dtype_mismatch: quantize_nvfp4: x is e5m2\n"
+            "  fix: give x as one of bf16, f16, f32, e4m3");
   EXPECT_TRUE(machine.cuda->launches.empty());
 }
 

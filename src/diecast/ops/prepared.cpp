@@ -3,6 +3,32 @@
 #include <diecast/ops/prepared.h>
 
 namespace diecast {
+namespace {
+
+// A tensor of an element type that the kernel is not made for, by the kernel's name for it.
+std::optional<Error> wrong_element_type(const Template& tmpl, const Bindings& bindings) {
+  for (const Argument& argument : tmpl.arguments()) {
+    const Parameter* const type = tmpl.parameter(argument.type);
+    const Value* const given = bindings.find(argument.type);
+    if (type == nullptr || given == nullptr || type->type != ParameterType::type) continue;
+    if (type->check(*given)) continue;
+    return Error{ErrorCode::dtype_mismatch,
+                 cat(tmpl.name(), ": ", argument.name, " is ", given->spelling()),
+                 cat("give ", argument.name, " as ", type->allowed_text())};
+  }
+  return std::nullopt;
+}
+
+Result<Specialization> specialization_for(Runtime& runtime, Device& device, std::string_view name,
+                                          const Bindings& bindings) {
+  auto made = runtime.specialize_for(name, bindings, device);
+  if (made || made.error().code != ErrorCode::value_not_allowed) return made;
+  DIECAST_TRY(const auto tmpl, runtime.find_template(name));
+  if (auto wrong = wrong_element_type(*tmpl, bindings)) return *std::move(wrong);
+  return made;
+}
+
+}  // namespace
 
 std::string_view rows_class_name(RowsClass rows) {
   return rows == RowsClass::dense ? "dense" : rows == RowsClass::apart ? "apart" : "any";
@@ -31,7 +57,8 @@ Result<std::shared_ptr<Device>> device_or_default(Runtime& runtime,
 Result<std::shared_ptr<Kernel>> preload_for(Runtime& runtime, const std::shared_ptr<Device>& device,
                                             std::string_view name, const Bindings& bindings) {
   DIECAST_CHECK(check_device(device));
-  DIECAST_TRY(const Specialization specialization, runtime.specialize_for(name, bindings, *device));
+  DIECAST_TRY(const Specialization specialization,
+              specialization_for(runtime, *device, name, bindings));
   return runtime.preload(specialization, device);
 }
 
@@ -41,7 +68,8 @@ Result<std::vector<std::shared_ptr<Kernel>>> preload_all_for(Runtime& runtime,
   DIECAST_CHECK(check_device(device));
   std::vector<Specialization> specializations;
   for (const auto& [name, bindings] : all) {
-    DIECAST_TRY(specializations.emplace_back(), runtime.specialize_for(name, bindings, *device));
+    DIECAST_TRY(specializations.emplace_back(),
+                specialization_for(runtime, *device, name, bindings));
   }
   return runtime.preload(specializations, device);
 }
