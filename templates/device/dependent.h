@@ -29,8 +29,8 @@ DIECAST_DEVICE void next_may_begin(u64& found) {
 // memory, and with each pointer that they read through if loads through it might be moved before. `first` has been
 // computed by then, since a condition, which always holds, asks for it: the assembler does not know how long a wait is, and
 // would compute places after.
-template <class T>
-DIECAST_DEVICE void launch_before_ended(T*& first) {
+template <class Pointer>  // `T*` or an argument's `T* __restrict__`
+DIECAST_DEVICE void launch_before_ended(Pointer& first) {
 #if DIECAST_CC >= 90
   asm volatile("{\n .reg .pred p;\n .reg .b32 low, high;\n mov.b64 {low, high}, %0;\n"
                " setp.ne.u32 p, high, 0xFFFFFFFF;\n @p griddepcontrol.wait;\n}"

@@ -195,6 +195,7 @@ DIECAST_DEVICE T __shfl_down_sync(unsigned mask, T value, unsigned delta, int wi
 // Atomics: blocks run on several operating-system threads. Relaxed, as on CUDA.
 template <class T>
 DIECAST_DEVICE T atomicAdd(T* address, decltype(T() + T()) value) {
+  static_assert(T(1) / 2 == 0, "atomicAdd is of integers on the host: floats' sum would follow the blocks' order");
   return __atomic_fetch_add(address, value, __ATOMIC_RELAXED);
 }
 template <class T>

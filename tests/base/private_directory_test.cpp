@@ -47,6 +47,18 @@ TEST_F(PrivateDirectoryTest, OfAKilledProcessIsRemovedByTheNextAfterAnHour) {
   EXPECT_EQ(made_after().size(), 0u);
 }
 
+// Killed before the folder had its lock.
+TEST_F(PrivateDirectoryTest, WithoutALockIsRemovedAfterAnHourIfItIsEmpty) {
+  fs::create_directory(base_ / "diecast-abc123");
+  EXPECT_EQ(made_after().size(), 1u);  // somebody may be about to lock it
+  make_old(base_ / "diecast-abc123");
+  EXPECT_EQ(made_after().size(), 0u);
+  fs::create_directory(base_ / "diecast-abc123");
+  testing::write_text(base_ / "diecast-abc123/notes", "mine");
+  make_old(base_ / "diecast-abc123");
+  EXPECT_EQ(made_after().size(), 2u);
+}
+
 TEST_F(PrivateDirectoryTest, InUseStaysHoweverOld) {
   const PrivateDirectory mine = PrivateDirectory::make().value();
   make_old(mine.file("in-use"));

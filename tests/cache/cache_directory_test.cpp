@@ -54,6 +54,17 @@ TEST(CacheDirectory, RefusesAFolderWithOtherThingsInIt) {
   EXPECT_EQ(text_of(folder / "thesis.tex"), "years of work");
 }
 
+// Half a signature would tell backup programs nothing, for ever.
+TEST(CacheDirectory, OnAFullDiskLeavesNoEmptyTag) {
+  TemporaryDirectory folder;
+  int writes = 0;  // the marker's goes well, the tag's does not
+  testing::FakeFileSystem full([&](const testing::FileCall& call) {
+    return testing::FileFault{call.name == "write_at" && ++writes == 2 ? ENOSPC : 0};
+  });
+  EXPECT_TRUE(CacheDirectory::open(full, folder.path()));
+  EXPECT_EQ(tree(folder.path()), (std::vector<std::string>{"DIECAST-CACHE", "v1"}));
+}
+
 TEST(CacheDirectory, TakesTheTopOfAnEmptyDisk) {
   TemporaryDirectory folder;
   ASSERT_EQ(::mkdir((folder / "lost+found").c_str(), 0700), 0);
@@ -141,9 +152,8 @@ TEST(CompilerIdentity, IsPlainTextThatNamesAFolder) {
   }
   EXPECT_TRUE(is_compiler_identity(std::string(100, 'x')));
   EXPECT_FALSE(is_compiler_identity(std::string(101, 'x')));
-  for (const std::string_view bad :
-       {"", ".", "..", ".x", "g++", "a/b", "a b", "a\n", "\xc3\xa9", "lock", "gc", "counts",
-        "../../etc"}) {
+  for (const std::string_view bad : {"", ".", "..", ".x", "g++", "a/b", "a b", "a\n", "\xc3\xa9",
+                                     "lock", "gc", "counts", "../../etc"}) {
     EXPECT_FALSE(is_compiler_identity(bad)) << bad;
   }
   EXPECT_FALSE(is_compiler_identity(std::string_view("a\0b", 3)));

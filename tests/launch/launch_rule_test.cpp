@@ -26,6 +26,8 @@ std::string text(const std::string& launch) {
          "DIECAST_KERNEL {}\n";
 }
 
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
 DeviceProperties h200() {
   DeviceProperties device;
   device.cc = 90;
@@ -212,7 +214,7 @@ TEST(BoundLaunchRule, BlockLimitsAreExact) {
   EXPECT_EQ(Rule("grid(1) block(rows)").refusal(0, 1),
             "diecast: not_supported: k.cu:10: launch: block x is 0; the device takes 1 to 1024 "
             "(rows = 0, cols = 1)\n"
-            "  fix: split the call: pass less of rows, cols at once");
+            "  fix: have the template's launch line keep it in range: max(1, ...)");
   EXPECT_EQ(Rule("grid(1) block(rows, 3)").refusal(512, 1),
             "diecast: not_supported: k.cu:10: launch: a block has 1536 threads; the device takes "
             "1024 (rows = 512, cols = 1)\n"
@@ -238,7 +240,15 @@ TEST(BoundLaunchRule, GridMustHoldWholeClusters) {
   EXPECT_EQ(rule.refusal(9, 1),
             "diecast: not_supported: k.cu:10: launch: grid x is 9, no multiple of the cluster of 4 "
             "(rows = 9, cols = 1)\n"
-            "  fix: split the call: pass less of rows, cols at once");
+            "  fix: have the template's launch line round it up: align_up(..., 4)");
+}
+
+TEST(BoundLaunchRule, EachClauseIsToldWhereItStands) {
+  const Rule rule("grid(rows)\nlaunch block(cols)\nlaunch shared(rows)");
+  EXPECT_EQ(first_line(rule.refusal(5, 2000)),
+            "diecast: not_supported: k.cu:11: launch: block x is 2000; the device takes 1 to 1024 "
+            "(rows = 5, cols = 2000)");
+  EXPECT_NE(rule.refusal(1 << 20, 1).find("k.cu:12: launch: shared memory is"), std::string::npos);
 }
 
 TEST(BoundLaunchRule, OverflowIsSaid) {

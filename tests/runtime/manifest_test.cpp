@@ -77,7 +77,7 @@ TEST(Manifest, ErrorsNameTheFileAndTheLine) {
   };
   EXPECT_EQ(
       message("\namax IM=bf16 @ sm_90a\n"),
-      "diecast: unknown_parameter: m.txt:2: template amax has no parameter \"IM\"; did you "
+      "diecast: unknown_parameter: m.txt:2: amax has no parameter \"IM\"; did you "
       "mean `IN`?\n"
       "  fix: its parameters are COLS, ROWS, IN, PER, BLOCK, NANS, RHT, SIGN_MASK, THREADS, waves");
   EXPECT_EQ(message("amax IN=bf16"),

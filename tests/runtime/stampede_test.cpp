@@ -147,7 +147,9 @@ TEST_F(Stampede, AStoppedHolderHoldsNobodyUpBeyondTheDeadline) {
     return static_cast<int>(cache.already_there + 2 * cache.lock_timeouts);
   };
   const pid_t holder = start_child([&] { return resolve(options); });
-  while (!std::filesystem::exists(journal_)) std::this_thread::sleep_for(milliseconds(1));
+  for (int i = 0; i < 60000 && !std::filesystem::exists(journal_); ++i)
+    std::this_thread::sleep_for(milliseconds(1));
+  ASSERT_TRUE(std::filesystem::exists(journal_)) << "it never compiled";
   ASSERT_EQ(::kill(holder, SIGSTOP), 0);  // it compiles, under the key's lock
   options.lock_wait = milliseconds(200);
   const auto began = std::chrono::steady_clock::now();

@@ -156,7 +156,10 @@ TEST_F(TunerTest, TimesEveryConfigurationAndTellsEach) {
   request.sizes = {{{"rows", 8}, {"cols", 64}}, {{"rows", 64}, {"cols", 64}}};
   request.samples = 3;
   std::vector<std::string> order;
-  request.on_record = [&](const TuningRecord& one) { order.push_back(one.tunes); };
+  request.on_record = [&](const TuningRecord& one) -> Result<void> {
+    order.push_back(one.tunes);
+    return {};
+  };
   const auto records = engine->tune(request, device_);
   ASSERT_TRUE(records) << records.error().message();
   ASSERT_EQ(records->size(), 12u);  // 2 of THREADS (256 is not for bf16), 3 of waves, 2 of sizes

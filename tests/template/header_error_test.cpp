@@ -100,10 +100,11 @@ TEST(HeaderParser, ReservedWordsAreTaken) {
       "  size host\n"
       "       ^\n"
       "  fix: choose another name");
-  for (const char* line : {"size cc", "size sm_count", "size shared_optin", "size int",
-                           "size register", "arg class in f32 [1]", "size min", "size bits",
-                           "size f32", "arg u64 i64", "size diecast_x", "size a__b", "size _a",
-                           "size diecast", "size k", "option int DIECAST_CC", "tune int auto = 1"})
+  for (const char* line :
+       {"size cc", "size sm_count", "size shared_optin", "size int", "size register",
+        "arg class in f32 [1]", "size min", "size bits", "size f32", "arg u64 i64",
+        "size diecast_x", "size a__b", "size _a", "size diecast", "size k", "arg k_body in f32 [1]",
+        "size k_body", "option int DIECAST_CC", "tune int auto = 1"})
     EXPECT_NE(error_of(line).find("is taken"), std::string::npos) << error_of(line);
 }
 

@@ -111,6 +111,8 @@ TEST(HeaderParser, ACooperativeLaunchLeavesTheHostOut) {
             "                          ^\n"
             "  fix: add a target line without host, such as `target sm_80+`");
   EXPECT_EQ(error("launch grid(1) block(1) cooperative cluster(2)\ntarget sm_90+"), "parsed");
+  EXPECT_EQ(first_line(error("launch grid(1) block(1) cooperative\ntarget host_v3, sm_90a")),
+            first_line(error("launch grid(1) block(1) cooperative")));
 }
 
 TEST(HeaderParser, TargetsAndExchangeAreKnownWords) {
@@ -124,6 +126,8 @@ TEST(HeaderParser, TargetsAndExchangeAreKnownWords) {
   EXPECT_EQ(
       first_line(error_of("target sm_90a+")),
       "diecast: parse_error: k.cu:2:8: `sm_90a` with + names no architecture and all later ones");
+  EXPECT_EQ(first_line(error_of("target sm_80+, sm_100+")),
+            "diecast: parse_error: k.cu:2:16: `sm_100`+ after sm_80+");
   EXPECT_EQ(error_of("exchange warps"),
             "diecast: parse_error: k.cu:2:10: exchange has no `warps`; did you mean `warp`?\n"
             "  exchange warps\n"
@@ -151,6 +155,17 @@ TEST(HeaderParser, ALineEndsWhereItsStatementDoes) {
             "  size rows devise\n"
             "            ^\n"
             "  fix: write that word, or remove it");
+  EXPECT_EQ(error_of("size rows divisible 16 device"),
+            "diecast: parse_error: k.cu:2:24: the line should end before `device`\n"
+            "  size rows divisible 16 device\n"
+            "                         ^\n"
+            "  fix: write `size n device divisible 16`, `arg x in f32 [n] stride align 16`: each "
+            "word once and where it stands there");
+  EXPECT_EQ(error_of("size n\narg n\narg x in f32 [n] stride align 16 stride"),
+            "diecast: parse_error: k.cu:4:34: `stride` is given twice\n"
+            "  arg x in f32 [n] stride align 16 stride\n"
+            "                                   ^\n"
+            "  fix: remove one");
   EXPECT_EQ(error_of("tune int THREADS = 32\nrequire THREADS = 32"),
             "diecast: parse_error: k.cu:3:17: the line should end before `=`\n"
             "  require THREADS = 32\n"
@@ -162,6 +177,11 @@ TEST(HeaderParser, SamplesMayBeNegativeWhereValuesMay) {
   EXPECT_EQ(error_of("option int A = 0\nsample A {-5, 5}"), "parsed");
   for (const char* lines : {"shape int A = 0\nsample A {-5}", "size a\narg a\nsample a {-5}"})
     EXPECT_NE(error_of(lines).find(" is not negative"), std::string::npos) << error_of(lines);
+}
+
+TEST(HeaderParser, ASampleThatIsNoneIsPointedAt) {
+  EXPECT_EQ(first_line(error_of("size a\narg a\nsample a {4, -5}")),
+            "diecast: parse_error: k.cu:4:15: a is not negative");
 }
 
 TEST(HeaderParser, CommentsAndEmptyLinesAreFree) {

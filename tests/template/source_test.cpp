@@ -170,6 +170,10 @@ TEST(Source, BlocksAndClustersThatNoGpuLaunchesAreRefused) {
   EXPECT_EQ(error("block(THREADS)"), begin + "block of -64 threads: GPUs take 1 to 1024" + fix);
   EXPECT_EQ(error("block(32) cluster(99)"),
             begin + "cluster of 99 blocks: GPUs take 1 to 16" + fix);
+  // Each clause is told where it stands.
+  EXPECT_EQ(
+      error("dependent\nlaunch cluster(99) block(32)"),
+      "diecast: constraint_violated: k.cu:4: a cluster of 99 blocks: GPUs take 1 to 16" + fix);
 }
 
 TEST(Source, AClusterThatIsKnownIsPartOfTheCode) {

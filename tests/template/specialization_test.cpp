@@ -234,6 +234,18 @@ TEST(Spelling, ErrorsPointAtTheWord) {
     EXPECT_FALSE(parse_spelling(text).ok()) << text;
 }
 
+TEST(Specialization, OfARequirementThatNeverHoldsSaysSo) {
+  const auto refused = [](const std::string& require) {
+    const auto tmpl =
+        Template::parse("k", "/* diecast\nrequire " + require +
+                                 "\nlaunch grid(1) block(32)\n*/\nDIECAST_KERNEL {}\n")
+            .value();
+    return Specialization::make(tmpl, {}, Target::parse("sm_90a").value()).error().fix;
+  };
+  EXPECT_EQ(refused("0"), "it never holds: correct that line");
+  EXPECT_EQ(refused("cc < 90"), "choose another target");
+}
+
 TEST(Specialization, KnowsWhatASizeIsDivisibleBy) {
   const auto tmpl = Template::parse("k",
                                     "/* diecast\n"

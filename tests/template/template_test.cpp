@@ -91,6 +91,9 @@ TEST(Template, SupportsTheTargetsItLists) {
   EXPECT_FALSE(exact->supports(target("sm_100a")));
   EXPECT_EQ(exact->minimum_cc(), 0);
   EXPECT_EQ(exact->targets_text(), "sm_90a, sm_100f");
+  const auto with_avx2 = parse("target host_v3, sm_90a");
+  EXPECT_TRUE(with_avx2->supports(target("host_v3")));
+  EXPECT_FALSE(with_avx2->supports(target("host")));
   EXPECT_EQ(parse("")->targets_text(), "host, sm_80+");
 }
 

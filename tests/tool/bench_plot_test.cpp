@@ -55,8 +55,7 @@ TEST_F(BenchPlot, DrawsEveryCurveAtEveryMatrix) {
 
 TEST_F(BenchPlot, IsOfMatricesThatDifferInRowsAlone) {
   const std::string file = diecast_.folder / "plot.svg";
-  for (const auto& shapes :
-       {std::vector<std::string>{"1x512", "8x1024"}, {"8x512", "1x512"}}) {
+  for (const auto& shapes : {std::vector<std::string>{"1x512", "8x1024"}, {"8x512", "1x512"}}) {
     const auto run = plot(file, shapes);
     EXPECT_EQ(run.exit_code, 1);
     EXPECT_EQ(run.errors,

@@ -81,6 +81,9 @@ TEST_F(CacheTrouble, CompileSaysThatItsKernelIsNotKept) {
   expect_has(run.output, "compiled  amax ");
   expect_has(run.errors, "diecast: cache: not kept: cannot write 1 kernel to \"" +
                              diecast_.cache_path() + "\": File too large (errno 27)\n  fix: ");
+  diecast_.set("DIECAST_CACHE_POLICY", "read-only");  // nobody asked for it to be kept
+  EXPECT_EQ(diecast_({"compile", "amax IN=bf16 @ sm_90a"}).errors, "");
+  diecast_.set("DIECAST_CACHE_POLICY", "auto");
   EXPECT_EQ(diecast_({"compile", "amax IN=bf16 @ sm_90a"}).errors, "");
 }
 

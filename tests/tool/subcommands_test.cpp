@@ -50,6 +50,18 @@ TEST(Subcommands, CompileTakesTargetsAndGivesSourceOrJson) {
   EXPECT_EQ(diecast({"compile", "amax IN=bf16 @ sm_90a", "--target", "sm_9"}).exit_code, 1);
 }
 
+// One that fails is told to programs as one of several is.
+TEST(Subcommands, CompileTellsProgramsOfItsOneFailure) {
+  ToolRun diecast;
+  const std::string own = diecast.folder / "large.cu";
+  testing::write_text(own, "/* diecast\nlaunch grid(1) block(2048)\n*/\nDIECAST_KERNEL {}\n");
+  const auto run = diecast({"compile", "large @ sm_80", "--add", own, "--json"});
+  EXPECT_EQ(run.exit_code, 1);
+  const auto failed = json::parse(run.output).at("failed");
+  ASSERT_EQ(failed.size(), 1u) << run.output;
+  EXPECT_EQ(failed[0].at("code"), "constraint_violated");
+}
+
 // One of several that fails takes nothing from the others, and is named.
 TEST(Subcommands, CompileOfALineTellsWhichFailedAndPrintsTheOthers) {
   ToolRun diecast;
@@ -185,12 +197,15 @@ TEST(Subcommands, QuantizePlansWhatItsGlobsLeave) {
 
 TEST(Subcommands, OutputThatCannotBeWrittenIsAnError) {
   ProcessRequest request;
-  request.arguments = {"/bin/sh", "-c", "exec \"$0\" list > /dev/full", DIECAST_TOOL};
-  const ProcessResult run = run_process(request).value();
-  EXPECT_EQ(run.exit_code, 1);
-  EXPECT_EQ(run.errors,
-            "diecast: io_error: cannot write standard output: No space left on device\n"
-            "  fix: send it where there is room; what the command has done stands\n");
+  for (const char* words : {"list", "--help", "list --help", "--version"}) {
+    request.arguments = {"/bin/sh", "-c", cat("exec \"$0\" ", words, " > /dev/full"), DIECAST_TOOL};
+    const ProcessResult run = run_process(request).value();
+    EXPECT_EQ(run.exit_code, 1) << words;
+    EXPECT_EQ(run.errors,
+              "diecast: io_error: cannot write standard output: No space left on device\n"
+              "  fix: send it where there is room; what the command has done stands\n")
+        << words;
+  }
 }
 
 // What is only reported otherwise: an odd last dimension, a field of the header that nobody knows.

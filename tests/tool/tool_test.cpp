@@ -1,4 +1,5 @@
 // The command: what it prints, its exit codes, and that a failure leaves nothing behind.
+#include <diecast/base/text.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>

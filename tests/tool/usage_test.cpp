@@ -89,6 +89,9 @@ TEST(Usage, OptionsThatContradictAreRefused) {
       {{"tune", "amax IN=bf16 @ host", "--target", "cuda"},
        "\"amax IN=bf16 @ host\" has a target, but a kernel is tuned for a device\n"},
       {{"warm", "a", "--in-process", "--time-limit", "3"}, "--time-limit excludes --in-process\n"},
+      {{"bench", "host", "--shape", "16x64"}, "--shape changes nothing of host\n"},
+      {{"bench", "gpu", "--on", "host"}, "--on changes nothing of gpu\n"},
+      {{"bench", "--template", "amax"}, "--template changes nothing of what is measured\n"},
       {{"bundle", "create", "a", "-o", "b", "--in-process", "--memory-limit", "1G"},
        "--memory-limit excludes --in-process\n"}};
   for (const auto& [words, message] : cases) {

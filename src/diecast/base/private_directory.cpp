@@ -22,6 +22,14 @@ bool may_be_ours(FileSystem& files, int base, const std::string& name) {
          S_ISDIR(status.st_mode) && status.st_uid == ::geteuid();
 }
 
+// Made an hour ago or longer, without the lock that is made next.
+bool was_never_used(FileSystem& files, int base, const std::string& name) {
+  struct stat status;
+  return files.status_at(base, cat(name, kLock).c_str(), &status, AT_SYMLINK_NOFOLLOW) == -ENOENT &&
+         files.status_at(base, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) >= 0 &&
+         files.now_seconds() - status.st_mtim.tv_sec >= 3600;
+}
+
 // What processes that were killed have left.
 void remove_leftovers(FileSystem& files, const std::string& base) {
   const Descriptor folder(files, files.open_at(AT_FDCWD, base.c_str(), O_RDONLY | O_DIRECTORY, 0));
@@ -34,9 +42,11 @@ void remove_leftovers(FileSystem& files, const std::string& base) {
   });
   std::error_code ignored;
   for (const std::string& name : found) {
-    if (may_be_ours(files, folder.number(), name) &&
-        is_left_over(files, folder.number(), cat(name, kLock)))
+    if (!may_be_ours(files, folder.number(), name)) continue;
+    if (is_left_over(files, folder.number(), cat(name, kLock)))
       std::filesystem::remove_all(cat(base, '/', name), ignored);
+    else if (was_never_used(files, folder.number(), name))
+      files.unlink_at(folder.number(), name.c_str(), AT_REMOVEDIR);  // only if it is empty
   }
 }
 

@@ -24,8 +24,12 @@ using process::Channel;
 std::atomic<bool> keeps_group = false;
 
 Error start_error(const std::string& program, int failure) {
+  const bool files = failure == EMFILE || failure == ENFILE;
+  const bool room = failure == EAGAIN || failure == ENOMEM;
   return {ErrorCode::process_failed, cat("cannot run ", quote(program), ": ", errno_text(failure)),
-          "give the path of an executable program, or add its folder to PATH"};
+          files  ? "let the process have more open files (ulimit -n)"
+          : room ? "let there be more memory or processes (ulimit -u)"
+                 : "give the path of an executable program, or add its folder to PATH"};
 }
 
 std::vector<char*> pointers(const std::vector<std::string>& texts) {

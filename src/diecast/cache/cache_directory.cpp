@@ -35,6 +35,11 @@ int create_file(FileSystem& files, int directory, const char* name, std::string_
   return result < 0 ? result : closed;
 }
 
+// A courtesy to backup programs: may fail, and then leaves no file without the signature.
+void create_tag(FileSystem& files, int directory) {
+  if (create_file(files, directory, kTag, kTagText) < 0) files.unlink_at(directory, kTag, 0);
+}
+
 // Empty (a new disk's lost+found does not count), or somebody is creating this very cache, or its
 // owner has tagged it as a cache already and thereby said that it may go.
 Result<void> check_empty(FileSystem& files, int directory, const std::string& root) {
@@ -60,7 +65,7 @@ Result<int> mark(FileSystem& files, int directory, const std::string& root) {
   if (found != -ENOENT) return found;
   DIECAST_CHECK(check_empty(files, directory, root));
   const int marked = create_file(files, directory, kMarker, kMarkerText);
-  if (marked == 0) create_file(files, directory, kTag, kTagText);  // a courtesy: may fail
+  if (marked == 0) create_tag(files, directory);
   return marked;
 }
 

@@ -172,6 +172,7 @@ class NvrtcCompiler final : public Compiler {
   static constexpr std::ptrdiff_t kMostAtOnce = 4;
 
   std::vector<std::string> options(const Target& target) const;
+  std::string log_without_report(const Source& source, const Target& target) const;
   Error failure(const Source& source, const Target& target, std::string_view function,
                 nvrtc::Status status, std::string_view log) const;
 
@@ -208,6 +209,16 @@ std::vector<std::string> NvrtcCompiler::options(const Target& target) const {
   return options;
 }
 
+// ptxas, asked for its report, leaves out why it refuses too much static shared memory.
+std::string NvrtcCompiler::log_without_report(const Source& source, const Target& target) const {
+  std::vector<std::string> options = this->options(target);
+  std::erase(options, "--ptxas-options=-v");
+  Program program(api_);
+  if (program.create(source) != nvrtc::kSuccess) return {};
+  (void)program.compile(options);
+  return program.log();
+}
+
 Error NvrtcCompiler::failure(const Source& source, const Target& target, std::string_view function,
                              nvrtc::Status status, std::string_view log) const {
   const std::string compiler = cat("NVRTC ", api_.version());
@@ -234,7 +245,10 @@ Result<Artifact> NvrtcCompiler::compile(const Source& source, const Target& targ
   if (const auto status = program.create(source); status != nvrtc::kSuccess)
     return failure(source, target, "nvrtcCreateProgram", status, {});
   const auto status = program.compile(options(target));
-  const std::string log = program.log();
+  std::string log = program.log();
+  const bool says_why = log.empty() || !clean_log(without_ptxas_report(log)).empty();
+  if (status == nvrtc::kCompilation && !says_why)
+    log = log_without_report(source, target);
   if (status != nvrtc::kSuccess) return failure(source, target, "nvrtcCompileProgram", status, log);
   Artifact artifact;
   DIECAST_TRY(artifact.payload, program.cubin());

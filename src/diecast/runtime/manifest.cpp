@@ -21,14 +21,7 @@ Result<Choices> choices_of(const Template& tmpl, const Spelling& spelling) {
   Choices choices;
   for (const auto& [name, words] : spelling.values) {
     const Parameter* parameter = tmpl.parameter(name);
-    if (parameter == nullptr) {
-      std::vector<std::string> names;
-      for (const Parameter& known : tmpl.parameters()) names.push_back(known.name);
-      return Error{ErrorCode::unknown_parameter,
-                   cat("template ", tmpl.name(), " has no parameter ", quote(name),
-                       did_you_mean(name, names)),
-                   cat("its parameters are ", join(names, ", "))};
-    }
+    if (parameter == nullptr) return unknown_parameter(tmpl, name);
     std::vector<Value> values;
     for (const std::string& word : words) {
       if (word != "*") {

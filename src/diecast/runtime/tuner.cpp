@@ -242,7 +242,7 @@ Result<std::vector<TuningRecord>> Runtime::tune(const TuneRequest& request,
       DIECAST_TRY(out.emplace_back(), isolated ? measure_isolated(state_->options, one, sizes,
                                                                   device->properties(), request)
                                                : tune_one(*this, one, sizes, device, request));
-      if (request.on_record) request.on_record(out.back());
+      if (request.on_record) DIECAST_CHECK(request.on_record(out.back()));
     }
   }
   return merge_tuning_records(std::move(out));

@@ -31,7 +31,8 @@ struct TuneRequest {
   // other types there is none), indices, a structure. They are no part of a record.
   GivenArguments given;
   std::function<Result<void>(const TunedRun&)> check;  // an error: the configuration `differs`
-  std::function<void(const TuningRecord&)> on_record;  // as each comes
+  // Called with each as it comes; an error ends the tuning, and is its own.
+  std::function<Result<void>(const TuningRecord&)> on_record;
   int samples = 15;
   std::vector<std::string>
       arguments;  // of an isolated process besides ours: "--add", "my_kernel.cu"

@@ -125,7 +125,12 @@ std::string fix_of(const Template& tmpl, Requirements& requirements, const Expre
     std::string fix = Search(requirements, point, index, parameter).fix();
     if (!fix.empty()) return fix;
   }
-  if (names.empty()) return "choose another target";
+  if (names.empty()) {
+    const bool of_target = std::ranges::any_of(condition.names(), [](const Expression::Name& name) {
+      return name.name == "host" || name.name == "cc";
+    });
+    return of_target ? "choose another target" : "it never holds: correct that line";
+  }
   if (names.size() == 1)
     return cat("no ", names[0], " near it fits: choose one so that ", condition.text(),
                ", or correct that line");

@@ -42,7 +42,7 @@ Form of_stride(const Argument& argument, bool apart, const Template& tmpl) {
   if (apart) return form;
   form.pass = argument.shape.back().cpp([&tmpl](std::string_view name) {
     const Size* size = tmpl.size(name);
-    return size && size->device ? value_of_device_size(name) : std::string(name);
+    return size && size->device ? value_of_device_size(name) : cpp_name(tmpl, name);
   });
   form.derived = true;
   return form;
@@ -106,12 +106,16 @@ Result<std::optional<std::int64_t>> constant_of(const Specialization& specializa
   return program.constant();
 }
 
+// "my_kernel.cu:12", where that clause of the launch stands.
+std::string line_of(const Template& tmpl, std::string_view clause) {
+  return cat(tmpl.name(), ".cu:", tmpl.launch().lines.find(clause)->second);
+}
+
 // What no GPU launches.
-Error out_of_range(const Specialization& specialization, std::string_view word, std::int64_t value,
-                   std::string_view unit, std::int64_t most) {
-  const Template& tmpl = specialization.tmpl();
+Error out_of_range(const Specialization& specialization, std::string_view clause,
+                   std::int64_t value, std::string_view unit, std::int64_t most) {
   return {ErrorCode::constraint_violated,
-          cat(tmpl.name(), ".cu:", tmpl.launch().line, ": ", word, " of ", value, " ", unit,
+          cat(line_of(specialization.tmpl(), clause), ": a ", clause, " of ", value, " ", unit,
               ": GPUs take 1 to ", most),
           "correct the launch line, or require what keeps it in range"};
 }
@@ -124,10 +128,10 @@ Result<std::int64_t> block_threads(const Specialization& specialization) {
     DIECAST_TRY(const auto value, constant_of(specialization, extent));
     if (!value) return std::int64_t{0};
     if (*value < 1 || *value > kMost)
-      return out_of_range(specialization, "a block", *value, "threads", kMost);
+      return out_of_range(specialization, "block", *value, "threads", kMost);
     threads *= *value;
   }
-  if (threads > kMost) return out_of_range(specialization, "a block", threads, "threads", kMost);
+  if (threads > kMost) return out_of_range(specialization, "block", threads, "threads", kMost);
   return threads;
 }
 
@@ -142,17 +146,17 @@ Result<std::string> launch_bounds(const Specialization& specialization) {
   if (!resident) return unbounded;
   DIECAST_TRY(const auto blocks, constant_of(specialization, *resident));
   if (!blocks)
-    return Error{ErrorCode::constraint_violated,
-                 cat(specialization.tmpl().name(), ".cu: resident(...) has no value here"),
-                 "write an expression that is defined for all parameters"};
+    return Error{
+        ErrorCode::constraint_violated,
+        cat(line_of(specialization.tmpl(), "resident"), ": resident(...) has no value here"),
+        "write an expression that is defined for all parameters"};
   if (*blocks < 1) return unbounded;
   const std::int64_t most = std::min(kMostBlocks, kMostThreads / threads);
   if (*blocks > most) {
     return Error{ErrorCode::constraint_violated,
-                 cat(specialization.tmpl().name(), ".cu:", specialization.tmpl().launch().line,
-                     ": resident(", *blocks, ") of blocks of ", threads,
-                     " threads: no multiprocessor holds more than ", kMostBlocks, " blocks or ",
-                     kMostThreads, " threads"),
+                 cat(line_of(specialization.tmpl(), "resident"), ": resident(", *blocks,
+                     ") of blocks of ", threads, " threads: no multiprocessor holds more than ",
+                     kMostBlocks, " blocks or ", kMostThreads, " threads"),
                  cat("write resident(", most, ") or less, min(", most, ", ...) of an expression")};
   }
   return cat("__launch_bounds__(", threads, ", ", *blocks, ") ");
@@ -165,7 +169,7 @@ Result<std::string> cluster_dims(const Specialization& specialization) {
   DIECAST_TRY(const auto blocks, constant_of(specialization, *cluster));
   constexpr std::int64_t kMost = 16;  // beyond 8 where a GPU allows it
   if (blocks && (*blocks < 1 || *blocks > kMost))
-    return out_of_range(specialization, "a cluster", *blocks, "blocks", kMost);
+    return out_of_range(specialization, "cluster", *blocks, "blocks", kMost);
   if (!blocks || *blocks < 2) return std::string();
   return cat("__cluster_dims__(", *blocks, ", 1, 1) ");
 }
@@ -215,6 +219,15 @@ std::string host_entry(const Specialization& specialization, const std::vector<F
 }
 
 }  // namespace
+
+std::string cpp_name(const Template& tmpl, std::string_view name) {
+  if (name == "host") return "DIECAST_HOST";
+  if (name == "cc") return "DIECAST_CC";
+  const Parameter* const parameter = tmpl.parameter(name);
+  const bool type =
+      parameter != nullptr ? parameter->type == ParameterType::type : parse_dtype(name).has_value();
+  return type ? cat("diecast::dtype_id<", name, ">") : std::string(name);
+}
 
 Result<std::string> kernel_head(const Specialization& specialization) {
   const std::vector<Form> forms = forms_of(specialization);

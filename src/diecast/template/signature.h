@@ -9,6 +9,10 @@
 
 namespace diecast {
 
+// A name of the header's expressions as the source spells it: `host` is DIECAST_HOST, an element
+// type its number.
+std::string cpp_name(const Template& tmpl, std::string_view name);
+
 // One line, without the `#define DIECAST_KERNEL`.
 Result<std::string> kernel_head(const Specialization& specialization);
 

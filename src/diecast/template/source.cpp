@@ -5,6 +5,7 @@
 #include <diecast/template/signature.h>
 #include <diecast/template/source.h>
 
+#include <algorithm>
 #include <set>
 
 namespace diecast {
@@ -109,14 +110,7 @@ std::string constants(const Specialization& specialization) {
 }
 
 std::string asserts(const Template& tmpl) {
-  const auto spell = [&](std::string_view name) -> std::string {
-    if (name == "host") return "DIECAST_HOST";
-    if (name == "cc") return "DIECAST_CC";
-    const Parameter* parameter = tmpl.parameter(name);
-    const bool type = parameter != nullptr ? parameter->type == ParameterType::type
-                                           : parse_dtype(name).has_value();
-    return type ? cat("diecast::dtype_id<", name, ">") : std::string(name);
-  };
+  const auto spell = [&](std::string_view name) { return cpp_name(tmpl, name); };
   std::string text;
   for (const Requirement& requirement : tmpl.requirements()) {
     const std::string& reason =
@@ -125,6 +119,11 @@ std::string asserts(const Template& tmpl) {
     text +=
         cat("static_assert(", requirement.condition.cpp(spell), ", ", in_quotes(reason), ");\n");
   }
+  // What the kernel's head says of structures is told where the head is defined: right behind.
+  const auto structure =
+      std::ranges::find(tmpl.arguments(), Argument::Kind::structure, &Argument::kind);
+  if (structure != tmpl.arguments().end())
+    text += line_directive(structure->line, tmpl.name() + ".cu");
   return text;
 }
 

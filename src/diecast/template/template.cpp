@@ -101,8 +101,8 @@ std::string Template::targets_text() const {
 }
 
 bool Template::supports(const Target& target) const {
-  if (target.is_host()) return host_;
-  if (minimum_cc_ != 0 && target.cc >= minimum_cc_) return true;
+  const bool of_a_kind = target.is_host() ? host_ : minimum_cc_ != 0 && target.cc >= minimum_cc_;
+  if (of_a_kind) return true;
   return std::find(listed_targets_.begin(), listed_targets_.end(), target) != listed_targets_.end();
 }
 

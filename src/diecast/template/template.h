@@ -9,6 +9,8 @@
 #include <diecast/template/value.h>
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -55,7 +57,7 @@ struct Argument {
   std::string name;
   std::string
       type;  // tensor, scalar: a dtype's name or a `type` parameter's; structure: the C++ type
-  std::vector<Expression> shape;  // tensor: elements, outermost first
+  std::vector<Expression> shape;     // tensor: elements, outermost first
   std::optional<Expression> stride;  // tensor: where not 0 rows may be apart; the body sees
                                      // NAME_stride (elements) either way
   std::optional<Expression>
@@ -80,7 +82,8 @@ struct LaunchRule {
   bool cooperative = false;
   bool dependent = false;  // programmatic dependent launch
   bool late = false;       // its body says where it waits for the launch before
-  int line = 0;
+  int line = 0;            // the first
+  std::map<std::string, int, std::less<>> lines;  // of each clause that is there
 };
 
 // Which threads of a block ever wait for one another: `none` runs as plain loops on the host.
@@ -108,7 +111,6 @@ class Template {
   const std::vector<Samples>& samples() const { return samples_; }
   const LaunchRule& launch() const { return launch_; }
   Exchange exchange() const { return exchange_; }
-  bool host() const { return host_; }
   int minimum_cc() const { return minimum_cc_; }  // of `sm_80+`; 0: none but the listed ones
   const std::vector<Target>& listed_targets() const { return listed_targets_; }  // sm_90a by itself
   std::string targets_text() const;                                              // "host, sm_80+"

@@ -142,6 +142,28 @@ CLI::Validator is_shape() {
           "ROWSxCOLS"};
 }
 
+bool takes_shapes(const std::string& part) {
+  return part == "gpu" || part == "small" || part == "inputs" || part == "specialization";
+}
+
+// What no part that is measured takes would be ignored.
+Result<void> check_used(const BenchOptions& given) {
+  const auto unused = [&](std::string_view option, std::string_view by) {
+    return Error{ErrorCode::invalid_argument,
+                 cat(option, " changes nothing of ",
+                     given.parts.empty() ? "what is measured" : join(given.parts, ", ")),
+                 cat("leave it out, or name a part that takes it: ", by)};
+  };
+  const bool shaped =
+      given.parts.empty() || !given.plot.empty() || std::ranges::any_of(given.parts, takes_shapes);
+  if (!given.shapes.empty() && !shaped)
+    return unused("--shape", "gpu, small, inputs, specialization");
+  const bool options = std::ranges::find(given.parts, "options") != given.parts.end();
+  if (!given.templates.empty() && !options) return unused("--template", "options");
+  if (!given.on.empty() && !options) return unused("--on", "options");
+  return {};
+}
+
 Result<int> bench(const BenchOptions& given) {
   const bool json = given.json;
   const std::vector<Part> all = parts(given);
@@ -225,14 +247,12 @@ Command add_bench(CLI::App& app) {
   command->add_option("--plot", words->plot,
                       "Draw quantize_nvfp4's bandwidth over rows into this SVG file");
   command->add_flag("--json", words->json, "For programs");
-  return {command, [words] {
-            BenchOptions given = *words;
-            if (!words->of_shapes.empty()) given.shapes.clear();
-            for (const std::string& text : words->of_shapes) {
-              given.shapes.push_back(*parse_shape(text));
-            }
-            return bench(given);
-          }};
+  const auto given = [words] {
+    BenchOptions out = *words;
+    for (const std::string& text : words->of_shapes) out.shapes.push_back(*parse_shape(text));
+    return out;
+  };
+  return {command, [given] { return bench(given()); }, [given] { return check_used(given()); }};
 }
 
 }  // namespace diecast::tool

@@ -47,9 +47,9 @@ Json as_json(const std::string& path, std::size_t entries, std::uint64_t bytes,
   return out;
 }
 
-// `damaged`: entries that are left out; create has none.
+// `damaged`: entries that are not in it, `left_out`: roots that could not be read; create has none.
 Result<int> write(const BundleArguments& options, std::vector<Packed> entries,
-                  const Json& damaged = Json::array()) {
+                  const Json& damaged = Json::array(), const Json& left_out = {}) {
   // Of one key and compiler the first stays: roots come in the order of lookup.
   std::ranges::stable_sort(entries, [](const Packed& a, const Packed& b) {
     return a.key != b.key ? a.key < b.key : is_older_identity(a.compiler, b.compiler);
@@ -60,15 +60,17 @@ Result<int> write(const BundleArguments& options, std::vector<Packed> entries,
   if (options.json) {
     Json out = as_json(options.file, written.entries, written.bytes, written.digest);
     out["damaged"] = damaged;
+    if (!left_out.is_null()) out["left_out"] = left_out;
     print_json(out);
   } else {
+    if (!left_out.empty()) print(cat(counted(left_out.size(), "root"), " left out: `diecast cache path` says why"));
     print(cat(options.file, ": ", counted(written.entries, "kernel"), ", ",
               human_bytes(written.bytes)));
     print(cat("sha256 ", hex(written.digest)));
     print(cat("use it with DIECAST_CACHE=bundle:PATH, or pinned with bundle:PATH#sha256=",
               hex(written.digest)));
   }
-  return damaged.empty() ? 0 : 1;
+  return damaged.empty() && left_out.empty() ? 0 : 1;
 }
 
 // Exactly what the manifests name, compiled where the cache lacks it.
@@ -94,7 +96,8 @@ Result<int> create(const BundleArguments& options) {
   return write(options, std::move(entries));
 }
 
-// Everything that the roots hold now; what is damaged is left out and said.
+// Everything that the roots hold now; what is damaged, and a root that cannot be read, is left out
+// and said.
 Result<int> export_all(const BundleArguments& options) {
   DIECAST_TRY(const auto runtime, open_runtime());
   DIECAST_TRY(CacheRoots* const roots, roots_of(*runtime));
@@ -118,7 +121,7 @@ Result<int> export_all(const BundleArguments& options) {
                      targets.empty() ? "" : cat(" for ", join(options.targets, ", "))),
                  "fill it with `diecast warm`; `diecast cache ls` shows what it has"};
   }
-  return write(options, std::move(entries), damaged);
+  return write(options, std::move(entries), damaged, left_out_of(*runtime));
 }
 
 Result<std::unique_ptr<Bundle>> open_bundle(const BundleArguments& options) {
@@ -161,10 +164,11 @@ ArtifactKey key_of(ByteSpan record) {
 // Entry by entry: killed midway it has imported a part, and run again it does the rest.
 Result<int> import_all(const BundleArguments& options) {
   DIECAST_TRY(const auto runtime, open_runtime());
-  DIECAST_TRY(DiskCache* const root, writable_of(*runtime));
+  DIECAST_CHECK(writable_of(*runtime));
+  CacheRoots& roots = *runtime->cache();
   DIECAST_TRY(const auto bundle, open_bundle(options));
   Json damaged = Json::array();
-  std::size_t found = 0, failed = 0;
+  std::uint64_t already_there = 0, failed = 0;
   visit_entries(*bundle, [&](const FoundEntry& entry) {
     if (entry.decoded.fault != EntryFault::none) {
       if (!options.json) print(damage_line(entry));
@@ -172,21 +176,26 @@ Result<int> import_all(const BundleArguments& options) {
       return;
     }
     const ArtifactKey key = key_of(entry_record(entry.bytes));
-    if (root->find(key, entry.compiler)) {  // else what is damaged there is replaced
-      ++found;
-    } else if (!root->publish(key, entry.decoded.artifact)) {
+    // What is damaged there is replaced.
+    if (roots.writable()->find(key, entry.compiler)) {
+      ++already_there;
+    } else if (roots.publish(key, entry.decoded.artifact) == nullptr) {
       ++failed;
     }
   });
-  const CacheStatistics done = root->statistics();
-  const std::uint64_t already_there = found + done.already_there;
+  std::uint64_t imported = 0;
+  for (const CacheRoots::Layer& layer : roots.layers()) {
+    if (!layer.directory) continue;
+    imported += layer.directory->statistics().publishes;
+    already_there += layer.directory->statistics().already_there;
+  }
+  DiskCache* const root = roots.writable();
   if (options.json) {
-    Json out = {{"root", root->root()},       {"kind", "rw"},
-                {"imported", done.publishes}, {"already_there", already_there},
-                {"damaged", damaged},         {"not_written", failed}};
+    Json out = {{"root", root->root()},           {"kind", "rw"},       {"imported", imported},
+                {"already_there", already_there}, {"damaged", damaged}, {"not_written", failed}};
     print_json(out);
   } else {
-    print(cat(root->root(), ": ", done.publishes, " imported, ", already_there, " already there, ",
+    print(cat(root->root(), ": ", imported, " imported, ", already_there, " already there, ",
               damaged.size(), " damaged, ", failed, " not written"));
   }
   if (failed > 0) return not_kept(*root, failed);

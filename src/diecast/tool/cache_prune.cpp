@@ -4,6 +4,7 @@
 #include <diecast/tool/console.h>
 #include <diecast/tool/open_runtime.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -35,6 +36,11 @@ std::string as_line(const PruneResult& done, const std::string& root, bool dry_r
              done.young == 0 ? "" : cat("; ", done.young, " stay for now: they are new"));
 }
 
+// Of 0 days a second: a limit of 0 would be none.
+std::chrono::seconds seconds_of(double days) {
+  return std::chrono::seconds(std::max<std::int64_t>(1, static_cast<std::int64_t>(days * 86400)));
+}
+
 Result<int> report(const PruneResult& done, const DiskCache& cache, bool dry_run, bool json) {
   if (json) print_json(as_json(done, cache.root(), dry_run));
   if (!json) print(as_line(done, cache.root(), dry_run));
@@ -49,7 +55,7 @@ Result<int> report(const PruneResult& done, const DiskCache& cache, bool dry_run
 Command add_cache_prune(CLI::App& cache) {
   struct Options {
     std::optional<std::uint64_t> bytes;
-    double days = 0;
+    std::optional<double> days;
     bool dry_run = false, json = false;
   };
   auto* command = cache.add_subcommand("prune", "Remove what was least recently used");
@@ -69,7 +75,7 @@ Command add_cache_prune(CLI::App& cache) {
             DIECAST_TRY(DiskCache* const root, writable_of(*runtime));
             PruneLimits limits;
             limits.bytes = options->bytes.value_or(with.cache_bytes);
-            limits.unused = std::chrono::seconds(static_cast<std::int64_t>(options->days * 86400));
+            if (options->days) limits.unused = seconds_of(*options->days);
             limits.most = SIZE_MAX;
             limits.time = std::chrono::hours(1);
             limits.dry_run = options->dry_run;

@@ -56,15 +56,16 @@ Result<int> compile(const CompileArguments& options) {
   }
   const auto outcomes =
       warm_with_progress(*runtime, wanted, 0, "compile", options.json || wanted.size() == 1);
-  if (wanted.size() == 1 && outcomes[0].error) return *outcomes[0].error;
-  if (!options.output.empty()) {
+  const bool failed = std::ranges::any_of(
+      outcomes, [](const WarmOutcome& outcome) { return outcome.error.has_value(); });
+  if (failed && wanted.size() == 1 && !options.json) return *outcomes[0].error;
+  if (!options.output.empty() && !failed) {
     DIECAST_CHECK(write_file(options.output, outcomes[0].resolved->artifact->payload));
   }
   if (!options.json) tell_errors(outcomes);
   print_outcomes(*runtime, outcomes, options.json);
   tell_unless_kept(*runtime);
-  const auto failed = [](const WarmOutcome& outcome) { return outcome.error.has_value(); };
-  return std::ranges::any_of(outcomes, failed) ? 1 : 0;
+  return failed ? 1 : 0;
 }
 
 }  // namespace

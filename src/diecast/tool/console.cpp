@@ -53,7 +53,8 @@ void Table::print() const {
     text.resize(widths.size());
     for (std::size_t i = 0; i < rows_[r].size(); ++i) {
       widths[i] = std::max(widths[i], rows_[r][i].size());
-      if (r > 0 && words(rows_[r][i]).size() > 2) text[i] = true;
+      const std::string& cell = rows_[r][i];
+      if (r > 0 && (words(cell).size() > 2 || cell.find(',') != cell.npos)) text[i] = true;
     }
   }
   const auto numeric = [&](const std::string& cell, std::size_t column) {

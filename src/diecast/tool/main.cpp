@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <iostream>
 #include <span>
 #include <string>
 #include <vector>
@@ -97,6 +98,14 @@ Result<void> check_values(const CLI::App& command, const std::string& name) {
   return {};
 }
 
+// The exit code, once all that was printed has arrived.
+int finish(int exit_code) {
+  if (std::cout.flush() && std::fflush(stdout) == 0) return exit_code;
+  print_error({ErrorCode::io_error, cat("cannot write standard output: ", errno_text(errno)),
+               "send it where there is room; what the command has done stands"});
+  return 1;
+}
+
 }  // namespace
 }  // namespace diecast::tool
 
@@ -117,7 +126,7 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+    if (error.get_exit_code() == 0) return finish(app.exit(error));  // --help, --version
     print_error(usage_error(app, std::vector<std::string>(argv + 1, argv + argc), error));
     return 2;
   }
@@ -131,13 +140,7 @@ int main(int argc, char** argv) {
     }
     const diecast::Result<int> done = command.run();
     if (!done) print_error(done.error());
-    if (std::fflush(stdout) != 0)
-      print_error({diecast::ErrorCode::io_error,
-                   diecast::cat("cannot write standard output: ", diecast::errno_text(errno)),
-                   "send it where there is room; what the command has done stands"});
-    else if (done)
-      return *done;
-    return 1;
+    return finish(done ? *done : 1);
   }
   return 2;
 }

@@ -51,7 +51,8 @@ Result<void> check_kept(Runtime& runtime) {
   runtime.flush();
   const RuntimeCounters done = runtime.counters();
   DiskCache* const root = runtime.cache() == nullptr ? nullptr : runtime.cache()->writable();
-  if (root == nullptr || done.compiled <= done.published) return {};
+  const bool wanted = RuntimeOptions::from_environment().cache_policy != CachePolicy::read_only;
+  if (!wanted || root == nullptr || done.compiled <= done.published) return {};
   return not_kept(*root, done.compiled - done.published);
 }
 

@@ -25,30 +25,10 @@ std::string values_of(const Parameter& parameter) {
   return join(words, ", ");
 }
 
-std::string shape_text(const Argument& argument) {
-  std::vector<std::string> dims;
-  for (const Expression& dim : argument.shape) dims.push_back(dim.text());
-  return cat("[", join(dims, ", "), "]");
-}
-
-std::string facts_of(const Argument& argument) {
-  std::string facts;
-  if (argument.stride) {
-    facts += argument.stride->text() == "1"
-                 ? "rows may be apart"
-                 : cat("rows may be apart where ", argument.stride->text());
-  }
-  if (argument.align)
-    facts += cat(facts.empty() ? "" : "; ", "aligned to ", argument.align->text());
-  return facts;
-}
-
-std::string size_facts(const Size& size) {
-  std::string facts = size.device ? "a number, or in device memory" : "";
-  if (size.divisible) {
-    facts += cat(facts.empty() ? "" : "; ", "a multiple of ", size.divisible->text());
-  }
-  return facts;
+std::string list_text(const std::vector<Expression>& values) {
+  std::vector<std::string> texts;
+  for (const Expression& value : values) texts.push_back(value.text());
+  return join(texts, ", ");
 }
 
 std::string_view direction_name(Argument::Direction direction) {
@@ -57,11 +37,64 @@ std::string_view direction_name(Argument::Direction direction) {
                                                  : "inout";
 }
 
-std::string targets_text(const Template& tmpl) {
-  std::string text = tmpl.host() ? "host" : "";
-  if (tmpl.minimum_cc() != 0)
-    text += cat(text.empty() ? "" : ", ", "sm_", tmpl.minimum_cc(), " and up");
+// What the table and the JSON say of an argument.
+struct ArgumentRow {
+  std::string kind, direction, type, shape, facts;
+};
+
+ArgumentRow tensor_row(const Argument& argument) {
+  std::vector<std::string> facts;
+  if (argument.stride) {
+    const std::string where = argument.stride->text();
+    facts.push_back(where == "1" ? "rows may be apart" : cat("rows may be apart where ", where));
+  }
+  if (argument.align) facts.push_back(cat("aligned to ", argument.align->text()));
+  return {"tensor", std::string(direction_name(argument.direction)), argument.type,
+          cat("[", list_text(argument.shape), "]"), join(facts, "; ")};
+}
+
+ArgumentRow size_row(const Size& size) {
+  std::vector<std::string> facts;
+  if (!size.fixed_by.empty()) facts.push_back(cat("fixed by ", size.fixed_by, " unless it is 0"));
+  if (size.device) facts.emplace_back("a number, or in device memory");
+  if (size.divisible) facts.push_back(cat("a multiple of ", size.divisible->text()));
+  return {"size", "in", "i64", "", join(facts, "; ")};
+}
+
+ArgumentRow row_of(const Template& tmpl, const Argument& argument) {
+  switch (argument.kind) {
+    case Argument::Kind::tensor:
+      return tensor_row(argument);
+    case Argument::Kind::size:
+      return size_row(*tmpl.size(argument.name));
+    case Argument::Kind::scalar:
+      return {"scalar", "in", argument.type, "", ""};
+    case Argument::Kind::structure:
+      return {"struct", "in", cat("struct ", argument.type), "", cat(argument.bytes, " bytes")};
+    case Argument::Kind::tensor_map:
+      break;
+  }
+  return {"tensor_map", "in", "tensor_map", "", cat(argument.bytes, " bytes")};
+}
+
+std::string launch_text(const LaunchRule& launch) {
+  std::string text = cat("grid(", list_text(launch.grid), ") block(", list_text(launch.block), ")");
+  if (launch.resident) text += cat(" resident(", launch.resident->text(), ")");
+  if (launch.shared) text += cat(" shared(", launch.shared->text(), ")");
+  if (launch.cluster) text += cat(" cluster(", launch.cluster->text(), ")");
+  if (launch.cooperative) text += " cooperative";
+  if (launch.dependent) text += launch.late ? " dependent(late)" : " dependent";
   return text;
+}
+
+std::string_view exchange_name(Exchange exchange) {
+  return exchange == Exchange::none ? "none" : exchange == Exchange::warp ? "warp" : "block";
+}
+
+std::string samples_text(const Samples& samples) {
+  std::vector<std::string> values;
+  for (const std::int64_t value : samples.values) values.push_back(cat(value));
+  return cat(samples.name, " {", join(values, ", "), "}");
 }
 
 void print_text(const Template& tmpl) {
@@ -76,45 +109,58 @@ void print_text(const Template& tmpl) {
   print("");
   Table arguments({"argument", "direction", "type", "shape", "facts"});
   for (const Argument& a : tmpl.arguments()) {
-    const bool tensor = a.kind == Argument::Kind::tensor;
-    const Size* size = a.kind == Argument::Kind::size ? tmpl.size(a.name) : nullptr;
-    arguments.add({a.name, tensor ? std::string(direction_name(a.direction)) : "in",
-                   size != nullptr ? "i64" : a.type, tensor ? shape_text(a) : "",
-                   size != nullptr ? size_facts(*size) : facts_of(a)});
+    const ArgumentRow row = row_of(tmpl, a);
+    arguments.add({a.name, row.direction, row.type, row.shape, row.facts});
   }
   arguments.print();
   print("");
-  for (const Requirement& r : tmpl.requirements()) {
+  for (const Requirement& r : tmpl.requirements())
     print(cat("require  ", r.condition.text(), r.reason.empty() ? "" : cat("  (", r.reason, ")")));
-  }
-  print(cat("targets  ", targets_text(tmpl)));
+  print(cat("launch   ", launch_text(tmpl.launch())));
+  print(cat("exchange ", exchange_name(tmpl.exchange())));
+  for (const Samples& samples : tmpl.samples()) print(cat("sample   ", samples_text(samples)));
+  print(cat("targets  ", tmpl.targets_text()));
 }
 
-nlohmann::ordered_json as_json(const Template& tmpl) {
-  nlohmann::ordered_json out = {{"template", tmpl.name()}, {"prose", tmpl.prose()}};
-  for (const Parameter& p : tmpl.parameters()) {
-    nlohmann::ordered_json values = nlohmann::ordered_json::array();
-    for (const Value& value : p.allowed) values.push_back(value.spelling());
-    nlohmann::ordered_json entry = {{"name", p.name},
-                                    {"kind", kind_name(p.kind)},
-                                    {"values", values},
-                                    {"meaning", p.comment},
-                                    {"compiled", p.compiled()}};
-    if (p.fallback) entry["default"] = p.fallback->spelling();
-    out["parameters"].push_back(entry);
-  }
-  for (const Argument& a : tmpl.arguments()) {
-    nlohmann::ordered_json entry = {{"name", a.name}};
-    if (a.kind == Argument::Kind::tensor) {
-      entry["direction"] = direction_name(a.direction);
-      entry["type"] = a.type;
-      entry["shape"] = shape_text(a);
-      entry["facts"] = facts_of(a);
-    }
-    out["arguments"].push_back(entry);
-  }
-  out["targets"] = targets_text(tmpl);
+using Json = nlohmann::ordered_json;
+
+Json as_json(const Parameter& p) {
+  Json values = Json::array();
+  for (const Value& value : p.allowed) values.push_back(value.spelling());
+  Json out = {{"name", p.name},
+              {"kind", kind_name(p.kind)},
+              {"values", values},
+              {"meaning", p.comment},
+              {"compiled", p.compiled()}};
+  if (p.fallback) out["default"] = p.fallback->spelling();
   return out;
+}
+
+Json as_json(const Template& tmpl) {
+  Json parameters = Json::array(), arguments = Json::array(), requirements = Json::array(),
+       samples = Json::object();
+  for (const Parameter& p : tmpl.parameters()) parameters.push_back(as_json(p));
+  for (const Argument& a : tmpl.arguments()) {
+    const ArgumentRow row = row_of(tmpl, a);
+    arguments.push_back({{"name", a.name},
+                         {"kind", row.kind},
+                         {"direction", row.direction},
+                         {"type", row.type},
+                         {"shape", row.shape},
+                         {"facts", row.facts}});
+  }
+  for (const Requirement& r : tmpl.requirements())
+    requirements.push_back({{"condition", r.condition.text()}, {"reason", r.reason}});
+  for (const Samples& one : tmpl.samples()) samples[one.name] = one.values;
+  return {{"template", tmpl.name()},
+          {"prose", tmpl.prose()},
+          {"parameters", parameters},
+          {"arguments", arguments},
+          {"requirements", requirements},
+          {"launch", launch_text(tmpl.launch())},
+          {"exchange", exchange_name(tmpl.exchange())},
+          {"samples", samples},
+          {"targets", tmpl.targets_text()}};
 }
 
 Result<int> show(const std::string& name, const std::vector<std::string>& own, bool json) {

@@ -85,17 +85,14 @@ Result<std::vector<TuningRecord>> tune(Runtime& runtime, const KernelToTune& ker
       total *= parameter.allowed.size();
     }
   }
-  std::optional<Error> unwritten;
   Progress progress("tune", options.json);
   request.on_record = [&](const TuningRecord& record) {
     progress.update(++done, std::max(done, total), record.tunes);
-    const auto added = options.retry ? file.replace(record) : file.add(record);
-    if (!added) unwritten = added.error();
     file.known.push_back(record);
+    return options.retry ? file.replace(record) : file.add(record);
   };
   auto records = runtime.tune(request, device);
   progress.clear();
-  if (unwritten) return *unwritten;
   return records;
 }
 

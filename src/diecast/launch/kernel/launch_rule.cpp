@@ -11,6 +11,9 @@ namespace {
 constexpr const char* kFieldNames[] = {"grid x",  "grid y",  "grid z",        "block x",
                                        "block y", "block z", "shared memory", "cluster"};
 
+constexpr std::string_view kClauses[] = {"grid",  "grid",  "grid",   "block",
+                                         "block", "block", "shared", "cluster"};
+
 }  // namespace
 
 Result<LaunchSlots> LaunchSlots::make(const Specialization& specialization) {
@@ -70,7 +73,11 @@ Result<BoundLaunchRule> BoundLaunchRule::make(const Specialization& specializati
   const LaunchRule& launch = specialization.tmpl().launch();
   BoundLaunchRule rule;
   rule.slots_ = slots;
-  rule.where_ = cat(specialization.tmpl().name(), ".cu:", launch.line);
+  rule.file_ = cat(specialization.tmpl().name(), ".cu");
+  for (int field = 0; field < kFields; ++field) {
+    const auto clause = launch.lines.find(kClauses[field]);
+    rule.lines_[field] = clause == launch.lines.end() ? launch.line : clause->second;
+  }
   rule.cooperative_ = launch.cooperative;
   // Elsewhere a launch that waits for all before it, as any does. Graphs know it since CUDA 12.3.
   rule.dependent_ = launch.dependent && device.cc >= 90 && device.driver_version >= 12030;
@@ -145,12 +152,14 @@ bool BoundLaunchRule::within_limits(const Numbers& numbers) const {
   return numbers[kCluster] == 0 || numbers[kGrid] % numbers[kCluster] == 0;
 }
 
-Error BoundLaunchRule::failure(int field, std::string what,
-                               const LaunchSlots::Values& values) const {
-  what = cat(where_, ": launch: ", what);
+Error BoundLaunchRule::failure(int field, std::string what, const LaunchSlots::Values& values,
+                               std::string_view mend) const {
+  what = cat(file_, ":", lines_[field], ": launch: ", what);
   if (!varies(field) || slots_.size_count() == 0)
     return {ErrorCode::not_supported, std::move(what), "change the template's launch line"};
-  return {ErrorCode::not_supported, cat(what, " (", slots_.sizes_text(values), ')'),
+  what += cat(" (", slots_.sizes_text(values), ')');
+  if (!mend.empty()) return {ErrorCode::not_supported, std::move(what), std::string(mend)};
+  return {ErrorCode::not_supported, std::move(what),
           cat("split the call: pass less of ", slots_.size_names(), " at once")};
 }
 
@@ -161,7 +170,11 @@ Error BoundLaunchRule::broken_limit(const Numbers& numbers,
       return failure(field,
                      cat(kFieldNames[field], " is ", numbers[field], "; the device takes ",
                          least(field), " to ", most_[field]),
-                     values);
+                     values,
+                     numbers[field] < least(field)
+                         ? cat("have the template's launch line keep it in range: max(",
+                               least(field), ", ...)")
+                         : std::string());
   }
   const std::int64_t threads = numbers[kBlock] * numbers[kBlock + 1] * numbers[kBlock + 2];
   if (threads > most_threads_)
@@ -170,7 +183,8 @@ Error BoundLaunchRule::broken_limit(const Numbers& numbers,
   return failure(
       kGrid,
       cat("grid x is ", numbers[kGrid], ", no multiple of the cluster of ", numbers[kCluster]),
-      values);
+      values,
+      cat("have the template's launch line round it up: align_up(..., ", numbers[kCluster], ")"));
 }
 
 Result<void> BoundLaunchRule::shape(const LaunchSlots::Values& values, LaunchShape& shape) const {

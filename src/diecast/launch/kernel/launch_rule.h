@@ -91,7 +91,9 @@ class BoundLaunchRule {
   LaunchShape shape_of(const Numbers& numbers) const;
   bool within_limits(const Numbers& numbers) const;
   Error broken_limit(const Numbers& numbers, const LaunchSlots::Values& values) const;
-  Error failure(int field, std::string what, const LaunchSlots::Values& values) const;
+  // `mend`: what else than fewer rows helps, where it depends on them.
+  Error failure(int field, std::string what, const LaunchSlots::Values& values,
+                std::string_view mend = {}) const;
   static std::int64_t least(int field) { return field >= kBlock && field < kShared ? 1 : 0; }
 
   bool may_be_quick_ = false;
@@ -104,7 +106,8 @@ class BoundLaunchRule {
   std::vector<Variable> variables_;
   LaunchSlots slots_;
   LaunchNeeds needs_;
-  std::string where_;  // "quantize_nvfp4.cu:21"
+  std::string file_;                  // "quantize_nvfp4.cu"
+  std::array<int, kFields> lines_{};  // where each field's clause stands
 };
 
 }  // namespace diecast

@@ -107,6 +107,8 @@ Result<void> HeaderParser::read_tensor(Tokens& tokens, Argument& argument) {
       DIECAST_TRY(argument.align, ExpressionParser::parse_operand(tokens));
     } else {
       static const std::vector<std::string> facts{"stride", "align"};
+      if (std::ranges::find(facts, fact.text) != facts.end())
+        return tokens.error(fact, cat(fact.shown(), " is given twice"), "remove one");
       return tokens.error(
           fact, cat("a tensor has no fact ", fact.shown(), " here", did_you_mean(fact.text, facts)),
           "the facts are `stride` and `align BYTES`, each once");
@@ -152,6 +154,7 @@ Result<void> HeaderParser::read_launch(Tokens& tokens) {
       return tokens.error(clause,
                           cat(clause.shown(), " is given twice: first on line ", first->second),
                           "remove one");
+    template_->launch_.lines.emplace(clause.text, number_);
     DIECAST_CHECK(read_clause(tokens, clause));
   } while (tokens.peek().kind != Token::Kind::end);
   return {};
@@ -209,6 +212,9 @@ Result<void> HeaderParser::read_target(Tokens& tokens) {
         return tokens.error(name,
                             cat(name.shown(), " with + names no architecture and all later ones"),
                             "write sm_80+, sm_89+, sm_90+, sm_100+ or the like");
+      if (template_->minimum_cc_ != 0)
+        return tokens.error(name, cat(name.shown(), "+ after sm_", template_->minimum_cc_, "+"),
+                            "write the lower one alone: it means all later ones too");
       template_->minimum_cc_ = static_cast<int>(*cc);
     } else {
       auto target = Target::parse(name.text);

@@ -4,6 +4,8 @@
 #include <diecast/template/parse/header_parser.h>
 #include <diecast/template/requirements.h>
 
+#include <algorithm>
+
 namespace diecast {
 
 Result<void> HeaderParser::check() {
@@ -81,7 +83,7 @@ Result<void> HeaderParser::check_samples() const {
     if (size || (parameter != nullptr && parameter->kind == Parameter::Kind::shape)) {
       for (std::int64_t value : samples.values)
         if (value < 0)
-          return error_on(line, "-", cat(samples.name, " is not negative"),
+          return error_on(line, cat(value).substr(1), cat(samples.name, " is not negative"),
                           "write a number of 0 or more");
     }
     if (size) continue;
@@ -113,7 +115,9 @@ Result<void> HeaderParser::check_launch() const {
                          "add one: launch grid(...) block(...)"}
                  : error_on(launch.line, "launch", cat("the launch has no ", clause, "(...)"),
                             cat("add ", clause, "(...)"));
-  if (launch.cooperative && template_->host_)
+  const bool on_host =
+      template_->host_ || std::ranges::any_of(template_->listed_targets_, &Target::is_host);
+  if (launch.cooperative && on_host)
     return error_on(clauses_.find("cooperative")->second, "cooperative",
                     "blocks of a cooperative launch wait for one another, which the host cannot do",
                     "add a target line without host, such as `target sm_80+`");

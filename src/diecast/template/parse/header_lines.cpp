@@ -81,6 +81,9 @@ Result<void> HeaderParser::check_name(const Tokens& tokens, const Token& token, 
                   in_case(name, false), "` (read at launch)"));
   if (const std::string_view why = reserved_word(name); !why.empty())
     return tokens.error(token, cat(token.shown(), " is taken: ", why), "choose another name");
+  if (name == template_->name_ + "_body")
+    return tokens.error(token, cat(token.shown(), " is taken: the kernel's body is called so"),
+                        "choose another name");
   if (const auto found = declared_.find(name); found != declared_.end())
     return tokens.error(token,
                         cat(token.shown(), " is declared twice: first on line ", found->second),

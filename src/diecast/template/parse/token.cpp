@@ -2,6 +2,8 @@
 #include <diecast/base/text.h>
 #include <diecast/template/parse/token.h>
 
+#include <algorithm>
+
 namespace diecast {
 namespace {
 
@@ -129,6 +131,11 @@ Result<void> Tokens::expect_end() {
   const std::string what = cat("the line should end before ", peek().shown());
   if (peek().is("=")) return error(peek(), what, "remove it; two numbers are compared by `==`");
   static const std::vector<std::string> words{"align", "device", "divisible", "stride"};
+  if (std::ranges::find(words, peek().text) != words.end())
+    return error(
+        peek(), what,
+        "write `size n device divisible 16`, `arg x in f32 [n] stride align 16`: each word "
+        "once and where it stands there");
   const std::string meant =
       peek().kind == Token::Kind::word ? did_you_mean(peek().text, words) : "";
   return error(peek(), what + meant, meant.empty() ? "remove it" : "write that word, or remove it");

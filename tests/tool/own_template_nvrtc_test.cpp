@@ -1,0 +1,125 @@
+// Templates of a kernel engineer through the command and the real compilers: NVRTC, and what of it
+// the host's compiler has to say too.
+#include <diecast/compile/nvrtc.h>
+#include <gtest/gtest.h>
+
+#include "tool/run_tool.h"
+
+namespace diecast {
+namespace {
+
+using testing::ToolRun;
+
+class OwnTemplate : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (const auto nvrtc = open_nvrtc({}); !nvrtc) GTEST_SKIP() << nvrtc.error().what;
+    const char* const named = std::getenv("DIECAST_NVRTC");
+    diecast_.set("DIECAST_NVRTC", named == nullptr ? "" : named);
+    if (const char* path = std::getenv("LD_LIBRARY_PATH")) diecast_.set("LD_LIBRARY_PATH", path);
+  }
+  ProcessResult compile(const std::string& name, const std::string& text,
+                        const std::string& spelling) {
+    const std::string path = diecast_.folder / (name + ".cu");
+    testing::write_text(path, text);
+    return diecast_({"compile", spelling, "--add", path});
+  }
+  ToolRun diecast_;
+};
+
+TEST_F(OwnTemplate, WaitsLateWithAnArgumentItself) {
+  const auto run = compile("late", R"(/* diecast
+size n
+arg x in f32 [n]
+arg y out f32 [n]
+arg n
+launch grid(1) block(32) dependent(late)
+*/
+#include <diecast/device/dependent.h>
+DIECAST_KERNEL {
+  launch_before_ended(x);
+  if (threadIdx.x < n) y[threadIdx.x] = x[threadIdx.x];
+}
+)",
+                           "late @ sm_90a sm_80 host");
+  EXPECT_EQ(run.exit_code, 0) << run.errors;
+}
+
+// Where rows cannot be apart their distance is an expression of the header, in the source's words.
+TEST_F(OwnTemplate, RowsThatAreNotApartHaveALengthThatTypesAndTargetsDecide) {
+  const auto run = compile("strided", R"(/* diecast
+option bool APART = false
+option type IN {bf16, f32} = f32
+size rows
+size cols
+arg x in IN [rows, IN == f32 && bits(IN) == 32 ? cols : host || cc > 80 ? cols * 2 : 1] stride (APART)
+arg y out i64 [1]
+arg rows
+arg cols
+launch grid(1) block(1)
+*/
+DIECAST_KERNEL { y[0] = x_stride; }
+)",
+                           "strided APART=* IN=* @ sm_90a host");
+  EXPECT_EQ(run.exit_code, 0) << run.errors;
+}
+
+TEST_F(OwnTemplate, ThatTakesTooMuchStaticSharedMemoryIsToldSo) {
+  const auto run = compile("huge", R"(/* diecast
+size n
+arg y out f32 [n]
+arg n
+launch grid(1) block(32)
+*/
+DIECAST_KERNEL {
+  __shared__ f32 values[60000];
+  values[threadIdx.x * 7] = static_cast<f32>(n);
+  __syncthreads();
+  y[threadIdx.x] = values[n];
+}
+)",
+                           "huge @ sm_90a");
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_NE(run.errors.find("uses too much shared data (0x3a980 bytes"), std::string::npos)
+      << run.errors;
+}
+
+// Both compilers name the arg line of a structure that has another size or none.
+TEST_F(OwnTemplate, AStructureOfAnotherSizeIsToldAtItsLine) {
+  const std::string text = R"(/* diecast
+size n
+arg y out i64 [n]
+arg n
+arg group struct Group 20
+require 1 == 1
+launch grid(1) block(1)
+*/
+struct Group { i64 first, last; };
+DIECAST_KERNEL { y[0] = group.first; }
+)";
+  const auto run = compile("k", text, "k @ host");
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_NE(run.errors.find("arg group struct Group 20"), std::string::npos) << run.errors;
+  EXPECT_NE(run.errors.find("mend k.cu at line 5"), std::string::npos) << run.errors;
+}
+
+TEST_F(OwnTemplate, OnTheHostSumsNoFloatsInTheOrderOfBlocks) {
+  const std::string text = R"(/* diecast
+option type T {f32, u32}
+size n
+arg y inout T [n]
+arg n
+launch grid(4) block(32)
+*/
+DIECAST_KERNEL { atomicAdd(&y[0], T(1)); }
+)";
+  EXPECT_EQ(compile("sums", text, "sums T=u32 @ host sm_90a").exit_code, 0);
+  EXPECT_EQ(compile("sums", text, "sums T=f32 @ sm_90a").exit_code, 0);
+  const auto run = compile("sums", text, "sums T=f32 @ host");
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_NE(run.errors.find("atomicAdd is of integers on the host"), std::string::npos)
+      << run.errors;
+}
+
+}  // namespace
+}  // namespace diecast
