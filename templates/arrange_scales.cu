@@ -2,7 +2,8 @@
 // is written as zeros, that of the old one is not read. TILES: from the scales of 16x16 blocks of a
 // matrix to those of its transpose, where scale (row, block) is scale (16 * block, row / 16).
 // RESCALE: E4M3 scales under the global decode scale old_decode become such under new_decode:
-// E4M3(scale * (old_decode / new_decode)), at most 448; the same bytes where both are equal.
+// E4M3(scale * (old_decode / new_decode)), at most 448; the same bytes where both are equal, 0 and
+// infinity too.
 /* diecast
 option   enum  FROM    {linear, s128x4, s8x4} = linear
 option   enum  TO      {linear, s128x4, s8x4} = s128x4
@@ -68,7 +69,8 @@ DIECAST_KERNEL {
   const i64 new_padded_cols = New::padded_cols(new_cols);
   const i64 old_padded = Old::padded_rows(rows), new_padded = New::padded_rows(new_rows);
   const auto ratio = [&](i64 matrix) {
-    return RESCALE ? quotient(old_decode[matrix], new_decode[matrix]) : 1.0f;
+    if (!RESCALE || old_decode[matrix] == new_decode[matrix]) return 1.0f;
+    return quotient(old_decode[matrix], new_decode[matrix]);
   };
   if (!TILES && cols % 4 == 0 && Square::fits<FROM>(scales, scales_stride) &&
       Square::fits<TO>(arranged, arranged_stride)) {
@@ -79,7 +81,7 @@ DIECAST_NO_UNROLL
       square.read<FROM>(scales + at.matrix * old_padded * scales_stride, scales_stride, rows, cols);
       if constexpr (RESCALE) {
         const f32 by = ratio(at.matrix);
-        square.change([&](u32 word) { return rescaled(word, by) | rescaled(word >> 16, by) << 16; });
+        square.change(rows, cols, [&](u32 word) { return rescaled(word, by) | rescaled(word >> 16, by) << 16; });
       }
       square.write<TO>(arranged + at.matrix * new_padded * arranged_stride, arranged_stride, new_padded,
                        new_padded_cols);

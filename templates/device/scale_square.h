@@ -61,10 +61,14 @@ DIECAST_UNROLL
     }
   }
 
+  // Words of the matrix; padding stays zeros.
   template <class Change>
-  DIECAST_DEVICE void change(const Change& change) {
+  DIECAST_DEVICE void change(i64 rows, i64 cols, const Change& change) {
 DIECAST_UNROLL
-    for (int i = 0; i < 4 * kAcross; ++i) words[i / 4][i % 4] = change(words[i / 4][i % 4]);
+    for (int i = 0; i < 4 * kAcross; ++i) {
+      u32& word = words[i / 4][i % 4];
+      if (row + Apart * (i % 4) < rows && col + 4 * (i / 4) < cols) word = change(word);
+    }
   }
 
   // `rows` and `cols` with the layout's padding.

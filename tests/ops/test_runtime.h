@@ -9,12 +9,15 @@
 
 namespace diecast {
 
+// Another one on the same cache, for a test that freezes it.
+inline std::shared_ptr<Runtime> new_test_runtime() {
+  RuntimeOptions options = RuntimeOptions::from_environment();
+  options.cache = std::string(DIECAST_BUILD_DIR) + "/test-cache";
+  return Runtime::create(std::move(options)).value();
+}
+
 inline std::shared_ptr<Runtime> test_runtime() {
-  static const std::shared_ptr<Runtime> runtime = [] {
-    RuntimeOptions options = RuntimeOptions::from_environment();
-    options.cache = std::string(DIECAST_BUILD_DIR) + "/test-cache";
-    return Runtime::create(std::move(options)).value();
-  }();
+  static const std::shared_ptr<Runtime> runtime = new_test_runtime();
   return runtime;
 }
 

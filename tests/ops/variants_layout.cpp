@@ -1,7 +1,9 @@
 // Runners of amax, transpose_codes and arrange_scales.
 #include <diecast/ops/reference/tiles.h>
 
+#include <limits>
 #include <random>
+#include <utility>
 
 #include "ops/variant_case.h"
 
@@ -79,6 +81,16 @@ std::string transpose_codes_difference(Kernel& kernel, const Case& one, const Bi
   return problem.empty() ? compare("transposed", to, want.data(), want.size()) : problem;
 }
 
+// Of two all-zero halves, of halves that have no common scale, and of ordinary ones.
+std::pair<float, float> decode_scales(std::uint64_t which, std::int64_t rows) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const float plain = 1.0f / static_cast<float>(3 + rows);
+  const std::pair<float, float> all[] = {{plain, plain}, {plain, 0.5f},          {0, 0},
+                                         {plain, 0.25f}, {kInfinity, kInfinity}, {1, 0},
+                                         {1, -1}};
+  return all[which % std::size(all)];
+}
+
 std::string arrange_scales_difference(Kernel& kernel, const Case& one, const Bindings& tunes) {
   const Specialization& s = kernel.specialization();
   Device& device = kernel.device();
@@ -96,8 +108,9 @@ std::string arrange_scales_difference(Kernel& kernel, const Case& one, const Bin
     reference::Bytes scales = random_bytes(one.rows * one.cols, one.seed * 31 + i, 0x7F);
     const auto old_one = apart(scales, from_layout, one.rows, one.cols, gap);
     old_bytes.insert(old_bytes.end(), old_one.begin(), old_one.end());
-    old_decode.push_back(1.0f / static_cast<float>(3 + i + one.rows));
-    new_decode.push_back(i == 0 ? old_decode[0] : 1.0f / static_cast<float>(2 + i));
+    const auto [was_decode, now_decode] = decode_scales(one.seed / 4 + i, one.rows);
+    old_decode.push_back(was_decode);
+    new_decode.push_back(now_decode);
     if (flag(s, "TILES")) {
       scales = reference::transpose_tile_scales(scales, one.rows, one.cols, new_rows);
     }

@@ -60,6 +60,16 @@ TEST_F(Policies, RequireHitOpensNoCompiler) {
   EXPECT_EQ(amax(*server, "amax IN=f16 @ sm_90a").error().code, ErrorCode::not_cached);
 }
 
+// A serving machine whose cache was switched off by mistake compiles nothing all the same.
+TEST_F(Policies, RequireHitWithoutACacheRefusesEveryKernel) {
+  RuntimeOptions options = machine_.options();
+  options.cache_policy = CachePolicy::require_hit;
+  options.cache = "off";
+  const auto server = Runtime::create(options).value();
+  EXPECT_EQ(amax(*server).error().code, ErrorCode::not_cached);
+  EXPECT_EQ(compiles(), 0u);
+}
+
 TEST_F(Policies, RequireHitUnderExactSaysThatThereIsNoCompiler) {
   warm();
   RuntimeOptions options = machine_.options();

@@ -52,7 +52,7 @@ option bool APART = false
 option type IN {bf16, f32} = f32
 size rows
 size cols
-arg x in IN [rows, IN == f32 && bits(IN) == 32 ? cols : host || cc > 80 ? cols * 2 : 1] stride (APART)
+arg x in IN [rows, IN == f32 && bits(IN) == 32 ? cols : host || cc > 80 ? 8 : 1] stride (APART)
 arg y out i64 [1]
 arg rows
 arg cols

@@ -26,7 +26,7 @@ struct Stream {
   void* handle = nullptr;
   // Of a prepared stream (Device::create_stream, Device::prepare_stream; never filled in by hand)
   // its context, as context_id says it: a launch goes there, whichever context is current, and does
-  // not ask. 0: not known.
+  // not ask; copies and fills, which some ops have beside launches, want it current. 0: not known.
   std::uint64_t context = 0;
 };
 

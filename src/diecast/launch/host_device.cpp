@@ -94,8 +94,9 @@ class HostDevice final : public Device {
   // Beyond the machine's memory Linux would promise it, and end the process when it is used.
   Result<void*> allocate(std::size_t bytes) override {
     void* memory = nullptr;
+    if (bytes == 0) return memory;
     if (bytes <= static_cast<std::uint64_t>(properties_.memory_bytes) &&
-        posix_memalign(&memory, kAlignment, std::max<std::size_t>(bytes, 1)) == 0)
+        posix_memalign(&memory, kAlignment, bytes) == 0)
       return memory;
     return Error{ErrorCode::out_of_memory,
                  cat("no host memory for ", bytes, " bytes (", human_bytes(bytes),
@@ -225,8 +226,8 @@ Result<void> HostDevice::launch(const ResidentCode& code, const LaunchShape& sha
                                 LaunchParameters parameters, Stream stream) {
   DIECAST_CHECK(check_stream(stream));
   DIECAST_CHECK(check_shape(shape));
-  LaunchJob job(static_cast<const HostCode&>(code).kernel(), shape, parameters.pointers,
-                machines_, pool_.threads());
+  LaunchJob job(static_cast<const HostCode&>(code).kernel(), shape, parameters.pointers, machines_,
+                pool_.threads());
   pool_.run(job.blocks(), [&job] { job.work(); });
   return job.result();
 }

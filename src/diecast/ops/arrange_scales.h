@@ -31,7 +31,7 @@ struct ArrangeScalesOptions {
   // share a global scale; new is then the larger one, for nothing saturates.
   const float* old_decode = nullptr;
   const float* new_decode = nullptr;
-  std::shared_ptr<Device> device;  // null: Runtime::default_device()
+  std::shared_ptr<Device> device{};  // null: Runtime::default_device()
 };
 
 // Every byte of `to` is written, but what lies between rows. The arrays do not overlap. Errors:

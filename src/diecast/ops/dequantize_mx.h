@@ -13,7 +13,7 @@
 namespace diecast {
 
 struct DequantizeMxOptions {
-  std::shared_ptr<Device> device;  // null: Runtime::default_device()
+  std::shared_ptr<Device> device{};  // null: Runtime::default_device()
   bool columnwise = false;         // x's columnwise side is read, as it is where x has no other
 };
 

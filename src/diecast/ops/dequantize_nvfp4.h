@@ -20,7 +20,7 @@ enum class GlobalForm : std::uint8_t {
 
 struct DequantizeNvfp4Options {
   GlobalForm form = GlobalForm::amax;
-  std::shared_ptr<Device> device;  // null: Runtime::default_device()
+  std::shared_ptr<Device> device{};  // null: Runtime::default_device()
   bool columnwise = false;         // x's columnwise side is read, as it is where x has no other
 };
 
@@ -34,7 +34,7 @@ Result<void> dequantize_nvfp4(Runtime& runtime, const QuantizedTensor& x, const 
 struct Fp4DequantizeOptions {
   int block_size = 16;             // 8, 16, 32, 64 or 128 neighbours share a scale
   int tile_size = 128;             // speed only: 64 to 1024 elements that threads take together
-  std::shared_ptr<Device> device;  // null: Runtime::default_device()
+  std::shared_ptr<Device> device{};  // null: Runtime::default_device()
 };
 
 // ModelOpt's form: packed u8 [..., N/2], the even column in the low nibble; scale e4m3

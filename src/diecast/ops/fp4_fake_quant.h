@@ -24,7 +24,7 @@ struct Fp4ScaleOptions {
   bool quantize_block_scales =
       true;  // round scales to E4M3 under global_amax, which else is unused
   Fp8Conversion fp8 = Fp8Conversion::eager;
-  std::shared_ptr<Device> device;  // null: Runtime::default_device()
+  std::shared_ptr<Device> device{};  // null: Runtime::default_device()
 
   static constexpr std::int64_t scratch_bytes() { return 4; }
 };
@@ -45,7 +45,7 @@ Result<void> static_blockwise_fp4_fake_quant(Runtime& runtime, const Tensor& x, 
                                              Stream stream = {});
 
 struct Fp4CastOptions {
-  std::shared_ptr<Device> device;  // null: Runtime::default_device()
+  std::shared_ptr<Device> device{};  // null: Runtime::default_device()
 };
 
 // Rounding to E2M1 alone: the above with every scale 1. Errors: as above.
@@ -54,7 +54,7 @@ Result<void> static_blockwise_fp4_cast(Runtime& runtime, const Tensor& x, const 
 
 struct Fp4FakeQuantBlockOptions {
   int block_size = 16;             // 8, 16, 32, 64 or 128 neighbours of a row
-  std::shared_ptr<Device> device;  // null: Runtime::default_device()
+  std::shared_ptr<Device> device{};  // null: Runtime::default_device()
 };
 
 // Dynamic: each block's scale from its own amax and the tensor's, global_amax f32 [1] in device

@@ -20,7 +20,7 @@ namespace diecast {
 
 struct GemmNvfp4Options {
   float alpha = 1.0f;          // times the sums, before bias
-  std::optional<Tensor> bias;  // bf16, f16 or f32 [N], added in f32; of a group [members, N]
+  std::optional<Tensor> bias{};  // bf16, f16 or f32 [N], added in f32; of a group [members, N]
   bool accumulate = false;     // out += the product, in out's type
   bool gradient = false;       // the product is a gradient: neither bias nor row scales go with it
   // Which sides are read, as Transformer Engine says it: b's (the weight's) first, T: rowwise, N:
@@ -41,7 +41,7 @@ struct GemmNvfp4Options {
   // PreparedGemmCublaslt::Request::scratch_bytes() says.
   void* scratch = nullptr;
   std::int64_t scratch_bytes = 0;
-  std::shared_ptr<Device> device;  // null: Runtime::default_device()
+  std::shared_ptr<Device> device{};  // null: Runtime::default_device()
 };
 
 // How much of out a block of threads makes, and with what: tensor cores on f16 or on bytes, or dot

@@ -49,8 +49,8 @@ std::uint64_t PreparedQuantizeMx::Request::word() const {
 }
 
 PreparedQuantizeMx::Request PreparedQuantizeMx::Request::of(const Tensor& x,
-                                                            const QuantizedTensor& out,
-                                                            MxMode mode, bool grouped) {
+                                                            const QuantizedTensor& out, MxMode mode,
+                                                            bool grouped) {
   Request request{x.dtype, out.format, mode, out.profile, out.layout};
   request.columnwise = out.columnwise.present();
   request.rowwise = out.rowwise.present() || !request.columnwise;
@@ -86,6 +86,7 @@ Result<PreparedQuantizeMx> PreparedQuantizeMx::prepare(Runtime& runtime,
 Result<void> PreparedQuantizeMx::run(const Tensor& x, const QuantizedTensor& out,
                                      Stream stream) const {
   DIECAST_CHECK(check_mx_output(x, out));
+  if (x.rows() == 0 || x.cols() == 0) return {};
   Request wanted = Request::of(x, out, request_.mode, false);
   wanted.whole_blocks = request_.whole_blocks;  // the launch checks what x must be for it
   wanted.cols = request_.cols;
@@ -123,6 +124,8 @@ Result<void> PreparedQuantizeMx::run(const Tensor& x, const QuantizedTensor& out
 
 Result<void> quantize_mx(Runtime& runtime, const Tensor& x, const QuantizedTensor& out,
                          const QuantizeMxOptions& options, Stream stream) {
+  // What has no elements has no directions to prepare for.
+  if (x.rows() == 0 || x.cols() == 0) return check_mx_output(x, out);
   DIECAST_TRY(const auto device, device_or_default(runtime, options.device));
   const auto request = PreparedQuantizeMx::Request::of(x, out, options.mode, false);
   DIECAST_TRY(const auto prepared,

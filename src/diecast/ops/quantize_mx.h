@@ -19,7 +19,7 @@ std::string_view mx_mode_name(MxMode mode);
 
 struct QuantizeMxOptions {
   MxMode mode = MxMode::rceil;     // others than rceil: profile torchao
-  std::shared_ptr<Device> device;  // null: Runtime::default_device()
+  std::shared_ptr<Device> device{};  // null: Runtime::default_device()
 };
 
 // x: bf16, f16 or f32, of any size, rows may be apart; a block that ends behind the matrix is

@@ -13,6 +13,13 @@ Result<void> check_format(const QuantizedTensor& out) {
                "describe out with format = Format::mxfp8_e4m3, mxfp8_e5m2 or mxfp4"};
 }
 
+Result<void> check_group(const Tensor& x, const QuantizedGroup& group) {
+  DIECAST_CHECK(x.check("quantize_mx_grouped: x"));
+  DIECAST_CHECK(group.check(kMxGroupedOp));
+  DIECAST_CHECK(check_format(group.whole));
+  return group.check_matrix(kMxGroupedOp, x);
+}
+
 }  // namespace
 
 std::uint64_t PreparedQuantizeMxGrouped::Request::word() const {
@@ -76,20 +83,17 @@ Result<void> PreparedQuantizeMxGrouped::launch(const MemberDescriptor* members, 
                                                Stream stream) const {
   const auto none = [](DType type) { return KernelArgument::tensor(type, nullptr); };
   const KernelArgument arguments[] = {
-      none(request_.in),          none(DType::u8),
-      none(DType::e8m0),          none(DType::u8),
-      none(DType::e8m0),          KernelArgument::tensor(DType::u8, members),
-      KernelArgument::size(rows), KernelArgument::size(cols),
+      none(request_.in),           none(DType::u8),
+      none(DType::e8m0),           none(DType::u8),
+      none(DType::e8m0),           KernelArgument::tensor(DType::u8, members),
+      KernelArgument::size(rows),  KernelArgument::size(cols),
       KernelArgument::size(count), KernelArgument::size(0)};
   return quantize_->launch(arguments, stream);
 }
 
 Result<void> PreparedQuantizeMxGrouped::run(const Tensor& x, const QuantizedGroup& group,
                                             Stream stream) const {
-  DIECAST_CHECK(x.check("quantize_mx_grouped: x"));
-  DIECAST_CHECK(group.check(kMxGroupedOp));
-  DIECAST_CHECK(check_format(group.whole));
-  DIECAST_CHECK(group.check_matrix(kMxGroupedOp, x));
+  DIECAST_CHECK(check_group(x, group));
   DIECAST_CHECK(check_pair(x, group.whole));
   if (group.count == 0) return {};
   if (describe_) DIECAST_CHECK(describe_->run(x, group, kMxGroupedOp, stream));
@@ -106,6 +110,8 @@ Result<void> PreparedQuantizeMxGrouped::run(const TensorGroup& group, Stream str
 
 Result<void> quantize_mx_grouped(Runtime& runtime, const Tensor& x, const QuantizedGroup& group,
                                  const QuantizeMxGroupedOptions& options, Stream stream) {
+  // What has no elements has no directions to prepare for.
+  if (x.rows() == 0 || x.cols() == 0) return check_group(x, group);
   DIECAST_CHECK(check_format(group.whole));
   DIECAST_TRY(const auto device, device_or_default(runtime, options.device));
   const PreparedQuantizeMxGrouped::Request request{
@@ -121,6 +127,7 @@ Result<void> quantize_mx_grouped(Runtime& runtime, const TensorGroup& group,
   DIECAST_CHECK(group.check(kMxGroupedOp));
   const QuantizedPair& one = *group.first();
   DIECAST_CHECK(check_format(one.out));
+  if (group.rows() == 0 || group.cols() == 0) return {};
   DIECAST_TRY(const auto device, device_or_default(runtime, options.device));
   PreparedQuantizeMxGrouped::Request request{
       PreparedQuantizeMx::Request::of(one.x, one.out, options.mode, true), true};

@@ -36,7 +36,7 @@ inline constexpr std::uint16_t kHadamardSigns = 0xD7E8;
 
 struct QuantizeNvfp4Options {
   bool amax_given = false;                 // out.rowwise.amax holds the amaxes; else they are found
-  std::shared_ptr<Device> device;          // null: Runtime::default_device()
+  std::shared_ptr<Device> device{};        // null: Runtime::default_device()
   GlobalScale global = GlobalScale::amax;  // encode, decode: given
   FourOverSix four_over_six = FourOverSix::off;
   bool rht = false;  // x is transformed in blocks of 16 of a row first; amaxes are of the result

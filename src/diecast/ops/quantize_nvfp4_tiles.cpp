@@ -16,6 +16,16 @@ std::string_view direction_name(bool rowwise, bool columnwise) {
   return !columnwise ? "rowwise" : !rowwise ? "columnwise" : "both";
 }
 
+Result<void> check_matrices(const Tensor& x, const QuantizedTensor& out) {
+  constexpr std::string_view kOp = PreparedQuantizeNvfp4Tiles::kName;
+  DIECAST_CHECK(x.check("quantize_nvfp4_tiles: x"));
+  DIECAST_CHECK(out.check(kOp, "out"));
+  if (x.rows() == out.rows() && x.cols() == out.cols()) return {};
+  return Error{ErrorCode::shape_mismatch,
+               cat(kOp, ": x is ", x.shape.text(), ", out is ", out.shape.text()),
+               cat("describe out with shape ", x.shape.text())};
+}
+
 std::string described(const Nvfp4TilesRequest& r) {
   return cat(direction_name(r.rowwise, r.columnwise), ", ", r.block_rows,
              "x16 blocks, row_scaled = ", r.row_scaled, ", profile ", profile_name(r.profile), ", ",
@@ -99,6 +109,11 @@ Nvfp4TilesRequest nvfp4_tiles_request(const Tensor& x, const QuantizedTensor& ou
   return request;
 }
 
+bool is_nothing(const Tensor& x, const QuantizedTensor& out) {
+  const bool empty = x.rows() == 0 || x.cols() == 0;
+  return empty && out.rowwise.amax == nullptr && out.columnwise.amax == nullptr;
+}
+
 Result<void> check_nvfp4_tiles(const Nvfp4TilesRequest& request, const QuantizedTensor& out,
                                std::string_view op) {
   if (out.format != Format::nvfp4) {
@@ -153,13 +168,7 @@ Result<PreparedQuantizeNvfp4Tiles> PreparedQuantizeNvfp4Tiles::prepare(
 
 Result<void> PreparedQuantizeNvfp4Tiles::check(const Tensor& x, const QuantizedTensor& out,
                                                const BlockAmaxes& block_amax) const {
-  DIECAST_CHECK(x.check("quantize_nvfp4_tiles: x"));
-  DIECAST_CHECK(out.check(kName, "out"));
-  if (x.rows() != out.rows() || x.cols() != out.cols()) {
-    return Error{ErrorCode::shape_mismatch,
-                 cat(kName, ": x is ", x.shape.text(), ", out is ", out.shape.text()),
-                 cat("describe out with shape ", x.shape.text())};
-  }
+  DIECAST_CHECK(check_matrices(x, out));
   if (x.rows() == 0 || x.cols() == 0) return {};
   DIECAST_CHECK(check_nvfp4_tiles(request_, out, kName));
   return check_block_amaxes(request_, block_amax, kName);
@@ -170,8 +179,7 @@ Result<void> PreparedQuantizeNvfp4Tiles::run(const Tensor& x, const QuantizedTen
                                              const std::int64_t* rng_state) const {
   DIECAST_CHECK(check(x, out, block_amax));
   DIECAST_TRY(const KernelArgument rng, rng_argument(kName, request_.stochastic, rng_state));
-  const bool no_amax = out.rowwise.amax == nullptr && out.columnwise.amax == nullptr;
-  if (x.rows() * x.cols() == 0 && no_amax) return {};
+  if (is_nothing(x, out)) return {};
   if (rowwise_amax_) DIECAST_CHECK(rowwise_amax_->run(x, out.rowwise.amax, false, stream));
   if (columnwise_amax_) {
     DIECAST_CHECK(columnwise_amax_->run(x, out.columnwise.amax, false, stream));
@@ -202,6 +210,7 @@ Result<void> PreparedQuantizeNvfp4Tiles::run(const Tensor& x, const QuantizedTen
 
 Result<void> quantize_nvfp4_tiles(Runtime& runtime, const Tensor& x, const QuantizedTensor& out,
                                   const QuantizeNvfp4TilesOptions& options, Stream stream) {
+  if (is_nothing(x, out)) return check_matrices(x, out);
   DIECAST_TRY(const auto device, device_or_default(runtime, options.device));
   const PreparedQuantizeNvfp4Tiles::Request request{nvfp4_tiles_request(x, out, options)};
   DIECAST_TRY(const auto prepared,

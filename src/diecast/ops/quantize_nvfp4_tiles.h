@@ -35,12 +35,12 @@ struct QuantizeNvfp4TilesOptions {
   // out.rowwise.amax and out.columnwise.amax hold the amaxes; else they are found, each of what its
   // direction quantizes: the same number twice unless row-scaled or transformed.
   bool amax_given = false;
-  std::shared_ptr<Device> device;          // null: Runtime::default_device()
+  std::shared_ptr<Device> device{};        // null: Runtime::default_device()
   GlobalScale global = GlobalScale::amax;  // what those hold; encode, decode: given
   FourOverSix four_over_six = FourOverSix::off;
   TransformedSides rht = TransformedSides::none;
   std::uint16_t sign_mask = kHadamardSigns;  // rht: bit i flips the sign of element i of a block
-  BlockAmaxes block_amax;                    // profile modelopt: from calibration
+  BlockAmaxes block_amax{};                  // profile modelopt: from calibration
   // Stochastic rounding, as in QuantizeNvfp4Options; each member of a group draws the same numbers.
   const std::int64_t* rng_state = nullptr;
 };
@@ -75,6 +75,8 @@ struct Nvfp4TilesRequest {
 };
 Nvfp4TilesRequest nvfp4_tiles_request(const Tensor& x, const QuantizedTensor& out,
                                       const QuantizeNvfp4TilesOptions& options);
+// A matrix without elements whose `out` has no amax to be found either.
+bool is_nothing(const Tensor& x, const QuantizedTensor& out);
 // That `out` is NVFP4 and as the request says. Errors: not_supported.
 Result<void> check_nvfp4_tiles(const Nvfp4TilesRequest& request, const QuantizedTensor& out,
                                std::string_view op);

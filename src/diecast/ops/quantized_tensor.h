@@ -44,7 +44,8 @@ struct QuantizedSide {
   std::int64_t amax_count = 0;
   std::int64_t scale_stride = 0;  // linear: bytes from one row's scales to the next; 0 = dense
 
-  bool present() const { return data != nullptr || scale != nullptr; }
+  // Without elements a side has an amax at most.
+  bool present() const { return data != nullptr || scale != nullptr || amax != nullptr; }
 };
 
 struct QuantizedTensor {

@@ -61,8 +61,8 @@ struct Tensor {
   Shape shape;
   std::int64_t row_stride = 0;  // elements from one row to the next; 0 = dense (cols)
   // Where set, an int64 in device memory that says at launch how many of shape.rows() rows count;
-  // the host never reads it, and rows beyond it are neither read nor written. What is more than
-  // shape.rows() counts as that.
+  // the host never reads it, and rows beyond it are neither read nor written (but amaxes of one row
+  // each, where the op finds them: those are 0). What is more than shape.rows() counts as that.
   const std::int64_t* device_rows = nullptr;
 
   std::int64_t rows() const { return shape.rows(); }

@@ -15,7 +15,7 @@
 namespace diecast {
 
 struct TransposeOptions {
-  std::shared_ptr<Device> device;  // null: Runtime::default_device()
+  std::shared_ptr<Device> device{};  // null: Runtime::default_device()
 };
 
 // E2M1 codes of [rows, cols], two a byte and low nibble first, to those of [cols, rows]. A row of n

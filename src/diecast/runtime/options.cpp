@@ -87,7 +87,8 @@ RuntimeOptions RuntimeOptions::from_environment() {
 
 Result<void> Runtime::State::open_cache() {
   if (options.cache == "off" || options.cache_policy == CachePolicy::off) {
-    options.cache_policy = CachePolicy::off;
+    // Who asks for hits alone is told that there are none.
+    if (options.cache_policy != CachePolicy::require_hit) options.cache_policy = CachePolicy::off;
     cache_state = "off";
     return {};
   }

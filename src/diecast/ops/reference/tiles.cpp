@@ -142,7 +142,7 @@ Bytes transpose_tile_scales(const Bytes& scales, std::int64_t rows, std::int64_t
 }
 
 std::uint8_t rescaled(std::uint8_t scale, float old_decode, float new_decode) {
-  const float ratio = old_decode / new_decode;
+  const float ratio = old_decode == new_decode ? 1.0f : old_decode / new_decode;
   return encode_e4m3(decode_e4m3(scale) * ratio);
 }
 

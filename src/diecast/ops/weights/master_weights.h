@@ -32,9 +32,9 @@ struct MasterCastOptions {
   int group_size = 0;  // not 0: an error when the communicator's is another
   // Empty, or one a weight: where not null, the memory of the bytes that shard_storage() calls
   // touched, in place of the weight's own data, which may then be null. Only with gather = false.
-  std::span<void* const> fragments;
-  std::span<void* const> column_fragments;  // the same of MXFP8's columnwise data
-  std::shared_ptr<Device> device;           // null: Runtime::default_device()
+  std::span<void* const> fragments{};
+  std::span<void* const> column_fragments{};  // the same of MXFP8's columnwise data
+  std::shared_ptr<Device> device{};           // null: Runtime::default_device()
 };
 
 // model_weights: NVFP4, two-dimensional, 16x16 blocks, one layout, rowwise buffers in device

@@ -51,8 +51,9 @@ Result<PreparedPostAllGather> PreparedPostAllGather::prepare(
                        layout_name(weights[0].layout)),
                    "process weights of different scale layouts in calls of their own"};
     }
-    // Without elements there is nothing to transpose, and perhaps no buffer.
-    if (weight.rows() * weight.cols() == 0) continue;
+    // Without elements there is nothing to transpose but the amax, and perhaps no buffer.
+    const bool has_amaxes = weight.rowwise.amax != nullptr && weight.columnwise.amax != nullptr;
+    if (weight.rows() * weight.cols() == 0 && !has_amaxes) continue;
     list.push_back({weight, nullptr, {}, nullptr, options.padded_scales});
   }
   DIECAST_TRY(state->table, describe_weights(list));

@@ -16,7 +16,7 @@ namespace diecast {
 
 struct PostAllGatherOptions {
   bool padded_scales = false;      // as MasterCastOptions has it, for both directions
-  std::shared_ptr<Device> device;  // null: Runtime::default_device()
+  std::shared_ptr<Device> device{};  // null: Runtime::default_device()
 };
 
 // weights: NVFP4, two-dimensional, 16x16 blocks, one layout, both directions' buffers in device
