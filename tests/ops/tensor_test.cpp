@@ -99,6 +99,8 @@ TEST(Tensor, NamesANullBuffer) {
   EXPECT_EQ((Tensor{nullptr, DType::bf16, {4, 16}}).check("x").error().message(),
             "diecast: missing_buffer: x: the address of a [4, 16] bf16 tensor is null\n"
             "  fix: pass the address of the first element of x");
+  EXPECT_EQ((Tensor{nullptr, DType::bf16, {4, 16}}).check("an_op: out").error().fix,
+            "pass the address of the first element of out");
 }
 
 TEST(Tensor, NamesAStrideSmallerThanARow) {

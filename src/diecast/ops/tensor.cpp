@@ -72,6 +72,12 @@ std::optional<std::int64_t> spanned_bytes(const Tensor& tensor, std::int64_t ele
   return checked_product(span, element_bytes);
 }
 
+// "gemm_nvfp4: out" is `out` to its caller.
+std::string_view operand_of(std::string_view name) {
+  const std::size_t colon = name.rfind(": ");
+  return colon == name.npos ? name : name.substr(colon + 2);
+}
+
 }  // namespace
 
 Result<void> Tensor::check_any(std::string_view name) const {
@@ -99,7 +105,7 @@ Result<void> Tensor::check_any(std::string_view name) const {
     return Error{
         ErrorCode::missing_buffer,
         cat(name, ": the address of a ", shape.text(), " ", dtype_name(dtype), " tensor is null"),
-        cat("pass the address of the first element of ", name)};
+        cat("pass the address of the first element of ", operand_of(name))};
   }
   const auto past =
       reinterpret_cast<std::uintptr_t>(data) % static_cast<std::uintptr_t>(element_bytes);
@@ -107,7 +113,7 @@ Result<void> Tensor::check_any(std::string_view name) const {
     return Error{ErrorCode::misaligned,
                  cat(name, ": the address lies ", past, " past a multiple of ", element_bytes,
                      ", the bytes of one ", dtype_name(dtype)),
-                 cat("align ", name, " to ", element_bytes, " bytes")};
+                 cat("align ", operand_of(name), " to ", element_bytes, " bytes")};
   }
   return {};
 }

@@ -18,8 +18,9 @@ const Part* find(const std::vector<Part>& parts, std::string_view name) {
 }
 
 Result<Value> not_allowed(const Parameter& parameter, std::string_view word) {
-  std::vector<std::string> words;
-  for (const Value& value : parameter.allowed) words.push_back(value.spelling());
+  std::vector<std::string> words;  // a number is no slip for another
+  for (const Value& value : parameter.allowed)
+    if (parameter.type != ParameterType::integer) words.push_back(value.spelling());
   return Error{ErrorCode::value_not_allowed,
                cat(parameter.name, " cannot be ", quote(word, 40), did_you_mean(word, words)),
                cat("give ", parameter.name, " ", parameter.allowed_text())};
