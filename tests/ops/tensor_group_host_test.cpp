@@ -131,6 +131,22 @@ TEST_F(TensorGroupOnHost, SharedAmaxesAreOfAllThatShareThem) {
   }
 }
 
+// As rowwise_sizes() has it: one amax, and nowhere to put it.
+TEST_F(TensorGroupOnHost, APairWithoutRowsNeedsNoAmax) {
+  auto all = pairs([](QuantizedTensor&) {});
+  for (QuantizedPair& pair : all) {
+    if (pair.x.rows() > 0) continue;
+    pair.out.rowwise = pair.out.rowwise_sizes().value();
+    pair.out.columnwise = pair.out.columnwise_sizes().value();
+  }
+  QuantizeNvfp4TilesOptions options;
+  options.device = device_;
+  quantize_nvfp4_grouped(*runtime_, described(all), options).value();
+  for (const QuantizedPair& pair : all) {
+    if (pair.x.rows() > 0) expect_alone(pair, options, pair.x.shape.text());
+  }
+}
+
 TEST_F(TensorGroupOnHost, OfNothingIsNothing) {
   quantize_nvfp4_grouped(*runtime_, TensorGroup{}, {}).value();
   QuantizedPair empty;

@@ -42,6 +42,43 @@ Result<void> check_matrices(std::span<const Tensor> matrices) {
   return {};
 }
 
+std::string_view maximum_of(AmaxPer per) {
+  return per == AmaxPer::row ? "row" : per == AmaxPer::column ? "column" : "tensor";
+}
+
+// Of one member, or of a group's, in a side's amax.
+std::int64_t count_of(AmaxPer per, std::int64_t members, std::int64_t rows, std::int64_t cols) {
+  return per == AmaxPer::row ? rows : members * (per == AmaxPer::column ? cols : 1);
+}
+
+// A fill takes any address, and those in descriptors no launch checks.
+Result<void> check_maxima(std::string_view name, const float* result, std::int64_t count) {
+  if (result == nullptr && count > 0) {
+    return Error{ErrorCode::missing_buffer, cat(kGroupedAmaxOp, ": the ", name, " is null"),
+                 cat("pass device memory for f32 [", count, "]")};
+  }
+  if (reinterpret_cast<std::uintptr_t>(result) % alignof(float) == 0) return {};
+  return Error{ErrorCode::misaligned,
+               cat(kGroupedAmaxOp, ": the ", name, " is not at a multiple of 4 bytes"),
+               "allocate it as f32"};
+}
+
+// The amaxes of the sides that are asked for, which may be there without codes.
+Result<void> check_amaxes(const QuantizedTensor& out, AmaxSides sides, std::int64_t count) {
+  for (const bool of_columns : {false, true}) {
+    if (sides == (of_columns ? AmaxSides::rowwise : AmaxSides::columnwise)) continue;
+    const QuantizedSide& side = out.side(of_columns);
+    const std::string_view name = of_columns ? "columnwise amax" : "rowwise amax";
+    DIECAST_CHECK(check_maxima(name, side.amax, count));
+    if (side.amax_count == count) continue;
+    return Error{
+        ErrorCode::shape_mismatch,
+        cat(kGroupedAmaxOp, ": the ", name, " has ", side.amax_count, " entries, not ", count),
+        cat("amax_count = ", count)};
+  }
+  return {};
+}
+
 }  // namespace
 
 std::uint64_t PreparedAmaxGrouped::Request::word() const {
@@ -65,7 +102,7 @@ Result<PreparedAmaxGrouped> PreparedAmaxGrouped::prepare(Runtime& runtime,
   bindings.set("COLS", request.cols).set("IN", request.in);
   bindings.set("ROWS", request.rows == RowsClass::any ? "any" : "apart");
   bindings.set("GROUP", request.shared ? "list" : "members");
-  bindings.set("PER", of_rows ? "row" : request.per == AmaxPer::column ? "column" : "tensor");
+  bindings.set("PER", maximum_of(request.per));
   bindings.set("NANS", request.nans == AmaxNans::ignore ? "ignore" : "propagate");
   bindings.set("RHT", amax_transform_name(request.transform));
   bindings.set("SIGN_MASK", int{request.sign_mask});
@@ -78,10 +115,7 @@ Result<PreparedAmaxGrouped> PreparedAmaxGrouped::prepare(Runtime& runtime,
 }
 
 Result<void> PreparedAmaxGrouped::clear(float* result, std::int64_t count, Stream stream) const {
-  if (result == nullptr && count > 0) {
-    return Error{ErrorCode::missing_buffer, cat(kGroupedAmaxOp, ": the result is null"),
-                 cat("pass device memory for f32 [", count, "]")};
-  }
+  DIECAST_CHECK(check_maxima("result", result, count));
   return kernel_->device().fill(result, 0, static_cast<std::size_t>(count) * sizeof(float), stream);
 }
 
@@ -98,7 +132,7 @@ Result<void> PreparedAmaxGrouped::clear(const TensorGroup& group,
     const QuantizedSide& own = pair.out.*side;
     const auto first = reinterpret_cast<std::uintptr_t>(own.amax);
     const auto last = first + static_cast<std::uintptr_t>(own.amax_count) * sizeof(float);
-    if (first == last) continue;
+    if (own.amax == nullptr || first == last) continue;
     if (first < begin || first > end) {
       DIECAST_CHECK(fill());
       begin = first;
@@ -123,21 +157,41 @@ Result<void> PreparedAmaxGrouped::launch(const MemberDescriptor* members, AmaxSi
   return kernel_->launch(arguments, stream);
 }
 
-Result<void> PreparedAmaxGrouped::run(const QuantizedGroup& group, AmaxSides sides,
-                                      Stream stream) const {
-  if (request_.shared) return wrong_request(true);
+// The kernel writes a maximum a row to rowwise amaxes and one a column to columnwise ones, whatever
+// the sides; only row-scaled outputs have room for them.
+Result<void> PreparedAmaxGrouped::check_sides(const QuantizedTensor& out, AmaxSides sides) const {
+  const bool of_lines = request_.per != AmaxPer::tensor;
+  const AmaxSides only = request_.per == AmaxPer::row ? AmaxSides::rowwise : AmaxSides::columnwise;
+  if (out.row_scaled == of_lines && (!of_lines || sides == only)) return {};
+  return Error{ErrorCode::not_supported,
+               cat(kGroupedAmaxOp, ": prepared for one maximum a ", maximum_of(request_.per),
+                   ", asked for others of outputs with row_scaled = ", out.row_scaled),
+               "a maximum a row belongs to row-scaled rowwise outputs, one a column to row-scaled "
+               "columnwise ones"};
+}
+
+Result<void> PreparedAmaxGrouped::check_rows(const Tensor& x, std::size_t index) const {
+  const bool held = request_.rows == RowsClass::any || rows_class(x) != RowsClass::any;
+  if (held || x.rows() == 0) return {};
+  return Error{ErrorCode::misaligned,
+               cat(kGroupedAmaxOp, ": matrix ", index,
+                   " is not whole blocks of 16 from multiples of 16 bytes on, as prepared for"),
+               "prepare with rows = RowsClass::any"};
+}
+
+Result<void> PreparedAmaxGrouped::find(const QuantizedGroup& group, AmaxSides sides,
+                                       Stream stream) const {
   const QuantizedTensor& whole = group.whole;
-  const std::int64_t amaxes = group.count * (request_.per == AmaxPer::column ? whole.cols() : 1);
   if (request_.per != AmaxPer::row) {
-    if (sides != AmaxSides::columnwise) DIECAST_CHECK(clear(whole.rowwise.amax, amaxes, stream));
-    if (sides != AmaxSides::rowwise) DIECAST_CHECK(clear(whole.columnwise.amax, amaxes, stream));
+    const std::int64_t count = count_of(request_.per, group.count, whole.rows(), whole.cols());
+    if (sides != AmaxSides::columnwise) DIECAST_CHECK(clear(whole.rowwise.amax, count, stream));
+    if (sides != AmaxSides::rowwise) DIECAST_CHECK(clear(whole.columnwise.amax, count, stream));
   }
   return launch(group.members, sides, whole.rows(), whole.cols(), group.count, stream);
 }
 
-Result<void> PreparedAmaxGrouped::run(const TensorGroup& group, AmaxSides sides,
-                                      Stream stream) const {
-  if (request_.shared) return wrong_request(true);
+Result<void> PreparedAmaxGrouped::find(const TensorGroup& group, AmaxSides sides,
+                                       Stream stream) const {
   if (request_.per != AmaxPer::row) {
     if (sides != AmaxSides::columnwise) {
       DIECAST_CHECK(clear(group, &QuantizedTensor::rowwise, stream));
@@ -149,10 +203,40 @@ Result<void> PreparedAmaxGrouped::run(const TensorGroup& group, AmaxSides sides,
   return launch(group.members, sides, group.rows(), group.cols(), group.count(), stream);
 }
 
+Result<void> PreparedAmaxGrouped::run(const QuantizedGroup& group, AmaxSides sides,
+                                      Stream stream) const {
+  if (request_.shared) return wrong_request(true);
+  DIECAST_CHECK(group.check(kGroupedAmaxOp));
+  DIECAST_CHECK(check_sides(group.whole, sides));
+  const QuantizedTensor& whole = group.whole;
+  DIECAST_CHECK(
+      check_amaxes(whole, sides, count_of(request_.per, group.count, whole.rows(), whole.cols())));
+  return find(group, sides, stream);
+}
+
+Result<void> PreparedAmaxGrouped::run(const TensorGroup& group, AmaxSides sides,
+                                      Stream stream) const {
+  if (request_.shared) return wrong_request(true);
+  if (group.pairs.empty()) return {};
+  DIECAST_CHECK(group.check(kGroupedAmaxOp));
+  const QuantizedPair& one = *group.first();
+  DIECAST_CHECK(check_sides(one.out, sides));
+  if (one.x.dtype != request_.in) return other_input(kGroupedAmaxOp, one.x.dtype, request_.in);
+  for (std::size_t i = 0; i < group.pairs.size(); ++i) {
+    const auto& [x, out] = group.pairs[i];
+    if (x.rows() == 0 || x.cols() == 0) continue;  // may lack an amax
+    DIECAST_CHECK(check_rows(x, i));
+    DIECAST_CHECK(check_amaxes(out, sides, count_of(request_.per, 1, x.rows(), x.cols())));
+  }
+  return find(group, sides, stream);
+}
+
 Result<void> PreparedAmaxGrouped::run(std::span<const Tensor> matrices, float* result,
                                       bool accumulate, Stream stream) const {
   if (!request_.shared) return wrong_request(false);
   DIECAST_CHECK(check_matrices(matrices));
+  if (!matrices.empty() && matrices[0].dtype != request_.in)
+    return other_input(kGroupedAmaxOp, matrices[0].dtype, request_.in);
   const std::int64_t cols = matrices.empty() ? 0 : matrices[0].cols();
   if (!accumulate) {
     DIECAST_CHECK(clear(result, request_.per == AmaxPer::column ? cols : 1, stream));
@@ -163,13 +247,7 @@ Result<void> PreparedAmaxGrouped::run(std::span<const Tensor> matrices, float* r
     std::int64_t rows = 0;
     for (std::size_t i = 0; i < count; ++i) {
       const Tensor& x = matrices[first + i];
-      if (rows_class(x) > request_.rows) {
-        return Error{
-            ErrorCode::misaligned,
-            cat(kGroupedAmaxOp, ": matrix ", first + i,
-                " is not whole blocks of 16 from multiples of 16 bytes on, as prepared for"),
-            "prepare with rows = RowsClass::any"};
-      }
+      DIECAST_CHECK(check_rows(x, first + i));
       list[i].matrix = reinterpret_cast<std::uintptr_t>(x.data);
       list[i].rows = x.rows();
       list[i].stride = x.stride();

@@ -47,17 +47,27 @@ class PreparedAmaxGrouped {
                                              const Request& request);
 
   std::int64_t scratch_bytes(std::int64_t, std::int64_t) const { return 0; }
-  // The members whose descriptors, with matrices, are at group.members; their amaxes go where those
-  // say, per row to rowwise ones, per column to columnwise ones. Only real rows have an amax.
-  // Errors: as amax(); not_supported for a request of a list.
+  // The members whose descriptors, with matrices of the request's type and rows, are at
+  // group.members; their amaxes go where those say, per row to rowwise ones, per column to
+  // columnwise ones of row-scaled outputs. A side may be its amax alone. Only real rows have an
+  // amax. Errors: those of QuantizedGroup::check; missing_buffer, misaligned and shape_mismatch (an
+  // amax that is asked for); not_supported for a request of a list, or of other maxima.
   Result<void> run(const QuantizedGroup& group, AmaxSides sides, Stream stream) const;
-  // The same. Pairs that share an amax get one maximum of all of them.
+  // The same. Pairs that share an amax get one maximum of all of them. Errors: as well those of
+  // TensorGroup::check; dtype_mismatch and misaligned when a matrix breaks the request.
   Result<void> run(const TensorGroup& group, AmaxSides sides, Stream stream) const;
-  // As amax_shared(). Errors: also not_supported for a request of members.
+  // As amax_shared(). Errors: also not_supported for a request of members; dtype_mismatch and
+  // misaligned when a matrix breaks the request.
   Result<void> run(std::span<const Tensor> matrices, float* result, bool accumulate,
                    Stream stream) const;
 
  private:
+  friend class PreparedQuantizeNvfp4Grouped;  // has checked its group when it wants amaxes of it
+  Result<void> check_sides(const QuantizedTensor& out, AmaxSides sides) const;
+  Result<void> check_rows(const Tensor& x, std::size_t index) const;
+  // run() of a group that is checked.
+  Result<void> find(const QuantizedGroup& group, AmaxSides sides, Stream stream) const;
+  Result<void> find(const TensorGroup& group, AmaxSides sides, Stream stream) const;
   Result<void> clear(float* result, std::int64_t count, Stream stream) const;
   Result<void> clear(const TensorGroup& group, QuantizedSide QuantizedTensor::*side,
                      Stream stream) const;

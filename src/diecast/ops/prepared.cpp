@@ -48,6 +48,12 @@ KernelArgument address_argument(const void* pointer) {
       static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(pointer)));
 }
 
+Error other_input(std::string_view op, DType given, DType prepared) {
+  return {ErrorCode::dtype_mismatch,
+          cat(op, ": x is ", dtype_name(given), ", prepared for ", dtype_name(prepared)),
+          cat("pass x as ", dtype_name(prepared), ", or prepare another op for this input")};
+}
+
 Result<std::shared_ptr<Device>> device_or_default(Runtime& runtime,
                                                   const std::shared_ptr<Device>& given) {
   if (given != nullptr) return given;

@@ -65,6 +65,9 @@ Result<std::vector<std::shared_ptr<Kernel>>> preload_all_for(Runtime& runtime,
                                                              const std::shared_ptr<Device>& device,
                                                              std::span<const KernelWanted> all);
 
+// An x of another element type than an op was prepared for.
+Error other_input(std::string_view op, DType given, DType prepared);
+
 // While a stream is being captured nothing may be prepared. Errors: not_resident naming the op.
 Result<void> may_prepare(Device& device, Stream stream, std::string_view op);
 

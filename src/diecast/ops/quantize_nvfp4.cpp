@@ -77,12 +77,6 @@ Error other_output(const QuantizedTensor& out, const Request& prepared) {
       "prepare another op for this output"};
 }
 
-Error other_input(DType given, DType prepared) {
-  return {ErrorCode::dtype_mismatch,
-          cat(kOp, ": x is ", dtype_name(given), ", prepared for ", dtype_name(prepared)),
-          cat("pass x as ", dtype_name(prepared), ", or prepare another op for this input")};
-}
-
 // That the kernel's arguments are those that run() brings.
 Result<void> takes(const Kernel& kernel, DType in, bool finds_rows) {
   const auto tensor = [](DType dtype) { return KernelArgument::tensor(dtype, nullptr); };
@@ -119,8 +113,8 @@ Result<PreparedQuantizeNvfp4> PreparedQuantizeNvfp4::prepare(Runtime& runtime,
   if (request.scales_apart) prepared.plain_ = {};
   prepared.finds_rows_ = request.row_scaled && !given(request);
   const bool finds_amax = !request.row_scaled && !given(request);
-  const auto wanted = quantize_nvfp4_kernels(request, prepared.finds_rows_, finds_amax,
-                                             device->properties());
+  const auto wanted =
+      quantize_nvfp4_kernels(request, prepared.finds_rows_, finds_amax, device->properties());
   DIECAST_TRY(const auto kernels, preload_all_for(runtime, device, wanted.all));
   DIECAST_CHECK(takes(*kernels.front(), request.in, prepared.finds_rows_));
   prepared.quantize_ = kernels.front();
@@ -148,7 +142,7 @@ Result<void> PreparedQuantizeNvfp4::check(const Tensor& x, const QuantizedTensor
   DIECAST_CHECK(out.check(kOp, "out"));
   if (!takes_output(x, out)) return wrong_output(x, out);
   if (!as_prepared(out, request_)) return other_output(out, request_);
-  if (x.dtype != request_.in) return other_input(x.dtype, request_.in);
+  if (x.dtype != request_.in) return other_input(kOp, x.dtype, request_.in);
   if ((block_amax != nullptr) == request_.block_amax || x.rows() * x.cols() == 0) return {};
   return Error{request_.block_amax ? ErrorCode::missing_buffer : ErrorCode::not_supported,
                cat("quantize_nvfp4: block_amax is ", request_.block_amax ? "null" : "given",

@@ -74,6 +74,7 @@ Result<void> PreparedQuantizeNvfp4Grouped::check(const Tensor& x,
                                                  const QuantizedGroup& group) const {
   DIECAST_CHECK(x.check("quantize_nvfp4_grouped: x"));
   DIECAST_CHECK(group.check(kGroupedOp));
+  if (x.dtype != request_.in) return other_input(kGroupedOp, x.dtype, request_.in);
   DIECAST_CHECK(check_nvfp4_tiles(request_, group.whole, kGroupedOp));
   DIECAST_CHECK(group.check_matrix(kGroupedOp, x));
   DIECAST_CHECK(check_addresses(group.whole));
@@ -82,7 +83,9 @@ Result<void> PreparedQuantizeNvfp4Grouped::check(const Tensor& x,
 
 Result<void> PreparedQuantizeNvfp4Grouped::check(const TensorGroup& group) const {
   DIECAST_CHECK(group.check(kGroupedOp));
-  DIECAST_CHECK(check_nvfp4_tiles(request_, group.first()->out, kGroupedOp));
+  const QuantizedPair& one = *group.first();
+  if (one.x.dtype != request_.in) return other_input(kGroupedOp, one.x.dtype, request_.in);
+  DIECAST_CHECK(check_nvfp4_tiles(request_, one.out, kGroupedOp));
   for (const QuantizedPair& pair : group.pairs) {
     DIECAST_CHECK(check_addresses(pair.out));
     DIECAST_CHECK(check_rows(pair.x));
@@ -94,9 +97,9 @@ template <class Group>
 Result<void> PreparedQuantizeNvfp4Grouped::find_amaxes(const Group& group, Stream stream) const {
   if (rowwise_) {
     const AmaxSides sides = request_.shares_amax() ? AmaxSides::both : AmaxSides::rowwise;
-    DIECAST_CHECK(rowwise_->run(group, sides, stream));
+    DIECAST_CHECK(rowwise_->find(group, sides, stream));
   }
-  return columnwise_ ? columnwise_->run(group, AmaxSides::columnwise, stream) : Result<void>();
+  return columnwise_ ? columnwise_->find(group, AmaxSides::columnwise, stream) : Result<void>();
 }
 
 Result<void> PreparedQuantizeNvfp4Grouped::launch(const MemberDescriptor* members, DType in,
