@@ -3,6 +3,7 @@
 #include <diecast/ops/dequantize_nvfp4.h>
 
 #include <bit>
+#include <limits>
 
 namespace diecast {
 namespace {
@@ -18,7 +19,7 @@ Result<void> check_nvfp4_input(const QuantizedTensor& x, const Tensor& out, bool
 
 // The rows that blocks of this size and codes of this pitch leave of out's class.
 RowsClass rows_for(const Tensor& out, int block, const Tensor& packed) {
-  const bool whole = out.cols() % block == 0 && packed.stride() * 2 == out.cols() &&
+  const bool whole = out.cols() % block == 0 && packed.stride() == out.cols() / 2 &&
                      reinterpret_cast<std::uintptr_t>(packed.data) % 8 == 0;
   return whole ? rows_class(out) : RowsClass::any;
 }
@@ -31,8 +32,7 @@ Error wrong_shape(std::string_view name, const Tensor& tensor, std::int64_t rows
       cat("pass ", name, " with ", rows, " rows of ", cols)};
 }
 
-Result<void> check_parts(const Tensor& packed, const Tensor& scale, const float* global_scale,
-                         const Tensor& out, const Fp4DequantizeOptions& options) {
+Result<void> check_fp4_options(const Fp4DequantizeOptions& options) {
   if (options.block_size < 8 || options.block_size > 128 ||
       !std::has_single_bit(static_cast<unsigned>(options.block_size))) {
     return Error{ErrorCode::value_not_allowed,
@@ -43,6 +43,18 @@ Result<void> check_parts(const Tensor& packed, const Tensor& scale, const float*
     return Error{ErrorCode::value_not_allowed,
                  cat("fp4_dequantize: tile_size = ", options.tile_size), "tile_size = 64 to 1024"};
   }
+  return {};
+}
+
+// In whole tiles; at most 2^63 - 1.
+std::int64_t padded_to_tiles(std::int64_t count, int tile) {
+  return checked_product(ceil_div(count, tile), tile)
+      .value_or(std::numeric_limits<std::int64_t>::max());
+}
+
+// Codes and scales of out, or of its transpose, as the request has them read.
+Result<void> check_parts(const PreparedDequantizeNvfp4::Request& request, const Tensor& packed,
+                         const Tensor& scale, const float* factor, const Tensor& out) {
   if (packed.dtype != DType::u8 || scale.dtype != DType::e4m3) {
     return Error{ErrorCode::dtype_mismatch,
                  cat("fp4_dequantize: packed is ", dtype_name(packed.dtype), ", scale ",
@@ -52,19 +64,22 @@ Result<void> check_parts(const Tensor& packed, const Tensor& scale, const float*
   DIECAST_CHECK(packed.check("fp4_dequantize: packed"));
   DIECAST_CHECK(scale.check("fp4_dequantize: scale"));
   DIECAST_CHECK(out.check("fp4_dequantize: out"));
-  const std::int64_t bytes = (out.cols() + 1) / 2;
-  const std::int64_t blocks = (out.cols() + options.block_size - 1) / options.block_size;
-  if (packed.rows() != out.rows() || packed.cols() != bytes) {
-    return wrong_shape("packed", packed, out.rows(), bytes);
+  const bool down = request.columnwise;
+  const std::int64_t rows = down ? out.cols() : out.rows(), cols = down ? out.rows() : out.cols();
+  const std::int64_t bytes = down ? ceil_div(cols, 16) * 8 : ceil_div(cols, 2);
+  if (packed.rows() != rows || packed.cols() != bytes) {
+    return wrong_shape("packed", packed, rows, bytes);
   }
-  if (scale.rows() != out.rows() || scale.cols() != blocks) {
-    return wrong_shape("scale", scale, out.rows(), blocks);
+  const std::int64_t scale_rows = padded_to_tiles(rows, scale_tile_rows(request.layout));
+  const std::int64_t blocks =
+      padded_to_tiles(ceil_div(cols, down ? 16 : request.block), scale_tile_cols(request.layout));
+  if (scale.rows() != scale_rows || scale.cols() != blocks) {
+    return wrong_shape("scale", scale, scale_rows, blocks);
   }
-  if (global_scale == nullptr) {
-    return Error{ErrorCode::missing_buffer, "fp4_dequantize: global_scale is null",
-                 "pass device memory for f32 [1]"};
-  }
-  return {};
+  const std::int64_t factors = request.row_scaled ? rows : 1;
+  if (factor != nullptr || factors == 0) return {};
+  return Error{ErrorCode::missing_buffer, "fp4_dequantize: global_scale is null",
+               cat("pass device memory for f32 [", factors, "]")};
 }
 
 }  // namespace
@@ -123,6 +138,13 @@ Result<PreparedDequantizeNvfp4> PreparedDequantizeNvfp4::prepare(
 Result<void> PreparedDequantizeNvfp4::run(const Tensor& packed, const Tensor& scale,
                                           const float* factor, const Tensor& out,
                                           Stream stream) const {
+  DIECAST_CHECK(check_parts(request_, packed, scale, factor, out));
+  return launch(packed, scale, factor, out, stream);
+}
+
+Result<void> PreparedDequantizeNvfp4::launch(const Tensor& packed, const Tensor& scale,
+                                             const float* factor, const Tensor& out,
+                                             Stream stream) const {
   const KernelArgument arguments[] = {
       tensor_argument(packed),
       tensor_argument(scale),
@@ -145,6 +167,12 @@ Result<void> PreparedDequantizeNvfp4::run(const QuantizedTensor& x, const Tensor
                      "; x has row_scaled = ", x.row_scaled, ", ", layout_name(x.layout),
                      " scales, E4M3 bound ", x.e4m3_bound),
                  "prepare another op for this input"};
+  }
+  if (!request_.columnwise && x.block_cols != request_.block) {
+    return Error{ErrorCode::not_supported,
+                 cat("dequantize_nvfp4: prepared for blocks of ", request_.block,
+                     ", x has blocks of ", x.block_cols),
+                 cat("prepare with block = ", x.block_cols)};
   }
   const QuantizedSide& side = x.side(request_.columnwise);
   if (out.rows() * out.cols() == 0) return {};
@@ -172,16 +200,17 @@ Result<void> dequantize_nvfp4(Runtime& runtime, const QuantizedTensor& x, const 
 Result<void> fp4_dequantize(Runtime& runtime, const Tensor& packed, const Tensor& scale,
                             const float* global_scale, const Tensor& out,
                             const Fp4DequantizeOptions& options, Stream stream) {
-  DIECAST_CHECK(check_parts(packed, scale, global_scale, out, options));
-  DIECAST_TRY(const auto device, device_or_default(runtime, options.device));
-  PreparedDequantizeNvfp4::Request request{out.dtype, false, GlobalForm::decode,
-                                           rows_for(out, options.block_size, packed)};
+  DIECAST_CHECK(check_fp4_options(options));
+  PreparedDequantizeNvfp4::Request request{out.dtype, false, GlobalForm::decode};
   request.block = options.block_size;
+  DIECAST_CHECK(check_parts(request, packed, scale, global_scale, out));
+  request.rows = rows_for(out, options.block_size, packed);
   request.scales_apart = scale.rows() > 1 && scale.stride() != scale.cols();
   request.threads = options.tile_size < 256 ? 128 : 256;
+  DIECAST_TRY(const auto device, device_or_default(runtime, options.device));
   DIECAST_TRY(const auto prepared,
               prepared_once<PreparedDequantizeNvfp4>(runtime, device, request, stream));
-  return prepared->run(packed, scale, global_scale, out, stream);
+  return prepared->launch(packed, scale, global_scale, out, stream);
 }
 
 }  // namespace diecast

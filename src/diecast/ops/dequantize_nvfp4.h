@@ -27,7 +27,7 @@ struct DequantizeNvfp4Options {
 // x: NVFP4, 1x16 or 16x16 blocks along rows or columns, any scale layout, per tensor or row-scaled.
 // out: bf16, f16 or f32 of x's shape, rows may be apart. A scale byte 0x7F gives NaN. With
 // out.device_rows x's columnwise buffers are as for that many rows. Errors: dtype_mismatch,
-// missing_buffer, shape_mismatch, not_supported, and those of preparing.
+// missing_buffer, misaligned, shape_mismatch, not_supported, and those of preparing.
 Result<void> dequantize_nvfp4(Runtime& runtime, const QuantizedTensor& x, const Tensor& out,
                               const DequantizeNvfp4Options& options = {}, Stream stream = {});
 
@@ -41,8 +41,8 @@ struct Fp4DequantizeOptions {
 // [..., ceil_div(N, block_size)]; global_scale f32 [1] in device memory; out [..., N] of bf16, f16
 // or f32. Of any size; rows of packed, scale and out may be apart; no byte outside of them is read.
 // out = (e2m1 * scale) * global_scale.
-// Errors: value_not_allowed (sizes), dtype_mismatch, missing_buffer, shape_mismatch, and those of
-// preparing.
+// Errors: value_not_allowed (sizes), dtype_mismatch, missing_buffer, misaligned, shape_mismatch,
+// and those of preparing.
 Result<void> fp4_dequantize(Runtime& runtime, const Tensor& packed, const Tensor& scale,
                             const float* global_scale, const Tensor& out,
                             const Fp4DequantizeOptions& options = {}, Stream stream = {});
@@ -75,12 +75,19 @@ class PreparedDequantizeNvfp4 {
   std::int64_t scratch_bytes(std::int64_t, std::int64_t) const { return 0; }  // for [rows, cols]
   // Errors: as dequantize_nvfp4(); misaligned when out breaks the request.
   Result<void> run(const QuantizedTensor& x, const Tensor& out, Stream stream) const;
-  // The parts by themselves, in blocks of the request's size. Errors: shape_mismatch, misaligned,
+  // The parts by themselves, in blocks of the request's size and its scale layout; columnwise: of
+  // the transpose, in blocks of 16. Errors: dtype_mismatch, shape_mismatch, misaligned,
   // missing_buffer.
   Result<void> run(const Tensor& packed, const Tensor& scale, const float* factor,
                    const Tensor& out, Stream stream) const;
 
  private:
+  friend Result<void> fp4_dequantize(Runtime&, const Tensor&, const Tensor&, const float*,
+                                     const Tensor&, const Fp4DequantizeOptions&, Stream);
+  // run() of parts that are checked.
+  Result<void> launch(const Tensor& packed, const Tensor& scale, const float* factor,
+                      const Tensor& out, Stream stream) const;
+
   Request request_;
   std::shared_ptr<Kernel> kernel_;
 };
