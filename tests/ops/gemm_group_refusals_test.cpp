@@ -68,6 +68,19 @@ TEST_F(GemmGroupRefusals, WeightsOfUnequalRows) {
       "  fix: leave b's row counts null: all rows of a weight are real");
 }
 
+// Four times the columns of out are 72 in 64 bits.
+TEST_F(GemmGroupRefusals, RowsOfMembersThatNoGroupCouldHave) {
+  const std::vector<std::int64_t> a_of_four = {0, 10, 10, 30, 30}, b_of_four = {0, 18, 36, 54, 72};
+  left_ = group(a_of_four, 64), right_ = group(b_of_four, 64);
+  right_.host_row_offsets = nullptr;
+  right_.device_row_offsets = static_cast<std::int64_t*>(memory(5 * 8));
+  out_.shape = Shape{30, (std::int64_t{1} << 62) + 18};
+  expect_grouped(
+      "diecast: shape_mismatch: gemm_nvfp4: members of b do not have 4611686018427387922 rows "
+      "each, the columns of out\n"
+      "  fix: describe b as 4 members of 4611686018427387922 rows");
+}
+
 TEST_F(GemmGroupRefusals, OneOutputAndNoRowsOfMembers) {
   left_.host_row_offsets = nullptr;
   expect_grouped(

@@ -151,5 +151,25 @@ TEST(Megatron, AssertsThatElementsAndBytesArePartitionedAlike) {
             "element 256\n  fix: pad both buffers alike: a byte holds two elements");
 }
 
+// Twice the bytes are the elements in 64 bits.
+TEST(Megatron, BuffersOfSizesThatNoneHasAreNotPartitionedAlike) {
+  constexpr std::int64_t kHalf = std::int64_t{1} << 62, kLeast = 2 * -kHalf;
+  EXPECT_EQ(check_packed_partition(kLeast, kHalf, 1, {}).error().message(),
+            "diecast: shape_mismatch: buffers of -9223372036854775808 elements and "
+            "4611686018427387904 bytes\n  fix: sizes are 0 or more");
+  EXPECT_EQ(check_packed_partition(-4, -2, 2, {}).error().message(),
+            "diecast: shape_mismatch: buffers of -4 elements and -2 bytes\n"
+            "  fix: sizes are 0 or more");
+  EXPECT_EQ(check_packed_partition(8, kHalf, 1, {}).error().message(),
+            "diecast: shape_mismatch: the buffers have 8 elements and 4611686018427387904 bytes of "
+            "packed codes, which is 9223372036854775808 elements\n"
+            "  fix: pad the packed buffer to 4 bytes");
+  const PackedParameter before[] = {{-4, -2}}, beyond[] = {{kLeast, kHalf}};
+  EXPECT_EQ(check_packed_partition(8, 4, 1, before).error().message(),
+            "diecast: shape_mismatch: parameter 0 begins at element -4 and at byte -2\n"
+            "  fix: places in a buffer count from 0");
+  EXPECT_EQ(check_packed_partition(8, 4, 1, beyond).error().code, ErrorCode::shape_mismatch);
+}
+
 }  // namespace
 }  // namespace diecast

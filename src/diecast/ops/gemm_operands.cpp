@@ -142,7 +142,7 @@ Result<void> check_group_of_b(const QuantizedGroup& b, std::int64_t rows, std::s
     return Error{ErrorCode::not_supported, cat(kGemm, ": members of b have row counts"),
                  "leave b's row counts null: all rows of a weight are real"};
   }
-  bool whole = b.whole.rows() == b.count * rows;
+  bool whole = checked_product(b.count, rows) == b.whole.rows();
   for (std::int64_t i = 0; whole && b.host_row_offsets != nullptr && i <= b.count; ++i) {
     whole = b.host_row_offsets[i] == i * rows;
   }

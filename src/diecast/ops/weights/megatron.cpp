@@ -84,13 +84,29 @@ Result<void> dequantize_fp4_tensor(Runtime& runtime, const QuantizedTensor& tens
   return dequantize_nvfp4(runtime, tensor, out, {GlobalForm::amax, device}, stream);
 }
 
+namespace {
+
+// Of 0 or more bytes of packed codes; two for each fit in 64 bits.
+std::uint64_t elements_in(std::int64_t bytes) { return 2 * static_cast<std::uint64_t>(bytes); }
+
+bool fits(std::int64_t elements, std::int64_t bytes) {
+  return static_cast<std::uint64_t>(elements) == elements_in(bytes);
+}
+
+}  // namespace
+
 Result<void> check_packed_partition(std::int64_t elements, std::int64_t bytes, int ranks,
                                     std::span<const PackedParameter> parameters) {
-  if (elements != 2 * bytes) {
+  if (elements < 0 || bytes < 0) {
+    return Error{ErrorCode::shape_mismatch,
+                 cat("buffers of ", elements, " elements and ", bytes, " bytes"),
+                 "sizes are 0 or more"};
+  }
+  if (!fits(elements, bytes)) {
     return Error{ErrorCode::shape_mismatch,
                  cat("the buffers have ", elements, " elements and ", bytes,
-                     " bytes of packed codes, which is ", 2 * bytes, " elements"),
-                 cat("pad the packed buffer to ", (elements + 1) / 2, " bytes")};
+                     " bytes of packed codes, which is ", elements_in(bytes), " elements"),
+                 cat("pad the packed buffer to ", ceil_div(elements, 2), " bytes")};
   }
   if (ranks < 1 || bytes % ranks != 0) {
     return Error{ErrorCode::shape_mismatch,
@@ -98,10 +114,16 @@ Result<void> check_packed_partition(std::int64_t elements, std::int64_t bytes, i
                  "pad both buffers so that every rank has the same number of whole bytes"};
   }
   for (std::size_t i = 0; i < parameters.size(); ++i) {
-    if (parameters[i].element == 2 * parameters[i].byte) continue;
+    const auto [element, byte] = parameters[i];
+    if (element < 0 || byte < 0) {
+      return Error{ErrorCode::shape_mismatch,
+                   cat("parameter ", i, " begins at element ", element, " and at byte ", byte),
+                   "places in a buffer count from 0"};
+    }
+    if (fits(element, byte)) continue;
     return Error{ErrorCode::shape_mismatch,
-                 cat("parameter ", i, " begins at element ", parameters[i].element, " and at byte ",
-                     parameters[i].byte, ", which is element ", 2 * parameters[i].byte),
+                 cat("parameter ", i, " begins at element ", element, " and at byte ", byte,
+                     ", which is element ", elements_in(byte)),
                  "pad both buffers alike: a byte holds two elements"};
   }
   return {};
