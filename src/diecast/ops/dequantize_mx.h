@@ -20,7 +20,8 @@ struct DequantizeMxOptions {
 // x: an MX format, 1x32 or 32x32 blocks along rows or columns, any scale layout. out: bf16, f16 or
 // f32 of x's shape, rows may be apart. An element is its code's value times 2^(scale - 127); scale
 // 255 gives NaN. With out.device_rows x's columnwise buffers are as for that many rows. Errors:
-// dtype_mismatch, missing_buffer, shape_mismatch, not_supported, and those of preparing.
+// dtype_mismatch, missing_buffer, misaligned, shape_mismatch, not_supported, and those of
+// preparing.
 Result<void> dequantize_mx(Runtime& runtime, const QuantizedTensor& x, const Tensor& out,
                            const DequantizeMxOptions& options = {}, Stream stream = {});
 

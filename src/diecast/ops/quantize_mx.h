@@ -26,8 +26,8 @@ struct QuantizeMxOptions {
 // padded with zeros. out: of x's shape; its format, block rows, scale layout, profile and which of
 // its directions are present say what is written (profile modelopt: MXFP4 of bf16 along rows), both
 // directions in one launch. Padding of a tiled layout is written as zeros. Errors: dtype_mismatch,
-// missing_buffer, shape_mismatch, not_supported, constraint_violated (what the profile does not
-// define), and those of preparing.
+// missing_buffer, misaligned, shape_mismatch, not_supported, constraint_violated (what the profile
+// does not define), and those of preparing.
 Result<void> quantize_mx(Runtime& runtime, const Tensor& x, const QuantizedTensor& out,
                          const QuantizeMxOptions& options = {}, Stream stream = {});
 

@@ -53,8 +53,9 @@ struct QuantizeNvfp4Options {
 // last block is padded with zeros. out: NVFP4, rowwise, 1x16 blocks, of x's shape; its amax is
 // written where amaxes are found. Profile, scale layout (and stride), E4M3 bound and row scaling
 // are out's; padding of tiled scales is written with zeros. Bits, and what each profile
-// defines: templates/PROFILES.md. Errors: dtype_mismatch, missing_buffer, shape_mismatch,
-// not_supported, constraint_violated (an option that the profile has not), and those of preparing.
+// defines: templates/PROFILES.md. Errors: dtype_mismatch, missing_buffer, misaligned,
+// shape_mismatch, not_supported, constraint_violated (an option that the profile has not), and
+// those of preparing.
 Result<void> quantize_nvfp4(Runtime& runtime, const Tensor& x, const QuantizedTensor& out,
                             const QuantizeNvfp4Options& options = {}, Stream stream = {});
 

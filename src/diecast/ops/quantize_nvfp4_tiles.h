@@ -90,8 +90,8 @@ Result<void> check_block_amaxes(const Nvfp4TilesRequest& request, const BlockAma
 // Block, profile, scale layout, E4M3 bound and row scaling are out's. In 16x16 blocks the
 // columnwise output is the rowwise one's transpose where amaxes are equal and nothing is
 // transformed. With x.device_rows the columnwise buffers are as for that many rows. Bits:
-// templates/PROFILES.md. Errors: dtype_mismatch, missing_buffer, shape_mismatch, not_supported,
-// constraint_violated (an option that the profile has not), and those of preparing.
+// templates/PROFILES.md. Errors: dtype_mismatch, missing_buffer, misaligned, shape_mismatch,
+// not_supported, constraint_violated (an option that the profile has not), and those of preparing.
 Result<void> quantize_nvfp4_tiles(Runtime& runtime, const Tensor& x, const QuantizedTensor& out,
                                   const QuantizeNvfp4TilesOptions& options = {},
                                   Stream stream = {});

@@ -35,6 +35,8 @@ int scale_tile_rows(ScaleLayout layout);
 int scale_tile_cols(ScaleLayout layout);
 
 // One direction of a quantized matrix of R rows and C columns with 1xB blocks along the columns.
+// Kernels want NVFP4 codes at multiples of 8 bytes, MX ones of 16 (FP8 of rows that are not whole
+// blocks: anywhere), tiled scales that quantize_nvfp4 writes of 16 (others: anywhere), amaxes of 4.
 struct QuantizedSide {
   void* data = nullptr;         // u8 [R, align_up(C, B) / 2] for 4-bit formats, else [R, C]
   void* scale = nullptr;        // one byte a block: E4M3 (nvfp4) or E8M0 (mx)
