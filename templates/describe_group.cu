@@ -40,11 +40,10 @@ using Layout = ScaleLayout<LAYOUT>;
 
 DIECAST_DEVICE MemberSide side_at(i64 data, i64 scale, i64 amax, i64 data_begin, i64 scale_begin,
                                   i64 amax_begin, i64 scale_stride) {
-  if (data == 0 && scale == 0 && amax == 0) return {0, 0, 0, 0};
   return {data == 0 ? 0 : static_cast<u64>(data + data_begin),
           scale == 0 ? 0 : static_cast<u64>(scale + scale_begin),
           amax == 0 ? 0 : static_cast<u64>(amax + amax_begin * 4),
-          LAYOUT == LAYOUT_linear ? scale_stride : 0};
+          LAYOUT == LAYOUT_linear && (data != 0 || scale != 0) ? scale_stride : 0};
 }
 
 // Rows, each member's padded to what a buffer counts in.

@@ -123,6 +123,16 @@ TEST_F(EmptyMatrices, OfAGroupAreNoErrorAndTheirAmaxesAreFound) {
   auto done = quantize_nvfp4_grouped(*test_runtime(), a.x(), a.group, options);
   ASSERT_TRUE(done) << done.error().message();
   EXPECT_EQ(a.amaxes, (std::vector<float>(4, 0.0f)));
+  // Without amaxes there is nothing to write, and nothing to have been prepared for.
+  QuantizedGroup bare = a.group;
+  bare.whole.rowwise = bare.whole.columnwise = {};
+  PreparedQuantizeNvfp4Grouped::Request of_both;
+  of_both.columnwise = true;
+  const auto op = PreparedQuantizeNvfp4Grouped::prepare(*test_runtime(), device_, of_both).value();
+  EXPECT_TRUE(op.run(a.x(), bare, {}));
+  EXPECT_TRUE(quantize_nvfp4_grouped(*test_runtime(), a.x(), bare, options));
+  const QuantizedPair pairs[] = {{a.x(), {.shape = a.group.whole.shape}}};
+  EXPECT_TRUE(op.run(TensorGroup{pairs, a.descriptors.data()}, {}));
   EmptyGroup mx(2, 64, Format::mxfp8_e4m3);
   QuantizeMxGroupedOptions of_mx;
   of_mx.device = device_;

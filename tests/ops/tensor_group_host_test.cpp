@@ -147,6 +147,27 @@ TEST_F(TensorGroupOnHost, APairWithoutRowsNeedsNoAmax) {
   }
 }
 
+// Before there are codes.
+TEST_F(TensorGroupOnHost, ASideMayBeItsAmaxAlone) {
+  auto all = pairs([](QuantizedTensor&) {});
+  for (QuantizedPair& pair : all) {
+    pair.out.columnwise.data = pair.out.columnwise.scale = nullptr;
+    if (pair.x.rows() > 0) *pair.out.rowwise.amax = *pair.out.columnwise.amax = -1;
+  }
+  PreparedAmaxGrouped::Request request;
+  request.in = all[0].x.dtype;
+  request.rows = RowsClass::any;
+  const auto op = PreparedAmaxGrouped::prepare(*runtime_, device_, request).value();
+  op.run(described(all), AmaxSides::both, {}).value();
+  for (const QuantizedPair& pair : all) {
+    if (pair.x.rows() == 0) continue;
+    float want = 0;
+    amax(*runtime_, pair.x, &want, {.device = device_, .nans = request.nans}).value();
+    EXPECT_EQ(*pair.out.rowwise.amax, want) << pair.x.shape.text();
+    EXPECT_EQ(*pair.out.columnwise.amax, want) << pair.x.shape.text();
+  }
+}
+
 TEST_F(TensorGroupOnHost, OfNothingIsNothing) {
   quantize_nvfp4_grouped(*runtime_, TensorGroup{}, {}).value();
   QuantizedPair empty;

@@ -30,7 +30,7 @@ std::string_view amax_transform_name(AmaxTransform transform);  // as the templa
 
 struct AmaxOptions {
   AmaxPer per = AmaxPer::tensor;
-  bool accumulate = false;         // keep what is in amax: one maximum over several calls
+  bool accumulate = false;           // keep what is in amax: one maximum over several calls
   std::shared_ptr<Device> device{};  // null: Runtime::default_device()
   AmaxNans nans = AmaxNans::ignore;
   AmaxTransform transform = AmaxTransform::none;

@@ -14,7 +14,7 @@ namespace diecast {
 
 struct DequantizeMxOptions {
   std::shared_ptr<Device> device{};  // null: Runtime::default_device()
-  bool columnwise = false;         // x's columnwise side is read, as it is where x has no other
+  bool columnwise = false;           // x's columnwise side is read, as it is where x has no other
 };
 
 // x: an MX format, 1x32 or 32x32 blocks along rows or columns, any scale layout. out: bf16, f16 or

@@ -21,7 +21,7 @@ enum class GlobalForm : std::uint8_t {
 struct DequantizeNvfp4Options {
   GlobalForm form = GlobalForm::amax;
   std::shared_ptr<Device> device{};  // null: Runtime::default_device()
-  bool columnwise = false;         // x's columnwise side is read, as it is where x has no other
+  bool columnwise = false;           // x's columnwise side is read, as it is where x has no other
 };
 
 // x: NVFP4, 1x16 or 16x16 blocks along rows or columns, any scale layout, per tensor or row-scaled.
@@ -32,8 +32,8 @@ Result<void> dequantize_nvfp4(Runtime& runtime, const QuantizedTensor& x, const 
                               const DequantizeNvfp4Options& options = {}, Stream stream = {});
 
 struct Fp4DequantizeOptions {
-  int block_size = 16;             // 8, 16, 32, 64 or 128 neighbours share a scale
-  int tile_size = 128;             // speed only: 64 to 1024 elements that threads take together
+  int block_size = 16;               // 8, 16, 32, 64 or 128 neighbours share a scale
+  int tile_size = 128;               // speed only: 64 to 1024 elements that threads take together
   std::shared_ptr<Device> device{};  // null: Runtime::default_device()
 };
 

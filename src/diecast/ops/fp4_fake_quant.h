@@ -53,7 +53,7 @@ Result<void> static_blockwise_fp4_cast(Runtime& runtime, const Tensor& x, const 
                                        const Fp4CastOptions& options = {}, Stream stream = {});
 
 struct Fp4FakeQuantBlockOptions {
-  int block_size = 16;             // 8, 16, 32, 64 or 128 neighbours of a row
+  int block_size = 16;               // 8, 16, 32, 64 or 128 neighbours of a row
   std::shared_ptr<Device> device{};  // null: Runtime::default_device()
 };
 
@@ -118,7 +118,7 @@ class PreparedFp4FakeQuantBlock {
   struct Request {
     DType in = DType::bf16;
     int block = 16;
-    std::int64_t cols = 0;  // not 0: the kernel is made for this row length
+    std::int64_t cols = 0;              // not 0: the kernel is made for this row length
     RowsClass rows = RowsClass::dense;  // of x and out to come; dense: and whole blocks
     std::uint64_t word() const;
   };

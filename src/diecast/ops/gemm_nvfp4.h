@@ -19,10 +19,10 @@
 namespace diecast {
 
 struct GemmNvfp4Options {
-  float alpha = 1.0f;          // times the sums, before bias
+  float alpha = 1.0f;            // times the sums, before bias
   std::optional<Tensor> bias{};  // bf16, f16 or f32 [N], added in f32; of a group [members, N]
-  bool accumulate = false;     // out += the product, in out's type
-  bool gradient = false;       // the product is a gradient: neither bias nor row scales go with it
+  bool accumulate = false;       // out += the product, in out's type
+  bool gradient = false;  // the product is a gradient: neither bias nor row scales go with it
   // Which sides are read, as Transformer Engine says it: b's (the weight's) first, T: rowwise, N:
   // columnwise; then a's, N: rowwise, T: columnwise. TN, NN or NT. The columnwise side of a [K, M]
   // serves as a [M, K].

@@ -24,14 +24,13 @@ void add(PaddedRows& sum, const PaddedRows& granule, Pad padded) {
   sum.columnwise_scale += padded(granule.columnwise_scale);
 }
 
-// `dense`: scales of a row that has no others behind it.
+// `dense`: scales of a row that has no others behind it. A side may be its amax alone.
 MemberSide side_at(const QuantizedTensor& tensor, const QuantizedSide& side,
                    const QuantizedSide& begin, std::int64_t dense) {
-  if (!side.present()) return {};
   const std::int64_t stride = side.scale_stride == 0 ? dense : side.scale_stride;
   return {address_at(side.data, begin.data_bytes), address_at(side.scale, begin.scale_bytes),
           address_at(side.amax, begin.amax_count * std::int64_t{sizeof(float)}),
-          tensor.layout == ScaleLayout::linear ? stride : 0};
+          side.present() && tensor.layout == ScaleLayout::linear ? stride : 0};
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ enum class MxMode : std::uint8_t { rceil, floor, ceil, even };
 std::string_view mx_mode_name(MxMode mode);
 
 struct QuantizeMxOptions {
-  MxMode mode = MxMode::rceil;     // others than rceil: profile torchao
+  MxMode mode = MxMode::rceil;       // others than rceil: profile torchao
   std::shared_ptr<Device> device{};  // null: Runtime::default_device()
 };
 

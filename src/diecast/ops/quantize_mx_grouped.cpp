@@ -13,7 +13,7 @@ Result<void> check_format(const QuantizedTensor& out) {
                "describe out with format = Format::mxfp8_e4m3, mxfp8_e5m2 or mxfp4"};
 }
 
-Result<void> check_group(const Tensor& x, const QuantizedGroup& group) {
+Result<void> check_mx_group(const Tensor& x, const QuantizedGroup& group) {
   DIECAST_CHECK(x.check("quantize_mx_grouped: x"));
   DIECAST_CHECK(group.check(kMxGroupedOp));
   DIECAST_CHECK(check_format(group.whole));
@@ -93,7 +93,7 @@ Result<void> PreparedQuantizeMxGrouped::launch(const MemberDescriptor* members, 
 
 Result<void> PreparedQuantizeMxGrouped::run(const Tensor& x, const QuantizedGroup& group,
                                             Stream stream) const {
-  DIECAST_CHECK(check_group(x, group));
+  DIECAST_CHECK(check_mx_group(x, group));
   DIECAST_CHECK(check_pair(x, group.whole));
   if (group.count == 0) return {};
   if (describe_) DIECAST_CHECK(describe_->run(x, group, kMxGroupedOp, stream));
@@ -111,7 +111,7 @@ Result<void> PreparedQuantizeMxGrouped::run(const TensorGroup& group, Stream str
 Result<void> quantize_mx_grouped(Runtime& runtime, const Tensor& x, const QuantizedGroup& group,
                                  const QuantizeMxGroupedOptions& options, Stream stream) {
   // What has no elements has no directions to prepare for.
-  if (x.rows() == 0 || x.cols() == 0) return check_group(x, group);
+  if (x.rows() == 0 || x.cols() == 0) return check_mx_group(x, group);
   DIECAST_CHECK(check_format(group.whole));
   DIECAST_TRY(const auto device, device_or_default(runtime, options.device));
   const PreparedQuantizeMxGrouped::Request request{

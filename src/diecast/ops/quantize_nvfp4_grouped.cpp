@@ -2,6 +2,8 @@
 #include <diecast/base/text.h>
 #include <diecast/ops/quantize_nvfp4_grouped.h>
 
+#include <algorithm>
+
 namespace diecast {
 namespace {
 
@@ -32,6 +34,17 @@ Result<void> check_addresses(const QuantizedTensor& out) {
                  "start codes at multiples of 8 bytes and amaxes at multiples of 4"};
   }
   return {};
+}
+
+Result<void> check_nvfp4_group(const Tensor& x, const QuantizedGroup& group) {
+  DIECAST_CHECK(x.check("quantize_nvfp4_grouped: x"));
+  DIECAST_CHECK(group.check(kGroupedOp));
+  return group.check_matrix(kGroupedOp, x);
+}
+
+bool holds_nothing(const TensorGroup& group) {
+  return std::ranges::all_of(
+      group.pairs, [](const QuantizedPair& pair) { return is_nothing(pair.x, pair.out); });
 }
 
 }  // namespace
@@ -72,11 +85,10 @@ Result<void> PreparedQuantizeNvfp4Grouped::check_rows(const Tensor& x) const {
 
 Result<void> PreparedQuantizeNvfp4Grouped::check(const Tensor& x,
                                                  const QuantizedGroup& group) const {
-  DIECAST_CHECK(x.check("quantize_nvfp4_grouped: x"));
-  DIECAST_CHECK(group.check(kGroupedOp));
+  DIECAST_CHECK(check_nvfp4_group(x, group));
   if (x.dtype != request_.in) return other_input(kGroupedOp, x.dtype, request_.in);
+  if (is_nothing(x, group.whole)) return {};
   DIECAST_CHECK(check_nvfp4_tiles(request_, group.whole, kGroupedOp));
-  DIECAST_CHECK(group.check_matrix(kGroupedOp, x));
   DIECAST_CHECK(check_addresses(group.whole));
   return check_rows(x);
 }
@@ -85,6 +97,7 @@ Result<void> PreparedQuantizeNvfp4Grouped::check(const TensorGroup& group) const
   DIECAST_CHECK(group.check(kGroupedOp));
   const QuantizedPair& one = *group.first();
   if (one.x.dtype != request_.in) return other_input(kGroupedOp, one.x.dtype, request_.in);
+  if (holds_nothing(group)) return {};
   DIECAST_CHECK(check_nvfp4_tiles(request_, one.out, kGroupedOp));
   for (const QuantizedPair& pair : group.pairs) {
     DIECAST_CHECK(check_addresses(pair.out));
@@ -132,7 +145,7 @@ Result<void> PreparedQuantizeNvfp4Grouped::run(const Tensor& x, const QuantizedG
   DIECAST_CHECK(check(x, group));
   DIECAST_CHECK(check_block_amaxes(request_, block_amax, kGroupedOp));
   DIECAST_CHECK(rng_argument(kGroupedOp, request_.stochastic, rng_state));
-  if (group.count == 0) return {};
+  if (group.count == 0 || is_nothing(x, group.whole)) return {};
   if (describe_) DIECAST_CHECK(describe_->run(x, group, kGroupedOp, stream));
   DIECAST_CHECK(find_amaxes(group, stream));
   return launch(group.members, x.dtype, x.rows(), x.cols(), group.count, block_amax, rng_state,
@@ -146,6 +159,7 @@ Result<void> PreparedQuantizeNvfp4Grouped::run(const TensorGroup& group, Stream 
   DIECAST_CHECK(check(group));
   DIECAST_CHECK(check_block_amaxes(request_, block_amax, kGroupedOp));
   DIECAST_CHECK(rng_argument(kGroupedOp, request_.stochastic, rng_state));
+  if (holds_nothing(group)) return {};
   DIECAST_CHECK(find_amaxes(group, stream));
   return launch(group.members, group.first()->x.dtype, group.rows(), group.cols(), group.count(),
                 block_amax, rng_state, stream);
@@ -153,6 +167,7 @@ Result<void> PreparedQuantizeNvfp4Grouped::run(const TensorGroup& group, Stream 
 
 Result<void> quantize_nvfp4_grouped(Runtime& runtime, const Tensor& x, const QuantizedGroup& group,
                                     const QuantizeNvfp4GroupedOptions& options, Stream stream) {
+  if (is_nothing(x, group.whole)) return check_nvfp4_group(x, group);
   DIECAST_TRY(const auto device, device_or_default(runtime, options.device));
   const PreparedQuantizeNvfp4Grouped::Request request{nvfp4_tiles_request(x, group.whole, options),
                                                       options.described};
@@ -165,6 +180,7 @@ Result<void> quantize_nvfp4_grouped(Runtime& runtime, const TensorGroup& group,
                                     const QuantizeNvfp4TilesOptions& options, Stream stream) {
   if (group.pairs.empty()) return {};
   DIECAST_CHECK(group.check(kGroupedOp));
+  if (holds_nothing(group)) return {};
   DIECAST_TRY(const auto device, device_or_default(runtime, options.device));
   const QuantizedPair& one = *group.first();
   PreparedQuantizeNvfp4Grouped::Request request{nvfp4_tiles_request(one.x, one.out, options), true};

@@ -34,8 +34,8 @@ std::string described(const Nvfp4TilesRequest& r) {
 
 // What `out` says of a request.
 void describe(const QuantizedTensor& out, Nvfp4TilesRequest& request) {
-  request.rowwise = out.rowwise.present();
-  request.columnwise = out.columnwise.present();
+  request.rowwise = out.has(false);
+  request.columnwise = out.has(true);
   request.block_rows = out.block_rows;
   request.row_scaled = out.row_scaled;
   request.profile = out.profile;

@@ -114,7 +114,7 @@ Result<void> check_buffers(const QuantizedGroup& group) {
 
 // A direction of one member: what begins at `begin` and has the sizes of `own`.
 QuantizedSide part(const QuantizedSide& side, const QuantizedSide& begin, QuantizedSide own) {
-  if (!side.present()) return {};
+  if (!side.present() && side.amax == nullptr) return {};
   own.data = reinterpret_cast<void*>(address_at(side.data, begin.data_bytes));
   own.scale = reinterpret_cast<void*>(address_at(side.scale, begin.scale_bytes));
   if (side.amax != nullptr) own.amax = side.amax + begin.amax_count;

@@ -46,8 +46,7 @@ struct QuantizedSide {
   std::int64_t amax_count = 0;
   std::int64_t scale_stride = 0;  // linear: bytes from one row's scales to the next; 0 = dense
 
-  // Without elements a side has an amax at most.
-  bool present() const { return data != nullptr || scale != nullptr || amax != nullptr; }
+  bool present() const { return data != nullptr || scale != nullptr; }
 };
 
 struct QuantizedTensor {
@@ -67,6 +66,11 @@ struct QuantizedTensor {
   std::int64_t rows() const { return shape.rows(); }
   std::int64_t cols() const { return shape.cols(); }
   const QuantizedSide& side(bool of_columns) const { return of_columns ? columnwise : rowwise; }
+  // Whether a direction is wanted: of a matrix without elements its amax alone may say so.
+  bool has(bool of_columns) const {
+    const QuantizedSide& own = side(of_columns);
+    return own.present() || (own.amax != nullptr && (rows() == 0 || cols() == 0));
+  }
 
   // The smallest buffers each direction needs: sizes with null pointers. Errors: not_supported (a
   // block that is not the format's, row scales on a format or block without them, a bound that the

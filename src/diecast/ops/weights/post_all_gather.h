@@ -15,7 +15,7 @@
 namespace diecast {
 
 struct PostAllGatherOptions {
-  bool padded_scales = false;      // as MasterCastOptions has it, for both directions
+  bool padded_scales = false;        // as MasterCastOptions has it, for both directions
   std::shared_ptr<Device> device{};  // null: Runtime::default_device()
 };
 
