@@ -173,7 +173,11 @@ static bool train_process(SharedId& shared, int rank, int ranks, int steps) {
   const auto new_id = reinterpret_cast<int (*)(NcclId*)>(dlsym(nccl, "ncclGetUniqueId"));
   const auto join =
       reinterpret_cast<int (*)(void**, int, NcclId, int)>(dlsym(nccl, "ncclCommInitRank"));
-  if (rank == 0 && new_id(&shared.id) == 0) shared.ready = true;
+  if (rank == 0) {
+    if (const int failed = new_id(&shared.id); failed != 0)
+      return std::fprintf(stderr, "ncclGetUniqueId gave %d\n", failed), false;
+    shared.ready = true;
+  }
   while (!shared.ready) usleep(1000);
   void* comm = nullptr;
   if (const int failed = join(&comm, ranks, shared.id, rank); failed != 0) {

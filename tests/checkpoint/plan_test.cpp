@@ -57,6 +57,10 @@ TEST(Plan, CopiesNormsEmbeddingsRoutersAndTheOutputHead) {
     EXPECT_EQ(decision(name), "copy: a router") << name;
   }
   EXPECT_EQ(decision("lm_head.weight"), "copy: the output head");
+  EXPECT_EQ(decision("output.weight"), "copy: the output head");
+  EXPECT_EQ(decision("shared.weight"), "copy: an embedding");
+  EXPECT_EQ(decision("a.attention.output.weight"), "quantize: ");
+  EXPECT_EQ(decision("a.shared.weight"), "quantize: ");
   EXPECT_EQ(decision("model.gate_proj.weight"), "quantize: ") << "a projection, not a router";
   EXPECT_EQ(decision("a.my_lm_head_adapter.weight"), "quantize: ");
 }
@@ -153,6 +157,19 @@ TEST(Plan, GateAndUpAndQkvShareOneAmax) {
                                    {"l.0.mlp.down_proj.weight"},
                                    {"l.0.mlp.gate_proj.weight", "l.0.mlp.up_proj.weight"},
                                    {"l.1.mlp.gate_proj.weight", "l.1.mlp.up_proj.weight"}}));
+  EXPECT_TRUE(plan.notes.empty());
+}
+
+TEST(Plan, ProjectionsThatEnginesFuseShareOneAmaxUnderTheirOtherNames) {
+  const Plan plan = plan_quantize(weights({"a.wq.weight", "a.wk.weight", "a.wv.weight",
+                                           "a.wo.weight", "b.q_a_proj.weight",
+                                           "b.kv_a_proj_with_mqa.weight", "b.q_b_proj.weight"}))
+                        .value();
+  EXPECT_EQ(group_names(plan), (std::vector<std::vector<std::string>>{
+                                   {"a.wk.weight", "a.wq.weight", "a.wv.weight"},
+                                   {"a.wo.weight"},
+                                   {"b.kv_a_proj_with_mqa.weight", "b.q_a_proj.weight"},
+                                   {"b.q_b_proj.weight"}}));
   EXPECT_TRUE(plan.notes.empty());
 }
 

@@ -137,6 +137,15 @@ TEST_F(Sharded, AnOutputThatWouldLoseSomethingIsRefused) {
   std::filesystem::create_directory(other);
   write_text(other + "/model.safetensors", "old");
   EXPECT_EQ(refused(other), taken(other, other + "/model.safetensors"));
+  std::filesystem::remove(other + "/model.safetensors");
+  // An index of another name than this one's: its files have the names of these.
+  const std::string renamed = folder_ / "model/variant.index.json";
+  std::filesystem::rename(index, renamed);
+  write_text(other + "/" + kIndexName, "{}");
+  const auto report = quantize(renamed, other);
+  EXPECT_EQ(report ? "converted" : report.error().message(),
+            taken(other, other + "/" + kIndexName));
+  std::filesystem::rename(renamed, index);
   std::filesystem::remove_all(other);
   EXPECT_EQ(refused(folder_ / "no/such").find("diecast: file_not_found: cannot create the folder"),
             0u);

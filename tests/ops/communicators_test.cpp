@@ -100,6 +100,16 @@ TEST(NcclCommunicator, IsNotMadeOfACommThatNcclDoesNotKnow) {
   }
 }
 
+TEST(NcclCommunicator, RefusesACommThatDoesNotBlock) {
+  FakeNccl nccl;
+  const auto communicator = nccl_communicator(kComm, FakeNccl::path()).value();
+  nccl->fail["ncclAllReduce"] = 7;  // ncclInProgress
+  float values[1];
+  EXPECT_EQ(communicator->all_reduce_max(values, 1, kStream).error().message(),
+            "diecast: not_supported: ncclAllReduce gave 7: the communicator does not block\n"
+            "  fix: make it with ncclConfig_t::blocking = 1");
+}
+
 TEST(NcclCommunicator, SaysHowToNameTheLibrary) {
   if (dlopen("libnccl.so.2", RTLD_NOW | RTLD_NOLOAD) != nullptr) GTEST_SKIP() << "NCCL is loaded";
   const char* const before = std::getenv("DIECAST_NCCL");

@@ -2,6 +2,9 @@
 // inside a byte, hostile values; and nothing but the owned halves of bytes is written.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "ops/host_device_test.h"
 #include "ops/test_runtime.h"
 #include "ops/weight_group.h"
@@ -109,6 +112,39 @@ TEST_F(ShardedWeights, OfRanksThatSpeakThroughCallbacks) {
   how.post = true;
   how.callbacks = true;
   EXPECT_EQ(cast(model, {{0, 301, 301, 1152}, {0, 7, 246, 481}}, how), "");
+}
+
+// Weights of 1 and of 3 tiles, all of which both ranks have a part of, in scratch that holds NaN.
+TEST_F(ShardedWeights, BringNoNaNToTheOthers) {
+  const Model model = Model::random({{16, 16}, {16, 48}}, 5, true);
+  const Bounds bounds = {{0, 128, 256}, {0, 384, 768}};
+  const auto group = thread_ranks({2, device_});
+  const auto outcomes = weights_test::on_ranks(2, [&](int r) -> Result<void> {
+    Communicator& others = *group[static_cast<std::size_t>(r)];
+    std::int64_t nan = 0;
+    CommunicatorCallbacks callbacks;
+    callbacks.all_reduce_max = [&](float* values, std::int64_t count, Stream stream) {
+      nan += std::count_if(values, values + count, [](float each) { return std::isnan(each); });
+      return others.all_reduce_max(values, count, stream);
+    };
+    callbacks.all_gather = [&](const Gather& gather, Stream stream) {
+      return others.all_gather({&gather, 1}, stream);
+    };
+    DIECAST_TRY(auto communicator, CallbackCommunicator::make(r, 2, callbacks));
+    weights_test::RankWeights own(device_, model, bounds, r);
+    MasterCastOptions options;
+    options.device = device_;
+    DIECAST_TRY(const auto cast,
+                PreparedMasterCast::prepare(*test_runtime(), own.weights, own.shards, own.starts,
+                                            &communicator, options));
+    const auto bytes = static_cast<std::size_t>(cast.scratch_bytes());
+    DeviceBuffer scratch(*device_, bytes);
+    DIECAST_CHECK(device_->fill(scratch.data_pointer(), 0xFF, bytes, {}));
+    DIECAST_CHECK(cast.run(scratch.data_pointer(), {}));
+    EXPECT_EQ(nan, 0) << r;
+    return {};
+  });
+  for (const auto& outcome : outcomes) EXPECT_TRUE(outcome) << outcome.error().message();
 }
 
 // A weight without elements needs no buffers, and the others are cast as without it.

@@ -127,6 +127,21 @@ TEST_F(WeightAgreement, ARankThatStaysAwayEndsTheOthersWait) {
   device_->free(values).value();
 }
 
+// Whoever's the counts are that differ, all know it at once.
+TEST_F(WeightAgreement, ARankWithOtherCountsFailsThemAll) {
+  const auto group = thread_ranks({2, device_}, std::chrono::seconds(20));
+  std::uint8_t buffers[2][32] = {};
+  const auto outcomes = on_ranks(2, [&](int r) {
+    const std::int64_t offsets[] = {0, 8}, counts[] = {8, r == 0 ? 8 : 12};
+    const Gather gather{buffers[r], offsets, counts};
+    return group[static_cast<std::size_t>(r)]->all_gather({&gather, 1}, {});
+  });
+  for (const auto& outcome : outcomes) {
+    ASSERT_FALSE(outcome);
+    EXPECT_EQ(outcome.error().code, ErrorCode::invalid_argument) << outcome.error().message();
+  }
+}
+
 TEST_F(WeightAgreement, ARankWithAnotherCallFailsThemAll) {
   const auto group = thread_ranks({2, device_});
   auto* values = static_cast<float*>(device_->allocate(16).value());

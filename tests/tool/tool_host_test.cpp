@@ -55,6 +55,39 @@ TEST(ToolOnHost, TellsProgramsWhatFailedAndWhatWasSkipped) {
               "rows that end within a block are not part of a checkpoint"}])"));
 }
 
+// Pruned rows under a profile that divides 0 by 0: told, and no success of --strict.
+TEST(ToolOnHost, SaysWhichFiniteWeightsAProfileMakesNaN) {
+  ToolRun diecast;
+  if (!host_works(diecast)) GTEST_SKIP() << "no host device or compiler";
+  testing::TestFile file;
+  file.tensors["pruned.weight"] = {"BF16", {16, 32}, std::string(16 * 32 * 2, '\0')};
+  const std::string in = diecast.folder / "in.safetensors",
+                    out = diecast.folder / "out.safetensors";
+  testing::write_text(in, testing::encode(file));
+  const auto quantize = [&](std::vector<std::string> options) {
+    std::vector<std::string> words = {"quantize", in, out, "--target", "host"};
+    words.insert(words.end(), options.begin(), options.end());
+    return diecast(words);
+  };
+  EXPECT_EQ(quantize({"--strict"}).exit_code, 0);
+  std::filesystem::remove(out);
+  for (const std::string& rows : {std::string("--json"), std::string("--row-scale")}) {
+    const auto strict = quantize({"--profile", "torchao", "--strict", rows});
+    EXPECT_EQ(strict.exit_code, 1);
+    EXPECT_NE(
+        strict.errors.find("nonfinite_values: tensor \"pruned.weight\" is finite, and profile "
+                           "torchao makes 32 of its blocks NaN"),
+        std::string::npos)
+        << strict.errors;
+    EXPECT_FALSE(std::filesystem::exists(out));
+  }
+  const auto told = quantize({"--profile", "torchao"});
+  EXPECT_EQ(told.exit_code, 0) << told.errors;
+  EXPECT_NE(told.output.find("note: \"pruned.weight\" is finite, and 32 of its blocks are NaN now"),
+            std::string::npos)
+      << told.output;
+}
+
 // The plan and its notes stand in the report, as they do in the text.
 TEST(ToolOnHost, QuantizeReportsToProgramsWhatItTellsUsers) {
   ToolRun diecast;

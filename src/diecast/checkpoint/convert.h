@@ -56,12 +56,13 @@ struct ConvertOptions {
 struct NonfiniteTensor {
   std::string name;
   std::uint64_t nan = 0, infinite = 0;  // elements
+  std::uint64_t nan_blocks = 0;         // of the output, where all elements are finite
 };
 
 struct ConvertReport {
   std::uint64_t copied = 0, quantized = 0, dequantized = 0;  // tensors
   std::uint64_t input_bytes = 0, output_bytes = 0;           // whole files
-  std::vector<NonfiniteTensor> nonfinite;                    // quantized weights that have any
+  std::vector<NonfiniteTensor> nonfinite;  // quantized weights that have or get any
 };
 
 // `plan` was made from this checkpoint's header. A file becomes the file `output`; what was given

@@ -33,7 +33,7 @@ Result<void> ConvertOutputs::make_folder(const std::string& output) {
   folder_ = folder == "/" ? folder : folder + "/";
   // Beside another checkpoint neither could be found by the folder's name.
   std::vector<std::string_view> taken = {kCheckpointIndex};
-  if (input_->index()) taken = {input_->index_name(), kCheckpointFile};
+  if (input_->index()) taken.insert(taken.end(), {input_->index_name(), kCheckpointFile});
   for (const std::string_view name : taken) {
     if (std::ranges::find(input_->names(), name) != input_->names().end())
       continue;  // of its files

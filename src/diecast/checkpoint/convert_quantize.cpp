@@ -3,6 +3,7 @@
 #include <diecast/checkpoint/convert_stream.h>
 #include <diecast/checkpoint/floats.h>
 
+#include <algorithm>
 #include <cfloat>
 #include <cmath>
 
@@ -10,6 +11,7 @@ namespace diecast {
 namespace {
 
 std::int64_t as_signed(std::uint64_t size) { return static_cast<std::int64_t>(size); }
+std::uint64_t as_unsigned(std::int64_t size) { return static_cast<std::uint64_t>(size); }
 
 DType type_of(const PlannedTensor& tensor) { return *float_dtype(tensor.dtype); }
 
@@ -31,6 +33,7 @@ class Weight {
         module_(module_of(tensor.name)) {}
 
   const Nonfinite& nonfinite() const { return nonfinite_; }
+  std::uint64_t nan_blocks() const { return nan_blocks_; }
 
   // Raises `amax` to the largest magnitude of one matrix.
   Result<void> measure(const Matrices& of, std::uint64_t matrix, float& amax);
@@ -50,6 +53,7 @@ class Weight {
   const ConvertKernels& kernels_;
   std::string module_;
   Nonfinite nonfinite_;
+  std::uint64_t nan_blocks_ = 0;
   Bytes values_, codes_, scales_;  // of a piece, kept from one to the next
 };
 
@@ -67,6 +71,8 @@ void Weight::count() {
 }
 
 Result<void> Weight::write_blocks(const Piece& piece) {
+  constexpr std::byte kE4m3Nan{0x7F};
+  nan_blocks_ += as_unsigned(std::ranges::count(scales_, kE4m3Nan));
   DIECAST_CHECK(stream_.write(tensor_.file, tensor_.name, piece.first / 2, codes_));
   return stream_.write(tensor_.file, module_ + ".weight_scale", piece.first / kScaleBlock, scales_);
 }
@@ -122,11 +128,26 @@ Result<void> Weight::quantize_rows() {
   });
 }
 
-Result<void> report_nonfinite(const PlannedTensor& tensor, const Nonfinite& found, bool strict,
+// Some profiles divide 0 by 0 where a matrix or a row has nothing but zeros.
+Result<void> report_nan_blocks(const PlannedTensor& tensor, std::uint64_t blocks, const Plan& plan,
+                               ConvertReport& report) {
+  if (blocks == 0) return {};
+  report.nonfinite.push_back({tensor.name, 0, 0, blocks});
+  if (!plan.strict) return {};
+  return Error{ErrorCode::nonfinite_values,
+               cat("tensor ", quote(tensor.name), " is finite, and profile ",
+                   profile_name(plan.scheme.profile), " makes ", blocks, " of its blocks NaN"),
+               cat("take another profile, leave the tensor out with --exclude ",
+                   quote(glob_of(tensor.name)), ", or go on without --strict")};
+}
+
+Result<void> report_nonfinite(const PlannedTensor& tensor, const Weight& weight, const Plan& plan,
                               ConvertReport& report) {
-  if (found.nan + found.infinite == 0) return {};
+  const Nonfinite& found = weight.nonfinite();
+  if (found.nan + found.infinite == 0)
+    return report_nan_blocks(tensor, weight.nan_blocks(), plan, report);
   report.nonfinite.push_back({tensor.name, found.nan, found.infinite});
-  if (!strict) return {};
+  if (!plan.strict) return {};
   return Error{ErrorCode::nonfinite_values,
                cat("tensor ", quote(tensor.name), " has ", found.nan, " NaN and ", found.infinite,
                    " infinite values"),
@@ -200,8 +221,7 @@ Result<void> quantize_group(ConvertStream& stream, const Plan& plan,
     DIECAST_CHECK(quantize_matrices(plan, group, weights));
   }
   for (std::size_t i = 0; i < group.size(); ++i) {
-    DIECAST_CHECK(
-        report_nonfinite(plan.tensors[group[i]], weights[i].nonfinite(), plan.strict, report));
+    DIECAST_CHECK(report_nonfinite(plan.tensors[group[i]], weights[i], plan, report));
   }
   report.quantized += group.size();
   return {};

@@ -17,11 +17,11 @@ constexpr std::uint64_t kBlock = 16;
 // Projections of one module that read the same input: an engine may fuse them into one product, so
 // they are quantized under one global scale.
 using Family = std::array<std::string_view, 3>;
-constexpr std::array<Family, 3> kFamilies = {{
-    {"gate_proj", "up_proj", ""},
-    {"w1", "w3", ""},
-    {"q_proj", "k_proj", "v_proj"},
-}};
+constexpr Family kFamilies[] = {{"gate_proj", "up_proj", ""},
+                                {"w1", "w3", ""},
+                                {"q_proj", "k_proj", "v_proj"},
+                                {"wq", "wk", "wv"},
+                                {"q_a_proj", "kv_a_proj_with_mqa", ""}};
 
 std::string lower(std::string_view text) {
   std::string out(text);
@@ -35,9 +35,10 @@ std::string_view kept_kind(std::string_view name) {
   for (const std::string_view part : split(lowered, '.')) {
     const auto has = [&](std::string_view word) { return part.find(word) != part.npos; };
     if (has("norm")) return "a norm";
-    if (has("embed") || part == "wte" || part == "wpe") return "an embedding";
+    if (has("embed") || part == "wte" || part == "wpe" || lowered == "shared.weight")
+      return "an embedding";
     if (has("router") || part == "gate" || part == "shared_expert_gate") return "a router";
-    if (part == "lm_head") return "the output head";
+    if (part == "lm_head" || lowered == "output.weight") return "the output head";
   }
   return {};
 }
@@ -240,7 +241,7 @@ Result<void> check_scheme(const Nvfp4Scheme& scheme) {
 
 // A glob that matches nothing is a slip of the keyboard more often than not.
 Result<void> note_idle_globs(const CheckpointHeader& header, const std::vector<std::string>& globs,
-                     std::string_view option, Plan& plan) {
+                             std::string_view option, Plan& plan) {
   for (const std::string& glob : globs) {
     const bool idle =
         std::none_of(header.tensors.begin(), header.tensors.end(),

@@ -29,8 +29,10 @@ nlohmann::ordered_json report_json(const Plan& plan, const ConvertReport& report
               {"compiled", runtime.counters().compiled},
               {"nonfinite", nlohmann::ordered_json::array()}});
   for (const NonfiniteTensor& tensor : report.nonfinite) {
-    out["nonfinite"].push_back(
-        {{"tensor", tensor.name}, {"nan", tensor.nan}, {"infinite", tensor.infinite}});
+    out["nonfinite"].push_back({{"tensor", tensor.name},
+                                {"nan", tensor.nan},
+                                {"infinite", tensor.infinite},
+                                {"nan_blocks", tensor.nan_blocks}});
   }
   return out;
 }
@@ -112,8 +114,11 @@ Result<int> run_conversion(const Checkpoint& input, const Plan& plan,
     return 0;
   }
   for (const NonfiniteTensor& tensor : report.nonfinite) {
-    print(cat("note: ", quote(tensor.name), " has ", tensor.nan, " NaN and ", tensor.infinite,
-              " infinite values"));
+    print(tensor.nan_blocks == 0
+              ? cat("note: ", quote(tensor.name), " has ", tensor.nan, " NaN and ", tensor.infinite,
+                    " infinite values")
+              : cat("note: ", quote(tensor.name), " is finite, and ", tensor.nan_blocks,
+                    " of its blocks are NaN now: the profile divides zeros by zero"));
   }
   const auto counters = runtime->counters();
   print(cat(counted(report.quantized + report.dequantized, "tensor"), " ", request.verb, "d, ",

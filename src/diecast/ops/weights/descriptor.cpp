@@ -107,7 +107,8 @@ Result<WeightTable> describe_weights(std::span<const ShardedWeight> weights) {
     out.first_tile = table.tiles;
     table.tiles += align_up(maxima_of(weight.weight), 4);
     const std::int64_t rows = unit_rows(weight.weight);
-    const bool owns_all = shard_unit_rows(out, rows) == ceil_div(out.member.rows, rows);
+    const bool owns_all = shard_unit_rows(out, rows) == ceil_div(out.member.rows, rows) &&
+                          maxima_of(weight.weight) % 4 == 0;
     table.owns_all_tiles = table.owns_all_tiles && owns_all;
     const auto units = units_of(weight.weight, out);
     for (std::size_t kind = 0; kind < kUnitKinds; ++kind) {

@@ -51,7 +51,8 @@ struct WeightTable {
   std::vector<WeightDescriptor> descriptors;
   std::array<std::int64_t, kUnitKinds> units{};  // of all weights
   std::int64_t tiles = 0;      // floats of the array of all tiles (MXFP8: of all blocks' maxima)
-  bool owns_all_tiles = true;  // every row of tiles has an element of the shards
+  // Every row of tiles has an element of the shards, and no weight's end in padding.
+  bool owns_all_tiles = true;
 };
 
 // What was checked before. Errors: not_supported for more units than a launch can number (2^31).

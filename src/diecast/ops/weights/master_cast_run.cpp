@@ -5,8 +5,8 @@
 
 namespace diecast {
 
-// Tiles outside the shard's rows stay at the fill's zeros; without such tiles only amaxes, where
-// maxima meet, need it.
+// Tiles outside the shard's rows and what pads a weight's stay at the fill's zeros; without either
+// only amaxes, where maxima meet, need it.
 Result<void> PreparedMasterCast::State::find_maxima(float* amaxes_at, Stream stream) const {
   const std::int64_t cleared = table.owns_all_tiles ? amaxes() : floats();
   DIECAST_CHECK(device->fill(

@@ -7,6 +7,7 @@
 namespace diecast {
 namespace {
 
+constexpr int kInProgress = 7;  // ncclInProgress, since 2.14
 constexpr int kUint8 = 1, kFloat32 = 7, kMax = 2;  // ncclUint8, ncclFloat32, ncclMax
 
 struct NcclApi {
@@ -95,6 +96,10 @@ class NcclCommunicator : public Communicator {
   }
   Result<void> done(std::string_view function, int result) const {
     if (result == 0) return {};
+    if (result == kInProgress)
+      return Error{ErrorCode::not_supported,
+                   cat(function, " gave 7: the communicator does not block"),
+                   "make it with ncclConfig_t::blocking = 1"};
     return Error{ErrorCode::driver_error,
                  cat(function, " gave ", result, " (", api_.error_text(result), ")"),
                  "run with NCCL_DEBUG=WARN to see NCCL's own account"};

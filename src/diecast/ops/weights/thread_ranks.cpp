@@ -1,5 +1,7 @@
 // Ranks that are threads: every call is a meeting. Each rank brings its bytes, the last to arrive
 // puts them together, each takes the result home, and nobody begins the next call before all have.
+#include <diecast/base/file.h>
+#include <diecast/base/hash.h>
 #include <diecast/base/text.h>
 #include <diecast/ops/weights/thread_ranks.h>
 
@@ -58,7 +60,7 @@ class Meeting {
   Error other_call(int rank, const std::string& call) const {
     return {ErrorCode::invalid_argument,
             cat("rank ", rank, " calls ", call, ", the others ", call_),
-            "every rank makes the same calls in the same order"};
+            "every rank makes the same calls, with the same counts and offsets, in the same order"};
   }
   Error nobody_came() const {
     return {ErrorCode::timed_out,
@@ -107,7 +109,6 @@ class ThreadRank : public Communicator {
 
   Result<void> all_gather(std::span<const Gather> gathers, Stream stream) override {
     RankBytes mine;
-    std::string call = cat("all_gather of ", gathers.size(), " buffers");
     for (const Gather& gather : gathers) {
       const std::size_t at = mine.size(), count = part(gather.counts, rank_);
       mine.resize(at + count);
@@ -115,7 +116,7 @@ class ThreadRank : public Communicator {
       DIECAST_CHECK(device_->copy_to_host(mine.data() + at, from, count, stream));
     }
     DIECAST_CHECK(device_->synchronize(stream));
-    DIECAST_TRY(const auto all, meeting_->meet(rank_, call, std::move(mine)));
+    DIECAST_TRY(const auto all, meeting_->meet(rank_, call_of(gathers), std::move(mine)));
     for (int r = 0; r < size(); ++r) {
       if (r != rank_) DIECAST_CHECK(take(gathers, r, (*all)[static_cast<std::size_t>(r)], stream));
     }
@@ -126,21 +127,28 @@ class ThreadRank : public Communicator {
   static std::size_t part(std::span<const std::int64_t> of_ranks, int rank) {
     return static_cast<std::size_t>(of_ranks[static_cast<std::size_t>(rank)]);
   }
+  // Equal for equal counts and offsets of all ranks.
+  static std::string call_of(std::span<const Gather> gathers) {
+    Bytes places;
+    for (const Gather& gather : gathers) {
+      for (const auto of_ranks : {gather.counts, gather.offsets}) {
+        const ByteSpan bytes = std::as_bytes(of_ranks);
+        places.insert(places.end(), bytes.begin(), bytes.end());
+      }
+    }
+    return cat("all_gather of ", gathers.size(),
+               " buffers (their counts and offsets: ", hex16(xxh3_128(places).low), ")");
+  }
   // Rank r's parts into this rank's buffers.
   Result<void> take(std::span<const Gather> gathers, int r, const RankBytes& bytes, Stream stream) {
     std::size_t at = 0;
     for (const Gather& gather : gathers) {
       const std::size_t count = part(gather.counts, r);
-      if (bytes.size() - at < count) return other_counts(r);
       auto* to = static_cast<std::uint8_t*>(gather.buffer) + part(gather.offsets, r);
       DIECAST_CHECK(device_->copy_to_device(to, bytes.data() + at, count, stream));
       at += count;
     }
-    return at == bytes.size() ? Result<void>() : other_counts(r);
-  }
-  static Error other_counts(int rank) {
-    return {ErrorCode::invalid_argument, cat("rank ", rank, " gathers other byte counts"),
-            "every rank gives the same counts and offsets of all ranks"};
+    return {};
   }
 
   std::shared_ptr<Meeting> meeting_;
