@@ -1,30 +1,22 @@
 // The reference vectors of tests/golden through the scalar reference: both must be right for this
 // to pass, and a wrong bit anywhere must not.
-#include <checkpoint/checkpoint_files.h>
-#include <checkpoint/reference_vector_kernels.h>
-#include <diecast/checkpoint/vectors.h>
+#include <checkpoint/vectors_fixture.h>
 #include <gtest/gtest.h>
-#include <temporary_directory.h>
 
 namespace diecast {
 namespace {
 
-using testing::encode;
+using testing::check_file;
+using testing::check_small;
+using testing::fault_of;
 using testing::floats;
 using testing::reference_vector_kernels;
-using testing::TemporaryDirectory;
+using testing::small;
 using testing::TestFile;
-using testing::write_text;
 using State = CaseResult::State;
 
 std::string golden(const std::string& name) {
   return DIECAST_SOURCE_DIR "/tests/golden/" + name + ".safetensors";
-}
-
-Result<VectorReport> check_file(const std::string& path,
-                                const VectorKernels& kernels = reference_vector_kernels()) {
-  DIECAST_TRY(const SafetensorsReader reader, SafetensorsReader::open(path));
-  return check_vectors(reader, kernels);
 }
 
 TEST(Vectors, EveryCaseOfTransformerEnginePassesToTheBit) {
@@ -90,39 +82,6 @@ TEST(Vectors, DynamicFakeQuantizationMayBeOneStepOffInOneOfAThousand) {
   EXPECT_EQ(failed(off_by(1, 2)), 1u);
 }
 
-TestFile small() {
-  TestFile file;
-  file.metadata = {
-      {"title", "Transformer Engine, small"},
-      {"cases", R"([{"name":"c0","shape":[2,16],"dtype":"f32","dist":"by hand","seed":1}])"}};
-  std::vector<float> x(32, 0.0f);
-  x[0] = 2688, x[16] = 6;
-  std::string data(16, '\0');
-  data[0] = 7, data[8] = 7;
-  file.tensors = {{"c0/x", floats({2, 16}, x)},
-                  {"c0/data", {"U8", {2, 8}, data}},
-                  {"c0/scale", {"U8", {2, 1}, "\x7E\x38"}},
-                  {"c0/amax", floats({1}, {2688})}};
-  return file;
-}
-
-Result<VectorReport> check_small(const TestFile& file,
-                                 const VectorKernels& kernels = reference_vector_kernels()) {
-  TemporaryDirectory folder;
-  write_text(folder / "v", encode(file));
-  auto report = check_file(folder / "v", kernels);
-  if (report) return report;
-  Error error = report.error();
-  if (const std::size_t at = error.what.find(": "); at != std::string::npos)
-    error.what = error.what.substr(at + 2);
-  return error;
-}
-
-std::string what(const TestFile& file) {
-  const auto report = check_small(file);
-  return report ? "" : std::string(code_word(report.error().code)) + ": " + report.error().what;
-}
-
 TEST(Vectors, DifferencesAreCountedAndTheFirstOnesShown) {
   EXPECT_EQ(check_small(small()).value().count(State::passed), 2u);
   TestFile file = small();
@@ -173,7 +132,7 @@ TEST(Vectors, RowScaledCaseHasAnAmaxARow) {
   file.tensors["c0/scale"].bytes = "\x7E\x7E";
   EXPECT_EQ(check_small(file).value().count(State::passed), 2u);
   file.tensors["c0/amax"] = floats({1}, {2688});
-  EXPECT_EQ(what(file), "file_corrupt: tensor \"c0/amax\" is F32 of 4 bytes, not F32 of 8");
+  EXPECT_EQ(fault_of(file), "file_corrupt: tensor \"c0/amax\" is F32 of 4 bytes, not F32 of 8");
 }
 
 // The sign is what tells the profiles apart: each must have its own.
@@ -195,65 +154,6 @@ TEST(Vectors, NegativeZerosHaveASignUnderTeAndNoneUnderTeRef) {
     EXPECT_EQ(report.cases[0].state, wrong == Profile::te ? State::passed : State::failed);
     EXPECT_EQ(report.cases[1].state, wrong == Profile::te ? State::failed : State::passed);
   }
-}
-
-TEST(Vectors, UnknownTitleAndOptionFail) {
-  TestFile file = small();
-  file.metadata["title"] = "Another Engine";
-  EXPECT_EQ(what(file), "not_supported: title \"Another Engine\" names no profile that is known");
-  const auto with = [](const std::string& option) {
-    TestFile changed = small();
-    changed.metadata["cases"] = R"([{"name":"c0","shape":[2,16],"dtype":"f32",)" + option + "}]";
-    return what(changed);
-  };
-  EXPECT_EQ(with(R"("swizzle":true)"),
-            "not_supported: case \"c0\": option \"swizzle\" = \"true\" is not known for te");
-  EXPECT_EQ(with(R"("per_tensor":true)"),
-            "not_supported: case \"c0\": option \"per_tensor\" = \"true\" is not known for te");
-  EXPECT_EQ(with(R"("tile":[32,32])"),
-            "not_supported: case \"c0\": option \"tile\" = \"[32,32]\" is not known for te");
-  EXPECT_EQ(with(R"("row_scaled":1)"),
-            "not_supported: case \"c0\": option \"row_scaled\" = \"1\" is not known for te");
-  EXPECT_EQ(with(R"("four_over_six":true,"err_mode":"MAX")"),
-            "not_supported: case \"c0\": option \"err_mode\" = \"MAX\" is not known for te");
-  EXPECT_EQ(with(R"("tile":[1,16])"), "");
-}
-
-TEST(Vectors, BrokenFileIsAnError) {
-  TestFile file = small();
-  file.tensors.erase("c0/scale");
-  EXPECT_EQ(what(file), "file_corrupt: tensor \"c0/scale\" is missing");
-  const auto with = [](const std::string& cases) {
-    TestFile changed = small();
-    changed.metadata["cases"] = cases;
-    return what(changed);
-  };
-  EXPECT_EQ(with("{}"), "file_corrupt: the metadata's cases are no JSON list");
-  EXPECT_EQ(with("[1]"), "file_corrupt: a case is no JSON object");
-  for (const char* text :
-       {R"([{"shape":[1],"dtype":"f32"}])", R"([{"name":"","shape":[],"dtype":"f32"}])"}) {
-    EXPECT_EQ(with(text),
-              "file_corrupt: case \"\" lacks a name, a shape or a dtype of f32, f16, bf16");
-  }
-  for (const char* text : {R"([{"name":"c","shape":[-1],"dtype":"f32"}])",
-                           R"([{"name":"c","shape":[1.5],"dtype":"f32"}])",
-                           R"([{"name":"c","shape":[1],"dtype":"u8"}])",
-                           R"([{"name":"c","shape":16,"dtype":"f32"}])"}) {
-    EXPECT_EQ(with(text),
-              "file_corrupt: case \"c\" lacks a name, a shape or a dtype of f32, f16, bf16");
-  }
-  EXPECT_EQ(with(R"([{"name":"c0","shape":[4294967296,4294967296],"dtype":"f32"}])"),
-            "file_corrupt: case \"c0\", shape [4294967296, 4294967296]: more elements than 64 bits "
-            "count");
-  EXPECT_EQ(with(R"([{"name":"c0","shape":[0,4611686018427387904],"dtype":"f32"}])"),
-            "file_corrupt: case \"c0\", shape [0, 4611686018427387904]: the limit is 268435456 "
-            "elements");
-  EXPECT_EQ(with(R"([{"name":"c0","shape":[4,16],"dtype":"f32"}])"),
-            "file_corrupt: tensor \"c0/x\" is F32 of 128 bytes, not F32 of 256");
-  file = small();
-  file.metadata.erase("title");
-  EXPECT_EQ(what(file),
-            "file_corrupt: its metadata has no title and cases: these are no reference vectors");
 }
 
 TEST(Vectors, KernelErrorStopsTheReplay) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "tool/run_tool.h"
@@ -38,6 +39,12 @@ TEST(ToolOnHost, TellsProgramsWhatFailedAndWhatWasSkipped) {
   cases = {cases.at(0), cases.at(1)};
   cases[1]["shape"] = {16, 63};
   file.metadata["cases"] = cases.dump();
+  std::erase_if(file.tensors, [](const auto& tensor) {
+    return !tensor.first.starts_with("c000/") && !tensor.first.starts_with("c001/");
+  });
+  testing::TestTensor& x = file.tensors.at("c001/x");
+  x.shape = {16, 63};
+  x.bytes.resize(16 * 63 * 2);  // bf16
   const auto expected = static_cast<std::uint8_t>(file.tensors.at("c000/data").bytes[0] ^= 1);
   const std::string path = diecast.folder / "vectors.safetensors";
   testing::write_text(path, testing::encode(file));

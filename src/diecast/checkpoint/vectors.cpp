@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
@@ -78,6 +79,11 @@ Result<void> parse_options(const Json& object, const Title& title, std::string_v
     return unknown(path, cat("case ", quote(out.name), ": option ", quote(key, 60), " = ",
                              quote(text, 60), " is not known for ", title.name));
   }
+  for (const char* option : {"err_mode", "e4m3_max"}) {
+    if (out.word(option).empty() || out.flag("four_over_six")) continue;
+    return corrupt_vectors(path, cat("case ", quote(out.name), ": ", option,
+                                     " without four_over_six, which it is an option of"));
+  }
   return {};
 }
 
@@ -122,9 +128,19 @@ Result<VectorFile> parse_vectors(const SafetensorsHeader& header, std::string_vi
   const Json list = Json::parse(cases->second, nullptr, false);
   if (!list.is_array()) return corrupt_vectors(path, "the metadata's cases are no JSON list");
   VectorFile file{text->second, title, {}};
+  std::set<std::string, std::less<>> names;
   for (const Json& object : list) {
     DIECAST_TRY(VectorCase one, parse_case(object, *title, path));
+    if (!names.insert(one.name).second)
+      return corrupt_vectors(path, cat("case ", quote(one.name), " is listed twice"));
     file.cases.push_back(std::move(one));
+  }
+  if (names.empty()) return corrupt_vectors(path, "the metadata's list of cases is empty");
+  for (const TensorInfo& tensor : header.tensors) {
+    const std::string_view name = tensor.name;
+    if (const std::size_t slash = name.rfind('/');
+        slash == name.npos || !names.contains(name.substr(0, slash)))
+      return corrupt_vectors(path, cat("tensor ", quote(name), " is of no case"));
   }
   return file;
 }

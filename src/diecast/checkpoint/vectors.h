@@ -105,11 +105,12 @@ struct VectorKernels {
   std::function<Result<Bytes>(const FakeVectorInput&)> fake_quantize;  // in x's type
 };
 
-// Errors: file_corrupt (no title or cases, a field of the wrong type, a tensor of a case missing or
-// of another type or shape), not_supported (a title or an option that is not known here: nothing is
-// skipped that nobody has read), io_error, and what the kernels return. A difference is no error
-// but a failed case; where tests/golden/README.md lets values be one E2M1 step apart, more than 1
-// in 1,000 of a file's fail. `progress`, if any, is told after each case how many of how many are
+// Errors: file_corrupt (no title or cases, a case listed twice, a field of the wrong type, an
+// option that another one needs beside it, a tensor of no case, one of a case missing or of another
+// type or shape), not_supported (a title or an option that is not known here: nothing is skipped
+// that nobody has read), io_error, and what the kernels return. A difference is no error but a
+// failed case; where tests/golden/README.md lets values be one E2M1 step apart, more than 1 in
+// 1,000 of a file's fail. `progress`, if any, is told after each case how many of how many are
 // done.
 Result<VectorReport> check_vectors(
     const SafetensorsReader& file, const VectorKernels& kernels,

@@ -87,7 +87,12 @@ Result<Bytes> CaseReplay::x() const {
                              cat("case ", quote(one_.name), ", shape ", shape_text(one_.shape),
                                  ": the limit is ", kCaseLimit, " elements"));
   }
-  return load("x", stored, size.bytes);
+  DIECAST_TRY(Bytes out, load("x", stored, size.bytes));
+  const TensorInfo& tensor = *file_.header().find(cat(one_.name, "/x"));
+  if (tensor.shape == one_.shape) return out;
+  return corrupt_vectors(file_.path(),
+                         cat("tensor ", quote(tensor.name), " has shape ", shape_text(tensor.shape),
+                             ", its case says ", shape_text(one_.shape)));
 }
 
 Result<std::vector<float>> CaseReplay::floats(std::string_view what, std::int64_t count) const {

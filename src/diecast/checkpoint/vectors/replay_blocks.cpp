@@ -9,7 +9,8 @@
 namespace diecast {
 namespace {
 
-// Rows that end within a block are not part of these files' formats.
+// Rows that end within a block are not part of these files' formats. After a load of x, which says
+// whether the case's shape is the tensor's.
 bool skip_partial_blocks(CaseReplay& replay, std::int64_t block) {
   if (replay.cols() % block == 0) return false;
   replay.skip(cat("rows that end within a block of ", block, " are not written down"));
@@ -42,8 +43,8 @@ std::vector<float> dynamic_scales(const FakeVectorInput& in) {
 }  // namespace
 
 Result<void> replay_mx(CaseReplay& replay) {
-  if (skip_partial_blocks(replay, 32)) return {};
   DIECAST_TRY(const Bytes x, replay.x());
+  if (skip_partial_blocks(replay, 32)) return {};
   MxVectorInput input;
   input.x = x;
   input.dtype = replay.options().dtype;
@@ -73,8 +74,8 @@ Result<void> replay_modelopt_scales(CaseReplay& replay, ByteSpan x,
 }
 
 Result<void> replay_modelopt_fake(CaseReplay& replay) {
-  if (skip_partial_blocks(replay, 16)) return {};
   DIECAST_TRY(const Bytes x, replay.x());
+  if (skip_partial_blocks(replay, 16)) return {};
   if (x.empty()) return {};
   FakeVectorInput input = input_of(replay, x);
   DIECAST_TRY(const auto global, replay.floats("global_amax", 1));

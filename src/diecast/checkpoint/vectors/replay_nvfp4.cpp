@@ -36,7 +36,8 @@ Result<void> expect_blocks_and_scale_2(CaseReplay& replay, const std::string& pr
   return expect_blocks(replay, prefix, got);
 }
 
-// Blocks are of 16: a file with other rows would have sizes that nobody has written down.
+// Blocks are of 16: a file with other rows would have sizes that nobody has written down. After a
+// load of x, which says whether the case's shape is the tensor's.
 bool skip_partial_blocks(CaseReplay& replay) {
   if (replay.cols() % 16 == 0) return false;
   replay.skip("rows that end within a block are not part of a checkpoint");
@@ -62,8 +63,8 @@ void turn_signs_of_zeros(const Nvfp4VectorInput& in, bool of_columns,
 
 Result<void> replay_te_as(CaseReplay& replay, Profile profile) {
   const VectorCase& one = replay.options();
-  if (skip_partial_blocks(replay)) return {};
   DIECAST_TRY(const Bytes x, replay.x());
+  if (skip_partial_blocks(replay)) return {};
   Nvfp4VectorInput input = input_of(replay, x, profile);
   input.row_scaled = one.flag("row_scaled");
   input.block_rows = one.word("tile") == "[16,16]" ? 16 : 1;
@@ -92,8 +93,8 @@ Result<void> replay_te_ref(CaseReplay& replay) { return replay_te_as(replay, Pro
 
 // Every matrix of a rank 3 tensor (an expert) has a global scale of its own.
 Result<void> replay_pr546(CaseReplay& replay) {
-  if (skip_partial_blocks(replay)) return {};
   DIECAST_TRY(const Bytes x, replay.x());
+  if (skip_partial_blocks(replay)) return {};
   const VectorCase& one = replay.options();
   const std::int64_t matrices = one.shape.size() == 3 ? static_cast<std::int64_t>(one.shape[0]) : 1;
   Nvfp4VectorInput input = input_of(replay, x, Profile::pr546);
@@ -119,8 +120,8 @@ Result<void> replay_pr546(CaseReplay& replay) {
 
 // Dynamic; and static, with block amaxes that are given, under both bounds.
 Result<void> replay_modelopt(CaseReplay& replay) {
-  if (skip_partial_blocks(replay)) return {};
   DIECAST_TRY(const Bytes x, replay.x());
+  if (skip_partial_blocks(replay)) return {};
   Nvfp4VectorInput input = input_of(replay, x, Profile::modelopt);
   DIECAST_CHECK(expect_blocks_and_scale_2(replay, "", input));
   DIECAST_TRY(input.block_amax, replay.floats("block_amax", input.rows * input.cols / 16));
@@ -134,8 +135,8 @@ Result<void> replay_modelopt(CaseReplay& replay) {
 
 // The per-tensor scale is an input.
 Result<void> replay_torchao(CaseReplay& replay) {
-  if (skip_partial_blocks(replay)) return {};
   DIECAST_TRY(const Bytes x, replay.x());
+  if (skip_partial_blocks(replay)) return {};
   Nvfp4VectorInput input = input_of(replay, x, Profile::torchao);
   input.global = GlobalScale::none;
   if (replay.options().flag("per_tensor")) {
