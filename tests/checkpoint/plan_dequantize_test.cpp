@@ -1,5 +1,6 @@
 // The way back, asked with headers alone.
 #include <checkpoint/plan_fixture.h>
+#include <diecast/base/text.h>
 
 namespace diecast::testing {
 namespace {
@@ -52,12 +53,6 @@ TEST(Plan, DequantizeRefusesPartsThatDoNotFit) {
         plan_dequantize(header_of(std::move(tensors), std::move(metadata)), DType::bf16);
     return plan ? "" : std::string(code_word(plan.error().code)) + ": " + plan.error().what;
   };
-  auto lacking = foreign();
-  lacking.pop_back();
-  EXPECT_EQ(what(lacking),
-            "file_corrupt: tensor \"a.weight_scale_2\" of the quantized \"a.weight\" is missing");
-  EXPECT_EQ(what(foreign(StoredDType::f8_e8m0)),
-            "file_corrupt: tensor \"a.weight_scale\" is F8_E8M0, not F8_E4M3");
   EXPECT_EQ(what(foreign(StoredDType::f8_e4m3, {128, 4})),
             "file_corrupt: tensor \"a.weight_scale\" [128, 4] does not fit \"a.weight\" [32, 32]");
   EXPECT_EQ(what(foreign(StoredDType::f8_e4m3, {32, 4}, {2})),
@@ -85,6 +80,39 @@ TEST(Plan, DequantizeRefusesPartsThatDoNotFit) {
   EXPECT_EQ(what(foreign(), with(R"({"b.weight":"F16"})")),
             "file_corrupt: tensor \"b.weight\" of the quantized \"b.weight\" is missing");
   EXPECT_EQ(what(foreign(), with(R"({"a.weight":"F16"})")), "");
+  auto lacking = foreign();
+  lacking.pop_back();
+  EXPECT_EQ(what(lacking, with(R"({"a.weight":"F16"})")),
+            "file_corrupt: tensor \"a.weight_scale_2\" of the quantized \"a.weight\" is missing");
+  EXPECT_EQ(what(foreign(StoredDType::f8_e8m0), with(R"({"a.weight":"F16"})")),
+            "file_corrupt: tensor \"a.weight_scale\" is F8_E8M0, not F8_E4M3");
+}
+
+TEST(Plan, DequantizeCopiesWhatAnotherToolQuantizedToAnotherFormat) {
+  auto mixed = foreign();
+  for (const auto& [module, type] : {std::pair{"mx", StoredDType::u8},
+                                     {"mx8", StoredDType::f8_e8m0},
+                                     {"one", StoredDType::f8_e4m3}}) {
+    mixed.push_back({cat(module, ".weight"), StoredDType::u8, {32, 32}});
+    mixed.push_back({cat(module, ".weight_scale"), type, {32, 2}});
+  }
+  const Plan plan = plan_dequantize(header_of(mixed), DType::bf16).value();
+  EXPECT_EQ(output(plan, "a.weight"), "BF16 [32, 64]");
+  EXPECT_EQ(output(plan, "a.weight_scale"), "none");
+  EXPECT_EQ(output(plan, "mx.weight"), "U8 [32, 32]");
+  EXPECT_EQ(output(plan, "mx.weight_scale"), "U8 [32, 2]");
+  EXPECT_EQ(output(plan, "one.weight_scale"), "F8_E4M3 [32, 2]");
+  std::vector<std::string> notes;
+  for (const char* name : {"mx", "mx8", "one"})
+    notes.push_back(cat("\"", name, ".weight\" is copied: NVFP4 has an F8_E4M3 weight_scale and a ",
+                        "weight_scale_2"));
+  EXPECT_EQ(plan.notes, notes);
+}
+
+TEST(Plan, DequantizeDoesNotSayThatDiecastWroteAnotherToolsFile) {
+  const auto plan = plan_dequantize(header_of(foreign(StoredDType::f8_e4m3, {4, 4})), DType::bf16);
+  ASSERT_FALSE(plan);
+  EXPECT_EQ(plan.error().fix, "write or download the checkpoint again");
 }
 
 TEST(Plan, DequantizeOnlyToFloatingPoint) {

@@ -11,9 +11,10 @@
 namespace diecast {
 namespace {
 
-Error corrupt(std::string what) {
+Error corrupt(std::string what, bool ours = true) {
   return {ErrorCode::file_corrupt, std::move(what),
-          "quantize the original checkpoint again with `diecast quantize`"};
+          ours ? "quantize the original checkpoint again with `diecast quantize`"
+               : "write or download the checkpoint again"};
 }
 
 std::string part_name(const std::string& weight, std::string_view part) {
@@ -60,35 +61,48 @@ Result<Types> types_of_metadata(const Metadata& metadata) {
   return types;
 }
 
-// Another tool's files, those without our metadata: U8 weights that have block scales.
-Types types_of_tensors(const CheckpointHeader& header) {
+// Another tool's files, those without our metadata: U8 weights that have both scales of NVFP4. Such
+// files may have weights of other formats too: MX, for one, has block scales alone.
+Types types_of_tensors(const CheckpointHeader& header, Plan& plan) {
   Types types;
   for (const TensorInfo& tensor : header.tensors) {
     if (is_ours(header.metadata[tensor.file])) continue;
     if (tensor.dtype != StoredDType::u8 || !tensor.name.ends_with(kWeightSuffix)) continue;
-    if (header.find(part_name(tensor.name, "weight_scale")))
+    const TensorInfo* scales = header.find(part_name(tensor.name, "weight_scale"));
+    if (scales == nullptr) continue;
+    if (scales->dtype == StoredDType::f8_e4m3 &&
+        header.find(part_name(tensor.name, "weight_scale_2")) != nullptr) {
       types.emplace(tensor.name, std::nullopt);
+    } else {
+      plan.notes.push_back(cat(quote(tensor.name), " is copied: NVFP4 has an F8_E4M3 weight_scale ",
+                               "and a weight_scale_2"));
+    }
   }
   return types;
 }
 
-// The parts of one weight, if they are what plan_quantize() describes.
-Result<PlannedTensor> read_back(const CheckpointHeader& header, const std::string& name) {
+// The parts of one weight, if they are what plan_quantize() describes; `ours`: our metadata lists
+// it.
+Result<PlannedTensor> read_back(const CheckpointHeader& header, const std::string& name,
+                                bool ours) {
   const auto part = [&](std::string_view suffix, StoredDType dtype) -> Result<const TensorInfo*> {
     const std::string full = part_name(name, suffix);
     const TensorInfo* found = header.find(full);
     if (found == nullptr)
-      return corrupt(cat("tensor ", quote(full), " of the quantized ", quote(name), " is missing"));
+      return corrupt(cat("tensor ", quote(full), " of the quantized ", quote(name), " is missing"),
+                     ours);
     if (found->dtype == dtype) return found;
     return corrupt(cat("tensor ", quote(full), " is ", stored_dtype_name(found->dtype), ", not ",
-                       stored_dtype_name(dtype)));
+                       stored_dtype_name(dtype)),
+                   ours);
   };
   DIECAST_TRY(const TensorInfo* codes, part("weight", StoredDType::u8));
   DIECAST_TRY(const TensorInfo* scales, part("weight_scale", StoredDType::f8_e4m3));
   DIECAST_TRY(const TensorInfo* scale_2, part("weight_scale_2", StoredDType::f32));
   const auto misfit = [&](const TensorInfo& tensor) {
     return corrupt(cat("tensor ", quote(tensor.name), " ", shape_text(tensor.shape),
-                       " does not fit ", quote(name), " ", shape_text(codes->shape)));
+                       " does not fit ", quote(name), " ", shape_text(codes->shape)),
+                   ours);
   };
   std::vector<std::uint64_t> shape = codes->shape;
   if ((shape.size() != 2 && shape.size() != 3) || shape.back() % 8 != 0 || codes->bytes() == 0)
@@ -120,10 +134,13 @@ Metadata original_metadata(const Metadata& metadata) {
 
 using Outputs = std::vector<std::vector<TensorInfo>>;  // of each file
 
-// Adds one quantized weight to the plan and its floating-point form to the outputs.
+// Adds one quantized weight to the plan and its floating-point form to the outputs. `old`: its
+// type, which our metadata says of every weight that it lists.
 Result<void> add_weight(const CheckpointHeader& header, const std::string& name,
-                        std::optional<DType> type, Plan& plan, Outputs& outputs) {
-  DIECAST_TRY(PlannedTensor tensor, read_back(header, name));
+                        std::optional<DType> old, std::optional<DType> to, Plan& plan,
+                        Outputs& outputs) {
+  DIECAST_TRY(PlannedTensor tensor, read_back(header, name, old.has_value()));
+  const std::optional<DType> type = to ? to : old;
   if (!type) {
     return Error{ErrorCode::value_missing,
                  cat("the file does not say which type ", quote(name), " had"),
@@ -155,6 +172,7 @@ Result<Plan> plan_dequantize(const CheckpointHeader& header, std::optional<DType
     return Error{ErrorCode::dtype_mismatch, cat("weights are not dequantized to ", dtype_name(*to)),
                  "name bf16, f16 or f32"};
   }
+  Plan plan;
   Types types;
   bool ours = false;
   for (const Metadata& metadata : header.metadata) {
@@ -163,16 +181,15 @@ Result<Plan> plan_dequantize(const CheckpointHeader& header, std::optional<DType
     DIECAST_TRY(Types here, types_of_metadata(metadata));
     types.merge(here);
   }
-  types.merge(types_of_tensors(header));  // a type that metadata gives stays
+  types.merge(types_of_tensors(header, plan));  // a type that metadata gives stays
   if (types.empty() && !ours) {
     return Error{ErrorCode::invalid_argument, "no tensor of the file is quantized to NVFP4",
                  "give a file that `diecast quantize` wrote"};
   }
-  Plan plan;
   std::set<std::string> parts;
   Outputs outputs(header.metadata.size());
   for (const auto& [name, old] : types) {
-    DIECAST_CHECK(add_weight(header, name, to ? to : old, plan, outputs));
+    DIECAST_CHECK(add_weight(header, name, old, to, plan, outputs));
     for (const auto part : {"weight", "weight_scale", "weight_scale_2", "input_scale"}) {
       parts.insert(part_name(name, part));
     }
