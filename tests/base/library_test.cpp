@@ -6,6 +6,8 @@
 #include <fstream>
 #include <iterator>
 
+#include "child_process.h"
+#include "few_descriptors.h"
 #include "temporary_directory.h"
 
 namespace diecast {
@@ -125,6 +127,29 @@ TEST(Library, FromMemoryThatTheLoaderRejectsIsAnErrorWithItsText) {
   EXPECT_EQ(library.error().code, ErrorCode::file_corrupt);
   EXPECT_NE(library.error().what.find("cannot open shared object file"), std::string::npos)
       << library.error().what;
+}
+
+// The loader's words, which the library is not at fault for.
+TEST(Library, WithoutADescriptorLeftIsAnErrorThatNamesTheLimit) {
+  const std::string bytes = read(kAnswer);
+  const auto says_so = [](const Result<Library>& library) {
+    return !library && library.error().code == ErrorCode::io_error &&
+           library.error().what.find("Too many open files") != std::string::npos &&
+           library.error().fix == "raise the limit of open files (`ulimit -n`)";
+  };
+  for (const int left : {0, 1}) {  // none for the anonymous file, none to map it
+    EXPECT_EQ(testing::in_child([&] {
+                if (!testing::leave_descriptors(left)) return 2;
+                return says_so(Library::open_bytes(as_bytes(bytes), "answer")) ? 0 : 1;
+              }),
+              0)
+        << left;
+  }
+  EXPECT_EQ(testing::in_child([&] {
+              if (!testing::leave_descriptors(0)) return 2;
+              return says_so(Library::open(kAnswer)) ? 0 : 1;
+            }),
+            0);
 }
 
 TEST(BuildId, OfALoadedLibraryIsTheOneItWasLinkedWith) {

@@ -12,7 +12,9 @@
 #include <bit>
 #include <thread>
 
+#include "child_process.h"
 #include "environment_variable.h"
+#include "few_descriptors.h"
 #include "temporary_directory.h"
 
 namespace diecast {
@@ -214,6 +216,22 @@ TEST(HostCompiler, ThatIsNotThereIsNamed) {
             "  g++: no such program in PATH\n"
             "  clang++: no such program in PATH\n"
             "  fix: apt-get install g++, or name a compiler in DIECAST_CXX");
+}
+
+// It is there, and no other one could be asked either.
+TEST(HostCompiler, ThatNoDescriptorIsLeftToStartIsNotCalledUnavailable) {
+  for (const int left : {0, 4, 7}) {
+    EXPECT_EQ(testing::in_child([left] {
+                if (!testing::leave_descriptors(left)) return 2;
+                const auto compiler = open_host_cxx({"", ""});
+                return !compiler && compiler.error().code == ErrorCode::io_error &&
+                               compiler.error().fix.find("ulimit -n") != std::string::npos
+                           ? 0
+                           : 1;
+              }),
+              0)
+        << left;
+  }
 }
 
 TEST(HostCompiler, TellsOfATemporaryDirectoryThatIsNotThere) {

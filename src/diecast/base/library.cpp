@@ -26,14 +26,25 @@ std::string loader_text(std::string_view path) {
   return text;
 }
 
+// The errno of a loader that had no descriptor left, negative, else 0: it says so in words alone,
+// and the library is not at fault.
+int lack_of_descriptors(std::string_view reason) {
+  for (const int code : {EMFILE, ENFILE})
+    if (reason.find(errno_text(code)) != reason.npos) return -code;
+  return 0;
+}
+
 Result<void*> open_handle(const std::string& path, int flags) {
   // A path with a null byte inside would silently open another file.
   if (path.empty() || path.find('\0') != std::string::npos)
     return Error{ErrorCode::invalid_argument, cat("not a library path: ", quote(path)),
                  "give an absolute path, or a file name such as libcuda.so.1"};
   if (void* handle = dlopen(path.c_str(), flags)) return handle;
+  const std::string reason = loader_text(path);
+  if (const int lack = lack_of_descriptors(reason); lack < 0)
+    return file_error("open the library", path, lack);
   return Error{ErrorCode::file_not_found,
-               cat("cannot open the library ", quote(path), ": ", loader_text(path)),
+               cat("cannot open the library ", quote(path), ": ", reason),
                "give the path of a shared library built for this machine, or name its folder in "
                "LD_LIBRARY_PATH"};
 }
@@ -148,7 +159,8 @@ Result<Library> Library::open_bytes(ByteSpan bytes, const std::string& label) {
   };
   if (!segments_fit(bytes)) return rejected("not a whole shared library");
   const int number = anonymous_file(label.substr(0, 200));
-  const int failure = errno;
+  const int failure = number < 0 ? errno : 0;
+  if (failure == EMFILE || failure == ENFILE) return file_error("load", label, -failure);
   if (number < 0)
     return Error{ErrorCode::io_error,
                  cat("cannot make an anonymous file for ", quote(label), ": ", errno_text(failure)),
@@ -159,8 +171,10 @@ Result<Library> Library::open_bytes(ByteSpan bytes, const std::string& label) {
     return file_error("write", cat("the anonymous file for ", label), failed);
   const std::string path = unique_descriptor_path(number);
   void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!handle) return rejected(loader_text(path));
-  return Library(handle, true);
+  if (handle) return Library(handle, true);
+  const std::string reason = loader_text(path);
+  const int lack = lack_of_descriptors(reason);
+  return lack < 0 ? file_error("load", label, lack) : rejected(reason);
 }
 
 void* Library::symbol(const char* name) const { return dlsym(handle_.get(), name); }

@@ -14,13 +14,14 @@ namespace diecast {
 class Library {
  public:
   // `path` as dlopen takes it: an absolute path, or a soname for the loader's own search. Opened
-  // RTLD_NOW | RTLD_LOCAL. Errors: file_not_found with the loader's text.
+  // RTLD_NOW | RTLD_LOCAL. Errors: file_not_found with the loader's text, io_error (no descriptor
+  // is left).
   static Result<Library> open(const std::string& path);
   // The same of a library that is in this process already; never loads anything.
   static Result<Library> already_loaded(const std::string& soname);
   // From memory: an anonymous file, so nothing on disk can be swapped before it is mapped. `label`
-  // is what debuggers and profilers show. Errors: io_error (no anonymous file), file_corrupt (the
-  // loader rejects the bytes).
+  // is what debuggers and profilers show. Errors: io_error (no anonymous file, or no
+  // descriptor is left), file_corrupt (the loader rejects the bytes).
   static Result<Library> open_bytes(ByteSpan bytes, const std::string& label);
 
   void* symbol(const char* name) const;  // null if absent

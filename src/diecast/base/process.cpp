@@ -26,8 +26,9 @@ std::atomic<bool> keeps_group = false;
 Error start_error(const std::string& program, int failure) {
   const bool files = failure == EMFILE || failure == ENFILE;
   const bool room = failure == EAGAIN || failure == ENOMEM;
-  return {ErrorCode::process_failed, cat("cannot run ", quote(program), ": ", errno_text(failure)),
-          files  ? "let the process have more open files (ulimit -n)"
+  return {files ? ErrorCode::io_error : ErrorCode::process_failed,
+          cat("cannot run ", quote(program), ": ", errno_text(failure)),
+          files  ? "raise the limit of open files (`ulimit -n`)"
           : room ? "let there be more memory or processes (ulimit -u)"
                  : "give the path of an executable program, or add its folder to PATH"};
 }

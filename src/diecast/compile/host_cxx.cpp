@@ -175,14 +175,17 @@ std::string arithmetic_of_clang(const std::string& program) {
   return "-lgcc";
 }
 
-// What `program --version` and `-dumpmachine` say, as a compiler; none if it is none.
-std::shared_ptr<Compiler> probe(const std::string& program, const std::string& sanitizer,
-                                std::vector<std::string>& tried) {
+// What `program --version` and `-dumpmachine` say, as a compiler; none if it is none. Errors:
+// io_error, where no program can be asked.
+Result<std::shared_ptr<Compiler>> probe(const std::string& program, const std::string& sanitizer,
+                                        std::vector<std::string>& tried) {
   const auto version = run_compiler({program, "--version"}, "/");
   const auto machine = run_compiler({program, "-dumpmachine"}, "/");
+  for (const auto* asked : {&version, &machine})
+    if (!*asked && asked->error().code == ErrorCode::io_error) return asked->error();
   if (!version || !machine || version->exit_code != 0 || machine->exit_code != 0) {
     tried.push_back(cat(program, ": it does not tell its version"));
-    return nullptr;
+    return std::shared_ptr<Compiler>();
   }
   const std::string_view line = trim(split(version->output, '\n').front());
   const bool clang = line.find("clang") != std::string_view::npos;
@@ -191,8 +194,9 @@ std::shared_ptr<Compiler> probe(const std::string& program, const std::string& s
   record.add(1, told).add(2, trim(machine->output));
   const std::string identity = cat(clang ? "clangxx-" : "gxx-", version_in(told), "-",
                                    record.digest().hex().substr(0, 8), sanitizer_suffix(sanitizer));
-  return std::make_shared<HostCompiler>(program, cat(clang ? "" : "g++ ", told), identity,
-                                        sanitizer, clang ? arithmetic_of_clang(program) : "-lgcc");
+  return std::shared_ptr<Compiler>(
+      std::make_shared<HostCompiler>(program, cat(clang ? "" : "g++ ", told), identity, sanitizer,
+                                     clang ? arithmetic_of_clang(program) : "-lgcc"));
 }
 
 }  // namespace
@@ -211,10 +215,12 @@ Result<std::shared_ptr<Compiler>> open_host_cxx(const HostCxxOptions& options) {
   std::vector<std::string> tried;
   for (const std::string& name : names) {
     const std::string program = find_program(name);
-    if (program.empty())
+    if (program.empty()) {
       tried.push_back(cat(name, ": no such program in PATH"));
-    else if (auto compiler = probe(program, options.sanitizer, tried))
-      return compiler;
+      continue;
+    }
+    DIECAST_TRY(const auto compiler, probe(program, options.sanitizer, tried));
+    if (compiler) return compiler;
   }
   return Error{ErrorCode::compiler_unavailable,
                cat("no C++ compiler for the host was found\n", join(tried, "\n")),

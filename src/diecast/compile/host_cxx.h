@@ -15,7 +15,8 @@ struct HostCxxOptions {
   static HostCxxOptions from_environment();
 };
 
-// Errors: compiler_unavailable naming what was tried and the package to install.
+// Errors: compiler_unavailable naming what was tried and the package to install; io_error, where no
+// descriptor is left to start one with.
 Result<std::shared_ptr<Compiler>> open_host_cxx(const HostCxxOptions& options);
 
 }  // namespace diecast
