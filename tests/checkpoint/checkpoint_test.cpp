@@ -91,6 +91,24 @@ TEST_F(CheckpointFiles, ST20_ATensorInTwoFilesOrInAnotherThanTheIndexSaysIsRefus
             "  fix: leave it in one of them, or write or download the checkpoint again");
 }
 
+TEST(SafetensorsIndex, KeepsItsMetadataWithWholeNumbersExactAndTakesNullForNone) {
+  const auto again = [](const std::string& metadata) {
+    const auto index =
+        parse_index(R"({"other":1,"metadata":)" + metadata +
+                        R"(,"weight_map":{"metadata":"a.safetensors","x":"a.safetensors"}})",
+                    "F");
+    if (!index) return index.error().message();
+    return nlohmann::json::parse(encode_index(*index, 7)).dump();
+  };
+  const auto with = [](const std::string& metadata) {
+    return R"({"metadata":{)" + metadata +
+           R"("total_size":7},"weight_map":{"metadata":"a.safetensors","x":"a.safetensors"}})";
+  };
+  EXPECT_EQ(again("null"), with(""));
+  EXPECT_EQ(again(R"({"a":18446744073709551615,"b":-9223372036854775808,"c":[{"d":1},{"d":0.5}]})"),
+            with(R"("a":18446744073709551615,"b":-9223372036854775808,"c":[{"d":1},{"d":0.5}],)"));
+}
+
 TEST_F(CheckpointFiles, ST20_AnIndexThatIsNoneIsRefused) {
   const std::string start = "diecast: file_corrupt: \"F/model.safetensors.index.json\": ";
   const std::string fix = "\n  fix: give the index of a checkpoint; if it is one, write or download it again";
@@ -111,6 +129,11 @@ TEST_F(CheckpointFiles, ST20_AnIndexThatIsNoneIsRefused) {
        "tensor \"x\" is given twice"},
       {R"({"weight_map":{"x":"a.safetensors"},"weight_map":{"y":"b.safetensors"}})",
        "\"weight_map\" is given twice"},
+      {R"({"metadata":{"a":1,"a":2},"weight_map":{"x":"a.safetensors"}})", "\"a\" is given twice"},
+      {R"({"metadata":{"a":[{"b":1,"b":1}]},"weight_map":{"x":"a.safetensors"}})",
+       "\"b\" is given twice"},
+      {R"({"metadata":{"a":18446744073709551616},"weight_map":{"x":"a.safetensors"}})",
+       "its metadata has a number of more than 64 bits"},
       {R"({"metadata":1,"weight_map":{"x":"a.safetensors"}})", "its metadata is no object"},
       {R"({"metadata":)" + std::string(100, '[') + std::string(100, ']') + "}",
        "it nests deeper than 64 levels"}};

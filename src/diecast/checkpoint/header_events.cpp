@@ -11,8 +11,6 @@
 namespace diecast {
 namespace {
 
-constexpr std::string_view kWhiteSpace = " \t\r\n";
-
 // What nlohmann's parser calls; false ends the parse. The member names are its.
 class HeaderEvents {
  public:
@@ -20,7 +18,7 @@ class HeaderEvents {
 
   std::string fault;  // why the parse ended early
 
-  bool null() { return other("null"); }
+  bool null();
   bool boolean(bool) { return other("a boolean"); }
   bool number_integer(std::int64_t) { return other("a negative number"); }
   bool number_float(double, const std::string&) {
@@ -79,6 +77,12 @@ std::string HeaderEvents::subject() const {
 
 bool HeaderEvents::other(std::string_view kind) {
   return skipping() || fail(cat(subject(), ": ", kind, " is not allowed here"));
+}
+
+// Metadata that is null is none, as the reference reader has it.
+bool HeaderEvents::null() {
+  if (at_ != At::file || key_ != "__metadata__") return other("null");
+  return !std::exchange(seen_metadata_, true) || twice("the entry");
 }
 
 bool HeaderEvents::number_unsigned(std::uint64_t number) {
@@ -201,12 +205,12 @@ bool HeaderEvents::end_array() {
 std::string read_entries(std::string_view json, bool strict, SafetensorsHeader& header) {
   // The parser below skips a byte order mark and takes a NUL for the end of the text.
   if (json.find('\0') != json.npos) return "the header holds a NUL byte";
-  const std::size_t first = json.find_first_not_of(kWhiteSpace);
-  if (first == json.npos || json[first] != '{') return "the header does not begin with {";
-  json = json.substr(0, json.find_last_not_of(kWhiteSpace) + 1);  // padding may be long
+  if (!json.starts_with('{')) return "the header does not begin with {";
+  json = json.substr(0, json.find_last_not_of(' ') + 1);  // padding may be long
   HeaderEvents events(header, strict);
-  if (nlohmann::json::sax_parse(json.begin(), json.end(), &events)) return {};
-  return events.fault;
+  if (!nlohmann::json::sax_parse(json.begin(), json.end(), &events)) return events.fault;
+  // White space that the parser takes and the format does not.
+  return json.ends_with('}') ? "" : "the header is padded with other than spaces";
 }
 
 }  // namespace diecast

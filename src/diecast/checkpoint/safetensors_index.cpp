@@ -3,8 +3,11 @@
 #include <diecast/checkpoint/safetensors_header.h>
 #include <diecast/checkpoint/safetensors_index.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <utility>
+#include <vector>
 
 namespace diecast {
 namespace {
@@ -18,21 +21,29 @@ Error wrong_index(std::string_view path, std::string_view what) {
 
 // What a parse sees pass by and a tree of it no longer has.
 struct Passing {
-  std::set<std::string> top, mapped;  // keys so far
-  std::string key, fault;
+  using Event = nlohmann::json::parse_event_t;
+  std::vector<std::set<std::string>> keys;  // so far, of each object that is open
+  std::string key, fault;                   // key: of the index itself
 
-  bool operator()(int depth, nlohmann::json::parse_event_t event, nlohmann::json& value) {
+  bool operator()(int depth, Event event, nlohmann::json& value) {
     if (depth > kHeaderDepthLimit) {  // nor is it kept, which would take much more than its text
-      if (fault.empty()) fault = cat("it nests deeper than ", kHeaderDepthLimit, " levels");
+      say(cat("it nests deeper than ", kHeaderDepthLimit, " levels"));
       return false;
     }
-    if (event != nlohmann::json::parse_event_t::key || depth > 2) return true;
+    if (event == Event::object_start) keys.emplace_back();
+    if (event == Event::object_end) keys.pop_back();
+    if (event == Event::value && key == kIndexMetadata && value.is_number_float() &&
+        std::fabs(value.get<double>()) >= 0x1p63)
+      say("its metadata has a number of more than 64 bits");  // of which a double has 53
+    if (event != Event::key) return true;
     const auto& text = value.get_ref<const std::string&>();
     if (depth == 1) key = text;
-    if (depth == 2 && key != kMap) return true;
-    if (!(depth == 1 ? top : mapped).insert(text).second && fault.empty())
-      fault = cat(depth == 1 ? "" : "tensor ", quote(text), " is given twice");
+    if (!keys.back().insert(text).second)
+      say(cat(depth == 2 && key == kMap ? "tensor " : "", quote(text), " is given twice"));
     return true;
+  }
+  void say(std::string what) {
+    if (fault.empty()) fault = std::move(what);
   }
 };
 
@@ -70,7 +81,7 @@ Result<SafetensorsIndex> parse_index(std::string_view json, std::string_view pat
     }
     out.files.emplace(tensor, name);
   }
-  if (const auto found = tree.find(kIndexMetadata); found != tree.end()) {
+  if (const auto found = tree.find(kIndexMetadata); found != tree.end() && !found->is_null()) {
     if (!found->is_object()) return wrong_index(path, "its metadata is no object");
     out.metadata = found->dump();
   }

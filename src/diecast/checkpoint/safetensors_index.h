@@ -15,8 +15,9 @@ struct SafetensorsIndex {
   std::string metadata = "{}";               // JSON text of an object
 };
 
-// Errors: file_corrupt (no JSON of that form, a name given twice, a file outside of the index's
-// folder), not_supported (a file that is no .safetensors). `path` is what messages call the index.
+// Errors: file_corrupt (no JSON of that form, a name given twice, a number of more than 64 bits in
+// the metadata, a file outside of the index's folder), not_supported (a file that is no
+// .safetensors). `path` is what messages call the index.
 Result<SafetensorsIndex> parse_index(std::string_view json, std::string_view path);
 
 // The index's text, total_size first set to the bytes of all tensors. Equal input, equal text.
