@@ -96,5 +96,26 @@ TEST(Nvfp4Scheme, APlanNamesItsProfileAndRefusesWhatThatHasNot) {
             "  fix: 448 always; 256 with four over six, or with --profile modelopt");
 }
 
+TEST(Nvfp4Scheme, TheMetadataHasFourOverSixAndTheBoundWhereTheyAreNotTheUsualOnes) {
+  const auto metadata = [](const Nvfp4Scheme& scheme) {
+    QuantizeOptions options;
+    options.scheme = scheme;
+    const Plan plan =
+        plan_quantize(header_of({{"a.weight", StoredDType::bf16, {16, 16}}}), options).value();
+    EXPECT_TRUE(plan_dequantize(plan.outputs[0]).value().outputs[0].metadata.empty());
+    Metadata out = plan.outputs[0].metadata;
+    for (const std::string_view key : {kFormatKey, kProfileKey, kDtypesKey})
+      out.erase(std::string(key));
+    return out;
+  };
+  EXPECT_EQ(metadata({}), Metadata{});
+  EXPECT_EQ(metadata({Profile::te, FourOverSix::mse, 256}),
+            (Metadata{{"diecast.four_over_six", "mse"}, {"diecast.e4m3_bound", "256"}}));
+  EXPECT_EQ(metadata({Profile::te, FourOverSix::mae}),
+            (Metadata{{"diecast.four_over_six", "mae"}}));
+  EXPECT_EQ(metadata({Profile::modelopt, FourOverSix::off, 256}),
+            (Metadata{{"diecast.e4m3_bound", "256"}}));
+}
+
 }  // namespace
 }  // namespace diecast::testing

@@ -1,27 +1,17 @@
-// The decision, tensor by tensor, and the rules by which weights share an amax.
+// The decision, tensor by tensor, and the files that come of it.
 #include <diecast/base/text.h>
 #include <diecast/checkpoint/plan.h>
+#include <diecast/checkpoint/plan_groups.h>
 #include <diecast/checkpoint/safetensors_writer.h>
 #include <fnmatch.h>
 
 #include <algorithm>
-#include <array>
-#include <map>
 #include <nlohmann/json.hpp>
 
 namespace diecast {
 namespace {
 
 constexpr std::uint64_t kBlock = 16;
-
-// Projections of one module that read the same input: an engine may fuse them into one product, so
-// they are quantized under one global scale.
-using Family = std::array<std::string_view, 3>;
-constexpr Family kFamilies[] = {{"gate_proj", "up_proj", ""},
-                                {"w1", "w3", ""},
-                                {"q_proj", "k_proj", "v_proj"},
-                                {"wq", "wk", "wv"},
-                                {"q_a_proj", "kv_a_proj_with_mqa", ""}};
 
 std::string lower(std::string_view text) {
   std::string out(text);
@@ -101,72 +91,6 @@ Result<PlannedTensor> decide(const TensorInfo& tensor, const QuantizeOptions& op
   return out;
 }
 
-// "model.layers.0.mlp." of model.layers.0.mlp.up_proj.weight, and the family of up_proj, if it has
-// one.
-struct Membership {
-  std::string_view module;
-  const Family* family = nullptr;
-};
-
-Membership membership(std::string_view name) {
-  name.remove_suffix(kWeightSuffix.size());
-  const std::size_t dot = name.rfind('.');
-  Membership out{name.substr(0, dot == name.npos ? 0 : dot + 1)};
-  const std::string_view role = name.substr(out.module.size());
-  for (const Family& family : kFamilies) {
-    const bool member = std::find(family.begin(), family.end(), role) != family.end();
-    if (member && !role.empty()) out.family = &family;
-  }
-  return out;
-}
-
-bool fit_together(const PlannedTensor& a, const PlannedTensor& b) {
-  return a.shape.size() == b.shape.size() && a.matrices.matrices == b.matrices.matrices &&
-         a.matrices.cols == b.matrices.cols;
-}
-
-// Puts the weights of one family of one module into one group, or notes why they stand apart.
-void share(const std::vector<std::size_t>& members, const Membership& of, Plan& plan) {
-  const PlannedTensor& first = plan.tensors[members[0]];
-  for (const std::size_t i : members) {
-    const PlannedTensor& other = plan.tensors[i];
-    if (fit_together(first, other)) continue;
-    plan.notes.push_back(cat(quote(first.name), " ", shape_text(first.shape), " and ",
-                             quote(other.name), " ", shape_text(other.shape),
-                             " do not fit together and share no scale"));
-    for (const std::size_t each : members) plan.groups.push_back({each});
-    return;
-  }
-  plan.groups.push_back(members);
-  std::vector<std::string> present, missing;
-  for (const std::string_view role : *of.family) {
-    if (role.empty()) continue;
-    const std::string name = cat(of.module, role, kWeightSuffix);
-    const bool found = std::any_of(members.begin(), members.end(),
-                                   [&](std::size_t i) { return plan.tensors[i].name == name; });
-    if (found) present.push_back(quote(name));
-    if (!found) missing.emplace_back(role);
-  }
-  if (missing.empty()) return;
-  plan.notes.push_back(cat(join(present, " and "), ": scaled without ", join(missing, " and "),
-                           ", not among the quantized weights"));
-}
-
-void form_groups(Plan& plan) {
-  std::map<std::pair<std::string_view, const Family*>, std::vector<std::size_t>> families;
-  for (std::size_t i = 0; i < plan.tensors.size(); ++i) {
-    const PlannedTensor& tensor = plan.tensors[i];
-    if (tensor.action != Action::quantize) continue;
-    const Membership of = membership(tensor.name);
-    if (tensor.row_scaled || of.family == nullptr) {
-      plan.groups.push_back({i});
-    } else {
-      families[{of.module, of.family}].push_back(i);
-    }
-  }
-  for (const auto& [key, members] : families) share(members, {key.first, key.second}, plan);
-}
-
 std::vector<TensorInfo> outputs_of(const PlannedTensor& tensor) {
   if (tensor.action == Action::copy) return {{tensor.name, tensor.dtype, tensor.shape}};
   const std::string module = tensor.name.substr(0, tensor.name.size() - kWeightSuffix.size());
@@ -198,6 +122,10 @@ Result<Metadata> quantized_metadata(const Metadata& old, const Plan& plan, std::
   Metadata metadata = old;
   metadata.emplace(kFormatKey, format_name(Format::nvfp4));
   metadata.emplace(kProfileKey, profile_name(plan.scheme.profile));
+  if (plan.scheme.four_over_six != FourOverSix::off)
+    metadata.emplace(kFourOverSixKey, four_over_six_name(plan.scheme.four_over_six));
+  if (plan.scheme.e4m3_bound != Nvfp4Scheme{}.e4m3_bound)
+    metadata.emplace(kBoundKey, cat(plan.scheme.e4m3_bound));
   metadata.emplace(kDtypesKey,
                    dtypes.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
   return metadata;

@@ -98,8 +98,10 @@ Result<Plan> plan_quantize(const CheckpointHeader& header, const QuantizeOptions
 Result<Plan> plan_dequantize(const CheckpointHeader& header, std::optional<DType> to = {});
 
 // Metadata a quantized file carries; everything else in the metadata is the input's.
-inline constexpr std::string_view kFormatKey = "diecast.format";    // "nvfp4"
-inline constexpr std::string_view kProfileKey = "diecast.profile";  // "te", "pr546", ...
-inline constexpr std::string_view kDtypesKey = "diecast.dtypes";    // {"X.weight":"BF16",..}
+inline constexpr std::string_view kFormatKey = "diecast.format";              // "nvfp4"
+inline constexpr std::string_view kProfileKey = "diecast.profile";            // "te", "pr546", ...
+inline constexpr std::string_view kFourOverSixKey = "diecast.four_over_six";  // "mae"; not "off"
+inline constexpr std::string_view kBoundKey = "diecast.e4m3_bound";           // "256"; not "448"
+inline constexpr std::string_view kDtypesKey = "diecast.dtypes";  // {"X.weight":"BF16",..}
 
 }  // namespace diecast
