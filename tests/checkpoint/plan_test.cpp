@@ -95,6 +95,24 @@ TEST(Plan, GlobThatMatchesNothingIsNoted) {
             "  fix: correct it (--dry-run lists the names), or go on without --strict");
 }
 
+TEST(Plan, NothingToQuantizeIsNoted) {
+  const std::vector<std::string> note = {"no tensor is quantized: all are copied"};
+  QuantizeOptions excluded;
+  excluded.exclude = {"*"};
+  EXPECT_EQ(plan_quantize(weights({"a.weight"}), excluded).value().notes, note);
+  // Experts without a name of a weight, and what is quantized to FP8 already.
+  const auto others = header_of({{"experts.gate_up_proj", StoredDType::bf16, {4, 32, 64}},
+                                 {"a.weight", StoredDType::f8_e4m3, {32, 64}}});
+  EXPECT_EQ(plan_quantize(others).value().notes, note);
+  QuantizeOptions strict;
+  strict.strict = true;
+  const auto refused = plan_quantize(others, strict);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message(),
+            "diecast: invalid_argument: no tensor is quantized: all are copied\n"
+            "  fix: --dry-run says why of each; or go on without --strict");
+}
+
 TEST(Plan, ANameWithNulIsMatchedAsAWhole) {
   const std::string name("a\0b.weight", 10);
   QuantizeOptions options;
@@ -123,7 +141,8 @@ TEST(Plan, AFixNamesAGlobThatMatches) {
 }
 
 TEST(Plan, LastDimensionThatIsNoMultipleOfSixteenIsCopiedAndNotedOrAnErrorWhenStrict) {
-  const auto header = weights({"a.weight"}, {16, 100});
+  const auto header = header_of({{"a.weight", StoredDType::bf16, {16, 100}},
+                                 {"b.weight", StoredDType::bf16, {16, 96}}});
   const Plan plan = plan_quantize(header).value();
   EXPECT_EQ(planned(plan, "a.weight").action, Action::copy);
   EXPECT_EQ(plan.notes, std::vector<std::string>{

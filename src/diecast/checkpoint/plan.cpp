@@ -183,6 +183,15 @@ Result<void> note_idle_globs(const CheckpointHeader& header, const std::vector<s
   return {};
 }
 
+// The output says that it is quantized, and its user has a reason to think so.
+Result<void> note_nothing_quantized(Plan& plan) {
+  if (!plan.groups.empty()) return {};
+  plan.notes.emplace_back("no tensor is quantized: all are copied");
+  if (!plan.strict) return {};
+  return Error{ErrorCode::invalid_argument, plan.notes.back(),
+               "--dry-run says why of each; or go on without --strict"};
+}
+
 }  // namespace
 
 std::string_view action_name(Action action) {
@@ -221,6 +230,7 @@ Result<Plan> plan_quantize(const CheckpointHeader& header, const QuantizeOptions
   DIECAST_CHECK(note_idle_globs(header, options.include, "--include", plan));
   DIECAST_CHECK(note_idle_globs(header, options.exclude, "--exclude", plan));
   form_groups(plan);
+  DIECAST_CHECK(note_nothing_quantized(plan));
   DIECAST_CHECK(lay_out_plan(header, plan));
   return plan;
 }

@@ -62,8 +62,8 @@ struct Plan {
 
 struct QuantizeOptions {
   bool row_scaled = false;  // one amax and one weight_scale_2 a row
-  bool strict = false;      // a last dimension that is no multiple of 16, or a glob that matches
-                            // nothing, is an error
+  bool strict = false;      // a last dimension that is no multiple of 16, a glob that matches
+                            // nothing, or nothing to quantize is an error
   Nvfp4Scheme scheme;
   std::vector<std::string> include;  // globs; when there are any, only what one of them matches
   std::vector<std::string> exclude;  // globs; `*` also crosses dots
@@ -85,7 +85,7 @@ std::string glob_of(std::string_view name);
 //   X.weight_scale_2  F32      []           the decode scale 1/S; rank 3: [E]; row-scaled: [..]
 //   X.input_scale     F32      []           1.0; rank 3: [E], row-scaled: []
 // Errors: invalid_argument (a name of these exists already, the file is quantized already,
-// a glob that matches nothing under strict),
+// a glob that matches nothing or nothing to quantize under strict),
 // not_supported (four over six or a bound that the profile has not).
 Result<Plan> plan_quantize(const CheckpointHeader& header, const QuantizeOptions& options = {});
 

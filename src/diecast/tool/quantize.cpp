@@ -105,8 +105,8 @@ Command add_quantize(CLI::App& app) {
   command->add_flag("--dry-run", options->dry_run, "Print the plan and stop");
   command->add_flag("--strict", options->plan.strict,
                     "Errors, not notes: a last dimension that is no multiple of 16, NaN and "
-                    "infinite values, globs that match nothing, fields of the header that nobody "
-                    "knows");
+                    "infinite values, globs that match nothing, nothing to quantize, fields of the "
+                    "header that nobody knows");
   command->add_flag("--json", options->json, "For programs");
   return {command, [options] { return quantize(*options); },
           [options] { return wants_output(*options); }};
