@@ -105,6 +105,11 @@ TEST_F(Nvfp4Options, ProfilesOfEnginesDefineWhatTheirCardsSay) {
   const std::string fast = outcome(given(GlobalScale::encode), Profile::te_fast);
   EXPECT_TRUE(says(fast, "(profile te_fast is defined for bf16 under an amax, not transformed)"));
   EXPECT_EQ(outcome(given(GlobalScale::amax), Profile::te_fast), "ok");
+  const auto of_rows = [](QuantizedTensor& out) {
+    out.profile = Profile::te_fast;
+    out.row_scaled = true;
+  };
+  EXPECT_EQ(outcome(given(GlobalScale::amax), of_rows), "ok");
   for (const Profile profile : {Profile::flashinfer_exact, Profile::flashinfer_fast,
                                 Profile::flashinfer_dsl_exact, Profile::flashinfer_dsl_fast}) {
     const std::string message = outcome(given(GlobalScale::amax), profile);
