@@ -27,7 +27,8 @@ const KernelArgument* find_given(const GivenArguments& given, std::string_view n
 }
 
 Result<void> check_given(const Template& tmpl, const GivenArguments& given) {
-  for (const auto& [name, value] : given) {
+  for (const auto& one : given) {
+    const std::string& name = one.first;
     const Argument* const argument = tmpl.argument(name);
     if (argument == nullptr) {
       std::vector<std::string> names;
@@ -40,7 +41,7 @@ Result<void> check_given(const Template& tmpl, const GivenArguments& given) {
       return Error{ErrorCode::invalid_argument, cat(tmpl.name(), ": ", name, " ", why),
                    std::string(fix)};
     };
-    if (find_given(given, name) != &value) return refused("is given twice", "give it once");
+    if (find_given(given, name) != &one.second) return refused("is given twice", "give it once");
     if (argument->kind == Argument::Kind::size)
       return refused("is a size, which a kernel is measured at", "give it among the sizes");
     if (argument->kind == Argument::Kind::tensor && argument->direction != Argument::Direction::in)
