@@ -1,5 +1,4 @@
 // quantize_nvfp4's edges and properties on a GPU.
-#include <ranges>
 
 #include "ops/any_amax.h"
 #include "ops/nvfp4_properties.h"
@@ -39,9 +38,12 @@ TEST_F(Nvfp4OnGpu, ASmallMatrixIsAsTheBeginningOfALargeOne) {
     const std::vector<float> given = row_scaled ? std::vector<float>{} : std::vector<float>{2.5f};
     const Quantized all = quantize(device_, large, {}, given, row_scaled);
     const Quantized part = quantize(device_, small, {}, given, row_scaled);
-    EXPECT_TRUE(std::ranges::equal(part.codes, all.codes | std::views::take(part.codes.size())));
-    EXPECT_TRUE(std::ranges::equal(part.scales, all.scales | std::views::take(part.scales.size())));
-    EXPECT_TRUE(std::ranges::equal(part.amax, all.amax | std::views::take(part.amax.size())));
+    const auto begins = [](const auto& whole, const auto& with) {
+      return whole.size() >= with.size() && std::equal(with.begin(), with.end(), whole.begin());
+    };
+    EXPECT_TRUE(begins(all.codes, part.codes));
+    EXPECT_TRUE(begins(all.scales, part.scales));
+    EXPECT_TRUE(begins(all.amax, part.amax));
   }
 }
 TEST_F(Nvfp4OnGpu, APowerOfTwoChangesTheAmaxAlone) { expect_powers_of_two_change_nothing(device_); }
