@@ -246,9 +246,10 @@ Result<Artifact> NvrtcCompiler::compile(const Source& source, const Target& targ
     return failure(source, target, "nvrtcCreateProgram", status, {});
   const auto status = program.compile(options(target));
   std::string log = program.log();
-  const bool says_why = log.empty() || !clean_log(without_ptxas_report(log)).empty();
-  if (status == nvrtc::kCompilation && !says_why)
+  if (status == nvrtc::kCompilation && !log.empty() &&
+      clean_log(without_ptxas_report(log)).empty()) {
     log = log_without_report(source, target);
+  }
   if (status != nvrtc::kSuccess) return failure(source, target, "nvrtcCompileProgram", status, log);
   Artifact artifact;
   DIECAST_TRY(artifact.payload, program.cubin());

@@ -70,14 +70,7 @@ Result<void> PreparedAmax::run(const Tensor& x, float* result, bool accumulate,
   DIECAST_CHECK(x.check("amax: x"));
   const AmaxPer per = request_.per;
   const std::int64_t count = result_count(x, per, request_.block);
-  if (result == nullptr && count > 0) {
-    return Error{ErrorCode::missing_buffer, "amax: the result is null",
-                 cat("pass device memory for f32 [", count, "]")};
-  }
-  if (reinterpret_cast<std::uintptr_t>(result) % alignof(float) != 0) {
-    return Error{ErrorCode::misaligned, "amax: the result is not at a multiple of 4 bytes",
-                 "allocate it as f32"};
-  }
+  DIECAST_CHECK(check_maxima(kName, "result", result, count));
   if (accumulate && !meets(per)) {
     return Error{ErrorCode::not_supported,
                  cat("amax: maxima of one ", per_name(per), " each do not accumulate"),

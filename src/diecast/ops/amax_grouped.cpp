@@ -51,25 +51,13 @@ std::int64_t count_of(AmaxPer per, std::int64_t members, std::int64_t rows, std:
   return per == AmaxPer::row ? rows : members * (per == AmaxPer::column ? cols : 1);
 }
 
-// A fill takes any address, and those in descriptors no launch checks.
-Result<void> check_maxima(std::string_view name, const float* result, std::int64_t count) {
-  if (result == nullptr && count > 0) {
-    return Error{ErrorCode::missing_buffer, cat(kGroupedAmaxOp, ": the ", name, " is null"),
-                 cat("pass device memory for f32 [", count, "]")};
-  }
-  if (reinterpret_cast<std::uintptr_t>(result) % alignof(float) == 0) return {};
-  return Error{ErrorCode::misaligned,
-               cat(kGroupedAmaxOp, ": the ", name, " is not at a multiple of 4 bytes"),
-               "allocate it as f32"};
-}
-
 // The amaxes of the sides that are asked for, which may be there without codes.
 Result<void> check_amaxes(const QuantizedTensor& out, AmaxSides sides, std::int64_t count) {
   for (const bool of_columns : {false, true}) {
     if (sides == (of_columns ? AmaxSides::rowwise : AmaxSides::columnwise)) continue;
     const QuantizedSide& side = out.side(of_columns);
     const std::string_view name = of_columns ? "columnwise amax" : "rowwise amax";
-    DIECAST_CHECK(check_maxima(name, side.amax, count));
+    DIECAST_CHECK(check_maxima(kGroupedAmaxOp, name, side.amax, count));
     if (side.amax_count == count) continue;
     return Error{
         ErrorCode::shape_mismatch,
@@ -115,7 +103,7 @@ Result<PreparedAmaxGrouped> PreparedAmaxGrouped::prepare(Runtime& runtime,
 }
 
 Result<void> PreparedAmaxGrouped::clear(float* result, std::int64_t count, Stream stream) const {
-  DIECAST_CHECK(check_maxima("result", result, count));
+  DIECAST_CHECK(check_maxima(kGroupedAmaxOp, "result", result, count));
   return kernel_->device().fill(result, 0, static_cast<std::size_t>(count) * sizeof(float), stream);
 }
 

@@ -48,6 +48,17 @@ KernelArgument address_argument(const void* pointer) {
       static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(pointer)));
 }
 
+Result<void> check_maxima(std::string_view op, std::string_view name, const float* result,
+                          std::int64_t count) {
+  if (result == nullptr && count > 0) {
+    return Error{ErrorCode::missing_buffer, cat(op, ": the ", name, " is null"),
+                 cat("pass device memory for f32 [", count, "]")};
+  }
+  if (reinterpret_cast<std::uintptr_t>(result) % alignof(float) == 0) return {};
+  return Error{ErrorCode::misaligned, cat(op, ": the ", name, " is not at a multiple of 4 bytes"),
+               "allocate it as f32"};
+}
+
 Error other_input(std::string_view op, DType given, DType prepared) {
   return {ErrorCode::dtype_mismatch,
           cat(op, ": x is ", dtype_name(given), ", prepared for ", dtype_name(prepared)),

@@ -65,6 +65,11 @@ Result<std::vector<std::shared_ptr<Kernel>>> preload_all_for(Runtime& runtime,
                                                              const std::shared_ptr<Device>& device,
                                                              std::span<const KernelWanted> all);
 
+// Of a result f32 [count] that a fill or a descriptor takes: no launch checks those. Errors:
+// missing_buffer, misaligned.
+Result<void> check_maxima(std::string_view op, std::string_view name, const float* result,
+                          std::int64_t count);
+
 // An x of another element type than an op was prepared for.
 Error other_input(std::string_view op, DType given, DType prepared);
 

@@ -16,7 +16,7 @@ std::string_view direction_name(bool rowwise, bool columnwise) {
   return !columnwise ? "rowwise" : !rowwise ? "columnwise" : "both";
 }
 
-Result<void> check_matrices(const Tensor& x, const QuantizedTensor& out) {
+Result<void> check_x_and_out(const Tensor& x, const QuantizedTensor& out) {
   constexpr std::string_view kOp = PreparedQuantizeNvfp4Tiles::kName;
   DIECAST_CHECK(x.check("quantize_nvfp4_tiles: x"));
   DIECAST_CHECK(out.check(kOp, "out"));
@@ -168,7 +168,7 @@ Result<PreparedQuantizeNvfp4Tiles> PreparedQuantizeNvfp4Tiles::prepare(
 
 Result<void> PreparedQuantizeNvfp4Tiles::check(const Tensor& x, const QuantizedTensor& out,
                                                const BlockAmaxes& block_amax) const {
-  DIECAST_CHECK(check_matrices(x, out));
+  DIECAST_CHECK(check_x_and_out(x, out));
   if (x.rows() == 0 || x.cols() == 0) return {};
   DIECAST_CHECK(check_nvfp4_tiles(request_, out, kName));
   return check_block_amaxes(request_, block_amax, kName);
@@ -210,7 +210,7 @@ Result<void> PreparedQuantizeNvfp4Tiles::run(const Tensor& x, const QuantizedTen
 
 Result<void> quantize_nvfp4_tiles(Runtime& runtime, const Tensor& x, const QuantizedTensor& out,
                                   const QuantizeNvfp4TilesOptions& options, Stream stream) {
-  if (is_nothing(x, out)) return check_matrices(x, out);
+  if (is_nothing(x, out)) return check_x_and_out(x, out);
   DIECAST_TRY(const auto device, device_or_default(runtime, options.device));
   const PreparedQuantizeNvfp4Tiles::Request request{nvfp4_tiles_request(x, out, options)};
   DIECAST_TRY(const auto prepared,

@@ -142,9 +142,7 @@ CLI::Validator is_shape() {
           "ROWSxCOLS"};
 }
 
-bool takes_shapes(const std::string& part) {
-  return part == "gpu" || part == "small" || part == "inputs" || part == "specialization";
-}
+std::vector<std::string> parts_of_shapes() { return {"gpu", "small", "inputs", "specialization"}; }
 
 // What no part that is measured takes would be ignored.
 Result<void> check_used(const BenchOptions& given) {
@@ -154,10 +152,10 @@ Result<void> check_used(const BenchOptions& given) {
                      given.parts.empty() ? "what is measured" : join(given.parts, ", ")),
                  cat("leave it out, or name a part that takes it: ", by)};
   };
-  const bool shaped =
-      given.parts.empty() || !given.plot.empty() || std::ranges::any_of(given.parts, takes_shapes);
-  if (!given.shapes.empty() && !shaped)
-    return unused("--shape", "gpu, small, inputs, specialization");
+  const std::vector<std::string> of_shapes = parts_of_shapes();
+  const bool shaped = given.parts.empty() || !given.plot.empty() ||
+                      std::ranges::find_first_of(given.parts, of_shapes) != given.parts.end();
+  if (!given.shapes.empty() && !shaped) return unused("--shape", join(of_shapes, ", "));
   const bool options = std::ranges::find(given.parts, "options") != given.parts.end();
   if (!given.templates.empty() && !options) return unused("--template", "options");
   if (!given.on.empty() && !options) return unused("--on", "options");
@@ -241,7 +239,7 @@ Command add_bench(CLI::App& app) {
       ->allow_extra_args(false);
   command
       ->add_option("--shape", words->of_shapes,
-                   "gpu, small, inputs, specialization, --plot: of these matrices")
+                   join(parts_of_shapes(), ", ") + ", --plot: of these matrices")
       ->check(is_shape())
       ->allow_extra_args(false);
   command->add_option("--plot", words->plot,

@@ -63,7 +63,8 @@ Result<int> write(const BundleArguments& options, std::vector<Packed> entries,
     if (!left_out.is_null()) out["left_out"] = left_out;
     print_json(out);
   } else {
-    if (!left_out.empty()) print(cat(counted(left_out.size(), "root"), " left out: `diecast cache path` says why"));
+    if (!left_out.empty())
+      print(cat(counted(left_out.size(), "root"), " left out: `diecast cache path` says why"));
     print(cat(options.file, ": ", counted(written.entries, "kernel"), ", ",
               human_bytes(written.bytes)));
     print(cat("sha256 ", hex(written.digest)));
