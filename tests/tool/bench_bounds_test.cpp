@@ -175,6 +175,22 @@ TEST_F(BenchGpu, AGraphThatCannotBeMadeIsAnError) {
       << run.errors;
 }
 
+TEST_F(BenchGpu, HoldsLaunchesAgainstABareOne) {
+  const json all = json::parse(diecast_({"bench", "launch", "--json"}).output, nullptr, false);
+  ASSERT_EQ(all.size(), 6U) << all;
+  EXPECT_EQ(all[0].at("what"), "cuLaunchKernel");
+  EXPECT_GT(all[0].at("value"), 0.0);
+  EXPECT_EQ(count(all, "a prepared op on a prepared stream above it"), 1);
+}
+
+TEST_F(BenchGpu, WhatWasMeasuredBeforeAFailureIsTold) {
+  diecast_.set("DIECAST_FAKE_CUDA_FAIL", "cuGraphInstantiateWithFlags=2");
+  const auto run = diecast_({"bench", "gpu", "small", "--shape", "128x512", "--json"});
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_EQ(count(json::parse(run.output, nullptr, false), "amax bf16, 128x512"), 1) << run.output;
+  EXPECT_NE(run.errors.find("diecast: out_of_memory: "), std::string::npos) << run.errors;
+}
+
 TEST_F(BenchGpu, AShapeIsRowsAndColumnsInWholeBlocks) {
   for (const std::string shape : {"16384", "0x32", "16x-32", "16x31", "16x32x1", "1x2097152"}) {
     const auto run = diecast_({"bench", "gpu", "--shape", shape});

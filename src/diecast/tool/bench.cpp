@@ -169,6 +169,7 @@ Result<int> bench(const BenchOptions& given) {
   nlohmann::ordered_json out = nlohmann::ordered_json::array();
   Table table({"measured", "figure", "unit", "bound", "", "against"});
   bool all_hold = true;
+  Result<void> outcome;
   Progress progress("bench", json);
   for (const Part& part : all) {
     const bool named =
@@ -178,8 +179,12 @@ Result<int> bench(const BenchOptions& given) {
     progress.update(static_cast<std::uint64_t>(&part - all.data()), all.size(), part.name);
     auto figures = part.measure(*runtime);
     if (!figures) {
-      // Without being asked for, a part this machine cannot measure is only named.
-      if (asked) return figures.error();
+      // Without being asked for, a part this machine cannot measure is only named; else it ends the
+      // run, which still tells what was measured before.
+      if (asked) {
+        outcome = figures.error();
+        break;
+      }
       table.add({cat(part.name, ": not measured"), "", "", "", "", figures.error().what});
       continue;
     }
@@ -210,11 +215,13 @@ Result<int> bench(const BenchOptions& given) {
     }
   }
   progress.clear();
+  if (!outcome && out.empty()) return outcome.error();
   if (json) {
     print_json(out);
   } else {
     table.print();
   }
+  DIECAST_CHECK(outcome);
   return all_hold ? 0 : 1;
 }
 

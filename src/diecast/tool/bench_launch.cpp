@@ -20,15 +20,14 @@ constexpr int kBurst = 200, kRounds = 500;                   // a burst fits int
 struct BareLaunch {
   std::shared_ptr<const Driver> driver;
   std::shared_ptr<ResidentCode> code;
-  std::unique_ptr<CurrentContext> current;  // as in a thread of an engine
-  PackedParameters packed;
+  std::unique_ptr<CurrentContext> current;   // as in a thread of an engine
+  std::unique_ptr<PackedParameters> packed;  // points into itself
   LaunchShape shape;
 
   Result<void> run(Stream stream) {
     const auto& cuda_code = static_cast<const CudaCode&>(*code);
-    const cuda::Result result =
-        launch_cuda_code(*driver, cuda_code, shape, packed.pointers.data(),
-                         static_cast<cuda::StreamHandle*>(stream.handle));
+    const cuda::Result result = launch_cuda_code(*driver, cuda_code, shape, packed->pointers.data(),
+                                                 static_cast<cuda::StreamHandle*>(stream.handle));
     if (result == cuda::success) return {};
     return driver->failure(result, "the driver's launch", "measuring a bare launch");
   }
@@ -51,7 +50,8 @@ Result<BareLaunch> bare_launch(const Kernel& kernel, std::span<const KernelArgum
   DIECAST_TRY(const auto slots, LaunchSlots::make(kernel.specialization()));
   DIECAST_TRY(const auto check, ArgumentCheck::make(kernel.specialization(), slots));
   LaunchSlots::Values values{};
-  DIECAST_CHECK(check.pack(arguments, values, bare.packed));
+  bare.packed = std::make_unique<PackedParameters>();
+  DIECAST_CHECK(check.pack(arguments, values, *bare.packed));
   DIECAST_TRY(bare.shape, kernel.shape(arguments));
   return bare;
 }

@@ -21,6 +21,8 @@ namespace diecast {
 // before the launch.
 struct PackedParameters {
   static constexpr std::size_t kMost = LaunchWords::kMostArguments;
+  PackedParameters() = default;
+  PackedParameters(const PackedParameters&) = delete;
   struct Cell {  // {pointer, value} of a device size; `value` alone: a row stride
     const void* pointer;
     std::int64_t value;
