@@ -2,7 +2,12 @@
 // found out.
 #include <diecast/launch/host_device.h>
 #include <diecast/runtime/tuner.h>
+#include <diecast/runtime/tuning/trial.h>
 #include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
 
 #include "runtime/tuning_samples.h"
 #include "temporary_directory.h"
@@ -46,6 +51,26 @@ TEST_F(TunerOnHost, TimesAmaxAndQuantizeWhoseTunesChangeNothing) {
     runtime_->add_tuning(*records);
   }
   EXPECT_TRUE(runtime_->specialize_for("amax", Bindings().set("IN", DType::bf16), *device_));
+}
+
+// What is timed is what a kernel does with nearly all of its data: nothing lies beyond the amax.
+TEST_F(TunerOnHost, DrawsNoElementAboveAnAmax) {
+  for (const DType in : {DType::bf16, DType::f32}) {
+    const auto one =
+        runtime_->specialize_for("quantize_nvfp4", Bindings().set("IN", in), *device_).value();
+    const auto trial = Trial::make(one, device_, {{"rows", 64}, {"cols", 64}}).value();
+    const void *const x = trial.arguments()[0].data, *const amax = trial.arguments()[1].data;
+    float largest = 0;
+    for (int i = 0; i < 64 * 64; ++i) {
+      const float element =
+          in == DType::f32
+              ? static_cast<const float*>(x)[i]
+              : std::bit_cast<float>(std::uint32_t{static_cast<const std::uint16_t*>(x)[i]} << 16);
+      largest = std::max(largest, std::fabs(element));
+    }
+    EXPECT_GT(largest, 0.25f) << dtype_name(in);
+    EXPECT_LE(largest, *static_cast<const float*>(amax)) << dtype_name(in);
+  }
 }
 
 // G-18, T-03: miscompiled, as a template whose result follows a tune.

@@ -15,11 +15,11 @@ namespace diecast {
 
 class Trial {
  public:
-  // Values of inputs are moderate (powers of two from 1/8 to 8, codes of every kind) and the same
-  // for the same sizes; a scalar of f32 is 1. Errors: not_supported for arguments that are not
-  // given and that a header does not tell how to make (structures, tensor maps, other scalars,
-  // integers that a kernel reads); value_missing for a size; those of check_given() and of the
-  // device.
+  // Values of inputs are moderate, codes of every kind, what is f32 whatever the options (an amax)
+  // above the elements, and all the same for the same sizes; a scalar of f32 is 1. Errors:
+  // not_supported for arguments that are not given and that a header does not tell how to make
+  // (structures, tensor maps, other scalars, integers that a kernel reads); value_missing for a
+  // size; those of check_given() and of the device.
   static Result<Trial> make(const Specialization& specialization, std::shared_ptr<Device> device,
                             const RunSizes& sizes, const GivenArguments& given = {});
 
