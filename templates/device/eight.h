@@ -1,9 +1,10 @@
-// Eight (or N, four or more) neighbouring elements in registers, packed as memory has them: loaded and
+// Eight (or N, a word's or more) neighbouring elements in registers, packed as memory has them: loaded and
 // stored in pieces of up to 16 bytes where they are `Whole` and aligned, else one by one, `count` of
 // them.
 #pragma once
 
 #include <diecast/device/convert.h>
+#include <diecast/device/pairs.h>
 #include <diecast/device/simt.h>
 #include <diecast/device/types.h>
 #include <diecast/device/vector.h>
@@ -24,6 +25,17 @@ struct Neighbours {
   // Into a place that holds zeros.
   DIECAST_DEVICE void set(int i, f32 value) {
     words[i / kPerWord] |= to_bits(from_f32<T>(value)) << (i % kPerWord * bits<T>());
+  }
+
+  // Elements i, an even one, and i + 1: with one instruction where there is one.
+  DIECAST_DEVICE void set_two(int i, f32 low, f32 high) {
+#if !DIECAST_HOST
+    if constexpr (bits<T>() == 16) {
+      words[i / 2] = pair_from_f32<T>(low, high);
+      return;
+    }
+#endif
+    set(i, low), set(i + 1, high);
   }
 
   template <bool Whole>
