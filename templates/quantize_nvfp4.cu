@@ -73,18 +73,65 @@ using Sector = ScaleSector<LAYOUT>;
 // Rows and scales without gaps.
 constexpr bool kDense = ROWS == ROWS_dense && LAYOUT == LAYOUT_linear && !SCALES_APART && !ROW_SCALE;
 
-// What thread after thread takes; one thread a block of 16.
+// Ways of threads through the blocks of 16, each as a template: only the one that is taken is compiled. `quantize` gives a
+// block's scale.
+// Rows without gaps: the next block is on its way while one is quantized.
+template <class Quantize>
+DIECAST_DEVICE void walk_dense(const IN* x, e4m3* scales, i64 blocks, u32 thread, u32 threads, f32 of_all, const Quantize& quantize) {
+  const Share share(blocks, thread, threads);
+  decltype(load_block16(x)) next = {};
+  if (share.first < share.last) next = load_block16(x + share.first * BLOCK);
+  const auto global = Recipe::global(of_all);  // while the first is on its way
+DIECAST_NO_UNROLL
+  for (i64 i = share.first; i < share.last;) {
+    scales[i] = quantize(next, i, global);
+    i += share.step;
+    if (i < share.last) next = load_block16(x + i * BLOCK);
+  }
+}
+
+// Tiled scales: a thread takes its column of a sector, eight rows, where there are more blocks than threads.
+template <class ScaleOf>
+DIECAST_DEVICE void walk_sectors(e4m3* scales, i64 rows, i64 row_blocks, u32 thread, u32 threads, const ScaleOf& scale_of) {
+  const i64 places = Layout::padded_rows(rows) * Layout::padded_cols(row_blocks);
+  const u32 row_places = static_cast<u32>(Layout::padded_cols(row_blocks));
+  const bool whole = threads < places;
+  const u32 units = static_cast<u32>(whole ? places / Sector::kRows : places);
+DIECAST_NO_UNROLL
+  for (u32 unit = thread; unit < units; unit += threads) {
+    const u32 group = unit / row_places, piece = unit - group * row_places;
+    const i64 row = whole ? Sector::row(group, 0) : group;
+    Sector sector;
+DIECAST_NO_UNROLL
+    for (u32 nth = 0; nth < (whole ? Sector::kRows : 1); ++nth) {
+      const i64 of_row = row + Sector::row(0, nth);
+      sector.put(scale_of(of_row, piece, of_row * row_blocks + piece));
+    }
+    e4m3* const at = scales + Layout::offset(row, piece, row_places);
+    if (whole) sector.store(at - piece % 4);
+    else *at = sector.last();
+  }
+}
+
+template <class ScaleOf>
+DIECAST_DEVICE void walk_rows(e4m3* scales, i64 stride, i64 rows, i64 row_blocks, u32 thread, u32 threads, const ScaleOf& scale_of) {
+  const i64 pitch = LAYOUT == LAYOUT_linear ? stride : Layout::padded_cols(row_blocks);
+DIECAST_NO_UNROLL
+  for (RowWalk at(Layout::padded_cols(row_blocks), Layout::padded_rows(rows), thread, threads, COLS != 0);
+       at.row < Layout::padded_rows(rows); at.next()) {
+    const i64 index = LAYOUT == LAYOUT_linear ? at.index : at.row * row_blocks + at.piece;
+    scales[Layout::offset(at.row, at.piece, pitch)] = scale_of(at.row, at.piece, index);
+  }
+}
+
+// One thread a block of 16.
 DIECAST_KERNEL {
   const auto random = randomness<STOCHASTIC>(rng, 0, false);
   const f32 of_all = GLOBAL == GLOBAL_none || ROW_SCALE ? 1.0f : amax[0];
   const u32 thread = blockIdx.x * THREADS + threadIdx.x, threads = gridDim.x * THREADS;
   const i64 row_blocks = ceil_div(cols, BLOCK);
-  const Share share(rows * row_blocks, thread, threads);  // of dense rows
-  decltype(load_block16(x)) next = {};
-  if (kDense && share.first < share.last) next = load_block16(x + share.first * BLOCK);
-  const auto of_tensor = Recipe::global(of_all);  // while the first block is on its way
-  const auto quantize = [&](auto block, i64 index, i64 row) {
-    const auto global = ROW_SCALE ? Recipe::global(amax[row]) : of_tensor;
+  // `index`: of the block, as codes lie.
+  const auto quantize = [&](auto block, i64 index, const auto& global) {
     if constexpr (RHT) block = hadamard16(block, SIGN_MASK);
     Nvfp4Block out = BLOCK_AMAX ? Recipe::quantize(block, block_amax[index], global)
                                 : Recipe::quantize_amid<RHT || STOCHASTIC>(block, FOUR_OVER_SIX ? 0.0f : Recipe::amax(block), global);
@@ -92,48 +139,19 @@ DIECAST_KERNEL {
     store_streaming<8>(codes + 8 * index, {{out.codes[0], out.codes[1]}});
     return out.scale;
   };
-  // Zero in the padding of tiles. `index`: of the block, as codes lie.
-  const auto scale_of = [&](i64 row, i64 piece, i64 index) {
-    if (LAYOUT != LAYOUT_linear && (row >= rows || piece >= row_blocks)) return e4m3{0};
-    const i64 first = piece * BLOCK;
-    const IN* from = x + row * x_stride + first;
-    return quantize(ROWS == ROWS_any ? load_block16_elements(from, cols - first) : load_block16(from), index, row);
-  };
   if constexpr (kDense) {
-DIECAST_NO_UNROLL
-    for (i64 i = share.first; i < share.last;) {
-      scales[i] = quantize(next, i, 0);
-      i += share.step;
-      if (i < share.last) next = load_block16(x + i * BLOCK);
-    }
-  } else if constexpr (Sector::kUsed) {
-    // A thread takes its column of a sector, eight rows, where there are more blocks than threads.
-    const i64 places = Layout::padded_rows(rows) * Layout::padded_cols(row_blocks);
-    const u32 row_places = static_cast<u32>(Layout::padded_cols(row_blocks));
-    const bool whole = threads < places;
-    const u32 units = static_cast<u32>(whole ? places / Sector::kRows : places);
-DIECAST_NO_UNROLL
-    for (u32 unit = thread; unit < units; unit += threads) {
-      const u32 group = unit / row_places, piece = unit - group * row_places;
-      const i64 row = whole ? Sector::row(group, 0) : group;
-      Sector sector;
-DIECAST_NO_UNROLL
-      for (u32 nth = 0; nth < (whole ? Sector::kRows : 1); ++nth) {
-        const i64 of_row = row + Sector::row(0, nth);
-        sector.put(scale_of(of_row, piece, of_row * row_blocks + piece));
-      }
-      e4m3* const at = scales + Layout::offset(row, piece, row_places);
-      if (whole) sector.store(at - piece % 4);
-      else *at = sector.last();
-    }
+    walk_dense(x, scales, rows * row_blocks, thread, threads, of_all, quantize);
   } else {
-    const i64 places = Layout::padded_rows(rows) * Layout::padded_cols(row_blocks);
-    const i64 pitch = LAYOUT == LAYOUT_linear ? scales_stride : Layout::padded_cols(row_blocks);
-DIECAST_NO_UNROLL
-    for (RowWalk at(Layout::padded_cols(row_blocks), Layout::padded_rows(rows), thread, threads, COLS != 0);
-         at.index < places; at.next()) {
-      const i64 index = LAYOUT == LAYOUT_linear ? at.index : at.row * row_blocks + at.piece;
-      scales[Layout::offset(at.row, at.piece, pitch)] = scale_of(at.row, at.piece, index);
-    }
+    const auto of_tensor = Recipe::global(of_all);
+    // Zero in the padding of tiles.
+    const auto scale_of = [&](i64 row, i64 piece, i64 index) {
+      if (LAYOUT != LAYOUT_linear && (row >= rows || piece >= row_blocks)) return e4m3{0};
+      const i64 first = piece * BLOCK;
+      const IN* from = x + row * x_stride + first;
+      const auto block = ROWS == ROWS_any ? load_block16_elements(from, cols - first) : load_block16(from);
+      return quantize(block, index, ROW_SCALE ? Recipe::global(amax[row]) : of_tensor);
+    };
+    if constexpr (Sector::kUsed) walk_sectors(scales, rows, row_blocks, thread, threads, scale_of);
+    else walk_rows(scales, scales_stride, rows, row_blocks, thread, threads, scale_of);
   }
 }

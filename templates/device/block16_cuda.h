@@ -13,7 +13,7 @@ namespace diecast {
 
 // The largest |value| of all halves of eight words, in the low half of the outcome: 0 where all are
 // NaN (the fold with 0), or with Kept NaN where one is. The bits above it, and its sign, say nothing. One piece of
-// assembly, for the sake of the compiler's time. `type`: "bf16x2", `nan`: "" or ".NaN".
+// assembly, for the sake of the compiler's time. `type`: "bf16x2", `nan`: "" or ".NaN". (ordinary_codes.h takes its steps too.)
 #if DIECAST_CC >= 86
 #define DIECAST_LARGEST(nan, type, a, b, c) \
   " max" nan ".xorsign.abs." type " " a ", " b ", " c ";\n"
@@ -52,33 +52,6 @@ DIECAST_DEVICE u32 largest_of_eight(const u32* words) {
 }
 #undef DIECAST_LARGEST_OF_EIGHT
 
-// The same of sixteen words, of low and high halves by themselves. NaN where one is.
-#define DIECAST_LARGEST_OF_SIXTEEN(type)                                                          \
-  asm("{\n .reg .b32 a, b, c, d, e, f, g, h, s, t;\n" DIECAST_LARGEST(".NaN", type, "a", "%1", "%2") \
-      DIECAST_LARGEST(".NaN", type, "b", "%3", "%4") DIECAST_LARGEST(".NaN", type, "c", "%5", "%6")     \
-      DIECAST_LARGEST(".NaN", type, "d", "%7", "%8") DIECAST_LARGEST(".NaN", type, "e", "%9", "%10")    \
-      DIECAST_LARGEST(".NaN", type, "f", "%11", "%12") DIECAST_LARGEST(".NaN", type, "g", "%13", "%14") \
-      DIECAST_LARGEST(".NaN", type, "h", "%15", "%16") DIECAST_FOLD(".NaN", type, "a", "b")             \
-      DIECAST_FOLD(".NaN", type, "c", "d") DIECAST_FOLD(".NaN", type, "e", "f")                         \
-      DIECAST_FOLD(".NaN", type, "g", "h") DIECAST_FOLD(".NaN", type, "a", "c")                         \
-      DIECAST_FOLD(".NaN", type, "e", "g") DIECAST_FOLD(".NaN", type, "a", "e") " mov.b32 %0, a;\n}"   \
-      : "=r"(largest)                                                                             \
-      : "r"(words[0]), "r"(words[1]), "r"(words[2]), "r"(words[3]), "r"(words[4]), "r"(words[5]), \
-        "r"(words[6]), "r"(words[7]), "r"(words[8]), "r"(words[9]), "r"(words[10]),               \
-        "r"(words[11]), "r"(words[12]), "r"(words[13]), "r"(words[14]), "r"(words[15]))
-
-template <class IN>
-DIECAST_DEVICE u32 largest_halves(const u32* words) {
-  u32 largest;
-  if constexpr (dtype_id<IN> == dtype_id<bf16>) {
-    DIECAST_LARGEST_OF_SIXTEEN("bf16x2");
-  } else {
-    DIECAST_LARGEST_OF_SIXTEEN("f16x2");
-  }
-  return largest;
-}
-#undef DIECAST_LARGEST_OF_SIXTEEN
-
 // Of two words, element by element, the larger magnitude: NaN where both are, or with Kept one is. Signs say nothing.
 #define DIECAST_LARGER(nan, type) \
   asm("{\n .reg .b32 s, t;\n" DIECAST_LARGEST(nan, type, "%0", "%1", "%2") "}" : "=r"(larger) : "r"(a), "r"(b))
@@ -101,8 +74,6 @@ DIECAST_DEVICE u32 larger_elements(u32 a, u32 b) {
   return larger;
 }
 #undef DIECAST_LARGER
-#undef DIECAST_FOLD
-#undef DIECAST_LARGEST
 
 // The largest |element| of sixteen words of one, by steps that are assembly for the sake of the compiler's time.
 #define DIECAST_OF_SIXTEEN_WORDS(step, largest)                                                       \

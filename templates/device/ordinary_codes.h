@@ -137,6 +137,35 @@ DIECAST_DEVICE void find_codes_of_columns(IN, const u32* w, const OrdinaryScale&
 }
 #endif
 
+#if !DIECAST_HOST
+// The largest |value| of sixteen words' low and high halves by themselves, as largest_of_eight() has it. NaN where one is.
+#define DIECAST_LARGEST_OF_SIXTEEN(type)                                                          \
+  asm("{\n .reg .b32 a, b, c, d, e, f, g, h, s, t;\n" DIECAST_LARGEST(".NaN", type, "a", "%1", "%2") \
+      DIECAST_LARGEST(".NaN", type, "b", "%3", "%4") DIECAST_LARGEST(".NaN", type, "c", "%5", "%6")     \
+      DIECAST_LARGEST(".NaN", type, "d", "%7", "%8") DIECAST_LARGEST(".NaN", type, "e", "%9", "%10")    \
+      DIECAST_LARGEST(".NaN", type, "f", "%11", "%12") DIECAST_LARGEST(".NaN", type, "g", "%13", "%14") \
+      DIECAST_LARGEST(".NaN", type, "h", "%15", "%16") DIECAST_FOLD(".NaN", type, "a", "b")             \
+      DIECAST_FOLD(".NaN", type, "c", "d") DIECAST_FOLD(".NaN", type, "e", "f")                         \
+      DIECAST_FOLD(".NaN", type, "g", "h") DIECAST_FOLD(".NaN", type, "a", "c")                         \
+      DIECAST_FOLD(".NaN", type, "e", "g") DIECAST_FOLD(".NaN", type, "a", "e") " mov.b32 %0, a;\n}"   \
+      : "=r"(largest)                                                                             \
+      : "r"(words[0]), "r"(words[1]), "r"(words[2]), "r"(words[3]), "r"(words[4]), "r"(words[5]), \
+        "r"(words[6]), "r"(words[7]), "r"(words[8]), "r"(words[9]), "r"(words[10]),               \
+        "r"(words[11]), "r"(words[12]), "r"(words[13]), "r"(words[14]), "r"(words[15]))
+
+template <class IN>
+DIECAST_DEVICE u32 largest_halves(const u32* words) {
+  u32 largest;
+  if constexpr (dtype_id<IN> == dtype_id<bf16>) {
+    DIECAST_LARGEST_OF_SIXTEEN("bf16x2");
+  } else {
+    DIECAST_LARGEST_OF_SIXTEEN("f16x2");
+  }
+  return largest;
+}
+#undef DIECAST_LARGEST_OF_SIXTEEN
+#endif
+
 // Two blocks side by side, of lines of the matrix: as words of two neighbours, or as they lie in sixteen rows.
 template <class IN>
 struct TwoBlocks {

@@ -80,18 +80,15 @@ struct RowWalk {
 #endif
   }
   DIECAST_DEVICE void next() {
-    if constexpr (DIECAST_HOST) {
-      if (++index == last) index = rows * row_pieces, row = rows;
-      else if (++piece == row_pieces) piece = 0, ++row;
-    } else {
-      index += step;
-      row += row_step;
-      piece += piece_step;
-      if (piece >= row_pieces) {
-        piece -= row_pieces;
-        ++row;
-      }
-    }
+#if DIECAST_HOST
+    if (++index == last) index = rows * row_pieces, row = rows;
+    else if (++piece == row_pieces) piece = 0, ++row;
+#else  // the optimizer takes long to find out that it can do nothing with these
+    asm("{\n .reg .pred p;\n add.s64 %0, %0, %3;\n add.s64 %1, %1, %4;\n add.s64 %2, %2, %5;\n setp.ge.s64 p, %2, %6;\n"
+        "@p sub.s64 %2, %2, %6;\n@p add.s64 %1, %1, 1;\n}"
+        : "+l"(index), "+l"(row), "+l"(piece)
+        : "l"(u64{step}), "l"(u64{row_step}), "l"(u64{piece_step}), "l"(row_pieces));
+#endif
   }
 };
 

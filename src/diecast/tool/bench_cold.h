@@ -12,8 +12,9 @@
 
 namespace diecast::tool {
 
-// What a cold compile may take, times an empty kernel's: of a plain cell, and of any.
-inline constexpr double kPlainCompile = 4, kAnyCompile = 10;
+// What a cold compile may take, times an empty kernel's: of plain quantize_nvfp4, of a plain cell,
+// and of any.
+inline constexpr double kQuantizeCompile = 3, kPlainCompile = 4, kAnyCompile = 10;
 // The plain operations: along rows, with no more than a template's defaults.
 inline constexpr std::string_view kPlainTemplates[] = {
     "amax", "quantize_nvfp4", "quantize_nvfp4_row_scaled", "dequantize_nvfp4"};

@@ -1,4 +1,5 @@
-// Cold compile times: the slowest of each target's plain kernels and of the others, and the host's.
+// Cold compile times: the slowest of each target's plain quantize_nvfp4, of its other plain kernels
+// and of the others, and the host's.
 #include <diecast/base/text.h>
 #include <diecast/tool/bench.h>
 #include <diecast/tool/bench_cold.h>
@@ -59,13 +60,28 @@ bool is_plain_cell(const Specialization& one) {
   return is_plain(one.tmpl().name()) && (in == nullptr || *in != Value::of(DType::e4m3));
 }
 
-Result<Figure> slowest(Runtime& runtime, const ColdCompiles& compiles, bool plain) {
+// One row of the table.
+struct Row {
+  const char* what;
+  double bound;
+  bool plain;
+  bool (*of)(std::string_view name);
+};
+bool is_quantize(std::string_view name) { return name == "quantize_nvfp4"; }
+constexpr Row kRows[] = {
+    {"plain quantize_nvfp4", kQuantizeCompile, true, is_quantize},
+    {"other plain", kPlainCompile, true,
+     [](auto name) { return is_plain(name) && !is_quantize(name); }},
+    {"others", kAnyCompile, false, [](auto) { return true; }},
+};
+
+Result<Figure> slowest(Runtime& runtime, const ColdCompiles& compiles, const Row& row) {
   std::vector<CompileTime> times;
   for (const std::string& name : runtime.template_names()) {
-    if (plain && !is_plain(name)) continue;
+    if (!row.of(name)) continue;
     DIECAST_TRY(const auto samples, samples_of(runtime, name, compiles.target()));
     for (const Specialization& one : samples) {
-      if (is_plain_cell(one) != plain) continue;
+      if (is_plain_cell(one) != row.plain) continue;
       CompileTime& of = times.emplace_back();
       of.spelling = one.spelling();
       DIECAST_TRY(of.source, runtime.render(one));
@@ -82,10 +98,10 @@ Result<Figure> slowest(Runtime& runtime, const ColdCompiles& compiles, bool plai
   }
   std::sort(times.begin(), times.end(), slower);
   const CompileTime& most = times.front();
-  return Figure{cat("cold compile, ", plain ? "plain, " : "others, ", compiles.target().name()),
+  return Figure{cat("cold compile, ", row.what, ", ", compiles.target().name()),
                 most.time.ratio(),
                 "x empty",
-                plain ? kPlainCompile : kAnyCompile,
+                row.bound,
                 false,
                 cat("the slowest, ", static_cast<int>(most.time.ms), " ms against ",
                     static_cast<int>(most.time.empty_ms), " ms: ", most.spelling)};
@@ -119,8 +135,8 @@ Result<Figures> bench_compile(Runtime& runtime) {
     const auto compiles = ColdCompiles::open(runtime, target);
     if (!compiles && compiles.error().code == ErrorCode::target_not_supported) continue;
     if (!compiles) return compiles.error();
-    for (const bool plain : {true, false}) {
-      DIECAST_TRY(figures.emplace_back(), slowest(runtime, *compiles, plain));
+    for (const Row& row : kRows) {
+      DIECAST_TRY(figures.emplace_back(), slowest(runtime, *compiles, row));
     }
   }
   auto host = host_compile(runtime);
