@@ -47,6 +47,8 @@ TEST(Vectors, BrokenFileIsAnError) {
     return fault_of(changed);
   };
   EXPECT_EQ(with("{}"), "file_corrupt: the metadata's cases are no JSON list");
+  EXPECT_EQ(with("[{\"name\":" + std::string(1000000, '[')),
+            "file_corrupt: the metadata's cases nest deeper than 64 levels");
   EXPECT_EQ(with("[1]"), "file_corrupt: a case is no JSON object");
   for (const char* text :
        {R"([{"shape":[1],"dtype":"f32"}])", R"([{"name":"","shape":[],"dtype":"f32"}])"}) {

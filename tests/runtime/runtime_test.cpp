@@ -61,6 +61,26 @@ TEST(Runtime, ReadsTemplatesFromTheFolderOfTheVariable) {
   EXPECT_EQ(missing.error().code, ErrorCode::file_not_found);
 }
 
+// As a program that parses a template anew after each edit.
+TEST(Runtime, TellsTextsOfOneNameApart) {
+  FakeMachine machine;
+  const auto runtime = machine.runtime();
+  const auto device = machine.cuda.device();
+  const auto known = runtime->specialize(kAmax).value();
+  const auto edited = Template::parse("amax", known.tmpl().text() + "// edited\n").value();
+  const auto other = Specialization::make(edited, known.bindings(), known.target()).value();
+  ASSERT_EQ(other.spelling(), known.spelling());
+  EXPECT_EQ(runtime->resolve(known).value().origin, Origin::compiled);
+  EXPECT_FALSE(runtime->holds(other).value());
+  EXPECT_EQ(runtime->resolve(other).value().origin, Origin::compiled);
+  const auto of_known = runtime->preload(known, device).value();
+  const auto of_other = runtime->preload(other, device).value();
+  EXPECT_NE(of_known, of_other);
+  const auto again = Template::parse("amax", known.tmpl().text()).value();
+  const auto same = Specialization::make(again, known.bindings(), known.target()).value();
+  EXPECT_EQ(runtime->preload(same, device).value(), of_known);
+}
+
 TEST(Runtime, CountsEachArrow) {
   FakeMachine machine;
   const auto runtime = machine.runtime();

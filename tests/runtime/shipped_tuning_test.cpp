@@ -15,8 +15,7 @@ TEST(ShippedTuning, IsOfWhatTheTemplatesHave) {
   options.cache = "off";
   const auto runtime = Runtime::create(options).value();
   std::size_t records = 0;
-  for (const auto& file :
-       std::filesystem::directory_iterator(DIECAST_SOURCE_DIR "/cache/tuned")) {
+  for (const auto& file : std::filesystem::directory_iterator(DIECAST_SOURCE_DIR "/cache/tuned")) {
     if (file.path().extension() != ".txt") continue;
     const TuningFile read = parse_tuning_file(testing::text_of(file.path()));
     EXPECT_TRUE(read.wrong.empty()) << file.path() << ": " << read.wrong.front();

@@ -186,6 +186,19 @@ TEST_F(TunerTest, TimesEveryConfigurationAndTellsEach) {
 
 // A configuration whose bytes are others, or that the caller's check or a limit refuses, never
 // wins.
+TEST_F(TunerTest, TakesOneSampleOrMore) {
+  const auto engine = runtime();
+  TuneRequest request;
+  request.name = "k";
+  request.bindings = bf16();
+  request.sizes = {{{"rows", 1}, {"cols", 16}}};
+  request.samples = 0;
+  const auto none = engine->tune(request, machine_.cuda.device());
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().message(),
+            "diecast: invalid_argument: 0 samples of a launch\n  fix: take one or more");
+}
+
 TEST_F(TunerTest, WhatIsNotEqualToTheDefaultIsNotTimed) {
   machine_.cuda->on_launch = [](const FakeLaunch& launch, void** parameters) {
     auto* const y = *static_cast<std::uint8_t**>(parameters[1]);

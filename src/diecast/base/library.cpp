@@ -137,6 +137,16 @@ int search_build_id(dl_phdr_info* info, std::size_t, void* data) {
   return 1;
 }
 
+// What this process lacks to map any code from the file, an errno; 0: nothing.
+int why_code_is_not_mapped(const std::string& path, std::size_t bytes) {
+  const Descriptor file(system_files(), ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) return errno;
+  void* const at = ::mmap(nullptr, bytes, PROT_READ | PROT_EXEC, MAP_PRIVATE, file.number(), 0);
+  if (at == MAP_FAILED) return errno;
+  ::munmap(at, bytes);
+  return 0;
+}
+
 }  // namespace
 
 Library::Library(void* handle, bool in_memory)
@@ -173,8 +183,16 @@ Result<Library> Library::open_bytes(ByteSpan bytes, const std::string& label) {
   void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle) return Library(handle, true);
   const std::string reason = loader_text(path);
-  const int lack = lack_of_descriptors(reason);
-  return lack < 0 ? file_error("load", label, lack) : rejected(reason);
+  if (const int lack = lack_of_descriptors(reason); lack < 0)
+    return file_error("load", label, lack);
+  const int refused = why_code_is_not_mapped(path, bytes.size());
+  if (refused == 0) return rejected(reason);
+  if (refused == ENOMEM)
+    return Error{ErrorCode::out_of_memory, cat("cannot load ", quote(label), ": ", reason),
+                 "free memory, or raise the limit of it (ulimit -v)"};
+  return Error{ErrorCode::io_error,
+               cat("cannot load ", quote(label), ": ", reason, ": ", errno_text(refused)),
+               "let this process open files of its own by /proc/self/fd and map them as code"};
 }
 
 void* Library::symbol(const char* name) const { return dlsym(handle_.get(), name); }

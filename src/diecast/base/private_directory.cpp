@@ -43,7 +43,10 @@ void remove_leftovers(FileSystem& files, const std::string& base) {
   std::error_code ignored;
   for (const std::string& name : found) {
     if (!may_be_ours(files, folder.number(), name)) continue;
-    if (is_left_over(files, folder.number(), cat(name, kLock)))
+    const Descriptor inside(  // a path of two parts would ask the kernel for openat2
+        files,
+        files.open_at(folder.number(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0));
+    if (inside && is_left_over(files, inside.number(), std::string(kLock.substr(1))))
       std::filesystem::remove_all(cat(base, '/', name), ignored);
     else if (was_never_used(files, folder.number(), name))
       files.unlink_at(folder.number(), name.c_str(), AT_REMOVEDIR);  // only if it is empty

@@ -12,6 +12,7 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <exception>
 #include <memory>
 #include <system_error>
 #include <thread>
@@ -51,7 +52,13 @@ bool run(const ProcessRequest& request, std::array<Channel, 4>& channels, proces
     while (write(channels[3].theirs.number(), "", 1) < 0 && errno == EINTR) {
     }
   });
-  const bool in_time = process::serve(request, channels, result);
+  bool in_time = false;
+  std::exception_ptr thrown;  // without memory for what the program says: it ends, then we do
+  try {
+    in_time = process::serve(request, channels, result);
+  } catch (...) {
+    thrown = std::current_exception();
+  }
   pollfd over{channels[3].ours.number(), POLLIN, 0};
   while (!in_time && launch.pid == 0 && poll(&over, 1, 1) == 0) {  // not even started yet
   }
@@ -59,6 +66,7 @@ bool run(const ProcessRequest& request, std::array<Channel, 4>& channels, proces
   if (const pid_t pid = launch.pid; !in_time && pid > 0)
     kill(launch.own_group ? -pid : pid, SIGKILL);
   thread.join();
+  if (thrown) std::rethrow_exception(thrown);
   return in_time;
 }
 

@@ -1,6 +1,7 @@
 // Reading reference vectors, and which replay is whose; what an option means stands in
 // tests/golden/README.md.
 #include <diecast/base/text.h>
+#include <diecast/checkpoint/safetensors_header.h>
 #include <diecast/checkpoint/vectors.h>
 #include <diecast/checkpoint/vectors/replay.h>
 
@@ -125,7 +126,14 @@ Result<VectorFile> parse_vectors(const SafetensorsHeader& header, std::string_vi
   if (title == titles().end()) {
     return unknown(path, cat("title ", quote(text->second), " names no profile that is known"));
   }
-  const Json list = Json::parse(cases->second, nullptr, false);
+  bool deep = false;  // what is written out again is by a function that calls itself
+  const auto shallow = [&deep](int depth, Json::parse_event_t, Json&) {
+    return !(deep = deep || depth > kHeaderDepthLimit);
+  };
+  const Json list = Json::parse(cases->second, shallow, false);
+  if (deep)
+    return corrupt_vectors(
+        path, cat("the metadata's cases nest deeper than ", kHeaderDepthLimit, " levels"));
   if (!list.is_array()) return corrupt_vectors(path, "the metadata's cases are no JSON list");
   VectorFile file{text->second, title, {}};
   std::set<std::string, std::less<>> names;

@@ -78,13 +78,13 @@ void Runtime::flush() { state_->publisher->flush(); }
 // However a leader leaves, those who wait get an outcome and later callers another try.
 class Runtime::State::Landing {
  public:
-  Landing(State& state, const std::string& spelling, InFlight& flight)
-      : state_(state), spelling_(spelling), flight_(flight) {}
+  Landing(State& state, const Name& name, InFlight& flight)
+      : state_(state), name_(name), flight_(flight) {}
   Landing(const Landing&) = delete;
   ~Landing() {
     {
       std::lock_guard lock(state_.artifacts_mutex);
-      const auto known = state_.in_flight.find(spelling_);
+      const auto known = state_.in_flight.find(name_);
       if (known != state_.in_flight.end() && known->second.get() == &flight_)
         state_.in_flight.erase(known);
     }
@@ -95,51 +95,50 @@ class Runtime::State::Landing {
 
  private:
   State& state_;
-  const std::string& spelling_;
+  const Name& name_;
   InFlight& flight_;
 };
 
 Result<Resolved> Runtime::State::resolve(Runtime& runtime, const Specialization& specialization,
                                          const Artifact* refused) {
-  const std::string spelling = specialization.spelling();
+  const Name name = Name::of(specialization);
   std::shared_ptr<InFlight> flight;
   bool leader = false;
   {
     std::lock_guard lock(artifacts_mutex);
-    const auto known = artifacts.find(spelling);
+    const auto known = artifacts.find(name);
     if (known != artifacts.end() && known->second.get() != refused) {
       ++count.memory_hits;
       return Resolved{known->second, Resolved::Origin::memory};
     }
-    auto& entry = in_flight[spelling];
+    auto& entry = in_flight[name];
     leader = entry == nullptr || entry->process != ::getpid();
     if (leader) entry = std::make_shared<InFlight>();
     flight = entry;
   }
   if (!leader) {
-    if (flight->leader == std::this_thread::get_id()) return asks_for_itself(spelling);
+    if (flight->leader == std::this_thread::get_id()) return asks_for_itself(name.spelling);
     ++count.waited;
     std::unique_lock lock(flight->mutex);
     flight->done.wait(lock, [&] { return flight->landed; });
     if (!flight->outcome) return flight->outcome.error();
     return Resolved{flight->outcome->artifact, Resolved::Origin::memory};
   }
-  Result<Resolved> outcome = lead(runtime, specialization, spelling, refused, *flight);
+  Result<Resolved> outcome = lead(runtime, specialization, name, refused, *flight);
   if (!outcome) {
     ++count.failed;
-    tell(RuntimeEvent::Kind::failed, spelling, outcome.error().message(), 0);
+    tell(RuntimeEvent::Kind::failed, name.spelling, outcome.error().message(), 0);
   }
   return outcome;
 }
 
 Result<Resolved> Runtime::State::lead(Runtime& runtime, const Specialization& specialization,
-                                      const std::string& spelling, const Artifact* refused,
-                                      InFlight& flight) {
-  const Landing landing(*this, spelling, flight);
+                                      const Name& name, const Artifact* refused, InFlight& flight) {
+  const Landing landing(*this, name, flight);
   Result<Resolved> outcome = make_artifact(runtime, specialization, refused);
   if (outcome) {
     std::lock_guard lock(artifacts_mutex);
-    artifacts.insert_or_assign(spelling, outcome->artifact);
+    artifacts.insert_or_assign(name, outcome->artifact);
   }
   flight.outcome = outcome;  // nobody reads it before it has landed
   return outcome;
@@ -177,19 +176,19 @@ Result<Resolved> Runtime::State::make_artifact(Runtime& runtime,
 }
 
 Result<bool> Runtime::State::holds(Runtime& runtime, const Specialization& specialization) {
-  const std::string spelling = specialization.spelling();
+  const Name name = Name::of(specialization);
   {
     std::lock_guard lock(artifacts_mutex);
-    if (artifacts.contains(spelling)) return true;
+    if (artifacts.contains(name)) return true;
   }
   DIECAST_TRY(const Source source, runtime.render(specialization));
   const ArtifactKey key = make_key(specialization, source);
   const auto compiler = compiler_for(runtime, specialization.target());
   const auto found = look({specialization, source, key, compiler, nullptr});
   if (found == nullptr) return false;
-  write_trace(spelling);
+  write_trace(name.spelling);
   std::lock_guard lock(artifacts_mutex);
-  artifacts.try_emplace(spelling, found);
+  artifacts.try_emplace(name, found);
   return true;
 }
 

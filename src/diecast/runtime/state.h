@@ -58,12 +58,21 @@ struct Runtime::State {
   ForkSafe<std::mutex> parts_mutex;
   std::map<std::shared_ptr<const Template>, std::shared_ptr<const SourceParts>> parts;
 
+  // What it is known by here: templates of one name whose texts differ give the same spelling.
+  struct Name {
+    std::string spelling;
+    Digest text;
+    static Name of(const Specialization& specialization) {
+      return {specialization.spelling(), specialization.tmpl().text_digest()};
+    }
+    auto operator<=>(const Name&) const = default;
+  };
   ForkSafe<std::mutex> artifacts_mutex;
-  std::map<std::string, std::shared_ptr<const Artifact>, std::less<>> artifacts;  // by spelling
-  std::map<std::string, std::shared_ptr<InFlight>, std::less<>> in_flight;
+  std::map<Name, std::shared_ptr<const Artifact>> artifacts;
+  std::map<Name, std::shared_ptr<InFlight>> in_flight;
 
   ForkSafe<std::mutex> kernels_mutex;
-  using KernelName = std::pair<std::string, std::shared_ptr<Device>>;
+  using KernelName = std::pair<Name, std::shared_ptr<Device>>;
   std::map<KernelName, std::shared_ptr<Kernel>> kernels;
 
   PreparedTable prepared;
@@ -115,8 +124,8 @@ struct Runtime::State {
   };
   Result<Resolved> resolve(Runtime& runtime, const Specialization& specialization,
                            const Artifact* refused);
-  Result<Resolved> lead(Runtime& runtime, const Specialization& specialization,
-                        const std::string& spelling, const Artifact* refused, InFlight& flight);
+  Result<Resolved> lead(Runtime& runtime, const Specialization& specialization, const Name& name,
+                        const Artifact* refused, InFlight& flight);
   Result<Resolved> make_artifact(Runtime& runtime, const Specialization& specialization,
                                  const Artifact* refused);
   // The compiler that may be used for a target, if there is one.

@@ -225,6 +225,7 @@ Result<TuningRecord> tune_one(Runtime& runtime, const Specialization& specializa
 Result<std::vector<TuningRecord>> Runtime::tune(const TuneRequest& request,
                                                 const std::shared_ptr<Device>& device) {
   DIECAST_CHECK(check_device(device));
+  DIECAST_CHECK(check_samples(request.samples));
   DIECAST_TRY(const auto found, find_template(request.name));
   const Bindings defaults = with_default_tunes(*found, request.bindings, request.bindings);
   DIECAST_TRY(const Specialization plain, specialize_for(request.name, defaults, *device));

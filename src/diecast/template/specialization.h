@@ -23,12 +23,12 @@ struct BoundArgument {
   Argument::Kind kind;
   Argument::Direction direction;
   std::string name;
-  DType dtype = DType::u8;  // tensor, scalar
-  bool stride = false;      // tensor: without, its rows are dense
-  std::int64_t align = 1;  // bytes, tensor: at least one element
-  bool device = false;     // size
+  DType dtype = DType::u8;     // tensor, scalar
+  bool stride = false;         // tensor: without, its rows are dense
+  std::int64_t align = 1;      // bytes, tensor: at least one element
+  bool device = false;         // size
   std::int64_t divisible = 1;  // size: given as a host number it is a multiple of this
-  bool fixed = false;      // size: known at compile time, no kernel parameter
+  bool fixed = false;          // size: known at compile time, no kernel parameter
   std::int64_t fixed_value = 0;
   std::int64_t bytes = 0;         // structure, tensor_map
   std::vector<Expression> shape;  // tensor
@@ -47,7 +47,6 @@ class Specialization {
 
   const Template& tmpl() const { return *template_; }
   const std::shared_ptr<const Template>& shared_tmpl() const { return template_; }
-  const std::shared_ptr<const Template>& shared_template() const { return template_; }
   const Bindings& bindings() const { return bindings_; }  // all parameters, in declaration order
   const Target& target() const { return target_; }
   std::int64_t number(std::string_view parameter) const;  // of a parameter that exists

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <diecast/base/error.h>
+#include <diecast/base/hash.h>
 #include <diecast/template/expr.h>
 #include <diecast/template/target.h>
 #include <diecast/template/value.h>
@@ -103,6 +104,7 @@ class Template {
 
   const std::string& name() const { return name_; }
   const std::string& text() const { return text_; }
+  const Digest& text_digest() const { return text_digest_; }
   const std::string& prose() const { return prose_; }  // the comment lines above the header, bare
   const std::vector<Parameter>& parameters() const { return parameters_; }
   const std::vector<Size>& sizes() const { return sizes_; }
@@ -132,6 +134,7 @@ class Template {
  private:
   friend class HeaderParser;
   std::string name_, text_, prose_;
+  Digest text_digest_;
   std::vector<Parameter> parameters_;
   std::vector<Size> sizes_;
   std::vector<Argument> arguments_;

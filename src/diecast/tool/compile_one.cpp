@@ -50,7 +50,7 @@ void end_with_the_reader(const std::string& temporary) {
   std::signal(SIGPIPE, SIG_IGN);
   std::thread([temporary] {
     struct pollfd reader = {1, 0, 0};
-    while (::poll(&reader, 1, -1) <= 0 || (reader.revents & POLLERR) == 0) {
+    while (::poll(&reader, 1, -1) <= 0 || (reader.revents & (POLLERR | POLLHUP | POLLNVAL)) == 0) {
     }
     end_all(temporary);
   }).detach();

@@ -37,11 +37,18 @@ class ThreadPool::Workers {
       const std::lock_guard lock(mutex_);
       jobs_.push_back(&job);
     }
+    struct AtTheEnd {  // however `work` is left: nobody may find the job any more
+      Workers& workers;
+      Job& job;
+      ~AtTheEnd() {
+        std::unique_lock lock(workers.mutex_);
+        std::erase(workers.jobs_, &job);
+        workers.finished_.wait(lock, [&] { return job.active == 0; });
+      }
+    };
+    const AtTheEnd end{*this, job};
     for (std::uint64_t i = 0; i < helpers; ++i) arrived_.notify_one();
     work();
-    std::unique_lock lock(mutex_);
-    std::erase(jobs_, &job);
-    finished_.wait(lock, [&] { return job.active == 0; });
   }
 
  private:

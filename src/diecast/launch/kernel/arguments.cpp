@@ -29,7 +29,7 @@ Kind expected_kind(Argument::Kind kind) {
 Result<ArgumentCheck> ArgumentCheck::make(const Specialization& specialization,
                                           const LaunchSlots& slots) {
   ArgumentCheck check;
-  check.template_ = specialization.shared_template();
+  check.template_ = specialization.shared_tmpl();
   check.spelling_ = specialization.spelling();
   check.arguments_ = specialization.arguments();
   check.quick_ = QuickArguments(slots.places().parameter_bytes());

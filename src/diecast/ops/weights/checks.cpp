@@ -2,6 +2,8 @@
 #include <diecast/base/text.h>
 #include <diecast/ops/weights/checks.h>
 
+#include <limits>
+
 namespace diecast {
 namespace {
 
@@ -162,7 +164,10 @@ Result<std::vector<ShardedWeight>> sharded_weights(const WeightFamily& family,
   for (std::size_t i = 0; i < model_weights.size(); ++i) {
     const std::string name = cat("weight ", i);
     const Tensor& shard = master_shards[i];
-    const std::int64_t count = shard.data == nullptr ? 0 : shard.rows() * shard.cols();
+    const std::int64_t count = shard.data == nullptr
+                                   ? 0
+                                   : checked_product(shard.rows(), shard.cols())
+                                         .value_or(std::numeric_limits<std::int64_t>::max());
     ShardedWeight own{model_weights[i],
                       shard.data,
                       {},

@@ -37,14 +37,19 @@ std::vector<Timed> timed_of(const Template& tmpl, std::span<const TuningRecord> 
     bool fits = true;
     for (const std::string_view word : words(record.tunes)) {
       const std::size_t equals = word.find('=');
-      const Parameter& parameter = *tmpl.parameter(word.substr(0, equals));
-      const Value value = parameter.read(word.substr(equals + 1)).value();
-      if (const Value* wanted = given.find(parameter.name)) {
-        const auto checked = parameter.check(*wanted);
-        fits = fits && checked && *checked == value;
+      const Parameter* const parameter = tmpl.parameter(word.substr(0, equals));
+      const auto value =
+          parameter == nullptr ? Result<Value>(Error{}) : parameter->read(word.substr(equals + 1));
+      if (!value) {  // of another template of this name
+        fits = false;
+        break;
       }
-      (parameter.compiled() ? one.compiled : one.launch).push_back(rank_of(parameter, value));
-      one.tunes.set(parameter.name, value);
+      if (const Value* wanted = given.find(parameter->name)) {
+        const auto checked = parameter->check(*wanted);
+        fits = fits && checked && *checked == *value;
+      }
+      (parameter->compiled() ? one.compiled : one.launch).push_back(rank_of(*parameter, *value));
+      one.tunes.set(parameter->name, *value);
     }
     if (fits) out.push_back(std::move(one));
   }

@@ -172,8 +172,15 @@ Result<std::vector<Digest>> Trial::outputs() const {
   return out;
 }
 
+Result<void> check_samples(int samples) {
+  if (samples >= 1) return {};
+  return Error{ErrorCode::invalid_argument, cat(samples, " samples of a launch"),
+               "take one or more"};
+}
+
 Result<LaunchTime> time_launch(const Kernel& kernel, std::span<const KernelArgument> arguments,
                                const LaunchTunes& tunes, int samples) {
+  DIECAST_CHECK(check_samples(samples));
   Device& device = kernel.device();
   DIECAST_TRY(const Event from, device.create_event());
   DIECAST_TRY(const Event to, device.create_event());

@@ -44,10 +44,11 @@ class Trial {
 };
 
 // What a launch of these arguments takes: the median of several samples and the span of their
-// quartiles. The kernel must be resident.
+// quartiles. The kernel must be resident. Errors: invalid_argument (no samples), those of a launch.
 struct LaunchTime {
   std::int64_t ns = 0, spread = 0, samples = 0;  // spread: thousandths of the median
 };
+Result<void> check_samples(int samples);
 Result<LaunchTime> time_launch(const Kernel& kernel, std::span<const KernelArgument> arguments,
                                const LaunchTunes& tunes, int samples);
 

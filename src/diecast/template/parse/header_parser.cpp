@@ -29,6 +29,7 @@ std::size_t find_opening(std::string_view text, std::size_t from) {
 HeaderParser::HeaderParser(std::string_view name, std::string_view text) {
   template_->name_ = name;
   template_->text_ = text;
+  template_->text_digest_ = xxh3_128(as_bytes(text));
   lines_ = split(template_->text_, '\n');
 }
 
