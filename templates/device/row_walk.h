@@ -86,7 +86,7 @@ struct RowWalk {
 #else  // the optimizer takes long to find out that it can do nothing with these
     asm("{\n .reg .pred p;\n add.s64 %0, %0, %3;\n add.s64 %1, %1, %4;\n add.s64 %2, %2, %5;\n setp.ge.s64 p, %2, %6;\n"
         "@p sub.s64 %2, %2, %6;\n@p add.s64 %1, %1, 1;\n}"
-        : "+l"(index), "+l"(row), "+l"(piece)
+        : "+&l"(index), "+&l"(row), "+&l"(piece)
         : "l"(u64{step}), "l"(u64{row_step}), "l"(u64{piece_step}), "l"(row_pieces));
 #endif
   }

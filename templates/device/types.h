@@ -66,7 +66,8 @@ constexpr i64 ceil_div(i64 a, i64 b) { return (a + b - 1) / b; }
 constexpr i64 align_up(i64 a, i64 b) { return ceil_div(a, b) * b; }
 
 // A `size ... device` argument: in device memory when pointer is set, else value. With a pointer,
-// value is the host's upper bound, which launch and memory were made for: no more than it counts.
+// value is the host's upper bound, which launch and memory were made for: no more than it counts,
+// and no less than 0.
 struct DeviceSize {
   const i64* pointer;
   i64 value;
@@ -74,12 +75,14 @@ struct DeviceSize {
 #if defined(__CUDACC__)  // one piece of assembly, for the sake of the compiler's time
   i64 count() const {
     i64 count;
-    asm volatile("{\n .reg .pred p;\n mov.b64 %0, %2;\n setp.ne.u64 p, %1, 0;\n@p ld.global.b64 %0, [%1];\n min.s64 %0, %0, %2;\n}"
+    asm volatile("{\n .reg .pred p;\n mov.b64 %0, %2;\n setp.ne.u64 p, %1, 0;\n@p ld.global.b64 %0, [%1];\n min.s64 %0, %0, %2;\n max.s64 %0, %0, 0;\n}"
                  : "=&l"(count) : "l"(pointer), "l"(value) : "memory");
     return count;
   }
 #else
-  constexpr i64 count() const { return pointer ? expression::min(*pointer, value) : value; }
+  constexpr i64 count() const {
+    return pointer ? expression::max(expression::min(*pointer, value), 0) : value;
+  }
 #endif
 };
 

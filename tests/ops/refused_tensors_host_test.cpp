@@ -59,6 +59,20 @@ TEST_F(RefusedTensors, APadBeyondEightBitsIsNoSmallerOne) {
   }
 }
 
+// A word would be written where a byte is.
+TEST_F(RefusedTensors, ASingleCodeIsNoWholeWord) {
+  PreparedTransposeCodes::Request request;
+  request.pad = 2, request.whole_words = true;
+  const auto op = PreparedTransposeCodes::prepare(*test_runtime(), device_, request).value();
+  alignas(4) const std::array<std::uint8_t, 4> from = {};
+  alignas(4) std::array<std::uint8_t, 4> to;
+  to.fill(0xEE);
+  const auto refused = op.run(from.data(), 1, 1, to.data(), {});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::misaligned);
+  EXPECT_EQ(std::ranges::count(to, 0xEE), 4);
+}
+
 TEST_F(RefusedTensors, AShapeOfMoreDimensionsThanThereAreHasNoPackedOne) {
   const auto packed = get_nvfp4_rowwise_packed_shape(Shape{2, 2, 2, 2, 2, 2, 2, 2, 32});
   ASSERT_FALSE(packed);

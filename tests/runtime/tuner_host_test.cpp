@@ -73,6 +73,31 @@ TEST_F(TunerOnHost, DrawsNoElementAboveAnAmax) {
   }
 }
 
+// A counter in device memory that nobody set, or that fell below nothing.
+TEST_F(TunerOnHost, CountsNoRowsWhereTheDeviceSaysLessThanNone) {
+  testing::write_text(folder_ / "counted.cu", R"(/* diecast
+size rows device
+arg counted out i64 [1]
+arg rows
+launch grid(1) block(1)
+target host
+exchange none
+*/
+DIECAST_KERNEL { counted[0] = rows; }
+)");
+  ASSERT_TRUE(runtime_->add(folder_ / "counted.cu"));
+  const auto one = runtime_->specialize_for("counted", {}, *device_).value();
+  const auto kernel = runtime_->preload(one, device_).value();
+  for (const auto& [said, counted] : {std::pair{-255, 0}, {0, 0}, {7, 7}, {9, 8}}) {
+    const std::int64_t rows = said;
+    std::int64_t found = -1;
+    const KernelArgument arguments[] = {KernelArgument::tensor(DType::i64, &found),
+                                        KernelArgument::device_size(&rows, 8)};
+    ASSERT_TRUE(kernel->launch(arguments, {}));
+    EXPECT_EQ(found, counted) << said;
+  }
+}
+
 // G-18, T-03: miscompiled, as a template whose result follows a tune.
 TEST_F(TunerOnHost, FindsOutATuneThatChangesAResult) {
   std::string text = testing::kTunedText;

@@ -155,7 +155,9 @@ QuantizeNvfp4Kernels kernels_under_given(const Request& request, const DevicePro
       request.global != GlobalScale::amax)
     return out;
   const bool linear = request.layout == ScaleLayout::linear;
-  if (!linear && request.cols == 0) return out;  // where a scale lies would take a division
+  // Where a scale lies would take a division; or the threads for the last tiles' padding too many.
+  constexpr std::int64_t kLongestTiled = 1 << 24;
+  if (!linear && (request.cols == 0 || request.cols > kLongestTiled)) return out;
   if (finds_amax && linear) add_that_find_amax(request, device, out);
   // Two threads a block of 16 for small matrices, at first in smaller blocks of threads, for more
   // multiprocessors; then one: with linear scales as long as places have 32 bits, with tiled ones

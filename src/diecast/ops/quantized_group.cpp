@@ -105,10 +105,9 @@ Result<void> check_buffers(const QuantizedGroup& group) {
   const std::int64_t lines = checked_product(rows.members, whole.cols())
                                  .value_or(std::numeric_limits<std::int64_t>::max());
   DIECAST_TRY(columnwise.scale_bytes,
-              scale_span_bytes(whole, whole.columnwise,
-                               in_order ? rows.columnwise_scale / block : lines,
-                               in_order ? whole.cols() : ceil_div(rows.most, block),
-                               columnwise.scale_bytes));
+              scale_span_bytes(
+                  whole, whole.columnwise, in_order ? rows.columnwise_scale / block : lines,
+                  in_order ? whole.cols() : ceil_div(rows.most, block), columnwise.scale_bytes));
   return whole.check_buffers(rowwise, columnwise);
 }
 

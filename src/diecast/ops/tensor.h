@@ -62,7 +62,8 @@ struct Tensor {
   std::int64_t row_stride = 0;  // elements from one row to the next; 0 = dense (cols)
   // Where set, an int64 in device memory that says at launch how many of shape.rows() rows count;
   // the host never reads it, and rows beyond it are neither read nor written (but amaxes of one row
-  // each, where the op finds them: those are 0). What is more than shape.rows() counts as that.
+  // each that amax and quantize_nvfp4_tiles find: those are 0). What is less than 0 counts as 0,
+  // and what is more than shape.rows() as that.
   const std::int64_t* device_rows = nullptr;
 
   std::int64_t rows() const { return shape.rows(); }

@@ -55,6 +55,17 @@ Result<void> PreparedTransposeCodes::run(const void* codes, std::int64_t rows, s
                  cat("transpose_codes: ", codes == nullptr ? "codes" : "transposed", " is null"),
                  "pass the addresses of both matrices"};
   }
+  // Of a single row the launch does not see where the next one would begin.
+  const auto whole = [&](std::int64_t count) {
+    return ceil_div(count, request_.pad) * request_.pad % 8 == 0;
+  };
+  if (request_.whole_words && bytes > 0 && !(whole(rows) && whole(cols))) {
+    return Error{
+        ErrorCode::misaligned,
+        cat("transpose_codes: rows of a ", rows, "x", cols, " matrix or its transpose, padded to ",
+            request_.pad, " codes, are not whole words of 8"),
+        "prepare another op with whole_words = false"};
+  }
   const KernelArgument arguments[] = {KernelArgument::tensor(DType::u8, codes),
                                       KernelArgument::tensor(DType::u8, transposed),
                                       KernelArgument::size(rows), KernelArgument::size(cols)};
