@@ -1,13 +1,14 @@
 // Quantizes a matrix to NVFP4 on the GPU, or on this processor where there is none, and holds the
 // codes against the scalar reference.
+#include <diecast/diecast.h>
+
 #include <cstdio>
 #include <vector>
 
-#include <diecast/diecast.h>
-
 using namespace diecast;
 
-// The GPU of this thread's context; said aloud, because nobody should compute on the host unknowingly.
+// The GPU of this thread's context; said aloud, because nobody should compute on the host
+// unknowingly.
 static std::shared_ptr<Device> gpu_or_host(Runtime& runtime) {
   if (auto gpu = runtime.default_device()) return *gpu;
   return open_host_device({}).value();
@@ -21,7 +22,8 @@ int main() {
   // Device memory for x and for what becomes of it. QuantizedTensor knows the sizes.
   constexpr std::int64_t kRows = 256, kCols = 4096;
   std::vector<float> values(kRows * kCols);
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i % 977) / 300 - 1.5f;
+  for (std::size_t i = 0; i < values.size(); ++i)
+    values[i] = static_cast<float>(i % 977) / 300 - 1.5f;
   const std::size_t bytes = values.size() * sizeof(float);
   Tensor x{device->allocate(bytes).value(), DType::f32, Shape{kRows, kCols}};
   device->copy_to_device(x.data, values.data(), bytes, {}).value();
@@ -33,7 +35,8 @@ int main() {
   out.rowwise.scale = device->allocate(out.rowwise.scale_bytes).value();
   out.rowwise.amax = static_cast<float*>(device->allocate(sizeof(float)).value());
 
-  // Prepared: its kernels are compiled and resident; running it compiles, loads and waits for nothing.
+  // Prepared: its kernels are compiled and resident; running it compiles, loads and waits for
+  // nothing.
   PreparedQuantizeNvfp4::Request request;
   request.in = DType::f32;
   request.cols = kCols;
@@ -48,7 +51,8 @@ int main() {
   const bool equal = codes == reference::te_quantize_nvfp4(host_x, false).value().codes;
   std::printf("%lld codes, %s the reference to the bit\n", static_cast<long long>(kRows * kCols),
               equal ? "equal to" : "DIFFERENT from");
-  for (void* memory : {x.data, out.rowwise.data, out.rowwise.scale, static_cast<void*>(out.rowwise.amax)}) {
+  for (void* memory :
+       {x.data, out.rowwise.data, out.rowwise.scale, static_cast<void*>(out.rowwise.amax)}) {
     device->free(memory).value();
   }
   return equal ? 0 : 1;

@@ -1,13 +1,13 @@
-// Writes a small checkpoint like a transformer's: bf16 weights of several shapes, normal values with
-// outlier columns, norms, an embedding and a stack of experts. `sample_checkpoint FILE`
+// Writes a small checkpoint like a transformer's: bf16 weights of several shapes, normal values
+// with outlier columns, norms, an embedding and a stack of experts. `sample_checkpoint FILE`
+#include <diecast/checkpoint/safetensors_writer.h>
+#include <diecast/ops/reference/numbers.h>
+
 #include <cmath>
 #include <cstdio>
 #include <random>
 #include <string>
 #include <vector>
-
-#include <diecast/checkpoint/safetensors_writer.h>
-#include <diecast/ops/reference/numbers.h>
 
 using namespace diecast;
 
@@ -58,7 +58,8 @@ std::vector<std::uint16_t> values_of(const TensorInfo& tensor, std::uint64_t see
 
 Result<void> write(const std::string& path) {
   DIECAST_TRY(SafetensorsHeader layout, lay_out(transformer(), {{"format", "pt"}}));
-  DIECAST_TRY(SafetensorsWriter writer, SafetensorsWriter::create(path, std::move(layout), nullptr));
+  DIECAST_TRY(SafetensorsWriter writer,
+              SafetensorsWriter::create(path, std::move(layout), nullptr));
   std::uint64_t seed = 1;
   for (const TensorInfo& tensor : writer.layout().tensors) {
     const auto values = values_of(tensor, seed++);

@@ -1,7 +1,7 @@
 // Warms a cache for architectures this machine does not have: no GPU and no driver is touched.
-#include <cstdio>
-
 #include <diecast/diecast.h>
+
+#include <cstdio>
 
 using namespace diecast;
 
@@ -16,7 +16,8 @@ int main() {
   const auto wanted = expand_manifest(*runtime,
                                       "quantize_nvfp4 IN=bf16 COLS=4096,5120 @ sm_90a sm_100a\n"
                                       "amax           IN=bf16                @ sm_90a sm_100a\n",
-                                      "this example", {}).value();
+                                      "this example", {})
+                          .value();
   int failed = 0;
   for (const WarmOutcome& outcome : warm(*runtime, wanted)) {
     if (!outcome.error) continue;

@@ -1,9 +1,9 @@
 // A template of your own: the same language, the same cache, the same tools as the built-in ones.
 // Every variant of its space runs here and is held against a plain loop.
+#include <diecast/diecast.h>
+
 #include <cstdio>
 #include <vector>
-
-#include <diecast/diecast.h>
 
 using namespace diecast;
 
@@ -18,8 +18,9 @@ static bool run_variant(Runtime& runtime, const std::shared_ptr<Device>& device,
   for (std::int64_t i = 0; i < kRows * kCols; ++i) {
     factor[static_cast<std::size_t>(i / kCols)] = 0.5f + static_cast<float>(i / kCols);
     reference::store(x.data(), type, i, static_cast<float>(i % 17) - 8);
-    reference::store(expected.data(), type, i,
-                     reference::load(x.data(), type, i) * factor[static_cast<std::size_t>(i / kCols)]);
+    reference::store(
+        expected.data(), type, i,
+        reference::load(x.data(), type, i) * factor[static_cast<std::size_t>(i / kCols)]);
   }
   void* const device_x = device->allocate(bytes).value();
   void* const device_out = device->allocate(bytes).value();
@@ -42,7 +43,8 @@ static bool run_variant(Runtime& runtime, const std::shared_ptr<Device>& device,
 
 int main(int argc, char** argv) {
   const auto runtime = Runtime::create().value();
-  const auto tmpl = runtime->add(argc > 1 ? argv[1] : "examples/own_template/scale_rows.cu").value();
+  const auto tmpl =
+      runtime->add(argc > 1 ? argv[1] : "examples/own_template/scale_rows.cu").value();
   const auto gpu = runtime->default_device();
   const auto device = gpu ? *gpu : open_host_device({}).value();
   const Target target = device->targets().front();

@@ -111,7 +111,8 @@ TEST(SafetensorsIndex, KeepsItsMetadataWithWholeNumbersExactAndTakesNullForNone)
 
 TEST_F(CheckpointFiles, ST20_AnIndexThatIsNoneIsRefused) {
   const std::string start = "diecast: file_corrupt: \"F/model.safetensors.index.json\": ";
-  const std::string fix = "\n  fix: give the index of a checkpoint; if it is one, write or download it again";
+  const std::string fix =
+      "\n  fix: give the index of a checkpoint; if it is one, write or download it again";
   const std::pair<std::string, std::string> cases[] = {
       {"", "it is not JSON"},
       {"{\"weight_map\":{\"x\":\"a.safetensors\"}", "it is not JSON"},

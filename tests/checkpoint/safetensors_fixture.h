@@ -23,8 +23,8 @@ class SafetensorsReader : public ::testing::Test {
     if (reader) return {};
     const Error& error = reader.error();
     EXPECT_EQ(code_word(error.code), "file_corrupt") << error.what;
-    EXPECT_EQ(error.fix, "give a safetensors file; if \"" + path_ +
-                             "\" is one, write or download it again");
+    EXPECT_EQ(error.fix,
+              "give a safetensors file; if \"" + path_ + "\" is one, write or download it again");
     const std::string prefix = "\"" + path_ + "\": ";
     EXPECT_EQ(error.what.substr(0, prefix.size()), prefix);
     return error.what.substr(std::min(prefix.size(), error.what.size()));

@@ -59,11 +59,11 @@ TEST_F(CudaDeviceTest, MissingDeviceIsToldApartFromNone) {
   cuda_->gpus.clear();
   const auto none = open_cuda_device(cuda_.driver(), 0);
   ASSERT_FALSE(none);
-  EXPECT_EQ(none.error().message(),
-            "diecast: no_device: the driver " +
-                std::filesystem::canonical(FakeCuda::path()).string() +
-                " (CUDA 13.0) shows no GPU\n"
-                "  fix: check nvidia-smi -L, CUDA_VISIBLE_DEVICES; or use open_host_device, --target host");
+  EXPECT_EQ(none.error().message(), "diecast: no_device: the driver " +
+                                        std::filesystem::canonical(FakeCuda::path()).string() +
+                                        " (CUDA 13.0) shows no GPU\n"
+                                        "  fix: check nvidia-smi -L, CUDA_VISIBLE_DEVICES; or use "
+                                        "open_host_device, --target host");
 }
 
 TEST_F(CudaDeviceTest, PropertyThatCannotBeReadIsAnError) {

@@ -71,9 +71,9 @@ TEST(FakeCuda, ParametersInOnePieceAreAsLongAsTheKernels) {
   cuda::LibraryHandle* library = nullptr;
   cuda::KernelHandle* kernel = nullptr;
   cuda::FunctionHandle* function = nullptr;
-  ASSERT_EQ(driver->cuLibraryLoadData(&library, image.data(), nullptr, nullptr, 0, nullptr, nullptr,
-                                      0),
-            0);
+  ASSERT_EQ(
+      driver->cuLibraryLoadData(&library, image.data(), nullptr, nullptr, 0, nullptr, nullptr, 0),
+      0);
   ASSERT_EQ(driver->cuLibraryGetKernel(&kernel, library, "k"), 0);
   ASSERT_EQ(driver->cuKernelGetFunction(&function, kernel), 0);
   std::uint64_t block[2] = {7, 9};
@@ -84,9 +84,9 @@ TEST(FakeCuda, ParametersInOnePieceAreAsLongAsTheKernels) {
   EXPECT_EQ(launch(12, 1), cuda::invalid_value);
   EXPECT_EQ(launch(16, 2), cuda::invalid_value);
   ASSERT_EQ(launch(16, 1), 0);
-  EXPECT_EQ(cuda->launches.back().arguments,
-            (std::vector<std::string>{std::string("\7\0\0\0", 4),
-                                      std::string("\11\0\0\0\0\0\0\0", 8)}));
+  EXPECT_EQ(
+      cuda->launches.back().arguments,
+      (std::vector<std::string>{std::string("\7\0\0\0", 4), std::string("\11\0\0\0\0\0\0\0", 8)}));
 }
 
 TEST(FakeCuda, CopiesBeyondAnAllocationFail) {

@@ -119,8 +119,7 @@ TEST_F(Convenience, InAContextThatItWasNotPreparedInItSaysSo) {
   EXPECT_EQ(call(*runtime, device_, x_, out), "ok");
   (void)machine_.cuda.create_context(0);
   const std::string refused = call(*runtime, device_, x_, out);
-  EXPECT_TRUE(refused.starts_with("diecast: not_resident: quantize_nvfp4_once COLS=0 "))
-      << refused;
+  EXPECT_TRUE(refused.starts_with("diecast: not_resident: quantize_nvfp4_once COLS=0 ")) << refused;
   EXPECT_TRUE(refused.ends_with(
       " is not resident on device 0 (Fake GPU) in the current context; a launch loads nothing\n"
       "  fix: call preload() in this context before the first launch"))

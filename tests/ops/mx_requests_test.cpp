@@ -36,8 +36,7 @@ TEST(MxRequests, HaveWordsOfTheirOwn) {
   std::set<std::uint64_t> all = quantizing_words<PreparedQuantizeMx::Request>();
   all.merge(quantizing_words<PreparedQuantizeMxGrouped::Request>());
   using Plain = PreparedQuantizeMx::Request;
-  all.merge(words_of(
-      Plain{DType::bf16, Format::mxfp4}, [](Plain& r) { r.scales_apart = true; }));
+  all.merge(words_of(Plain{DType::bf16, Format::mxfp4}, [](Plain& r) { r.scales_apart = true; }));
   using Grouped = PreparedQuantizeMxGrouped::Request;
   all.merge(words_of(Grouped{{DType::f16}}, [](Grouped& r) { r.described = true; }));
   EXPECT_EQ(all.size(), 11u + 11u + 1u + 1u);  // the last two sets share their plain ones

@@ -49,8 +49,8 @@ TEST(RefusedValues, NameWhoHasThem) {
                    "(a scale a row is defined by flashinfer_exact and flashinfer_fast, "));
   EXPECT_TRUE(says(refused("quantize_mx", DType::bf16, Profile::pr546),
                    "(the MX formats are defined by profiles te, torchao and modelopt)"));
-  EXPECT_TRUE(says(refused("quantize_mx_tiles", DType::bf16, Profile::modelopt),
-                   "quantize_mx has it)"));
+  EXPECT_TRUE(
+      says(refused("quantize_mx_tiles", DType::bf16, Profile::modelopt), "quantize_mx has it)"));
   EXPECT_TRUE(says(refused("quantize_mx", DType::e4m3, Profile::te), "quantize_nvfp4)"));
 }
 

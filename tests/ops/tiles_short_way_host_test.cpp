@@ -79,13 +79,13 @@ TEST_P(TilesShortWay, EqualsTheReferenceToTheBit) {
       testing::how_many(Covered::values, Covered::pairs, Covered::pairs), cases_of);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Ways, TilesShortWay,
-    ::testing::Values(Way{"one_by_one", "kOrdinary && !kTogether", true},
-                      Way{"together", "kTogether && !kStriped", true},
-                      Way{"in_pieces", "kTogether && kBoth && !kStriped", false},
-                      Way{"in_stripes", "kStriped", true}),
-    [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(Ways, TilesShortWay,
+                         ::testing::Values(Way{"one_by_one", "kOrdinary && !kTogether", true},
+                                           Way{"together", "kTogether && !kStriped", true},
+                                           Way{"in_pieces", "kTogether && kBoth && !kStriped",
+                                               false},
+                                           Way{"in_stripes", "kStriped", true}),
+                         [](const auto& info) { return info.param.name; });
 
 }  // namespace
 }  // namespace diecast

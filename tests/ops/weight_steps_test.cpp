@@ -156,8 +156,7 @@ TEST(PreparedMasterCast, ARankWithoutMemoryTellsTheOthers) {
     ASSERT_FALSE(failed) << nth;
     EXPECT_EQ(group.gathered, nth > 1 ? 1 : 0) << nth;
     EXPECT_EQ(group.reduced, 0);
-    EXPECT_EQ(failed.error().what.starts_with("rank 0: "), nth > 1)
-        << failed.error().what;
+    EXPECT_EQ(failed.error().what.starts_with("rank 0: "), nth > 1) << failed.error().what;
   }
   EXPECT_TRUE(alone.machine.cuda->launches.empty());
 }

@@ -85,7 +85,8 @@ TEST(Clone, SaysWhatEveryNameOfOursIs) {
     const std::string text = tree::text_of(name);
     for (std::size_t at = text.find("\"DIECAST_"); at != text.npos;
          at = text.find("\"DIECAST_", at + 1)) {
-      const std::size_t end = text.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_", at + 1);
+      const std::size_t end =
+          text.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_", at + 1);
       if (text[end] != '"' || text[end - 1] == '_') continue;  // a sentence, a prefix
       ++seen;
       const std::string word = text.substr(at + 1, end - at - 1);

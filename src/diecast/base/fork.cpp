@@ -2,7 +2,6 @@
 #include <diecast/base/fork.h>
 #include <pthread.h>
 
-#include <algorithm>
 #include <mutex>
 #include <vector>
 

@@ -62,8 +62,8 @@ bool refuses_writing(int result);
 bool is_compiler_identity(std::string_view text);
 
 // Whether `a` names an older compiler than `b`: "nvrtc-12.9.41" before "nvrtc-12.10.2", and before
-// both a compiler under variables that change its code ("-env..."): nobody gets its kernels in place
-// of a plain one's.
+// both a compiler under variables that change its code ("-env..."): nobody gets its kernels in
+// place of a plain one's.
 bool is_older_identity(std::string_view a, std::string_view b);
 
 std::string shard_name(const Digest& digest);  // "ab"

@@ -50,8 +50,9 @@ struct PruneLimits {
 };
 
 struct PruneResult {
-  std::uint64_t entries = 0, bytes = 0;  // found in time; bytes as the disk counts them
-  std::uint64_t removed = 0, removed_bytes = 0, temporaries = 0;
+  std::uint64_t entries = 0, bytes = 0;          // found in time; bytes as the disk counts them
+  std::uint64_t removed = 0, removed_bytes = 0;  // of old formats too, which are no entries
+  std::uint64_t temporaries = 0;
   std::uint64_t kept = 0;   // that the disk did not let go
   std::uint64_t young = 0;  // that had to go but for their age
   bool busy = false;        // another process is collecting: nothing was done

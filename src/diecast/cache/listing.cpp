@@ -1,6 +1,5 @@
 // Listing a root: every entry's head is read and checked, no payload is. Names that are not ours
 // (temporaries, what a network file system leaves) are passed over, never touched.
-#include <diecast/base/text.h>
 #include <diecast/cache/disk_cache_state.h>
 #include <diecast/cache/entry_header.h>
 #include <diecast/cache/trusted_directory.h>

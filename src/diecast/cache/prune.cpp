@@ -118,7 +118,9 @@ class Collection {
     if (!parse_temporary_name(name) && !is_entry_name(name)) return;
     if (files_.status_at(folder, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) < 0) return;
     if (!S_ISREG(status.st_mode) || now_ - status.st_mtim.tv_sec <= kOldFormatSeconds) return;
-    if (files_.unlink_at(folder, name.c_str(), 0) >= 0) ++result_.removed;
+    if (files_.unlink_at(folder, name.c_str(), 0) < 0) return;
+    ++result_.removed;
+    result_.removed_bytes += static_cast<std::uint64_t>(status.st_blocks) * 512;
   }
 
   // Folders that nothing is in, and was not in lately; one that is being filled refuses, one too

@@ -1,7 +1,6 @@
 // Finding a checkpoint's files, and holding what its index says against what they have.
 #include <diecast/base/text.h>
 #include <diecast/checkpoint/checkpoint.h>
-#include <errno.h>
 #include <fcntl.h>
 
 #include <algorithm>

@@ -4,6 +4,7 @@
 #include <diecast/launch/host_device.h>
 
 #include <cstdlib>
+#include <limits>
 
 #if defined(DIECAST_HAS_HOST_DEVICE)
 
@@ -17,8 +18,6 @@
 #include <atomic>
 #include <chrono>
 #include <cstring>
-#include <limits>
-#include <mutex>
 #include <optional>
 #include <thread>
 #include <vector>

@@ -38,7 +38,7 @@ struct AmaxOptions {
   int block = 16;               // of maxima per block: 8, 16, 32, 64 or 128
 };
 
-// x: bf16, f16, f32 or e4m3 (no transform), [rows, cols], rows may be apart. amax: f32 in device
+// x: bf16, f16, f32 or e4m3 (no transform), [rows, cols], rows may be apart. result: f32 in device
 // memory, see AmaxPer. Errors: missing_buffer, shape_mismatch, not_supported (blocks and tiles do
 // not accumulate), constraint_violated (a transform across what a maximum is of, or of e4m3; a
 // block's width for another maximum), value_not_allowed (another type or width); of preparing.

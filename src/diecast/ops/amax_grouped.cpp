@@ -82,8 +82,13 @@ Result<PreparedAmaxGrouped> PreparedAmaxGrouped::prepare(Runtime& runtime,
   const bool of_rows = request.per == AmaxPer::row;
   if (request.per == AmaxPer::block || request.per == AmaxPer::tile ||
       (of_rows && request.shared)) {
-    return Error{ErrorCode::not_supported, cat(kGroupedAmaxOp, ": maxima of rows, blocks or tiles"),
-                 "per = AmaxPer::tensor or column, or call amax for each matrix"};
+    return Error{ErrorCode::not_supported,
+                 cat(kGroupedAmaxOp, ": maxima of ",
+                     of_rows                         ? "rows"
+                     : request.per == AmaxPer::block ? "blocks"
+                                                     : "tiles"),
+                 cat("per = AmaxPer::tensor", request.shared ? " or column" : ", row or column",
+                     ", or call amax for each matrix")};
   }
   DIECAST_CHECK(check_device(device));
   Bindings bindings;

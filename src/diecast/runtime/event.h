@@ -12,11 +12,11 @@ namespace diecast {
 struct RuntimeEvent {
   enum class Kind : std::uint8_t {
     rendered,   // a specialization became a source
-    found,      // its artifact was in the disk cache
-    compiled,   // its artifact was made by a compiler (ms)
+    found,      // its artifact was in the disk cache (detail: its key)
+    compiled,   // its artifact was made by a compiler (detail: its key; ms)
     failed,     // resolving it failed (detail: the error's message)
-    published,  // its artifact got its name in the disk cache
-    loaded,     // its code became resident on a device (ms)
+    published,  // its artifact got its name in the disk cache (detail: its key)
+    loaded,     // its code became resident on a device (detail: the device; ms)
     late,       // after freeze(Late::warn) it was compiled or loaded (detail: which)
     refused,    // a device did not take its cached code: it is compiled again (detail: the error)
     pruned,     // the disk cache was brought back to its size (detail: how much)
@@ -24,7 +24,7 @@ struct RuntimeEvent {
     degraded  // a cache root is off or not written any more, or the trace (detail: why); once each
   };
   Kind kind;
-  std::string spelling;  // of the specialization; empty for pruned and degraded
+  std::string spelling;  // of the specialization; empty for pruned, ignored and degraded
   std::string detail;
   double ms = 0;
 };

@@ -4,12 +4,12 @@
 //   quantize_nvfp4 IN=bf16,f16 COLS=0,4096 ROWS=* @ sm_90a sm_100f
 #pragma once
 
+#include <diecast/base/error.h>
+#include <diecast/runtime/runtime.h>
+
 #include <span>
 #include <string_view>
 #include <vector>
-
-#include <diecast/base/error.h>
-#include <diecast/runtime/runtime.h>
 
 namespace diecast {
 

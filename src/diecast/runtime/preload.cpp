@@ -1,6 +1,5 @@
 // From artifact to resident kernel: the half of the line that may wait for a device.
 #include <diecast/base/no_throw.h>
-#include <diecast/base/text.h>
 #include <diecast/runtime/ahead.h>
 #include <diecast/runtime/runtime.h>
 #include <diecast/runtime/state.h>

@@ -2,14 +2,14 @@
 // needs them. No GPU and no driver is touched.
 #pragma once
 
+#include <diecast/base/error.h>
+#include <diecast/runtime/runtime.h>
+
 #include <cstddef>
 #include <functional>
 #include <optional>
 #include <span>
 #include <vector>
-
-#include <diecast/base/error.h>
-#include <diecast/runtime/runtime.h>
 
 namespace diecast {
 

@@ -25,11 +25,12 @@ enum Code : std::uint8_t {
 };
 
 // Each is a case of its own in evaluate: a switch inside a switch would be a second jump a step.
-#define DIECAST_OPERATIONS(X)                                                            \
-  X(negate)                                                                              \
-  X(invert)                                                                              \
-  X(multiply) X(divide) X(remainder) X(add) X(subtract) X(less) X(less_equal) X(greater) \
-      X(greater_equal) X(equal) X(not_equal) X(minimum) X(maximum) X(ceil_div) X(align_up)
+#define DIECAST_OPERATIONS(X)                                                                 \
+  X(negate)                                                                                   \
+  X(invert)                                                                                   \
+  X(multiply)                                                                                 \
+  X(divide) X(remainder) X(add) X(subtract) X(less) X(less_equal) X(greater) X(greater_equal) \
+      X(equal) X(not_equal) X(minimum) X(maximum) X(ceil_div) X(align_up)
 
 // The right value of an instruction: `operand` itself, the slot of that number, or from the stack.
 enum Right : std::uint8_t { kConstant, kFromSlot, kStack };

@@ -114,8 +114,7 @@ class Template {
   const LaunchRule& launch() const { return launch_; }
   Exchange exchange() const { return exchange_; }
   int minimum_cc() const { return minimum_cc_; }  // of `sm_80+`; 0: none but the listed ones
-  const std::vector<Target>& listed_targets() const { return listed_targets_; }  // sm_90a by itself
-  std::string targets_text() const;                                              // "host, sm_80+"
+  std::string targets_text() const;               // "host, sm_80+"
   bool supports(const Target& target) const;
   int code_line() const { return code_line_; }  // line of the file where the code begins
   std::string_view code() const;                // from that line to the end

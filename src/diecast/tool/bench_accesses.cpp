@@ -91,9 +91,9 @@ void add_tiles(const PatternTile& tile, int band, std::vector<Candidate>& out) {
                                 .set("TILE_COLS", tile.cols)
                                 .set("THREADS", tile.threads)
                                 .set("BAND", band);
-  const std::string of = cat("tiles of ", tile.rows, "x", tile.cols,
-                             band > 1 ? cat(" in bands of ", band) : std::string(), ", ",
-                             tile.threads, " threads");
+  const std::string of =
+      cat("tiles of ", tile.rows, "x", tile.cols,
+          band > 1 ? cat(" in bands of ", band) : std::string(), ", ", tile.threads, " threads");
   const auto kib = [&](int pieces) { return cat(pieces * tile.threads * 64 / 1024, " KiB"); };
   for (const int together : {1, 2}) {
     out.push_back({Kind::direct, kTiles, cat("direct: ", of, ", ", kib(together), " read together"),
@@ -112,8 +112,12 @@ std::vector<KernelArgument> arguments_of(const Specialization& one, const Access
                                          const Accesses::Buffers& at) {
   if (accesses.columns) {
     const auto bytes = [](const void* at) { return KernelArgument::tensor(DType::u8, at); };
-    return {bytes(at.from), bytes(at.to), bytes(at.to_scales), bytes(at.to_columns),
-            bytes(at.to_column_scales), KernelArgument::size(accesses.rows),
+    return {bytes(at.from),
+            bytes(at.to),
+            bytes(at.to_scales),
+            bytes(at.to_columns),
+            bytes(at.to_column_scales),
+            KernelArgument::size(accesses.rows),
             KernelArgument::size(accesses.row_units * accesses.read / 2)};
   }
   const std::int64_t shares = accesses.read / one.number("READ");

@@ -65,8 +65,8 @@ Result<void> add_gpu_options(GpuBench& bench) {
   }
   DIECAST_TRY(const auto* const state, seed_and_offset(bench));
   DIECAST_TRY(const auto rounded, rowwise_call(bench, out, FourOverSix::off, state));
-  DIECAST_CHECK(bench.against("quantize_nvfp4 bf16, stochastic rounding", "without", 1.5, plain,
-                              rounded));
+  DIECAST_CHECK(
+      bench.against("quantize_nvfp4 bf16, stochastic rounding", "without", 1.5, plain, rounded));
   DIECAST_TRY(const auto columns, columnwise_call(bench, TransformedSides::none));
   DIECAST_TRY(const auto transformed, columnwise_call(bench, TransformedSides::columnwise));
   return bench.against("quantize_nvfp4_tiles bf16, columns, transformed", "without", 1.5, columns,

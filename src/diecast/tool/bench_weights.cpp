@@ -83,8 +83,8 @@ Result<void> measure_copy(Share& share, std::size_t bytes) {
   DIECAST_TRY(const BenchMemory a, BenchMemory::allocate(share.device, bytes));
   DIECAST_TRY(const BenchMemory b, BenchMemory::allocate(share.device, bytes));
   DIECAST_TRY(const double ms, median_ms(*share.device, share.stream, kCastRepeats, [&] {
-    return share.device->copy_on_device(a.data(), b.data(), bytes, share.stream);
-  }));
+                return share.device->copy_on_device(a.data(), b.data(), bytes, share.stream);
+              }));
   share.copy_bytes_a_ms = 2.0 * static_cast<double>(bytes) / ms;
   return {};
 }

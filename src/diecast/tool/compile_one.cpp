@@ -3,7 +3,6 @@
 #include <diecast/base/process.h>
 #include <diecast/runtime/isolated_compile.h>
 #include <diecast/tool/command.h>
-#include <diecast/tool/console.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <diecast/base/error.h>
-#include <diecast/checkpoint/plan.h>
 #include <diecast/checkpoint/checkpoint.h>
+#include <diecast/checkpoint/plan.h>
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>

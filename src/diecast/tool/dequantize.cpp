@@ -1,8 +1,6 @@
 // diecast dequantize IN OUT: what `quantize` wrote, back to floating point.
-#include <diecast/base/text.h>
 #include <diecast/checkpoint/plan.h>
 #include <diecast/tool/command.h>
-#include <diecast/tool/console.h>
 #include <diecast/tool/conversion.h>
 
 namespace diecast::tool {

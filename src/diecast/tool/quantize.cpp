@@ -1,12 +1,8 @@
 // diecast quantize IN OUT: a checkpoint's weights to NVFP4, planned from the header alone.
-#include <diecast/base/text.h>
-#include <diecast/checkpoint/convert.h>
-#include <diecast/checkpoint/kernels.h>
 #include <diecast/checkpoint/plan.h>
 #include <diecast/tool/command.h>
 #include <diecast/tool/console.h>
 #include <diecast/tool/conversion.h>
-#include <diecast/tool/devices.h>
 
 #include <nlohmann/json.hpp>
 

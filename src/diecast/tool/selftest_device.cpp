@@ -152,8 +152,8 @@ class Probe {
     add("making resident on a busy GPU", cat("making it resident ", residency.text(), ", ",
                                              fixed(kBusyMs, 0), " ms of work being under way"));
     add("another thread's launch meanwhile",
-        cat("a launch of resident code by another thread took ",
-            fixed(median(beside), 3), " ms at the median"));
+        cat("a launch of resident code by another thread took ", fixed(median(beside), 3),
+            " ms at the median"));
     rely("residency", resident,
          resident ? "code that was made resident is loaded before its first launch"
                   : "code that was made resident is not loaded before its first launch");

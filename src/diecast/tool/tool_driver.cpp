@@ -35,8 +35,7 @@ Result<void> ToolDriver::check(cuda::Result code, const char* function, const ch
 }
 
 Result<ReplayedGraph> ReplayedGraph::capture(const ToolDriver& driver, Stream stream,
-                                             const std::function<Result<void>()>& calls,
-                                             int mode) {
+                                             const std::function<Result<void>()>& calls, int mode) {
   ReplayedGraph out(driver, stream);
   auto* const native = static_cast<cuda::StreamHandle*>(stream.handle);
   DIECAST_CHECK(driver.check(driver.cuStreamBeginCapture_v2(native, mode), "cuStreamBeginCapture",

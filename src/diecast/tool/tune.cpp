@@ -15,7 +15,6 @@
 #include <diecast/tool/tune_sizes.h>
 
 #include <algorithm>
-#include <optional>
 
 namespace diecast::tool {
 namespace {

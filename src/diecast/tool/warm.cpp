@@ -10,7 +10,6 @@
 #include <diecast/tool/open_runtime.h>
 #include <diecast/tool/outcomes.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 namespace diecast::tool {

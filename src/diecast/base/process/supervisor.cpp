@@ -1,6 +1,5 @@
 // Supervisor and program up to its exec: they share our memory and make system calls alone.
 #include <diecast/base/process/supervisor.h>
-#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>

@@ -30,8 +30,8 @@ Result<void> expect_blocks(CaseReplay& replay, const std::string& prefix,
 Result<void> expect_blocks_and_scale_2(CaseReplay& replay, const std::string& prefix,
                                        const Nvfp4VectorInput& input) {
   DIECAST_TRY(const auto got, replay.kernels().quantize_nvfp4(input));
-  const float scale_2[] = {decode_scale({input.profile, input.four_over_six, input.e4m3_bound},
-                                        got.amax[0])};
+  const float scale_2[] = {
+      decode_scale({input.profile, input.four_over_six, input.e4m3_bound}, got.amax[0])};
   DIECAST_CHECK(replay.expect(prefix + "scale_2", std::span(scale_2)));
   return expect_blocks(replay, prefix, got);
 }

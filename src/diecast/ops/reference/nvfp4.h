@@ -46,7 +46,7 @@ Block flashinfer_dsl_block(const Sixteen& x, float block_amax, float global,
 
 // The numbers themselves, from an amax.
 float four_over_six_encode_scale(float amax, int bound);
-float pr546_encode_scale(float amax);  // 0 stands for an amax of 0: all bytes and codes are 0
+float pr546_encode_scale(float amax);   // 0 stands for an amax of 0: all bytes and codes are 0
 float te_ref_encode_scale(float amax);  // the largest float for an amax of 0
 float modelopt_scale_2(float amax, int bound);
 float torchao_per_tensor_scale(float amax);

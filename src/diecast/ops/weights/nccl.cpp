@@ -7,7 +7,7 @@
 namespace diecast {
 namespace {
 
-constexpr int kInProgress = 7;  // ncclInProgress, since 2.14
+constexpr int kInProgress = 7;                     // ncclInProgress, since 2.14
 constexpr int kUint8 = 1, kFloat32 = 7, kMax = 2;  // ncclUint8, ncclFloat32, ncclMax
 
 struct NcclApi {
