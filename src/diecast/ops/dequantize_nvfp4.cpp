@@ -146,12 +146,8 @@ Result<void> PreparedDequantizeNvfp4::launch(const Tensor& packed, const Tensor&
                                              const float* factor, const Tensor& out,
                                              Stream stream) const {
   const KernelArgument arguments[] = {
-      tensor_argument(packed),
-      tensor_argument(scale),
-      KernelArgument::tensor(DType::f32, const_cast<float*>(factor)),
-      tensor_argument(out),
-      rows_argument(out),
-      cols_argument(out)};
+      tensor_argument(packed), tensor_argument(scale), KernelArgument::tensor(DType::f32, factor),
+      tensor_argument(out),    rows_argument(out),     cols_argument(out)};
   return kernel_->launch(arguments, stream);
 }
 

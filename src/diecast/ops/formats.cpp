@@ -29,6 +29,10 @@ std::string_view profile_name(Profile profile) {
 
 bool ignores_nan(Profile profile) { return profile == Profile::te || profile >= Profile::te_fast; }
 
+bool takes_half_bound(Profile profile) {
+  return profile == Profile::te || profile == Profile::modelopt;
+}
+
 bool is_four_bit(Format format) { return format == Format::nvfp4 || format == Format::mxfp4; }
 
 int scale_tile_rows(ScaleLayout layout) {

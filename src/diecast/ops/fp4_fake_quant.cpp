@@ -116,9 +116,7 @@ Result<std::optional<PreparedAmax>> amax_for(Runtime& runtime,
   return amax;
 }
 
-KernelArgument floats(const float* data) {
-  return KernelArgument::tensor(DType::f32, const_cast<float*>(data));
-}
+KernelArgument floats(const float* data) { return KernelArgument::tensor(DType::f32, data); }
 
 }  // namespace
 

@@ -17,11 +17,6 @@ KernelArgument gemm_bias(const GemmNvfp4Options& options) {
                       : KernelArgument::tensor(DType::f32, nullptr);
 }
 
-// What is left of both global scales when the amaxes are taken out.
-KernelArgument gemm_unit(const QuantizedTensor& a, const QuantizedTensor& b) {
-  return KernelArgument::scalar(1.0f / static_cast<float>(36 * a.e4m3_bound * b.e4m3_bound));
-}
-
 constexpr std::string_view kColumns[] = {"none", "of_b", "of_both"};
 
 }  // namespace

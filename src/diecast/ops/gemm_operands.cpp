@@ -224,6 +224,10 @@ GemmOperand operand_b(const QuantizedTensor& b, std::string_view layout) {
   return {"b", b, layout.starts_with('N')};
 }
 
+KernelArgument gemm_unit(const QuantizedTensor& a, const QuantizedTensor& b) {
+  return KernelArgument::scalar(1.0f / static_cast<float>(36 * a.e4m3_bound * b.e4m3_bound));
+}
+
 Result<void> check_gemm(const QuantizedTensor& a, const QuantizedTensor& b, const Tensor& out,
                         const GemmNvfp4Options& options) {
   DIECAST_CHECK(check_letters(options.layout));

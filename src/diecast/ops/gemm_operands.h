@@ -26,6 +26,9 @@ GemmOperand operand_b(const QuantizedTensor& b, std::string_view layout);
 bool is_wide(const QuantizedTensor& a, const QuantizedTensor& b, std::string_view layout);
 bool is_wide(const QuantizedGroup& a, const QuantizedGroup& b, std::string_view layout);
 
+// What is left of both global scales when the amaxes are taken out: f32.
+KernelArgument gemm_unit(const QuantizedTensor& a, const QuantizedTensor& b);
+
 // The errors of gemm_nvfp4 and gemm_nvfp4_grouped, those of preparing aside.
 Result<void> check_gemm(const QuantizedTensor& a, const QuantizedTensor& b, const Tensor& out,
                         const GemmNvfp4Options& options);

@@ -8,7 +8,7 @@ namespace diecast {
 namespace {
 
 bool plain_bound(Profile profile, int bound) {
-  return bound == 448 || (bound == 256 && (profile == Profile::te || profile == Profile::modelopt));
+  return bound == 448 || (bound == 256 && takes_half_bound(profile));
 }
 
 bool plain_block(const QuantizedTensor& tensor) {

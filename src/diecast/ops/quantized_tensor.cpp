@@ -83,8 +83,7 @@ Result<void> check_block(const QuantizedTensor& tensor) {
     return Error{ErrorCode::value_not_allowed, cat("e4m3_bound = ", tensor.e4m3_bound),
                  "e4m3_bound = 448 or 256"};
   }
-  const bool half_bound = tensor.profile == Profile::te || tensor.profile == Profile::modelopt;
-  if (nvfp4 && tensor.e4m3_bound == 256 && !half_bound) {
+  if (nvfp4 && tensor.e4m3_bound == 256 && !takes_half_bound(tensor.profile)) {
     return Error{ErrorCode::not_supported,
                  cat("e4m3_bound = 256 under profile ", profile_name(tensor.profile)),
                  "e4m3_bound = 448, or profile te (four over six) or modelopt"};

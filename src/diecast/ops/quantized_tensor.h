@@ -28,8 +28,9 @@ enum class Profile : std::uint8_t {
 std::string_view format_name(Format format);
 std::string_view layout_name(ScaleLayout layout);
 std::string_view profile_name(Profile profile);
-bool ignores_nan(Profile profile);  // in its NVFP4 amaxes; the others keep it
-bool is_four_bit(Format format);    // two codes a byte
+bool ignores_nan(Profile profile);       // in its NVFP4 amaxes; the others keep it
+bool takes_half_bound(Profile profile);  // an e4m3_bound of 256
+bool is_four_bit(Format format);         // two codes a byte
 // Rows and scale columns of a layout's tile; the scale matrix is padded to whole tiles.
 int scale_tile_rows(ScaleLayout layout);
 int scale_tile_cols(ScaleLayout layout);

@@ -44,10 +44,6 @@ bool skip_partial_blocks(CaseReplay& replay) {
   return true;
 }
 
-}  // namespace
-
-namespace {
-
 // Turns the sign over that the codes of x's -0 have, along its rows or its columns.
 void turn_signs_of_zeros(const Nvfp4VectorInput& in, bool of_columns,
                          std::vector<std::uint8_t>& codes) {

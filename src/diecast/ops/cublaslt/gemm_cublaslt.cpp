@@ -73,10 +73,6 @@ Result<void> check_taken(const Device& device, const QuantizedTensor& a, const Q
 
 KernelArgument floats_of(const void* data) { return KernelArgument::tensor(DType::f32, data); }
 
-KernelArgument unit_of(const QuantizedTensor& a, const QuantizedTensor& b) {
-  return KernelArgument::scalar(1.0f / static_cast<float>(36 * a.e4m3_bound * b.e4m3_bound));
-}
-
 // What cuBLASLt is told of a product whose operands and scratch have been checked.
 cublaslt::Product told(const PreparedGemmCublaslt::Request& request, const GemmOperand& a,
                        const GemmOperand& b, const Tensor& out, const GemmNvfp4Options& options) {
@@ -224,7 +220,7 @@ Result<void> PreparedGemmCublaslt::run(const QuantizedTensor& a, const Quantized
   const KernelArgument alpha = KernelArgument::scalar(options.alpha);
   if (factor_ != nullptr) {
     const KernelArgument arguments[] = {
-        a_amax, b_amax, floats_of(product.alpha), KernelArgument::size(1), alpha, unit_of(a, b)};
+        a_amax, b_amax, floats_of(product.alpha), KernelArgument::size(1), alpha, gemm_unit(a, b)};
     DIECAST_CHECK(factor_->launch(arguments, stream));
   }
   DIECAST_CHECK(device_->in_context([&] { return described.multiply(context_, stream.handle); }));
@@ -239,7 +235,7 @@ Result<void> PreparedGemmCublaslt::run(const QuantizedTensor& a, const Quantized
       rows_argument(out),
       cols_argument(out),
       alpha,
-      unit_of(a, b)};
+      gemm_unit(a, b)};
   return finish_->launch(arguments, stream);
 }
 
