@@ -141,5 +141,22 @@ TEST(Result, MovesAValueThatCannotBeCopied) {
   EXPECT_EQ(*pass(), 7);
 }
 
+Result<void> checked_if(bool asked, bool& otherwise) {
+  if (asked)
+    DIECAST_CHECK(Result<void>());
+  else
+    otherwise = true;
+  return {};
+}
+
+// An `else` behind a check is its `if`'s, as behind any statement.
+TEST(Result, ACheckTakesNoElse) {
+  bool otherwise = false;
+  EXPECT_TRUE(checked_if(true, otherwise));
+  EXPECT_FALSE(otherwise);
+  EXPECT_TRUE(checked_if(false, otherwise));
+  EXPECT_TRUE(otherwise);
+}
+
 }  // namespace
 }  // namespace diecast

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ops/device_buffer.h"
 #include "ops/host_device_test.h"
 #include "ops/test_runtime.h"
 #include "ops/weight_group.h"
@@ -13,6 +14,7 @@
 namespace diecast {
 namespace {
 
+using variants::DeviceBuffer;
 using weights_test::Bounds;
 using weights_test::GroupCast;
 using weights_test::Model;

@@ -134,6 +134,8 @@ class [[nodiscard]] Result<void> {
   declaration = *std::move(DIECAST_JOIN(try_, __LINE__))
 
 // DIECAST_CHECK(f()): go on, or return the error of f() (a Result<void>) from this function.
-#define DIECAST_CHECK(...)                                           \
-  if (auto check_result = (__VA_ARGS__); !check_result) [[unlikely]] \
-  return std::move(check_result).error()
+#define DIECAST_CHECK(...)                                             \
+  do {                                                                 \
+    if (auto check_result = (__VA_ARGS__); !check_result) [[unlikely]] \
+      return std::move(check_result).error();                          \
+  } while (false)
