@@ -38,6 +38,14 @@ class TunerTest : public ::testing::Test {
     return out;
   }
   static Bindings bf16() { return Bindings().set("IN", DType::bf16); }
+  static TuneRequest eight_rows() {
+    TuneRequest request;
+    request.name = "k";
+    request.bindings = bf16();
+    request.sizes = {{{"rows", 8}, {"cols", 64}}};
+    request.samples = 3;
+    return request;
+  }
   std::string spelling(Runtime& runtime, const Bindings& bindings = bf16()) {
     return runtime.specialize_for("k", bindings, *device_).value().spelling();
   }
@@ -150,11 +158,8 @@ TEST_F(TunerTest, TheDigestOfSelectionsIsTheSameInAnyOrder) {
 
 TEST_F(TunerTest, TimesEveryConfigurationAndTellsEach) {
   const auto engine = runtime();
-  TuneRequest request;
-  request.name = "k";
-  request.bindings = bf16();
-  request.sizes = {{{"rows", 8}, {"cols", 64}}, {{"rows", 64}, {"cols", 64}}};
-  request.samples = 3;
+  TuneRequest request = eight_rows();
+  request.sizes.push_back({{"rows", 64}, {"cols", 64}});
   std::vector<std::string> order;
   request.on_record = [&](const TuningRecord& one) -> Result<void> {
     order.push_back(one.tunes);
@@ -184,32 +189,24 @@ TEST_F(TunerTest, TimesEveryConfigurationAndTellsEach) {
   EXPECT_EQ(held[0].tunes, "THREADS=128 waves=1");
 }
 
-// A configuration whose bytes are others, or that the caller's check or a limit refuses, never
-// wins.
 TEST_F(TunerTest, TakesOneSampleOrMore) {
-  const auto engine = runtime();
-  TuneRequest request;
-  request.name = "k";
-  request.bindings = bf16();
-  request.sizes = {{{"rows", 1}, {"cols", 16}}};
+  TuneRequest request = eight_rows();
   request.samples = 0;
-  const auto none = engine->tune(request, machine_.cuda.device());
+  const auto none = runtime()->tune(request, device_);
   ASSERT_FALSE(none);
   EXPECT_EQ(none.error().message(),
             "diecast: invalid_argument: 0 samples of a launch\n  fix: take one or more");
 }
 
+// A configuration whose bytes are others, or that the caller's check or a limit refuses, never
+// wins.
 TEST_F(TunerTest, WhatIsNotEqualToTheDefaultIsNotTimed) {
   machine_.cuda->on_launch = [](const FakeLaunch& launch, void** parameters) {
     auto* const y = *static_cast<std::uint8_t**>(parameters[1]);
     y[5] = launch.block[0] == 128 ? 1 : 2;
   };
   const auto engine = runtime();
-  TuneRequest request;
-  request.name = "k";
-  request.bindings = bf16();
-  request.sizes = {{{"rows", 8}, {"cols", 64}}};
-  request.samples = 3;
+  TuneRequest request = eight_rows();
   request.check = [](const TunedRun& run) -> Result<void> {
     if (run.arguments.size() == 4 && run.specialization.number("waves") != 16) return {};
     return Error{ErrorCode::invalid_argument, "not this one", "none"};
@@ -227,11 +224,8 @@ TEST_F(TunerTest, WhatIsNotEqualToTheDefaultIsNotTimed) {
 TEST_F(TunerTest, AConfigurationThatFailsIsAnOutcomeAndADefaultThatFailsIsAnError) {
   machine_.nvrtc.set("FAIL", "");
   const auto engine = runtime();
-  TuneRequest request;
-  request.name = "k";
-  request.bindings = bf16().set("waves", 4);
-  request.sizes = {{{"rows", 8}, {"cols", 64}}};
-  request.samples = 3;
+  TuneRequest request = eight_rows();
+  request.bindings.set("waves", 4);
   const auto loads = machine_.cuda->count("cuLibraryLoadData");
   machine_.cuda->fail["cuLibraryLoadData"][loads + 2] = 2;
   const auto records = engine->tune(request, device_).value();

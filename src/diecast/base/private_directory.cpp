@@ -14,7 +14,7 @@ namespace diecast {
 namespace {
 
 constexpr std::string_view kPrefix = "diecast-", kRandom = "XXXXXX";
-constexpr std::string_view kLock = "/in-use";  // held while the folder is
+constexpr std::string_view kLock = "in-use";  // held while the folder is
 
 bool may_be_ours(FileSystem& files, int base, const std::string& name) {
   struct stat status;
@@ -25,7 +25,8 @@ bool may_be_ours(FileSystem& files, int base, const std::string& name) {
 // Made an hour ago or longer, without the lock that is made next.
 bool was_never_used(FileSystem& files, int base, const std::string& name) {
   struct stat status;
-  return files.status_at(base, cat(name, kLock).c_str(), &status, AT_SYMLINK_NOFOLLOW) == -ENOENT &&
+  return files.status_at(base, cat(name, '/', kLock).c_str(), &status, AT_SYMLINK_NOFOLLOW) ==
+             -ENOENT &&
          files.status_at(base, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) >= 0 &&
          files.now_seconds() - status.st_mtim.tv_sec >= 3600;
 }
@@ -46,7 +47,7 @@ void remove_leftovers(FileSystem& files, const std::string& base) {
     const Descriptor inside(  // a path of two parts would ask the kernel for openat2
         files,
         files.open_at(folder.number(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0));
-    if (inside && is_left_over(files, inside.number(), std::string(kLock.substr(1))))
+    if (inside && is_left_over(files, inside.number(), std::string(kLock)))
       std::filesystem::remove_all(cat(base, '/', name), ignored);
     else if (was_never_used(files, folder.number(), name))
       files.unlink_at(folder.number(), name.c_str(), AT_REMOVEDIR);  // only if it is empty
@@ -69,7 +70,7 @@ Result<PrivateDirectory> PrivateDirectory::make() {
   std::string path = cat(base, '/', kPrefix, kRandom);
   if (::mkdtemp(path.data()) == nullptr) return refused("make a directory like", path, -errno);
   PrivateDirectory out(path);
-  const std::string lock = cat(path, kLock);
+  const std::string lock = cat(path, '/', kLock);
   const int file = files.open_at(AT_FDCWD, lock.c_str(), O_RDWR | O_CREAT | O_EXCL, 0600);
   if (file < 0) return refused("make", lock, file);
   out.lock_ = Descriptor(files, file);

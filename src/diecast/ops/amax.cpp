@@ -4,17 +4,17 @@
 
 namespace diecast {
 
+std::string_view amax_per_name(AmaxPer per) {
+  constexpr std::string_view names[] = {"tensor", "row", "column", "block", "tile"};
+  return names[static_cast<std::size_t>(per)];
+}
+
 std::string_view amax_transform_name(AmaxTransform transform) {
   constexpr std::string_view names[] = {"none", "row", "column"};
   return names[static_cast<std::size_t>(transform)];
 }
 
 namespace {
-
-std::string_view per_name(AmaxPer per) {
-  constexpr std::string_view names[] = {"tensor", "row", "column", "block", "tile"};
-  return names[static_cast<std::size_t>(per)];
-}
 
 // Whether maxima of many blocks of threads meet in one entry.
 bool meets(AmaxPer per) { return per != AmaxPer::block && per != AmaxPer::tile; }
@@ -50,7 +50,8 @@ Result<PreparedAmax> PreparedAmax::prepare(Runtime& runtime, const std::shared_p
   Bindings bindings;
   bindings.set("COLS", request.cols).set("IN", request.in);
   bindings.set("ROWS", rows_class_name(request.rows));
-  bindings.set("PER", per_name(request.per)).set("RHT", amax_transform_name(request.transform));
+  bindings.set("PER", amax_per_name(request.per))
+      .set("RHT", amax_transform_name(request.transform));
   bindings.set("BLOCK", request.block);
   bindings.set("NANS", request.nans == AmaxNans::ignore ? "ignore" : "propagate");
   bindings.set("SIGN_MASK", request.transform == AmaxTransform::none ? 0 : request.sign_mask);
@@ -73,7 +74,7 @@ Result<void> PreparedAmax::run(const Tensor& x, float* result, bool accumulate,
   DIECAST_CHECK(check_maxima(kName, "result", result, count));
   if (accumulate && !meets(per)) {
     return Error{ErrorCode::not_supported,
-                 cat("amax: maxima of one ", per_name(per), " each do not accumulate"),
+                 cat("amax: maxima of one ", amax_per_name(per), " each do not accumulate"),
                  "accumulate = false, or maxima per tensor, row or column"};
   }
   if (!accumulate && meets(per)) DIECAST_CHECK(clear(result, count, stream));

@@ -26,7 +26,9 @@ enum class AmaxNans : std::uint8_t { ignore, propagate };
 // columns, rounded to x's type.
 enum class AmaxTransform : std::uint8_t { none, row, column };
 
-std::string_view amax_transform_name(AmaxTransform transform);  // as the templates spell it
+// As the templates spell them.
+std::string_view amax_per_name(AmaxPer per);
+std::string_view amax_transform_name(AmaxTransform transform);
 
 struct AmaxOptions {
   AmaxPer per = AmaxPer::tensor;

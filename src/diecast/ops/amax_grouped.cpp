@@ -42,10 +42,6 @@ Result<void> check_matrices(std::span<const Tensor> matrices) {
   return {};
 }
 
-std::string_view maximum_of(AmaxPer per) {
-  return per == AmaxPer::row ? "row" : per == AmaxPer::column ? "column" : "tensor";
-}
-
 // Of one member, or of a group's, in a side's amax.
 std::int64_t count_of(AmaxPer per, std::int64_t members, std::int64_t rows, std::int64_t cols) {
   return per == AmaxPer::row ? rows : members * (per == AmaxPer::column ? cols : 1);
@@ -83,10 +79,7 @@ Result<PreparedAmaxGrouped> PreparedAmaxGrouped::prepare(Runtime& runtime,
   if (request.per == AmaxPer::block || request.per == AmaxPer::tile ||
       (of_rows && request.shared)) {
     return Error{ErrorCode::not_supported,
-                 cat(kGroupedAmaxOp, ": maxima of ",
-                     of_rows                         ? "rows"
-                     : request.per == AmaxPer::block ? "blocks"
-                                                     : "tiles"),
+                 cat(kGroupedAmaxOp, ": maxima of ", amax_per_name(request.per), "s"),
                  cat("per = AmaxPer::tensor", request.shared ? " or column" : ", row or column",
                      ", or call amax for each matrix")};
   }
@@ -95,7 +88,7 @@ Result<PreparedAmaxGrouped> PreparedAmaxGrouped::prepare(Runtime& runtime,
   bindings.set("COLS", request.cols).set("IN", request.in);
   bindings.set("ROWS", request.rows == RowsClass::any ? "any" : "apart");
   bindings.set("GROUP", request.shared ? "list" : "members");
-  bindings.set("PER", maximum_of(request.per));
+  bindings.set("PER", amax_per_name(request.per));
   bindings.set("NANS", request.nans == AmaxNans::ignore ? "ignore" : "propagate");
   bindings.set("RHT", amax_transform_name(request.transform));
   bindings.set("SIGN_MASK", int{request.sign_mask});
@@ -157,7 +150,7 @@ Result<void> PreparedAmaxGrouped::check_sides(const QuantizedTensor& out, AmaxSi
   const AmaxSides only = request_.per == AmaxPer::row ? AmaxSides::rowwise : AmaxSides::columnwise;
   if (out.row_scaled == of_lines && (!of_lines || sides == only)) return {};
   return Error{ErrorCode::not_supported,
-               cat(kGroupedAmaxOp, ": prepared for one maximum a ", maximum_of(request_.per),
+               cat(kGroupedAmaxOp, ": prepared for one maximum a ", amax_per_name(request_.per),
                    ", asked for others of outputs with row_scaled = ", out.row_scaled),
                "a maximum a row belongs to row-scaled rowwise outputs, one a column to row-scaled "
                "columnwise ones"};

@@ -3,7 +3,6 @@
 #include <diecast/ops/dequantize_nvfp4.h>
 
 #include <bit>
-#include <limits>
 
 namespace diecast {
 namespace {
@@ -48,8 +47,7 @@ Result<void> check_fp4_options(const Fp4DequantizeOptions& options) {
 
 // In whole tiles; at most 2^63 - 1.
 std::int64_t padded_to_tiles(std::int64_t count, int tile) {
-  return checked_product(ceil_div(count, tile), tile)
-      .value_or(std::numeric_limits<std::int64_t>::max());
+  return capped_product(ceil_div(count, tile), tile);
 }
 
 // Codes and scales of out, or of its transpose, as the request has them read.

@@ -2,8 +2,6 @@
 #include <diecast/base/text.h>
 #include <diecast/ops/gemm_operands.h>
 
-#include <limits>
-
 namespace diecast {
 namespace {
 
@@ -253,8 +251,7 @@ Result<void> check_gemm(const QuantizedGroup& a, const QuantizedGroup& b, const 
                  "gemm_nvfp4 of each member"};
   }
   const bool of_rows = options.layout == "NT", of_columns = options.layout == "NN";
-  const std::int64_t most_rows = checked_product(ceil_div(a.whole.rows(), 16), 16)
-                                     .value_or(std::numeric_limits<std::int64_t>::max());
+  const std::int64_t most_rows = capped_product(ceil_div(a.whole.rows(), 16), 16);
   const QuantizedTensor one_a = of_rows ? as_member(a, most_rows) : a.whole;
   const QuantizedTensor one_b = of_rows      ? as_member(b, most_rows)
                                 : of_columns ? as_member(b, a.whole.cols())

@@ -102,8 +102,7 @@ Result<void> check_buffers(const QuantizedGroup& group) {
               scale_span_bytes(whole, whole.rowwise, rows.rowwise_scale,
                                ceil_div(whole.cols(), block), rowwise.scale_bytes));
   const bool in_order = !is_four_bit(whole.format);  // as of one tensor
-  const std::int64_t lines = checked_product(rows.members, whole.cols())
-                                 .value_or(std::numeric_limits<std::int64_t>::max());
+  const std::int64_t lines = capped_product(rows.members, whole.cols());
   DIECAST_TRY(columnwise.scale_bytes,
               scale_span_bytes(
                   whole, whole.columnwise, in_order ? rows.columnwise_scale / block : lines,

@@ -4,7 +4,6 @@
 #include <diecast/ops/tensor.h>
 
 #include <algorithm>
-#include <limits>
 
 namespace diecast {
 
@@ -19,8 +18,7 @@ Shape::Shape(std::span<const std::int64_t> dimensions)
 std::int64_t Shape::leading() const {
   std::int64_t product = 1;
   for (int i = 0; i < std::min(rank, kMaxRank) - 1; ++i) {
-    product = checked_product(product, dims[static_cast<std::size_t>(i)])
-                  .value_or(std::numeric_limits<std::int64_t>::max());
+    product = capped_product(product, dims[static_cast<std::size_t>(i)]);
   }
   return product;
 }

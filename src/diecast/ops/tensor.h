@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdint>
 #include <initializer_list>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -29,6 +30,11 @@ inline std::optional<std::int64_t> checked_product(std::int64_t a, std::int64_t 
 // a / b, rounded up, for a of 0 or more; does not overflow.
 constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
   return a / b + (a % b != 0 ? 1 : 0);
+}
+
+// The same, or 2^63 - 1 when it does not fit: more than any buffer has.
+inline std::int64_t capped_product(std::int64_t a, std::int64_t b) {
+  return checked_product(a, b).value_or(std::numeric_limits<std::int64_t>::max());
 }
 
 // Dimensions, outermost first. Leading dimensions flatten to rows; the last one is the columns.

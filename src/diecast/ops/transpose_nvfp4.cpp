@@ -9,6 +9,9 @@ std::uintptr_t past_word(const void* address) {
   return reinterpret_cast<std::uintptr_t>(address) % 4;
 }
 
+// Whether rows of so many codes, padded, are whole words of 8.
+bool is_whole_words(std::int64_t codes, int pad) { return ceil_div(codes, pad) * pad % 8 == 0; }
+
 Result<void> check_matrix(const QuantizedTensor& x) {
   constexpr std::string_view kOp = PreparedTransposeNvfp4::kName;
   DIECAST_CHECK(x.refuse_row_scaled(kOp, "x"));
@@ -56,10 +59,8 @@ Result<void> PreparedTransposeCodes::run(const void* codes, std::int64_t rows, s
                  "pass the addresses of both matrices"};
   }
   // Of a single row the launch does not see where the next one would begin.
-  const auto whole = [&](std::int64_t count) {
-    return ceil_div(count, request_.pad) * request_.pad % 8 == 0;
-  };
-  if (request_.whole_words && bytes > 0 && !(whole(rows) && whole(cols))) {
+  if (request_.whole_words && bytes > 0 &&
+      !(is_whole_words(rows, request_.pad) && is_whole_words(cols, request_.pad))) {
     return Error{
         ErrorCode::misaligned,
         cat("transpose_codes: rows of a ", rows, "x", cols, " matrix or its transpose, padded to ",
@@ -79,7 +80,7 @@ Result<void> transpose_codes(Runtime& runtime, const void* codes, std::int64_t r
   PreparedTransposeCodes::Request request;
   request.pad = pad;
   request.whole_words = past_word(codes) == 0 && past_word(transposed) == 0 &&
-                        (pad % 8 == 0 || (rows % 8 == 0 && cols % 8 == 0));
+                        is_whole_words(rows, pad) && is_whole_words(cols, pad);
   DIECAST_TRY(const auto prepared,
               prepared_once<PreparedTransposeCodes>(runtime, device, request, stream));
   return prepared->run(codes, rows, cols, transposed, stream);

@@ -2,8 +2,6 @@
 #include <diecast/base/text.h>
 #include <diecast/ops/weights/checks.h>
 
-#include <limits>
-
 namespace diecast {
 namespace {
 
@@ -164,10 +162,8 @@ Result<std::vector<ShardedWeight>> sharded_weights(const WeightFamily& family,
   for (std::size_t i = 0; i < model_weights.size(); ++i) {
     const std::string name = cat("weight ", i);
     const Tensor& shard = master_shards[i];
-    const std::int64_t count = shard.data == nullptr
-                                   ? 0
-                                   : checked_product(shard.rows(), shard.cols())
-                                         .value_or(std::numeric_limits<std::int64_t>::max());
+    const std::int64_t count =
+        shard.data == nullptr ? 0 : capped_product(shard.rows(), shard.cols());
     ShardedWeight own{model_weights[i],
                       shard.data,
                       {},

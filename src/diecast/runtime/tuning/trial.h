@@ -43,12 +43,13 @@ class Trial {
   std::vector<KernelArgument> arguments_;
 };
 
-// What a launch of these arguments takes: the median of several samples and the span of their
-// quartiles. The kernel must be resident. Errors: invalid_argument (no samples), those of a launch.
+// What a launch takes: the median of several samples and the span of their quartiles.
 struct LaunchTime {
   std::int64_t ns = 0, spread = 0, samples = 0;  // spread: thousandths of the median
 };
+// Errors: invalid_argument (no samples).
 Result<void> check_samples(int samples);
+// The kernel must be resident. Errors: those of check_samples() and of a launch.
 Result<LaunchTime> time_launch(const Kernel& kernel, std::span<const KernelArgument> arguments,
                                const LaunchTunes& tunes, int samples);
 
