@@ -147,6 +147,37 @@ TEST(Plan, LastDimensionThatIsNoMultipleOfSixteenIsCopiedAndNotedOrAnErrorWhenSt
   EXPECT_TRUE(plan_quantize(header, options));
 }
 
+TEST(Plan, MatricesOfOtherNamesAreCopiedAndNotedOrAnErrorWhenStrict) {
+  const std::string experts = "model.layers.0.mlp.experts.gate_up_proj";
+  const auto header = header_of({{experts, StoredDType::bf16, {4, 64, 128}},
+                                 {"a.A_log", StoredDType::f32, {256, 16}},
+                                 {"a.experts_bias", StoredDType::bf16, {64, 64}},
+                                 {"a.pos_embed", StoredDType::bf16, {64, 64}},
+                                 {"a.codes", StoredDType::u8, {64, 64}},
+                                 {"a.weight", StoredDType::bf16, {64, 64}}});
+  const Plan plan = plan_quantize(header).value();
+  EXPECT_EQ(plan.notes,
+            std::vector<std::string>{"\"" + experts +
+                                     "\" is copied: a matrix whose name does not end in .weight"});
+  EXPECT_EQ(planned(plan, experts).action, Action::copy);
+  EXPECT_EQ(planned(plan, "a.A_log").reason, "no weight");
+  QuantizeOptions options;
+  options.strict = true;
+  const auto strict = plan_quantize(header, options);
+  ASSERT_FALSE(strict);
+  EXPECT_EQ(strict.error().message(), "diecast: shape_mismatch: tensor \"" + experts +
+                                          "\": a matrix whose name does not end in .weight\n"
+                                          "  fix: leave it out with --exclude \"" +
+                                          experts + "\", or copy it without --strict");
+  options.exclude = {"*.experts.*"};
+  EXPECT_TRUE(plan_quantize(header, options));
+  options.exclude = {}, options.include = {"a.weight"};
+  EXPECT_TRUE(plan_quantize(header, options));
+  EXPECT_EQ(plan_quantize(weights({"a.w1", "a.w2", "a.weight"}, {64, 64})).value().notes[0],
+            "2 tensors are copied, \"a.w1\" the first: each is a matrix whose name does not end in "
+            ".weight");
+}
+
 TEST(Plan, OutputHasFourTensorsAWeight) {
   const auto header = header_of({{"a.weight", StoredDType::bf16, {32, 64}},
                                  {"b.weight", StoredDType::f32, {4, 32, 64}},

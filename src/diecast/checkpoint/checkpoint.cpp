@@ -58,7 +58,8 @@ Result<Checkpoint> Checkpoint::open(const std::string& path, bool strict, FileSy
   Checkpoint out;
   out.path_ = path;
   const std::size_t slash = path.rfind('/');
-  std::string folder = slash == path.npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
+  std::string& folder = out.folder_;
+  folder = slash == path.npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
   std::string name = slash == path.npos ? path : path.substr(slash + 1);
   if (is_folder(files, path)) {
     folder = path;
@@ -68,7 +69,7 @@ Result<Checkpoint> Checkpoint::open(const std::string& path, bool strict, FileSy
   if (name.ends_with(".json")) {
     out.in_folder_ = true;
     out.index_name_ = name;
-    DIECAST_CHECK(out.open_index(folder, files, strict));
+    DIECAST_CHECK(out.open_index(files, strict));
     return out;
   }
   const std::string file = out.in_folder_ ? cat(folder, "/", name) : path;
@@ -79,15 +80,15 @@ Result<Checkpoint> Checkpoint::open(const std::string& path, bool strict, FileSy
   return out;
 }
 
-Result<void> Checkpoint::open_index(const std::string& folder, FileSystem& files, bool strict) {
-  const std::string path = cat(folder, "/", index_name_);
+Result<void> Checkpoint::open_index(FileSystem& files, bool strict) {
+  const std::string path = cat(folder_, "/", index_name_);
   DIECAST_TRY(index_, read_index(files, path));
   std::set<std::string> names;
   for (const auto& [tensor, name] : index_->files) names.insert(name);
   names_.assign(names.begin(), names.end());
   std::vector<SafetensorsHeader> headers;
   for (const std::string& name : names_) {
-    auto reader = SafetensorsReader::open(cat(folder, "/", name), strict, files);
+    auto reader = SafetensorsReader::open(cat(folder_, "/", name), strict, files);
     if (!reader) return of_index(reader.error(), path);
     headers.push_back(reader->header());
     files_.push_back(std::move(*reader));

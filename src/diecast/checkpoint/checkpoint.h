@@ -35,6 +35,7 @@ class Checkpoint {
   const CheckpointHeader& header() const { return header_; }
   const std::string& path() const { return path_; }  // as it was given
 
+  const std::string& folder() const { return folder_; }  // where its files are
   // Whether it was given as a folder or an index: what is made of it is a folder too.
   bool in_folder() const { return in_folder_; }
   const std::vector<std::string>& names() const { return names_; }  // of its files, in its folder
@@ -51,9 +52,9 @@ class Checkpoint {
 
  private:
   Checkpoint() = default;
-  Result<void> open_index(const std::string& folder, FileSystem& files, bool strict);
+  Result<void> open_index(FileSystem& files, bool strict);
   Result<void> check_places() const;
-  std::string path_, index_name_;
+  std::string path_, folder_, index_name_;
   bool in_folder_ = false;
   std::vector<std::string> names_;
   std::vector<SafetensorsReader> files_;

@@ -106,6 +106,7 @@ Result<ConvertReport> convert(const Checkpoint& input, const Plan& plan, const s
   DIECAST_TRY(ConvertReport report, carry_out(stream, plan, kernels));
   report.input_bytes = input.header().file_bytes;
   report.output_bytes = outputs.file_bytes();
+  report.side_files = outputs.side_files();
   DIECAST_CHECK(input.unchanged());
   DIECAST_CHECK(outputs.commit());
   return report;

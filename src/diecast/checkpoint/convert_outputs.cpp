@@ -56,7 +56,11 @@ Result<ConvertOutputs> ConvertOutputs::create(const Checkpoint& input, const Pla
                  "make the plan from the header of the checkpoint to convert"};
   }
   ConvertOutputs out(input, files);
-  if (input.in_folder()) DIECAST_CHECK(out.make_folder(output));
+  if (input.in_folder()) {
+    DIECAST_TRY(out.side_files_, SideFiles::find(input, plan, files));
+    DIECAST_CHECK(out.make_folder(output));
+    DIECAST_CHECK(out.side_files_.check_room(out.folder_, files));
+  }
   for (std::size_t i = 0; i < plan.outputs.size(); ++i) {
     const std::string path = input.in_folder() ? out.folder_ + input.names()[i] : output;
     DIECAST_TRY(SafetensorsWriter writer,
@@ -71,7 +75,8 @@ ConvertOutputs::ConvertOutputs(ConvertOutputs&& other) noexcept
       files_(other.files_),
       folder_(std::move(other.folder_)),
       made_(std::exchange(other.made_, {})),
-      writers_(std::move(other.writers_)) {}
+      writers_(std::move(other.writers_)),
+      side_files_(std::move(other.side_files_)) {}
 
 ConvertOutputs::~ConvertOutputs() {
   writers_.clear();
@@ -104,6 +109,7 @@ Result<void> ConvertOutputs::write_index() {
 }
 
 Result<void> ConvertOutputs::commit() {
+  DIECAST_CHECK(side_files_.write(folder_, *files_));
   for (SafetensorsWriter& writer : writers_) DIECAST_CHECK(writer.commit());
   if (input_->index()) DIECAST_CHECK(write_index());
   made_.clear();

@@ -7,6 +7,7 @@
 #include <diecast/checkpoint/checkpoint.h>
 #include <diecast/checkpoint/plan.h>
 #include <diecast/checkpoint/safetensors_writer.h>
+#include <diecast/checkpoint/side_files.h>
 
 #include <cstdint>
 #include <string>
@@ -24,10 +25,12 @@ class ConvertOutputs {
   ~ConvertOutputs();  // without commit() a folder that was made is gone again
 
   std::vector<SafetensorsWriter>& writers() { return writers_; }
+  const SideFiles& side_files() const { return side_files_; }
   std::uint64_t data_bytes() const;
   std::uint64_t file_bytes() const;
 
-  // Names the files, and last the index: what has none is no checkpoint. Errors: io_error.
+  // Writes what stands beside them, names the files, and last the index: what has none is no
+  // checkpoint. Errors: io_error.
   Result<void> commit();
 
  private:
@@ -40,6 +43,7 @@ class ConvertOutputs {
   std::string folder_;  // ends in a slash; empty where the output is a file
   std::string made_;    // the folder, if it was made here
   std::vector<SafetensorsWriter> writers_;
+  SideFiles side_files_;
 };
 
 }  // namespace diecast

@@ -12,6 +12,7 @@ namespace diecast {
 namespace {
 
 constexpr std::uint64_t kBlock = 16;
+constexpr std::string_view kUnnamed = "a matrix whose name does not end in .weight";
 
 std::string lower(std::string_view text) {
   std::string out(text);
@@ -47,9 +48,22 @@ const std::string* matching(const std::vector<std::string>& globs, const std::st
 
 bool whole_blocks(const TensorInfo& tensor) { return tensor.shape.back() % kBlock == 0; }
 
+// What is as large as a weight and has not the name of one, like all experts' in one tensor, of
+// which some models have rows where others have columns.
+bool is_unnamed_matrix(const TensorInfo& tensor, const QuantizeOptions& options) {
+  constexpr std::uint64_t kLeast = 64;  // smaller ones are states and tables
+  const std::vector<std::uint64_t>& shape = tensor.shape;
+  return (shape.size() == 2 || shape.size() == 3) && float_dtype(tensor.dtype) &&
+         std::min(shape.back(), shape[shape.size() - 2]) >= kLeast &&
+         kept_kind(tensor.name).empty() && tensor.name.find("bias") == tensor.name.npos &&
+         matching(options.exclude, tensor.name) == nullptr &&
+         (options.include.empty() || matching(options.include, tensor.name) != nullptr);
+}
+
 // Why a tensor is copied, or nothing for one to quantize. Whole blocks are not its matter.
 std::string reason_to_copy(const TensorInfo& tensor, const QuantizeOptions& options) {
-  if (!tensor.name.ends_with(kWeightSuffix)) return "no weight";
+  if (!tensor.name.ends_with(kWeightSuffix))
+    return std::string(is_unnamed_matrix(tensor, options) ? kUnnamed : "no weight");
   if (tensor.shape.size() != 2 && tensor.shape.size() != 3)
     return cat("rank ", tensor.shape.size());
   if (!float_dtype(tensor.dtype)) return cat(stored_dtype_name(tensor.dtype), " is not quantized");
@@ -66,6 +80,12 @@ Matrices matrices_of(const std::vector<std::uint64_t>& shape) {
   return {experts ? shape[0] : 1, shape[shape.size() - 2], shape.back()};
 }
 
+Error refused_by_strict(const PlannedTensor& tensor) {
+  return {ErrorCode::shape_mismatch, cat("tensor ", quote(tensor.name), ": ", tensor.reason),
+          cat("leave it out with --exclude ", quote(glob_of(tensor.name)),
+              ", or copy it without --strict")};
+}
+
 // THE decision.
 Result<PlannedTensor> decide(const TensorInfo& tensor, const QuantizeOptions& options, Plan& plan) {
   PlannedTensor out;
@@ -74,14 +94,11 @@ Result<PlannedTensor> decide(const TensorInfo& tensor, const QuantizeOptions& op
   out.shape = tensor.shape;
   out.file = tensor.file;
   out.reason = reason_to_copy(tensor, options);
+  if (out.reason == kUnnamed && options.strict) return refused_by_strict(out);
   if (!out.reason.empty()) return out;
   if (!whole_blocks(tensor)) {
     out.reason = cat("the last dimension ", tensor.shape.back(), " is no multiple of ", kBlock);
-    if (options.strict) {
-      return Error{ErrorCode::shape_mismatch, cat("tensor ", quote(tensor.name), ": ", out.reason),
-                   cat("leave it out with --exclude ", quote(glob_of(tensor.name)),
-                       ", or copy it without --strict")};
-    }
+    if (options.strict) return refused_by_strict(out);
     plan.notes.push_back(cat(quote(tensor.name), " is copied: ", out.reason));
     return out;
   }
@@ -183,6 +200,17 @@ Result<void> note_idle_globs(const CheckpointHeader& header, const std::vector<s
   return {};
 }
 
+// Most of a model may be in such tensors, a few in each layer.
+void note_unnamed_matrices(Plan& plan) {
+  const auto is_one = [](const PlannedTensor& tensor) { return tensor.reason == kUnnamed; };
+  const auto count = std::ranges::count_if(plan.tensors, is_one);
+  if (count == 0) return;
+  const std::string first = quote(std::ranges::find_if(plan.tensors, is_one)->name);
+  plan.notes.push_back(
+      count == 1 ? cat(first, " is copied: ", kUnnamed)
+                 : cat(count, " tensors are copied, ", first, " the first: each is ", kUnnamed));
+}
+
 // The output says that it is quantized, and its user has a reason to think so.
 Result<void> note_nothing_quantized(Plan& plan) {
   if (!plan.groups.empty()) return {};
@@ -229,6 +257,7 @@ Result<Plan> plan_quantize(const CheckpointHeader& header, const QuantizeOptions
   }
   DIECAST_CHECK(note_idle_globs(header, options.include, "--include", plan));
   DIECAST_CHECK(note_idle_globs(header, options.exclude, "--exclude", plan));
+  note_unnamed_matrices(plan);
   form_groups(plan);
   DIECAST_CHECK(note_nothing_quantized(plan));
   DIECAST_CHECK(lay_out_plan(header, plan));

@@ -62,8 +62,9 @@ struct Plan {
 
 struct QuantizeOptions {
   bool row_scaled = false;  // one amax and one weight_scale_2 a row
-  bool strict = false;      // a last dimension that is no multiple of 16, a glob that matches
-                            // nothing, or nothing to quantize is an error
+  // A last dimension that is no multiple of 16, a matrix of another name, a glob that matches
+  // nothing, or nothing to quantize is an error.
+  bool strict = false;
   Nvfp4Scheme scheme;
   std::vector<std::string> include;  // globs; when there are any, only what one of them matches
   std::vector<std::string> exclude;  // globs; `*` also crosses dots
@@ -74,12 +75,12 @@ struct QuantizeOptions {
 std::string glob_of(std::string_view name);
 
 // Weights of rank 2 or 3 (`*.weight`; F32, F16, BF16) are quantized; norms, embeddings, routers and
-// lm_head are copied, as is a weight whose last dimension is no multiple of 16 (with a note;
-// strict: shape_mismatch). gate/up (gate_proj and up_proj, w1 and w3) and q/k/v projections of one
-// module share one amax, in rank 3 one an expert, when their experts and last dimensions agree; a
-// half without its partner is noted and stands alone. Which file of several has a weight changes
-// nothing of this. Row-scaled weights share nothing: every row has its own scale. Each quantized
-// X.weight becomes
+// lm_head are copied; and with a note (strict: shape_mismatch) a weight whose last dimension is no
+// multiple of 16 and a matrix of 64x64 or more that has not the name of a weight. gate/up
+// (gate_proj and up_proj, w1 and w3) and q/k/v projections of one module share one amax, in rank 3
+// one an expert, when their experts and last dimensions agree; a half without its partner is noted
+// and stands alone. Which file of several has a weight changes nothing of this. Row-scaled weights
+// share nothing: every row has its own scale. Each quantized X.weight becomes
 //   X.weight          U8       [.., K/2]    two E2M1 codes a byte, the first in the low nibble
 //   X.weight_scale    F8_E4M3  [.., K/16]
 //   X.weight_scale_2  F32      []           the decode scale 1/S; rank 3: [E]; row-scaled: [..]

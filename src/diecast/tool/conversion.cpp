@@ -18,7 +18,7 @@ namespace {
 // The plan, and what came of it.
 nlohmann::ordered_json report_json(const Plan& plan, const ConvertReport& report, Runtime& runtime,
                                    Device& device, double seconds) {
-  nlohmann::ordered_json out = plan_json(plan);
+  nlohmann::ordered_json out = plan_json(plan, report.side_files);
   out.update({{"device", describe(device)},
               {"copied", report.copied},
               {"quantized", report.quantized},
@@ -37,6 +37,18 @@ nlohmann::ordered_json report_json(const Plan& plan, const ConvertReport& report
   return out;
 }
 
+std::vector<std::string> notes_of(const Plan& plan, const SideFiles& side_files) {
+  std::vector<std::string> out = plan.notes;
+  out.insert(out.end(), side_files.notes().begin(), side_files.notes().end());
+  return out;
+}
+
+std::vector<std::string> names_of(const SideFiles& side_files) {
+  std::vector<std::string> out;
+  for (const SideFile& file : side_files.list()) out.push_back(file.name);
+  return out;
+}
+
 // Tensors that have the amax of another, with that one: the first of their group.
 std::map<std::size_t, std::size_t> shared_amaxes(const Plan& plan) {
   std::map<std::size_t, std::size_t> out;
@@ -48,7 +60,7 @@ std::map<std::size_t, std::size_t> shared_amaxes(const Plan& plan) {
 
 }  // namespace
 
-void print_plan(const Plan& plan) {
+void print_plan(const Plan& plan, const SideFiles& side_files) {
   const auto shared = shared_amaxes(plan);
   Table table({"tensor", "type", "shape", "what becomes of it"});
   for (std::size_t i = 0; i < plan.tensors.size(); ++i) {
@@ -63,12 +75,15 @@ void print_plan(const Plan& plan) {
                shape_text(t.shape), what});
   }
   table.print();
-  for (const std::string& note : plan.notes) print(cat("note: ", note));
+  if (const auto names = names_of(side_files); !names.empty())
+    print(cat("beside the weights: ", join(names, ", ")));
+  for (const std::string& note : notes_of(plan, side_files)) print(cat("note: ", note));
 }
 
-nlohmann::ordered_json plan_json(const Plan& plan) {
+nlohmann::ordered_json plan_json(const Plan& plan, const SideFiles& side_files) {
   nlohmann::ordered_json out = {{"tensors", nlohmann::ordered_json::array()},
-                                {"notes", plan.notes}};
+                                {"notes", notes_of(plan, side_files)},
+                                {"side_files", names_of(side_files)}};
   const auto shared = shared_amaxes(plan);
   for (std::size_t i = 0; i < plan.tensors.size(); ++i) {
     const PlannedTensor& t = plan.tensors[i];
@@ -86,13 +101,14 @@ nlohmann::ordered_json plan_json(const Plan& plan) {
 
 Result<int> run_conversion(const Checkpoint& input, const Plan& plan,
                            const ConversionRequest& request) {
+  DIECAST_TRY(const SideFiles side_files, SideFiles::find(input, plan));
   DIECAST_TRY(const auto runtime, open_runtime());
   DIECAST_TRY(const auto device, open_device(*runtime, request.target));
   // Not before the output is known to be writable: an error below a long plan is not read.
   bool told = request.json;
   const auto tell = [&] {
     if (std::exchange(told, true)) return;
-    print_plan(plan);
+    print_plan(plan, side_files);
     print(cat("on ", describe(*device)));
   };
   const auto start = std::chrono::steady_clock::now();

@@ -4,14 +4,16 @@
 #include <diecast/base/error.h>
 #include <diecast/checkpoint/checkpoint.h>
 #include <diecast/checkpoint/plan.h>
+#include <diecast/checkpoint/side_files.h>
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
 namespace diecast::tool {
 
-void print_plan(const Plan& plan);
-nlohmann::ordered_json plan_json(const Plan& plan);
+// With what goes along beside the weights.
+void print_plan(const Plan& plan, const SideFiles& side_files);
+nlohmann::ordered_json plan_json(const Plan& plan, const SideFiles& side_files);
 
 struct ConversionRequest {
   std::string verb;  // "quantize"

@@ -69,7 +69,8 @@ Result<int> quantize(const QuantizeArguments& options) {
   DIECAST_TRY(const auto input, Checkpoint::open(options.input, options.plan.strict));
   DIECAST_TRY(const Plan plan, plan_quantize(input.header(), options.plan));
   if (options.dry_run) {
-    options.json ? print_json(plan_json(plan)) : print_plan(plan);
+    DIECAST_TRY(const SideFiles side_files, SideFiles::find(input, plan));
+    options.json ? print_json(plan_json(plan, side_files)) : print_plan(plan, side_files);
     return 0;
   }
   return run_conversion(input, plan, {"quantize", options.output, options.target, options.json});
@@ -99,10 +100,12 @@ Command add_quantize(CLI::App& app) {
   command->add_option("--exclude", options->plan.exclude, "No tensors like this (a glob)")
       ->allow_extra_args(false);
   command->add_flag("--dry-run", options->dry_run, "Print the plan and stop");
-  command->add_flag("--strict", options->plan.strict,
-                    "Errors, not notes: a last dimension that is no multiple of 16, NaN and "
-                    "infinite values, globs that match nothing, nothing to quantize, fields of the "
-                    "header that nobody knows");
+  command->add_flag(
+      "--strict", options->plan.strict,
+      "Errors, not notes: a last dimension that is no multiple of 16, matrices that are not "
+      "called .weight, NaN and infinite values, globs that match nothing, nothing to quantize, "
+      "fields of the "
+      "header that nobody knows");
   command->add_flag("--json", options->json, "For programs");
   return {command, [options] { return quantize(*options); },
           [options] { return wants_output(*options); }};

@@ -1,0 +1,47 @@
+// What stands beside a model's weights in its folder (its config, its tokenizer) and goes along
+// with them, so that the output is a folder that engines load.
+#pragma once
+
+#include <diecast/base/error.h>
+#include <diecast/base/file.h>
+#include <diecast/checkpoint/checkpoint.h>
+#include <diecast/checkpoint/plan.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace diecast {
+
+struct SideFile {
+  std::string name;
+  std::optional<std::string> text;  // none: the input's, to the bit
+};
+
+class SideFiles {
+ public:
+  // Of a checkpoint that was given as a folder or an index every regular file beside its own but
+  // for hidden ones and weights in whatever format. config.json of a model that is quantized says
+  // so, as does a hf_quant_config.json that is added; of one that is dequantized neither does.
+  // Errors: io_error.
+  static Result<SideFiles> find(const Checkpoint& input, const Plan& plan,
+                                FileSystem& files = system_files());
+
+  const std::vector<SideFile>& list() const { return list_; }       // by name
+  const std::vector<std::string>& notes() const { return notes_; }  // a sentence each
+
+  // `folder` ends in a slash. Errors: file_exists (another file of such a name), io_error.
+  Result<void> check_room(const std::string& folder, FileSystem& files) const;
+  // Writes what is not there yet. Errors: io_error.
+  Result<void> write(const std::string& folder, FileSystem& files) const;
+
+ private:
+  Result<void> adapt(const Plan& plan, FileSystem& files);
+  Result<void> drop_quantization(SideFile* config, FileSystem& files);
+
+  std::string from_;  // the input's folder, with a slash at its end
+  std::vector<SideFile> list_;
+  std::vector<std::string> notes_;
+};
+
+}  // namespace diecast

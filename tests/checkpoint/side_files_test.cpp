@@ -1,0 +1,184 @@
+// A model's folder becomes one that engines load: what stands beside the weights goes along, and
+// its config says how they are quantized.
+#include <checkpoint/plan_fixture.h>
+#include <checkpoint/sharded_fixture.h>
+#include <diecast/base/text.h>
+#include <diecast/checkpoint/quantization_config.h>
+#include <fake_file_system.h>
+
+namespace diecast::testing {
+namespace {
+
+using Json = nlohmann::ordered_json;
+const std::string kConfigText =
+    R"({"model_type": "llama", "rms_norm_eps": 1e-06, "eos_token_id": [128001, 128009]})";
+
+class SideFilesTest : public Convert {
+ protected:
+  SideFilesTest() {
+    write_shards(model_, sample_shards());
+    write("config.json", kConfigText);
+    write("tokenizer.json", std::string((3 << 20) + 17, 't'));  // of several pieces
+    write("LICENSE", "free\n");
+  }
+  void write(const std::string& name, const std::string& text) {
+    write_text(model_ + "/" + name, text);
+  }
+  Result<ConvertReport> quantize(const QuantizeOptions& options = {},
+                                 FileSystem& files = system_files()) {
+    DIECAST_TRY(const Checkpoint checkpoint, Checkpoint::open(model_, false, files));
+    DIECAST_TRY(const Plan plan, plan_quantize(checkpoint.header(), options));
+    return convert(checkpoint, plan, small_, scalar_kernels(), {}, files);
+  }
+  Result<ConvertReport> dequantize() {
+    DIECAST_TRY(const Checkpoint checkpoint, Checkpoint::open(small_));
+    DIECAST_TRY(const Plan plan, plan_dequantize(checkpoint.header()));
+    return convert(checkpoint, plan, home_, scalar_kernels());
+  }
+  static std::vector<std::string> names(const SideFiles& files) {
+    std::vector<std::string> out;
+    for (const SideFile& file : files.list()) out.push_back(file.name);
+    return out;
+  }
+  std::string of_small(const std::string& name) { return text_of(small_ + "/" + name); }
+
+  const std::string model_ = folder_ / "model", small_ = folder_ / "small",
+                    home_ = folder_ / "home";
+};
+
+TEST_F(SideFilesTest, AllButWeightsAndHiddenFilesGoAlong) {
+  for (const char* name : {"pytorch_model.bin", "consolidated.00.pth", ".gitattributes",
+                           "stray.safetensors", "pytorch_model.bin.index.json"})
+    write(name, "not this");
+  std::filesystem::create_directories(model_ + "/original");
+  write("original/params.json", "{}");
+  std::filesystem::create_symlink("LICENSE", model_ + "/NOTICE");  // as in a download cache
+  const auto report = quantize();
+  ASSERT_TRUE(report) << report.error().message();
+  EXPECT_EQ(names(report->side_files),
+            (std::vector<std::string>{"LICENSE", "NOTICE", "config.json", "hf_quant_config.json",
+                                      "tokenizer.json"}));
+  EXPECT_EQ(tree(small_).size(), 4u + 5);
+  EXPECT_EQ(of_small("NOTICE"), "free\n");
+  EXPECT_TRUE(of_small("tokenizer.json") == text_of(model_ + "/tokenizer.json"));
+}
+
+// The keys are those that vLLM's and SGLang's loaders of ModelOpt checkpoints ask for.
+TEST_F(SideFilesTest, TheConfigSaysHowTheWeightsAreQuantized) {
+  const auto report = quantize();
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->side_files.notes(),
+            std::vector<std::string>{
+                "config.json and hf_quant_config.json say NVFP4 as ModelOpt does; activations are "
+                "not calibrated: every input_scale is 1.0"});
+  Json config = Json::parse(of_small("config.json"));
+  const Json said = config["quantization_config"];
+  const Json modules = {"model.embed_tokens", "odd", "empty"};
+  EXPECT_EQ(said["quant_method"], "modelopt");
+  EXPECT_EQ(said["quant_algo"], "NVFP4");
+  EXPECT_EQ(said["group_size"], 16);
+  EXPECT_EQ(said["config_groups"]["group_0"]["weights"]["num_bits"], 4);
+  EXPECT_EQ(said["ignore"].size(), 3u);
+  for (const Json& module : modules)
+    EXPECT_EQ(std::ranges::count(said["ignore"], module), 1) << module;
+  config.erase("quantization_config");
+  EXPECT_EQ(config, Json::parse(kConfigText));
+
+  const Json alone = Json::parse(of_small("hf_quant_config.json"));
+  EXPECT_EQ(alone["quantization"]["quant_algo"], "NVFP4");
+  EXPECT_EQ(alone["quantization"]["group_size"], 16);
+  EXPECT_EQ(alone["quantization"]["exclude_modules"], said["ignore"]);
+  EXPECT_TRUE(alone["quantization"].contains("kv_cache_quant_algo"));
+  EXPECT_EQ(alone["producer"]["name"], "diecast");
+}
+
+TEST_F(SideFilesTest, DequantizedTheyAreWhatTheyWere) {
+  ASSERT_TRUE(quantize());
+  ASSERT_TRUE(dequantize());
+  EXPECT_EQ(tree(home_), tree(model_));
+  EXPECT_EQ(Json::parse(text_of(home_ + "/config.json")), Json::parse(kConfigText));
+}
+
+TEST_F(SideFilesTest, AConfigThatWouldNotBeTrueIsNotWritten) {
+  QuantizeOptions rows;
+  rows.row_scaled = true;
+  const auto report = quantize(rows);
+  ASSERT_TRUE(report);
+  EXPECT_EQ(of_small("config.json"), kConfigText);
+  EXPECT_EQ(report->side_files.notes().size(), 1u);
+  EXPECT_FALSE(std::filesystem::exists(small_ + "/hf_quant_config.json"));
+  for (const std::string& text :
+       {std::string(R"({"quantization_config": {"quant_method": "fp8"}})"), std::string("[1]"),
+        std::string("{nonsense"),
+        "{\"a\": " + std::string(1000, '[') + std::string(1000, ']') + "}"}) {
+    std::filesystem::remove_all(small_);
+    write("config.json", text);
+    const auto copied = quantize();
+    ASSERT_TRUE(copied) << text;
+    EXPECT_EQ(of_small("config.json"), text);
+    EXPECT_EQ(copied->side_files.notes().size(), 1u);
+    EXPECT_FALSE(std::filesystem::exists(small_ + "/hf_quant_config.json"));
+  }
+}
+
+TEST_F(SideFilesTest, AFolderWithoutAConfigGetsNone) {
+  std::filesystem::remove(model_ + "/config.json");
+  const auto report = quantize();
+  ASSERT_TRUE(report);
+  EXPECT_EQ(names(report->side_files), (std::vector<std::string>{"LICENSE", "tokenizer.json"}));
+  EXPECT_EQ(report->side_files.notes(), std::vector<std::string>{});
+}
+
+TEST_F(SideFilesTest, WhatIsThereAlreadyIsLeftOrRefused) {
+  std::filesystem::create_directories(small_);
+  write_text(small_ + "/LICENSE", "free\n");
+  write_text(small_ + "/tokenizer.json", std::string(3 << 20, 't'));
+  const auto before = tree(folder_.path());
+  const auto refused = quantize();
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message(), "diecast: file_exists: the folder \"" + small_ +
+                                           "/\" has another \"tokenizer.json\" already\n"
+                                           "  fix: name a new folder, or remove that file first");
+  EXPECT_EQ(tree(folder_.path()), before);
+  std::filesystem::remove(small_ + "/tokenizer.json");
+  write_text(small_ + "/config.json", kConfigText);  // not the one that says NVFP4
+  EXPECT_EQ(quantize().error().code, ErrorCode::file_exists);
+  std::filesystem::remove(small_ + "/config.json");
+  EXPECT_TRUE(quantize());
+  std::filesystem::remove(small_ + "/" + kIndexName);  // as a run leaves it that was killed late
+  EXPECT_TRUE(quantize());
+}
+
+// What has an index has all of its side files, too.
+TEST_F(SideFilesTest, WR03_FailureOfAnyCallLeavesNoIndexWithoutThem) {
+  ASSERT_TRUE(quantize());
+  const auto want = tree(small_);
+  int failures = 0;
+  for (int call = 1;; ++call) {
+    std::filesystem::remove_all(small_);
+    FakeFileSystem files(FakeFileSystem::fail_from(call, EIO, false));
+    const auto report = quantize({}, files);
+    if (!files.refused()) break;
+    failures += !report;
+    const bool whole = std::filesystem::exists(small_ + "/" + kIndexName);
+    EXPECT_TRUE(whole ? tree(small_) == want : !report)
+        << "call " << call << " " << files.log()[static_cast<std::size_t>(call) - 1].name;
+  }
+  EXPECT_GT(failures, 100);
+}
+
+// Engines leave out what the list names and everything in it.
+TEST(QuantizationConfig, ModulesOfCopiedMatricesAreNamedIfNothingInThemIsQuantized) {
+  const auto header = header_of({{"m.0.mlp.gate.weight", StoredDType::bf16, {8, 64}},
+                                 {"m.0.mlp.experts.gate_up_proj", StoredDType::bf16, {8, 64, 64}},
+                                 {"m.0.attn.table", StoredDType::bf16, {8, 64}},
+                                 {"m.0.attn.q_proj.weight", StoredDType::bf16, {64, 64}},
+                                 {"m.0.norm.weight", StoredDType::bf16, {64}},
+                                 {"m.0.ids", StoredDType::i64, {8, 64}},
+                                 {"lm_head.weight", StoredDType::bf16, {128, 64}}});
+  EXPECT_EQ(unquantized_modules(plan_quantize(header).value()),
+            (std::vector<std::string>{"lm_head", "m.0.mlp.experts", "m.0.mlp.gate"}));
+}
+
+}  // namespace
+}  // namespace diecast::testing
