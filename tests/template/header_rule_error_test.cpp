@@ -55,6 +55,33 @@ TEST(HeaderParser, ATensorIsWholeAndItsFactsAreKnown) {
     EXPECT_EQ(first_line(error_of(line)).find("diecast: parse_error: k.cu:2:"), 0u) << line;
 }
 
+TEST(HeaderParser, AParameterIsNoMacro) {
+  const auto message = [](const std::string& code) {
+    const auto tmpl = Template::parse("k",
+                                      "/* diecast\noption enum MODE {a, b}\nsize rows\narg rows\n"
+                                      "launch grid(1) block(32)\n*/\n" +
+                                          code + "DIECAST_KERNEL {}\n");
+    return tmpl ? "parsed" : tmpl.error().message();
+  };
+  EXPECT_EQ(
+      message("#if MODE == MODE_b\n#endif\n"),
+      "diecast: parse_error: k.cu:7:5: `MODE` is a constant, not a macro: here it would always "
+      "be 0\n"
+      "  #if MODE == MODE_b\n"
+      "      ^\n"
+      "  fix: if constexpr (... MODE ...) in the code; of macros there are DIECAST_HOST and "
+      "DIECAST_CC");
+  EXPECT_EQ(message("// a comment\n#if 0\n#elif defined(X) && \\\n  MODE\n#endif\n").substr(0, 50),
+            "diecast: parse_error: k.cu:10:3: `MODE` is a const");
+  for (const char* line : {"#ifdef MODE", "#ifndef rows", "  %: if MODE", "#elifdef MODE"})
+    EXPECT_EQ(first_line(message(std::string(line) + "\n")).find("diecast: parse_error: k.cu:7:"),
+              0u)
+        << line;
+  for (const char* line : {"#if DIECAST_HOST  // MODE", "#if DIECAST_CC >= 90 /* rows */",
+                           "#define ALL MODE", "#if MODE_SHIFT", "#pragma unroll MODE"})
+    EXPECT_EQ(message(std::string(line) + "\n#endif\n"), "parsed") << line;
+}
+
 TEST(HeaderParser, ALaunchIsWholeAndSaidOnce) {
   EXPECT_EQ(error("shape int COLS = 0"),
             "diecast: parse_error: k.cu has no launch line\n"

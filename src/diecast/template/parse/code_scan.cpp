@@ -114,6 +114,22 @@ std::size_t find_word(std::string_view text, std::string_view word) {
   return at;
 }
 
+std::vector<std::string_view> conditions(std::string_view bare) {
+  std::vector<std::string_view> out;
+  for (std::size_t at = mark(bare, 0); at < bare.size(); at = mark(bare, at)) {
+    const std::size_t begin = at == 0 ? 0 : bare.rfind('\n', at - 1) + 1;
+    std::size_t end = std::min(bare.find('\n', at), bare.size());
+    while (end < bare.size() && trim(bare.substr(begin, end - begin)).ends_with('\\'))
+      end = std::min(bare.find('\n', end + 1), bare.size());
+    const std::string_view line = bare.substr(begin, end - begin);
+    const Directive directive = directive_of(line);
+    if (directive.word.starts_with("if") || directive.word.starts_with("elif"))
+      out.push_back(line.substr(directive.end));
+    at = end;
+  }
+  return out;
+}
+
 Result<Inlined> take_includes(std::string_view code, std::string_view file, int first_line) {
   const std::string text = with_plain_line_ends(code);
   const std::string bare_text = bare_code(text);

@@ -1,5 +1,5 @@
 // A light reading of C++ text: where its comments and literals are, and which headers it includes.
-// Enough to find #include lines and DIECAST_KERNEL; nothing is parsed. Not a public header.
+// Enough to find #include and #if lines and DIECAST_KERNEL; nothing is parsed. Not a public header.
 #pragma once
 
 #include <diecast/base/error.h>
@@ -15,6 +15,9 @@ std::string bare_code(std::string_view code);
 
 // Where `word` stands by itself, or npos.
 std::size_t find_word(std::string_view text, std::string_view word);
+
+// The conditions of `#if` and its kin in bare code: each from behind that word to the line's end.
+std::vector<std::string_view> conditions(std::string_view bare);
 
 struct Include {
   std::string header;  // "diecast/device/simt.h"

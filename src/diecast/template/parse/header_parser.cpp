@@ -120,10 +120,29 @@ Result<void> HeaderParser::read_code(std::size_t begin) {
   if (const std::size_t second = find_opening(text, begin); second != std::string_view::npos)
     return error_at(line_at_offset(second), 1, "a template has one header, and this is a second",
                     "a template is one kernel: write another file");
-  if (find_word(bare_code(template_->code()), "DIECAST_KERNEL") == std::string::npos)
+  const std::string bare = bare_code(template_->code());
+  if (find_word(bare, "DIECAST_KERNEL") == std::string::npos)
     return Error{ErrorCode::parse_error,
                  cat(template_->name_, ".cu has no DIECAST_KERNEL { ... } below its header"),
                  "write the kernel's body there: its signature comes from the arg lines"};
+  return check_conditions(bare);
+}
+
+// The preprocessor, which knows no constants, would take each of them for 0.
+Result<void> HeaderParser::check_conditions(std::string_view bare) const {
+  for (const std::string_view condition : conditions(bare)) {
+    for (const auto& [name, line] : declared_) {
+      const std::size_t at = find_word(condition, name);
+      if (at == std::string_view::npos) continue;
+      const auto offset =
+          template_->code_offset_ + static_cast<std::size_t>(condition.data() - bare.data()) + at;
+      const std::string_view before = std::string_view(template_->text_).substr(0, offset);
+      return error_at(line_at_offset(offset), static_cast<int>(offset - before.rfind('\n')),
+                      cat("`", name, "` is a constant, not a macro: here it would always be 0"),
+                      cat("if constexpr (... ", name,
+                          " ...) in the code; of macros there are DIECAST_HOST and DIECAST_CC"));
+    }
+  }
   return {};
 }
 

@@ -29,6 +29,7 @@ class HeaderParser {
   Result<void> read_prose(std::size_t end);
   Result<void> read_header(std::size_t begin, std::size_t end);
   Result<void> read_code(std::size_t begin);
+  Result<void> check_conditions(std::string_view bare) const;
   SourceLine line_at(int number) const;  // from 1
   SourceLine line_at_offset(std::size_t offset) const;
 
