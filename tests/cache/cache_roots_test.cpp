@@ -24,7 +24,8 @@ class CacheRootsTest : public ::testing::Test {
  protected:
   std::unique_ptr<CacheRoots> open(const std::string& setting, FileSystem& files = system_files()) {
     refused_.clear();
-    return CacheRoots::open(parse_cache_setting(setting).value(), true, refused_, files);
+    return CacheRoots::open(parse_cache_setting(setting).value(), RootAccess::create, refused_,
+                            files);
   }
   void fill(const std::string& name, const Sample& sample) {
     ASSERT_TRUE(DiskCache::open(folder_ / name).value()->publish(sample.key, sample.artifact));

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <filesystem>
 
 #include "child_process.h"
 #include "runtime/fake_machine.h"
@@ -68,6 +69,23 @@ TEST_F(Policies, RequireHitWithoutACacheRefusesEveryKernel) {
   const auto server = Runtime::create(options).value();
   EXPECT_EQ(amax(*server).error().code, ErrorCode::not_cached);
   EXPECT_EQ(compiles(), 0u);
+}
+
+// A root that is misspelt would be made and stay empty.
+TEST_F(Policies, RequireHitMakesNoRootThatIsNamed) {
+  RuntimeOptions options = machine_.options();
+  options.cache_policy = CachePolicy::require_hit;
+  options.cache = machine_.cache.path() + "/misspelt";
+  const auto server = Runtime::create(options).value();
+  ASSERT_EQ(server->refused_roots().size(), 1u);
+  EXPECT_EQ(server->refused_roots()[0].error.code, ErrorCode::file_not_found);
+  EXPECT_FALSE(std::filesystem::exists(options.cache));
+  options.cache_policy = CachePolicy::automatic;
+  options.creates_roots = false;
+  EXPECT_EQ(Runtime::create(options).value()->refused_roots().size(), 1u);
+  options.creates_roots = true;
+  EXPECT_TRUE(Runtime::create(options).value()->refused_roots().empty());
+  EXPECT_TRUE(std::filesystem::exists(options.cache));
 }
 
 TEST_F(Policies, RequireHitUnderExactSaysThatThereIsNoCompiler) {

@@ -55,6 +55,24 @@ void add_fields(const Json& value, std::set<std::string>& to) {
   }
 }
 
+TEST_F(CacheJson, WhatLooksAtARootMakesNone) {
+  const std::string root = diecast_.folder / "misspelt";
+  diecast_.set("DIECAST_CACHE", root);
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"cache", "ls"},
+        {"cache", "stats"},
+        {"cache", "verify"},
+        {"cache", "explain", "amax @ sm_90a"},
+        {"bundle", "export", "-o", diecast_.folder / "k.dcb"}}) {
+    const auto run = diecast_(words);
+    EXPECT_EQ(run.exit_code, 1) << words[1];
+    EXPECT_NE(run.errors.find("diecast: file_not_found: there is no cache: cannot open"),
+              run.errors.npos)
+        << run.errors;
+  }
+  EXPECT_FALSE(std::filesystem::exists(root));
+}
+
 TEST_F(CacheJson, SpellsEachThingOneWayInEverySubcommand) {
   const std::string root = warmed(), bundle = diecast_.folder / "k.dcb", kAmax = "amax IN=f16 @ ";
   diecast_.set("DIECAST_CACHE", "bundle:/nonexistent/k.dcb,rw:" + root);

@@ -17,10 +17,11 @@ namespace diecast {
 
 class CacheDirectory {
  public:
-  // Creates what is missing of root, marker and v1. A directory with other things in it and no
-  // marker is refused (invalid_argument): its owner did not mean it to be tagged as a cache and
-  // pruned. Further errors: those of open_trusted_directory.
-  static Result<CacheDirectory> open(FileSystem& files, const std::string& root);
+  // Creates what is missing of root (with `create`), marker and v1. A directory with other things
+  // in it and no marker is refused (invalid_argument): its owner did not mean it to be tagged as a
+  // cache and pruned. Further errors: those of open_trusted_directory.
+  static Result<CacheDirectory> open(FileSystem& files, const std::string& root,
+                                     bool create = true);
   // Creates and writes nothing, ever; a root without entries is fine.
   static Result<CacheDirectory> open_read_only(FileSystem& files, const std::string& root);
 

@@ -74,7 +74,7 @@ Result<CompilerChoice> parse_compiler_choice(std::string_view word) {
 }
 
 std::unique_ptr<CacheRoots> CacheRoots::open(const std::vector<CacheRootSetting>& settings,
-                                             bool write, std::vector<RefusedRoot>& refused,
+                                             RootAccess access, std::vector<RefusedRoot>& refused,
                                              FileSystem& files) {
   auto out = std::make_unique<CacheRoots>();
   for (const CacheRootSetting& setting : settings) {
@@ -84,8 +84,8 @@ std::unique_ptr<CacheRoots> CacheRoots::open(const std::vector<CacheRootSetting>
       if (bundle) layer.bundle = *std::move(bundle);
       if (!bundle) refused.push_back({setting, bundle.error()});
     } else {
-      auto directory = setting.kind == Kind::read_write && write
-                           ? DiskCache::open(setting.path, files)
+      auto directory = setting.kind == Kind::read_write && access != RootAccess::read
+                           ? DiskCache::open(setting.path, files, access == RootAccess::create)
                            : DiskCache::open_read_only(setting.path, files);
       if (directory) layer.directory = *std::move(directory);
       if (!directory) refused.push_back({setting, directory.error()});

@@ -48,6 +48,10 @@ enum class CompilerChoice : std::uint8_t {
 };
 Result<CompilerChoice> parse_compiler_choice(std::string_view word);
 
+// What rw: roots are opened for: made where they are missing, taken as they are, or read like ro:
+// ones.
+enum class RootAccess : std::uint8_t { create, existing, read };
+
 class CacheRoots {
  public:
   struct Layer {
@@ -57,9 +61,9 @@ class CacheRoots {
   };
 
   // A root that cannot be used is left out and told in `refused`; only then is the first writable
-  // directory not there. With `write` false rw: roots are opened like ro: ones.
-  static std::unique_ptr<CacheRoots> open(const std::vector<CacheRootSetting>& settings, bool write,
-                                          std::vector<RefusedRoot>& refused,
+  // directory not there.
+  static std::unique_ptr<CacheRoots> open(const std::vector<CacheRootSetting>& settings,
+                                          RootAccess access, std::vector<RefusedRoot>& refused,
                                           FileSystem& files = system_files());
 
   // From the first layer that has it. `compiler`: the identity found here, or empty. `refused`: as

@@ -92,8 +92,9 @@ DiskCache::DiskCache(std::string root, std::unique_ptr<State> state)
 
 DiskCache::~DiskCache() = default;
 
-Result<std::unique_ptr<DiskCache>> DiskCache::open(const std::string& root, FileSystem& files) {
-  DIECAST_TRY(CacheDirectory directory, CacheDirectory::open(files, root));
+Result<std::unique_ptr<DiskCache>> DiskCache::open(const std::string& root, FileSystem& files,
+                                                   bool create) {
+  DIECAST_TRY(CacheDirectory directory, CacheDirectory::open(files, root, create));
   auto state = std::make_unique<State>(files, std::move(directory));
   return std::unique_ptr<DiskCache>(new DiskCache(root, std::move(state)));
 }
@@ -101,8 +102,7 @@ Result<std::unique_ptr<DiskCache>> DiskCache::open(const std::string& root, File
 Result<std::unique_ptr<DiskCache>> DiskCache::open_read_only(const std::string& root,
                                                              FileSystem& files) {
   DIECAST_TRY(CacheDirectory directory, CacheDirectory::open_read_only(files, root));
-  auto state = std::make_unique<State>(files, std::move(directory));
-  state->read_only = true;
+  auto state = std::make_unique<State>(files, std::move(directory), /*only_read=*/true);
   return std::unique_ptr<DiskCache>(new DiskCache(root, std::move(state)));
 }
 

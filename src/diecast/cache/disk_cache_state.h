@@ -19,10 +19,11 @@
 namespace diecast {
 
 struct DiskCache::State {
-  State(FileSystem& the_files, CacheDirectory opened)
+  State(FileSystem& the_files, CacheDirectory opened, bool only_read = false)
       : files(the_files),
         writer(the_files),
-        current(std::make_shared<const CacheDirectory>(std::move(opened))) {}
+        current(std::make_shared<const CacheDirectory>(std::move(opened))),
+        read_only(only_read) {}
 
   std::shared_ptr<const CacheDirectory> directory() {
     std::lock_guard guard(mutex);
@@ -59,7 +60,7 @@ struct DiskCache::State {
   std::map<std::string, std::bitset<256>> private_shards;  // by compiler
   std::int64_t reopened = 0;
 
-  bool read_only = false;
+  const bool read_only;
   std::atomic<std::uint64_t> published_bytes = 0;  // since this process's last collection
   std::atomic<bool> asked_when_collected = false;
 

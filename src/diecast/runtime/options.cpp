@@ -99,8 +99,14 @@ Result<void> Runtime::State::open_cache() {
     return {};
   }
   DIECAST_TRY(const auto roots, parse_cache_setting(setting));
-  const bool write = options.cache_policy != CachePolicy::read_only;
-  cache = CacheRoots::open(roots, write, refused_roots, *options.files);
+  const CachePolicy policy = options.cache_policy;
+  const bool named = !options.cache.empty();
+  const bool creates = options.creates_roots && !(named && policy == CachePolicy::require_hit);
+  const bool write = policy != CachePolicy::read_only;
+  const RootAccess access = !write    ? RootAccess::read
+                            : creates ? RootAccess::create
+                                      : RootAccess::existing;
+  cache = CacheRoots::open(roots, access, refused_roots, *options.files);
   cache_state = cache->layers().empty() ? "off" : cache->description();
   if (cache->layers().empty()) cache.reset();
   for (const auto& [root, error] : refused_roots) {

@@ -100,7 +100,7 @@ Result<int> create(const BundleArguments& options) {
 // Everything that the roots hold now; what is damaged, and a root that cannot be read, is left out
 // and said.
 Result<int> export_all(const BundleArguments& options) {
-  DIECAST_TRY(const auto runtime, open_runtime());
+  DIECAST_TRY(const auto runtime, open_runtime_to_look());
   DIECAST_TRY(CacheRoots* const roots, roots_of(*runtime));
   DIECAST_TRY(const auto targets, parse_targets(options.targets));
   std::vector<Packed> entries;

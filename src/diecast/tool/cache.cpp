@@ -35,7 +35,7 @@ Result<std::vector<Listed>> list_all(CacheRoots& roots) {
 }
 
 Result<int> ls(bool json) {
-  DIECAST_TRY(const auto runtime, open_runtime());
+  DIECAST_TRY(const auto runtime, open_runtime_to_look());
   DIECAST_TRY(CacheRoots* const roots, roots_of(*runtime));
   DIECAST_TRY(const auto entries, list_all(*roots));
   nlohmann::ordered_json out = nlohmann::ordered_json::array();

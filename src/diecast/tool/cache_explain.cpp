@@ -65,7 +65,7 @@ nlohmann::ordered_json miss_as_json(const MissReason& reason) {
 }
 
 Result<int> explain(const ExplainArguments& options) {
-  DIECAST_TRY(const auto runtime, open_runtime());
+  DIECAST_TRY(const auto runtime, open_runtime_to_look());
   for (const std::string& path : options.own) DIECAST_CHECK(runtime->add(path));
   DIECAST_TRY(CacheRoots* const roots, roots_of(*runtime));
   DIECAST_TRY(const Specialization one, runtime->specialize(join(options.words, " ")));

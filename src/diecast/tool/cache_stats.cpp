@@ -95,8 +95,7 @@ nlohmann::ordered_json as_json(std::span<const RootSums> roots) {
 }
 
 Result<int> stats(bool json) {
-  const RuntimeOptions with = RuntimeOptions::from_environment();
-  DIECAST_TRY(const auto runtime, open_runtime(with));
+  DIECAST_TRY(const auto runtime, open_runtime_to_look());
   DIECAST_TRY(CacheRoots* const roots, roots_of(*runtime));
   std::vector<RootSums> sums;
   for (const CacheRoots::Layer& layer : roots->layers()) {
@@ -105,7 +104,7 @@ Result<int> stats(bool json) {
   if (json) {
     print_json({{"roots", as_json(sums)},
                 {"left_out", left_out_of(*runtime)},
-                {"budget", with.cache_bytes}});
+                {"budget", RuntimeOptions::from_environment().cache_bytes}});
   } else {
     print_sums(sums);
     print_counts(sums);

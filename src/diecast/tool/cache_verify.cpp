@@ -107,7 +107,7 @@ class Verification {
 };
 
 Result<int> verify(const VerifyArguments& options) {
-  DIECAST_TRY(const auto runtime, open_runtime());
+  DIECAST_TRY(const auto runtime, open_runtime_to_look());
   DIECAST_TRY(CacheRoots* const roots, roots_of(*runtime));
   Verification verification(*runtime, options);
   for (const CacheRoots::Layer& layer : roots->layers()) DIECAST_CHECK(verification.look(layer));

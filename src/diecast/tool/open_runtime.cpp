@@ -25,6 +25,12 @@ Result<std::shared_ptr<Runtime>> open_runtime(RuntimeOptions options) {
   return Runtime::create(std::move(options));
 }
 
+Result<std::shared_ptr<Runtime>> open_runtime_to_look() {
+  RuntimeOptions options = RuntimeOptions::from_environment();
+  options.creates_roots = options.cache.empty();
+  return open_runtime(std::move(options));
+}
+
 Error not_kept(DiskCache& root, std::uint64_t kernels) {
   const int error = root.statistics().publish_error;
   const std::string what = counted(kernels, "kernel");

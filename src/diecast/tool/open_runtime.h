@@ -11,6 +11,9 @@ namespace diecast::tool {
 Result<std::shared_ptr<Runtime>> open_runtime(
     RuntimeOptions options = RuntimeOptions::from_environment());
 
+// For what only looks at the cache: roots that were named and are missing are left out, not made.
+Result<std::shared_ptr<Runtime>> open_runtime_to_look();
+
 // Why kernels are not in a root: the disk's last refusal, or what one write says now.
 Error not_kept(DiskCache& root, std::uint64_t kernels);
 
