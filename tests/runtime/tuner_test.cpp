@@ -198,6 +198,14 @@ TEST_F(TunerTest, TakesOneSampleOrMore) {
             "diecast: invalid_argument: 0 samples of a launch\n  fix: take one or more");
 }
 
+TEST_F(TunerTest, TimesNoLaunchOfNothing) {
+  TuneRequest request = eight_rows();
+  request.sizes = {{{"rows", 0}, {"cols", 64}}};
+  EXPECT_EQ(runtime()->tune(request, device_).error().message(),
+            "diecast: invalid_argument: k COLS=0 IN=bf16 @ sm_90a launches nothing at rows=0 "
+            "cols=64: there is no time to measure\n  fix: give sizes of 1 or more");
+}
+
 // A configuration whose bytes are others, or that the caller's check or a limit refuses, never
 // wins.
 TEST_F(TunerTest, WhatIsNotEqualToTheDefaultIsNotTimed) {

@@ -203,6 +203,15 @@ Result<void> check_sizes(const Specialization& specialization, const RunSizes& s
                "give each once, in this order"};
 }
 
+Result<void> check_launches(const Kernel& kernel, const Trial& trial, const RunSizes& sizes) {
+  DIECAST_TRY(const LaunchShape shape, kernel.shape(trial.arguments()));
+  if (std::ranges::find(shape.grid, 0u) == std::end(shape.grid)) return {};
+  return Error{ErrorCode::invalid_argument,
+               cat(tuned_kernel(kernel.specialization()), " launches nothing at ",
+                   run_sizes_text(sizes), ": there is no time to measure"),
+               "give sizes of 1 or more"};
+}
+
 }  // namespace
 
 Result<TuningRecord> tune_one(Runtime& runtime, const Specialization& specialization,
@@ -215,6 +224,7 @@ Result<TuningRecord> tune_one(Runtime& runtime, const Specialization& specializa
                                                                defaults, specialization.target()));
   DIECAST_TRY(const Trial trial, Trial::make(plain, device, sizes, request.given));
   DIECAST_TRY(const auto kernel, runtime.preload(plain, device));
+  DIECAST_CHECK(check_launches(*kernel, trial, sizes));
   DIECAST_TRY(const LaunchTunes tunes, kernel->tunes(launch_tunes(plain)));
   DIECAST_TRY(const auto wanted, outputs_of(*kernel, trial, tunes));
   TuningRecord out = record_of(specialization, sizes, device->properties());

@@ -25,12 +25,6 @@ Error wrong(std::string_view field, std::string_view text) {
 
 std::string checksum(std::string_view text) { return hex16(xxh3_128(as_bytes(text)).low); }
 
-std::string sizes_text(const RunSizes& sizes) {
-  std::string out;
-  for (const auto& [name, value] : sizes) out += cat(out.empty() ? "" : " ", name, "=", value);
-  return out.empty() ? "-" : out;
-}
-
 // "ns=5120 spread=7 samples=15", each once and in this order.
 bool read_times(std::string_view text, TuningRecord& out) {
   const auto parts = split(text, ' ');
@@ -82,7 +76,7 @@ std::string_view outcome_word(Outcome outcome) {
 }
 
 std::string TuningRecord::key() const {
-  return cat(kVersion, " | ", kernel, " | ", device, " | ", sizes_text(sizes), " | ",
+  return cat(kVersion, " | ", kernel, " | ", device, " | ", run_sizes_text(sizes), " | ",
              tunes.empty() ? "-" : tunes);
 }
 
@@ -92,6 +86,12 @@ std::string TuningRecord::line() const {
           outcome == Outcome::timed ? cat("ns=", ns, " spread=", spread, " samples=", samples)
                                     : std::string(outcome_word(outcome)));
   return cat(text, " | ", checksum(text));
+}
+
+std::string run_sizes_text(const RunSizes& sizes) {
+  std::string out;
+  for (const auto& [name, value] : sizes) out += cat(out.empty() ? "" : " ", name, "=", value);
+  return out.empty() ? "-" : out;
 }
 
 std::string tuned_kernel(const Specialization& specialization) {
@@ -185,7 +185,7 @@ Result<Specialization> check_tuning_record(const TuningRecord& record,
     return wrong("list of tunes", record.tunes);
   std::vector<std::string> names;
   for (const auto& [name, value] : record.sizes) names.push_back(name);
-  if (names != free_sizes(out)) return wrong("list of sizes", sizes_text(record.sizes));
+  if (names != free_sizes(out)) return wrong("list of sizes", run_sizes_text(record.sizes));
   return out;
 }
 

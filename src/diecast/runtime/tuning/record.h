@@ -49,6 +49,8 @@ std::string_view outcome_word(TuningRecord::Outcome outcome);
 
 // "amax COLS=0 IN=bf16 @ sm_90a": a specialization's spelling without its tunes.
 std::string tuned_kernel(const Specialization& specialization);
+// "rows=512 cols=4096"; "-" for none.
+std::string run_sizes_text(const RunSizes& sizes);
 // "THREADS=256 waves=8"; empty for a template without tunes.
 std::string tunes_text(const Template& tmpl, const Bindings& bindings);
 // "NVIDIA_H200/90/132": name, compute capability times ten, multiprocessors (the host: threads).
