@@ -37,9 +37,7 @@ int main() {
 
   // Prepared: its kernels are compiled and resident; running it compiles, loads and waits for
   // nothing.
-  PreparedQuantizeNvfp4::Request request;
-  request.in = DType::f32;
-  request.cols = kCols;
+  const auto request = PreparedQuantizeNvfp4::Request::of(x, out);
   const auto quantize = PreparedQuantizeNvfp4::prepare(*runtime, device, request).value();
   runtime->freeze();
   quantize.run(x, out, {}).value();

@@ -38,6 +38,13 @@ std::int64_t result_count(const Tensor& x, AmaxPer per, int block) {
 
 }  // namespace
 
+PreparedAmax::Request PreparedAmax::Request::of(const Tensor& x, const AmaxOptions& options) {
+  Request out{x.dtype,           options.per, rows_class(x), 0, options.nans,
+              options.transform, 0,           options.block};
+  if (options.transform != AmaxTransform::none) out.sign_mask = options.sign_mask;
+  return out;
+}
+
 std::uint64_t PreparedAmax::Request::word() const {
   return static_cast<std::uint64_t>(OpKind::amax) | static_cast<std::uint64_t>(in) << 8 |
          static_cast<std::uint64_t>(per) << 16 | static_cast<std::uint64_t>(rows) << 20 |
@@ -103,9 +110,7 @@ Result<void> amax(Runtime& runtime, const Tensor& x, float* result, const AmaxOp
     return Error{ErrorCode::value_not_allowed, cat("amax: block = ", options.block),
                  "blocks have 8, 16, 32, 64 or 128 elements"};
   }
-  PreparedAmax::Request request{x.dtype,           options.per, rows_class(x), 0, options.nans,
-                                options.transform, 0,           options.block};
-  if (options.transform != AmaxTransform::none) request.sign_mask = options.sign_mask;
+  const auto request = PreparedAmax::Request::of(x, options);
   DIECAST_TRY(const auto prepared, prepared_once<PreparedAmax>(runtime, device, request, stream));
   return prepared->run(x, result, options.accumulate, stream);
 }

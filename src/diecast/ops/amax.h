@@ -59,6 +59,8 @@ class PreparedAmax {
     AmaxTransform transform = AmaxTransform::none;
     std::uint16_t sign_mask = 0;
     int block = 16;
+    // What amax() prepares for such arguments.
+    static Request of(const Tensor& x, const AmaxOptions& options = {});
     // Of everything but cols: only requests without a fixed row length are kept by it.
     std::uint64_t word() const;
   };

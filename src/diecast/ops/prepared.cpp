@@ -34,15 +34,6 @@ std::string_view rows_class_name(RowsClass rows) {
   return rows == RowsClass::dense ? "dense" : rows == RowsClass::apart ? "apart" : "any";
 }
 
-RowsClass rows_class(const Tensor& tensor) {
-  const auto places = 16 / static_cast<std::uint64_t>(dtype_bits(tensor.dtype) / 8);
-  const auto cols = static_cast<std::uint64_t>(tensor.cols());
-  const auto stride = static_cast<std::uint64_t>(tensor.stride());
-  if (((reinterpret_cast<std::uintptr_t>(tensor.data) | cols) & 15) != 0) return RowsClass::any;
-  if (stride == cols || tensor.rows() <= 1) return RowsClass::dense;
-  return (stride & (places - 1)) == 0 ? RowsClass::apart : RowsClass::any;
-}
-
 KernelArgument address_argument(const void* pointer) {
   return KernelArgument::scalar(
       static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(pointer)));

@@ -27,7 +27,14 @@ enum class RowsClass : std::uint8_t {
 };
 std::string_view rows_class_name(RowsClass rows);
 // The most that is true of this tensor.
-RowsClass rows_class(const Tensor& tensor);
+inline RowsClass rows_class(const Tensor& tensor) {
+  const auto places = 16 / static_cast<std::uint64_t>(dtype_bits(tensor.dtype) / 8);
+  const auto cols = static_cast<std::uint64_t>(tensor.cols());
+  const auto stride = static_cast<std::uint64_t>(tensor.stride());
+  if (((reinterpret_cast<std::uintptr_t>(tensor.data) | cols) & 15) != 0) return RowsClass::any;
+  if (stride == cols || tensor.rows() <= 1) return RowsClass::dense;
+  return (stride & (places - 1)) == 0 ? RowsClass::apart : RowsClass::any;
+}
 
 // A tensor's row stride as a launch takes it soonest: 0 for dense rows. One row is dense, however
 // far the next one would be.
@@ -98,19 +105,27 @@ enum class OpKind : std::uint8_t {
   quantize_mx_grouped
 };
 
+// The first of the calls below.
+template <class Prepared>
+[[gnu::cold, gnu::noinline]] Result<const Prepared*> prepare_and_keep(
+    Runtime& runtime, const std::shared_ptr<Device>& device,
+    const typename Prepared::Request& request, Stream stream) {
+  DIECAST_CHECK(may_prepare(*device, stream, Prepared::kName));
+  DIECAST_TRY(auto made, Prepared::prepare(runtime, device, request));
+  return static_cast<const Prepared*>(runtime.keep_prepared(
+      device.get(), request.word(), std::make_shared<const Prepared>(std::move(made))));
+}
+
 // For the convenience calls: the prepared op for this request, prepared on first use; the
 // runtime's. Prepared has Request (with `std::uint64_t word() const`, distinct for distinct
 // requests and with the OpKind in its low byte), kName and prepare(runtime, device, request).
 template <class Prepared>
-Result<const Prepared*> prepared_once(Runtime& runtime, const std::shared_ptr<Device>& device,
-                                      const typename Prepared::Request& request, Stream stream) {
-  const std::uint64_t word = request.word();
-  if (const void* known = runtime.find_prepared(device.get(), word))
+[[gnu::always_inline]] inline Result<const Prepared*> prepared_once(
+    Runtime& runtime, const std::shared_ptr<Device>& device,
+    const typename Prepared::Request& request, Stream stream) {
+  if (const void* known = runtime.find_prepared(device.get(), request.word())) [[likely]]
     return static_cast<const Prepared*>(known);
-  DIECAST_CHECK(may_prepare(*device, stream, Prepared::kName));
-  DIECAST_TRY(auto made, Prepared::prepare(runtime, device, request));
-  return static_cast<const Prepared*>(
-      runtime.keep_prepared(device.get(), word, std::make_shared<const Prepared>(std::move(made))));
+  return prepare_and_keep<Prepared>(runtime, device, request, stream);
 }
 
 }  // namespace diecast

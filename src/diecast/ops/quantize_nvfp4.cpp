@@ -188,11 +188,8 @@ Result<KernelArgument> rng_argument(std::string_view op, bool wanted, const std:
   return its.launch(words, stream);
 }
 
-namespace {
-
-Result<void> quantize_on(Runtime& runtime, const std::shared_ptr<Device>& device, const Tensor& x,
-                         const QuantizedTensor& out, const QuantizeNvfp4Options& options,
-                         Stream stream) {
+Request Request::of(const Tensor& x, const QuantizedTensor& out,
+                    const QuantizeNvfp4Options& options) {
   Request request;
   describe(out, request);
   request.in = x.dtype;
@@ -205,8 +202,19 @@ Result<void> quantize_on(Runtime& runtime, const std::shared_ptr<Device>& device
   request.block_amax = options.block_amax != nullptr;
   request.stochastic = options.rng_state != nullptr;
   // A row whose length is known stays in registers between its amax and its codes.
-  const bool keeps_rows = request.row_scaled && !given(request) && device->properties().cc != 0;
+  const bool keeps_rows = request.row_scaled && !given(request);
   if (keeps_rows && x.cols() <= Request::kLongestKept) request.cols = x.cols();
+  return request;
+}
+
+namespace {
+
+Result<void> quantize_on(Runtime& runtime, const std::shared_ptr<Device>& device, const Tensor& x,
+                         const QuantizedTensor& out, const QuantizeNvfp4Options& options,
+                         Stream stream) {
+  Request request = Request::of(x, out, options);
+  if (request.cols != 0 && device->properties().cc == 0)
+    request.cols = 0;  // the host has no registers to keep rows in
   DIECAST_TRY(const auto* prepared,
               prepared_once<PreparedQuantizeNvfp4>(runtime, device, request, stream));
   return prepared->run(x, out, stream, options.block_amax, options.rng_state);

@@ -83,6 +83,10 @@ class PreparedQuantizeNvfp4 {
     // The convenience call's key. Of cols, lengths beyond kLongestKept count as not known.
     static constexpr std::int64_t kLongestKept = (1 << 17) - 1;
     std::uint64_t word() const;
+    // What quantize_nvfp4() prepares for such arguments on a GPU: of x its type, row length and how
+    // its rows lie count, not its elements or their number.
+    static Request of(const Tensor& x, const QuantizedTensor& out,
+                      const QuantizeNvfp4Options& options = {});
   };
   static Result<PreparedQuantizeNvfp4> prepare(Runtime& runtime,
                                                const std::shared_ptr<Device>& device,

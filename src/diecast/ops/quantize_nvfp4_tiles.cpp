@@ -212,7 +212,7 @@ Result<void> quantize_nvfp4_tiles(Runtime& runtime, const Tensor& x, const Quant
                                   const QuantizeNvfp4TilesOptions& options, Stream stream) {
   if (is_nothing(x, out)) return check_x_and_out(x, out);
   DIECAST_TRY(const auto device, device_or_default(runtime, options.device));
-  const PreparedQuantizeNvfp4Tiles::Request request{nvfp4_tiles_request(x, out, options)};
+  const auto request = PreparedQuantizeNvfp4Tiles::Request::of(x, out, options);
   DIECAST_TRY(const auto prepared,
               prepared_once<PreparedQuantizeNvfp4Tiles>(runtime, device, request, stream));
   return prepared->run(x, out, stream, options.block_amax, options.rng_state);

@@ -103,6 +103,11 @@ class PreparedQuantizeNvfp4Tiles {
     std::uint64_t word() const {
       return bits() << 8 | static_cast<std::uint64_t>(OpKind::quantize_nvfp4_tiles);
     }
+    // What quantize_nvfp4_tiles() prepares for such arguments.
+    static Request of(const Tensor& x, const QuantizedTensor& out,
+                      const QuantizeNvfp4TilesOptions& options = {}) {
+      return {nvfp4_tiles_request(x, out, options)};
+    }
   };
   static Result<PreparedQuantizeNvfp4Tiles> prepare(Runtime& runtime,
                                                     const std::shared_ptr<Device>& device,
