@@ -154,7 +154,9 @@ TEST(HostCompiler, ShowsErrorsUnderTheSourcesOwnName) {
   EXPECT_EQ(artifact.error().what.find("quantize.cu for host: "), 0u) << artifact.error().what;
   EXPECT_NE(artifact.error().what.find("\nquantize.cu:7:"), std::string::npos);
   EXPECT_EQ(artifact.error().what.find("/tmp"), std::string::npos) << artifact.error().what;
-  EXPECT_EQ(artifact.error().fix, "mend quantize.cu at line 7");
+  EXPECT_EQ(artifact.error().fix,
+            "mend quantize.cu at line 7; if the name is CUDA's: the host has the device words of "
+            "templates/README.md alone, so `target sm_80+`, or another way under #if DIECAST_HOST");
 }
 
 TEST(HostCompiler, ShowsErrorsBeforeTheFirstLineDirectiveWithoutAPath) {

@@ -111,7 +111,7 @@ TEST_F(KernelTest, LaunchNeverLoads) {
   EXPECT_EQ(launched.error().message(),
             "diecast: not_resident: k IN=f32 THREADS=64 @ sm_90a is not resident on device 0 (Fake "
             "GPU) in the current context; a launch loads nothing\n"
-            "  fix: call preload() in this context before the first launch");
+            "  fix: call preload() in this context before the first launch (and before freeze())");
   EXPECT_EQ(cuda_->count("cuLibraryLoadData"), 0);
   ASSERT_TRUE(k->preload());
   EXPECT_TRUE(k->launch(arguments(), {}));

@@ -256,7 +256,7 @@ TEST(BoundLaunchRule, OverflowIsSaid) {
       Rule("grid(rows * cols) block(1)").refusal(std::int64_t{1} << 40, std::int64_t{1} << 40),
       "diecast: not_supported: k.cu:10: launch: grid x overflows or divides by zero (rows = "
       "1099511627776, cols = 1099511627776)\n"
-      "  fix: split the call: pass less of rows, cols at once");
+      "  fix: pass less of rows, cols at once, or have the launch line divide by max(..., 1)");
   EXPECT_NE(Rule("grid(100 / rows) block(1)").refusal(0, 1), "");
 }
 

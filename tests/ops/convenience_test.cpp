@@ -122,7 +122,7 @@ TEST_F(Convenience, InAContextThatItWasNotPreparedInItSaysSo) {
   EXPECT_TRUE(refused.starts_with("diecast: not_resident: quantize_nvfp4_once COLS=0 ")) << refused;
   EXPECT_TRUE(refused.ends_with(
       " is not resident on device 0 (Fake GPU) in the current context; a launch loads nothing\n"
-      "  fix: call preload() in this context before the first launch"))
+      "  fix: call preload() in this context before the first launch (and before freeze())"))
       << refused;
   EXPECT_EQ(machine_.cuda->launches.size(), 1u);
 }

@@ -149,7 +149,7 @@ TEST(Manifest, ALineOfWhichNothingHoldsSaysWhyTheLastOneDoesNot) {
       "defined by profile te)\n"
       "  PROFILE = torchao\n"
       "  FOUR_OVER_SIX = mae\n"
-      "  fix: PROFILE = te"))
+      "  fix: PROFILE = te; or FOUR_OVER_SIX = off"))
       << broken;
   const std::string missing = message("quantize_nvfp4 PROFILE=* @ sm_90a");
   EXPECT_TRUE(missing.starts_with(

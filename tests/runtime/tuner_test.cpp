@@ -130,7 +130,8 @@ TEST_F(TunerTest, RecordsOfOtherDevicesAndWrongOnesAreNotUsed) {
   ASSERT_EQ(told_.size(), 3u);
   EXPECT_EQ(told_[0], cat(folder_ / "tuned.txt",
                           ": line 3: the version of a tuning record is "
-                          "\"k COLS=0 IN=bf16 @ sm_90a\""));
+                          "\"k COLS=0 IN=bf16 @ sm_90a\"\n"
+                          "  fix: leave it out, or measure again (`diecast tune`)"));
   EXPECT_TRUE(told_[1].starts_with("cannot open \"")) << told_[1];
   EXPECT_EQ(told_[2], cat(outside.key(), ": THREADS cannot be \"96\""));
   EXPECT_EQ(engine->counters().ignored, 3u);

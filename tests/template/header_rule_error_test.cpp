@@ -34,6 +34,16 @@ TEST(HeaderParser, ASizeIsFixedByACompiledInt) {
       "  fix: a size is fixed by a `shape int` or another int in UPPER CASE");
 }
 
+TEST(HeaderParser, ASizeIsFixedByOneParameter) {
+  EXPECT_EQ(error_of("shape int COLS\nsize wide = COLS * 2\narg wide"),
+            "diecast: parse_error: k.cu:3:18: a size is fixed by one parameter, not by an "
+            "expression\n"
+            "  size wide = COLS * 2\n"
+            "                   ^\n"
+            "  fix: write `size wide = COLS` and the expression where the size is used, or a "
+            "parameter for it");
+}
+
 TEST(HeaderParser, ATensorIsWholeAndItsFactsAreKnown) {
   EXPECT_EQ(
       error_of("arg x in f32"),

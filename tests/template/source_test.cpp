@@ -154,26 +154,38 @@ TEST(Source, ResidentBlocksBoundTheRegisters) {
   EXPECT_TRUE(has(bounds("9"), "resident(9) of blocks of 256 threads"));
 }
 
-// What is known now and no GPU launches is refused now.
-TEST(Source, BlocksAndClustersThatNoGpuLaunchesAreRefused) {
-  const auto error = [](const std::string& launch) {
+// What is known now and no device launches is refused now.
+TEST(Source, BlocksClustersAndSharedMemoryThatNoDeviceLaunchesAreRefused) {
+  const auto error = [](const std::string& launch, const std::string& on = "sm_90a") {
     const auto tmpl = Template::parse("k", "/* diecast\ntune int THREADS = -64\nlaunch grid(1) " +
                                                launch + "\n*/\nDIECAST_KERNEL {}\n")
                           .value();
-    const auto made = Specialization::make(tmpl, {}, target("sm_90a")).value();
-    return render(made, golden_files()).error().message();
+    const auto made = Specialization::make(tmpl, {}, target(on)).value();
+    const auto rendered = render(made, golden_files());
+    return rendered ? "rendered" : rendered.error().message();
   };
   const std::string fix = "\n  fix: correct the launch line, or require what keeps it in range";
-  const std::string begin = "diecast: constraint_violated: k.cu:3: a ";
-  EXPECT_EQ(error("block(2048)"), begin + "block of 2048 threads: GPUs take 1 to 1024" + fix);
-  EXPECT_EQ(error("block(64, 32)"), begin + "block of 2048 threads: GPUs take 1 to 1024" + fix);
-  EXPECT_EQ(error("block(THREADS)"), begin + "block of -64 threads: GPUs take 1 to 1024" + fix);
+  const std::string begin = "diecast: constraint_violated: k.cu:3: ";
+  for (const char* on : {"sm_90a", "host"}) {
+    EXPECT_EQ(error("block(2048)", on),
+              begin + "block(...) is 2048 threads: devices take 1 to 1024" + fix);
+    EXPECT_EQ(error("block(64, 32)", on),
+              begin + "block(...) is 2048 threads: devices take 1 to 1024" + fix);
+    EXPECT_EQ(error("block(THREADS)", on),
+              begin + "block(...) is -64 threads: devices take 1 to 1024" + fix);
+    EXPECT_EQ(error("block(32) shared(228 * 1024)", on),
+              begin + "shared(...) is 233472 bytes: devices take 0 to 232448" + fix);
+    EXPECT_EQ(error("block(32) shared(227 * 1024)", on), "rendered");
+    EXPECT_EQ(error("block(32) shared(THREADS)", on),
+              begin + "shared(...) is -64 bytes: devices take 0 to 232448" + fix);
+  }
   EXPECT_EQ(error("block(32) cluster(99)"),
-            begin + "cluster of 99 blocks: GPUs take 1 to 16" + fix);
+            begin + "cluster(...) is 99 blocks: devices take 1 to 16" + fix);
   // Each clause is told where it stands.
   EXPECT_EQ(
       error("dependent\nlaunch cluster(99) block(32)"),
-      "diecast: constraint_violated: k.cu:4: a cluster of 99 blocks: GPUs take 1 to 16" + fix);
+      "diecast: constraint_violated: k.cu:4: cluster(...) is 99 blocks: devices take 1 to 16" +
+          fix);
 }
 
 TEST(Source, AClusterThatIsKnownIsPartOfTheCode) {

@@ -138,6 +138,7 @@ TEST(ToolTuneCuda, SaysWhichTuningIsNotUsed) {
   EXPECT_EQ(run.errors,
             cat("diecast: tuning: ", manifest,
                 ": line 1: the version of a tuning record is \"amax IN=bf16 @ sm_90a\"\n"
+                "  fix: leave it out, or measure again (`diecast tune`)\n"
                 "diecast: tuning: cannot open \"",
                 none, "\": No such file or directory (errno 2)\n  fix: check the spelling of \"",
                 none, "\" and that its directory exists\n"));

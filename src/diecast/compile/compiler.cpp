@@ -75,10 +75,16 @@ std::vector<std::string> code_options(const Target& target) {
 Error rejected_source(const Source& source, const Target& target, std::string_view compiler,
                       std::string_view log) {
   const int line = first_error_line(log, source.name);
+  // CUDA's own functions, most often.
+  const bool lacks = target.is_host() && log.find("was not declared") != log.npos;
   return {ErrorCode::compile_failed,
           cat(source.name, " for ", target.name(), ": ", compiler, " rejected the source\n",
               clean_log(log)),
-          line > 0 ? cat("mend ", source.name, " at line ", line)
+          line > 0 ? cat("mend ", source.name, " at line ", line,
+                         lacks ? "; if the name is CUDA's: the host has the device words of "
+                                 "templates/README.md alone, so `target sm_80+`, or another way "
+                                 "under #if DIECAST_HOST"
+                               : "")
                    : cat("mend ", source.name,
                          " or the headers it includes, where the lines above "
                          "point")};

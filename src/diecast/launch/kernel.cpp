@@ -263,7 +263,7 @@ Error Kernel::not_resident(Stream stream) const {
   return {ErrorCode::not_resident,
           cat(where, " in the ", stream.context != 0 ? "stream's" : "current",
               " context; a launch loads nothing"),
-          "call preload() in this context before the first launch"};
+          "call preload() in this context before the first launch (and before freeze())"};
 }
 
 }  // namespace diecast

@@ -118,13 +118,14 @@ std::string fix_of(const Template& tmpl, Requirements& requirements, const Expre
   std::stable_partition(involved.begin(), involved.end(), [&](int index) {
     return tmpl.parameters()[static_cast<std::size_t>(index)].type == ParameterType::integer;
   });
-  std::vector<std::string> names;
+  std::vector<std::string> names, fixes;  // each fix is enough by itself
   for (int index : involved) {
     const Parameter& parameter = tmpl.parameters()[static_cast<std::size_t>(index)];
     names.push_back(parameter.name);
     std::string fix = Search(requirements, point, index, parameter).fix();
-    if (!fix.empty()) return fix;
+    if (!fix.empty()) fixes.push_back(std::move(fix));
   }
+  if (!fixes.empty()) return join(fixes, "; or ");
   if (names.empty()) {
     const bool of_target = std::ranges::any_of(condition.names(), [](const Expression::Name& name) {
       return name.name == "host" || name.name == "cc";

@@ -111,12 +111,12 @@ std::string line_of(const Template& tmpl, std::string_view clause) {
   return cat(tmpl.name(), ".cu:", tmpl.launch().lines.find(clause)->second);
 }
 
-// What no GPU launches.
+// What no device launches.
 Error out_of_range(const Specialization& specialization, std::string_view clause,
                    std::int64_t value, std::string_view unit, std::int64_t most) {
   return {ErrorCode::constraint_violated,
-          cat(line_of(specialization.tmpl(), clause), ": a ", clause, " of ", value, " ", unit,
-              ": GPUs take 1 to ", most),
+          cat(line_of(specialization.tmpl(), clause), ": ", clause, "(...) is ", value, " ", unit,
+              ": devices take ", clause == "shared" ? 0 : 1, " to ", most),
           "correct the launch line, or require what keeps it in range"};
 }
 
@@ -135,11 +135,20 @@ Result<std::int64_t> block_threads(const Specialization& specialization) {
   return threads;
 }
 
+// Dynamic shared memory of a block, when it is known now.
+Result<void> check_shared(const Specialization& specialization) {
+  constexpr std::int64_t kMost = 227 << 10;  // of compute capabilities 9.0 and 10.0, the most
+  const auto& shared = specialization.tmpl().launch().shared;
+  if (!shared) return {};
+  DIECAST_TRY(const auto bytes, constant_of(specialization, *shared));
+  if (!bytes || (*bytes >= 0 && *bytes <= kMost)) return {};
+  return out_of_range(specialization, "shared", *bytes, "bytes", kMost);
+}
+
 // Of the largest multiprocessors there are.
 constexpr std::int64_t kMostBlocks = 32, kMostThreads = 2048;
 
-Result<std::string> launch_bounds(const Specialization& specialization) {
-  DIECAST_TRY(const std::int64_t threads, block_threads(specialization));
+Result<std::string> launch_bounds(const Specialization& specialization, std::int64_t threads) {
   if (threads == 0) return std::string();
   const auto& resident = specialization.tmpl().launch().resident;
   const std::string unbounded = cat("__launch_bounds__(", threads, ") ");
@@ -239,8 +248,10 @@ Result<std::string> kernel_head(const Specialization& specialization) {
       text += cat("static_assert(sizeof(", argument.type, ") == ", argument.bytes, ", \"arg ",
                   argument.name, " struct ", argument.type, " ", argument.bytes, "\"); ");
   text += body + "; ";
+  DIECAST_TRY(const std::int64_t threads, block_threads(specialization));
+  DIECAST_CHECK(check_shared(specialization));
   if (specialization.target().is_host()) return text + host_entry(specialization, forms) + body;
-  DIECAST_TRY(const std::string bounds, launch_bounds(specialization));
+  DIECAST_TRY(const std::string bounds, launch_bounds(specialization, threads));
   DIECAST_TRY(const std::string cluster, cluster_dims(specialization));
   return text + cuda_entry(specialization, forms, bounds + cluster) + body;
 }

@@ -192,7 +192,9 @@ Result<void> BoundLaunchRule::shape(const LaunchSlots::Values& values, LaunchSha
   for (const Variable& variable : variables_)
     if (!variable.program.evaluate(values, &numbers[variable.field]))
       return failure(variable.field,
-                     cat(kFieldNames[variable.field], " overflows or divides by zero"), values);
+                     cat(kFieldNames[variable.field], " overflows or divides by zero"), values,
+                     cat("pass less of ", slots_.size_names(),
+                         " at once, or have the launch line divide by max(..., 1)"));
   if (!within_limits(numbers)) return broken_limit(numbers, values);
   shape = shape_of(numbers);
   return {};

@@ -22,7 +22,8 @@ void Runtime::State::open_tuning() {
       continue;
     }
     TuningFile file = parse_tuning_file(file_text(*bytes));
-    for (const std::string& wrong : file.wrong) ignore(cat(path, ": ", wrong));
+    for (const std::string& wrong : file.wrong)
+      ignore(cat(path, ": ", wrong, "\n  fix: leave it out, or measure again (`diecast tune`)"));
     add_tuning(std::move(file.records));
   }
 }

@@ -27,6 +27,11 @@ Result<void> HeaderParser::read_size(Tokens& tokens) {
   if (tokens.accept("=")) {
     DIECAST_TRY(const Token by, tokens.expect_word("the parameter that fixes the size"));
     size.fixed_by = by.text;
+    if (const Token& next = tokens.peek(); next.kind == Token::Kind::symbol)
+      return tokens.error(
+          next, "a size is fixed by one parameter, not by an expression",
+          cat("write `size ", size.name, " = ", by.text,
+              "` and the expression where the size is used, or a parameter for it"));
   }
   size.device = tokens.accept("device");
   if (tokens.accept("divisible")) {
