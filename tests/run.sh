@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # tests/run.sh [-y]       sets the machine up and runs the everyday tests (4 to 7 minutes on two cores,
 #                         as machines differ; half of them the first build)
-# tests/run.sh [-y] all   everything this machine can run: more variants, sanitizers, CUDA hidden
+# tests/run.sh [-y] all   everything this machine can run: more variants, sanitizers, CUDA hidden, every
+#                         file compiled by itself
 # -y: may use sudo without asking. The last line is "N passed, N failed, N skipped".
 set -u
 part=everyday
@@ -91,6 +92,20 @@ configure_watched() {
     -DDIECAST_BUILD_EXAMPLES=OFF "${@:3}"
 }
 
+# Each file by itself, as a build without these scripts compiles it, and by the other compiler.
+compile_alone() {
+  local folder=$builds/alone log=$builds/alone/build.log start=$SECONDS
+  if configure "$folder" -DCMAKE_UNITY_BUILD=OFF -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_BUILD_TYPE=Debug \
+    -DCMAKE_CXX_FLAGS_DEBUG=-O0 && cmake --build "$folder" -j "$cores" >"$log" 2>&1 </dev/null; then
+    passed=$((passed + 1))
+    echo "each file by itself, clang++: compiled ($((SECONDS - start)) s)"
+    return
+  fi
+  failed=$((failed + 1))
+  grep -E -A4 'error:|undefined reference' "$log" | head -n 40
+  echo "each file by itself, clang++: not compiled; all of it: $log"
+}
+
 # Every reader of outside bytes under libFuzzer, 5 seconds each.
 fuzz() {
   local folder=$builds/fuzz start=$SECONDS target bad=0 targets=("$root"/tests/fuzz/corpus/*)
@@ -177,4 +192,5 @@ else
   failed=$((failed + 1))
 fi
 fuzz
+command -v clang++ >/dev/null && compile_alone # fuzz has installed it
 finish
