@@ -41,10 +41,9 @@ static bool run_variant(Runtime& runtime, const std::shared_ptr<Device>& device,
   return got == expected;
 }
 
-int main(int argc, char** argv) {
+int main() {
   const auto runtime = Runtime::create().value();
-  const auto tmpl =
-      runtime->add(argc > 1 ? argv[1] : "examples/own_template/scale_rows.cu").value();
+  const auto tmpl = runtime->add(OWN_TEMPLATE).value();  // the path of scale_rows.cu
   const auto gpu = runtime->default_device();
   const auto device = gpu ? *gpu : open_host_device({}).value();
   const Target target = device->targets().front();
