@@ -30,13 +30,12 @@ TEST(QuantizeNvfp4Kernels, FewRowsThatFindTheirAmaxAreSpreadOverClusters) {
     std::int64_t cols, rows;
     unsigned blocks_a_row, threads;
   };
-  const Case cases[] = {
-      {2048, 263, 1, 256},  {2048, 264, 1, 128}, {4096, 32, 4, 128},  {4096, 33, 1, 512},
-      {4096, 164, 1, 512},  {4096, 165, 2, 128}, {4096, 396, 1, 512}, {4096, 1055, 1, 512},
-      {7168, 18, 8, 128},   {7168, 19, 4, 128},  {7168, 75, 4, 128},  {7168, 76, 1, 512},
-      {7168, 603, 1, 512},  {16384, 1, 8, 128},  {16384, 25, 8, 128}, {16384, 26, 2, 512},
-      {16384, 263, 2, 512}, {28672, 1, 8, 512},  {28672, 5, 8, 256},  {28672, 37, 8, 256},
-      {65536, 16, 8, 512},  {65552, 1, 1, 512}};
+  const Case cases[] = {{2048, 82, 1, 256},  {2048, 83, 2, 128}, {2048, 310, 1, 128},
+                        {4096, 47, 4, 128},  {4096, 48, 2, 256}, {4096, 80, 1, 512},
+                        {7168, 11, 8, 128},  {7168, 12, 4, 128}, {7168, 80, 1, 512},
+                        {16384, 3, 2, 512},  {16384, 4, 8, 128}, {16384, 527, 2, 512},
+                        {28672, 1, 8, 512},  {28672, 5, 8, 256}, {28672, 37, 8, 256},
+                        {65536, 16, 8, 512}, {65552, 1, 1, 512}};
   for (const auto& [cols, rows, blocks_a_row, threads] : cases) {
     const testing::Matrices m(*device, rows, cols, true);
     ops.at(cols).run(m.x, m.out, {}).value();
@@ -46,30 +45,54 @@ TEST(QuantizeNvfp4Kernels, FewRowsThatFindTheirAmaxAreSpreadOverClusters) {
     EXPECT_EQ(launch.block[0], threads) << rows << "x" << cols;
     EXPECT_EQ(launch.cluster, blocks_a_row == 1 ? 0 : blocks_a_row) << rows << "x" << cols;
   }
-  const testing::Matrices many(*device, 264, 16384, true);
+  const testing::Matrices many(*device, 528, 16384, true);
   ops.at(16384).run(many.x, many.out, {}).value();
   EXPECT_EQ(machine.cuda->launches.back().symbol, "quantize_nvfp4_row_scaled");
 }
 
-// Tiled scales are written by whole clusters for longer.
-TEST(QuantizeNvfp4Kernels, FewRowsWithTiledScalesAreSpreadForLonger) {
+// By rows: the last of each kernel, and what comes after it.
+TEST(QuantizeNvfp4Kernels, FewRowsHaveTheKernelThatWasFastestOfAll) {
   testing::FakeMachine machine;
   const auto runtime = machine.runtime();
   const auto device = machine.cuda.device();
   PreparedQuantizeNvfp4::Request request;
   request.row_scaled = true;
-  request.layout = ScaleLayout::s128x4;
   const auto chosen = [&](const PreparedQuantizeNvfp4& op, std::int64_t rows) {
     const Specialization& one = op.kernel(rows * request.cols).specialization();
     if (one.tmpl().parameter("CLUSTER") == nullptr) return one.tmpl().name();
     return cat(one.number("LANES"), "x", one.number("THREADS"), "x", one.number("CLUSTER"));
   };
   using Until = std::vector<std::pair<std::int64_t, std::string>>;  // the last rows of each
-  const std::pair<std::int64_t, Until> cases[] = {
-      {4096, {{82, "2x128x4"}, {164, "2x256x2"}, {395, "1x128x2"}, {1055, "1x256x1"}}},
-      {8192, {{16, "2x128x8"}, {164, "1x128x4"}, {527, "1x256x2"}}},
-      {16384, {{38, "1x128x8"}, {82, "1x256x4"}, {263, "1x512x2"}}}};
-  for (const auto& [cols, until] : cases) {
+  struct Case {
+    ScaleLayout layout;
+    std::int64_t cols;
+    Until until;
+  };
+  constexpr auto linear = ScaleLayout::linear, tiled = ScaleLayout::s128x4;
+  const Case cases[] = {
+      {linear, 2048, {{82, "2x256x1"}, {309, "2x128x2"}, {2111, "1x128x1"}}},
+      {linear,
+       4096,
+       {{47, "2x128x4"},
+        {79, "2x256x2"},
+        {158, "2x512x1"},
+        {224, "1x256x1"},
+        {448, "1x128x2"},
+        {527, "2x512x1"},
+        {2111, "1x256x1"}}},
+      {linear, 5120, {{11, "2x128x8"}, {79, "1x128x4"}, {659, "1x512x1"}}},
+      {linear, 8192, {{11, "2x128x8"}, {79, "1x128x4"}, {1583, "1x512x1"}}},
+      {linear, 12288, {{3, "1x512x2"}, {47, "1x128x8"}, {263, "1x512x2"}}},
+      {linear, 16384, {{3, "1x512x2"}, {47, "1x128x8"}, {527, "1x512x2"}}},
+      {tiled, 2048, {{82, "2x256x1"}, {309, "2x128x2"}, {721, "2x256x1"}, {2111, "1x128x1"}}},
+      {tiled, 3072, {{112, "2x128x4"}, {224, "2x512x1"}, {448, "1x128x2"}, {1055, "1x256x1"}}},
+      {tiled, 4096, {{112, "2x128x4"}, {224, "2x512x1"}, {448, "1x128x2"}, {2111, "1x256x1"}}},
+      {tiled, 5120, {{11, "2x128x8"}, {224, "1x128x4"}, {316, "1x512x1"}}},
+      {tiled, 8192, {{11, "2x128x8"}, {224, "1x128x4"}, {659, "1x512x1"}}},
+      {tiled, 12288, {{47, "1x128x8"}, {79, "1x256x4"}, {171, "1x512x2"}}},
+      {tiled, 16384, {{47, "1x128x8"}, {79, "1x256x4"}, {316, "1x512x2"}}}};
+  for (const auto& [layout, cols, until] : cases) {
+    request.layout = layout;
     request.cols = cols;
     const auto op = PreparedQuantizeNvfp4::prepare(*runtime, device, request).value();
     for (std::size_t i = 0; i < until.size(); ++i) {

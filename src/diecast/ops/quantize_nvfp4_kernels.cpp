@@ -77,6 +77,43 @@ std::optional<KernelWanted> small_rows(const Request& r, const DeviceProperties&
   return KernelWanted{"quantize_nvfp4_row_scaled_small", bindings};
 }
 
+// The kernels for few rows. While rows are few they are spread over more multiprocessors, and short
+// ones over more threads; later as many of them as there are should be on the GPU at once (an H100,
+// every configuration at 15 numbers of rows and 8 lengths, NOTES.md).
+void add_small_rows(const Request& request, const DeviceProperties& device,
+                    QuantizeNvfp4Kernels& out) {
+  const std::int64_t cols = request.cols;
+  const auto add = [&](int lanes, int threads, std::int64_t elements) {
+    const auto wanted = small_rows(request, device, lanes, threads);
+    if (wanted) out.all.push_back(*wanted), out.below.push_back(elements);
+  };
+  // Elements of so many rows for every 100 multiprocessors, and of so many blocks of 16 for each.
+  const auto rows = [&](std::int64_t count) { return device.sm_count * count * cols / 100; };
+  const auto blocks = [&](std::int64_t count) { return device.sm_count * count * 16; };
+  const bool tiled = request.layout != ScaleLayout::linear;
+  if (cols <= 2048) {
+    add(2, 256, blocks(80)), add(2, 128, blocks(300));
+    if (tiled) add(2, 256, blocks(700));
+    add(1, 512, blocks(2048));
+  } else if (cols <= 4096 && tiled) {
+    add(2, 128, rows(85)), add(2, 512, rows(170)), add(1, 128, rows(340));
+    add(1, 256, rows(cols > 3584 ? 1600 : 800));
+  } else if (cols <= 4096) {
+    add(2, 128, rows(36)), add(2, 256, rows(60)), add(2, 512, rows(120)), add(1, 256, rows(170));
+    add(1, 128, rows(340)), add(2, 512, rows(400)), add(1, 256, rows(1600));
+  } else if (cols <= 8192 && tiled) {
+    add(2, 128, rows(9)), add(1, 128, rows(170)), add(1, 512, rows(cols > 6144 ? 500 : 240));
+  } else if (cols <= 8192) {
+    add(2, 128, rows(9)), add(1, 128, rows(60)), add(1, 512, rows(cols > 6144 ? 1200 : 500));
+  } else if (cols <= 16384 && tiled) {
+    add(1, 128, rows(36)), add(1, 256, rows(60)), add(1, 512, rows(cols > 14336 ? 240 : 130));
+  } else if (cols <= 16384) {
+    add(1, 512, rows(3)), add(1, 128, rows(36)), add(1, 512, rows(cols > 14336 ? 400 : 200));
+  } else {
+    add(2, 512, blocks(64)), add(1, 256, blocks(512));
+  }
+}
+
 QuantizeNvfp4Kernels kernels_that_find_rows(const Request& request,
                                             const DeviceProperties& device) {
   constexpr std::string_view kName = "quantize_nvfp4_row_scaled";
@@ -89,29 +126,8 @@ QuantizeNvfp4Kernels kernels_that_find_rows(const Request& request,
   bindings.set("ROWS", request.rows == RowsClass::any ? "any" : "apart").set("SIDE", side);
   out.all.push_back({kName, bindings.set("THREADS", many)});
   if (device.cc == 0 || request.cols == 0 || side > 1) return out;
-  // While rows are few, spread over more multiprocessors, and short ones over more threads (several
-  // H200s, NOTES.md).
   if (small_rows(request, device, 1, 512)) {
-    const auto add = [&](int lanes, int threads, int blocks) {  // of 16, a multiprocessor
-      const auto wanted = small_rows(request, device, lanes, threads);
-      if (!wanted) return;
-      out.all.push_back(*wanted), out.below.push_back(device.sm_count * std::int64_t{16} * blocks);
-    };
-    const bool tiled = request.layout != ScaleLayout::linear;
-    if (request.cols <= 2048) {
-      add(2, 256, 256), add(1, 512, 2048);
-    } else if (request.cols <= 4096) {
-      add(2, 128, tiled ? 160 : 64), add(2, tiled ? 256 : 512, 320), add(1, 128, 768);
-      tiled ? add(1, 256, 2048) : add(2, 512, 2048);
-    } else if (request.cols <= 8192) {
-      add(2, 128, 64), add(1, 128, tiled ? 640 : 256), add(1, tiled ? 256 : 512, 2048);
-    } else if (request.cols <= 16384) {
-      add(1, 128, tiled ? 300 : 200);
-      if (tiled) add(1, 256, 640);
-      add(1, 512, 2048);
-    } else {
-      add(2, 512, 64), add(1, 256, 512);
-    }
+    add_small_rows(request, device, out);
     if (few == many) return out;
     out.counted_kernel = out.all.size();
     out.counted = rows_at_once(device, few) * request.cols;
