@@ -102,9 +102,11 @@ void add_small_rows(const Request& request, const DeviceProperties& device,
     add(2, 128, rows(36)), add(2, 256, rows(60)), add(2, 512, rows(120)), add(1, 256, rows(170));
     add(1, 128, rows(340)), add(2, 512, rows(400)), add(1, 256, rows(1600));
   } else if (cols <= 8192 && tiled) {
-    add(2, 128, rows(9)), add(1, 128, rows(170)), add(1, 512, rows(cols > 6144 ? 500 : 240));
+    add(2, 128, rows(28)), add(1, 128, rows(170)), add(1, 512, rows(cols > 6144 ? 500 : 240));
   } else if (cols <= 8192) {
-    add(2, 128, rows(9)), add(1, 128, rows(60)), add(1, 512, rows(cols > 6144 ? 1200 : 500));
+    add(2, 128, rows(14)), add(1, 128, rows(60));
+    if (cols > 6144) add(1, 512, rows(120)), add(1, 128, rows(240));
+    add(1, 512, rows(cols > 6144 ? 1200 : 240));
   } else if (cols <= 16384 && tiled) {
     add(1, 128, rows(36)), add(1, 256, rows(60)), add(1, 512, rows(cols > 14336 ? 240 : 130));
   } else if (cols <= 16384) {

@@ -19,8 +19,8 @@ class GraphTimes {
 
   // Captures `calls` calls, each told which it is, on the stream.
   Result<void> add(int calls, const std::function<Result<void>(int)>& call);
-  // Microseconds a call of each graph: medians of launches that take turns, after one that warms
-  // up.
+  // Microseconds a call of each graph: medians of launches that take turns, each behind another of
+  // its kind.
   Result<std::vector<double>> measure() const;
 
  private:
