@@ -73,12 +73,12 @@ TEST_F(SideFilesTest, TheConfigSaysHowTheWeightsAreQuantized) {
                 "not calibrated: every input_scale is 1.0"});
   Json config = Json::parse(of_small("config.json"));
   const Json said = config["quantization_config"];
-  const Json modules = {"model.embed_tokens", "odd", "empty"};
+  const Json modules = {"model.embed_tokens", "odd", "empty", "lm_head"};
   EXPECT_EQ(said["quant_method"], "modelopt");
   EXPECT_EQ(said["quant_algo"], "NVFP4");
   EXPECT_EQ(said["group_size"], 16);
   EXPECT_EQ(said["config_groups"]["group_0"]["weights"]["num_bits"], 4);
-  EXPECT_EQ(said["ignore"].size(), 3u);
+  EXPECT_EQ(said["ignore"].size(), 4u);
   for (const Json& module : modules)
     EXPECT_EQ(std::ranges::count(said["ignore"], module), 1) << module;
   config.erase("quantization_config");
@@ -136,9 +136,10 @@ TEST_F(SideFilesTest, WhatIsThereAlreadyIsLeftOrRefused) {
   const auto before = tree(folder_.path());
   const auto refused = quantize();
   ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().message(), "diecast: file_exists: the folder \"" + small_ +
-                                           "/\" has another \"tokenizer.json\" already\n"
-                                           "  fix: name a new folder, or remove that file first");
+  EXPECT_EQ(refused.error().message(),
+            "diecast: file_exists: another \"" + small_ +
+                "/tokenizer.json\" is there already\n"
+                "  fix: name a new folder, or move that file away first");
   EXPECT_EQ(tree(folder_.path()), before);
   std::filesystem::remove(small_ + "/tokenizer.json");
   write_text(small_ + "/config.json", kConfigText);  // not the one that says NVFP4
@@ -149,11 +150,86 @@ TEST_F(SideFilesTest, WhatIsThereAlreadyIsLeftOrRefused) {
   EXPECT_TRUE(quantize());
 }
 
+TEST_F(SideFilesTest, WhatSomebodyElseMakesMeanwhileStays) {
+  const Checkpoint checkpoint = Checkpoint::open(model_).value();
+  const Plan plan = plan_quantize(checkpoint.header()).value();
+  ConvertOptions options;
+  options.progress = [&](const ConvertProgress&) { write_text(small_ + "/config.json", "mine"); };
+  const auto refused = convert(checkpoint, plan, small_, scalar_kernels(), options);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::file_exists);
+  EXPECT_EQ(of_small("config.json"), "mine");
+  EXPECT_FALSE(std::filesystem::exists(small_ + "/" + kIndexName));
+}
+
+TEST_F(SideFilesTest, TheInputsOwnFolderIsRefused) {
+  std::filesystem::create_directory_symlink(model_, small_);
+  const auto before = tree(model_);
+  const auto refused = quantize();
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message(),
+            "diecast: invalid_argument: the output \"" + small_ +
+                "\" is the input's own folder\n  fix: name another folder");
+  EXPECT_EQ(tree(model_), before);
+}
+
+TEST_F(SideFilesTest, LinksThatLeadNowhereAreLeftOutAndPermissionsKept) {
+  std::filesystem::create_symlink("loop", model_ + "/loop");
+  std::filesystem::create_symlink("LICENSE/x", model_ + "/through");
+  std::filesystem::create_symlink("gone", model_ + "/lost");
+  std::filesystem::permissions(model_ + "/LICENSE", std::filesystem::perms::owner_read);
+  const auto report = quantize();
+  ASSERT_TRUE(report) << report.error().message();
+  EXPECT_EQ(names(report->side_files).size(), 4u);
+  EXPECT_EQ(std::filesystem::status(small_ + "/LICENSE").permissions(),
+            std::filesystem::perms::owner_read);
+}
+
+// As Python writes them, which JSON has not.
+TEST_F(SideFilesTest, InfinityInAConfigStays) {
+  write("config.json",
+        R"({"time_step_limit": [0.0, Infinity, -Infinity, NaN], "named": "Infinity \" NaN",)"
+        R"( "quantization_config": null})");
+  ASSERT_TRUE(quantize());
+  const std::string text = of_small("config.json");
+  EXPECT_NE(text.find("Infinity,\n    -Infinity,\n    NaN\n"), text.npos) << text;
+  EXPECT_NE(text.find(R"("named": "Infinity \" NaN")"), text.npos) << text;
+  EXPECT_NE(text.find("\"modelopt\""), text.npos);
+  ASSERT_TRUE(dequantize());
+  EXPECT_EQ(text_of(home_ + "/config.json").find("modelopt"), std::string::npos);
+}
+
+TEST_F(SideFilesTest, AConfigThatIsNotNvfp4sStaysWithANote) {
+  ASSERT_TRUE(quantize());
+  write_text(small_ + "/config.json",
+             R"({"quantization_config": {"quant_algo": "MIXED_PRECISION"}})");
+  write_text(small_ + "/hf_quant_config.json",
+             R"({"quantization": {"quant_algo": "MIXED_PRECISION"}})");
+  const auto report = dequantize();
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->side_files.notes().size(), 2u);
+  EXPECT_EQ(tree(home_).size(), tree(small_).size());
+  write("hf_quant_config.json", "{}");  // of a model that another tool has quantized
+  std::filesystem::remove_all(small_);
+  EXPECT_EQ(quantize()->side_files.notes(),
+            std::vector<std::string>{"config.json says nothing of this quantization: the model has "
+                                     "a quantization config already"});
+}
+
+TEST_F(SideFilesTest, AConfigOfAMillionKeysIsCopiedAtOnce) {
+  std::string text = "{";
+  for (int i = 0; i < 1000000; ++i) text += "\"" + std::to_string(i) + "\":0,";
+  write("config.json", text + "\"z\":0}");
+  const auto report = quantize();
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->side_files.notes().size(), 1u);
+}
+
 // What has an index has all of its side files, too.
 TEST_F(SideFilesTest, WR03_FailureOfAnyCallLeavesNoIndexWithoutThem) {
   ASSERT_TRUE(quantize());
   const auto want = tree(small_);
-  int failures = 0;
+  int failures = 0, without_folder = 0;
   for (int call = 1;; ++call) {
     std::filesystem::remove_all(small_);
     FakeFileSystem files(FakeFileSystem::fail_from(call, EIO, false));
@@ -163,8 +239,10 @@ TEST_F(SideFilesTest, WR03_FailureOfAnyCallLeavesNoIndexWithoutThem) {
     const bool whole = std::filesystem::exists(small_ + "/" + kIndexName);
     EXPECT_TRUE(whole ? tree(small_) == want : !report)
         << "call " << call << " " << files.log()[static_cast<std::size_t>(call) - 1].name;
+    without_folder += !std::filesystem::exists(small_);
   }
   EXPECT_GT(failures, 100);
+  EXPECT_GT(without_folder, 80);  // all but those of naming files
 }
 
 // Engines leave out what the list names and everything in it.

@@ -52,7 +52,7 @@ TEST_F(RefusedTensors, APadBeyondEightBitsIsNoSmallerOne) {
     return transpose_codes(*test_runtime(), from.data(), 2, 16, pad, to.data(), {device_});
   };
   ASSERT_TRUE(with(16));
-  for (const int pad : {272, -240}) {
+  for (const int pad : {272, -240, 0, -1}) {
     const auto refused = with(pad);
     ASSERT_FALSE(refused) << pad;
     EXPECT_EQ(refused.error().code, ErrorCode::value_not_allowed) << pad;

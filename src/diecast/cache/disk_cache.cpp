@@ -95,14 +95,14 @@ DiskCache::~DiskCache() = default;
 Result<std::unique_ptr<DiskCache>> DiskCache::open(const std::string& root, FileSystem& files,
                                                    bool create) {
   DIECAST_TRY(CacheDirectory directory, CacheDirectory::open(files, root, create));
-  auto state = std::make_unique<State>(files, std::move(directory));
+  auto state = std::make_unique<State>(files, std::move(directory), false, create);
   return std::unique_ptr<DiskCache>(new DiskCache(root, std::move(state)));
 }
 
 Result<std::unique_ptr<DiskCache>> DiskCache::open_read_only(const std::string& root,
                                                              FileSystem& files) {
   DIECAST_TRY(CacheDirectory directory, CacheDirectory::open_read_only(files, root));
-  auto state = std::make_unique<State>(files, std::move(directory), /*only_read=*/true);
+  auto state = std::make_unique<State>(files, std::move(directory), true, false);
   return std::unique_ptr<DiskCache>(new DiskCache(root, std::move(state)));
 }
 
@@ -251,8 +251,8 @@ void DiskCache::State::reopen(const std::string& root) {
     if (now - reopened < kReopenSeconds && now >= reopened) return;
     reopened = now;
   }
-  Result<CacheDirectory> opened =
-      read_only ? CacheDirectory::open_read_only(files, root) : CacheDirectory::open(files, root);
+  Result<CacheDirectory> opened = read_only ? CacheDirectory::open_read_only(files, root)
+                                            : CacheDirectory::open(files, root, creates);
   if (!opened) return;
   auto fresh = std::make_shared<const CacheDirectory>(*std::move(opened));
   std::lock_guard guard(mutex);

@@ -15,6 +15,13 @@ Result<void> ConvertOutputs::make_folder(const std::string& output) {
   struct stat old = {};
   const int found = files_->status_at(AT_FDCWD, folder.c_str(), &old, 0);
   if (found < 0 && found != -ENOENT) return file_error("write", folder, found);
+  struct stat input = {};
+  if (found >= 0 && files_->status_at(AT_FDCWD, input_->folder().c_str(), &input, 0) >= 0 &&
+      input.st_dev == old.st_dev && input.st_ino == old.st_ino) {
+    return Error{ErrorCode::invalid_argument,
+                 cat("the output ", quote(folder, 1000), " is the input's own folder"),
+                 "name another folder"};
+  }
   const bool looks_like_file = folder.ends_with(".safetensors") || folder.ends_with(".json");
   if (found < 0 ? looks_like_file : !S_ISDIR(old.st_mode)) {
     return Error{found < 0 ? ErrorCode::invalid_argument : ErrorCode::file_exists,
@@ -59,7 +66,7 @@ Result<ConvertOutputs> ConvertOutputs::create(const Checkpoint& input, const Pla
   if (input.in_folder()) {
     DIECAST_TRY(out.side_files_, SideFiles::find(input, plan, files));
     DIECAST_CHECK(out.make_folder(output));
-    DIECAST_CHECK(out.side_files_.check_room(out.folder_, files));
+    DIECAST_TRY(out.staged_, out.side_files_.stage(out.folder_, files));
   }
   for (std::size_t i = 0; i < plan.outputs.size(); ++i) {
     const std::string path = input.in_folder() ? out.folder_ + input.names()[i] : output;
@@ -76,10 +83,12 @@ ConvertOutputs::ConvertOutputs(ConvertOutputs&& other) noexcept
       folder_(std::move(other.folder_)),
       made_(std::exchange(other.made_, {})),
       writers_(std::move(other.writers_)),
-      side_files_(std::move(other.side_files_)) {}
+      side_files_(std::move(other.side_files_)),
+      staged_(std::move(other.staged_)) {}
 
 ConvertOutputs::~ConvertOutputs() {
   writers_.clear();
+  staged_.clear();
   // A folder that is no longer empty is somebody else's too and stays.
   if (!made_.empty()) files_->unlink_at(AT_FDCWD, made_.c_str(), AT_REMOVEDIR);
 }
@@ -109,7 +118,7 @@ Result<void> ConvertOutputs::write_index() {
 }
 
 Result<void> ConvertOutputs::commit() {
-  DIECAST_CHECK(side_files_.write(folder_, *files_));
+  for (StagedFile& file : staged_) DIECAST_CHECK(file.commit(*files_));
   for (SafetensorsWriter& writer : writers_) DIECAST_CHECK(writer.commit());
   if (input_->index()) DIECAST_CHECK(write_index());
   made_.clear();

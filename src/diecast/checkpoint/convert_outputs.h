@@ -29,8 +29,8 @@ class ConvertOutputs {
   std::uint64_t data_bytes() const;
   std::uint64_t file_bytes() const;
 
-  // Writes what stands beside them, names the files, and last the index: what has none is no
-  // checkpoint. Errors: io_error.
+  // Names what stands beside them, the files, and last the index: what has none is no checkpoint.
+  // Errors: io_error, file_exists (somebody else has made a side file meanwhile).
   Result<void> commit();
 
  private:
@@ -44,6 +44,7 @@ class ConvertOutputs {
   std::string made_;    // the folder, if it was made here
   std::vector<SafetensorsWriter> writers_;
   SideFiles side_files_;
+  std::vector<StagedFile> staged_;  // of these, what is not there yet
 };
 
 }  // namespace diecast

@@ -4,6 +4,7 @@
 #include <diecast/checkpoint/safetensors_header.h>
 
 #include <algorithm>
+#include <cctype>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -13,19 +14,59 @@ namespace {
 using Json = nlohmann::ordered_json;
 constexpr const char* kConfig = "quantization_config";
 
+// Python writes what JSON has no words for as these; here and there they are strings.
+constexpr std::string_view kWords[] = {"-Infinity", "Infinity", "NaN"};
+std::string stand_in(std::string_view word) { return cat("\"diecast:", word, '"'); }
+
+std::string with_stand_ins(std::string_view text) {
+  std::string out;
+  bool in_string = false;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const std::string_view rest = text.substr(at);
+    const auto* const word = std::ranges::find_if(
+        kWords, [&](std::string_view each) { return !in_string && rest.starts_with(each); });
+    if (word != std::end(kWords)) {
+      out += stand_in(*word);
+      at += word->size() - 1;
+      continue;
+    }
+    out += text[at];
+    if (in_string && text[at] == '\\' && at + 1 < text.size())
+      out += text[++at];
+    else if (text[at] == '"')
+      in_string = !in_string;
+  }
+  return out;
+}
+
+// None for what no engine would read: keys are looked for one by one.
 std::optional<Json> parse_object(std::string_view text) {
-  bool deep = false;
-  const auto shallow = [&](int depth, Json::parse_event_t, Json&) {
-    deep = deep || depth > kHeaderDepthLimit;
-    return !deep;
+  constexpr int kMostKeys = 10000;
+  int keys = 0;
+  bool strange = false;
+  const auto usual = [&](int depth, Json::parse_event_t event, Json&) {
+    keys += event == Json::parse_event_t::key;
+    strange = strange || depth > kHeaderDepthLimit || keys > kMostKeys;
+    return !strange;
   };
-  Json whole = Json::parse(text, shallow, false);
-  if (deep || !whole.is_object()) return std::nullopt;
+  Json whole = Json::parse(with_stand_ins(text), usual, false);
+  if (strange || !whole.is_object()) return std::nullopt;
   return whole;
 }
 
+bool has_config(const Json& whole) {
+  const auto found = whole.find(kConfig);
+  return found != whole.end() && !found->is_null();
+}
+
 std::string text_of(const Json& json) {
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  std::string out = json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  for (const std::string_view word : kWords) {
+    const std::string wanted = stand_in(word);
+    for (std::size_t at = out.find(wanted); at != out.npos; at = out.find(wanted, at))
+      out.replace(at, wanted.size(), word);
+  }
+  return out;
 }
 
 bool is_engine_form(const Plan& plan) {
@@ -51,6 +92,16 @@ Json quantization_config(const Plan& plan) {
           {"quant_method", "modelopt"}};
 }
 
+// "NVFP4", "W4A16_NVFP4" and in lower case.
+bool says_nvfp4(const Json& config) {
+  if (!config.is_object()) return false;
+  const auto algorithm = config.find("quant_algo");
+  if (algorithm == config.end() || !algorithm->is_string()) return false;
+  std::string text = algorithm->get<std::string>();
+  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::toupper(c); });
+  return text == "NVFP4" || text == "W4A16_NVFP4";
+}
+
 }  // namespace
 
 std::vector<std::string> unquantized_modules(const Plan& plan) {
@@ -63,12 +114,13 @@ std::vector<std::string> unquantized_modules(const Plan& plan) {
   };
   for (const PlannedTensor& tensor : plan.tensors) {
     const std::size_t dot = tensor.name.rfind('.');
-    if (tensor.action != Action::copy || tensor.shape.size() < 2 || !float_dtype(tensor.dtype) ||
-        dot == tensor.name.npos)
+    if (tensor.action != Action::copy || tensor.shape.size() < 2 || dot == tensor.name.npos)
       continue;
     const std::string module = tensor.name.substr(0, dot);
-    if (tensor.name.ends_with(kWeightSuffix) || !is_in(module)) out.insert(module);
+    const bool named = tensor.name.ends_with(kWeightSuffix);
+    if (named || (float_dtype(tensor.dtype) && !is_in(module))) out.insert(module);
   }
+  out.insert("lm_head");  // of a model that ties it to its embedding there is no tensor
   return {out.begin(), out.end()};
 }
 
@@ -84,23 +136,23 @@ std::optional<std::string> hf_quant_config(const Plan& plan) {
 
 std::optional<std::string> quantized_model_config(std::string_view config, const Plan& plan) {
   std::optional<Json> whole = parse_object(config);
-  if (!is_engine_form(plan) || !whole || whole->contains(kConfig)) return std::nullopt;
+  if (!is_engine_form(plan) || !whole || has_config(*whole)) return std::nullopt;
   (*whole)[kConfig] = quantization_config(plan);
   return text_of(*whole);
 }
 
-bool says_nvfp4(const Json& config) {
-  if (!config.is_object()) return false;
-  const auto inner = config.find("quantization");
-  const Json& said = inner == config.end() ? config : *inner;
-  const auto algorithm = said.is_object() ? said.find("quant_algo") : said.end();
-  return algorithm != said.end() && algorithm->is_string() &&
-         algorithm->get_ref<const std::string&>() == "NVFP4";
+Quantized quantized_by(std::string_view text) {
+  const std::optional<Json> whole = parse_object(text);
+  if (!whole) return Quantized::no;
+  const auto inner = whole->find("quantization");
+  if (inner != whole->end()) return says_nvfp4(*inner) ? Quantized::nvfp4 : Quantized::other;
+  if (!has_config(*whole)) return Quantized::no;
+  return says_nvfp4((*whole)[kConfig]) ? Quantized::nvfp4 : Quantized::other;
 }
 
 std::optional<std::string> plain_model_config(std::string_view config) {
   std::optional<Json> whole = parse_object(config);
-  if (!whole || !whole->contains(kConfig) || !says_nvfp4((*whole)[kConfig])) return std::nullopt;
+  if (!whole || !has_config(*whole) || !says_nvfp4((*whole)[kConfig])) return std::nullopt;
   whole->erase(kConfig);
   return text_of(*whole);
 }

@@ -5,7 +5,7 @@
 
 #include <diecast/checkpoint/plan.h>
 
-#include <nlohmann/json_fwd.hpp>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,8 +13,8 @@
 
 namespace diecast {
 
-// Modules of floating-point matrices that the plan copies, by name: of X.weight X, of experts in
-// one tensor their module, if nothing in it is quantized.
+// Modules of matrices that the plan copies, by name: of X.weight X, of experts in one tensor their
+// module, if nothing in it is quantized; and lm_head.
 std::vector<std::string> unquantized_modules(const Plan& plan);
 
 // The text of hf_quant_config.json. None for a plan that quantizes nothing, or row-scaled: engines
@@ -22,14 +22,14 @@ std::vector<std::string> unquantized_modules(const Plan& plan);
 std::optional<std::string> hf_quant_config(const Plan& plan);
 
 // The text of config.json, with the same as its quantization_config. None, too, for a text that is
-// no JSON object, or that has such a config already.
+// no JSON object (but for Python's NaN and Infinity), or that has such a config already.
 std::optional<std::string> quantized_model_config(std::string_view config, const Plan& plan);
 
-// Whether a quantization_config, or a hf_quant_config.json, says NVFP4 in ModelOpt's way.
-bool says_nvfp4(const nlohmann::ordered_json& config);
+// What a config.json, or a hf_quant_config.json, says of its weights in ModelOpt's way.
+enum class Quantized : std::uint8_t { no, nvfp4, other };
+Quantized quantized_by(std::string_view text);
 
-// config.json without its quantization_config. None for a text that is no JSON object, or has none
-// that says NVFP4.
+// config.json without its quantization_config. None for a text that has none that says NVFP4.
 std::optional<std::string> plain_model_config(std::string_view config);
 
 }  // namespace diecast

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 namespace diecast {
@@ -19,9 +18,10 @@ constexpr std::size_t kPiece = 1 << 20;
 
 // Weights, ours or in other tools' formats, and their indices.
 bool has_weights(std::string_view name) {
-  constexpr std::array<std::string_view, 11> kEnds = {
-      ".safetensors", ".index.json", ".bin", ".pt",   ".pth",    ".ckpt",
-      ".gguf",        ".h5",         ".npz", ".onnx", ".msgpack"};
+  constexpr std::array<std::string_view, 11> kEnds = {".safetensors", ".bin",  ".pt",     ".pth",
+                                                      ".ckpt",        ".gguf", ".h5",     ".npz",
+                                                      ".npy",         ".onnx", ".msgpack"};
+  if (name.ends_with(".json") && name.find(".index.") != name.npos) return true;
   return std::ranges::any_of(kEnds, [&](std::string_view end) { return name.ends_with(end); });
 }
 
@@ -88,12 +88,20 @@ Result<bool> exists_at(const std::string& path, FileSystem& files) {
   return found >= 0;
 }
 
-// A link counts as what it leads to, and as nothing where that is gone.
-Result<bool> is_regular(const std::string& path, FileSystem& files) {
+Error other_file(const std::string& path) {
+  return {ErrorCode::file_exists, cat("another ", quote(path, 1000), " is there already"),
+          "name a new folder, or move that file away first"};
+}
+
+// A regular file's permissions. A link counts as what it leads to, and as nothing where that is
+// not.
+Result<std::optional<mode_t>> mode_of(const std::string& path, FileSystem& files) {
   struct stat status;
   const int found = files.status_at(AT_FDCWD, path.c_str(), &status, 0);
-  if (found < 0 && found != -ENOENT) return file_error("read", path, found);
-  return found >= 0 && S_ISREG(status.st_mode);
+  if (found == -ENOENT || found == -ENOTDIR || found == -ELOOP) return std::optional<mode_t>();
+  if (found < 0) return file_error("read", path, found);
+  if (!S_ISREG(status.st_mode)) return std::optional<mode_t>();
+  return std::optional<mode_t>(status.st_mode & 0777);
 }
 
 Result<void> copy_to(AtomicFile& out, const SideFile& file, const std::string& from,
@@ -124,8 +132,8 @@ Result<SideFiles> SideFiles::find(const Checkpoint& input, const Plan& plan, Fil
   });
   if (listed < 0) return file_error("list", out.from_, listed);
   for (std::string& name : names) {
-    DIECAST_TRY(const bool regular, is_regular(out.from_ + name, files));
-    if (regular) out.list_.push_back({std::move(name), {}});
+    DIECAST_TRY(const auto mode, mode_of(out.from_ + name, files));
+    if (mode) out.list_.push_back({std::move(name), {}, *mode});
   }
   DIECAST_CHECK(out.adapt(plan, files));
   std::ranges::sort(out.list_, {}, &SideFile::name);
@@ -147,15 +155,16 @@ Result<void> SideFiles::adapt(const Plan& plan, FileSystem& files) {
     return {};
   }
   DIECAST_TRY(const Bytes text, read_file(files, from_ + config->name, kConfigLimit));
-  config->text = quantized_model_config(file_text(text), plan);
+  const bool said = std::ranges::find(list_, kQuantConfig, &SideFile::name) != list_.end();
+  if (!said) config->text = quantized_model_config(file_text(text), plan);
   if (!config->text) {
-    notes_.emplace_back(
-        "config.json is copied as it is: it is no JSON object, or has a quantization_config");
+    const bool configured = said || quantized_by(file_text(text)) != Quantized::no;
+    notes_.push_back(cat("config.json says nothing of this quantization: ",
+                         configured ? "the model has a quantization config already"
+                                    : "it is no JSON object that could"));
     return {};
   }
-  const auto old = std::ranges::find(list_, kQuantConfig, &SideFile::name);
-  if (old != list_.end()) list_.erase(old);
-  list_.push_back({std::string(kQuantConfig), std::move(quantized)});
+  list_.push_back({std::string(kQuantConfig), std::move(quantized), config->mode});
   notes_.emplace_back(
       "config.json and hf_quant_config.json say NVFP4 as ModelOpt does; activations are not "
       "calibrated: every input_scale is 1.0");
@@ -167,39 +176,42 @@ Result<void> SideFiles::drop_quantization(SideFile* config, FileSystem& files) {
   if (config != nullptr) {
     DIECAST_TRY(const Bytes text, read_file(files, from_ + config->name, kConfigLimit));
     config->text = plain_model_config(file_text(text));
+    if (!config->text && quantized_by(file_text(text)) != Quantized::no)
+      notes_.emplace_back("config.json keeps its quantization_config, which is not NVFP4's");
   }
   const auto said = std::ranges::find(list_, kQuantConfig, &SideFile::name);
   if (said == list_.end()) return {};
   DIECAST_TRY(const Bytes text, read_file(files, from_ + said->name, kConfigLimit));
-  if (says_nvfp4(nlohmann::ordered_json::parse(file_text(text), nullptr, false))) list_.erase(said);
-  return {};
-}
-
-Result<void> SideFiles::check_room(const std::string& folder, FileSystem& files) const {
-  for (const SideFile& file : list_) {
-    const std::string path = folder + file.name;
-    DIECAST_TRY(const bool exists, exists_at(path, files));
-    if (!exists) continue;
-    DIECAST_TRY(const bool same, is_there(file, from_, path, files));
-    if (same) continue;
-    return Error{
-        ErrorCode::file_exists,
-        cat("the folder ", quote(folder, 1000), " has another ", quote(file.name), " already"),
-        "name a new folder, or remove that file first"};
+  if (quantized_by(file_text(text)) == Quantized::nvfp4) {
+    list_.erase(said);
+  } else {
+    notes_.push_back(cat(kQuantConfig, " is copied as it is: it does not say NVFP4"));
   }
   return {};
 }
 
-Result<void> SideFiles::write(const std::string& folder, FileSystem& files) const {
+Result<std::vector<StagedFile>> SideFiles::stage(const std::string& folder,
+                                                 FileSystem& files) const {
+  std::vector<StagedFile> out;
   for (const SideFile& file : list_) {
     const std::string path = folder + file.name;
     DIECAST_TRY(const bool exists, exists_at(path, files));
-    if (exists) continue;  // check_room() has seen that it is the same
-    DIECAST_TRY(AtomicFile out, AtomicFile::create(files, path));
-    DIECAST_CHECK(copy_to(out, file, from_, files));
-    DIECAST_CHECK(out.commit());
+    if (exists) {
+      DIECAST_TRY(const bool same, is_there(file, from_, path, files));
+      if (!same) return other_file(path);
+      continue;
+    }
+    DIECAST_TRY(AtomicFile staged, AtomicFile::create(files, path, file.mode));
+    DIECAST_CHECK(copy_to(staged, file, from_, files));
+    out.push_back({path, std::move(staged)});
   }
-  return {};
+  return out;
+}
+
+Result<void> StagedFile::commit(FileSystem& files) {
+  DIECAST_TRY(const bool exists, exists_at(path, files));
+  if (exists) return other_file(path);  // somebody else's, since
+  return file.commit();
 }
 
 }  // namespace diecast

@@ -16,6 +16,15 @@ namespace diecast {
 struct SideFile {
   std::string name;
   std::optional<std::string> text;  // none: the input's, to the bit
+  mode_t mode = 0777;               // its permissions, at most
+};
+
+// Written, but for its name.
+struct StagedFile {
+  std::string path;
+  AtomicFile file;
+  // Errors: file_exists (there is a file of that name by now), io_error.
+  Result<void> commit(FileSystem& files);
 };
 
 class SideFiles {
@@ -30,10 +39,9 @@ class SideFiles {
   const std::vector<SideFile>& list() const { return list_; }       // by name
   const std::vector<std::string>& notes() const { return notes_; }  // a sentence each
 
-  // `folder` ends in a slash. Errors: file_exists (another file of such a name), io_error.
-  Result<void> check_room(const std::string& folder, FileSystem& files) const;
-  // Writes what is not there yet. Errors: io_error.
-  Result<void> write(const std::string& folder, FileSystem& files) const;
+  // All that is not in the folder yet; `folder` ends in a slash. Errors: file_exists (another file
+  // of such a name), io_error.
+  Result<std::vector<StagedFile>> stage(const std::string& folder, FileSystem& files) const;
 
  private:
   Result<void> adapt(const Plan& plan, FileSystem& files);

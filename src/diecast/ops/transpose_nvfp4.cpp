@@ -10,7 +10,10 @@ std::uintptr_t past_word(const void* address) {
 }
 
 // Whether rows of so many codes, padded, are whole words of 8.
-bool is_whole_words(std::int64_t codes, int pad) { return ceil_div(codes, pad) * pad % 8 == 0; }
+bool is_whole_words(std::int64_t codes, int pad) {
+  if (pad % 8 == 0) return true;
+  return pad > 0 && capped_product(ceil_div(codes, pad), pad) % 8 == 0;
+}
 
 Result<void> check_matrix(const QuantizedTensor& x) {
   constexpr std::string_view kOp = PreparedTransposeNvfp4::kName;

@@ -75,8 +75,9 @@ void print_plan(const Plan& plan, const SideFiles& side_files) {
                shape_text(t.shape), what});
   }
   table.print();
-  if (const auto names = names_of(side_files); !names.empty())
-    print(cat("beside the weights: ", join(names, ", ")));
+  auto names = names_of(side_files);
+  for (std::string& name : names) name = quote(name);
+  if (!names.empty()) print(cat("beside the weights: ", join(names, ", ")));
   for (const std::string& note : notes_of(plan, side_files)) print(cat("note: ", note));
 }
 
