@@ -74,7 +74,7 @@ TEST_F(CountsTest, OfManyAtOnceAreNeverDamaged) {
 }
 
 TEST_F(CountsTest, OfAReadOnlyRootAreNotWritten) {
-  const auto other = DiskCache::open_read_only(folder_ / "cache").value();
+  const auto other = DiskCache::open(folder_ / "cache", system_files(), RootAccess::read).value();
   EXPECT_FALSE(other->add_counts({{"hits", 1}}));
   EXPECT_FALSE(std::filesystem::exists(folder_ / "cache/v1/counts"));
 }

@@ -164,7 +164,7 @@ TEST_F(Prune, LeavesTheWorkToACollectorThatIsAtItAlready) {
 
 TEST_F(Prune, ReadOnlyRootsAreNotCollected) {
   fill(1);
-  const auto reader = DiskCache::open_read_only(folder_ / "cache").value();
+  const auto reader = DiskCache::open(folder_ / "cache", system_files(), RootAccess::read).value();
   const auto refused = reader->prune(keep(kKilobyte));
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::invalid_argument);

@@ -10,21 +10,36 @@
 
 namespace diecast::testing {
 
+inline Result<ConvertReport> quantize_with_scalars(const std::string& input,
+                                                   const std::string& output,
+                                                   const QuantizeOptions& options = {},
+                                                   const ConvertOptions& convert_options = {},
+                                                   FileSystem& files = system_files()) {
+  DIECAST_TRY(const Checkpoint checkpoint, Checkpoint::open(input, false, files));
+  DIECAST_TRY(const Plan plan, plan_quantize(checkpoint.header(), options));
+  return convert(checkpoint, plan, output, scalar_kernels(), convert_options, files);
+}
+
+inline Result<ConvertReport> dequantize_with_scalars(const std::string& input,
+                                                     const std::string& output,
+                                                     std::optional<DType> to = {},
+                                                     const ConvertOptions& options = {}) {
+  DIECAST_TRY(const Checkpoint checkpoint, Checkpoint::open(input));
+  DIECAST_TRY(const Plan plan, plan_dequantize(checkpoint.header(), to));
+  return convert(checkpoint, plan, output, scalar_kernels(), options);
+}
+
 class Convert : public ::testing::Test {
  protected:
   Result<ConvertReport> quantize(const TestFile& file, const QuantizeOptions& options = {},
                                  const ConvertOptions& convert_options = {},
                                  FileSystem& files = system_files()) {
     write_text(in_, encode(file));
-    DIECAST_TRY(const Checkpoint reader, Checkpoint::open(in_, false, files));
-    DIECAST_TRY(const Plan plan, plan_quantize(reader.header(), options));
-    return convert(reader, plan, out_, scalar_kernels(), convert_options, files);
+    return quantize_with_scalars(in_, out_, options, convert_options, files);
   }
   Result<ConvertReport> dequantize(std::optional<DType> to = {},
                                    const ConvertOptions& options = {}) {
-    DIECAST_TRY(const Checkpoint reader, Checkpoint::open(out_));
-    DIECAST_TRY(const Plan plan, plan_dequantize(reader.header(), to));
-    return convert(reader, plan, back_, scalar_kernels(), options);
+    return dequantize_with_scalars(out_, back_, to, options);
   }
   TestFile quantized(const TestFile& file, const QuantizeOptions& options = {},
                      const ConvertOptions& convert_options = {}) {

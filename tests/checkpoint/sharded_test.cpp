@@ -14,9 +14,7 @@ class Sharded : public Convert {
   Result<ConvertReport> quantize(const std::string& input, const std::string& output,
                                  const QuantizeOptions& options = {},
                                  FileSystem& files = system_files()) {
-    DIECAST_TRY(const Checkpoint checkpoint, Checkpoint::open(input, false, files));
-    DIECAST_TRY(const Plan plan, plan_quantize(checkpoint.header(), options));
-    return convert(checkpoint, plan, output, scalar_kernels(), {}, files);
+    return quantize_with_scalars(input, output, options, {}, files);
   }
 
   const std::string model_ = folder_ / "model", small_ = folder_ / "small";

@@ -26,15 +26,9 @@ class SideFilesTest : public Convert {
   }
   Result<ConvertReport> quantize(const QuantizeOptions& options = {},
                                  FileSystem& files = system_files()) {
-    DIECAST_TRY(const Checkpoint checkpoint, Checkpoint::open(model_, false, files));
-    DIECAST_TRY(const Plan plan, plan_quantize(checkpoint.header(), options));
-    return convert(checkpoint, plan, small_, scalar_kernels(), {}, files);
+    return quantize_with_scalars(model_, small_, options, {}, files);
   }
-  Result<ConvertReport> dequantize() {
-    DIECAST_TRY(const Checkpoint checkpoint, Checkpoint::open(small_));
-    DIECAST_TRY(const Plan plan, plan_dequantize(checkpoint.header()));
-    return convert(checkpoint, plan, home_, scalar_kernels());
-  }
+  Result<ConvertReport> dequantize() { return dequantize_with_scalars(small_, home_); }
   static std::vector<std::string> names(const SideFiles& files) {
     std::vector<std::string> out;
     for (const SideFile& file : files.list()) out.push_back(file.name);

@@ -9,16 +9,23 @@ namespace diecast::testing {
 
 // A [rows, cols] bf16 matrix and its quantized form in the fake GPU's memory.
 struct Matrices {
-  Matrices(Device& device, std::int64_t rows, std::int64_t cols, bool row_scaled = false) {
-    x = {device.allocate(static_cast<std::size_t>(rows * cols * 2)).value(), DType::bf16,
-         Shape{rows, cols}, 0, nullptr};
+  Matrices(Device& device, std::int64_t rows, std::int64_t cols, bool row_scaled = false,
+           ScaleLayout layout = ScaleLayout::linear, bool columns = false) {
+    const auto take = [&](std::int64_t bytes) {
+      return device.allocate(static_cast<std::size_t>(bytes)).value();
+    };
+    const auto with_memory = [&](QuantizedSide side) {
+      side.data = take(side.data_bytes);
+      side.scale = take(side.scale_bytes);
+      side.amax = static_cast<float*>(take(side.amax_count * 4));
+      return side;
+    };
+    x = {take(rows * cols * 2), DType::bf16, Shape{rows, cols}, 0, nullptr};
     out.shape = x.shape;
     out.row_scaled = row_scaled;
-    out.rowwise = out.rowwise_sizes().value();
-    out.rowwise.data = device.allocate(static_cast<std::size_t>(out.rowwise.data_bytes)).value();
-    out.rowwise.scale = device.allocate(static_cast<std::size_t>(out.rowwise.scale_bytes)).value();
-    out.rowwise.amax = static_cast<float*>(
-        device.allocate(static_cast<std::size_t>(out.rowwise.amax_count) * 4).value());
+    out.layout = layout;
+    out.rowwise = with_memory(out.rowwise_sizes().value());
+    if (columns) out.columnwise = with_memory(out.columnwise_sizes().value());
   }
   Tensor x;
   QuantizedTensor out;

@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "allocations.h"
+#include "ops/fake_matrices.h"
 #include "ops/weights_on_fake_gpu.h"
 #include "runtime/fake_machine.h"
 
@@ -14,9 +15,6 @@ namespace {
 
 class PreparedCost : public ::testing::Test {
  protected:
-  void* take(std::int64_t bytes) {
-    return device_->allocate(static_cast<std::size_t>(bytes)).value();
-  }
   // Allocations of a hundred runs, after one.
   template <class Run>
   long allocations_of(const Run& run) {
@@ -38,29 +36,23 @@ TEST_F(PreparedCost, OfQuantizingAndBackIsNoMemory) {
 #if defined(DIECAST_SANITIZER)
   GTEST_SKIP() << "the sanitizer counts allocations itself";
 #endif
-  const Tensor x{take(64 * 4096 * 2), DType::bf16, Shape{64, 4096}, 0, nullptr};
   for (const bool row_scaled : {false, true}) {
-    QuantizedTensor out;
-    out.shape = x.shape;
-    out.row_scaled = row_scaled;
-    out.rowwise = out.rowwise_sizes().value();
-    out.rowwise.data = take(out.rowwise.data_bytes);
-    out.rowwise.scale = take(out.rowwise.scale_bytes);
-    out.rowwise.amax = static_cast<float*>(take(out.rowwise.amax_count * 4));
+    const testing::Matrices m(*device_, 64, 4096, row_scaled);
     PreparedQuantizeNvfp4::Request request;
     request.row_scaled = row_scaled;
     request.amax_given = !row_scaled;  // the fake driver's fills take memory
     const auto quantize = PreparedQuantizeNvfp4::prepare(*runtime_, device_, request).value();
     bool all = true;
-    EXPECT_EQ(allocations_of([&] { all &= quantize.run(x, out, {}).ok(); }), 0);
+    EXPECT_EQ(allocations_of([&] { all &= quantize.run(m.x, m.out, {}).ok(); }), 0);
     QuantizeNvfp4Options options;
     options.device = device_;
     options.amax_given = !row_scaled;
-    EXPECT_EQ(allocations_of([&] { all &= quantize_nvfp4(*runtime_, x, out, options).ok(); }), 0);
+    EXPECT_EQ(allocations_of([&] { all &= quantize_nvfp4(*runtime_, m.x, m.out, options).ok(); }),
+              0);
     PreparedDequantizeNvfp4::Request back;
     back.row_scaled = row_scaled;
     const auto dequantize = PreparedDequantizeNvfp4::prepare(*runtime_, device_, back).value();
-    EXPECT_EQ(allocations_of([&] { all &= dequantize.run(out, x, {}).ok(); }), 0);
+    EXPECT_EQ(allocations_of([&] { all &= dequantize.run(m.out, m.x, {}).ok(); }), 0);
     EXPECT_TRUE(all);
   }
   EXPECT_GT(testing::allocations, 0);

@@ -72,9 +72,10 @@ Result<int> mark(FileSystem& files, int directory, const std::string& root) {
 }  // namespace
 
 Result<CacheDirectory> CacheDirectory::open(FileSystem& files, const std::string& root,
-                                            bool create) {
+                                            RootAccess access) {
+  if (access == RootAccess::read) return open_read_only(files, root);
   DIECAST_CHECK(check_own_rights());
-  DIECAST_TRY(Descriptor top, open_trusted_directory(files, root, create));
+  DIECAST_TRY(Descriptor top, open_trusted_directory(files, root, access == RootAccess::create));
   CacheDirectory out(files);
   DIECAST_TRY(const int marked, mark(files, top.number(), root));
   if (marked < 0 && !refuses_writing(marked))

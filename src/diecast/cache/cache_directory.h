@@ -8,6 +8,7 @@
 #include <diecast/base/hash.h>
 #include <sys/types.h>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,16 +16,18 @@
 
 namespace diecast {
 
+// What a root is opened for: made where it is missing, taken as it is, or read alone, as others
+// fill it.
+enum class RootAccess : std::uint8_t { create, existing, read };
+
 class CacheDirectory {
  public:
-  // Creates what is missing of root (with `create`), marker and v1. A directory with other things
-  // in it and no marker is refused (invalid_argument): its owner did not mean it to be tagged as a
-  // cache and pruned. Further errors: those of open_trusted_directory.
+  // Creates what is missing of marker and v1, and with `create` of root; one that is `read` is
+  // never written, and may have no entries. A directory with other things in it and no marker is
+  // refused (invalid_argument): its owner did not mean it to be tagged as a cache and pruned.
+  // Further errors: those of open_trusted_directory.
   static Result<CacheDirectory> open(FileSystem& files, const std::string& root,
-                                     bool create = true);
-  // Creates and writes nothing, ever; a root without entries is fine.
-  static Result<CacheDirectory> open_read_only(FileSystem& files, const std::string& root);
-
+                                     RootAccess access = RootAccess::create);
   // False for a root that another user (root) fills, or on a read-only file system.
   bool writable() const { return writable_; }
 
@@ -49,6 +52,7 @@ class CacheDirectory {
 
  private:
   explicit CacheDirectory(FileSystem& files) : files_(&files) {}
+  static Result<CacheDirectory> open_read_only(FileSystem& files, const std::string& root);
   Result<void> open_versions(Descriptor top, const std::string& root);
   FileSystem* files_;
   Descriptor top_;

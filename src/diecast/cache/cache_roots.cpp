@@ -84,9 +84,8 @@ std::unique_ptr<CacheRoots> CacheRoots::open(const std::vector<CacheRootSetting>
       if (bundle) layer.bundle = *std::move(bundle);
       if (!bundle) refused.push_back({setting, bundle.error()});
     } else {
-      auto directory = setting.kind == Kind::read_write && access != RootAccess::read
-                           ? DiskCache::open(setting.path, files, access == RootAccess::create)
-                           : DiskCache::open_read_only(setting.path, files);
+      auto directory = DiskCache::open(
+          setting.path, files, setting.kind == Kind::read_write ? access : RootAccess::read);
       if (directory) layer.directory = *std::move(directory);
       if (!directory) refused.push_back({setting, directory.error()});
     }

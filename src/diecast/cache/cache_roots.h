@@ -48,10 +48,6 @@ enum class CompilerChoice : std::uint8_t {
 };
 Result<CompilerChoice> parse_compiler_choice(std::string_view word);
 
-// What rw: roots are opened for: made where they are missing, taken as they are, or read like ro:
-// ones.
-enum class RootAccess : std::uint8_t { create, existing, read };
-
 class CacheRoots {
  public:
   struct Layer {
@@ -61,7 +57,7 @@ class CacheRoots {
   };
 
   // A root that cannot be used is left out and told in `refused`; only then is the first writable
-  // directory not there.
+  // directory not there. `access` is that of rw: roots; ro: ones are read.
   static std::unique_ptr<CacheRoots> open(const std::vector<CacheRootSetting>& settings,
                                           RootAccess access, std::vector<RefusedRoot>& refused,
                                           FileSystem& files = system_files());

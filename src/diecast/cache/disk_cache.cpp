@@ -93,16 +93,9 @@ DiskCache::DiskCache(std::string root, std::unique_ptr<State> state)
 DiskCache::~DiskCache() = default;
 
 Result<std::unique_ptr<DiskCache>> DiskCache::open(const std::string& root, FileSystem& files,
-                                                   bool create) {
-  DIECAST_TRY(CacheDirectory directory, CacheDirectory::open(files, root, create));
-  auto state = std::make_unique<State>(files, std::move(directory), false, create);
-  return std::unique_ptr<DiskCache>(new DiskCache(root, std::move(state)));
-}
-
-Result<std::unique_ptr<DiskCache>> DiskCache::open_read_only(const std::string& root,
-                                                             FileSystem& files) {
-  DIECAST_TRY(CacheDirectory directory, CacheDirectory::open_read_only(files, root));
-  auto state = std::make_unique<State>(files, std::move(directory), true, false);
+                                                   RootAccess access) {
+  DIECAST_TRY(CacheDirectory directory, CacheDirectory::open(files, root, access));
+  auto state = std::make_unique<State>(files, std::move(directory), access);
   return std::unique_ptr<DiskCache>(new DiskCache(root, std::move(state)));
 }
 
@@ -251,8 +244,7 @@ void DiskCache::State::reopen(const std::string& root) {
     if (now - reopened < kReopenSeconds && now >= reopened) return;
     reopened = now;
   }
-  Result<CacheDirectory> opened = read_only ? CacheDirectory::open_read_only(files, root)
-                                            : CacheDirectory::open(files, root, creates);
+  Result<CacheDirectory> opened = CacheDirectory::open(files, root, access);
   if (!opened) return;
   auto fresh = std::make_shared<const CacheDirectory>(*std::move(opened));
   std::lock_guard guard(mutex);

@@ -6,6 +6,7 @@
 #include <diecast/base/error.h>
 #include <diecast/base/file.h>
 #include <diecast/cache/artifact_key.h>
+#include <diecast/cache/cache_directory.h>
 #include <diecast/cache/entry.h>
 
 #include <array>
@@ -73,16 +74,14 @@ class DiskCache {
   // Never /tmp, never the working directory.
   static std::string default_root();
 
-  // With `create` makes the root (0700) when it or its parent is missing. Errors: invalid_argument
-  // (relative, "/", or a directory with other things in it), unsafe_directory (owner or permissions
-  // of the root or of a directory above it, with the exact fix; nothing is changed; or a process
-  // with more rights than its user), file_not_found, io_error.
+  // `create` makes the root (0700) when it or its parent is missing; in one that is `read` nothing
+  // is ever created, locked, touched or written. Errors: invalid_argument (relative, "/", or a
+  // directory with other things in it), unsafe_directory (owner or permissions of the root or of a
+  // directory above it, with the exact fix; nothing is changed; or a process with more rights than
+  // its user), file_not_found, io_error.
   static Result<std::unique_ptr<DiskCache>> open(const std::string& root,
                                                  FileSystem& files = system_files(),
-                                                 bool create = true);
-  // For roots that others fill: nothing in it is ever created, locked, touched or written.
-  static Result<std::unique_ptr<DiskCache>> open_read_only(const std::string& root,
-                                                           FileSystem& files = system_files());
+                                                 RootAccess access = RootAccess::create);
   ~DiskCache();
 
   // A verified artifact, or none. `compiler` is the identity level; an empty one asks for any

@@ -19,12 +19,11 @@
 namespace diecast {
 
 struct DiskCache::State {
-  State(FileSystem& the_files, CacheDirectory opened, bool only_read, bool made)
+  State(FileSystem& the_files, CacheDirectory opened, RootAccess the_access)
       : files(the_files),
         writer(the_files),
         current(std::make_shared<const CacheDirectory>(std::move(opened))),
-        read_only(only_read),
-        creates(made) {}
+        access(the_access) {}
 
   std::shared_ptr<const CacheDirectory> directory() {
     std::lock_guard guard(mutex);
@@ -61,7 +60,7 @@ struct DiskCache::State {
   std::map<std::string, std::bitset<256>> private_shards;  // by compiler
   std::int64_t reopened = 0;
 
-  const bool read_only, creates;                   // creates: the root, if it is missing
+  const RootAccess access;
   std::atomic<std::uint64_t> published_bytes = 0;  // since this process's last collection
   std::atomic<bool> asked_when_collected = false;
 

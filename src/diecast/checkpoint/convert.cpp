@@ -28,7 +28,7 @@ Result<void> ConvertStream::write(std::uint32_t file, const std::string& name, s
   }
   DIECAST_CHECK(writers_[file].write(*to, offset, bytes));
   done_ += bytes.size();
-  if (options_.progress) options_.progress({done_, total_, name});
+  if (options_.progress) options_.progress({done_, total_, name, side_files_});
   return {};
 }
 

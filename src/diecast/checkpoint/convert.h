@@ -46,6 +46,7 @@ struct ConvertKernels {
 struct ConvertProgress {
   std::uint64_t done = 0, total = 0;  // bytes of the output's tensors
   std::string_view name;              // of the tensor at hand
+  const SideFiles& side_files;        // what goes along
 };
 
 struct ConvertOptions {

@@ -28,6 +28,7 @@ class ConvertStream {
                 const ConvertOptions& options)
       : input_(input),
         writers_(outputs.writers()),
+        side_files_(outputs.side_files()),
         plan_(plan),
         options_(options),
         total_(outputs.data_bytes()) {}
@@ -54,6 +55,7 @@ class ConvertStream {
  private:
   const Checkpoint& input_;
   std::vector<SafetensorsWriter>& writers_;
+  const SideFiles& side_files_;
   const Plan& plan_;
   const ConvertOptions& options_;
   std::uint64_t total_, done_ = 0;  // bytes to write, and written

@@ -48,22 +48,9 @@ const std::string* matching(const std::vector<std::string>& globs, const std::st
 
 bool whole_blocks(const TensorInfo& tensor) { return tensor.shape.back() % kBlock == 0; }
 
-// What is as large as a weight and has not the name of one, like all experts' in one tensor, of
-// which some models have rows where others have columns.
-bool is_unnamed_matrix(const TensorInfo& tensor, const QuantizeOptions& options) {
-  constexpr std::uint64_t kLeast = 64;  // smaller ones are states and tables
-  const std::vector<std::uint64_t>& shape = tensor.shape;
-  return (shape.size() == 2 || shape.size() == 3) && float_dtype(tensor.dtype) &&
-         std::min(shape.back(), shape[shape.size() - 2]) >= kLeast &&
-         kept_kind(tensor.name).empty() && tensor.name.find("bias") == tensor.name.npos &&
-         matching(options.exclude, tensor.name) == nullptr &&
-         (options.include.empty() || matching(options.include, tensor.name) != nullptr);
-}
-
-// Why a tensor is copied, or nothing for one to quantize. Whole blocks are not its matter.
-std::string reason_to_copy(const TensorInfo& tensor, const QuantizeOptions& options) {
-  if (!tensor.name.ends_with(kWeightSuffix))
-    return std::string(is_unnamed_matrix(tensor, options) ? kUnnamed : "no weight");
+// Why a tensor is copied whose name is that of a weight, or nothing for one to quantize. Whole
+// blocks are not its matter.
+std::string reason_to_copy_weight(const TensorInfo& tensor, const QuantizeOptions& options) {
   if (tensor.shape.size() != 2 && tensor.shape.size() != 3)
     return cat("rank ", tensor.shape.size());
   if (!float_dtype(tensor.dtype)) return cat(stored_dtype_name(tensor.dtype), " is not quantized");
@@ -73,6 +60,17 @@ std::string reason_to_copy(const TensorInfo& tensor, const QuantizeOptions& opti
   if (const std::string_view kind = kept_kind(tensor.name); !kind.empty()) return std::string(kind);
   if (tensor.bytes() == 0) return "no elements";
   return {};
+}
+
+// Of what has not the name of a weight, all experts' in one tensor for one, some models have rows
+// where others have columns.
+std::string reason_to_copy(const TensorInfo& tensor, const QuantizeOptions& options) {
+  constexpr std::uint64_t kLeast = 64;  // smaller ones are states and tables
+  std::string reason = reason_to_copy_weight(tensor, options);
+  if (tensor.name.ends_with(kWeightSuffix)) return reason;
+  const bool is_weight = reason.empty() && tensor.name.find("bias") == tensor.name.npos &&
+                         std::min(tensor.shape.back(), tensor.shape.end()[-2]) >= kLeast;
+  return std::string(is_weight ? kUnnamed : "no weight");
 }
 
 Matrices matrices_of(const std::vector<std::uint64_t>& shape) {

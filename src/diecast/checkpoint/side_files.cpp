@@ -25,59 +25,71 @@ bool has_weights(std::string_view name) {
   return std::ranges::any_of(kEnds, [&](std::string_view end) { return name.ends_with(end); });
 }
 
-// Bytes of a file from its beginning, piece by piece; none at its end.
+// What a side file shall hold, piece by piece; no bytes at its end.
 class Pieces {
  public:
-  static Result<Pieces> open(FileSystem& files, const std::string& path) {
-    Pieces out(files, path);
-    out.file_ = Descriptor(files, files.open_at(AT_FDCWD, path.c_str(), O_RDONLY | O_NONBLOCK, 0));
-    if (!out.file_) return file_error("open", path, out.file_.number());
+  static Pieces of(std::string_view text) {
+    Pieces out;
+    out.text_ = as_bytes(text);
+    out.size_ = text.size();
     return out;
   }
+  static Result<Pieces> of(FileSystem& files, const std::string& path) {
+    Pieces out;
+    out.files_ = &files;
+    out.path_ = path;
+    out.piece_.resize(kPiece);
+    out.file_ = Descriptor(files, files.open_at(AT_FDCWD, path.c_str(), O_RDONLY | O_NONBLOCK, 0));
+    if (!out.file_) return file_error("open", path, out.file_.number());
+    struct stat status;
+    const int known = files.status(out.file_.number(), &status);
+    if (known < 0) return file_error("read", path, known);
+    out.size_ = static_cast<std::uint64_t>(status.st_size);
+    return out;
+  }
+
+  std::uint64_t size() const { return size_; }
   Result<ByteSpan> next() {
-    std::size_t got = 0;
-    while (got < piece_.size()) {
-      const ssize_t read =
-          files_->read_at(file_.number(), piece_.data() + got, piece_.size() - got, offset_);
-      if (read < 0) return file_error("read", path_, static_cast<int>(read));
-      if (read == 0) break;
-      got += static_cast<std::size_t>(read);
-      offset_ += static_cast<std::uint64_t>(read);
-    }
-    return ByteSpan(piece_).first(got);
+    const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(kPiece, size_ - at_));
+    const std::uint64_t from = std::exchange(at_, at_ + count);
+    if (!file_) return text_.subspan(from, count);
+    const int read = read_exactly(*files_, file_.number(), piece_.data(), count, from);
+    if (read < 0) return file_error("read", path_, read);
+    return ByteSpan(piece_).first(count);
   }
 
  private:
-  Pieces(FileSystem& files, std::string path)
-      : files_(&files), path_(std::move(path)), piece_(kPiece) {}
-  FileSystem* files_;
+  Pieces() = default;
+  ByteSpan text_;  // where there is no file
+  FileSystem* files_ = nullptr;
   std::string path_;
   Descriptor file_;
   Bytes piece_;
-  std::uint64_t offset_ = 0;
+  std::uint64_t size_ = 0, at_ = 0;
 };
 
-bool equal(ByteSpan a, ByteSpan b) { return std::ranges::equal(a, b); }
+Result<Pieces> pieces_of(const SideFile& wanted, const std::string& from, FileSystem& files) {
+  if (wanted.text) return Pieces::of(*wanted.text);
+  return Pieces::of(files, from + wanted.name);
+}
 
-// Whether the file at `path` is what `wanted` says, which else is the file of that name in `from`.
-Result<bool> is_there(const SideFile& wanted, const std::string& from, const std::string& path,
-                      FileSystem& files) {
-  DIECAST_TRY(Pieces there, Pieces::open(files, path));
-  if (wanted.text) {
-    ByteSpan rest = as_bytes(*wanted.text);
-    for (;;) {
-      DIECAST_TRY(const ByteSpan piece, there.next());
-      if (piece.empty()) return rest.empty();
-      if (piece.size() > rest.size() || !equal(piece, rest.first(piece.size()))) return false;
-      rest = rest.subspan(piece.size());
-    }
-  }
-  DIECAST_TRY(Pieces source, Pieces::open(files, from + wanted.name));
+// Whether the file at `path` holds the same.
+Result<bool> is_there(Pieces wanted, const std::string& path, FileSystem& files) {
+  DIECAST_TRY(Pieces there, Pieces::of(files, path));
+  if (there.size() != wanted.size()) return false;
   for (;;) {
-    DIECAST_TRY(const ByteSpan one, source.next());
+    DIECAST_TRY(const ByteSpan one, wanted.next());
     DIECAST_TRY(const ByteSpan other, there.next());
-    if (!equal(one, other)) return false;
+    if (!std::ranges::equal(one, other)) return false;
     if (one.empty()) return true;
+  }
+}
+
+Result<void> copy_to(AtomicFile& out, Pieces wanted) {
+  for (;;) {
+    DIECAST_TRY(const ByteSpan piece, wanted.next());
+    if (piece.empty()) return {};
+    DIECAST_CHECK(out.write(piece));
   }
 }
 
@@ -102,17 +114,6 @@ Result<std::optional<mode_t>> mode_of(const std::string& path, FileSystem& files
   if (found < 0) return file_error("read", path, found);
   if (!S_ISREG(status.st_mode)) return std::optional<mode_t>();
   return std::optional<mode_t>(status.st_mode & 0777);
-}
-
-Result<void> copy_to(AtomicFile& out, const SideFile& file, const std::string& from,
-                     FileSystem& files) {
-  if (file.text) return out.write(as_bytes(*file.text));
-  DIECAST_TRY(Pieces source, Pieces::open(files, from + file.name));
-  for (;;) {
-    DIECAST_TRY(const ByteSpan piece, source.next());
-    if (piece.empty()) return {};
-    DIECAST_CHECK(out.write(piece));
-  }
 }
 
 }  // namespace
@@ -140,14 +141,18 @@ Result<SideFiles> SideFiles::find(const Checkpoint& input, const Plan& plan, Fil
   return out;
 }
 
+SideFile* SideFiles::named(std::string_view name) {
+  const auto found = std::ranges::find(list_, name, &SideFile::name);
+  return found == list_.end() ? nullptr : &*found;
+}
+
 Result<void> SideFiles::adapt(const Plan& plan, FileSystem& files) {
-  const auto config = std::ranges::find(list_, kModelConfig, &SideFile::name);
   const auto becomes = [&](Action action) {
     return std::ranges::any_of(plan.tensors, [&](auto& each) { return each.action == action; });
   };
-  if (becomes(Action::dequantize))
-    return drop_quantization(config == list_.end() ? nullptr : &*config, files);
-  if (!becomes(Action::quantize) || config == list_.end()) return {};
+  if (becomes(Action::dequantize)) return drop_quantization(files);
+  SideFile* const config = named(kModelConfig);
+  if (!becomes(Action::quantize) || config == nullptr) return {};
   std::optional<std::string> quantized = hf_quant_config(plan);
   if (!quantized) {
     notes_.emplace_back(
@@ -155,7 +160,7 @@ Result<void> SideFiles::adapt(const Plan& plan, FileSystem& files) {
     return {};
   }
   DIECAST_TRY(const Bytes text, read_file(files, from_ + config->name, kConfigLimit));
-  const bool said = std::ranges::find(list_, kQuantConfig, &SideFile::name) != list_.end();
+  const bool said = named(kQuantConfig) != nullptr;
   if (!said) config->text = quantized_model_config(file_text(text), plan);
   if (!config->text) {
     const bool configured = said || quantized_by(file_text(text)) != Quantized::no;
@@ -172,18 +177,17 @@ Result<void> SideFiles::adapt(const Plan& plan, FileSystem& files) {
 }
 
 // What ModelOpt's exporter, or ours, has added.
-Result<void> SideFiles::drop_quantization(SideFile* config, FileSystem& files) {
-  if (config != nullptr) {
+Result<void> SideFiles::drop_quantization(FileSystem& files) {
+  if (SideFile* const config = named(kModelConfig)) {
     DIECAST_TRY(const Bytes text, read_file(files, from_ + config->name, kConfigLimit));
     config->text = plain_model_config(file_text(text));
     if (!config->text && quantized_by(file_text(text)) != Quantized::no)
       notes_.emplace_back("config.json keeps its quantization_config, which is not NVFP4's");
   }
-  const auto said = std::ranges::find(list_, kQuantConfig, &SideFile::name);
-  if (said == list_.end()) return {};
-  DIECAST_TRY(const Bytes text, read_file(files, from_ + said->name, kConfigLimit));
+  if (named(kQuantConfig) == nullptr) return {};
+  DIECAST_TRY(const Bytes text, read_file(files, cat(from_, kQuantConfig), kConfigLimit));
   if (quantized_by(file_text(text)) == Quantized::nvfp4) {
-    list_.erase(said);
+    std::erase_if(list_, [](const SideFile& file) { return file.name == kQuantConfig; });
   } else {
     notes_.push_back(cat(kQuantConfig, " is copied as it is: it does not say NVFP4"));
   }
@@ -196,13 +200,14 @@ Result<std::vector<StagedFile>> SideFiles::stage(const std::string& folder,
   for (const SideFile& file : list_) {
     const std::string path = folder + file.name;
     DIECAST_TRY(const bool exists, exists_at(path, files));
+    DIECAST_TRY(Pieces wanted, pieces_of(file, from_, files));
     if (exists) {
-      DIECAST_TRY(const bool same, is_there(file, from_, path, files));
+      DIECAST_TRY(const bool same, is_there(std::move(wanted), path, files));
       if (!same) return other_file(path);
       continue;
     }
     DIECAST_TRY(AtomicFile staged, AtomicFile::create(files, path, file.mode));
-    DIECAST_CHECK(copy_to(staged, file, from_, files));
+    DIECAST_CHECK(copy_to(staged, std::move(wanted)));
     out.push_back({path, std::move(staged)});
   }
   return out;

@@ -9,6 +9,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace diecast {
@@ -45,7 +46,8 @@ class SideFiles {
 
  private:
   Result<void> adapt(const Plan& plan, FileSystem& files);
-  Result<void> drop_quantization(SideFile* config, FileSystem& files);
+  Result<void> drop_quantization(FileSystem& files);
+  SideFile* named(std::string_view name);  // null: there is none
 
   std::string from_;  // the input's folder, with a slash at its end
   std::vector<SideFile> list_;

@@ -79,7 +79,7 @@ std::optional<KernelWanted> small_rows(const Request& r, const DeviceProperties&
 
 // The kernels for few rows. While rows are few they are spread over more multiprocessors, and short
 // ones over more threads; later as many of them as there are should be on the GPU at once (an H100,
-// every configuration at 15 numbers of rows and 8 lengths, NOTES.md).
+// every configuration at 14 numbers of rows and 8 lengths, NOTES.md).
 void add_small_rows(const Request& request, const DeviceProperties& device,
                     QuantizeNvfp4Kernels& out) {
   const std::int64_t cols = request.cols;

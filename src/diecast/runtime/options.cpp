@@ -100,12 +100,11 @@ Result<void> Runtime::State::open_cache() {
   }
   DIECAST_TRY(const auto roots, parse_cache_setting(setting));
   const CachePolicy policy = options.cache_policy;
-  const bool named = !options.cache.empty();
-  const bool creates = options.creates_roots && !(named && policy == CachePolicy::require_hit);
+  const bool looks = !options.creates_roots || policy == CachePolicy::require_hit;
   const bool write = policy != CachePolicy::read_only;
-  const RootAccess access = !write    ? RootAccess::read
-                            : creates ? RootAccess::create
-                                      : RootAccess::existing;
+  const RootAccess access = !write                            ? RootAccess::read
+                            : looks && !options.cache.empty() ? RootAccess::existing
+                                                              : RootAccess::create;
   cache = CacheRoots::open(roots, access, refused_roots, *options.files);
   cache_state = cache->layers().empty() ? "off" : cache->description();
   if (cache->layers().empty()) cache.reset();

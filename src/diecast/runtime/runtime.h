@@ -55,7 +55,7 @@ struct RuntimeOptions {
   // DIECAST_CACHE: "off", a directory, or roots (cache_roots.h); empty: the default root.
   std::string cache;
   CachePolicy cache_policy = CachePolicy::automatic;
-  // False, as for roots that are named under require_hit: what is missing is left out.
+  // False, as under require_hit: of the roots that `cache` names a missing one is left out.
   bool creates_roots = true;
   CompilerChoice cache_compilers = CompilerChoice::found;  // DIECAST_CACHE_COMPILERS
   std::uint64_t cache_bytes = 2ull << 30;  // DIECAST_CACHE_BYTES of the writable root; 0: no limit

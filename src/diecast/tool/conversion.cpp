@@ -102,12 +102,11 @@ nlohmann::ordered_json plan_json(const Plan& plan, const SideFiles& side_files) 
 
 Result<int> run_conversion(const Checkpoint& input, const Plan& plan,
                            const ConversionRequest& request) {
-  DIECAST_TRY(const SideFiles side_files, SideFiles::find(input, plan));
   DIECAST_TRY(const auto runtime, open_runtime());
   DIECAST_TRY(const auto device, open_device(*runtime, request.target));
   // Not before the output is known to be writable: an error below a long plan is not read.
   bool told = request.json;
-  const auto tell = [&] {
+  const auto tell = [&](const SideFiles& side_files) {
     if (std::exchange(told, true)) return;
     print_plan(plan, side_files);
     print(cat("on ", describe(*device)));
@@ -116,14 +115,14 @@ Result<int> run_conversion(const Checkpoint& input, const Plan& plan,
   Progress progress(request.verb, request.json);
   ConvertOptions options;
   options.progress = [&](const ConvertProgress& now) {
-    tell();
+    tell(now.side_files);
     progress.update(now.done, now.total, now.name);
   };
   DIECAST_TRY(
       const ConvertReport report,
       convert(input, plan, request.output, device_kernels(runtime, device, plan.scheme), options));
   progress.clear();
-  tell();
+  tell(report.side_files);
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (request.json) {

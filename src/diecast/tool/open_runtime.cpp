@@ -27,7 +27,7 @@ Result<std::shared_ptr<Runtime>> open_runtime(RuntimeOptions options) {
 
 Result<std::shared_ptr<Runtime>> open_runtime_to_look() {
   RuntimeOptions options = RuntimeOptions::from_environment();
-  options.creates_roots = options.cache.empty();
+  options.creates_roots = false;
   return open_runtime(std::move(options));
 }
 

@@ -104,8 +104,7 @@ Command add_quantize(CLI::App& app) {
       "--strict", options->plan.strict,
       "Errors, not notes: a last dimension that is no multiple of 16, matrices that are not "
       "called .weight, NaN and infinite values, globs that match nothing, nothing to quantize, "
-      "fields of the "
-      "header that nobody knows");
+      "fields of the header that nobody knows");
   command->add_flag("--json", options->json, "For programs");
   command->footer(
       "Quantized are *.weight of rank 2 and 3 in F32, F16 and BF16 whose last dimension is a\n"

@@ -71,6 +71,18 @@ std::size_t mark(std::string_view bare, std::size_t from) {
   return std::min(bare.find('#', from), bare.find("%:", from));
 }
 
+struct Line {
+  std::size_t begin = 0, end = 0;
+  std::string_view of(std::string_view text) const { return text.substr(begin, end - begin); }
+};
+
+// The next line with such a mark; it begins at the text's end where there is none.
+Line next_marked(std::string_view bare, std::size_t from) {
+  const std::size_t at = mark(bare, from);
+  if (at >= bare.size()) return {bare.size(), bare.size()};
+  return {at == 0 ? 0 : bare.rfind('\n', at - 1) + 1, std::min(bare.find('\n', at), bare.size())};
+}
+
 std::string with_plain_line_ends(std::string_view code) {
   std::string text(code);
   for (std::size_t at = text.find('\r'); at != text.npos; at = text.find('\r', at + 1))
@@ -116,16 +128,12 @@ std::size_t find_word(std::string_view text, std::string_view word) {
 
 std::vector<std::string_view> conditions(std::string_view bare) {
   std::vector<std::string_view> out;
-  for (std::size_t at = mark(bare, 0); at < bare.size(); at = mark(bare, at)) {
-    const std::size_t begin = at == 0 ? 0 : bare.rfind('\n', at - 1) + 1;
-    std::size_t end = std::min(bare.find('\n', at), bare.size());
-    while (end < bare.size() && trim(bare.substr(begin, end - begin)).ends_with('\\'))
-      end = std::min(bare.find('\n', end + 1), bare.size());
-    const std::string_view line = bare.substr(begin, end - begin);
-    const Directive directive = directive_of(line);
+  for (Line at = next_marked(bare, 0); at.begin < bare.size(); at = next_marked(bare, at.end)) {
+    while (at.end < bare.size() && trim(at.of(bare)).ends_with('\\'))
+      at.end = std::min(bare.find('\n', at.end + 1), bare.size());
+    const Directive directive = directive_of(at.of(bare));
     if (directive.word.starts_with("if") || directive.word.starts_with("elif"))
-      out.push_back(line.substr(directive.end));
-    at = end;
+      out.push_back(at.of(bare).substr(directive.end));
   }
   return out;
 }
@@ -137,12 +145,10 @@ Result<Inlined> take_includes(std::string_view code, std::string_view file, int 
   Inlined out;
   out.text.reserve(text.size() + 1);
   std::size_t copied = 0;
-  for (std::size_t at = mark(bare, 0); at < bare.size(); at = mark(bare, at)) {
-    const std::size_t begin = at == 0 ? 0 : bare.rfind('\n', at - 1) + 1;
-    const std::size_t end = std::min(bare.find('\n', at), bare.size());
-    const std::string_view line = std::string_view(text).substr(begin, end - begin);
-    const Directive directive = directive_of(bare.substr(begin, end - begin));
-    at = end;
+  for (Line at = next_marked(bare, 0); at.begin < bare.size(); at = next_marked(bare, at.end)) {
+    const auto [begin, end] = at;
+    const std::string_view line = at.of(text);
+    const Directive directive = directive_of(at.of(bare));
     if (directive.word == "pragma" && trim(line.substr(directive.end)) == "once") {
       out.text.append(text, copied, begin - copied);
       copied = end;
