@@ -30,34 +30,6 @@ int check_launch(const Function& function, const FakeLaunch& launch) {
   return success;
 }
 
-// A pointer to each parameter of a launch that brings them in one piece; of a kernel whose
-// parameters are not known none. Each begins on the next multiple of its size, or of 8.
-std::vector<void*> pointers_into(void** extra, const Kernel& kernel) {
-  std::vector<void*> pointers;
-  char* const block = static_cast<char*>(extra[1]);
-  std::size_t end = 0;
-  for (const std::size_t bytes : kernel.parameters.value_or(std::vector<std::size_t>())) {
-    const std::size_t align = std::min<std::size_t>(bytes, 8);
-    end = (end + align - 1) / align * align;
-    pointers.push_back(block + end);
-    end += bytes;
-  }
-  return pointers;
-}
-
-bool is_block(void** extra, const Kernel& kernel) {
-  const auto is = [&](int i, std::uintptr_t entry) {
-    return reinterpret_cast<std::uintptr_t>(extra[i]) == entry;
-  };
-  if (!is(0, param_buffer) || !is(2, param_buffer_bytes) || !is(4, param_end)) return false;
-  if (!kernel.parameters) return true;
-  const std::size_t given = *static_cast<const std::size_t*>(extra[3]);
-  const auto pointers = pointers_into(extra, kernel);
-  if (pointers.empty()) return given == 0;
-  return static_cast<char*>(pointers.back()) + kernel.parameters->back() ==
-         static_cast<char*>(extra[1]) + given;
-}
-
 int record(Function* function, FakeLaunch launch, StreamHandle* handle, void** parameters,
            void** extra) {
   State& fake = state();
@@ -65,12 +37,7 @@ int record(Function* function, FakeLaunch launch, StreamHandle* handle, void** p
   FakeStream* stream = nullptr;
   if (const int code = find_stream(handle, &stream)) return code;
   if (const int code = check_launch(*function, launch)) return code;
-  std::vector<void*> pointers;
-  if (extra) {
-    if (parameters || !is_block(extra, *function->kernel)) return invalid_value;
-    pointers = pointers_into(extra, *function->kernel);
-    parameters = pointers.data();
-  }
+  if (extra != nullptr) return invalid_value;  // nothing of ours brings its parameters so
   if (!function->loaded) {
     fake.script.violations.push_back("a launch of " + function->kernel->symbol + " had to load it");
     function->loaded = true;

@@ -62,33 +62,6 @@ TEST(FakeCuda, KernelsDoWhatTheScriptSays) {
   EXPECT_EQ(values[2], 2.0f);
 }
 
-TEST(FakeCuda, ParametersInOnePieceAreAsLongAsTheKernels) {
-  const FakeCuda cuda;
-  const auto driver = cuda.driver();
-  cuda.create_context(0);
-  cuda->parameters["k"] = {4, 8};
-  const std::string image = testing::FakeCubin{{"k"}}.bytes();
-  cuda::LibraryHandle* library = nullptr;
-  cuda::KernelHandle* kernel = nullptr;
-  cuda::FunctionHandle* function = nullptr;
-  ASSERT_EQ(
-      driver->cuLibraryLoadData(&library, image.data(), nullptr, nullptr, 0, nullptr, nullptr, 0),
-      0);
-  ASSERT_EQ(driver->cuLibraryGetKernel(&kernel, library, "k"), 0);
-  ASSERT_EQ(driver->cuKernelGetFunction(&function, kernel), 0);
-  std::uint64_t block[2] = {7, 9};
-  const auto launch = [&](std::size_t bytes, std::uintptr_t first) {
-    void* extra[] = {testing::address(first), block, testing::address(2), &bytes, nullptr};
-    return driver->cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, extra);
-  };
-  EXPECT_EQ(launch(12, 1), cuda::invalid_value);
-  EXPECT_EQ(launch(16, 2), cuda::invalid_value);
-  ASSERT_EQ(launch(16, 1), 0);
-  EXPECT_EQ(
-      cuda->launches.back().arguments,
-      (std::vector<std::string>{std::string("\7\0\0\0", 4), std::string("\11\0\0\0\0\0\0\0", 8)}));
-}
-
 TEST(FakeCuda, CopiesBeyondAnAllocationFail) {
   const FakeCuda cuda;
   const auto device = cuda.device();

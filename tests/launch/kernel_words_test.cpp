@@ -32,10 +32,10 @@ class KernelWords : public ::testing::Test {
             KernelArgument::tensor(DType::f32, testing::address(y)), KernelArgument::size(7),
             KernelArgument::size(48), KernelArgument::scalar(2.5f)};
   }
-  LaunchWords words(const std::vector<KernelArgument>& given) const {
+  static LaunchWords words(const std::vector<KernelArgument>& given) {
     LaunchWords words;
     for (std::size_t i = 0; i < given.size(); ++i)
-      kernel_->places().set(words, i, given[i].data, given[i].number);
+      words.set(i, given[i].data, given[i].number);
     return words;
   }
 

@@ -48,12 +48,10 @@ class Twins {
   // the sizes.
   std::optional<std::string> quick(const Given& given) const {
     LaunchWords words;
-    QuickArguments::Extra extra;
     const ArgumentCheck& check = quick_.check;
-    if (!check.may_be_quick() || !check.quick_words(given, quick_.slots.places(), words) ||
-        !check.quick().take(words, extra))
+    if (!check.may_be_quick() || !check.quick_words(given, words) || !check.quick().take(words))
       return std::nullopt;
-    std::string bytes = bytes_of(check, each_in(extra, check.parameter_bytes()).data());
+    std::string bytes = bytes_of(check, words.parameters.data());
     for (int slot = 0; slot < static_cast<int>(quick_.slots.count()); ++slot)
       bytes += cat(' ', words.numbers[static_cast<std::size_t>(quick_.slots.word(slot))]);
     return bytes;
@@ -69,9 +67,9 @@ class Twins {
   std::optional<std::string> spelled(const Given& given) const {
     LaunchWords words;
     if (!quick_.check.check_kinds(given)) return std::nullopt;
-    EXPECT_TRUE(quick_.check.quick_words(given, quick_.slots.places(), words));
+    EXPECT_TRUE(quick_.check.quick_words(given, words));
     Given again(given.size());
-    quick_.check.spell_out(words, quick_.slots.places(), again);
+    quick_.check.spell_out(words, again);
     return outcome(quick_, again);
   }
   bool may_be_quick() const { return quick_.check.may_be_quick() && !slow_.check.may_be_quick(); }
@@ -84,25 +82,6 @@ class Twins {
     LaunchSlots slots;
     ArgumentCheck check;
   };
-  // Where each parameter is in the piece, as a compiler of C++ lays them out; the driver is told
-  // where the last one ends.
-  static std::vector<void*> each_in(const QuickArguments::Extra& extra,
-                                    const std::vector<std::size_t>& sizes) {
-    const auto entry = [&](std::size_t i) { return reinterpret_cast<std::uintptr_t>(extra[i]); };
-    EXPECT_EQ((std::vector{entry(0), entry(2), entry(4)}),
-              (std::vector{cuda::param_buffer, cuda::param_buffer_bytes, cuda::param_end}));
-    char* const begin = static_cast<char*>(extra[1]);
-    std::vector<void*> each;
-    std::size_t end = 0;
-    for (const std::size_t size : sizes) {
-      const std::size_t align = std::min<std::size_t>(size, 8);
-      end = (end + align - 1) / align * align;
-      each.push_back(begin + end);
-      end += size;
-    }
-    EXPECT_EQ(*static_cast<const std::size_t*>(extra[3]), end);
-    return each;
-  }
   static std::string bytes_of(const ArgumentCheck& check, void* const* parameters) {
     std::string bytes;
     std::vector<std::size_t> sizes = check.parameter_bytes();

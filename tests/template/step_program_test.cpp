@@ -110,7 +110,8 @@ TEST(StepProgram, TakesTheGridsOfTheTemplates) {
   for (const char* text :
        {"min(ceil_div(align_up(p, 128) * align_up(ceil_div(q, 16), 4), 256), 132 * 64)",
         "(ceil_div(p, 128) + r) * ceil_div(q, K)", "min((p + r) * (K > 1 ? 1 : q), 132)",
-        "min(ceil_div(p * ceil_div(q, 16) * (16 * 16 / 128), 256), 132 * 8)", "1", "p"})
+        "min(ceil_div(p * ceil_div(q, 16) * (16 * 16 / 128), 256), 132 * 8)",
+        "ceil_div(p * (q / 16) * 2 + (K > 1 ? 0 : r), 128)", "1", "p"})
     EXPECT_TRUE(Steps(text).result) << text;
 }
 

@@ -53,11 +53,10 @@ class CudaDevice final : public Device {
   }
   Result<std::shared_ptr<ResidentCode>> load(const Artifact& artifact, const LaunchNeeds& needs,
                                              const ReadCode* code) override;
-  bool takes_packed() const override { return true; }
-  Result<void> launch(const ResidentCode& code, const LaunchShape& shape,
-                      LaunchParameters parameters, Stream stream) override;
+  Result<void> launch(const ResidentCode& code, const LaunchShape& shape, void** parameters,
+                      Stream stream) override;
   Result<void> launch_resident(const ResidentList& codes, const LaunchShape& shape,
-                               LaunchParameters parameters, Stream stream) override;
+                               void** parameters, Stream stream) override;
   Result<void> in_context(const std::function<Result<void>()>& call) override;
 
  private:
@@ -65,11 +64,11 @@ class CudaDevice final : public Device {
   // The rest of launch_resident, for which a usual launch makes no room on its stack.
   [[gnu::cold, gnu::noinline]] Result<void> launch_refused(const CudaCode& code,
                                                            const LaunchShape& shape,
-                                                           LaunchParameters parameters,
-                                                           Stream stream, cuda::Result result);
+                                                           void** parameters, Stream stream,
+                                                           cuda::Result result);
   [[gnu::cold, gnu::noinline]] Result<void> launch_rest(const ResidentList& codes,
-                                                        const LaunchShape& shape,
-                                                        LaunchParameters parameters, Stream stream);
+                                                        const LaunchShape& shape, void** parameters,
+                                                        Stream stream);
   // Runs `call` in this device's context; `doing`, a text or what makes one, is for errors.
   template <class Doing, class Call>
   Result<void> run(const char* function, const Doing& doing, const Call& call) {
@@ -77,8 +76,10 @@ class CudaDevice final : public Device {
     DIECAST_CHECK(contexts_.enter(scope));
     const cuda::Result code = call();
     if (code == cuda::success) return {};
-    if constexpr (std::is_invocable_v<Doing>) return driver_->failure(code, function, doing());
-    else return driver_->failure(code, function, doing);
+    if constexpr (std::is_invocable_v<Doing>)
+      return driver_->failure(code, function, doing());
+    else
+      return driver_->failure(code, function, doing);
   }
 
   template <class Call>
@@ -215,7 +216,7 @@ Result<std::shared_ptr<ResidentCode>> CudaDevice::load(const Artifact& artifact,
 }
 
 Result<void> CudaDevice::launch(const ResidentCode& code, const LaunchShape& shape,
-                                LaunchParameters parameters, Stream stream) {
+                                void** parameters, Stream stream) {
   DIECAST_CHECK(Driver::usable());
   const auto& loaded = static_cast<const CudaCode&>(code);
   CurrentContext scope(*driver_);
@@ -234,8 +235,8 @@ bool CudaDevice::is_current(const CudaCode& code) const {
 // current. An older one may refuse it, and then gets it with that context current. Of any other
 // stream the current context's id is asked: a function of a context that is gone is no handle.
 [[gnu::hot]] Result<void> CudaDevice::launch_resident(const ResidentList& codes,
-                                                      const LaunchShape& shape,
-                                                      LaunchParameters parameters, Stream stream) {
+                                                      const LaunchShape& shape, void** parameters,
+                                                      Stream stream) {
   std::uint64_t id = stream.context;
   if (Driver::usable_now() && (id != 0 || contexts_.current_id(&id))) [[likely]] {
     if (const ResidentCode* const code = codes.find(id)) [[likely]] {
@@ -250,14 +251,13 @@ bool CudaDevice::is_current(const CudaCode& code) const {
 }
 
 Result<void> CudaDevice::launch_refused(const CudaCode& code, const LaunchShape& shape,
-                                        LaunchParameters parameters, Stream stream,
-                                        cuda::Result result) {
+                                        void** parameters, Stream stream, cuda::Result result) {
   if (stream.context == 0 || is_current(code)) return launch_error(*driver_, code, shape, result);
   return launch(code, shape, parameters, stream);
 }
 
 Result<void> CudaDevice::launch_rest(const ResidentList& codes, const LaunchShape& shape,
-                                     LaunchParameters parameters, Stream stream) {
+                                     void** parameters, Stream stream) {
   DIECAST_CHECK(Driver::usable());
   if (stream.context != 0) return not_resident();
   return Device::launch_resident(codes, shape, parameters, stream);

@@ -15,7 +15,7 @@ Error Device::not_resident() {
 }
 
 Result<void> Device::launch_resident(const ResidentList& codes, const LaunchShape& shape,
-                                     LaunchParameters parameters, Stream stream) {
+                                     void** parameters, Stream stream) {
   DIECAST_TRY(const std::uint64_t context, context_id());
   if (const ResidentCode* const code = codes.find(context))
     return launch(*code, shape, parameters, stream);

@@ -61,19 +61,6 @@ struct LaunchNeeds {
   std::uint32_t cluster = 0;       // blocks; 0: none
 };
 
-// A kernel's parameters: one pointer each; or, for devices that take them so (takes_packed), all in
-// one piece, as cuLaunchKernel's `extra` says it, which the driver takes sooner.
-struct LaunchParameters {
-  void** pointers = nullptr;
-  void** packed = nullptr;
-  LaunchParameters(void** each) : pointers(each) {}
-  static LaunchParameters in_one_piece(void** packed) {
-    LaunchParameters parameters(nullptr);
-    parameters.packed = packed;
-    return parameters;
-  }
-};
-
 // Machine code that is resident for one context. Kept alive by whoever launches it.
 class ResidentCode {
  public:
@@ -165,14 +152,14 @@ class Device {
   virtual Result<std::shared_ptr<ResidentCode>> load(const Artifact& artifact,
                                                      const LaunchNeeds& needs,
                                                      const ReadCode* code) = 0;
-  virtual bool takes_packed() const { return false; }
-  // Allocates, locks and waits for nothing of ours.
-  virtual Result<void> launch(const ResidentCode& code, const LaunchShape& shape,
-                              LaunchParameters parameters, Stream stream) = 0;
+  // `parameters`: a pointer to each of the kernel's. Allocates, locks and waits for nothing of
+  // ours.
+  virtual Result<void> launch(const ResidentCode& code, const LaunchShape& shape, void** parameters,
+                              Stream stream) = 0;
   // The same with the code for the context that work goes to. Further errors: not_resident, where
   // there is none.
   virtual Result<void> launch_resident(const ResidentList& codes, const LaunchShape& shape,
-                                       LaunchParameters parameters, Stream stream);
+                                       void** parameters, Stream stream);
 
   // Runs `call` while the context that work goes to is the calling thread's current one: for
   // libraries that work in whichever is. Errors: those of `call`, and of finding the context.

@@ -40,8 +40,6 @@ inline constexpr int max_dynamic_shared_size_bytes = 8, non_portable_cluster_siz
 inline constexpr unsigned stream_non_blocking = 1;
 inline constexpr int capture_status_none = 0, capture_status_active = 1;
 inline constexpr int function_loaded = 1;
-// CU_LAUNCH_PARAM_...: what an entry of `extra` is, the next one its value
-inline constexpr std::uintptr_t param_end = 0, param_buffer = 1, param_buffer_bytes = 2;
 inline constexpr std::uint64_t legacy_stream = 1, last_default_stream = 2;
 // CUlaunchAttributeID
 inline constexpr int attribute_cooperative = 2, attribute_cluster_dimension = 4,

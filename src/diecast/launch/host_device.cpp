@@ -153,8 +153,8 @@ class HostDevice final : public Device {
 
   Result<std::shared_ptr<ResidentCode>> load(const Artifact& artifact, const LaunchNeeds& needs,
                                              const ReadCode* code) override;
-  Result<void> launch(const ResidentCode& code, const LaunchShape& shape,
-                      LaunchParameters parameters, Stream stream) override;
+  Result<void> launch(const ResidentCode& code, const LaunchShape& shape, void** parameters,
+                      Stream stream) override;
 
  private:
   static Error not_recorded() {
@@ -222,10 +222,10 @@ Result<void> HostDevice::check_shape(const LaunchShape& shape) const {
 }
 
 Result<void> HostDevice::launch(const ResidentCode& code, const LaunchShape& shape,
-                                LaunchParameters parameters, Stream stream) {
+                                void** parameters, Stream stream) {
   DIECAST_CHECK(check_stream(stream));
   DIECAST_CHECK(check_shape(shape));
-  LaunchJob job(static_cast<const HostCode&>(code).kernel(), shape, parameters.pointers, machines_,
+  LaunchJob job(static_cast<const HostCode&>(code).kernel(), shape, parameters, machines_,
                 pool_.threads());
   pool_.run(job.blocks(), [&job] { job.work(); });
   return job.result();

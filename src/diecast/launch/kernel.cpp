@@ -64,9 +64,8 @@ Kernel::Kernel(const Specialization& specialization, std::shared_ptr<const Artif
       artifact_(std::move(artifact)),
       device_(std::move(device)),
       state_(std::move(state)),
-      quick_{device_->takes_packed() && state_->arguments.may_be_quick() &&
-                 state_->rule.may_be_quick(),
-             state_->arguments.quick(), state_->rule.quick(), state_->slots.places()} {}
+      quick_{state_->arguments.may_be_quick() && state_->rule.may_be_quick(),
+             state_->arguments.quick(), state_->rule.quick()} {}
 
 Result<std::shared_ptr<Kernel>> Kernel::make(const Specialization& specialization,
                                              std::shared_ptr<const Artifact> artifact,
@@ -221,17 +220,15 @@ Result<void> Kernel::launch(std::span<const KernelArgument> arguments, Stream st
 [[gnu::hot]] Result<void> Kernel::launch(std::span<const KernelArgument> arguments,
                                          Stream stream) const {
   LaunchWords words;
-  QuickArguments::Extra extra;
   LaunchShape shape = quick_.grid.constant();
-  if (state_->arguments.quick_words(arguments, quick_.places, words) &&
-      quick_.take(words, extra, shape)) [[likely]]
-    return launch_packed(LaunchParameters::in_one_piece(extra.data()), shape, stream);
+  if (state_->arguments.quick_words(arguments, words) && quick_.take(words, shape)) [[likely]]
+    return launch_packed(words.parameters.data(), shape, stream);
   return launch_with(arguments, stream, nullptr);
 }
 
 Result<void> Kernel::launch_spelled(const LaunchWords& words, Stream stream) const {
   std::array<KernelArgument, LaunchWords::kMostArguments> arguments;
-  state_->arguments.spell_out(words, quick_.places, arguments);
+  state_->arguments.spell_out(words, arguments);
   return launch_with(std::span(arguments).first(state_->arguments.count()), stream, nullptr);
 }
 

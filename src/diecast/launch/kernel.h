@@ -108,12 +108,10 @@ class Kernel {
   // values are not looked at), and at each launch the rest of them. A size with an address is one
   // in device memory. Errors: of takes, those of kinds and types; of launch, the others.
   Result<void> takes(std::span<const KernelArgument> kinds) const;
-  const LaunchPlaces& places() const { return quick_.places; }
   [[gnu::always_inline]] Result<void> launch(LaunchWords& words, Stream stream) const {
-    QuickArguments::Extra extra;
     LaunchShape shape = quick_.grid.constant();
-    if (quick_.take(words, extra, shape)) [[likely]]
-      return launch_packed(LaunchParameters::in_one_piece(extra.data()), shape, stream);
+    if (quick_.take(words, shape)) [[likely]]
+      return launch_packed(words.parameters.data(), shape, stream);
     return launch_spelled(words, stream);
   }
 
@@ -136,9 +134,8 @@ class Kernel {
     bool may = false;
     QuickArguments arguments;
     QuickGrid grid;
-    LaunchPlaces places;
-    bool take(LaunchWords& words, QuickArguments::Extra& extra, LaunchShape& shape) const {
-      return may && arguments.take(words, extra) && grid.take(words, shape);
+    bool take(LaunchWords& words, LaunchShape& shape) const {
+      return may && arguments.take(words) && grid.take(words, shape);
     }
   };
   Kernel(const Specialization& specialization, std::shared_ptr<const Artifact> artifact,
@@ -151,8 +148,8 @@ class Kernel {
   [[gnu::cold]] Result<void> launch_spelled(const LaunchWords& words, Stream stream) const;
   // In each launch itself, like all of the quick half: a call more is a jump more that nothing
   // foresees.
-  [[gnu::always_inline]] Result<void> launch_packed(LaunchParameters parameters,
-                                                    const LaunchShape& shape, Stream stream) const {
+  [[gnu::always_inline]] Result<void> launch_packed(void** parameters, const LaunchShape& shape,
+                                                    Stream stream) const {
     Result<void> launched = device_->launch_resident(resident_, shape, parameters, stream);
     if (!launched) [[unlikely]]
       explain(launched, stream);

@@ -175,16 +175,15 @@ Result<KernelArgument> rng_argument(std::string_view op, bool wanted, const std:
   if (amax_ && (counted || rows * cols >= finds_amax_))
     DIECAST_CHECK(amax_->run(x, to.amax, false, stream));
   const Kernel& its = kernel(rows * cols, counted);
-  const LaunchPlaces& places = its.places();
   LaunchWords words;
-  places.set(words, 0, x.data, rows <= 1 || x.row_stride == cols ? 0 : x.row_stride);
-  places.set(words, 1, to.amax);
-  places.set(words, 2, to.data);
-  places.set(words, 3, to.scale, to.scale_stride);
-  places.set(words, 4, x.device_rows, rows);
-  places.set(words, 5, nullptr, cols);
-  places.set(words, 6, finds_rows_ ? static_cast<const void*>(rng_state) : block_amax);
-  places.set(words, 7, rng_state);  // not taken by a kernel that finds rows' amaxes
+  words.set(0, x.data, rows <= 1 || x.row_stride == cols ? 0 : x.row_stride);
+  words.set(1, to.amax);
+  words.set(2, to.data);
+  words.set(3, to.scale, to.scale_stride);
+  words.set(4, x.device_rows, rows);
+  words.set(5, nullptr, cols);
+  words.set(6, finds_rows_ ? static_cast<const void*>(rng_state) : block_amax);
+  words.set(7, rng_state);  // not taken by a kernel that finds rows' amaxes
   return its.launch(words, stream);
 }
 

@@ -15,15 +15,12 @@ class StepWriter {
   StepWriter(StepProgram& program, const Names& constant, const StepProgram::Slots& slot)
       : program_(program), constant_(constant), slot_(slot) {}
 
-  std::optional<Step> write(const Expression::Node& node) {
-    if (const auto value = fold(node, constant_)) return of_constant(*value);
+  std::optional<Step> write(const Expression::Node& given) {
+    if (const auto value = fold(given, constant_)) return of_constant(*value);
+    const Expression::Node& node = plain(given);
     switch (node.operation) {
       case Operation::name:
         return of_name(node.name);
-      case Operation::choose:
-        if (const auto condition = fold(*node.a, constant_))
-          return write(*condition != 0 ? *node.b : *node.c);
-        return std::nullopt;
       case Operation::multiply:
       case Operation::add:
         return of_two(node);
@@ -41,7 +38,7 @@ class StepWriter {
   // The register of its value: its own if there is nothing left to compute.
   std::optional<int> settle(const Step& step) {
     if (is_sum(step) && step.b == StepProgram::kOne && step.c == StepProgram::kZero &&
-        step.add == 0)
+        step.add == 0 && step.times == 1)
       return step.a;
     if (program_.steps_.size() == StepProgram::kMostSteps) return std::nullopt;
     program_.steps_.push_back(step);
@@ -49,6 +46,28 @@ class StepWriter {
   }
 
  private:
+  static constexpr std::int64_t kMostTimes = 1 << 20;
+
+  // What an expression comes to where conditions are known and nothing is added.
+  const Expression::Node& plain(const Expression::Node& node) const {
+    if (node.operation == Operation::add && fold(*node.b, constant_) == 0) return plain(*node.a);
+    if (node.operation != Operation::choose) return node;
+    const auto condition = fold(*node.a, constant_);
+    return condition ? plain(*condition != 0 ? *node.b : *node.c) : node;
+  }
+  // Of a product that is divided by a multiple of its constant factor the rest: `by` is then what
+  // is left to divide by, `times` what both lost.
+  const Expression::Node& reduced(const Expression::Node& given, std::int64_t& by,
+                                  std::int64_t& times) const {
+    const Expression::Node& node = plain(given);
+    if (node.operation != Operation::multiply) return node;
+    const auto factor = fold(*node.b, constant_);
+    if (!factor || *factor < 1 || *factor > kMostTimes / times || by % *factor != 0) return node;
+    by /= *factor;
+    times *= *factor;
+    return reduced(*node.a, by, times);
+  }
+
   Step of_registers(int a, int b, int c) const {
     const auto number = [](int value) { return static_cast<std::uint8_t>(value); };
     return {number(a), number(b), number(c)};
@@ -90,16 +109,19 @@ class StepWriter {
   }
 
   std::optional<Step> rounded(const Expression::Node& node) {
-    const auto by = fold(*node.b, constant_);
+    auto by = fold(*node.b, constant_);
     if (!by || *by < 1 || (*by & (*by - 1)) != 0) return std::nullopt;
-    auto step = write(*node.a);
-    if (!step || *by == 1) return step;
+    std::int64_t times = 1;
+    const bool aligns = node.operation == Operation::align_up;
+    auto step = write(aligns ? *node.a : reduced(*node.a, *by, times));
+    if (!step || (*by == 1 && times == 1)) return step;
     const bool divides = node.operation == Operation::divide;
-    if (!(divides ? step->shift == 0 && free(*step) : is_sum(*step)))
+    if (!(divides && times == 1 ? step->shift == 0 && free(*step) : is_sum(*step)))
       step = of_register(settle(*step));
-    if (!step) return step;
+    if (!step || step->times * times > kMostTimes) return std::nullopt;
+    step->times = static_cast<std::int32_t>(step->times * times);
     if (!divides && __builtin_add_overflow(step->add, *by - 1, &step->add)) return std::nullopt;
-    if (node.operation == Operation::align_up)
+    if (aligns)
       step->keep = -*by;
     else
       step->shift = static_cast<std::uint8_t>(std::countr_zero(static_cast<std::uint64_t>(*by)));
@@ -126,10 +148,11 @@ bool StepProgram::holds(std::int64_t most) const {
   values[kOne] = 1;
   std::size_t result = kOne;
   for (const Step& step : steps_) {
-    std::int64_t value = 0;
+    std::int64_t value = 0, whole = 0;
     if (__builtin_mul_overflow(values[step.a], values[step.b], &value) ||
         __builtin_add_overflow(value, values[step.c], &value) ||
-        __builtin_add_overflow(value, step.add, &value))
+        __builtin_add_overflow(value, step.add, &value) ||
+        __builtin_mul_overflow(value, std::int64_t{step.times}, &whole))
       return false;
     values[++result] = std::min((value & step.keep) >> step.shift, step.most);
   }

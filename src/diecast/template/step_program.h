@@ -44,6 +44,7 @@ class StepProgram {
   friend class StepWriter;
   struct Step {  // ((a * b + c + add) & keep) >> shift, at most `most`; a, b, c are registers
     std::uint8_t a, b, c, shift = 0;
+    std::int32_t times = 1;  // the expression has so many of the sum and divides by as many more
     std::int64_t add = 0, keep = -1, most = INT64_MAX;
   };
   static constexpr int kZero = 0, kOne = 1;  // registers

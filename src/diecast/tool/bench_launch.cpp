@@ -1,5 +1,5 @@
-// What a launch costs the calling thread above the driver's own cuLaunchKernel of the same kernel
-// with the same arguments, in one run on a GPU.
+// What a launch costs the calling thread above the driver's own launch of the same kernel with the
+// same arguments and attributes, in one run on a GPU.
 #include <diecast/base/text.h>
 #include <diecast/launch/cuda/code.h>
 #include <diecast/launch/cuda/context.h>
@@ -9,6 +9,7 @@
 #include <diecast/tool/bench_device.h>
 
 #include <chrono>
+#include <utility>
 
 namespace diecast::tool {
 namespace {
@@ -30,6 +31,12 @@ struct BareLaunch {
                                                  static_cast<cuda::StreamHandle*>(stream.handle));
     if (result == cuda::success) return {};
     return driver->failure(result, "the driver's launch", "measuring a bare launch");
+  }
+  Result<void> run_without_attributes(Stream stream) {
+    const bool dependent = std::exchange(shape.dependent, false);
+    const auto launched = run(stream);
+    shape.dependent = dependent;
+    return launched;
   }
   // What a launch of ours asks the driver before it on a stream that is not prepared; drivers
   // before 12.0 have it not.
@@ -100,19 +107,15 @@ Result<Figures> bench_launch(Runtime& runtime) {
   PreparedQuantizeNvfp4::Request request;
   request.amax_given = true;
   DIECAST_TRY(const auto op, PreparedQuantizeNvfp4::prepare(runtime, device, request));
-  Bindings dense;
-  dense.set("IN", m.x.dtype).set("ROWS", rows_class_name(request.rows));
-  DIECAST_TRY(const auto kernel, preload_for(runtime, device, PreparedQuantizeNvfp4::kName, dense));
+  const Kernel& kernel = op.kernel(kDecodeRows * kDecodeCols);
   const QuantizedSide& to = m.quantized.rowwise;
   const KernelArgument arguments[] = {tensor_argument(m.x),
                                       KernelArgument::tensor(DType::f32, to.amax),
                                       KernelArgument::tensor(DType::u8, to.data),
                                       KernelArgument::tensor(DType::e4m3, to.scale),
                                       rows_argument(m.x),
-                                      cols_argument(m.x),
-                                      KernelArgument::tensor(DType::f32, nullptr),
-                                      KernelArgument::tensor(DType::i64, nullptr)};
-  DIECAST_TRY(BareLaunch bare, bare_launch(*kernel, arguments));
+                                      cols_argument(m.x)};
+  DIECAST_TRY(BareLaunch bare, bare_launch(kernel, arguments));
   QuantizeNvfp4Options options;
   options.amax_given = true;
   options.device = device;
@@ -120,8 +123,9 @@ Result<Figures> bench_launch(Runtime& runtime) {
               Bursts(device, stream)
                   .compare({
                       [&] { return bare.run(stream); },
+                      [&] { return bare.run_without_attributes(stream); },
                       [&] { return bare.run_after_asking(stream); },
-                      [&] { return kernel->launch(arguments, stream); },
+                      [&] { return kernel.launch(arguments, stream); },
                       [&] { return op.run(m.x, m.quantized, stream); },
                       [&] { return op.run(m.x, m.quantized, Stream{stream.handle}); },
                       [&] { return quantize_nvfp4(runtime, m.x, m.quantized, options, stream); },
@@ -136,12 +140,13 @@ Result<Figures> bench_launch(Runtime& runtime) {
         cat("quantize_nvfp4 of ", kDecodeRows, "x", kDecodeCols,
             ", amax given; the middle half of ", kRounds, " rounds: ", middle_half(ns[call], 1))};
   };
-  return Figures{figure("cuLaunchKernel", 0),
-                 figure("cuCtxGetId above it", 1),
-                 figure("Kernel::launch above it", 2),
-                 figure("a prepared op on a prepared stream above it", 3, 150),
-                 figure("a prepared op on another stream above it", 4),
-                 figure("the convenience call above it", 5, 300)};
+  return Figures{figure("the driver's launch", 0),
+                 figure("cuLaunchKernel, without attributes, above it", 1),
+                 figure("cuCtxGetId above it", 2),
+                 figure("Kernel::launch above it", 3),
+                 figure("a prepared op on a prepared stream above it", 4, 150),
+                 figure("a prepared op on another stream above it", 5),
+                 figure("the convenience call above it", 6, 300)};
 }
 
 }  // namespace diecast::tool

@@ -141,30 +141,6 @@ Result<std::shared_ptr<ResidentCode>> load_cuda_code(const Driver& driver,
   return std::shared_ptr<ResidentCode>(std::move(code));
 }
 
-cuda::Result launch_cuda_extended(const Driver& driver, const CudaCode& code,
-                                  const LaunchShape& shape, LaunchParameters parameters,
-                                  cuda::StreamHandle* stream) {
-  if (!driver.cuLaunchKernelEx) return cuda::not_found;
-  cuda::LaunchAttribute attributes[3];
-  unsigned count = 0;
-  if (shape.cluster != 0) {
-    attributes[count].id = cuda::attribute_cluster_dimension;
-    attributes[count++].value.cluster = {shape.cluster, 1, 1};
-  }
-  if (shape.cooperative) {
-    attributes[count].id = cuda::attribute_cooperative;
-    attributes[count++].value.flag = 1;
-  }
-  if (shape.dependent) {
-    attributes[count].id = cuda::attribute_programmatic_stream_serialization;
-    attributes[count++].value.flag = 1;
-  }
-  const cuda::LaunchConfig config = {
-      shape.grid[0],  shape.grid[1],      shape.grid[2], shape.block[0], shape.block[1],
-      shape.block[2], shape.shared_bytes, stream,        attributes,     count};
-  return driver.cuLaunchKernelEx(&config, code.function, parameters.pointers, parameters.packed);
-}
-
 Error launch_error(const Driver& driver, const CudaCode& code, const LaunchShape& shape,
                    cuda::Result result) {
   if (is_extended(shape) && !driver.cuLaunchKernelEx)

@@ -38,27 +38,45 @@ Result<std::shared_ptr<ResidentCode>> load_cuda_code(const Driver& driver,
                                                      const LaunchNeeds& needs,
                                                      const ReadCode* read);
 
-// What a launch with a cluster or attributes takes beyond the others.
+// Whether a launch takes what cuLaunchKernel cannot say.
 inline bool is_extended(const LaunchShape& shape) {
   return (shape.cluster | unsigned{shape.cooperative} | unsigned{shape.dependent}) != 0;
 }
-// Errors: not_found where the driver has no cuLaunchKernelEx.
-cuda::Result launch_cuda_extended(const Driver& driver, const CudaCode& code,
-                                  const LaunchShape& shape, LaunchParameters parameters,
-                                  cuda::StreamHandle* stream);
 // What a launch that returned `result` is told by.
 Error launch_error(const Driver& driver, const CudaCode& code, const LaunchShape& shape,
                    cuda::Result result);
 
-// On a stream of the code's context.
-inline cuda::Result launch_cuda_code(const Driver& driver, const CudaCode& code,
-                                     const LaunchShape& shape, LaunchParameters parameters,
-                                     cuda::StreamHandle* stream) {
-  if (is_extended(shape)) [[unlikely]]
-    return launch_cuda_extended(driver, code, shape, parameters, stream);
-  return driver.cuLaunchKernel(code.function, shape.grid[0], shape.grid[1], shape.grid[2],
-                               shape.block[0], shape.block[1], shape.block[2], shape.shared_bytes,
-                               stream, parameters.pointers, parameters.packed);
+// On a stream of the code's context. In each launch itself, for a call less. Errors: not_found
+// where the driver has no cuLaunchKernelEx and the launch needs it.
+[[gnu::always_inline]] inline cuda::Result launch_cuda_code(const Driver& driver,
+                                                            const CudaCode& code,
+                                                            const LaunchShape& shape,
+                                                            void** parameters,
+                                                            cuda::StreamHandle* stream) {
+  const auto& [grid, block, shared_bytes, cluster, cooperative, dependent] = shape;
+  if (!is_extended(shape))
+    return driver.cuLaunchKernel(code.function, grid[0], grid[1], grid[2], block[0], block[1],
+                                 block[2], shared_bytes, stream, parameters, nullptr);
+  if (!driver.cuLaunchKernelEx) [[unlikely]]
+    return cuda::not_found;
+  cuda::LaunchAttribute attributes[3];
+  cuda::LaunchAttribute* next = attributes;
+  if (dependent) {
+    next->id = cuda::attribute_programmatic_stream_serialization;
+    next++->value.flag = 1;
+  }
+  if (cluster != 0) {
+    next->id = cuda::attribute_cluster_dimension;
+    next++->value.cluster = {cluster, 1, 1};
+  }
+  if (cooperative) [[unlikely]] {
+    next->id = cuda::attribute_cooperative;
+    next++->value.flag = 1;
+  }
+  const cuda::LaunchConfig config = {
+      grid[0],  grid[1],      grid[2], block[0],   block[1],
+      block[2], shared_bytes, stream,  attributes, static_cast<unsigned>(next - attributes)};
+  return driver.cuLaunchKernelEx(&config, code.function, parameters, nullptr);
 }
 
 }  // namespace diecast

@@ -32,7 +32,6 @@ Result<ArgumentCheck> ArgumentCheck::make(const Specialization& specialization,
   check.template_ = specialization.shared_tmpl();
   check.spelling_ = specialization.spelling();
   check.arguments_ = specialization.arguments();
-  check.quick_ = QuickArguments(slots.places().parameter_bytes());
   const Names names = specialization.names();
   for (const BoundArgument& argument : check.arguments_)
     DIECAST_CHECK(check.add(argument, slots, names));
@@ -102,9 +101,19 @@ bool ArgumentCheck::add_quick(std::size_t index, const LaunchSlots& slots) {
       number.mask = kFar | (divisor - 1);
     if (plan.device) data.mask = kAll;  // its parameter is the address too, which here is none
   }
-  quick_.add(slots.places().data_place(index), data);
-  quick_.add(slots.places().number_place(index), number);
+  quick_.add(index, data, number);
+  add_parameters(index);
   return plan.kind != Kind::tensor || !plan.rows || add_distance(index, slots);
+}
+
+// In the order that pack() has them in.
+void ArgumentCheck::add_parameters(std::size_t index) {
+  const Plan& plan = plans_[index];
+  if (plan.kind == Kind::tensor || (plan.kind == Kind::size && plan.device))
+    quick_.add_parameter(LaunchWords::data_word(index));  // of a size in device memory: both
+  if (plan.kind == Kind::tensor ? arguments_[index].stride
+                                : plan.kind == Kind::scalar || (plan.slot >= 0 && !plan.device))
+    quick_.add_parameter(LaunchWords::number_word(index));
 }
 
 bool ArgumentCheck::add_distance(std::size_t index, const LaunchSlots& slots) {
@@ -113,7 +122,7 @@ bool ArgumentCheck::add_distance(std::size_t index, const LaunchSlots& slots) {
   const auto element = static_cast<std::uint64_t>(plans_[index].element_bytes);
   const auto low = static_cast<std::uint64_t>(argument.align - 1);
   QuickArguments::Distance distance;
-  distance.number = static_cast<std::uint8_t>(slots.places().word(index));
+  distance.number = static_cast<std::uint8_t>(LaunchWords::number_word(index));
   distance.shift = static_cast<std::uint8_t>(std::countr_zero(element));
   distance.low = low;
   bool keeps = low == 0;  // the alignment, whatever the length is
@@ -196,12 +205,11 @@ Result<void> ArgumentCheck::check_kinds(std::span<const KernelArgument> argument
   return {};
 }
 
-void ArgumentCheck::spell_out(const LaunchWords& words, const LaunchPlaces& places,
-                              std::span<KernelArgument> arguments) const {
+void ArgumentCheck::spell_out(const LaunchWords& words, std::span<KernelArgument> arguments) const {
   for (std::size_t i = 0; i < kinds_.size(); ++i) {
     KernelArgument& argument = arguments[i] = kinds_[i];
-    argument.data = places.data(words, i);
-    argument.number = places.number(words, i);
+    argument.data = words.data(i);
+    argument.number = words.number(i);
     if (argument.kind == Kind::size && argument.data) argument.kind = Kind::device_size;
   }
 }

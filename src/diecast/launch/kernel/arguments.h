@@ -45,15 +45,14 @@ class ArgumentCheck {
   // The quick half of a launch, where the kernel may have one: the words of arguments that have
   // its kinds and types (else false), and whether they are right. Where not pack() has to say.
   bool may_be_quick() const { return may_be_quick_; }
-  bool quick_words(std::span<const KernelArgument> arguments, const LaunchPlaces& places,
-                   LaunchWords& words) const {
+  bool quick_words(std::span<const KernelArgument> arguments, LaunchWords& words) const {
     if (arguments.size() != heads_.size()) [[unlikely]]
       return false;
     unsigned other = 0;
     for (std::size_t i = 0; i < heads_.size(); ++i) {
       const KernelArgument& given = arguments[i];
       other |= heads_[i] ^ head_of(given);
-      places.set(words, i, given.data, given.number);
+      words.set(i, given.data, given.number);
     }
     return other == 0;
   }
@@ -61,8 +60,7 @@ class ArgumentCheck {
   // Errors: those of pack that kinds and types alone have.
   Result<void> check_kinds(std::span<const KernelArgument> arguments) const;
   // What the words of such arguments stand for.
-  void spell_out(const LaunchWords& words, const LaunchPlaces& places,
-                 std::span<KernelArgument> arguments) const;
+  void spell_out(const LaunchWords& words, std::span<KernelArgument> arguments) const;
 
   std::size_t count() const { return plans_.size(); }
   // Bytes of each kernel parameter, as the machine code must have them.
@@ -91,6 +89,7 @@ class ArgumentCheck {
   Result<void> add(const BoundArgument& argument, const LaunchSlots& slots, const Names& names);
   // False: no launch of this kernel is quick.
   bool add_quick(std::size_t index, const LaunchSlots& slots);
+  void add_parameters(std::size_t index);
   bool add_distance(std::size_t index, const LaunchSlots& slots);
   bool size_fits(std::size_t index, const KernelArgument& given, LaunchSlots::Values& slots,
                  PackedParameters::Cell& cell) const;

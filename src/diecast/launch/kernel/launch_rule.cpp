@@ -18,14 +18,12 @@ constexpr std::string_view kClauses[] = {"grid",  "grid",  "grid",   "block",
 
 Result<LaunchSlots> LaunchSlots::make(const Specialization& specialization) {
   LaunchSlots slots;
-  slots.places_ = LaunchPlaces::of(specialization);
   const auto& arguments = specialization.arguments();
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const BoundArgument& argument = arguments[i];
     if (argument.kind != Argument::Kind::size || argument.fixed) continue;
     slots.names_.push_back(argument.name);
-    const int word = i < LaunchWords::kMostArguments ? slots.places_.word(i) : 0;
-    slots.of_sizes_.push_back({word, argument.divisible});
+    slots.of_sizes_.push_back({static_cast<int>(LaunchWords::number_word(i)), argument.divisible});
   }
   slots.sizes_ = slots.names_.size();
   for (const Parameter& parameter : specialization.tmpl().parameters())

@@ -35,7 +35,6 @@ class LaunchSlots {
   std::size_t count() const { return names_.size(); }
   bool is_size(int slot) const { return static_cast<std::size_t>(slot) < sizes_; }
   const std::string& name(std::size_t slot) const { return names_[slot]; }
-  const LaunchPlaces& places() const { return places_; }
   // Of a size: which number of LaunchWords it is, and what it is a multiple of.
   int word(int slot) const { return of_sizes_[static_cast<std::size_t>(slot)].word; }
   std::int64_t divisible(int slot) const {
@@ -53,7 +52,6 @@ class LaunchSlots {
   std::vector<std::string> names_;
   std::vector<Size> of_sizes_;
   std::size_t sizes_ = 0;
-  LaunchPlaces places_;
 };
 
 class BoundLaunchRule {

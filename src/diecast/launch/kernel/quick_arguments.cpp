@@ -3,13 +3,11 @@
 
 namespace diecast {
 
-void QuickArguments::add(Place place, const Rule& rule) {
-  if (rule.mask == 0) return;
-  const std::size_t word = place / sizeof(std::uint64_t) - LaunchWords::kParameters;
-  if (checks_.size() <= word / 2) checks_.resize(word / 2 + 1);
-  Check& check = checks_[word / 2];
-  check.least[word % 2] = rule.least;
-  check.mask[word % 2] = rule.mask;
+void QuickArguments::add(std::size_t argument, const Rule& data, const Rule& number) {
+  if ((data.mask | number.mask) == 0) return;
+  checks_.resize(argument + 1);
+  checks_[argument].least = Two{data.least, number.least};
+  checks_[argument].mask = Two{data.mask, number.mask};
 }
 
 }  // namespace diecast

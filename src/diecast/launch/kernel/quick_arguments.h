@@ -1,12 +1,11 @@
-// Arguments as most launches bring them, known to be right where they lie, which is as the kernel
-// has its parameters in memory. Beside the driver's own work ours is never warm, and a line of code
-// that has to come from afar costs more than ten instructions: so few lines, and few jumps.
+// The arguments of a launch as most are, checked where they lie. Beside the driver's own work ours
+// is never warm, and a line of code that has to come from afar costs more than ten instructions: so
+// few lines, and few jumps.
 #pragma once
 
-#include <diecast/launch/driver.h>
 #include <diecast/launch/kernel/launch_words.h>
 
-#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <vector>
@@ -28,42 +27,36 @@ class QuickArguments {
     std::uint64_t mask = 0, constant = 0;
     std::uint64_t low = 0;  // bits of the bytes that must be 0
   };
-  using Place = LaunchPlaces::Place;
-  using Extra = std::array<void*, 5>;  // parameters in one piece, as the driver is given them
 
-  explicit QuickArguments(std::size_t parameter_bytes = 0) : parameter_bytes_(parameter_bytes) {}
-
-  void add(Place place, const Rule& rule);  // of a whole word
+  void add(std::size_t argument, const Rule& data, const Rule& number);
   void add(const Distance& distance) { distances_.push_back(distance); }
+  void add_parameter(std::size_t word) { parameters_.push_back(static_cast<std::uint8_t>(word)); }
 
-  // Whether `words` are right for sure; then they have the parameters, which `extra` describes.
-  bool take(LaunchWords& words, Extra& extra) const;
+  // Whether `words` are right for sure; then they have the parameters.
+  bool take(LaunchWords& words) const;
 
   static constexpr std::uint64_t kTop = std::uint64_t{1} << 63;
 
  private:
-  using Two [[gnu::vector_size(16)]] = std::uint64_t;
+  using Two = LaunchWords::Two;
   struct Check {
     Two least{}, mask{};
   };
 
-  // Of two words each. The first two are there from the beginning, and must be nothing.
-  std::vector<Check> checks_ = std::vector<Check>(1);
+  std::vector<Check> checks_;  // of each argument, up to the last one that has a rule
   std::vector<Distance> distances_;
-  std::size_t parameter_bytes_;
+  std::vector<std::uint8_t> parameters_;
 };
 
-[[gnu::always_inline]] inline bool QuickArguments::take(LaunchWords& words, Extra& extra) const {
+[[gnu::always_inline]] inline bool QuickArguments::take(LaunchWords& words) const {
   Two wrong{};
-  const std::int64_t* given = words.numbers.data() + LaunchWords::kParameters;
-  const Check* check = checks_.data();
-  const Check* const checked = check + checks_.size();
-  do {
+  const std::int64_t* given = words.numbers.data() + LaunchWords::kFirst;
+  for (const Check& check : checks_) {
     Two two;
     std::memcpy(&two, given, sizeof two);
-    wrong |= (two - check->least) & check->mask;
-    given += 2, ++check;
-  } while (check != checked);
+    wrong |= (two - check.least) & check.mask;
+    given += 2;
+  }
   std::uint64_t far = 0;
   for (const Distance& each : distances_) {
     const auto number = [&](std::uint8_t at) {
@@ -74,9 +67,8 @@ class QuickArguments {
     far |= ((distance - length) & kTop) | ((distance << each.shift) & each.low);
     words.numbers[each.number] = static_cast<std::int64_t>(distance);
   }
-  const auto entry = [](std::uintptr_t kind) { return reinterpret_cast<void*>(kind); };
-  extra = {entry(cuda::param_buffer), words.parameters(), entry(cuda::param_buffer_bytes),
-           const_cast<std::size_t*>(&parameter_bytes_), entry(cuda::param_end)};
+  void** parameter = words.parameters.data();
+  for (const std::uint8_t word : parameters_) *parameter++ = &words.numbers[word];
   return (wrong[0] | wrong[1] | far) == 0;
 }
 
