@@ -6,6 +6,7 @@
 option   type  IN      {bf16, f16, f32, e4m3}            // element type of x
 tune     int   THREADS {256, 512} = 256
 tune     int   CLUSTER {1, 8} = 1                        // blocks of threads that share the matrix
+tune     enum  NEXT    {elements, amax} = elements       // what is there when the next launch may begin
 size     rows
 size     cols  divisible 16
 arg      x      in   IN    [rows, cols]  align 16
@@ -43,8 +44,9 @@ DIECAST_NO_UNROLL
   }
   f32 of_block = amax_of(block);
   found = fmaxf(found, of_block);
-  next_may_begin(found);
-  const f32 of_tensor = of_all(found);
+  if constexpr (NEXT == NEXT_elements) next_may_begin(found);
+  f32 of_tensor = of_all(found);
+  if constexpr (NEXT == NEXT_amax) next_may_begin(of_tensor);
   if (thread == 0) *amax = of_tensor;
 DIECAST_NO_UNROLL
   while (i < blocks) {

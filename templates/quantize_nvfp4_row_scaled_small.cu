@@ -9,6 +9,7 @@ option   enum  LAYOUT  {linear, s128x4, s8x4} = linear   // where a block's scal
 tune     int   LANES   {1, 2, 4} = 2                     // threads of a block of 16
 tune     int   THREADS {128, 256, 512} = 128
 tune     int   CLUSTER {1, 2, 4, 8} = 1                  // blocks of threads that share a row
+tune     enum  NEXT    {elements, amax, codes} = elements  // what is there when the next launch may begin
 size     rows
 size     cols  = COLS  divisible 16
 arg      x      in   IN    [rows, cols]  stride  align 16
@@ -59,10 +60,13 @@ DIECAST_KERNEL {
   launch_before_ended(from);
   const Share share(from, lane);
   f32 largest = share.largest();
-  next_may_begin(largest);
-  const f32 of_block = Share::amax(largest), of_all = of_row(largest);
+  if constexpr (NEXT == NEXT_elements) next_may_begin(largest);
+  const f32 of_block = Share::amax(largest);
+  f32 of_all = of_row(largest);
+  if constexpr (NEXT == NEXT_amax) next_may_begin(of_all);
   if (thread == 0) amax[row] = of_all;
-  const auto out = quantize_share(share, of_block, of_all);
+  auto out = quantize_share(share, of_block, of_all);
+  if constexpr (NEXT == NEXT_codes) next_may_begin(out.codes);
   if (i >= kBlocks) return;
   out.store_codes(to);
   if (lane != 0) return;

@@ -30,12 +30,11 @@ TEST(QuantizeNvfp4Kernels, FewRowsThatFindTheirAmaxAreSpreadOverClusters) {
     std::int64_t cols, rows;
     unsigned blocks_a_row, threads;
   };
-  const Case cases[] = {{2048, 82, 1, 256},  {2048, 83, 2, 128}, {2048, 310, 1, 128},
-                        {4096, 47, 4, 128},  {4096, 48, 2, 256}, {4096, 80, 1, 512},
-                        {7168, 18, 8, 128},  {7168, 19, 4, 128}, {7168, 80, 1, 512},
-                        {16384, 3, 2, 512},  {16384, 4, 8, 128}, {16384, 527, 2, 512},
-                        {28672, 1, 8, 512},  {28672, 5, 8, 256}, {28672, 37, 8, 256},
-                        {65536, 16, 8, 512}, {65552, 1, 1, 512}};
+  const Case cases[] = {
+      {2048, 82, 1, 256},  {2048, 319, 1, 256}, {2048, 320, 1, 128},  {4096, 23, 4, 256},
+      {4096, 24, 1, 512},  {4096, 159, 1, 256}, {7168, 79, 4, 256},   {7168, 80, 1, 512},
+      {16384, 47, 8, 128}, {16384, 48, 2, 512}, {16384, 633, 2, 512}, {28672, 1, 8, 512},
+      {28672, 5, 8, 256},  {28672, 37, 8, 256}, {65536, 16, 8, 512},  {65552, 1, 1, 512}};
   for (const auto& [cols, rows, blocks_a_row, threads] : cases) {
     const testing::Matrices m(*device, rows, cols, true);
     ops.at(cols).run(m.x, m.out, {}).value();
@@ -45,7 +44,7 @@ TEST(QuantizeNvfp4Kernels, FewRowsThatFindTheirAmaxAreSpreadOverClusters) {
     EXPECT_EQ(launch.block[0], threads) << rows << "x" << cols;
     EXPECT_EQ(launch.cluster, blocks_a_row == 1 ? 0 : blocks_a_row) << rows << "x" << cols;
   }
-  const testing::Matrices many(*device, 528, 16384, true);
+  const testing::Matrices many(*device, 634, 16384, true);
   ops.at(16384).run(many.x, many.out, {}).value();
   EXPECT_EQ(machine.cuda->launches.back().symbol, "quantize_nvfp4_row_scaled");
 }
@@ -60,7 +59,8 @@ TEST(QuantizeNvfp4Kernels, FewRowsHaveTheKernelThatWasFastestOfAll) {
   const auto chosen = [&](const PreparedQuantizeNvfp4& op, std::int64_t rows) {
     const Specialization& one = op.kernel(rows * request.cols).specialization();
     if (one.tmpl().parameter("CLUSTER") == nullptr) return one.tmpl().name();
-    return cat(one.number("LANES"), "x", one.number("THREADS"), "x", one.number("CLUSTER"));
+    return cat(one.number("LANES"), "x", one.number("THREADS"), "x", one.number("CLUSTER"), " ",
+               one.bindings().find("NEXT")->word);
   };
   using Until = std::vector<std::pair<std::int64_t, std::string>>;  // the last rows of each
   struct Case {
@@ -70,29 +70,29 @@ TEST(QuantizeNvfp4Kernels, FewRowsHaveTheKernelThatWasFastestOfAll) {
   };
   constexpr auto linear = ScaleLayout::linear, tiled = ScaleLayout::s128x4;
   const Case cases[] = {
-      {linear, 2048, {{82, "2x256x1"}, {309, "2x128x2"}, {2111, "1x128x1"}}},
+      {linear,
+       2048,
+       {{82, "2x256x1 elements"},
+        {319, "2x256x1 codes"},
+        {639, "1x128x1 amax"},
+        {2111, "1x128x1 elements"}}},
       {linear,
        4096,
-       {{47, "2x128x4"},
-        {79, "2x256x2"},
-        {158, "2x512x1"},
-        {224, "1x256x1"},
-        {448, "1x128x2"},
-        {527, "2x512x1"},
-        {2111, "1x256x1"}}},
-      {linear, 5120, {{18, "2x128x8"}, {79, "1x128x4"}, {316, "1x512x1"}}},
-      {linear,
-       8192,
-       {{18, "2x128x8"}, {79, "1x128x4"}, {158, "1x512x1"}, {316, "1x128x4"}, {1583, "1x512x1"}}},
-      {linear, 12288, {{3, "1x512x2"}, {47, "1x128x8"}, {263, "1x512x2"}}},
-      {linear, 16384, {{3, "1x512x2"}, {47, "1x128x8"}, {527, "1x512x2"}}},
-      {tiled, 2048, {{82, "2x256x1"}, {309, "2x128x2"}, {721, "2x256x1"}, {2111, "1x128x1"}}},
-      {tiled, 3072, {{112, "2x128x4"}, {224, "2x512x1"}, {448, "1x128x2"}, {1055, "1x256x1"}}},
-      {tiled, 4096, {{112, "2x128x4"}, {224, "2x512x1"}, {448, "1x128x2"}, {2111, "1x256x1"}}},
-      {tiled, 5120, {{36, "2x128x8"}, {224, "1x128x4"}, {316, "1x512x1"}}},
-      {tiled, 8192, {{36, "2x128x8"}, {224, "1x128x4"}, {659, "1x512x1"}}},
-      {tiled, 12288, {{47, "1x128x8"}, {79, "1x256x4"}, {171, "1x512x2"}}},
-      {tiled, 16384, {{47, "1x128x8"}, {79, "1x256x4"}, {316, "1x512x2"}}}};
+       {{23, "4x256x4 amax"},
+        {158, "2x512x1 codes"},
+        {448, "1x256x1 codes"},
+        {2111, "1x256x1 amax"}}},
+      {linear, 5120, {{79, "2x256x4 amax"}, {448, "1x512x1 codes"}, {633, "1x512x1 elements"}}},
+      {linear, 8192, {{79, "2x256x4 amax"}, {448, "1x512x1 codes"}, {1583, "1x512x1 elements"}}},
+      {linear, 12288, {{47, "1x128x8 amax"}, {316, "1x512x2 codes"}}},
+      {linear, 16384, {{47, "1x128x8 amax"}, {633, "1x512x2 codes"}}},
+      {tiled, 2048, {{82, "2x256x1 elements"}, {319, "2x256x1 codes"}, {2111, "2x256x1 elements"}}},
+      {tiled, 3072, {{23, "2x128x4 amax"}, {316, "2x256x2 amax"}, {1055, "1x256x1 codes"}}},
+      {tiled, 4096, {{23, "2x128x4 amax"}, {316, "2x256x2 amax"}, {2111, "1x256x1 codes"}}},
+      {tiled, 5120, {{158, "2x256x4 amax"}, {224, "1x128x4 elements"}, {316, "1x512x1 elements"}}},
+      {tiled, 8192, {{158, "2x256x4 amax"}, {224, "1x128x4 elements"}, {659, "1x256x2 elements"}}},
+      {tiled, 12288, {{15, "1x128x8 amax"}, {224, "1x256x4 codes"}}},
+      {tiled, 16384, {{15, "1x128x8 amax"}, {316, "1x256x4 codes"}}}};
   for (const auto& [layout, cols, until] : cases) {
     request.layout = layout;
     request.cols = cols;

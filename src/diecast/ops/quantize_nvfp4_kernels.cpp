@@ -60,10 +60,17 @@ bool is_plain(const Request& r, const DeviceProperties& device) {
          r.four_over_six == FourOverSix::off && !r.rht && !r.stochastic;
 }
 
+// What a block of threads has when it lets the next launch begin: the headers' NEXT.
+enum class Next : std::uint8_t { elements, amax, codes };
+std::string_view next_name(Next next) {
+  constexpr std::string_view kNames[] = {"elements", "amax", "codes"};
+  return kNames[static_cast<std::size_t>(next)];
+}
+
 // The kernel for few rows with so many threads a block of 16, in blocks of about so many threads,
 // as many as a row needs, up to a cluster; none where it needs more.
 std::optional<KernelWanted> small_rows(const Request& r, const DeviceProperties& device, int lanes,
-                                       int about) {
+                                       int about, Next next = Next::elements) {
   if (!is_plain(r, device) || r.rows == RowsClass::any) return std::nullopt;
   const std::int64_t needed = r.cols / 16 * lanes, most = device.cc < 90 ? 1 : 8;
   int threads = 128, cluster = 1;
@@ -74,17 +81,19 @@ std::optional<KernelWanted> small_rows(const Request& r, const DeviceProperties&
   Bindings bindings;
   bindings.set("COLS", r.cols).set("IN", r.in).set("LANES", lanes);
   bindings.set("THREADS", threads).set("CLUSTER", cluster).set("LAYOUT", layout_name(r.layout));
+  bindings.set("NEXT", next_name(next));
   return KernelWanted{"quantize_nvfp4_row_scaled_small", bindings};
 }
 
-// The kernels for few rows. While rows are few they are spread over more multiprocessors, and short
-// ones over more threads; later as many of them as there are should be on the GPU at once (an H100,
-// every configuration at 14 numbers of rows and 8 lengths, NOTES.md).
+// The kernels for few rows. While rows are few they are spread over more multiprocessors, and the
+// next launch begins late; later as many of them as there are should be on the GPU at once (an
+// H100, every configuration at 14 numbers of rows and 8 lengths, NOTES.md).
 void add_small_rows(const Request& request, const DeviceProperties& device,
                     QuantizeNvfp4Kernels& out) {
+  using enum Next;
   const std::int64_t cols = request.cols;
-  const auto add = [&](int lanes, int threads, std::int64_t elements) {
-    const auto wanted = small_rows(request, device, lanes, threads);
+  const auto add = [&](int lanes, int threads, Next next, std::int64_t elements) {
+    const auto wanted = small_rows(request, device, lanes, threads, next);
     if (wanted) out.all.push_back(*wanted), out.below.push_back(elements);
   };
   // Elements of so many rows for every 100 multiprocessors, and of so many blocks of 16 for each.
@@ -92,27 +101,27 @@ void add_small_rows(const Request& request, const DeviceProperties& device,
   const auto blocks = [&](std::int64_t count) { return device.sm_count * count * 16; };
   const bool tiled = request.layout != ScaleLayout::linear;
   if (cols <= 2048) {
-    add(2, 256, blocks(80)), add(2, 128, blocks(300));
-    if (tiled) add(2, 256, blocks(700));
-    add(1, 512, blocks(2048));
+    add(2, 256, elements, blocks(80)), add(2, 256, codes, blocks(310));
+    if (!tiled) add(1, 128, amax, blocks(620));
+    add(tiled ? 2 : 1, tiled ? 256 : 128, elements, blocks(2048));
   } else if (cols <= 4096 && tiled) {
-    add(2, 128, rows(85)), add(2, 512, rows(170)), add(1, 128, rows(340));
-    add(1, 256, rows(cols > 3584 ? 1600 : 800));
+    add(2, 128, amax, rows(18)), add(2, 256, amax, rows(240));
+    add(1, 256, codes, rows(cols > 3584 ? 1600 : 800));
   } else if (cols <= 4096) {
-    add(2, 128, rows(36)), add(2, 256, rows(60)), add(2, 512, rows(120)), add(1, 256, rows(170));
-    add(1, 128, rows(340)), add(2, 512, rows(400)), add(1, 256, rows(1600));
+    add(4, 256, amax, rows(18)), add(2, 512, codes, rows(120));
+    add(1, 256, codes, rows(340)), add(1, 256, amax, rows(1600));
   } else if (cols <= 8192 && tiled) {
-    add(2, 128, rows(28)), add(1, 128, rows(170)), add(1, 512, rows(cols > 6144 ? 500 : 240));
+    add(2, 256, amax, rows(120)), add(1, 128, elements, rows(170));
+    add(1, cols > 6144 ? 256 : 512, elements, rows(cols > 6144 ? 500 : 240));
   } else if (cols <= 8192) {
-    add(2, 128, rows(14)), add(1, 128, rows(60));
-    if (cols > 6144) add(1, 512, rows(120)), add(1, 128, rows(240));
-    add(1, 512, rows(cols > 6144 ? 1200 : 240));
+    add(2, 256, amax, rows(60)), add(1, 512, codes, rows(340));
+    add(1, 512, elements, rows(cols > 6144 ? 1200 : 480));
   } else if (cols <= 16384 && tiled) {
-    add(1, 128, rows(36)), add(1, 256, rows(60)), add(1, 512, rows(cols > 14336 ? 240 : 130));
+    add(1, 128, amax, rows(12)), add(1, 256, codes, rows(cols > 14336 ? 240 : 170));
   } else if (cols <= 16384) {
-    add(1, 512, rows(3)), add(1, 128, rows(36)), add(1, 512, rows(cols > 14336 ? 400 : 200));
+    add(1, 128, amax, rows(36)), add(1, 512, codes, rows(cols > 14336 ? 480 : 240));
   } else {
-    add(2, 512, blocks(64)), add(1, 256, blocks(512));
+    add(2, 512, amax, blocks(64)), add(1, 256, elements, blocks(512));
   }
 }
 
@@ -146,18 +155,20 @@ QuantizeNvfp4Kernels kernels_that_find_rows(const Request& request,
 }
 
 // The kernels for so few elements that one cluster finds the tensor's amax and quantizes before
-// three launches would (an H200, NOTES.md): as many threads as blocks of 16.
+// three launches would (an H200, NOTES.md): as many threads as blocks of 16. The next launch begins
+// when that was found best (an H100, NOTES.md).
 void add_that_find_amax(const Request& request, const DeviceProperties& device,
                         QuantizeNvfp4Kernels& out) {
-  const auto add = [&](int threads, int cluster) {
+  const auto add = [&](int threads, int cluster, Next next) {
     Bindings bindings;
     bindings.set("IN", request.in).set("THREADS", threads).set("CLUSTER", cluster);
+    bindings.set("NEXT", next_name(next));
     out.all.push_back({"quantize_nvfp4_dynamic_small", bindings});
     out.finds_amax = std::int64_t{16} * threads * cluster + 1;
     out.below.push_back(out.finds_amax);
   };
-  add(256, 1);
-  if (device.cc >= 90) add(256, 8), add(512, 8);
+  add(256, 1, Next::elements);
+  if (device.cc >= 90) add(256, 8, Next::amax), add(512, 8, Next::elements);
 }
 
 QuantizeNvfp4Kernels kernels_under_given(const Request& request, const DeviceProperties& device,

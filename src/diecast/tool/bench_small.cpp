@@ -149,7 +149,8 @@ Result<Configured> accesses_of(Runtime& runtime, const std::shared_ptr<Device>& 
   Bindings fixed;
   if (of.row_scaled()) {
     fixed.set("COLS", of.cols());
-    if (shared) fixed.set("LANES", one.number("LANES")).set("CLUSTER", one.number("CLUSTER"));
+    for (const char* const name : {"LANES", "CLUSTER", "NEXT"})
+      if (shared) fixed.set(name, *one.bindings().find(name));
   } else if (shared) {
     fixed.set("LANES", one.number("LANES"));
   } else {

@@ -6,6 +6,7 @@ shape    int   COLS                                      // elements of a row, 2
 tune     int   LANES   {1, 2, 4} = 2                     // neighbours that take a block together
 tune     int   THREADS {128, 256, 512} = 128
 tune     int   CLUSTER {1, 2, 4, 8} = 1                  // blocks of threads that share a row
+tune     enum  NEXT    {elements, amax, codes} = elements  // what is there when the next launch may begin
 size     rows
 size     cols = COLS  divisible 16
 arg      from      in   u8   [rows, 2 * cols]  align 16
@@ -41,8 +42,9 @@ DIECAST_UNROLL
 DIECAST_UNROLL
     for (const u32 word : piece.words) found ^= word;
   }
-  next_may_begin(found);
-  const u32 of_all = __float_as_uint(of_row(__uint_as_float(found)));
+  if constexpr (NEXT == NEXT_elements) next_may_begin(found);
+  u32 of_all = __float_as_uint(of_row(__uint_as_float(found)));
+  if constexpr (NEXT != NEXT_elements) next_may_begin(of_all);
   if (thread == 0) to_row[row] = of_all;
   if (i >= kBlocks) return;
   u8* const out = to + 8 * block + lane * (8 / LANES);
