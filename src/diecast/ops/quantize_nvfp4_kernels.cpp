@@ -121,7 +121,7 @@ void add_small_rows(const Request& request, const DeviceProperties& device,
   } else if (cols <= 16384) {
     add(1, 128, amax, rows(36)), add(1, 512, codes, rows(cols > 14336 ? 480 : 240));
   } else {
-    add(2, 512, amax, blocks(64)), add(1, 256, elements, blocks(512));
+    add(1, 256, amax, blocks(128)), add(1, 256, elements, blocks(512));
   }
 }
 
@@ -201,7 +201,7 @@ QuantizeNvfp4Kernels kernels_under_given(const Request& request, const DevicePro
   const std::int64_t sm_count = device.sm_count;
   const bool few_are_left = out.finds_amax < sm_count * 16 * 16;  // by the cluster that finds it
   if (linear) {
-    if (few_are_left) add(2, 128, sm_count * 32);
+    if (few_are_left) add(2, 128, sm_count * 24);
     add(2, 256, sm_count * 400), add(1, 256, sm_count * 2048);
     add(1, 512, std::int64_t{65535} * 256);
   } else {
