@@ -86,6 +86,7 @@ TEST(QuantizeNvfp4Kernels, FewRowsHaveTheKernelThatWasFastestOfAll) {
       {linear, 8192, {{79, "2x256x4 amax"}, {448, "1x512x1 codes"}, {1583, "1x512x1 elements"}}},
       {linear, 12288, {{47, "1x128x8 amax"}, {316, "1x512x2 codes"}}},
       {linear, 16384, {{47, "1x128x8 amax"}, {633, "1x512x2 codes"}}},
+      {linear, 28672, {{9, "1x256x8 amax"}, {37, "1x256x8 elements"}}},
       {tiled, 2048, {{82, "2x256x1 elements"}, {319, "2x256x1 codes"}, {2111, "2x256x1 elements"}}},
       {tiled, 3072, {{23, "2x128x4 amax"}, {316, "2x256x2 amax"}, {1055, "1x256x1 codes"}}},
       {tiled, 4096, {{23, "2x128x4 amax"}, {316, "2x256x2 amax"}, {2111, "1x256x1 codes"}}},

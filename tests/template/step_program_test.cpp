@@ -103,6 +103,12 @@ TEST(StepProgram, HoldsWhatNoStepOverflowsOf) {
   EXPECT_TRUE(holds("align_up(p, 16)", INT64_MAX - 15));
   EXPECT_FALSE(holds("align_up(p, 16)", INT64_MAX - 14));
   EXPECT_FALSE(holds("min(p * q, 132) + r", kHalf));
+  // A factor that the divisor takes away is one of the expression's all the same.
+  EXPECT_TRUE(holds("ceil_div(p * 4, 8)", INT64_MAX / 8));
+  EXPECT_FALSE(holds("ceil_div(p * 4, 8)", INT64_MAX / 4 + 1));
+  EXPECT_FALSE(holds("p * 4 * 2 / 16", INT64_MAX / 8 + 1));
+  EXPECT_FALSE(holds("p * 2 / 2", INT64_MAX / 2 + 1));
+  EXPECT_FALSE(holds("ceil_div(p * 4294967296, 8589934592)", kHalf));
   EXPECT_TRUE(holds("1", INT64_MAX));
 }
 
@@ -119,6 +125,7 @@ TEST(StepProgram, LeavesOthersToProgram) {
   for (const char* text : {"p - 1", "ceil_div(p, 24)", "p / q", "min(p, q)", "max(p, 1)", "p > 1",
                            "p > 1 ? q : r", "-1", "unknown", "1 / 0"})
     EXPECT_FALSE(Steps(text).result) << text;
+  EXPECT_FALSE(Steps("p * 1048576 / 1048576 * 1048576 / 1048576").result);
   std::string longer = "p";
   for (int i = 0; i < StepProgram::kMostSteps + 1; ++i) longer = cat("(", longer, " * q)");
   EXPECT_FALSE(Steps(longer).result);

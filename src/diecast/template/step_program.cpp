@@ -116,7 +116,7 @@ class StepWriter {
     auto step = write(aligns ? *node.a : reduced(*node.a, *by, times));
     if (!step || (*by == 1 && times == 1)) return step;
     const bool divides = node.operation == Operation::divide;
-    if (!(divides && times == 1 ? step->shift == 0 && free(*step) : is_sum(*step)))
+    if (!(divides ? step->shift == 0 && free(*step) : is_sum(*step)))
       step = of_register(settle(*step));
     if (!step || step->times * times > kMostTimes) return std::nullopt;
     step->times = static_cast<std::int32_t>(step->times * times);
