@@ -89,8 +89,7 @@ struct CudaScript {
   std::map<std::string, std::map<int, int>> fail;
   // Sizes of a kernel's parameters, by symbol; else the code's own, if it has them.
   std::map<std::string, std::vector<std::size_t>> parameters;
-  // What a launch does: the launch, and a pointer to each parameter. There is none where they come
-  // in one piece and their sizes are not known.
+  // What a launch does: the launch, and a pointer to each parameter.
   std::function<void(const FakeLaunch&, void**)> on_launch;
   std::function<void(const std::string&)> on_call;  // before any function does anything
   bool quiet = false;  // record nothing, check nothing: to measure what stands above the driver

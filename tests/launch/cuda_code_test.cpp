@@ -215,17 +215,26 @@ TEST_F(CudaCodeTest, PlainLaunchIsOneCall) {
 }
 
 TEST_F(CudaCodeTest, AttributesGoThroughTheExtendedCall) {
+  cuda_->parameters["k"] = {8};
   const auto code = load();
+  const Stream stream = device_->create_stream().value();
   for (int which = 1; which < 8; ++which) {
     LaunchShape shape;
-    shape.grid = {8, 1, 1};
+    shape.grid = {8, 2, 3};
+    shape.block = {32, 4, 2};
+    shape.shared_bytes = 1024;
     shape.cluster = which & 1 ? 4 : 0;
     shape.cooperative = which & 2;
     shape.dependent = which & 4;
-    ASSERT_TRUE(device_->launch(*code, shape, parameters_, {}));
+    ASSERT_TRUE(device_->launch(*code, shape, parameters_, stream));
     const auto& launch = cuda_->launches.back();
     EXPECT_TRUE(launch.extended);
     EXPECT_EQ(launch.grid, shape.grid);
+    EXPECT_EQ(launch.block, shape.block);
+    EXPECT_EQ(launch.shared_bytes, shape.shared_bytes);
+    EXPECT_EQ(launch.stream, stream.handle);
+    EXPECT_EQ(launch.arguments,
+              std::vector{std::string(static_cast<const char*>(parameters_[0]), 8)});
     EXPECT_EQ(launch.cluster, shape.cluster);
     EXPECT_EQ(launch.cooperative, shape.cooperative);
     EXPECT_EQ(launch.dependent, shape.dependent);

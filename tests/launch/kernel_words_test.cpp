@@ -34,8 +34,7 @@ class KernelWords : public ::testing::Test {
   }
   static LaunchWords words(const std::vector<KernelArgument>& given) {
     LaunchWords words;
-    for (std::size_t i = 0; i < given.size(); ++i)
-      words.set(i, given[i].data, given[i].number);
+    for (std::size_t i = 0; i < given.size(); ++i) words.set(i, given[i].data, given[i].number);
     return words;
   }
 
@@ -70,6 +69,14 @@ TEST_F(KernelWords, ThatAreWrongNeverReachTheDevice) {
   ASSERT_FALSE(launched);
   EXPECT_EQ(launched.error().message(), kernel_->launch(given, {}).error().message());
   EXPECT_EQ(launched.error().code, ErrorCode::misaligned);
+  EXPECT_TRUE(cuda_->launches.empty());
+}
+
+TEST_F(KernelWords, OfASizeInDeviceMemoryAreRefusedWhereTheKernelHasTheNumber) {
+  const std::int64_t count = 48;
+  LaunchWords its = words(arguments());
+  its.set(3, &count, 48);  // cols
+  EXPECT_EQ(kernel_->launch(its, {}).error().code, ErrorCode::not_supported);
   EXPECT_TRUE(cuda_->launches.empty());
 }
 

@@ -45,7 +45,7 @@ std::string grid_text(std::mt19937_64& random, int depth) {
   static constexpr const char* kPowers[] = {"1", "2", "16", "K"};
   if (depth == 0) return kLeaves[pick(8)];
   const std::string a = grid_text(random, depth - 1);
-  switch (pick(7)) {
+  switch (pick(8)) {
     case 0:
       return cat("ceil_div(", a, ", ", kPowers[pick(4)], ")");
     case 1:
@@ -58,6 +58,9 @@ std::string grid_text(std::mt19937_64& random, int depth) {
       return cat("(K > ", pick(2) * 1000, " ? ", a, " : ", grid_text(random, depth - 1), ")");
     case 5:
       return cat("(", a, ") + (", grid_text(random, depth - 1), ")");
+    case 6:
+      return cat("((", a, ") % ", kPowers[pick(4)], " == 0 ? 0 : ", grid_text(random, depth - 1),
+                 ")");
     default:
       return cat("(", a, ") * (", grid_text(random, depth - 1), ")");
   }
@@ -107,6 +110,9 @@ TEST(StepProgram, HoldsWhatNoStepOverflowsOf) {
   EXPECT_TRUE(holds("ceil_div(p * 4, 8)", INT64_MAX / 8));
   EXPECT_FALSE(holds("ceil_div(p * 4, 8)", INT64_MAX / 4 + 1));
   EXPECT_FALSE(holds("p * 4 * 2 / 16", INT64_MAX / 8 + 1));
+  EXPECT_FALSE(holds("p * 4 / 4 / 2", INT64_MAX / 4 + 1));
+  EXPECT_FALSE(holds("p % 128 == 0 ? 0 : q * r", kHalf));  // kHalf % 128 is 0
+  EXPECT_TRUE(holds("p % 128 == 0 ? 0 : q * r", kHalf / 2));
   EXPECT_FALSE(holds("p * 2 / 2", INT64_MAX / 2 + 1));
   EXPECT_FALSE(holds("ceil_div(p * 4294967296, 8589934592)", kHalf));
   EXPECT_TRUE(holds("1", INT64_MAX));
@@ -117,13 +123,16 @@ TEST(StepProgram, TakesTheGridsOfTheTemplates) {
        {"min(ceil_div(align_up(p, 128) * align_up(ceil_div(q, 16), 4), 256), 132 * 64)",
         "(ceil_div(p, 128) + r) * ceil_div(q, K)", "min((p + r) * (K > 1 ? 1 : q), 132)",
         "min(ceil_div(p * ceil_div(q, 16) * (16 * 16 / 128), 256), 132 * 8)",
-        "ceil_div(p * (q / 16) * 2 + (K > 1 ? 0 : r), 128)", "1", "p"})
+        "ceil_div(p * (q / 16) * 2 + (K > 1 ? 0 : r), 128)",
+        "ceil_div(p * (q / 16) * 2 + (K < 1 || p % 128 == 0 ? 0 : 32 * ceil_div(q, 64)), 128)", "1",
+        "p"})
     EXPECT_TRUE(Steps(text).result) << text;
 }
 
 TEST(StepProgram, LeavesOthersToProgram) {
   for (const char* text : {"p - 1", "ceil_div(p, 24)", "p / q", "min(p, q)", "max(p, 1)", "p > 1",
-                           "p > 1 ? q : r", "-1", "unknown", "1 / 0"})
+                           "p > 1 ? q : r", "p % 24 == 0 ? 0 : q", "p % 8 == 0 ? 1 : q",
+                           "p % 8 == 1 ? 0 : q", "p % 8 > 0 ? 0 : q", "-1", "unknown", "1 / 0"})
     EXPECT_FALSE(Steps(text).result) << text;
   EXPECT_FALSE(Steps("p * 1048576 / 1048576 * 1048576 / 1048576").result);
   std::string longer = "p";

@@ -208,7 +208,7 @@ Result<void> Kernel::launch_with(std::span<const KernelArgument> arguments, Stre
   LaunchShape shape;
   DIECAST_CHECK(state_->take(arguments, tunes, packed, shape));
   if (shape.grid[0] == 0 || shape.grid[1] == 0 || shape.grid[2] == 0) return {};
-  return launch_packed(packed.pointers.data(), shape, stream);
+  return launch_checked(packed.pointers.data(), shape, stream);
 }
 
 Result<void> Kernel::launch(std::span<const KernelArgument> arguments, Stream stream,
@@ -222,7 +222,7 @@ Result<void> Kernel::launch(std::span<const KernelArgument> arguments, Stream st
   LaunchWords words;
   LaunchShape shape = quick_.grid.constant();
   if (state_->arguments.quick_words(arguments, words) && quick_.take(words, shape)) [[likely]]
-    return launch_packed(words.parameters.data(), shape, stream);
+    return launch_checked(words.parameters.data(), shape, stream);
   return launch_with(arguments, stream, nullptr);
 }
 

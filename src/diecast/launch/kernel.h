@@ -111,7 +111,7 @@ class Kernel {
   [[gnu::always_inline]] Result<void> launch(LaunchWords& words, Stream stream) const {
     LaunchShape shape = quick_.grid.constant();
     if (quick_.take(words, shape)) [[likely]]
-      return launch_packed(words.parameters.data(), shape, stream);
+      return launch_checked(words.parameters.data(), shape, stream);
     return launch_spelled(words, stream);
   }
 
@@ -148,8 +148,8 @@ class Kernel {
   [[gnu::cold]] Result<void> launch_spelled(const LaunchWords& words, Stream stream) const;
   // In each launch itself, like all of the quick half: a call more is a jump more that nothing
   // foresees.
-  [[gnu::always_inline]] Result<void> launch_packed(void** parameters, const LaunchShape& shape,
-                                                    Stream stream) const {
+  [[gnu::always_inline]] Result<void> launch_checked(void** parameters, const LaunchShape& shape,
+                                                     Stream stream) const {
     Result<void> launched = device_->launch_resident(resident_, shape, parameters, stream);
     if (!launched) [[unlikely]]
       explain(launched, stream);

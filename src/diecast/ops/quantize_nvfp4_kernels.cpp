@@ -73,6 +73,7 @@ std::optional<KernelWanted> small_rows(const Request& r, const DeviceProperties&
                                        int about, Next next = Next::elements) {
   if (!is_plain(r, device) || r.rows == RowsClass::any) return std::nullopt;
   const std::int64_t needed = r.cols / 16 * lanes, most = device.cc < 90 ? 1 : 8;
+  if (device.cc < 90) next = Next::elements;  // there it begins when this one has ended
   int threads = 128, cluster = 1;
   while (threads < 512 && threads < needed && (threads < about || threads * most < needed))
     threads *= 2;
@@ -85,16 +86,16 @@ std::optional<KernelWanted> small_rows(const Request& r, const DeviceProperties&
   return KernelWanted{"quantize_nvfp4_row_scaled_small", bindings};
 }
 
-// The kernels for few rows. While rows are few they are spread over more multiprocessors, and the
-// next launch begins late; later as many of them as there are should be on the GPU at once (an
-// H100, every configuration at 14 numbers of rows and 8 lengths, NOTES.md).
+// The kernels for few rows. While rows are few they are spread over more multiprocessors; later as
+// many of them as there are should be on the GPU at once. The next launch begins when that was
+// fastest (an H100, every configuration at 14 numbers of rows and 8 lengths, NOTES.md).
 void add_small_rows(const Request& request, const DeviceProperties& device,
                     QuantizeNvfp4Kernels& out) {
   using enum Next;
   const std::int64_t cols = request.cols;
-  const auto add = [&](int lanes, int threads, Next next, std::int64_t elements) {
+  const auto add = [&](int lanes, int threads, Next next, std::int64_t below) {
     const auto wanted = small_rows(request, device, lanes, threads, next);
-    if (wanted) out.all.push_back(*wanted), out.below.push_back(elements);
+    if (wanted) out.all.push_back(*wanted), out.below.push_back(below);
   };
   // Elements of so many rows for every 100 multiprocessors, and of so many blocks of 16 for each.
   const auto rows = [&](std::int64_t count) { return device.sm_count * count * cols / 100; };
@@ -190,7 +191,7 @@ QuantizeNvfp4Kernels kernels_under_given(const Request& request, const DevicePro
   if (finds_amax && linear) add_that_find_amax(request, device, out);
   // Two threads a block of 16 for small matrices, at first in smaller blocks of threads, for more
   // multiprocessors; then one: with linear scales as long as places have 32 bits, with tiled ones
-  // up to sixteen times what is on the GPU at once (two H200s, NOTES.md).
+  // up to sixteen times what is on the GPU at once (two H200s and an H100, NOTES.md).
   const auto add = [&](int lanes, int threads, std::int64_t blocks) {
     Bindings once;
     once.set("COLS", request.cols).set("IN", request.in).set("LANES", lanes);

@@ -30,6 +30,8 @@ class StepWriter {
       case Operation::ceil_div:
       case Operation::align_up:
         return rounded(node);
+      case Operation::choose:
+        return left_over(node);
       default:
         return std::nullopt;
     }
@@ -128,6 +130,29 @@ class StepWriter {
     return step;
   }
 
+  // `a % power == 0 ? 0 : b`: b times whether anything is left over.
+  std::optional<Step> left_over(const Expression::Node& node) {
+    const Expression::Node* asked = node.a.get();
+    while (asked->operation == Operation::either && fold(*asked->a, constant_) == 0)
+      asked = asked->b.get();
+    const Expression::Node& condition = *asked;
+    if (condition.operation != Operation::equal || fold(*condition.b, constant_) != 0 ||
+        fold(*node.b, constant_) != 0 || condition.a->operation != Operation::remainder)
+      return std::nullopt;
+    const auto power = fold(*condition.a->b, constant_);
+    if (!power || *power < 1 || (*power & (*power - 1)) != 0) return std::nullopt;
+    auto left = write(*condition.a->a);
+    if (left && !is_sum(*left)) left = of_register(settle(*left));
+    if (!left) return std::nullopt;
+    left->keep = *power - 1;
+    left->most = 1;
+    const auto any = settle(*left);
+    const auto times = any ? write(*node.c) : std::nullopt;
+    const auto b = times ? settle(*times) : std::nullopt;
+    if (!b) return std::nullopt;
+    return of_registers(*any, *b, StepProgram::kZero);
+  }
+
   StepProgram& program_;
   const Names& constant_;
   const StepProgram::Slots& slot_;
@@ -154,7 +179,8 @@ bool StepProgram::holds(std::int64_t most) const {
         __builtin_add_overflow(value, step.add, &value) ||
         __builtin_mul_overflow(value, std::int64_t{step.times}, &whole))
       return false;
-    values[++result] = std::min((value & step.keep) >> step.shift, step.most);
+    const std::int64_t kept = step.keep < 0 ? value & step.keep : step.keep;  // bits of any number
+    values[++result] = std::min(kept >> step.shift, step.most);
   }
   return true;
 }

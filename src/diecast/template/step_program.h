@@ -25,7 +25,7 @@ class StepProgram {
   std::optional<int> add(const Expression& expression, const Names& constant, const Slots& slot);
 
   // Whether no value leaves 64 bits while no number of a launch is above `most`. None falls while
-  // a number rises, so the largest say it of all.
+  // a number rises, or it is what is left over, whose bound is known: the largest say it of all.
   bool holds(std::int64_t most) const;
 
   // `values`: kRegisters that are written, then a launch's numbers, within what this holds.
@@ -44,7 +44,7 @@ class StepProgram {
   friend class StepWriter;
   struct Step {  // ((a * b + c + add) & keep) >> shift, at most `most`; a, b, c are registers
     std::uint8_t a, b, c, shift = 0;
-    std::int32_t times = 1;  // the expression has so many of the sum and divides by as many more
+    std::int32_t times = 1;  // the expression multiplies by it and divides again: for holds() alone
     std::int64_t add = 0, keep = -1, most = INT64_MAX;
   };
   static constexpr int kZero = 0, kOne = 1;  // registers

@@ -99,11 +99,22 @@ bool ArgumentCheck::add_quick(std::size_t index, const LaunchSlots& slots) {
       number = {.least = static_cast<std::uint64_t>(argument.fixed_value), .mask = kAll};
     else
       number.mask = kFar | (divisor - 1);
-    if (plan.device) data.mask = kAll;  // its parameter is the address too, which here is none
+    data.mask = kAll;  // with an address it is one in device memory
   }
   quick_.add(index, data, number);
   add_parameters(index);
-  return plan.kind != Kind::tensor || !plan.rows || add_distance(index, slots);
+  return plan.kind != Kind::tensor || !plan.rows || one_row(index) || add_distance(index, slots);
+}
+
+// However large sizes are: nothing depends on how far apart its rows would be.
+bool ArgumentCheck::one_row(std::size_t index) const {
+  LaunchSlots::Values most;
+  most.fill(BoundLaunchRule::kMostSize);
+  std::int64_t length = 0;
+  const std::vector<Program>& shape = shapes_[index];
+  return !arguments_[index].stride && shape.back().evaluate(most, &length) &&
+         std::all_of(shape.begin(), shape.end() - 1,
+                     [](const Program& extent) { return extent.constant() == 1; });
 }
 
 // In the order that pack() has them in.
@@ -125,7 +136,8 @@ bool ArgumentCheck::add_distance(std::size_t index, const LaunchSlots& slots) {
   distance.number = static_cast<std::uint8_t>(LaunchWords::number_word(index));
   distance.shift = static_cast<std::uint8_t>(std::countr_zero(element));
   distance.low = low;
-  bool keeps = low == 0;  // the alignment, whatever the length is
+  bool keeps = low == 0;              // the alignment, whatever the length is
+  distance.length = distance.number;  // which the mask rules out
   if (const auto constant = length.constant()) {
     distance.constant = static_cast<std::uint64_t>(*constant);
     keeps = ((element * distance.constant) & low) == 0;

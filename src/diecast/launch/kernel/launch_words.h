@@ -18,7 +18,6 @@ struct LaunchWords {
   static constexpr std::size_t data_word(std::size_t argument) { return kFirst + 2 * argument; }
   static constexpr std::size_t number_word(std::size_t argument) { return data_word(argument) + 1; }
   using Two [[gnu::vector_size(16)]] = std::uint64_t;
-  static_assert(kFirst % 2 == 0);
 
   // In one store, as one load looks at them: of two stores it would have to wait for both.
   void set(std::size_t argument, const void* data, std::int64_t number = 0) {
@@ -34,5 +33,7 @@ struct LaunchWords {
   alignas(16) std::array<std::int64_t, kFirst + 2 * kMostArguments> numbers;
   std::array<void*, kMostArguments> parameters;  // of the kernel, into `numbers`
 };
+static_assert(LaunchWords::kFirst % 2 == 0);
+static_assert(LaunchWords::number_word(LaunchWords::kMostArguments) <= 256);  // a byte tells which
 
 }  // namespace diecast

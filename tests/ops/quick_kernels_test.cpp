@@ -1,0 +1,46 @@
+// Launches of the kernels that engines launch in every step go the quick way: their arguments and
+// their grids are of the forms it knows.
+#include <diecast/base/text.h>
+#include <diecast/launch/kernel/arguments.h>
+#include <diecast/launch/kernel/launch_rule.h>
+#include <gtest/gtest.h>
+
+#include "ops/fake_gpu.h"
+
+namespace diecast {
+namespace {
+
+constexpr const char* kOfEveryStep[] = {
+    "amax IN=bf16",
+    "amax IN=bf16 COLS=4096 PER=row",
+    "quantize_nvfp4 IN=bf16",
+    "quantize_nvfp4 IN=bf16 ROWS=any",
+    "quantize_nvfp4 IN=bf16 LAYOUT=s128x4",
+    "quantize_nvfp4 IN=bf16 COLS=4096 LAYOUT=s8x4",
+    "quantize_nvfp4_once IN=bf16",
+    "quantize_nvfp4_once IN=bf16 COLS=4096 LAYOUT=s128x4",
+    "quantize_nvfp4_once IN=bf16 COLS=4096 LAYOUT=s8x4 LANES=1",
+    "quantize_nvfp4_dynamic_small IN=bf16 CLUSTER=8",
+    "quantize_nvfp4_row_scaled IN=bf16 COLS=4096",
+    "quantize_nvfp4_row_scaled IN=bf16 COLS=4096 LAYOUT=s128x4",
+    "quantize_nvfp4_row_scaled_small IN=bf16 COLS=4096 THREADS=256 CLUSTER=2",
+    "quantize_nvfp4_row_scaled_small IN=bf16 COLS=4096 THREADS=256 CLUSTER=2 LAYOUT=s128x4",
+    "quantize_mx IN=bf16",
+    "quantize_mx IN=bf16 LAYOUT=s128x4",
+    "zeros",
+};
+
+class QuickKernels : public testing::OnFakeGpu {};
+
+TEST_F(QuickKernels, AreThoseOfEveryStep) {
+  for (const char* const line : kOfEveryStep) {
+    const Specialization one = runtime_->specialize(cat(line, " @ sm_90a")).value();
+    const LaunchSlots slots = LaunchSlots::make(one).value();
+    EXPECT_TRUE(ArgumentCheck::make(one, slots).value().may_be_quick()) << line;
+    EXPECT_TRUE(BoundLaunchRule::make(one, device_->properties(), 0, slots).value().may_be_quick())
+        << line;
+  }
+}
+
+}  // namespace
+}  // namespace diecast
