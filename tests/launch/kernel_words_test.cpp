@@ -80,6 +80,33 @@ TEST_F(KernelWords, OfASizeInDeviceMemoryAreRefusedWhereTheKernelHasTheNumber) {
   EXPECT_TRUE(cuda_->launches.empty());
 }
 
+// Of several rows, not of one.
+TEST_F(KernelWords, OfRowsThatWouldNotLieAlignedAreRefused) {
+  const auto dense = testing::make_kernel(testing::specialize("k", R"(/* diecast
+size rows
+size cols
+arg x in u8 [rows, cols] align 8
+arg rows
+arg cols
+launch grid(rows) block(64)
+target sm_80+
+*/
+DIECAST_KERNEL {}
+)"),
+                                          device_);
+  cuda_->parameters["k"] = {8, 8, 8};
+  ASSERT_TRUE(dense->preload());
+  const auto launched = [&](std::int64_t rows, std::int64_t cols) {
+    return dense->launch(std::array{KernelArgument::tensor(DType::u8, testing::address(0x1000)),
+                                    KernelArgument::size(rows), KernelArgument::size(cols)},
+                         {});
+  };
+  EXPECT_TRUE(launched(2, 16));
+  EXPECT_TRUE(launched(1, 13));
+  EXPECT_EQ(launched(2, 13).error().code, ErrorCode::misaligned);
+  EXPECT_EQ(cuda_->launches.size(), 2u);
+}
+
 TEST_F(KernelWords, AreOfArgumentsThatTheKernelTakes) {
   auto kinds = arguments();
   EXPECT_TRUE(kernel_->takes(kinds));
