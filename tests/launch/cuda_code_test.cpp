@@ -46,6 +46,14 @@ class CudaCodeTest : public ::testing::Test {
   float* pointer_ = &value_;
   std::int64_t rows_ = 3;
   void* parameters_[2] = {&pointer_, &rows_};
+  static constexpr LaunchShape kShape{{8, 2, 3}, {32, 4, 2}, 1024};
+  void expect_last(const LaunchShape& shape, Stream stream) const {
+    const auto& launch = cuda_->launches.back();
+    EXPECT_EQ(launch.grid, shape.grid);
+    EXPECT_EQ(launch.block, shape.block);
+    EXPECT_EQ(launch.shared_bytes, shape.shared_bytes);
+    EXPECT_EQ(launch.stream, stream.handle);
+  }
 };
 
 TEST_F(CudaCodeTest, LoadMakesTheFunctionInThisContext) {
@@ -197,20 +205,12 @@ TEST_F(CudaCodeTest, PlainLaunchIsOneCall) {
   cuda_.create_context(0);
   const auto here = load();
   cuda_->calls.clear();
-  LaunchShape shape;
-  shape.grid = {7, 2, 3};
-  shape.block = {32, 4, 2};
-  shape.shared_bytes = 1024;
   const Stream stream = device_->create_stream().value();
-  ASSERT_TRUE(device_->launch(*here, shape, parameters_, stream));
+  ASSERT_TRUE(device_->launch(*here, kShape, parameters_, stream));
   ASSERT_EQ(cuda_->launches.size(), 1u);
-  const auto& launch = cuda_->launches[0];
-  EXPECT_EQ(launch.symbol, "k");
-  EXPECT_EQ(launch.grid, (std::array<unsigned, 3>{7, 2, 3}));
-  EXPECT_EQ(launch.block, (std::array<unsigned, 3>{32, 4, 2}));
-  EXPECT_EQ(launch.shared_bytes, 1024u);
-  EXPECT_EQ(launch.stream, stream.handle);
-  EXPECT_FALSE(launch.extended);
+  expect_last(kShape, stream);
+  EXPECT_EQ(cuda_->launches[0].symbol, "k");
+  EXPECT_FALSE(cuda_->launches[0].extended);
   EXPECT_EQ(calls(), (CallNames{"cuStreamCreate", "cuLaunchKernel"}));
 }
 
@@ -219,20 +219,14 @@ TEST_F(CudaCodeTest, AttributesGoThroughTheExtendedCall) {
   const auto code = load();
   const Stream stream = device_->create_stream().value();
   for (int which = 1; which < 8; ++which) {
-    LaunchShape shape;
-    shape.grid = {8, 2, 3};
-    shape.block = {32, 4, 2};
-    shape.shared_bytes = 1024;
+    LaunchShape shape = kShape;
     shape.cluster = which & 1 ? 4 : 0;
     shape.cooperative = which & 2;
     shape.dependent = which & 4;
     ASSERT_TRUE(device_->launch(*code, shape, parameters_, stream));
+    expect_last(shape, stream);
     const auto& launch = cuda_->launches.back();
     EXPECT_TRUE(launch.extended);
-    EXPECT_EQ(launch.grid, shape.grid);
-    EXPECT_EQ(launch.block, shape.block);
-    EXPECT_EQ(launch.shared_bytes, shape.shared_bytes);
-    EXPECT_EQ(launch.stream, stream.handle);
     EXPECT_EQ(launch.arguments,
               std::vector{std::string(static_cast<const char*>(parameters_[0]), 8)});
     EXPECT_EQ(launch.cluster, shape.cluster);
