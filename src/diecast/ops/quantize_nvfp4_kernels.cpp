@@ -101,10 +101,12 @@ void add_small_rows(const Request& request, const DeviceProperties& device,
   const auto rows = [&](std::int64_t count) { return device.sm_count * count * cols / 100; };
   const auto blocks = [&](std::int64_t count) { return device.sm_count * count * 16; };
   const bool tiled = request.layout != ScaleLayout::linear;
-  if (cols <= 2048) {
+  if (cols <= 2048 && tiled) {
     add(2, 256, elements, blocks(80)), add(2, 256, codes, blocks(310));
-    if (!tiled) add(1, 128, amax, blocks(620));
-    add(tiled ? 2 : 1, tiled ? 256 : 128, elements, blocks(2048));
+    add(2, 256, elements, blocks(2048));
+  } else if (cols <= 2048) {
+    add(2, 256, elements, blocks(80)), add(2, 256, codes, blocks(310));
+    add(1, 128, amax, blocks(620)), add(1, 128, elements, blocks(2048));
   } else if (cols <= 4096 && tiled) {
     add(2, 128, amax, rows(18)), add(2, 256, amax, rows(240));
     add(1, 256, codes, rows(cols > 3584 ? 1600 : 800));

@@ -50,6 +50,11 @@ class StepWriter {
  private:
   static constexpr std::int64_t kMostTimes = 1 << 20;
 
+  std::optional<std::int64_t> power_of_two(const Expression::Node& node) const {
+    const auto value = fold(node, constant_);
+    const bool is = value && *value > 0 && std::has_single_bit(static_cast<std::uint64_t>(*value));
+    return is ? value : std::nullopt;
+  }
   // What an expression comes to where conditions are known and nothing is added.
   const Expression::Node& plain(const Expression::Node& node) const {
     if (node.operation == Operation::add && fold(*node.b, constant_) == 0) return plain(*node.a);
@@ -111,8 +116,8 @@ class StepWriter {
   }
 
   std::optional<Step> rounded(const Expression::Node& node) {
-    auto by = fold(*node.b, constant_);
-    if (!by || *by < 1 || (*by & (*by - 1)) != 0) return std::nullopt;
+    auto by = power_of_two(*node.b);
+    if (!by) return std::nullopt;
     std::int64_t times = 1;
     const bool aligns = node.operation == Operation::align_up;
     auto step = write(aligns ? *node.a : reduced(*node.a, *by, times));
@@ -139,8 +144,8 @@ class StepWriter {
     if (condition.operation != Operation::equal || fold(*condition.b, constant_) != 0 ||
         fold(*node.b, constant_) != 0 || condition.a->operation != Operation::remainder)
       return std::nullopt;
-    const auto power = fold(*condition.a->b, constant_);
-    if (!power || *power < 1 || (*power & (*power - 1)) != 0) return std::nullopt;
+    const auto power = power_of_two(*condition.a->b);
+    if (!power) return std::nullopt;
     auto left = write(*condition.a->a);
     if (left && !is_sum(*left)) left = of_register(settle(*left));
     if (!left) return std::nullopt;

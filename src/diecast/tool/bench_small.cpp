@@ -149,8 +149,10 @@ Result<Configured> accesses_of(Runtime& runtime, const std::shared_ptr<Device>& 
   Bindings fixed;
   if (of.row_scaled()) {
     fixed.set("COLS", of.cols());
-    for (const char* const name : {"LANES", "CLUSTER", "NEXT"})
-      if (shared) fixed.set(name, *one.bindings().find(name));
+    if (shared) {
+      for (const char* const name : {"LANES", "CLUSTER", "NEXT"})
+        fixed.set(name, *one.bindings().find(name));
+    }
   } else if (shared) {
     fixed.set("LANES", one.number("LANES"));
   } else {

@@ -55,21 +55,30 @@ Result<void> ArgumentCheck::add(const BoundArgument& argument, const LaunchSlots
     shape.push_back(std::move(program));
   }
   plan.element_bytes = dtype_bits(argument.dtype) / 8;
+  const std::size_t data = LaunchWords::data_word(plans_.size());
+  const std::size_t number = LaunchWords::number_word(plans_.size());
+  const auto parameter = [this](std::size_t bytes, std::size_t word) {  // in pack()'s order
+    parameter_bytes_.push_back(bytes);
+    quick_.add_parameter(word);
+  };
   if (plan.kind == Kind::tensor) {
     plan.nothing = !argument.stride && std::ranges::any_of(shape, [](const Program& extent) {
       return extent.constant() == 0;
     });
     plan.rows = !plan.nothing && (argument.stride || shape.size() > 1);
-    parameter_bytes_.push_back(sizeof(void*));
-    if (argument.stride) parameter_bytes_.push_back(sizeof(std::int64_t));
+    parameter(sizeof(void*), data);
+    if (argument.stride) parameter(sizeof(std::int64_t), number);
   } else if (plan.kind == Kind::size) {
     plan.device = argument.device && !argument.fixed;
     if (!argument.fixed) plan.slot = *slots.find(argument.name);
     sizes_.push_back(plans_.size());
-    if (!argument.fixed) parameter_bytes_.push_back(argument.device ? 16 : 8);
+    if (plan.device)
+      parameter(sizeof(PackedParameters::Cell), data);  // both words
+    else if (!argument.fixed)
+      parameter(sizeof(std::int64_t), number);
   } else {
-    parameter_bytes_.push_back(
-        static_cast<std::size_t>(plan.kind == Kind::scalar ? plan.element_bytes : argument.bytes));
+    const auto bytes = plan.kind == Kind::scalar ? plan.element_bytes : argument.bytes;
+    parameter(static_cast<std::size_t>(bytes), number);  // a structure's launch is never quick
   }
   const DType dtype =
       plan.kind == Kind::tensor || plan.kind == Kind::scalar ? argument.dtype : DType::u8;
@@ -102,7 +111,6 @@ bool ArgumentCheck::add_quick(std::size_t index, const LaunchSlots& slots) {
     data.mask = kAll;  // with an address it is one in device memory
   }
   quick_.add(index, data, number);
-  add_parameters(index);
   return plan.kind != Kind::tensor || !plan.rows || one_row(index) || add_distance(index, slots);
 }
 
@@ -115,16 +123,6 @@ bool ArgumentCheck::one_row(std::size_t index) const {
   return !arguments_[index].stride && shape.back().evaluate(most, &length) &&
          std::all_of(shape.begin(), shape.end() - 1,
                      [](const Program& extent) { return extent.constant() == 1; });
-}
-
-// In the order that pack() has them in.
-void ArgumentCheck::add_parameters(std::size_t index) {
-  const Plan& plan = plans_[index];
-  if (plan.kind == Kind::tensor || (plan.kind == Kind::size && plan.device))
-    quick_.add_parameter(LaunchWords::data_word(index));  // of a size in device memory: both
-  if (plan.kind == Kind::tensor ? arguments_[index].stride
-                                : plan.kind == Kind::scalar || (plan.slot >= 0 && !plan.device))
-    quick_.add_parameter(LaunchWords::number_word(index));
 }
 
 bool ArgumentCheck::add_distance(std::size_t index, const LaunchSlots& slots) {

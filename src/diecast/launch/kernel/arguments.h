@@ -89,7 +89,6 @@ class ArgumentCheck {
   Result<void> add(const BoundArgument& argument, const LaunchSlots& slots, const Names& names);
   // False: no launch of this kernel is quick.
   bool add_quick(std::size_t index, const LaunchSlots& slots);
-  void add_parameters(std::size_t index);
   bool one_row(std::size_t index) const;
   bool add_distance(std::size_t index, const LaunchSlots& slots);
   bool size_fits(std::size_t index, const KernelArgument& given, LaunchSlots::Values& slots,
