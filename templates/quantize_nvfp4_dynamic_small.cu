@@ -49,9 +49,11 @@ DIECAST_NO_UNROLL
   f32 of_tensor = of_all(found);
   if constexpr (NEXT == NEXT_amax) next_may_begin(of_tensor);
   if (thread == 0) *amax = of_tensor;
+  const UnderAmax under(of_tensor);
 DIECAST_NO_UNROLL
   while (i < blocks) {
-    const auto out = quantize_share(ShareOfBlock<IN, 1>(block), of_block, of_tensor);
+    const ShareOfBlock<IN, 1> whole(block);
+    const auto out = quantize_share<IN, 1>(x + i * 16, 0, whole, of_block, whole.is_finite(), under);
     out.store_codes(codes + i * 8);
     scales[i] = out.scale;
     i += kTogether;

@@ -20,7 +20,7 @@ arg      scales out  e4m3  [LAYOUT == LAYOUT_linear ? rows : 1, LAYOUT == LAYOUT
 arg      rows
 arg      cols
 launch   grid(1, ceil_div(rows * (cols / 16) * LANES + (LAYOUT == LAYOUT_linear || rows % (LAYOUT == LAYOUT_s128x4 ? 128 : 8) == 0 ? 0 : (LAYOUT == LAYOUT_s128x4 ? 32 : 2) * ceil_div(cols, 64)), THREADS)) block(THREADS)
-launch   dependent(late)
+launch   dependent(late) resident(LANES == 1 ? 2048 / THREADS : 0)
 target   host, sm_80+
 exchange none                                            // on the host a thread loads all of its block
 require  LAYOUT == LAYOUT_linear || COLS > 0             // where a block's scale lies is found without a division
@@ -28,7 +28,6 @@ sample   COLS {0, 80}  rows {0, 1, 7, 33, 130}  cols {16, 80, 2112}
 */
 #include <diecast/device/block16.h>
 #include <diecast/device/dependent.h>
-#include <diecast/device/nvfp4_alone.h>
 #include <diecast/device/nvfp4_share.h>
 #include <diecast/device/scale_layout.h>
 #include <diecast/device/scale_padding.h>
@@ -47,12 +46,13 @@ DIECAST_KERNEL {
   const IN* from = x + u64{Share::kWhole ? there * 16 : (there * LANES + lane) * (16 / LANES)};
   u8* to = codes + u64{part} * (8 / LANES);
   e4m3* scale = scales + index;
+  const f32* of_all = amax;
   now(from), now(to), now(scale);
-  if constexpr (LANES > 1) launch_before_ended(from);
+  if constexpr (LANES > 1) launch_before_ended(from), now(of_all);
   if constexpr (LAYOUT != LAYOUT_linear) {
     if (index >= blocks) return pad_last_tiles<LAYOUT>(scales, rows, kRowBlocks, (index - blocks) * LANES + lane);
   }
-  const f32 of_tensor = *amax;
+  const f32 of_tensor = *of_all;
   const Share share(from, lane);
   i64 padding = 0;  // behind a row's last block
   if constexpr (LAYOUT != LAYOUT_linear) {
@@ -61,15 +61,12 @@ DIECAST_KERNEL {
     if (col + 1 == kRowBlocks) padding = kPaddedBlocks - kRowBlocks;
     now(scale);
   }
-  QuantizedShare<LANES> out;
-  if constexpr (LANES == 1) {
-    out = quantize_alone(from, share, of_tensor);
-    next_may_begin(out.codes);
-  } else {
-    f32 of_block = Share::amax(share.largest());
-    next_may_begin(of_block);
-    out = quantize_share(share, of_block, of_tensor);
-  }
+  constexpr bool kNan = kHasShortWay<IN, LANES>;
+  const UnderAmax under(of_tensor);
+  f32 of_block = Share::template amax<kNan>(share.template largest<kNan>());
+  if constexpr (LANES > 1) next_may_begin(of_block);
+  auto out = quantize_share<IN, LANES>(from - (Share::kWhole ? 0 : lane * (16 / LANES)), lane, share, of_block, true, under);
+  if constexpr (LANES == 1) next_may_begin(out.codes);
   if (index >= blocks) return;
   out.store_codes(to);
   if (lane != 0) return;

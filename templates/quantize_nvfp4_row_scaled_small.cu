@@ -24,7 +24,7 @@ require  NEXT == NEXT_elements || cc >= 90               // before 9.0 the next 
 require  THREADS * CLUSTER >= COLS / 16 * LANES          // a row has threads enough: fewer LANES, or more THREADS or CLUSTER
 require  CLUSTER == 1 || THREADS * CLUSTER < 2 * (COLS / 16 * LANES)  // no block of threads is idle: a smaller CLUSTER
 launch   grid((rows + (LAYOUT == LAYOUT_linear || rows % (LAYOUT == LAYOUT_s128x4 ? 128 : 8) == 0 ? 0 : ceil_div((LAYOUT == LAYOUT_s128x4 ? 32 : 2) * ceil_div(cols, 64), THREADS * CLUSTER))) * CLUSTER) block(THREADS) cluster(CLUSTER)
-launch   dependent(late)
+launch   dependent(late) resident(LANES == 1 ? 2048 / THREADS : 0)
 target   host, sm_80+
 exchange block                                           // a row's amax is reduced by all its threads
 sample   COLS {80, 2112}  rows {0, 1, 7, 33, 130}
@@ -54,7 +54,8 @@ DIECAST_KERNEL {
     return;
   }
   ClusterMax<THREADS, CLUSTER> of_row;
-  const IN* from = x + row * x_stride + min(i, kBlocks - 1) * 16 + (Share::kWhole ? 0 : lane * (16 / LANES));
+  const IN* const block = x + row * x_stride + min(i, kBlocks - 1) * 16;
+  const IN* from = block + (Share::kWhole ? 0 : lane * (16 / LANES));
   u8* to = codes + (row * kBlocks + i) * 8 + lane * (8 / LANES);
   e4m3* scale = scales + Scales::offset(row, i, kPaddedBlocks);
   now(from), now(to), now(scale);
@@ -66,7 +67,7 @@ DIECAST_KERNEL {
   f32 of_all = of_row(largest);
   if constexpr (NEXT == NEXT_amax) next_may_begin(of_all);
   if (thread == 0) amax[row] = of_all;
-  auto out = quantize_share(share, of_block, of_all);
+  auto out = quantize_share<IN, LANES>(block, lane, share, of_block, share.is_finite(), UnderAmax(of_all));
   if constexpr (NEXT == NEXT_codes) next_may_begin(out.codes);
   if (i >= kBlocks) return;
   out.store_codes(to);

@@ -70,7 +70,6 @@ sample   COLS {0}  SIGN_MASK {0, 55272}  rows {0, 1, 17, 130}  cols {1, 17, 80, 
 #include <diecast/device/nvfp4_recipe.h>
 #include <diecast/device/ordinary_codes.h>
 #include <diecast/device/piece16x64.h>
-#include <diecast/device/tie_codes.h>
 #include <diecast/device/tie_factors.h>
 #include <diecast/device/tile_output.h>
 #include <diecast/device/tile_pieces.h>

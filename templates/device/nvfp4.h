@@ -108,18 +108,19 @@ DIECAST_DEVICE f32 nvfp4_encode_factor(e4m3 scale, const Nvfp4Global& global) {
 struct ScaleAndFactor {
   e4m3 scale;
   f32 step;    // the scale times `decode`
-  f32 factor;  // 1 / step, at most the largest float
+  f32 factor;  // 1 / step, at most `most`
 
   DIECAST_DEVICE ScaleAndFactor(e4m3 any, const Nvfp4Global& global)
       : scale(any), step(__fmul_rn(f32_from_block_scale(any), global.decode)), factor(reciprocal(step)) {}
 
   // The factor as reciprocal() has it, which only a scale of 0 needs the minimum of: there the sum is NaN and
-  // gives way. On a GPU one piece of assembly, for the sake of the compiler's time.
-  DIECAST_DEVICE ScaleAndFactor(f32 wanted, f32 decode) {
+  // gives way. On a GPU one piece of assembly, for the sake of the compiler's time. (With `decode` and `most` times powers of two
+  // so is the factor.)
+  DIECAST_DEVICE ScaleAndFactor(f32 wanted, f32 decode, f32 most = kLargest) {
 #if DIECAST_HOST
     scale = e4m3_from_f32(wanted);
     step = __fmul_rn(f32_from_block_scale(scale), decode);
-    factor = fminf(1.0f / step, kLargest);
+    factor = fminf(1.0f / step, most);
 #else
 #if DIECAST_HAS_E4M3_CVT
 #define DIECAST_SCALE_AND_VALUE                           \
@@ -135,9 +136,9 @@ struct ScaleAndFactor {
     u16 byte;
     asm("{\n .reg .b16 l, h;\n .reg .b32 v, p, n;\n" DIECAST_SCALE_AND_VALUE
         " mul.rn.f32 %1, v, %4;\n rcp.approx.ftz.f32 p, %1;\n neg.f32 n, %1;\n"
-        " fma.rn.f32 n, n, p, 0f3F800000;\n fma.rn.f32 n, n, p, p;\n min.f32 %2, n, 0f7F7FFFFF;\n}"
+        " fma.rn.f32 n, n, p, 0f3F800000;\n fma.rn.f32 n, n, p, p;\n min.f32 %2, n, %5;\n}"
         : "=&h"(byte), "=&f"(step), "=f"(factor)
-        : "f"(wanted), "f"(decode));
+        : "f"(wanted), "f"(decode), "f"(most));
 #undef DIECAST_SCALE_AND_VALUE
     scale = {static_cast<u8>(byte)};
 #endif

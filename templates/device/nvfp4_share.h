@@ -1,11 +1,16 @@
 // A block of 16 that neighbouring threads quantize together in profile te under an amax, each of them
 // once: where a launch is little more than one wait for memory, what counts is how long one thread
-// computes between its loads and its stores.
+// computes between its loads and its stores. Where nothing converts to E2M1 by itself, blocks as nearly all are go a shorter
+// way than the recipe's, and the others take it in a call, from memory.
 #pragma once
 
 #include <diecast/device/block16.h>
 #include <diecast/device/e2m1_codes.h>
 #include <diecast/device/nvfp4.h>
+#include <diecast/device/ordinary_codes.h>
+#include <diecast/device/reduce.h>
+#include <diecast/device/tie_codes.h>
+#include <diecast/device/tie_ways.h>
 #include <diecast/device/vector.h>
 
 namespace diecast {
@@ -16,6 +21,23 @@ DIECAST_DEVICE void now(T*& pointer) {
 #if !DIECAST_HOST
   asm volatile("" : "+l"(pointer));
 #endif
+}
+
+// Whether no element is NaN or infinite, by a sum of zeros. Only asked where there is a short way.
+template <class Element, int Words>
+DIECAST_DEVICE bool are_finite(const u32 (&words)[Words]) {
+  u32 sum = 0;
+#if !DIECAST_HOST
+DIECAST_UNROLL
+  for (const u32 word : words) {
+    if constexpr (dtype_id<Element> == dtype_id<bf16>) {
+      asm("fma.rn.bf16x2 %0, %1, %2, %0;" : "+r"(sum) : "r"(word), "r"(0));
+    } else if constexpr (dtype_id<Element> == dtype_id<f16>) {
+      asm("fma.rn.f16x2 %0, %1, %2, %0;" : "+r"(sum) : "r"(word), "r"(0));
+    }
+  }
+#endif
+  return sum == 0;
 }
 
 // What one of `Lanes` neighbours in a warp has of a block: 16 / Lanes elements, the whole block where there is one, and on
@@ -42,23 +64,28 @@ DIECAST_UNROLL
     }
   }
 
-  // The share's largest |element|, as amax_of() has a block's.
+  // The share's largest |element|, as amax_of() has a block's, or with Nan as amax_with_nan().
+  template <bool Nan = false>
   DIECAST_DEVICE f32 largest() const {
     u32 found = words[0];
 DIECAST_UNROLL
-    for (int w = 1; w < kWords; ++w) found = larger_elements<Element, false>(found, words[w]);
-    if constexpr (bits<Element>() == 16) found = larger_elements<Element, false>(found, found >> 16);
-    return fabsf(to_f32(from_bits<Element>(larger_elements<Element, false>(found, 0))));
+    for (int w = 1; w < kWords; ++w) found = larger_elements<Element, Nan>(found, words[w]);
+    if constexpr (bits<Element>() == 16) found = larger_elements<Element, Nan>(found, found >> 16);
+    if constexpr (!Nan) found = larger_elements<Element, false>(found, 0);
+    return fabsf(to_f32(from_bits<Element>(found)));
   }
   // The block's, of its neighbours' `largest`: all ask together.
+  template <bool Nan = false>
   DIECAST_DEVICE static f32 amax(f32 largest) {
 DIECAST_UNROLL
     for (int distance = 1; distance < Lanes; distance *= 2) {
-      largest = fmaxf(largest, __shfl_xor_sync(0xFFFFFFFFu, largest, distance));
+      const f32 other = __shfl_xor_sync(0xFFFFFFFFu, largest, distance);
+      largest = Nan ? max_or_nan(largest, other) : fmaxf(largest, other);
     }
     return largest;
   }
 
+  DIECAST_DEVICE bool is_finite() const { return are_finite<Element>(words); }
   // Codes of its elements times `factor`.
   DIECAST_DEVICE u32 codes(f32 factor) const {
     f32 y[16 / Lanes];
@@ -70,14 +97,18 @@ DIECAST_UNROLL
 
 template <class IN, int Lanes>
 struct ShareOfBlock<IN, Lanes, true> {
+  using Element = typename LoadedElement<IN>::Type;
   static constexpr bool kWhole = true;
   LoadedBlock16<IN> block;
   u32 lane;
 
   DIECAST_DEVICE ShareOfBlock(const IN* first, u32 of) : block(load_block16(first)), lane(of) {}
   DIECAST_DEVICE explicit ShareOfBlock(const LoadedBlock16<IN>& loaded) : block(loaded), lane(0) {}
-  DIECAST_DEVICE f32 largest() const { return amax_of(block); }
+  template <bool Nan = false>
+  DIECAST_DEVICE f32 largest() const { return Nan ? amax_with_nan(block) : amax_of(block); }
+  template <bool Nan = false>
   DIECAST_DEVICE static f32 amax(f32 largest) { return largest; }
+  DIECAST_DEVICE bool is_finite() const { return are_finite<Element>(block.words); }
   DIECAST_DEVICE u64 codes(f32 factor) const {
     u32 codes[2];
     codes_of(block, factor, codes);
@@ -105,6 +136,19 @@ struct QuantizedShare {
   }
 };
 
+// The tensor's amax, and what is made of it if it is ordinary: here, and not where it is asked for, which is after a wait.
+struct UnderAmax {
+  f32 of_tensor;
+  Nvfp4Global ordinary;
+
+  DIECAST_DEVICE explicit UnderAmax(f32 amax) : of_tensor(amax) {
+#if !DIECAST_HOST
+    ordinary = nvfp4_global_of_ordinary(amax);
+    asm volatile("" : "+f"(ordinary.encode_sixth), "+f"(ordinary.decode));
+#endif
+  }
+};
+
 // A block's scale and factor under the tensor's amax, whatever it is; `amax` is the block's.
 DIECAST_DEVICE_CALL ScaleAndFactor scale_under_any(f32 amax, f32 of_tensor) {
   const Nvfp4Global global = nvfp4_global_of_any(of_tensor);
@@ -112,19 +156,71 @@ DIECAST_DEVICE_CALL ScaleAndFactor scale_under_any(f32 amax, f32 of_tensor) {
 }
 
 // The same without a call for one that is ordinary, under which nothing on the way needs care.
-DIECAST_DEVICE ScaleAndFactor scale_under(f32 amax, f32 of_tensor) {
+DIECAST_DEVICE ScaleAndFactor scale_under(f32 amax, const UnderAmax& under) {
 #if !DIECAST_HOST
-  if (nvfp4_is_ordinary(of_tensor)) {
-    const Nvfp4Global global = nvfp4_global_of_ordinary(of_tensor);
-    return {__fmul_rn(amax, global.encode_sixth), global.decode};
-  }
+  if (nvfp4_is_ordinary(under.of_tensor)) return {__fmul_rn(amax, under.ordinary.encode_sixth), under.ordinary.decode};
 #endif
-  return scale_under_any(amax, of_tensor);
+  return scale_under_any(amax, under.of_tensor);
+}
+
+// Whether shares have a shorter way than the recipe's: a block that they are of may then have an amax of NaN.
+template <class IN, int Lanes>
+constexpr bool kHasShortWay = (dtype_id<IN> == dtype_id<bf16> || (dtype_id<IN> == dtype_id<f16> && Lanes == 1)) &&
+                              !DIECAST_HAS_E2M1_CVT && !DIECAST_HOST;
+
+#if !DIECAST_HOST
+// The share of `lane` of a block in memory, as the recipe has it: loops, for the sake of the compiler's time.
+template <int Lanes, class IN>
+DIECAST_DEVICE_CALL QuantizedShare<Lanes> quantize_seldom(const IN* block, u32 lane, f32 of_tensor) {
+  constexpr int kShare = 16 / Lanes;
+  f32 amax = 0.0f;
+DIECAST_NO_UNROLL
+  for (int i = 0; i < 16; ++i) amax = fmaxf(amax, fabsf(to_f32(block[i])));
+  const Nvfp4Global global = nvfp4_global_of_any(of_tensor);
+  const ScaleAndFactor by(nvfp4_block_scale(amax, global), global);
+  u64 codes = 0;
+DIECAST_NO_UNROLL
+  for (int i = 0; i < kShare; ++i) codes = codes >> 4 | u64{seldom_code(__fmul_rn(to_f32(block[lane * kShare + i]), by.factor))} << 60;
+  return {codes >> (64 - 64 / Lanes), by.scale};
 }
 
 template <class IN, int Lanes>
-DIECAST_DEVICE QuantizedShare<Lanes> quantize_share(const ShareOfBlock<IN, Lanes>& share, f32 amax, f32 of_tensor) {
-  const ScaleAndFactor by = scale_under(amax, of_tensor);
+DIECAST_DEVICE u64 short_codes(const ShareOfBlock<IN, Lanes, false>& share, const TieWay& way) {
+  return tie_codes(share.words, way);
+}
+template <class IN, int Lanes>
+DIECAST_DEVICE u64 short_codes(const ShareOfBlock<IN, Lanes, true>& share, const TieWay& way) {
+  u32 codes[2];
+  tie_codes(share.block, way, codes);
+  return codes[0] | u64{codes[1]} << 32;
+}
+#endif
+
+// `lane`'s share of the block that begins at `block`; of one that is not `fine`, or has an amax of NaN, an element may be NaN.
+template <class IN, int Lanes>
+DIECAST_DEVICE QuantizedShare<Lanes> quantize_share(const IN* block, u32 lane, const ShareOfBlock<IN, Lanes>& share, f32 amax, bool fine, const UnderAmax& under) {
+#if !DIECAST_HOST
+  if constexpr (kHasShortWay<IN, Lanes>) {
+    QuantizedShare<Lanes> out;
+    const f32 wanted = __fmul_rn(amax, under.ordinary.encode_sixth);
+    f32 largest, limit;
+    if constexpr (dtype_id<IN> == dtype_id<bf16>) {
+      const ScaleAndFactor by(wanted, __fmul_rn(under.ordinary.decode, 0x1p14f), kLargest * 0x1p-14f);
+      const TieWay way = tie_way(by.step, by.factor);
+      out = {short_codes(share, way), by.scale};
+      largest = __fmul_rn(amax, way.factor), limit = kTieLimit;
+    } else {
+      const ScaleAndFactor by(wanted, under.ordinary.decode);
+      u32 codes[2];
+      ordinary_codes(share.block, by.factor, codes);
+      out = {codes[0] | u64{codes[1]} << 32, by.scale};
+      largest = __fmul_rn(amax, by.factor), limit = 7.0f;
+    }
+    if (!(fine && nvfp4_is_ordinary(under.of_tensor) && largest < limit)) return quantize_seldom<Lanes>(block, lane, under.of_tensor);
+    return out;
+  }
+#endif
+  const ScaleAndFactor by = scale_under(amax, under);
   return {share.codes(by.factor), by.scale};
 }
 

@@ -125,7 +125,7 @@ DIECAST_UNROLL
   codes[0] = static_cast<u32>(found), codes[1] = static_cast<u32>(found >> 32);
 }
 
-// Of a block, and of columns' words, under a scale. (Scales of another kind have their own: tie_codes.h.)
+// Of a block, and of columns' words, under a scale. (Scales of another kind have their own: tie_factors.h.)
 template <class IN>
 DIECAST_DEVICE void find_codes(const Block16<IN>& block, const OrdinaryScale& by, u32 (&codes)[2]) {
   ordinary_codes(block, by.factor, codes);

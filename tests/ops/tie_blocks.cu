@@ -1,12 +1,12 @@
-// tie_blocks: a block of 16 as templates/device/tie_codes.h makes codes and a scale of it, and as
-// profile te's recipe does.
+// tie_blocks: a block of 16 as templates/device/tie_codes.h makes codes and a scale of it, by a table
+// of ways and by a block's own, and as profile te's recipe does.
 /* diecast
 size     count
 arg      x       in  bf16  [count, 16]  align 16
 arg      amax    in  f32   [1]
-arg      codes   out u32   [count, 4]    // two words by such factors, two by the recipe
-arg      scales  out e4m3  [count, 2]
-arg      seldom  out u8    [count]       // 1 where no factor is right
+arg      codes   out u32   [count, 6]    // two words by the table, two by its own way, two by the recipe
+arg      scales  out e4m3  [count, 3]
+arg      seldom  out u8    [count]       // + 1 where the table has no way that is right, + 2 where a block has none
 arg      count
 launch   grid(min(ceil_div(count, 128), sm_count * 4)) block(128)
 target   host, sm_80+
@@ -16,6 +16,7 @@ sample   count {256}
 #include <diecast/device/nvfp4_recipe.h>
 #include <diecast/device/tie_codes.h>
 #include <diecast/device/tie_factors.h>
+#include <diecast/device/tie_ways.h>
 
 using Recipe = Nvfp4Recipe<kProfileTe, kGlobalAmax, 0, 448, false>;
 
@@ -28,8 +29,8 @@ DIECAST_KERNEL {
   for (i64 i = i64{blockIdx.x} * 128 + threadIdx.x; i < count; i += i64{gridDim.x} * 128) {
     const Block16<bf16> block = load_block16(x + 16 * i);
     const auto store = [&](int at, const Nvfp4Block& found) {
-      codes[4 * i + 2 * at] = found.codes[0], codes[4 * i + 2 * at + 1] = found.codes[1];
-      scales[2 * i + at] = found.scale;
+      codes[6 * i + 2 * at] = found.codes[0], codes[6 * i + 2 * at + 1] = found.codes[1];
+      scales[3 * i + at] = found.scale;
     };
     const auto by_recipe = [&] { return Recipe::quantize(block, Recipe::amax(block), global); };
     seldom[i] = 0;
@@ -37,6 +38,23 @@ DIECAST_KERNEL {
             seldom[i] = 1;
             return by_recipe();
           }));
-    store(1, by_recipe());
+    const f32 largest = amax_with_nan(block);
+    const ScaleAndFactor by(__fmul_rn(largest, global.encode_sixth), __fmul_rn(global.decode, 0x1p14f), kLargest * 0x1p-14f);
+    const TieWay way = tie_way(by.step, by.factor);
+    Nvfp4Block own = {{}, by.scale};
+    tie_codes(block, way, own.codes);
+#if !DIECAST_HOST  // shares' codes are the block's, or the block has wrong ones
+    for (int half = 0; half < 2; ++half) {
+      const u32* w = block.words + 4 * half;
+      const u32 low = tie_codes({w[0], w[1]}, way) & 0xFFFFu, high = tie_codes({w[2], w[3]}, way) << 16;
+      if (tie_codes({w[0], w[1], w[2], w[3]}, way) != own.codes[half] || (low | high) != own.codes[half]) own.codes[half] += 1;
+    }
+#endif
+    if (global.limit == 0.0f || !(__fmul_rn(largest, way.factor) < kTieLimit)) {
+      seldom[i] += 2;
+      own = by_recipe();
+    }
+    store(1, own);
+    store(2, by_recipe());
   }
 }

@@ -1,13 +1,14 @@
-// Factors that know of ties (templates/device/tie_factors.h) and the codes by them (tie_codes.h)
-// on a device: under every significand that an amax of bf16 has, those of integers and any other,
-// the codes and scales that profile te's recipe gives; and a factor is right for every block that
-// is not cut off.
+// Codes of products that are cut off (templates/device/tie_codes.h) on a device, by a table of ways
+// (tie_factors.h) and by a block's own (tie_ways.h): under every significand that an amax of bf16
+// has, those of integers and any other, the codes and scales that profile te's recipe gives; and a
+// way is right for every block that is not cut off.
 #pragma once
 
 #include <diecast/diecast.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <random>
 
@@ -29,10 +30,10 @@ class TieBlocks {
     kernel_ = runtime_->preload(one.value(), device_).value();
   }
 
-  // Of how many blocks no factor is right.
+  // Of how many blocks no way is right, by the table or by their own.
   std::int64_t seldom(const std::vector<std::uint16_t>& x, float amax) {
     DeviceBuffer elements(*device_, x.data(), x.size() * 2), of_all(*device_, &amax, sizeof amax);
-    DeviceBuffer codes(*device_, kTieBlocks * 16), scales(*device_, kTieBlocks * 2);
+    DeviceBuffer codes(*device_, kTieBlocks * 24), scales(*device_, kTieBlocks * 3);
     DeviceBuffer called(*device_, kTieBlocks);
     const auto at = [](DType dtype, const DeviceBuffer& buffer) {
       return KernelArgument::tensor(dtype, buffer.data_pointer());
@@ -44,10 +45,14 @@ class TieBlocks {
     kernel_->launch(arguments, {}).value();
     const auto got = codes.bytes(), got_scales = scales.bytes(), flags = called.bytes();
     for (std::size_t i = 0; i < flags.size(); ++i) {
-      EXPECT_EQ(std::memcmp(&got[16 * i], &got[16 * i + 8], 8), 0) << i << ", amax " << amax;
-      EXPECT_EQ(got_scales[2 * i], got_scales[2 * i + 1]) << i << ", amax " << amax;
+      for (std::size_t way = 0; way < 2; ++way) {
+        EXPECT_EQ(std::memcmp(&got[24 * i + 8 * way], &got[24 * i + 16], 8), 0)
+            << i << ", amax " << amax << ", way " << way;
+        EXPECT_EQ(got_scales[3 * i + way], got_scales[3 * i + 2])
+            << i << ", amax " << amax << ", way " << way;
+      }
     }
-    return std::count(flags.begin(), flags.end(), 1);
+    return std::count_if(flags.begin(), flags.end(), [](auto flag) { return flag != 0; });
   }
 
  private:
@@ -89,9 +94,25 @@ inline void expect_tie_blocks_as_the_recipe(std::shared_ptr<Device> device) {
     on.seldom(any, amax);
     if (::testing::Test::HasFailure()) return;
   }
+  // Amaxes next to those that make a block's step a number q of eight bits, or 4/5 of one, where
+  // products of q, 5/4 q, 3/2 q and 7/4 q are midpoints or just beside them.
+  for (int q = 3; q < 256; q += 2) {
+    for (int by = -4; by <= 4; ++by) {
+      const float exact =
+          by == 4 ? 2688.0f * static_cast<float>(q) / 5.0f : 21.0f * static_cast<float>(q);
+      const float amax = exact * (1.0f + static_cast<float>(by == 4 ? 0 : by) * 0x1p-23f);
+      on.seldom(blocks_up_to(amax, random), amax);
+      if (::testing::Test::HasFailure()) return;
+    }
+  }
+  for (int i = 14; i < 20; ++i) {  // subnormal scales
+    on.seldom(blocks_up_to(6.0f, random), std::ldexp(6.0f, i));
+    if (::testing::Test::HasFailure()) return;
+  }
   for (auto& pattern : any) pattern = static_cast<std::uint16_t>(random());
   EXPECT_GT(on.seldom(any, 5.0f), 0);                         // NaN, infinities, cut off
   EXPECT_GT(on.seldom(blocks_up_to(6.0f, random), 0.5f), 0);  // larger than the largest
+  EXPECT_GT(on.seldom(blocks_up_to(6.0f, random), 5.2f), 0);  // just too large
   EXPECT_EQ(on.seldom(any, 0x1p-126f), kTieBlocks);           // a global scale out of range
   EXPECT_EQ(on.seldom(any, 0x1p120f), kTieBlocks);
   EXPECT_EQ(on.seldom(blocks_up_to(6.0f, random), -6.0f), kTieBlocks);  // scales with a sign
