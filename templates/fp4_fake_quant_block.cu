@@ -10,7 +10,7 @@ option   type  IN      {bf16, f16, f32}                  // element type of x an
 option   int   BLOCK   {8, 16, 32, 64, 128} = 16         // neighbours that share one scale
 option   enum  PROFILE {modelopt} = modelopt             // whose bits; see PROFILES.md
 tune     int   THREADS {128, 256} = 256
-tune     int   waves   {1, 8, 64, 128} = 128             // the most blocks of threads a multiprocessor gets
+tune     int   waves   {1, 8, 64, 192} = 192             // the most blocks of threads a multiprocessor gets
 size     rows  device
 size     cols  = COLS  divisible (ROWS == ROWS_any ? 1 : ROWS == ROWS_dense ? max(BLOCK, 16) : 16)
 arg      x           in   IN   [rows, cols]  stride (ROWS != ROWS_dense)  align (ROWS == ROWS_any ? bits(IN) / 8 : 16)

@@ -52,6 +52,24 @@ struct TieScale {
   DIECAST_DEVICE u32 number() const { return bits; }
 };
 
+// Which of three ways, the factor as it is, less and little less, a bit each, are wrong for elements next to a midpoint of significand
+// 1 + nth / 4: the nearest alone may be. A factor is 1 / step; both may be times a power of two.
+DIECAST_DEVICE u32 wrong_tie_ways(u32 nth, f32 step, f32 factor) {
+  const f32 middle = 1.0f + static_cast<f32>(nth) * 0.25f;
+  const f32 up_from = middle - static_cast<f32>(0x2210u >> 4 * nth & 15u) * 0x1p-10f;  // where something is added
+  const f32 element = nearest_bf16(__fmul_rn(middle, step)), y = __fmul_rn(element, factor);
+  const bool up = y > middle || (nth >= 2 && y == middle);  // above an odd code
+  const f32 less = __fmul_rn(element, __fmul_rn(factor, kTieLess)), little = __fmul_rn(element, __fmul_rn(factor, kTieLittleLess));
+  return (up != (y >= middle) ? 1u : 0u) | (up != (less >= up_from) ? 2u : 0u) | (up != (little >= up_from) ? 4u : 0u);
+}
+
+// The first that is not wrong, of a factor times 2^-14.
+DIECAST_DEVICE TieWay right_tie_way(u32 wrong, f32 factor) {
+  if ((wrong & 1u) == 0) return {factor, 0};
+  if (wrong == 7) return {__uint_as_float(0x7FFFFFFFu), 0};
+  return {__fmul_rn(factor, (wrong & 2u) == 0 ? kTieLess : kTieLittleLess), kTieAdded};
+}
+
 // All lanes of a warp: of the scale 1 + lane % 8 / 8, as TieScale has it. Lane by lane one midpoint is tried.
 DIECAST_DEVICE Vector<8> tie_ways(const OrdinaryGlobal& global) {
   const u32 lane = threadIdx.x % 32;

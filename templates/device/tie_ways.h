@@ -26,47 +26,23 @@ struct TieWay {
 
 DIECAST_DEVICE f32 nearest_bf16(f32 x) { return __uint_as_float((__float_as_uint(x) + 0x8000u) & 0xFFFF0000u); }
 
-// Which of three ways, the factor as it is, less and little less, a bit each, are wrong for elements next to a midpoint of significand
-// 1 + nth / 4: the nearest alone may be. A factor is 1 / step; both may be times a power of two.
-DIECAST_DEVICE u32 wrong_tie_ways(u32 nth, f32 step, f32 factor) {
-  const f32 middle = 1.0f + static_cast<f32>(nth) * 0.25f;
-  const f32 up_from = middle - static_cast<f32>(0x2210u >> 4 * nth & 15u) * 0x1p-10f;  // where something is added
-  const f32 element = nearest_bf16(__fmul_rn(middle, step)), y = __fmul_rn(element, factor);
-  const bool up = y > middle || (nth >= 2 && y == middle);  // above an odd code
-  const f32 less = __fmul_rn(element, __fmul_rn(factor, kTieLess)), little = __fmul_rn(element, __fmul_rn(factor, kTieLittleLess));
-  return (up != (y >= middle) ? 1u : 0u) | (up != (less >= up_from) ? 2u : 0u) | (up != (little >= up_from) ? 4u : 0u);
-}
-
-// The first that is not wrong, of a factor times 2^-14.
-DIECAST_DEVICE TieWay right_tie_way(u32 wrong, f32 factor) {
-  if ((wrong & 1u) == 0) return {factor, 0};
-  if (wrong == 7) return {__uint_as_float(0x7FFFFFFFu), 0};
-  return {__fmul_rn(factor, (wrong & 2u) == 0 ? kTieLess : kTieLittleLess), kTieAdded};
-}
-
-// Of one block's step, its scale times 1 / S, and factor, without a table.
-DIECAST_DEVICE_CALL TieWay seldom_tie_way(f32 step, f32 factor) {
-  u32 wrong = 0;
-DIECAST_NO_UNROLL
-  for (u32 nth = 0; nth < 4; ++nth) wrong |= wrong_tie_ways(nth, step, factor);
-  return right_tie_way(wrong, factor);
-}
-
-// The same in few instructions, where nearly always nothing is added. For a product to be a midpoint above an even code an element must be
-// the step or 5/4 of it, within three units in its last place. If the step is next to q, of eight bits, the products of q, 5/4 q, 3/2 q
-// and 7/4 q are 1, 5/4, 3/2 and 7/4 times q * factor before they are rounded, and how far that is past 1 says which become midpoints, or
-// fall below or above them: all are above past half a unit in the last place, 5/4 is past 4/5 of that; below -2/3 of it 3/2 is below,
-// and 5/4 is no element, nor is 7/4 where that is below and 3/2 is not (of all q and steps). No other element's product is within
-// 2^-11 of a midpoint then.
+// The way for one block's step, its scale times 1 / S, and factor, 1 / step, both times any power of two. Nearly always nothing is added: for
+// a product to be a midpoint above an even code an element must be the step or 5/4 of it, within three units in its last place. If the step is
+// next to q, of eight bits, the products of q, 5/4 q, 3/2 q and 7/4 q are 1, 5/4, 3/2 and 7/4 times q * factor before they are rounded,
+// and how far that is past 1 says which become midpoints, or fall below or above them: all are above past half a unit in the last
+// place, 5/4 is past 4/5 of that; below -2/3 of it 3/2 is below, and 5/4 q is no element, nor is 7/4 q where that is below and 3/2 q is
+// not (of all q and steps). No other element's product is within 2^-11 of a midpoint then. If 5/4 of the step alone is next to an element
+// whose product is a midpoint, which no amax of eight bits makes, no way is.
 DIECAST_DEVICE TieWay tie_way(f32 step, f32 factor) {
+  constexpr f32 kHalf = 0x1p-24f;  // half a unit in the last place of what is 1 to below 2
   const auto from_bf16 = [](f32 x) { return __float_as_uint(x) * 0x10000u + 0x40000u; };  // in units from four below one, at the top
-  if (min(from_bf16(step), from_bf16(__fmul_rn(step, 1.25f))) > 0x80000u) return {factor, 0};
+  const f32 more = __fmul_rn(step, 1.25f);
+  if (min(from_bf16(step), from_bf16(more)) > 0x80000u) return {factor, 0};
   const f32 past = __fmaf_rn(nearest_bf16(step), factor, -1.0f);  // exact where it is small
   if (fabsf(past) > 0x1p-20f) {
-    if (step != 0.0f) return seldom_tie_way(step, factor);
-    return {factor, 0};  // the largest float is next to a power of two: products are cut off below midpoints
+    const bool tie = fabsf(__fmaf_rn(nearest_bf16(more), factor, -1.25f)) <= kHalf;
+    return {tie ? __uint_as_float(0x7FFFFFFFu) : factor, 0};
   }
-  constexpr f32 kHalf = 0x1p-24f;  // half a unit in the last place of what is 1 to below 2
   if (past > kHalf || past < -kHalf / 1.5f) return {factor, 0};
   return {__fmul_rn(factor, past > kHalf / 1.25f ? kTieLittleLess : kTieLess), kTieAdded};
 }
