@@ -31,10 +31,10 @@ TEST(QuantizeNvfp4Kernels, FewRowsThatFindTheirAmaxAreSpreadOverClusters) {
     unsigned blocks_a_row, threads;
   };
   const Case cases[] = {
-      {2048, 82, 1, 256},  {2048, 319, 1, 256}, {2048, 320, 1, 128},  {4096, 23, 4, 256},
-      {4096, 24, 1, 512},  {4096, 159, 1, 256}, {7168, 79, 4, 256},   {7168, 80, 1, 512},
-      {16384, 47, 8, 128}, {16384, 48, 2, 512}, {16384, 633, 2, 512}, {28672, 1, 8, 256},
-      {28672, 5, 8, 256},  {28672, 37, 8, 256}, {65536, 16, 8, 512},  {65552, 1, 1, 512}};
+      {2048, 154, 1, 256}, {2048, 155, 1, 128}, {2048, 639, 1, 128},   {4096, 23, 1, 256},
+      {4096, 159, 1, 256}, {7168, 47, 4, 128},  {7168, 48, 2, 256},    {7168, 80, 1, 512},
+      {16384, 47, 8, 128}, {16384, 48, 2, 512}, {16384, 1583, 2, 512}, {28672, 1, 8, 256},
+      {28672, 5, 8, 256},  {28672, 37, 8, 256}, {65536, 16, 8, 512},   {65552, 1, 1, 512}};
   for (const auto& [cols, rows, blocks_a_row, threads] : cases) {
     const testing::Matrices m(*device, rows, cols, true);
     ops.at(cols).run(m.x, m.out, {}).value();
@@ -44,7 +44,7 @@ TEST(QuantizeNvfp4Kernels, FewRowsThatFindTheirAmaxAreSpreadOverClusters) {
     EXPECT_EQ(launch.block[0], threads) << rows << "x" << cols;
     EXPECT_EQ(launch.cluster, blocks_a_row == 1 ? 0 : blocks_a_row) << rows << "x" << cols;
   }
-  const testing::Matrices many(*device, 634, 16384, true);
+  const testing::Matrices many(*device, 1584, 16384, true);
   ops.at(16384).run(many.x, many.out, {}).value();
   EXPECT_EQ(machine.cuda->launches.back().symbol, "quantize_nvfp4_row_scaled");
 }
@@ -70,30 +70,46 @@ TEST(QuantizeNvfp4Kernels, FewRowsHaveTheKernelThatWasFastestOfAll) {
   };
   constexpr auto linear = ScaleLayout::linear, tiled = ScaleLayout::s128x4;
   const Case cases[] = {
+      {linear, 2048, {{154, "2x256x1 amax"}, {639, "1x128x1 amax"}, {2111, "1x128x1 elements"}}},
+      {linear, 4096, {{158, "1x256x1 amax"}, {448, "1x256x1 codes"}, {2111, "1x256x1 amax"}}},
       {linear,
-       2048,
-       {{82, "2x256x1 elements"},
-        {319, "2x256x1 codes"},
-        {639, "1x128x1 amax"},
-        {2111, "1x128x1 elements"}}},
+       5120,
+       {{47, "1x128x4 amax"},
+        {79, "1x256x2 elements"},
+        {448, "1x512x1 codes"},
+        {897, "1x512x1 amax"}}},
       {linear,
-       4096,
-       {{23, "4x256x4 amax"},
-        {158, "2x512x1 codes"},
-        {448, "1x256x1 codes"},
-        {2111, "1x256x1 amax"}}},
-      {linear, 5120, {{79, "2x256x4 amax"}, {448, "1x512x1 codes"}, {633, "1x512x1 elements"}}},
-      {linear, 8192, {{79, "2x256x4 amax"}, {448, "1x512x1 codes"}, {1583, "1x512x1 elements"}}},
-      {linear, 12288, {{47, "1x128x8 amax"}, {316, "1x512x2 codes"}}},
-      {linear, 16384, {{47, "1x128x8 amax"}, {633, "1x512x2 codes"}}},
+       8192,
+       {{47, "1x128x4 amax"},
+        {79, "1x256x2 elements"},
+        {448, "1x512x1 codes"},
+        {633, "1x512x1 amax"},
+        {1583, "1x512x1 codes"}}},
+      {linear, 12288, {{47, "1x128x8 amax"}, {79, "1x512x2 elements"}, {316, "1x512x2 codes"}}},
+      {linear, 16384, {{47, "1x128x8 amax"}, {79, "1x512x2 elements"}, {1583, "1x512x2 codes"}}},
       {linear, 28672, {{9, "1x256x8 amax"}, {37, "1x256x8 elements"}}},
-      {tiled, 2048, {{82, "2x256x1 elements"}, {319, "2x256x1 codes"}, {2111, "2x256x1 elements"}}},
-      {tiled, 3072, {{23, "2x128x4 amax"}, {316, "2x256x2 amax"}, {1055, "1x256x1 codes"}}},
-      {tiled, 4096, {{23, "2x128x4 amax"}, {316, "2x256x2 amax"}, {2111, "1x256x1 codes"}}},
-      {tiled, 5120, {{158, "2x256x4 amax"}, {224, "1x128x4 elements"}, {316, "1x512x1 elements"}}},
-      {tiled, 8192, {{158, "2x256x4 amax"}, {224, "1x128x4 elements"}, {659, "1x256x2 elements"}}},
-      {tiled, 12288, {{15, "1x128x8 amax"}, {224, "1x256x4 codes"}}},
-      {tiled, 16384, {{15, "1x128x8 amax"}, {316, "1x256x4 codes"}}}};
+      {tiled, 2048, {{319, "2x256x1 amax"}, {2111, "1x128x1 elements"}}},
+      {tiled,
+       3072,
+       {{11, "2x128x4 amax"},
+        {47, "2x128x4 elements"},
+        {224, "1x256x1 codes"},
+        {2111, "1x256x1 amax"}}},
+      {tiled,
+       4096,
+       {{11, "2x128x4 amax"},
+        {47, "2x128x4 elements"},
+        {224, "1x256x1 codes"},
+        {2111, "1x256x1 amax"}}},
+      {tiled, 5120, {{79, "1x128x4 amax"}, {316, "1x256x2 codes"}, {633, "1x512x1 amax"}}},
+      {tiled,
+       8192,
+       {{47, "1x128x4 amax"},
+        {224, "1x128x4 elements"},
+        {633, "1x512x1 amax"},
+        {1583, "1x512x1 codes"}}},
+      {tiled, 12288, {{47, "1x128x8 amax"}, {224, "1x256x4 codes"}}},
+      {tiled, 16384, {{47, "1x128x8 amax"}, {448, "1x256x4 codes"}}}};
   for (const auto& [layout, cols, until] : cases) {
     request.layout = layout;
     request.cols = cols;
@@ -182,7 +198,9 @@ TEST(QuantizeNvfp4Kernels, SmallMatricesHaveKernelsOfTheirOwn) {
   for (const auto& [until, kernel] :
        {std::pair{std::int64_t{132 * 24}, "quantize_nvfp4_once 2x128"},
         {132 * 400, "quantize_nvfp4_once 2x256"},
-        {132 * 2048, "quantize_nvfp4_once 1x256"},
+        {132 * 940, "quantize_nvfp4_once 1x256"},
+        {132 * 1024, "quantize_nvfp4_once 1x512"},
+        {132 * 8192, "quantize_nvfp4_once 1x256"},
         {kLast, "quantize_nvfp4_once 1x512"},
         {kLast + 1, "quantize_nvfp4 "}}) {
     EXPECT_EQ(of_blocks(op, until - 1), kernel);
@@ -254,7 +272,7 @@ TEST(QuantizeNvfp4Kernels, AGpuOfManyMultiprocessorsHasAllOfThem) {
     const auto op = PreparedQuantizeNvfp4::prepare(*runtime, device, {}).value();
     runtime->freeze();
     const Stream stream = device->create_stream().value();
-    const std::int64_t some = std::int64_t{multiprocessors} * 2048;  // blocks of 16
+    const std::int64_t some = std::int64_t{multiprocessors} * 8192;  // blocks of 16
     const testing::Matrices below(*device, some - 1, 16), from(*device, some, 16);
     machine.cuda.begin_capture(stream);
     op.run(below.x, below.out, stream).value();
