@@ -2,9 +2,11 @@
 // alone. What a fake takes says nothing, so only what is said is looked at.
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "temporary_directory.h"
 #include "tool/run_tool.h"
 
 namespace diecast {
@@ -143,6 +145,22 @@ TEST_F(BenchGpu, ShowsWhatEachShapeParameterGains) {
     EXPECT_NE(detail.find(" registers, "), std::string::npos) << detail;
     EXPECT_NE(detail.find(" instructions against "), std::string::npos) << detail;
   }
+}
+
+// A matrix that a template's grid has no room for leaves that template out, and no other.
+TEST_F(BenchGpu, ShowsNoGainOfWhatIsTooLargeForAGrid) {
+  const testing::TemporaryDirectory folder;
+  std::filesystem::copy(DIECAST_SOURCE_DIR "/templates", folder.path(),
+                        std::filesystem::copy_options::recursive);
+  const std::string once = folder / "quantize_nvfp4_once.cu", grid = "launch   grid(1, ";
+  std::string text = testing::text_of(once);
+  const std::size_t at = text.find(grid);
+  ASSERT_NE(at, text.npos);
+  testing::write_text(once, text.insert(at + grid.size(), "65536 * "));
+  diecast_.set("DIECAST_TEMPLATE_DIR", folder.path());
+  const json all = figures({"bench", "specialization", "--shape", "64x512"});
+  EXPECT_EQ(count(all, "quantize_nvfp4_once, 64x512"), 0);
+  EXPECT_EQ(count(all, "quantize_nvfp4, 64x512"), 4);
 }
 
 // A figure where a GPU and the library can, and why not elsewhere.
