@@ -169,18 +169,21 @@ constexpr bool kHasShortWay = (dtype_id<IN> == dtype_id<bf16> || (dtype_id<IN> =
                               !DIECAST_HAS_E2M1_CVT && !DIECAST_HOST;
 
 #if !DIECAST_HOST
-// The share of `lane` of a block in memory, as the recipe has it: loops, for the sake of the compiler's time.
+// The share of `lane` of a block in memory, as the recipe has it: called, and a loop, for the sake of the compiler's time. But where
+// a row's amax is found, rows of zeros are not rare.
 template <int Lanes, class IN>
-DIECAST_DEVICE_CALL QuantizedShare<Lanes> quantize_seldom(const IN* block, u32 lane, f32 of_tensor) {
+DIECAST_DEVICE_CALL QuantizedShare<Lanes> quantize_seldom(const IN* first, u32 lane, f32 of_tensor) {
   constexpr int kShare = 16 / Lanes;
-  f32 amax = 0.0f;
-DIECAST_NO_UNROLL
-  for (int i = 0; i < 16; ++i) amax = fmaxf(amax, fabsf(to_f32(block[i])));
+  const Block16<IN> block = load_block16(first);
+  const f32 amax = amax_of(block);
+  if (of_tensor == 0.0f && amax == 0.0f && are_finite<IN>(block.words)) {
+    return {(signs_of(block, 0) | u64{signs_of(block, 1)} << 32) >> lane * (64 / Lanes), {0}};
+  }
   const Nvfp4Global global = nvfp4_global_of_any(of_tensor);
   const ScaleAndFactor by(nvfp4_block_scale(amax, global), global);
   u64 codes = 0;
 DIECAST_NO_UNROLL
-  for (int i = 0; i < kShare; ++i) codes = codes >> 4 | u64{seldom_code(__fmul_rn(to_f32(block[lane * kShare + i]), by.factor))} << 60;
+  for (int i = 0; i < kShare; ++i) codes = codes >> 4 | u64{seldom_code(__fmul_rn(to_f32(first[lane * kShare + i]), by.factor))} << 60;
   return {codes >> (64 - 64 / Lanes), by.scale};
 }
 
@@ -196,9 +199,9 @@ DIECAST_DEVICE u64 short_codes(const ShareOfBlock<IN, Lanes, true>& share, const
 }
 #endif
 
-// `lane`'s share of the block that begins at `block`; of one that is not `fine`, or has an amax of NaN, an element may be NaN.
+// `lane`'s share of the block that begins at `block`; where that is not `finite`, or has an amax of NaN, an element may be NaN.
 template <class IN, int Lanes>
-DIECAST_DEVICE QuantizedShare<Lanes> quantize_share(const IN* block, u32 lane, const ShareOfBlock<IN, Lanes>& share, f32 amax, bool fine, const UnderAmax& under) {
+DIECAST_DEVICE QuantizedShare<Lanes> quantize_share(const IN* block, u32 lane, const ShareOfBlock<IN, Lanes>& share, f32 amax, bool finite, const UnderAmax& under) {
 #if !DIECAST_HOST
   if constexpr (kHasShortWay<IN, Lanes>) {
     QuantizedShare<Lanes> out;
@@ -216,7 +219,7 @@ DIECAST_DEVICE QuantizedShare<Lanes> quantize_share(const IN* block, u32 lane, c
       out = {codes[0] | u64{codes[1]} << 32, by.scale};
       largest = __fmul_rn(amax, by.factor), limit = 7.0f;
     }
-    if (!(fine && nvfp4_is_ordinary(under.of_tensor) && largest < limit)) return quantize_seldom<Lanes>(block, lane, under.of_tensor);
+    if (!(finite && nvfp4_is_ordinary(under.of_tensor) && largest < limit)) return quantize_seldom<Lanes>(block, lane, under.of_tensor);
     return out;
   }
 #endif
