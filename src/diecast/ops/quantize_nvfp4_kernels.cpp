@@ -88,7 +88,7 @@ std::optional<KernelWanted> small_rows(const Request& r, const DeviceProperties&
 
 // The kernels for few rows. While rows are few they are spread over more multiprocessors; later as
 // many of them as there are should be on the GPU at once. The next launch begins when that was
-// fastest (an H200, every configuration at 14 numbers of rows and 8 lengths, NOTES.md).
+// fastest (H200s, every configuration at 14 numbers of rows and 8 lengths, NOTES.md).
 void add_small_rows(const Request& request, const DeviceProperties& device,
                     QuantizeNvfp4Kernels& out) {
   using enum Next;
@@ -102,12 +102,13 @@ void add_small_rows(const Request& request, const DeviceProperties& device,
   const auto blocks = [&](std::int64_t count) { return device.sm_count * count * 16; };
   const bool tiled = request.layout != ScaleLayout::linear;
   if (cols <= 2048 && tiled) {
-    add(2, 256, amax, blocks(310)), add(1, 128, elements, blocks(2048));
+    add(2, 256, elements, blocks(80)), add(2, 256, amax, blocks(310));
+    add(1, 128, elements, blocks(2048));
   } else if (cols <= 2048) {
-    add(2, 256, amax, blocks(150));
+    add(2, 256, elements, blocks(80)), add(2, 256, amax, blocks(150));
     add(1, 128, amax, blocks(620)), add(1, 128, elements, blocks(2048));
   } else if (cols <= 4096 && tiled) {
-    add(2, 128, amax, rows(9)), add(2, 128, elements, rows(36));
+    add(2, 128, elements, rows(36));
     add(1, 256, codes, rows(170)), add(1, 256, amax, rows(1600));
   } else if (cols <= 4096) {
     add(1, 256, amax, rows(120)), add(1, 256, codes, rows(340)), add(1, 256, amax, rows(1600));
