@@ -20,7 +20,7 @@ arg      scales out  e4m3  [LAYOUT == LAYOUT_linear ? rows : 1, LAYOUT == LAYOUT
 arg      rows
 arg      cols
 launch   grid(1, ceil_div(rows * (cols / 16) * LANES + (LAYOUT == LAYOUT_linear || rows % (LAYOUT == LAYOUT_s128x4 ? 128 : 8) == 0 ? 0 : (LAYOUT == LAYOUT_s128x4 ? 32 : 2) * ceil_div(cols, 64)), THREADS)) block(THREADS)
-launch   dependent(late) resident(LANES == 1 ? 2048 / THREADS : 0)
+launch   dependent(late) resident(LANES == 1 && (cc == 80 || cc == 90) ? 2048 / THREADS : 0)
 target   host, sm_80+
 exchange none                                            // on the host a thread loads all of its block
 require  LAYOUT == LAYOUT_linear || COLS > 0             // where a block's scale lies is found without a division

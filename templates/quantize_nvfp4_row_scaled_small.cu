@@ -24,7 +24,7 @@ require  NEXT == NEXT_elements || cc >= 90               // before 9.0 the next 
 require  THREADS * CLUSTER >= COLS / 16 * LANES          // a row has threads enough: fewer LANES, or more THREADS or CLUSTER
 require  CLUSTER == 1 || THREADS * CLUSTER < 2 * (COLS / 16 * LANES)  // no block of threads is idle: a smaller CLUSTER
 launch   grid((rows + (LAYOUT == LAYOUT_linear || rows % (LAYOUT == LAYOUT_s128x4 ? 128 : 8) == 0 ? 0 : ceil_div((LAYOUT == LAYOUT_s128x4 ? 32 : 2) * ceil_div(cols, 64), THREADS * CLUSTER))) * CLUSTER) block(THREADS) cluster(CLUSTER)
-launch   dependent(late) resident(LANES == 1 ? 2048 / THREADS : 0)
+launch   dependent(late) resident(LANES == 1 && (cc == 80 || cc == 90) ? 2048 / THREADS : 0)
 target   host, sm_80+
 exchange block                                           // a row's amax is reduced by all its threads
 sample   COLS {80, 2112}  rows {0, 1, 7, 33, 130}
