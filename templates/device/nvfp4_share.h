@@ -23,7 +23,7 @@ DIECAST_DEVICE void now(T*& pointer) {
 #endif
 }
 
-// Whether no element is NaN or infinite, by a sum of zeros. Only asked where there is a short way.
+// Whether no element is NaN or infinite, by a sum of zeros. It says something where there is a short way alone.
 template <class Element, int Words>
 DIECAST_DEVICE bool are_finite(const u32 (&words)[Words]) {
   u32 sum = 0;

@@ -88,7 +88,7 @@ std::optional<KernelWanted> small_rows(const Request& r, const DeviceProperties&
 
 // The kernels for few rows. While rows are few they are spread over more multiprocessors; later as
 // many of them as there are should be on the GPU at once. The next launch begins when that was
-// fastest (H200s, every configuration at 14 numbers of rows and 8 lengths, NOTES.md).
+// fastest or nearly so (H200s, every configuration at 14 numbers of rows and 8 lengths, NOTES.md).
 void add_small_rows(const Request& request, const DeviceProperties& device,
                     QuantizeNvfp4Kernels& out) {
   using enum Next;
