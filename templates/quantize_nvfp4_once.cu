@@ -63,7 +63,7 @@ DIECAST_KERNEL {
   }
   constexpr bool kNan = kHasShortWay<IN, LANES>;
   const UnderAmax under(of_tensor);
-  f32 of_block = Share::template amax<kNan>(share.template largest<kNan>());
+  f32 of_block = Share::amax(share.template largest<kNan>());
   if constexpr (LANES > 1) next_may_begin(of_block);
   auto out = quantize_share<IN, LANES>(from - (Share::kWhole ? 0 : lane * (16 / LANES)), lane, share, of_block, true, under);
   if constexpr (LANES == 1) next_may_begin(out.codes);

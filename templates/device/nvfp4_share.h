@@ -75,15 +75,7 @@ DIECAST_UNROLL
     return fabsf(to_f32(from_bits<Element>(found)));
   }
   // The block's, of its neighbours' `largest`: all ask together.
-  template <bool Nan = false>
-  DIECAST_DEVICE static f32 amax(f32 largest) {
-DIECAST_UNROLL
-    for (int distance = 1; distance < Lanes; distance *= 2) {
-      const f32 other = __shfl_xor_sync(0xFFFFFFFFu, largest, distance);
-      largest = Nan ? max_or_nan(largest, other) : fmaxf(largest, other);
-    }
-    return largest;
-  }
+  DIECAST_DEVICE static f32 amax(f32 largest) { return lanes_reduce_max<Lanes>(largest); }
 
   DIECAST_DEVICE bool is_finite() const { return are_finite<Element>(words); }
   // Codes of its elements times `factor`.
@@ -106,7 +98,6 @@ struct ShareOfBlock<IN, Lanes, true> {
   DIECAST_DEVICE explicit ShareOfBlock(const LoadedBlock16<IN>& loaded) : block(loaded), lane(0) {}
   template <bool Nan = false>
   DIECAST_DEVICE f32 largest() const { return Nan ? amax_with_nan(block) : amax_of(block); }
-  template <bool Nan = false>
   DIECAST_DEVICE static f32 amax(f32 largest) { return largest; }
   DIECAST_DEVICE bool is_finite() const { return are_finite<Element>(block.words); }
   DIECAST_DEVICE u64 codes(f32 factor) const {
@@ -149,11 +140,12 @@ struct UnderAmax {
   }
 };
 
-// A block's scale and factor under the tensor's amax, whatever it is; `amax` is the block's.
-DIECAST_DEVICE_CALL ScaleAndFactor scale_under_any(f32 amax, f32 of_tensor) {
+// A block's scale and factor under the tensor's amax, whatever it is; `amax` is the block's. And the same in a call.
+DIECAST_DEVICE ScaleAndFactor recipe_scale(f32 amax, f32 of_tensor) {
   const Nvfp4Global global = nvfp4_global_of_any(of_tensor);
   return {nvfp4_block_scale(amax, global), global};
 }
+DIECAST_DEVICE_CALL ScaleAndFactor scale_under_any(f32 amax, f32 of_tensor) { return recipe_scale(amax, of_tensor); }
 
 // The same without a call for one that is ordinary, under which nothing on the way needs care.
 DIECAST_DEVICE ScaleAndFactor scale_under(f32 amax, const UnderAmax& under) {
@@ -179,8 +171,7 @@ DIECAST_DEVICE_CALL QuantizedShare<Lanes> quantize_seldom(const IN* first, u32 l
   if (of_tensor == 0.0f && amax == 0.0f && are_finite<IN>(block.words)) {
     return {(signs_of(block, 0) | u64{signs_of(block, 1)} << 32) >> lane * (64 / Lanes), {0}};
   }
-  const Nvfp4Global global = nvfp4_global_of_any(of_tensor);
-  const ScaleAndFactor by(nvfp4_block_scale(amax, global), global);
+  const ScaleAndFactor by = recipe_scale(amax, of_tensor);
   u64 codes = 0;
 DIECAST_NO_UNROLL
   for (int i = 0; i < kShare; ++i) codes = codes >> 4 | u64{seldom_code(__fmul_rn(to_f32(first[lane * kShare + i]), by.factor))} << 60;
