@@ -131,7 +131,7 @@ DIECAST_KERNEL {
   const u32 thread = blockIdx.x * THREADS + threadIdx.x, threads = gridDim.x * THREADS;
   const i64 row_blocks = ceil_div(cols, BLOCK);
   // `index`: of the block, as codes lie.
-  const auto quantize = [&](auto block, i64 index, const auto& global) {
+  const auto quantize = [&](auto block, i64 index, const auto& global) DIECAST_INLINED {
     if constexpr (RHT) block = hadamard16(block, SIGN_MASK);
     Nvfp4Block out = BLOCK_AMAX ? Recipe::quantize(block, block_amax[index], global)
                                 : Recipe::quantize_amid<RHT || STOCHASTIC>(block, FOUR_OVER_SIX ? 0.0f : Recipe::amax(block), global);
@@ -144,7 +144,7 @@ DIECAST_KERNEL {
   } else {
     const auto of_tensor = Recipe::global(of_all);
     // Zero in the padding of tiles.
-    const auto scale_of = [&](i64 row, i64 piece, i64 index) {
+    const auto scale_of = [&](i64 row, i64 piece, i64 index) DIECAST_INLINED {
       if (LAYOUT != LAYOUT_linear && (row >= rows || piece >= row_blocks)) return e4m3{0};
       const i64 first = piece * BLOCK;
       const IN* from = x + row * x_stride + first;

@@ -23,6 +23,13 @@
 #define DIECAST_DEVICE_CALL static
 #endif
 
+// Behind a lambda's parameters: code of a loop, on the host too, whose compiler would rather call it.
+#if defined(__CUDACC__)
+#define DIECAST_INLINED
+#else
+#define DIECAST_INLINED __attribute__((always_inline))
+#endif
+
 namespace diecast {
 
 using f32 = float;
