@@ -141,7 +141,7 @@ class FakeCuda {
   }
   void reset_primary(int gpu) const { call<int(int)>("cuDevicePrimaryCtxReset_v2", gpu); }
   void begin_capture(Stream stream) const {
-    call<int(void*, int)>("cuStreamBeginCapture_v2", stream.handle, 0);
+    call<int(void*, int)>("cuStreamBeginCapture", stream.handle, 0);
   }
   // Whether the capture was still valid.
   bool end_capture(Stream stream) const {

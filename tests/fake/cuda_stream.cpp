@@ -101,13 +101,15 @@ int cuStreamIsCapturing(StreamHandle* stream, int* status) {
   return success;
 }
 
-int cuStreamBeginCapture_v2(StreamHandle* stream, int) {
+int cuStreamBeginCapture(StreamHandle* stream, int) {
+  if (const int code = enter("cuStreamBeginCapture", false)) return code;
   if (!is_stream(stream) || object(stream)->capturing) return invalid_value;
   object(stream)->capturing = object(stream)->valid = true;
   return success;
 }
 
-int cuStreamEndCapture(StreamHandle* stream, void** graph) {
+int cuStreamEndCapture(StreamHandle* stream, GraphHandle** graph) {
+  if (const int code = enter("cuStreamEndCapture", false)) return code;
   if (!is_stream(stream) || !object(stream)->capturing) return invalid_value;
   const bool valid = object(stream)->valid;
   object(stream)->capturing = false;
@@ -116,22 +118,21 @@ int cuStreamEndCapture(StreamHandle* stream, void** graph) {
   return valid ? success : 901;
 }
 
-// Functions that no table of the library has: a graph is nothing, and a launch of it does nothing.
-// What was captured stands in the script.
-int cuGraphInstantiateWithFlags(void** exec, void*, unsigned long long) {
+// A graph is nothing, and a launch of it does nothing. What was captured stands in the script.
+int cuGraphInstantiateWithFlags(GraphExecHandle** exec, GraphHandle*, unsigned long long) {
   *exec = nullptr;
   return enter("cuGraphInstantiateWithFlags");
 }
 
-int cuGraphLaunch(void*, StreamHandle* handle) {
+int cuGraphLaunch(GraphExecHandle*, StreamHandle* handle) {
   if (const int code = enter("cuGraphLaunch")) return code;
   FakeStream* stream = nullptr;
   return find_stream(handle, &stream);
 }
 
-int cuGraphExecDestroy(void*) { return enter("cuGraphExecDestroy", false); }
+int cuGraphExecDestroy(GraphExecHandle*) { return enter("cuGraphExecDestroy", false); }
 
-int cuGraphDestroy(void*) { return enter("cuGraphDestroy", false); }
+int cuGraphDestroy(GraphHandle*) { return enter("cuGraphDestroy", false); }
 
 int cuStreamQuery(StreamHandle* handle) {
   if (const int code = enter("cuStreamQuery")) return code;

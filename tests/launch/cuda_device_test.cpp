@@ -193,6 +193,52 @@ TEST_F(CudaDeviceTest, SpoiledCaptureIsPassedOn) {
   EXPECT_EQ(cuda_->violations, Violations{"cuMemAlloc while capturing"});
 }
 
+TEST_F(CudaDeviceTest, CapturedCallsAreOneGraph) {
+  const auto opened = device();
+  const Stream stream = opened->create_stream().value();
+  void* const memory = opened->allocate(16).value();
+  {
+    const auto calls = opened->capture(stream, [&] { return opened->fill(memory, 1, 16, stream); });
+    ASSERT_TRUE(calls) << calls.error().message();
+    EXPECT_FALSE(opened->is_capturing(stream).value());
+    EXPECT_EQ(cuda_->count("cuGraphDestroy"), 1);
+    EXPECT_TRUE((*calls)->repeat());
+    EXPECT_TRUE((*calls)->repeat());
+    EXPECT_EQ(cuda_->count("cuMemsetD8Async"), 1);
+    EXPECT_EQ(cuda_->count("cuGraphLaunch"), 2);
+    cuda_->fail["cuGraphLaunch"][3] = 700;
+    EXPECT_TRUE((*calls)->repeat().error().what.starts_with("launching a graph: cuGraphLaunch"));
+  }
+  EXPECT_EQ(cuda_->count("cuGraphExecDestroy"), 1);
+  EXPECT_EQ(cuda_->violations, Violations());
+}
+
+// Whatever goes wrong the capture is over.
+TEST_F(CudaDeviceTest, ACaptureThatFailsEnds) {
+  const auto opened = device();
+  const Stream stream = opened->create_stream().value();
+  const auto failure = [&](const std::function<Result<void>()>& calls) {
+    const auto captured = opened->capture(stream, calls);
+    EXPECT_FALSE(captured);
+    EXPECT_FALSE(opened->is_capturing(stream).value());
+    return captured ? std::string() : captured.error().what;
+  };
+  EXPECT_EQ(failure([&]() -> Result<void> {
+              return Error{ErrorCode::invalid_argument, "no", ""};
+            }),
+            "no");
+  EXPECT_TRUE(failure([&]() -> Result<void> {  // spoils it and hides that
+                (void)opened->allocate(16).ok();
+                return {};
+              })
+                  .starts_with("ending a capture: cuStreamEndCapture"));
+  cuda_->fail["cuGraphInstantiateWithFlags"][1] = 2;
+  EXPECT_TRUE(failure([]() -> Result<void> { return {}; }).starts_with("making a graph ready"));
+  EXPECT_TRUE(opened->capture({}, []() -> Result<void> { return {}; })
+                  .error()
+                  .what.starts_with("beginning a capture"));
+}
+
 TEST_F(CudaDeviceTest, DestructionCallsNothing) {
   auto opened = device();
   ASSERT_TRUE(opened->allocate(16));

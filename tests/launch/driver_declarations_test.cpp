@@ -38,6 +38,14 @@ struct Ours<std::remove_pointer_t<CUfunction>> {
   using type = cuda::FunctionHandle;
 };
 template <>
+struct Ours<std::remove_pointer_t<CUgraph>> {
+  using type = cuda::GraphHandle;
+};
+template <>
+struct Ours<std::remove_pointer_t<CUgraphExec>> {
+  using type = cuda::GraphExecHandle;
+};
+template <>
 struct Ours<CUlaunchConfig> {
   using type = cuda::LaunchConfig;
 };
@@ -84,6 +92,9 @@ TEST(DriverDeclarations, ConstantsAreNvidias) {
   EXPECT_EQ(cuda::stream_non_blocking, static_cast<unsigned>(CU_STREAM_NON_BLOCKING));
   EXPECT_EQ(cuda::capture_status_none, CU_STREAM_CAPTURE_STATUS_NONE);
   EXPECT_EQ(cuda::capture_status_active, CU_STREAM_CAPTURE_STATUS_ACTIVE);
+  EXPECT_EQ(cuda::capture_global, CU_STREAM_CAPTURE_MODE_GLOBAL);
+  EXPECT_EQ(cuda::capture_thread_local, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+  EXPECT_EQ(cuda::capture_relaxed, CU_STREAM_CAPTURE_MODE_RELAXED);
   EXPECT_EQ(cuda::function_loaded, CU_FUNCTION_LOADING_STATE_LOADED);
   EXPECT_EQ(cuda::legacy_stream, static_cast<std::uint64_t>(CU_GET_PROC_ADDRESS_LEGACY_STREAM));
   EXPECT_EQ(cuda::attribute_cooperative, CU_LAUNCH_ATTRIBUTE_COOPERATIVE);

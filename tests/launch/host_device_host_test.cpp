@@ -115,6 +115,20 @@ TEST(HostDevice, StreamsAreNullAndEventsMeasure) {
   device->destroy_event(end).value();
 }
 
+TEST(HostDevice, CapturedCallsAreMadeAgain) {
+  const auto device = *open_host_device({.threads = 1});
+  int made = 0;
+  const auto calls = device->capture({}, [&]() -> Result<void> {
+    if (++made < 3) return {};
+    return Error{ErrorCode::invalid_argument, "enough", "stop"};
+  });
+  ASSERT_TRUE(calls.ok());
+  EXPECT_EQ(made, 0);
+  EXPECT_TRUE((*calls)->repeat().ok());
+  EXPECT_TRUE((*calls)->repeat().ok());
+  EXPECT_EQ((*calls)->repeat().error().what, "enough");
+}
+
 TEST(HostDevice, LoadRefusesWhatItCannotRun) {
   const auto device = *open_host_device({.threads = 1, .host_level = 1});
   Artifact cubin;

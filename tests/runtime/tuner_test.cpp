@@ -190,6 +190,38 @@ TEST_F(TunerTest, TimesEveryConfigurationAndTellsEach) {
   EXPECT_EQ(held[0].tunes, "THREADS=128 waves=1");
 }
 
+// Where the defaults break a requirement, what breaks none is held against the first such.
+TEST_F(TunerTest, ATemplateWhoseDefaultsDoNotFitIsTunedToo) {
+  std::string text = testing::kTunedText;
+  const std::string_view bf16_alone = "require THREADS < 256 || IN != bf16";
+  text.replace(text.find(bf16_alone), bf16_alone.size(), "require THREADS >= COLS");
+  testing::write_text(folder_ / "wide.cu", text);
+  machine_.cuda->parameters["wide"] = {8, 8, 8};  // cols is compiled in
+  const auto engine = runtime();
+  ASSERT_TRUE(engine->add(folder_ / "wide.cu"));
+  TuneRequest request;
+  request.name = "wide";
+  request.bindings = bf16().set("COLS", 128).set("waves", 4);
+  request.sizes = {{{"rows", 8}}};
+  request.samples = 3;
+  std::vector<std::string> order;
+  request.on_record = [&](const TuningRecord& one) -> Result<void> {
+    order.push_back(one.tunes);
+    return {};
+  };
+  const auto records = engine->tune(request, device_);
+  ASSERT_TRUE(records) << records.error().message();
+  EXPECT_EQ(order, (std::vector<std::string>{"THREADS=128 waves=4", "THREADS=256 waves=4"}));
+  engine->add_tuning(*records);
+  const auto points = engine->tuned_points("wide", bf16().set("COLS", 128), *device_);
+  ASSERT_TRUE(points) << points.error().message();
+  ASSERT_EQ(points->size(), 1u);
+  EXPECT_EQ(points->front().sizes, request.sizes.front());
+  EXPECT_TRUE(engine->tuned_points("wide", bf16().set("COLS", 64), *device_).value().empty());
+  request.bindings.set("COLS", 512);  // none does
+  EXPECT_EQ(engine->tune(request, device_).error().code, ErrorCode::constraint_violated);
+}
+
 TEST_F(TunerTest, TakesOneSampleOrMore) {
   TuneRequest request = eight_rows();
   request.samples = 0;

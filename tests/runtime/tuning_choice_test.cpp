@@ -54,6 +54,29 @@ TEST(TunedChoice, IsOneCompiledConfigurationAndALaunchForEachSize) {
 }
 
 // What was timed at one size alone may be quick there and slow elsewhere.
+// For who holds a kernel for each size.
+TEST(TunedChoice, PointsAreTheFastestOfEachSize) {
+  const auto tmpl = Template::parse("k", testing::kTunedText).value();
+  const std::vector<TuningRecord> records = {
+      record("THREADS=128 waves=1", 10, 1),    record("THREADS=64 waves=4", 20, 1),
+      record("THREADS=128 waves=1", 90, 8192), record("THREADS=64 waves=16", 60, 8192),
+      record("THREADS=64 waves=1", 1000, 64),  record("THREADS=128 waves=16", 1005, 64),
+      record("THREADS=64 waves=4", 1009, 64)};  // the default, within 1 %
+  const auto text = [&](const Bindings& given) {
+    std::string out;
+    for (const TunedPoint& point : tuned_points(*tmpl, records, given))
+      out += run_sizes_text(point.sizes) + ": " + tunes_text(*tmpl, point.tunes) + " " +
+             std::to_string(point.ns) + "; ";
+    return out;
+  };
+  EXPECT_EQ(text({}),
+            "rows=1 cols=4096: THREADS=128 waves=1 10; rows=64 cols=4096: THREADS=64 waves=4 1009; "
+            "rows=8192 cols=4096: THREADS=64 waves=16 60; ");
+  EXPECT_EQ(text(Bindings().set("THREADS", 128)),
+            "rows=1 cols=4096: THREADS=128 waves=1 10; rows=64 cols=4096: THREADS=128 waves=16 "
+            "1005; rows=8192 cols=4096: THREADS=128 waves=1 90; ");
+}
+
 TEST(TunedChoice, LeavesOutWhatWasNotTimedEverywhere) {
   EXPECT_EQ(choice({record("THREADS=64 waves=4", 100, 1), record("THREADS=64 waves=4", 100, 64),
                     record("THREADS=128 waves=4", 10, 1)}),

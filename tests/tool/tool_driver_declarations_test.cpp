@@ -23,9 +23,6 @@ TEST(ToolDriverDeclarations, AreNvidias) {
   DIECAST_TOOL_CUDA_FUNCTIONS(DIECAST_SAME)
 #undef DIECAST_SAME
   EXPECT_EQ(cuda::not_ready, CUDA_ERROR_NOT_READY);
-  EXPECT_EQ(cuda::capture_global, CU_STREAM_CAPTURE_MODE_GLOBAL);
-  EXPECT_EQ(cuda::capture_thread_local, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
-  EXPECT_EQ(cuda::capture_relaxed, CU_STREAM_CAPTURE_MODE_RELAXED);
 }
 
 }  // namespace

@@ -95,6 +95,28 @@ TEST(ToolTuneCuda, TakesListsOfATune) {
       << held.output;
 }
 
+// A row of 4096 has 256 blocks of 16: 128 threads, the default, are too few for it.
+TEST(ToolTuneCuda, MeasuresWhatFitsWhereTheDefaultDoesNot) {
+  ToolRun diecast;
+  diecast.set("DIECAST_LIBCUDA", DIECAST_FAKE_DIR "/libfake_cuda.so");
+  diecast.set("DIECAST_FAKE_CUDA_CC", "90");
+  const auto tune = [&](const std::string& spelling) {
+    return diecast({"tune", spelling, "--size", "rows=8", "--samples", "3", "--in-process"});
+  };
+  const std::string few = "quantize_nvfp4_row_scaled_small IN=bf16 NEXT=codes ";
+  const auto all = tune(few + "COLS=4096 LANES=1");
+  ASSERT_EQ(all.exit_code, 0) << all.errors;
+  for (const char* const tunes :
+       {"THREADS=256 CLUSTER=1", "THREADS=512 CLUSTER=1", "THREADS=128 CLUSTER=2"}) {
+    EXPECT_NE(all.output.find(cat("LANES=1 ", tunes, " NEXT=codes")), std::string::npos) << tunes;
+  }
+  EXPECT_EQ(all.output.find("THREADS=128 CLUSTER=1"), std::string::npos) << all.output;
+  EXPECT_EQ(all.output.find("chosen for "), all.output.rfind("chosen for ")) << all.output;
+  const auto none = tune(few + "COLS=65536 CLUSTER=1");
+  EXPECT_NE(none.exit_code, 0);
+  EXPECT_NE(none.errors.find("a row has threads enough"), std::string::npos) << none.errors;
+}
+
 TEST(ToolTuneCuda, RefusesSizesThatTheSpellingFixes) {
   ToolRun diecast;
   diecast.set("DIECAST_LIBCUDA", DIECAST_FAKE_DIR "/libfake_cuda.so");

@@ -2,6 +2,7 @@
 #include <diecast/base/text.h>
 #include <diecast/launch/cuda/code.h>
 #include <diecast/launch/cuda/context.h>
+#include <diecast/launch/cuda/graph.h>
 #include <diecast/launch/cuda/properties.h>
 #include <diecast/launch/cuda_device.h>
 
@@ -42,6 +43,8 @@ class CudaDevice final : public Device {
   Result<void> destroy_stream(Stream stream) override;
   Result<void> synchronize(Stream stream) override;
   Result<bool> is_capturing(Stream stream) override;
+  Result<std::unique_ptr<RepeatedCalls>> capture(Stream stream,
+                                                 std::function<Result<void>()> calls) override;
 
   Result<Event> create_event() override;
   Result<void> destroy_event(Event event) override;
@@ -174,6 +177,13 @@ Result<bool> CudaDevice::is_capturing(Stream stream) {
     return cuda::success;
   }));
   return status != cuda::capture_status_none;
+}
+
+Result<std::unique_ptr<RepeatedCalls>> CudaDevice::capture(Stream stream,
+                                                           std::function<Result<void>()> calls) {
+  CurrentContext scope(*driver_);
+  DIECAST_CHECK(contexts_.enter(scope));
+  return capture_graph(driver_, stream, calls);
 }
 
 Result<Event> CudaDevice::create_event() {

@@ -108,6 +108,13 @@ class ResidentList {
   std::atomic<const Entry*> first_ = nullptr;
 };
 
+// Calls on a stream that are done again and again as they were the first time.
+class RepeatedCalls {
+ public:
+  virtual ~RepeatedCalls() = default;
+  virtual Result<void> repeat() = 0;  // once more, in the stream's order
+};
+
 class Device {
  public:
   virtual ~Device() = default;
@@ -136,6 +143,11 @@ class Device {
   virtual Result<void> destroy_stream(Stream stream) = 0;
   virtual Result<void> synchronize(Stream stream) = 0;
   virtual Result<bool> is_capturing(Stream stream) = 0;
+  // What `calls` brings to the stream (not a default one), which they ask for nothing else, as one
+  // CUDA graph; nothing of it is done before it is repeated. Where a device has no graphs, the
+  // host, repeating calls again. Errors: those of `calls`, and of the capture.
+  virtual Result<std::unique_ptr<RepeatedCalls>> capture(Stream stream,
+                                                         std::function<Result<void>()> calls);
 
   virtual Result<Event> create_event() = 0;
   virtual Result<void> destroy_event(Event event) = 0;

@@ -24,6 +24,8 @@ struct EventHandle;
 struct LibraryHandle;
 struct KernelHandle;
 struct FunctionHandle;
+struct GraphHandle;
+struct GraphExecHandle;
 
 // CUresults that this code decides by; every other one is passed on with its name.
 inline constexpr Result success = 0, invalid_value = 1, out_of_memory = 2, stub_library = 34,
@@ -36,9 +38,11 @@ inline constexpr int max_threads_per_block = 1, multiprocessor_count = 16,
                      max_shared_memory_per_block_optin = 97;
 // CUfunction_attribute
 inline constexpr int max_dynamic_shared_size_bytes = 8, non_portable_cluster_size_allowed = 14;
-// CUstream_flags, CUstreamCaptureStatus, CUfunctionLoadingState, CUdriverProcAddress_flags
+// CUstream_flags, CUstreamCaptureStatus, CUstreamCaptureMode (whose unsafe calls are refused while
+// a stream captures), CUfunctionLoadingState, CUdriverProcAddress_flags
 inline constexpr unsigned stream_non_blocking = 1;
 inline constexpr int capture_status_none = 0, capture_status_active = 1;
+inline constexpr int capture_global = 0, capture_thread_local = 1, capture_relaxed = 2;
 inline constexpr int function_loaded = 1;
 inline constexpr std::uint64_t legacy_stream = 1, last_default_stream = 2;
 // CUlaunchAttributeID
@@ -102,6 +106,13 @@ struct LaunchConfig {  // CUlaunchConfig
   X(cuStreamSynchronize, 2000, true, (StreamHandle* stream))                                      \
   X(cuStreamGetCtx, 9020, true, (StreamHandle* stream, ContextHandle** context))                  \
   X(cuStreamIsCapturing, 10000, true, (StreamHandle* stream, int* status))                        \
+  X(cuStreamBeginCapture, 10010, true, (StreamHandle* stream, int mode))                          \
+  X(cuStreamEndCapture, 10000, true, (StreamHandle* stream, GraphHandle** graph))                 \
+  X(cuGraphInstantiateWithFlags, 11040, true,                                                     \
+    (GraphExecHandle** exec, GraphHandle* graph, unsigned long long flags))                       \
+  X(cuGraphLaunch, 10000, true, (GraphExecHandle* exec, StreamHandle* stream))                    \
+  X(cuGraphExecDestroy, 10000, true, (GraphExecHandle* exec))                                     \
+  X(cuGraphDestroy, 10000, true, (GraphHandle* graph))                                            \
   X(cuEventCreate, 2000, true, (EventHandle** event, unsigned flags))                             \
   X(cuEventDestroy, 4000, true, (EventHandle* event))                                             \
   X(cuEventRecord, 2000, true, (EventHandle* event, StreamHandle* stream))                        \

@@ -3,6 +3,7 @@
 #include <diecast/base/text.h>
 #include <diecast/ops/quantize_nvfp4.h>
 #include <diecast/ops/quantize_nvfp4_kernels.h>
+#include <diecast/ops/quantize_nvfp4_tuned.h>
 
 namespace diecast {
 
@@ -113,8 +114,9 @@ Result<PreparedQuantizeNvfp4> PreparedQuantizeNvfp4::prepare(Runtime& runtime,
   if (request.scales_apart) prepared.plain_ = {};
   prepared.finds_rows_ = request.row_scaled && !given(request);
   const bool finds_amax = !request.row_scaled && !given(request);
-  const auto wanted =
+  auto wanted =
       quantize_nvfp4_kernels(request, prepared.finds_rows_, finds_amax, device->properties());
+  DIECAST_CHECK(choose_by_records(runtime, *device, wanted));
   DIECAST_TRY(const auto kernels, preload_all_for(runtime, device, wanted.all));
   DIECAST_CHECK(takes(*kernels.front(), request.in, prepared.finds_rows_));
   prepared.quantize_ = kernels.front();

@@ -83,6 +83,7 @@ struct Resolved {
 };
 
 struct TuneRequest;   // tuner.h
+struct TunedPoint;    // tuner.h
 struct TuningRecord;  // tuning/record.h
 
 class Runtime {
@@ -149,6 +150,10 @@ class Runtime {
   // What specialize_for would choose on each device that there are records of, where the bindings
   // `given` leave tunes out: what warming builds besides the default, without that device.
   std::vector<Specialization> tuned_variants(const Specialization& plain, const Bindings& given);
+  // What records of this device say is fastest at each size that was measured, where the bindings
+  // leave tunes out; empty where there are none. Errors: those of specialize_for().
+  Result<std::vector<TunedPoint>> tuned_points(std::string_view name, const Bindings& bindings,
+                                               Device& device);
   // Of the kernels preloaded here and their launch tunes, in whatever order: ranks that compare it
   // know that they run the same.
   std::string selection_digest() const;
@@ -173,6 +178,11 @@ class Runtime {
                             std::shared_ptr<const void> prepared);
 
  private:
+  // As specialize_for(), with tunes that the bindings leave out as standard_configuration() has
+  // them.
+  Result<Specialization> standard_for(std::string_view name, const Bindings& bindings,
+                                      Device& device);
+
   struct State;
   explicit Runtime(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;

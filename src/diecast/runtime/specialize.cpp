@@ -2,6 +2,7 @@
 #include <diecast/base/text.h>
 #include <diecast/runtime/runtime.h>
 #include <diecast/runtime/state.h>
+#include <diecast/runtime/tuning/standard.h>
 
 namespace diecast {
 
@@ -53,6 +54,19 @@ Result<Specialization> Runtime::specialize_for(std::string_view name, const Bind
   return Error{ErrorCode::target_not_supported,
                cat("template ", found->name(), " has no target for ", device.properties().name),
                cat("`diecast show ", found->name(), "` lists its targets")};
+}
+
+Result<Specialization> Runtime::standard_for(std::string_view name, const Bindings& bindings,
+                                             Device& device) {
+  DIECAST_TRY(const auto found, find_template(name));
+  Bindings all = bindings;
+  for (const Target& target : device.targets()) {
+    if (!found->supports(target)) continue;
+    DIECAST_TRY(const auto standard, standard_configuration(found, bindings, bindings, target));
+    all = standard.bindings();
+    break;
+  }
+  return specialize_for(name, all, device);
 }
 
 }  // namespace diecast

@@ -4,6 +4,7 @@
 #include <diecast/base/text.h>
 #include <diecast/runtime/state.h>
 #include <diecast/runtime/tuner.h>
+#include <diecast/runtime/tuning/standard.h>
 #include <diecast/runtime/tuning/trial.h>
 
 #include <algorithm>
@@ -12,19 +13,6 @@ namespace diecast {
 namespace {
 
 using Outcome = TuningRecord::Outcome;
-
-// The bindings with tunes as the request holds them, else at their defaults.
-Bindings with_default_tunes(const Template& tmpl, const Bindings& bindings, const Bindings& held) {
-  Bindings out;
-  for (const Parameter& parameter : tmpl.parameters()) {
-    const bool tune = parameter.kind == Parameter::Kind::tune;
-    const Value* value = (tune ? held : bindings).find(parameter.name);
-    if (value != nullptr) out.set(parameter.name, *value);
-    if (value == nullptr && tune && parameter.fallback)
-      out.set(parameter.name, *parameter.fallback);
-  }
-  return out;
-}
 
 Bindings launch_tunes(const Specialization& specialization) {
   Bindings out;
@@ -74,10 +62,17 @@ std::string which_differs(const Specialization& specialization, const std::vecto
   return {};
 }
 
-// The outcome of one configuration beside the default's `wanted`.
-Outcome measure(Runtime& runtime, const Specialization& specialization, const Trial& trial,
-                const std::vector<Digest>& wanted, const std::shared_ptr<Device>& device,
-                const TuneRequest& request, TuningRecord& out) {
+// What others are held against.
+struct Standard {
+  Trial trial;
+  std::vector<Digest> outputs;
+};
+
+// The outcome of one configuration beside the default one.
+Outcome measure(Runtime& runtime, const Specialization& specialization, const Standard& standard,
+                const std::shared_ptr<Device>& device, const TuneRequest& request,
+                TuningRecord& out) {
+  const Trial& trial = standard.trial;
   const auto kernel = runtime.preload(specialization, device);
   if (!kernel) return untimed(out, Outcome::failed, reason_of(kernel.error()));
   const Bindings of_launch = launch_tunes(specialization);
@@ -87,8 +82,9 @@ Outcome measure(Runtime& runtime, const Specialization& specialization, const Tr
   if (!shape) return untimed(out, Outcome::illegal, reason_of(shape.error()));
   const auto outputs = outputs_of(**kernel, trial, *tunes);
   if (!outputs) return untimed(out, Outcome::failed, reason_of(outputs.error()));
-  if (*outputs != wanted)
-    return untimed(out, Outcome::differs, which_differs(specialization, *outputs, wanted));
+  if (*outputs != standard.outputs)
+    return untimed(out, Outcome::differs,
+                   which_differs(specialization, *outputs, standard.outputs));
   if (request.check) {
     const auto checked = request.check({specialization, *device, trial.arguments()});
     if (!checked) return untimed(out, Outcome::differs, reason_of(checked.error()));
@@ -212,24 +208,36 @@ Result<void> check_launches(const Kernel& kernel, const Trial& trial, const RunS
                "give sizes of 1 or more"};
 }
 
+// Runs the default configuration.
+Result<Standard> run_standard(Runtime& runtime, const Specialization& plain, const RunSizes& sizes,
+                              const std::shared_ptr<Device>& device, const TuneRequest& request) {
+  DIECAST_TRY(Trial trial, Trial::make(plain, device, sizes, request.given));
+  DIECAST_TRY(const auto kernel, runtime.preload(plain, device));
+  DIECAST_CHECK(check_launches(*kernel, trial, sizes));
+  DIECAST_TRY(const LaunchTunes tunes, kernel->tunes(launch_tunes(plain)));
+  DIECAST_TRY(auto outputs, outputs_of(*kernel, trial, tunes));
+  return Standard{std::move(trial), std::move(outputs)};
+}
+
+TuningRecord measured(Runtime& runtime, const Specialization& specialization, const RunSizes& sizes,
+                      const Standard& standard, const std::shared_ptr<Device>& device,
+                      const TuneRequest& request) {
+  TuningRecord out = record_of(specialization, sizes, device->properties());
+  out.outcome = measure(runtime, specialization, standard, device, request, out);
+  return out;
+}
+
 }  // namespace
 
 Result<TuningRecord> tune_one(Runtime& runtime, const Specialization& specialization,
                               const RunSizes& sizes, const std::shared_ptr<Device>& device,
                               const TuneRequest& request) {
   DIECAST_CHECK(check_sizes(specialization, sizes));
-  const Template& tmpl = specialization.tmpl();
-  const Bindings defaults = with_default_tunes(tmpl, specialization.bindings(), request.bindings);
-  DIECAST_TRY(const Specialization plain, Specialization::make(specialization.shared_tmpl(),
-                                                               defaults, specialization.target()));
-  DIECAST_TRY(const Trial trial, Trial::make(plain, device, sizes, request.given));
-  DIECAST_TRY(const auto kernel, runtime.preload(plain, device));
-  DIECAST_CHECK(check_launches(*kernel, trial, sizes));
-  DIECAST_TRY(const LaunchTunes tunes, kernel->tunes(launch_tunes(plain)));
-  DIECAST_TRY(const auto wanted, outputs_of(*kernel, trial, tunes));
-  TuningRecord out = record_of(specialization, sizes, device->properties());
-  out.outcome = measure(runtime, specialization, trial, wanted, device, request, out);
-  return out;
+  DIECAST_TRY(const Specialization plain,
+              standard_configuration(specialization.shared_tmpl(), specialization.bindings(),
+                                     request.bindings, specialization.target()));
+  DIECAST_TRY(const Standard standard, run_standard(runtime, plain, sizes, device, request));
+  return measured(runtime, specialization, sizes, standard, device, request);
 }
 
 Result<std::vector<TuningRecord>> Runtime::tune(const TuneRequest& request,
@@ -237,8 +245,7 @@ Result<std::vector<TuningRecord>> Runtime::tune(const TuneRequest& request,
   DIECAST_CHECK(check_device(device));
   DIECAST_CHECK(check_samples(request.samples));
   DIECAST_TRY(const auto found, find_template(request.name));
-  const Bindings defaults = with_default_tunes(*found, request.bindings, request.bindings);
-  DIECAST_TRY(const Specialization plain, specialize_for(request.name, defaults, *device));
+  DIECAST_TRY(const Specialization plain, standard_for(request.name, request.bindings, *device));
   DIECAST_TRY(const auto candidates, configurations(plain, request.bindings));
   DIECAST_CHECK(check_given(*found, request.given));
   const bool isolated = !state_->options.isolated.program.empty() && !request.check &&
@@ -246,13 +253,20 @@ Result<std::vector<TuningRecord>> Runtime::tune(const TuneRequest& request,
   std::vector<TuningRecord> out(request.known.begin(), request.known.end());
   for (const RunSizes& sizes : request.sizes) {
     DIECAST_CHECK(check_sizes(plain, sizes));
+    std::optional<Standard> standard;
     for (const Specialization& one : candidates) {
       const std::string key = record_of(one, sizes, device->properties()).key();
       if (std::ranges::find(request.known, key, &TuningRecord::key) != request.known.end())
         continue;
-      DIECAST_TRY(out.emplace_back(), isolated ? measure_isolated(state_->options, one, sizes,
-                                                                  device->properties(), request)
-                                               : tune_one(*this, one, sizes, device, request));
+      if (isolated) {
+        DIECAST_TRY(out.emplace_back(),
+                    measure_isolated(state_->options, one, sizes, device->properties(), request));
+      } else {
+        if (!standard) {
+          DIECAST_TRY(standard, run_standard(*this, plain, sizes, device, request));
+        }
+        out.push_back(measured(*this, one, sizes, *standard, device, request));
+      }
       if (request.on_record) DIECAST_CHECK(request.on_record(out.back()));
     }
   }

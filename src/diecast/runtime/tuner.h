@@ -5,6 +5,7 @@
 #pragma once
 
 #include <diecast/runtime/runtime.h>
+#include <diecast/runtime/tuning/choice.h>
 #include <diecast/runtime/tuning/given.h>
 #include <diecast/runtime/tuning/record.h>
 

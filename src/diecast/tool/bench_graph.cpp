@@ -16,7 +16,7 @@ Result<void> GraphTimes::add(int calls, const std::function<Result<void>(int)>& 
     for (int i = 0; i < calls; ++i) DIECAST_CHECK(call(i));
     return {};
   };
-  DIECAST_TRY(auto graph, ReplayedGraph::capture(driver_, stream_, all));
+  DIECAST_TRY(auto graph, device_->capture(stream_, all));
   graphs_.push_back({std::move(graph), calls});
   return {};
 }
@@ -29,9 +29,9 @@ Result<std::vector<double>> GraphTimes::measure() const {
     for (std::size_t i = 0; i < graphs_.size(); ++i) {
       // Behind another of its kind: the GPU is busy while the host submits what is timed, and finds
       // in its caches what this leaves there.
-      DIECAST_CHECK(graphs_[i].graph.launch());
+      DIECAST_CHECK(graphs_[i].graph->repeat());
       DIECAST_CHECK(device_->record(from, stream_));
-      DIECAST_CHECK(graphs_[i].graph.launch());
+      DIECAST_CHECK(graphs_[i].graph->repeat());
       DIECAST_CHECK(device_->record(to, stream_));
       DIECAST_TRY(const double ms, device_->elapsed_ms(from, to));
       if (turn >= 0) us[i].push_back(ms * 1e3 / graphs_[i].calls);

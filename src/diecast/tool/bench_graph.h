@@ -3,7 +3,6 @@
 
 #include <diecast/base/error.h>
 #include <diecast/launch/device.h>
-#include <diecast/tool/tool_driver.h>
 
 #include <functional>
 #include <memory>
@@ -13,9 +12,8 @@ namespace diecast::tool {
 
 class GraphTimes {
  public:
-  // The driver outlives this.
-  GraphTimes(const ToolDriver& driver, std::shared_ptr<Device> device, Stream stream)
-      : driver_(driver), device_(std::move(device)), stream_(stream) {}
+  GraphTimes(std::shared_ptr<Device> device, Stream stream)
+      : device_(std::move(device)), stream_(stream) {}
 
   // Captures `calls` calls, each told which it is, on the stream.
   Result<void> add(int calls, const std::function<Result<void>(int)>& call);
@@ -25,10 +23,9 @@ class GraphTimes {
 
  private:
   struct Graph {
-    ReplayedGraph graph;
+    std::unique_ptr<RepeatedCalls> graph;
     int calls;
   };
-  const ToolDriver& driver_;
   std::shared_ptr<Device> device_;
   Stream stream_;
   std::vector<Graph> graphs_;

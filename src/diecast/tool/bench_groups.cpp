@@ -38,9 +38,8 @@ Result<std::vector<double>> times_of(const std::shared_ptr<Device>& device,
     }
     return us;
   }
-  DIECAST_TRY(const ToolDriver driver, ToolDriver::open(*device));
   DIECAST_TRY(const Stream stream, device->create_stream());
-  GraphTimes graphs(driver, device, stream);
+  GraphTimes graphs(device, stream);
   for (const Call& call : calls) {
     DIECAST_CHECK(call(stream));  // what a capture needs is loaded
     DIECAST_CHECK(graphs.add(kGraphCalls, [&](int) { return call(stream); }));

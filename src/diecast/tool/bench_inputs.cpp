@@ -97,9 +97,8 @@ std::vector<ShapedCall> shaped_calls(Runtime& runtime, const std::shared_ptr<Dev
        }}};
 }
 
-Result<void> add_odd_shape(Runtime& runtime, const ToolDriver& driver,
-                           const std::shared_ptr<Device>& device, BenchShape shape,
-                           Figures& figures) {
+Result<void> add_odd_shape(Runtime& runtime, const std::shared_ptr<Device>& device,
+                           BenchShape shape, Figures& figures) {
   const BenchShape even{next_multiple(shape.rows, kEvenRows), next_multiple(shape.cols, kEvenCols)};
   DIECAST_TRY(const Shaped odd, shaped(runtime, device, shape));
   DIECAST_TRY(const Shaped whole, shaped(runtime, device, even));
@@ -107,7 +106,7 @@ Result<void> add_odd_shape(Runtime& runtime, const ToolDriver& driver,
   const double bytes = static_cast<double>(even.rows) * static_cast<double>(even.cols) * 4;
   const int calls = static_cast<int>(std::clamp(2e9 / bytes, 4.0, 100.0));
   const auto all = shaped_calls(runtime, device);
-  GraphTimes times(driver, device, stream);
+  GraphTimes times(device, stream);
   for (const ShapedCall& call : all) {
     for (const Shaped* on : {&odd, &whole}) {
       DIECAST_CHECK(call.run(*on, 0, stream));  // prepared before it is captured
@@ -131,11 +130,10 @@ Result<void> add_odd_shape(Runtime& runtime, const ToolDriver& driver,
 Result<Figures> bench_inputs(Runtime& runtime, const std::vector<BenchShape>& typed,
                              const std::vector<BenchShape>& odd) {
   DIECAST_TRY(const auto device, runtime.default_device());
-  DIECAST_TRY(const ToolDriver driver, ToolDriver::open(*device));
   Figures figures;
   for (const BenchShape shape : typed) DIECAST_CHECK(add_types(runtime, device, shape, figures));
   for (const BenchShape shape : odd) {
-    DIECAST_CHECK(add_odd_shape(runtime, driver, device, shape, figures));
+    DIECAST_CHECK(add_odd_shape(runtime, device, shape, figures));
   }
   return figures;
 }

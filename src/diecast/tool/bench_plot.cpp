@@ -50,8 +50,8 @@ Result<void> copy_in_pieces(Device& device, void* to, const void* from, std::siz
   return {};
 }
 
-Result<Bandwidths> bandwidths(Runtime& runtime, const ToolDriver& driver,
-                              const std::shared_ptr<Device>& device, BenchShape shape) {
+Result<Bandwidths> bandwidths(Runtime& runtime, const std::shared_ptr<Device>& device,
+                              BenchShape shape) {
   DIECAST_TRY(GpuBench bench, GpuBench::open(runtime, device, shape.rows, shape.cols));
   DIECAST_TRY(const auto out, bench.quantized({}, true, false));
   QuantizedTensor by_rows;
@@ -66,7 +66,7 @@ Result<Bandwidths> bandwidths(Runtime& runtime, const ToolDriver& driver,
   DIECAST_TRY(void* const to, bench.take(static_cast<std::int64_t>(half)));
   // Some milliseconds of each.
   const int calls = static_cast<int>(std::clamp(4e9 / (elements * 4), 4.0, 100.0));
-  GraphTimes times(driver, device, bench.stream());
+  GraphTimes times(device, bench.stream());
   const Stream stream = bench.stream();
   DIECAST_CHECK(
       times.add(calls, [&](int) { return copy_in_pieces(*device, to, from, half, stream); }));
@@ -150,11 +150,10 @@ Result<Figures> bench_plot(Runtime& runtime, const std::vector<BenchShape>& shap
   // What cannot be written is not measured.
   DIECAST_TRY(AtomicFile picture, AtomicFile::create(system_files(), file));
   DIECAST_TRY(const auto device, runtime.default_device());
-  DIECAST_TRY(const ToolDriver driver, ToolDriver::open(*device));
   std::vector<Bandwidths> measured;
   Figures figures;
   for (const BenchShape shape : shapes) {
-    DIECAST_TRY(measured.emplace_back(), bandwidths(runtime, driver, device, shape));
+    DIECAST_TRY(measured.emplace_back(), bandwidths(runtime, device, shape));
     for (std::size_t i = 0; i < kCurveCount; ++i) {
       figures.push_back(
           {cat(kCurves[i].name, ", ", shape.rows, "x", shape.cols), measured.back()[i], "GB/s"});

@@ -170,9 +170,8 @@ Result<Configured> accesses_of(Runtime& runtime, const std::shared_ptr<Device>& 
                cat("let ", tmpl->name(), " have the tunes of that kernel")};
 }
 
-Result<Figures> measure_small(Runtime& runtime, const ToolDriver& driver,
-                              const std::shared_ptr<Device>& device, Stream stream,
-                              const SmallCase& of) {
+Result<Figures> measure_small(Runtime& runtime, const std::shared_ptr<Device>& device,
+                              Stream stream, const SmallCase& of) {
   PreparedQuantizeNvfp4::Request request;
   request.amax_given = !of.row_scaled();
   request.row_scaled = of.row_scaled();
@@ -180,7 +179,7 @@ Result<Figures> measure_small(Runtime& runtime, const ToolDriver& driver,
   request.layout = of.layout();
   DIECAST_TRY(const auto op, PreparedQuantizeNvfp4::prepare(runtime, device, request));
   DIECAST_TRY(const auto configured, kernels_of(runtime, device, of));
-  GraphTimes times(driver, device, stream);
+  GraphTimes times(device, stream);
   const auto add = [&](const std::function<Result<void>()>& call) {
     return times.add(kGraphLaunches, [&](int) { return call(); });
   };
@@ -217,7 +216,6 @@ Result<Figures> measure_small(Runtime& runtime, const ToolDriver& driver,
 
 Result<Figures> bench_small(Runtime& runtime, const std::vector<BenchShape>& shapes) {
   DIECAST_TRY(const auto device, runtime.default_device());
-  DIECAST_TRY(const ToolDriver driver, ToolDriver::open(*device));
   DIECAST_TRY(const Stream stream, device->create_stream());
   Figures figures;
   const auto measure = [&](const BenchShape& shape, bool row_scaled,
@@ -227,7 +225,7 @@ Result<Figures> bench_small(Runtime& runtime, const std::vector<BenchShape>& sha
     DIECAST_CHECK(device->fill(m.quantized.rowwise.amax, 0x41,
                                static_cast<std::size_t>(m.quantized.rowwise.amax_count) * 4,
                                stream));  // 12: above the largest, as amaxes are
-    DIECAST_TRY(const Figures some, measure_small(runtime, driver, device, stream, {std::move(m)}));
+    DIECAST_TRY(const Figures some, measure_small(runtime, device, stream, {std::move(m)}));
     figures.insert(figures.end(), some.begin(), some.end());
     return {};
   };

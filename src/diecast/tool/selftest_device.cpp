@@ -2,7 +2,7 @@
 // busy while a call is timed: whether the kernel is still running after it says whether the call
 // waited.
 #include <diecast/base/text.h>
-#include <diecast/launch/cuda/context.h>
+#include <diecast/launch/cuda/graph.h>
 #include <diecast/tool/bench.h>
 #include <diecast/tool/console.h>
 #include <diecast/tool/selftest_device.h>
@@ -179,12 +179,11 @@ class Probe {
   // What a call returns while a stream captures in this mode, and whether the capture survives.
   template <class Call>
   Result<void> in_capture(const std::string& what, int mode, const Call& call) {
-    DIECAST_CHECK(check(driver_.cuStreamBeginCapture_v2(native(other_), mode), "capturing"));
+    DIECAST_CHECK(check(cuda_.cuStreamBeginCapture(native(other_), mode), "capturing"));
     const cuda::Result returned = call();
     cuda::GraphHandle* graph = nullptr;
-    const cuda::Result ended = driver_.cuStreamEndCapture(native(other_), &graph);
-    if (graph != nullptr)
-      DIECAST_CHECK(check(driver_.cuGraphDestroy(graph), "giving back a graph"));
+    const cuda::Result ended = cuda_.cuStreamEndCapture(native(other_), &graph);
+    if (graph != nullptr) DIECAST_CHECK(check(cuda_.cuGraphDestroy(graph), "giving back a graph"));
     const std::string said = returned == cuda::success
                                  ? std::string("was done")
                                  : cat("returned ", cuda_.code_name(returned));
@@ -208,19 +207,21 @@ class Probe {
       }));
       DIECAST_CHECK(in_capture(cat("unloading while capturing, mode ", name), mode,
                                [&] { return driver_.cuLibraryUnload(to_unload.library); }));
-      rely_on_capture(name, mode);
+      DIECAST_CHECK(rely_on_capture(name, mode));
     }
     return {};
   }
 
-  void rely_on_capture(const char* name, int mode) {
-    const auto graph = ReplayedGraph::capture(
-        driver_, other_, [&] { return spin(other_, 0); }, mode);
-    Result<void> replayed = graph ? graph->launch() : Result<void>(graph.error());
+  Result<void> rely_on_capture(const char* name, int mode) {
+    DIECAST_TRY(const auto cuda, Driver::shared());
+    const auto graph = capture_graph(
+        cuda, other_, [&] { return spin(other_, 0); }, mode);
+    Result<void> replayed = graph ? (*graph)->repeat() : Result<void>(graph.error());
     if (replayed) replayed = device_->synchronize(other_);
     rely(cat("resident code in a capture, mode ", name), replayed.ok(),
          replayed ? "a launch of resident code was captured and replayed"
                   : cat("a launch of resident code was not captured: ", replayed.error().what));
+    return {};
   }
 
   void add(std::string what, std::string sentence) {

@@ -34,31 +34,4 @@ Result<void> ToolDriver::check(cuda::Result code, const char* function, const ch
   return driver_->failure(code, function, doing);
 }
 
-Result<ReplayedGraph> ReplayedGraph::capture(const ToolDriver& driver, Stream stream,
-                                             const std::function<Result<void>()>& calls, int mode) {
-  ReplayedGraph out(driver, stream);
-  auto* const native = static_cast<cuda::StreamHandle*>(stream.handle);
-  DIECAST_CHECK(driver.check(driver.cuStreamBeginCapture_v2(native, mode), "cuStreamBeginCapture",
-                             "beginning a capture"));
-  const Result<void> called = calls();
-  cuda::GraphHandle* graph = nullptr;
-  const cuda::Result ended = driver.cuStreamEndCapture(native, &graph);
-  DIECAST_CHECK(called);
-  DIECAST_CHECK(driver.check(ended, "cuStreamEndCapture", "ending a capture"));
-  cuda::GraphExecHandle* exec = nullptr;
-  const cuda::Result made = driver.cuGraphInstantiateWithFlags(&exec, graph, 0);
-  DIECAST_CHECK(
-      driver.check(driver.cuGraphDestroy(graph), "cuGraphDestroy", "giving back a graph"));
-  DIECAST_CHECK(driver.check(made, "cuGraphInstantiate", "making a graph ready"));
-  out.exec_ = std::shared_ptr<cuda::GraphExecHandle>(
-      exec, [destroy = driver.cuGraphExecDestroy](cuda::GraphExecHandle* e) { destroy(e); });
-  return out;
-}
-
-Result<void> ReplayedGraph::launch() const {
-  return driver_->check(
-      driver_->cuGraphLaunch(exec_.get(), static_cast<cuda::StreamHandle*>(stream_.handle)),
-      "cuGraphLaunch", "launching a graph");
-}
-
 }  // namespace diecast::tool

@@ -1,5 +1,5 @@
-// Functions of the CUDA driver that only measurements call: graphs that are replayed, and
-// unloading, which the library never does (a captured graph may hold what was loaded).
+// Functions of the CUDA driver that only measurements call: asking whether a stream has work left,
+// and unloading, which the library never does (a captured graph may hold what was loaded).
 #pragma once
 
 #include <diecast/base/error.h>
@@ -8,31 +8,18 @@
 #include <diecast/launch/device.h>
 #include <diecast/launch/driver.h>
 
-#include <functional>
 #include <memory>
 
 namespace diecast::cuda {
 
-struct GraphHandle;
-struct GraphExecHandle;
-
 inline constexpr Result not_ready = 600;  // a stream that has work left
-// CUstreamCaptureMode: whose unsafe calls are refused while a stream captures.
-inline constexpr int capture_global = 0, capture_thread_local = 1, capture_relaxed = 2;
 
 }  // namespace diecast::cuda
 
 // X(symbol, nvidias, parameters): `nvidias` is the declaration in cudaTypedefs.h it must equal. All
 // of them are in every driver of CUDA 12.0.
-#define DIECAST_TOOL_CUDA_FUNCTIONS(X)                                                            \
-  X(cuStreamQuery, cuStreamQuery_v2000, (StreamHandle * stream))                                  \
-  X(cuStreamBeginCapture_v2, cuStreamBeginCapture_v10010, (StreamHandle * stream, int mode))      \
-  X(cuStreamEndCapture, cuStreamEndCapture_v10000, (StreamHandle * stream, GraphHandle * *graph)) \
-  X(cuGraphInstantiateWithFlags, cuGraphInstantiateWithFlags_v11040,                              \
-    (GraphExecHandle * *exec, GraphHandle * graph, unsigned long long flags))                     \
-  X(cuGraphLaunch, cuGraphLaunch_v10000, (GraphExecHandle * exec, StreamHandle * stream))         \
-  X(cuGraphExecDestroy, cuGraphExecDestroy_v10000, (GraphExecHandle * exec))                      \
-  X(cuGraphDestroy, cuGraphDestroy_v10000, (GraphHandle * graph))                                 \
+#define DIECAST_TOOL_CUDA_FUNCTIONS(X)                           \
+  X(cuStreamQuery, cuStreamQuery_v2000, (StreamHandle * stream)) \
   X(cuLibraryUnload, cuLibraryUnload_v12000, (LibraryHandle * library))
 
 namespace diecast::cuda {
@@ -69,23 +56,6 @@ class ToolDriver {
   Library library_;
   cuda::ContextHandle* context_ = nullptr;
   std::unique_ptr<CurrentContext> current_;  // gone before the driver is
-};
-
-// Calls on a stream, captured into a graph that can be launched again and again.
-class ReplayedGraph {
- public:
-  // `mode`: whose unsafe calls are refused meanwhile.
-  static Result<ReplayedGraph> capture(const ToolDriver& driver, Stream stream,
-                                       const std::function<Result<void>()>& calls,
-                                       int mode = cuda::capture_thread_local);
-  Result<void> launch() const;
-
- private:
-  ReplayedGraph(const ToolDriver& driver, Stream stream) : driver_(&driver), stream_(stream) {}
-
-  const ToolDriver* driver_;
-  Stream stream_;
-  std::shared_ptr<cuda::GraphExecHandle> exec_;
 };
 
 }  // namespace diecast::tool

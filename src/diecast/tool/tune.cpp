@@ -114,12 +114,29 @@ Result<int> merge(const TuneArguments& options) {
   return 0;
 }
 
+// The spelling's kernels; where the defaults of tunes that it does not name break a requirement,
+// with each configuration that breaks none.
+Result<std::vector<Specialization>> expand(Runtime& runtime, const std::string& spelling,
+                                           const Spelling& parsed, const Target& target) {
+  auto wanted = expand_spelling(runtime, spelling, "tune", {&target, 1});
+  if (wanted || wanted.error().code != ErrorCode::constraint_violated) return wanted;
+  DIECAST_TRY(const auto tmpl, runtime.find_template(parsed.name));
+  std::string any = spelling;
+  for (const Parameter& parameter : tmpl->parameters()) {
+    const auto named = [&](const auto& entry) { return entry.first == parameter.name; };
+    if (parameter.kind == Parameter::Kind::tune && std::ranges::none_of(parsed.values, named))
+      any += cat(" ", parameter.name, "=*");
+  }
+  auto legal = expand_spelling(runtime, any, "tune", {&target, 1});
+  return legal ? std::move(legal) : std::move(wanted);
+}
+
 Result<std::vector<KernelToTune>> read_kernels(Runtime& runtime, const TuneArguments& options,
                                                const Target& target) {
   std::vector<KernelToTune> out;
   for (const std::string& spelling : options.spellings) {
     DIECAST_TRY(const Spelling parsed, parse_spelling(spelling));
-    DIECAST_TRY(const auto wanted, expand_spelling(runtime, spelling, "tune", {&target, 1}));
+    DIECAST_TRY(const auto wanted, expand(runtime, spelling, parsed, target));
     for (const Specialization& one : wanted) {
       Bindings held;
       for (const auto& [name, values] : parsed.values) {
@@ -130,7 +147,8 @@ Result<std::vector<KernelToTune>> read_kernels(Runtime& runtime, const TuneArgum
         return tuned_kernel(kernel.plain) == tuned_kernel(one);
       });
       if (known == out.end()) known = out.insert(known, {one, {}});
-      known->held.push_back(std::move(held));
+      if (std::ranges::find(known->held, held) == known->held.end())
+        known->held.push_back(std::move(held));
     }
   }
   return out;

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <tuple>
 
 namespace diecast {
 namespace {
@@ -58,6 +59,7 @@ std::vector<Timed> timed_of(const Template& tmpl, std::span<const TuningRecord> 
 
 using Compiled = std::vector<std::size_t>;
 using BestBySizes = std::map<RunSizes, double>;
+using BySizes = std::map<RunSizes, std::vector<const Timed*>>;
 
 // The quickest of each compiled configuration, by sizes.
 std::map<Compiled, BestBySizes> best_of(const std::vector<Timed>& timed) {
@@ -99,14 +101,16 @@ Compiled choose_compiled(const std::vector<Timed>& timed) {
 }
 
 // Of the records of one size: as good as the best, and first in the order of ranks.
-const Timed* choose_launch(const std::vector<const Timed*>& timed) {
-  const auto best = *std::ranges::min_element(
-      timed, {}, [](const Timed* one) { return std::pair(one->record->ns, one->launch); });
+const Timed* choose_among(const std::vector<const Timed*>& timed) {
+  const auto rank = [](const Timed* one) { return std::tie(one->compiled, one->launch); };
+  const auto best = *std::ranges::min_element(timed, {}, [&](const Timed* one) {
+    return std::tuple_cat(std::tie(one->record->ns), rank(one));
+  });
   const double margin = std::max(kMargin, static_cast<double>(best->record->spread) / 1000);
   const double most = static_cast<double>(best->record->ns) * (1 + margin);
   const Timed* chosen = best;
   for (const Timed* one : timed) {
-    if (static_cast<double>(one->record->ns) <= most && one->launch < chosen->launch) chosen = one;
+    if (static_cast<double>(one->record->ns) <= most && rank(one) < rank(chosen)) chosen = one;
   }
   return chosen;
 }
@@ -119,17 +123,30 @@ TunedChoice choose_tunes(const Template& tmpl, std::span<const TuningRecord> rec
   const std::vector<Timed> timed = timed_of(tmpl, records, given);
   if (timed.empty()) return out;
   const Compiled compiled = choose_compiled(timed);
-  std::map<RunSizes, std::vector<const Timed*>> by_sizes;
+  BySizes by_sizes;
   for (const Timed& one : timed) {
     if (one.compiled == compiled) by_sizes[one.record->sizes].push_back(&one);
   }
   for (const auto& [sizes, some] : by_sizes) {
-    const Timed& chosen = *choose_launch(some);
+    const Timed& chosen = *choose_among(some);
     TunedLaunch launch{sizes, {}};
     for (const auto& [name, value] : chosen.tunes.entries()) {
       (tmpl.parameter(name)->compiled() ? out.compiled : launch.tunes).set(name, value);
     }
     out.launches.push_back(std::move(launch));
+  }
+  return out;
+}
+
+std::vector<TunedPoint> tuned_points(const Template& tmpl, std::span<const TuningRecord> records,
+                                     const Bindings& given) {
+  const std::vector<Timed> timed = timed_of(tmpl, records, given);
+  BySizes by_sizes;
+  for (const Timed& one : timed) by_sizes[one.record->sizes].push_back(&one);
+  std::vector<TunedPoint> out;
+  for (const auto& [sizes, some] : by_sizes) {
+    const Timed& chosen = *choose_among(some);
+    out.push_back({sizes, chosen.tunes, chosen.record->ns});
   }
   return out;
 }

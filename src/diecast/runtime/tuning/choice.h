@@ -25,4 +25,14 @@ struct TunedChoice {
 TunedChoice choose_tunes(const Template& tmpl, std::span<const TuningRecord> records,
                          const Bindings& given);
 
+// The configuration of each size by the same rule, compiled tunes too: for who holds several
+// kernels and chooses at each launch. In the order of the sizes.
+struct TunedPoint {
+  RunSizes sizes;
+  Bindings tunes;
+  std::int64_t ns = 0;
+};
+std::vector<TunedPoint> tuned_points(const Template& tmpl, std::span<const TuningRecord> records,
+                                     const Bindings& given);
+
 }  // namespace diecast

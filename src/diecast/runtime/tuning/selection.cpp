@@ -116,6 +116,14 @@ std::vector<Specialization> Runtime::tuned_variants(const Specialization& plain,
   return out;
 }
 
+Result<std::vector<TunedPoint>> Runtime::tuned_points(std::string_view name,
+                                                      const Bindings& bindings, Device& device) {
+  if (!state_->tunes_known) return std::vector<TunedPoint>();
+  DIECAST_TRY(const Specialization plain, standard_for(name, bindings, device));
+  const auto records = state_->records_of(plain, device_fingerprint(device.properties()));
+  return diecast::tuned_points(plain.tmpl(), records, bindings);
+}
+
 void Runtime::add_tuning(std::vector<TuningRecord> records) {
   state_->add_tuning(std::move(records));
 }

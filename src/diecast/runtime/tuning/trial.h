@@ -49,7 +49,8 @@ struct LaunchTime {
 };
 // Errors: invalid_argument (no samples).
 Result<void> check_samples(int samples);
-// The kernel must be resident. Errors: those of check_samples() and of a launch.
+// Of many that follow each other in one CUDA graph, where they are short: the host's time is no
+// part of it. The kernel must be resident. Errors: those of check_samples() and of a launch.
 Result<LaunchTime> time_launch(const Kernel& kernel, std::span<const KernelArgument> arguments,
                                const LaunchTunes& tunes, int samples);
 

@@ -1,0 +1,128 @@
+// From records to kernels for few rows; see quantize_nvfp4_tuned.h.
+#include <diecast/ops/quantize_nvfp4_tuned.h>
+#include <diecast/runtime/tuning/choice.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <utility>
+
+namespace diecast {
+namespace {
+
+constexpr std::string_view kOnce = "quantize_nvfp4_once";
+
+// Kernels for less than so many elements, from the fewest on.
+using Few = std::vector<std::pair<std::int64_t, KernelWanted>>;
+
+std::int64_t number(const Bindings& bindings, std::string_view name) {
+  return bindings.find(name)->number;
+}
+
+// Its template and options, of a template that is for few rows alone.
+std::optional<KernelWanted> without_tunes(const KernelWanted& wanted) {
+  if (wanted.name != kOnce && wanted.name != "quantize_nvfp4_row_scaled_small") return std::nullopt;
+  KernelWanted out{wanted.name, {}};
+  for (const char* const option : {"COLS", "IN", "LAYOUT"})
+    out.bindings.set(option, *wanted.bindings.find(option));
+  return out;
+}
+
+std::int64_t elements_of(const RunSizes& sizes, std::int64_t cols) {
+  std::int64_t rows = 0;
+  for (const auto& [name, value] : sizes) (name == "rows" ? rows : cols) = value;
+  return rows * cols;
+}
+
+// A launch along y has 65535 blocks of threads at most; with tiled scales, whose row length is
+// known, some are for the padding of the last rows (the header's launch line).
+std::optional<std::int64_t> most_elements(const KernelWanted& wanted) {
+  if (wanted.name != kOnce) return std::nullopt;
+  const bool linear = wanted.bindings.find("LAYOUT")->word == layout_name(ScaleLayout::linear);
+  const std::int64_t padding = linear ? 0 : 32 * ((number(wanted.bindings, "COLS") + 63) / 64);
+  const std::int64_t threads = 65535 * number(wanted.bindings, "THREADS") - padding;
+  return threads / number(wanted.bindings, "LANES") * 16;
+}
+
+// What is fastest at so many elements.
+using Fastest = std::map<std::int64_t, std::pair<std::int64_t, KernelWanted>>;  // with ns
+
+Result<Fastest> fastest(Runtime& runtime, Device& device, const KernelWanted& few,
+                        const KernelWanted& any) {
+  const std::int64_t cols = number(few.bindings, "COLS");
+  Fastest out;
+  DIECAST_TRY(const auto points, runtime.tuned_points(few.name, few.bindings, device));
+  if (points.empty()) return out;
+  DIECAST_TRY(const auto others, runtime.tuned_points(any.name, any.bindings, device));
+  const auto add = [&](const RunSizes& sizes, std::int64_t ns, KernelWanted wanted) {
+    const auto [at, is_new] = out.try_emplace(elements_of(sizes, cols), ns, wanted);
+    if (!is_new && ns < at->second.first) at->second = {ns, std::move(wanted)};
+  };
+  for (const TunedPoint& point : points) {
+    KernelWanted tuned = few;
+    for (const auto& [name, value] : point.tunes.entries()) tuned.bindings.set(name, value);
+    add(point.sizes, point.ns, std::move(tuned));
+    const auto other = std::ranges::find(others, point.sizes, &TunedPoint::sizes);
+    if (other != others.end()) add(point.sizes, other->ns, any);
+  }
+  out.erase(0);
+  return out;
+}
+
+// As far as half the fewest elements and from twice the most on `table`, between them `points`.
+Few merged(const Few& table, const Fastest& points, std::int64_t first, const KernelWanted& any) {
+  Few out;
+  const auto add = [&](std::int64_t below, const KernelWanted& wanted) {
+    if (below <= (out.empty() ? 0 : out.back().first)) return;
+    const bool same = !out.empty() && out.back().second.name == wanted.name &&
+                      out.back().second.bindings == wanted.bindings;
+    if (same)
+      out.back().first = below;
+    else
+      out.emplace_back(below, wanted);
+  };
+  const std::int64_t from = std::max(points.begin()->first / 2, first);
+  for (const auto& [below, wanted] : table) {
+    if (out.empty() || out.back().first < from) add(std::min(below, from), wanted);
+  }
+  if (from > 0) add(from, any);
+  for (auto at = points.begin(); at != points.end(); ++at) {
+    const auto next = std::next(at);
+    const double here = static_cast<double>(at->first);
+    const double until =
+        next == points.end() ? 2 * here : std::sqrt(here * static_cast<double>(next->first));
+    const auto below = static_cast<std::int64_t>(until) + 1;
+    const KernelWanted& wanted = at->second.second;
+    if (const auto most = most_elements(wanted)) add(std::min(below, *most), wanted);
+    add(below, most_elements(wanted) ? any : wanted);
+  }
+  for (const auto& [below, wanted] : table) add(below, wanted);
+  return out;
+}
+
+}  // namespace
+
+Result<void> choose_by_records(Runtime& runtime, Device& device, QuantizeNvfp4Kernels& kernels) {
+  std::optional<KernelWanted> few;
+  for (const KernelWanted& one : kernels.all)
+    if (!few) few = without_tunes(one);
+  if (!few) return {};
+  const KernelWanted any = kernels.all.front();
+  DIECAST_TRY(const Fastest points, fastest(runtime, device, *few, any));
+  if (points.empty()) return {};
+  const std::size_t before = kernels.below.size();
+  Few table;
+  for (std::size_t i = 0; i < before; ++i) table.emplace_back(kernels.below[i], kernels.all[i + 1]);
+  const Few now = merged(table, points, kernels.finds_amax, any);
+  std::vector<KernelWanted> all = {any};
+  kernels.below.clear();
+  for (const auto& [below, wanted] : now) kernels.below.push_back(below), all.push_back(wanted);
+  all.insert(all.end(), kernels.all.begin() + static_cast<std::ptrdiff_t>(before) + 1,
+             kernels.all.end());
+  if (kernels.counted_kernel > before) kernels.counted_kernel += now.size() - before;
+  kernels.all = std::move(all);
+  return {};
+}
+
+}  // namespace diecast

@@ -1,0 +1,151 @@
+// Which kernels a prepared quantize_nvfp4 holds for few rows where tuning records tell, on a fake
+// GPU.
+#include <diecast/base/text.h>
+#include <diecast/diecast.h>
+#include <diecast/runtime/tuner.h>
+#include <gtest/gtest.h>
+
+#include "ops/fake_matrices.h"
+#include "runtime/fake_machine.h"
+
+namespace diecast {
+namespace {
+
+TuningRecord record(std::string kernel, RunSizes sizes, std::string tunes, std::int64_t ns) {
+  TuningRecord out;
+  out.kernel = std::move(kernel);
+  out.device = "Fake_GPU/90/132";
+  out.sizes = std::move(sizes);
+  out.tunes = std::move(tunes);
+  out.ns = ns;
+  out.samples = 15;
+  return out;
+}
+
+std::string name_of(const Kernel& kernel) {
+  const Specialization& one = kernel.specialization();
+  const Template& tmpl = one.tmpl();
+  std::string out = tmpl.name();
+  for (const char* const tune : {"LANES", "THREADS", "CLUSTER", "NEXT"})
+    if (tmpl.parameter(tune)) out += cat(" ", one.bindings().find(tune)->spelling());
+  return out;
+}
+
+class QuantizeNvfp4Tuned : public ::testing::Test {
+ protected:
+  // For rows of 7168.
+  static TuningRecord of_rows(std::int64_t rows, std::string tunes, std::int64_t ns) {
+    return record("quantize_nvfp4_row_scaled_small COLS=7168 IN=bf16 LAYOUT=linear @ sm_90a",
+                  {{"rows", rows}}, std::move(tunes), ns);
+  }
+  static TuningRecord once(std::int64_t rows, std::string tunes, std::int64_t ns,
+                           const char* layout = "linear") {
+    const bool linear = std::string_view(layout) == "linear";
+    RunSizes sizes = {{"rows", rows}};
+    if (linear) sizes.emplace_back("cols", 4096);
+    return record(cat("quantize_nvfp4_once COLS=", linear ? 0 : 4096, " IN=bf16 LAYOUT=", layout,
+                      " @ sm_90a"),
+                  std::move(sizes), std::move(tunes), ns);
+  }
+  static TuningRecord many(std::int64_t rows, std::int64_t ns) {
+    return record(
+        "quantize_nvfp4 COLS=0 ROWS=dense SCALES_APART=0 IN=bf16 BLOCK=16 PROFILE=te GLOBAL=amax "
+        "ROW_SCALE=0 LAYOUT=linear FOUR_OVER_SIX=off BOUND=448 BLOCK_AMAX=0 RHT=0 SIGN_MASK=0 "
+        "STOCHASTIC=0 @ sm_90a",
+        {{"rows", rows}, {"cols", 4096}}, "THREADS=128 waves=256", ns);
+  }
+  PreparedQuantizeNvfp4 prepare(std::vector<TuningRecord> records,
+                                const PreparedQuantizeNvfp4::Request& request) {
+    runtime_->add_tuning(std::move(records));
+    return PreparedQuantizeNvfp4::prepare(*runtime_, device_, request).value();
+  }
+
+  testing::FakeMachine machine_;
+  std::shared_ptr<Runtime> runtime_ = machine_.runtime();
+  std::shared_ptr<Device> device_ = machine_.cuda.device();
+};
+
+// 8 and 32 rows were measured: the first serves up to 16, both together 4 to 64.
+TEST_F(QuantizeNvfp4Tuned, RowsTakeTheFastestOfTheNearestSize) {
+  PreparedQuantizeNvfp4::Request request;
+  request.row_scaled = true;
+  request.cols = 7168;
+  const auto as_shipped = prepare({}, request);
+  const auto tuned = prepare({of_rows(8, "LANES=1 THREADS=512 CLUSTER=1 NEXT=codes", 900),
+                              of_rows(8, "LANES=2 THREADS=128 CLUSTER=8 NEXT=elements", 800),
+                              of_rows(32, "LANES=1 THREADS=512 CLUSTER=1 NEXT=amax", 1000)},
+                             request);
+  const auto at = [&](std::int64_t rows) { return name_of(tuned.kernel(rows * 7168)); };
+  const std::string fewest = "quantize_nvfp4_row_scaled_small 2 128 8 elements";
+  const std::string more = "quantize_nvfp4_row_scaled_small 1 512 1 amax";
+  for (const std::int64_t rows : {1, 3, 65, 80, 447, 680, 898, 5000})
+    EXPECT_EQ(at(rows), name_of(as_shipped.kernel(rows * 7168))) << rows;
+  for (const std::int64_t rows : {4, 8, 16}) EXPECT_EQ(at(rows), fewest) << rows;
+  for (const std::int64_t rows : {17, 32, 64}) EXPECT_EQ(at(rows), more) << rows;
+  EXPECT_EQ(name_of(tuned.kernel(8 * 7168, true)), name_of(as_shipped.kernel(8 * 7168, true)));
+}
+
+// The kernel for any number of elements where it was faster; it is not asked for where it was not
+// measured, nor do its records alone decide anything.
+TEST_F(QuantizeNvfp4Tuned, TheKernelForManyServesWhereItWasFaster) {
+  PreparedQuantizeNvfp4::Request request;
+  request.amax_given = true;
+  const auto as_shipped = prepare({many(8, 100)}, request);
+  EXPECT_EQ(name_of(as_shipped.kernel(8 * 4096)), "quantize_nvfp4_once 2 128");
+  const auto tuned =
+      prepare({once(8, "LANES=1 THREADS=512", 700), once(64, "LANES=1 THREADS=512", 900),
+               many(64, 800), once(512, "LANES=1 THREADS=128", 1500)},
+              request);
+  const auto at = [&](std::int64_t rows) { return name_of(tuned.kernel(rows * 4096)); };
+  EXPECT_EQ(at(2), "quantize_nvfp4_once 2 128");
+  EXPECT_EQ(at(8), "quantize_nvfp4 128");
+  EXPECT_EQ(at(64), "quantize_nvfp4 128");
+  EXPECT_EQ(at(512), "quantize_nvfp4_once 1 128");
+}
+
+// What finds the amax itself stays where it is: it is not what was measured.
+TEST_F(QuantizeNvfp4Tuned, WhatFindsTheAmaxStays) {
+  const auto tuned =
+      prepare({once(8, "LANES=4 THREADS=512", 700), once(64, "LANES=4 THREADS=128", 800)}, {});
+  EXPECT_EQ(name_of(tuned.kernel(8 * 4096)), "quantize_nvfp4_dynamic_small 256 8 amax");
+  EXPECT_EQ(name_of(tuned.kernel(64 * 4096)), "quantize_nvfp4_once 4 128");
+}
+
+// A grid along y ends at 65535: no choice reaches beyond what its threads can do.
+TEST_F(QuantizeNvfp4Tuned, NoChoiceIsForMoreThanItsGridHas) {
+  const void* const kMemory = reinterpret_cast<void*>(0x1000);  // nothing is launched
+  PreparedQuantizeNvfp4::Request request;
+  request.amax_given = true;
+  for (const char* const layout : {"linear", "s128x4"}) {
+    if (std::string_view(layout) != "linear")
+      request.layout = ScaleLayout::s128x4, request.cols = 4096;
+    const auto tuned = prepare({once(1, "LANES=4 THREADS=128", 700, layout),
+                                once(30000, "LANES=4 THREADS=128", 700, layout)},
+                               request);
+    bool seen = false, others = false;
+    std::vector<std::int64_t> all;
+    for (std::int64_t rows = 1; rows < 60000; rows += rows / 16 + 1) all.push_back(rows);
+    // 8192 of 256 blocks of 16, four threads each, are 65536 blocks of threads.
+    for (std::int64_t rows = 8180; rows < 8200; ++rows) all.push_back(rows);
+    for (const std::int64_t rows : all) {
+      const Kernel& kernel = tuned.kernel(rows * 4096);
+      const KernelArgument arguments[] = {KernelArgument::tensor(DType::bf16, kMemory),
+                                          KernelArgument::tensor(DType::f32, kMemory),
+                                          KernelArgument::tensor(DType::u8, kMemory),
+                                          KernelArgument::tensor(DType::e4m3, kMemory),
+                                          KernelArgument::size(rows),
+                                          KernelArgument::size(4096)};
+      if (kernel.specialization().tmpl().name() != "quantize_nvfp4_once") {
+        others = true;
+        continue;
+      }
+      seen = true;
+      const auto shape = kernel.shape(arguments);
+      EXPECT_TRUE(shape) << layout << ", " << rows << " rows: " << shape.error().message();
+    }
+    EXPECT_TRUE(seen && others) << layout;
+  }
+}
+
+}  // namespace
+}  // namespace diecast
