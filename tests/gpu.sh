@@ -3,7 +3,8 @@
 # `gpu` tests and the bench, and prints a short table last; it also stands in OUT (default build/gpu)
 # as gpu-result.txt. CARRIED: a folder with include/ and lib/ of packages that the machine lacks.
 # DIECAST_COMMIT names the commit where there is no git history; DIECAST_BENCH the parts of the bench
-# to run (all without it).
+# to run (all without it). With DIECAST_TUNE=1 few rows are tuned on the machine first, and the bench runs
+# under these records.
 set -u
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 out=${OUT:-$root/build/gpu}
@@ -27,6 +28,15 @@ tests=$?
 grep -E 'Failed|\*\*\*|differs|Failure' "$out/gpu-tests.log" | head -n 40
 "$build/diecast" check --target cuda "$root"/tests/golden/*.safetensors >"$out/check.log" 2>&1
 check=$?
+if [ "${DIECAST_TUNE:-0}" = 1 ]; then
+  of="COLS=2048,4096,7168,8192,16384 IN=bf16 LAYOUT=linear,s128x4"
+  few=("quantize_nvfp4_once $of" "quantize_nvfp4_row_scaled_small $of")
+  printf '%s LANES=* THREADS=* @ sm_90a\n' "${few[0]}" "${few[1]} CLUSTER=* NEXT=*" >"$out/few-rows.txt"
+  "$build/diecast" warm "$out/few-rows.txt" | tail -n 1  # side by side, before they are timed one by one
+  "$build/diecast" tune "${few[@]}" --size rows=1,8,32,64,128,512 --in-process --out "$out/few-rows-tuned.txt" \
+    >"$out/tune.log" 2>&1
+  export DIECAST_TUNING=$out/few-rows-tuned.txt
+fi
 # shellcheck disable=SC2086
 "$build/diecast" bench ${DIECAST_BENCH:-} >"$out/bench.log" 2>&1
 
@@ -36,6 +46,7 @@ check=$?
   echo "device  $(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader | head -n 1)"
   echo "tests   $(grep 'tests passed' "$out/gpu-tests.log") (label gpu)"
   echo "check   $(tail -n 1 "$out/check.log")"
+  [ "${DIECAST_TUNE:-0}" = 1 ] && echo "tuned   $(wc -l <"$out/few-rows-tuned.txt") records of few rows"
   echo
   cat "$out/bench.log"
 } | tee "$out/gpu-result.txt"
