@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Plants the bugs of tests/planted.txt one by one and expects a test to catch each: this shows that the
-# tests bite. Usage: tests/planted.sh [BUILD_FOLDER], which has test_base_unit, test_cache_unit,
-# test_runtime_unit, test_tool_unit and test_ops_host.
+# tests bite. Usage: tests/planted.sh [BUILD_FOLDER], which has the library, the unit tests of each floor
+# that planted.txt names, and test_ops_host.
 # Ends in "N of N planted bugs caught"; fails if one was not. Takes some minutes.
 set -u
 source_dir=$(cd "$(dirname "$0")/.." && pwd)

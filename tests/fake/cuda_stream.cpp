@@ -102,14 +102,12 @@ int cuStreamIsCapturing(StreamHandle* stream, int* status) {
 }
 
 int cuStreamBeginCapture(StreamHandle* stream, int) {
-  if (const int code = enter("cuStreamBeginCapture", false)) return code;
   if (!is_stream(stream) || object(stream)->capturing) return invalid_value;
   object(stream)->capturing = object(stream)->valid = true;
   return success;
 }
 
 int cuStreamEndCapture(StreamHandle* stream, GraphHandle** graph) {
-  if (const int code = enter("cuStreamEndCapture", false)) return code;
   if (!is_stream(stream) || !object(stream)->capturing) return invalid_value;
   const bool valid = object(stream)->valid;
   object(stream)->capturing = false;

@@ -283,19 +283,7 @@ Result<void> CudaDevice::in_context(const std::function<Result<void>()>& call) {
 
 Result<std::shared_ptr<Device>> open_cuda_device(std::shared_ptr<const Driver> driver,
                                                  int ordinal) {
-  DIECAST_TRY(const int count, cuda_device_count(*driver));
-  if (count == 0)
-    return Error{
-        ErrorCode::no_device,
-        cat("the driver ", driver->path(), " (CUDA ", driver->version_text(), ") shows no GPU"),
-        "check nvidia-smi -L, CUDA_VISIBLE_DEVICES; or use open_host_device, --target host"};
-  if (ordinal < 0 || ordinal >= count)
-    return Error{ErrorCode::no_device,
-                 cat("there is no CUDA device ", ordinal, "; the driver shows ", count),
-                 cat("choose a device from 0 to ", count - 1)};
-  cuda::Device device = 0;
-  if (const cuda::Result code = driver->cuDeviceGet(&device, ordinal); code != cuda::success)
-    return driver->failure(code, "cuDeviceGet", cat("opening device ", ordinal));
+  DIECAST_TRY(const cuda::Device device, device_of(*driver, ordinal));
   DIECAST_TRY(DeviceProperties properties, properties_of(*driver, device, ordinal));
   return std::shared_ptr<Device>(
       std::make_shared<CudaDevice>(std::move(driver), device, std::move(properties)));

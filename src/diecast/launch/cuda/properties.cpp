@@ -1,6 +1,7 @@
-// Each property is one call of the driver; the first that fails is the error.
+// Finding a GPU; each property is one call of the driver; the first that fails is the error.
 #include <diecast/base/text.h>
 #include <diecast/launch/cuda/properties.h>
+#include <diecast/launch/cuda_device.h>
 
 namespace diecast {
 
@@ -34,6 +35,23 @@ Result<DeviceProperties> properties_of(const Driver& driver, cuda::Device device
   found.memory_bytes = static_cast<std::int64_t>(memory);
   found.driver_version = driver.version();
   return found;
+}
+
+Result<cuda::Device> device_of(const Driver& driver, int ordinal) {
+  DIECAST_TRY(const int count, cuda_device_count(driver));
+  if (count == 0)
+    return Error{
+        ErrorCode::no_device,
+        cat("the driver ", driver.path(), " (CUDA ", driver.version_text(), ") shows no GPU"),
+        "check nvidia-smi -L, CUDA_VISIBLE_DEVICES; or use open_host_device, --target host"};
+  if (ordinal < 0 || ordinal >= count)
+    return Error{ErrorCode::no_device,
+                 cat("there is no CUDA device ", ordinal, "; the driver shows ", count),
+                 cat("choose a device from 0 to ", count - 1)};
+  cuda::Device device = 0;
+  if (const cuda::Result code = driver.cuDeviceGet(&device, ordinal); code != cuda::success)
+    return driver.failure(code, "cuDeviceGet", cat("opening device ", ordinal));
+  return device;
 }
 
 }  // namespace diecast

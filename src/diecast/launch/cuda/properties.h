@@ -1,4 +1,4 @@
-// What the driver says of a GPU.
+// A GPU of the driver, and what the driver says of it.
 #pragma once
 
 #include <diecast/launch/device.h>
@@ -8,5 +8,8 @@ namespace diecast {
 
 // Of `device`, which is the driver's `ordinal`-th. Errors: driver_error.
 Result<DeviceProperties> properties_of(const Driver& driver, cuda::Device device, int ordinal);
+
+// Errors: no_device, naming how many there are; of the driver.
+Result<cuda::Device> device_of(const Driver& driver, int ordinal);
 
 }  // namespace diecast
