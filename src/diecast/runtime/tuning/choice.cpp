@@ -16,6 +16,7 @@ constexpr double kMargin = 0.01;
 // One timed record, taken apart.
 struct Timed {
   const TuningRecord* record;
+  double ns;  // the median and the spread: what is quick at times alone is not the quickest
   Bindings tunes;
   std::vector<std::size_t> compiled,
       launch;  // ranks of the values: 0 the default, then the header's
@@ -34,7 +35,8 @@ std::vector<Timed> timed_of(const Template& tmpl, std::span<const TuningRecord> 
   std::vector<Timed> out;
   for (const TuningRecord& record : records) {
     if (record.outcome != TuningRecord::Outcome::timed) continue;
-    Timed one{&record, {}, {}, {}};
+    const auto ns = static_cast<double>(record.ns);
+    Timed one{&record, ns + ns * static_cast<double>(record.spread) / 1000, {}, {}, {}};
     bool fits = true;
     for (const std::string_view word : words(record.tunes)) {
       const std::size_t equals = word.find('=');
@@ -65,9 +67,8 @@ using BySizes = std::map<RunSizes, std::vector<const Timed*>>;
 std::map<Compiled, BestBySizes> best_of(const std::vector<Timed>& timed) {
   std::map<Compiled, BestBySizes> out;
   for (const Timed& one : timed) {
-    const auto ns = static_cast<double>(one.record->ns);
-    double& best = out[one.compiled].try_emplace(one.record->sizes, ns).first->second;
-    best = std::min(best, ns);
+    double& best = out[one.compiled].try_emplace(one.record->sizes, one.ns).first->second;
+    best = std::min(best, one.ns);
   }
   return out;
 }
@@ -103,14 +104,12 @@ Compiled choose_compiled(const std::vector<Timed>& timed) {
 // Of the records of one size: as good as the best, and first in the order of ranks.
 const Timed* choose_among(const std::vector<const Timed*>& timed) {
   const auto rank = [](const Timed* one) { return std::tie(one->compiled, one->launch); };
-  const auto best = *std::ranges::min_element(timed, {}, [&](const Timed* one) {
-    return std::tuple_cat(std::tie(one->record->ns), rank(one));
-  });
-  const double margin = std::max(kMargin, static_cast<double>(best->record->spread) / 1000);
-  const double most = static_cast<double>(best->record->ns) * (1 + margin);
+  const auto best = *std::ranges::min_element(
+      timed, {}, [&](const Timed* one) { return std::tuple_cat(std::tie(one->ns), rank(one)); });
+  const double most = best->ns * (1 + kMargin);
   const Timed* chosen = best;
   for (const Timed* one : timed) {
-    if (static_cast<double>(one->record->ns) <= most && rank(one) < rank(chosen)) chosen = one;
+    if (one->ns <= most && rank(one) < rank(chosen)) chosen = one;
   }
   return chosen;
 }
@@ -146,7 +145,7 @@ std::vector<TunedPoint> tuned_points(const Template& tmpl, std::span<const Tunin
   std::vector<TunedPoint> out;
   for (const auto& [sizes, some] : by_sizes) {
     const Timed& chosen = *choose_among(some);
-    out.push_back({sizes, chosen.tunes, chosen.record->ns});
+    out.push_back({sizes, chosen.tunes, std::llround(chosen.ns)});
   }
   return out;
 }

@@ -18,10 +18,11 @@ struct TunedChoice {
 };
 
 // `records`: of one kernel on one device, checked, each key once. `given`: tunes that the caller
-// has set; only configurations with these values count. What is within 1 % of the best, or within
-// the spread of the measurement, is as good as it: among those the default wins, else the first in
-// the order of the header. Compiled tunes are one choice for all sizes, the least slower than the
-// best of each; launch tunes are chosen for each size.
+// has set; only configurations with these values count. A configuration counts by its
+// median and the spread of its measurement together: of two that are about as quick the steady one
+// is. What is within 1 % of the best is as good as it: among those the default wins, else the first
+// in the order of the header. Compiled tunes are one choice for all sizes, the least slower than
+// the best of each; launch tunes are chosen for each size.
 TunedChoice choose_tunes(const Template& tmpl, std::span<const TuningRecord> records,
                          const Bindings& given);
 
@@ -30,7 +31,7 @@ TunedChoice choose_tunes(const Template& tmpl, std::span<const TuningRecord> rec
 struct TunedPoint {
   RunSizes sizes;
   Bindings tunes;
-  std::int64_t ns = 0;
+  std::int64_t ns = 0;  // the median and the spread
 };
 std::vector<TunedPoint> tuned_points(const Template& tmpl, std::span<const TuningRecord> records,
                                      const Bindings& given);
