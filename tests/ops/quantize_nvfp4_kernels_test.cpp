@@ -31,9 +31,9 @@ TEST(QuantizeNvfp4Kernels, FewRowsThatFindTheirAmaxAreSpreadOverClusters) {
     unsigned blocks_a_row, threads;
   };
   const Case cases[] = {
-      {2048, 154, 1, 256}, {2048, 155, 1, 128}, {2048, 639, 1, 128},   {4096, 23, 1, 256},
-      {4096, 159, 1, 256}, {7168, 47, 4, 128},  {7168, 48, 2, 256},    {7168, 80, 1, 512},
-      {16384, 47, 8, 128}, {16384, 48, 2, 512}, {16384, 1583, 2, 512}, {28672, 1, 8, 256},
+      {2048, 82, 1, 256},  {2048, 83, 1, 128},  {2048, 639, 1, 128},   {4096, 23, 1, 256},
+      {4096, 159, 1, 256}, {7168, 47, 4, 128},  {7168, 48, 1, 512},    {7168, 80, 1, 512},
+      {16384, 23, 8, 128}, {16384, 24, 2, 512}, {16384, 1583, 2, 512}, {28672, 1, 8, 256},
       {28672, 5, 8, 256},  {28672, 37, 8, 256}, {65536, 16, 8, 512},   {65552, 1, 1, 512}};
   for (const auto& [cols, rows, blocks_a_row, threads] : cases) {
     const testing::Matrices m(*device, rows, cols, true);
@@ -73,38 +73,42 @@ TEST(QuantizeNvfp4Kernels, FewRowsHaveTheKernelThatWasFastestOfAll) {
       {linear,
        2048,
        {{82, "2x256x1 elements"},
-        {154, "2x256x1 amax"},
-        {639, "1x128x1 amax"},
+        {154, "1x128x1 elements"},
+        {443, "1x128x1 amax"},
         {2111, "1x128x1 elements"}}},
-      {linear, 4096, {{158, "1x256x1 amax"}, {448, "1x256x1 codes"}, {2111, "1x256x1 amax"}}},
-      {linear,
-       5120,
-       {{47, "1x128x4 amax"},
-        {79, "1x256x2 elements"},
-        {448, "1x512x1 codes"},
-        {897, "1x512x1 amax"}}},
-      {linear,
-       8192,
-       {{47, "1x128x4 amax"},
-        {79, "1x256x2 elements"},
-        {448, "1x512x1 codes"},
-        {633, "1x512x1 amax"},
-        {1583, "1x512x1 codes"}}},
-      {linear, 12288, {{47, "1x128x8 amax"}, {79, "1x512x2 elements"}, {316, "1x512x2 codes"}}},
-      {linear, 16384, {{47, "1x128x8 amax"}, {79, "1x512x2 elements"}, {1583, "1x512x2 codes"}}},
-      {linear, 28672, {{9, "1x256x8 amax"}, {37, "1x256x8 elements"}}},
+      {linear, 4096, {{79, "1x256x1 elements"}, {2111, "1x256x1 amax"}}},
+      {linear, 5120, {{47, "1x128x4 elements"}, {897, "1x512x1 amax"}}},
+      {linear, 8192, {{47, "1x128x4 elements"}, {1583, "1x512x1 amax"}}},
+      {linear, 12288, {{23, "1x128x8 elements"}, {316, "1x512x2 amax"}}},
+      {linear, 16384, {{23, "1x128x8 elements"}, {1583, "1x512x2 amax"}}},
+      {linear, 28672, {{37, "1x256x8 elements"}}},
       {tiled, 2048, {{82, "2x256x1 elements"}, {319, "2x256x1 amax"}, {2111, "1x128x1 elements"}}},
-      {tiled, 3072, {{47, "2x128x4 elements"}, {224, "1x256x1 codes"}, {2111, "1x256x1 amax"}}},
-      {tiled, 4096, {{47, "2x128x4 elements"}, {224, "1x256x1 codes"}, {2111, "1x256x1 amax"}}},
-      {tiled, 5120, {{79, "1x128x4 amax"}, {316, "1x256x2 codes"}, {633, "1x512x1 amax"}}},
+      {tiled,
+       3072,
+       {{47, "2x128x4 elements"},
+        {110, "1x256x1 amax"},
+        {448, "1x128x2 elements"},
+        {2111, "1x256x1 amax"}}},
+      {tiled,
+       4096,
+       {{47, "2x128x4 elements"},
+        {110, "1x256x1 amax"},
+        {448, "1x128x2 elements"},
+        {2111, "1x256x1 amax"}}},
+      {tiled, 5120, {{11, "2x128x8 elements"}, {224, "1x128x4 elements"}, {633, "1x512x1 amax"}}},
       {tiled,
        8192,
-       {{47, "1x128x4 amax"},
+       {{11, "2x128x8 elements"},
         {224, "1x128x4 elements"},
-        {633, "1x512x1 amax"},
+        {633, "1x256x2 elements"},
         {1583, "1x512x1 codes"}}},
-      {tiled, 12288, {{47, "1x128x8 amax"}, {224, "1x256x4 codes"}}},
-      {tiled, 16384, {{47, "1x128x8 amax"}, {448, "1x256x4 codes"}}}};
+      {tiled, 12288, {{23, "1x128x8 elements"}, {47, "1x128x8 amax"}, {224, "1x256x4 amax"}}},
+      {tiled,
+       16384,
+       {{23, "1x128x8 elements"},
+        {47, "1x128x8 amax"},
+        {224, "1x256x4 codes"},
+        {448, "1x256x4 elements"}}}};
   for (const auto& [layout, cols, until] : cases) {
     request.layout = layout;
     request.cols = cols;
@@ -147,8 +151,8 @@ TEST(QuantizeNvfp4Kernels, FewRowsThatFindTheirAmaxHaveMoreThreadsEach) {
   }
 }
 
-// In small matrices two threads share a block of 16, in smaller blocks of threads while those are
-// few; in larger ones each has its own. All kernels are made beforehand, and the elements choose.
+// In small matrices two threads share a block of 16; in larger ones each has its own. All kernels
+// are made beforehand, and the elements choose.
 TEST(QuantizeNvfp4Kernels, SmallMatricesHaveKernelsOfTheirOwn) {
   testing::FakeMachine machine;
   const auto runtime = machine.runtime();
@@ -172,14 +176,14 @@ TEST(QuantizeNvfp4Kernels, SmallMatricesHaveKernelsOfTheirOwn) {
     const auto& launch = machine.cuda->launches.back();
     return launch.symbol + " " + std::to_string(launch.grid[0] * launch.grid[1]);
   };
-  constexpr std::int64_t kFew = 132 * 24, kSome = 132 * 400;  // blocks of 16 from which on
+  constexpr std::int64_t kFew = 132 * 85, kSome = 132 * 400;  // blocks of 16 from which on
   for (const std::int64_t cols : {16, 256}) {
-    const std::int64_t few = kFew * 16 / cols, some = kSome * 16 / cols;
-    EXPECT_EQ(grid(op, testing::Matrices(*device, few - 1, cols)), "quantize_nvfp4_once 50");
-    EXPECT_EQ(grid(op, testing::Matrices(*device, few, cols)), "quantize_nvfp4_once 25");
+    const std::int64_t few = (kFew * 16 + cols - 1) / cols, some = kSome * 16 / cols;
+    EXPECT_EQ(grid(op, testing::Matrices(*device, few - 1, cols)), "quantize_nvfp4_once 88");
+    EXPECT_EQ(grid(op, testing::Matrices(*device, few, cols)), "quantize_nvfp4_once 44");
     EXPECT_EQ(grid(op, testing::Matrices(*device, some - 1, cols)), "quantize_nvfp4_once 413");
     EXPECT_EQ(grid(op, testing::Matrices(*device, some, cols)), "quantize_nvfp4_once 207");
-    EXPECT_EQ(grid(apart, testing::Matrices(*device, few, cols)), "quantize_nvfp4 25");
+    EXPECT_EQ(grid(apart, testing::Matrices(*device, few, cols)), "quantize_nvfp4 88");
   }
   const auto of_blocks = [&](const PreparedQuantizeNvfp4& of, std::int64_t blocks) {
     const Specialization& one = of.kernel(16 * blocks).specialization();
@@ -191,7 +195,8 @@ TEST(QuantizeNvfp4Kernels, SmallMatricesHaveKernelsOfTheirOwn) {
   // With linear scales as long as the grid goes.
   constexpr std::int64_t kLast = std::int64_t{65535} * 256;
   for (const auto& [until, kernel] :
-       {std::pair{std::int64_t{132 * 24}, "quantize_nvfp4_once 2x128"},
+       {std::pair{std::int64_t{132 * 85}, "quantize_nvfp4_once 2x256"},
+        {132 * 225, "quantize_nvfp4_once 2x512"},
         {132 * 400, "quantize_nvfp4_once 2x256"},
         {132 * 940, "quantize_nvfp4_once 1x256"},
         {132 * 1024, "quantize_nvfp4_once 1x512"},
@@ -200,8 +205,7 @@ TEST(QuantizeNvfp4Kernels, SmallMatricesHaveKernelsOfTheirOwn) {
         {kLast + 1, "quantize_nvfp4 "}}) {
     EXPECT_EQ(of_blocks(op, until - 1), kernel);
   }
-  for (const auto& [until, kernel] : {std::pair{132 * 256, "quantize_nvfp4_once 2x128"},
-                                      {132 * 1024, "quantize_nvfp4_once 2x256"},
+  for (const auto& [until, kernel] : {std::pair{132 * 700, "quantize_nvfp4_once 2x256"},
                                       {132 * 16384, "quantize_nvfp4_once 1x256"},
                                       {132 * 16384 + 1, "quantize_nvfp4 "}}) {
     EXPECT_EQ(of_blocks(tiled_4096, until - 1), kernel);
@@ -211,7 +215,7 @@ TEST(QuantizeNvfp4Kernels, SmallMatricesHaveKernelsOfTheirOwn) {
   m.out.rowwise.scale_bytes = m.out.rowwise_sizes().value().scale_bytes;
   EXPECT_EQ(grid(tiled, m), "quantize_nvfp4 256");
   // 8 rows of 256 blocks by two threads each, and a row of tiles of 16 bytes.
-  EXPECT_EQ(grid(tiled_4096, m), "quantize_nvfp4_once 48");
+  EXPECT_EQ(grid(tiled_4096, m), "quantize_nvfp4_once 24");
 }
 
 // Few elements find their amax and are quantized in one launch, of one block of threads or one
@@ -245,9 +249,9 @@ TEST(QuantizeNvfp4Kernels, OneClusterFindsTheAmaxOfFewElements) {
     const bool clusters = cc == 90;
     const std::string before = clusters ? "zeros 1 x 128, " : "";
     EXPECT_EQ(launched(testing::Matrices(*device, 257, 16)),
-              clusters ? one + "8 x 256, " : "amax 33 x 256, " + small + "5 x 128, ");
+              clusters ? one + "8 x 256, " : "amax 33 x 256, " + small + "3 x 256, ");
     EXPECT_EQ(launched(testing::Matrices(*device, 8, 4096)),
-              clusters ? one + "8 x 256, " : "amax 8 x 256, " + small + "32 x 128, ");
+              clusters ? one + "8 x 256, " : "amax 8 x 256, " + small + "16 x 256, ");
     EXPECT_EQ(launched(testing::Matrices(*device, 8, 8192)),
               clusters ? one + "8 x 512, " : "amax 16 x 256, " + small + "32 x 256, ");
     EXPECT_EQ(launched(testing::Matrices(*device, 9, 8192)),

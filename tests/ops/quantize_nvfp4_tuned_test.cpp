@@ -91,13 +91,13 @@ TEST_F(QuantizeNvfp4Tuned, TheKernelForManyServesWhereItWasFaster) {
   PreparedQuantizeNvfp4::Request request;
   request.amax_given = true;
   const auto as_shipped = prepare({many(8, 100)}, request);
-  EXPECT_EQ(name_of(as_shipped.kernel(8 * 4096)), "quantize_nvfp4_once 2 128");
+  EXPECT_EQ(name_of(as_shipped.kernel(8 * 4096)), "quantize_nvfp4_once 2 256");
   const auto tuned =
       prepare({once(8, "LANES=1 THREADS=512", 700), once(64, "LANES=1 THREADS=512", 900),
                many(64, 800), once(512, "LANES=1 THREADS=128", 1500)},
               request);
   const auto at = [&](std::int64_t rows) { return name_of(tuned.kernel(rows * 4096)); };
-  EXPECT_EQ(at(2), "quantize_nvfp4_once 2 128");
+  EXPECT_EQ(at(2), "quantize_nvfp4_once 2 256");
   EXPECT_EQ(at(8), "quantize_nvfp4 128");
   EXPECT_EQ(at(64), "quantize_nvfp4 128");
   EXPECT_EQ(at(512), "quantize_nvfp4_once 1 128");

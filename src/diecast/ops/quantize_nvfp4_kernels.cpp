@@ -88,7 +88,8 @@ std::optional<KernelWanted> small_rows(const Request& r, const DeviceProperties&
 
 // The kernels for few rows. While rows are few they are spread over more multiprocessors; later as
 // many of them as there are should be on the GPU at once. The next launch begins when that was
-// fastest or nearly so (H200s, every configuration at 14 numbers of rows and 8 lengths, NOTES.md).
+// fastest or nearly so (an H200 in a process of several streams, every configuration at 13 numbers
+// of rows and 8 lengths, NOTES.md).
 void add_small_rows(const Request& request, const DeviceProperties& device,
                     QuantizeNvfp4Kernels& out) {
   using enum Next;
@@ -105,29 +106,29 @@ void add_small_rows(const Request& request, const DeviceProperties& device,
     add(2, 256, elements, blocks(80)), add(2, 256, amax, blocks(310));
     add(1, 128, elements, blocks(2048));
   } else if (cols <= 2048) {
-    add(2, 256, elements, blocks(80)), add(2, 256, amax, blocks(150));
-    add(1, 128, amax, blocks(620)), add(1, 128, elements, blocks(2048));
+    add(2, 256, elements, blocks(80)), add(1, 128, elements, blocks(150));
+    add(1, 128, amax, blocks(430)), add(1, 128, elements, blocks(2048));
   } else if (cols <= 4096 && tiled) {
-    add(2, 128, elements, rows(36));
-    add(1, 256, codes, rows(170)), add(1, 256, amax, rows(1600));
+    add(2, 128, elements, rows(36)), add(1, 256, amax, rows(84));
+    add(1, 128, elements, rows(340)), add(1, 256, amax, rows(1600));
   } else if (cols <= 4096) {
-    add(1, 256, amax, rows(120)), add(1, 256, codes, rows(340)), add(1, 256, amax, rows(1600));
-  } else if (cols <= 6144 && tiled) {
-    add(1, 128, amax, rows(60)), add(1, 256, codes, rows(240)), add(1, 512, amax, rows(480));
+    add(1, 256, elements, rows(60)), add(1, 256, amax, rows(1600));
   } else if (cols <= 8192 && tiled) {
-    add(1, 128, amax, rows(36)), add(1, 128, elements, rows(170));
-    add(1, 512, amax, rows(480)), add(1, 512, codes, rows(1200));
+    add(2, 128, elements, rows(9)), add(1, 128, elements, rows(170));
+    if (cols > 6144)
+      add(1, 256, elements, rows(480)), add(1, 512, codes, rows(1200));
+    else
+      add(1, 512, amax, rows(480));
   } else if (cols <= 8192) {
-    add(1, 128, amax, rows(36)), add(1, 256, elements, rows(60)), add(1, 512, codes, rows(340));
-    add(1, 512, amax, rows(cols > 6144 ? 480 : 680));
-    if (cols > 6144) add(1, 512, codes, rows(1200));
+    add(1, 128, elements, rows(36)), add(1, 512, amax, rows(cols > 6144 ? 1200 : 680));
   } else if (cols <= 16384 && tiled) {
-    add(1, 128, amax, rows(36)), add(1, 256, codes, rows(cols > 14336 ? 340 : 170));
+    add(1, 128, elements, rows(18)), add(1, 128, amax, rows(36));
+    add(1, 256, cols > 14336 ? codes : amax, rows(170));
+    if (cols > 14336) add(1, 256, elements, rows(340));
   } else if (cols <= 16384) {
-    add(1, 128, amax, rows(36)), add(1, 512, elements, rows(60));
-    add(1, 512, codes, rows(cols > 14336 ? 1200 : 240));
+    add(1, 128, elements, rows(18)), add(1, 512, amax, rows(cols > 14336 ? 1200 : 240));
   } else {
-    add(1, 256, amax, blocks(128)), add(1, 256, elements, blocks(512));
+    add(1, 256, elements, blocks(512));
   }
 }
 
@@ -194,9 +195,8 @@ QuantizeNvfp4Kernels kernels_under_given(const Request& request, const DevicePro
   constexpr std::int64_t kLongestTiled = 1 << 24;
   if (!linear && (request.cols == 0 || request.cols > kLongestTiled)) return out;
   if (finds_amax && linear) add_that_find_amax(request, device, out);
-  // Two threads a block of 16 for small matrices, at first in smaller blocks of threads, for more
-  // multiprocessors; then one: with linear scales as long as places have 32 bits, with tiled ones
-  // up to sixteen times what is on the GPU at once (H200s and an H100, NOTES.md).
+  // Two threads a block of 16 for small matrices, then one: with linear scales as long as places
+  // have 32 bits, with tiled ones up to sixteen times what is on the GPU at once (NOTES.md).
   const auto add = [&](int lanes, int threads, std::int64_t blocks) {
     Bindings once;
     once.set("COLS", request.cols).set("IN", request.in).set("LANES", lanes);
@@ -205,14 +205,13 @@ QuantizeNvfp4Kernels kernels_under_given(const Request& request, const DevicePro
     out.below.push_back(16 * blocks);
   };
   const std::int64_t sm_count = device.sm_count;
-  const bool few_are_left = out.finds_amax < sm_count * 16 * 16;  // by the cluster that finds it
   if (linear) {
-    if (few_are_left) add(2, 128, sm_count * 24);
-    add(2, 256, sm_count * 400), add(1, 256, sm_count * 940);
+    add(2, 256, sm_count * 85), add(2, 512, sm_count * 225), add(2, 256, sm_count * 400);
+    add(1, 256, sm_count * 940);
     add(1, 512, sm_count * 1024);  // two blocks of threads for every multiprocessor, nearly full
     add(1, 256, sm_count * 8192), add(1, 512, std::int64_t{65535} * 256);
   } else {
-    add(2, 128, sm_count * 256), add(2, 256, sm_count * 1024), add(1, 256, sm_count * 16384);
+    add(2, 256, sm_count * 700), add(1, 256, sm_count * 16384);
   }
   return out;
 }

@@ -1,6 +1,7 @@
 // Timing graphs in turns; see bench_graph.h.
 #include <diecast/tool/bench.h>
 #include <diecast/tool/bench_graph.h>
+#include <diecast/tool/spin.h>
 
 #include <utility>
 
@@ -10,6 +11,12 @@ namespace {
 constexpr int kGraphTurns = 15;
 
 }  // namespace
+
+Result<GraphTimes> GraphTimes::open(Runtime& runtime, const std::shared_ptr<Device>& device,
+                                    Stream stream) {
+  DIECAST_CHECK(use_other_streams(runtime, device));
+  return GraphTimes(device, stream);
+}
 
 Result<void> GraphTimes::add(int calls, const std::function<Result<void>(int)>& call) {
   const auto all = [&]() -> Result<void> {

@@ -1,8 +1,10 @@
-// What a launch takes where many are captured in one CUDA graph: the host is not part of it.
+// What a launch takes where many are captured in one CUDA graph: the host is not part of it; in a
+// process that has used other streams too (spin.h).
 #pragma once
 
 #include <diecast/base/error.h>
 #include <diecast/launch/device.h>
+#include <diecast/runtime/runtime.h>
 
 #include <functional>
 #include <memory>
@@ -12,8 +14,8 @@ namespace diecast::tool {
 
 class GraphTimes {
  public:
-  GraphTimes(std::shared_ptr<Device> device, Stream stream)
-      : device_(std::move(device)), stream_(stream) {}
+  static Result<GraphTimes> open(Runtime& runtime, const std::shared_ptr<Device>& device,
+                                 Stream stream);
 
   // Captures `calls` calls, each told which it is, on the stream.
   Result<void> add(int calls, const std::function<Result<void>(int)>& call);
@@ -22,6 +24,9 @@ class GraphTimes {
   Result<std::vector<double>> measure() const;
 
  private:
+  GraphTimes(std::shared_ptr<Device> device, Stream stream)
+      : device_(std::move(device)), stream_(stream) {}
+
   struct Graph {
     std::unique_ptr<RepeatedCalls> graph;
     int calls;

@@ -29,7 +29,7 @@ Result<double> host_us(Device& device, const Call& call) {
 }
 
 // Microseconds of each; a GPU's in CUDA graphs, for some are several launches.
-Result<std::vector<double>> times_of(const std::shared_ptr<Device>& device,
+Result<std::vector<double>> times_of(Runtime& runtime, const std::shared_ptr<Device>& device,
                                      const std::vector<Call>& calls) {
   std::vector<double> us;
   if (device->properties().cc == 0) {
@@ -39,7 +39,7 @@ Result<std::vector<double>> times_of(const std::shared_ptr<Device>& device,
     return us;
   }
   DIECAST_TRY(const Stream stream, device->create_stream());
-  GraphTimes graphs(device, stream);
+  DIECAST_TRY(GraphTimes graphs, GraphTimes::open(runtime, device, stream));
   for (const Call& call : calls) {
     DIECAST_CHECK(call(stream));  // what a capture needs is loaded
     DIECAST_CHECK(graphs.add(kGraphCalls, [&](int) { return call(stream); }));
@@ -170,7 +170,7 @@ Result<Figures> bench_groups(Runtime& runtime, const std::shared_ptr<Device>& de
     const Call base = [&](Stream stream) {
       return quantize_nvfp4(runtime, experts.matrix.x, whole, plain, stream);
     };
-    DIECAST_TRY(const std::vector<double> us, times_of(device, {base, call}));
+    DIECAST_TRY(const std::vector<double> us, times_of(runtime, device, {base, call}));
     figures.push_back({cat(host ? "host: " : "GPU: ", what, ", ", experts.count, " matrices"),
                        us[1] / us[0], "x plain quantize", 0, false,
                        cat(fixed(us[1], 1), " us against ", fixed(us[0], 1), " us, ",

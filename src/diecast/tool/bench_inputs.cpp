@@ -106,7 +106,7 @@ Result<void> add_odd_shape(Runtime& runtime, const std::shared_ptr<Device>& devi
   const double bytes = static_cast<double>(even.rows) * static_cast<double>(even.cols) * 4;
   const int calls = static_cast<int>(std::clamp(2e9 / bytes, 4.0, 100.0));
   const auto all = shaped_calls(runtime, device);
-  GraphTimes times(device, stream);
+  DIECAST_TRY(GraphTimes times, GraphTimes::open(runtime, device, stream));
   for (const ShapedCall& call : all) {
     for (const Shaped* on : {&odd, &whole}) {
       DIECAST_CHECK(call.run(*on, 0, stream));  // prepared before it is captured

@@ -66,7 +66,7 @@ Result<Bandwidths> bandwidths(Runtime& runtime, const std::shared_ptr<Device>& d
   DIECAST_TRY(void* const to, bench.take(static_cast<std::int64_t>(half)));
   // Some milliseconds of each.
   const int calls = static_cast<int>(std::clamp(4e9 / (elements * 4), 4.0, 100.0));
-  GraphTimes times(device, bench.stream());
+  DIECAST_TRY(GraphTimes times, GraphTimes::open(runtime, device, bench.stream()));
   const Stream stream = bench.stream();
   DIECAST_CHECK(
       times.add(calls, [&](int) { return copy_in_pieces(*device, to, from, half, stream); }));

@@ -179,7 +179,7 @@ Result<Figures> measure_small(Runtime& runtime, const std::shared_ptr<Device>& d
   request.layout = of.layout();
   DIECAST_TRY(const auto op, PreparedQuantizeNvfp4::prepare(runtime, device, request));
   DIECAST_TRY(const auto configured, kernels_of(runtime, device, of));
-  GraphTimes times(device, stream);
+  DIECAST_TRY(GraphTimes times, GraphTimes::open(runtime, device, stream));
   const auto add = [&](const std::function<Result<void>()>& call) {
     return times.add(kGraphLaunches, [&](int) { return call(); });
   };

@@ -85,10 +85,10 @@ std::int64_t instructions(const Kernel& kernel) {
 }
 
 // Each variant's time in one graph run, then a figure for every one that leaves something open.
-Result<void> add_template(const std::shared_ptr<Device>& device, Stream stream, BenchShape shape,
-                          const std::vector<Variant>& all, Figures& figures) {
+Result<void> add_template(Runtime& runtime, const std::shared_ptr<Device>& device, Stream stream,
+                          BenchShape shape, const std::vector<Variant>& all, Figures& figures) {
   std::vector<Trial> trials;
-  GraphTimes times(device, stream);
+  DIECAST_TRY(GraphTimes times, GraphTimes::open(runtime, device, stream));
   const double elements = static_cast<double>(shape.rows) * static_cast<double>(shape.cols);
   const int calls = static_cast<int>(std::clamp(1e9 / elements, 4.0, 100.0));
   for (const Variant& one : all) {
@@ -130,7 +130,7 @@ Result<Figures> bench_specialization(Runtime& runtime, const std::vector<BenchSh
     for (const BenchShape shape : shapes) {
       DIECAST_TRY(const auto all, variants(runtime, device, *tmpl, shape.cols));
       if (all.empty()) continue;
-      DIECAST_CHECK(add_template(device, stream, shape, all, figures));
+      DIECAST_CHECK(add_template(runtime, device, stream, shape, all, figures));
     }
   }
   return figures;

@@ -17,4 +17,18 @@ Result<void> Spin::run(std::int64_t ns, Stream stream) const {
   return kernel_->launch({&argument, 1}, stream);
 }
 
+Result<void> use_other_streams(Runtime& runtime, const std::shared_ptr<Device>& device) {
+  constexpr int kStreams = 3, kLaunches = 64;
+  static bool used = false;
+  if (used || device->properties().cc == 0) return {};
+  DIECAST_TRY(const Spin spin, Spin::open(runtime, device));
+  for (int i = 0; i < kStreams; ++i) {
+    DIECAST_TRY(const Stream stream, device->create_stream());
+    for (int launch = 0; launch < kLaunches; ++launch) DIECAST_CHECK(spin.run(0, stream));
+    DIECAST_CHECK(device->synchronize(stream));
+  }
+  used = true;
+  return {};
+}
+
 }  // namespace diecast::tool

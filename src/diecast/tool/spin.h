@@ -22,4 +22,11 @@ class Spin {
   std::shared_ptr<Kernel> kernel_;
 };
 
+// Once a process launches it many times on streams of their own, which stay: what is measured after
+// that is a launch as an engine has it, whose process has more than one stream. From some thirty
+// launches that are not dependent on each of two streams on every launch takes up to 0.15 us
+// longer, unless it lets the next one begin early (an H200, driver 580, templates/NOTES.md);
+// nothing takes that back. On the host: nothing.
+Result<void> use_other_streams(Runtime& runtime, const std::shared_ptr<Device>& device);
+
 }  // namespace diecast::tool

@@ -10,6 +10,7 @@
 #include <diecast/tool/devices.h>
 #include <diecast/tool/open_runtime.h>
 #include <diecast/tool/record_file.h>
+#include <diecast/tool/spin.h>
 #include <diecast/tool/tune_report.h>
 #include <diecast/tool/tune_scalars.h>
 #include <diecast/tool/tune_sizes.h>
@@ -203,6 +204,7 @@ Result<int> run(const TuneArguments& options) {
   for (const std::string& path : options.own) DIECAST_CHECK(runtime->add(path));
   DIECAST_TRY(const SizeLists sizes, read_sizes(options.sizes));
   DIECAST_TRY(const auto device, open_device(*runtime, options.target));
+  if (options.in_process) DIECAST_CHECK(use_other_streams(*runtime, device));
   DIECAST_TRY(RecordFile file, RecordFile::open(options.out));
   if (!options.json) print(cat("tuning on ", describe(*device)));
   DIECAST_TRY(const auto kernels, read_kernels(*runtime, options, device->targets().front()));

@@ -5,6 +5,7 @@
 #include <diecast/tool/command.h>
 #include <diecast/tool/console.h>
 #include <diecast/tool/devices.h>
+#include <diecast/tool/spin.h>
 #include <diecast/tool/tune_scalars.h>
 
 #include <cstdio>
@@ -23,6 +24,7 @@ Result<int> tune_one(const TuneOneArguments& options) {
   for (const std::string& path : options.own) DIECAST_CHECK(runtime->add(path));
   DIECAST_TRY(const Specialization one, runtime->specialize(options.spelling));
   DIECAST_TRY(const auto device, open_device(*runtime, one.target().is_host() ? "host" : "cuda"));
+  DIECAST_CHECK(use_other_streams(*runtime, device));
   RunSizes sizes;
   for (const std::string& word : options.sizes) {
     const std::size_t equals = word.find('=');
