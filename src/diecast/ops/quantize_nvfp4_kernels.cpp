@@ -207,7 +207,7 @@ QuantizeNvfp4Kernels kernels_under_given(const Request& request, const DevicePro
   const std::int64_t sm_count = device.sm_count;
   if (linear) {
     add(2, 256, sm_count * 85), add(2, 512, sm_count * 225), add(2, 256, sm_count * 400);
-    add(1, 256, sm_count * 940);
+    add(1, 512, sm_count * 530), add(1, 256, sm_count * 940);
     add(1, 512, sm_count * 1024);  // two blocks of threads for every multiprocessor, nearly full
     add(1, 256, sm_count * 8192), add(1, 512, std::int64_t{65535} * 256);
   } else {
