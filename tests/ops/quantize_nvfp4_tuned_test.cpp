@@ -103,6 +103,28 @@ TEST_F(QuantizeNvfp4Tuned, TheKernelForManyServesWhereItWasFaster) {
   EXPECT_EQ(at(512), "quantize_nvfp4_once 1 128");
 }
 
+// Where nothing is compiled records choose among what the cache has: they cost speed at most.
+TEST_F(QuantizeNvfp4Tuned, WithoutACompilerTheCacheDecides) {
+  PreparedQuantizeNvfp4::Request request;
+  request.row_scaled = true;
+  request.cols = 7168;
+  prepare({}, request);  // as without records
+  const auto held = of_rows(8, "LANES=1 THREADS=512 CLUSTER=1 NEXT=amax", 900);
+  ASSERT_TRUE(runtime_->resolve(
+      runtime_
+          ->specialize("quantize_nvfp4_row_scaled_small COLS=7168 IN=bf16 LANES=1 THREADS=512 "
+                       "NEXT=amax @ sm_90a")
+          .value()));
+  runtime_->flush();
+  RuntimeOptions serving = machine_.options();
+  serving.cache_policy = CachePolicy::require_hit;
+  runtime_ = Runtime::create(serving).value();
+  const auto tuned = prepare({held, of_rows(8, "LANES=4 THREADS=256 CLUSTER=8 NEXT=codes", 800),
+                              of_rows(128, "LANES=4 THREADS=512 CLUSTER=4 NEXT=codes", 800)},
+                             request);
+  EXPECT_EQ(name_of(tuned.kernel(8 * 7168)), "quantize_nvfp4_row_scaled_small 1 512 1 amax");
+}
+
 // What finds the amax itself stays where it is: it is not what was measured.
 TEST_F(QuantizeNvfp4Tuned, WhatFindsTheAmaxStays) {
   const auto tuned =

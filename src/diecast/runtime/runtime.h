@@ -151,7 +151,8 @@ class Runtime {
   // `given` leave tunes out: what warming builds besides the default, without that device.
   std::vector<Specialization> tuned_variants(const Specialization& plain, const Bindings& given);
   // What records of this device say is fastest at each size that was measured, where the bindings
-  // leave tunes out; empty where there are none. Errors: those of specialize_for().
+  // leave tunes out; empty where there are none. Of kernels that can be had: where nothing is
+  // compiled, those in the cache. Errors: those of specialize_for().
   Result<std::vector<TunedPoint>> tuned_points(std::string_view name, const Bindings& bindings,
                                                Device& device);
   // Of the kernels preloaded here and their launch tunes, in whatever order: ranks that compare it

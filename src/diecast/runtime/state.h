@@ -106,6 +106,10 @@ struct Runtime::State {
   // The records of its kernel, each key once, on the device of this fingerprint; empty: on all.
   std::vector<TuningRecord> records_of(const Specialization& specialization,
                                        const std::string& device);
+  // Whether what the cache lacks can be compiled; else the records of kernels that it has stay.
+  bool builds_for(Runtime& runtime, const Target& target);
+  void leave_held(Runtime& runtime, const Specialization& plain,
+                  std::vector<TuningRecord>& records);
   // With the tunes that records choose, where the bindings have none.
   Result<Specialization> specialize_tuned(const std::shared_ptr<const Template>& tmpl,
                                           const Bindings& bindings, const Target& target,
