@@ -1,7 +1,9 @@
 // Tuning: each configuration that a template's header allows is run on a device, held against the
 // default configuration to the bit, and timed. Serving never tunes: a runtime only reads what was
 // measured (RuntimeOptions::tuning), and templates/README.md promises that no tune changes a
-// result.
+// result. Short launches depend on the process too (templates/NOTES.md): where two of its streams
+// have launched what is not dependent they take longer. `diecast tune` brings that about, for that
+// is an engine; a program tunes as it stands.
 #pragma once
 
 #include <diecast/runtime/runtime.h>
