@@ -112,6 +112,9 @@ TEST(ToolTuneCuda, MeasuresWhatFitsWhereTheDefaultDoesNot) {
   }
   EXPECT_EQ(all.output.find("THREADS=128 CLUSTER=1"), std::string::npos) << all.output;
   EXPECT_EQ(all.output.find("chosen for "), all.output.rfind("chosen for ")) << all.output;
+  const auto both = tune(few + "COLS=512,4096 LANES=1");  // the default fits one
+  for (const char* const cols : {"COLS=512 ", "COLS=4096 "})
+    EXPECT_NE(both.output.find(cat("row_scaled_small ", cols)), std::string::npos) << both.output;
   const auto none = tune(few + "COLS=65536 CLUSTER=1");
   EXPECT_NE(none.exit_code, 0);
   EXPECT_NE(none.errors.find("a row has threads enough"), std::string::npos) << none.errors;

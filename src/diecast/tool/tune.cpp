@@ -115,21 +115,22 @@ Result<int> merge(const TuneArguments& options) {
   return 0;
 }
 
-// The spelling's kernels; where the defaults of tunes that it does not name break a requirement,
-// with each configuration that breaks none.
+// The spelling's kernels, with every configuration that they may have: the defaults alone would
+// leave out those of which they break a requirement.
 Result<std::vector<Specialization>> expand(Runtime& runtime, const std::string& spelling,
                                            const Spelling& parsed, const Target& target) {
-  auto wanted = expand_spelling(runtime, spelling, "tune", {&target, 1});
-  if (wanted || wanted.error().code != ErrorCode::constraint_violated) return wanted;
-  DIECAST_TRY(const auto tmpl, runtime.find_template(parsed.name));
-  std::string any = spelling;
-  for (const Parameter& parameter : tmpl->parameters()) {
-    const auto named = [&](const auto& entry) { return entry.first == parameter.name; };
-    if (parameter.kind == Parameter::Kind::tune && std::ranges::none_of(parsed.values, named))
-      any += cat(" ", parameter.name, "=*");
+  std::string every = spelling;
+  if (const auto tmpl = runtime.find_template(parsed.name)) {
+    for (const Parameter& parameter : (*tmpl)->parameters()) {
+      const auto named = [&](const auto& entry) { return entry.first == parameter.name; };
+      const bool tune = parameter.kind == Parameter::Kind::tune && parameter.compiled();
+      if (tune && std::ranges::none_of(parsed.values, named))
+        every += cat(" ", parameter.name, "=*");
+    }
   }
-  auto legal = expand_spelling(runtime, any, "tune", {&target, 1});
-  return legal ? std::move(legal) : std::move(wanted);
+  auto all = expand_spelling(runtime, every, "tune", {&target, 1});
+  if (all || all.error().code != ErrorCode::constraint_violated) return all;
+  return expand_spelling(runtime, spelling, "tune", {&target, 1});  // what it says of the defaults
 }
 
 Result<std::vector<KernelToTune>> read_kernels(Runtime& runtime, const TuneArguments& options,
