@@ -73,11 +73,11 @@ TEST_F(QuantizeNvfp4Tuned, RowsTakeTheFastestOfTheNearestSize) {
   const auto as_shipped = prepare({}, request);
   const auto tuned = prepare({of_rows(8, "LANES=1 THREADS=512 CLUSTER=1 NEXT=codes", 900),
                               of_rows(8, "LANES=2 THREADS=128 CLUSTER=8 NEXT=elements", 800),
-                              of_rows(32, "LANES=1 THREADS=512 CLUSTER=1 NEXT=amax", 1000)},
+                              of_rows(32, "LANES=2 THREADS=512 CLUSTER=2 NEXT=codes", 1000)},
                              request);
   const auto at = [&](std::int64_t rows) { return name_of(tuned.kernel(rows * 7168)); };
   const std::string fewest = "quantize_nvfp4_row_scaled_small 2 128 8 elements";
-  const std::string more = "quantize_nvfp4_row_scaled_small 1 512 1 amax";
+  const std::string more = "quantize_nvfp4_row_scaled_small 2 512 2 codes";  // as none shipped
   for (const std::int64_t rows : {1, 3, 65, 80, 447, 680, 898, 5000})
     EXPECT_EQ(at(rows), name_of(as_shipped.kernel(rows * 7168))) << rows;
   for (const std::int64_t rows : {4, 8, 16}) EXPECT_EQ(at(rows), fewest) << rows;
