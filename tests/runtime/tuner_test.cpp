@@ -46,6 +46,13 @@ class TunerTest : public ::testing::Test {
     request.samples = 3;
     return request;
   }
+  // Of each record as it comes.
+  static void tell_tunes(TuneRequest& request, std::vector<std::string>& to) {
+    request.on_record = [&to](const TuningRecord& one) -> Result<void> {
+      to.push_back(one.tunes);
+      return {};
+    };
+  }
   std::string spelling(Runtime& runtime, const Bindings& bindings = bf16()) {
     return runtime.specialize_for("k", bindings, *device_).value().spelling();
   }
@@ -162,10 +169,7 @@ TEST_F(TunerTest, TimesEveryConfigurationAndTellsEach) {
   TuneRequest request = eight_rows();
   request.sizes.push_back({{"rows", 64}, {"cols", 64}});
   std::vector<std::string> order;
-  request.on_record = [&](const TuningRecord& one) -> Result<void> {
-    order.push_back(one.tunes);
-    return {};
-  };
+  tell_tunes(request, order);
   const auto records = engine->tune(request, device_);
   ASSERT_TRUE(records) << records.error().message();
   ASSERT_EQ(records->size(), 12u);  // 2 of THREADS (256 is not for bf16), 3 of waves, 2 of sizes
@@ -205,10 +209,7 @@ TEST_F(TunerTest, ATemplateWhoseDefaultsDoNotFitIsTunedToo) {
   request.sizes = {{{"rows", 8}}};
   request.samples = 3;
   std::vector<std::string> order;
-  request.on_record = [&](const TuningRecord& one) -> Result<void> {
-    order.push_back(one.tunes);
-    return {};
-  };
+  tell_tunes(request, order);
   const auto records = engine->tune(request, device_);
   ASSERT_TRUE(records) << records.error().message();
   EXPECT_EQ(order, (std::vector<std::string>{"THREADS=128 waves=4", "THREADS=256 waves=4"}));

@@ -117,12 +117,15 @@ Result<PreparedQuantizeNvfp4> PreparedQuantizeNvfp4::prepare(Runtime& runtime,
   auto wanted =
       quantize_nvfp4_kernels(request, prepared.finds_rows_, finds_amax, device->properties());
   DIECAST_CHECK(choose_by_records(runtime, *device, wanted));
-  DIECAST_TRY(const auto kernels, preload_all_for(runtime, device, wanted.all));
+  std::vector<KernelWanted> all = {wanted.any};
+  for (const auto& few : wanted.few) all.push_back(few.kernel);
+  if (wanted.counted) all.push_back(wanted.counted->kernel);
+  DIECAST_TRY(const auto kernels, preload_all_for(runtime, device, all));
   DIECAST_CHECK(takes(*kernels.front(), request.in, prepared.finds_rows_));
   prepared.quantize_ = kernels.front();
-  for (std::size_t i = 0; i < wanted.below.size(); ++i)
-    prepared.few_.push_back({wanted.below[i], kernels[i + 1]});
-  prepared.counted_ = {wanted.counted, kernels[wanted.counted_kernel]};
+  for (std::size_t i = 0; i < wanted.few.size(); ++i)
+    prepared.few_.push_back({wanted.few[i].below, kernels[i + 1]});
+  if (wanted.counted) prepared.counted_ = {wanted.counted->below, kernels.back()};
   prepared.finds_amax_ = wanted.finds_amax;
   if (finds_amax) {
     const PreparedAmax::Request amax{

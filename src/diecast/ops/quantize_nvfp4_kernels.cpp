@@ -96,7 +96,7 @@ void add_small_rows(const Request& request, const DeviceProperties& device,
   const std::int64_t cols = request.cols;
   const auto add = [&](int lanes, int threads, Next next, std::int64_t below) {
     const auto wanted = small_rows(request, device, lanes, threads, next);
-    if (wanted) out.all.push_back(*wanted), out.below.push_back(below);
+    if (wanted) out.few.push_back({below, *wanted});
   };
   // Elements of so many rows for every 100 multiprocessors, and of so many blocks of 16 for each.
   const auto rows = [&](std::int64_t count) { return device.sm_count * count * cols / 100; };
@@ -142,22 +142,21 @@ QuantizeNvfp4Kernels kernels_that_find_rows(const Request& request,
   const int few = few_row_threads(request);
   Bindings bindings = bindings_of(request);
   bindings.set("ROWS", request.rows == RowsClass::any ? "any" : "apart").set("SIDE", side);
-  out.all.push_back({kName, bindings.set("THREADS", many)});
+  out.any = {kName, bindings.set("THREADS", many)};
   if (device.cc == 0 || request.cols == 0 || side > 1) return out;
+  const auto of_threads = [&](int threads) -> QuantizeNvfp4Kernels::Few {
+    return {rows_at_once(device, threads) * request.cols,
+            {kName, bindings.set("THREADS", threads)}};
+  };
   if (small_rows(request, device, 1, 512)) {
     add_small_rows(request, device, out);
-    if (few == many) return out;
-    out.counted_kernel = out.all.size();
-    out.counted = rows_at_once(device, few) * request.cols;
-    out.all.push_back({kName, bindings.set("THREADS", few)});
+    if (few != many) out.counted = of_threads(few);
     return out;
   }
   if (few == many) return out;
   const int some = std::max(2 * many, few / 2);  // few, where those are twice many
-  out.all.push_back({kName, bindings.set("THREADS", few)});
-  out.all.push_back({kName, bindings.set("THREADS", some)});
-  out.below = {rows_at_once(device, few) * request.cols, rows_at_once(device, some) * request.cols};
-  out.counted_kernel = 1, out.counted = out.below.front();
+  out.counted = of_threads(few);
+  out.few = {of_threads(few), of_threads(some)};
   return out;
 }
 
@@ -170,9 +169,8 @@ void add_that_find_amax(const Request& request, const DeviceProperties& device,
     Bindings bindings;
     bindings.set("IN", request.in).set("THREADS", threads).set("CLUSTER", cluster);
     bindings.set("NEXT", next_name(next));
-    out.all.push_back({"quantize_nvfp4_dynamic_small", bindings});
     out.finds_amax = std::int64_t{16} * threads * cluster + 1;
-    out.below.push_back(out.finds_amax);
+    out.few.push_back({out.finds_amax, {"quantize_nvfp4_dynamic_small", bindings}});
   };
   add(256, 1, Next::elements);
   if (device.cc >= 90) add(256, 8, Next::amax), add(512, 8, Next::elements);
@@ -186,7 +184,7 @@ QuantizeNvfp4Kernels kernels_under_given(const Request& request, const DevicePro
   bindings.set("ROW_SCALE", Value::boolean(request.row_scaled));
   bindings.set("BLOCK_AMAX", Value::boolean(request.block_amax));
   QuantizeNvfp4Kernels out;
-  out.all.push_back({PreparedQuantizeNvfp4::kName, bindings});
+  out.any = {PreparedQuantizeNvfp4::kName, bindings};
   if (!is_plain(request, device) || request.rows != RowsClass::dense || request.row_scaled ||
       request.global != GlobalScale::amax)
     return out;
@@ -201,8 +199,7 @@ QuantizeNvfp4Kernels kernels_under_given(const Request& request, const DevicePro
     Bindings once;
     once.set("COLS", request.cols).set("IN", request.in).set("LANES", lanes);
     once.set("THREADS", threads).set("LAYOUT", layout_name(request.layout));
-    out.all.push_back({"quantize_nvfp4_once", once});
-    out.below.push_back(16 * blocks);
+    out.few.push_back({16 * blocks, {"quantize_nvfp4_once", once}});
   };
   const std::int64_t sm_count = device.sm_count;
   if (linear) {

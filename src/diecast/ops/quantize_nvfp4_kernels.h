@@ -6,19 +6,21 @@
 #include <diecast/ops/prepared.h>
 #include <diecast/ops/quantize_nvfp4.h>
 
-#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace diecast {
 
 struct QuantizeNvfp4Kernels {
-  std::vector<KernelWanted> all;  // for any number of elements, then for few, from the fewest on
-  // Of those for few: elements from which on it is not that kernel any more.
-  std::vector<std::int64_t> below;
-  // The same where the device counts the rows, which not every kernel takes: which of `all`.
-  std::size_t counted_kernel = 0;
-  std::int64_t counted = 0;
+  // A kernel for less than so many elements.
+  struct Few {
+    std::int64_t below = 0;
+    KernelWanted kernel;
+  };
+  KernelWanted any;            // for any number of elements
+  std::vector<Few> few;        // for few, from the fewest on
+  std::optional<Few> counted;  // in place of `few` where the device counts the rows
   // The kernels for less elements than these find the tensor's amax themselves.
   std::int64_t finds_amax = 0;
 };

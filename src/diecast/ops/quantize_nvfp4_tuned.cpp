@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <optional>
 #include <utility>
@@ -13,8 +14,7 @@ namespace {
 
 constexpr std::string_view kOnce = "quantize_nvfp4_once";
 
-// Kernels for less than so many elements, from the fewest on.
-using Few = std::vector<std::pair<std::int64_t, KernelWanted>>;
+using Few = std::vector<QuantizeNvfp4Kernels::Few>;
 
 std::int64_t number(const Bindings& bindings, std::string_view name) {
   return bindings.find(name)->number;
@@ -37,8 +37,8 @@ std::int64_t elements_of(const RunSizes& sizes, std::int64_t cols) {
 
 // A launch along y has 65535 blocks of threads at most; with tiled scales, whose row length is
 // known, some are for the padding of the last rows (the header's launch line).
-std::optional<std::int64_t> most_elements(const KernelWanted& wanted) {
-  if (wanted.name != kOnce) return std::nullopt;
+std::int64_t most_elements(const KernelWanted& wanted) {
+  if (wanted.name != kOnce) return std::numeric_limits<std::int64_t>::max();
   const bool linear = wanted.bindings.find("LAYOUT")->word == layout_name(ScaleLayout::linear);
   const std::int64_t padding = linear ? 0 : 32 * ((number(wanted.bindings, "COLS") + 63) / 64);
   const std::int64_t threads = 65535 * number(wanted.bindings, "THREADS") - padding;
@@ -74,19 +74,17 @@ Result<Fastest> fastest(Runtime& runtime, Device& device, const KernelWanted& fe
 Few merged(const Few& table, const Fastest& points, std::int64_t first, const KernelWanted& any) {
   Few out;
   const auto add = [&](std::int64_t below, const KernelWanted& wanted) {
-    if (below <= (out.empty() ? 0 : out.back().first)) return;
-    const bool same = !out.empty() && out.back().second.name == wanted.name &&
-                      out.back().second.bindings == wanted.bindings;
+    if (below <= (out.empty() ? 0 : out.back().below)) return;
+    const bool same = !out.empty() && out.back().kernel.name == wanted.name &&
+                      out.back().kernel.bindings == wanted.bindings;
     if (same)
-      out.back().first = below;
+      out.back().below = below;
     else
-      out.emplace_back(below, wanted);
+      out.push_back({below, wanted});
   };
   const std::int64_t from = std::max(points.begin()->first / 2, first);
-  for (const auto& [below, wanted] : table) {
-    if (out.empty() || out.back().first < from) add(std::min(below, from), wanted);
-  }
-  if (from > 0) add(from, any);
+  for (const auto& [below, wanted] : table) add(std::min(below, from), wanted);
+  add(from, any);
   for (auto at = points.begin(); at != points.end(); ++at) {
     const auto next = std::next(at);
     const double here = static_cast<double>(at->first);
@@ -94,8 +92,8 @@ Few merged(const Few& table, const Fastest& points, std::int64_t first, const Ke
         next == points.end() ? 2 * here : std::sqrt(here * static_cast<double>(next->first));
     const auto below = static_cast<std::int64_t>(until) + 1;
     const KernelWanted& wanted = at->second.second;
-    if (const auto most = most_elements(wanted)) add(std::min(below, *most), wanted);
-    add(below, most_elements(wanted) ? any : wanted);
+    add(std::min(below, most_elements(wanted)), wanted);
+    add(below, any);  // of which its grid has not so many
   }
   for (const auto& [below, wanted] : table) add(below, wanted);
   return out;
@@ -104,24 +102,13 @@ Few merged(const Few& table, const Fastest& points, std::int64_t first, const Ke
 }  // namespace
 
 Result<void> choose_by_records(Runtime& runtime, Device& device, QuantizeNvfp4Kernels& kernels) {
-  std::optional<KernelWanted> few;
-  for (const KernelWanted& one : kernels.all)
-    if (!few) few = without_tunes(one);
-  if (!few) return {};
-  const KernelWanted any = kernels.all.front();
-  DIECAST_TRY(const Fastest points, fastest(runtime, device, *few, any));
-  if (points.empty()) return {};
-  const std::size_t before = kernels.below.size();
-  Few table;
-  for (std::size_t i = 0; i < before; ++i) table.emplace_back(kernels.below[i], kernels.all[i + 1]);
-  const Few now = merged(table, points, kernels.finds_amax, any);
-  std::vector<KernelWanted> all = {any};
-  kernels.below.clear();
-  for (const auto& [below, wanted] : now) kernels.below.push_back(below), all.push_back(wanted);
-  all.insert(all.end(), kernels.all.begin() + static_cast<std::ptrdiff_t>(before) + 1,
-             kernels.all.end());
-  if (kernels.counted_kernel > before) kernels.counted_kernel += now.size() - before;
-  kernels.all = std::move(all);
+  for (const auto& [below, wanted] : kernels.few) {
+    const auto few = without_tunes(wanted);
+    if (!few) continue;
+    DIECAST_TRY(const Fastest points, fastest(runtime, device, *few, kernels.any));
+    if (!points.empty()) kernels.few = merged(kernels.few, points, kernels.finds_amax, kernels.any);
+    return {};  // there is one such template
+  }
   return {};
 }
 

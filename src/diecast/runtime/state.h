@@ -108,8 +108,7 @@ struct Runtime::State {
                                        const std::string& device);
   // Whether what the cache lacks can be compiled; else the records of kernels that it has stay.
   bool builds_for(Runtime& runtime, const Target& target);
-  void leave_held(Runtime& runtime, const Specialization& plain,
-                  std::vector<TuningRecord>& records);
+  void keep_held(Runtime& runtime, const Specialization& plain, std::vector<TuningRecord>& records);
   // With the tunes that records choose, where the bindings have none.
   Result<Specialization> specialize_tuned(const std::shared_ptr<const Template>& tmpl,
                                           const Bindings& bindings, const Target& target,

@@ -1,4 +1,5 @@
 // Timing graphs in turns; see bench_graph.h.
+#include <diecast/runtime/tuning/trial.h>
 #include <diecast/tool/bench.h>
 #include <diecast/tool/bench_graph.h>
 #include <diecast/tool/spin.h>
@@ -34,13 +35,7 @@ Result<std::vector<double>> GraphTimes::measure() const {
   std::vector<std::vector<double>> us(graphs_.size());
   for (int turn = -1; turn < kGraphTurns; ++turn) {
     for (std::size_t i = 0; i < graphs_.size(); ++i) {
-      // Behind another of its kind: the GPU is busy while the host submits what is timed, and finds
-      // in its caches what this leaves there.
-      DIECAST_CHECK(graphs_[i].graph->repeat());
-      DIECAST_CHECK(device_->record(from, stream_));
-      DIECAST_CHECK(graphs_[i].graph->repeat());
-      DIECAST_CHECK(device_->record(to, stream_));
-      DIECAST_TRY(const double ms, device_->elapsed_ms(from, to));
+      DIECAST_TRY(const double ms, time_repetition(*device_, *graphs_[i].graph, from, to, stream_));
       if (turn >= 0) us[i].push_back(ms * 1e3 / graphs_[i].calls);
     }
   }

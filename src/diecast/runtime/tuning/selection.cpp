@@ -120,8 +120,8 @@ bool Runtime::State::builds_for(Runtime& runtime, const Target& target) {
   return options.cache_policy != CachePolicy::require_hit && compiler_for(runtime, target).ok();
 }
 
-void Runtime::State::leave_held(Runtime& runtime, const Specialization& plain,
-                                std::vector<TuningRecord>& records) {
+void Runtime::State::keep_held(Runtime& runtime, const Specialization& plain,
+                               std::vector<TuningRecord>& records) {
   std::map<std::string, bool> known;  // by spelling
   std::erase_if(records, [&](const TuningRecord& record) {
     const auto one = check_tuning_record(record, plain.shared_tmpl());
@@ -140,7 +140,7 @@ Result<std::vector<TunedPoint>> Runtime::tuned_points(std::string_view name,
   if (!state_->tunes_known) return std::vector<TunedPoint>();
   DIECAST_TRY(const Specialization plain, standard_for(name, bindings, device));
   auto records = state_->records_of(plain, device_fingerprint(device.properties()));
-  if (!state_->builds_for(*this, plain.target())) state_->leave_held(*this, plain, records);
+  if (!state_->builds_for(*this, plain.target())) state_->keep_held(*this, plain, records);
   return diecast::tuned_points(plain.tmpl(), records, bindings);
 }
 

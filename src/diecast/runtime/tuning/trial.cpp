@@ -179,6 +179,15 @@ Result<void> check_samples(int samples) {
                "take one or more"};
 }
 
+Result<double> time_repetition(Device& device, RepeatedCalls& calls, Event from, Event to,
+                               Stream stream) {
+  DIECAST_CHECK(calls.repeat());
+  DIECAST_CHECK(device.record(from, stream));
+  DIECAST_CHECK(calls.repeat());
+  DIECAST_CHECK(device.record(to, stream));
+  return device.elapsed_ms(from, to);
+}
+
 Result<LaunchTime> time_launch(const Kernel& kernel, std::span<const KernelArgument> arguments,
                                const LaunchTunes& tunes, int samples) {
   DIECAST_CHECK(check_samples(samples));
@@ -192,13 +201,8 @@ Result<LaunchTime> time_launch(const Kernel& kernel, std::span<const KernelArgum
       return {};
     });
   };
-  // Behind another of its kind: the device is busy while the host brings what is timed.
-  const auto sample = [&](RepeatedCalls& calls) -> Result<double> {
-    DIECAST_CHECK(calls.repeat());
-    DIECAST_CHECK(device.record(from, stream));
-    DIECAST_CHECK(calls.repeat());
-    DIECAST_CHECK(device.record(to, stream));
-    return device.elapsed_ms(from, to);
+  const auto sample = [&](RepeatedCalls& calls) {
+    return time_repetition(device, calls, from, to, stream);
   };
   const auto measure = [&]() -> Result<LaunchTime> {
     std::vector<std::unique_ptr<RepeatedCalls>> graphs(1);

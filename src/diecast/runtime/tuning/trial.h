@@ -43,6 +43,11 @@ class Trial {
   std::vector<KernelArgument> arguments_;
 };
 
+// Milliseconds of one repetition, behind another of its kind: the device is busy while the host
+// brings what is timed, and finds in its caches what the first leaves there. Errors: of the device.
+Result<double> time_repetition(Device& device, RepeatedCalls& calls, Event from, Event to,
+                               Stream stream);
+
 // What a launch takes: the median of several samples and the span of their quartiles.
 struct LaunchTime {
   std::int64_t ns = 0, spread = 0, samples = 0;  // spread: thousandths of the median
