@@ -53,7 +53,7 @@ DIECAST_NO_UNROLL
 DIECAST_NO_UNROLL
   while (i < blocks) {
     const ShareOfBlock<IN, 1> whole(block);
-    const auto out = quantize_share<IN, 1>(x + i * 16, 0, whole, of_block, whole.is_finite(), under);
+    const auto out = quantize_share<IN, 1, false>(x + i * 16, 0, whole, of_block, under);
     out.store_codes(codes + i * 8);
     scales[i] = out.scale;
     i += kTogether;

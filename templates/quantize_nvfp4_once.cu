@@ -9,8 +9,9 @@
 shape    int   COLS    = 0                               // row length; 0 = not fixed at compile time
 option   type  IN      {bf16, f16, f32, e4m3}            // element type of x
 option   enum  LAYOUT  {linear, s128x4, s8x4} = linear   // where a block's scale lies
-tune     int   LANES   {1, 2, 4} = 2                     // threads of a block of 16
-tune     int   THREADS {128, 256, 512} = 128
+tune     int   LANES   {1, 2} = 2                        // threads of a block of 16
+tune     int   THREADS {128, 256, 384, 512, 640, 768, 896, 1024} = 128
+tune     int   BLOCKS  {1, 2} = 1                        // blocks of 16 that a thread takes, one after the other
 size     rows
 size     cols  = COLS  divisible 16
 arg      x      in   IN    [rows, cols]  align 16
@@ -19,10 +20,11 @@ arg      codes  out  u8    [rows, align_up(cols, 16) / 2]  align 8
 arg      scales out  e4m3  [LAYOUT == LAYOUT_linear ? rows : 1, LAYOUT == LAYOUT_linear ? cols / 16 : align_up(rows, LAYOUT == LAYOUT_s128x4 ? 128 : 8) * align_up(cols / 16, 4)]  align (LAYOUT == LAYOUT_linear ? 1 : 16)  // tiles: all as one row
 arg      rows
 arg      cols
-launch   grid(1, ceil_div(rows * (cols / 16) * LANES + (LAYOUT == LAYOUT_linear || rows % (LAYOUT == LAYOUT_s128x4 ? 128 : 8) == 0 ? 0 : (LAYOUT == LAYOUT_s128x4 ? 32 : 2) * ceil_div(cols, 64)), THREADS)) block(THREADS)
-launch   dependent(late) resident(LANES == 1 && (cc == 80 || cc == 90) ? 2048 / THREADS : 0)
+launch   grid(1, ceil_div(rows * (cols / 16) * LANES + (LAYOUT == LAYOUT_linear || rows % (LAYOUT == LAYOUT_s128x4 ? 128 : 8) == 0 ? 0 : (LAYOUT == LAYOUT_s128x4 ? 32 : 2) * ceil_div(cols, 64)), THREADS * BLOCKS)) block(THREADS)
+launch   dependent(late) resident(LANES == 1 && (cc == 80 || cc == 90) ? (BLOCKS == 1 ? 2048 : IN == f32 || IN == f16 ? 1024 : 1536) / THREADS : 0)
 target   host, sm_80+
 exchange none                                            // on the host a thread loads all of its block
+require  BLOCKS == 1 || LANES == 1                       // neighbours share a block, or a thread has several
 require  LAYOUT == LAYOUT_linear || COLS > 0             // where a block's scale lies is found without a division
 sample   COLS {0, 80}  rows {0, 1, 7, 33, 130}  cols {16, 80, 2112}
 */
@@ -41,38 +43,55 @@ constexpr i64 kRowBlocks = (COLS > 0 ? COLS : 16) / 16, kPaddedBlocks = align_up
 DIECAST_KERNEL {
   using Share = ShareOfBlock<IN, LANES>;
   if constexpr (LANES == 1) launch_before_ended();
-  const u32 part = blockIdx.y * THREADS + threadIdx.x, lane = part % LANES, index = part / LANES;
-  const u32 blocks = static_cast<u32>(rows) * (static_cast<u32>(cols) / 16), there = min(index, blocks - 1);
-  const IN* from = x + u64{Share::kWhole ? there * 16 : (there * LANES + lane) * (16 / LANES)};
+  const u32 part = blockIdx.y * (THREADS * BLOCKS) + threadIdx.x, lane = part % LANES, first = part / LANES;
+  const u32 blocks = static_cast<u32>(rows) * (static_cast<u32>(cols) / 16);
+  const IN* from[BLOCKS];
+DIECAST_UNROLL
+  for (u32 b = 0; b < BLOCKS; ++b) {
+    const u32 there = min(first + b * THREADS, blocks - 1);
+    from[b] = x + u64{Share::kWhole ? there * 16 : (there * LANES + lane) * (16 / LANES)};
+  }
   u8* to = codes + u64{part} * (8 / LANES);
-  e4m3* scale = scales + index;
+  e4m3* scale = scales + first;
   const f32* of_all = amax;
-  now(from), now(to), now(scale);
-  if constexpr (LANES > 1) launch_before_ended(from), now(of_all);
+  now(from[0]), now(to), now(scale);
+  if constexpr (LANES > 1) launch_before_ended(from[0]), now(of_all);
   if constexpr (LAYOUT != LAYOUT_linear) {
-    if (index >= blocks) return pad_last_tiles<LAYOUT>(scales, rows, kRowBlocks, (index - blocks) * LANES + lane);
+DIECAST_NO_UNROLL
+    for (u32 index = first; index < first + BLOCKS * THREADS; index += THREADS) {
+      if (index >= blocks) pad_last_tiles<LAYOUT>(scales, rows, kRowBlocks, (index - blocks) * LANES + lane);
+    }
+    if (first >= blocks) return;
   }
   const f32 of_tensor = *of_all;
-  const Share share(from, lane);
-  i64 padding = 0;  // behind a row's last block
-  if constexpr (LAYOUT != LAYOUT_linear) {
-    const i64 row = index / kRowBlocks, col = index % kRowBlocks;
-    scale = scales + Scales::offset(row, col, kPaddedBlocks);
-    if (col + 1 == kRowBlocks) padding = kPaddedBlocks - kRowBlocks;
-    now(scale);
-  }
+  Share share[BLOCKS];
+DIECAST_UNROLL
+  for (int b = 0; b < BLOCKS; ++b) share[b] = Share(from[b], lane);
   constexpr bool kNan = kHasShortWay<IN, LANES>;
   const UnderAmax under(of_tensor);
-  f32 of_block = Share::amax(share.template largest<kNan>());
-  if constexpr (LANES > 1) next_may_begin(of_block);
-  auto out = quantize_share<IN, LANES>(from - (Share::kWhole ? 0 : lane * (16 / LANES)), lane, share, of_block, true, under);
-  if constexpr (LANES == 1) next_may_begin(out.codes);
-  if (index >= blocks) return;
-  out.store_codes(to);
-  if (lane != 0) return;
-  *scale = out.scale;
 DIECAST_UNROLL
-  for (int i = 1; i < Scales::kTileCols; ++i) {
-    if (i <= padding) scale[i] = {0};
+  for (u32 b = 0; b < BLOCKS; ++b) {
+    const u32 index = first + b * THREADS;
+    e4m3* at = scale + b * THREADS;
+    i64 padding = 0;  // behind a row's last block
+    if constexpr (LAYOUT != LAYOUT_linear) {
+      const i64 row = index / kRowBlocks, col = index % kRowBlocks;
+      at = scales + Scales::offset(row, col, kPaddedBlocks);
+      if (col + 1 == kRowBlocks) padding = kPaddedBlocks - kRowBlocks;
+      now(at);
+    }
+    f32 of_block = Share::amax(share[b].template largest<kNan>());
+    if constexpr (LANES > 1) next_may_begin(of_block);
+    auto out = quantize_share<IN, LANES, kNan>(from[b] - (Share::kWhole ? 0 : lane * (16 / LANES)), lane, share[b], of_block, under);
+    if constexpr (LANES == 1)
+      if (b + 1 == BLOCKS) next_may_begin(out.codes);
+    if (index >= blocks) return;
+    out.store_codes(to + u64{b} * THREADS * 8);
+    if (lane != 0) return;
+    *at = out.scale;
+DIECAST_UNROLL
+    for (int i = 1; i < Scales::kTileCols; ++i) {
+      if (i <= padding) at[i] = {0};
+    }
   }
 }

@@ -1,14 +1,14 @@
 // quantize_nvfp4_row_scaled_small: the bits of quantize_nvfp4_row_scaled in profile te, for whole blocks of 16 and rows of
 // a known length, each from a multiple of 16 bytes on; padding of tiled scales is written. Where all of a matrix is on the GPU at
-// once a launch is a wait for memory and one for the row's amax: LANES neighbours take a block together, each once,
-// and several blocks of threads, a cluster, share a row, so that no multiprocessor has much of it.
+// once a launch is a wait for memory and one for the row's amax: a thread takes a block of 16 or two, each once, as many threads
+// as a row needs, and several blocks of threads, a cluster, may share a row, so that no multiprocessor has much of it.
 /* diecast
 shape    int   COLS                                      // row length
 option   type  IN      {bf16, f16, f32, e4m3}            // element type of x
 option   enum  LAYOUT  {linear, s128x4, s8x4} = linear   // where a block's scale lies
-tune     int   LANES   {1, 2, 4} = 2                     // threads of a block of 16
-tune     int   THREADS {128, 256, 512} = 128
+tune     int   BLOCKS  {1, 2} = 1                        // blocks of 16 that a thread takes, one after the other
 tune     int   CLUSTER {1, 2, 4, 8} = 1                  // blocks of threads that share a row
+tune     int   SIDE    {1, 2, 4, 8} = 1                  // rows side by side in a block of threads
 tune     enum  NEXT    {elements, amax, codes} = elements  // what is there when the next launch may begin
 size     rows
 size     cols  = COLS  divisible 16
@@ -21,10 +21,12 @@ arg      cols
 require  COLS > 0                                        // a row has threads enough
 require  CLUSTER == 1 || cc >= 90                        // clusters are of 9.0 and later
 require  NEXT == NEXT_elements || cc >= 90               // before 9.0 the next launch begins when this one has ended
-require  THREADS * CLUSTER >= COLS / 16 * LANES          // a row has threads enough: fewer LANES, or more THREADS or CLUSTER
-require  CLUSTER == 1 || THREADS * CLUSTER < 2 * (COLS / 16 * LANES)  // no block of threads is idle: a smaller CLUSTER
-launch   grid((rows + (LAYOUT == LAYOUT_linear || rows % (LAYOUT == LAYOUT_s128x4 ? 128 : 8) == 0 ? 0 : ceil_div((LAYOUT == LAYOUT_s128x4 ? 32 : 2) * ceil_div(cols, 64), THREADS * CLUSTER))) * CLUSTER) block(THREADS) cluster(CLUSTER)
-launch   dependent(late) resident(LANES == 1 && (cc == 80 || cc == 90) ? 2048 / THREADS : 0)
+require  align_up(ceil_div(COLS / 16, BLOCKS * CLUSTER), 32) * SIDE <= 1024  // a row has threads enough: more BLOCKS or CLUSTER, less SIDE
+require  CLUSTER == 1 || SIDE == 1                       // a row has several blocks of threads, or they have several rows
+require  CLUSTER == 1 || 32 * CLUSTER < 2 * ceil_div(COLS / 16, BLOCKS)  // no block of threads is idle: a smaller CLUSTER
+launch   grid((ceil_div(rows, SIDE) + (LAYOUT == LAYOUT_linear || rows % (LAYOUT == LAYOUT_s128x4 ? 128 : 8) == 0 ? 0 : ceil_div((LAYOUT == LAYOUT_s128x4 ? 32 : 2) * ceil_div(cols, 64), align_up(ceil_div(COLS / 16, BLOCKS * CLUSTER), 32) * CLUSTER * SIDE))) * CLUSTER)
+launch   block(align_up(ceil_div(COLS / 16, BLOCKS * CLUSTER), 32) * SIDE) cluster(CLUSTER) dependent(late)
+launch   resident(cc == 80 || cc == 90 ? min(32, (BLOCKS == 1 ? 2048 : IN == f32 || IN == f16 ? 1024 : 1536) / (align_up(ceil_div(COLS / 16, BLOCKS * CLUSTER), 32) * SIDE)) : 0)
 target   host, sm_80+
 exchange block                                           // a row's amax is reduced by all its threads
 sample   COLS {80, 2112}  rows {0, 1, 7, 33, 130}
@@ -39,43 +41,57 @@ sample   COLS {80, 2112}  rows {0, 1, 7, 33, 130}
 using Scales = ScaleLayout<LAYOUT>;
 
 // The last threads of a row have no block: they take the last one's place in the amax, and write nothing. Behind the rows
-// come clusters for the padding.
+// come clusters for the padding. What a block becomes is stored before the next one is looked at: stores are then on their way
+// while there is something to compute.
 DIECAST_KERNEL {
-  using Share = ShareOfBlock<IN, LANES>;
-  constexpr u32 kBlocks = COLS / 16;
+  constexpr u32 kBlocks = COLS / 16, kThreads = align_up(ceil_div(COLS / 16, BLOCKS * CLUSTER), 32);
+  constexpr u32 kStep = kThreads * CLUSTER;  // from one block of a thread to the next
   constexpr i64 kPaddedBlocks = align_up(i64{kBlocks}, Scales::kTileCols);
-  const i64 row = blockIdx.x / CLUSTER;
-  const u32 thread = cluster_rank<CLUSTER>() * THREADS + threadIdx.x, lane = thread % LANES, i = thread / LANES;
-  if (LAYOUT != LAYOUT_linear && row >= rows) {
+  const i64 its = SIDE == 1 ? blockIdx.x / CLUSTER : i64{blockIdx.x} * SIDE + threadIdx.x / kThreads;
+  const u32 thread = cluster_rank<CLUSTER>() * kThreads + threadIdx.x % kThreads;
+  const i64 above = SIDE == 1 ? rows : align_up(rows, SIDE);
+  if (LAYOUT != LAYOUT_linear && its >= above) {
     e4m3* padding = scales;
     launch_before_ended(padding);
     if constexpr (LAYOUT != LAYOUT_linear)
-      pad_last_tiles<LAYOUT>(padding, rows, kBlocks, (row - rows) * (THREADS * CLUSTER) + thread);
+      pad_last_tiles<LAYOUT>(padding, rows, kBlocks, (its - above) * kStep + thread);
     return;
   }
-  ClusterMax<THREADS, CLUSTER> of_row;
-  const IN* const block = x + row * x_stride + min(i, kBlocks - 1) * 16;
-  const IN* from = block + (Share::kWhole ? 0 : lane * (16 / LANES));
-  u8* to = codes + (row * kBlocks + i) * 8 + lane * (8 / LANES);
-  e4m3* scale = scales + Scales::offset(row, i, kPaddedBlocks);
-  now(from), now(to), now(scale);
-  launch_before_ended(from);
-  const Share share(from, lane);
-  f32 largest = share.largest();
+  const i64 row = SIDE == 1 ? its : min(its, rows - 1);
+  ClusterMax<kThreads, CLUSTER, SIDE> of_row;
+  const IN* from[BLOCKS];
+DIECAST_UNROLL
+  for (u32 b = 0; b < BLOCKS; ++b) from[b] = x + row * x_stride + min(thread + b * kStep, kBlocks - 1) * 16;
+  u8* to = codes + (row * kBlocks + thread) * 8;
+  e4m3* scale = scales + Scales::offset(row, thread, kPaddedBlocks);
+  now(from[0]);
+  if constexpr (BLOCKS == 1) now(to), now(scale);  // else there are not registers enough
+  launch_before_ended(from[0]);
+  ShareOfBlock<IN, 1> share[BLOCKS];
+DIECAST_UNROLL
+  for (int b = 0; b < BLOCKS; ++b) share[b] = {from[b], 0};
+  f32 of_block[BLOCKS], largest = 0.0f;
+DIECAST_UNROLL
+  for (int b = 0; b < BLOCKS; ++b) largest = fmaxf(largest, of_block[b] = share[b].largest());
   if constexpr (NEXT == NEXT_elements) next_may_begin(largest);
-  const f32 of_block = Share::amax(largest);
   f32 of_all = of_row(largest);
   if constexpr (NEXT == NEXT_amax) next_may_begin(of_all);
-  if (thread == 0) amax[row] = of_all;
-  auto out = quantize_share<IN, LANES>(block, lane, share, of_block, share.is_finite(), UnderAmax(of_all));
-  if constexpr (NEXT == NEXT_codes) next_may_begin(out.codes);
-  if (i >= kBlocks) return;
-  out.store_codes(to);
-  if (lane != 0) return;
-  *scale = out.scale;
-  const int padding = i + 1 == kBlocks ? static_cast<int>(kPaddedBlocks - kBlocks) : 0;
+  if (thread == 0) amax[row] = of_all;  // of the last row several write the same
+  const UnderAmax under(of_all);
 DIECAST_UNROLL
-  for (int behind = 1; behind < Scales::kTileCols; ++behind) {
-    if (behind <= padding) scale[behind] = {0};
+  for (u32 b = 0; b < BLOCKS; ++b) {
+    auto out = quantize_share<IN, 1, false>(from[b], 0, share[b], of_block[b], under);
+    if constexpr (NEXT == NEXT_codes)
+      if (b + 1 == BLOCKS) next_may_begin(out.codes);
+    const u32 i = thread + b * kStep;
+    if (i >= kBlocks) continue;
+    out.store_codes(to + b * kStep * 8);
+    e4m3* const at = scale + Scales::offset(0, b * kStep, kPaddedBlocks);
+    *at = out.scale;
+    const int padding = i + 1 == kBlocks ? static_cast<int>(kPaddedBlocks - kBlocks) : 0;
+DIECAST_UNROLL
+    for (int behind = 1; behind < Scales::kTileCols; ++behind) {
+      if (behind <= padding) at[behind] = {0};
+    }
   }
 }

@@ -29,12 +29,15 @@ grep -E 'Failed|\*\*\*|differs|Failure' "$out/gpu-tests.log" | head -n 40
 "$build/diecast" check --target cuda "$root"/tests/golden/*.safetensors >"$out/check.log" 2>&1
 check=$?
 if [ "${DIECAST_TUNE:-0}" = 1 ]; then
-  of="COLS=2048,4096,7168,8192,16384 IN=bf16 LAYOUT=linear,s128x4"
-  few=("quantize_nvfp4_once $of" "quantize_nvfp4_row_scaled_small $of")
-  printf '%s LANES=* THREADS=* @ sm_90a\n' "${few[0]}" "${few[1]} CLUSTER=* NEXT=*" >"$out/few-rows.txt"
+  lengths=2048,4096,7168,8192,16384
+  any="quantize_nvfp4_once IN=bf16" of=("quantize_nvfp4_once COLS=$lengths IN=bf16 LAYOUT=s128x4"
+    "quantize_nvfp4_row_scaled_small COLS=$lengths IN=bf16 LAYOUT=linear,s128x4")
+  { printf '%s LANES=* THREADS=* BLOCKS=* @ sm_90a\n' "$any" "${of[0]}"
+    echo "${of[1]} BLOCKS=* CLUSTER=* SIDE=* NEXT=* @ sm_90a"; } >"$out/few-rows.txt"
   "$build/diecast" warm "$out/few-rows.txt" | tail -n 1  # side by side, before they are timed one by one
-  "$build/diecast" tune "${few[@]}" --size rows=1,8,32,64,128,512 --in-process --out "$out/few-rows-tuned.txt" \
-    >"$out/tune.log" 2>&1
+  tune() { "$build/diecast" tune "$@" --size rows=1,8,32,64,128,512 --in-process \
+    --out "$out/few-rows-tuned.txt" >>"$out/tune.log" 2>&1; }
+  tune "$any" --size "cols=$lengths" && tune "${of[@]}"
   export DIECAST_TUNING=$out/few-rows-tuned.txt
 fi
 # shellcheck disable=SC2086

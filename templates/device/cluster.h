@@ -54,9 +54,11 @@ DIECAST_DEVICE u32 load_of_cluster(const void* own, u32 rank) {
 }
 
 // One reduction, once in a kernel, by all threads of `Blocks` blocks of `Threads`. It is made at the kernel's
-// beginning, so that nothing waits for the other blocks to begin. Where there is one block: block_reduce_max().
-template <int Threads, int Blocks>
+// beginning, so that nothing waits for the other blocks to begin. Where there is one block it may have `Side` times as many
+// threads, and each `Threads` of them reduce by themselves.
+template <int Threads, int Blocks, int Side = 1>
 struct ClusterMax {
+  static_assert(Blocks == 1 || Side == 1, "a cluster reduces one value");
 #if !DIECAST_HOST
   static constexpr int kWarps = Threads / 32 * Blocks;
   struct Places {
@@ -82,7 +84,7 @@ struct ClusterMax {
   // Each warp's largest goes to a place of its own in all blocks' memory, whose barrier counts the bytes.
   DIECAST_DEVICE f32 operator()(f32 value) const {
     if constexpr (Blocks == 1) {
-      return block_reduce_max<Threads>(value, 0);
+      return side_reduce_max<Threads, Side>(value);
     } else {
 #if !DIECAST_HOST
       value = warp_reduce_max(value);

@@ -44,12 +44,13 @@ DIECAST_UNROLL
 // the host, whose threads need not wait for each other then.
 template <class IN, int Lanes, bool Whole = Lanes == 1 || DIECAST_HOST>
 struct ShareOfBlock {
-  static_assert(Lanes == 2 || Lanes == 4, "neighbours take halves or quarters");
+  static_assert(Lanes == 2, "neighbours take halves");
   using Element = typename LoadedElement<IN>::Type;
   static constexpr bool kWhole = false;
   static constexpr int kWords = bits<Element>() / 2 / Lanes;
   u32 words[kWords];
 
+  ShareOfBlock() = default;
   // `first`: the share's first element, or with kWhole the block's.
   DIECAST_DEVICE ShareOfBlock(const IN* first, u32) {
     constexpr int kBytes = 2 * bits<IN>() / Lanes, kPiece = kBytes < 16 ? kBytes : 16;
@@ -94,6 +95,7 @@ struct ShareOfBlock<IN, Lanes, true> {
   LoadedBlock16<IN> block;
   u32 lane;
 
+  ShareOfBlock() = default;
   DIECAST_DEVICE ShareOfBlock(const IN* first, u32 of) : block(load_block16(first)), lane(of) {}
   DIECAST_DEVICE explicit ShareOfBlock(const LoadedBlock16<IN>& loaded) : block(loaded), lane(0) {}
   template <bool Nan = false>
@@ -119,10 +121,8 @@ struct QuantizedShare {
     const u32 low = static_cast<u32>(codes);
     if constexpr (Lanes == 1) {
       store_streaming<8>(to, {{low, static_cast<u32>(codes >> 32)}});
-    } else if constexpr (Lanes == 2) {
-      store_streaming<4>(to, {{low}});
     } else {
-      *reinterpret_cast<u16*>(to) = static_cast<u16>(low);
+      store_streaming<4>(to, {{low}});
     }
   }
 };
@@ -179,29 +179,32 @@ DIECAST_NO_UNROLL
 }
 
 template <class IN, int Lanes>
-DIECAST_DEVICE u64 short_codes(const ShareOfBlock<IN, Lanes, false>& share, const TieWay& way) {
-  return tie_codes(share.words, way);
+DIECAST_DEVICE u64 short_codes(const ShareOfBlock<IN, Lanes, false>& share, const TieWay& way, u32& seen) {
+  return tie_codes(share.words, way, seen);
 }
 template <class IN, int Lanes>
-DIECAST_DEVICE u64 short_codes(const ShareOfBlock<IN, Lanes, true>& share, const TieWay& way) {
+DIECAST_DEVICE u64 short_codes(const ShareOfBlock<IN, Lanes, true>& share, const TieWay& way, u32& seen) {
   u32 codes[2];
-  tie_codes(share.block, way, codes);
+  tie_codes(share.block, way, codes, seen);
   return codes[0] | u64{codes[1]} << 32;
 }
 #endif
 
-// `lane`'s share of the block that begins at `block`; where that is not `finite`, or has an amax of NaN, an element may be NaN.
-template <class IN, int Lanes>
-DIECAST_DEVICE QuantizedShare<Lanes> quantize_share(const IN* block, u32 lane, const ShareOfBlock<IN, Lanes>& share, f32 amax, bool finite, const UnderAmax& under) {
+// `lane`'s share of the block that begins at `block`. With Nan `amax` is NaN where an element is; otherwise that is seen by the codes.
+template <class IN, int Lanes, bool Nan>
+DIECAST_DEVICE QuantizedShare<Lanes> quantize_share(const IN* block, u32 lane, const ShareOfBlock<IN, Lanes>& share, f32 amax, const UnderAmax& under) {
 #if !DIECAST_HOST
   if constexpr (kHasShortWay<IN, Lanes>) {
     QuantizedShare<Lanes> out;
     const f32 wanted = __fmul_rn(amax, under.ordinary.encode_sixth);
     f32 largest, limit;
+    bool finite = true;
     if constexpr (dtype_id<IN> == dtype_id<bf16>) {
       const ScaleAndFactor by(wanted, __fmul_rn(under.ordinary.decode, 0x1p14f), kLargest * 0x1p-14f);
       const TieWay way = tie_way(by.step, by.factor);
-      out = {short_codes(share, way), by.scale};
+      u32 seen;
+      out = {short_codes(share, way, seen), by.scale};
+      if constexpr (!Nan) finite = (seen & 0x70707070u) == 0;
       largest = __fmul_rn(amax, way.factor), limit = kTieLimit;
     } else {
       const ScaleAndFactor by(wanted, under.ordinary.decode);
@@ -209,6 +212,7 @@ DIECAST_DEVICE QuantizedShare<Lanes> quantize_share(const IN* block, u32 lane, c
       ordinary_codes(share.block, by.factor, codes);
       out = {codes[0] | u64{codes[1]} << 32, by.scale};
       largest = __fmul_rn(amax, by.factor), limit = 7.0f;
+      if constexpr (!Nan) finite = share.is_finite();
     }
     if (!(finite && nvfp4_is_ordinary(under.of_tensor) && largest < limit)) return quantize_seldom<Lanes>(block, lane, under.of_tensor);
     return out;

@@ -63,4 +63,28 @@ DIECAST_DEVICE f32 block_reduce_max(f32 value, u32 turn) {
   return value;
 }
 
+// The same once in a kernel, by each `Threads` of a block of `Side` times as many: none waits for another's.
+template <int Threads, int Side>
+DIECAST_DEVICE f32 side_reduce_max(f32 value) {
+  if constexpr (Side == 1) {
+    return block_reduce_max<Threads>(value, 0);
+  } else {
+    value = warp_reduce_max(value);
+    if constexpr (Threads > 32) {
+      constexpr u32 kWarps = Threads / 32;
+      __shared__ f32 of_warps[Side * kWarps];
+      const u32 side = threadIdx.x / Threads;
+      if (threadIdx.x % 32 == 0) of_warps[threadIdx.x / 32] = value;
+#if DIECAST_HOST
+      __syncthreads();
+      for (u32 warp = 0; warp < kWarps; ++warp) value = max_or_nan(value, of_warps[side * kWarps + warp]);
+#else
+      asm volatile("bar.sync %0, %1;" :: "r"(side + 1), "n"(Threads) : "memory");
+      value = warp_reduce_max(of_warps[side * kWarps + threadIdx.x % kWarps]);
+#endif
+    }
+    return value;
+  }
+}
+
 }  // namespace diecast

@@ -118,7 +118,7 @@ DIECAST_NO_UNROLL
   __syncthreads();
 }
 
-DIECAST_DEVICE void find_codes(const Block16<bf16>& block, const TieScale& by, u32 (&codes)[2]) { tie_codes(block, by.way, codes); }
+DIECAST_DEVICE void find_codes(const Block16<bf16>& block, const TieScale& by, u32 (&codes)[2]) { u32 seen; tie_codes(block, by.way, codes, seen); }
 #if !DIECAST_HOST
 DIECAST_DEVICE void find_codes_of_columns(bf16, const u32* w, const TieScale& by, const TieScale& other, u32& first, u32& second) {
   tie_codes_of_columns(w, by.way, other.way, first, second);

@@ -122,7 +122,9 @@ constexpr const char* kDependent[] = {"amax IN=bf16",
                                       "quantize_nvfp4_row_scaled IN=e4m3",
                                       "quantize_nvfp4_row_scaled_small IN=bf16 COLS=1024",
                                       "quantize_nvfp4_row_scaled_small IN=f32 COLS=8192 CLUSTER=8",
+                                      "quantize_nvfp4_row_scaled_small IN=bf16 COLS=8192 BLOCKS=2",
                                       "quantize_nvfp4_once IN=bf16",
+                                      "quantize_nvfp4_once IN=bf16 LANES=1 BLOCKS=2",
                                       "static_blockwise_fp4_fake_quant IN=bf16 OUT=bf16",
                                       "zeros"};
 

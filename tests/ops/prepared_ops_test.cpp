@@ -51,8 +51,8 @@ TEST(QuantizeNvfp4, ClearsFindsTheAmaxAndQuantizes) {
   EXPECT_EQ(launch.argument<void*>(3), m.out.rowwise.scale);
   EXPECT_EQ(launch.argument<std::int64_t>(4), 768);
   EXPECT_EQ(launch.argument<std::int64_t>(5), 4096);
-  EXPECT_EQ(launch.grid[1], 768u);  // 768 * 256 blocks of 16, 256 a block of threads
-  EXPECT_EQ(launch.block[0], 256u);
+  EXPECT_EQ(launch.grid[1], 110u);  // 768 * 256 blocks of 16, 1792 a block of threads
+  EXPECT_EQ(launch.block[0], 896u);
 }
 
 TEST(QuantizeNvfp4, WithAGivenAmaxIsOneLaunch) {
@@ -79,15 +79,32 @@ TEST(QuantizeNvfp4, AFixedRowLengthIsNoKernelParameter) {
   name_parameters(machine, true);
   const auto runtime = machine.runtime();
   const auto device = machine.cuda.device();
-  const Matrices m(*device, 768, 4096);
+  Matrices m(*device, 768, 4096);
+  m.out.layout = ScaleLayout::s128x4;
+  m.out.rowwise.scale_bytes = m.out.rowwise_sizes().value().scale_bytes;
   PreparedQuantizeNvfp4::Request request;
   request.cols = 4096;
+  request.layout = ScaleLayout::s128x4;
   request.amax_given = true;
   const auto op = PreparedQuantizeNvfp4::prepare(*runtime, device, request).value();
   op.run(m.x, m.out, {}).value();
   EXPECT_EQ(machine.cuda->launches[0].arguments.size(), 5u);
+}
+
+TEST(QuantizeNvfp4, RowsOfAnotherLengthThanItsOwnAreRefused) {
+  FakeMachine machine;
+  const auto runtime = machine.runtime();
+  const auto device = machine.cuda.device();
   const Matrices other(*device, 8, 64);
-  EXPECT_EQ(op.run(other.x, other.out, {}).error().code, ErrorCode::shape_mismatch);
+  for (const bool amax_given : {false, true}) {
+    PreparedQuantizeNvfp4::Request request;
+    request.cols = 4096;
+    request.amax_given = amax_given;
+    const auto op = PreparedQuantizeNvfp4::prepare(*runtime, device, request).value();
+    const auto refused = op.run(other.x, other.out, {});
+    EXPECT_EQ(refused.error().code, ErrorCode::shape_mismatch);
+    EXPECT_NE(refused.error().message().find("cols = 0"), std::string::npos);
+  }
 }
 
 TEST(QuantizeNvfp4, RowCountsInDeviceMemoryAreNeverRead) {
@@ -115,8 +132,8 @@ TEST(QuantizeNvfp4, TheConvenienceCallPreparesOnce) {
   quantize_nvfp4(*runtime, m.x, m.out, {false, device}).value();
   runtime->freeze();
   quantize_nvfp4(*runtime, n.x, n.out, {false, device}).value();  // another shape, nothing new
-  EXPECT_EQ(machine.nvrtc.compiles().size(), 10u);  // zeros, amax, and eight that quantize
-  EXPECT_EQ(runtime->counters().loaded, 10u);
+  EXPECT_EQ(machine.nvrtc.compiles().size(), 16u);  // zeros, amax, and fourteen that quantize
+  EXPECT_EQ(runtime->counters().loaded, 16u);
 }
 
 TEST(QuantizeNvfp4, WhileCapturingNothingIsPrepared) {

@@ -12,117 +12,6 @@
 namespace diecast {
 namespace {
 
-// Decoding's few rows have kernels of their own, all made beforehand: long ones are spread over a
-// cluster, over more multiprocessors while rows are few.
-TEST(QuantizeNvfp4Kernels, FewRowsThatFindTheirAmaxAreSpreadOverClusters) {
-  testing::FakeMachine machine;
-  const auto runtime = machine.runtime();
-  const auto device = machine.cuda.device();
-  std::map<std::int64_t, PreparedQuantizeNvfp4> ops;
-  for (const std::int64_t cols : {2048, 4096, 7168, 16384, 28672, 65536, 65552}) {
-    PreparedQuantizeNvfp4::Request request;
-    request.cols = cols;
-    request.row_scaled = true;
-    ops.emplace(cols, PreparedQuantizeNvfp4::prepare(*runtime, device, request).value());
-  }
-  runtime->freeze();
-  struct Case {
-    std::int64_t cols, rows;
-    unsigned blocks_a_row, threads;
-  };
-  const Case cases[] = {
-      {2048, 82, 1, 256},  {2048, 83, 1, 128},  {2048, 639, 1, 128},   {4096, 23, 1, 256},
-      {4096, 159, 1, 256}, {7168, 47, 4, 128},  {7168, 48, 1, 512},    {7168, 80, 1, 512},
-      {16384, 23, 8, 128}, {16384, 24, 2, 512}, {16384, 1583, 2, 512}, {28672, 1, 8, 256},
-      {28672, 5, 8, 256},  {28672, 37, 8, 256}, {65536, 16, 8, 512},   {65552, 1, 1, 512}};
-  for (const auto& [cols, rows, blocks_a_row, threads] : cases) {
-    const testing::Matrices m(*device, rows, cols, true);
-    ops.at(cols).run(m.x, m.out, {}).value();
-    const auto& launch = machine.cuda->launches.back();
-    EXPECT_EQ(launch.symbol == "quantize_nvfp4_row_scaled_small", cols <= 65536) << cols;
-    EXPECT_EQ(launch.grid[0], rows * blocks_a_row) << rows << "x" << cols;
-    EXPECT_EQ(launch.block[0], threads) << rows << "x" << cols;
-    EXPECT_EQ(launch.cluster, blocks_a_row == 1 ? 0 : blocks_a_row) << rows << "x" << cols;
-  }
-  const testing::Matrices many(*device, 1584, 16384, true);
-  ops.at(16384).run(many.x, many.out, {}).value();
-  EXPECT_EQ(machine.cuda->launches.back().symbol, "quantize_nvfp4_row_scaled");
-}
-
-// By rows: the last of each kernel, and what comes after it.
-TEST(QuantizeNvfp4Kernels, FewRowsHaveTheKernelThatWasFastestOfAll) {
-  testing::FakeMachine machine;
-  const auto runtime = machine.runtime();
-  const auto device = machine.cuda.device();
-  PreparedQuantizeNvfp4::Request request;
-  request.row_scaled = true;
-  const auto chosen = [&](const PreparedQuantizeNvfp4& op, std::int64_t rows) {
-    const Specialization& one = op.kernel(rows * request.cols).specialization();
-    if (one.tmpl().parameter("CLUSTER") == nullptr) return one.tmpl().name();
-    return cat(one.number("LANES"), "x", one.number("THREADS"), "x", one.number("CLUSTER"), " ",
-               one.bindings().find("NEXT")->word);
-  };
-  using Until = std::vector<std::pair<std::int64_t, std::string>>;  // the last rows of each
-  struct Case {
-    ScaleLayout layout;
-    std::int64_t cols;
-    Until until;
-  };
-  constexpr auto linear = ScaleLayout::linear, tiled = ScaleLayout::s128x4;
-  const Case cases[] = {
-      {linear,
-       2048,
-       {{82, "2x256x1 elements"},
-        {154, "1x128x1 elements"},
-        {443, "1x128x1 amax"},
-        {2111, "1x128x1 elements"}}},
-      {linear, 4096, {{79, "1x256x1 elements"}, {2111, "1x256x1 amax"}}},
-      {linear, 5120, {{47, "1x128x4 elements"}, {897, "1x512x1 amax"}}},
-      {linear, 8192, {{47, "1x128x4 elements"}, {1583, "1x512x1 amax"}}},
-      {linear, 12288, {{23, "1x128x8 elements"}, {316, "1x512x2 amax"}}},
-      {linear, 16384, {{23, "1x128x8 elements"}, {1583, "1x512x2 amax"}}},
-      {linear, 28672, {{37, "1x256x8 elements"}}},
-      {tiled, 2048, {{82, "2x256x1 elements"}, {319, "2x256x1 amax"}, {2111, "1x128x1 elements"}}},
-      {tiled,
-       3072,
-       {{47, "2x128x4 elements"},
-        {110, "1x256x1 amax"},
-        {448, "1x128x2 elements"},
-        {2111, "1x256x1 amax"}}},
-      {tiled,
-       4096,
-       {{47, "2x128x4 elements"},
-        {110, "1x256x1 amax"},
-        {448, "1x128x2 elements"},
-        {2111, "1x256x1 amax"}}},
-      {tiled, 5120, {{11, "2x128x8 elements"}, {224, "1x128x4 elements"}, {633, "1x512x1 amax"}}},
-      {tiled,
-       8192,
-       {{11, "2x128x8 elements"},
-        {224, "1x128x4 elements"},
-        {633, "1x256x2 elements"},
-        {1583, "1x512x1 codes"}}},
-      {tiled, 12288, {{23, "1x128x8 elements"}, {47, "1x128x8 amax"}, {224, "1x256x4 amax"}}},
-      {tiled,
-       16384,
-       {{23, "1x128x8 elements"},
-        {47, "1x128x8 amax"},
-        {224, "1x256x4 codes"},
-        {448, "1x256x4 elements"}}}};
-  for (const auto& [layout, cols, until] : cases) {
-    request.layout = layout;
-    request.cols = cols;
-    const auto op = PreparedQuantizeNvfp4::prepare(*runtime, device, request).value();
-    for (std::size_t i = 0; i < until.size(); ++i) {
-      const auto& [last, name] = until[i];
-      EXPECT_EQ(chosen(op, last), name) << last << "x" << cols;
-      EXPECT_EQ(chosen(op, last + 1),
-                i + 1 < until.size() ? until[i + 1].second : "quantize_nvfp4_row_scaled")
-          << last + 1 << "x" << cols;
-    }
-  }
-}
-
 // Of others, few rows have more threads each than many: as many as are on the GPU at once.
 TEST(QuantizeNvfp4Kernels, FewRowsThatFindTheirAmaxHaveMoreThreadsEach) {
   testing::FakeMachine machine;
@@ -151,8 +40,8 @@ TEST(QuantizeNvfp4Kernels, FewRowsThatFindTheirAmaxHaveMoreThreadsEach) {
   }
 }
 
-// In small matrices two threads share a block of 16; in larger ones each has its own. All kernels
-// are made beforehand, and the elements choose.
+// In small matrices two threads share a block of 16; in larger ones each has its own, then two. All
+// kernels are made beforehand, and the elements choose.
 TEST(QuantizeNvfp4Kernels, SmallMatricesHaveKernelsOfTheirOwn) {
   testing::FakeMachine machine;
   const auto runtime = machine.runtime();
@@ -176,39 +65,45 @@ TEST(QuantizeNvfp4Kernels, SmallMatricesHaveKernelsOfTheirOwn) {
     const auto& launch = machine.cuda->launches.back();
     return launch.symbol + " " + std::to_string(launch.grid[0] * launch.grid[1]);
   };
-  constexpr std::int64_t kFew = 132 * 85, kSome = 132 * 400;  // blocks of 16 from which on
+  constexpr std::int64_t kFew = 132 * 100, kSome = 132 * 770;  // blocks of 16 from which on
   for (const std::int64_t cols : {16, 256}) {
-    const std::int64_t few = (kFew * 16 + cols - 1) / cols, some = kSome * 16 / cols;
-    EXPECT_EQ(grid(op, testing::Matrices(*device, few - 1, cols)), "quantize_nvfp4_once 88");
-    EXPECT_EQ(grid(op, testing::Matrices(*device, few, cols)), "quantize_nvfp4_once 44");
-    EXPECT_EQ(grid(op, testing::Matrices(*device, some - 1, cols)), "quantize_nvfp4_once 413");
-    EXPECT_EQ(grid(op, testing::Matrices(*device, some, cols)), "quantize_nvfp4_once 104");
-    EXPECT_EQ(grid(apart, testing::Matrices(*device, few, cols)), "quantize_nvfp4 88");
+    const std::int64_t few = (kFew * 16 + cols - 1) / cols, some = (kSome * 16 + cols - 1) / cols;
+    EXPECT_EQ(grid(op, testing::Matrices(*device, few - 1, cols)), "quantize_nvfp4_once 69");
+    EXPECT_EQ(grid(op, testing::Matrices(*device, few, cols)), "quantize_nvfp4_once 42");
+    EXPECT_EQ(grid(op, testing::Matrices(*device, some - 1, cols)), "quantize_nvfp4_once 133");
+    EXPECT_EQ(grid(op, testing::Matrices(*device, some, cols)), "quantize_nvfp4_once 100");
+    EXPECT_EQ(grid(apart, testing::Matrices(*device, few, cols)), "quantize_nvfp4 104");
   }
   const auto of_blocks = [&](const PreparedQuantizeNvfp4& of, std::int64_t blocks) {
     const Specialization& one = of.kernel(16 * blocks).specialization();
-    return one.tmpl().name() + " " +
-           (one.tmpl().parameter("LANES")
-                ? std::to_string(one.number("LANES")) + "x" + std::to_string(one.number("THREADS"))
-                : "");
+    if (one.tmpl().parameter("LANES") == nullptr) return one.tmpl().name();
+    return cat(one.number("LANES"), "x", one.number("BLOCKS"), "x", one.number("THREADS"));
   };
+  using Until = std::vector<std::pair<std::int64_t, std::string>>;  // the first blocks of the next
   // With linear scales as long as the grid goes.
   constexpr std::int64_t kLast = std::int64_t{65535} * 256;
-  for (const auto& [until, kernel] :
-       {std::pair{std::int64_t{132 * 85}, "quantize_nvfp4_once 2x256"},
-        {132 * 225, "quantize_nvfp4_once 2x512"},
-        {132 * 400, "quantize_nvfp4_once 2x256"},
-        {132 * 530, "quantize_nvfp4_once 1x512"},
-        {132 * 940, "quantize_nvfp4_once 1x256"},
-        {132 * 1024, "quantize_nvfp4_once 1x512"},
-        {132 * 8192, "quantize_nvfp4_once 1x256"},
-        {kLast, "quantize_nvfp4_once 1x512"},
-        {kLast + 1, "quantize_nvfp4 "}}) {
+  for (const auto& [until, kernel] : Until{{132 * 100, "2x1x384"},
+                                           {132 * 330, "2x1x640"},
+                                           {132 * 645, "1x1x640"},
+                                           {132 * 770, "1x1x768"},
+                                           {132 * 1010, "1x2x512"},
+                                           {132 * 1290, "1x2x640"},
+                                           {132 * 1800, "1x2x896"},
+                                           {132 * 2060, "1x2x1024"},
+                                           {132 * 2550, "1x2x640"},
+                                           {132 * 3060, "1x2x768"},
+                                           {132 * 8300, "1x2x512"},
+                                           {kLast, "1x1x512"},
+                                           {kLast + 1, "quantize_nvfp4"}}) {
     EXPECT_EQ(of_blocks(op, until - 1), kernel);
   }
-  for (const auto& [until, kernel] : {std::pair{132 * 700, "quantize_nvfp4_once 2x256"},
-                                      {132 * 16384, "quantize_nvfp4_once 1x256"},
-                                      {132 * 16384 + 1, "quantize_nvfp4 "}}) {
+  for (const auto& [until, kernel] : Until{{132 * 450, "2x1x256"},
+                                           {132 * 645, "1x1x640"},
+                                           {132 * 800, "2x1x256"},
+                                           {132 * 1800, "1x1x640"},
+                                           {132 * 3300, "1x2x512"},
+                                           {132 * 16384, "1x1x512"},
+                                           {132 * 16384 + 1, "quantize_nvfp4"}}) {
     EXPECT_EQ(of_blocks(tiled_4096, until - 1), kernel);
   }
   testing::Matrices m(*device, 8, 4096);
@@ -250,13 +145,13 @@ TEST(QuantizeNvfp4Kernels, OneClusterFindsTheAmaxOfFewElements) {
     const bool clusters = cc == 90;
     const std::string before = clusters ? "zeros 1 x 128, " : "";
     EXPECT_EQ(launched(testing::Matrices(*device, 257, 16)),
-              clusters ? one + "8 x 256, " : "amax 33 x 256, " + small + "3 x 256, ");
+              clusters ? one + "8 x 256, " : "amax 33 x 256, " + small + "2 x 384, ");
     EXPECT_EQ(launched(testing::Matrices(*device, 8, 4096)),
-              clusters ? one + "8 x 256, " : "amax 8 x 256, " + small + "16 x 256, ");
+              clusters ? one + "8 x 256, " : "amax 8 x 256, " + small + "11 x 384, ");
     EXPECT_EQ(launched(testing::Matrices(*device, 8, 8192)),
-              clusters ? one + "8 x 512, " : "amax 16 x 256, " + small + "32 x 256, ");
+              clusters ? one + "8 x 512, " : "amax 16 x 256, " + small + "22 x 384, ");
     EXPECT_EQ(launched(testing::Matrices(*device, 9, 8192)),
-              before + "amax 18 x 256, " + small + "36 x 256, ");
+              before + "amax 18 x 256, " + small + "24 x 384, ");
     EXPECT_EQ(launched(testing::Matrices(*device, 4, 64), device->allocate(8).value()),
               before + "amax 1 x 256, quantize_nvfp4 1 x 128, ");
   }
@@ -272,11 +167,11 @@ TEST(QuantizeNvfp4Kernels, AGpuOfManyMultiprocessorsHasAllOfThem) {
     const auto op = PreparedQuantizeNvfp4::prepare(*runtime, device, {}).value();
     runtime->freeze();
     const Stream stream = device->create_stream().value();
-    const std::int64_t some = std::int64_t{multiprocessors} * 8192;  // blocks of 16
+    const std::int64_t some = std::int64_t{multiprocessors} * 770;  // blocks of 16
     const testing::Matrices below(*device, some - 1, 16), from(*device, some, 16);
     machine.cuda.begin_capture(stream);
     op.run(below.x, below.out, stream).value();
-    EXPECT_EQ(machine.cuda->launches.back().block[0], 256u) << multiprocessors;
+    EXPECT_EQ(machine.cuda->launches.back().block[0], 768u) << multiprocessors;
     op.run(from.x, from.out, stream).value();
     EXPECT_EQ(machine.cuda->launches.back().block[0], 512u) << multiprocessors;
     EXPECT_TRUE(machine.cuda.end_capture(stream));

@@ -26,7 +26,7 @@ std::string name_of(const Kernel& kernel) {
   const Specialization& one = kernel.specialization();
   const Template& tmpl = one.tmpl();
   std::string out = tmpl.name();
-  for (const char* const tune : {"LANES", "THREADS", "CLUSTER", "NEXT"})
+  for (const char* const tune : {"LANES", "THREADS", "BLOCKS", "CLUSTER", "SIDE", "NEXT"})
     if (tmpl.parameter(tune)) out += cat(" ", one.bindings().find(tune)->spelling());
   return out;
 }
@@ -71,13 +71,13 @@ TEST_F(QuantizeNvfp4Tuned, RowsTakeTheFastestOfTheNearestSize) {
   request.row_scaled = true;
   request.cols = 7168;
   const auto as_shipped = prepare({}, request);
-  const auto tuned = prepare({of_rows(8, "LANES=1 THREADS=512 CLUSTER=1 NEXT=codes", 900),
-                              of_rows(8, "LANES=2 THREADS=128 CLUSTER=8 NEXT=elements", 800),
-                              of_rows(32, "LANES=2 THREADS=512 CLUSTER=2 NEXT=codes", 1000)},
+  const auto tuned = prepare({of_rows(8, "BLOCKS=1 CLUSTER=1 SIDE=1 NEXT=codes", 900),
+                              of_rows(8, "BLOCKS=1 CLUSTER=8 SIDE=1 NEXT=elements", 800),
+                              of_rows(32, "BLOCKS=2 CLUSTER=2 SIDE=1 NEXT=codes", 1000)},
                              request);
   const auto at = [&](std::int64_t rows) { return name_of(tuned.kernel(rows * 7168)); };
-  const std::string fewest = "quantize_nvfp4_row_scaled_small 2 128 8 elements";
-  const std::string more = "quantize_nvfp4_row_scaled_small 2 512 2 codes";  // as none shipped
+  const std::string fewest = "quantize_nvfp4_row_scaled_small 1 8 1 elements";
+  const std::string more = "quantize_nvfp4_row_scaled_small 2 2 1 codes";  // as none shipped
   for (const std::int64_t rows : {1, 3, 65, 80, 447, 680, 898, 5000})
     EXPECT_EQ(at(rows), name_of(as_shipped.kernel(rows * 7168))) << rows;
   for (const std::int64_t rows : {4, 8, 16}) EXPECT_EQ(at(rows), fewest) << rows;
@@ -91,16 +91,16 @@ TEST_F(QuantizeNvfp4Tuned, TheKernelForManyServesWhereItWasFaster) {
   PreparedQuantizeNvfp4::Request request;
   request.amax_given = true;
   const auto as_shipped = prepare({many(8, 100)}, request);
-  EXPECT_EQ(name_of(as_shipped.kernel(8 * 4096)), "quantize_nvfp4_once 2 256");
-  const auto tuned =
-      prepare({once(8, "LANES=1 THREADS=512", 700), once(64, "LANES=1 THREADS=512", 900),
-               many(64, 800), once(512, "LANES=1 THREADS=128", 1500)},
-              request);
+  EXPECT_EQ(name_of(as_shipped.kernel(8 * 4096)), "quantize_nvfp4_once 2 384 1");
+  const auto tuned = prepare(
+      {once(8, "LANES=1 THREADS=512 BLOCKS=1", 700), once(64, "LANES=1 THREADS=512 BLOCKS=1", 900),
+       many(64, 800), once(512, "LANES=1 THREADS=128 BLOCKS=1", 1500)},
+      request);
   const auto at = [&](std::int64_t rows) { return name_of(tuned.kernel(rows * 4096)); };
-  EXPECT_EQ(at(2), "quantize_nvfp4_once 2 256");
+  EXPECT_EQ(at(2), "quantize_nvfp4_once 2 384 1");
   EXPECT_EQ(at(8), "quantize_nvfp4 128");
   EXPECT_EQ(at(64), "quantize_nvfp4 128");
-  EXPECT_EQ(at(512), "quantize_nvfp4_once 1 128");
+  EXPECT_EQ(at(512), "quantize_nvfp4_once 1 128 1");
 }
 
 // Where nothing is compiled records choose among what the cache has: they cost speed at most.
@@ -109,28 +109,29 @@ TEST_F(QuantizeNvfp4Tuned, WithoutACompilerTheCacheDecides) {
   request.row_scaled = true;
   request.cols = 7168;
   prepare({}, request);  // as without records
-  const auto held = of_rows(8, "LANES=1 THREADS=512 CLUSTER=1 NEXT=amax", 900);
+  const auto held = of_rows(8, "BLOCKS=1 CLUSTER=2 SIDE=1 NEXT=amax", 900);
   ASSERT_TRUE(runtime_->resolve(
       runtime_
-          ->specialize("quantize_nvfp4_row_scaled_small COLS=7168 IN=bf16 LANES=1 THREADS=512 "
+          ->specialize("quantize_nvfp4_row_scaled_small COLS=7168 IN=bf16 CLUSTER=2 "
                        "NEXT=amax @ sm_90a")
           .value()));
   runtime_->flush();
   RuntimeOptions serving = machine_.options();
   serving.cache_policy = CachePolicy::require_hit;
   runtime_ = Runtime::create(serving).value();
-  const auto tuned = prepare({held, of_rows(8, "LANES=4 THREADS=256 CLUSTER=8 NEXT=codes", 800),
-                              of_rows(128, "LANES=4 THREADS=512 CLUSTER=4 NEXT=codes", 800)},
+  const auto tuned = prepare({held, of_rows(8, "BLOCKS=2 CLUSTER=8 SIDE=1 NEXT=codes", 800),
+                              of_rows(128, "BLOCKS=2 CLUSTER=4 SIDE=1 NEXT=codes", 800)},
                              request);
-  EXPECT_EQ(name_of(tuned.kernel(8 * 7168)), "quantize_nvfp4_row_scaled_small 1 512 1 amax");
+  EXPECT_EQ(name_of(tuned.kernel(8 * 7168)), "quantize_nvfp4_row_scaled_small 1 2 1 amax");
 }
 
 // What finds the amax itself stays where it is: it is not what was measured.
 TEST_F(QuantizeNvfp4Tuned, WhatFindsTheAmaxStays) {
-  const auto tuned =
-      prepare({once(8, "LANES=4 THREADS=512", 700), once(64, "LANES=4 THREADS=128", 800)}, {});
+  const auto tuned = prepare({once(8, "LANES=1 THREADS=1024 BLOCKS=1", 700),
+                              once(64, "LANES=2 THREADS=128 BLOCKS=1", 800)},
+                             {});
   EXPECT_EQ(name_of(tuned.kernel(8 * 4096)), "quantize_nvfp4_dynamic_small 256 8 amax");
-  EXPECT_EQ(name_of(tuned.kernel(64 * 4096)), "quantize_nvfp4_once 4 128");
+  EXPECT_EQ(name_of(tuned.kernel(64 * 4096)), "quantize_nvfp4_once 2 128 1");
 }
 
 // A grid along y ends at 65535: no choice reaches beyond what its threads can do.
@@ -141,14 +142,14 @@ TEST_F(QuantizeNvfp4Tuned, NoChoiceIsForMoreThanItsGridHas) {
   for (const char* const layout : {"linear", "s128x4"}) {
     if (std::string_view(layout) != "linear")
       request.layout = ScaleLayout::s128x4, request.cols = 4096;
-    const auto tuned = prepare({once(1, "LANES=4 THREADS=128", 700, layout),
-                                once(30000, "LANES=4 THREADS=128", 700, layout)},
+    const auto tuned = prepare({once(1, "LANES=2 THREADS=128 BLOCKS=1", 700, layout),
+                                once(60000, "LANES=2 THREADS=128 BLOCKS=1", 700, layout)},
                                request);
     bool seen = false, others = false;
     std::vector<std::int64_t> all;
-    for (std::int64_t rows = 1; rows < 60000; rows += rows / 16 + 1) all.push_back(rows);
-    // 8192 of 256 blocks of 16, four threads each, are 65536 blocks of threads.
-    for (std::int64_t rows = 8180; rows < 8200; ++rows) all.push_back(rows);
+    for (std::int64_t rows = 1; rows < 120000; rows += rows / 16 + 1) all.push_back(rows);
+    // 16384 of 256 blocks of 16, two threads each, are 65536 blocks of threads.
+    for (std::int64_t rows = 16370; rows < 16400; ++rows) all.push_back(rows);
     for (const std::int64_t rows : all) {
       const Kernel& kernel = tuned.kernel(rows * 4096);
       const KernelArgument arguments[] = {KernelArgument::tensor(DType::bf16, kMemory),

@@ -42,13 +42,17 @@ DIECAST_KERNEL {
     const ScaleAndFactor by(__fmul_rn(largest, global.encode_sixth), __fmul_rn(global.decode, 0x1p14f), kLargest * 0x1p-14f);
     const TieWay way = tie_way(by.step, by.factor);
     Nvfp4Block own = {{}, by.scale};
-    tie_codes(block, way, own.codes);
-#if !DIECAST_HOST  // shares' codes are the block's, or the block has wrong ones
+    u32 seen = 0;
+    tie_codes(block, way, own.codes, seen);
+#if !DIECAST_HOST  // halves' codes are the block's, and they see what it sees, or the block has wrong ones
+    u32 of_halves = 0;
     for (int half = 0; half < 2; ++half) {
       const u32* w = block.words + 4 * half;
-      const u32 low = tie_codes({w[0], w[1]}, way) & 0xFFFFu, high = tie_codes({w[2], w[3]}, way) << 16;
-      if (tie_codes({w[0], w[1], w[2], w[3]}, way) != own.codes[half] || (low | high) != own.codes[half]) own.codes[half] += 1;
+      u32 of_half;
+      if (tie_codes({w[0], w[1], w[2], w[3]}, way, of_half) != own.codes[half]) own.codes[half] += 1;
+      of_halves |= of_half;
     }
+    if (of_halves != seen) own.codes[0] += 1;
 #endif
     if (global.limit == 0.0f || !(__fmul_rn(largest, way.factor) < kTieLimit)) {
       seldom[i] += 2;

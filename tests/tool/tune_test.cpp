@@ -95,7 +95,7 @@ TEST(ToolTuneCuda, TakesListsOfATune) {
       << held.output;
 }
 
-// A row of 4096 has 256 blocks of 16: 128 threads, the default, are too few for it.
+// A row of 32768 has 2048 blocks of 16: one block of threads, the default, has too few for it.
 TEST(ToolTuneCuda, MeasuresWhatFitsWhereTheDefaultDoesNot) {
   ToolRun diecast;
   diecast.set("DIECAST_LIBCUDA", DIECAST_FAKE_DIR "/libfake_cuda.so");
@@ -104,16 +104,14 @@ TEST(ToolTuneCuda, MeasuresWhatFitsWhereTheDefaultDoesNot) {
     return diecast({"tune", spelling, "--size", "rows=8", "--samples", "3", "--in-process"});
   };
   const std::string few = "quantize_nvfp4_row_scaled_small IN=bf16 NEXT=codes ";
-  const auto all = tune(few + "COLS=4096 LANES=1");
+  const auto all = tune(few + "COLS=32768");
   ASSERT_EQ(all.exit_code, 0) << all.errors;
-  for (const char* const tunes :
-       {"THREADS=256 CLUSTER=1", "THREADS=512 CLUSTER=1", "THREADS=128 CLUSTER=2"}) {
-    EXPECT_NE(all.output.find(cat("LANES=1 ", tunes, " NEXT=codes")), std::string::npos) << tunes;
-  }
-  EXPECT_EQ(all.output.find("THREADS=128 CLUSTER=1"), std::string::npos) << all.output;
+  for (const char* const tunes : {"BLOCKS=1 CLUSTER=2", "BLOCKS=1 CLUSTER=4", "BLOCKS=2 CLUSTER=1"})
+    EXPECT_NE(all.output.find(cat(tunes, " SIDE=1 NEXT=codes")), std::string::npos) << tunes;
+  EXPECT_EQ(all.output.find("BLOCKS=1 CLUSTER=1"), std::string::npos) << all.output;
   EXPECT_EQ(all.output.find("chosen for "), all.output.rfind("chosen for ")) << all.output;
-  const auto both = tune(few + "COLS=512,4096 LANES=1");  // the default fits one
-  for (const char* const cols : {"COLS=512 ", "COLS=4096 "})
+  const auto both = tune(few + "COLS=512,32768");  // the default fits one
+  for (const char* const cols : {"COLS=512 ", "COLS=32768 "})
     EXPECT_NE(both.output.find(cat("row_scaled_small ", cols)), std::string::npos) << both.output;
   const auto none = tune(few + "COLS=65536 CLUSTER=1");
   EXPECT_NE(none.exit_code, 0);

@@ -148,6 +148,10 @@ Result<void> PreparedQuantizeNvfp4::check(const Tensor& x, const QuantizedTensor
   if (!takes_output(x, out)) return wrong_output(x, out);
   if (!as_prepared(out, request_)) return other_output(out, request_);
   if (x.dtype != request_.in) return other_input(kOp, x.dtype, request_.in);
+  if (request_.cols != 0 && x.cols() != request_.cols)
+    return Error{ErrorCode::shape_mismatch,
+                 cat(kOp, ": x has rows of ", x.cols(), ", prepared for rows of ", request_.cols),
+                 "prepare with Request.cols = 0 for rows of any length"};
   if ((block_amax != nullptr) == request_.block_amax || x.rows() * x.cols() == 0) return {};
   return Error{request_.block_amax ? ErrorCode::missing_buffer : ErrorCode::not_supported,
                cat("quantize_nvfp4: block_amax is ", request_.block_amax ? "null" : "given",
@@ -166,8 +170,9 @@ Result<KernelArgument> rng_argument(std::string_view op, bool wanted, const std:
 [[gnu::hot]] Result<void> PreparedQuantizeNvfp4::run(const Tensor& x, const QuantizedTensor& out,
                                                      Stream stream, const float* block_amax,
                                                      const std::int64_t* rng_state) const {
-  const bool as_asked = (block_amax != nullptr) == request_.block_amax;
   std::int64_t rows = x.shape.dims[0], cols = x.shape.dims[1];
+  const bool as_asked = (block_amax != nullptr) == request_.block_amax &&
+                        (request_.cols == 0 || cols == request_.cols);
   if (!plain_.holds(x, out) || !as_asked) [[unlikely]] {  // else x is of two dimensions
     DIECAST_CHECK(check(x, out, block_amax));
     rows = x.rows(), cols = x.cols();

@@ -41,7 +41,8 @@ std::int64_t most_elements(const KernelWanted& wanted) {
   if (wanted.name != kOnce) return std::numeric_limits<std::int64_t>::max();
   const bool linear = wanted.bindings.find("LAYOUT")->word == layout_name(ScaleLayout::linear);
   const std::int64_t padding = linear ? 0 : 32 * ((number(wanted.bindings, "COLS") + 63) / 64);
-  const std::int64_t threads = 65535 * number(wanted.bindings, "THREADS") - padding;
+  const std::int64_t threads =
+      65535 * number(wanted.bindings, "THREADS") * number(wanted.bindings, "BLOCKS") - padding;
   return threads / number(wanted.bindings, "LANES") * 16;
 }
 
@@ -63,7 +64,10 @@ Result<Fastest> fastest(Runtime& runtime, Device& device, const KernelWanted& fe
     KernelWanted tuned = few;
     for (const auto& [name, value] : point.tunes.entries()) tuned.bindings.set(name, value);
     add(point.sizes, point.ns, std::move(tuned));
-    const auto other = std::ranges::find(others, point.sizes, &TunedPoint::sizes);
+    const std::int64_t elements = elements_of(point.sizes, cols);
+    const auto other = std::ranges::find_if(others, [&](const TunedPoint& one) {
+      return elements_of(one.sizes, number(any.bindings, "COLS")) == elements;
+    });
     if (other != others.end()) add(point.sizes, other->ns, any);
   }
   out.erase(0);

@@ -141,25 +141,26 @@ Result<Configured> accesses_of(Runtime& runtime, const std::shared_ptr<Device>& 
   DIECAST_TRY(const LaunchShape shape,
               kernel.shape(arguments_by_name(kernel.specialization(), of)));
   const Specialization& one = kernel.specialization();
-  const bool shared = one.tmpl().parameter("LANES") != nullptr;
-  const char* const pattern = of.row_scaled() ? shared ? "accesses_row_once" : "accesses_rows"
-                              : shared        ? "accesses_once"
+  const bool once = one.tmpl().parameter("BLOCKS") != nullptr;
+  const char* const pattern = of.row_scaled() ? once ? "accesses_row_once" : "accesses_rows"
+                              : once          ? "accesses_once"
                                               : "accesses_direct";
   DIECAST_TRY(const auto tmpl, pattern_template(pattern));
   Bindings fixed;
   if (of.row_scaled()) {
     fixed.set("COLS", of.cols());
-    if (shared) {
-      for (const char* const name : {"LANES", "CLUSTER", "NEXT"})
+    if (once) {
+      for (const char* const name : {"BLOCKS", "CLUSTER", "SIDE", "NEXT"})
         fixed.set(name, *one.bindings().find(name));
     }
-  } else if (shared) {
-    fixed.set("LANES", one.number("LANES"));
+  } else if (once) {
+    fixed.set("LANES", one.number("LANES")).set("BLOCKS", one.number("BLOCKS"));
   } else {
     fixed.set("READ", 32).set("WRITE", 8).set("READ_SCALE", 0).set("WRITE_SCALE", 1);
     fixed.set("LAYOUT", "linear").set("READ_WORD", true).set("TOGETHER", 1).set("AHEAD", false);
   }
-  fixed.set("THREADS", static_cast<std::int64_t>(shape.block[0]));
+  if (tmpl->parameter("THREADS") != nullptr)
+    fixed.set("THREADS", static_cast<std::int64_t>(shape.block[0]));
   DIECAST_TRY(const auto all, configurations(runtime, device, tmpl, fixed, of));
   for (const Configured& each : all) {
     if (same_grid(each.shape, shape)) return each;

@@ -1,11 +1,11 @@
-// accesses_row_once: the loads, stores, threads, barriers and clusters of quantizing rows that find their own amax where
-// neighbouring threads take a block of 16 together, each once, without the arithmetic: every word that is written
-// carries the largest of the row's.
+// accesses_row_once: the loads, stores, threads, barriers and clusters of quantizing rows that find their own amax where a
+// thread takes a block of 16 or two, each once, without the arithmetic: every word that is written carries the largest of
+// the row's.
 /* diecast
 shape    int   COLS                                      // elements of a row, 2 bytes each
-tune     int   LANES   {1, 2, 4} = 2                     // neighbours that take a block together
-tune     int   THREADS {128, 256, 512} = 128
+tune     int   BLOCKS  {1, 2} = 1                         // blocks that a thread takes
 tune     int   CLUSTER {1, 2, 4, 8} = 1                  // blocks of threads that share a row
+tune     int   SIDE    {1, 2, 4, 8} = 1                  // rows side by side in a block of threads
 tune     enum  NEXT    {elements, amax, codes} = elements  // what is there when the next launch may begin
 size     rows
 size     cols = COLS  divisible 16
@@ -17,8 +17,9 @@ arg      rows
 arg      cols
 require  COLS > 0                                        // a row has threads enough
 require  CLUSTER == 1 || cc >= 90                        // clusters are of 9.0 and later
-require  THREADS * CLUSTER >= COLS / 16 * LANES          // a row has threads enough
-launch   grid(rows * CLUSTER) block(THREADS) cluster(CLUSTER) dependent(late)
+require  align_up(ceil_div(COLS / 16, BLOCKS * CLUSTER), 32) * SIDE <= 1024  // threads of a block
+require  CLUSTER == 1 || SIDE == 1
+launch   grid(ceil_div(rows, SIDE) * CLUSTER) block(align_up(ceil_div(COLS / 16, BLOCKS * CLUSTER), 32) * SIDE) cluster(CLUSTER) dependent(late)
 target   sm_80+
 sample   COLS {512}  rows {0, 1, 7}
 */
@@ -27,33 +28,35 @@ sample   COLS {512}  rows {0, 1, 7}
 #include <diecast/device/vector.h>
 
 DIECAST_KERNEL {
-  constexpr u32 kBlocks = COLS / 16;
-  ClusterMax<THREADS, CLUSTER> of_row;
-  const i64 row = blockIdx.x / CLUSTER;
-  const u32 thread = cluster_rank<CLUSTER>() * THREADS + threadIdx.x, lane = thread % LANES, i = thread / LANES;
-  const i64 block = row * kBlocks + i;
-  constexpr int kBytes = 32 / LANES, kPiece = kBytes < 16 ? kBytes : 16;
-  const u8* at = from + 32 * (row * kBlocks + min(i, kBlocks - 1)) + lane * kBytes;
-  launch_before_ended(at);
-  u32 found = 0;
+  constexpr u32 kBlocks = COLS / 16, kThreads = align_up(ceil_div(COLS / 16, BLOCKS * CLUSTER), 32);
+  constexpr u32 kStep = kThreads * CLUSTER;
+  ClusterMax<kThreads, CLUSTER, SIDE> of_row;
+  const i64 row = SIDE == 1 ? blockIdx.x / CLUSTER : min(i64{blockIdx.x} * SIDE + threadIdx.x / kThreads, rows - 1);
+  const u32 thread = cluster_rank<CLUSTER>() * kThreads + threadIdx.x % kThreads;
+  const u8* at[BLOCKS];
 DIECAST_UNROLL
-  for (int p = 0; p < kBytes; p += kPiece) {
-    const Vector<kPiece> piece = load<kPiece>(at + p);
+  for (u32 b = 0; b < BLOCKS; ++b) at[b] = from + 32 * (row * kBlocks + min(thread + b * kStep, kBlocks - 1));
+  launch_before_ended(at[0]);
+  u32 found[BLOCKS] = {}, of_thread = 0;
 DIECAST_UNROLL
-    for (const u32 word : piece.words) found ^= word;
+  for (int b = 0; b < BLOCKS; ++b) {
+DIECAST_UNROLL
+    for (int p = 0; p < 32; p += 16) {
+      const Vector<16> piece = load<16>(at[b] + p);
+DIECAST_UNROLL
+      for (const u32 word : piece.words) found[b] ^= word;
+    }
+    of_thread ^= found[b];
   }
-  if constexpr (NEXT == NEXT_elements) next_may_begin(found);
-  u32 of_all = __float_as_uint(of_row(__uint_as_float(found)));
+  if constexpr (NEXT == NEXT_elements) next_may_begin(of_thread);
+  u32 of_all = __float_as_uint(of_row(__uint_as_float(of_thread)));
   if constexpr (NEXT != NEXT_elements) next_may_begin(of_all);
   if (thread == 0) to_row[row] = of_all;
-  if (i >= kBlocks) return;
-  u8* const out = to + 8 * block + lane * (8 / LANES);
-  if constexpr (LANES == 1) {
-    store_streaming<8>(out, {{of_all, found ^ of_all}});
-  } else if constexpr (LANES == 2) {
-    store_streaming<4>(out, {{found ^ of_all}});
-  } else {
-    *reinterpret_cast<u16*>(out) = static_cast<u16>(found ^ of_all);
+DIECAST_UNROLL
+  for (u32 b = 0; b < BLOCKS; ++b) {
+    const u32 i = thread + b * kStep;
+    if (i >= kBlocks) continue;
+    store_streaming<8>(to + 8 * (row * kBlocks + i), {{of_all, found[b] ^ of_all}});
+    to_scales[row * kBlocks + i] = static_cast<u8>(found[b] ^ of_all);
   }
-  if (lane == 0) to_scales[block] = static_cast<u8>(found ^ of_all);
 }
