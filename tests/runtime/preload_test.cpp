@@ -87,6 +87,27 @@ TEST_F(Preload, EndsAtTheFirstThatIsMissing) {
   EXPECT_EQ(machine_.cuda->count("cuLibraryLoadData"), 40);
 }
 
+// One cubin, and each caller's launches as it asked for them.
+TEST_F(Preload, TellsLaunchTunesApart) {
+  const auto device = machine_.cuda.device();
+  const auto grid = [&](Runtime& runtime, int waves) {
+    const auto one = runtime.specialize(cat("amax IN=f32 waves=", waves, " @ sm_90a")).value();
+    const auto kernel = runtime.preload(one, device).value();
+    EXPECT_EQ(runtime.preload(one, device).value(), kernel);
+    const KernelArgument arguments[] = {
+        KernelArgument::tensor(DType::f32, reinterpret_cast<void*>(0x1000)),
+        KernelArgument::tensor(DType::f32, reinterpret_cast<void*>(0x2000)),
+        KernelArgument::size(1 << 20), KernelArgument::size(4096)};
+    return kernel->shape(arguments).value().grid[0];
+  };
+  const auto runtime = machine_.runtime(), other = machine_.runtime();
+  for (const int waves : {1, 32, 8}) EXPECT_EQ(grid(*runtime, waves), 132u * waves);
+  EXPECT_EQ(machine_.nvrtc.compiles().size(), 1u);
+  EXPECT_EQ(runtime->counters().loaded, 3u);
+  for (const int waves : {1, 2, 8}) (void)grid(*other, waves);
+  EXPECT_NE(runtime->selection_digest(), other->selection_digest());
+}
+
 TEST_F(Preload, OfAnEmptyListIsNothing) {
   const auto runtime = machine_.runtime();
   EXPECT_TRUE(runtime->preload(std::vector<Specialization>{}, machine_.cuda.device())->empty());

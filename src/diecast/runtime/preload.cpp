@@ -34,11 +34,11 @@ Result<bool> Runtime::State::load(Runtime& runtime, const KernelName& name,
   Result<bool> loaded = kernel->preload();
   if (loaded || !is_refusal(loaded.error())) return loaded;
   ++count.refused;
-  tell(RuntimeEvent::Kind::refused, name.first.spelling, loaded.error().what, 0);
+  tell(RuntimeEvent::Kind::refused, name.name.spelling, loaded.error().what, 0);
   const auto again = resolve(runtime, kernel->specialization(), &kernel->artifact());
   if (!again) return loaded;
-  DIECAST_TRY(auto made, Kernel::make(kernel->specialization(), again->artifact, name.second,
-                                      tuned_launches(kernel->specialization(), *name.second)));
+  DIECAST_TRY(auto made, Kernel::make(kernel->specialization(), again->artifact, name.device,
+                                      tuned_launches(kernel->specialization(), *name.device)));
   kernel = keep(name, std::move(made), kernel.get());
   return kernel->preload();
 }
@@ -46,7 +46,8 @@ Result<bool> Runtime::State::load(Runtime& runtime, const KernelName& name,
 Result<Runtime::State::Made> Runtime::State::make_kernel(Runtime& runtime,
                                                          const Specialization& specialization,
                                                          const std::shared_ptr<Device>& device) {
-  KernelName name{Name::of(specialization), device};
+  KernelName name{Name::of(specialization),
+                  tunes_text(specialization.tmpl(), specialization.bindings()), device};
   {
     std::lock_guard lock(kernels_mutex);
     const auto known = kernels.find(name);
@@ -65,13 +66,13 @@ Result<std::shared_ptr<Kernel>> Runtime::State::make_resident(Runtime& runtime, 
   auto& [name, kernel, fresh] = made;
   DIECAST_TRY(const bool resident, kernel->resident());
   if (resident) return std::move(kernel);
-  DIECAST_CHECK(allow_late(name.first.spelling, "not resident"));
+  DIECAST_CHECK(allow_late(name.name.spelling, "not resident"));
   const auto start = Clock::now();
   DIECAST_TRY(const bool loaded, fresh ? kernel->preload() : load(runtime, name, kernel));
   if (!loaded) return std::move(kernel);
   ++count.loaded;
   if (options.on_event)
-    tell(RuntimeEvent::Kind::loaded, name.first.spelling, name.second->properties().name,
+    tell(RuntimeEvent::Kind::loaded, name.name.spelling, name.device->properties().name,
          ms_since(start));
   return std::move(kernel);
 }

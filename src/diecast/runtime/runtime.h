@@ -122,7 +122,8 @@ class Runtime {
 
   // ---- from artifact to kernel ----
   // Resolves, and makes the code resident in the device's current context. Cached code that the
-  // device refuses is compiled again, once, and its entry replaced.
+  // device refuses is compiled again, once, and its entry replaced. Specializations that differ in
+  // launch tunes alone are kernels of their own, of one artifact.
   Result<std::shared_ptr<Kernel>> preload(const Specialization& specialization,
                                           const std::shared_ptr<Device>& device);
   // All of them, in order; the first error there is. Where they are many, a few threads resolve

@@ -71,8 +71,14 @@ struct Runtime::State {
   std::map<Name, std::shared_ptr<const Artifact>> artifacts;
   std::map<Name, std::shared_ptr<InFlight>> in_flight;
 
+  // One artifact is as many kernels as there are launch tunes it is preloaded with.
+  struct KernelName {
+    Name name;
+    std::string tunes;
+    std::shared_ptr<Device> device;
+    auto operator<=>(const KernelName&) const = default;
+  };
   ForkSafe<std::mutex> kernels_mutex;
-  using KernelName = std::pair<Name, std::shared_ptr<Device>>;
   std::map<KernelName, std::shared_ptr<Kernel>> kernels;
 
   PreparedTable prepared;
@@ -82,8 +88,8 @@ struct Runtime::State {
   };
   mutable ForkSafe<std::mutex> tuning_mutex;
   std::map<std::string, TemplateTuning, std::less<>> tuning;  // by template
-  std::map<std::string, std::string>
-      selected;  // launches chosen, by spelling of what was preloaded
+  // Launches chosen, by spelling and tunes of what was preloaded.
+  std::map<std::pair<std::string, std::string>, std::string> selected;
   std::atomic<bool> tunes_known{false};
 
   LazyCompiler nvrtc, host_cxx;

@@ -94,7 +94,9 @@ std::vector<TunedLaunch> Runtime::State::tuned_launches(const Specialization& sp
                      records_of(specialization, device_fingerprint(device.properties())), given);
   }
   std::lock_guard lock(tuning_mutex);
-  selected[specialization.spelling()] = choice.text(specialization.tmpl());
+  const Template& tmpl = specialization.tmpl();
+  selected[{specialization.spelling(), tunes_text(tmpl, specialization.bindings())}] =
+      choice.text(tmpl);
   return std::move(choice.launches);
 }
 
@@ -151,7 +153,8 @@ void Runtime::add_tuning(std::vector<TuningRecord> records) {
 std::string Runtime::selection_digest() const {
   std::string text;
   std::lock_guard lock(state_->tuning_mutex);
-  for (const auto& [spelling, launches] : state_->selected) text += cat(spelling, launches, "\n");
+  for (const auto& [kernel, launches] : state_->selected)
+    text += cat(kernel.first, " ", kernel.second, launches, "\n");
   return xxh3_128(as_bytes(text)).hex();
 }
 
