@@ -31,9 +31,10 @@ struct RuntimeEvent {
 
 std::string_view event_name(RuntimeEvent::Kind kind);
 
-// Called on the thread where it happened, without any lock of ours held: it may call the runtime.
-// Published and pruned: that thread is one of the runtime's own, where `flush` waits for nothing
-// and the runtime must not end. What it throws is dropped.
+// Called on the thread where it happened, without any lock of ours held: it may call the runtime,
+// and of what a resolve tells the outcome is there already. That thread may be one of the runtime's
+// own, always where a cache root is written (published, pruned, degraded): there `flush` waits for
+// nothing and the runtime must not end. What it throws is dropped.
 using EventSink = std::function<void(const RuntimeEvent&)>;
 
 // How often each arrow was taken since the runtime was made.

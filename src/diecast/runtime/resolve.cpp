@@ -31,12 +31,6 @@ Error no_exact_compiler(const std::string& spelling, const Error& compiler) {
           "set DIECAST_CACHE_COMPILERS=found: without a compiler the newest artifact is taken"};
 }
 
-Error asks_for_itself(const std::string& spelling) {
-  return {ErrorCode::invalid_argument,
-          cat("the event sink asks for what its own thread is resolving:\n", spelling),
-          "ask for it after resolve() has returned"};
-}
-
 }  // namespace
 
 // Once a template: reading its code and headers is most of a rendering.
@@ -117,14 +111,18 @@ Result<Resolved> Runtime::State::resolve(Runtime& runtime, const Specialization&
     flight = entry;
   }
   if (!leader) {
-    if (flight->leader == std::this_thread::get_id()) return asks_for_itself(name.spelling);
     ++count.waited;
     std::unique_lock lock(flight->mutex);
     flight->done.wait(lock, [&] { return flight->landed; });
     if (!flight->outcome) return flight->outcome.error();
     return Resolved{flight->outcome->artifact, Resolved::Origin::memory};
   }
-  Result<Resolved> outcome = lead(runtime, specialization, name, refused, *flight);
+  std::vector<RuntimeEvent> events;
+  Result<Resolved> outcome = no_throw([&] {
+    const KeepEvents keep(events);
+    return lead(runtime, specialization, name, refused, *flight);
+  });
+  for (RuntimeEvent& event : events) tell(std::move(event));
   if (!outcome) {
     ++count.failed;
     tell(RuntimeEvent::Kind::failed, name.spelling, outcome.error().message(), 0);

@@ -81,11 +81,14 @@ Runtime::State::~State() {
   leave_counts();
 }
 
-void Runtime::State::tell(RuntimeEvent::Kind kind, std::string spelling, std::string detail,
-                          double ms) const {
+void Runtime::State::tell(RuntimeEvent event) const {
   if (!options.on_event) return;
   try {
-    options.on_event({kind, std::move(spelling), std::move(detail), ms});
+    if (KeepEvents::kept != nullptr) {
+      KeepEvents::kept->push_back(std::move(event));
+    } else {
+      options.on_event(event);
+    }
   } catch (...) {
   }
 }

@@ -17,19 +17,28 @@
 #include <mutex>
 #include <optional>
 #include <shared_mutex>
-#include <thread>
 #include <utility>
+#include <vector>
 
 namespace diecast {
 
 // One artifact on its way: the first thread that asks makes it, the others wait for its outcome.
 struct InFlight {
   const pid_t process = ::getpid();  // a forked child has not the thread that makes it
-  const std::thread::id leader = std::this_thread::get_id();
   std::mutex mutex;
   std::condition_variable done;
   bool landed = false;
   Result<Resolved> outcome = out_of_memory();  // unless the leader gets as far as saying it
+};
+
+// Keeps the events of this thread instead of telling them. While others wait for what it makes no
+// sink may run on it: that could wait for what one of them makes, and neither would ever end.
+class KeepEvents {
+ public:
+  explicit KeepEvents(std::vector<RuntimeEvent>& in) { kept = &in; }
+  ~KeepEvents() { kept = nullptr; }
+  KeepEvents(const KeepEvents&) = delete;
+  static inline thread_local std::vector<RuntimeEvent>* kept = nullptr;
 };
 
 // Opened once, on first use; its error is remembered too.
@@ -102,7 +111,11 @@ struct Runtime::State {
   } count;
 
   class Landing;
-  void tell(RuntimeEvent::Kind kind, std::string spelling, std::string detail, double ms) const;
+  // What neither the sink nor the memory takes is dropped.
+  void tell(RuntimeEvent event) const;
+  void tell(RuntimeEvent::Kind kind, std::string spelling, std::string detail, double ms) const {
+    tell({kind, std::move(spelling), std::move(detail), ms});
+  }
   Result<void> open_cache();
   Result<std::shared_ptr<const SourceParts>> parts_of(const Specialization& specialization);
   Result<void> open_trace();
