@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "child_process.h"
+#include "signal_mask.h"
 
 namespace diecast {
 namespace {
@@ -41,18 +42,20 @@ TEST(ThreadPool, AsManyThreadsWorkAtOnceAsWereAskedFor) {
   std::mutex mutex;
   std::set<std::thread::id> seen;
   // Each waits for the other two, so this ends only if three are inside together.
-  std::atomic<int> inside{0};
+  std::atomic<int> inside{0}, taking{0};
   pool.run(3, [&] {
     {
       const std::lock_guard lock(mutex);
       seen.insert(std::this_thread::get_id());
     }
+    taking += testing::takes(SIGUSR1);
     ++inside;
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     while (inside < 3 && std::chrono::steady_clock::now() < end) std::this_thread::yield();
   });
   EXPECT_EQ(seen.size(), 3u);
   EXPECT_TRUE(seen.count(std::this_thread::get_id())) << "the caller takes part";
+  EXPECT_EQ(taking, 1) << "signals are the caller's";
 }
 
 TEST(ThreadPool, ManyCallersShareTheWorkers) {

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "child_process.h"
+#include "signal_mask.h"
 
 namespace diecast {
 namespace {
@@ -41,6 +42,13 @@ TEST(Ahead, MakesAFewOnTheCallersThread) {
     return i;
   }));
   EXPECT_EQ(threads, std::set{std::this_thread::get_id()});
+}
+
+TEST(Ahead, LeavesSignalsToTheApplication) {
+  const auto caller = std::this_thread::get_id();
+  EXPECT_TRUE(in_order(100, [&](std::size_t i) -> Result<std::size_t> {
+    return testing::takes(SIGUSR1) == (std::this_thread::get_id() == caller) ? i : 1000;
+  }));
 }
 
 TEST(Ahead, LeavesWhatIsNotBegunWhenItsOwnerGoes) {

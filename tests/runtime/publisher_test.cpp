@@ -7,6 +7,7 @@
 #include <new>
 
 #include "child_process.h"
+#include "signal_mask.h"
 
 namespace diecast {
 namespace {
@@ -58,6 +59,14 @@ TEST(Publisher, GoesOnAfterWhatAPublicationThrows) {
   for (int i = 0; i < 4; ++i) publisher.add({});
   publisher.flush();
   EXPECT_EQ(tried, 4);
+}
+
+TEST(Publisher, LeavesSignalsToTheApplication) {
+  bool taken = true;
+  Publisher publisher([&](const Publication&) { taken = testing::takes(SIGUSR1); });
+  publisher.add({});
+  publisher.flush();
+  EXPECT_FALSE(taken);
 }
 
 TEST(Publisher, TakesFromManyThreadsAtOnce) {

@@ -4,6 +4,7 @@
 #include <diecast/base/process/channels.h>
 #include <diecast/base/process/supervisor.h>
 #include <diecast/base/text.h>
+#include <diecast/base/thread.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -47,7 +48,7 @@ bool run(const ProcessRequest& request, std::array<Channel, 4>& channels, proces
   const auto stacks = std::make_unique<char[]>(2 * process::kStack);
   for (std::size_t i = 0; i < 2; ++i) launch.stacks[i] = stacks.get() + i * process::kStack;
   for (std::size_t i = 0; i < 3; ++i) launch.streams[i] = channels[i].theirs.number();
-  std::thread thread([&] {
+  std::thread thread = start_thread([&] {
     process::supervise(launch);
     while (write(channels[3].theirs.number(), "", 1) < 0 && errno == EINTR) {
     }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <diecast/base/error.h>
+#include <diecast/base/thread.h>
 
 #include <algorithm>
 #include <atomic>
@@ -53,7 +54,7 @@ class Ahead {
   void begin(std::thread& thread, std::size_t count) {
     if (count == 0) return;
     try {
-      thread = std::thread([this, count] {
+      thread = start_thread([this, count] {
         std::thread next;
         begin(next, count - 1);
         while (make_next()) continue;

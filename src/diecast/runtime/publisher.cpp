@@ -1,4 +1,5 @@
 // The publishing thread: see publisher.h.
+#include <diecast/base/thread.h>
 #include <diecast/runtime/publisher.h>
 #include <unistd.h>
 
@@ -36,7 +37,7 @@ bool Publisher::add(Publication publication) {
     std::lock_guard guard(mutex_);
     if (!thread_.joinable()) {
       try {
-        thread_ = std::thread([this] { run(); });
+        thread_ = start_thread([this] { run(); });
       } catch (const std::system_error&) {  // no thread to be had
       }
     }

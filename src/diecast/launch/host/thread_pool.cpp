@@ -1,5 +1,6 @@
 // One queue of jobs, each open to a number of workers, under one mutex: work inside a job is shared
 // out by the job itself, so the mutex is taken twice a worker and job.
+#include <diecast/base/thread.h>
 #include <diecast/launch/host/thread_pool.h>
 
 #include <algorithm>
@@ -15,8 +16,9 @@ namespace diecast {
 class ThreadPool::Workers {
  public:
   explicit Workers(int count) {
+    threads_.reserve(static_cast<std::size_t>(count));
     try {
-      for (int i = 0; i < count; ++i) threads_.emplace_back([this] { serve(); });
+      for (int i = 0; i < count; ++i) threads_.push_back(start_thread([this] { serve(); }));
     } catch (const std::system_error&) {  // no more threads to be had: go on with those there are
     }
   }
