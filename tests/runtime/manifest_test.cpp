@@ -6,6 +6,7 @@
 #include <chrono>
 #include <filesystem>
 #include <set>
+#include <stdexcept>
 
 #include "runtime/fake_machine.h"
 
@@ -116,6 +117,19 @@ TEST(Warm, ResolvesEverythingOnceAndSaysHow) {
   for (const WarmOutcome& outcome : warm(*again, all)) {
     EXPECT_EQ(outcome.resolved->origin, Resolved::Origin::disk);
   }
+}
+
+TEST(Warm, GoesOnWhereItsCallersProgressThrows) {
+  FakeMachine machine;
+  const auto runtime = machine.runtime();
+  const auto all = expand_manifest(*runtime, "amax IN=* @ sm_90a", "m.txt", {}).value();
+  std::size_t calls = 0;
+  const auto outcomes = warm(*runtime, all, {2, [&](const WarmOutcome&, std::size_t, std::size_t) {
+                                               ++calls;
+                                               throw std::runtime_error("the caller's own");
+                                             }});
+  EXPECT_EQ(calls, all.size());
+  for (const WarmOutcome& outcome : outcomes) EXPECT_TRUE(outcome.resolved);
 }
 
 TEST(Warm, NamesWhatItsCompilerCannotBuildAndGoesOn) {

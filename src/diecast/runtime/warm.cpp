@@ -34,12 +34,16 @@ std::vector<WarmOutcome> warm(Runtime& runtime, std::span<const Specialization> 
       if (resolved) {
         outcome.resolved = *std::move(resolved);
       } else {
-        outcome.error = resolved.error();
+        outcome.error = std::move(resolved).error();
       }
       if (++waiting % share == 0) runtime.flush();
       std::lock_guard lock(progress_mutex);
       ++done;
-      if (options.progress) options.progress(outcome, done, specializations.size());
+      if (!options.progress) continue;
+      try {
+        options.progress(outcome, done, specializations.size());
+      } catch (...) {  // its own trouble: the rest is warmed all the same
+      }
     }
   };
 

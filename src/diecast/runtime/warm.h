@@ -21,7 +21,7 @@ struct WarmOutcome {
 
 struct WarmOptions {
   int jobs = 0;  // threads, at most 64; 0 = one a core, as far as the memory goes
-  // After each one, on the thread that did it, one call at a time.
+  // After each one, on the thread that did it, one call at a time. What it throws is dropped.
   std::function<void(const WarmOutcome&, std::size_t done, std::size_t total)> progress;
 };
 
