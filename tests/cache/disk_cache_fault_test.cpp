@@ -255,6 +255,28 @@ TEST_F(DiskCachePauses, StopReadsAfterThreeErrorsForAMinute) {
   EXPECT_TRUE(cache->find(sample_.key, kSampleCompiler));
 }
 
+TEST_F(DiskCachePauses, TakeNoEntryForSomethingElseForAMomentsTrouble) {
+  ASSERT_TRUE(cache_->publish(sample_.key, sample_.artifact));
+  // Whether publishing what is there fails, once reading it was refused and no longer is.
+  const auto fails_after = [&](int error) {
+    std::atomic<int> now = error;
+    FakeFileSystem files([&](const FileCall& call) {
+      const bool opens = call.name == "open_at" && call.path.ends_with(".dce");
+      return FileFault{opens ? now.load() : 0};
+    });
+    const auto cache = DiskCache::open(folder_ / "cache", files).value();
+    EXPECT_FALSE(cache->find(sample_.key, kSampleCompiler));
+    now = 0;
+    const bool fails = !cache->publish(sample_.key, sample_.artifact);
+    EXPECT_EQ(cache->statistics().publish_error, fails ? -EEXIST : 0);
+    EXPECT_TRUE(cache->find(sample_.key, kSampleCompiler));
+    EXPECT_TRUE(cache->publish(sample_.key, sample_.artifact));
+    return fails;
+  };
+  for (const int error : {EMFILE, ENFILE, EIO, ESTALE, ENOMEM}) EXPECT_FALSE(fails_after(error));
+  for (const int error : {EACCES, EPERM, ELOOP}) EXPECT_TRUE(fails_after(error));
+}
+
 TEST_F(DiskCachePauses, KeepReadsGoingOnAReadOnlyDisk) {
   ASSERT_TRUE(cache_->publish(sample_.key, sample_.artifact));
   FakeFileSystem files([](const FileCall& call) {

@@ -14,8 +14,6 @@ namespace diecast {
 namespace {
 
 constexpr std::int64_t kTouchSeconds = 6 * 3600;
-constexpr std::int64_t kReopenSeconds = 60;
-constexpr std::size_t kDamageLimit = 4096;  // remembered at once
 
 struct OpenEntry {
   Descriptor file;
@@ -49,6 +47,12 @@ OpenEntry open_entry(FileSystem& files, const CacheDirectory& directory, std::st
     out.fault = EntryFault::bad_length;
   }
   return out;
+}
+
+// Whether what has the name is there for good. A disk in trouble, or too many open files, is over
+// in a moment: then it may well be the entry.
+bool stays(EntryFault fault, int error) {
+  return fault != EntryFault::unreadable || error == -EACCES || error == -EPERM;
 }
 
 DecodedEntry read_entry(FileSystem& files, OpenEntry& entry, const ArtifactKey& key) {
@@ -123,6 +127,7 @@ std::optional<Artifact> DiskCache::find(const ArtifactKey& key, const std::strin
     if (decoded.fault == EntryFault::none) {
       state.reads.success();
       if (state.may_write(*directory)) touch(files, entry, state.writes);
+      state.forget_taken(entry_id(identity, key.digest));
       ++state.hits;
       return std::move(decoded.artifact);
     }
@@ -132,7 +137,7 @@ std::optional<Artifact> DiskCache::find(const ArtifactKey& key, const std::strin
     }
     if (is_damage(decoded.fault)) {
       state.remember_damage(entry_id(identity, key.digest), FileIdentity::of(entry.status));
-    } else {
+    } else if (stays(decoded.fault, entry.error)) {
       state.remember_taken(entry_id(identity, key.digest));
     }
   }
@@ -235,58 +240,6 @@ CacheStatistics DiskCache::statistics() const {
   out.lock_timeouts = state.lock_timeouts;
   out.lock_failures = state.lock_failures;
   return out;
-}
-
-void DiskCache::State::reopen(const std::string& root) {
-  const std::int64_t now = files.now_seconds();
-  {
-    std::lock_guard guard(mutex);
-    if (now - reopened < kReopenSeconds && now >= reopened) return;
-    reopened = now;
-  }
-  Result<CacheDirectory> opened = CacheDirectory::open(files, root, access);
-  if (!opened) return;
-  auto fresh = std::make_shared<const CacheDirectory>(*std::move(opened));
-  std::lock_guard guard(mutex);
-  current = std::move(fresh);
-}
-
-void DiskCache::State::remember_damage(const std::string& entry, const FileIdentity& file) {
-  std::lock_guard guard(mutex);
-  if (damaged.size() < kDamageLimit) damaged[entry] = file;
-}
-
-bool DiskCache::State::is_private_path(const CacheDirectory& directory, const std::string& compiler,
-                                       const Digest& digest) {
-  const std::size_t shard = digest.high >> 56;
-  {
-    std::lock_guard guard(mutex);
-    const auto known = private_shards.find(compiler);
-    if (known != private_shards.end() && known->second[shard]) return true;
-  }
-  if (!directory.is_private_path(compiler, digest)) return false;
-  std::lock_guard guard(mutex);
-  private_shards[compiler].set(shard);
-  return true;
-}
-
-void DiskCache::State::remember_taken(const std::string& entry) {
-  std::lock_guard guard(mutex);
-  if (taken.size() < kDamageLimit) taken.insert(entry);
-}
-
-bool DiskCache::State::is_taken(const std::string& entry) {
-  std::lock_guard guard(mutex);
-  return taken.contains(entry);
-}
-
-std::optional<FileIdentity> DiskCache::State::take_damage(const std::string& entry) {
-  std::lock_guard guard(mutex);
-  const auto found = damaged.find(entry);
-  if (found == damaged.end()) return std::nullopt;
-  const FileIdentity file = found->second;
-  damaged.erase(found);
-  return file;
 }
 
 }  // namespace diecast

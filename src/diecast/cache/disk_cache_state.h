@@ -45,8 +45,9 @@ struct DiskCache::State {
   // Whether nobody else may write the folders of a key; asked of the disk once a folder.
   bool is_private_path(const CacheDirectory& directory, const std::string& compiler,
                        const Digest& digest);
-  // Names of entries that something has which is to be left alone.
+  // Names of entries that something has which is to be left alone, until one is a hit.
   void remember_taken(const std::string& entry);
+  void forget_taken(const std::string& entry);
   bool is_taken(const std::string& entry);
 
   FileSystem& files;

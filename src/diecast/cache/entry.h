@@ -17,8 +17,10 @@ inline constexpr std::uint64_t kEntryLimit = 64u << 20;  // a larger file is not
 Result<Bytes> encode_entry(const ArtifactKey& key, const Artifact& artifact);
 
 // Why a file is not the entry asked for; each is a miss with its own counter. Up to other_version
-// the file is left alone: it is unreadable here, or not an entry of ours, and publishing that key
-// fails. The later ones are damage, which the next publish of that key mends.
+// the file is left alone, and publishing that key fails: it is no entry of ours, or not for us to
+// read. A failing disk or too many open files (unreadable too) say nothing about the file: what
+// has the name then counts as the entry. The later ones are damage, which the next publish of that
+// key mends.
 enum class EntryFault : std::uint8_t {
   none,
   unreadable,     // the system refused to open or read it
