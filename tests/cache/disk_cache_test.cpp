@@ -182,6 +182,21 @@ TEST_F(DiskCacheTest, IsReadByAUserWhoMayNotWriteIt) {
             0);
 }
 
+// An empty folder of another user: nothing of a cache is there, and nothing can be made.
+TEST_F(DiskCacheTest, SaysWhyAnEmptyRootCannotBeWritten) {
+  ASSERT_EQ(::mkdir((folder_ / "empty").c_str(), 0700), 0);
+  for (const int error : {EACCES, EROFS}) {
+    FakeFileSystem files([&](const FileCall& call) {
+      const bool makes = (call.flags & O_CREAT) != 0 || call.name == "make_directory_at";
+      return FileFault{call.name != "rename_at" && makes ? error : 0};
+    });
+    const auto cache = DiskCache::open(folder_ / "empty", files).value();
+    EXPECT_FALSE(cache->writable());
+    EXPECT_EQ(cache->check_writing().error().message(),
+              file_error("write to", folder_ / "empty", -error).message());
+  }
+}
+
 TEST(DefaultRoot, ComesFromTheEnvironmentAndIsNeverRelative) {
   const auto root = [](const char* cache, const char* home) {
     cache != nullptr ? ::setenv("XDG_CACHE_HOME", cache, 1) : ::unsetenv("XDG_CACHE_HOME");

@@ -80,7 +80,7 @@ Result<CacheDirectory> CacheDirectory::open(FileSystem& files, const std::string
   DIECAST_TRY(const int marked, mark(files, top.number(), root));
   if (marked < 0 && !refuses_writing(marked))
     return file_error("create the marker of", root, marked);
-  out.writable_ = marked >= 0;
+  if (marked < 0) out.refuse(marked);
   DIECAST_CHECK(out.open_versions(std::move(top), root));
   return out;
 }
@@ -98,7 +98,7 @@ Result<void> CacheDirectory::open_versions(Descriptor top, const std::string& ro
   top_ = std::move(top);
   versions_ = folder(top_.number(), kVersion.data(), writable_);
   const int opened = versions_.number();
-  if (refuses_writing(opened)) writable_ = false;
+  if (refuses_writing(opened)) refuse(opened);
   if (opened == -ENOENT || refuses_writing(opened)) return {};  // nothing to read, nowhere to write
   const std::string path = cat(root, "/", kVersion);
   if (opened < 0) return file_error("open", path, opened);

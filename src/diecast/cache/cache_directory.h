@@ -30,6 +30,8 @@ class CacheDirectory {
                                      RootAccess access = RootAccess::create);
   // False for a root that another user (root) fills, or on a read-only file system.
   bool writable() const { return writable_; }
+  // What the system said to writing at the opening: 0 or -errno.
+  int refusal() const { return refusal_; }
 
   // The entry of a key opened for reading, or -errno in number(). No part of its path is a link.
   Descriptor entry(std::string_view compiler, const Digest& digest) const;
@@ -54,10 +56,15 @@ class CacheDirectory {
   explicit CacheDirectory(FileSystem& files) : files_(&files) {}
   static Result<CacheDirectory> open_read_only(FileSystem& files, const std::string& root);
   Result<void> open_versions(Descriptor top, const std::string& root);
+  void refuse(int error) {
+    writable_ = false;
+    refusal_ = error;
+  }
   FileSystem* files_;
   Descriptor top_;
   Descriptor versions_;  // not open in a read-only root without entries
   bool writable_ = true;
+  int refusal_ = 0;
 };
 
 // Whether -errno says that this user may not write here, as opposed to trouble that passes.

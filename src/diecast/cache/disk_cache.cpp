@@ -203,7 +203,7 @@ bool DiskCache::publish(const ArtifactKey& key, const Artifact& artifact) {
 
 Result<void> DiskCache::check_writing() {
   const auto directory = state_->directory();
-  const int folder = directory->versions();
+  const int folder = directory->refusal() < 0 ? directory->refusal() : directory->versions();
   const int result = folder < 0 ? folder : state_->writer.try_writing(folder);
   if (result >= 0) return {};
   if (refuses_writing(result)) state_->writes.stop();
