@@ -73,6 +73,25 @@ TEST_F(BundleTest, GivesTheNewestCompilersArtifactWhereAnyWillDo) {
   EXPECT_EQ(bundle->find(samples[0].key, "", &refused)->compiler, "nvrtc-12.10.2-0000");
 }
 
+TEST_F(BundleTest, TellsADamagedEntryFromOneThatItHasNot) {
+  const auto samples = sorted_samples(2);
+  write(samples);
+  std::string bytes = text_of(folder_ / "k.dcb");
+  bytes[64 + 300] ^= 1;  // of the first
+  write_text(folder_ / "k.dcb", bytes);
+  const auto bundle = open().value();
+  EXPECT_FALSE(bundle->find(samples[0].key, ""));
+  EXPECT_EQ(bundle->check(samples[0].key, testing::kSampleCompiler).error().message(),
+            cat("diecast: file_corrupt: the bundle \"", folder_ / "k.dcb", "\" is damaged: entry ",
+                samples[0].key.hex(),
+                ": bad_checksum\n  fix: copy it again from where it was made, "
+                "or make it anew with `diecast bundle create`"));
+  EXPECT_FALSE(bundle->check(samples[0].key, ""));
+  EXPECT_TRUE(bundle->check(samples[0].key, "nvrtc-1.0"));
+  EXPECT_TRUE(bundle->check(samples[1].key, ""));
+  EXPECT_TRUE(bundle->check(make_sample(99).key, ""));
+}
+
 TEST_F(BundleTest, HasTheSameBytesWhateverACompileTook) {
   auto samples = sorted_samples(5);
   const auto first = write(samples, "a.dcb");

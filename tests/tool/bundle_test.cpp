@@ -59,6 +59,32 @@ TEST(ToolBundle, IsMadeVerifiedImportedAndServedFrom) {
   EXPECT_TRUE(contains(miss.errors, "diecast: not_cached: ")) << miss.errors;
 }
 
+// A copy in which bytes have changed: it opens, and is what to mend, whatever the policy.
+TEST(ToolBundle, IsNamedWhereItHasTheKernelDamaged) {
+  ToolRun diecast;
+  const std::string bundle = diecast.folder / "k.dcb";
+  ASSERT_EQ(diecast({"bundle", "create", wanted(diecast, "amax IN=f16 @ sm_90a\n"), "-o", bundle})
+                .exit_code,
+            0);
+  std::string bytes = text_of(bundle);
+  bytes[bytes.size() / 2] ^= 1;
+  testing::write_text(bundle, bytes);
+  diecast.set("DIECAST_CACHE", "bundle:" + bundle);
+  diecast.set("DIECAST_NVRTC", "/nonexistent/libnvrtc.so.13");
+  for (const auto& [policy, code] :
+       {std::pair{"require-hit", "not_cached"}, {"auto", "compiler_unavailable"}}) {
+    diecast.set("DIECAST_CACHE_POLICY", policy);
+    const auto miss = diecast({"compile", "amax IN=f16 @ sm_90a"});
+    EXPECT_EQ(miss.exit_code, 1);
+    EXPECT_TRUE(contains(miss.errors, std::string("diecast: ") + code)) << miss.errors;
+    EXPECT_TRUE(contains(miss.errors, "the bundle \"" + bundle + "\" is damaged: entry "))
+        << miss.errors;
+    EXPECT_TRUE(contains(miss.errors, "fix: copy it again from where it was made")) << miss.errors;
+  }
+  const auto explained = diecast({"cache", "explain", "amax IN=f16 @ sm_90a"});
+  EXPECT_TRUE(contains(explained.output, bundle + "\ncopy the bundle again")) << explained.output;
+}
+
 // N-06: a bundle is not begun with a kernel that hangs its compiler, and nothing is kept.
 TEST(ToolBundle, BoundsItsCompilesAsWarmingDoes) {
   ToolRun diecast;

@@ -38,6 +38,10 @@ Error Bundle::corrupt(std::string_view what) const {
           "copy it again from where it was made, or make it anew with `diecast bundle create`"};
 }
 
+Error Bundle::corrupt(const Digest& key, EntryFault fault) const {
+  return corrupt(cat("entry ", key.hex(), ": ", entry_fault_name(fault)));
+}
+
 Result<std::unique_ptr<Bundle>> Bundle::open(const std::string& path,
                                              const std::optional<Sha256Digest>& pin,
                                              FileSystem& files) {
@@ -153,13 +157,21 @@ DecodedEntry Bundle::read(const Place& place, const ArtifactKey* key, Bytes& byt
   return out;
 }
 
+std::vector<Bundle::Place> Bundle::places_of(const ArtifactKey& key,
+                                             const std::string& compiler) const {
+  std::vector<Place> out;
+  auto place = std::ranges::upper_bound(index_, key.digest, {}, &Place::key);
+  while (place != index_.begin() && (--place)->key == key.digest) {
+    if (compiler.empty() || compilers_[place->compiler] == compiler) out.push_back(*place);
+  }
+  return out;
+}
+
 std::optional<Artifact> Bundle::find(const ArtifactKey& key, const std::string& compiler,
                                      const Artifact* refused) {
-  auto place = std::ranges::upper_bound(index_, key.digest, {}, &Place::key);
-  while (place != index_.begin() && (--place)->key == key.digest) {  // newest compiler first
-    if (!compiler.empty() && compilers_[place->compiler] != compiler) continue;
+  for (const Place& place : places_of(key, compiler)) {
     Bytes bytes;
-    DecodedEntry decoded = read(*place, &key, bytes);
+    DecodedEntry decoded = read(place, &key, bytes);
     if (decoded.fault != EntryFault::none) {
       ++rejected_;
     } else if (refused == nullptr || decoded.artifact.payload != refused->payload) {
@@ -168,6 +180,15 @@ std::optional<Artifact> Bundle::find(const ArtifactKey& key, const std::string& 
     }
   }
   return std::nullopt;
+}
+
+Result<void> Bundle::check(const ArtifactKey& key, const std::string& compiler) {
+  for (const Place& place : places_of(key, compiler)) {
+    Bytes bytes;
+    const EntryFault fault = read(place, &key, bytes).fault;
+    if (fault != EntryFault::none) return corrupt(key.digest, fault);
+  }
+  return {};
 }
 
 void Bundle::read_all(const std::function<void(const Stored&)>& each) {
@@ -180,12 +201,12 @@ void Bundle::read_all(const std::function<void(const Stored&)>& each) {
 }
 
 Result<Sha256Digest> Bundle::verify() {
-  std::string damaged;
+  std::optional<Error> damaged;
   read_all([&](const Stored& stored) {
-    if (stored.decoded.fault == EntryFault::none || !damaged.empty()) return;
-    damaged = cat("entry ", stored.key.hex(), ": ", entry_fault_name(stored.decoded.fault));
+    if (stored.decoded.fault == EntryFault::none || damaged) return;
+    damaged = corrupt(stored.key, stored.decoded.fault);
   });
-  if (!damaged.empty()) return corrupt(damaged);
+  if (damaged) return *std::move(damaged);
   const std::uint64_t covered = file_bytes_ - (kFooterBytes - kCovered);
   DIECAST_TRY(const Sha256Digest found, hash_file(files_, file_.number(), path_, covered));
   Sha256Digest own;

@@ -31,6 +31,10 @@ class Bundle {
   std::optional<Artifact> find(const ArtifactKey& key, const std::string& compiler,
                                const Artifact* refused = nullptr);
 
+  // Whether what it has of a key is as it was made; also where it has nothing. Errors:
+  // file_corrupt.
+  Result<void> check(const ArtifactKey& key, const std::string& compiler);
+
   // The whole file's digest, every entry and all zeros between. Errors: file_corrupt, io_error.
   Result<Sha256Digest> verify();
 
@@ -57,8 +61,11 @@ class Bundle {
   };
   Bundle(FileSystem& files, std::string path) : files_(files), path_(std::move(path)) {}
   Error corrupt(std::string_view what) const;
+  Error corrupt(const Digest& key, EntryFault fault) const;
   Result<void> read_index();
   Result<void> parse_index(ByteSpan index, ByteSpan names);
+  // Of a key, newest compiler first; `compiler` empty: of any.
+  std::vector<Place> places_of(const ArtifactKey& key, const std::string& compiler) const;
   DecodedEntry read(const Place& place, const ArtifactKey* key, Bytes& bytes);
 
   FileSystem& files_;

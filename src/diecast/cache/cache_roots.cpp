@@ -40,6 +40,14 @@ Result<CacheRootSetting> parse_root(std::string_view word, std::string_view whol
                "ro:/opt/cache,bundle:/opt/kernels.dcb,rw:/var/cache/me"};
 }
 
+// Whose artifacts of a layer may be used; empty: the newest.
+std::string wanted_of(const CacheRoots::Layer& layer, const std::string& compiler,
+                      CompilerChoice choice) {
+  const bool newest = choice == CompilerChoice::newest ||
+                      (choice == CompilerChoice::bundles && layer.bundle != nullptr);
+  return newest ? "" : compiler;
+}
+
 }  // namespace
 
 Result<std::vector<CacheRootSetting>> parse_cache_setting(std::string_view text) {
@@ -98,11 +106,8 @@ std::optional<Artifact> CacheRoots::find(const ArtifactKey& key, const std::stri
                                          CompilerChoice choice, const Artifact* refused,
                                          const Layer** from) {
   if (choice == CompilerChoice::exact && compiler.empty()) return std::nullopt;
-  const std::string any;
   for (const Layer& layer : layers_) {
-    const bool newest = choice == CompilerChoice::newest ||
-                        (choice == CompilerChoice::bundles && layer.bundle != nullptr);
-    const std::string& wanted = newest ? any : compiler;
+    const std::string wanted = wanted_of(layer, compiler, choice);
     auto found = layer.bundle ? layer.bundle->find(key, wanted, refused)
                               : layer.directory->find(key, wanted, refused);
     if (!found) continue;
@@ -110,6 +115,14 @@ std::optional<Artifact> CacheRoots::find(const ArtifactKey& key, const std::stri
     return found;
   }
   return std::nullopt;
+}
+
+Result<void> CacheRoots::check_bundles(const ArtifactKey& key, const std::string& compiler,
+                                       CompilerChoice choice) {
+  for (const Layer& layer : layers_) {
+    if (layer.bundle) DIECAST_CHECK(layer.bundle->check(key, wanted_of(layer, compiler, choice)));
+  }
+  return {};
 }
 
 DiskCache* CacheRoots::publish(const ArtifactKey& key, const Artifact& artifact, bool replace) {

@@ -67,6 +67,9 @@ class CacheRoots {
   std::optional<Artifact> find(const ArtifactKey& key, const std::string& compiler,
                                CompilerChoice choice = CompilerChoice::found,
                                const Artifact* refused = nullptr, const Layer** from = nullptr);
+  // Of what find() does not give: whether no bundle has it damaged. Errors: file_corrupt.
+  Result<void> check_bundles(const ArtifactKey& key, const std::string& compiler,
+                             CompilerChoice choice);
   // To the first rw: directory that takes it, which is returned, or null. `replace`: over whatever
   // entry is there.
   DiskCache* publish(const ArtifactKey& key, const Artifact& artifact, bool replace = false);

@@ -97,13 +97,15 @@ class Search {
       : compiler_(std::move(compiler)), here_(texts_of(key.record.bytes())) {}
 
   // `own`: whether it stands where the key's own entry belongs.
-  void look(const std::string& root, const std::string& compiler, bool own,
+  void look(const CacheRootSetting& setting, const std::string& compiler, bool own,
             const DecodedEntry& decoded, ByteSpan file) {
+    const std::string& root = setting.path;
     if (decoded.fault != EntryFault::none) {
       ++out_.damaged;
       if (own && (compiler_.empty() || compiler_ == compiler)) {
         out_.own_fault = decoded.fault;
         out_.own_root = root;
+        out_.own_in_bundle = setting.kind == CacheRootSetting::Kind::bundle;
       }
       return;
     }
@@ -138,15 +140,15 @@ MissReason explain_miss(const CacheRoots& roots, const ArtifactKey& key,
                         const std::string& compiler) {
   Search search(key, compiler);
   for (const CacheRoots::Layer& layer : roots.layers()) {
-    const std::string& root = layer.setting.path;
     if (layer.bundle) {
       layer.bundle->read_all([&](const Bundle::Stored& stored) {
-        search.look(root, stored.compiler, stored.key == key.digest, stored.decoded, stored.file);
+        search.look(layer.setting, stored.compiler, stored.key == key.digest, stored.decoded,
+                    stored.file);
       });
     } else {
       (void)layer.directory->read_all([&](const StoredEntry& stored) {
-        search.look(root, stored.compiler, stored.name == entry_name(key.digest), stored.decoded,
-                    stored.file);
+        search.look(layer.setting, stored.compiler, stored.name == entry_name(key.digest),
+                    stored.decoded, stored.file);
       });
     }
   }

@@ -12,6 +12,7 @@ struct MissReason {
   std::size_t damaged = 0;                  // that could not be
   EntryFault own_fault = EntryFault::none;  // why the very entry, which is in own_root, is no good
   std::string own_root;
+  bool own_in_bundle = false;
   std::string root, spelling, compiler;  // of the nearest entry; empty if there is none
   std::string field;        // "source", "options", ...; "compiler": the same key by another one
   std::string here, there;  // the field's text; of long ones the first line that differs

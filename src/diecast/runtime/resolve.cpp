@@ -208,14 +208,14 @@ Result<Resolved> Runtime::State::look_and_compile(const Request& request) {
   const std::string spelling = request.specialization.spelling();
   if (options.cache_policy == CachePolicy::require_hit) {
     const bool exact = options.cache_compilers == CompilerChoice::exact && !request.compiler;
-    return exact ? no_exact_compiler(spelling, request.compiler.error())
-                 : not_cached(spelling, cache_state, !refused_roots.empty());
+    if (exact) return no_exact_compiler(spelling, request.compiler.error());
+    return or_damage(request, not_cached(spelling, cache_state, !refused_roots.empty()));
   }
   DIECAST_CHECK(allow_late(spelling, "not resolved"));
   if (!request.compiler) {
     Error error = request.compiler.error();
     if (cache != nullptr) error.what += "\nno cache root has the kernel either: " + cache_state;
-    return error;
+    return or_damage(request, std::move(error));
   }
   if (cache == nullptr) return compile_and_publish(request, {});
 
@@ -229,6 +229,15 @@ Result<Resolved> Runtime::State::look_and_compile(const Request& request) {
   if (published == nullptr && lock.held()) appeared();  // between miss and lock
   if (published != nullptr) return on_disk(std::move(published));
   return compile_and_publish(request, std::move(lock));
+}
+
+Error Runtime::State::or_damage(const Request& request, Error error) const {
+  if (cache == nullptr) return error;
+  auto checked = cache->check_bundles(request.key, request.identity(), options.cache_compilers);
+  if (checked) return error;
+  error.what += cat("\n", checked.error().what);
+  error.fix = std::move(checked).error().fix;
+  return error;
 }
 
 Result<Artifact> Runtime::State::compile(const Request& request) const {
@@ -250,36 +259,6 @@ Result<Resolved> Runtime::State::compile_and_publish(const Request& request, Dis
     cache->writable()->skip_publish();
   }
   return Resolved{artifact, Resolved::Origin::compiled};
-}
-
-void Runtime::State::publish(const Publication& publication) {
-  const Artifact& artifact = *publication.artifact;
-  const bool replace = options.cache_policy == CachePolicy::rebuild;
-  DiskCache* const root = cache->publish(publication.key, artifact, replace);
-  const auto refusing = told_unwritten ? std::vector<DiskCache*>() : cache->refusing();
-  if (!refusing.empty() && !told_unwritten.exchange(true)) {
-    ++count.degraded;
-    tell(RuntimeEvent::Kind::degraded, "",
-         cat("not written for now: ", refusing[0]->root(), " refuses writing (`diecast doctor`)"),
-         0);
-  }
-  if (root == nullptr) return;
-  ++count.published;
-  tell(RuntimeEvent::Kind::published, artifact.spelling, publication.key.hex(), 0);
-  prune_if_due(*root);
-}
-
-void Runtime::State::prune_if_due(DiskCache& root) {
-  if (!root.prune_due(options.cache_bytes)) return;
-  PruneLimits limits;
-  limits.bytes = options.cache_bytes;
-  const auto pruned = root.prune(limits);
-  if (!pruned || pruned->removed + pruned->temporaries == 0) return;
-  count.pruned += pruned->removed + pruned->temporaries;
-  tell(RuntimeEvent::Kind::pruned, "",
-       cat(pruned->removed, " of ", pruned->entries, " entries, ",
-           human_bytes(pruned->removed_bytes)),
-       0);
 }
 
 Result<void> Runtime::State::allow_late(const std::string& spelling, std::string_view missing) {

@@ -157,6 +157,8 @@ struct Runtime::State {
   Result<bool> holds(Runtime& runtime, const Specialization& specialization);
   std::shared_ptr<const Artifact> look(const Request& request);
   Result<Resolved> look_and_compile(const Request& request);
+  // What a miss is, and where a bundle has the kernel damaged that instead of how to make it.
+  Error or_damage(const Request& request, Error error) const;
   Result<Resolved> compile_and_publish(const Request& request, DiskCache::Lock lock);
   Result<Artifact> compile(const Request& request) const;
   void publish(const Publication& publication);

@@ -28,13 +28,17 @@ std::string shown(std::string_view line, std::string_view other) {
   return cat(from == 0 ? "" : "... ", quote(line.substr(from)));
 }
 
+const char* how_to_mend(const MissReason& reason) {
+  if (reason.own_in_bundle) return "copy the bundle again from where it was made";
+  return is_damage(reason.own_fault) ? "the next compile of it replaces the file in an rw: root "
+                                       "whose folders are yours alone"
+                                     : "`diecast cache verify` names the file: remove it";
+}
+
 void print_miss(const MissReason& reason, const std::string& state) {
   if (reason.own_fault != EntryFault::none) {
     print(cat("its own entry is no good: ", entry_fault_name(reason.own_fault), ", in ",
-              reason.own_root,
-              is_damage(reason.own_fault) ? "\nthe next compile of it replaces the file in an rw: "
-                                            "root whose folders are yours alone"
-                                          : "\n`diecast cache verify` names the file: remove it"));
+              reason.own_root, "\n", how_to_mend(reason)));
     return;
   }
   if (reason.root.empty()) {
