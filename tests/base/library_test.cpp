@@ -152,6 +152,17 @@ TEST(Library, WithoutADescriptorLeftIsAnErrorThatNamesTheLimit) {
             0);
 }
 
+// Of copies, which no other test has loaded.
+TEST(Library, StaysLoadedOnceItIsKept) {
+  const testing::TemporaryDirectory folder;
+  const std::string kept = folder / "kept.so", other = folder / "other.so";
+  for (const std::string& copy : {kept, other}) std::filesystem::copy_file(kAnswer, copy);
+  Library::open(kept).value().keep_loaded();
+  (void)Library::open(other).value();
+  EXPECT_TRUE(Library::already_loaded(kept));
+  EXPECT_FALSE(Library::already_loaded(other));
+}
+
 TEST(BuildId, OfALoadedLibraryIsTheOneItWasLinkedWith) {
   EXPECT_EQ(Library::open(kAnswer).value().build_id(), kBuildId);
   const std::string bytes = read(kAnswer);

@@ -195,6 +195,14 @@ Result<Library> Library::open_bytes(ByteSpan bytes, const std::string& label) {
                "let this process open files of its own by /proc/self/fd and map them as code"};
 }
 
+// The loader's own mark, by the name that it knows the library by: a list of ours would need a
+// lock, which a fork may find taken.
+void Library::keep_loaded() const {
+  link_map* map = nullptr;
+  if (dlinfo(handle_.get(), RTLD_DI_LINKMAP, &map) == 0)
+    (void)dlopen(map->l_name, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
 void* Library::symbol(const char* name) const { return dlsym(handle_.get(), name); }
 
 std::string Library::path() const {

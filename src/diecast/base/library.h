@@ -24,6 +24,9 @@ class Library {
   // descriptor is left), file_corrupt (the loader rejects the bytes).
   static Result<Library> open_bytes(ByteSpan bytes, const std::string& label);
 
+  // From here on it stays loaded until the process ends. Not for open_bytes.
+  void keep_loaded() const;
+
   void* symbol(const char* name) const;  // null if absent
   template <class Function>
   Function* function(const char* name) const {

@@ -6,8 +6,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <map>
-#include <mutex>
 
 namespace diecast {
 namespace {
@@ -28,22 +26,14 @@ void add_wheels(const std::string& environment, std::vector<std::string>& direct
   directories.insert(directories.end(), found.begin(), found.end());
 }
 
-// A libnvrtc stays loaded until the process ends: each unloading leaks the C++ runtime inside it,
-// and it may have threads of its own.
-void keep_loaded(const Library& library) {
-  static std::mutex mutex;
-  static auto* const kept = new std::map<std::string, Library>();
-  const std::lock_guard lock(mutex);
-  kept->emplace(library.path(), library);
-}
-
 // Opens and binds one candidate; a failure becomes a line of `tried`.
 std::optional<nvrtc::Api> try_one(const std::string& place, Result<Library> library,
                                   std::vector<std::string>& tried) {
   if (library) {
     Result<nvrtc::Api> api = nvrtc::bind(std::move(*library));
     if (api) {
-      keep_loaded(api->library);
+      // Each unloading leaks the C++ runtime inside it, and it may have threads of its own.
+      api->library.keep_loaded();
       return std::move(*api);
     }
     tried.push_back(cat(place, ": ", api.error().what));

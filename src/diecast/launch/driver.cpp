@@ -6,7 +6,6 @@
 #include <pthread.h>
 
 #include <mutex>
-#include <vector>
 
 namespace diecast {
 namespace {
@@ -137,10 +136,7 @@ Result<std::shared_ptr<const Driver>> Driver::open(const std::string& path) {
   DIECAST_CHECK(driver->check_version());
   DIECAST_CHECK(driver->initialise());
   // An initialised driver has threads and exit hooks of its own: it must stay mapped.
-  static std::mutex mutex;
-  static auto* const kept = new std::vector<Library>;
-  std::lock_guard lock(mutex);
-  kept->push_back(*std::move(library));
+  library->keep_loaded();
   return std::shared_ptr<const Driver>(std::move(driver));
 }
 
