@@ -1,5 +1,6 @@
 // Which path a product takes, and what path cublaslt refuses or passes on: typed errors for one
 // that was named, our own kernels for auto. A fake library on a fake GPU.
+#include "child_process.h"
 #include "ops/gemm_cublaslt.h"
 
 namespace diecast {
@@ -137,6 +138,16 @@ TEST_F(GemmPath, WithoutTheLibrary) {
                         "the path of its libcublasLt.so"))
       << message;
   expect_own_by_auto();
+}
+
+// G-09
+TEST_F(GemmPath, InAForkedChildAsksForNoLibrary) {
+  EXPECT_TRUE(cublaslt::shared_api());
+  EXPECT_EQ(testing::in_child([] {
+              const auto api = cublaslt::shared_api();
+              return !api && api.error().code == ErrorCode::driver_unavailable ? 0 : 1;
+            }),
+            0);
 }
 
 TEST_F(GemmPath, WithALibraryThatIsTooOldOrAnother) {

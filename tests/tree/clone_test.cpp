@@ -166,6 +166,17 @@ TEST(Sources, ReadTheEnvironmentInOnePlace) {
   EXPECT_EQ(readers, 1u);
 }
 
+// G-09: a mutex of the whole library is one that a forked child can take (base/fork.h).
+TEST(Sources, HaveNoStaticMutexThatAForkLeavesLocked) {
+  for (const std::string& name : tree::files()) {
+    if (!name.starts_with("src/diecast/") || name.starts_with("src/diecast/tool/")) continue;
+    const std::string text = tree::text_of(name);
+    for (const char* plain :
+         {"static std::mutex", "static std::shared_mutex", "static std::recursive_mutex"})
+      EXPECT_EQ(text.find(plain), text.npos) << name;
+  }
+}
+
 TEST(Sources, OpenWithACommentThatSaysWhatTheyAre) {
   for (const std::string& name : tree::files()) {
     if (!tree::ends_with_any(name, {".cpp", ".h", ".cu", ".cmake", "CMakeLists.txt"})) continue;

@@ -1,8 +1,9 @@
 // Finding libcublasLt and its functions; see api.h.
+#include <diecast/base/fork.h>
 #include <diecast/base/text.h>
+#include <diecast/launch/driver.h>
 #include <diecast/ops/cublaslt/api.h>
 
-#include <map>
 #include <mutex>
 
 namespace diecast::cublaslt {
@@ -73,20 +74,27 @@ Result<std::shared_ptr<const Api>> open_api(const std::string& path) {
 }
 
 Result<std::shared_ptr<const Api>> shared_api() {
+  DIECAST_CHECK(Driver::usable());
   using Opened = Result<std::shared_ptr<const Api>>;
-  static std::mutex mutex;
-  static auto* const opened = new std::map<std::string, Opened>();
+  struct Known {
+    std::string path;
+    Opened api;
+    const Known* before;
+  };
+  static LongMutex mutex;               // held while a library is opened
+  static const Known* known = nullptr;  // each whole before it is there, and never ended
   const std::string path = environment_variable(kVariable);
   const std::lock_guard lock(mutex);
-  const auto known = opened->find(path);
-  if (known != opened->end()) return known->second;
+  for (const Known* one = known; one != nullptr; one = one->before)
+    if (one->path == path) return one->api;
   Opened api = open_api(path);
   if (!api && !path.empty() && api.error().code == ErrorCode::file_not_found) {
     Error error = std::move(api).error();
     error.fix = kMend;
     api = std::move(error);
   }
-  return opened->emplace(path, std::move(api)).first->second;
+  known = new Known{path, std::move(api), known};
+  return known->api;
 }
 
 }  // namespace diecast::cublaslt

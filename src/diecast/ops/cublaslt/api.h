@@ -96,7 +96,8 @@ struct Api {
 // already, else what the loader or a toolkit's folder has, newest first. Looked for once, so that
 // what `auto` takes does not change while a process runs (a second time where DIECAST_CUBLASLT does
 // change), and kept loaded until the process ends. Errors: file_not_found (there is none),
-// not_supported (older than 12.8, or a function is missing).
+// not_supported (older than 12.8, or a function is missing), driver_unavailable (in a child that
+// was forked after CUDA was in use; nothing is looked for there).
 Result<std::shared_ptr<const Api>> shared_api();
 Result<std::shared_ptr<const Api>> open_api(const std::string& path);
 
