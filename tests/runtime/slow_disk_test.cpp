@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <optional>
 #include <thread>
 
 #include "fake_file_system.h"
@@ -90,6 +91,26 @@ TEST_F(SlowDisk, MayBeAskedForByAnEventsSink) {
   ASSERT_TRUE(engine->resolve(engine->specialize(kAmax).value()));
   engine->flush();
   EXPECT_EQ(told, 1);
+}
+
+// Another runtime on the root would wait for it.
+TEST_F(SlowDisk, HasTheLockOfNoKeyWhileItsEventIsTold) {
+  sync_ms_ = 0;
+  std::atomic<int> free = 0;
+  RuntimeOptions options = machine_.options();
+  options.cache = root_;
+  const auto other = DiskCache::open(root_).value();
+  std::optional<ArtifactKey> key;
+  options.on_event = [&](const RuntimeEvent& event) {
+    if (event.kind != RuntimeEvent::Kind::published) return;
+    free += other->lock(*key, milliseconds(0), {}).held();
+  };
+  const auto engine = Runtime::create(options).value();
+  const auto one = engine->specialize(kAmax).value();
+  key = engine->key(one).value();
+  ASSERT_TRUE(engine->resolve(one));
+  engine->flush();
+  EXPECT_EQ(free, 1);
 }
 
 // More kernels than may wait to be published.

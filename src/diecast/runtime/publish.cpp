@@ -5,10 +5,11 @@
 
 namespace diecast {
 
-void Runtime::State::publish(const Publication& publication) {
+void Runtime::State::publish(Publication publication) {
   const Artifact& artifact = *publication.artifact;
   const bool replace = options.cache_policy == CachePolicy::rebuild;
   DiskCache* const root = cache->publish(publication.key, artifact, replace);
+  publication.lock = {};  // no sink runs, and nothing is collected, under it
   const auto refusing = told_unwritten ? std::vector<DiskCache*>() : cache->refusing();
   if (!refusing.empty() && !told_unwritten.exchange(true)) {
     ++count.degraded;

@@ -12,9 +12,9 @@ bool Publisher::is_ours() const {
   return process == 0 || process == ::getpid();
 }
 
-void Publisher::publish(const Publication& publication) const {
+void Publisher::publish(Publication publication) const {
   try {
-    publish_(publication);
+    publish_(std::move(publication));
   } catch (...) {  // no memory, most likely; the artifact is in use all the same
   }
 }
@@ -48,7 +48,7 @@ bool Publisher::add(Publication publication) {
       return true;
     }
   }
-  publish(publication);
+  publish(std::move(publication));
   return true;
 }
 
@@ -66,10 +66,10 @@ void Publisher::run() {
     if (waiting_.empty()) return;
     busy_ = true;
     {
-      const Publication publication = std::move(waiting_.front());
+      Publication publication = std::move(waiting_.front());
       waiting_.pop_front();
       lock.unlock();
-      publish(publication);
+      publish(std::move(publication));
     }
     lock.lock();
     busy_ = false;

@@ -19,13 +19,12 @@ namespace diecast {
 struct Publication {
   ArtifactKey key;
   std::shared_ptr<const Artifact> artifact;
-  DiskCache::Lock lock;  // released when it is done
+  DiskCache::Lock lock;  // released when it has its name, or will not get it
 };
 
 class Publisher {
  public:
-  explicit Publisher(std::function<void(const Publication&)> publish)
-      : publish_(std::move(publish)) {}
+  explicit Publisher(std::function<void(Publication)> publish) : publish_(std::move(publish)) {}
   ~Publisher();  // after everything is published; never in a forked child
 
   // Returns at once. False: too many are waiting for a slow disk, and this one is not published. A
@@ -37,10 +36,10 @@ class Publisher {
   bool is_ours() const;  // false in a forked child: its thread is not there, its lock may be held
 
  private:
-  void publish(const Publication& publication) const;
+  void publish(Publication publication) const;
   void run();
 
-  const std::function<void(const Publication&)> publish_;
+  const std::function<void(Publication)> publish_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Publication> waiting_;

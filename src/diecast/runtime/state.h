@@ -161,7 +161,7 @@ struct Runtime::State {
   Error or_damage(const Request& request, Error error) const;
   Result<Resolved> compile_and_publish(const Request& request, DiskCache::Lock lock);
   Result<Artifact> compile(const Request& request) const;
-  void publish(const Publication& publication);
+  void publish(Publication publication);
   void prune_if_due(DiskCache& root);
   RuntimeCounters counters() const;
   void leave_counts() const;  // to those of the root
@@ -182,8 +182,8 @@ struct Runtime::State {
   Result<void> allow_late(const std::string& spelling, std::string_view missing);
 
   // Left behind in a forked child, where its end would wait for threads that are not there.
-  std::unique_ptr<Publisher> publisher =
-      std::make_unique<Publisher>([this](const Publication& publication) { publish(publication); });
+  std::unique_ptr<Publisher> publisher = std::make_unique<Publisher>(
+      [this](Publication publication) { publish(std::move(publication)); });
 };
 
 }  // namespace diecast
