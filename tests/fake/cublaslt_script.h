@@ -64,6 +64,7 @@ struct CublasLtScript {
   std::vector<FakeProduct> heuristics, products;
   int alive = 0;  // descriptors that were not destroyed
   std::function<void(const FakeProduct&)> on_multiply;
+  bool quiet = false;  // record nothing, make nothing: to see what stands above the library
 };
 
 class FakeCublasLt {

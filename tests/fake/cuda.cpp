@@ -246,6 +246,7 @@ int cuMemcpyDtoHAsync(void* to, DevicePointer from, std::size_t bytes, StreamHan
 
 int cuMemcpyDtoDAsync(DevicePointer to, DevicePointer from, std::size_t bytes,
                       StreamHandle* stream) {
+  if (state().script.quiet) return success;
   return work("cuMemcpyDtoDAsync", stream, {{to, bytes}, {from, bytes}}, [&] {
     std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), bytes);
   });
@@ -253,6 +254,7 @@ int cuMemcpyDtoDAsync(DevicePointer to, DevicePointer from, std::size_t bytes,
 
 int cuMemsetD8Async(DevicePointer memory, unsigned char byte, std::size_t bytes,
                     StreamHandle* stream) {
+  if (state().script.quiet) return success;
   return work("cuMemsetD8Async", stream, {{memory, bytes}},
               [&] { std::memset(reinterpret_cast<void*>(memory), byte, bytes); });
 }

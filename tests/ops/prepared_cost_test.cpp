@@ -3,9 +3,14 @@
 #include <diecast/launch/kernel/arguments.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
 #include <functional>
+#include <set>
+#include <sstream>
 
 #include "allocations.h"
+#include "ops/every_prepared.h"
 #include "ops/fake_matrices.h"
 #include "ops/weights_on_fake_gpu.h"
 #include "runtime/fake_machine.h"
@@ -13,53 +18,62 @@
 namespace diecast {
 namespace {
 
-class PreparedCost : public ::testing::Test {
- protected:
-  // Allocations of a hundred runs, after one.
-  template <class Run>
-  long allocations_of(const Run& run) {
-    run();
-    machine_.cuda->quiet = true;
-    const long before = testing::allocations;
-    for (int i = 0; i < 100; ++i) run();
-    const long after = testing::allocations;
-    machine_.cuda->quiet = false;
-    return after - before;
+// Allocations of a hundred runs, after one, on a fake GPU that records nothing meanwhile.
+long allocations_of(const testing::FakeCuda& gpu, const std::function<Result<void>()>& run) {
+  bool all = run().ok();
+  gpu->quiet = true;
+  const long before = testing::allocations;
+  for (int i = 0; i < 100; ++i) all &= run().ok();
+  const long after = testing::allocations;
+  gpu->quiet = false;
+  EXPECT_TRUE(all);
+  return after - before;
+}
+
+class PreparedCost : public EveryPrepared {};
+
+TEST_F(PreparedCost, OfARunIsNoMemory) {
+#if defined(DIECAST_SANITIZER)
+  GTEST_SKIP() << "the sanitizer counts allocations itself";
+#endif
+  for (const auto& [name, run] : runs_) {
+    ASSERT_TRUE(run()) << name.first << " " << name.second << ": " << run().error().message();
+    library_->quiet = true;
+    EXPECT_EQ(allocations_of(machine_.cuda, run), 0) << name.first << " " << name.second;
+    library_->quiet = false;
   }
+  EXPECT_GT(testing::allocations, 0);
+}
 
-  testing::FakeMachine machine_;
-  const std::shared_ptr<Runtime> runtime_ = machine_.runtime();
-  const std::shared_ptr<Device> device_ = machine_.cuda.device();
-};
+TEST_F(PreparedCost, IsTestedForEveryPreparedOp) {
+  std::set<std::string> declared, tested = {"PreparedMasterCast", "PreparedPostAllGather"};
+  for (const auto& [name, run] : runs_) tested.insert(name.first);
+  const std::filesystem::path ops = DIECAST_SOURCE_DIR "/src/diecast/ops";
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(ops)) {
+    std::ifstream header(entry.path());
+    std::string line, word, name;
+    while (entry.path().extension() == ".h" && std::getline(header, line))
+      if (std::istringstream words(line);
+          words >> word >> name && word == "class" && name.starts_with("Prepared"))
+        declared.insert(name);
+  }
+  EXPECT_EQ(tested, declared);
+}
 
-TEST_F(PreparedCost, OfQuantizingAndBackIsNoMemory) {
+TEST_F(PreparedCost, OfAConvenienceCallIsNoMemory) {
 #if defined(DIECAST_SANITIZER)
   GTEST_SKIP() << "the sanitizer counts allocations itself";
 #endif
   for (const bool row_scaled : {false, true}) {
     const testing::Matrices m(*device_, 64, 4096, row_scaled);
-    PreparedQuantizeNvfp4::Request request;
-    request.row_scaled = row_scaled;
-    request.amax_given = !row_scaled;  // the fake driver's fills take memory
-    const auto quantize = PreparedQuantizeNvfp4::prepare(*runtime_, device_, request).value();
-    bool all = true;
-    EXPECT_EQ(allocations_of([&] { all &= quantize.run(m.x, m.out, {}).ok(); }), 0);
     QuantizeNvfp4Options options;
     options.device = device_;
-    options.amax_given = !row_scaled;
-    EXPECT_EQ(allocations_of([&] { all &= quantize_nvfp4(*runtime_, m.x, m.out, options).ok(); }),
-              0);
-    PreparedDequantizeNvfp4::Request back;
-    back.row_scaled = row_scaled;
-    const auto dequantize = PreparedDequantizeNvfp4::prepare(*runtime_, device_, back).value();
-    EXPECT_EQ(allocations_of([&] { all &= dequantize.run(m.out, m.x, {}).ok(); }), 0);
-    EXPECT_TRUE(all);
+    const auto call = [&] { return quantize_nvfp4(*runtime_, m.x, m.out, options); };
+    EXPECT_EQ(allocations_of(machine_.cuda, call), 0);
   }
-  EXPECT_GT(testing::allocations, 0);
 }
 
-// The fake driver's fill takes memory, a step of sharded weights none beside it.
-TEST(PreparedWeightsCost, OfAStepIsTheFillsOwnForAnyNumberOfWeights) {
+TEST(PreparedWeightsCost, OfAStepIsNoMemoryForAnyNumberOfWeights) {
 #if defined(DIECAST_SANITIZER)
   GTEST_SKIP() << "the sanitizer counts allocations itself";
 #endif
@@ -71,20 +85,9 @@ TEST(PreparedWeightsCost, OfAStepIsTheFillsOwnForAnyNumberOfWeights) {
             .value();
     const variants::DeviceBuffer scratch(*alone.device,
                                          static_cast<std::size_t>(cast.scratch_bytes()));
-    const auto allocations_of = [&](const std::function<Result<void>()>& run) {
-      bool all = run().ok();
-      alone.machine.cuda->quiet = true;
-      const long before = testing::allocations;
-      for (int i = 0; i < 100; ++i) all &= run().ok();
-      const long after = testing::allocations;
-      alone.machine.cuda->quiet = false;
-      EXPECT_TRUE(all);
-      return after - before;
-    };
-    const long fills =
-        allocations_of([&] { return alone.device->fill(scratch.data_pointer(), 0, 16, {}); });
-    EXPECT_EQ(allocations_of([&] { return cast.run(scratch.data_pointer(), {}); }), fills);
-    EXPECT_EQ(allocations_of([&] { return post.run({}); }), 0);
+    const auto& gpu = alone.machine.cuda;
+    EXPECT_EQ(allocations_of(gpu, [&] { return cast.run(scratch.data_pointer(), {}); }), 0);
+    EXPECT_EQ(allocations_of(gpu, [&] { return post.run({}); }), 0);
   }
 }
 

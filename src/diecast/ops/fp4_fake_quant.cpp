@@ -183,12 +183,12 @@ Result<PreparedStaticFp4FakeQuant> PreparedStaticFp4FakeQuant::prepare(
 Result<void> PreparedStaticFp4FakeQuant::run(const Tensor& x, const Tensor& amax,
                                              float* global_amax, const Tensor& out,
                                              Stream stream) const {
-  DIECAST_TRY(const Tensor from, flat(x, cat(kName, ": x")));
-  DIECAST_TRY(const Tensor to, flat(out, cat(kName, ": out")));
+  DIECAST_TRY(const Tensor from, flat(x, "static_blockwise_fp4_fake_quant: x"));
+  DIECAST_TRY(const Tensor to, flat(out, "static_blockwise_fp4_fake_quant: out"));
   if (x.shape != out.shape) return other_shape(kName, "out", out.shape, x.shape);
   Tensor scales;
   if (block_ != 0) {
-    DIECAST_TRY(scales, flat_f32(amax, cat(kName, ": amax")));
+    DIECAST_TRY(scales, flat_f32(amax, "static_blockwise_fp4_fake_quant: amax"));
     if (checked_product(scales.cols(), block_) != from.cols())
       return other_count(from, scales, block_);
   }
@@ -202,10 +202,9 @@ Result<void> PreparedStaticFp4FakeQuant::run(const Tensor& x, const Tensor& amax
 Result<void> static_blockwise_fp4_fake_quant(Runtime& runtime, const Tensor& x, const Tensor& amax,
                                              const Tensor& out, const Fp4ScaleOptions& options,
                                              Stream stream) {
-  constexpr std::string_view kOp = PreparedStaticFp4FakeQuant::kName;
-  DIECAST_TRY(float* const global, global_of(kOp, options));
-  DIECAST_TRY(const Tensor elements, flat(x, cat(kOp, ": x")));
-  DIECAST_TRY(const Tensor blocks, flat_f32(amax, cat(kOp, ": amax")));
+  DIECAST_TRY(float* const global, global_of(PreparedStaticFp4FakeQuant::kName, options));
+  DIECAST_TRY(const Tensor elements, flat(x, "static_blockwise_fp4_fake_quant: x"));
+  DIECAST_TRY(const Tensor blocks, flat_f32(amax, "static_blockwise_fp4_fake_quant: amax"));
   DIECAST_TRY(const std::int64_t block, block_of(elements, blocks));
   if (block == 0) return {};
   DIECAST_TRY(const auto device, device_or_default(runtime, options.device));

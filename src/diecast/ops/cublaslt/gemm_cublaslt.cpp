@@ -4,6 +4,8 @@
 #include <diecast/ops/cublaslt/product.h>
 #include <diecast/ops/gemm_operands.h>
 
+#include <functional>
+
 namespace diecast {
 namespace {
 
@@ -223,7 +225,8 @@ Result<void> PreparedGemmCublaslt::run(const QuantizedTensor& a, const Quantized
         a_amax, b_amax, floats_of(product.alpha), KernelArgument::size(1), alpha, gemm_unit(a, b)};
     DIECAST_CHECK(factor_->launch(arguments, stream));
   }
-  DIECAST_CHECK(device_->in_context([&] { return described.multiply(context_, stream.handle); }));
+  const auto multiply = [&] { return described.multiply(context_, stream.handle); };
+  DIECAST_CHECK(device_->in_context(std::ref(multiply)));  // a copy would take memory
   if (finish_ == nullptr) return {};
   const KernelArgument arguments[] = {
       floats_of(request_.is_in_place() ? nullptr : product.out),

@@ -25,16 +25,18 @@ Described::~Described() {
 
 template <class Value>
 Result<void> Described::set(int attribute, const Value& value) const {
-  return api_->done(
-      cat("cublasLtMatmulDescSetAttribute of ", attribute),
-      api_->call.cublasLtMatmulDescSetAttribute(operation_, attribute, &value, sizeof value));
+  const Status status =
+      api_->call.cublasLtMatmulDescSetAttribute(operation_, attribute, &value, sizeof value);
+  if (status == success) return {};  // without a text, which would take memory
+  return api_->done(cat("cublasLtMatmulDescSetAttribute of ", attribute), status);
 }
 
 template <class Value>
 Result<void> Described::prefer(int attribute, const Value& value) const {
-  return api_->done(cat("cublasLtMatmulPreferenceSetAttribute of ", attribute),
-                    api_->call.cublasLtMatmulPreferenceSetAttribute(preference_, attribute, &value,
-                                                                    sizeof value));
+  const Status status =
+      api_->call.cublasLtMatmulPreferenceSetAttribute(preference_, attribute, &value, sizeof value);
+  if (status == success) return {};
+  return api_->done(cat("cublasLtMatmulPreferenceSetAttribute of ", attribute), status);
 }
 
 Result<void> Described::describe_operation() const {
