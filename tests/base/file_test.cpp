@@ -34,6 +34,25 @@ TEST(SystemFiles, OpensEveryDescriptorCloseOnExec) {
   EXPECT_EQ(::fcntl(file.number(), F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
 }
 
+// Where the kernel can say so in one call; where it cannot, it says that.
+TEST(SystemFiles, OpenAPathOfSeveralComponentsThroughNoLinkAndNotUpwards) {
+  const TemporaryDirectory folder;
+  ASSERT_EQ(::mkdir((folder / "a").c_str(), 0700), 0);
+  ASSERT_EQ(::symlink("a", (folder / "link").c_str()), 0);
+  write_text(folder / "a/file", "text");
+  FileSystem& files = system_files();
+  const Descriptor at(files, files.open_at(AT_FDCWD, folder.path().c_str(), O_DIRECTORY, 0));
+  const auto open = [&](const char* path) {
+    const int file = files.open_at(at.number(), path, O_RDONLY | O_NOFOLLOW, 0);
+    if (file >= 0) files.close(file);
+    return file >= 0 ? 0 : file;
+  };
+  if (open("a/file") == -ENOSYS) GTEST_SKIP() << "no openat2";
+  EXPECT_EQ(open("a/file"), 0);
+  EXPECT_EQ(open("link/file"), -ELOOP);
+  EXPECT_EQ(open("a/../../etc"), -EXDEV);
+}
+
 TEST(SystemFiles, ReportsErrnoAsANegativeNumber) {
   FileSystem& files = system_files();
   struct stat status;

@@ -128,7 +128,9 @@ TEST(Nearest, IsOfferedInOneForm) {
 
 TEST(ErrnoText, IsNeverEmpty) {
   EXPECT_EQ(errno_text(ENOENT), "No such file or directory");
+  EXPECT_EQ(errno_text(ELOOP), "Too many levels of symbolic links");
   EXPECT_EQ(errno_text(-1), "unknown error");
+  EXPECT_EQ(errno_text(100000), "unknown error");
 }
 
 TEST(HumanBytes, HaveAtMostOneDecimal) {

@@ -177,6 +177,20 @@ TEST(Sources, HaveNoStaticMutexThatAForkLeavesLocked) {
   }
 }
 
+// Enterprise systems build with the kernel headers and the glibc of 2018: 4.18 and 2.28.
+TEST(Sources, BuildWithOldHeadersOfTheSystem) {
+  std::size_t seen = 0;
+  for (const std::string& name : tree::files()) {
+    if (!name.starts_with("src/diecast/")) continue;
+    ++seen;
+    const std::string text = tree::text_of(name);
+    for (const char* newer : {"<linux/", "SYS_openat2", "strerrordesc_np", "strerrorname_np",
+                              "gettid(", "::close_range", "pidfd_", "_Fork("})
+      EXPECT_EQ(text.find(newer), std::string::npos) << name << ": " << newer;
+  }
+  EXPECT_GT(seen, 50u);
+}
+
 TEST(Sources, OpenWithACommentThatSaysWhatTheyAre) {
   for (const std::string& name : tree::files()) {
     if (!tree::ends_with_any(name, {".cpp", ".h", ".cu", ".cmake", "CMakeLists.txt"})) continue;

@@ -4,7 +4,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -48,15 +47,20 @@ int lock_range(int file, short type, std::uint64_t offset, std::uint64_t length)
   return result == -EACCES ? -EAGAIN : result;  // POSIX allows both for "held by another"
 }
 
+// openat2 of Linux 5.6, declared here because the headers to build with may be older than the
+// kernel to run on: its number, its struct open_how, RESOLVE_NO_SYMLINKS and RESOLVE_BENEATH.
+constexpr long kOpenAt2 = 437;
+struct OpenHow {
+  std::uint64_t flags, mode, resolve;
+};
+constexpr std::uint64_t kNoLinks = 0x04, kBeneath = 0x08;
+
 // One call for a path of several components, none of which may be a link or lead out of
-// `directory`; -ENOSYS where kernel (before 5.6) or sandbox lack it.
+// `directory`; -ENOSYS where kernel or sandbox lack it.
 int open_without_links(int directory, const char* path, int flags, mode_t mode) {
-  struct open_how how = {};
-  how.flags = static_cast<std::uint64_t>(flags | O_CLOEXEC);
-  how.mode = mode;
-  how.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_BENEATH;
+  const OpenHow how{static_cast<std::uint64_t>(flags | O_CLOEXEC), mode, kNoLinks | kBeneath};
   const int result = until_uninterrupted(
-      [&] { return static_cast<int>(::syscall(SYS_openat2, directory, path, &how, sizeof how)); });
+      [&] { return static_cast<int>(::syscall(kOpenAt2, directory, path, &how, sizeof how)); });
   return result == -EPERM ? -ENOSYS : result;  // a sandbox that does not know the call
 }
 

@@ -1,10 +1,11 @@
 // Text tools; see text.h. Nothing here depends on the locale.
 #include <diecast/base/text.h>
+#include <locale.h>
+#include <string.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <utility>
 
 namespace diecast {
@@ -151,8 +152,9 @@ std::string environment_variable(const char* name) {
 }
 
 std::string_view errno_text(int code) {
-  const char* const text = ::strerrordesc_np(code);  // strerror speaks the locale's language
-  return text != nullptr ? text : "unknown error";
+  static const locale_t plain = ::newlocale(LC_ALL_MASK, "C", nullptr);
+  const std::string_view text = ::strerror_l(code, plain);  // strerror speaks the locale's language
+  return text.starts_with("Unknown error") ? "unknown error" : text;  // made anew at each call
 }
 
 std::string human_bytes(std::uint64_t bytes) {
