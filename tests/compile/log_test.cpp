@@ -61,6 +61,8 @@ TEST(Log, IsSafeToPrint) {
   EXPECT_EQ(clean_log("\xc2\x9b"
                       "2J"),
             "\\xc2\\x9b2J");  // a control character in two bytes
+  EXPECT_EQ(clean_log("\xe0\x80\x80 \xed\xa0\x80 \xf4\x90\x80\x80"),  // overlong, surrogate, beyond
+            "\\xe0\\x80\\x80 \\xed\\xa0\\x80 \\xf4\\x90\\x80\\x80");
   EXPECT_EQ(clean_log(std::string_view("a\0b", 3)), "a\\x00b");
 }
 

@@ -32,26 +32,6 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
-// Length of the UTF-8 sequence that starts text, or 0 if it is not well formed.
-std::size_t utf8_length(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char first = byte(0);
-  const std::size_t length = first < 0x80   ? 1
-                             : first < 0xC2 ? 0
-                             : first < 0xE0 ? 2
-                             : first < 0xF0 ? 3
-                             : first < 0xF5 ? 4
-                                            : 0;
-  if (length == 0 || length > text.size()) return 0;
-  for (std::size_t i = 1; i < length; ++i)
-    if ((byte(i) & 0xC0) != 0x80) return 0;
-  if (first == 0xE0 && byte(1) < 0xA0) return 0;  // overlong
-  if (first == 0xED && byte(1) > 0x9F) return 0;  // surrogate
-  if (first == 0xF0 && byte(1) < 0x90) return 0;  // overlong
-  if (first == 0xF4 && byte(1) > 0x8F) return 0;  // beyond U+10FFFF
-  return length;
-}
-
 }  // namespace
 
 std::string_view trim(std::string_view text) {
@@ -99,17 +79,33 @@ std::optional<std::int64_t> parse_integer(std::string_view text) {
   return value;
 }
 
+std::size_t utf8_length(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char first = byte(0);
+  const std::size_t length = first < 0x80   ? 1
+                             : first < 0xC2 ? 0
+                             : first < 0xE0 ? 2
+                             : first < 0xF0 ? 3
+                             : first < 0xF5 ? 4
+                                            : 0;
+  if (length == 0 || length > text.size()) return 0;
+  for (std::size_t i = 1; i < length; ++i)
+    if ((byte(i) & 0xC0) != 0x80) return 0;
+  if (first == 0xC2 && byte(1) < 0xA0) return 0;  // a control character
+  if (first == 0xE0 && byte(1) < 0xA0) return 0;  // overlong
+  if (first == 0xED && byte(1) > 0x9F) return 0;  // surrogate
+  if (first == 0xF0 && byte(1) < 0x90) return 0;  // overlong
+  if (first == 0xF4 && byte(1) > 0x8F) return 0;  // beyond U+10FFFF
+  return length;
+}
+
 std::string quote(std::string_view text, std::size_t limit) {
   std::string out = "\"";
   for (std::size_t i = 0; i < text.size();) {
     if (i >= limit) return out + "...\"";
     const auto c = static_cast<unsigned char>(text[i]);
     const std::size_t length = utf8_length(text.substr(i));
-    // U+0080..U+009F (0xC2 0x80..0x9F) are control characters for a terminal too.
-    const bool control =
-        c < 0x20 || c == 0x7F ||
-        (c == 0xC2 && length == 2 && static_cast<unsigned char>(text[i + 1]) < 0xA0);
-    if (length == 0 || control) {
+    if (length == 0 || c < 0x20 || c == 0x7F) {
       char escape[8];
       std::snprintf(escape, sizeof escape, "\\x%02x", c);
       out += escape;

@@ -42,6 +42,10 @@ std::string join(std::span<const std::string> parts, std::string_view separator)
 // A whole decimal integer with an optional sign, nothing else around it; none if it does not fit.
 std::optional<std::int64_t> parse_integer(std::string_view text);
 
+// Bytes of the UTF-8 character at the front of text, which is not empty; 0 where there is none, or
+// one of the control characters U+0080 to U+009F, which a terminal may obey.
+std::size_t utf8_length(std::string_view text);
+
 // "a" b -> the text in double quotes with control characters, quotes and bytes that are not UTF-8
 // escaped, cut after `limit` bytes: safe to print whatever a file or a user gave.
 std::string quote(std::string_view text, std::size_t limit = 200);

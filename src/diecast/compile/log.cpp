@@ -8,22 +8,6 @@
 namespace diecast {
 namespace {
 
-// The bytes of the valid UTF-8 sequence at the front of `text`, 0 if it is none.
-std::size_t sequence_length(std::string_view text) {
-  const auto lead = static_cast<unsigned char>(text[0]);
-  if (lead < 0x80) return 1;
-  const std::size_t length = lead >= 0xf0 && lead < 0xf5   ? 4
-                             : lead >= 0xe0 && lead < 0xf0 ? 3
-                             : lead >= 0xc2 && lead < 0xe0 ? 2
-                                                           : 0;
-  if (length == 0 || text.size() < length) return 0;
-  for (std::size_t i = 1; i < length; ++i)
-    if ((static_cast<unsigned char>(text[i]) & 0xc0) != 0x80) return 0;
-  // U+0080 to U+009F are control characters too: a terminal may obey them.
-  if (lead == 0xc2 && static_cast<unsigned char>(text[1]) < 0xa0) return 0;
-  return length;
-}
-
 void append_escaped(std::string& out, unsigned char byte) {
   constexpr char digits[] = "0123456789abcdef";
   out += "\\x";
@@ -60,7 +44,7 @@ std::string clean_log(std::string_view text, std::size_t limit) {
   out.reserve(text.size());
   while (!text.empty()) {
     const auto byte = static_cast<unsigned char>(text[0]);
-    const std::size_t length = sequence_length(text);
+    const std::size_t length = utf8_length(text);
     if (length == 0 || (length == 1 && !printable(byte))) {
       if (byte != '\r') append_escaped(out, byte);
       text.remove_prefix(1);
