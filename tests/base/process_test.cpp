@@ -88,6 +88,10 @@ TEST(Process, HasThisEnvironmentOrTheOneGiven) {
   EXPECT_EQ(run(request).output, "inherited\n");
   request.environment = {"OTHER=given"};
   EXPECT_EQ(run(request).output, "given\n");
+  request.environment = environment_with({"OTHER=too"});
+  EXPECT_EQ(run(request).output, "inherited too\n");
+  request.environment = environment_with({"DIECAST_PROCESS_TEST=in place", "OTHER="});
+  EXPECT_EQ(run(request).output, "in place\n");
   unsetenv("DIECAST_PROCESS_TEST");
 }
 

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -110,6 +111,17 @@ Result<ProcessResult> run_process(const ProcessRequest& request) {
   const int status = launch.status;
   result.exit_code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
   return result;
+}
+
+std::vector<std::string> environment_with(std::vector<std::string> own) {
+  const std::vector<std::string> set = own;
+  for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
+    const std::string_view text = *variable;
+    const std::string_view name = text.substr(0, text.find('=') + 1);
+    const auto is_own = [&](const std::string& one) { return one.starts_with(name); };
+    if (std::ranges::none_of(set, is_own)) own.emplace_back(text);
+  }
+  return own;
 }
 
 }  // namespace diecast

@@ -25,6 +25,10 @@ struct ProcessResult {
   std::string output, errors;
 };
 
+// This process's environment for another, which `own` ("NAME=value") has in place of what is there
+// under these names.
+std::vector<std::string> environment_with(std::vector<std::string> own);
+
 // The program gets its three streams and no other descriptor, default signals, and a process group
 // of its own, which is killed whole when the time is up. Once the program itself has ended, what
 // some child of its own still writes is not waited for.

@@ -68,14 +68,15 @@ std::string root_name(const CacheRootSetting& setting) {
   return cat(prefix_of(setting), setting.path);
 }
 
+std::string_view compiler_choice_word(CompilerChoice choice) {
+  constexpr std::string_view kWords[] = {"found", "exact", "newest", "bundles"};
+  return kWords[static_cast<std::size_t>(choice)];
+}
+
 Result<CompilerChoice> parse_compiler_choice(std::string_view word) {
-  constexpr std::pair<std::string_view, CompilerChoice> kWords[] = {
-      {"found", CompilerChoice::found},
-      {"exact", CompilerChoice::exact},
-      {"newest", CompilerChoice::newest},
-      {"bundles", CompilerChoice::bundles}};
-  for (const auto& [name, choice] : kWords) {
-    if (word == name) return choice;
+  for (const CompilerChoice choice : {CompilerChoice::found, CompilerChoice::exact,
+                                      CompilerChoice::newest, CompilerChoice::bundles}) {
+    if (word == compiler_choice_word(choice)) return choice;
   }
   return Error{ErrorCode::invalid_argument, cat("no choice of compilers is named ", quote(word)),
                "use found, exact, newest or bundles"};

@@ -46,6 +46,7 @@ enum class CompilerChoice : std::uint8_t {
   newest,  // the newest that has the kernel, whatever is found here
   bundles  // bundles: the newest; directories: as `found`
 };
+std::string_view compiler_choice_word(CompilerChoice choice);
 Result<CompilerChoice> parse_compiler_choice(std::string_view word);
 
 class CacheRoots {

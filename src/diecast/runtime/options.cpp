@@ -57,15 +57,16 @@ Result<void> check_is_trace(const LineFile& file, const std::string& path) {
 
 }  // namespace
 
+std::string_view cache_policy_word(CachePolicy policy) {
+  constexpr std::string_view kWords[] = {"auto", "require-hit", "read-only", "off", "rebuild"};
+  return kWords[static_cast<std::size_t>(policy)];
+}
+
 Result<CachePolicy> parse_cache_policy(std::string_view word) {
-  constexpr std::pair<std::string_view, CachePolicy> kWords[] = {
-      {"auto", CachePolicy::automatic},
-      {"require-hit", CachePolicy::require_hit},
-      {"read-only", CachePolicy::read_only},
-      {"off", CachePolicy::off},
-      {"rebuild", CachePolicy::rebuild}};
-  for (const auto& [name, policy] : kWords) {
-    if (word == name) return policy;
+  for (const CachePolicy policy :
+       {CachePolicy::automatic, CachePolicy::require_hit, CachePolicy::read_only, CachePolicy::off,
+        CachePolicy::rebuild}) {
+    if (word == cache_policy_word(policy)) return policy;
   }
   return Error{ErrorCode::invalid_argument, cat("no cache policy is named ", quote(word)),
                "use auto, require-hit, read-only, off or rebuild"};

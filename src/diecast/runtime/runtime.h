@@ -40,6 +40,7 @@ enum class CachePolicy : std::uint8_t {
   off,          // neither looked nor written
   rebuild       // compile everything once more and replace what is there
 };
+std::string_view cache_policy_word(CachePolicy policy);
 Result<CachePolicy> parse_cache_policy(std::string_view word);
 
 // Compiling in a process of its own, which a bad template can neither hang nor blow up. Starting it

@@ -1,9 +1,9 @@
 // Measuring configurations; see tuner.h. With RuntimeOptions::isolated each runs in a process of
 // its own: one that hangs or takes the context with it costs that process.
-#include <diecast/base/process.h>
 #include <diecast/base/text.h>
 #include <diecast/runtime/state.h>
 #include <diecast/runtime/tuner.h>
+#include <diecast/runtime/tuning/isolated_trial.h>
 #include <diecast/runtime/tuning/standard.h>
 #include <diecast/runtime/tuning/trial.h>
 
@@ -95,63 +95,6 @@ Outcome measure(Runtime& runtime, const Specialization& specialization, const St
   out.spread = time->spread;
   out.samples = time->samples;
   return Outcome::timed;
-}
-
-// Why the process that was to measure a configuration measured none, not even the default one.
-Error refusal(const std::string& spelling, std::string_view printed) {
-  Error error = Error::parse(printed).value_or(
-      Error{ErrorCode::process_failed, std::string(printed),
-            "`diecast tune --in-process` measures it without a process between"});
-  error.what = cat("measuring ", spelling, ": ", error.what);
-  return error;
-}
-
-std::string how_it_ended(int exit_code, std::string_view printed) {
-  const bool signal = exit_code > 128;
-  return cat("its process ended ", signal ? "by signal " : "with exit code ",
-             signal ? exit_code - 128 : exit_code, printed.empty() ? "" : ": ", printed);
-}
-
-// One configuration in a process of its own.
-Result<TuningRecord> measure_isolated(const RuntimeOptions& options,
-                                      const Specialization& specialization, const RunSizes& sizes,
-                                      const DeviceProperties& device, const TuneRequest& request) {
-  TuningRecord out = record_of(specialization, sizes, device);
-  std::string spelling = out.kernel;  // with every tune, those of the launch too
-  if (!out.tunes.empty()) spelling.insert(spelling.find(" @ "), cat(" ", out.tunes));
-  ProcessRequest process;
-  process.arguments = {options.isolated.program, std::string(kTuneCommand), spelling, "--samples",
-                       cat(request.samples)};
-  for (const auto& [name, value] : sizes) {
-    process.arguments.push_back("--size");
-    process.arguments.push_back(cat(name, "=", value));
-  }
-  for (const auto& [name, value] : request.given) {
-    process.arguments.push_back("--scalar");
-    process.arguments.push_back(cat(name, "=", *scalar_text(value)));
-  }
-  process.arguments.insert(process.arguments.end(), request.arguments.begin(),
-                           request.arguments.end());
-  process.time_limit = options.isolated.time;
-  const auto ended = run_process(process);
-  if (!ended && ended.error().code != ErrorCode::timed_out) return ended.error();
-  const std::string errors(ended ? trim(ended->errors) : "");
-  if (!ended) {
-    out.outcome =
-        untimed(out, Outcome::hung, cat("did not end within ", process.time_limit.count(), " ms"));
-    return out;
-  }
-  if (ended->exit_code == 1)  // the default did not run either
-    return refusal(spelling, errors);
-  if (ended->exit_code != 0) {
-    out.outcome = untimed(out, Outcome::crashed, how_it_ended(ended->exit_code, errors));
-    return out;
-  }
-  DIECAST_TRY(TuningRecord told, parse_tuning_record(trim(ended->output)));
-  if (told.outcome != Outcome::timed) told.why = errors;
-  if (told.key() == out.key()) return told;
-  return Error{ErrorCode::internal, cat("asked to measure ", out.key(), ", measured ", told.key()),
-               "please report it with the command or call that led here"};
 }
 
 // Every configuration of the tune space that the requirements allow, the default first.
@@ -255,12 +198,13 @@ Result<std::vector<TuningRecord>> Runtime::tune(const TuneRequest& request,
     DIECAST_CHECK(check_sizes(plain, sizes));
     std::optional<Standard> standard;
     for (const Specialization& one : candidates) {
-      const std::string key = record_of(one, sizes, device->properties()).key();
-      if (std::ranges::find(request.known, key, &TuningRecord::key) != request.known.end())
+      const TuningRecord asked = record_of(one, sizes, device->properties());
+      if (std::ranges::find(request.known, asked.key(), &TuningRecord::key) != request.known.end())
         continue;
       if (isolated) {
         DIECAST_TRY(out.emplace_back(),
-                    measure_isolated(state_->options, one, sizes, device->properties(), request));
+                    measure_isolated(*this, state_->options, asked, one.target(),
+                                     device->properties(), request));
       } else {
         if (!standard) {
           DIECAST_TRY(standard, run_standard(*this, plain, sizes, device, request));
