@@ -236,6 +236,10 @@ TEST_F(CublasLtArguments, APreparedProductTakesWhatItWasPreparedFor) {
             "  fix: prepare with Request::of these operands");
   const auto scaled = PreparedGemmCublaslt::Request::of(a_, b_, out_, options_);
   EXPECT_EQ(scaled.scratch_bytes(8, 24), 8 * 24 * 4 + (32 << 20));
+  constexpr std::int64_t kMost =
+      std::numeric_limits<std::int64_t>::max();  // and more than there is
+  EXPECT_EQ(scaled.scratch_bytes(std::int64_t{1} << 31, std::int64_t{1} << 30), kMost);
+  EXPECT_EQ(scaled.needed_bytes(kMost, 1), kMost);
 }
 
 }  // namespace

@@ -161,5 +161,24 @@ TEST(PreparedMasterCast, ARankWithoutMemoryTellsTheOthers) {
   EXPECT_TRUE(alone.machine.cuda->launches.empty());
 }
 
+// Another library's, or one that came over a bad wire: its code is none of ours, its texts have no
+// end.
+TEST(PreparedMasterCast, ARankSaysWhatNobodyKnowsHere) {
+  Alone alone({{16, 32}}, 0, 101);
+  CommunicatorCallbacks callbacks;
+  callbacks.all_reduce_max = [](float*, std::int64_t, Stream) { return Result<void>(); };
+  callbacks.all_gather = [](const Gather& gather, Stream) -> Result<void> {
+    const auto own = static_cast<std::size_t>(gather.counts[0]);
+    std::memset(static_cast<std::uint8_t*>(gather.buffer) + own, 'x', own);  // host memory
+    return {};
+  };
+  auto group = CallbackCommunicator::make(0, 2, callbacks).value();
+  const auto prepared = alone.prepare(&group);
+  ASSERT_FALSE(prepared);
+  EXPECT_EQ(prepared.error().code, ErrorCode::internal);
+  EXPECT_EQ(prepared.error().what, "rank 1: " + std::string(496, 'x'));
+  EXPECT_EQ(prepared.error().fix, std::string(480, 'x'));
+}
+
 }  // namespace
 }  // namespace diecast

@@ -4,7 +4,9 @@
 #include <diecast/ops/cublaslt/product.h>
 #include <diecast/ops/gemm_operands.h>
 
+#include <algorithm>
 #include <functional>
+#include <limits>
 
 namespace diecast {
 namespace {
@@ -131,12 +133,15 @@ bool PreparedGemmCublaslt::Request::is_direct() const {
 std::int64_t PreparedGemmCublaslt::Request::needed_bytes(std::int64_t rows,
                                                          std::int64_t cols) const {
   if (is_direct()) return kFactorBytes;
-  return is_in_place() ? 0 : ceil_div(rows * cols * std::int64_t{sizeof(float)}, 256) * 256;
+  if (is_in_place()) return 0;
+  const std::int64_t sums = capped_product(capped_product(rows, cols), sizeof(float));
+  return capped_product(ceil_div(sums, 256), 256);
 }
 
 std::int64_t PreparedGemmCublaslt::Request::scratch_bytes(std::int64_t rows,
                                                           std::int64_t cols) const {
-  return needed_bytes(rows, cols) + kWorkspaceBytes;
+  const std::int64_t needed = needed_bytes(rows, cols);
+  return needed + std::min(kWorkspaceBytes, std::numeric_limits<std::int64_t>::max() - needed);
 }
 
 bool PreparedGemmCublaslt::runs_on(const Device& device) {

@@ -33,7 +33,8 @@ class PreparedGemmCublaslt {
     bool is_direct() const;
     // Where those sums stand: out where they are what it holds until that pass, else scratch.
     bool is_in_place() const { return !is_direct() && out == DType::f32 && !accumulate; }
-    // Bytes that an [M, N] product cannot do without, and those with cuBLASLt's workspace.
+    // Bytes that an [M, N] product cannot do without, and those with cuBLASLt's workspace; at most
+    // 2^63 - 1.
     std::int64_t needed_bytes(std::int64_t rows, std::int64_t cols) const;
     std::int64_t scratch_bytes(std::int64_t rows, std::int64_t cols) const;
   };

@@ -39,6 +39,19 @@ PlanRecord record_of(const Result<RankPlan>& plan, const Communicator& communica
   return record;
 }
 
+template <std::size_t Size>
+std::string_view text_of(const char (&from)[Size]) {
+  return {from, ::strnlen(from, Size)};
+}
+
+// What another process says of itself: neither its code nor the ends of its texts are taken on
+// trust.
+Error error_of(const PlanRecord& record, std::size_t rank) {
+  constexpr auto kLast = static_cast<std::int64_t>(ErrorCode::internal);
+  return {static_cast<ErrorCode>(std::min(record.code, kLast)),
+          cat("rank ", rank, ": ", text_of(record.what)), std::string(text_of(record.fix))};
+}
+
 // Equally many values of every rank, by way of `memory` on the device, which holds them all.
 template <class T>
 Result<std::vector<T>> gather_values(Communicator& communicator, Device& device, void* memory,
@@ -63,10 +76,7 @@ Result<std::vector<T>> gather_values(Communicator& communicator, Device& device,
 Result<void> check_records(const std::vector<PlanRecord>& records) {
   std::map<Digest, int> votes;
   for (std::size_t r = 0; r < records.size(); ++r) {
-    if (records[r].code >= 0) {
-      return Error{static_cast<ErrorCode>(records[r].code), cat("rank ", r, ": ", records[r].what),
-                   records[r].fix};
-    }
+    if (records[r].code >= 0) return error_of(records[r], r);
     ++votes[records[r].digest];
   }
   const PlanRecord* common = &records.front();
