@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include <thread>
 #include <vector>
@@ -56,6 +57,17 @@ TEST(LineFile, LinesOfManyThreadsHaveNothingBetweenThem) {
   std::string want;
   for (int n = 0; n < 2000; ++n) want += line + '\n';
   EXPECT_TRUE(testing::text_of(folder / "lines") == want);
+}
+
+// What has no places to write at, and would stop the writer where nobody reads.
+TEST(LineFile, APipeIsRefused) {
+  const testing::TemporaryDirectory folder;
+  const std::string pipe = folder / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_EQ(LineFile::open(system_files(), pipe).error().message(),
+            "diecast: file_exists: cannot add lines to \"" + pipe +
+                "\": it is a pipe or a terminal\n  fix: give the path of a new or regular file");
+  EXPECT_TRUE(LineFile::open(system_files(), "/dev/null").value().add("nothing"));
 }
 
 TEST(LineFile, BeyondTheLimitOfFileSizesIsAnErrorAndNoSignal) {

@@ -87,13 +87,13 @@ std::string_view file_text(ByteSpan bytes);
 // Errors: io_error (or file_not_found) naming the path, the system's text and a fix.
 Error file_error(std::string_view doing, std::string_view path, int negative_errno);
 
-// Writes a temporary file, syncs it and renames it, then a sibling, over `path` on commit(): the
-// final name is the complete old file or the complete new one. Without commit() nothing remains,
-// not even of a process that is killed: until then the file has no name. Where the file system
-// knows no such files a kill leaves `.NAME.diecast-tmp-*`, which the next writer into that folder
-// removes once it is an hour old. A file that is replaced keeps its permissions; a symbolic link is
-// replaced, not followed. Errors of create: file_exists (a directory or device is in the way),
-// file_not_found (no such directory), io_error.
+// A file that appears whole: a temporary one in the folder of `path`, which commit() syncs and
+// renames to `path`. So that name is the complete old file or the complete new one. Without
+// commit() nothing remains, not even of a process that is killed: until then the file has no name.
+// Where the file system knows no such files a kill leaves `.NAME.diecast-tmp-*`, which the next
+// writer into that folder removes once it is an hour old. A file that is replaced keeps its
+// permissions; a symbolic link is replaced, not followed. Errors of create: file_exists (a
+// directory or device is in the way), file_not_found (no such directory), io_error.
 class AtomicFile {
  public:
   // `most`: the permissions that it may have at most, whatever the umask or the file that it

@@ -1,6 +1,7 @@
 // Adding lines; see line_file.h.
 #include <diecast/base/line_file.h>
 #include <diecast/base/text.h>
+#include <errno.h>
 #include <fcntl.h>
 
 #include <algorithm>
@@ -16,7 +17,11 @@ Result<LineFile> LineFile::open(FileSystem& files, const std::string& path) {
   out.files_ = &files;
   out.path_ = path;
   out.file_ = Descriptor(files, file);
-  return out;
+  char byte;
+  if (files.read_at(file, &byte, 0, 0) != -ESPIPE) return out;
+  return Error{ErrorCode::file_exists,
+               cat("cannot add lines to ", quote(path, 1000), ": it is a pipe or a terminal"),
+               "give the path of a new or regular file"};
 }
 
 std::string LineFile::begin(std::size_t most) const {

@@ -13,7 +13,8 @@ namespace diecast {
 class LineFile {
  public:
   LineFile() = default;
-  // Made where there is none. Errors: file_not_found (no such directory), io_error.
+  // Made where there is none. Errors: file_not_found (no such directory), file_exists (a pipe or
+  // terminal is there, which has no places to write at), io_error.
   static Result<LineFile> open(FileSystem& files, const std::string& path);
   explicit operator bool() const { return static_cast<bool>(file_); }
 

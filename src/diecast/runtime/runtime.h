@@ -87,6 +87,8 @@ struct TuneRequest;   // tuner.h
 struct TunedPoint;    // tuner.h
 struct TuningRecord;  // tuning/record.h
 
+// The artifacts that it has resolved and the kernels that it has preloaded stay in memory for as
+// long as it lives.
 class Runtime {
  public:
   // A cache root that cannot be used is one `degraded` event, not an error: everything works
