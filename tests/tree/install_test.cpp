@@ -95,6 +95,19 @@ TEST_F(Install, IsFoundByAProgramOfTenLinesAndByAnotherOfEveryHeader) {
             std::accumulate(names.begin(), names.end(), std::string()));
 }
 
+// What a program may rely on, and nothing that a change of the inside would break.
+TEST_F(Install, HasPublicHeadersAlone) {
+  const fs::path include = folder_ / "prefix/include";
+  for (const char* inside :
+       {"runtime/state.h", "cache/disk_cache_state.h", "launch/cuda/code.h", "base/text.h"})
+    EXPECT_FALSE(fs::exists(include / "diecast" / inside)) << inside;
+  for (const auto& entry : fs::recursive_directory_iterator(include)) {
+    if (!entry.is_regular_file()) continue;
+    EXPECT_EQ(tree::text_of(entry.path()).find("Not a public header"), std::string::npos)
+        << entry.path();
+  }
+}
+
 // One build serves machines with and without CUDA: its libraries are opened, never linked.
 TEST_F(Install, NeedsNoLibraryOfCuda) {
   std::ifstream file(folder_ / "prefix/bin/diecast", std::ios::binary);

@@ -1,0 +1,16 @@
+# A step of cmake --install: the public headers and all that they include. HEADERS: the former, as
+# they are included; SOURCE: the folder that they are found in; DESTINATION: the one to copy to.
+cmake_policy(VERSION 3.22)
+set(found "")
+while(HEADERS)
+  list(POP_FRONT HEADERS header)
+  if(header IN_LIST found)
+    continue()
+  endif()
+  list(APPEND found ${header})
+  get_filename_component(folder ${header} DIRECTORY)
+  file(INSTALL DESTINATION ${DESTINATION}/${folder} TYPE FILE FILES ${SOURCE}/${header})
+  file(STRINGS ${SOURCE}/${header} includes REGEX "^#include <diecast/")
+  list(TRANSFORM includes REPLACE "^#include <([^>]+)>.*" "\\1")
+  list(APPEND HEADERS ${includes})
+endwhile()
