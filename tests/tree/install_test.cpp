@@ -62,11 +62,12 @@ class Install : public ::testing::Test {
   }
   void TearDown() override { fs::remove_all(folder_); }
 
-  void build(const std::vector<std::string>& programs) {
+  void build(const std::vector<std::string>& programs,
+             const std::vector<std::string>& shared = {}) {
     run({DIECAST_CMAKE, "-S", tree::kRoot + "/tests/tree/consumer", "-B",
          (folder_ / "build").string(), "-DCMAKE_CXX_COMPILER=" DIECAST_CXX_COMPILER,
          "-DCMAKE_PREFIX_PATH=" + (folder_ / "prefix").string(),
-         "-DPROGRAMS=" + join(programs, ";")});
+         "-DPROGRAMS=" + join(programs, ";"), "-DSHARED=" + join(shared, ";")});
     run({DIECAST_CMAKE, "--build", (folder_ / "build").string()});
   }
 
@@ -106,6 +107,19 @@ TEST_F(Install, HasPublicHeadersAlone) {
     EXPECT_EQ(tree::text_of(entry.path()).find("Not a public header"), std::string::npos)
         << entry.path();
   }
+}
+
+// Nor what the standard library makes of types of ours, such as a thread of a lambda.
+TEST_F(Install, LeavesNothingOfAStaticLibraryToSeeInAnEnginesSharedOne) {
+  if (run({"find", (folder_ / "prefix").string(), "-name", "libdiecast.a"}).empty())
+    GTEST_SKIP() << "diecast is shared";
+  if (::system("nm --version >/dev/null 2>&1") != 0) GTEST_SKIP() << "no nm";
+  build({}, {"engine.cpp"});
+  const std::string shown =
+      run({"nm", "-D", "-C", "--defined-only", (folder_ / "build/libengine.so").string()});
+  EXPECT_NE(shown.find(" T engine_quantizes\n"), shown.npos) << shown;
+  for (const std::string_view line : split(shown, '\n'))
+    EXPECT_EQ(line.find("diecast"), line.npos) << line;
 }
 
 // One build serves machines with and without CUDA: its libraries are opened, never linked.
