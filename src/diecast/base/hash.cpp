@@ -1,13 +1,19 @@
 // XXH3 and the record format; see hash.h.
+#include <diecast/base/bytes.h>
 #include <diecast/base/hash.h>
 #include <diecast/base/hash_avx2.h>
 
 #define XXH_INLINE_ALL  // header only: nothing to link, one copy of the code in this file
 #include <xxhash.h>
 
-#include <cstring>
+#include <iterator>
 
 namespace diecast {
+namespace {
+
+constexpr std::size_t kHead = 6;  // of a record's field: tag and length
+
+}  // namespace
 
 std::string Digest::hex() const {
   static constexpr char kDigits[] = "0123456789abcdef";
@@ -33,11 +39,10 @@ std::string_view Record::Field::text() const {
 }
 
 Record& Record::add(std::uint16_t tag, ByteSpan bytes) {
-  const auto put = [&](std::uint64_t value, int count) {
-    for (int i = 0; i < count; ++i) bytes_.push_back(static_cast<std::byte>(value >> (8 * i)));
-  };
-  put(tag, 2);
-  put(bytes.size(), 4);
+  std::byte head[kHead];
+  little_endian::put(head, tag, 2);
+  little_endian::put(head + 2, bytes.size(), 4);
+  bytes_.insert(bytes_.end(), std::begin(head), std::end(head));
   bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
   return *this;
 }
@@ -46,16 +51,14 @@ Record& Record::add(std::uint16_t tag, std::string_view text) { return add(tag, 
 
 Record& Record::add(std::uint16_t tag, std::uint64_t number) {
   std::byte bytes[8];
-  for (int i = 0; i < 8; ++i) bytes[i] = static_cast<std::byte>(number >> (8 * i));
+  little_endian::put(bytes, number, 8);
   return add(tag, ByteSpan(bytes));
 }
 
 std::optional<Record::Field> Record::take(ByteSpan& left) {
-  constexpr std::size_t kHead = 6;  // tag and length
   if (left.size() < kHead) return std::nullopt;
-  const auto byte = [&](std::size_t at) { return std::to_integer<std::uint32_t>(left[at]); };
-  const auto tag = static_cast<std::uint16_t>(byte(0) | byte(1) << 8);
-  const std::size_t length = byte(2) | byte(3) << 8 | byte(4) << 16 | byte(5) << 24;
+  const auto tag = little_endian::take<std::uint16_t>(left.data());
+  const std::size_t length = little_endian::take<std::uint32_t>(left.data() + 2);
   left = left.subspan(kHead);
   if (length > left.size()) return std::nullopt;
   const Field field{tag, left.first(length)};
@@ -75,9 +78,7 @@ std::optional<std::vector<Record::Field>> Record::parse(ByteSpan bytes) {
 
 std::optional<std::uint64_t> Record::number(const Field& field) {
   if (field.bytes.size() != 8) return std::nullopt;
-  std::uint64_t value = 0;
-  for (int i = 0; i < 8; ++i) value |= std::to_integer<std::uint64_t>(field.bytes[i]) << (8 * i);
-  return value;
+  return little_endian::take<std::uint64_t>(field.bytes.data());
 }
 
 }  // namespace diecast

@@ -1,5 +1,6 @@
 // Reading bundles. Every number of the index is checked against the file's real size, by
 // subtraction, before anybody follows it; entries go through the same decoder as files do.
+#include <diecast/base/bytes.h>
 #include <diecast/base/text.h>
 #include <diecast/cache/bundle.h>
 #include <diecast/cache/bundle_format.h>
@@ -13,6 +14,8 @@ namespace diecast {
 namespace {
 
 using namespace bundle_format;
+using little_endian::take;
+
 constexpr std::size_t kPiece = 1u << 20;
 
 // The SHA-256 of the file's first `bytes` bytes, taken in pieces.
@@ -68,35 +71,36 @@ Result<std::unique_ptr<Bundle>> Bundle::open(const std::string& path,
 }
 
 Result<void> Bundle::read_index() {
-  if (file_bytes_ < kHeaderBytes + kFooterBytes) return corrupt("it is too short");
-  Bytes ends(kHeaderBytes + kFooterBytes);
+  if (file_bytes_ < kBundleHeaderBytes + kFooterBytes) return corrupt("it is too short");
+  Bytes ends(kBundleHeaderBytes + kFooterBytes);
   const auto take_bytes = [&](std::byte* to, std::size_t size, std::uint64_t offset) {
     return read_exactly(files_, file_.number(), to, size, offset);
   };
-  int result = take_bytes(ends.data(), kHeaderBytes, 0);
+  int result = take_bytes(ends.data(), kBundleHeaderBytes, 0);
   if (result >= 0) {
-    result = take_bytes(ends.data() + kHeaderBytes, kFooterBytes, file_bytes_ - kFooterBytes);
+    result = take_bytes(ends.data() + kBundleHeaderBytes, kFooterBytes, file_bytes_ - kFooterBytes);
   }
   if (result < 0) return file_error("read", path_, result);
   const auto ours = header();
-  const std::uint64_t major = take(ends.data() + 8, 2), known = take(ours.data() + 8, 2);
+  const auto major = take<std::uint16_t>(ends.data() + 8);
+  const auto known = take<std::uint16_t>(ours.data() + 8);
   if (std::equal(ours.begin(), ours.begin() + 8, ends.begin()) && major != known) {
     return Error{ErrorCode::not_supported,
                  cat("the bundle ", quote(path_, 1000), " is of format ", major,
                      ", this diecast reads ", known),
                  "use the diecast that made it, or make it anew with `diecast bundle create`"};
   }
-  if (!std::ranges::equal(ByteSpan(ends).first(kHeaderBytes), ours)) {
+  if (!std::ranges::equal(ByteSpan(ends).first(kBundleHeaderBytes), ours)) {
     return corrupt("it does not begin like a bundle of this version");
   }
   Footer footer;
-  if (!read_footer(ByteSpan(ends).subspan(kHeaderBytes), footer)) {
+  if (!read_footer(ByteSpan(ends).subspan(kBundleHeaderBytes), footer)) {
     return corrupt("it does not end like a bundle");
   }
   const std::uint64_t before = file_bytes_ - kFooterBytes;  // what the index must end at
   const bool fits =
       footer.file_bytes == file_bytes_ && footer.entries <= kMostEntries &&
-      footer.compiler_bytes <= kMostCompilerBytes && footer.index_offset >= kHeaderBytes &&
+      footer.compiler_bytes <= kMostCompilerBytes && footer.index_offset >= kBundleHeaderBytes &&
       footer.index_offset <= before &&
       before - footer.index_offset == footer.entries * kPlaceBytes + footer.compiler_bytes;
   if (!fits) return corrupt("the lengths of its index do not fit its size");
@@ -107,7 +111,7 @@ Result<void> Bundle::read_index() {
   const auto places = static_cast<std::size_t>(footer.entries * kPlaceBytes);
   DIECAST_CHECK(parse_index(ByteSpan(index).first(places), ByteSpan(index).subspan(places)));
   const std::uint64_t end =
-      index_.empty() ? kHeaderBytes : aligned(index_.back().offset + index_.back().bytes);
+      index_.empty() ? kBundleHeaderBytes : aligned(index_.back().offset + index_.back().bytes);
   return end == footer.index_offset ? Result<void>()
                                     : corrupt("its entries do not reach its index");
 }
@@ -120,16 +124,14 @@ Result<void> Bundle::parse_index(ByteSpan index, ByteSpan names) {
     if (!is_compiler_identity(name)) return corrupt("a compiler's name in it is none");
     compilers_.emplace_back(name);
   }
-  std::uint64_t next = kHeaderBytes;
+  std::uint64_t next = kBundleHeaderBytes;
   for (; !index.empty(); index = index.subspan(kPlaceBytes)) {
     const std::byte* from = index.data();
-    const Place place{{take(from, 8), take(from + 8, 8)},
-                      take(from + 16, 8),
-                      take(from + 24, 8),
-                      static_cast<std::uint32_t>(take(from + 32, 4))};
+    const Place place{little_endian::take_digest(from), take<std::uint64_t>(from + 16),
+                      take<std::uint64_t>(from + 24), take<std::uint32_t>(from + 32)};
     const bool ordered = index_.empty() || std::tie(index_.back().key, index_.back().compiler) <
                                                std::tie(place.key, place.compiler);
-    if (!ordered || place.compiler >= compilers_.size() || take(from + 36, 4) != 0 ||
+    if (!ordered || place.compiler >= compilers_.size() || take<std::uint32_t>(from + 36) != 0 ||
         place.offset != next || place.bytes == 0 || place.bytes > kEntryLimit ||
         place.bytes > file_bytes_ - next) {
       return corrupt(cat("entry ", index_.size(), " of its index makes no sense"));

@@ -1,5 +1,6 @@
 // Header and footer of a bundle. The header is constant; what there is to say stands in the footer,
 // so that a bundle is written in one go and its digest taken on the way.
+#include <diecast/base/bytes.h>
 #include <diecast/cache/bundle_format.h>
 
 #include <algorithm>
@@ -8,30 +9,23 @@
 namespace diecast::bundle_format {
 namespace {
 
-constexpr char kMagic[] =
+using little_endian::put;
+using little_endian::take;
+
+constexpr char kBundleMagic[] =
     "\x89"
     "DCB\r\n\x1a\n";
-constexpr char kEnd[] = "\r\nDCBEND";
+constexpr char kBundleEnd[] = "\r\nDCBEND";
 constexpr std::uint64_t kMajor = 1, kMinor = 0;
 
 }  // namespace
 
-void put(std::byte* to, std::uint64_t value, int count) {
-  for (int i = 0; i < count; ++i) to[i] = static_cast<std::byte>(value >> (8 * i));
-}
-
-std::uint64_t take(const std::byte* from, int count) {
-  std::uint64_t value = 0;
-  for (int i = 0; i < count; ++i) value |= std::to_integer<std::uint64_t>(from[i]) << (8 * i);
-  return value;
-}
-
-std::array<std::byte, kHeaderBytes> header() {
-  std::array<std::byte, kHeaderBytes> out = {};
-  std::memcpy(out.data(), kMagic, 8);
+std::array<std::byte, kBundleHeaderBytes> header() {
+  std::array<std::byte, kBundleHeaderBytes> out = {};
+  std::memcpy(out.data(), kBundleMagic, 8);
   put(out.data() + 8, kMajor, 2);
   put(out.data() + 10, kMinor, 2);
-  put(out.data() + 12, kHeaderBytes, 4);
+  put(out.data() + 12, kBundleHeaderBytes, 4);
   return out;
 }
 
@@ -41,19 +35,16 @@ std::array<std::byte, kCovered> write_footer(const Footer& footer) {
   put(out.data() + 8, footer.entries, 8);
   put(out.data() + 16, footer.compiler_bytes, 8);
   put(out.data() + 24, footer.file_bytes, 8);
-  put(out.data() + 32, footer.checksum.high, 8);
-  put(out.data() + 40, footer.checksum.low, 8);
-  std::memcpy(out.data() + 56, kEnd, 8);  // 8 bytes before it are reserved
+  put(out.data() + 32, footer.checksum);
+  std::memcpy(out.data() + 56, kBundleEnd, 8);  // 8 bytes before it are reserved
   return out;
 }
 
 bool read_footer(ByteSpan bytes, Footer& out) {
   if (bytes.size() < kCovered) return false;
-  out = {take(bytes.data(), 8),
-         take(bytes.data() + 8, 8),
-         take(bytes.data() + 16, 8),
-         take(bytes.data() + 24, 8),
-         {take(bytes.data() + 32, 8), take(bytes.data() + 40, 8)}};
+  const auto number = [&](std::size_t at) { return take<std::uint64_t>(bytes.data() + at); };
+  out = {number(0), number(8), number(16), number(24),
+         little_endian::take_digest(bytes.data() + 32)};
   return std::ranges::equal(write_footer(out), bytes.first(kCovered));
 }
 

@@ -1,4 +1,5 @@
 // Writing bundles: header, entries, index, footer, each once and in order.
+#include <diecast/base/bytes.h>
 #include <diecast/base/text.h>
 #include <diecast/cache/bundle.h>
 #include <diecast/cache/bundle_format.h>
@@ -10,6 +11,7 @@ namespace diecast {
 namespace {
 
 using namespace bundle_format;
+using little_endian::put;
 
 // The same for every writer: the artifact's entry without the time its compile took.
 Result<Bytes> timeless(ByteSpan entry, Digest& key, std::string& compiler) {
@@ -46,7 +48,7 @@ Result<void> BundleWriter::write(ByteSpan bytes) {
 }
 
 Result<void> BundleWriter::align() {
-  const std::array<std::byte, kAlign> zeros = {};
+  const std::array<std::byte, kEntryAlign> zeros = {};
   return write(ByteSpan(zeros).first(static_cast<std::size_t>(aligned(end_) - end_)));
 }
 
@@ -85,8 +87,7 @@ Result<BundleWriter::Written> BundleWriter::commit() {
   std::byte* to = index.data();
   for (const Place& place : places_) {
     const auto number = std::ranges::find(compilers, place.compiler) - compilers.begin();
-    put(to, place.key.high, 8);
-    put(to + 8, place.key.low, 8);
+    put(to, place.key);
     put(to + 16, place.offset, 8);
     put(to + 24, place.bytes, 8);
     put(to + 32, static_cast<std::uint64_t>(number), 4);

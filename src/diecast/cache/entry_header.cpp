@@ -1,5 +1,5 @@
-// Bytes are put together and taken apart one by one: no structure is ever laid over a file's bytes,
-// so alignment, padding and byte order of this machine do not matter.
+// Laying out, writing and reading headers; see entry_header.h.
+#include <diecast/base/bytes.h>
 #include <diecast/cache/entry_header.h>
 
 #include <cstring>
@@ -7,11 +7,14 @@
 namespace diecast {
 namespace {
 
+using little_endian::put;
+using little_endian::take;
+using little_endian::take_digest;
+
 constexpr char kMagic[] =
     "\x89"
     "DCE\r\n\x1a\n";  // a text-mode copy breaks it
 constexpr char kEnd[] = "\r\nDCEEND";
-constexpr std::uint64_t kAlign = 64;  // of the payload: usable in place from a bundle
 constexpr std::uint32_t kLargestHeader = 4096;
 
 namespace at {  // offsets
@@ -22,36 +25,13 @@ constexpr std::size_t magic = 0, major = 8, minor = 10, header_bytes = 12, file_
                       payload_checksum = 96, own_checksum = 112;
 }  // namespace at
 
-void put(std::byte* to, std::uint64_t value, int count) {
-  for (int i = 0; i < count; ++i) to[i] = static_cast<std::byte>(value >> (8 * i));
-}
-
-void put(std::byte* to, const Digest& digest) {
-  put(to, digest.high, 8);
-  put(to + 8, digest.low, 8);
-}
-
-template <class T>
-T take(const std::byte* from) {
-  std::uint64_t value = 0;
-  for (std::size_t i = 0; i < sizeof(T); ++i) {
-    value |= std::to_integer<std::uint64_t>(from[i]) << (8 * i);
-  }
-  return static_cast<T>(value);
-}
-
-Digest take_digest(const std::byte* from) {
-  return {take<std::uint64_t>(from), take<std::uint64_t>(from + 8)};
-}
-
-std::uint64_t aligned(std::uint64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
-
 // The header is whole, and of a format this code knows.
 EntryFault check_format(ByteSpan start, std::uint32_t& header_bytes) {
   if (start.size() < kHeaderBytes) return EntryFault::too_short;
   if (std::memcmp(start.data() + at::magic, kMagic, 8) != 0) return EntryFault::bad_magic;
   header_bytes = take<std::uint32_t>(start.data() + at::header_bytes);
-  if (header_bytes < kHeaderBytes || header_bytes > kLargestHeader || header_bytes % kAlign != 0) {
+  if (header_bytes < kHeaderBytes || header_bytes > kLargestHeader ||
+      header_bytes % kEntryAlign != 0) {
     return EntryFault::bad_header;
   }
   if (header_bytes > start.size()) return EntryFault::too_short;

@@ -16,6 +16,12 @@ inline constexpr std::size_t kTrailerBytes = 16;
 inline constexpr std::uint64_t kRecordLimit = 1u << 20;  // of the key record and of the metadata
 inline constexpr std::uint16_t kFormatMajor = 1, kFormatMinor = 0;
 
+// Of payloads, and of entries in a bundle, in which payloads are used in place.
+inline constexpr std::uint64_t kEntryAlign = 64;
+inline std::uint64_t aligned(std::uint64_t bytes) {
+  return (bytes + kEntryAlign - 1) / kEntryAlign * kEntryAlign;
+}
+
 struct EntryHeader {
   std::uint32_t header_bytes = kHeaderBytes;  // more in a later minor version
   std::uint64_t file_bytes = 0;
