@@ -2,6 +2,7 @@
 #include <diecast/base/text.h>
 #include <diecast/cache/disk_cache.h>
 #include <diecast/cache/entry_header.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <tuple>
+#include <utility>
 
 #include "cache/disk_cache_fixture.h"
 #include "child_process.h"
@@ -237,6 +239,28 @@ TEST_F(DiskCacheTest, BelievesThatAnEntryIsThereWithoutLookingAtIt) {
     }
     EXPECT_FALSE(cache->find(sample.key, kSampleCompiler));  // a miss, and no wait
   }
+}
+
+// A network file system loses the handle of a file that was replaced: it is opened once more,
+// whoever looks.
+TEST_F(DiskCacheTest, OpensAnEntryAgainWhoseHandleWasLost) {
+  const Sample sample = make_sample();
+  ASSERT_TRUE(cache_->publish(sample.key, sample.artifact));
+  bool lost = false;
+  FakeFileSystem files([&](const FileCall& call) {
+    const bool opens = call.name == "open_at" && call.path.ends_with(".dce");
+    return FileFault{opens && !std::exchange(lost, true) ? ESTALE : 0};
+  });
+  const auto cache = DiskCache::open(folder_ / "cache", files).value();
+  EXPECT_TRUE(cache->find(sample.key, kSampleCompiler));
+  lost = false;
+  EXPECT_EQ(cache->list().value().size(), 1u);
+  lost = false;
+  std::vector<EntryFault> read;
+  ASSERT_TRUE(
+      cache->read_all([&](const StoredEntry& stored) { read.push_back(stored.decoded.fault); }));
+  EXPECT_EQ(read, std::vector{EntryFault::none});
+  EXPECT_TRUE(lost);
 }
 
 }  // namespace

@@ -121,6 +121,9 @@ TEST_F(HostileEntry, PassesOverWhatIsNoFile) {
     EXPECT_FALSE(hit(sample)) << what;
     EXPECT_FALSE(cache_->publish(sample.key, sample.artifact)) << what;
     EXPECT_EQ(mode_of(path), mode) << what;
+    ASSERT_TRUE(cache_->read_all([&](const StoredEntry& stored) {
+      EXPECT_EQ(stored.decoded.fault, EntryFault::not_a_file) << what;
+    }));
     ::remove(path.c_str());
   };
   ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);

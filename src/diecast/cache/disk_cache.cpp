@@ -1,10 +1,8 @@
-// Finding and publishing entries. The order of checks in a lookup: the file's kind and owner, its
-// size, then decode_entry on a private copy; nothing is mapped, so no other process can change what
-// was checked.
+// Finding and publishing entries. The order of checks in a lookup: those of the file where it is
+// opened, the folders above it, then decode_entry on a private copy (entry_file.h).
 #include <diecast/base/text.h>
 #include <diecast/cache/disk_cache_state.h>
-#include <diecast/cache/entry_header.h>
-#include <diecast/cache/trusted_directory.h>
+#include <diecast/cache/entry_file.h>
 #include <errno.h>
 #include <fcntl.h>
 
@@ -15,38 +13,11 @@ namespace {
 
 constexpr std::int64_t kTouchSeconds = 6 * 3600;
 
-struct OpenEntry {
-  Descriptor file;
-  struct stat status = {};
-  EntryFault fault = EntryFault::none;
-  int error = 0;  // 0 or -errno, with fault unreadable; -ENOENT: there is no such entry
-};
-
 bool is_absent(int error) { return error == -ENOENT || error == -ENOTDIR; }
 
-OpenEntry open_entry(FileSystem& files, const CacheDirectory& directory, std::string_view compiler,
+EntryFile open_entry(FileSystem& files, const CacheDirectory& directory, std::string_view compiler,
                      const Digest& digest) {
-  OpenEntry out;
-  for (int tries = 0; tries < 2; ++tries) {  // a network file system may have lost the handle once
-    out.file = directory.entry(compiler, digest);
-    out.error = out.file.number();
-    if (out.error >= 0) out.error = std::min(files.status(out.file.number(), &out.status), 0);
-    if (out.error != -ESTALE) break;
-  }
-  if (out.error == -ELOOP || out.error == -ENXIO) {  // a symbolic link; a socket
-    out.fault = EntryFault::not_a_file;
-  } else if (out.error < 0) {
-    out.fault = EntryFault::unreadable;
-  } else if (!S_ISREG(out.status.st_mode)) {
-    out.fault = EntryFault::not_a_file;
-  } else if (!is_private(out.status)) {
-    out.fault = EntryFault::not_private;
-  } else if (out.status.st_size < static_cast<off_t>(kHeaderBytes)) {
-    out.fault = EntryFault::too_short;
-  } else if (out.status.st_size > static_cast<off_t>(kEntryLimit)) {
-    out.fault = EntryFault::bad_length;
-  }
-  return out;
+  return open_entry_file(files, [&] { return directory.entry(compiler, digest); });
 }
 
 // Whether what has the name is there for good. A disk in trouble, or too many open files, is over
@@ -55,22 +26,9 @@ bool stays(EntryFault fault, int error) {
   return fault != EntryFault::unreadable || error == -EACCES || error == -EPERM;
 }
 
-DecodedEntry read_entry(FileSystem& files, OpenEntry& entry, const ArtifactKey& key) {
-  DecodedEntry out;
-  out.fault = entry.fault;
-  if (out.fault != EntryFault::none) return out;
-  Bytes bytes(static_cast<std::size_t>(entry.status.st_size));
-  entry.error = read_exactly(files, entry.file.number(), bytes.data(), bytes.size(), 0);
-  if (entry.error < 0) {
-    out.fault = EntryFault::unreadable;
-    return out;
-  }
-  return decode_entry(bytes, &key);
-}
-
 // The time of the last change is the clock of "least recently used". Written seldom; a time far in
 // the future is set right, or its entry would never be the least recent.
-void touch(FileSystem& files, const OpenEntry& entry, Pause& writes) {
+void touch(FileSystem& files, const EntryFile& entry, Pause& writes) {
   const std::int64_t now = files.now_seconds(), last = entry.status.st_mtim.tv_sec;
   if (last >= now - kTouchSeconds && last <= now + kTouchSeconds) return;
   const struct timespec times[2] = {{0, UTIME_OMIT}, {now, 0}};
@@ -112,12 +70,13 @@ std::optional<Artifact> DiskCache::find(const ArtifactKey& key, const std::strin
   if (compiler.empty()) compilers = directory->compilers();
   for (const std::string& identity : compilers) {
     if (!is_compiler_identity(identity) || state.reads.active(files.now_seconds())) continue;
-    OpenEntry entry = open_entry(files, *directory, identity, key.digest);
+    EntryFile entry = open_entry(files, *directory, identity, key.digest);
     if (is_absent(entry.error)) continue;
     const bool trusted =
         entry.fault != EntryFault::none || state.is_private_path(*directory, identity, key.digest);
     if (!trusted) entry.fault = EntryFault::not_private;
-    DecodedEntry decoded = read_entry(files, entry, key);
+    Bytes bytes;
+    DecodedEntry decoded = read_entry_file(files, entry, &key, bytes);
     if (decoded.fault == EntryFault::none && refused != nullptr &&
         decoded.artifact.payload == refused->payload) {
       ++state.refused;
@@ -213,7 +172,7 @@ Result<void> DiskCache::check_writing() {
 void DiskCache::skip_publish() { ++state_->publishes_skipped; }
 
 void DiskCache::supersede(const ArtifactKey& key, const std::string& compiler) {
-  const OpenEntry entry = open_entry(state_->files, *state_->directory(), compiler, key.digest);
+  const EntryFile entry = open_entry(state_->files, *state_->directory(), compiler, key.digest);
   if (!entry.file || entry.fault == EntryFault::unreadable) return;
   state_->remember_damage(entry_id(compiler, key.digest), FileIdentity::of(entry.status));
 }

@@ -1,8 +1,8 @@
 // Listing a root: every entry's head is read and checked, no payload is. Names that are not ours
 // (temporaries, what a network file system leaves) are passed over, never touched.
 #include <diecast/cache/disk_cache_state.h>
+#include <diecast/cache/entry_file.h>
 #include <diecast/cache/entry_header.h>
-#include <diecast/cache/trusted_directory.h>
 #include <diecast/cache/walk.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -13,24 +13,27 @@
 namespace diecast {
 namespace {
 
+EntryFile open_entry_of(FileSystem& files, int shard, const char* name) {
+  return open_entry_file(files, [&] {
+    return Descriptor(files, files.open_at(shard, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0));
+  });
+}
+
 std::optional<EntrySummary> summarize(FileSystem& files, int shard, const char* name) {
-  const Descriptor file(files, files.open_at(shard, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0));
-  struct stat status;
-  if (!file || files.status(file.number(), &status) < 0 || !S_ISREG(status.st_mode) ||
-      !is_private(status)) {
-    return std::nullopt;
-  }
-  const auto size = static_cast<std::uint64_t>(status.st_size);
+  const EntryFile entry = open_entry_of(files, shard, name);
+  if (entry.fault != EntryFault::none) return std::nullopt;
+  const int file = entry.file.number();
+  const auto size = static_cast<std::uint64_t>(entry.status.st_size);
   Bytes head(static_cast<std::size_t>(std::min<std::uint64_t>(size, 4096)));
   EntryHeader header;
-  if (read_exactly(files, file.number(), head.data(), head.size(), 0) < 0 ||
+  if (read_exactly(files, file, head.data(), head.size(), 0) < 0 ||
       read_header(head, size, header) != EntryFault::none) {
     return std::nullopt;
   }
   const std::size_t have = head.size();
   if (header.payload_offset > have) {
     head.resize(header.payload_offset);
-    if (read_exactly(files, file.number(), head.data() + have, head.size() - have, have) < 0) {
+    if (read_exactly(files, file, head.data() + have, head.size() - have, have) < 0) {
       return std::nullopt;
     }
   }
@@ -38,28 +41,8 @@ std::optional<EntrySummary> summarize(FileSystem& files, int shard, const char* 
   if (decoded.fault != EntryFault::none || name != entry_name(decoded.summary.digest)) {
     return std::nullopt;
   }
-  decoded.summary.used_seconds = status.st_mtim.tv_sec;
+  decoded.summary.used_seconds = entry.status.st_mtim.tv_sec;
   return std::move(decoded.summary);
-}
-
-// A whole file; unreadable, or what decode_entry says of its bytes.
-DecodedEntry read_whole(FileSystem& files, int shard, const char* name, Bytes& bytes) {
-  DecodedEntry out;
-  out.fault = EntryFault::unreadable;
-  const Descriptor file(files, files.open_at(shard, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0));
-  struct stat status;
-  if (!file || files.status(file.number(), &status) < 0) return out;
-  out.fault = !S_ISREG(status.st_mode)                           ? EntryFault::not_a_file
-              : !is_private(status)                              ? EntryFault::not_private
-              : status.st_size > static_cast<off_t>(kEntryLimit) ? EntryFault::bad_length
-                                                                 : EntryFault::none;
-  if (out.fault != EntryFault::none) return out;
-  bytes.resize(static_cast<std::size_t>(status.st_size));
-  if (read_exactly(files, file.number(), bytes.data(), bytes.size(), 0) < 0) {
-    out.fault = EntryFault::unreadable;
-    return out;
-  }
-  return decode_entry(bytes, nullptr);
 }
 
 }  // namespace
@@ -69,8 +52,9 @@ Result<void> DiskCache::read_all(const std::function<void(const StoredEntry&)>& 
   const int trouble = walk_shards(files, *state_->directory(), [&](const Shard& shard) {
     for (const std::string& name : shard.names) {
       if (!is_entry_name(name)) continue;
+      EntryFile entry = open_entry_of(files, shard.folder, name.c_str());
       Bytes bytes;
-      StoredEntry stored{shard.compiler, name, read_whole(files, shard.folder, name.c_str(), bytes),
+      StoredEntry stored{shard.compiler, name, read_entry_file(files, entry, nullptr, bytes),
                          bytes};
       EntryFault& fault = stored.decoded.fault;
       struct stat status;
