@@ -288,7 +288,7 @@ TEST_F(FixedSize, IsNoParameterButIsCheckedEqual) {
   EXPECT_EQ(with(4, Argument::size(65)),
             "diecast: shape_mismatch: k COLS=64 IN=bf16 @ sm_90a: `cols` is 65, but was fixed at "
             "compile time as 64\n"
-            "  fix: specialize with COLS=65, or with 0 for any");
+            "  fix: give 64, or specialize with COLS=65, or with 0 for any");
   EXPECT_EQ(with(4, Argument::device_size(static_cast<std::int64_t*>(address(0x4000)), 64)),
             "diecast: not_supported: k COLS=64 IN=bf16 @ sm_90a: `cols` is in device memory, but "
             "was fixed at compile time as 64\n"

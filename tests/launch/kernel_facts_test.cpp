@@ -41,7 +41,7 @@ TEST(ArgumentCheck, HoldsASizeToItsDivisorAndDenseRowsToTheRowLength) {
       pack(0, 33),
       "diecast: shape_mismatch: k WHOLE=1 @ sm_90a: `cols` is 33, no multiple of 16, which the "
       "kernel was made for\n"
-      "  fix: give a multiple of 16, or specialize (an op: prepare) where less will do: divisible "
+      "  fix: give a multiple of 16, or specialize where less will do: divisible "
       "(WHOLE ? 16 : 1)");
   EXPECT_EQ(pack(48, 32),
             "diecast: shape_mismatch: k WHOLE=1 @ sm_90a: `x` has rows 48 elements apart; the "
@@ -49,7 +49,7 @@ TEST(ArgumentCheck, HoldsASizeToItsDivisorAndDenseRowsToTheRowLength) {
             "  fix: copy x to dense rows, or specialize where they may be apart: (!WHOLE)");
   EXPECT_EQ(pack(0, 32, 0x1004),
             "diecast: misaligned: k WHOLE=1 @ sm_90a: `x` starts 4 bytes past a multiple of 16\n"
-            "  fix: start it at a multiple of 16 bytes, or specialize (an op: prepare) where less "
+            "  fix: start it at a multiple of 16 bytes, or specialize where less "
             "will do: align "
             "(WHOLE ? 16 : 4)");
 }

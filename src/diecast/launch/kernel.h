@@ -17,6 +17,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -68,6 +69,9 @@ struct TunedLaunch {
   std::vector<std::pair<std::string, std::int64_t>> sizes;
   Bindings tunes;
 };
+
+// Where another specialization would take a launch's arguments, the error's fix goes on with this.
+inline constexpr std::string_view kOrSpecialize = ", or specialize ";
 
 struct PackedParameters;
 

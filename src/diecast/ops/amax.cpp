@@ -73,12 +73,13 @@ Result<PreparedAmax> PreparedAmax::prepare(Runtime& runtime, const std::shared_p
   return prepared;
 }
 
-Result<void> PreparedAmax::run(const Tensor& x, float* result, bool accumulate,
-                               Stream stream) const {
+Result<void> PreparedAmax::run(const Tensor& x, float* result, bool accumulate, Stream stream,
+                               std::string_view op) const {
+  DIECAST_CHECK(check_prepared(kernel_.get(), op));
   DIECAST_CHECK(x.check("amax: x"));
   const AmaxPer per = request_.per;
   const std::int64_t count = result_count(x, per, request_.block);
-  DIECAST_CHECK(check_maxima(kName, "result", result, count));
+  DIECAST_CHECK(check_maxima(op, "result", result, count));
   if (accumulate && !meets(per)) {
     return Error{ErrorCode::not_supported,
                  cat("amax: maxima of one ", amax_per_name(per), " each do not accumulate"),
@@ -88,7 +89,7 @@ Result<void> PreparedAmax::run(const Tensor& x, float* result, bool accumulate,
   const KernelArgument arguments[] = {tensor_argument(x),
                                       KernelArgument::tensor(DType::f32, result), rows_argument(x),
                                       cols_argument(x)};
-  return kernel_->launch(arguments, stream);
+  return launch_op(op, *kernel_, arguments, stream, {"x", &x, request_.rows, request_.cols});
 }
 
 // Where launches are dependent a kernel is over before the driver's fill would begin.

@@ -68,8 +68,9 @@ class PreparedAmax {
                                       const Request& request);
 
   std::int64_t scratch_bytes(std::int64_t, std::int64_t) const { return 0; }  // for [rows, cols]
-  // Errors: as amax(); misaligned when x breaks the request.
-  Result<void> run(const Tensor& x, float* result, bool accumulate, Stream stream) const;
+  // `op`: whose work this is, for errors. Errors: as amax(); misaligned when x breaks the request.
+  Result<void> run(const Tensor& x, float* result, bool accumulate, Stream stream,
+                   std::string_view op = kName) const;
 
  private:
   Result<void> clear(float* result, std::int64_t count, Stream stream) const;

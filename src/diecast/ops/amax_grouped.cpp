@@ -140,7 +140,7 @@ Result<void> PreparedAmaxGrouped::launch(const MemberDescriptor* members, AmaxSi
                                       KernelArgument::size(rows),
                                       KernelArgument::size(cols),
                                       KernelArgument::size(count)};
-  return kernel_->launch(arguments, stream);
+  return launch_op(kGroupedAmaxOp, *kernel_, arguments, stream, {.cols = request_.cols});
 }
 
 // The kernel writes a maximum a row to rowwise amaxes and one a column to columnwise ones, whatever
@@ -191,6 +191,7 @@ Result<void> PreparedAmaxGrouped::find(const TensorGroup& group, AmaxSides sides
 
 Result<void> PreparedAmaxGrouped::run(const QuantizedGroup& group, AmaxSides sides,
                                       Stream stream) const {
+  DIECAST_CHECK(check_prepared(kernel_.get(), kName));
   if (request_.shared) return wrong_request(true);
   DIECAST_CHECK(group.check(kGroupedAmaxOp));
   DIECAST_CHECK(check_sides(group.whole, sides));
@@ -202,6 +203,7 @@ Result<void> PreparedAmaxGrouped::run(const QuantizedGroup& group, AmaxSides sid
 
 Result<void> PreparedAmaxGrouped::run(const TensorGroup& group, AmaxSides sides,
                                       Stream stream) const {
+  DIECAST_CHECK(check_prepared(kernel_.get(), kName));
   if (request_.shared) return wrong_request(true);
   if (group.pairs.empty()) return {};
   DIECAST_CHECK(group.check(kGroupedAmaxOp));
@@ -219,6 +221,7 @@ Result<void> PreparedAmaxGrouped::run(const TensorGroup& group, AmaxSides sides,
 
 Result<void> PreparedAmaxGrouped::run(std::span<const Tensor> matrices, float* result,
                                       bool accumulate, Stream stream) const {
+  DIECAST_CHECK(check_prepared(kernel_.get(), kName));
   if (!request_.shared) return wrong_request(false);
   DIECAST_CHECK(check_matrices(matrices));
   if (!matrices.empty() && matrices[0].dtype != request_.in)
@@ -246,7 +249,7 @@ Result<void> PreparedAmaxGrouped::run(std::span<const Tensor> matrices, float* r
                                         KernelArgument::size(rows),
                                         KernelArgument::size(cols),
                                         KernelArgument::size(static_cast<std::int64_t>(count))};
-    DIECAST_CHECK(kernel_->launch(arguments, stream));
+    DIECAST_CHECK(launch_op(kGroupedAmaxOp, *kernel_, arguments, stream, {.cols = request_.cols}));
   }
   return {};
 }

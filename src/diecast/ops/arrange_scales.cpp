@@ -92,6 +92,7 @@ Result<PreparedArrangeScales> PreparedArrangeScales::prepare(Runtime& runtime,
 
 Result<void> PreparedArrangeScales::run(const ScaleArray& from, const ScaleArray& to, Stream stream,
                                         const float* old_decode, const float* new_decode) const {
+  DIECAST_CHECK(check_prepared(kernel_.get(), kName));
   DIECAST_CHECK(check_array("from", from));
   DIECAST_CHECK(check_array("to", to));
   DIECAST_CHECK(check_pair(from, to, request_.tiles));
@@ -117,7 +118,7 @@ Result<void> PreparedArrangeScales::run(const ScaleArray& from, const ScaleArray
                                       KernelArgument::size(from.rows),
                                       KernelArgument::size(from.cols),
                                       KernelArgument::size(to.rows)};
-  return kernel_->launch(arguments, stream);
+  return launch_op(kName, *kernel_, arguments, stream);
 }
 
 Result<void> arrange_scales(Runtime& runtime, const ScaleArray& from, const ScaleArray& to,

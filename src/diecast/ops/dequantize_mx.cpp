@@ -56,6 +56,7 @@ Result<PreparedDequantizeMx> PreparedDequantizeMx::prepare(Runtime& runtime,
 
 Result<void> PreparedDequantizeMx::run(const QuantizedTensor& x, const Tensor& out,
                                        Stream stream) const {
+  DIECAST_CHECK(check_prepared(kernel_.get(), kName));
   DIECAST_CHECK(check_mx_input(x, out, request_.columnwise));
   if (x.format != request_.format || x.layout != request_.layout) {
     return Error{ErrorCode::not_supported,
@@ -74,7 +75,8 @@ Result<void> PreparedDequantizeMx::run(const QuantizedTensor& x, const Tensor& o
       rows_argument(out),
       cols_argument(out),
       KernelArgument::size(pitch)};
-  return kernel_->launch(arguments, stream);
+  return launch_op(kName, *kernel_, arguments, stream,
+                   requested_blocks("out", out, request_.whole_blocks, request_.cols));
 }
 
 Result<void> dequantize_mx(Runtime& runtime, const QuantizedTensor& x, const Tensor& out,

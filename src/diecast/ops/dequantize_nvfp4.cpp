@@ -136,6 +136,7 @@ Result<PreparedDequantizeNvfp4> PreparedDequantizeNvfp4::prepare(
 Result<void> PreparedDequantizeNvfp4::run(const Tensor& packed, const Tensor& scale,
                                           const float* factor, const Tensor& out,
                                           Stream stream) const {
+  DIECAST_CHECK(check_prepared(kernel_.get(), kName));
   DIECAST_CHECK(check_parts(request_, packed, scale, factor, out));
   return launch(packed, scale, factor, out, stream);
 }
@@ -146,11 +147,12 @@ Result<void> PreparedDequantizeNvfp4::launch(const Tensor& packed, const Tensor&
   const KernelArgument arguments[] = {
       tensor_argument(packed), tensor_argument(scale), KernelArgument::tensor(DType::f32, factor),
       tensor_argument(out),    rows_argument(out),     cols_argument(out)};
-  return kernel_->launch(arguments, stream);
+  return launch_op(kName, *kernel_, arguments, stream, {"out", &out, request_.rows, request_.cols});
 }
 
 Result<void> PreparedDequantizeNvfp4::run(const QuantizedTensor& x, const Tensor& out,
                                           Stream stream) const {
+  DIECAST_CHECK(check_prepared(kernel_.get(), kName));
   DIECAST_CHECK(out.check("dequantize_nvfp4: out"));
   DIECAST_CHECK(check_nvfp4_input(x, out, request_.columnwise));
   if (x.row_scaled != request_.row_scaled || x.layout != request_.layout ||
@@ -179,7 +181,7 @@ Result<void> PreparedDequantizeNvfp4::run(const QuantizedTensor& x, const Tensor
       tensor_argument(out),
       rows_argument(out),
       cols_argument(out)};
-  return kernel_->launch(arguments, stream);
+  return launch_op(kName, *kernel_, arguments, stream, {"out", &out, request_.rows, request_.cols});
 }
 
 Result<void> dequantize_nvfp4(Runtime& runtime, const QuantizedTensor& x, const Tensor& out,

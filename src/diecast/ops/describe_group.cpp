@@ -30,6 +30,7 @@ Result<PreparedDescribeGroup> PreparedDescribeGroup::prepare(Runtime& runtime,
 
 Result<void> PreparedDescribeGroup::run(const Tensor& x, const QuantizedGroup& group,
                                         std::string_view op, Stream stream) const {
+  DIECAST_CHECK(check_prepared(kernel_.get(), op));
   DIECAST_CHECK(check_on_device(group, op));
   const QuantizedSide &across = group.whole.rowwise, &down = group.whole.columnwise;
   const KernelArgument arguments[] = {KernelArgument::tensor(DType::i64, group.device_row_offsets),
@@ -48,7 +49,7 @@ Result<void> PreparedDescribeGroup::run(const Tensor& x, const QuantizedGroup& g
                                       KernelArgument::scalar(across.scale_stride),
                                       KernelArgument::scalar(down.scale_stride),
                                       KernelArgument::size(group.count)};
-  return kernel_->launch(arguments, stream);
+  return launch_op(op, *kernel_, arguments, stream);
 }
 
 }  // namespace diecast

@@ -116,6 +116,12 @@ Result<std::optional<PreparedAmax>> amax_for(Runtime& runtime,
   return amax;
 }
 
+// Of x and out the one that a request for both does not hold for, if any.
+RequestedRows of_either(const Tensor& x, const Tensor& out, RowsClass rows) {
+  if (rows_class(x) > rows) return {"x", &x, rows};
+  return {"out", &out, rows};
+}
+
 KernelArgument floats(const float* data) { return KernelArgument::tensor(DType::f32, data); }
 
 }  // namespace
@@ -138,13 +144,14 @@ Result<PreparedComputeFp4Scales> PreparedComputeFp4Scales::prepare(
 
 Result<void> PreparedComputeFp4Scales::run(const Tensor& amax, float* global_amax,
                                            const Tensor& scales, Stream stream) const {
+  DIECAST_CHECK(check_prepared(kernel_.get(), kName));
   DIECAST_TRY(const Tensor from, flat_f32(amax, "compute_fp4_scales: amax"));
   DIECAST_TRY(const Tensor to, flat_f32(scales, "compute_fp4_scales: scales"));
   if (amax.shape != scales.shape) return other_shape(kName, "scales", scales.shape, amax.shape);
   if (amax_) DIECAST_CHECK(amax_->run(from, global_amax, false, stream));
   const KernelArgument arguments[] = {tensor_argument(from), floats(global_amax),
                                       tensor_argument(to), cols_argument(from)};
-  return kernel_->launch(arguments, stream);
+  return launch_op(kName, *kernel_, arguments, stream);
 }
 
 Result<void> compute_fp4_scales(Runtime& runtime, const Tensor& amax, const Tensor& scales,
@@ -169,6 +176,7 @@ Result<PreparedStaticFp4FakeQuant> PreparedStaticFp4FakeQuant::prepare(
   bindings.set("ALIGNED", request.aligned).set("IN", request.in).set("OUT", request.out);
   PreparedStaticFp4FakeQuant prepared;
   prepared.block_ = request.block;
+  prepared.aligned_ = request.aligned;
   if (request.block == 0) {
     bindings.set("SCALE", "one");
   } else {
@@ -183,6 +191,7 @@ Result<PreparedStaticFp4FakeQuant> PreparedStaticFp4FakeQuant::prepare(
 Result<void> PreparedStaticFp4FakeQuant::run(const Tensor& x, const Tensor& amax,
                                              float* global_amax, const Tensor& out,
                                              Stream stream) const {
+  DIECAST_CHECK(check_prepared(kernel_.get(), kName));
   DIECAST_TRY(const Tensor from, flat(x, "static_blockwise_fp4_fake_quant: x"));
   DIECAST_TRY(const Tensor to, flat(out, "static_blockwise_fp4_fake_quant: out"));
   if (x.shape != out.shape) return other_shape(kName, "out", out.shape, x.shape);
@@ -196,7 +205,9 @@ Result<void> PreparedStaticFp4FakeQuant::run(const Tensor& x, const Tensor& amax
   const KernelArgument arguments[] = {
       tensor_argument(from), floats(static_cast<const float*>(scales.data)), floats(global_amax),
       tensor_argument(to), cols_argument(from)};
-  return kernel_->launch(arguments, stream);
+  RequestedRows requested = of_either(from, to, aligned_ ? RowsClass::apart : RowsClass::any);
+  requested.length = "count", requested.any = "aligned = false";
+  return launch_op(kName, *kernel_, arguments, stream, requested);
 }
 
 Result<void> static_blockwise_fp4_fake_quant(Runtime& runtime, const Tensor& x, const Tensor& amax,
@@ -238,19 +249,23 @@ Result<PreparedFp4FakeQuantBlock> PreparedFp4FakeQuantBlock::prepare(
   bindings.set("COLS", request.cols).set("IN", request.in).set("BLOCK", request.block);
   bindings.set("ROWS", rows_class_name(request.rows));
   PreparedFp4FakeQuantBlock prepared;
+  prepared.request_ = request;
   DIECAST_TRY(prepared.kernel_, preload_for(runtime, device, kName, bindings));
   return prepared;
 }
 
 Result<void> PreparedFp4FakeQuantBlock::run(const Tensor& x, const float* global_amax,
                                             const Tensor& out, Stream stream) const {
+  DIECAST_CHECK(check_prepared(kernel_.get(), kName));
   DIECAST_CHECK(x.check("fp4_fake_quant_block: x"));
   DIECAST_CHECK(out.check("fp4_fake_quant_block: out"));
   if (x.device_rows == nullptr) DIECAST_CHECK(out.check_rows_known("fp4_fake_quant_block: out"));
   if (x.shape != out.shape) return other_shape(kName, "out", out.shape, x.shape);
   const KernelArgument arguments[] = {tensor_argument(x), floats(global_amax), tensor_argument(out),
                                       rows_argument(x), cols_argument(x)};
-  return kernel_->launch(arguments, stream);
+  RequestedRows requested = of_either(x, out, request_.rows);
+  requested.cols = request_.cols;
+  return launch_op(kName, *kernel_, arguments, stream, requested);
 }
 
 Result<void> fp4_fake_quant_block(Runtime& runtime, const Tensor& x, const float* global_amax,

@@ -108,6 +108,7 @@ class PreparedStaticFp4FakeQuant {
 
  private:
   int block_ = 16;
+  bool aligned_ = true;
   std::optional<PreparedAmax> amax_;
   std::shared_ptr<Kernel> kernel_;
 };
@@ -130,6 +131,7 @@ class PreparedFp4FakeQuantBlock {
                    Stream stream) const;
 
  private:
+  Request request_;
   std::shared_ptr<Kernel> kernel_;
 };
 

@@ -116,6 +116,7 @@ Result<void> PreparedGemmNvfp4::check_request(Request asked) const {
 Result<void> PreparedGemmNvfp4::run(const QuantizedTensor& a, const QuantizedTensor& b,
                                     const Tensor& out, const GemmNvfp4Options& options,
                                     Stream stream) const {
+  DIECAST_CHECK(check_prepared(kernel_.get(), kName));
   DIECAST_CHECK(check_gemm(a, b, out, options));
   DIECAST_CHECK(check_request(Request::of(a, b, out, options, kernel_->device())));
   if (options.path == "cublaslt") {
@@ -142,12 +143,13 @@ Result<void> PreparedGemmNvfp4::run(const QuantizedTensor& a, const QuantizedTen
                                       KernelArgument::size(0),
                                       KernelArgument::scalar(options.alpha),
                                       gemm_unit(a, b)};
-  return kernel_->launch(arguments, stream);
+  return launch_op(kName, *kernel_, arguments, stream);
 }
 
 Result<void> PreparedGemmNvfp4::run(const QuantizedGroup& a, const QuantizedGroup& b,
                                     const Tensor& out, const GemmNvfp4Options& options,
                                     Stream stream) const {
+  DIECAST_CHECK(check_prepared(kernel_.get(), kName));
   DIECAST_CHECK(check_gemm(a, b, out, options));
   DIECAST_CHECK(check_request(Request::of(a, b, out, options, kernel_->device())));
   if (a.count == 0) return {};
@@ -170,7 +172,7 @@ Result<void> PreparedGemmNvfp4::run(const QuantizedGroup& a, const QuantizedGrou
                                       KernelArgument::size(of_rows ? a.whole.cols() : 0),
                                       KernelArgument::scalar(options.alpha),
                                       gemm_unit(a.whole, b.whole)};
-  return kernel_->launch(arguments, stream);
+  return launch_op(kName, *kernel_, arguments, stream);
 }
 
 Result<void> gemm_nvfp4(Runtime& runtime, const QuantizedTensor& a, const QuantizedTensor& b,

@@ -2,6 +2,8 @@
 #include <diecast/base/text.h>
 #include <diecast/ops/prepared.h>
 
+#include <algorithm>
+
 namespace diecast {
 namespace {
 
@@ -28,6 +30,23 @@ Result<Specialization> specialization_for(Runtime& runtime, Device& device, std:
   return made;
 }
 
+// What a request would say for a kernel to take what `what` refuses; "": nothing would do.
+std::string other_fields(std::string_view op, std::string_view what,
+                         const RequestedRows& requested) {
+  const auto is_about = [&](std::string_view argument) {
+    return what.starts_with(cat(op, ": `", argument, "` "));
+  };
+  const bool of_length = is_about(requested.length), fixed = of_length && requested.cols != 0;
+  if (!of_length && !is_about(requested.argument)) return "";
+  RowsClass rows = of_length && !fixed ? RowsClass::any : requested.rows;
+  if (requested.tensor != nullptr) rows = std::max(rows, rows_class(*requested.tensor));
+  std::string fields = fixed ? "cols = 0" : "";
+  if (rows <= requested.rows) return fields;
+  if (fixed) fields += " and ";
+  return fields += rows == RowsClass::any ? std::string(requested.any)
+                                          : cat("rows = RowsClass::", rows_class_name(rows));
+}
+
 }  // namespace
 
 std::string_view rows_class_name(RowsClass rows) {
@@ -37,6 +56,28 @@ std::string_view rows_class_name(RowsClass rows) {
 KernelArgument address_argument(const void* pointer) {
   return KernelArgument::scalar(
       static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(pointer)));
+}
+
+Error not_prepared(std::string_view op) {
+  return {ErrorCode::not_resident,
+          cat(op, " is not prepared: this op was made by default or moved from"),
+          "run the op that its prepare() returned"};
+}
+
+void tell_of_op(Result<void>& launched, std::string_view op, const Kernel& kernel,
+                const RequestedRows& requested) {
+  Error error = std::move(launched).error();
+  const std::string said = cat(kernel.specialization().spelling(), ": ");
+  if (error.what.starts_with(said)) {  // of its arguments
+    error.what.replace(0, said.size(), cat(op, ": "));
+    const std::size_t alternative = error.fix.find(kOrSpecialize);
+    if (alternative != error.fix.npos) error.fix.erase(alternative);
+    const bool of_type = error.code == ErrorCode::dtype_mismatch;
+    const std::string fields = of_type ? "" : other_fields(op, error.what, requested);
+    if (!fields.empty()) error.fix += cat(", or prepare with Request.", fields);
+    if (of_type && alternative != error.fix.npos) error.fix += ", or prepare another op for it";
+  }
+  launched = std::move(error);
 }
 
 Result<void> check_maxima(std::string_view op, std::string_view name, const float* result,

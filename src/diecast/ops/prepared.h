@@ -3,7 +3,8 @@
 // nothing. Scratch, where an op needs any (scratch_bytes), comes from the caller and belongs to one
 // stream. Any number of threads may run one prepared op at the same time, each with tensors and
 // scratch of its own. A captured graph of our kernels needs neither the op nor the runtime any
-// longer, but the memory that it was given.
+// longer, but the memory that it was given. An op that was made by default, as a member of a layer
+// is, runs nothing until it is assigned to: run() is an error then, as of one that was moved from.
 #pragma once
 
 #include <diecast/base/error.h>
@@ -71,6 +72,45 @@ struct KernelWanted {
 Result<std::vector<std::shared_ptr<Kernel>>> preload_all_for(Runtime& runtime,
                                                              const std::shared_ptr<Device>& device,
                                                              std::span<const KernelWanted> all);
+
+// Of an op that was made by default or moved from: it has no kernel, nor what else lives as long.
+// Errors: not_resident naming the op.
+[[gnu::cold]] Error not_prepared(std::string_view op);
+inline Result<void> check_prepared(const void* kernel, std::string_view op) {
+  if (kernel != nullptr) [[likely]]
+    return {};
+  return not_prepared(op);
+}
+
+// What a request says of a tensor that its kernel's launches take, and of the row length.
+struct RequestedRows {
+  std::string_view argument = {};  // the tensor's name in the template
+  const Tensor* tensor = nullptr;
+  RowsClass rows = RowsClass::any;
+  std::int64_t cols = 0;
+  std::string_view length = "cols";                // a row's, in the template
+  std::string_view any = "rows = RowsClass::any";  // how the request says that nothing is known
+};
+inline RequestedRows requested_blocks(std::string_view argument, const Tensor& tensor, bool whole,
+                                      std::int64_t cols) {
+  const RowsClass rows = whole ? RowsClass::apart : RowsClass::any;
+  return {argument, &tensor, rows, cols, "cols", "whole_blocks = false"};
+}
+
+// A launch's error in the words of the op: its name instead of the kernel's spelling, and what a
+// request would say instead of what another specialization would have.
+[[gnu::cold]] void tell_of_op(Result<void>& launched, std::string_view op, const Kernel& kernel,
+                              const RequestedRows& requested);
+
+// A launch whose errors are told so.
+inline Result<void> launch_op(std::string_view op, const Kernel& kernel,
+                              std::span<const KernelArgument> arguments, Stream stream,
+                              const RequestedRows& requested = {}) {
+  Result<void> launched = kernel.launch(arguments, stream);
+  if (!launched) [[unlikely]]
+    tell_of_op(launched, op, kernel, requested);
+  return launched;
+}
 
 // Of a result f32 [count] that a fill or a descriptor takes: no launch checks those. Errors:
 // missing_buffer, misaligned.

@@ -85,6 +85,7 @@ Result<PreparedQuantizeMx> PreparedQuantizeMx::prepare(Runtime& runtime,
 
 Result<void> PreparedQuantizeMx::run(const Tensor& x, const QuantizedTensor& out,
                                      Stream stream) const {
+  DIECAST_CHECK(check_prepared(kernel_.get(), kName));
   DIECAST_CHECK(check_mx_output(x, out));
   if (x.rows() == 0 || x.cols() == 0) return {};
   Request wanted = Request::of(x, out, request_.mode, false);
@@ -103,10 +104,11 @@ Result<void> PreparedQuantizeMx::run(const Tensor& x, const QuantizedTensor& out
     return KernelArgument::tensor(DType::e8m0, side.scale, stride);
   };
   const KernelArgument across = scales(out.rowwise, out.rowwise.scale_stride);
+  const RequestedRows requested = requested_blocks("x", x, request_.whole_blocks, request_.cols);
   if (!request_.needs_tiles()) {
     const KernelArgument arguments[] = {tensor_argument(x), codes(out.rowwise), across,
                                         rows_argument(x), cols_argument(x)};
-    return kernel_->launch(arguments, stream);
+    return launch_op(kName, *kernel_, arguments, stream, requested);
   }
   const std::int64_t pitch = is_four_bit(out.format) ? out.columnwise.scale_stride : 0;
   const KernelArgument arguments[] = {tensor_argument(x),
@@ -119,7 +121,7 @@ Result<void> PreparedQuantizeMx::run(const Tensor& x, const QuantizedTensor& out
                                       cols_argument(x),
                                       KernelArgument::size(0),
                                       KernelArgument::size(pitch)};
-  return kernel_->launch(arguments, stream);
+  return launch_op(kName, *kernel_, arguments, stream, requested);
 }
 
 Result<void> quantize_mx(Runtime& runtime, const Tensor& x, const QuantizedTensor& out,

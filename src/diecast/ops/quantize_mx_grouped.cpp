@@ -88,11 +88,12 @@ Result<void> PreparedQuantizeMxGrouped::launch(const MemberDescriptor* members, 
       none(DType::e8m0),           KernelArgument::tensor(DType::u8, members),
       KernelArgument::size(rows),  KernelArgument::size(cols),
       KernelArgument::size(count), KernelArgument::size(0)};
-  return quantize_->launch(arguments, stream);
+  return launch_op(kMxGroupedOp, *quantize_, arguments, stream, {.cols = request_.cols});
 }
 
 Result<void> PreparedQuantizeMxGrouped::run(const Tensor& x, const QuantizedGroup& group,
                                             Stream stream) const {
+  DIECAST_CHECK(check_prepared(quantize_.get(), kName));
   DIECAST_CHECK(check_mx_group(x, group));
   DIECAST_CHECK(check_pair(x, group.whole));
   if (group.count == 0) return {};
@@ -101,6 +102,7 @@ Result<void> PreparedQuantizeMxGrouped::run(const Tensor& x, const QuantizedGrou
 }
 
 Result<void> PreparedQuantizeMxGrouped::run(const TensorGroup& group, Stream stream) const {
+  DIECAST_CHECK(check_prepared(quantize_.get(), kName));
   if (group.pairs.empty()) return {};
   DIECAST_CHECK(group.check(kMxGroupedOp));
   DIECAST_CHECK(check_format(group.first()->out));

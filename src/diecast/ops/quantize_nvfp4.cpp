@@ -143,6 +143,7 @@ Result<PreparedQuantizeNvfp4> PreparedQuantizeNvfp4::prepare(Runtime& runtime,
 
 Result<void> PreparedQuantizeNvfp4::check(const Tensor& x, const QuantizedTensor& out,
                                           const float* block_amax) const {
+  DIECAST_CHECK(check_prepared(quantize_.get(), kOp));
   DIECAST_CHECK(x.check("quantize_nvfp4: x"));
   DIECAST_CHECK(out.check(kOp, "out"));
   if (!takes_output(x, out)) return wrong_output(x, out);
@@ -171,7 +172,7 @@ Result<KernelArgument> rng_argument(std::string_view op, bool wanted, const std:
                                                      Stream stream, const float* block_amax,
                                                      const std::int64_t* rng_state) const {
   std::int64_t rows = x.shape.dims[0], cols = x.shape.dims[1];
-  const bool as_asked = (block_amax != nullptr) == request_.block_amax &&
+  const bool as_asked = quantize_ != nullptr && (block_amax != nullptr) == request_.block_amax &&
                         (request_.cols == 0 || cols == request_.cols);
   if (!plain_.holds(x, out) || !as_asked) [[unlikely]] {  // else x is of two dimensions
     DIECAST_CHECK(check(x, out, block_amax));
@@ -183,7 +184,7 @@ Result<KernelArgument> rng_argument(std::string_view op, bool wanted, const std:
   const QuantizedSide& to = out.rowwise;
   const bool counted = x.device_rows != nullptr;
   if (amax_ && (counted || rows * cols >= finds_amax_))
-    DIECAST_CHECK(amax_->run(x, to.amax, false, stream));
+    DIECAST_CHECK(amax_->run(x, to.amax, false, stream, kOp));
   const Kernel& its = kernel(rows * cols, counted);
   LaunchWords words;
   words.set(0, x.data, rows <= 1 || x.row_stride == cols ? 0 : x.row_stride);
@@ -194,7 +195,10 @@ Result<KernelArgument> rng_argument(std::string_view op, bool wanted, const std:
   words.set(5, nullptr, cols);
   words.set(6, finds_rows_ ? static_cast<const void*>(rng_state) : block_amax);
   words.set(7, rng_state);  // not taken by a kernel that finds rows' amaxes
-  return its.launch(words, stream);
+  Result<void> launched = its.launch(words, stream);
+  if (!launched) [[unlikely]]
+    tell_of_op(launched, kOp, its, {"x", &x, request_.rows, request_.cols});
+  return launched;
 }
 
 Request Request::of(const Tensor& x, const QuantizedTensor& out,

@@ -136,12 +136,13 @@ Result<void> PreparedQuantizeNvfp4Grouped::launch(const MemberDescriptor* member
                                       KernelArgument::tensor(DType::f32, block_amax.rowwise),
                                       KernelArgument::tensor(DType::f32, block_amax.columnwise),
                                       KernelArgument::tensor(DType::i64, rng_state)};
-  return quantize_->launch(arguments, stream);
+  return launch_op(kGroupedOp, *quantize_, arguments, stream, {.cols = request_.cols});
 }
 
 Result<void> PreparedQuantizeNvfp4Grouped::run(const Tensor& x, const QuantizedGroup& group,
                                                Stream stream, const BlockAmaxes& block_amax,
                                                const std::int64_t* rng_state) const {
+  DIECAST_CHECK(check_prepared(quantize_.get(), kName));
   DIECAST_CHECK(check(x, group));
   DIECAST_CHECK(check_block_amaxes(request_, block_amax, kGroupedOp));
   DIECAST_CHECK(rng_argument(kGroupedOp, request_.stochastic, rng_state));
@@ -155,6 +156,7 @@ Result<void> PreparedQuantizeNvfp4Grouped::run(const Tensor& x, const QuantizedG
 Result<void> PreparedQuantizeNvfp4Grouped::run(const TensorGroup& group, Stream stream,
                                                const BlockAmaxes& block_amax,
                                                const std::int64_t* rng_state) const {
+  DIECAST_CHECK(check_prepared(quantize_.get(), kName));
   if (group.pairs.empty()) return {};
   DIECAST_CHECK(check(group));
   DIECAST_CHECK(check_block_amaxes(request_, block_amax, kGroupedOp));

@@ -177,12 +177,13 @@ Result<void> PreparedQuantizeNvfp4Tiles::check(const Tensor& x, const QuantizedT
 Result<void> PreparedQuantizeNvfp4Tiles::run(const Tensor& x, const QuantizedTensor& out,
                                              Stream stream, const BlockAmaxes& block_amax,
                                              const std::int64_t* rng_state) const {
+  DIECAST_CHECK(check_prepared(quantize_.get(), kName));
   DIECAST_CHECK(check(x, out, block_amax));
   DIECAST_TRY(const KernelArgument rng, rng_argument(kName, request_.stochastic, rng_state));
   if (is_nothing(x, out)) return {};
-  if (rowwise_amax_) DIECAST_CHECK(rowwise_amax_->run(x, out.rowwise.amax, false, stream));
+  if (rowwise_amax_) DIECAST_CHECK(rowwise_amax_->run(x, out.rowwise.amax, false, stream, kName));
   if (columnwise_amax_) {
-    DIECAST_CHECK(columnwise_amax_->run(x, out.columnwise.amax, false, stream));
+    DIECAST_CHECK(columnwise_amax_->run(x, out.columnwise.amax, false, stream, kName));
   } else if (request_.finds_amax() && request_.columnwise && out.columnwise.amax != nullptr) {
     DIECAST_CHECK(quantize_->device().copy_on_device(out.columnwise.amax, out.rowwise.amax,
                                                      sizeof(float), stream));
@@ -205,7 +206,7 @@ Result<void> PreparedQuantizeNvfp4Tiles::run(const Tensor& x, const QuantizedTen
                                       KernelArgument::tensor(DType::f32, block_amax.rowwise),
                                       KernelArgument::tensor(DType::f32, block_amax.columnwise),
                                       rng};
-  return quantize_->launch(arguments, stream);
+  return launch_op(kName, *quantize_, arguments, stream, {"x", &x, request_.rows, request_.cols});
 }
 
 Result<void> quantize_nvfp4_tiles(Runtime& runtime, const Tensor& x, const QuantizedTensor& out,

@@ -53,6 +53,7 @@ Result<PreparedTransposeCodes> PreparedTransposeCodes::prepare(
 
 Result<void> PreparedTransposeCodes::run(const void* codes, std::int64_t rows, std::int64_t cols,
                                          void* transposed, Stream stream) const {
+  DIECAST_CHECK(check_prepared(kernel_.get(), kName));
   DIECAST_TRY(const std::int64_t bytes,
               quantized_data_bytes(Format::nvfp4, rows, cols, request_.pad));
   DIECAST_CHECK(quantized_data_bytes(Format::nvfp4, cols, rows, request_.pad));
@@ -73,7 +74,7 @@ Result<void> PreparedTransposeCodes::run(const void* codes, std::int64_t rows, s
   const KernelArgument arguments[] = {KernelArgument::tensor(DType::u8, codes),
                                       KernelArgument::tensor(DType::u8, transposed),
                                       KernelArgument::size(rows), KernelArgument::size(cols)};
-  return kernel_->launch(arguments, stream);
+  return launch_op(kName, *kernel_, arguments, stream);
 }
 
 Result<void> transpose_codes(Runtime& runtime, const void* codes, std::int64_t rows,
@@ -96,7 +97,8 @@ std::uint64_t PreparedTransposeNvfp4::Request::word() const {
 
 Result<PreparedTransposeNvfp4> PreparedTransposeNvfp4::prepare(
     Runtime& runtime, const std::shared_ptr<Device>& device, const Request& request) {
-  PreparedTransposeNvfp4 prepared(device);
+  PreparedTransposeNvfp4 prepared;
+  prepared.device_ = device;
   DIECAST_TRY(prepared.codes_, PreparedTransposeCodes::prepare(runtime, device, {16, true}));
   DIECAST_TRY(prepared.scales_,
               PreparedArrangeScales::prepare(runtime, device,
@@ -105,6 +107,7 @@ Result<PreparedTransposeNvfp4> PreparedTransposeNvfp4::prepare(
 }
 
 Result<void> PreparedTransposeNvfp4::run(const QuantizedTensor& x, Stream stream) const {
+  DIECAST_CHECK(check_prepared(device_.get(), kName));
   DIECAST_CHECK(check_matrix(x));
   const std::int64_t rows = x.rows(), cols = x.cols();
   const QuantizedSide &from = x.rowwise, &to = x.columnwise;

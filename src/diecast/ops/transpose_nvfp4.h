@@ -71,7 +71,6 @@ class PreparedTransposeNvfp4 {
   Result<void> run(const QuantizedTensor& x, Stream stream) const;
 
  private:
-  explicit PreparedTransposeNvfp4(std::shared_ptr<Device> device) : device_(std::move(device)) {}
   std::shared_ptr<Device> device_;
   std::optional<PreparedTransposeCodes> codes_;
   std::optional<PreparedArrangeScales> scales_;

@@ -47,7 +47,7 @@ std::int64_t past_multiple(const void* data, std::int64_t align) {
 // What a header gives by an expression is another number in another specialization.
 std::string or_with_less(std::string_view fact, const std::optional<Expression>& number) {
   if (!number || parse_integer(number->text())) return "";
-  return cat(", or specialize (an op: prepare) where less will do: ", fact, " ", number->text());
+  return cat(kOrSpecialize, "where less will do: ", fact, " ", number->text());
 }
 
 }  // namespace
@@ -82,7 +82,7 @@ Error ArgumentCheck::wrong_dtype(std::size_t index, DType given) const {
   if (type && std::any_of(type->allowed.begin(), type->allowed.end(), [&](const Value& value) {
         return value.number == static_cast<std::int64_t>(given);
       }))
-    fix += cat(", or specialize with ", type->name, "=", dtype_name(given));
+    fix += cat(kOrSpecialize, "with ", type->name, "=", dtype_name(given));
   return failure(ErrorCode::dtype_mismatch, index,
                  cat("is ", dtype_name(given), "; the kernel takes ", wanted), std::move(fix));
 }
@@ -109,7 +109,8 @@ Error ArgumentCheck::wrong_size(std::size_t index, const KernelArgument& given) 
   if (given.number < 0)
     return failure(ErrorCode::invalid_argument, index, cat("is ", given.number),
                    "a size is 0 or more");
-  if (!on_device && given.number % argument.divisible != 0)
+  const bool other_length = argument.fixed && given.number != argument.fixed_value;
+  if (!on_device && !other_length && given.number % argument.divisible != 0)
     return failure(ErrorCode::shape_mismatch, index,
                    cat("is ", given.number, ", no multiple of ", argument.divisible,
                        ", which the kernel was made for"),
@@ -118,8 +119,8 @@ Error ArgumentCheck::wrong_size(std::size_t index, const KernelArgument& given) 
   return failure(
       ErrorCode::shape_mismatch, index,
       cat("is ", given.number, ", but was fixed at compile time as ", argument.fixed_value),
-      cat("specialize with ", template_->size(argument.name)->fixed_by, "=", given.number,
-          ", or with 0 for any"));
+      cat("give ", argument.fixed_value, kOrSpecialize, "with ",
+          template_->size(argument.name)->fixed_by, "=", given.number, ", or with 0 for any"));
 }
 
 Error ArgumentCheck::wrong_value(std::size_t index, const KernelArgument& given) const {
@@ -182,7 +183,7 @@ Result<void> ArgumentCheck::check_rows(std::size_t index, std::int64_t stride, s
         ErrorCode::shape_mismatch, index,
         cat("has rows ", stride, " elements apart; the kernel takes dense rows of ", row),
         cat("copy ", argument.name, " to dense rows",
-            apart ? cat(", or specialize where they may be apart: ", apart->text()) : ""));
+            apart ? cat(kOrSpecialize, "where they may be apart: ", apart->text()) : ""));
   }
   const std::int64_t bytes = plans_[index].element_bytes;
   const std::int64_t step = std::max<std::int64_t>(1, argument.align / bytes);

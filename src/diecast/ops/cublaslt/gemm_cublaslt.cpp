@@ -197,6 +197,7 @@ Result<void> PreparedGemmCublaslt::plan(const QuantizedTensor& a, const Quantize
                                         const Tensor& out, const GemmNvfp4Options& options,
                                         cublaslt::Product& product,
                                         cublaslt::Described& described) const {
+  DIECAST_CHECK(check_prepared(device_.get(), kName));
   DIECAST_CHECK(check_gemm(a, b, out, options));
   DIECAST_CHECK(check_taken(*device_, a, b, out, options));
   DIECAST_CHECK(check_request(Request::of(a, b, out, options)));
@@ -228,7 +229,7 @@ Result<void> PreparedGemmCublaslt::run(const QuantizedTensor& a, const Quantized
   if (factor_ != nullptr) {
     const KernelArgument arguments[] = {
         a_amax, b_amax, floats_of(product.alpha), KernelArgument::size(1), alpha, gemm_unit(a, b)};
-    DIECAST_CHECK(factor_->launch(arguments, stream));
+    DIECAST_CHECK(launch_op(kName, *factor_, arguments, stream));
   }
   const auto multiply = [&] { return described.multiply(context_, stream.handle); };
   DIECAST_CHECK(device_->in_context(std::ref(multiply)));  // a copy would take memory
@@ -244,7 +245,7 @@ Result<void> PreparedGemmCublaslt::run(const QuantizedTensor& a, const Quantized
       cols_argument(out),
       alpha,
       gemm_unit(a, b)};
-  return finish_->launch(arguments, stream);
+  return launch_op(kName, *finish_, arguments, stream);
 }
 
 namespace {

@@ -37,6 +37,7 @@ Result<void> PreparedMasterCast::State::share_edges(std::uint8_t* first_codes,
 }
 
 Result<void> PreparedMasterCast::run(void* scratch, Stream stream) const {
+  DIECAST_CHECK(check_prepared(state_.get(), "cast_master_weights"));
   const State& s = *state_;
   if (s.weights == 0) return {};
   if (scratch == nullptr || reinterpret_cast<std::uintptr_t>(scratch) % 16 != 0) {

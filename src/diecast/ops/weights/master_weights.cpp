@@ -170,7 +170,9 @@ Result<PreparedMasterCast> PreparedMasterCast::prepare(
                         communicator, options, stream, nullptr);
 }
 
-std::int64_t PreparedMasterCast::scratch_bytes() const { return state_->scratch_bytes(); }
+std::int64_t PreparedMasterCast::scratch_bytes() const {
+  return state_ == nullptr ? 0 : state_->scratch_bytes();
+}
 
 Result<void> PreparedMasterCast::cast_once(const WeightFamily& family, Runtime& runtime,
                                            std::span<const QuantizedTensor> model_weights,

@@ -71,6 +71,7 @@ Result<PreparedPostAllGather> PreparedPostAllGather::prepare(
 }
 
 Result<void> PreparedPostAllGather::run(Stream stream) const {
+  DIECAST_CHECK(check_prepared(state_.get(), "post_all_gather_processing"));
   const State& s = *state_;
   if (s.table.descriptors.empty()) return {};
   const auto launch = [&](const Kernel& kernel, UnitKind kind) {
