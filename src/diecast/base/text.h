@@ -3,6 +3,7 @@
 #pragma once
 
 #include <charconv>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -32,6 +33,13 @@ std::string cat(const Values&... values) {
   std::string out;
   (text_detail::append(out, values), ...);
   return out;
+}
+
+// An enumerator's name, of all of them in their order; "unknown" for a number that is none of them.
+template <class Enum, std::size_t Count>
+constexpr std::string_view name_of(Enum value, const std::string_view (&names)[Count]) {
+  const auto at = static_cast<std::size_t>(value);
+  return at < Count ? names[at] : "unknown";
 }
 
 std::string_view trim(std::string_view text);  // spaces, tabs and line ends

@@ -6,12 +6,12 @@ namespace diecast {
 
 std::string_view amax_per_name(AmaxPer per) {
   constexpr std::string_view names[] = {"tensor", "row", "column", "block", "tile"};
-  return names[static_cast<std::size_t>(per)];
+  return name_of(per, names);
 }
 
 std::string_view amax_transform_name(AmaxTransform transform) {
   constexpr std::string_view names[] = {"none", "row", "column"};
-  return names[static_cast<std::size_t>(transform)];
+  return name_of(transform, names);
 }
 
 namespace {

@@ -81,7 +81,7 @@ Result<PreparedGemmNvfp4> PreparedGemmNvfp4::prepare(Runtime& runtime,
   bindings.set("BIAS_TYPE", request.bias.value_or(DType::f32));
   bindings.set("ACCUMULATE", request.accumulate).set("WIDE", request.wide);
   bindings.set("GROUPED", request.grouped);
-  bindings.set("COLUMNS", kColumns[static_cast<std::size_t>(request.columns)]);
+  bindings.set("COLUMNS", name_of(request.columns, kColumns));
   if (request.math != GemmMath::f16) {
     bindings.set("MATH", request.math == GemmMath::s8 ? "s8" : "dp4a");
   }
@@ -109,7 +109,7 @@ Result<void> PreparedGemmNvfp4::check_request(Request asked) const {
           ", b row_scaled = ", request_.b_rows, ", ", layout_name(request_.layout), " scales, out ",
           dtype_name(request_.out), ", bias = ", request_.bias.has_value(),
           ", accumulate = ", request_.accumulate, ", grouped = ", request_.grouped,
-          ", columns = ", kColumns[static_cast<std::size_t>(request_.columns)]),
+          ", columns = ", name_of(request_.columns, kColumns)),
       "prepare with Request::of these operands"};
 }
 

@@ -14,7 +14,7 @@ bool plain_bound(Profile profile, int bound) {
 bool plain_block(const QuantizedTensor& tensor) {
   const bool nvfp4 = tensor.format == Format::nvfp4;
   const int block = nvfp4 ? 16 : 32;
-  if (tensor.block_cols != block) return false;
+  if (tensor.block_cols != block || !tensor.is_known()) return false;
   if (tensor.block_rows != 1 && (tensor.block_rows != block || tensor.row_scaled)) return false;
   if (!nvfp4) return !tensor.row_scaled;
   return plain_bound(tensor.profile, tensor.e4m3_bound);

@@ -29,12 +29,13 @@ enum class RowsClass : std::uint8_t {
 std::string_view rows_class_name(RowsClass rows);
 // The most that is true of this tensor.
 inline RowsClass rows_class(const Tensor& tensor) {
-  const auto places = 16 / static_cast<std::uint64_t>(dtype_bits(tensor.dtype) / 8);
+  const auto bytes = static_cast<std::uint64_t>(dtype_bits(tensor.dtype) / 8);
   const auto cols = static_cast<std::uint64_t>(tensor.cols());
   const auto stride = static_cast<std::uint64_t>(tensor.stride());
-  if (((reinterpret_cast<std::uintptr_t>(tensor.data) | cols) & 15) != 0) return RowsClass::any;
+  if (((reinterpret_cast<std::uintptr_t>(tensor.data) | cols) & 15) != 0 || bytes == 0)
+    return RowsClass::any;
   if (stride == cols || tensor.rows() <= 1) return RowsClass::dense;
-  return (stride & (places - 1)) == 0 ? RowsClass::apart : RowsClass::any;
+  return (stride & (16 / bytes - 1)) == 0 ? RowsClass::apart : RowsClass::any;
 }
 
 // A tensor's row stride as a launch takes it soonest: 0 for dense rows. One row is dense, however

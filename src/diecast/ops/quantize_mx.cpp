@@ -6,7 +6,7 @@ namespace diecast {
 
 std::string_view mx_mode_name(MxMode mode) {
   constexpr std::string_view names[] = {"rceil", "floor", "ceil", "even"};
-  return names[static_cast<std::size_t>(mode)];
+  return name_of(mode, names);
 }
 
 namespace {

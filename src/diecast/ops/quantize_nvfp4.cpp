@@ -9,12 +9,12 @@ namespace diecast {
 
 std::string_view global_scale_name(GlobalScale global) {
   constexpr std::string_view names[] = {"amax", "encode", "decode", "none"};
-  return names[static_cast<std::size_t>(global)];
+  return name_of(global, names);
 }
 
 std::string_view four_over_six_name(FourOverSix rule) {
   constexpr std::string_view names[] = {"off", "mae", "mse"};
-  return names[static_cast<std::size_t>(rule)];
+  return name_of(rule, names);
 }
 
 namespace {

@@ -9,7 +9,7 @@ namespace {
 
 std::string_view transformed_name(TransformedSides sides) {
   constexpr std::string_view names[] = {"none", "rowwise", "columnwise", "both"};
-  return names[static_cast<std::size_t>(sides)];
+  return name_of(sides, names);
 }
 
 std::string_view direction_name(bool rowwise, bool columnwise) {

@@ -69,6 +69,13 @@ std::int64_t scale_offset(ScaleLayout layout, std::int64_t row, std::int64_t blo
 namespace {
 
 Result<void> check_block(const QuantizedTensor& tensor) {
+  if (!tensor.is_known()) {
+    return Error{ErrorCode::value_not_allowed,
+                 cat("format ", static_cast<int>(tensor.format), ", layout ",
+                     static_cast<int>(tensor.layout), ", profile ",
+                     static_cast<int>(tensor.profile), ": one of them is none that there is"),
+                 "give values of Format, ScaleLayout and Profile"};
+  }
   const bool nvfp4 = tensor.format == Format::nvfp4;
   const int block = nvfp4 ? 16 : 32;
   if (tensor.block_cols != block ||

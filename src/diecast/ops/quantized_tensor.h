@@ -73,9 +73,16 @@ struct QuantizedTensor {
     return own.present() || (own.amax != nullptr && (rows() == 0 || cols() == 0));
   }
 
+  // Whether format, layout and profile are values of their enums.
+  bool is_known() const {
+    return format <= Format::mxfp4 && layout <= ScaleLayout::s8x4 &&
+           profile <= Profile::flashinfer_dsl_fast;
+  }
+
   // The smallest buffers each direction needs: sizes with null pointers. Errors: not_supported (a
   // block that is not the format's, row scales on a format or block without them, a bound that the
-  // profile has not), value_not_allowed (e4m3_bound), shape_mismatch (sizes beyond 63 bits).
+  // profile has not), value_not_allowed (e4m3_bound; no format, layout or profile), shape_mismatch
+  // (sizes beyond 63 bits).
   Result<QuantizedSide> rowwise_sizes() const;
   Result<QuantizedSide> columnwise_sizes() const;
 

@@ -57,7 +57,7 @@ std::string role_text(TensorRole role, const RoleRecipe& recipe) {
 
 std::string_view role_name(TensorRole role) {
   constexpr std::string_view names[] = {"activation", "weight", "gradient"};
-  return names[static_cast<std::size_t>(role)];
+  return name_of(role, names);
 }
 
 Result<Recipe> Recipe::from_environment() {

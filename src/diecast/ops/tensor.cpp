@@ -79,6 +79,11 @@ std::string_view operand_of(std::string_view name) {
 }  // namespace
 
 Result<void> Tensor::check_any(std::string_view name) const {
+  if (dtype_bits(dtype) == 0) {
+    return Error{ErrorCode::dtype_mismatch,
+                 cat(name, " has no known type (", static_cast<int>(dtype), ")"),
+                 cat("set dtype to one of ", join(dtype_names(), ", "))};
+  }
   const auto elements = shape.elements();
   if (!elements) {
     Error error = elements.error();

@@ -75,9 +75,9 @@ struct Tensor {
   std::int64_t rows() const { return shape.rows(); }
   std::int64_t cols() const { return shape.cols(); }
   std::int64_t stride() const { return row_stride == 0 ? cols() : row_stride; }
-  // A tensor without elements needs no buffer. Errors: missing_buffer, misaligned (to its element),
-  // shape_mismatch (stride smaller than a row, spans beyond 63 bits). `name` is what the message
-  // calls it.
+  // A tensor without elements needs no buffer. Errors: dtype_mismatch (no type), missing_buffer,
+  // misaligned (to its element), shape_mismatch (stride smaller than a row, spans beyond 63 bits).
+  // `name` is what the message calls it.
   Result<void> check(std::string_view name) const {
     if (is_plain_matrix()) return {};
     return check_any(name);

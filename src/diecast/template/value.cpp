@@ -11,7 +11,7 @@ constexpr std::string_view kDTypeNames[] = {"bf16", "f16", "f32", "e4m3", "e5m2"
 
 }  // namespace
 
-std::string_view dtype_name(DType type) { return kDTypeNames[static_cast<std::size_t>(type)]; }
+std::string_view dtype_name(DType type) { return name_of(type, kDTypeNames); }
 
 std::optional<DType> parse_dtype(std::string_view name) {
   for (std::size_t i = 0; i < std::size(kDTypeNames); ++i)
@@ -25,7 +25,9 @@ const std::vector<std::string>& dtype_names() {
 }
 
 Value Value::of(DType type) {
-  return {ParameterType::type, static_cast<std::int64_t>(type), std::string(dtype_name(type))};
+  const auto number = static_cast<std::int64_t>(type);
+  if (dtype_bits(type) == 0) return {ParameterType::type, number, cat("DType(", number, ")")};
+  return {ParameterType::type, number, std::string(dtype_name(type))};
 }
 
 std::string Value::spelling() const { return word.empty() ? cat(number) : word; }

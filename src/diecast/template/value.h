@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,11 +17,12 @@ namespace diecast {
 // first.
 enum class DType : std::uint8_t { bf16, f16, f32, e4m3, e5m2, e8m0, u8, i32, u32, i64 };
 
-std::string_view dtype_name(DType type);  // "bf16"
+std::string_view dtype_name(DType type);  // "bf16"; "unknown" for a number that is no type
 std::optional<DType> parse_dtype(std::string_view name);
-constexpr int dtype_bits(DType type) {
+constexpr int dtype_bits(DType type) {  // 0: a number that is no type
   constexpr std::uint8_t bits[] = {16, 16, 32, 8, 8, 8, 8, 32, 32, 64};
-  return bits[static_cast<std::size_t>(type)];
+  const auto at = static_cast<std::size_t>(type);
+  return at < std::size(bits) ? bits[at] : 0;
 }
 const std::vector<std::string>& dtype_names();  // in the order of the enum
 
