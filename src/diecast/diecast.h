@@ -1,7 +1,12 @@
 // Everything an application needs: #include <diecast/diecast.h>, link diecast::diecast.
 #pragma once
 
+#if __cplusplus < 202002L
+#error "diecast needs C++20: compile with -std=c++20 (PyTorch extensions ask nvcc for less)"
+#else
+
 #include <diecast/base/error.h>
+#include <diecast/base/version.h>
 #include <diecast/launch/cuda_device.h>
 #include <diecast/launch/host_device.h>
 #include <diecast/launch/kernel.h>
@@ -37,3 +42,5 @@
 #include <diecast/runtime/runtime.h>
 #include <diecast/runtime/tuner.h>
 #include <diecast/runtime/warm.h>
+
+#endif

@@ -1,8 +1,11 @@
 // The one error model of diecast: every function that can fail returns a Result, and every Error
 // has a code, says what happened with the values, and ends in a fix. Nothing of ours throws, except
-// Result::value() when the caller asked for a value that is not there.
+// Result::value() when the caller asked for a value that is not there; in a program that is
+// compiled without exceptions that ends it.
 #pragma once
 
+#include <cstdio>
+#include <cstdlib>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -70,6 +73,16 @@ struct Error {
   static std::optional<Error> parse(std::string_view printed);
 };
 
+// What a caller gets who asks for a value that is not there.
+[[noreturn]] inline void throw_error(const Error& error) {
+#if defined(__cpp_exceptions)
+  throw std::runtime_error(error.message());
+#else
+  std::fprintf(stderr, "%s\n", error.message().c_str());
+  std::abort();
+#endif
+}
+
 template <class T>
 class [[nodiscard]] Result {
  public:
@@ -79,8 +92,9 @@ class [[nodiscard]] Result {
   bool ok() const { return state_.index() == 0; }
   explicit operator bool() const { return ok(); }
 
-  // Throws std::runtime_error with the whole message when there is no value. Of a call's result it
-  // is the value itself, no reference into it: a loop may run over `call().value()`.
+  // Throws std::runtime_error with the whole message when there is no value; without exceptions it
+  // prints that and aborts. Of a call's result it is the value itself, no reference into it: a loop
+  // may run over `call().value()`.
   T& value() & { return checked(), std::get<0>(state_); }
   const T& value() const& { return checked(), std::get<0>(state_); }
   T value() && { return checked(), std::get<0>(std::move(state_)); }
@@ -98,7 +112,7 @@ class [[nodiscard]] Result {
 
  private:
   void checked() const {
-    if (!ok()) throw std::runtime_error(error().message());
+    if (!ok()) throw_error(error());
   }
   std::variant<T, Error> state_;
 };
@@ -112,7 +126,7 @@ class [[nodiscard]] Result<void> {
   bool ok() const { return !error_; }
   explicit operator bool() const { return ok(); }
   void value() const {
-    if (!ok()) throw std::runtime_error(error().message());
+    if (!ok()) throw_error(error());
   }
   const Error& error() const& { return *error_; }
   Error&& error() && { return std::move(*error_); }

@@ -1,5 +1,6 @@
 // Both forms of the one config; see quantization_config.h.
 #include <diecast/base/text.h>
+#include <diecast/base/version.h>
 #include <diecast/checkpoint/quantization_config.h>
 #include <diecast/checkpoint/safetensors_header.h>
 
@@ -75,7 +76,7 @@ bool is_engine_form(const Plan& plan) {
   return first != plan.tensors.end() && !first->row_scaled;
 }
 
-Json producer() { return {{"name", "diecast"}, {"version", DIECAST_VERSION}}; }
+Json producer() { return {{"name", "diecast"}, {"version", library_version()}}; }
 
 // In config.json, where compressed-tensors' keys stand beside ModelOpt's.
 Json quantization_config(const Plan& plan) {

@@ -1,6 +1,7 @@
 // The diecast command. Exit codes: 0 done; 1 an error, or a check that failed; 2 wrong usage;
 // 128 + n ended by signal n.
 #include <diecast/base/text.h>
+#include <diecast/base/version.h>
 #include <diecast/tool/command.h>
 #include <diecast/tool/console.h>
 
@@ -115,7 +116,7 @@ int main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);  // a file beyond the limit is an error that says so
   CLI::App app("diecast: CUDA kernel templates, specialized, compiled, cached and launched");
   app.require_subcommand(1);
-  app.set_version_flag("--version", "diecast " DIECAST_VERSION);
+  app.set_version_flag("--version", diecast::cat("diecast ", diecast::library_version()));
   const std::vector<Command> commands = {
       add_doctor(app),   add_list(app),        add_show(app),        add_variants(app),
       add_compile(app),  add_warm(app),        add_quantize(app),    add_dequantize(app),

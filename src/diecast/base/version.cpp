@@ -1,0 +1,13 @@
+// The version that the library was built as.
+#include <diecast/base/text.h>
+#include <diecast/base/version.h>
+
+namespace diecast {
+
+std::string_view library_version() {
+  static const std::string version =
+      cat(DIECAST_VERSION_MAJOR, '.', DIECAST_VERSION_MINOR, '.', DIECAST_VERSION_PATCH);
+  return version;
+}
+
+}  // namespace diecast
