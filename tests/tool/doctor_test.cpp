@@ -1,5 +1,8 @@
 // diecast doctor on machines that have and lack each part: what it finds, the fix, what works.
+#include <diecast/runtime/tuning/record.h>
 #include <gtest/gtest.h>
+
+#include <fstream>
 
 #include "tool/run_tool.h"
 
@@ -111,6 +114,37 @@ TEST_F(Doctor, TellsThatNothingIsKeptWithoutACache) {
             std::string::npos)
       << cache;
   EXPECT_TRUE(says("no   keep what was built"));
+}
+
+// A file that says nothing of this machine would go unnoticed: serving takes the defaults then.
+TEST_F(Doctor, TellsWhatTuningRecordsSayOfThisMachine) {
+  EXPECT_EQ(finding("tuning"), "");
+  diecast_.set("DIECAST_TUNING", "/nonexistent/mine.txt");
+  const std::string missing = finding("tuning");
+  EXPECT_TRUE(missing.starts_with("--   tuning        ")) << missing;
+  EXPECT_NE(missing.find("/nonexistent/mine.txt"), std::string::npos) << missing;
+  EXPECT_NE(missing.find("fix: "), std::string::npos) << missing;
+
+  has_gpus("90");
+  const std::string path = diecast_.folder / "mine.txt";
+  const auto write = [&](const std::string& device, const std::string& more) {
+    auto records = read_tuning_file(testing::kSource + "/cache/tuned/h200.txt").value().records;
+    records.resize(2);
+    records[0].device = device;
+    std::ofstream(path) << records[0].line() << "\n" << records[1].line() << "\n" << more;
+  };
+  diecast_.set("DIECAST_TUNING", path);
+  write("Fake_GPU/90/132", "1 | no record\n");
+  const std::string some = finding("tuning");
+  EXPECT_TRUE(some.starts_with("ok   tuning        " + path +
+                               ": 2 records, 1 for devices of this machine\n" +
+                               std::string(19, ' ') + "line 3: "))
+      << some;
+  write("Another_GPU/90/132", "");
+  EXPECT_EQ(finding("tuning"),
+            "--   tuning        " + path + ": 2 records, 0 for devices of this machine\n" +
+                std::string(19, ' ') + "fix: measure on this machine: `diecast tune`");
+  EXPECT_NE(diecast_({"doctor", "--json"}).output.find("\"part\": \"tuning\""), std::string::npos);
 }
 
 TEST_F(Doctor, ExaminesTheRestUnderASettingThatMakesNoSense) {

@@ -5,17 +5,19 @@
 #include <diecast/ops/cublaslt/api.h>
 #include <diecast/ops/cublaslt/gemm_cublaslt.h>
 #include <diecast/runtime/runtime.h>
+#include <diecast/runtime/tuning/record.h>
 #include <diecast/tool/cache_roots.h>
 #include <diecast/tool/command.h>
 #include <diecast/tool/console.h>
 #include <diecast/tool/devices.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 namespace diecast::tool {
 namespace {
 
-constexpr const char *kKeeping = "keeping", *kSettings = "settings";
+constexpr const char *kKeeping = "keeping", *kSettings = "settings", *kTuning = "tuning";
 
 // One thing that works or does not: the part, what was found, and the fix if it is missing.
 struct Finding {
@@ -43,7 +45,8 @@ Finding cublaslt_finding(const std::vector<std::string>& takers) {
           ""};
 }
 
-void add_gpus(std::vector<Finding>& findings, std::vector<std::string>& with_fp4) {
+void add_gpus(std::vector<Finding>& findings, std::vector<std::string>& with_fp4,
+              std::vector<std::shared_ptr<Device>>& devices) {
   const auto count = cuda_device_count();
   if (!count) return findings.push_back(of_error("CUDA driver", count.error()));
   for (int i = 0; i < *count; ++i) {
@@ -52,6 +55,7 @@ void add_gpus(std::vector<Finding>& findings, std::vector<std::string>& with_fp4
       findings.push_back(of_error(cat("GPU ", i), device.error()));
       continue;
     }
+    devices.push_back(*device);
     if (PreparedGemmCublaslt::runs_on(**device)) with_fp4.push_back(cat("GPU ", i));
     const DeviceProperties& p = (*device)->properties();
     if (i == 0) {
@@ -86,6 +90,26 @@ Finding compiler_finding(Runtime& runtime, const char* part, const char* target)
   return {part, true, found, ""};
 }
 
+// A file of tuning records, and how many of them a device of this machine chooses from.
+Finding tuning_finding(Runtime& runtime, const std::string& path,
+                       const std::vector<std::shared_ptr<Device>>& devices) {
+  const auto file = read_tuning_file(path);
+  if (!file) return of_error(kTuning, file.error());
+  const auto is_of_here = [&](const TuningRecord& record) {
+    const auto tmpl = runtime.find_template(record.kernel.substr(0, record.kernel.find(' ')));
+    return tmpl && check_tuning_record(record, *tmpl) &&
+           std::ranges::any_of(devices, [&](const std::shared_ptr<Device>& device) {
+             return record.device == device_fingerprint(device->properties());
+           });
+  };
+  const auto usable = std::ranges::count_if(file->records, is_of_here);
+  std::string found =
+      cat(path, ": ", file->records.size(), " records, ", usable, " for devices of this machine");
+  for (const std::string& wrong : file->wrong) found += cat("\n", wrong);
+  if (usable > 0) return {kTuning, true, std::move(found), ""};
+  return {kTuning, false, std::move(found), "measure on this machine: `diecast tune`"};
+}
+
 // The roots in use, each that is left out, and whether what is built here is kept.
 void add_cache(Runtime& runtime, std::vector<Finding>& findings) {
   const auto roots = roots_of(runtime);
@@ -104,13 +128,19 @@ void add_cache(Runtime& runtime, std::vector<Finding>& findings) {
 std::vector<Finding> examine(Runtime& runtime) {
   std::vector<Finding> findings;
   std::vector<std::string> with_fp4;
-  add_gpus(findings, with_fp4);
+  std::vector<std::shared_ptr<Device>> devices;
+  add_gpus(findings, with_fp4, devices);
   findings.push_back(compiler_finding(runtime, "NVRTC", "sm_90a"));
   findings.push_back(cublaslt_finding(with_fp4));
   findings.push_back(compiler_finding(runtime, "host compiler", "host"));
   auto host = open_host_device(HostDeviceOptions::from_environment());
   findings.push_back(host ? Finding{"host device", true, describe(**host), ""}
                           : of_error("host device", host.error()));
+  if (host) devices.push_back(*host);
+  const std::string tuning = RuntimeOptions::from_environment().tuning;
+  if (!tuning.empty())
+    for (const std::string_view path : split(tuning, ','))
+      findings.push_back(tuning_finding(runtime, std::string(trim(path)), devices));
   add_cache(runtime, findings);
   return findings;
 }
