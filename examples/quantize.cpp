@@ -11,7 +11,7 @@ using namespace diecast;
 // unknowingly.
 static std::shared_ptr<Device> gpu_or_host(Runtime& runtime) {
   if (auto gpu = runtime.default_device()) return *gpu;
-  return open_host_device({}).value();
+  return open_host_device().value();
 }
 
 int main() {

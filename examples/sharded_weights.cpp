@@ -140,7 +140,7 @@ static bool report(int rank, int right, int steps) {
 
 static bool train_threads(int ranks, int steps) {
   const auto runtime = Runtime::create().value();
-  const auto device = open_host_device({}).value();
+  const auto device = open_host_device().value();
   const auto group = thread_ranks({static_cast<std::size_t>(ranks), device});
   std::vector<int> right(group.size());
   std::vector<std::thread> threads;

@@ -45,7 +45,7 @@ int main() {
   const auto runtime = Runtime::create().value();
   const auto tmpl = runtime->add(OWN_TEMPLATE).value();  // the path of scale_rows.cu
   const auto gpu = runtime->default_device();
-  const auto device = gpu ? *gpu : open_host_device({}).value();
+  const auto device = gpu ? *gpu : open_host_device().value();
   const Target target = device->targets().front();
   int wrong = 0;
   for (const Bindings& bindings : tmpl->space(target).value()) {

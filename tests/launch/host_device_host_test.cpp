@@ -48,6 +48,8 @@ TEST(HostDevice, SaysWhatItIs) {
 TEST(HostDevice, OptionsComeFromTheEnvironmentAndAreChecked) {
   setenv("DIECAST_HOST_THREADS", "3", 1);
   EXPECT_EQ(HostDeviceOptions::from_environment().threads, 3);
+  EXPECT_EQ((*open_host_device())->properties().sm_count, 3);  // as Runtime::create() reads its own
+  EXPECT_NE((*open_host_device({.threads = 2}))->properties().sm_count, 3);
   setenv("DIECAST_HOST_THREADS", "", 1);
   EXPECT_EQ(HostDeviceOptions::from_environment().threads, 0);
   setenv("DIECAST_HOST_THREADS", "many", 1);

@@ -8,7 +8,7 @@ class MissingDevice : public testing::OnFakeGpu {
  protected:
   static constexpr const char* kError =
       "diecast: invalid_argument: no device was given\n"
-      "  fix: give runtime.default_device(), or open_host_device({})";
+      "  fix: give runtime.default_device(), or open_host_device()";
 
   template <class... Prepared>
   void expect_refused() {

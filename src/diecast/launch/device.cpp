@@ -20,7 +20,7 @@ class CalledAgain final : public RepeatedCalls {
 Result<void> check_device(const std::shared_ptr<Device>& device) {
   if (device != nullptr) return {};
   return Error{ErrorCode::invalid_argument, "no device was given",
-               "give runtime.default_device(), or open_host_device({})"};
+               "give runtime.default_device(), or open_host_device()"};
 }
 
 Result<std::unique_ptr<RepeatedCalls>> Device::capture(Stream,

@@ -22,6 +22,9 @@ struct HostDeviceOptions {
 // stack where the threads of a block wait for one another. Errors: not_supported when the library
 // was built without the host device, naming the package; invalid_argument; target_not_supported for
 // a level that this processor lacks.
-Result<std::shared_ptr<Device>> open_host_device(const HostDeviceOptions& options);
+// Open it once, not in each step: a runtime keeps what it prepares for a device, and the device
+// with that, as long as it lives.
+Result<std::shared_ptr<Device>> open_host_device(
+    const HostDeviceOptions& options = HostDeviceOptions::from_environment());
 
 }  // namespace diecast

@@ -158,8 +158,9 @@ template <class Prepared>
 }
 
 // For the convenience calls: the prepared op for this request, prepared on first use; the
-// runtime's. Prepared has Request (with `std::uint64_t word() const`, distinct for distinct
-// requests and with the OpKind in its low byte), kName and prepare(runtime, device, request).
+// runtime's, which keeps its device too. Prepared has Request (with `std::uint64_t word() const`,
+// distinct for distinct requests and with the OpKind in its low byte), kName and prepare(runtime,
+// device, request).
 template <class Prepared>
 [[gnu::always_inline]] inline Result<const Prepared*> prepared_once(
     Runtime& runtime, const std::shared_ptr<Device>& device,

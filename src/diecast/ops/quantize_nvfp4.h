@@ -35,8 +35,10 @@ std::string_view four_over_six_name(FourOverSix rule);
 inline constexpr std::uint16_t kHadamardSigns = 0xD7E8;
 
 struct QuantizeNvfp4Options {
-  bool amax_given = false;                 // out.rowwise.amax holds the amaxes; else they are found
-  std::shared_ptr<Device> device{};        // null: Runtime::default_device()
+  bool amax_given = false;  // out.rowwise.amax holds the amaxes; else they are found
+  // Null: Runtime::default_device(). One that is opened once: the runtime keeps it as long as
+  // itself, with the ops that it prepares for it.
+  std::shared_ptr<Device> device{};
   GlobalScale global = GlobalScale::amax;  // encode, decode: given
   FourOverSix four_over_six = FourOverSix::off;
   bool rht = false;  // x is transformed in blocks of 16 of a row first; amaxes are of the result

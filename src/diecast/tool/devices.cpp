@@ -12,7 +12,7 @@ Result<std::shared_ptr<Device>> open_device(Runtime& runtime, const std::string&
     const auto count = cuda_device_count();
     if (count && *count > 0) return runtime.default_device();
   }
-  return open_host_device(HostDeviceOptions::from_environment());
+  return open_host_device();
 }
 
 std::string describe(Device& device) {

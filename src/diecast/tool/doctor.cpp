@@ -133,7 +133,7 @@ std::vector<Finding> examine(Runtime& runtime) {
   findings.push_back(compiler_finding(runtime, "NVRTC", "sm_90a"));
   findings.push_back(cublaslt_finding(with_fp4));
   findings.push_back(compiler_finding(runtime, "host compiler", "host"));
-  auto host = open_host_device(HostDeviceOptions::from_environment());
+  auto host = open_host_device();
   findings.push_back(host ? Finding{"host device", true, describe(**host), ""}
                           : of_error("host device", host.error()));
   if (host) devices.push_back(*host);
