@@ -10,6 +10,7 @@
 #include <diecast/tool/output_file.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <nlohmann/json.hpp>
 
 namespace diecast::tool {
@@ -24,7 +25,13 @@ struct CompileArguments {
   bool json = false;
 };
 
-Result<void> write_file(const std::string& path, ByteSpan bytes) {
+constexpr const char* kStandardOutput = "-";
+
+Result<void> write_output(const std::string& path, ByteSpan bytes) {
+  if (path == kStandardOutput) {
+    std::fwrite(bytes.data(), 1, bytes.size(), stdout);  // what fails main() tells
+    return {};
+  }
   DIECAST_TRY(AtomicFile file, AtomicFile::create(system_files(), path));
   DIECAST_CHECK(file.write(bytes));
   return file.commit();
@@ -42,6 +49,11 @@ Result<int> compile(const CompileArguments& options) {
                  cat("-o takes one artifact, ", quote(spelling), " names ", wanted.size()),
                  "give every parameter one value and one --target"};
   }
+  const bool to_standard_output = options.output == kStandardOutput;
+  if (to_standard_output && options.json) {
+    return Error{ErrorCode::invalid_argument, "-o - and --json would both write standard output",
+                 "leave one of them out"};
+  }
   if (options.source) {
     for (const Specialization& one : wanted) {
       DIECAST_TRY(const Source source, runtime->render(one));
@@ -49,7 +61,7 @@ Result<int> compile(const CompileArguments& options) {
         if (wanted.size() > 1) print(cat("// ", one.spelling()));
         print(source.text);
       } else {
-        DIECAST_CHECK(write_file(options.output, as_bytes(source.text)));
+        DIECAST_CHECK(write_output(options.output, as_bytes(source.text)));
       }
     }
     return 0;
@@ -60,10 +72,10 @@ Result<int> compile(const CompileArguments& options) {
       outcomes, [](const WarmOutcome& outcome) { return outcome.error.has_value(); });
   if (failed && wanted.size() == 1 && !options.json) return *outcomes[0].error;
   if (!options.output.empty() && !failed) {
-    DIECAST_CHECK(write_file(options.output, outcomes[0].resolved->artifact->payload));
+    DIECAST_CHECK(write_output(options.output, outcomes[0].resolved->artifact->payload));
   }
   if (!options.json) tell_errors(outcomes);
-  print_outcomes(*runtime, outcomes, options.json);
+  if (!to_standard_output) print_outcomes(*runtime, outcomes, options.json);
   tell_unless_kept(*runtime);
   return failed ? 1 : 0;
 }
@@ -77,7 +89,8 @@ Command add_compile(CLI::App& app) {
   command->add_option("--target", options->targets, "Targets, for the spelling's own")
       ->delimiter(',')
       ->allow_extra_args(false);
-  command->add_option("-o,--output", options->output, "Write the machine code (or source) here");
+  command->add_option("-o,--output", options->output,
+                      "Write the machine code (or source) to this file; -: to standard output");
   command->add_option("--add", options->own, "A template file of your own")
       ->allow_extra_args(false);
   auto* source = command->add_flag("--source", options->source,
