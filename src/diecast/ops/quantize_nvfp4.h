@@ -95,7 +95,8 @@ class PreparedQuantizeNvfp4 {
                                                const Request& request);
 
   std::int64_t scratch_bytes(std::int64_t, std::int64_t) const { return 0; }  // for [rows, cols]
-  // That writes the codes of so many elements; whether the device knows how many rows they are.
+  // That writes the codes of so many elements; whether the device knows how many rows they are. Of
+  // an op that is prepared only.
   const Kernel& kernel(std::int64_t elements, bool device_rows = false) const {
     if (device_rows) return elements < counted_.below ? *counted_.kernel : *quantize_;
     for (const Few& few : few_)
