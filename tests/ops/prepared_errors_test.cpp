@@ -77,17 +77,17 @@ TEST_F(PreparedErrors, OfARowLengthNameTheRowsOrTheLength) {
             "diecast: shape_mismatch: quantize_nvfp4: `cols` is 2056, no multiple of 16, which the "
             "kernel was made for\n"
             "  fix: give a multiple of 16, or prepare with Request.rows = RowsClass::any");
-  EXPECT_EQ(refused<PreparedQuantizeNvfp4>({.amax_given = true, .cols = 2048}, other.x, other.out,
-                                           Stream{}),
-            "diecast: shape_mismatch: quantize_nvfp4: `cols` is 2056, but was fixed at compile "
-            "time as 2048\n"
-            "  fix: give 2048, or prepare with Request.cols = 0 and rows = RowsClass::any");
+  EXPECT_EQ(
+      refused<PreparedQuantizeNvfp4>({.amax_given = true, .cols = 2048}, other.x, other.out,
+                                     Stream{}),
+      "diecast: shape_mismatch: quantize_nvfp4: x has rows of 2056, prepared for rows of 2048\n"
+      "  fix: give rows of 2048, or prepare with Request.cols = 0 and rows = RowsClass::any");
   const testing::Matrices half(*device_, 32, 1024);
-  EXPECT_EQ(refused<PreparedQuantizeNvfp4>({.amax_given = true, .cols = 2048}, half.x, half.out,
-                                           Stream{}),
-            "diecast: shape_mismatch: quantize_nvfp4: `cols` is 1024, but was fixed at compile "
-            "time as 2048\n"
-            "  fix: give 2048, or prepare with Request.cols = 0");
+  EXPECT_EQ(
+      refused<PreparedQuantizeNvfp4>({.amax_given = true, .cols = 2048}, half.x, half.out,
+                                     Stream{}),
+      "diecast: shape_mismatch: quantize_nvfp4: x has rows of 1024, prepared for rows of 2048\n"
+      "  fix: give rows of 2048, or prepare with Request.cols = 0");
   QuantizedTensor mx{.format = Format::mxfp8_e4m3, .shape = other.x.shape, .block_cols = 32};
   mx.rowwise = mx.rowwise_sizes().value();
   mx.rowwise.data = other.out.rowwise.data, mx.rowwise.scale = other.out.rowwise.scale;

@@ -2,6 +2,9 @@
 // GPU.
 #include <diecast/base/text.h>
 #include <diecast/diecast.h>
+#include <diecast/launch/kernel/arguments.h>
+#include <diecast/launch/kernel/launch_rule.h>
+#include <diecast/ops/quantize_nvfp4_kernels.h>
 #include <gtest/gtest.h>
 
 #include <map>
@@ -132,6 +135,39 @@ TEST(QuantizeNvfp4Few, RowsHaveTheKernelThatWasFastestOfAll) {
           << last + 1 << "x" << cols;
     }
   }
+}
+
+// What each of them is launched through for every step of an engine.
+TEST(QuantizeNvfp4Few, KernelsAllHaveTheQuickLaunch) {
+  testing::FakeMachine machine;
+  const auto runtime = machine.runtime();
+  const auto device = machine.cuda.device();
+  std::size_t seen = 0;
+  for (const auto layout : {ScaleLayout::linear, ScaleLayout::s128x4, ScaleLayout::s8x4}) {
+    for (const std::int64_t cols : {1024, 2048, 4096, 5120, 7168, 16384, 28672, 65536}) {
+      for (const bool row_scaled : {false, true}) {
+        PreparedQuantizeNvfp4::Request request;
+        request.cols = cols;
+        request.layout = layout;
+        request.row_scaled = row_scaled;
+        const auto all =
+            quantize_nvfp4_kernels(request, row_scaled, !row_scaled, device->properties());
+        for (const auto& few : all.few) {
+          const auto tmpl = runtime->find_template(few.kernel.name).value();
+          const auto one =
+              Specialization::make(tmpl, few.kernel.bindings, Target::parse("sm_90a").value())
+                  .value();
+          const LaunchSlots slots = LaunchSlots::make(one).value();
+          EXPECT_TRUE(ArgumentCheck::make(one, slots).value().may_be_quick()) << one.spelling();
+          EXPECT_TRUE(
+              BoundLaunchRule::make(one, device->properties(), 0, slots).value().may_be_quick())
+              << one.spelling();
+          ++seen;
+        }
+      }
+    }
+  }
+  EXPECT_GT(seen, 150u);
 }
 
 }  // namespace

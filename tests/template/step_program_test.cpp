@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <random>
 
 namespace diecast {
@@ -43,15 +44,16 @@ std::string grid_text(std::mt19937_64& random, int depth) {
   const auto pick = [&](std::size_t count) { return random() % count; };
   static constexpr const char* kLeaves[] = {"p", "q", "r", "s", "K", "0", "1", "7"};
   static constexpr const char* kPowers[] = {"1", "2", "16", "K"};
+  static constexpr const char* kDivisors[] = {"1", "16", "K", "3", "384", "640", "7", "1000003"};
   if (depth == 0) return kLeaves[pick(8)];
   const std::string a = grid_text(random, depth - 1);
   switch (pick(8)) {
     case 0:
-      return cat("ceil_div(", a, ", ", kPowers[pick(4)], ")");
+      return cat("ceil_div(", a, ", ", kDivisors[pick(8)], ")");
     case 1:
       return cat("align_up(", a, ", ", kPowers[pick(4)], ")");
     case 2:
-      return cat("(", a, ") / ", kPowers[pick(4)]);
+      return cat("(", a, ") / ", kDivisors[pick(8)]);
     case 3:
       return cat("min(", a, ", 132 * ", 1 + pick(64), ")");
     case 4:
@@ -116,6 +118,25 @@ TEST(StepProgram, HoldsWhatNoStepOverflowsOf) {
   EXPECT_FALSE(holds("p * 2 / 2", INT64_MAX / 2 + 1));
   EXPECT_FALSE(holds("ceil_div(p * 4294967296, 8589934592)", kHalf));
   EXPECT_TRUE(holds("1", INT64_MAX));
+  // A division by what is no power of two is a product with its inverse, near enough up to here.
+  EXPECT_TRUE(holds("p / 96", INT64_MAX / 3 * 32));
+  EXPECT_FALSE(holds("p / 3", INT64_MAX / 3 + 1));
+  EXPECT_TRUE(holds("ceil_div(p * (q / 16) * 2, 384)", INT32_MAX));
+}
+
+TEST(StepProgram, DividesExactlyAsFarAsItHolds) {
+  std::mt19937_64 random(6);
+  for (const std::int64_t by : {3, 5, 7, 96, 384, 640, 896, 1000003}) {
+    const Steps steps(cat("p / ", by));
+    const std::int64_t odd = by >> std::countr_zero(static_cast<std::uint64_t>(by));
+    const std::int64_t most = INT64_MAX / odd;
+    for (int i = 0; i < 2000; ++i) {
+      const std::int64_t quotient = static_cast<std::int64_t>(random() >> (random() % 60)) & most;
+      for (std::int64_t p : {quotient / by * by - 1, quotient / by * by, quotient, most}) {
+        if (p >= 0) ASSERT_EQ(steps.value({p, 0, 0, 0}), p / by) << p << " / " << by;
+      }
+    }
+  }
 }
 
 TEST(StepProgram, TakesTheGridsOfTheTemplates) {
@@ -125,12 +146,12 @@ TEST(StepProgram, TakesTheGridsOfTheTemplates) {
         "min(ceil_div(p * ceil_div(q, 16) * (16 * 16 / 128), 256), 132 * 8)",
         "ceil_div(p * (q / 16) * 2 + (K > 1 ? 0 : r), 128)",
         "ceil_div(p * (q / 16) * 2 + (K < 1 || p % 128 == 0 ? 0 : 32 * ceil_div(q, 64)), 128)", "1",
-        "p"})
+        "p", "ceil_div(p, 24)", "ceil_div(p * (q / 16) * 2, 384 * 1)"})
     EXPECT_TRUE(Steps(text).result) << text;
 }
 
 TEST(StepProgram, LeavesOthersToProgram) {
-  for (const char* text : {"p - 1", "ceil_div(p, 24)", "p / q", "min(p, q)", "max(p, 1)", "p > 1",
+  for (const char* text : {"p - 1", "align_up(p, 24)", "p / q", "min(p, q)", "max(p, 1)", "p > 1",
                            "p > 1 ? q : r", "p % 24 == 0 ? 0 : q", "p % 8 == 0 ? 1 : q",
                            "p % 8 == 1 ? 0 : q", "p % 8 > 0 ? 0 : q", "-1", "unknown", "1 / 0"})
     EXPECT_FALSE(Steps(text).result) << text;

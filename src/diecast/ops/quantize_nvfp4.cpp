@@ -152,7 +152,8 @@ Result<void> PreparedQuantizeNvfp4::check(const Tensor& x, const QuantizedTensor
   if (request_.cols != 0 && x.cols() != request_.cols)
     return Error{ErrorCode::shape_mismatch,
                  cat(kOp, ": x has rows of ", x.cols(), ", prepared for rows of ", request_.cols),
-                 "prepare with Request.cols = 0 for rows of any length"};
+                 cat("give rows of ", request_.cols, ", or prepare with Request.cols = 0",
+                     x.cols() % 16 == 0 ? "" : " and rows = RowsClass::any")};
   if ((block_amax != nullptr) == request_.block_amax || x.rows() * x.cols() == 0) return {};
   return Error{request_.block_amax ? ErrorCode::missing_buffer : ErrorCode::not_supported,
                cat("quantize_nvfp4: block_amax is ", request_.block_amax ? "null" : "given",

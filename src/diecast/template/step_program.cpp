@@ -84,7 +84,8 @@ class StepWriter {
     return of_registers(*number, StepProgram::kOne, StepProgram::kZero);
   }
   // Neither rounded nor limited yet.
-  static bool is_sum(const Step& step) { return step.keep == -1 && step.shift == 0 && free(step); }
+  static bool is_sum(const Step& step) { return step.keep == -1 && undivided(step) && free(step); }
+  static bool undivided(const Step& step) { return step.shift == 0 && step.odd == 1; }
   static bool free(const Step& step) { return step.most == INT64_MAX; }
 
   std::optional<Step> of_constant(std::int64_t value) const {
@@ -116,22 +117,27 @@ class StepWriter {
   }
 
   std::optional<Step> rounded(const Expression::Node& node) {
-    auto by = power_of_two(*node.b);
-    if (!by) return std::nullopt;
-    std::int64_t times = 1;
     const bool aligns = node.operation == Operation::align_up;
+    auto by = aligns ? power_of_two(*node.b) : fold(*node.b, constant_);
+    if (!by || *by < 1) return std::nullopt;
+    std::int64_t times = 1;
     auto step = write(aligns ? *node.a : reduced(*node.a, *by, times));
     if (!step || (*by == 1 && times == 1)) return step;
     const bool divides = node.operation == Operation::divide;
-    if (!(divides ? step->shift == 0 && free(*step) : is_sum(*step)))
+    if (!(divides ? undivided(*step) && free(*step) : is_sum(*step)))
       step = of_register(settle(*step));
     if (!step || step->times * times > kMostTimes) return std::nullopt;
     step->times = static_cast<std::int32_t>(step->times * times);
     if (!divides && __builtin_add_overflow(step->add, *by - 1, &step->add)) return std::nullopt;
-    if (aligns)
+    if (aligns) {
       step->keep = -*by;
-    else
-      step->shift = static_cast<std::uint8_t>(std::countr_zero(static_cast<std::uint64_t>(*by)));
+    } else {
+      const int shift = std::countr_zero(static_cast<std::uint64_t>(*by));
+      step->shift = static_cast<std::uint8_t>(shift);
+      step->odd = *by >> shift;
+      const std::uint64_t odd = static_cast<std::uint64_t>(step->odd), two63 = step->part;
+      step->part = (two63 + odd - 1) / odd;
+    }
     return step;
   }
 
@@ -185,7 +191,10 @@ bool StepProgram::holds(std::int64_t most) const {
         __builtin_mul_overflow(value, std::int64_t{step.times}, &whole))
       return false;
     const std::int64_t kept = step.keep < 0 ? value & step.keep : step.keep;  // bits of any number
-    values[++result] = std::min(kept >> step.shift, step.most);
+    value = kept >> step.shift;
+    // n times `part` is n / odd times 2^63 and less than n more: exact while n * odd is below 2^63.
+    if (step.odd != 1 && __builtin_mul_overflow(value, step.odd, &whole)) return false;
+    values[++result] = std::min(value / step.odd, step.most);
   }
   return true;
 }

@@ -34,19 +34,26 @@ class StepProgram {
     values[kOne] = 1;
     std::int64_t* result = values + kOne;
     for (const Step& step : steps_) {
-      const std::int64_t value =
-          ((values[step.a] * values[step.b] + values[step.c] + step.add) & step.keep) >> step.shift;
+      const std::int64_t sum = values[step.a] * values[step.b] + values[step.c] + step.add;
+      const auto whole = static_cast<std::uint64_t>((sum & step.keep) >> step.shift);
+      const auto value = static_cast<std::int64_t>(high_product(2 * whole, step.part));
       *++result = value < step.most ? value : step.most;
     }
   }
 
  private:
   friend class StepWriter;
-  struct Step {  // ((a * b + c + add) & keep) >> shift, at most `most`; a, b, c are registers
-    std::uint8_t a, b, c, shift = 0;
+  struct Step {                       // (((a * b + c + add) & keep) >> shift) / odd, at most `most`
+    std::uint8_t a, b, c, shift = 0;  // a, b, c: registers
     std::int32_t times = 1;  // the expression multiplies by it and divides again: for holds() alone
     std::int64_t add = 0, keep = -1, most = INT64_MAX;
+    std::int64_t odd = 1;
+    std::uint64_t part = std::uint64_t{1}
+                         << 63;  // 2^63 / odd, rounded up: a product for a division
   };
+  static std::uint64_t high_product(std::uint64_t a, std::uint64_t b) {
+    return static_cast<std::uint64_t>(static_cast<unsigned __int128>(a) * b >> 64);
+  }
   static constexpr int kZero = 0, kOne = 1;  // registers
   std::vector<Step> steps_;
 };
