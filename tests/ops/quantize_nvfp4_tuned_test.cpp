@@ -130,7 +130,7 @@ TEST_F(QuantizeNvfp4Tuned, WhatFindsTheAmaxStays) {
   const auto tuned = prepare({once(8, "LANES=1 THREADS=1024 BLOCKS=1", 700),
                               once(64, "LANES=2 THREADS=128 BLOCKS=1", 800)},
                              {});
-  EXPECT_EQ(name_of(tuned.kernel(8 * 4096)), "quantize_nvfp4_dynamic_small 256 8 amax");
+  EXPECT_EQ(name_of(tuned.kernel(8 * 4096)), "quantize_nvfp4_dynamic_small 256 8 elements");
   EXPECT_EQ(name_of(tuned.kernel(64 * 4096)), "quantize_nvfp4_once 2 128 1");
 }
 

@@ -130,15 +130,15 @@ FewKernels few_under_amax(const Request& request, const DeviceProperties& device
 
 FewKernels few_that_find_amax(const Request& request, const DeviceProperties& device) {
   FewKernels out;
-  const auto add = [&](int threads, int cluster, std::string_view next) {
+  const auto add = [&](int threads, int cluster) {
     Bindings bindings;
     bindings.set("IN", request.in).set("THREADS", threads).set("CLUSTER", cluster);
-    bindings.set("NEXT", next);
+    bindings.set("NEXT", "elements");
     out.push_back({std::int64_t{16} * threads * cluster + 1,
                    {"quantize_nvfp4_dynamic_small", std::move(bindings)}});
   };
-  add(256, 1, "elements");
-  if (device.cc >= 90) add(256, 8, "amax"), add(512, 8, "elements");
+  add(256, 1);
+  if (device.cc >= 90) add(256, 8), add(512, 8);
   return out;
 }
 
