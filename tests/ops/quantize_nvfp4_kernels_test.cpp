@@ -56,6 +56,8 @@ TEST(QuantizeNvfp4Kernels, SmallMatricesHaveKernelsOfTheirOwn) {
   const auto tiled = PreparedQuantizeNvfp4::prepare(*runtime, device, request).value();
   request.cols = 4096;
   const auto tiled_4096 = PreparedQuantizeNvfp4::prepare(*runtime, device, request).value();
+  request.cols = 7168;
+  const auto tiled_7168 = PreparedQuantizeNvfp4::prepare(*runtime, device, request).value();
   runtime->freeze();
   const Stream stream = device->create_stream().value();
   const auto grid = [&](const PreparedQuantizeNvfp4& of, const testing::Matrices& m) {
@@ -98,13 +100,15 @@ TEST(QuantizeNvfp4Kernels, SmallMatricesHaveKernelsOfTheirOwn) {
     EXPECT_EQ(of_blocks(op, until - 1), kernel);
   }
   for (const auto& [until, kernel] : Until{{132 * 450, "2x1x256"},
-                                           {132 * 645, "1x1x640"},
-                                           {132 * 800, "2x1x256"},
                                            {132 * 1800, "1x1x640"},
                                            {132 * 3300, "1x2x512"},
                                            {132 * 16384, "1x1x512"},
                                            {132 * 16384 + 1, "quantize_nvfp4"}}) {
     EXPECT_EQ(of_blocks(tiled_4096, until - 1), kernel);
+  }
+  for (const auto& [until, kernel] : Until{
+           {132 * 900, "2x1x256"}, {132 * 16384, "1x2x256"}, {132 * 16384 + 1, "quantize_nvfp4"}}) {
+    EXPECT_EQ(of_blocks(tiled_7168, until - 1), kernel);
   }
   testing::Matrices m(*device, 8, 4096);
   m.out.layout = ScaleLayout::s128x4;

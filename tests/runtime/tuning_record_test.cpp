@@ -45,6 +45,9 @@ TEST(TuningRecord, IsALineThatSaysTheSameAgain) {
   bare.sizes.clear();
   bare.tunes.clear();
   EXPECT_EQ(parse_tuning_record(bare.line()).value(), bare);
+  TuningRecord unsteady = timed;  // quartiles further apart than a line has room for
+  unsteady.spread = 1000001;
+  EXPECT_EQ(parse_tuning_record(unsteady.line()).value().spread, 1000000);
 }
 
 // T-01

@@ -76,8 +76,10 @@ constexpr Once kLinear[] = {
     {1010, 1, 2, 512}, {1290, 1, 2, 640}, {1800, 1, 2, 896}, {2060, 1, 2, 1024},
     {2550, 1, 2, 640}, {3060, 1, 2, 768}, {8300, 1, 2, 512},
 };
-constexpr Once kTiled[] = {{450, 2, 1, 256},  {645, 1, 1, 640},  {800, 2, 1, 256},
-                           {1800, 1, 1, 640}, {3300, 1, 2, 512}, {16384, 1, 1, 512}};
+// With tiled scales, of which long rows' are written far apart, in rows of up to 4096 and longer.
+constexpr Once kTiledShort[] = {
+    {450, 2, 1, 256}, {1800, 1, 1, 640}, {3300, 1, 2, 512}, {16384, 1, 1, 512}};
+constexpr Once kTiledLong[] = {{900, 2, 1, 256}, {16384, 1, 2, 256}};
 
 bool is_linear(const Request& request) { return request.layout == ScaleLayout::linear; }
 
@@ -121,7 +123,7 @@ FewKernels few_under_amax(const Request& request, const DeviceProperties& device
   const auto add_all = [&](const auto& table) {
     for (const Once& once : table) add(once, device.sm_count * once.below);
   };
-  if (!linear) return add_all(kTiled), out;
+  if (!linear) return request.cols <= 4096 ? add_all(kTiledShort) : add_all(kTiledLong), out;
   add_all(kLinear);
   constexpr std::int64_t kMost = std::int64_t{65535} * 256;  // where places have 32 bits
   add({.below = 0, .lanes = 1, .blocks = 1, .threads = 512}, kMost);

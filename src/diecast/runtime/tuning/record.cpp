@@ -25,6 +25,8 @@ Error wrong(std::string_view field, std::string_view text) {
 
 std::string checksum(std::string_view text) { return hex16(xxh3_128(as_bytes(text)).low); }
 
+constexpr std::int64_t kMostSpread = 1000000;  // farther apart is told as this
+
 // "ns=5120 spread=7 samples=15", each once and in this order.
 bool read_times(std::string_view text, TuningRecord& out) {
   const auto parts = split(text, ' ');
@@ -38,7 +40,8 @@ bool read_times(std::string_view text, TuningRecord& out) {
     return true;
   };
   return parts.size() == 3 && take(0, "ns=", 1, kLongest, out.ns) &&
-         take(1, "spread=", 0, 1000000, out.spread) && take(2, "samples=", 1, 1000000, out.samples);
+         take(1, "spread=", 0, kMostSpread, out.spread) &&
+         take(2, "samples=", 1, 1000000, out.samples);
 }
 
 bool read_outcome(std::string_view text, TuningRecord& out) {
@@ -83,8 +86,9 @@ std::string TuningRecord::key() const {
 std::string TuningRecord::line() const {
   const std::string text =
       cat(key(), " | ",
-          outcome == Outcome::timed ? cat("ns=", ns, " spread=", spread, " samples=", samples)
-                                    : std::string(outcome_word(outcome)));
+          outcome == Outcome::timed
+              ? cat("ns=", ns, " spread=", std::min(spread, kMostSpread), " samples=", samples)
+              : std::string(outcome_word(outcome)));
   return cat(text, " | ", checksum(text));
 }
 
