@@ -106,8 +106,10 @@ TEST(QuantizeNvfp4Kernels, SmallMatricesHaveKernelsOfTheirOwn) {
                                            {132 * 16384 + 1, "quantize_nvfp4"}}) {
     EXPECT_EQ(of_blocks(tiled_4096, until - 1), kernel);
   }
-  for (const auto& [until, kernel] : Until{
-           {132 * 900, "2x1x256"}, {132 * 16384, "1x2x256"}, {132 * 16384 + 1, "quantize_nvfp4"}}) {
+  for (const auto& [until, kernel] : Until{{132 * 900, "2x1x256"},
+                                           {132 * 1800, "1x1x640"},
+                                           {132 * 16384, "1x1x512"},
+                                           {132 * 16384 + 1, "quantize_nvfp4"}}) {
     EXPECT_EQ(of_blocks(tiled_7168, until - 1), kernel);
   }
   testing::Matrices m(*device, 8, 4096);
