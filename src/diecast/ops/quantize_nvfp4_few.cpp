@@ -31,7 +31,7 @@ constexpr RowsUpTo kLinearRows[] = {
        {16384, 2, 1, 512, "codes"}}}},
     {4096,
      {{{290, 1, 1, 0, "elements"},
-       {1300, 1, 1, 0, "amax"},
+       {1700, 1, 1, 0, "amax"},
        {3300, 1, 1, 0, "elements"},
        {16384, 2, 1, 0, "amax"}}}},
     {8192,
