@@ -2,9 +2,9 @@
 // blocks of 16, row after row without a gap, from a multiple of 16 bytes on; with tiled scales, whose
 // padding it writes, for rows of a known length.
 // A thread takes what it takes once, without a loop. Where all of a matrix is on the GPU at once a launch is one wait for
-// memory: LANES neighbours take a block together, each its share, so that what each computes between its loads and its
-// stores is short. Places are found in 32 bits: the grid is along y, where a launch has 65535 blocks of threads at most,
-// and more is refused.
+// memory: of few blocks LANES neighbours take one together, each its share, so that what each computes between its loads and
+// its stores is short; of more a thread takes one or two, so that all of them are one wave. Places are found in 32 bits: the
+// grid is along y, where a launch has 65535 blocks of threads at most, and more is refused.
 /* diecast
 shape    int   COLS    = 0                               // row length; 0 = not fixed at compile time
 option   type  IN      {bf16, f16, f32, e4m3}            // element type of x
@@ -39,7 +39,8 @@ constexpr i64 kRowBlocks = (COLS > 0 ? COLS : 16) / 16, kPaddedBlocks = align_up
 
 // Everything is on its way, and where it goes is known, before anything is waited for. Where LANES share a block, that is
 // before the launch before has ended, and the next may begin once elements are here; a thread that has a block for itself
-// is one of many, and lets the next begin when its codes are there, or they would be in each other's way.
+// is one of many, and lets the next begin when its codes are there, or they would be in each other's way. What a block becomes
+// is stored before the next one is looked at: stores are then on their way while there is something to compute.
 DIECAST_KERNEL {
   using Share = ShareOfBlock<IN, LANES>;
   if constexpr (LANES == 1) launch_before_ended();

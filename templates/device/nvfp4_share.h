@@ -204,7 +204,7 @@ DIECAST_DEVICE QuantizedShare<Lanes> quantize_share(const IN* block, u32 lane, c
       const TieWay way = tie_way(by.step, by.factor);
       u32 seen;
       out = {short_codes(share, way, seen), by.scale};
-      if constexpr (!Nan) finite = (seen & 0x70707070u) == 0;
+      if constexpr (!Nan) finite = (seen & kTieLarge) == 0;
       largest = __fmul_rn(amax, way.factor), limit = kTieLimit;
     } else {
       const ScaleAndFactor by(wanted, under.ordinary.decode);

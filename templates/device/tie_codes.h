@@ -35,7 +35,8 @@ DIECAST_DEVICE u32 tie_code(f32 y, u32 added) {
 #define DIECAST_TWO(pair, half, first, second, factor, added)                                               \
   half("a", first) half("b", second) " mul.rn.f32 a, a, " factor ";\n mul.rn.f32 b, b, " factor ";\n"       \
   " cvt.rz.f16x2.f32 " pair ", b, a;\n fma.rn.f16x2 " pair ", " pair ", " added ", " pair ";\n"
-// Bits 4 to 7 of four bytes: the codes of two such pairs, c and d. Half a step is added where a byte's bits 1 to 3 go.
+// Bits 4 to 7 of four bytes: the codes of two such pairs, c and d. Half a step is added where a byte's bits 1 to 3 go. s: the
+// upper bytes of all.
 #define DIECAST_CODES_OF_PAIRS(four)                                                                        \
   " prmt.b32 c, c, d, 0x7531;\n or.b32 s, s, c;\n mad.lo.u32 d, c, 8, 0x08080808;\n lop3.b32 " four ", d, c, 0x70707070, 0xE4;\n"
 #define DIECAST_FOUR(four, half, w0, w1, w2, w3, factor, added)                                             \
@@ -45,25 +46,31 @@ DIECAST_DEVICE u32 tie_code(f32 y, u32 added) {
   DIECAST_FOUR("e", even, e0, e2, e4, e6, factor, added) DIECAST_FOUR("f", odd, o1, o3, o5, o7, factor, added) \
   " shr.u32 e, e, 4;\n lop3.b32 " codes ", e, f, 0x0F0F0F0F, 0xE4;\n"
 #define DIECAST_BEGIN(factor) /* o: (0, 1) as bf16 */                                                       \
-  "{\n .reg .b32 a, b, c, d, e, f, m, o, s;\n mov.b32 o, 0x3F800000;\n mov.b32 s, 0;\n"                                       \
+  "{\n .reg .b32 a, b, c, d, e, f, m, o, s;\n mov.b32 o, 0x3F800000;\n mov.b32 s, 0;\n"                   \
   " lop3.b32 m, " factor ", " factor ", 0x80000000, 0x0A;\n"
-#define DIECAST_OPERANDS(first, second, seen)                                                               \
-  : "=&r"(first), "=&r"(second), "=&r"(seen)                                                                \
-  : "r"(w[0]), "r"(w[1]), "r"(w[2]), "r"(w[3]), "r"(w[4]), "r"(w[5]), "r"(w[6]), "r"(w[7])
 
 #endif
+
+// What else is seen of products: one of these bits where one is 8 * 2^-14 or more, infinite or NaN.
+inline constexpr u32 kTieLarge = 0x70707070u;
 
 // Of a block's elements.
 DIECAST_DEVICE void tie_codes(const Block16<bf16>& block, const TieWay& way, u32 (&codes)[2], u32& seen) {
 #if DIECAST_HOST
-  codes[0] = codes[1] = 0;
-  for (int i = 0; i < 16; ++i) codes[i / 8] |= tie_code(block.element(i) * way.factor, way.added) << 4 * (i % 8);
+  codes[0] = codes[1] = seen = 0;
+  for (int i = 0; i < 16; ++i) {
+    const f32 product = block.element(i) * way.factor;
+    codes[i / 8] |= tie_code(product, way.added) << 4 * (i % 8);
+    if (!(fabsf(product) < 0x1p-11f)) seen = kTieLarge;
+  }
 #else
   const u32* w = block.words;
   asm(DIECAST_BEGIN("%11")
       DIECAST_EIGHT("%0", DIECAST_LOW, "%3", "%4", "%5", "%6", DIECAST_HIGH, "%3", "%4", "%5", "%6", "%11", "%12")
-      DIECAST_EIGHT("%1", DIECAST_LOW, "%7", "%8", "%9", "%10", DIECAST_HIGH, "%7", "%8", "%9", "%10", "%11", "%12") " mov.b32 %2, s;\n}"
-      DIECAST_OPERANDS(codes[0], codes[1], seen), "f"(way.factor), "r"(way.added));
+      DIECAST_EIGHT("%1", DIECAST_LOW, "%7", "%8", "%9", "%10", DIECAST_HIGH, "%7", "%8", "%9", "%10", "%11", "%12")
+      " mov.b32 %2, s;\n}"
+      : "=&r"(codes[0]), "=&r"(codes[1]), "=&r"(seen)
+      : "r"(w[0]), "r"(w[1]), "r"(w[2]), "r"(w[3]), "r"(w[4]), "r"(w[5]), "r"(w[6]), "r"(w[7]), "f"(way.factor), "r"(way.added));
 #endif
 }
 
@@ -83,11 +90,10 @@ DIECAST_DEVICE void tie_codes_of_columns(const u32* w, const TieWay& way, const 
   asm(DIECAST_BEGIN("%10")
       DIECAST_EIGHT("%0", DIECAST_LOW, "%2", "%4", "%6", "%8", DIECAST_LOW, "%3", "%5", "%7", "%9", "%10", "%11")
       DIECAST_EIGHT("%1", DIECAST_HIGH, "%2", "%4", "%6", "%8", DIECAST_HIGH, "%3", "%5", "%7", "%9", "%12", "%13") "}"
-      
       : "=&r"(first), "=&r"(second)
-      : "r"(w[0]), "r"(w[1]), "r"(w[2]), "r"(w[3]), "r"(w[4]), "r"(w[5]), "r"(w[6]), "r"(w[7]), "f"(way.factor), "r"(way.added), "f"(other.factor), "r"(other.added));
+      : "r"(w[0]), "r"(w[1]), "r"(w[2]), "r"(w[3]), "r"(w[4]), "r"(w[5]), "r"(w[6]), "r"(w[7]), "f"(way.factor), "r"(way.added),
+        "f"(other.factor), "r"(other.added));
 }
-#undef DIECAST_OPERANDS
 #undef DIECAST_BEGIN
 #undef DIECAST_EIGHT
 #undef DIECAST_FOUR
