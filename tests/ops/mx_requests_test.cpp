@@ -1,59 +1,9 @@
-// Requests of the MX ops and of dequantizing: what makes another kernel makes another word, by
-// which a runtime keeps what it has prepared.
+// Requests of the MX ops: what is read off operands, and what makes no other word.
 #include <diecast/diecast.h>
 #include <gtest/gtest.h>
 
-#include <set>
-
 namespace diecast {
 namespace {
-
-// `plain` and each change of it by itself.
-template <class Request, class... Change>
-std::set<std::uint64_t> words_of(const Request& plain, Change... change) {
-  std::set<std::uint64_t> words = {plain.word()};
-  const auto add = [&](auto& one) {
-    Request request = plain;
-    one(request);
-    EXPECT_TRUE(words.insert(request.word()).second);
-  };
-  (add(change), ...);
-  return words;
-}
-
-template <class Request>
-std::set<std::uint64_t> quantizing_words() {
-  return words_of(
-      Request{}, [](Request& r) { r.in = DType::f16; },
-      [](Request& r) { r.format = Format::mxfp4; }, [](Request& r) { r.mode = MxMode::even; },
-      [](Request& r) { r.profile = Profile::torchao; },
-      [](Request& r) { r.layout = ScaleLayout::s8x4; }, [](Request& r) { r.rowwise = false; },
-      [](Request& r) { r.columnwise = true; }, [](Request& r) { r.square_blocks = true; },
-      [](Request& r) { r.whole_blocks = false; }, [](Request& r) { r.cols = 4096; });
-}
-
-TEST(MxRequests, HaveWordsOfTheirOwn) {
-  std::set<std::uint64_t> all = quantizing_words<PreparedQuantizeMx::Request>();
-  all.merge(quantizing_words<PreparedQuantizeMxGrouped::Request>());
-  using Plain = PreparedQuantizeMx::Request;
-  all.merge(words_of(Plain{DType::bf16, Format::mxfp4}, [](Plain& r) { r.scales_apart = true; }));
-  using Grouped = PreparedQuantizeMxGrouped::Request;
-  all.merge(words_of(Grouped{{DType::f16}}, [](Grouped& r) { r.described = true; }));
-  EXPECT_EQ(all.size(), 11u + 11u + 1u + 1u);  // the last two sets share their plain ones
-}
-
-TEST(MxRequests, OfDequantizingHaveWordsOfTheirOwn) {
-  using Mx = PreparedDequantizeMx::Request;
-  std::set<std::uint64_t> all = words_of(
-      Mx{}, [](Mx& r) { r.out = DType::f16; }, [](Mx& r) { r.format = Format::mxfp8_e5m2; },
-      [](Mx& r) { r.layout = ScaleLayout::s128x4; }, [](Mx& r) { r.columnwise = true; },
-      [](Mx& r) { r.whole_blocks = false; }, [](Mx& r) { r.cols = 64; });
-  using Nvfp4 = PreparedDequantizeNvfp4::Request;
-  all.merge(words_of(
-      Nvfp4{}, [](Nvfp4& r) { r.columnwise = true; }, [](Nvfp4& r) { r.scales_apart = true; },
-      [](Nvfp4& r) { r.threads = 128; }, [](Nvfp4& r) { r.block = 32; }));
-  EXPECT_EQ(all.size(), 7u + 5u);
-}
 
 // Half a block at the end of a row is whole to quantize_mx, which alone takes halves of blocks.
 TEST(MxRequests, KnowWhatIsWhole) {

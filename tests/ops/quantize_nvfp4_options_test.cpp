@@ -3,8 +3,6 @@
 #include <diecast/diecast.h>
 #include <gtest/gtest.h>
 
-#include <set>
-
 #include "runtime/fake_machine.h"
 
 namespace diecast {
@@ -220,32 +218,6 @@ TEST_F(Nvfp4Options, AGridOfTiledScalesCoversThePadding) {
   EXPECT_EQ(out.rowwise.scale_bytes, 256 * 8);
   ASSERT_TRUE(quantize_nvfp4(*runtime_, x, out, {true, device_}).ok());
   EXPECT_EQ(machine_.cuda->launches.back().grid[0], 16u);  // 256 x 8 places, 128 a block
-}
-
-TEST_F(Nvfp4Options, EveryRequestHasAWordOfItsOwn) {
-  using Request = PreparedQuantizeNvfp4::Request;
-  std::vector<Request> requests(16);
-  requests[1].in = DType::f16;
-  requests[2].row_scaled = true;
-  requests[3].amax_given = true;
-  requests[4].rows = RowsClass::any;
-  requests[5].profile = Profile::torchao;
-  requests[6].global = GlobalScale::none;
-  requests[7].layout = ScaleLayout::s8x4;
-  requests[8].scales_apart = true;
-  requests[9].four_over_six = FourOverSix::mse;
-  requests[10].e4m3_bound = 256;
-  requests[11].rht = true;
-  requests[12].sign_mask = 1;
-  requests[13].sign_mask = 0x8000;
-  requests[14].block_amax = true;
-  requests[15].global = GlobalScale::encode;
-  std::set<std::uint64_t> words;
-  for (const Request& request : requests) {
-    words.insert(request.word());
-    EXPECT_EQ(request.word() & 0xFF, static_cast<std::uint64_t>(OpKind::quantize_nvfp4));
-  }
-  EXPECT_EQ(words.size(), requests.size());
 }
 
 TEST_F(Nvfp4Options, APreparedOpTakesOnlyWhatItWasPreparedFor) {

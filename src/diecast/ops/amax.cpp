@@ -46,10 +46,15 @@ PreparedAmax::Request PreparedAmax::Request::of(const Tensor& x, const AmaxOptio
 }
 
 std::uint64_t PreparedAmax::Request::word() const {
-  return static_cast<std::uint64_t>(OpKind::amax) | static_cast<std::uint64_t>(in) << 8 |
-         static_cast<std::uint64_t>(per) << 16 | static_cast<std::uint64_t>(rows) << 20 |
-         static_cast<std::uint64_t>(nans) << 22 | static_cast<std::uint64_t>(transform) << 24 |
-         static_cast<std::uint64_t>(sign_mask) << 32 | static_cast<std::uint64_t>(block) << 48;
+  return request_word(OpKind::amax)
+      .add<4>(in)
+      .add<3>(per)
+      .add<2>(rows)
+      .add<1>(nans)
+      .add<2>(transform)
+      .add<16>(sign_mask)
+      .add<8>(block)
+      .word();
 }
 
 Result<PreparedAmax> PreparedAmax::prepare(Runtime& runtime, const std::shared_ptr<Device>& device,
@@ -106,11 +111,6 @@ Result<void> PreparedAmax::clear(float* result, std::int64_t count, Stream strea
 Result<void> amax(Runtime& runtime, const Tensor& x, float* result, const AmaxOptions& options,
                   Stream stream) {
   DIECAST_TRY(const auto device, device_or_default(runtime, options.device));
-  // Of others a prepared one's key would be that of a smaller block.
-  if (options.block < 0 || options.block > 0xFFFF) {
-    return Error{ErrorCode::value_not_allowed, cat("amax: block = ", options.block),
-                 "blocks have 8, 16, 32, 64 or 128 elements"};
-  }
   const auto request = PreparedAmax::Request::of(x, options);
   DIECAST_TRY(const auto prepared, prepared_once<PreparedAmax>(runtime, device, request, stream));
   return prepared->run(x, result, options.accumulate, stream);

@@ -66,10 +66,15 @@ Result<void> check_amaxes(const QuantizedTensor& out, AmaxSides sides, std::int6
 }  // namespace
 
 std::uint64_t PreparedAmaxGrouped::Request::word() const {
-  return static_cast<std::uint64_t>(OpKind::amax_grouped) | static_cast<std::uint64_t>(in) << 8 |
-         static_cast<std::uint64_t>(shared) << 12 | static_cast<std::uint64_t>(per) << 16 |
-         static_cast<std::uint64_t>(rows) << 20 | static_cast<std::uint64_t>(nans) << 22 |
-         static_cast<std::uint64_t>(transform) << 24 | static_cast<std::uint64_t>(sign_mask) << 32;
+  return request_word(OpKind::amax_grouped)
+      .add<4>(in)
+      .add<1>(shared)
+      .add<3>(per)
+      .add<2>(rows)
+      .add<1>(nans)
+      .add<2>(transform)
+      .add<16>(sign_mask)
+      .word();
 }
 
 Result<PreparedAmaxGrouped> PreparedAmaxGrouped::prepare(Runtime& runtime,

@@ -73,9 +73,12 @@ Result<void> check_pair(const ScaleArray& from, const ScaleArray& to, bool tiles
 }  // namespace
 
 std::uint64_t PreparedArrangeScales::Request::word() const {
-  return static_cast<std::uint64_t>(OpKind::arrange_scales) |
-         static_cast<std::uint64_t>(from) << 8 | static_cast<std::uint64_t>(to) << 12 |
-         static_cast<std::uint64_t>(tiles) << 16 | static_cast<std::uint64_t>(rescale) << 17;
+  return request_word(OpKind::arrange_scales)
+      .add<2>(from)
+      .add<2>(to)
+      .add<1>(tiles)
+      .add<1>(rescale)
+      .word();
 }
 
 Result<PreparedArrangeScales> PreparedArrangeScales::prepare(Runtime& runtime,

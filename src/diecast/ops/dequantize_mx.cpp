@@ -18,17 +18,14 @@ Result<void> check_mx_input(const QuantizedTensor& x, const Tensor& out, bool co
 }  // namespace
 
 std::uint64_t PreparedDequantizeMx::Request::word() const {
-  std::uint64_t word = static_cast<std::uint64_t>(cols);
-  const auto append = [&word](int bits, auto value) {
-    word = word << bits | static_cast<std::uint64_t>(value);
-  };
-  append(4, out);
-  append(2, format);
-  append(2, layout);
-  append(1, columnwise);
-  append(1, whole_blocks);
-  append(8, OpKind::dequantize_mx);
-  return word;
+  return request_word(OpKind::dequantize_mx)
+      .add<4>(out)
+      .add<2>(format)
+      .add<2>(layout)
+      .add<1>(columnwise)
+      .add<1>(whole_blocks)
+      .add<46>(cols)
+      .word();
 }
 
 PreparedDequantizeMx::Request PreparedDequantizeMx::Request::of(const QuantizedTensor& x,

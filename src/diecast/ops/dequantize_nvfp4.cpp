@@ -83,22 +83,19 @@ Result<void> check_parts(const PreparedDequantizeNvfp4::Request& request, const 
 }  // namespace
 
 std::uint64_t PreparedDequantizeNvfp4::Request::word() const {
-  std::uint64_t word = static_cast<std::uint64_t>(cols);
-  const auto append = [&word](int bits, auto value) {
-    word = word << bits | static_cast<std::uint64_t>(value);
-  };
-  append(4, out);
-  append(1, row_scaled);
-  append(1, form);
-  append(2, rows);
-  append(2, layout);
-  append(1, e4m3_bound == 256);
-  append(3, std::countr_zero(static_cast<unsigned>(block)) - 3);
-  append(1, scales_apart);
-  append(1, columnwise);
-  append(2, threads / 128);
-  append(8, OpKind::dequantize_nvfp4);
-  return word;
+  return request_word(OpKind::dequantize_nvfp4)
+      .add<4>(out)
+      .add<1>(row_scaled)
+      .add<1>(form)
+      .add<2>(rows)
+      .add<2>(layout)
+      .add<1>(e4m3_bound == 256)
+      .add<8>(block)
+      .add<1>(scales_apart)
+      .add<1>(columnwise)
+      .add<9>(threads)
+      .add<26>(cols)
+      .word();
 }
 
 PreparedDequantizeNvfp4::Request PreparedDequantizeNvfp4::Request::of(

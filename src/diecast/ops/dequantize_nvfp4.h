@@ -27,7 +27,8 @@ struct DequantizeNvfp4Options {
 // x: NVFP4, 1x16 or 16x16 blocks along rows or columns, any scale layout, per tensor or row-scaled.
 // out: bf16, f16 or f32 of x's shape, rows may be apart. A scale byte 0x7F gives NaN. With
 // out.device_rows x's columnwise buffers are as for that many rows. Errors: dtype_mismatch,
-// missing_buffer, misaligned, shape_mismatch, not_supported, and those of preparing.
+// missing_buffer, misaligned, shape_mismatch, not_supported, value_not_allowed (no form), and those
+// of preparing.
 Result<void> dequantize_nvfp4(Runtime& runtime, const QuantizedTensor& x, const Tensor& out,
                               const DequantizeNvfp4Options& options = {}, Stream stream = {});
 

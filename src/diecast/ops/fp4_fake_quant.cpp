@@ -127,9 +127,11 @@ KernelArgument floats(const float* data) { return KernelArgument::tensor(DType::
 }  // namespace
 
 std::uint64_t PreparedComputeFp4Scales::Request::word() const {
-  return static_cast<std::uint64_t>(OpKind::compute_fp4_scales) |
-         static_cast<std::uint64_t>(quantize) << 8 | static_cast<std::uint64_t>(global_given) << 9 |
-         static_cast<std::uint64_t>(fp8) << 10;
+  return request_word(OpKind::compute_fp4_scales)
+      .add<1>(quantize)
+      .add<1>(global_given)
+      .add<1>(fp8)
+      .word();
 }
 
 Result<PreparedComputeFp4Scales> PreparedComputeFp4Scales::prepare(
@@ -164,10 +166,15 @@ Result<void> compute_fp4_scales(Runtime& runtime, const Tensor& amax, const Tens
 }
 
 std::uint64_t PreparedStaticFp4FakeQuant::Request::word() const {
-  return static_cast<std::uint64_t>(OpKind::static_blockwise_fp4_fake_quant) |
-         scales.word() >> 8 << 8 | static_cast<std::uint64_t>(in) << 16 |
-         static_cast<std::uint64_t>(out) << 24 | static_cast<std::uint64_t>(aligned) << 32 |
-         static_cast<std::uint64_t>(block) << 40;
+  return request_word(OpKind::static_blockwise_fp4_fake_quant)
+      .add<4>(in)
+      .add<4>(out)
+      .add<8>(block)
+      .add<1>(aligned)
+      .add<1>(scales.quantize)
+      .add<1>(scales.global_given)
+      .add<1>(scales.fp8)
+      .word();
 }
 
 Result<PreparedStaticFp4FakeQuant> PreparedStaticFp4FakeQuant::prepare(
@@ -238,9 +245,12 @@ Result<void> static_blockwise_fp4_cast(Runtime& runtime, const Tensor& x, const 
 }
 
 std::uint64_t PreparedFp4FakeQuantBlock::Request::word() const {
-  return static_cast<std::uint64_t>(OpKind::fp4_fake_quant_block) |
-         static_cast<std::uint64_t>(in) << 8 | static_cast<std::uint64_t>(block) << 12 |
-         static_cast<std::uint64_t>(rows) << 20 | static_cast<std::uint64_t>(cols) << 24;
+  return request_word(OpKind::fp4_fake_quant_block)
+      .add<4>(in)
+      .add<8>(block)
+      .add<2>(rows)
+      .add<40>(cols)
+      .word();
 }
 
 Result<PreparedFp4FakeQuantBlock> PreparedFp4FakeQuantBlock::prepare(

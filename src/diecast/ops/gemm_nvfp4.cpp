@@ -22,23 +22,20 @@ constexpr std::string_view kColumns[] = {"none", "of_b", "of_both"};
 }  // namespace
 
 std::uint64_t PreparedGemmNvfp4::Request::word() const {
-  std::uint64_t word = static_cast<std::uint64_t>(out);
-  const auto append = [&word](int bits, auto value) {
-    word = word << bits | static_cast<std::uint64_t>(value);
-  };
-  append(2, layout);
-  append(1, a_rows);
-  append(1, b_rows);
-  append(1, bias.has_value());
-  append(4, bias.value_or(DType::bf16));
-  append(1, accumulate);
-  append(1, wide);
-  append(1, grouped);
-  append(2, columns);
-  append(1, tile);
-  append(2, math);
-  append(8, OpKind::gemm_nvfp4);
-  return word;
+  return request_word(OpKind::gemm_nvfp4)
+      .add<4>(out)
+      .add<2>(layout)
+      .add<1>(a_rows)
+      .add<1>(b_rows)
+      .add<1>(bias.has_value())
+      .add<4>(bias.value_or(DType::bf16))
+      .add<1>(accumulate)
+      .add<1>(wide)
+      .add<1>(grouped)
+      .add<2>(columns)
+      .add<1>(tile)
+      .add<2>(math)
+      .word();
 }
 
 PreparedGemmNvfp4::Request PreparedGemmNvfp4::Request::of(const QuantizedTensor& a,
@@ -102,7 +99,7 @@ Result<void> PreparedGemmNvfp4::check_request(Request asked) const {
                  "prepare with wide = false"};
   }
   asked.wide = request_.wide, asked.tile = request_.tile, asked.math = request_.math;
-  if (asked.word() == request_.word()) return {};
+  if (asked == request_) return {};
   return Error{
       ErrorCode::not_supported,
       cat(kName, ": prepared for other operands: a row_scaled = ", request_.a_rows,

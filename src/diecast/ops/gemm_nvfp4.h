@@ -105,6 +105,7 @@ class PreparedGemmNvfp4 {
     GemmTile tile = GemmTile::large;
     GemmMath math = GemmMath::f16;
     std::uint64_t word() const;
+    bool operator==(const Request&) const = default;
     // What these operands ask for.
     static Request of(const QuantizedTensor& a, const QuantizedTensor& b, const Tensor& out,
                       const GemmNvfp4Options& options, const Device& device);

@@ -91,6 +91,11 @@ Result<void> check_maxima(std::string_view op, std::string_view name, const floa
                "allocate it as f32"};
 }
 
+Error no_such_request(std::string_view op) {
+  return {ErrorCode::value_not_allowed, cat(op, ": an option is no value of its enum"),
+          "set every option to a value that its enum names"};
+}
+
 Error other_input(std::string_view op, DType given, DType prepared) {
   return {ErrorCode::dtype_mismatch,
           cat(op, ": x is ", dtype_name(given), ", prepared for ", dtype_name(prepared)),

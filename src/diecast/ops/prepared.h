@@ -9,6 +9,7 @@
 
 #include <diecast/base/error.h>
 #include <diecast/launch/kernel.h>
+#include <diecast/ops/request_word.h>
 #include <diecast/ops/tensor.h>
 #include <diecast/runtime/runtime.h>
 
@@ -124,27 +125,8 @@ Error other_input(std::string_view op, DType given, DType prepared);
 // While a stream is being captured nothing may be prepared. Errors: not_resident naming the op.
 Result<void> may_prepare(Device& device, Stream stream, std::string_view op);
 
-// Numbers the kinds of prepared ops, so that their requests stay apart in the runtime's store.
-enum class OpKind : std::uint8_t {
-  amax = 1,
-  quantize_nvfp4,
-  dequantize_nvfp4,
-  arrange_scales = 16,
-  transpose_codes,
-  transpose_nvfp4,
-  quantize_nvfp4_tiles,
-  describe_group,
-  amax_grouped,
-  quantize_nvfp4_grouped,
-  gemm_nvfp4,
-  gemm_cublaslt,
-  quantize_mx = 32,
-  dequantize_mx,
-  compute_fp4_scales,
-  static_blockwise_fp4_fake_quant,
-  fp4_fake_quant_block,
-  quantize_mx_grouped
-};
+// Of a request without a word that could be prepared nonetheless. Errors: value_not_allowed.
+[[gnu::cold]] Error no_such_request(std::string_view op);
 
 // The first of the calls below.
 template <class Prepared>
@@ -153,14 +135,15 @@ template <class Prepared>
     const typename Prepared::Request& request, Stream stream) {
   DIECAST_CHECK(may_prepare(*device, stream, Prepared::kName));
   DIECAST_TRY(auto made, Prepared::prepare(runtime, device, request));
-  return static_cast<const Prepared*>(runtime.keep_prepared(
-      device.get(), request.word(), std::make_shared<const Prepared>(std::move(made))));
+  const std::uint64_t word = request.word();
+  if (word == kNoWord) return no_such_request(Prepared::kName);
+  return static_cast<const Prepared*>(
+      runtime.keep_prepared(device.get(), word, std::make_shared<const Prepared>(std::move(made))));
 }
 
 // For the convenience calls: the prepared op for this request, prepared on first use; the
 // runtime's, which keeps its device too. Prepared has Request (with `std::uint64_t word() const`,
-// distinct for distinct requests and with the OpKind in its low byte), kName and prepare(runtime,
-// device, request).
+// a RequestWord's, distinct for distinct requests), kName and prepare(runtime, device, request).
 template <class Prepared>
 [[gnu::always_inline]] inline Result<const Prepared*> prepared_once(
     Runtime& runtime, const std::shared_ptr<Device>& device,

@@ -29,23 +29,22 @@ Result<void> check_mx_output(const Tensor& x, const QuantizedTensor& out) {
 
 }  // namespace
 
+RequestWord<63> PreparedQuantizeMx::Request::fields(OpKind kind) const {
+  return request_word(kind)
+      .add<4>(in)
+      .add<2>(format)
+      .add<2>(mode)
+      .add<4>(profile)
+      .add<2>(layout)
+      .add<1>(rowwise)
+      .add<1>(columnwise)
+      .add<1>(square_blocks)
+      .add<1>(whole_blocks)
+      .add<37>(cols);
+}
+
 std::uint64_t PreparedQuantizeMx::Request::word() const {
-  std::uint64_t word = static_cast<std::uint64_t>(cols);
-  const auto append = [&word](int bits, auto value) {
-    word = word << bits | static_cast<std::uint64_t>(value);
-  };
-  append(4, in);
-  append(2, format);
-  append(2, mode);
-  append(4, profile);
-  append(2, layout);
-  append(1, rowwise);
-  append(1, columnwise);
-  append(1, square_blocks);
-  append(1, whole_blocks);
-  append(1, scales_apart && !needs_tiles());
-  append(8, OpKind::quantize_mx);
-  return word;
+  return fields(OpKind::quantize_mx).add<1>(scales_apart && !needs_tiles()).word();
 }
 
 PreparedQuantizeMx::Request PreparedQuantizeMx::Request::of(const Tensor& x,
@@ -91,7 +90,8 @@ Result<void> PreparedQuantizeMx::run(const Tensor& x, const QuantizedTensor& out
   Request wanted = Request::of(x, out, request_.mode, false);
   wanted.whole_blocks = request_.whole_blocks;  // the launch checks what x must be for it
   wanted.cols = request_.cols;
-  if (wanted.in == request_.in && wanted.word() != request_.word()) {
+  if (request_.needs_tiles()) wanted.scales_apart = request_.scales_apart;
+  if (wanted.in == request_.in && wanted != request_) {
     return Error{ErrorCode::not_supported,
                  "quantize_mx: out has another format, block, layout, profile or other directions "
                  "than this op was prepared for",

@@ -48,6 +48,8 @@ class PreparedQuantizeMx {
     bool scales_apart = false;  // rowwise.scale_stride is given; tiles need not know
     std::int64_t cols = 0;      // not 0: the kernel is made for this row length
     std::uint64_t word() const;
+    bool operator==(const Request&) const = default;
+    RequestWord<63> fields(OpKind kind) const;  // of everything but scales_apart
     Bindings bindings(bool grouped) const;
     // quantize_mx_tiles rather than quantize_mx.
     bool needs_tiles() const { return columnwise || square_blocks; }

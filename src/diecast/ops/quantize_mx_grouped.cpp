@@ -24,10 +24,7 @@ Result<void> check_mx_group(const Tensor& x, const QuantizedGroup& group) {
 
 std::uint64_t PreparedQuantizeMxGrouped::Request::word() const {
   // Strides are members' own affair.
-  PreparedQuantizeMx::Request alike = *this;
-  alike.scales_apart = false;
-  return (alike.word() >> 8 << 1 | static_cast<std::uint64_t>(described)) << 8 |
-         static_cast<std::uint64_t>(OpKind::quantize_mx_grouped);
+  return fields(OpKind::quantize_mx_grouped).add<1>(described).word();
 }
 
 Result<PreparedQuantizeMxGrouped> PreparedQuantizeMxGrouped::prepare(
@@ -53,7 +50,8 @@ Result<void> PreparedQuantizeMxGrouped::check_pair(const Tensor& x,
   const bool whole_blocks = wanted.whole_blocks;
   wanted.whole_blocks = request_.whole_blocks;
   wanted.cols = request_.cols;
-  if (wanted.word() != request_.word()) {
+  wanted.scales_apart = request_.scales_apart;  // a member's own affair
+  if (wanted != request_) {
     return Error{ErrorCode::not_supported,
                  cat(kMxGroupedOp,
                      ": x or out has another type, format, block, layout, profile or other "

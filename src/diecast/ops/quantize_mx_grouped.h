@@ -46,6 +46,7 @@ class PreparedQuantizeMxGrouped {
   struct Request : PreparedQuantizeMx::Request {
     bool described = false;
     std::uint64_t word() const;
+    bool operator==(const Request&) const = default;
   };
   static Result<PreparedQuantizeMxGrouped> prepare(Runtime& runtime,
                                                    const std::shared_ptr<Device>& device,

@@ -92,15 +92,23 @@ Result<void> takes(const Kernel& kernel, DType in, bool finds_rows) {
 }  // namespace
 
 std::uint64_t PreparedQuantizeNvfp4::Request::word() const {
-  std::uint64_t word = 0;
-  const auto add = [&](auto value, int bits) {
-    word = word << bits | static_cast<std::uint64_t>(value);
-  };
-  add(in, 4), add(row_scaled, 1), add(amax_given, 1), add(rows, 2), add(profile, 4), add(global, 2);
-  add(layout, 2), add(scales_apart, 1), add(four_over_six, 2), add(e4m3_bound == 256, 1);
-  add(rht, 1), add(sign_mask, 16), add(block_amax, 1), add(stochastic, 1);
-  add(cols > kLongestKept ? 0 : cols, 17), add(OpKind::quantize_nvfp4, 8);
-  return word;
+  return request_word(OpKind::quantize_nvfp4)
+      .add<4>(in)
+      .add<1>(row_scaled)
+      .add<1>(amax_given)
+      .add<2>(rows)
+      .add<4>(profile)
+      .add<2>(global)
+      .add<2>(layout)
+      .add<1>(scales_apart)
+      .add<2>(four_over_six)
+      .add<1>(e4m3_bound == 256)
+      .add<1>(rht)
+      .add<16>(sign_mask)
+      .add<1>(block_amax)
+      .add<1>(stochastic)
+      .add<17>(cols > kLongestKept ? 0 : cols)
+      .word();
 }
 
 Result<PreparedQuantizeNvfp4> PreparedQuantizeNvfp4::prepare(Runtime& runtime,

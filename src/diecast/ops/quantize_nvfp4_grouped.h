@@ -51,8 +51,7 @@ class PreparedQuantizeNvfp4Grouped {
   struct Request : Nvfp4TilesRequest {
     bool described = false;
     std::uint64_t word() const {
-      return (bits() << 1 | static_cast<std::uint64_t>(described)) << 8 |
-             static_cast<std::uint64_t>(OpKind::quantize_nvfp4_grouped);
+      return fields(OpKind::quantize_nvfp4_grouped).add<1>(described).word();
     }
   };
   static Result<PreparedQuantizeNvfp4Grouped> prepare(Runtime& runtime,

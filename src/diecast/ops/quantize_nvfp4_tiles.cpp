@@ -66,16 +66,24 @@ AmaxTransform Nvfp4TilesRequest::transform(bool of_columns) const {
   return of_columns ? AmaxTransform::column : AmaxTransform::row;
 }
 
-std::uint64_t Nvfp4TilesRequest::bits() const {
-  std::uint64_t word = 0;
-  const auto add = [&](auto value, int bits) {
-    word = word << bits | static_cast<std::uint64_t>(value);
-  };
-  add(in, 4), add(rowwise, 1), add(columnwise, 1), add(block_rows == 16, 1), add(row_scaled, 1);
-  add(amax_given, 1), add(rows, 2), add(profile, 4), add(global, 2), add(layout, 2);
-  add(four_over_six, 2), add(e4m3_bound == 256, 1), add(rht, 2), add(sign_mask, 16),
-      add(block_amax, 1), add(stochastic, 1);
-  return word;
+RequestWord<62> Nvfp4TilesRequest::fields(OpKind kind) const {
+  return request_word(kind)
+      .add<4>(in)
+      .add<1>(rowwise)
+      .add<1>(columnwise)
+      .add<5>(block_rows)
+      .add<1>(row_scaled)
+      .add<1>(amax_given)
+      .add<2>(rows)
+      .add<4>(profile)
+      .add<2>(global)
+      .add<2>(layout)
+      .add<2>(four_over_six)
+      .add<9>(e4m3_bound)
+      .add<2>(rht)
+      .add<16>(sign_mask)
+      .add<1>(block_amax)
+      .add<1>(stochastic);
 }
 
 Bindings Nvfp4TilesRequest::bindings(bool grouped, const Device& device) const {
@@ -123,7 +131,7 @@ Result<void> check_nvfp4_tiles(const Nvfp4TilesRequest& request, const Quantized
   }
   Nvfp4TilesRequest wanted = request;
   describe(out, wanted);
-  if (wanted.bits() == request.bits()) return {};
+  if (wanted == request) return {};
   return Error{ErrorCode::not_supported,
                cat(op, ": prepared for ", described(request), "; out has ", described(wanted)),
                "prepare another op for this output"};

@@ -69,8 +69,9 @@ struct Nvfp4TilesRequest {
   bool shares_amax() const;
   AmaxNans nans() const;
   AmaxTransform transform(bool of_columns) const;
-  // Of everything but cols, in 56 bits: only requests without a fixed row length are kept by it.
-  std::uint64_t bits() const;
+  // Of everything but cols: only requests without a fixed row length are kept by it.
+  RequestWord<62> fields(OpKind kind) const;
+  bool operator==(const Nvfp4TilesRequest&) const = default;
   Bindings bindings(bool grouped, const Device& device) const;
 };
 Nvfp4TilesRequest nvfp4_tiles_request(const Tensor& x, const QuantizedTensor& out,
@@ -100,9 +101,7 @@ class PreparedQuantizeNvfp4Tiles {
  public:
   static constexpr std::string_view kName = "quantize_nvfp4_tiles";
   struct Request : Nvfp4TilesRequest {
-    std::uint64_t word() const {
-      return bits() << 8 | static_cast<std::uint64_t>(OpKind::quantize_nvfp4_tiles);
-    }
+    std::uint64_t word() const { return fields(OpKind::quantize_nvfp4_tiles).word(); }
     // What quantize_nvfp4_tiles() prepares for such arguments.
     static Request of(const Tensor& x, const QuantizedTensor& out,
                       const QuantizeNvfp4TilesOptions& options = {}) {

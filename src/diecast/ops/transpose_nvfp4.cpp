@@ -34,8 +34,7 @@ Result<void> check_matrix(const QuantizedTensor& x) {
 }  // namespace
 
 std::uint64_t PreparedTransposeCodes::Request::word() const {
-  return static_cast<std::uint64_t>(OpKind::transpose_codes) |
-         std::uint64_t{static_cast<std::uint32_t>(pad)} << 8 | std::uint64_t{whole_words} << 40;
+  return request_word(OpKind::transpose_codes).add<31>(pad).add<1>(whole_words).word();
 }
 
 Result<PreparedTransposeCodes> PreparedTransposeCodes::prepare(
@@ -91,8 +90,7 @@ Result<void> transpose_codes(Runtime& runtime, const void* codes, std::int64_t r
 }
 
 std::uint64_t PreparedTransposeNvfp4::Request::word() const {
-  return static_cast<std::uint64_t>(OpKind::transpose_nvfp4) | static_cast<std::uint64_t>(layout)
-                                                                   << 8;
+  return request_word(OpKind::transpose_nvfp4).add<2>(layout).word();
 }
 
 Result<PreparedTransposeNvfp4> PreparedTransposeNvfp4::prepare(

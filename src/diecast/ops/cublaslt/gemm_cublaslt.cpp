@@ -104,17 +104,14 @@ cublaslt::Product told(const PreparedGemmCublaslt::Request& request, const GemmO
 }  // namespace
 
 std::uint64_t PreparedGemmCublaslt::Request::word() const {
-  std::uint64_t word = static_cast<std::uint64_t>(out);
-  const auto append = [&word](int bits, auto value) {
-    word = word << bits | static_cast<std::uint64_t>(value);
-  };
-  append(1, a_rows);
-  append(1, b_rows);
-  append(1, bias.has_value());
-  append(4, bias.value_or(DType::bf16));
-  append(1, accumulate);
-  append(8, OpKind::gemm_cublaslt);
-  return word;
+  return request_word(OpKind::gemm_cublaslt)
+      .add<4>(out)
+      .add<1>(a_rows)
+      .add<1>(b_rows)
+      .add<1>(bias.has_value())
+      .add<4>(bias.value_or(DType::bf16))
+      .add<1>(accumulate)
+      .word();
 }
 
 PreparedGemmCublaslt::Request PreparedGemmCublaslt::Request::of(const QuantizedTensor& a,
@@ -184,7 +181,7 @@ Result<PreparedGemmCublaslt> PreparedGemmCublaslt::prepare(Runtime& runtime,
 }
 
 Result<void> PreparedGemmCublaslt::check_request(const Request& asked) const {
-  if (asked.word() == request_.word()) return {};
+  if (asked == request_) return {};
   return Error{
       ErrorCode::not_supported,
       cat("gemm_nvfp4: path cublaslt: prepared for other operands: a row_scaled = ",

@@ -27,6 +27,7 @@ class PreparedGemmCublaslt {
     std::optional<DType> bias;
     bool accumulate = false;
     std::uint64_t word() const;
+    bool operator==(const Request&) const = default;
     static Request of(const QuantizedTensor& a, const QuantizedTensor& b, const Tensor& out,
                       const GemmNvfp4Options& options);
     // Whether cuBLASLt writes out itself. Else it makes f32 sums, and one pass over them the rest.
