@@ -19,7 +19,16 @@ using testing::same;
 using testing::Sample;
 
 // What a child found.
-enum FullDiskOutcome { kFine, kNotAllowed, kNoCache, kNeverFull, kLost, kTorn, kStaysFull };
+enum FullDiskOutcome {
+  kFine,
+  kNotAllowed,
+  kNoCache,
+  kNeverFull,
+  kLost,
+  kTorn,
+  kStaysFull,
+  kSaidToTake
+};
 
 constexpr int kMoreThanFit = 64;
 
@@ -46,7 +55,18 @@ FullDiskOutcome fill_up(const std::string& root) {
   return (*cache)->publish(large_sample(1).key, large_sample(1).artifact) ? kFine : kStaysFull;
 }
 
-FullDiskOutcome fill_mounted(const std::string& folder, const char* size) {
+// On a disk that small entries fit on, whether one can be written is asked for kernels as they are.
+FullDiskOutcome ask(const std::string& root) {
+  const auto cache = DiskCache::open(root);
+  if (!cache) return kNoCache;
+  if ((*cache)->check_writing()) return kSaidToTake;
+  if (!(*cache)->publish(large_sample(1).key, large_sample(1).artifact)) return kStaysFull;
+  const Sample kernel = make_sample(2, 140 << 10);
+  return (*cache)->publish(kernel.key, kernel.artifact) ? kNeverFull : kFine;
+}
+
+FullDiskOutcome on_mounted(const std::string& folder, const char* size,
+                           FullDiskOutcome (*use)(const std::string& root)) {
   // Namespaces of its own: root needs no other user's.
   if (::unshare(CLONE_NEWNS | (::geteuid() == 0 ? 0 : CLONE_NEWUSER)) != 0 ||
       ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
@@ -54,14 +74,22 @@ FullDiskOutcome fill_mounted(const std::string& folder, const char* size) {
     return kNotAllowed;
   }
   ::chmod(folder.c_str(), 0700);
-  return fill_up(folder + "/cache");
+  return use(folder + "/cache");
 }
 
 class FullDisk : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(FullDisk, KeepsWhatFitsAndIsUsedAgainOnceThereIsRoom) {
   const testing::TemporaryDirectory folder;
-  const int outcome = testing::in_child([&] { return fill_mounted(folder.path(), GetParam()); });
+  const int outcome =
+      testing::in_child([&] { return on_mounted(folder.path(), GetParam(), fill_up); });
+  if (outcome == kNotAllowed) GTEST_SKIP() << "nothing may be mounted here";
+  EXPECT_EQ(outcome, kFine);
+}
+
+TEST(NearlyFullDisk, IsSaidToTakeNothingWhereAKernelDoesNotFit) {
+  const testing::TemporaryDirectory folder;
+  const int outcome = testing::in_child([&] { return on_mounted(folder.path(), "size=64k", ask); });
   if (outcome == kNotAllowed) GTEST_SKIP() << "nothing may be mounted here";
   EXPECT_EQ(outcome, kFine);
 }

@@ -99,8 +99,8 @@ class DiskCache {
   // re-reads what it wrote.
   bool publish(const ArtifactKey& key, const Artifact& artifact);
 
-  // Whether an entry could be written now: one's bytes are, and removed. Errors: io_error, with the
-  // reason; a root that refuses is not written for a while then.
+  // Whether any entry could be written now: a large one's bytes are, and removed. Errors: io_error,
+  // with the reason; a root that refuses is not written for a while then.
   Result<void> check_writing();
 
   // Counts one that its caller left out.

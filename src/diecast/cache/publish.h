@@ -28,7 +28,7 @@ class EntryWriter {
   int publish(int shard, const std::string& name, ByteSpan bytes);
   // The same over a damaged file, if that is still the one seen; -EEXIST if it is another by now.
   int replace(int shard, const std::string& name, ByteSpan bytes, const FileIdentity& seen);
-  // Writes as much as an entry has and leaves nothing: 0, or what went wrong.
+  // Writes as much as a large entry has and leaves nothing: 0, or what went wrong.
   int try_writing(int folder);
   const std::string& boot() const { return boot_; }
 
