@@ -26,7 +26,7 @@ require  CLUSTER == 1 || SIDE == 1                       // a row has several bl
 require  CLUSTER == 1 || 32 * CLUSTER < 2 * ceil_div(COLS / 16, BLOCKS)  // no block of threads is idle: a smaller CLUSTER
 launch   grid((ceil_div(rows, SIDE) + (LAYOUT == LAYOUT_linear || rows % (LAYOUT == LAYOUT_s128x4 ? 128 : 8) == 0 ? 0 : ceil_div((LAYOUT == LAYOUT_s128x4 ? 32 : 2) * ceil_div(cols, 64), align_up(ceil_div(COLS / 16, BLOCKS * CLUSTER), 32) * CLUSTER * SIDE))) * CLUSTER)
 launch   block(align_up(ceil_div(COLS / 16, BLOCKS * CLUSTER), 32) * SIDE) cluster(CLUSTER) dependent(late)
-launch   resident(cc == 80 || cc == 90 ? min(32, (BLOCKS == 1 ? 2048 : IN == f32 || IN == f16 ? 1024 : 1536) / (align_up(ceil_div(COLS / 16, BLOCKS * CLUSTER), 32) * SIDE)) : 0)
+launch   resident(cc == 80 || cc == 90 ? min(32, (BLOCKS == 1 ? (IN == f32 ? 1536 : 2048) : IN == f32 || IN == f16 ? 1024 : 1536) / (align_up(ceil_div(COLS / 16, BLOCKS * CLUSTER), 32) * SIDE)) : 0)
 target   host, sm_80+
 exchange block                                           // a row's amax is reduced by all its threads
 sample   COLS {80, 2112}  rows {0, 1, 7, 33, 130}
