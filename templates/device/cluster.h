@@ -84,7 +84,7 @@ struct ClusterMax {
   // Each warp's largest goes to a place of its own in all blocks' memory, whose barrier counts the bytes.
   DIECAST_DEVICE f32 operator()(f32 value) const {
     if constexpr (Blocks == 1) {
-      return side_reduce_max<Threads, Side>(value);
+      return block_reduce_max<Threads, Side>(value, 0);
     } else {
 #if !DIECAST_HOST
       value = warp_reduce_max(value);

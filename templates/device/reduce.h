@@ -45,46 +45,28 @@ DIECAST_UNROLL
 
 // All `Threads` (a multiple of 32) of a one-dimensional block take part, and none may have left the
 // kernel. One reduction after another takes `turn` 0 and 1: a thread that is ahead by one writes where
-// nobody reads any more.
-template <int Threads>
+// nobody reads any more. A block of `Side` times as many threads reduces as many values, each by
+// neighbours of `Threads` that wait for nobody else.
+template <int Threads, int Side = 1>
 DIECAST_DEVICE f32 block_reduce_max(f32 value, u32 turn) {
   value = warp_reduce_max(value);
   if constexpr (Threads > 32) {
-    __shared__ f32 of_warps[2 * Threads / 32];
-    f32* const of_warp = of_warps + turn * (Threads / 32);
-    if (threadIdx.x % 32 == 0) of_warp[threadIdx.x / 32] = value;
-    __syncthreads();
+    constexpr u32 kWarps = Threads / 32;
+    __shared__ f32 of_warps[2 * Side * kWarps];
+    const u32 side = Side == 1 ? 0 : threadIdx.x / Threads;
+    f32* const of_all = of_warps + turn * (Side * kWarps);
+    const f32* const of_warp = of_all + side * kWarps;
+    if (threadIdx.x % 32 == 0) of_all[threadIdx.x / 32] = value;
 #if DIECAST_HOST  // where an exchange within a warp costs more than reading a few values
-    for (int warp = 0; warp < Threads / 32; ++warp) value = max_or_nan(value, of_warp[warp]);
+    __syncthreads();
+    for (u32 warp = 0; warp < kWarps; ++warp) value = max_or_nan(value, of_warp[warp]);
 #else
-    value = warp_reduce_max(of_warp[threadIdx.x % (Threads / 32)]);
+    if constexpr (Side == 1) __syncthreads();
+    else asm volatile("bar.sync %0, %1;" :: "r"(side + 1), "n"(Threads) : "memory");
+    value = warp_reduce_max(of_warp[threadIdx.x % kWarps]);
 #endif
   }
   return value;
-}
-
-// The same once in a kernel, by each `Threads` of a block of `Side` times as many: none waits for another's.
-template <int Threads, int Side>
-DIECAST_DEVICE f32 side_reduce_max(f32 value) {
-  if constexpr (Side == 1) {
-    return block_reduce_max<Threads>(value, 0);
-  } else {
-    value = warp_reduce_max(value);
-    if constexpr (Threads > 32) {
-      constexpr u32 kWarps = Threads / 32;
-      __shared__ f32 of_warps[Side * kWarps];
-      const u32 side = threadIdx.x / Threads;
-      if (threadIdx.x % 32 == 0) of_warps[threadIdx.x / 32] = value;
-#if DIECAST_HOST
-      __syncthreads();
-      for (u32 warp = 0; warp < kWarps; ++warp) value = max_or_nan(value, of_warps[side * kWarps + warp]);
-#else
-      asm volatile("bar.sync %0, %1;" :: "r"(side + 1), "n"(Threads) : "memory");
-      value = warp_reduce_max(of_warps[side * kWarps + threadIdx.x % kWarps]);
-#endif
-    }
-    return value;
-  }
 }
 
 }  // namespace diecast
