@@ -3,6 +3,7 @@
 #include <diecast/base/text.h>
 #include <diecast/launch/kernel/arguments.h>
 #include <diecast/launch/kernel/launch_rule.h>
+#include <diecast/ops/quantize_nvfp4_kernels.h>
 #include <gtest/gtest.h>
 
 #include "ops/fake_gpu.h"
@@ -33,16 +34,42 @@ constexpr const char* kOfEveryStep[] = {
     "zeros",
 };
 
-class QuickKernels : public testing::OnFakeGpu {};
+class QuickKernels : public testing::OnFakeGpu {
+ protected:
+  void expect_quick(const Specialization& one) {
+    const LaunchSlots slots = LaunchSlots::make(one).value();
+    EXPECT_TRUE(ArgumentCheck::make(one, slots).value().may_be_quick()) << one.spelling();
+    EXPECT_TRUE(BoundLaunchRule::make(one, device_->properties(), 0, slots).value().may_be_quick())
+        << one.spelling();
+  }
+};
 
 TEST_F(QuickKernels, AreThoseOfEveryStep) {
-  for (const char* const line : kOfEveryStep) {
-    const Specialization one = runtime_->specialize(cat(line, " @ sm_90a")).value();
-    const LaunchSlots slots = LaunchSlots::make(one).value();
-    EXPECT_TRUE(ArgumentCheck::make(one, slots).value().may_be_quick()) << line;
-    EXPECT_TRUE(BoundLaunchRule::make(one, device_->properties(), 0, slots).value().may_be_quick())
-        << line;
+  for (const char* const line : kOfEveryStep)
+    expect_quick(runtime_->specialize(cat(line, " @ sm_90a")).value());
+}
+
+TEST_F(QuickKernels, AreAllThatServeFewRows) {
+  std::size_t seen = 0;
+  for (const auto layout : {ScaleLayout::linear, ScaleLayout::s128x4, ScaleLayout::s8x4}) {
+    for (const std::int64_t cols : {1024, 2048, 4096, 5120, 7168, 16384, 28672, 65536}) {
+      for (const bool row_scaled : {false, true}) {
+        PreparedQuantizeNvfp4::Request request;
+        request.cols = cols;
+        request.layout = layout;
+        request.row_scaled = row_scaled;
+        const auto all =
+            quantize_nvfp4_kernels(request, row_scaled, !row_scaled, device_->properties());
+        for (const auto& few : all.few) {
+          const auto tmpl = runtime_->find_template(few.kernel.name).value();
+          const auto sm90 = Target::parse("sm_90a").value();
+          expect_quick(Specialization::make(tmpl, few.kernel.bindings, sm90).value());
+          ++seen;
+        }
+      }
+    }
   }
+  EXPECT_GT(seen, 150u);
 }
 
 }  // namespace

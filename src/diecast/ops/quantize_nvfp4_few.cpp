@@ -94,8 +94,8 @@ FewKernels few_that_find_rows(const Request& request, const DeviceProperties& de
   for (auto [below, blocks, cluster, about, next] : of_length->kernels) {
     if (below == 0) break;
     if (device.cc < 90) cluster = 1, next = "elements";  // which have neither
-    const std::int64_t of_all = request.cols / 16, parts = std::int64_t{blocks} * cluster;
-    const std::int64_t threads = ((of_all + parts - 1) / parts + 31) / 32 * 32;
+    const std::int64_t of_each = ceil_div(request.cols / 16, std::int64_t{blocks} * cluster);
+    const std::int64_t threads = ceil_div(of_each, 32) * 32;  // whole warps, as the header has them
     if (threads > 1024) continue;
     int side = 1;
     while (side < 8 && 2 * side * threads <= about) side *= 2;
