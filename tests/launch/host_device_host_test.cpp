@@ -1,6 +1,8 @@
 // The host device through the interface of devices: memory, events, what load and launch refuse.
+#include <diecast/base/sanitizers.h>
 #include <diecast/base/text.h>
 #include <diecast/launch/host_device.h>
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -30,6 +32,17 @@ TEST(HostDevice, WithoutItsPackageOpeningNamesIt) {
 std::string message_of(const Result<void>& result) {
   return result ? "" : result.error().message();
 }
+
+#if defined(DIECAST_ASAN)
+// Hidden, as the library's symbols are, AddressSanitizer would take its own: leaks would then be
+// searched in thread-local memory that a closed kernel had.
+TEST(HostDevice, TellsAddressSanitizerHowToSearchForLeaks) {
+  using Options = const char* (*)();
+  const auto options = reinterpret_cast<Options>(dlsym(RTLD_DEFAULT, "__asan_default_options"));
+  ASSERT_NE(options, nullptr);
+  EXPECT_STREQ(options(), "intercept_tls_get_addr=0");
+}
+#endif
 
 TEST(HostDevice, SaysWhatItIs) {
   const auto device = *open_host_device({.threads = 3});

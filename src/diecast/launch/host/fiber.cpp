@@ -19,8 +19,10 @@
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 
-// The leak checker would read the thread-local storage of kernels after their libraries are closed.
-extern "C" __attribute__((weak)) const char* __asan_default_options() {
+// The leak checker would read the thread-local storage of kernels after their libraries are closed,
+// or where an old glibc would have placed it. Visible, so that the sanitizer's own library finds
+// it.
+extern "C" __attribute__((weak, visibility("default"))) const char* __asan_default_options() {
   return "intercept_tls_get_addr=0";
 }
 #endif
