@@ -56,7 +56,7 @@ TEST(NvrtcSearch, ListsEveryPlaceItTried) {
   const auto compiler = open_nvrtc(search_in({empty.path(), broken.path()}));
   ASSERT_FALSE(compiler);
   const std::string what = compiler.error().what;
-  EXPECT_EQ(what.find("no usable NVRTC (12.0 or later) was found\n"
+  EXPECT_EQ(what.find("no usable NVRTC (12.1 or later) was found\n"
                       "cannot open the library \"libdiecast-nvrtc-test.so.1\": "),
             0u)
       << what;
@@ -86,8 +86,12 @@ TEST(NvrtcSearch, RefusesWhatIsNotNvrtcOrTooOldOrSilent) {
   other.path = DIECAST_FAKE_DIR "/libfake_answer.so";
   EXPECT_NE(open_nvrtc(other).error().what.find("not NVRTC: it has no nvrtcGetErrorString"),
             std::string::npos);
-  fake.set("VERSION", "11.8");
-  EXPECT_NE(fault().find("NVRTC 11.8 is too old"), std::string::npos);
+  for (const std::string version : {"11.8", "12.0"}) {
+    fake.set("VERSION", version);
+    EXPECT_NE(fault().find("NVRTC " + version + " is too old: 12.1 or later is needed"),
+              std::string::npos)
+        << fault();
+  }
   fake.set("VERSION", "13.0");
   fake.set("FAIL", "nvrtcVersion=3");
   EXPECT_NE(fault().find("it does not tell its version"), std::string::npos);

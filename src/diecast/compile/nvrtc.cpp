@@ -39,7 +39,7 @@ Version first_version(const Target& target) {
     case 120:
       return {12, target.suffix == 'f' ? 9 : 8};
     default:
-      return {12, 0};
+      return {12, 1};
   }
 }
 

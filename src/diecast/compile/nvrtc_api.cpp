@@ -8,11 +8,12 @@
 namespace diecast::nvrtc {
 namespace {
 
-constexpr int kOldestMajor = 12;
+// Older ones take no operand of assembly that is written early ("=&r"), as templates have.
+constexpr int kOldestMajor = 12, kOldestMinor = 1;
 
 Error unusable(const std::string& path, std::string_view what) {
   return {ErrorCode::compiler_unavailable, cat(path, ": ", what),
-          "install NVRTC 12.0 or later with both its libraries in one folder, and name libnvrtc "
+          "install NVRTC 12.1 or later with both its libraries in one folder, and name libnvrtc "
           "in DIECAST_NVRTC"};
 }
 
@@ -76,8 +77,9 @@ Result<Api> bind(Library library) {
   DIECAST_TRY(api.call, find_functions(api.library, api.path));
   if (api.call.nvrtcVersion(&api.major, &api.minor) != kSuccess || api.major <= 0 || api.minor < 0)
     return unusable(api.path, "it does not tell its version");
-  if (api.major < kOldestMajor)
-    return unusable(api.path, cat("NVRTC ", api.version(), " is too old"));
+  if (api.major < kOldestMajor || (api.major == kOldestMajor && api.minor < kOldestMinor))
+    return unusable(api.path, cat("NVRTC ", api.version(), " is too old: ", kOldestMajor, '.',
+                                  kOldestMinor, " or later is needed"));
   const std::string builtins = cat("libnvrtc-builtins.so.", api.version());
   const std::string beside = cat(folder_of(api.path), "/", builtins);
   if (!is_file(beside)) return unusable(api.path, cat(builtins, " is not beside it"));

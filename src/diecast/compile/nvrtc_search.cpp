@@ -84,7 +84,7 @@ Result<Api> find(const NvrtcSearch& search) {
     }
   return Error{
       ErrorCode::compiler_unavailable,
-      cat("no usable NVRTC (12.0 or later) was found\n", join(tried, "\n")),
+      cat("no usable NVRTC (12.1 or later) was found\n", join(tried, "\n")),
       "install it (`pip install nvidia-cuda-nvrtc` or a CUDA toolkit) and name libnvrtc.so "
       "in DIECAST_NVRTC"};
 }
