@@ -174,6 +174,18 @@ TEST(BoundLaunchRule, AClusterOfOneIsNone) {
   EXPECT_EQ(Rule("grid(rows) block(1) cluster(1)").quick(5, 100)->grid, (Three{5, 1, 1}));
 }
 
+TEST(BoundLaunchRule, GpusBefore90HaveNoClusters) {
+  DeviceProperties device = h200();
+  device.cc = 89;
+  EXPECT_EQ(Rule("grid(rows) block(1) cluster(2)", {}, 0, device).refusal(8, 1),
+            "diecast: not_supported: k.cu:10: launch: cluster is 2; the device takes 0 to 1\n"
+            "  fix: change the template's launch line");
+  const Rule of_cols("grid(rows) block(1) cluster(cols)", {}, 0, device);
+  EXPECT_EQ(of_cols.shape(8, 1)->cluster, 0u);
+  EXPECT_NE(of_cols.refusal(8, 2), "");
+  EXPECT_EQ(of_cols.rule.needs().cluster, 1u);
+}
+
 TEST(BoundLaunchRule, MostSharedMemoryIsTheConstantOrTheDevices) {
   EXPECT_EQ(Rule("grid(1) block(1)").rule.needs().shared_bytes, 0u);
   EXPECT_EQ(Rule("grid(1) block(1) shared(THREADS * 1024)").rule.needs().shared_bytes, 65536u);

@@ -93,7 +93,9 @@ Result<BoundLaunchRule> BoundLaunchRule::make(const Specialization& specializati
   if (rule.constants_[kCluster] == 1) rule.constants_[kCluster] = 0;  // a cluster of one is none
   const std::int64_t shared = std::max<std::int64_t>(0, device.shared_optin - static_shared_bytes);
   rule.most_threads_ = device.max_threads;
-  rule.most_ = {2147483647, 65535, 65535, device.max_threads, device.max_threads, 64, shared, 16};
+  const std::int64_t cluster = device.cc > 0 && device.cc < 90 ? 1 : 16;  // of 9.0 and later
+  rule.most_ = {2147483647,         65535, 65535,  device.max_threads,
+                device.max_threads, 64,    shared, cluster};
   rule.needs_ = {rule.most_asked(kShared), rule.most_asked(kCluster)};
   rule.make_quick(launch, [&](std::string_view name) {
     const auto slot = slots.find(name);
@@ -204,7 +206,7 @@ LaunchShape BoundLaunchRule::shape_of(const Numbers& numbers) const {
   shape.grid = {at(kGrid), at(kGrid + 1), at(kGrid + 2)};
   shape.block = {at(kBlock), at(kBlock + 1), at(kBlock + 2)};
   shape.shared_bytes = at(kShared);
-  shape.cluster = at(kCluster);
+  shape.cluster = numbers[kCluster] == 1 ? 0 : at(kCluster);
   shape.cooperative = cooperative_;
   shape.dependent = dependent_;
   return shape;
