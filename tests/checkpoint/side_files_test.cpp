@@ -1,9 +1,7 @@
 // A model's folder becomes one that engines load: what stands beside the weights goes along, and
 // its config says how they are quantized.
-#include <checkpoint/plan_fixture.h>
 #include <checkpoint/sharded_fixture.h>
 #include <diecast/base/text.h>
-#include <diecast/checkpoint/quantization_config.h>
 #include <fake_file_system.h>
 
 namespace diecast::testing {
@@ -237,19 +235,6 @@ TEST_F(SideFilesTest, WR03_FailureOfAnyCallLeavesNoIndexWithoutThem) {
   }
   EXPECT_GT(failures, 100);
   EXPECT_GT(without_folder, 80);  // all but those of naming files
-}
-
-// Engines leave out what the list names and everything in it.
-TEST(QuantizationConfig, ModulesOfCopiedMatricesAreNamedIfNothingInThemIsQuantized) {
-  const auto header = header_of({{"m.0.mlp.gate.weight", StoredDType::bf16, {8, 64}},
-                                 {"m.0.mlp.experts.gate_up_proj", StoredDType::bf16, {8, 64, 64}},
-                                 {"m.0.attn.table", StoredDType::bf16, {8, 64}},
-                                 {"m.0.attn.q_proj.weight", StoredDType::bf16, {64, 64}},
-                                 {"m.0.norm.weight", StoredDType::bf16, {64}},
-                                 {"m.0.ids", StoredDType::i64, {8, 64}},
-                                 {"lm_head.weight", StoredDType::bf16, {128, 64}}});
-  EXPECT_EQ(unquantized_modules(plan_quantize(header).value()),
-            (std::vector<std::string>{"lm_head", "m.0.mlp.experts", "m.0.mlp.gate"}));
 }
 
 }  // namespace

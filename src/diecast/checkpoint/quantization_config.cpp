@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -93,6 +94,45 @@ Json quantization_config(const Plan& plan) {
           {"quant_method", "modelopt"}};
 }
 
+// What engines call the modules that they make of several: they look for these names too, and not
+// all of them for those of the parts.
+struct Fused {
+  std::string_view name;
+  std::vector<std::string_view> parts;
+};
+const Fused kFused[] = {{"qkv_proj", {"q_proj", "k_proj", "v_proj"}},
+                        {"gate_up_proj", {"gate_proj", "up_proj"}}};
+
+// "a.mlp.experts" of "a.mlp.experts.7.up_proj": one module to an engine. Empty: there is none.
+std::string experts_of(const std::string& module) {
+  constexpr std::string_view kExperts = ".experts.";
+  const std::size_t at = module.find(kExperts);
+  return at == module.npos ? "" : module.substr(0, at + kExperts.size() - 1);
+}
+
+// Adds to modules that stay as they are those that an engine makes of them, if none of their parts
+// is quantized.
+void add_fused(std::set<std::string>& modules, const std::set<std::string>& quantized,
+               const std::function<bool(const std::string&)>& is_in) {
+  std::set<std::string> more;
+  for (const std::string& module : modules) {
+    if (const std::string experts = experts_of(module); !experts.empty()) {
+      if (!is_in(experts)) more.insert(experts);
+      continue;
+    }
+    const std::string parent = module.substr(0, module.rfind('.') + 1);
+    for (const Fused& fused : kFused) {
+      const auto named = [&](std::string_view part) { return module == cat(parent, part); };
+      const auto becomes = [&](std::string_view part) {
+        return quantized.count(cat(parent, part, kWeightSuffix)) != 0;
+      };
+      if (std::ranges::any_of(fused.parts, named) && std::ranges::none_of(fused.parts, becomes))
+        more.insert(cat(parent, fused.name));
+    }
+  }
+  modules.merge(more);
+}
+
 // "NVFP4", "W4A16_NVFP4" and in lower case.
 bool says_nvfp4(const Json& config) {
   if (!config.is_object()) return false;
@@ -121,6 +161,7 @@ std::vector<std::string> unquantized_modules(const Plan& plan) {
     const bool named = tensor.name.ends_with(kWeightSuffix);
     if (named || (float_dtype(tensor.dtype) && !is_in(module))) out.insert(module);
   }
+  add_fused(out, quantized, is_in);
   out.insert("lm_head");  // of a model that ties it to its embedding there is no tensor
   return {out.begin(), out.end()};
 }
