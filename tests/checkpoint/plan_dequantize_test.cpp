@@ -102,11 +102,65 @@ TEST(Plan, DequantizeCopiesWhatAnotherToolQuantizedToAnotherFormat) {
   EXPECT_EQ(output(plan, "mx.weight"), "U8 [32, 32]");
   EXPECT_EQ(output(plan, "mx.weight_scale"), "U8 [32, 2]");
   EXPECT_EQ(output(plan, "one.weight_scale"), "F8_E4M3 [32, 2]");
-  std::vector<std::string> notes;
-  for (const char* name : {"mx", "mx8", "one"})
-    notes.push_back(cat("\"", name, ".weight\" is copied: NVFP4 has an F8_E4M3 weight_scale and a ",
-                        "weight_scale_2"));
-  EXPECT_EQ(plan.notes, notes);
+  EXPECT_EQ(plan.notes,
+            std::vector<std::string>{
+                "3 tensors are copied, \"mx.weight\" the first: each is quantized, but not as a U8 "
+                "weight, an F8_E4M3 weight_scale and a weight_scale_2"});
+}
+
+// All experts in one tensor, as ModelOpt calls them, and compressed-tensors' names.
+TEST(Plan, DequantizeSaysWhichWeightsStayQuantized) {
+  std::vector<TensorInfo> others = {
+      {"m.experts.up_proj", StoredDType::u8, {4, 32, 32}},
+      {"m.experts.up_proj_weight_scale", StoredDType::f8_e4m3, {4, 32, 4}},
+      {"m.experts.up_proj_weight_scale_2", StoredDType::f32, {4}},
+      {"o.weight", StoredDType::f8_e4m3, {32, 32}},
+      {"o.weight_scale_inv", StoredDType::f32, {1, 1}},
+      {"p.weight_packed", StoredDType::u8, {32, 32}},
+      {"p.weight_scale", StoredDType::f8_e4m3, {32, 4}},
+      {"p.weight_global_scale", StoredDType::f32, {1}}};
+  const auto alone = plan_dequantize(header_of(others), DType::bf16);
+  ASSERT_FALSE(alone);
+  EXPECT_EQ(
+      alone.error().message(),
+      "diecast: not_supported: \"m.experts.up_proj\" is quantized, but not as a U8 weight, an "
+      "F8_E4M3 weight_scale and a weight_scale_2\n"
+      "  fix: give a file whose weights have these parts, as `diecast quantize` writes them");
+  for (const TensorInfo& tensor : foreign()) others.push_back(tensor);
+  const Plan plan = plan_dequantize(header_of(others), DType::bf16).value();
+  for (const char* name : {"m.experts.up_proj", "o.weight", "p.weight_packed"})
+    EXPECT_EQ(planned(plan, name).reason, "stays quantized") << name;
+  EXPECT_EQ(planned(plan, "p.weight_scale").reason, "not quantized");
+  EXPECT_EQ(
+      plan.notes,
+      std::vector<std::string>{
+          "3 tensors are copied, \"m.experts.up_proj\" the first: each is quantized, but not as "
+          "a U8 weight, an F8_E4M3 weight_scale and a weight_scale_2"});
+}
+
+TEST(Plan, DequantizeSaysThatAFactorOfInputsIsNotApplied) {
+  auto awq = foreign();
+  awq.push_back({"a.pre_quant_scale", StoredDType::bf16, {64}});
+  const Plan plan = plan_dequantize(header_of(awq), DType::bf16).value();
+  EXPECT_EQ(output(plan, "a.weight"), "BF16 [32, 64]");
+  EXPECT_EQ(output(plan, "a.pre_quant_scale"), "BF16 [64]");
+  EXPECT_EQ(plan.notes, std::vector<std::string>{
+                            "\"a.pre_quant_scale\" is copied: a factor of inputs, which the weight "
+                            "beside it was made for and still needs"});
+}
+
+// Of a file that another tool has quantized in part the rest can be quantized here, and comes back.
+TEST(Plan, DequantizeLeavesWhatWasQuantizedBeforeAndSaysSo) {
+  auto tensors = foreign();
+  tensors.push_back({"b.weight", StoredDType::bf16, {32, 64}});
+  const auto header = header_of(tensors);
+  const Plan back = plan_dequantize(plan_quantize(header).value().outputs[0]).value();
+  EXPECT_EQ(encode_header(back.outputs[0]), encode_header(header));
+  EXPECT_EQ(planned(back, "a.weight").reason, "stays quantized");
+  EXPECT_EQ(back.notes,
+            std::vector<std::string>{
+                "\"a.weight\" is copied: quantized, but not by diecast: dequantize what "
+                "is written once more"});
 }
 
 TEST(Plan, DequantizeDoesNotSayThatDiecastWroteAnotherToolsFile) {

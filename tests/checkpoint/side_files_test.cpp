@@ -208,6 +208,26 @@ TEST_F(SideFilesTest, AConfigThatIsNotNvfp4sStaysWithANote) {
                                      "a quantization config already"});
 }
 
+TEST_F(SideFilesTest, AConfigStaysWhereWeightsOfAnotherToolStayQuantized) {
+  Shards shards = sample_shards();
+  auto& tensors = shards.begin()->second.tensors;
+  tensors["m.experts.up_proj"] = {"U8", {2, 4, 8}, std::string(64, 'x')};
+  tensors["m.experts.up_proj_weight_scale"] = {"F8_E4M3", {2, 4, 1}, "12345678"};
+  write_shards(model_, shards);
+  write("config.json", R"({"quantization_config": {"quant_algo": "NVFP4"}})");
+  write("hf_quant_config.json", R"({"quantization": {"quant_algo": "NVFP4"}})");
+  ASSERT_TRUE(quantize());
+  const auto report = dequantize();
+  ASSERT_TRUE(report) << report.error().message();
+  EXPECT_EQ(report->side_files.notes(),
+            std::vector<std::string>{
+                "what config.json and hf_quant_config.json say of the quantization is kept: it is "
+                "true of the weights that stay quantized alone"});
+  EXPECT_EQ(tree(home_), tree(model_));
+  for (const std::string name : {"/config.json", "/hf_quant_config.json"})
+    EXPECT_EQ(text_of(home_ + name), text_of(model_ + name));
+}
+
 TEST_F(SideFilesTest, AConfigOfAMillionKeysIsCopiedAtOnce) {
   std::string text = "{";
   for (int i = 0; i < 1000000; ++i) text += "\"" + std::to_string(i) + "\":0,";

@@ -30,6 +30,9 @@ struct Nvfp4Scheme {
 // zero for what is subnormal, and so for a row of zeros.
 float decode_scale(const Nvfp4Scheme& scheme, float amax);
 
+// Why dequantizing copies a weight that another tool has quantized.
+inline constexpr std::string_view kStaysQuantized = "stays quantized";
+
 enum class Action : std::uint8_t { copy, quantize, dequantize };
 std::string_view action_name(Action action);
 
@@ -93,9 +96,10 @@ Result<Plan> plan_quantize(const CheckpointHeader& header, const QuantizeOptions
 // Every weight quantized as above becomes floating point again: in the type the metadata names,
 // else in `to`, and metadata and names are what they were. A file without our metadata (another
 // tool's) is read by its tensors and needs `to`: U8 weights with an F8_E4M3 weight_scale and a
-// weight_scale_2 are NVFP4, others with a weight_scale are copied, with a note. Errors:
-// value_missing (no type), file_corrupt (parts that are missing or do not fit), not_supported
-// (another format or profile), invalid_argument (nothing is quantized).
+// weight_scale_2 are NVFP4, others with scales are copied, with a note, as is a pre_quant_scale,
+// which is not applied. Errors: value_missing (no type), file_corrupt (parts that are missing or do
+// not fit), not_supported (another format, form or profile), invalid_argument (nothing is
+// quantized).
 Result<Plan> plan_dequantize(const CheckpointHeader& header, std::optional<DType> to = {});
 
 // Metadata a quantized file carries; everything else in the metadata is the input's.

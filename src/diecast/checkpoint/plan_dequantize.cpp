@@ -61,24 +61,51 @@ Result<Types> types_of_metadata(const Metadata& metadata) {
   return types;
 }
 
+bool is_nvfp4(const CheckpointHeader& header, const TensorInfo& tensor) {
+  if (tensor.dtype != StoredDType::u8 || !tensor.name.ends_with(kWeightSuffix)) return false;
+  const TensorInfo* scales = header.find(part_name(tensor.name, "weight_scale"));
+  return scales != nullptr && scales->dtype == StoredDType::f8_e4m3 &&
+         header.find(part_name(tensor.name, "weight_scale_2")) != nullptr;
+}
+
 // Another tool's files, those without our metadata: U8 weights that have both scales of NVFP4. Such
 // files may have weights of other formats too: MX, for one, has block scales alone.
-Types types_of_tensors(const CheckpointHeader& header, Plan& plan) {
+Types types_of_tensors(const CheckpointHeader& header) {
   Types types;
   for (const TensorInfo& tensor : header.tensors) {
-    if (is_ours(header.metadata[tensor.file])) continue;
-    if (tensor.dtype != StoredDType::u8 || !tensor.name.ends_with(kWeightSuffix)) continue;
-    const TensorInfo* scales = header.find(part_name(tensor.name, "weight_scale"));
-    if (scales == nullptr) continue;
-    if (scales->dtype == StoredDType::f8_e4m3 &&
-        header.find(part_name(tensor.name, "weight_scale_2")) != nullptr) {
+    if (!is_ours(header.metadata[tensor.file]) && is_nvfp4(header, tensor))
       types.emplace(tensor.name, std::nullopt);
-    } else {
-      plan.notes.push_back(cat(quote(tensor.name), " is copied: NVFP4 has an F8_E4M3 weight_scale ",
-                               "and a weight_scale_2"));
-    }
   }
   return types;
+}
+
+constexpr std::string_view kNvfp4Parts =
+    "not as a U8 weight, an F8_E4M3 weight_scale and a weight_scale_2";
+
+// Whether it is a weight that some tool has quantized, by a tensor of scales that goes with it: of
+// X.weight_packed X.weight_scale, of X, as all experts in one tensor are called, X_weight_scale.
+bool has_scales(const CheckpointHeader& header, const TensorInfo& tensor) {
+  constexpr std::pair<std::string_view, std::string_view> kForms[] = {
+      {".weight", ".weight_scale"},
+      {".weight", ".weight_scale_inv"},
+      {".weight_packed", ".weight_scale"},
+      {"", "_weight_scale"}};
+  const bool narrow = stored_dtype_bits(tensor.dtype) <= 8 && tensor.shape.size() >= 2;
+  return narrow && std::ranges::any_of(kForms, [&](const auto& form) {
+           const std::string_view name = tensor.name;
+           if (!name.ends_with(form.first)) return false;
+           const std::string_view stem = name.substr(0, name.size() - form.first.size());
+           return header.find(cat(stem, form.second)) != nullptr;
+         });
+}
+
+// "4 tensors are copied, "X" the first: WHY"
+void note(const std::vector<std::string_view>& copied, std::string_view why, Plan& plan) {
+  if (copied.empty()) return;
+  const std::string first = quote(copied[0]);
+  plan.notes.push_back(copied.size() == 1 ? cat(first, " is copied: ", why)
+                                          : cat(copied.size(), " tensors are copied, ", first,
+                                                " the first: each is ", why));
 }
 
 // The parts of one weight, if they are what plan_quantize() describes; `ours`: our metadata lists
@@ -154,15 +181,49 @@ Result<void> add_weight(const CheckpointHeader& header, const std::string& name,
   return {};
 }
 
-void add_copy(const TensorInfo& tensor, Plan& plan, Outputs& outputs) {
+void add_copy(const TensorInfo& tensor, std::string_view reason, Plan& plan, Outputs& outputs) {
   PlannedTensor copy;
   copy.name = tensor.name;
   copy.dtype = tensor.dtype;
   copy.shape = tensor.shape;
   copy.file = tensor.file;
-  copy.reason = "not quantized";
+  copy.reason = reason;
   plan.tensors.push_back(std::move(copy));
   outputs[tensor.file].push_back({tensor.name, tensor.dtype, tensor.shape});
+}
+
+Error nothing_to_dequantize(const CheckpointHeader& header) {
+  const auto other = std::ranges::find_if(
+      header.tensors, [&](const TensorInfo& tensor) { return has_scales(header, tensor); });
+  if (other == header.tensors.end()) {
+    return {ErrorCode::invalid_argument, "no tensor of the file is quantized to NVFP4",
+            "give a file that `diecast quantize` wrote"};
+  }
+  return {ErrorCode::not_supported, cat(quote(other->name), " is quantized, but ", kNvfp4Parts),
+          "give a file whose weights have these parts, as `diecast quantize` writes them"};
+}
+
+// Everything but the parts of the weights that are dequantized.
+void add_copies(const CheckpointHeader& header, const Types& types, Plan& plan, Outputs& outputs) {
+  std::set<std::string> parts, factors;
+  for (const auto& [name, old] : types) {
+    for (const auto part : {"weight", "weight_scale", "weight_scale_2", "input_scale"}) {
+      parts.insert(part_name(name, part));
+    }
+    factors.insert(part_name(name, "pre_quant_scale"));
+  }
+  std::vector<std::string_view> other_forms, unlisted, not_applied;
+  for (const TensorInfo& tensor : header.tensors) {
+    if (parts.count(tensor.name) != 0) continue;
+    const bool stays = has_scales(header, tensor);
+    if (stays) (is_nvfp4(header, tensor) ? unlisted : other_forms).push_back(tensor.name);
+    if (factors.count(tensor.name) != 0) not_applied.push_back(tensor.name);
+    add_copy(tensor, stays ? kStaysQuantized : "not quantized", plan, outputs);
+  }
+  note(other_forms, cat("quantized, but ", kNvfp4Parts), plan);
+  note(unlisted, "quantized, but not by diecast: dequantize what is written once more", plan);
+  note(not_applied, "a factor of inputs, which the weight beside it was made for and still needs",
+       plan);
 }
 
 }  // namespace
@@ -181,22 +242,13 @@ Result<Plan> plan_dequantize(const CheckpointHeader& header, std::optional<DType
     DIECAST_TRY(Types here, types_of_metadata(metadata));
     types.merge(here);
   }
-  types.merge(types_of_tensors(header, plan));  // a type that metadata gives stays
-  if (types.empty() && !ours) {
-    return Error{ErrorCode::invalid_argument, "no tensor of the file is quantized to NVFP4",
-                 "give a file that `diecast quantize` wrote"};
-  }
-  std::set<std::string> parts;
+  types.merge(types_of_tensors(header));  // a type that metadata gives stays
+  if (types.empty() && !ours) return nothing_to_dequantize(header);
   Outputs outputs(header.metadata.size());
   for (const auto& [name, old] : types) {
     DIECAST_CHECK(add_weight(header, name, old, to, plan, outputs));
-    for (const auto part : {"weight", "weight_scale", "weight_scale_2", "input_scale"}) {
-      parts.insert(part_name(name, part));
-    }
   }
-  for (const TensorInfo& tensor : header.tensors) {
-    if (parts.count(tensor.name) == 0) add_copy(tensor, plan, outputs);
-  }
+  add_copies(header, types, plan, outputs);
   std::sort(plan.tensors.begin(), plan.tensors.end(),
             [](const auto& a, const auto& b) { return a.name < b.name; });
   for (std::size_t file = 0; file < outputs.size(); ++file) {

@@ -150,7 +150,10 @@ Result<void> SideFiles::adapt(const Plan& plan, FileSystem& files) {
   const auto becomes = [&](Action action) {
     return std::ranges::any_of(plan.tensors, [&](auto& each) { return each.action == action; });
   };
-  if (becomes(Action::dequantize)) return drop_quantization(files);
+  if (becomes(Action::dequantize)) {
+    const auto stays = [](const PlannedTensor& each) { return each.reason == kStaysQuantized; };
+    return drop_quantization(std::ranges::any_of(plan.tensors, stays), files);
+  }
   SideFile* const config = named(kModelConfig);
   if (!becomes(Action::quantize) || config == nullptr) return {};
   std::optional<std::string> quantized = hf_quant_config(plan);
@@ -176,8 +179,16 @@ Result<void> SideFiles::adapt(const Plan& plan, FileSystem& files) {
   return {};
 }
 
-// What ModelOpt's exporter, or ours, has added.
-Result<void> SideFiles::drop_quantization(FileSystem& files) {
+// What ModelOpt's exporter, or ours, has added; `some_stay`: of weights that stay quantized, too.
+Result<void> SideFiles::drop_quantization(bool some_stay, FileSystem& files) {
+  if (some_stay) {
+    if (named(kModelConfig) != nullptr || named(kQuantConfig) != nullptr)
+      notes_.emplace_back(
+          "what config.json and hf_quant_config.json say of the quantization is kept: it is true "
+          "of "
+          "the weights that stay quantized alone");
+    return {};
+  }
   if (SideFile* const config = named(kModelConfig)) {
     DIECAST_TRY(const Bytes text, read_file(files, from_ + config->name, kConfigLimit));
     config->text = plain_model_config(file_text(text));

@@ -32,8 +32,8 @@ class SideFiles {
  public:
   // Of a checkpoint that was given as a folder or an index every regular file beside its own but
   // for hidden ones and weights in whatever format. config.json of a model that is quantized says
-  // so, as does a hf_quant_config.json that is added; of one that is dequantized neither does.
-  // Errors: io_error.
+  // so, as does a hf_quant_config.json that is added; of one that is dequantized neither does,
+  // unless some of its weights stay quantized. Errors: io_error.
   static Result<SideFiles> find(const Checkpoint& input, const Plan& plan,
                                 FileSystem& files = system_files());
 
@@ -46,7 +46,7 @@ class SideFiles {
 
  private:
   Result<void> adapt(const Plan& plan, FileSystem& files);
-  Result<void> drop_quantization(FileSystem& files);
+  Result<void> drop_quantization(bool some_stay, FileSystem& files);
   SideFile* named(std::string_view name);  // null: there is none
 
   std::string from_;  // the input's folder, with a slash at its end
