@@ -47,6 +47,8 @@ TEST(Plan, CopiesNormsEmbeddingsRoutersAndTheOutputHead) {
   EXPECT_EQ(decision("lm_head.weight"), "copy: the output head");
   EXPECT_EQ(decision("output.weight"), "copy: the output head");
   EXPECT_EQ(decision("shared.weight"), "copy: an embedding");
+  EXPECT_EQ(decision("layers.61.shared_head.head.weight"), "copy: the output head");
+  EXPECT_EQ(decision("layers.61.eh_proj.weight"), "copy: the input of a draft layer");
   EXPECT_EQ(decision("a.attention.output.weight"), "quantize: ");
   EXPECT_EQ(decision("a.shared.weight"), "quantize: ");
   EXPECT_EQ(decision("model.gate_proj.weight"), "quantize: ") << "a projection, not a router";

@@ -29,7 +29,9 @@ std::string_view kept_kind(std::string_view name) {
     if (has("embed") || part == "wte" || part == "wpe" || lowered == "shared.weight")
       return "an embedding";
     if (has("router") || part == "gate" || part == "shared_expert_gate") return "a router";
-    if (part == "lm_head" || lowered == "output.weight") return "the output head";
+    if (part == "lm_head" || part == "shared_head" || lowered == "output.weight")
+      return "the output head";
+    if (part == "eh_proj") return "the input of a draft layer";
   }
   return {};
 }
