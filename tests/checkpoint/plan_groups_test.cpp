@@ -37,15 +37,20 @@ TEST(Plan, GateAndUpAndQkvShareOneAmax) {
 }
 
 TEST(Plan, ProjectionsThatEnginesFuseShareOneAmaxUnderTheirOtherNames) {
-  const Plan plan = plan_quantize(weights({"a.wq.weight", "a.wk.weight", "a.wv.weight",
-                                           "a.wo.weight", "b.q_a_proj.weight",
-                                           "b.kv_a_proj_with_mqa.weight", "b.q_b_proj.weight"}))
-                        .value();
+  const Plan plan =
+      plan_quantize(weights({"a.wq.weight", "a.wk.weight", "a.wv.weight", "a.wo.weight",
+                             "b.q_a_proj.weight", "b.kv_a_proj_with_mqa.weight",
+                             "b.q_b_proj.weight", "c.in_proj_qkv.weight", "c.in_proj_z.weight",
+                             "c.in_proj_b.weight", "c.in_proj_a.weight", "c.out_proj.weight"}))
+          .value();
   EXPECT_EQ(group_names(plan), (std::vector<std::vector<std::string>>{
                                    {"a.wk.weight", "a.wq.weight", "a.wv.weight"},
                                    {"a.wo.weight"},
                                    {"b.kv_a_proj_with_mqa.weight", "b.q_a_proj.weight"},
-                                   {"b.q_b_proj.weight"}}));
+                                   {"b.q_b_proj.weight"},
+                                   {"c.in_proj_a.weight", "c.in_proj_b.weight"},
+                                   {"c.in_proj_qkv.weight", "c.in_proj_z.weight"},
+                                   {"c.out_proj.weight"}}));
   EXPECT_TRUE(plan.notes.empty());
 }
 

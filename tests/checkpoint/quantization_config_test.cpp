@@ -24,9 +24,10 @@ TEST(QuantizationConfig, ModulesOfCopiedMatricesAreNamedIfNothingInThemIsQuantiz
 TEST(QuantizationConfig, ModulesThatEnginesMakeOfSeveralAreNamedIfNoPartIsQuantized) {
   std::vector<std::string> names;
   for (const std::string layer : {"m.0.", "m.1."}) {
-    for (const char* name : {"attn.q_proj", "attn.k_proj", "attn.v_proj", "attn.o_proj",
-                             "mlp.gate_proj", "mlp.up_proj", "mlp.experts.0.gate_proj",
-                             "mlp.experts.0.up_proj", "mlp.experts.1.down_proj"})
+    for (const char* name :
+         {"attn.q_proj", "attn.k_proj", "attn.v_proj", "attn.o_proj", "delta.in_proj_qkv",
+          "delta.in_proj_z", "mlp.gate_proj", "mlp.up_proj", "mlp.experts.0.gate_proj",
+          "mlp.experts.0.up_proj", "mlp.experts.1.down_proj"})
       names.push_back(cat(layer, name, ".weight"));
   }
   QuantizeOptions options;
@@ -37,6 +38,9 @@ TEST(QuantizationConfig, ModulesThatEnginesMakeOfSeveralAreNamedIfNoPartIsQuanti
                                         "m.0.attn.q_proj",
                                         "m.0.attn.qkv_proj",
                                         "m.0.attn.v_proj",
+                                        "m.0.delta.in_proj_qkv",
+                                        "m.0.delta.in_proj_qkvz",
+                                        "m.0.delta.in_proj_z",
                                         "m.0.mlp.experts",
                                         "m.0.mlp.experts.0.gate_proj",
                                         "m.0.mlp.experts.0.up_proj",

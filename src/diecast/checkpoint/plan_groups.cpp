@@ -13,11 +13,11 @@ namespace {
 // Projections of one module that read the same input: an engine may fuse them into one product, so
 // they are quantized under one global scale.
 using Family = std::array<std::string_view, 3>;
-constexpr Family kFamilies[] = {{"gate_proj", "up_proj", ""},
-                                {"w1", "w3", ""},
-                                {"q_proj", "k_proj", "v_proj"},
-                                {"wq", "wk", "wv"},
-                                {"q_a_proj", "kv_a_proj_with_mqa", ""}};
+constexpr Family kFamilies[] = {
+    {"gate_proj", "up_proj", ""},           {"w1", "w3", ""},
+    {"q_proj", "k_proj", "v_proj"},         {"wq", "wk", "wv"},
+    {"q_a_proj", "kv_a_proj_with_mqa", ""}, {"in_proj_qkv", "in_proj_z", ""},
+    {"in_proj_b", "in_proj_a", ""}};
 
 // "model.layers.0.mlp." of model.layers.0.mlp.up_proj.weight, and the family of up_proj, if it has
 // one.

@@ -101,7 +101,9 @@ struct Fused {
   std::vector<std::string_view> parts;
 };
 const Fused kFused[] = {{"qkv_proj", {"q_proj", "k_proj", "v_proj"}},
-                        {"gate_up_proj", {"gate_proj", "up_proj"}}};
+                        {"gate_up_proj", {"gate_proj", "up_proj"}},
+                        {"in_proj_qkvz", {"in_proj_qkv", "in_proj_z"}},
+                        {"in_proj_ba", {"in_proj_b", "in_proj_a"}}};
 
 // "a.mlp.experts" of "a.mlp.experts.7.up_proj": one module to an engine. Empty: there is none.
 std::string experts_of(const std::string& module) {
