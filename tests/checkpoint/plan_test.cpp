@@ -48,6 +48,8 @@ TEST(Plan, CopiesNormsEmbeddingsRoutersAndTheOutputHead) {
   EXPECT_EQ(decision("output.weight"), "copy: the output head");
   EXPECT_EQ(decision("shared.weight"), "copy: an embedding");
   EXPECT_EQ(decision("layers.61.shared_head.head.weight"), "copy: the output head");
+  EXPECT_EQ(decision("model.vision_tower.layers.0.fc1.weight"), "copy: a vision tower");
+  EXPECT_EQ(decision("vision_model.layers.0.q_proj.weight"), "copy: a vision tower");
   EXPECT_EQ(decision("layers.61.eh_proj.weight"), "copy: the input of a draft layer");
   EXPECT_EQ(decision("a.attention.output.weight"), "quantize: ");
   EXPECT_EQ(decision("a.shared.weight"), "quantize: ");

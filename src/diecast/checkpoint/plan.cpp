@@ -32,6 +32,7 @@ std::string_view kept_kind(std::string_view name) {
     if (part == "lm_head" || part == "shared_head" || lowered == "output.weight")
       return "the output head";
     if (part == "eh_proj") return "the input of a draft layer";
+    if (has("vision_tower") || has("vision_model")) return "a vision tower";
   }
   return {};
 }

@@ -78,13 +78,13 @@ struct QuantizeOptions {
 std::string glob_of(std::string_view name);
 
 // Weights of rank 2 or 3 (`*.weight`; F32, F16, BF16) are quantized; norms, embeddings, routers,
-// lm_head and a draft layer's shared_head and eh_proj are copied; and with a note (strict:
-// shape_mismatch) a weight whose last dimension is no multiple of 16 and a matrix of 64x64 or more
-// that has not the name of a weight. gate/up (gate_proj and up_proj, w1 and w3), q/k/v
-// and other projections of one module that engines fuse share one amax, in rank 3 one an expert,
-// when their experts and last dimensions agree; a half without its partner is noted and stands
-// alone. Which file of several has a weight changes nothing of this. Row-scaled weights share
-// nothing: every row has its own scale. Each quantized X.weight becomes
+// lm_head, a draft layer's shared_head and eh_proj and vision towers are copied; and with a note
+// (strict: shape_mismatch) a weight whose last dimension is no multiple of 16 and a matrix of 64x64
+// or more that has not the name of a weight. gate/up (gate_proj and up_proj, w1 and w3), q/k/v and
+// other projections of one module that engines fuse share one amax, in rank 3 one an expert, when
+// their experts and last dimensions agree; a half without its partner is noted and stands alone.
+// Which file of several has a weight changes nothing of this. Row-scaled weights share nothing:
+// every row has its own scale. Each quantized X.weight becomes
 //   X.weight          U8       [.., K/2]    two E2M1 codes a byte, the first in the low nibble
 //   X.weight_scale    F8_E4M3  [.., K/16]
 //   X.weight_scale_2  F32      []           the decode scale 1/S; rank 3: [E]; row-scaled: [..]

@@ -108,9 +108,10 @@ Command add_quantize(CLI::App& app) {
   command->add_flag("--json", options->json, "For programs");
   command->footer(
       "Quantized are *.weight of rank 2 and 3 in F32, F16 and BF16 whose last dimension is a\n"
-      "multiple of 16; norms, embeddings, routers and lm_head are copied, as is all else. Weights\n"
-      "that engines fuse (gate and up, q, k and v) share a global scale. A folder's config.json,\n"
-      "tokenizer and other files go along, and say what an engine has to know.");
+      "multiple of 16; norms, embeddings, routers, vision towers and lm_head are copied, as is\n"
+      "all else. Weights that engines fuse (gate and up, q, k and v) share a global scale. A\n"
+      "folder's config.json, tokenizer and other files go along, and say what an engine has to\n"
+      "know.");
   return {command, [options] { return quantize(*options); },
           [options] { return wants_output(*options); }};
 }
