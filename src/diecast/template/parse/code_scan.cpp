@@ -41,17 +41,17 @@ std::size_t skip(std::string_view code, std::size_t at) {
 }
 
 // A preprocessor line's word ("include") and where it starts and ends; empty for other lines.
-struct Directive {
+struct Marked {
   std::string_view word;
   std::size_t begin = 0, end = 0;  // of '#', after the word
 };
 
-Directive directive_of(std::string_view bare) {
+Marked marked_by(std::string_view bare) {
   const auto blanks = [&](std::size_t at) {
     while (at < bare.size() && (bare[at] == ' ' || bare[at] == '\t')) ++at;
     return at;
   };
-  Directive out;
+  Marked out;
   out.begin = blanks(0);
   const std::string_view rest = bare.substr(out.begin);
   if (!rest.starts_with("#") && !rest.starts_with("%:")) return out;
@@ -126,14 +126,13 @@ std::size_t find_word(std::string_view text, std::string_view word) {
   return at;
 }
 
-std::vector<std::string_view> conditions(std::string_view bare) {
-  std::vector<std::string_view> out;
+std::vector<Directive> directives(std::string_view bare) {
+  std::vector<Directive> out;
   for (Line at = next_marked(bare, 0); at.begin < bare.size(); at = next_marked(bare, at.end)) {
     while (at.end < bare.size() && trim(at.of(bare)).ends_with('\\'))
       at.end = std::min(bare.find('\n', at.end + 1), bare.size());
-    const Directive directive = directive_of(at.of(bare));
-    if (directive.word.starts_with("if") || directive.word.starts_with("elif"))
-      out.push_back(at.of(bare).substr(directive.end));
+    const Marked line = marked_by(at.of(bare));
+    if (!line.word.empty()) out.push_back({line.word, at.of(bare).substr(line.end)});
   }
   return out;
 }
@@ -148,7 +147,7 @@ Result<Inlined> take_includes(std::string_view code, std::string_view file, int 
   for (Line at = next_marked(bare, 0); at.begin < bare.size(); at = next_marked(bare, at.end)) {
     const auto [begin, end] = at;
     const std::string_view line = at.of(text);
-    const Directive directive = directive_of(at.of(bare));
+    const Marked directive = marked_by(at.of(bare));
     if (directive.word == "pragma" && trim(line.substr(directive.end)) == "once") {
       out.text.append(text, copied, begin - copied);
       copied = end;

@@ -16,8 +16,12 @@ std::string bare_code(std::string_view code);
 // Where `word` stands by itself, or npos.
 std::size_t find_word(std::string_view text, std::string_view word);
 
-// The conditions of `#if` and its kin in bare code: each from behind that word to the line's end.
-std::vector<std::string_view> conditions(std::string_view bare);
+// A preprocessor line of bare code: its word ("ifdef", "define") and what is behind it, to the end
+// of the last line that it goes on to.
+struct Directive {
+  std::string_view word, rest;
+};
+std::vector<Directive> directives(std::string_view bare);
 
 struct Include {
   std::string header;  // "diecast/device/simt.h"

@@ -2,7 +2,6 @@
 // where it stands, every size has its argument, the launch is complete.
 #include <diecast/base/text.h>
 #include <diecast/template/parse/header_parser.h>
-#include <diecast/template/requirements.h>
 
 #include <algorithm>
 
@@ -13,7 +12,6 @@ Result<void> HeaderParser::check() {
     template_->host_ = true;
     template_->minimum_cc_ = 80;
   }
-  words_ = constants_of(*template_, Target{});
   DIECAST_CHECK(check_sizes());
   DIECAST_CHECK(check_arguments());
   for (const Requirement& requirement : template_->requirements_)
@@ -121,7 +119,8 @@ Result<void> HeaderParser::check_launch() const {
     return error_on(clauses_.find("cooperative")->second, "cooperative",
                     "blocks of a cooperative launch wait for one another, which the host cannot do",
                     "add a target line without host, such as `target sm_80+`");
-  if (launch.late && template_->code().find("launch_before_ended(") == std::string_view::npos)
+  if (launch.late &&
+      find_word(bare_code(template_->code()), "launch_before_ended") == std::string_view::npos)
     return error_on(clauses_.find("dependent")->second, "late",
                     "the body never waits for the launch before, whose results it may need",
                     "call launch_before_ended() of <diecast/device/dependent.h>, or write "

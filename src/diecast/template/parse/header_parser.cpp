@@ -4,6 +4,7 @@
 #include <diecast/template/parse/code_scan.h>
 #include <diecast/template/parse/header_parser.h>
 #include <diecast/template/parse/reserved.h>
+#include <diecast/template/requirements.h>
 
 #include <algorithm>
 
@@ -74,6 +75,7 @@ Result<void> HeaderParser::read_file() {
     return error_at(line_at_offset(begin), 1, "the header does not end", "end it with a line `*/`");
   DIECAST_CHECK(read_prose(begin));
   DIECAST_CHECK(read_header(begin + kOpening.size(), end));
+  words_ = constants_of(*template_, Target{});
   return read_code(end + 2);
 }
 
@@ -125,23 +127,64 @@ Result<void> HeaderParser::read_code(std::size_t begin) {
     return Error{ErrorCode::parse_error,
                  cat(template_->name_, ".cu has no DIECAST_KERNEL { ... } below its header"),
                  "write the kernel's body there: its signature comes from the arg lines"};
-  return check_conditions(bare);
+  return check_directives(bare);
 }
 
-// The preprocessor, which knows no constants, would take each of them for 0.
-Result<void> HeaderParser::check_conditions(std::string_view bare) const {
-  for (const std::string_view condition : conditions(bare)) {
-    for (const auto& [name, line] : declared_) {
-      const std::size_t at = find_word(condition, name);
-      if (at == std::string_view::npos) continue;
-      const auto offset =
-          template_->code_offset_ + static_cast<std::size_t>(condition.data() - bare.data()) + at;
-      const std::string_view before = std::string_view(template_->text_).substr(0, offset);
-      return error_at(line_at_offset(offset), static_cast<int>(offset - before.rfind('\n')),
-                      cat("`", name, "` is a constant, not a macro: here it would always be 0"),
-                      cat("if constexpr (... ", name,
-                          " ...) in the code; of macros there are DIECAST_HOST and DIECAST_CC"));
-    }
+Error HeaderParser::error_in_code(std::string_view bare, std::string_view at, std::string_view what,
+                                  std::string fix) const {
+  const auto offset = template_->code_offset_ + static_cast<std::size_t>(at.data() - bare.data());
+  const std::string_view before = std::string_view(template_->text_).substr(0, offset);
+  return error_at(line_at_offset(offset), static_cast<int>(offset - before.rfind('\n')), what,
+                  std::move(fix));
+}
+
+Result<void> HeaderParser::check_directives(std::string_view bare) const {
+  for (const Directive& line : directives(bare)) {
+    if (line.word.starts_with("if") || line.word.starts_with("elif"))
+      DIECAST_CHECK(check_condition(line, bare));
+    if (line.word != "define") continue;
+    const auto words = diecast::words(line.rest);
+    const std::string_view name = words.empty() ? "" : words[0].substr(0, words[0].find('('));
+    if (const auto found = declared_.find(name); found != declared_.end())
+      return error_in_code(bare, name,
+                           cat("`", name, "` is declared on line ", found->second,
+                               ": a macro would stand in its place"),
+                           "remove it, or choose another name");
+  }
+  return {};
+}
+
+// The preprocessor, which knows no constants, would take each of them for 0; and what the renderer
+// defines it always defines.
+Result<void> HeaderParser::check_condition(const Directive& line, std::string_view bare) const {
+  constexpr std::string_view kMacros = "of macros there are DIECAST_HOST and DIECAST_CC";
+  for (const auto& [name, number] : declared_)
+    if (const std::size_t at = find_word(line.rest, name); at != std::string_view::npos)
+      return error_in_code(
+          bare, line.rest.substr(at),
+          cat("`", name, "` is a constant, not a macro: here it would always be 0"),
+          cat("if constexpr (... ", name, " ...) in the code; ", kMacros));
+  for (const auto& [name, number] : words_)
+    if (const std::size_t at = find_word(line.rest, name); at != std::string_view::npos)
+      return error_in_code(
+          bare, line.rest.substr(at),
+          cat("`", name, "` is a word of the header, not a macro: here it would always be 0"),
+          std::string(kMacros));
+  for (const std::string_view name : {"DIECAST_HOST", "DIECAST_CC"}) {
+    const std::size_t at = find_word(line.rest, name);
+    if (at == std::string_view::npos) continue;
+    std::string_view before = trim(line.rest.substr(0, at));
+    if (before.ends_with('(')) before = trim(before.substr(0, before.size() - 1));
+    const bool asks = line.word.ends_with("def") || before.ends_with("defined");
+    const bool again = find_word(line.rest.substr(at + name.size()), name) != line.rest.npos;
+    const auto behind = static_cast<std::size_t>(line.rest.data() - bare.data()) + line.rest.size();
+    const bool given = trim(bare.substr(behind)).starts_with("#define");  // for an editor
+    if (asks && !again && !given)
+      return error_in_code(
+          bare, line.rest.substr(at),
+          cat("`", name, "` is defined on every target: ",
+              name == "DIECAST_HOST" ? "1 on the host, else 0" : "0 on the host"),
+          cat("ask for its value: #if ", name, name == "DIECAST_HOST" ? "" : " >= 90"));
   }
   return {};
 }

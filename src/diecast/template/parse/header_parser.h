@@ -2,6 +2,7 @@
 // that every name used is declared and every declaration can be launched. Not a public header.
 #pragma once
 
+#include <diecast/template/parse/code_scan.h>
 #include <diecast/template/parse/token.h>
 #include <diecast/template/template.h>
 
@@ -29,7 +30,10 @@ class HeaderParser {
   Result<void> read_prose(std::size_t end);
   Result<void> read_header(std::size_t begin, std::size_t end);
   Result<void> read_code(std::size_t begin);
-  Result<void> check_conditions(std::string_view bare) const;
+  Result<void> check_directives(std::string_view bare) const;
+  Result<void> check_condition(const Directive& line, std::string_view bare) const;
+  Error error_in_code(std::string_view bare, std::string_view at, std::string_view what,
+                      std::string fix) const;
   SourceLine line_at(int number) const;  // from 1
   SourceLine line_at_offset(std::size_t offset) const;
 
