@@ -134,6 +134,28 @@ TEST(HeaderParser, ValuesAreOutOfTheSet) {
     EXPECT_EQ(first_line(error_of(line)).find("diecast: parse_error: k.cu:2:"), 0u) << line;
 }
 
+TEST(HeaderParser, AFactsExpressionStandsInParentheses) {
+  EXPECT_EQ(error_of("option type IN {bf16, f32}\narg x in IN [1] align bits(IN) / 8"),
+            "diecast: parse_error: k.cu:3:32: `bits(IN)` ends before `/`: an expression stands in "
+            "parentheses here\n"
+            "  arg x in IN [1] align bits(IN) / 8\n"
+            "                                 ^\n"
+            "  fix: put parentheses around all of it");
+  for (const char* line : {"option bool A\nsize n divisible A ? 1 : 16\narg n",
+                           "option bool A\nsize n divisible 8 * 2\narg n",
+                           "option bool A\narg x in f32 [1] stride (A) && 1"})
+    EXPECT_NE(error_of(line).find("put parentheses around all of it"), std::string::npos) << line;
+  EXPECT_EQ(error_of("option bool A\narg x in f32 [1] stride (A) align (A ? 4 : 8)"), "parsed");
+}
+
+TEST(HeaderParser, ASampleIsOnce) {
+  EXPECT_EQ(error_of("shape int COLS = 0\nsample COLS {0, 16, 0}"),
+            "diecast: parse_error: k.cu:3:21: 0 is sampled twice\n"
+            "  sample COLS {0, 16, 0}\n"
+            "                      ^\n"
+            "  fix: remove one");
+}
+
 TEST(HeaderParser, TypesOfElsewhereAreKnownByTheirNamesThere) {
   for (const auto& [word, ours] : {std::pair("float", "f32"), {"__half", "f16"}, {"int", "i32"}}) {
     const std::string wanted =

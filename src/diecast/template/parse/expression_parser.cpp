@@ -171,7 +171,14 @@ Result<Expression> ExpressionParser::parse(Tokens& tokens) {
 Result<Expression> ExpressionParser::parse_operand(Tokens& tokens) {
   const int column = tokens.peek().column;
   ExpressionParser parser(tokens);
-  return parser.finish(column, parser.operand());
+  DIECAST_TRY(Expression operand, parser.finish(column, parser.operand()));
+  const Token& next = tokens.peek();
+  if (binary_operator(next) != nullptr || next.is("?"))
+    return tokens.error(next,
+                        cat("`", operand.text(), "` ends before ", next.shown(),
+                            ": an expression stands in parentheses here"),
+                        "put parentheses around all of it");
+  return operand;
 }
 
 }  // namespace diecast

@@ -260,6 +260,8 @@ Result<void> HeaderParser::read_sample(Tokens& tokens) {
         return tokens.error(value, cat("expected a number, found ", value.shown()),
                             "write a number");
       samples.values.push_back(minus ? -value.number : value.number);
+      if (std::ranges::count(samples.values, samples.values.back()) > 1)
+        return tokens.error(value, cat(samples.values.back(), " is sampled twice"), "remove one");
     } while (tokens.accept(","));
     DIECAST_CHECK(tokens.expect("}", "after the samples"));
     template_->samples_.push_back(std::move(samples));
