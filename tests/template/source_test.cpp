@@ -202,6 +202,25 @@ TEST(Source, AClusterThatIsKnownIsPartOfTheCode) {
   EXPECT_TRUE(has(entry("CLUSTER / 4"), "__launch_bounds__(32) k()"));
 }
 
+TEST(Source, AClusterWhereThereAreNoneIsRefused) {
+  const auto rendered = [](const std::string& cluster, const std::string& on) {
+    const auto tmpl = Template::parse("k", "/* diecast\nlaunch grid(8) block(32)\nlaunch cluster(" +
+                                               cluster + ")\n*/\nDIECAST_KERNEL {}\n")
+                          .value();
+    const auto made = Specialization::make(tmpl, {}, target(on)).value();
+    const auto source = render(made, golden_files());
+    return source ? "rendered" : source.error().message();
+  };
+  for (const std::string on : {"host", "sm_89"}) {
+    EXPECT_EQ(rendered("2", on),
+              "diecast: constraint_violated: k.cu:3: cluster(...) is 2 blocks: " + on +
+                  " has no clusters\n"
+                  "  fix: write `target sm_90+`, or a cluster of 1 elsewhere: cc >= 90 ? 2 : 1");
+    EXPECT_EQ(rendered("cc >= 90 ? 2 : 1", on), "rendered");
+  }
+  EXPECT_EQ(rendered("2", "sm_90a"), "rendered");
+}
+
 TEST(Source, ABlockThatIsKnownAtLaunchHasNoLaunchBounds) {
   const auto tmpl = Template::parse("k",
                                     "/* diecast\ntune int warps = 4\n"

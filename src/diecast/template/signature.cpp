@@ -174,12 +174,17 @@ Result<std::string> launch_bounds(const Specialization& specialization, std::int
 // A cluster whose size is known now is part of the code: no branch asks whether there is one.
 Result<std::string> cluster_dims(const Specialization& specialization) {
   const auto& cluster = specialization.tmpl().launch().cluster;
-  if (!cluster || specialization.target().cc < 90) return std::string();
+  if (!cluster) return std::string();
   DIECAST_TRY(const auto blocks, constant_of(specialization, *cluster));
   constexpr std::int64_t kMost = 16;  // beyond 8 where a GPU allows it
   if (blocks && (*blocks < 1 || *blocks > kMost))
     return out_of_range(specialization, "cluster", *blocks, "blocks", kMost);
   if (!blocks || *blocks < 2) return std::string();
+  if (specialization.target().cc < 90)
+    return Error{ErrorCode::constraint_violated,
+                 cat(line_of(specialization.tmpl(), "cluster"), ": cluster(...) is ", *blocks,
+                     " blocks: ", specialization.target().name(), " has no clusters"),
+                 "write `target sm_90+`, or a cluster of 1 elsewhere: cc >= 90 ? 2 : 1"};
   return cat("__cluster_dims__(", *blocks, ", 1, 1) ");
 }
 
@@ -250,9 +255,9 @@ Result<std::string> kernel_head(const Specialization& specialization) {
   text += body + "; ";
   DIECAST_TRY(const std::int64_t threads, block_threads(specialization));
   DIECAST_CHECK(check_shared(specialization));
+  DIECAST_TRY(const std::string cluster, cluster_dims(specialization));
   if (specialization.target().is_host()) return text + host_entry(specialization, forms) + body;
   DIECAST_TRY(const std::string bounds, launch_bounds(specialization, threads));
-  DIECAST_TRY(const std::string cluster, cluster_dims(specialization));
   return text + cuda_entry(specialization, forms, bounds + cluster) + body;
 }
 
