@@ -8,10 +8,11 @@ namespace diecast {
 namespace {
 
 ProcessResult configure(const std::vector<std::string>& options,
-                        const testing::TemporaryDirectory& folder = {}) {
+                        const testing::TemporaryDirectory& folder = {},
+                        const std::string& source = tree::kRoot) {
   ProcessRequest request;
   request.arguments = {DIECAST_CMAKE,    "-S",
-                       tree::kRoot,      "-B",
+                       source,           "-B",
                        folder / "build", "-DCMAKE_CXX_COMPILER=" DIECAST_CXX_COMPILER};
   for (const std::string& option : options) request.arguments.push_back(option);
   request.time_limit = std::chrono::minutes(2);
@@ -43,6 +44,20 @@ TEST(Configure, EndsInAnErrorWithoutXxhash) {
                 .find("diecast needs xxHash's header; fix: apt-get install libxxhash-dev"),
             std::string::npos)
       << run.output << run.errors;
+}
+
+// CMake takes a name for a pattern. A second clone in a browser's folder is called so.
+TEST(Configure, SaysThatItsFolderHasANameThatCMakeCannotTake) {
+  const testing::TemporaryDirectory folder;
+  const std::string clone = folder / "diecast [1]";
+  std::filesystem::create_directory(clone);
+  for (const char* part : {"CMakeLists.txt", "cache", "examples", "src", "templates", "tests"})
+    std::filesystem::create_symlink(std::filesystem::path(tree::kRoot) / part, clone + "/" + part);
+  const auto run = configure({}, folder, clone);
+  EXPECT_NE(run.exit_code, 0);
+  EXPECT_NE(run.errors.find(" because a name in it has one of [ ] * ? # \" ;\n"), std::string::npos)
+      << run.errors;
+  EXPECT_EQ(run.errors.find("is not built"), std::string::npos) << run.errors;
 }
 
 // An installed command finds its libraries wherever the prefix is.
