@@ -1,5 +1,6 @@
 // Launches on the host: every block once, on several threads and from several, and what they cost.
 #include <diecast/launch/host_device.h>
+#include <fenv.h>
 #include <gtest/gtest.h>
 #include <time.h>
 
@@ -45,6 +46,44 @@ HOST_KERNEL(none, meet) {
   EXPECT_EQ(bits, 0x7fffffffu);
   EXPECT_EQ(low, -5);
   EXPECT_GE(wide, std::uint64_t{199999} << 32);
+}
+
+// What a library built with -ffast-math, or a program that rounds its own way, has made of its
+// threads: of the caller's, and of the workers, which are made as the thread is that opens them.
+TEST(HostLaunch, ComputesAsGpusDoWhateverTheCallersArithmeticIs) {
+  for (const char* exchange : {"none", "block"}) {
+    fenv_t ours;
+    fegetenv(&ours);
+    fesetround(FE_DOWNWARD);
+#if defined(__x86_64__)
+    __builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() | 0x8040);  // subnormals are 0
+#endif
+    const auto device = *open_host_device({.threads = 3});
+    const auto code = load_kernel(*device, std::string("HOST_KERNEL(") + exchange + R"(, small) {
+  const f32* x = argument<const f32*>(p, 0);
+  u32* out = argument<u32*>(p, 1) + 2 * blockIdx.x;
+  out[0] = __float_as_uint(x[0] * x[1]);
+  if (gridDim.x == 0) __syncthreads();
+  out[1] = __float_as_uint(x[2] / x[3]);
+}
+)",
+                                  "small");
+    const float x[] = {0x1p-126f, 0.5f, 1.0f, 3.0f};
+    std::vector<std::uint32_t> out(2 * 999);
+    launch(*device, *code, launch_shape(999, 1), x, out.data()).value();
+    const int rounds = fegetround();
+    volatile float least = 0x1p-126f;
+    [[maybe_unused]] const bool flushes = least * 0.5f == 0;
+    fesetenv(&ours);
+    EXPECT_EQ(rounds, FE_DOWNWARD) << "the caller's own";
+#if defined(__x86_64__)
+    EXPECT_TRUE(flushes) << "the caller's own";
+#endif
+    for (std::size_t i = 0; i < out.size(); i += 2) {
+      ASSERT_EQ(out[i], 0x00400000u) << exchange;
+      ASSERT_EQ(out[i + 1], 0x3eaaaaabu) << exchange;
+    }
+  }
 }
 
 TEST(HostLaunch, EveryBlockHasItsDynamicSharedMemory) {

@@ -4,10 +4,31 @@
 
 #if defined(DIECAST_HAS_HOST_DEVICE)
 
+#include <fenv.h>
+
 #include <algorithm>
 #include <utility>
 
 namespace diecast {
+namespace {
+
+// Kernels' arithmetic is that of GPUs whatever the process has made of its threads: libraries built
+// with -ffast-math have them flush subnormals, and a program may round another way.
+class PlainArithmetic {
+ public:
+  PlainArithmetic() {
+    ::feholdexcept(&before_);
+    ::fesetenv(FE_DFL_ENV);
+  }
+  PlainArithmetic(const PlainArithmetic&) = delete;
+  PlainArithmetic& operator=(const PlainArithmetic&) = delete;
+  ~PlainArithmetic() { ::fesetenv(&before_); }
+
+ private:
+  fenv_t before_;
+};
+
+}  // namespace
 
 std::unique_ptr<BlockMachine> MachinePool::take() {
   {
@@ -38,6 +59,7 @@ LaunchJob::LaunchJob(const HostKernel& kernel, const LaunchShape& shape, void** 
 void LaunchJob::work() {
   std::uint64_t first = next_.fetch_add(chunk_, std::memory_order_relaxed);
   if (first >= blocks_) return;
+  const PlainArithmetic arithmetic;
   auto machine = machines_.take();
   HostBlock block{};
   std::copy(shape_.grid.begin(), shape_.grid.end(), block.grid);
