@@ -103,6 +103,45 @@ DIECAST_KERNEL { y[0] = group.first; }
   EXPECT_NE(run.errors.find("mend k.cu at line 5"), std::string::npos) << run.errors;
 }
 
+// As one writes it in CUDA; on a GPU it is what it is there.
+TEST_F(OwnTemplate, DynamicSharedMemoryOfCudasOwnIsToldWhatItIsHere) {
+  const std::string text = R"(/* diecast
+size n
+arg y out f32 [n]
+arg n
+launch grid(1) block(32) shared(n * 4)
+*/
+DIECAST_KERNEL {
+  extern __shared__ float values[];
+  values[threadIdx.x] = 1;
+  __syncthreads();
+  y[threadIdx.x] = values[threadIdx.x];
+}
+)";
+  EXPECT_EQ(compile("k", text, "k @ sm_90a").exit_code, 0);
+  const auto run = compile("k", text, "k @ host");
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_NE(run.errors.find("mend k.cu at line 8: dynamic shared memory is dynamic_shared<T>(), "
+                            "not `extern __shared__`"),
+            std::string::npos)
+      << run.errors;
+}
+
+TEST_F(OwnTemplate, ThatIsCalledAsAFunctionOfCudaIsToldSo) {
+  const auto run = compile("round", R"(/* diecast
+arg y out f32 [1]
+launch grid(1) block(1)
+*/
+DIECAST_KERNEL { y[0] = 1; }
+)",
+                           "round @ sm_90a");
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_NE(run.errors.find("mend round.cu at line 5: CUDA has a function of the kernel's name, so "
+                            "give the file another"),
+            std::string::npos)
+      << run.errors;
+}
+
 TEST_F(OwnTemplate, OnTheHostSumsNoFloatsInTheOrderOfBlocks) {
   const std::string text = R"(/* diecast
 option type T {f32, u32}

@@ -72,19 +72,35 @@ std::vector<std::string> code_options(const Target& target) {
   return target.is_host() ? host_options(target, built_sanitizer()) : cuda_options(target);
 }
 
+namespace {
+
+// What to write instead of a habit that compilers have no good word for.
+std::string hint_of(const Target& target, std::string_view log) {
+  const auto says = [&](std::string_view what) { return log.find(what) != log.npos; };
+  if (says("has \"C\" linkage"))
+    return ": CUDA has a function of the kernel's name, so give the file another";
+  if (!target.is_host()) return "";
+  if (says("conflicting specifiers in declaration") || says("previous 'extern' declaration"))
+    return ": dynamic shared memory is dynamic_shared<T>(), not `extern __shared__`";
+  if (says("frame-larger-than"))
+    return ": on the host a thread that may wait for others has 48 KiB for its variables; larger "
+           "arrays go into shared memory";
+  if (says("was not declared") ||
+      says("undeclared identifier"))  // CUDA's own functions, most often
+    return "; if the name is CUDA's: the host has the device words of templates/README.md alone, "
+           "so `target sm_80+`, or another way under #if DIECAST_HOST";
+  return "";
+}
+
+}  // namespace
+
 Error rejected_source(const Source& source, const Target& target, std::string_view compiler,
                       std::string_view log) {
   const int line = first_error_line(log, source.name);
-  // CUDA's own functions, most often.
-  const bool lacks = target.is_host() && log.find("was not declared") != log.npos;
   return {ErrorCode::compile_failed,
           cat(source.name, " for ", target.name(), ": ", compiler, " rejected the source\n",
               clean_log(log)),
-          line > 0 ? cat("mend ", source.name, " at line ", line,
-                         lacks ? "; if the name is CUDA's: the host has the device words of "
-                                 "templates/README.md alone, so `target sm_80+`, or another way "
-                                 "under #if DIECAST_HOST"
-                               : "")
+          line > 0 ? cat("mend ", source.name, " at line ", line, hint_of(target, log))
                    : cat("mend ", source.name,
                          " or the headers it includes, where the lines above "
                          "point")};
