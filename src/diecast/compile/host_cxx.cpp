@@ -17,6 +17,10 @@ namespace {
 
 constexpr std::uint64_t kObjectLimit = 64u << 20;
 
+// What a function may have on its stack: threads that wait for one another have small ones
+// (launch/host/fiber.h), and a frame as large as a stack would reach into another thread's.
+constexpr int kLargestFrame = 48 << 10;
+
 Result<void> write_new_file(const std::string& path, std::string_view text) {
   FileSystem& files = system_files();
   Descriptor file(files, files.open_at(AT_FDCWD, path.c_str(), O_WRONLY | O_CREAT | O_EXCL, 0600));
@@ -73,7 +77,7 @@ class HostCompiler final : public Compiler {
   Result<Artifact> compile(const Source& source, const Target& target) override;
 
  private:
-  std::vector<std::string> arguments(const Target& target) const;
+  std::vector<std::string> arguments(const Source& source, const Target& target) const;
 
   const std::string program_, version_line_, identity_, sanitizer_, arithmetic_;
 };
@@ -93,7 +97,7 @@ Result<void> HostCompiler::accepts(const Target& target) const {
 
 // The compiler runs inside the directory and sees no other name of it: nothing of where it is gets
 // into the object, a sanitizer's notes included.
-std::vector<std::string> HostCompiler::arguments(const Target& target) const {
+std::vector<std::string> HostCompiler::arguments(const Source& source, const Target& target) const {
   std::vector<std::string> arguments = {program_};
   for (std::string& option : host_options(target, sanitizer_))
     arguments.push_back(std::move(option));
@@ -101,6 +105,12 @@ std::vector<std::string> HostCompiler::arguments(const Target& target) const {
        {"-Wall", "-Wno-unknown-pragmas", "-Wno-unused-function", "-Wno-unused-const-variable",
         "-fdiagnostics-color=never", "-Wl,--build-id=none", "-Wl,--version-script=exports"})
     arguments.push_back(option);
+  // With `exchange none` threads have the stack of who launches. A sanitizer's frames are larger.
+  if (sanitizer_.empty() && source.text.find("diecast::host_run_none(") == source.text.npos) {
+    const bool clang = !version_line_.starts_with("g++ ");
+    arguments.push_back(cat(clang ? "-W" : "-Werror=", "frame-larger-than=", kLargestFrame));
+    if (clang) arguments.emplace_back("-Werror=frame-larger-than");
+  }
   for (const char* argument : {"-o", "kernel.so", kTextFile}) arguments.push_back(argument);
   // A sanitizer's reports want the names, and it has a library of its own. Kernels are C++ without
   // a C++ library: no start files, and half the time to link.
@@ -117,7 +127,8 @@ Result<Artifact> HostCompiler::compile(const Source& source, const Target& targe
   DIECAST_CHECK(write_new_file(directory.file(kTextFile), named_text(source)));
   DIECAST_CHECK(write_new_file(directory.file("exports"),
                                cat("{ global: ", source.symbol, "; local: *; };\n")));
-  DIECAST_TRY(const ProcessResult result, run_compiler(arguments(target), directory.path()));
+  DIECAST_TRY(const ProcessResult result,
+              run_compiler(arguments(source, target), directory.path()));
   if (result.exit_code != 0) return rejected_source(source, target, version_line_, result.errors);
 
   Artifact artifact;
