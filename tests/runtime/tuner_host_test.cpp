@@ -117,6 +117,44 @@ TEST_F(TunerOnHost, FindsOutATuneThatChangesAResult) {
         << one.line();
 }
 
+// An integer that may be any has its default, and what else the header lists is tried with it.
+TEST_F(TunerOnHost, TriesTheOtherTunesWhereOneHasNoSet) {
+  testing::write_text(folder_ / "free.cu", R"(/* diecast
+tune int THREADS {32, 64} = 32
+tune int UNROLL = 2
+tune int waves = 3
+tune bool spread = 0
+size count
+arg y out f32 [count]
+arg count
+launch grid(waves + spread) block(THREADS)
+target host
+exchange none
+*/
+DIECAST_KERNEL {
+  if (blockIdx.x == 0 && threadIdx.x == 0)
+    for (i64 i = 0; i < count; ++i) y[i] = UNROLL;
+}
+)");
+  ASSERT_TRUE(runtime_->add(folder_ / "free.cu"));
+  TuneRequest request;
+  request.name = "free";
+  request.sizes = {{{"count", 5}}};
+  request.samples = 1;
+  const auto records = runtime_->tune(request, device_);
+  ASSERT_TRUE(records) << records.error().message();
+  std::vector<std::string> tried;
+  for (const TuningRecord& one : *records) {
+    EXPECT_EQ(one.outcome, Outcome::timed) << one.line();
+    tried.push_back(one.tunes);
+  }
+  std::ranges::sort(tried);
+  EXPECT_EQ(tried,
+            (std::vector<std::string>{
+                "THREADS=32 UNROLL=2 waves=3 spread=0", "THREADS=32 UNROLL=2 waves=3 spread=1",
+                "THREADS=64 UNROLL=2 waves=3 spread=0", "THREADS=64 UNROLL=2 waves=3 spread=1"}));
+}
+
 TEST_F(TunerOnHost, NamesAnArgumentThatAHeaderDoesNotTell) {
   TuneRequest request;
   request.name = "describe_group";

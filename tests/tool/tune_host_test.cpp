@@ -213,6 +213,18 @@ TEST(ToolTune, FailsWhereNoConfigurationRuns) {
   EXPECT_NE(run.errors.find("crashed: its process ended by signal 11"), std::string::npos);
 }
 
+TEST(ToolTune, TakesTheDefaultOfATuneThatHasNoSet) {
+  ToolRun diecast;
+  if (!host_works(diecast)) GTEST_SKIP() << "no host device or compiler";
+  std::string text = kHangs;
+  text.replace(text.find("{32, 64, 128, 256}"), 18, "");
+  const std::string own = diecast.folder / "k.cu";
+  testing::write_text(own, text);
+  const auto run = diecast({"tune", "k", "--target", "host", "--add", own, "--samples", "1"});
+  EXPECT_EQ(run.exit_code, 0) << run.errors;
+  EXPECT_NE(run.output.find("chosen for k @ host"), std::string::npos) << run.output;
+}
+
 TEST(ToolTune, SaysWhyTheDefaultItselfDoesNotRun) {
   ToolRun diecast;
   if (!host_works(diecast)) GTEST_SKIP() << "no host device or compiler";

@@ -109,6 +109,7 @@ Result<std::vector<Specialization>> configurations(const Specialization& plain,
   DIECAST_TRY(std::vector<Bindings> all, tmpl.space(plain.target(), fixed));
   for (const Parameter& parameter : tmpl.parameters()) {
     if (parameter.compiled() || fixed.find(parameter.name)) continue;
+    if (parameter.allowed.empty()) continue;  // any integer: its default
     std::vector<Bindings> more;
     for (const Bindings& one : all) {
       for (const Value& value : parameter.allowed)

@@ -81,7 +81,7 @@ Result<std::vector<TuningRecord>> tune(Runtime& runtime, const KernelToTune& ker
   for (const Parameter& parameter : tmpl.parameters()) {
     if (parameter.kind != Parameter::Kind::tune) {
       request.bindings.set(parameter.name, *kernel.plain.bindings().find(parameter.name));
-    } else if (!held.find(parameter.name)) {
+    } else if (!held.find(parameter.name) && !parameter.allowed.empty()) {
       total *= parameter.allowed.size();
     }
   }
@@ -116,14 +116,15 @@ Result<int> merge(const TuneArguments& options) {
 }
 
 // The spelling's kernels, with every configuration that they may have: the defaults alone would
-// leave out those of which they break a requirement.
+// leave out those of which they break a requirement. An integer without a set has its default.
 Result<std::vector<Specialization>> expand(Runtime& runtime, const std::string& spelling,
                                            const Spelling& parsed, const Target& target) {
   std::string every = spelling;
   if (const auto tmpl = runtime.find_template(parsed.name)) {
     for (const Parameter& parameter : (*tmpl)->parameters()) {
       const auto named = [&](const auto& entry) { return entry.first == parameter.name; };
-      const bool tune = parameter.kind == Parameter::Kind::tune && parameter.compiled();
+      const bool tune = parameter.kind == Parameter::Kind::tune && parameter.compiled() &&
+                        !parameter.allowed.empty();
       if (tune && std::ranges::none_of(parsed.values, named))
         every += cat(" ", parameter.name, "=*");
     }
