@@ -142,6 +142,29 @@ DIECAST_KERNEL { y[0] = 1; }
       << run.errors;
 }
 
+TEST_F(OwnTemplate, OfLargeLocalArraysIsToldWhatTheHostsThreadsHave) {
+  const std::string text = R"(/* diecast
+size n
+arg y out f32 [n]
+arg n
+launch grid(1) block(32)
+*/
+DIECAST_KERNEL {
+  f32 values[20000];
+  for (i64 i = 0; i < n; ++i) values[i * 7 % 20000] = static_cast<f32>(i);
+  __syncthreads();
+  y[threadIdx.x] = values[n * threadIdx.x % 20000];
+}
+)";
+  EXPECT_EQ(compile("k", text, "k @ sm_90a").exit_code, 0);
+  const auto run = compile("k", text, "k @ host");
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_NE(run.errors.find("on the host a thread that may wait for others has 48 KiB for its "
+                            "variables; larger arrays go into shared memory"),
+            std::string::npos)
+      << run.errors;
+}
+
 TEST_F(OwnTemplate, OnTheHostSumsNoFloatsInTheOrderOfBlocks) {
   const std::string text = R"(/* diecast
 option type T {f32, u32}

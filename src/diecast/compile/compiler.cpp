@@ -100,10 +100,10 @@ Error rejected_source(const Source& source, const Target& target, std::string_vi
   return {ErrorCode::compile_failed,
           cat(source.name, " for ", target.name(), ": ", compiler, " rejected the source\n",
               clean_log(log)),
-          line > 0 ? cat("mend ", source.name, " at line ", line, hint_of(target, log))
-                   : cat("mend ", source.name,
-                         " or the headers it includes, where the lines above "
-                         "point")};
+          cat("mend ", source.name,
+              line > 0 ? cat(" at line ", line)
+                       : " or the headers it includes, where the lines above point",
+              hint_of(target, log))};
 }
 
 }  // namespace diecast
