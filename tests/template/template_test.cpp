@@ -203,12 +203,20 @@ TEST(Template, SpaceRefusesWhatItDoesNotKnow) {
 }
 
 TEST(Template, SpaceIsBounded) {
-  std::string text = "/* diecast\nlaunch grid(1) block(1)\n";
-  for (int i = 0; i < 64; ++i) text += "option bool B" + std::to_string(i) + "\n";
-  const auto tmpl = Template::parse("k", text + "*/\nDIECAST_KERNEL {}\n").value();
-  EXPECT_EQ(tmpl->space(target("host")).error().message(),
+  const auto points_of = [](int parameters, const std::string& line) {
+    std::string text = "/* diecast\nlaunch grid(1) block(1)\n" + line + "\n";
+    for (int i = 0; i < parameters; ++i) text += "option bool B" + std::to_string(i) + "\n";
+    const auto tmpl = Template::parse("k", text + "*/\nDIECAST_KERNEL {}\n").value();
+    const auto points = tmpl->space(target("host"));
+    return points ? std::to_string(points->size()) : points.error().message();
+  };
+  EXPECT_EQ(points_of(64, ""),
             "diecast: invalid_argument: the space of k has more than 16000000 combinations\n"
             "  fix: fix some of its parameters");
+  EXPECT_EQ(points_of(20, ""),
+            "diecast: invalid_argument: the space of k has more than 1000000 points\n"
+            "  fix: fix some of its parameters");
+  EXPECT_EQ(points_of(20, "require B0 + B1 + B2 + B3 + B4 + B5 + B6 == 7"), "8192");
 }
 
 }  // namespace

@@ -26,7 +26,8 @@ Result<Value> not_allowed(const Parameter& parameter, std::string_view word) {
                cat("give ", parameter.name, " ", parameter.allowed_text())};
 }
 
-constexpr std::size_t kLargestSpace = 16'000'000;
+constexpr std::size_t kLargestSpace = 16'000'000;  // what is looked at, in a second or two
+constexpr std::size_t kMostPoints = 1'000'000;     // each takes a kilobyte or two
 
 // The values a parameter takes in the space.
 Result<std::vector<Value>> choices(const Template& tmpl, const Parameter& parameter,
@@ -135,8 +136,8 @@ Result<std::vector<Bindings>> Template::space(const Target& target, const Bindin
   Point point(axes.size());
   std::vector<std::size_t> strides(axes.size(), 1);  // points that agree up to a parameter
   for (std::size_t i = axes.size(); i-- > 1;) strides[i - 1] = strides[i] * axes[i].size();
+  std::vector<std::size_t> kept;
   for (std::size_t number = 0; number < count; ++number) {
-    Bindings bindings;
     std::size_t rest = number;
     for (std::size_t i = axes.size(); i-- > 0; rest /= axes[i].size())
       point[i] = axes[i][rest % axes[i].size()].number;
@@ -146,12 +147,18 @@ Result<std::vector<Bindings>> Template::space(const Target& target, const Bindin
       number += alike - number % alike - 1;
       continue;
     }
-    rest = count;
-    std::size_t below = number;
+    if (kept.size() == kMostPoints)
+      return Error{ErrorCode::invalid_argument,
+                   cat("the space of ", name_, " has more than ", kMostPoints, " points"),
+                   "fix some of its parameters"};
+    kept.push_back(number);
+  }
+  points.reserve(kept.size());
+  for (std::size_t below : kept) {
+    Bindings bindings;
     for (std::size_t i = 0; i < axes.size(); ++i) {
-      rest /= axes[i].size();
-      bindings.set(parameters_[i].name, axes[i][below / rest]);
-      below %= rest;
+      bindings.set(parameters_[i].name, axes[i][below / strides[i]]);
+      below %= strides[i];
     }
     points.push_back(std::move(bindings));
   }

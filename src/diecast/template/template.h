@@ -127,7 +127,7 @@ class Template {
   // target; `fixed` narrows it, also to shapes that are no sample. Lower-case tunes stay at their
   // defaults: they compile nothing. Empty on a target the template does not support. Errors:
   // unknown_parameter, value_not_allowed, value_missing (a free integer without sample or default),
-  // invalid_argument above 16 million combinations.
+  // invalid_argument above 16 million combinations or a million points.
   Result<std::vector<Bindings>> space(const Target& target, const Bindings& fixed = {}) const;
 
  private:
