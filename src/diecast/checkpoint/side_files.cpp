@@ -184,9 +184,8 @@ Result<void> SideFiles::drop_quantization(bool some_stay, FileSystem& files) {
   if (some_stay) {
     if (named(kModelConfig) != nullptr || named(kQuantConfig) != nullptr)
       notes_.emplace_back(
-          "what config.json and hf_quant_config.json say of the quantization is kept: it is true "
-          "of "
-          "the weights that stay quantized alone");
+          "what config.json and hf_quant_config.json say of the quantization is kept: it is "
+          "true of the weights that stay quantized alone");
     return {};
   }
   if (SideFile* const config = named(kModelConfig)) {
