@@ -146,8 +146,9 @@ INSTANTIATE_TEST_SUITE_P(
     Codes, DriverInit,
     ::testing::Values(
         InitCase{3,
-                 "CUDA_ERROR_NOT_INITIALIZED (3)\n  fix: check that nvidia-smi works here; a "
-                 "container needs the GPU too (--gpus all)"},
+                 "CUDA_ERROR_NOT_INITIALIZED (3)\n  fix: a child that was forked after CUDA was "
+                 "in use has to be started by exec or posix_spawn instead; elsewhere check that "
+                 "nvidia-smi works, in a container too (--gpus all)"},
         InitCase{101,
                  "CUDA_ERROR_INVALID_DEVICE (101)\n  fix: check CUDA_VISIBLE_DEVICES against "
                  "nvidia-smi -L"},

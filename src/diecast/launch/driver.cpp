@@ -32,7 +32,9 @@ constexpr const char* kCapture =
 
 constexpr Remedy kRemedies[] = {
     {2, "free device memory or pass less at once; nvidia-smi shows who holds it"},
-    {3, "check that nvidia-smi works here; a container needs the GPU too (--gpus all)"},
+    {3,
+     "a child that was forked after CUDA was in use has to be started by exec or posix_spawn "
+     "instead; elsewhere check that nvidia-smi works, in a container too (--gpus all)"},
     {4, "the process is ending: use no GPU in static destructors"},
     {34, "take the toolkit's stubs folder out of LD_LIBRARY_PATH and install the driver"},
     {46,
