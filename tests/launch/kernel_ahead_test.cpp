@@ -63,6 +63,18 @@ TEST_F(KernelAhead, WhatWasReadServesTheNextTry) {
   EXPECT_EQ(cuda_->count("cuLibraryLoadData"), 1);
 }
 
+// The driver never lets go of what it has read, and an engine may try at every step.
+TEST_F(KernelAhead, ALoadThatFailsAgainAndAgainHasTheCodeReadOnce) {
+  const auto k = kernel();
+  for (const char* const call : {"cuKernelGetFunction", "cuFuncIsLoaded"}) {
+    cuda_->fail[call] = {{testing::CudaScript::kEveryCall, 2}};
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(k->preload().error().code, ErrorCode::out_of_memory);
+    cuda_->fail.clear();
+  }
+  ASSERT_TRUE(k->preload().value());
+  EXPECT_EQ(cuda_->count("cuLibraryLoadData"), 1);
+}
+
 // A load may take long: a fork does not wait for it, and the child has nothing to wait for.
 TEST_F(KernelAhead, AForkedChildDoesNotWaitForALoadOfItsParent) {
   const auto k = kernel();

@@ -44,7 +44,7 @@ struct Kernel::State {
   // Guards what follows, and who adds to resident_. A forked child that takes it from a load of its
   // parent finds the code resident or not, never in between, and loads for itself.
   LongMutex loading;
-  std::shared_ptr<ReadCode> code;  // read ahead, for the first preload; else null
+  std::shared_ptr<ReadCode> code;  // read, and not loaded yet; else null
 
   State(LaunchSlots its_slots, ArgumentCheck its_arguments, BoundLaunchRule its_rule)
       : arguments(std::move(its_arguments)),
@@ -119,7 +119,11 @@ Result<bool> Kernel::preload() {
   if (resident_.find(context)) return false;
   std::lock_guard lock(state_->loading);
   if (resident_.find(context)) return false;
-  // What was read ahead is kept where loading fails: the driver never lets go of it.
+  // What is read is kept where loading fails: the driver never lets go of it, and whoever waits for
+  // memory tries often.
+  if (state_->code == nullptr) {
+    DIECAST_TRY(state_->code, device_->read(*artifact_));
+  }
   DIECAST_TRY(std::shared_ptr<ResidentCode> code,
               device_->load(*artifact_, state_->rule.needs(), state_->code.get()));
   const auto& wanted = state_->arguments.parameter_bytes();
