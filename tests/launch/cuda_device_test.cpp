@@ -234,6 +234,10 @@ TEST_F(CudaDeviceTest, ACaptureThatFailsEnds) {
                   .starts_with("ending a capture: cuStreamEndCapture"));
   cuda_->fail["cuGraphInstantiateWithFlags"][1] = 2;
   EXPECT_TRUE(failure([]() -> Result<void> { return {}; }).starts_with("making a graph ready"));
+  EXPECT_THROW(
+      (void)opened->capture(stream, [&] { return Result<void>(Error{}).value(), Result<void>(); }),
+      std::runtime_error);
+  EXPECT_FALSE(opened->is_capturing(stream).value());
   EXPECT_TRUE(opened->capture({}, []() -> Result<void> { return {}; })
                   .error()
                   .what.starts_with("beginning a capture"));

@@ -51,8 +51,15 @@ Result<std::unique_ptr<RepeatedCalls>> capture_graph(std::shared_ptr<const Drive
       check(driver->cuCtxGetCurrent(&context), "cuCtxGetCurrent", "asking for the context"));
   DIECAST_CHECK(check(driver->cuStreamBeginCapture(native, mode), "cuStreamBeginCapture",
                       "beginning a capture"));
-  const Result<void> called = calls();
   cuda::GraphHandle* graph = nullptr;
+  Result<void> called;
+  try {
+    called = calls();
+  } catch (...) {  // the caller's own trouble, but the stream is free again
+    driver->cuStreamEndCapture(native, &graph);
+    if (graph != nullptr) driver->cuGraphDestroy(graph);
+    throw;
+  }
   const cuda::Result ended = driver->cuStreamEndCapture(native, &graph);
   if (!called && graph != nullptr) driver->cuGraphDestroy(graph);
   DIECAST_CHECK(called);
