@@ -201,6 +201,14 @@ TEST_F(DriverTest, LostContextsAllSaySo) {
         << code;
 }
 
+// Of processes that share a GPU, as a server's workers may.
+TEST_F(DriverTest, WhatMpsRefusesSaysWhereToLook) {
+  const auto driver = cuda_.driver();
+  for (const int code : {805, 806, 807, 808, 809, 810})
+    EXPECT_NE(driver->failure(code, "f", "x").fix.find("the MPS server"), std::string::npos)
+        << code;
+}
+
 // The child's answer comes back as its exit code: 0 is right.
 int in_child(int (*body)()) {
   const pid_t child = fork();

@@ -27,6 +27,11 @@ constexpr const char* kBadImage =
     "the machine code is damaged or not for this GPU: delete its cache entry and build it again";
 constexpr const char* kNewerCode =
     "the driver is older than the code needs: update the driver, or build with an older NVRTC";
+constexpr const char* kMpsServer =
+    "look into server.log of CUDA_MPS_LOG_DIRECTORY (/var/log/nvidia-mps): the MPS server may not "
+    "have started, or waits until clients beside one that failed have ended too";
+constexpr const char* kMpsFull =
+    "end another client of the MPS server, or give the GPU fewer processes: it takes no more";
 constexpr const char* kCapture =
     "do this before or after the capture: preload kernels and allocate memory before it begins";
 
@@ -73,6 +78,13 @@ constexpr Remedy kRemedies[] = {
     {803,
      "the kernel module and libcuda are of different versions: reboot, or restart the container"},
     {804, "take the cuda-compat folder out of LD_LIBRARY_PATH: this GPU does not take it"},
+    {805, kMpsServer},
+    {806, kMpsServer},
+    {807, kMpsServer},
+    {808, kMpsFull},
+    {809, kMpsFull},
+    {810,
+     "the MPS server has ended this client, perhaps for another's failure: restart the process"},
     {900, kCapture},
     {901, "end this capture and begin a new one; an earlier call on the stream made it invalid"},
     {905, "join the streams with events inside one capture, or keep them apart"},
