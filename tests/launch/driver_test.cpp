@@ -259,6 +259,22 @@ TEST(DriverDeathTest, AChildForkedWhileItIsOpenedOpensItItself) {
   EXPECT_EXIT(_exit(fork_while_opening()), ::testing::ExitedWithCode(0), "");
 }
 
+// Without a GPU no CUDA is in use, and a child finds what its parent has found.
+TEST(DriverDeathTest, AChildForkedWhereThereIsNoGpuIsToldSo) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto fork_without_gpu = [] {
+    const FakeCuda cuda;
+    cuda->gpus.clear();
+    ::setenv("DIECAST_LIBCUDA", FakeCuda::path().c_str(), 1);
+    if (cuda_device_count().value() != 0) return 1;
+    return in_child([] {
+      const auto device = open_cuda_device(0);
+      return !device && device.error().code == ErrorCode::no_device ? 0 : 2;
+    });
+  };
+  EXPECT_EXIT(_exit(fork_without_gpu()), ::testing::ExitedWithCode(0), "");
+}
+
 TEST_F(DriverTest, EnvironmentNamesTheLibrary) {
   ::setenv("DIECAST_LIBCUDA", FakeCuda::path().c_str(), 1);
   const auto driver = Driver::shared();

@@ -204,9 +204,14 @@ Result<void> Driver::check_version() {
 }
 
 Result<void> Driver::initialise() {
-  static const int watched = pthread_atfork(nullptr, nullptr, [] { forked_ = true; });
+  static std::atomic<int> used = 0;
+  static const int watched =
+      pthread_atfork(nullptr, nullptr, [] { forked_ = forked_ || used != 0; });
   (void)watched;
+  ++used;  // before, because a fork may come meanwhile
   const cuda::Result code = cuInit(0);
+  // Then nothing is in use, and a child is told what its parent is.
+  if (code == cuda::stub_library || code == cuda::no_device) --used;
   if (code == cuda::stub_library) return stub(path_);
   if (code == cuda::no_device) return {};
   if (code != cuda::success)
