@@ -210,6 +210,14 @@ TEST_F(GemmPath, PassesOnWhatFailsUnderAutoToo) {
   }
 }
 
+// A library's context stays until the process ends, and a call may come in every step.
+TEST_F(GemmPath, MakesNoContextOfTheLibraryForWhatIsNotPrepared) {
+  runtime_->freeze();
+  for (int step = 0; step < 3; ++step)
+    EXPECT_TRUE(outcome().starts_with("diecast: frozen: ")) << outcome();
+  EXPECT_EQ(library_->calls, Words{});
+}
+
 TEST_F(GemmPath, HasTheChecksOfOurOwnKernels) {
   options_.gradient = true;
   a_ = tiled(8, 64, true);

@@ -162,21 +162,22 @@ Result<PreparedGemmCublaslt> PreparedGemmCublaslt::prepare(Runtime& runtime,
   prepared.request_ = request;
   prepared.device_ = device;
   DIECAST_TRY(prepared.api_, cublaslt::shared_api());
+  if (request.is_direct()) {
+    DIECAST_TRY(prepared.factor_, preload_for(runtime, device, "product_factor", {}));
+  } else {
+    Bindings bindings;
+    bindings.set("OUT", request.out).set("IN_PLACE", request.is_in_place());
+    bindings.set("A_ROWS", request.a_rows).set("B_ROWS", request.b_rows);
+    bindings.set("BIAS", request.bias.has_value());
+    bindings.set("BIAS_TYPE", request.bias.value_or(DType::f32));
+    bindings.set("ACCUMULATE", request.accumulate);
+    DIECAST_TRY(prepared.finish_, preload_for(runtime, device, "finish_product", bindings));
+  }
+  // Last, because it stays until the process ends: what fails before leaves none behind.
   DIECAST_CHECK(device->in_context([&] {
     return prepared.api_->done("cublasLtCreate",
                                prepared.api_->call.cublasLtCreate(&prepared.context_));
   }));
-  if (request.is_direct()) {
-    DIECAST_TRY(prepared.factor_, preload_for(runtime, device, "product_factor", {}));
-    return prepared;
-  }
-  Bindings bindings;
-  bindings.set("OUT", request.out).set("IN_PLACE", request.is_in_place());
-  bindings.set("A_ROWS", request.a_rows).set("B_ROWS", request.b_rows);
-  bindings.set("BIAS", request.bias.has_value());
-  bindings.set("BIAS_TYPE", request.bias.value_or(DType::f32));
-  bindings.set("ACCUMULATE", request.accumulate);
-  DIECAST_TRY(prepared.finish_, preload_for(runtime, device, "finish_product", bindings));
   return prepared;
 }
 
