@@ -122,9 +122,13 @@ TEST_F(Convenience, InAContextThatItWasNotPreparedInItSaysSo) {
   EXPECT_TRUE(refused.starts_with("diecast: not_resident: quantize_nvfp4_once COLS=0 ")) << refused;
   EXPECT_TRUE(refused.ends_with(
       " is not resident on device 0 (Fake GPU) in the current context; a launch loads nothing\n"
-      "  fix: call preload() in this context before the first launch (and before freeze())"))
+      "  fix: prepare quantize_nvfp4 in this context before the first launch (and before "
+      "freeze())"))
       << refused;
   EXPECT_EQ(machine_.cuda->launches.size(), 1u);
+  const auto request = PreparedQuantizeNvfp4::Request::of(x_, out, given());
+  ASSERT_TRUE(PreparedQuantizeNvfp4::prepare(*runtime, device_, request));
+  EXPECT_EQ(call(*runtime, device_, x_, out), "ok");
 }
 
 TEST_F(Convenience, AfterFreezeWhatIsPreparedGoesOnAndNothingNewIs) {

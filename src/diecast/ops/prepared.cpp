@@ -77,6 +77,9 @@ void tell_of_op(Result<void>& launched, std::string_view op, const Kernel& kerne
     if (!fields.empty()) error.fix += cat(", or prepare with Request.", fields);
     if (of_type && alternative != error.fix.npos) error.fix += ", or prepare another op for it";
   }
+  constexpr std::string_view kPreload = "call preload()";  // which prepare() does
+  if (error.code == ErrorCode::not_resident && error.fix.starts_with(kPreload))
+    error.fix.replace(0, kPreload.size(), cat("prepare ", op));
   launched = std::move(error);
 }
 
