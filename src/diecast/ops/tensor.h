@@ -1,5 +1,6 @@
 // A view of a dense or row-strided tensor; owns nothing. Whose memory the address belongs to
-// (device or host) is for the function that takes the view to say.
+// (device or host) is for the function that takes the view to say. No buffer that a call writes may
+// overlap another of its buffers, unless the function says so.
 #pragma once
 
 #include <diecast/base/error.h>
