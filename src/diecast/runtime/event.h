@@ -34,7 +34,9 @@ std::string_view event_name(RuntimeEvent::Kind kind);
 // Called on the thread where it happened, without any lock of ours held: it may call the runtime,
 // and of what a resolve tells the outcome is there already. That thread may be one of the runtime's
 // own, always where a cache root is written (published, pruned, degraded): there `flush` waits for
-// nothing and the runtime must not end. What it throws is dropped.
+// nothing and the runtime must not end. So it is called by several threads at once, of a list's
+// preload even where one thread calls the runtime, which may wait for it meanwhile. What it throws
+// is dropped.
 using EventSink = std::function<void(const RuntimeEvent&)>;
 
 // How often each arrow was taken since the runtime was made.
