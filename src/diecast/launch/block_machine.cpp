@@ -4,6 +4,7 @@
 
 #if defined(DIECAST_HAS_HOST_DEVICE)
 
+#include <diecast/base/no_throw.h>
 #include <diecast/base/text.h>
 #include <diecast/launch/host/fiber.h>
 #include <diecast/launch/host/thread_group.h>
@@ -44,7 +45,7 @@ struct BlockMachine::State {
   bool failed = false;
   Error error;
 
-  bool reserve(unsigned count);
+  Result<void> reserve(unsigned count);
   void start(unsigned index);
   void run_group(const HostBlock& block, unsigned count);
   void leave(Fiber& running);
@@ -72,28 +73,26 @@ void BlockMachine::State::start(unsigned index) {
   fibers[index]->start(stacks[index / kWarp][index % kWarp], thread_main, this, index);
 }
 
-bool BlockMachine::State::reserve(unsigned count) {
+Result<void> BlockMachine::State::reserve(unsigned count) {
   while (fibers.size() < count) {
-    auto mapped = FiberStacks::map(kWarp);
-    if (!mapped) {
-      fail(mapped.error());
-      return false;
-    }
-    stacks.push_back(*std::move(mapped));
+    DIECAST_TRY(auto mapped, FiberStacks::map(kWarp));
+    stacks.push_back(std::move(mapped));
     for (unsigned lane = 0; lane < kWarp; ++lane) {
       fibers.push_back(std::make_unique<Fiber>());
       start(static_cast<unsigned>(fibers.size() - 1));
     }
   }
-  return true;
+  return {};
 }
 
+// A kernel calls this, and wait: nothing may be thrown through it.
 void BlockMachine::State::run_threads(HostBlock* block, unsigned exchange,
                                       void (*function)(void*, unsigned), void* closure) {
   State& self = *static_cast<State*>(block->machine);
   const unsigned total = block->dim[0] * block->dim[1] * block->dim[2];
   const unsigned size = exchange == HostBlock::warp ? std::min(kWarp, total) : total;
-  if (!self.reserve(size)) return;
+  if (auto reserved = no_throw([&] { return self.reserve(size); }); !reserved)
+    return self.fail(std::move(reserved).error());
   self.exchange = exchange;
   self.function = function;
   self.closure = closure;
@@ -107,7 +106,7 @@ void BlockMachine::State::run_group(const HostBlock& block, unsigned count) {
   group.begin(count, exchange == HostBlock::block);
   leave(outside);
   if (group.all_ended()) return;
-  fail(divergent(block));
+  fail(no_throw([&] { return divergent(block); }));
   for (unsigned i = 0; i < count; ++i) {
     if (!group.has_ended(i)) start(i);
   }
@@ -122,7 +121,7 @@ void BlockMachine::State::leave(Fiber& running) {
 
 void BlockMachine::State::wait(HostBlock* block, HostWait* wait) {
   State& self = *static_cast<State*>(block->machine);
-  if (self.exchange == 0) return self.fail(self.undeclared(*wait));
+  if (self.exchange == 0) return self.fail(no_throw([&] { return self.undeclared(*wait); }));
   const unsigned index = self.current;
   if (!self.group.arrive(index, wait)) self.leave(*self.fibers[index]);
 }

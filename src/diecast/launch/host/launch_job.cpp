@@ -4,9 +4,11 @@
 
 #if defined(DIECAST_HAS_HOST_DEVICE)
 
+#include <diecast/base/no_throw.h>
 #include <fenv.h>
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 namespace diecast {
@@ -44,7 +46,10 @@ std::unique_ptr<BlockMachine> MachinePool::take() {
 
 void MachinePool::put_back(std::unique_ptr<BlockMachine> machine) {
   const std::lock_guard lock(mutex_);
-  idle_.push_back(std::move(machine));
+  try {
+    idle_.push_back(std::move(machine));
+  } catch (const std::bad_alloc&) {  // the next launch makes one
+  }
 }
 
 LaunchJob::LaunchJob(const HostKernel& kernel, const LaunchShape& shape, void** parameters,
@@ -56,10 +61,19 @@ LaunchJob::LaunchJob(const HostKernel& kernel, const LaunchShape& shape, void** 
       blocks_(std::uint64_t{shape.grid[0]} * shape.grid[1] * shape.grid[2]),
       chunk_(std::clamp<std::uint64_t>(blocks_ / (16 * static_cast<unsigned>(threads)), 1, 256)) {}
 
+// On the pool's threads too, where whatever is thrown ends the process.
 void LaunchJob::work() {
   std::uint64_t first = next_.fetch_add(chunk_, std::memory_order_relaxed);
   if (first >= blocks_) return;
   const PlainArithmetic arithmetic;
+  try {
+    work_from(first);
+  } catch (const std::bad_alloc&) {
+    fail(first, out_of_memory());
+  }
+}
+
+void LaunchJob::work_from(std::uint64_t first) {
   auto machine = machines_.take();
   HostBlock block{};
   std::copy(shape_.grid.begin(), shape_.grid.end(), block.grid);
@@ -94,8 +108,8 @@ void LaunchJob::run_blocks(BlockMachine& machine, HostBlock& block, std::uint64_
 void LaunchJob::fail(std::uint64_t block, const Error& error) {
   const std::lock_guard lock(mutex_);
   if (block >= failed_block_.load(std::memory_order_relaxed)) return;
-  failed_block_.store(block, std::memory_order_relaxed);
   error_ = error;
+  failed_block_.store(block, std::memory_order_relaxed);
 }
 
 Result<void> LaunchJob::result() const {

@@ -41,6 +41,7 @@ class LaunchJob {
   Result<void> result() const;
 
  private:
+  void work_from(std::uint64_t first);
   void run_blocks(BlockMachine& machine, HostBlock& block, std::uint64_t first, std::uint64_t last);
   void fail(std::uint64_t block, const Error& error);
 

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <condition_variable>
 #include <deque>
+#include <exception>
 #include <mutex>
-#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -19,7 +19,7 @@ class ThreadPool::Workers {
     threads_.reserve(static_cast<std::size_t>(count));
     try {
       for (int i = 0; i < count; ++i) threads_.push_back(start_thread([this] { serve(); }));
-    } catch (const std::system_error&) {  // no more threads to be had: go on with those there are
+    } catch (const std::exception&) {  // no more threads to be had: go on with those there are
     }
   }
   ~Workers() {
