@@ -42,5 +42,16 @@ TEST_F(RowScaledKernels, OtherProfilesHaveTheSameWhoeverCounts) {
   EXPECT_EQ(&op.kernel(kMany, true), &op.kernel(kMany));
 }
 
+// However long a row is said to be: no tensor has it, but its op is prepared or refused.
+TEST_F(RowScaledKernels, OfTheLongestRowsHaveTheMostThreads) {
+  for (const std::int64_t cols : {(std::int64_t{1} << 31) - 16, std::int64_t{1} << 31,
+                                  (std::int64_t{1} << 62) + 16, INT64_MAX / 16 * 16}) {
+    const auto op =
+        PreparedQuantizeNvfp4::prepare(*runtime_, device_, {.row_scaled = true, .cols = cols});
+    ASSERT_TRUE(op) << op.error().message();
+    EXPECT_EQ(threads(op->kernel(cols)), 512) << cols;
+  }
+}
+
 }  // namespace
 }  // namespace diecast

@@ -27,7 +27,7 @@ Bindings bindings_of(const Request& request) {
 // threads to spread a row over: fewer fibers, fewer switches.
 int row_threads(const Request& request, const DeviceProperties& device) {
   if (device.cc == 0) return 32;
-  const std::int64_t bytes = request.cols * (request.in == DType::f32 ? 4 : 2);
+  const std::int64_t bytes = capped_product(request.cols, request.in == DType::f32 ? 4 : 2);
   int threads = request.cols == 0 ? 256 : 32;
   while (threads < 512 && request.cols != 0 && threads * 128 < bytes) threads *= 2;
   return threads;
@@ -50,7 +50,7 @@ std::int64_t rows_at_once(const DeviceProperties& device, int threads) {
 int rows_side_by_side(const Request& request, const DeviceProperties& device, int threads) {
   if (device.cc == 0 || request.cols == 0 || request.rows == RowsClass::any) return 1;
   int lanes = 4;
-  while (lanes * 16 < request.cols) lanes *= 2;
+  while (lanes <= 32 && lanes * 16 < request.cols) lanes *= 2;
   return lanes <= 32 ? threads / lanes : 1;
 }
 
@@ -74,7 +74,7 @@ QuantizeNvfp4Kernels kernels_that_find_rows(const Request& request,
   out.any = {kName, bindings.set("THREADS", many)};
   if (device.cc == 0 || request.cols == 0 || side > 1) return out;
   const auto of_threads = [&](int threads) -> QuantizeNvfp4Kernels::Few {
-    return {rows_at_once(device, threads) * request.cols,
+    return {capped_product(rows_at_once(device, threads), request.cols),
             {kName, bindings.set("THREADS", threads)}};
   };
   if (is_plain(request, device) && request.rows != RowsClass::any)
