@@ -156,6 +156,10 @@ TEST(QuantizedGroup, PlacesTheUnquantizedMatrixByItsStride) {
             "  fix: the unquantized matrix has the group's rows and columns");
   matrix.data = nullptr;
   EXPECT_EQ(group.view.describe(&matrix, out).error().code, ErrorCode::missing_buffer);
+  // One row has no next one, however far that would be.
+  const Group one({0, 1}, 48, ScaleLayout::linear, false);
+  const Tensor row{reinterpret_cast<void*>(0x40000), DType::bf16, {1, 48}, INT64_MAX};
+  EXPECT_EQ(one.describe(&row)[0].matrix, 0x40000u);
 }
 
 TEST(QuantizedGroup, LeavesAbsentDirectionsAtZero) {

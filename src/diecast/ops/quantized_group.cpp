@@ -179,8 +179,11 @@ Result<void> QuantizedGroup::describe(const Tensor* matrix, MemberDescriptor* ou
     out[i].row_begin = before.plain;
     out[i].rows = real_rows(*this, i);
     if (matrix != nullptr) {
-      const std::int64_t row_bytes = matrix->stride() * (dtype_bits(matrix->dtype) / 8);
-      out[i].matrix = address_at(matrix->data, before.plain * row_bytes);
+      // Unsigned, because of one row nobody has asked how far the next would be.
+      const auto row_bytes = static_cast<std::uint64_t>(matrix->stride()) *
+                             static_cast<std::uint64_t>(dtype_bits(matrix->dtype) / 8);
+      const std::uint64_t offset = static_cast<std::uint64_t>(before.plain) * row_bytes;
+      out[i].matrix = address_at(matrix->data, static_cast<std::int64_t>(offset));
       out[i].stride = matrix->stride();
     }
     place_sides(out[i], whole, begin);
