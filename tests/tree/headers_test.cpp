@@ -24,9 +24,10 @@ ProcessResult compile(const std::string& text, std::vector<std::string> options)
   return run_process(request).value();
 }
 
-TEST(Headers, CompileWithoutExceptions) {
+TEST(Headers, CompileWithoutExceptionsAndWarnings) {
   const auto run = compile("#include <diecast/diecast.h>\n",
-                           {"-std=c++20", "-fno-exceptions", "-Wall", "-Werror", "-fsyntax-only"});
+                           {"-std=c++20", "-fno-exceptions", "-Wall", "-Wextra", "-Wpedantic",
+                            "-Wshadow", "-Wconversion", "-Werror", "-fsyntax-only"});
   EXPECT_EQ(run.exit_code, 0) << run.errors;
 }
 

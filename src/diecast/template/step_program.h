@@ -51,8 +51,9 @@ class StepProgram {
     std::uint64_t part = std::uint64_t{1}
                          << 63;  // 2^63 / odd, rounded up: a product for a division
   };
+  __extension__ typedef unsigned __int128 Product;  // under -Wpedantic too
   static std::uint64_t high_product(std::uint64_t a, std::uint64_t b) {
-    return static_cast<std::uint64_t>(static_cast<unsigned __int128>(a) * b >> 64);
+    return static_cast<std::uint64_t>(static_cast<Product>(a) * b >> 64);
   }
   static constexpr int kZero = 0, kOne = 1;  // registers
   std::vector<Step> steps_;
