@@ -55,6 +55,17 @@ TEST_F(PreparedStream, IsOneThatWasCreatedHereOrMadeOneOfTheCallers) {
             "preparing a stream: cuStreamGetCtx returned CUDA_ERROR_INVALID_HANDLE (400)");
 }
 
+// Else every launch on it would find no code, and preparing in its context mends nothing.
+TEST_F(PreparedStream, OfAnotherDeviceIsRefused) {
+  cuda_->gpus.resize(2);
+  const auto other = device_->prepare_stream(cuda_.device(1)->create_stream().value());
+  ASSERT_FALSE(other.ok());
+  EXPECT_EQ(other.error().message(),
+            "diecast: invalid_argument: the stream is of another device than device 0 (Fake GPU)\n"
+            "  fix: prepare it by the device that it was created on");
+  EXPECT_EQ(device_->context_id().value(), id_);  // which is current as before
+}
+
 TEST_F(PreparedStream, HasItsOwnContextWhicheverIsCurrent) {
   cuda_.create_context(0);
   EXPECT_NE(device_->context_id().value(), id_);

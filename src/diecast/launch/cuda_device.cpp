@@ -152,7 +152,7 @@ Result<Stream> CudaDevice::prepare_stream(Stream stream) {
   cuda::ContextHandle* context = nullptr;
   DIECAST_CHECK(run("cuStreamGetCtx", "preparing a stream",
                     [&] { return driver_->cuStreamGetCtx(native(stream), &context); }));
-  DIECAST_TRY(stream.context, contexts_.id_of(context));
+  DIECAST_TRY(stream.context, contexts_.id_of_streams(context));
   return stream;
 }
 

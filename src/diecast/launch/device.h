@@ -138,7 +138,8 @@ class Device {
 
   virtual Result<Stream> create_stream() = 0;  // prepared
   // A caller's stream as launches take it soonest, for as long as it lives; a default stream is of
-  // every context and stays as it is. Errors: driver_error (no stream).
+  // every context and stays as it is. Errors: driver_error (no stream), invalid_argument (one of
+  // another device).
   virtual Result<Stream> prepare_stream(Stream stream) { return stream; }
   virtual Result<void> destroy_stream(Stream stream) = 0;
   virtual Result<void> synchronize(Stream stream) = 0;

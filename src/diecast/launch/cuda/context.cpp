@@ -81,6 +81,19 @@ Result<std::uint64_t> CudaContexts::id_of(cuda::ContextHandle* context) const {
   return failure(code, "cuCtxGetId", kChoosingContext);
 }
 
+// A green context that another thread has current cannot be pushed: its device is then not known.
+Result<std::uint64_t> CudaContexts::id_of_streams(cuda::ContextHandle* context) const {
+  CurrentContext scope(*driver_);
+  if (scope.push(context)) {
+    DIECAST_TRY(const bool ours, current_is_ours());
+    if (!ours)
+      return Error{ErrorCode::invalid_argument,
+                   cat("the stream is of another device than ", device_text_),
+                   "prepare it by the device that it was created on"};
+  }
+  return id_of(context);
+}
+
 // Asked before a launch on a stream that is not prepared.
 Result<std::uint64_t> CudaContexts::id() {
   DIECAST_CHECK(Driver::usable());

@@ -38,6 +38,8 @@ class CudaContexts {
   Result<std::uint64_t> id();
   // The id of a context that is alive.
   Result<std::uint64_t> id_of(cuda::ContextHandle* context) const;
+  // The same of a stream's. Errors: also invalid_argument for one of another device.
+  Result<std::uint64_t> id_of_streams(cuda::ContextHandle* context) const;
   // The id of the calling thread's current context, of whichever device, in one driver call; false
   // where id() must be asked. Only the first launch of a thread without a context makes a call that
   // fails, a microsecond: from then on what is current is asked before, until it has one.
