@@ -73,6 +73,20 @@ TEST(AtomicFile, HasNoNameBeforeCommit) {
   EXPECT_TRUE(tree(folder.path()).empty());  // a kill here leaves nothing
 }
 
+// A file system may take the sync of a file that has no name for one that need not last.
+TEST(AtomicFile, IsSyncedOnceMoreWhenItHasAName) {
+  TemporaryDirectory folder;
+  if (!testing::has_unnamed_files(folder.path())) GTEST_SKIP() << "no unnamed files here";
+  FakeFileSystem files;
+  ASSERT_TRUE(write_atomically(files, folder / "out", "some text"));
+  std::vector<std::string> order = files.names();
+  std::erase_if(order, [](const std::string& name) {
+    return !name.starts_with("sync") && name != "link_descriptor" && name != "rename_at";
+  });
+  EXPECT_EQ(order, (std::vector<std::string>{"sync_all", "link_descriptor", "sync_all", "rename_at",
+                                             "sync_all"}));
+}
+
 TEST(AtomicFile, IsASiblingWhereThereAreNoUnnamedFiles) {
   TemporaryDirectory folder;
   FakeFileSystem files(without_unnamed());

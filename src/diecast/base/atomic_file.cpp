@@ -124,7 +124,8 @@ int AtomicFile::take_name() {
   temporary_ = temporary_name(final_);
   const int linked =
       files_->link_descriptor(file_.number(), directory_.number(), temporary_.c_str());
-  return linked >= 0 ? linked : copy_to_named();
+  // Once more: btrfs leaves a file out of its log as long as it has no name, however it is synced.
+  return linked >= 0 ? files_->sync_all(file_.number()) : copy_to_named();
 }
 
 // Where an unnamed file was to be had and gets no name after all: there is no /proc to link from.
