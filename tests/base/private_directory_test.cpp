@@ -2,6 +2,7 @@
 #include <diecast/base/private_directory.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 
 #include <filesystem>
@@ -49,11 +50,12 @@ TEST_F(PrivateDirectoryTest, OfAKilledProcessIsRemovedByTheNextAfterAnHour) {
 
 // Killed before the folder had its lock.
 TEST_F(PrivateDirectoryTest, WithoutALockIsRemovedAfterAnHourIfItIsEmpty) {
-  fs::create_directory(base_ / "diecast-abc123");
+  const std::string path = base_ / "diecast-abc123";
+  ASSERT_EQ(::mkdir(path.c_str(), 0700), 0);
   EXPECT_EQ(made_after().size(), 1u);  // somebody may be about to lock it
-  make_old(base_ / "diecast-abc123");
+  make_old(path);
   EXPECT_EQ(made_after().size(), 0u);
-  fs::create_directory(base_ / "diecast-abc123");
+  ASSERT_EQ(::mkdir(path.c_str(), 0700), 0);
   testing::write_text(base_ / "diecast-abc123/notes", "mine");
   make_old(base_ / "diecast-abc123");
   EXPECT_EQ(made_after().size(), 2u);
@@ -66,6 +68,12 @@ TEST_F(PrivateDirectoryTest, InUseStaysHoweverOld) {
 }
 
 TEST_F(PrivateDirectoryTest, OfALikeNameIsNobodysButItsUsers) {
+  const mode_t before = ::umask(022);
+  fs::create_directory(base_ / "diecast-output");  // nothing is in it yet
+  ::umask(before);
+  make_old(base_ / "diecast-output");
+  EXPECT_EQ(made_after().size(), 1u);
+  fs::remove(base_ / "diecast-output");
   fs::create_directory(base_ / "diecast-models");
   testing::write_text(base_ / "diecast-models/weights", "mine");
   make_old(base_ / "diecast-models/weights");

@@ -22,13 +22,13 @@ bool may_be_ours(FileSystem& files, int base, const std::string& name) {
          S_ISDIR(status.st_mode) && status.st_uid == ::geteuid();
 }
 
-// Made an hour ago or longer, without the lock that is made next.
+// Made an hour ago or longer by us, whom alone it lets in, without the lock that is made next.
 bool was_never_used(FileSystem& files, int base, const std::string& name) {
   struct stat status;
   return files.status_at(base, cat(name, '/', kLock).c_str(), &status, AT_SYMLINK_NOFOLLOW) ==
              -ENOENT &&
          files.status_at(base, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) >= 0 &&
-         files.now_seconds() - status.st_mtim.tv_sec >= 3600;
+         (status.st_mode & 0777) == 0700 && files.now_seconds() - status.st_mtim.tv_sec >= 3600;
 }
 
 // What processes that were killed have left.
