@@ -113,7 +113,9 @@ Result<void> CacheDirectory::open_versions(Descriptor top, const std::string& ro
                      " if it is yours, or set DIECAST_CACHE to a "
                      "new directory")};
   }
-  return {};
+  // Else what is there would be as good as not there, and nothing would say so.
+  const Descriptor read(*files_, files_->open_at(opened, ".", O_RDONLY | O_DIRECTORY, 0));
+  return read.number() == -EACCES ? unread(root, path, read.number()) : Result<void>();
 }
 
 Descriptor CacheDirectory::folder(int parent, const char* name, bool create) const {
@@ -160,13 +162,14 @@ Descriptor CacheDirectory::shard(std::string_view compiler, const Digest& digest
   return folder(identity.number(), shard_name(digest).c_str(), create);
 }
 
-std::vector<std::string> CacheDirectory::compilers() const {
+std::vector<std::string> CacheDirectory::compilers(int* trouble) const {
   std::vector<std::string> names;
   if (!versions_) return names;
-  files_->list_directory(versions(), [&](const char* name) {
+  const int listed = files_->list_directory(versions(), [&](const char* name) {
     if (is_compiler_identity(name)) names.emplace_back(name);
     return true;
   });
+  if (trouble != nullptr && listed < 0) *trouble = listed;
   std::ranges::sort(names, [](const auto& a, const auto& b) { return is_older_identity(b, a); });
   return names;
 }
@@ -185,6 +188,16 @@ std::vector<CacheDirectory> CacheDirectory::older() const {
     return true;
   });
   return out;
+}
+
+Error unread(const std::string& root, const std::string& path, int negative_errno) {
+  Error error = file_error("read", path, negative_errno);
+  if (negative_errno == -EACCES) {
+    error.fix = cat("`find ", quote(root, 1000),
+                    " ! -readable` names what may not be read; its "
+                    "owner lets others read all of it by `chmod -R a+rX`, after each warming");
+  }
+  return error;
 }
 
 bool refuses_writing(int result) {

@@ -43,7 +43,8 @@ class CacheDirectory {
   Descriptor shard(std::string_view compiler, const Digest& digest, bool create) const;
 
   // The identities that have a folder, newest first: by name, numbers in it compared as numbers.
-  std::vector<std::string> compilers() const;
+  // `trouble`: gets -errno where they could not all be listed.
+  std::vector<std::string> compilers(int* trouble = nullptr) const;
 
   // The folders of earlier formats, v0 and so on: what nobody uses any more is collected there.
   std::vector<CacheDirectory> older() const;
@@ -66,6 +67,9 @@ class CacheDirectory {
   bool writable_ = true;
   int refusal_ = 0;
 };
+
+// What of a root cannot be read, and how it can.
+Error unread(const std::string& root, const std::string& path, int negative_errno);
 
 // Whether -errno says that this user may not write here, as opposed to trouble that passes.
 bool refuses_writing(int result);

@@ -20,10 +20,13 @@ EntryFile open_entry(FileSystem& files, const CacheDirectory& directory, std::st
   return open_entry_file(files, [&] { return directory.entry(compiler, digest); });
 }
 
+// Who may read it is a file's own matter, and says nothing about the disk.
+bool may_not_be_read(int error) { return error == -EACCES || error == -EPERM; }
+
 // Whether what has the name is there for good. A disk in trouble, or too many open files, is over
 // in a moment: then it may well be the entry.
 bool stays(EntryFault fault, int error) {
-  return fault != EntryFault::unreadable || error == -EACCES || error == -EPERM;
+  return fault != EntryFault::unreadable || may_not_be_read(error);
 }
 
 // The time of the last change is the clock of "least recently used". Written seldom; a time far in
@@ -91,7 +94,7 @@ std::optional<Artifact> DiskCache::find(const ArtifactKey& key, const std::strin
       return std::move(decoded.artifact);
     }
     state.count(decoded.fault);
-    if (decoded.fault == EntryFault::unreadable) {
+    if (decoded.fault == EntryFault::unreadable && !may_not_be_read(entry.error)) {
       state.reads.failure(entry.error, files.now_seconds());
     }
     if (is_damage(decoded.fault)) {

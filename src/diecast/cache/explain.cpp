@@ -125,6 +125,7 @@ class Search {
     out_.there = found.field == 0 ? compiler : line_of(there[found.field], found.before);
   }
 
+  void pass_over(Error error) { out_.unread = std::move(error); }
   MissReason reason() const { return out_; }
 
  private:
@@ -146,10 +147,11 @@ MissReason explain_miss(const CacheRoots& roots, const ArtifactKey& key,
                     stored.file);
       });
     } else {
-      (void)layer.directory->read_all([&](const StoredEntry& stored) {
+      auto read = layer.directory->read_all([&](const StoredEntry& stored) {
         search.look(layer.setting, stored.compiler, stored.name == entry_name(key.digest),
                     stored.decoded, stored.file);
       });
+      if (!read) search.pass_over(std::move(read).error());
     }
   }
   return search.reason();

@@ -3,6 +3,7 @@
 
 #include <diecast/cache/cache_roots.h>
 
+#include <optional>
 #include <string>
 
 namespace diecast {
@@ -13,6 +14,7 @@ struct MissReason {
   EntryFault own_fault = EntryFault::none;  // why the very entry, which is in own_root, is no good
   std::string own_root;
   bool own_in_bundle = false;
+  std::optional<Error> unread;           // why a root could not be looked through to its end
   std::string root, spelling, compiler;  // of the nearest entry; empty if there is none
   std::string field;        // "source", "options", ...; "compiler": the same key by another one
   std::string here, there;  // the field's text; of long ones the first line that differs

@@ -71,7 +71,7 @@ Result<void> DiskCache::read_all(const std::function<void(const StoredEntry&)>& 
     }
     return true;
   });
-  if (trouble < 0) return file_error("list", root_, trouble);
+  if (trouble < 0) return unread(root_, root_, trouble);
   return {};
 }
 
@@ -87,7 +87,7 @@ Result<std::vector<EntrySummary>> DiskCache::list() {
     }
     return true;
   });
-  if (trouble < 0) return file_error("list", root_, trouble);
+  if (trouble < 0) return unread(root_, root_, trouble);
   std::ranges::sort(
       out, {}, [](const EntrySummary& entry) { return std::tie(entry.compiler, entry.digest); });
   return out;

@@ -33,7 +33,7 @@ int walk_shards(FileSystem& files, const CacheDirectory& directory,
     return names;
   };
   std::vector<std::pair<std::string, std::string>> all;
-  for (const std::string& compiler : directory.compilers()) {
+  for (const std::string& compiler : directory.compilers(&trouble)) {
     const Descriptor identity = directory.folder(directory.versions(), compiler.c_str(), false);
     if (!identity) continue;
     for (std::string& name : list(identity.number())) {

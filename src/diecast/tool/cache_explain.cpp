@@ -30,6 +30,9 @@ std::string shown(std::string_view line, std::string_view other) {
 
 const char* how_to_mend(const MissReason& reason) {
   if (reason.own_in_bundle) return "copy the bundle again from where it was made";
+  if (reason.own_fault == EntryFault::unreadable)
+    return "`diecast cache verify` names the file: its owner lets others read it by "
+           "`chmod -R a+rX` of the root, after each warming";
   return is_damage(reason.own_fault) ? "the next compile of it replaces the file in an rw: root "
                                        "whose folders are yours alone"
                                      : "`diecast cache verify` names the file: remove it";
@@ -51,11 +54,14 @@ void print_miss(const MissReason& reason, const std::string& state) {
               "\n  here:  ", shown(reason.here, reason.there)));
   }
   if (reason.damaged > 0) print(cat(reason.damaged, " damaged; see `diecast cache verify`"));
+  if (reason.unread)
+    print(cat("not all was looked at: ", reason.unread->what, "\n", reason.unread->fix));
 }
 
 // "fault" where its own entry is no good, "nearest" where an entry of the template is there.
 nlohmann::ordered_json miss_as_json(const MissReason& reason) {
   nlohmann::ordered_json out = {{"entries", reason.entries}, {"damaged", reason.damaged}};
+  if (reason.unread) out["unread"] = json_of(*reason.unread);
   if (reason.own_fault != EntryFault::none) {
     out["root"] = reason.own_root;
     out["fault"] = entry_fault_name(reason.own_fault);

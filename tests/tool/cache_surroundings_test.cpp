@@ -1,0 +1,62 @@
+// The cache's subcommands where others are at work: collectors, owners of a root, signals.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "child_process.h"
+#include "tool/run_tool.h"
+
+namespace diecast {
+namespace {
+
+using testing::ToolRun;
+
+class CacheSurroundings : public ::testing::Test {
+ protected:
+  std::string manifest() {
+    testing::write_text(diecast_.folder / "manifest.txt", "amax IN=bf16 @ sm_90a\n");
+    return diecast_.folder / "manifest.txt";
+  }
+  // Others may read everything in the root but what stands at this depth: 0 is the root.
+  void share(std::ptrdiff_t but) const {
+    const std::string& root = diecast_.cache_path();
+    ::chmod(root.c_str(), 0755);
+    for (const std::string& name : testing::tree(root)) {
+      const std::string path = root + "/" + name;
+      const std::ptrdiff_t depth = 1 + std::ranges::count(name, '/');
+      const bool folder = S_ISDIR(testing::mode_of(path));
+      ::chmod(path.c_str(), depth == but ? (folder ? 0700 : 0600) : (folder ? 0755 : 0644));
+    }
+  }
+  ToolRun diecast_;
+};
+
+// Whatever of the path to an entry another user keeps to himself, it is said.
+TEST_F(CacheSurroundings, ExplainSaysWhatMayNotBeRead) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can become another user";
+  ASSERT_EQ(diecast_({"warm", manifest()}).exit_code, 0);
+  diecast_.set("DIECAST_CACHE", "ro:" + diecast_.cache_path());
+  const std::string line = "amax IN=bf16 @ sm_90a";
+  for (std::ptrdiff_t but = 1; but <= 4; ++but) {  // v1, the compiler, two digits, the entry
+    share(but);
+    EXPECT_EQ(testing::in_child([&] {
+                if (!testing::become(testing::kNobody)) return 2;
+                if (::access(DIECAST_TOOL, X_OK) != 0) return 0;  // nor the command
+                const auto run = diecast_({"cache", "explain", line});
+                const std::string all = run.output + run.errors;
+                const bool said = all.find("Permission denied") != std::string::npos ||
+                                  all.find("its own entry is no good: unreadable") != all.npos;
+                if (!said) (void)::write(2, all.data(), all.size());
+                return run.exit_code == 1 && said && all.find("a+rX") != all.npos ? 0 : 1;
+              }),
+              0)
+        << but;
+  }
+  share(0);
+  EXPECT_EQ(diecast_({"cache", "explain", line}).exit_code, 0);
+}
+
+}  // namespace
+}  // namespace diecast
