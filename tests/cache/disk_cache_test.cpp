@@ -161,6 +161,30 @@ TEST_F(DiskCacheTest, MakesARemovedRootAgainAtMostOnceAMinute) {
   EXPECT_TRUE(cache->find(sample.key, kSampleCompiler));
 }
 
+// As by a `cache clear` of another process, while the entry's data is synced.
+TEST_F(DiskCacheTest, PublishesWhereItsEmptyFolderIsRemovedMeanwhile) {
+  const Sample sample = make_sample();
+  const std::filesystem::path shard = std::filesystem::path(path_of(sample)).parent_path();
+  for (const bool compiler_too : {false, true}) {
+    bool removed = false;
+    FakeFileSystem files([&](const FileCall& call) {
+      if (call.name == "sync_data" && !removed) {
+        removed = std::filesystem::remove(shard);
+        if (compiler_too) std::filesystem::remove(shard.parent_path());
+      }
+      return FileFault{};
+    });
+    const auto cache = DiskCache::open(folder_ / "cache", files).value();
+    EXPECT_TRUE(cache->publish(sample.key, sample.artifact));
+    EXPECT_TRUE(removed);
+    EXPECT_EQ(cache->statistics().publish_failures, 0u);
+    EXPECT_TRUE(hit(sample));
+    const auto unnamed = std::ranges::count(files.names(), "link_descriptor");
+    EXPECT_EQ(unnamed, testing::has_unnamed_files(folder_.path()) ? 2 : 0);  // it is gone on with
+    std::filesystem::remove_all(shard.parent_path());
+  }
+}
+
 TEST_F(DiskCacheTest, IsReadByAUserWhoMayNotWriteIt) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root can become another user";
   const Sample sample = make_sample();

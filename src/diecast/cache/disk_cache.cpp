@@ -131,21 +131,26 @@ bool DiskCache::publish(const ArtifactKey& key, const Artifact& artifact) {
   if (!is_compiler_identity(artifact.compiler)) return failed(0);
   const Result<Bytes> bytes = encode_entry(key, artifact);
   if (!bytes) return failed(0);
-  const Descriptor shard = directory->shard(artifact.compiler, key.digest, true);
-  if (shard && !state.is_private_path(*directory, artifact.compiler, key.digest))
-    return failed(-ENOTDIR);  // no folder of ours, as a link is none
-  if (!shard) {
-    if (shard.number() != -ENOENT) return failed(shard.number());
-    state.reopen(root_);  // the root was removed; that says nothing about the disk
-    return failed(0);
-  }
   const std::string name = entry_name(key.digest), id = entry_id(artifact.compiler, key.digest);
   const auto damaged = state.take_damage(id);
-  const int result = damaged ? state.writer.replace(shard.number(), name, *bytes, *damaged)
-                             : state.writer.publish(shard.number(), name, *bytes);
+  int result = -ENOENT;
+  // Again: a collection may remove the empty folder before the entry has its name in it.
+  for (int tries = 0; tries < 4 && result == -ENOENT; ++tries) {
+    const Descriptor shard = directory->shard(artifact.compiler, key.digest, true);
+    result = shard.number();
+    if (!shard) continue;
+    if (!state.is_private_path(*directory, artifact.compiler, key.digest)) {
+      result = -ENOTDIR;  // no folder of ours, as a link is none
+    } else {
+      result = damaged ? state.writer.replace(shard.number(), name, *bytes, *damaged)
+                       : state.writer.publish(shard.number(), name, *bytes);
+    }
+  }
   if (result < 0 && result != -EEXIST) {
     if (damaged) state.remember_damage(id, *damaged);
-    return failed(result);
+    if (result != -ENOENT) return failed(result);
+    state.reopen(root_);  // the root was removed; that says nothing about the disk
+    return failed(0);
   }
   if (result == -EEXIST && state.is_taken(id)) {
     ++state.publish_failures;

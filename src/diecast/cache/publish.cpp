@@ -102,7 +102,9 @@ std::optional<int> EntryWriter::publish_unnamed(int shard, const std::string& na
   struct stat status;
   if (files_.status(file.number(), &status) >= 0 && status.st_nlink > 0) return 0;  // reply lost
   if (!is_unsupported(linked) && linked != -ENOENT) return linked;
-  unnamed_ = false;  // ENOENT: no /proc to link from
+  const bool known = linked == -ENOENT && files_.status(shard, &status) >= 0;
+  if (known && status.st_nlink == 0) return linked;  // the folder is gone
+  unnamed_ = false;                                  // ENOENT: no /proc to link from
   return std::nullopt;
 }
 
