@@ -1,9 +1,13 @@
 // The cache's subcommands where others are at work: collectors, owners of a root, signals.
+#include <diecast/base/file.h>
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
 #include "child_process.h"
 #include "tool/run_tool.h"
@@ -32,6 +36,25 @@ class CacheSurroundings : public ::testing::Test {
   }
   ToolRun diecast_;
 };
+
+// what a collection does goes by limits of its own, and is not what was asked for.
+TEST_F(CacheSurroundings, ClearAndPruneWaitForACollector) {
+  for (const std::vector<std::string>& command :
+       {std::vector<std::string>{"cache", "clear"}, {"cache", "prune", "--unused-days", "0"}}) {
+    ASSERT_EQ(diecast_({"warm", manifest()}).exit_code, 0);
+    const std::string gc = diecast_.cache_path() + "/v1/gc";
+    const int file = ::open(gc.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    ASSERT_EQ(system_files().try_lock(file, 0, 1), 0);
+    std::thread ending([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(300));
+      ::close(file);
+    });
+    const auto run = diecast_(command);
+    ending.join();
+    EXPECT_EQ(run.exit_code, 0) << run.errors;
+    EXPECT_NE(run.output.find(" 1 entries, "), std::string::npos) << run.output;
+  }
+}
 
 // Whatever of the path to an entry another user keeps to himself, it is said.
 TEST_F(CacheSurroundings, ExplainSaysWhatMayNotBeRead) {

@@ -5,8 +5,11 @@
 #include <diecast/tool/open_runtime.h>
 
 #include <algorithm>
+#include <chrono>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <thread>
 
 namespace diecast::tool {
 namespace {
@@ -27,7 +30,6 @@ nlohmann::ordered_json as_json(const PruneResult& done, const std::string& root,
 }
 
 std::string as_line(const PruneResult& done, const std::string& root, bool dry_run) {
-  if (done.busy) return cat(root, ": another process is collecting");
   return cat(root, ": ", done.entries, " entries, ", human_bytes(done.bytes), "; ",
              dry_run ? "would remove " : "removed ", done.removed, " (",
              human_bytes(done.removed_bytes), ")",
@@ -48,6 +50,21 @@ Result<int> report(const PruneResult& done, const DiskCache& cache, bool dry_run
   return Error{
       ErrorCode::io_error, cat(done.kept, " entries could not be removed from ", cache.root()),
       cat("look at the owner and the permissions of the folders in ", cache.root(), "/v1")};
+}
+
+// A collector that is at it goes by limits of its own, and ends after two seconds unless a person
+// has started it: it is waited for.
+Result<PruneResult> once_free(const DiskCache& root,
+                              const std::function<Result<PruneResult>()>& collect) {
+  constexpr std::chrono::milliseconds kPause{50};
+  for (int tries = 0; tries < 100; ++tries) {
+    DIECAST_TRY(const PruneResult done, collect());
+    if (!done.busy) return done;
+    std::this_thread::sleep_for(kPause);
+  }
+  return Error{ErrorCode::timed_out,
+               cat("nothing was removed: another process is collecting ", root.root()),
+               "run it again once that `diecast cache prune` or `clear` has ended"};
 }
 
 }  // namespace
@@ -79,7 +96,8 @@ Command add_cache_prune(CLI::App& cache) {
             limits.most = SIZE_MAX;
             limits.time = std::chrono::hours(1);
             limits.dry_run = options->dry_run;
-            DIECAST_TRY(const PruneResult done, root->prune(limits));
+            DIECAST_TRY(const PruneResult done,
+                        once_free(*root, [&] { return root->prune(limits); }));
             return report(done, *root, options->dry_run, options->json);
           }};
 }
@@ -97,7 +115,8 @@ Command add_cache_clear(CLI::App& cache) {
   return {command, [options]() -> Result<int> {
             DIECAST_TRY(const auto runtime, open_runtime());
             DIECAST_TRY(DiskCache* const root, writable_of(*runtime));
-            DIECAST_TRY(const PruneResult done, root->clear(options->compiler));
+            DIECAST_TRY(const PruneResult done,
+                        once_free(*root, [&] { return root->clear(options->compiler); }));
             if (!options->compiler.empty() && done.entries == 0 && !options->json)
               print(cat("note: nothing is of the compiler ", quote(options->compiler),
                         "; `diecast cache stats` names those that it has"));
