@@ -81,5 +81,24 @@ TEST_F(CacheSurroundings, ExplainSaysWhatMayNotBeRead) {
   EXPECT_EQ(diecast_({"cache", "explain", line}).exit_code, 0);
 }
 
+TEST_F(CacheSurroundings, InterruptedCallsAreRepeated) {
+#ifdef DIECAST_SANITIZER
+  GTEST_SKIP() << "a sanitizer is to be loaded first";
+#endif
+  diecast_.set("LD_PRELOAD", DIECAST_FAKE_DIR "/libfake_interrupted.so");
+  for (int i = 0; i < 2; ++i) {
+    const auto warmed = diecast_({"warm", manifest()});
+    EXPECT_EQ(warmed.exit_code, 0);
+    EXPECT_EQ(warmed.errors, "warm: 100 %\n");
+    const auto bundled = diecast_({"bundle", "export", "-o", diecast_.folder / "k.dcb"});
+    EXPECT_EQ(bundled.exit_code, 0);
+    EXPECT_EQ(bundled.errors, "");
+  }
+  const auto cleared = diecast_({"cache", "clear"});
+  EXPECT_NE(cleared.output.find(": 1 entries, "), std::string::npos) << cleared.output;
+  EXPECT_EQ(cleared.exit_code, 0);
+  EXPECT_EQ(cleared.errors, "");
+}
+
 }  // namespace
 }  // namespace diecast

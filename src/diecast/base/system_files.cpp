@@ -1,5 +1,6 @@
 // The operating system behind the seam. Interrupted calls are repeated here, so that no caller
-// needs to; close is the one exception, because Linux has closed the descriptor all the same.
+// needs to: of a file system in user space (FUSE) any call may be. Close is the one exception,
+// because Linux has closed the descriptor all the same.
 #include <diecast/base/file.h>
 #include <dirent.h>
 #include <errno.h>
@@ -101,41 +102,43 @@ class SystemFiles final : public FileSystem {
     return until_uninterrupted([&] { return ::fallocate(file, 0, 0, static_cast<off_t>(size)); });
   }
   int change_mode(int file, mode_t mode) override {
-    return or_errno([&] { return ::fchmod(file, mode); });
+    return until_uninterrupted([&] { return ::fchmod(file, mode); });
   }
   int status(int file, struct stat* out) override {
-    return or_errno([&] { return ::fstat(file, out); });
+    return until_uninterrupted([&] { return ::fstat(file, out); });
   }
   int status_at(int directory, const char* path, struct stat* out, int flags) override {
-    return or_errno([&] { return ::fstatat(directory, path, out, flags); });
+    return until_uninterrupted([&] { return ::fstatat(directory, path, out, flags); });
   }
   int make_directory_at(int directory, const char* path, mode_t mode) override {
-    return or_errno([&] { return ::mkdirat(directory, path, mode); });
+    return until_uninterrupted([&] { return ::mkdirat(directory, path, mode); });
   }
   int link_descriptor(int file, int directory, const char* name) override {
     char source[32];
     snprintf(source, sizeof source, "/proc/self/fd/%d", file);
-    return or_errno([&] { return ::linkat(AT_FDCWD, source, directory, name, AT_SYMLINK_FOLLOW); });
+    return until_uninterrupted(
+        [&] { return ::linkat(AT_FDCWD, source, directory, name, AT_SYMLINK_FOLLOW); });
   }
   int link_at(int from_directory, const char* from, int to_directory, const char* to) override {
-    return or_errno([&] { return ::linkat(from_directory, from, to_directory, to, 0); });
+    return until_uninterrupted([&] { return ::linkat(from_directory, from, to_directory, to, 0); });
   }
   int rename_at(int from_directory, const char* from, int to_directory, const char* to,
                 unsigned flags) override {
     if (flags == 0) {
-      return or_errno([&] { return ::renameat(from_directory, from, to_directory, to); });
+      return until_uninterrupted(
+          [&] { return ::renameat(from_directory, from, to_directory, to); });
     }
-    return static_cast<int>(or_errno(
+    return static_cast<int>(until_uninterrupted(
         [&] { return ::syscall(SYS_renameat2, from_directory, from, to_directory, to, flags); }));
   }
   int unlink_at(int directory, const char* path, int flags) override {
-    return or_errno([&] { return ::unlinkat(directory, path, flags); });
+    return until_uninterrupted([&] { return ::unlinkat(directory, path, flags); });
   }
   ssize_t read_link_at(int directory, const char* path, char* text, std::size_t size) override {
-    return or_errno([&] { return ::readlinkat(directory, path, text, size); });
+    return until_uninterrupted([&] { return ::readlinkat(directory, path, text, size); });
   }
   int set_times(int file, const struct timespec times[2]) override {
-    return or_errno([&] { return ::futimens(file, times); });
+    return until_uninterrupted([&] { return ::futimens(file, times); });
   }
   int list_directory(int directory, const std::function<bool(const char*)>& each) override {
     // A descriptor of its own: fdopendir takes it over, and the caller's keeps its position.
@@ -152,6 +155,7 @@ class SystemFiles final : public FileSystem {
     while (more) {
       errno = 0;
       const dirent* entry = ::readdir(stream);
+      if (entry == nullptr && errno == EINTR) continue;
       if (entry == nullptr) {
         result = -errno;
         break;
