@@ -79,6 +79,33 @@ TEST(CacheDirectory, MarksARootAgainThatLostItsMarker) {
   EXPECT_TRUE(S_ISREG(mode_of(folder / "DIECAST-CACHE")));
 }
 
+// As a scratch disk is cleaned: files that nobody has used lately go, and folders stay.
+TEST(CacheDirectory, MarksARootAgainOfWhichACleanerHasLeftEntriesOrFolders) {
+  TemporaryDirectory folder;
+  const Digest digest{0xab00000000000000, 1};
+  const auto directory = CacheDirectory::open(system_files(), folder.path()).value();
+  ASSERT_TRUE(directory.shard("nvrtc-1", digest, true));
+  const std::string entry = folder / ("v1/nvrtc-1/ab/" + entry_name(digest));
+  const std::string others[] = {"v1/nvrtc-1/ab/notes", "v1/nvrtc-1/notes", "v1/notes", "notes"};
+  const auto clean = [&] {
+    ::unlink((folder / "DIECAST-CACHE").c_str());
+    ::unlink((folder / "CACHEDIR.TAG").c_str());
+  };
+  for (const std::string& left : {entry, folder / "v1/counts", std::string()}) {
+    if (!left.empty()) write_text(left, "");
+    clean();
+    EXPECT_TRUE(CacheDirectory::open(system_files(), folder.path())) << left;
+    EXPECT_TRUE(S_ISREG(mode_of(folder / "DIECAST-CACHE"))) << left;
+    clean();
+    for (const std::string& other : others) {  // somebody's own "v1"
+      write_text(folder / other, "years of work");
+      EXPECT_FALSE(CacheDirectory::open(system_files(), folder.path())) << other;
+      ASSERT_EQ(::unlink((folder / other).c_str()), 0);
+    }
+    ::unlink(left.c_str());
+  }
+}
+
 TEST(CacheDirectory, RefusesEntriesThatOthersMayWrite) {
   TemporaryDirectory folder;
   ASSERT_TRUE(CacheDirectory::open(system_files(), folder.path()));

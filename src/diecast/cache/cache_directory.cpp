@@ -40,8 +40,30 @@ void create_tag(FileSystem& files, int directory) {
   if (create_file(files, directory, kTag, kTagText) < 0) files.unlink_at(directory, kTag, 0);
 }
 
+// Whether a folder so far below a root, and all below it, has names of ours alone.
+bool has_ours_alone(FileSystem& files, int folder, int depth) {
+  std::vector<std::string> below;
+  bool ours = true;
+  const int listed = files.list_directory(folder, [&](std::string_view name) {
+    const bool is_folder = depth == 0   ? name == kVersion
+                           : depth == 1 ? is_compiler_identity(name)
+                                        : depth == 2 && is_shard_name(name);
+    if (is_folder) below.emplace_back(name);
+    ours = is_folder || (depth == 0 && name == "lost+found") ||
+           (depth == 1 && (name == "lock" || name == "gc" || name == "counts")) ||
+           (depth == 3 && (is_entry_name(name) || parse_temporary_name(name)));
+    return ours;
+  });
+  return listed >= 0 && ours && std::ranges::all_of(below, [&](const std::string& name) {
+           constexpr int kHow = O_PATH | O_DIRECTORY | O_NOFOLLOW;
+           const Descriptor next(files, files.open_at(folder, name.c_str(), kHow, 0));
+           return next && has_ours_alone(files, next.number(), depth + 1);
+         });
+}
+
 // Empty (a new disk's lost+found does not count), or somebody is creating this very cache, or its
-// owner has tagged it as a cache already and thereby said that it may go.
+// owner has tagged it as a cache already and thereby said that it may go, or a cleaner of old files
+// has left it so: nobody reads the marker, which is older than all that is in use.
 Result<void> check_empty(FileSystem& files, int directory, const std::string& root) {
   std::string other;
   bool tagged = false;
@@ -51,7 +73,7 @@ Result<void> check_empty(FileSystem& files, int directory, const std::string& ro
     return true;
   });
   if (listed < 0) return file_error("read", root, listed);
-  if (other.empty() || tagged) return {};
+  if (other.empty() || tagged || has_ours_alone(files, directory, 0)) return {};
   return Error{ErrorCode::invalid_argument,
                cat("the cache root ", quote(root, 1000), " holds ", quote(other),
                    " and is not marked as a cache of diecast (no file ", kMarker, ")"),
