@@ -54,13 +54,13 @@ void remove_leftovers(FileSystem& files, const std::string& base) {
   }
 }
 
-Error refused(std::string_view doing, const std::string& path, int negative_errno) {
+}  // namespace
+
+Error temporary_error(std::string_view doing, const std::string& path, int negative_errno) {
   Error error = file_error(doing, path, negative_errno);
   error.fix = "set TMPDIR to the absolute path of a folder that has room and that you may write";
   return error;
 }
-
-}  // namespace
 
 Result<PrivateDirectory> PrivateDirectory::make() {
   FileSystem& files = system_files();
@@ -68,11 +68,12 @@ Result<PrivateDirectory> PrivateDirectory::make() {
   if (base.substr(0, 1) != "/") base = "/tmp";
   remove_leftovers(files, base);
   std::string path = cat(base, '/', kPrefix, kRandom);
-  if (::mkdtemp(path.data()) == nullptr) return refused("make a directory like", path, -errno);
+  if (::mkdtemp(path.data()) == nullptr)
+    return temporary_error("make a directory like", path, -errno);
   PrivateDirectory out(path);
   const std::string lock = cat(path, '/', kLock);
   const int file = files.open_at(AT_FDCWD, lock.c_str(), O_RDWR | O_CREAT | O_EXCL, 0600);
-  if (file < 0) return refused("make", lock, file);
+  if (file < 0) return temporary_error("make", lock, file);
   out.lock_ = Descriptor(files, file);
   files.try_lock(file, 0, 1);  // without locks nobody takes it for left over
   return out;

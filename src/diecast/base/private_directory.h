@@ -27,4 +27,7 @@ class PrivateDirectory {
   Descriptor lock_;
 };
 
+// What went wrong with a file in one: another TMPDIR mends it.
+Error temporary_error(std::string_view doing, const std::string& path, int negative_errno);
+
 }  // namespace diecast

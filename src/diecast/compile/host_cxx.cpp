@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 
 namespace diecast {
@@ -24,11 +25,11 @@ constexpr int kLargestFrame = 48 << 10;
 Result<void> write_new_file(const std::string& path, std::string_view text) {
   FileSystem& files = system_files();
   Descriptor file(files, files.open_at(AT_FDCWD, path.c_str(), O_WRONLY | O_CREAT | O_EXCL, 0600));
-  if (!file) return file_error("create", path, file.number());
+  if (!file) return temporary_error("create", path, file.number());
   if (const int status = write_exactly(files, file.number(), text.data(), text.size(), 0);
       status < 0)
-    return file_error("write", path, status);
-  if (const int status = file.close(); status < 0) return file_error("write", path, status);
+    return temporary_error("write", path, status);
+  if (const int status = file.close(); status < 0) return temporary_error("write", path, status);
   return {};
 }
 
@@ -49,6 +50,14 @@ Result<ProcessResult> run_compiler(std::vector<std::string> arguments,
   request.directory = directory;
   request.environment = clean_environment(directory);
   return run_process(request);
+}
+
+// The errno, negative, of a compiler that had no room for its files, else 0: it says so in words
+// alone, and the source is not at fault.
+int lack_of_room(std::string_view errors) {
+  for (const int code : {ENOSPC, EDQUOT})
+    if (errors.find(errno_text(code)) != errors.npos) return -code;
+  return 0;
 }
 
 // The text as it is compiled, under the source's own name in messages from the first line on.
@@ -129,7 +138,11 @@ Result<Artifact> HostCompiler::compile(const Source& source, const Target& targe
                                cat("{ global: ", source.symbol, "; local: *; };\n")));
   DIECAST_TRY(const ProcessResult result,
               run_compiler(arguments(source, target), directory.path()));
-  if (result.exit_code != 0) return rejected_source(source, target, version_line_, result.errors);
+  if (result.exit_code != 0) {
+    const int lack = lack_of_room(result.errors);
+    return lack < 0 ? temporary_error(cat("compile ", source.name, " in"), directory.path(), lack)
+                    : rejected_source(source, target, version_line_, result.errors);
+  }
 
   Artifact artifact;
   DIECAST_TRY(artifact.payload,
