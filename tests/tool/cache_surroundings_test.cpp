@@ -1,4 +1,5 @@
-// The cache's subcommands where others are at work: collectors, owners of a root, signals.
+// The subcommands where others are at work: collectors, owners of a root, signals; and where the
+// system has no more to give.
 #include <diecast/base/file.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -79,6 +80,39 @@ TEST_F(CacheSurroundings, ExplainSaysWhatMayNotBeRead) {
   }
   share(0);
   EXPECT_EQ(diecast_({"cache", "explain", line}).exit_code, 0);
+}
+
+// E-14
+TEST_F(CacheSurroundings, WantOfMemoryIsAnErrorLikeOthers) {
+#ifdef DIECAST_SANITIZER
+  GTEST_SKIP() << "a sanitizer takes terabytes of address space, so that it cannot be limited";
+#endif
+  std::string line = "amax IN=* COLS=";
+  for (int i = 1; i < 1200; ++i) line += std::to_string(16 * i) + (i < 1199 ? "," : "");
+  testing::write_text(diecast_.folder / "many.txt", line + " @ sm_90a\n");
+  ProcessRequest request;
+  request.arguments = {"/bin/bash",      "-c",   "ulimit -c 0 -v 30000; exec \"$0\" \"$@\"",
+                       DIECAST_TOOL,     "warm", diecast_.folder / "many.txt",
+                       "--expect-no-new"};
+  diecast_.set("DIECAST_NVRTC", "/nonexistent/libnvrtc.so.13");
+  request.environment = diecast_.environment();
+  const auto run = run_process(request).value();
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_TRUE(run.errors.starts_with("diecast: out_of_memory: ")) << run.errors;
+}
+
+// In a working directory that is no longer there, say.
+TEST_F(CacheSurroundings, WhatALibraryThrowsIsAnErrorLikeOthers) {
+  ProcessRequest request;
+  request.arguments = {"/bin/bash", "-c",
+                       "mkdir gone && cd gone && rmdir ../gone && exec \"$0\" bundle verify k.dcb",
+                       DIECAST_TOOL};
+  request.directory = diecast_.folder.path();
+  request.environment = diecast_.environment();
+  const auto run = run_process(request).value();
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_TRUE(run.errors.starts_with("diecast: io_error: ")) << run.errors;
+  EXPECT_NE(run.errors.find("\n  fix: "), std::string::npos) << run.errors;
 }
 
 TEST_F(CacheSurroundings, InterruptedCallsAreRepeated) {

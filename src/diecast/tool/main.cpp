@@ -9,9 +9,12 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <exception>
 #include <iostream>
+#include <new>
 #include <span>
 #include <string>
+#include <system_error>
 #include <vector>
 
 namespace diecast::tool {
@@ -99,6 +102,25 @@ Result<void> check_values(const CLI::App& command, const std::string& name) {
   return {};
 }
 
+// What is thrown, for want of memory or of a thread most likely, is an error like any other.
+Result<int> run(const Command& command) {
+  constexpr char kRoom[] =
+      "let there be more memory (ulimit -v) or processes (ulimit -u), or ask for less at once";
+  try {
+    return command.run();
+  } catch (const std::bad_alloc&) {
+    return Error{ErrorCode::out_of_memory, "no memory is left for this command", kRoom};
+  } catch (const std::system_error& error) {
+    const int code = error.code().value();
+    const bool room = code == EAGAIN || code == ENOMEM;
+    return Error{room ? ErrorCode::process_failed : ErrorCode::io_error, error.what(),
+                 room ? kRoom : "see that the working directory and what is named are there"};
+  } catch (const std::exception& error) {
+    return Error{ErrorCode::internal, error.what(),
+                 "please report it with the command that led here"};
+  }
+}
+
 // The exit code, once all that was printed has arrived.
 int finish(int exit_code) {
   if (std::cout.flush() && std::fflush(stdout) == 0) return exit_code;
@@ -139,7 +161,7 @@ int main(int argc, char** argv) {
       print_error(words.error());
       return 2;
     }
-    const diecast::Result<int> done = command.run();
+    const diecast::Result<int> done = diecast::tool::run(command);
     if (!done) print_error(done.error());
     return finish(done ? *done : 1);
   }
