@@ -121,7 +121,8 @@ DIECAST_DEVICE e4m3 profile_block_scale(f32 block_amax, const ProfileGlobal& glo
     if (scale == 0.0f) scale = 1.0f;
     smallest = 0x1p-9f;
   }
-  return e4m3_from_f32(scale < smallest ? smallest : scale);
+  // Where a profile has no smallest scale, one of a negative amax that is given keeps its sign.
+  return e4m3_from_f32(smallest > 0.0f && scale < smallest ? smallest : scale);
 }
 
 // What elements are multiplied by (modelopt: divided by) before they are rounded to E2M1.

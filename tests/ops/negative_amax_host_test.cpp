@@ -53,6 +53,41 @@ TEST_F(NegativeAmaxOnHost, AlongRows) {
   }
 }
 
+// The profiles whose scales have no lower bound, by what may be given to them.
+TEST_F(NegativeAmaxOnHost, UnderOtherProfiles) {
+  struct Kind {
+    Profile profile;
+    GlobalScale global;
+    bool row_scaled;
+  };
+  constexpr Kind kKinds[] = {{Profile::pr546, GlobalScale::amax, false},
+                             {Profile::pr546, GlobalScale::decode, true},
+                             {Profile::te_ref, GlobalScale::amax, true},
+                             {Profile::te_ref, GlobalScale::encode, false},
+                             {Profile::te_fast, GlobalScale::amax, false}};
+  for (const auto& [profile, global, row_scaled] : kKinds) {
+    SCOPED_TRACE(::testing::Message() << profile_name(profile) << ' ' << global_scale_name(global));
+    const Tensor x = matrix(64, 256, 2, 0, DType::bf16);
+    QuantizedTensor out = output(x, [&](QuantizedTensor& o) {
+      o.row_scaled = row_scaled;
+      o.profile = profile;
+    });
+    out.columnwise = {};
+    std::vector<float> given;
+    give(out.rowwise, given);
+    QuantizeNvfp4Options options;
+    options.amax_given = true;
+    options.device = device_;
+    options.global = global;
+    quantize_nvfp4(*runtime_, x, out, options).value();
+    reference::Nvfp4Options same;
+    same.profile = profile;
+    same.global = global;
+    same.row_scaled = row_scaled;
+    expect(out.rowwise, reference::quantize_nvfp4(x, same, given).value());
+  }
+}
+
 TEST_F(NegativeAmaxOnHost, AlongBothSides) {
   const Tensor x = matrix(160, 272, 4);
   const QuantizedTensor out = output(x, [](QuantizedTensor&) {});
