@@ -60,7 +60,9 @@ struct Flashinfer {
     if constexpr (OfToken && Fast) {
       given = near_reciprocal(product(given, 0x1.861862p-12f));  // fl(1/2688)
     } else if constexpr (OfToken) {
-      given = fminf(quotient(2688.0f, flushed(given)), kLargest);
+      const f32 amax = flushed(given);
+      given = fminf(quotient(2688.0f, amax), kLargest);
+      if (amax == 0.0f) given = kLargest;  // -0 too
       if (given == 0.0f) given = 1.0f;
     }
     // Flushed first, as the instruction does by itself: of two in a row the assembler makes none.

@@ -38,6 +38,27 @@ TEST_F(EngineProfilesOnHost, TheFastOneOfFlashinferWantsAGpu) {
       << message;
 }
 
+// A row's amax that is given as -0, or a subnormal, which is one: G is the largest float.
+TEST_F(EngineProfilesOnHost, FlashinferTakesANegativeZeroForARowOfZeros) {
+  HostMatrix host(DType::bf16, 2, std::vector<float>(32, 1.0f));
+  auto [x, out] = matrices(host, Profile::flashinfer_exact, Format::nvfp4);
+  out.row_scaled = true;
+  const std::vector<float> given = {-0.0f, -1e-40f};
+  out.rowwise.amax = memory(given);
+  out.rowwise.amax_count = 2;
+  QuantizeNvfp4Options options;
+  options.device = device_;
+  options.amax_given = true;
+  quantize_nvfp4(*runtime_, x, out, options).value();
+  reference::Nvfp4Options same;
+  same.profile = Profile::flashinfer_exact;
+  same.row_scaled = true;
+  const auto want = reference::quantize_nvfp4(x, same, given).value();
+  EXPECT_EQ(bytes_at(out.rowwise.scale, 2), want.scales);
+  EXPECT_EQ(want.scales, (Octets{0x7E, 0x7E}));
+  EXPECT_EQ(bytes_at(out.rowwise.data, 16), want.codes);
+}
+
 // Every byte, under an amax that is given and those that are found, of all and a row.
 TEST_F(EngineProfilesOnHost, Fp8IsQuantizedAsTheNumbersItHolds) {
   HostMatrix bytes(DType::e4m3, 4, 64), floats(DType::f32, 4, 64);
