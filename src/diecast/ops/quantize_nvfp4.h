@@ -22,7 +22,8 @@ enum class GlobalScale : std::uint8_t {
   amax,
   encode,  // S; profiles te, pr546, te_ref and, unless row-scaled, FlashInfer's
   decode,  // 1 / S: a checkpoint's scale_2
-  none     // block scales alone: nothing is read; profiles te (S = 1) and torchao
+  none  // block scales alone: nothing is read; profiles te (S = 1) and torchao. Out has an amax all
+        // the same, which stays as it was: dequantize by GlobalForm::decode with a 1 there
 };
 std::string_view global_scale_name(GlobalScale global);
 
