@@ -253,6 +253,20 @@ TEST_F(Convert, ProgressEndsAtTheTotal) {
   EXPECT_EQ(names.count("position_ids"), 1u);
 }
 
+TEST_F(Convert, WhoMayNotReadTheInputMayNotReadTheOutput) {
+  const auto mode_of = [](const std::string& path) {
+    return static_cast<unsigned>(std::filesystem::status(path).permissions());
+  };
+  ASSERT_TRUE(quantize(sample()));
+  const unsigned usual = mode_of(out_);
+  for (const unsigned given : {0600u, 0440u}) {
+    std::filesystem::remove(out_);
+    std::filesystem::permissions(in_, std::filesystem::perms{given});
+    ASSERT_TRUE(quantize_with_scalars(in_, out_));
+    EXPECT_EQ(mode_of(out_), usual & (given | 0600u));
+  }
+}
+
 TEST_F(Convert, ReportCountsTensorsAndBytes) {
   const auto report = quantize(sample());
   ASSERT_TRUE(report);

@@ -35,6 +35,9 @@ class SafetensorsReader {
   // Whether this status is of the very file that is open here, under whatever name.
   bool is(const struct stat& other) const;
 
+  // Who may read and write the file, as at open().
+  mode_t mode() const { return opened_.st_mode & 07777; }
+
  private:
   SafetensorsReader() = default;
   FileSystem* files_ = nullptr;

@@ -115,7 +115,8 @@ Result<SafetensorsWriter> SafetensorsWriter::create(const std::string& path,
                                                     const SafetensorsReader* input,
                                                     FileSystem& files) {
   DIECAST_CHECK(check_path(files, path, input));
-  DIECAST_TRY(AtomicFile file, AtomicFile::create(files, path));
+  const mode_t most = input == nullptr ? 07777 : input->mode() | S_IRUSR | S_IWUSR;
+  DIECAST_TRY(AtomicFile file, AtomicFile::create(files, path, most));
   SafetensorsWriter writer(std::move(file), std::move(layout));
   DIECAST_CHECK(writer.file_.reserve(writer.layout_.file_bytes()));
   DIECAST_CHECK(writer.file_.write_at(as_bytes(encode_header(writer.layout_)), 0));

@@ -22,7 +22,8 @@ std::string encode_header(const SafetensorsHeader& header);
 
 class SafetensorsWriter {
  public:
-  // `layout` comes from lay_out(). Reserves the disk space of the whole file. Errors:
+  // `layout` comes from lay_out(). Reserves the disk space of the whole file. Nobody but its owner
+  // may do more with it than with the file of `input`. Errors:
   // invalid_argument when `path` is, under whatever name, the file of `input` (which may be null);
   // file_exists for a directory or another thing that is no regular file; io_error.
   static Result<SafetensorsWriter> create(const std::string& path, SafetensorsHeader layout,
