@@ -65,12 +65,13 @@ TEST_F(NegativeAmaxOnHost, UnderOtherProfiles) {
                              {Profile::te_ref, GlobalScale::amax, true},
                              {Profile::te_ref, GlobalScale::encode, false},
                              {Profile::te_fast, GlobalScale::amax, false}};
-  for (const auto& [profile, global, row_scaled] : kKinds) {
-    SCOPED_TRACE(::testing::Message() << profile_name(profile) << ' ' << global_scale_name(global));
+  for (const Kind& kind : kKinds) {
+    SCOPED_TRACE(::testing::Message()
+                 << profile_name(kind.profile) << ' ' << global_scale_name(kind.global));
     const Tensor x = matrix(64, 256, 2, 0, DType::bf16);
     QuantizedTensor out = output(x, [&](QuantizedTensor& o) {
-      o.row_scaled = row_scaled;
-      o.profile = profile;
+      o.row_scaled = kind.row_scaled;
+      o.profile = kind.profile;
     });
     out.columnwise = {};
     std::vector<float> given;
@@ -78,12 +79,12 @@ TEST_F(NegativeAmaxOnHost, UnderOtherProfiles) {
     QuantizeNvfp4Options options;
     options.amax_given = true;
     options.device = device_;
-    options.global = global;
+    options.global = kind.global;
     quantize_nvfp4(*runtime_, x, out, options).value();
     reference::Nvfp4Options same;
-    same.profile = profile;
-    same.global = global;
-    same.row_scaled = row_scaled;
+    same.profile = kind.profile;
+    same.global = kind.global;
+    same.row_scaled = kind.row_scaled;
     expect(out.rowwise, reference::quantize_nvfp4(x, same, given).value());
   }
 }
