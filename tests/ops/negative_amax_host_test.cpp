@@ -17,6 +17,17 @@ class NegativeAmaxOnHost : public TilesOnHost {
     for (std::int64_t i = 0; i < side.amax_count; ++i) given.push_back(-7.5f - 0.3f * float(i));
     std::copy(given.begin(), given.end(), side.amax);
   }
+  // Rows alone; `options` and `same` ask for one thing.
+  void check_rows(const Tensor& x, QuantizedTensor out, QuantizeNvfp4Options options,
+                  const reference::Nvfp4Options& same) {
+    out.columnwise = {};
+    std::vector<float> given;
+    give(out.rowwise, given);
+    options.amax_given = true;
+    options.device = device_;
+    quantize_nvfp4(*runtime_, x, out, options).value();
+    expect(out.rowwise, reference::quantize_nvfp4(x, same, given).value());
+  }
   template <class Wanted>
   static void expect(const QuantizedSide& got, const Wanted& want) {
     EXPECT_EQ(bytes_at(got.scale, got.scale_bytes), want.scales);
@@ -34,19 +45,13 @@ TEST_F(NegativeAmaxOnHost, AlongRows) {
           SCOPED_TRACE(::testing::Message() << rows << ' ' << dtype_name(in) << ' ' << row_scaled
                                             << ' ' << four_over_six_name(rule));
           const Tensor x = matrix(rows, 256, 2, 0, in);
-          QuantizedTensor out = output(x, [&](QuantizedTensor& o) { o.row_scaled = row_scaled; });
-          out.columnwise = {};
-          std::vector<float> given;
-          give(out.rowwise, given);
           QuantizeNvfp4Options options;
-          options.amax_given = true;
-          options.device = device_;
           options.four_over_six = rule;
-          quantize_nvfp4(*runtime_, x, out, options).value();
           reference::Nvfp4Options same;
           same.row_scaled = row_scaled;
           same.four_over_six = rule;
-          expect(out.rowwise, reference::quantize_nvfp4(x, same, given).value());
+          check_rows(x, output(x, [&](QuantizedTensor& o) { o.row_scaled = row_scaled; }), options,
+                     same);
         }
       }
     }
@@ -69,23 +74,19 @@ TEST_F(NegativeAmaxOnHost, UnderOtherProfiles) {
     SCOPED_TRACE(::testing::Message()
                  << profile_name(kind.profile) << ' ' << global_scale_name(kind.global));
     const Tensor x = matrix(64, 256, 2, 0, DType::bf16);
-    QuantizedTensor out = output(x, [&](QuantizedTensor& o) {
-      o.row_scaled = kind.row_scaled;
-      o.profile = kind.profile;
-    });
-    out.columnwise = {};
-    std::vector<float> given;
-    give(out.rowwise, given);
     QuantizeNvfp4Options options;
-    options.amax_given = true;
-    options.device = device_;
     options.global = kind.global;
-    quantize_nvfp4(*runtime_, x, out, options).value();
     reference::Nvfp4Options same;
     same.profile = kind.profile;
     same.global = kind.global;
     same.row_scaled = kind.row_scaled;
-    expect(out.rowwise, reference::quantize_nvfp4(x, same, given).value());
+    check_rows(x,
+               output(x,
+                      [&](QuantizedTensor& o) {
+                        o.row_scaled = kind.row_scaled;
+                        o.profile = kind.profile;
+                      }),
+               options, same);
   }
 }
 

@@ -20,6 +20,11 @@ constexpr char kTagText[] =
 constexpr std::string_view kVersion = "v1";
 constexpr std::string_view kEntryEnding = ".dce";
 
+// Files beside the compilers' folders.
+bool is_shared_file(std::string_view name) {
+  return name == "lock" || name == "gc" || name == "counts";
+}
+
 bool is_hex(std::string_view text) {
   return std::ranges::all_of(
       text, [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
@@ -50,7 +55,7 @@ bool has_ours_alone(FileSystem& files, int folder, int depth) {
                                         : depth == 2 && is_shard_name(name);
     if (is_folder) below.emplace_back(name);
     ours = is_folder || (depth == 0 && name == "lost+found") ||
-           (depth == 1 && (name == "lock" || name == "gc" || name == "counts")) ||
+           (depth == 1 && is_shared_file(name)) ||
            (depth == 3 && (is_entry_name(name) || parse_temporary_name(name)));
     return ours;
   });
@@ -253,7 +258,7 @@ bool is_older_identity(std::string_view a, std::string_view b) {
 
 bool is_compiler_identity(std::string_view text) {
   if (text.empty() || text.size() > 100 || text[0] == '.') return false;
-  if (text == "lock" || text == "gc" || text == "counts") return false;
+  if (is_shared_file(text)) return false;
   return std::ranges::all_of(text, [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
            c == '_' || c == '-';

@@ -3,27 +3,17 @@
 #include <diecast/checkpoint/plan_groups.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <utility>
 
 namespace diecast {
 namespace {
 
-// Projections of one module that read the same input: an engine may fuse them into one product, so
-// they are quantized under one global scale.
-using Family = std::array<std::string_view, 3>;
-constexpr Family kFamilies[] = {
-    {"gate_proj", "up_proj", ""},           {"w1", "w3", ""},
-    {"q_proj", "k_proj", "v_proj"},         {"wq", "wk", "wv"},
-    {"q_a_proj", "kv_a_proj_with_mqa", ""}, {"in_proj_qkv", "in_proj_z", ""},
-    {"in_proj_b", "in_proj_a", ""}};
-
 // "model.layers.0.mlp." of model.layers.0.mlp.up_proj.weight, and the family of up_proj, if it has
 // one.
 struct Membership {
   std::string_view module;
-  const Family* family = nullptr;
+  const ProjectionFamily* family = nullptr;
 };
 
 Membership membership(std::string_view name) {
@@ -31,9 +21,8 @@ Membership membership(std::string_view name) {
   const std::size_t dot = name.rfind('.');
   Membership out{name.substr(0, dot == name.npos ? 0 : dot + 1)};
   const std::string_view role = name.substr(out.module.size());
-  for (const Family& family : kFamilies) {
-    const bool member = std::find(family.begin(), family.end(), role) != family.end();
-    if (member && !role.empty()) out.family = &family;
+  for (const ProjectionFamily& family : kProjectionFamilies) {
+    if (std::ranges::count(family.roles(), role) != 0) out.family = &family;
   }
   return out;
 }
@@ -57,8 +46,7 @@ void share(const std::vector<std::size_t>& members, const Membership& of, Plan& 
   }
   plan.groups.push_back(members);
   std::vector<std::string> present, missing;
-  for (const std::string_view role : *of.family) {
-    if (role.empty()) continue;
+  for (const std::string_view role : of.family->roles()) {
     const std::string name = cat(of.module, role, kWeightSuffix);
     const bool found = std::any_of(members.begin(), members.end(),
                                    [&](std::size_t i) { return plan.tensors[i].name == name; });
@@ -73,7 +61,7 @@ void share(const std::vector<std::size_t>& members, const Membership& of, Plan& 
 }  // namespace
 
 void form_groups(Plan& plan) {
-  std::map<std::pair<std::string_view, const Family*>, std::vector<std::size_t>> families;
+  std::map<std::pair<std::string_view, const ProjectionFamily*>, std::vector<std::size_t>> families;
   for (std::size_t i = 0; i < plan.tensors.size(); ++i) {
     const PlannedTensor& tensor = plan.tensors[i];
     if (tensor.action != Action::quantize) continue;

@@ -1,6 +1,7 @@
 // Both forms of the one config; see quantization_config.h.
 #include <diecast/base/text.h>
 #include <diecast/base/version.h>
+#include <diecast/checkpoint/plan_groups.h>
 #include <diecast/checkpoint/quantization_config.h>
 #include <diecast/checkpoint/safetensors_header.h>
 
@@ -94,17 +95,6 @@ Json quantization_config(const Plan& plan) {
           {"quant_method", "modelopt"}};
 }
 
-// What engines call the modules that they make of several: they look for these names too, and not
-// all of them for those of the parts.
-struct Fused {
-  std::string_view name;
-  std::vector<std::string_view> parts;
-};
-const Fused kFused[] = {{"qkv_proj", {"q_proj", "k_proj", "v_proj"}},
-                        {"gate_up_proj", {"gate_proj", "up_proj"}},
-                        {"in_proj_qkvz", {"in_proj_qkv", "in_proj_z"}},
-                        {"in_proj_ba", {"in_proj_b", "in_proj_a"}}};
-
 // "a.mlp.experts" of "a.mlp.experts.7.up_proj": one module to an engine. Empty: there is none.
 std::string experts_of(const std::string& module) {
   constexpr std::string_view kExperts = ".experts.";
@@ -113,7 +103,7 @@ std::string experts_of(const std::string& module) {
 }
 
 // Adds to modules that stay as they are those that an engine makes of them, if none of their parts
-// is quantized.
+// is quantized: engines look for these names too, and not all of them for those of the parts.
 void add_fused(std::set<std::string>& modules, const std::set<std::string>& quantized,
                const std::function<bool(const std::string&)>& is_in) {
   std::set<std::string> more;
@@ -123,13 +113,15 @@ void add_fused(std::set<std::string>& modules, const std::set<std::string>& quan
       continue;
     }
     const std::string parent = module.substr(0, module.rfind('.') + 1);
-    for (const Fused& fused : kFused) {
+    for (const ProjectionFamily& family : kProjectionFamilies) {
+      if (family.fused.empty()) continue;
       const auto named = [&](std::string_view part) { return module == cat(parent, part); };
       const auto becomes = [&](std::string_view part) {
         return quantized.count(cat(parent, part, kWeightSuffix)) != 0;
       };
-      if (std::ranges::any_of(fused.parts, named) && std::ranges::none_of(fused.parts, becomes))
-        more.insert(cat(parent, fused.name));
+      if (std::ranges::any_of(family.roles(), named) &&
+          std::ranges::none_of(family.roles(), becomes))
+        more.insert(cat(parent, family.fused));
     }
   }
   modules.merge(more);
