@@ -135,6 +135,7 @@ int cuDeviceTotalMem(std::size_t* bytes, Device device) {
 
 int cuDevicePrimaryCtxRetain(ContextHandle** context, Device device) {
   if (const int code = enter("cuDevicePrimaryCtxRetain", false)) return code;
+  std::lock_guard lock(state().mutex);
   Context*& primary = state().primaries[device];
   if (!primary) primary = make_context(device, true);
   if (!primary->alive) primary->id = ++state().last_id;
@@ -146,6 +147,7 @@ int cuDevicePrimaryCtxRetain(ContextHandle** context, Device device) {
 // As driver 580 does: what was loaded is gone, and every call on the context fails until somebody
 // retains it anew. Then the handle is the same and the id another one.
 int cuDevicePrimaryCtxReset_v2(Device device) {
+  std::lock_guard lock(state().mutex);
   Context* primary = state().primaries[device];
   if (!primary) return invalid_context;
   primary->alive = false;
@@ -158,6 +160,7 @@ int cuDevicePrimaryCtxReset_v2(Device device) {
 
 int cuCtxCreate_v2(ContextHandle** context, unsigned, Device device) {
   if (const int code = enter("cuCtxCreate", false)) return code;
+  std::lock_guard lock(state().mutex);
   if (!is_gpu(device)) return 101;
   context_stack().push_back(make_context(device, false));
   *context = handle(context_stack().back());

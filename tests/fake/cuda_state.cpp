@@ -113,7 +113,7 @@ int enter(const char* function, bool needs_context, bool unsafe) {
   FakeCall call;
   call.function = function;
   call.capturing = any_capture();
-  call.context = current_context() ? current_context()->id : 0;
+  if (const Context* context = current_context()) call.context = context->id;
   call.result = judge(function, needs_context, unsafe);
   fake.script.calls.push_back(call);
   return call.result;

@@ -3,6 +3,7 @@
 
 #include <fake/cuda_script.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <map>
@@ -15,9 +16,10 @@
 namespace diecast::testing {
 
 struct Context {
-  std::uint64_t id = 0;
+  std::atomic<std::uint64_t> id = 0;
   int gpu = 0;
-  bool primary = false, alive = true;
+  bool primary = false;
+  std::atomic<bool> alive = true;
 };
 
 struct FakeStream {

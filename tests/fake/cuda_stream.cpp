@@ -22,6 +22,11 @@ bool is_stream(StreamHandle* handle) {
   return false;
 }
 
+std::chrono::steady_clock::time_point busy_until(const FakeStream& stream) {
+  std::lock_guard lock(state().mutex);
+  return stream.busy_until;
+}
+
 bool is_allocated(DevicePointer where, std::size_t bytes) {
   auto after = state().memory.upper_bound(where);
   if (after == state().memory.begin()) return false;
@@ -36,6 +41,7 @@ namespace diecast::testing {
 int find_stream(StreamHandle* handle, FakeStream** stream) {
   *stream = nullptr;
   if (is_default(handle)) return success;
+  std::lock_guard lock(state().mutex);
   if (!is_stream(handle) || object(handle)->context != current_context()) return 400;
   if (!object(handle)->valid) return 901;
   *stream = object(handle);
@@ -71,6 +77,7 @@ int cuStreamCreate(StreamHandle** stream, unsigned flags) {
 
 int cuStreamGetCtx(StreamHandle* stream, ContextHandle** context) {
   if (const int code = enter("cuStreamGetCtx")) return code;
+  std::lock_guard lock(state().mutex);
   if (is_default(stream)) return cuCtxGetCurrent(context);
   if (!is_stream(stream)) return 400;
   *context = reinterpret_cast<ContextHandle*>(object(stream)->context);
@@ -79,6 +86,7 @@ int cuStreamGetCtx(StreamHandle* stream, ContextHandle** context) {
 
 int cuStreamDestroy(StreamHandle* stream) {
   if (const int code = enter("cuStreamDestroy")) return code;
+  std::lock_guard lock(state().mutex);
   if (!is_stream(stream)) return 400;
   object(stream)->alive = false;
   return success;
@@ -88,12 +96,13 @@ int cuStreamSynchronize(StreamHandle* stream) {
   if (const int code = enter("cuStreamSynchronize", true, true)) return code;
   FakeStream* found = nullptr;
   if (const int code = find_stream(stream, &found)) return code;
-  if (found) std::this_thread::sleep_until(found->busy_until);
+  if (found) std::this_thread::sleep_until(busy_until(*found));
   return success;
 }
 
 int cuStreamIsCapturing(StreamHandle* stream, int* status) {
   if (const int code = enter("cuStreamIsCapturing")) return code;
+  std::lock_guard lock(state().mutex);
   *status = capture_status_none;
   if (is_default(stream)) return success;
   if (!is_stream(stream)) return 400;
@@ -102,12 +111,14 @@ int cuStreamIsCapturing(StreamHandle* stream, int* status) {
 }
 
 int cuStreamBeginCapture(StreamHandle* stream, int) {
+  std::lock_guard lock(state().mutex);
   if (!is_stream(stream) || object(stream)->capturing) return invalid_value;
   object(stream)->capturing = object(stream)->valid = true;
   return success;
 }
 
 int cuStreamEndCapture(StreamHandle* stream, GraphHandle** graph) {
+  std::lock_guard lock(state().mutex);
   if (!is_stream(stream) || !object(stream)->capturing) return invalid_value;
   const bool valid = object(stream)->valid;
   object(stream)->capturing = false;
@@ -136,7 +147,7 @@ int cuStreamQuery(StreamHandle* handle) {
   if (const int code = enter("cuStreamQuery")) return code;
   FakeStream* stream = nullptr;
   if (const int code = find_stream(handle, &stream)) return code;
-  return stream && std::chrono::steady_clock::now() < stream->busy_until ? 600 : success;
+  return stream && std::chrono::steady_clock::now() < busy_until(*stream) ? 600 : success;
 }
 
 int cuEventCreate(EventHandle** event, unsigned) {

@@ -14,6 +14,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 
 namespace diecast {
 namespace {
@@ -113,8 +114,23 @@ std::string build_id_in_notes(ByteSpan notes, std::size_t alignment) {
   return {};
 }
 
+// What the loader keeps of a library: the name that it knows it by, and where its dynamic section
+// is, by which dl_iterate_phdr tells it from others.
+struct LoaderEntry {
+  std::string name;
+  ElfW(Addr) dynamic_section;
+};
+
+// The one place that reads the loader's own memory, which a lock of the loader's guards that
+// ThreadSanitizer does not see (tests/tsan.supp names this function).
+std::optional<LoaderEntry> loader_entry(void* handle) {
+  link_map* map = nullptr;
+  if (dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0) return std::nullopt;
+  return LoaderEntry{map->l_name, reinterpret_cast<ElfW(Addr)>(map->l_ld)};
+}
+
 struct BuildIdSearch {
-  const link_map* map;
+  ElfW(Addr) dynamic_section;
   std::string build_id;
 };
 
@@ -126,8 +142,7 @@ int search_build_id(dl_phdr_info* info, std::size_t, void* data) {
   const std::span segments(info->dlpi_phdr, info->dlpi_phnum);
   bool mine = false;
   for (const auto& segment : segments)
-    mine |= segment.p_type == PT_DYNAMIC &&
-            address(segment) == reinterpret_cast<ElfW(Addr)>(search.map->l_ld);
+    mine |= segment.p_type == PT_DYNAMIC && address(segment) == search.dynamic_section;
   if (!mine) return 0;
   for (const auto& segment : segments) {
     if (segment.p_type != PT_NOTE || !search.build_id.empty()) continue;
@@ -198,24 +213,24 @@ Result<Library> Library::open_bytes(ByteSpan bytes, const std::string& label) {
 // The loader's own mark, by the name that it knows the library by: a list of ours would need a
 // lock, which a fork may find taken.
 void Library::keep_loaded() const {
-  link_map* map = nullptr;
-  if (dlinfo(handle_.get(), RTLD_DI_LINKMAP, &map) == 0)
-    (void)dlopen(map->l_name, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
+  if (const auto entry = loader_entry(handle_.get()))
+    (void)dlopen(entry->name.c_str(), RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
 }
 
 void* Library::symbol(const char* name) const { return dlsym(handle_.get(), name); }
 
 std::string Library::path() const {
-  link_map* map = nullptr;
-  if (in_memory_ || dlinfo(handle_.get(), RTLD_DI_LINKMAP, &map) != 0) return {};
-  const std::unique_ptr<char, void (*)(void*)> resolved(realpath(map->l_name, nullptr), std::free);
+  const auto entry = loader_entry(handle_.get());
+  if (in_memory_ || !entry) return {};
+  const std::unique_ptr<char, void (*)(void*)> resolved(realpath(entry->name.c_str(), nullptr),
+                                                        std::free);
   return resolved ? resolved.get() : "";
 }
 
 std::string Library::build_id() const {
-  link_map* map = nullptr;
-  if (dlinfo(handle_.get(), RTLD_DI_LINKMAP, &map) != 0) return {};
-  BuildIdSearch search{map, {}};
+  const auto entry = loader_entry(handle_.get());
+  if (!entry) return {};
+  BuildIdSearch search{entry->dynamic_section, {}};
   dl_iterate_phdr(search_build_id, &search);
   return search.build_id;
 }
