@@ -140,6 +140,17 @@ TEST_F(Convert, WR13_WR14_EverythingElseIsCopiedToTheBitAndMetadataKept) {
   EXPECT_EQ(out.metadata.size(), file.metadata.size() + 3);
 }
 
+// As transformers wants it of a file with metadata; one without it takes for PyTorch's.
+TEST_F(Convert, FileWithoutAFormatIsSaidToBePyTorchs) {
+  TestFile file = sample();
+  for (const auto& [given, wanted] :
+       std::map<std::string, std::string>{{"", "pt"}, {"mlx", "mlx"}}) {
+    file.metadata.clear();
+    if (!given.empty()) file.metadata["format"] = given;
+    EXPECT_EQ(quantized(file).metadata.at("format"), wanted);
+  }
+}
+
 TEST_F(Convert, DequantizedFileHasTheOldNamesTypesAndNearlyTheOldValues) {
   const TestFile file = sample();
   for (const bool row_scaled : {false, true}) {

@@ -12,7 +12,8 @@ namespace diecast::testing {
 
 using Dims = std::vector<std::uint64_t>;
 
-inline SafetensorsHeader header_of(std::vector<TensorInfo> tensors, Metadata metadata = {}) {
+inline SafetensorsHeader header_of(std::vector<TensorInfo> tensors,
+                                   Metadata metadata = {{"format", "pt"}}) {
   return lay_out(std::move(tensors), std::move(metadata)).value();
 }
 

@@ -102,9 +102,11 @@ TEST(Nvfp4Scheme, TheMetadataHasFourOverSixAndTheBoundWhereTheyAreNotTheUsualOne
     options.scheme = scheme;
     const Plan plan =
         plan_quantize(header_of({{"a.weight", StoredDType::bf16, {16, 16}}}), options).value();
-    EXPECT_TRUE(plan_dequantize(plan.outputs[0]).value().outputs[0].metadata.empty());
+    EXPECT_EQ(plan_dequantize(plan.outputs[0]).value().outputs[0].metadata,
+              (Metadata{{"format", "pt"}}));
     Metadata out = plan.outputs[0].metadata;
-    for (const std::string_view key : {kFormatKey, kProfileKey, kDtypesKey})
+    for (const std::string_view key :
+         {std::string_view("format"), kFormatKey, kProfileKey, kDtypesKey})
       out.erase(std::string(key));
     return out;
   };

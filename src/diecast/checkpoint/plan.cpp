@@ -138,6 +138,8 @@ Result<Metadata> quantized_metadata(const Metadata& old, const Plan& plan, std::
       dtypes[tensor.name] = stored_dtype_name(tensor.dtype);
   }
   Metadata metadata = old;
+  // transformers loads a file without metadata as PyTorch's, and none whose metadata lack this.
+  metadata.emplace("format", "pt");
   metadata.emplace(kFormatKey, format_name(Format::nvfp4));
   metadata.emplace(kProfileKey, profile_name(plan.scheme.profile));
   if (plan.scheme.four_over_six != FourOverSix::off)

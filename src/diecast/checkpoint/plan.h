@@ -103,7 +103,8 @@ Result<Plan> plan_quantize(const CheckpointHeader& header, const QuantizeOptions
 // quantized).
 Result<Plan> plan_dequantize(const CheckpointHeader& header, std::optional<DType> to = {});
 
-// Metadata a quantized file carries; everything else in the metadata is the input's.
+// Metadata a quantized file carries; everything else in the metadata is the input's, but for a
+// "format" of "pt" where it has none.
 inline constexpr std::string_view kFormatKey = "diecast.format";              // "nvfp4"
 inline constexpr std::string_view kProfileKey = "diecast.profile";            // "te", "pr546", ...
 inline constexpr std::string_view kFourOverSixKey = "diecast.four_over_six";  // "mae"; not "off"
