@@ -88,15 +88,13 @@ echo "reference vectors, replayed: $("$diecast" check "$root"/tests/golden/*.saf
 echo "round trip: $("$diecast" compare "$model" "$work/first-back" \
   2>/dev/null | tail -n 1)"
 if ! "$diecast" doctor | grep -q '^yes  run on a GPU'; then
-  # The newest, by its first line `date ...`, of those that replayed the vectors; what was run and the ops' speed.
-  cd "$root/tests/gpu-results" || fail "the folder tests/gpu-results is missing"
-  last=$(grep -l '^check ' ./*.txt | xargs grep '^date ' | sort -t: -k2 | tail -n 1)
-  last=${last%%:*}
+  last=$(last_gpu_run)
   if [ -n "$last" ]; then
     echo
-    echo "no GPU here; the last recorded GPU run, tests/gpu-results/${last#./}:"
-    sed -n '/^$/q; s/^/  /p' "$last"
-    grep -v 'accesses alone, ' "$last" | sed -n 's/  \+/  /g; s/^\(.*nvfp4.*  [0-9.]*  % of copy\).*/  \1/p'
+    echo "no GPU here; the last recorded GPU run, $last:"
+    sed -n '/^$/q; s/^/  /p' "$root/$last"
+    grep -v 'accesses alone, ' "$root/$last" |
+      sed -n 's/  \+/  /g; s/^\(.*nvfp4.*  [0-9.]*  % of copy\).*/  \1/p'
   fi
 fi
 # What was made here is gone at the end.

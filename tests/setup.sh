@@ -153,3 +153,10 @@ find_nvrtc() {
     "$builds/nvrtc/install.log)"
   return 1
 }
+
+# The newest of the recorded GPU runs that both replayed the reference vectors and timed the ops
+# against a copy; a run of a part of the bench alone is none. Its first line is its date.
+last_gpu_run() {
+  (cd "$root" && grep -l '  % of copy' tests/gpu-results/*.txt | xargs grep -l '^check ' |
+    xargs grep '^date ' | sort -t: -k2 | tail -n 1 | cut -d: -f1)
+}

@@ -120,5 +120,19 @@ TEST(Scripts, SayWhatTheyAreForAndWhatTheyTake) {
   }
 }
 
+// What the quickstart ends in where there is no GPU: of a run that has the ops' speeds.
+TEST(Scripts, FindARecordedGpuRunOfAllThatTheQuickstartShows) {
+  ProcessRequest request;
+  request.arguments = {"/usr/bin/env", "bash", "-c",
+                       ". '" + tree::kRoot + "/tests/setup.sh'; last_gpu_run"};
+  const auto run = run_process(request).value();
+  ASSERT_TRUE(run.output.starts_with("tests/gpu-results/")) << run.output << run.errors;
+  const std::string record = tree::text_of(run.output.substr(0, run.output.size() - 1));
+  EXPECT_TRUE(record.starts_with("date ")) << run.output;
+  EXPECT_NE(record.find("\ncheck "), record.npos) << run.output;
+  EXPECT_NE(record.find("\nquantize_nvfp4 bf16, amax given, "), record.npos) << run.output;
+  EXPECT_NE(record.find("  % of copy "), record.npos) << run.output;
+}
+
 }  // namespace
 }  // namespace diecast
