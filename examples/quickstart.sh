@@ -30,7 +30,7 @@ esac
 [ -z "$model" ] || [ -f "$model" ] || [ -f "$model/model.safetensors" ] ||
   [ -f "$model/model.safetensors.index.json" ] || fail "MODEL is no checkpoint: $model"
 
-say "building"
+say "building: minutes on few cores; its log is $builds/quickstart/build.log"
 install_build_tools || fail "cannot build without the packages named above"
 configure "$builds/quickstart" -DDIECAST_BUILD_TESTS=OFF || fail "configuring failed"
 build "$builds/quickstart" || fail "the build failed"
@@ -59,7 +59,7 @@ once() {
     { grep -v '%$' "$work/$1-errors" >&2; fail "quantizing failed"; }
 }
 
-say "first run"
+say "first run: compiles the kernels of cache/manifests/nvfp4.txt for four architectures, then quantizes"
 once first
 cat "$work/first-warm" "$work/first-quantize"
 say "second run, from the cache"
