@@ -1,7 +1,6 @@
 // The one error model of diecast: every function that can fail returns a Result, and every Error
-// has a code, says what happened with the values, and ends in a fix. Nothing of ours throws, except
-// Result::value() when the caller asked for a value that is not there; in a program that is
-// compiled without exceptions that ends it.
+// has a code, says what happened with the values, and ends in a fix. Nothing here throws except
+// Result::value() of an error; in a program that is compiled without exceptions it aborts.
 #pragma once
 
 #include <cstdio>
@@ -73,7 +72,7 @@ struct Error {
   static std::optional<Error> parse(std::string_view printed);
 };
 
-// What a caller gets who asks for a value that is not there.
+// What value() of an error does.
 [[noreturn]] inline void throw_error(const Error& error) {
 #if defined(__cpp_exceptions)
   throw std::runtime_error(error.message());
@@ -92,9 +91,9 @@ class [[nodiscard]] Result {
   bool ok() const { return state_.index() == 0; }
   explicit operator bool() const { return ok(); }
 
-  // Throws std::runtime_error with the whole message when there is no value; without exceptions it
-  // prints that and aborts. Of a call's result it is the value itself, no reference into it: a loop
-  // may run over `call().value()`.
+  // Of an error: throws std::runtime_error with the whole message; without exceptions it prints
+  // that and aborts. Of a temporary it returns the value itself and no reference into it, so that
+  // `for (auto& x : call().value())` is safe.
   T& value() & { return checked(), std::get<0>(state_); }
   const T& value() const& { return checked(), std::get<0>(state_); }
   T value() && { return checked(), std::get<0>(std::move(state_)); }

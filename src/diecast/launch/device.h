@@ -24,9 +24,9 @@ namespace diecast {
 // the host always null.
 struct Stream {
   void* handle = nullptr;
-  // Of a prepared stream (Device::create_stream, Device::prepare_stream; never filled in by hand)
-  // its context, as context_id says it: a launch goes there, whichever context is current, and does
-  // not ask; copies and fills, which some ops have beside launches, want it current. 0: not known.
+  // Set by Device::create_stream and Device::prepare_stream alone: the context_id of the stream's
+  // context. A launch goes to that context without asking the driver which one is current; copies
+  // and fills, which some ops make too, still need it to be current. 0: not known.
   std::uint64_t context = 0;
 };
 
@@ -61,7 +61,7 @@ struct LaunchNeeds {
   std::uint32_t cluster = 0;       // blocks; 0: none
 };
 
-// Machine code that is resident for one context. Kept alive by whoever launches it.
+// Machine code that is resident in one context. Whoever launches it keeps it alive.
 class ResidentCode {
  public:
   virtual ~ResidentCode() = default;
@@ -108,7 +108,7 @@ class ResidentList {
   std::atomic<const Entry*> first_ = nullptr;
 };
 
-// Calls on a stream that are done again and again as they were the first time.
+// Calls on a stream that were captured and can be repeated.
 class RepeatedCalls {
  public:
   virtual ~RepeatedCalls() = default;
@@ -121,7 +121,8 @@ class Device {
   virtual const DeviceProperties& properties() const = 0;
   // Targets this device runs, best first.
   virtual std::vector<Target> targets() const = 0;
-  // Names the context work goes to, so that handles of a dead context are never used (cuCtxGetId).
+  // Which context work goes to now (cuCtxGetId). No later context gets the same id, so handles of a
+  // dead one are never used.
   virtual Result<std::uint64_t> context_id() = 0;
 
   // 0 bytes: null, which free takes too. Errors: out_of_memory.
@@ -137,16 +138,16 @@ class Device {
   virtual Result<void> fill(void* memory, std::uint8_t byte, std::size_t bytes, Stream stream) = 0;
 
   virtual Result<Stream> create_stream() = 0;  // prepared
-  // A caller's stream as launches take it soonest, for as long as it lives; a default stream is of
-  // every context and stays as it is. Errors: driver_error (no stream), invalid_argument (one of
-  // another device).
+  // The caller's stream with its context filled in, which saves launches a question to the driver;
+  // good for as long as the stream lives. A default stream belongs to every context and is returned
+  // as it is. Errors: driver_error (no stream), invalid_argument (one of another device).
   virtual Result<Stream> prepare_stream(Stream stream) { return stream; }
   virtual Result<void> destroy_stream(Stream stream) = 0;
   virtual Result<void> synchronize(Stream stream) = 0;
   virtual Result<bool> is_capturing(Stream stream) = 0;
-  // What `calls` brings to the stream (not a default one), which they ask for nothing else, as one
-  // CUDA graph; nothing of it is done before it is repeated. Where a device has no graphs, the
-  // host, repeating calls again. Errors: those of `calls`, and of the capture.
+  // The work that `calls` enqueues on the stream (not a default one) as one CUDA graph; `calls` may
+  // neither query the stream nor wait for it. Nothing runs before repeat(). On the host, which has
+  // no graphs, repeat() makes the calls again. Errors: those of `calls`, and of the capture.
   virtual Result<std::unique_ptr<RepeatedCalls>> capture(Stream stream,
                                                          std::function<Result<void>()> calls);
 
@@ -182,7 +183,8 @@ class Device {
   static Error not_resident();
 };
 
-// What prepares for a device takes none for the default one. Errors: invalid_argument (null).
+// For functions that prepare for a device, where null is not the default one. Errors:
+// invalid_argument (null).
 Result<void> check_device(const std::shared_ptr<Device>& device);
 
 }  // namespace diecast

@@ -12,7 +12,7 @@ namespace diecast {
 struct HostDeviceOptions {
   int threads = 0;                 // that run blocks, the launching one included; 0 = one a core
   int host_level = 0;              // 0 = the best this processor has; 1 = baseline; 3 = AVX2
-  std::string wrong_threads = {};  // what stood for a number of threads and is none: for the error
+  std::string wrong_threads = {};  // for the error: a DIECAST_HOST_THREADS that is no number
   // DIECAST_HOST_THREADS; what is no number becomes -1, which open_host_device refuses.
   static HostDeviceOptions from_environment();
 };
@@ -22,8 +22,8 @@ struct HostDeviceOptions {
 // stack where the threads of a block wait for one another. Errors: not_supported when the library
 // was built without the host device, naming the package; invalid_argument; target_not_supported for
 // a level that this processor lacks.
-// Open it once, not in each step: a runtime keeps what it prepares for a device, and the device
-// with that, as long as it lives.
+// Open it once, not in each step: as long as it lives, a runtime keeps the ops that it has prepared
+// for a device, and the device with them.
 Result<std::shared_ptr<Device>> open_host_device(
     const HostDeviceOptions& options = HostDeviceOptions::from_environment());
 

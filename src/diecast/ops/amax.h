@@ -53,7 +53,7 @@ class PreparedAmax {
   struct Request {
     DType in = DType::bf16;
     AmaxPer per = AmaxPer::tensor;
-    RowsClass rows = RowsClass::dense;  // at most rows_class() of every x to come
+    RowsClass rows = RowsClass::dense;  // promised of every x to come: see rows_class()
     std::int64_t cols = 0;              // not 0: the kernel is made for this row length
     AmaxNans nans = AmaxNans::ignore;
     AmaxTransform transform = AmaxTransform::none;

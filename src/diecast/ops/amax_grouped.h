@@ -34,7 +34,7 @@ class PreparedAmaxGrouped {
     DType in = DType::bf16;
     bool shared = false;                // one result for a list of matrices, not one a member
     AmaxPer per = AmaxPer::tensor;      // or column, or, of members, row
-    RowsClass rows = RowsClass::apart;  // at most rows_class() of every matrix to come
+    RowsClass rows = RowsClass::apart;  // promised of every matrix to come: see rows_class()
     std::int64_t cols = 0;              // not 0: the kernel is made for this row length
     AmaxNans nans = AmaxNans::ignore;
     AmaxTransform transform = AmaxTransform::none;

@@ -55,9 +55,10 @@ class PreparedDequantizeNvfp4 {
     DType out = DType::bf16;
     bool row_scaled = false;
     GlobalForm form = GlobalForm::amax;
-    RowsClass rows = RowsClass::dense;  // at most rows_class() of every out to come; `any` unless
-                                        // rows are whole blocks and the codes dense
-    std::int64_t cols = 0;              // not 0: the kernel is made for this row length
+    // Promised of every out to come: see rows_class(). `any` unless rows are whole blocks and the
+    // codes dense.
+    RowsClass rows = RowsClass::dense;
+    std::int64_t cols = 0;  // not 0: the kernel is made for this row length
     ScaleLayout layout = ScaleLayout::linear;
     int e4m3_bound = 448;
     int block = 16;

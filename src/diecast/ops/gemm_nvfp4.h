@@ -64,9 +64,8 @@ Result<void> gemm_nvfp4(Runtime& runtime, const QuantizedTensor& a, const Quanti
                         const Tensor& out, const GemmNvfp4Options& options = {},
                         Stream stream = {});
 
-// "own" or "cublaslt": which of the two a call with these operands takes; why not cublaslt says
-// PreparedGemmCublaslt::check. Nothing is enqueued.
-// Errors: as gemm_nvfp4.
+// Which of "own" and "cublaslt" a call with these operands takes; PreparedGemmCublaslt::check says
+// why it is not cublaslt. Nothing is enqueued. Errors: as gemm_nvfp4.
 Result<std::string_view> gemm_nvfp4_path(Runtime& runtime, const QuantizedTensor& a,
                                          const QuantizedTensor& b, const Tensor& out,
                                          const GemmNvfp4Options& options);

@@ -3,8 +3,8 @@
 // nothing. Scratch, where an op needs any (scratch_bytes), comes from the caller and belongs to one
 // stream. Any number of threads may run one prepared op at the same time, each with tensors and
 // scratch of its own. A captured graph of our kernels needs neither the op nor the runtime any
-// longer, but the memory that it was given. An op that was made by default, as a member of a layer
-// is, runs nothing until it is assigned to: run() is an error then, as of one that was moved from.
+// longer, only the memory that it was given. run() of an op that was default-constructed (as a
+// member may be) and not assigned to, or that was moved from, is an error.
 #pragma once
 
 #include <diecast/base/error.h>
@@ -21,14 +21,14 @@
 
 namespace diecast {
 
-// What a kernel is made to know of a tensor's rows: the ROWS of the templates' headers.
+// What a kernel may assume of a tensor's rows: ROWS in the templates' headers.
 enum class RowsClass : std::uint8_t {
   dense,  // whole blocks of 16, row after row without a gap, from a multiple of 16 bytes on
   apart,  // whole blocks, every row from a multiple of 16 bytes on
   any     // nothing
 };
 std::string_view rows_class_name(RowsClass rows);
-// The most that is true of this tensor.
+// The strictest of them that is true of this tensor.
 inline RowsClass rows_class(const Tensor& tensor) {
   const auto bytes = static_cast<std::uint64_t>(dtype_bits(tensor.dtype) / 8);
   const auto cols = static_cast<std::uint64_t>(tensor.cols());
@@ -39,8 +39,8 @@ inline RowsClass rows_class(const Tensor& tensor) {
   return (stride & (16 / bytes - 1)) == 0 ? RowsClass::apart : RowsClass::any;
 }
 
-// A tensor's row stride as a launch takes it soonest: 0 for dense rows. One row is dense, however
-// far the next one would be.
+// A tensor's row stride, with 0 for dense rows, which a launch checks soonest. A single row is
+// dense whatever its stride.
 inline std::int64_t stride_number(const Tensor& tensor) {
   return tensor.rows() <= 1 || tensor.row_stride == tensor.cols() ? 0 : tensor.row_stride;
 }

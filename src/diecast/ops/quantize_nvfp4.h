@@ -36,9 +36,9 @@ std::string_view four_over_six_name(FourOverSix rule);
 inline constexpr std::uint16_t kHadamardSigns = 0xD7E8;
 
 struct QuantizeNvfp4Options {
-  bool amax_given = false;  // out.rowwise.amax holds the amaxes; else they are found
-  // Null: Runtime::default_device(). One that is opened once: the runtime keeps it as long as
-  // itself, with the ops that it prepares for it.
+  bool amax_given = false;  // out.rowwise.amax holds the amaxes; else they are found and written
+  // Null: Runtime::default_device(). Open a device once: as long as it lives, the runtime keeps the
+  // ops that it has prepared for a device, and the device with them.
   std::shared_ptr<Device> device{};
   GlobalScale global = GlobalScale::amax;  // encode, decode: given
   FourOverSix four_over_six = FourOverSix::off;
@@ -48,7 +48,8 @@ struct QuantizeNvfp4Options {
   // calibration; the tensor's amax is then given too.
   const float* block_amax = nullptr;
   // Not null: codes are rounded stochastically, by the random numbers of {seed, offset} in device
-  // memory; the offset goes up by 1 from call to call. A captured graph reads it at each replay.
+  // memory. The caller adds 1 to the offset from call to call; a captured graph reads both at each
+  // replay.
   const std::int64_t* rng_state = nullptr;
 };
 
@@ -69,10 +70,10 @@ class PreparedQuantizeNvfp4 {
     DType in = DType::bf16;
     bool row_scaled = false;
     bool amax_given = false;
-    RowsClass rows = RowsClass::dense;  // at most rows_class() of every x to come
+    RowsClass rows = RowsClass::dense;  // promised of every x to come: see rows_class()
     Profile profile = Profile::te;
-    // Not 0: the kernels are made for this row length. Rows that find their own amax gain a fifth
-    // of the bandwidth: they stay in registers. The convenience call does so by itself.
+    // Not 0: the kernels are made for this row length. Rows that find their own amax then stay in
+    // registers and gain a fifth of the bandwidth. quantize_nvfp4() does so by itself.
     std::int64_t cols = 0;
     GlobalScale global = GlobalScale::amax;
     ScaleLayout layout = ScaleLayout::linear;
@@ -86,8 +87,8 @@ class PreparedQuantizeNvfp4 {
     // The convenience call's key. Of cols, lengths beyond kLongestKept count as not known.
     static constexpr std::int64_t kLongestKept = (1 << 17) - 1;
     std::uint64_t word() const;
-    // What quantize_nvfp4() prepares for such arguments on a GPU: of x its type, row length and how
-    // its rows lie count, not its elements or their number.
+    // What quantize_nvfp4() prepares for such arguments on a GPU. Of x it looks at the type, the
+    // row length and how the rows lie, not at their number.
     static Request of(const Tensor& x, const QuantizedTensor& out,
                       const QuantizeNvfp4Options& options = {});
   };
@@ -96,8 +97,8 @@ class PreparedQuantizeNvfp4 {
                                                const Request& request);
 
   std::int64_t scratch_bytes(std::int64_t, std::int64_t) const { return 0; }  // for [rows, cols]
-  // That writes the codes of so many elements; whether the device knows how many rows they are. Of
-  // an op that is prepared only.
+  // The kernel that writes the codes of so many elements; `device_rows`: the device counts the
+  // rows. Only of an op that is prepared.
   const Kernel& kernel(std::int64_t elements, bool device_rows = false) const {
     if (device_rows) return elements < counted_.below ? *counted_.kernel : *quantize_;
     for (const Few& few : few_)

@@ -45,14 +45,14 @@ struct QuantizeNvfp4TilesOptions {
   const std::int64_t* rng_state = nullptr;
 };
 
-// What of an output and the options makes another kernel.
+// The properties of x, the output and the options that choose the kernels.
 struct Nvfp4TilesRequest {
   DType in = DType::bf16;
   bool rowwise = true, columnwise = true;  // at least one
   int block_rows = 1;                      // or 16
   bool row_scaled = false;
   bool amax_given = false;
-  RowsClass rows = RowsClass::apart;  // at most rows_class() of every x to come
+  RowsClass rows = RowsClass::apart;  // promised of every x to come: see rows_class()
   Profile profile = Profile::te;
   std::int64_t cols = 0;  // not 0: the kernels are made for this row length
   GlobalScale global = GlobalScale::amax;
@@ -76,7 +76,7 @@ struct Nvfp4TilesRequest {
 };
 Nvfp4TilesRequest nvfp4_tiles_request(const Tensor& x, const QuantizedTensor& out,
                                       const QuantizeNvfp4TilesOptions& options);
-// A matrix without elements whose `out` has no amax to be found either.
+// Whether there is nothing to do: x has no elements, and `out` no amax to be found.
 bool is_nothing(const Tensor& x, const QuantizedTensor& out);
 // That `out` is NVFP4 and as the request says. Errors: not_supported.
 Result<void> check_nvfp4_tiles(const Nvfp4TilesRequest& request, const QuantizedTensor& out,

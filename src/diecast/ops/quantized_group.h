@@ -34,12 +34,13 @@ static_assert(sizeof(MemberSide) == 32 && sizeof(MemberDescriptor) == 96);
 // belong to nobody. The offsets are count + 1 numbers that start at 0 and never descend, on the
 // host, in device memory, or the same ones in both. Members lie one behind another in the buffers
 // of `whole`, each with scales of its own, padded as the layout wants. With a scale_stride the rows
-// of all members are that far apart: columnwise cols of them for each member, empty ones too, but
-// of FP8, in the order of rows, one for every 32 rows of each member.
+// of scales of all members are that far apart. Columnwise each member, also an empty one, has
+// `cols` such rows; but in FP8, whose columnwise scales lie in the matrix's order, one for every 32
+// of its rows.
 //
-// Row counts say that only the first of a member's rows are real, as in [experts, most rows, cols]
-// with a mask of rows: its place stays that of all its rows, what lies there is that of a tensor of
-// the real ones, and the others are padding that nobody reads or writes.
+// Row counts say that only the first so many rows of a member are real, as in a padded tensor
+// [experts, max_rows, cols]. The member keeps the place of all its rows in the buffers; what is
+// written there is what a tensor of the real rows would get, and nobody reads or writes the rest.
 struct QuantizedGroup {
   // All members: shape [rows, cols], format, block, layout; either direction's buffers may be
   // absent. amax: f32 [count]; row-scaled [rows] rowwise and [count, cols] columnwise.

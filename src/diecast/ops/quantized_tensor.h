@@ -36,8 +36,8 @@ int scale_tile_rows(ScaleLayout layout);
 int scale_tile_cols(ScaleLayout layout);
 
 // One direction of a quantized matrix of R rows and C columns with 1xB blocks along the columns.
-// Kernels want NVFP4 codes at multiples of 8 bytes, MX ones of 16 (FP8 of rows that are not whole
-// blocks: anywhere), tiled scales that quantize_nvfp4 writes of 16 (others: anywhere), amaxes of 4.
+// Alignment in bytes: codes of NVFP4 8, of MX 16 (FP8 whose rows are not whole blocks: none); tiled
+// scales that quantize_nvfp4 writes 16, other scales none; amaxes 4.
 struct QuantizedSide {
   void* data = nullptr;         // u8 [R, align_up(C, B) / 2] for 4-bit formats, else [R, C]
   void* scale = nullptr;        // one byte a block: E4M3 (nvfp4) or E8M0 (mx)
@@ -54,8 +54,9 @@ struct QuantizedTensor {
   Format format = Format::nvfp4;
   Shape shape;  // of the unquantized tensor; leading dimensions flatten to rows
   QuantizedSide rowwise{};
-  // Of the transposed matrix: [cols, rows]. MXFP8's data stays in this matrix' order, [rows, cols],
-  // and then its linear scales are [ceil_div(rows, 32), cols]; tiled ones have a column a row.
+  // Of the transposed matrix, [cols, rows]. But MXFP8's data stays in this matrix's own order,
+  // [rows, cols], and so do its linear scales, [ceil_div(rows, 32), cols]; its tiled scales are
+  // those of the transpose.
   QuantizedSide columnwise{};
   int block_rows = 1;   // 1 (1x16) or block_cols (16x16)
   int block_cols = 16;  // 16 for nvfp4, 32 for mx
@@ -67,7 +68,7 @@ struct QuantizedTensor {
   std::int64_t rows() const { return shape.rows(); }
   std::int64_t cols() const { return shape.cols(); }
   const QuantizedSide& side(bool of_columns) const { return of_columns ? columnwise : rowwise; }
-  // Whether a direction is wanted: of a matrix without elements its amax alone may say so.
+  // Whether a direction is wanted. Of a matrix without elements an amax alone says so.
   bool has(bool of_columns) const {
     const QuantizedSide& own = side(of_columns);
     return own.present() || (own.amax != nullptr && (rows() == 0 || cols() == 0));

@@ -1,6 +1,6 @@
-// A view of a dense or row-strided tensor; owns nothing. Whose memory the address belongs to
-// (device or host) is for the function that takes the view to say. No buffer that a call writes may
-// overlap another of its buffers, unless the function says so.
+// A view of a dense or row-strided tensor; owns nothing. The function that takes the view says
+// whether its address is device or host memory: ops want the memory of the device that they run on.
+// No buffer that a call writes may overlap another of its buffers, unless the function says so.
 #pragma once
 
 #include <diecast/base/error.h>
@@ -18,7 +18,7 @@
 namespace diecast {
 
 inline constexpr int kMaxRank = 8;
-// Below it the products of two sizes, and their bytes, need no check.
+// Two sizes below this can be multiplied, and the bytes counted, without an overflow.
 inline constexpr std::uint64_t kPlainSize = std::uint64_t{1} << 29;
 
 // a * b for factors of 0 or more, or none when the product does not fit in 63 bits.
@@ -67,10 +67,10 @@ struct Tensor {
   DType dtype = DType::f32;
   Shape shape;
   std::int64_t row_stride = 0;  // elements from one row to the next; 0 = dense (cols)
-  // Where set, an int64 in device memory that says at launch how many of shape.rows() rows count;
-  // the host never reads it, and rows beyond it are neither read nor written (but amaxes of one row
-  // each that amax and quantize_nvfp4_tiles find: those are 0). What is less than 0 counts as 0,
-  // and what is more than shape.rows() as that.
+  // Not null: an int64 in device memory that says how many of the shape.rows() rows are real; each
+  // launch reads it, the host never does. Rows beyond it are neither read nor written; only the
+  // amaxes of single rows that amax and quantize_nvfp4_tiles find are written for them, as 0. A
+  // number below 0 counts as 0, one above shape.rows() as shape.rows().
   const std::int64_t* device_rows = nullptr;
 
   std::int64_t rows() const { return shape.rows(); }

@@ -31,12 +31,12 @@ struct RuntimeEvent {
 
 std::string_view event_name(RuntimeEvent::Kind kind);
 
-// Called on the thread where it happened, without any lock of ours held: it may call the runtime,
-// and of what a resolve tells the outcome is there already. That thread may be one of the runtime's
-// own, always where a cache root is written (published, pruned, degraded): there `flush` waits for
-// nothing and the runtime must not end. So it is called by several threads at once, of a list's
-// preload even where one thread calls the runtime, which may wait for it meanwhile. What it throws
-// is dropped.
+// Called on the thread where it happened, without any lock of ours held, so it may call the
+// runtime; the outcome of a resolve is there already. Several threads may call it at once, also
+// where only one thread uses the runtime: a list's preload works on several, and that thread may be
+// waiting for them. What it throws is dropped. Events of a root that is written (published, pruned,
+// degraded) come from a thread of the runtime's own: on it `flush` waits for nothing, and the
+// runtime must not be destroyed.
 using EventSink = std::function<void(const RuntimeEvent&)>;
 
 // How often each arrow was taken since the runtime was made.

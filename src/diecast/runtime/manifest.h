@@ -13,11 +13,11 @@
 
 namespace diecast {
 
-// The specializations of a manifest, each once, in order; where a line leaves tunes out,
-// also with those that tuning records choose. `targets`, when not empty, stand in for
-// the lines' own; a line without any is then fine. Combinations that break a `require` are left
-// out; a line of which nothing is left is an error, but where it holds for its own targets and not
-// for `targets`: then it is left out. Errors carry "file:line".
+// The specializations of a manifest, each once, in order; where a line leaves tunes out, also with
+// those that tuning records choose. `targets`, when not empty, stand in for the lines' own, and a
+// line needs none then. Combinations that break a `require` are left out. A line of which nothing
+// is left is an error, unless it is possible for its own targets and only not for `targets`: it is
+// then left out. Errors carry "file:line".
 Result<std::vector<Specialization>> expand_manifest(Runtime& runtime, std::string_view text,
                                                     std::string_view file,
                                                     std::span<const Target> targets);

@@ -73,7 +73,7 @@ struct RuntimeOptions {
   static RuntimeOptions from_environment();
 };
 
-// What a compile or a device load after freeze is: an error, or a `late` event.
+// What becomes of a compile or a device load after freeze: an error, or a `late` event.
 enum class Late : std::uint8_t { error, warn };
 
 // An artifact and how this call came by it.
@@ -115,8 +115,8 @@ class Runtime {
   // publishing goes on after the return (on a disk so slow that 64 are waiting it is left out and
   // counted: publishes_skipped). Errors: not_cached (require_hit), frozen,
   // compiler_unavailable, compile_failed, target_not_supported, out_of_memory; isolated: timed_out,
-  // process_failed. In a process that was forked while NVRTC compiled, only what is in memory or
-  // in the cache; elsewhere in a forked child as in its parent.
+  // process_failed. A child that was forked while NVRTC compiled gets only what is in memory or in
+  // the cache; any other forked child is like its parent.
   Result<Resolved> resolve(const Specialization& specialization);
   // Waits until everything compiled so far is published. The runtime's end does so too.
   void flush();
@@ -159,11 +159,12 @@ class Runtime {
   // compiled, those in the cache. Errors: those of specialize_for().
   Result<std::vector<TunedPoint>> tuned_points(std::string_view name, const Bindings& bindings,
                                                Device& device);
-  // Of the kernels preloaded here and their launch tunes, in whatever order: ranks that compare it
-  // know that they run the same.
+  // A digest of the kernels preloaded here and their launch tunes, whatever their order: ranks with
+  // equal digests run the same kernels.
   std::string selection_digest() const;
 
-  // From here a compile or a device load is an error, or only told. Launches go on.
+  // From now on a compile or a device load is an error or, with Late::warn, an event. Launches go
+  // on.
   void freeze(Late late = Late::error);
   bool frozen() const;
 
@@ -172,8 +173,8 @@ class Runtime {
   CacheRoots* cache() const;                                         // null when off
   std::string cache_state() const;  // the roots, those left out too; or why there is none
   const std::vector<RefusedRoot>& refused_roots() const;  // those left out
-  // Its end adds them and its writable root's to the sums there (DiskCache::counts): a process that
-  // is killed, or a forked child, adds nothing.
+  // When the runtime ends it adds them, and those of its writable root, to the sums kept in that
+  // root (DiskCache::counts); a process that is killed, or a forked child, adds nothing.
   RuntimeCounters counters() const;
 
   // Prepared ops of the convenience calls, by device and request; see ops/prepared.h. As long as

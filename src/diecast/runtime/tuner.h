@@ -1,9 +1,9 @@
 // Tuning: each configuration that a template's header allows is run on a device, held against the
 // default configuration to the bit, and timed. Serving never tunes: a runtime only reads what was
 // measured (RuntimeOptions::tuning), and templates/README.md promises that no tune changes a
-// result. Short launches depend on the process too (templates/NOTES.md): where two of its streams
-// have launched what is not dependent they take longer. `diecast tune` brings that about, for that
-// is an engine; a program tunes as it stands.
+// result. Short launches take longer in a process of which two streams have launched kernels
+// without programmatic dependent launch (templates/NOTES.md), as an engine's have. `diecast tune`
+// makes itself such a process first; a program measures as the process that it is.
 #pragma once
 
 #include <diecast/runtime/runtime.h>
