@@ -50,7 +50,14 @@ TEST_F(TrustedDirectory, CreatesTwoLevelsForItsOwnerAloneAndNoMore) {
             cat("diecast: file_not_found: cannot open \"", top,
                 "\": No such file or directory (errno 2)\n  fix: correct the path, or make \"", top,
                 "\": of a cache root only the last two folders are created"));
+  // What the fix says is enough, however many folders are missing.
+  const std::string deep = top + "/a/b";
+  EXPECT_NE(refusal(deep + "/cache/diecast").find(cat("or make \"", deep, "\": of a cache root")),
+            std::string::npos)
+      << refusal(deep + "/cache/diecast");
   EXPECT_EQ(tree(folder_.path()), (std::vector<std::string>{"cache", "cache/diecast"}));
+  ASSERT_TRUE(std::filesystem::create_directories(deep));
+  EXPECT_TRUE(open(deep + "/cache/diecast"));
 }
 
 TEST_F(TrustedDirectory, TakesAbsolutePathsOnly) {

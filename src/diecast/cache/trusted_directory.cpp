@@ -74,7 +74,7 @@ class Walk {
     } else if (found < 0) {
       Error error = file_error("open", next, found);
       if (found == -ENOENT && end_ == End::new_directory) {
-        error.fix = cat("correct the path, or make ", quote(next, PATH_MAX),
+        error.fix = cat("correct the path, or make ", quote(not_created(next), PATH_MAX),
                         ": of a cache root only the last two folders are created");
       }
       return error;
@@ -89,6 +89,13 @@ class Walk {
     DIECAST_CHECK(enter(file, next));
     walked_ = next;
     return {};
+  }
+
+  // Of a cache root that lacks `missing` and what is below it: the folder that must be there before
+  // the rest is created.
+  std::string not_created(std::string missing) const {
+    for (std::size_t i = 0; i + kCreated < left_.size(); ++i) missing += cat("/", left_[i]);
+    return missing;
   }
 
   bool is_file() const { return end_ == End::file && left_.empty(); }
