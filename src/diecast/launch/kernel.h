@@ -64,13 +64,14 @@ class LaunchTunes {
   std::array<std::int64_t, kMost> values_{};  // in declaration order
 };
 
-// Values of lower-case tunes that were found good at these sizes, by name.
+// Lower-case tunes that tuning records name for these sizes.
 struct TunedLaunch {
   std::vector<std::pair<std::string, std::int64_t>> sizes;
   Bindings tunes;
 };
 
-// Where another specialization would take a launch's arguments, the error's fix goes on with this.
+// Begins the part of a launch error's fix that names a specialization that would take the
+// arguments.
 inline constexpr std::string_view kOrSpecialize = ", or specialize ";
 
 struct PackedParameters;
@@ -108,9 +109,9 @@ class Kernel {
   Result<void> launch(std::span<const KernelArgument> arguments, Stream stream,
                       const Bindings& tunes) const;
 
-  // The same for arguments that are always of one kind and type each: `kinds`, checked once (their
-  // values are not looked at), and at each launch the rest of them. A size with an address is one
-  // in device memory. Errors: of takes, those of kinds and types; of launch, the others.
+  // For arguments whose kinds and types never change: takes() checks these of `kinds` once (their
+  // values are not looked at), and launch() of words only the rest. A size with an address is one
+  // in device memory. Errors: of takes(), those of kinds and types; of launch(), the others.
   Result<void> takes(std::span<const KernelArgument> kinds) const;
   [[gnu::always_inline]] Result<void> launch(LaunchWords& words, Stream stream) const {
     LaunchShape shape = quick_.grid.constant();

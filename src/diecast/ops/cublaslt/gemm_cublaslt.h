@@ -56,8 +56,8 @@ class PreparedGemmCublaslt {
   std::int64_t scratch_bytes(std::int64_t rows, std::int64_t cols) const {  // for [M, N]
     return request_.scratch_bytes(rows, cols);
   }
-  // Whatever options.path is. What cuBLASLt does in its calls is its own: the first of a shape may
-  // load its kernel, so that one goes before a capture. Errors: as gemm_nvfp4() and check();
+  // options.path is not looked at. cuBLASLt may load a kernel in the first call of a shape, so make
+  // that call before a capture. Errors: as gemm_nvfp4() and check();
   // not_supported (cuBLASLt has no algorithm: nothing was enqueued), driver_error.
   Result<void> run(const QuantizedTensor& a, const QuantizedTensor& b, const Tensor& out,
                    const GemmNvfp4Options& options, Stream stream) const;
