@@ -62,8 +62,8 @@ TEST_F(CudaDeviceTest, MissingDeviceIsToldApartFromNone) {
   EXPECT_EQ(none.error().message(), "diecast: no_device: the driver " +
                                         std::filesystem::canonical(FakeCuda::path()).string() +
                                         " (CUDA 13.0) shows no GPU\n"
-                                        "  fix: check nvidia-smi -L, CUDA_VISIBLE_DEVICES; or use "
-                                        "open_host_device, --target host");
+                                        "  fix: check nvidia-smi -L and CUDA_VISIBLE_DEVICES, " +
+                                        kUseHost);
 }
 
 TEST_F(CudaDeviceTest, PropertyThatCannotBeReadIsAnError) {

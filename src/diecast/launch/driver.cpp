@@ -11,9 +11,6 @@ namespace diecast {
 namespace {
 
 constexpr int kOldestVersion = 12000;  // cuLibraryLoadData
-constexpr const char* kInstall =
-    "install an NVIDIA driver of CUDA 12.0 or newer (525.60 or later), or use the host: "
-    "open_host_device, --target host";
 
 struct Remedy {
   cuda::Result code;
@@ -109,6 +106,13 @@ Error unavailable(std::string what, std::string fix) {
   return {ErrorCode::driver_unavailable, std::move(what), std::move(fix)};
 }
 
+// None, or one that is too old.
+Error no_driver(std::string what) {
+  return unavailable(
+      std::move(what),
+      cat("install an NVIDIA driver of CUDA 12.0 or newer (525.60 or later), ", kUseHost));
+}
+
 // Both forms of the finder: cuGetProcAddress_v2 (12.0) says why it found nothing, the older one
 // (11.3) does not; what is found is the same.
 class Finder {
@@ -144,7 +148,7 @@ Error stub(const std::string& path) {
 Result<std::shared_ptr<const Driver>> Driver::open(const std::string& path) {
   DIECAST_CHECK(usable());
   auto library = Library::open(path);
-  if (!library) return unavailable(cat("no CUDA driver: ", library.error().what), kInstall);
+  if (!library) return no_driver(cat("no CUDA driver: ", library.error().what));
   std::shared_ptr<Driver> driver(new Driver(*library));
   DIECAST_CHECK(driver->find_functions());
   DIECAST_CHECK(driver->check_version());
@@ -176,8 +180,7 @@ Error Driver::forked_error() {
 Result<void> Driver::find_functions() {
   const Finder finder(library_);
   if (!finder.exists())
-    return unavailable(
-        cat(path_, " has no cuGetProcAddress: it is no CUDA driver of 12.0 or newer"), kInstall);
+    return no_driver(cat(path_, " has no cuGetProcAddress: it is no CUDA driver of 12.0 or newer"));
   std::string missing;
   cuda::Result code = cuda::success;
 #define DIECAST_FIND(name, version, needed, parameters)                       \
@@ -193,14 +196,13 @@ Result<void> Driver::find_functions() {
       version_ < kOldestVersion)
     return {};  // check_version says it better than a list of functions
   if (missing.empty()) return {};
-  return unavailable(cat(path_, " (CUDA ", version_text(), ") lacks ", missing), kInstall);
+  return no_driver(cat(path_, " (CUDA ", version_text(), ") lacks ", missing));
 }
 
 Result<void> Driver::check_version() {
   if (version_ >= kOldestVersion) return {};
-  return unavailable(
-      cat("the driver ", path_, " is of CUDA ", version_text(), "; diecast needs 12.0 or newer"),
-      kInstall);
+  return no_driver(
+      cat("the driver ", path_, " is of CUDA ", version_text(), "; diecast needs 12.0 or newer"));
 }
 
 Result<void> Driver::initialise() {

@@ -148,6 +148,11 @@ DIECAST_CUDA_FUNCTIONS(DIECAST_DECLARE)
 
 namespace diecast {
 
+// What the errors of a missing driver or GPU end in.
+inline constexpr const char* kUseHost =
+    "or use the host: open_host_device() in a program, --target host of `diecast quantize`, "
+    "`dequantize`, `check` and `tune`";
+
 // An initialised driver. Never unloaded: graphs and contexts of the process outlive any owner.
 class Driver {
  public:

@@ -43,7 +43,7 @@ Result<cuda::Device> device_of(const Driver& driver, int ordinal) {
     return Error{
         ErrorCode::no_device,
         cat("the driver ", driver.path(), " (CUDA ", driver.version_text(), ") shows no GPU"),
-        "check nvidia-smi -L, CUDA_VISIBLE_DEVICES; or use open_host_device, --target host"};
+        cat("check nvidia-smi -L and CUDA_VISIBLE_DEVICES, ", kUseHost)};
   if (ordinal < 0 || ordinal >= count)
     return Error{ErrorCode::no_device,
                  cat("there is no CUDA device ", ordinal, "; the driver shows ", count),
