@@ -13,6 +13,7 @@ TEST(Usage, HelpTellsOfExitCodesAndTheEnvironment) {
   ToolRun diecast;
   const auto help = diecast({"--help"});
   EXPECT_EQ(help.exit_code, 0);
+  EXPECT_NE(help.output.find("\nBegin with:\n  diecast doctor "), std::string::npos) << help.output;
   EXPECT_NE(help.output.find("\nExit codes: 0 done; 1 "), std::string::npos) << help.output;
   const std::string page = testing::text_of(testing::kSource + "/src/README.md");
   const std::size_t table = page.find("| variable | is |"), end = page.find("\n\n", table);

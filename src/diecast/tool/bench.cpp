@@ -231,7 +231,8 @@ Command add_bench(CLI::App& app) {
   struct Words : BenchOptions {
     std::vector<std::string> of_shapes;
   };
-  auto* command = app.add_subcommand("bench", "Our numbers on this machine, against their bounds");
+  auto* command =
+      app.add_subcommand("bench", "Measure diecast on this machine, against its bounds");
   auto words = std::make_shared<Words>();
   std::vector<std::string> names = part_names(false);
   const std::vector<std::string> more = part_names(true);

@@ -206,24 +206,26 @@ Result<int> import_all(const BundleArguments& options) {
 }  // namespace
 
 Command add_bundle(CLI::App& app) {
-  auto* command = app.add_subcommand("bundle", "One file of kernels; it is executable code");
+  auto* command =
+      app.add_subcommand("bundle", "Kernels in one file, to ship; it is executable code");
   command->require_subcommand(1);
   auto options = std::make_shared<BundleArguments>();
-  auto* make = command->add_subcommand("create", "What manifests name, compiled where needed");
+  auto* make =
+      command->add_subcommand("create", "Pack what manifests name; compiles what no root has");
   make->add_option("manifest,--from", options->manifests, "Manifests, or what DIECAST_TRACE wrote");
   make->add_option("--jobs", options->jobs, "Compiles at a time (0: one a core)")
       ->check(CLI::Range(0, 1024));
   make->add_option("--add", options->own, "A template file of your own")->allow_extra_args(false);
   options->limits.add_to(*make);
-  auto* out = command->add_subcommand("export", "Everything in the cache roots");
-  for (const auto& [writing, targets] :
-       {std::pair(make, "Targets, for the manifests' own"), std::pair(out, "These targets only")}) {
+  auto* out = command->add_subcommand("export", "Pack everything in the cache roots");
+  for (const auto& [writing, targets] : {std::pair(make, "Targets instead of the manifests'"),
+                                         std::pair(out, "These targets only")}) {
     writing->add_option("-o,--output", options->file, "The bundle to write")->required();
     writing->add_option("--target", options->targets, targets)
         ->delimiter(',')
         ->allow_extra_args(false);
   }
-  auto* in = command->add_subcommand("import", "Into the writable cache root");
+  auto* in = command->add_subcommand("import", "Unpack into the writable cache root");
   auto* check = command->add_subcommand("verify", "Read and check every byte");
   for (auto* reading : {in, check}) {
     reading->add_option("bundle", options->file, "The bundle")->required();

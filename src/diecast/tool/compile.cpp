@@ -83,10 +83,11 @@ Result<int> compile(const CompileArguments& options) {
 }  // namespace
 
 Command add_compile(CLI::App& app) {
-  auto* command = app.add_subcommand("compile", "Compile one specialization, or a line of them");
+  auto* command = app.add_subcommand(
+      "compile", "Compile a specialization, or all that a line with lists and * names");
   auto options = std::make_shared<CompileArguments>();
   command->add_option("spelling", options->words, "TEMPLATE NAME=VALUE ... @ TARGET")->required();
-  command->add_option("--target", options->targets, "Targets, for the spelling's own")
+  command->add_option("--target", options->targets, "Targets instead of the spelling's")
       ->delimiter(',')
       ->allow_extra_args(false);
   command->add_option("-o,--output", options->output,

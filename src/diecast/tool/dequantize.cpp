@@ -21,7 +21,8 @@ Result<int> dequantize(const DequantizeArguments& options) {
 }  // namespace
 
 Command add_dequantize(CLI::App& app) {
-  auto* command = app.add_subcommand("dequantize", "A quantized checkpoint back to floating point");
+  auto* command =
+      app.add_subcommand("dequantize", "Turn a quantized checkpoint back into floating point");
   auto options = std::make_shared<DequantizeArguments>();
   command
       ->add_option("input", options->input,

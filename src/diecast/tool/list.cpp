@@ -43,7 +43,7 @@ Result<int> list(bool json) {
 }  // namespace
 
 Command add_list(CLI::App& app) {
-  auto* command = app.add_subcommand("list", "The templates");
+  auto* command = app.add_subcommand("list", "List the templates");
   auto json = std::make_shared<bool>(false);
   command->add_flag("--json", *json, "For programs");
   return {command, [json] { return list(*json); }};

@@ -21,7 +21,12 @@ namespace diecast::tool {
 namespace {
 
 constexpr const char* kFooter =
-    R"(Exit codes: 0 done; 1 an error, or a check that failed; 2 wrong usage; 128 + n ended by signal n.
+    R"(Begin with:
+  diecast doctor                                     what works here, and how to mend the rest
+  diecast quantize model.safetensors out.safetensors
+  diecast compile "quantize_nvfp4 IN=bf16 @ sm_90a"  then `diecast show quantize_nvfp4`
+
+Exit codes: 0 done; 1 an error, or a check that failed; 2 wrong usage; 128 + n ended by signal n.
 
 Environment (the pages cache/README.md and src/README.md say more):
   DIECAST_CACHE               off, a directory, or roots: ro:DIR,bundle:FILE,rw:DIR

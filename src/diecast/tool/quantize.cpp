@@ -30,7 +30,7 @@ void add_scheme(CLI::App& command, Nvfp4Scheme& scheme) {
               if (name == word) scheme.profile = profile;
             }
           },
-          "Whose bits")
+          "The implementation whose bits are reproduced (templates/PROFILES.md)")
       ->check(CLI::IsMember({"te", "pr546", "modelopt", "torchao", "te_ref"}))
       ->default_str("te");
   command
@@ -41,12 +41,14 @@ void add_scheme(CLI::App& command, Nvfp4Scheme& scheme) {
               if (name == word) scheme.four_over_six = rule;
             }
           },
-          "Two scales for every block, by the sum of |error| or of error^2 (profile te)")
+          "Try two scales for each block and keep the one with the smaller sum of |error| (mae) "
+          "or error^2 (mse); profile te")
       ->check(CLI::IsMember({"off", "mae", "mse"}))
       ->default_str("off");
   command
-      .add_option("--e4m3-bound", scheme.e4m3_bound,
-                  "Block scale that the global scale aims at; 256 leaves four over six room")
+      .add_option(
+          "--e4m3-bound", scheme.e4m3_bound,
+          "The largest block scale that the global scale aims at; 256 leaves four over six room")
       ->check(CLI::IsMember({448, 256}))
       ->capture_default_str();
 }
@@ -79,7 +81,8 @@ Result<int> quantize(const QuantizeArguments& options) {
 }  // namespace
 
 Command add_quantize(CLI::App& app) {
-  auto* command = app.add_subcommand("quantize", "A safetensors checkpoint's weights to NVFP4");
+  auto* command =
+      app.add_subcommand("quantize", "Quantize a safetensors checkpoint's weights to NVFP4");
   auto options = std::make_shared<QuantizeArguments>();
   command
       ->add_option("input", options->input,
@@ -88,7 +91,7 @@ Command add_quantize(CLI::App& app) {
   command->add_option("output", options->output,
                       "The file to write; of an index or a folder: a folder");
   command->add_flag("--row-scale", options->plan.row_scaled,
-                    "One global scale a row, not a tensor");
+                    "A global scale for each row, not one for the tensor");
   add_scheme(*command, options->plan.scheme);
   command->add_option("--target", options->target, "Where it runs")
       ->check(CLI::IsMember({"auto", "host", "cuda"}))

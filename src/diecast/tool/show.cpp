@@ -18,8 +18,7 @@ std::string_view kind_name(Parameter::Kind kind) {
 }
 
 std::string values_of(const Parameter& parameter) {
-  if (parameter.type == ParameterType::boolean) return "0 or 1";
-  if (parameter.allowed.empty()) return "any integer";
+  if (parameter.allowed.empty()) return parameter.allowed_text();
   std::vector<std::string> words;
   for (const Value& value : parameter.allowed) words.push_back(value.spelling());
   return join(words, ", ");
@@ -183,9 +182,9 @@ Command add_show(CLI::App& app) {
     std::vector<std::string> own;
     bool json = false;
   };
-  auto* command = app.add_subcommand("show", "A template's parameters, arguments and targets");
+  auto* command = app.add_subcommand("show", "Show a template's parameters, arguments and targets");
   auto options = std::make_shared<Options>();
-  command->add_option("template", options->name, "Its name")->required();
+  command->add_option("template", options->name, "Its name; `diecast list` has them")->required();
   command->add_option("--add", options->own, "A template file of your own")
       ->allow_extra_args(false);
   command->add_flag("--json", options->json, "For programs");

@@ -69,11 +69,12 @@ Result<int> variants(const VariantsArguments& options) {
 }  // namespace
 
 Command add_variants(CLI::App& app) {
-  auto* command = app.add_subcommand("variants", "The specializations a template's space gives");
+  auto* command = app.add_subcommand("variants", "List every specialization of a template");
   auto options = std::make_shared<VariantsArguments>();
-  command->add_option("template", options->name, "Its name")->required();
+  command->add_option("template", options->name, "Its name; `diecast list` has them")->required();
   command->add_option("fixed", options->fixed, "Parameters to hold: NAME=VALUE");
-  command->add_option("--target", options->target, "For which target")->capture_default_str();
+  command->add_option("--target", options->target, "The target that they are for")
+      ->capture_default_str();
   command->add_option("--add", options->own, "A template file of your own")
       ->allow_extra_args(false);
   command->add_flag("--json", options->json, "For programs");

@@ -135,12 +135,14 @@ Result<int> run(const WarmArguments& options) {
 }  // namespace
 
 Command add_warm(CLI::App& app) {
-  auto* command = app.add_subcommand("warm", "Compile what manifests name into the cache");
+  auto* command =
+      app.add_subcommand("warm", "Compile the kernels that manifests name into the cache");
   auto options = std::make_shared<WarmArguments>();
-  command->add_option("manifest", options->manifests, "What to compile");
-  command->add_option("--from", options->traces, "What DIECAST_TRACE wrote, the same")
+  command->add_option("manifest", options->manifests,
+                      "Files of spellings, such as cache/manifests/nvfp4.txt");
+  command->add_option("--from", options->traces, "The same; what DIECAST_TRACE wrote is one")
       ->allow_extra_args(false);
-  command->add_option("--target", options->targets, "Targets, for the manifests' own")
+  command->add_option("--target", options->targets, "Targets instead of the manifests'")
       ->delimiter(',')
       ->allow_extra_args(false);
   command->add_option("--add", options->own, "A template file of your own")
