@@ -224,7 +224,7 @@ bool write_picture(const std::string& path, const std::vector<Column>& columns) 
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc < 2 || argc > 3) {
+  if (argc < 2 || argc > 3 || argv[1][0] == '-') {
     std::fprintf(stderr, "usage: quality FILE.svg [CHECKPOINT.safetensors]\n");
     return 2;
   }

@@ -71,7 +71,7 @@ Result<void> write(const std::string& path) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 2) {
+  if (argc != 2 || argv[1][0] == '-') {
     std::fprintf(stderr, "usage: sample_checkpoint FILE\n");
     return 2;
   }

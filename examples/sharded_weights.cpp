@@ -1,8 +1,7 @@
 // A training loop over sharded master weights: every rank updates its own shards and casts them,
 // and after each step the NVFP4 weights that it gathered equal the whole cast to the bit.
-//   sharded_weights [ranks [steps]]          ranks are threads, on this processor
-//   sharded_weights --nccl [ranks [steps]]   ranks are processes, each with a GPU of its own and
-//   NCCL
+//   sharded_weights [ranks [steps]]          ranks are threads on this processor
+//   sharded_weights --nccl [ranks [steps]]   ranks are processes with a GPU each, joined by NCCL
 #include <diecast/diecast.h>
 #include <dlfcn.h>
 #include <signal.h>

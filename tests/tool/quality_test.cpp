@@ -1,4 +1,5 @@
 // examples/quality: what it prints is the table of templates/PROFILES.md, and its picture is there.
+// That it and sample_checkpoint tell options from files.
 #include <diecast/base/process.h>
 #include <diecast/base/text.h>
 #include <gtest/gtest.h>
@@ -36,6 +37,21 @@ TEST(Quality, IsAsTheProfilesPageSays) {
     EXPECT_NE(page.find(cat("\n", line)), page.npos) << line;
   }
   EXPECT_NE(testing::text_of(picture).find("row-scaled: 20.4"), std::string::npos);
+}
+
+// Who asks them for help gets it, and no file of that name.
+TEST(Examples, WriteNoFileThatIsNamedLikeAnOption) {
+  for (const std::string name : {"quality", "sample_checkpoint"}) {
+    if (!std::filesystem::exists(kExamples + name)) GTEST_SKIP() << "examples are not built";
+    const testing::TemporaryDirectory folder;
+    ProcessRequest request;
+    request.arguments = {kExamples + name, "--help"};
+    request.directory = folder.path();
+    const ProcessResult help = run_process(request).value();
+    EXPECT_EQ(help.exit_code, 2) << name;
+    EXPECT_EQ(help.errors.find("usage: " + name + " FILE"), 0u) << help.errors;
+    EXPECT_TRUE(std::filesystem::is_empty(folder.path())) << name;
+  }
 }
 
 }  // namespace

@@ -78,6 +78,7 @@ TEST_F(Quickstart, TakesAFolderOfAnyName) {
   EXPECT_NE(run.output.find(" passed, 0 failed, 0 skipped\n"), std::string::npos) << run.output;
   EXPECT_NE(run.output.find("round trip: all values: largest error "), std::string::npos);
   EXPECT_NE(run.output.find("the last recorded GPU run, tests/gpu-results/"), std::string::npos);
+  EXPECT_NE(run.output.find("  % of copy\n"), std::string::npos) << run.output;
   EXPECT_TRUE(run.output.ends_with("/quickstart/diecast quantize MODEL OUT\n")) << run.output;
   std::vector<std::string> left;
   for (const auto& entry : fs::directory_iterator(here())) left.push_back(entry.path().filename());
