@@ -48,11 +48,12 @@ TEST_F(TrustedDirectory, CreatesTwoLevelsForItsOwnerAloneAndNoMore) {
   const std::string top = folder_ / "mistyped";
   EXPECT_EQ(refusal(top + "/cache/diecast"),
             cat("diecast: file_not_found: cannot open \"", top,
-                "\": No such file or directory (errno 2)\n  fix: correct the path, or make \"", top,
-                "\": of a cache root only the last two folders are created"));
+                "\": No such file or directory (errno 2)\n  fix: make \"", top,
+                "\" (of a cache root only the last two folders are created), or set DIECAST_CACHE "
+                "to another path"));
   // What the fix says is enough, however many folders are missing.
   const std::string deep = top + "/a/b";
-  EXPECT_NE(refusal(deep + "/cache/diecast").find(cat("or make \"", deep, "\": of a cache root")),
+  EXPECT_NE(refusal(deep + "/cache/diecast").find(cat("fix: make \"", deep, "\" (of a cache root")),
             std::string::npos)
       << refusal(deep + "/cache/diecast");
   EXPECT_EQ(tree(folder_.path()), (std::vector<std::string>{"cache", "cache/diecast"}));

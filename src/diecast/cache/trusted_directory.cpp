@@ -74,8 +74,9 @@ class Walk {
     } else if (found < 0) {
       Error error = file_error("open", next, found);
       if (found == -ENOENT && end_ == End::new_directory) {
-        error.fix = cat("correct the path, or make ", quote(not_created(next), PATH_MAX),
-                        ": of a cache root only the last two folders are created");
+        error.fix = cat("make ", quote(not_created(next), PATH_MAX),
+                        " (of a cache root only the last two folders are created), or set "
+                        "DIECAST_CACHE to another path");
       }
       return error;
     } else if (S_ISLNK(status.st_mode)) {
