@@ -16,16 +16,6 @@ KeyFields sample_fields() {
           "sm_90a", Artifact::Kind::cubin, "x in f32\n"};
 }
 
-std::string hex(ByteSpan bytes) {
-  static constexpr char kDigits[] = "0123456789abcdef";
-  std::string out;
-  for (const std::byte byte : bytes) {
-    out += kDigits[std::to_integer<int>(byte) >> 4];
-    out += kDigits[std::to_integer<int>(byte) & 15];
-  }
-  return out;
-}
-
 TEST(ArtifactKey, HasPinnedRecordBytesAndDigest) {
   const ArtifactKey key = make_key(sample_fields());
   // Each line: tag, length, bytes; all little-endian.

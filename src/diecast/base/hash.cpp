@@ -15,14 +15,24 @@ constexpr std::size_t kHead = 6;  // of a record's field: tag and length
 
 }  // namespace
 
-std::string Digest::hex() const {
+std::string hex(ByteSpan bytes) {
   static constexpr char kDigits[] = "0123456789abcdef";
-  std::string out(32, '0');
-  for (int i = 0; i < 16; ++i) {
-    out[i] = kDigits[(high >> (60 - 4 * i)) & 15];
-    out[16 + i] = kDigits[(low >> (60 - 4 * i)) & 15];
+  std::string out;
+  out.reserve(2 * bytes.size());
+  for (const std::byte byte : bytes) {
+    out += kDigits[std::to_integer<unsigned>(byte >> 4)];
+    out += kDigits[std::to_integer<unsigned>(byte & std::byte{15})];
   }
   return out;
+}
+
+std::string Digest::hex() const {
+  std::byte bytes[16];
+  for (int i = 0; i < 8; ++i) {
+    bytes[i] = static_cast<std::byte>(high >> (56 - 8 * i));
+    bytes[8 + i] = static_cast<std::byte>(low >> (56 - 8 * i));
+  }
+  return diecast::hex(bytes);
 }
 
 Digest xxh3_128(ByteSpan bytes) {

@@ -17,6 +17,8 @@ using ByteSpan = std::span<const std::byte>;
 
 inline ByteSpan as_bytes(std::string_view text) { return std::as_bytes(std::span(text)); }
 
+std::string hex(ByteSpan bytes);  // two lower-case digits a byte
+
 // 128 bits of XXH3: finds accidents, proves nothing against an attacker.
 struct Digest {
   std::uint64_t high = 0;

@@ -86,16 +86,6 @@ bool segments_fit(ByteSpan bytes) {
   return true;
 }
 
-std::string hex(ByteSpan bytes) {
-  static constexpr char kDigits[] = "0123456789abcdef";
-  std::string out;
-  for (const std::byte b : bytes) {
-    out += kDigits[std::to_integer<unsigned>(b) >> 4];
-    out += kDigits[std::to_integer<unsigned>(b) & 15];
-  }
-  return out;
-}
-
 // The build id among a segment's notes. Every length is checked: the notes may be of any file.
 std::string build_id_in_notes(ByteSpan notes, std::size_t alignment) {
   const std::size_t align = alignment == 8 ? 8 : 4;

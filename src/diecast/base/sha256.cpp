@@ -88,15 +88,6 @@ Sha256Digest Sha256::finish() {
   return out;
 }
 
-std::string hex(const Sha256Digest& digest) {
-  std::string out;
-  for (const std::byte byte : digest) {
-    out += "0123456789abcdef"[std::to_integer<int>(byte) >> 4];
-    out += "0123456789abcdef"[std::to_integer<int>(byte) & 15];
-  }
-  return out;
-}
-
 std::optional<Sha256Digest> parse_sha256(std::string_view text) {
   if (text.size() != 64) return std::nullopt;
   Sha256Digest out;

@@ -26,7 +26,6 @@ class Sha256 {
   std::uint64_t bytes_ = 0;
 };
 
-std::string hex(const Sha256Digest& digest);  // 64 lower-case digits
 // 64 digits of either case, nothing else.
 std::optional<Sha256Digest> parse_sha256(std::string_view text);
 
