@@ -73,6 +73,22 @@ TEST_F(RefusedTensors, ASingleCodeIsNoWholeWord) {
   EXPECT_EQ(std::ranges::count(to, 0xEE), 4);
 }
 
+// Before the codes are transposed, which know of no layout.
+TEST_F(RefusedTensors, AMatrixWithScalesInAnotherLayoutThanThePreparedOneStaysAsItIs) {
+  const auto op = PreparedTransposeNvfp4::prepare(*test_runtime(), device_, {}).value();
+  alignas(16) std::array<std::uint8_t, 128> codes = {}, transposed = {};
+  alignas(16) std::array<std::uint8_t, 512> scales = {}, of_columns = {};
+  std::array<float, 2> amaxes = {1, 2};
+  transposed.fill(0xEE);
+  QuantizedTensor x{.shape = Shape{16, 16}, .block_rows = 16, .layout = ScaleLayout::s128x4};
+  x.rowwise = {codes.data(), scales.data(), &amaxes[0], 128, 512, 1};
+  x.columnwise = {transposed.data(), of_columns.data(), &amaxes[1], 128, 512, 1};
+  EXPECT_EQ(text(op.run(x, {})),
+            "diecast: not_supported: transpose_nvfp4: prepared for linear scales, x has s128x4\n"
+            "  fix: prepare another op for this layout");
+  EXPECT_EQ(std::ranges::count(transposed, 0xEE), 128);
+}
+
 TEST_F(RefusedTensors, AShapeOfMoreDimensionsThanThereAreHasNoPackedOne) {
   const auto packed = get_nvfp4_rowwise_packed_shape(Shape{2, 2, 2, 2, 2, 2, 2, 2, 32});
   ASSERT_FALSE(packed);

@@ -96,6 +96,7 @@ std::uint64_t PreparedTransposeNvfp4::Request::word() const {
 Result<PreparedTransposeNvfp4> PreparedTransposeNvfp4::prepare(
     Runtime& runtime, const std::shared_ptr<Device>& device, const Request& request) {
   PreparedTransposeNvfp4 prepared;
+  prepared.request_ = request;
   prepared.device_ = device;
   DIECAST_TRY(prepared.codes_, PreparedTransposeCodes::prepare(runtime, device, {16, true}));
   DIECAST_TRY(prepared.scales_,
@@ -107,6 +108,12 @@ Result<PreparedTransposeNvfp4> PreparedTransposeNvfp4::prepare(
 Result<void> PreparedTransposeNvfp4::run(const QuantizedTensor& x, Stream stream) const {
   DIECAST_CHECK(check_prepared(device_.get(), kName));
   DIECAST_CHECK(check_matrix(x));
+  if (x.layout != request_.layout) {
+    return Error{ErrorCode::not_supported,
+                 cat(kName, ": prepared for ", layout_name(request_.layout), " scales, x has ",
+                     layout_name(x.layout)),
+                 "prepare another op for this layout"};
+  }
   const std::int64_t rows = x.rows(), cols = x.cols();
   const QuantizedSide &from = x.rowwise, &to = x.columnwise;
   if (rows * cols == 0 && (from.amax == nullptr || to.amax == nullptr)) return {};

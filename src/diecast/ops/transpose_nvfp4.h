@@ -71,6 +71,7 @@ class PreparedTransposeNvfp4 {
   Result<void> run(const QuantizedTensor& x, Stream stream) const;
 
  private:
+  Request request_;
   std::shared_ptr<Device> device_;
   std::optional<PreparedTransposeCodes> codes_;
   std::optional<PreparedArrangeScales> scales_;
