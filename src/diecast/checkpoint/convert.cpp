@@ -47,10 +47,9 @@ Result<void> copy(ConvertStream& stream, const PlannedTensor& tensor) {
 
 Result<void> dequantize(ConvertStream& stream, const PlannedTensor& tensor,
                         const ConvertKernels& kernels) {
-  const std::string module = module_of(tensor.name);
   DIECAST_TRY(const TensorInfo* codes, stream.source(tensor.name));
-  DIECAST_TRY(const TensorInfo* scales, stream.source(module + ".weight_scale"));
-  DIECAST_TRY(const TensorInfo* scale_2, stream.source(module + ".weight_scale_2"));
+  DIECAST_TRY(const TensorInfo* scales, stream.source(part_name(tensor.name, kScalePart)));
+  DIECAST_TRY(const TensorInfo* scale_2, stream.source(part_name(tensor.name, kScale2Part)));
   const auto width = static_cast<std::uint64_t>(dtype_bits(tensor.to) / 8);
   Bytes code_bytes, scale_bytes, global_bytes, values;
   std::vector<float> global;

@@ -26,11 +26,7 @@ class Weight {
  public:
   Weight(ConvertStream& stream, const PlannedTensor& tensor, const TensorInfo& source,
          const ConvertKernels& kernels)
-      : stream_(stream),
-        tensor_(tensor),
-        source_(source),
-        kernels_(kernels),
-        module_(module_of(tensor.name)) {}
+      : stream_(stream), tensor_(tensor), source_(source), kernels_(kernels) {}
 
   const Nonfinite& nonfinite() const { return nonfinite_; }
   std::uint64_t nan_blocks() const { return nan_blocks_; }
@@ -51,7 +47,6 @@ class Weight {
   const PlannedTensor& tensor_;
   const TensorInfo& source_;
   const ConvertKernels& kernels_;
-  std::string module_;
   Nonfinite nonfinite_;
   std::uint64_t nan_blocks_ = 0;
   Bytes values_, codes_, scales_;  // of a piece, kept from one to the next
@@ -74,14 +69,15 @@ Result<void> Weight::write_blocks(const Piece& piece) {
   constexpr std::byte kE4m3Nan{0x7F};
   nan_blocks_ += as_unsigned(std::ranges::count(scales_, kE4m3Nan));
   DIECAST_CHECK(stream_.write(tensor_.file, tensor_.name, piece.first / 2, codes_));
-  return stream_.write(tensor_.file, module_ + ".weight_scale", piece.first / kScaleBlock, scales_);
+  return stream_.write(tensor_.file, part_name(tensor_.name, kScalePart), piece.first / kScaleBlock,
+                       scales_);
 }
 
 // Engines ask for this tensor even where activations are scaled as they come; 1 leaves them alone.
 Result<void> Weight::write_input_scale(std::uint64_t index) {
   const float one[] = {1.0f};
-  return stream_.write(tensor_.file, module_ + ".input_scale", index * sizeof(float),
-                       float_bytes(one));
+  return stream_.write(tensor_.file, part_name(tensor_.name, kInputScalePart),
+                       index * sizeof(float), float_bytes(one));
 }
 
 Result<void> Weight::measure(const Matrices& of, std::uint64_t matrix, float& amax) {
@@ -106,7 +102,7 @@ Result<void> Weight::quantize(const Matrices& of, std::uint64_t matrix, float am
         return write_blocks(piece);
       }));
   const float scale_2[] = {decode_scale(stream_.scheme(), amax)};
-  return stream_.write(tensor_.file, module_ + ".weight_scale_2", matrix * sizeof(float),
+  return stream_.write(tensor_.file, part_name(tensor_.name, kScale2Part), matrix * sizeof(float),
                        float_bytes(scale_2));
 }
 
@@ -122,7 +118,7 @@ Result<void> Weight::quantize_rows() {
                                           values_, type_of(tensor_), as_signed(piece.rows),
                                           as_signed(piece.cols), codes_, scales_, row_values)));
     for (float& value : row_values) value = decode_scale(stream_.scheme(), value);
-    DIECAST_CHECK(stream_.write(tensor_.file, module_ + ".weight_scale_2",
+    DIECAST_CHECK(stream_.write(tensor_.file, part_name(tensor_.name, kScale2Part),
                                 piece.row * sizeof(float), float_bytes(row_values)));
     return write_blocks(piece);
   });

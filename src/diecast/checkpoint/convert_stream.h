@@ -5,14 +5,13 @@
 #include <diecast/base/text.h>
 #include <diecast/checkpoint/convert.h>
 #include <diecast/checkpoint/convert_outputs.h>
+#include <diecast/checkpoint/weight_parts.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <string>
 
 namespace diecast {
-
-inline constexpr std::uint64_t kScaleBlock = 16;  // elements under one block scale
 
 // A part of one matrix whose elements lie side by side: whole rows, or a stretch of one row.
 struct Piece {
@@ -77,11 +76,6 @@ Result<void> ConvertStream::each_piece(const Matrices& of, std::uint64_t matrix,
     }
   }
   return {};
-}
-
-// "model.up_proj" of "model.up_proj.weight".
-inline std::string module_of(const std::string& weight) {
-  return weight.substr(0, weight.rfind('.'));
 }
 
 // A kernel's error with the tensor it was about.

@@ -3,6 +3,7 @@
 #include <diecast/checkpoint/plan.h>
 #include <diecast/checkpoint/plan_groups.h>
 #include <diecast/checkpoint/safetensors_writer.h>
+#include <diecast/checkpoint/weight_parts.h>
 #include <fnmatch.h>
 
 #include <algorithm>
@@ -11,7 +12,6 @@
 namespace diecast {
 namespace {
 
-constexpr std::uint64_t kBlock = 16;
 constexpr std::string_view kUnnamed = "a matrix whose name does not end in .weight";
 
 std::string lower(std::string_view text) {
@@ -49,7 +49,7 @@ const std::string* matching(const std::vector<std::string>& globs, const std::st
   return found == globs.end() ? nullptr : &*found;
 }
 
-bool whole_blocks(const TensorInfo& tensor) { return tensor.shape.back() % kBlock == 0; }
+bool whole_blocks(const TensorInfo& tensor) { return tensor.shape.back() % kScaleBlock == 0; }
 
 // Why a tensor is copied whose name is that of a weight, or nothing for one to quantize. Whole
 // blocks are not its matter.
@@ -98,7 +98,8 @@ Result<PlannedTensor> decide(const TensorInfo& tensor, const QuantizeOptions& op
   if (out.reason == kUnnamed && options.strict) return refused_by_strict(out);
   if (!out.reason.empty()) return out;
   if (!whole_blocks(tensor)) {
-    out.reason = cat("the last dimension ", tensor.shape.back(), " is no multiple of ", kBlock);
+    out.reason =
+        cat("the last dimension ", tensor.shape.back(), " is no multiple of ", kScaleBlock);
     if (options.strict) return refused_by_strict(out);
     plan.notes.push_back(cat(quote(tensor.name), " is copied: ", out.reason));
     return out;
@@ -111,18 +112,17 @@ Result<PlannedTensor> decide(const TensorInfo& tensor, const QuantizeOptions& op
 
 std::vector<TensorInfo> outputs_of(const PlannedTensor& tensor) {
   if (tensor.action == Action::copy) return {{tensor.name, tensor.dtype, tensor.shape}};
-  const std::string module = tensor.name.substr(0, tensor.name.size() - kWeightSuffix.size());
   std::vector<std::uint64_t> leading(tensor.shape.begin(), tensor.shape.end() - 1);
   std::vector<std::uint64_t> experts(leading.begin(), leading.end() - 1);
   std::vector<std::uint64_t> codes = leading, scales = leading;
   codes.push_back(tensor.matrices.cols / 2);
-  scales.push_back(tensor.matrices.cols / kBlock);
+  scales.push_back(tensor.matrices.cols / kScaleBlock);
   const bool rows = tensor.row_scaled;
-  return {
-      {tensor.name, StoredDType::u8, codes},
-      {module + ".weight_scale", StoredDType::f8_e4m3, scales},
-      {module + ".weight_scale_2", StoredDType::f32, rows ? leading : experts},
-      {module + ".input_scale", StoredDType::f32, rows ? std::vector<std::uint64_t>{} : experts}};
+  return {{tensor.name, StoredDType::u8, codes},
+          {part_name(tensor.name, kScalePart), StoredDType::f8_e4m3, scales},
+          {part_name(tensor.name, kScale2Part), StoredDType::f32, rows ? leading : experts},
+          {part_name(tensor.name, kInputScalePart), StoredDType::f32,
+           rows ? std::vector<std::uint64_t>{} : experts}};
 }
 
 Result<Metadata> quantized_metadata(const Metadata& old, const Plan& plan, std::uint32_t file) {

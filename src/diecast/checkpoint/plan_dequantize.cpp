@@ -2,6 +2,7 @@
 #include <diecast/base/text.h>
 #include <diecast/checkpoint/plan.h>
 #include <diecast/checkpoint/safetensors_writer.h>
+#include <diecast/checkpoint/weight_parts.h>
 
 #include <algorithm>
 #include <map>
@@ -15,10 +16,6 @@ Error corrupt(std::string what, bool ours = true) {
   return {ErrorCode::file_corrupt, std::move(what),
           ours ? "quantize the original checkpoint again with `diecast quantize`"
                : "write or download the checkpoint again"};
-}
-
-std::string part_name(const std::string& weight, std::string_view part) {
-  return cat(std::string_view(weight).substr(0, weight.size() - kWeightSuffix.size()), ".", part);
 }
 
 // Names of quantized weights with the type they had; no type where the file does not say.
@@ -63,9 +60,9 @@ Result<Types> types_of_metadata(const Metadata& metadata) {
 
 bool is_nvfp4(const CheckpointHeader& header, const TensorInfo& tensor) {
   if (tensor.dtype != StoredDType::u8 || !tensor.name.ends_with(kWeightSuffix)) return false;
-  const TensorInfo* scales = header.find(part_name(tensor.name, "weight_scale"));
+  const TensorInfo* scales = header.find(part_name(tensor.name, kScalePart));
   return scales != nullptr && scales->dtype == StoredDType::f8_e4m3 &&
-         header.find(part_name(tensor.name, "weight_scale_2")) != nullptr;
+         header.find(part_name(tensor.name, kScale2Part)) != nullptr;
 }
 
 // Another tool's files, those without our metadata: U8 weights that have both scales of NVFP4. Such
@@ -124,8 +121,8 @@ Result<PlannedTensor> read_back(const CheckpointHeader& header, const std::strin
                    ours);
   };
   DIECAST_TRY(const TensorInfo* codes, part("weight", StoredDType::u8));
-  DIECAST_TRY(const TensorInfo* scales, part("weight_scale", StoredDType::f8_e4m3));
-  DIECAST_TRY(const TensorInfo* scale_2, part("weight_scale_2", StoredDType::f32));
+  DIECAST_TRY(const TensorInfo* scales, part(kScalePart, StoredDType::f8_e4m3));
+  DIECAST_TRY(const TensorInfo* scale_2, part(kScale2Part, StoredDType::f32));
   const auto misfit = [&](const TensorInfo& tensor) {
     return corrupt(cat("tensor ", quote(tensor.name), " ", shape_text(tensor.shape),
                        " does not fit ", quote(name), " ", shape_text(codes->shape)),
@@ -207,7 +204,8 @@ Error nothing_to_dequantize(const CheckpointHeader& header) {
 void add_copies(const CheckpointHeader& header, const Types& types, Plan& plan, Outputs& outputs) {
   std::set<std::string> parts, factors;
   for (const auto& [name, old] : types) {
-    for (const auto part : {"weight", "weight_scale", "weight_scale_2", "input_scale"}) {
+    parts.insert(name);
+    for (const auto part : {kScalePart, kScale2Part, kInputScalePart}) {
       parts.insert(part_name(name, part));
     }
     factors.insert(part_name(name, "pre_quant_scale"));

@@ -1,0 +1,23 @@
+// The tensors that go with the codes of a quantized weight: what each is, plan_quantize() says.
+#pragma once
+
+#include <diecast/base/text.h>
+#include <diecast/checkpoint/plan.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace diecast {
+
+inline constexpr std::uint64_t kScaleBlock = 16;  // elements under one block scale
+
+inline constexpr std::string_view kScalePart = "weight_scale", kScale2Part = "weight_scale_2",
+                                  kInputScalePart = "input_scale";
+
+// "model.up_proj.weight_scale" of "model.up_proj.weight".
+inline std::string part_name(std::string_view weight, std::string_view part) {
+  return cat(weight.substr(0, weight.size() - kWeightSuffix.size()), ".", part);
+}
+
+}  // namespace diecast
