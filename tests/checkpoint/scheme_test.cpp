@@ -91,6 +91,12 @@ TEST(Nvfp4Scheme, APlanNamesItsProfileAndRefusesWhatThatHasNot) {
   EXPECT_EQ(refused({Profile::pr546, FourOverSix::mae}),
             "diecast: not_supported: four over six under profile pr546\n"
             "  fix: --profile te has it");
+  EXPECT_EQ(refused({Profile::te_fast}),
+            "diecast: not_supported: a checkpoint under profile te_fast\n"
+            "  fix: choose one of te, pr546, modelopt, torchao, te_ref");
+  EXPECT_EQ(refused({Profile::flashinfer_exact}),
+            "diecast: not_supported: a checkpoint under profile flashinfer_exact\n"
+            "  fix: choose one of te, pr546, modelopt, torchao, te_ref");
   EXPECT_EQ(refused({Profile::te, FourOverSix::off, 256}),
             "diecast: not_supported: an E4M3 bound of 256 under profile te\n"
             "  fix: 448 always; 256 with four over six, or with --profile modelopt");

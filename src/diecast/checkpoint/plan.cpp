@@ -173,6 +173,11 @@ Result<void> lay_out_plan(const CheckpointHeader& header, Plan& plan) {
 }
 
 Result<void> check_scheme(const Nvfp4Scheme& scheme) {
+  if (std::ranges::find(kCheckpointProfiles, scheme.profile) == std::end(kCheckpointProfiles)) {
+    return Error{ErrorCode::not_supported,
+                 cat("a checkpoint under profile ", profile_name(scheme.profile)),
+                 cat("choose one of ", join(checkpoint_profile_names(), ", "))};
+  }
   const bool adaptive = scheme.four_over_six != FourOverSix::off;
   if (adaptive && scheme.profile != Profile::te) {
     return Error{ErrorCode::not_supported,
@@ -235,6 +240,12 @@ std::string_view action_name(Action action) {
       return "dequantize";
   }
   return "";
+}
+
+std::vector<std::string> checkpoint_profile_names() {
+  std::vector<std::string> names;
+  for (const Profile profile : kCheckpointProfiles) names.emplace_back(profile_name(profile));
+  return names;
 }
 
 std::string glob_of(std::string_view name) {

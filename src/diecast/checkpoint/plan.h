@@ -17,6 +17,11 @@ namespace diecast {
 
 inline constexpr std::string_view kWeightSuffix = ".weight";  // of the tensors that are quantized
 
+// Those that weights are quantized under. A scale_2 means the same to all of them.
+inline constexpr Profile kCheckpointProfiles[] = {Profile::te, Profile::pr546, Profile::modelopt,
+                                                  Profile::torchao, Profile::te_ref};
+std::vector<std::string> checkpoint_profile_names();
+
 // How weights are quantized. Four over six is profile te's.
 struct Nvfp4Scheme {
   Profile profile = Profile::te;
@@ -91,7 +96,8 @@ std::string glob_of(std::string_view name);
 //   X.input_scale     F32      []           1.0; rank 3: [E], row-scaled: []
 // Errors: invalid_argument (a name of these exists already, the file is quantized already,
 // a glob that matches nothing or nothing to quantize under strict),
-// not_supported (four over six or a bound that the profile has not).
+// not_supported (a profile that is none of kCheckpointProfiles, four over six or a bound that the
+// profile has not).
 Result<Plan> plan_quantize(const CheckpointHeader& header, const QuantizeOptions& options = {});
 
 // Every weight quantized as above becomes floating point again: in the type the metadata names,

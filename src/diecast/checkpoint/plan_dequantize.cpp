@@ -24,14 +24,9 @@ using Types = std::map<std::string, std::optional<DType>>;
 bool is_ours(const Metadata& metadata) { return metadata.count(std::string(kFormatKey)) != 0; }
 
 Result<Types> types_of_metadata(const Metadata& metadata) {
-  std::vector<std::string> profiles;  // a scale_2 means the same to all of them
-  for (const Profile profile :
-       {Profile::te, Profile::pr546, Profile::modelopt, Profile::torchao, Profile::te_ref}) {
-    profiles.emplace_back(profile_name(profile));
-  }
   for (const auto& [key, wanted] :
        {std::pair{kFormatKey, std::vector<std::string>{std::string(format_name(Format::nvfp4))}},
-        std::pair{kProfileKey, profiles}}) {
+        std::pair{kProfileKey, checkpoint_profile_names()}}) {
     const auto found = metadata.find(std::string(key));
     const std::string text = found == metadata.end() ? "" : found->second;
     if (std::find(wanted.begin(), wanted.end(), text) != wanted.end()) continue;

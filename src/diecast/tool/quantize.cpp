@@ -9,36 +9,24 @@
 namespace diecast::tool {
 namespace {
 
-// The words of an enumeration that counts from 0, each with its number.
-template <class Word, class Name>
-std::vector<std::pair<std::string, Word>> words(int count, Name name) {
-  std::vector<std::pair<std::string, Word>> out;
-  for (int i = 0; i < count; ++i)
-    out.emplace_back(name(static_cast<Word>(i)), static_cast<Word>(i));
-  return out;
-}
-
-// Profiles that quantize bf16, f16 and f32 under an amax: the first ones.
-constexpr int kProfiles = static_cast<int>(Profile::te_ref) + 1;
-
 void add_scheme(CLI::App& command, Nvfp4Scheme& scheme) {
   command
       .add_option_function<std::string>(
           "--profile",
           [&scheme](const std::string& word) {
-            for (const auto& [name, profile] : words<Profile>(kProfiles, profile_name)) {
-              if (name == word) scheme.profile = profile;
+            for (const Profile profile : kCheckpointProfiles) {
+              if (profile_name(profile) == word) scheme.profile = profile;
             }
           },
           "The implementation whose bits are reproduced (templates/PROFILES.md)")
-      ->check(CLI::IsMember({"te", "pr546", "modelopt", "torchao", "te_ref"}))
+      ->check(CLI::IsMember(checkpoint_profile_names()))
       ->default_str("te");
   command
       .add_option_function<std::string>(
           "--four-over-six",
           [&scheme](const std::string& word) {
-            for (const auto& [name, rule] : words<FourOverSix>(3, four_over_six_name)) {
-              if (name == word) scheme.four_over_six = rule;
+            for (const auto rule : {FourOverSix::off, FourOverSix::mae, FourOverSix::mse}) {
+              if (four_over_six_name(rule) == word) scheme.four_over_six = rule;
             }
           },
           "Try two scales for each block and keep the one with the smaller sum of |error| (mae) "
