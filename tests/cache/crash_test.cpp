@@ -19,7 +19,6 @@
 namespace diecast {
 namespace {
 
-using testing::key_of;
 using testing::kSampleCompiler;
 using testing::make_sample;
 using testing::ModelFileSystem;

@@ -207,7 +207,7 @@ class RealEntry : public ::testing::TestWithParam<const char*> {
 
   std::string file_ =
       testing::text_of(cat(DIECAST_SOURCE_DIR "/tests/golden/", GetParam(), ".dce"));
-  const ArtifactKey key_ = testing::key_of(entry_record(as_bytes(file_)));
+  const ArtifactKey key_ = key_of(entry_record(as_bytes(file_)));
 };
 
 TEST_P(RealEntry, IsRejectedForEverySingleBit) {

@@ -47,15 +47,6 @@ inline Sample make_sample(int number = 0, std::size_t payload = 1000) {
   return out;
 }
 
-// The key whose record an entry holds.
-inline ArtifactKey key_of(ByteSpan record) {
-  ArtifactKey key;
-  const auto fields = Record::parse(record);
-  for (const Record::Field& field : *fields) key.record.add(field.tag, field.bytes);
-  key.digest = key.record.digest();
-  return key;
-}
-
 inline bool same(const Artifact& a, const Artifact& b) {
   return a.kind == b.kind && a.target == b.target && a.symbol == b.symbol &&
          a.argument_schema == b.argument_schema && a.spelling == b.spelling &&

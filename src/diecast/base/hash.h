@@ -39,6 +39,9 @@ class Record {
     std::string_view text() const;
   };
 
+  Record() = default;
+  explicit Record(ByteSpan whole) : bytes_(whole.begin(), whole.end()) {}  // the bytes of one
+
   void reserve(std::size_t bytes) { bytes_.reserve(bytes); }
   Record& add(std::uint16_t tag, ByteSpan bytes);
   Record& add(std::uint16_t tag, std::string_view text);

@@ -33,6 +33,8 @@ ArtifactKey make_key(const Specialization& specialization, const Source& source)
                 specialization.argument_schema()});
 }
 
+ArtifactKey key_of(ByteSpan record) { return {Record(record), xxh3_128(record)}; }
+
 std::optional<Record::Field> key_field(ByteSpan record, KeyTag wanted) {
   std::optional<Record::Field> found;
   while (!record.empty()) {

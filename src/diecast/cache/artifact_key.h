@@ -44,6 +44,7 @@ struct KeyFields {
 
 ArtifactKey make_key(const KeyFields& fields);
 ArtifactKey make_key(const Specialization& specialization, const Source& source);
+ArtifactKey key_of(ByteSpan record);  // whose record these bytes are, as an entry has them
 
 // The field of a key's record; none if the bytes are no record or lack it.
 std::optional<Record::Field> key_field(ByteSpan record, KeyTag tag);

@@ -21,11 +21,8 @@ Result<Bytes> timeless(ByteSpan entry, Digest& key, std::string& compiler) {
                  cat("an entry cannot be bundled: ", entry_fault_name(decoded.fault)),
                  "run `diecast cache verify` and make the bundle again"};
   }
-  const ByteSpan record = entry_record(entry);
-  ArtifactKey named;
-  const auto fields = Record::parse(record);
-  for (const Record::Field& field : *fields) named.record.add(field.tag, field.bytes);
-  named.digest = key = xxh3_128(record);
+  const ArtifactKey named = key_of(entry_record(entry));
+  key = named.digest;
   compiler = decoded.artifact.compiler;
   decoded.artifact.compile_ms = 0;
   return encode_entry(named, decoded.artifact);

@@ -154,14 +154,6 @@ Result<int> verify(const BundleArguments& options) {
   return 0;
 }
 
-ArtifactKey key_of(ByteSpan record) {
-  ArtifactKey key;
-  const auto fields = Record::parse(record);
-  for (const Record::Field& field : *fields) key.record.add(field.tag, field.bytes);
-  key.digest = key.record.digest();
-  return key;
-}
-
 // Entry by entry: killed midway it has imported a part, and run again it does the rest.
 Result<int> import_all(const BundleArguments& options) {
   DIECAST_TRY(const auto runtime, open_runtime());
