@@ -19,12 +19,8 @@ Result<void> check_mx_output(const Tensor& x, const QuantizedTensor& out) {
     return Error{ErrorCode::not_supported, cat(kOp, ": out is nvfp4"),
                  "describe out with format = Format::mxfp8_e4m3, mxfp8_e5m2 or mxfp4"};
   }
-  if (x.rows() != out.rows() || x.cols() != out.cols()) {
-    return Error{ErrorCode::shape_mismatch,
-                 cat(kOp, ": x is ", x.shape.text(), ", out is ", out.shape.text()),
-                 cat("describe out with shape ", x.shape.text())};
-  }
-  return {};
+  if (x.rows() == out.rows() && x.cols() == out.cols()) return {};
+  return shapes_differ(kOp, "x", x.shape, out.shape);
 }
 
 }  // namespace

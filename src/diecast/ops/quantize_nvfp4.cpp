@@ -39,9 +39,7 @@ Error wrong_output(const Tensor& x, const QuantizedTensor& out) {
                 out.columnwise.present() ? ", columnwise output" : ""),
             "this op writes rowwise 1x16 blocks; quantize_nvfp4_tiles writes the others"};
   }
-  return {ErrorCode::shape_mismatch,
-          cat(kOp, ": x is ", x.shape.text(), ", out is ", out.shape.text()),
-          cat("describe out with shape ", x.shape.text())};
+  return shapes_differ(kOp, "x", x.shape, out.shape);
 }
 
 // Whether the kernel is given its global scales, rather than finding them or an amax before it.

@@ -21,9 +21,7 @@ Result<void> check_x_and_out(const Tensor& x, const QuantizedTensor& out) {
   DIECAST_CHECK(x.check("quantize_nvfp4_tiles: x"));
   DIECAST_CHECK(out.check(kOp, "out"));
   if (x.rows() == out.rows() && x.cols() == out.cols()) return {};
-  return Error{ErrorCode::shape_mismatch,
-               cat(kOp, ": x is ", x.shape.text(), ", out is ", out.shape.text()),
-               cat("describe out with shape ", x.shape.text())};
+  return shapes_differ(kOp, "x", x.shape, out.shape);
 }
 
 std::string described(const Nvfp4TilesRequest& r) {

@@ -127,4 +127,9 @@ Result<void> Tensor::check_rows_known(std::string_view name) const {
                "leave device_rows null: every row is taken"};
 }
 
+Error shapes_differ(std::string_view op, std::string_view name, const Shape& x, const Shape& out) {
+  return {ErrorCode::shape_mismatch, cat(op, ": ", name, " is ", x.text(), ", out is ", out.text()),
+          cat("describe out with shape ", x.text())};
+}
+
 }  // namespace diecast

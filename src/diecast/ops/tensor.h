@@ -98,4 +98,7 @@ struct Tensor {
   Result<void> check_any(std::string_view name) const;
 };
 
+// shape_mismatch: an op's x, under the name it has in messages, and its `out` of another shape.
+Error shapes_differ(std::string_view op, std::string_view name, const Shape& x, const Shape& out);
+
 }  // namespace diecast

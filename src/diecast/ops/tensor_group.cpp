@@ -23,12 +23,8 @@ Result<void> check_pair(const QuantizedPair& pair, std::string_view op, std::siz
   const auto name = [&](std::string_view part) { return cat("pair ", index, ": ", part); };
   if (!pair.x.check("x")) return pair.x.check(cat(op, ": ", name("x")));
   if (!pair.out.check(op, "out")) return pair.out.check(op, name("out"));
-  if (pair.x.rows() != pair.out.rows() || pair.x.cols() != pair.out.cols()) {
-    return Error{
-        ErrorCode::shape_mismatch,
-        cat(op, ": ", name("x"), " is ", pair.x.shape.text(), ", out is ", pair.out.shape.text()),
-        cat("describe out with shape ", pair.x.shape.text())};
-  }
+  if (pair.x.rows() != pair.out.rows() || pair.x.cols() != pair.out.cols())
+    return shapes_differ(op, name("x"), pair.x.shape, pair.out.shape);
   if (pair.x.device_rows == nullptr) return {};
   return Error{ErrorCode::not_supported,
                cat(op, ": ", name("x"), " has a row count in device memory"),
