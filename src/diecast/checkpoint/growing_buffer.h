@@ -3,7 +3,7 @@
 
 #include <diecast/base/error.h>
 #include <diecast/checkpoint/safetensors.h>
-#include <diecast/launch/device.h>
+#include <diecast/launch/device_memory.h>
 
 #include <memory>
 
@@ -14,15 +14,15 @@ class GrowingBuffer {
   explicit GrowingBuffer(std::shared_ptr<Device> device) : device_(std::move(device)) {}
   GrowingBuffer(const GrowingBuffer&) = delete;
   GrowingBuffer& operator=(const GrowingBuffer&) = delete;
-  ~GrowingBuffer() { release(); }
 
   Result<void*> sized(std::size_t bytes) {
     if (bytes > size_) {
-      release();
-      DIECAST_TRY(memory_, device_->allocate(bytes));
+      memory_ = {};  // before more is taken
+      size_ = 0;
+      DIECAST_TRY(memory_, DeviceMemory::allocate(device_, bytes));
       size_ = bytes;
     }
-    return memory_;
+    return memory_.data();
   }
   Result<void*> holding(ByteSpan content) {
     DIECAST_TRY(void* const memory, sized(content.size()));
@@ -31,14 +31,8 @@ class GrowingBuffer {
   }
 
  private:
-  void release() {
-    // A failure to free leaves nothing to do: the device is gone, or the process is ending.
-    if (memory_ != nullptr) (void)device_->free(memory_).ok();
-    memory_ = nullptr;
-    size_ = 0;
-  }
   std::shared_ptr<Device> device_;
-  void* memory_ = nullptr;
+  DeviceMemory memory_;
   std::size_t size_ = 0;
 };
 

@@ -8,13 +8,6 @@
 
 namespace diecast::tool {
 
-Result<BenchMemory> BenchMemory::allocate(std::shared_ptr<Device> device, std::size_t bytes) {
-  DIECAST_TRY(void* const memory, device->allocate(bytes));
-  BenchMemory out;
-  out.memory_ = std::shared_ptr<void>(memory, [device](void* m) { (void)device->free(m).ok(); });
-  return out;
-}
-
 Result<double> median_ms(Device& device, Stream stream, int repeats,
                          const std::function<Result<void>()>& call) {
   DIECAST_TRY(const Event from, device.create_event());
@@ -38,7 +31,7 @@ Result<BenchMatrix> bench_matrix(const std::shared_ptr<Device>& device, std::int
   BenchMatrix m;
   const auto take = [&](std::int64_t bytes) -> Result<void*> {
     DIECAST_TRY(m.memory.emplace_back(),
-                BenchMemory::allocate(device, static_cast<std::size_t>(bytes)));
+                DeviceMemory::allocate(device, static_cast<std::size_t>(bytes)));
     return m.memory.back().data();
   };
   m.x = {nullptr, DType::bf16, Shape{rows, cols}, 0, nullptr};

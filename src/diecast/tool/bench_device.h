@@ -2,29 +2,15 @@
 #pragma once
 
 #include <diecast/base/error.h>
-#include <diecast/launch/device.h>
+#include <diecast/launch/device_memory.h>
 #include <diecast/ops/quantized_tensor.h>
 #include <diecast/ops/tensor.h>
 
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <vector>
 
 namespace diecast::tool {
-
-// Device memory that is freed with it.
-class BenchMemory {
- public:
-  static Result<BenchMemory> allocate(std::shared_ptr<Device> device, std::size_t bytes);
-  BenchMemory() = default;
-  BenchMemory(BenchMemory&&) noexcept = default;
-  BenchMemory& operator=(BenchMemory&&) noexcept = default;
-  void* data() const { return memory_.get(); }
-
- private:
-  std::shared_ptr<void> memory_;
-};
 
 // A call's median time by device events, in milliseconds, after two calls that warm up.
 Result<double> median_ms(Device& device, Stream stream, int repeats,
@@ -32,7 +18,7 @@ Result<double> median_ms(Device& device, Stream stream, int repeats,
 
 // A [rows, cols] bf16 matrix of seeded normal values, and buffers for its rows quantized.
 struct BenchMatrix {
-  std::vector<BenchMemory> memory;
+  std::vector<DeviceMemory> memory;
   Tensor x;
   QuantizedTensor quantized;
 };

@@ -76,8 +76,8 @@ Result<Figure> measure_library(Runtime& runtime, const std::shared_ptr<Device>& 
   options.device = device;
   const auto request = PreparedGemmCublaslt::Request::of(a.quantized, b.quantized, a.x, options);
   options.scratch_bytes = request.scratch_bytes(kSide, kSide);
-  DIECAST_TRY(const BenchMemory scratch,
-              BenchMemory::allocate(device, static_cast<std::size_t>(options.scratch_bytes)));
+  DIECAST_TRY(const DeviceMemory scratch,
+              DeviceMemory::allocate(device, static_cast<std::size_t>(options.scratch_bytes)));
   options.scratch = scratch.data();
   DIECAST_CHECK(PreparedGemmCublaslt::check(*device, a.quantized, b.quantized, a.x, options));
   DIECAST_TRY(const auto op, PreparedGemmCublaslt::prepare(runtime, device, request));

@@ -42,7 +42,7 @@ Result<GpuBench> GpuBench::open(Runtime& runtime, std::shared_ptr<Device> device
 
 Result<void*> GpuBench::take(std::int64_t bytes) {
   DIECAST_TRY(taken_.emplace_back(),
-              BenchMemory::allocate(device_, static_cast<std::size_t>(bytes)));
+              DeviceMemory::allocate(device_, static_cast<std::size_t>(bytes)));
   return taken_.back().data();
 }
 
@@ -181,9 +181,9 @@ Result<void> GpuBench::against_copy(const std::string& what, double bytes_an_ele
                                     const Call& call, const Accesses& accesses) {
   const auto half =
       static_cast<std::size_t>(bytes_an_element * static_cast<double>(rows_ * cols_)) / 2;
-  std::vector<BenchMemory> buffers;
+  std::vector<DeviceMemory> buffers;
   for (std::size_t i = 0; i < 2 * kGpuSets; ++i) {
-    DIECAST_TRY(buffers.emplace_back(), BenchMemory::allocate(device_, half));
+    DIECAST_TRY(buffers.emplace_back(), DeviceMemory::allocate(device_, half));
   }
   DIECAST_TRY(const auto patterns, best_patterns(accesses));
   std::vector<Call> calls = {[&](std::size_t set) {

@@ -85,7 +85,7 @@ class GpuBench {
   Event from_, to_;
   std::int64_t rows_ = 0, cols_ = 0;
   std::vector<Tensor> x_;
-  std::vector<BenchMemory> of_x_, taken_;
+  std::vector<DeviceMemory> of_x_, taken_;
 };
 
 Result<void> add_gpu_ops(GpuBench& bench);      // the ops against a copy

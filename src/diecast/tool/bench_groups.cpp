@@ -55,12 +55,12 @@ struct Experts {
   std::shared_ptr<Device> device;
   BenchMatrix matrix;
   std::int64_t count = kFew;
-  std::vector<BenchMemory> memory = {};
+  std::vector<DeviceMemory> memory = {};
   QuantizedGroup group = {};
 
   Result<void*> take(std::int64_t bytes) {
     DIECAST_TRY(memory.emplace_back(),
-                BenchMemory::allocate(device, static_cast<std::size_t>(bytes)));
+                DeviceMemory::allocate(device, static_cast<std::size_t>(bytes)));
     return memory.back().data();
   }
   // Amaxes are 12, more than any element, as they would be if they were found.

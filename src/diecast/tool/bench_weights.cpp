@@ -29,7 +29,7 @@ struct Share {
   std::shared_ptr<Device> device;
   Stream stream;
   double copy_bytes_a_ms = 0;
-  std::vector<BenchMemory> memory;
+  std::vector<DeviceMemory> memory;
   std::vector<QuantizedTensor> weights;
   std::vector<Tensor> shards;
   std::vector<std::int64_t> starts;
@@ -39,7 +39,7 @@ struct Share {
 
   Result<void*> take(std::int64_t bytes) {
     DIECAST_TRY(memory.emplace_back(),
-                BenchMemory::allocate(device, static_cast<std::size_t>(bytes)));
+                DeviceMemory::allocate(device, static_cast<std::size_t>(bytes)));
     return memory.back().data();
   }
   Result<void> add(std::int64_t rows, std::int64_t cols, void* values);
@@ -80,8 +80,8 @@ Result<Figure> Share::against_copy(const std::string& what, const Moved& moved, 
 }
 
 Result<void> measure_copy(Share& share, std::size_t bytes) {
-  DIECAST_TRY(const BenchMemory a, BenchMemory::allocate(share.device, bytes));
-  DIECAST_TRY(const BenchMemory b, BenchMemory::allocate(share.device, bytes));
+  DIECAST_TRY(const DeviceMemory a, DeviceMemory::allocate(share.device, bytes));
+  DIECAST_TRY(const DeviceMemory b, DeviceMemory::allocate(share.device, bytes));
   DIECAST_TRY(const double ms, median_ms(*share.device, share.stream, kCastRepeats, [&] {
                 return share.device->copy_on_device(a.data(), b.data(), bytes, share.stream);
               }));
@@ -120,7 +120,7 @@ Result<void> fill(Share& share) {
 
 struct Kernels {
   std::shared_ptr<Kernel> amax, scale, cast;
-  BenchMemory descriptors;
+  DeviceMemory descriptors;
 };
 
 Result<Kernels> load_kernels(Runtime& runtime, Share& share) {
@@ -140,7 +140,7 @@ Result<Kernels> load_kernels(Runtime& runtime, Share& share) {
   DIECAST_TRY(kernels.scale, preload_for(runtime, share.device, "fused_scale", {}));
   DIECAST_TRY(kernels.cast, preload_for(runtime, share.device, "partial_cast", types));
   const std::size_t bytes = share.table.descriptors.size() * sizeof(WeightDescriptor);
-  DIECAST_TRY(kernels.descriptors, BenchMemory::allocate(share.device, bytes));
+  DIECAST_TRY(kernels.descriptors, DeviceMemory::allocate(share.device, bytes));
   DIECAST_CHECK(share.device->copy_to_device(kernels.descriptors.data(),
                                              share.table.descriptors.data(), bytes, share.stream));
   DIECAST_CHECK(share.device->synchronize(share.stream));

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <diecast/base/hash.h>
+#include <diecast/launch/device_memory.h>
 #include <diecast/ops/weights/communicator.h>
-#include <diecast/ops/weights/device_memory.h>
 #include <diecast/ops/weights/shard.h>
 
 #include <memory>

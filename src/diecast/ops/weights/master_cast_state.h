@@ -2,8 +2,8 @@
 // exchanged with the other ranks.
 #pragma once
 
+#include <diecast/launch/device_memory.h>
 #include <diecast/ops/weights/checks.h>
-#include <diecast/ops/weights/device_memory.h>
 #include <diecast/ops/weights/master_weights.h>
 
 #include <vector>

@@ -1,9 +1,9 @@
 // Preparing casts of master weights: what one rank does alone, what all agree on, and what they
 // will exchange. Running one is master_cast_run.cpp.
 #include <diecast/base/text.h>
+#include <diecast/launch/device_memory.h>
 #include <diecast/ops/weights/agreement.h>
 #include <diecast/ops/weights/checks.h>
-#include <diecast/ops/weights/device_memory.h>
 #include <diecast/ops/weights/master_cast_state.h>
 #include <diecast/ops/weights/master_weights.h>
 

@@ -61,7 +61,7 @@ Result<void> cast_master_weights_to_mxfp8(
     std::span<const Tensor> master_shards, std::span<const std::int64_t> start_offsets,
     Communicator* communicator, const MasterCastOptions& options = {}, Stream stream = {});
 
-class DeviceMemory;   // device_memory.h
+class DeviceMemory;   // launch/device_memory.h
 struct WeightFamily;  // checks.h
 
 // Of NVFP4 or MXFP8, whichever the first weight is. Copies share their state, device memory with

@@ -1,8 +1,8 @@
 // Codes and scales of many weights transposed; see post_all_gather.h.
 #include <diecast/base/text.h>
+#include <diecast/launch/device_memory.h>
 #include <diecast/ops/prepared.h>
 #include <diecast/ops/weights/checks.h>
-#include <diecast/ops/weights/device_memory.h>
 #include <diecast/ops/weights/post_all_gather.h>
 
 namespace diecast {

@@ -128,9 +128,8 @@ Result<Trial> Trial::make(const Specialization& specialization, std::shared_ptr<
 Result<void> Trial::add_tensor(const BoundArgument& argument, std::int64_t elements, bool is_data) {
   Memory one;
   one.bytes = static_cast<std::size_t>(elements * dtype_bits(argument.dtype) / 8);
-  DIECAST_TRY(void* const data, device_->allocate(one.bytes));
-  one.data = std::shared_ptr<void>(
-      data, [device = device_](void* memory) { (void)device->free(memory).ok(); });
+  DIECAST_TRY(one.memory, DeviceMemory::allocate(device_, one.bytes));
+  void* const data = one.memory.data();
   one.written = argument.direction != Argument::Direction::in;
   one.before = argument.direction == Argument::Direction::out ? 0xA5 : 0;
   if (!one.written) {
@@ -149,7 +148,7 @@ Result<void> Trial::add_tensor(const BoundArgument& argument, std::int64_t eleme
 Result<void> Trial::reset() const {
   for (const Memory& one : memory_) {
     if (one.written && one.bytes > 0)
-      DIECAST_CHECK(device_->fill(one.data.get(), one.before, one.bytes, {}));
+      DIECAST_CHECK(device_->fill(one.memory.data(), one.before, one.bytes, {}));
   }
   return device_->synchronize({});
 }
@@ -162,7 +161,7 @@ Result<std::vector<Digest>> Trial::outputs() const {
     for (std::size_t at = 0; at < one.bytes; at += kPiece) {
       piece.resize(std::min(kPiece, one.bytes - at));
       DIECAST_CHECK(device_->copy_to_host(
-          piece.data(), static_cast<std::byte*>(one.data.get()) + at, piece.size(), {}));
+          piece.data(), static_cast<std::byte*>(one.memory.data()) + at, piece.size(), {}));
       DIECAST_CHECK(device_->synchronize({}));
       const std::string digest = xxh3_128(piece).hex();
       const ByteSpan bytes = as_bytes(digest);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <diecast/base/hash.h>
+#include <diecast/launch/device_memory.h>
 #include <diecast/launch/kernel.h>
 #include <diecast/runtime/tuning/given.h>
 #include <diecast/runtime/tuning/record.h>
@@ -31,7 +32,7 @@ class Trial {
 
  private:
   struct Memory {
-    std::shared_ptr<void> data;
+    DeviceMemory memory;
     std::size_t bytes = 0;
     bool written = false;
     std::uint8_t before = 0;  // each byte of what is written

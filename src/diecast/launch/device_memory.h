@@ -1,4 +1,4 @@
-// Device memory that a prepared op keeps: freed with its last owner.
+// Device memory that is freed with its last owner.
 #pragma once
 
 #include <diecast/base/error.h>
@@ -16,6 +16,7 @@ class DeviceMemory {
   static Result<DeviceMemory> allocate(std::shared_ptr<Device> device, std::size_t bytes) {
     DIECAST_TRY(void* const memory, device->allocate(bytes));
     DeviceMemory out;
+    // A failure to free leaves nothing to do: the device is gone, or the process is ending.
     out.memory_ =
         std::shared_ptr<void>(memory, [device](void* at) { (void)device->free(at).ok(); });
     return out;
