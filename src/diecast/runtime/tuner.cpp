@@ -146,10 +146,11 @@ Result<void> check_sizes(const Specialization& specialization, const RunSizes& s
 Result<void> check_launches(const Kernel& kernel, const Trial& trial, const RunSizes& sizes) {
   DIECAST_TRY(const LaunchShape shape, kernel.shape(trial.arguments()));
   if (std::ranges::find(shape.grid, 0u) == std::end(shape.grid)) return {};
-  return Error{ErrorCode::invalid_argument,
-               cat(tuned_kernel(kernel.specialization()), " launches nothing at ",
-                   run_sizes_text(sizes), ": there is no time to measure"),
-               "give sizes of 1 or more"};
+  return Error{
+      ErrorCode::invalid_argument,
+      cat(tuned_kernel(kernel.specialization()), " launches nothing", sizes.empty() ? "" : " at ",
+          run_sizes_text(sizes), ": there is no time to measure"),
+      "give sizes of 1 or more"};
 }
 
 // Runs the default configuration.

@@ -2,7 +2,6 @@
 #include <diecast/base/text.h>
 #include <diecast/tool/console.h>
 #include <diecast/tool/tune_report.h>
-#include <diecast/tool/tune_sizes.h>
 
 #include <algorithm>
 #include <map>
@@ -23,7 +22,7 @@ std::string time_text(const TuningRecord& record) {
 // "amax IN=bf16 @ sm_90a (THREADS=64 waves=1; rows=8): hung: did not end within 4000 ms"
 std::string line_of(const TuningRecord& record) {
   return cat(record.kernel, " (", record.tunes, record.sizes.empty() ? "" : "; ",
-             size_text(record.sizes), "): ", outcome_word(record.outcome),
+             run_sizes_text(record.sizes), "): ", outcome_word(record.outcome),
              record.why.empty() ? "" : ": ", record.why);
 }
 
@@ -45,11 +44,11 @@ void print_records(std::span<const TuningRecord> records, bool json) {
   nlohmann::ordered_json out = nlohmann::ordered_json::array();
   Table table({"kernel", "sizes", "tunes", "us", "spread %"});
   for (const TuningRecord& record : records) {
-    table.add({record.kernel, size_text(record.sizes), record.tunes, time_text(record),
+    table.add({record.kernel, run_sizes_text(record.sizes), record.tunes, time_text(record),
                fixed(static_cast<double>(record.spread) / 10, 1)});
     out.push_back({{"kernel", record.kernel},
                    {"device", record.device},
-                   {"sizes", size_text(record.sizes)},
+                   {"sizes", run_sizes_text(record.sizes)},
                    {"tunes", record.tunes},
                    {"outcome", outcome_word(record.outcome)},
                    {"ns", record.ns},

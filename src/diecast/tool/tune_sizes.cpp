@@ -84,10 +84,4 @@ std::vector<RunSizes> points_of(const Specialization& one, const SizeLists& give
   return points;
 }
 
-std::string size_text(const RunSizes& sizes) {
-  std::string out;
-  for (const auto& [name, value] : sizes) out += cat(out.empty() ? "" : " ", name, "=", value);
-  return out;
-}
-
 }  // namespace diecast::tool

@@ -25,6 +25,4 @@ Result<void> check_sizes_of(std::span<const Specialization> kernels, const SizeL
 // launch does not have.
 std::vector<RunSizes> points_of(const Specialization& one, const SizeLists& given, bool host);
 
-std::string size_text(const RunSizes& sizes);  // "rows=1 cols=4096"
-
 }  // namespace diecast::tool

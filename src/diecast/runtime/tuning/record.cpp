@@ -23,6 +23,9 @@ Error wrong(std::string_view field, std::string_view text) {
           "leave the line out, or measure again with `diecast tune`"};
 }
 
+// A field of a record's line, which is never empty.
+std::string or_dash(std::string text) { return text.empty() ? "-" : text; }
+
 std::string checksum(std::string_view text) { return hex16(xxh3_128(as_bytes(text)).low); }
 
 constexpr std::int64_t kMostSpread = 1000000;  // farther apart is told as this
@@ -79,8 +82,8 @@ std::string_view outcome_word(Outcome outcome) {
 }
 
 std::string TuningRecord::key() const {
-  return cat(kVersion, " | ", kernel, " | ", device, " | ", run_sizes_text(sizes), " | ",
-             tunes.empty() ? "-" : tunes);
+  return cat(kVersion, " | ", kernel, " | ", device, " | ", or_dash(run_sizes_text(sizes)), " | ",
+             or_dash(tunes));
 }
 
 std::string TuningRecord::line() const {
@@ -95,7 +98,7 @@ std::string TuningRecord::line() const {
 std::string run_sizes_text(const RunSizes& sizes) {
   std::string out;
   for (const auto& [name, value] : sizes) out += cat(out.empty() ? "" : " ", name, "=", value);
-  return out.empty() ? "-" : out;
+  return out;
 }
 
 std::string tuned_kernel(const Specialization& specialization) {
@@ -189,7 +192,8 @@ Result<Specialization> check_tuning_record(const TuningRecord& record,
     return wrong("list of tunes", record.tunes);
   std::vector<std::string> names;
   for (const auto& [name, value] : record.sizes) names.push_back(name);
-  if (names != free_sizes(out)) return wrong("list of sizes", run_sizes_text(record.sizes));
+  if (names != free_sizes(out))
+    return wrong("list of sizes", or_dash(run_sizes_text(record.sizes)));
   return out;
 }
 

@@ -49,7 +49,7 @@ std::string_view outcome_word(TuningRecord::Outcome outcome);
 
 // "amax COLS=0 IN=bf16 @ sm_90a": a specialization's spelling without its tunes.
 std::string tuned_kernel(const Specialization& specialization);
-// "rows=512 cols=4096"; "-" for none.
+// "rows=512 cols=4096"; empty for none.
 std::string run_sizes_text(const RunSizes& sizes);
 // "THREADS=256 waves=8"; empty for a template without tunes.
 std::string tunes_text(const Template& tmpl, const Bindings& bindings);
