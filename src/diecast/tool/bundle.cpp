@@ -207,7 +207,7 @@ Command add_bundle(CLI::App& app) {
   make->add_option("manifest,--from", options->manifests, "Manifests, or what DIECAST_TRACE wrote");
   make->add_option("--jobs", options->jobs, "Compiles at a time (0: one a core)")
       ->check(CLI::Range(0, 1024));
-  make->add_option("--add", options->own, "A template file of your own")->allow_extra_args(false);
+  add_own(*make, options->own);
   options->limits.add_to(*make);
   auto* out = command->add_subcommand("export", "Pack everything in the cache roots");
   for (const auto& [writing, targets] : {std::pair(make, "Targets instead of the manifests'"),

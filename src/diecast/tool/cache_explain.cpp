@@ -118,8 +118,7 @@ Command add_cache_explain(CLI::App& cache) {
   auto* command = cache.add_subcommand("explain", "Why a specialization is a hit or a miss");
   auto options = std::make_shared<ExplainArguments>();
   command->add_option("spelling", options->words, "TEMPLATE NAME=VALUE ... @ TARGET")->required();
-  command->add_option("--add", options->own, "A template file of your own")
-      ->allow_extra_args(false);
+  add_own(*command, options->own);
   command->add_flag("--json", options->json, "For programs");
   return {command, [options] { return explain(*options); }};
 }

@@ -97,9 +97,7 @@ Command add_check(CLI::App& app) {
   auto* command = app.add_subcommand("check", "Replay reference vectors of other implementations");
   auto options = std::make_shared<Options>();
   command->add_option("file", options->paths, "Files of vectors (.safetensors)")->required();
-  command->add_option("--target", options->target, "Where it runs")
-      ->check(CLI::IsMember({"auto", "host", "cuda"}))
-      ->capture_default_str();
+  add_target(*command, options->target);
   command->add_flag("--json", options->json, "For programs");
   return {command, [options] { return check(options->paths, options->target, options->json); }};
 }

@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <functional>
 #include <string>
+#include <vector>
 
 namespace diecast::tool {
 
@@ -52,6 +53,18 @@ inline CLI::Validator between(double least, double most) {
             return nan ? "Value " + text + " is not a number" : range(text);
           },
           range.get_description()};
+}
+
+// --add: template files of the user's own, for Runtime::add().
+inline CLI::Option* add_own(CLI::App& command, std::vector<std::string>& own) {
+  return command.add_option("--add", own, "A template file of your own")->allow_extra_args(false);
+}
+
+// --target of what runs on one device, for open_device().
+inline CLI::Option* add_target(CLI::App& command, std::string& target) {
+  return command.add_option("--target", target, "Where it runs")
+      ->check(CLI::IsMember({"auto", "host", "cuda"}))
+      ->capture_default_str();
 }
 
 // The path of this command itself; empty where it cannot be told.

@@ -92,8 +92,7 @@ Command add_compile(CLI::App& app) {
       ->allow_extra_args(false);
   command->add_option("-o,--output", options->output,
                       "Write the machine code (or source) to this file; -: to standard output");
-  command->add_option("--add", options->own, "A template file of your own")
-      ->allow_extra_args(false);
+  add_own(*command, options->own);
   auto* source = command->add_flag("--source", options->source,
                                    "The rendered source instead; nothing is compiled");
   command->add_flag("--json", options->json, "For programs")->excludes(source);

@@ -34,9 +34,7 @@ Command add_dequantize(CLI::App& app) {
       ->required();
   command->add_option("--to", options->to, "Element type, instead of the old one")
       ->check(CLI::IsMember({"bf16", "f16", "f32"}));
-  command->add_option("--target", options->target, "Where it runs")
-      ->check(CLI::IsMember({"auto", "host", "cuda"}))
-      ->capture_default_str();
+  add_target(*command, options->target);
   command->add_flag("--json", options->json, "For programs");
   return {command, [options] { return dequantize(*options); }};
 }

@@ -81,9 +81,7 @@ Command add_quantize(CLI::App& app) {
   command->add_flag("--row-scale", options->plan.row_scaled,
                     "A global scale for each row, not one for the tensor");
   add_scheme(*command, options->plan.scheme);
-  command->add_option("--target", options->target, "Where it runs")
-      ->check(CLI::IsMember({"auto", "host", "cuda"}))
-      ->capture_default_str();
+  add_target(*command, options->target);
   command
       ->add_option("--include", options->plan.include,
                    "Only tensors like this (a glob; any number)")

@@ -185,8 +185,7 @@ Command add_show(CLI::App& app) {
   auto* command = app.add_subcommand("show", "Show a template's parameters, arguments and targets");
   auto options = std::make_shared<Options>();
   command->add_option("template", options->name, "Its name; `diecast list` has them")->required();
-  command->add_option("--add", options->own, "A template file of your own")
-      ->allow_extra_args(false);
+  add_own(*command, options->own);
   command->add_flag("--json", options->json, "For programs");
   return {command, [options] { return show(options->name, options->own, options->json); }};
 }

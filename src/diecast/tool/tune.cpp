@@ -241,9 +241,7 @@ Command add_tune(CLI::App& app) {
   of_measuring(command->add_option(
       "spelling", options->spellings,
       "Kernels without a target: amax IN=bf16,f16; a tune that is named has these values alone"));
-  of_measuring(command->add_option("--target", options->target, "Where it runs"))
-      ->check(CLI::IsMember({"auto", "host", "cuda"}))
-      ->capture_default_str();
+  of_measuring(add_target(*command, options->target));
   of_measuring(command->add_option("--size", options->sizes,
                                    "Sizes to run at: rows=1,512,16384; once a name"))
       ->allow_extra_args(false);
@@ -255,8 +253,7 @@ Command add_tune(CLI::App& app) {
   of_measuring(command->add_flag("--retry", options->retry,
                                  "Measure again what the file of --out has without a time"))
       ->needs(out);
-  of_measuring(command->add_option("--add", options->own, "A template file of your own"))
-      ->allow_extra_args(false);
+  of_measuring(add_own(*command, options->own));
   of_measuring(command->add_option("--samples", options->samples, "Of each configuration"))
       ->check(CLI::Range(1, 100000))
       ->capture_default_str();

@@ -75,8 +75,7 @@ Command add_variants(CLI::App& app) {
   command->add_option("fixed", options->fixed, "Parameters to hold: NAME=VALUE");
   command->add_option("--target", options->target, "The target that they are for")
       ->capture_default_str();
-  command->add_option("--add", options->own, "A template file of your own")
-      ->allow_extra_args(false);
+  add_own(*command, options->own);
   command->add_flag("--json", options->json, "For programs");
   return {command, [options] { return variants(*options); }};
 }

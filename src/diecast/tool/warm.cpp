@@ -145,8 +145,7 @@ Command add_warm(CLI::App& app) {
   command->add_option("--target", options->targets, "Targets instead of the manifests'")
       ->delimiter(',')
       ->allow_extra_args(false);
-  command->add_option("--add", options->own, "A template file of your own")
-      ->allow_extra_args(false);
+  add_own(*command, options->own);
   command->add_option("--jobs", options->jobs, "Compiles at a time (0: one a core)")
       ->check(CLI::Range(0, 1024));
   options->limits.add_to(*command);
