@@ -5,8 +5,6 @@
 #include <diecast/tool/bench.h>
 #include <diecast/tool/bench_device.h>
 
-#include <chrono>
-
 namespace diecast::tool {
 namespace {
 
@@ -23,16 +21,11 @@ Result<Figure> quantize(Runtime& runtime, const std::shared_ptr<Device>& device,
     const float amax = 5.0f;
     DIECAST_CHECK(device->copy_to_device(m.quantized.rowwise.amax, &amax, sizeof amax, {}));
   }
-  Result<void> outcome;
-  const double seconds = median_of(7, [&] {
-    const auto start = std::chrono::steady_clock::now();
-    outcome = op.run(m.x, m.quantized, {});
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  });
-  if (!outcome) return outcome.error();
+  DIECAST_TRY(const double ms,
+              median_ms(*device, {}, 7, [&] { return op.run(m.x, m.quantized, {}); }));
   const char* what = row_scaled ? ", row-scaled" : amax_given ? ", amax given" : ", with amax";
   return Figure{cat("quantize_nvfp4 bf16 on host", what),
-                static_cast<double>(kHostRows * kHostCols * 2) / seconds / 1e6,
+                static_cast<double>(kHostRows * kHostCols * 2) / ms / 1e3,
                 "MB/s",
                 bound,
                 true,
