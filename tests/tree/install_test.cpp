@@ -96,6 +96,17 @@ TEST_F(Install, IsFoundByAProgramOfTenLinesAndByAnotherOfEveryHeader) {
             std::accumulate(names.begin(), names.end(), std::string()));
 }
 
+// Static objects end in the reverse order of their making: the engine's after whatever diecast made
+// later, unless that never ends.
+TEST_F(Install, IsUsedAsTheProcessEndsToo) {
+  build({"ending.cpp"});
+  const std::string shown =
+      run({"env", "MALLOC_PERTURB_=165", (folder_ / "build/ending").string()});
+  const std::size_t end = shown.find("ends\n");
+  ASSERT_NE(end, shown.npos) << shown;
+  EXPECT_EQ(shown.substr(end + 5), shown.substr(0, end));
+}
+
 // What a program may rely on, and nothing that a change of the inside would break.
 TEST_F(Install, HasPublicHeadersAlone) {
   const fs::path include = folder_ / "prefix/include";

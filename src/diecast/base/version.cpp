@@ -5,8 +5,8 @@
 namespace diecast {
 
 std::string_view library_version() {
-  static const std::string version =
-      cat(DIECAST_VERSION_MAJOR, '.', DIECAST_VERSION_MINOR, '.', DIECAST_VERSION_PATCH);
+  static const auto& version = *new std::string(
+      cat(DIECAST_VERSION_MAJOR, '.', DIECAST_VERSION_MINOR, '.', DIECAST_VERSION_PATCH));
   return version;
 }
 

@@ -27,7 +27,7 @@ struct Title {
 };
 
 const std::array<Title, 6>& titles() {
-  static const std::array<Title, 6> kTitles = {{
+  static const auto& kTitles = *new std::array<Title, 6>{{
       {"Transformer Engine",
        "te",
        {"tile", "row_scaled", "columnwise", "four_over_six", "err_mode", "e4m3_max"},
@@ -59,8 +59,9 @@ std::string field(const Json& object, const char* key) {
 // words.
 Result<void> parse_options(const Json& object, const Title& title, std::string_view path,
                            VectorCase& out) {
-  static const std::set<std::string_view> kCommon = {"name", "shape", "dtype", "dist", "seed"};
-  static const std::map<std::string, std::set<std::string>> kValues = {
+  static const auto& kCommon =
+      *new std::set<std::string_view>{"name", "shape", "dtype", "dist", "seed"};
+  static const auto& kValues = *new std::map<std::string, std::set<std::string>>{
       {"tile", {"[1,16]", "[16,16]"}},    {"row_scaled", {"true", "false"}},
       {"columnwise", {"true", "false"}},  {"four_over_six", {"true", "false"}},
       {"err_mode", {"MAE", "MSE"}},       {"e4m3_max", {"448", "256"}},

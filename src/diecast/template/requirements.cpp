@@ -142,7 +142,7 @@ std::string fix_of(const Template& tmpl, Requirements& requirements, const Expre
 }  // namespace
 
 Constants constants_of(const Template& tmpl, const Target& target) {
-  static const Constants of_types = [] {
+  static const auto& of_types = *new Constants([] {
     Constants types;
     for (const std::string& name : dtype_names()) {
       const DType type = *parse_dtype(name);
@@ -150,7 +150,7 @@ Constants constants_of(const Template& tmpl, const Target& target) {
       types["bits:" + name] = dtype_bits(type);
     }
     return types;
-  }();
+  }());
   Constants constants = of_types;
   constants["host"] = target.is_host();
   constants["cc"] = target.cc;

@@ -22,13 +22,13 @@ Target cuda(int cc, char suffix) { return {Target::Kind::cuda, cc, suffix, 1}; }
 int family_of(int cc) { return cc / 10 * 10; }
 
 const std::vector<std::string>& target_names() {
-  static const std::vector<std::string> names = [] {
+  static const auto& names = *new std::vector<std::string>([] {
     std::vector<std::string> all{"host", "host_v3"};
     for (int cc : kPlain) all.push_back(cuda(cc, 0).name());
     for (int cc : kExact) all.push_back(cuda(cc, 'a').name());
     for (int cc : kFamilies) all.push_back(cuda(cc, 'f').name());
     return all;
-  }();
+  }());
   return names;
 }
 

@@ -20,7 +20,8 @@ std::optional<DType> parse_dtype(std::string_view name) {
 }
 
 const std::vector<std::string>& dtype_names() {
-  static const std::vector<std::string> names(std::begin(kDTypeNames), std::end(kDTypeNames));
+  static const auto& names =
+      *new std::vector<std::string>(std::begin(kDTypeNames), std::end(kDTypeNames));
   return names;
 }
 

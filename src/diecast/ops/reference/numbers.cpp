@@ -87,7 +87,7 @@ float decode_e2m1(std::uint8_t code) {
 }
 
 std::uint8_t encode_e2m1(float x) {
-  static const std::vector<double> values = values_up_to(kE2m1, 7);
+  static const auto& values = *new std::vector(values_up_to(kE2m1, 7));
   return static_cast<std::uint8_t>(encode(values, x, 8, 7));
 }
 
@@ -97,14 +97,14 @@ float decode_e4m3(std::uint8_t byte) {
 }
 
 std::uint8_t encode_e4m3(float x) {
-  static const std::vector<double> values = values_up_to(kE4m3, 0x7E);
+  static const auto& values = *new std::vector(values_up_to(kE4m3, 0x7E));
   return static_cast<std::uint8_t>(encode(values, x, 0x80, 0x7F));
 }
 
 float decode_e5m2(std::uint8_t byte) { return decode_ieee(kE5m2, byte); }
 
 std::uint8_t encode_e5m2(float x) {
-  static const std::vector<double> values = values_up_to(kE5m2, 0x7B);
+  static const auto& values = *new std::vector(values_up_to(kE5m2, 0x7B));
   return static_cast<std::uint8_t>(encode(values, x, 0x80, 0x7F));
 }
 
@@ -113,11 +113,11 @@ float decode_e8m0(std::uint8_t byte) {
 }
 
 std::uint8_t encode_e8m0(float x) {
-  static const std::vector<double> powers = [] {
+  static const auto& powers = *new std::vector<double>([] {
     std::vector<double> values;
     for (int byte = 0; byte < 255; ++byte) values.push_back(std::ldexp(1.0, byte - 127));
     return values;
-  }();
+  }());
   if (std::isnan(x)) return 255;
   const double magnitude = std::fabs(static_cast<double>(x));
   const auto at_least = std::lower_bound(powers.begin(), powers.end(), magnitude);
@@ -128,14 +128,14 @@ std::uint8_t encode_e8m0(float x) {
 float decode_bf16(std::uint16_t bits) { return decode_ieee(kBf16, bits); }
 
 std::uint16_t encode_bf16(float x) {
-  static const std::vector<double> values = values_up_to(kBf16, 0x7F80);
+  static const auto& values = *new std::vector(values_up_to(kBf16, 0x7F80));
   return encode_ieee(values, x);
 }
 
 float decode_f16(std::uint16_t bits) { return decode_ieee(kF16, bits); }
 
 std::uint16_t encode_f16(float x) {
-  static const std::vector<double> values = values_up_to(kF16, 0x7C00);
+  static const auto& values = *new std::vector(values_up_to(kF16, 0x7C00));
   return encode_ieee(values, x);
 }
 

@@ -135,7 +135,8 @@ Result<ExpressionParser::NodePointer> ExpressionParser::call(const Token& functi
     DIECAST_CHECK(tokens_.expect(")", cat("after the two values of ", each.name)));
     return node(function, each.operation, std::move(a), std::move(b));
   }
-  static const std::vector<std::string> names{"min", "max", "ceil_div", "align_up", "bits"};
+  static const auto& names =
+      *new std::vector<std::string>{"min", "max", "ceil_div", "align_up", "bits"};
   return tokens_.error(
       function, cat("there is no function ", function.shown(), did_you_mean(function.text, names)),
       "the functions are min, max, ceil_div, align_up and bits");

@@ -111,7 +111,7 @@ Result<void> HeaderParser::read_tensor(Tokens& tokens, Argument& argument) {
     } else if (fact.is("align") && !argument.align) {
       DIECAST_TRY(argument.align, ExpressionParser::parse_operand(tokens));
     } else {
-      static const std::vector<std::string> facts{"stride", "align"};
+      static const auto& facts = *new std::vector<std::string>{"stride", "align"};
       if (std::ranges::find(facts, fact.text) != facts.end())
         return tokens.error(fact, cat(fact.shown(), " is given twice"), "remove one");
       return tokens.error(
@@ -148,8 +148,8 @@ Result<void> HeaderParser::read_require(Tokens& tokens) {
 Result<void> HeaderParser::read_launch(Tokens& tokens) {
   if (template_->launch_.line == 0) template_->launch_.line = number_;
   do {
-    static const std::vector<std::string> words{"grid",    "block",       "resident", "shared",
-                                                "cluster", "cooperative", "dependent"};
+    static const auto& words = *new std::vector<std::string>{
+        "grid", "block", "resident", "shared", "cluster", "cooperative", "dependent"};
     const Token clause = tokens.next();
     if (std::find(words.begin(), words.end(), clause.text) == words.end())
       return tokens.error(clause,
@@ -231,7 +231,7 @@ Result<void> HeaderParser::read_target(Tokens& tokens) {
 }
 
 Result<void> HeaderParser::read_exchange(Tokens& tokens) {
-  static const std::vector<std::string> words{"none", "warp", "block"};
+  static const auto& words = *new std::vector<std::string>{"none", "warp", "block"};
   DIECAST_TRY(const Token word, tokens.expect_word("none, warp or block"));
   const auto found = std::find(words.begin(), words.end(), word.text);
   if (found == words.end())

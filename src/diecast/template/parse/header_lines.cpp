@@ -12,8 +12,9 @@ namespace diecast {
 namespace {
 
 const std::vector<std::string>& line_words() {
-  static const std::vector<std::string> words{"shape",   "option", "tune",   "size",     "arg",
-                                              "require", "launch", "target", "exchange", "sample"};
+  static const auto& words =
+      *new std::vector<std::string>{"shape",   "option", "tune",   "size",     "arg",
+                                    "require", "launch", "target", "exchange", "sample"};
   return words;
 }
 
@@ -102,7 +103,7 @@ Result<std::string> HeaderParser::declare(Tokens& tokens, Case letters, std::str
 }
 
 Result<ParameterType> HeaderParser::read_type(Tokens& tokens) {
-  static const std::vector<std::string> names{"int", "bool", "type", "enum"};
+  static const auto& names = *new std::vector<std::string>{"int", "bool", "type", "enum"};
   DIECAST_TRY(const Token type, tokens.expect_word("int, bool, type or enum"));
   const auto found = std::find(names.begin(), names.end(), type.text);
   if (found == names.end())
