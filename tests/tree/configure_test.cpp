@@ -73,5 +73,24 @@ TEST(Configure, InstalledSharedLibrariesAreFoundBesideTheCommand) {
   EXPECT_NE(installing.find("$ORIGIN/../lib/here"), installing.npos) << installing;
 }
 
+// GNUInstallDirs allows it: a distribution's package of headers has a prefix of its own.
+TEST(Configure, TakesFoldersOutsideThePrefix) {
+  const testing::TemporaryDirectory folder;
+  const auto run =
+      configure({"-DCMAKE_INSTALL_PREFIX=/out/diecast", "-DCMAKE_INSTALL_LIBDIR=/out/lib/here",
+                 "-DCMAKE_INSTALL_INCLUDEDIR=/dev-out/include", "-DBUILD_SHARED_LIBS=ON",
+                 "-DDIECAST_BUILD_TESTS=OFF", "-DCMAKE_BUILD_TYPE=Release"},
+                folder);
+  EXPECT_EQ(run.exit_code, 0) << run.output << run.errors;
+  const std::string pkg_config = tree::text_of(folder / "build/src/Release/diecast.pc");
+  for (const char* line : {"\nprefix=${pcfiledir}/../../../diecast\n",
+                           "\nCflags: -I/dev-out/include\n", "\nLibs: -L/out/lib/here -ldiecast\n"})
+    EXPECT_NE(pkg_config.find(line), pkg_config.npos) << line << pkg_config;
+  const std::string installing = tree::text_of(folder / "build/src/cmake_install.cmake");
+  EXPECT_NE(installing.find("$ORIGIN/../../lib/here"), installing.npos) << installing;
+  EXPECT_NE(installing.find("cmake_path(APPEND DESTINATION \"/dev-out/include\")"), installing.npos)
+      << installing;
+}
+
 }  // namespace
 }  // namespace diecast
