@@ -73,6 +73,22 @@ TEST(Configure, InstalledSharedLibrariesAreFoundBesideTheCommand) {
   EXPECT_NE(installing.find("$ORIGIN/../lib/here"), installing.npos) << installing;
 }
 
+// The libraries that it needs were found in its own folder, where the project does not see them.
+TEST(Configure, IsAPartOfAnotherProject) {
+  const testing::TemporaryDirectory folder;
+  const std::string project = folder / "project";
+  std::filesystem::create_directory(project);
+  std::ofstream(project + "/CMakeLists.txt")
+      << "cmake_minimum_required(VERSION 3.22)\nproject(engine LANGUAGES CXX)\n"
+      << "add_subdirectory(\"" << tree::kRoot << "\" diecast)\n"
+      << "add_executable(engine \"" << tree::kRoot << "/tests/tree/consumer/template_names.cpp\")\n"
+      << "target_link_libraries(engine PRIVATE diecast::diecast)\n"
+      << "if(TARGET test_base_unit OR TARGET example_warm)\n"
+      << "  message(FATAL_ERROR \"tests and examples\")\nendif()\n";
+  const auto run = configure({}, folder, project);
+  EXPECT_EQ(run.exit_code, 0) << run.output << run.errors;
+}
+
 // GNUInstallDirs allows it: a distribution's package of headers has a prefix of its own.
 TEST(Configure, TakesFoldersOutsideThePrefix) {
   const testing::TemporaryDirectory folder;
@@ -90,6 +106,32 @@ TEST(Configure, TakesFoldersOutsideThePrefix) {
   EXPECT_NE(installing.find("$ORIGIN/../../lib/here"), installing.npos) << installing;
   EXPECT_NE(installing.find("cmake_path(APPEND DESTINATION \"/dev-out/include\")"), installing.npos)
       << installing;
+}
+
+// The library is a part of somebody's project, whose options come first: that hides its symbols,
+// say, throws nothing, and computes as fast as it can.
+TEST(Configure, KeepsItsLanguageAndItsSymbolsWhateverAProjectAsksFor) {
+  const testing::TemporaryDirectory folder;
+  const auto run =
+      configure({"-DCMAKE_CXX_FLAGS=-ffast-math -fno-exceptions", "-DBUILD_SHARED_LIBS=ON",
+                 "-DCMAKE_CXX_VISIBILITY_PRESET=hidden", "-DCMAKE_VISIBILITY_INLINES_HIDDEN=ON",
+                 "-DDIECAST_BUILD_TESTS=OFF", "-DDIECAST_BUILD_EXAMPLES=OFF"},
+                folder);
+  EXPECT_EQ(run.exit_code, 0) << run.output << run.errors;
+  std::size_t seen = 0;
+  const std::string commands = tree::text_of(folder / "build/compile_commands.json");
+  for (const std::string_view line : split(commands, '\n')) {
+    if (line.find("\"command\"") == line.npos) continue;
+    ++seen;
+    const std::size_t asked = line.find("-ffast-math -fno-exceptions ");
+    ASSERT_NE(asked, line.npos) << line;
+    for (const char* own : {" -fexceptions ", " -fno-fast-math ", " -ffp-contract=off "})
+      EXPECT_NE(line.find(own, asked), line.npos) << own << line;
+    if (line.find("src/diecast/tool/main.cpp") != line.npos) continue;  // shows nothing to anybody
+    EXPECT_EQ(line.find("-fvisibility=hidden"), line.npos) << line;
+    EXPECT_EQ(line.find("-fvisibility-inlines-hidden"), line.npos) << line;
+  }
+  EXPECT_GT(seen, 50u);
 }
 
 }  // namespace
