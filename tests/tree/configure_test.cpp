@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 #include <tree/files.h>
 
+#include <set>
+
 #include "temporary_directory.h"
 
 namespace diecast {
@@ -132,6 +134,48 @@ TEST(Configure, KeepsItsLanguageAndItsSymbolsWhateverAProjectAsksFor) {
     EXPECT_EQ(line.find("-fvisibility-inlines-hidden"), line.npos) << line;
   }
   EXPECT_GT(seen, 50u);
+  for (const char* library : {"diecast", "diecast_checkpoint"}) {
+    const std::string link = cat("build/src/CMakeFiles/", library, ".dir/link.txt");
+    EXPECT_NE((tree::text_of(folder / link) + tree::text_of(folder / "build/build.ninja"))
+                  .find("--version-script=" + tree::kRoot + "/src/exports.map"),
+              std::string::npos)
+        << library;
+  }
+}
+
+// What others' templates leave in it may be of another version than the program's, which the linker
+// would take for the same.
+TEST(Configure, SharedLibrariesShowWhatIsDiecasts) {
+  const testing::TemporaryDirectory folder;
+  std::ofstream(folder / "library.cpp")
+      << "namespace other { template <class T> T shared(T value) { return value; } }\n"
+      << "struct Visible { virtual ~Visible() = default; };\n"
+      << "namespace diecast {\n"
+      << "struct Device : Visible { void launch() const; };\n"
+      << "void Device::launch() const { other::shared(1); }\n"
+      << "Device device; }\n";
+  const std::string library = folder / "library.so";
+  ProcessRequest request;
+  request.arguments = {DIECAST_CXX_COMPILER,
+                       "-shared",
+                       "-fPIC",
+                       folder / "library.cpp",
+                       "-Wl,--version-script=" + tree::kRoot + "/src/exports.map",
+                       "-o",
+                       library};
+  const auto built = run_process(request).value();
+  ASSERT_EQ(built.exit_code, 0) << built.errors;
+  request.arguments = {"nm", "-D", "--defined-only", "--format=posix", library};
+  const auto shown = run_process(request);
+  if (!shown) GTEST_SKIP() << "no nm";
+  std::set<std::string_view> names;
+  for (const std::string_view line : split(shown->output, '\n'))
+    if (!line.empty()) names.insert(line.substr(0, line.find(' ')));
+  for (const char* own : {"_ZN7diecast6deviceE", "_ZNK7diecast6Device6launchEv",
+                          "_ZTIN7diecast6DeviceE", "_ZTVN7diecast6DeviceE"})
+    EXPECT_EQ(names.count(own), 1u) << own << "\n" << shown->output;
+  for (const std::string_view name : names)
+    EXPECT_NE(name.find("7diecast"), name.npos) << name << "\n" << shown->output;
 }
 
 }  // namespace
