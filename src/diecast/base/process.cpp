@@ -29,7 +29,7 @@ std::atomic<bool> keeps_group = false;
 Error start_error(const std::string& program, int failure) {
   const bool files = failure == EMFILE || failure == ENFILE;
   const bool room = failure == EAGAIN || failure == ENOMEM;
-  return {files ? ErrorCode::io_error : ErrorCode::process_failed,
+  return {files || room ? ErrorCode::io_error : ErrorCode::process_failed,
           cat("cannot run ", quote(program), ": ", errno_text(failure)),
           files  ? "raise the limit of open files (`ulimit -n`)"
           : room ? "let there be more memory or processes (ulimit -u)"

@@ -32,8 +32,8 @@ std::vector<std::string> environment_with(std::vector<std::string> own);
 // The program gets its three streams and no other descriptor, default signals, and a process group
 // of its own, which is killed whole when the time is up. Once the program itself has ended, what
 // some child of its own still writes is not waited for.
-// Errors: process_failed (cannot be started), io_error (no descriptor is left to start any with),
-// timed_out (killed and reaped).
+// Errors: process_failed (cannot be started), io_error (no descriptor, process or memory is left to
+// start any with), timed_out (killed and reaped).
 Result<ProcessResult> run_process(const ProcessRequest& request);
 
 // For a process that run_process started: what it runs from here on stays in its own group, so that

@@ -52,12 +52,20 @@ Result<ProcessResult> run_compiler(std::vector<std::string> arguments,
   return run_process(request);
 }
 
-// The errno, negative, of a compiler that had no room for its files, else 0: it says so in words
-// alone, and the source is not at fault.
-int lack_of_room(std::string_view errors) {
+// What a compiler that failed says of its source; or what it lacked, room for its files or a
+// process to start its parts in, of which it speaks in words alone: then the source is not at
+// fault.
+Error compile_error(const Source& source, const Target& target, std::string_view compiler,
+                    std::string_view errors, const std::string& directory) {
+  const auto lacks = [&](int code) { return errors.find(errno_text(code)) != errors.npos; };
+  const std::string doing = cat("compile ", source.name);
   for (const int code : {ENOSPC, EDQUOT})
-    if (errors.find(errno_text(code)) != errors.npos) return -code;
-  return 0;
+    if (lacks(code)) return temporary_error(cat(doing, " in"), directory, -code);
+  for (const int code : {EAGAIN, ENOMEM})
+    if (lacks(code))
+      return {ErrorCode::io_error, cat("cannot ", doing, ": ", errno_text(code)),
+              "let there be more memory or processes (ulimit -u)"};
+  return rejected_source(source, target, compiler, errors);
 }
 
 // The text as it is compiled, under the source's own name in messages from the first line on.
@@ -138,11 +146,8 @@ Result<Artifact> HostCompiler::compile(const Source& source, const Target& targe
                                cat("{ global: ", source.symbol, "; local: *; };\n")));
   DIECAST_TRY(const ProcessResult result,
               run_compiler(arguments(source, target), directory.path()));
-  if (result.exit_code != 0) {
-    const int lack = lack_of_room(result.errors);
-    return lack < 0 ? temporary_error(cat("compile ", source.name, " in"), directory.path(), lack)
-                    : rejected_source(source, target, version_line_, result.errors);
-  }
+  if (result.exit_code != 0)
+    return compile_error(source, target, version_line_, result.errors, directory.path());
 
   Artifact artifact;
   DIECAST_TRY(artifact.payload,

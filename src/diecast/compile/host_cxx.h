@@ -16,7 +16,7 @@ struct HostCxxOptions {
 };
 
 // Errors: compiler_unavailable naming what was tried and the package to install; io_error, where no
-// descriptor is left to start one with.
+// descriptor, process or memory is left to start one with.
 Result<std::shared_ptr<Compiler>> open_host_cxx(const HostCxxOptions& options);
 
 }  // namespace diecast

@@ -1,0 +1,51 @@
+// The host's C++ compiler where there may be few processes: as a user of the test's own, of whom
+// there are no others. Root alone may become one.
+#include <diecast/compile/host_cxx.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "child_process.h"
+
+namespace diecast {
+namespace {
+
+constexpr int kToldSo = 0, kCompiled = 1, kToldOtherwise = 2, kNotBecome = 3;
+constexpr uid_t kUser = 64173;
+
+Result<Artifact> compiled() {
+  const Source source{"kernel.cu", "kernel", "extern \"C\" void kernel(void*, void**) {}\n"};
+  DIECAST_TRY(const auto compiler, open_host_cxx({"", ""}));
+  return compiler->compile(source, Target{Target::Kind::host, 0, 0, 1});
+}
+
+int compile_with(rlim_t processes) {
+  const rlimit limit = {processes, processes};
+  if (!testing::become(kUser) || ::setrlimit(RLIMIT_NPROC, &limit) != 0) return kNotBecome;
+  const auto made = compiled();
+  if (made) return kCompiled;
+  const bool said =
+      made.error().code == ErrorCode::io_error &&
+      made.error().what.find("Resource temporarily unavailable") != std::string::npos &&
+      made.error().fix.find("ulimit -u") != std::string::npos;
+  return said ? kToldSo : kToldOtherwise;
+}
+
+// Whichever is the first that cannot be started: ours, or one of the compiler's own parts.
+TEST(HostCompiler, WithFewProcessesBlamesNeitherItselfNorTheSource) {
+#ifdef DIECAST_SANITIZER
+  GTEST_SKIP() << "a sanitizer ends where there are no threads";
+#endif
+  if (::geteuid() != 0) GTEST_SKIP() << "root alone becomes a user without processes";
+  int told = 0, outcome = kToldSo;
+  for (rlim_t processes = 0; outcome != kCompiled && processes < 20; ++processes) {
+    outcome = testing::in_child([processes] { return compile_with(processes); });
+    EXPECT_TRUE(outcome == kToldSo || outcome == kCompiled) << processes << ": " << outcome;
+    told += outcome == kToldSo;
+  }
+  EXPECT_EQ(outcome, kCompiled);
+  EXPECT_GT(told, 3);
+}
+
+}  // namespace
+}  // namespace diecast
