@@ -147,11 +147,12 @@ std::vector<std::string> Runtime::template_names() const {
 
 Result<std::shared_ptr<Compiler>> Runtime::compiler(const Target& target) {
   LazyCompiler& lazy = target.is_host() ? state_->host_cxx : state_->nvrtc;
-  std::call_once(lazy.once, [&] {
-    lazy.compiler.emplace(target.is_host() ? open_host_cxx(state_->options.host_cxx)
-                                           : open_nvrtc(state_->options.nvrtc));
-  });
-  return *lazy.compiler;
+  const std::lock_guard lock(lazy.mutex);
+  if (lazy.compiler) return *lazy.compiler;
+  auto opened = target.is_host() ? open_host_cxx(state_->options.host_cxx)
+                                 : open_nvrtc(state_->options.nvrtc);
+  if (opened || opened.error().code != ErrorCode::io_error) lazy.compiler = opened;
+  return opened;
 }
 
 Result<std::shared_ptr<Device>> Runtime::default_device() {

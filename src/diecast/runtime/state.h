@@ -41,9 +41,9 @@ class KeepEvents {
   static inline thread_local std::vector<RuntimeEvent>* kept = nullptr;
 };
 
-// Opened once, on first use; its error is remembered too.
+// Opened once, on first use; its error is remembered too, but for what was missing for the moment.
 struct LazyCompiler {
-  std::once_flag once;
+  LongMutex mutex;  // a child forked meanwhile opens it itself
   std::optional<Result<std::shared_ptr<Compiler>>> compiler;
 };
 
