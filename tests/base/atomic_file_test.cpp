@@ -102,8 +102,8 @@ TEST(AtomicFile, IsASiblingWhereThereAreNoUnnamedFiles) {
   EXPECT_EQ(tree(folder.path()), std::vector<std::string>{"out"});
 }
 
-// What a writer that is killed leaves where there are no unnamed files; its name.
-std::string left_by_a_killed_writer(const TemporaryDirectory& folder) {
+// A writer that is killed, where there are no unnamed files.
+void left_by_a_killed_writer(const TemporaryDirectory& folder) {
   const pid_t child = ::fork();
   if (child == 0) {
     FakeFileSystem files(without_unnamed());
@@ -114,8 +114,6 @@ std::string left_by_a_killed_writer(const TemporaryDirectory& folder) {
   int status = 0;
   ::waitpid(child, &status, 0);
   EXPECT_TRUE(WIFSIGNALED(status));
-  const std::vector<std::string> names = tree(folder.path());
-  return names.empty() ? "" : names[0];
 }
 
 void age(const std::string& path, std::int64_t seconds) {
@@ -124,15 +122,19 @@ void age(const std::string& path, std::int64_t seconds) {
   ASSERT_EQ(::utimensat(AT_FDCWD, path.c_str(), times, AT_SYMLINK_NOFOLLOW), 0);
 }
 
-TEST(AtomicFile, ANextWriterRemovesWhatAKilledOneLeftAnHourAgo) {
+TEST(AtomicFile, ANextWriterRemovesWhatKilledOnesLeftAnHourAgo) {
   TemporaryDirectory folder;
   FakeFileSystem files(without_unnamed());
-  const std::string left = left_by_a_killed_writer(folder);
-  ASSERT_EQ(left.substr(0, 17), ".out.diecast-tmp-");
-  age(folder / left, 3500);
+  for (int i = 0; i < 2; ++i) left_by_a_killed_writer(folder);
+  const std::vector<std::string> left = tree(folder.path());
+  ASSERT_EQ(left.size(), 2u);
+  for (const std::string& name : left) {
+    EXPECT_EQ(name.substr(0, 17), ".out.diecast-tmp-");
+    age(folder / name, 3500);
+  }
   ASSERT_TRUE(write_atomically(files, folder / "other", "text"));
-  EXPECT_EQ(tree(folder.path()), (std::vector<std::string>{left, "other"}));
-  age(folder / left, 3700);
+  EXPECT_EQ(tree(folder.path()), (std::vector<std::string>{left[0], left[1], "other"}));
+  for (const std::string& name : left) age(folder / name, 3700);
   ASSERT_TRUE(write_atomically(files, folder / "other", "text"));
   EXPECT_EQ(tree(folder.path()), std::vector<std::string>{"other"});
 }
@@ -224,6 +226,16 @@ TEST(AtomicFile, GoesOnWithoutRoomReservedWhereTheFileSystemCannot) {
   EXPECT_EQ(write_atomically(full, folder / "out2", "some text").error().what,
             cat("cannot reserve 109 bytes for \"", folder / "out2",
                 "\": No space left on device (errno 28)"));
+}
+
+// Some file systems report a write that failed only in close.
+TEST(AtomicFile, IsNotRenamedWhereClosingItFails) {
+  TemporaryDirectory folder;
+  const std::string path = folder / "out";
+  write_text(path, "old");
+  FakeFileSystem files(FakeFileSystem::refuse("close", EIO));
+  EXPECT_EQ(write_atomically(files, path, "new text").error().code, ErrorCode::io_error);
+  EXPECT_EQ(text_of(path), "old");
 }
 
 // The final name holds the old text or the new one whichever call fails, and nothing else remains

@@ -196,6 +196,17 @@ TEST(ReadFile, NamesWhatIsNoFile) {
                 "\" and that its directory exists"));
 }
 
+TEST(ReadFile, SaysThatTheDiskDoesNotGiveIt) {
+  TemporaryDirectory folder;
+  const std::string path = folder / "in";
+  write_text(path, "text");
+  for (const char* call : {"status", "read_at"}) {
+    FakeFileSystem files(FakeFileSystem::refuse(call, EIO));
+    EXPECT_EQ(read_file(files, path, 9).error().what,
+              cat("cannot read \"", path, "\": Input/output error (errno 5)"));
+  }
+}
+
 TEST(FileError, HasACodeAndAFixForEachFamily) {
   EXPECT_EQ(file_error("write", "/x", -EEXIST).code, ErrorCode::file_exists);
   EXPECT_EQ(file_error("write", "/x", -ENOTDIR).code, ErrorCode::file_not_found);

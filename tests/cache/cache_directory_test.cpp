@@ -1,6 +1,7 @@
 // The layout of a cache root, and which directories become one.
 #include <diecast/base/text.h>
 #include <diecast/cache/cache_directory.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -52,6 +53,14 @@ TEST(CacheDirectory, RefusesAFolderWithOtherThingsInIt) {
   write_text(folder / "DIECAST-CACHE", "");  // marked: whatever else is there is left alone
   EXPECT_TRUE(CacheDirectory::open(system_files(), folder.path()));
   EXPECT_EQ(text_of(folder / "thesis.tex"), "years of work");
+}
+
+TEST(CacheDirectory, IsNoneThatCannotBeMarked) {
+  TemporaryDirectory folder;
+  testing::FakeFileSystem full(testing::FakeFileSystem::refuse("write_at", ENOSPC));
+  EXPECT_EQ(CacheDirectory::open(full, folder.path()).error().what,
+            cat("cannot create the marker of \"", folder.path(),
+                "\": No space left on device (errno 28)"));
 }
 
 // Half a signature would tell backup programs nothing, for ever.
@@ -141,6 +150,22 @@ TEST(CacheDirectory, CreatesAFolderAgainThatVanishesBeforeItIsOpened) {
   });
   const auto directory = CacheDirectory::open(files, folder / "cache").value();
   EXPECT_TRUE(directory.shard("id", Digest{1, 1}, true));
+}
+
+// A kernel before 5.6, or a container that hides openat2.
+TEST(CacheDirectory, OpensEntriesFolderByFolderWhereTheKernelCannotAtOnce) {
+  TemporaryDirectory folder;
+  testing::FakeFileSystem old_kernel([](const testing::FileCall& call) {
+    const bool steps = call.name == "open_at" && call.path.find('/', 1) != std::string::npos;
+    return testing::FileFault{steps ? ENOSYS : 0};
+  });
+  const CacheDirectory cache = CacheDirectory::open(old_kernel, folder / "cache").value();
+  const Digest key{1, 2};
+  EXPECT_EQ(cache.entry("nvrtc", key).number(), -ENOENT);  // no folder: a miss, and no trouble
+  ASSERT_TRUE(cache.shard("nvrtc", key, true));
+  EXPECT_EQ(cache.entry("nvrtc", key).number(), -ENOENT);
+  write_text(folder / cat("cache/v1/nvrtc/", shard_name(key), "/", entry_name(key)), "entry");
+  EXPECT_TRUE(cache.entry("nvrtc", key));
 }
 
 TEST(CacheDirectory, OnlyReadsWhereItMayNotWrite) {

@@ -101,5 +101,34 @@ TEST_F(Prune, WhatTheDiskDoesNotLetGoIsCounted) {
   EXPECT_EQ(present(3).size(), 3u);
 }
 
+TEST_F(Prune, OthersGoForWhatTheDiskDoesNotLetGo) {
+  fill(10);
+  const PruneResult whole = prune(keep(0));
+  const std::string kept = path_of(make_sample(0));
+  FakeFileSystem stubborn([&](const testing::FileCall& call) {
+    const bool entry = call.name == "unlink_at" && kept.ends_with(call.path);
+    return testing::FileFault{entry ? EACCES : 0};
+  });
+  const auto cache = DiskCache::open(cache_->root(), stubborn).value();
+  const PruneResult done = cache->prune(keep(whole.bytes / 2)).value();
+  EXPECT_EQ(done.removed, 6u);  // 4/5 of five entries' bytes is four entries
+  EXPECT_EQ(done.kept, 1u);
+  EXPECT_EQ(present(10), (std::vector<int>{0, 7, 8, 9}));
+}
+
+TEST_F(Prune, IsRefusedWhereItsOwnFileCannotBeOpened) {
+  fill(2);
+  const auto collected = [&](int error) {
+    FakeFileSystem files([=](const testing::FileCall& call) {
+      return testing::FileFault{call.name == "open_at" && call.path == "gc" ? error : 0};
+    });
+    return DiskCache::open(cache_->root(), files).value()->prune(keep(kKilobyte));
+  };
+  EXPECT_EQ(collected(EACCES).error().what,
+            cat("cannot open \"", cache_->root(), "/v1/gc\": Permission denied (errno 13)"));
+  EXPECT_EQ(present(2).size(), 2u);
+  EXPECT_EQ(collected(ENOSPC).value().removed, 2u);  // who else makes room
+}
+
 }  // namespace
 }  // namespace diecast

@@ -26,6 +26,7 @@ TEST_F(Prune, RemovesTheLeastRecentlyUsedDownToFourFifths) {
   const PruneResult whole = prune(keep(0));
   EXPECT_EQ(whole.entries, 10u);
   EXPECT_EQ(whole.removed, 0u);
+  EXPECT_EQ(prune(keep(whole.bytes)).removed, 0u);
   const std::uint64_t each = whole.bytes / 10;
   const PruneResult done = prune(keep(whole.bytes - each));
   EXPECT_EQ(done.removed, 3u);  // 4/5 of nine entries' bytes is seven entries
@@ -187,11 +188,18 @@ TEST_F(Prune, IsDueWhenNobodyCollectedForADay) {
   (void)prune(keep(0));
   FakeFileSystem tomorrow;
   tomorrow.clock_offset = 90000;
-  const auto cache = DiskCache::open(folder_ / "cache", tomorrow).value();
-  const Sample sample = make_sample(5);
-  ASSERT_TRUE(cache->publish(sample.key, sample.artifact));
+  const auto a_process = [&](int i) {
+    auto cache = DiskCache::open(folder_ / "cache", tomorrow).value();
+    EXPECT_FALSE(cache->prune_due(1ull << 40));  // it has added nothing
+    const Sample sample = make_sample(i);
+    EXPECT_TRUE(cache->publish(sample.key, sample.artifact));
+    return cache;
+  };
+  const auto cache = a_process(5);
   EXPECT_TRUE(cache->prune_due(1ull << 40));
   EXPECT_FALSE(cache->prune_due(1ull << 40));  // asked once
+  EXPECT_TRUE(cache->prune(keep(0)));
+  EXPECT_FALSE(a_process(6)->prune_due(1ull << 40));  // by now somebody has
 }
 
 // a reader that has the file open is not disturbed.

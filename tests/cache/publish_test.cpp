@@ -43,9 +43,15 @@ class EntryWriterTest : public ::testing::Test {
   // The outcome of publishing `text` as "entry" through `files`.
   int publish(FakeFileSystem& files, std::string_view text = "the entry") {
     EntryWriter writer(files);
-    const Descriptor shard(
-        files, files.open_at(AT_FDCWD, folder_.path().c_str(), O_PATH | O_DIRECTORY, 0));
-    return writer.publish(shard.number(), "entry", as_bytes(text));
+    return writer.publish(shard(files).number(), "entry", as_bytes(text));
+  }
+  Descriptor shard(FakeFileSystem& files) const {
+    return {files, files.open_at(AT_FDCWD, folder_.path().c_str(), O_PATH | O_DIRECTORY, 0)};
+  }
+  FileIdentity identity_of_entry() const {
+    struct stat status = {};
+    EXPECT_EQ(::stat((folder_ / "entry").c_str(), &status), 0);
+    return FileIdentity::of(status);
   }
   std::string entry() const { return text_of(folder_ / "entry"); }
   std::vector<std::string> names() const { return tree(folder_.path()); }
@@ -109,15 +115,19 @@ TEST_F(EntryWriterTest, TakesTheNextRungWhereOneIsMissing) {
 }
 
 TEST_F(EntryWriterTest, RemembersThatUnnamedFilesAreMissing) {
-  FakeFileSystem files(FakeFileSystem::refuse("link_descriptor", ENOENT));  // no /proc
-  EntryWriter writer(files);
-  const Descriptor shard(files,
-                         files.open_at(AT_FDCWD, folder_.path().c_str(), O_PATH | O_DIRECTORY, 0));
-  for (const char* name : {"a", "b", "c"}) {
-    EXPECT_EQ(writer.publish(shard.number(), name, as_bytes(name)), 0);
+  int published = 0;
+  for (const auto& rule : {lacking(true, false, false),
+                           FakeFileSystem::refuse("link_descriptor", ENOENT)}) {  // no /proc
+    FakeFileSystem files(rule);
+    EntryWriter writer(files);
+    const Descriptor folder = shard(files);
+    for (int i = 0; i < 3; ++i) {
+      const std::string name = std::to_string(++published);
+      EXPECT_EQ(writer.publish(folder.number(), name, as_bytes("text")), 0);
+    }
+    EXPECT_EQ(std::ranges::count_if(files.log(), is_unnamed), 1);
   }
-  EXPECT_EQ(count(files, "link_descriptor"), 1u);
-  EXPECT_EQ(names(), (std::vector<std::string>{"a", "b", "c"}));
+  EXPECT_EQ(names(), (std::vector<std::string>{"1", "2", "3", "4", "5", "6"}));
 }
 
 TEST_F(EntryWriterTest, BelievesTheLinkCountWhenAReplyIsLost) {
@@ -173,16 +183,13 @@ TEST_F(EntryWriterTest, WritesOnAfterShortWrites) {
 TEST_F(EntryWriterTest, ReplacesOnlyTheFileItHasSeen) {
   FakeFileSystem files;
   EntryWriter writer(files);
-  const Descriptor shard(files,
-                         files.open_at(AT_FDCWD, folder_.path().c_str(), O_PATH | O_DIRECTORY, 0));
+  const Descriptor folder = shard(files);
   write_text(folder_ / "entry", "damaged");
-  struct stat status = {};
-  ASSERT_EQ(::stat((folder_ / "entry").c_str(), &status), 0);
-  const FileIdentity seen = FileIdentity::of(status);
+  const FileIdentity seen = identity_of_entry();
   FileIdentity other = seen;
   other.nanoseconds ^= 1;
   const auto replace = [&](const FileIdentity& file) {
-    return writer.replace(shard.number(), "entry", as_bytes("whole"), file);
+    return writer.replace(folder.number(), "entry", as_bytes("whole"), file);
   };
   EXPECT_EQ(replace(other), -EEXIST);
   EXPECT_EQ(entry(), "damaged");
@@ -192,6 +199,20 @@ TEST_F(EntryWriterTest, ReplacesOnlyTheFileItHasSeen) {
   ::remove((folder_ / "entry").c_str());
   EXPECT_EQ(replace(seen), 0);
   EXPECT_EQ(names(), only_entry_);
+}
+
+TEST_F(EntryWriterTest, ReplacesNothingByWhatItCouldNotWrite) {
+  write_text(folder_ / "entry", "damaged");
+  for (const char* call : {"write_at", "sync_data", "close"}) {
+    FakeFileSystem files(FakeFileSystem::refuse(call, EIO));
+    EntryWriter writer(files);
+    const Descriptor folder = shard(files);
+    const int replaced =
+        writer.replace(folder.number(), "entry", as_bytes("whole"), identity_of_entry());
+    EXPECT_EQ(replaced, -EIO) << call;
+    EXPECT_EQ(entry(), "damaged") << call;
+    EXPECT_EQ(names(), only_entry_) << call;
+  }
 }
 
 }  // namespace

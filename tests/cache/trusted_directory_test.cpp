@@ -1,5 +1,7 @@
 // Which directories code is run from, with the whole text of each refusal.
 #include <diecast/base/text.h>
+#include <diecast/cache/bundle.h>
+#include <diecast/cache/disk_cache.h>
 #include <diecast/cache/trusted_directory.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -206,19 +208,22 @@ TEST_F(TrustedDirectory, TakesPathsLongerThanTheSystemTakesAtOnce) {
 TEST_F(TrustedDirectory, IsRefusedToAProcessWithMoreRightsThanItsUser) {
   EXPECT_TRUE(check_own_rights());
   NEEDS_ROOT();
-  EXPECT_EQ(in_child([] {
-              if (::setresuid(kNobody, 0, 0) != 0) return 2;
-              const Result<void> result = check_own_rights();
-              return !result &&
-                             result.error().message() ==
-                                 "diecast: unsafe_directory: the disk cache is off in a process "
-                                 "with more rights than its user (uid 65534, effective uid 0): "
-                                 "set-user-id, set-group-id or file capabilities\n  fix: run the "
-                                 "program without them, or set DIECAST_CACHE=off"
-                         ? 0
-                         : 1;
-            }),
-            0);
+  const auto refused = [](const auto& result) {
+    return !result && result.error().message() ==
+                          "diecast: unsafe_directory: the disk cache is off in a process "
+                          "with more rights than its user (uid 65534, effective uid 0): "
+                          "set-user-id, set-group-id or file capabilities\n  fix: run the "
+                          "program without them, or set DIECAST_CACHE=off";
+  };
+  EXPECT_EQ(
+      in_child([&] {
+        if (::setresuid(kNobody, 0, 0) != 0) return 2;
+        for (const RootAccess access : {RootAccess::create, RootAccess::read}) {
+          if (!refused(DiskCache::open(folder_.path(), system_files(), access))) return 1;
+        }
+        return refused(Bundle::open(folder_ / "kernels.dcb", std::nullopt, system_files())) ? 0 : 1;
+      }),
+      0);
 }
 
 TEST_F(TrustedDirectory, IsAnErrorWhicheverCallFails) {
