@@ -101,6 +101,7 @@ struct CudaScript {
   // fork.
   std::vector<std::string> violations;
   std::size_t allocated_bytes = 0;  // now
+  std::set<const void*> graphs;     // now: captured, or made ready
 
   // Calls of a function. Of a name that the fake does not record it throws: a count of 0 would
   // pass.

@@ -59,7 +59,7 @@ struct State {
   std::recursive_mutex mutex;
   CudaScript script;
   bool initialised = false;
-  std::uint64_t last_id = 0;
+  std::uint64_t last_id = 0, last_graph = 0;
   std::map<std::string, int> counts;
   std::vector<std::unique_ptr<Context>> contexts;
   std::map<int, Context*> primaries;

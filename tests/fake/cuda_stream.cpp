@@ -34,6 +34,19 @@ bool is_allocated(DevicePointer where, std::size_t bytes) {
   return where - start + bytes <= size;
 }
 
+template <class Handle>
+Handle* new_graph() {
+  auto* const graph = reinterpret_cast<Handle*>(static_cast<std::uintptr_t>(++state().last_graph));
+  state().script.graphs.insert(graph);
+  return graph;
+}
+
+int destroy_graph(const char* function, const void* graph) {
+  if (const int code = enter(function, false)) return code;
+  std::lock_guard lock(state().mutex);
+  return state().script.graphs.erase(graph) != 0 ? success : invalid_value;
+}
+
 }  // namespace
 
 namespace diecast::testing {
@@ -123,25 +136,30 @@ int cuStreamEndCapture(StreamHandle* stream, GraphHandle** graph) {
   const bool valid = object(stream)->valid;
   object(stream)->capturing = false;
   object(stream)->valid = true;
-  *graph = nullptr;
+  *graph = valid ? new_graph<GraphHandle>() : nullptr;
   return valid ? success : 901;
 }
 
-// A graph is nothing, and a launch of it does nothing. What was captured stands in the script.
-int cuGraphInstantiateWithFlags(GraphExecHandle** exec, GraphHandle*, unsigned long long) {
-  *exec = nullptr;
-  return enter("cuGraphInstantiateWithFlags");
+// A launch of a graph does nothing. What was captured stands in the script.
+int cuGraphInstantiateWithFlags(GraphExecHandle** exec, GraphHandle* graph, unsigned long long) {
+  if (const int code = enter("cuGraphInstantiateWithFlags")) return code;
+  std::lock_guard lock(state().mutex);
+  if (!state().script.graphs.contains(graph)) return invalid_value;
+  *exec = new_graph<GraphExecHandle>();
+  return success;
 }
 
-int cuGraphLaunch(GraphExecHandle*, StreamHandle* handle) {
+int cuGraphLaunch(GraphExecHandle* exec, StreamHandle* handle) {
   if (const int code = enter("cuGraphLaunch")) return code;
+  std::lock_guard lock(state().mutex);
+  if (!state().script.graphs.contains(exec)) return invalid_value;
   FakeStream* stream = nullptr;
   return find_stream(handle, &stream);
 }
 
-int cuGraphExecDestroy(GraphExecHandle*) { return enter("cuGraphExecDestroy", false); }
+int cuGraphExecDestroy(GraphExecHandle* exec) { return destroy_graph("cuGraphExecDestroy", exec); }
 
-int cuGraphDestroy(GraphHandle*) { return enter("cuGraphDestroy", false); }
+int cuGraphDestroy(GraphHandle* graph) { return destroy_graph("cuGraphDestroy", graph); }
 
 int cuStreamQuery(StreamHandle* handle) {
   if (const int code = enter("cuStreamQuery")) return code;

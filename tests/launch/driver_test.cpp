@@ -220,21 +220,27 @@ int in_child(int (*body)()) {
 }
 
 std::shared_ptr<Device> inherited_device;
+std::unique_ptr<RepeatedCalls> inherited_calls;
 
 TEST_F(DriverTest, ForkedChildNeverReachesTheDriver) {
   inherited_device = cuda_.device();
+  const Stream stream = inherited_device->create_stream().value();
+  inherited_calls = inherited_device->capture(stream, [] { return Result<void>(); }).value();
   const int answer = in_child([] {
     FakeCuda cuda_of_child;  // its record starts empty here
     const auto opened = Driver::open(FakeCuda::path());
     const auto memory = inherited_device->allocate(16);
     const auto context = inherited_device->context_id();
     const auto shared = cuda_device_count();
-    for (const Error* error : {&opened.error(), &memory.error(), &context.error(), &shared.error()})
+    const auto repeated = inherited_calls->repeat();
+    for (const Error* error :
+         {&opened.error(), &memory.error(), &context.error(), &shared.error(), &repeated.error()})
       if (error->code != ErrorCode::driver_unavailable ||
           error->what != "this process was forked after CUDA was in use; CUDA does not work in it")
         return 1;
     return cuda_of_child->calls.empty() ? 0 : 2;
   });
+  inherited_calls.reset();
   inherited_device.reset();
   EXPECT_EQ(answer, 0);
   EXPECT_TRUE(Driver::usable());  // here nothing changed
