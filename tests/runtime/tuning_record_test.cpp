@@ -72,12 +72,14 @@ TEST(TuningRecord, ThatLiesUnderAGoodChecksumIsNamed) {
        {"ns=0 spread=0 samples=1", "ns=-5 spread=0 samples=1", "ns=nan spread=0 samples=1",
         "ns=1e3 spread=0 samples=1", "ns=1 spread=-1 samples=1", "ns=1 spread=0 samples=0",
         "ns=01 spread=0 samples=1", "ns=+1 spread=0 samples=1", "ns=1 samples=1 spread=0",
-        "ns=99999999999999 spread=0 samples=1", "ns=1 spread=0", "timed", "quick", ""}) {
+        "ns=99999999999999 spread=0 samples=1", "ns=1 spread=0", "1 0 1", "timed", "quick", ""}) {
     EXPECT_EQ(what_of(resealed(key + times)),
               cat("the outcome of a tuning record is \"", times, "\""));
   }
   EXPECT_EQ(what_of(resealed("2 | k @ host | d | - | - | hung")),
             "the version of a tuning record is \"2\"");
+  EXPECT_EQ(what_of(resealed("1 |  | d | - | - | hung")), "the kernel of a tuning record is \"\"");
+  EXPECT_EQ(what_of(resealed("1 | k @ host | azAZ09._-/+ | - | - | hung")), "");
   EXPECT_EQ(what_of(resealed("1 | k @ host | a b | - | - | hung")),
             "the device of a tuning record is \"a b\"");
   EXPECT_EQ(what_of(resealed("1 | k @ host | d | rows=-1 | - | hung")),
