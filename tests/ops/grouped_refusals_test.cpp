@@ -72,6 +72,33 @@ TEST_F(GroupedRefusals, QuantizingAnotherElementTypeThanPreparedFor) {
   }
 }
 
+TEST_F(GroupedRefusals, QuantizingAMatrixOfAnotherShapeOrWithACountOfItsOwn) {
+  const auto nvfp4 = Quantize::prepare(*runtime_, device_, {}).value();
+  const auto mx = PreparedQuantizeMxGrouped::prepare(*runtime_, device_, {}).value();
+  QuantizedGroup mx_group = group_;
+  mx_group.whole.format = Format::mxfp8_e4m3;
+  mx_group.whole.block_cols = 32;
+  mx_group.whole.rowwise = mx_group.rowwise_sizes().value();
+  mx_group.whole.columnwise = {};
+  allocate(mx_group.whole.rowwise);
+  const auto expect = [&](std::string_view code, const std::string& what) {
+    EXPECT_EQ(outcome(nvfp4.run(x_, group_, {})),
+              cat("diecast: ", code, ": quantize_nvfp4_grouped: ", what));
+    EXPECT_EQ(outcome(mx.run(x_, mx_group, {})),
+              cat("diecast: ", code, ": quantize_mx_grouped: ", what));
+  };
+  for (const Shape& shape : {Shape{kRows - 1, 64}, Shape{kRows + 1, 64}, Shape{kRows, 48}}) {
+    x_.shape = shape;
+    expect("shape_mismatch", cat("x is ", shape.text(), ", the group [32, 64]\n",
+                                 "  fix: describe the group with shape ", shape.text()));
+  }
+  x_.shape = group_.whole.shape;
+  x_.device_rows = group_.device_row_offsets;
+  expect("not_supported",
+         "x has a row count in device memory\n"
+         "  fix: leave x.device_rows null: the last row offset says how many rows count");
+}
+
 TEST_F(GroupedRefusals, MaximaOfAnotherElementTypeThanPreparedFor) {
   const std::string want =
       "diecast: dtype_mismatch: amax_grouped: x is bf16, prepared for f16\n"
