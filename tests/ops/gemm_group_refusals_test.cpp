@@ -180,6 +180,31 @@ TEST_F(GemmGroupRefusals, CodesThatNoMemberCouldStartAt) {
       "0 past one of 4\n  fix: start codes at multiples of 8 bytes and amaxes at multiples of 4");
 }
 
+TEST_F(GemmGroupRefusals, ReadingPairsOfBlocksAtOnceThatMayNotBeWhole) {
+  left_ = group(depth_offsets_, 48, true), right_ = group(depth_offsets_, 48, true);
+  options_.layout = "NT";
+  const auto wide = [&] {
+    return PreparedGemmNvfp4::Request::of(left_, right_, out_, options_, *device_).wide;
+  };
+  EXPECT_TRUE(wide());
+  for (QuantizedGroup* one : {&left_, &right_}) {
+    void*& codes = one->whole.columnwise.data;
+    codes = static_cast<std::uint8_t*>(codes) + 8;
+    EXPECT_FALSE(wide());
+    codes = static_cast<std::uint8_t*>(codes) - 8;
+  }
+  const std::vector<std::int32_t> whole = {64, 32, 0}, odd = {64, 41, 64};
+  left_.device_row_counts = static_cast<std::int32_t*>(memory(3 * 4));
+  EXPECT_FALSE(wide()) << "counts that the host does not know";
+  left_.host_row_counts = odd.data();
+  EXPECT_FALSE(wide());
+  left_.host_row_counts = whole.data();
+  EXPECT_TRUE(wide());
+  const std::vector<std::int64_t> odd_offsets = {0, 48, 128, 192};
+  left_.host_row_offsets = odd_offsets.data();
+  EXPECT_FALSE(wide());
+}
+
 TEST_F(GemmGroupRefusals, WhatIsWholeIsOneLaunchAndAnEmptyGroupNone) {
   EXPECT_EQ(grouped(), "ok");
   ASSERT_EQ(machine_.cuda->launches.size(), 1u);
