@@ -203,6 +203,8 @@ TEST_F(GemmGroupRefusals, ReadingPairsOfBlocksAtOnceThatMayNotBeWhole) {
   const std::vector<std::int64_t> odd_offsets = {0, 48, 128, 192};
   left_.host_row_offsets = odd_offsets.data();
   EXPECT_FALSE(wide());
+  left_.host_row_offsets = nullptr;
+  EXPECT_FALSE(wide()) << "offsets that the host does not know";
 }
 
 TEST_F(GemmGroupRefusals, WhatIsWholeIsOneLaunchAndAnEmptyGroupNone) {

@@ -94,7 +94,7 @@ TEST_F(QuantizeNvfp4Tuned, TheKernelForManyServesWhereItWasFaster) {
   EXPECT_EQ(name_of(as_shipped.kernel(8 * 4096)), "quantize_nvfp4_once 2 384 1");
   const auto tuned = prepare(
       {once(8, "LANES=1 THREADS=512 BLOCKS=1", 700), once(64, "LANES=1 THREADS=512 BLOCKS=1", 900),
-       many(64, 800), once(512, "LANES=1 THREADS=128 BLOCKS=1", 1500)},
+       many(64, 800), once(512, "LANES=1 THREADS=128 BLOCKS=1", 1500), many(512, 1600)},
       request);
   const auto at = [&](std::int64_t rows) { return name_of(tuned.kernel(rows * 4096)); };
   EXPECT_EQ(at(2), "quantize_nvfp4_once 2 384 1");
