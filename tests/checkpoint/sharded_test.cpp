@@ -2,7 +2,9 @@
 #include <checkpoint/sharded_fixture.h>
 #include <diecast/base/text.h>
 #include <diecast/checkpoint/compare.h>
+#include <errno.h>
 #include <fake_file_system.h>
+#include <fcntl.h>
 
 #include <algorithm>
 
@@ -205,6 +207,21 @@ TEST_F(Sharded, WR03_FailureOfAnyCallLeavesNoIndexOfFilesThatAreNotWhole) {
   EXPECT_EQ(read_shards(model_).size(), 3u);
   EXPECT_GT(failures, 60);
   EXPECT_GT(without_folder, 50);
+}
+
+TEST_F(Sharded, WR03_NoFolderIsLeftWhereThereAreNoUnnamedFiles) {
+  const std::string index = write_shards(model_, sample_shards());
+  write_text(model_ + "/config.json", "{}");
+  for (int last = 1; last <= 3; ++last) {
+    int reserved = 0;
+    FakeFileSystem files([&](const FileCall& call) {
+      const bool unnamed = call.name == "open_at" && (call.flags & O_TMPFILE) == O_TMPFILE;
+      const bool full = call.name == "reserve" && ++reserved == last;
+      return FileFault{unnamed ? EOPNOTSUPP : full ? ENOSPC : 0};
+    });
+    EXPECT_FALSE(quantize(index, small_, {}, files)) << last;
+    EXPECT_FALSE(std::filesystem::exists(small_)) << last;
+  }
 }
 
 TEST_F(Sharded, APlanOfAnotherCheckpointIsRefused) {
