@@ -1,5 +1,7 @@
 // What a prepared op for groups refuses of element types, sides and amaxes, before anything is
 // filled or launched. On a fake GPU.
+#include <diecast/base/text.h>
+
 #include "ops/fake_gpu.h"
 
 namespace diecast {
