@@ -111,6 +111,17 @@ TEST_F(GroupedRefusals, MaximaOfAnotherElementTypeThanPreparedFor) {
   EXPECT_EQ(outcome(shared.run(list, group_.whole.rowwise.amax, false, {})), want);
 }
 
+TEST_F(GroupedRefusals, MaximaOfMembersByAnOpForOneMaximumAndTheOtherWayRound) {
+  const std::string start = "diecast: not_supported: amax_grouped: prepared for ";
+  const Amax shared = prepared(AmaxPer::tensor, DType::bf16, true);
+  const std::string of_list = start + "a list of matrices\n  fix: prepare with shared = false";
+  EXPECT_EQ(outcome(shared.run(group_, kBoth, {})), of_list);
+  EXPECT_EQ(outcome(shared.run(pairs(), kBoth, {})), of_list);
+  const std::vector<Tensor> list = {x_, x_};
+  EXPECT_EQ(outcome(prepared(AmaxPer::tensor).run(list, group_.whole.rowwise.amax, false, {})),
+            start + "the members of a group\n  fix: prepare with shared = true");
+}
+
 TEST_F(GroupedRefusals, ASideWithoutAnAmax) {
   const Amax op = prepared(AmaxPer::tensor);
   const std::string want =
