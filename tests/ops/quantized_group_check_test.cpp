@@ -83,6 +83,16 @@ TEST(QuantizedGroup, NamesWhatIsMissing) {
             "  fix: set host_row_offsets or device_row_offsets to 3 numbers");
 }
 
+TEST(QuantizedGroup, BoundsAMembersRowsByAllWhereTheDeviceAloneKnowsThem) {
+  Group group({0, 3, 40}, 48, ScaleLayout::linear, false);
+  group.view.whole.columnwise.scale_stride = 2;
+  group.view.host_row_offsets = nullptr;
+  group.view.device_row_offsets = reinterpret_cast<const std::int64_t*>(0x100);
+  EXPECT_EQ(message(group.view),
+            "diecast: shape_mismatch: quantize_nvfp4: group: scale_stride = 2 for 3 scales a row\n"
+            "  fix: scale_stride = 3 or more, or 0 for dense rows");
+}
+
 TEST(QuantizedGroup, NamesAMemberItDoesNotHave) {
   const Group group({0, 3, 40}, 48, ScaleLayout::linear, false);
   EXPECT_EQ(group.view.member(2).error().message(),
