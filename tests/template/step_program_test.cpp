@@ -119,7 +119,7 @@ TEST(StepProgram, HoldsWhatNoStepOverflowsOf) {
   EXPECT_FALSE(holds("ceil_div(p * 4294967296, 8589934592)", kHalf));
   EXPECT_TRUE(holds("1", INT64_MAX));
   // A division by what is no power of two is a product with its inverse, near enough up to here.
-  EXPECT_TRUE(holds("p / 96", INT64_MAX / 3 * 32));
+  EXPECT_TRUE(holds("p / 96", INT64_MAX));
   EXPECT_FALSE(holds("p / 3", INT64_MAX / 3 + 1));
   EXPECT_TRUE(holds("ceil_div(p * (q / 16) * 2, 384)", INT32_MAX));
 }
@@ -133,7 +133,8 @@ TEST(StepProgram, DividesExactlyAsFarAsItHolds) {
     for (int i = 0; i < 2000; ++i) {
       const std::int64_t quotient = static_cast<std::int64_t>(random() >> (random() % 60)) & most;
       for (std::int64_t p : {quotient / by * by - 1, quotient / by * by, quotient, most}) {
-        if (p >= 0) ASSERT_EQ(steps.value({p, 0, 0, 0}), p / by) << p << " / " << by;
+        if (p < 0) continue;
+        ASSERT_EQ(steps.value({p, 0, 0, 0}), p / by) << p << " / " << by;
       }
     }
   }
