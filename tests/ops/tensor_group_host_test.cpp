@@ -168,6 +168,24 @@ TEST_F(TensorGroupOnHost, ASideMayBeItsAmaxAlone) {
   }
 }
 
+TEST_F(TensorGroupOnHost, AListWithAMatrixThatIsNotAsPreparedLeavesItsResultAlone) {
+  PreparedAmaxGrouped::Request request;
+  request.shared = true;
+  Tensor x = matrix(2, kCols, 3);
+  request.in = x.dtype;
+  const auto op = PreparedAmaxGrouped::prepare(*runtime_, device_, request).value();
+  std::vector<Tensor> matrices(20, x);
+  matrices.back().shape = {1, kCols};
+  matrices.back().data = static_cast<std::uint8_t*>(x.data) + dtype_bits(x.dtype) / 8;
+  float result = 7;
+  const auto refused = op.run(matrices, &result, false, {});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().what,
+            "amax_grouped: matrix 19 is not whole blocks of 16 from multiples of 16 bytes on, as "
+            "prepared for");
+  EXPECT_EQ(result, 7);
+}
+
 TEST_F(TensorGroupOnHost, OfNothingIsNothing) {
   quantize_nvfp4_grouped(*runtime_, TensorGroup{}, {}).value();
   QuantizedPair empty;

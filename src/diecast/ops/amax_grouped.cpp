@@ -231,6 +231,7 @@ Result<void> PreparedAmaxGrouped::run(std::span<const Tensor> matrices, float* r
   DIECAST_CHECK(check_matrices(matrices));
   if (!matrices.empty() && matrices[0].dtype != request_.in)
     return other_input(kGroupedAmaxOp, matrices[0].dtype, request_.in);
+  for (std::size_t i = 0; i < matrices.size(); ++i) DIECAST_CHECK(check_rows(matrices[i], i));
   const std::int64_t cols = matrices.empty() ? 0 : matrices[0].cols();
   if (!accumulate) {
     DIECAST_CHECK(clear(result, request_.per == AmaxPer::column ? cols : 1, stream));
@@ -241,7 +242,6 @@ Result<void> PreparedAmaxGrouped::run(std::span<const Tensor> matrices, float* r
     std::int64_t rows = 0;
     for (std::size_t i = 0; i < count; ++i) {
       const Tensor& x = matrices[first + i];
-      DIECAST_CHECK(check_rows(x, first + i));
       list[i].matrix = reinterpret_cast<std::uintptr_t>(x.data);
       list[i].rows = x.rows();
       list[i].stride = x.stride();
