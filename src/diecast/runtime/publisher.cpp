@@ -3,7 +3,7 @@
 #include <diecast/runtime/publisher.h>
 #include <unistd.h>
 
-#include <system_error>
+#include <exception>
 
 namespace diecast {
 
@@ -38,7 +38,7 @@ bool Publisher::add(Publication publication) {
     if (!thread_.joinable()) {
       try {
         thread_ = start_thread([this] { run(); });
-      } catch (const std::system_error&) {  // no thread to be had
+      } catch (const std::exception&) {  // no thread to be had: published here and now
       }
     }
     if (thread_.joinable()) {
