@@ -61,6 +61,14 @@ TEST_F(TrustedDirectory, CreatesTwoLevelsForItsOwnerAloneAndNoMore) {
   EXPECT_EQ(tree(folder_.path()), (std::vector<std::string>{"cache", "cache/diecast"}));
   ASSERT_TRUE(std::filesystem::create_directories(deep));
   EXPECT_TRUE(open(deep + "/cache/diecast"));
+  // Nothing of what a link names is created.
+  const std::string named = folder_ / "b/c/d", link = folder_ / "link";
+  std::filesystem::create_symlink(named, link);
+  EXPECT_NE(refusal(link + "/cache/diecast").find(cat("fix: make \"", named, "\"")),
+            std::string::npos)
+      << refusal(link + "/cache/diecast");
+  ASSERT_TRUE(std::filesystem::create_directories(named));
+  EXPECT_TRUE(open(link + "/cache/diecast"));
 }
 
 TEST_F(TrustedDirectory, TakesAbsolutePathsOnly) {

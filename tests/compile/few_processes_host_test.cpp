@@ -11,6 +11,7 @@ namespace diecast {
 namespace {
 
 constexpr int kToldSo = 0, kCompiled = 1, kToldOtherwise = 2, kNotBecome = 3;
+constexpr rlim_t kMost = 20;  // as many processes as compiling may take
 constexpr uid_t kUser = 64173;
 
 Result<Artifact> compiled() {
@@ -22,6 +23,7 @@ Result<Artifact> compiled() {
 int compile_with(rlim_t processes) {
   const rlimit limit = {processes, processes};
   if (!testing::become(kUser) || ::setrlimit(RLIMIT_NPROC, &limit) != 0) return kNotBecome;
+  ::setenv("TMPDIR", "/tmp", 1);  // root's own may be closed to this user
   const auto made = compiled();
   if (made) return kCompiled;
   const bool said =
@@ -37,8 +39,12 @@ TEST(HostCompiler, WithFewProcessesBlamesNeitherItselfNorTheSource) {
   GTEST_SKIP() << "a sanitizer ends where there are no threads";
 #endif
   if (::geteuid() != 0) GTEST_SKIP() << "root alone becomes a user without processes";
+  if (testing::in_child([] { return compile_with(kMost); }) != kCompiled)
+    GTEST_SKIP() << "another user cannot be become, or cannot compile here";
+  if (testing::in_child([] { return compile_with(0); }) == kCompiled)
+    GTEST_SKIP() << "processes are not limited here";
   int told = 0, outcome = kToldSo;
-  for (rlim_t processes = 0; outcome != kCompiled && processes < 20; ++processes) {
+  for (rlim_t processes = 0; outcome != kCompiled && processes <= kMost; ++processes) {
     outcome = testing::in_child([processes] { return compile_with(processes); });
     EXPECT_TRUE(outcome == kToldSo || outcome == kCompiled) << processes << ": " << outcome;
     told += outcome == kToldSo;

@@ -42,7 +42,7 @@ namespace diecast {
   X(results_differ, "a tune changes what a kernel computes")                                   \
   X(nonfinite_values, "NaN or infinity where the caller asked for finite values")              \
   X(divergent_barrier, "some threads of a block never reached a barrier or warp exchange")     \
-  X(io_error, "the operating system refused a file operation")                                 \
+  X(io_error, "the operating system refused a file, descriptor or process")                    \
   X(file_not_found, "a file does not exist")                                                   \
   X(file_exists, "a file is in the way")                                                       \
   X(file_corrupt, "a file's content breaks its format")                                        \

@@ -93,9 +93,10 @@ class Walk {
   }
 
   // Of a cache root that lacks `missing` and what is below it: the folder that must be there before
-  // the rest is created.
+  // the rest is created, to which all belongs that a link names.
   std::string not_created(std::string missing) const {
-    for (std::size_t i = 0; i + kCreated < left_.size(); ++i) missing += cat("/", left_[i]);
+    for (std::size_t i = 0; i < left_.size(); ++i)
+      if (i < linked_ || i + kCreated < left_.size()) missing += cat("/", left_[i]);
     return missing;
   }
 

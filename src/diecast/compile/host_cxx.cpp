@@ -193,15 +193,16 @@ std::string sanitizer_suffix(std::string sanitizer) {
 }
 
 // A clang's library of what is no instruction, as a division of 128 bits: libgcc, or where there is
-// no GCC its own.
-std::string arithmetic_of_clang(const std::string& program) {
+// no GCC its own. Errors: io_error, where it cannot be asked.
+Result<std::string> arithmetic_of_clang(const std::string& program) {
   for (const char* kind : {"--rtlib=libgcc", "--rtlib=compiler-rt"}) {
     const auto told = run_compiler({program, kind, "-print-libgcc-file-name"}, "/");
+    if (!told && told.error().code == ErrorCode::io_error) return told.error();
     if (!told) continue;
     const std::string path(trim(told->output));  // a bare name where there is none
     if (path.starts_with('/') && ::access(path.c_str(), R_OK) == 0) return path;
   }
-  return "-lgcc";
+  return std::string("-lgcc");
 }
 
 // What `program --version` and `-dumpmachine` say, as a compiler; none if it is none. Errors:
@@ -223,9 +224,12 @@ Result<std::shared_ptr<Compiler>> probe(const std::string& program, const std::s
   record.add(1, told).add(2, trim(machine->output));
   const std::string identity = cat(clang ? "clangxx-" : "gxx-", version_in(told), "-",
                                    record.digest().hex().substr(0, 8), sanitizer_suffix(sanitizer));
-  return std::shared_ptr<Compiler>(
-      std::make_shared<HostCompiler>(program, cat(clang ? "" : "g++ ", told), identity, sanitizer,
-                                     clang ? arithmetic_of_clang(program) : "-lgcc"));
+  std::string arithmetic = "-lgcc";
+  if (clang) {
+    DIECAST_TRY(arithmetic, arithmetic_of_clang(program));
+  }
+  return std::shared_ptr<Compiler>(std::make_shared<HostCompiler>(
+      program, cat(clang ? "" : "g++ ", told), identity, sanitizer, arithmetic));
 }
 
 }  // namespace

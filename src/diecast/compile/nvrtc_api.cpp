@@ -29,15 +29,19 @@ Result<Functions> find_functions(const Library& library, const std::string& path
 
 // Libraries older than 12.9 carry no build id; then the file's length and its first 64 KiB stand
 // for it: they hold the symbol table's addresses, which move with any change of the code.
-std::string build_of(const std::string& path, std::string build_id) {
+// Errors: io_error (no descriptor is left).
+Result<std::string> build_of(const std::string& path, std::string build_id) {
   constexpr std::size_t kSample = 64u << 10;
+  const std::string unread = "00000000";
   if (build_id.size() >= 8) return build_id.substr(0, 8);
   FileSystem& files = system_files();
   const Descriptor file(files, files.open_at(AT_FDCWD, path.c_str(), O_RDONLY, 0));
+  if (file.number() == -EMFILE || file.number() == -ENFILE)
+    return file_error("read", path, file.number());
   struct stat status {};
-  if (!file || files.status(file.number(), &status) < 0) return "00000000";
+  if (!file || files.status(file.number(), &status) < 0) return unread;
   Bytes sample(std::min<std::size_t>(kSample, static_cast<std::size_t>(status.st_size)));
-  if (read_exactly(files, file.number(), sample.data(), sample.size(), 0) < 0) return "00000000";
+  if (read_exactly(files, file.number(), sample.data(), sample.size(), 0) < 0) return unread;
   Record record;
   record.add(1, static_cast<std::uint64_t>(status.st_size)).add(2, sample);
   return record.digest().hex().substr(0, 8);
@@ -84,8 +88,9 @@ Result<Api> bind(Library library) {
   const std::string beside = cat(folder_of(api.path), "/", builtins);
   if (!is_file(beside)) return unusable(api.path, cat(builtins, " is not beside it"));
   DIECAST_TRY(api.archs, supported_archs(api.call, api.path));
-  api.build = cat(build_of(api.path, api.library.build_id()), "-",
-                  build_of(beside, build_id_of_file(beside)));
+  DIECAST_TRY(const std::string own, build_of(api.path, api.library.build_id()));
+  DIECAST_TRY(const std::string others, build_of(beside, build_id_of_file(beside)));
+  api.build = cat(own, "-", others);
   return api;
 }
 

@@ -26,21 +26,19 @@ void add_wheels(const std::string& environment, std::vector<std::string>& direct
   directories.insert(directories.end(), found.begin(), found.end());
 }
 
-// Opens and binds one candidate; a failure becomes a line of `tried`.
-std::optional<nvrtc::Api> try_one(const std::string& place, Result<Library> library,
-                                  std::vector<std::string>& tried) {
-  if (library) {
-    Result<nvrtc::Api> api = nvrtc::bind(std::move(*library));
-    if (api) {
-      // Each unloading leaks the C++ runtime inside it, and it may have threads of its own.
-      api->library.keep_loaded();
-      return std::move(*api);
-    }
-    tried.push_back(cat(place, ": ", api.error().what));
-  } else {
-    tried.push_back(library.error().what);
+// Opens and binds one candidate; what is wrong with it becomes a line of `tried`. Errors: io_error,
+// where no descriptor is left: no candidate is at fault then.
+Result<std::optional<nvrtc::Api>> try_one(const std::string& place, Result<Library> library,
+                                          std::vector<std::string>& tried) {
+  Result<nvrtc::Api> api = library ? nvrtc::bind(std::move(*library)) : library.error();
+  if (api) {
+    // Each unloading leaks the C++ runtime inside it, and it may have threads of its own.
+    api->library.keep_loaded();
+    return std::optional(std::move(*api));
   }
-  return std::nullopt;
+  if (api.error().code == ErrorCode::io_error) return api.error();
+  tried.push_back(cat(library ? cat(place, ": ") : "", api.error().what));
+  return std::optional<nvrtc::Api>();
 }
 
 }  // namespace
@@ -62,25 +60,31 @@ namespace nvrtc {
 Result<Api> find(const NvrtcSearch& search) {
   std::vector<std::string> tried;
   if (!search.path.empty()) {
-    if (auto api = try_one(search.path, Library::open(search.path), tried)) return *std::move(api);
+    DIECAST_TRY(auto api, try_one(search.path, Library::open(search.path), tried));
+    if (api) return *std::move(api);
     return Error{ErrorCode::compiler_unavailable,
                  cat("the NVRTC that was asked for cannot be used\n", join(tried, "\n")),
                  "correct DIECAST_NVRTC, or unset it to search the usual places"};
   }
   for (const std::string& name : search.names)
-    if (auto library = Library::already_loaded(name))
-      if (auto api = try_one(cat(name, " in this process"), std::move(library), tried))
-        return *std::move(api);
-  for (const std::string& name : search.names)
-    if (auto api = try_one(name, Library::open(name), tried)) return *std::move(api);
+    if (auto library = Library::already_loaded(name)) {
+      DIECAST_TRY(auto api, try_one(cat(name, " in this process"), std::move(library), tried));
+      if (api) return *std::move(api);
+    }
+  for (const std::string& name : search.names) {
+    DIECAST_TRY(auto api, try_one(name, Library::open(name), tried));
+    if (api) return *std::move(api);
+  }
   for (const std::string& directory : search.directories)
     for (const std::string& name : search.names) {
       const std::string path = cat(directory, "/", name);
       std::error_code error;
-      if (!fs::exists(path, error))
+      if (!fs::exists(path, error)) {
         tried.push_back(cat(path, ": no such file"));
-      else if (auto api = try_one(path, Library::open(path), tried))
-        return *std::move(api);
+        continue;
+      }
+      DIECAST_TRY(auto api, try_one(path, Library::open(path), tried));
+      if (api) return *std::move(api);
     }
   return Error{
       ErrorCode::compiler_unavailable,

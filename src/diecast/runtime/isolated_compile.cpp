@@ -98,6 +98,7 @@ Result<Artifact> compile_here(const RuntimeOptions& options, const Source& sourc
                               const Target& target, std::string_view identity) {
   const auto compiler =
       target.is_host() ? open_host_cxx(options.host_cxx) : open_nvrtc(options.nvrtc);
+  if (!compiler && compiler.error().code == ErrorCode::io_error) return compiler.error();
   if (!compiler) {  // where it was found it opens: only the limits are new here
     return Error{ErrorCode::process_failed,
                  cat("the compiler does not start within its limits: ", compiler.error().what),

@@ -114,9 +114,10 @@ class Runtime {
   // From memory, from the cache, or compiled (once, however many threads and processes ask);
   // publishing goes on after the return (on a disk so slow that 64 are waiting it is left out and
   // counted: publishes_skipped). Errors: not_cached (require_hit), frozen,
-  // compiler_unavailable, compile_failed, target_not_supported, out_of_memory; isolated: timed_out,
-  // process_failed. A child that was forked while NVRTC compiled gets only what is in memory or in
-  // the cache; any other forked child is like its parent.
+  // compiler_unavailable, compile_failed, target_not_supported, out_of_memory, io_error (no
+  // descriptor or process is left to compile with); isolated: timed_out, process_failed. A child
+  // that was forked while NVRTC compiled gets only what is in memory or in the cache; any other
+  // forked child is like its parent.
   Result<Resolved> resolve(const Specialization& specialization);
   // Waits until everything compiled so far is published. The runtime's end does so too.
   void flush();

@@ -58,6 +58,11 @@ nlohmann::ordered_json as_json(const std::string& path, const VectorReport& repo
 }
 
 Result<int> check(const std::vector<std::string>& paths, const std::string& target, bool json) {
+  std::vector<SafetensorsReader> files;  // all of them before the first is replayed
+  for (const std::string& path : paths) {
+    DIECAST_TRY(auto file, SafetensorsReader::open(path));
+    files.push_back(std::move(file));
+  }
   DIECAST_TRY(const auto runtime, open_runtime());
   DIECAST_TRY(const auto device, open_device(*runtime, target));
   if (!json) print(cat("on ", describe(*device)));
@@ -65,10 +70,10 @@ Result<int> check(const std::vector<std::string>& paths, const std::string& targ
   nlohmann::ordered_json out = nlohmann::ordered_json::array();
   Progress progress("check", json);
   std::size_t passed = 0, failed = 0, skipped = 0;
-  for (const std::string& path : paths) {
-    DIECAST_TRY(const auto file, SafetensorsReader::open(path));
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    const std::string& path = paths[i];
     DIECAST_TRY(const VectorReport report,
-                check_vectors(file, kernels, [&](std::size_t done, std::size_t total) {
+                check_vectors(files[i], kernels, [&](std::size_t done, std::size_t total) {
                   progress.update(done, total, path);
                 }));
     progress.clear();

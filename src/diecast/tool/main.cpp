@@ -118,7 +118,7 @@ Result<int> run(const Command& command) {
   } catch (const std::system_error& error) {
     const int code = error.code().value();
     const bool room = code == EAGAIN || code == ENOMEM;
-    return Error{room ? ErrorCode::process_failed : ErrorCode::io_error, error.what(),
+    return Error{ErrorCode::io_error, error.what(),
                  room ? kRoom : "see that the working directory and what is named are there"};
   } catch (const std::exception& error) {
     return Error{ErrorCode::internal, error.what(),
