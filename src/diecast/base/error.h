@@ -1,6 +1,6 @@
 // The one error model of diecast: every function that can fail returns a Result, and every Error
-// has a code, says what happened with the values, and ends in a fix. Nothing here throws except
-// Result::value() of an error; in a program that is compiled without exceptions it aborts.
+// has a code, says what happened with the values, and ends in a fix. Nothing in this header throws
+// except Result::value() of an error; in a program that is compiled without exceptions it aborts.
 #pragma once
 
 #include <cstdio>

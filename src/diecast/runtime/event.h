@@ -35,8 +35,8 @@ std::string_view event_name(RuntimeEvent::Kind kind);
 // runtime; the outcome of a resolve is there already. Several threads may call it at once, also
 // where only one thread uses the runtime: a list's preload works on several, and that thread may be
 // waiting for them. What it throws is dropped. Events of a root that is written (published, pruned,
-// degraded) come from a thread of the runtime's own: on it `flush` waits for nothing, and the
-// runtime must not be destroyed.
+// degraded) come from a thread of the runtime's own (from the caller's, where none can be started
+// and in a forked child): on it `flush` waits for nothing, and the runtime must not be destroyed.
 using EventSink = std::function<void(const RuntimeEvent&)>;
 
 // How often each arrow was taken since the runtime was made.
