@@ -110,6 +110,16 @@ TEST(Configure, TakesFoldersOutsideThePrefix) {
       << installing;
 }
 
+TEST(Configure, TakesNoPrefixForTheTop) {
+  const testing::TemporaryDirectory folder;
+  const auto run = configure(
+      {"-DCMAKE_INSTALL_PREFIX=", "-DDIECAST_BUILD_TESTS=OFF", "-DCMAKE_BUILD_TYPE=Release"},
+      folder);
+  EXPECT_EQ(run.exit_code, 0) << run.output << run.errors;
+  const std::string pkg_config = tree::text_of(folder / "build/src/Release/diecast.pc");
+  EXPECT_NE(pkg_config.find("\nCflags: -I${prefix}/include\n"), pkg_config.npos) << pkg_config;
+}
+
 // The library is a part of somebody's project, whose options come first: that hides its symbols,
 // say, throws nothing, and computes as fast as it can.
 TEST(Configure, KeepsItsLanguageAndItsSymbolsWhateverAProjectAsksFor) {
