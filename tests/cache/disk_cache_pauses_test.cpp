@@ -1,14 +1,12 @@
 // A disk in trouble is left alone for a while, and for no longer, and for no other reason.
-#include <diecast/cache/disk_cache.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
 
-#include "cache/sample_artifact.h"
+#include "cache/disk_cache_fixture.h"
 #include "fake_file_system.h"
-#include "temporary_directory.h"
 
 namespace diecast {
 namespace {
@@ -19,9 +17,8 @@ using testing::FileFault;
 using testing::kSampleCompiler;
 using testing::make_sample;
 using testing::Sample;
-using testing::TemporaryDirectory;
 
-class DiskCachePauses : public ::testing::Test {
+class DiskCachePauses : public testing::DiskCacheTest {
  protected:
   // How many of ten publishes reach the disk when every write fails with `error`.
   std::uint64_t tried(int error) {
@@ -37,8 +34,6 @@ class DiskCachePauses : public ::testing::Test {
     retried_ = cache->statistics().publish_failures - tried;
     return tried;
   }
-  TemporaryDirectory folder_;
-  std::unique_ptr<DiskCache> cache_ = DiskCache::open(folder_ / "cache").value();
   const Sample sample_ = make_sample();
   std::uint64_t retried_ = 0;
 };

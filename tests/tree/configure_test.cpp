@@ -21,11 +21,19 @@ ProcessResult configure(const std::vector<std::string>& options,
   return run_process(request).value();
 }
 
+// The same where it must succeed.
+ProcessResult configured(const std::vector<std::string>& options,
+                         const testing::TemporaryDirectory& folder = {},
+                         const std::string& source = tree::kRoot) {
+  ProcessResult run = configure(options, folder, source);
+  EXPECT_EQ(run.exit_code, 0) << run.output << run.errors;
+  return run;
+}
+
 TEST(Configure, NamesEveryMissingPackageInOneLineAndGoesOn) {
-  const auto run = configure(
+  const auto run = configured(
       {"-DCMAKE_DISABLE_FIND_PACKAGE_nlohmann_json=ON", "-DCMAKE_DISABLE_FIND_PACKAGE_CLI11=ON",
        "-DCMAKE_DISABLE_FIND_PACKAGE_Boost=ON", "-DCMAKE_DISABLE_FIND_PACKAGE_GTest=ON"});
-  EXPECT_EQ(run.exit_code, 0) << run.output << run.errors;
   EXPECT_NE((run.output + run.errors)
                 .find("diecast: some packages are missing. To build everything:\n"
                       "  apt-get install nlohmann-json3-dev libcli11-dev libboost-context-dev "
@@ -65,10 +73,9 @@ TEST(Configure, SaysThatItsFolderHasANameThatCMakeCannotTake) {
 // An installed command finds its libraries wherever the prefix is.
 TEST(Configure, InstalledSharedLibrariesAreFoundBesideTheCommand) {
   const testing::TemporaryDirectory folder;
-  const auto run = configure({"-DBUILD_SHARED_LIBS=ON", "-DCMAKE_INSTALL_BINDIR=bin",
-                              "-DCMAKE_INSTALL_LIBDIR=lib/here", "-DDIECAST_BUILD_TESTS=OFF"},
-                             folder);
-  EXPECT_EQ(run.exit_code, 0) << run.output << run.errors;
+  configured({"-DBUILD_SHARED_LIBS=ON", "-DCMAKE_INSTALL_BINDIR=bin",
+              "-DCMAKE_INSTALL_LIBDIR=lib/here", "-DDIECAST_BUILD_TESTS=OFF"},
+             folder);
   const std::string installing = tree::text_of(folder / "build/src/cmake_install.cmake");
   for (const char* file : {"/lib/here/libdiecast_checkpoint.so", "/bin/diecast"})
     EXPECT_NE(installing.find(file), installing.npos) << file;
@@ -87,19 +94,16 @@ TEST(Configure, IsAPartOfAnotherProject) {
       << "target_link_libraries(engine PRIVATE diecast::diecast)\n"
       << "if(TARGET test_base_unit OR TARGET example_warm)\n"
       << "  message(FATAL_ERROR \"tests and examples\")\nendif()\n";
-  const auto run = configure({}, folder, project);
-  EXPECT_EQ(run.exit_code, 0) << run.output << run.errors;
+  configured({}, folder, project);
 }
 
 // GNUInstallDirs allows it: a distribution's package of headers has a prefix of its own.
 TEST(Configure, TakesFoldersOutsideThePrefix) {
   const testing::TemporaryDirectory folder;
-  const auto run =
-      configure({"-DCMAKE_INSTALL_PREFIX=/out/diecast", "-DCMAKE_INSTALL_LIBDIR=/out/lib/here",
-                 "-DCMAKE_INSTALL_INCLUDEDIR=/dev-out/include", "-DBUILD_SHARED_LIBS=ON",
-                 "-DDIECAST_BUILD_TESTS=OFF", "-DCMAKE_BUILD_TYPE=Release"},
-                folder);
-  EXPECT_EQ(run.exit_code, 0) << run.output << run.errors;
+  configured({"-DCMAKE_INSTALL_PREFIX=/out/diecast", "-DCMAKE_INSTALL_LIBDIR=/out/lib/here",
+              "-DCMAKE_INSTALL_INCLUDEDIR=/dev-out/include", "-DBUILD_SHARED_LIBS=ON",
+              "-DDIECAST_BUILD_TESTS=OFF", "-DCMAKE_BUILD_TYPE=Release"},
+             folder);
   const std::string pkg_config = tree::text_of(folder / "build/src/Release/diecast.pc");
   for (const char* line : {"\nprefix=${pcfiledir}/../../../diecast\n",
                            "\nCflags: -I/dev-out/include\n", "\nLibs: -L/out/lib/here -ldiecast\n"})
@@ -112,10 +116,8 @@ TEST(Configure, TakesFoldersOutsideThePrefix) {
 
 TEST(Configure, TakesNoPrefixForTheTop) {
   const testing::TemporaryDirectory folder;
-  const auto run = configure(
-      {"-DCMAKE_INSTALL_PREFIX=", "-DDIECAST_BUILD_TESTS=OFF", "-DCMAKE_BUILD_TYPE=Release"},
-      folder);
-  EXPECT_EQ(run.exit_code, 0) << run.output << run.errors;
+  configured({"-DCMAKE_INSTALL_PREFIX=", "-DDIECAST_BUILD_TESTS=OFF", "-DCMAKE_BUILD_TYPE=Release"},
+             folder);
   const std::string pkg_config = tree::text_of(folder / "build/src/Release/diecast.pc");
   EXPECT_NE(pkg_config.find("\nCflags: -I${prefix}/include\n"), pkg_config.npos) << pkg_config;
 }
@@ -124,12 +126,10 @@ TEST(Configure, TakesNoPrefixForTheTop) {
 // say, throws nothing, and computes as fast as it can.
 TEST(Configure, KeepsItsLanguageAndItsSymbolsWhateverAProjectAsksFor) {
   const testing::TemporaryDirectory folder;
-  const auto run =
-      configure({"-DCMAKE_CXX_FLAGS=-ffast-math -fno-exceptions", "-DBUILD_SHARED_LIBS=ON",
-                 "-DCMAKE_CXX_VISIBILITY_PRESET=hidden", "-DCMAKE_VISIBILITY_INLINES_HIDDEN=ON",
-                 "-DDIECAST_BUILD_TESTS=OFF", "-DDIECAST_BUILD_EXAMPLES=OFF"},
-                folder);
-  EXPECT_EQ(run.exit_code, 0) << run.output << run.errors;
+  configured({"-DCMAKE_CXX_FLAGS=-ffast-math -fno-exceptions", "-DBUILD_SHARED_LIBS=ON",
+              "-DCMAKE_CXX_VISIBILITY_PRESET=hidden", "-DCMAKE_VISIBILITY_INLINES_HIDDEN=ON",
+              "-DDIECAST_BUILD_TESTS=OFF", "-DDIECAST_BUILD_EXAMPLES=OFF"},
+             folder);
   std::size_t seen = 0;
   const std::string commands = tree::text_of(folder / "build/compile_commands.json");
   for (const std::string_view line : split(commands, '\n')) {

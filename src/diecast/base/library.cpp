@@ -175,7 +175,7 @@ Result<Library> Library::open_bytes(ByteSpan bytes, const std::string& label) {
   if (!segments_fit(bytes)) return rejected("not a whole shared library");
   const int number = anonymous_file(label.substr(0, 200));
   const int failure = number < 0 ? errno : 0;
-  if (failure == EMFILE || failure == ENFILE) return file_error("load", label, -failure);
+  if (lacks_descriptors(failure)) return file_error("load", label, -failure);
   if (number < 0)
     return Error{ErrorCode::io_error,
                  cat("cannot make an anonymous file for ", quote(label), ": ", errno_text(failure)),

@@ -27,12 +27,12 @@ using process::Channel;
 std::atomic<bool> keeps_group = false;
 
 Error start_error(const std::string& program, int failure) {
-  const bool files = failure == EMFILE || failure == ENFILE;
+  const bool files = lacks_descriptors(failure);
   const bool room = failure == EAGAIN || failure == ENOMEM;
   return {files || room ? ErrorCode::io_error : ErrorCode::process_failed,
           cat("cannot run ", quote(program), ": ", errno_text(failure)),
           files  ? "raise the limit of open files (`ulimit -n`)"
-          : room ? "let there be more memory or processes (ulimit -u)"
+          : room ? kMoreProcesses
                  : "give the path of an executable program, or add its folder to PATH"};
 }
 

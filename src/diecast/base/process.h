@@ -29,6 +29,9 @@ struct ProcessResult {
 // under these names.
 std::vector<std::string> environment_with(std::vector<std::string> own);
 
+// The fix where no process can be started (EAGAIN, ENOMEM).
+inline constexpr char kMoreProcesses[] = "let there be more memory or processes (ulimit -u)";
+
 // The program gets its three streams and no other descriptor, default signals, and a process group
 // of its own, which is killed whole when the time is up. Once the program itself has ended, what
 // some child of its own still writes is not waited for.

@@ -147,6 +147,8 @@ std::string environment_variable(const char* name) {
   return value ? value : "";
 }
 
+bool lacks_descriptors(int code) { return code == EMFILE || code == ENFILE; }
+
 std::string_view errno_text(int code) {
   static const locale_t plain = ::newlocale(LC_ALL_MASK, "C", nullptr);
   const std::string_view text = ::strerror_l(code, plain);  // strerror speaks the locale's language

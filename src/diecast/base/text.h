@@ -70,6 +70,7 @@ std::string environment_variable(const char* name);
 
 // What an errno says, the same in every locale: 2 -> "No such file or directory".
 std::string_view errno_text(int code);
+bool lacks_descriptors(int code);  // an errno: this process, or the machine, has no more
 
 // 1536 -> "1.5 KiB", 900 -> "900 B".
 std::string human_bytes(std::uint64_t bytes);

@@ -2,6 +2,7 @@
 // for good, any other trouble for a minute after three failures in a row. Thread-safe.
 #pragma once
 
+#include <diecast/base/text.h>
 #include <errno.h>
 
 #include <atomic>
@@ -21,7 +22,7 @@ class Pause {
   void stop() { for_good_ = true; }
   void failure(int negative_errno, std::int64_t now) {
     // Too many open files says nothing about the disk.
-    if (negative_errno == -EMFILE || negative_errno == -ENFILE) return;
+    if (lacks_descriptors(-negative_errno)) return;
     const bool full = negative_errno == -ENOSPC || negative_errno == -EDQUOT;
     if (!full && ++in_a_row_ < kFailures) return;
     in_a_row_ = 0;

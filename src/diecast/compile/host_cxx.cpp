@@ -63,8 +63,7 @@ Error compile_error(const Source& source, const Target& target, std::string_view
     if (lacks(code)) return temporary_error(cat(doing, " in"), directory, -code);
   for (const int code : {EAGAIN, ENOMEM})
     if (lacks(code))
-      return {ErrorCode::io_error, cat("cannot ", doing, ": ", errno_text(code)),
-              "let there be more memory or processes (ulimit -u)"};
+      return {ErrorCode::io_error, cat("cannot ", doing, ": ", errno_text(code)), kMoreProcesses};
   return rejected_source(source, target, compiler, errors);
 }
 

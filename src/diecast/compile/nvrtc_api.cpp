@@ -36,8 +36,7 @@ Result<std::string> build_of(const std::string& path, std::string build_id) {
   if (build_id.size() >= 8) return build_id.substr(0, 8);
   FileSystem& files = system_files();
   const Descriptor file(files, files.open_at(AT_FDCWD, path.c_str(), O_RDONLY, 0));
-  if (file.number() == -EMFILE || file.number() == -ENFILE)
-    return file_error("read", path, file.number());
+  if (lacks_descriptors(-file.number())) return file_error("read", path, file.number());
   struct stat status {};
   if (!file || files.status(file.number(), &status) < 0) return unread;
   Bytes sample(std::min<std::size_t>(kSample, static_cast<std::size_t>(status.st_size)));
