@@ -3,7 +3,10 @@
 #include <diecast/diecast.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <deque>
+#include <vector>
 
 #include "ops/device_buffer.h"
 #include "ops/test_runtime.h"
@@ -168,6 +171,53 @@ class GroupedOnGpu : public ::testing::Test {
 TEST_F(GroupedOnGpu, MaskedExpertsAreWhatTheHostMakes) { expect_equal(masked_experts); }
 TEST_F(GroupedOnGpu, TensorsAnywhereAreWhatTheHostMakes) { expect_equal(anywhere); }
 TEST_F(GroupedOnGpu, WhatIsGivenIsTakenAsOnTheHost) { expect_equal(given); }
+
+// The driver fills no memory of two allocations at once, though they touch, as those of whole 512
+// bytes do.
+TEST(AmaxGroupedOnGpu, AmaxesMayBeAllocationsThatTouch) {
+  auto gpu = test_runtime()->default_device();
+  if (!gpu) GTEST_SKIP() << gpu.error().message();
+  Device& device = **gpu;
+  constexpr std::int64_t kCols = 128, kRows = 16;
+  constexpr std::size_t kBytes = kCols * sizeof(float);
+  std::vector<std::uint8_t*> all;
+  for (int i = 0; i < 64; ++i)
+    all.push_back(static_cast<std::uint8_t*>(device.allocate(kBytes).value()));
+  std::ranges::sort(all);
+  const auto first = std::ranges::adjacent_find(
+      all, [](std::uint8_t* a, std::uint8_t* b) { return a + kBytes == b; });
+  ASSERT_NE(first, all.end());
+
+  Outputs memory(*gpu);
+  std::vector<QuantizedPair> pairs(2);
+  for (std::uint16_t i = 0; i < 2; ++i) {
+    const std::uint16_t two_or_four = 0x4000 + 0x80 * i;  // as bf16
+    auto& [x, out] = pairs[i];
+    x = {memory.copied(std::vector<std::uint16_t>(kRows * kCols, two_or_four)), DType::bf16,
+         Shape{kRows, kCols}, 0, nullptr};
+    out.shape = x.shape;
+    out.row_scaled = true;
+    out.columnwise.amax = reinterpret_cast<float*>(first[i]);
+    out.columnwise.amax_count = kCols;
+    device.fill(out.columnwise.amax, 0x7F, kBytes, {}).value();
+  }
+  std::array<MemberDescriptor, 2> descriptors{};
+  TensorGroup group{pairs, nullptr};
+  group.members = memory.copied(std::vector<MemberDescriptor>(2));
+  group.describe(descriptors.data()).value();
+  group.members = memory.copied(std::vector(descriptors.begin(), descriptors.end()));
+
+  PreparedAmaxGrouped::Request request;
+  request.per = AmaxPer::column;
+  const auto op = PreparedAmaxGrouped::prepare(*test_runtime(), *gpu, request).value();
+  op.run(group, AmaxSides::columnwise, {}).value();
+  std::array<float, 2 * kCols> found{};
+  device.copy_to_host(found.data(), *first, kBytes, {}).value();
+  device.copy_to_host(found.data() + kCols, first[1], kBytes, {}).value();
+  device.synchronize({}).value();
+  for (std::size_t i = 0; i < found.size(); ++i) EXPECT_EQ(found[i], i < kCols ? 2 : 4) << i;
+  for (std::uint8_t* one : all) device.free(one).value();
+}
 
 }  // namespace
 }  // namespace diecast

@@ -194,7 +194,8 @@ TEST_F(GroupedRefusals, AnAmaxThatIsNotThereIsNotCleared) {
   pairs_[1].out.rowwise = pairs_[1].out.rowwise_sizes().value();
   pairs_[1].out.columnwise = pairs_[1].out.columnwise_sizes().value();
   EXPECT_EQ(outcome(prepared(AmaxPer::tensor).run(pairs(), kBoth, {})), "done");
-  EXPECT_EQ(machine_.cuda->count("cuMemsetD8Async"), 2);
+  const auto& launches = machine_.cuda->launches;
+  EXPECT_EQ(std::ranges::count(launches, "zeros", &testing::FakeLaunch::symbol), 2);
 }
 
 }  // namespace

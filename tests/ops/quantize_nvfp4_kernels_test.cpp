@@ -149,13 +149,13 @@ TEST(QuantizeNvfp4Kernels, OneClusterFindsTheAmaxOfFewElements) {
     EXPECT_EQ(launched(testing::Matrices(*device, 0, 64)), one + "1 x 256, ");
     EXPECT_EQ(launched(testing::Matrices(*device, 256, 16)), one + "1 x 256, ");
     const bool clusters = cc == 90;
-    const std::string before = clusters ? "zeros 1 x 128, " : "";
+    const std::string before = "zeros 1 x 128, ";
     EXPECT_EQ(launched(testing::Matrices(*device, 257, 16)),
-              clusters ? one + "8 x 256, " : "amax 33 x 256, " + small + "2 x 384, ");
+              clusters ? one + "8 x 256, " : before + "amax 33 x 256, " + small + "2 x 384, ");
     EXPECT_EQ(launched(testing::Matrices(*device, 8, 4096)),
-              clusters ? one + "8 x 256, " : "amax 8 x 256, " + small + "11 x 384, ");
+              clusters ? one + "8 x 256, " : before + "amax 8 x 256, " + small + "11 x 384, ");
     EXPECT_EQ(launched(testing::Matrices(*device, 8, 8192)),
-              clusters ? one + "8 x 512, " : "amax 16 x 256, " + small + "22 x 384, ");
+              clusters ? one + "8 x 512, " : before + "amax 16 x 256, " + small + "22 x 384, ");
     EXPECT_EQ(launched(testing::Matrices(*device, 9, 8192)),
               before + "amax 18 x 256, " + small + "24 x 384, ");
     EXPECT_EQ(launched(testing::Matrices(*device, 4, 64), device->allocate(8).value()),

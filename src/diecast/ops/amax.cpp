@@ -1,6 +1,7 @@
 // amax: one launch, after zeros where maxima of many blocks of threads meet in memory.
 #include <diecast/base/text.h>
 #include <diecast/ops/amax.h>
+#include <diecast/ops/zeros.h>
 
 namespace diecast {
 
@@ -70,8 +71,7 @@ Result<PreparedAmax> PreparedAmax::prepare(Runtime& runtime, const std::shared_p
   PreparedAmax prepared;
   prepared.request_ = request;
   std::vector<KernelWanted> wanted = {{kName, bindings}};
-  if (meets(request.per) && device != nullptr && device->properties().cc >= 90)
-    wanted.push_back({"zeros", {}});
+  if (meets(request.per)) add_zeros(wanted, device.get());
   DIECAST_TRY(const auto kernels, preload_all_for(runtime, device, wanted));
   prepared.kernel_ = kernels.front();
   if (kernels.size() == 2) prepared.zeros_ = kernels.back();
@@ -90,22 +90,12 @@ Result<void> PreparedAmax::run(const Tensor& x, float* result, bool accumulate, 
                  cat("amax: maxima of one ", amax_per_name(per), " each do not accumulate"),
                  "accumulate = false, or maxima per tensor, row or column"};
   }
-  if (!accumulate && meets(per)) DIECAST_CHECK(clear(result, count, stream));
+  if (!accumulate && meets(per))
+    DIECAST_CHECK(write_zeros(zeros_.get(), kernel_->device(), result, count, stream));
   const KernelArgument arguments[] = {tensor_argument(x),
                                       KernelArgument::tensor(DType::f32, result), rows_argument(x),
                                       cols_argument(x)};
   return launch_op(op, *kernel_, arguments, stream, {"x", &x, request_.rows, request_.cols});
-}
-
-// Where launches are dependent a kernel is over before the driver's fill would begin.
-Result<void> PreparedAmax::clear(float* result, std::int64_t count, Stream stream) const {
-  if (zeros_ == nullptr) {
-    const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(float);
-    return kernel_->device().fill(result, 0, bytes, stream);
-  }
-  const KernelArgument arguments[] = {KernelArgument::tensor(DType::f32, result),
-                                      KernelArgument::size(count)};
-  return zeros_->launch(arguments, stream);
 }
 
 Result<void> amax(Runtime& runtime, const Tensor& x, float* result, const AmaxOptions& options,

@@ -73,10 +73,8 @@ class PreparedAmax {
                    std::string_view op = kName) const;
 
  private:
-  Result<void> clear(float* result, std::int64_t count, Stream stream) const;
-
   Request request_;
-  std::shared_ptr<Kernel> kernel_, zeros_;  // the latter: fills with zeros, or null
+  std::shared_ptr<Kernel> kernel_, zeros_;  // the latter may be null (zeros.h)
 };
 
 }  // namespace diecast

@@ -1,6 +1,7 @@
-// amax_grouped: fills and a launch.
+// amax_grouped: zeros and a launch.
 #include <diecast/base/text.h>
 #include <diecast/ops/amax_grouped.h>
+#include <diecast/ops/zeros.h>
 
 #include <algorithm>
 #include <array>
@@ -101,23 +102,28 @@ Result<PreparedAmaxGrouped> PreparedAmaxGrouped::prepare(Runtime& runtime,
   if (device->properties().cc == 0) bindings.set("THREADS", 32);
   PreparedAmaxGrouped prepared;
   prepared.request_ = request;
-  DIECAST_TRY(prepared.kernel_, preload_for(runtime, device, kName, bindings));
+  std::vector<KernelWanted> wanted = {{kName, bindings}};
+  if (!of_rows) add_zeros(wanted, device.get());
+  DIECAST_TRY(const auto kernels, preload_all_for(runtime, device, wanted));
+  prepared.kernel_ = kernels.front();
+  if (kernels.size() == 2) prepared.zeros_ = kernels.back();
   return prepared;
 }
 
 Result<void> PreparedAmaxGrouped::clear(float* result, std::int64_t count, Stream stream) const {
   DIECAST_CHECK(check_maxima(kGroupedAmaxOp, "result", result, count));
-  return kernel_->device().fill(result, 0, static_cast<std::size_t>(count) * sizeof(float), stream);
+  return write_zeros(zeros_.get(), kernel_->device(), result, count, stream);
 }
 
 Result<void> PreparedAmaxGrouped::clear(const TensorGroup& group,
                                         QuantizedSide QuantizedTensor::*side, Stream stream) const {
   // Amaxes that are neighbours in memory, as in an array in the order of the pairs, or one and the
-  // same, are one fill.
+  // same, are written at once.
   std::uintptr_t begin = 0, end = 0;
-  const auto fill = [&]() -> Result<void> {
+  const auto write = [&]() -> Result<void> {
     if (begin == end) return {};
-    return kernel_->device().fill(reinterpret_cast<void*>(begin), 0, end - begin, stream);
+    return write_zeros(zeros_.get(), kernel_->device(), reinterpret_cast<float*>(begin),
+                       static_cast<std::int64_t>((end - begin) / sizeof(float)), stream);
   };
   for (const QuantizedPair& pair : group.pairs) {
     const QuantizedSide& own = pair.out.*side;
@@ -125,13 +131,13 @@ Result<void> PreparedAmaxGrouped::clear(const TensorGroup& group,
     const auto last = first + static_cast<std::uintptr_t>(own.amax_count) * sizeof(float);
     if (own.amax == nullptr || first == last) continue;
     if (first < begin || first > end) {
-      DIECAST_CHECK(fill());
+      DIECAST_CHECK(write());
       begin = first;
       end = last;
     }
     end = std::max(end, last);
   }
-  return fill();
+  return write();
 }
 
 Result<void> PreparedAmaxGrouped::launch(const MemberDescriptor* members, AmaxSides sides,

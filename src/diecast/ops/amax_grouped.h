@@ -75,7 +75,7 @@ class PreparedAmaxGrouped {
                       std::int64_t cols, std::int64_t count, Stream stream) const;
 
   Request request_;
-  std::shared_ptr<Kernel> kernel_;
+  std::shared_ptr<Kernel> kernel_, zeros_;  // the latter may be null (zeros.h)
 };
 
 }  // namespace diecast
