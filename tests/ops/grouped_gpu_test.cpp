@@ -197,8 +197,8 @@ TEST(AmaxGroupedOnGpu, AmaxesMayBeAllocationsThatTouch) {
          Shape{kRows, kCols}, 0, nullptr};
     out.shape = x.shape;
     out.row_scaled = true;
+    memory.allocate(out.columnwise = out.columnwise_sizes().value());
     out.columnwise.amax = reinterpret_cast<float*>(first[i]);
-    out.columnwise.amax_count = kCols;
     device.fill(out.columnwise.amax, 0x7F, kBytes, {}).value();
   }
   std::array<MemberDescriptor, 2> descriptors{};
