@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <utility>
 
 namespace diecast {
@@ -76,10 +77,16 @@ constexpr Once kLinear[] = {
     {1010, 1, 2, 512}, {1290, 1, 2, 640}, {1800, 1, 2, 896}, {2060, 1, 2, 1024},
     {2550, 1, 2, 640}, {3060, 1, 2, 768}, {8300, 1, 2, 512},
 };
-// With tiled scales; of rows above 4096, whose scales are written far apart, two threads a block of
-// 16 are better twice as long.
-constexpr Once kTiled[] = {
-    {450, 2, 1, 256}, {1800, 1, 1, 640}, {3300, 1, 2, 512}, {16384, 1, 1, 512}};
+// With tiled scales: the longer rows are, the farther apart are the places of a block of threads'.
+struct OnceUpTo {
+  std::int64_t cols;
+  std::array<Once, 4> kernels;  // `below` 0: no more
+};
+constexpr OnceUpTo kTiled[] = {
+    {4096, {{{450, 2, 1, 256}, {1800, 1, 1, 640}, {3300, 1, 2, 512}, {16384, 1, 1, 512}}}},
+    {8192, {{{900, 2, 1, 256}, {1800, 1, 1, 640}, {3300, 1, 2, 512}, {16384, 1, 1, 512}}}},
+    {INT64_MAX, {{{930, 2, 1, 384}, {16384, 1, 1, 256}}}},
+};
 
 bool is_linear(const Request& request) { return request.layout == ScaleLayout::linear; }
 
@@ -121,9 +128,10 @@ FewKernels few_under_amax(const Request& request, const DeviceProperties& device
     out.push_back({16 * blocks, {"quantize_nvfp4_once", std::move(bindings)}});
   };
   if (!linear) {
-    for (const Once& once : kTiled) {
-      const int longer = request.cols > 4096 && once.lanes == 2 ? 2 : 1;
-      add(once, device.sm_count * once.below * longer);
+    const auto of_length =
+        std::ranges::find_if(kTiled, [&](const OnceUpTo& up) { return request.cols <= up.cols; });
+    for (const Once& once : of_length->kernels) {
+      if (once.below != 0) add(once, device.sm_count * once.below);
     }
     return out;
   }
