@@ -5,7 +5,6 @@
 #include <diecast/ops/prepared.h>
 
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 namespace diecast {
