@@ -201,11 +201,10 @@ TEST(AmaxGroupedOnGpu, AmaxesMayBeAllocationsThatTouch) {
     out.columnwise.amax = reinterpret_cast<float*>(first[i]);
     device.fill(out.columnwise.amax, 0x7F, kBytes, {}).value();
   }
-  std::array<MemberDescriptor, 2> descriptors{};
+  std::vector<MemberDescriptor> descriptors(2);
   TensorGroup group{pairs, nullptr};
-  group.members = memory.copied(std::vector<MemberDescriptor>(2));
   group.describe(descriptors.data()).value();
-  group.members = memory.copied(std::vector(descriptors.begin(), descriptors.end()));
+  group.members = memory.copied(descriptors);
 
   PreparedAmaxGrouped::Request request;
   request.per = AmaxPer::column;

@@ -3,6 +3,8 @@
 #include <diecast/ops/amax.h>
 #include <diecast/ops/zeros.h>
 
+#include <tuple>
+
 namespace diecast {
 
 std::string_view amax_per_name(AmaxPer per) {
@@ -70,11 +72,8 @@ Result<PreparedAmax> PreparedAmax::prepare(Runtime& runtime, const std::shared_p
   bindings.set("SIGN_MASK", request.transform == AmaxTransform::none ? 0 : request.sign_mask);
   PreparedAmax prepared;
   prepared.request_ = request;
-  std::vector<KernelWanted> wanted = {{kName, bindings}};
-  if (meets(request.per)) add_zeros(wanted, device.get());
-  DIECAST_TRY(const auto kernels, preload_all_for(runtime, device, wanted));
-  prepared.kernel_ = kernels.front();
-  if (kernels.size() == 2) prepared.zeros_ = kernels.back();
+  DIECAST_TRY(std::tie(prepared.kernel_, prepared.zeros_),
+              preload_with_zeros(runtime, device, kName, bindings, meets(request.per)));
   return prepared;
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <tuple>
 
 namespace diecast {
 namespace {
@@ -102,11 +103,8 @@ Result<PreparedAmaxGrouped> PreparedAmaxGrouped::prepare(Runtime& runtime,
   if (device->properties().cc == 0) bindings.set("THREADS", 32);
   PreparedAmaxGrouped prepared;
   prepared.request_ = request;
-  std::vector<KernelWanted> wanted = {{kName, bindings}};
-  if (!of_rows) add_zeros(wanted, device.get());
-  DIECAST_TRY(const auto kernels, preload_all_for(runtime, device, wanted));
-  prepared.kernel_ = kernels.front();
-  if (kernels.size() == 2) prepared.zeros_ = kernels.back();
+  DIECAST_TRY(std::tie(prepared.kernel_, prepared.zeros_),
+              preload_with_zeros(runtime, device, kName, bindings, !of_rows));
   return prepared;
 }
 

@@ -5,14 +5,19 @@
 #include <diecast/ops/prepared.h>
 
 #include <cstdint>
-#include <vector>
+#include <memory>
+#include <string_view>
+#include <utility>
 
 namespace diecast {
 
-// `wanted` for a device, and on a GPU the kernel `zeros` behind it: where launches are dependent it
-// is over before the driver's fill would begin, and it writes to several allocations that touch,
-// which the driver refuses to fill at once. The host's fill is better than a kernel.
-void add_zeros(std::vector<KernelWanted>& wanted, const Device* device);
+// An op's kernel as preload_for() has it, and where they are `wanted`, on a GPU, the kernel
+// `zeros`: where launches are dependent it is over before the driver's fill would begin, and it
+// writes to several allocations that touch, which the driver refuses to fill at once. The host's
+// fill is better than a kernel: null there.
+Result<std::pair<std::shared_ptr<Kernel>, std::shared_ptr<Kernel>>> preload_with_zeros(
+    Runtime& runtime, const std::shared_ptr<Device>& device, std::string_view name,
+    const Bindings& bindings, bool wanted);
 
 // `count` values become 0: by that kernel, or without one by the device's fill. Errors: those of
 // Kernel::launch and Device::fill.
