@@ -1,4 +1,4 @@
-// Offsets are those of cache/README.md, written down here once more: the format's own code would
+// Offsets are those of cache/FORMAT.md, written down here once more: the format's own code would
 // repair only what it understands.
 #include "fuzz/repair.h"
 

@@ -1,7 +1,7 @@
 // One file of many entries (`.dcb`): shipped in an image or a model repository and used in place.
 // Its bytes follow from the artifacts alone; there are no names, paths or times of anybody's in it.
 // A bundle is executable code: it is opened only where nobody else could have written it. Byte
-// offsets stand in cache/README.md.
+// offsets stand in cache/FORMAT.md.
 #pragma once
 
 #include <diecast/base/error.h>

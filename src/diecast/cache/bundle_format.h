@@ -1,5 +1,5 @@
 // The numbers of the bundle format, for its writer and its reader. Offsets stand in
-// cache/README.md.
+// cache/FORMAT.md.
 #pragma once
 
 #include <diecast/cache/entry_header.h>

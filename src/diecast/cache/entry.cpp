@@ -1,4 +1,4 @@
-// An artifact as the bytes of its entry, and back. See cache/README.md for the format.
+// An artifact as the bytes of its entry, and back. See cache/FORMAT.md for the format.
 #include <diecast/base/text.h>
 #include <diecast/cache/entry.h>
 #include <diecast/cache/entry_header.h>

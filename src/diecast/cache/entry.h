@@ -1,5 +1,5 @@
 // The file format of one cached artifact (`.dce`): header, key record, metadata, payload, trailer,
-// each checksummed. Byte offsets stand in cache/README.md.
+// each checksummed. Byte offsets stand in cache/FORMAT.md.
 #pragma once
 
 #include <diecast/base/error.h>

@@ -1,4 +1,4 @@
-// The first 128 bytes of an entry, field by field; offsets stand in cache/README.md. What the
+// The first 128 bytes of an entry, field by field; offsets stand in cache/FORMAT.md. What the
 // header says of lengths is checked against the file's real size before anybody uses it.
 #pragma once
 
