@@ -1,4 +1,4 @@
-// examples/quality: what it prints is the table of templates/PROFILES.md, and its picture is there.
+// examples/quality: what it prints is the table of templates/ACCURACY.md, and its picture is there.
 // That it and sample_checkpoint tell options from files.
 #include <diecast/base/process.h>
 #include <diecast/base/text.h>
@@ -21,7 +21,7 @@ ProcessResult run(std::vector<std::string> arguments) {
 }
 
 // Every day of the drawn matrices, else of the checkpoint too, which takes ten seconds.
-TEST(Quality, IsAsTheProfilesPageSays) {
+TEST(Quality, IsAsTheAccuracyPageSays) {
   if (!std::filesystem::exists(kExamples + "quality")) GTEST_SKIP() << "examples are not built";
   const testing::TemporaryDirectory folder;
   const std::string picture = folder / "quality.svg", weights = folder / "weights.safetensors";
@@ -30,7 +30,7 @@ TEST(Quality, IsAsTheProfilesPageSays) {
     ASSERT_EQ(run({kExamples + "sample_checkpoint", weights}).exit_code, 0);
     words.push_back(weights);
   }
-  const std::string page = testing::text_of(DIECAST_SOURCE_DIR "/templates/PROFILES.md");
+  const std::string page = testing::text_of(DIECAST_SOURCE_DIR "/templates/ACCURACY.md");
   const std::string table = run(words).output;
   EXPECT_EQ(std::count(table.begin(), table.end(), '\n'), 10);
   for (const std::string_view line : split(table, '\n')) {
