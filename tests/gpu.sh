@@ -20,7 +20,7 @@ export DIECAST_CACHE=$build/cache DIECAST_TEST_VARIANTS=${DIECAST_TEST_VARIANTS:
 cmake -S "$root" -B "$build" "${options[@]}" >"$out/configure.log" 2>&1 ||
   { tail -n 30 "$out/configure.log"; exit 1; }
 mapfile -t targets < <(cmake --build "$build" --target help | grep -o 'test_[a-z]*_gpu' | sort -u)
-cmake --build "$build" -j "$(nproc)" --target diecast_tool "${targets[@]}" >"$out/build.log" 2>&1 ||
+cmake --build "$build" -j "$(nproc)" --target diecast_tool diecast_bench "${targets[@]}" >"$out/build.log" 2>&1 ||
   { grep -E -A3 'error|FAILED' "$out/build.log" | head -n 40; exit 1; }
 "$build/diecast" doctor
 (cd "$build" && ctest -L '^gpu$' --output-on-failure -j 4 >"$out/gpu-tests.log" 2>&1)
@@ -41,7 +41,7 @@ if [ "${DIECAST_TUNE:-0}" = 1 ]; then
   export DIECAST_TUNING=$out/few-rows-tuned.txt
 fi
 # shellcheck disable=SC2086
-"$build/diecast" bench ${DIECAST_BENCH:-} >"$out/bench.log" 2>&1
+"$build/diecast-bench" ${DIECAST_BENCH:-} >"$out/bench.log" 2>&1
 
 {
   echo "date    $(date -u +%Y-%m-%dT%H:%M)"

@@ -169,7 +169,7 @@ export DIECAST_NVRTC=$builds/hidden/libnvrtc.so DIECAST_LIBCUDA=$builds/hidden/l
 run_label "$run" gpu "gpu, CUDA hidden"
 for label in unit host; do # `nvrtc` is nothing without it
   run_label "$run" $label "$label of what could use it, CUDA hidden" \
-    -R '^(launch|runtime|tool)\.|^checkpoint\.Kernels'
+    -R '^(launch|runtime|tool|bench)\.|^checkpoint\.Kernels'
 done
 if configure_watched "$builds/asan" address,undefined &&
   build "$builds/asan" --target tests_unit tests_host; then

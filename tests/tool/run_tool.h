@@ -15,8 +15,9 @@ namespace diecast::testing {
 
 class ToolRun {
  public:
-  ToolRun()
-      : environment_{"DIECAST_CACHE=" + cache_.path(),
+  explicit ToolRun(std::string program = tool())
+      : program_(std::move(program)),
+        environment_{"DIECAST_CACHE=" + cache_.path(),
                      "DIECAST_NVRTC=" + nvrtc.path(),
                      "DIECAST_LIBCUDA=/nonexistent/libcuda.so.1",
                      "DIECAST_CUBLASLT=/nonexistent/libcublasLt.so.13",
@@ -28,8 +29,7 @@ class ToolRun {
 
   ProcessResult operator()(std::vector<std::string> arguments) {
     ProcessRequest request;
-    const char* const planted = std::getenv("DIECAST_TEST_TOOL");  // planted.sh's
-    request.arguments = {planted != nullptr ? planted : DIECAST_TOOL};
+    request.arguments = {program_};
     for (std::string& argument : arguments) request.arguments.push_back(std::move(argument));
     request.environment = environment_;
     return run_process(request).value();
@@ -40,6 +40,11 @@ class ToolRun {
     environment_.push_back(name + "=" + value);
   }
 
+  static std::string tool() {
+    const char* const planted = std::getenv("DIECAST_TEST_TOOL");  // planted.sh's
+    return planted != nullptr ? planted : DIECAST_TOOL;
+  }
+
   const std::string& cache_path() const { return cache_.path(); }
   const std::vector<std::string>& environment() const { return environment_; }
 
@@ -47,6 +52,7 @@ class ToolRun {
   TemporaryDirectory folder;
 
  private:
+  std::string program_;
   TemporaryDirectory cache_;
   std::vector<std::string> environment_;
 };

@@ -153,34 +153,6 @@ TEST(ToolOnHost, QuantizesAndComesBack) {
   EXPECT_EQ(diecast({"compare", in, in}).output.find("identical") != std::string::npos, true);
 }
 
-// Each cell here, on the GPU of a fake driver, and its compile.
-TEST(ToolOnHost, BenchesEveryOptionOnThisProcessorAndOnAGpu) {
-  ToolRun diecast;
-  if (!host_works(diecast)) GTEST_SKIP() << "no host device or compiler";
-  const auto measured = [&] {
-    const auto run = diecast({"bench", "options", "--template", "transpose_codes", "--json"});
-    std::vector<std::string> out;
-    const auto figures = nlohmann::json::parse(run.output, nullptr, false);
-    EXPECT_TRUE(figures.is_array()) << run.errors;
-    for (const auto& figure : figures) {
-      EXPECT_GT(figure.at("value"), 0.0) << figure;
-      out.push_back(figure.at("what"));
-    }
-    return out;
-  };
-  EXPECT_EQ(measured(), (std::vector<std::string>{
-                            "host: transpose_codes", "compile: transpose_codes, the slowest of 16",
-                            "compile: transpose_codes", "host: transpose_codes PAD=2",
-                            "compile: transpose_codes PAD=2"}));
-  diecast.set("DIECAST_LIBCUDA", DIECAST_FAKE_DIR "/libfake_cuda.so");
-  diecast.set("DIECAST_FAKE_CUDA_CC", "90");
-  EXPECT_EQ(measured(), (std::vector<std::string>{
-                            "host: transpose_codes", "GPU: transpose_codes",
-                            "compile: transpose_codes, the slowest of 16",
-                            "compile: transpose_codes", "host: transpose_codes PAD=2",
-                            "GPU: transpose_codes PAD=2", "compile: transpose_codes PAD=2"}));
-}
-
 // gate_proj and up_proj, which share an amax, in two files: the bits that one file of both has.
 TEST(ToolOnHost, AFolderOfSeveralFilesGoesThereAndBack) {
   ToolRun diecast;

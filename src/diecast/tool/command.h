@@ -30,9 +30,6 @@ Command add_check(CLI::App& app);
 Command add_cache(CLI::App& app);
 Command add_bundle(CLI::App& app);
 Command add_compile_one(CLI::App& app);
-Command add_bench(CLI::App& app);
-Command add_bench_start(CLI::App& app);
-Command add_selftest(CLI::App& app);
 Command add_tune(CLI::App& app);
 Command add_tune_one(CLI::App& app);
 

@@ -1,11 +1,34 @@
-// Launching the kernel that keeps a GPU busy; see spin.h.
-#include <diecast/tool/bench_accesses.h>
+// The kernel that keeps a GPU busy, and launching it; see spin.h.
 #include <diecast/tool/spin.h>
 
+#include <string_view>
+
 namespace diecast::tool {
+namespace {
+
+constexpr std::string_view kSpin = R"(// spin: keeps the GPU busy for so long, and touches nothing.
+/* diecast
+arg      ns  i64                                         // nanoseconds
+launch   grid(1) block(32)
+target   sm_80+
+exchange none
+*/
+DIECAST_DEVICE u64 now() {
+  u64 ns;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns));
+  return ns;
+}
+
+DIECAST_KERNEL {
+  const u64 start = now();
+  while (now() - start < static_cast<u64>(ns)) __nanosleep(1000);
+}
+)";
+
+}  // namespace
 
 Result<Spin> Spin::open(Runtime& runtime, const std::shared_ptr<Device>& device) {
-  DIECAST_TRY(const auto tmpl, pattern_template("spin"));
+  DIECAST_TRY(const auto tmpl, Template::parse("spin", kSpin));
   DIECAST_TRY(const auto one, Specialization::make(tmpl, {}, device->targets().front()));
   Spin out;
   DIECAST_TRY(out.kernel_, runtime.preload(one, device));

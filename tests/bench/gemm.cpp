@@ -1,0 +1,112 @@
+// gemm_nvfp4 of 4096x4096x4096 on a GPU by each of its ways, which give one result, beside the
+// floor of three f32 operations a block and output: to make a float of its sum, to multiply both
+// scales, to add. (Over bytes the first two are one, f16 needs the last alone.) And by cuBLASLt.
+#include <diecast/base/text.h>
+#include <diecast/ops/cublaslt/api.h>
+#include <diecast/ops/cublaslt/gemm_cublaslt.h>
+#include <diecast/ops/gemm_nvfp4.h>
+#include <diecast/ops/quantize_nvfp4.h>
+
+#include "bench/bench.h"
+#include "bench/device.h"
+
+namespace diecast::tool {
+namespace {
+
+constexpr std::int64_t kSide = 4096;
+constexpr double kProducts = 1.0 * kSide * kSide * kSide;
+constexpr int kGemmRepeats = 15;
+constexpr std::string_view kWhat = "gemm_nvfp4 to bf16, ", kByLibrary = "cuBLASLt";
+
+struct Way {
+  const char* what;
+  GemmMath math;
+  GemmTile tile;
+  bool row_scaled;
+  double bound;
+};
+constexpr Way kWays[] = {{"f16 tensor cores", GemmMath::f16, GemmTile::large, false, 100},
+                         {"int8 tensor cores", GemmMath::s8, GemmTile::large, false, 100},
+                         {"without tensor cores", GemmMath::dp4a, GemmTile::small, false, 0},
+                         {"f16, row-scaled", GemmMath::f16, GemmTile::large, true, 0},
+                         {"f16, 64x64 tiles", GemmMath::f16, GemmTile::small, false, 0},
+                         {"int8, 64x64 tiles", GemmMath::s8, GemmTile::small, false, 0}};
+
+Result<BenchMatrix> gemm_operand(Runtime& runtime, const std::shared_ptr<Device>& device,
+                                 bool row_scaled, std::uint64_t seed,
+                                 ScaleLayout layout = ScaleLayout::linear) {
+  DIECAST_TRY(BenchMatrix m, bench_matrix(device, kSide, kSide, row_scaled, seed, layout));
+  DIECAST_CHECK(quantize_nvfp4(runtime, m.x, m.quantized, {false, device}));
+  return m;
+}
+
+Figure figure_of(std::string_view way, double ms, double bound, const std::string& detail) {
+  return {cat(kWhat, way),
+          2 * kProducts / ms / 1e9,
+          "TFLOP/s",
+          bound,
+          true,
+          cat(static_cast<int>(ms * 1e3), " us; ", detail)};
+}
+
+Result<Figure> measure(Runtime& runtime, const std::shared_ptr<Device>& device, const Way& way) {
+  DIECAST_TRY(const BenchMatrix a, gemm_operand(runtime, device, way.row_scaled, 1));
+  DIECAST_TRY(const BenchMatrix b, gemm_operand(runtime, device, false, 2));
+  GemmNvfp4Options options;
+  options.device = device;
+  // The activation is not needed any more: its memory takes the product.
+  auto request = PreparedGemmNvfp4::Request::of(a.quantized, b.quantized, a.x, options, *device);
+  request.math = way.math;
+  request.tile = way.tile;
+  DIECAST_TRY(const auto op, PreparedGemmNvfp4::prepare(runtime, device, request));
+  DIECAST_TRY(const double ms, median_ms(*device, {}, kGemmRepeats, [&] {
+                return op.run(a.quantized, b.quantized, a.x, options, {});
+              }));
+  const double lanes = 128.0 * device->properties().sm_count;  // f32 operations a clock
+  return figure_of(way.what, ms, way.bound,
+                   cat("three f32 operations a block and output: ",
+                       static_cast<int>(kProducts / 16 * 3 / lanes / 1e3), " thousand clocks"));
+}
+
+// Path cublaslt. Errors: as PreparedGemmCublaslt's.
+Result<Figure> measure_library(Runtime& runtime, const std::shared_ptr<Device>& device) {
+  constexpr ScaleLayout kTiles = ScaleLayout::s128x4;
+  DIECAST_TRY(const BenchMatrix a, gemm_operand(runtime, device, false, 1, kTiles));
+  DIECAST_TRY(const BenchMatrix b, gemm_operand(runtime, device, false, 2, kTiles));
+  GemmNvfp4Options options;
+  options.device = device;
+  const auto request = PreparedGemmCublaslt::Request::of(a.quantized, b.quantized, a.x, options);
+  options.scratch_bytes = request.scratch_bytes(kSide, kSide);
+  DIECAST_TRY(const DeviceMemory scratch,
+              DeviceMemory::allocate(device, static_cast<std::size_t>(options.scratch_bytes)));
+  options.scratch = scratch.data();
+  DIECAST_CHECK(PreparedGemmCublaslt::check(*device, a.quantized, b.quantized, a.x, options));
+  DIECAST_TRY(const auto op, PreparedGemmCublaslt::prepare(runtime, device, request));
+  DIECAST_TRY(const double ms, median_ms(*device, {}, kGemmRepeats, [&] {
+                return op.run(a.quantized, b.quantized, a.x, options, {});
+              }));
+  DIECAST_TRY(const auto api, cublaslt::shared_api());
+  return figure_of(kByLibrary, ms, 0, api->description());
+}
+
+}  // namespace
+
+Result<Figures> bench_gemm(Runtime& runtime) {
+  DIECAST_TRY(const auto device, runtime.default_device());
+  Figures figures;
+  for (const Way& way : kWays) {
+    DIECAST_TRY(figures.emplace_back(), measure(runtime, device, way));
+  }
+  auto by_library = measure_library(runtime, device);
+  if (by_library) {
+    figures.push_back(*std::move(by_library));
+  } else if (by_library.error().code == ErrorCode::not_supported ||
+             by_library.error().code == ErrorCode::file_not_found) {
+    figures.push_back({.what = cat(kWhat, kByLibrary), .missing = by_library.error().what});
+  } else {
+    return by_library.error();
+  }
+  return figures;
+}
+
+}  // namespace diecast::tool
