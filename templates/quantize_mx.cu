@@ -24,7 +24,7 @@ arg      scales out  e8m0  [align_up(rows, LAYOUT == LAYOUT_s128x4 ? 128 : LAYOU
 arg      rows
 arg      cols
 require  THREADS % 32 == 0                               // whole warps
-require  PROFILE <= PROFILE_modelopt                     // the MX formats are defined by profiles te, torchao and modelopt
+require  PROFILE in {te, torchao, modelopt}                     // the MX formats are defined by profiles te, torchao and modelopt
 require  IN != e4m3                                      // the MX formats are made of bf16, f16 and f32; e4m3 becomes NVFP4: quantize_nvfp4
 require  !SCALES_APART || LAYOUT == LAYOUT_linear        // tiles of scales lie one behind another: only linear rows can be apart
 require  PROFILE != PROFILE_te || FORMAT != FORMAT_mxfp4    // MXFP4 is defined by PROFILE=torchao, and of bf16 by PROFILE=modelopt

@@ -34,8 +34,8 @@ arg      cols
 arg      count
 arg      pitch_t
 require  THREADS % 32 == 0                               // whole warps
-require  PROFILE <= PROFILE_modelopt                            // the MX formats are defined by profiles te, torchao and modelopt
-require  PROFILE <= PROFILE_torchao                             // modelopt's MXFP4 lies along the rows of a matrix: quantize_mx has it
+require  PROFILE in {te, torchao, modelopt}                            // the MX formats are defined by profiles te, torchao and modelopt
+require  PROFILE in {te, torchao}                             // modelopt's MXFP4 lies along the rows of a matrix: quantize_mx has it
 require  IN != e4m3                                             // the MX formats are made of bf16, f16 and f32; e4m3 becomes NVFP4: quantize_nvfp4
 require  BLOCK_ROWS == 32 || DIRECTION != DIRECTION_rowwise || GROUPED  // 1x32 along rows alone is quantize_mx's
 require  PROFILE == PROFILE_torchao || FORMAT != FORMAT_mxfp4  // MXFP4 is defined by PROFILE=torchao

@@ -40,9 +40,9 @@ require  GLOBAL == GLOBAL_amax || FOUR_OVER_SIX == FOUR_OVER_SIX_off  // the err
 require  BOUND == 448 || FOUR_OVER_SIX != FOUR_OVER_SIX_off || PROFILE == PROFILE_modelopt  // bound 256 is defined by profile te with four over six, and by modelopt
 require  GLOBAL != GLOBAL_encode || (PROFILE != PROFILE_modelopt && PROFILE != PROFILE_torchao)  // an encode scale is part of profiles te, pr546 and te_ref; modelopt and torchao take decode
 require  PROFILE != PROFILE_te_fast || (IN == bf16 && GLOBAL == GLOBAL_amax && !RHT)  // profile te_fast is defined for bf16 under an amax, not transformed
-require  PROFILE < PROFILE_flashinfer_exact || (bits(IN) == 16 && !RHT && !STOCHASTIC)  // FlashInfer's profiles are defined for bf16 and f16, not transformed, rounded to nearest
-require  PROFILE < PROFILE_flashinfer_exact || GLOBAL == (ROW_SCALE ? GLOBAL_amax : GLOBAL_encode)  // FlashInfer's profiles are defined under one encode scale, or with ROW_SCALE under the row's amax
-require  PROFILE < PROFILE_flashinfer_dsl_exact || !ROW_SCALE  // a scale a row is defined by flashinfer_exact and flashinfer_fast, and not by the CuTe-DSL ones
+require  PROFILE in {te, pr546, modelopt, torchao, te_ref, te_fast} || (bits(IN) == 16 && !RHT && !STOCHASTIC)  // FlashInfer's profiles are defined for bf16 and f16, not transformed, rounded to nearest
+require  PROFILE in {te, pr546, modelopt, torchao, te_ref, te_fast} || GLOBAL == (ROW_SCALE ? GLOBAL_amax : GLOBAL_encode)  // FlashInfer's profiles are defined under one encode scale, or with ROW_SCALE under the row's amax
+require  !PROFILE in {flashinfer_dsl_exact, flashinfer_dsl_fast} || !ROW_SCALE  // a scale a row is defined by flashinfer_exact and flashinfer_fast, and not by the CuTe-DSL ones
 require  !host || (PROFILE != PROFILE_flashinfer_fast && PROFILE != PROFILE_flashinfer_dsl_fast)  // FlashInfer's fast profiles take the GPU's approximate reciprocal: a GPU target, or flashinfer_exact and flashinfer_dsl_exact
 require  IN != e4m3 || !RHT                              // a transform is rounded to x's type: bf16, f16 or f32
 require  GLOBAL != GLOBAL_none || PROFILE == PROFILE_te || PROFILE == PROFILE_torchao  // block scales alone are defined by profiles te and torchao

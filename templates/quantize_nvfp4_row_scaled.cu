@@ -35,8 +35,8 @@ require  !SCALES_APART || LAYOUT == LAYOUT_linear        // tiles of scales lie 
 require  PROFILE == PROFILE_te || FOUR_OVER_SIX == FOUR_OVER_SIX_off  // four over six is defined by profile te
 require  BOUND == 448 || FOUR_OVER_SIX != FOUR_OVER_SIX_off || PROFILE == PROFILE_modelopt  // bound 256 is defined by profile te with four over six, and by modelopt
 require  PROFILE != PROFILE_te_fast || (IN == bf16 && !RHT)  // profile te_fast is defined for bf16, not transformed
-require  PROFILE < PROFILE_flashinfer_exact || (bits(IN) == 16 && !RHT && !STOCHASTIC)  // FlashInfer's profiles are defined for bf16 and f16, not transformed, rounded to nearest
-require  PROFILE < PROFILE_flashinfer_dsl_exact           // a scale a row is defined by flashinfer_exact and flashinfer_fast, and not by the CuTe-DSL ones
+require  PROFILE in {te, pr546, modelopt, torchao, te_ref, te_fast} || (bits(IN) == 16 && !RHT && !STOCHASTIC)  // FlashInfer's profiles are defined for bf16 and f16, not transformed, rounded to nearest
+require  !PROFILE in {flashinfer_dsl_exact, flashinfer_dsl_fast}           // a scale a row is defined by flashinfer_exact and flashinfer_fast, and not by the CuTe-DSL ones
 require  !host || PROFILE != PROFILE_flashinfer_fast      // profile flashinfer_fast takes the GPU's approximate reciprocal: a GPU target, or flashinfer_exact
 require  IN != e4m3 || !RHT                              // a transform is rounded to x's type: bf16, f16 or f32
 require  RHT || SIGN_MASK == 0                           // signs belong to the transform: RHT=1

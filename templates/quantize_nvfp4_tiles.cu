@@ -53,7 +53,7 @@ require  GLOBAL != GLOBAL_none || !ROW_SCALE             // without global scale
 require  !BLOCK_AMAX || PROFILE == PROFILE_modelopt      // given block amaxes are defined by profile modelopt
 require  !BLOCK_AMAX || GLOBAL == GLOBAL_amax            // given block amaxes are scaled by the amax itself: GLOBAL=amax
 require  IN != e4m3 || RHT == RHT_none                  // a transform is rounded to x's type: bf16, f16 or f32
-require  PROFILE < PROFILE_flashinfer_exact              // FlashInfer's profiles are defined for a matrix along its rows in 1x16 blocks: quantize_nvfp4 has them
+require  PROFILE in {te, pr546, modelopt, torchao, te_ref, te_fast}              // FlashInfer's profiles are defined for a matrix along its rows in 1x16 blocks: quantize_nvfp4 has them
 require  RHT == RHT_none || RHT == RHT_columnwise || DIRECTION != DIRECTION_columnwise  // there is no rowwise output to transform
 require  RHT == RHT_none || RHT == RHT_rowwise || DIRECTION != DIRECTION_rowwise  // there is no columnwise output to transform
 require  RHT != RHT_none || SIGN_MASK == 0               // signs belong to the transform

@@ -187,6 +187,10 @@ std::vector<std::string> template_seeds() {
   for (const char* name : {"amax", "dequantize_nvfp4"}) {
     out.push_back(runtime()->find_template(name).value()->text());
   }
+  out.push_back(
+      "/* diecast\noption enum L {a, b, c} = a\nuse <diecast/device/types.h>\n"
+      "let WIDE = L in {b, c} && !host\nlet ORDER = WIDE ? L : a\nrequire ORDER != c // two\n"
+      "launch grid(1) block(WIDE ? 64 : 32)\n*/\nDIECAST_KERNEL {}\n");
   return out;
 }
 
@@ -198,6 +202,7 @@ void fuzz_expression(std::string_view input) {
 
 std::vector<std::string> expression_seeds() {
   return {"min(ceil_div(rows * cols, BLOCK * THREADS), sm_count * 64)",
+          "!a in {1, b, bits(IN)} || bits(u8) in {8}",
           "a % 16 == 0 && b != -1 || !c ? align_up(x, 64) : max(1, 9223372036854775807)"};
 }
 

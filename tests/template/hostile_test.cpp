@@ -67,6 +67,10 @@ class Mutator {
                                             "1 / 0",
                                             "% 0",
                                             "COLS",
+                                            "let HALF = COLS / 2\n",
+                                            " in {",
+                                            "s128x4",
+                                            "use <diecast/device/order.h>\n",
                                             "cols",
                                             "align 0",
                                             "sm_90a",
@@ -81,7 +85,7 @@ class Mutator {
 
 // Whatever parses is bound and rendered too.
 void use(const std::string& text) {
-  const auto tmpl = Template::parse("scale_rows", text);
+  const auto tmpl = Template::parse("scale_rows", text, golden_files());
   if (!tmpl) {
     ASSERT_FALSE(tmpl.error().what.empty());
     ASSERT_FALSE(tmpl.error().fix.empty()) << tmpl.error().message();

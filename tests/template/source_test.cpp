@@ -275,8 +275,8 @@ TEST(Source, AnUnknownDeviceHeaderSaysWhatWasMeant) {
   EXPECT_EQ(source_of("\n#include <diecast/device/something_else.h>"),
             "diecast: unknown_template: k.cu:5: there is no device header "
             "<diecast/device/something_else.h>\n"
-            "  fix: the device headers are diecast/device/simt.h, diecast/device/twice.h, "
-            "diecast/device/types.h, diecast/device/unit.h");
+            "  fix: the device headers are diecast/device/order.h, diecast/device/simt.h, "
+            "diecast/device/twice.h, diecast/device/types.h, diecast/device/unit.h");
 }
 
 }  // namespace

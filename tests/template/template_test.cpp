@@ -25,7 +25,7 @@ TEST(Template, HasEveryParameterInOrder) {
   EXPECT_TRUE(cols.allowed.empty());
   EXPECT_FALSE(cols.fallback.has_value());
   EXPECT_EQ(cols.comment, "row length; 0 = not fixed at compile time");
-  EXPECT_EQ(cols.line, 4);
+  EXPECT_EQ(cols.place.text(), "scale_rows.cu:4");
   EXPECT_EQ(tmpl->parameter("ALIGNED")->fallback, Value::boolean(true));
   EXPECT_EQ(tmpl->parameter("IN")->allowed[1], Value::of(DType::f16));
   EXPECT_EQ(tmpl->parameter("LAYOUT")->allowed[1].number, 1);
@@ -54,12 +54,12 @@ TEST(Template, HasSizesArgumentsAndRules) {
   EXPECT_EQ(tmpl->argument("map")->kind, Argument::Kind::tensor_map);
   EXPECT_EQ(tmpl->argument("map")->bytes, 128);
   EXPECT_EQ(tmpl->requirements()[1].reason, "whole \"blocks\"");
-  EXPECT_EQ(tmpl->requirements()[1].line, 23);
+  EXPECT_EQ(tmpl->requirements()[1].place.line, 23);
   EXPECT_EQ(tmpl->launch().grid[0].text(), "min(rows, sm_count * waves)");
   EXPECT_EQ(tmpl->launch().shared->text(), "COLS * bits(IN) / 8");
   EXPECT_TRUE(tmpl->launch().dependent);
   EXPECT_FALSE(tmpl->launch().cooperative);
-  EXPECT_EQ(tmpl->launch().line, 25);
+  EXPECT_EQ(tmpl->launch().place.line, 25);
   EXPECT_EQ(tmpl->exchange(), Exchange::warp);
   EXPECT_EQ(tmpl->samples()[1].values, (std::vector<std::int64_t>{0, 1, 7}));
 }

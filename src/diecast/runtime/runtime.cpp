@@ -103,7 +103,7 @@ Result<std::shared_ptr<const Template>> Runtime::add(const std::string& path) {
   }
   name.resize(name.size() - 3);
   const std::string_view text = file_text(bytes);
-  DIECAST_TRY(auto added, Template::parse(name, text));
+  DIECAST_TRY(auto added, Template::parse(name, text, state_->files));
 
   std::unique_lock lock(state_->templates_mutex);
   const auto known = state_->templates.find(name);
@@ -130,7 +130,7 @@ Result<std::shared_ptr<const Template>> Runtime::find_template(std::string_view 
                  "`diecast list` shows the templates; your own come by --add NAME.cu, in a program "
                  "by runtime.add(\"NAME.cu\")"};
   }
-  DIECAST_TRY(auto parsed, Template::parse(name, *text));
+  DIECAST_TRY(auto parsed, Template::parse(name, *text, state_->files));
   std::unique_lock lock(state_->templates_mutex);
   return state_->templates.emplace(std::string(name), std::move(parsed)).first->second;
 }

@@ -89,4 +89,11 @@ const std::string* TemplateFiles::header_text(std::string_view name) const {
   return text_of(headers_, name);
 }
 
+// Without what all names begin with, which makes all near.
+std::string TemplateFiles::meant(std::string_view header) const {
+  std::vector<std::string> names;
+  for (const auto& [name, text] : headers_) names.push_back(name.substr(name.rfind('/') + 1));
+  return did_you_mean(header.substr(header.rfind('/') + 1), names);
+}
+
 }  // namespace diecast

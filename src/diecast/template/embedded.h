@@ -22,6 +22,7 @@ class TemplateFiles {
   const std::string* template_text(std::string_view name) const;
   std::vector<std::string> header_names() const;  // "diecast/device/simt.h"
   const std::string* header_text(std::string_view name) const;
+  std::string meant(std::string_view header) const;  // "; did you mean `simt.h`?", or empty
 
  private:
   std::map<std::string, std::string, std::less<>> templates_, headers_;

@@ -2,12 +2,13 @@
 // overflow and division by zero. One parse serves three readers: evaluation by diecast, the
 // static_assert of the rendered source, and a compiled form whose evaluation costs nanoseconds.
 //
-//   + - * / %  ! && ||  == != < <= > >=  ?:  min(a,b) max(a,b) ceil_div(a,b) align_up(a,b)
-//   bits(TYPE) true false
+//   + - * / %  ! && ||  == != < <= > >=  in {a, b}  ?:
+//   min(a,b) max(a,b) ceil_div(a,b) align_up(a,b)  bits(TYPE)  true false
 //
-// Names: parameters, sizes, `host` (0 or 1), `cc` (90, 100, ... ; 0 on host); in `launch` also
-// `sm_count` and `shared_optin`. An enumerator is written OPTION_word (LAYOUT_linear), an element
-// type by its name (IN == bf16).
+// Names: parameters, lets, sizes, `host` (0 or 1), `cc` (90, 100, ... ; 0 on host); in `launch`
+// also `sm_count` and `shared_optin`. An element type is written by its name (IN == bf16), and so
+// is a word beside a parameter that has it (LAYOUT == linear); anywhere else a word is
+// LAYOUT_linear.
 #pragma once
 
 #include <diecast/base/error.h>
@@ -58,7 +59,8 @@ class Expression {
   friend class Program;
   friend class StepProgram;
   friend class ExpressionParser;
-  std::shared_ptr<const Node> root_;
+  friend class WordBinder;
+  std::shared_ptr<Node> root_;
   std::string text_, where_;
   std::vector<Name> names_, types_;
 };

@@ -43,9 +43,10 @@ inline constexpr int kDeepest = 64;
 struct Expression::Node {
   Operation operation = Operation::literal;
   std::int64_t number = 0;  // literal
-  std::string name;         // name; bits: its type
-  std::unique_ptr<const Node> a, b, c;
+  std::string name;         // name; bits: its type; literal: `true` or `false`, if so written
+  std::unique_ptr<Node> a, b, c;
   int depth = 1;
+  int column = 0;  // of its operator, or of its first character
 };
 
 enum class Fault : std::uint8_t { none, overflow, zero_divisor, negative_length };

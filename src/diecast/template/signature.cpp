@@ -108,7 +108,7 @@ Result<std::optional<std::int64_t>> constant_of(const Specialization& specializa
 
 // "my_kernel.cu:12", where that clause of the launch stands.
 std::string line_of(const Template& tmpl, std::string_view clause) {
-  return cat(tmpl.name(), ".cu:", tmpl.launch().lines.find(clause)->second);
+  return tmpl.launch().places.find(clause)->second.text();
 }
 
 // What no device launches.

@@ -2,10 +2,12 @@
 // asserts, the kernel's head, the file's own code.
 #include <diecast/base/text.h>
 #include <diecast/template/parse/code_scan.h>
+#include <diecast/template/parse/header_parser.h>
 #include <diecast/template/signature.h>
 #include <diecast/template/source.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 namespace diecast {
@@ -24,6 +26,14 @@ std::string in_quotes(std::string_view text) {
   return out + "\"";
 }
 
+// Enumerators: unlike variables they leave nothing in the cubin, and compile sooner.
+std::string enumerators(const Parameter& parameter) {
+  std::vector<std::string> words;
+  for (const Value& word : parameter.allowed)
+    words.push_back(cat(parameter.name, "_", word.word, " = ", word.number));
+  return cat("enum : int { ", join(words, ", "), " };");
+}
+
 // Device headers, each once, what a header includes before the header itself.
 class Headers {
  public:
@@ -34,29 +44,48 @@ class Headers {
     if (!seen_.insert(name).second) return {};
     const std::string* text = files_.header_text(name);
     if (text == nullptr) return unknown(include);
-    DIECAST_TRY(const Inlined inlined, take_includes(*text, name, 1));
+    DIECAST_TRY(Inlined inlined, take_includes(*text, name, 1));
     for (const Include& inner : inlined.includes) DIECAST_CHECK(add(inner));
+    DIECAST_TRY(const std::vector<Parameter> enums, HeaderParser::enums_of(name, *text));
+    if (!enums.empty()) {
+      const std::size_t opening = find_opening(inlined.text, 0);
+      std::string words = " namespace diecast {";
+      for (const Parameter& each : enums) {
+        sets_.emplace(each.name, name);
+        words += cat(" ", enumerators(each));
+      }
+      inlined.text.insert(inlined.text.find("*/", opening) + 2, words + " }");
+    }
     text_ += line_directive(1, name) + inlined.text;
     return {};
   }
   const std::string& text() const { return text_; }
+  // A template's own words would stand beside a header's of the same name.
+  Result<void> check_words(const Template& tmpl) const {
+    for (const Parameter& parameter : tmpl.parameters()) {
+      const auto set = sets_.find(parameter.name);
+      if (set == sets_.end() || parameter.place.file == set->second) continue;
+      return Error{ErrorCode::parse_error,
+                   cat(parameter.place.text(), ": the words of ", parameter.name,
+                       " are declared by <", set->second, ">, which this file includes"),
+                   cat("write use <", set->second, "> in its place, or rename the parameter")};
+    }
+    return {};
+  }
 
  private:
   Error unknown(const Include& include) const {
-    const std::vector<std::string> known = files_.header_names();
-    std::vector<std::string> names;  // without what they all begin with, which makes all near
-    for (const std::string& header : known) names.push_back(header.substr(header.rfind('/') + 1));
-    const std::string meant =
-        did_you_mean(include.header.substr(include.header.rfind('/') + 1), names);
+    const std::string meant = files_.meant(include.header);
     return {ErrorCode::unknown_template,
             cat(include.where, include.where.empty() ? "" : ": ", "there is no device header <",
                 include.header, ">", meant),
-            meant.empty() ? cat("the device headers are ", join(known, ", "))
+            meant.empty() ? cat("the device headers are ", join(files_.header_names(), ", "))
                           : "correct the name, or write what it has into this file"};
   }
 
   const TemplateFiles& files_;
   std::set<std::string> seen_;
+  std::map<std::string, std::string> sets_;  // words that a header declares: its name
   std::string text_;
 };
 
@@ -66,27 +95,34 @@ std::string literal(std::int64_t number) {
   return number > INT32_MIN && number <= INT32_MAX ? cat(number) : cat(number, "LL");
 }
 
-std::string constant_line(const Parameter& parameter, const Value& value) {
+std::string constant(std::string_view name, std::int64_t value) {
+  const std::string number = literal(value);
+  return cat("constexpr ", number.find('L') == std::string::npos ? "int " : "i64 ", name, " = ",
+             number, ";\n");
+}
+
+std::string constant_line(const Template& tmpl, const Parameter& parameter, const Value& value) {
   const std::string& name = parameter.name;
   switch (parameter.type) {
     case ParameterType::boolean:
       return cat("constexpr bool ", name, " = ", value.number != 0, ";\n");
     case ParameterType::type:
       return cat("using ", name, " = ", value.word, ";\n");
-    case ParameterType::integer: {
-      const std::string number = literal(value.number);
-      return cat("constexpr ", number.find('L') == std::string::npos ? "int " : "i64 ", name, " = ",
-                 number, ";\n");
-    }
+    case ParameterType::integer:
+      return constant(name, value.number);
     case ParameterType::enumeration:
       break;
   }
-  std::vector<std::string> words;
-  for (const Value& word : parameter.allowed)
-    words.push_back(cat(name, "_", word.word, " = ", word.number));
-  // Enumerators: unlike variables they leave nothing in the cubin, and compile sooner.
-  return cat("enum : int { ", join(words, ", "), " }; constexpr int ", name, " = ", name, "_",
+  const bool own = parameter.place.file == tmpl.file();  // else a device header has the words
+  return cat(own ? enumerators(parameter) + " " : "", "constexpr int ", name, " = ", name, "_",
              value.word, ";\n");
+}
+
+// The value itself: what the header says of this point is what the code has.
+std::string let_line(const Let& let, std::int64_t value) {
+  if (let.type == ParameterType::boolean)
+    return cat("constexpr bool ", let.name, " = ", value != 0, ";\n");
+  return constant(let.name, value);
 }
 
 // What device headers may leave out: see templates/README.md.
@@ -103,7 +139,10 @@ std::string constants(const Specialization& specialization) {
   std::string text = "using namespace diecast;\n";
   for (const Parameter& parameter : specialization.tmpl().parameters())
     if (parameter.compiled())
-      text += constant_line(parameter, *specialization.bindings().find(parameter.name));
+      text += constant_line(specialization.tmpl(), parameter,
+                            *specialization.bindings().find(parameter.name));
+  for (const Let& let : specialization.tmpl().lets())
+    text += let_line(let, *specialization.names()(let.name));
   for (const BoundArgument& argument : specialization.arguments())
     if (argument.kind == Argument::Kind::size && argument.fixed)
       text += cat("constexpr i64 ", argument.name, " = ", literal(argument.fixed_value), ";\n");
@@ -116,7 +155,7 @@ std::string asserts(const Template& tmpl) {
   for (const Requirement& requirement : tmpl.requirements()) {
     const std::string& reason =
         requirement.reason.empty() ? requirement.condition.text() : requirement.reason;
-    text += line_directive(requirement.line, tmpl.name() + ".cu");
+    text += line_directive(requirement.place.line, requirement.place.file);
     text +=
         cat("static_assert(", requirement.condition.cpp(spell), ", ", in_quotes(reason), ");\n");
   }
@@ -124,7 +163,7 @@ std::string asserts(const Template& tmpl) {
   const auto structure =
       std::ranges::find(tmpl.arguments(), Argument::Kind::structure, &Argument::kind);
   if (structure != tmpl.arguments().end())
-    text += line_directive(structure->line, tmpl.name() + ".cu");
+    text += line_directive(structure->place.line, structure->place.file);
   return text;
 }
 
@@ -136,7 +175,9 @@ Result<SourceParts> source_parts(const Template& tmpl, const TemplateFiles& file
   Headers headers(files);
   DIECAST_CHECK(headers.add({"diecast/device/types.h", ""}));
   DIECAST_CHECK(headers.add({"diecast/device/simt.h", ""}));
+  for (const std::string& header : tmpl.used()) DIECAST_CHECK(headers.add({header, ""}));
   for (const Include& header : code.includes) DIECAST_CHECK(headers.add(header));
+  DIECAST_CHECK(headers.check_words(tmpl));
   return SourceParts{headers.text(), asserts(tmpl),
                      line_directive(tmpl.code_line(), name) + code.text};
 }

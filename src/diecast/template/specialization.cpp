@@ -46,25 +46,23 @@ DType dtype_of(const Argument& argument, const Bindings& bindings) {
 }
 
 // What the kernel may assume of a tensor's address: at least its elements' own alignment.
-Result<std::int64_t> alignment_of(const Template& tmpl, const Argument& argument, DType dtype,
-                                  const Names& names) {
+Result<std::int64_t> alignment_of(const Argument& argument, DType dtype, const Names& names) {
   const std::int64_t natural = dtype_bits(dtype) / 8;
   if (!argument.align) return natural;
   DIECAST_TRY(const std::int64_t align, argument.align->evaluate(names));
   if (align < 1 || align > 4096 || (align & (align - 1)) != 0)
-    return Error{
-        ErrorCode::value_not_allowed,
-        cat(tmpl.name(), ".cu:", argument.line, ": align of ", argument.name, " is ", align),
-        "an alignment is a power of two from 1 to 4096 bytes"};
+    return Error{ErrorCode::value_not_allowed,
+                 cat(argument.place.text(), ": align of ", argument.name, " is ", align),
+                 "an alignment is a power of two from 1 to 4096 bytes"};
   return std::max(align, natural);
 }
 
-Result<std::int64_t> divisor_of(const Template& tmpl, const Size& size, const Names& names) {
+Result<std::int64_t> divisor_of(const Size& size, const Names& names) {
   if (!size.divisible) return std::int64_t{1};
   DIECAST_TRY(const std::int64_t divisor, size.divisible->evaluate(names));
   if (divisor >= 1) return divisor;
   return Error{ErrorCode::value_not_allowed,
-               cat(tmpl.name(), ".cu:", size.line, ": ", size.name, " is divisible by ", divisor),
+               cat(size.place.text(), ": ", size.name, " is divisible by ", divisor),
                "a divisor is at least 1"};
 }
 
@@ -89,7 +87,8 @@ std::string schema_line(const BoundArgument& argument, const std::string& type) 
   return cat("tensor_map ", argument.name);
 }
 
-Constants known_names(const Template& tmpl, const Bindings& bindings, const Target& target) {
+Result<Constants> known_names(const Template& tmpl, const Bindings& bindings,
+                              const Target& target) {
   Constants known = constants_of(tmpl, target);
   for (const Parameter& parameter : tmpl.parameters()) {
     if (!parameter.compiled()) continue;
@@ -97,6 +96,10 @@ Constants known_names(const Template& tmpl, const Bindings& bindings, const Targ
     known[parameter.name] = value.number;
     if (parameter.type == ParameterType::type)
       known["bits:" + parameter.name] = dtype_bits(static_cast<DType>(value.number));
+  }
+  for (const Let& let : tmpl.lets()) {
+    DIECAST_TRY(const std::int64_t value, let.value.evaluate(lookup(known)));
+    known[let.name] = value;
   }
   for (const Size& size : tmpl.sizes()) {
     if (size.fixed_by.empty()) continue;
@@ -141,7 +144,8 @@ Result<Specialization> Specialization::make(std::shared_ptr<const Template> tmpl
     return broken_requirement(*tmpl, target, requirements, broken, point);
   out.template_ = std::move(tmpl);
   out.target_ = target;
-  out.known_ = std::make_shared<Constants>(known_names(*out.template_, out.bindings_, target));
+  DIECAST_TRY(Constants known, known_names(*out.template_, out.bindings_, target));
+  out.known_ = std::make_shared<Constants>(std::move(known));
   DIECAST_CHECK(out.bind_arguments());
   return out;
 }
@@ -157,7 +161,7 @@ Result<void> Specialization::bind_arguments() {
     if (argument.kind == Argument::Kind::tensor || argument.kind == Argument::Kind::scalar)
       bound.dtype = dtype_of(argument, bindings_);
     if (argument.kind == Argument::Kind::tensor) {
-      DIECAST_TRY(bound.align, alignment_of(*template_, argument, bound.dtype, names()));
+      DIECAST_TRY(bound.align, alignment_of(argument, bound.dtype, names()));
       if (argument.stride) {
         DIECAST_TRY(const std::int64_t apart, argument.stride->evaluate(names()));
         bound.stride = apart != 0;
@@ -169,7 +173,7 @@ Result<void> Specialization::bind_arguments() {
       const auto fixed = known_->find(argument.name);
       bound.fixed = fixed != known_->end();
       if (bound.fixed) bound.fixed_value = fixed->second;
-      DIECAST_TRY(bound.divisible, divisor_of(*template_, size, names()));
+      DIECAST_TRY(bound.divisible, divisor_of(size, names()));
     }
     if (!schema_.empty()) schema_ += '\n';
     schema_ += schema_line(bound, argument.type);

@@ -1,5 +1,6 @@
 // What a parsed template answers: its parts by name, its targets, its space.
 #include <diecast/base/text.h>
+#include <diecast/template/embedded.h>
 #include <diecast/template/parse/header_parser.h>
 #include <diecast/template/requirements.h>
 #include <diecast/template/specialization.h>
@@ -89,9 +90,18 @@ Result<Value> Parameter::check(const Value& value) const {
   return not_allowed(*this, value.spelling());
 }
 
+std::string Place::text() const { return cat(file, ":", line); }
+
+Result<std::shared_ptr<const Template>> Template::parse(std::string_view name,
+                                                        std::string_view text,
+                                                        const TemplateFiles& files) {
+  return HeaderParser::parse(name, text, files);
+}
+
 Result<std::shared_ptr<const Template>> Template::parse(std::string_view name,
                                                         std::string_view text) {
-  return HeaderParser::parse(name, text);
+  static const auto& built_in = *new TemplateFiles(TemplateFiles::embedded());
+  return parse(name, text, built_in);
 }
 
 std::string Template::targets_text() const {
@@ -113,6 +123,7 @@ std::string_view Template::code() const { return std::string_view(text_).substr(
 const Parameter* Template::parameter(std::string_view name) const {
   return find(parameters_, name);
 }
+const Let* Template::let(std::string_view name) const { return find(lets_, name); }
 const Size* Template::size(std::string_view name) const { return find(sizes_, name); }
 const Argument* Template::argument(std::string_view name) const { return find(arguments_, name); }
 

@@ -20,6 +20,15 @@
 
 namespace diecast {
 
+class TemplateFiles;
+
+// Where a line of a header stands: in the template's own file or in a device header that it uses.
+struct Place {
+  std::string file;  // "scale_rows.cu", "diecast/device/scale_layout.h"
+  int line = 0;
+  std::string text() const;  // "scale_rows.cu:12"
+};
+
 struct Parameter {
   enum class Kind : std::uint8_t { shape, option, tune };
   Kind kind = Kind::option;
@@ -28,7 +37,7 @@ struct Parameter {
   std::vector<Value> allowed;     // empty: any integer >= 0 (shapes), any integer (others)
   std::optional<Value> fallback;  // the default; without one a value must be given
   std::string comment;
-  int line = 0;
+  Place place;
 
   bool compiled() const;  // upper case
   // Reads a word of a spelling. Errors: value_not_allowed naming the allowed ones.
@@ -36,6 +45,16 @@ struct Parameter {
   // A value as this parameter has it: words are read, 0 and 1 are booleans. Errors as read.
   Result<Value> check(const Value& value) const;
   std::string allowed_text() const;  // "one of bf16, f16, f32", "an integer of 0 or more"
+};
+
+// A constant by a name: the expressions below it and the code have it. Known before compiling.
+struct Let {
+  std::string name;
+  Expression value;
+  ParameterType type = ParameterType::integer;  // never an element type
+  std::string set;                              // of a word: the parameter that has it
+  std::string comment;
+  Place place;
 };
 
 // A run-time number; every size has its `arg` line. With `fixed_by` the parameter of that name,
@@ -47,7 +66,7 @@ struct Size {
   bool device = false;
   std::optional<Expression> divisible;  // what every value of it is a multiple of
   std::string comment;
-  int line = 0;
+  Place place;
 };
 
 struct Argument {
@@ -65,13 +84,13 @@ struct Argument {
       align;               // tensor: bytes that the pointer and every row start are a multiple of
   std::int64_t bytes = 0;  // structure: its size, asserted in the source
   std::string comment;
-  int line = 0;
+  Place place;
 };
 
 struct Requirement {
   Expression condition;
   std::string reason;  // the line's comment
-  int line = 0;
+  Place place;
 };
 
 struct LaunchRule {
@@ -83,8 +102,8 @@ struct LaunchRule {
   bool cooperative = false;
   bool dependent = false;  // programmatic dependent launch
   bool late = false;       // its body says where it waits for the launch before
-  int line = 0;            // the first
-  std::map<std::string, int, std::less<>> lines;  // of each clause that is there
+  Place place;             // of the first line
+  std::map<std::string, Place, std::less<>> places;  // of each clause that is there
 };
 
 // Which threads of a block ever wait for one another: `none` runs as plain loops on the host.
@@ -97,16 +116,23 @@ struct Samples {
 
 class Template {
  public:
-  // `name` is the kernel's symbol; `text` the whole file. Errors: parse_error with
+  // `name` is the kernel's symbol; `text` the whole file; `files` has the device headers whose
+  // lines it may use, by default the built-in ones. Errors: parse_error with
   // "name.cu:line:column", what was found and what was meant.
+  static Result<std::shared_ptr<const Template>> parse(std::string_view name, std::string_view text,
+                                                       const TemplateFiles& files);
   static Result<std::shared_ptr<const Template>> parse(std::string_view name,
                                                        std::string_view text);
 
   const std::string& name() const { return name_; }
+  std::string file() const { return name_ + ".cu"; }
   const std::string& text() const { return text_; }
-  const Digest& text_digest() const { return text_digest_; }
+  const Digest& text_digest() const { return text_digest_; }  // and of the headers it uses
   const std::string& prose() const { return prose_; }  // the comment lines above the header, bare
   const std::vector<Parameter>& parameters() const { return parameters_; }
+  const std::vector<Let>& lets() const { return lets_; }
+  // The device headers whose lines its header has, by `use`: "diecast/device/scale_layout.h".
+  const std::vector<std::string>& used() const { return used_; }
   const std::vector<Size>& sizes() const { return sizes_; }
   const std::vector<Argument>& arguments() const { return arguments_; }
   const std::vector<Requirement>& requirements() const { return requirements_; }
@@ -120,6 +146,7 @@ class Template {
   std::string_view code() const;                // from that line to the end
 
   const Parameter* parameter(std::string_view name) const;
+  const Let* let(std::string_view name) const;
   const Size* size(std::string_view name) const;
   const Argument* argument(std::string_view name) const;
 
@@ -135,6 +162,8 @@ class Template {
   std::string name_, text_, prose_;
   Digest text_digest_;
   std::vector<Parameter> parameters_;
+  std::vector<Let> lets_;
+  std::vector<std::string> used_;
   std::vector<Size> sizes_;
   std::vector<Argument> arguments_;
   std::vector<Requirement> requirements_;

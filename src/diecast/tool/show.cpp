@@ -113,6 +113,9 @@ void print_text(const Template& tmpl) {
   }
   arguments.print();
   print("");
+  for (const Let& let : tmpl.lets())
+    print(cat("let      ", let.name, " = ", let.value.text(),
+              let.comment.empty() ? "" : cat("  (", let.comment, ")")));
   for (const Requirement& r : tmpl.requirements())
     print(cat("require  ", r.condition.text(), r.reason.empty() ? "" : cat("  (", r.reason, ")")));
   print(cat("launch   ", launch_text(tmpl.launch())));
@@ -136,8 +139,8 @@ Json as_json(const Parameter& p) {
 }
 
 Json as_json(const Template& tmpl) {
-  Json parameters = Json::array(), arguments = Json::array(), requirements = Json::array(),
-       samples = Json::object();
+  Json parameters = Json::array(), arguments = Json::array(), lets = Json::array(),
+       requirements = Json::array(), samples = Json::object();
   for (const Parameter& p : tmpl.parameters()) parameters.push_back(as_json(p));
   for (const Argument& a : tmpl.arguments()) {
     const ArgumentRow row = row_of(tmpl, a);
@@ -148,6 +151,8 @@ Json as_json(const Template& tmpl) {
                          {"shape", row.shape},
                          {"facts", row.facts}});
   }
+  for (const Let& let : tmpl.lets())
+    lets.push_back({{"name", let.name}, {"value", let.value.text()}, {"meaning", let.comment}});
   for (const Requirement& r : tmpl.requirements())
     requirements.push_back({{"condition", r.condition.text()}, {"reason", r.reason}});
   for (const Samples& one : tmpl.samples()) samples[one.name] = one.values;
@@ -155,6 +160,7 @@ Json as_json(const Template& tmpl) {
           {"prose", tmpl.prose()},
           {"parameters", parameters},
           {"arguments", arguments},
+          {"lets", lets},
           {"requirements", requirements},
           {"launch", launch_text(tmpl.launch())},
           {"exchange", exchange_name(tmpl.exchange())},

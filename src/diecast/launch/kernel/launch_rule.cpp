@@ -71,10 +71,9 @@ Result<BoundLaunchRule> BoundLaunchRule::make(const Specialization& specializati
   const LaunchRule& launch = specialization.tmpl().launch();
   BoundLaunchRule rule;
   rule.slots_ = slots;
-  rule.file_ = cat(specialization.tmpl().name(), ".cu");
   for (int field = 0; field < kFields; ++field) {
-    const auto clause = launch.lines.find(kClauses[field]);
-    rule.lines_[field] = clause == launch.lines.end() ? launch.line : clause->second;
+    const auto clause = launch.places.find(kClauses[field]);
+    rule.places_[field] = clause == launch.places.end() ? launch.place : clause->second;
   }
   rule.cooperative_ = launch.cooperative;
   // Elsewhere a launch that waits for all before it, as any does. Graphs know it since CUDA 12.3.
@@ -154,7 +153,7 @@ bool BoundLaunchRule::within_limits(const Numbers& numbers) const {
 
 Error BoundLaunchRule::failure(int field, std::string what, const LaunchSlots::Values& values,
                                std::string_view mend) const {
-  what = cat(file_, ":", lines_[field], ": launch: ", what);
+  what = cat(places_[field].text(), ": launch: ", what);
   if (!varies(field) || slots_.size_count() == 0)
     return {ErrorCode::not_supported, std::move(what), "change the template's launch line"};
   what += cat(" (", slots_.sizes_text(values), ')');

@@ -104,8 +104,7 @@ class BoundLaunchRule {
   std::vector<Variable> variables_;
   LaunchSlots slots_;
   LaunchNeeds needs_;
-  std::string file_;                  // "quantize_nvfp4.cu"
-  std::array<int, kFields> lines_{};  // where each field's clause stands
+  std::array<Place, kFields> places_;  // where each field's clause stands
 };
 
 }  // namespace diecast

@@ -117,6 +117,17 @@ std::string bare_code(std::string_view code) {
   }
 }
 
+std::size_t find_opening(std::string_view text, std::size_t from) {
+  for (std::size_t at = text.find(kOpening, from); at != std::string_view::npos;
+       at = text.find(kOpening, at + 1)) {
+    const std::size_t end = at + kOpening.size();
+    const bool whole = end == text.size() || text[end] == '\n' || text[end] == '\r' ||
+                       text[end] == ' ' || text[end] == '\t' || text[end] == '*';
+    if (whole && (at == 0 || text[at - 1] == '\n')) return at;
+  }
+  return std::string_view::npos;
+}
+
 std::size_t find_word(std::string_view text, std::string_view word) {
   std::size_t at = text.find(word);
   for (; at != std::string_view::npos; at = text.find(word, at + 1)) {

@@ -10,6 +10,11 @@
 
 namespace diecast {
 
+// Where the opening of a header, `/* diecast`, stands alone at the start of a line, from `from` on;
+// or npos.
+constexpr std::string_view kOpening = "/* diecast";
+std::size_t find_opening(std::string_view text, std::size_t from);
+
 // The same text with comments and the insides of literals as blanks; lines and columns stay.
 std::string bare_code(std::string_view code);
 

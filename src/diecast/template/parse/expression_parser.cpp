@@ -3,6 +3,8 @@
 #include <diecast/base/text.h>
 #include <diecast/template/parse/expression_parser.h>
 
+#include <set>
+
 namespace diecast {
 namespace {
 
@@ -47,7 +49,7 @@ struct Level {
 
 Error ExpressionParser::too_deep(const Token& at) const {
   return tokens_.error(at, cat("the expression is more than ", kDeepest, " levels deep"),
-                       "simplify it: name a part as an option or a size");
+                       "simplify it: name a part by a `let`");
 }
 
 Result<ExpressionParser::NodePointer> ExpressionParser::node(const Token& at, Operation operation,
@@ -58,6 +60,7 @@ Result<ExpressionParser::NodePointer> ExpressionParser::node(const Token& at, Op
     if (*child) made->depth = std::max(made->depth, (*child)->depth + 1);
   if (made->depth > kDeepest) return too_deep(at);
   made->operation = operation;
+  made->column = at.column;
   made->a = std::move(a);
   made->b = std::move(b);
   made->c = std::move(c);
@@ -105,23 +108,58 @@ Result<ExpressionParser::NodePointer> ExpressionParser::operand() {
     DIECAST_CHECK(tokens_.expect(")", "to close the parenthesis"));
     return inner;
   }
-  if (at.kind == Token::Kind::word) {
-    tokens_.next();
-    if (tokens_.peek().is("(")) return call(at);
-  } else if (at.kind == Token::Kind::number) {
-    tokens_.next();
-  } else {
+  if (at.kind != Token::Kind::word && at.kind != Token::Kind::number)
     return tokens_.error(at, cat("expected a number, a name or `(`, found ", at.shown()),
                          "complete the expression here");
-  }
+  tokens_.next();
+  const bool call_of = at.kind == Token::Kind::word && tokens_.peek().is("(");
+  DIECAST_TRY(NodePointer value, call_of ? call(at) : leaf(at));
+  if (!tokens_.peek().is("in")) return value;
+  if (value->operation != Operation::name && value->operation != Operation::bits)
+    return tokens_.error(tokens_.peek(), "`in` asks for a name or bits(TYPE) before it",
+                         "name the value by a `let`, and write that name");
+  return among(std::move(value));
+}
+
+Result<ExpressionParser::NodePointer> ExpressionParser::leaf(const Token& at) {
   auto leaf = std::make_unique<Expression::Node>();
   leaf->number = at.is("true") ? 1 : at.number;
-  if (at.kind == Token::Kind::word && !at.is("true") && !at.is("false")) {
-    leaf->operation = Operation::name;
+  leaf->column = at.column;
+  if (at.kind == Token::Kind::word) {
     leaf->name = at.text;
+    if (at.is("true") || at.is("false")) return NodePointer(std::move(leaf));
+    leaf->operation = Operation::name;
     names_.push_back({leaf->name, at.column});
   }
   return NodePointer(std::move(leaf));
+}
+
+// `X in {a, b}` is `X == a || X == b`: nothing that reads the tree has to know of sets.
+Result<ExpressionParser::NodePointer> ExpressionParser::among(NodePointer left) {
+  const Level level(depth_);
+  if (depth_ > kDeepest) return too_deep(tokens_.peek());
+  tokens_.next();
+  DIECAST_CHECK(tokens_.expect("{", "before the values of `in`"));
+  NodePointer all;
+  std::set<std::string_view> known;
+  do {
+    const Token at = tokens_.peek();
+    DIECAST_TRY(NodePointer value, choice());
+    if (const auto text = tokens_.text_since(at.column); !known.insert(text).second)
+      return tokens_.error(at, cat("`", text, "` is in the set twice"), "remove one");
+    auto same = std::make_unique<Expression::Node>();
+    same->operation = left->operation;
+    same->name = left->name;
+    same->column = left->column;
+    DIECAST_TRY(NodePointer equal, node(at, Operation::equal, std::move(same), std::move(value)));
+    if (!all) {
+      all = std::move(equal);
+    } else {
+      DIECAST_TRY(all, node(at, Operation::either, std::move(all), std::move(equal)));
+    }
+  } while (tokens_.accept(","));
+  DIECAST_CHECK(tokens_.expect("}", "after the values of `in`"));
+  return all;
 }
 
 Result<ExpressionParser::NodePointer> ExpressionParser::call(const Token& function) {
@@ -148,6 +186,7 @@ Result<ExpressionParser::NodePointer> ExpressionParser::bits_of() {
   auto leaf = std::make_unique<Expression::Node>();
   leaf->operation = Operation::bits;
   leaf->name = type.text;
+  leaf->column = type.column;
   types_.push_back({leaf->name, type.column});
   return NodePointer(std::move(leaf));
 }

@@ -16,13 +16,15 @@ class ExpressionParser {
   static Result<Expression> parse_operand(Tokens& tokens);
 
  private:
-  using NodePointer = std::unique_ptr<const Expression::Node>;
+  using NodePointer = std::unique_ptr<Expression::Node>;
   explicit ExpressionParser(Tokens& tokens) : tokens_(tokens) {}
 
   Result<NodePointer> choice();
   Result<NodePointer> binary(int weakest);
   Result<NodePointer> unary();
   Result<NodePointer> operand();
+  Result<NodePointer> leaf(const Token& at);
+  Result<NodePointer> among(NodePointer left);
   Result<NodePointer> call(const Token& function);
   Result<NodePointer> bits_of();
   Result<NodePointer> node(const Token& at, Operation operation, NodePointer a, NodePointer b = {},

@@ -21,7 +21,7 @@ std::string meant_type(std::string_view word, const std::vector<std::string>& kn
 
 Result<void> HeaderParser::read_size(Tokens& tokens) {
   Size size;
-  size.line = number_;
+  size.place = place_;
   size.comment = comment_;
   DIECAST_TRY(size.name, declare(tokens, Case::lower, "size"));
   if (tokens.accept("=")) {
@@ -43,13 +43,13 @@ Result<void> HeaderParser::read_size(Tokens& tokens) {
 
 Result<void> HeaderParser::read_argument(Tokens& tokens) {
   Argument argument;
-  argument.line = number_;
+  argument.place = place_;
   argument.comment = comment_;
   DIECAST_TRY(const Token name, tokens.expect_word("the name of an argument"));
   argument.name = name.text;
   if (const Argument* first = template_->argument(name.text))
     return tokens.error(name,
-                        cat(name.shown(), " is an argument twice: first on line ", first->line),
+                        cat(name.shown(), " is an argument twice: first on ", seen(first->place)),
                         "remove one");
   if (tokens.peek().kind == Token::Kind::end) {
     argument.kind = Argument::Kind::size;
@@ -141,12 +141,12 @@ Result<void> HeaderParser::read_structure(Tokens& tokens, Argument& argument) {
 
 Result<void> HeaderParser::read_require(Tokens& tokens) {
   DIECAST_TRY(Expression condition, ExpressionParser::parse(tokens));
-  template_->requirements_.push_back({std::move(condition), comment_, number_});
+  template_->requirements_.push_back({std::move(condition), comment_, place_});
   return {};
 }
 
 Result<void> HeaderParser::read_launch(Tokens& tokens) {
-  if (template_->launch_.line == 0) template_->launch_.line = number_;
+  if (template_->launch_.place.line == 0) template_->launch_.place = place_;
   do {
     static const auto& words = *new std::vector<std::string>{
         "grid", "block", "resident", "shared", "cluster", "cooperative", "dependent"};
@@ -155,11 +155,11 @@ Result<void> HeaderParser::read_launch(Tokens& tokens) {
       return tokens.error(clause,
                           cat("launch has no ", clause.shown(), did_you_mean(clause.text, words)),
                           cat("it has ", join(words, ", ")));
-    if (const auto [first, fresh] = clauses_.emplace(clause.text, number_); !fresh)
+    if (const auto [first, fresh] = clauses_.emplace(clause.text, place_); !fresh)
       return tokens.error(clause,
-                          cat(clause.shown(), " is given twice: first on line ", first->second),
+                          cat(clause.shown(), " is given twice: first on ", seen(first->second)),
                           "remove one");
-    template_->launch_.lines.emplace(clause.text, number_);
+    template_->launch_.places.emplace(clause.text, place_);
     DIECAST_CHECK(read_clause(tokens, clause));
   } while (tokens.peek().kind != Token::Kind::end);
   return {};
@@ -203,8 +203,8 @@ Result<void> HeaderParser::read_clause(Tokens& tokens, const Token& clause) {
 }
 
 Result<void> HeaderParser::read_target(Tokens& tokens) {
-  if (const auto [first, fresh] = clauses_.emplace("target", number_); !fresh)
-    return tokens.error(tokens.peek(), cat("there is a target line already: line ", first->second),
+  if (const auto [first, fresh] = clauses_.emplace("target", place_); !fresh)
+    return tokens.error(tokens.peek(), cat("there is a target line already: ", seen(first->second)),
                         "write all targets on one line");
   do {
     DIECAST_TRY(const Token name, tokens.expect_word("a target"));
@@ -237,8 +237,8 @@ Result<void> HeaderParser::read_exchange(Tokens& tokens) {
   if (found == words.end())
     return tokens.error(word, cat("exchange has no ", word.shown(), did_you_mean(word.text, words)),
                         "write none, warp or block");
-  if (const auto [first, fresh] = clauses_.emplace("exchange", number_); !fresh)
-    return tokens.error(word, cat("there is an exchange line already: line ", first->second),
+  if (const auto [first, fresh] = clauses_.emplace("exchange", place_); !fresh)
+    return tokens.error(word, cat("there is an exchange line already: ", seen(first->second)),
                         "remove one");
   template_->exchange_ = static_cast<Exchange>(found - words.begin());
   return {};
@@ -248,9 +248,9 @@ Result<void> HeaderParser::read_sample(Tokens& tokens) {
   do {
     DIECAST_TRY(const Token name, tokens.expect_word("the name of a shape or a size"));
     Samples samples{std::string(name.text), {}};
-    if (const auto [first, fresh] = sampled_.emplace(samples.name, number_); !fresh)
+    if (const auto [first, fresh] = sampled_.emplace(samples.name, place_); !fresh)
       return tokens.error(name,
-                          cat(name.shown(), " is sampled twice: first on line ", first->second),
+                          cat(name.shown(), " is sampled twice: first on ", seen(first->second)),
                           "write one set");
     DIECAST_CHECK(tokens.expect("{", "before the samples"));
     do {

@@ -12,10 +12,12 @@ Result<void> HeaderParser::check() {
     template_->host_ = true;
     template_->minimum_cc_ = 80;
   }
+  DIECAST_CHECK(bind_words());
+  DIECAST_CHECK(check_lets());
   DIECAST_CHECK(check_sizes());
   DIECAST_CHECK(check_arguments());
   for (const Requirement& requirement : template_->requirements_)
-    DIECAST_CHECK(check_expression(requirement.condition, requirement.line, Use::fact));
+    DIECAST_CHECK(check_expression(requirement.condition, requirement.place, Use::fact));
   DIECAST_CHECK(check_samples());
   return check_launch();
 }
@@ -24,17 +26,17 @@ Result<void> HeaderParser::check_sizes() const {
   for (const Size& size : template_->sizes_) {
     const Argument* argument = template_->argument(size.name);
     if (argument == nullptr)
-      return error_on(size.line, size.name,
+      return error_on(size.place, size.name,
                       cat("the size `", size.name, "` is no argument, so no launch could know it"),
                       cat("add a line `arg ", size.name, "`"));
-    if (size.divisible) DIECAST_CHECK(check_expression(*size.divisible, size.line, Use::fact));
+    if (size.divisible) DIECAST_CHECK(check_expression(*size.divisible, size.place, Use::fact));
     if (size.fixed_by.empty()) continue;
     const Parameter* by = template_->parameter(size.fixed_by);
     if (by != nullptr && by->compiled() && by->type == ParameterType::integer) continue;
     std::vector<std::string> integers;
     for (const Parameter& each : template_->parameters_)
       if (each.compiled() && each.type == ParameterType::integer) integers.push_back(each.name);
-    return error_on(size.line, size.fixed_by,
+    return error_on(size.place, size.fixed_by,
                     cat("no compiled int parameter is called `", size.fixed_by, "`",
                         did_you_mean(size.fixed_by, integers)),
                     "a size is fixed by a `shape int` or another int in UPPER CASE");
@@ -49,39 +51,39 @@ Result<void> HeaderParser::check_arguments() const {
       std::vector<std::string> sizes;
       for (const Size& size : template_->sizes_) sizes.push_back(size.name);
       return error_on(
-          argument.line, argument.name,
+          argument.place, argument.name,
           cat("no size is called `", argument.name, "`", did_you_mean(argument.name, sizes)),
           cat("declare it (`size ", argument.name,
               "`), or say what it is: `arg NAME in TYPE [shape]`, `arg NAME TYPE`, ..."));
     }
     if (const auto found = declared_.find(argument.name);
         found != declared_.end() && argument.kind != Argument::Kind::size)
-      return error_on(argument.line, argument.name,
-                      cat("`", argument.name, "` is declared on line ", found->second, " already"),
+      return error_on(argument.place, argument.name,
+                      cat("`", argument.name, "` is declared on ", seen(found->second), " already"),
                       "choose another name");
     if (argument.stride && template_->argument(argument.name + "_stride") != nullptr)
-      return error_on(template_->argument(argument.name + "_stride")->line,
+      return error_on(template_->argument(argument.name + "_stride")->place,
                       argument.name + "_stride",
                       cat("`", argument.name, "_stride` is the row stride of ", argument.name),
                       "choose another name");
     for (const Expression& extent : argument.shape)
-      DIECAST_CHECK(check_expression(extent, argument.line, Use::shape));
-    if (argument.align) DIECAST_CHECK(check_expression(*argument.align, argument.line, Use::fact));
+      DIECAST_CHECK(check_expression(extent, argument.place, Use::shape));
+    if (argument.align) DIECAST_CHECK(check_expression(*argument.align, argument.place, Use::fact));
     if (argument.stride)
-      DIECAST_CHECK(check_expression(*argument.stride, argument.line, Use::fact));
+      DIECAST_CHECK(check_expression(*argument.stride, argument.place, Use::fact));
   }
   return {};
 }
 
 Result<void> HeaderParser::check_samples() const {
   for (const Samples& samples : template_->samples_) {
-    const int line = sampled_.find(samples.name)->second;
+    const Place& place = sampled_.find(samples.name)->second;
     const bool size = template_->size(samples.name) != nullptr;
     const Parameter* parameter = template_->parameter(samples.name);
     if (size || (parameter != nullptr && parameter->kind == Parameter::Kind::shape)) {
       for (std::int64_t value : samples.values)
         if (value < 0)
-          return error_on(line, cat(value).substr(1), cat(samples.name, " is not negative"),
+          return error_on(place, cat(value).substr(1), cat(samples.name, " is not negative"),
                           "write a number of 0 or more");
     }
     if (size) continue;
@@ -91,14 +93,14 @@ Result<void> HeaderParser::check_samples() const {
       for (const Size& size : template_->sizes_) names.push_back(size.name);
       for (const Parameter& each : template_->parameters_)
         if (each.compiled() && each.type == ParameterType::integer) names.push_back(each.name);
-      return error_on(line, samples.name,
+      return error_on(place, samples.name,
                       cat("`", samples.name, "` is no size and no compiled int",
                           did_you_mean(samples.name, names)),
                       "samples are given to sizes and to int parameters in UPPER CASE");
     }
     for (std::int64_t value : samples.values)
       if (!parameter->check(Value::integer(value)))
-        return error_on(line, cat(value), cat(value, " is not a value of ", samples.name),
+        return error_on(place, cat(value), cat(value, " is not a value of ", samples.name),
                         cat("sample ", parameter->allowed_text()));
   }
   return {};
@@ -108,10 +110,10 @@ Result<void> HeaderParser::check_launch() const {
   const LaunchRule& launch = template_->launch_;
   for (const char* clause : {"grid", "block"})
     if (clauses_.find(clause) == clauses_.end())
-      return launch.line == 0
+      return launch.place.line == 0
                  ? Error{ErrorCode::parse_error, cat(template_->name_, ".cu has no launch line"),
                          "add one: launch grid(...) block(...)"}
-                 : error_on(launch.line, "launch", cat("the launch has no ", clause, "(...)"),
+                 : error_on(launch.place, "launch", cat("the launch has no ", clause, "(...)"),
                             cat("add ", clause, "(...)"));
   const bool on_host =
       template_->host_ || std::ranges::any_of(template_->listed_targets_, &Target::is_host);
@@ -146,6 +148,7 @@ HeaderParser::Use HeaderParser::needed_use(std::string_view name) const {
   if (words_.find(name) != words_.end()) return Use::fact;
   if (const Parameter* parameter = template_->parameter(name))
     return parameter->compiled() ? Use::fact : Use::launch;
+  if (template_->let(name) != nullptr) return Use::fact;
   if (template_->size(name) != nullptr) return Use::shape;
   return name == "sm_count" || name == "shared_optin" ? Use::launch : Use::never;
 }
@@ -154,6 +157,7 @@ std::vector<std::string> HeaderParser::usable_names(Use use) const {
   std::vector<std::string> names;
   for (const Parameter& parameter : template_->parameters_)
     if (parameter.compiled() || use == Use::launch) names.push_back(parameter.name);
+  for (const Let& let : template_->lets_) names.push_back(let.name);
   for (const auto& [name, value] : words_)
     if (name.find(':') == std::string::npos) names.push_back(name);
   if (use != Use::fact)
@@ -162,32 +166,37 @@ std::vector<std::string> HeaderParser::usable_names(Use use) const {
   return names;
 }
 
-Result<void> HeaderParser::check_expression(const Expression& expression, int line, Use use) const {
+Result<void> HeaderParser::check_expression(const Expression& expression, const Place& place,
+                                            Use use) const {
   for (const Expression::Name& name : expression.names())
-    DIECAST_CHECK(check_expression_name(name, line, use));
-  for (const Expression::Name& name : expression.types()) DIECAST_CHECK(check_bits(name, line));
+    DIECAST_CHECK(check_expression_name(name, place, use));
+  for (const Expression::Name& name : expression.types()) DIECAST_CHECK(check_bits(name, place));
   return {};
 }
 
-Result<void> HeaderParser::check_expression_name(const Expression::Name& name, int line,
+Result<void> HeaderParser::check_expression_name(const Expression::Name& name, const Place& place,
                                                  Use use) const {
   const Use needs = needed_use(name.name);
   if (needs <= use) return {};
   if (needs != Use::never)
-    return error_at(line_at(line), name.column, cat("`", name.name, "` is known only at launch"),
+    return error_at(line_at(place), name.column, cat("`", name.name, "` is known only at launch"),
                     use == Use::fact
                         ? "this must be known before compiling: use names in UPPER CASE"
                         : "use sizes and names in UPPER CASE");
-  std::string meant = did_you_mean(name.name, usable_names(use));
   for (const Parameter& parameter : template_->parameters_)
     for (const Value& value : parameter.allowed)
       if (parameter.type == ParameterType::enumeration && value.word == name.name)
-        meant = cat("; did you mean `", parameter.name, "_", name.name, "`?");
-  return error_at(line_at(line), name.column, cat("nothing is called `", name.name, "`", meant),
+        return error_at(
+            line_at(place), name.column,
+            cat("`", name.name, "` is a word of ", parameter.name, ", but is not compared with it"),
+            cat("write ", parameter.name, " == ", name.name, ", or ", parameter.name, "_",
+                name.name, " for its number"));
+  const std::string meant = did_you_mean(name.name, usable_names(use));
+  return error_at(line_at(place), name.column, cat("nothing is called `", name.name, "`", meant),
                   "declare it with a line of its own, or correct the name");
 }
 
-Result<void> HeaderParser::check_bits(const Expression::Name& name, int line) const {
+Result<void> HeaderParser::check_bits(const Expression::Name& name, const Place& place) const {
   if (parse_dtype(name.name)) return {};
   std::vector<std::string> types = dtype_names();
   for (const Parameter& parameter : template_->parameters_) {
@@ -195,7 +204,7 @@ Result<void> HeaderParser::check_bits(const Expression::Name& name, int line) co
     if (parameter.name == name.name) return {};
     types.push_back(parameter.name);
   }
-  return error_at(line_at(line), name.column,
+  return error_at(line_at(place), name.column,
                   cat("`", name.name, "` is no element type", did_you_mean(name.name, types)),
                   cat("bits takes one of ", join(types, ", ")));
 }

@@ -13,8 +13,8 @@ namespace {
 
 const std::vector<std::string>& line_words() {
   static const auto& words =
-      *new std::vector<std::string>{"shape",   "option", "tune",   "size",     "arg",
-                                    "require", "launch", "target", "exchange", "sample"};
+      *new std::vector<std::string>{"shape",   "option", "tune",   "let",      "size",   "arg",
+                                    "require", "launch", "target", "exchange", "sample", "use"};
   return words;
 }
 
@@ -36,14 +36,15 @@ std::string in_case(std::string_view name, bool upper) {
 
 }  // namespace
 
-Result<void> HeaderParser::read_line(int number, std::string_view text, int column) {
+Result<void> HeaderParser::read_line(std::string_view text, int column) {
   if (text.ends_with('\r')) text.remove_suffix(1);
   const std::size_t slashes = text.find("//");
   const std::string_view statement = text.substr(0, slashes);
   comment_ = slashes == std::string_view::npos ? "" : std::string(trim(text.substr(slashes + 2)));
   if (trim(statement).empty()) return {};
-  number_ = number;
-  const SourceLine line = line_at(number);
+  if (const auto words = diecast::words(statement); words[0] == "use")
+    return read_use(trim(trim(statement).substr(words[0].size())));
+  const SourceLine line = line_at(place_);
   const auto begin = static_cast<std::size_t>(column - 1);
   DIECAST_TRY(Tokens tokens, Tokens::read(line, begin, begin + statement.size()));
   const Token first = tokens.next();
@@ -51,6 +52,7 @@ Result<void> HeaderParser::read_line(int number, std::string_view text, int colu
     if (first.is("shape")) return read_parameter(tokens, Parameter::Kind::shape);
     if (first.is("option")) return read_parameter(tokens, Parameter::Kind::option);
     if (first.is("tune")) return read_parameter(tokens, Parameter::Kind::tune);
+    if (first.is("let")) return read_let(tokens);
     if (first.is("size")) return read_size(tokens);
     if (first.is("arg")) return read_argument(tokens);
     if (first.is("require")) return read_require(tokens);
@@ -87,7 +89,7 @@ Result<void> HeaderParser::check_name(const Tokens& tokens, const Token& token, 
                         "choose another name");
   if (const auto found = declared_.find(name); found != declared_.end())
     return tokens.error(token,
-                        cat(token.shown(), " is declared twice: first on line ", found->second),
+                        cat(token.shown(), " is declared twice: first on ", seen(found->second)),
                         "rename one or remove it");
   return {};
 }
@@ -98,7 +100,7 @@ Result<std::string> HeaderParser::declare(Tokens& tokens, Case letters, std::str
   if (token.text == template_->name_)
     return tokens.error(token, cat(token.shown(), " is taken: the kernel itself is called so"),
                         "choose another name");
-  declared_.emplace(token.text, number_);
+  declared_.emplace(token.text, place_);
   return std::string(token.text);
 }
 
@@ -116,7 +118,7 @@ Result<ParameterType> HeaderParser::read_type(Tokens& tokens) {
 Result<void> HeaderParser::read_parameter(Tokens& tokens, Parameter::Kind kind) {
   Parameter parameter;
   parameter.kind = kind;
-  parameter.line = number_;
+  parameter.place = place_;
   parameter.comment = comment_;
   DIECAST_TRY(parameter.type, read_type(tokens));
   const bool tune = kind == Parameter::Kind::tune;

@@ -9,48 +9,40 @@
 #include <algorithm>
 
 namespace diecast {
-namespace {
-
-constexpr std::string_view kOpening = "/* diecast";
-
-// Where the header's opening stands alone at the start of a line, from `from` on.
-std::size_t find_opening(std::string_view text, std::size_t from) {
-  for (std::size_t at = text.find(kOpening, from); at != std::string_view::npos;
-       at = text.find(kOpening, at + 1)) {
-    const std::size_t end = at + kOpening.size();
-    const bool whole = end == text.size() || text[end] == '\n' || text[end] == '\r' ||
-                       text[end] == ' ' || text[end] == '\t' || text[end] == '*';
-    if (whole && (at == 0 || text[at - 1] == '\n')) return at;
-  }
-  return std::string_view::npos;
-}
-
-}  // namespace
-
-HeaderParser::HeaderParser(std::string_view name, std::string_view text) {
+HeaderParser::HeaderParser(std::string_view name, std::string_view text, const TemplateFiles& files)
+    : files_(files) {
   template_->name_ = name;
   template_->text_ = text;
   template_->text_digest_ = xxh3_128(as_bytes(text));
-  lines_ = split(template_->text_, '\n');
+  place_.file = template_->file();
+  lines_[place_.file] = split(template_->text_, '\n');
 }
 
 Result<std::shared_ptr<const Template>> HeaderParser::parse(std::string_view name,
-                                                            std::string_view text) {
-  HeaderParser parser(name, text);
+                                                            std::string_view text,
+                                                            const TemplateFiles& files) {
+  HeaderParser parser(name, text, files);
   DIECAST_CHECK(parser.read_file());
   DIECAST_CHECK(parser.check());
   return std::shared_ptr<const Template>(std::move(parser.template_));
 }
 
-SourceLine HeaderParser::line_at(int number) const {
-  std::string_view text = lines_[static_cast<std::size_t>(number - 1)];
+SourceLine HeaderParser::line_at(const Place& place) const {
+  std::string_view text = lines_.find(place.file)->second[static_cast<std::size_t>(place.line - 1)];
   if (text.ends_with('\r')) text.remove_suffix(1);
-  return {cat(template_->name_, ".cu:", number), std::string(text)};
+  return {place.text(), std::string(text)};
 }
 
+// Of the template's own file.
 SourceLine HeaderParser::line_at_offset(std::size_t offset) const {
   const std::string_view before = std::string_view(template_->text_).substr(0, offset);
-  return line_at(1 + static_cast<int>(std::count(before.begin(), before.end(), '\n')));
+  const auto line = 1 + static_cast<int>(std::count(before.begin(), before.end(), '\n'));
+  return line_at({template_->file(), line});
+}
+
+std::string HeaderParser::seen(const Place& place) const {
+  const std::string line = cat("line ", place.line);
+  return place.file == template_->file() ? line : cat(line, " of ", place.file);
 }
 
 Result<void> HeaderParser::read_file() {
@@ -74,7 +66,7 @@ Result<void> HeaderParser::read_file() {
   if (end == std::string_view::npos)
     return error_at(line_at_offset(begin), 1, "the header does not end", "end it with a line `*/`");
   DIECAST_CHECK(read_prose(begin));
-  DIECAST_CHECK(read_header(begin + kOpening.size(), end));
+  DIECAST_CHECK(read_header(template_->text_, begin + kOpening.size(), end));
   words_ = constants_of(*template_, Target{});
   return read_code(end + 2);
 }
@@ -86,7 +78,8 @@ Result<void> HeaderParser::read_prose(std::size_t end) {
     line = trim(line);
     if (line.empty()) continue;
     if (!line.starts_with("//"))
-      return error_at(line_at(number), 1, "only comment lines (//) stand above the header",
+      return error_at(line_at({template_->file(), number}), 1,
+                      "only comment lines (//) stand above the header",
                       "move the code below the header");
     line.remove_prefix(2);
     if (line.starts_with(" ")) line.remove_prefix(1);
@@ -96,14 +89,14 @@ Result<void> HeaderParser::read_prose(std::size_t end) {
   return {};
 }
 
-Result<void> HeaderParser::read_header(std::size_t begin, std::size_t end) {
-  const std::string_view text = template_->text_;
+Result<void> HeaderParser::read_header(std::string_view text, std::size_t begin, std::size_t end) {
   const std::string_view before = text.substr(0, begin);
-  int number = 1 + static_cast<int>(std::count(before.begin(), before.end(), '\n'));
+  place_.line = 1 + static_cast<int>(std::count(before.begin(), before.end(), '\n'));
   auto column = static_cast<int>(kOpening.size()) + 1;
   for (std::string_view line : split(text.substr(begin, end - begin), '\n')) {
-    DIECAST_CHECK(read_line(number++, line, column));
+    DIECAST_CHECK(read_line(line, column));
     column = 1;
+    ++place_.line;
   }
   return {};
 }
@@ -147,7 +140,7 @@ Result<void> HeaderParser::check_directives(std::string_view bare) const {
     const std::string_view name = words.empty() ? "" : words[0].substr(0, words[0].find('('));
     if (const auto found = declared_.find(name); found != declared_.end())
       return error_in_code(bare, name,
-                           cat("`", name, "` is declared on line ", found->second,
+                           cat("`", name, "` is declared on ", seen(found->second),
                                ": a macro would stand in its place"),
                            "remove it, or choose another name");
   }
@@ -189,9 +182,9 @@ Result<void> HeaderParser::check_condition(const Directive& line, std::string_vi
   return {};
 }
 
-Error HeaderParser::error_on(int line, std::string_view word, std::string_view what,
+Error HeaderParser::error_on(const Place& place, std::string_view word, std::string_view what,
                              std::string fix) const {
-  const SourceLine source = line_at(line);
+  const SourceLine source = line_at(place);
   const std::size_t at = find_word(source.text, word);
   return error_at(source, at == std::string::npos ? 1 : static_cast<int>(at) + 1, what,
                   std::move(fix));

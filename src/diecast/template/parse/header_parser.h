@@ -2,6 +2,7 @@
 // that every name used is declared and every declaration can be launched. Not a public header.
 #pragma once
 
+#include <diecast/template/embedded.h>
 #include <diecast/template/parse/code_scan.h>
 #include <diecast/template/parse/token.h>
 #include <diecast/template/template.h>
@@ -19,31 +20,35 @@ std::string meant_type(std::string_view word, const std::vector<std::string>& kn
 
 class HeaderParser {
  public:
-  static Result<std::shared_ptr<const Template>> parse(std::string_view name,
-                                                       std::string_view text);
+  static Result<std::shared_ptr<const Template>> parse(std::string_view name, std::string_view text,
+                                                       const TemplateFiles& files);
+  // The enum parameters that a device header's own lines declare; none without such lines.
+  static Result<std::vector<Parameter>> enums_of(const std::string& header, std::string_view text);
 
  private:
-  HeaderParser(std::string_view name, std::string_view text);
+  HeaderParser(std::string_view name, std::string_view text, const TemplateFiles& files);
 
   // The file's three parts.
   Result<void> read_file();
   Result<void> read_prose(std::size_t end);
-  Result<void> read_header(std::size_t begin, std::size_t end);
+  Result<void> read_header(std::string_view text, std::size_t begin, std::size_t end);
   Result<void> read_code(std::size_t begin);
   Result<void> check_directives(std::string_view bare) const;
   Result<void> check_condition(const Directive& line, std::string_view bare) const;
   Error error_in_code(std::string_view bare, std::string_view at, std::string_view what,
                       std::string fix) const;
-  SourceLine line_at(int number) const;  // from 1
+  SourceLine line_at(const Place& place) const;
   SourceLine line_at_offset(std::size_t offset) const;
 
   // One line of the header: its first word decides.
-  Result<void> read_line(int number, std::string_view text, int column);
+  Result<void> read_line(std::string_view text, int column);
+  Result<void> read_use(std::string_view operand);
   Result<void> read_parameter(Tokens& tokens, Parameter::Kind kind);
   Result<ParameterType> read_type(Tokens& tokens);
   Result<void> read_allowed(Tokens& tokens, Parameter& parameter);
   Result<void> read_default(Tokens& tokens, Parameter& parameter);
   Result<Value> read_value(Tokens& tokens, const Parameter& parameter);
+  Result<void> read_let(Tokens& tokens);
   Result<void> read_sample(Tokens& tokens);
   Result<void> read_size(Tokens& tokens);
   Result<void> read_argument(Tokens& tokens);
@@ -64,6 +69,13 @@ class HeaderParser {
 
   // After the last line.
   Result<void> check();
+  Result<void> bind_words();
+  Result<void> check_lets();
+  Result<void> check_let(std::size_t index) const;
+  bool is_named(std::string_view let);
+  // Calls `visit(expression, place)` for each expression except those of lets, until one fails.
+  template <class Visit>
+  Result<void> each_expression(Visit visit);
   Result<void> check_sizes() const;
   Result<void> check_arguments() const;
   Result<void> check_samples() const;
@@ -71,19 +83,25 @@ class HeaderParser {
   // What may stand in an expression: names known before compiling; sizes too; the device too.
   enum class Use { fact, shape, launch, never };
   Use needed_use(std::string_view name) const;
-  Result<void> check_expression(const Expression& expression, int line, Use use) const;
-  Result<void> check_expression_name(const Expression::Name& name, int line, Use use) const;
-  Result<void> check_bits(const Expression::Name& name, int line) const;
+  Result<void> check_expression(const Expression& expression, const Place& place, Use use) const;
+  Result<void> check_expression_name(const Expression::Name& name, const Place& place,
+                                     Use use) const;
+  Result<void> check_bits(const Expression::Name& name, const Place& place) const;
   std::vector<std::string> usable_names(Use use) const;
-  Error error_on(int line, std::string_view word, std::string_view what, std::string fix) const;
+  Error error_on(const Place& place, std::string_view word, std::string_view what,
+                 std::string fix) const;
+  // "line 12", "line 4 of diecast/device/scale_layout.h"
+  std::string seen(const Place& place) const;
 
+  using Places = std::map<std::string, Place, std::less<>>;
+  const TemplateFiles& files_;
   std::shared_ptr<Template> template_ = std::make_shared<Template>();
-  std::vector<std::string_view> lines_;
-  std::map<std::string, int, std::less<>> declared_;  // parameters and sizes: their line
-  std::map<std::string, int, std::less<>> clauses_;   // of launch; and the lines that stand once
-  std::map<std::string, int, std::less<>> sampled_;
+  std::map<std::string, std::vector<std::string_view>, std::less<>> lines_;  // of each file
+  Places declared_;  // parameters, lets and sizes
+  Places clauses_;   // of launch; and the lines that stand once
+  Places sampled_;
   std::map<std::string, std::int64_t, std::less<>> words_;  // host, cc, element types, enumerators
-  int number_ = 0;                                          // of the line being read
+  Place place_;                                             // of the line being read
   std::string comment_;                                     // of that line
 };
 

@@ -56,6 +56,7 @@ std::string_view reserved_word(std::string_view name) {
   if (contains(kCpp, name)) return "a word of C++";
   if (contains(kDevice, name)) return "it speaks of the target or the device";
   if (contains(kFunctionNames, name)) return "a function of expressions";
+  if (name == "in") return "a word of expressions";
   if (contains(kNames, name)) return "a name of the rendered source";
   if (parse_dtype(name) || name == "u16" || name == "u64") return "an element type";
   if (name.starts_with("diecast_") || name.starts_with("DIECAST_") || name.starts_with("_") ||
