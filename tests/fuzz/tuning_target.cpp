@@ -2,6 +2,7 @@
 #include "fuzz/tuning_target.h"
 
 #include <diecast/base/file.h>
+#include <diecast/runtime/tuning/bound.h>
 #include <diecast/runtime/tuning/choice.h>
 #include <diecast/template/embedded.h>
 
@@ -29,10 +30,29 @@ void check_tuning(std::string_view line) {
 
 }  // namespace
 
+// Bounds that parse choose among what the template allows.
+void check_bounds(std::string_view text) {
+  const auto bounds = parse_tuning_bounds(text, "fuzz.txt");
+  if (!bounds) return must(!bounds.error().fix.empty());
+  const Target target = Target::parse("sm_90a").value();
+  Bindings options;
+  options.set("IN", DType::bf16);
+  for (const std::int64_t cols : {0, 4096}) {
+    const auto chosen = bounded_tunes(*amax(), *bounds, options, cols, target, 132);
+    must(chosen.ok() && chosen->size() <= bounds->size());
+    for (const auto& [below, tunes] : *chosen) {
+      Bindings all = options;
+      for (const auto& [name, value] : tunes.entries()) all.set(name, value);
+      must(Specialization::make(amax(), all, target).ok());
+    }
+  }
+}
+
 // As it is, and with the checksum that would be right.
 void fuzz_tuning(std::string_view input) {
   const TuningFile file = parse_tuning_file(input);
   must(merge_tuning_records(file.records).size() <= file.records.size());
+  check_bounds(input);
   check_tuning(input);
   const std::string before(input.substr(0, std::min(input.rfind(" | "), input.size())));
   check_tuning(before + " | " + hex16(xxh3_128(as_bytes(before)).low));
@@ -51,7 +71,11 @@ std::vector<std::string> tuning_seeds() {
   TuningRecord hung = record;
   hung.outcome = TuningRecord::Outcome::hung;
   must(check_tuning_record(record, amax()).ok());
-  return {record.line(), record.line() + "\n# note\n" + hung.line() + "\n"};
+  const std::string bounds =
+      "1 | amax IN=bf16,f16 PER=tensor | NVIDIA_H200/90/132 | cols<=4096 elements/sm<7200 | "
+      "THREADS=128 waves=2\n1 | amax | NVIDIA_H200/90/132 | elements<4097 | THREADS=256 waves=8\n";
+  must(parse_tuning_bounds(bounds, "seed").ok());
+  return {record.line(), record.line() + "\n# note\n" + hung.line() + "\n", bounds};
 }
 
 }  // namespace diecast::testing

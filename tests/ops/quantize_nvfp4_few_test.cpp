@@ -1,131 +1,172 @@
-// Which kernels a prepared quantize_nvfp4 launches for few rows that find their own amax, on a fake
-// GPU.
+// Which kernels quantize_nvfp4 has for few elements, as the library's bounds choose them: what must
+// hold whatever the bounds are.
 #include <diecast/base/text.h>
 #include <diecast/diecast.h>
+#include <diecast/ops/quantize_nvfp4_few.h>
 #include <gtest/gtest.h>
 
-#include <map>
+#include <functional>
+#include <set>
 
 #include "ops/fake_gpu.h"
-#include "ops/fake_matrices.h"
 
 namespace diecast {
 namespace {
 
-class QuantizeNvfp4Few : public testing::OnFakeGpu {};
+using Request = PreparedQuantizeNvfp4::Request;
 
-// Decoding's few rows have kernels of their own, all made beforehand: long ones are spread over a
-// cluster, over more multiprocessors while rows are few. As many threads as a row needs, of whole
-// warps.
-TEST_F(QuantizeNvfp4Few, RowsThatFindTheirAmaxAreSpreadOverClusters) {
-  std::map<std::int64_t, PreparedQuantizeNvfp4> ops;
-  for (const std::int64_t cols : {2048, 4096, 5120, 7168, 16384, 28672, 65536, 65552}) {
-    PreparedQuantizeNvfp4::Request request;
-    request.cols = cols;
-    request.row_scaled = true;
-    ops.emplace(cols, PreparedQuantizeNvfp4::prepare(*runtime_, device_, request).value());
-  }
-  runtime_->freeze();
-  struct Case {
-    std::int64_t cols, rows;
-    unsigned blocks_a_row, threads;
-  };
-  // As many threads as a row needs, of whole warps.
-  const Case cases[] = {{2048, 1, 1, 128},    {2048, 721, 1, 128},  {4096, 149, 1, 256},
-                        {4096, 1701, 1, 256}, {4096, 1702, 1, 128}, {5120, 61, 4, 96},
-                        {5120, 62, 1, 320},   {5120, 1361, 1, 320}, {5120, 1362, 1, 160},
-                        {7168, 44, 4, 128},   {7168, 45, 1, 448},   {16384, 19, 8, 128},
-                        {16384, 20, 2, 512},  {16384, 68, 2, 512},  {16384, 69, 1, 512},
-                        {28672, 1, 8, 224},   {28672, 29, 8, 224},  {28672, 30, 2, 896},
-                        {28672, 147, 1, 896}, {65536, 48, 8, 512},  {65552, 1, 1, 512}};
-  for (const auto& [cols, rows, blocks_a_row, threads] : cases) {
-    const testing::Matrices m(*device_, rows, cols, true);
-    ops.at(cols).run(m.x, m.out, {}).value();
-    const auto& launch = machine_.cuda->launches.back();
-    EXPECT_EQ(launch.symbol == "quantize_nvfp4_row_scaled_small", cols <= 65536) << cols;
-    EXPECT_EQ(launch.grid[0], rows * blocks_a_row) << rows << "x" << cols;
-    EXPECT_EQ(launch.block[0], threads) << rows << "x" << cols;
-    EXPECT_EQ(launch.cluster, blocks_a_row == 1 ? 0 : blocks_a_row) << rows << "x" << cols;
-  }
-  const testing::Matrices many(*device_, 2112, 16384, true);
-  ops.at(16384).run(many.x, many.out, {}).value();
-  EXPECT_EQ(machine_.cuda->launches.back().symbol, "quantize_nvfp4_row_scaled");
+DeviceProperties gpu(int cc, int multiprocessors) {
+  DeviceProperties out;
+  out.cc = cc;
+  out.sm_count = multiprocessors;
+  return out;
 }
 
-// By rows: the last of each kernel, and what comes after it.
-TEST_F(QuantizeNvfp4Few, RowsHaveTheKernelThatWasFastestOfAll) {
-  PreparedQuantizeNvfp4::Request request;
-  request.row_scaled = true;
-  const auto chosen = [&](const PreparedQuantizeNvfp4& op, std::int64_t rows) {
-    const Specialization& one = op.kernel(rows * request.cols).specialization();
-    if (one.tmpl().parameter("CLUSTER") == nullptr) return one.tmpl().name();
-    return cat(one.number("BLOCKS"), "x", one.number("CLUSTER"), "x", one.number("SIDE"), " ",
-               one.bindings().find("NEXT")->word);
+// A matrix and its quantized form at addresses that no launch on a fake GPU reads.
+struct Matrix {
+  Matrix(std::int64_t rows, std::int64_t cols, bool row_scaled) {
+    void* const memory = reinterpret_cast<void*>(0x1000);
+    x = {memory, DType::bf16, Shape{rows, cols}, 0, nullptr};
+    out.shape = x.shape;
+    out.row_scaled = row_scaled;
+    out.rowwise = out.rowwise_sizes().value();
+    out.rowwise.data = out.rowwise.scale = memory;
+    out.rowwise.amax = static_cast<float*>(memory);
+  }
+  Tensor x;
+  QuantizedTensor out;
+};
+
+class QuantizeNvfp4Few : public testing::OnFakeGpu {
+ protected:
+  QuantizeNvfp4Kernels kernels(const Request& request, const DeviceProperties& device) {
+    const bool finds = !request.amax_given;
+    return quantize_nvfp4_kernels(*runtime_, request, finds && request.row_scaled,
+                                  finds && !request.row_scaled, device)
+        .value();
+  }
+  // Requests that have kernels for few elements on every GPU from 9.0 on.
+  static void for_each_plain(const std::function<void(const Request&)>& use) {
+    for (const DType in : {DType::bf16, DType::f16, DType::f32, DType::e4m3}) {
+      for (const auto layout : {ScaleLayout::linear, ScaleLayout::s128x4, ScaleLayout::s8x4}) {
+        for (std::int64_t cols = 16; cols <= 65536; cols += 16 * (1 + cols / 256)) {
+          for (const bool row_scaled : {false, true}) {
+            Request request;
+            request.in = in;
+            request.layout = layout;
+            request.cols = cols;
+            request.row_scaled = row_scaled;
+            use(request);
+          }
+        }
+      }
+    }
+  }
+};
+
+// Bounds grow, each kernel can be had, and a request that finds a tensor's amax has a kernel for
+// every number of elements up to where the amax is found first.
+TEST_F(QuantizeNvfp4Few, EachKernelServesUpToItsBoundAndCanBeHad) {
+  std::set<std::string> seen;
+  for (const int cc : {80, 89, 90, 100, 120}) {
+    const Target target = Target::for_device(cc).front();
+    for_each_plain([&](const Request& request) {
+      const QuantizeNvfp4Kernels all = kernels(request, gpu(cc, 132));
+      // Short rows that find their amax lie side by side, however many there are.
+      const bool short_rows = request.row_scaled && request.cols <= 512;
+      if (cc >= 90) EXPECT_EQ(all.few.empty(), short_rows) << request.cols;
+      std::int64_t last = 0;
+      for (const auto& [below, wanted] : all.few) {
+        EXPECT_GT(below, last) << wanted.name << " " << request.cols;
+        last = below;
+        if (request.in != DType::bf16) continue;
+        const auto made = runtime_->specialize(wanted.name, wanted.bindings, target);
+        ASSERT_TRUE(made) << made.error().message();
+        seen.insert(made->spelling());
+      }
+      EXPECT_LE(all.finds_amax, last);
+    });
+  }
+  EXPECT_GT(seen.size(), 500u);
+}
+
+// One table serves every GPU: a bound is so many elements for each multiprocessor, or the same on
+// all.
+TEST_F(QuantizeNvfp4Few, BoundsCountForEachMultiprocessor) {
+  for_each_plain([&](const Request& request) {
+    if (request.in != DType::bf16) return;
+    const auto one = kernels(request, gpu(90, 1)).few, many = kernels(request, gpu(90, 300)).few;
+    ASSERT_EQ(one.size(), many.size());
+    for (std::size_t i = 0; i < one.size(); ++i) {
+      EXPECT_TRUE(many[i].below == 300 * one[i].below || many[i].below == one[i].below);
+      EXPECT_EQ(one[i].kernel.bindings, many[i].kernel.bindings);
+    }
+  });
+}
+
+// Before 9.0 are neither clusters nor launches that begin before the one before has ended.
+TEST_F(QuantizeNvfp4Few, BeforeNinePointZeroHaveNoClusters) {
+  std::size_t seen = 0;
+  for_each_plain([&](const Request& request) {
+    for (const auto& few : kernels(request, gpu(89, 132)).few) {
+      const Value* const cluster = few.kernel.bindings.find("CLUSTER");
+      if (cluster == nullptr) continue;
+      EXPECT_EQ(cluster->number, 1);
+      EXPECT_EQ(few.kernel.bindings.find("NEXT")->word, "elements");
+      ++seen;
+    }
+  });
+  EXPECT_GT(seen, 100u);
+}
+
+// Without an option that they lack, on a GPU, and with rows as they take them.
+TEST_F(QuantizeNvfp4Few, OthersHaveNone) {
+  const std::function<void(Request&)> others[] = {
+      [](Request& r) { r.rows = RowsClass::any; },
+      [](Request& r) { r.profile = Profile::modelopt; },
+      [](Request& r) { r.four_over_six = FourOverSix::mae; },
+      [](Request& r) { r.scales_apart = true; },
+      [](Request& r) { r.stochastic = true; },
+      [](Request& r) { r.rht = true; }};
+  for (const bool given : {false, true}) {
+    Request request;
+    request.cols = 2048;
+    request.amax_given = given;
+    EXPECT_FALSE(kernels(request, gpu(90, 132)).few.empty());
+    EXPECT_TRUE(kernels(request, gpu(0, 132)).few.empty());
+    for (const auto& change : others) {
+      Request other = request;
+      change(other);
+      EXPECT_TRUE(kernels(other, gpu(90, 132)).few.empty());
+    }
+  }
+}
+
+// What a launch covers: every block of 16 has the threads that take it.
+TEST_F(QuantizeNvfp4Few, EveryBlockHasItsThreads) {
+  const auto tune = [](const Specialization& one, std::string_view name) {
+    return one.tmpl().parameter(name) == nullptr ? 1 : one.number(name);
   };
-  using Until = std::vector<std::pair<std::int64_t, std::string>>;  // the last rows of each
-  struct Case {
-    ScaleLayout layout;
-    std::int64_t cols;
-    Until until;
-  };
-  constexpr auto linear = ScaleLayout::linear, tiled = ScaleLayout::s128x4;
-  const Case cases[] = {
-      {linear,
-       1024,
-       {{1443, "1x1x2 elements"},
-        {3093, "1x1x4 elements"},
-        {11549, "1x1x8 elements"},
-        {33791, "2x1x8 codes"}}},
-      {linear,
-       2048,
-       {{721, "1x1x1 elements"},
-        {1546, "1x1x2 elements"},
-        {5774, "1x1x4 elements"},
-        {16895, "2x1x8 codes"}}},
-      {linear,
-       4096,
-       {{149, "1x1x1 elements"},
-        {876, "1x1x1 amax"},
-        {1701, "1x1x1 elements"},
-        {8447, "2x1x1 amax"}}},
-      {linear,
-       5120,
-       {{61, "1x4x1 elements"},
-        {1361, "1x1x1 amax"},
-        {2144, "2x1x1 codes"},
-        {16499, "2x1x1 amax"}}},
-      {linear,
-       12288,
-       {{26, "1x8x1 elements"},
-        {91, "1x2x1 amax"},
-        {180, "2x1x1 elements"},
-        {360, "1x2x1 amax"},
-        {2815, "2x1x1 codes"}}},
-      {linear,
-       28672,
-       {{6, "1x8x1 elements"}, {29, "1x8x1 amax"}, {73, "1x2x1 elements"}, {147, "2x1x1 amax"}}},
-      {linear, 65536, {{2, "1x8x1 elements"}, {48, "1x8x1 amax"}}},
-      {tiled, 2048, {{360, "1x1x1 elements"}, {16895, "1x1x4 amax"}}},
-      {tiled, 4096, {{46, "1x4x1 elements"}, {360, "1x1x1 amax"}, {8447, "2x1x4 codes"}}},
-      {tiled, 5120, {{45, "1x4x1 elements"}, {866, "1x1x1 amax"}, {6758, "2x1x1 codes"}}},
-      {tiled, 8192, {{206, "1x4x1 elements"}, {580, "1x2x1 elements"}, {4223, "2x1x1 codes"}}},
-      {tiled,
-       16384,
-       {{19, "1x8x1 elements"},
-        {69, "1x4x1 amax"},
-        {167, "1x4x1 elements"},
-        {2111, "2x2x1 codes"}}},
-      {tiled, 28672, {{37, "1x8x1 elements"}}}};
-  for (const auto& [layout, cols, until] : cases) {
-    request.layout = layout;
-    request.cols = cols;
-    const auto op = PreparedQuantizeNvfp4::prepare(*runtime_, device_, request).value();
-    for (std::size_t i = 0; i < until.size(); ++i) {
-      const auto& [last, name] = until[i];
-      EXPECT_EQ(chosen(op, last), name) << last << "x" << cols;
-      EXPECT_EQ(chosen(op, last + 1),
-                i + 1 < until.size() ? until[i + 1].second : "quantize_nvfp4_row_scaled")
-          << last + 1 << "x" << cols;
+  for (const std::int64_t cols : {1024, 4096, 5120, 16384, 28672}) {
+    for (const bool row_scaled : {false, true}) {
+      Request request;
+      request.cols = cols;
+      request.row_scaled = row_scaled;
+      request.amax_given = !row_scaled;
+      const auto op = PreparedQuantizeNvfp4::prepare(*runtime_, device_, request).value();
+      for (const auto& few : kernels(request, device_->properties()).few) {
+        const std::int64_t rows = (few.below - 1) / cols;
+        if (rows == 0) continue;
+        const Matrix m(rows, cols, row_scaled);
+        op.run(m.x, m.out, {}).value();
+        const auto& launch = machine_.cuda->launches.back();
+        const Specialization& one = op.kernel(rows * cols).specialization();
+        ASSERT_EQ(launch.symbol, one.tmpl().name());
+        const std::int64_t threads =
+            std::int64_t{launch.grid[0]} * launch.grid[1] * launch.block[0];
+        EXPECT_GE(threads * tune(one, "BLOCKS"), rows * (cols / 16) * tune(one, "LANES"))
+            << one.spelling() << " " << rows;
+      }
     }
   }
 }

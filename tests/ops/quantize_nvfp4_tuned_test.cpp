@@ -90,14 +90,15 @@ TEST_F(QuantizeNvfp4Tuned, RowsTakeTheFastestOfTheNearestSize) {
 TEST_F(QuantizeNvfp4Tuned, TheKernelForManyServesWhereItWasFaster) {
   PreparedQuantizeNvfp4::Request request;
   request.amax_given = true;
-  const auto as_shipped = prepare({many(8, 100)}, request);
-  EXPECT_EQ(name_of(as_shipped.kernel(8 * 4096)), "quantize_nvfp4_once 2 384 1");
+  const auto as_shipped = prepare({}, request);
+  const auto without = prepare({many(8, 100)}, request);
+  EXPECT_EQ(name_of(without.kernel(8 * 4096)), name_of(as_shipped.kernel(8 * 4096)));
   const auto tuned = prepare(
       {once(8, "LANES=1 THREADS=512 BLOCKS=1", 700), once(64, "LANES=1 THREADS=512 BLOCKS=1", 900),
        many(64, 800), once(512, "LANES=1 THREADS=128 BLOCKS=1", 1500), many(512, 1600)},
       request);
   const auto at = [&](std::int64_t rows) { return name_of(tuned.kernel(rows * 4096)); };
-  EXPECT_EQ(at(2), "quantize_nvfp4_once 2 384 1");
+  EXPECT_EQ(at(2), name_of(as_shipped.kernel(2 * 4096)));
   EXPECT_EQ(at(8), "quantize_nvfp4 128");
   EXPECT_EQ(at(64), "quantize_nvfp4 128");
   EXPECT_EQ(at(512), "quantize_nvfp4_once 1 128 1");
@@ -130,7 +131,8 @@ TEST_F(QuantizeNvfp4Tuned, WhatFindsTheAmaxStays) {
   const auto tuned = prepare({once(8, "LANES=1 THREADS=1024 BLOCKS=1", 700),
                               once(64, "LANES=2 THREADS=128 BLOCKS=1", 800)},
                              {});
-  EXPECT_EQ(name_of(tuned.kernel(8 * 4096)), "quantize_nvfp4_dynamic_small 256 8 elements");
+  const std::string finds_amax = name_of(tuned.kernel(8 * 4096));
+  EXPECT_TRUE(finds_amax.starts_with("quantize_nvfp4_dynamic_small ")) << finds_amax;
   EXPECT_EQ(name_of(tuned.kernel(64 * 4096)), "quantize_nvfp4_once 2 128 1");
 }
 

@@ -59,7 +59,9 @@ TEST_F(QuickKernels, AreAllThatServeFewRows) {
         request.layout = layout;
         request.row_scaled = row_scaled;
         const auto all =
-            quantize_nvfp4_kernels(request, row_scaled, !row_scaled, device_->properties());
+            quantize_nvfp4_kernels(*runtime_, request, row_scaled, !row_scaled,
+                                   device_->properties())
+                .value();
         for (const auto& few : all.few) {
           const auto tmpl = runtime_->find_template(few.kernel.name).value();
           const auto sm90 = Target::parse("sm_90a").value();

@@ -2,8 +2,7 @@
 // elements one launch for both; rows that find their own amax are one launch of another kernel.
 #include <diecast/base/text.h>
 #include <diecast/ops/quantize_nvfp4.h>
-#include <diecast/ops/quantize_nvfp4_kernels.h>
-#include <diecast/ops/quantize_nvfp4_tuned.h>
+#include <diecast/ops/quantize_nvfp4_few.h>
 
 namespace diecast {
 
@@ -120,8 +119,8 @@ Result<PreparedQuantizeNvfp4> PreparedQuantizeNvfp4::prepare(Runtime& runtime,
   if (request.scales_apart) prepared.plain_ = {};
   prepared.finds_rows_ = request.row_scaled && !given(request);
   const bool finds_amax = !request.row_scaled && !given(request);
-  auto wanted =
-      quantize_nvfp4_kernels(request, prepared.finds_rows_, finds_amax, device->properties());
+  DIECAST_TRY(auto wanted, quantize_nvfp4_kernels(runtime, request, prepared.finds_rows_,
+                                                  finds_amax, device->properties()));
   DIECAST_CHECK(choose_by_records(runtime, *device, wanted));
   std::vector<KernelWanted> all = {wanted.any};
   for (const auto& few : wanted.few) all.push_back(few.kernel);

@@ -1,158 +1,136 @@
-// The tables of quantize_nvfp4_few.h: an H200 in a process of several streams, every configuration
-// (templates/NOTES.md). Bounds are blocks of 16 for each multiprocessor.
+// From bounds and records to kernels for few elements; see quantize_nvfp4_few.h.
 #include <diecast/ops/quantize_nvfp4_few.h>
+#include <diecast/runtime/tuning/bound.h>
+#include <diecast/runtime/tuning/choice.h>
 
 #include <algorithm>
-#include <array>
-#include <cstdint>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <optional>
 #include <utility>
 
 namespace diecast {
 namespace {
 
-using Request = PreparedQuantizeNvfp4::Request;
+constexpr std::string_view kOnce = "quantize_nvfp4_once";
 
-// Rows that find their own amax. While rows are few they are spread over more multiprocessors;
-// where there are many, threads have two blocks of 16 each, whose stores come as they compute, and
-// blocks of threads have several short rows: each takes time to say that the next may begin.
-struct Row {
-  std::int64_t below;
-  int blocks, cluster, threads;  // of a block of threads with several rows, at most
-  std::string_view next;         // what it has when it lets the next launch begin
-};
-struct RowsUpTo {
-  std::int64_t cols;
-  std::array<Row, 5> kernels;  // `below` 0: no more
-};
-constexpr RowsUpTo kLinearRows[] = {
-    {2048,
-     {{{700, 1, 1, 128, "elements"},
-       {1500, 1, 1, 256, "elements"},
-       {5600, 1, 1, 512, "elements"},
-       {16384, 2, 1, 512, "codes"}}}},
-    {4096,
-     {{{290, 1, 1, 0, "elements"},
-       {1700, 1, 1, 0, "amax"},
-       {3300, 1, 1, 0, "elements"},
-       {16384, 2, 1, 0, "amax"}}}},
-    {8192,
-     {{{150, 1, 4, 0, "elements"},
-       {3300, 1, 1, 0, "amax"},
-       {5200, 2, 1, 0, "codes"},
-       {40000, 2, 1, 0, "amax"}}}},
-    {16384,
-     {{{155, 1, 8, 0, "elements"},
-       {530, 1, 2, 0, "amax"},
-       {1050, 2, 1, 0, "elements"},
-       {2100, 1, 2, 0, "amax"},
-       {16384, 2, 1, 0, "codes"}}}},
-    {32768,
-     {{{90, 1, 8, 0, "elements"},
-       {400, 1, 8, 0, "amax"},
-       {1000, 1, 2, 0, "elements"},
-       {2000, 2, 1, 0, "amax"}}}},
-    {65536, {{{90, 1, 8, 0, "elements"}, {1500, 1, 8, 0, "amax"}}}},
-};
-constexpr RowsUpTo kTiledRows[] = {
-    {2048, {{{350, 1, 1, 128, "elements"}, {16384, 1, 1, 512, "amax"}}}},
-    {4096, {{{90, 1, 4, 0, "elements"}, {700, 1, 1, 0, "amax"}, {16384, 2, 1, 512, "codes"}}}},
-    {6144, {{{110, 1, 4, 0, "elements"}, {2100, 1, 1, 0, "amax"}, {16384, 2, 1, 0, "codes"}}}},
-    {8192, {{{800, 1, 4, 0, "elements"}, {2250, 1, 2, 0, "elements"}, {16384, 2, 1, 0, "codes"}}}},
-    {16384,
-     {{{150, 1, 8, 0, "elements"},
-       {540, 1, 4, 0, "amax"},
-       {1300, 1, 4, 0, "elements"},
-       {16384, 2, 2, 0, "codes"}}}},
-    {65536, {{{512, 1, 8, 0, "elements"}}}},
-};
+std::int64_t number(const Bindings& bindings, std::string_view name) {
+  return bindings.find(name)->number;
+}
 
-// Under a tensor's amax: so that the fewest blocks of threads are as many as multiprocessors, or
-// nearly twice as many.
-struct Once {
-  std::int64_t below;
-  int lanes, blocks, threads;
-};
-constexpr Once kLinear[] = {
-    {100, 2, 1, 384},  {330, 2, 1, 640},  {645, 1, 1, 640},  {770, 1, 1, 768},
-    {1010, 1, 2, 512}, {1290, 1, 2, 640}, {1800, 1, 2, 896}, {2060, 1, 2, 1024},
-    {2550, 1, 2, 640}, {3060, 1, 2, 768}, {8300, 1, 2, 512},
-};
-// With tiled scales: the longer rows are, the farther apart are the places of a block of threads'.
-struct OnceUpTo {
-  std::int64_t cols;
-  std::array<Once, 4> kernels;  // `below` 0: no more
-};
-constexpr OnceUpTo kTiled[] = {
-    {4096, {{{450, 2, 1, 256}, {1800, 1, 1, 640}, {3300, 1, 2, 512}, {16384, 1, 1, 512}}}},
-    {8192, {{{900, 2, 1, 256}, {1800, 1, 1, 640}, {3300, 1, 2, 512}, {16384, 1, 1, 512}}}},
-    {INT64_MAX, {{{930, 2, 1, 384}, {16384, 1, 1, 256}}}},
-};
+// Its template and options, of a template that is for few rows alone.
+std::optional<KernelWanted> without_tunes(const KernelWanted& wanted) {
+  if (wanted.name != kOnce && wanted.name != "quantize_nvfp4_row_scaled_small") return std::nullopt;
+  KernelWanted out{wanted.name, {}};
+  for (const char* const option : {"COLS", "IN", "LAYOUT"})
+    out.bindings.set(option, *wanted.bindings.find(option));
+  return out;
+}
 
-bool is_linear(const Request& request) { return request.layout == ScaleLayout::linear; }
+std::int64_t elements_of(const RunSizes& sizes, std::int64_t cols) {
+  std::int64_t rows = 0;
+  for (const auto& [name, value] : sizes) (name == "rows" ? rows : cols) = value;
+  return rows * cols;
+}
+
+// A launch along y has 65535 blocks of threads at most; with tiled scales, whose row length is
+// known, some are for the padding of the last rows (the header's launch line).
+std::int64_t most_elements(const KernelWanted& wanted) {
+  if (wanted.name != kOnce) return std::numeric_limits<std::int64_t>::max();
+  const bool linear = wanted.bindings.find("LAYOUT")->word == layout_name(ScaleLayout::linear);
+  const std::int64_t padding = linear ? 0 : 32 * ((number(wanted.bindings, "COLS") + 63) / 64);
+  const std::int64_t threads =
+      65535 * number(wanted.bindings, "THREADS") * number(wanted.bindings, "BLOCKS") - padding;
+  return threads / number(wanted.bindings, "LANES") * 16;
+}
+
+// What is fastest at so many elements.
+using Fastest = std::map<std::int64_t, std::pair<std::int64_t, KernelWanted>>;  // with ns
+
+Result<Fastest> fastest(Runtime& runtime, Device& device, const KernelWanted& few,
+                        const KernelWanted& any) {
+  const std::int64_t cols = number(few.bindings, "COLS");
+  Fastest out;
+  DIECAST_TRY(const auto points, runtime.tuned_points(few.name, few.bindings, device));
+  if (points.empty()) return out;
+  DIECAST_TRY(const auto others, runtime.tuned_points(any.name, any.bindings, device));
+  const auto add = [&](const RunSizes& sizes, std::int64_t ns, KernelWanted wanted) {
+    const auto [at, is_new] = out.try_emplace(elements_of(sizes, cols), ns, wanted);
+    if (!is_new && ns < at->second.first) at->second = {ns, std::move(wanted)};
+  };
+  for (const TunedPoint& point : points) {
+    KernelWanted tuned = few;
+    for (const auto& [name, value] : point.tunes.entries()) tuned.bindings.set(name, value);
+    add(point.sizes, point.ns, std::move(tuned));
+    const std::int64_t elements = elements_of(point.sizes, cols);
+    const auto other = std::ranges::find_if(others, [&](const TunedPoint& one) {
+      return elements_of(one.sizes, number(any.bindings, "COLS")) == elements;
+    });
+    if (other != others.end()) add(point.sizes, other->ns, any);
+  }
+  out.erase(0);
+  return out;
+}
+
+// As far as half the fewest elements and from twice the most on `table`, between them `points`.
+FewKernels merged(const FewKernels& table, const Fastest& points, std::int64_t first,
+                  const KernelWanted& any) {
+  FewKernels out;
+  const auto add = [&](std::int64_t below, const KernelWanted& wanted) {
+    if (below <= (out.empty() ? 0 : out.back().below)) return;
+    const bool same = !out.empty() && out.back().kernel.name == wanted.name &&
+                      out.back().kernel.bindings == wanted.bindings;
+    if (same)
+      out.back().below = below;
+    else
+      out.push_back({below, wanted});
+  };
+  const std::int64_t from = std::max(points.begin()->first / 2, first);
+  for (const auto& [below, wanted] : table) add(std::min(below, from), wanted);
+  add(from, any);
+  for (auto at = points.begin(); at != points.end(); ++at) {
+    const auto next = std::next(at);
+    const double here = static_cast<double>(at->first);
+    const double until =
+        next == points.end() ? 2 * here : std::sqrt(here * static_cast<double>(next->first));
+    const auto below = static_cast<std::int64_t>(until) + 1;
+    const KernelWanted& wanted = at->second.second;
+    add(std::min(below, most_elements(wanted)), wanted);
+    add(below, any);  // of which its grid has not so many
+  }
+  for (const auto& [below, wanted] : table) add(below, wanted);
+  return out;
+}
 
 }  // namespace
 
-FewKernels few_that_find_rows(const Request& request, const DeviceProperties& device) {
-  const auto& table = is_linear(request) ? kLinearRows : kTiledRows;
-  const auto of_length =
-      std::ranges::find_if(table, [&](const RowsUpTo& rows) { return request.cols <= rows.cols; });
+Result<FewKernels> few_by_bounds(Runtime& runtime, std::string_view name, const Bindings& options,
+                                 std::int64_t cols, const DeviceProperties& device) {
+  DIECAST_TRY(const auto tmpl, runtime.find_template(name));
+  DIECAST_TRY(const auto bounds, built_in_bounds());
   FewKernels out;
-  if (of_length == std::end(table)) return out;
-  for (auto [below, blocks, cluster, about, next] : of_length->kernels) {
-    if (below == 0) break;
-    if (device.cc < 90) cluster = 1, next = "elements";  // which have neither
-    const std::int64_t of_each = ceil_div(request.cols / 16, std::int64_t{blocks} * cluster);
-    const std::int64_t threads = ceil_div(of_each, 32) * 32;  // whole warps, as the header has them
-    if (threads > 1024) continue;
-    int side = 1;
-    while (side < 8 && 2 * side * threads <= about) side *= 2;
-    Bindings bindings;
-    bindings.set("COLS", request.cols).set("IN", request.in);
-    bindings.set("LAYOUT", layout_name(request.layout));
-    bindings.set("BLOCKS", blocks).set("CLUSTER", cluster).set("SIDE", side).set("NEXT", next);
-    out.push_back(
-        {device.sm_count * below * 16, {"quantize_nvfp4_row_scaled_small", std::move(bindings)}});
+  const std::vector<Target> targets = Target::for_device(device.cc);
+  if (targets.empty()) return out;
+  DIECAST_TRY(const auto chosen,
+              bounded_tunes(*tmpl, bounds, options, cols, targets[0], device.sm_count));
+  for (const auto& [below, tunes] : chosen) {
+    KernelWanted wanted{name, options};
+    for (const auto& [tune, value] : tunes.entries()) wanted.bindings.set(tune, value);
+    out.push_back({below, std::move(wanted)});
   }
   return out;
 }
 
-FewKernels few_under_amax(const Request& request, const DeviceProperties& device) {
-  const bool linear = is_linear(request);
-  FewKernels out;
-  const auto add = [&](const Once& once, std::int64_t blocks) {
-    Bindings bindings;
-    // A row's length buys nothing where scales lie as blocks do.
-    bindings.set("COLS", linear ? 0 : request.cols).set("IN", request.in);
-    bindings.set("LAYOUT", layout_name(request.layout)).set("LANES", once.lanes);
-    bindings.set("BLOCKS", once.blocks).set("THREADS", once.threads);
-    out.push_back({16 * blocks, {"quantize_nvfp4_once", std::move(bindings)}});
-  };
-  if (!linear) {
-    const auto of_length =
-        std::ranges::find_if(kTiled, [&](const OnceUpTo& up) { return request.cols <= up.cols; });
-    for (const Once& once : of_length->kernels) {
-      if (once.below != 0) add(once, device.sm_count * once.below);
-    }
-    return out;
+Result<void> choose_by_records(Runtime& runtime, Device& device, QuantizeNvfp4Kernels& kernels) {
+  for (const auto& [below, wanted] : kernels.few) {
+    const auto few = without_tunes(wanted);
+    if (!few) continue;
+    DIECAST_TRY(const Fastest points, fastest(runtime, device, *few, kernels.any));
+    if (!points.empty()) kernels.few = merged(kernels.few, points, kernels.finds_amax, kernels.any);
+    return {};  // there is one such template
   }
-  for (const Once& once : kLinear) add(once, device.sm_count * once.below);
-  constexpr std::int64_t kMost = std::int64_t{65535} * 256;  // where places have 32 bits
-  add({.below = 0, .lanes = 1, .blocks = 1, .threads = 512}, kMost);
-  return out;
-}
-
-FewKernels few_that_find_amax(const Request& request, const DeviceProperties& device) {
-  FewKernels out;
-  const auto add = [&](int threads, int cluster) {
-    Bindings bindings;
-    bindings.set("IN", request.in).set("THREADS", threads).set("CLUSTER", cluster);
-    bindings.set("NEXT", "elements");
-    out.push_back({std::int64_t{16} * threads * cluster + 1,
-                   {"quantize_nvfp4_dynamic_small", std::move(bindings)}});
-  };
-  add(256, 1);
-  if (device.cc >= 90) add(256, 8), add(512, 8);
-  return out;
+  return {};
 }
 
 }  // namespace diecast

@@ -1,10 +1,12 @@
-// Kernels of quantize_nvfp4 for few elements, by what was measured: where all of a matrix is on the
-// GPU at once, what a thread computes is a good part of the launch. Of profile te without further
-// options.
+// Kernels of quantize_nvfp4 for few elements: where all of a matrix is on the GPU at once, what a
+// thread computes is a good part of the launch, so these are templates of their own. Which of their
+// configurations serves how many elements is data: the library's bounds (cache/tuned/builtin.txt),
+// and tuning records of the device, which win.
 #pragma once
 
 #include <diecast/ops/quantize_nvfp4_kernels.h>
 
+#include <cstdint>
 #include <string_view>
 #include <vector>
 
@@ -12,16 +14,16 @@ namespace diecast {
 
 using FewKernels = std::vector<QuantizeNvfp4Kernels::Few>;  // from the fewest elements on
 
-// Rows of a known length, dense or apart, that find their own amax; none where a cluster has not
-// threads enough for one.
-FewKernels few_that_find_rows(const PreparedQuantizeNvfp4::Request& request,
-                              const DeviceProperties& device);
-// Dense rows under a tensor's amax; with tiled scales of a known length.
-FewKernels few_under_amax(const PreparedQuantizeNvfp4::Request& request,
-                          const DeviceProperties& device);
-// So few elements that one cluster finds the tensor's amax and quantizes before three launches
-// would. Linear scales.
-FewKernels few_that_find_amax(const PreparedQuantizeNvfp4::Request& request,
-                              const DeviceProperties& device);
+// What the library's bounds choose of a template, for rows of `cols`. `options`: of the kernel; IN
+// and, where the template has them, COLS and LAYOUT. Errors: those of find_template() and of
+// built_in_bounds().
+Result<FewKernels> few_by_bounds(Runtime& runtime, std::string_view name, const Bindings& options,
+                                 std::int64_t cols, const DeviceProperties& device);
+
+// Around the sizes that records of this device have of a template for few elements, from half the
+// fewest elements to twice the most, the fastest configuration of the nearest size (in doublings)
+// serves, or the kernel for any number of elements where its records have less time there;
+// elsewhere what was there. Errors: those of Runtime::tuned_points().
+Result<void> choose_by_records(Runtime& runtime, Device& device, QuantizeNvfp4Kernels& kernels);
 
 }  // namespace diecast

@@ -61,8 +61,37 @@ bool is_plain(const Request& r, const DeviceProperties& device) {
          r.four_over_six == FourOverSix::off && !r.rht && !r.stochastic;
 }
 
-QuantizeNvfp4Kernels kernels_that_find_rows(const Request& request,
-                                            const DeviceProperties& device) {
+// Rows of a known length, dense or apart, that find their own amax.
+Result<FewKernels> few_that_find_rows(Runtime& runtime, const Request& request,
+                                      const DeviceProperties& device) {
+  Bindings options;
+  options.set("COLS", request.cols).set("IN", request.in);
+  options.set("LAYOUT", layout_name(request.layout));
+  return few_by_bounds(runtime, "quantize_nvfp4_row_scaled_small", options, request.cols, device);
+}
+
+// Dense rows under a tensor's amax; with tiled scales of a known length.
+Result<FewKernels> few_under_amax(Runtime& runtime, const Request& request,
+                                  const DeviceProperties& device) {
+  const bool linear = request.layout == ScaleLayout::linear;
+  Bindings options;
+  // A row's length buys nothing where scales lie as blocks do.
+  options.set("COLS", linear ? 0 : request.cols).set("IN", request.in);
+  options.set("LAYOUT", layout_name(request.layout));
+  return few_by_bounds(runtime, "quantize_nvfp4_once", options, request.cols, device);
+}
+
+// So few elements that one cluster finds the tensor's amax and quantizes before three launches
+// would. Linear scales.
+Result<FewKernels> few_that_find_amax(Runtime& runtime, const Request& request,
+                                      const DeviceProperties& device) {
+  Bindings options;
+  options.set("IN", request.in);
+  return few_by_bounds(runtime, "quantize_nvfp4_dynamic_small", options, request.cols, device);
+}
+
+Result<QuantizeNvfp4Kernels> kernels_that_find_rows(Runtime& runtime, const Request& request,
+                                                    const DeviceProperties& device) {
   constexpr std::string_view kName = "quantize_nvfp4_row_scaled";
   QuantizeNvfp4Kernels out;
   constexpr int kShortRows = 128;  // threads
@@ -77,8 +106,9 @@ QuantizeNvfp4Kernels kernels_that_find_rows(const Request& request,
     return {capped_product(rows_at_once(device, threads), request.cols),
             {kName, bindings.set("THREADS", threads)}};
   };
-  if (is_plain(request, device) && request.rows != RowsClass::any)
-    out.few = few_that_find_rows(request, device);
+  if (is_plain(request, device) && request.rows != RowsClass::any) {
+    DIECAST_TRY(out.few, few_that_find_rows(runtime, request, device));
+  }
   if (!out.few.empty()) {
     if (few != many) out.counted = of_threads(few);
     return out;
@@ -90,8 +120,8 @@ QuantizeNvfp4Kernels kernels_that_find_rows(const Request& request,
   return out;
 }
 
-QuantizeNvfp4Kernels kernels_under_given(const Request& request, const DeviceProperties& device,
-                                         bool finds_amax) {
+Result<QuantizeNvfp4Kernels> kernels_under_given(Runtime& runtime, const Request& request,
+                                                 const DeviceProperties& device, bool finds_amax) {
   Bindings bindings = bindings_of(request);
   bindings.set("ROWS", rows_class_name(request.rows));
   bindings.set("GLOBAL", global_scale_name(request.global));
@@ -107,19 +137,21 @@ QuantizeNvfp4Kernels kernels_under_given(const Request& request, const DevicePro
   constexpr std::int64_t kLongestTiled = 1 << 24;
   if (!linear && (request.cols == 0 || request.cols > kLongestTiled)) return out;
   if (finds_amax && linear) {
-    out.few = few_that_find_amax(request, device);
-    out.finds_amax = out.few.back().below;
+    DIECAST_TRY(out.few, few_that_find_amax(runtime, request, device));
+    if (!out.few.empty()) out.finds_amax = out.few.back().below;
   }
-  std::ranges::move(few_under_amax(request, device), std::back_inserter(out.few));
+  DIECAST_TRY(auto under_amax, few_under_amax(runtime, request, device));
+  std::ranges::move(under_amax, std::back_inserter(out.few));
   return out;
 }
 
 }  // namespace
 
-QuantizeNvfp4Kernels quantize_nvfp4_kernels(const Request& request, bool finds_rows,
-                                            bool finds_amax, const DeviceProperties& device) {
-  return finds_rows ? kernels_that_find_rows(request, device)
-                    : kernels_under_given(request, device, finds_amax);
+Result<QuantizeNvfp4Kernels> quantize_nvfp4_kernels(Runtime& runtime, const Request& request,
+                                                    bool finds_rows, bool finds_amax,
+                                                    const DeviceProperties& device) {
+  return finds_rows ? kernels_that_find_rows(runtime, request, device)
+                    : kernels_under_given(runtime, request, device, finds_amax);
 }
 
 }  // namespace diecast

@@ -25,9 +25,11 @@ struct QuantizeNvfp4Kernels {
   std::int64_t finds_amax = 0;
 };
 
-// `finds_rows`: rows find their own amax; `finds_amax`: the tensor's is to be found.
-QuantizeNvfp4Kernels quantize_nvfp4_kernels(const PreparedQuantizeNvfp4::Request& request,
-                                            bool finds_rows, bool finds_amax,
-                                            const DeviceProperties& device);
+// `finds_rows`: rows find their own amax; `finds_amax`: the tensor's is to be found. Errors: those
+// of few_by_bounds().
+Result<QuantizeNvfp4Kernels> quantize_nvfp4_kernels(Runtime& runtime,
+                                                    const PreparedQuantizeNvfp4::Request& request,
+                                                    bool finds_rows, bool finds_amax,
+                                                    const DeviceProperties& device);
 
 }  // namespace diecast
