@@ -10,7 +10,7 @@ constexpr const char* kFooter =
   diecast-bench host                              the ops on one core of this processor
   diecast-bench gpu --shape 16384x7168            the ops on a GPU, on matrices of this shape
   diecast-bench launch gemm                       several parts, one after the other
-  diecast-bench options --template quantize_mx    what each option of a template costs
+  diecast-bench options --template amax           what each option of a template costs
   diecast-bench --plot bandwidth.svg              quantize_nvfp4's bandwidth over rows, drawn
   diecast-bench selftest --device                 what this GPU's driver does
 

@@ -127,6 +127,8 @@ TEST(Bench, HelpNamesItsPartsAndNothingThatItStartsItself) {
     EXPECT_NE(help.output.find(word), std::string::npos) << word << "\n" << help.output;
   for (const char* word : {"compile-one", "bundle", "\n  start"})
     EXPECT_EQ(help.output.find(word), std::string::npos) << word << "\n" << help.output;
+  for (const char* name : {"start", "compile-one", "bundle"})
+    EXPECT_EQ(bench({name, "--help"}).exit_code, 0) << name;
 }
 
 }  // namespace
