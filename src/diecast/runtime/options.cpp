@@ -1,7 +1,7 @@
-// What a runtime reads of its surroundings: the environment, once; the cache's roots; the trace.
+// A runtime's options in words: cache policies, and what the environment says.
+#include <diecast/base/file.h>
 #include <diecast/base/text.h>
 #include <diecast/runtime/runtime.h>
-#include <diecast/runtime/state.h>
 
 namespace diecast {
 namespace {
@@ -38,23 +38,6 @@ void take(RuntimeOptions& options, const char* name, T& to, Result<T> (*parse)(s
   }
 }
 
-// A file of something else must not get lines. Of a trace, as of any manifest, the first line that
-// is no comment is a spelling.
-Result<void> check_is_trace(const LineFile& file, const std::string& path) {
-  const std::string begin = file.begin(4096);
-  for (std::string_view line : split(file_text(as_bytes(begin)), '\n')) {
-    line = trim(line.substr(0, line.find('#')));
-    if (line.empty()) continue;
-    const auto spelling = parse_spelling(line);
-    if (spelling && !(spelling->values.empty() && spelling->targets.empty())) return {};
-    return Error{
-        ErrorCode::parse_error,
-        cat("the trace ", quote(path, 1000), " is another file: it begins with ", quote(line, 80)),
-        "give DIECAST_TRACE the path of a new file, or of a trace or manifest"};
-  }
-  return {};
-}
-
 }  // namespace
 
 std::string_view cache_policy_word(CachePolicy policy) {
@@ -84,45 +67,6 @@ RuntimeOptions RuntimeOptions::from_environment() {
   options.nvrtc = NvrtcSearch::from_environment();
   options.host_cxx = HostCxxOptions::from_environment();
   return options;
-}
-
-Result<void> Runtime::State::open_cache() {
-  if (options.cache == "off" || options.cache_policy == CachePolicy::off) {
-    // Who asks for hits alone is told that there are none.
-    if (options.cache_policy != CachePolicy::require_hit) options.cache_policy = CachePolicy::off;
-    cache_state = "off";
-    return {};
-  }
-  const std::string setting = options.cache.empty() ? DiskCache::default_root() : options.cache;
-  if (setting.empty()) {
-    cache_state = "off: no home directory; set DIECAST_CACHE to an absolute directory";
-    tell(RuntimeEvent::Kind::degraded, "", cache_state, 0);
-    return {};
-  }
-  DIECAST_TRY(const auto roots, parse_cache_setting(setting));
-  const CachePolicy policy = options.cache_policy;
-  const bool looks = !options.creates_roots || policy == CachePolicy::require_hit;
-  const bool write = policy != CachePolicy::read_only;
-  const RootAccess access = !write                            ? RootAccess::read
-                            : looks && !options.cache.empty() ? RootAccess::existing
-                                                              : RootAccess::create;
-  cache = CacheRoots::open(roots, access, refused_roots, *options.files);
-  cache_state = cache->layers().empty() ? "off" : cache->description();
-  if (cache->layers().empty()) cache.reset();
-  for (const auto& [root, error] : refused_roots) {
-    const std::string name = root_name(root);
-    cache_state += cat("; left out: ", name, ": ", error.what);
-    tell(RuntimeEvent::Kind::degraded, "",
-         cat("left out: ", name, ": ", error.what, "\n  fix: ", error.fix), 0);
-  }
-  count.degraded += refused_roots.size();
-  return {};
-}
-
-Result<void> Runtime::State::open_trace() {
-  if (options.trace.empty()) return {};
-  DIECAST_TRY(trace, LineFile::open(system_files(), options.trace));
-  return check_is_trace(trace, options.trace);
 }
 
 }  // namespace diecast

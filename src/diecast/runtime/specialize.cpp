@@ -4,7 +4,30 @@
 #include <diecast/runtime/state.h>
 #include <diecast/runtime/tuning/standard.h>
 
+#include <algorithm>
+#include <map>
+#include <optional>
+
 namespace diecast {
+namespace {
+
+// Leaves the records whose kernel is in memory or in the cache.
+void keep_held(Artifacts& artifacts, const Specialization& plain,
+               std::vector<TuningRecord>& records) {
+  std::map<std::string, bool> known;  // by spelling
+  std::erase_if(records, [&](const TuningRecord& record) {
+    const auto one = check_tuning_record(record, plain.shared_tmpl());
+    if (!one) return true;
+    const auto [at, is_new] = known.try_emplace(one->spelling(), false);
+    if (is_new) {
+      const auto held = artifacts.holds(*one);
+      at->second = held && *held;
+    }
+    return !at->second;
+  });
+}
+
+}  // namespace
 
 Result<Specialization> Runtime::specialize(std::string_view name, const Bindings& bindings,
                                            const Target& target) {
@@ -41,10 +64,10 @@ Result<Specialization> Runtime::specialize_for(std::string_view name, const Bind
   std::optional<Error> refused;
   for (const Target& target : device.targets()) {
     if (!found->supports(target)) continue;
-    DIECAST_TRY(Specialization one, state_->specialize_tuned(found, bindings, target, device));
-    const auto compiler = state_->compiler_for(*this, target);
+    DIECAST_TRY(Specialization one, state_->tuning.specialize(found, bindings, target, device));
+    const auto compiler = state_->compilers.usable(target);
     if (compiler) return one;
-    DIECAST_TRY(const bool held, state_->holds(*this, one));
+    DIECAST_TRY(const bool held, state_->artifacts.holds(one));
     if (held) return one;
     if (compiler.error().code == ErrorCode::target_not_supported) refused = compiler.error();
     if (!best) best = std::move(one);
@@ -67,6 +90,15 @@ Result<Specialization> Runtime::standard_for(std::string_view name, const Bindin
     break;
   }
   return specialize_for(name, all, device);
+}
+
+Result<std::vector<TunedPoint>> Runtime::tuned_points(std::string_view name,
+                                                      const Bindings& bindings, Device& device) {
+  if (!state_->tuning.has_records()) return std::vector<TunedPoint>();
+  DIECAST_TRY(const Specialization plain, standard_for(name, bindings, device));
+  auto records = state_->tuning.records_of(plain, device_fingerprint(device.properties()));
+  if (!state_->compilers.builds_for(plain.target())) keep_held(state_->artifacts, plain, records);
+  return diecast::tuned_points(plain.tmpl(), records, bindings);
 }
 
 }  // namespace diecast

@@ -193,7 +193,7 @@ Result<std::vector<TuningRecord>> Runtime::tune(const TuneRequest& request,
   DIECAST_TRY(const Specialization plain, standard_for(request.name, request.bindings, *device));
   DIECAST_TRY(const auto candidates, configurations(plain, request.bindings));
   DIECAST_CHECK(check_given(*found, request.given));
-  const bool isolated = !state_->options.isolated.program.empty() && !request.check &&
+  const bool isolated = !state_->common.options.isolated.program.empty() && !request.check &&
                         for_other_processes(request.given) && device->properties().ordinal == 0;
   std::vector<TuningRecord> out(request.known.begin(), request.known.end());
   for (const RunSizes& sizes : request.sizes) {
@@ -205,7 +205,7 @@ Result<std::vector<TuningRecord>> Runtime::tune(const TuneRequest& request,
         continue;
       if (isolated) {
         DIECAST_TRY(out.emplace_back(),
-                    measure_isolated(*this, state_->options, asked, one.target(),
+                    measure_isolated(*this, state_->common.options, asked, one.target(),
                                      device->properties(), request));
       } else {
         if (!standard) {

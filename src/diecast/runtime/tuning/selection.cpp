@@ -1,18 +1,19 @@
-// What a runtime makes of tuning records: read once, checked against a template when it is first
-// used, chosen from whenever the caller gives no tunes.
+// Reading, checking and choosing; see selection.h.
+#include <diecast/base/file.h>
 #include <diecast/base/text.h>
-#include <diecast/runtime/state.h>
+#include <diecast/runtime/tuning/selection.h>
 
 #include <algorithm>
 
 namespace diecast {
 
-void Runtime::State::ignore(std::string detail) {
-  ++count.ignored;
-  tell(RuntimeEvent::Kind::ignored, "", std::move(detail), 0);
+void Tuning::ignore(std::string detail) {
+  ++common_.count.ignored;
+  common_.tell(RuntimeEvent::Kind::ignored, "", std::move(detail), 0);
 }
 
-void Runtime::State::open_tuning() {
+void Tuning::open() {
+  const RuntimeOptions& options = common_.options;
   if (options.tuning.empty()) return;
   for (const std::string_view word : split(options.tuning, ',')) {
     const std::string path(trim(word));
@@ -24,31 +25,31 @@ void Runtime::State::open_tuning() {
     TuningFile file = parse_tuning_file(file_text(*bytes));
     for (const std::string& wrong : file.wrong)
       ignore(cat(path, ": ", wrong, "\n  fix: leave it out, or measure again (`diecast tune`)"));
-    add_tuning(std::move(file.records));
+    add(std::move(file.records));
   }
 }
 
-void Runtime::State::add_tuning(std::vector<TuningRecord> records) {
-  std::lock_guard lock(tuning_mutex);
+void Tuning::add(std::vector<TuningRecord> records) {
+  std::lock_guard lock(mutex_);
   for (TuningRecord& record : records) {
     const std::string name = record.kernel.substr(0, record.kernel.find(' '));
-    TemplateTuning& of = tuning[name];
+    TemplateRecords& of = records_[name];
     of.unchecked.push_back(std::move(record));
   }
-  tunes_known = tunes_known || !tuning.empty();
+  has_records_ = has_records_ || !records_.empty();
 }
 
-std::vector<TuningRecord> Runtime::State::records_of(const Specialization& specialization,
-                                                     const std::string& device) {
+std::vector<TuningRecord> Tuning::records_of(const Specialization& specialization,
+                                             const std::string& device) {
   const auto& tmpl = specialization.shared_tmpl();
   const std::string kernel = tuned_kernel(specialization);
   std::vector<std::string> wrong;
   std::vector<TuningRecord> out;
   {
-    std::lock_guard lock(tuning_mutex);
-    const auto found = tuning.find(tmpl->name());
-    if (found == tuning.end()) return out;
-    TemplateTuning& of = found->second;
+    std::lock_guard lock(mutex_);
+    const auto found = records_.find(tmpl->name());
+    if (found == records_.end()) return out;
+    TemplateRecords& of = found->second;
     for (TuningRecord& record : std::exchange(of.unchecked, {})) {
       const auto checked = check_tuning_record(record, tmpl);
       if (checked) of.checked.push_back(std::move(record));
@@ -63,12 +64,11 @@ std::vector<TuningRecord> Runtime::State::records_of(const Specialization& speci
   return out;
 }
 
-Result<Specialization> Runtime::State::specialize_tuned(const std::shared_ptr<const Template>& tmpl,
-                                                        const Bindings& bindings,
-                                                        const Target& target,
-                                                        const Device& device) {
+Result<Specialization> Tuning::specialize(const std::shared_ptr<const Template>& tmpl,
+                                          const Bindings& bindings, const Target& target,
+                                          const Device& device) {
   DIECAST_TRY(Specialization plain, Specialization::make(tmpl, bindings, target));
-  if (!tunes_known) return plain;
+  if (!has_records_) return plain;
   const TunedChoice choice =
       choose_tunes(*tmpl, records_of(plain, device_fingerprint(device.properties())), bindings);
   Bindings with = bindings;
@@ -78,10 +78,10 @@ Result<Specialization> Runtime::State::specialize_tuned(const std::shared_ptr<co
 }
 
 // The configuration that is compiled in is given; so is a launch tune that is not its default.
-std::vector<TunedLaunch> Runtime::State::tuned_launches(const Specialization& specialization,
-                                                        const Device& device) {
+std::vector<TunedLaunch> Tuning::launches(const Specialization& specialization,
+                                          const Device& device) {
   TunedChoice choice;
-  if (tunes_known) {
+  if (has_records_) {
     Bindings given;
     for (const Parameter& parameter : specialization.tmpl().parameters()) {
       const Value& value = *specialization.bindings().find(parameter.name);
@@ -93,19 +93,18 @@ std::vector<TunedLaunch> Runtime::State::tuned_launches(const Specialization& sp
         choose_tunes(specialization.tmpl(),
                      records_of(specialization, device_fingerprint(device.properties())), given);
   }
-  std::lock_guard lock(tuning_mutex);
+  std::lock_guard lock(mutex_);
   const Template& tmpl = specialization.tmpl();
-  selected[{specialization.spelling(), tunes_text(tmpl, specialization.bindings())}] =
+  selected_[{specialization.spelling(), tunes_text(tmpl, specialization.bindings())}] =
       choice.text(tmpl);
   return std::move(choice.launches);
 }
 
-std::vector<Specialization> Runtime::tuned_variants(const Specialization& plain,
-                                                    const Bindings& given) {
+std::vector<Specialization> Tuning::variants(const Specialization& plain, const Bindings& given) {
   std::vector<Specialization> out;
-  if (!state_->tunes_known) return out;
+  if (!has_records_) return out;
   std::map<std::string, std::vector<TuningRecord>> by_device;
-  for (TuningRecord& record : state_->records_of(plain, "")) {
+  for (TuningRecord& record : records_of(plain, "")) {
     by_device[record.device].push_back(std::move(record));
   }
   for (const auto& [device, records] : by_device) {
@@ -118,42 +117,10 @@ std::vector<Specialization> Runtime::tuned_variants(const Specialization& plain,
   return out;
 }
 
-bool Runtime::State::builds_for(Runtime& runtime, const Target& target) {
-  return options.cache_policy != CachePolicy::require_hit && compiler_for(runtime, target).ok();
-}
-
-void Runtime::State::keep_held(Runtime& runtime, const Specialization& plain,
-                               std::vector<TuningRecord>& records) {
-  std::map<std::string, bool> known;  // by spelling
-  std::erase_if(records, [&](const TuningRecord& record) {
-    const auto one = check_tuning_record(record, plain.shared_tmpl());
-    if (!one) return true;
-    const auto [at, is_new] = known.try_emplace(one->spelling(), false);
-    if (is_new) {
-      const auto held = holds(runtime, *one);
-      at->second = held && *held;
-    }
-    return !at->second;
-  });
-}
-
-Result<std::vector<TunedPoint>> Runtime::tuned_points(std::string_view name,
-                                                      const Bindings& bindings, Device& device) {
-  if (!state_->tunes_known) return std::vector<TunedPoint>();
-  DIECAST_TRY(const Specialization plain, standard_for(name, bindings, device));
-  auto records = state_->records_of(plain, device_fingerprint(device.properties()));
-  if (!state_->builds_for(*this, plain.target())) state_->keep_held(*this, plain, records);
-  return diecast::tuned_points(plain.tmpl(), records, bindings);
-}
-
-void Runtime::add_tuning(std::vector<TuningRecord> records) {
-  state_->add_tuning(std::move(records));
-}
-
-std::string Runtime::selection_digest() const {
+std::string Tuning::digest() const {
   std::string text;
-  std::lock_guard lock(state_->tuning_mutex);
-  for (const auto& [kernel, launches] : state_->selected)
+  std::lock_guard lock(mutex_);
+  for (const auto& [kernel, launches] : selected_)
     text += cat(kernel.first, " ", kernel.second, launches, "\n");
   return xxh3_128(as_bytes(text)).hex();
 }
