@@ -3,7 +3,7 @@
 
 #include <diecast/base/fork.h>
 #include <diecast/runtime/artifacts.h>
-#include <diecast/runtime/tuning/selection.h>
+#include <diecast/runtime/tuning/tuning.h>
 
 #include <map>
 #include <memory>

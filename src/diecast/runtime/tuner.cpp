@@ -62,6 +62,15 @@ std::string which_differs(const Specialization& specialization, const std::vecto
   return {};
 }
 
+using Preload = std::function<Result<std::shared_ptr<Kernel>>(const Specialization&)>;
+
+// What configurations are measured with.
+struct Bench {
+  const Preload& preload;
+  const std::shared_ptr<Device>& device;
+  const TuneRequest& request;
+};
+
 // What others are held against.
 struct Standard {
   Trial trial;
@@ -69,11 +78,11 @@ struct Standard {
 };
 
 // The outcome of one configuration beside the default one.
-Outcome measure(Runtime& runtime, const Specialization& specialization, const Standard& standard,
-                const std::shared_ptr<Device>& device, const TuneRequest& request,
+Outcome measure(const Bench& bench, const Specialization& specialization, const Standard& standard,
                 TuningRecord& out) {
+  const TuneRequest& request = bench.request;
   const Trial& trial = standard.trial;
-  const auto kernel = runtime.preload(specialization, device);
+  const auto kernel = bench.preload(specialization);
   if (!kernel) return untimed(out, Outcome::failed, reason_of(kernel.error()));
   const Bindings of_launch = launch_tunes(specialization);
   const auto tunes = (*kernel)->tunes(of_launch);
@@ -86,7 +95,7 @@ Outcome measure(Runtime& runtime, const Specialization& specialization, const St
     return untimed(out, Outcome::differs,
                    which_differs(specialization, *outputs, standard.outputs));
   if (request.check) {
-    const auto checked = request.check({specialization, *device, trial.arguments()});
+    const auto checked = request.check({specialization, *bench.device, trial.arguments()});
     if (!checked) return untimed(out, Outcome::differs, reason_of(checked.error()));
   }
   const auto time = time_launch(**kernel, trial.arguments(), *tunes, request.samples);
@@ -154,21 +163,20 @@ Result<void> check_launches(const Kernel& kernel, const Trial& trial, const RunS
 }
 
 // Runs the default configuration.
-Result<Standard> run_standard(Runtime& runtime, const Specialization& plain, const RunSizes& sizes,
-                              const std::shared_ptr<Device>& device, const TuneRequest& request) {
-  DIECAST_TRY(Trial trial, Trial::make(plain, device, sizes, request.given));
-  DIECAST_TRY(const auto kernel, runtime.preload(plain, device));
+Result<Standard> run_standard(const Bench& bench, const Specialization& plain,
+                              const RunSizes& sizes) {
+  DIECAST_TRY(Trial trial, Trial::make(plain, bench.device, sizes, bench.request.given));
+  DIECAST_TRY(const auto kernel, bench.preload(plain));
   DIECAST_CHECK(check_launches(*kernel, trial, sizes));
   DIECAST_TRY(const LaunchTunes tunes, kernel->tunes(launch_tunes(plain)));
   DIECAST_TRY(auto outputs, outputs_of(*kernel, trial, tunes));
   return Standard{std::move(trial), std::move(outputs)};
 }
 
-TuningRecord measured(Runtime& runtime, const Specialization& specialization, const RunSizes& sizes,
-                      const Standard& standard, const std::shared_ptr<Device>& device,
-                      const TuneRequest& request) {
-  TuningRecord out = record_of(specialization, sizes, device->properties());
-  out.outcome = measure(runtime, specialization, standard, device, request, out);
+TuningRecord measured(const Bench& bench, const Specialization& specialization,
+                      const RunSizes& sizes, const Standard& standard) {
+  TuningRecord out = record_of(specialization, sizes, bench.device->properties());
+  out.outcome = measure(bench, specialization, standard, out);
   return out;
 }
 
@@ -181,8 +189,10 @@ Result<TuningRecord> tune_one(Runtime& runtime, const Specialization& specializa
   DIECAST_TRY(const Specialization plain,
               standard_configuration(specialization.shared_tmpl(), specialization.bindings(),
                                      request.bindings, specialization.target()));
-  DIECAST_TRY(const Standard standard, run_standard(runtime, plain, sizes, device, request));
-  return measured(runtime, specialization, sizes, standard, device, request);
+  const Preload preload = [&](const Specialization& one) { return runtime.preload(one, device); };
+  const Bench bench{preload, device, request};
+  DIECAST_TRY(const Standard standard, run_standard(bench, plain, sizes));
+  return measured(bench, specialization, sizes, standard);
 }
 
 Result<std::vector<TuningRecord>> Runtime::tune(const TuneRequest& request,
@@ -193,8 +203,13 @@ Result<std::vector<TuningRecord>> Runtime::tune(const TuneRequest& request,
   DIECAST_TRY(const Specialization plain, standard_for(request.name, request.bindings, *device));
   DIECAST_TRY(const auto candidates, configurations(plain, request.bindings));
   DIECAST_CHECK(check_given(*found, request.given));
-  const bool isolated = !state_->common.options.isolated.program.empty() && !request.check &&
+  const RuntimeOptions& options = state_->common.options;
+  const bool isolated = !options.isolated.program.empty() && !request.check &&
                         for_other_processes(request.given) && device->properties().ordinal == 0;
+  const Preload preload = [&](const Specialization& one) {
+    return state_->kernels.preload(one, device);
+  };
+  const Bench bench{preload, device, request};
   std::vector<TuningRecord> out(request.known.begin(), request.known.end());
   for (const RunSizes& sizes : request.sizes) {
     DIECAST_CHECK(check_sizes(plain, sizes));
@@ -205,13 +220,13 @@ Result<std::vector<TuningRecord>> Runtime::tune(const TuneRequest& request,
         continue;
       if (isolated) {
         DIECAST_TRY(out.emplace_back(),
-                    measure_isolated(*this, state_->common.options, asked, one.target(),
+                    measure_isolated(state_->compilers, options, asked, one.target(),
                                      device->properties(), request));
       } else {
         if (!standard) {
-          DIECAST_TRY(standard, run_standard(*this, plain, sizes, device, request));
+          DIECAST_TRY(standard, run_standard(bench, plain, sizes));
         }
-        out.push_back(measured(*this, one, sizes, *standard, device, request));
+        out.push_back(measured(bench, one, sizes, *standard));
       }
       if (request.on_record) DIECAST_CHECK(request.on_record(out.back()));
     }

@@ -48,7 +48,7 @@ std::vector<std::string> arguments_for(const RuntimeOptions& options, const Tuni
 
 // The other process reads its environment alone; what was set here in options is told it there, so
 // that it measures the same code on the same device.
-std::vector<std::string> environment_for(Runtime& runtime, const RuntimeOptions& options,
+std::vector<std::string> environment_for(Compilers& compilers, const RuntimeOptions& options,
                                          const Target& target, const DeviceProperties& device) {
   std::vector<std::string> own = {
       cat("DIECAST_TEMPLATE_DIR=", options.template_directory),
@@ -58,7 +58,7 @@ std::vector<std::string> environment_for(Runtime& runtime, const RuntimeOptions&
       cat("DIECAST_CACHE_BYTES=", options.cache_bytes)};
   if (device.cc == 0) own.push_back(cat("DIECAST_HOST_THREADS=", device.sm_count));
   if (options.cache_policy != CachePolicy::require_hit) {  // which opens no compiler
-    if (const auto compiler = runtime.compiler(target))
+    if (const auto compiler = compilers.open(target))
       own.push_back(cat(target.is_host() ? "DIECAST_CXX=" : "DIECAST_NVRTC=", (*compiler)->path()));
   }
   return environment_with(std::move(own));
@@ -66,13 +66,13 @@ std::vector<std::string> environment_for(Runtime& runtime, const RuntimeOptions&
 
 }  // namespace
 
-Result<TuningRecord> measure_isolated(Runtime& runtime, const RuntimeOptions& options,
+Result<TuningRecord> measure_isolated(Compilers& compilers, const RuntimeOptions& options,
                                       const TuningRecord& asked, const Target& target,
                                       const DeviceProperties& device, const TuneRequest& request) {
   TuningRecord out = asked;
   ProcessRequest process;
   process.arguments = arguments_for(options, asked, request);
-  process.environment = environment_for(runtime, options, target, device);
+  process.environment = environment_for(compilers, options, target, device);
   process.time_limit = options.isolated.time;
   const auto ended = run_process(process);
   if (!ended && ended.error().code != ErrorCode::timed_out) return ended.error();

@@ -1,7 +1,7 @@
-// Reading, checking and choosing; see selection.h.
+// Reading, checking and choosing; see tuning.h.
 #include <diecast/base/file.h>
 #include <diecast/base/text.h>
-#include <diecast/runtime/tuning/selection.h>
+#include <diecast/runtime/tuning/tuning.h>
 
 #include <algorithm>
 
