@@ -68,11 +68,11 @@ struct Error {
 
   // "diecast: <code>: <what>\n  fix: <fix>"; later lines of `what` are indented by two spaces.
   std::string message() const;
-  // The last message in what another process has printed; none: it printed none.
+  // Finds the last message in text that another process printed; none if it printed none.
   static std::optional<Error> parse(std::string_view printed);
 };
 
-// What value() of an error does.
+// value() of an error calls this. It throws, or aborts in a program without exceptions.
 [[noreturn]] inline void throw_error(const Error& error) {
 #if defined(__cpp_exceptions)
   throw std::runtime_error(error.message());
@@ -91,21 +91,21 @@ class [[nodiscard]] Result {
   bool ok() const { return state_.index() == 0; }
   explicit operator bool() const { return ok(); }
 
-  // Of an error: throws std::runtime_error with the whole message; without exceptions it prints
-  // that and aborts. Of a temporary it returns the value itself and no reference into it, so that
-  // `for (auto& x : call().value())` is safe.
+  // Returns the value. An error throws std::runtime_error with the whole message; without
+  // exceptions it prints that and aborts. A temporary gives the value itself and no reference into
+  // it, so that `for (auto& x : call().value())` is safe.
   T& value() & { return checked(), std::get<0>(state_); }
   const T& value() const& { return checked(), std::get<0>(state_); }
   T value() && { return checked(), std::get<0>(std::move(state_)); }
 
-  // Only after ok().
+  // These may be called only if ok().
   T& operator*() & { return *std::get_if<0>(&state_); }
   const T& operator*() const& { return *std::get_if<0>(&state_); }
   T operator*() && { return std::move(*std::get_if<0>(&state_)); }
   T* operator->() { return std::get_if<0>(&state_); }
   const T* operator->() const { return std::get_if<0>(&state_); }
 
-  // Only after !ok().
+  // These may be called only if !ok().
   const Error& error() const& { return *std::get_if<1>(&state_); }
   Error&& error() && { return std::move(*std::get_if<1>(&state_)); }
 
@@ -139,14 +139,14 @@ class [[nodiscard]] Result<void> {
 #define DIECAST_JOIN_(a, b) a##b
 #define DIECAST_JOIN(a, b) DIECAST_JOIN_(a, b)
 
-// DIECAST_TRY(auto x, f()): x = the value of f(), or return its error from this function.
+// DIECAST_TRY(auto x, f()) sets x to the value of f(), or returns its error from this function.
 #define DIECAST_TRY(declaration, ...)                       \
   auto DIECAST_JOIN(try_, __LINE__) = (__VA_ARGS__);        \
   if (!DIECAST_JOIN(try_, __LINE__)) [[unlikely]]           \
     return std::move(DIECAST_JOIN(try_, __LINE__)).error(); \
   declaration = *std::move(DIECAST_JOIN(try_, __LINE__))
 
-// DIECAST_CHECK(f()): go on, or return the error of f() (a Result<void>) from this function.
+// DIECAST_CHECK(f()) goes on, or returns the error of f() (a Result<void>) from this function.
 #define DIECAST_CHECK(...)                                             \
   do {                                                                 \
     if (auto check_result = (__VA_ARGS__); !check_result) [[unlikely]] \

@@ -19,7 +19,7 @@ inline ByteSpan as_bytes(std::string_view text) { return std::as_bytes(std::span
 
 std::string hex(ByteSpan bytes);  // two lower-case digits a byte
 
-// 128 bits of XXH3: finds accidents, proves nothing against an attacker.
+// A digest of 128 bits (XXH3). It finds accidents and proves nothing against an attacker.
 struct Digest {
   std::uint64_t high = 0;
   std::uint64_t low = 0;
@@ -50,9 +50,10 @@ class Record {
   ByteSpan bytes() const { return bytes_; }
   Digest digest() const { return xxh3_128(bytes_); }
 
-  // Takes the first field off the record bytes left; none if the lengths do not add up.
+  // Takes the first field off the bytes of a record that are left; none if the lengths do not add
+  // up.
   static std::optional<Field> take(ByteSpan& left);
-  // The fields of record bytes in order, or none if the lengths do not add up.
+  // Returns the fields of a record's bytes in order, or none if the lengths do not add up.
   static std::optional<std::vector<Field>> parse(ByteSpan bytes);
   static std::optional<std::uint64_t> number(const Field& field);
 

@@ -13,18 +13,18 @@ namespace diecast {
 
 class Library {
  public:
-  // `path` as dlopen takes it: an absolute path, or a soname for the loader's own search. Opened
-  // RTLD_NOW | RTLD_LOCAL. Errors: file_not_found with the loader's text, io_error (no descriptor
-  // is left).
+  // Opens a library with RTLD_NOW | RTLD_LOCAL. `path` is what dlopen takes: an absolute path, or a
+  // soname for the loader's own search. Errors: file_not_found with the loader's text, io_error (no
+  // descriptor is left).
   static Result<Library> open(const std::string& path);
-  // The same of a library that is in this process already; never loads anything.
+  // Finds a library that this process has loaded already; it never loads one.
   static Result<Library> already_loaded(const std::string& soname);
-  // From memory: an anonymous file, so nothing on disk can be swapped before it is mapped. `label`
-  // is what debuggers and profilers show. Errors: io_error (no anonymous file, or no
-  // descriptor is left), file_corrupt (the loader rejects the bytes).
+  // Loads a library from memory, through an anonymous file, so that nothing on disk can be swapped
+  // before it is mapped. Debuggers and profilers show `label`. Errors: io_error (no anonymous file,
+  // or no descriptor is left), file_corrupt (the loader rejects the bytes).
   static Result<Library> open_bytes(ByteSpan bytes, const std::string& label);
 
-  // From here on it stays loaded until the process ends. Not for open_bytes.
+  // Keeps the library loaded until the process ends. It must not come from open_bytes.
   void keep_loaded() const;
 
   void* symbol(const char* name) const;  // null if absent
@@ -43,14 +43,14 @@ class Library {
   bool in_memory_;
 };
 
-// Appends a folder unless it is there.
+// Appends `folder` to `folders` unless it is there already.
 void add_folder(std::vector<std::string>& folders, const std::string& folder);
 
-// Folders of libraries of the CUDA toolkits that CUDA_HOME and CUDA_PATH name, where those are
-// absolute.
+// Returns the library folders of the CUDA toolkits that CUDA_HOME and CUDA_PATH name; a path that
+// is not absolute is ignored.
 std::vector<std::string> named_toolkit_folders();
 
-// The build id of a shared object file on disk, without loading it; empty if it has none.
+// Reads the build id of a shared object on disk without loading it; empty if it has none.
 std::string build_id_of_file(const std::string& path);
 
 }  // namespace diecast

@@ -1,5 +1,5 @@
-// SHA-256 (FIPS 180-4): for pins that somebody outside checks too (`sha256sum`). Inside diecast
-// digests find accidents, and XXH3 does that.
+// SHA-256 (FIPS 180-4), for pins that somebody outside checks too (`sha256sum`). Inside diecast
+// digests only find accidents, and XXH3 does that.
 #pragma once
 
 #include <diecast/base/hash.h>
@@ -26,7 +26,7 @@ class Sha256 {
   std::uint64_t bytes_ = 0;
 };
 
-// 64 digits of either case, nothing else.
+// Parses 64 hex digits of either case; none for anything else.
 std::optional<Sha256Digest> parse_sha256(std::string_view text);
 
 }  // namespace diecast

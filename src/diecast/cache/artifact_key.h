@@ -1,6 +1,6 @@
-// The name of an artifact: a 128-bit digest of everything that decides its machine code. Never in
-// it: paths, times, users, device names, driver version, environment. The whole record is stored
-// in the entry and compared on every hit, so a collision is a miss.
+// The name of an artifact: a 128-bit digest of everything that decides its machine code. It does
+// not depend on paths, times, users, device names, the driver's version or the environment. The
+// whole record is stored in the entry and compared on every hit, so a collision is a miss.
 #pragma once
 
 #include <diecast/base/hash.h>
@@ -33,7 +33,7 @@ enum class KeyTag : std::uint16_t {
 };
 inline constexpr std::uint64_t kKeyVersion = 1;
 
-// What the record is made of.
+// The fields that a record is made of.
 struct KeyFields {
   std::string_view template_name, source;
   std::vector<std::string> options;  // code_options(target)
@@ -44,9 +44,9 @@ struct KeyFields {
 
 ArtifactKey make_key(const KeyFields& fields);
 ArtifactKey make_key(const Specialization& specialization, const Source& source);
-ArtifactKey key_of(ByteSpan record);  // whose record these bytes are, as an entry has them
+ArtifactKey key_of(ByteSpan record);  // the key with this record, as an entry stores it
 
-// The field of a key's record; none if the bytes are no record or lack it.
+// Finds a field of a key's record; none if the bytes are no record or lack it.
 std::optional<Record::Field> key_field(ByteSpan record, KeyTag tag);
 
 }  // namespace diecast

@@ -1,6 +1,6 @@
-// One file of many entries (`.dcb`): shipped in an image or a model repository and used in place.
-// Its bytes follow from the artifacts alone; there are no names, paths or times of anybody's in it.
-// A bundle is executable code: it is opened only where nobody else could have written it. Byte
+// A bundle is one file of many entries (`.dcb`), shipped in an image or a model repository and used
+// in place. Its bytes follow from the artifacts alone: it holds no names, paths or times. A bundle
+// is executable code, so it is opened only where nobody else could have written it. Byte
 // offsets stand in cache/FORMAT.md.
 #pragma once
 
@@ -21,30 +21,31 @@ namespace diecast {
 
 class Bundle {
  public:
-  // Reads and checks the index; entries are checked when they are used. With a pin the whole file
-  // is hashed first. Errors: file_corrupt, unsafe_directory, file_not_found, io_error.
+  // Opens a bundle and checks its index; entries are checked when they are used. With a pin the
+  // whole file is hashed first. Errors: file_corrupt, unsafe_directory, file_not_found, io_error.
   static Result<std::unique_ptr<Bundle>> open(const std::string& path,
                                               const std::optional<Sha256Digest>& pin = {},
                                               FileSystem& files = system_files());
 
-  // As DiskCache::find. Thread-safe.
+  // Does what DiskCache::find does. Thread-safe.
   std::optional<Artifact> find(const ArtifactKey& key, const std::string& compiler,
                                const Artifact* refused = nullptr);
 
-  // Whether what it has of a key is as it was made; also where it has nothing. Errors:
-  // file_corrupt.
+  // Checks the entries of a key; a bundle that has none passes. Errors: file_corrupt (one is
+  // damaged).
   Result<void> check(const ArtifactKey& key, const std::string& compiler);
 
-  // The whole file's digest, every entry and all zeros between. Errors: file_corrupt, io_error.
+  // Checks every entry, all zeros between and the file's digest, which it returns. Errors:
+  // file_corrupt, io_error.
   Result<Sha256Digest> verify();
 
-  // Every entry in the order of its keys; decoded.fault says what is damaged.
   struct Stored {
     Digest key;
     std::string compiler;
     DecodedEntry decoded;
     ByteSpan file;
   };
+  // Calls `each` with every entry, in the order of keys; decoded.fault says what is damaged.
   void read_all(const std::function<void(const Stored&)>& each);
 
   const std::string& path() const { return path_; }
@@ -64,7 +65,7 @@ class Bundle {
   Error corrupt(const Digest& key, EntryFault fault) const;
   Result<void> read_index();
   Result<void> parse_index(ByteSpan index, ByteSpan names);
-  // Of a key, newest compiler first; `compiler` empty: of any.
+  // The entries of a key, newest compiler first; an empty `compiler` stands for any.
   std::vector<Place> places_of(const ArtifactKey& key, const std::string& compiler) const;
   DecodedEntry read(const Place& place, const ArtifactKey* key, Bytes& bytes);
 
@@ -77,20 +78,21 @@ class Bundle {
   std::atomic<std::uint64_t> hits_ = 0, rejected_ = 0;
 };
 
-// Writes a bundle entry by entry. What is added twice (one key, one compiler) stands in it once.
+// Writes a bundle entry by entry. An entry that is added twice (one key, one compiler) stands in it
+// once.
 class BundleWriter {
  public:
   static Result<BundleWriter> create(const std::string& path, FileSystem& files = system_files());
   BundleWriter(BundleWriter&&) noexcept = default;
 
-  // The bytes of an entry; its compile time is left out, because it is not the same twice. Errors:
+  // Adds the bytes of an entry, without its compile time, which is not the same twice. Errors:
   // file_corrupt, invalid_argument (entries do not come in the order of key and compiler),
   // io_error.
   Result<void> add(ByteSpan entry);
   struct Written {
     std::size_t entries = 0;
     std::uint64_t bytes = 0;
-    Sha256Digest digest;  // of the whole file: what a pin is
+    Sha256Digest digest;  // of the whole file, as a pin has it
   };
   Result<Written> commit();
 

@@ -16,37 +16,38 @@
 
 namespace diecast {
 
-// What a root is opened for: made where it is missing, taken as it is, or read alone, as others
-// fill it.
+// How a root is opened: `create` makes it if it is missing, `existing` takes it as it is, and
+// `read` only reads what others fill.
 enum class RootAccess : std::uint8_t { create, existing, read };
 
 class CacheDirectory {
  public:
-  // Creates what is missing of marker and v1, and with `create` of root; one that is `read` is
-  // never written, and may have no entries. A directory with other things in it and no marker is
-  // refused (invalid_argument): its owner did not mean it to be tagged as a cache and pruned.
-  // Further errors: those of open_trusted_directory.
+  // Opens a root. It creates a missing marker and v1, and with `create` a missing root. A root that
+  // is opened to `read` is never written, and may have no entries. A directory with other things in
+  // it and no marker is refused (invalid_argument): its owner did not mean it to be tagged as a
+  // cache and pruned. Further errors: those of open_trusted_directory.
   static Result<CacheDirectory> open(FileSystem& files, const std::string& root,
                                      RootAccess access = RootAccess::create);
   // False for a root that another user (root) fills, or on a read-only file system.
   bool writable() const { return writable_; }
-  // What the system said to writing at the opening: 0 or -errno.
+  // The result of trying to write when the root was opened: 0 or -errno.
   int refusal() const { return refusal_; }
 
-  // The entry of a key opened for reading, or -errno in number(). No part of its path is a link.
+  // Opens the entry of a key for reading; number() is -errno if it cannot. No part of its path is a
+  // link.
   Descriptor entry(std::string_view compiler, const Digest& digest) const;
 
-  // Whether nobody else may write the folders of a key, as far as they are there.
+  // Says whether nobody else may write the folders of a key that exist.
   bool is_private_path(std::string_view compiler, const Digest& digest) const;
 
-  // The folder of a key, as a place for relative calls; -errno in number() if it cannot be opened.
+  // Opens the folder of a key, for calls relative to it; number() is -errno if it cannot.
   Descriptor shard(std::string_view compiler, const Digest& digest, bool create) const;
 
-  // The identities that have a folder, newest first: by name, numbers in it compared as numbers.
-  // `trouble`: gets -errno where they could not all be listed.
+  // Lists the identities that have a folder, newest first: by name, with numbers in it compared as
+  // numbers. `trouble` gets -errno if they could not all be listed.
   std::vector<std::string> compilers(int* trouble = nullptr) const;
 
-  // The folders of earlier formats, v0 and so on: what nobody uses any more is collected there.
+  // The folders of earlier formats (v0, ...), in which entries that nobody uses are collected.
   std::vector<CacheDirectory> older() const;
 
   // v1 itself, for listing and for the lock file.
@@ -68,18 +69,19 @@ class CacheDirectory {
   int refusal_ = 0;
 };
 
-// What of a root cannot be read, and how it can.
+// Makes the error of a path in a root that cannot be read, with the way to make it readable.
 Error unread(const std::string& root, const std::string& path, int negative_errno);
 
-// Whether -errno says that this user may not write here, as opposed to trouble that passes.
+// Says whether -errno means that this user may not write here, as opposed to trouble that passes.
 bool refuses_writing(int result);
 
-// [a-zA-Z0-9._-]{1,100}, no leading dot, and not a name that v1 uses itself (lock, gc, counts).
+// An identity is [a-zA-Z0-9._-]{1,100} without a leading dot, and no name that v1 uses itself
+// (lock, gc, counts).
 bool is_compiler_identity(std::string_view text);
 
-// Whether `a` names an older compiler than `b`: "nvrtc-12.9.41" before "nvrtc-12.10.2", and before
-// both a compiler under variables that change its code ("-env..."): nobody gets its kernels in
-// place of a plain one's.
+// Says whether `a` names an older compiler than `b`: "nvrtc-12.9.41" is older than "nvrtc-12.10.2".
+// A compiler under variables that change its code ("-env...") is older than both, so that nobody
+// gets its kernels in place of a plain one's.
 bool is_older_identity(std::string_view a, std::string_view b);
 
 std::string shard_name(const Digest& digest);  // "ab"
@@ -87,7 +89,8 @@ std::string entry_name(const Digest& digest);  // "abcd...ef.dce"
 bool is_shard_name(std::string_view name);
 bool is_entry_name(std::string_view name);
 
-// ".t-<16 hex>-<pid>-<boot>", what a writer without unnamed files leaves when it is killed.
+// The name of the file that a writer without unnamed files leaves when it is killed:
+// ".t-<16 hex>-<pid>-<boot>".
 struct TemporaryName {
   pid_t process = 0;
   std::string_view boot;

@@ -30,7 +30,7 @@ Result<std::vector<CacheRootSetting>> parse_cache_setting(std::string_view text)
 
 // "rw", "ro", "bundle".
 std::string_view root_kind(const CacheRootSetting& setting);
-// "bundle:/opt/k.dcb", as the setting has it, but for a pin.
+// "bundle:/opt/k.dcb": the root as the setting has it, without a pin.
 std::string root_name(const CacheRootSetting& setting);
 
 // A root that cannot be used, and why.
@@ -57,28 +57,29 @@ class CacheRoots {
     std::unique_ptr<Bundle> bundle;
   };
 
-  // A root that cannot be used is left out and told in `refused`; only then is the first writable
-  // directory not there. `access` is that of rw: roots; ro: ones are read.
+  // Opens the roots. A root that cannot be used is left out and added to `refused`; no other root
+  // is missing from layers(). rw: roots are opened with `access`; ro: roots are only read.
   static std::unique_ptr<CacheRoots> open(const std::vector<CacheRootSetting>& settings,
                                           RootAccess access, std::vector<RefusedRoot>& refused,
                                           FileSystem& files = system_files());
 
-  // From the first layer that has it. `compiler`: the identity found here, or empty. `refused`: as
-  // in DiskCache::find. `from`: gets that layer.
+  // Finds an artifact in the first layer that has it. `compiler` is the identity found here, or
+  // empty. `refused` is as in DiskCache::find. `from` gets the layer.
   std::optional<Artifact> find(const ArtifactKey& key, const std::string& compiler,
                                CompilerChoice choice = CompilerChoice::found,
                                const Artifact* refused = nullptr, const Layer** from = nullptr);
-  // Of what find() does not give: whether no bundle has it damaged. Errors: file_corrupt.
+  // Checks, for a key that find() does not give, that no bundle has it damaged. Errors:
+  // file_corrupt.
   Result<void> check_bundles(const ArtifactKey& key, const std::string& compiler,
                              CompilerChoice choice);
-  // To the first rw: directory that takes it, which is returned, or null. `replace`: over whatever
-  // entry is there.
+  // Publishes to the first rw: directory that takes it, and returns that directory, or null.
+  // `replace` overwrites whatever entry is there.
   DiskCache* publish(const ArtifactKey& key, const Artifact& artifact, bool replace = false);
   DiskCache::Lock lock(const ArtifactKey& key, std::chrono::milliseconds wait,
                        const std::function<bool()>& ready);
 
-  // The directory that gets what is published: the first rw: one that does not refuse writing, or
-  // if all do the first; null if there is none.
+  // The directory that new entries go to: the first rw: one that does not refuse writing, or the
+  // first if all refuse; null if there is none.
   DiskCache* writable() const;
   std::vector<DiskCache*> refusing() const;  // rw: directories that are not written for now
   const std::vector<Layer>& layers() const { return layers_; }

@@ -1,6 +1,7 @@
-// One root directory of compiled artifacts: v1/<compiler identity>/<2 hex>/<32 hex>.dce. A hint
-// store for executable code: every failure is a miss and a counter, never an error of the caller;
-// entries are published atomically, verified on every hit, in a directory only its owner can write.
+// One root directory of compiled artifacts: v1/<compiler identity>/<2 hex>/<32 hex>.dce. It is a
+// store of hints for executable code: every failure is a miss and a counter, never an error of the
+// caller. Entries are published atomically and verified on every hit, in a directory that only its
+// owner can write.
 #pragma once
 
 #include <diecast/base/error.h>
@@ -40,7 +41,8 @@ struct CacheStatistics {
 // Named numbers; a name is of a-z and _, at most 40 of them.
 using Counts = std::map<std::string, std::uint64_t>;
 
-// What a collection keeps. It is bounded itself; what it did not get to, the next one does.
+// The limits of a collection: which entries it keeps, and how much it does. The next collection
+// does what this one did not get to.
 struct PruneLimits {
   std::uint64_t bytes = 2ull << 30;      // of all entries on disk; 0: no limit
   std::chrono::seconds unused{0};        // entries not used for longer go too; 0: they stay
@@ -67,15 +69,15 @@ struct StoredEntry {
   ByteSpan file;               // all its bytes
 };
 
-// Any number of threads may use one at the same time.
+// A cache root that is open. Any number of threads may use one at the same time.
 class DiskCache {
  public:
-  // $XDG_CACHE_HOME/diecast (if absolute), else $HOME/.cache/diecast; empty if neither is usable.
-  // Never /tmp, never the working directory.
+  // The root is $XDG_CACHE_HOME/diecast (if absolute), else $HOME/.cache/diecast; it is empty if
+  // neither is usable. It is never /tmp and never the working directory.
   static std::string default_root();
 
-  // `create` makes the root (0700) when it or its parent is missing; in one that is `read` nothing
-  // is ever created, locked, touched or written. Errors: invalid_argument (relative, "/", or a
+  // Opens a root. `create` makes it (0700) if it or its parent is missing; with `read` nothing in
+  // it is ever created, locked, touched or written. Errors: invalid_argument (relative, "/", or a
   // directory with other things in it), unsafe_directory (owner or permissions of the root or of a
   // directory above it, with the exact fix; nothing is changed; or a process with more rights than
   // its user), file_not_found, io_error.
@@ -84,35 +86,36 @@ class DiskCache {
                                                  RootAccess access = RootAccess::create);
   ~DiskCache();
 
-  // A verified artifact, or none. `compiler` is the identity level; an empty one asks for any
+  // Finds a verified artifact, or none. `compiler` is the identity level; an empty one asks for any
   // identity that has the key, the newest first (a machine that serves without a compiler). A
   // damaged entry is remembered and replaced by this process's next publish; so is one whose code
   // equals `refused`, which a device did not take.
   std::optional<Artifact> find(const ArtifactKey& key, const std::string& compiler,
                                const Artifact* refused = nullptr);
 
-  // Whether a file has the entry's name, whatever it holds: for those who wait for it. No count.
+  // Says whether a file has the entry's name, whatever it holds. Processes that wait for an entry
+  // ask this; it is not counted.
   bool has_file(const ArtifactKey& key, const std::string& compiler) const;
 
   // Names the entry atomically after its data is synced, under artifact.compiler. "Already there"
-  // is success. False on a failure, which is counted: the artifact itself is unharmed. Never
-  // re-reads what it wrote.
+  // is success. It returns false on a failure, which is counted; the artifact itself is unharmed.
+  // It never re-reads what it wrote.
   bool publish(const ArtifactKey& key, const Artifact& artifact);
 
-  // Whether any entry could be written now: a large one's bytes are, and removed. Errors: io_error,
-  // with the reason; a root that refuses is not written for a while then.
+  // Tries whether an entry could be written now: it writes and removes the bytes of a large one.
+  // Errors: io_error with the reason; a root that refuses is then not written for a while.
   Result<void> check_writing();
 
-  // Counts one that its caller left out.
+  // Counts a publication that its caller left out.
   void skip_publish();
 
-  // The entry there is now, whatever it holds, is replaced by this process's next publish of it.
+  // Marks the entry that is there now, whatever it holds: this process's next publish replaces it.
   void supersede(const ArtifactKey& key, const std::string& compiler);
 
-  // Single flight across threads and processes: one holder a key. Locks only save work; after
-  // `wait` (or if the file system has no locks) the caller goes on without. While waiting, `ready`
-  // is asked after each pause; true ends the wait. Whoever gets the lock after a wait looks once
-  // more: the holder before it may have published.
+  // A lock on a key, across threads and processes: one holder a key. Locks only save work: after
+  // `wait` (or if the file system has no locks) the caller goes on without one. While it waits it
+  // calls `ready` after each pause; true ends the wait. Whoever gets the lock after a wait looks
+  // once more, because the holder before it may have published.
   class Lock {
    public:
     Lock();
@@ -129,26 +132,25 @@ class DiskCache {
   Lock lock(const ArtifactKey& key, std::chrono::milliseconds wait,
             const std::function<bool()>& ready);
 
-  // Every entry whose head is whole, in the order of identity and name. Errors: io_error.
+  // Lists every entry whose head is whole, in the order of identity and name. Errors: io_error.
   Result<std::vector<EntrySummary>> list();
-  // Every file that has an entry's name, whole, read and checked. Errors: io_error.
+  // Reads and checks every file that has an entry's name, whole. Errors: io_error.
   Result<void> read_all(const std::function<void(const StoredEntry&)>& each);
 
-  // Removes the least recently used entries until `limits` hold, and what killed writers left. One
-  // collector at a time; readers and writers are not disturbed. Touches only names of ours. Errors:
-  // io_error; invalid_argument in a root that is only read.
+  // Removes the least recently used entries until `limits` hold, and files that killed writers
+  // left. There is one collector at a time; readers and writers are not disturbed. It touches only
+  // names of ours. Errors: io_error; invalid_argument in a root that is only read.
   Result<PruneResult> prune(const PruneLimits& limits);
-  // All entries (of one compiler, if named) and temporaries, young ones too.
+  // Removes all entries (of one compiler, if named) and temporaries, young ones too.
   Result<PruneResult> clear(const std::string& compiler = "");
-  // Whether this process has published a 64th of `budget` since its last collection, or nobody has
-  // collected for a day.
+  // Says whether this process has published a 64th of `budget` since its last collection, or nobody
+  // has collected for a day.
   bool prune_due(std::uint64_t budget);
 
   CacheStatistics statistics() const;  // of this object
 
-  // Adds to the sums in the root, for people: what processes did that have ended. Never waits for
-  // more than two milliseconds; false where the root is not written or busy, and the counts are
-  // lost.
+  // Adds to the sums in the root, which show people what ended processes did. It never waits for
+  // more than two milliseconds. False: the root is not written or busy, and the counts are lost.
   bool add_counts(const Counts& counts);
   Counts counts() const;  // the sums; empty where there are none or the disk lost them
 

@@ -11,16 +11,16 @@ namespace diecast {
 
 inline constexpr std::uint64_t kEntryLimit = 64u << 20;  // a larger file is not an entry
 
-// The same bytes for the same key and artifact. Errors: not_supported (the artifact is too large
-// for an entry), internal (key and artifact disagree on target, kind or argument schema, or there
-// is no payload).
+// Encodes an artifact; the same key and artifact give the same bytes. Errors: not_supported (the
+// artifact is too large for an entry), internal (key and artifact disagree on target, kind or
+// argument schema, or there is no payload).
 Result<Bytes> encode_entry(const ArtifactKey& key, const Artifact& artifact);
 
-// Why a file is not the entry asked for; each is a miss with its own counter. Up to other_version
-// the file is left alone, and publishing that key fails: it is no entry of ours, or not for us to
-// read. A failing disk or too many open files (unreadable too) say nothing about the file: what
-// has the name then counts as the entry. The later ones are damage, which the next publish of that
-// key mends.
+// The reason why a file is not the entry asked for; each is a miss with its own counter. Up to
+// other_version the file is left alone and publishing that key fails, because it is no entry of
+// ours or not for us to read. (`unreadable` is also a failing disk or too many open files, which
+// say nothing about the file: a file of that name then counts as the entry.) The later reasons are
+// damage, which the next publish of that key mends.
 enum class EntryFault : std::uint8_t {
   none,
   unreadable,     // the system refused to open or read it
@@ -44,15 +44,16 @@ struct DecodedEntry {
   Artifact artifact;  // when fault is none; compile_ms to the microsecond
 };
 
-// Checks everything before it believes anything: checksums, bounds by subtraction, the whole key
-// record against `key`. Without a key (verifying) the record is only checked against itself. The
-// artifact has a copy of the payload: most of a file is the kernel's source, which nobody keeps.
+// Decodes an entry. It checks everything before it believes anything: checksums, bounds by
+// subtraction, the whole key record against `key`. Without a key (verifying) the record is only
+// checked against itself. The artifact has a copy of the payload, because most of a file is the
+// kernel's source, which nobody keeps.
 DecodedEntry decode_entry(ByteSpan file, const ArtifactKey* key);
 
 // The key record inside the bytes of a whole entry that decode_entry found good.
 ByteSpan entry_record(ByteSpan file);
 
-// What a listing shows of an entry.
+// The line of a listing for one entry.
 struct EntrySummary {
   Digest digest;
   std::string spelling, compiler;
@@ -61,12 +62,12 @@ struct EntrySummary {
   std::int64_t used_seconds = 0;  // wall clock of the last use, six hours coarse
 };
 
-// The summary of a file of `file_bytes` bytes from its beginning, at least up to the payload, which
-// is not looked at.
 struct DecodedSummary {
   EntryFault fault = EntryFault::none;
   EntrySummary summary;  // all but used_seconds
 };
+// Decodes the summary of a file of `file_bytes` bytes. `head` is its beginning, at least up to the
+// payload, which is not looked at.
 DecodedSummary decode_summary(ByteSpan head, std::uint64_t file_bytes);
 
 }  // namespace diecast

@@ -1,4 +1,5 @@
-// What a compiler makes of a source: the machine code and the facts a launch or a reader needs.
+// An artifact is what a compiler makes of a source: machine code, and the facts that a launch or a
+// reader needs.
 #pragma once
 
 #include <diecast/base/error.h>
@@ -27,12 +28,13 @@ struct Artifact {
   Bytes payload;
 };
 
-// The CUDA ELF header and section table of a cubin: its target is `target`'s architecture, every
+// Checks the CUDA ELF header and section table of a cubin: it is for `target`'s architecture, every
 // section lies inside, and `symbol` is there. (sm_100, sm_100a and sm_100f look alike here: the
 // suffix comes from the key.) Errors: file_corrupt saying which bound broke.
 Result<void> check_cubin(ByteSpan cubin, const Target& target, std::string_view symbol);
 
-// An ELF shared object of this machine that has `symbol`.
+// Checks that the bytes are an ELF shared object of this machine that has `symbol`. Errors:
+// file_corrupt.
 Result<void> check_shared_object(ByteSpan object, std::string_view symbol);
 
 }  // namespace diecast

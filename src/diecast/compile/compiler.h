@@ -13,35 +13,36 @@
 
 namespace diecast {
 
-// The options that decide the machine code, the same whichever compiler version runs: part of the
-// cache key, so they must be known without a compiler.
+// Returns the options that decide the machine code. They are part of the cache key, so they are
+// known without a compiler and the same for every compiler version.
 std::vector<std::string> code_options(const Target& target);
 
-// The same of a host target, with a sanitizer ("address,undefined") or none ("").
+// Returns those of a host target with a sanitizer ("address,undefined") or none ("").
 std::vector<std::string> host_options(const Target& target, const std::string& sanitizer);
 
-// The sanitizer this library was built with: kernels for the host are compiled with it too.
+// The sanitizer that this library was built with; kernels for the host are compiled with it too.
 std::string built_sanitizer();
 
-// compile_failed with the compiler's cleaned log; the fix names the first line of the source's own
-// file that the log calls an error.
+// Makes a compile_failed with the compiler's cleaned log. The fix names the first line of the
+// source's own file that the log calls an error.
 Error rejected_source(const Source& source, const Target& target, std::string_view compiler,
                       std::string_view log);
 
 class Compiler {
  public:
   virtual ~Compiler() = default;
-  // Name, version and build: the directory level of the cache. Only [a-zA-Z0-9._-].
+  // Name, version and build, in [a-zA-Z0-9._-]: the directory level of the cache.
   virtual const std::string& identity() const = 0;
-  // The file it was found in: absolute, and of no other compiler.
+  // The absolute path of its file, which no other compiler has.
   virtual const std::string& path() const = 0;
   // Where it was found and its version, for `doctor`.
   virtual std::string description() const = 0;
-  // Errors: target_not_supported naming the version that has it.
+  // Says whether it compiles for a target. Errors: target_not_supported naming the version that
+  // does.
   virtual Result<void> accepts(const Target& target) const = 0;
-  // Thread-safe. Fills kind, target, symbol, compiler, resource numbers, compile_ms, log, payload;
-  // the caller adds argument_schema and spelling. Errors: compile_failed with the trimmed log
-  // (lines under the template's own file name), target_not_supported.
+  // Compiles; thread-safe. It fills kind, target, symbol, compiler, resource numbers, compile_ms,
+  // log and payload; the caller adds argument_schema and spelling. Errors: compile_failed with the
+  // trimmed log (lines under the template's own file name), target_not_supported.
   virtual Result<Artifact> compile(const Source& source, const Target& target) = 0;
 };
 

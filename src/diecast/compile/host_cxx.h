@@ -15,8 +15,8 @@ struct HostCxxOptions {
   static HostCxxOptions from_environment();
 };
 
-// Errors: compiler_unavailable naming what was tried and the package to install; io_error, where no
-// descriptor, process or memory is left to start one with.
+// Opens the compiler. Errors: compiler_unavailable naming what was tried and the package to
+// install; io_error if no descriptor, process or memory is left to start it with.
 Result<std::shared_ptr<Compiler>> open_host_cxx(const HostCxxOptions& options);
 
 }  // namespace diecast

@@ -20,13 +20,13 @@
 
 namespace diecast {
 
-// A stream of the device: for CUDA the caller's CUstream, null for the legacy default stream; for
-// the host always null.
+// A stream of the device. For CUDA it is the caller's CUstream, or null for the legacy default
+// stream; for the host it is always null.
 struct Stream {
   void* handle = nullptr;
-  // Set by Device::create_stream and Device::prepare_stream alone: the context_id of the stream's
-  // context. A launch goes to that context without asking the driver which one is current; copies
-  // and fills, which some ops make too, still need it to be current. 0: not known.
+  // The context_id of the stream's context, or 0 if it is not known. Only Device::create_stream and
+  // Device::prepare_stream set it. A launch then goes to that context without asking the driver
+  // which one is current; copies and fills, which some ops make too, still need it to be current.
   std::uint64_t context = 0;
 };
 
@@ -54,29 +54,29 @@ struct LaunchShape {
   bool dependent = false;  // programmatic dependent launch
 };
 
-// The most that launches of a code will ask for: what goes beyond the usual is allowed when it is
-// loaded.
+// The most that launches of a code will ask for. Loading the code makes the driver allow what goes
+// beyond its defaults.
 struct LaunchNeeds {
   std::uint32_t shared_bytes = 0;  // dynamic
   std::uint32_t cluster = 0;       // blocks; 0: none
 };
 
-// Machine code that is resident in one context. Whoever launches it keeps it alive.
+// Machine code that is resident in one context. The owner keeps it alive while it is launched.
 class ResidentCode {
  public:
   virtual ~ResidentCode() = default;
-  // Bytes of each kernel parameter as the machine code has them; none if that is not known.
+  // The bytes of each kernel parameter in the machine code; none if they are not known.
   virtual std::optional<std::vector<std::size_t>> parameter_bytes() const { return std::nullopt; }
 };
 
-// Machine code that the device's driver has read, for all contexts; never unloaded.
+// Machine code that the device's driver has read, for all contexts. It is never unloaded.
 class ReadCode {
  public:
   virtual ~ReadCode() = default;
 };
 
-// The code of one kernel in each context that it is resident in: readers never wait, and nothing is
-// taken out, because a context's id is never used again and code is never unloaded.
+// The code of one kernel in each context that it is resident in. Readers never wait. Nothing is
+// ever taken out, because a context's id is never used again and code is never unloaded.
 class ResidentList {
  public:
   ResidentList() = default;
@@ -87,13 +87,13 @@ class ResidentList {
   }
 
   bool empty() const { return first_.load(std::memory_order_acquire) == nullptr; }
-  // `context`: as Device::context_id says it.
+  // `context` is an id of Device::context_id. Null if the kernel is not resident there.
   const ResidentCode* find(std::uint64_t context) const {
     for (const Entry* entry = first_.load(std::memory_order_acquire); entry; entry = entry->next)
       if (entry->context == context) return entry->code.get();
     return nullptr;
   }
-  // One thread at a time.
+  // Only one thread at a time may add.
   void add(std::uint64_t context, std::shared_ptr<ResidentCode> code) {
     const Entry* next = first_.load(std::memory_order_relaxed);
     first_.store(new Entry{context, std::move(code), next}, std::memory_order_release);
@@ -112,23 +112,24 @@ class ResidentList {
 class RepeatedCalls {
  public:
   virtual ~RepeatedCalls() = default;
-  virtual Result<void> repeat() = 0;  // once more, in the stream's order
+  virtual Result<void> repeat() = 0;  // makes them once more, in the stream's order
 };
 
 class Device {
  public:
   virtual ~Device() = default;
   virtual const DeviceProperties& properties() const = 0;
-  // Targets this device runs, best first.
+  // The targets that this device runs, best first.
   virtual std::vector<Target> targets() const = 0;
-  // Which context work goes to now (cuCtxGetId). No later context gets the same id, so handles of a
-  // dead one are never used.
+  // Returns the id of the context that work goes to now (cuCtxGetId). No later context gets the
+  // same id, so handles of a dead one are never used.
   virtual Result<std::uint64_t> context_id() = 0;
 
-  // 0 bytes: null, which free takes too. Errors: out_of_memory.
+  // Allocates device memory. 0 bytes give null, which free takes too. Errors: out_of_memory.
   virtual Result<void*> allocate(std::size_t bytes) = 0;
   virtual Result<void> free(void* memory) = 0;
-  // In the stream's order, perhaps not done on return: keep host memory as it is until synchronize.
+  // Copies and fills run in the stream's order and may not be done on return: leave host memory as
+  // it is until synchronize().
   virtual Result<void> copy_to_device(void* to, const void* from, std::size_t bytes,
                                       Stream stream) = 0;
   virtual Result<void> copy_to_host(void* to, const void* from, std::size_t bytes,
@@ -138,53 +139,55 @@ class Device {
   virtual Result<void> fill(void* memory, std::uint8_t byte, std::size_t bytes, Stream stream) = 0;
 
   virtual Result<Stream> create_stream() = 0;  // prepared
-  // The caller's stream with its context filled in, which saves launches a question to the driver;
-  // good for as long as the stream lives. A default stream belongs to every context and is returned
-  // as it is. Errors: driver_error (no stream), invalid_argument (one of another device).
+  // Returns the caller's stream with its context filled in, which saves each launch a question to
+  // the driver. The result is good for as long as the stream lives. A default stream belongs to
+  // every context and is returned as it is. Errors: driver_error (no stream), invalid_argument (a
+  // stream of another device).
   virtual Result<Stream> prepare_stream(Stream stream) { return stream; }
   virtual Result<void> destroy_stream(Stream stream) = 0;
   virtual Result<void> synchronize(Stream stream) = 0;
   virtual Result<bool> is_capturing(Stream stream) = 0;
-  // The work that `calls` enqueues on the stream (not a default one) as one CUDA graph; `calls` may
-  // neither query the stream nor wait for it. Nothing runs before repeat(). On the host, which has
-  // no graphs, repeat() makes the calls again. Errors: those of `calls`, and of the capture.
+  // Captures the work that `calls` enqueues on the stream (not a default one) as one CUDA graph.
+  // `calls` may neither query the stream nor wait for it. Nothing runs before repeat(). On the
+  // host, which has no graphs, repeat() makes the calls again. Errors: those of `calls` and of the
+  // capture.
   virtual Result<std::unique_ptr<RepeatedCalls>> capture(Stream stream,
                                                          std::function<Result<void>()> calls);
 
   virtual Result<Event> create_event() = 0;
   virtual Result<void> destroy_event(Event event) = 0;
   virtual Result<void> record(Event event, Stream stream) = 0;
-  virtual Result<double> elapsed_ms(Event from, Event to) = 0;  // waits for both
+  virtual Result<double> elapsed_ms(Event from, Event to) = 0;  // milliseconds; waits for both
 
-  // The first step of load(), which needs no context: the driver reads the code. Null where a
-  // device has no such step. Errors: those of load().
+  // Does the first step of load(), which needs no context: the driver reads the code. It returns
+  // null if the device has no such step. Errors: those of load().
   virtual Result<std::shared_ptr<ReadCode>> read(const Artifact&) {
     return std::shared_ptr<ReadCode>();
   }
-  // Forces residency now (on a busy GPU this waits until it is idle): afterwards a launch loads
-  // nothing. `code`: what read() gave, or null.
+  // Makes code resident now (on a busy GPU this waits until the GPU is idle); afterwards a launch
+  // loads nothing. `code` is what read() gave, or null.
   virtual Result<std::shared_ptr<ResidentCode>> load(const Artifact& artifact,
                                                      const LaunchNeeds& needs,
                                                      const ReadCode* code) = 0;
-  // `parameters`: a pointer to each of the kernel's. Allocates, locks and waits for nothing of
-  // ours.
+  // Launches a kernel. `parameters` has a pointer to each of its parameters. The call allocates
+  // nothing, takes no lock of ours and waits for nothing of ours.
   virtual Result<void> launch(const ResidentCode& code, const LaunchShape& shape, void** parameters,
                               Stream stream) = 0;
-  // The same with the code for the context that work goes to. Further errors: not_resident, where
-  // there is none.
+  // Launches the code for the context that work goes to. Further errors: not_resident (there is no
+  // code for it).
   virtual Result<void> launch_resident(const ResidentList& codes, const LaunchShape& shape,
                                        void** parameters, Stream stream);
 
-  // Runs `call` while the context that work goes to is the calling thread's current one: for
-  // libraries that work in whichever is. Errors: those of `call`, and of finding the context.
+  // Runs `call` while the context that work goes to is the calling thread's current one, for
+  // libraries that work in the current context. Errors: those of `call` and of finding the context.
   virtual Result<void> in_context(const std::function<Result<void>()>& call) { return call(); }
 
  protected:
   static Error not_resident();
 };
 
-// For functions that prepare for a device, where null is not the default one. Errors:
-// invalid_argument (null).
+// Refuses a null device, in functions that prepare for a device and have no default. Errors:
+// invalid_argument.
 Result<void> check_device(const std::shared_ptr<Device>& device);
 
 }  // namespace diecast

@@ -1,6 +1,6 @@
-// The CUDA driver's functions, found at run time through cuGetProcAddress in libcuda.so.1; declared
-// here by diecast, so that neither a driver nor a CUDA header is needed to build. A test holds
-// every declaration against NVIDIA's cuda.h where it is installed.
+// The CUDA driver's functions, which are found at run time through cuGetProcAddress in
+// libcuda.so.1. diecast declares them here, so that neither a driver nor a CUDA header is needed to
+// build. A test compares every declaration with NVIDIA's cuda.h where that is installed.
 #pragma once
 
 #include <diecast/base/error.h>
@@ -27,7 +27,7 @@ struct FunctionHandle;
 struct GraphHandle;
 struct GraphExecHandle;
 
-// CUresults that this code decides by; every other one is passed on with its name.
+// The CUresults that this code distinguishes; every other one is passed on with its name.
 inline constexpr Result success = 0, invalid_value = 1, out_of_memory = 2, stub_library = 34,
                         no_device = 100, invalid_context = 201, not_found = 500,
                         capture_implicit = 906;
@@ -72,9 +72,10 @@ struct LaunchConfig {  // CUlaunchConfig
 }  // namespace diecast::cuda
 
 // X(name, version, needed, parameters): `version` is the CUDA version (12.4 = 12040) that gave the
-// function the parameters declared here. It is what cuGetProcAddress is asked for, so that a later
-// driver's other form of the name (cuCtxGetDevice of 13.0) is never taken for it. Without a
-// `needed` one the driver is refused; without another the code that calls it says what then holds.
+// function the parameters declared here. cuGetProcAddress is asked for that version, so that a
+// later driver's other form of the name (cuCtxGetDevice of 13.0) is never taken for it. A driver
+// without a `needed` function is refused. If another function is missing, its caller says what
+// holds then.
 // clang-format off
 #define DIECAST_CUDA_FUNCTIONS(X)                                                                 \
   X(cuInit, 2000, true, (unsigned flags))                                                         \
@@ -148,7 +149,7 @@ DIECAST_CUDA_FUNCTIONS(DIECAST_DECLARE)
 
 namespace diecast {
 
-// What the errors of a missing driver or GPU end in.
+// The end of the fix of errors about a missing driver or GPU.
 inline constexpr const char* kUseHost =
     "or use the host: open_host_device() in a program, --target host of `diecast quantize`, "
     "`dequantize`, `check` and `tune`";
@@ -156,19 +157,20 @@ inline constexpr const char* kUseHost =
 // An initialised driver. Never unloaded: graphs and contexts of the process outlive any owner.
 class Driver {
  public:
-  // Opens the library, checks that it is a real driver of CUDA 12.0 or newer, initialises it. A
+  // Opens the library, checks that it is a real driver of CUDA 12.0 or newer, and initialises it. A
   // machine without a GPU is no error here (`has_devices`). Errors: driver_unavailable with the
-  // file, the CUresult and what mends it.
+  // file, the CUresult and a fix.
   static Result<std::shared_ptr<const Driver>> open(const std::string& path);
 
   // The process's driver, opened once: DIECAST_LIBCUDA if set (ignored in a program that runs with
   // raised rights), else libcuda.so.1. A failure is not remembered: the next call tries again.
   static Result<std::shared_ptr<const Driver>> shared();
 
-  // "launching k: cuLaunchKernel returned CUDA_ERROR_ILLEGAL_ADDRESS (700)", with the fix for the
-  // code where one is known. out_of_memory for CUresult 2, else driver_error.
+  // Makes the error of a failed call: "launching k: cuLaunchKernel returned
+  // CUDA_ERROR_ILLEGAL_ADDRESS (700)", with the fix for the code if one is known. It is
+  // out_of_memory for CUresult 2, else driver_error.
   Error failure(cuda::Result code, std::string_view function, std::string_view doing) const;
-  // CUDA_ERROR_ILLEGAL_ADDRESS (700)
+  // "CUDA_ERROR_ILLEGAL_ADDRESS (700)"
   std::string code_name(cuda::Result code) const;
 
   // CUDA cannot be used in a child that was forked after the driver was initialised. Every entry

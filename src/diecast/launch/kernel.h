@@ -1,7 +1,7 @@
-// A specialization made resident on a device: typed arguments in, one launch out. The argument
-// schema and the launch rule come from the template's header; nothing about a kernel is written
-// down twice. Any number of threads may preload and launch one kernel at the same time, and a
-// captured graph may outlive it: code is never unloaded.
+// A kernel is a specialization made resident on a device: typed arguments go in, one launch comes
+// out. The argument schema and the launch rule come from the template's header; nothing about a
+// kernel is written down twice. Any number of threads may preload and launch one kernel at the same
+// time, and a captured graph may outlive it: code is never unloaded.
 #pragma once
 
 #include <diecast/base/error.h>
@@ -23,7 +23,7 @@
 
 namespace diecast {
 
-// What a caller gives for one `arg` line.
+// The value that a caller gives for one `arg` line.
 struct KernelArgument {
   enum class Kind : std::uint8_t { tensor, size, device_size, scalar, bytes };
   Kind kind = Kind::tensor;
@@ -55,8 +55,8 @@ struct KernelArgument {
   }
 };
 
-// Values of a kernel's lower-case tunes, checked; made once by Kernel::tunes, used by many
-// launches.
+// Checked values of a kernel's lower-case tunes. Kernel::tunes makes them once; many launches use
+// them.
 class LaunchTunes {
  private:
   friend class Kernel;
@@ -64,54 +64,56 @@ class LaunchTunes {
   std::array<std::int64_t, kMost> values_{};  // in declaration order
 };
 
-// Lower-case tunes that tuning records name for these sizes.
+// The lower-case tunes that tuning records name for these sizes.
 struct TunedLaunch {
   std::vector<std::pair<std::string, std::int64_t>> sizes;
   Bindings tunes;
 };
 
-// Begins the part of a launch error's fix that names a specialization that would take the
-// arguments.
+// This text begins the part of a launch error's fix that names a specialization which would take
+// the arguments.
 inline constexpr std::string_view kOrSpecialize = ", or specialize ";
 
 struct PackedParameters;
 
 class Kernel {
  public:
-  // Compiles the launch rule and checks that the artifact was built for this schema; loads nothing.
-  // With `tuned` a launch that is given no tunes takes those of the nearest sizes (in doublings).
+  // Compiles the launch rule and checks that the artifact was built for this schema; it loads
+  // nothing. With `tuned`, a launch without tunes takes those of the nearest sizes (in doublings).
   // Errors: invalid_argument for an artifact of something else; those of tunes().
   static Result<std::shared_ptr<Kernel>> make(const Specialization& specialization,
                                               std::shared_ptr<const Artifact> artifact,
                                               std::shared_ptr<Device> device,
                                               std::span<const TunedLaunch> tuned = {});
 
-  // What preload() begins with, for another thread than its own: the driver reads the code, unless
-  // it is resident somewhere. Where that fails preload() does it, and tells the error.
+  // Does the first step of preload() on another thread: the driver reads the code, unless it is
+  // resident somewhere. If that fails, preload() does it again and returns the error.
   void read_ahead();
-  // Makes the code resident in the current context (once a context); false: it was already. May
-  // wait for the GPU. Errors: those of Device::load; file_corrupt for code whose parameters are not
-  // the schema's.
+  // Makes the code resident in the current context (once a context); false if it was already. It
+  // may wait for the GPU. Errors: those of Device::load; file_corrupt for code whose parameters are
+  // not the schema's.
   Result<bool> preload();
-  // Whether it is resident in the current context already.
+  // Says whether it is resident in the current context already.
   Result<bool> resident() const;
 
-  // One argument for every `arg` line, in order, sizes fixed at compile time included (checked
-  // equal). Checks how many, kinds, types, alignment, sizes and null pointers (allowed where the
-  // tensor has no elements); a grid of 0 launches nothing. Never loads, allocates, locks or waits.
+  // Launches. `arguments` has one argument for every `arg` line, in order, also for sizes fixed at
+  // compile time, which must be equal. The call checks the count, kinds, types, alignment, sizes
+  // and null pointers (allowed if the tensor has no elements). A grid of 0 launches nothing. The
+  // call never loads, allocates, locks or waits.
   // Errors: invalid_argument, dtype_mismatch, misaligned, shape_mismatch, missing_buffer,
   // not_supported (over a limit of the device; a size in device memory that the header does not
   // allow there), not_resident, driver_error.
   Result<void> launch(std::span<const KernelArgument> arguments, Stream stream) const;
   Result<void> launch(std::span<const KernelArgument> arguments, Stream stream,
                       const LaunchTunes& tunes) const;
-  // `tunes`: values of lower-case tunes, read and checked at each call.
+  // `tunes` are values of lower-case tunes, read and checked at each call.
   Result<void> launch(std::span<const KernelArgument> arguments, Stream stream,
                       const Bindings& tunes) const;
 
-  // For arguments whose kinds and types never change: takes() checks these of `kinds` once (their
-  // values are not looked at), and launch() of words only the rest. A size with an address is one
-  // in device memory. Errors: of takes(), those of kinds and types; of launch(), the others.
+  // These two serve callers whose arguments never change their kinds and types. takes() checks
+  // those once, without looking at values; launch() of words checks only the rest. A size with an
+  // address is one in device memory. Errors: takes() has those of kinds and types, launch() the
+  // others.
   Result<void> takes(std::span<const KernelArgument> kinds) const;
   [[gnu::always_inline]] Result<void> launch(LaunchWords& words, Stream stream) const {
     LaunchShape shape = quick_.grid.constant();
@@ -120,21 +122,22 @@ class Kernel {
     return launch_spelled(words, stream);
   }
 
-  // The lower-case tunes as the specialization has them, with these instead. Errors:
+  // Returns the specialization's lower-case tunes with those of `tunes` in their place. Errors:
   // unknown_parameter, value_not_allowed; invalid_argument for another value of a compiled tune.
   Result<LaunchTunes> tunes(const Bindings& tunes) const;
 
   const Specialization& specialization() const { return specialization_; }
   const Artifact& artifact() const { return *artifact_; }
   Device& device() const { return *device_; }
-  // Grid, block and shared memory for these sizes, as launch would use them.
+  // Returns grid, block and shared memory for these sizes, as launch would use them.
   Result<LaunchShape> shape(std::span<const KernelArgument> arguments,
                             const Bindings& tunes = {}) const;
 
  private:
   struct State;
-  // What most launches go through. The parameters and the shape of one where nothing is unusual
-  // among the arguments, and no tunes but the specialization's own; false: State::take has to say.
+  // Most launches go through this. It makes the parameters and the shape of a launch whose
+  // arguments have nothing unusual and whose tunes are the specialization's own. False: State::take
+  // decides.
   struct Quick {
     bool may = false;
     QuickArguments arguments;
@@ -147,12 +150,12 @@ class Kernel {
          std::shared_ptr<Device> device, std::unique_ptr<State> state);
   Error not_resident(Stream stream) const;
   [[gnu::cold]] void explain(Result<void>& launched, Stream stream) const;
-  // `tunes` null: those for the sizes of this launch.
+  // Null `tunes` stand for those of this launch's sizes.
   Result<void> launch_with(std::span<const KernelArgument> arguments, Stream stream,
                            const LaunchTunes* tunes) const;
   [[gnu::cold]] Result<void> launch_spelled(const LaunchWords& words, Stream stream) const;
-  // In each launch itself, like all of the quick half: a call more is a jump more that nothing
-  // foresees.
+  // It is inlined into each launch, like all of the quick half: one more call is one more jump that
+  // the processor cannot foresee.
   [[gnu::always_inline]] Result<void> launch_checked(void** parameters, const LaunchShape& shape,
                                                      Stream stream) const {
     Result<void> launched = device_->launch_resident(resident_, shape, parameters, stream);

@@ -1,5 +1,5 @@
-// What a runtime tells its owner: one kind for each arrow of the line from template to kernel. The
-// library itself never prints.
+// The events that a runtime reports to its owner, one kind for each arrow of the line from template
+// to kernel. The library itself never prints.
 #pragma once
 
 #include <cstdint>
@@ -31,12 +31,13 @@ struct RuntimeEvent {
 
 std::string_view event_name(RuntimeEvent::Kind kind);
 
-// Called on the thread where it happened, without any lock of ours held, so it may call the
-// runtime; the outcome of a resolve is there already. Several threads may call it at once, also
-// where only one thread uses the runtime: a list's preload works on several, and that thread may be
-// waiting for them. What it throws is dropped. Events of a root that is written (published, pruned,
-// degraded) come from a thread of the runtime's own (from the caller's, where none can be started
-// and in a forked child): on it `flush` waits for nothing, and the runtime must not be destroyed.
+// A sink is called on the thread where the event happened. No lock of ours is held, so it may call
+// the runtime; the outcome of a resolve is there already. Several threads may call it at once, even
+// if only one thread uses the runtime: the preload of a list works on several threads, and that
+// thread may be waiting for them. An exception that the sink throws is dropped. Events of a root
+// that is written (published, pruned, degraded) come from a thread of the runtime (from the
+// caller's thread, if none can be started or in a forked child). On that thread `flush` waits for
+// nothing, and the runtime must not be destroyed.
 using EventSink = std::function<void(const RuntimeEvent&)>;
 
 // How often each arrow was taken since the runtime was made.

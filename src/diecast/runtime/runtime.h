@@ -43,8 +43,8 @@ enum class CachePolicy : std::uint8_t {
 std::string_view cache_policy_word(CachePolicy policy);
 Result<CachePolicy> parse_cache_policy(std::string_view word);
 
-// Compiling in a process of its own, which a bad template can neither hang nor blow up. Starting it
-// costs some 20 ms a compile: for warming, not for a first use.
+// Settings for compiling in a process of its own, so that a bad template can neither hang nor blow
+// up the caller. Starting it costs some 20 ms a compile: use it for warming, not for a first use.
 struct IsolatedCompiles {
   std::string program;  // the diecast command; empty: compile in this process, unbounded
   std::chrono::milliseconds time{120000};
@@ -56,7 +56,7 @@ struct RuntimeOptions {
   // DIECAST_CACHE: "off", a directory, or roots (cache_roots.h); empty: the default root.
   std::string cache;
   CachePolicy cache_policy = CachePolicy::automatic;
-  // False, as under require_hit: of the roots that `cache` names a missing one is left out.
+  // If false, as under require_hit, a missing root that `cache` names is left out.
   bool creates_roots = true;
   CompilerChoice cache_compilers = CompilerChoice::found;  // DIECAST_CACHE_COMPILERS
   std::uint64_t cache_bytes = 2ull << 30;  // DIECAST_CACHE_BYTES of the writable root; 0: no limit
@@ -73,7 +73,7 @@ struct RuntimeOptions {
   static RuntimeOptions from_environment();
 };
 
-// What becomes of a compile or a device load after freeze: an error, or a `late` event.
+// After freeze() a compile or a device load is an error or, with `warn`, a `late` event.
 enum class Late : std::uint8_t { error, warn };
 
 // An artifact and how this call came by it.
@@ -87,8 +87,8 @@ struct TuneRequest;   // tuner.h
 struct TunedPoint;    // tuner.h
 struct TuningRecord;  // tuning/record.h
 
-// The artifacts that it has resolved and the kernels that it has preloaded stay in memory for as
-// long as it lives.
+// A runtime keeps the artifacts that it has resolved and the kernels that it has preloaded in
+// memory for as long as it lives.
 class Runtime {
  public:
   // A cache root that cannot be used is one `degraded` event, not an error: everything works
@@ -98,7 +98,7 @@ class Runtime {
   ~Runtime();
 
   // ---- templates ----
-  // A template of the caller's own: the file's name without ".cu" is the kernel's symbol. Adding
+  // Adds a template of the caller; the file's name without ".cu" is the kernel's symbol. Adding
   // the same text again is fine; another text under a known name is an error (file_exists).
   Result<std::shared_ptr<const Template>> add(const std::string& path);
   Result<std::shared_ptr<const Template>> find_template(std::string_view name);
@@ -109,19 +109,20 @@ class Runtime {
                                     const Target& target);
   Result<Specialization> specialize(std::string_view spelling);  // "NAME A=1 B=x @ sm_90a"
   Result<Source> render(const Specialization& specialization);
-  // Whether resolve() would find it in memory or in the cache: nothing is compiled or published.
+  // Says whether resolve() would find it in memory or in the cache. It compiles and publishes
+  // nothing.
   Result<bool> holds(const Specialization& specialization);
-  // From memory, from the cache, or compiled (once, however many threads and processes ask);
-  // publishing goes on after the return (on a disk so slow that 64 are waiting it is left out and
-  // counted: publishes_skipped). Errors: not_cached (require_hit), frozen,
+  // Gets the artifact from memory or from the cache, or compiles it (once, however many threads and
+  // processes ask). Publishing goes on after the return; if 64 artifacts are waiting for a slow
+  // disk, it is left out and counted (publishes_skipped). Errors: not_cached (require_hit), frozen,
   // compiler_unavailable, compile_failed, target_not_supported, out_of_memory, io_error (no
   // descriptor or process is left to compile with); isolated: timed_out, process_failed. A child
   // that was forked while NVRTC compiled gets only what is in memory or in the cache; any other
   // forked child is like its parent.
   Result<Resolved> resolve(const Specialization& specialization);
-  // Waits until everything compiled so far is published. The runtime's end does so too.
+  // Waits until everything compiled so far is published. The destructor does so too.
   void flush();
-  // The artifact's key, as the cache files it.
+  // Returns the artifact's key, under which the cache files it.
   Result<ArtifactKey> key(const Specialization& specialization);
 
   // ---- from artifact to kernel ----
@@ -130,38 +131,40 @@ class Runtime {
   // launch tunes alone are kernels of their own, of one artifact.
   Result<std::shared_ptr<Kernel>> preload(const Specialization& specialization,
                                           const std::shared_ptr<Device>& device);
-  // All of them, in order; the first error there is. Where they are many, a few threads resolve
-  // while this one makes resident: what serves is ready as soon as the device has its code.
+  // Preloads all of them and returns the kernels in order, or the first error. If they are many, a
+  // few threads resolve while this one makes code resident, so that a server is ready as soon as
+  // the device has its code.
   Result<std::vector<std::shared_ptr<Kernel>>> preload(
       std::span<const Specialization> specializations, const std::shared_ptr<Device>& device);
-  // The best target of the device that the template supports and a compiler or the cache can serve:
-  // where nothing can be compiled for a target, the cache is asked. Tunes that the bindings leave
-  // out are those that tuning records of this device choose, else the defaults.
+  // Specializes for the best target of the device that the template supports and that a compiler or
+  // the cache can serve; if nothing can be compiled for a target, the cache is asked. Tunes that
+  // the bindings leave out come from tuning records of this device, else they are the defaults.
   Result<Specialization> specialize_for(std::string_view name, const Bindings& bindings,
                                         Device& device);
-  // The CUDA device of the calling thread's context, or device 0. Errors: driver_unavailable,
-  // no_device; the fix names the host device, which is never chosen silently.
+  // Returns the CUDA device of the calling thread's context, or device 0. Errors:
+  // driver_unavailable, no_device; the fix names the host device, which is never chosen silently.
   Result<std::shared_ptr<Device>> default_device();
 
   // ---- tuning: see tuner.h ----
-  // Runs and times every configuration of the request's kernel; the records, with those known
-  // before, each configuration once. Errors: what keeps the default configuration from running;
-  // value_missing, not_supported (arguments that a header does not tell how to make).
+  // Runs and times every configuration of the request's kernel. Returns the records and those known
+  // before, each configuration once. Errors: whatever keeps the default configuration from running;
+  // value_missing, not_supported (the header does not tell how to make an argument).
   Result<std::vector<TuningRecord>> tune(const TuneRequest& request,
                                          const std::shared_ptr<Device>& device);
-  // Records to choose from, beside those of RuntimeOptions::tuning: for what is specialized and
-  // preloaded from here on. One that breaks its template's tune space is an `ignored` event.
+  // Adds records to choose from, beside those of RuntimeOptions::tuning. They count for what is
+  // specialized and preloaded from here on. A record that breaks its template's tune space is an
+  // `ignored` event.
   void add_tuning(std::vector<TuningRecord> records);
-  // What specialize_for would choose on each device that there are records of, where the bindings
-  // `given` leave tunes out: what warming builds besides the default, without that device.
+  // Returns what specialize_for would choose on each device that has records, if the bindings
+  // `given` leave tunes out. Warming builds these besides the default, without that device.
   std::vector<Specialization> tuned_variants(const Specialization& plain, const Bindings& given);
-  // What records of this device say is fastest at each size that was measured, where the bindings
-  // leave tunes out; empty where there are none. Of kernels that can be had: where nothing is
-  // compiled, those in the cache. Errors: those of specialize_for().
+  // Returns the fastest configuration at each measured size by the records of this device, if the
+  // bindings leave tunes out; empty if there are no records. It chooses among kernels that can be
+  // had: those in the cache, if nothing may be compiled. Errors: those of specialize_for().
   Result<std::vector<TunedPoint>> tuned_points(std::string_view name, const Bindings& bindings,
                                                Device& device);
-  // A digest of the kernels preloaded here and their launch tunes, whatever their order: ranks with
-  // equal digests run the same kernels.
+  // Returns a digest of the kernels preloaded here and their launch tunes, whatever their order.
+  // Ranks with equal digests run the same kernels.
   std::string selection_digest() const;
 
   // From now on a compile or a device load is an error or, with Late::warn, an event. Launches go
@@ -174,8 +177,8 @@ class Runtime {
   CacheRoots* cache() const;                                         // null when off
   std::string cache_state() const;  // the roots, those left out too; or why there is none
   const std::vector<RefusedRoot>& refused_roots() const;  // those left out
-  // When the runtime ends it adds them, and those of its writable root, to the sums kept in that
-  // root (DiskCache::counts); a process that is killed, or a forked child, adds nothing.
+  // The destructor adds these, and those of its writable root, to the sums kept in that root
+  // (DiskCache::counts). A process that is killed, or a forked child, adds nothing.
   RuntimeCounters counters() const;
 
   // Prepared ops of the convenience calls, by device and request; see ops/prepared.h. As long as

@@ -1,5 +1,5 @@
-// Warming: resolving many specializations side by side, so that the cache has them before anybody
-// needs them. No GPU and no driver is touched.
+// Warming resolves many specializations side by side, so that the cache has them before anybody
+// needs them. It touches no GPU and no driver.
 #pragma once
 
 #include <diecast/base/error.h>
@@ -21,11 +21,12 @@ struct WarmOutcome {
 
 struct WarmOptions {
   int jobs = 0;  // threads, at most 64; 0 = one a core, as far as the memory goes
-  // After each one, on the thread that did it, one call at a time. What it throws is dropped.
+  // Called after each one, on the thread that did it, one call at a time. Its exceptions are
+  // dropped.
   std::function<void(const WarmOutcome&, std::size_t done, std::size_t total)> progress;
 };
 
-// One outcome for each specialization, in their order; all are published when it returns.
+// Returns one outcome for each specialization, in their order. All are published when it returns.
 std::vector<WarmOutcome> warm(Runtime& runtime, std::span<const Specialization> specializations,
                               const WarmOptions& options = {});
 

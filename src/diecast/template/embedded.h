@@ -13,9 +13,9 @@ namespace diecast {
 
 class TemplateFiles {
  public:
-  // What the library carries.
+  // The files that the library carries.
   static TemplateFiles embedded();
-  // From a folder: *.cu and device/*.h. Errors: file_not_found, io_error.
+  // Reads the files of a folder: *.cu and device/*.h. Errors: file_not_found, io_error.
   static Result<TemplateFiles> from_directory(const std::string& directory);
 
   std::vector<std::string> template_names() const;  // sorted, without ".cu"

@@ -1,6 +1,6 @@
-// Rendering: one text, complete, nothing left to include. Device headers, the constants, the
-// asserts, the kernel's signature, then the file's own lines, each under its #line with a logical
-// name and never a path: the same text from any place has one key.
+// Rendering makes one complete text with nothing left to include: device headers, the constants,
+// the asserts, the kernel's signature, then the file's own lines. Each part stands under its #line
+// with a logical name and never a path, so the same text from any place has one key.
 #pragma once
 
 #include <diecast/base/error.h>
@@ -17,14 +17,14 @@ struct Source {
   std::string text;
 };
 
-// What all sources of a template have in common. Errors: parse_error for an #include that is not
-// <diecast/device/...>, unknown_template (a header) with what was meant.
+// The parts that all sources of a template have in common. Errors: parse_error for an #include that
+// is not <diecast/device/...>, unknown_template (a header) with what was meant.
 struct SourceParts {
   std::string headers, asserts, code;
 };
 Result<SourceParts> source_parts(const Template& tmpl, const TemplateFiles& files);
 
-// `parts`: of the specialization's own template.
+// Renders a specialization. `parts` are those of its template.
 Result<Source> render(const Specialization& specialization, const SourceParts& parts);
 Result<Source> render(const Specialization& specialization, const TemplateFiles& files);
 

@@ -1,4 +1,5 @@
-// A template with everything that varies fixed, for one target: a point of the template's space.
+// A specialization is a template with everything that varies fixed, for one target: a point of the
+// template's space.
 #pragma once
 
 #include <diecast/base/error.h>
@@ -36,12 +37,12 @@ struct BoundArgument {
 
 class Specialization {
  public:
-  // Missing parameters take their defaults. Errors: unknown_parameter, value_not_allowed,
-  // value_missing, constraint_violated (with the values and the nearest ones that fit),
-  // target_not_supported.
+  // Makes a specialization. Missing parameters take their defaults. Errors: unknown_parameter,
+  // value_not_allowed, value_missing, constraint_violated (with the values and the nearest ones
+  // that fit), target_not_supported.
   static Result<Specialization> make(std::shared_ptr<const Template> tmpl, const Bindings& bindings,
                                      const Target& target);
-  // The same for many points of one template: with its requirements for this target, compiled once.
+  // The same for many points of one template, whose requirements for this target are compiled once.
   static Result<Specialization> make(std::shared_ptr<const Template> tmpl, const Bindings& bindings,
                                      const Target& target, Requirements& requirements);
 
@@ -56,11 +57,11 @@ class Specialization {
   std::string spelling() const;
 
   const std::vector<BoundArgument>& arguments() const { return arguments_; }
-  // One line an argument ("tensor x in bf16 stride align 16", "size cols = 4096"); what the cache
-  // key and the artifact carry.
+  // One line an argument ("tensor x in bf16 stride align 16", "size cols = 4096"). The cache key
+  // and the artifact carry it.
   const std::string& argument_schema() const { return schema_; }
-  // Values of names known now: compiled parameters, enumerators, dtypes, fixed sizes, host, cc,
-  // bits:T. Lower-case tunes are not among them: they are read at launch.
+  // Gives the values of names known now: compiled parameters, enumerators, dtypes, fixed sizes,
+  // host, cc, bits:T. Lower-case tunes are not among them, because they are read at launch.
   Names names() const;
 
  private:
@@ -73,7 +74,8 @@ class Specialization {
   std::shared_ptr<const std::map<std::string, std::int64_t, std::less<>>> known_;
 };
 
-// "quantize_nvfp4 has no parameter ..." with what was meant and what there is.
+// Makes the error "quantize_nvfp4 has no parameter ...", with the name that was probably meant and
+// those that there are.
 Error unknown_parameter(const Template& tmpl, std::string_view name);
 
 // A spelling read back. Values may be lists or `*` (all allowed) in a manifest line; a
@@ -83,8 +85,8 @@ struct Spelling {
   std::vector<std::pair<std::string, std::vector<std::string>>> values;
   std::vector<std::string> targets;
 };
-// Errors: parse_error with the column. Whether the template, its parameters and values exist is not
-// asked here; targets are checked.
+// Parses a spelling. Targets are checked; whether the template, its parameters and values exist is
+// not. Errors: parse_error with the column.
 Result<Spelling> parse_spelling(std::string_view text);
 
 }  // namespace diecast

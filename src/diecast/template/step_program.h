@@ -1,7 +1,7 @@
-// Expressions of a launch's sizes as steps without a jump between them. A step is a product, a sum,
-// a rounding and a limit, which is what a grid of rounded sizes comes down to; a general Program
-// takes several times as long, because a processor cannot foresee the jumps of one launch in a
-// thousand instructions of other code.
+// Computes expressions of a launch's sizes in steps without a jump between them. A step is a
+// product, a sum, a rounding and a limit; a grid of rounded sizes comes down to that. A general
+// Program takes several times as long, because a processor cannot foresee the jumps of one launch
+// among thousands of instructions of other code.
 #pragma once
 
 #include <diecast/template/expr.h>
@@ -20,15 +20,18 @@ class StepProgram {
   static constexpr int kRegisters = kMostSteps + 2;  // before a launch's numbers
   using Slots = std::function<std::optional<int>(std::string_view)>;
 
-  // Where run() leaves the expression's value; none for one that is not of this form or needs more
-  // steps than there may be. `slot` gives the place of a name that is 0 or more at every launch.
+  // Adds an expression and returns the place where run() leaves its value; none if it is not of
+  // this form or needs too many steps. `slot` gives the place of a name that is 0 or more at every
+  // launch.
   std::optional<int> add(const Expression& expression, const Names& constant, const Slots& slot);
 
-  // Whether no value leaves 64 bits while no number of a launch is above `most`. None falls while
-  // a number rises, or it is what is left over, whose bound is known: the largest say it of all.
+  // Says whether every value stays within 64 bits while no number of a launch is above `most`. It
+  // is enough to try the largest numbers: a value does not fall while a number rises, except a
+  // remainder, whose bound is known.
   bool holds(std::int64_t most) const;
 
-  // `values`: kRegisters that are written, then a launch's numbers, within what this holds.
+  // Runs the steps. `values` has kRegisters places that are written, then a launch's numbers, which
+  // must be within what holds() was asked for.
   void run(std::int64_t* values) const noexcept {
     values[kZero] = 0;
     values[kOne] = 1;

@@ -1,6 +1,6 @@
-// What a specialization is compiled for: the host's C++ compiler with a named instruction set, or
-// one CUDA architecture. From 9.0 up only the `a` and `f` spellings exist: a plain sm_100 would
-// silently emulate FP4 conversion (2.4x bigger code).
+// A specialization is compiled for a target: the host's C++ compiler with a named instruction set,
+// or one CUDA architecture. From 9.0 up only the `a` and `f` spellings exist, because a plain
+// sm_100 would silently emulate FP4 conversion (2.4x bigger code).
 #pragma once
 
 #include <diecast/base/error.h>
@@ -23,11 +23,11 @@ struct Target {
   std::string name() const;  // "host", "host_v3", "sm_90a", "sm_86"
   auto operator<=>(const Target&) const = default;
 
-  // "host", "host_v3", "sm_80", "sm_90a", "sm_100f", ... Errors: unknown_target; a bare sm_90 and
-  // up names the spelling that exists.
+  // Parses "host", "host_v3", "sm_80", "sm_90a", "sm_100f", ... Errors: unknown_target; for a bare
+  // sm_90 and up the fix names the spelling that exists.
   static Result<Target> parse(std::string_view name);
-  // What a device of this compute capability runs, best first: its exact `a` (8.x: its number),
-  // then its family's `f`.
+  // Returns the targets that a device of this compute capability runs, best first: its exact `a`
+  // (8.x: its number), then its family's `f`.
   static std::vector<Target> for_device(int cc);
 };
 

@@ -1,6 +1,6 @@
-// What a template's parameters are bound to: integers, booleans, element types and words of an
-// enumeration, each with exactly one spelling that is the same in labels, manifests, tuning
-// tables, events and on the command line.
+// A template's parameters are bound to values: integers, booleans, element types and words of an
+// enumeration. Each has exactly one spelling, the same in labels, manifests, tuning tables, events
+// and on the command line.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +40,7 @@ struct Value {
   bool operator==(const Value&) const = default;
 };
 
-// Parameter name -> value, in the order they were set.
+// A map from parameter name to value, in the order in which they were set.
 class Bindings {
  public:
   Bindings() = default;
@@ -51,7 +51,7 @@ class Bindings {
   Bindings& set(std::string name, int number) { return set(std::move(name), std::int64_t{number}); }
   Bindings& set(std::string name, bool value);
   Bindings& set(std::string name, DType type);
-  // A word still to be read by the template's parameter: the text of a spelling's right-hand side.
+  // Sets a word that the template's parameter has still to read: the right-hand side in a spelling.
   Bindings& set(std::string name, std::string_view word);
   Bindings& set(std::string name, const char* word) {
     return set(std::move(name), std::string_view(word));

@@ -1,6 +1,6 @@
-// The arguments of a launch as most are, checked where they lie. Beside the driver's own work ours
-// is never warm, and a line of code that has to come from afar costs more than ten instructions: so
-// few lines, and few jumps.
+// Checks the arguments of a usual launch where they lie. Between two launches the driver's own work
+// drives our code out of the processor's cache, and to fetch a line of code costs more than ten
+// instructions. So this code has few lines and few jumps.
 #pragma once
 
 #include <diecast/launch/kernel/launch_words.h>
@@ -14,12 +14,12 @@ namespace diecast {
 
 class QuickArguments {
  public:
-  // What must be true of a number: (number - least) & mask is 0. Of nothing, by itself.
+  // A rule for a number: (number - least) & mask must be 0. The default rule asks nothing.
   struct Rule {
     std::uint64_t least = 0, mask = 0;
   };
-  // A tensor's rows: as far apart as its number among the words says, which then is no less than
-  // their length, or 0: as they are long.
+  // A rule for the distance of a tensor's rows, in elements. The distance is a number among the
+  // words and is at least a row's length; 0 stands for that length.
   struct Distance {
     std::uint8_t number = 0;
     std::uint8_t length = 0;  // the number that, under `mask`, is added to `constant`
@@ -32,7 +32,7 @@ class QuickArguments {
   void add(const Distance& distance) { distances_.push_back(distance); }
   void add_parameter(std::size_t word) { parameters_.push_back(static_cast<std::uint8_t>(word)); }
 
-  // Whether `words` are right for sure; then they have the parameters.
+  // Returns true if `words` are right for sure; then it has filled in their parameters.
   bool take(LaunchWords& words) const;
 
   static constexpr std::uint64_t kTop = std::uint64_t{1} << 63;

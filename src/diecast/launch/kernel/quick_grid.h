@@ -1,4 +1,4 @@
-// The grid of a launch as most are: where it alone varies, and steps compute it.
+// Computes the grid of a usual launch, in which only the grid varies and steps compute it.
 #pragma once
 
 #include <diecast/launch/device.h>
@@ -14,18 +14,18 @@ namespace diecast {
 class QuickGrid {
  public:
   QuickGrid() = default;
-  // `constant`: what never varies.
+  // `constant` is the part of the shape that never varies.
   QuickGrid(const LaunchShape& constant, StepProgram steps)
       : steps_(std::move(steps)), constant_(constant) {}
-  // Number `field` of the grid is where the steps leave it among the words; over `most` it is none,
-  // nor is one that is no multiple of `cluster`, a power of two.
+  // Dimension `field` of the grid is the word `result` that the steps leave. It may be at most
+  // `most` and must be a multiple of `cluster`, a power of two.
   void add(std::size_t field, int result, std::int64_t most, std::int64_t cluster) {
     of_grid_.push_back({field, static_cast<std::size_t>(result), most, cluster - 1});
   }
 
   const LaunchShape& constant() const { return constant_; }
-  // The grid, of sizes within what the steps hold. False: a number of it is 0, over its most, or no
-  // whole clusters.
+  // Computes the grid for sizes within what the steps hold. False: a dimension of it is 0, over its
+  // most, or not a whole number of clusters.
   bool take(LaunchWords& words, LaunchShape& shape) const {
     steps_.run(words.numbers.data());
     std::int64_t left = 0;
