@@ -21,7 +21,7 @@ mapfile -t ops < <(among '^src/diecast/ops/.*\.(cpp|h)$')
 echo "src/diecast/ops: $(cat "${ops[@]}" | wc -l) lines in ${#ops[@]} files"
 
 # The lines of the templates' headers, each without the blanks around it.
-mapfile -t templates < <(among '^templates/.*\.cu$')
+mapfile -t templates < <(among '^templates/.*\.(cu|h)$')
 awk '
   FNR == 1 { inside = 0 }
   inside && /^\*\// { inside = 0 }
