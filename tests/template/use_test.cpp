@@ -121,14 +121,22 @@ TEST(Use, ASecondOneOfAHeaderBringsNothing) {
   EXPECT_EQ(error_with(kUse + "use <diecast/device/order.h>"), "parsed");
 }
 
+TEST(Use, AnEnumOfAnIncludedHeadersNameHasItsFirstWords) {
+  const auto tmpl =
+      with("option enum ORDER {linear} = linear", "#include <diecast/device/order.h>\n");
+  const auto made = Specialization::make(tmpl.value(), {}, target("sm_90a")).value();
+  const std::string text = render(made, golden_files()).value().text;
+  EXPECT_NE(text.find("\nconstexpr int ORDER = ORDER_linear;\n"), std::string::npos) << text;
+}
+
 TEST(Use, WordsOfAnIncludedHeaderAreNotDeclaredAgain) {
   const auto tmpl =
       with("option enum ORDER {tiled} = tiled", "#include <diecast/device/order.h>\n");
   const auto made = Specialization::make(tmpl.value(), {}, target("sm_90a")).value();
   EXPECT_EQ(render(made, golden_files()).error().message(),
-            "diecast: parse_error: k.cu:2: the words of ORDER are declared by "
-            "<diecast/device/order.h>, which this file includes\n"
-            "  fix: write use <diecast/device/order.h> in its place, or rename the parameter");
+            "diecast: parse_error: k.cu:2: <diecast/device/order.h>, which is included, has other "
+            "words of ORDER or another order\n"
+            "  fix: write use <diecast/device/order.h>, its first words, or another name");
 }
 
 TEST(Use, TheTemplatesDigestIsOfTheHeaderToo) {

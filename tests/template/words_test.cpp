@@ -111,5 +111,34 @@ TEST(Words, OfASetAreAskedOfANameAndListedOnce) {
             "diecast: parse_error: k.cu:2:6: `in` is taken: a word of expressions");
 }
 
+TEST(HeaderParser, AStatementGoesOnInAnIndentedLineWhereABracketIsOpen) {
+  const auto tmpl = Template::parse("k",
+                                    "/* diecast\noption enum L {a, b,   // the first two\n"
+                                    "               c} = c      // and the last\n"
+                                    "require (L in {a,\n  b, // as above\n\tc}) // one of them\n"
+                                    "launch grid(1) block(\n 32)\n*/\nDIECAST_KERNEL {}\n");
+  ASSERT_TRUE(tmpl.ok()) << tmpl.error().message();
+  const Parameter& word = *(*tmpl)->parameter("L");
+  EXPECT_EQ(word.allowed.size(), 3u);
+  EXPECT_EQ(word.comment, "the first two and the last");
+  const Requirement& requirement = (*tmpl)->requirements()[0];
+  EXPECT_EQ(requirement.condition.text(), "(L in {a, b, c})");
+  EXPECT_EQ(requirement.reason, "as above one of them");
+  EXPECT_EQ(requirement.place.text(), "k.cu:4");
+}
+
+TEST(HeaderParser, AnErrorIsInTheLineOfItsStatement) {
+  EXPECT_EQ(error_of("option enum L {a, b,\n   c} = d\ntune int THREADS = 1"),
+            "diecast: parse_error: k.cu:3:9: `d` is not a value of L\n"
+            "     c} = d\n"
+            "          ^\n"
+            "  fix: the default is one of a, b, c");
+  EXPECT_EQ(first_line(error_of("option int A = 1\nrequire max(A,\n  B) > 1")),
+            "diecast: parse_error: k.cu:4:3: nothing is called `B`; did you mean `A`?");
+  EXPECT_EQ(first_line(error_of("arg x in f32 [1\ntune int A = 1")),
+            "diecast: parse_error: k.cu:2:16: expected `]` after the shape, found the end of the "
+            "line");
+}
+
 }  // namespace
 }  // namespace diecast

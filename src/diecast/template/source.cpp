@@ -51,7 +51,7 @@ class Headers {
       const std::size_t opening = find_opening(inlined.text, 0);
       std::string words = " namespace diecast {";
       for (const Parameter& each : enums) {
-        sets_.emplace(each.name, name);
+        sets_.emplace(each.name, Set{name, each.allowed});
         words += cat(" ", enumerators(each));
       }
       inlined.text.insert(inlined.text.find("*/", opening) + 2, words + " }");
@@ -60,17 +60,23 @@ class Headers {
     return {};
   }
   const std::string& text() const { return text_; }
-  // A template's own words would stand beside a header's of the same name.
-  Result<void> check_words(const Template& tmpl) const {
+  // The enums of the template whose words a header declares: all of them or the first.
+  Result<std::set<std::string>> declared(const Template& tmpl) const {
+    std::set<std::string> names;
     for (const Parameter& parameter : tmpl.parameters()) {
-      const auto set = sets_.find(parameter.name);
-      if (set == sets_.end() || parameter.place.file == set->second) continue;
-      return Error{ErrorCode::parse_error,
-                   cat(parameter.place.text(), ": the words of ", parameter.name,
-                       " are declared by <", set->second, ">, which this file includes"),
-                   cat("write use <", set->second, "> in its place, or rename the parameter")};
+      const auto found = sets_.find(parameter.name);
+      if (found == sets_.end() || parameter.type != ParameterType::enumeration) continue;
+      const Set& set = found->second;
+      const std::size_t count = parameter.allowed.size();
+      if (count > set.words.size() ||
+          !std::equal(parameter.allowed.begin(), parameter.allowed.end(), set.words.begin()))
+        return Error{ErrorCode::parse_error,
+                     cat(parameter.place.text(), ": <", set.header, ">, which is included, has ",
+                         "other words of ", parameter.name, " or another order"),
+                     cat("write use <", set.header, ">, its first words, or another name")};
+      names.insert(parameter.name);
     }
-    return {};
+    return names;
   }
 
  private:
@@ -85,7 +91,11 @@ class Headers {
 
   const TemplateFiles& files_;
   std::set<std::string> seen_;
-  std::map<std::string, std::string> sets_;  // words that a header declares: its name
+  struct Set {
+    std::string header;
+    std::vector<Value> words;
+  };
+  std::map<std::string, Set> sets_;  // by the name of the enum
   std::string text_;
 };
 
@@ -101,7 +111,7 @@ std::string constant(std::string_view name, std::int64_t value) {
              number, ";\n");
 }
 
-std::string constant_line(const Template& tmpl, const Parameter& parameter, const Value& value) {
+std::string constant_line(const Parameter& parameter, const Value& value, bool declared) {
   const std::string& name = parameter.name;
   switch (parameter.type) {
     case ParameterType::boolean:
@@ -113,8 +123,7 @@ std::string constant_line(const Template& tmpl, const Parameter& parameter, cons
     case ParameterType::enumeration:
       break;
   }
-  const bool own = parameter.place.file == tmpl.file();  // else a device header has the words
-  return cat(own ? enumerators(parameter) + " " : "", "constexpr int ", name, " = ", name, "_",
+  return cat(declared ? "" : enumerators(parameter) + " ", "constexpr int ", name, " = ", name, "_",
              value.word, ";\n");
 }
 
@@ -135,12 +144,12 @@ std::string left_out(const Specialization& specialization) {
   return text;
 }
 
-std::string constants(const Specialization& specialization) {
+std::string constants(const Specialization& specialization, const std::set<std::string>& declared) {
   std::string text = "using namespace diecast;\n";
   for (const Parameter& parameter : specialization.tmpl().parameters())
     if (parameter.compiled())
-      text += constant_line(specialization.tmpl(), parameter,
-                            *specialization.bindings().find(parameter.name));
+      text += constant_line(parameter, *specialization.bindings().find(parameter.name),
+                            declared.contains(parameter.name));
   for (const Let& let : specialization.tmpl().lets())
     text += let_line(let, *specialization.names()(let.name));
   for (const BoundArgument& argument : specialization.arguments())
@@ -177,9 +186,9 @@ Result<SourceParts> source_parts(const Template& tmpl, const TemplateFiles& file
   DIECAST_CHECK(headers.add({"diecast/device/simt.h", ""}));
   for (const std::string& header : tmpl.used()) DIECAST_CHECK(headers.add({header, ""}));
   for (const Include& header : code.includes) DIECAST_CHECK(headers.add(header));
-  DIECAST_CHECK(headers.check_words(tmpl));
+  DIECAST_TRY(std::set<std::string> declared, headers.declared(tmpl));
   return SourceParts{headers.text(), asserts(tmpl),
-                     line_directive(tmpl.code_line(), name) + code.text};
+                     line_directive(tmpl.code_line(), name) + code.text, std::move(declared)};
 }
 
 Result<Source> render(const Specialization& specialization, const SourceParts& parts) {
@@ -190,7 +199,8 @@ Result<Source> render(const Specialization& specialization, const SourceParts& p
   out.text.reserve(parts.headers.size() + parts.asserts.size() + parts.code.size() + 8192);
   out.text += cat("#define DIECAST_CC ", target.cc, "\n#define DIECAST_HOST ",
                   target.is_host() ? 1 : 0, "\n", left_out(specialization), parts.headers);
-  out.text += cat(line_directive(1, "diecast/constants"), constants(specialization));
+  out.text +=
+      cat(line_directive(1, "diecast/constants"), constants(specialization, parts.declared));
   out.text += parts.asserts;
   out.text += cat("#define DIECAST_KERNEL ", head, "\n");
   out.text += parts.code;

@@ -7,6 +7,7 @@
 #include <diecast/template/embedded.h>
 #include <diecast/template/specialization.h>
 
+#include <set>
 #include <string>
 
 namespace diecast {
@@ -21,6 +22,7 @@ struct Source {
 // is not <diecast/device/...>, unknown_template (a header) with what was meant.
 struct SourceParts {
   std::string headers, asserts, code;
+  std::set<std::string> declared;  // enums whose words are a device header's
 };
 Result<SourceParts> source_parts(const Template& tmpl, const TemplateFiles& files);
 

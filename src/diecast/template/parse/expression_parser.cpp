@@ -141,11 +141,11 @@ Result<ExpressionParser::NodePointer> ExpressionParser::among(NodePointer left) 
   tokens_.next();
   DIECAST_CHECK(tokens_.expect("{", "before the values of `in`"));
   NodePointer all;
-  std::set<std::string_view> known;
+  std::set<std::string> known;
   do {
     const Token at = tokens_.peek();
     DIECAST_TRY(NodePointer value, choice());
-    if (const auto text = tokens_.text_since(at.column); !known.insert(text).second)
+    if (const std::string text = tokens_.text_since(at.column); !known.insert(text).second)
       return tokens_.error(at, cat("`", text, "` is in the set twice"), "remove one");
     auto same = std::make_unique<Expression::Node>();
     same->operation = left->operation;
@@ -196,7 +196,7 @@ Result<Expression> ExpressionParser::finish(int column, Result<NodePointer> root
   Expression out;
   out.root_ = std::move(tree);
   out.text_ = tokens_.text_since(column);
-  out.where_ = tokens_.line().where;
+  out.where_ = tokens_.line().where();
   out.names_ = std::move(names_);
   out.types_ = std::move(types_);
   return out;

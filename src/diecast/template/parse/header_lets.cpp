@@ -61,13 +61,8 @@ Result<std::vector<Parameter>> HeaderParser::enums_of(const std::string& header,
   HeaderParser parser(header, "", none);
   parser.lines_.emplace(header, split(text, '\n'));
   parser.place_.file = header;
-  const auto before = text.substr(0, lines->begin);
-  parser.place_.line = 1 + static_cast<int>(std::count(before.begin(), before.end(), '\n'));
-  for (std::string_view line : split(text.substr(lines->begin, lines->end - lines->begin), '\n')) {
-    const auto words = diecast::words(line);
-    if (words.size() > 1 && words[1] == "enum") DIECAST_CHECK(parser.read_line(line, 1));
-    ++parser.place_.line;
-  }
+  parser.only_enums_ = true;
+  DIECAST_CHECK(parser.read_header(text, lines->begin, lines->end));
   return std::move(parser.template_->parameters_);
 }
 

@@ -25,6 +25,15 @@ bool is_lower(std::string_view name) {
   return std::none_of(name.begin(), name.end(), [](char c) { return c >= 'A' && c <= 'Z'; });
 }
 
+// Of a statement of several lines, those of all of them.
+std::string comment_of(std::string_view statement) {
+  std::vector<std::string> comments;
+  for (const std::string_view line : split(statement, '\n'))
+    if (const std::size_t slashes = line.find("//"); slashes != std::string_view::npos)
+      comments.emplace_back(trim(line.substr(slashes + 2)));
+  return join(comments, " ");
+}
+
 std::string in_case(std::string_view name, bool upper) {
   std::string out(name);
   for (char& c : out) {
@@ -38,15 +47,15 @@ std::string in_case(std::string_view name, bool upper) {
 
 Result<void> HeaderParser::read_line(std::string_view text, int column) {
   if (text.ends_with('\r')) text.remove_suffix(1);
-  const std::size_t slashes = text.find("//");
-  const std::string_view statement = text.substr(0, slashes);
-  comment_ = slashes == std::string_view::npos ? "" : std::string(trim(text.substr(slashes + 2)));
+  const std::string_view statement = text.substr(0, text.find("//"));
+  comment_ = comment_of(text);
   if (trim(statement).empty()) return {};
-  if (const auto words = diecast::words(statement); words[0] == "use")
-    return read_use(trim(trim(statement).substr(words[0].size())));
+  const auto words = diecast::words(statement);
+  if (only_enums_ && (words.size() < 2 || words[1] != "enum")) return {};
+  if (words[0] == "use") return read_use(trim(trim(statement).substr(words[0].size())));
   const SourceLine line = line_at(place_);
   const auto begin = static_cast<std::size_t>(column - 1);
-  DIECAST_TRY(Tokens tokens, Tokens::read(line, begin, begin + statement.size()));
+  DIECAST_TRY(Tokens tokens, Tokens::read(line, begin, begin + text.size()));
   const Token first = tokens.next();
   const auto read = [&]() -> Result<void> {
     if (first.is("shape")) return read_parameter(tokens, Parameter::Kind::shape);

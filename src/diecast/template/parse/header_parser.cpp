@@ -9,6 +9,31 @@
 #include <algorithm>
 
 namespace diecast {
+namespace {
+
+// How many brackets more a line opens than it closes.
+int opened(std::string_view line) {
+  int count = 0;
+  for (const char c : line.substr(0, line.find("//")))
+    count += c == '(' || c == '[' || c == '{' ? 1 : c == ')' || c == ']' || c == '}' ? -1 : 0;
+  return count;
+}
+
+// Where the statement that begins at `at` ends: at its line's end, or that of an indented line
+// behind it while a bracket is open.
+std::size_t statement_end(std::string_view text, std::size_t at) {
+  int open = 0;
+  for (;;) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    open += opened(text.substr(at, end - at));
+    const char next = end + 1 < text.size() ? text[end + 1] : '\0';
+    if (open <= 0 || (next != ' ' && next != '\t')) return end;
+    at = end + 1;
+  }
+}
+
+}  // namespace
+
 HeaderParser::HeaderParser(std::string_view name, std::string_view text, const TemplateFiles& files)
     : files_(files) {
   template_->name_ = name;
@@ -30,7 +55,7 @@ Result<std::shared_ptr<const Template>> HeaderParser::parse(std::string_view nam
 SourceLine HeaderParser::line_at(const Place& place) const {
   std::string_view text = lines_.find(place.file)->second[static_cast<std::size_t>(place.line - 1)];
   if (text.ends_with('\r')) text.remove_suffix(1);
-  return {place.text(), std::string(text)};
+  return {place.file, std::string(text), 1, place.line};
 }
 
 // Of the template's own file.
@@ -92,11 +117,16 @@ Result<void> HeaderParser::read_prose(std::size_t end) {
 Result<void> HeaderParser::read_header(std::string_view text, std::size_t begin, std::size_t end) {
   const std::string_view before = text.substr(0, begin);
   place_.line = 1 + static_cast<int>(std::count(before.begin(), before.end(), '\n'));
-  auto column = static_cast<int>(kOpening.size()) + 1;
-  for (std::string_view line : split(text.substr(begin, end - begin), '\n')) {
-    DIECAST_CHECK(read_line(line, column));
-    column = 1;
-    ++place_.line;
+  for (std::size_t at = begin; at <= end;) {
+    const std::size_t stop = statement_end(text.substr(0, end), at);
+    const std::size_t line = at == begin ? begin - kOpening.size() : at;
+    const auto more = static_cast<int>(std::ranges::count(text.substr(at, stop - at), '\n'));
+    if (more > 0)  // what errors show of it is all of it
+      lines_[place_.file][static_cast<std::size_t>(place_.line - 1)] =
+          text.substr(line, stop - line);
+    DIECAST_CHECK(read_line(text.substr(at, stop - at), static_cast<int>(at - line) + 1));
+    place_.line += more + 1;
+    at = stop + 1;
   }
   return {};
 }

@@ -102,6 +102,7 @@ class HeaderParser {
   Places sampled_;
   std::map<std::string, std::int64_t, std::less<>> words_;  // host, cc, element types, enumerators
   Place place_;                                             // of the line being read
+  bool only_enums_ = false;                                 // other lines are passed over
   std::string comment_;                                     // of that line
 };
 

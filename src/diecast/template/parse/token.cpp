@@ -9,7 +9,7 @@ namespace {
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
 
 constexpr std::string_view kSymbols[] = {"==", "!=", "<=", ">=", "&&", "||", "::", "(", ")",
                                          "[",  "]",  "{",  "}",  ",",  "=",  "<",  ">", "+",
@@ -34,12 +34,25 @@ bool is_identifier(std::string_view text) {
   return true;
 }
 
+std::string SourceLine::where() const { return number == 0 ? file : cat(file, ":", number); }
+
 Error error_at(const SourceLine& line, int column, std::string_view what, std::string fix) {
-  const auto at = static_cast<std::size_t>(column - line.first_column);
+  auto at = static_cast<std::size_t>(column - line.first_column);
+  std::string_view text(line.text);
+  std::string where = line.where();
+  if (const std::size_t end = text.substr(0, at).rfind('\n'); end != std::string_view::npos) {
+    const auto passed = std::ranges::count(text.substr(0, at), '\n');
+    where = cat(line.file, ":", line.number + passed);
+    text.remove_prefix(end + 1);
+    at -= end + 1;
+    column = static_cast<int>(at) + 1;
+  }
+  text = text.substr(0, std::min(text.find('\n', at), text.size()));
+  if (text.ends_with('\r') && at < text.size()) text.remove_suffix(1);
   const std::size_t begin = at > kBefore ? at - kBefore : 0;
   std::string shown, caret;
-  for (std::size_t i = begin; i < line.text.size() && i < begin + kShown; ++i) {
-    const char c = line.text[i];
+  for (std::size_t i = begin; i < text.size() && i < begin + kShown; ++i) {
+    const char c = text[i];
     const auto byte = static_cast<unsigned char>(c);
     const bool safe = byte >= 0x20 && byte < 0x7F;
     shown += safe || c == '\t' ? c : '?';
@@ -48,7 +61,7 @@ Error error_at(const SourceLine& line, int column, std::string_view what, std::s
   while (!shown.empty() && (shown.back() == ' ' || shown.back() == '\t')) shown.pop_back();
   caret.resize(std::max(caret.size(), at - begin), ' ');
   return {ErrorCode::parse_error,
-          cat(line.where, ":", column, ": ", what, "\n", shown, "\n", caret, "^"), std::move(fix)};
+          cat(where, ":", column, ": ", what, "\n", shown, "\n", caret, "^"), std::move(fix)};
 }
 
 std::string Token::shown() const {
@@ -85,6 +98,8 @@ Result<Tokens> Tokens::read(const SourceLine& line, std::size_t begin, std::size
   for (std::size_t at = begin; at < end;) {
     if (is_blank(text[at])) {
       ++at;
+    } else if (text.substr(at, 2) == "//") {
+      at = std::min(text.find('\n', at), end);
     } else if (is_digit(text[at])) {
       DIECAST_TRY(at, out.read_number(at, end));
     } else if (is_letter(text[at])) {
@@ -102,8 +117,10 @@ Result<Tokens> Tokens::read(const SourceLine& line, std::size_t begin, std::size
           bit ? cat("write `", text[at], text[at], "`: there are no bit operations") : "remove it");
     }
   }
-  std::size_t last = end;
-  while (last > begin && is_blank(text[last - 1])) --last;
+  std::size_t last = begin;  // behind the last of them
+  if (!out.tokens_.empty())
+    last = static_cast<std::size_t>(out.tokens_.back().text.data() - text.data()) +
+           out.tokens_.back().text.size();
   out.tokens_.push_back({Token::Kind::end, {}, column(last), 0});
   return out;
 }
@@ -142,11 +159,16 @@ Result<void> Tokens::expect_end() {
   return error(peek(), what + meant, meant.empty() ? "remove it" : "write that word, or remove it");
 }
 
-std::string_view Tokens::text_since(int column) const {
+std::string Tokens::text_since(int column) const {
   const Token& last = tokens_[next_ - 1];
   const auto begin = static_cast<std::size_t>(column - line_->first_column);
   const auto end = static_cast<std::size_t>(last.column - line_->first_column) + last.text.size();
-  return std::string_view(line_->text).substr(begin, end - begin);
+  const std::string_view text = std::string_view(line_->text).substr(begin, end - begin);
+  if (text.find('\n') == std::string_view::npos) return std::string(text);
+  std::vector<std::string> lines;
+  for (std::string_view line : split(text, '\n'))
+    lines.emplace_back(trim(line.substr(0, line.find("//"))));
+  return join(lines, " ");
 }
 
 }  // namespace diecast

@@ -1,6 +1,6 @@
-// The tokens of one line and the one form of an error that points into it. The header's lines and
-// the expressions in them are read through the same cursor, so every message shows the same thing:
-// place, what was found, the line, a caret.
+// The tokens of one statement, mostly one line, and the one form of an error that points into it.
+// The header's lines and the expressions in them are read through the same cursor, so every message
+// shows the same thing: place, what was found, the line, a caret.
 #pragma once
 
 #include <diecast/base/error.h>
@@ -13,12 +13,16 @@
 namespace diecast {
 
 struct SourceLine {
-  std::string where;     // "quantize.cu:12"
-  std::string text;      // what is shown in errors
-  int first_column = 1;  // column of text's first character
+  std::string file;           // "quantize.cu"; the whole place where the number is 0
+  std::string text;           // a statement; several lines where it has line ends
+  int first_column = 1;       // column of text's first character
+  int number = 0;             // of the first line
+  std::string where() const;  // "quantize.cu:12"
 };
 
-// parse_error "WHERE:COLUMN: what", then the line and a caret under `column` (bytes, from 1).
+// parse_error "WHERE:COLUMN: what", then the line and a caret. `column` counts the text's bytes
+// from `first_column` on, through all of its lines; shown are the line that it is in and its place
+// there.
 Error error_at(const SourceLine& line, int column, std::string_view what, std::string fix);
 
 struct Token {
@@ -48,8 +52,8 @@ class Tokens {
   Result<void> expect(std::string_view symbol, std::string_view role);
   Result<Token> expect_word(std::string_view role);  // "a size's name"
   Result<void> expect_end();
-  // The line's text from the token that began at `column` to the last token taken.
-  std::string_view text_since(int column) const;
+  // The text from the token that began at `column` to the last token taken, on one line.
+  std::string text_since(int column) const;
 
   Error error(const Token& token, std::string_view what, std::string fix) const {
     return error_at(*line_, token.column, what, std::move(fix));
