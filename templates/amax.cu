@@ -10,32 +10,27 @@ shape    enum  ROWS    {dense, apart, any} = dense       // what is known of x's
 option   type  IN      {bf16, f16, f32, e4m3}            // element type of x
 option   enum  PER     {tensor, row, column, block, tile} = tensor    // what one maximum is of
 option   int   BLOCK   {8, 16, 32, 64, 128} = 16         // neighbours of a row that share one maximum
-option   enum  NANS    {ignore, propagate} = ignore      // propagate: 0x7FFFFFFF where one is NaN
-option   enum  RHT     {none, row, column} = none        // of x, or of its random Hadamard transform in blocks of 16
-option   int   SIGN_MASK = 0                             // RHT: bit i flips the sign of element i of 16
+use      <diecast/device/amax.h>                         // NANS, RHT, SIGN_MASK
 tune     int   THREADS {128, 256} = 256
 tune     int   waves   {1, 2, 8, 32} = 8                 // the most blocks of threads a multiprocessor gets
 size     rows  device
-size     cols  = COLS  divisible (ROWS == ROWS_any ? 1 : 16)
-arg      x      in     IN   [rows, cols]  stride (ROWS != ROWS_dense)  align (ROWS == ROWS_any ? bits(IN) / 8 : 16)
-arg      amax   inout  f32  [PER == PER_row || PER == PER_block ? rows : PER == PER_tile ? ceil_div(rows, 16) : 1, PER == PER_column ? cols : PER == PER_block || PER == PER_tile ? ceil_div(cols, BLOCK) : 1]
+size     cols  = COLS  divisible (ROWS == any ? 1 : 16)
+arg      x      in     IN   [rows, cols]  stride (ROWS != dense)  align (ROWS == any ? bits(IN) / 8 : 16)
+arg      amax   inout  f32  [PER in {row, block} ? rows : PER == tile ? ceil_div(rows, 16) : 1,
+                             PER == column ? cols : PER in {block, tile} ? ceil_div(cols, BLOCK) : 1]
 arg      rows
 arg      cols
 require  THREADS % 32 == 0                               // whole warps
-require  BLOCK == 16 || PER == PER_block                 // a block's width is of maxima per block
-require  BLOCK != 8 || RHT == RHT_none                   // the transform has blocks of 16
-require  IN != e4m3 || RHT == RHT_none                   // a transform is rounded to x's type: bf16, f16 or f32
-require  RHT != RHT_none || SIGN_MASK == 0                // signs belong to the transform
-require  SIGN_MASK >= 0 && SIGN_MASK < 65536             // one bit for each of 16 elements
-require  RHT != RHT_row || PER != PER_column             // blocks along a row have no column of their own
-require  RHT != RHT_column || PER == PER_tensor || PER == PER_column    // blocks along a column cross rows and tiles
-launch   grid(min(ceil_div(PER == PER_column || RHT == RHT_column ? ceil_div(rows, 64) * align_up(cols, 32) : PER == PER_tile ? ceil_div(rows, 16) * ceil_div(cols, 16) : rows * ceil_div(cols, 512) * 32, THREADS), sm_count * waves)) block(THREADS)
+require  BLOCK == 16 || PER == block                 // a block's width is of maxima per block
+require  BLOCK != 8 || RHT == none                   // the transform has blocks of 16
+require  RHT != column || PER in {tensor, column}       // blocks along a column cross rows and tiles
+launch   grid(min(ceil_div(DOWN ? ceil_div(rows, 64) * align_up(cols, 32)
+                           : PER == tile ? ceil_div(rows, 16) * ceil_div(cols, 16)
+                           : rows * ceil_div(cols, 512) * 32, THREADS), sm_count * waves)) block(THREADS)
 launch   dependent
-target   host, sm_80+
 exchange warp                                            // a warp reduces what it has read
-sample   COLS {0, 80}  SIGN_MASK {0, 55272}  rows {0, 1, 7, 33}  cols {1, 16, 17, 80, 2100}
+sample   COLS {0, 80}  rows {0, 1, 7, 33}  cols {1, 16, 17, 80, 2100}
 */
-#include <diecast/device/amax.h>
 #include <diecast/device/dependent.h>
 #include <diecast/device/row_walk.h>
 
@@ -49,11 +44,11 @@ constexpr int kColumnRows = 64;
 DIECAST_KERNEL {
   const u32 thread = blockIdx.x * THREADS + threadIdx.x, threads = gridDim.x * THREADS;
   const i64 row_blocks = ceil_div(cols, 16);
-  if constexpr (PER == PER_column || RHT == RHT_column) {
+  if constexpr (DOWN) {
     f32 found = 0.0f;
     RowWalk at(ceil_div(cols, 32), ceil_div(rows, kColumnRows), thread / 32, threads / 32, COLS != 0);
     const i64 strips = ceil_div(rows, kColumnRows) * at.row_pieces;
-DIECAST_NO_UNROLL
+    DIECAST_NO_UNROLL
     for (; at.index < strips; at.next()) {
       const i64 col = at.piece * 32 + threadIdx.x % 32, first = at.row * kColumnRows;
       if (col >= cols) continue;
@@ -67,7 +62,7 @@ DIECAST_NO_UNROLL
     const i64 lane = threadIdx.x % 32 * 16;
     RowWalk at(ceil_div(cols, kSpan), rows, thread / 32, threads / 32, COLS != 0);
     const i64 spans = rows * at.row_pieces;
-DIECAST_NO_UNROLL
+    DIECAST_NO_UNROLL
     for (; at.index < spans; at.next()) {
       const i64 first = at.piece * kSpan + lane;
       const IN* from = x + at.row * x_stride + first;
@@ -77,13 +72,13 @@ DIECAST_NO_UNROLL
     constexpr int kRows = PER == PER_tile ? 16 : 1;
     RowWalk at(ceil_div(cols, BLOCK), ceil_div(rows, kRows), thread, threads, COLS != 0);
     const i64 all = ceil_div(rows, kRows) * at.row_pieces;
-DIECAST_NO_UNROLL
+    DIECAST_NO_UNROLL
     for (; at.index < all; at.next()) {
       const i64 first = at.piece * BLOCK, last = min(first + BLOCK, cols);
       f32 found = 0.0f;
-DIECAST_NO_UNROLL
+      DIECAST_NO_UNROLL
       for (i64 row = at.row * kRows; row < min(at.row * kRows + kRows, rows); ++row) {
-DIECAST_NO_UNROLL
+        DIECAST_NO_UNROLL
         for (i64 col = first; col < last; col += 16) {
           found = Amax::larger(found, Amax::block(x + row * x_stride + col, last - col));
         }
@@ -96,7 +91,7 @@ DIECAST_NO_UNROLL
     if constexpr (ROWS == ROWS_dense) {
       found = Amax::blocks(x, Share(blocks, thread, threads));
     } else {
-DIECAST_NO_UNROLL
+      DIECAST_NO_UNROLL
       for (RowWalk at(row_blocks, rows, thread, threads, COLS != 0); at.index < blocks; at.next()) {
         const i64 first = at.piece * 16;
         found = Amax::larger(found, Amax::block(x + at.row * x_stride + first, cols - first));

@@ -10,57 +10,47 @@ shape    enum  ROWS    {apart, any} = apart              // what is known of the
 option   type  IN      {bf16, f16, f32, e4m3}            // element type
 option   enum  GROUP   {members, list} = members         // see above
 option   enum  PER     {tensor, row, column} = tensor    // what one maximum is of
-option   enum  NANS    {ignore, propagate} = ignore      // propagate: 0x7FFFFFFF where one is NaN
-option   enum  RHT     {none, row, column} = none        // of x, or of its random Hadamard transform in blocks of 16
-option   int   SIGN_MASK = 0                             // RHT: bit i flips the sign of element i of 16
+use      <diecast/device/amax.h>                         // NANS, RHT, SIGN_MASK
 tune     int   THREADS {32, 256} = 256
 tune     int   waves   {1, 8, 32} = 8                    // the most blocks of threads a multiprocessor gets
 size     rows                                            // of all matrices, or more
-size     cols  = COLS  divisible (ROWS == ROWS_any ? 1 : 16)
+size     cols  = COLS  divisible (ROWS == any ? 1 : 16)
 size     count                                           // matrices
-arg      members in    u8   [GROUP == GROUP_members ? count : 0, 96]  align 16
+arg      members in    u8   [GROUP == members ? count : 0, 96]  align 16
 arg      list    struct MemberList 1536
-arg      amax    inout f32  [GROUP == GROUP_members ? 0 : 1, PER == PER_column ? cols : 1]   // the list's
+arg      amax    inout f32  [GROUP == members ? 0 : 1, PER == column ? cols : 1]   // the list's
 arg      sides   i32                                     // members' whole maxima: 1 rowwise, 2 columnwise, 3 both
 arg      rows
 arg      cols
 arg      count
 require  THREADS % 32 == 0                               // whole warps
-require  PER != PER_row || GROUP == GROUP_members        // a list has one maximum of all its matrices
-require  IN != e4m3 || RHT == RHT_none                   // a transform is rounded to x's type: bf16, f16 or f32
-require  RHT != RHT_none || SIGN_MASK == 0               // signs belong to the transform
-require  SIGN_MASK >= 0 && SIGN_MASK < 65536             // one bit for each of 16 elements
-require  RHT != RHT_row || PER != PER_column             // blocks along a row have no column of their own
-require  RHT != RHT_column || PER != PER_row             // blocks along a column have no row of their own
-launch   grid(min((ceil_div(rows, PER == PER_row ? THREADS / 32 : 16) + count) * (PER == PER_row ? 1 : ceil_div(cols, 256)), sm_count * waves)) block(THREADS)
-target   host, sm_80+
+require  PER != row || GROUP == members        // a list has one maximum of all its matrices
+require  RHT != column || PER != row             // blocks along a column have no row of their own
+launch   grid(min((ceil_div(rows, PER == row ? THREADS / 32 : 16) + count) * (PER == row ? 1 : ceil_div(cols, 256)),
+                  sm_count * waves)) block(THREADS)
 exchange warp                                            // a warp reduces what it has read
-sample   COLS {0, 80}  SIGN_MASK {0, 55272}  rows {0, 1, 7, 130}  cols {1, 17, 80, 600}  count {0}
+sample   COLS {0, 80}  rows {0, 1, 7, 130}  cols {1, 17, 80, 600}  count {0}
 */
-#include <diecast/device/amax.h>
 #include <diecast/device/group.h>
 
 using Amax = AmaxOf<IN, ROWS == ROWS_apart, RHT, SIGN_MASK, NANS == NANS_propagate>;
 
 // A block of threads takes 16 rows of 256 columns, block after block of a row, or 64 rows of columns;
 // for a maximum a row, each of its warps takes one.
-constexpr bool kDown = PER == PER_column || RHT == RHT_column;
-constexpr int kRows = PER == PER_row ? THREADS / 32 : kDown ? 64 : 16, kCols = 256;
+constexpr int kRows = PER == PER_row ? THREADS / 32 : DOWN ? 64 : 16, kCols = 256;
 
-DIECAST_DEVICE const IN* row_of(const Member& m, i64 row) {
-  return reinterpret_cast<const IN*>(m.matrix) + row * m.stride;
-}
+DIECAST_DEVICE const IN* row_of(const Member& m, i64 row) { return reinterpret_cast<const IN*>(m.matrix) + row * m.stride; }
 
 // What one thread finds in the piece of a matrix that begins at `row`, `col`.
 DIECAST_DEVICE f32 amax_of_piece(const Member& m, i64 row, i64 col, i64 last_col, f32* of_column) {
   const IN* from = row_of(m, row) + col;
   f32 found = 0.0f;
-DIECAST_NO_UNROLL
+  DIECAST_NO_UNROLL
   for (int i = threadIdx.x; i < kCols; i += THREADS) {
-    const int down = kDown ? 0 : i / 16, across = kDown ? i : i % 16 * 16;
+    const int down = DOWN ? 0 : i / 16, across = DOWN ? i : i % 16 * 16;
     if (row + down >= m.rows || col + across >= last_col) continue;
     f32 here;
-    if constexpr (kDown) {
+    if constexpr (DOWN) {
       const i64 left = m.rows - row;
       here = Amax::down(from + across, m.stride, left < kRows ? left : kRows);
       if constexpr (PER == PER_column) Amax::meet(of_column + col + across, here);
@@ -77,7 +67,7 @@ DIECAST_DEVICE void amax_of_row(const Member& m, i64 row, i64 cols) {
   if (row >= m.rows) return;
   const IN* from = row_of(m, row);
   f32 found = 0.0f;
-DIECAST_NO_UNROLL
+  DIECAST_NO_UNROLL
   for (i64 col = threadIdx.x % 32 * 16; col < cols; col += 512) {
     found = Amax::larger(found, Amax::block(from + col, cols - col));
   }
@@ -104,7 +94,7 @@ DIECAST_KERNEL {
   const u32 pieces = PER == PER_row ? 1 : static_cast<u32>(ceil_div(cols, kCols));
   f32 found = 0.0f;
   i64 member = -1;  // whose that is, or the last one whose it is
-DIECAST_NO_UNROLL
+  DIECAST_NO_UNROLL
   for (; at.find<kRows>(pieces); at.next()) {
     const Member& m = all[at.place.member];
     const i64 row = i64{at.row} * kRows;

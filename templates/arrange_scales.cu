@@ -11,21 +11,26 @@ option   bool  TILES   = false
 option   bool  RESCALE = false
 tune     int   THREADS {128, 256} = 256
 tune     int   waves   {1, 8, 64} = 64                   // the most blocks of threads a multiprocessor gets
+let      FROM_ROWS = FROM == s128x4 ? 128 : FROM == s8x4 ? 8 : 1  // of a tile
+let      FROM_COLS = FROM == linear ? 1 : 4
+let      TO_ROWS = TO == s128x4 ? 128 : TO == s8x4 ? 8 : 1
+let      TO_COLS = TO == linear ? 1 : 4
 size     batch                                           // matrices one behind another, each with its padding
 size     rows                                            // of the old scale matrix
 size     cols                                            // its columns, one a block
 size     new_rows                                        // of the new one: rows, or with TILES the matrix's columns
-arg      scales     in   u8   [batch, align_up(rows, FROM == FROM_s128x4 ? 128 : FROM == FROM_s8x4 ? 8 : 1), align_up(cols, FROM == FROM_linear ? 1 : 4)]  stride (FROM == FROM_linear)
+arg      scales     in   u8   [batch, align_up(rows, FROM_ROWS), align_up(cols, FROM_COLS)]  stride (FROM == linear)
 arg      old_decode in   f32  [RESCALE ? batch : 0]
 arg      new_decode in   f32  [RESCALE ? batch : 0]
-arg      arranged   out  u8   [batch, align_up(new_rows, TO == TO_s128x4 ? 128 : TO == TO_s8x4 ? 8 : 1), align_up(TILES ? ceil_div(rows, 16) : cols, TO == TO_linear ? 1 : 4)]  stride (TO == TO_linear)
+arg      arranged   out  u8   [batch, align_up(new_rows, TO_ROWS),
+                               align_up(TILES ? ceil_div(rows, 16) : cols, TO_COLS)]  stride (TO == linear)
 arg      batch
 arg      rows
 arg      cols
 arg      new_rows
 require  THREADS % 32 == 0                               // whole warps
-launch   grid(min(ceil_div(batch * align_up(new_rows, TO == TO_s128x4 ? 128 : TO == TO_s8x4 ? 8 : 1) * align_up(TILES ? ceil_div(rows, 16) : cols, TO == TO_linear ? 1 : 4), THREADS), sm_count * waves)) block(THREADS)
-target   host, sm_80+
+launch   grid(min(ceil_div(batch * align_up(new_rows, TO_ROWS) * align_up(TILES ? ceil_div(rows, 16) : cols, TO_COLS), THREADS),
+                  sm_count * waves)) block(THREADS)
 exchange none                                            // threads of a block never wait for one another
 sample   batch {1}  rows {1, 7, 33, 130}  cols {1, 4, 9, 40}  new_rows {1}
 */
@@ -34,6 +39,9 @@ sample   batch {1}  rows {1, 7, 33, 130}  cols {1, 4, 9, 40}  new_rows {1}
 #include <diecast/device/row_walk.h>
 #include <diecast/device/scale_square.h>
 
+static_assert(int(FROM_s128x4) == LAYOUT_s128x4 && int(FROM_s8x4) == LAYOUT_s8x4 && int(TO_s128x4) == LAYOUT_s128x4 &&
+                  int(TO_s8x4) == LAYOUT_s8x4,
+              "FROM and TO have the words of LAYOUT");
 using Old = ScaleLayout<FROM>;
 using New = ScaleLayout<TO>;
 using Square = ScaleSquare<FROM == FROM_s128x4 || TO == TO_s128x4 ? 32 : 1>;
@@ -58,7 +66,7 @@ struct Walk : RowWalk {
 
   // The row within its matrix.
   DIECAST_DEVICE i64 find(i64 matrix_rows) {
-DIECAST_NO_UNROLL
+    DIECAST_NO_UNROLL
     for (; row >= matrix_row + matrix_rows; matrix_row += matrix_rows) ++matrix;
     return row - matrix_row;
   }
@@ -72,10 +80,9 @@ DIECAST_KERNEL {
     if (!RESCALE || old_decode[matrix] == new_decode[matrix]) return 1.0f;
     return quotient(old_decode[matrix], new_decode[matrix]);
   };
-  if (!TILES && cols % 4 == 0 && Square::fits<FROM>(scales, scales_stride) &&
-      Square::fits<TO>(arranged, arranged_stride)) {
+  if (!TILES && cols % 4 == 0 && Square::fits<FROM>(scales, scales_stride) && Square::fits<TO>(arranged, arranged_stride)) {
     const i64 pieces = Square::pieces(new_padded_cols), bands = Square::bands(new_padded);
-DIECAST_NO_UNROLL
+    DIECAST_NO_UNROLL
     for (Walk at(pieces, bands, batch); at.row < batch * bands; at.next()) {
       Square square(at.find(bands), at.piece);
       square.read<FROM>(scales + at.matrix * old_padded * scales_stride, scales_stride, rows, cols);
@@ -83,20 +90,18 @@ DIECAST_NO_UNROLL
         const f32 by = ratio(at.matrix);
         square.change(rows, cols, [&](u32 word) { return rescaled(word, by) | rescaled(word >> 16, by) << 16; });
       }
-      square.write<TO>(arranged + at.matrix * new_padded * arranged_stride, arranged_stride, new_padded,
-                       new_padded_cols);
+      square.write<TO>(arranged + at.matrix * new_padded * arranged_stride, arranged_stride, new_padded, new_padded_cols);
     }
     return;
   }
   // A thread takes a byte.
-DIECAST_NO_UNROLL
+  DIECAST_NO_UNROLL
   for (Walk at(new_padded_cols, new_padded, batch); at.row < batch * new_padded; at.next()) {
     const i64 row = at.find(new_padded);
     u8 byte = 0;
     if (row < new_rows && at.piece < new_cols) {
       const u8* from = scales + at.matrix * old_padded * scales_stride;
-      byte = TILES ? from[Old::offset(16 * at.piece, row / 16, scales_stride)]
-                   : from[Old::offset(row, at.piece, scales_stride)];
+      byte = TILES ? from[Old::offset(16 * at.piece, row / 16, scales_stride)] : from[Old::offset(row, at.piece, scales_stride)];
       if constexpr (RESCALE) byte = static_cast<u8>(rescaled(byte, ratio(at.matrix)));
     }
     u8* to = arranged + at.matrix * new_padded * arranged_stride;

@@ -14,7 +14,6 @@ arg      count
 require  THREADS % 32 == 0                               // whole warps
 require  QUANTIZE || FP8 == FP8_eager                    // FP8 says how scales are quantized
 launch   grid(min(ceil_div(count, THREADS), sm_count * waves)) block(THREADS)
-target   host, sm_80+
 exchange none                                            // threads of a block never wait for one another
 sample   count {0, 1, 7, 33, 2100}
 */
@@ -25,7 +24,7 @@ DIECAST_KERNEL {
   Fp4ScaleOfScales of = {1.0f, 1.0f};
   if constexpr (QUANTIZE) of = fp4_scale_of_scales<FP8 == FP8_eager>(global_amax[0]);
   const Share share(count, blockIdx.x * THREADS + threadIdx.x, gridDim.x * THREADS);
-DIECAST_NO_UNROLL
+  DIECAST_NO_UNROLL
   for (i64 i = share.first; i < share.last; i += share.step) {
     f32 p = __fmul_rn(amax[i], kSixth);
     if constexpr (QUANTIZE) p = fp4_quantized_scale(p, of);

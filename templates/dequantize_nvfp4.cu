@@ -10,33 +10,31 @@ shape    enum  ROWS      {dense, apart, any} = dense     // what is known of out
 shape    bool  SCALES_APART = false                      // rows of linear scales may be apart
 option   type  OUT       {bf16, f16, f32}                // element type of out
 option   int   BLOCK     {8, 16, 32, 64, 128} = 16       // neighbours that share one block scale
-option   enum  LAYOUT    {linear, s128x4, s8x4} = linear // where a block's scale lies
+use      <diecast/device/scale_layout.h>
 option   bool  ROW_SCALE = false                         // factor has one entry a row, not one in all
 option   enum  GLOBAL    {amax, decode} = amax           // what factor holds
 option   int   BOUND     {448, 256} = 448                // the largest block scale amax was made for
 tune     int   THREADS   {128, 256} = 256
 tune     int   waves     {1, 8, 64, 256, 512} = 512      // the most blocks of threads a multiprocessor gets
 size     rows  device
-size     cols  = COLS  divisible (ROWS == ROWS_any ? 1 : max(BLOCK, 16))
-arg      codes  in   u8    [rows, ceil_div(cols, 2)]  stride (ROWS == ROWS_any)  align (ROWS == ROWS_any ? 1 : 8)
-arg      scales in   e4m3  [align_up(rows, LAYOUT == LAYOUT_s128x4 ? 128 : LAYOUT == LAYOUT_s8x4 ? 8 : 1), align_up(ceil_div(cols, BLOCK), LAYOUT == LAYOUT_linear ? 1 : 4)]  stride (SCALES_APART)
+size     cols  = COLS  divisible (ROWS == any ? 1 : max(BLOCK, 16))
+arg      codes  in   u8    [rows, ceil_div(cols, 2)]  stride (ROWS == any)  align (ROWS == any ? 1 : 8)
+arg      scales in   e4m3  [align_up(rows, SCALE_ROWS), align_up(ceil_div(cols, BLOCK), SCALE_COLS)]  stride (SCALES_APART)
 arg      factor in   f32   [ROW_SCALE ? rows : 1]
-arg      out    out  OUT   [rows, cols]  stride (ROWS != ROWS_dense)  align (ROWS == ROWS_any ? bits(OUT) / 8 : 16)
+arg      out    out  OUT   [rows, cols]  stride (ROWS != dense)  align (ROWS == any ? bits(OUT) / 8 : 16)
 arg      rows
 arg      cols
 require  THREADS % 32 == 0                               // whole warps
-require  !SCALES_APART || LAYOUT == LAYOUT_linear        // tiles of scales lie one behind another: only linear rows can be apart
-require  GLOBAL == GLOBAL_amax || BOUND == 448           // a decode scale has no bound left in it
+require  !SCALES_APART || LINEAR                         // tiles of scales lie one behind another: only linear rows can be apart
+require  GLOBAL == amax || BOUND == 448           // a decode scale has no bound left in it
 launch   grid(min(ceil_div(rows * ceil_div(cols, 16), THREADS), sm_count * waves)) block(THREADS)
 launch   dependent
-target   host, sm_80+
 exchange none                                            // threads of a block never wait for one another
 sample   COLS {0, 256}  rows {0, 1, 7, 33, 130}  cols {1, 16, 17, 80, 256, 2100}
 */
 #include <diecast/device/dependent.h>
 #include <diecast/device/nvfp4_values.h>
 #include <diecast/device/row_walk.h>
-#include <diecast/device/scale_layout.h>
 #include <diecast/device/vector.h>
 
 using Scales = ScaleLayout<LAYOUT>;
@@ -45,7 +43,7 @@ using Scales = ScaleLayout<LAYOUT>;
 DIECAST_DEVICE u32 load_codes(const u8* from, i64 count) {
   if constexpr (ROWS != ROWS_any) return load_streaming<4>(from).words[0];
   u32 word = 0;
-DIECAST_NO_UNROLL
+  DIECAST_NO_UNROLL
   for (int i = 0; i < 4; ++i) {
     if (2 * i < count) word |= u32{from[i]} << (8 * i);
   }
@@ -55,15 +53,13 @@ DIECAST_NO_UNROLL
 // Eight elements: a thread's 16 bytes of a 16-bit type lie beside its neighbour's, which a store of a
 // warp needs to be fast.
 DIECAST_DEVICE void store_dequantized(OUT* to, i64 count, u32 eight_codes, e4m3 of_block, f32 of_all) {
-  nvfp4_values<OUT, GLOBAL == GLOBAL_decode, BOUND>(eight_codes, of_block, of_all)
-      .template store<ROWS != ROWS_any>(to, count);
+  nvfp4_values<OUT, GLOBAL == GLOBAL_decode, BOUND>(eight_codes, of_block, of_all).template store<ROWS != ROWS_any>(to, count);
 }
 
 // Rows without gaps, scales too: two pieces a step, so that loads wait together. Where there is but one
 // it is written twice: behind a branch the second scale's load would wait for the first piece's store.
-DIECAST_DEVICE void dequantize_dense(const u8* from, const e4m3* of_blocks, f32 of_all, OUT* to,
-                                     i64 pieces) {
-DIECAST_NO_UNROLL
+DIECAST_DEVICE void dequantize_dense(const u8* from, const e4m3* of_blocks, f32 of_all, OUT* to, i64 pieces) {
+  DIECAST_NO_UNROLL
   for (i64 i = blockIdx.x * (2 * THREADS) + threadIdx.x; i < pieces; i += gridDim.x * (2 * THREADS)) {
     const i64 second = i + THREADS < pieces ? i + THREADS : i;
     u32 c0 = load_codes(from + 4 * i, 8);
@@ -82,11 +78,10 @@ DIECAST_KERNEL {
   } else {
     RowWalk at(ceil_div(cols, 8), rows, blockIdx.x * THREADS + threadIdx.x, gridDim.x * THREADS, COLS != 0);
     const i64 pieces = rows * at.row_pieces;
-DIECAST_NO_UNROLL
+    DIECAST_NO_UNROLL
     for (; at.index < pieces; at.next()) {
       const i64 first = at.piece * 8;
-      const u8* from =
-          ROWS == ROWS_dense ? codes + at.index * 4 : codes + at.row * codes_stride + first / 2;
+      const u8* from = ROWS == ROWS_dense ? codes + at.index * 4 : codes + at.row * codes_stride + first / 2;
       OUT* to = out + (ROWS == ROWS_dense ? at.index * 8 : at.row * out_stride + first);
       u32 eight_codes = load_codes(from, cols - first);
       const e4m3 of_block = scales[Scales::offset(at.row, first / BLOCK, scales_stride)];

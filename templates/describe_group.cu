@@ -6,7 +6,7 @@
 option   int   BLOCK     {16, 32} = 16                   // neighbours that share one block scale
 option   bool  FOUR_BIT  = true                          // two codes a byte
 option   bool  ROW_SCALE = false                         // an amax a row, and a column of each member
-option   enum  LAYOUT    {linear, s128x4, s8x4} = linear // of the block scales
+use      <diecast/device/scale_layout.h>
 tune     int   THREADS   {128} = 128
 size     count                                           // members
 arg      offsets          in  i64  [count + 1]           // start at 0 and never descend
@@ -28,20 +28,17 @@ arg      count
 require  FOUR_BIT || BLOCK == 32                         // formats of a byte an element have blocks of 32
 require  BLOCK == 16 || !ROW_SCALE                       // formats with blocks of 32 have no amax
 launch   grid(ceil_div(count, THREADS)) block(THREADS)
-target   host, sm_80+
 exchange warp                                            // a warp adds up what lies before its members
 sample   count {0, 1, 7, 130}
 */
 #include <diecast/device/group.h>
 #include <diecast/device/prefix_sum.h>
-#include <diecast/device/scale_layout.h>
 
 using Layout = ScaleLayout<LAYOUT>;
 
-DIECAST_DEVICE MemberSide side_at(i64 data, i64 scale, i64 amax, i64 data_begin, i64 scale_begin,
-                                  i64 amax_begin, i64 scale_stride) {
-  return {data == 0 ? 0 : static_cast<u64>(data + data_begin),
-          scale == 0 ? 0 : static_cast<u64>(scale + scale_begin),
+DIECAST_DEVICE MemberSide side_at(i64 data, i64 scale, i64 amax, i64 data_begin, i64 scale_begin, i64 amax_begin,
+                                  i64 scale_stride) {
+  return {data == 0 ? 0 : static_cast<u64>(data + data_begin), scale == 0 ? 0 : static_cast<u64>(scale + scale_begin),
           amax == 0 ? 0 : static_cast<u64>(amax + amax_begin * 4),
           LAYOUT == LAYOUT_linear && (data != 0 || scale != 0) ? scale_stride : 0};
 }
@@ -58,15 +55,13 @@ struct Padded {
 };
 
 // A lane's sum of all that the lanes have `before`, and of what those below it have `own`.
-DIECAST_DEVICE i64 sum_before(i64 before, i64 own) {
-  return sum_of_lanes(warp_prefix_sum(before)) + warp_prefix_sum(own) - own;
-}
+DIECAST_DEVICE i64 sum_before(i64 before, i64 own) { return sum_of_lanes(warp_prefix_sum(before)) + warp_prefix_sum(own) - own; }
 
 // One thread a member. A warp's lanes share in the members before its first.
 DIECAST_KERNEL {
   const i64 index = blockIdx.x * THREADS + threadIdx.x, lane = threadIdx.x % 32;
   Padded before = {}, own = {};
-DIECAST_NO_UNROLL
+  DIECAST_NO_UNROLL
   for (i64 i = lane; i < index - lane && i < count; i += 32) before.add(offsets[i + 1] - offsets[i]);
   if (index < count) own.add(offsets[index + 1] - offsets[index]);
   const i64 scale_rows = sum_before(before.scale_rows, own.scale_rows);
@@ -83,13 +78,15 @@ DIECAST_NO_UNROLL
   member.row_begin = first;
   member.rows = rows;
   member.stride = matrix == 0 ? 0 : stride;
-  member.rowwise = side_at(rowwise_data, rowwise_scale, rowwise_amax,
-      first * ((FOUR_BIT ? align_up(cols, BLOCK) : cols) / kCodesAByte),
-      rowwise_stride == 0 ? scale_rows * Layout::padded_cols(blocks) : first * rowwise_stride,
-      has_amax ? (ROW_SCALE ? first : index) : 0, rowwise_stride == 0 ? blocks : rowwise_stride);
-  member.columnwise = side_at(columnwise_data, columnwise_scale, columnwise_amax,
-      cols * (data_cols / kCodesAByte),
-      columnwise_stride == 0 ? Layout::padded_rows(cols) * (scale_cols / BLOCK) : (FOUR_BIT ? index * cols : scale_cols / BLOCK) * columnwise_stride,
-      has_amax ? (ROW_SCALE ? index * cols : index) : 0,
-      columnwise_stride != 0 ? columnwise_stride : FOUR_BIT ? ceil_div(rows, BLOCK) : cols);
+  member.rowwise =
+      side_at(rowwise_data, rowwise_scale, rowwise_amax, first * ((FOUR_BIT ? align_up(cols, BLOCK) : cols) / kCodesAByte),
+              rowwise_stride == 0 ? scale_rows * Layout::padded_cols(blocks) : first * rowwise_stride,
+              has_amax ? (ROW_SCALE ? first : index) : 0, rowwise_stride == 0 ? blocks : rowwise_stride);
+  member.columnwise = side_at(columnwise_data, columnwise_scale, columnwise_amax, cols * (data_cols / kCodesAByte),
+                              columnwise_stride == 0 ? Layout::padded_rows(cols) * (scale_cols / BLOCK)
+                                                     : (FOUR_BIT ? index * cols : scale_cols / BLOCK) * columnwise_stride,
+                              has_amax ? (ROW_SCALE ? index * cols : index) : 0,
+                              columnwise_stride != 0 ? columnwise_stride
+                              : FOUR_BIT             ? ceil_div(rows, BLOCK)
+                                                     : cols);
 }

@@ -4,11 +4,7 @@
 /* diecast
 option   type  OUT       {bf16, f16, f32}                // element type of out
 option   bool  IN_PLACE  = false                         // out holds the sums
-option   bool  A_ROWS    = false                         // a_amax has an entry a row of out
-option   bool  B_ROWS    = false                         // b_amax has an entry a column of out
-option   bool  BIAS      = false                         // a bias is added to every row
-option   type  BIAS_TYPE {bf16, f16, f32} = f32          // its element type
-option   bool  ACCUMULATE = false                        // out holds what the product is added to
+use      <diecast/device/finished.h>                     // A_ROWS, B_ROWS, BIAS, BIAS_TYPE, ACCUMULATE
 tune     int   THREADS   {128, 256} = 256
 tune     int   waves     {1, 8, 64, 256} = 256            // the most blocks of threads a multiprocessor gets
 size     rows
@@ -23,14 +19,11 @@ arg      cols
 arg      alpha   f32
 arg      unit    f32                                     // 1 / (6 * bound of a * 6 * bound of b)
 require  !IN_PLACE || (OUT == f32 && !ACCUMULATE)        // out cannot hold sums and what they are added to
-require  BIAS || BIAS_TYPE == f32                        // a bias that is not there has no type
 launch   grid(min(ceil_div(rows * (cols / 8), THREADS), sm_count * waves)) block(THREADS)
-target   host, sm_80+
 exchange none                                            // threads of a block never wait for one another
 sample   rows {0, 1, 7, 130}  cols {8, 40, 296}
 */
 #include <diecast/device/eight.h>
-#include <diecast/device/finished.h>
 #include <diecast/device/row_walk.h>
 
 constexpr bool kRowScaled = A_ROWS || B_ROWS;
@@ -39,20 +32,21 @@ DIECAST_KERNEL {
   const f32 factor = kRowScaled ? alpha * unit : ((alpha * *b_amax) * *a_amax) * unit;
   const bool once = !A_ROWS || !B_ROWS || rows == 1 || cols == 1;
   const i64 pieces = rows * (cols / 8);
-DIECAST_NO_UNROLL
-  for (RowWalk at(cols / 8, rows, blockIdx.x * THREADS + threadIdx.x, gridDim.x * THREADS); at.index < pieces;
-       at.next()) {
+  DIECAST_NO_UNROLL
+  for (RowWalk at(cols / 8, rows, blockIdx.x * THREADS + threadIdx.x, gridDim.x * THREADS); at.index < pieces; at.next()) {
     const i64 first = 8 * at.index, col = 8 * at.piece;
     Eight<f32> x;
     Eight<OUT> before, y;
-    if constexpr (IN_PLACE) x.load<true>(reinterpret_cast<const f32*>(out + first), 8);
-    else x.load<true>(sums + first, 8);
+    if constexpr (IN_PLACE)
+      x.load<true>(reinterpret_cast<const f32*>(out + first), 8);
+    else
+      x.load<true>(sums + first, 8);
     if constexpr (ACCUMULATE) before.load<true>(out + first, 8);
-DIECAST_UNROLL
+    DIECAST_UNROLL
     for (int i = 0; i < 8; ++i) {
-      const OUT one = finished<kRowScaled, BIAS, ACCUMULATE, OUT>(
-          x.element(i) * factor, a_amax + (A_ROWS ? at.row : 0), b_amax + (B_ROWS ? col + i : 0), once,
-          bias + (BIAS ? col + i : 0), before.element(i));
+      const OUT one = finished<kRowScaled, BIAS, ACCUMULATE, OUT>(x.element(i) * factor, a_amax + (A_ROWS ? at.row : 0),
+                                                                  b_amax + (B_ROWS ? col + i : 0), once,
+                                                                  bias + (BIAS ? col + i : 0), before.element(i));
       y.words[i / y.kPerWord] |= to_bits(one) << (i % y.kPerWord * bits<OUT>());
     }
     y.store<true>(out + first, 8);

@@ -11,17 +11,17 @@ option   int   BLOCK   {8, 16, 32, 64, 128} = 16         // neighbours that shar
 option   enum  PROFILE {modelopt} = modelopt             // whose bits; see PROFILES.md
 tune     int   THREADS {128, 256} = 256
 tune     int   waves   {1, 8, 64, 192} = 192             // the most blocks of threads a multiprocessor gets
+let      ALIGN   = ROWS == any ? bits(IN) / 8 : 16        // bytes
 size     rows  device
-size     cols  = COLS  divisible (ROWS == ROWS_any ? 1 : ROWS == ROWS_dense ? max(BLOCK, 16) : 16)
-arg      x           in   IN   [rows, cols]  stride (ROWS != ROWS_dense)  align (ROWS == ROWS_any ? bits(IN) / 8 : 16)
+size     cols  = COLS  divisible (ROWS == any ? 1 : ROWS == dense ? max(BLOCK, 16) : 16)
+arg      x           in   IN   [rows, cols]  stride (ROWS != dense)  align (ALIGN)
 arg      global_amax in   f32  [1]                       // of the whole tensor
-arg      out         out  IN   [rows, cols]  stride (ROWS != ROWS_dense)  align (ROWS == ROWS_any ? bits(IN) / 8 : 16)
+arg      out         out  IN   [rows, cols]  stride (ROWS != dense)  align (ALIGN)
 arg      rows
 arg      cols
 require  THREADS % 32 == 0                               // whole warps
 launch   grid(min(ceil_div(rows * ceil_div(cols, BLOCK) * (BLOCK * bits(IN) / 128), THREADS), sm_count * waves)) block(THREADS)
 launch   dependent
-target   host, sm_80+
 exchange none                                            // on the host, where a thread takes whole blocks
 sample   COLS {0, 80}  rows {0, 1, 7, 33}  cols {1, 16, 17, 80, 128, 2100}
 */
@@ -62,9 +62,8 @@ struct DynamicScale {
 
 DIECAST_KERNEL {
   const DynamicScale scale(global_amax[0]);
-  for (RowWalk at(ceil_div(cols, BLOCK), rows, blockIdx.x * THREADS + threadIdx.x,
-                  gridDim.x * THREADS, COLS != 0);
-       at.row < rows; at.next()) {
+  for (RowWalk at(ceil_div(cols, BLOCK), rows, blockIdx.x * THREADS + threadIdx.x, gridDim.x * THREADS, COLS != 0); at.row < rows;
+       at.next()) {
     const i64 first = at.piece * BLOCK, count = min(i64{BLOCK}, cols - first);
     const IN* from = x + at.row * x_stride + first;
     f32 amax = 0.0f;
@@ -81,8 +80,7 @@ constexpr int kPiece = kFp4Piece<IN, IN>;
 // next piece is on its way while one is worked on.
 DIECAST_KERNEL {
   const DynamicScale scale(global_amax[0]);
-  RowWalk at(ceil_div(cols, BLOCK) * (BLOCK / kPiece), rows, blockIdx.x * THREADS + threadIdx.x,
-             gridDim.x * THREADS, COLS != 0);
+  RowWalk at(ceil_div(cols, BLOCK) * (BLOCK / kPiece), rows, blockIdx.x * THREADS + threadIdx.x, gridDim.x * THREADS, COLS != 0);
   const i64 pieces = rows * at.row_pieces;
   struct Place {
     i64 from, to, count;  // count: at most 0 where nothing is
@@ -92,8 +90,7 @@ DIECAST_KERNEL {
     if constexpr (ROWS == ROWS_dense) {
       return Place{at.index * kPiece, at.index * kPiece, at.index < pieces ? kPiece : 0};
     } else {
-      return Place{at.row * x_stride + first, at.row * out_stride + first,
-                   at.index < pieces ? cols - first : 0};
+      return Place{at.row * x_stride + first, at.row * out_stride + first, at.index < pieces ? cols - first : 0};
     }
   };
   const auto load = [&](const Place& place) {
@@ -103,7 +100,7 @@ DIECAST_KERNEL {
   };
   Place next = place();
   Neighbours<IN, kPiece> coming = load(next);
-DIECAST_NO_UNROLL
+  DIECAST_NO_UNROLL
   while (at.index - threadIdx.x % 32 < pieces) {
     const Place here = next;
     const Neighbours<IN, kPiece> piece = coming;
@@ -112,8 +109,7 @@ DIECAST_NO_UNROLL
     coming = load(next);
     const f32 p = scale.of(amax_of_lanes<BLOCK / kPiece>(piece));
     if (here.count > 0) {
-      store_fp4_fake<ROWS != ROWS_any>(piece, x + here.from, out + here.to, here.count,
-                                       {p, __fmul_rn(p, 6.0f)});
+      store_fp4_fake<ROWS != ROWS_any>(piece, x + here.from, out + here.to, here.count, {p, __fmul_rn(p, 6.0f)});
     }
   }
 }

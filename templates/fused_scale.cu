@@ -2,13 +2,12 @@
 // in all. Every weight gets its E4M3 bytes, a tile's in each of its 16 rows and zeros in the padding,
 // and its amax; a tile's amax gives way to its decode scale, which partial_cast reads.
 /* diecast
-option   enum  LAYOUT  {linear, s128x4, s8x4} = linear   // where a block's scale lies
+use      <diecast/device/scale_layout.h>
 tune     int   THREADS {128, 256} = 256
 tune     int   waves   {1, 8, 32} = 8                    // the most blocks of threads a multiprocessor gets
-size     count                                           // weights
+use      <diecast/device/weights.h>
 size     units                                           // of all scale matrices: 16 rows by 512 columns each
 size     tiles                                           // of all weights
-arg      weights in    u8   [count, 208]  align 16       // struct Weight of device/weights.h
 arg      amaxes  in    f32  [count]
 arg      decode  inout f32  [tiles]                      // a tile's amax, then its decode scale
 arg      count
@@ -16,15 +15,12 @@ arg      units
 arg      tiles
 require  THREADS % 32 == 0                               // whole warps
 launch   grid(min(ceil_div(units * 32, THREADS), sm_count * waves)) block(THREADS)
-target   host, sm_80+
 exchange none                                            // threads of a block never wait for one another
-sample   count {0, 1, 5, 40}
 */
 #include <diecast/device/convert.h>
 #include <diecast/device/nvfp4.h>
 #include <diecast/device/scale_rows.h>
 #include <diecast/device/vector.h>
-#include <diecast/device/weights.h>
 
 // The scale bytes of up to four tiles; their decode scales in place of their amaxes.
 DIECAST_DEVICE u32 scales_of_tiles(f32* tile, i64 count, const Nvfp4Global& global) {
@@ -32,7 +28,7 @@ DIECAST_DEVICE u32 scales_of_tiles(f32* tile, i64 count, const Nvfp4Global& glob
   const bool whole = count >= 4 && reinterpret_cast<u64>(tile) % 16 == 0;
   if (whole) words = load<16>(tile);
   u32 bytes = 0;
-DIECAST_UNROLL
+  DIECAST_UNROLL
   for (int i = 0; i < 4; ++i) {
     if (i >= count) break;
     const f32 amax = whole ? __uint_as_float(words.words[i]) : tile[i];
@@ -50,7 +46,7 @@ DIECAST_KERNEL {
   const Weight* all = reinterpret_cast<const Weight*>(weights);
   const u32 lane = threadIdx.x % 32, warps = gridDim.x * (THREADS / 32);
   u32 unit = blockIdx.x * (THREADS / 32) + threadIdx.x / 32;
-DIECAST_NO_UNROLL
+  DIECAST_NO_UNROLL
   for (; unit < units; unit += warps) {
     const u32 index = weight_of_unit(all, static_cast<u32>(count), kScaleUnits, unit);
     const Weight& weight = all[index];
@@ -61,12 +57,11 @@ DIECAST_NO_UNROLL
     const Nvfp4Global global = nvfp4_global(amaxes[index]);
     if (within == 0 && lane == 0) *reinterpret_cast<f32*>(weight.rowwise.amax) = amaxes[index];
 
-    const ScaleRows out = {reinterpret_cast<u8*>(weight.rowwise.scale), weight.rows,
-                           weight.scale_rows, weight.scale_cols};
+    const ScaleRows out = {reinterpret_cast<u8*>(weight.rowwise.scale), weight.rows, weight.scale_rows, weight.scale_cols};
     f32* of_row = decode + weight.first_tile + tile_row * tile_cols;
     const bool has_tiles = tile_row < weight.tile_rows();
     const i64 end = min(first + kScaleUnitCols, weight.scale_cols);
-DIECAST_NO_UNROLL
+    DIECAST_NO_UNROLL
     for (i64 col = first + lane * 4; col < end; col += 128) {
       const u32 bytes = has_tiles ? scales_of_tiles(of_row + col, tile_cols - col, global) : 0;
       out.store<LAYOUT>(tile_row * 16, col, bytes);

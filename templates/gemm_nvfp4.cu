@@ -14,25 +14,24 @@ shape    bool  GROUPED   = false                         // operands are the mem
 shape    enum  COLUMNS   {none, of_b, of_both} = none    // members' sides that are columnwise: layouts TN, NN, NT
 shape    bool  WIDE      = true                          // rows of codes start at multiples of 16 bytes, not of 8
 option   type  OUT       {bf16, f16, f32}                // element type of out
-option   enum  LAYOUT    {linear, s128x4, s8x4} = linear // of both operands' block scales
-option   bool  A_ROWS    = false                         // a_amax has an entry a row
-option   bool  B_ROWS    = false                         // b_amax has an entry a row
-option   bool  BIAS      = false                         // a bias is added to every row
-option   type  BIAS_TYPE {bf16, f16, f32} = f32          // its element type
-option   bool  ACCUMULATE = false                        // out holds what the product is added to
+use      <diecast/device/scale_layout.h>
+use      <diecast/device/finished.h>                     // A_ROWS, B_ROWS, BIAS, BIAS_TYPE, ACCUMULATE
 tune     enum  MATH      {f16, s8, dp4a} = f16           // tensor cores on f16 or on bytes, or dot products of bytes
 tune     int   M_TILE    {64, 128} = 128                 // rows of out that a block of threads makes
 tune     int   N_TILE    {64, 128} = 128                 // columns of them
+let      A_COLUMNS = COLUMNS == of_both
+let      B_COLUMNS = COLUMNS != none
+let      HALVES    = MATH == f16 && !host                 // a tile is unpacked to 16 bits an element, not to bytes
 size     rows
 size     cols
 size     depth  divisible (WIDE ? 32 : 16)
 size     count                                           // members; 0 unless GROUPED
 size     member_rows                                     // of out, where COLUMNS are of_both; else 0
 arg      a_codes  in    u8    [GROUPED ? 0 : rows, depth / 2]  align (WIDE ? 16 : 8)
-arg      a_scales in    e4m3  [GROUPED ? 0 : align_up(rows, LAYOUT == LAYOUT_s128x4 ? 128 : LAYOUT == LAYOUT_s8x4 ? 8 : 1), align_up(depth / 16, LAYOUT == LAYOUT_linear ? 1 : 4)]  stride (LAYOUT == LAYOUT_linear)
+arg      a_scales in    e4m3  [GROUPED ? 0 : align_up(rows, SCALE_ROWS), align_up(depth / 16, SCALE_COLS)]  stride (LAYOUT == linear)
 arg      a_amax   in    f32   [GROUPED ? 0 : A_ROWS ? rows : 1]
 arg      b_codes  in    u8    [GROUPED ? 0 : cols, depth / 2]  align (WIDE ? 16 : 8)
-arg      b_scales in    e4m3  [GROUPED ? 0 : align_up(cols, LAYOUT == LAYOUT_s128x4 ? 128 : LAYOUT == LAYOUT_s8x4 ? 8 : 1), align_up(depth / 16, LAYOUT == LAYOUT_linear ? 1 : 4)]  stride (LAYOUT == LAYOUT_linear)
+arg      b_scales in    e4m3  [GROUPED ? 0 : align_up(cols, SCALE_ROWS), align_up(depth / 16, SCALE_COLS)]  stride (LAYOUT == linear)
 arg      b_amax   in    f32   [GROUPED ? 0 : B_ROWS ? cols : 1]
 arg      bias     in    BIAS_TYPE  [BIAS ? max(count, 1) : 0, cols]
 arg      out      inout OUT   [rows, cols]
@@ -45,27 +44,24 @@ arg      count
 arg      member_rows
 arg      alpha    f32
 arg      unit     f32                                    // 1 / (6 * bound of a * 6 * bound of b)
-require  MATH != MATH_dp4a || (M_TILE == 64 && N_TILE == 64)  // each sum of a thread is code of its own: larger tiles compile too long
-require  BIAS || BIAS_TYPE == f32                        // a bias that is not there has no type
-require  GROUPED || COLUMNS == COLUMNS_none              // of one matrix a side is an operand like any other
-require  COLUMNS == COLUMNS_none || !B_ROWS              // rows of b are not what its columns are scaled by
-require  COLUMNS != COLUMNS_of_both || !A_ROWS           // nor those of a
-launch   grid((ceil_div(rows, M_TILE) + count) * ceil_div(cols, N_TILE)) block(256) resident((MATH == MATH_f16 || (MATH == MATH_s8 && M_TILE == 64)) && !host && cc < 100 ? 2 : 1) shared(2 * (M_TILE + N_TILE) * (MATH == MATH_f16 && !host ? 128 : 80))
-target   host, sm_80+
+require  MATH != dp4a || (M_TILE == 64 && N_TILE == 64)  // each sum of a thread is code of its own: larger tiles compile too long
+require  GROUPED || !B_COLUMNS                   // of one matrix a side is an operand like any other
+require  !B_COLUMNS || !B_ROWS                   // rows of b are not what its columns are scaled by
+require  !A_COLUMNS || !A_ROWS                   // nor those of a
+launch   grid((ceil_div(rows, M_TILE) + count) * ceil_div(cols, N_TILE)) block(256)
+launch   resident((HALVES || (MATH == s8 && M_TILE == 64 && !host)) && cc < 100 ? 2 : 1)
+launch   shared(2 * (M_TILE + N_TILE) * (HALVES ? 128 : 80))
 exchange block                                           // a tile's codes are unpacked once for all its threads
 sample   rows {0, 1, 17, 130}  cols {1, 40, 300}  depth {0}  count {0}  member_rows {0}
 */
-#include <diecast/device/finished.h>
 #include <diecast/device/gemm_tensor_sums.h>
 #include <diecast/device/gemm_tile.h>
 #include <diecast/device/group.h>
-#include <diecast/device/scale_layout.h>
 
 using Layout = ScaleLayout<LAYOUT>;
 using Sums = GemmSums<MATH, M_TILE, N_TILE>;
 using Stage = Sums::Stage;
 
-constexpr bool kAColumns = COLUMNS == COLUMNS_of_both, kBColumns = COLUMNS != COLUMNS_none;
 constexpr int kBlocks = Stage::kBlocks, kWarpCols = Sums::kWarpCols;
 constexpr int kPitch = kWarpCols + 8;  // floats of a row of sums: no two rows in one bank
 
@@ -107,7 +103,7 @@ struct Piece {
     scales += LAYOUT == LAYOUT_linear ? kBlocks : kBlocks * Layout::kTileRows;
   }
   DIECAST_DEVICE void unpack_bytes(const Stage& to, int row, int block) const {
-DIECAST_UNROLL
+    DIECAST_UNROLL
     for (int i = 0; i < 2; ++i) {
       store_doubled_codes(to.codes + Stage::place(row, block + i), words[2 * i], words[2 * i + 1]);
       to.scales[(block + i) * Stage::kRows + row] = f32_from_e4m3({i == 0 ? of_first : of_second});
@@ -133,26 +129,26 @@ struct Target {
   const f32 *a_amax, *b_amax;  // with an entry a row: of the tile's first
   const BIAS_TYPE* bias;
   f32 factor;
-  bool once;                   // both amaxes as one product
+  bool once;  // both amaxes as one product
 
   DIECAST_DEVICE void store(f32 sum, int row, int col) const {
     if (row >= rows || col >= cols) return;
     const f32 x = (sum * Sums::kUnit) * factor;  // the first product is exact
     OUT& to = out[row * stride + col];
-    to = finished<A_ROWS || B_ROWS, BIAS, ACCUMULATE, OUT>(x, a_amax + (A_ROWS ? row : 0), b_amax + (B_ROWS ? col : 0),
-                                                           once, bias + col, ACCUMULATE ? to_f32(to) : 0.0f);
+    to = finished<(A_ROWS || B_ROWS), BIAS, ACCUMULATE, OUT>(x, a_amax + (A_ROWS ? row : 0), b_amax + (B_ROWS ? col : 0), once,
+                                                             bias + col, ACCUMULATE ? to_f32(to) : 0.0f);
   }
 };
 
 // 16 rows of a warp at a time go through shared memory, so that lanes store neighbours.
 DIECAST_DEVICE void finish(const Sums& sums, const Target& to) {
   f32* mine = dynamic_shared<f32>() + threadIdx.x / 32 * (16 * kPitch);
-DIECAST_NO_UNROLL
+  DIECAST_NO_UNROLL
   for (int at = 0; at < Sums::kM; ++at) {
     __syncwarp();
     sums.template put<kPitch>(at, mine);
     __syncwarp();
-DIECAST_NO_UNROLL
+    DIECAST_NO_UNROLL
     for (int i = sums.lane; i < 16 * kWarpCols; i += 32) {
       const int row = i / kWarpCols, col = i % kWarpCols;
       to.store(mine[row * kPitch + col], sums.row + 16 * at + row, sums.col + col);
@@ -170,17 +166,19 @@ struct Operand {
 // blocks of its rows are.
 template <bool Columns>
 DIECAST_DEVICE Operand operand(const Member& of, i64 rows, i64 depth) {
-  if constexpr (Columns) return {of.columnwise, rows, COLUMNS == COLUMNS_of_both ? align_up(of.rows, 16) : depth};
-  else return {of.rowwise, of.rows, depth};
+  if constexpr (Columns)
+    return {of.columnwise, rows, A_COLUMNS ? align_up(of.rows, 16) : depth};
+  else
+    return {of.rowwise, of.rows, depth};
 }
 
 // Adds the products of a tile: `a` and `b` give their rows from these on.
 DIECAST_DEVICE void multiply(Sums& sums, const Operand& a, i64 a_row, const Operand& b, i64 b_row) {
-  const i64 depth = COLUMNS == COLUMNS_of_both ? min(a.depth, b.depth) : a.depth;
+  const i64 depth = A_COLUMNS ? min(a.depth, b.depth) : a.depth;
   const int row = threadIdx.x / 2, block = threadIdx.x % 2 * 2, blocks = static_cast<int>(depth / 16);
   Piece of_a(a.side, a_row, a.rows, row, block, a.depth), of_b(b.side, b_row, b.rows, row, block, b.depth);
   int stage = -1;  // the first time only loads
-DIECAST_NO_UNROLL
+  DIECAST_NO_UNROLL
   for (int left = blocks; left > -kBlocks; left -= kBlocks) {  // blocks that are not loaded yet
     if (stage >= 0) {
       if (M_TILE == 128 || row < M_TILE) of_a.unpack(Stage(stage), row, block);
@@ -193,7 +191,7 @@ DIECAST_NO_UNROLL
       stage = 0;
       continue;
     }
-DIECAST_NO_UNROLL
+    DIECAST_NO_UNROLL
     for (int i = 0; i < kBlocks; ++i) sums.add(Stage(stage), i);
     stage ^= 1;
   }
@@ -202,7 +200,7 @@ DIECAST_NO_UNROLL
 
 // Goes to the tile of the walk's index, or gives false where there is none.
 DIECAST_DEVICE bool find(GroupWalk<GROUPED>& at, i64 member_rows, u32 row_tiles) {
-  if constexpr (COLUMNS == COLUMNS_of_both) {  // every member has as many
+  if constexpr (A_COLUMNS) {  // every member has as many
     const u32 column_tiles = static_cast<u32>(ceil_div(member_rows, M_TILE));
     const u32 line = static_cast<u32>(at.index) / row_tiles;
     at.piece = static_cast<u32>(at.index) - line * row_tiles;
@@ -219,30 +217,26 @@ DIECAST_KERNEL {
   const auto* of_b = reinterpret_cast<const Member*>(b_members);
   const u32 row_tiles = static_cast<u32>(ceil_div(cols, N_TILE));
   const GroupWalk<GROUPED> begin{of_a, count, rows, blockIdx.x, gridDim.x};
-  const Member whole_a = {0, 0, rows, 0, {reinterpret_cast<u64>(a_codes), reinterpret_cast<u64>(a_scales),
-                                          reinterpret_cast<u64>(a_amax), a_scales_stride}, {}};
-  const Member whole_b = {0, 0, cols, 0, {reinterpret_cast<u64>(b_codes), reinterpret_cast<u64>(b_scales),
-                                          reinterpret_cast<u64>(b_amax), b_scales_stride}, {}};
+  const Member whole_a = {0, 0, rows, 0, side_of(a_codes, a_scales, a_amax, a_scales_stride), {}};
+  const Member whole_b = {0, 0, cols, 0, side_of(b_codes, b_scales, b_amax, b_scales_stride), {}};
   Sums sums;
   {
     GroupWalk<GROUPED> at = begin;
     if (!find(at, member_rows, row_tiles)) return;
-    multiply(sums, operand<kAColumns>(GROUPED ? of_a[at.place.member] : whole_a, member_rows, depth),
-             i64{at.row} * M_TILE, operand<kBColumns>(GROUPED ? of_b[at.place.member] : whole_b, cols, depth),
-             i64{at.piece} * N_TILE);
+    multiply(sums, operand<A_COLUMNS>(GROUPED ? of_a[at.place.member] : whole_a, member_rows, depth), i64{at.row} * M_TILE,
+             operand<B_COLUMNS>(GROUPED ? of_b[at.place.member] : whole_b, cols, depth), i64{at.piece} * N_TILE);
   }
   GroupWalk<GROUPED> at = begin;  // anew: its numbers would have stood in registers all the while
   find(at, member_rows, row_tiles);
   const i64 row = i64{at.row} * M_TILE, col = i64{at.piece} * N_TILE;
   const Member& a = GROUPED ? of_a[at.place.member] : whole_a;
   const Member& b = GROUPED ? of_b[at.place.member] : whole_b;
-  const i64 first = kAColumns ? i64{at.place.member} * member_rows : a.row_begin;
-  const i64 a_rows = kAColumns ? member_rows : a.rows;
-  const auto* of_rows = reinterpret_cast<const f32*>(kAColumns ? a.columnwise.amax : a.rowwise.amax);
-  const auto* of_cols = reinterpret_cast<const f32*>(kBColumns ? b.columnwise.amax : b.rowwise.amax);
+  const i64 first = A_COLUMNS ? i64{at.place.member} * member_rows : a.row_begin;
+  const i64 a_rows = A_COLUMNS ? member_rows : a.rows;
+  const auto* of_rows = reinterpret_cast<const f32*>(A_COLUMNS ? a.columnwise.amax : a.rowwise.amax);
+  const auto* of_cols = reinterpret_cast<const f32*>(B_COLUMNS ? b.columnwise.amax : b.rowwise.amax);
   const f32 factor = A_ROWS || B_ROWS ? alpha * unit : ((alpha * *of_cols) * *of_rows) * unit;
   const bool once = !A_ROWS || !B_ROWS || a_rows == 1 || cols == 1;
-  finish(sums, {out + (first + row) * cols + col, cols, a_rows - row, cols - col,
-                of_rows + (A_ROWS ? row : 0), of_cols + (B_ROWS ? col : 0),
-                bias + (BIAS ? i64{at.place.member} * cols + col : 0), factor, once});
+  finish(sums, {out + (first + row) * cols + col, cols, a_rows - row, cols - col, of_rows + (A_ROWS ? row : 0),
+                of_cols + (B_ROWS ? col : 0), bias + (BIAS ? i64{at.place.member} * cols + col : 0), factor, once});
 }

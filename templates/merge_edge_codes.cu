@@ -10,7 +10,6 @@ arg      count
 arg      gathered
 require  THREADS % 32 == 0                               // whole warps
 launch   grid(ceil_div(count, THREADS)) block(THREADS)
-target   host, sm_80+
 exchange none                                            // threads of a block never wait for one another
 sample   count {0, 1, 129}
 */

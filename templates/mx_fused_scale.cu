@@ -2,13 +2,12 @@
 // blocks; zeros in the padding of the layout. Linear scales of columns are [ceil_div(rows, 32), cols].
 /* diecast
 option   enum  FORMAT  {mxfp8_e4m3, mxfp8_e5m2} = mxfp8_e4m3
-option   enum  LAYOUT  {linear, s128x4, s8x4} = linear   // where a block's scale lies, in both directions
+use      <diecast/device/scale_layout.h>
 tune     int   THREADS {128, 256} = 256
 tune     int   waves   {1, 8, 32} = 8                    // the most blocks of threads a multiprocessor gets
-size     count                                           // weights
+use      <diecast/device/weights.h>
 size     units                                           // of all scale matrices: 16 rows by 512 columns each
 size     blocks                                          // of all weights, both directions
-arg      weights in    u8   [count, 208]  align 16       // struct Weight of device/weights.h
 arg      amaxes  in    f32  [count]                      // of no use here: the form of fused_scale
 arg      maxima  inout f32  [blocks]
 arg      count
@@ -16,15 +15,12 @@ arg      units
 arg      blocks
 require  THREADS % 32 == 0                               // whole warps
 launch   grid(min(ceil_div(units * 32, THREADS), sm_count * waves)) block(THREADS)
-target   host, sm_80+
 exchange none                                            // threads of a block never wait for one another
-sample   count {0, 1, 5, 40}
 */
 #include <diecast/device/mx.h>
 #include <diecast/device/mx_weights.h>
-#include <diecast/device/scale_layout.h>
 
-using Format = Mx<FORMAT, 0, false>;
+using Format = Mx<FORMAT, MODE_rceil, false>;
 
 // One direction's scale matrix; `maxima` of row r and column c lie at r * row_step + c * col_step.
 struct Direction {
@@ -36,36 +32,53 @@ struct Direction {
 DIECAST_DEVICE Direction direction_of(const Weight& w, f32* maxima, bool columnwise) {
   const MxMaxima from(w, maxima);
   if (columnwise && LAYOUT == LAYOUT_linear) {
-    return {reinterpret_cast<u8*>(w.columnwise.scale), from.columnwise, ceil_div(w.rows, 32), w.cols,
-            w.column_scale_rows, w.column_scale_cols, w.cols, 1};
+    return {reinterpret_cast<u8*>(w.columnwise.scale),
+            from.columnwise,
+            ceil_div(w.rows, 32),
+            w.cols,
+            w.column_scale_rows,
+            w.column_scale_cols,
+            w.cols,
+            1};
   }
   if (columnwise) {
-    return {reinterpret_cast<u8*>(w.columnwise.scale), from.columnwise, w.cols, ceil_div(w.rows, 32),
-            w.column_scale_rows, w.column_scale_cols, 1, w.cols};
+    return {reinterpret_cast<u8*>(w.columnwise.scale),
+            from.columnwise,
+            w.cols,
+            ceil_div(w.rows, 32),
+            w.column_scale_rows,
+            w.column_scale_cols,
+            1,
+            w.cols};
   }
-  return {reinterpret_cast<u8*>(w.rowwise.scale), from.rowwise, w.rows, from.row_blocks,
-          w.scale_rows, w.scale_cols, from.row_blocks, 1};
+  return {reinterpret_cast<u8*>(w.rowwise.scale),
+          from.rowwise,
+          w.rows,
+          from.row_blocks,
+          w.scale_rows,
+          w.scale_cols,
+          from.row_blocks,
+          1};
 }
 
 DIECAST_KERNEL {
   const Weight* all = reinterpret_cast<const Weight*>(weights);
   const u32 lane = threadIdx.x % 32, warps = gridDim.x * (THREADS / 32);
   u32 unit = blockIdx.x * (THREADS / 32) + threadIdx.x / 32;
-DIECAST_NO_UNROLL
+  DIECAST_NO_UNROLL
   for (; unit < units; unit += warps) {
     const Weight& w = all[weight_of_unit(all, static_cast<u32>(count), kScaleUnits, unit)];
     u32 within = unit - w.unit_begin[kScaleUnits];
-    const u32 rowwise_units =
-        static_cast<u32>(ceil_div(w.scale_rows, 16) * ceil_div(w.scale_cols, kScaleUnitCols));
+    const u32 rowwise_units = static_cast<u32>(ceil_div(w.scale_rows, 16) * ceil_div(w.scale_cols, kScaleUnitCols));
     const bool columnwise = within >= rowwise_units;
     if (columnwise) within -= rowwise_units;
     const Direction out = direction_of(w, maxima, columnwise);
     const u32 in_row = static_cast<u32>(max(ceil_div(out.padded_cols, kScaleUnitCols), 1ll));
     const i64 row = within / in_row * 16, first = within % in_row * kScaleUnitCols;
     const i64 row_end = min(row + 16, out.padded_rows), end = min(first + kScaleUnitCols, out.padded_cols);
-DIECAST_NO_UNROLL
+    DIECAST_NO_UNROLL
     for (i64 r = row; r < row_end; ++r) {
-DIECAST_NO_UNROLL
+      DIECAST_NO_UNROLL
       for (i64 c = first + lane; c < end; c += 32) {
         u8 scale = 0;
         if (r < out.rows && c < out.cols) {

@@ -7,10 +7,9 @@ option   type  IN      {f32, bf16}                       // element type of the 
 option   type  MODEL   {bf16, f16, f32} = bf16           // what they are rounded to before all else
 tune     int   THREADS {128, 256} = 256
 tune     int   waves   {1, 8, 32} = 8                    // the most blocks of threads a multiprocessor gets
-size     count                                           // weights
+use      <diecast/device/weights.h>
 size     units                                           // of all shards: 32 rows by 1024 columns each
 size     blocks                                          // of all weights, both directions
-arg      weights in    u8   [count, 208]  align 16       // struct Weight of device/weights.h
 arg      amaxes  in    f32  [count]                      // of no use here: the form of partial_amax
 arg      maxima  inout f32  [blocks]
 arg      count
@@ -19,9 +18,7 @@ arg      blocks
 require  THREADS % 32 == 0                               // whole warps
 require  IN == f32 || MODEL == bf16                      // bf16 values stay what they are
 launch   grid(min(ceil_div(units * 32, THREADS), sm_count * waves)) block(THREADS)
-target   host, sm_80+
 exchange none                                            // threads of a block never wait for one another
-sample   count {0, 1, 5, 40}
 */
 #include <diecast/device/convert.h>
 #include <diecast/device/mx_weights.h>
@@ -33,22 +30,22 @@ DIECAST_KERNEL {
   const Weight* all = reinterpret_cast<const Weight*>(weights);
   const u32 lane = threadIdx.x % 32, warps = gridDim.x * (THREADS / 32);
   u32 unit = blockIdx.x * (THREADS / 32) + threadIdx.x / 32;
-DIECAST_NO_UNROLL
+  DIECAST_NO_UNROLL
   for (; unit < units; unit += warps) {
     const MxUnit at(all, static_cast<u32>(count), unit);
     const ShardMatrix<IN> shard(*at.weight);
     const MxMaxima to(*at.weight, maxima);
-DIECAST_NO_UNROLL
+    DIECAST_NO_UNROLL
     for (i64 first = at.col; first < at.col_end; first += 32) {
       f32 of_column = 0.0f, of_row = 0.0f;
-DIECAST_NO_UNROLL
+      DIECAST_NO_UNROLL
       for (int i = 0; i < 32; ++i) {
         const i64 place = (at.row + i) * shard.cols + first + lane;
         if (shard.has(at.row + i, first + lane)) {
           of_column = fmaxf(of_column, fabsf(to_f32(shard.values[place])));
         }
       }
-DIECAST_NO_UNROLL
+      DIECAST_NO_UNROLL
       for (int i = 0; i < 32; ++i) {
         const i64 place = (at.row + lane) * shard.cols + first + i;
         if (shard.has(at.row + lane, first + i)) {

@@ -7,10 +7,9 @@ option   type  IN      {f32, bf16}                       // element type of the 
 option   type  MODEL   {bf16, f16, f32} = bf16           // what they are rounded to before all else
 tune     int   THREADS {128, 256} = 256
 tune     int   waves   {1, 8, 32} = 8                    // the most blocks of threads a multiprocessor gets
-size     count                                           // weights
+use      <diecast/device/weights.h>
 size     units                                           // of all shards: 16 rows by 1024 columns each
 size     tiles                                           // of all weights
-arg      weights in    u8   [count, 208]  align 16       // struct Weight of device/weights.h
 arg      amaxes  inout f32  [count]
 arg      maxima  inout f32  [tiles]
 arg      count
@@ -19,22 +18,19 @@ arg      tiles
 require  THREADS % 32 == 0                               // whole warps
 require  IN == f32 || MODEL == bf16                      // bf16 values stay what they are
 launch   grid(min(ceil_div(units * 32, THREADS), sm_count * waves)) block(THREADS)
-target   host, sm_80+
 exchange warp                                            // lanes of a tile exchange their maxima
-sample   count {0, 1, 5, 40}
 */
 #include <diecast/device/block16_data.h>
 #include <diecast/device/convert.h>
 #include <diecast/device/reduce.h>
 #include <diecast/device/vector.h>
-#include <diecast/device/weights.h>
 
 using Shard = ShardMatrix<IN>;
 constexpr int kPiece = Shard::kPiece;
 
 DIECAST_DEVICE f32 amax_of_piece(const Vector<16>& piece) {
   f32 found = 0.0f;
-DIECAST_UNROLL
+  DIECAST_UNROLL
   for (int i = 0; i < kPiece; ++i) found = fmaxf(found, fabsf(element_of<IN>(piece.words, i)));
   return found;
 }
@@ -42,14 +38,14 @@ DIECAST_UNROLL
 // The piece of each of 16 rows, where not all of them are whole.
 DIECAST_DEVICE_CALL f32 amax_of_part(const Shard& shard, i64 row, i64 col) {
   f32 found = 0.0f;
-DIECAST_NO_UNROLL
+  DIECAST_NO_UNROLL
   for (int r = 0; r < 16; ++r) {
     const IN* from = shard.values + (row + r) * shard.cols + col;
     if (shard.has_pieces(row + r, col, 1)) {
       found = fmaxf(found, amax_of_piece(load_streaming<16>(from)));
       continue;
     }
-DIECAST_NO_UNROLL
+    DIECAST_NO_UNROLL
     for (int i = 0; i < kPiece; ++i) {
       if (shard.has(row + r, col + i)) found = fmaxf(found, fabsf(to_f32(from[i])));
     }
@@ -61,12 +57,12 @@ DIECAST_DEVICE f32 amax_of_rows(const Shard& shard, i64 row, i64 col) {
   if (!shard.has_pieces(row, col, 16)) return amax_of_part(shard, row, col);
   const IN* from = shard.values + row * shard.cols + col;
   f32 found = 0.0f;
-DIECAST_NO_UNROLL
+  DIECAST_NO_UNROLL
   for (int r = 0; r < 16; r += 8) {
     Vector<16> pieces[8];
-DIECAST_UNROLL
+    DIECAST_UNROLL
     for (int i = 0; i < 8; ++i) pieces[i] = load_streaming<16>(from + (r + i) * shard.cols);
-DIECAST_UNROLL
+    DIECAST_UNROLL
     for (int i = 0; i < 8; ++i) found = fmaxf(found, amax_of_piece(pieces[i]));
   }
   return found;
@@ -76,7 +72,7 @@ DIECAST_KERNEL {
   const Weight* all = reinterpret_cast<const Weight*>(weights);
   const u32 lane = threadIdx.x % 32, warps = gridDim.x * (THREADS / 32);
   u32 unit = blockIdx.x * (THREADS / 32) + threadIdx.x / 32;
-DIECAST_NO_UNROLL
+  DIECAST_NO_UNROLL
   for (; unit < units; unit += warps) {
     const u32 index = weight_of_unit(all, static_cast<u32>(count), kShardUnits, unit);
     const Weight& weight = all[index];
@@ -84,11 +80,11 @@ DIECAST_NO_UNROLL
     const Shard shard(weight);
     f32* of_row = maxima + weight.first_tile + at.row / 16 * weight.tile_cols();
     f32 largest = 0.0f;
-DIECAST_NO_UNROLL
+    DIECAST_NO_UNROLL
     for (i64 first = at.col; first < min(at.col + kShardUnitCols, shard.cols); first += 32 * kPiece) {
       const i64 col = first + lane * kPiece;
       f32 found = col < shard.cols ? amax_of_rows(shard, at.row, col) : 0.0f;
-DIECAST_UNROLL
+      DIECAST_UNROLL
       for (int distance = 8 / kPiece; distance > 0; distance /= 2) {
         found = fmaxf(found, __shfl_xor_sync(0xFFFFFFFFu, found, distance));
       }

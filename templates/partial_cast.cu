@@ -7,10 +7,9 @@ option   type  IN      {f32, bf16}                       // element type of the 
 option   type  MODEL   {bf16, f16, f32} = bf16           // what they are rounded to before all else
 tune     int   THREADS {256, 512} = 256
 tune     int   waves   {1, 8, 32} = 32                   // the most blocks of threads a multiprocessor gets
-size     count                                           // weights
+use      <diecast/device/weights.h>
 size     units                                           // of all shards: 16 rows by 1024 columns each
 size     tiles                                           // of all weights
-arg      weights in    u8   [count, 208]  align 16       // struct Weight of device/weights.h
 arg      decode  in    f32  [tiles]
 arg      edges   out   u8   [count]                      // written where a shard begins in a high half
 arg      count
@@ -19,16 +18,13 @@ arg      tiles
 require  THREADS % 32 == 0                               // whole warps
 require  IN == f32 || MODEL == bf16                      // bf16 values stay what they are
 launch   grid(min(ceil_div(units * 32, THREADS), sm_count * waves)) block(THREADS) resident(MODEL == f32 && !host && cc >= 100 ? 1 : 0)
-target   host, sm_80+
 exchange none                                            // threads of a block never wait for one another
-sample   count {0, 1, 5, 40}
 */
 #include <diecast/device/convert.h>
 #include <diecast/device/e2m1_codes.h>
 #include <diecast/device/eight.h>
 #include <diecast/device/nvfp4.h>
 #include <diecast/device/vector.h>
-#include <diecast/device/weights.h>
 
 // A lane takes eight elements of a row, so that a warp's codes are a whole line of memory.
 constexpr int kPiece = 8;
@@ -45,7 +41,7 @@ DIECAST_DEVICE f32 in_model_type(f32 x) {
 // The codes of a whole piece, the first in the low half of the first byte.
 DIECAST_DEVICE u32 codes_of_piece(const Eight<IN>& piece, f32 factor) {
   f32 y[kPiece];
-DIECAST_UNROLL
+  DIECAST_UNROLL
   for (int i = 0; i < kPiece; ++i) {
     y[i] = __fmul_rn(in_model_type(piece.element(i)), factor);
   }
@@ -55,7 +51,7 @@ DIECAST_UNROLL
 // One shard and where its codes go.
 struct Cast {
   Shard shard;
-  u8* codes;       // the byte of code 0
+  u8* codes;  // the byte of code 0
   i64 row_codes;
   i64 first, end;  // the half bytes that belong to the shard
   const f32* decode;
@@ -64,14 +60,17 @@ struct Cast {
   u8* edge;
 
   DIECAST_DEVICE Cast(const Weight& w, const f32* all_decode, u8* edge_of_weight)
-      : shard(w), codes(reinterpret_cast<u8*>(w.rowwise.data)), row_codes(w.row_codes),
-        first(w.first_code), end(w.end_code), decode(all_decode + w.first_tile),
+      : shard(w),
+        codes(reinterpret_cast<u8*>(w.rowwise.data)),
+        row_codes(w.row_codes),
+        first(w.first_code),
+        end(w.end_code),
+        decode(all_decode + w.first_tile),
         tile_cols(w.tile_cols()),
-        aligned(w.rowwise.data % (kPiece / 2) == 0 && w.row_codes % kPiece == 0), edge(edge_of_weight) {}
+        aligned(w.rowwise.data % (kPiece / 2) == 0 && w.row_codes % kPiece == 0),
+        edge(edge_of_weight) {}
 
-  DIECAST_DEVICE f32 factor(i64 row, i64 col) const {
-    return encode_factor(decode[row / 16 * tile_cols + col / 16]);
-  }
+  DIECAST_DEVICE f32 factor(i64 row, i64 col) const { return encode_factor(decode[row / 16 * tile_cols + col / 16]); }
   // 0 in the padding behind a row.
   DIECAST_DEVICE u32 code(i64 row, i64 col) const {
     if (col >= shard.cols) return 0;
@@ -98,20 +97,18 @@ struct Cast {
 };
 
 // Whether 16 rows of pieces can be read, cast and stored with one access each.
-DIECAST_DEVICE bool is_whole(const Cast& cast, i64 row, i64 col) {
-  return cast.aligned && cast.shard.has_pieces(row, col, 16);
-}
+DIECAST_DEVICE bool is_whole(const Cast& cast, i64 row, i64 col) { return cast.aligned && cast.shard.has_pieces(row, col, 16); }
 
 DIECAST_DEVICE void cast_whole(const Cast& cast, i64 row, i64 col) {
   const f32 factor = cast.factor(row, col);
   const IN* from = cast.shard.values + row * cast.shard.cols + col;
   u8* to = cast.codes + (row * cast.row_codes + col) / 2;
-DIECAST_NO_UNROLL
+  DIECAST_NO_UNROLL
   for (int r = 0; r < 16; r += 4) {
     Eight<IN> pieces[4];
-DIECAST_UNROLL
+    DIECAST_UNROLL
     for (int i = 0; i < 4; ++i) pieces[i].load<true>(from + (r + i) * cast.shard.cols, kPiece);
-DIECAST_UNROLL
+    DIECAST_UNROLL
     for (int i = 0; i < 4; ++i) {
       u8* at = to + (r + i) * (cast.row_codes / 2);
       *reinterpret_cast<u32*>(at) = codes_of_piece(pieces[i], factor);
@@ -121,7 +118,7 @@ DIECAST_UNROLL
 
 // Code after code.
 DIECAST_DEVICE void cast_part(const Cast& cast, i64 row, i64 col) {
-DIECAST_NO_UNROLL
+  DIECAST_NO_UNROLL
   for (int i = 0; i < 16 * kPiece; ++i) {
     if (col + i % kPiece < cast.row_codes) cast.put(row + i / kPiece, col + i % kPiece);
   }
@@ -131,13 +128,13 @@ DIECAST_KERNEL {
   const Weight* all = reinterpret_cast<const Weight*>(weights);
   const u32 warps = gridDim.x * (THREADS / 32);
   u32 unit = blockIdx.x * (THREADS / 32) + threadIdx.x / 32;
-DIECAST_NO_UNROLL
+  DIECAST_NO_UNROLL
   for (; unit < units; unit += warps) {
     const u32 index = weight_of_unit(all, static_cast<u32>(count), kShardUnits, unit);
     const ShardUnit at(all[index], unit);
     const Cast cast(all[index], decode, edges + index);
     const i64 end = min(at.col + kShardUnitCols, cast.row_codes);
-DIECAST_NO_UNROLL
+    DIECAST_NO_UNROLL
     for (i64 col = at.col + threadIdx.x % 32 * kPiece; col < end; col += 32 * kPiece) {
       if (is_whole(cast, at.row, col)) {
         cast_whole(cast, at.row, col);

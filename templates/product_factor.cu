@@ -10,7 +10,6 @@ arg      count
 arg      alpha   f32
 arg      unit    f32                                     // 1 / (6 * bound of a * 6 * bound of b)
 launch   grid(ceil_div(count, THREADS)) block(THREADS)
-target   host, sm_80+
 exchange none                                            // threads of a block never wait for one another
 sample   count {0, 1, 33}
 */

@@ -10,36 +10,31 @@ shape    int   COLS    = 0                               // row length; 0 = not 
 shape    enum  ROWS    {apart, any} = apart              // what is known of x's rows, see above
 shape    bool  SCALES_APART = false                      // rows of linear scales may be apart
 option   type  IN      {bf16, f16, f32, e4m3}            // element type of x
-option   enum  FORMAT  {mxfp8_e4m3, mxfp8_e5m2, mxfp4} = mxfp8_e4m3
-option   enum  MODE    {rceil, floor, ceil, even} = rceil    // how the scale is rounded to a power of two
-option   enum  LAYOUT  {linear, s128x4, s8x4} = linear   // where a block's scale lies
-option   enum  PROFILE {te, torchao, modelopt, pr546, te_ref, te_fast, flashinfer_exact, flashinfer_fast, flashinfer_dsl_exact, flashinfer_dsl_fast} = te  // whose bits; see PROFILES.md
+use      <diecast/device/mx_options.h>                   // FORMAT, MODE
+use      <diecast/device/scale_layout.h>
+use      <diecast/device/profiles.h>                     // PROFILE
 tune     int   THREADS {128, 256} = 256
 tune     int   waves   {1, 8, 64, 256} = 256             // the most blocks of threads a multiprocessor gets
 size     rows  device
-size     cols  = COLS  divisible (ROWS == ROWS_any ? 1 : 16)
-arg      x      in   IN    [rows, cols]  stride  align (ROWS == ROWS_any ? bits(IN) / 8 : 16)
-arg      data   out  u8    [rows, FORMAT == FORMAT_mxfp4 ? align_up(cols, 32) / 2 : cols]  align (ROWS == ROWS_any && FORMAT != FORMAT_mxfp4 ? 1 : 16)
-arg      scales out  e8m0  [align_up(rows, LAYOUT == LAYOUT_s128x4 ? 128 : LAYOUT == LAYOUT_s8x4 ? 8 : 1), align_up(ceil_div(cols, 32), LAYOUT == LAYOUT_linear ? 1 : 4)]  stride (SCALES_APART)
+size     cols  = COLS  divisible (ROWS == any ? 1 : 16)
+arg      x      in   IN    [rows, cols]  stride  align (ROWS == any ? bits(IN) / 8 : 16)
+arg      data   out  u8    [rows, FOUR_BIT ? align_up(cols, 32) / 2 : cols]  align (ROWS == any && !FOUR_BIT ? 1 : 16)
+arg      scales out  e8m0  [align_up(rows, SCALE_ROWS), align_up(ceil_div(cols, 32), SCALE_COLS)]  stride (SCALES_APART)
 arg      rows
 arg      cols
 require  THREADS % 32 == 0                               // whole warps
-require  PROFILE in {te, torchao, modelopt}                     // the MX formats are defined by profiles te, torchao and modelopt
-require  IN != e4m3                                      // the MX formats are made of bf16, f16 and f32; e4m3 becomes NVFP4: quantize_nvfp4
-require  !SCALES_APART || LAYOUT == LAYOUT_linear        // tiles of scales lie one behind another: only linear rows can be apart
-require  PROFILE != PROFILE_te || FORMAT != FORMAT_mxfp4    // MXFP4 is defined by PROFILE=torchao, and of bf16 by PROFILE=modelopt
-require  PROFILE == PROFILE_torchao || MODE == MODE_rceil    // other modes than rceil are defined by PROFILE=torchao
-require  PROFILE != PROFILE_modelopt || (FORMAT == FORMAT_mxfp4 && IN == bf16)  // PROFILE=modelopt defines MXFP4 of bf16: FORMAT=mxfp4 IN=bf16
-launch   grid(min(ceil_div(align_up(rows, LAYOUT == LAYOUT_s128x4 ? 128 : LAYOUT == LAYOUT_s8x4 ? 8 : 1) * align_up(ceil_div(cols, 32), LAYOUT == LAYOUT_linear ? 1 : 4) * (host ? 16 : 35), THREADS * 16), sm_count * waves)) block(THREADS)  // two threads a block, and for 30 of a warp 32
+require  !SCALES_APART || LINEAR                         // tiles of scales lie one behind another: only linear rows can be apart
+require  PROFILE != te || !FOUR_BIT                      // MXFP4 is defined by PROFILE=torchao, and of bf16 by PROFILE=modelopt
+require  PROFILE != modelopt || (FOUR_BIT && IN == bf16)  // PROFILE=modelopt defines MXFP4 of bf16: FORMAT=mxfp4 IN=bf16
+launch   grid(min(ceil_div(align_up(rows, SCALE_ROWS) * align_up(ceil_div(cols, 32), SCALE_COLS) * (host ? 16 : 35), THREADS * 16),
+                  sm_count * waves)) block(THREADS)  // two threads a block, and for 30 of a warp 32
 launch   dependent
-target   host, sm_80+
 exchange none                                            // on the host, where a thread takes whole blocks
 sample   COLS {0, 96}  rows {0, 1, 7, 33, 130}  cols {1, 31, 32, 80, 96, 2100}
 */
 #include <diecast/device/dependent.h>
 #include <diecast/device/mx_block.h>
 #include <diecast/device/row_walk.h>
-#include <diecast/device/scale_layout.h>
 
 using Format = Mx<FORMAT, MODE, PROFILE != PROFILE_te, PROFILE == PROFILE_modelopt>;
 // Two threads a block of 32, so that a warp writes lines of codes; on the host one does it all.
@@ -49,13 +44,14 @@ using Block = MxBlock<Format, IN, ROWS == ROWS_any ? 0 : COLS != 0 && COLS % 32 
 using Half = MxBlock<Format, IN, 16, 2>;
 using Scales = ScaleLayout<LAYOUT>;
 
-// A matrix without gaps: halves of blocks, one or more, one after another, of which a row has `row_halves`. A lane loads its half before it knows
-// whose it is; where a row's last half is alone, a warp's first and last lane load for their neighbours only.
+// A matrix without gaps: halves of blocks, one or more, one after another, of which a row has `row_halves`. A lane loads its
+// half before it knows whose it is; where a row's last half is alone, a warp's first and last lane load for their neighbours
+// only.
 DIECAST_DEVICE void quantize_halves(const IN* x, u8* data, e8m0* scales, i64 halves, u32 row_halves, u32 thread) {
   const u32 odd = row_halves % 2, lane = thread % 32, lanes = 32 - 2 * odd;
   const u32 step = gridDim.x * (THREADS / 32) * lanes;
   i64 half = i64{thread / 32 * lanes + lane} - odd;
-DIECAST_NO_UNROLL
+  DIECAST_NO_UNROLL
   do {
     const bool there = static_cast<u64>(half) < static_cast<u64>(halves);
     Half block(x + (there ? half : 0) * 16, 16);
@@ -75,7 +71,7 @@ DIECAST_NO_UNROLL
     const f32 factor = reciprocal_of_e8m0(scale);
     if constexpr (Format::kFourBit) {
       u8* to = data + whole * 8;
-DIECAST_NO_UNROLL
+      DIECAST_NO_UNROLL
       for (int n = mine ? alone ? 2 : 1 : 0; n > 0; --n, to += 8, block = Half()) block.store(to, 16, factor);  // and its padding
     } else {
       block.store(data + half * 16, mine ? 16 : 0, factor);
@@ -98,8 +94,9 @@ DIECAST_KERNEL {
   const i64 row_bytes = Format::kFourBit ? row_blocks * 16 : cols;
   const i64 padded_blocks = Scales::padded_cols(row_blocks);
   const i64 padded_rows = Scales::padded_rows(rows);
-DIECAST_NO_UNROLL
-  for (RowWalk at(padded_blocks, padded_rows, thread / kLanes, gridDim.x * (THREADS / kLanes), COLS != 0); at.row < padded_rows; at.next()) {
+  DIECAST_NO_UNROLL
+  for (RowWalk at(padded_blocks, padded_rows, thread / kLanes, gridDim.x * (THREADS / kLanes), COLS != 0); at.row < padded_rows;
+       at.next()) {
     e8m0 scale = {0};
     if (at.row < rows && at.piece < row_blocks) {
       const i64 first = at.piece * 32 + lane * kElements;

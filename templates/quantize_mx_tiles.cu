@@ -11,58 +11,56 @@ shape    int   COLS      = 0                             // row length; 0 = not 
 shape    enum  ROWS      {apart, any} = apart            // what is known of x's rows, see above
 shape    bool  GROUPED   = false                         // x, data and scales of many members, see above
 option   type  IN        {bf16, f16, f32, e4m3}          // element type of x
-option   enum  FORMAT    {mxfp8_e4m3, mxfp8_e5m2, mxfp4} = mxfp8_e4m3
-option   enum  MODE      {rceil, floor, ceil, even} = rceil    // how the scale is rounded to a power of two
+use      <diecast/device/mx_options.h>                   // FORMAT, MODE
 option   enum  DIRECTION {both, rowwise, columnwise} = both    // which outputs are written
 option   int   BLOCK_ROWS {1, 32} = 1                    // blocks of 1x32 along each direction, or of 32x32
-option   enum  LAYOUT    {linear, s128x4, s8x4} = linear // where a block's scale lies
-option   enum  PROFILE   {te, torchao, modelopt, pr546, te_ref, te_fast, flashinfer_exact, flashinfer_fast, flashinfer_dsl_exact, flashinfer_dsl_fast} = te  // whose bits; see PROFILES.md
+use      <diecast/device/scale_layout.h>
+use      <diecast/device/profiles.h>                     // PROFILE
 tune     int   THREADS   {64, 128} = 128
 tune     int   waves     {1, 8, 256} = 256               // the most blocks of threads a multiprocessor gets
+use      <diecast/device/group.h>                        // count, ROWWISE, COLUMNWISE, HAS_ROWS, HAS_COLUMNS
+let      SQUARE      = BLOCK_ROWS == 32
+let      FLAT        = LINEAR && !FOUR_BIT                // scales_t lie as the matrix does: [rows / 32, cols]
+let      ALIGN       = ROWS == any && !FOUR_BIT ? 1 : 16  // of codes, bytes
+let      TILES_ACROSS = host ? 1 : (FOUR_BIT ? 32 : 64) / bits(IN)  // that a warp takes side by side
+let      TILES_DOWN  = FLAT ? 1 : 4                       // that it takes one below the other
 size     rows  device
-size     cols  = COLS  divisible (ROWS == ROWS_any ? 1 : 32)
-size     count                                           // members; 0 unless GROUPED
+size     cols  = COLS  divisible (ROWS == any ? 1 : 32)
 size     pitch_t                                         // from one row of linear E2M1 scales_t to the next; 0: dense
-arg      x        in   IN    [GROUPED ? 0 : rows, cols]  stride  align (ROWS == ROWS_any ? bits(IN) / 8 : 16)
-arg      data     out  u8    [GROUPED || DIRECTION == DIRECTION_columnwise ? 0 : rows, FORMAT == FORMAT_mxfp4 ? align_up(cols, 32) / 2 : cols]  align (ROWS == ROWS_any && FORMAT != FORMAT_mxfp4 ? 1 : 16)
-arg      scales   out  e8m0  [GROUPED || DIRECTION == DIRECTION_columnwise ? 0 : align_up(rows, LAYOUT == LAYOUT_s128x4 ? 128 : LAYOUT == LAYOUT_s8x4 ? 8 : 1), align_up(ceil_div(cols, 32), LAYOUT == LAYOUT_linear ? 1 : 4)]  stride (LAYOUT == LAYOUT_linear)
-arg      data_t   out  u8    [GROUPED || DIRECTION == DIRECTION_rowwise ? 0 : FORMAT == FORMAT_mxfp4 ? cols : rows, FORMAT == FORMAT_mxfp4 ? align_up(rows, 32) / 2 : cols]  align (ROWS == ROWS_any && FORMAT != FORMAT_mxfp4 ? 1 : 16)
-arg      scales_t out  e8m0  [GROUPED || DIRECTION == DIRECTION_rowwise ? 0 : LAYOUT == LAYOUT_linear && FORMAT != FORMAT_mxfp4 ? ceil_div(rows, 32) : align_up(cols, LAYOUT == LAYOUT_s128x4 ? 128 : LAYOUT == LAYOUT_s8x4 ? 8 : 1), LAYOUT == LAYOUT_linear && FORMAT != FORMAT_mxfp4 ? cols : max(pitch_t, align_up(ceil_div(rows, 32), LAYOUT == LAYOUT_linear ? 1 : 4))]  stride (LAYOUT == LAYOUT_linear && FORMAT != FORMAT_mxfp4)
+arg      x        in   IN    [GROUPED ? 0 : rows, cols]  stride  align (ROWS == any ? bits(IN) / 8 : 16)
+arg      data     out  u8    [HAS_ROWS ? rows : 0, FOUR_BIT ? align_up(cols, 32) / 2 : cols]  align (ALIGN)
+arg      scales   out  e8m0  [HAS_ROWS ? align_up(rows, SCALE_ROWS) : 0, align_up(ceil_div(cols, 32), SCALE_COLS)]  stride (LINEAR)
+arg      data_t   out  u8    [HAS_COLUMNS ? (FOUR_BIT ? cols : rows) : 0, FOUR_BIT ? align_up(rows, 32) / 2 : cols]  align (ALIGN)
+arg      scales_t out  e8m0  [!HAS_COLUMNS ? 0 : FLAT ? ceil_div(rows, 32) : align_up(cols, SCALE_ROWS),
+                              FLAT ? cols : max(pitch_t, align_up(ceil_div(rows, 32), SCALE_COLS))]  stride (FLAT)
 arg      members  in   u8    [GROUPED ? count : 0, 96]  align 16
 arg      rows
 arg      cols
 arg      count
 arg      pitch_t
 require  THREADS % 32 == 0                               // whole warps
-require  PROFILE in {te, torchao, modelopt}                            // the MX formats are defined by profiles te, torchao and modelopt
-require  PROFILE in {te, torchao}                             // modelopt's MXFP4 lies along the rows of a matrix: quantize_mx has it
-require  IN != e4m3                                             // the MX formats are made of bf16, f16 and f32; e4m3 becomes NVFP4: quantize_nvfp4
-require  BLOCK_ROWS == 32 || DIRECTION != DIRECTION_rowwise || GROUPED  // 1x32 along rows alone is quantize_mx's
-require  PROFILE == PROFILE_torchao || FORMAT != FORMAT_mxfp4  // MXFP4 is defined by PROFILE=torchao
-require  PROFILE == PROFILE_torchao || MODE == MODE_rceil      // other modes than rceil are defined by PROFILE=torchao
-launch   grid(min(ceil_div(align_up(ceil_div(rows, 32) + count, LAYOUT == LAYOUT_linear && FORMAT != FORMAT_mxfp4 ? 1 : 4) * ceil_div(align_up(ceil_div(cols, 32), LAYOUT == LAYOUT_linear ? 1 : 4), host ? 1 : (FORMAT == FORMAT_mxfp4 ? 32 : 64) / bits(IN)) * 32, THREADS), sm_count * waves)) block(THREADS)
-target   host, sm_80+
+require  PROFILE in {te, torchao}                       // modelopt's MXFP4 lies along the rows of a matrix: quantize_mx has it
+require  SQUARE || COLUMNWISE || GROUPED                        // 1x32 along rows alone is quantize_mx's
+require  PROFILE == torchao || !FOUR_BIT                        // MXFP4 is defined by PROFILE=torchao
+launch   grid(min(ceil_div(align_up(ceil_div(rows, 32) + count, TILES_DOWN) *
+                           ceil_div(align_up(ceil_div(cols, 32), SCALE_COLS), TILES_ACROSS) * 32, THREADS),
+                  sm_count * waves)) block(THREADS)
 exchange warp                                            // lanes find the largest of a block together
 sample   COLS {0, 96}  rows {0, 1, 33, 130}  cols {1, 31, 32, 80, 96, 300}  count {0}  pitch_t {0}
 */
-#include <diecast/device/group.h>
 #include <diecast/device/mx_block.h>
 #include <diecast/device/mx_column_host.h>
 #include <diecast/device/mx_piece.h>
 #include <diecast/device/reduce.h>
 #include <diecast/device/row_walk.h>
-#include <diecast/device/scale_layout.h>
 
 using Format = Mx<FORMAT, MODE, PROFILE == PROFILE_torchao>;
 using Block = MxBlock<Format, IN, ROWS == ROWS_apart ? 32 : 0>;
 using Scales = ScaleLayout<LAYOUT>;
-constexpr bool kSquare = BLOCK_ROWS == 32;
-constexpr bool kRowwise = DIRECTION != DIRECTION_columnwise;
-constexpr bool kColumnwise = DIRECTION != DIRECTION_rowwise;
 
 // Where the scale of a column's block lies.
 DIECAST_DEVICE i64 column_offset(i64 col, i64 block, i64 stride) {
-  const bool in_order = LAYOUT == LAYOUT_linear && !Format::kFourBit;
+  const bool in_order = FLAT;
   return in_order ? block * stride + col : Scales::offset(col, block, stride);
 }
 
@@ -81,11 +79,16 @@ struct Matrix {
 DIECAST_DEVICE Matrix matrix_of(const Member& m, i64 cols) {
   const MemberSide &across = m.rowwise, &down = m.columnwise;
   // A descriptor has no stride for tiles.
-  const bool linear = LAYOUT == LAYOUT_linear;
-  return {reinterpret_cast<const IN*>(m.matrix), m.stride, m.rows, cols,
-          reinterpret_cast<u8*>(across.data), reinterpret_cast<e8m0*>(across.scale),
+  const bool linear = LINEAR;
+  return {reinterpret_cast<const IN*>(m.matrix),
+          m.stride,
+          m.rows,
+          cols,
+          reinterpret_cast<u8*>(across.data),
+          reinterpret_cast<e8m0*>(across.scale),
           linear ? across.scale_stride : Scales::padded_cols(ceil_div(cols, 32)),
-          reinterpret_cast<u8*>(down.data), reinterpret_cast<e8m0*>(down.scale),
+          reinterpret_cast<u8*>(down.data),
+          reinterpret_cast<e8m0*>(down.scale),
           linear ? down.scale_stride : Scales::padded_cols(ceil_div(m.rows, 32))};
 }
 
@@ -93,7 +96,6 @@ DIECAST_DEVICE Matrix matrix_of(const Member& m, i64 cols) {
 #define DIECAST_PIECES (!DIECAST_HOST)
 #if !DIECAST_PIECES
 
-constexpr int kPieceTiles = 1;
 using Column = MxColumn<Format, IN>;
 
 // A warp's tile of 32x32; a lane has one of its rows and one of its columns.
@@ -109,25 +111,23 @@ DIECAST_DEVICE void quantize_tile(const Matrix& m, i64 tile_row, i64 tile_col) {
   const IN* of_row = m.x + row * m.stride + tile_col * kTile;
   const IN* of_col = m.x + tile_row * kTile * m.stride + col;
   e8m0 scale = {0};
-  if (kRowwise || kSquare) {
+  if (ROWWISE || SQUARE) {
     const Block block = has_row ? Block(of_row, left) : Block();
     u32 largest = block.largest();
-    if constexpr (kSquare) largest = warp_reduce_max_bits(largest);
+    if constexpr (SQUARE) largest = warp_reduce_max_bits(largest);
     scale = Format::scale(largest);
-    if (kRowwise && has_row) {
-      block.store(m.data + row * row_bytes + tile_col * (Format::kFourBit ? 16 : 32), left,
-                  reciprocal_of_e8m0(scale));
+    if (ROWWISE && has_row) {
+      block.store(m.data + row * row_bytes + tile_col * (Format::kFourBit ? 16 : 32), left, reciprocal_of_e8m0(scale));
     }
-    if (kRowwise && row < Scales::padded_rows(m.rows)) {
+    if (ROWWISE && row < Scales::padded_rows(m.rows)) {
       m.scales[Scales::offset(row, tile_col, m.scales_stride)] = has_row ? scale : e8m0{0};
     }
   }
-  if constexpr (kColumnwise) {
+  if constexpr (COLUMNWISE) {
     const i64 below = m.rows - tile_row * kTile;
     if (has_col) {
-      if (!kSquare) scale = Format::scale(Column::largest(of_col, m.stride, below));
-      u8* to = Format::kFourBit ? m.data_t + (col * col_blocks + tile_row) * 16
-                                : m.data_t + tile_row * kTile * m.cols + col;
+      if (!SQUARE) scale = Format::scale(Column::largest(of_col, m.stride, below));
+      u8* to = Format::kFourBit ? m.data_t + (col * col_blocks + tile_row) * 16 : m.data_t + tile_row * kTile * m.cols + col;
       Column::store(of_col, m.stride, below, reciprocal_of_e8m0(scale), to, m.cols);
     }
     if (col < Scales::padded_rows(m.cols)) {
@@ -140,7 +140,7 @@ DIECAST_DEVICE void quantize_tile(const Matrix& m, i64 tile_row, i64 tile_col) {
 
 // Bytes are written as lines of rows; packed codes of columns want a lane to have eight rows.
 using Piece = MxPiece<Format, IN, ROWS == ROWS_apart, Format::kFourBit ? 8 : 16>;
-constexpr int kPieceTiles = Piece::kCols / 32;
+static_assert(TILES_ACROSS == Piece::kCols / 32);
 
 // A warp's piece: `tile_row`-th of its column of pieces, `nth` of its row.
 DIECAST_DEVICE void quantize_piece(const Matrix& m, i64 tile_row, i64 nth, const Piece& piece) {
@@ -165,46 +165,47 @@ DIECAST_DEVICE void quantize_piece(const Matrix& m, i64 tile_row, i64 nth, const
     }
     codes += row_bytes;
     if (i < scales_left) {
-      const bool absent = kSquare && (i >= rows_left || block >= row_blocks);  // else zeros, whose scale is 0
+      const bool absent = SQUARE && (i >= rows_left || block >= row_blocks);  // else zeros, whose scale is 0
       m.scales[Scales::offset(row + i, block, m.scales_stride)] = absent ? e8m0{0} : scale;
     }
   };
 
   u32 largest[4] = {};
-DIECAST_NO_UNROLL
+  DIECAST_NO_UNROLL
   for (int i = 0; i < steps; ++i) {
     const Vector<16> v = piece.row(i);
-DIECAST_UNROLL
+    DIECAST_UNROLL
     for (int j = 0; j < 4; ++j) largest[j] = Piece::larger(largest[j], v.words[j]);
-    if constexpr (kRowwise && !kSquare) put_row(i, v, Format::scale(Piece::largest_of_block(v)));
+    if constexpr (ROWWISE && !SQUARE) put_row(i, v, Format::scale(Piece::largest_of_block(v)));
   }
   constexpr int kOwn = Piece::kOwn;
   u32 own[Piece::kOwnWords] = {};
-  if constexpr (kSquare) {
+  if constexpr (SQUARE) {
     const u32 all = Piece::larger(Piece::larger(largest[0], largest[1]), Piece::larger(largest[2], largest[3]));
-    own[0] = Piece::template largest_of_lanes<Piece::kAcross, 16>(Piece::template largest_of_lanes<1, Piece::kBlockLanes / 2>(all));
-    if constexpr (kRowwise) {
+    own[0] =
+        Piece::template largest_of_lanes<Piece::kAcross, 16>(Piece::template largest_of_lanes<1, Piece::kBlockLanes / 2>(all));
+    if constexpr (ROWWISE) {
       const e8m0 scale = Format::scale(Piece::magnitude(own[0]));
-DIECAST_NO_UNROLL
+      DIECAST_NO_UNROLL
       for (int i = 0; i < steps; ++i) put_row(i, piece.row(i), scale);
     }
-  } else if constexpr (kColumnwise) {
-DIECAST_UNROLL
+  } else if constexpr (COLUMNWISE) {
+    DIECAST_UNROLL
     for (u32 j = 0; j < 4; ++j) {
       const u32 word = Piece::template largest_of_lanes<Piece::kAcross, 16>(largest[j]);
       if (Piece::down() == j / Piece::kOwnWords) own[j % Piece::kOwnWords] = word;
     }
   }
-  if constexpr (kColumnwise) {
+  if constexpr (COLUMNWISE) {
     f32 factors[kOwn];
-DIECAST_UNROLL
+    DIECAST_UNROLL
     for (int k = 0; k < kOwn; ++k) {
-      const e8m0 scale = Format::scale(kSquare ? Piece::magnitude(own[0])
-                                               : Piece::magnitude(own[k / Piece::kPerWord], k % Piece::kPerWord));
+      const e8m0 scale =
+          Format::scale(SQUARE ? Piece::magnitude(own[0]) : Piece::magnitude(own[k / Piece::kPerWord], k % Piece::kPerWord));
       factors[k] = reciprocal_of_e8m0(scale);
       const i64 at = col + Piece::down() * kOwn + k;
       if (at < Scales::padded_rows(m.cols)) {
-        const bool absent = kSquare && (at >= m.cols || tile_row >= col_blocks);
+        const bool absent = SQUARE && (at >= m.cols || tile_row >= col_blocks);
         m.scales_t[column_offset(at, tile_row, m.scales_t_stride)] = absent ? e8m0{0} : scale;
       }
     }
@@ -213,12 +214,12 @@ DIECAST_UNROLL
       piece.store_columns(to, col_blocks * 16, tile_row < col_blocks ? cols_left : 0, factors);
     } else {
       f32 of_columns[Piece::kElements];
-DIECAST_UNROLL
+      DIECAST_UNROLL
       for (int k = 0; k < Piece::kElements; ++k) {
         of_columns[k] = Piece::of_column(factors[k % kOwn], k);
       }
       u8* to = m.data_t + row * m.cols + col;
-DIECAST_NO_UNROLL
+      DIECAST_NO_UNROLL
       for (int i = 0; i < steps; ++i, to += m.cols) {
         if (i < rows_left && cols_left > 0) Piece::store(to, piece.row(i), cols_left, [&](int k) { return of_columns[k]; });
       }
@@ -231,9 +232,9 @@ DIECAST_NO_UNROLL
 // One tile or piece after another. Four below one another, which columns' packed codes or tiled scales that lie
 // together come of, follow each other.
 DIECAST_KERNEL {
-  constexpr u32 kWarps = THREADS / 32, kHigh = Format::kFourBit || LAYOUT != LAYOUT_linear ? 4 : 1;
+  constexpr u32 kWarps = THREADS / 32, kHigh = TILES_DOWN;
   const u32 warp = blockIdx.x * kWarps + threadIdx.x / 32, warps = gridDim.x * kWarps;
-  const i64 row_pieces = ceil_div(Scales::padded_cols(ceil_div(cols, 32)), kPieceTiles) * kHigh;
+  const i64 row_pieces = ceil_div(Scales::padded_cols(ceil_div(cols, 32)), TILES_ACROSS) * kHigh;
 #if DIECAST_PIECES
   __shared__ Vector<16> staged[kWarps * Piece::kBytes / 16];
   const Piece piece{Piece::place(staged)};
@@ -248,7 +249,7 @@ DIECAST_KERNEL {
 #endif
   };
   if constexpr (GROUPED) {
-DIECAST_NO_UNROLL
+    DIECAST_NO_UNROLL
     for (GroupWalk<true> at{reinterpret_cast<const Member*>(members), count, 0, warp, warps};
          at.find<32 * kHigh>(static_cast<u32>(row_pieces)); at.next()) {
       quantize(matrix_of(at.members[at.place.member], cols), at.row, at.piece);
@@ -256,13 +257,12 @@ DIECAST_NO_UNROLL
   } else {
     const i64 col_tiles = Scales::padded_cols(ceil_div(rows, 32)), bands = ceil_div(col_tiles, kHigh);
     i64 scales_t_pitch = scales_t_stride;
-    if constexpr (LAYOUT != LAYOUT_linear || Format::kFourBit) {
+    if constexpr (!FLAT) {
       // As far apart as the rows want, whose count the device may be the first to know.
-      scales_t_pitch = LAYOUT == LAYOUT_linear && pitch_t != 0 ? pitch_t : col_tiles;
+      scales_t_pitch = LINEAR && pitch_t != 0 ? pitch_t : col_tiles;
     }
-    const Matrix whole = {x,      x_stride,      rows,   cols,     data,
-                          scales, scales_stride, data_t, scales_t, scales_t_pitch};
-DIECAST_NO_UNROLL
+    const Matrix whole = {x, x_stride, rows, cols, data, scales, scales_stride, data_t, scales_t, scales_t_pitch};
+    DIECAST_NO_UNROLL
     for (RowWalk at(row_pieces, bands, warp, warps, COLS != 0); at.row < bands; at.next()) quantize(whole, at.row, at.piece);
   }
 }

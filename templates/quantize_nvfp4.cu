@@ -11,58 +11,46 @@ shape    enum  ROWS    {dense, apart, any} = dense       // what is known of x's
 shape    bool  SCALES_APART = false                      // rows of linear scales may be apart
 option   type  IN      {bf16, f16, f32, e4m3}            // element type of x
 option   int   BLOCK   {16} = 16                         // neighbours that share one block scale
-option   enum  PROFILE {te, pr546, modelopt, torchao, te_ref, te_fast, flashinfer_exact, flashinfer_fast, flashinfer_dsl_exact, flashinfer_dsl_fast} = te  // whose bits; see PROFILES.md
-option   enum  GLOBAL  {amax, encode, decode, none} = amax  // what amax holds: an amax, S, 1 / S; none: no global scale
-option   bool  ROW_SCALE = false                         // amax has one entry a row, not one in all
-option   enum  LAYOUT  {linear, s128x4, s8x4} = linear   // of the block scales
-option   enum  FOUR_OVER_SIX {off, mae, mse} = off       // two scales are tried, the smaller error stays
-option   int   BOUND   {448, 256} = 448                  // block scale that the global scale aims at
-option   bool  BLOCK_AMAX = false                        // block_amax has each block's amax
-option   bool  RHT     = false                           // x is transformed first (hadamard.h)
-option   int   SIGN_MASK = 0                             // RHT: bit i flips the sign of element i of 16
+use      <diecast/device/nvfp4_options.h>                // PROFILE, GLOBAL, ROW_SCALE, LAYOUT, FOUR_OVER_SIX, BOUND, BLOCK_AMAX
+option   bool  RHT     = false                           // x is transformed first
+use      <diecast/device/hadamard.h>                     // SIGN_MASK
 option   bool  STOCHASTIC = false                        // codes are rounded by random numbers (stochastic.h)
 tune     int   THREADS {128, 256} = 128
-tune     int   waves   {1, 8, 64, 128, 256} = 256          // the most blocks of threads a multiprocessor gets; 128 at most where launch says so
+tune     int   waves   {1, 8, 64, 128, 256} = 256        // the most blocks of threads a multiprocessor gets; 128 where launch says so
+let      TRANSFORMED = RHT
 size     rows  device
-size     cols  = COLS  divisible (ROWS == ROWS_any ? 1 : BLOCK)
-arg      x      in   IN    [rows, cols]  stride (ROWS != ROWS_dense)  align (ROWS == ROWS_any ? bits(IN) / 8 : 16)
-arg      amax   in   f32   [GLOBAL == GLOBAL_none ? 0 : ROW_SCALE ? rows : 1]
+size     cols  = COLS  divisible (ROWS == any ? 1 : BLOCK)
+arg      x      in   IN    [rows, cols]  stride (ROWS != dense)  align (ROWS == any ? bits(IN) / 8 : 16)
+arg      amax   in   f32   [GLOBAL == none ? 0 : ROW_SCALE ? rows : 1]
 arg      codes  out  u8    [rows, align_up(cols, BLOCK) / 2]  align 8
-arg      scales out  e4m3  [LAYOUT == LAYOUT_linear ? rows : 1, LAYOUT == LAYOUT_linear ? ceil_div(cols, BLOCK) : align_up(rows, LAYOUT == LAYOUT_s128x4 ? 128 : 8) * align_up(ceil_div(cols, BLOCK), 4)]  stride (SCALES_APART)  align (LAYOUT == LAYOUT_linear ? 1 : 16)  // tiles: all as one row
+arg      scales out  e4m3  [LINEAR ? rows : 1,           // tiles: all as one row
+                            LINEAR ? ceil_div(cols, BLOCK) : align_up(rows, SCALE_ROWS) * align_up(ceil_div(cols, BLOCK), SCALE_COLS)
+                           ]  stride (SCALES_APART)  align (LINEAR ? 1 : 16)
 arg      rows
 arg      cols
 arg      block_amax in f32 [BLOCK_AMAX ? rows : 0, ceil_div(cols, BLOCK)]
 arg      rng    in   i64   [STOCHASTIC ? 2 : 0]             // {seed, offset}
 require  THREADS % 32 == 0                               // whole warps
-require  !SCALES_APART || LAYOUT == LAYOUT_linear        // tiles of scales lie one behind another: only linear rows can be apart
-require  PROFILE == PROFILE_te || FOUR_OVER_SIX == FOUR_OVER_SIX_off  // four over six is defined by profile te
-require  GLOBAL == GLOBAL_amax || FOUR_OVER_SIX == FOUR_OVER_SIX_off  // the error of four over six is made with the amax itself: GLOBAL=amax
-require  BOUND == 448 || FOUR_OVER_SIX != FOUR_OVER_SIX_off || PROFILE == PROFILE_modelopt  // bound 256 is defined by profile te with four over six, and by modelopt
-require  GLOBAL != GLOBAL_encode || (PROFILE != PROFILE_modelopt && PROFILE != PROFILE_torchao)  // an encode scale is part of profiles te, pr546 and te_ref; modelopt and torchao take decode
-require  PROFILE != PROFILE_te_fast || (IN == bf16 && GLOBAL == GLOBAL_amax && !RHT)  // profile te_fast is defined for bf16 under an amax, not transformed
-require  PROFILE in {te, pr546, modelopt, torchao, te_ref, te_fast} || (bits(IN) == 16 && !RHT && !STOCHASTIC)  // FlashInfer's profiles are defined for bf16 and f16, not transformed, rounded to nearest
-require  PROFILE in {te, pr546, modelopt, torchao, te_ref, te_fast} || GLOBAL == (ROW_SCALE ? GLOBAL_amax : GLOBAL_encode)  // FlashInfer's profiles are defined under one encode scale, or with ROW_SCALE under the row's amax
-require  !PROFILE in {flashinfer_dsl_exact, flashinfer_dsl_fast} || !ROW_SCALE  // a scale a row is defined by flashinfer_exact and flashinfer_fast, and not by the CuTe-DSL ones
-require  !host || (PROFILE != PROFILE_flashinfer_fast && PROFILE != PROFILE_flashinfer_dsl_fast)  // FlashInfer's fast profiles take the GPU's approximate reciprocal: a GPU target, or flashinfer_exact and flashinfer_dsl_exact
-require  IN != e4m3 || !RHT                              // a transform is rounded to x's type: bf16, f16 or f32
-require  GLOBAL != GLOBAL_none || PROFILE == PROFILE_te || PROFILE == PROFILE_torchao  // block scales alone are defined by profiles te and torchao
-require  GLOBAL != GLOBAL_none || !ROW_SCALE             // without global scales there is none a row
-require  !BLOCK_AMAX || PROFILE == PROFILE_modelopt      // given block amaxes are defined by profile modelopt
-require  !BLOCK_AMAX || GLOBAL == GLOBAL_amax            // given block amaxes are scaled by the amax itself: GLOBAL=amax
-require  RHT || SIGN_MASK == 0                           // signs belong to the transform: RHT=1
-require  SIGN_MASK >= 0 && SIGN_MASK < 65536             // one bit for each of 16 elements
-launch   grid(min(ceil_div(align_up(rows, LAYOUT == LAYOUT_s128x4 ? 128 : LAYOUT == LAYOUT_s8x4 ? 8 : 1) * align_up(ceil_div(cols, BLOCK), LAYOUT == LAYOUT_linear ? 1 : 4), THREADS), sm_count * (LAYOUT == LAYOUT_linear && !STOCHASTIC ? waves : min(waves, 128)))) block(THREADS)
-launch   resident(FOUR_OVER_SIX != FOUR_OVER_SIX_off && STOCHASTIC ? 3 : 0)  // more registers, of which newer targets would spill some
+require  !SCALES_APART || LINEAR                         // tiles of scales lie one behind another: only linear rows can be apart
+require  PROFILE != te_fast || (IN == bf16 && GLOBAL == amax && !RHT)  // profile te_fast is defined for bf16 under an amax, not transformed
+require  (!FLASHINFER ||                                 // FlashInfer's profiles are defined for bf16 and f16,
+          (bits(IN) == 16 && !RHT && !STOCHASTIC))       // not transformed, rounded to nearest
+require  (!FLASHINFER ||                                 // FlashInfer's profiles are defined under one encode scale,
+          GLOBAL == (ROW_SCALE ? amax : encode))         // or with ROW_SCALE under the row's amax
+require  (!FLASHINFER_DSL ||                             // a scale a row is defined by flashinfer_exact and flashinfer_fast,
+          !ROW_SCALE)                                    // and not by the CuTe-DSL ones
+require  (!host ||                                       // FlashInfer's fast profiles take the GPU's approximate reciprocal:
+          !PROFILE in {flashinfer_fast, flashinfer_dsl_fast})  // a GPU target, or flashinfer_exact and flashinfer_dsl_exact
+launch   grid(min(ceil_div(align_up(rows, SCALE_ROWS) * align_up(ceil_div(cols, BLOCK), SCALE_COLS), THREADS),
+                  sm_count * (LINEAR && !STOCHASTIC ? waves : min(waves, 128)))) block(THREADS)
+launch   resident(FOUR_OVER_SIX != off && STOCHASTIC ? 3 : 0)  // more registers, of which newer targets would spill some
 launch   dependent
-target   host, sm_80+
 exchange none                                            // threads of a block never wait for one another
-sample   COLS {0, 80}  SIGN_MASK {0, 55272}  rows {0, 1, 7, 33, 130}  cols {1, 16, 17, 80, 2100}
+sample   COLS {0, 80}  rows {0, 1, 7, 33, 130}  cols {1, 16, 17, 80, 2100}
 */
 #include <diecast/device/block16.h>
-#include <diecast/device/hadamard.h>
 #include <diecast/device/nvfp4_recipe.h>
 #include <diecast/device/row_walk.h>
-#include <diecast/device/scale_layout.h>
 #include <diecast/device/scale_sector.h>
 #include <diecast/device/vector.h>
 
@@ -77,12 +65,13 @@ constexpr bool kDense = ROWS == ROWS_dense && LAYOUT == LAYOUT_linear && !SCALES
 // block's scale.
 // Rows without gaps: the next block is on its way while one is quantized.
 template <class Quantize>
-DIECAST_DEVICE void walk_dense(const IN* x, e4m3* scales, i64 blocks, u32 thread, u32 threads, f32 of_all, const Quantize& quantize) {
+DIECAST_DEVICE void walk_dense(const IN* x, e4m3* scales, i64 blocks, u32 thread, u32 threads, f32 of_all,
+                               const Quantize& quantize) {
   const Share share(blocks, thread, threads);
   decltype(load_block16(x)) next = {};
   if (share.first < share.last) next = load_block16(x + share.first * BLOCK);
   const auto global = Recipe::global(of_all);  // while the first is on its way
-DIECAST_NO_UNROLL
+  DIECAST_NO_UNROLL
   for (i64 i = share.first; i < share.last;) {
     scales[i] = quantize(next, i, global);
     i += share.step;
@@ -97,26 +86,29 @@ DIECAST_DEVICE void walk_sectors(e4m3* scales, i64 rows, i64 row_blocks, u32 thr
   const u32 row_places = static_cast<u32>(Layout::padded_cols(row_blocks));
   const bool whole = threads < places;
   const u32 units = static_cast<u32>(whole ? places / Sector::kRows : places);
-DIECAST_NO_UNROLL
+  DIECAST_NO_UNROLL
   for (u32 unit = thread; unit < units; unit += threads) {
     const u32 group = unit / row_places, piece = unit - group * row_places;
     const i64 row = whole ? Sector::row(group, 0) : group;
     Sector sector;
-DIECAST_NO_UNROLL
+    DIECAST_NO_UNROLL
     for (u32 nth = 0; nth < (whole ? Sector::kRows : 1); ++nth) {
       const i64 of_row = row + Sector::row(0, nth);
       sector.put(scale_of(of_row, piece, of_row * row_blocks + piece));
     }
     e4m3* const at = scales + Layout::offset(row, piece, row_places);
-    if (whole) sector.store(at - piece % 4);
-    else *at = sector.last();
+    if (whole)
+      sector.store(at - piece % 4);
+    else
+      *at = sector.last();
   }
 }
 
 template <class ScaleOf>
-DIECAST_DEVICE void walk_rows(e4m3* scales, i64 stride, i64 rows, i64 row_blocks, u32 thread, u32 threads, const ScaleOf& scale_of) {
+DIECAST_DEVICE void walk_rows(e4m3* scales, i64 stride, i64 rows, i64 row_blocks, u32 thread, u32 threads,
+                              const ScaleOf& scale_of) {
   const i64 pitch = LAYOUT == LAYOUT_linear ? stride : Layout::padded_cols(row_blocks);
-DIECAST_NO_UNROLL
+  DIECAST_NO_UNROLL
   for (RowWalk at(Layout::padded_cols(row_blocks), Layout::padded_rows(rows), thread, threads, COLS != 0);
        at.row < Layout::padded_rows(rows); at.next()) {
     const i64 index = LAYOUT == LAYOUT_linear ? at.index : at.row * row_blocks + at.piece;
@@ -134,7 +126,8 @@ DIECAST_KERNEL {
   const auto quantize = [&](auto block, i64 index, const auto& global) DIECAST_INLINED {
     if constexpr (RHT) block = hadamard16(block, SIGN_MASK);
     Nvfp4Block out = BLOCK_AMAX ? Recipe::quantize(block, block_amax[index], global)
-                                : Recipe::quantize_amid<RHT || STOCHASTIC>(block, FOUR_OVER_SIX ? 0.0f : Recipe::amax(block), global);
+                                : Recipe::quantize_amid<(RHT || STOCHASTIC)>(
+                                      block, FOUR_OVER_SIX != FOUR_OVER_SIX_off ? 0.0f : Recipe::amax(block), global);
     if constexpr (STOCHASTIC) Recipe::round(block, global, random, index, out);
     store_streaming<8>(codes + 8 * index, {{out.codes[0], out.codes[1]}});
     return out.scale;
@@ -151,7 +144,9 @@ DIECAST_KERNEL {
       const auto block = ROWS == ROWS_any ? load_block16_elements(from, cols - first) : load_block16(from);
       return quantize(block, index, ROW_SCALE ? Recipe::global(amax[row]) : of_tensor);
     };
-    if constexpr (Sector::kUsed) walk_sectors(scales, rows, row_blocks, thread, threads, scale_of);
-    else walk_rows(scales, scales_stride, rows, row_blocks, thread, threads, scale_of);
+    if constexpr (Sector::kUsed)
+      walk_sectors(scales, rows, row_blocks, thread, threads, scale_of);
+    else
+      walk_rows(scales, scales_stride, rows, row_blocks, thread, threads, scale_of);
   }
 }

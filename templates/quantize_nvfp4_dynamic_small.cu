@@ -16,10 +16,9 @@ arg      scales out  e4m3  [rows, cols / 16]
 arg      rows
 arg      cols
 require  CLUSTER == 1 || cc >= 90                        // clusters are of 9.0 and later
-require  NEXT == NEXT_elements || cc >= 90               // before 9.0 the next launch begins when this one has ended
+require  NEXT == elements || cc >= 90               // before 9.0 the next launch begins when this one has ended
 launch   grid(CLUSTER) block(THREADS) cluster(CLUSTER)
 launch   dependent(late)
-target   host, sm_80+
 exchange block                                           // the amax is reduced by all threads
 sample   rows {0, 1, 7, 33, 130}  cols {16, 80, 2112}
 */
@@ -39,7 +38,7 @@ DIECAST_KERNEL {
   LoadedBlock16<IN> block = {};
   if (i < blocks) block = load_block16(from);
   f32 found = 0.0f;
-DIECAST_NO_UNROLL
+  DIECAST_NO_UNROLL
   for (i64 more = i + kTogether; more < blocks; more += kTogether) {
     found = fmaxf(found, amax_of(load_block16(x + more * 16)));
   }
@@ -50,7 +49,7 @@ DIECAST_NO_UNROLL
   if constexpr (NEXT == NEXT_amax) next_may_begin(of_tensor);
   if (thread == 0) *amax = of_tensor;
   const UnderAmax under(of_tensor);
-DIECAST_NO_UNROLL
+  DIECAST_NO_UNROLL
   while (i < blocks) {
     const ShareOfBlock<IN, 1> whole(block);
     const auto out = quantize_share<IN, 1, false>(x + i * 16, 0, whole, of_block, under);

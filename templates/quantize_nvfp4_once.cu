@@ -8,7 +8,7 @@
 /* diecast
 shape    int   COLS    = 0                               // row length; 0 = not fixed at compile time
 option   type  IN      {bf16, f16, f32, e4m3}            // element type of x
-option   enum  LAYOUT  {linear, s128x4, s8x4} = linear   // where a block's scale lies
+use      <diecast/device/scale_layout.h>
 tune     int   LANES   {1, 2} = 2                        // threads of a block of 16
 tune     int   THREADS {128, 256, 384, 512, 640, 768, 896, 1024} = 128
 tune     int   BLOCKS  {1, 2} = 1                        // blocks of 16 that a thread takes, one after the other
@@ -17,21 +17,22 @@ size     cols  = COLS  divisible 16
 arg      x      in   IN    [rows, cols]  align 16
 arg      amax   in   f32   [1]
 arg      codes  out  u8    [rows, align_up(cols, 16) / 2]  align 8
-arg      scales out  e4m3  [LAYOUT == LAYOUT_linear ? rows : 1, LAYOUT == LAYOUT_linear ? cols / 16 : align_up(rows, LAYOUT == LAYOUT_s128x4 ? 128 : 8) * align_up(cols / 16, 4)]  align (LAYOUT == LAYOUT_linear ? 1 : 16)  // tiles: all as one row
+arg      scales out  e4m3  [LINEAR ? rows : 1,           // tiles: all as one row
+                            LINEAR ? cols / 16 : align_up(rows, SCALE_ROWS) * align_up(cols / 16, SCALE_COLS)]  align (LINEAR ? 1 : 16)
 arg      rows
 arg      cols
-launch   grid(1, ceil_div(rows * (cols / 16) * LANES + (LAYOUT == LAYOUT_linear || rows % (LAYOUT == LAYOUT_s128x4 ? 128 : 8) == 0 ? 0 : (LAYOUT == LAYOUT_s128x4 ? 32 : 2) * ceil_div(cols, 64)), THREADS * BLOCKS)) block(THREADS)
-launch   dependent(late) resident(LANES == 1 && (cc == 80 || cc == 90) ? (BLOCKS == 1 ? 2048 : IN == f32 || IN == f16 ? 1024 : 1536) / THREADS : 0)
-target   host, sm_80+
+launch   grid(1, ceil_div(rows * (cols / 16) * LANES +
+                          (LINEAR || rows % SCALE_ROWS == 0 ? 0 : SCALE_ROWS / 4 * ceil_div(cols, 64)), THREADS * BLOCKS)) block(THREADS)
+launch   dependent(late)
+launch   resident(LANES == 1 && cc in {80, 90} ? (BLOCKS == 1 ? 2048 : IN in {f32, f16} ? 1024 : 1536) / THREADS : 0)
 exchange none                                            // on the host a thread loads all of its block
 require  BLOCKS == 1 || LANES == 1                       // neighbours share a block, or a thread has several
-require  LAYOUT == LAYOUT_linear || COLS > 0             // where a block's scale lies is found without a division
+require  LINEAR || COLS > 0                       // where a block's scale lies is found without a division
 sample   COLS {0, 80}  rows {0, 1, 7, 33, 130}  cols {16, 80, 2112}
 */
 #include <diecast/device/block16.h>
 #include <diecast/device/dependent.h>
 #include <diecast/device/nvfp4_share.h>
-#include <diecast/device/scale_layout.h>
 #include <diecast/device/scale_padding.h>
 
 using Scales = ScaleLayout<LAYOUT>;
@@ -47,7 +48,7 @@ DIECAST_KERNEL {
   const u32 part = blockIdx.y * (THREADS * BLOCKS) + threadIdx.x, lane = part % LANES, first = part / LANES;
   const u32 blocks = static_cast<u32>(rows) * (static_cast<u32>(cols) / 16);
   const IN* from[BLOCKS];
-DIECAST_UNROLL
+  DIECAST_UNROLL
   for (u32 b = 0; b < BLOCKS; ++b) {
     const u32 there = min(first + b * THREADS, blocks - 1);
     from[b] = x + u64{Share::kWhole ? there * 16 : (there * LANES + lane) * (16 / LANES)};
@@ -58,7 +59,7 @@ DIECAST_UNROLL
   now(from[0]), now(to), now(scale);
   if constexpr (LANES > 1) launch_before_ended(from[0]), now(of_all);
   if constexpr (LAYOUT != LAYOUT_linear) {
-DIECAST_NO_UNROLL
+    DIECAST_NO_UNROLL
     for (u32 index = first; index < first + BLOCKS * THREADS; index += THREADS) {
       if (index >= blocks) pad_last_tiles<LAYOUT>(scales, rows, kRowBlocks, (index - blocks) * LANES + lane);
     }
@@ -66,11 +67,11 @@ DIECAST_NO_UNROLL
   }
   const f32 of_tensor = *of_all;
   Share share[BLOCKS];
-DIECAST_UNROLL
+  DIECAST_UNROLL
   for (int b = 0; b < BLOCKS; ++b) share[b] = Share(from[b], lane);
   constexpr bool kNan = kHasShortWay<IN, LANES>;
   const UnderAmax under(of_tensor);
-DIECAST_UNROLL
+  DIECAST_UNROLL
   for (u32 b = 0; b < BLOCKS; ++b) {
     const u32 index = first + b * THREADS;
     e4m3* at = scale + b * THREADS;
@@ -83,14 +84,15 @@ DIECAST_UNROLL
     }
     f32 of_block = Share::amax(share[b].template largest<kNan>());
     if constexpr (LANES > 1) next_may_begin(of_block);
-    auto out = quantize_share<IN, LANES, kNan>(from[b] - (Share::kWhole ? 0 : lane * (16 / LANES)), lane, share[b], of_block, under);
+    auto out =
+        quantize_share<IN, LANES, kNan>(from[b] - (Share::kWhole ? 0 : lane * (16 / LANES)), lane, share[b], of_block, under);
     if constexpr (LANES == 1)
       if (b + 1 == BLOCKS) next_may_begin(out.codes);
     if (index >= blocks) return;
     out.store_codes(to + u64{b} * THREADS * 8);
     if (lane != 0) return;
     *at = out.scale;
-DIECAST_UNROLL
+    DIECAST_UNROLL
     for (int i = 1; i < Scales::kTileCols; ++i) {
       if (i <= padding) at[i] = {0};
     }

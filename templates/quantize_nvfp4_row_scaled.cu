@@ -9,63 +9,60 @@ shape    enum  ROWS    {apart, any} = apart              // what is known of x's
 shape    bool  SCALES_APART = false                      // rows of linear scales may be apart
 option   type  IN      {bf16, f16, f32, e4m3}            // element type of x
 option   int   BLOCK   {16} = 16                         // neighbours that share one block scale
-option   enum  PROFILE {te, pr546, modelopt, torchao, te_ref, te_fast, flashinfer_exact, flashinfer_fast, flashinfer_dsl_exact, flashinfer_dsl_fast} = te  // whose bits; see PROFILES.md
-option   enum  LAYOUT  {linear, s128x4, s8x4} = linear   // of the block scales
-option   enum  FOUR_OVER_SIX {off, mae, mse} = off       // two scales are tried, the smaller error stays
-option   int   BOUND   {448, 256} = 448                  // block scale that the global scale aims at
-option   bool  RHT     = false                           // x is transformed first (hadamard.h)
-option   int   SIGN_MASK = 0                             // RHT: bit i flips the sign of element i of 16
+use      <diecast/device/profiles.h>                     // PROFILE
+use      <diecast/device/scale_layout.h>
+use      <diecast/device/four_over_six_options.h>        // FOUR_OVER_SIX, BOUND
+option   bool  RHT     = false                           // x is transformed first
+use      <diecast/device/hadamard.h>                     // SIGN_MASK
 option   bool  STOCHASTIC = false                        // codes are rounded by random numbers (stochastic.h)
 tune     int   THREADS {32, 64, 128, 256, 512} = 256     // of a block of threads
 tune     int   SIDE    {1, 4, 8, 16, 32} = 1             // rows that they take side by side: short ones
 tune     int   HELD    {0, 4} = 4                        // the most 32-byte pieces of a row that a thread keeps in registers
 tune     int   waves   {1, 8, 64, 128, 256} = 256         // the most blocks of threads a multiprocessor gets
+let      TRANSFORMED = RHT
+let      LANES   = THREADS / SIDE                        // threads of a row
 size     rows  device
-size     cols  = COLS  divisible (ROWS == ROWS_any ? 1 : BLOCK)
-arg      x      in   IN    [rows, cols]  stride  align (ROWS == ROWS_any ? bits(IN) / 8 : 16)
+size     cols  = COLS  divisible (ROWS == any ? 1 : BLOCK)
+arg      x      in   IN    [rows, cols]  stride  align (ROWS == any ? bits(IN) / 8 : 16)
 arg      amax   out  f32   [rows]
 arg      codes  out  u8    [rows, align_up(cols, BLOCK) / 2]  align 8
-arg      scales out  e4m3  [align_up(rows, LAYOUT == LAYOUT_s128x4 ? 128 : LAYOUT == LAYOUT_s8x4 ? 8 : 1), align_up(ceil_div(cols, BLOCK), LAYOUT == LAYOUT_linear ? 1 : 4)]  stride (SCALES_APART)
+arg      scales out  e4m3  [align_up(rows, SCALE_ROWS), align_up(ceil_div(cols, BLOCK), SCALE_COLS)]  stride (SCALES_APART)
 arg      rows
 arg      cols
 arg      rng    in   i64   [STOCHASTIC ? 2 : 0]             // {seed, offset}
 require  THREADS % 32 == 0                               // whole warps
-require  SIDE == 1 || (THREADS / SIDE <= 32 && THREADS >= SIDE && HELD == 4 && ROWS == ROWS_apart && COLS > 0 && COLS <= (bits(IN) == 32 ? 1 : 2) * BLOCK * THREADS / SIDE)  // rows side by side are held by threads of one warp each: SIDE=1, or a shorter COLS
-require  !SCALES_APART || LAYOUT == LAYOUT_linear        // tiles of scales lie one behind another: only linear rows can be apart
-require  PROFILE == PROFILE_te || FOUR_OVER_SIX == FOUR_OVER_SIX_off  // four over six is defined by profile te
-require  BOUND == 448 || FOUR_OVER_SIX != FOUR_OVER_SIX_off || PROFILE == PROFILE_modelopt  // bound 256 is defined by profile te with four over six, and by modelopt
-require  PROFILE != PROFILE_te_fast || (IN == bf16 && !RHT)  // profile te_fast is defined for bf16, not transformed
-require  PROFILE in {te, pr546, modelopt, torchao, te_ref, te_fast} || (bits(IN) == 16 && !RHT && !STOCHASTIC)  // FlashInfer's profiles are defined for bf16 and f16, not transformed, rounded to nearest
-require  !PROFILE in {flashinfer_dsl_exact, flashinfer_dsl_fast}           // a scale a row is defined by flashinfer_exact and flashinfer_fast, and not by the CuTe-DSL ones
-require  !host || PROFILE != PROFILE_flashinfer_fast      // profile flashinfer_fast takes the GPU's approximate reciprocal: a GPU target, or flashinfer_exact
-require  IN != e4m3 || !RHT                              // a transform is rounded to x's type: bf16, f16 or f32
-require  RHT || SIGN_MASK == 0                           // signs belong to the transform: RHT=1
-require  SIGN_MASK >= 0 && SIGN_MASK < 65536             // one bit for each of 16 elements
-launch   grid(min(ceil_div(align_up(rows, LAYOUT == LAYOUT_s128x4 ? 128 : LAYOUT == LAYOUT_s8x4 ? 8 : 1), SIDE), sm_count * waves)) block(THREADS) resident(FOUR_OVER_SIX == FOUR_OVER_SIX_off && !RHT && !STOCHASTIC ? min(16, 1024 / THREADS) : 1)
+require  (SIDE == 1 || (LANES >= 1 && LANES <= 32 &&     // rows side by side are held by threads of one warp each:
+                        HELD == 4 && ROWS == apart &&    // SIDE=1, or a shorter COLS
+                        COLS > 0 && COLS <= (bits(IN) == 32 ? 1 : 2) * BLOCK * LANES))
+require  !SCALES_APART || LINEAR                         // tiles of scales lie one behind another: only linear rows can be apart
+require  PROFILE != te_fast || (IN == bf16 && !RHT)  // profile te_fast is defined for bf16, not transformed
+require  (!FLASHINFER ||                                 // FlashInfer's profiles are defined for bf16 and f16,
+          (bits(IN) == 16 && !RHT && !STOCHASTIC))       // not transformed, rounded to nearest
+require  !FLASHINFER_DSL                                 // of FlashInfer's profiles flashinfer_exact and flashinfer_fast have a scale a row
+require  (!host ||                                       // profile flashinfer_fast takes the GPU's approximate reciprocal:
+          PROFILE != flashinfer_fast)                    // a GPU target, or flashinfer_exact
+launch   grid(min(ceil_div(align_up(rows, SCALE_ROWS), SIDE), sm_count * waves)) block(THREADS)
+launch   resident(FOUR_OVER_SIX == off && !RHT && !STOCHASTIC ? min(16, 1024 / THREADS) : 1)
 launch   dependent
-target   host, sm_80+
 exchange block                                           // a row's amax is reduced by all its threads
-sample   COLS {0, 80}  SIGN_MASK {0, 55272}  rows {0, 1, 7, 33, 130}  cols {1, 16, 17, 80, 2100}
+sample   COLS {0, 80}  rows {0, 1, 7, 33, 130}  cols {1, 16, 17, 80, 2100}
 */
 #include <diecast/device/block16.h>
-#include <diecast/device/hadamard.h>
 #include <diecast/device/nvfp4_recipe.h>
 #include <diecast/device/reduce.h>
-#include <diecast/device/scale_layout.h>
 #include <diecast/device/vector.h>
 
-using Recipe = Nvfp4Recipe<PROFILE, kGlobalAmax, FOUR_OVER_SIX, BOUND, false>;
+using Recipe = Nvfp4Recipe<PROFILE, GLOBAL_amax, FOUR_OVER_SIX, BOUND, false>;
 using Layout = ScaleLayout<LAYOUT>;
 using Block = LoadedBlock16<IN>;
 
-// Threads that share a row: neighbours in a warp where rows lie side by side.
-constexpr int kLanes = THREADS / SIDE;
-DIECAST_DEVICE u32 lane() { return SIDE > 1 ? threadIdx.x % kLanes : threadIdx.x; }
-DIECAST_DEVICE u32 side() { return SIDE > 1 ? threadIdx.x / kLanes : 0; }
+// Threads that share a row are neighbours in a warp where rows lie side by side.
+DIECAST_DEVICE u32 lane() { return SIDE > 1 ? threadIdx.x % LANES : threadIdx.x; }
+DIECAST_DEVICE u32 side() { return SIDE > 1 ? threadIdx.x / LANES : 0; }
 
 // Blocks that a thread keeps from the amax to the codes: all its share of a row whose length is known
 // and fits, else none, and the row is read a second time, as rows are that nothing is known of.
-constexpr int kShare = static_cast<int>(ceil_div(COLS, BLOCK * kLanes));
+constexpr int kShare = static_cast<int>(ceil_div(COLS, BLOCK* LANES));
 constexpr int kHeld = ROWS != ROWS_any && kShare * Block::kWords <= HELD * 8 ? kShare : 0;
 constexpr bool kEqualShares = SIDE == 1 && COLS % (BLOCK * THREADS) == 0;
 
@@ -95,14 +92,11 @@ struct RowOutput : Randomness<STOCHASTIC> {
   u32 blocks;
 };
 
-DIECAST_DEVICE f32 larger(f32 a, f32 b) {
-  return Recipe::kIgnoresNan ? fmaxf(a, b) : max_or_nan(a, b);
-}
+DIECAST_DEVICE f32 larger(f32 a, f32 b) { return Recipe::kIgnoresNan ? fmaxf(a, b) : max_or_nan(a, b); }
 
 template <class Global>
-DIECAST_DEVICE void quantize_block(const Block& block, f32 block_amax, u32 i,
-                                   const Global& global, const RowOutput& to) {
-  Nvfp4Block out = Recipe::quantize_amid<RHT || STOCHASTIC>(block, block_amax, global);
+DIECAST_DEVICE void quantize_block(const Block& block, f32 block_amax, u32 i, const Global& global, const RowOutput& to) {
+  Nvfp4Block out = Recipe::quantize_amid<(RHT || STOCHASTIC)>(block, block_amax, global);
   if constexpr (STOCHASTIC) Recipe::round(block, global, to, i, out);
   store_streaming<8>(to.codes + i64{8} * i, {{out.codes[0], out.codes[1]}});
   to.scales[Layout::offset(0, i, 0)] = out.scale;
@@ -110,8 +104,7 @@ DIECAST_DEVICE void quantize_block(const Block& block, f32 block_amax, u32 i,
 
 // Compiled once and called for every block held, if there are several; it comes by value: in registers.
 template <class Global>
-DIECAST_DEVICE_CALL void quantize_held_block(Block block, f32 amax, u32 i, Global global,
-                                             RowOutput to) {
+DIECAST_DEVICE_CALL void quantize_held_block(Block block, f32 amax, u32 i, Global global, RowOutput to) {
   if (kEqualShares || i < to.blocks) quantize_block(block, amax, i, global, to);
 }
 
@@ -120,25 +113,29 @@ DIECAST_DEVICE void quantize_held_row(const IN* from, f32* to_amax, const RowOut
   constexpr u32 kLast = COLS > 0 ? COLS / BLOCK - 1 : 0;
   Block held[kHeld > 0 ? kHeld : 1];
   f32 found = 0.0f, of_block[kHeld > 0 ? kHeld : 1];
-DIECAST_UNROLL
+  DIECAST_UNROLL
   for (int h = 0; h < kHeld; ++h) {
-    if constexpr (kEqualShares) held[h] = block_of(from + i64{lane()} * BLOCK, h * kLanes, row_cols);
-    else held[h] = block_of(from, min(lane() + h * kLanes, kLast), row_cols);
+    if constexpr (kEqualShares)
+      held[h] = block_of(from + i64{lane()} * BLOCK, h * LANES, row_cols);
+    else
+      held[h] = block_of(from, min(lane() + h * LANES, kLast), row_cols);
   }
-DIECAST_UNROLL
+  DIECAST_UNROLL
   for (int h = 0; h < kHeld; ++h) {
     of_block[h] = Recipe::amax(held[h]);
     found = larger(found, of_block[h]);
   }
-  if constexpr (SIDE > 1) found = lanes_reduce_max<kLanes>(found);
-  else found = block_reduce_max<THREADS>(found, turn);
+  if constexpr (SIDE > 1)
+    found = lanes_reduce_max<LANES>(found);
+  else
+    found = block_reduce_max<THREADS>(found, turn);
   if (lane() == 0 && (SIDE == 1 || to.blocks > 0)) *to_amax = found;
   const auto global = Recipe::global(found);
   if constexpr (kHeld == 1) {
     if (kEqualShares || lane() < to.blocks) quantize_block(held[0], of_block[0], lane(), global, to);
   } else {
-DIECAST_UNROLL
-    for (int h = 0; h < kHeld; ++h) quantize_held_block(held[h], of_block[h], lane() + h * kLanes, global, to);
+    DIECAST_UNROLL
+    for (int h = 0; h < kHeld; ++h) quantize_held_block(held[h], of_block[h], lane() + h * LANES, global, to);
   }
 }
 
@@ -149,9 +146,9 @@ DIECAST_DEVICE void quantize_row(const IN* from, f32* to_amax, const RowOutput& 
   if (DIECAST_HOST && threadIdx.x != 0) return;
   f32 found = 0.0f;
   decltype(Recipe::global(found)) global = {};
-DIECAST_NO_UNROLL
+  DIECAST_NO_UNROLL
   for (int pass = 0; pass < 2; ++pass) {
-DIECAST_NO_UNROLL
+    DIECAST_NO_UNROLL
     for (u32 i = threadIdx.x; i < to.blocks; i += kStep) {
       const Block block = block_of(from, i, row_cols);
       const f32 of_block = Recipe::amax(block);
@@ -172,15 +169,13 @@ DIECAST_NO_UNROLL
 DIECAST_KERNEL {
   const i64 row_blocks = ceil_div(cols, BLOCK);
   u32 turn = 0;
-DIECAST_NO_UNROLL
-  for (i64 first = i64{blockIdx.x} * SIDE; first < Layout::padded_rows(rows);
-       first += i64{gridDim.x} * SIDE) {
+  DIECAST_NO_UNROLL
+  for (i64 first = i64{blockIdx.x} * SIDE; first < Layout::padded_rows(rows); first += i64{gridDim.x} * SIDE) {
     const i64 row = first + side();
     const i64 read = SIDE > 1 ? min(row, rows - 1) : row;
     if (first < rows) {
       const IN* from = x + read * x_stride;
-      const RowOutput to = {randomness<STOCHASTIC>(rng, read * row_blocks, false),
-                            codes + read * row_blocks * 8,
+      const RowOutput to = {randomness<STOCHASTIC>(rng, read * row_blocks, false), codes + read * row_blocks * 8,
                             scales + Layout::offset(read, 0, scales_stride),
                             SIDE == 1 || row < rows ? static_cast<u32>(row_blocks) : 0};
       if constexpr (kHeld > 0) {
@@ -193,8 +188,8 @@ DIECAST_NO_UNROLL
     if constexpr (LAYOUT != LAYOUT_linear) {
       const i64 written = row < rows ? row_blocks : 0;
       const i64 end = row < Layout::padded_rows(rows) ? Layout::padded_cols(row_blocks) : 0;
-DIECAST_NO_UNROLL
-      for (i64 i = written + lane(); i < end; i += kLanes) {
+      DIECAST_NO_UNROLL
+      for (i64 i = written + lane(); i < end; i += LANES) {
         scales[Layout::offset(row, i, scales_stride)] = {0};
       }
     }

@@ -5,29 +5,33 @@
 /* diecast
 shape    int   COLS                                      // row length
 option   type  IN      {bf16, f16, f32, e4m3}            // element type of x
-option   enum  LAYOUT  {linear, s128x4, s8x4} = linear   // where a block's scale lies
+use      <diecast/device/scale_layout.h>
 tune     int   BLOCKS  {1, 2} = 1                        // blocks of 16 that a thread takes, one after the other
 tune     int   CLUSTER {1, 2, 4, 8} = 1                  // blocks of threads that share a row
 tune     int   SIDE    {1, 2, 4, 8} = 1                  // rows side by side in a block of threads
 tune     enum  NEXT    {elements, amax, codes} = elements  // what is there when the next launch may begin
+let      ROW_THREADS = align_up(ceil_div(COLS / 16, BLOCKS * CLUSTER), 32)  // of a block of threads, for one row
+let      BLOCK_THREADS = ROW_THREADS * SIDE
+let      HELD_THREADS = BLOCKS == 1 ? (IN == f32 ? 1536 : 2048) : IN in {f32, f16} ? 1024 : 1536  // that a multiprocessor has registers for
 size     rows
 size     cols  = COLS  divisible 16
 arg      x      in   IN    [rows, cols]  stride  align 16
 arg      amax   out  f32   [rows]
 arg      codes  out  u8    [rows, align_up(cols, 16) / 2]  align 8
-arg      scales out  e4m3  [LAYOUT == LAYOUT_linear ? rows : 1, LAYOUT == LAYOUT_linear ? cols / 16 : align_up(rows, LAYOUT == LAYOUT_s128x4 ? 128 : 8) * align_up(cols / 16, 4)]  align (LAYOUT == LAYOUT_linear ? 1 : 16)  // tiles: all as one row
+arg      scales out  e4m3  [LINEAR ? rows : 1,           // tiles: all as one row
+                            LINEAR ? cols / 16 : align_up(rows, SCALE_ROWS) * align_up(cols / 16, SCALE_COLS)]  align (LINEAR ? 1 : 16)
 arg      rows
 arg      cols
 require  COLS > 0                                        // a row has threads enough
 require  CLUSTER == 1 || cc >= 90                        // clusters are of 9.0 and later
-require  NEXT == NEXT_elements || cc >= 90               // before 9.0 the next launch begins when this one has ended
-require  align_up(ceil_div(COLS / 16, BLOCKS * CLUSTER), 32) * SIDE <= 1024  // a row has threads enough: more BLOCKS or CLUSTER, less SIDE
+require  NEXT == elements || cc >= 90               // before 9.0 the next launch begins when this one has ended
+require  BLOCK_THREADS <= 1024                           // a row has threads enough: more BLOCKS or CLUSTER, less SIDE
 require  CLUSTER == 1 || SIDE == 1                       // a row has several blocks of threads, or they have several rows
 require  CLUSTER == 1 || 32 * CLUSTER < 2 * ceil_div(COLS / 16, BLOCKS)  // no block of threads is idle: a smaller CLUSTER
-launch   grid((ceil_div(rows, SIDE) + (LAYOUT == LAYOUT_linear || rows % (LAYOUT == LAYOUT_s128x4 ? 128 : 8) == 0 ? 0 : ceil_div((LAYOUT == LAYOUT_s128x4 ? 32 : 2) * ceil_div(cols, 64), align_up(ceil_div(COLS / 16, BLOCKS * CLUSTER), 32) * CLUSTER * SIDE))) * CLUSTER)
-launch   block(align_up(ceil_div(COLS / 16, BLOCKS * CLUSTER), 32) * SIDE) cluster(CLUSTER) dependent(late)
-launch   resident(cc == 80 || cc == 90 ? min(32, (BLOCKS == 1 ? (IN == f32 ? 1536 : 2048) : IN == f32 || IN == f16 ? 1024 : 1536) / (align_up(ceil_div(COLS / 16, BLOCKS * CLUSTER), 32) * SIDE)) : 0)
-target   host, sm_80+
+launch   grid((ceil_div(rows, SIDE) + (LINEAR || rows % SCALE_ROWS == 0 ? 0 : ceil_div(SCALE_ROWS / 4 * ceil_div(cols, 64),
+                                                                                       BLOCK_THREADS * CLUSTER))) * CLUSTER)
+launch   block(BLOCK_THREADS) cluster(CLUSTER) dependent(late)
+launch   resident(cc in {80, 90} ? min(32, HELD_THREADS / BLOCK_THREADS) : 0)
 exchange block                                           // a row's amax is reduced by all its threads
 sample   COLS {80, 2112}  rows {0, 1, 7, 33, 130}
 */
@@ -35,7 +39,6 @@ sample   COLS {80, 2112}  rows {0, 1, 7, 33, 130}
 #include <diecast/device/cluster.h>
 #include <diecast/device/dependent.h>
 #include <diecast/device/nvfp4_share.h>
-#include <diecast/device/scale_layout.h>
 #include <diecast/device/scale_padding.h>
 
 using Scales = ScaleLayout<LAYOUT>;
@@ -44,7 +47,7 @@ using Scales = ScaleLayout<LAYOUT>;
 // come clusters for the padding. What a block becomes is stored before the next one is looked at: stores are then on their way
 // while there is something to compute.
 DIECAST_KERNEL {
-  constexpr u32 kBlocks = COLS / 16, kThreads = align_up(ceil_div(COLS / 16, BLOCKS * CLUSTER), 32);
+  constexpr u32 kBlocks = COLS / 16, kThreads = ROW_THREADS;
   constexpr u32 kStep = kThreads * CLUSTER;  // from one block of a thread to the next
   constexpr i64 kPaddedBlocks = align_up(i64{kBlocks}, Scales::kTileCols);
   const i64 its = SIDE == 1 ? blockIdx.x / CLUSTER : i64{blockIdx.x} * SIDE + threadIdx.x / kThreads;
@@ -53,14 +56,13 @@ DIECAST_KERNEL {
   if (LAYOUT != LAYOUT_linear && its >= above) {
     e4m3* padding = scales;
     launch_before_ended(padding);
-    if constexpr (LAYOUT != LAYOUT_linear)
-      pad_last_tiles<LAYOUT>(padding, rows, kBlocks, (its - above) * kStep + thread);
+    if constexpr (LAYOUT != LAYOUT_linear) pad_last_tiles<LAYOUT>(padding, rows, kBlocks, (its - above) * kStep + thread);
     return;
   }
   const i64 row = SIDE == 1 ? its : min(its, rows - 1);
   ClusterMax<kThreads, CLUSTER, SIDE> of_row;
   const IN* from[BLOCKS];
-DIECAST_UNROLL
+  DIECAST_UNROLL
   for (u32 b = 0; b < BLOCKS; ++b) from[b] = x + row * x_stride + min(thread + b * kStep, kBlocks - 1) * 16;
   u8* to = codes + (row * kBlocks + thread) * 8;
   e4m3* scale = scales + Scales::offset(row, thread, kPaddedBlocks);
@@ -68,17 +70,17 @@ DIECAST_UNROLL
   if constexpr (BLOCKS == 1) now(to), now(scale);  // else there are not registers enough
   launch_before_ended(from[0]);
   ShareOfBlock<IN, 1> share[BLOCKS];
-DIECAST_UNROLL
+  DIECAST_UNROLL
   for (int b = 0; b < BLOCKS; ++b) share[b] = {from[b], 0};
   f32 of_block[BLOCKS], largest = 0.0f;
-DIECAST_UNROLL
+  DIECAST_UNROLL
   for (int b = 0; b < BLOCKS; ++b) largest = fmaxf(largest, of_block[b] = share[b].largest());
   if constexpr (NEXT == NEXT_elements) next_may_begin(largest);
   f32 of_all = of_row(largest);
   if constexpr (NEXT == NEXT_amax) next_may_begin(of_all);
   if (thread == 0) amax[row] = of_all;  // of the last row several write the same
   const UnderAmax under(of_all);
-DIECAST_UNROLL
+  DIECAST_UNROLL
   for (u32 b = 0; b < BLOCKS; ++b) {
     auto out = quantize_share<IN, 1, false>(from[b], 0, share[b], of_block[b], under);
     if constexpr (NEXT == NEXT_codes)
@@ -89,7 +91,7 @@ DIECAST_UNROLL
     e4m3* const at = scale + Scales::offset(0, b * kStep, kPaddedBlocks);
     *at = out.scale;
     const int padding = i + 1 == kBlocks ? static_cast<int>(kPaddedBlocks - kBlocks) : 0;
-DIECAST_UNROLL
+    DIECAST_UNROLL
     for (int behind = 1; behind < Scales::kTileCols; ++behind) {
       if (behind <= padding) at[behind] = {0};
     }

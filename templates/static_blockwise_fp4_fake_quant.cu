@@ -12,18 +12,17 @@ option   enum  FP8     {eager, extension} = eager        // how scales are quant
 option   enum  PROFILE {modelopt} = modelopt             // whose bits; see PROFILES.md
 tune     int   THREADS {128, 256} = 256
 tune     int   waves   {1, 8, 64, 256} = 64              // the most blocks of threads a multiprocessor gets
-size     count  divisible (SCALE == SCALE_one ? (ALIGNED ? 8 : 1) : BLOCK)
+size     count  divisible (SCALE == one ? (ALIGNED ? 8 : 1) : BLOCK)
 arg      x           in   IN   [count]  align (ALIGNED ? 16 : bits(IN) / 8)
-arg      amax        in   f32  [SCALE == SCALE_one ? 0 : count / BLOCK]
-arg      global_amax in   f32  [SCALE == SCALE_quantized ? 1 : 0]
+arg      amax        in   f32  [SCALE == one ? 0 : count / BLOCK]
+arg      global_amax in   f32  [SCALE == quantized ? 1 : 0]
 arg      out         out  OUT  [count]  align (ALIGNED ? 16 : bits(OUT) / 8)
 arg      count
 require  THREADS % 32 == 0                               // whole warps
-require  SCALE == SCALE_quantized || FP8 == FP8_eager    // FP8 says how scales are quantized
-require  SCALE != SCALE_one || BLOCK == 16               // rounding alone has no blocks
+require  SCALE == quantized || FP8 == FP8_eager    // FP8 says how scales are quantized
+require  SCALE != one || BLOCK == 16               // rounding alone has no blocks
 launch   grid(min(ceil_div(count * max(bits(IN), bits(OUT)), 128 * THREADS), sm_count * waves)) block(THREADS)
 launch   dependent
-target   host, sm_80+
 exchange none                                            // threads of a block never wait for one another
 sample   count {0, 128, 256, 4224}
 */
@@ -50,8 +49,7 @@ DIECAST_KERNEL {
   for (i64 i = share.first; i < share.last; i += share.step) {
     const i64 first = i * kPiece;
     const f32 block_amax = SCALE == SCALE_one ? 0.0f : amax[first / BLOCK];
-    fp4_fake_each(x + first, out + first, min(count - first, i64{kPiece}),
-                  static_scale(block_amax, of));
+    fp4_fake_each(x + first, out + first, min(count - first, i64{kPiece}), static_scale(block_amax, of));
   }
 #else
   Neighbours<IN, kPiece> coming;
@@ -64,7 +62,7 @@ DIECAST_KERNEL {
     if constexpr (SCALE != SCALE_one) coming_amax = amax[first / BLOCK];
   };
   load(thread);
-DIECAST_NO_UNROLL
+  DIECAST_NO_UNROLL
   for (i64 i = thread; i * kPiece < count; i += gridDim.x * THREADS) {  // few numbers live in a call
     const Neighbours<IN, kPiece> piece = coming;
     const f32 p = static_scale(coming_amax, of);

@@ -10,13 +10,12 @@ tune     int   SIDE    {64, 128} = 128                   // codes along a tile's
 tune     int   waves   {1, 8, 64} = 64                   // the most blocks of threads a multiprocessor gets
 size     rows
 size     cols
-arg      codes      in   u8  [rows, align_up(cols, PAD) / 2]  align (SIDES == SIDES_whole ? 4 : 1)
-arg      transposed out  u8  [cols, align_up(rows, PAD) / 2]  align (SIDES == SIDES_whole ? 4 : 1)
+arg      codes      in   u8  [rows, align_up(cols, PAD) / 2]  align (SIDES == whole ? 4 : 1)
+arg      transposed out  u8  [cols, align_up(rows, PAD) / 2]  align (SIDES == whole ? 4 : 1)
 arg      rows
 arg      cols
 require  THREADS % 32 == 0                               // whole warps
 launch   grid(min(ceil_div(rows, SIDE) * ceil_div(cols, SIDE), sm_count * waves)) block(THREADS)
-target   host, sm_80+
 exchange block                                           // a tile is read along one side and written along the other
 sample   rows {0, 1, 2, 16, 66, 130}  cols {1, 2, 8, 24, 130, 300}
 */
@@ -35,7 +34,7 @@ DIECAST_DEVICE u32 load_codes(const u8* row, i64 word, i64 bytes, i64 count) {
   if constexpr (SIDES == SIDES_whole) {
     codes = load<4>(row + 4 * word).words[0];
   } else {
-DIECAST_UNROLL
+    DIECAST_UNROLL
     for (int i = 0; i < 4; ++i) {
       if (4 * word + i < bytes) codes |= u32{row[4 * word + i]} << (8 * i);
     }
@@ -47,7 +46,7 @@ DIECAST_DEVICE void store_codes(u8* row, i64 word, i64 bytes, u32 codes) {
   if constexpr (SIDES == SIDES_whole) {
     if (4 * word < bytes) store_streaming<4>(row + 4 * word, {{codes}});
   } else {
-DIECAST_UNROLL
+    DIECAST_UNROLL
     for (int i = 0; i < 4; ++i) {
       if (4 * word + i < bytes) row[4 * word + i] = static_cast<u8>(codes >> (8 * i));
     }
@@ -58,30 +57,28 @@ DIECAST_KERNEL {
   __shared__ u32 tile[SIDE * kPitch];
   const i64 bytes = align_up(cols, PAD) / 2, transposed_bytes = align_up(rows, PAD) / 2;
   const i64 tiles = ceil_div(rows, SIDE) * ceil_div(cols, SIDE);
-DIECAST_NO_UNROLL
+  DIECAST_NO_UNROLL
   for (RowWalk at(ceil_div(cols, SIDE), ceil_div(rows, SIDE), blockIdx.x, gridDim.x); at.index < tiles; at.next()) {
     const i64 first_row = at.row * SIDE, first_col = at.piece * SIDE;
-DIECAST_NO_UNROLL
+    DIECAST_NO_UNROLL
     for (int i = threadIdx.x; i < SIDE * kWords; i += THREADS) {
       const i64 row = first_row + i / kWords, word = first_col / 8 + i % kWords;
-      tile[i / kWords * kPitch + i % kWords] =
-          row < rows ? load_codes(codes + row * bytes, word, bytes, cols) : 0;
+      tile[i / kWords * kPitch + i % kWords] = row < rows ? load_codes(codes + row * bytes, word, bytes, cols) : 0;
     }
     __syncthreads();
-DIECAST_NO_UNROLL
+    DIECAST_NO_UNROLL
     for (int i = threadIdx.x; i < kWords * kWords; i += THREADS) {
       // A square of 8x8 codes: neighbouring lanes write neighbouring words of the transpose's rows.
       const int across = i % kWords, down = i / kWords;
       u32 square[8];
-DIECAST_UNROLL
+      DIECAST_UNROLL
       for (int j = 0; j < 8; ++j) square[j] = tile[(8 * across + j) * kPitch + down];
       transpose_8x8(square);
-DIECAST_UNROLL
+      DIECAST_UNROLL
       for (int j = 0; j < 8; ++j) {
         const i64 row = first_col + 8 * down + j;
         if (row < cols) {
-          store_codes(transposed + row * transposed_bytes, first_row / 8 + across, transposed_bytes,
-                      square[j]);
+          store_codes(transposed + row * transposed_bytes, first_row / 8 + across, transposed_bytes, square[j]);
         }
       }
     }

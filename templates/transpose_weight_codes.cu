@@ -3,20 +3,16 @@
 // threads turns 256x256 codes at once: whole lines of memory are read and written.
 /* diecast
 tune     int   waves   {1, 4, 8, 64} = 64               // the most blocks of threads a multiprocessor gets
-size     count                                           // weights
+use      <diecast/device/weights.h>
 size     units                                           // of all weights: 256 rows by 256 columns each
-arg      weights in    u8   [count, 208]  align 16       // struct Weight of device/weights.h
 arg      count
 arg      units
 launch   grid(min(units, sm_count * waves)) block(256) resident(4)
-target   host, sm_80+
 exchange block                                           // its threads meet at the turned codes
-sample   count {0, 1, 5, 40}
 */
 #include <diecast/device/async_copy.h>
 #include <diecast/device/codes_8x8.h>
 #include <diecast/device/vector.h>
-#include <diecast/device/weights.h>
 
 // Units are taken in bands of so many rows of them, column after column: blocks of threads that run
 // together read and write lines of memory that lie together.
@@ -59,10 +55,10 @@ template <int Bytes>
 DIECAST_DEVICE void read(const Unit& unit, Vector<16>* pieces) {
   const int first = threadIdx.x / kPieces, piece = threadIdx.x % kPieces;
   const u8* from = unit.from + i64{first} * unit.from_row + 16 * piece;
-DIECAST_UNROLL_TIMES(Bytes == 16 ? 8 : 1)
+  DIECAST_UNROLL_TIMES(Bytes == 16 ? 8 : 1)
   for (int i = 0; i < kTransposeUnit; i += kThreads / kPieces) {
     u8* to = reinterpret_cast<u8*>(pieces + place(first + i, piece));
-DIECAST_UNROLL
+    DIECAST_UNROLL
     for (int b = 0; b < 16; b += Bytes) {
       copy_async<Bytes>(to + b, from + b, first + i < unit.rows && 16 * piece + b < unit.bytes);
     }
@@ -75,17 +71,17 @@ DIECAST_UNROLL
 DIECAST_DEVICE void turn(const Unit& unit, const Vector<16>* pieces) {
   const int lane = threadIdx.x % 32, piece = threadIdx.x / 32;
   Vector<16> of[8];
-DIECAST_UNROLL
+  DIECAST_UNROLL
   for (int i = 0; i < 8; ++i) of[i] = pieces[place(8 * lane + i, piece)];
   u8* to = unit.to + i64{32 * piece} * unit.to_row + 4 * lane;
   const int count = 8 * lane < unit.to_codes ? unit.cols - 32 * piece : 0;
-DIECAST_UNROLL
+  DIECAST_UNROLL
   for (int j = 0; j < 4; ++j) {
     u32 words[8];
-DIECAST_UNROLL
+    DIECAST_UNROLL
     for (int i = 0; i < 8; ++i) words[i] = of[i].words[j];
     transpose_8x8(words);
-DIECAST_UNROLL
+    DIECAST_UNROLL
     for (int i = 0; i < 8; ++i) {
       if (8 * j + i < count) *reinterpret_cast<u32*>(to) = words[i];
       to += unit.to_row;
@@ -96,7 +92,7 @@ DIECAST_UNROLL
 DIECAST_KERNEL {
   __shared__ Vector<16> pieces[kTransposeUnit * kPieces];
   const Weight* all = reinterpret_cast<const Weight*>(weights);
-DIECAST_NO_UNROLL
+  DIECAST_NO_UNROLL
   for (u32 index = blockIdx.x; index < units; index += gridDim.x) {
     const Weight& w = all[weight_of_unit(all, static_cast<u32>(count), kTransposeUnits, index)];
     const Unit unit(w, index - w.unit_begin[kTransposeUnits]);

@@ -21,11 +21,13 @@ DIECAST_DEVICE void copy_async(SharedPlace to, const void* from, bool there) {
 #else
   const u32 absent = !there;
   if constexpr (Bytes == 16) {
-    asm volatile("{\n.reg .pred p;\nsetp.ne.u32 p, %2, 0;\ncp.async.cg.shared.global [%0], [%1], %3, p;\n}"
-                 :: "r"(to), "l"(from), "r"(absent), "n"(Bytes) : "memory");
+    asm volatile("{\n.reg .pred p;\nsetp.ne.u32 p, %2, 0;\ncp.async.cg.shared.global [%0], [%1], %3, p;\n}" ::"r"(to), "l"(from),
+                 "r"(absent), "n"(Bytes)
+                 : "memory");
   } else {
-    asm volatile("{\n.reg .pred p;\nsetp.ne.u32 p, %2, 0;\ncp.async.ca.shared.global [%0], [%1], %3, p;\n}"
-                 :: "r"(to), "l"(from), "r"(absent), "n"(Bytes) : "memory");
+    asm volatile("{\n.reg .pred p;\nsetp.ne.u32 p, %2, 0;\ncp.async.ca.shared.global [%0], [%1], %3, p;\n}" ::"r"(to), "l"(from),
+                 "r"(absent), "n"(Bytes)
+                 : "memory");
   }
 #endif
 }

@@ -15,25 +15,21 @@ namespace diecast {
 // NaN (the fold with 0), or with Kept NaN where one is. The bits above it, and its sign, say nothing. One piece of
 // assembly, for the sake of the compiler's time. `type`: "bf16x2", `nan`: "" or ".NaN". (ordinary_codes.h takes its steps too.)
 #if DIECAST_CC >= 86
-#define DIECAST_LARGEST(nan, type, a, b, c) \
-  " max" nan ".xorsign.abs." type " " a ", " b ", " c ";\n"
+#define DIECAST_LARGEST(nan, type, a, b, c) " max" nan ".xorsign.abs." type " " a ", " b ", " c ";\n"
 #define DIECAST_FOLD(nan, type, a, b) DIECAST_LARGEST(nan, type, a, a, b)
 #else
-#define DIECAST_LARGEST(nan, type, a, b, c)                                  \
-  " and.b32 s, " b ", 0x7FFF7FFF;\n and.b32 t, " c ", 0x7FFF7FFF;\n max" nan \
-  "." type " " a ", s, t;\n"
+#define DIECAST_LARGEST(nan, type, a, b, c) \
+  " and.b32 s, " b ", 0x7FFF7FFF;\n and.b32 t, " c ", 0x7FFF7FFF;\n max" nan "." type " " a ", s, t;\n"
 #define DIECAST_FOLD(nan, type, a, b) " max" nan "." type " " a ", " a ", " b ";\n"
 #endif
-#define DIECAST_LARGEST_OF_EIGHT(nan, type, last)                                               \
-  asm("{\n .reg .b32 a, b, c, d, s, t;\n" DIECAST_LARGEST(nan, type, "a", "%1", "%2")           \
-      DIECAST_LARGEST(nan, type, "b", "%3", "%4") DIECAST_LARGEST(nan, type, "c", "%5", "%6")   \
-      DIECAST_LARGEST(nan, type, "d", "%7", "%8") DIECAST_FOLD(nan, type, "a", "b")             \
-      DIECAST_FOLD(nan, type, "c", "d") DIECAST_FOLD(nan, type, "a", "c")                       \
-      " shr.u32 b, a, 16;\n mov.b32 c, 0;\n" DIECAST_FOLD(nan, type, "a", "b")                  \
-      last " mov.b32 %0, a;\n}"                                                                 \
-      : "=r"(largest)                                                                           \
-      : "r"(words[0]), "r"(words[1]), "r"(words[2]), "r"(words[3]), "r"(words[4]),              \
-        "r"(words[5]), "r"(words[6]), "r"(words[7]))
+#define DIECAST_LARGEST_OF_EIGHT(nan, type, last)                                                                             \
+  asm("{\n .reg .b32 a, b, c, d, s, t;\n" DIECAST_LARGEST(nan, type, "a", "%1", "%2")                                         \
+          DIECAST_LARGEST(nan, type, "b", "%3", "%4") DIECAST_LARGEST(nan, type, "c", "%5", "%6")                             \
+              DIECAST_LARGEST(nan, type, "d", "%7", "%8") DIECAST_FOLD(nan, type, "a", "b") DIECAST_FOLD(nan, type, "c", "d") \
+                  DIECAST_FOLD(nan, type, "a", "c") " shr.u32 b, a, 16;\n mov.b32 c, 0;\n" DIECAST_FOLD(nan, type, "a", "b")  \
+                      last " mov.b32 %0, a;\n}"                                                                               \
+      : "=r"(largest)                                                                                                         \
+      : "r"(words[0]), "r"(words[1]), "r"(words[2]), "r"(words[3]), "r"(words[4]), "r"(words[5]), "r"(words[6]), "r"(words[7]))
 
 template <class IN, bool Kept>
 DIECAST_DEVICE u32 largest_of_eight(const u32* words) {
@@ -76,14 +72,13 @@ DIECAST_DEVICE u32 larger_elements(u32 a, u32 b) {
 #undef DIECAST_LARGER
 
 // The largest |element| of sixteen words of one, by steps that are assembly for the sake of the compiler's time.
-#define DIECAST_OF_SIXTEEN_WORDS(step, largest)                                                       \
-  asm("{\n .reg .b32 a;\n mov.b32 %0, 0;\n" step("%1") step("%2") step("%3") step("%4") step("%5")     \
-      step("%6") step("%7") step("%8") step("%9") step("%10") step("%11") step("%12") step("%13")       \
-      step("%14") step("%15") step("%16") "}"                                                         \
-      : "=&r"(largest)                                                                                \
-      : "r"(words[0]), "r"(words[1]), "r"(words[2]), "r"(words[3]), "r"(words[4]), "r"(words[5]),     \
-        "r"(words[6]), "r"(words[7]), "r"(words[8]), "r"(words[9]), "r"(words[10]), "r"(words[11]),   \
-        "r"(words[12]), "r"(words[13]), "r"(words[14]), "r"(words[15]))
+#define DIECAST_OF_SIXTEEN_WORDS(step, largest)                                                                                 \
+  asm("{\n .reg .b32 a;\n mov.b32 %0, 0;\n" step("%1") step("%2") step("%3") step("%4") step("%5") step("%6") step("%7")        \
+          step("%8") step("%9") step("%10") step("%11") step("%12") step("%13") step("%14") step("%15") step("%16") "}"         \
+      : "=&r"(largest)                                                                                                          \
+      : "r"(words[0]), "r"(words[1]), "r"(words[2]), "r"(words[3]), "r"(words[4]), "r"(words[5]), "r"(words[6]), "r"(words[7]), \
+        "r"(words[8]), "r"(words[9]), "r"(words[10]), "r"(words[11]), "r"(words[12]), "r"(words[13]), "r"(words[14]),           \
+        "r"(words[15]))
 #define DIECAST_LARGER_NUMBER(word) " abs.f32 a, " word ";\n max.f32 %0, %0, a;\n"
 #define DIECAST_LARGER_BITS(word) " and.b32 a, " word ", 0x7FFFFFFF;\n max.u32 %0, %0, a;\n"
 
@@ -118,25 +113,26 @@ DIECAST_DEVICE u32 largest_bits(const u32* words) {
 
 // Codes of elements 8 * half to 8 * half + 7 times `factor`, two a byte, the first in the low nibble.
 #if !DIECAST_HAS_E2M1_CVT
-#define DIECAST_BF16_PRODUCTS(y0, y1, word)                                                      \
-  " shl.b32 " y0 ", " word ", 16;\n and.b32 " y1 ", " word ", 0xFFFF0000;\n"                     \
+#define DIECAST_BF16_PRODUCTS(y0, y1, word)                \
+  " shl.b32 " y0 ", " word ", 16;\n and.b32 " y1 ", " word \
+  ", 0xFFFF0000;\n"                                        \
   " mul.rn.f32 " y0 ", " y0 ", %5;\n mul.rn.f32 " y1 ", " y1 ", %5;\n"
-#define DIECAST_F16_PRODUCTS(y0, y1, word)                                                       \
-  " mov.b32 {low, high}, " word ";\n cvt.f32.f16 " y0 ", low;\n cvt.f32.f16 " y1 ", high;\n"     \
+#define DIECAST_F16_PRODUCTS(y0, y1, word)                                       \
+  " mov.b32 {low, high}, " word ";\n cvt.f32.f16 " y0 ", low;\n cvt.f32.f16 " y1 \
+  ", high;\n"                                                                    \
   " mul.rn.f32 " y0 ", " y0 ", %5;\n mul.rn.f32 " y1 ", " y1 ", %5;\n"
-#define DIECAST_CODES_OF_FLOATS                                                                   \
-  asm("{\n .reg .b32 s, t, u, v, w, x, y, z;\n mul.rn.f32 s, %1, %9;\n mul.rn.f32 t, %2, %9;\n"  \
-      " mul.rn.f32 u, %3, %9;\n mul.rn.f32 v, %4, %9;\n mul.rn.f32 w, %5, %9;\n"                  \
-      " mul.rn.f32 x, %6, %9;\n mul.rn.f32 y, %7, %9;\n mul.rn.f32 z, %8, %9;\n"                  \
-      DIECAST_E2M1_EIGHT("s", "t", "u", "v", "w", "x", "y", "z") "}"                             \
-      : "=r"(codes)                                                                              \
-      : "r"(words[0]), "r"(words[1]), "r"(words[2]), "r"(words[3]), "r"(words[4]), "r"(words[5]), \
-        "r"(words[6]), "r"(words[7]), "f"(factor))
-#define DIECAST_CODES_OF_WORDS(products)                                                          \
-  asm("{\n .reg .b16 low, high;\n .reg .b32 s, t, u, v, w, x, y, z;\n" products("s", "t", "%1")  \
-      products("u", "v", "%2") products("w", "x", "%3") products("y", "z", "%4")                 \
-      DIECAST_E2M1_EIGHT("s", "t", "u", "v", "w", "x", "y", "z") "}"                             \
-      : "=r"(codes)                                                                              \
+#define DIECAST_CODES_OF_FLOATS                                                                                                 \
+  asm("{\n .reg .b32 s, t, u, v, w, x, y, z;\n mul.rn.f32 s, %1, %9;\n mul.rn.f32 t, %2, %9;\n"                                 \
+      " mul.rn.f32 u, %3, %9;\n mul.rn.f32 v, %4, %9;\n mul.rn.f32 w, %5, %9;\n"                                                \
+      " mul.rn.f32 x, %6, %9;\n mul.rn.f32 y, %7, %9;\n mul.rn.f32 z, %8, %9;\n" DIECAST_E2M1_EIGHT("s", "t", "u", "v", "w",    \
+                                                                                                    "x", "y", "z") "}"          \
+      : "=r"(codes)                                                                                                             \
+      : "r"(words[0]), "r"(words[1]), "r"(words[2]), "r"(words[3]), "r"(words[4]), "r"(words[5]), "r"(words[6]), "r"(words[7]), \
+        "f"(factor))
+#define DIECAST_CODES_OF_WORDS(products)                                                                                   \
+  asm("{\n .reg .b16 low, high;\n .reg .b32 s, t, u, v, w, x, y, z;\n" products("s", "t", "%1") products("u", "v", "%2")   \
+          products("w", "x", "%3") products("y", "z", "%4") DIECAST_E2M1_EIGHT("s", "t", "u", "v", "w", "x", "y", "z") "}" \
+      : "=r"(codes)                                                                                                        \
       : "r"(words[0]), "r"(words[1]), "r"(words[2]), "r"(words[3]), "f"(factor))
 #endif
 
@@ -144,7 +140,7 @@ template <class IN>
 DIECAST_DEVICE u32 codes_of_half(const Block16<IN>& block, int half, f32 factor) {
 #if DIECAST_HAS_E2M1_CVT
   f32 y[8];
-DIECAST_UNROLL
+  DIECAST_UNROLL
   for (int i = 0; i < 8; ++i) y[i] = __fmul_rn(block.element(8 * half + i), factor);
   return e2m1_codes(y);
 #else

@@ -29,7 +29,7 @@ struct Block16 {
   // Element 1 becomes element 0, and so on.
   DIECAST_DEVICE void drop_first() {
     constexpr int kPerWord = 32 / bits<IN>();
-DIECAST_UNROLL
+    DIECAST_UNROLL
     for (int i = 0; i + 1 < kWords; ++i) {
       words[i] = kPerWord == 1 ? words[i + 1] : words[i] >> 16 | words[i + 1] << 16;
     }
@@ -38,7 +38,7 @@ DIECAST_UNROLL
   // Element 2 becomes element 0, and so on.
   DIECAST_DEVICE void drop_two() {
     constexpr int kTwo = bits<IN>() / 16;
-DIECAST_UNROLL
+    DIECAST_UNROLL
     for (int i = 0; i + kTwo < kWords; ++i) words[i] = words[i + kTwo];
   }
 };
@@ -77,7 +77,7 @@ DIECAST_DEVICE u32 f16_pair_of_e4m3(u32 two_bytes) {
 // Sixteen bytes as the words of a block of f16.
 template <class Words>
 DIECAST_DEVICE void f16_of_e4m3(const u32* bytes, Words& words) {
-DIECAST_UNROLL
+  DIECAST_UNROLL
   for (int i = 0; i < 8; ++i) words[i] = f16_pair_of_e4m3(bytes[i / 2] >> (i % 2 * 16) & 0xFFFFu);
 }
 
@@ -87,8 +87,7 @@ DIECAST_UNROLL
 DIECAST_DEVICE void load_sector(const void* from, u32* to) {
   asm("ld.global.v4.u32 {%0, %1, %2, %3}, [%8];\n"
       "ld.global.v4.u32 {%4, %5, %6, %7}, [%8 + 16];"
-      : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3]), "=r"(to[4]), "=r"(to[5]), "=r"(to[6]),
-        "=r"(to[7])
+      : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3]), "=r"(to[4]), "=r"(to[5]), "=r"(to[6]), "=r"(to[7])
       : "l"(from));
 }
 #endif
@@ -129,24 +128,25 @@ DIECAST_DEVICE void load_elements(const IN* x, int count, u32* words) {
 #else
 #define DIECAST_LOAD(type, to, x, at, count, nth) \
   " mov.b32 " to ", 0;\n setp.gt.s32 p, " count ", " nth ";\n@p ld.global." type " " to ", [" x " + " at "];\n"
-#define DIECAST_LOAD_EIGHT(x, count)                                                                  \
-  DIECAST_LOAD("u16", "a", x, "0", count, "0") DIECAST_LOAD("u16", "b", x, "2", count, "1")            \
-  DIECAST_LOAD("u16", "c", x, "4", count, "2") DIECAST_LOAD("u16", "d", x, "6", count, "3")            \
-  DIECAST_LOAD("u16", "e", x, "8", count, "4") DIECAST_LOAD("u16", "f", x, "10", count, "5")           \
-  DIECAST_LOAD("u16", "g", x, "12", count, "6") DIECAST_LOAD("u16", "h", x, "14", count, "7")
-#define DIECAST_LOAD_NEXT_EIGHT(x, count)                                                             \
-  DIECAST_LOAD("u16", "i", x, "16", count, "8") DIECAST_LOAD("u16", "j", x, "18", count, "9")          \
-  DIECAST_LOAD("u16", "k", x, "20", count, "10") DIECAST_LOAD("u16", "l", x, "22", count, "11")        \
-  DIECAST_LOAD("u16", "m", x, "24", count, "12") DIECAST_LOAD("u16", "n", x, "26", count, "13")        \
-  DIECAST_LOAD("u16", "o", x, "28", count, "14") DIECAST_LOAD("u16", "q", x, "30", count, "15")
+#define DIECAST_LOAD_EIGHT(x, count)                                                             \
+  DIECAST_LOAD("u16", "a", x, "0", count, "0")                                                   \
+  DIECAST_LOAD("u16", "b", x, "2", count, "1")                                                   \
+  DIECAST_LOAD("u16", "c", x, "4", count, "2") DIECAST_LOAD("u16", "d", x, "6", count, "3")      \
+      DIECAST_LOAD("u16", "e", x, "8", count, "4") DIECAST_LOAD("u16", "f", x, "10", count, "5") \
+          DIECAST_LOAD("u16", "g", x, "12", count, "6") DIECAST_LOAD("u16", "h", x, "14", count, "7")
+#define DIECAST_LOAD_NEXT_EIGHT(x, count)                                                           \
+  DIECAST_LOAD("u16", "i", x, "16", count, "8")                                                     \
+  DIECAST_LOAD("u16", "j", x, "18", count, "9")                                                     \
+  DIECAST_LOAD("u16", "k", x, "20", count, "10") DIECAST_LOAD("u16", "l", x, "22", count, "11")     \
+      DIECAST_LOAD("u16", "m", x, "24", count, "12") DIECAST_LOAD("u16", "n", x, "26", count, "13") \
+          DIECAST_LOAD("u16", "o", x, "28", count, "14") DIECAST_LOAD("u16", "q", x, "30", count, "15")
 #define DIECAST_PACKED(word, low, high) " prmt.b32 " word ", " low ", " high ", 0x5410;\n"
-#define DIECAST_PACK_EIGHT                                                                            \
-  DIECAST_PACKED("%0", "a", "b") DIECAST_PACKED("%1", "c", "d") DIECAST_PACKED("%2", "e", "f")         \
-  DIECAST_PACKED("%3", "g", "h")
+#define DIECAST_PACK_EIGHT \
+  DIECAST_PACKED("%0", "a", "b") DIECAST_PACKED("%1", "c", "d") DIECAST_PACKED("%2", "e", "f") DIECAST_PACKED("%3", "g", "h")
   if constexpr (bits<IN>() == 32) {
     static_assert(Words == 4);
     asm("{\n .reg .pred p;\n" DIECAST_LOAD("b32", "%0", "%4", "0", "%5", "0") DIECAST_LOAD("b32", "%1", "%4", "4", "%5", "1")
-        DIECAST_LOAD("b32", "%2", "%4", "8", "%5", "2") DIECAST_LOAD("b32", "%3", "%4", "12", "%5", "3") "}"
+            DIECAST_LOAD("b32", "%2", "%4", "8", "%5", "2") DIECAST_LOAD("b32", "%3", "%4", "12", "%5", "3") "}"
         : "=&r"(words[0]), "=&r"(words[1]), "=&r"(words[2]), "=&r"(words[3])
         : "l"(x), "r"(count));
   } else if constexpr (Words == 4) {
@@ -154,10 +154,9 @@ DIECAST_DEVICE void load_elements(const IN* x, int count, u32* words) {
         : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
         : "l"(x), "r"(count));
   } else {
-    asm("{\n .reg .pred p;\n .reg .b32 a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, q;\n"
-        DIECAST_LOAD_EIGHT("%8", "%9") DIECAST_LOAD_NEXT_EIGHT("%8", "%9") DIECAST_PACK_EIGHT
-        DIECAST_PACKED("%4", "i", "j") DIECAST_PACKED("%5", "k", "l") DIECAST_PACKED("%6", "m", "n")
-        DIECAST_PACKED("%7", "o", "q") "}"
+    asm("{\n .reg .pred p;\n .reg .b32 a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, q;\n" DIECAST_LOAD_EIGHT("%8", "%9")
+            DIECAST_LOAD_NEXT_EIGHT("%8", "%9") DIECAST_PACK_EIGHT DIECAST_PACKED("%4", "i", "j") DIECAST_PACKED("%5", "k", "l")
+                DIECAST_PACKED("%6", "m", "n") DIECAST_PACKED("%7", "o", "q") "}"
         : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3]), "=r"(words[4]), "=r"(words[5]), "=r"(words[6]),
           "=r"(words[7])
         : "l"(x), "r"(count));
@@ -177,7 +176,7 @@ DIECAST_DEVICE LoadedBlock16<IN> load_block16_elements(const IN* x, i64 count) {
   LoadedBlock16<IN> block;
   if constexpr (bits<IN>() == 8) {
     u32 bytes[4] = {};
-DIECAST_UNROLL
+    DIECAST_UNROLL
     for (int i = 0; i < 16; ++i) {
       if (i < count) bytes[i / 4] |= u32{x[i].bits} << (i % 4 * 8);
     }
@@ -185,7 +184,7 @@ DIECAST_UNROLL
   } else {
     constexpr int kAtOnce = bits<IN>() == 32 ? 4 : 16;
     const int present = count < 16 ? static_cast<int>(count) : 16;
-DIECAST_UNROLL
+    DIECAST_UNROLL
     for (int i = 0; i < 16; i += kAtOnce) {
       load_elements<IN, bits<IN>() == 32 ? 4 : 8>(x + i, present - i, block.words + i);
     }

@@ -80,9 +80,8 @@ DIECAST_DEVICE void store_pairs(Lanes low, Lanes high, u8* to) {
 #ifdef __AVX2__
   typedef u8 Bytes __attribute__((vector_size(32)));
 #ifdef __clang__
-  const Bytes each = __builtin_shufflevector((Bytes)pairs, (Bytes)pairs, 0, 4, 8, 12, 16, 20, 24, 28, -1, -1, -1,
-                                             -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1,
-                                             -1, -1, -1, -1);
+  const Bytes each = __builtin_shufflevector((Bytes)pairs, (Bytes)pairs, 0, 4, 8, 12, 16, 20, 24, 28, -1, -1, -1, -1, -1, -1, -1,
+                                             -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1);
 #else
   const Bytes each = __builtin_shuffle((Bytes)pairs, Bytes{0, 4, 8, 12, 16, 20, 24, 28});
 #endif
@@ -146,8 +145,8 @@ DIECAST_DEVICE void codes_of(const Block16<IN>& block, f32 factor, u32* codes) {
     if constexpr (bits<IN>() == 32) {
       store_pairs(codes_of_lanes((FloatLanes)lanes, factor), to);
     } else {
-      store_pairs(codes_of_lanes(half_of_lanes<IN>(lanes, false), factor),
-                  codes_of_lanes(half_of_lanes<IN>(lanes, true), factor), to);
+      store_pairs(codes_of_lanes(half_of_lanes<IN>(lanes, false), factor), codes_of_lanes(half_of_lanes<IN>(lanes, true), factor),
+                  to);
     }
   }
 }

@@ -46,7 +46,9 @@ DIECAST_DEVICE u32 load_of_cluster(const void* own, u32 rank) {
   if constexpr (Blocks > 1) {
     u32 word;
     asm volatile("{\n .reg .b32 at;\n mapa.shared::cluster.u32 at, %1, %2;\n ld.shared::cluster.u32 %0, [at];\n}"
-                 : "=r"(word) : "r"(shared_address(own)), "r"(rank) : "memory");
+                 : "=r"(word)
+                 : "r"(shared_address(own)), "r"(rank)
+                 : "memory");
     return word;
   }
 #endif
@@ -72,9 +74,11 @@ struct ClusterMax {
       __shared__ Places own;
       places = &own;
       if (threadIdx.x == 0) {
-        asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;\n fence.mbarrier_init.release.cluster;\n"
-                     " mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
-                     :: "r"(shared_address(places)), "r"(4 * kWarps) : "memory");
+        asm volatile(
+            "mbarrier.init.shared::cta.b64 [%0], 1;\n fence.mbarrier_init.release.cluster;\n"
+            " mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(places)),
+            "r"(4 * kWarps)
+            : "memory");
       }
       asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
     }
@@ -88,19 +92,22 @@ struct ClusterMax {
     } else {
 #if !DIECAST_HOST
       value = warp_reduce_max(value);
-      asm volatile("barrier.cluster.wait.aligned;" : "+f"(value) :: "memory");
+      asm volatile("barrier.cluster.wait.aligned;" : "+f"(value)::"memory");
       const u32 lane = threadIdx.x % 32, barrier = shared_address(places);
       if (lane < Blocks) {
         const u32 warp = cluster_rank<Blocks>() * (Threads / 32) + threadIdx.x / 32;
-        asm volatile("{\n .reg .b32 to, bar;\n mapa.shared::cluster.u32 to, %0, %3;\n mapa.shared::cluster.u32 bar, %1, %3;\n"
-                     " st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32 [to], %2, [bar];\n}"
-                     :: "r"(barrier + 8 + 4 * warp), "r"(barrier), "r"(__float_as_uint(value)), "r"(lane) : "memory");
+        asm volatile(
+            "{\n .reg .b32 to, bar;\n mapa.shared::cluster.u32 to, %0, %3;\n mapa.shared::cluster.u32 bar, %1, %3;\n"
+            " st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32 [to], %2, [bar];\n}" ::"r"(barrier + 8 + 4 * warp),
+            "r"(barrier), "r"(__float_as_uint(value)), "r"(lane)
+            : "memory");
       }
-      asm volatile("{\n .reg .pred done;\n"
-                   "again:\n mbarrier.try_wait.parity.shared::cta.b64 done, [%0], 0;\n"
-                   " @!done bra again;\n}"
-                   :: "r"(barrier) : "memory");
-DIECAST_UNROLL
+      asm volatile(
+          "{\n .reg .pred done;\n"
+          "again:\n mbarrier.try_wait.parity.shared::cta.b64 done, [%0], 0;\n"
+          " @!done bra again;\n}" ::"r"(barrier)
+          : "memory");
+      DIECAST_UNROLL
       for (int warp = 0; warp < kWarps; warp += 32) {
         value = max_or_nan(value, places->of_warps[(warp + lane) % kWarps]);
       }

@@ -177,8 +177,7 @@ DIECAST_DEVICE f32 to_f32(e4m3 x) { return f32_from_e4m3(x); }
 DIECAST_DEVICE u32 e2m1_from_f32_plain(f32 x) {
   const f32 a = fabsf(x);
   if (a != a) return 7;
-  const u32 code = (a > 0.25f) + (a >= 0.75f) + (a > 1.25f) + (a >= 1.75f) + (a > 2.5f) +
-                   (a >= 3.5f) + (a > 5.0f);
+  const u32 code = (a > 0.25f) + (a >= 0.75f) + (a > 1.25f) + (a >= 1.75f) + (a > 2.5f) + (a >= 3.5f) + (a > 5.0f);
   return code | (__float_as_uint(x) >> 28 & 8u);
 }
 

@@ -32,9 +32,10 @@ DIECAST_DEVICE void next_may_begin(u64& found) {
 template <class Pointer>  // `T*` or an argument's `T* __restrict__`
 DIECAST_DEVICE void launch_before_ended(Pointer& first) {
 #if DIECAST_CC >= 90
-  asm volatile("{\n .reg .pred p;\n .reg .b32 low, high;\n mov.b64 {low, high}, %0;\n"
-               " setp.ne.u32 p, high, 0xFFFFFFFF;\n @p griddepcontrol.wait;\n}"
-               : "+l"(first) :: "memory");
+  asm volatile(
+      "{\n .reg .pred p;\n .reg .b32 low, high;\n mov.b64 {low, high}, %0;\n"
+      " setp.ne.u32 p, high, 0xFFFFFFFF;\n @p griddepcontrol.wait;\n}"
+      : "+l"(first)::"memory");
 #endif
 }
 

@@ -16,17 +16,14 @@ DIECAST_DEVICE u32 top_bytes(u32 a, u32 b, u32 c, u32 d) {
 // The signs of eight products in the top bits of nibbles; else zeros.
 DIECAST_DEVICE u32 signs_of_eight(const f32 (&y)[8]) {
   const auto tops = [&](int i) {
-    return top_bytes(__float_as_uint(y[i]), __float_as_uint(y[i + 2]), __float_as_uint(y[i + 4]),
-                     __float_as_uint(y[i + 6]));
+    return top_bytes(__float_as_uint(y[i]), __float_as_uint(y[i + 2]), __float_as_uint(y[i + 4]), __float_as_uint(y[i + 6]));
   };
   return (tops(1) & 0x80808080u) | (tops(0) >> 4 & 0x08080808u);
 }
 
 #if DIECAST_HOST
 
-DIECAST_DEVICE u32 e2m1_code(f32 y) {
-  return (e2m1_magnitude(y) & 7u) | (y == y ? __float_as_uint(y) >> 28 & 8u : 0u);
-}
+DIECAST_DEVICE u32 e2m1_code(f32 y) { return (e2m1_magnitude(y) & 7u) | (y == y ? __float_as_uint(y) >> 28 & 8u : 0u); }
 
 #elif !DIECAST_HAS_E2M1_CVT
 
@@ -36,18 +33,21 @@ DIECAST_DEVICE u32 e2m1_code(f32 y) {
 // of K = (2^22 - 1) P + 3 * 2^21 - 4 is the step of E2M1's grid at a, and K ends in P's code less 8 but for P itself, an
 // even number of steps: the sum K + a rounds a, nearest even. A code less 8 borrows from the next: what is added to all
 // gives it back. Signs are the tops of products.
-#define DIECAST_E2M1_SUM(sum, y)                                                    \
-  " abs.f32 " sum ", " y ";\n min.f32 " sum ", " sum ", 0f40C00000;\n" /* 6 */      \
-  " and.b32 p, " sum ", 0x40800000;\n fma.rn.f32 p, p, 0f4A7FFFFC, 0f4ABFFFF8;\n"   \
+#define DIECAST_E2M1_SUM(sum, y)                               \
+  " abs.f32 " sum ", " y ";\n min.f32 " sum ", " sum           \
+  ", 0f40C00000;\n" /* 6 */                                    \
+  " and.b32 p, " sum                                           \
+  ", 0x40800000;\n fma.rn.f32 p, p, 0f4A7FFFFC, 0f4ABFFFF8;\n" \
   " add.rn.f32 " sum ", p, " sum ";\n"
-#define DIECAST_E2M1_FOUR(four, y0, y1, y2, y3)                                               \
+#define DIECAST_E2M1_FOUR(four, y0, y1, y2, y3) \
   DIECAST_E2M1_SUM(four, y0) DIECAST_E2M1_SUM("b", y1) DIECAST_E2M1_SUM("c", y2)              \
   DIECAST_E2M1_SUM("d", y3) " mad.lo.u32 c, d, 16, c;\n mad.lo.u32 b, c, 16, b;\n"           \
   " mad.lo.u32 " four ", b, 16, " four ";\n"
-#define DIECAST_E2M1_TOPS(tops, y0, y1, y2, y3)                                               \
-  " prmt.b32 b, " y0 ", " y1 ", 0x73;\n prmt.b32 c, " y2 ", " y3 ", 0x73;\n"                  \
+#define DIECAST_E2M1_TOPS(tops, y0, y1, y2, y3)                  \
+  " prmt.b32 b, " y0 ", " y1 ", 0x73;\n prmt.b32 c, " y2 ", " y3 \
+  ", 0x73;\n"                                                    \
   " prmt.b32 " tops ", b, c, 0x5410;\n"
-#define DIECAST_E2M1_EIGHT(y0, y1, y2, y3, y4, y5, y6, y7)                                    \
+#define DIECAST_E2M1_EIGHT(y0, y1, y2, y3, y4, y5, y6, y7) \
   " .reg .b32 a, b, c, d, e, p;\n" DIECAST_E2M1_FOUR("a", y0, y1, y2, y3)                     \
   DIECAST_E2M1_FOUR("e", y4, y5, y6, y7) " prmt.b32 a, a, e, 0x5410;\n"                       \
   " add.u32 a, a, 0x88878888;\n" DIECAST_E2M1_TOPS("d", y1, y3, y5, y7)                       \
@@ -65,7 +65,7 @@ DIECAST_DEVICE u32 e2m1_codes(const f32 (&y)[Count]) {
   return codes;
 #elif DIECAST_HAS_E2M1_CVT
   u32 codes = 0;
-DIECAST_UNROLL
+  DIECAST_UNROLL
   for (int i = 0; i < Count; i += 2) codes |= e2m1x2_from_f32(y[i], y[i + 1]) << (4 * i);
   return codes;
 #else

@@ -66,14 +66,12 @@ DIECAST_DEVICE u32 e2m1_pair_and_magnitudes(f32 y0, f32 y1, f32 (&v)[2]) {
 DIECAST_DEVICE u32 e2m1_codes_and_magnitudes(const f32 (&y)[8], f32 (&v)[8]) {
 #if DIECAST_HOST || DIECAST_HAS_E2M1_CVT
   const u32 codes = e2m1_codes(y);
-DIECAST_UNROLL
+  DIECAST_UNROLL
   for (int i = 0; i < 8; ++i) v[i] = f32_from_e2m1(codes >> (4 * i) & 7u);
   return codes;
 #else
-  const u32 low = __byte_perm(codes_and_magnitudes(y[0], y[1], v[0], v[1]),
-                              codes_and_magnitudes(y[2], y[3], v[2], v[3]), 0x73);
-  const u32 high = __byte_perm(codes_and_magnitudes(y[4], y[5], v[4], v[5]),
-                               codes_and_magnitudes(y[6], y[7], v[6], v[7]), 0x73);
+  const u32 low = __byte_perm(codes_and_magnitudes(y[0], y[1], v[0], v[1]), codes_and_magnitudes(y[2], y[3], v[2], v[3]), 0x73);
+  const u32 high = __byte_perm(codes_and_magnitudes(y[4], y[5], v[4], v[5]), codes_and_magnitudes(y[6], y[7], v[6], v[7]), 0x73);
   return __byte_perm(low, high, 0x5410);
 #endif
 }

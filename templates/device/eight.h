@@ -19,13 +19,9 @@ struct Neighbours {
   static constexpr bool kShared = kWords > kAtOnce;
   u32 words[kWords] = {};
 
-  DIECAST_DEVICE f32 element(int i) const {
-    return to_f32(from_bits<T>(words[i / kPerWord] >> (i % kPerWord * bits<T>())));
-  }
+  DIECAST_DEVICE f32 element(int i) const { return to_f32(from_bits<T>(words[i / kPerWord] >> (i % kPerWord * bits<T>()))); }
   // Into a place that holds zeros.
-  DIECAST_DEVICE void set(int i, f32 value) {
-    words[i / kPerWord] |= to_bits(from_f32<T>(value)) << (i % kPerWord * bits<T>());
-  }
+  DIECAST_DEVICE void set(int i, f32 value) { words[i / kPerWord] |= to_bits(from_f32<T>(value)) << (i % kPerWord * bits<T>()); }
 
   // Elements i, an even one, and i + 1: with one instruction where there is one.
   DIECAST_DEVICE void set_two(int i, f32 low, f32 high) {
@@ -41,15 +37,15 @@ struct Neighbours {
   template <bool Whole>
   DIECAST_DEVICE void load(const T* from, i64 count) {
     if constexpr (Whole) {
-DIECAST_UNROLL
+      DIECAST_UNROLL
       for (int v = 0; v < kWords; v += kAtOnce) {
         const T* at = from + v * kPerWord;
         const Vector<4 * kAtOnce> loaded = kShared ? diecast::load<4 * kAtOnce>(at) : load_streaming<4 * kAtOnce>(at);
-DIECAST_UNROLL
+        DIECAST_UNROLL
         for (int w = 0; w < kAtOnce; ++w) words[v + w] = loaded.words[w];
       }
     } else {
-DIECAST_UNROLL
+      DIECAST_UNROLL
       for (int i = 0; i < N; ++i) {
         if (i < count) words[i / kPerWord] |= to_bits(from[i]) << (i % kPerWord * bits<T>());
       }
@@ -59,10 +55,10 @@ DIECAST_UNROLL
   template <bool Whole>
   DIECAST_DEVICE void store(T* to, i64 count) const {
     if constexpr (Whole) {
-DIECAST_UNROLL
+      DIECAST_UNROLL
       for (int v = 0; v < kWords; v += kAtOnce) {
         Vector<4 * kAtOnce> stored;
-DIECAST_UNROLL
+        DIECAST_UNROLL
         for (int w = 0; w < kAtOnce; ++w) stored.words[w] = words[v + w];
         store_streaming<4 * kAtOnce>(to + v * kPerWord, stored);
       }
@@ -72,7 +68,7 @@ DIECAST_UNROLL
   }
   // One by one, `stride` elements apart.
   DIECAST_DEVICE void store_down(T* to, i64 stride, i64 count) const {
-DIECAST_UNROLL
+    DIECAST_UNROLL
     for (int i = 0; i < N; ++i) {
       const u32 word = words[i / kPerWord] >> (i % kPerWord * bits<T>());
       if (i < count) to[i * stride] = from_bits<T>(word);

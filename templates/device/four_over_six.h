@@ -24,8 +24,7 @@ struct FourOverSixCandidate {
 template <int Bound>
 DIECAST_DEVICE FourOverSixGlobal four_over_six_global(f32 amax);
 template <bool Squares, int Bound, class IN>
-DIECAST_DEVICE_CALL FourOverSixCandidate four_over_six_once(Block16<IN> block, f32 amax, bool four,
-                                                            FourOverSixGlobal global);
+DIECAST_DEVICE_CALL FourOverSixCandidate four_over_six_once(Block16<IN> block, f32 amax, bool four, FourOverSixGlobal global);
 // Rolled: both scales by one piece of code, which is shorter to compile and a little slower.
 template <bool Squares, int Bound, bool Rolled = false, class IN>
 DIECAST_DEVICE Nvfp4Block four_over_six(const Block16<IN>& block, const FourOverSixGlobal& global);
@@ -45,9 +44,7 @@ DIECAST_DEVICE FourOverSixGlobal four_over_six_global(f32 amax) {
 
 // Whether quotient_by() may stand for the divisions of a block under this amax: no product of it
 // with a scale and a code overflows, and none but 0 is tiny.
-DIECAST_DEVICE bool is_ordinary(const FourOverSixGlobal& global) {
-  return global.amax >= 0x1p-40f && global.amax <= 0x1p100f;
-}
+DIECAST_DEVICE bool is_ordinary(const FourOverSixGlobal& global) { return global.amax >= 0x1p-40f && global.amax <= 0x1p100f; }
 
 template <bool Squares>
 DIECAST_DEVICE f32 plus_error(f32 sum, f32 decoded, f32 element) {
@@ -58,12 +55,11 @@ DIECAST_DEVICE f32 plus_error(f32 sum, f32 decoded, f32 element) {
 // The error of codes, of which signs do not count, in the elements' order, each step one rounding.
 // Seldom, so short code; a block of which this takes the address lies in memory.
 template <bool Squares, int Bound, class IN>
-DIECAST_DEVICE_CALL f32 error_of(const Block16<IN>& block, u32 low, u32 high, f32 scale,
-                                 FourOverSixGlobal global) {
+DIECAST_DEVICE_CALL f32 error_of(const Block16<IN>& block, u32 low, u32 high, f32 scale, FourOverSixGlobal global) {
   const bool ordinary = is_ordinary(global);
   f32 error = 0.0f;
   u64 codes = u64{high} << 32 | low;
-DIECAST_NO_UNROLL
+  DIECAST_NO_UNROLL
   for (int i = 0; i < 16; ++i) {
     const f32 units = __fmul_rn(f32_from_e2m1(static_cast<u32>(codes) & 7u), scale);
     const f32 product = __fmul_rn(units, global.amax);
@@ -79,7 +75,7 @@ template <class IN>
 DIECAST_DEVICE void any_codes(const Block16<IN>& block, f32 step, u32 (&codes)[2]) {
   const f32 factor = factor_of_step(step);
   u64 all = 0;
-DIECAST_NO_UNROLL
+  DIECAST_NO_UNROLL
   for (int i = 0; i < 16; ++i) {
     all |= u64{e2m1_from_f32_plain(__fmul_rn(block.element(i), factor))} << (4 * i);
   }
@@ -96,21 +92,20 @@ DIECAST_DEVICE f32 wanted_scale(f32 amax, bool four, const FourOverSixGlobal& gl
 // A block of any numbers under one scale, and the sum of |error| or error^2 in the elements' order, each step one
 // rounding. Magnitudes do for it: a code has its element's sign. Short code, compiled once.
 template <bool Squares, int Bound, class IN>
-DIECAST_DEVICE_CALL FourOverSixCandidate four_over_six_once(Block16<IN> block, f32 amax, bool four,
-                                                            FourOverSixGlobal global) {
+DIECAST_DEVICE_CALL FourOverSixCandidate four_over_six_once(Block16<IN> block, f32 amax, bool four, FourOverSixGlobal global) {
   const e4m3 by = e4m3_from_f32(fminf(wanted_scale(amax, four, global), 448.0f));
   const f32 scale = f32_from_block_scale(by);
   const f32 factor = factor_of_step(__fmul_rn(scale, global.decode));
   const bool ordinary = is_ordinary(global);
   u64 codes = 0;
   f32 error = 0.0f;
-DIECAST_NO_UNROLL
+  DIECAST_NO_UNROLL
   for (int i = 0; i < 16; i += 2) {
     const f32 x[2] = {block.element(0), block.element(1)};
     f32 v[2];
     const u32 pair = e2m1_pair_and_magnitudes(__fmul_rn(x[0], factor), __fmul_rn(x[1], factor), v);
     codes = codes >> 8 | u64{pair} << 56;
-DIECAST_UNROLL
+    DIECAST_UNROLL
     for (int j = 0; j < 2; ++j) {
       const f32 product = __fmul_rn(__fmul_rn(v[j], scale), global.amax);
       const f32 decoded = ordinary ? quotient_by<6 * Bound>(product) : quotient(product, 6.0f * Bound);
@@ -127,7 +122,7 @@ DIECAST_DEVICE_CALL Nvfp4Block any_four_over_six(const Block16<IN>& block, FourO
   const f32 base = wanted_scale(amax_of(block), false, global);
   Nvfp4Block four = {}, six = {};
   f32 error_four = 0.0f, error_six = 0.0f;
-DIECAST_NO_UNROLL
+  DIECAST_NO_UNROLL
   for (int pass = 0; pass < 2; ++pass) {  // one copy of long code
     four = six, error_four = error_six;
     const f32 wanted = pass == 0 ? __fmul_rn(base, 1.5f) : base;
@@ -194,27 +189,27 @@ DIECAST_DEVICE NearCandidate near_candidate(const Block16<IN>& block, const Scal
     out.error = Squares ? nearly_fused(lost, lost, out.error) : out.error + fabsf(lost);
   };
 #if DIECAST_HAS_E2M1_CVT
-DIECAST_UNROLL
+  DIECAST_UNROLL
   for (int half = 0; half < 2; ++half) {
     f32 y[8], v[8];
-DIECAST_UNROLL
+    DIECAST_UNROLL
     for (int i = 0; i < 8; ++i) y[i] = __fmul_rn(fabsf(block.element(8 * half + i)), by.factor);
     out.codes[half] = e2m1_codes_and_magnitudes(y, v);
-DIECAST_UNROLL
+    DIECAST_UNROLL
     for (int i = 0; i < 8; ++i) add(v[i], by.step, fabsf(block.element(8 * half + i)));
   }
 #else
   const f32 times = __fmul_rn(by.factor, 0x1p-14f), unit = __fmul_rn(by.step, 0x1p14f);
-DIECAST_UNROLL
+  DIECAST_UNROLL
   for (int half = 0; half < 2; ++half) {
     u32 pairs[4];  // elements 0 and 2, 4 and 6, 1 and 3, 5 and 7
-DIECAST_UNROLL
+    DIECAST_UNROLL
     for (int i = 0; i < 4; ++i) {
       const int at = 8 * half + i / 2 + i % 2 * 4;
       const f32 x[2] = {block.element(at), block.element(at + 2)};
       f32 v[2];
       pairs[i] = ordinary_pair(__fmul_rn(x[0], times), __fmul_rn(x[1], times), v[0], v[1]);
-DIECAST_UNROLL
+      DIECAST_UNROLL
       for (int j = 0; j < 2; ++j) add(v[j], unit, fabsf(x[j]));
     }
     const u32 even = __byte_perm(pairs[0], pairs[1], 0x7531);  // codes in bits 1 to 3 of bytes
@@ -243,7 +238,7 @@ DIECAST_DEVICE Nvfp4Block four_over_six(const Block16<IN>& block, const FourOver
   const f32 wanted = __fmul_rn(quotient_by<6>(amax), global.encode);  // as wanted_scale(), of ordinary ones
   NearCandidate four = {}, six = {};
   f32 largest_factor = 0.0f;
-DIECAST_UNROLL_TIMES(Rolled ? 1 : 2)
+  DIECAST_UNROLL_TIMES(Rolled ? 1 : 2)
   for (int pass = 0; pass < 2; ++pass) {
     four = six;
     const ScaleAndFactor by(pass == 0 ? __fmul_rn(wanted, 1.5f) : wanted, global.decode);
@@ -256,14 +251,12 @@ DIECAST_UNROLL_TIMES(Rolled ? 1 : 2)
   }
   if (four.scale.bits != six.scale.bits && !is_certain<Squares>(four.error, six.error, amax)) {
     const Block16<IN> in_memory = block;
-    four.error = error_of<Squares, Bound>(in_memory, four.codes[0], four.codes[1],
-                                          f32_from_block_scale(four.scale), global);
-    six.error = error_of<Squares, Bound>(in_memory, six.codes[0], six.codes[1],
-                                         f32_from_block_scale(six.scale), global);
+    four.error = error_of<Squares, Bound>(in_memory, four.codes[0], four.codes[1], f32_from_block_scale(four.scale), global);
+    six.error = error_of<Squares, Bound>(in_memory, six.codes[0], six.codes[1], f32_from_block_scale(six.scale), global);
   }
   const bool takes_four = four.error < six.error;
   Nvfp4Block out = {{0, 0}, takes_four ? four.scale : six.scale};
-DIECAST_UNROLL
+  DIECAST_UNROLL
   for (int half = 0; half < 2; ++half) {
     out.codes[half] = signs_of(block, half) | (takes_four ? four.codes[half] : six.codes[half]);
   }

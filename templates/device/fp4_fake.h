@@ -21,8 +21,7 @@ template <bool Reciprocal>
 DIECAST_DEVICE Fp4ScaleOfScales fp4_scale_of_scales(f32 global_amax) {
   f32 ga = __fmul_rn(global_amax, kSixth);
   if (ga <= 0x1p-24f) ga = 1.0f;
-  const f32 sc =
-      Reciprocal ? __fmul_rn(quotient(1.0f, ga), 448.0f) : quotient(448.0f, ga);
+  const f32 sc = Reciprocal ? __fmul_rn(quotient(1.0f, ga), 448.0f) : quotient(448.0f, ga);
   return {sc, quotient(1.0f, sc)};
 }
 
@@ -44,7 +43,7 @@ DIECAST_DEVICE f32 fp4_fake(f32 x, f32 p) {
 // Neighbours under any scale, one after another.
 template <class IN, class OUT>
 DIECAST_DEVICE_CALL void fp4_fake_each(const IN* x, OUT* out, i64 count, f32 p) {
-DIECAST_NO_UNROLL
+  DIECAST_NO_UNROLL
   for (i64 i = 0; i < count; ++i) out[i] = from_f32<OUT>(fp4_fake(to_f32(x[i]), p));
 }
 

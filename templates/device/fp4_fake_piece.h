@@ -31,7 +31,7 @@ DIECAST_DEVICE Fp4Limits fp4_limits_or_zeros(f32 p) {
 template <class IN>
 DIECAST_DEVICE bool is_ordinary_fp4_scale(f32 p) {
   constexpr bool kHalf = dtype_id<IN> == dtype_id<f16>;
-  return has_inverse<kHalf ? -17 : -90, kHalf ? 13 : 120>(p);
+  return has_inverse<(kHalf ? -17 : -90), (kHalf ? 13 : 120)>(p);
 }
 
 // The largest |element| of `Lanes` neighbouring threads' pieces, NaN ignored, at least +0. All lanes
@@ -44,9 +44,9 @@ DIECAST_DEVICE f32 amax_of_lanes(const Neighbours<T, N>& piece) {
     return __float_as_uint(fmaxf(fabsf(__uint_as_float(a)), fabsf(__uint_as_float(b))));
   };
   u32 found = piece.words[0];
-DIECAST_UNROLL
+  DIECAST_UNROLL
   for (int w = 1; w < piece.kWords; ++w) found = larger(found, piece.words[w]);
-DIECAST_UNROLL
+  DIECAST_UNROLL
   for (int lanes = 1; lanes < Lanes; lanes *= 2) {
     found = larger(found, __shfl_xor_sync(0xFFFFFFFFu, found, lanes));
   }
@@ -70,19 +70,19 @@ template <class OUT, class IN, int N>
 DIECAST_DEVICE Neighbours<OUT, N> fp4_fake_piece(Neighbours<IN, N> x, const Fp4Limits& under) {
   if constexpr (bits<IN>() == 16) {
     const u32 limits = pair_from_f32<IN>(under.limit, under.limit);
-DIECAST_UNROLL
+    DIECAST_UNROLL
     for (int w = 0; w < x.kWords; ++w) x.words[w] = limited_pair<IN, false>(x.words[w], limits);
   }
   const f32 inverse = inverse_of(under.p);
   f32 y[N];
-DIECAST_UNROLL
+  DIECAST_UNROLL
   for (int i = 0; i < N; ++i) {
     f32 element = x.element(i);
     if constexpr (bits<IN>() == 32) element = fminf(fmaxf(element, -under.limit), under.limit);
     y[i] = fp4_fake_ordinary(element, under.p, inverse);
   }
   Neighbours<OUT, N> out;
-DIECAST_UNROLL
+  DIECAST_UNROLL
   for (int i = 0; i < N; i += out.kPerWord) {
     if constexpr (bits<OUT>() == 16) {
       out.words[i / 2] = pair_from_f32<OUT>(y[i], y[i + 1]);
@@ -95,8 +95,7 @@ DIECAST_UNROLL
 
 // The same of any scale, to memory; the piece came from `x`, and `count` is at least 1.
 template <bool Whole, class IN, class OUT, int N>
-DIECAST_DEVICE void store_fp4_fake(const Neighbours<IN, N>& piece, const IN* x, OUT* out, i64 count,
-                                   const Fp4Limits& under) {
+DIECAST_DEVICE void store_fp4_fake(const Neighbours<IN, N>& piece, const IN* x, OUT* out, i64 count, const Fp4Limits& under) {
   if (is_ordinary_fp4_scale<IN>(under.p)) {
     fp4_fake_piece<OUT>(piece, under).template store<Whole>(out, count);
   } else {

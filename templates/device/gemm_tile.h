@@ -53,18 +53,18 @@ struct GemmSums : GemmWarp<MTile, NTile> {
   f32 of[kM][kN][4];
 
   DIECAST_DEVICE GemmSums() {
-DIECAST_UNROLL
+    DIECAST_UNROLL
     for (int i = 0; i < kM * kN * 4; ++i) of[i / (kN * 4)][i / 4 % kN][i % 4] = 0.0f;
   }
 
   // Adds the products of one block of the stage.
   DIECAST_DEVICE void add(const Stage& from, int block) {
     const f32* scales = from.scales + block * Stage::kRows;
-DIECAST_UNROLL
+    DIECAST_UNROLL
     for (int j = 0; j < 2 * kN; ++j) {
       const int n = MTile + col + j / 2 * 8 + lane % 4 * 2 + j % 2;
       const Vector<16> b = *reinterpret_cast<const Vector<16>*>(from.codes + Stage::place(n, block));
-DIECAST_UNROLL
+      DIECAST_UNROLL
       for (int i = 0; i < 2 * kM; ++i) {
         const int m = row + i * 8 + lane / 4;
         const Vector<16> a = *reinterpret_cast<const Vector<16>*>(from.codes + Stage::place(m, block));
@@ -78,11 +78,12 @@ DIECAST_UNROLL
   template <int Pitch>
   DIECAST_DEVICE void put(int nth, f32* to) const {
     to += lane / 4 * Pitch + lane % 4 * 2;
-DIECAST_UNROLL
+    DIECAST_UNROLL
     for (int i = 0; i < kM * kN * 2; ++i) {
       if (i / (2 * kN) != nth) continue;
       const f32* two = of[i / (2 * kN)][i / 2 % kN] + i % 2 * 2;
-      *reinterpret_cast<Vector<8>*>(to + i % 2 * 8 * Pitch + i / 2 % kN * 8) = {{__float_as_uint(two[0]), __float_as_uint(two[1])}};
+      *reinterpret_cast<Vector<8>*>(to + i % 2 * 8 * Pitch +
+                                    i / 2 % kN * 8) = {{__float_as_uint(two[0]), __float_as_uint(two[1])}};
     }
   }
 };

@@ -1,5 +1,12 @@
 // The members of a group of matrices that one launch works on, as the library describes them to
 // kernels: an array in device memory.
+/* diecast
+size count                               // members; 0 unless GROUPED
+let  ROWWISE     = DIRECTION != columnwise
+let  COLUMNWISE  = DIRECTION != rowwise
+let  HAS_ROWS    = ROWWISE && !GROUPED     // the launch itself has where they are written
+let  HAS_COLUMNS = COLUMNWISE && !GROUPED
+*/
 #pragma once
 
 #include <diecast/device/prefix_sum.h>
@@ -22,6 +29,10 @@ struct alignas(16) Member {
 };
 static_assert(sizeof(Member) == 96, "as the library has it");
 
+DIECAST_DEVICE MemberSide side_of(const void* data, const void* scale, const void* amax, i64 scale_stride) {
+  return {reinterpret_cast<u64>(data), reinterpret_cast<u64>(scale), reinterpret_cast<u64>(amax), scale_stride};
+}
+
 // Members that a launch carries itself.
 struct MemberList {
   Member members[16];
@@ -38,7 +49,7 @@ struct GroupPlace {
 // each looks at one of 32 members.
 template <bool Sixteens, int TileRows>
 DIECAST_DEVICE_CALL GroupPlace find_member(const Member* members, u32 count, i64 index, GroupPlace from, u32 row_tiles) {
-DIECAST_NO_UNROLL
+  DIECAST_NO_UNROLL
   for (; from.member < count; from.member += 32) {
     const u32 mine = from.member + threadIdx.x % 32;
     const i64 tiles = mine < count ? ceil_div(members[mine].rows, TileRows) * row_tiles : 0;

@@ -29,8 +29,7 @@ struct HostBlock {
   void* shared;   // dynamic shared memory, aligned to 1024 bytes
   void* machine;  // the owner of the two functions below
   // Calls function(closure, i) for every thread i of the block (x fastest), each on its own stack.
-  void (*run_threads)(HostBlock*, unsigned exchange, void (*function)(void*, unsigned),
-                      void* closure);
+  void (*run_threads)(HostBlock*, unsigned exchange, void (*function)(void*, unsigned), void* closure);
   void (*wait)(HostBlock*, HostWait*);
 };
 

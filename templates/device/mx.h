@@ -1,5 +1,9 @@
 // The MX formats: a block of 32 elements shares one E8M0 scale. What a block's largest magnitude
 // makes of the scale, and what the scale makes of the elements; formulas in templates/PROFILES.md.
+/* diecast
+option enum FORMAT {mxfp8_e4m3, mxfp8_e5m2, mxfp4} = mxfp8_e4m3
+let  FOUR_BIT = FORMAT == mxfp4
+*/
 #pragma once
 
 #include <diecast/device/block16.h>
@@ -7,6 +11,7 @@
 #include <diecast/device/e2m1_codes.h>
 #include <diecast/device/e5m2.h>
 #include <diecast/device/e8m0.h>
+#include <diecast/device/mx_options.h>
 #include <diecast/device/simt.h>
 #include <diecast/device/types.h>
 
@@ -35,18 +40,17 @@ DIECAST_DEVICE f32 before_tie(f32 y) {
   return __uint_as_float(sign | (magnitude == 0 ? 0 : magnitude - 1));
 }
 
-// A template's FORMAT {mxfp8_e4m3, mxfp8_e5m2, mxfp4} and MODE {rceil, floor, ceil, even}, by the
-// order of their words; and whether a NaN makes the block's scale NaN (profile torchao) or is
+// By FORMAT and MODE; NanScale: a NaN makes the block's scale NaN (profile torchao), or else it is
 // ignored (te). Modelopt: its MXFP4.
 template <int Format, int Mode, bool NanScale, bool Modelopt = false>
 struct Mx {
-  static constexpr bool kFourBit = Format == 2, kNanScale = NanScale;
-  static constexpr u32 kLargestExponent = Format == 0 ? 8 : Format == 1 ? 15 : 2;
-  static constexpr u32 kMantissaBits = Format == 0 ? 3 : Format == 1 ? 2 : 1;
+  static constexpr bool kFourBit = Format == FORMAT_mxfp4, kNanScale = NanScale;
+  static constexpr u32 kLargestExponent = Format == FORMAT_mxfp8_e4m3 ? 8 : Format == FORMAT_mxfp8_e5m2 ? 15 : 2;
+  static constexpr u32 kMantissaBits = Format == FORMAT_mxfp8_e4m3 ? 3 : Format == FORMAT_mxfp8_e5m2 ? 2 : 1;
   // 1 / 448, 1 / 57344, 1 / 6, rounded.
-  static constexpr f32 kOverLargest = Format == 0   ? 0x1.24924ap-9f
-                                      : Format == 1 ? 0x1.24924ap-16f
-                                                    : 0x1.555556p-3f;
+  static constexpr f32 kOverLargest = Format == FORMAT_mxfp8_e4m3   ? 0x1.24924ap-9f
+                                      : Format == FORMAT_mxfp8_e5m2 ? 0x1.24924ap-16f
+                                                                    : 0x1.555556p-3f;
 
   // The bits of |x|; what is larger has the larger bits, NaN the largest of all.
   template <class IN>
@@ -62,7 +66,7 @@ struct Mx {
       return __float_as_uint(amax_of(block));
     } else {
       u32 found = 0;
-DIECAST_UNROLL
+      DIECAST_UNROLL
       for (int i = 0; i < Block16<IN>::kWords; ++i) {
         const u32 word = block.words[i];
         if constexpr (bits<IN>() == 32) {
@@ -80,25 +84,23 @@ DIECAST_UNROLL
     if (NanScale && amax >= 0x7F800000u) return {255};
     if constexpr (Modelopt) {
       return mx_scale_of_bf16(__uint_as_float(amax));
-    } else if constexpr (Mode == 0) {
+    } else if constexpr (Mode == MODE_rceil) {
       return e8m0_from_f32_up(__fmul_rn(__uint_as_float(amax), kOverLargest));
     } else {
-      if constexpr (Mode == 2) amax += 0x7FFFFFu;
-      if constexpr (Mode == 3) amax += 1u << (22 - kMantissaBits);
+      if constexpr (Mode == MODE_ceil) amax += 0x7FFFFFu;
+      if constexpr (Mode == MODE_even) amax += 1u << (22 - kMantissaBits);
       const u32 exponent = amax >> 23;
-      if (exponent == 255u && Mode == 3) return {255};
+      if (exponent == 255u && Mode == MODE_even) return {255};
       return {static_cast<u8>(exponent > kLargestExponent ? exponent - kLargestExponent : 0)};
     }
   }
 
   // A byte of FP8.
-  DIECAST_DEVICE static u32 byte(f32 y) {
-    return Format == 0 ? e4m3_from_f32(y).bits : e5m2_from_f32(y).bits;
-  }
+  DIECAST_DEVICE static u32 byte(f32 y) { return Format == FORMAT_mxfp8_e4m3 ? e4m3_from_f32(y).bits : e5m2_from_f32(y).bits; }
 
   // Four bytes of FP8.
   DIECAST_DEVICE static u32 four_bytes(const f32* y) {
-    if constexpr (Format == 0) {
+    if constexpr (Format == FORMAT_mxfp8_e4m3) {
       return e4m3x2_from_f32(y[0], y[1]) | e4m3x2_from_f32(y[2], y[3]) << 16;
     } else {
       return e5m2x2_from_f32(y[0], y[1]) | e5m2x2_from_f32(y[2], y[3]) << 16;
@@ -110,12 +112,12 @@ DIECAST_UNROLL
   DIECAST_DEVICE static u32 word(const Block16<IN>& block, f32 factor, int w) {
     if constexpr (kFourBit) {
       f32 y[8];
-DIECAST_UNROLL
+      DIECAST_UNROLL
       for (int i = 0; i < 8; ++i) y[i] = before_tie(__fmul_rn(block.element(8 * w + i), factor));
       return e2m1_codes(y);
     } else {
       f32 y[4];
-DIECAST_UNROLL
+      DIECAST_UNROLL
       for (int i = 0; i < 4; ++i) y[i] = __fmul_rn(block.element(4 * w + i), factor);
       return four_bytes(y);
     }
@@ -128,7 +130,7 @@ DIECAST_UNROLL
     if constexpr (kFourBit && !Modelopt) {
       codes_of(block, factor, words);
     } else {
-DIECAST_UNROLL
+      DIECAST_UNROLL
       for (int w = 0; w < kWords; ++w) words[w] = word(block, factor, w);
     }
   }

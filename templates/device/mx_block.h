@@ -28,7 +28,7 @@ struct MxBlock {
 
   // `count`: elements left in the row.
   DIECAST_DEVICE MxBlock(const IN* from, i64 count) {
-DIECAST_UNROLL
+    DIECAST_UNROLL
     for (int i = 0; i < kHalves; ++i) {
       const i64 left = count - 16 * i;
       if (Whole == 32 || (Whole == 16 ? left > 0 : left >= 16 && is_aligned<16>(from))) {
@@ -57,22 +57,22 @@ DIECAST_UNROLL
   DIECAST_DEVICE void store(u8* to, i64 count, f32 factor) const {
     constexpr int kWords = kHalves * MX::kWords, kAtOnce = kWords < 4 ? kWords : 4;
     u32 words[kWords];
-DIECAST_UNROLL
+    DIECAST_UNROLL
     for (int i = 0; i < kHalves; ++i) MX::template encode<IN>(halves[i], factor, words + i * MX::kWords);
     if (Whole != 0 || MX::kFourBit || (count >= kElements && is_aligned<4 * kAtOnce>(to))) {
-DIECAST_UNROLL
+      DIECAST_UNROLL
       for (int i = 0; i < kWords; i += kAtOnce) {
         if (Whole == 16 && !MX::kFourBit && 4 * i >= count) break;  // a half that is not there
         Vector<4 * kAtOnce> piece;
-DIECAST_UNROLL
+        DIECAST_UNROLL
         for (int w = 0; w < kAtOnce; ++w) piece.words[w] = words[i + w];
         store_streaming<4 * kAtOnce>(to + 4 * i, piece);
       }
     } else {
-DIECAST_UNROLL
+      DIECAST_UNROLL
       for (int w = 0; w < kWords; ++w) {
         u32 word = words[w];
-DIECAST_NO_UNROLL
+        DIECAST_NO_UNROLL
         for (int i = 4 * w; i < 4 * w + 4 && i < count; ++i, word >>= 8) to[i] = static_cast<u8>(word);
       }
     }

@@ -13,8 +13,7 @@ struct MxUnit {
   const Weight* weight;
   i64 row, col, col_end;
 
-  DIECAST_DEVICE MxUnit(const Weight* all, u32 count, u32 unit)
-      : weight(all + weight_of_unit(all, count, kShardUnits, unit)) {
+  DIECAST_DEVICE MxUnit(const Weight* all, u32 count, u32 unit) : weight(all + weight_of_unit(all, count, kShardUnits, unit)) {
     const u32 within = unit - weight->unit_begin[kShardUnits];
     const u32 in_row = static_cast<u32>(ceil_div(weight->cols, kShardUnitCols));
     const u32 square_row = within / in_row;

@@ -49,9 +49,10 @@ DIECAST_DEVICE Nvfp4Global nvfp4_global_of_any(f32 amax) {
   if (amax == 0.0f || encode == 0.0f) encode = 1.0f;
   decode = 1.0f / encode;
 #else
-#define DIECAST_INVERSE(x)                                                                     \
-  " cvt.f64.f32 b, " x ";\n rcp.approx.ftz.f64 near, b;\n neg.f64 b, b;\n"                     \
-  " fma.rn.f64 rest, b, near, 0d3FF0000000000000;\n fma.rn.f64 near, rest, near, near;\n"      \
+#define DIECAST_INVERSE(x)                                                                \
+  " cvt.f64.f32 b, " x                                                                    \
+  ";\n rcp.approx.ftz.f64 near, b;\n neg.f64 b, b;\n"                                     \
+  " fma.rn.f64 rest, b, near, 0d3FF0000000000000;\n fma.rn.f64 near, rest, near, near;\n" \
   " fma.rn.f64 rest, b, near, 0d3FF0000000000000;\n fma.rn.f64 near, rest, near, near;\n"
   asm("{\n .reg .f64 b, near, rest;\n .reg .pred none;\n" DIECAST_INVERSE("%2")
       " mul.rn.f64 near, near, 0d40A5000000000000;\n cvt.rn.f32.f64 %0, near;\n min.f32 %0, %0, 0f7F7FFFFF;\n"
@@ -123,14 +124,14 @@ struct ScaleAndFactor {
     factor = fminf(1.0f / step, most);
 #else
 #if DIECAST_HAS_E4M3_CVT
-#define DIECAST_SCALE_AND_VALUE                           \
-  " cvt.rn.satfinite.e4m3x2.f32 %0, 0f00000000, %3;\n"    \
+#define DIECAST_SCALE_AND_VALUE                        \
+  " cvt.rn.satfinite.e4m3x2.f32 %0, 0f00000000, %3;\n" \
   " cvt.rn.f16x2.e4m3x2 v, %0;\n mov.b32 {l, h}, v;\n cvt.f32.f16 v, l;\n"
 #else  // as e4m3_from_f32_plain(), f32_from_block_scale()
-#define DIECAST_SCALE_AND_VALUE                                                                        \
-  " min.f32 v, %3, 0f43E00000;\n and.b32 p, v, 0x7F800000;\n max.u32 p, p, 0x3C800000;\n"               \
-  " add.u32 p, p, 0x0A000000;\n add.rn.f32 v, v, p;\n shr.u32 p, v, 20;\n add.u32 v, v, p;\n"            \
-  " add.u32 v, v, -1128;\n and.b32 v, v, 0xFF;\n cvt.u16.u32 %0, v;\n shl.b32 v, v, 20;\n"               \
+#define DIECAST_SCALE_AND_VALUE                                                               \
+  " min.f32 v, %3, 0f43E00000;\n and.b32 p, v, 0x7F800000;\n max.u32 p, p, 0x3C800000;\n"     \
+  " add.u32 p, p, 0x0A000000;\n add.rn.f32 v, v, p;\n shr.u32 p, v, 20;\n add.u32 v, v, p;\n" \
+  " add.u32 v, v, -1128;\n and.b32 v, v, 0xFF;\n cvt.u16.u32 %0, v;\n shl.b32 v, v, 20;\n"    \
   " mul.rn.f32 v, v, 0f7B800000;\n"
 #endif
     u16 byte;

@@ -52,9 +52,7 @@ struct Flashinfer {
     return __uint_as_float((word & 0x7F800000u) == 0 ? word & 0x80000000u : word);
   }
 
-  DIECAST_DEVICE static f32 product(f32 a, f32 b) {
-    return flushed(__fmul_rn(flushed(a), flushed(b)));
-  }
+  DIECAST_DEVICE static f32 product(f32 a, f32 b) { return flushed(__fmul_rn(flushed(a), flushed(b))); }
 
   DIECAST_DEVICE static ProfileGlobal global(f32 given) {
     if constexpr (OfToken && Fast) {

@@ -12,14 +12,14 @@ namespace diecast {
 // Targets that convert to E2M1 themselves need no other way, and on the host a recipe's own is the
 // short one (block16_host.h).
 template <class IN, int Profile, int Global, int FourOver>
-constexpr bool kHasOrdinary = bits<IN>() == 16 && Profile == kProfileTe && Global == kGlobalAmax &&
-                              FourOver == 0 && !DIECAST_HAS_E2M1_CVT && !DIECAST_HOST;
+constexpr bool kHasOrdinary = bits<IN>() == 16 && Profile == PROFILE_te&& Global == GLOBAL_amax&& FourOver == FOUR_OVER_SIX_off &&
+                              !DIECAST_HAS_E2M1_CVT && !DIECAST_HOST;
 
 struct OrdinaryScale;
 
 struct OrdinaryGlobal : Nvfp4Global {
   using Scale = OrdinaryScale;  // a block's under it
-  f32 limit;  // what a block's largest product must be below
+  f32 limit;                    // what a block's largest product must be below
 };
 
 // With a limit of 0 where a scale, not 0, times `decode` may have a reciprocal that needs care, or is
@@ -39,8 +39,8 @@ DIECAST_DEVICE auto with_limit(const OfTensor& global) {
 
 // All lanes of a warp: what one of them has.
 DIECAST_DEVICE OrdinaryGlobal global_of_lane(const OrdinaryGlobal& own, int lane) {
-  return with_limit<true>(Nvfp4Global{__shfl_sync(0xFFFFFFFFu, own.encode_sixth, lane),
-                                      __shfl_sync(0xFFFFFFFFu, own.decode, lane)});
+  return with_limit<true>(
+      Nvfp4Global{__shfl_sync(0xFFFFFFFFu, own.encode_sixth, lane), __shfl_sync(0xFFFFFFFFu, own.decode, lane)});
 }
 
 // A block's scale and factor under an amax, its own or a larger one, NaN if the block has NaN.
@@ -50,7 +50,7 @@ struct OrdinaryScale : ScaleAndFactor {
   DIECAST_DEVICE OrdinaryScale(f32 amax, const OrdinaryGlobal& global)
       : ScaleAndFactor(__fmul_rn(amax, global.encode_sixth), global.decode),
         is_ordinary(fabsf(__fmul_rn(amax, factor)) < global.limit) {}  // under a negative amax it is any number
-  DIECAST_DEVICE u32 number() const { return scale.bits; }  // of the scale
+  DIECAST_DEVICE u32 number() const { return scale.bits; }             // of the scale
 };
 
 }  // namespace diecast

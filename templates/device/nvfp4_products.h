@@ -20,16 +20,18 @@ DIECAST_DEVICE void store_doubled_codes(u8* to, u32 first, u32 second) {
 #else
 // Bytes by codes without signs, as they are and negative; which of them, by bytes of 255 or 0: a selector 12 asks for the sign
 // of 0x80 eight times.
-#define DIECAST_FOUR(to)                                                                     \
-  " prmt.b32 " to ", 0x03020100, 0x0C080604, m;\n prmt.b32 n, 0xFDFEFF00, 0xF4F8FAFC, m;\n"  \
+#define DIECAST_FOUR(to)                                                    \
+  " prmt.b32 " to                                                           \
+  ", 0x03020100, 0x0C080604, m;\n prmt.b32 n, 0xFDFEFF00, 0xF4F8FAFC, m;\n" \
   " prmt.b32 t, 0, 0x80, s;\n lop3.b32 " to ", " to ", n, t, 0xD8;\n"
-#define DIECAST_EIGHT(codes, low, high)                                                      \
-  " and.b32 s, " codes ", 0x88888888;\n shr.u32 t, s, 1;\n or.b32 s, s, t;\n"                \
-  " and.b32 m, " codes ", 0x77777777;\n" DIECAST_FOUR(low)                                   \
-  " shr.u32 m, m, 16;\n shr.u32 s, s, 16;\n" DIECAST_FOUR(high)
-  asm volatile("{\n.reg .b32 m, n, s, t, w<4>;\n" DIECAST_EIGHT("%1", "w0", "w1") DIECAST_EIGHT("%2", "w2", "w3")
-               " st.shared.v4.b32 [%0], {w0, w1, w2, w3};\n}"
-               :: "r"(shared_address(to)), "r"(first), "r"(second) : "memory");
+#define DIECAST_EIGHT(codes, low, high)                  \
+  " and.b32 s, " codes                                   \
+  ", 0x88888888;\n shr.u32 t, s, 1;\n or.b32 s, s, t;\n" \
+  " and.b32 m, " codes ", 0x77777777;\n" DIECAST_FOUR(low) " shr.u32 m, m, 16;\n shr.u32 s, s, 16;\n" DIECAST_FOUR(high)
+  asm volatile("{\n.reg .b32 m, n, s, t, w<4>;\n" DIECAST_EIGHT("%1", "w0", "w1")
+                   DIECAST_EIGHT("%2", "w2", "w3") " st.shared.v4.b32 [%0], {w0, w1, w2, w3};\n}" ::"r"(shared_address(to)),
+               "r"(first), "r"(second)
+               : "memory");
 #undef DIECAST_EIGHT
 #undef DIECAST_FOUR
 #endif
@@ -44,7 +46,7 @@ DIECAST_DEVICE i32 dot16(const Vector<16>& a, const Vector<16>& b) {
   __builtin_memcpy(right, &b, 16);
   for (int i = 0; i < 16; ++i) sum += left[i] * right[i];
 #else
-DIECAST_UNROLL
+  DIECAST_UNROLL
   for (int i = 0; i < 4; ++i) {
     asm("dp4a.s32.s32 %0, %1, %2, %0;" : "+r"(sum) : "r"(a.words[i]), "r"(b.words[i]));
   }
@@ -68,25 +70,28 @@ DIECAST_DEVICE f32 add_exact(f32 sum, f32 dot, f32 scale) {
 // word. The bits of an E4M3 in f16's place are the value times 2^-8, the bits of a code there the value times 2^-14. Of a word
 // of codes word i has those of bits 12 - 4i on and 28 - 4i on. (One piece of assembly: a compiler is slow on so many operations.)
 DIECAST_DEVICE void store_scaled_codes(u32 at, const u32 (&words)[4], u32 scales) {
-#define DIECAST_PAIR(word, to_sign, to_magnitude)                                              \
-  to_sign " and.b32 s, s, 0x80008000;\n" to_magnitude " lop3.b32 s, m, 0x0E000E00, s, 0xEA;\n" \
+#define DIECAST_PAIR(word, to_sign, to_magnitude)     \
+  to_sign " and.b32 s, s, 0x80008000;\n" to_magnitude \
+          " lop3.b32 s, m, 0x0E000E00, s, 0xEA;\n"    \
           "mul.rn.f16x2 " word ", s, scale;\n"
-#define DIECAST_EIGHT(codes, place)                                                             \
-  DIECAST_PAIR("w0", "mov.b32 s, " codes ";", "shr.b32 m, " codes ", 3;")                       \
-  DIECAST_PAIR("w1", "shl.b32 s, " codes ", 4;", "shl.b32 m, " codes ", 1;")                    \
-  DIECAST_PAIR("w2", "shl.b32 s, " codes ", 8;", "shl.b32 m, " codes ", 5;")                    \
-  DIECAST_PAIR("w3", "shl.b32 s, " codes ", 12;", "shl.b32 m, " codes ", 9;")                   \
+#define DIECAST_EIGHT(codes, place)                                           \
+  DIECAST_PAIR("w0", "mov.b32 s, " codes ";", "shr.b32 m, " codes ", 3;")     \
+  DIECAST_PAIR("w1", "shl.b32 s, " codes ", 4;", "shl.b32 m, " codes ", 1;")  \
+  DIECAST_PAIR("w2", "shl.b32 s, " codes ", 8;", "shl.b32 m, " codes ", 5;")  \
+  DIECAST_PAIR("w3", "shl.b32 s, " codes ", 12;", "shl.b32 m, " codes ", 9;") \
   " xor.b32 m, %0, " place ";\n st.shared.v4.b32 [m], {w0, w1, w2, w3};\n"
-#define DIECAST_IF_NAN(half)                                                                    \
-  " and.b32 m, %5, 0x7F << " half ";\n setp.eq.u32 p, m, 0x7F << " half ";\n"                    \
+#define DIECAST_IF_NAN(half)                                            \
+  " and.b32 m, %5, 0x7F << " half ";\n setp.eq.u32 p, m, 0x7F << " half \
+  ";\n"                                                                 \
   "@p or.b32 both, both, 0x7FFF << " half ";\n"
-  asm volatile("{\n.reg .b32 s, m, scale, both, w<4>;\n.reg .pred p;\n"
-               " and.b32 s, %5, 0x00800080;\n shl.b32 s, s, 8;\n and.b32 m, %5, 0x007F007F;\n shl.b32 m, m, 7;\n"
-               " or.b32 both, s, m;\n mov.b32 s, 0x78007800;\n mul.rn.f16x2 both, both, s;\n"
-               DIECAST_IF_NAN("0") DIECAST_IF_NAN("16")
-               " prmt.b32 scale, both, 0, 0x1010;\n" DIECAST_EIGHT("%1", "0") DIECAST_EIGHT("%2", "16")
-               " prmt.b32 scale, both, 0, 0x3232;\n" DIECAST_EIGHT("%3", "32") DIECAST_EIGHT("%4", "48") "}"
-               :: "r"(at), "r"(words[0]), "r"(words[1]), "r"(words[2]), "r"(words[3]), "r"(scales) : "memory");
+  asm volatile(
+      "{\n.reg .b32 s, m, scale, both, w<4>;\n.reg .pred p;\n"
+      " and.b32 s, %5, 0x00800080;\n shl.b32 s, s, 8;\n and.b32 m, %5, 0x007F007F;\n shl.b32 m, m, 7;\n"
+      " or.b32 both, s, m;\n mov.b32 s, 0x78007800;\n mul.rn.f16x2 both, both, s;\n" DIECAST_IF_NAN("0")
+          DIECAST_IF_NAN("16") " prmt.b32 scale, both, 0, 0x1010;\n" DIECAST_EIGHT("%1", "0") DIECAST_EIGHT(
+              "%2", "16") " prmt.b32 scale, both, 0, 0x3232;\n" DIECAST_EIGHT("%3", "32") DIECAST_EIGHT("%4", "48") "}" ::"r"(at),
+      "r"(words[0]), "r"(words[1]), "r"(words[2]), "r"(words[3]), "r"(scales)
+      : "memory");
 #undef DIECAST_IF_NAN
 #undef DIECAST_EIGHT
 #undef DIECAST_PAIR

@@ -20,16 +20,15 @@ namespace diecast {
 // gives, so the short cuts of nvfp4.h, which know S to come of an amax, are not taken.
 template <int Global>
 DIECAST_DEVICE Nvfp4Global nvfp4_global_given(f32 given) {
-  if constexpr (Global == kGlobalNone) return {DIECAST_SIXTH, 1.0f};
-  f32 encode = fminf(Global == kGlobalDecode ? quotient(1.0f, given) : given, kLargest);
+  if constexpr (Global == GLOBAL_none) return {DIECAST_SIXTH, 1.0f};
+  f32 encode = fminf(Global == GLOBAL_decode ? quotient(1.0f, given) : given, kLargest);
   if (encode == 0.0f) encode = 1.0f;
-  const f32 decode = Global == kGlobalDecode ? given : quotient(1.0f, encode);
+  const f32 decode = Global == GLOBAL_decode ? given : quotient(1.0f, encode);
   return {__fmul_rn(encode, DIECAST_SIXTH), decode};
 }
 
 template <class IN>
-DIECAST_DEVICE Nvfp4Block quantize_given_block(const Block16<IN>& block, f32 block_amax,
-                                               const Nvfp4Global& global) {
+DIECAST_DEVICE Nvfp4Block quantize_given_block(const Block16<IN>& block, f32 block_amax, const Nvfp4Global& global) {
   const f32 scaled = fminf(__fmul_rn(block_amax, global.encode_sixth), kLargest);
   Nvfp4Block out = {{0, 0}, e4m3_from_f32(scaled)};
   const f32 step = __fmul_rn(f32_from_e4m3(out.scale), global.decode);
@@ -37,17 +36,17 @@ DIECAST_DEVICE Nvfp4Block quantize_given_block(const Block16<IN>& block, f32 blo
   return out;
 }
 
-// Profile, Global, FourOver (off, mae, mse): the numbers of a template's words. Bound: 448 or 256.
+// By PROFILE, GLOBAL, FOUR_OVER_SIX and BOUND.
 template <int Profile, int Global, int FourOver, int Bound, bool BlockAmax>
 struct Nvfp4Recipe {
-  static constexpr bool kIgnoresNan = Profile == kProfileTe || Profile >= kProfileTeFast;
+  static constexpr bool kIgnoresNan = Profile == PROFILE_te || Profile == PROFILE_te_fast || kIsFlashinfer<Profile>;
 
   DIECAST_DEVICE static auto global(f32 given) {
-    if constexpr (FourOver != 0) {
+    if constexpr (FourOver != FOUR_OVER_SIX_off) {
       return four_over_six_global<Bound>(given);
-    } else if constexpr (Profile != kProfileTe) {
+    } else if constexpr (Profile != PROFILE_te) {
       return profile_global<Profile, Global, Bound, BlockAmax>(given);
-    } else if constexpr (Global != kGlobalAmax) {
+    } else if constexpr (Global != GLOBAL_amax) {
       return nvfp4_global_given<Global>(given);
     } else {
       return nvfp4_global(given);
@@ -65,17 +64,16 @@ struct Nvfp4Recipe {
 
   template <class IN, class OfTensor>
   DIECAST_DEVICE static Nvfp4Block quantize(const Block16<IN>& block, const OfTensor& global) {
-    return quantize(block, FourOver != 0 ? 0.0f : amax(block), global);
+    return quantize(block, FourOver != FOUR_OVER_SIX_off ? 0.0f : amax(block), global);
   }
 
   template <class IN, class OfTensor>
-  DIECAST_DEVICE static Nvfp4Block quantize(const Block16<IN>& block, f32 block_amax,
-                                            const OfTensor& global) {
-    if constexpr (FourOver != 0) {
-      return four_over_six<FourOver == 2, Bound>(block, global);
-    } else if constexpr (Profile != kProfileTe) {
+  DIECAST_DEVICE static Nvfp4Block quantize(const Block16<IN>& block, f32 block_amax, const OfTensor& global) {
+    if constexpr (FourOver != FOUR_OVER_SIX_off) {
+      return four_over_six<FourOver == FOUR_OVER_SIX_mse, Bound>(block, global);
+    } else if constexpr (Profile != PROFILE_te) {
       return quantize_profile_block<Profile, Global, Bound, BlockAmax>(block, block_amax, global);
-    } else if constexpr (Global != kGlobalAmax) {
+    } else if constexpr (Global != GLOBAL_amax) {
       return quantize_given_block(block, block_amax, global);
     } else {
       Nvfp4Block out = {{0, 0}, nvfp4_block_scale(block_amax, global)};
@@ -88,8 +86,8 @@ struct Nvfp4Recipe {
   // it so.
   template <bool AmidLong, class IN, class OfTensor>
   DIECAST_DEVICE static Nvfp4Block quantize_amid(const Block16<IN>& block, f32 block_amax, const OfTensor& global) {
-    if constexpr (AmidLong && FourOver != 0 && bits<IN>() == 32) {
-      return four_over_six_called<FourOver == 2, Bound>(block, global);
+    if constexpr (AmidLong && FourOver != FOUR_OVER_SIX_off && bits<IN>() == 32) {
+      return four_over_six_called<FourOver == FOUR_OVER_SIX_mse, Bound>(block, global);
     } else {
       return quantize(block, block_amax, global);
     }
@@ -105,9 +103,9 @@ struct Nvfp4Recipe {
   // What a block's elements are multiplied by (modelopt: divided by) under a scale.
   template <class OfTensor>
   DIECAST_DEVICE static f32 factor(e4m3 scale, const OfTensor& global) {
-    if constexpr (Profile != kProfileTe) {
+    if constexpr (Profile != PROFILE_te) {
       return profile_factor<Profile>(scale, global);
-    } else if constexpr (FourOver != 0 || Global != kGlobalAmax) {
+    } else if constexpr (FourOver != FOUR_OVER_SIX_off || Global != GLOBAL_amax) {
       return factor_of_step(__fmul_rn(f32_from_e4m3(scale), global.decode));
     } else {
       return nvfp4_encode_factor(scale, global);
@@ -116,7 +114,7 @@ struct Nvfp4Recipe {
 
   // What is rounded by random numbers: an element under its factor.
   DIECAST_DEVICE static f32 rounded_value(f32 x, f32 times) {
-    if constexpr (Profile != kProfileTe) return profile_value<Profile>(x, times);
+    if constexpr (Profile != PROFILE_te) return profile_value<Profile>(x, times);
     return __fmul_rn(x, times);
   }
 
@@ -124,20 +122,20 @@ struct Nvfp4Recipe {
   // come behind the first half's products: those may be calls, and registers are few around them.
   // Rolled: loops, which are shorter to compile and a little slower.
   template <bool Rolled = false, class IN, class OfTensor, class Random>
-  DIECAST_DEVICE static void round(const Block16<IN>& block, const OfTensor& global,
-                                   const Random& random, i64 index, Nvfp4Block& out) {
-    if constexpr (Profile == kProfilePr546) {
+  DIECAST_DEVICE static void round(const Block16<IN>& block, const OfTensor& global, const Random& random, i64 index,
+                                   Nvfp4Block& out) {
+    if constexpr (Profile == PROFILE_pr546) {
       if (global.encode == 0.0f) return;
     }
     const f32 times = factor(out.scale, global);
     Block16<IN> left = block;
     RandomWords words = {};
-DIECAST_UNROLL_TIMES(Rolled ? 1 : 2)
+    DIECAST_UNROLL_TIMES(Rolled ? 1 : 2)
     for (int half = 0; half < 2; ++half) {
       f32 y[8] = {};
-DIECAST_UNROLL_TIMES(Rolled && Profile == kProfileModelopt ? 1 : 4)
+      DIECAST_UNROLL_TIMES(Rolled && Profile == PROFILE_modelopt ? 1 : 4)
       for (int i = 0; i < 8; i += 2, left.drop_two()) {
-DIECAST_UNROLL
+        DIECAST_UNROLL
         for (int j = 0; j < 6; ++j) y[j] = y[j + 2];
         y[6] = rounded_value(left.element(0), times), y[7] = rounded_value(left.element(1), times);
       }

@@ -28,7 +28,7 @@ template <class Element, int Words>
 DIECAST_DEVICE bool are_finite(const u32 (&words)[Words]) {
   u32 sum = 0;
 #if !DIECAST_HOST
-DIECAST_UNROLL
+  DIECAST_UNROLL
   for (const u32 word : words) {
     if constexpr (dtype_id<Element> == dtype_id<bf16>) {
       asm("fma.rn.bf16x2 %0, %1, %2, %0;" : "+r"(sum) : "r"(word), "r"(0));
@@ -54,13 +54,15 @@ struct ShareOfBlock {
   // `first`: the share's first element, or with kWhole the block's.
   DIECAST_DEVICE ShareOfBlock(const IN* first, u32) {
     constexpr int kBytes = 2 * bits<IN>() / Lanes, kPiece = kBytes < 16 ? kBytes : 16;
-DIECAST_UNROLL
+    DIECAST_UNROLL
     for (int i = 0; i < kBytes / kPiece; ++i) {
       const auto piece = load<kPiece>(first + i * (16 / Lanes / 2));
-DIECAST_UNROLL
+      DIECAST_UNROLL
       for (int w = 0; w < kWords * kPiece / kBytes; ++w) {
-        if constexpr (bits<IN>() == 8) words[w] = f16_pair_of_e4m3(piece.words[w / 2] >> (w % 2 * 16) & 0xFFFFu);
-        else words[i * (kPiece / 4) + w] = piece.words[w];
+        if constexpr (bits<IN>() == 8)
+          words[w] = f16_pair_of_e4m3(piece.words[w / 2] >> (w % 2 * 16) & 0xFFFFu);
+        else
+          words[i * (kPiece / 4) + w] = piece.words[w];
       }
     }
   }
@@ -69,7 +71,7 @@ DIECAST_UNROLL
   template <bool Nan = false>
   DIECAST_DEVICE f32 largest() const {
     u32 found = words[0];
-DIECAST_UNROLL
+    DIECAST_UNROLL
     for (int w = 1; w < kWords; ++w) found = larger_elements<Element, Nan>(found, words[w]);
     if constexpr (bits<Element>() == 16) found = larger_elements<Element, Nan>(found, found >> 16);
     if constexpr (!Nan) found = larger_elements<Element, false>(found, 0);
@@ -82,7 +84,7 @@ DIECAST_UNROLL
   // Codes of its elements times `factor`.
   DIECAST_DEVICE u32 codes(f32 factor) const {
     f32 y[16 / Lanes];
-DIECAST_UNROLL
+    DIECAST_UNROLL
     for (int i = 0; i < 16 / Lanes; ++i) y[i] = __fmul_rn(element_of<Element>(words, i), factor);
     return e2m1_codes(y);
   }
@@ -99,7 +101,9 @@ struct ShareOfBlock<IN, Lanes, true> {
   DIECAST_DEVICE ShareOfBlock(const IN* first, u32 of) : block(load_block16(first)), lane(of) {}
   DIECAST_DEVICE explicit ShareOfBlock(const LoadedBlock16<IN>& loaded) : block(loaded), lane(0) {}
   template <bool Nan = false>
-  DIECAST_DEVICE f32 largest() const { return Nan ? amax_with_nan(block) : amax_of(block); }
+  DIECAST_DEVICE f32 largest() const {
+    return Nan ? amax_with_nan(block) : amax_of(block);
+  }
   DIECAST_DEVICE static f32 amax(f32 largest) { return largest; }
   DIECAST_DEVICE bool is_finite() const { return are_finite<Element>(block.words); }
   DIECAST_DEVICE u64 codes(f32 factor) const {
@@ -173,8 +177,9 @@ DIECAST_DEVICE_CALL QuantizedShare<Lanes> quantize_seldom(const IN* first, u32 l
   }
   const ScaleAndFactor by = recipe_scale(amax, of_tensor);
   u64 codes = 0;
-DIECAST_NO_UNROLL
-  for (int i = 0; i < kShare; ++i) codes = codes >> 4 | u64{seldom_code(__fmul_rn(to_f32(first[lane * kShare + i]), by.factor))} << 60;
+  DIECAST_NO_UNROLL
+  for (int i = 0; i < kShare; ++i)
+    codes = codes >> 4 | u64{seldom_code(__fmul_rn(to_f32(first[lane * kShare + i]), by.factor))} << 60;
   return {codes >> (64 - 64 / Lanes), by.scale};
 }
 
@@ -192,7 +197,8 @@ DIECAST_DEVICE u64 short_codes(const ShareOfBlock<IN, Lanes, true>& share, const
 
 // `lane`'s share of the block that begins at `block`. With Nan `amax` is NaN where an element is; otherwise that is seen by the codes.
 template <class IN, int Lanes, bool Nan>
-DIECAST_DEVICE QuantizedShare<Lanes> quantize_share(const IN* block, u32 lane, const ShareOfBlock<IN, Lanes>& share, f32 amax, const UnderAmax& under) {
+DIECAST_DEVICE QuantizedShare<Lanes> quantize_share(const IN* block, u32 lane, const ShareOfBlock<IN, Lanes>& share, f32 amax,
+                                                    const UnderAmax& under) {
 #if !DIECAST_HOST
   if constexpr (kHasShortWay<IN, Lanes>) {
     QuantizedShare<Lanes> out;
@@ -214,7 +220,8 @@ DIECAST_DEVICE QuantizedShare<Lanes> quantize_share(const IN* block, u32 lane, c
       largest = __fmul_rn(amax, by.factor), limit = 7.0f;
       if constexpr (!Nan) finite = share.is_finite();
     }
-    if (!(finite && nvfp4_is_ordinary(under.of_tensor) && largest < limit)) return quantize_seldom<Lanes>(block, lane, under.of_tensor);
+    if (!(finite && nvfp4_is_ordinary(under.of_tensor) && largest < limit))
+      return quantize_seldom<Lanes>(block, lane, under.of_tensor);
     return out;
   }
 #endif

@@ -17,7 +17,7 @@ DIECAST_DEVICE Square ordinary_square(const Own& own) {
   const auto larger = [](f32 a, f32 b) { return max_or_nan(a, b); };
   constexpr int kSteps = RowLanes == 8 ? 2 : 3, kFarthest = RowLanes == 0 ? 4 : 16;
   f32 amax = 0.0f;
-DIECAST_UNROLL
+  DIECAST_UNROLL
   for (int i = 0; i < Count; i += 2) {
     f32 of_two[2];
     own(i).find_amax(of_two);
@@ -26,7 +26,7 @@ DIECAST_UNROLL
   amax = of_square<kSteps>(amax, kFarthest, larger);
   if (!__any_sync(0xFFFFFFFFu, amax != amax)) return {amax, true};
   amax = 0.0f;
-DIECAST_NO_UNROLL
+  DIECAST_NO_UNROLL
   for (int i = 0; i < Count; i += 2) {
     const auto two = own(i);
     amax = larger(amax, larger(Recipe::amax(two.block(0)), Recipe::amax(two.block(1))));

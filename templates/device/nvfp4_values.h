@@ -30,7 +30,7 @@ template <class OUT, bool Decode, int Bound>
 DIECAST_DEVICE Eight<OUT> nvfp4_values(u32 eight_codes, e4m3 of_block, f32 of_all) {
   const Nvfp4Values<Decode, Bound> block(of_block, of_all);
   Eight<OUT> values;
-DIECAST_UNROLL
+  DIECAST_UNROLL
   for (int i = 0; i < 8; i += 2) {
     values.set_two(i, block.of(eight_codes >> (4 * i)), block.of(eight_codes >> (4 * i + 4)));
   }

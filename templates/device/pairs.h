@@ -34,9 +34,9 @@ DIECAST_DEVICE u32 larger_pair(u32 a, u32 b) {
 template <class T, bool NanIsUpper>
 DIECAST_DEVICE u32 limited_pair(u32 pair, u32 limits) {
   const u32 lower = limits | 0x80008000u;
-#define DIECAST_LIMITED(first, second) \
+#define DIECAST_LIMITED(first, second)             \
   asm(first " %0, %0, %1;\n" second " %0, %0, %2;" \
-      : "+r"(pair)                                \
+      : "+r"(pair)                                 \
       : "r"(NanIsUpper ? limits : lower), "r"(NanIsUpper ? lower : limits))
   if constexpr (dtype_id<T> == dtype_id<bf16>) {
     if constexpr (NanIsUpper) {

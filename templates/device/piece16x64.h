@@ -13,7 +13,9 @@
 namespace diecast {
 
 template <class IN>
-DIECAST_DEVICE Block16<IN> load_whole(const IN* x) { return load_block16(x); }
+DIECAST_DEVICE Block16<IN> load_whole(const IN* x) {
+  return load_block16(x);
+}
 // In a call: all bytes are converted, and pieces begin at several places.
 DIECAST_DEVICE_CALL Block16<f16> load_whole(const e4m3* x) { return load_block16(x); }
 // In a call: in place it takes registers of all that a lane keeps meanwhile.
@@ -45,14 +47,15 @@ struct Piece16x64 {
     u32* to = words + lane_row() * kPitch + lane_col() * kBlockWords / 16;
     __syncwarp();
     if constexpr (kCopied) {
-DIECAST_UNROLL
-      for (int i = 0; i < 16; i += kRows, x += kRows * stride) copy_async<16>(shared_place(to) + 4 * i * kPitch, x, i < rows && cols > 0);
+      DIECAST_UNROLL
+      for (int i = 0; i < 16; i += kRows, x += kRows * stride)
+        copy_async<16>(shared_place(to) + 4 * i * kPitch, x, i < rows && cols > 0);
     } else {
-DIECAST_NO_UNROLL
+      DIECAST_NO_UNROLL
       for (int i = 0; i < 16; i += kRows, x += kRows * stride) {
         Block block;
         load_one(x, i < rows, cols, block);
-DIECAST_UNROLL
+        DIECAST_UNROLL
         for (int w = 0; w < kBlockWords; ++w) to[i * kPitch + w] = block.words[w];
       }
     }
@@ -62,7 +65,7 @@ DIECAST_UNROLL
   // `rows` x `cols`.
   template <int Apart>
   DIECAST_DEVICE static void load(const IN* x, i64 stride, int rows, int cols, Block (&two)[2]) {
-DIECAST_UNROLL
+    DIECAST_UNROLL
     for (int i = 0; i < 2; ++i, x += Apart * stride) load_one(x, i * Apart < rows, cols, two[i]);
   }
 
@@ -76,10 +79,10 @@ DIECAST_UNROLL
     const int lane = threadIdx.x % 32;
     const u32* from = words + (lane / 4 + 8 * i) * kPitch + lane % 4 * kBlockWords;
     Block block;
-DIECAST_UNROLL
+    DIECAST_UNROLL
     for (int w = 0; w < kBlockWords; w += 4) {
       const Vector<16> v = *reinterpret_cast<const Vector<16>*>(from + w);
-DIECAST_UNROLL
+      DIECAST_UNROLL
       for (int j = 0; j < 4; ++j) block.words[w + j] = v.words[j];
     }
     return block;
@@ -89,7 +92,7 @@ DIECAST_UNROLL
   // Words of the lane's two columns, of elements of 16 bits.
   DIECAST_DEVICE void down(u32 (&rows)[16]) const {
     const u32* from = words + threadIdx.x % 32;
-DIECAST_UNROLL
+    DIECAST_UNROLL
     for (int i = 0; i < 16; ++i) rows[i] = from[i * kPitch];
   }
 
@@ -99,11 +102,12 @@ DIECAST_UNROLL
     Block block;
     if constexpr (kBlockWords == 8) {
       const u32* from = words + lane;
-DIECAST_UNROLL
-      for (int w = 0; w < 8; ++w) block.words[w] = __byte_perm(from[2 * w * kPitch], from[(2 * w + 1) * kPitch], i == 0 ? 0x5410 : 0x7632);
+      DIECAST_UNROLL
+      for (int w = 0; w < 8; ++w)
+        block.words[w] = __byte_perm(from[2 * w * kPitch], from[(2 * w + 1) * kPitch], i == 0 ? 0x5410 : 0x7632);
     } else {
       const u32* from = words + 2 * lane + i;
-DIECAST_UNROLL
+      DIECAST_UNROLL
       for (int w = 0; w < 16; ++w) block.words[w] = from[w * kPitch];
     }
     return block;

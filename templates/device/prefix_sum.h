@@ -8,7 +8,7 @@ namespace diecast {
 
 // All 32 lanes of the warp take part: of each lane's number and those of the lanes before it.
 DIECAST_DEVICE i64 warp_prefix_sum(i64 value) {
-DIECAST_NO_UNROLL
+  DIECAST_NO_UNROLL
   for (u32 distance = 1; distance < 32; distance *= 2) {
     const i64 before = __shfl_up_sync(0xFFFFFFFFu, value, distance);
     if (threadIdx.x % 32 >= distance) value += before;

@@ -69,8 +69,7 @@ DIECAST_DEVICE f32 quotient_of_ordinary(f32 a, f32 b) {
 template <int First, int Behind>
 DIECAST_DEVICE bool has_inverse(f32 b) {
   const u32 word = __float_as_uint(b);
-  return word - (u32{127 + First} << 23) < u32{Behind - First} << 23 &&
-         (~word & 0x007FFFFFu) != 0;
+  return word - (u32{127 + First} << 23) < u32{Behind - First} << 23 && (~word & 0x007FFFFFu) != 0;
 }
 // is 1 / b, rounded; from 2^-120 to 2^120.
 DIECAST_DEVICE f32 inverse_of(f32 b) {

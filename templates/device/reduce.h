@@ -21,13 +21,9 @@ DIECAST_DEVICE u32 warp_reduce_max_bits(u32 value) {
 }
 
 // The larger of two magnitudes, NaN if one is. NaN is 0x7FFFFFFF, whose bits are above all others.
-DIECAST_DEVICE f32 max_or_nan(f32 a, f32 b) {
-  return __uint_as_float(max(__float_as_uint(a), __float_as_uint(b)));
-}
+DIECAST_DEVICE f32 max_or_nan(f32 a, f32 b) { return __uint_as_float(max(__float_as_uint(a), __float_as_uint(b))); }
 
-DIECAST_DEVICE f32 warp_reduce_max(f32 value) {
-  return __uint_as_float(warp_reduce_max_bits(__float_as_uint(value)));
-}
+DIECAST_DEVICE f32 warp_reduce_max(f32 value) { return __uint_as_float(warp_reduce_max_bits(__float_as_uint(value))); }
 
 // All 32 lanes of the warp take part: of each `Lanes` neighbours (a power of two) the largest.
 template <int Lanes>
@@ -35,7 +31,7 @@ DIECAST_DEVICE f32 lanes_reduce_max(f32 value) {
   if constexpr (Lanes == 32) {
     return warp_reduce_max(value);
   } else {
-DIECAST_UNROLL
+    DIECAST_UNROLL
     for (int distance = 1; distance < Lanes; distance *= 2) {
       value = max_or_nan(value, __shfl_xor_sync(0xFFFFFFFFu, value, distance));
     }
@@ -61,8 +57,10 @@ DIECAST_DEVICE f32 block_reduce_max(f32 value, u32 turn) {
     __syncthreads();
     for (u32 warp = 0; warp < kWarps; ++warp) value = max_or_nan(value, of_warp[warp]);
 #else
-    if constexpr (Side == 1) __syncthreads();
-    else asm volatile("bar.sync %0, %1;" :: "r"(side + 1), "n"(Threads) : "memory");
+    if constexpr (Side == 1)
+      __syncthreads();
+    else
+      asm volatile("bar.sync %0, %1;" ::"r"(side + 1), "n"(Threads) : "memory");
     value = warp_reduce_max(of_warp[threadIdx.x % kWarps]);
 #endif
   }

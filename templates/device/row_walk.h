@@ -13,8 +13,7 @@ struct Share {
   i64 first, last;
   u32 step;
 
-  DIECAST_DEVICE Share(i64 pieces, u32 walker, u32 walkers)
-      : first(walker), last(pieces), step(walkers) {
+  DIECAST_DEVICE Share(i64 pieces, u32 walker, u32 walkers) : first(walker), last(pieces), step(walkers) {
     if constexpr (DIECAST_HOST) {
       const i64 each = ceil_div(pieces, walkers);
       first = min(each * walker, pieces);
@@ -34,14 +33,14 @@ struct TwoQuotients {
   DIECAST_DEVICE TwoQuotients(u32 a, u32 b, u32 n) {
 #define DIECAST_ONE_MORE(quotient, left) \
   " setp.ge.u32 p, " left ", %6;\n@p sub.u32 " left ", " left ", %6;\n@p add.u32 " quotient ", " quotient ", 1;\n"
-#define DIECAST_DIVIDE(quotient, left, of)                                       \
-  " mul.hi.u32 " quotient ", i, " of ";\n mul.lo.u32 " left ", " quotient ", %6;\n" \
-  " sub.u32 " left ", " of ", " left ";\n"                                       \
-  DIECAST_ONE_MORE(quotient, left) DIECAST_ONE_MORE(quotient, left)
+#define DIECAST_DIVIDE(quotient, left, of)                                \
+  " mul.hi.u32 " quotient ", i, " of ";\n mul.lo.u32 " left ", " quotient \
+  ", %6;\n"                                                               \
+  " sub.u32 " left ", " of ", " left ";\n" DIECAST_ONE_MORE(quotient, left) DIECAST_ONE_MORE(quotient, left)
     asm("{\n .reg .b32 i, r;\n .reg .pred p;\n cvt.rp.f32.u32 i, %6;\n rcp.approx.ftz.f32 i, i;\n"
         " add.u32 i, i, 0x0FFFFFFE;\n cvt.rzi.u32.f32 i, i;\n"
-        " mul.lo.u32 r, i, %6;\n neg.s32 r, r;\n mul.hi.u32 r, r, i;\n add.u32 i, i, r;\n"
-        DIECAST_DIVIDE("%0", "%1", "%4") DIECAST_DIVIDE("%2", "%3", "%5") "}"
+        " mul.lo.u32 r, i, %6;\n neg.s32 r, r;\n mul.hi.u32 r, r, i;\n add.u32 i, i, r;\n" DIECAST_DIVIDE("%0", "%1", "%4")
+            DIECAST_DIVIDE("%2", "%3", "%5") "}"
         : "=&r"(first), "=&r"(first_left), "=&r"(second), "=&r"(second_left)
         : "r"(a), "r"(b), "r"(n));
 #undef DIECAST_DIVIDE
@@ -54,10 +53,10 @@ struct TwoQuotients {
 // one division of 32-bit numbers at the start instead of one of 64-bit numbers a piece. The walk is
 // over when `row` is no row or `index` no piece any more.
 struct RowWalk {
-  i64 index;           // of the piece in the whole matrix
-  i64 row, piece;      // its row, its place there
-  i64 row_pieces;      // pieces a row
-  i64 rows, last;      // host: rows in all, the end of the stretch
+  i64 index;       // of the piece in the whole matrix
+  i64 row, piece;  // its row, its place there
+  i64 row_pieces;  // pieces a row
+  i64 rows, last;  // host: rows in all, the end of the stretch
   u32 step, row_step, piece_step;
 
   // `step` is the number of walkers, so both fit 32 bits. `known`: pieces_a_row is compiled in.
@@ -81,8 +80,10 @@ struct RowWalk {
   }
   DIECAST_DEVICE void next() {
 #if DIECAST_HOST
-    if (++index == last) index = rows * row_pieces, row = rows;
-    else if (++piece == row_pieces) piece = 0, ++row;
+    if (++index == last)
+      index = rows * row_pieces, row = rows;
+    else if (++piece == row_pieces)
+      piece = 0, ++row;
 #else  // the optimizer takes long to find out that it can do nothing with these
     asm("{\n .reg .pred p;\n add.s64 %0, %0, %3;\n add.s64 %1, %1, %4;\n add.s64 %2, %2, %5;\n setp.ge.s64 p, %2, %6;\n"
         "@p sub.s64 %2, %2, %6;\n@p add.s64 %1, %1, 1;\n}"

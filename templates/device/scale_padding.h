@@ -18,13 +18,13 @@ DIECAST_DEVICE void pad_last_tiles(e4m3* scales, i64 rows, i64 cols, i64 thread)
   if (there == 0 || thread >= padded / 4 * kInTile) return;
   u8* const to = reinterpret_cast<u8*>(scales + first * padded + thread * 16);
   // Of four rows: a tile of 128 has every 32nd side by side, one of 8 neighbours.
-  constexpr int kApart = Layout == 1 ? 32 : 1;
-  const int row = static_cast<int>(thread) % kInTile * (Layout == 1 ? 1 : 4);
+  constexpr int kApart = Layout == LAYOUT_s128x4 ? 32 : 1;
+  const int row = static_cast<int>(thread) % kInTile * (Layout == LAYOUT_s128x4 ? 1 : 4);
   if (row >= there) {
     store_streaming<16>(to, {});
     return;
   }
-DIECAST_UNROLL
+  DIECAST_UNROLL
   for (int i = 1; i < 4; ++i) {
     if (row + i * kApart >= there) store_streaming<4>(to + 4 * i, {});
   }

@@ -20,14 +20,14 @@ struct ScaleRows {
     const int count = static_cast<int>(min(padded_cols - col, 4ll));
     const bool whole = padded_cols % 4 == 0 && reinterpret_cast<u64>(scales) % 4 == 0;
     const i64 end = min(row + 16, padded_rows);
-DIECAST_NO_UNROLL
+    DIECAST_NO_UNROLL
     for (i64 r = row; r < end; ++r) {
       const u32 out = r < rows ? bytes : 0;
       u8* at = scales + ScaleLayout<Layout>::offset(r, col, padded_cols);
       if (whole) {
         *reinterpret_cast<u32*>(at) = out;
       } else {
-DIECAST_NO_UNROLL
+        DIECAST_NO_UNROLL
         for (int i = 0; i < count; ++i) at[i] = static_cast<u8>(out >> (8 * i));
       }
     }

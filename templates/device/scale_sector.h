@@ -13,7 +13,7 @@ namespace diecast {
 template <int Layout>
 struct ScaleSector {
   // On the host a thread goes along a row.
-  static constexpr bool kUsed = Layout != 0 && !DIECAST_HOST;
+  static constexpr bool kUsed = Layout != LAYOUT_linear && !DIECAST_HOST;
   static constexpr u32 kRows = 8;
 
   u32 low = 0, high = 0;  // the lane's column, the first row in the lowest byte
@@ -22,7 +22,7 @@ struct ScaleSector {
   // other here are four rows apart in the sector, so that a lane writes what lies together.
   DIECAST_DEVICE static i64 row(i64 sector, u32 nth) {
     const u32 word = nth % 4 * 2 + nth / 4;  // of the sector, four bytes each
-    if constexpr (Layout == 2) return sector * kRows + word;
+    if constexpr (Layout == LAYOUT_s8x4) return sector * kRows + word;
     return (sector >> 4) * 128 + ((sector & 15) * 2 + word / 4 + word % 4 * 32);
   }
 

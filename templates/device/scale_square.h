@@ -21,11 +21,11 @@ struct ScaleSquare {
   u32 words[kAcross][4];
 
   template <int Layout>
-  static constexpr bool kTogether = Layout != 0 && (Layout == 1) == (Apart == 32);
+  static constexpr bool kTogether = Layout != LAYOUT_linear && (Layout == LAYOUT_s128x4) == (Apart == 32);
 
   template <int Layout>
   DIECAST_DEVICE static bool fits(const void* data, i64 stride) {
-    return reinterpret_cast<u64>(data) % (Layout == 0 ? 4 : 16) == 0 && stride % 4 == 0;
+    return reinterpret_cast<u64>(data) % (Layout == LAYOUT_linear ? 4 : 16) == 0 && stride % 4 == 0;
   }
 
   // Squares side by side in a matrix of so many scales a row, and bands of them in so many rows.
@@ -42,15 +42,15 @@ struct ScaleSquare {
   template <int Layout>
   DIECAST_DEVICE void read(const u8* from, i64 stride, i64 rows, i64 cols) {
     using Of = ScaleLayout<Layout>;
-DIECAST_UNROLL
+    DIECAST_UNROLL
     for (int j = 0; j < kAcross; ++j) {
       const bool there = col + 4 * j < cols;
       if (kTogether<Layout> && there && row + 3 * Apart < rows) {
         const Vector<16> four = load_streaming<16>(from + Of::offset(row, col + 4 * j, stride));
-DIECAST_UNROLL
+        DIECAST_UNROLL
         for (int i = 0; i < 4; ++i) words[j][i] = four.words[i];
       } else {
-DIECAST_UNROLL
+        DIECAST_UNROLL
         for (int i = 0; i < 4; ++i) {
           words[j][i] = 0;
           if (there && row + Apart * i < rows) {
@@ -64,7 +64,7 @@ DIECAST_UNROLL
   // Words of the matrix; padding stays zeros.
   template <class Change>
   DIECAST_DEVICE void change(i64 rows, i64 cols, const Change& change) {
-DIECAST_UNROLL
+    DIECAST_UNROLL
     for (int i = 0; i < 4 * kAcross; ++i) {
       u32& word = words[i / 4][i % 4];
       if (row + Apart * (i % 4) < rows && col + 4 * (i / 4) < cols) word = change(word);
@@ -75,16 +75,15 @@ DIECAST_UNROLL
   template <int Layout>
   DIECAST_DEVICE void write(u8* to, i64 stride, i64 rows, i64 cols) const {
     using Of = ScaleLayout<Layout>;
-DIECAST_UNROLL
+    DIECAST_UNROLL
     for (int j = 0; j < kAcross; ++j) {
       if (col + 4 * j >= cols) break;
       if constexpr (kTogether<Layout>) {
         if (row < rows) {
-          store_streaming<16>(to + Of::offset(row, col + 4 * j, stride),
-                              {{words[j][0], words[j][1], words[j][2], words[j][3]}});
+          store_streaming<16>(to + Of::offset(row, col + 4 * j, stride), {{words[j][0], words[j][1], words[j][2], words[j][3]}});
         }
       } else {
-DIECAST_UNROLL
+        DIECAST_UNROLL
         for (int i = 0; i < 4; ++i) {
           if (row + Apart * i < rows) {
             store_streaming<4>(to + Of::offset(row + Apart * i, col + 4 * j, stride), {{words[j][i]}});

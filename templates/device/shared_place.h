@@ -65,8 +65,8 @@ DIECAST_DEVICE void store_shared(SharedPlace to, const Vector<16>& v) {
 #if DIECAST_HOST
   __builtin_memcpy(to, &v, 16);
 #else
-  asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};"
-               :: "r"(to), "r"(v.words[0]), "r"(v.words[1]), "r"(v.words[2]), "r"(v.words[3])
+  asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(to), "r"(v.words[0]), "r"(v.words[1]), "r"(v.words[2]),
+               "r"(v.words[3])
                : "memory");
 #endif
 }

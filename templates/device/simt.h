@@ -112,8 +112,7 @@ DIECAST_DEVICE void host_wait(HostWait& wait) {
   threadIdx = mine;
 }
 
-DIECAST_DEVICE void __syncthreads(const char* file = __builtin_FILE(),
-                                  unsigned line = __builtin_LINE()) {
+DIECAST_DEVICE void __syncthreads(const char* file = __builtin_FILE(), unsigned line = __builtin_LINE()) {
   HostWait wait{HostWait::barrier, 0, 0, line, file, 0};
   host_wait(wait);
 }
@@ -124,8 +123,7 @@ DIECAST_DEVICE void __syncwarp(unsigned mask = 0xffffffffu, const char* file = _
   host_wait(wait);
 }
 
-DIECAST_DEVICE unsigned __ballot_sync(unsigned mask, int predicate,
-                                      const char* file = __builtin_FILE(),
+DIECAST_DEVICE unsigned __ballot_sync(unsigned mask, int predicate, const char* file = __builtin_FILE(),
                                       unsigned line = __builtin_LINE()) {
   HostWait wait{HostWait::ballot, mask, 0, line, file, predicate != 0};
   host_wait(wait);
@@ -142,14 +140,11 @@ DIECAST_DEVICE int __all_sync(unsigned mask, int predicate, const char* file = _
   return __ballot_sync(mask, predicate == 0, file, line) == 0;
 }
 
-DIECAST_DEVICE unsigned host_lane() {
-  return (threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) % 32;
-}
+DIECAST_DEVICE unsigned host_lane() { return (threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) % 32; }
 
 // `source` as the four shuffles compute it; outside the lane's own segment it keeps its value.
 template <class T>
-DIECAST_DEVICE T host_shuffle(unsigned mask, T value, unsigned source, const char* file,
-                              unsigned line) {
+DIECAST_DEVICE T host_shuffle(unsigned mask, T value, unsigned source, const char* file, unsigned line) {
   static_assert(sizeof(T) == 4 || sizeof(T) == 8, "a shuffle moves 32 or 64 bits");
   HostWait wait{HostWait::shuffle, mask, source, line, file, 0};
   __builtin_memcpy(&wait.value, &value, sizeof value);
@@ -159,17 +154,14 @@ DIECAST_DEVICE T host_shuffle(unsigned mask, T value, unsigned source, const cha
 }
 
 template <class T>
-DIECAST_DEVICE T __shfl_sync(unsigned mask, T value, int source, int width = 32,
-                             const char* file = __builtin_FILE(),
+DIECAST_DEVICE T __shfl_sync(unsigned mask, T value, int source, int width = 32, const char* file = __builtin_FILE(),
                              unsigned line = __builtin_LINE()) {
   const unsigned within = static_cast<unsigned>(width) - 1;
-  return host_shuffle(
-      mask, value, (host_lane() & ~within) | (static_cast<unsigned>(source) & within), file, line);
+  return host_shuffle(mask, value, (host_lane() & ~within) | (static_cast<unsigned>(source) & within), file, line);
 }
 
 template <class T>
-DIECAST_DEVICE T __shfl_xor_sync(unsigned mask, T value, int lane_mask, int width = 32,
-                                 const char* file = __builtin_FILE(),
+DIECAST_DEVICE T __shfl_xor_sync(unsigned mask, T value, int lane_mask, int width = 32, const char* file = __builtin_FILE(),
                                  unsigned line = __builtin_LINE()) {
   const unsigned lane = host_lane(), last = lane | (static_cast<unsigned>(width) - 1);
   const unsigned source = lane ^ static_cast<unsigned>(lane_mask);
@@ -177,16 +169,14 @@ DIECAST_DEVICE T __shfl_xor_sync(unsigned mask, T value, int lane_mask, int widt
 }
 
 template <class T>
-DIECAST_DEVICE T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = 32,
-                                const char* file = __builtin_FILE(),
+DIECAST_DEVICE T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = 32, const char* file = __builtin_FILE(),
                                 unsigned line = __builtin_LINE()) {
   const unsigned lane = host_lane(), within = lane & (static_cast<unsigned>(width) - 1);
   return host_shuffle(mask, value, delta <= within ? lane - delta : lane, file, line);
 }
 
 template <class T>
-DIECAST_DEVICE T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = 32,
-                                  const char* file = __builtin_FILE(),
+DIECAST_DEVICE T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = 32, const char* file = __builtin_FILE(),
                                   unsigned line = __builtin_LINE()) {
   const unsigned lane = host_lane(), last = lane | (static_cast<unsigned>(width) - 1);
   return host_shuffle(mask, value, delta <= last - lane ? lane + delta : lane, file, line);
@@ -205,8 +195,7 @@ DIECAST_DEVICE T atomicOr(T* address, decltype(T() | T()) value) {
 template <class T>
 DIECAST_DEVICE T atomicMax(T* address, decltype(T() + T()) value) {
   T old = __atomic_load_n(address, __ATOMIC_RELAXED);
-  while (old < value && !__atomic_compare_exchange_n(address, &old, value, true, __ATOMIC_RELAXED,
-                                                     __ATOMIC_RELAXED)) {
+  while (old < value && !__atomic_compare_exchange_n(address, &old, value, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
   }
   return old;
 }

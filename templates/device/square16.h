@@ -18,7 +18,7 @@ struct Square {
 // `Steps` distances of lanes.
 template <int Steps, class Combine>
 DIECAST_DEVICE f32 of_square(f32 value, int first, const Combine& combine) {
-DIECAST_UNROLL
+  DIECAST_UNROLL
   for (int step = 0; step < Steps; ++step) value = combine(value, __shfl_xor_sync(0xFFFFFFFFu, value, first >> step));
   return value;
 }
@@ -27,7 +27,7 @@ DIECAST_UNROLL
 // lines 8 apart first.
 DIECAST_DEVICE f32 largest_of_square(f32 line, f32 other, bool by_rows) {
   line = max_or_nan(line, other);
-DIECAST_NO_UNROLL
+  DIECAST_NO_UNROLL
   for (int distance = by_rows ? 16 : 4, step = 0; step < 3; ++step, distance >>= 1) {
     line = max_or_nan(line, __shfl_xor_sync(0xFFFFFFFFu, line, distance));
   }
@@ -35,7 +35,7 @@ DIECAST_NO_UNROLL
 }
 DIECAST_DEVICE f32 sum_of_square(f32 line, f32 other, bool by_rows) {
   if (by_rows) line = __fadd_rn(line, other);
-DIECAST_NO_UNROLL
+  DIECAST_NO_UNROLL
   for (int distance = by_rows ? 16 : 4, step = 0; step < 3; ++step, distance >>= 1) {
     line = __fadd_rn(line, __shfl_xor_sync(0xFFFFFFFFu, line, distance));
     other = __fadd_rn(other, __shfl_xor_sync(0xFFFFFFFFu, other, distance));

@@ -30,8 +30,7 @@ struct Randomness {
 template <bool Stochastic>
 DIECAST_DEVICE Randomness<Stochastic> randomness(const i64* state, i64 first, bool of_columns) {
   if constexpr (Stochastic) {
-    return {static_cast<u64>(state[0]), static_cast<u64>(state[1]),
-            2 * static_cast<u64>(first) + of_columns};
+    return {static_cast<u64>(state[0]), static_cast<u64>(state[1]), 2 * static_cast<u64>(first) + of_columns};
   } else {
     return {};
   }
@@ -66,7 +65,7 @@ DIECAST_DEVICE RandomWords philox(u64 seed, u64 sequence, u64 offset) {
   u32 x = static_cast<u32>(offset), y = static_cast<u32>(offset >> 32);
   u32 z = static_cast<u32>(sequence), w = static_cast<u32>(sequence >> 32);
   u32 key_x = static_cast<u32>(seed), key_y = static_cast<u32>(seed >> 32);
-DIECAST_UNROLL_TIMES(Rolled ? 2 : 10)
+  DIECAST_UNROLL_TIMES(Rolled ? 2 : 10)
   for (int round = 0; round < 10; ++round) {
     const WideProduct of_x = wide_product(0xD2511F53u, x), of_z = wide_product(0xCD9E8D57u, z);
     x = of_z.high ^ y ^ key_x;

@@ -35,20 +35,21 @@ struct Stripe16x256 {
     const u8* from = static_cast<const u8*>(x);
     SharedPlace to = held(bytes + chunk(0, threadIdx.x % 32));
     rows = there ? rows : 0;
-DIECAST_NO_UNROLL
+    DIECAST_NO_UNROLL
     for (int row = 0; row < 16; row += 4, to += 4 * kPitch) {
 #if DIECAST_HOST
       for (int i = 0; i < 4; ++i, from += stride) copy_async<16>(turned(to, 32 * i) + i * kPitch, from, row + i < rows);
 #else
-#define DIECAST_COPY(to, from, nth)                                  \
-  " setp.le.s32 p, %3, " nth ";\n cp.async.cg.shared.global [" to "], [" from "], 16, p;\n"
+#define DIECAST_COPY(to, from, nth) " setp.le.s32 p, %3, " nth ";\n cp.async.cg.shared.global [" to "], [" from "], 16, p;\n"
 #define DIECAST_COPY_NEXT(after, nth, bits, offset) \
   " add.s64 a, " after ", %2;\n xor.b32 b, %1, " bits ";\n" DIECAST_COPY("b + " offset, "a", nth)
       static_assert(kPitch == 512);
       asm volatile("{\n .reg .pred p;\n .reg .b32 b;\n .reg .b64 a;\n" DIECAST_COPY("%1", "%0", "0")
-                   DIECAST_COPY_NEXT("%0", "1", "32", "512") DIECAST_COPY_NEXT("a", "2", "64", "1024")
-                   DIECAST_COPY_NEXT("a", "3", "96", "1536") " add.s64 %0, a, %2;\n}"
-                   : "+l"(from) : "r"(to), "l"(stride), "r"(rows - row) : "memory");
+                       DIECAST_COPY_NEXT("%0", "1", "32", "512") DIECAST_COPY_NEXT("a", "2", "64", "1024")
+                           DIECAST_COPY_NEXT("a", "3", "96", "1536") " add.s64 %0, a, %2;\n}"
+                   : "+l"(from)
+                   : "r"(to), "l"(stride), "r"(rows - row)
+                   : "memory");
 #undef DIECAST_COPY_NEXT
 #undef DIECAST_COPY
 #endif
@@ -68,10 +69,10 @@ DIECAST_NO_UNROLL
   // It; goes two rows down, to the next.
   DIECAST_DEVICE static Block read_across(SharedPlace& at) {
     Block block;
-DIECAST_UNROLL
+    DIECAST_UNROLL
     for (u32 i = 0; i < 2; ++i) {
       const Vector<16> v = load_shared<16>(turned(at, i * 16));
-DIECAST_UNROLL
+      DIECAST_UNROLL
       for (int j = 0; j < 4; ++j) block.words[i * 4 + j] = v.words[j];
     }
     at = turned(at, 64) + 2 * kPitch;
@@ -90,15 +91,17 @@ DIECAST_UNROLL
 #else
 #define DIECAST_LOAD(nth, place) " ld.shared.u32 %" nth ", [" place "];\n"
 #define DIECAST_LOAD_FOUR(n0, n1, n2, n3, from) \
-  DIECAST_LOAD(n0, "%16 + " from) DIECAST_LOAD(n1, "a + " from " + 512") DIECAST_LOAD(n2, "b + " from " + 1024") DIECAST_LOAD(n3, "c + " from " + 1536")
+  DIECAST_LOAD(n0, "%16 + " from)               \
+  DIECAST_LOAD(n1, "a + " from " + 512") DIECAST_LOAD(n2, "b + " from " + 1024") DIECAST_LOAD(n3, "c + " from " + 1536")
     static_assert(kPitch == 512);
-    asm volatile("{\n .reg .b32 a, b, c;\n xor.b32 a, %16, 32;\n xor.b32 b, %16, 64;\n xor.b32 c, %16, 96;\n"
-                 DIECAST_LOAD_FOUR("0", "1", "2", "3", "0") DIECAST_LOAD_FOUR("4", "5", "6", "7", "2048")
-                 DIECAST_LOAD_FOUR("8", "9", "10", "11", "4096") DIECAST_LOAD_FOUR("12", "13", "14", "15", "6144") "}"
-                 : "=&r"(rows[0]), "=&r"(rows[1]), "=&r"(rows[2]), "=&r"(rows[3]), "=&r"(rows[4]), "=&r"(rows[5]),
-                   "=&r"(rows[6]), "=&r"(rows[7]), "=&r"(rows[8]), "=&r"(rows[9]), "=&r"(rows[10]), "=&r"(rows[11]),
-                   "=&r"(rows[12]), "=&r"(rows[13]), "=&r"(rows[14]), "=&r"(rows[15])
-                 : "r"(at) : "memory");
+    asm volatile("{\n .reg .b32 a, b, c;\n xor.b32 a, %16, 32;\n xor.b32 b, %16, 64;\n xor.b32 c, %16, 96;\n" DIECAST_LOAD_FOUR(
+                     "0", "1", "2", "3", "0") DIECAST_LOAD_FOUR("4", "5", "6", "7", "2048")
+                     DIECAST_LOAD_FOUR("8", "9", "10", "11", "4096") DIECAST_LOAD_FOUR("12", "13", "14", "15", "6144") "}"
+                 : "=&r"(rows[0]), "=&r"(rows[1]), "=&r"(rows[2]), "=&r"(rows[3]), "=&r"(rows[4]), "=&r"(rows[5]), "=&r"(rows[6]),
+                   "=&r"(rows[7]), "=&r"(rows[8]), "=&r"(rows[9]), "=&r"(rows[10]), "=&r"(rows[11]), "=&r"(rows[12]),
+                   "=&r"(rows[13]), "=&r"(rows[14]), "=&r"(rows[15])
+                 : "r"(at)
+                 : "memory");
 #undef DIECAST_LOAD_FOUR
 #undef DIECAST_LOAD
 #endif

@@ -32,21 +32,24 @@ DIECAST_DEVICE u32 tie_code(f32 y, u32 added) {
 #define DIECAST_LOW(x, word) " shl.b32 " x ", " word ", 16;\n"
 #define DIECAST_HIGH(x, word) " fma.rn.bf16x2 " x ", " word ", o, m;\n"
 // Two products as f16, cut off, and what is added.
-#define DIECAST_TWO(pair, half, first, second, factor, added)                                               \
-  half("a", first) half("b", second) " mul.rn.f32 a, a, " factor ";\n mul.rn.f32 b, b, " factor ";\n"       \
-  " cvt.rz.f16x2.f32 " pair ", b, a;\n fma.rn.f16x2 " pair ", " pair ", " added ", " pair ";\n"
+#define DIECAST_TWO(pair, half, first, second, factor, added)                                                                \
+  half("a", first) half("b", second) " mul.rn.f32 a, a, " factor ";\n mul.rn.f32 b, b, " factor                              \
+                                     ";\n"                                                                                   \
+                                     " cvt.rz.f16x2.f32 " pair ", b, a;\n fma.rn.f16x2 " pair ", " pair ", " added ", " pair \
+                                     ";\n"
 // Bits 4 to 7 of four bytes: the codes of two such pairs, c and d. Half a step is added where a byte's bits 1 to 3 go. s: the
 // upper bytes of all.
-#define DIECAST_CODES_OF_PAIRS(four)                                                                        \
-  " prmt.b32 c, c, d, 0x7531;\n or.b32 s, s, c;\n mad.lo.u32 d, c, 8, 0x08080808;\n lop3.b32 " four ", d, c, 0x70707070, 0xE4;\n"
-#define DIECAST_FOUR(four, half, w0, w1, w2, w3, factor, added)                                             \
-  DIECAST_TWO("c", half, w0, w1, factor, added) DIECAST_TWO("d", half, w2, w3, factor, added)               \
-  DIECAST_CODES_OF_PAIRS(four)
-#define DIECAST_EIGHT(codes, even, e0, e2, e4, e6, odd, o1, o3, o5, o7, factor, added)                      \
-  DIECAST_FOUR("e", even, e0, e2, e4, e6, factor, added) DIECAST_FOUR("f", odd, o1, o3, o5, o7, factor, added) \
-  " shr.u32 e, e, 4;\n lop3.b32 " codes ", e, f, 0x0F0F0F0F, 0xE4;\n"
-#define DIECAST_BEGIN(factor) /* o: (0, 1) as bf16 */                                                       \
-  "{\n .reg .b32 a, b, c, d, e, f, m, o, s;\n mov.b32 o, 0x3F800000;\n mov.b32 s, 0;\n"                   \
+#define DIECAST_CODES_OF_PAIRS(four)                                                                \
+  " prmt.b32 c, c, d, 0x7531;\n or.b32 s, s, c;\n mad.lo.u32 d, c, 8, 0x08080808;\n lop3.b32 " four \
+  ", d, c, 0x70707070, "                                                                            \
+  "0xE4;\n"
+#define DIECAST_FOUR(four, half, w0, w1, w2, w3, factor, added) \
+  DIECAST_TWO("c", half, w0, w1, factor, added) DIECAST_TWO("d", half, w2, w3, factor, added) DIECAST_CODES_OF_PAIRS(four)
+#define DIECAST_EIGHT(codes, even, e0, e2, e4, e6, odd, o1, o3, o5, o7, factor, added) \
+  DIECAST_FOUR("e", even, e0, e2, e4, e6, factor, added)                               \
+  DIECAST_FOUR("f", odd, o1, o3, o5, o7, factor, added) " shr.u32 e, e, 4;\n lop3.b32 " codes ", e, f, 0x0F0F0F0F, 0xE4;\n"
+#define DIECAST_BEGIN(factor) /* o: (0, 1) as bf16 */                                   \
+  "{\n .reg .b32 a, b, c, d, e, f, m, o, s;\n mov.b32 o, 0x3F800000;\n mov.b32 s, 0;\n" \
   " lop3.b32 m, " factor ", " factor ", 0x80000000, 0x0A;\n"
 
 #endif
@@ -65,10 +68,9 @@ DIECAST_DEVICE void tie_codes(const Block16<bf16>& block, const TieWay& way, u32
   }
 #else
   const u32* w = block.words;
-  asm(DIECAST_BEGIN("%11")
-      DIECAST_EIGHT("%0", DIECAST_LOW, "%3", "%4", "%5", "%6", DIECAST_HIGH, "%3", "%4", "%5", "%6", "%11", "%12")
-      DIECAST_EIGHT("%1", DIECAST_LOW, "%7", "%8", "%9", "%10", DIECAST_HIGH, "%7", "%8", "%9", "%10", "%11", "%12")
-      " mov.b32 %2, s;\n}"
+  asm(DIECAST_BEGIN("%11") DIECAST_EIGHT("%0", DIECAST_LOW, "%3", "%4", "%5", "%6", DIECAST_HIGH, "%3", "%4", "%5", "%6", "%11",
+                                         "%12") DIECAST_EIGHT("%1", DIECAST_LOW, "%7", "%8", "%9", "%10", DIECAST_HIGH, "%7",
+                                                              "%8", "%9", "%10", "%11", "%12") " mov.b32 %2, s;\n}"
       : "=&r"(codes[0]), "=&r"(codes[1]), "=&r"(seen)
       : "r"(w[0]), "r"(w[1]), "r"(w[2]), "r"(w[3]), "r"(w[4]), "r"(w[5]), "r"(w[6]), "r"(w[7]), "f"(way.factor), "r"(way.added));
 #endif
@@ -78,8 +80,8 @@ DIECAST_DEVICE void tie_codes(const Block16<bf16>& block, const TieWay& way, u32
 // Of eight elements side by side.
 DIECAST_DEVICE u32 tie_codes(const u32 (&w)[4], const TieWay& way, u32& seen) {
   u32 codes;
-  asm(DIECAST_BEGIN("%6")
-      DIECAST_EIGHT("%0", DIECAST_LOW, "%2", "%3", "%4", "%5", DIECAST_HIGH, "%2", "%3", "%4", "%5", "%6", "%7") " mov.b32 %1, s;\n}"
+  asm(DIECAST_BEGIN("%6") DIECAST_EIGHT("%0", DIECAST_LOW, "%2", "%3", "%4", "%5", DIECAST_HIGH, "%2", "%3", "%4", "%5", "%6",
+                                        "%7") " mov.b32 %1, s;\n}"
       : "=&r"(codes), "=&r"(seen)
       : "r"(w[0]), "r"(w[1]), "r"(w[2]), "r"(w[3]), "f"(way.factor), "r"(way.added));
   return codes;
@@ -88,8 +90,8 @@ DIECAST_DEVICE u32 tie_codes(const u32 (&w)[4], const TieWay& way, u32& seen) {
 // Of eight elements of two columns: `w` are words of neighbours in rows that follow each other.
 DIECAST_DEVICE void tie_codes_of_columns(const u32* w, const TieWay& way, const TieWay& other, u32& first, u32& second) {
   asm(DIECAST_BEGIN("%10")
-      DIECAST_EIGHT("%0", DIECAST_LOW, "%2", "%4", "%6", "%8", DIECAST_LOW, "%3", "%5", "%7", "%9", "%10", "%11")
-      DIECAST_EIGHT("%1", DIECAST_HIGH, "%2", "%4", "%6", "%8", DIECAST_HIGH, "%3", "%5", "%7", "%9", "%12", "%13") "}"
+          DIECAST_EIGHT("%0", DIECAST_LOW, "%2", "%4", "%6", "%8", DIECAST_LOW, "%3", "%5", "%7", "%9", "%10", "%11")
+              DIECAST_EIGHT("%1", DIECAST_HIGH, "%2", "%4", "%6", "%8", DIECAST_HIGH, "%3", "%5", "%7", "%9", "%12", "%13") "}"
       : "=&r"(first), "=&r"(second)
       : "r"(w[0]), "r"(w[1]), "r"(w[2]), "r"(w[3]), "r"(w[4]), "r"(w[5]), "r"(w[6]), "r"(w[7]), "f"(way.factor), "r"(way.added),
         "f"(other.factor), "r"(other.added));

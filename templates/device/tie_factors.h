@@ -26,7 +26,7 @@ struct TieScale;
 struct TieGlobal {
   using Scale = TieScale;
   SharedPlace factors;  // TieFactors
-  f32 encode_sixth;     // as Nvfp4Global has it; NaN where no factor is right: a scale with a sign would be looked for behind the others
+  f32 encode_sixth;  // as Nvfp4Global has it; NaN where no factor is right: a scale with a sign would be looked for behind the others
 
   DIECAST_DEVICE void find() { encode_sixth = __uint_as_float(load_shared<16>(factors + 8 * kTieFactors).words[3]); }
   DIECAST_DEVICE OrdinaryGlobal of_all() const {
@@ -37,7 +37,7 @@ struct TieGlobal {
 
 // The scale of a block under an amax, its own or a larger one, NaN if the block has NaN.
 struct TieScale {
-  u32 bits;          // of the scale, and no others
+  u32 bits;  // of the scale, and no others
   e4m3 scale;
   TieWay way;        // with a factor of NaN also where products would be out of range
   bool is_ordinary;  // of such a block find_codes() are the codes
@@ -59,7 +59,8 @@ DIECAST_DEVICE u32 wrong_tie_ways(u32 nth, f32 step, f32 factor) {
   const f32 up_from = middle - static_cast<f32>(0x2210u >> 4 * nth & 15u) * 0x1p-10f;  // where something is added
   const f32 element = nearest_bf16(__fmul_rn(middle, step)), y = __fmul_rn(element, factor);
   const bool up = y > middle || (nth >= 2 && y == middle);  // above an odd code
-  const f32 less = __fmul_rn(element, __fmul_rn(factor, kTieLess)), little = __fmul_rn(element, __fmul_rn(factor, kTieLittleLess));
+  const f32 less = __fmul_rn(element, __fmul_rn(factor, kTieLess)),
+            little = __fmul_rn(element, __fmul_rn(factor, kTieLittleLess));
   return (up != (y >= middle) ? 1u : 0u) | (up != (less >= up_from) ? 2u : 0u) | (up != (little >= up_from) ? 4u : 0u);
 }
 
@@ -87,7 +88,8 @@ DIECAST_DEVICE Vector<8> tie_factor(u32 bits, const Vector<8>* of_significand) {
   Vector<8> found = of_significand[value >> 20 & 7u];
   const f32 power = __uint_as_float(0x7F000000u - (value & 0x7F800000u));
   if (bits == 0) found.words[1] = 0;
-  found.words[0] = __float_as_uint(__fmaf_rn(__uint_as_float(found.words[0]), bits == 0 ? 0.0f : power, bits == 0 ? kLargest * 0x1p-14f : 0.0f));
+  found.words[0] = __float_as_uint(
+      __fmaf_rn(__uint_as_float(found.words[0]), bits == 0 ? 0.0f : power, bits == 0 ? kLargest * 0x1p-14f : 0.0f));
   return found;
 }
 
@@ -96,7 +98,7 @@ template <int Threads, class GlobalOf>
 DIECAST_DEVICE void make_tie_factors(TieFactors* sides, const GlobalOf& global_of) {
   static_assert(2 * kTieFactors % Threads == 0);
   const u32 thread = held_thread();
-DIECAST_NO_UNROLL
+  DIECAST_NO_UNROLL
   for (u32 n = 0; n < (Threads == 32 ? 2 : 1); ++n) {  // as often for all threads: no loop of one step
     const u32 side = thread / 32 + n;
     if (side >= 2) continue;
@@ -105,11 +107,12 @@ DIECAST_NO_UNROLL
     if (thread % 32 < 8) sides[side].of_significand[thread % 8] = ways;
     if (thread % 32 == 8) {
       const u32 encode_sixth = __float_as_uint(global.encode_sixth);
-      sides[side].global = {{encode_sixth, __float_as_uint(global.decode), __float_as_uint(global.limit), global.limit != 0.0f ? encode_sixth : 0x7FFFFFFFu}};
+      sides[side].global = {{encode_sixth, __float_as_uint(global.decode), __float_as_uint(global.limit),
+                             global.limit != 0.0f ? encode_sixth : 0x7FFFFFFFu}};
     }
   }
   __syncthreads();
-DIECAST_NO_UNROLL
+  DIECAST_NO_UNROLL
   for (u32 n = 0; n < 2 * kTieFactors / Threads; ++n) {
     const u32 i = thread + n * Threads;
     TieFactors& side = sides[i / kTieFactors];
@@ -118,9 +121,13 @@ DIECAST_NO_UNROLL
   __syncthreads();
 }
 
-DIECAST_DEVICE void find_codes(const Block16<bf16>& block, const TieScale& by, u32 (&codes)[2]) { u32 seen; tie_codes(block, by.way, codes, seen); }
+DIECAST_DEVICE void find_codes(const Block16<bf16>& block, const TieScale& by, u32 (&codes)[2]) {
+  u32 seen;
+  tie_codes(block, by.way, codes, seen);
+}
 #if !DIECAST_HOST
-DIECAST_DEVICE void find_codes_of_columns(bf16, const u32* w, const TieScale& by, const TieScale& other, u32& first, u32& second) {
+DIECAST_DEVICE void find_codes_of_columns(bf16, const u32* w, const TieScale& by, const TieScale& other, u32& first,
+                                          u32& second) {
   tie_codes_of_columns(w, by.way, other.way, first, second);
 }
 #endif

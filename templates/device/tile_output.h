@@ -20,21 +20,23 @@ template <int LayoutId, bool Squares, bool RowScale, bool Stochastic>
 struct TileOutput : Randomness<Stochastic> {
   static constexpr int kLayout = LayoutId;
   using Layout = ScaleLayout<LayoutId>;
-  u32 line_blocks;         // of the matrix, of whose codes a line has 8 bytes each
-  int lines, blocks;       // that the matrix has of the tile
-  int padded_lines;        // of which scales are written
-  const f32* amax;         // RowScale: of the tile's first line
-  u8* codes;               // of the tile's first block
+  u32 line_blocks;    // of the matrix, of whose codes a line has 8 bytes each
+  int lines, blocks;  // that the matrix has of the tile
+  int padded_lines;   // of which scales are written
+  const f32* amax;    // RowScale: of the tile's first line
+  u8* codes;          // of the tile's first block
   e4m3* scales;
-  i64 pitch;               // of the scales' layout
-  const f32* block_amax;   // where it is given: of every block, of a square once
+  i64 pitch;              // of the scales' layout
+  const f32* block_amax;  // where it is given: of every block, of a square once
 
   // The tile begins at line `line` and block `block`, of `of_blocks` a line; it has `in_lines` of `in_line` elements, and
   // what the layout has below the matrix unless there are `more` lines below the tile.
   DIECAST_DEVICE TileOutput(const i64* rng, const MemberSide& to, const f32* given, i64 of_blocks, i64 line, i64 block,
                             int in_lines, int in_line, bool of_columns, bool more = false)
       : Randomness<Stochastic>(randomness<Stochastic>(rng, line * of_blocks + block, of_columns)),
-        line_blocks(static_cast<u32>(of_blocks)), lines(in_lines), blocks((in_line + 15) / 16),
+        line_blocks(static_cast<u32>(of_blocks)),
+        lines(in_lines),
+        blocks((in_line + 15) / 16),
         padded_lines(more ? in_lines : static_cast<int>(Layout::padded_rows(line + in_lines) - line)),
         amax(reinterpret_cast<const f32*>(to.amax) + (RowScale ? line : 0)),
         codes(reinterpret_cast<u8*>(to.data) + 8 * (line * of_blocks + block)),
@@ -67,8 +69,12 @@ struct TilePlace {
 
   template <class Output>
   DIECAST_DEVICE TilePlace(const Output& out, int first, int at)
-      : line(first), block(at), lines_left(out.lines - first), blocks_left(out.blocks - at),
-        codes(out.codes + 8 * out.index(first, at)), scale(out.scales + Layout::offset(first, at, out.pitch)) {}
+      : line(first),
+        block(at),
+        lines_left(out.lines - first),
+        blocks_left(out.blocks - at),
+        codes(out.codes + 8 * out.index(first, at)),
+        scale(out.scales + Layout::offset(first, at, out.pitch)) {}
   template <class Output>
   DIECAST_DEVICE i64 scale_below(const Output& out, int lines) const {
     return LayoutId == 0 ? lines * out.pitch : Layout::offset(line + lines, 0, out.pitch) - Layout::offset(line, 0, out.pitch);
@@ -114,7 +120,7 @@ struct TileColumns {
     u8* to = out.codes + 8 * out.index(first, block);
     const u64 step = 8 * out.index(kStep, 0);
     const bool two = out.takes_two_codes() && block + 1 < out.blocks;
-DIECAST_NO_UNROLL
+    DIECAST_NO_UNROLL
     for (int line = first; line < out.lines; line += kStep, from += kStep / 2 * kPitch, to += step) {
       if (two) {
         store_streaming<16>(to, *reinterpret_cast<const Vector<16>*>(from));

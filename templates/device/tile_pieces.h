@@ -16,7 +16,8 @@ namespace diecast {
 // All `Threads` of the block of threads. The matrix has the tile at `x`, rows `stride` elements apart. Way: the sides, and
 // what a template makes of two blocks, and of rows alone how many
 // times 256 columns the tile has. Of both sides find() makes the global scales, while copies are on their way.
-template <class Way, int Threads, class IN, class Output, class Columns, class ScalesAcross, class ScalesDown, class Global, class Find, class Piece>
+template <class Way, int Threads, class IN, class Output, class Columns, class ScalesAcross, class ScalesDown, class Global,
+          class Find, class Piece>
 DIECAST_DEVICE void quantize_pieces(const IN* x, i64 stride, const Output& across, const Output& down, Columns& columns,
                                     ScalesAcross& scales_across, ScalesDown& scales_down, const Global& of_rows,
                                     const Global& of_columns, const Find& find, const Piece& piece) {
@@ -24,7 +25,7 @@ DIECAST_DEVICE void quantize_pieces(const IN* x, i64 stride, const Output& acros
   constexpr int kCols = 256, kRowLanes = Way::kColumnwise ? 4 : 8;  // lanes of a row of a piece
   constexpr int kOwn = kRowLanes / 2, kApart = 32 / kRowLanes;      // a lane's blocks, the rows from one to the next
   const int lane = threadIdx.x % 32;
-DIECAST_NO_UNROLL
+  DIECAST_NO_UNROLL
   for (int unit = threadIdx.x / 32; unit < kStripes * Way::kParts; unit += Threads / 32) {
     const int stripe = unit / Way::kParts, part_col = unit % Way::kParts * kCols;
     if (16 * stripe >= (Way::kRowwise ? across.padded_lines : across.lines)) break;
@@ -41,7 +42,7 @@ DIECAST_NO_UNROLL
       piece.begin(at_x, stride, has_rows, has_cols);
       if constexpr (Way::kRowwise) find();  // while that is on its way
     }
-DIECAST_NO_UNROLL
+    DIECAST_NO_UNROLL
     for (int left = 0; left < kCols; left += 16 * kRowLanes) {
       if constexpr (Way::kColumnwise) piece.wait();
       if constexpr (Way::kRowwise) {
@@ -56,7 +57,7 @@ DIECAST_NO_UNROLL
         };
         Square square = {};
         if constexpr (Way::kSquare) square = ordinary_square<typename Way::Recipe, kRowLanes, kOwn>(own);
-DIECAST_NO_UNROLL
+        DIECAST_NO_UNROLL
         for (int i = 0; i < kOwn; i += 2) {
           Way::template quantize_two<Way::kTransformsRows>(own(i), square, of_rows, [&](int j, const Nvfp4Block& block) {
             const Vector<8> block_codes = {{block.codes[0], block.codes[1]}};

@@ -27,7 +27,7 @@ struct TileSide {
   // To where they belong, neighbouring threads neighbouring blocks of a line. All `Threads` of the block of threads.
   template <int Threads, class Output>
   DIECAST_DEVICE void write(const Output& out, int shift) {
-DIECAST_NO_UNROLL
+    DIECAST_NO_UNROLL
     for (int i = held_thread(); i < kBlocks; i += Threads) {
       const int line = i >> shift, block = i & ((1 << shift) - 1);
       const bool has = line < out.lines && block < out.blocks;
@@ -50,7 +50,7 @@ DIECAST_DEVICE void quantize_side(int side, const IN* x, i64 stride, int rows, i
   const int lane = threadIdx.x % 32, shift = side == 0 && Cols == 256 ? 4 : 3;  // of the blocks a line has
   // What is not transformed is the rows' transpose, and so are the sums of its errors.
   const bool transforms = side == 0 ? Way::kTransformsRows : Way::kTransformsColumns, turns = side == 1 && !transforms;
-DIECAST_NO_UNROLL
+  DIECAST_NO_UNROLL
   for (int unit = threadIdx.x / 32; unit < (rows + 15) / 16 * (Cols / 64); unit += Threads / 32) {
     const int row = unit / (Cols / 64) * 16, left = unit % (Cols / 64) * 64;
     if (left >= cols) continue;
@@ -60,7 +60,7 @@ DIECAST_NO_UNROLL
     Square square = {0.0f, Way::kOrdinary};
     f32 error = 0.0f;
     bool takes_four = false;
-DIECAST_NO_UNROLL
+    DIECAST_NO_UNROLL
     for (int pass = kFirst; pass <= kLast; ++pass) {
       const bool by_rows = side == 0 || (turns && pass != kLast);
       if (Way::kFindsSquares && turns && pass == kLast) {
@@ -68,14 +68,16 @@ DIECAST_NO_UNROLL
         if (Way::kTries) takes_four = __shfl_sync(0xFFFFFFFFu, int{takes_four}, lane / 8) != 0;
       }
       f32 of_line = 0.0f, of_other = 0.0f;
-DIECAST_NO_UNROLL
+      DIECAST_NO_UNROLL
       for (int i = 0; i < 2; ++i) {
         const Block block = Way::loaded(piece, by_rows, i, transforms);
         Nvfp4Block codes = {};
         of_line = of_other;
-        if (Way::kTries && pass != 0) codes = Way::tried(block, square.amax, pass == kLast ? takes_four : pass == 2, global, of_other);
+        if (Way::kTries && pass != 0)
+          codes = Way::tried(block, square.amax, pass == kLast ? takes_four : pass == 2, global, of_other);
         if (pass == kLast) {
-          const int line = side == 0 ? row + lane / 4 + 8 * i : left + 2 * lane + i, at = side == 0 ? left / 16 + lane % 4 : row / 16;
+          const int line = side == 0 ? row + lane / 4 + 8 * i : left + 2 * lane + i,
+                    at = side == 0 ? left / 16 + lane % 4 : row / 16;
           staged.put(line, at, shift, Way::quantized(block, square, global, out, line, at, codes));
         } else if (Way::kFindsSquares && pass == 0) {
           of_other = Way::amax(block, square.ordinary);

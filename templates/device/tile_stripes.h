@@ -37,12 +37,12 @@ DIECAST_DEVICE void write_columns(const Output& out, SharedPlace stripes) {
   const u32 block = thread % kPairs * 2;
   const int has = min(out.blocks - static_cast<int>(block), 2), both = out.takes_two_codes() ? 2 : 3;
   const Stripe stripe{stripes + block * Stripe::kBytes, block};
-DIECAST_NO_UNROLL
+  DIECAST_NO_UNROLL
   for (u32 n = 0; n < 64 * kPairs / Threads; ++n) {
     const u32 first = thread / kPairs + n * (Threads / kPairs);
     SharedPlace from = held(stripe.codes(first));
     u8* to = out.codes + 8 * out.index(first, block);
-DIECAST_NO_UNROLL
+    DIECAST_NO_UNROLL
     for (int left = out.lines - static_cast<int>(first); left > 0; left -= 64) {
       const Vector<8> codes = load_shared<8>(from), next = load_shared<8>(from + Stripe::kBytes);
       if (has == both) {
@@ -61,18 +61,19 @@ DIECAST_NO_UNROLL
 // lanes at once; others to `staged`, until all are written.
 template <class Output, class Staged>
 struct ScalesOfRows {
-  static constexpr bool kStaged = Output::kLayout != 0;
+  static constexpr bool kStaged = Output::kLayout != LAYOUT_linear;
   e4m3* to;
   i64 step;
 
   DIECAST_DEVICE ScalesOfRows(const Output& out, Staged& staged, int line, int block)
-      : to(kStaged ? staged.at(line, block) : out.scales + line * out.pitch + block), step(kStaged ? 2 * Staged::kPitch : 2 * out.pitch) {}
+      : to(kStaged ? staged.at(line, block) : out.scales + line * out.pitch + block),
+        step(kStaged ? 2 * Staged::kPitch : 2 * out.pitch) {}
   // `there`: the matrix has that block.
   DIECAST_DEVICE void store(u32 scale, bool there) const {
 #if !DIECAST_HOST
     if constexpr (!kStaged) {  // no jump
-      asm volatile("{\n.reg .pred p;\nsetp.ne.u32 p, %2, 0;\n@p st.global.u8 [%0], %1;\n}"
-                   :: "l"(to), "r"(scale), "r"(u32{there}) : "memory");
+      asm volatile("{\n.reg .pred p;\nsetp.ne.u32 p, %2, 0;\n@p st.global.u8 [%0], %1;\n}" ::"l"(to), "r"(scale), "r"(u32{there})
+                   : "memory");
       return;
     }
 #endif
@@ -84,18 +85,20 @@ struct ScalesOfRows {
 // All `Threads` of the block of threads, which has a tile's stripes of dynamic shared memory. The matrix has the tile
 // at `x`, rows `stride` bytes apart; `cluster_blocks` is write_scales_of_cluster()'s. find(), once by all threads, makes the global scales
 // while copies are on their way; seldom(block, global) is what becomes of a block that is not ordinary.
-template <class IN, int Threads, int Cluster, class Output, class ScalesAcross, class ScalesDown, class Global, class Find, class Seldom>
+template <class IN, int Threads, int Cluster, class Output, class ScalesAcross, class ScalesDown, class Global, class Find,
+          class Seldom>
 DIECAST_DEVICE void quantize_stripes(const void* x, i64 stride, const Output& across, const Output& down,
                                      ScalesAcross& scales_across, ScalesDown& scales_down, const Global& of_rows,
                                      const Global& of_columns, const Find& find, const Seldom& seldom, int cluster_blocks) {
   using Stripe = Stripe16x256<IN>;
   const SharedPlace stripes = shared_place(dynamic_shared<u8>());
   const int lane = threadIdx.x % 32;
-DIECAST_NO_UNROLL
+  DIECAST_NO_UNROLL
   for (int i = threadIdx.x / 32; i < kStripes; i += Threads / 32) {  // as often for all warps
     const Stripe stripe{stripes + i * Stripe::kBytes, static_cast<u32>(i)};
     const bool has = 16 * i < across.padded_lines;
-    if (has) stripe.begin(static_cast<const u8*>(x) + 16 * i * stride + 16 * lane, stride, across.lines - 16 * i, 8 * lane < down.lines);
+    if (has)
+      stripe.begin(static_cast<const u8*>(x) + 16 * i * stride + 16 * lane, stride, across.lines - 16 * i, 8 * lane < down.lines);
     if (i < Threads / 32) find();
     if (!has) continue;
     stripe.wait();
@@ -103,7 +106,7 @@ DIECAST_NO_UNROLL
     u8* const codes_to = held(across.codes + 8 * across.index(first, lane % 16));
     ScalesOfRows<Output, ScalesAcross> scales_to(across, scales_across, first, lane % 16);
     SharedPlace at = stripe.across();
-DIECAST_NO_UNROLL
+    DIECAST_NO_UNROLL
     for (int row = 0; row < 16; row += 2, scales_to.next()) {
       const Block16<IN> block = Stripe::read_across(at);
       const typename Global::Scale by(amax_with_nan(block), of_rows);
@@ -121,7 +124,7 @@ DIECAST_NO_UNROLL
     e4m3* scale_to = scales_down.at(2 * lane, i);
     at = stripe.down();
     SharedPlace to = stripe.codes_down();
-DIECAST_NO_UNROLL
+    DIECAST_NO_UNROLL
     for (int part = 0; part < Stripe::kParts; ++part, scale_to += 64 * ScalesDown::kPitch) {
       TwoColumns<IN> two;
       Stripe::read_down(at, two.words);

@@ -40,28 +40,51 @@ using u32 = unsigned int;
 using i64 = long long;
 using u64 = unsigned long long;
 
-struct bf16 { u16 bits; };
-struct f16 { u16 bits; };
-struct e4m3 { u8 bits; };
-struct e5m2 { u8 bits; };
-struct e8m0 { u8 bits; };
+struct bf16 {
+  u16 bits;
+};
+struct f16 {
+  u16 bits;
+};
+struct e4m3 {
+  u8 bits;
+};
+struct e5m2 {
+  u8 bits;
+};
+struct e8m0 {
+  u8 bits;
+};
 
 // bits(IN) of the header language.
 template <class T>
-constexpr int bits() { return static_cast<int>(sizeof(T)) * 8; }
+constexpr int bits() {
+  return static_cast<int>(sizeof(T)) * 8;
+}
 
 // IN == bf16 of the header language: the order is that of the library's DType.
-template <class T> constexpr int dtype_id = -1;
-template <> constexpr int dtype_id<bf16> = 0;
-template <> constexpr int dtype_id<f16> = 1;
-template <> constexpr int dtype_id<f32> = 2;
-template <> constexpr int dtype_id<e4m3> = 3;
-template <> constexpr int dtype_id<e5m2> = 4;
-template <> constexpr int dtype_id<e8m0> = 5;
-template <> constexpr int dtype_id<u8> = 6;
-template <> constexpr int dtype_id<i32> = 7;
-template <> constexpr int dtype_id<u32> = 8;
-template <> constexpr int dtype_id<i64> = 9;
+template <class T>
+constexpr int dtype_id = -1;
+template <>
+constexpr int dtype_id<bf16> = 0;
+template <>
+constexpr int dtype_id<f16> = 1;
+template <>
+constexpr int dtype_id<f32> = 2;
+template <>
+constexpr int dtype_id<e4m3> = 3;
+template <>
+constexpr int dtype_id<e5m2> = 4;
+template <>
+constexpr int dtype_id<e8m0> = 5;
+template <>
+constexpr int dtype_id<u8> = 6;
+template <>
+constexpr int dtype_id<i32> = 7;
+template <>
+constexpr int dtype_id<u32> = 8;
+template <>
+constexpr int dtype_id<i64> = 9;
 
 // Functions of the header language, for the asserts. min and max stand apart: unqualified they would
 // clash with CUDA's own.
@@ -82,14 +105,16 @@ struct DeviceSize {
 #if defined(__CUDACC__)  // one piece of assembly, for the sake of the compiler's time
   i64 count() const {
     i64 count;
-    asm volatile("{\n .reg .pred p;\n mov.b64 %0, %2;\n setp.ne.u64 p, %1, 0;\n@p ld.global.b64 %0, [%1];\n min.s64 %0, %0, %2;\n max.s64 %0, %0, 0;\n}"
-                 : "=&l"(count) : "l"(pointer), "l"(value) : "memory");
+    asm volatile(
+        "{\n .reg .pred p;\n mov.b64 %0, %2;\n setp.ne.u64 p, %1, 0;\n@p ld.global.b64 %0, [%1];\n min.s64 %0, %0, %2;\n max.s64 "
+        "%0, %0, 0;\n}"
+        : "=&l"(count)
+        : "l"(pointer), "l"(value)
+        : "memory");
     return count;
   }
 #else
-  constexpr i64 count() const {
-    return pointer ? expression::max(expression::min(*pointer, value), 0) : value;
-  }
+  constexpr i64 count() const { return pointer ? expression::max(expression::min(*pointer, value), 0) : value; }
 #endif
 };
 

@@ -57,14 +57,13 @@ DIECAST_DEVICE void store_streaming(void* to, const Vector<Bytes>& v) {
   __builtin_memcpy(to, &v, Bytes);
 #else
   if constexpr (Bytes == 16) {
-    asm volatile("st.global.cs.v4.u32 [%0], {%1, %2, %3, %4};"
-                 :: "l"(to), "r"(v.words[0]), "r"(v.words[1]), "r"(v.words[2]), "r"(v.words[3])
+    asm volatile("st.global.cs.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(v.words[0]), "r"(v.words[1]), "r"(v.words[2]),
+                 "r"(v.words[3])
                  : "memory");
   } else if constexpr (Bytes == 8) {
-    asm volatile("st.global.cs.v2.u32 [%0], {%1, %2};"
-                 :: "l"(to), "r"(v.words[0]), "r"(v.words[1]) : "memory");
+    asm volatile("st.global.cs.v2.u32 [%0], {%1, %2};" ::"l"(to), "r"(v.words[0]), "r"(v.words[1]) : "memory");
   } else {
-    asm volatile("st.global.cs.u32 [%0], %1;" :: "l"(to), "r"(v.words[0]) : "memory");
+    asm volatile("st.global.cs.u32 [%0], %1;" ::"l"(to), "r"(v.words[0]) : "memory");
   }
 #endif
 }

@@ -1,6 +1,11 @@
 // Sharded weights, many in one launch: what a kernel reads of each of them, and how warps share the
 // work. A warp's unit is a stretch of columns of 16 rows (a row of 16x16 tiles); the units of all
 // weights are numbered through, and each kind of kernel counts its own.
+/* diecast
+size   count                                  // weights
+arg    weights in u8 [count, 208]  align 16   // struct Weight
+sample count {0, 1, 5, 40}
+*/
 #pragma once
 
 #include <diecast/device/simt.h>
@@ -15,20 +20,20 @@ struct WeightSide {
 
 // The library has the same as WeightDescriptor in ops/weights/descriptor.h; a test compares them.
 struct Weight {
-  u64 shard;  // the master values: of elements `begin` up to `end`, one behind another
+  u64 shard;      // the master values: of elements `begin` up to `end`, one behind another
   i64 row_begin;  // of the row of tiles in which the shard begins
   i64 rows;
   i64 reserved;
   WeightSide rowwise, columnwise;  // data: the byte of code 0, although a fragment may begin later
   i64 cols;
-  i64 begin, end;       // the shard, as flat indices of elements
-  i64 row_codes;        // codes from one row to the next: cols, or cols and the padding of a row
-  i64 first_code, end_code;  // the shard's codes, as flat indices with the padding
-  i64 first_tile;       // of its tiles in the array of all weights' tiles
-  i64 column_codes;     // row_codes of the transposed matrix
+  i64 begin, end;              // the shard, as flat indices of elements
+  i64 row_codes;               // codes from one row to the next: cols, or cols and the padding of a row
+  i64 first_code, end_code;    // the shard's codes, as flat indices with the padding
+  i64 first_tile;              // of its tiles in the array of all weights' tiles
+  i64 column_codes;            // row_codes of the transposed matrix
   i64 scale_rows, scale_cols;  // of the scale matrix, padding included
   i64 column_scale_rows, column_scale_cols;
-  u32 unit_begin[4];    // by UnitKind: its first unit
+  u32 unit_begin[4];  // by UnitKind: its first unit
 
   DIECAST_DEVICE i64 tile_rows() const { return ceil_div(rows, 16); }
   DIECAST_DEVICE i64 tile_cols() const { return ceil_div(cols, 16); }
@@ -48,7 +53,7 @@ constexpr i64 kTransposeUnit = 256;
 // units begins where the next one does.
 DIECAST_DEVICE_CALL u32 weight_of_unit(const Weight* weights, u32 count, int kind, u32 unit) {
   u32 low = 0, high = count;
-DIECAST_NO_UNROLL
+  DIECAST_NO_UNROLL
   while (high - low > 1) {
     const u32 middle = (low + high) / 2;
     if (weights[middle].unit_begin[kind] <= unit) {
@@ -82,8 +87,7 @@ struct ShardMatrix {
   i64 rows, cols, begin, end;
   bool aligned;  // every piece of a row is at a multiple of 16 bytes
 
-  DIECAST_DEVICE explicit ShardMatrix(const Weight& w)
-      : rows(w.rows), cols(w.cols), begin(w.begin), end(w.end) {
+  DIECAST_DEVICE explicit ShardMatrix(const Weight& w) : rows(w.rows), cols(w.cols), begin(w.begin), end(w.end) {
     const u64 address = w.shard - static_cast<u64>(w.begin) * sizeof(IN);
     values = reinterpret_cast<const IN*>(address);
     aligned = address % 16 == 0 && w.cols * bits<IN>() % 128 == 0;

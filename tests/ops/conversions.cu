@@ -9,7 +9,7 @@ arg      out   out u32  [count]
 arg      count
 arg      one   f32                                       // 1, where the compiler cannot know it
 launch   grid(min(ceil_div(count, THREADS), sm_count * 64)) block(THREADS)
-require  TO == TO_e2m1 || FORM == FORM_target || FORM == FORM_plain  // quantizers have E2M1 of their own
+require  TO == e2m1 || FORM in {target, plain}  // quantizers have E2M1 of their own
 target   host, sm_80+
 exchange none
 sample   count {256}

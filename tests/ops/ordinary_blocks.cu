@@ -21,7 +21,7 @@ sample   count {256}
 #include <diecast/device/ordinary_codes.h>
 #include <diecast/device/reduce.h>
 
-using Recipe = Nvfp4Recipe<kProfileTe, kGlobalAmax, 0, 448, false>;
+using Recipe = Nvfp4Recipe<PROFILE_te, GLOBAL_amax, FOUR_OVER_SIX_off, 448, false>;
 
 DIECAST_KERNEL {
   constexpr bool kSquare = TWO == TWO_square;

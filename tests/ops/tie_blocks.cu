@@ -18,7 +18,7 @@ sample   count {256}
 #include <diecast/device/tie_factors.h>
 #include <diecast/device/tie_ways.h>
 
-using Recipe = Nvfp4Recipe<kProfileTe, kGlobalAmax, 0, 448, false>;
+using Recipe = Nvfp4Recipe<PROFILE_te, GLOBAL_amax, FOUR_OVER_SIX_off, 448, false>;
 
 DIECAST_KERNEL {
   __shared__ TieFactors ties[2];

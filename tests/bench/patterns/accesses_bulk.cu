@@ -10,6 +10,7 @@ tune     int   STAGES      {2, 3, 4} = 3                 // tiles that are on th
 tune     bool  BULK_STORES = false
 tune     int   THREADS     {128, 256} = 256
 tune     int   waves       {1, 2, 4, 8} = 4              // the most blocks of threads a multiprocessor gets
+let      SHARED = THREADS * TOGETHER * (STAGES * (READ + 1) + BULK_STORES * 2 * (WRITE + 1))  // bytes of a block of threads
 size     pieces  divisible (THREADS * TOGETHER)          // whole tiles
 arg      from        in    u8  [pieces * READ]  align 16
 arg      from_scales in    u8  [READ_SCALE == 0 ? 0 : pieces / READ_SCALE]  align (READ_SCALE == 0 ? 1 : 16)
@@ -17,8 +18,8 @@ arg      to          out   u8  [WRITE == 0 ? 4 : pieces * WRITE]  align 16
 arg      to_scales   out   u8  [WRITE_SCALE == 0 ? 0 : pieces / WRITE_SCALE]  align (BULK_STORES && WRITE_SCALE > 0 ? 16 : 1)
 arg      pieces
 require  WRITE > 0 || !BULK_STORES                         // nothing is written
-launch   grid(min(pieces / (THREADS * TOGETHER), sm_count * max(1, min(waves, shared_optin / (THREADS * TOGETHER * (STAGES * (READ + 1) + BULK_STORES * 2 * (WRITE + 1))))))) block(THREADS)
-launch   shared(THREADS * TOGETHER * (STAGES * (READ + 1) + BULK_STORES * 2 * (WRITE + 1)))
+launch   grid(min(pieces / (THREADS * TOGETHER), sm_count * max(1, min(waves, shared_optin / SHARED)))) block(THREADS)
+launch   shared(SHARED)
 target   sm_90+
 sample   pieces {0, 1024}
 */

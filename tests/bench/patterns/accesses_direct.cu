@@ -21,7 +21,7 @@ arg      to_scales   out   u8  [WRITE_SCALE == 0 ? 0 : pieces / WRITE_SCALE]
 arg      word        in    u32 [READ_WORD]
 arg      pieces
 arg      row_pieces
-require  LAYOUT == LAYOUT_linear || WRITE_SCALE > 0      // a layout is of scales that are written
+require  LAYOUT == linear || WRITE_SCALE > 0      // a layout is of scales that are written
 launch   grid(min(ceil_div(pieces, THREADS * TOGETHER), sm_count * waves)) block(THREADS) dependent
 target   sm_80+
 exchange warp                                            // where a warp's word is one of all it has read

@@ -7,6 +7,7 @@ tune     int   BLOCKS  {1, 2} = 1                         // blocks that a threa
 tune     int   CLUSTER {1, 2, 4, 8} = 1                  // blocks of threads that share a row
 tune     int   SIDE    {1, 2, 4, 8} = 1                  // rows side by side in a block of threads
 tune     enum  NEXT    {elements, amax, codes} = elements  // what is there when the next launch may begin
+let      ROW_THREADS = align_up(ceil_div(COLS / 16, BLOCKS * CLUSTER), 32)
 size     rows
 size     cols = COLS  divisible 16
 arg      from      in   u8   [rows, 2 * cols]  align 16
@@ -17,9 +18,9 @@ arg      rows
 arg      cols
 require  COLS > 0                                        // a row has threads enough
 require  CLUSTER == 1 || cc >= 90                        // clusters are of 9.0 and later
-require  align_up(ceil_div(COLS / 16, BLOCKS * CLUSTER), 32) * SIDE <= 1024  // threads of a block
+require  ROW_THREADS * SIDE <= 1024  // threads of a block
 require  CLUSTER == 1 || SIDE == 1
-launch   grid(ceil_div(rows, SIDE) * CLUSTER) block(align_up(ceil_div(COLS / 16, BLOCKS * CLUSTER), 32) * SIDE) cluster(CLUSTER) dependent(late)
+launch   grid(ceil_div(rows, SIDE) * CLUSTER) block(ROW_THREADS * SIDE) cluster(CLUSTER) dependent(late)
 target   sm_80+
 sample   COLS {512}  rows {0, 1, 7}
 */
@@ -28,7 +29,7 @@ sample   COLS {512}  rows {0, 1, 7}
 #include <diecast/device/vector.h>
 
 DIECAST_KERNEL {
-  constexpr u32 kBlocks = COLS / 16, kThreads = align_up(ceil_div(COLS / 16, BLOCKS * CLUSTER), 32);
+  constexpr u32 kBlocks = COLS / 16, kThreads = ROW_THREADS;
   constexpr u32 kStep = kThreads * CLUSTER;
   ClusterMax<kThreads, CLUSTER, SIDE> of_row;
   const i64 row = SIDE == 1 ? blockIdx.x / CLUSTER : min(i64{blockIdx.x} * SIDE + threadIdx.x / kThreads, rows - 1);
