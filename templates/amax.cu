@@ -8,7 +8,7 @@
 shape    int   COLS    = 0                               // row length; 0 = not fixed at compile time
 shape    enum  ROWS    {dense, apart, any} = dense       // what is known of x's rows, see above
 option   type  IN      {bf16, f16, f32, e4m3}            // element type of x
-option   enum  PER     {tensor, row, column, block, tile} = tensor    // what one maximum is of
+option   enum  PER     {tensor, row, column, block, tile} = tensor  // what one maximum is of
 option   int   BLOCK   {8, 16, 32, 64, 128} = 16         // neighbours of a row that share one maximum
 use      <diecast/device/amax.h>                         // NANS, RHT, SIGN_MASK
 tune     int   THREADS {128, 256} = 256
@@ -21,9 +21,9 @@ arg      amax   inout  f32  [PER in {row, block} ? rows : PER == tile ? ceil_div
 arg      rows
 arg      cols
 require  THREADS % 32 == 0                               // whole warps
-require  BLOCK == 16 || PER == block                 // a block's width is of maxima per block
-require  BLOCK != 8 || RHT == none                   // the transform has blocks of 16
-require  RHT != column || PER in {tensor, column}       // blocks along a column cross rows and tiles
+require  BLOCK == 16 || PER == block                     // a block's width is of maxima per block
+require  BLOCK != 8 || RHT == none                       // the transform has blocks of 16
+require  RHT != column || PER in {tensor, column}        // blocks along a column cross rows and tiles
 launch   grid(min(ceil_div(DOWN ? ceil_div(rows, 64) * align_up(cols, 32)
                            : PER == tile ? ceil_div(rows, 16) * ceil_div(cols, 16)
                            : rows * ceil_div(cols, 512) * 32, THREADS), sm_count * waves)) block(THREADS)

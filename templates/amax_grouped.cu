@@ -18,14 +18,14 @@ size     cols  = COLS  divisible (ROWS == any ? 1 : 16)
 size     count                                           // matrices
 arg      members in    u8   [GROUP == members ? count : 0, 96]  align 16
 arg      list    struct MemberList 1536
-arg      amax    inout f32  [GROUP == members ? 0 : 1, PER == column ? cols : 1]   // the list's
+arg      amax    inout f32  [GROUP == members ? 0 : 1, PER == column ? cols : 1]  // the list's
 arg      sides   i32                                     // members' whole maxima: 1 rowwise, 2 columnwise, 3 both
 arg      rows
 arg      cols
 arg      count
 require  THREADS % 32 == 0                               // whole warps
-require  PER != row || GROUP == members        // a list has one maximum of all its matrices
-require  RHT != column || PER != row             // blocks along a column have no row of their own
+require  PER != row || GROUP == members                  // a list has one maximum of all its matrices
+require  RHT != column || PER != row                     // blocks along a column have no row of their own
 launch   grid(min((ceil_div(rows, PER == row ? THREADS / 32 : 16) + count) * (PER == row ? 1 : ceil_div(cols, 256)),
                   sm_count * waves)) block(THREADS)
 exchange warp                                            // a warp reduces what it has read

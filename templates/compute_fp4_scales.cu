@@ -5,7 +5,7 @@ option   bool  QUANTIZE = true                           // block scales are the
 option   enum  FP8      {eager, extension} = eager       // 448 / ga as reciprocal times 448, or as division
 option   enum  PROFILE  {modelopt} = modelopt            // whose bits; see PROFILES.md
 tune     int   THREADS  {128, 256} = 256
-tune     int   waves    {1, 8, 64, 256} = 256             // the most blocks of threads a multiprocessor gets
+tune     int   waves    {1, 8, 64, 256} = 256            // the most blocks of threads a multiprocessor gets
 size     count
 arg      amax        in   f32  [count]
 arg      global_amax in   f32  [QUANTIZE ? 1 : 0]        // the largest amax, or what the caller has instead

@@ -9,12 +9,12 @@ shape    enum  ROWS    {apart, any} = apart              // what is known of out
 option   type  OUT     {bf16, f16, f32}                  // element type of out
 use      <diecast/device/mx.h>                           // FORMAT
 option   enum  DIRECTION {rowwise, columnwise} = rowwise // what the blocks of 32 lie along
-use      <diecast/device/scale_layout.h>
+use      <diecast/device/scale_layout.h>                 // LAYOUT
 tune     int   THREADS {128, 256} = 256
 tune     int   waves   {1, 8, 64, 128} = 64              // the most blocks of threads a multiprocessor gets
 let      COLUMNWISE = DIRECTION == columnwise
-let      TRANSPOSED = COLUMNWISE && FOUR_BIT              // the codes are those of the transpose
-let      FLAT       = COLUMNWISE && LINEAR && !FOUR_BIT   // the scales lie as the matrix does: [rows / 32, cols]
+let      TRANSPOSED = COLUMNWISE && FOUR_BIT             // the codes are those of the transpose
+let      FLAT       = COLUMNWISE && LINEAR && !FOUR_BIT  // the scales lie as the matrix does: [rows / 32, cols]
 size     rows  device
 size     cols  = COLS  divisible (ROWS == any ? 1 : 32)
 size     pitch_t                                         // from one row of linear columnwise E2M1 scales to the next; 0: dense

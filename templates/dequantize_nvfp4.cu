@@ -10,7 +10,7 @@ shape    enum  ROWS      {dense, apart, any} = dense     // what is known of out
 shape    bool  SCALES_APART = false                      // rows of linear scales may be apart
 option   type  OUT       {bf16, f16, f32}                // element type of out
 option   int   BLOCK     {8, 16, 32, 64, 128} = 16       // neighbours that share one block scale
-use      <diecast/device/scale_layout.h>
+use      <diecast/device/scale_layout.h>                 // LAYOUT
 option   bool  ROW_SCALE = false                         // factor has one entry a row, not one in all
 option   enum  GLOBAL    {amax, decode} = amax           // what factor holds
 option   int   BOUND     {448, 256} = 448                // the largest block scale amax was made for
@@ -26,7 +26,7 @@ arg      rows
 arg      cols
 require  THREADS % 32 == 0                               // whole warps
 require  !SCALES_APART || LINEAR                         // tiles of scales lie one behind another: only linear rows can be apart
-require  GLOBAL == amax || BOUND == 448           // a decode scale has no bound left in it
+require  GLOBAL == amax || BOUND == 448                  // a decode scale has no bound left in it
 launch   grid(min(ceil_div(rows * ceil_div(cols, 16), THREADS), sm_count * waves)) block(THREADS)
 launch   dependent
 exchange none                                            // threads of a block never wait for one another
@@ -72,7 +72,7 @@ DIECAST_DEVICE void dequantize_dense(const u8* from, const e4m3* of_blocks, f32 
 }
 
 DIECAST_KERNEL {
-  constexpr bool kDense = ROWS == ROWS_dense && LAYOUT == LAYOUT_linear && !SCALES_APART;
+  constexpr bool kDense = ROWS == ROWS_dense && LINEAR && !SCALES_APART;
   if constexpr (kDense && !ROW_SCALE && !DIECAST_HOST) {  // the host has no loads that wait
     dequantize_dense(codes, scales, factor[0], out, rows * (cols / 8));
   } else {

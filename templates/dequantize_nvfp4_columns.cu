@@ -6,12 +6,12 @@
 shape    int   COLS      = 0                             // row length; 0 = not fixed at compile time
 shape    bool  SCALES_APART = false                      // rows of linear scales may be apart
 option   type  OUT       {bf16, f16, f32}                // element type of out
-use      <diecast/device/scale_layout.h>
+use      <diecast/device/scale_layout.h>                 // LAYOUT
 option   bool  ROW_SCALE = false                         // factor has one entry a column, not one in all
 option   enum  GLOBAL    {amax, decode} = amax           // what factor holds
 option   int   BOUND     {448, 256} = 448                // the largest block scale amax was made for
 tune     int   THREADS   {128, 256} = 256
-tune     int   waves     {1, 8, 64, 256} = 256            // the most blocks of threads a multiprocessor gets
+tune     int   waves     {1, 8, 64, 256} = 256           // the most blocks of threads a multiprocessor gets
 size     rows  device
 size     cols  = COLS
 arg      codes  in   u8    [cols, align_up(rows, 16) / 2]  align 8
@@ -22,7 +22,7 @@ arg      rows
 arg      cols
 require  THREADS % 32 == 0                               // whole warps
 require  !SCALES_APART || LINEAR                         // tiles of scales lie one behind another: only linear rows can be apart
-require  GLOBAL == amax || BOUND == 448           // a decode scale has no bound left in it
+require  GLOBAL == amax || BOUND == 448                  // a decode scale has no bound left in it
 launch   grid(min(ceil_div(rows % 64 == 0 && cols % 2 == 0 ? rows / 64 * (cols / 2) : ceil_div(rows, 16) * cols, THREADS),
                   sm_count * waves)) block(THREADS)
 exchange none                                            // threads of a block never wait for one another
@@ -45,7 +45,7 @@ DIECAST_DEVICE bool has_pieces(const u8* codes, const e4m3* scales, i64 scales_s
   constexpr u64 kPair = bits<OUT>() / 4;  // bytes
   const bool aligned =
       (reinterpret_cast<u64>(codes) % 16 | reinterpret_cast<u64>(scales) % 4 | reinterpret_cast<u64>(out) % kPair) == 0;
-  const bool apart = out_stride % 2 == 0 && (LAYOUT != LAYOUT_linear || scales_stride % 4 == 0);
+  const bool apart = out_stride % 2 == 0 && (!LINEAR || scales_stride % 4 == 0);
   return aligned && apart && rows % kDown == 0 && cols % 2 == 0;
 }
 

@@ -6,7 +6,7 @@
 option   int   BLOCK     {16, 32} = 16                   // neighbours that share one block scale
 option   bool  FOUR_BIT  = true                          // two codes a byte
 option   bool  ROW_SCALE = false                         // an amax a row, and a column of each member
-use      <diecast/device/scale_layout.h>
+use      <diecast/device/scale_layout.h>                 // LAYOUT
 tune     int   THREADS   {128} = 128
 size     count                                           // members
 arg      offsets          in  i64  [count + 1]           // start at 0 and never descend
@@ -39,8 +39,7 @@ using Layout = ScaleLayout<LAYOUT>;
 DIECAST_DEVICE MemberSide side_at(i64 data, i64 scale, i64 amax, i64 data_begin, i64 scale_begin, i64 amax_begin,
                                   i64 scale_stride) {
   return {data == 0 ? 0 : static_cast<u64>(data + data_begin), scale == 0 ? 0 : static_cast<u64>(scale + scale_begin),
-          amax == 0 ? 0 : static_cast<u64>(amax + amax_begin * 4),
-          LAYOUT == LAYOUT_linear && (data != 0 || scale != 0) ? scale_stride : 0};
+          amax == 0 ? 0 : static_cast<u64>(amax + amax_begin * 4), LINEAR && (data != 0 || scale != 0) ? scale_stride : 0};
 }
 
 // Rows, each member's padded to what a buffer counts in.

@@ -6,7 +6,7 @@ option   type  OUT       {bf16, f16, f32}                // element type of out
 option   bool  IN_PLACE  = false                         // out holds the sums
 use      <diecast/device/finished.h>                     // A_ROWS, B_ROWS, BIAS, BIAS_TYPE, ACCUMULATE
 tune     int   THREADS   {128, 256} = 256
-tune     int   waves     {1, 8, 64, 256} = 256            // the most blocks of threads a multiprocessor gets
+tune     int   waves     {1, 8, 64, 256} = 256           // the most blocks of threads a multiprocessor gets
 size     rows
 size     cols  divisible 8
 arg      sums    in    f32  [IN_PLACE ? 0 : rows, cols]  align 16

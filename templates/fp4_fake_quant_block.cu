@@ -11,7 +11,7 @@ option   int   BLOCK   {8, 16, 32, 64, 128} = 16         // neighbours that shar
 option   enum  PROFILE {modelopt} = modelopt             // whose bits; see PROFILES.md
 tune     int   THREADS {128, 256} = 256
 tune     int   waves   {1, 8, 64, 192} = 192             // the most blocks of threads a multiprocessor gets
-let      ALIGN   = ROWS == any ? bits(IN) / 8 : 16        // bytes
+let      ALIGN   = ROWS == any ? bits(IN) / 8 : 16       // bytes
 size     rows  device
 size     cols  = COLS  divisible (ROWS == any ? 1 : ROWS == dense ? max(BLOCK, 16) : 16)
 arg      x           in   IN   [rows, cols]  stride (ROWS != dense)  align (ALIGN)

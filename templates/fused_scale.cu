@@ -2,10 +2,10 @@
 // in all. Every weight gets its E4M3 bytes, a tile's in each of its 16 rows and zeros in the padding,
 // and its amax; a tile's amax gives way to its decode scale, which partial_cast reads.
 /* diecast
-use      <diecast/device/scale_layout.h>
+use      <diecast/device/scale_layout.h>                 // LAYOUT
 tune     int   THREADS {128, 256} = 256
 tune     int   waves   {1, 8, 32} = 8                    // the most blocks of threads a multiprocessor gets
-use      <diecast/device/weights.h>
+use      <diecast/device/weights.h>                      // count, weights
 size     units                                           // of all scale matrices: 16 rows by 512 columns each
 size     tiles                                           // of all weights
 arg      amaxes  in    f32  [count]

@@ -14,24 +14,24 @@ shape    bool  GROUPED   = false                         // operands are the mem
 shape    enum  COLUMNS   {none, of_b, of_both} = none    // members' sides that are columnwise: layouts TN, NN, NT
 shape    bool  WIDE      = true                          // rows of codes start at multiples of 16 bytes, not of 8
 option   type  OUT       {bf16, f16, f32}                // element type of out
-use      <diecast/device/scale_layout.h>
+use      <diecast/device/scale_layout.h>                 // LAYOUT
 use      <diecast/device/finished.h>                     // A_ROWS, B_ROWS, BIAS, BIAS_TYPE, ACCUMULATE
 tune     enum  MATH      {f16, s8, dp4a} = f16           // tensor cores on f16 or on bytes, or dot products of bytes
 tune     int   M_TILE    {64, 128} = 128                 // rows of out that a block of threads makes
 tune     int   N_TILE    {64, 128} = 128                 // columns of them
 let      A_COLUMNS = COLUMNS == of_both
 let      B_COLUMNS = COLUMNS != none
-let      HALVES    = MATH == f16 && !host                 // a tile is unpacked to 16 bits an element, not to bytes
+let      HALVES    = MATH == f16 && !host                // a tile is unpacked to 16 bits an element, not to bytes
 size     rows
 size     cols
 size     depth  divisible (WIDE ? 32 : 16)
 size     count                                           // members; 0 unless GROUPED
 size     member_rows                                     // of out, where COLUMNS are of_both; else 0
 arg      a_codes  in    u8    [GROUPED ? 0 : rows, depth / 2]  align (WIDE ? 16 : 8)
-arg      a_scales in    e4m3  [GROUPED ? 0 : align_up(rows, SCALE_ROWS), align_up(depth / 16, SCALE_COLS)]  stride (LAYOUT == linear)
+arg      a_scales in    e4m3  [GROUPED ? 0 : align_up(rows, SCALE_ROWS), align_up(depth / 16, SCALE_COLS)]  stride (LINEAR)
 arg      a_amax   in    f32   [GROUPED ? 0 : A_ROWS ? rows : 1]
 arg      b_codes  in    u8    [GROUPED ? 0 : cols, depth / 2]  align (WIDE ? 16 : 8)
-arg      b_scales in    e4m3  [GROUPED ? 0 : align_up(cols, SCALE_ROWS), align_up(depth / 16, SCALE_COLS)]  stride (LAYOUT == linear)
+arg      b_scales in    e4m3  [GROUPED ? 0 : align_up(cols, SCALE_ROWS), align_up(depth / 16, SCALE_COLS)]  stride (LINEAR)
 arg      b_amax   in    f32   [GROUPED ? 0 : B_ROWS ? cols : 1]
 arg      bias     in    BIAS_TYPE  [BIAS ? max(count, 1) : 0, cols]
 arg      out      inout OUT   [rows, cols]
@@ -45,9 +45,9 @@ arg      member_rows
 arg      alpha    f32
 arg      unit     f32                                    // 1 / (6 * bound of a * 6 * bound of b)
 require  MATH != dp4a || (M_TILE == 64 && N_TILE == 64)  // each sum of a thread is code of its own: larger tiles compile too long
-require  GROUPED || !B_COLUMNS                   // of one matrix a side is an operand like any other
-require  !B_COLUMNS || !B_ROWS                   // rows of b are not what its columns are scaled by
-require  !A_COLUMNS || !A_ROWS                   // nor those of a
+require  GROUPED || !B_COLUMNS                           // of one matrix a side is an operand like any other
+require  !B_COLUMNS || !B_ROWS                           // rows of b are not what its columns are scaled by
+require  !A_COLUMNS || !A_ROWS                           // nor those of a
 launch   grid((ceil_div(rows, M_TILE) + count) * ceil_div(cols, N_TILE)) block(256)
 launch   resident((HALVES || (MATH == s8 && M_TILE == 64 && !host)) && cc < 100 ? 2 : 1)
 launch   shared(2 * (M_TILE + N_TILE) * (HALVES ? 128 : 80))
@@ -76,8 +76,8 @@ struct Piece {
 
   // Rows behind the last are the last one again: nobody looks at what becomes of them.
   DIECAST_DEVICE Piece(const MemberSide& side, i64 first_row, i64 rows, int row, int block, i64 depth) {
-    const i64 pitch = LAYOUT == LAYOUT_linear ? side.scale_stride : Layout::padded_cols(depth / 16);
-    const i64 tile = LAYOUT == LAYOUT_linear ? first_row : first_row & -128;
+    const i64 pitch = LINEAR ? side.scale_stride : Layout::padded_cols(depth / 16);
+    const i64 tile = LINEAR ? first_row : first_row & -128;
     row = static_cast<int>(min(i64{row}, rows - 1 - first_row));
     codes = reinterpret_cast<const u8*>(side.data) + first_row * (depth / 2);
     scales = reinterpret_cast<const e4m3*>(side.scale) + tile * pitch;
@@ -100,7 +100,7 @@ struct Piece {
     of_first = left > 0 ? pair[0].bits : 0;
     of_second = left > 1 ? pair[1].bits : 0;
     codes += kBlocks * 8;
-    scales += LAYOUT == LAYOUT_linear ? kBlocks : kBlocks * Layout::kTileRows;
+    scales += LINEAR ? kBlocks : kBlocks * Layout::kTileRows;
   }
   DIECAST_DEVICE void unpack_bytes(const Stage& to, int row, int block) const {
     DIECAST_UNROLL

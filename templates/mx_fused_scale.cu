@@ -2,10 +2,10 @@
 // blocks; zeros in the padding of the layout. Linear scales of columns are [ceil_div(rows, 32), cols].
 /* diecast
 option   enum  FORMAT  {mxfp8_e4m3, mxfp8_e5m2} = mxfp8_e4m3
-use      <diecast/device/scale_layout.h>
+use      <diecast/device/scale_layout.h>                 // LAYOUT
 tune     int   THREADS {128, 256} = 256
 tune     int   waves   {1, 8, 32} = 8                    // the most blocks of threads a multiprocessor gets
-use      <diecast/device/weights.h>
+use      <diecast/device/weights.h>                      // count, weights
 size     units                                           // of all scale matrices: 16 rows by 512 columns each
 size     blocks                                          // of all weights, both directions
 arg      amaxes  in    f32  [count]                      // of no use here: the form of fused_scale
@@ -31,7 +31,7 @@ struct Direction {
 
 DIECAST_DEVICE Direction direction_of(const Weight& w, f32* maxima, bool columnwise) {
   const MxMaxima from(w, maxima);
-  if (columnwise && LAYOUT == LAYOUT_linear) {
+  if (columnwise && LINEAR) {
     return {reinterpret_cast<u8*>(w.columnwise.scale),
             from.columnwise,
             ceil_div(w.rows, 32),

@@ -6,7 +6,7 @@ option   type  MODEL   {bf16, f16, f32} = bf16           // what they are rounde
 option   enum  FORMAT  {mxfp8_e4m3, mxfp8_e5m2} = mxfp8_e4m3
 tune     int   THREADS {128, 256} = 256
 tune     int   waves   {1, 8, 32} = 8                    // the most blocks of threads a multiprocessor gets
-use      <diecast/device/weights.h>
+use      <diecast/device/weights.h>                      // count, weights
 size     units                                           // of all shards: 32 rows by 1024 columns each
 size     blocks                                          // of all weights, both directions
 arg      maxima  inout f32  [blocks]

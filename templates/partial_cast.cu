@@ -7,7 +7,7 @@ option   type  IN      {f32, bf16}                       // element type of the 
 option   type  MODEL   {bf16, f16, f32} = bf16           // what they are rounded to before all else
 tune     int   THREADS {256, 512} = 256
 tune     int   waves   {1, 8, 32} = 32                   // the most blocks of threads a multiprocessor gets
-use      <diecast/device/weights.h>
+use      <diecast/device/weights.h>                      // count, weights
 size     units                                           // of all shards: 16 rows by 1024 columns each
 size     tiles                                           // of all weights
 arg      decode  in    f32  [tiles]

@@ -11,7 +11,7 @@ shape    enum  ROWS    {apart, any} = apart              // what is known of x's
 shape    bool  SCALES_APART = false                      // rows of linear scales may be apart
 option   type  IN      {bf16, f16, f32, e4m3}            // element type of x
 use      <diecast/device/mx_options.h>                   // FORMAT, MODE
-use      <diecast/device/scale_layout.h>
+use      <diecast/device/scale_layout.h>                 // LAYOUT
 use      <diecast/device/profiles.h>                     // PROFILE
 tune     int   THREADS {128, 256} = 256
 tune     int   waves   {1, 8, 64, 256} = 256             // the most blocks of threads a multiprocessor gets
@@ -25,9 +25,9 @@ arg      cols
 require  THREADS % 32 == 0                               // whole warps
 require  !SCALES_APART || LINEAR                         // tiles of scales lie one behind another: only linear rows can be apart
 require  PROFILE != te || !FOUR_BIT                      // MXFP4 is defined by PROFILE=torchao, and of bf16 by PROFILE=modelopt
-require  PROFILE != modelopt || (FOUR_BIT && IN == bf16)  // PROFILE=modelopt defines MXFP4 of bf16: FORMAT=mxfp4 IN=bf16
+require  PROFILE != modelopt || (FOUR_BIT && IN == bf16) // PROFILE=modelopt defines MXFP4 of bf16: FORMAT=mxfp4 IN=bf16
 launch   grid(min(ceil_div(align_up(rows, SCALE_ROWS) * align_up(ceil_div(cols, 32), SCALE_COLS) * (host ? 16 : 35), THREADS * 16),
-                  sm_count * waves)) block(THREADS)  // two threads a block, and for 30 of a warp 32
+                  sm_count * waves)) block(THREADS)      // two threads a block, and for 30 of a warp 32
 launch   dependent
 exchange none                                            // on the host, where a thread takes whole blocks
 sample   COLS {0, 96}  rows {0, 1, 7, 33, 130}  cols {1, 31, 32, 80, 96, 2100}
@@ -83,7 +83,7 @@ DIECAST_DEVICE void quantize_halves(const IN* x, u8* data, e8m0* scales, i64 hal
 
 DIECAST_KERNEL {
   const u32 thread = blockIdx.x * THREADS + threadIdx.x, lane = thread % kLanes;
-  if constexpr (ROWS == ROWS_apart && LAYOUT == LAYOUT_linear && !SCALES_APART && !DIECAST_HOST) {
+  if constexpr (ROWS == ROWS_apart && LINEAR && !SCALES_APART && !DIECAST_HOST) {
     const i64 row_halves = cols / 16, halves = rows * row_halves;
     if (x_stride == cols && halves > 0 && (row_halves % 2 == 0 || halves < 0x100000000ll)) {
       quantize_halves(x, data, scales, halves, static_cast<u32>(row_halves), thread);

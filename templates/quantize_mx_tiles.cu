@@ -12,18 +12,18 @@ shape    enum  ROWS      {apart, any} = apart            // what is known of x's
 shape    bool  GROUPED   = false                         // x, data and scales of many members, see above
 option   type  IN        {bf16, f16, f32, e4m3}          // element type of x
 use      <diecast/device/mx_options.h>                   // FORMAT, MODE
-option   enum  DIRECTION {both, rowwise, columnwise} = both    // which outputs are written
+option   enum  DIRECTION {both, rowwise, columnwise} = both  // which outputs are written
 option   int   BLOCK_ROWS {1, 32} = 1                    // blocks of 1x32 along each direction, or of 32x32
-use      <diecast/device/scale_layout.h>
+use      <diecast/device/scale_layout.h>                 // LAYOUT
 use      <diecast/device/profiles.h>                     // PROFILE
 tune     int   THREADS   {64, 128} = 128
 tune     int   waves     {1, 8, 256} = 256               // the most blocks of threads a multiprocessor gets
 use      <diecast/device/group.h>                        // count, ROWWISE, COLUMNWISE, HAS_ROWS, HAS_COLUMNS
 let      SQUARE      = BLOCK_ROWS == 32
-let      FLAT        = LINEAR && !FOUR_BIT                // scales_t lie as the matrix does: [rows / 32, cols]
-let      ALIGN       = ROWS == any && !FOUR_BIT ? 1 : 16  // of codes, bytes
+let      FLAT        = LINEAR && !FOUR_BIT               // scales_t lie as the matrix does: [rows / 32, cols]
+let      ALIGN       = ROWS == any && !FOUR_BIT ? 1 : 16 // of codes, bytes
 let      TILES_ACROSS = host ? 1 : (FOUR_BIT ? 32 : 64) / bits(IN)  // that a warp takes side by side
-let      TILES_DOWN  = FLAT ? 1 : 4                       // that it takes one below the other
+let      TILES_DOWN  = FLAT ? 1 : 4                      // that it takes one below the other
 size     rows  device
 size     cols  = COLS  divisible (ROWS == any ? 1 : 32)
 size     pitch_t                                         // from one row of linear E2M1 scales_t to the next; 0: dense
@@ -39,9 +39,9 @@ arg      cols
 arg      count
 arg      pitch_t
 require  THREADS % 32 == 0                               // whole warps
-require  PROFILE in {te, torchao}                       // modelopt's MXFP4 lies along the rows of a matrix: quantize_mx has it
-require  SQUARE || COLUMNWISE || GROUPED                        // 1x32 along rows alone is quantize_mx's
-require  PROFILE == torchao || !FOUR_BIT                        // MXFP4 is defined by PROFILE=torchao
+require  PROFILE in {te, torchao}                        // modelopt's MXFP4 lies along the rows of a matrix: quantize_mx has it
+require  SQUARE || COLUMNWISE || GROUPED                 // 1x32 along rows alone is quantize_mx's
+require  PROFILE == torchao || !FOUR_BIT                 // MXFP4 is defined by PROFILE=torchao
 launch   grid(min(ceil_div(align_up(ceil_div(rows, 32) + count, TILES_DOWN) *
                            ceil_div(align_up(ceil_div(cols, 32), SCALE_COLS), TILES_ACROSS) * 32, THREADS),
                   sm_count * waves)) block(THREADS)

@@ -29,7 +29,7 @@ arg      scales out  e4m3  [LINEAR ? rows : 1,           // tiles: all as one ro
 arg      rows
 arg      cols
 arg      block_amax in f32 [BLOCK_AMAX ? rows : 0, ceil_div(cols, BLOCK)]
-arg      rng    in   i64   [STOCHASTIC ? 2 : 0]             // {seed, offset}
+arg      rng    in   i64   [STOCHASTIC ? 2 : 0]          // {seed, offset}
 require  THREADS % 32 == 0                               // whole warps
 require  !SCALES_APART || LINEAR                         // tiles of scales lie one behind another: only linear rows can be apart
 require  PROFILE != te_fast || (IN == bf16 && GLOBAL == amax && !RHT)  // profile te_fast is defined for bf16 under an amax, not transformed
@@ -59,7 +59,7 @@ using Layout = ScaleLayout<LAYOUT>;
 using Sector = ScaleSector<LAYOUT>;
 
 // Rows and scales without gaps.
-constexpr bool kDense = ROWS == ROWS_dense && LAYOUT == LAYOUT_linear && !SCALES_APART && !ROW_SCALE;
+constexpr bool kDense = ROWS == ROWS_dense && LINEAR && !SCALES_APART && !ROW_SCALE;
 
 // Ways of threads through the blocks of 16, each as a template: only the one that is taken is compiled. `quantize` gives a
 // block's scale.
@@ -107,11 +107,11 @@ DIECAST_DEVICE void walk_sectors(e4m3* scales, i64 rows, i64 row_blocks, u32 thr
 template <class ScaleOf>
 DIECAST_DEVICE void walk_rows(e4m3* scales, i64 stride, i64 rows, i64 row_blocks, u32 thread, u32 threads,
                               const ScaleOf& scale_of) {
-  const i64 pitch = LAYOUT == LAYOUT_linear ? stride : Layout::padded_cols(row_blocks);
+  const i64 pitch = LINEAR ? stride : Layout::padded_cols(row_blocks);
   DIECAST_NO_UNROLL
   for (RowWalk at(Layout::padded_cols(row_blocks), Layout::padded_rows(rows), thread, threads, COLS != 0);
        at.row < Layout::padded_rows(rows); at.next()) {
-    const i64 index = LAYOUT == LAYOUT_linear ? at.index : at.row * row_blocks + at.piece;
+    const i64 index = LINEAR ? at.index : at.row * row_blocks + at.piece;
     scales[Layout::offset(at.row, at.piece, pitch)] = scale_of(at.row, at.piece, index);
   }
 }
@@ -138,7 +138,7 @@ DIECAST_KERNEL {
     const auto of_tensor = Recipe::global(of_all);
     // Zero in the padding of tiles.
     const auto scale_of = [&](i64 row, i64 piece, i64 index) DIECAST_INLINED {
-      if (LAYOUT != LAYOUT_linear && (row >= rows || piece >= row_blocks)) return e4m3{0};
+      if (!LINEAR && (row >= rows || piece >= row_blocks)) return e4m3{0};
       const i64 first = piece * BLOCK;
       const IN* from = x + row * x_stride + first;
       const auto block = ROWS == ROWS_any ? load_block16_elements(from, cols - first) : load_block16(from);

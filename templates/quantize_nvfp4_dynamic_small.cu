@@ -16,7 +16,7 @@ arg      scales out  e4m3  [rows, cols / 16]
 arg      rows
 arg      cols
 require  CLUSTER == 1 || cc >= 90                        // clusters are of 9.0 and later
-require  NEXT == elements || cc >= 90               // before 9.0 the next launch begins when this one has ended
+require  NEXT == elements || cc >= 90                    // before 9.0 the next launch begins when this one has ended
 launch   grid(CLUSTER) block(THREADS) cluster(CLUSTER)
 launch   dependent(late)
 exchange block                                           // the amax is reduced by all threads

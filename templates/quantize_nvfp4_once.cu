@@ -8,7 +8,7 @@
 /* diecast
 shape    int   COLS    = 0                               // row length; 0 = not fixed at compile time
 option   type  IN      {bf16, f16, f32, e4m3}            // element type of x
-use      <diecast/device/scale_layout.h>
+use      <diecast/device/scale_layout.h>                 // LAYOUT
 tune     int   LANES   {1, 2} = 2                        // threads of a block of 16
 tune     int   THREADS {128, 256, 384, 512, 640, 768, 896, 1024} = 128
 tune     int   BLOCKS  {1, 2} = 1                        // blocks of 16 that a thread takes, one after the other
@@ -27,7 +27,7 @@ launch   dependent(late)
 launch   resident(LANES == 1 && cc in {80, 90} ? (BLOCKS == 1 ? 2048 : IN in {f32, f16} ? 1024 : 1536) / THREADS : 0)
 exchange none                                            // on the host a thread loads all of its block
 require  BLOCKS == 1 || LANES == 1                       // neighbours share a block, or a thread has several
-require  LINEAR || COLS > 0                       // where a block's scale lies is found without a division
+require  LINEAR || COLS > 0                              // where a block's scale lies is found without a division
 sample   COLS {0, 80}  rows {0, 1, 7, 33, 130}  cols {16, 80, 2112}
 */
 #include <diecast/device/block16.h>
@@ -58,7 +58,7 @@ DIECAST_KERNEL {
   const f32* of_all = amax;
   now(from[0]), now(to), now(scale);
   if constexpr (LANES > 1) launch_before_ended(from[0]), now(of_all);
-  if constexpr (LAYOUT != LAYOUT_linear) {
+  if constexpr (!LINEAR) {
     DIECAST_NO_UNROLL
     for (u32 index = first; index < first + BLOCKS * THREADS; index += THREADS) {
       if (index >= blocks) pad_last_tiles<LAYOUT>(scales, rows, kRowBlocks, (index - blocks) * LANES + lane);
@@ -76,7 +76,7 @@ DIECAST_KERNEL {
     const u32 index = first + b * THREADS;
     e4m3* at = scale + b * THREADS;
     i64 padding = 0;  // behind a row's last block
-    if constexpr (LAYOUT != LAYOUT_linear) {
+    if constexpr (!LINEAR) {
       const i64 row = index / kRowBlocks, col = index % kRowBlocks;
       at = scales + Scales::offset(row, col, kPaddedBlocks);
       if (col + 1 == kRowBlocks) padding = kPaddedBlocks - kRowBlocks;

@@ -10,7 +10,7 @@ shape    bool  SCALES_APART = false                      // rows of linear scale
 option   type  IN      {bf16, f16, f32, e4m3}            // element type of x
 option   int   BLOCK   {16} = 16                         // neighbours that share one block scale
 use      <diecast/device/profiles.h>                     // PROFILE
-use      <diecast/device/scale_layout.h>
+use      <diecast/device/scale_layout.h>                 // LAYOUT
 use      <diecast/device/four_over_six_options.h>        // FOUR_OVER_SIX, BOUND
 option   bool  RHT     = false                           // x is transformed first
 use      <diecast/device/hadamard.h>                     // SIGN_MASK
@@ -18,7 +18,7 @@ option   bool  STOCHASTIC = false                        // codes are rounded by
 tune     int   THREADS {32, 64, 128, 256, 512} = 256     // of a block of threads
 tune     int   SIDE    {1, 4, 8, 16, 32} = 1             // rows that they take side by side: short ones
 tune     int   HELD    {0, 4} = 4                        // the most 32-byte pieces of a row that a thread keeps in registers
-tune     int   waves   {1, 8, 64, 128, 256} = 256         // the most blocks of threads a multiprocessor gets
+tune     int   waves   {1, 8, 64, 128, 256} = 256        // the most blocks of threads a multiprocessor gets
 let      TRANSFORMED = RHT
 let      LANES   = THREADS / SIDE                        // threads of a row
 size     rows  device
@@ -29,13 +29,13 @@ arg      codes  out  u8    [rows, align_up(cols, BLOCK) / 2]  align 8
 arg      scales out  e4m3  [align_up(rows, SCALE_ROWS), align_up(ceil_div(cols, BLOCK), SCALE_COLS)]  stride (SCALES_APART)
 arg      rows
 arg      cols
-arg      rng    in   i64   [STOCHASTIC ? 2 : 0]             // {seed, offset}
+arg      rng    in   i64   [STOCHASTIC ? 2 : 0]          // {seed, offset}
 require  THREADS % 32 == 0                               // whole warps
 require  (SIDE == 1 || (LANES >= 1 && LANES <= 32 &&     // rows side by side are held by threads of one warp each:
                         HELD == 4 && ROWS == apart &&    // SIDE=1, or a shorter COLS
                         COLS > 0 && COLS <= (bits(IN) == 32 ? 1 : 2) * BLOCK * LANES))
 require  !SCALES_APART || LINEAR                         // tiles of scales lie one behind another: only linear rows can be apart
-require  PROFILE != te_fast || (IN == bf16 && !RHT)  // profile te_fast is defined for bf16, not transformed
+require  PROFILE != te_fast || (IN == bf16 && !RHT)      // profile te_fast is defined for bf16, not transformed
 require  (!FLASHINFER ||                                 // FlashInfer's profiles are defined for bf16 and f16,
           (bits(IN) == 16 && !RHT && !STOCHASTIC))       // not transformed, rounded to nearest
 require  !FLASHINFER_DSL                                 // of FlashInfer's profiles flashinfer_exact and flashinfer_fast have a scale a row
@@ -185,7 +185,7 @@ DIECAST_KERNEL {
       }
       turn ^= 1;
     }
-    if constexpr (LAYOUT != LAYOUT_linear) {
+    if constexpr (!LINEAR) {
       const i64 written = row < rows ? row_blocks : 0;
       const i64 end = row < Layout::padded_rows(rows) ? Layout::padded_cols(row_blocks) : 0;
       DIECAST_NO_UNROLL

@@ -5,7 +5,7 @@
 /* diecast
 shape    int   COLS                                      // row length
 option   type  IN      {bf16, f16, f32, e4m3}            // element type of x
-use      <diecast/device/scale_layout.h>
+use      <diecast/device/scale_layout.h>                 // LAYOUT
 tune     int   BLOCKS  {1, 2} = 1                        // blocks of 16 that a thread takes, one after the other
 tune     int   CLUSTER {1, 2, 4, 8} = 1                  // blocks of threads that share a row
 tune     int   SIDE    {1, 2, 4, 8} = 1                  // rows side by side in a block of threads
@@ -24,7 +24,7 @@ arg      rows
 arg      cols
 require  COLS > 0                                        // a row has threads enough
 require  CLUSTER == 1 || cc >= 90                        // clusters are of 9.0 and later
-require  NEXT == elements || cc >= 90               // before 9.0 the next launch begins when this one has ended
+require  NEXT == elements || cc >= 90                    // before 9.0 the next launch begins when this one has ended
 require  BLOCK_THREADS <= 1024                           // a row has threads enough: more BLOCKS or CLUSTER, less SIDE
 require  CLUSTER == 1 || SIDE == 1                       // a row has several blocks of threads, or they have several rows
 require  CLUSTER == 1 || 32 * CLUSTER < 2 * ceil_div(COLS / 16, BLOCKS)  // no block of threads is idle: a smaller CLUSTER
@@ -53,10 +53,10 @@ DIECAST_KERNEL {
   const i64 its = SIDE == 1 ? blockIdx.x / CLUSTER : i64{blockIdx.x} * SIDE + threadIdx.x / kThreads;
   const u32 thread = cluster_rank<CLUSTER>() * kThreads + threadIdx.x % kThreads;
   const i64 above = SIDE == 1 ? rows : align_up(rows, SIDE);
-  if (LAYOUT != LAYOUT_linear && its >= above) {
+  if (!LINEAR && its >= above) {
     e4m3* padding = scales;
     launch_before_ended(padding);
-    if constexpr (LAYOUT != LAYOUT_linear) pad_last_tiles<LAYOUT>(padding, rows, kBlocks, (its - above) * kStep + thread);
+    if constexpr (!LINEAR) pad_last_tiles<LAYOUT>(padding, rows, kBlocks, (its - above) * kStep + thread);
     return;
   }
   const i64 row = SIDE == 1 ? its : min(its, rows - 1);

@@ -11,11 +11,11 @@ option   type  IN         {bf16, f16, f32, e4m3}         // element type of x
 option   enum  DIRECTION  {rowwise, columnwise, both} = both
 option   int   BLOCK_ROWS {1, 16} = 1                    // 1x16 blocks along either side, or 16x16
 use      <diecast/device/nvfp4_options.h>                // PROFILE, GLOBAL, ROW_SCALE, LAYOUT, FOUR_OVER_SIX, BOUND, BLOCK_AMAX
-option   enum  RHT        {none, rowwise, columnwise, both} = none   // the directions that are transformed first
+option   enum  RHT        {none, rowwise, columnwise, both} = none  // the directions that are transformed first
 use      <diecast/device/hadamard.h>                     // SIGN_MASK
 option   bool  STOCHASTIC = false                        // codes are rounded by random numbers (stochastic.h)
 tune     int   THREADS    {32, 256} = 256
-tune     int   waves      {1, 8, 256} = 256               // the most blocks of threads a multiprocessor gets
+tune     int   waves      {1, 8, 256} = 256              // the most blocks of threads a multiprocessor gets
 use      <diecast/device/group.h>                        // count, ROWWISE, COLUMNWISE, HAS_ROWS, HAS_COLUMNS
 let      SQUARE      = BLOCK_ROWS == 16
 let      TRANSFORMED = RHT != none
@@ -23,9 +23,9 @@ let      TRANSFORMS_ROWS    = RHT in {rowwise, both}
 let      TRANSFORMS_COLUMNS = RHT in {columnwise, both}
 let      TILE_COLS   = bits(IN) == 32 ? 128 : 256
 let      SHORT       = bits(IN) == 16 && PROFILE == te && FOUR_OVER_SIX == off && !STOCHASTIC && !ROW_SCALE  // to compile
-let      COMMON      = SHORT && GLOBAL == amax            // what is often quantized
+let      COMMON      = SHORT && GLOBAL == amax           // what is often quantized
 let      STRIPED     = (COMMON && ROWWISE && COLUMNWISE && ROWS == apart && !SQUARE && !TRANSFORMED &&
-                        !host && (cc < 86 || cc == 90))   // both sides, where a multiprocessor has room: warps take stripes
+                        !host && (cc < 86 || cc == 90))  // both sides, where a multiprocessor has room: warps take stripes
 let      CLUSTER     = STRIPED && LINEAR && !GROUPED && cc == 90 ? 2 : 1  // of tiles one below the other
 size     rows  device
 size     cols  = COLS  divisible (ROWS == any ? 1 : 16)
@@ -44,7 +44,7 @@ arg      count
 arg      pitch_t
 arg      block_amax   in f32 [!BLOCK_AMAX || !ROWWISE ? 0 : SQUARE ? ceil_div(rows, 16) : rows, ceil_div(cols, 16)]
 arg      block_amax_t in f32 [!BLOCK_AMAX || !COLUMNWISE ? 0 : SQUARE ? ceil_div(cols, 16) : cols, ceil_div(rows, 16)]
-arg      rng    in   i64   [STOCHASTIC ? 2 : 0]             // {seed, offset}
+arg      rng    in   i64   [STOCHASTIC ? 2 : 0]          // {seed, offset}
 require  THREADS % 32 == 0                               // whole warps
 require  !ROW_SCALE || !SQUARE                           // one byte cannot serve 16 rows of different scale
 require  (PROFILE != te_fast ||                          // profile te_fast is defined for bf16 in 1x16 blocks

@@ -19,8 +19,8 @@ arg      global_amax in   f32  [SCALE == quantized ? 1 : 0]
 arg      out         out  OUT  [count]  align (ALIGNED ? 16 : bits(OUT) / 8)
 arg      count
 require  THREADS % 32 == 0                               // whole warps
-require  SCALE == quantized || FP8 == FP8_eager    // FP8 says how scales are quantized
-require  SCALE != one || BLOCK == 16               // rounding alone has no blocks
+require  SCALE == quantized || FP8 == FP8_eager          // FP8 says how scales are quantized
+require  SCALE != one || BLOCK == 16                     // rounding alone has no blocks
 launch   grid(min(ceil_div(count * max(bits(IN), bits(OUT)), 128 * THREADS), sm_count * waves)) block(THREADS)
 launch   dependent
 exchange none                                            // threads of a block never wait for one another

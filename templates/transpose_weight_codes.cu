@@ -2,8 +2,8 @@
 // the transposed matrices: what is quantized tile by tile is the same in both directions. A block of
 // threads turns 256x256 codes at once: whole lines of memory are read and written.
 /* diecast
-tune     int   waves   {1, 4, 8, 64} = 64               // the most blocks of threads a multiprocessor gets
-use      <diecast/device/weights.h>
+tune     int   waves   {1, 4, 8, 64} = 64                // the most blocks of threads a multiprocessor gets
+use      <diecast/device/weights.h>                      // count, weights
 size     units                                           // of all weights: 256 rows by 256 columns each
 arg      count
 arg      units

@@ -1,10 +1,10 @@
 // transpose_weight_scales: the E4M3 scales of many weights in 16x16 blocks to those of the transposed
 // matrices: each tile's byte in all 16 rows it has there, zeros in the padding, and the same amax.
 /* diecast
-use      <diecast/device/scale_layout.h>
+use      <diecast/device/scale_layout.h>                 // LAYOUT
 tune     int   THREADS {128, 256} = 256
 tune     int   waves   {1, 8, 32} = 8                    // the most blocks of threads a multiprocessor gets
-use      <diecast/device/weights.h>
+use      <diecast/device/weights.h>                      // count, weights
 size     units                                           // of all turned scale matrices: 16 rows by 512 columns each
 arg      count
 arg      units
