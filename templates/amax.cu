@@ -6,9 +6,9 @@
 // ROWS_apart: whole blocks, every row from a multiple of 16 bytes on. ROWS_any: nothing is known.
 /* diecast
 shape    int   COLS    = 0                               // row length; 0 = not fixed at compile time
-shape    enum  ROWS    {dense, apart, any} = dense       // what is known of x's rows, see above
+shape    enum  ROWS    {dense, apart, any} = dense       // what is known of the rows, see above
 option   type  IN      {bf16, f16, f32, e4m3}            // element type of x
-option   enum  PER     {tensor, row, column, block, tile} = tensor  // what one maximum is of
+option   enum  PER     {tensor, row, column, block, tile} = tensor  // what a maximum is of
 option   int   BLOCK   {8, 16, 32, 64, 128} = 16         // neighbours of a row that share one maximum
 use      <diecast/device/amax.h>                         // NANS, RHT, SIGN_MASK
 tune     int   THREADS {128, 256} = 256

@@ -6,10 +6,10 @@
 // ROWS_apart: whole blocks of 16, every row from a multiple of 16 bytes on. ROWS_any: nothing is known.
 /* diecast
 shape    int   COLS    = 0                               // row length; 0 = not fixed at compile time
-shape    enum  ROWS    {apart, any} = apart              // what is known of the matrices' rows, see above
-option   type  IN      {bf16, f16, f32, e4m3}            // element type
+shape    enum  ROWS    {apart, any} = apart              // what is known of the rows, see above
+option   type  IN      {bf16, f16, f32, e4m3}            // element type of x
 option   enum  GROUP   {members, list} = members         // see above
-option   enum  PER     {tensor, row, column} = tensor    // what one maximum is of
+option   enum  PER     {tensor, row, column} = tensor    // what a maximum is of
 use      <diecast/device/amax.h>                         // NANS, RHT, SIGN_MASK
 tune     int   THREADS {32, 256} = 256
 tune     int   waves   {1, 8, 32} = 8                    // the most blocks of threads a multiprocessor gets

@@ -5,7 +5,7 @@
 // is known; nothing behind the end of a row's codes is read.
 /* diecast
 shape    int   COLS    = 0                               // row length; 0 = not fixed at compile time
-shape    enum  ROWS    {apart, any} = apart              // what is known of out's rows, see above
+shape    enum  ROWS    {apart, any} = apart              // what is known of the rows, see above
 option   type  OUT     {bf16, f16, f32}                  // element type of out
 use      <diecast/device/mx.h>                           // FORMAT
 option   enum  DIRECTION {rowwise, columnwise} = rowwise // what the blocks of 32 lie along

@@ -6,10 +6,10 @@
 // is known, also of the codes' rows; nothing behind the end of a row's codes is read.
 /* diecast
 shape    int   COLS      = 0                             // row length; 0 = not fixed at compile time
-shape    enum  ROWS      {dense, apart, any} = dense     // what is known of out's rows, see above
+shape    enum  ROWS      {dense, apart, any} = dense     // what is known of the rows, see above
 shape    bool  SCALES_APART = false                      // rows of linear scales may be apart
 option   type  OUT       {bf16, f16, f32}                // element type of out
-option   int   BLOCK     {8, 16, 32, 64, 128} = 16       // neighbours that share one block scale
+option   int   BLOCK     {8, 16, 32, 64, 128} = 16       // neighbours that share one scale
 use      <diecast/device/scale_layout.h>                 // LAYOUT
 option   bool  ROW_SCALE = false                         // factor has one entry a row, not one in all
 option   enum  GLOBAL    {amax, decode} = amax           // what factor holds

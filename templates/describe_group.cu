@@ -3,7 +3,7 @@
 // library's QuantizedGroup::describe makes them on the host.
 // Members lie one behind another, each with scales of its own, padded as the layout wants.
 /* diecast
-option   int   BLOCK     {16, 32} = 16                   // neighbours that share one block scale
+option   int   BLOCK     {16, 32} = 16                   // neighbours that share one scale
 option   bool  FOUR_BIT  = true                          // two codes a byte
 option   bool  ROW_SCALE = false                         // an amax a row, and a column of each member
 use      <diecast/device/scale_layout.h>                 // LAYOUT

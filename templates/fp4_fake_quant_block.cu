@@ -5,7 +5,7 @@
 // ROWS_apart: whole blocks of 16, every row from a multiple of 16 bytes on. ROWS_any: nothing is known.
 /* diecast
 shape    int   COLS    = 0                               // row length; 0 = not fixed at compile time
-shape    enum  ROWS    {dense, apart, any} = dense       // what is known of x's and out's rows, see above
+shape    enum  ROWS    {dense, apart, any} = dense       // what is known of the rows, see above
 option   type  IN      {bf16, f16, f32}                  // element type of x and out
 option   int   BLOCK   {8, 16, 32, 64, 128} = 16         // neighbours that share one scale
 option   enum  PROFILE {modelopt} = modelopt             // whose bits; see PROFILES.md

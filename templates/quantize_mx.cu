@@ -7,7 +7,7 @@
 // PROFILE_modelopt defines MXFP4 of bf16.
 /* diecast
 shape    int   COLS    = 0                               // row length; 0 = not fixed at compile time
-shape    enum  ROWS    {apart, any} = apart              // what is known of x's rows, see above
+shape    enum  ROWS    {apart, any} = apart              // what is known of the rows, see above
 shape    bool  SCALES_APART = false                      // rows of linear scales may be apart
 option   type  IN      {bf16, f16, f32, e4m3}            // element type of x
 use      <diecast/device/mx_options.h>                   // FORMAT, MODE

@@ -8,8 +8,8 @@
 // PROFILE_te defines MXFP8 in MODE_rceil; PROFILE_torchao defines all formats in all modes.
 /* diecast
 shape    int   COLS      = 0                             // row length; 0 = not fixed at compile time
-shape    enum  ROWS      {apart, any} = apart            // what is known of x's rows, see above
-shape    bool  GROUPED   = false                         // x, data and scales of many members, see above
+shape    enum  ROWS      {apart, any} = apart            // what is known of the rows, see above
+shape    bool  GROUPED   = false                         // x and the outputs of many members, see above
 option   type  IN        {bf16, f16, f32, e4m3}          // element type of x
 use      <diecast/device/mx_options.h>                   // FORMAT, MODE
 option   enum  DIRECTION {both, rowwise, columnwise} = both  // which outputs are written
@@ -26,7 +26,7 @@ let      TILES_ACROSS = host ? 1 : (FOUR_BIT ? 32 : 64) / bits(IN)  // that a wa
 let      TILES_DOWN  = FLAT ? 1 : 4                      // that it takes one below the other
 size     rows  device
 size     cols  = COLS  divisible (ROWS == any ? 1 : 32)
-size     pitch_t                                         // from one row of linear E2M1 scales_t to the next; 0: dense
+size     pitch_t                                         // bytes from one row of linear scales_t to the next; 0: dense
 arg      x        in   IN    [GROUPED ? 0 : rows, cols]  stride  align (ROWS == any ? bits(IN) / 8 : 16)
 arg      data     out  u8    [HAS_ROWS ? rows : 0, FOUR_BIT ? align_up(cols, 32) / 2 : cols]  align (ALIGN)
 arg      scales   out  e8m0  [HAS_ROWS ? align_up(rows, SCALE_ROWS) : 0, align_up(ceil_div(cols, 32), SCALE_COLS)]  stride (LINEAR)

@@ -7,10 +7,10 @@
 // whole tiles, and the padding is written: zeros.
 /* diecast
 shape    int   COLS    = 0                               // row length; 0 = not fixed at compile time
-shape    enum  ROWS    {dense, apart, any} = dense       // what is known of x's rows, see above
+shape    enum  ROWS    {dense, apart, any} = dense       // what is known of the rows, see above
 shape    bool  SCALES_APART = false                      // rows of linear scales may be apart
 option   type  IN      {bf16, f16, f32, e4m3}            // element type of x
-option   int   BLOCK   {16} = 16                         // neighbours that share one block scale
+option   int   BLOCK   {16} = 16                         // neighbours that share one scale
 use      <diecast/device/nvfp4_options.h>                // PROFILE, GLOBAL, ROW_SCALE, LAYOUT, FOUR_OVER_SIX, BOUND, BLOCK_AMAX
 option   bool  RHT     = false                           // x is transformed first
 use      <diecast/device/hadamard.h>                     // SIGN_MASK

@@ -5,10 +5,10 @@
 // whole tiles, and the padding is written: zeros.
 /* diecast
 shape    int   COLS    = 0                               // row length; 0 = not fixed at compile time
-shape    enum  ROWS    {apart, any} = apart              // what is known of x's rows, see above
+shape    enum  ROWS    {apart, any} = apart              // what is known of the rows, see above
 shape    bool  SCALES_APART = false                      // rows of linear scales may be apart
 option   type  IN      {bf16, f16, f32, e4m3}            // element type of x
-option   int   BLOCK   {16} = 16                         // neighbours that share one block scale
+option   int   BLOCK   {16} = 16                         // neighbours that share one scale
 use      <diecast/device/profiles.h>                     // PROFILE
 use      <diecast/device/scale_layout.h>                 // LAYOUT
 use      <diecast/device/four_over_six_options.h>        // FOUR_OVER_SIX, BOUND

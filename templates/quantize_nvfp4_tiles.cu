@@ -5,8 +5,8 @@
 // as their codes do. ROWS_apart: whole blocks of 16, every row from a multiple of 16 bytes on. ROWS_any: nothing is known.
 /* diecast
 shape    int   COLS       = 0                            // row length; 0 = not fixed at compile time
-shape    enum  ROWS       {apart, any} = apart           // what is known of x's rows, see above
-shape    bool  GROUPED    = false                        // x, codes and scales of many members, see above
+shape    enum  ROWS       {apart, any} = apart           // what is known of the rows, see above
+shape    bool  GROUPED    = false                        // x and the outputs of many members, see above
 option   type  IN         {bf16, f16, f32, e4m3}         // element type of x
 option   enum  DIRECTION  {rowwise, columnwise, both} = both
 option   int   BLOCK_ROWS {1, 16} = 1                    // 1x16 blocks along either side, or 16x16
@@ -58,7 +58,7 @@ launch   resident(STRIPED ? 3
                   : !SHORT || (TRANSFORMED && (GROUPED || ROWWISE || SQUARE)) ? 1
                   : ROWS == any || (GROUPED && (COLUMNWISE || SQUARE)) ? 2
                   : GROUPED || TRANSFORMED || (!COLUMNWISE && (!SQUARE || !LINEAR)) ? 3 : 4)
-exchange block                                           // a tile is read along one side and quantized along the other
+exchange block                                           // a tile is read along one side and written along the other
 sample   COLS {0}  rows {0, 1, 17, 130}  cols {1, 17, 80, 300}  count {0}  pitch_t {0}
 */
 #include <diecast/device/nvfp4_recipe.h>

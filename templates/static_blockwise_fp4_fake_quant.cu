@@ -6,7 +6,7 @@
 shape    bool  ALIGNED = true                            // see above
 option   type  IN      {bf16, f16, f32}                  // element type of x
 option   type  OUT     {bf16, f16, f32}                  // element type of out
-option   int   BLOCK   {8, 16, 32, 64, 128} = 16         // elements that share one scale
+option   int   BLOCK   {8, 16, 32, 64, 128} = 16         // neighbours that share one scale
 option   enum  SCALE   {quantized, unquantized, one} = quantized
 option   enum  FP8     {eager, extension} = eager        // how scales are quantized, see compute_fp4_scales
 option   enum  PROFILE {modelopt} = modelopt             // whose bits; see PROFILES.md
