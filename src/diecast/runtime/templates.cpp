@@ -30,7 +30,7 @@ Result<std::shared_ptr<const Template>> Templates::add(const std::string& path) 
   const std::string_view text = file_text(bytes);
   DIECAST_TRY(auto added, Template::parse(name, text, files_));
 
-  std::unique_lock lock(mutex_);
+  std::lock_guard lock(mutex_);
   const auto known = known_.find(name);
   const std::string* built_in = files_.template_text(name);
   const std::string* other = known != known_.end() ? &known->second->text() : built_in;
@@ -43,7 +43,7 @@ Result<std::shared_ptr<const Template>> Templates::add(const std::string& path) 
 
 Result<std::shared_ptr<const Template>> Templates::find(std::string_view name) {
   {
-    std::shared_lock lock(mutex_);
+    std::lock_guard lock(mutex_);
     if (const auto known = known_.find(name); known != known_.end()) return known->second;
   }
   const std::string* text = files_.template_text(name);
@@ -54,13 +54,13 @@ Result<std::shared_ptr<const Template>> Templates::find(std::string_view name) {
                  "by runtime.add(\"NAME.cu\")"};
   }
   DIECAST_TRY(auto parsed, Template::parse(name, *text, files_));
-  std::unique_lock lock(mutex_);
+  std::lock_guard lock(mutex_);
   return known_.emplace(std::string(name), std::move(parsed)).first->second;
 }
 
 std::vector<std::string> Templates::names() const {
   std::vector<std::string> names = files_.template_names();
-  std::shared_lock lock(mutex_);
+  std::lock_guard lock(mutex_);
   for (const auto& [name, known] : known_) {
     if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
   }
@@ -71,12 +71,12 @@ std::vector<std::string> Templates::names() const {
 // Reading a template's code and headers is most of a rendering.
 Result<Templates::Parts> Templates::parts_of(const std::shared_ptr<const Template>& tmpl) {
   {
-    std::shared_lock lock(mutex_);
+    std::lock_guard lock(mutex_);
     if (const auto known = parts_.find(tmpl); known != parts_.end()) return known->second;
   }
   DIECAST_TRY(SourceParts made, source_parts(*tmpl, files_));
   auto parts = std::make_shared<const SourceParts>(std::move(made));
-  std::unique_lock lock(mutex_);
+  std::lock_guard lock(mutex_);
   return parts_.emplace(tmpl, std::move(parts)).first->second;
 }
 

@@ -7,7 +7,7 @@
 
 #include <map>
 #include <memory>
-#include <shared_mutex>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,7 +32,7 @@ class Templates {
 
   Common& common_;
   TemplateFiles files_;
-  mutable ForkSafe<std::shared_mutex> mutex_;  // of both maps
+  mutable ForkSafe<std::mutex> mutex_;  // of both maps
   std::map<std::string, std::shared_ptr<const Template>, std::less<>> known_;
   std::map<std::shared_ptr<const Template>, Parts> parts_;
 };
