@@ -6,7 +6,6 @@
 #include <diecast/ops/reference/mx.h>
 #include <diecast/ops/reference/numbers.h>
 #include <diecast/ops/reference/nvfp4.h>
-#include <diecast/tool/svg.h>
 
 #include <cmath>
 #include <cstdio>
@@ -15,6 +14,8 @@
 #include <random>
 #include <string>
 #include <vector>
+
+#include "bench/svg.h"
 
 using namespace diecast;
 

@@ -19,21 +19,18 @@ int main() {
   const auto device = gpu_or_host(*runtime);
   std::printf("on %s\n", device->properties().name.c_str());
 
-  // Device memory for x and for what becomes of it. QuantizedTensor knows the sizes.
+  // Device memory for x and for what becomes of it.
   constexpr std::int64_t kRows = 256, kCols = 4096;
   std::vector<float> values(kRows * kCols);
   for (std::size_t i = 0; i < values.size(); ++i)
     values[i] = static_cast<float>(i % 977) / 300 - 1.5f;
   const std::size_t bytes = values.size() * sizeof(float);
-  Tensor x{device->allocate(bytes).value(), DType::f32, Shape{kRows, kCols}};
+  const auto memory = DeviceMemory::allocate(device, bytes).value();
+  const Tensor x{memory.data(), DType::f32, Shape{kRows, kCols}};
   device->copy_to_device(x.data, values.data(), bytes, {}).value();
 
-  QuantizedTensor out;
-  out.shape = x.shape;
-  out.rowwise = out.rowwise_sizes().value();
-  out.rowwise.data = device->allocate(out.rowwise.data_bytes).value();
-  out.rowwise.scale = device->allocate(out.rowwise.scale_bytes).value();
-  out.rowwise.amax = static_cast<float*>(device->allocate(sizeof(float)).value());
+  const auto buffer = QuantizedBuffer::allocate(device, x.shape).value();
+  const QuantizedTensor& out = buffer.tensor();
 
   // Prepared: its kernels are compiled and resident; running it compiles, loads and waits for
   // nothing.
@@ -49,9 +46,5 @@ int main() {
   const bool equal = codes == reference::te_quantize_nvfp4(host_x, false).value().codes;
   std::printf("%lld codes, %s the reference to the bit\n", static_cast<long long>(kRows * kCols),
               equal ? "equal to" : "DIFFERENT from");
-  for (void* memory :
-       {x.data, out.rowwise.data, out.rowwise.scale, static_cast<void*>(out.rowwise.amax)}) {
-    device->free(memory).value();
-  }
   return equal ? 0 : 1;
 }

@@ -33,33 +33,28 @@ static float gradient(float x, std::size_t weight, std::size_t i, int step) {
   return x - target + 0.3f * std::sin(static_cast<float>(i) * 0.11f + static_cast<float>(step));
 }
 
-static void* allocate(Device& device, std::int64_t bytes) {
-  return device.allocate(static_cast<std::size_t>(bytes)).value();
+static DeviceMemory allocate(const std::shared_ptr<Device>& device, std::int64_t bytes) {
+  return DeviceMemory::allocate(device, static_cast<std::size_t>(bytes)).value();
 }
 
 // One weight on one rank. Every rank knows the whole master, to check; it casts its shard alone.
 struct Weight {
   std::vector<float> master, momentum;
-  QuantizedTensor quantized;
+  QuantizedBuffer quantized;
+  DeviceMemory memory;  // the shard's
   Tensor shard;
   std::int64_t begin, end;
 
-  Weight(Device& device, std::size_t index, int rank, int ranks) {
+  Weight(const std::shared_ptr<Device>& device, std::size_t index, int rank, int ranks) {
     const std::int64_t rows = kShapes[index][0], cols = kShapes[index][1], elements = rows * cols;
     master.assign(static_cast<std::size_t>(elements), 0.0f);
     momentum = master;
     begin = bound(elements, rank, ranks);
     end = bound(elements, rank + 1, ranks);
-    shard = {allocate(device, (end - begin) * 4), DType::f32, Shape{end - begin}};
-    quantized.shape = {rows, cols};
-    quantized.block_rows = 16;
-    quantized.rowwise = quantized.rowwise_sizes().value();
-    quantized.columnwise = quantized.columnwise_sizes().value();
-    for (QuantizedSide* side : {&quantized.rowwise, &quantized.columnwise}) {
-      side->data = allocate(device, side->data_bytes);
-      side->scale = allocate(device, side->scale_bytes);
-      side->amax = static_cast<float*>(allocate(device, 4));
-    }
+    memory = allocate(device, (end - begin) * 4);
+    shard = {memory.data(), DType::f32, Shape{end - begin}};
+    const QuantizedType squares{.square = true};
+    quantized = QuantizedBuffer::allocate(device, Shape{rows, cols}, squares, Sides::both).value();
   }
   void update(std::size_t index, int step) {
     for (std::size_t i = 0; i < master.size(); ++i) {
@@ -80,7 +75,7 @@ static std::vector<std::uint8_t> download(Device& device, const void* from, std:
 static bool equals_full_cast(Device& device, Weight& weight) {
   std::vector<std::uint16_t> rounded;
   for (const float x : weight.master) rounded.push_back(reference::encode_bf16(x));
-  const Tensor whole{rounded.data(), DType::bf16, weight.quantized.shape};
+  const Tensor whole{rounded.data(), DType::bf16, weight.quantized.tensor().shape};
   reference::TilesOptions squares;
   squares.square = true;
   const auto amax = reference::amax_rowwise(whole, squares.nvfp4);
@@ -90,7 +85,7 @@ static bool equals_full_cast(Device& device, Weight& weight) {
            download(device, side.scale, want.scales.size()) == want.scales &&
            std::memcmp(its_amax.data(), amax.data(), 4) == 0;
   };
-  const QuantizedTensor& quantized = weight.quantized;
+  const QuantizedTensor& quantized = weight.quantized.tensor();
   return same(quantized.rowwise, reference::quantize_rowwise(whole, squares, amax)) &&
          same(quantized.columnwise, reference::quantize_columnwise(whole, squares, amax));
 }
@@ -103,8 +98,8 @@ static int train(Runtime& runtime, const std::shared_ptr<Device>& device, Commun
   std::vector<Tensor> shards;
   std::vector<std::int64_t> starts;
   for (std::size_t i = 0; i < kWeights; ++i) {
-    const Weight& w = weights.emplace_back(*device, i, group.rank(), group.size());
-    quantized.push_back(w.quantized);
+    const Weight& w = weights.emplace_back(device, i, group.rank(), group.size());
+    quantized.push_back(w.quantized.tensor());
     shards.push_back(w.shard);
     starts.push_back(w.begin);
   }
@@ -113,7 +108,7 @@ static int train(Runtime& runtime, const std::shared_ptr<Device>& device, Commun
   const auto cast =
       PreparedMasterCast::prepare(runtime, quantized, shards, starts, &group, options).value();
   const auto post = PreparedPostAllGather::prepare(runtime, quantized, {false, device}).value();
-  void* const scratch = allocate(*device, cast.scratch_bytes());
+  const DeviceMemory scratch = allocate(device, cast.scratch_bytes());
 
   int right = 0;
   for (int step = 0; step < steps; ++step) {
@@ -123,7 +118,7 @@ static int train(Runtime& runtime, const std::shared_ptr<Device>& device, Commun
       const auto bytes = static_cast<std::size_t>(w.end - w.begin) * sizeof(float);
       device->copy_to_device(w.shard.data, w.master.data() + w.begin, bytes, {}).value();
     }
-    cast.run(scratch, {}).value();
+    cast.run(scratch.data(), {}).value();
     post.run({}).value();
     bool equal = true;
     for (Weight& w : weights) equal = equal && equals_full_cast(*device, w);

@@ -28,13 +28,16 @@ static bool run_variant(Runtime& runtime, const std::shared_ptr<Device>& device,
   device->copy_to_device(device_x, x.data(), bytes, {}).value();
   device->copy_to_device(device_factor, factor.data(), kRows * sizeof(float), {}).value();
 
-  // One argument for every `arg` line of the header, checked against it.
+  // One argument for every `arg` line of the header, by its name and checked against it.
   const auto kernel = runtime.preload(variant, device).value();
-  const KernelArgument arguments[] = {KernelArgument::tensor(type, device_x, kCols),
-                                      KernelArgument::tensor(DType::f32, device_factor),
-                                      KernelArgument::tensor(type, device_out, kCols),
-                                      KernelArgument::size(kRows), KernelArgument::size(kCols)};
-  kernel->launch(arguments, {}).value();
+  kernel
+      ->launch({{"x", KernelArgument::tensor(type, device_x, kCols)},
+                {"factor", KernelArgument::tensor(DType::f32, device_factor)},
+                {"out", KernelArgument::tensor(type, device_out, kCols)},
+                {"rows", KernelArgument::size(kRows)},
+                {"cols", KernelArgument::size(kCols)}},
+               {})
+      .value();
   device->copy_to_host(got.data(), device_out, bytes, {}).value();
   device->synchronize({}).value();
   for (void* memory : {device_x, device_out, device_factor}) device->free(memory).value();

@@ -8,6 +8,7 @@
 #include <diecast/base/error.h>
 #include <diecast/base/version.h>
 #include <diecast/launch/cuda_device.h>
+#include <diecast/launch/device_memory.h>
 #include <diecast/launch/host_device.h>
 #include <diecast/launch/kernel.h>
 #include <diecast/ops/amax.h>
@@ -22,7 +23,7 @@
 #include <diecast/ops/quantize_mx_grouped.h>
 #include <diecast/ops/quantize_nvfp4.h>
 #include <diecast/ops/quantize_nvfp4_grouped.h>
-#include <diecast/ops/quantize_nvfp4_tiles.h>
+#include <diecast/ops/quantized_buffer.h>
 #include <diecast/ops/quantized_group.h>
 #include <diecast/ops/quantized_tensor.h>
 #include <diecast/ops/recipe.h>

@@ -20,7 +20,7 @@
 #if defined(__CUDACC__)
 #define DIECAST_DEVICE_CALL inline __device__ __noinline__
 #else
-#define DIECAST_DEVICE_CALL static
+#define DIECAST_DEVICE_CALL inline
 #endif
 
 // Behind a lambda's parameters: code of a loop, on the host too, whose compiler would rather call it.

@@ -47,11 +47,16 @@ double us_of_a_call(int calls, const std::function<void(int)>& call) {
 
 Figure memory_hit(Runtime& runtime) {
   const PreparedQuantizeNvfp4::Request request;
-  runtime.keep_prepared(nullptr, request.word(), std::make_shared<int>(0));
+  const auto key_of = [](const auto& words) {
+    return prepared_key<PreparedQuantizeNvfp4>(nullptr, words);
+  };
+  runtime.keep_prepared(key_of(words_of_request(request)), std::make_shared<int>(0));
   std::size_t found = 0;
   const double ns = median_of(9, [&] {
-    return ns_a_call(100000,
-                     [&] { found += runtime.find_prepared(nullptr, request.word()) != nullptr; });
+    return ns_a_call(100000, [&] {
+      const auto words = words_of_request(request);
+      found += runtime.find_prepared(key_of(words)) != nullptr;
+    });
   });
   return {"memory hit of a prepared op", ns, "ns", 50, false, cat(found, " hits")};
 }

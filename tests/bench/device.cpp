@@ -31,22 +31,10 @@ Result<BenchMatrix> bench_matrix(const std::shared_ptr<Device>& device, std::int
                                  std::int64_t cols, bool row_scaled, std::uint64_t seed,
                                  ScaleLayout layout) {
   BenchMatrix m;
-  const auto take = [&](std::int64_t bytes) -> Result<void*> {
-    DIECAST_TRY(m.memory.emplace_back(),
-                DeviceMemory::allocate(device, static_cast<std::size_t>(bytes)));
-    return m.memory.back().data();
-  };
-  m.x = {nullptr, DType::bf16, Shape{rows, cols}, 0, nullptr};
-  DIECAST_TRY(m.x.data, take(rows * cols * 2));
-  m.quantized.shape = m.x.shape;
-  m.quantized.row_scaled = row_scaled;
-  m.quantized.layout = layout;
-  DIECAST_TRY(m.quantized.rowwise, m.quantized.rowwise_sizes());
-  QuantizedSide& side = m.quantized.rowwise;
-  DIECAST_TRY(side.data, take(side.data_bytes));
-  DIECAST_TRY(side.scale, take(side.scale_bytes));
-  DIECAST_TRY(void* const amax, take(side.amax_count * 4));
-  side.amax = static_cast<float*>(amax);
+  DIECAST_TRY(m.memory, DeviceMemory::allocate(device, static_cast<std::size_t>(rows * cols * 2)));
+  m.x = {m.memory.data(), DType::bf16, Shape{rows, cols}, 0, nullptr};
+  const QuantizedType type{.layout = layout, .row_scaled = row_scaled};
+  DIECAST_TRY(m.outputs, QuantizedBuffer::allocate(device, m.x.shape, type));
 
   // One random stretch, repeated: drawing every value would take longer than the measurement.
   std::mt19937_64 random(seed);

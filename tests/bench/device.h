@@ -3,12 +3,12 @@
 
 #include <diecast/base/error.h>
 #include <diecast/launch/device_memory.h>
-#include <diecast/ops/quantized_tensor.h>
+#include <diecast/ops/quantized_buffer.h>
 #include <diecast/ops/tensor.h>
 
 #include <cstdint>
 #include <functional>
-#include <vector>
+#include <memory>
 
 namespace diecast::tool {
 
@@ -18,9 +18,11 @@ Result<double> median_ms(Device& device, Stream stream, int repeats,
 
 // A [rows, cols] bf16 matrix of seeded normal values, and buffers for its rows quantized.
 struct BenchMatrix {
-  std::vector<DeviceMemory> memory;
+  DeviceMemory memory;  // x's
   Tensor x;
-  QuantizedTensor quantized;
+  QuantizedBuffer outputs;
+
+  const QuantizedTensor& quantized() const { return outputs.tensor(); }
 };
 Result<BenchMatrix> bench_matrix(const std::shared_ptr<Device>& device, std::int64_t rows,
                                  std::int64_t cols, bool row_scaled, std::uint64_t seed,

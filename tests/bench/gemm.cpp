@@ -36,7 +36,7 @@ Result<BenchMatrix> gemm_operand(Runtime& runtime, const std::shared_ptr<Device>
                                  bool row_scaled, std::uint64_t seed,
                                  ScaleLayout layout = ScaleLayout::linear) {
   DIECAST_TRY(BenchMatrix m, bench_matrix(device, kSide, kSide, row_scaled, seed, layout));
-  DIECAST_CHECK(quantize_nvfp4(runtime, m.x, m.quantized, {false, device}));
+  DIECAST_CHECK(quantize_nvfp4(runtime, m.x, m.quantized(), {false, device}));
   return m;
 }
 
@@ -55,12 +55,13 @@ Result<Figure> measure(Runtime& runtime, const std::shared_ptr<Device>& device, 
   GemmNvfp4Options options;
   options.device = device;
   // The activation is not needed any more: its memory takes the product.
-  auto request = PreparedGemmNvfp4::Request::of(a.quantized, b.quantized, a.x, options, *device);
+  auto request = PreparedGemmNvfp4::Request::of(a.quantized(), b.quantized(), a.x, options,
+                                                device->properties());
   request.math = way.math;
   request.tile = way.tile;
   DIECAST_TRY(const auto op, PreparedGemmNvfp4::prepare(runtime, device, request));
   DIECAST_TRY(const double ms, median_ms(*device, {}, kGemmRepeats, [&] {
-                return op.run(a.quantized, b.quantized, a.x, options, {});
+                return op.run(a.quantized(), b.quantized(), a.x, options, {});
               }));
   const double lanes = 128.0 * device->properties().sm_count;  // f32 operations a clock
   return figure_of(way.what, ms, way.bound,
@@ -75,15 +76,16 @@ Result<Figure> measure_library(Runtime& runtime, const std::shared_ptr<Device>& 
   DIECAST_TRY(const BenchMatrix b, gemm_operand(runtime, device, false, 2, kTiles));
   GemmNvfp4Options options;
   options.device = device;
-  const auto request = PreparedGemmCublaslt::Request::of(a.quantized, b.quantized, a.x, options);
+  const auto request =
+      PreparedGemmCublaslt::Request::of(a.quantized(), b.quantized(), a.x, options);
   options.scratch_bytes = request.scratch_bytes(kSide, kSide);
   DIECAST_TRY(const DeviceMemory scratch,
               DeviceMemory::allocate(device, static_cast<std::size_t>(options.scratch_bytes)));
   options.scratch = scratch.data();
-  DIECAST_CHECK(PreparedGemmCublaslt::check(*device, a.quantized, b.quantized, a.x, options));
+  DIECAST_CHECK(PreparedGemmCublaslt::check(*device, a.quantized(), b.quantized(), a.x, options));
   DIECAST_TRY(const auto op, PreparedGemmCublaslt::prepare(runtime, device, request));
   DIECAST_TRY(const double ms, median_ms(*device, {}, kGemmRepeats, [&] {
-                return op.run(a.quantized, b.quantized, a.x, options, {});
+                return op.run(a.quantized(), b.quantized(), a.x, options, {});
               }));
   DIECAST_TRY(const auto api, cublaslt::shared_api());
   return figure_of(kByLibrary, ms, 0, api->description());

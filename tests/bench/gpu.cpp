@@ -6,7 +6,6 @@
 #include <diecast/tool/console.h>
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 namespace diecast::tool {
@@ -36,7 +35,7 @@ Result<GpuBench> GpuBench::open(Runtime& runtime, std::shared_ptr<Device> device
     const std::int64_t words = cols * dtype_bits(dtype) / 16;
     DIECAST_TRY(BenchMatrix m, bench_matrix(bench.device_, rows, words, false, set + 1));
     bench.x_.push_back({m.x.data, dtype, Shape{rows, cols}, 0, nullptr});
-    std::move(m.memory.begin(), m.memory.end(), std::back_inserter(bench.of_x_));
+    bench.of_x_.push_back(std::move(m.memory));
   }
   return bench;
 }
@@ -55,31 +54,21 @@ Result<std::vector<Tensor>> GpuBench::outputs() {
   return out;
 }
 
-Result<void> GpuBench::allocate(QuantizedSide& side) {
-  DIECAST_TRY(side.data, take(side.data_bytes));
-  DIECAST_TRY(side.scale, take(side.scale_bytes));
+Result<void> GpuBench::give_amax(const QuantizedSide& side) {
   if (side.amax_count == 0) return {};
-  DIECAST_TRY(void* const amax, take(side.amax_count * 4));
-  side.amax = static_cast<float*>(amax);
   const std::vector<float> values(static_cast<std::size_t>(side.amax_count), kGivenAmax);
-  DIECAST_CHECK(device_->copy_to_device(amax, values.data(), values.size() * 4, stream_));
+  DIECAST_CHECK(device_->copy_to_device(side.amax, values.data(), values.size() * 4, stream_));
   return device_->synchronize(stream_);
 }
 
-Result<std::vector<QuantizedTensor>> GpuBench::quantized(QuantizedTensor like, bool rowwise,
-                                                         bool columnwise) {
+Result<std::vector<QuantizedTensor>> GpuBench::quantized(const QuantizedType& type, Sides sides) {
   std::vector<QuantizedTensor> out;
-  like.shape = x_.front().shape;
   for (std::size_t set = 0; set < kGpuSets; ++set) {
-    out.push_back(like);
-    if (rowwise) {
-      DIECAST_TRY(out.back().rowwise, like.rowwise_sizes());
-      DIECAST_CHECK(allocate(out.back().rowwise));
-    }
-    if (columnwise) {
-      DIECAST_TRY(out.back().columnwise, like.columnwise_sizes());
-      DIECAST_CHECK(allocate(out.back().columnwise));
-    }
+    DIECAST_TRY(outputs_.emplace_back(),
+                QuantizedBuffer::allocate(device_, x_.front().shape, type, sides));
+    out.push_back(outputs_.back().tensor());
+    DIECAST_CHECK(give_amax(out.back().rowwise));
+    DIECAST_CHECK(give_amax(out.back().columnwise));
   }
   return out;
 }
@@ -120,11 +109,11 @@ Accesses GpuBench::reading(int bytes) const {
 
 Accesses GpuBench::quantizing(const std::vector<QuantizedTensor>& out) const {
   const QuantizedTensor& like = out.front();
-  Accesses of = reading(2 * like.block_cols);
+  Accesses of = reading(2 * like.type.block());
   of.written = static_cast<int>(like.rowwise.data_bytes / (of.rows * of.row_units));
   of.writes_scales = true;
   of.columns = like.columnwise.data != nullptr;
-  of.tiled = like.layout == ScaleLayout::s128x4;
+  of.tiled = like.type.layout == ScaleLayout::s128x4;
   if (of.tiled && (of.rows % 128 != 0 || of.row_units % 4 != 0)) return {};  // padding is written
   for (std::size_t set = 0; set < kGpuSets; ++set) {
     const QuantizedSide &across = out[set].rowwise, &down = out[set].columnwise;
@@ -203,6 +192,7 @@ Result<void> GpuBench::against_copy(const std::string& what, double bytes_an_ele
            " us")},
       ms, patterns);
   taken_.clear();
+  outputs_.clear();
   return {};
 }
 

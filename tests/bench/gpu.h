@@ -4,7 +4,7 @@
 
 #include <diecast/base/error.h>
 #include <diecast/launch/device.h>
-#include <diecast/ops/quantized_tensor.h>
+#include <diecast/ops/quantized_buffer.h>
 #include <diecast/ops/tensor.h>
 #include <diecast/runtime/runtime.h>
 #include <diecast/tool/spin.h>
@@ -44,10 +44,9 @@ class GpuBench {
   Result<void*> take(std::int64_t bytes);
   // A matrix of x's shape to write to, in every set.
   Result<std::vector<Tensor>> outputs();
-  // What `like` describes of x, in every set, with the directions that are wanted. Amaxes are 5.5,
-  // about the largest of x.
-  Result<std::vector<QuantizedTensor>> quantized(QuantizedTensor like, bool rowwise,
-                                                 bool columnwise);
+  // Buffers for x quantized, in every set. Amaxes are 5.5, about the largest of x.
+  Result<std::vector<QuantizedTensor>> quantized(const QuantizedType& type = {},
+                                                 Sides sides = Sides::rowwise);
 
   // Adds the call's share of a device-to-device copy's rate that moves as many bytes: what the op
   // must read and write. Where that misses the bound and `accesses` says how, its share of the best
@@ -77,7 +76,7 @@ class GpuBench {
   void add(Figure figure, const std::vector<double>& ms,
            const std::vector<AccessPattern>& patterns);
   Result<double> milliseconds(const Call& call, std::size_t set) const;
-  Result<void> allocate(QuantizedSide& side);
+  Result<void> give_amax(const QuantizedSide& side);
 
   Runtime* runtime_ = nullptr;
   std::shared_ptr<Device> device_;
@@ -87,6 +86,7 @@ class GpuBench {
   std::int64_t rows_ = 0, cols_ = 0;
   std::vector<Tensor> x_;
   std::vector<DeviceMemory> of_x_, taken_;
+  std::vector<QuantizedBuffer> outputs_;
 };
 
 Result<void> add_gpu_ops(GpuBench& bench);      // the ops against a copy

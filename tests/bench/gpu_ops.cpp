@@ -6,7 +6,6 @@
 #include <diecast/ops/fp4_fake_quant.h>
 #include <diecast/ops/quantize_mx.h>
 #include <diecast/ops/quantize_nvfp4.h>
-#include <diecast/ops/quantize_nvfp4_tiles.h>
 
 #include <utility>
 
@@ -31,14 +30,12 @@ constexpr QuantizeKind kQuantizeKinds[] = {{"amax given", false, true, 1, 96},
 double element_bytes(const GpuBench& bench) { return dtype_bits(bench.dtype()) / 8.0; }
 
 Result<void> quantize_row(GpuBench& bench, const QuantizeKind& kind, bool with_accesses) {
-  QuantizedTensor like;
-  like.row_scaled = kind.row_scaled;
-  DIECAST_TRY(const auto out, bench.quantized(like, true, false));
   PreparedQuantizeNvfp4::Request request;
   request.in = bench.dtype();
-  request.row_scaled = kind.row_scaled;
+  request.out.row_scaled = kind.row_scaled;
   request.amax_given = kind.amax_given;
   request.cols = bench.cols();
+  DIECAST_TRY(const auto out, bench.quantized(request.out));
   DIECAST_TRY(const auto op,
               PreparedQuantizeNvfp4::prepare(bench.runtime(), bench.device(), request));
   const bool one_pass = kind.amax_given;  // the others read or wait otherwise than a plain pass
@@ -66,25 +63,22 @@ Result<void> amax_row(GpuBench& bench, bool with_accesses) {
       accesses);
 }
 
-Result<void> tiles_row(GpuBench& bench, const char* what, int block_rows, bool columnwise,
-                       double bound) {
-  QuantizedTensor like;
-  like.block_rows = block_rows;
-  DIECAST_TRY(const auto out, bench.quantized(like, true, columnwise));
-  PreparedQuantizeNvfp4Tiles::Request request;
-  request.block_rows = block_rows;
-  request.columnwise = columnwise;
+Result<void> tiles_row(GpuBench& bench, const char* what, bool square, Sides sides, double bound) {
+  PreparedQuantizeNvfp4::Request request;
   request.amax_given = true;
+  request.sides = sides;
+  request.out.square = square;
+  DIECAST_TRY(const auto out, bench.quantized(request.out, sides));
   DIECAST_TRY(const auto op,
-              PreparedQuantizeNvfp4Tiles::prepare(bench.runtime(), bench.device(), request));
+              PreparedQuantizeNvfp4::prepare(bench.runtime(), bench.device(), request));
   return bench.against_copy(
-      what, kBf16Bytes + (columnwise ? 2 : 1) * kNvfp4Bytes, bound,
+      what, kBf16Bytes + (sides == Sides::both ? 2 : 1) * kNvfp4Bytes, bound,
       [&](std::size_t set) { return op.run(bench.x(set), out[set], bench.stream()); },
       bench.quantizing(out));
 }
 
 Result<void> dequantize_row(GpuBench& bench) {
-  DIECAST_TRY(const auto from, bench.quantized({}, true, false));
+  DIECAST_TRY(const auto from, bench.quantized());
   DIECAST_TRY(const auto out, bench.outputs());
   PreparedQuantizeNvfp4::Request given;
   given.amax_given = true;
@@ -108,7 +102,7 @@ Result<void> dequantize_row(GpuBench& bench) {
 }
 
 Result<void> fake_quant_row(GpuBench& bench) {
-  DIECAST_TRY(const auto amax, bench.quantized({}, true, false));
+  DIECAST_TRY(const auto amax, bench.quantized());
   DIECAST_TRY(const auto out, bench.outputs());
   DIECAST_TRY(const auto op,
               PreparedFp4FakeQuantBlock::prepare(bench.runtime(), bench.device(), {}));
@@ -125,18 +119,15 @@ Result<void> fake_quant_row(GpuBench& bench) {
       accesses);
 }
 
-Result<void> mx_row(GpuBench& bench, const char* what, bool columnwise, double bound) {
-  QuantizedTensor like;
-  like.format = Format::mxfp8_e4m3;
-  like.block_cols = 32;
-  DIECAST_TRY(const auto out, bench.quantized(like, true, columnwise));
+Result<void> mx_row(GpuBench& bench, const char* what, Sides sides, double bound) {
   PreparedQuantizeMx::Request request;
-  request.columnwise = columnwise;
+  request.sides = sides;
+  DIECAST_TRY(const auto out, bench.quantized(request.out, sides));
   DIECAST_TRY(const auto op, PreparedQuantizeMx::prepare(bench.runtime(), bench.device(), request));
   return bench.against_copy(
-      what, kBf16Bytes + (columnwise ? 2 : 1) * kMxfp8Bytes, bound,
+      what, kBf16Bytes + (sides == Sides::both ? 2 : 1) * kMxfp8Bytes, bound,
       [&](std::size_t set) { return op.run(bench.x(set), out[set], bench.stream()); },
-      columnwise ? Accesses{} : bench.quantizing(out));
+      sides == Sides::both ? Accesses{} : bench.quantizing(out));
 }
 
 }  // namespace
@@ -144,12 +135,14 @@ Result<void> mx_row(GpuBench& bench, const char* what, bool columnwise, double b
 Result<void> add_gpu_ops(GpuBench& bench) {
   for (const QuantizeKind& kind : kQuantizeKinds) DIECAST_CHECK(quantize_row(bench, kind, true));
   DIECAST_CHECK(amax_row(bench, true));
-  DIECAST_CHECK(tiles_row(bench, "quantize_nvfp4_tiles bf16, rows and columns", 1, true, 88));
-  DIECAST_CHECK(tiles_row(bench, "quantize_nvfp4_tiles bf16, 16x16 blocks, rows", 16, false, 93));
+  DIECAST_CHECK(
+      tiles_row(bench, "quantize_nvfp4_tiles bf16, rows and columns", false, Sides::both, 88));
+  DIECAST_CHECK(
+      tiles_row(bench, "quantize_nvfp4_tiles bf16, 16x16 blocks, rows", true, Sides::rowwise, 93));
   DIECAST_CHECK(dequantize_row(bench));
   DIECAST_CHECK(fake_quant_row(bench));
-  DIECAST_CHECK(mx_row(bench, "quantize_mx bf16 to E4M3", false, 97));
-  return mx_row(bench, "quantize_mx_tiles bf16 to E4M3, rows and columns", true, 0);
+  DIECAST_CHECK(mx_row(bench, "quantize_mx bf16 to E4M3", Sides::rowwise, 97));
+  return mx_row(bench, "quantize_mx_tiles bf16 to E4M3, rows and columns", Sides::both, 0);
 }
 
 Result<void> add_gpu_inputs(GpuBench& bench) {

@@ -1,7 +1,6 @@
 // Options on a GPU against the op without them, turn by turn: another layout of scales, four over
 // six, stochastic rounding, the random Hadamard transform.
 #include <diecast/ops/quantize_nvfp4.h>
-#include <diecast/ops/quantize_nvfp4_tiles.h>
 
 #include "bench/gpu.h"
 
@@ -15,12 +14,12 @@ Result<GpuBench::Call> rowwise_call(GpuBench& bench, const std::vector<Quantized
   PreparedQuantizeNvfp4::Request request;
   request.amax_given = true;
   request.cols = bench.cols();
-  request.layout = out.front().layout;
+  request.out.layout = out.front().type.layout;
   request.four_over_six = rule;
   request.stochastic = rng_state != nullptr;
   DIECAST_TRY(auto op, PreparedQuantizeNvfp4::prepare(bench.runtime(), bench.device(), request));
   return GpuBench::Call([&bench, out, rng_state, op = std::move(op)](std::size_t set) {
-    return op.run(bench.x(set), out[set], bench.stream(), nullptr, rng_state);
+    return op.run(bench.x(set), out[set], bench.stream(), {}, rng_state);
   });
 }
 
@@ -34,14 +33,13 @@ Result<const std::int64_t*> seed_and_offset(GpuBench& bench) {
 }
 
 Result<GpuBench::Call> columnwise_call(GpuBench& bench, TransformedSides transformed) {
-  DIECAST_TRY(auto out, bench.quantized({}, false, true));
-  PreparedQuantizeNvfp4Tiles::Request request;
-  request.rowwise = false;
+  DIECAST_TRY(auto out, bench.quantized({}, Sides::columnwise));
+  PreparedQuantizeNvfp4::Request request;
+  request.sides = Sides::columnwise;
   request.amax_given = true;
   request.rht = transformed;
   request.sign_mask = transformed == TransformedSides::none ? 0 : kHadamardSigns;
-  DIECAST_TRY(auto op,
-              PreparedQuantizeNvfp4Tiles::prepare(bench.runtime(), bench.device(), request));
+  DIECAST_TRY(auto op, PreparedQuantizeNvfp4::prepare(bench.runtime(), bench.device(), request));
   return GpuBench::Call([&bench, out = std::move(out), op = std::move(op)](std::size_t set) {
     return op.run(bench.x(set), out[set], bench.stream());
   });
@@ -50,19 +48,16 @@ Result<GpuBench::Call> columnwise_call(GpuBench& bench, TransformedSides transfo
 }  // namespace
 
 Result<void> add_gpu_options(GpuBench& bench) {
-  DIECAST_TRY(const auto out, bench.quantized({}, true, false));
+  DIECAST_TRY(const auto out, bench.quantized());
   DIECAST_TRY(const auto plain, rowwise_call(bench, out));
-  QuantizedTensor like;
-  like.layout = ScaleLayout::s128x4;
-  DIECAST_TRY(const auto tiles, bench.quantized(like, true, false));
+  DIECAST_TRY(const auto tiles, bench.quantized({.layout = ScaleLayout::s128x4}));
   DIECAST_TRY(const auto in_tiles, rowwise_call(bench, tiles));
   DIECAST_CHECK(bench.against("quantize_nvfp4 bf16, s128x4", "linear scales", 1.02, plain, in_tiles,
                               bench.quantizing(tiles)));
   for (const FourOverSix rule : {FourOverSix::mae, FourOverSix::mse}) {
     DIECAST_TRY(const auto both, rowwise_call(bench, out, rule));
-    DIECAST_CHECK(bench.against(
-        "quantize_nvfp4 bf16, four over six by " + std::string(four_over_six_name(rule)), "without",
-        2.0, plain, both));
+    DIECAST_CHECK(bench.against("quantize_nvfp4 bf16, four over six by " + std::string(word(rule)),
+                                "without", 2.0, plain, both));
   }
   DIECAST_TRY(const auto* const state, seed_and_offset(bench));
   DIECAST_TRY(const auto rounded, rowwise_call(bench, out, FourOverSix::off, state));

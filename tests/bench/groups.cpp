@@ -86,12 +86,11 @@ struct Experts {
     group.members = static_cast<MemberDescriptor*>(members);
     return {};
   }
-  // The group with buffers for what `change` makes of its description.
-  Result<QuantizedGroup> with(bool columnwise,
-                              const std::function<void(QuantizedTensor&)>& change) {
+  // The group with buffers for its members quantized.
+  Result<QuantizedGroup> with(const QuantizedType& type, bool columnwise = false) {
     QuantizedGroup out = group;
     out.whole.shape = matrix.x.shape;
-    change(out.whole);
+    out.whole.type = type;
     DIECAST_TRY(out.whole.rowwise, out.rowwise_sizes());
     DIECAST_CHECK(allocate(out.whole.rowwise));
     if (!columnwise) return out;
@@ -114,8 +113,7 @@ using Add = std::function<Result<void>(const std::string& what, const Call& call
 
 Result<void> add_nvfp4(Experts& experts, const Kind& kind, const Add& add) {
   DIECAST_TRY(const QuantizedGroup group,
-              experts.with(kind.columnwise,
-                           [&](QuantizedTensor& whole) { whole.row_scaled = kind.row_scaled; }));
+              experts.with({.row_scaled = kind.row_scaled}, kind.columnwise));
   QuantizeNvfp4GroupedOptions options;
   options.device = experts.device;
   options.amax_given = !kind.row_scaled;
@@ -126,10 +124,7 @@ Result<void> add_nvfp4(Experts& experts, const Kind& kind, const Add& add) {
 }
 
 Result<void> add_mx(Experts& experts, const Add& add) {
-  DIECAST_TRY(const QuantizedGroup group, experts.with(false, [](QuantizedTensor& whole) {
-    whole.format = Format::mxfp8_e4m3;
-    whole.block_cols = 32;
-  }));
+  DIECAST_TRY(const QuantizedGroup group, experts.with({.format = Format::mxfp8_e4m3}));
   QuantizeMxGroupedOptions options;
   options.device = experts.device;
   return add("quantize_mx_grouped", [&](Stream stream) {
@@ -164,7 +159,7 @@ Result<Figures> bench_groups(Runtime& runtime, const std::shared_ptr<Device>& de
   QuantizeNvfp4Options plain;
   plain.amax_given = true;
   plain.device = device;
-  const QuantizedTensor& whole = experts.matrix.quantized;
+  const QuantizedTensor& whole = experts.matrix.quantized();
   DIECAST_CHECK(device->fill(whole.rowwise.amax, kAmaxByte, 4, {}));
   Figures figures;
   const Add add = [&](const std::string& what, const Call& call) -> Result<void> {

@@ -15,15 +15,15 @@ Result<Figure> quantize(Runtime& runtime, const std::shared_ptr<Device>& device,
                         bool amax_given, double bound) {
   DIECAST_TRY(const BenchMatrix m, bench_matrix(device, kHostRows, kHostCols, row_scaled, 1));
   PreparedQuantizeNvfp4::Request request;
-  request.row_scaled = row_scaled;
+  request.out.row_scaled = row_scaled;
   request.amax_given = amax_given;
   DIECAST_TRY(const auto op, PreparedQuantizeNvfp4::prepare(runtime, device, request));
   if (amax_given) {
     const float amax = 5.0f;
-    DIECAST_CHECK(device->copy_to_device(m.quantized.rowwise.amax, &amax, sizeof amax, {}));
+    DIECAST_CHECK(device->copy_to_device(m.quantized().rowwise.amax, &amax, sizeof amax, {}));
   }
   DIECAST_TRY(const double ms,
-              median_ms(*device, {}, 7, [&] { return op.run(m.x, m.quantized, {}); }));
+              median_ms(*device, {}, 7, [&] { return op.run(m.x, m.quantized(), {}); }));
   const char* what = row_scaled ? ", row-scaled" : amax_given ? ", amax given" : ", with amax";
   return Figure{cat("quantize_nvfp4 bf16 on host", what),
                 static_cast<double>(kHostRows * kHostCols * 2) / ms / 1e3,

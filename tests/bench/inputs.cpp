@@ -54,14 +54,9 @@ struct Shaped {
 Result<Shaped> shaped(Runtime& runtime, const std::shared_ptr<Device>& device, BenchShape shape) {
   DIECAST_TRY(GpuBench bench, GpuBench::open(runtime, device, shape.rows, shape.cols));
   Shaped out{std::move(bench), {}, {}, {}, {}};
-  DIECAST_TRY(out.plain, out.bench.quantized({}, true, false));
-  QuantizedTensor like;
-  like.row_scaled = true;
-  DIECAST_TRY(out.by_rows, out.bench.quantized(like, true, false));
-  like = {};
-  like.format = Format::mxfp8_e4m3;
-  like.block_cols = 32;
-  DIECAST_TRY(out.mx, out.bench.quantized(like, true, false));
+  DIECAST_TRY(out.plain, out.bench.quantized());
+  DIECAST_TRY(out.by_rows, out.bench.quantized({.row_scaled = true}));
+  DIECAST_TRY(out.mx, out.bench.quantized({.format = Format::mxfp8_e4m3}));
   DIECAST_TRY(out.back, out.bench.outputs());
   return out;
 }

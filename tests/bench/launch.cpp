@@ -1,6 +1,7 @@
 // What a launch costs the calling thread above the driver's own launch of the same kernel with the
 // same arguments and attributes, in one run on a GPU.
 #include <diecast/base/text.h>
+#include <diecast/kernel_arguments.h>
 #include <diecast/launch/cuda/code.h>
 #include <diecast/launch/cuda/context.h>
 #include <diecast/launch/kernel/arguments.h>
@@ -109,13 +110,14 @@ Result<Figures> bench_launch(Runtime& runtime) {
   request.amax_given = true;
   DIECAST_TRY(const auto op, PreparedQuantizeNvfp4::prepare(runtime, device, request));
   const Kernel& kernel = op.kernel(kDecodeRows * kDecodeCols);
-  const QuantizedSide& to = m.quantized.rowwise;
-  const KernelArgument arguments[] = {tensor_argument(m.x),
-                                      KernelArgument::tensor(DType::f32, to.amax),
-                                      KernelArgument::tensor(DType::u8, to.data),
-                                      KernelArgument::tensor(DType::e4m3, to.scale),
-                                      rows_argument(m.x),
-                                      cols_argument(m.x)};
+  const QuantizedSide& to = m.quantized().rowwise;
+  const auto arguments = args::QuantizeNvfp4Once{.x = tensor_argument(m.x),
+                                                 .amax = to.amax,
+                                                 .codes = to.data,
+                                                 .scales = to.scale,
+                                                 .rows = rows_argument(m.x),
+                                                 .cols = cols_argument(m.x)}
+                             .in_order();
   DIECAST_TRY(BareLaunch bare, bare_launch(kernel, arguments));
   QuantizeNvfp4Options options;
   options.amax_given = true;
@@ -127,9 +129,9 @@ Result<Figures> bench_launch(Runtime& runtime) {
                       [&] { return bare.run_without_attributes(stream); },
                       [&] { return bare.run_after_asking(stream); },
                       [&] { return kernel.launch(arguments, stream); },
-                      [&] { return op.run(m.x, m.quantized, stream); },
-                      [&] { return op.run(m.x, m.quantized, Stream{stream.handle}); },
-                      [&] { return quantize_nvfp4(runtime, m.x, m.quantized, options, stream); },
+                      [&] { return op.run(m.x, m.quantized(), stream); },
+                      [&] { return op.run(m.x, m.quantized(), Stream{stream.handle}); },
+                      [&] { return quantize_nvfp4(runtime, m.x, m.quantized(), options, stream); },
                   }));
   const auto figure = [&](const char* what, std::size_t call, double bound = 0) {
     return Figure{

@@ -34,7 +34,7 @@ using Bandwidths = std::array<double, kCurveCount>;
 Result<PreparedQuantizeNvfp4> plotted_op(const GpuBench& bench, bool amax_given, bool row_scaled) {
   PreparedQuantizeNvfp4::Request request;
   request.amax_given = amax_given;
-  request.row_scaled = row_scaled;
+  request.out.row_scaled = row_scaled;
   request.cols = bench.cols();
   return PreparedQuantizeNvfp4::prepare(bench.runtime(), bench.device(), request);
 }
@@ -54,10 +54,8 @@ Result<void> copy_in_pieces(Device& device, void* to, const void* from, std::siz
 Result<Bandwidths> bandwidths(Runtime& runtime, const std::shared_ptr<Device>& device,
                               BenchShape shape) {
   DIECAST_TRY(GpuBench bench, GpuBench::open(runtime, device, shape.rows, shape.cols));
-  DIECAST_TRY(const auto out, bench.quantized({}, true, false));
-  QuantizedTensor by_rows;
-  by_rows.row_scaled = true;
-  DIECAST_TRY(const auto out_by_rows, bench.quantized(by_rows, true, false));
+  DIECAST_TRY(const auto out, bench.quantized());
+  DIECAST_TRY(const auto out_by_rows, bench.quantized({.row_scaled = true}));
   DIECAST_TRY(const auto given, plotted_op(bench, true, false));
   DIECAST_TRY(const auto row_scaled, plotted_op(bench, false, true));
   DIECAST_TRY(const auto dynamic, plotted_op(bench, false, false));

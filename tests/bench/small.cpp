@@ -23,8 +23,8 @@ constexpr double kMostOverAccesses = 1.10, kMostOverFastest = 1.05;
 // What is measured on one matrix.
 struct SmallCase {
   BenchMatrix matrix;
-  bool row_scaled() const { return matrix.quantized.row_scaled; }
-  ScaleLayout layout() const { return matrix.quantized.layout; }
+  bool row_scaled() const { return matrix.quantized().type.row_scaled; }
+  ScaleLayout layout() const { return matrix.quantized().type.layout; }
   std::int64_t rows() const { return matrix.x.rows(); }
   std::int64_t cols() const { return matrix.x.cols(); }
 };
@@ -32,7 +32,7 @@ struct SmallCase {
 // A kernel's arguments by the names of its header; what is not named here is absent.
 std::vector<KernelArgument> arguments_by_name(const Specialization& one, const SmallCase& of) {
   const Tensor& x = of.matrix.x;
-  const QuantizedSide& to = of.matrix.quantized.rowwise;
+  const QuantizedSide& to = of.matrix.quantized().rowwise;
   const std::map<std::string, const void*> data = {
       {"x", x.data},        {"amax", to.amax},       {"codes", to.data},
       {"scales", to.scale}, {"from", x.data},        {"to", to.data},
@@ -119,7 +119,7 @@ Bindings plain_options(const Template& tmpl, const SmallCase& of) {
   for (const Parameter& p : tmpl.parameters()) {
     if (p.kind != Parameter::Kind::tune && p.fallback) out.set(p.name, *p.fallback);
   }
-  return out.set("COLS", of.cols()).set("IN", DType::bf16).set("LAYOUT", layout_name(of.layout()));
+  return out.set("COLS", of.cols()).set("IN", DType::bf16).set("LAYOUT", word(of.layout()));
 }
 
 Result<std::vector<Configured>> kernels_of(Runtime& runtime, const std::shared_ptr<Device>& device,
@@ -176,16 +176,16 @@ Result<Figures> measure_small(Runtime& runtime, const std::shared_ptr<Device>& d
                               Stream stream, const SmallCase& of) {
   PreparedQuantizeNvfp4::Request request;
   request.amax_given = !of.row_scaled();
-  request.row_scaled = of.row_scaled();
+  request.out.row_scaled = of.row_scaled();
   request.cols = of.cols();
-  request.layout = of.layout();
+  request.out.layout = of.layout();
   DIECAST_TRY(const auto op, PreparedQuantizeNvfp4::prepare(runtime, device, request));
   DIECAST_TRY(const auto configured, kernels_of(runtime, device, of));
   DIECAST_TRY(GraphTimes times, GraphTimes::open(runtime, device, stream));
   const auto add = [&](const std::function<Result<void>()>& call) {
     return times.add(kGraphLaunches, [&](int) { return call(); });
   };
-  DIECAST_CHECK(add([&] { return op.run(of.matrix.x, of.matrix.quantized, stream); }));
+  DIECAST_CHECK(add([&] { return op.run(of.matrix.x, of.matrix.quantized(), stream); }));
   for (const Configured& one : configured) {
     DIECAST_CHECK(add([&] { return launch(one, stream); }));
   }
@@ -224,8 +224,8 @@ Result<Figures> bench_small(Runtime& runtime, const std::vector<BenchShape>& sha
                            ScaleLayout layout) -> Result<void> {
     const auto [rows, cols] = shape;
     DIECAST_TRY(BenchMatrix m, bench_matrix(device, rows, cols, row_scaled, 1, layout));
-    DIECAST_CHECK(device->fill(m.quantized.rowwise.amax, 0x41,
-                               static_cast<std::size_t>(m.quantized.rowwise.amax_count) * 4,
+    DIECAST_CHECK(device->fill(m.quantized().rowwise.amax, 0x41,
+                               static_cast<std::size_t>(m.quantized().rowwise.amax_count) * 4,
                                stream));  // 12: above the largest, as amaxes are
     DIECAST_TRY(const Figures some, measure_small(runtime, device, stream, {std::move(m)}));
     figures.insert(figures.end(), some.begin(), some.end());

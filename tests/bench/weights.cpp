@@ -2,6 +2,7 @@
 // kernel and all of them against a device-to-device copy, with the bytes that must be moved; and
 // the transpose that follows the gathering. Layers are left out where memory does not hold all.
 #include <diecast/base/text.h>
+#include <diecast/kernel_arguments.h>
 #include <diecast/ops/weights/master_weights.h>
 #include <diecast/ops/weights/post_all_gather.h>
 
@@ -43,6 +44,7 @@ struct Share {
                 DeviceMemory::allocate(device, static_cast<std::size_t>(bytes)));
     return memory.back().data();
   }
+  std::int64_t units(UnitKind kind) const { return table.units[static_cast<std::size_t>(kind)]; }
   Result<void> add(std::int64_t rows, std::int64_t cols, void* values);
   Result<Figure> against_copy(const std::string& what, const Moved& moved, double bound,
                               const std::function<Result<void>()>& call) const;
@@ -52,7 +54,7 @@ Result<void> Share::add(std::int64_t rows, std::int64_t cols, void* values) {
   const std::int64_t count = rows * cols / kRanks;
   QuantizedTensor weight;
   weight.shape = {rows, cols};
-  weight.block_rows = 16;
+  weight.type.square = true;
   DIECAST_TRY(weight.rowwise, weight.rowwise_sizes());
   DIECAST_TRY(weight.rowwise.scale, take(weight.rowwise.scale_bytes));
   DIECAST_TRY(void* const amax, take(sizeof(float)));
@@ -137,9 +139,9 @@ Result<Kernels> load_kernels(Runtime& runtime, Share& share) {
   Kernels kernels;
   Bindings types;
   types.set("IN", DType::f32).set("MODEL", DType::bf16);
-  DIECAST_TRY(kernels.amax, preload_for(runtime, share.device, "partial_amax", types));
-  DIECAST_TRY(kernels.scale, preload_for(runtime, share.device, "fused_scale", {}));
-  DIECAST_TRY(kernels.cast, preload_for(runtime, share.device, "partial_cast", types));
+  DIECAST_TRY(kernels.amax, preload_for(runtime, share.device, {"partial_amax", types}));
+  DIECAST_TRY(kernels.scale, preload_for(runtime, share.device, {"fused_scale", {}}));
+  DIECAST_TRY(kernels.cast, preload_for(runtime, share.device, {"partial_cast", types}));
   const std::size_t bytes = share.table.descriptors.size() * sizeof(WeightDescriptor);
   DIECAST_TRY(kernels.descriptors, DeviceMemory::allocate(share.device, bytes));
   DIECAST_CHECK(share.device->copy_to_device(kernels.descriptors.data(),
@@ -163,20 +165,26 @@ Result<void> bench_steps(Runtime& runtime, Share& share, Figures& figures) {
   const auto weights = static_cast<std::int64_t>(share.weights.size());
   auto* amaxes = static_cast<float*>(scratch);
   float* tiles = amaxes + (weights + 3) / 4 * 4;
-  const auto launch = [&](const Kernel& kernel, KernelArgument second, KernelArgument third,
-                          UnitKind kind) {
-    const KernelArgument arguments[] = {
-        KernelArgument::tensor(DType::u8, kernels.descriptors.data()),
-        second,
-        third,
-        KernelArgument::size(weights),
-        KernelArgument::size(share.table.units[static_cast<std::size_t>(kind)]),
-        KernelArgument::size(share.table.tiles)};
-    return kernel.launch(arguments, share.stream);
-  };
-  const auto of_amaxes = KernelArgument::tensor(DType::f32, amaxes);
-  const auto of_tiles = KernelArgument::tensor(DType::f32, tiles);
-  const auto edges = KernelArgument::tensor(DType::u8, tiles + share.table.tiles);
+  const void* const descriptors = kernels.descriptors.data();
+  const std::int64_t of_shards = share.units(UnitKind::shard), all_tiles = share.table.tiles;
+  const args::PartialAmax partial_amax{.weights = descriptors,
+                                       .amaxes = amaxes,
+                                       .maxima = tiles,
+                                       .count = weights,
+                                       .units = of_shards,
+                                       .tiles = all_tiles};
+  const args::FusedScale fused_scale{.weights = descriptors,
+                                     .amaxes = amaxes,
+                                     .decode = tiles,
+                                     .count = weights,
+                                     .units = share.units(UnitKind::scale),
+                                     .tiles = all_tiles};
+  const args::PartialCast partial_cast{.weights = descriptors,
+                                       .decode = tiles,
+                                       .edges = tiles + all_tiles,
+                                       .count = weights,
+                                       .units = of_shards,
+                                       .tiles = all_tiles};
   const double tile_bytes = static_cast<double>(share.table.tiles) * 4, own = share.shard_elements;
   const double own_tiles = own / 256 * 4;
   const Moved amax{own * 4, own_tiles}, scale{tile_bytes, tile_bytes + share.scale_bytes};
@@ -186,13 +194,13 @@ Result<void> bench_steps(Runtime& runtime, Share& share, Figures& figures) {
               share.against_copy("cast_master_weights, rank 0 of 8", all, 85,
                                  [&] { return cast.run(scratch, share.stream); }));
   DIECAST_TRY(figures.emplace_back(), share.against_copy("partial_amax", amax, 0, [&] {
-    return launch(*kernels.amax, of_amaxes, of_tiles, UnitKind::shard);
+    return kernels.amax->launch(partial_amax.in_order(), share.stream);
   }));
   DIECAST_TRY(figures.emplace_back(), share.against_copy("fused_scale", scale, 0, [&] {
-    return launch(*kernels.scale, of_amaxes, of_tiles, UnitKind::scale);
+    return kernels.scale->launch(fused_scale.in_order(), share.stream);
   }));
   DIECAST_TRY(figures.emplace_back(), share.against_copy("partial_cast", codes, 90, [&] {
-    return launch(*kernels.cast, of_tiles, edges, UnitKind::shard);
+    return kernels.cast->launch(partial_cast.in_order(), share.stream);
   }));
   Result<void> outcome;
   // A step comes among other calls: after a wait the first one pays for the processor's sleep.
@@ -217,21 +225,24 @@ Result<void> bench_transpose(Runtime& runtime, Share& share, Figures& figures) {
   DIECAST_CHECK(measure_copy(share, kRows * kCols / 2));
   ShardedWeight one;
   one.weight.shape = {kRows, kCols};
-  one.weight.block_rows = 16;
+  one.weight.type.square = true;
   DIECAST_TRY(one.weight.rowwise.data, share.take(kRows * kCols / 2));
   DIECAST_TRY(one.weight.columnwise.data, share.take(kRows * kCols / 2));
   DIECAST_TRY(const WeightTable table, describe_weights({&one, 1}));
   DIECAST_TRY(void* const descriptor, share.take(sizeof(WeightDescriptor)));
   DIECAST_CHECK(share.device->copy_to_device(descriptor, table.descriptors.data(),
                                              sizeof(WeightDescriptor), share.stream));
-  DIECAST_TRY(const auto kernel, preload_for(runtime, share.device, "transpose_weight_codes", {}));
+  DIECAST_TRY(const auto kernel,
+              preload_for(runtime, share.device, {"transpose_weight_codes", {}}));
   const double half = static_cast<double>(kRows * kCols) / 2;
-  const KernelArgument arguments[] = {
-      KernelArgument::tensor(DType::u8, descriptor), KernelArgument::size(1),
-      KernelArgument::size(table.units[static_cast<std::size_t>(UnitKind::transpose)])};
+  const args::TransposeWeightCodes arguments{
+      .weights = descriptor,
+      .count = 1,
+      .units = table.units[static_cast<std::size_t>(UnitKind::transpose)]};
   DIECAST_TRY(figures.emplace_back(),
-              share.against_copy("transpose_weight_codes 8192x28672", {half, half}, 85,
-                                 [&] { return kernel->launch(arguments, share.stream); }));
+              share.against_copy("transpose_weight_codes 8192x28672", {half, half}, 85, [&] {
+                return kernel->launch(arguments.in_order(), share.stream);
+              }));
   return {};
 }
 

@@ -58,7 +58,7 @@ TEST(KernelsOnHost, WeightsAreThoseOfEveryProfilesReferenceNaNIncluded) {
                 device_kernels(test_runtime(), *device, options.scheme), pieces)
             .value();
         const TestFile got = decode(text_of(out));
-        const std::string what = cat(profile_name(profile), row_scaled ? " rows " : " ", piece);
+        const std::string what = cat(word(profile), row_scaled ? " rows " : " ", piece);
         EXPECT_TRUE(got.tensors.at("n.weight").bytes == text(want.codes)) << what;
         EXPECT_TRUE(got.tensors.at("n.weight_scale").bytes == text(want.scales)) << what;
         EXPECT_TRUE(got.tensors.at("n.weight_scale_2").bytes == text(scale_2)) << what;

@@ -18,12 +18,12 @@ inline Nvfp4VectorOutput reference_sides(const Tensor& x, const Nvfp4VectorInput
                                          const reference::Nvfp4Options& options) {
   Nvfp4VectorOutput out;
   out.amax = reference::amax_rowwise(x, options);
-  auto rows = reference::quantize_rowwise(x, {options, in.block_rows == 16}, out.amax);
+  auto rows = reference::quantize_rowwise(x, {options, in.type.square}, out.amax);
   out.codes = std::move(rows.codes);
   out.scales = std::move(rows.scales);
   if (!in.columnwise) return out;
   out.amax_t = reference::amax_columnwise(x, options);
-  auto columns = reference::quantize_columnwise(x, {options, in.block_rows == 16}, out.amax_t);
+  auto columns = reference::quantize_columnwise(x, {options, in.type.square}, out.amax_t);
   out.codes_t = std::move(columns.codes);
   out.scales_t = std::move(columns.scales);
   return out;
@@ -86,13 +86,13 @@ inline VectorKernels reference_vector_kernels() {
     Bytes copy(in.x.begin(), in.x.end());
     const Tensor x = {copy.data(), in.dtype, Shape{in.rows, in.cols}, 0, nullptr};
     reference::Nvfp4Options options;
-    options.profile = in.profile;
+    options.profile = in.type.profile;
     options.global = in.global;
-    options.row_scaled = in.row_scaled;
+    options.row_scaled = in.type.row_scaled;
     options.four_over_six = in.four_over_six;
-    options.bound = in.e4m3_bound;
+    options.bound = in.type.e4m3_bound;
     options.block_amax = in.block_amax;
-    if (in.block_rows != 1 || in.columnwise) return reference_sides(x, in, options);
+    if (in.type.square || in.columnwise) return reference_sides(x, in, options);
     std::vector<float> given = in.given;
     if (given.empty() && in.global == GlobalScale::amax) {
       DIECAST_TRY(given, reference::amax(x, options));

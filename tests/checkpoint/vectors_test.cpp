@@ -147,7 +147,7 @@ TEST(Vectors, NegativeZerosHaveASignUnderTeAndNoneUnderTeRef) {
   VectorKernels kernels = reference_vector_kernels();
   for (const Profile wrong : {Profile::te, Profile::te_ref}) {
     kernels.quantize_nvfp4 = [wrong](Nvfp4VectorInput in) {
-      in.profile = wrong;
+      in.type.profile = wrong;
       return reference_vector_kernels().quantize_nvfp4(in);
     };
     const auto report = check_small(file, kernels).value();

@@ -20,7 +20,7 @@ class Convenience : public ::testing::Test {
   static QuantizedTensor quantized(const Tensor& x, bool row_scaled = false) {
     QuantizedTensor out;
     out.shape = x.shape;
-    out.row_scaled = row_scaled;
+    out.type.row_scaled = row_scaled;
     out.rowwise = out.rowwise_sizes().value();
     out.rowwise.data = reinterpret_cast<void*>(0x20000);
     out.rowwise.scale = reinterpret_cast<void*>(0x30000);
@@ -51,12 +51,12 @@ TEST_F(Convenience, AnotherOptionIsAnotherOpAndTheFirstIsFoundAgain) {
   const auto runtime = machine_.runtime();
   const QuantizedTensor out = quantized(x_);
   QuantizedTensor tiled = out;
-  tiled.layout = ScaleLayout::s128x4;
+  tiled.type.layout = ScaleLayout::s128x4;
   tiled.rowwise.scale_bytes = tiled.rowwise_sizes().value().scale_bytes;
   QuantizeNvfp4Options encode = given(), mae = encode, rht = encode, stochastic = encode;
   encode.global = GlobalScale::encode;
   mae.four_over_six = FourOverSix::mae;
-  rht.rht = true;
+  rht.rht = TransformedSides::rowwise;
   stochastic.rng_state = reinterpret_cast<const std::int64_t*>(0x50000);
   for (int round = 0; round < 2; ++round) {
     EXPECT_EQ(call(*runtime, device_, x_, out), "ok");

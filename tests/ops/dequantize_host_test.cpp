@@ -12,9 +12,9 @@ class DequantizeNvfp4 : public TilesOnHost {
   template <class Change>
   QuantizedTensor quantized(const Tensor& x, Change change) {
     const QuantizedTensor out = output(x, change);
-    QuantizeNvfp4TilesOptions options;
+    QuantizeNvfp4Options options;
     options.device = device_;
-    quantize_nvfp4_tiles(*runtime_, x, out, options).value();
+    quantize_nvfp4(*runtime_, x, out, options).value();
     return out;
   }
   Tensor room(std::int64_t rows, std::int64_t cols, DType dtype) {
@@ -39,7 +39,7 @@ class DequantizeNvfp4 : public TilesOnHost {
             bytes_at(static_cast<std::uint8_t*>(back.data) + (row * q.cols() + col) * bytes, bytes),
             bytes_at(static_cast<std::uint8_t*>(other.data) + (col * q.rows() + row) * bytes,
                      bytes))
-            << row << " " << col << " " << layout_name(q.layout);
+            << row << " " << col << " " << word(q.type.layout);
       }
     }
   }
@@ -51,9 +51,9 @@ TEST_F(DequantizeNvfp4, ColumnsComeBackAsTheRowsOfTheTranspose) {
   for (const ScaleLayout layout : {ScaleLayout::linear, ScaleLayout::s128x4, ScaleLayout::s8x4}) {
     for (const int kind : {0, 1, 2}) {  // per tensor, row-scaled, 16x16 blocks
       const QuantizedTensor q = quantized(x, [&](QuantizedTensor& out) {
-        out.layout = layout;
-        out.row_scaled = kind == 1;
-        out.block_rows = kind == 2 ? 16 : 1;
+        out.type.layout = layout;
+        out.type.row_scaled = kind == 1;
+        out.type.square = kind == 2;
       });
       int sum = static_cast<int>(layout) + kind;
       for (const DType dtype : {DType::f32, DType::f16, DType::bf16}) {
@@ -79,7 +79,7 @@ TEST_F(DequantizeNvfp4, AColumnwiseSideAloneIsTheOneThatIsRead) {
   EXPECT_EQ(prepared.run(q, alone, {}).error().message(),
             "diecast: not_supported: dequantize_nvfp4: prepared for columnwise = false, x is "
             "columnwise only\n  fix: prepare with columnwise = true");
-  q.format = Format::mxfp4;
+  q.type.format = Format::mxfp4;
   EXPECT_EQ(prepared.run(q, alone, {}).error().message(),
             "diecast: not_supported: dequantize_nvfp4: x is mxfp4\n"
             "  fix: this op reads nvfp4; dequantize_mx reads the mx formats");

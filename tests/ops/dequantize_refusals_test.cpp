@@ -72,8 +72,8 @@ TEST_F(DequantizeRefusals, AQuantizedTensorInOtherBlocksThanPreparedFor) {
     return outcome(Op::prepare(*runtime_, device_, request).value().run(x, out, {}));
   };
   EXPECT_EQ(run(),
-            "diecast: not_supported: dequantize_nvfp4: prepared for blocks of 32, x has blocks of "
-            "16\n  fix: prepare with block = 16");
+            "diecast: not_supported: dequantize_nvfp4: prepared for block = 32; x has block = "
+            "16\n  fix: prepare another op for this input");
   request.columnwise = true;
   EXPECT_EQ(run(), "done");
 }

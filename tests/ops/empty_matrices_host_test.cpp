@@ -17,21 +17,21 @@ TEST_F(EmptyMatrices, NeedNoBuffers) {
     const Tensor x{nullptr, DType::bf16, shape};
     for (const bool given : {false, true}) {
       for (const bool row_scaled : {false, true}) {
-        const QuantizedTensor out{.shape = shape, .row_scaled = row_scaled};
+        const QuantizedTensor out{.type = {.row_scaled = row_scaled}, .shape = shape};
         QuantizeNvfp4Options options;
         options.amax_given = given, options.device = device_;
         const auto done = quantize_nvfp4(runtime, x, out, options);
         EXPECT_TRUE(done) << shape.text() << given << row_scaled << done.error().message();
       }
     }
-    QuantizeNvfp4TilesOptions options;
+    QuantizeNvfp4Options options;
     options.device = device_;
-    const auto tiles = quantize_nvfp4_tiles(runtime, x, {.shape = shape}, options);
+    const auto tiles = quantize_nvfp4(runtime, x, {.shape = shape}, options);
     EXPECT_TRUE(tiles) << tiles.error().message();
     const auto back = dequantize_nvfp4(runtime, {.shape = shape}, x, {.device = device_});
     EXPECT_TRUE(back) << back.error().message();
     const auto turned =
-        transpose_nvfp4(runtime, {.shape = shape, .block_rows = 16}, {.device = device_});
+        transpose_nvfp4(runtime, {.type = {.square = true}, .shape = shape}, {.device = device_});
     EXPECT_TRUE(turned) << turned.error().message();
   }
 }
@@ -52,13 +52,13 @@ TEST_F(EmptyMatrices, AmaxesThatAreThereAreFound) {
   rows.rowwise.amax = &amaxes[0];
   both.rowwise.amax = &amaxes[1], both.columnwise.amax = &amaxes[2];
   ASSERT_TRUE(quantize_nvfp4(*test_runtime(), x, rows, {.device = device_}));
-  ASSERT_TRUE(quantize_nvfp4_tiles(*test_runtime(), x, both, {.device = device_}));
+  ASSERT_TRUE(quantize_nvfp4(*test_runtime(), x, both, {.device = device_}));
   for (const float amax : amaxes) EXPECT_EQ(amax, 0);
 
   QuantizedTensor columns{.shape = x.shape};
   columns.columnwise = both.columnwise;
   amaxes[2] = 7;
-  const auto done = quantize_nvfp4_tiles(*test_runtime(), x, columns, {.device = device_});
+  const auto done = quantize_nvfp4(*test_runtime(), x, columns, {.device = device_});
   ASSERT_TRUE(done) << done.error().message();
   EXPECT_EQ(amaxes[2], 0);
 }
@@ -74,8 +74,7 @@ struct EmptyGroup {
       : offsets(static_cast<std::size_t>(count) + 1),
         descriptors(static_cast<std::size_t>(count)),
         amaxes(2 * static_cast<std::size_t>(count), 7.0f) {
-    group.whole.format = format;
-    group.whole.block_cols = format == Format::nvfp4 ? 16 : 32;
+    group.whole.type.format = format;
     group.whole.shape = Shape{0, cols};
     group.count = count;
     group.host_row_offsets = group.device_row_offsets = offsets.data();
@@ -97,8 +96,7 @@ TEST_F(EmptyMatrices, OfAStepAfterFreezeAskForNoOtherKernels) {
     if (rows == 0) runtime->freeze();
     const Tensor x{rows == 0 ? nullptr : values.data(), DType::bf16, Shape{rows, 64}};
     for (const Format format : {Format::nvfp4, Format::mxfp8_e4m3}) {
-      QuantizedTensor out{.format = format, .shape = x.shape};
-      out.block_cols = format == Format::nvfp4 ? 16 : 32;
+      QuantizedTensor out{.type = {.format = format}, .shape = x.shape};
       std::vector<std::uint8_t> memory(2 * 64 * 64 * 2);
       float amaxes[2] = {};
       std::size_t at = 0;
@@ -109,7 +107,7 @@ TEST_F(EmptyMatrices, OfAStepAfterFreezeAskForNoOtherKernels) {
         at += 64 * 64 * 2;
       }
       const auto done = format == Format::nvfp4
-                            ? quantize_nvfp4_tiles(*runtime, x, out, {.device = device_})
+                            ? quantize_nvfp4(*runtime, x, out, {.device = device_})
                             : quantize_mx(*runtime, x, out, {.device = device_});
       EXPECT_TRUE(done) << rows << done.error().message();
     }
@@ -127,7 +125,7 @@ TEST_F(EmptyMatrices, OfAGroupAreNoErrorAndTheirAmaxesAreFound) {
   QuantizedGroup bare = a.group;
   bare.whole.rowwise = bare.whole.columnwise = {};
   PreparedQuantizeNvfp4Grouped::Request of_both;
-  of_both.columnwise = true;
+  of_both.sides = Sides::both;
   const auto op = PreparedQuantizeNvfp4Grouped::prepare(*test_runtime(), device_, of_both).value();
   EXPECT_TRUE(op.run(a.x(), bare, {}));
   EXPECT_TRUE(quantize_nvfp4_grouped(*test_runtime(), a.x(), bare, options));
@@ -138,7 +136,7 @@ TEST_F(EmptyMatrices, OfAGroupAreNoErrorAndTheirAmaxesAreFound) {
   of_mx.device = device_;
   done = quantize_mx_grouped(*test_runtime(), mx.x(), mx.group, of_mx);
   EXPECT_TRUE(done) << done.error().message();
-  PreparedQuantizeMx::Request both{.format = Format::mxfp8_e4m3, .columnwise = true};
+  const PreparedQuantizeMx::Request both{.sides = Sides::both};
   const auto prepared = PreparedQuantizeMx::prepare(*test_runtime(), device_, both).value();
   EXPECT_TRUE(prepared.run(mx.x(), mx.group.member(0).value(), {}));
 }
@@ -169,7 +167,7 @@ TEST_F(EmptyMatrices, OfAllExpertsHaveAProductOfZeros) {
 // A weight of a rank that has none of it: its transpose has the same amax.
 TEST_F(EmptyMatrices, OfWeightsHaveTheirAmaxOnBothSides) {
   float amaxes[] = {7, 9};
-  QuantizedTensor weight{.shape = Shape{0, 32}, .block_rows = 16};
+  QuantizedTensor weight{.type = {.square = true}, .shape = Shape{0, 32}};
   weight.rowwise = weight.rowwise_sizes().value();
   weight.columnwise = weight.columnwise_sizes().value();
   weight.rowwise.amax = &amaxes[0], weight.columnwise.amax = &amaxes[1];

@@ -15,9 +15,8 @@ class EngineProfilesOnHost : public TilesOnHost {
     const std::int64_t bytes = host.rows * host.cols * dtype_bits(host.dtype) / 8;
     const Tensor x{memory(Octets(first, first + bytes)), host.dtype, Shape{host.rows, host.cols}};
     QuantizedTensor out = output(x, [&](QuantizedTensor& o) {
-      o.format = format;
-      o.block_cols = format == Format::nvfp4 ? 16 : 32;
-      o.profile = profile;
+      o.type.format = format;
+      o.type.profile = profile;
     });
     out.columnwise = {};
     return {x, out};
@@ -42,7 +41,7 @@ TEST_F(EngineProfilesOnHost, TheFastOneOfFlashinferWantsAGpu) {
 TEST_F(EngineProfilesOnHost, FlashinferTakesANegativeZeroForARowOfZeros) {
   HostMatrix host(DType::bf16, 2, std::vector<float>(32, 1.0f));
   auto [x, out] = matrices(host, Profile::flashinfer_exact, Format::nvfp4);
-  out.row_scaled = true;
+  out.type.row_scaled = true;
   const std::vector<float> given = {-0.0f, -1e-40f};
   out.rowwise.amax = memory(given);
   out.rowwise.amax_count = 2;
@@ -73,8 +72,8 @@ TEST_F(EngineProfilesOnHost, Fp8IsQuantizedAsTheNumbersItHolds) {
     std::vector<Octets> made;
     for (HostMatrix* host : {&bytes, &floats}) {
       auto [x, out] = matrices(*host, Profile::te, Format::nvfp4);
-      out.row_scaled = way == std::string_view("found of each row");
-      const std::size_t entries = out.row_scaled ? 4 : 1;
+      out.type.row_scaled = way == std::string_view("found of each row");
+      const std::size_t entries = out.type.row_scaled ? 4 : 1;
       out.rowwise.amax = memory(std::vector<float>(entries, options.amax_given ? 448.0f : -1.0f));
       out.rowwise.amax_count = static_cast<std::int64_t>(entries);
       quantize_nvfp4(*runtime_, x, out, options).value();

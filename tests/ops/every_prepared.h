@@ -48,14 +48,13 @@ class EveryPrepared : public GemmByCublasLt {
   }
   QuantizedTensor square_blocks() {
     QuantizedTensor out = tiled(64, 64);
-    out.block_rows = 16;
+    out.type.square = true;
     return out;
   }
   QuantizedTensor mx() {  // both directions
     QuantizedTensor out;
-    out.format = Format::mxfp8_e4m3;
+    out.type.format = Format::mxfp8_e4m3;
     out.shape = Shape{64, 64};
-    out.block_cols = 32;
     out.rowwise = out.rowwise_sizes().value(), out.columnwise = out.columnwise_sizes().value();
     for (QuantizedSide* const side : {&out.rowwise, &out.columnwise}) {
       side->data = at_256(side->data_bytes);
@@ -78,7 +77,6 @@ class EveryPrepared : public GemmByCublasLt {
   }
 
   void add_of_a_tensor() {
-    using Tiles = PreparedQuantizeNvfp4Tiles;
     add<PreparedAmax>("PreparedAmax", "", {}, [this, result = floats()](const auto& op) {
       return op.run(x_, result, false, {});
     });
@@ -87,14 +85,15 @@ class EveryPrepared : public GemmByCublasLt {
       const QuantizedTensor out = operand(64, 64, row_scaled);
       PreparedQuantizeNvfp4::Request there;
       PreparedDequantizeNvfp4::Request back;
-      there.row_scaled = back.row_scaled = row_scaled;
+      there.out.row_scaled = back.row_scaled = row_scaled;
       add<PreparedQuantizeNvfp4>("PreparedQuantizeNvfp4", what, there,
                                  [this, out](const auto& op) { return op.run(x_, out, {}); });
       add<PreparedDequantizeNvfp4>("PreparedDequantizeNvfp4", what, back,
                                    [this, out](const auto& op) { return op.run(out, x_, {}); });
       const QuantizedTensor both = tiled(64, 64, row_scaled);
-      add<Tiles>("PreparedQuantizeNvfp4Tiles", what, Tiles::Request::of(x_, both),
-                 [this, both](const auto& op) { return op.run(x_, both, {}); });
+      add<PreparedQuantizeNvfp4>("PreparedQuantizeNvfp4", "both directions " + what,
+                                 QuantizeNvfp4Request::of(x_, both),
+                                 [this, both](const auto& op) { return op.run(x_, both, {}); });
     }
   }
 
@@ -117,7 +116,7 @@ class EveryPrepared : public GemmByCublasLt {
     const auto list = [this](const std::vector<QuantizedPair>& of) {
       return TensorGroup{of, group_.members};
     };
-    const Nvfp4::Request request{nvfp4_tiles_request(x_, nvfp4.whole, {}), false};
+    const Nvfp4::Request request{QuantizeNvfp4Request::of(x_, nvfp4.whole, {}), false};
     add<Nvfp4>("PreparedQuantizeNvfp4Grouped", "members", request,
                [this, nvfp4](const auto& op) { return op.run(x_, nvfp4, {}); });
     add<Nvfp4>("PreparedQuantizeNvfp4Grouped", "pairs", request,
@@ -128,11 +127,10 @@ class EveryPrepared : public GemmByCublasLt {
             [this, of_mx](const auto& op) { return op.run(x_, of_mx, {}); });
     add<Mx>("PreparedQuantizeMxGrouped", "pairs", mx_request,
             [mx_pairs, list](const auto& op) { return op.run(list(mx_pairs), {}); });
-    add<PreparedAmaxGrouped>("PreparedAmaxGrouped", "members", {}, [nvfp4](const auto& op) {
-      return op.run(nvfp4, AmaxSides::both, {});
-    });
+    add<PreparedAmaxGrouped>("PreparedAmaxGrouped", "members", {},
+                             [nvfp4](const auto& op) { return op.run(nvfp4, Sides::both, {}); });
     add<PreparedAmaxGrouped>("PreparedAmaxGrouped", "pairs", {}, [pairs, list](const auto& op) {
-      return op.run(list(pairs), AmaxSides::both, {});
+      return op.run(list(pairs), Sides::both, {});
     });
     PreparedAmaxGrouped::Request shared;
     shared.shared = true;
@@ -141,7 +139,7 @@ class EveryPrepared : public GemmByCublasLt {
                                return op.run(std::span<const Tensor>(all), result, false, {});
                              });
     const auto describe = std::make_shared<const PreparedDescribeGroup>(
-        PreparedDescribeGroup::prepare(*runtime_, device_, nvfp4.whole).value());
+        PreparedDescribeGroup::prepare(*runtime_, device_, nvfp4.whole.type).value());
     runs_.emplace(std::pair("PreparedDescribeGroup", ""), [this, describe, nvfp4] {
       return describe->run(x_, nvfp4, "quantize_nvfp4_grouped", {});
     });
@@ -181,7 +179,7 @@ class EveryPrepared : public GemmByCublasLt {
     using Library = PreparedGemmCublaslt;
     GemmNvfp4Options own = options_;
     own.path = "own";
-    add<Own>("PreparedGemmNvfp4", "", Own::Request::of(a_, b_, out_, own, *device_),
+    add<Own>("PreparedGemmNvfp4", "", Own::Request::of(a_, b_, out_, own, device_->properties()),
              [this, own](const auto& op) { return op.run(a_, b_, out_, own, {}); });
     for (const DType type : {DType::bf16, DType::f16}) {  // the latter by a second pass
       const Tensor out = tensor(type, 8, 24);

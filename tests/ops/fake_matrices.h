@@ -22,8 +22,8 @@ struct Matrices {
     };
     x = {take(rows * cols * 2), DType::bf16, Shape{rows, cols}, 0, nullptr};
     out.shape = x.shape;
-    out.row_scaled = row_scaled;
-    out.layout = layout;
+    out.type.row_scaled = row_scaled;
+    out.type.layout = layout;
     out.rowwise = with_memory(out.rowwise_sizes().value());
     if (columns) out.columnwise = with_memory(out.columnwise_sizes().value());
   }

@@ -180,8 +180,12 @@ TEST_F(Fp4Ops, ScalesOfAnotherShapeAreRefused) {
 }
 
 TEST_F(Fp4Ops, APreparedOpReadsNoAmaxThatIsNotThere) {
-  const auto op = PreparedStaticFp4FakeQuant::prepare(
-                      *runtime_, device_, {DType::f32, DType::f32, 16, false, {false, true}})
+  const auto op = PreparedStaticFp4FakeQuant::prepare(*runtime_, device_,
+                                                      {.in = DType::f32,
+                                                       .out = DType::f32,
+                                                       .aligned = false,
+                                                       .scale = Fp4Scale::unquantized,
+                                                       .global_given = true})
                       .value();
   std::vector<float> x(96), amax(6), out(96);
   const auto outcome = [&](const Shape& blocks) {

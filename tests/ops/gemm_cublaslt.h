@@ -39,8 +39,8 @@ class GemmByCublasLt : public GemmRefusals {
   QuantizedTensor tiled(std::int64_t rows, std::int64_t cols, bool row_scaled = false) {
     QuantizedTensor q;
     q.shape = Shape{rows, cols};
-    q.row_scaled = row_scaled;
-    q.layout = ScaleLayout::s128x4;
+    q.type.row_scaled = row_scaled;
+    q.type.layout = ScaleLayout::s128x4;
     q.rowwise = q.rowwise_sizes().value(), q.columnwise = q.columnwise_sizes().value();
     for (QuantizedSide* const side : {&q.rowwise, &q.columnwise}) {
       side->data = at_256(side->data_bytes);

@@ -81,8 +81,8 @@ class CublasLtProduct : public GemmByCublasLt {
   void run(const FakeLaunch& launch) {
     const auto pointer = [&](std::size_t i) { return launch.argument<void*>(i); };
     reference::GemmNvfp4 gemm;
-    gemm.a.bound = a_.e4m3_bound, gemm.b.bound = b_.e4m3_bound;
-    gemm.a.row_scaled = a_.row_scaled, gemm.b.row_scaled = b_.row_scaled;
+    gemm.a.bound = a_.type.e4m3_bound, gemm.b.bound = b_.type.e4m3_bound;
+    gemm.a.row_scaled = a_.type.row_scaled, gemm.b.row_scaled = b_.type.row_scaled;
     gemm.alpha = launch.argument<float>(launch.symbol == "product_factor" ? 4 : 7);
     if (launch.symbol == "product_factor") {
       const float factors[] = {
@@ -91,8 +91,8 @@ class CublasLtProduct : public GemmByCublasLt {
       return;
     }
     gemm.a.rows = launch.argument<std::int64_t>(5), gemm.b.rows = launch.argument<std::int64_t>(6);
-    gemm.a_amax = amaxes(pointer(1), a_.row_scaled ? gemm.a.rows : 1);
-    gemm.b_amax = amaxes(pointer(2), b_.row_scaled ? gemm.b.rows : 1);
+    gemm.a_amax = amaxes(pointer(1), a_.type.row_scaled ? gemm.a.rows : 1);
+    gemm.b_amax = amaxes(pointer(2), b_.type.row_scaled ? gemm.b.rows : 1);
     gemm.accumulate = options_.accumulate;
     if (options_.bias) gemm.bias = amaxes(pointer(3), gemm.b.rows);
     const void* const sums = pointer(0) != nullptr ? pointer(0) : pointer(4);
@@ -103,7 +103,7 @@ class CublasLtProduct : public GemmByCublasLt {
     const QuantizedSide& side = q.side(columnwise);
     reference::PackedNvfp4 out;
     out.rows = columnwise ? q.cols() : q.rows(), out.cols = columnwise ? q.rows() : q.cols();
-    out.row_bytes = out.cols / 2, out.bound = q.e4m3_bound, out.row_scaled = q.row_scaled;
+    out.row_bytes = out.cols / 2, out.bound = q.type.e4m3_bound, out.row_scaled = q.type.row_scaled;
     auto* const codes = static_cast<std::uint8_t*>(side.data);
     auto* const scales = static_cast<std::uint8_t*>(side.scale);
     for (std::int64_t i = 0; i < side.data_bytes; ++i)
@@ -111,7 +111,7 @@ class CublasLtProduct : public GemmByCublasLt {
     const std::int64_t blocks = out.cols / 16;
     for (std::int64_t i = 0; i < out.rows * blocks; ++i) {
       const auto byte = static_cast<std::uint8_t>(random_() % 0x7F);
-      scales[scale_offset(q.layout, i / blocks, i % blocks, blocks)] = byte;
+      scales[scale_offset(q.type.layout, i / blocks, i % blocks, blocks)] = byte;
       out.scales.push_back(byte);
     }
     for (std::int64_t i = 0; i < side.amax_count; ++i)
@@ -139,8 +139,8 @@ class CublasLtProduct : public GemmByCublasLt {
     reference::gemm_nvfp4(gemm, want.data(), out_.dtype);
     ASSERT_EQ(outcome(), "ok");
     EXPECT_EQ(std::memcmp(out_.data, want.data(), bytes), 0)
-        << options_.layout << " " << dtype_name(out_.dtype) << " " << a_.row_scaled << b_.row_scaled
-        << options_.bias.has_value() << options_.accumulate;
+        << options_.layout << " " << dtype_name(out_.dtype) << " " << a_.type.row_scaled
+        << b_.type.row_scaled << options_.bias.has_value() << options_.accumulate;
   }
 
   std::mt19937_64 random_{91};
@@ -165,7 +165,7 @@ TEST_F(CublasLtProduct, IsTheReferencesWithEachOption) {
   options_.alpha = 0.3f;
   for (int kind = 0; kind < 16; ++kind) {
     a_ = tiled(8, 64, kind % 2 != 0), b_ = tiled(24, 64, kind / 2 % 2 != 0);
-    if (!b_.row_scaled) b_.e4m3_bound = 256;
+    if (!b_.type.row_scaled) b_.type.e4m3_bound = 256;
     options_.bias.reset();
     if (kind / 4 % 2 != 0) options_.bias = bias(24);
     options_.accumulate = kind / 8 != 0;

@@ -72,7 +72,7 @@ TEST_F(CublasLtArguments, OfAPlainProduct) {
 
 TEST_F(CublasLtArguments, AlphaIsMadeOfBothAmaxesOnTheDevice) {
   options_.alpha = 0.75f;
-  b_.e4m3_bound = 256;
+  b_.type.e4m3_bound = 256;
   const Stream stream = device_->create_stream().value();
   product(stream);
   ASSERT_EQ(launched(), (Words{"product_factor"}));
@@ -231,9 +231,9 @@ TEST_F(CublasLtArguments, APreparedProductTakesWhatItWasPreparedFor) {
   EXPECT_EQ(library_->products.size(), 1u);
   a_ = tiled(8, 64, true);
   EXPECT_EQ(op.run(a_, b_, out_, options_, {}).error().message(),
-            "diecast: not_supported: gemm_nvfp4: path cublaslt: prepared for other operands: a "
-            "row_scaled = false, b row_scaled = false, out bf16, bias = false, accumulate = false\n"
-            "  fix: prepare with Request::of these operands");
+            "diecast: not_supported: gemm_nvfp4: path cublaslt: prepared for a_rows = "
+            "false; the product has a_rows = true\n"
+            "  fix: prepare another op for this input");
   const auto scaled = PreparedGemmCublaslt::Request::of(a_, b_, out_, options_);
   EXPECT_EQ(scaled.scratch_bytes(8, 24), 8 * 24 * 4 + (32 << 20));
   constexpr std::int64_t kMost =

@@ -29,14 +29,14 @@ class GemmNvfp4 : public TilesOnHost {
   }
   QuantizedTensor quantized(const Tensor& x, const Want& want) {
     const QuantizedTensor out = output(x, [&](QuantizedTensor& q) {
-      q.row_scaled = want.row_scaled;
-      q.layout = want.layout;
-      q.e4m3_bound = want.e4m3_bound;
+      q.type.row_scaled = want.row_scaled;
+      q.type.layout = want.layout;
+      q.type.e4m3_bound = want.e4m3_bound;
     });
-    QuantizeNvfp4TilesOptions options;
+    QuantizeNvfp4Options options;
     options.device = device_;
     if (want.e4m3_bound == 256) options.four_over_six = FourOverSix::mse;
-    quantize_nvfp4_tiles(*runtime_, x, out, options).value();
+    quantize_nvfp4(*runtime_, x, out, options).value();
     return out;
   }
   Tensor room(std::int64_t rows, std::int64_t cols, DType dtype = DType::f32) {
@@ -50,8 +50,8 @@ class GemmNvfp4 : public TilesOnHost {
     const std::int64_t cols = columnwise ? q.rows() : q.cols();
     out.cols = ceil_div(cols, 16) * 16;
     out.row_bytes = out.cols / 2;
-    out.bound = q.e4m3_bound;
-    out.row_scaled = q.row_scaled;
+    out.bound = q.type.e4m3_bound;
+    out.row_scaled = q.type.row_scaled;
     out.codes = bytes_at(side.data, side.data_bytes);
     for (std::int64_t i = 0; i < out.rows * out.cols; ++i) {
       const auto mask = static_cast<std::uint8_t>(i % 2 == 0 ? 0xF0 : 0x0F);
@@ -60,7 +60,7 @@ class GemmNvfp4 : public TilesOnHost {
     const Octets scales = bytes_at(side.scale, side.scale_bytes);
     const std::int64_t blocks = out.cols / 16;
     for (std::int64_t i = 0; i < out.rows * blocks; ++i) {
-      const auto at = scale_offset(q.layout, i / blocks, i % blocks, blocks);
+      const auto at = scale_offset(q.type.layout, i / blocks, i % blocks, blocks);
       out.scales.push_back(scales[static_cast<std::size_t>(at)]);
     }
     return out;
@@ -92,7 +92,7 @@ class GemmNvfp4 : public TilesOnHost {
     const Tensor out = room(static_cast<std::int64_t>(want.size()) / cols, cols);
     gemm_nvfp4(*runtime_, a, b, out, options).value();
     EXPECT_EQ(std::memcmp(out.data, want.data(), want.size() * 4), 0)
-        << options.layout << " " << a.row_scaled << b.row_scaled;
+        << options.layout << " " << a.type.row_scaled << b.type.row_scaled;
   }
   GemmNvfp4Options on_host() const {
     GemmNvfp4Options options;

@@ -26,8 +26,8 @@ struct GemmInput {
             std::uint64_t seed, ScaleLayout layout = ScaleLayout::linear) {
     std::mt19937_64 random(seed);
     view.shape = {rows, depth};
-    view.layout = layout;
-    view.row_scaled = row_scaled;
+    view.type.layout = layout;
+    view.type.row_scaled = row_scaled;
     view.rowwise = view.rowwise_sizes().value();
     Octets code_bytes(static_cast<std::size_t>(view.rowwise.data_bytes));
     Octets scale_bytes(static_cast<std::size_t>(view.rowwise.scale_bytes));
@@ -58,7 +58,8 @@ Octets product(const std::shared_ptr<Device>& device, const GemmCase& one, GemmM
   const Tensor view{out.data_pointer(), DType::f32, Shape{one.rows, one.cols}, 0, nullptr};
   GemmNvfp4Options options;
   options.device = device;
-  auto request = PreparedGemmNvfp4::Request::of(a.view, b.view, view, options, *device);
+  auto request =
+      PreparedGemmNvfp4::Request::of(a.view, b.view, view, options, device->properties());
   request.math = math;
   request.tile = tile;
   const auto op = PreparedGemmNvfp4::prepare(*test_runtime(), device, request).value();

@@ -134,7 +134,7 @@ TEST_F(GemmGroupRefusals, ColumnsOfWeightsWithoutTheDepthOfTheOthers) {
       "diecast: shape_mismatch: gemm_nvfp4: members of b do not have 64 rows each, the columns of "
       "a\n  fix: describe b as 3 members of 64 rows");
   right_ = group(depth_offsets_, 24, true);
-  right_.whole.row_scaled = true;
+  right_.whole.type.row_scaled = true;
   right_.whole.columnwise.amax_count = 72, right_.whole.rowwise.amax_count = 192;
   expect_grouped(
       "diecast: not_supported: gemm_nvfp4: b is row-scaled, and its columns are read\n"
@@ -184,7 +184,8 @@ TEST_F(GemmGroupRefusals, ReadingPairsOfBlocksAtOnceThatMayNotBeWhole) {
   left_ = group(depth_offsets_, 48, true), right_ = group(depth_offsets_, 48, true);
   options_.layout = "NT";
   const auto wide = [&] {
-    return PreparedGemmNvfp4::Request::of(left_, right_, out_, options_, *device_).wide;
+    return PreparedGemmNvfp4::Request::of(left_, right_, out_, options_, device_->properties())
+        .aligned;
   };
   EXPECT_TRUE(wide());
   for (QuantizedGroup* one : {&left_, &right_}) {

@@ -23,8 +23,8 @@ class GemmNvfp4Grouped : public GemmNvfp4 {
     QuantizedGroup out;
     out.count = static_cast<std::int64_t>(offsets.size()) - 1;
     out.whole.shape = x.shape;
-    out.whole.row_scaled = want.row_scaled;
-    out.whole.layout = want.layout;
+    out.whole.type.row_scaled = want.row_scaled;
+    out.whole.type.layout = want.layout;
     out.device_row_offsets = memory(offsets);
     if (!counts.empty()) out.device_row_counts = memory(counts);
     out.members = reinterpret_cast<MemberDescriptor*>(memory(out.count * 96));
@@ -121,7 +121,7 @@ TEST_F(GemmNvfp4Grouped, WholePairsOfBlocksThatTheHostKnowsAreReadAtOnce) {
   options.layout = "NT";
   const Tensor out = room(5 * 48, kCols), accumulated = room(5 * 48, kCols);
   const auto wide = [&] {
-    return PreparedGemmNvfp4::Request::of(a, b, out, options, *device_).wide;
+    return PreparedGemmNvfp4::Request::of(a, b, out, options, device_->properties()).aligned;
   };
   EXPECT_FALSE(wide());
   a.host_row_offsets = b.host_row_offsets = offsets.data();

@@ -56,7 +56,8 @@ TEST_F(GemmPath, OfAutoIsTheLibraryWhereItTakesTheProduct) {
 }
 
 TEST_F(GemmPath, OfAProductThatWasPreparedForOurOwn) {
-  const auto request = PreparedGemmNvfp4::Request::of(a_, b_, out_, options_, *device_);
+  const auto request =
+      PreparedGemmNvfp4::Request::of(a_, b_, out_, options_, device_->properties());
   const auto op = PreparedGemmNvfp4::prepare(*runtime_, device_, request).value();
   EXPECT_EQ(op.run(a_, b_, out_, options_, {}).error().message(),
             "diecast: not_supported: gemm_nvfp4: prepared for path own, not cublaslt\n"

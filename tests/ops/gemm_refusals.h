@@ -22,7 +22,7 @@ class GemmRefusals : public testing::OnFakeGpu {
                           bool columnwise = false) {
     QuantizedTensor q;
     q.shape = Shape{rows, cols};
-    q.row_scaled = row_scaled;
+    q.type.row_scaled = row_scaled;
     q.rowwise = q.rowwise_sizes().value();
     allocate(q.rowwise);
     if (!columnwise) return q;

@@ -21,9 +21,8 @@ TEST_F(GemmRefusals, ASideThatIsNotThere) {
 }
 
 TEST_F(GemmRefusals, AnotherFormat) {
-  a_.format = Format::mxfp4;
-  expect("not_supported", "a is mxfp4",
-         "both operands are nvfp4: quantize_nvfp4 or quantize_nvfp4_tiles makes one");
+  a_.type.format = Format::mxfp4;
+  expect("not_supported", "a is mxfp4", "both operands are nvfp4: quantize_nvfp4 makes one");
 }
 
 TEST_F(GemmRefusals, AMissingAmax) {
@@ -49,7 +48,7 @@ TEST_F(GemmRefusals, AmaxesOfAnotherCount) {
 }
 
 TEST_F(GemmRefusals, ScalesOfTwoLayouts) {
-  b_.layout = ScaleLayout::s128x4;
+  b_.type.layout = ScaleLayout::s128x4;
   expect("not_supported", "a has linear scales, b s128x4",
          "give both operands one layout: arrange_scales turns linear into tiles");
 }
@@ -116,27 +115,27 @@ TEST_F(GemmRefusals, DepthsThatDoNotMeet) {
 }
 
 TEST_F(GemmRefusals, APreparedProductTakesWhatItWasPreparedFor) {
-  const auto request = PreparedGemmNvfp4::Request::of(a_, b_, out_, options_, *device_);
+  const auto request =
+      PreparedGemmNvfp4::Request::of(a_, b_, out_, options_, device_->properties());
   const auto op = PreparedGemmNvfp4::prepare(*runtime_, device_, request).value();
-  EXPECT_EQ(op.scratch_bytes(8, 24), 0);
   op.run(a_, b_, out_, options_, {}).value();
   options_.accumulate = true;
-  EXPECT_EQ(
-      op.run(a_, b_, out_, options_, {}).error().message(),
-      "diecast: not_supported: gemm_nvfp4: prepared for other operands: a row_scaled = "
-      "false, b row_scaled = false, linear scales, out f32, bias = false, accumulate = "
-      "false, grouped = false, columns = none\n  fix: prepare with Request::of these operands");
+  EXPECT_EQ(op.run(a_, b_, out_, options_, {}).error().message(),
+            "diecast: not_supported: gemm_nvfp4: prepared for accumulate = false; the product has "
+            "accumulate = true\n  fix: prepare another op for this input");
 }
 
 TEST_F(GemmRefusals, CodesThatAreNotWhereTheyWerePreparedToBe) {
-  const auto request = PreparedGemmNvfp4::Request::of(a_, b_, out_, options_, *device_);
-  EXPECT_TRUE(request.wide);
+  const auto request =
+      PreparedGemmNvfp4::Request::of(a_, b_, out_, options_, device_->properties());
+  EXPECT_TRUE(request.aligned);
   const auto op = PreparedGemmNvfp4::prepare(*runtime_, device_, request).value();
   a_ = operand(8, 80), b_ = operand(24, 80);
-  EXPECT_FALSE(PreparedGemmNvfp4::Request::of(a_, b_, out_, options_, *device_).wide);
+  EXPECT_FALSE(
+      PreparedGemmNvfp4::Request::of(a_, b_, out_, options_, device_->properties()).aligned);
   EXPECT_EQ(op.run(a_, b_, out_, options_, {}).error().message(),
             "diecast: misaligned: gemm_nvfp4: prepared for codes from multiples of 16 bytes on and "
-            "K of pairs of blocks, which these are not\n  fix: prepare with wide = false");
+            "K of pairs of blocks, which these are not\n  fix: prepare with aligned = false");
 }
 
 // One launch, row scales, bias and accumulation in it: a post-scale is no pass of its own.

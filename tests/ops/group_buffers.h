@@ -17,8 +17,8 @@ struct Group {
   Group(Offsets row_offsets, std::int64_t cols, ScaleLayout layout, bool row_scaled)
       : offsets(std::move(row_offsets)) {
     view.whole.shape = {offsets.back(), cols};
-    view.whole.layout = layout;
-    view.whole.row_scaled = row_scaled;
+    view.whole.type.layout = layout;
+    view.whole.type.row_scaled = row_scaled;
     view.count = static_cast<std::int64_t>(offsets.size()) - 1;
     view.host_row_offsets = offsets.data();
     view.members = reinterpret_cast<MemberDescriptor*>(0x10);

@@ -12,7 +12,7 @@ namespace diecast {
 struct GroupWish {
   bool row_scaled = false;
   TransformedSides rht = TransformedSides::none;
-  int block_rows = 1;
+  bool square = false;
   ScaleLayout layout = ScaleLayout::linear;
   FourOverSix four_over_six = FourOverSix::off;
   std::int64_t scale_gap = 0;             // bytes between the rows of linear scales
@@ -29,11 +29,10 @@ struct GroupWish {
   // Whether the tensors' amaxes are given.
   bool given() const { return amax_given || block_amax; }
   std::string text() const {
-    std::string out = "group " + std::string(profile_name(profile)) + " " +
-                      std::string(layout_name(layout)) + " " +
-                      std::string(four_over_six_name(four_over_six));
+    std::string out = "group " + std::string(word(profile)) + " " + std::string(word(layout)) +
+                      " " + std::string(word(four_over_six));
     const std::pair<const char*, std::int64_t> numbers[] = {
-        {"row_scaled", row_scaled}, {"rht", static_cast<int>(rht)}, {"block_rows", block_rows},
+        {"row_scaled", row_scaled}, {"rht", static_cast<int>(rht)}, {"square", square},
         {"bound", bound},           {"stochastic", stochastic},     {"scale_gap", scale_gap},
         {"rowwise", rowwise},       {"columnwise", columnwise},     {"row_gap", row_gap},
         {"bits", dtype_bits(in)},   {"block_amax", block_amax}};
@@ -70,11 +69,11 @@ class GroupedOnHost : public TilesOnHost {
                        Known known) {
     QuantizedGroup out;
     place_members(out, offsets, wish.counts, known, cols_);
-    out.whole.row_scaled = wish.row_scaled;
-    out.whole.block_rows = wish.block_rows;
-    out.whole.layout = wish.layout;
-    out.whole.profile = wish.profile;
-    out.whole.e4m3_bound = wish.bound;
+    out.whole.type.row_scaled = wish.row_scaled;
+    out.whole.type.square = wish.square;
+    out.whole.type.layout = wish.layout;
+    out.whole.type.profile = wish.profile;
+    out.whole.type.e4m3_bound = wish.bound;
     if (wish.rowwise) out.whole.rowwise = out.rowwise_sizes().value();
     if (wish.columnwise) out.whole.columnwise = out.columnwise_sizes().value();
     QuantizedSide &across = out.whole.rowwise, &down = out.whole.columnwise;
@@ -126,7 +125,7 @@ class GroupedOnHost : public TilesOnHost {
   // Every member of a group that was quantized against its part quantized by itself, and that
   // nothing else was written. `all` is known to the host.
   void expect_members(const Tensor& x, const QuantizedGroup& all,
-                      const QuantizeNvfp4TilesOptions& options, const std::string& what) {
+                      const QuantizeNvfp4Options& options, const std::string& what) {
     for (std::int64_t i = 0; i < all.count; ++i) {
       const QuantizedTensor part = all.member(i).value();
       Tensor rows = x;
@@ -140,7 +139,7 @@ class GroupedOnHost : public TilesOnHost {
         if (options.amax_given && side->present())
           std::copy(given, given + side->amax_count, side->amax);
       }
-      quantize_nvfp4_tiles(*runtime_, rows, own, of_member(options, all, i)).value();
+      quantize_nvfp4(*runtime_, rows, own, of_member(options, all, i)).value();
       const std::string member = what + " member " + std::to_string(i);
       expect_then_poison(part.rowwise, own.rowwise, member + " rowwise");
       expect_then_poison(part.columnwise, own.columnwise, member + " columnwise");
@@ -161,10 +160,10 @@ class GroupedOnHost : public TilesOnHost {
   }
 
   // The options with the block amaxes of member i.
-  QuantizeNvfp4TilesOptions of_member(QuantizeNvfp4TilesOptions options, const QuantizedGroup& all,
-                                      std::int64_t i) const {
+  QuantizeNvfp4Options of_member(QuantizeNvfp4Options options, const QuantizedGroup& all,
+                                 std::int64_t i) const {
     const std::int64_t blocks = ceil_div(cols_, 16), sixteens = sixteens_before(all, i);
-    const bool square = all.whole.block_rows == 16;
+    const bool square = all.whole.type.square;
     auto& [rowwise, columnwise] = options.block_amax;
     if (rowwise != nullptr) rowwise += (square ? sixteens : all.host_row_offsets[i]) * blocks;
     if (columnwise != nullptr) columnwise += sixteens * (square ? blocks : cols_);
@@ -173,7 +172,7 @@ class GroupedOnHost : public TilesOnHost {
 
   // Amaxes of tensors and, where the wish says so, of blocks; of the offsets that the device knows.
   void give(QuantizedGroup all, const std::vector<std::int64_t>& offsets, const GroupWish& wish,
-            QuantizeNvfp4TilesOptions& options) {
+            QuantizeNvfp4Options& options) {
     options.amax_given = true;
     for (const QuantizedSide* side : {&all.whole.rowwise, &all.whole.columnwise}) {
       for (std::int64_t i = 0; side->present() && i < side->amax_count; ++i) {
@@ -183,7 +182,7 @@ class GroupedOnHost : public TilesOnHost {
     if (!wish.block_amax) return;
     all.host_row_offsets = offsets.data();
     const std::int64_t blocks = ceil_div(cols_, 16), sixteens = sixteens_before(all, all.count);
-    const bool square = wish.block_rows == 16;
+    const bool square = wish.square;
     const auto amaxes = [&](std::int64_t count, std::uint64_t seed) {
       return memory(variants::block_amaxes(count, seed));
     };

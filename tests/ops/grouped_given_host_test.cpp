@@ -35,7 +35,7 @@ TEST_F(GroupedGivenOnHost, AmaxesOfBlocksAreTakenMemberByMember) {
   expect_every_way(wish, "blocks");
   wish.counts = {0, 20, 128, 0, 0, 17};
   expect_every_way(wish, "some rows");
-  wish.block_rows = 16;
+  wish.square = true;
   wish.layout = ScaleLayout::s128x4;
   expect_every_way(wish, "squares, some rows");
   wish.counts.clear();
@@ -60,7 +60,7 @@ TEST_F(GroupedGivenOnHost, Fp8IsQuantizedAsByItself) {
     expect_every_way(wish, what + ", row-scaled, some rows");
     wish = plain;
     wish.amax_given = given;
-    wish.block_rows = 16;
+    wish.square = true;
     wish.four_over_six = FourOverSix::mse;
     wish.row_gap = 3;
     cols_ = 37;
@@ -97,15 +97,15 @@ TEST_F(GroupedGivenOnHost, AmaxesOfBlocksAreOfEverySideThatIsWritten) {
 
 // Tensors that lie anywhere: their amaxes of blocks lie in one array, in the order of the pairs.
 TEST_F(GroupedGivenOnHost, TensorsAnywhereHaveAmaxesOfBlocksInTheirOrder) {
-  for (const int block_rows : {1, 16}) {
+  for (const bool square : {false, true}) {
     std::vector<QuantizedPair> pairs;
     std::vector<std::int64_t> offsets = {0};
     for (const std::int64_t rows : {33, 0, 128, 1}) {
       QuantizedPair pair;
       pair.x = matrix(rows, cols_, static_cast<std::uint64_t>(rows + 1));
       pair.out = output(pair.x, [&](QuantizedTensor& out) {
-        out.profile = Profile::modelopt;
-        out.block_rows = block_rows;
+        out.type.profile = Profile::modelopt;
+        out.type.square = square;
       });
       *pair.out.rowwise.amax = *pair.out.columnwise.amax = 3.0f;
       pairs.push_back(pair);
@@ -118,22 +118,22 @@ TEST_F(GroupedGivenOnHost, TensorsAnywhereHaveAmaxesOfBlocksInTheirOrder) {
     QuantizedGroup places;  // where a group would have them
     places.count = group.count();
     places.host_row_offsets = offsets.data();
-    places.whole.block_rows = block_rows;
+    places.whole.type.square = square;
     GroupWish wish;
     wish.block_amax = true;
-    wish.block_rows = block_rows;
-    QuantizeNvfp4TilesOptions options;
+    wish.square = square;
+    QuantizeNvfp4Options options;
     options.device = device_;
     give(places, offsets, wish, options);
     quantize_nvfp4_grouped(*runtime_, group, options).value();
     for (std::size_t i = 0; i < pairs.size(); ++i) {
       QuantizedTensor own = output(pairs[i].x, [&](QuantizedTensor& out) {
-        out.profile = Profile::modelopt;
-        out.block_rows = block_rows;
+        out.type.profile = Profile::modelopt;
+        out.type.square = square;
       });
       *own.rowwise.amax = *own.columnwise.amax = 3.0f;
-      quantize_nvfp4_tiles(*runtime_, pairs[i].x, own,
-                           of_member(options, places, static_cast<std::int64_t>(i)))
+      quantize_nvfp4(*runtime_, pairs[i].x, own,
+                     of_member(options, places, static_cast<std::int64_t>(i)))
           .value();
       expect_equal(pairs[i].out.rowwise, own.rowwise, "rowwise " + std::to_string(i));
       expect_equal(pairs[i].out.columnwise, own.columnwise, "columnwise " + std::to_string(i));

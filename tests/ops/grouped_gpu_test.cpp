@@ -70,8 +70,8 @@ std::vector<Octets> masked_experts(const std::shared_ptr<Device>& device, bool r
   QuantizedGroup group;
   group.count = kExperts;
   group.whole.shape = {kExperts * kMost, kCols};
-  group.whole.row_scaled = row_scaled;
-  group.whole.layout = layout;
+  group.whole.type.row_scaled = row_scaled;
+  group.whole.type.layout = layout;
   std::vector<std::int64_t> offsets;
   for (std::int64_t i = 0; i <= kExperts; ++i) offsets.push_back(i * kMost);
   group.device_row_offsets = outputs.copied(offsets);
@@ -95,8 +95,8 @@ std::vector<Octets> anywhere(const std::shared_ptr<Device>& device, bool row_sca
     QuantizedPair pair;
     pair.x = outputs.matrix(rows, kCols, static_cast<std::uint64_t>(rows));
     pair.out.shape = pair.x.shape;
-    pair.out.row_scaled = row_scaled;
-    pair.out.layout = layout;
+    pair.out.type.row_scaled = row_scaled;
+    pair.out.type.layout = layout;
     outputs.allocate(pair.out.rowwise = pair.out.rowwise_sizes().value());
     outputs.allocate(pair.out.columnwise = pair.out.columnwise_sizes().value());
     if (!row_scaled) pair.out.rowwise.amax = shared, pair.out.columnwise.amax = shared + 1;
@@ -118,9 +118,9 @@ std::vector<Octets> given(const std::shared_ptr<Device>& device, bool square, Sc
   QuantizedGroup group;
   group.count = 4;
   group.whole.shape = {kRows, kCols};
-  group.whole.block_rows = square ? 16 : 1;
-  group.whole.layout = layout;
-  if (!fp8) group.whole.profile = Profile::modelopt;
+  group.whole.type.square = square;
+  group.whole.type.layout = layout;
+  if (!fp8) group.whole.type.profile = Profile::modelopt;
   group.device_row_offsets = outputs.copied(std::vector<std::int64_t>{0, 33, 33, 210, kRows});
   group.device_row_counts = outputs.copied(std::vector<std::int32_t>{33, 0, 100, 130});
   group.members = static_cast<MemberDescriptor*>(
@@ -160,7 +160,7 @@ class GroupedOnGpu : public ::testing::Test {
         for (const bool transformed : {false, true}) {
           EXPECT_TRUE(made(gpu_, row_scaled, layout, transformed) ==
                       made(host_, row_scaled, layout, transformed))
-              << row_scaled << " " << layout_name(layout) << " " << transformed;
+              << row_scaled << " " << word(layout) << " " << transformed;
         }
       }
     }
@@ -196,7 +196,7 @@ TEST(AmaxGroupedOnGpu, AmaxesMayBeAllocationsThatTouch) {
     x = {memory.copied(std::vector<std::uint16_t>(kRows * kCols, two_or_four)), DType::bf16,
          Shape{kRows, kCols}, 0, nullptr};
     out.shape = x.shape;
-    out.row_scaled = true;
+    out.type.row_scaled = true;
     memory.allocate(out.columnwise = out.columnwise_sizes().value());
     out.columnwise.amax = reinterpret_cast<float*>(first[i]);
     device.fill(out.columnwise.amax, 0x7F, kBytes, {}).value();
@@ -209,7 +209,7 @@ TEST(AmaxGroupedOnGpu, AmaxesMayBeAllocationsThatTouch) {
   PreparedAmaxGrouped::Request request;
   request.per = AmaxPer::column;
   const auto op = PreparedAmaxGrouped::prepare(*test_runtime(), *gpu, request).value();
-  op.run(group, AmaxSides::columnwise, {}).value();
+  op.run(group, Sides::columnwise, {}).value();
   std::array<float, 2 * kCols> found{};
   device.copy_to_host(found.data(), *first, kBytes, {}).value();
   device.copy_to_host(found.data() + kCols, first[1], kBytes, {}).value();

@@ -19,22 +19,22 @@ TEST_F(GroupedOnHost, EqualsOneByOne) {
   expect_one_by_one({true}, Known::device, "row-scaled");
   expect_one_by_one({true}, Known::host, "row-scaled, host offsets");
   expect_one_by_one({false, TransformedSides::columnwise}, Known::device, "transformed columns");
-  expect_one_by_one({true, kBoth, 1, ScaleLayout::s128x4}, Known::device, "all of it");
-  expect_one_by_one({false, kNone, 16, ScaleLayout::s8x4}, Known::device, "squares");
-  expect_one_by_one({false, TransformedSides::rowwise, 16, ScaleLayout::s128x4, FourOverSix::mse},
+  expect_one_by_one({true, kBoth, false, ScaleLayout::s128x4}, Known::device, "all of it");
+  expect_one_by_one({false, kNone, true, ScaleLayout::s8x4}, Known::device, "squares");
+  expect_one_by_one({false, TransformedSides::rowwise, true, ScaleLayout::s128x4, FourOverSix::mse},
                     Known::host, "squares, transformed, four over six");
 }
 
 TEST_F(GroupedOnHost, EqualsOneByOneWithFourOverSixInEveryLayout) {
   for (const ScaleLayout layout : {ScaleLayout::linear, ScaleLayout::s128x4, ScaleLayout::s8x4}) {
-    GroupWish wish{true, kBoth, 1, layout, FourOverSix::mae};
-    expect_one_by_one(wish, Known::device, std::string(layout_name(layout)));
+    GroupWish wish{true, kBoth, false, layout, FourOverSix::mae};
+    expect_one_by_one(wish, Known::device, std::string(word(layout)));
   }
 }
 
 TEST_F(GroupedOnHost, EqualsOneByOneInOneDirectionAlone) {
   for (const bool row_scaled : {false, true}) {
-    GroupWish wish{row_scaled, TransformedSides::none, 1, ScaleLayout::s128x4};
+    GroupWish wish{row_scaled, TransformedSides::none, false, ScaleLayout::s128x4};
     wish.columnwise = false;
     expect_one_by_one(wish, Known::device, "rowwise");
     std::swap(wish.rowwise, wish.columnwise);
@@ -58,10 +58,10 @@ TEST_F(GroupedOnHost, TakesTheRealRowsOfEachMemberAlone) {
   expect_one_by_one(wish, Known::host, "plain, host counts");
   wish.scale_gap = 2;
   expect_one_by_one(wish, Known::device, "scales apart");
-  wish = {true, kBoth, 1, ScaleLayout::s128x4, FourOverSix::off, 0, wish.counts};
+  wish = {true, kBoth, false, ScaleLayout::s128x4, FourOverSix::off, 0, wish.counts};
   expect_one_by_one(wish, Known::device, "row-scaled, transformed, 128x4");
   expect_one_by_one(wish, Known::host, "row-scaled, transformed, 128x4, host counts");
-  wish = {false, kNone, 16, ScaleLayout::s8x4, FourOverSix::mae, 0, wish.counts};
+  wish = {false, kNone, true, ScaleLayout::s8x4, FourOverSix::mae, 0, wish.counts};
   expect_one_by_one(wish, Known::device, "squares, four over six, 8x4");
 }
 
@@ -81,7 +81,7 @@ TEST_F(GroupedOnHost, OfAnyOffsetsAndCounts) {
   std::mt19937_64 random(5);
   for (std::uint64_t seed = 0; seed < 24; ++seed) {
     GroupWish wish;
-    if (seed % 2 != 0) wish = {true, kBoth, 1, ScaleLayout::s128x4};
+    if (seed % 2 != 0) wish = {true, kBoth, false, ScaleLayout::s128x4};
     std::vector<std::int64_t> offsets = {0};
     for (std::uint64_t i = random() % 9 + 1; i > 0; --i) {
       const auto rows = static_cast<std::int32_t>(random() % 3 * (random() % 150));
@@ -108,7 +108,7 @@ TEST_F(GroupedOnHost, OfManyMembers) {
     const std::string many = std::to_string(members) + " members";
     expect_one_by_one(wish, Known::device, many, offsets);
     wish.profile = Profile::modelopt;
-    wish.block_rows = 16;
+    wish.square = true;
     wish.block_amax = true;
     expect_one_by_one(wish, Known::host, many + ", amaxes of squares given", offsets);
   }
@@ -127,8 +127,8 @@ TEST_F(GroupedOnHost, OfAnyCombinationOfOptions) {
     const bool half = wish.four_over_six != FourOverSix::off || wish.profile == Profile::modelopt;
     if (half && one_of(2) == 0) wish.bound = 256;
     wish.layout = static_cast<ScaleLayout>(one_of(3));
-    wish.block_rows = !fast && one_of(3) == 0 ? 16 : 1;
-    wish.row_scaled = wish.block_rows == 1 && one_of(2) == 0;
+    wish.square = !fast && one_of(3) == 0;
+    wish.row_scaled = !wish.square && one_of(2) == 0;
     const int sides = 1 + one_of(3);
     wish.rowwise = (sides & 1) != 0;
     wish.columnwise = (sides & 2) != 0;
@@ -198,7 +198,7 @@ TEST_F(GroupedOnHost, PaddingRowsAreNotTouched) {
   for (const bool row_scaled : {false, true}) {
     QuantizedGroup all;
     all.whole.shape = x.shape;
-    all.whole.row_scaled = row_scaled;
+    all.whole.type.row_scaled = row_scaled;
     all.count = 3;
     all.host_row_offsets = offsets.data();
     all.host_row_counts = counts.data();
@@ -267,7 +267,7 @@ TEST_F(GroupedOnHost, AddressesInDescriptorsAreCheckedByTheCall) {
             "  fix: start codes at multiples of 8 bytes and amaxes at multiples of 4");
   all.whole.columnwise.data = static_cast<std::uint8_t*>(all.whole.columnwise.data) - 4;
   const auto prepared = PreparedQuantizeNvfp4Grouped::prepare(
-      *runtime_, device_, {nvfp4_tiles_request(x, all.whole, options), false});
+      *runtime_, device_, {QuantizeNvfp4Request::of(x, all.whole, options), false});
   x.data = static_cast<std::uint8_t*>(x.data) + 2;
   EXPECT_EQ(prepared.value().run(x, all, {}).error().code, ErrorCode::misaligned);
 }

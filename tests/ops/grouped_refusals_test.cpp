@@ -27,7 +27,7 @@ class GroupedRefusals : public testing::OnFakeGpu {
   QuantizedTensor output(bool row_scaled = false) {
     QuantizedTensor out;
     out.shape = Shape{kRows, 64};
-    out.row_scaled = row_scaled;
+    out.type.row_scaled = row_scaled;
     out.rowwise = out.rowwise_sizes().value();
     out.columnwise = out.columnwise_sizes().value();
     allocate(out.rowwise), allocate(out.columnwise);
@@ -50,8 +50,8 @@ class GroupedRefusals : public testing::OnFakeGpu {
   }
 
   static constexpr std::int64_t kRows = 32;
-  static constexpr AmaxSides kRowwise = AmaxSides::rowwise, kColumnwise = AmaxSides::columnwise,
-                             kBoth = AmaxSides::both;
+  static constexpr Sides kRowwise = Sides::rowwise, kColumnwise = Sides::columnwise,
+                         kBoth = Sides::both;
   const std::vector<std::int64_t> offsets_ = {0, 16, 32};
   Tensor x_;
   QuantizedGroup group_;
@@ -62,6 +62,7 @@ class GroupedRefusals : public testing::OnFakeGpu {
 TEST_F(GroupedRefusals, QuantizingAnotherElementTypeThanPreparedFor) {
   for (const DType in : {DType::f16, DType::f32}) {
     Quantize::Request request;
+    request.sides = Sides::both;
     request.in = in;
     const auto op = Quantize::prepare(*runtime_, device_, request).value();
     const std::string name(dtype_name(in));
@@ -75,11 +76,12 @@ TEST_F(GroupedRefusals, QuantizingAnotherElementTypeThanPreparedFor) {
 }
 
 TEST_F(GroupedRefusals, QuantizingAMatrixOfAnotherShapeOrWithACountOfItsOwn) {
-  const auto nvfp4 = Quantize::prepare(*runtime_, device_, {}).value();
+  Quantize::Request of_both;
+  of_both.sides = Sides::both;
+  const auto nvfp4 = Quantize::prepare(*runtime_, device_, of_both).value();
   const auto mx = PreparedQuantizeMxGrouped::prepare(*runtime_, device_, {}).value();
   QuantizedGroup mx_group = group_;
-  mx_group.whole.format = Format::mxfp8_e4m3;
-  mx_group.whole.block_cols = 32;
+  mx_group.whole.type.format = Format::mxfp8_e4m3;
   mx_group.whole.rowwise = mx_group.rowwise_sizes().value();
   mx_group.whole.columnwise = {};
   allocate(mx_group.whole.rowwise);

@@ -104,7 +104,7 @@ class LargeOnGpu : public ::testing::Test {
   QuantizedTensor rowwise(bool row_scaled) {
     QuantizedTensor out;
     out.shape = {kRows, kCols};
-    out.row_scaled = row_scaled;
+    out.type.row_scaled = row_scaled;
     allocate(out.rowwise = out.rowwise_sizes().value());
     return out;
   }
@@ -149,12 +149,12 @@ TEST_F(LargeOnGpu, RowsAreQuantizedAndComeBack) {
 }
 
 TEST_F(LargeOnGpu, BothSidesAreQuantized) {
-  QuantizeNvfp4TilesOptions options;
+  QuantizeNvfp4Options options;
   options.device = device_;
   for (const bool row_scaled : {false, true}) {
     QuantizedTensor out = rowwise(row_scaled);
     allocate(out.columnwise = out.columnwise_sizes().value());
-    quantize_nvfp4_tiles(*test_runtime(), x(), out, options).value();
+    quantize_nvfp4(*test_runtime(), x(), out, options).value();
     for (const std::int64_t first : kBands) expect_band(out.rowwise, first, false, row_scaled);
     for (const std::int64_t first : {std::int64_t{0}, kCols - 16}) {
       expect_band(out.columnwise, first, true, row_scaled);
@@ -198,8 +198,7 @@ TEST_F(LargeOnGpu, MaximaAreFound) {
 
 TEST_F(LargeOnGpu, BlocksOfMxAreQuantized) {
   QuantizedTensor out;
-  out.format = Format::mxfp8_e4m3;
-  out.block_cols = 32;
+  out.type.format = Format::mxfp8_e4m3;
   out.shape = {kRows, kCols};
   allocate(out.rowwise = out.rowwise_sizes().value());
   QuantizeMxOptions options;

@@ -111,12 +111,12 @@ TEST_F(MegatronOnHost, DequantizesWhatWasCast) {
       "diecast: shape_mismatch: dequantize_nvfp4: x is [33, 47], out is [1, 1]\n"
       "  fix: pass out with shape [33, 47]");
   QuantizedTensor mxfp4 = own.weights[0];
-  mxfp4.format = Format::mxfp4;
+  mxfp4.type.format = Format::mxfp4;
   EXPECT_FALSE(dequantize_fp4_tensor(*test_runtime(), mxfp4, other, device_));
 }
 
 // A sharded cast, and the columnwise side made of it, are what one op makes of the model's values.
-TEST_F(MegatronOnHost, ShardsAreAsQuantizeNvfp4TilesMakesTheWholeWeight) {
+TEST_F(MegatronOnHost, ShardsAreAsQuantizeNvfp4MakesTheWholeWeight) {
   for (const DType type : {DType::bf16, DType::f16, DType::f32}) {
     Model model = Model::random({{40, 96}, {33, 47}}, 23, true);
     model.model = type;
@@ -129,10 +129,9 @@ TEST_F(MegatronOnHost, ShardsAreAsQuantizeNvfp4TilesMakesTheWholeWeight) {
       }
       const DeviceBuffer x(*device_, rounded.data(), rounded.size());
       const QuantizedTensor& out = whole.weights[w];
-      QuantizeNvfp4TilesOptions options;
+      QuantizeNvfp4Options options;
       options.device = device_;
-      quantize_nvfp4_tiles(*test_runtime(), {x.data_pointer(), type, out.shape}, out, options)
-          .value();
+      quantize_nvfp4(*test_runtime(), {x.data_pointer(), type, out.shape}, out, options).value();
       // What a cast is held against everywhere.
       EXPECT_EQ(whole.codes_difference(model, w), "") << dtype_name(type);
       EXPECT_EQ(whole.scale_difference(model, w), "") << dtype_name(type);

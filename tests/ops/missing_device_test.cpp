@@ -24,7 +24,7 @@ TEST_F(MissingDevice, IsAnErrorOfEveryPreparation) {
                  PreparedDequantizeNvfp4, PreparedComputeFp4Scales, PreparedStaticFp4FakeQuant,
                  PreparedFp4FakeQuantBlock, PreparedGemmNvfp4, PreparedQuantizeMx,
                  PreparedQuantizeMxGrouped, PreparedQuantizeNvfp4, PreparedQuantizeNvfp4Grouped,
-                 PreparedQuantizeNvfp4Tiles, PreparedTransposeCodes, PreparedTransposeNvfp4>();
+                 PreparedQuantizeNvfp4, PreparedTransposeCodes, PreparedTransposeNvfp4>();
 }
 
 TEST_F(MissingDevice, IsAnErrorOfThePreparationOfKernels) {

@@ -21,7 +21,8 @@ struct AskedMx {
   MxMode mode = MxMode::rceil;
   Profile profile = Profile::te;
   ScaleLayout layout = ScaleLayout::linear;
-  int block_rows = 1, sides = 1;
+  bool square = false;
+  int sides = 1;
   std::int64_t rows = 1, cols = 1, row_gap = 0, scale_gap = 0;
 
   explicit AskedMx(std::mt19937_64& random) {
@@ -34,7 +35,7 @@ struct AskedMx {
     mode = static_cast<MxMode>(pick(2) * pick(4));
     profile = static_cast<Profile>(pick(8) == 0 ? pick(8) : pick(3) == 0 ? 2 : pick(2) * 3);
     layout = static_cast<ScaleLayout>(pick(3));
-    block_rows = pick(3) == 0 ? 32 : 1;
+    square = pick(3) == 0;
     sides = 1 + pick(3);
     rows = kSizes[pick(6)];
     cols = kSizes[pick(6)];
@@ -48,17 +49,16 @@ struct AskedMx {
     if (mode != MxMode::rceil) return false;
     if (profile == Profile::te) return format != Format::mxfp4;
     return profile == Profile::modelopt && format == Format::mxfp4 && in == DType::bf16 &&
-           sides == 1 && block_rows == 1;
+           sides == 1 && !square;
   }
 
   std::string text() const {
-    std::string out = std::string(format_name(format)) + " " + std::string(mx_mode_name(mode)) +
-                      " " + std::string(profile_name(profile)) + " " +
-                      std::string(layout_name(layout)) + " " + std::string(dtype_name(in)) +
-                      " to " + std::string(dtype_name(back));
+    std::string out = std::string(word(format)) + " " + std::string(word(mode)) + " " +
+                      std::string(word(profile)) + " " + std::string(word(layout)) + " " +
+                      std::string(dtype_name(in)) + " to " + std::string(dtype_name(back));
     const std::pair<const char*, std::int64_t> numbers[] = {
-        {"block_rows", block_rows}, {"sides", sides},        {"rows", rows}, {"cols", cols},
-        {"row_gap", row_gap},       {"scale_gap", scale_gap}};
+        {"square", square}, {"sides", sides},     {"rows", rows},
+        {"cols", cols},     {"row_gap", row_gap}, {"scale_gap", scale_gap}};
     for (const auto& [name, value] : numbers)
       out.append(" ").append(name).append("=").append(std::to_string(value));
     return out;
@@ -111,8 +111,7 @@ class MxCombinationsOnHost : public TilesOnHost {
     const bool keeps_nan = asked.profile != Profile::te;
     const reference::MxFormula formula{asked.format, static_cast<reference::MxMode>(asked.mode),
                                        keeps_nan, asked.profile == Profile::modelopt};
-    const auto want =
-        reference::quantize_mx(x, formula, columnwise, asked.block_rows == 32).value();
+    const auto want = reference::quantize_mx(x, formula, columnwise, asked.square).value();
     const QuantizedSide& got = out.side(columnwise);
     const char* const name = columnwise ? "columnwise" : "rowwise";
     EXPECT_TRUE(bytes_at(got.data, got.data_bytes) == want.data) << name << " codes";
@@ -144,11 +143,10 @@ class MxCombinationsOnHost : public TilesOnHost {
                    asked.in, Shape{asked.rows, asked.cols}, asked.cols + asked.row_gap, nullptr};
     QuantizedTensor out;
     out.shape = x.shape;
-    out.format = asked.format;
-    out.block_cols = 32;
-    out.block_rows = asked.block_rows;
-    out.layout = asked.layout;
-    out.profile = asked.profile;
+    out.type.format = asked.format;
+    out.type.square = asked.square;
+    out.type.layout = asked.layout;
+    out.type.profile = asked.profile;
     if ((asked.sides & 1) != 0) place(out.rowwise = out.rowwise_sizes().value(), asked, false);
     if ((asked.sides & 2) != 0) place(out.columnwise = out.columnwise_sizes().value(), asked, true);
     const auto done = quantize_mx(*runtime_, x, out, {asked.mode, device_});

@@ -9,7 +9,7 @@ namespace {
 struct MxWish {
   Format format = Format::mxfp8_e4m3;
   ScaleLayout layout = ScaleLayout::linear;
-  int block_rows = 1;
+  bool square = false;
   bool rowwise = true, columnwise = true;
   std::vector<std::int32_t> counts = {};
   std::int64_t cols = 96;
@@ -25,11 +25,10 @@ class MxGroupedOnHost : public GroupedOnHost {
   }
 
   static void describe(QuantizedTensor& out, const MxWish& wish) {
-    out.format = wish.format;
-    out.layout = wish.layout;
-    out.block_rows = wish.block_rows;
-    out.block_cols = 32;
-    out.profile = Profile::torchao;
+    out.type.format = wish.format;
+    out.type.layout = wish.layout;
+    out.type.square = wish.square;
+    out.type.profile = Profile::torchao;
   }
 
   QuantizedGroup mx_group(const std::vector<std::int64_t>& offsets, const MxWish& wish,
@@ -64,9 +63,8 @@ class MxGroupedOnHost : public GroupedOnHost {
   }
 
   void expect_one_by_one(const MxWish& wish, Known known) {
-    const std::string what = std::string(format_name(wish.format)) + " " +
-                             std::string(layout_name(wish.layout)) + " in rows of " +
-                             std::to_string(wish.cols);
+    const std::string what = std::string(word(wish.format)) + " " + std::string(word(wish.layout)) +
+                             " in rows of " + std::to_string(wish.cols);
     const std::vector<std::int64_t> offsets = {0, 0, 33, 161, 161, 162, 200};
     const Tensor x = matrix(offsets.back(), wish.cols, 9, kHidden);
     for (std::size_t i = 0; i < wish.counts.size(); ++i) {
@@ -101,7 +99,7 @@ TEST_F(MxGroupedOnHost, EqualsOneByOneInEveryFormatAndLayout) {
       int sum = static_cast<int>(format) + static_cast<int>(layout);
       for (const Known known : {Known::device, Known::host}) {
         if (!testing::how_many(sum++ % 2 == 0, true, true)) continue;
-        expect_one_by_one({format, layout, known == Known::host ? 32 : 1}, known);
+        expect_one_by_one({format, layout, known == Known::host}, known);
       }
     }
   }
@@ -128,7 +126,7 @@ TEST_F(MxGroupedOnHost, ScalesMayBeApart) {
   for (const Format format : {Format::mxfp8_e4m3, Format::mxfp8_e5m2, Format::mxfp4}) {
     for (const Known known : {Known::device, Known::host}) {
       expect_one_by_one({format, ScaleLayout::linear, 1, true, true, {}, 96, 3}, known);
-      expect_one_by_one({format, ScaleLayout::linear, 32, true, true, counts, 45, 7}, known);
+      expect_one_by_one({format, ScaleLayout::linear, true, true, true, counts, 45, 7}, known);
     }
   }
 }

@@ -26,15 +26,14 @@ class QuantizeMx : public HostDeviceTest {
   }
 
   QuantizedTensor output(Format format, std::int64_t rows, std::int64_t cols, bool rowwise,
-                         bool columnwise, int block_rows = 1,
+                         bool columnwise, bool square = false,
                          ScaleLayout layout = ScaleLayout::linear) {
     QuantizedTensor out;
-    out.format = format;
+    out.type.format = format;
     out.shape = Shape{rows, cols};
-    out.block_cols = 32;
-    out.block_rows = block_rows;
-    out.layout = layout;
-    out.profile = Profile::torchao;
+    out.type.square = square;
+    out.type.layout = layout;
+    out.type.profile = Profile::torchao;
     const auto allocate = [&](QuantizedSide side) {
       side.data = take(side.data_bytes);
       side.scale = take(side.scale_bytes);
@@ -70,10 +69,9 @@ TEST_F(QuantizeMx, WritesWhatTheOutputHasInOneCall) {
   HostMatrix x(DType::f32, kRows, kCols);
   x.fill([](auto row, auto col) { return std::sin(static_cast<float>(row * 90 + col)) * 9.0f; });
   for (const Format format : {Format::mxfp8_e4m3, Format::mxfp8_e5m2, Format::mxfp4}) {
-    for (const int square : {0, 1}) {
+    for (const bool square : {false, true}) {
       for (const auto layout : {ScaleLayout::s128x4, ScaleLayout::s8x4}) {
-        const QuantizedTensor out =
-            output(format, kRows, kCols, true, true, square ? 32 : 1, layout);
+        const QuantizedTensor out = output(format, kRows, kCols, true, true, square, layout);
         quantize_mx(*runtime_, x.view(), out, {MxMode::even, device_}).value();
         const reference::MxFormula formula{format, reference::MxMode::even, true};
         const auto across = reference::quantize_mx(x.view(), formula, false, square).value();
@@ -98,7 +96,7 @@ TEST_F(QuantizeMx, TakesEverySixteenBitPattern) {
       for (const Profile profile : {Profile::te, Profile::torchao}) {
         if (format == Format::mxfp4 && profile == Profile::te) continue;
         QuantizedTensor out = output(format, 2048, 32, true, false);
-        out.profile = profile;
+        out.type.profile = profile;
         quantize_mx(*runtime_, x.view(), out, {MxMode::rceil, device_}).value();
         const bool nan_scale = profile == Profile::torchao;
         const auto want = reference::quantize_mx(
@@ -134,7 +132,7 @@ TEST_F(QuantizeMx, WhatIsOnTheGridComesBack) {
   x.fill(
       [&](auto row, auto col) { return kGrid[(row * 3 + col) % 8] * std::ldexp(1.0f, col / 32); });
   for (const Format format : {Format::mxfp8_e4m3, Format::mxfp8_e5m2, Format::mxfp4}) {
-    const QuantizedTensor q = output(format, 40, 70, true, false, 1, ScaleLayout::s128x4);
+    const QuantizedTensor q = output(format, 40, 70, true, false, false, ScaleLayout::s128x4);
     quantize_mx(*runtime_, x.view(), q, {MxMode::floor, device_}).value();
     HostMatrix back(DType::bf16, 40, 70);
     dequantize_mx(*runtime_, q, back.view(), {device_}).value();
@@ -151,7 +149,7 @@ TEST_F(QuantizeMx, ColumnsComeBackAsTheReferenceHasThem) {
     const reference::MxFormula formula{format, reference::MxMode::even, true};
     const auto side = reference::quantize_mx(x.view(), formula, true, false).value();
     for (const auto layout : {ScaleLayout::linear, ScaleLayout::s128x4, ScaleLayout::s8x4}) {
-      const QuantizedTensor q = output(format, kRows, kCols, false, true, 1, layout);
+      const QuantizedTensor q = output(format, kRows, kCols, false, true, false, layout);
       quantize_mx(*runtime_, x.view(), q, {MxMode::even, device_}).value();
       int sum = static_cast<int>(format) + static_cast<int>(layout);
       for (const DType dtype : {DType::f32, DType::f16, DType::bf16}) {
@@ -161,7 +159,7 @@ TEST_F(QuantizeMx, ColumnsComeBackAsTheReferenceHasThem) {
           return reference::mx_element(side, format, true, kRows, kCols, row, col);
         });
         dequantize_mx(*runtime_, q, back.view(), {device_}).value();
-        EXPECT_EQ(back.words, want.words) << format_name(format) << " " << layout_name(layout);
+        EXPECT_EQ(back.words, want.words) << word(format) << " " << word(layout);
       }
     }
   }
@@ -186,8 +184,7 @@ TEST_F(QuantizeMx, TheSideThatIsReadIsTheCallersWish) {
   EXPECT_EQ(prepared.run(rows, back.view(), {}).error().message(),
             "diecast: not_supported: dequantize_mx: prepared for columnwise = true, x is rowwise "
             "only\n  fix: prepare with columnwise = false");
-  rows.format = Format::nvfp4;
-  rows.block_cols = 16;
+  rows.type.format = Format::nvfp4;
   rows.shape = Shape{0, 64};
   EXPECT_EQ(prepared.run(rows, back.view(), {}).error().message(),
             "diecast: not_supported: dequantize_mx: x is nvfp4\n"
@@ -238,7 +235,7 @@ TEST_F(QuantizeMx, LinearScalesOfEitherDirectionMayBeApart) {
       const auto dequantize = PreparedDequantizeMx::prepare(*runtime_, device_, read_side).value();
       dequantize.run(dense, want.view(), {}).value();
       dequantize.run(strided, back.view(), {}).value();
-      EXPECT_EQ(back.words, want.words) << format_name(format);
+      EXPECT_EQ(back.words, want.words) << word(format);
     }
     --strided.columnwise.scale_bytes;
     EXPECT_EQ(quantize.run(x.view(), strided, {}).error().code, ErrorCode::shape_mismatch);
@@ -248,21 +245,20 @@ TEST_F(QuantizeMx, LinearScalesOfEitherDirectionMayBeApart) {
 TEST_F(QuantizeMx, RefusesByNameWhatNoProfileDefines) {
   HostMatrix x(DType::f32, 4, 64);
   QuantizedTensor out = output(Format::mxfp4, 4, 64, true, false);
-  out.profile = Profile::te;
+  out.type.profile = Profile::te;
   const auto mxfp4 = quantize_mx(*runtime_, x.view(), out, {MxMode::rceil, device_});
   ASSERT_FALSE(mxfp4);
   EXPECT_EQ(mxfp4.error().code, ErrorCode::constraint_violated);
   EXPECT_NE(mxfp4.error().what.find("MXFP4 is defined by PROFILE=torchao"), std::string::npos)
       << mxfp4.error().message();
-  out.format = Format::mxfp8_e4m3;
+  out.type.format = Format::mxfp8_e4m3;
   out.rowwise = output(Format::mxfp8_e4m3, 4, 64, true, false).rowwise;
   const auto floor = quantize_mx(*runtime_, x.view(), out, {MxMode::floor, device_});
   ASSERT_FALSE(floor);
   EXPECT_NE(floor.error().what.find("other modes than rceil are defined by PROFILE=torchao"),
             std::string::npos)
       << floor.error().message();
-  out.format = Format::nvfp4;
-  out.block_cols = 16;
+  out.type.format = Format::nvfp4;
   EXPECT_FALSE(quantize_mx(*runtime_, x.view(), out, {MxMode::rceil, device_}));
   out = output(Format::mxfp8_e4m3, 4, 32, true, false);
   EXPECT_EQ(quantize_mx(*runtime_, x.view(), out, {MxMode::rceil, device_}).error().message(),

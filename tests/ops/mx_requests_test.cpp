@@ -1,4 +1,4 @@
-// Requests of the MX ops: what is read off operands, and what makes no other word.
+// Requests of the MX ops: what is read off operands, and what makes no other request.
 #include <diecast/diecast.h>
 #include <gtest/gtest.h>
 
@@ -11,11 +11,11 @@ TEST(MxRequests, KnowWhatIsWhole) {
   const auto whole = [](std::int64_t cols, bool rows_alone, bool grouped) {
     const Tensor x{elements, DType::bf16, {4, cols}};
     QuantizedTensor out;
-    out.format = Format::mxfp8_e4m3;
+    out.type.format = Format::mxfp8_e4m3;
     out.shape = x.shape;
     if (!rows_alone) out.columnwise.data = elements;
     using Request = PreparedQuantizeMx::Request;
-    return Request::of(x, out, MxMode::rceil, grouped).whole_blocks;
+    return Request::of(x, out, MxMode::rceil, grouped).rows == RowsClass::apart;
   };
   EXPECT_TRUE(whole(96, true, false) && whole(96, false, false) && whole(96, true, true));
   EXPECT_TRUE(whole(80, true, false));
@@ -24,13 +24,21 @@ TEST(MxRequests, KnowWhatIsWhole) {
 
 // How far apart a member's scales are stands in its descriptor, those of tiles in an argument.
 TEST(MxRequests, OfGroupsAndTilesAreOneWhateverTheStrides) {
-  PreparedQuantizeMxGrouped::Request group, apart_group;
-  apart_group.scales_apart = true;
-  EXPECT_EQ(group.word(), apart_group.word());
-  PreparedQuantizeMx::Request tiles{.columnwise = true}, apart_tiles = tiles;
-  apart_tiles.scales_apart = true;
-  EXPECT_EQ(tiles.word(), apart_tiles.word());
-  EXPECT_EQ(tiles.bindings(false), apart_tiles.bindings(false));
+  const Tensor x{nullptr, DType::bf16, {4, 96}};
+  std::uint8_t codes[1];
+  QuantizedTensor dense;
+  dense.type.format = Format::mxfp8_e4m3;
+  dense.shape = x.shape;
+  dense.rowwise.data = codes;
+  QuantizedTensor apart = dense;
+  apart.rowwise.scale_stride = 64;
+  using Group = PreparedQuantizeMxGrouped::Request;
+  using One = PreparedQuantizeMx::Request;
+  const auto mode = MxMode::rceil;
+  EXPECT_EQ(Group::of(x, dense, mode, true), Group::of(x, apart, mode, true));
+  EXPECT_NE(One::of(x, dense, mode), One::of(x, apart, mode));
+  dense.columnwise.data = apart.columnwise.data = codes;
+  EXPECT_EQ(One::of(x, dense, mode), One::of(x, apart, mode));
 }
 
 }  // namespace

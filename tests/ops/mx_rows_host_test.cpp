@@ -41,10 +41,9 @@ TEST_F(MxRows, ColumnsAreAsLongAsTheCount) {
     for (const ScaleLayout layout : {ScaleLayout::linear, ScaleLayout::s128x4}) {
       const Tensor x = counted();
       const auto described = [&](QuantizedTensor& out) {
-        out.format = format;
-        out.block_cols = 32;
-        out.layout = layout;
-        out.profile = Profile::torchao;
+        out.type.format = format;
+        out.type.layout = layout;
+        out.type.profile = Profile::torchao;
       };
       const QuantizedTensor most = output(x, described), few = output(alone(x), described);
       quantize_mx(*runtime_, x, most, {MxMode::floor, device_}).value();

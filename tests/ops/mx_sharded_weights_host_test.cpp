@@ -106,7 +106,7 @@ TEST_F(MxShardedWeights, TellAllRanksOfOnesError) {
        "rank 1: weight 1 has no columnwise buffers"},
       {[](MxRank& own, MasterCastOptions&) { own.weights[1].rowwise = {}; },
        "rank 1: weight 1 has no rowwise buffers"},
-      {[](MxRank& own, MasterCastOptions&) { own.weights[1].format = Format::mxfp8_e5m2; },
+      {[](MxRank& own, MasterCastOptions&) { own.weights[1].type.format = Format::mxfp8_e5m2; },
        "rank 1: weight 1 is mxfp8_e5m2 with linear scales, weight 0 mxfp8_e4m3 with linear"},
       {[](MxRank& own, MasterCastOptions&) { own.starts[1] = 480; },
        "rank 1: weight 1: the shard of 474 elements from 480 on is outside [13, 37] with 481"},
@@ -116,7 +116,7 @@ TEST_F(MxShardedWeights, TellAllRanksOfOnesError) {
        "rank 1: weight 1: the master shard is f16"},
       {[](MxRank& own, MasterCastOptions&) { own.weights[1].columnwise.scale = nullptr; },
        "rank 1: cast_master_weights_to_mxfp8: weight 1: the columnwise scale buffer is null"},
-      {[](MxRank& own, MasterCastOptions&) { own.weights[1].block_rows = 32; },
+      {[](MxRank& own, MasterCastOptions&) { own.weights[1].type.square = true; },
        "rank 1: weight 1 is mxfp8_e4m3 in 32x32 blocks, E4M3 bound 448, profile te"},
       {[](MxRank&, MasterCastOptions& options) { options.group_size = 3; },
        "rank 1: cast_master_weights_to_mxfp8: the group has 2 ranks, the caller expects 3"},
@@ -133,7 +133,7 @@ TEST_F(MxShardedWeights, TellAllRanksOfOnesError) {
        "rank 1: cast_master_weights_to_mxfp8: 2 weights, 2 master shards, 2 start offsets and 1 "
        "fragments"},
       {[](MxRank& own, MasterCastOptions&) {
-         for (QuantizedTensor& weight : own.weights) weight.format = Format::mxfp8_e5m2;
+         for (QuantizedTensor& weight : own.weights) weight.type.format = Format::mxfp8_e5m2;
        },
        "rank 1 plans 2 weights in a group of 2, the others 2 in a group of 2, and the plans "
        "differ"},
@@ -166,7 +166,7 @@ TEST_F(MxShardedWeights, TellAllRanksOfOnesError) {
 TEST_F(MxShardedWeights, AreOfMxfp8) {
   QuantizedTensor nvfp4;
   nvfp4.shape = {16, 16};
-  nvfp4.block_rows = 16;
+  nvfp4.type.square = true;
   const Tensor none;
   const std::int64_t start = 0;
   MasterCastOptions options;

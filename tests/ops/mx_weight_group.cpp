@@ -23,9 +23,8 @@ MxRank::MxRank(const std::shared_ptr<Device>& device, const Model& model, const 
     const std::int64_t begin = bounds[w][static_cast<std::size_t>(rank)];
     const std::int64_t count = bounds[w][static_cast<std::size_t>(rank) + 1] - begin;
     QuantizedTensor q;
-    q.format = format;
-    q.block_cols = 32;
-    q.layout = model.layout;
+    q.type.format = format;
+    q.type.layout = model.layout;
     q.shape = {weight.rows, weight.cols};
     q.rowwise = q.rowwise_sizes().value();
     q.columnwise = q.columnwise_sizes().value();
@@ -68,7 +67,7 @@ std::string MxRank::difference(const Model& model, std::size_t w, bool columnwis
   }
   const Tensor whole{rounded.data(), model.model, {weight.rows, weight.cols}};
   reference::MxFormula formula;
-  formula.format = weights[w].format;
+  formula.format = weights[w].type.format;
   auto want = reference::quantize_mx(whole, formula, columnwise, false).value();
   const std::size_t first = 5 * w + (columnwise ? 2 : 0);
   for (std::size_t i = 0; i < want.data.size() && !gathered; ++i) {
@@ -131,7 +130,7 @@ std::string cast_mx_every_bf16_value(Runtime& runtime, const std::shared_ptr<Dev
   const Bounds bounds(model.weights.size(), {0, 20001, 40002, 65536});
   for (const Format format : {Format::mxfp8_e4m3, Format::mxfp8_e5m2}) {
     const std::string problem = cast_mx_on_ranks(runtime, device, model, bounds, format);
-    if (!problem.empty()) return cat(format_name(format), ": ", problem);
+    if (!problem.empty()) return cat(word(format), ": ", problem);
   }
   return "";
 }
@@ -158,7 +157,7 @@ std::string cast_mx_however_cut(Runtime& runtime, const std::shared_ptr<Device>&
       model.padded_scales = padded;
       const std::string problem = cast_mx_on_ranks(runtime, device, model, bounds, format);
       if (!problem.empty()) {
-        return cat(format_name(format), " ", layout_name(layout), " ", padded, ": ", problem);
+        return cat(word(format), " ", word(layout), " ", padded, ": ", problem);
       }
     }
   }
@@ -216,8 +215,7 @@ std::string cast_mx_last_rows(Runtime& runtime, const std::shared_ptr<Device>& d
   master[0] = 0.0f;  // is not of the shard
   const DeviceBuffer values(*device, master.data() + 1, (master.size() - 1) * sizeof(float));
   QuantizedTensor weight;
-  weight.format = Format::mxfp8_e4m3;
-  weight.block_cols = 32;
+  weight.type.format = Format::mxfp8_e4m3;
   weight.shape = {rows, cols};
   weight.rowwise = weight.rowwise_sizes().value();
   weight.columnwise = weight.columnwise_sizes().value();

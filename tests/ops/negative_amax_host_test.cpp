@@ -42,16 +42,16 @@ TEST_F(NegativeAmaxOnHost, AlongRows) {
     for (const DType in : {DType::bf16, DType::f32}) {
       for (const bool row_scaled : {false, true}) {
         for (const FourOverSix rule : {FourOverSix::off, FourOverSix::mae}) {
-          SCOPED_TRACE(::testing::Message() << rows << ' ' << dtype_name(in) << ' ' << row_scaled
-                                            << ' ' << four_over_six_name(rule));
+          SCOPED_TRACE(::testing::Message()
+                       << rows << ' ' << dtype_name(in) << ' ' << row_scaled << ' ' << word(rule));
           const Tensor x = matrix(rows, 256, 2, 0, in);
           QuantizeNvfp4Options options;
           options.four_over_six = rule;
           reference::Nvfp4Options same;
           same.row_scaled = row_scaled;
           same.four_over_six = rule;
-          check_rows(x, output(x, [&](QuantizedTensor& o) { o.row_scaled = row_scaled; }), options,
-                     same);
+          check_rows(x, output(x, [&](QuantizedTensor& o) { o.type.row_scaled = row_scaled; }),
+                     options, same);
         }
       }
     }
@@ -71,8 +71,7 @@ TEST_F(NegativeAmaxOnHost, UnderOtherProfiles) {
                              {Profile::te_ref, GlobalScale::encode, false},
                              {Profile::te_fast, GlobalScale::amax, false}};
   for (const Kind& kind : kKinds) {
-    SCOPED_TRACE(::testing::Message()
-                 << profile_name(kind.profile) << ' ' << global_scale_name(kind.global));
+    SCOPED_TRACE(::testing::Message() << word(kind.profile) << ' ' << word(kind.global));
     const Tensor x = matrix(64, 256, 2, 0, DType::bf16);
     QuantizeNvfp4Options options;
     options.global = kind.global;
@@ -83,8 +82,8 @@ TEST_F(NegativeAmaxOnHost, UnderOtherProfiles) {
     check_rows(x,
                output(x,
                       [&](QuantizedTensor& o) {
-                        o.row_scaled = kind.row_scaled;
-                        o.profile = kind.profile;
+                        o.type.row_scaled = kind.row_scaled;
+                        o.type.profile = kind.profile;
                       }),
                options, same);
   }
@@ -95,10 +94,10 @@ TEST_F(NegativeAmaxOnHost, AlongBothSides) {
   const QuantizedTensor out = output(x, [](QuantizedTensor&) {});
   std::vector<float> rows, columns;
   give(out.rowwise, rows), give(out.columnwise, columns);
-  QuantizeNvfp4TilesOptions options;
+  QuantizeNvfp4Options options;
   options.amax_given = true;
   options.device = device_;
-  quantize_nvfp4_tiles(*runtime_, x, out, options).value();
+  quantize_nvfp4(*runtime_, x, out, options).value();
   expect(out.rowwise, reference::quantize_rowwise(x, {}, rows));
   expect(out.columnwise, reference::quantize_columnwise(x, {}, columns));
 }

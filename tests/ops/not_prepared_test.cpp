@@ -39,8 +39,8 @@ TEST(NotPrepared, AnOpMadeByDefaultIsAnErrorThatNamesIt) {
   float* const result = nullptr;
   const Stream stream;
   expect_refused_by_name<PreparedAmax>(x, result, false, stream);
-  expect_refused_by_name<PreparedAmaxGrouped>(group, AmaxSides::both, stream);
-  expect_refused_by_name<PreparedAmaxGrouped>(tensors, AmaxSides::both, stream);
+  expect_refused_by_name<PreparedAmaxGrouped>(group, Sides::both, stream);
+  expect_refused_by_name<PreparedAmaxGrouped>(tensors, Sides::both, stream);
   expect_refused_by_name<PreparedAmaxGrouped>(std::span<const Tensor>(), result, false, stream);
   expect_refused_by_name<PreparedArrangeScales>(scales, scales, stream);
   expect_refused_by_name<PreparedComputeFp4Scales>(x, result, out, stream);
@@ -58,7 +58,7 @@ TEST(NotPrepared, AnOpMadeByDefaultIsAnErrorThatNamesIt) {
   expect_refused_by_name<PreparedQuantizeNvfp4>(x, q, stream);
   expect_refused_by_name<PreparedQuantizeNvfp4Grouped>(x, group, stream);
   expect_refused_by_name<PreparedQuantizeNvfp4Grouped>(tensors, stream);
-  expect_refused_by_name<PreparedQuantizeNvfp4Tiles>(x, q, stream);
+  expect_refused_by_name<PreparedQuantizeNvfp4>(x, q, stream);
   expect_refused_by_name<PreparedStaticFp4FakeQuant>(x, x, result, out, stream);
   expect_refused_by_name<PreparedTransposeCodes>(result, 0, 0, result, stream);
   expect_refused_by_name<PreparedTransposeNvfp4>(q, stream);

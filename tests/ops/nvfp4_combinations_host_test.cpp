@@ -21,7 +21,7 @@ struct Asked {
   FourOverSix four_over_six = FourOverSix::off;
   ScaleLayout layout = ScaleLayout::linear;
   int bound = 448, block_rows = 1, sides = 1, rht = 0;
-  bool tiles = false;  // quantize_nvfp4_tiles rather than quantize_nvfp4
+  bool tiles = false;  // another direction than rows, or square blocks
   bool given = false, row_scaled = false, block_amax = false, stochastic = false;
   std::int64_t rows = 1, cols = 1, row_gap = 0, scale_gap = 0, hidden = 0;
 
@@ -38,8 +38,8 @@ struct Asked {
     layout = static_cast<ScaleLayout>(pick(3, 2));
     bound = pick(2, 7) == 0 ? 448 : 256;
     block_rows = pick(2, 6) == 0 ? 1 : 16;
-    tiles = random() % 3 != 0;
-    sides = tiles ? 1 + static_cast<int>(random() % 3) : 1;
+    sides = pick(3, 4) + 1;
+    tiles = sides != 1 || block_rows != 1;
     rht = tiles ? pick(4, 5) : pick(2, 5);
     given = random() % 2 == 0;
     row_scaled = pick(2, 4) != 0;
@@ -56,7 +56,6 @@ struct Asked {
     const bool te = profile == Profile::te, plain = four_over_six == FourOverSix::off;
     const bool of_amax = global == GlobalScale::amax;
     if (in == DType::e4m3 && rht != 0) return false;
-    if (!tiles && block_rows != 1) return false;
     if (row_scaled && (block_rows != 1 || global == GlobalScale::none)) return false;
     if (scale_gap != 0 && layout != ScaleLayout::linear) return false;
     if ((rht & ~sides) != 0) return false;
@@ -90,8 +89,8 @@ struct Asked {
 
   std::string text() const {
     std::string out = std::string(tiles ? "tiles " : "rows ") + std::string(dtype_name(in)) + " ";
-    out += std::string(profile_name(profile)) + " " + std::string(global_scale_name(global)) + " ";
-    out += std::string(four_over_six_name(four_over_six)) + " " + std::string(layout_name(layout));
+    out += std::string(word(profile)) + " " + std::string(word(global)) + " ";
+    out += std::string(word(four_over_six)) + " " + std::string(word(layout));
     const std::pair<const char*, std::int64_t> numbers[] = {{"bound", bound},
                                                             {"block_rows", block_rows},
                                                             {"sides", sides},
@@ -213,26 +212,15 @@ class Nvfp4CombinationsOnHost : public TilesOnHost {
     for (int i = 0; i < 2; ++i) {
       if (asked.block_amax) of_blocks[i] = memory(sides[i].options.nvfp4.block_amax);
     }
-    if (asked.tiles) {
-      QuantizeNvfp4TilesOptions options;
-      options.amax_given = asked.given;
-      options.device = device_;
-      options.global = asked.global;
-      options.four_over_six = asked.four_over_six;
-      options.rht = static_cast<TransformedSides>(asked.rht);
-      options.rng_state = state;
-      if ((asked.sides & 1) != 0) options.block_amax.rowwise = of_blocks[0];
-      if ((asked.sides & 2) != 0) options.block_amax.columnwise = of_blocks[1];
-      return quantize_nvfp4_tiles(*runtime_, x, out, options);
-    }
     QuantizeNvfp4Options options;
     options.amax_given = asked.given;
     options.device = device_;
     options.global = asked.global;
     options.four_over_six = asked.four_over_six;
-    options.rht = asked.rht != 0;
-    options.block_amax = of_blocks[0];
+    options.rht = static_cast<TransformedSides>(asked.rht);
     options.rng_state = state;
+    if ((asked.sides & 1) != 0) options.block_amax.rowwise = of_blocks[0];
+    if ((asked.sides & 2) != 0) options.block_amax.columnwise = of_blocks[1];
     return quantize_nvfp4(*runtime_, x, out, options);
   }
 
@@ -245,11 +233,11 @@ class Nvfp4CombinationsOnHost : public TilesOnHost {
     if (asked.hidden != 0) all.device_rows = memory(std::vector<std::int64_t>{asked.rows});
     QuantizedTensor out;
     out.shape = all.shape;
-    out.block_rows = asked.block_rows;
-    out.layout = asked.layout;
-    out.profile = asked.profile;
-    out.e4m3_bound = asked.bound;
-    out.row_scaled = asked.row_scaled;
+    out.type.square = asked.block_rows != 1;
+    out.type.layout = asked.layout;
+    out.type.profile = asked.profile;
+    out.type.e4m3_bound = asked.bound;
+    out.type.row_scaled = asked.row_scaled;
     const auto rowwise = out.rowwise_sizes(), columnwise = out.columnwise_sizes();
     if (!rowwise) {
       EXPECT_FALSE(asked.defined()) << rowwise.error().message();

@@ -63,8 +63,8 @@ struct Arithmetic {
   int bound = 448;
 
   std::string name() const {
-    return std::string(profile_name(profile)) + " " +
-           std::string(four_over_six_name(four_over_six)) + " " + std::to_string(bound);
+    return std::string(word(profile)) + " " + std::string(word(four_over_six)) + " " +
+           std::to_string(bound);
   }
 };
 
@@ -84,9 +84,9 @@ inline Quantized quantize(const std::shared_ptr<Device>& device, HostMatrix& x,
   QuantizeNvfp4Options options;
   options.four_over_six = how.four_over_six;
   return quantize(device, x, std::move(given), options, [&](QuantizedTensor& out) {
-    out.profile = how.profile;
-    out.e4m3_bound = how.bound;
-    out.row_scaled = row_scaled;
+    out.type.profile = how.profile;
+    out.type.e4m3_bound = how.bound;
+    out.type.row_scaled = row_scaled;
   });
 }
 
@@ -172,11 +172,11 @@ inline void expect_transforms_as_the_reference(const std::shared_ptr<Device>& de
       x.set(1, 3, kOdd[i % 3]);
       QuantizeNvfp4Options options;
       options.four_over_six = how.four_over_six;
-      options.rht = true;
+      options.rht = TransformedSides::rowwise;
       const Quantized got = quantize(device, x, {}, options, [&](QuantizedTensor& out) {
-        out.profile = how.profile;
-        out.e4m3_bound = how.bound;
-        out.row_scaled = row_scaled;
+        out.type.profile = how.profile;
+        out.type.e4m3_bound = how.bound;
+        out.type.row_scaled = row_scaled;
       });
       EXPECT_TRUE(same_bits(got, reference_of(x, how, {}, row_scaled, true)))
           << how.name() << (row_scaled ? " row-scaled " : " ") << kOdd[i % 3];
@@ -278,14 +278,14 @@ inline void expect_layouts_to_move_bytes_alone(const std::shared_ptr<Device>& de
     const Quantized linear = quantize(device, x, Arithmetic{}, {3.0f});
     for (const ScaleLayout layout : {ScaleLayout::s128x4, ScaleLayout::s8x4}) {
       const Quantized tiled =
-          quantize(device, x, {3.0f}, {}, [&](QuantizedTensor& out) { out.layout = layout; });
+          quantize(device, x, {3.0f}, {}, [&](QuantizedTensor& out) { out.type.layout = layout; });
       std::vector<std::uint8_t> expected(tiled.scales.size());
       const std::int64_t blocks = (cols + 15) / 16;
       for (std::int64_t i = 0; i < rows * blocks; ++i) {
         expected[static_cast<std::size_t>(scale_offset(layout, i / blocks, i % blocks, blocks))] =
             linear.scales[static_cast<std::size_t>(i)];
       }
-      EXPECT_EQ(tiled.scales, expected) << layout_name(layout) << " " << rows << "x" << cols;
+      EXPECT_EQ(tiled.scales, expected) << word(layout) << " " << rows << "x" << cols;
       EXPECT_EQ(tiled.codes, linear.codes);
     }
   }

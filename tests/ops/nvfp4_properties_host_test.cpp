@@ -71,7 +71,7 @@ TEST_F(Nvfp4OnHost, RowsBeyond2To31ElementsAreFound) {
     const Quantized expected = reference_of(near_rows, {}, {}, row_scaled);
     QuantizedTensor out;
     out.shape = far.view().shape;
-    out.row_scaled = row_scaled;
+    out.type.row_scaled = row_scaled;
     out.rowwise = out.rowwise_sizes().value();
     Quantized got{std::vector<std::uint8_t>(out.rowwise.data_bytes),
                   std::vector<std::uint8_t>(out.rowwise.scale_bytes),

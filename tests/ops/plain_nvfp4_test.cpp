@@ -17,8 +17,8 @@ PlainCase plain_case(std::int64_t rows, std::int64_t cols, ScaleLayout layout, b
   PlainCase one;
   one.x = {reinterpret_cast<void*>(0x10000), DType::bf16, Shape{rows, cols}, 0, nullptr};
   one.out.shape = one.x.shape;
-  one.out.layout = layout;
-  one.out.row_scaled = row_scaled;
+  one.out.type.layout = layout;
+  one.out.type.row_scaled = row_scaled;
   one.out.rowwise = one.out.rowwise_sizes().value();
   one.out.rowwise.data = reinterpret_cast<void*>(0x20000);
   one.out.rowwise.scale = reinterpret_cast<void*>(0x30000);
@@ -33,7 +33,7 @@ TEST(PlainNvfp4, IsCertainOfWhatMostLaunchesBring) {
   for (const ScaleLayout layout : kPlainLayouts)
     for (const bool row_scaled : {false, true})
       for (const std::int64_t cols : {16, 17, 4096}) {
-        const PlainNvfp4 plain(DType::bf16, Profile::te, layout, 448, row_scaled);
+        const PlainNvfp4 plain(DType::bf16, {.layout = layout, .row_scaled = row_scaled});
         PlainCase one = plain_case(7, cols, layout, row_scaled);
         EXPECT_TRUE(plain.holds(one.x, one.out));
         EXPECT_FALSE(PlainNvfp4().holds(one.x, one.out));
@@ -45,7 +45,7 @@ TEST(PlainNvfp4, IsCertainOfWhatMostLaunchesBring) {
 }
 
 TEST(PlainNvfp4, OneByteOrOneFieldOffIsNotCertain) {
-  const PlainNvfp4 plain(DType::bf16, Profile::te, ScaleLayout::s128x4, 448, false);
+  const PlainNvfp4 plain(DType::bf16, {.layout = ScaleLayout::s128x4});
   const PlainCase right = plain_case(7, 80, ScaleLayout::s128x4, false);
   const auto holds = [&](auto change) {
     PlainCase one = right;
@@ -64,13 +64,12 @@ TEST(PlainNvfp4, OneByteOrOneFieldOffIsNotCertain) {
   EXPECT_FALSE(holds([](T, Q q) { q.rowwise.amax = nullptr; }));
   EXPECT_FALSE(holds([](T, Q q) { q.rowwise.scale_stride = 8; }));
   EXPECT_FALSE(holds([](T, Q q) { q.columnwise.scale = q.rowwise.scale; }));
-  EXPECT_FALSE(holds([](T, Q q) { q.format = Format::mxfp4; }));
-  EXPECT_FALSE(holds([](T, Q q) { q.profile = Profile::torchao; }));
-  EXPECT_FALSE(holds([](T, Q q) { q.layout = ScaleLayout::linear; }));
-  EXPECT_FALSE(holds([](T, Q q) { q.e4m3_bound = 256; }));
-  EXPECT_FALSE(holds([](T, Q q) { q.row_scaled = true; }));
-  EXPECT_FALSE(holds([](T, Q q) { q.block_rows = 16; }));
-  EXPECT_FALSE(holds([](T, Q q) { q.block_cols = 32; }));
+  EXPECT_FALSE(holds([](T, Q q) { q.type.format = Format::mxfp4; }));
+  EXPECT_FALSE(holds([](T, Q q) { q.type.profile = Profile::torchao; }));
+  EXPECT_FALSE(holds([](T, Q q) { q.type.layout = ScaleLayout::linear; }));
+  EXPECT_FALSE(holds([](T, Q q) { q.type.e4m3_bound = 256; }));
+  EXPECT_FALSE(holds([](T, Q q) { q.type.row_scaled = true; }));
+  EXPECT_FALSE(holds([](T, Q q) { q.type.square = true; }));
   EXPECT_FALSE(holds([](T, Q q) { q.shape = Shape{8, 80}; }));
   EXPECT_FALSE(holds([](T x, Q) { x.data = nullptr; }));
   EXPECT_FALSE(holds([](T x, Q) { x.data = static_cast<char*>(x.data) + 1; }));
@@ -94,15 +93,15 @@ TEST(PlainNvfp4, IsCertainOfNothingThatTheChecksRefuse) {
     const bool row_scaled = random() % 2 == 0;
     const auto profile = static_cast<Profile>(random() % 8);
     PlainCase one = plain_case(pick(1, 7, 128), pick(1, 16, 80, 97), layout, row_scaled);
-    one.out.profile = profile;
-    one.out.e4m3_bound = static_cast<int>(pick(448, 448, 256, 7));
+    one.out.type.profile = profile;
+    one.out.type.e4m3_bound = static_cast<std::uint16_t>(pick(448, 448, 256, 7));
     one.out.rowwise.data_bytes += pick(0, 0, 0, 1, -1);
     one.out.rowwise.scale_bytes += pick(0, 0, 0, 1, -1);
     one.out.rowwise.amax_count += pick(0, 0, 0, 0, 1);
     one.x.row_stride = pick(0, 0, 16, 80, 97, 200);
     if (random() % 8 == 0) one.x.dtype = DType::f32;
     if (random() % 8 == 0) one.x.data = reinterpret_cast<void*>(0x10002);
-    const PlainNvfp4 plain(one.x.dtype, profile, layout, one.out.e4m3_bound, row_scaled);
+    const PlainNvfp4 plain(one.x.dtype, one.out.type);
     if (!plain.holds(one.x, one.out)) continue;
     ++certain;
     EXPECT_TRUE(one.x.check("x")) << i;

@@ -17,14 +17,13 @@ class RandomTensors {
  public:
   QuantizedTensor quantized() {
     QuantizedTensor tensor;
-    tensor.format = static_cast<Format>(pick(4));
+    tensor.type.format = static_cast<Format>(pick(4));
     tensor.shape = {size(), size()};
-    tensor.block_cols = pick(12) == 0 ? 16 : tensor.format == Format::nvfp4 ? 16 : 32;
-    tensor.block_rows = pick(4) == 0 ? tensor.block_cols : 1;
-    tensor.layout = static_cast<ScaleLayout>(pick(3));
-    tensor.profile = static_cast<Profile>(pick(8));
-    tensor.e4m3_bound = pick(4) == 0 ? 256 : pick(20) == 0 ? 300 : 448;
-    tensor.row_scaled = pick(4) == 0;
+    tensor.type.square = pick(4) == 0;
+    tensor.type.layout = static_cast<ScaleLayout>(pick(3));
+    tensor.type.profile = static_cast<Profile>(pick(8));
+    tensor.type.e4m3_bound = pick(4) == 0 ? 256 : pick(20) == 0 ? 300 : 448;
+    tensor.type.row_scaled = pick(4) == 0;
     if (pick(5) != 0) fill(tensor.rowwise, tensor.rowwise_sizes());
     if (pick(3) == 0) fill(tensor.columnwise, tensor.columnwise_sizes());
     return tensor;
@@ -85,8 +84,7 @@ TEST(PlainQuantizedTensor, IsJudgedAsTheWholeCheckJudges) {
     whole.shape = of_three(plain.shape);
     const std::string expected = outcome(whole.check("op", "x"));
     ASSERT_EQ(outcome(plain.check("op", "x")), expected)
-        << plain.shape.text() << ' ' << format_name(plain.format) << ' '
-        << layout_name(plain.layout) << " blocks " << plain.block_rows << 'x' << plain.block_cols;
+        << plain.shape.text() << ' ' << plain.type.text();
     ++(expected == "ok" ? right : wrong);
   }
   EXPECT_GT(right, 5000);

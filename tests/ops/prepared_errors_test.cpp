@@ -48,7 +48,7 @@ TEST_F(PreparedErrors, OfAMisalignedMatrixNameTheRows) {
             "  fix: start it at a multiple of 16 bytes, or prepare with Request.rows = "
             "RowsClass::any");
   PreparedStaticFp4FakeQuant::Request rounding;
-  rounding.block = 0;
+  rounding.scale = Fp4Scale::one;
   EXPECT_EQ(refused<PreparedStaticFp4FakeQuant>(rounding, moved(2), Tensor(), nullptr, moved(0),
                                                 Stream{}),
             "diecast: misaligned: static_blockwise_fp4_fake_quant: `x` starts 2 bytes past a "
@@ -88,13 +88,13 @@ TEST_F(PreparedErrors, OfARowLengthNameTheRowsOrTheLength) {
                                      Stream{}),
       "diecast: shape_mismatch: quantize_nvfp4: x has rows of 1024, prepared for rows of 2048\n"
       "  fix: give rows of 2048, or prepare with Request.cols = 0");
-  QuantizedTensor mx{.format = Format::mxfp8_e4m3, .shape = other.x.shape, .block_cols = 32};
+  QuantizedTensor mx{.type = {.format = Format::mxfp8_e4m3}, .shape = other.x.shape};
   mx.rowwise = mx.rowwise_sizes().value();
   mx.rowwise.data = other.out.rowwise.data, mx.rowwise.scale = other.out.rowwise.scale;
   EXPECT_EQ(refused<PreparedQuantizeMx>({}, other.x, mx, Stream{}),
             "diecast: shape_mismatch: quantize_mx: `cols` is 2056, no multiple of 16, which the "
             "kernel was made for\n"
-            "  fix: give a multiple of 16, or prepare with Request.whole_blocks = false");
+            "  fix: give a multiple of 16, or prepare with Request.rows = RowsClass::any");
 }
 
 TEST_F(PreparedErrors, OfAnotherTypeOrArgumentNameNoRows) {

@@ -37,7 +37,6 @@ TEST(QuantizeNvfp4, ClearsFindsTheAmaxAndQuantizes) {
   const auto device = machine.cuda.device();
   const Matrices m(*device, 768, 4096);
   const auto op = PreparedQuantizeNvfp4::prepare(*runtime, device, {}).value();
-  EXPECT_EQ(op.scratch_bytes(768, 4096), 0);
   machine.cuda->calls.clear();
   op.run(m.x, m.out, {}).value();
   ASSERT_EQ(launched(machine), (std::vector<std::string>{"zeros", "amax", "quantize_nvfp4_once"}));
@@ -80,11 +79,11 @@ TEST(QuantizeNvfp4, AFixedRowLengthIsNoKernelParameter) {
   const auto runtime = machine.runtime();
   const auto device = machine.cuda.device();
   Matrices m(*device, 768, 4096);
-  m.out.layout = ScaleLayout::s128x4;
+  m.out.type.layout = ScaleLayout::s128x4;
   m.out.rowwise.scale_bytes = m.out.rowwise_sizes().value().scale_bytes;
   PreparedQuantizeNvfp4::Request request;
   request.cols = 4096;
-  request.layout = ScaleLayout::s128x4;
+  request.out.layout = ScaleLayout::s128x4;
   request.amax_given = true;
   const auto op = PreparedQuantizeNvfp4::prepare(*runtime, device, request).value();
   op.run(m.x, m.out, {}).value();
@@ -170,7 +169,7 @@ TEST(QuantizeNvfp4, RefusesByNameWhatItDoesNotWrite) {
     return done ? std::string("ok") : std::string(code_word(done.error().code));
   };
   QuantizedTensor out = m.out;
-  out.block_rows = 16;
+  out.type.format = Format::mxfp4;
   EXPECT_EQ(code(m.x, out), "not_supported");
   out = m.out;
   out.shape = Shape{4, 128};

@@ -35,7 +35,7 @@ TEST_F(PreparedRequest, OfQuantizeNvfp4) {
       const testing::Matrices m(*device_, 64, 4096, row_scaled, layout);
       QuantizeNvfp4Options options;
       options.device = device_;
-      options.rht = row_scaled;
+      options.rht = row_scaled ? TransformedSides::rowwise : TransformedSides::none;
       options.amax_given = layout == ScaleLayout::s128x4;
       const auto request = PreparedQuantizeNvfp4::Request::of(m.x, m.out, options);
       EXPECT_EQ(request.cols, row_scaled && !options.amax_given ? 4096 : 0);
@@ -51,16 +51,16 @@ TEST_F(PreparedRequest, OfQuantizeNvfp4) {
   }
 }
 
-TEST_F(PreparedRequest, OfQuantizeNvfp4Tiles) {
+TEST_F(PreparedRequest, OfQuantizeNvfp4InBothDirections) {
   const testing::Matrices m(*device_, 64, 4096, false, ScaleLayout::linear, true);
-  QuantizeNvfp4TilesOptions options;
+  QuantizeNvfp4Options options;
   options.device = device_;
-  EXPECT_EQ(compiled_by([&] { return quantize_nvfp4_tiles(*runtime_, m.x, m.out, options); },
+  EXPECT_EQ(compiled_by([&] { return quantize_nvfp4(*runtime_, m.x, m.out, options); },
                         [&]() -> Result<void> {
-                          DIECAST_TRY(const auto op, PreparedQuantizeNvfp4Tiles::prepare(
-                                                         *runtime_, device_,
-                                                         PreparedQuantizeNvfp4Tiles::Request::of(
-                                                             m.x, m.out, options)));
+                          DIECAST_TRY(const auto op,
+                                      PreparedQuantizeNvfp4::prepare(
+                                          *runtime_, device_,
+                                          PreparedQuantizeNvfp4::Request::of(m.x, m.out, options)));
                           return op.run(m.x, m.out, {});
                         }),
             0u);

@@ -46,12 +46,12 @@ TEST(PreparedMasterCast, RefusesBeforeAnyKernelRuns) {
             "diecast: shape_mismatch: weight 1 has shape [4, 4, 32]\n"
             "  fix: weights have two dimensions");
   alone.own->weights[1].shape = {16, 32};
-  alone.own->weights[1].row_scaled = true;
+  alone.own->weights[1].type.row_scaled = true;
   EXPECT_EQ(message(alone),
             "diecast: not_supported: cast_master_weights_to_nvfp4: weight 1: it is row-scaled (one "
             "amax a row), which cast_master_weights_to_nvfp4 does not take\n"
             "  fix: quantize weight 1 with one amax for the whole tensor");
-  alone.own->weights[1].row_scaled = false;
+  alone.own->weights[1].type.row_scaled = false;
   alone.own->starts[1] = 421;
   EXPECT_EQ(message(alone),
             "diecast: invalid_argument: weight 1: the shard of 92 elements from 421 on is outside "
@@ -135,7 +135,7 @@ TEST(PostAllGather, TakesWholeWeightsOfOneLayout) {
             "diecast: misaligned: weight 1: its columnwise data is not at a multiple of 4 bytes\n"
             "  fix: align data to 4 bytes");
   EXPECT_EQ(message([](QuantizedTensor& weight) {
-              weight.layout = ScaleLayout::s8x4;
+              weight.type.layout = ScaleLayout::s8x4;
               weight.rowwise.scale_bytes = weight.columnwise.scale_bytes = 512;
             }),
             "diecast: not_supported: weight 1 has s8x4 scales, weight 0 linear\n"
@@ -170,10 +170,10 @@ TEST(Megatron, MovesAWeightsBytesOrLeavesItAsItWas) {
             "diecast: missing_buffer: the weight has no rowwise data to move\n"
             "  fix: set rowwise.data yourself: there is nothing to copy");
   weight.rowwise.data = before;
-  weight.format = Format::mxfp4;
+  weight.type.format = Format::mxfp4;
   EXPECT_EQ(modify_nvfp4_rowwise_storage(*alone.device, weight, storage).error().message(),
             "diecast: not_supported: the weight is mxfp4\n  fix: pass a weight in NVFP4");
-  weight.format = Format::nvfp4;
+  weight.type.format = Format::nvfp4;
   alone.machine.cuda->fail["cuMemcpyDtoDAsync"][1] = 1;
   EXPECT_EQ(modify_nvfp4_rowwise_storage(*alone.device, weight, storage).error().code,
             ErrorCode::driver_error);

@@ -28,7 +28,7 @@ struct Matrix {
     void* const memory = reinterpret_cast<void*>(0x1000);
     x = {memory, DType::bf16, Shape{rows, cols}, 0, nullptr};
     out.shape = x.shape;
-    out.row_scaled = row_scaled;
+    out.type.row_scaled = row_scaled;
     out.rowwise = out.rowwise_sizes().value();
     out.rowwise.data = out.rowwise.scale = memory;
     out.rowwise.amax = static_cast<float*>(memory);
@@ -40,10 +40,7 @@ struct Matrix {
 class QuantizeNvfp4Few : public testing::OnFakeGpu {
  protected:
   QuantizeNvfp4Kernels kernels(const Request& request, const DeviceProperties& device) {
-    const bool finds = !request.amax_given;
-    return quantize_nvfp4_kernels(*runtime_, request, finds && request.row_scaled,
-                                  finds && !request.row_scaled, device)
-        .value();
+    return quantize_nvfp4_kernels(*runtime_, request, device).value();
   }
   // Requests that have kernels for few elements on every GPU from 9.0 on.
   static void for_each_plain(const std::function<void(const Request&)>& use) {
@@ -53,9 +50,9 @@ class QuantizeNvfp4Few : public testing::OnFakeGpu {
           for (const bool row_scaled : {false, true}) {
             Request request;
             request.in = in;
-            request.layout = layout;
+            request.out.layout = layout;
             request.cols = cols;
-            request.row_scaled = row_scaled;
+            request.out.row_scaled = row_scaled;
             use(request);
           }
         }
@@ -73,8 +70,10 @@ TEST_F(QuantizeNvfp4Few, EachKernelServesUpToItsBoundAndCanBeHad) {
     for_each_plain([&](const Request& request) {
       const QuantizeNvfp4Kernels all = kernels(request, gpu(cc, 132));
       // Short rows that find their amax lie side by side, however many there are.
-      const bool short_rows = request.row_scaled && request.cols <= 512;
-      if (cc >= 90) EXPECT_EQ(all.few.empty(), short_rows) << request.cols;
+      const bool short_rows = request.out.row_scaled && request.cols <= 512;
+      if (cc >= 90) {
+        EXPECT_EQ(all.few.empty(), short_rows) << request.cols;
+      }
       std::int64_t last = 0;
       for (const auto& [below, wanted] : all.few) {
         EXPECT_GT(below, last) << wanted.name << " " << request.cols;
@@ -123,11 +122,11 @@ TEST_F(QuantizeNvfp4Few, BeforeNinePointZeroHaveNoClusters) {
 TEST_F(QuantizeNvfp4Few, OthersHaveNone) {
   const std::function<void(Request&)> others[] = {
       [](Request& r) { r.rows = RowsClass::any; },
-      [](Request& r) { r.profile = Profile::modelopt; },
+      [](Request& r) { r.out.profile = Profile::modelopt; },
       [](Request& r) { r.four_over_six = FourOverSix::mae; },
       [](Request& r) { r.scales_apart = true; },
       [](Request& r) { r.stochastic = true; },
-      [](Request& r) { r.rht = true; }};
+      [](Request& r) { r.rht = TransformedSides::rowwise; }};
   for (const bool given : {false, true}) {
     Request request;
     request.cols = 2048;
@@ -151,7 +150,7 @@ TEST_F(QuantizeNvfp4Few, EveryBlockHasItsThreads) {
     for (const bool row_scaled : {false, true}) {
       Request request;
       request.cols = cols;
-      request.row_scaled = row_scaled;
+      request.out.row_scaled = row_scaled;
       request.amax_given = !row_scaled;
       const auto op = PreparedQuantizeNvfp4::prepare(*runtime_, device_, request).value();
       for (const auto& few : kernels(request, device_->properties()).few) {

@@ -22,7 +22,7 @@ TEST(QuantizeNvfp4Kernels, FewRowsThatFindTheirAmaxHaveMoreThreadsEach) {
   for (const std::int64_t cols : {4096, 7168, 16384}) {
     PreparedQuantizeNvfp4::Request request;
     request.cols = cols;
-    request.row_scaled = true;
+    request.out.row_scaled = true;
     request.rows = RowsClass::any;
     ops.emplace(cols, PreparedQuantizeNvfp4::prepare(*runtime, device, request).value());
   }
@@ -50,7 +50,7 @@ TEST(QuantizeNvfp4Kernels, SmallMatricesHaveKernelsOfTheirOwn) {
   PreparedQuantizeNvfp4::Request request;
   request.amax_given = true;
   const auto prepared = [&](RowsClass rows, ScaleLayout layout, std::int64_t cols) {
-    request.rows = rows, request.layout = layout, request.cols = cols;
+    request.rows = rows, request.out.layout = layout, request.cols = cols;
     return PreparedQuantizeNvfp4::prepare(*runtime, device, request).value();
   };
   const auto any = prepared(RowsClass::dense, ScaleLayout::linear, 0);
@@ -88,7 +88,7 @@ TEST(QuantizeNvfp4Kernels, OneClusterFindsTheAmaxOfFewElements) {
     const auto device = machine.cuda.device();
     const auto op = PreparedQuantizeNvfp4::prepare(*runtime, device, {}).value();
     const std::int64_t found_first =
-        quantize_nvfp4_kernels(*runtime, {}, false, true, device->properties()).value().finds_amax;
+        quantize_nvfp4_kernels(*runtime, {}, device->properties()).value().finds_amax;
     runtime->freeze();
     const Stream stream = device->create_stream().value();
     const auto launched = [&](const testing::Matrices& m, const void* device_rows = nullptr) {
@@ -100,8 +100,9 @@ TEST(QuantizeNvfp4Kernels, OneClusterFindsTheAmaxOfFewElements) {
       EXPECT_TRUE(machine.cuda.end_capture(stream));
       std::string all;
       for (const auto& launch : machine.cuda->launches) {
-        if (launch.symbol == "quantize_nvfp4_dynamic_small")
+        if (launch.symbol == "quantize_nvfp4_dynamic_small") {
           EXPECT_EQ(launch.grid[0], std::max(launch.cluster, 1u));
+        }
         all += launch.symbol + ", ";
       }
       return all;

@@ -68,7 +68,7 @@ class QuantizeNvfp4Tuned : public ::testing::Test {
 // 8 and 32 rows were measured: the first serves up to 16, both together 4 to 64.
 TEST_F(QuantizeNvfp4Tuned, RowsTakeTheFastestOfTheNearestSize) {
   PreparedQuantizeNvfp4::Request request;
-  request.row_scaled = true;
+  request.out.row_scaled = true;
   request.cols = 7168;
   const auto as_shipped = prepare({}, request);
   const auto tuned = prepare({of_rows(8, "BLOCKS=1 CLUSTER=1 SIDE=1 NEXT=codes", 900),
@@ -107,7 +107,7 @@ TEST_F(QuantizeNvfp4Tuned, TheKernelForManyServesWhereItWasFaster) {
 // Where nothing is compiled records choose among what the cache has: they cost speed at most.
 TEST_F(QuantizeNvfp4Tuned, WithoutACompilerTheCacheDecides) {
   PreparedQuantizeNvfp4::Request request;
-  request.row_scaled = true;
+  request.out.row_scaled = true;
   request.cols = 7168;
   prepare({}, request);  // as without records
   const auto held = of_rows(8, "BLOCKS=1 CLUSTER=2 SIDE=1 NEXT=amax", 900);
@@ -143,7 +143,7 @@ TEST_F(QuantizeNvfp4Tuned, NoChoiceIsForMoreThanItsGridHas) {
   request.amax_given = true;
   for (const char* const layout : {"linear", "s128x4"}) {
     if (std::string_view(layout) != "linear")
-      request.layout = ScaleLayout::s128x4, request.cols = 4096;
+      request.out.layout = ScaleLayout::s128x4, request.cols = 4096;
     const auto tuned = prepare({once(1, "LANES=2 THREADS=128 BLOCKS=1", 700, layout),
                                 once(60000, "LANES=2 THREADS=128 BLOCKS=1", 700, layout)},
                                request);

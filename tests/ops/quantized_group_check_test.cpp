@@ -113,7 +113,7 @@ TEST(QuantizedGroup, RefusesSizesThatCannotBeComputed) {
       "diecast: shape_mismatch: quantize_nvfp4: group: a group of 144115188075855872 rows has "
       "more than can be padded in 63 bits\n  fix: make smaller groups");
   group.view.whole.shape = {1, std::int64_t{1} << 40};
-  group.view.whole.row_scaled = true;
+  group.view.whole.type.row_scaled = true;
   group.view.count = std::int64_t{1} << 30;
   group.view.host_row_offsets = nullptr;
   group.view.device_row_offsets = reinterpret_cast<const std::int64_t*>(0x100);
@@ -121,7 +121,7 @@ TEST(QuantizedGroup, RefusesSizesThatCannotBeComputed) {
             "diecast: shape_mismatch: quantize_nvfp4: group: the amax of 1073741824 members with "
             "1099511627776 columns need more entries than fit in 63 bits\n"
             "  fix: make smaller groups");
-  group.view.whole.e4m3_bound = 1;
+  group.view.whole.type.e4m3_bound = 1;
   EXPECT_EQ(group.view.rowwise_sizes().error().code, ErrorCode::value_not_allowed);
 }
 

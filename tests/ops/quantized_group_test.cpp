@@ -105,7 +105,7 @@ TEST(QuantizedGroup, SplitsIntoMembersThatLieWhereTheDescriptorsSay) {
       const Group group({0, 0, 7, 200, 200, 456}, 112, layout, row_scaled);
       const auto members = group.describe();
       for (std::int64_t i = 0; i < group.view.count; ++i) {
-        SCOPED_TRACE(::testing::Message() << layout_name(layout) << " " << row_scaled << " " << i);
+        SCOPED_TRACE(::testing::Message() << word(layout) << " " << row_scaled << " " << i);
         const QuantizedTensor own = group.view.member(i).value();
         const MemberDescriptor& member = members[static_cast<std::size_t>(i)];
         EXPECT_TRUE(own.check("op", "member"));
@@ -222,10 +222,10 @@ TEST(QuantizedGroup, OfNoMembersIsFine) {
 
 TEST(QuantizedGroup, BoundsItsBuffersWhenOnlyTheDeviceKnowsTheOffsets) {
   for (auto layout : {ScaleLayout::linear, ScaleLayout::s128x4, ScaleLayout::s8x4}) {
-    SCOPED_TRACE(layout_name(layout));
+    SCOPED_TRACE(word(layout));
     QuantizedGroup group;
     group.whole.shape = {300, 80};
-    group.whole.layout = layout;
+    group.whole.type.layout = layout;
     group.count = 4;
     group.device_row_offsets = reinterpret_cast<const std::int64_t*>(0x100);
     const QuantizedSide rowwise = group.rowwise_sizes().value();

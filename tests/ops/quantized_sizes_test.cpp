@@ -12,17 +12,17 @@ namespace {
 constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
 
 TEST(Format, LayoutAndProfileHaveNames) {
-  EXPECT_EQ(format_name(Format::nvfp4), "nvfp4");
-  EXPECT_EQ(format_name(Format::mxfp8_e4m3), "mxfp8_e4m3");
-  EXPECT_EQ(format_name(Format::mxfp8_e5m2), "mxfp8_e5m2");
-  EXPECT_EQ(format_name(Format::mxfp4), "mxfp4");
-  EXPECT_EQ(layout_name(ScaleLayout::linear), "linear");
-  EXPECT_EQ(layout_name(ScaleLayout::s128x4), "s128x4");
-  EXPECT_EQ(layout_name(ScaleLayout::s8x4), "s8x4");
-  EXPECT_EQ(profile_name(Profile::te), "te");
-  EXPECT_EQ(profile_name(Profile::te_ref), "te_ref");
-  EXPECT_EQ(profile_name(Profile::flashinfer_fast), "flashinfer_fast");
-  EXPECT_EQ(profile_name(Profile::flashinfer_dsl_fast), "flashinfer_dsl_fast");
+  EXPECT_EQ(word(Format::nvfp4), "nvfp4");
+  EXPECT_EQ(word(Format::mxfp8_e4m3), "mxfp8_e4m3");
+  EXPECT_EQ(word(Format::mxfp8_e5m2), "mxfp8_e5m2");
+  EXPECT_EQ(word(Format::mxfp4), "mxfp4");
+  EXPECT_EQ(word(ScaleLayout::linear), "linear");
+  EXPECT_EQ(word(ScaleLayout::s128x4), "s128x4");
+  EXPECT_EQ(word(ScaleLayout::s8x4), "s8x4");
+  EXPECT_EQ(word(Profile::te), "te");
+  EXPECT_EQ(word(Profile::te_ref), "te_ref");
+  EXPECT_EQ(word(Profile::flashinfer_fast), "flashinfer_fast");
+  EXPECT_EQ(word(Profile::flashinfer_dsl_fast), "flashinfer_dsl_fast");
 }
 
 TEST(QuantizedSizes, DataIsHalfAByteACodeInWholeBlocksOrAByteAnElement) {
@@ -106,7 +106,7 @@ TEST(ScaleOffset, IsABijectionOntoThePaddedBuffer) {
   for (auto layout : {ScaleLayout::linear, ScaleLayout::s128x4, ScaleLayout::s8x4}) {
     for (std::int64_t rows : {1, 31, 32, 33, 127, 128, 129, 256}) {
       for (std::int64_t blocks : {1, 3, 4, 5, 8}) {
-        SCOPED_TRACE(::testing::Message() << layout_name(layout) << " " << rows << " " << blocks);
+        SCOPED_TRACE(::testing::Message() << word(layout) << " " << rows << " " << blocks);
         const std::int64_t bytes = quantized_scale_bytes(layout, rows, blocks * 16, 16).value();
         const auto padded = [](std::int64_t a, std::int64_t b) { return (a + b - 1) / b * b; };
         const std::int64_t padded_rows = padded(rows, scale_tile_rows(layout));

@@ -39,8 +39,8 @@ std::string message(const QuantizedTensor& tensor) {
 
 TEST(QuantizedTensor, TellsTheSizesOfBothDirections) {
   QuantizedTensor tensor = nvfp4({3, 43, 4100});
-  tensor.layout = ScaleLayout::s128x4;
-  tensor.row_scaled = true;
+  tensor.type.layout = ScaleLayout::s128x4;
+  tensor.type.row_scaled = true;
   const QuantizedSide rowwise = tensor.rowwise_sizes().value();
   EXPECT_EQ(rowwise.data_bytes, 129 * 2056);
   EXPECT_EQ(rowwise.scale_bytes, 256 * 260);
@@ -50,7 +50,7 @@ TEST(QuantizedTensor, TellsTheSizesOfBothDirections) {
   EXPECT_EQ(columnwise.scale_bytes, 4224 * 12);
   EXPECT_EQ(columnwise.amax_count, 4100);
   EXPECT_FALSE(rowwise.present());
-  tensor.row_scaled = false;
+  tensor.type.row_scaled = false;
   EXPECT_EQ(tensor.rowwise_sizes().value().amax_count, 1);
   EXPECT_EQ(tensor.columnwise_sizes().value().amax_count, 1);
 }
@@ -70,15 +70,14 @@ TEST(QuantizedTensor, PassesWithEitherOrBothDirections) {
 TEST(QuantizedTensor, PassesForEveryFormat) {
   for (auto format : {Format::mxfp8_e4m3, Format::mxfp8_e5m2, Format::mxfp4}) {
     QuantizedTensor tensor = nvfp4({5, 96});
-    tensor.format = format;
-    tensor.block_cols = 32;
+    tensor.type.format = format;
     Buffers buffers(tensor);
     EXPECT_EQ(buffers.view.rowwise.amax_count, 0);
-    EXPECT_EQ(message(buffers.view), "ok") << format_name(format);
+    EXPECT_EQ(message(buffers.view), "ok") << word(format);
   }
   QuantizedTensor tiles = nvfp4({5, 96});
-  tiles.block_rows = 16;
-  tiles.e4m3_bound = 256;
+  tiles.type.square = true;
+  tiles.type.e4m3_bound = 256;
   EXPECT_EQ(message(Buffers(tiles).view), "ok");
 }
 
@@ -113,7 +112,7 @@ TEST(QuantizedTensor, NamesBuffersThatAreTooSmall) {
             "diecast: shape_mismatch: quantize_nvfp4: out: the rowwise data buffer has 264191 "
             "bytes, [129, 4096] nvfp4 with linear scales needs 264192\n"
             "  fix: allocate 264192 bytes");
-  scale.view.layout = ScaleLayout::s128x4;
+  scale.view.type.layout = ScaleLayout::s128x4;
   EXPECT_EQ(message(scale.view),
             "diecast: shape_mismatch: quantize_nvfp4: out: the rowwise scale buffer has 33024 "
             "bytes, [129, 4096] nvfp4 with s128x4 scales needs 65536\n"
@@ -126,7 +125,7 @@ TEST(QuantizedTensor, TakesExactlyOneAmaxOrOneARow) {
   EXPECT_EQ(message(buffers.view),
             "diecast: shape_mismatch: quantize_nvfp4: out: the rowwise amax has 129 entries where "
             "row_scaled = false needs 1\n  fix: amax_count = 1, or row_scaled = true");
-  buffers.view.row_scaled = true;
+  buffers.view.type.row_scaled = true;
   buffers.view.columnwise = {};
   EXPECT_EQ(message(buffers.view), "ok");
   for (std::int64_t count : {0, 1, 128, 130}) {
@@ -140,7 +139,7 @@ TEST(QuantizedTensor, TakesExactlyOneAmaxOrOneARow) {
 
 TEST(QuantizedTensor, CountsTheTransposesAmaxByItsOwnRows) {
   QuantizedTensor tensor = nvfp4({32, 64});
-  tensor.row_scaled = true;
+  tensor.type.row_scaled = true;
   Buffers buffers(tensor);
   EXPECT_EQ(buffers.view.columnwise.amax_count, 64);
   buffers.view.columnwise.amax_count = 32;
@@ -149,22 +148,23 @@ TEST(QuantizedTensor, CountsTheTransposesAmaxByItsOwnRows) {
             "where row_scaled = true needs 64\n  fix: amax_count = 64, or row_scaled = false");
 }
 
-TEST(QuantizedTensor, RefusesBlocksThatAreNotTheFormats) {
-  QuantizedTensor tensor = nvfp4({32, 64});
-  tensor.block_cols = 32;
-  EXPECT_EQ(message(tensor),
-            "diecast: not_supported: quantize_nvfp4: out: nvfp4 in blocks of 1x32\n"
-            "  fix: the blocks of nvfp4 are 1x16 or 16x16");
-  tensor.format = Format::mxfp4;
-  tensor.block_rows = 4;
-  EXPECT_EQ(message(tensor),
-            "diecast: not_supported: quantize_nvfp4: out: mxfp4 in blocks of 4x32\n"
-            "  fix: the blocks of mxfp4 are 1x32 or 32x32");
+TEST(QuantizedType, SaysItsBlocksAndItself) {
+  const QuantizedType rows;
+  EXPECT_EQ(rows.block(), 16);
+  EXPECT_EQ(rows.block_rows(), 1);
+  EXPECT_EQ(rows.text(), "nvfp4 in 1x16 blocks, linear scales, profile te");
+  const QuantizedType squares{
+      .format = Format::mxfp8_e4m3, .layout = ScaleLayout::s128x4, .square = true};
+  EXPECT_EQ(squares.block(), 32);
+  EXPECT_EQ(squares.block_rows(), 32);
+  EXPECT_EQ(squares.text(), "mxfp8_e4m3 in 32x32 blocks, s128x4 scales, profile te");
+  EXPECT_TRUE(squares.check());
+  EXPECT_FALSE(rows == squares);
 }
 
 TEST(QuantizedTensor, RefusesABoundThatIsNoBound) {
   QuantizedTensor tensor = nvfp4({32, 64});
-  tensor.e4m3_bound = 240;
+  tensor.type.e4m3_bound = 240;
   EXPECT_EQ(message(tensor),
             "diecast: value_not_allowed: quantize_nvfp4: out: e4m3_bound = 240\n"
             "  fix: e4m3_bound = 448 or 256");
@@ -172,14 +172,13 @@ TEST(QuantizedTensor, RefusesABoundThatIsNoBound) {
 
 TEST(QuantizedTensor, RefusesRowScalesWhereABlockHasSeveralRowsOrNoAmax) {
   QuantizedTensor tensor = nvfp4({32, 64});
-  tensor.row_scaled = true;
-  tensor.block_rows = 16;
+  tensor.type.row_scaled = true;
+  tensor.type.square = true;
   EXPECT_EQ(message(tensor),
             "diecast: not_supported: quantize_nvfp4: out: row scales for nvfp4 in blocks of 16x16\n"
             "  fix: row_scaled = false, or nvfp4 in blocks of 1x16");
-  tensor.format = Format::mxfp8_e4m3;
-  tensor.block_rows = 1;
-  tensor.block_cols = 32;
+  tensor.type.format = Format::mxfp8_e4m3;
+  tensor.type.square = 1 != 1;
   EXPECT_EQ(tensor.check("op", "out").error().code, ErrorCode::not_supported);
 }
 
@@ -195,7 +194,7 @@ TEST(QuantizedTensor, PassesShapeAndSizeErrorsOnUnderItsName) {
 TEST(QuantizedTensor, IsRefusedByNameWhereRowScalesAreNotTaken) {
   QuantizedTensor tensor = nvfp4({32, 64});
   EXPECT_TRUE(tensor.refuse_row_scaled("gemm_nvfp4", "a"));
-  tensor.row_scaled = true;
+  tensor.type.row_scaled = true;
   EXPECT_EQ(tensor.refuse_row_scaled("gemm_nvfp4", "a").error().message(),
             "diecast: not_supported: gemm_nvfp4: a: it is row-scaled (one amax a row), which "
             "gemm_nvfp4 does not take\n  fix: quantize a with one amax for the whole tensor");

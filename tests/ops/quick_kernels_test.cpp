@@ -56,12 +56,9 @@ TEST_F(QuickKernels, AreAllThatServeFewRows) {
       for (const bool row_scaled : {false, true}) {
         PreparedQuantizeNvfp4::Request request;
         request.cols = cols;
-        request.layout = layout;
-        request.row_scaled = row_scaled;
-        const auto all =
-            quantize_nvfp4_kernels(*runtime_, request, row_scaled, !row_scaled,
-                                   device_->properties())
-                .value();
+        request.out.layout = layout;
+        request.out.row_scaled = row_scaled;
+        const auto all = quantize_nvfp4_kernels(*runtime_, request, device_->properties()).value();
         for (const auto& few : all.few) {
           const auto tmpl = runtime_->find_template(few.kernel.name).value();
           const auto sm90 = Target::parse("sm_90a").value();

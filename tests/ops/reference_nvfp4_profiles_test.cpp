@@ -50,7 +50,7 @@ TEST(ReferenceNvfp4Profiles, AgreeOnAUnitBlockButForTheSignOfZero) {
     EXPECT_EQ(q.scales, Bytes{0x38});
     Bytes codes = {0x80, 0x90, 0x22, 0x3A, 0x44, 0x5C, 0xE6, 0x76};
     if (profile != Profile::torchao) codes[0] = 0x00;
-    EXPECT_EQ(q.codes, codes) << profile_name(profile);
+    EXPECT_EQ(q.codes, codes) << word(profile);
   }
 }
 
@@ -59,7 +59,7 @@ TEST(ReferenceNvfp4Profiles, AScaleTieThatTeBreaksIsATieHere) {
   EXPECT_EQ(te_block_scale(0.26953125f, te_encode_scale(1.4375f)), 0x6B);
   for (const Profile profile : kOthers) {
     EXPECT_EQ(quantized(profile, row_of({0.26953125f}), {1.4375f}).scales, Bytes{0x6A})
-        << profile_name(profile);
+        << word(profile);
   }
   EXPECT_EQ(modelopt_static_block({}, 0.26953125f, 1.4375f, 448).scale, 0x6A);
   HostMatrix x(DType::bf16, 1,
@@ -141,20 +141,20 @@ TEST(ReferenceNvfp4Profiles, ABlockScaleThatUnderflows) {
   x[15] = -1e-3f;
   const auto first = [&](Profile profile) { return quantized(profile, x, {268288.0f}); };
   for (const Profile profile : {Profile::pr546, Profile::te_ref}) {
-    EXPECT_EQ(first(profile).scales, Bytes{0x00}) << profile_name(profile);
+    EXPECT_EQ(first(profile).scales, Bytes{0x00}) << word(profile);
     EXPECT_EQ(first(profile).codes, (Bytes{0x77, 0x77, 0x77, 0x77, 0x77, 0x77, 0x77, 0xF7}));
   }
   EXPECT_EQ(first(Profile::modelopt).scales, Bytes{0x01});
   EXPECT_EQ(first(Profile::torchao).scales, Bytes{0x08});
   for (const Profile profile : {Profile::modelopt, Profile::torchao}) {
-    EXPECT_EQ(first(profile).codes, (Bytes{0, 0, 0, 0, 0, 0, 0, 0x80})) << profile_name(profile);
+    EXPECT_EQ(first(profile).codes, (Bytes{0, 0, 0, 0, 0, 0, 0, 0x80})) << word(profile);
   }
 }
 
 TEST(ReferenceNvfp4Profiles, NegativeValuesThatRoundToZeroKeepTheirSign) {
   for (const Profile profile : kKeepNaN) {
     EXPECT_EQ(quantized(profile, row_of({-0.01f, 6.0f}), {2688.0f}).codes[0], 0x78)
-        << profile_name(profile);
+        << word(profile);
   }
 }
 
@@ -162,9 +162,8 @@ TEST(ReferenceNvfp4Profiles, NaNIsInTheAmaxAndSoEverywhere) {
   for (const Profile profile : kKeepNaN) {
     const Nvfp4 q = quantized(profile, row_of({kNaN, 1.0f, -kNaN}, 32));
     EXPECT_EQ(bits_of(q.amax[0]), 0x7FFFFFFFu);
-    EXPECT_EQ(q.scales, (Bytes{0x7F, 0x7F})) << profile_name(profile);
-    EXPECT_EQ(q.codes, Bytes(16, gives_nan_code_zero(profile) ? 0x00 : 0x77))
-        << profile_name(profile);
+    EXPECT_EQ(q.scales, (Bytes{0x7F, 0x7F})) << word(profile);
+    EXPECT_EQ(q.codes, Bytes(16, gives_nan_code_zero(profile) ? 0x00 : 0x77)) << word(profile);
   }
 }
 
@@ -173,7 +172,7 @@ TEST(ReferenceNvfp4Profiles, AGivenAmaxConfinesNaNToItsBlock) {
     std::vector<float> x = row_of({kNaN, 1.0f}, 32);
     x[16] = 6.0f;
     const Nvfp4 q = quantized(profile, x, {2688.0f});
-    EXPECT_EQ(q.scales, (Bytes{0x7F, 0x38})) << profile_name(profile);
+    EXPECT_EQ(q.scales, (Bytes{0x7F, 0x38})) << word(profile);
     EXPECT_EQ(q.codes[0], gives_nan_code_zero(profile) ? 0x00 : 0x77);
     EXPECT_EQ(q.codes[8], 0x07);
   }
@@ -185,7 +184,7 @@ TEST(ReferenceNvfp4Profiles, Infinity) {
   x[17] = -6.0f;
   for (const Profile profile : {Profile::pr546, Profile::te_ref}) {  // S = 1, as te
     const Nvfp4 q = quantized(profile, x);
-    EXPECT_EQ(q.scales, (Bytes{0x7E, 0x38})) << profile_name(profile);
+    EXPECT_EQ(q.scales, (Bytes{0x7E, 0x38})) << word(profile);
     EXPECT_EQ((Bytes{q.codes[0], q.codes[1], q.codes[8]}), (Bytes{0x47, 0x0F, 0xF7}));
   }
   const Nvfp4 modelopt = quantized(Profile::modelopt, x);  // inf / inf, and 6 / inf = 0 counts as 1
@@ -213,8 +212,8 @@ TEST(ReferenceNvfp4Profiles, TinyTensorsNeedSubnormals) {
 TEST(ReferenceNvfp4Profiles, AnAmaxThatIsTooSmallSaturates) {
   for (const Profile profile : kKeepNaN) {
     const Nvfp4 q = quantized(profile, row_of({100.0f, -100.0f, 1.0f}), {1.0f});
-    EXPECT_EQ(q.scales, Bytes{0x7E}) << profile_name(profile);
-    EXPECT_EQ(q.codes[0], 0xF7) << profile_name(profile);
+    EXPECT_EQ(q.scales, Bytes{0x7E}) << word(profile);
+    EXPECT_EQ(q.codes[0], 0xF7) << word(profile);
   }
 }
 

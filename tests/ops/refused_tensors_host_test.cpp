@@ -62,7 +62,7 @@ TEST_F(RefusedTensors, APadBeyondEightBitsIsNoSmallerOne) {
 // A word would be written where a byte is.
 TEST_F(RefusedTensors, ASingleCodeIsNoWholeWord) {
   PreparedTransposeCodes::Request request;
-  request.pad = 2, request.whole_words = true;
+  request.pad = 2, request.aligned = true;
   const auto op = PreparedTransposeCodes::prepare(*test_runtime(), device_, request).value();
   alignas(4) const std::array<std::uint8_t, 4> from = {};
   alignas(4) std::array<std::uint8_t, 4> to;
@@ -80,12 +80,13 @@ TEST_F(RefusedTensors, AMatrixWithScalesInAnotherLayoutThanThePreparedOneStaysAs
   alignas(16) std::array<std::uint8_t, 512> scales = {}, of_columns = {};
   std::array<float, 2> amaxes = {1, 2};
   transposed.fill(0xEE);
-  QuantizedTensor x{.shape = Shape{16, 16}, .block_rows = 16, .layout = ScaleLayout::s128x4};
+  QuantizedTensor x{.type = {.layout = ScaleLayout::s128x4, .square = true},
+                    .shape = Shape{16, 16}};
   x.rowwise = {codes.data(), scales.data(), &amaxes[0], 128, 512, 1};
   x.columnwise = {transposed.data(), of_columns.data(), &amaxes[1], 128, 512, 1};
   EXPECT_EQ(text(op.run(x, {})),
-            "diecast: not_supported: transpose_nvfp4: prepared for linear scales, x has s128x4\n"
-            "  fix: prepare another op for this layout");
+            "diecast: not_supported: transpose_nvfp4: prepared for layout = linear; x has layout "
+            "= s128x4\n  fix: prepare another op for this input");
   EXPECT_EQ(std::ranges::count(transposed, 0xEE), 128);
 }
 

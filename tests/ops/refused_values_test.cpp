@@ -15,7 +15,7 @@ constexpr const char* kQuantizers[] = {"quantize_nvfp4", "quantize_nvfp4_row_sca
 std::string refused(const char* quantizer, DType in, Profile profile) {
   testing::FakeMachine machine;
   Bindings bindings;
-  bindings.set("IN", in).set("PROFILE", profile_name(profile));
+  bindings.set("IN", in).set("PROFILE", word(profile));
   const auto made =
       machine.runtime()->specialize(quantizer, bindings, Target::parse("sm_90a").value());
   return made ? "" : made.error().message();
@@ -45,8 +45,9 @@ TEST(RefusedValues, NameWhoHasThem) {
   };
   EXPECT_TRUE(says(refused("quantize_nvfp4_tiles", DType::bf16, Profile::flashinfer_exact),
                    "quantize_nvfp4 has them)"));
-  EXPECT_TRUE(says(refused("quantize_nvfp4_row_scaled", DType::bf16, Profile::flashinfer_dsl_exact),
-                   "(a scale a row is defined by flashinfer_exact and flashinfer_fast, "));
+  EXPECT_TRUE(
+      says(refused("quantize_nvfp4_row_scaled", DType::bf16, Profile::flashinfer_dsl_exact),
+           "(of FlashInfer's profiles flashinfer_exact and flashinfer_fast have a scale a row)"));
   EXPECT_TRUE(says(refused("quantize_mx", DType::bf16, Profile::pr546),
                    "(the MX formats are defined by profiles te, torchao and modelopt)"));
   EXPECT_TRUE(

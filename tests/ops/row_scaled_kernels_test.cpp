@@ -13,7 +13,7 @@ class RowScaledKernels : public testing::OnFakeGpu {
 
   PreparedQuantizeNvfp4 prepared(ScaleLayout layout, Profile profile = Profile::te) {
     const PreparedQuantizeNvfp4::Request request{
-        .row_scaled = true, .profile = profile, .cols = kCols, .layout = layout};
+        .cols = kCols, .out = {.layout = layout, .profile = profile, .row_scaled = true}};
     return PreparedQuantizeNvfp4::prepare(*runtime_, device_, request).value();
   }
   static const std::string& name(const Kernel& kernel) {
@@ -46,8 +46,8 @@ TEST_F(RowScaledKernels, OtherProfilesHaveTheSameWhoeverCounts) {
 TEST_F(RowScaledKernels, OfTheLongestRowsHaveTheMostThreads) {
   for (const std::int64_t cols : {(std::int64_t{1} << 31) - 16, std::int64_t{1} << 31,
                                   (std::int64_t{1} << 62) + 16, INT64_MAX / 16 * 16}) {
-    const auto op =
-        PreparedQuantizeNvfp4::prepare(*runtime_, device_, {.row_scaled = true, .cols = cols});
+    const auto op = PreparedQuantizeNvfp4::prepare(*runtime_, device_,
+                                                   {.cols = cols, .out = {.row_scaled = true}});
     ASSERT_TRUE(op) << op.error().message();
     EXPECT_EQ(threads(op->kernel(cols)), 512) << cols;
   }

@@ -93,7 +93,7 @@ TEST(EvenShardBounds, AreOfSomeElementsForSomeRanks) {
 TEST(WeightTable, NumbersNoMoreUnitsThanALaunchCan) {
   ShardedWeight huge;
   huge.weight.shape = {std::int64_t{1} << 34, 16};
-  huge.weight.block_rows = 16;
+  huge.weight.type.square = true;
   huge.shard = {0, std::int64_t{1} << 38};
   EXPECT_EQ(describe_weights({&huge, 1}).value().units[0], std::int64_t{1} << 30);
   const ShardedWeight twice[] = {huge, huge};
@@ -131,7 +131,7 @@ TEST(Megatron, AlignsToWholeTilesUnlessToldTheReasonForLess) {
 TEST(Megatron, KnowsItsTensors) {
   QuantizedTensor tensor;
   EXPECT_TRUE(is_nvfp4tensor(tensor));
-  tensor.format = Format::mxfp8_e4m3;
+  tensor.type.format = Format::mxfp8_e4m3;
   EXPECT_FALSE(is_nvfp4tensor(tensor));
 }
 

@@ -50,7 +50,7 @@ TEST(ShardedWeightsOnGpu, OfLargerMatricesInEveryLayout) {
     GroupCast how;
     how.post = true;
     EXPECT_EQ(cast_on_ranks(*test_runtime(), *device, model, uneven_bounds(model), how), "")
-        << layout_name(layout);
+        << word(layout);
   }
 }
 
@@ -127,7 +127,7 @@ TEST(ShardedWeightsOnGpu, OfMoreElementsThanThirtyOneBits) {
       .value();
   QuantizedTensor weight;
   weight.shape = {kRows, kCols};
-  weight.block_rows = 16;
+  weight.type.square = true;
   weight.rowwise = weight.rowwise_sizes().value();
   DeviceBuffer data(**device, static_cast<std::size_t>(weight.rowwise.data_bytes));
   DeviceBuffer scale(**device, static_cast<std::size_t>(weight.rowwise.scale_bytes));

@@ -83,7 +83,7 @@ TEST_F(ShardedWeights, OfManyTilesInVectorsAndInEveryLayout) {
       GroupCast how;
       how.post = true;
       ASSERT_EQ(cast(model, uneven_bounds(model), how), "")
-          << layout_name(layout) << " " << dtype_name(master);
+          << word(layout) << " " << dtype_name(master);
     }
   }
 }

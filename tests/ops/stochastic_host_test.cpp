@@ -17,17 +17,17 @@ const std::vector<std::int64_t> kState = {1234, 5};
 
 TEST_F(StochasticOnHost, EachSideDrawsItsOwnNumbersWhicheverOpWritesIt) {
   const Tensor x = matrix(80, 96, 4);
-  QuantizeNvfp4TilesOptions options;
+  QuantizeNvfp4Options options;
   options.device = device_;
   options.rng_state = memory(kState);
-  const auto squares = [](QuantizedTensor& out) { out.block_rows = 16; };
+  const auto squares = [](QuantizedTensor& out) { out.type.square = true; };
   QuantizedTensor both = output(x, squares), rows = output(x, [](QuantizedTensor&) {});
-  quantize_nvfp4_tiles(*runtime_, x, both, options).value();
+  quantize_nvfp4(*runtime_, x, both, options).value();
   const auto codes = bytes_at(both.rowwise.data, both.rowwise.data_bytes);
   EXPECT_NE(reference::transpose_codes(codes, 80, 96, 16),
             bytes_at(both.columnwise.data, both.columnwise.data_bytes));
   QuantizedTensor by_tiles = output(x, [](QuantizedTensor&) {});
-  quantize_nvfp4_tiles(*runtime_, x, by_tiles, options).value();
+  quantize_nvfp4(*runtime_, x, by_tiles, options).value();
   rows.columnwise = {};
   QuantizeNvfp4Options of_rows;
   of_rows.device = device_;
@@ -39,15 +39,16 @@ TEST_F(StochasticOnHost, EachSideDrawsItsOwnNumbersWhicheverOpWritesIt) {
 TEST_F(StochasticOnHost, AStateThatIsMissingOrNotWantedIsAnError) {
   const Tensor x = matrix(16, 32, 2);
   QuantizedTensor out = output(x, [](QuantizedTensor&) {});
-  PreparedQuantizeNvfp4Tiles::Request request;
+  PreparedQuantizeNvfp4::Request request;
+  request.sides = Sides::both;
   request.stochastic = true;
-  const auto prepared = PreparedQuantizeNvfp4Tiles::prepare(*runtime_, device_, request).value();
+  const auto prepared = PreparedQuantizeNvfp4::prepare(*runtime_, device_, request).value();
   EXPECT_EQ(prepared.run(x, out, {}).error().message(),
-            "diecast: missing_buffer: quantize_nvfp4_tiles: rng_state is null, prepared for "
+            "diecast: missing_buffer: quantize_nvfp4: rng_state is null, prepared for "
             "stochastic rounding: true\n"
             "  fix: give {seed, offset} in device memory where the request says stochastic");
   request.stochastic = false;
-  const auto nearest = PreparedQuantizeNvfp4Tiles::prepare(*runtime_, device_, request).value();
+  const auto nearest = PreparedQuantizeNvfp4::prepare(*runtime_, device_, request).value();
   EXPECT_EQ(nearest.run(x, out, {}, {}, memory(kState)).error().code, ErrorCode::not_supported);
 }
 

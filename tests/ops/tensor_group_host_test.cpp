@@ -35,7 +35,7 @@ class TensorGroupOnHost : public TilesOnHost {
     return group;
   }
 
-  void expect_alone(const QuantizedPair& pair, QuantizeNvfp4TilesOptions options,
+  void expect_alone(const QuantizedPair& pair, QuantizeNvfp4Options options,
                     const std::string& what) {
     QuantizedTensor own = pair.out;
     for (QuantizedSide* side : {&own.rowwise, &own.columnwise}) {
@@ -44,14 +44,13 @@ class TensorGroupOnHost : public TilesOnHost {
       if (!options.amax_given || !side->present()) continue;
       std::copy(given, given + side->amax_count, side->amax);
     }
-    quantize_nvfp4_tiles(*runtime_, pair.x, own, options).value();
+    quantize_nvfp4(*runtime_, pair.x, own, options).value();
     expect_equal(pair.out.rowwise, own.rowwise, what + " rowwise");
     expect_equal(pair.out.columnwise, own.columnwise, what + " columnwise");
   }
 
   template <class Change>
-  void expect_one_by_one(QuantizeNvfp4TilesOptions options, const std::string& what,
-                         Change change) {
+  void expect_one_by_one(QuantizeNvfp4Options options, const std::string& what, Change change) {
     options.device = device_;
     const auto all = pairs(change);
     quantize_nvfp4_grouped(*runtime_, described(all), options).value();
@@ -62,22 +61,22 @@ class TensorGroupOnHost : public TilesOnHost {
 };
 
 TEST_F(TensorGroupOnHost, EqualsOneByOne) {
-  QuantizeNvfp4TilesOptions options;
+  QuantizeNvfp4Options options;
   expect_one_by_one(options, "plain", [](QuantizedTensor&) {});
   expect_one_by_one(options, "row-scaled", [](QuantizedTensor& out) {
-    out.row_scaled = true;
-    out.layout = ScaleLayout::s8x4;
+    out.type.row_scaled = true;
+    out.type.layout = ScaleLayout::s8x4;
   });
   options.rht = TransformedSides::both;
   expect_one_by_one(options, "transformed", [](QuantizedTensor& out) {
-    out.row_scaled = true;
-    out.layout = ScaleLayout::s128x4;
+    out.type.row_scaled = true;
+    out.type.layout = ScaleLayout::s128x4;
   });
   options.rht = TransformedSides::none;
   options.four_over_six = FourOverSix::mae;
   expect_one_by_one(options, "squares, four over six", [](QuantizedTensor& out) {
-    out.block_rows = 16;
-    out.layout = ScaleLayout::s128x4;
+    out.type.square = true;
+    out.type.layout = ScaleLayout::s128x4;
   });
 }
 
@@ -92,7 +91,7 @@ TEST_F(TensorGroupOnHost, ScalesOfEachPairMayBeApart) {
     down.scale_bytes = down.scale_stride * kCols;
     allocate(across), allocate(down);
   }
-  QuantizeNvfp4TilesOptions options;
+  QuantizeNvfp4Options options;
   options.device = device_;
   quantize_nvfp4_grouped(*runtime_, described(all), options).value();
   for (const QuantizedPair& pair : all) expect_alone(pair, options, pair.x.shape.text());
@@ -110,7 +109,7 @@ TEST_F(TensorGroupOnHost, SharedAmaxesAreOfAllThatShareThem) {
       all[i].out.rowwise.amax = amaxes + share;
       all[i].out.columnwise.amax = amaxes + (rht == TransformedSides::none ? share : share + 2);
     }
-    QuantizeNvfp4TilesOptions options;
+    QuantizeNvfp4Options options;
     options.device = device_;
     options.rht = rht;
     quantize_nvfp4_grouped(*runtime_, described(all), options).value();
@@ -139,7 +138,7 @@ TEST_F(TensorGroupOnHost, APairWithoutRowsNeedsNoAmax) {
     pair.out.rowwise = pair.out.rowwise_sizes().value();
     pair.out.columnwise = pair.out.columnwise_sizes().value();
   }
-  QuantizeNvfp4TilesOptions options;
+  QuantizeNvfp4Options options;
   options.device = device_;
   quantize_nvfp4_grouped(*runtime_, described(all), options).value();
   for (const QuantizedPair& pair : all) {
@@ -158,7 +157,7 @@ TEST_F(TensorGroupOnHost, ASideMayBeItsAmaxAlone) {
   request.in = all[0].x.dtype;
   request.rows = RowsClass::any;
   const auto op = PreparedAmaxGrouped::prepare(*runtime_, device_, request).value();
-  op.run(described(all), AmaxSides::both, {}).value();
+  op.run(described(all), Sides::both, {}).value();
   for (const QuantizedPair& pair : all) {
     if (pair.x.rows() == 0) continue;
     float want = 0;
@@ -191,7 +190,7 @@ TEST_F(TensorGroupOnHost, OfNothingIsNothing) {
   QuantizedPair empty;
   empty.x = matrix(0, kCols, 2);
   empty.out.shape = empty.x.shape;
-  QuantizeNvfp4TilesOptions options;
+  QuantizeNvfp4Options options;
   options.device = device_;
   quantize_nvfp4_grouped(*runtime_, described({empty}), options).value();
 }

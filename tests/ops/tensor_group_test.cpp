@@ -92,7 +92,7 @@ TEST(TensorGroup, NamesWhatPairsDoNotHaveInCommon) {
             "diecast: dtype_mismatch: op: pair 1: x is f16, others are bf16\n"
             "  fix: give matrices of one type");
   pairs[1].x.dtype = DType::bf16;
-  pairs[1].out.profile = Profile::modelopt;
+  pairs[1].out.type.profile = Profile::modelopt;
   EXPECT_EQ(refused(pairs),
             "diecast: not_supported: op: pair 1: out differs from others in format, block, layout, "
             "profile, bound, row scaling or directions\n"

@@ -24,14 +24,14 @@ class TilesBlockAmaxOnHost : public TilesOnHost {
   }
   QuantizedTensor modelopt(const Tensor& x, int block_rows) {
     QuantizedTensor out = output(x, [&](QuantizedTensor& q) {
-      q.profile = Profile::modelopt;
-      q.block_rows = block_rows;
+      q.type.profile = Profile::modelopt;
+      q.type.square = block_rows != 1;
     });
     *out.rowwise.amax = *out.columnwise.amax = 3.0f;
     return out;
   }
-  QuantizeNvfp4TilesOptions under(const float* rowwise, const float* columnwise) {
-    QuantizeNvfp4TilesOptions options;
+  QuantizeNvfp4Options under(const float* rowwise, const float* columnwise) {
+    QuantizeNvfp4Options options;
     options.device = device_;
     options.block_amax = {rowwise, columnwise};
     return options;
@@ -62,7 +62,7 @@ TEST_F(TilesBlockAmaxOnHost, OfBothSidesAreThoseOfTheReference) {
   const QuantizedTensor out = modelopt(x_, 1);
   const float* const rows = found(x_, AmaxPer::block, kRows * 5);
   const float* const columns = found(transposed(), AmaxPer::block, kCols * 4);
-  quantize_nvfp4_tiles(*runtime_, x_, out, under(rows, columns)).value();
+  quantize_nvfp4(*runtime_, x_, out, under(rows, columns)).value();
   reference::TilesOptions options;
   options.nvfp4.profile = Profile::modelopt;
   options.nvfp4.block_amax = floats(rows, kRows * 5);
@@ -76,10 +76,10 @@ TEST_F(TilesBlockAmaxOnHost, OfRowsAreThoseOfTheRowwiseOp) {
   QuantizedTensor out = modelopt(x_, 1), alone = modelopt(x_, 1);
   const float* const rows = found(x_, AmaxPer::block, kRows * 5);
   out.columnwise = alone.columnwise = {};
-  quantize_nvfp4_tiles(*runtime_, x_, out, under(rows, nullptr)).value();
+  quantize_nvfp4(*runtime_, x_, out, under(rows, nullptr)).value();
   QuantizeNvfp4Options options;
   options.device = device_;
-  options.block_amax = rows;
+  options.block_amax.rowwise = rows;
   quantize_nvfp4(*runtime_, x_, alone, options).value();
   expect_equal(out.rowwise, alone.rowwise, "rows");
 }
@@ -88,7 +88,7 @@ TEST_F(TilesBlockAmaxOnHost, OfSquaresMakeOneSideTheOthersTranspose) {
   const QuantizedTensor out = modelopt(x_, 16);
   const float* const squares = found(x_, AmaxPer::tile, 4 * 5);
   const float* const turned = found(transposed(), AmaxPer::tile, 5 * 4);
-  quantize_nvfp4_tiles(*runtime_, x_, out, under(squares, turned)).value();
+  quantize_nvfp4(*runtime_, x_, out, under(squares, turned)).value();
   reference::TilesOptions options;
   options.square = true;
   options.nvfp4.profile = Profile::modelopt;
@@ -102,20 +102,19 @@ TEST_F(TilesBlockAmaxOnHost, OfSquaresMakeOneSideTheOthersTranspose) {
 TEST_F(TilesBlockAmaxOnHost, AreOfEverySideThatIsWritten) {
   const QuantizedTensor out = modelopt(x_, 1);
   const float* const rows = found(x_, AmaxPer::block, kRows * 5);
-  const auto outcome = [&](const QuantizedTensor& q, const QuantizeNvfp4TilesOptions& options) {
-    return quantize_nvfp4_tiles(*runtime_, x_, q, options).error().message();
+  const auto outcome = [&](const QuantizedTensor& q, const QuantizeNvfp4Options& options) {
+    return quantize_nvfp4(*runtime_, x_, q, options).error().message();
   };
   EXPECT_EQ(outcome(out, under(rows, nullptr)),
-            "diecast: missing_buffer: quantize_nvfp4_tiles: block amaxes of the columns are "
-            "missing\n  fix: give those of each direction of out, where the op is prepared for "
-            "them");
+            "diecast: missing_buffer: quantize_nvfp4: block amaxes of the columns are missing\n"
+            "  fix: give those of each direction of out, where the op is prepared for them");
   QuantizedTensor rowwise = out;
   rowwise.columnwise = {};
   EXPECT_EQ(outcome(rowwise, under(rows, rows)),
-            "diecast: not_supported: quantize_nvfp4_tiles: block amaxes of the columns are given "
-            "and not taken\n  fix: give those of each direction of out, where the op is prepared "
-            "for them");
-  rowwise.profile = Profile::te;
+            "diecast: not_supported: quantize_nvfp4: block amaxes of the columns are given and not "
+            "taken\n"
+            "  fix: give those of each direction of out, where the op is prepared for them");
+  rowwise.type.profile = Profile::te;
   EXPECT_NE(outcome(rowwise, under(rows, nullptr))
                 .find("(given block amaxes are defined by profile modelopt)"),
             std::string::npos);

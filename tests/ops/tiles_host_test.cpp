@@ -109,14 +109,14 @@ TEST_F(TilesOnHost, RowsOfLinearScalesMayBeApart) {
 TEST_F(TilesOnHost, TransposesBetweenScalesThatAreApart) {
   constexpr std::int64_t kRows = 70, kCols = 100;  // scales: [70, 7] and [100, 5]
   const Tensor x = matrix(kRows, kCols, 4);
-  const QuantizedTensor dense = output(x, [](QuantizedTensor& q) { q.block_rows = 16; });
-  QuantizeNvfp4TilesOptions options;
+  const QuantizedTensor dense = output(x, [](QuantizedTensor& q) { q.type.square = true; });
+  QuantizeNvfp4Options options;
   options.device = device_;
-  quantize_nvfp4_tiles(*runtime_, x, dense, options).value();
-  QuantizedTensor apart = output(x, [](QuantizedTensor& q) { q.block_rows = 16; });
+  quantize_nvfp4(*runtime_, x, dense, options).value();
+  QuantizedTensor apart = output(x, [](QuantizedTensor& q) { q.type.square = true; });
   apart.rowwise.scale_stride = 11;
   apart.rowwise.scale = memory(apart.rowwise.scale_bytes = (kRows - 1) * 11 + 7);
-  quantize_nvfp4_tiles(*runtime_, x, apart, options).value();
+  quantize_nvfp4(*runtime_, x, apart, options).value();
   apart.columnwise.scale_stride = 8;
   apart.columnwise.scale = memory(apart.columnwise.scale_bytes = (kCols - 1) * 8 + 5);
   transpose_nvfp4(*runtime_, apart, {device_}).value();
@@ -151,14 +151,14 @@ TEST_F(TilesOnHost, SquaresAlongColumnsAreTheTransposeOfThoseAlongRows) {
     for (const FourOverSix rule : {FourOverSix::off, FourOverSix::mae}) {
       const Tensor x = matrix(150, 100, 11);
       const auto square = [&](QuantizedTensor& out) {
-        out.block_rows = 16;
-        out.layout = layout;
+        out.type.square = true;
+        out.type.layout = layout;
       };
       const QuantizedTensor both = output(x, square);
-      QuantizeNvfp4TilesOptions options;
+      QuantizeNvfp4Options options;
       options.device = device_;
       options.four_over_six = rule;
-      quantize_nvfp4_tiles(*runtime_, x, both, options).value();
+      quantize_nvfp4(*runtime_, x, both, options).value();
       QuantizedTensor transposed = output(x, square);
       transposed.rowwise = both.rowwise;
       transpose_nvfp4(*runtime_, transposed, {device_}).value();
@@ -167,7 +167,7 @@ TEST_F(TilesOnHost, SquaresAlongColumnsAreTheTransposeOfThoseAlongRows) {
       // And the columnwise output alone is the same.
       QuantizedTensor alone = output(x, square);
       alone.rowwise = {};
-      quantize_nvfp4_tiles(*runtime_, x, alone, options).value();
+      quantize_nvfp4(*runtime_, x, alone, options).value();
       expect_equal(alone.columnwise, both.columnwise, "alone");
     }
   }
@@ -176,11 +176,11 @@ TEST_F(TilesOnHost, SquaresAlongColumnsAreTheTransposeOfThoseAlongRows) {
 TEST_F(TilesOnHost, RowsAreWhatTheRowwiseQuantizerMakes) {
   for (const bool row_scaled : {false, true}) {
     const Tensor x = matrix(37, 100, 5);
-    const auto described = [&](QuantizedTensor& out) { out.row_scaled = row_scaled; };
+    const auto described = [&](QuantizedTensor& out) { out.type.row_scaled = row_scaled; };
     const QuantizedTensor both = output(x, described);
-    QuantizeNvfp4TilesOptions options;
+    QuantizeNvfp4Options options;
     options.device = device_;
-    quantize_nvfp4_tiles(*runtime_, x, both, options).value();
+    quantize_nvfp4(*runtime_, x, both, options).value();
     QuantizedTensor rows = output(x, described);
     rows.columnwise = {};
     QuantizeNvfp4Options plain;
@@ -205,12 +205,12 @@ TEST_F(TilesOnHost, ElementsBeyond2To31AreFound) {
     std::memcpy(static_cast<std::uint8_t*>(far) + row * kStride * 2,
                 static_cast<std::uint8_t*>(near_rows.data) + row * kCols * 2, kCols * 2);
   }
-  const auto described = [](QuantizedTensor& out) { out.row_scaled = true; };
+  const auto described = [](QuantizedTensor& out) { out.type.row_scaled = true; };
   const QuantizedTensor a = output(near_rows, described), b = output(far_rows, described);
-  QuantizeNvfp4TilesOptions options;
+  QuantizeNvfp4Options options;
   options.device = device_;
-  quantize_nvfp4_tiles(*runtime_, near_rows, a, options).value();
-  quantize_nvfp4_tiles(*runtime_, far_rows, b, options).value();
+  quantize_nvfp4(*runtime_, near_rows, a, options).value();
+  quantize_nvfp4(*runtime_, far_rows, b, options).value();
   expect_equal(a.rowwise, b.rowwise, "rows");
   expect_equal(a.columnwise, b.columnwise, "columns");
   munmap(far, bytes);
@@ -218,11 +218,11 @@ TEST_F(TilesOnHost, ElementsBeyond2To31AreFound) {
 
 TEST_F(TilesOnHost, RowScalesForSquaresAreRefusedWithTheReason) {
   const Tensor x = matrix(16, 16, 1);
-  QuantizedTensor out = output(x, [](QuantizedTensor& q) { q.block_rows = 16; });
-  out.row_scaled = true;
-  QuantizeNvfp4TilesOptions options;
+  QuantizedTensor out = output(x, [](QuantizedTensor& q) { q.type.square = true; });
+  out.type.row_scaled = true;
+  QuantizeNvfp4Options options;
   options.device = device_;
-  const auto refused = quantize_nvfp4_tiles(*runtime_, x, out, options);
+  const auto refused = quantize_nvfp4(*runtime_, x, out, options);
   ASSERT_FALSE(refused);
   EXPECT_NE(refused.error().message().find("one byte cannot serve 16 rows of different scale"),
             std::string::npos)

@@ -34,8 +34,8 @@ class TilesOnFake : public testing::OnFakeGpu {
     for (const auto& launch : machine_.cuda->launches) symbols.push_back(launch.symbol);
     return symbols;
   }
-  QuantizeNvfp4TilesOptions options() const {
-    QuantizeNvfp4TilesOptions options;
+  QuantizeNvfp4Options options() const {
+    QuantizeNvfp4Options options;
     options.device = device_;
     return options;
   }
@@ -43,7 +43,7 @@ class TilesOnFake : public testing::OnFakeGpu {
 
 TEST_F(TilesOnFake, BothDirectionsShareOneAmax) {
   const Tensor x = matrix(64, 1024);
-  quantize_nvfp4_tiles(*runtime_, x, output(x), options()).value();
+  quantize_nvfp4(*runtime_, x, output(x), options()).value();
   EXPECT_EQ(launched(), (Symbols{"zeros", "amax", "quantize_nvfp4_tiles"}));
   EXPECT_EQ(machine_.cuda->launches[2].grid[0], 4u);  // a tile is 128 rows of 256 columns
 }
@@ -52,9 +52,9 @@ TEST_F(TilesOnFake, TransformedOrRowScaledEachFindsItsOwn) {
   const Tensor x = matrix(64, 256);
   auto transformed = options();
   transformed.rht = TransformedSides::columnwise;
-  quantize_nvfp4_tiles(*runtime_, x, output(x), transformed).value();
-  const auto row_scaled = output(x, [](QuantizedTensor& out) { out.row_scaled = true; });
-  quantize_nvfp4_tiles(*runtime_, x, row_scaled, options()).value();
+  quantize_nvfp4(*runtime_, x, output(x), transformed).value();
+  const auto row_scaled = output(x, [](QuantizedTensor& out) { out.type.row_scaled = true; });
+  quantize_nvfp4(*runtime_, x, row_scaled, options()).value();
   const Symbols each{"zeros", "amax", "zeros", "amax", "quantize_nvfp4_tiles"};
   Symbols twice = each;
   twice.insert(twice.end(), each.begin(), each.end());
@@ -65,7 +65,7 @@ TEST_F(TilesOnFake, GivenAmaxesAreOneLaunch) {
   const Tensor x = matrix(64, 256);
   auto given = options();
   given.amax_given = true;
-  quantize_nvfp4_tiles(*runtime_, x, output(x), given).value();
+  quantize_nvfp4(*runtime_, x, output(x), given).value();
   EXPECT_EQ(launched(), Symbols{"quantize_nvfp4_tiles"});
 }
 
@@ -111,7 +111,7 @@ TEST_F(TilesOnFake, TensorsThatLieAnywhereAreZerosALaunchAndALaunch) {
 
 TEST_F(TilesOnFake, TransposingIsTwoLaunchesAndACopy) {
   const Tensor x = matrix(64, 256);
-  const auto squares = output(x, [](QuantizedTensor& out) { out.block_rows = 16; });
+  const auto squares = output(x, [](QuantizedTensor& out) { out.type.square = true; });
   transpose_nvfp4(*runtime_, squares, {device_}).value();
   EXPECT_EQ(launched(), (Symbols{"transpose_codes", "arrange_scales"}));
   EXPECT_EQ(transpose_nvfp4(*runtime_, output(x), {device_}).error().message(),
@@ -119,7 +119,7 @@ TEST_F(TilesOnFake, TransposingIsTwoLaunchesAndACopy) {
             "columnwise present\n"
             "  fix: give nvfp4 in 16x16 blocks with buffers for both directions");
   auto row_scaled = squares;
-  row_scaled.row_scaled = true;
+  row_scaled.type.row_scaled = true;
   EXPECT_EQ(transpose_nvfp4(*runtime_, row_scaled, {device_}).error().message(),
             "diecast: not_supported: transpose_nvfp4: x: it is row-scaled (one amax a row), which "
             "transpose_nvfp4 does not take\n"

@@ -21,15 +21,15 @@ class TilesRowsOnHost : public TilesOnHost {
 
   QuantizedTensor quantized(const Tensor& x, const Wish& wish) {
     const QuantizedTensor out = output(x, [&](QuantizedTensor& q) {
-      q.profile = wish.profile;
-      q.row_scaled = wish.row_scaled;
-      q.layout = wish.layout;
+      q.type.profile = wish.profile;
+      q.type.row_scaled = wish.row_scaled;
+      q.type.layout = wish.layout;
     });
-    QuantizeNvfp4TilesOptions options;
+    QuantizeNvfp4Options options;
     options.device = device_;
     options.rht = wish.rht;
     options.four_over_six = wish.four_over_six;
-    quantize_nvfp4_tiles(*runtime_, x, out, options).value();
+    quantize_nvfp4(*runtime_, x, out, options).value();
     return out;
   }
 
@@ -76,7 +76,7 @@ TEST_F(TilesRowsOnHost, OfNaNAreAsTheReferenceHasThemTransformedOrNot) {
                 FourOverSix::mse},
            Wish{Profile::modelopt, true, TransformedSides::columnwise},
        }) {
-    SCOPED_TRACE(std::string(profile_name(wish.profile)) + " " +
+    SCOPED_TRACE(std::string(word(wish.profile)) + " " +
                  std::to_string(static_cast<int>(wish.rht)) + std::to_string(wish.row_scaled));
     const QuantizedTensor out = quantized(x, wish);
     expect_reference(x, out, wish, false);
@@ -103,7 +103,7 @@ TEST_F(TilesRowsOnHost, ThatTheDeviceCountsAreQuantizedAlone) {
       const Wish wish{Profile::te, row_scaled, TransformedSides::columnwise, layout};
       const QuantizedTensor out = quantized(counted, wish), want = quantized(few, wish);
       const auto expect = [&](const QuantizedSide& a, const QuantizedSide& b, const char* side) {
-        const std::string what = std::string(layout_name(layout)) + " " + side;
+        const std::string what = std::string(word(layout)) + " " + side;
         expect_begin(a.data, b.data, b.data_bytes, a.data_bytes, what + " codes");
         expect_begin(a.scale, b.scale, b.scale_bytes, a.scale_bytes, what + " scales");
         EXPECT_EQ(bytes_at(a.amax, b.amax_count * 4), bytes_at(b.amax, b.amax_count * 4)) << what;
@@ -123,9 +123,9 @@ TEST_F(TilesRowsOnHost, ScalesOfColumnsMayBeApart) {
   out.columnwise.scale_stride = kStride;
   out.columnwise.scale_bytes = kCols * kStride;
   allocate(out.columnwise);
-  QuantizeNvfp4TilesOptions options;
+  QuantizeNvfp4Options options;
   options.device = device_;
-  quantize_nvfp4_tiles(*runtime_, x, out, options).value();
+  quantize_nvfp4(*runtime_, x, out, options).value();
   const auto* const scales = static_cast<const std::uint8_t*>(dense.columnwise.scale);
   Octets want(kCols * kStride, variants::DeviceBuffer::kPoison);
   for (std::int64_t col = 0; col < kCols; ++col) {

@@ -71,7 +71,7 @@ TEST_P(TilesShortWay, EqualsTheReferenceToTheBit) {
   const Way way = GetParam();
   const std::string tiles = "quantize_nvfp4_tiles.cu", kernel_begins = "\nDIECAST_KERNEL {";
   change("device/nvfp4_ordinary.h", " && !DIECAST_HOST;", ";");
-  if (!way.has_room) change(tiles, "(DIECAST_CC < 86 || DIECAST_CC == 90)", "false");
+  change(tiles, "!host && (cc < 86 || cc == 90)", way.has_room ? "true" : "false");
   change(tiles, kernel_begins, cat("\nstatic_assert(", way.holds, ");", kernel_begins));
   ASSERT_FALSE(HasFailure());
   expect_equal(
@@ -81,10 +81,10 @@ TEST_P(TilesShortWay, EqualsTheReferenceToTheBit) {
 
 INSTANTIATE_TEST_SUITE_P(Ways, TilesShortWay,
                          ::testing::Values(Way{"one_by_one", "kOrdinary && !kTogether", true},
-                                           Way{"together", "kTogether && !kStriped", true},
-                                           Way{"in_pieces", "kTogether && kBoth && !kStriped",
+                                           Way{"together", "kTogether && !STRIPED", true},
+                                           Way{"in_pieces", "kTogether && kBoth && !STRIPED",
                                                false},
-                                           Way{"in_stripes", "kStriped", true}),
+                                           Way{"in_stripes", "STRIPED", true}),
                          [](const auto& info) { return info.param.name; });
 
 }  // namespace

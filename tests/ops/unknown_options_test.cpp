@@ -25,7 +25,7 @@ class UnknownOptions : public ::testing::Test {
       EXPECT_FALSE(call(static_cast<Enum>(number))) << number;
     EXPECT_EQ(machine_.cuda->launches.size(), launches);
   }
-  // NVFP4 of m_.x with what needs a bit beside the options' in a request's word.
+  // NVFP4 of m_.x's shape: with dense scales, and with rows of scales that have a stride.
   QuantizedTensor plain() const { return m_.out; }
   QuantizedTensor apart() const {
     QuantizedTensor out = m_.out;
@@ -49,7 +49,7 @@ TEST_F(UnknownOptions, OfQuantizeNvfp4) {
     });
   for (const Profile profile : {Profile::te, Profile::pr546}) {
     QuantizedTensor out = m_.out;
-    out.profile = profile;
+    out.type.profile = profile;
     expect_refused<GlobalScale>(4, [&](GlobalScale global) {
       QuantizeNvfp4Options options{true, device_};
       options.global = global;
@@ -58,18 +58,18 @@ TEST_F(UnknownOptions, OfQuantizeNvfp4) {
   }
 }
 
-TEST_F(UnknownOptions, OfQuantizeNvfp4Tiles) {
+TEST_F(UnknownOptions, OfQuantizeNvfp4InBothDirections) {
   const testing::Matrices m(*device_, 32, 2048, false, ScaleLayout::linear, true);
   expect_refused<TransformedSides>(4, [&](TransformedSides sides) {
-    QuantizeNvfp4TilesOptions options{false, device_};
+    QuantizeNvfp4Options options{false, device_};
     options.rht = sides;
-    return quantize_nvfp4_tiles(*runtime_, m.x, m.out, options);
+    return quantize_nvfp4(*runtime_, m.x, m.out, options);
   });
 }
 
 TEST_F(UnknownOptions, OfQuantizeMx) {
   for (const Format format : {Format::mxfp8_e4m3, Format::mxfp8_e5m2}) {
-    QuantizedTensor out{.format = format, .shape = m_.x.shape, .block_cols = 32};
+    QuantizedTensor out{.type = {.format = format}, .shape = m_.x.shape};
     out.rowwise = out.rowwise_sizes().value();
     out.rowwise.data = device_->allocate(32 * 2048).value();
     out.rowwise.scale = device_->allocate(32 * 64).value();
@@ -129,7 +129,7 @@ TEST_F(UnknownOptions, AreNamed) {
                                      {.form = static_cast<GlobalForm>(2), .device = device_});
   ASSERT_FALSE(done);
   EXPECT_EQ(done.error().message(),
-            "diecast: value_not_allowed: dequantize_nvfp4: an option is no value of its enum\n"
+            "diecast: value_not_allowed: dequantize_nvfp4: global = 2 is no value of its enum\n"
             "  fix: set every option to a value that its enum names");
 }
 

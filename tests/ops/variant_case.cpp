@@ -75,10 +75,6 @@ Matrix input_matrix(Device& device, const Case& one, DType dtype, const std::str
   return m;
 }
 
-KernelArgument floats(const DeviceBuffer& buffer) {
-  return KernelArgument::tensor(DType::f32, buffer.data_pointer());
-}
-
 std::vector<std::int64_t> offsets_for(const Case& one) {
   const std::int64_t a = one.rows / 3, b = a + (one.rows - a) / 2;
   return {0, 0, a, b, b, one.rows};

@@ -4,6 +4,7 @@
 
 #include <diecast/base/text.h>
 #include <diecast/diecast.h>
+#include <diecast/kernel_arguments.h>
 #include <diecast/ops/reference/stochastic.h>
 
 #include <memory>
@@ -58,8 +59,7 @@ std::vector<float> block_amaxes(std::int64_t count, std::uint64_t seed);
 
 Matrix input_matrix(Device& device, const Case& one, DType dtype, const std::string& rows);
 
-// An f32 argument; and the rows of a case in members, the first and the fourth of which are empty.
-KernelArgument floats(const DeviceBuffer& buffer);
+// The rows of a case in members, the first and the fourth of which are empty.
 std::vector<std::int64_t> offsets_for(const Case& one);
 
 // The argument `rows`, with its memory where the count lies on the device.
@@ -100,5 +100,21 @@ std::string compare(const char* name, const DeviceBuffer& buffer, const void* ex
 // Empty, or the error.
 std::string launch_and_wait(Kernel& kernel, std::span<const KernelArgument> arguments,
                             const Bindings& tunes);
+template <class Arguments>
+std::string launch_and_wait(Kernel& kernel, const Arguments& arguments, const Bindings& tunes) {
+  return launch_and_wait(kernel, std::span<const KernelArgument>(arguments.in_order()), tunes);
+}
+
+// Runs a kernel once on a case, with these values for the tunes that are read at launch, and says
+// what differs from the reference. Each is defined in a variants_*.cpp and says there which
+// template it is for; nothing else lists it:
+//
+//   const RunnerFor<args::Zeros> zeros_runner{zeros_difference};
+using Runner = std::string (*)(Kernel& kernel, const Case& one, const Bindings& tunes);
+void add_runner(std::string_view template_name, Runner runner);
+template <class Arguments>
+struct RunnerFor {
+  explicit RunnerFor(Runner runner) { add_runner(Arguments::kTemplate, runner); }
+};
 
 }  // namespace diecast::variants

@@ -1,9 +1,12 @@
-// The cases of a template's samples, and which runner serves which template; see variants.h.
+// The cases of a template's samples, and the table of the runners; see variants.h.
 #include "ops/variants.h"
 
 #include <diecast/base/text.h>
 
+#include <functional>
 #include <map>
+
+#include "ops/variant_case.h"
 
 namespace diecast::variants {
 namespace {
@@ -55,47 +58,17 @@ std::vector<Case> pattern_cases(const Specialization& specialization) {
 
 namespace {
 
-using Runner = std::string (*)(Kernel&, const Case&, const Bindings& tunes);
-
-const std::map<std::string, Runner>& runners() {
-  static const std::map<std::string, Runner> table = {
-      {"amax", amax_difference},
-      {"amax_grouped", amax_grouped_difference},
-      {"arrange_scales", arrange_scales_difference},
-      {"compute_fp4_scales", compute_fp4_scales_difference},
-      {"dequantize_mx", dequantize_mx_difference},
-      {"dequantize_nvfp4", dequantize_nvfp4_difference},
-      {"dequantize_nvfp4_columns", dequantize_nvfp4_columns_difference},
-      {"describe_group", describe_group_difference},
-      {"finish_product", finish_product_difference},
-      {"fp4_fake_quant_block", fp4_fake_quant_block_difference},
-      {"fused_scale", fused_scale_difference},
-      {"gemm_nvfp4", gemm_nvfp4_difference},
-      {"merge_edge_codes", merge_edge_codes_difference},
-      {"mx_fused_scale", mx_fused_scale_difference},
-      {"mx_partial_amax", mx_partial_amax_difference},
-      {"mx_partial_cast", mx_partial_cast_difference},
-      {"partial_amax", partial_amax_difference},
-      {"partial_cast", partial_cast_difference},
-      {"product_factor", product_factor_difference},
-      {"quantize_mx", quantize_mx_difference},
-      {"quantize_mx_tiles", quantize_mx_tiles_difference},
-      {"quantize_nvfp4", quantize_nvfp4_difference},
-      {"quantize_nvfp4_dynamic_small", quantize_nvfp4_dynamic_small_difference},
-      {"quantize_nvfp4_row_scaled", quantize_nvfp4_row_scaled_difference},
-      {"quantize_nvfp4_row_scaled_small", quantize_nvfp4_row_scaled_small_difference},
-      {"quantize_nvfp4_once", quantize_nvfp4_once_difference},
-      {"quantize_nvfp4_tiles", quantize_nvfp4_tiles_difference},
-      {"static_blockwise_fp4_fake_quant", static_blockwise_fp4_fake_quant_difference},
-      {"transpose_codes", transpose_codes_difference},
-      {"transpose_weight_codes", transpose_weight_codes_difference},
-      {"transpose_weight_scales", transpose_weight_scales_difference},
-      {"zeros", zeros_difference},
-  };
+// By the template's name. The runners add themselves before main() begins.
+std::map<std::string, Runner, std::less<>>& runners() {
+  static std::map<std::string, Runner, std::less<>> table;
   return table;
 }
 
 }  // namespace
+
+void add_runner(std::string_view template_name, Runner runner) {
+  runners().emplace(template_name, runner);
+}
 
 const std::vector<std::string>& known_templates() {
   static const std::vector<std::string> names = [] {

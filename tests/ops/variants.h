@@ -37,46 +37,4 @@ std::vector<std::uint8_t> hostile_values(DType dtype, std::int64_t elements, std
 // The built-in templates that have a runner, in order.
 const std::vector<std::string>& known_templates();
 
-// The runners, one for each template, in variants_*.cpp; variants.cpp has the table of them. Each
-// launches the kernel once, with these values for the tunes that are read at launch.
-std::string amax_difference(Kernel& kernel, const Case& one, const Bindings& tunes);
-std::string amax_grouped_difference(Kernel& kernel, const Case& one, const Bindings& tunes);
-std::string arrange_scales_difference(Kernel& kernel, const Case& one, const Bindings& tunes);
-std::string compute_fp4_scales_difference(Kernel& kernel, const Case& one, const Bindings& tunes);
-std::string dequantize_mx_difference(Kernel& kernel, const Case& one, const Bindings& tunes);
-std::string dequantize_nvfp4_difference(Kernel& kernel, const Case& one, const Bindings& tunes);
-std::string dequantize_nvfp4_columns_difference(Kernel& kernel, const Case& one,
-                                                const Bindings& tunes);
-std::string describe_group_difference(Kernel& kernel, const Case& one, const Bindings& tunes);
-std::string finish_product_difference(Kernel& kernel, const Case& one, const Bindings& tunes);
-std::string fp4_fake_quant_block_difference(Kernel& kernel, const Case& one, const Bindings& tunes);
-std::string fused_scale_difference(Kernel& kernel, const Case& one, const Bindings& tunes);
-std::string gemm_nvfp4_difference(Kernel& kernel, const Case& one, const Bindings& tunes);
-std::string merge_edge_codes_difference(Kernel& kernel, const Case& one, const Bindings& tunes);
-std::string mx_fused_scale_difference(Kernel& kernel, const Case& one, const Bindings& tunes);
-std::string mx_partial_amax_difference(Kernel& kernel, const Case& one, const Bindings& tunes);
-std::string mx_partial_cast_difference(Kernel& kernel, const Case& one, const Bindings& tunes);
-std::string partial_amax_difference(Kernel& kernel, const Case& one, const Bindings& tunes);
-std::string partial_cast_difference(Kernel& kernel, const Case& one, const Bindings& tunes);
-std::string product_factor_difference(Kernel& kernel, const Case& one, const Bindings& tunes);
-std::string quantize_mx_difference(Kernel& kernel, const Case& one, const Bindings& tunes);
-std::string quantize_mx_tiles_difference(Kernel& kernel, const Case& one, const Bindings& tunes);
-std::string quantize_nvfp4_difference(Kernel& kernel, const Case& one, const Bindings& tunes);
-std::string quantize_nvfp4_dynamic_small_difference(Kernel& kernel, const Case& one,
-                                                    const Bindings& tunes);
-std::string quantize_nvfp4_row_scaled_difference(Kernel& kernel, const Case& one,
-                                                 const Bindings& tunes);
-std::string quantize_nvfp4_row_scaled_small_difference(Kernel& kernel, const Case& one,
-                                                       const Bindings& tunes);
-std::string quantize_nvfp4_once_difference(Kernel& kernel, const Case& one, const Bindings& tunes);
-std::string quantize_nvfp4_tiles_difference(Kernel& kernel, const Case& one, const Bindings& tunes);
-std::string static_blockwise_fp4_fake_quant_difference(Kernel& kernel, const Case& one,
-                                                       const Bindings& tunes);
-std::string transpose_codes_difference(Kernel& kernel, const Case& one, const Bindings& tunes);
-std::string transpose_weight_codes_difference(Kernel& kernel, const Case& one,
-                                              const Bindings& tunes);
-std::string transpose_weight_scales_difference(Kernel& kernel, const Case& one,
-                                               const Bindings& tunes);
-std::string zeros_difference(Kernel& kernel, const Case& one, const Bindings& tunes);
-
 }  // namespace diecast::variants

@@ -5,12 +5,12 @@
 
 #include <cmath>
 #include <random>
+#include <type_traits>
 
 #include "ops/variant_case.h"
 
 namespace diecast::variants {
 namespace {
-
 std::vector<std::uint8_t> random_bytes(std::mt19937_64& random, std::int64_t count, unsigned mask) {
   std::vector<std::uint8_t> bytes(static_cast<std::size_t>(count));
   for (auto& byte : bytes) byte = static_cast<std::uint8_t>(random() & mask);
@@ -46,6 +46,7 @@ struct Wanted {
 };
 
 // Launches with q and its factors, of the matrix or of its transpose.
+template <class Arguments>
 std::string nvfp4_difference(Kernel& kernel, const Case& one, const Bindings& tunes,
                              const reference::PackedNvfp4& q, const std::vector<float>& factor,
                              const Wanted& want) {
@@ -54,24 +55,21 @@ std::string nvfp4_difference(Kernel& kernel, const Case& one, const Bindings& tu
   const std::int64_t blocks = ceil_div(q.cols, q.block);
   const bool apart = scales_apart(s, one);
   const auto placed = laid_out(s, q.scales, q.rows, blocks, apart);
-  const bool strided = s.tmpl().name() == "dequantize_nvfp4";  // columns' codes are dense
+  constexpr bool kStrided = std::is_same_v<Arguments, args::DequantizeNvfp4>;  // codes of rows
   DeviceBuffer codes(device, q.codes.data(), q.codes.size());
   DeviceBuffer scales(device, placed.data(), placed.size());
   DeviceBuffer factors(device, factor.data(), factor.size() * sizeof(float));
   DeviceBuffer out(device, want.bytes.size() + spare_bytes(one, want.bytes.size()));
   const Rows rows = rows_of(device, one);
-  const KernelArgument arguments[] = {
-      KernelArgument::tensor(DType::u8, codes.data_pointer(), strided ? q.row_bytes : 0),
-      KernelArgument::tensor(DType::e4m3, scales.data_pointer(), scale_stride(blocks, apart)),
-      floats(factors),
-      KernelArgument::tensor(want.dtype, out.data_pointer(), want.stride),
-      rows.argument,
-      KernelArgument::size(one.cols)};
+  const Arguments arguments{.codes = {codes.data_pointer(), kStrided ? q.row_bytes : 0},
+                            .scales = {scales.data_pointer(), scale_stride(blocks, apart)},
+                            .factor = factors.data_pointer(),
+                            .out = {want.dtype, out.data_pointer(), want.stride},
+                            .rows = rows.argument,
+                            .cols = one.cols};
   const std::string problem = launch_and_wait(kernel, arguments, tunes);
   return problem.empty() ? compare("out", out, want.bytes.data(), want.bytes.size()) : problem;
 }
-
-}  // namespace
 
 std::string dequantize_nvfp4_difference(Kernel& kernel, const Case& one, const Bindings& tunes) {
   const Specialization& s = kernel.specialization();
@@ -93,7 +91,7 @@ std::string dequantize_nvfp4_difference(Kernel& kernel, const Case& one, const B
                     [&](std::int64_t row, std::int64_t col) {
                       return reference::dequantized(q, form, factor, row, col);
                     });
-  return nvfp4_difference(kernel, one, tunes, q, factor, want);
+  return nvfp4_difference<args::DequantizeNvfp4>(kernel, one, tunes, q, factor, want);
 }
 
 std::string dequantize_nvfp4_columns_difference(Kernel& kernel, const Case& one,
@@ -115,7 +113,7 @@ std::string dequantize_nvfp4_columns_difference(Kernel& kernel, const Case& one,
   const Wanted want(dtype_of(s, "OUT"), "any", one, [&](std::int64_t row, std::int64_t col) {
     return reference::dequantized(q, form, factor, col, row);
   });
-  return nvfp4_difference(kernel, one, tunes, q, factor, want);
+  return nvfp4_difference<args::DequantizeNvfp4Columns>(kernel, one, tunes, q, factor, want);
 }
 
 std::string dequantize_mx_difference(Kernel& kernel, const Case& one, const Bindings& tunes) {
@@ -147,15 +145,20 @@ std::string dequantize_mx_difference(Kernel& kernel, const Case& one, const Bind
   const Rows rows = rows_of(device, one);
   const std::int64_t stride = scale_stride(placed.row_length, apart);
   const std::int64_t pitch = columnwise && format == Format::mxfp4 ? stride : 0;
-  const KernelArgument arguments[] = {
-      KernelArgument::tensor(DType::u8, data.data_pointer()),
-      KernelArgument::tensor(DType::e8m0, scales.data_pointer(), stride - pitch),
-      KernelArgument::tensor(want.dtype, out.data_pointer(), want.stride),
-      rows.argument,
-      KernelArgument::size(one.cols),
-      KernelArgument::size(pitch)};
+  const args::DequantizeMx arguments{.data = data.data_pointer(),
+                                     .scales = {scales.data_pointer(), stride - pitch},
+                                     .out = {want.dtype, out.data_pointer(), want.stride},
+                                     .rows = rows.argument,
+                                     .cols = one.cols,
+                                     .pitch_t = pitch};
   const std::string problem = launch_and_wait(kernel, arguments, tunes);
   return problem.empty() ? compare("out", out, want.bytes.data(), want.bytes.size()) : problem;
 }
 
+const RunnerFor<args::DequantizeMx> dequantize_mx_runner{dequantize_mx_difference};
+const RunnerFor<args::DequantizeNvfp4> dequantize_nvfp4_runner{dequantize_nvfp4_difference};
+const RunnerFor<args::DequantizeNvfp4Columns> dequantize_nvfp4_columns_runner{
+    dequantize_nvfp4_columns_difference};
+
+}  // namespace
 }  // namespace diecast::variants

@@ -11,7 +11,6 @@
 
 namespace diecast::variants {
 namespace {
-
 using reference::Fp8Conversion;
 
 // Amaxes of blocks: ordinary ones, zeros, subnormals, and now and then infinity or NaN.
@@ -39,8 +38,6 @@ Fp8Conversion conversion_of(const Specialization& s) {
   return word_of(s, "FP8") == "eager" ? Fp8Conversion::eager : Fp8Conversion::extension;
 }
 
-}  // namespace
-
 std::string compute_fp4_scales_difference(Kernel& kernel, const Case& one, const Bindings& tunes) {
   const Specialization& s = kernel.specialization();
   Device& device = kernel.device();
@@ -56,8 +53,10 @@ std::string compute_fp4_scales_difference(Kernel& kernel, const Case& one, const
   DeviceBuffer amax(device, amaxes.data(), amaxes.size() * sizeof(float));
   DeviceBuffer global_amax(device, &global, sizeof global);
   DeviceBuffer scales(device, amaxes.size() * sizeof(float));
-  const KernelArgument arguments[] = {floats(amax), floats(global_amax), floats(scales),
-                                      KernelArgument::size(one.cols)};
+  const args::ComputeFp4Scales arguments{.amax = amax.data_pointer(),
+                                         .global_amax = global_amax.data_pointer(),
+                                         .scales = scales.data_pointer(),
+                                         .count = one.cols};
   const std::string problem = launch_and_wait(kernel, arguments, tunes);
   return problem.empty() ? compare("scales", scales, want.data(), want.size() * 4) : problem;
 }
@@ -91,10 +90,12 @@ std::string static_blockwise_fp4_fake_quant_difference(Kernel& kernel, const Cas
   DeviceBuffer global_amax(device, &global, sizeof global);
   DeviceBuffer out(device, want.size() + shift * out_bytes);
   want.insert(want.begin(), shift * out_bytes, DeviceBuffer::kPoison);
-  const KernelArgument arguments[] = {
-      KernelArgument::tensor(in, from.data_pointer() + shift * in_bytes), floats(amax),
-      floats(global_amax), KernelArgument::tensor(out_type, out.data_pointer() + shift * out_bytes),
-      KernelArgument::size(one.cols)};
+  const args::StaticBlockwiseFp4FakeQuant arguments{
+      .x = {in, from.data_pointer() + shift * in_bytes},
+      .amax = amax.data_pointer(),
+      .global_amax = global_amax.data_pointer(),
+      .out = {out_type, out.data_pointer() + shift * out_bytes},
+      .count = one.cols};
   const std::string problem = launch_and_wait(kernel, arguments, tunes);
   return problem.empty() ? compare("out", out, want.data(), want.size()) : problem;
 }
@@ -127,11 +128,20 @@ std::string fp4_fake_quant_block_difference(Kernel& kernel, const Case& one,
   DeviceBuffer global_amax(device, &global, sizeof global);
   DeviceBuffer out(device, want.size() + spare_bytes(one, want.size()));
   const Rows rows = rows_of(device, one);
-  const KernelArgument arguments[] = {x.argument(), floats(global_amax),
-                                      KernelArgument::tensor(dtype, out.data_pointer(), x.stride),
-                                      rows.argument, KernelArgument::size(one.cols)};
+  const args::Fp4FakeQuantBlock arguments{.x = x.argument(),
+                                          .global_amax = global_amax.data_pointer(),
+                                          .out = {dtype, out.data_pointer(), x.stride},
+                                          .rows = rows.argument,
+                                          .cols = one.cols};
   const std::string problem = launch_and_wait(kernel, arguments, tunes);
   return problem.empty() ? compare("out", out, want.data(), want.size()) : problem;
 }
 
+const RunnerFor<args::ComputeFp4Scales> compute_fp4_scales_runner{compute_fp4_scales_difference};
+const RunnerFor<args::Fp4FakeQuantBlock> fp4_fake_quant_block_runner{
+    fp4_fake_quant_block_difference};
+const RunnerFor<args::StaticBlockwiseFp4FakeQuant> static_blockwise_fp4_fake_quant_runner{
+    static_blockwise_fp4_fake_quant_difference};
+
+}  // namespace
 }  // namespace diecast::variants

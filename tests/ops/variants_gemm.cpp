@@ -12,7 +12,6 @@
 
 namespace diecast::variants {
 namespace {
-
 using reference::GemmNvfp4;
 using reference::PackedNvfp4;
 
@@ -93,10 +92,8 @@ struct Operands {
     side = {address(at.codes), address(at.scales), address(at.amax), at.scale_stride};
     return out;
   }
-  KernelArgument scales_of(const Placed& at) const {
-    const bool linear = word_of(s, "LAYOUT") == "linear";
-    return KernelArgument::tensor(DType::e4m3, at.scales.data_pointer(),
-                                  linear ? at.scale_stride : 0);
+  std::int64_t stride_of(const Placed& at) const {
+    return word_of(s, "LAYOUT") == "linear" ? at.scale_stride : 0;
   }
 };
 
@@ -146,8 +143,6 @@ std::vector<std::int64_t> parts_of(const Case& one, bool grouped, bool of_rows) 
   return grouped ? offsets_for(one) : std::vector<std::int64_t>{0, one.rows};
 }
 
-}  // namespace
-
 std::string gemm_nvfp4_difference(Kernel& kernel, const Case& one, const Bindings& tunes) {
   const Specialization& s = kernel.specialization();
   Device& device = kernel.device();
@@ -189,36 +184,36 @@ std::string gemm_nvfp4_difference(Kernel& kernel, const Case& one, const Binding
   DeviceBuffer left(device, lefts.data(), descriptors), right(device, rights.data(), descriptors);
   DeviceBuffer biases(device, bias.data(), bias.size());
   const Placed &a = *products[0].a, &b = *products[0].b;
-  const auto unless_grouped = [&](KernelArgument argument) {
-    if (grouped) argument.data = nullptr, argument.number = 0;
-    return argument;
+  const auto alone = [&](const DeviceBuffer& buffer) -> const void* {
+    return grouped ? nullptr : buffer.data_pointer();
   };
-  const auto members = [&](const DeviceBuffer& buffer) {
-    return KernelArgument::tensor(DType::u8, grouped ? buffer.data_pointer() : nullptr);
+  const auto members = [&](const DeviceBuffer& buffer) -> const void* {
+    return grouped ? buffer.data_pointer() : nullptr;
   };
-  const auto bytes = [](const DeviceBuffer& buffer) {
-    return KernelArgument::tensor(DType::u8, buffer.data_pointer());
-  };
-  const KernelArgument arguments[] = {
-      unless_grouped(bytes(a.codes)),
-      unless_grouped(operands.scales_of(a)),
-      unless_grouped(floats(a.amax)),
-      unless_grouped(bytes(b.codes)),
-      unless_grouped(operands.scales_of(b)),
-      unless_grouped(floats(b.amax)),
-      KernelArgument::tensor(bias_dtype, bias.empty() ? nullptr : biases.data_pointer()),
-      KernelArgument::tensor(dtype, out.data_pointer()),
-      members(left),
-      members(right),
-      KernelArgument::size(all_rows),
-      KernelArgument::size(one.cols),
-      KernelArgument::size(of_rows ? 0 : operands.depth),
-      KernelArgument::size(grouped ? static_cast<std::int64_t>(lefts.size()) : 0),
-      KernelArgument::size(of_rows ? one.rows : 0),
-      KernelArgument::scalar(alpha),
-      KernelArgument::scalar(1.0f / static_cast<float>(36 * bounds))};
+  const auto stride = [&](const Placed& at) { return grouped ? 0 : operands.stride_of(at); };
+  const args::GemmNvfp4 arguments{
+      .a_codes = alone(a.codes),
+      .a_scales = {alone(a.scales), stride(a)},
+      .a_amax = alone(a.amax),
+      .b_codes = alone(b.codes),
+      .b_scales = {alone(b.scales), stride(b)},
+      .b_amax = alone(b.amax),
+      .bias = {bias_dtype, bias.empty() ? nullptr : biases.data_pointer()},
+      .out = {dtype, out.data_pointer()},
+      .a_members = members(left),
+      .b_members = members(right),
+      .rows = all_rows,
+      .cols = one.cols,
+      .depth = of_rows ? 0 : operands.depth,
+      .count = grouped ? static_cast<std::int64_t>(lefts.size()) : 0,
+      .member_rows = of_rows ? one.rows : 0,
+      .alpha = alpha,
+      .unit = 1.0f / static_cast<float>(36 * bounds)};
   const std::string problem = launch_and_wait(kernel, arguments, tunes);
   return problem.empty() ? compare("out", out, want.data(), want.size()) : problem;
 }
 
+const RunnerFor<args::GemmNvfp4> gemm_nvfp4_runner{gemm_nvfp4_difference};
+
+}  // namespace
 }  // namespace diecast::variants

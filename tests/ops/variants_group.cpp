@@ -9,6 +9,7 @@
 #include "ops/variant_case.h"
 
 namespace diecast::variants {
+namespace {
 
 std::string amax_grouped_difference(Kernel& kernel, const Case& one, const Bindings& tunes) {
   const Specialization& s = kernel.specialization();
@@ -66,14 +67,13 @@ std::string amax_grouped_difference(Kernel& kernel, const Case& one, const Bindi
   }
   DeviceBuffer descriptors(device, members.data(),
                            static_cast<std::size_t>(count) * sizeof(MemberDescriptor));
-  const KernelArgument arguments[] = {
-      KernelArgument::tensor(DType::u8, listed ? nullptr : descriptors.data_pointer()),
-      KernelArgument::bytes(&members, sizeof members),
-      KernelArgument::tensor(DType::f32, listed ? columnwise.data_pointer() : nullptr),
-      KernelArgument::scalar(sides),
-      KernelArgument::size(one.rows),
-      KernelArgument::size(one.cols),
-      KernelArgument::size(count)};
+  const args::AmaxGrouped arguments{.members = listed ? nullptr : descriptors.data_pointer(),
+                                    .list = members,
+                                    .amax = listed ? columnwise.data_pointer() : nullptr,
+                                    .sides = sides,
+                                    .rows = one.rows,
+                                    .cols = one.cols,
+                                    .count = count};
   std::string problem = launch_and_wait(kernel, arguments, tunes);
   if (problem.empty()) problem = compare("rowwise amax", rowwise, want.data(), across ? bytes : 0);
   if (!problem.empty()) return problem;
@@ -86,10 +86,9 @@ std::string describe_group_difference(Kernel& kernel, const Case& one, const Bin
   QuantizedGroup group;
   const std::int64_t cols = 40 + static_cast<std::int64_t>(one.seed % 7) * 16;
   const bool fours = flag(s, "FOUR_BIT"), nvfp4 = s.number("BLOCK") == 16;
-  group.whole.format = nvfp4 ? Format::nvfp4 : fours ? Format::mxfp4 : Format::mxfp8_e4m3;
-  group.whole.block_cols = nvfp4 ? 16 : 32;
-  group.whole.row_scaled = flag(s, "ROW_SCALE");
-  group.whole.layout = static_cast<ScaleLayout>(s.number("LAYOUT"));
+  group.whole.type.format = nvfp4 ? Format::nvfp4 : fours ? Format::mxfp4 : Format::mxfp8_e4m3;
+  group.whole.type.row_scaled = flag(s, "ROW_SCALE");
+  group.whole.type.layout = static_cast<ScaleLayout>(s.number("LAYOUT"));
   group.count = one.cols;
   std::mt19937_64 random(one.seed);
   std::vector<std::int64_t> offsets = {0};
@@ -116,7 +115,7 @@ std::string describe_group_difference(Kernel& kernel, const Case& one, const Bin
     group.whole.columnwise.scale = address(0x50000000);
     if (nvfp4) group.whole.columnwise.amax = address(0x60000000);
   }
-  if (group.whole.layout == ScaleLayout::linear && one.seed % 3 == 0) {
+  if (group.whole.type.layout == ScaleLayout::linear && one.seed % 3 == 0) {
     group.whole.rowwise.scale_stride = 20, group.whole.columnwise.scale_stride = fours ? 40 : 140;
     for (QuantizedSide* side : {&group.whole.rowwise, &group.whole.columnwise}) {
       side->scale_bytes = 140 * (cols * group.count + offsets.back());
@@ -129,31 +128,31 @@ std::string describe_group_difference(Kernel& kernel, const Case& one, const Bin
   DeviceBuffer begins(device, offsets.data(), offsets.size() * sizeof(std::int64_t));
   DeviceBuffer real(device, wild.data(), wild.size() * sizeof(std::int32_t));
   DeviceBuffer members(device, want.size() * sizeof(MemberDescriptor));
-  const auto scalar = [](const void* pointer) {
-    return KernelArgument::scalar(
-        static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(pointer)));
-  };
   const QuantizedSide &across = group.whole.rowwise, &down = group.whole.columnwise;
-  const KernelArgument arguments[] = {KernelArgument::tensor(DType::i64, begins.data_pointer()),
-                                      KernelArgument::tensor(DType::u8, members.data_pointer()),
-                                      scalar(counted ? real.data_pointer() : nullptr),
-                                      KernelArgument::scalar(cols),
-                                      scalar(matrix.data),
-                                      KernelArgument::scalar(matrix.stride()),
-                                      KernelArgument::scalar(std::int64_t{2}),
-                                      scalar(across.data),
-                                      scalar(across.scale),
-                                      scalar(across.amax),
-                                      scalar(down.data),
-                                      scalar(down.scale),
-                                      scalar(down.amax),
-                                      KernelArgument::scalar(across.scale_stride),
-                                      KernelArgument::scalar(down.scale_stride),
-                                      KernelArgument::size(group.count)};
+  const args::DescribeGroup arguments{.offsets = begins.data_pointer(),
+                                      .members = members.data_pointer(),
+                                      .counts = counted ? real.data_pointer() : nullptr,
+                                      .cols = cols,
+                                      .matrix = matrix.data,
+                                      .stride = matrix.stride(),
+                                      .element_bytes = std::int64_t{2},
+                                      .rowwise_data = across.data,
+                                      .rowwise_scale = across.scale,
+                                      .rowwise_amax = across.amax,
+                                      .columnwise_data = down.data,
+                                      .columnwise_scale = down.scale,
+                                      .columnwise_amax = down.amax,
+                                      .rowwise_stride = across.scale_stride,
+                                      .columnwise_stride = down.scale_stride,
+                                      .count = group.count};
   const std::string problem = launch_and_wait(kernel, arguments, tunes);
   return problem.empty()
              ? compare("members", members, want.data(), want.size() * sizeof(MemberDescriptor))
              : problem;
 }
 
+const RunnerFor<args::AmaxGrouped> amax_grouped_runner{amax_grouped_difference};
+const RunnerFor<args::DescribeGroup> describe_group_runner{describe_group_difference};
+
+}  // namespace
 }  // namespace diecast::variants

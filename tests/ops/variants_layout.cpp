@@ -9,7 +9,6 @@
 
 namespace diecast::variants {
 namespace {
-
 reference::Bytes random_bytes(std::int64_t count, std::uint64_t seed, unsigned mask) {
   std::mt19937_64 random(seed);
   reference::Bytes bytes(static_cast<std::size_t>(count));
@@ -29,8 +28,6 @@ reference::Bytes apart(const reference::Bytes& scales, ScaleLayout layout, std::
   return out;
 }
 
-}  // namespace
-
 std::string amax_difference(Kernel& kernel, const Case& one, const Bindings& tunes) {
   const Specialization& s = kernel.specialization();
   Device& device = kernel.device();
@@ -45,9 +42,8 @@ std::string amax_difference(Kernel& kernel, const Case& one, const Bindings& tun
     device.fill(amax.data_pointer(), 0, bytes, {}).value();
   }
   const Rows rows = rows_of(device, one);
-  const KernelArgument arguments[] = {x.argument(),
-                                      KernelArgument::tensor(DType::f32, amax.data_pointer()),
-                                      rows.argument, KernelArgument::size(one.cols)};
+  const args::Amax arguments{
+      .x = x.argument(), .amax = amax.data_pointer(), .rows = rows.argument, .cols = one.cols};
   const std::string problem = launch_and_wait(kernel, arguments, tunes);
   return problem.empty() ? compare("amax", amax, want.data(), bytes) : problem;
 }
@@ -55,7 +51,7 @@ std::string amax_difference(Kernel& kernel, const Case& one, const Bindings& tun
 std::string zeros_difference(Kernel& kernel, const Case& one, const Bindings& tunes) {
   const std::vector<float> want(static_cast<std::size_t>(one.cols), 0.0f);
   DeviceBuffer values(kernel.device(), want.size() * sizeof(float));
-  const KernelArgument arguments[] = {floats(values), KernelArgument::size(one.cols)};
+  const args::Zeros arguments{.values = values.data_pointer(), .count = one.cols};
   const std::string problem = launch_and_wait(kernel, arguments, tunes);
   return problem.empty() ? compare("values", values, want.data(), want.size() * 4) : problem;
 }
@@ -73,10 +69,10 @@ std::string transpose_codes_difference(Kernel& kernel, const Case& one, const Bi
   const auto want = reference::transpose_codes(codes, one.rows, one.cols, pad);
   DeviceBuffer from(device, codes.size() + past), to(device, want.size());
   device.copy_to_device(from.data_pointer() + past, codes.data(), codes.size(), {}).value();
-  const KernelArgument arguments[] = {KernelArgument::tensor(DType::u8, from.data_pointer() + past),
-                                      KernelArgument::tensor(DType::u8, to.data_pointer()),
-                                      KernelArgument::size(one.rows),
-                                      KernelArgument::size(one.cols)};
+  const args::TransposeCodes arguments{.codes = from.data_pointer() + past,
+                                       .transposed = to.data_pointer(),
+                                       .rows = one.rows,
+                                       .cols = one.cols};
   const std::string problem = launch_and_wait(kernel, arguments, tunes);
   return problem.empty() ? compare("transposed", to, want.data(), want.size()) : problem;
 }
@@ -125,20 +121,26 @@ std::string arrange_scales_difference(Kernel& kernel, const Case& one, const Bin
   DeviceBuffer from(device, old_bytes.data(), old_bytes.size()), to(device, want.size());
   DeviceBuffer was(device, old_decode.data(), decode_bytes),
       now(device, new_decode.data(), decode_bytes);
-  const auto array = [&](const DeviceBuffer& buffer, ScaleLayout layout, std::int64_t cols) {
-    const bool dense = gap == 0 || layout != ScaleLayout::linear;
-    return KernelArgument::tensor(DType::u8, buffer.data_pointer(), dense ? 0 : cols + gap);
+  const auto stride = [&](ScaleLayout layout, std::int64_t cols) {
+    return gap == 0 || layout != ScaleLayout::linear ? 0 : cols + gap;
   };
-  const KernelArgument arguments[] = {array(from, from_layout, one.cols),
-                                      floats(was),
-                                      floats(now),
-                                      array(to, to_layout, new_blocks),
-                                      KernelArgument::size(batch),
-                                      KernelArgument::size(one.rows),
-                                      KernelArgument::size(one.cols),
-                                      KernelArgument::size(new_rows)};
+  const args::ArrangeScales arguments{
+      .scales = {from.data_pointer(), stride(from_layout, one.cols)},
+      .old_decode = was.data_pointer(),
+      .new_decode = now.data_pointer(),
+      .arranged = {to.data_pointer(), stride(to_layout, new_blocks)},
+      .batch = batch,
+      .rows = one.rows,
+      .cols = one.cols,
+      .new_rows = new_rows};
   const std::string problem = launch_and_wait(kernel, arguments, tunes);
   return problem.empty() ? compare("arranged", to, want.data(), want.size()) : problem;
 }
 
+const RunnerFor<args::Amax> amax_runner{amax_difference};
+const RunnerFor<args::ArrangeScales> arrange_scales_runner{arrange_scales_difference};
+const RunnerFor<args::TransposeCodes> transpose_codes_runner{transpose_codes_difference};
+const RunnerFor<args::Zeros> zeros_runner{zeros_difference};
+
+}  // namespace
 }  // namespace diecast::variants

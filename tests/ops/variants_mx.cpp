@@ -5,7 +5,6 @@
 
 namespace diecast::variants {
 namespace {
-
 reference::MxFormula formula_of(const Specialization& s) {
   const std::string format = word_of(s, "FORMAT"), mode = word_of(s, "MODE");
   reference::MxFormula formula;
@@ -22,7 +21,7 @@ reference::MxFormula formula_of(const Specialization& s) {
 }
 
 // A direction of all members: its buffers, and what must be in them.
-struct Sides {
+struct SideOfAll {
   QuantizedSide sizes;
   std::vector<std::uint8_t> data_want, scales_want;
   std::unique_ptr<DeviceBuffer> data, scales;
@@ -57,7 +56,7 @@ struct Sides {
 struct Members {
   std::vector<std::int64_t> offsets;
   QuantizedGroup group;
-  Sides across, down;
+  SideOfAll across, down;
   std::vector<MemberDescriptor> described;
 };
 
@@ -65,10 +64,9 @@ void describe(Members& members, Device& device, const Specialization& s, const C
               Matrix& x) {
   QuantizedGroup& group = members.group;
   members.offsets = offsets_for(one);
-  group.whole.format = formula_of(s).format;
+  group.whole.type.format = formula_of(s).format;
   group.whole.shape = {one.rows, one.cols};
-  group.whole.block_cols = 32;
-  group.whole.layout = enum_of<ScaleLayout>(s, "LAYOUT");
+  group.whole.type.layout = enum_of<ScaleLayout>(s, "LAYOUT");
   group.count = static_cast<std::int64_t>(members.offsets.size()) - 1;
   group.host_row_offsets = members.offsets.data();
   const std::string direction = word_of(s, "DIRECTION");
@@ -114,23 +112,16 @@ std::string members_difference(Kernel& kernel, const Case& one, const Bindings& 
   const std::size_t bytes = members.described.size() * sizeof(MemberDescriptor);
   DeviceBuffer descriptors(device, members.described.data(), bytes);
   const Rows rows = rows_of(device, one);
-  const auto none = [](DType type) { return KernelArgument::tensor(type, nullptr); };
-  const KernelArgument arguments[] = {none(x.dtype),
-                                      none(DType::u8),
-                                      none(DType::e8m0),
-                                      none(DType::u8),
-                                      none(DType::e8m0),
-                                      KernelArgument::tensor(DType::u8, descriptors.data_pointer()),
-                                      rows.argument,
-                                      KernelArgument::size(one.cols),
-                                      KernelArgument::size(members.group.count),
-                                      KernelArgument::size(0)};
+  const args::QuantizeMxTiles arguments{.x = {x.dtype, nullptr},
+                                        .members = descriptors.data_pointer(),
+                                        .rows = rows.argument,
+                                        .cols = one.cols,
+                                        .count = members.group.count,
+                                        .pitch_t = 0};
   std::string problem = launch_and_wait(kernel, arguments, tunes);
   if (problem.empty()) problem = members.across.difference("rowwise");
   return problem.empty() ? members.down.difference("columnwise") : problem;
 }
-
-}  // namespace
 
 std::string quantize_mx_difference(Kernel& kernel, const Case& one, const Bindings& tunes) {
   const Specialization& s = kernel.specialization();
@@ -143,10 +134,11 @@ std::string quantize_mx_difference(Kernel& kernel, const Case& one, const Bindin
   DeviceBuffer data(device, want.data.size() + spare_bytes(one, want.data.size()));
   DeviceBuffer scales(device, scales_want.size() + spare_bytes(one, scales_want.size()));
   const Rows rows = rows_of(device, one);
-  const KernelArgument arguments[] = {
-      x.argument(), KernelArgument::tensor(DType::u8, data.data_pointer()),
-      KernelArgument::tensor(DType::e8m0, scales.data_pointer(), scale_stride(blocks, apart)),
-      rows.argument, KernelArgument::size(one.cols)};
+  const args::QuantizeMx arguments{.x = x.argument(),
+                                   .data = data.data_pointer(),
+                                   .scales = {scales.data_pointer(), scale_stride(blocks, apart)},
+                                   .rows = rows.argument,
+                                   .cols = one.cols};
   std::string problem = launch_and_wait(kernel, arguments, tunes);
   if (problem.empty()) problem = compare("scales", scales, scales_want.data(), scales_want.size());
   if (problem.empty()) problem = compare("data", data, want.data.data(), want.data.size());
@@ -180,17 +172,16 @@ std::string quantize_mx_tiles_difference(Kernel& kernel, const Case& one, const 
   const std::int64_t down_stride = scale_stride(down_scales.row_length, apart);
   const std::int64_t pitch = word_of(s, "FORMAT") == "mxfp4" ? down_stride : 0;
   const Rows rows = rows_of(device, one);
-  const KernelArgument arguments[] = {
-      x.argument(),
-      KernelArgument::tensor(DType::u8, data.data_pointer()),
-      KernelArgument::tensor(DType::e8m0, scales.data_pointer(), scale_stride(blocks, apart)),
-      KernelArgument::tensor(DType::u8, data_t.data_pointer()),
-      KernelArgument::tensor(DType::e8m0, scales_t.data_pointer(), down_stride - pitch),
-      KernelArgument::tensor(DType::u8, nullptr),
-      rows.argument,
-      KernelArgument::size(one.cols),
-      KernelArgument::size(0),
-      KernelArgument::size(pitch)};
+  const args::QuantizeMxTiles arguments{
+      .x = x.argument(),
+      .data = data.data_pointer(),
+      .scales = {scales.data_pointer(), scale_stride(blocks, apart)},
+      .data_t = data_t.data_pointer(),
+      .scales_t = {scales_t.data_pointer(), down_stride - pitch},
+      .rows = rows.argument,
+      .cols = one.cols,
+      .count = 0,
+      .pitch_t = pitch};
   std::string problem = launch_and_wait(kernel, arguments, tunes);
   const auto same = [&](const char* name, const DeviceBuffer& got,
                         const std::vector<std::uint8_t>& want) {
@@ -203,4 +194,8 @@ std::string quantize_mx_tiles_difference(Kernel& kernel, const Case& one, const 
   return problem;
 }
 
+const RunnerFor<args::QuantizeMx> quantize_mx_runner{quantize_mx_difference};
+const RunnerFor<args::QuantizeMxTiles> quantize_mx_tiles_runner{quantize_mx_tiles_difference};
+
+}  // namespace
 }  // namespace diecast::variants

@@ -10,7 +10,6 @@
 
 namespace diecast::variants {
 namespace {
-
 // A list of weights and the maxima of their blocks, by (weight, element).
 struct MxCase : WeightsCase {
   MxCase(Kernel& kernel, const Case& one) : WeightsCase(kernel, one, true) {
@@ -39,21 +38,9 @@ struct MxCase : WeightsCase {
                                          static_cast<int>(random() % 240) - 120);
     }
   }
-  std::string launch(Kernel& kernel, const DeviceBuffer& got, UnitKind kind, bool cast,
-                     const Bindings& tunes) {
-    const DeviceBuffer other(device, hosts.size() * 4);
-    const auto of_maxima = KernelArgument::tensor(DType::f32, got.data_pointer());
-    const auto unused = KernelArgument::tensor(cast ? DType::u8 : DType::f32, other.data_pointer());
-    const KernelArgument arguments[] = {
-        weights(),   cast ? of_maxima : unused,        cast ? unused : of_maxima, count(),
-        units(kind), KernelArgument::size(table.tiles)};
-    return launch_and_wait(kernel, arguments, tunes);
-  }
   reference::MxFormula formula;
   std::vector<float> maxima;
 };
-
-}  // namespace
 
 std::string mx_partial_amax_difference(Kernel& kernel, const Case& one, const Bindings& tunes) {
   MxCase c(kernel, one);
@@ -65,7 +52,14 @@ std::string mx_partial_amax_difference(Kernel& kernel, const Case& one, const Bi
       if (magnitude > c.of_column(w, at)) c.of_column(w, at) = magnitude;
     }
   }
-  const std::string problem = c.launch(kernel, got, UnitKind::shard, false, tunes);
+  const DeviceBuffer unused(c.device, c.list.size() * 4);
+  const args::MxPartialAmax arguments{.weights = c.weights(),
+                                      .amaxes = unused.data_pointer(),
+                                      .maxima = got.data_pointer(),
+                                      .count = c.count(),
+                                      .units = c.units(UnitKind::shard),
+                                      .blocks = c.table.tiles};
+  const std::string problem = launch_and_wait(kernel, arguments, tunes);
   return problem.empty() ? compare("maxima", got, c.maxima.data(), c.maxima.size() * 4) : problem;
 }
 
@@ -73,7 +67,14 @@ std::string mx_fused_scale_difference(Kernel& kernel, const Case& one, const Bin
   MxCase c(kernel, one);
   c.randomize(one.seed);
   const DeviceBuffer got(c.device, c.maxima.data(), c.maxima.size() * 4);
-  std::string problem = c.launch(kernel, got, UnitKind::scale, false, tunes);
+  const DeviceBuffer unused(c.device, c.list.size() * 4);
+  const args::MxFusedScale arguments{.weights = c.weights(),
+                                     .amaxes = unused.data_pointer(),
+                                     .maxima = got.data_pointer(),
+                                     .count = c.count(),
+                                     .units = c.units(UnitKind::scale),
+                                     .blocks = c.table.tiles};
+  std::string problem = launch_and_wait(kernel, arguments, tunes);
   for (std::size_t w = 0; w < c.list.size() && problem.empty(); ++w) {
     const HostWeight& h = c.hosts[w];
     const auto scale = [&](float amax) { return reference::mx_scale(c.formula, amax); };
@@ -89,7 +90,7 @@ std::string mx_fused_scale_difference(Kernel& kernel, const Case& one, const Bin
     Bytes columnwise =
         c.laid_out(Bytes(static_cast<std::size_t>(c.list[w].weight.columnwise.scale_bytes)), h.cols,
                    down, w, of_column);
-    if (c.list[w].weight.layout == ScaleLayout::linear) {  // row after row of blocks
+    if (c.list[w].weight.type.layout == ScaleLayout::linear) {  // row after row of blocks
       for (std::size_t i = 0; i < columnwise.size(); ++i) {
         const auto at = static_cast<std::int64_t>(i);
         columnwise[i] = of_column(at % h.cols, at / h.cols);
@@ -108,7 +109,14 @@ std::string mx_partial_cast_difference(Kernel& kernel, const Case& one, const Bi
   MxCase c(kernel, one);
   c.randomize(one.seed);
   const DeviceBuffer got(c.device, c.maxima.data(), c.maxima.size() * 4);
-  std::string problem = c.launch(kernel, got, UnitKind::shard, true, tunes);
+  const DeviceBuffer unused(c.device, c.list.size() * 4);
+  const args::MxPartialCast arguments{.weights = c.weights(),
+                                      .maxima = got.data_pointer(),
+                                      .edges = unused.data_pointer(),
+                                      .count = c.count(),
+                                      .units = c.units(UnitKind::shard),
+                                      .blocks = c.table.tiles};
+  std::string problem = launch_and_wait(kernel, arguments, tunes);
   for (std::size_t w = 0; w < c.list.size() && problem.empty(); ++w) {
     Bytes rowwise = c.hosts[w].codes;  // random: what is not the shard's must stay
     Bytes columnwise(rowwise.size(), 0xA5);
@@ -129,4 +137,9 @@ std::string mx_partial_cast_difference(Kernel& kernel, const Case& one, const Bi
   return problem;
 }
 
+const RunnerFor<args::MxFusedScale> mx_fused_scale_runner{mx_fused_scale_difference};
+const RunnerFor<args::MxPartialAmax> mx_partial_amax_runner{mx_partial_amax_difference};
+const RunnerFor<args::MxPartialCast> mx_partial_cast_runner{mx_partial_cast_difference};
+
+}  // namespace
 }  // namespace diecast::variants

@@ -3,13 +3,13 @@
 #include <diecast/ops/reference/nvfp4_te.h>
 
 #include <cstring>
+#include <type_traits>
 
 #include "ops/near_reciprocal.h"
 #include "ops/variant_case.h"
 
 namespace diecast::variants {
 namespace {
-
 // What a specialization's options mean to the reference.
 reference::Nvfp4Options options_of(const Specialization& s, bool finds_rows) {
   reference::Nvfp4Options options;
@@ -57,8 +57,9 @@ std::vector<std::uint8_t> placed(const Specialization& s, const std::vector<std:
   return out;
 }
 
-std::string quantize_difference(Kernel& kernel, const Case& one, const Bindings& tunes,
-                                bool finds_rows) {
+template <class Arguments>
+std::string quantize_difference(Kernel& kernel, const Case& one, const Bindings& tunes) {
+  constexpr bool finds_rows = std::is_same_v<Arguments, args::QuantizeNvfp4RowScaled>;
   const Specialization& s = kernel.specialization();
   Device& device = kernel.device();
   Matrix x = input_matrix(device, one, dtype_of(s, "IN"), word_of(s, "ROWS"));
@@ -82,41 +83,35 @@ std::string quantize_difference(Kernel& kernel, const Case& one, const Bindings&
   const Rows rows = rows_of(device, one);
   const DeviceBuffer state(device, options.random ? &*options.random : nullptr,
                            options.random ? sizeof *options.random : 0);
-  const auto rng = KernelArgument::tensor(DType::i64, state.data_pointer());
-  const KernelArgument arguments[] = {
-      x.argument(),
-      KernelArgument::tensor(DType::f32, amaxes.data_pointer()),
-      KernelArgument::tensor(DType::u8, codes.data_pointer()),
-      KernelArgument::tensor(DType::e4m3, scales.data_pointer(), scale_stride),
-      rows.argument,
-      KernelArgument::size(one.cols),
-      finds_rows ? rng
-                 : KernelArgument::tensor(DType::f32,
-                                          with_block_amax ? of_blocks.data_pointer() : nullptr),
-      rng};
-  std::string problem =
-      launch_and_wait(kernel, std::span(arguments).first(finds_rows ? 7 : 8), tunes);
+  Arguments arguments{.x = x.argument(),
+                      .amax = amaxes.data_pointer(),
+                      .codes = codes.data_pointer(),
+                      .scales = {scales.data_pointer(), scale_stride},
+                      .rows = rows.argument,
+                      .cols = one.cols,
+                      .rng = state.data_pointer()};
+  if constexpr (!finds_rows) {
+    if (with_block_amax) arguments.block_amax = of_blocks.data_pointer();
+  }
+  std::string problem = launch_and_wait(kernel, arguments, tunes);
   if (problem.empty()) problem = compare("scales", scales, want_scales.data(), want_scales.size());
   if (problem.empty()) problem = compare("codes", codes, want.codes.data(), want.codes.size());
   if (problem.empty()) problem = compare("amax", amaxes, want.amax.data(), want.amax.size() * 4);
   return problem;
 }
 
-}  // namespace
-
 std::string quantize_nvfp4_difference(Kernel& kernel, const Case& one, const Bindings& tunes) {
-  return quantize_difference(kernel, one, tunes, false);
+  return quantize_difference<args::QuantizeNvfp4>(kernel, one, tunes);
 }
 
 std::string quantize_nvfp4_row_scaled_difference(Kernel& kernel, const Case& one,
                                                  const Bindings& tunes) {
-  return quantize_difference(kernel, one, tunes, true);
+  return quantize_difference<args::QuantizeNvfp4RowScaled>(kernel, one, tunes);
 }
-
-namespace {
 
 // Of the kernels for small matrices: profile te; linear scales where a tensor amax is found.
 enum class Amax { is_given, of_tensor, of_rows };  // the latter are found
+template <class Arguments>
 std::string small_difference(Kernel& kernel, const Case& one, const Bindings& tunes, Amax kind) {
   Device& device = kernel.device();
   Matrix x = input_matrix(device, one, dtype_of(kernel.specialization(), "IN"),
@@ -135,12 +130,12 @@ std::string small_difference(Kernel& kernel, const Case& one, const Bindings& tu
   DeviceBuffer amaxes(device, amax.size() * sizeof(float));
   if (kind == Amax::is_given)
     device.copy_to_device(amaxes.data_pointer(), amax.data(), amax.size() * 4, {}).value();
-  const KernelArgument arguments[] = {x.argument(),
-                                      KernelArgument::tensor(DType::f32, amaxes.data_pointer()),
-                                      KernelArgument::tensor(DType::u8, codes.data_pointer()),
-                                      KernelArgument::tensor(DType::e4m3, scales.data_pointer()),
-                                      KernelArgument::size(one.rows),
-                                      KernelArgument::size(one.cols)};
+  const Arguments arguments{.x = x.argument(),
+                            .amax = amaxes.data_pointer(),
+                            .codes = codes.data_pointer(),
+                            .scales = scales.data_pointer(),
+                            .rows = one.rows,
+                            .cols = one.cols};
   std::string problem = launch_and_wait(kernel, arguments, tunes);
   if (problem.empty()) problem = compare("scales", scales, want_scales.data(), want_scales.size());
   if (problem.empty()) problem = compare("codes", codes, want.codes.data(), want.codes.size());
@@ -148,20 +143,28 @@ std::string small_difference(Kernel& kernel, const Case& one, const Bindings& tu
   return problem;
 }
 
-}  // namespace
-
 std::string quantize_nvfp4_once_difference(Kernel& kernel, const Case& one, const Bindings& tunes) {
-  return small_difference(kernel, one, tunes, Amax::is_given);
+  return small_difference<args::QuantizeNvfp4Once>(kernel, one, tunes, Amax::is_given);
 }
 
 std::string quantize_nvfp4_dynamic_small_difference(Kernel& kernel, const Case& one,
                                                     const Bindings& tunes) {
-  return small_difference(kernel, one, tunes, Amax::of_tensor);
+  return small_difference<args::QuantizeNvfp4DynamicSmall>(kernel, one, tunes, Amax::of_tensor);
 }
 
 std::string quantize_nvfp4_row_scaled_small_difference(Kernel& kernel, const Case& one,
                                                        const Bindings& tunes) {
-  return small_difference(kernel, one, tunes, Amax::of_rows);
+  return small_difference<args::QuantizeNvfp4RowScaledSmall>(kernel, one, tunes, Amax::of_rows);
 }
 
+const RunnerFor<args::QuantizeNvfp4> quantize_nvfp4_runner{quantize_nvfp4_difference};
+const RunnerFor<args::QuantizeNvfp4RowScaled> quantize_nvfp4_row_scaled_runner{
+    quantize_nvfp4_row_scaled_difference};
+const RunnerFor<args::QuantizeNvfp4Once> quantize_nvfp4_once_runner{quantize_nvfp4_once_difference};
+const RunnerFor<args::QuantizeNvfp4DynamicSmall> quantize_nvfp4_dynamic_small_runner{
+    quantize_nvfp4_dynamic_small_difference};
+const RunnerFor<args::QuantizeNvfp4RowScaledSmall> quantize_nvfp4_row_scaled_small_runner{
+    quantize_nvfp4_row_scaled_small_difference};
+
+}  // namespace
 }  // namespace diecast::variants

@@ -10,7 +10,6 @@
 
 namespace diecast::variants {
 namespace {
-
 std::vector<float> any_floats(std::mt19937_64& random, std::int64_t count) {
   std::vector<float> out(static_cast<std::size_t>(count));
   for (float& one : out) {
@@ -28,8 +27,8 @@ DeviceBuffer on_device(Device& device, const std::vector<float>& values) {
   return {device, values.data(), values.size() * sizeof(float)};
 }
 
-KernelArgument unit_argument(const reference::GemmNvfp4& gemm) {
-  return KernelArgument::scalar(1.0f / static_cast<float>(36 * gemm.a.bound * gemm.b.bound));
+float unit_of(const reference::GemmNvfp4& gemm) {
+  return 1.0f / static_cast<float>(36 * gemm.a.bound * gemm.b.bound);
 }
 
 // A product without codes: all that is done with its sums.
@@ -44,8 +43,6 @@ reference::GemmNvfp4 finishing(const Specialization& s, const Case& one, std::mt
   gemm.accumulate = flag(s, "ACCUMULATE");
   return gemm;
 }
-
-}  // namespace
 
 std::string finish_product_difference(Kernel& kernel, const Case& one, const Bindings& tunes) {
   const Specialization& s = kernel.specialization();
@@ -71,16 +68,16 @@ std::string finish_product_difference(Kernel& kernel, const Case& one, const Bin
   const DeviceBuffer a_amax = on_device(device, gemm.a_amax),
                      b_amax = on_device(device, gemm.b_amax);
   reference::finish_gemm(gemm, sums, want.data(), dtype);
-  const KernelArgument arguments[] = {
-      KernelArgument::tensor(DType::f32, in_place ? nullptr : from.data_pointer()),
-      floats(a_amax),
-      floats(b_amax),
-      KernelArgument::tensor(bias_dtype, biased ? biases.data_pointer() : nullptr),
-      KernelArgument::tensor(dtype, out.data_pointer()),
-      KernelArgument::size(one.rows),
-      KernelArgument::size(one.cols),
-      KernelArgument::scalar(gemm.alpha),
-      unit_argument(gemm)};
+  const args::FinishProduct arguments{
+      .sums = in_place ? nullptr : from.data_pointer(),
+      .a_amax = a_amax.data_pointer(),
+      .b_amax = b_amax.data_pointer(),
+      .bias = {bias_dtype, biased ? biases.data_pointer() : nullptr},
+      .out = {dtype, out.data_pointer()},
+      .rows = one.rows,
+      .cols = one.cols,
+      .alpha = gemm.alpha,
+      .unit = unit_of(gemm)};
   const std::string problem = launch_and_wait(kernel, arguments, tunes);
   return problem.empty() ? compare("out", out, want.data(), want.size()) : problem;
 }
@@ -100,15 +97,19 @@ std::string product_factor_difference(Kernel& kernel, const Case& one, const Bin
   }
   const DeviceBuffer a_amax = on_device(device, a), b_amax = on_device(device, b);
   const DeviceBuffer factors(device, want.size() * sizeof(float));
-  const KernelArgument arguments[] = {floats(a_amax),
-                                      floats(b_amax),
-                                      floats(factors),
-                                      KernelArgument::size(one.cols),
-                                      KernelArgument::scalar(gemm.alpha),
-                                      unit_argument(gemm)};
+  const args::ProductFactor arguments{.a_amax = a_amax.data_pointer(),
+                                      .b_amax = b_amax.data_pointer(),
+                                      .factors = factors.data_pointer(),
+                                      .count = one.cols,
+                                      .alpha = gemm.alpha,
+                                      .unit = unit_of(gemm)};
   const std::string problem = launch_and_wait(kernel, arguments, tunes);
   return problem.empty() ? compare("factors", factors, want.data(), want.size() * sizeof(float))
                          : problem;
 }
 
+const RunnerFor<args::FinishProduct> finish_product_runner{finish_product_difference};
+const RunnerFor<args::ProductFactor> product_factor_runner{product_factor_difference};
+
+}  // namespace
 }  // namespace diecast::variants

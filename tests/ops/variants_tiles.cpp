@@ -8,7 +8,6 @@
 
 namespace diecast::variants {
 namespace {
-
 // One direction: what the kernel is given and has to write, for all members.
 struct Direction {
   bool columnwise = false, present = false, of_blocks = false;
@@ -91,8 +90,8 @@ Layout layout_of(const Specialization& s, const Case& one) {
   QuantizedGroup group;
   out.offsets = flag(s, "GROUPED") ? offsets_for(one) : std::vector<std::int64_t>{0, one.rows};
   group.whole.shape = {one.rows, one.cols};
-  group.whole.layout = enum_of<ScaleLayout>(s, "LAYOUT");
-  group.whole.row_scaled = flag(s, "ROW_SCALE");
+  group.whole.type.layout = enum_of<ScaleLayout>(s, "LAYOUT");
+  group.whole.type.row_scaled = flag(s, "ROW_SCALE");
   group.count = static_cast<std::int64_t>(out.offsets.size()) - 1;
   group.host_row_offsets = out.offsets.data();
   out.rowwise = group.rowwise_sizes().value();
@@ -159,21 +158,6 @@ void prepare(Direction& direction, Device& device, Matrix& x, const Case& one, L
   }
 }
 
-void add_arguments(const Direction& direction, const Case& one, bool grouped,
-                   std::vector<KernelArgument>& to) {
-  const bool given = direction.present && !grouped;
-  const bool apart = direction.scale_gap != 0 && !direction.columnwise;
-  const std::int64_t stride = apart ? (one.cols + 15) / 16 + direction.scale_gap : 0;
-  const auto pointer = [&](const std::unique_ptr<DeviceBuffer>& memory) {
-    return given ? memory->data_pointer() : nullptr;
-  };
-  to.push_back(KernelArgument::tensor(DType::f32, pointer(direction.given_memory)));
-  to.push_back(KernelArgument::tensor(DType::u8, pointer(direction.codes_memory)));
-  to.push_back(KernelArgument::tensor(DType::e4m3, pointer(direction.scales_memory), stride));
-}
-
-}  // namespace
-
 std::string quantize_nvfp4_tiles_difference(Kernel& kernel, const Case& one,
                                             const Bindings& tunes) {
   const Specialization& s = kernel.specialization();
@@ -194,22 +178,34 @@ std::string quantize_nvfp4_tiles_difference(Kernel& kernel, const Case& one,
   const std::size_t member_bytes = grouped ? layout.members.size() * sizeof(MemberDescriptor) : 0;
   DeviceBuffer members(device, layout.members.data(), member_bytes);
   const Rows rows = rows_of(device, one);
-  std::vector<KernelArgument> arguments = {grouped ? KernelArgument::tensor(x.dtype, nullptr)
-                                                   : x.argument()};
-  for (const Direction& direction : directions) add_arguments(direction, one, grouped, arguments);
-  arguments.push_back(KernelArgument::tensor(DType::u8, members.data_pointer()));
-  arguments.push_back(rows.argument);
-  arguments.push_back(KernelArgument::size(one.cols));
-  arguments.push_back(KernelArgument::size(grouped ? static_cast<int>(layout.members.size()) : 0));
-  const std::int64_t gap = directions[1].scale_gap;
-  arguments.push_back(KernelArgument::size(gap == 0 ? 0 : (one.rows + 15) / 16 + gap));
-  for (const Direction& d : directions) {
-    arguments.push_back(KernelArgument::tensor(
-        DType::f32, d.of_blocks_memory ? d.of_blocks_memory->data_pointer() : nullptr));
-  }
   const auto random = random_of(s);
   const DeviceBuffer state(device, random ? &*random : nullptr, random ? sizeof *random : 0);
-  arguments.push_back(KernelArgument::tensor(DType::i64, state.data_pointer()));
+  const auto of = [&](const std::unique_ptr<DeviceBuffer>& memory) -> const void* {
+    return grouped || !memory ? nullptr : memory->data_pointer();
+  };
+  const auto of_blocks = [](const Direction& direction) -> const void* {
+    return direction.present ? direction.of_blocks_memory->data_pointer() : nullptr;
+  };
+  const auto& [across, down] = directions;
+  const auto stride = [](std::int64_t elements, const Direction& direction) {
+    return direction.scale_gap == 0 ? 0 : ceil_div(elements, 16) + direction.scale_gap;
+  };
+  const args::QuantizeNvfp4Tiles arguments{
+      .x = grouped ? KernelArgument::tensor(x.dtype, nullptr) : x.argument(),
+      .amax = of(across.given_memory),
+      .codes = of(across.codes_memory),
+      .scales = {of(across.scales_memory), stride(one.cols, across)},
+      .amax_t = of(down.given_memory),
+      .codes_t = of(down.codes_memory),
+      .scales_t = of(down.scales_memory),
+      .members = members.data_pointer(),
+      .rows = rows.argument,
+      .cols = one.cols,
+      .count = grouped ? static_cast<std::int64_t>(layout.members.size()) : 0,
+      .pitch_t = stride(one.rows, down),
+      .block_amax = of_blocks(across),
+      .block_amax_t = of_blocks(down),
+      .rng = state.data_pointer()};
   std::string problem = launch_and_wait(kernel, arguments, tunes);
   for (const Direction& d : directions) {
     if (!d.present || !problem.empty()) continue;
@@ -222,4 +218,8 @@ std::string quantize_nvfp4_tiles_difference(Kernel& kernel, const Case& one,
   return problem;
 }
 
+const RunnerFor<args::QuantizeNvfp4Tiles> quantize_nvfp4_tiles_runner{
+    quantize_nvfp4_tiles_difference};
+
+}  // namespace
 }  // namespace diecast::variants

@@ -10,13 +10,10 @@
 
 namespace diecast::variants {
 namespace {
-
 std::string compare_floats(const char* name, const DeviceBuffer& got,
                            const std::vector<float>& want) {
   return compare(name, got, want.data(), want.size() * sizeof(float));
 }
-
-}  // namespace
 
 std::string partial_amax_difference(Kernel& kernel, const Case& one, const Bindings& tunes) {
   const WeightsCase c(kernel, one);
@@ -31,9 +28,12 @@ std::string partial_amax_difference(Kernel& kernel, const Case& one, const Bindi
       if (magnitude > amaxes[w]) amaxes[w] = magnitude;
     }
   }
-  const KernelArgument arguments[] = {
-      c.weights(), floats(got_amaxes),       floats(got_tiles),
-      c.count(),   c.units(UnitKind::shard), KernelArgument::size(c.table.tiles)};
+  const args::PartialAmax arguments{.weights = c.weights(),
+                                    .amaxes = got_amaxes.data_pointer(),
+                                    .maxima = got_tiles.data_pointer(),
+                                    .count = c.count(),
+                                    .units = c.units(UnitKind::shard),
+                                    .tiles = c.table.tiles};
   std::string problem = launch_and_wait(kernel, arguments, tunes);
   if (problem.empty()) problem = compare_floats("amaxes", got_amaxes, amaxes);
   return problem.empty() ? compare_floats("tiles", got_tiles, tiles) : problem;
@@ -55,9 +55,12 @@ std::string fused_scale_difference(Kernel& kernel, const Case& one, const Bindin
   }
   const DeviceBuffer got_amaxes(c.device, amaxes.data(), amaxes.size() * 4);
   const DeviceBuffer got_tiles(c.device, tiles.data(), tiles.size() * 4);
-  const KernelArgument arguments[] = {
-      c.weights(), floats(got_amaxes),       floats(got_tiles),
-      c.count(),   c.units(UnitKind::scale), KernelArgument::size(c.table.tiles)};
+  const args::FusedScale arguments{.weights = c.weights(),
+                                   .amaxes = got_amaxes.data_pointer(),
+                                   .decode = got_tiles.data_pointer(),
+                                   .count = c.count(),
+                                   .units = c.units(UnitKind::scale),
+                                   .tiles = c.table.tiles};
   std::string problem = launch_and_wait(kernel, arguments, tunes);
   for (std::size_t w = 0; w < c.list.size() && problem.empty(); ++w) {
     const HostWeight& h = c.hosts[w];
@@ -90,12 +93,12 @@ std::string partial_cast_difference(Kernel& kernel, const Case& one, const Bindi
   Bytes edges(c.list.size(), DeviceBuffer::kPoison);
   const DeviceBuffer tiles(c.device, decode.data(), decode.size() * 4),
       got_edges(c.device, edges.size());
-  const KernelArgument arguments[] = {c.weights(),
-                                      floats(tiles),
-                                      KernelArgument::tensor(DType::u8, got_edges.data_pointer()),
-                                      c.count(),
-                                      c.units(UnitKind::shard),
-                                      KernelArgument::size(c.table.tiles)};
+  const args::PartialCast arguments{.weights = c.weights(),
+                                    .decode = tiles.data_pointer(),
+                                    .edges = got_edges.data_pointer(),
+                                    .count = c.count(),
+                                    .units = c.units(UnitKind::shard),
+                                    .tiles = c.table.tiles};
   std::string problem = launch_and_wait(kernel, arguments, tunes);
   for (std::size_t w = 0; w < c.list.size() && problem.empty(); ++w) {
     const HostWeight& h = c.hosts[w];
@@ -124,7 +127,8 @@ std::string partial_cast_difference(Kernel& kernel, const Case& one, const Bindi
 std::string transpose_weight_codes_difference(Kernel& kernel, const Case& one,
                                               const Bindings& tunes) {
   const WeightsCase c(kernel, one);
-  const KernelArgument arguments[] = {c.weights(), c.count(), c.units(UnitKind::transpose)};
+  const args::TransposeWeightCodes arguments{
+      .weights = c.weights(), .count = c.count(), .units = c.units(UnitKind::transpose)};
   std::string problem = launch_and_wait(kernel, arguments, tunes);
   for (std::size_t w = 0; w < c.list.size() && problem.empty(); ++w) {
     const HostWeight& h = c.hosts[w];
@@ -142,13 +146,14 @@ std::string transpose_weight_codes_difference(Kernel& kernel, const Case& one,
 std::string transpose_weight_scales_difference(Kernel& kernel, const Case& one,
                                                const Bindings& tunes) {
   const WeightsCase c(kernel, one);
-  const KernelArgument arguments[] = {c.weights(), c.count(), c.units(UnitKind::scale_transpose)};
+  const args::TransposeWeightScales arguments{
+      .weights = c.weights(), .count = c.count(), .units = c.units(UnitKind::scale_transpose)};
   std::string problem = launch_and_wait(kernel, arguments, tunes);
   for (std::size_t w = 0; w < c.list.size() && problem.empty(); ++w) {
     const HostWeight& h = c.hosts[w];
     const auto scale = [&](std::int64_t row, std::int64_t block) {
       return h.scales[static_cast<std::size_t>(scale_offset(
-          c.list[w].weight.layout, block * 16, row / 16, c.scale_cols(w, h.tile_cols)))];
+          c.list[w].weight.type.layout, block * 16, row / 16, c.scale_cols(w, h.tile_cols)))];
     };
     const Bytes size(static_cast<std::size_t>(c.list[w].weight.columnwise.scale_bytes));
     const Bytes want = c.laid_out(size, h.cols, h.tile_rows, w, scale);
@@ -178,12 +183,22 @@ std::string merge_edge_codes_difference(Kernel& kernel, const Case& one, const B
     byte = static_cast<std::uint8_t>((byte & 0x0F) | edges[static_cast<std::size_t>(edge)] << 4);
   }
   const DeviceBuffer list(device, merges.data(), merges.size() * 8);
-  const KernelArgument arguments[] = {
-      KernelArgument::tensor(DType::i64, list.data_pointer()),
-      KernelArgument::tensor(DType::u8, codes.data_pointer()), KernelArgument::size(one.cols),
-      KernelArgument::size(static_cast<std::int64_t>(edges.size()))};
+  const args::MergeEdgeCodes arguments{.merges = list.data_pointer(),
+                                       .edges = codes.data_pointer(),
+                                       .count = one.cols,
+                                       .gathered = static_cast<std::int64_t>(edges.size())};
   const std::string problem = launch_and_wait(kernel, arguments, tunes);
   return problem.empty() ? compare("bytes", got, bytes.data(), bytes.size()) : problem;
 }
 
+const RunnerFor<args::FusedScale> fused_scale_runner{fused_scale_difference};
+const RunnerFor<args::MergeEdgeCodes> merge_edge_codes_runner{merge_edge_codes_difference};
+const RunnerFor<args::PartialAmax> partial_amax_runner{partial_amax_difference};
+const RunnerFor<args::PartialCast> partial_cast_runner{partial_cast_difference};
+const RunnerFor<args::TransposeWeightCodes> transpose_weight_codes_runner{
+    transpose_weight_codes_difference};
+const RunnerFor<args::TransposeWeightScales> transpose_weight_scales_runner{
+    transpose_weight_scales_difference};
+
+}  // namespace
 }  // namespace diecast::variants

@@ -56,8 +56,9 @@ TEST_F(WarmedOps, AskForNothingThatTheManifestOfTheirModelLacks) {
         ++lengths;
         for (const ScaleLayout layout : {ScaleLayout::linear, ScaleLayout::s128x4}) {
           for (const bool given : {false, true}) {
-            const Request request{
-                .amax_given = given, .cols = parse_integer(length).value(), .layout = layout};
+            const Request request{.amax_given = given,
+                                  .cols = parse_integer(length).value(),
+                                  .out = {.layout = layout}};
             ASSERT_TRUE(PreparedQuantizeNvfp4::prepare(runtime, device_, request));
           }
         }
@@ -75,7 +76,8 @@ TEST_F(WarmedOps, OfAnyLengthAskForNothingThatNvfp4Lacks) {
       for (const RowsClass rows : {RowsClass::dense, RowsClass::apart, RowsClass::any}) {
         for (const bool row_scaled : {false, true}) {
           for (const bool given : {false, true}) {
-            const Request request{type, row_scaled, given, rows};
+            const Request request{
+                .in = type, .rows = rows, .amax_given = given, .out = {.row_scaled = row_scaled}};
             if (row_scaled && given) continue;
             ASSERT_TRUE(PreparedQuantizeNvfp4::prepare(runtime, device_, request));
           }
@@ -93,11 +95,11 @@ TEST_F(WarmedOps, AskOnAnotherArchitectureForWhatATraceHas) {
   const auto engine = [&](Runtime& runtime) {
     for (const std::int64_t cols : {0, 512, 4096, 7168}) {
       Request request{.amax_given = true, .cols = cols, .global = GlobalScale::encode};
-      request.layout = ScaleLayout::s128x4;
+      request.out.layout = ScaleLayout::s128x4;
       ASSERT_TRUE(PreparedQuantizeNvfp4::prepare(runtime, device_, request));
       ASSERT_TRUE(PreparedQuantizeNvfp4::prepare(runtime, device_, {.cols = cols}));
-      ASSERT_TRUE(
-          PreparedQuantizeNvfp4::prepare(runtime, device_, {.row_scaled = true, .cols = cols}));
+      ASSERT_TRUE(PreparedQuantizeNvfp4::prepare(runtime, device_,
+                                                 {.cols = cols, .out = {.row_scaled = true}}));
     }
   };
   asked_for(engine);

@@ -109,12 +109,12 @@ const Mistake kMistakes[] = {
      "misaligned", "weight 1: an amax is not at a multiple of 4 bytes"},
     {[](RankWeights& own, MasterCastOptions&) { own.weights[1].rowwise = {}; }, "missing_buffer",
      "weight 1 has no rowwise buffers"},
-    {[](RankWeights& own, MasterCastOptions&) { own.weights[1].block_rows = 1; }, "not_supported",
-     "weight 1 is nvfp4 in 1x16 blocks, E4M3 bound 448, profile te"},
-    {[](RankWeights& own, MasterCastOptions&) { own.weights[1].profile = Profile::modelopt; },
+    {[](RankWeights& own, MasterCastOptions&) { own.weights[1].type.square = false; },
+     "not_supported", "weight 1 is nvfp4 in 1x16 blocks, E4M3 bound 448, profile te"},
+    {[](RankWeights& own, MasterCastOptions&) { own.weights[1].type.profile = Profile::modelopt; },
      "not_supported", "weight 1 is nvfp4 in 16x16 blocks, E4M3 bound 448, profile modelopt"},
     {[](RankWeights& own, MasterCastOptions&) {
-       own.weights[1].layout = ScaleLayout::s8x4;
+       own.weights[1].type.layout = ScaleLayout::s8x4;
        own.weights[1].rowwise.scale_bytes = 32;
        own.weights[1].columnwise = {};
      },
@@ -194,7 +194,7 @@ TEST_F(WeightErrors, OfPlansThatDifferNameTheRank) {
       },
       [](RankWeights& own, MasterCastOptions&) {
         for (QuantizedTensor& weight : own.weights) {
-          weight.layout = ScaleLayout::s128x4;
+          weight.type.layout = ScaleLayout::s128x4;
           claim_scales(weight);
         }
       },

@@ -142,8 +142,8 @@ RankWeights::RankWeights(std::shared_ptr<Device> device, const Model& model, con
     const std::int64_t begin = bounds[w][r], count = bounds[w][r + 1] - begin;
     QuantizedTensor q;
     q.shape = {weight.rows, weight.cols};
-    q.block_rows = 16;
-    q.layout = model.layout;
+    q.type.square = true;
+    q.type.layout = model.layout;
     q.rowwise = q.rowwise_sizes().value();
     q.columnwise = q.columnwise_sizes().value();
     if (model.padded_scales) {

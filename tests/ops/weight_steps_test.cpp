@@ -94,9 +94,8 @@ TEST(PreparedMasterCast, OfMxfp8IsThreeLaunches) {
   for (const std::size_t count : {1, 100}) {
     Alone alone({count, {16, 32}}, 0, 101);
     for (QuantizedTensor& weight : alone.own->weights) {
-      weight.format = Format::mxfp8_e4m3;
-      weight.block_rows = 1;
-      weight.block_cols = 32;
+      weight.type.format = Format::mxfp8_e4m3;
+      weight.type.square = 1 != 1;
       for (QuantizedSide* side : {&weight.rowwise, &weight.columnwise}) {
         side->data_bytes = side->scale_bytes = 512;  // no kernel runs that would write them
         side->amax = nullptr;

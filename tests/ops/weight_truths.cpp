@@ -127,7 +127,7 @@ std::string cast_behind_2_to_31(Runtime& runtime, const std::shared_ptr<Device>&
   const ShardStorage storage = shard_storage(Format::nvfp4, kRows, kCols, {kBegin, kElements});
   QuantizedTensor weight;
   weight.shape = {kRows, kCols};
-  weight.block_rows = 16;
+  weight.type.square = true;
   weight.rowwise = weight.rowwise_sizes().value();
   const DeviceBuffer master(*device, last.weights[0].master.data() + 1, kCount * sizeof(float)),
       codes(*device, static_cast<std::size_t>(storage.touched.end - storage.touched.begin)),

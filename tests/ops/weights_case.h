@@ -54,14 +54,13 @@ struct WeightsCase {
     ShardedWeight own;
     own.weight.shape = {rows, cols};
     if (mx) {
-      own.weight.format = Format::mxfp8_e4m3;
-      own.weight.block_cols = 32;
+      own.weight.type.format = Format::mxfp8_e4m3;
     } else {
-      own.weight.block_rows = 16;
+      own.weight.type.square = true;
     }
-    own.weight.layout = layout == "linear"   ? ScaleLayout::linear
-                        : layout == "s128x4" ? ScaleLayout::s128x4
-                                             : ScaleLayout::s8x4;
+    own.weight.type.layout = layout == "linear"   ? ScaleLayout::linear
+                             : layout == "s128x4" ? ScaleLayout::s128x4
+                                                  : ScaleLayout::s8x4;
     own.shard.begin = static_cast<std::int64_t>(random() % elements) / grain * grain;
     own.shard.end =
         own.shard.begin + static_cast<std::int64_t>(random() % (elements - own.shard.begin + 1));
@@ -102,15 +101,9 @@ struct WeightsCase {
   enum Kept { data, scale, amax, column_data, column_scale, column_amax, shard, kKept };
   const DeviceBuffer& buffer(std::size_t w, Kept which) const { return *memory[w * kKept + which]; }
 
-  KernelArgument weights() const {
-    return KernelArgument::tensor(DType::u8, descriptors->data_pointer());
-  }
-  KernelArgument count() const {
-    return KernelArgument::size(static_cast<std::int64_t>(list.size()));
-  }
-  KernelArgument units(UnitKind kind) const {
-    return KernelArgument::size(table.units[static_cast<std::size_t>(kind)]);
-  }
+  const void* weights() const { return descriptors->data_pointer(); }
+  std::int64_t count() const { return static_cast<std::int64_t>(list.size()); }
+  std::int64_t units(UnitKind kind) const { return table.units[static_cast<std::size_t>(kind)]; }
   // Element `at` of weight w, rounded to the model's type.
   float element(std::size_t w, std::int64_t at) const {
     std::uint32_t rounded = 0;
@@ -134,8 +127,8 @@ struct WeightsCase {
     const std::int64_t in_row = scale_cols(w, blocks);
     for (std::int64_t row = 0; row < rows; ++row) {
       for (std::int64_t block = 0; block < blocks; ++block) {
-        out[static_cast<std::size_t>(scale_offset(list[w].weight.layout, row, block, in_row))] =
-            scale(row, block);
+        out[static_cast<std::size_t>(
+            scale_offset(list[w].weight.type.layout, row, block, in_row))] = scale(row, block);
       }
     }
     return out;

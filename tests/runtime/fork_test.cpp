@@ -92,7 +92,7 @@ TEST_F(Forked, ChildrenOfABusyProcessHangNowhere) {
     threads.emplace_back([&] {
       while (!end) {
         (void)resolve(kAmax);
-        (void)runtime_->find_prepared(nullptr, 1);
+        (void)runtime_->find_prepared({.hash = 1, .request = {}});
       }
     });
   }

@@ -120,12 +120,12 @@ TEST_F(Threads, KeepAndFindPreparedOps) {
     int failures = 0;
     for (std::uint64_t i = 0; i < kRequests; ++i) {
       const std::uint64_t request = (i * 7 + thread) % kRequests;
-      auto found = runtime->find_prepared(device.get(), request);
-      if (found == nullptr) {
-        found =
-            runtime->keep_prepared(device.get(), request, std::make_shared<std::uint64_t>(request));
-      }
-      failures += found != runtime->find_prepared(device.get(), request);
+      // Several requests have one hash, and buckets are shared.
+      const PreparedKey key{device.get(), nullptr, request % 100 << 57, std::span(&request, 1)};
+      auto found = runtime->find_prepared(key);
+      if (found == nullptr)
+        found = runtime->keep_prepared(key, std::make_shared<std::uint64_t>(request));
+      failures += found != runtime->find_prepared(key);
       failures += *static_cast<const std::uint64_t*>(found) != request;
     }
     return failures;

@@ -27,18 +27,18 @@ std::string source_of(const Bindings& bindings, std::string_view on = "sm_90a") 
   return render(made, golden_files()).value().text;
 }
 
-bool has(const std::string& text, std::string_view part) {
+bool has_part(const std::string& text, std::string_view part) {
   return text.find(part) != std::string::npos;
 }
 
 TEST(Let, IsAConstantOfTheCode) {
   const std::string gpu = source_of(Bindings().set("COLS", 80).set("LAYOUT", "s128x4"));
-  EXPECT_TRUE(has(gpu,
-                  "constexpr bool WIDE = true;\nconstexpr int ROWS = 128;\n"
-                  "constexpr i64 BIG = 80000000000LL;\nconstexpr int ORDER = 1;\n"))
+  EXPECT_TRUE(has_part(gpu,
+                       "constexpr bool WIDE = true;\nconstexpr int ROWS = 128;\n"
+                       "constexpr i64 BIG = 80000000000LL;\nconstexpr int ORDER = 1;\n"))
       << gpu;
   const std::string host = source_of(Bindings().set("COLS", 80), "host");
-  EXPECT_TRUE(has(host, "constexpr bool WIDE = false;\nconstexpr int ROWS = 1;\n")) << host;
+  EXPECT_TRUE(has_part(host, "constexpr bool WIDE = false;\nconstexpr int ROWS = 1;\n")) << host;
 }
 
 TEST(Let, KnowsWhatItIs) {
@@ -68,8 +68,8 @@ TEST(Let, ServesEveryKindOfExpression) {
   EXPECT_EQ(made.argument_schema(), "tensor x in f32 align 16\nsize rows divisible 32");
   EXPECT_EQ(made.names()("WARPS"), 4);
   const std::string text = render(made, golden_files()).value().text;
-  EXPECT_TRUE(has(text, "static_assert(WORD == L_a, \"never b\")")) << text;
-  EXPECT_TRUE(has(text, "__launch_bounds__(128, 4)")) << text;
+  EXPECT_TRUE(has_part(text, "static_assert(WORD == L_a, \"never b\")")) << text;
+  EXPECT_TRUE(has_part(text, "__launch_bounds__(128, 4)")) << text;
   EXPECT_EQ((*tmpl)->space(target("sm_90a")).value().size(), 4u);
 }
 

@@ -18,7 +18,7 @@ std::string error(const Bindings& bindings, std::string_view on = "sm_90a") {
 }
 
 // A template with these header lines before its launch.
-std::string error_of(const std::string& lines, const Bindings& bindings) {
+std::string specialization_error(const std::string& lines, const Bindings& bindings) {
   const auto tmpl = Template::parse(
       "k", "/* diecast\n" + lines + "launch grid(1) block(32)\n*/\nDIECAST_KERNEL {}\n");
   if (!tmpl) return tmpl.error().message();
@@ -111,7 +111,7 @@ TEST(Specialization, TheNearestValuesHoldEveryRequirement) {
       "shape int COLS\n"
       "require COLS % 16 == 0 // whole scale blocks\n"
       "require COLS != 4096   // not this one\n";
-  EXPECT_EQ(error_of(lines, Bindings().set("COLS", 4100)),
+  EXPECT_EQ(specialization_error(lines, Bindings().set("COLS", 4100)),
             "diecast: constraint_violated: k.cu:3: require COLS % 16 == 0 (whole scale blocks)\n"
             "  COLS = 4100\n"
             "  fix: the nearest COLS that fit are 4080 and 4112");
@@ -120,7 +120,7 @@ TEST(Specialization, TheNearestValuesHoldEveryRequirement) {
 TEST(Specialization, ASetOffersItsOwnNearestValues) {
   const std::string lines =
       "option int A {8, 40, 64} = 8\noption int B {1, 2} = 1\nrequire A % 16 == 0 || B == 3\n";
-  EXPECT_EQ(error_of(lines, Bindings().set("A", 40)),
+  EXPECT_EQ(specialization_error(lines, Bindings().set("A", 40)),
             "diecast: constraint_violated: k.cu:4: require A % 16 == 0 || B == 3\n"
             "  A = 40\n"
             "  B = 1\n"
@@ -131,13 +131,13 @@ TEST(Specialization, WordsAreOfferedWhereNoNumberFits) {
   const std::string lines =
       "option type IN {bf16, f16, f32} = f32\noption enum L {a, b} = a\n"
       "require bits(IN) == 16 && L == L_a // two bytes\n";
-  EXPECT_EQ(error_of(lines, Bindings()),
+  EXPECT_EQ(specialization_error(lines, Bindings()),
             "diecast: constraint_violated: k.cu:4: require bits(IN) == 16 && L == L_a (two bytes)\n"
             "  L = a\n"
             "  IN = f32\n"
             "  fix: IN = bf16 or f16");
   EXPECT_EQ(
-      error_of(lines, Bindings().set("L", "b")),
+      specialization_error(lines, Bindings().set("L", "b")),
       "diecast: constraint_violated: k.cu:4: require bits(IN) == 16 && L == L_a (two bytes)\n"
       "  L = b\n"
       "  IN = f32\n"
@@ -145,7 +145,8 @@ TEST(Specialization, WordsAreOfferedWhereNoNumberFits) {
 }
 
 TEST(Specialization, ARequirementThatNothingKeepsSaysSo) {
-  EXPECT_EQ(error_of("shape int COLS = 0\nrequire COLS % 8 == 1 && COLS % 2 == 0\n", Bindings()),
+  EXPECT_EQ(specialization_error("shape int COLS = 0\nrequire COLS % 8 == 1 && COLS % 2 == 0\n",
+                                 Bindings()),
             "diecast: constraint_violated: k.cu:3: require COLS % 8 == 1 && COLS % 2 == 0\n"
             "  COLS = 0\n"
             "  fix: no COLS near it fits: choose one so that COLS % 8 == 1 && COLS % 2 == 0, or "
@@ -153,7 +154,7 @@ TEST(Specialization, ARequirementThatNothingKeepsSaysSo) {
 }
 
 TEST(Specialization, ARequirementOfTheTargetSaysSo) {
-  EXPECT_EQ(error_of("require cc >= 100 || host // FP4 instructions\n", Bindings()),
+  EXPECT_EQ(specialization_error("require cc >= 100 || host // FP4 instructions\n", Bindings()),
             "diecast: constraint_violated: k.cu:2: require cc >= 100 || host (FP4 instructions)\n"
             "  host = 0\n"
             "  cc = 90\n"
@@ -161,14 +162,15 @@ TEST(Specialization, ARequirementOfTheTargetSaysSo) {
 }
 
 TEST(Specialization, ARequirementWithoutAValueIsBroken) {
-  EXPECT_EQ(error_of("shape int COLS\nrequire 64 % COLS == 0\n", Bindings().set("COLS", 0)),
-            "diecast: constraint_violated: k.cu:3: `64 % COLS == 0` has no value: a part of it "
-            "divides by zero\n"
-            "  COLS = 0\n"
-            "  fix: the nearest COLS that fits is 1");
   EXPECT_EQ(
-      error_of("shape int COLS\nrequire COLS * 4611686018427387904 > 0\n",
-               Bindings().set("COLS", 9000000)),
+      specialization_error("shape int COLS\nrequire 64 % COLS == 0\n", Bindings().set("COLS", 0)),
+      "diecast: constraint_violated: k.cu:3: `64 % COLS == 0` has no value: a part of it "
+      "divides by zero\n"
+      "  COLS = 0\n"
+      "  fix: the nearest COLS that fits is 1");
+  EXPECT_EQ(
+      specialization_error("shape int COLS\nrequire COLS * 4611686018427387904 > 0\n",
+                           Bindings().set("COLS", 9000000)),
       "diecast: constraint_violated: k.cu:3: `COLS * 4611686018427387904 > 0` has no value: a "
       "part of it does not fit in 64 bits\n"
       "  COLS = 9000000\n"
@@ -198,10 +200,10 @@ TEST(Specialization, RefusesWhatTheTemplateDoesNotAllow) {
 
 TEST(Specialization, AnAlignmentIsAPowerOfTwo) {
   const std::string lines = "option int A = 16\nsize n\narg x in f32 [n] align A\narg n\n";
-  EXPECT_EQ(error_of(lines, Bindings().set("A", 12)),
+  EXPECT_EQ(specialization_error(lines, Bindings().set("A", 12)),
             "diecast: value_not_allowed: k.cu:4: align of x is 12\n"
             "  fix: an alignment is a power of two from 1 to 4096 bytes");
-  EXPECT_EQ(error_of(lines, Bindings().set("A", 32)), "made: k A=32 @ sm_90a");
+  EXPECT_EQ(specialization_error(lines, Bindings().set("A", 32)), "made: k A=32 @ sm_90a");
 }
 
 TEST(Spelling, ReadsListsStarsAndTargets) {

@@ -11,8 +11,8 @@
 namespace diecast {
 namespace {
 
-Result<std::shared_ptr<const Template>> with(const std::string& lines,
-                                             const std::string& code = "") {
+Result<std::shared_ptr<const Template>> parsed_with(const std::string& lines,
+                                                    const std::string& code = "") {
   return Template::parse(
       "k",
       "/* diecast\n" + lines + "\nlaunch grid(1) block(32)\n*/\n" + code + "DIECAST_KERNEL {}\n",
@@ -20,14 +20,14 @@ Result<std::shared_ptr<const Template>> with(const std::string& lines,
 }
 
 std::string error_with(const std::string& lines) {
-  const auto tmpl = with(lines);
+  const auto tmpl = parsed_with(lines);
   return tmpl ? "parsed" : tmpl.error().message();
 }
 
 const std::string kUse = "shape int COLS = 0\nuse <diecast/device/order.h>  // of the factors\n";
 
 TEST(Use, BringsTheLinesOfADeviceHeader) {
-  const auto tmpl = with(kUse + "tune int THREADS = 32").value();
+  const auto tmpl = parsed_with(kUse + "tune int THREADS = 32").value();
   ASSERT_EQ(tmpl->parameters().size(), 3u);
   EXPECT_EQ(tmpl->parameters()[1].name, "ORDER");
   EXPECT_EQ(tmpl->parameters()[1].place.text(), "diecast/device/order.h:3");
@@ -39,8 +39,8 @@ TEST(Use, BringsTheLinesOfADeviceHeader) {
 
 TEST(Use, IncludesTheHeaderWhichDeclaresTheWords) {
   const auto made =
-      Specialization::make(with(kUse).value(), Bindings().set("COLS", 8).set("ORDER", "tiled"),
-                           target("sm_90a"))
+      Specialization::make(parsed_with(kUse).value(),
+                           Bindings().set("COLS", 8).set("ORDER", "tiled"), target("sm_90a"))
           .value();
   const std::string text = render(made, golden_files()).value().text;
   const auto has = [&](std::string_view part) { return text.find(part) != std::string::npos; };
@@ -55,7 +55,7 @@ TEST(Use, IncludesTheHeaderWhichDeclaresTheWords) {
 }
 
 TEST(Use, OfAnIncludeAloneThereAreTheWordsAndNoParameter) {
-  const auto tmpl = with("", "#include <diecast/device/order.h>\n").value();
+  const auto tmpl = parsed_with("", "#include <diecast/device/order.h>\n").value();
   EXPECT_TRUE(tmpl->parameters().empty());
   const auto made = Specialization::make(tmpl, {}, target("sm_90a")).value();
   const std::string text = render(made, golden_files()).value().text;
@@ -64,8 +64,8 @@ TEST(Use, OfAnIncludeAloneThereAreTheWordsAndNoParameter) {
 }
 
 TEST(Use, TellsOfABrokenRequirementWhereItStands) {
-  const auto made =
-      Specialization::make(with(kUse).value(), Bindings().set("ORDER", "tiled"), target("sm_90a"));
+  const auto made = Specialization::make(parsed_with(kUse).value(),
+                                         Bindings().set("ORDER", "tiled"), target("sm_90a"));
   EXPECT_EQ(made.error().message(),
             "diecast: constraint_violated: diecast/device/order.h:5: require ORDER == linear || "
             "COLS > 0 (a tile has a row length)\n"
@@ -123,7 +123,7 @@ TEST(Use, ASecondOneOfAHeaderBringsNothing) {
 
 TEST(Use, AnEnumOfAnIncludedHeadersNameHasItsFirstWords) {
   const auto tmpl =
-      with("option enum ORDER {linear} = linear", "#include <diecast/device/order.h>\n");
+      parsed_with("option enum ORDER {linear} = linear", "#include <diecast/device/order.h>\n");
   const auto made = Specialization::make(tmpl.value(), {}, target("sm_90a")).value();
   const std::string text = render(made, golden_files()).value().text;
   EXPECT_NE(text.find("\nconstexpr int ORDER = ORDER_linear;\n"), std::string::npos) << text;
@@ -131,7 +131,7 @@ TEST(Use, AnEnumOfAnIncludedHeadersNameHasItsFirstWords) {
 
 TEST(Use, WordsOfAnIncludedHeaderAreNotDeclaredAgain) {
   const auto tmpl =
-      with("option enum ORDER {tiled} = tiled", "#include <diecast/device/order.h>\n");
+      parsed_with("option enum ORDER {tiled} = tiled", "#include <diecast/device/order.h>\n");
   const auto made = Specialization::make(tmpl.value(), {}, target("sm_90a")).value();
   EXPECT_EQ(render(made, golden_files()).error().message(),
             "diecast: parse_error: k.cu:2: <diecast/device/order.h>, which is included, has other "

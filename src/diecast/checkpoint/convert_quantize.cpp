@@ -132,7 +132,7 @@ Result<void> report_nan_blocks(const PlannedTensor& tensor, std::uint64_t blocks
   if (!plan.strict) return {};
   return Error{ErrorCode::nonfinite_values,
                cat("tensor ", quote(tensor.name), " is finite, and profile ",
-                   profile_name(plan.scheme.profile), " makes ", blocks, " of its blocks NaN"),
+                   word(plan.scheme.profile), " makes ", blocks, " of its blocks NaN"),
                cat("take another profile, leave the tensor out with --exclude ",
                    quote(glob_of(tensor.name)), ", or go on without --strict")};
 }

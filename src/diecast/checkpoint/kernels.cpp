@@ -5,20 +5,10 @@
 #include <diecast/ops/amax.h>
 #include <diecast/ops/dequantize_nvfp4.h>
 #include <diecast/ops/quantize_nvfp4.h>
-#include <diecast/ops/quantize_nvfp4_tiles.h>
+#include <diecast/ops/quantized_buffer.h>
 
 namespace diecast {
 namespace {
-
-// Device memory for a side of the sizes that it states.
-Result<void> allocate(QuantizedSide& side, GrowingBuffer& codes, GrowingBuffer& scales,
-                      GrowingBuffer& amax) {
-  DIECAST_TRY(side.data, codes.sized(static_cast<std::size_t>(side.data_bytes)));
-  DIECAST_TRY(side.scale, scales.sized(static_cast<std::size_t>(side.scale_bytes)));
-  DIECAST_TRY(void* const found, amax.sized(static_cast<std::size_t>(side.amax_count) * 4));
-  side.amax = static_cast<float*>(found);
-  return {};
-}
 
 struct Workspace {
   Workspace(std::shared_ptr<Runtime> r, std::shared_ptr<Device> d)
@@ -33,15 +23,15 @@ struct Workspace {
     return device->synchronize({});
   }
 
-  // x in device memory, and an output on the device of the sizes that x's codes and scales take.
+  // An output on the device of the sizes that x's codes and scales take.
   Result<QuantizedTensor> output_for(std::int64_t rows, std::int64_t cols, bool row_scaled) {
-    QuantizedTensor out;
-    out.shape = Shape{rows, cols};
-    out.row_scaled = row_scaled;
-    out.profile = scheme.profile;
-    out.e4m3_bound = scheme.e4m3_bound;
+    QuantizedTensor out{.type = scheme.type(row_scaled), .shape = Shape{rows, cols}};
     DIECAST_TRY(out.rowwise, out.rowwise_sizes());
-    DIECAST_CHECK(allocate(out.rowwise, codes, scales, amax));
+    QuantizedSide& side = out.rowwise;
+    DIECAST_TRY(side.data, codes.sized(static_cast<std::size_t>(side.data_bytes)));
+    DIECAST_TRY(side.scale, scales.sized(static_cast<std::size_t>(side.scale_bytes)));
+    DIECAST_TRY(void* const found, amax.sized(static_cast<std::size_t>(side.amax_count) * 4));
+    side.amax = static_cast<float*>(found);
     return out;
   }
 };
@@ -84,27 +74,8 @@ Result<void> fetch_all(Workspace& w, const void* from, std::int64_t count, std::
   return w.fetch(to.data(), from, to.size() * sizeof(T));
 }
 
-// In 16x16 blocks, or along columns too.
-Result<void> quantize_sides(Workspace& w, const Nvfp4VectorInput& in, const Tensor& x,
-                            QuantizedTensor& out, Nvfp4VectorOutput& got) {
-  GrowingBuffer codes(w.device), scales(w.device), amaxes(w.device);
-  out.block_rows = in.block_rows;
-  if (in.columnwise) {
-    DIECAST_TRY(out.columnwise, out.columnwise_sizes());
-    DIECAST_CHECK(allocate(out.columnwise, codes, scales, amaxes));
-  }
-  QuantizeNvfp4TilesOptions options;
-  options.device = w.device;
-  options.four_over_six = in.four_over_six;
-  DIECAST_CHECK(quantize_nvfp4_tiles(*w.runtime, x, out, options));
-  const QuantizedSide& side = out.columnwise;
-  DIECAST_CHECK(fetch_all(w, side.data, side.data_bytes, got.codes_t));
-  DIECAST_CHECK(fetch_all(w, side.scale, side.scale_bytes, got.scales_t));
-  return fetch_all(w, side.amax, side.amax_count, got.amax_t);
-}
-
-Result<void> quantize_rows(Workspace& w, const Nvfp4VectorInput& in, const Tensor& x,
-                           const QuantizedTensor& out) {
+Result<QuantizeNvfp4Options> vector_options(Workspace& w, const Nvfp4VectorInput& in,
+                                            const QuantizedTensor& out) {
   QuantizeNvfp4Options options;
   options.device = w.device;
   options.global = in.global;
@@ -116,36 +87,36 @@ Result<void> quantize_rows(Workspace& w, const Nvfp4VectorInput& in, const Tenso
   }
   if (!in.block_amax.empty()) {
     DIECAST_TRY(void* const amaxes, w.block_amax.holding(std::as_bytes(std::span(in.block_amax))));
-    options.block_amax = static_cast<const float*>(amaxes);
+    options.block_amax.rowwise = static_cast<const float*>(amaxes);
   }
-  return quantize_nvfp4(*w.runtime, x, out, options);
+  return options;
 }
 
 Result<Nvfp4VectorOutput> quantized_vector(Workspace& w, const Nvfp4VectorInput& in) {
-  w.scheme = {in.profile, in.four_over_six, in.e4m3_bound};
   DIECAST_TRY(void* const data, w.x.holding(in.x));
-  DIECAST_TRY(QuantizedTensor out, w.output_for(in.rows, in.cols, in.row_scaled));
   const Tensor x{data, in.dtype, Shape{in.rows, in.cols}, 0, nullptr};
+  DIECAST_TRY(const QuantizedBuffer buffer,
+              QuantizedBuffer::allocate(w.device, x.shape, in.type,
+                                        in.columnwise ? Sides::both : Sides::rowwise));
+  const QuantizedTensor& out = buffer.tensor();
+  DIECAST_TRY(const QuantizeNvfp4Options options, vector_options(w, in, out));
+  DIECAST_CHECK(quantize_nvfp4(*w.runtime, x, out, options));
   Nvfp4VectorOutput got;
-  if (in.block_rows != 1 || in.columnwise) {
-    DIECAST_CHECK(quantize_sides(w, in, x, out, got));
-  } else {
-    DIECAST_CHECK(quantize_rows(w, in, x, out));
-  }
-  const QuantizedSide& side = out.rowwise;
+  const QuantizedSide &side = out.rowwise, &columns = out.columnwise;
   DIECAST_CHECK(fetch_all(w, side.data, side.data_bytes, got.codes));
   DIECAST_CHECK(fetch_all(w, side.scale, side.scale_bytes, got.scales));
+  DIECAST_CHECK(fetch_all(w, columns.data, columns.data_bytes, got.codes_t));
+  DIECAST_CHECK(fetch_all(w, columns.scale, columns.scale_bytes, got.scales_t));
   if (in.global == GlobalScale::none) return got;
   DIECAST_CHECK(fetch_all(w, side.amax, side.amax_count, got.amax));
+  DIECAST_CHECK(fetch_all(w, columns.amax, columns.amax_count, got.amax_t));
   return got;
 }
 
 Result<void> dequantized(Workspace& w, ByteSpan codes, ByteSpan scales,
                          std::span<const float> scale_2, std::int64_t rows, std::int64_t cols,
                          DType type, std::span<std::byte> x) {
-  QuantizedTensor in;
-  in.shape = Shape{rows, cols};
-  in.row_scaled = scale_2.size() != 1;
+  QuantizedTensor in{.type = {.row_scaled = scale_2.size() != 1}, .shape = Shape{rows, cols}};
   DIECAST_TRY(in.rowwise, in.rowwise_sizes());
   DIECAST_TRY(in.rowwise.data, w.codes.holding(codes));
   DIECAST_TRY(in.rowwise.scale, w.scales.holding(scales));

@@ -140,10 +140,10 @@ Result<Metadata> quantized_metadata(const Metadata& old, const Plan& plan, std::
   Metadata metadata = old;
   // transformers loads a file without metadata as PyTorch's, and none whose metadata lack this.
   metadata.emplace("format", "pt");
-  metadata.emplace(kFormatKey, format_name(Format::nvfp4));
-  metadata.emplace(kProfileKey, profile_name(plan.scheme.profile));
+  metadata.emplace(kFormatKey, word(Format::nvfp4));
+  metadata.emplace(kProfileKey, word(plan.scheme.profile));
   if (plan.scheme.four_over_six != FourOverSix::off)
-    metadata.emplace(kFourOverSixKey, four_over_six_name(plan.scheme.four_over_six));
+    metadata.emplace(kFourOverSixKey, word(plan.scheme.four_over_six));
   if (plan.scheme.e4m3_bound != Nvfp4Scheme{}.e4m3_bound)
     metadata.emplace(kBoundKey, cat(plan.scheme.e4m3_bound));
   metadata.emplace(kDtypesKey,
@@ -174,21 +174,19 @@ Result<void> lay_out_plan(const CheckpointHeader& header, Plan& plan) {
 
 Result<void> check_scheme(const Nvfp4Scheme& scheme) {
   if (std::ranges::find(kCheckpointProfiles, scheme.profile) == std::end(kCheckpointProfiles)) {
-    return Error{ErrorCode::not_supported,
-                 cat("a checkpoint under profile ", profile_name(scheme.profile)),
+    return Error{ErrorCode::not_supported, cat("a checkpoint under profile ", word(scheme.profile)),
                  cat("choose one of ", join(checkpoint_profile_names(), ", "))};
   }
   const bool adaptive = scheme.four_over_six != FourOverSix::off;
   if (adaptive && scheme.profile != Profile::te) {
     return Error{ErrorCode::not_supported,
-                 cat("four over six under profile ", profile_name(scheme.profile)),
-                 "--profile te has it"};
+                 cat("four over six under profile ", word(scheme.profile)), "--profile te has it"};
   }
   const bool half = adaptive || scheme.profile == Profile::modelopt;
   if (scheme.e4m3_bound == 448 || (scheme.e4m3_bound == 256 && half)) return {};
   return Error{ErrorCode::not_supported,
-               cat("an E4M3 bound of ", scheme.e4m3_bound, " under profile ",
-                   profile_name(scheme.profile), adaptive ? " with four over six" : ""),
+               cat("an E4M3 bound of ", scheme.e4m3_bound, " under profile ", word(scheme.profile),
+                   adaptive ? " with four over six" : ""),
                "448 always; 256 with four over six, or with --profile modelopt"};
 }
 
@@ -244,7 +242,7 @@ std::string_view action_name(Action action) {
 
 std::vector<std::string> checkpoint_profile_names() {
   std::vector<std::string> names;
-  for (const Profile profile : kCheckpointProfiles) names.emplace_back(profile_name(profile));
+  for (const Profile profile : kCheckpointProfiles) names.emplace_back(word(profile));
   return names;
 }
 

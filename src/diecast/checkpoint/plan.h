@@ -27,6 +27,12 @@ struct Nvfp4Scheme {
   Profile profile = Profile::te;
   FourOverSix four_over_six = FourOverSix::off;
   int e4m3_bound = 448;  // 448; 256 with four over six, or modelopt
+
+  QuantizedType type(bool row_scaled = false) const {
+    return {.profile = profile,
+            .row_scaled = row_scaled,
+            .e4m3_bound = static_cast<std::uint16_t>(e4m3_bound)};
+  }
 };
 // What a weight's scale_2 is under its amax. te, pr546 and te_ref: 1 / S with S = min(6 * bound /
 // amax, FLT_MAX), or 1 where that is no scale (amax infinite or, but for te_ref, 0); modelopt and

@@ -25,7 +25,7 @@ bool is_ours(const Metadata& metadata) { return metadata.count(std::string(kForm
 
 Result<Types> types_of_metadata(const Metadata& metadata) {
   for (const auto& [key, wanted] :
-       {std::pair{kFormatKey, std::vector<std::string>{std::string(format_name(Format::nvfp4))}},
+       {std::pair{kFormatKey, std::vector<std::string>{std::string(word(Format::nvfp4))}},
         std::pair{kProfileKey, checkpoint_profile_names()}}) {
     const auto found = metadata.find(std::string(key));
     const std::string text = found == metadata.end() ? "" : found->second;

@@ -57,12 +57,9 @@ struct Nvfp4VectorInput {
   ByteSpan x;
   DType dtype = DType::f32;
   std::int64_t rows = 0, cols = 0;
-  Profile profile = Profile::te;
-  bool row_scaled = false;
-  int block_rows = 1;       // or 16
+  QuantizedType type;
   bool columnwise = false;  // the transpose too
   FourOverSix four_over_six = FourOverSix::off;
-  int e4m3_bound = 448;
   GlobalScale global = GlobalScale::amax;
   std::vector<float> given;       // what `global` says; empty: amaxes are found
   std::vector<float> block_amax;  // of each block, where they are given

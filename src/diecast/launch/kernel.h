@@ -14,6 +14,7 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <span>
 #include <string>
@@ -53,6 +54,12 @@ struct KernelArgument {
   static KernelArgument scalar_bits(DType dtype, std::int64_t bits) {
     return {Kind::scalar, dtype, nullptr, bits};
   }
+};
+
+// An argument under the name of its `arg` line.
+struct NamedArgument {
+  std::string_view name;
+  KernelArgument value;
 };
 
 // Checked values of a kernel's lower-case tunes. Kernel::tunes makes them once; many launches use
@@ -106,6 +113,9 @@ class Kernel {
   Result<void> launch(std::span<const KernelArgument> arguments, Stream stream) const;
   Result<void> launch(std::span<const KernelArgument> arguments, Stream stream,
                       const LaunchTunes& tunes) const;
+  // The same by name, in any order. Finding the names takes some nanoseconds an argument. Further
+  // errors: invalid_argument (a name that no `arg` line has, one that is given twice or missing).
+  Result<void> launch(std::initializer_list<NamedArgument> arguments, Stream stream) const;
   // `tunes` are values of lower-case tunes, read and checked at each call.
   Result<void> launch(std::span<const KernelArgument> arguments, Stream stream,
                       const Bindings& tunes) const;

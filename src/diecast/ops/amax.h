@@ -2,6 +2,7 @@
 // Infinity is kept, nothing gives 0. The result is f32 in device memory.
 #pragma once
 
+#include <diecast/base/enum_words.h>
 #include <diecast/base/error.h>
 #include <diecast/launch/device.h>
 #include <diecast/ops/prepared.h>
@@ -9,6 +10,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 namespace diecast {
 
@@ -20,15 +22,20 @@ enum class AmaxPer : std::uint8_t {
   block,   // [rows, ceil_div(cols, block)]: so many neighbours of a row
   tile     // [ceil_div(rows, 16), ceil_div(cols, 16)]: 16x16
 };
+constexpr auto words_of(AmaxPer) {
+  return std::to_array<std::string_view>({"tensor", "row", "column", "block", "tile"});
+}
 // NaN is left out (profile te's rule), or makes a result of 0x7FFFFFFF.
 enum class AmaxNans : std::uint8_t { ignore, propagate };
+constexpr auto words_of(AmaxNans) {
+  return std::to_array<std::string_view>({"ignore", "propagate"});
+}
 // The maximum of x, or of its random Hadamard transform in blocks of 16 along the rows or down the
 // columns, rounded to x's type.
 enum class AmaxTransform : std::uint8_t { none, row, column };
-
-// As the templates spell them.
-std::string_view amax_per_name(AmaxPer per);
-std::string_view amax_transform_name(AmaxTransform transform);
+constexpr auto words_of(AmaxTransform) {
+  return std::to_array<std::string_view>({"none", "row", "column"});
+}
 
 struct AmaxOptions {
   AmaxPer per = AmaxPer::tensor;
@@ -47,27 +54,39 @@ struct AmaxOptions {
 Result<void> amax(Runtime& runtime, const Tensor& x, float* result, const AmaxOptions& options = {},
                   Stream stream = {});
 
+struct AmaxRequest {
+  static constexpr std::string_view kName = "amax";
+  DType in = DType::bf16;
+  AmaxPer per = AmaxPer::tensor;
+  RowsClass rows = RowsClass::dense;  // promised of every x to come: see rows_class()
+  std::int64_t cols = 0;              // not 0: the kernel is made for this row length
+  AmaxNans nans = AmaxNans::ignore;
+  AmaxTransform transform = AmaxTransform::none;
+  std::uint16_t sign_mask = 0;  // 0 without a transform
+  int block = 16;
+
+  template <class Self, class As>
+  static constexpr void fields(Self& self, As&& as) {
+    as("IN", self.in), as("PER", self.per), as("ROWS", self.rows), as("NANS", self.nans);
+    as("RHT", self.transform), as("SIGN_MASK", self.sign_mask), as("BLOCK", self.block);
+    as("COLS", self.cols);
+  }
+  // What amax() prepares for such arguments.
+  static AmaxRequest of(const Tensor& x, const AmaxOptions& options = {});
+  // Whether several thread blocks find one maximum together, which therefore begins at 0.
+  bool begins_at_zero() const { return per != AmaxPer::block && per != AmaxPer::tile; }
+  std::vector<KernelWanted> kernels(const DeviceProperties& device) const;
+};
+
 class PreparedAmax {
  public:
-  static constexpr std::string_view kName = "amax";
-  struct Request {
-    DType in = DType::bf16;
-    AmaxPer per = AmaxPer::tensor;
-    RowsClass rows = RowsClass::dense;  // promised of every x to come: see rows_class()
-    std::int64_t cols = 0;              // not 0: the kernel is made for this row length
-    AmaxNans nans = AmaxNans::ignore;
-    AmaxTransform transform = AmaxTransform::none;
-    std::uint16_t sign_mask = 0;
-    int block = 16;
-    // What amax() prepares for such arguments.
-    static Request of(const Tensor& x, const AmaxOptions& options = {});
-    // Of everything but cols: only requests without a fixed row length are kept by it.
-    std::uint64_t word() const;
-  };
+  using Request = AmaxRequest;
+  static constexpr std::string_view kName = Request::kName;
+  // Errors: value_not_allowed (a field that is no value of its enum), those of
+  // Runtime::specialize_for and Runtime::preload.
   static Result<PreparedAmax> prepare(Runtime& runtime, const std::shared_ptr<Device>& device,
                                       const Request& request);
 
-  std::int64_t scratch_bytes(std::int64_t, std::int64_t) const { return 0; }  // for [rows, cols]
   // `op`: whose work this is, for errors. Errors: as amax(); misaligned when x breaks the request.
   Result<void> run(const Tensor& x, float* result, bool accumulate, Stream stream,
                    std::string_view op = kName) const;

@@ -1,5 +1,6 @@
 // amax_grouped: zeros and a launch.
 #include <diecast/base/text.h>
+#include <diecast/kernel_arguments.h>
 #include <diecast/ops/amax_grouped.h>
 #include <diecast/ops/zeros.h>
 
@@ -50,9 +51,9 @@ std::int64_t count_of(AmaxPer per, std::int64_t members, std::int64_t rows, std:
 }
 
 // The amaxes of the sides that are asked for, which may be there without codes.
-Result<void> check_amaxes(const QuantizedTensor& out, AmaxSides sides, std::int64_t count) {
+Result<void> check_amaxes(const QuantizedTensor& out, Sides sides, std::int64_t count) {
   for (const bool of_columns : {false, true}) {
-    if (sides == (of_columns ? AmaxSides::rowwise : AmaxSides::columnwise)) continue;
+    if (!(of_columns ? has_columns(sides) : has_rows(sides))) continue;
     const QuantizedSide& side = out.side(of_columns);
     const std::string_view name = of_columns ? "columnwise amax" : "rowwise amax";
     DIECAST_CHECK(check_maxima(kGroupedAmaxOp, name, side.amax, count));
@@ -67,44 +68,48 @@ Result<void> check_amaxes(const QuantizedTensor& out, AmaxSides sides, std::int6
 
 }  // namespace
 
-std::uint64_t PreparedAmaxGrouped::Request::word() const {
-  return request_word(OpKind::amax_grouped)
-      .add<4>(in)
-      .add<1>(shared)
-      .add<3>(per)
-      .add<2>(rows)
-      .add<1>(nans)
-      .add<2>(transform)
-      .add<16>(sign_mask)
-      .word();
+AmaxGroupedRequest AmaxGroupedRequest::of(std::span<const Tensor> matrices,
+                                          const AmaxOptions& options) {
+  const bool transformed = options.transform != AmaxTransform::none;
+  AmaxGroupedRequest request{.shared = true,
+                             .per = options.per,
+                             .nans = options.nans,
+                             .transform = options.transform,
+                             .sign_mask = transformed ? options.sign_mask : std::uint16_t{0}};
+  for (const Tensor& x : matrices) {
+    request.in = x.dtype;
+    request.rows = std::max(request.rows, rows_class(x));
+  }
+  return request;
+}
+
+std::vector<KernelWanted> AmaxGroupedRequest::kernels(const DeviceProperties& device) const {
+  Bindings bindings;
+  bindings.set("GROUP", shared ? "list" : "members");
+  // The host has no threads to spread a piece over: fewer fibers, fewer switches.
+  if (device.cc == 0) bindings.set("THREADS", 32);
+  std::vector<KernelWanted> out = {kernel_of(kName, *this, std::move(bindings))};
+  if (begins_at_zero() && has_zeros(device)) out.push_back(zeros_kernel());
+  return out;
 }
 
 Result<PreparedAmaxGrouped> PreparedAmaxGrouped::prepare(Runtime& runtime,
                                                          const std::shared_ptr<Device>& device,
                                                          const Request& request) {
-  const bool of_rows = request.per == AmaxPer::row;
+  DIECAST_CHECK(check_device(device));
+  DIECAST_CHECK(check_values(request));
   if (request.per == AmaxPer::block || request.per == AmaxPer::tile ||
-      (of_rows && request.shared)) {
+      (request.per == AmaxPer::row && request.shared)) {
     return Error{ErrorCode::not_supported,
-                 cat(kGroupedAmaxOp, ": maxima of ", amax_per_name(request.per), "s"),
+                 cat(kGroupedAmaxOp, ": maxima of ", word(request.per), "s"),
                  cat("per = AmaxPer::tensor", request.shared ? " or column" : ", row or column",
                      ", or call amax for each matrix")};
   }
-  DIECAST_CHECK(check_device(device));
-  Bindings bindings;
-  bindings.set("COLS", request.cols).set("IN", request.in);
-  bindings.set("ROWS", request.rows == RowsClass::any ? "any" : "apart");
-  bindings.set("GROUP", request.shared ? "list" : "members");
-  bindings.set("PER", amax_per_name(request.per));
-  bindings.set("NANS", request.nans == AmaxNans::ignore ? "ignore" : "propagate");
-  bindings.set("RHT", amax_transform_name(request.transform));
-  bindings.set("SIGN_MASK", int{request.sign_mask});
-  // The host has no threads to spread a piece over: fewer fibers, fewer switches.
-  if (device->properties().cc == 0) bindings.set("THREADS", 32);
+  const KernelWanted own = request.kernels(device->properties()).front();
   PreparedAmaxGrouped prepared;
   prepared.request_ = request;
   DIECAST_TRY(std::tie(prepared.kernel_, prepared.zeros_),
-              preload_with_zeros(runtime, device, kName, bindings, !of_rows));
+              preload_with_zeros(runtime, device, own, request.begins_at_zero()));
   return prepared;
 }
 
@@ -138,29 +143,28 @@ Result<void> PreparedAmaxGrouped::clear(const TensorGroup& group,
   return write();
 }
 
-Result<void> PreparedAmaxGrouped::launch(const MemberDescriptor* members, AmaxSides sides,
+Result<void> PreparedAmaxGrouped::launch(const MemberDescriptor* members, Sides sides,
                                          std::int64_t rows, std::int64_t cols, std::int64_t count,
                                          Stream stream) const {
   const std::array<MemberDescriptor, kListed> none{};
-  const KernelArgument arguments[] = {KernelArgument::tensor(DType::u8, members),
-                                      KernelArgument::bytes(&none, sizeof none),
-                                      KernelArgument::tensor(DType::f32, nullptr),
-                                      KernelArgument::scalar(static_cast<std::int32_t>(sides)),
-                                      KernelArgument::size(rows),
-                                      KernelArgument::size(cols),
-                                      KernelArgument::size(count)};
+  const args::AmaxGrouped arguments{.members = members,
+                                    .list = none,
+                                    .sides = static_cast<std::int32_t>(sides) + 1,
+                                    .rows = rows,
+                                    .cols = cols,
+                                    .count = count};
   return launch_op(kGroupedAmaxOp, *kernel_, arguments, stream, {.cols = request_.cols});
 }
 
 // The kernel writes a maximum a row to rowwise amaxes and one a column to columnwise ones, whatever
 // the sides; only row-scaled outputs have room for them.
-Result<void> PreparedAmaxGrouped::check_sides(const QuantizedTensor& out, AmaxSides sides) const {
+Result<void> PreparedAmaxGrouped::check_sides(const QuantizedTensor& out, Sides sides) const {
   const bool of_lines = request_.per != AmaxPer::tensor;
-  const AmaxSides only = request_.per == AmaxPer::row ? AmaxSides::rowwise : AmaxSides::columnwise;
-  if (out.row_scaled == of_lines && (!of_lines || sides == only)) return {};
+  const Sides only = request_.per == AmaxPer::row ? Sides::rowwise : Sides::columnwise;
+  if (out.type.row_scaled == of_lines && (!of_lines || sides == only)) return {};
   return Error{ErrorCode::not_supported,
-               cat(kGroupedAmaxOp, ": prepared for one maximum a ", amax_per_name(request_.per),
-                   ", asked for others of outputs with row_scaled = ", out.row_scaled),
+               cat(kGroupedAmaxOp, ": prepared for one maximum a ", word(request_.per),
+                   ", asked for others of outputs with row_scaled = ", out.type.row_scaled),
                "a maximum a row belongs to row-scaled rowwise outputs, one a column to row-scaled "
                "columnwise ones"};
 }
@@ -174,31 +178,30 @@ Result<void> PreparedAmaxGrouped::check_rows(const Tensor& x, std::size_t index)
                "prepare with rows = RowsClass::any"};
 }
 
-Result<void> PreparedAmaxGrouped::find(const QuantizedGroup& group, AmaxSides sides,
+Result<void> PreparedAmaxGrouped::find(const QuantizedGroup& group, Sides sides,
                                        Stream stream) const {
   const QuantizedTensor& whole = group.whole;
-  if (request_.per != AmaxPer::row) {
+  if (request_.begins_at_zero()) {
     const std::int64_t count = count_of(request_.per, group.count, whole.rows(), whole.cols());
-    if (sides != AmaxSides::columnwise) DIECAST_CHECK(clear(whole.rowwise.amax, count, stream));
-    if (sides != AmaxSides::rowwise) DIECAST_CHECK(clear(whole.columnwise.amax, count, stream));
+    if (has_rows(sides)) DIECAST_CHECK(clear(whole.rowwise.amax, count, stream));
+    if (has_columns(sides)) DIECAST_CHECK(clear(whole.columnwise.amax, count, stream));
   }
   return launch(group.members, sides, whole.rows(), whole.cols(), group.count, stream);
 }
 
-Result<void> PreparedAmaxGrouped::find(const TensorGroup& group, AmaxSides sides,
-                                       Stream stream) const {
-  if (request_.per != AmaxPer::row) {
-    if (sides != AmaxSides::columnwise) {
+Result<void> PreparedAmaxGrouped::find(const TensorGroup& group, Sides sides, Stream stream) const {
+  if (request_.begins_at_zero()) {
+    if (has_rows(sides)) {
       DIECAST_CHECK(clear(group, &QuantizedTensor::rowwise, stream));
     }
-    if (sides != AmaxSides::rowwise) {
+    if (has_columns(sides)) {
       DIECAST_CHECK(clear(group, &QuantizedTensor::columnwise, stream));
     }
   }
   return launch(group.members, sides, group.rows(), group.cols(), group.count(), stream);
 }
 
-Result<void> PreparedAmaxGrouped::run(const QuantizedGroup& group, AmaxSides sides,
+Result<void> PreparedAmaxGrouped::run(const QuantizedGroup& group, Sides sides,
                                       Stream stream) const {
   DIECAST_CHECK(check_prepared(kernel_.get(), kName));
   if (request_.shared) return wrong_request(true);
@@ -210,8 +213,7 @@ Result<void> PreparedAmaxGrouped::run(const QuantizedGroup& group, AmaxSides sid
   return find(group, sides, stream);
 }
 
-Result<void> PreparedAmaxGrouped::run(const TensorGroup& group, AmaxSides sides,
-                                      Stream stream) const {
+Result<void> PreparedAmaxGrouped::run(const TensorGroup& group, Sides sides, Stream stream) const {
   DIECAST_CHECK(check_prepared(kernel_.get(), kName));
   if (request_.shared) return wrong_request(true);
   if (group.pairs.empty()) return {};
@@ -251,13 +253,12 @@ Result<void> PreparedAmaxGrouped::run(std::span<const Tensor> matrices, float* r
       list[i].stride = x.stride();
       rows += x.rows();
     }
-    const KernelArgument arguments[] = {KernelArgument::tensor(DType::u8, nullptr),
-                                        KernelArgument::bytes(&list, sizeof list),
-                                        KernelArgument::tensor(DType::f32, result),
-                                        KernelArgument::scalar(std::int32_t{0}),
-                                        KernelArgument::size(rows),
-                                        KernelArgument::size(cols),
-                                        KernelArgument::size(static_cast<std::int64_t>(count))};
+    const args::AmaxGrouped arguments{.list = list,
+                                      .amax = result,
+                                      .sides = 0,
+                                      .rows = rows,
+                                      .cols = cols,
+                                      .count = static_cast<std::int64_t>(count)};
     DIECAST_CHECK(launch_op(kGroupedAmaxOp, *kernel_, arguments, stream, {.cols = request_.cols}));
   }
   return {};
@@ -267,16 +268,7 @@ Result<void> amax_shared(Runtime& runtime, std::span<const Tensor> matrices, flo
                          const AmaxOptions& options, Stream stream) {
   DIECAST_CHECK(check_matrices(matrices));
   DIECAST_TRY(const auto device, device_or_default(runtime, options.device));
-  PreparedAmaxGrouped::Request request;
-  request.shared = true;
-  request.per = options.per;
-  request.nans = options.nans;
-  request.transform = options.transform;
-  if (options.transform != AmaxTransform::none) request.sign_mask = options.sign_mask;
-  for (const Tensor& x : matrices) {
-    request.in = x.dtype;
-    request.rows = std::max(request.rows, rows_class(x));
-  }
+  const auto request = AmaxGroupedRequest::of(matrices, options);
   DIECAST_TRY(const auto prepared,
               prepared_once<PreparedAmaxGrouped>(runtime, device, request, stream));
   return prepared->run(matrices, result, options.accumulate, stream);

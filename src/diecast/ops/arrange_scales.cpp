@@ -1,5 +1,6 @@
 // arrange_scales: one launch.
 #include <diecast/base/text.h>
+#include <diecast/kernel_arguments.h>
 #include <diecast/ops/arrange_scales.h>
 
 namespace diecast {
@@ -23,7 +24,7 @@ Result<void> check_stride(std::string_view name, const ScaleArray& array) {
   if (array.layout != ScaleLayout::linear) {
     return Error{ErrorCode::not_supported,
                  cat(kArrangeOp, ": ", name, " has stride = ", array.stride, " and ",
-                     layout_name(array.layout), " scales"),
+                     word(array.layout), " scales"),
                  "stride = 0: tiles of scales lie one behind another"};
   }
   if (array.stride < array.cols) {
@@ -72,40 +73,16 @@ Result<void> check_pair(const ScaleArray& from, const ScaleArray& to, bool tiles
 
 }  // namespace
 
-std::uint64_t PreparedArrangeScales::Request::word() const {
-  return request_word(OpKind::arrange_scales)
-      .add<2>(from)
-      .add<2>(to)
-      .add<1>(tiles)
-      .add<1>(rescale)
-      .word();
-}
-
-Result<PreparedArrangeScales> PreparedArrangeScales::prepare(Runtime& runtime,
-                                                             const std::shared_ptr<Device>& device,
-                                                             const Request& request) {
-  Bindings bindings;
-  bindings.set("FROM", layout_name(request.from)).set("TO", layout_name(request.to));
-  bindings.set("TILES", request.tiles).set("RESCALE", request.rescale);
-  PreparedArrangeScales prepared;
-  prepared.request_ = request;
-  DIECAST_TRY(prepared.kernel_, preload_for(runtime, device, kName, bindings));
-  return prepared;
-}
-
 Result<void> PreparedArrangeScales::run(const ScaleArray& from, const ScaleArray& to, Stream stream,
                                         const float* old_decode, const float* new_decode) const {
-  DIECAST_CHECK(check_prepared(kernel_.get(), kName));
+  DIECAST_CHECK(check_prepared());
   DIECAST_CHECK(check_array("from", from));
   DIECAST_CHECK(check_array("to", to));
   DIECAST_CHECK(check_pair(from, to, request_.tiles));
-  if (from.layout != request_.from || to.layout != request_.to) {
-    return Error{ErrorCode::not_supported,
-                 cat(kArrangeOp, ": prepared from ", layout_name(request_.from), " to ",
-                     layout_name(request_.to), ", not from ", layout_name(from.layout), " to ",
-                     layout_name(to.layout)),
-                 "prepare another op for these layouts"};
-  }
+  Request asked = request_;
+  asked.from = from.layout;
+  asked.to = to.layout;
+  if (asked != request_) return not_as_prepared(kName, "the call", request_, asked);
   if (request_.rescale != (old_decode != nullptr) || request_.rescale != (new_decode != nullptr)) {
     return Error{
         ErrorCode::invalid_argument,
@@ -113,23 +90,25 @@ Result<void> PreparedArrangeScales::run(const ScaleArray& from, const ScaleArray
             new_decode ? "given" : "null"),
         request_.rescale ? "give both decode scales" : "give both decode scales or neither"};
   }
-  const KernelArgument arguments[] = {KernelArgument::tensor(DType::u8, from.data, from.stride),
-                                      KernelArgument::tensor(DType::f32, old_decode),
-                                      KernelArgument::tensor(DType::f32, new_decode),
-                                      KernelArgument::tensor(DType::u8, to.data, to.stride),
-                                      KernelArgument::size(from.batch),
-                                      KernelArgument::size(from.rows),
-                                      KernelArgument::size(from.cols),
-                                      KernelArgument::size(to.rows)};
-  return launch_op(kName, *kernel_, arguments, stream);
+  return launch(args::ArrangeScales{.scales = {from.data, from.stride},
+                                    .old_decode = old_decode,
+                                    .new_decode = new_decode,
+                                    .arranged = {to.data, to.stride},
+                                    .batch = from.batch,
+                                    .rows = from.rows,
+                                    .cols = from.cols,
+                                    .new_rows = to.rows},
+                stream);
 }
 
 Result<void> arrange_scales(Runtime& runtime, const ScaleArray& from, const ScaleArray& to,
                             const ArrangeScalesOptions& options, Stream stream) {
   DIECAST_TRY(const auto device, device_or_default(runtime, options.device));
-  const PreparedArrangeScales::Request request{
-      from.layout, to.layout, options.tiles,
-      options.old_decode != nullptr || options.new_decode != nullptr};
+  const ArrangeScalesRequest request{
+      .from = from.layout,
+      .to = to.layout,
+      .tiles = options.tiles,
+      .rescale = options.old_decode != nullptr || options.new_decode != nullptr};
   DIECAST_TRY(const auto prepared,
               prepared_once<PreparedArrangeScales>(runtime, device, request, stream));
   return prepared->run(from, to, stream, options.old_decode, options.new_decode);

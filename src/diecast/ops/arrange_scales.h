@@ -4,7 +4,7 @@
 
 #include <diecast/base/error.h>
 #include <diecast/launch/device.h>
-#include <diecast/ops/prepared.h>
+#include <diecast/ops/one_kernel.h>
 #include <diecast/ops/quantized_tensor.h>
 
 #include <cstdint>
@@ -40,27 +40,24 @@ struct ArrangeScalesOptions {
 Result<void> arrange_scales(Runtime& runtime, const ScaleArray& from, const ScaleArray& to,
                             const ArrangeScalesOptions& options = {}, Stream stream = {});
 
-class PreparedArrangeScales {
- public:
+struct ArrangeScalesRequest {
   static constexpr std::string_view kName = "arrange_scales";
-  struct Request {
-    ScaleLayout from = ScaleLayout::linear, to = ScaleLayout::s128x4;
-    bool tiles = false;
-    bool rescale = false;
-    std::uint64_t word() const;
-  };
-  static Result<PreparedArrangeScales> prepare(Runtime& runtime,
-                                               const std::shared_ptr<Device>& device,
-                                               const Request& request);
+  ScaleLayout from = ScaleLayout::linear, to = ScaleLayout::s128x4;
+  bool tiles = false;
+  bool rescale = false;
 
-  std::int64_t scratch_bytes(std::int64_t, std::int64_t) const { return 0; }
+  template <class Self, class As>
+  static constexpr void fields(Self& self, As&& as) {
+    as("FROM", self.from), as("TO", self.to), as("TILES", self.tiles), as("RESCALE", self.rescale);
+  }
+  KernelWanted kernel(const DeviceProperties&) const { return kernel_of(kName, *this); }
+};
+
+class PreparedArrangeScales : public OneKernel<PreparedArrangeScales, ArrangeScalesRequest> {
+ public:
   // Errors: as arrange_scales(); not_supported for arrays in other layouts than the request's.
   Result<void> run(const ScaleArray& from, const ScaleArray& to, Stream stream,
                    const float* old_decode = nullptr, const float* new_decode = nullptr) const;
-
- private:
-  Request request_;
-  std::shared_ptr<Kernel> kernel_;
 };
 
 }  // namespace diecast

@@ -3,7 +3,7 @@
 
 #include <diecast/base/error.h>
 #include <diecast/launch/device.h>
-#include <diecast/ops/prepared.h>
+#include <diecast/ops/one_kernel.h>
 #include <diecast/ops/quantized_tensor.h>
 #include <diecast/ops/tensor.h>
 
@@ -25,31 +25,30 @@ struct DequantizeMxOptions {
 Result<void> dequantize_mx(Runtime& runtime, const QuantizedTensor& x, const Tensor& out,
                            const DequantizeMxOptions& options = {}, Stream stream = {});
 
-class PreparedDequantizeMx {
- public:
+struct DequantizeMxRequest {
   static constexpr std::string_view kName = "dequantize_mx";
-  struct Request {
-    DType out = DType::bf16;
-    Format format = Format::mxfp8_e4m3;
-    ScaleLayout layout = ScaleLayout::linear;
-    bool columnwise = false;   // x.columnwise is read
-    bool whole_blocks = true;  // rows_class() of every out to come is not any, and cols % 32 == 0
-    std::int64_t cols = 0;     // not 0: the kernel is made for this row length
-    std::uint64_t word() const;
-    // What x and out ask for; `columnwise` as in the options.
-    static Request of(const QuantizedTensor& x, const Tensor& out, bool columnwise);
-  };
-  static Result<PreparedDequantizeMx> prepare(Runtime& runtime,
-                                              const std::shared_ptr<Device>& device,
-                                              const Request& request);
+  DType out = DType::bf16;
+  Format format = Format::mxfp8_e4m3;
+  ScaleLayout layout = ScaleLayout::linear;
+  bool columnwise = false;  // x.columnwise is read
+  // Promised of every out to come, apart or any: `any` also where cols % 32 != 0.
+  RowsClass rows = RowsClass::apart;
+  std::int64_t cols = 0;  // not 0: the kernel is made for this row length
 
-  std::int64_t scratch_bytes(std::int64_t, std::int64_t) const { return 0; }  // for [rows, cols]
+  template <class Self, class As>
+  static constexpr void fields(Self& self, As&& as) {
+    as("OUT", self.out), as("FORMAT", self.format), as("LAYOUT", self.layout);
+    as("columnwise", self.columnwise), as("ROWS", self.rows), as("COLS", self.cols);
+  }
+  // What x and out ask for; `columnwise` as in the options.
+  static DequantizeMxRequest of(const QuantizedTensor& x, const Tensor& out, bool columnwise);
+  KernelWanted kernel(const DeviceProperties& device) const;
+};
+
+class PreparedDequantizeMx : public OneKernel<PreparedDequantizeMx, DequantizeMxRequest> {
+ public:
   // Errors: as dequantize_mx(); misaligned when out breaks the request.
   Result<void> run(const QuantizedTensor& x, const Tensor& out, Stream stream) const;
-
- private:
-  Request request_;
-  std::shared_ptr<Kernel> kernel_;
 };
 
 }  // namespace diecast

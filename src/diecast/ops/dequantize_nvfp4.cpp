@@ -1,5 +1,6 @@
 // dequantize_nvfp4 and fp4_dequantize: one launch.
 #include <diecast/base/text.h>
+#include <diecast/kernel_arguments.h>
 #include <diecast/ops/dequantize_nvfp4.h>
 
 #include <bit>
@@ -9,8 +10,8 @@ namespace {
 
 Result<void> check_nvfp4_input(const QuantizedTensor& x, const Tensor& out, bool columnwise) {
   constexpr std::string_view kOp = PreparedDequantizeNvfp4::kName;
-  if (x.format != Format::nvfp4) {
-    return Error{ErrorCode::not_supported, cat(kOp, ": x is ", format_name(x.format)),
+  if (x.type.format != Format::nvfp4) {
+    return Error{ErrorCode::not_supported, cat(kOp, ": x is ", word(x.type.format)),
                  "this op reads nvfp4; dequantize_mx reads the mx formats"};
   }
   return x.check_read(kOp, columnwise, out);
@@ -51,7 +52,7 @@ std::int64_t padded_to_tiles(std::int64_t count, int tile) {
 }
 
 // Codes and scales of out, or of its transpose, as the request has them read.
-Result<void> check_parts(const PreparedDequantizeNvfp4::Request& request, const Tensor& packed,
+Result<void> check_parts(const DequantizeNvfp4Request& request, const Tensor& packed,
                          const Tensor& scale, const float* factor, const Tensor& out) {
   if (packed.dtype != DType::u8 || scale.dtype != DType::e4m3) {
     return Error{ErrorCode::dtype_mismatch,
@@ -80,111 +81,91 @@ Result<void> check_parts(const PreparedDequantizeNvfp4::Request& request, const 
                cat("pass device memory for f32 [", factors, "]")};
 }
 
-}  // namespace
+using Codes = args::TensorOf<DType::u8>;
+using Scales = args::TensorOf<DType::e4m3>;
 
-std::uint64_t PreparedDequantizeNvfp4::Request::word() const {
-  return request_word(OpKind::dequantize_nvfp4)
-      .add<4>(out)
-      .add<1>(row_scaled)
-      .add<1>(form)
-      .add<2>(rows)
-      .add<2>(layout)
-      .add<1>(e4m3_bound == 256)
-      .add<8>(block)
-      .add<1>(scales_apart)
-      .add<1>(columnwise)
-      .add<9>(threads)
-      .add<26>(cols)
-      .word();
+// A tensor whose element type is checked.
+template <class Argument>
+Argument part(const Tensor& tensor) {
+  return {tensor.data, stride_number(tensor)};
 }
 
-PreparedDequantizeNvfp4::Request PreparedDequantizeNvfp4::Request::of(
-    const QuantizedTensor& x, const Tensor& out, const DequantizeNvfp4Options& options) {
-  Request request{out.dtype, x.row_scaled, options.form};
-  request.columnwise = options.columnwise || (!x.rowwise.present() && x.columnwise.present());
-  request.rows = request.columnwise ? RowsClass::any : rows_class(out);
-  request.layout = x.layout;
-  request.e4m3_bound = x.e4m3_bound;
+// Both kernels take the same.
+template <class Arguments>
+Arguments arguments_of(const Codes& codes, const Scales& scales, const float* factor,
+                       const Tensor& out) {
+  return {.codes = codes,
+          .scales = scales,
+          .factor = factor,
+          .out = tensor_argument(out),
+          .rows = rows_argument(out),
+          .cols = out.cols()};
+}
+
+}  // namespace
+
+DequantizeNvfp4Request DequantizeNvfp4Request::of(const QuantizedTensor& x, const Tensor& out,
+                                                  const DequantizeNvfp4Options& options) {
+  DequantizeNvfp4Request request{
+      .out = out.dtype,
+      .form = options.form,
+      .layout = x.type.layout,
+      .row_scaled = x.type.row_scaled,
+      .columnwise = options.columnwise || (!x.rowwise.present() && x.columnwise.present())};
   request.scales_apart = x.side(request.columnwise).scale_stride != 0;
+  if (options.form == GlobalForm::amax) request.e4m3_bound = x.type.e4m3_bound;
+  request.rows = request.columnwise ? RowsClass::any : rows_class(out);
   return request;
 }
 
-Result<PreparedDequantizeNvfp4> PreparedDequantizeNvfp4::prepare(
-    Runtime& runtime, const std::shared_ptr<Device>& device, const Request& request) {
+KernelWanted DequantizeNvfp4Request::kernel(const DeviceProperties&) const {
   Bindings bindings;
-  bindings.set("COLS", request.cols).set("SCALES_APART", request.scales_apart);
-  bindings.set("OUT", request.out).set("LAYOUT", layout_name(request.layout));
-  bindings.set("ROW_SCALE", request.row_scaled);
-  if (!request.columnwise) {
-    bindings.set("ROWS", rows_class_name(request.rows)).set("BLOCK", request.block);
-  }
-  bindings.set("GLOBAL", request.form == GlobalForm::amax ? "amax" : "decode");
-  // A decode scale has no bound left in it.
-  bindings.set("BOUND", request.form == GlobalForm::amax ? request.e4m3_bound : 448);
-  if (request.threads != 0) bindings.set("THREADS", request.threads);
-  PreparedDequantizeNvfp4 prepared;
-  prepared.request_ = request;
-  DIECAST_TRY(prepared.kernel_,
-              preload_for(runtime, device, request.columnwise ? "dequantize_nvfp4_columns" : kName,
-                          bindings));
-  return prepared;
+  if (threads != 0) bindings.set("THREADS", threads);
+  return kernel_of(columnwise ? "dequantize_nvfp4_columns" : kName, *this, std::move(bindings));
 }
 
 Result<void> PreparedDequantizeNvfp4::run(const Tensor& packed, const Tensor& scale,
                                           const float* factor, const Tensor& out,
                                           Stream stream) const {
-  DIECAST_CHECK(check_prepared(kernel_.get(), kName));
+  DIECAST_CHECK(check_prepared());
   DIECAST_CHECK(check_parts(request_, packed, scale, factor, out));
-  return launch(packed, scale, factor, out, stream);
+  return read(part<Codes>(packed), part<Scales>(scale), factor, out, stream);
 }
 
-Result<void> PreparedDequantizeNvfp4::launch(const Tensor& packed, const Tensor& scale,
-                                             const float* factor, const Tensor& out,
-                                             Stream stream) const {
-  const KernelArgument arguments[] = {
-      tensor_argument(packed), tensor_argument(scale), KernelArgument::tensor(DType::f32, factor),
-      tensor_argument(out),    rows_argument(out),     cols_argument(out)};
-  return launch_op(kName, *kernel_, arguments, stream, {"out", &out, request_.rows, request_.cols});
+Result<void> PreparedDequantizeNvfp4::read(const Codes& codes, const Scales& scales,
+                                           const float* factor, const Tensor& out,
+                                           Stream stream) const {
+  const RequestedRows requested{"out", &out, request_.rows, request_.cols};
+  if (request_.columnwise) {
+    return launch(arguments_of<args::DequantizeNvfp4Columns>(codes, scales, factor, out), stream,
+                  requested);
+  }
+  return launch(arguments_of<args::DequantizeNvfp4>(codes, scales, factor, out), stream, requested);
 }
 
 Result<void> PreparedDequantizeNvfp4::run(const QuantizedTensor& x, const Tensor& out,
                                           Stream stream) const {
-  DIECAST_CHECK(check_prepared(kernel_.get(), kName));
+  DIECAST_CHECK(check_prepared());
   DIECAST_CHECK(out.check("dequantize_nvfp4: out"));
   DIECAST_CHECK(check_nvfp4_input(x, out, request_.columnwise));
-  if (x.row_scaled != request_.row_scaled || x.layout != request_.layout ||
-      x.e4m3_bound != request_.e4m3_bound) {
-    return Error{ErrorCode::not_supported,
-                 cat("dequantize_nvfp4: prepared for row_scaled = ", request_.row_scaled, ", ",
-                     layout_name(request_.layout), " scales, E4M3 bound ", request_.e4m3_bound,
-                     "; x has row_scaled = ", x.row_scaled, ", ", layout_name(x.layout),
-                     " scales, E4M3 bound ", x.e4m3_bound),
-                 "prepare another op for this input"};
-  }
-  if (!request_.columnwise && x.block_cols != request_.block) {
-    return Error{ErrorCode::not_supported,
-                 cat("dequantize_nvfp4: prepared for blocks of ", request_.block,
-                     ", x has blocks of ", x.block_cols),
-                 cat("prepare with block = ", x.block_cols)};
-  }
+  Request asked = request_;
+  asked.layout = x.type.layout;
+  asked.row_scaled = x.type.row_scaled;
+  if (request_.form == GlobalForm::amax) asked.e4m3_bound = x.type.e4m3_bound;
+  if (!request_.columnwise) asked.block = x.type.block();
+  if (asked != request_) return not_as_prepared(kName, "x", request_, asked);
   const QuantizedSide& side = x.side(request_.columnwise);
   if (out.rows() * out.cols() == 0) return {};
   const bool apart = !request_.columnwise && request_.rows == RowsClass::any;
   const std::int64_t pitch = (x.cols() + 15) / 16 * 8;  // bytes of a row of codes
-  const KernelArgument arguments[] = {
-      KernelArgument::tensor(DType::u8, side.data, apart ? pitch : 0),
-      KernelArgument::tensor(DType::e4m3, side.scale, side.scale_stride),
-      KernelArgument::tensor(DType::f32, side.amax),
-      tensor_argument(out),
-      rows_argument(out),
-      cols_argument(out)};
-  return launch_op(kName, *kernel_, arguments, stream, {"out", &out, request_.rows, request_.cols});
+  return read({side.data, apart ? pitch : 0}, {side.scale, side.scale_stride}, side.amax, out,
+              stream);
 }
 
 Result<void> dequantize_nvfp4(Runtime& runtime, const QuantizedTensor& x, const Tensor& out,
                               const DequantizeNvfp4Options& options, Stream stream) {
   DIECAST_TRY(const auto device, device_or_default(runtime, options.device));
-  const auto request = PreparedDequantizeNvfp4::Request::of(x, out, options);
+  const auto request = DequantizeNvfp4Request::of(x, out, options);
   DIECAST_TRY(const auto prepared,
               prepared_once<PreparedDequantizeNvfp4>(runtime, device, request, stream));
   return prepared->run(x, out, stream);
@@ -194,16 +175,17 @@ Result<void> fp4_dequantize(Runtime& runtime, const Tensor& packed, const Tensor
                             const float* global_scale, const Tensor& out,
                             const Fp4DequantizeOptions& options, Stream stream) {
   DIECAST_CHECK(check_fp4_options(options));
-  PreparedDequantizeNvfp4::Request request{out.dtype, false, GlobalForm::decode};
-  request.block = options.block_size;
+  DequantizeNvfp4Request request{.out = out.dtype,
+                                 .form = GlobalForm::decode,
+                                 .block = options.block_size,
+                                 .threads = options.tile_size < 256 ? 128 : 256};
   DIECAST_CHECK(check_parts(request, packed, scale, global_scale, out));
   request.rows = rows_for(out, options.block_size, packed);
   request.scales_apart = scale.rows() > 1 && scale.stride() != scale.cols();
-  request.threads = options.tile_size < 256 ? 128 : 256;
   DIECAST_TRY(const auto device, device_or_default(runtime, options.device));
   DIECAST_TRY(const auto prepared,
               prepared_once<PreparedDequantizeNvfp4>(runtime, device, request, stream));
-  return prepared->launch(packed, scale, global_scale, out, stream);
+  return prepared->read(part<Codes>(packed), part<Scales>(scale), global_scale, out, stream);
 }
 
 }  // namespace diecast

@@ -2,8 +2,9 @@
 #pragma once
 
 #include <diecast/base/error.h>
+#include <diecast/launch/argument.h>
 #include <diecast/launch/device.h>
-#include <diecast/ops/prepared.h>
+#include <diecast/ops/one_kernel.h>
 #include <diecast/ops/quantized_tensor.h>
 #include <diecast/ops/tensor.h>
 
@@ -17,6 +18,7 @@ enum class GlobalForm : std::uint8_t {
   amax,   // the amax the quantizer had:       e2m1 * ((scale * amax) * fl(1 / (6 * e4m3_bound)))
   decode  // the decode scale of a checkpoint: (e2m1 * scale) * scale_2
 };
+constexpr auto words_of(GlobalForm) { return std::to_array<std::string_view>({"amax", "decode"}); }
 
 struct DequantizeNvfp4Options {
   GlobalForm form = GlobalForm::amax;
@@ -48,33 +50,37 @@ Result<void> fp4_dequantize(Runtime& runtime, const Tensor& packed, const Tensor
                             const float* global_scale, const Tensor& out,
                             const Fp4DequantizeOptions& options = {}, Stream stream = {});
 
-class PreparedDequantizeNvfp4 {
- public:
+struct DequantizeNvfp4Request {
   static constexpr std::string_view kName = "dequantize_nvfp4";
-  struct Request {
-    DType out = DType::bf16;
-    bool row_scaled = false;
-    GlobalForm form = GlobalForm::amax;
-    // Promised of every out to come: see rows_class(). `any` unless rows are whole blocks and the
-    // codes dense.
-    RowsClass rows = RowsClass::dense;
-    std::int64_t cols = 0;  // not 0: the kernel is made for this row length
-    ScaleLayout layout = ScaleLayout::linear;
-    int e4m3_bound = 448;
-    int block = 16;
-    bool scales_apart = false;  // rows of linear scales may be apart
-    bool columnwise = false;    // x.columnwise is read; rows and block then count for nothing
-    int threads = 0;            // 0: as tuned
-    std::uint64_t word() const;
-    // What x and out ask for.
-    static Request of(const QuantizedTensor& x, const Tensor& out,
-                      const DequantizeNvfp4Options& options);
-  };
-  static Result<PreparedDequantizeNvfp4> prepare(Runtime& runtime,
-                                                 const std::shared_ptr<Device>& device,
-                                                 const Request& request);
+  DType out = DType::bf16;
+  GlobalForm form = GlobalForm::amax;
+  ScaleLayout layout = ScaleLayout::linear;
+  bool row_scaled = false;
+  bool columnwise = false;         // x.columnwise is read; rows and block have no meaning then
+  bool scales_apart = false;       // rows of linear scales may be apart
+  std::uint16_t e4m3_bound = 448;  // 448 with form = decode: a decode scale has no bound left in it
+  int block = 16;
+  int threads = 0;  // 0: as tuned
+  // Promised of every out to come: see rows_class(). `any` unless rows are whole blocks and the
+  // codes dense.
+  RowsClass rows = RowsClass::dense;
+  std::int64_t cols = 0;  // not 0: the kernel is made for this row length
 
-  std::int64_t scratch_bytes(std::int64_t, std::int64_t) const { return 0; }  // for [rows, cols]
+  template <class Self, class As>
+  static constexpr void fields(Self& self, As&& as) {
+    as("OUT", self.out), as("GLOBAL", self.form), as("LAYOUT", self.layout);
+    as("ROW_SCALE", self.row_scaled), as("columnwise", self.columnwise);
+    as("SCALES_APART", self.scales_apart), as("BOUND", self.e4m3_bound), as("BLOCK", self.block);
+    as("threads", self.threads), as("ROWS", self.rows), as("COLS", self.cols);
+  }
+  // What x and out ask for.
+  static DequantizeNvfp4Request of(const QuantizedTensor& x, const Tensor& out,
+                                   const DequantizeNvfp4Options& options);
+  KernelWanted kernel(const DeviceProperties& device) const;
+};
+
+class PreparedDequantizeNvfp4 : public OneKernel<PreparedDequantizeNvfp4, DequantizeNvfp4Request> {
+ public:
   // Errors: as dequantize_nvfp4(); misaligned when out breaks the request.
   Result<void> run(const QuantizedTensor& x, const Tensor& out, Stream stream) const;
   // The parts by themselves, in blocks of the request's size and its scale layout; columnwise: of
@@ -87,11 +93,9 @@ class PreparedDequantizeNvfp4 {
   friend Result<void> fp4_dequantize(Runtime&, const Tensor&, const Tensor&, const float*,
                                      const Tensor&, const Fp4DequantizeOptions&, Stream);
   // run() of parts that are checked.
-  Result<void> launch(const Tensor& packed, const Tensor& scale, const float* factor,
-                      const Tensor& out, Stream stream) const;
-
-  Request request_;
-  std::shared_ptr<Kernel> kernel_;
+  Result<void> read(const args::TensorOf<DType::u8>& codes,
+                    const args::TensorOf<DType::e4m3>& scales, const float* factor,
+                    const Tensor& out, Stream stream) const;
 };
 
 }  // namespace diecast

@@ -1,5 +1,6 @@
-// describe_group: one launch, a thread a member.
+// describe_group: one launch, one thread for each member.
 #include <diecast/base/text.h>
+#include <diecast/kernel_arguments.h>
 #include <diecast/ops/describe_group.h>
 
 namespace diecast {
@@ -17,14 +18,18 @@ Result<void> check_on_device(const QuantizedGroup& group, std::string_view op) {
 
 }  // namespace
 
+KernelWanted PreparedDescribeGroup::kernel(const QuantizedType& type) {
+  Bindings bindings;
+  bindings.set("BLOCK", type.block()).set("FOUR_BIT", is_four_bit(type.format));
+  bindings.set("ROW_SCALE", type.row_scaled).set("LAYOUT", word(type.layout));
+  return {args::DescribeGroup::kTemplate, std::move(bindings)};
+}
+
 Result<PreparedDescribeGroup> PreparedDescribeGroup::prepare(Runtime& runtime,
                                                              const std::shared_ptr<Device>& device,
-                                                             const QuantizedTensor& whole) {
-  Bindings bindings;
-  bindings.set("BLOCK", whole.block_cols).set("FOUR_BIT", is_four_bit(whole.format));
-  bindings.set("ROW_SCALE", whole.row_scaled).set("LAYOUT", layout_name(whole.layout));
+                                                             const QuantizedType& type) {
   PreparedDescribeGroup prepared;
-  DIECAST_TRY(prepared.kernel_, preload_for(runtime, device, "describe_group", bindings));
+  DIECAST_TRY(prepared.kernel_, preload_for(runtime, device, kernel(type)));
   return prepared;
 }
 
@@ -33,22 +38,22 @@ Result<void> PreparedDescribeGroup::run(const Tensor& x, const QuantizedGroup& g
   DIECAST_CHECK(check_prepared(kernel_.get(), op));
   DIECAST_CHECK(check_on_device(group, op));
   const QuantizedSide &across = group.whole.rowwise, &down = group.whole.columnwise;
-  const KernelArgument arguments[] = {KernelArgument::tensor(DType::i64, group.device_row_offsets),
-                                      KernelArgument::tensor(DType::u8, group.members),
-                                      address_argument(group.device_row_counts),
-                                      KernelArgument::scalar(x.cols()),
-                                      address_argument(x.data),
-                                      KernelArgument::scalar(x.stride()),
-                                      KernelArgument::scalar(std::int64_t{dtype_bits(x.dtype) / 8}),
-                                      address_argument(across.data),
-                                      address_argument(across.scale),
-                                      address_argument(across.amax),
-                                      address_argument(down.data),
-                                      address_argument(down.scale),
-                                      address_argument(down.amax),
-                                      KernelArgument::scalar(across.scale_stride),
-                                      KernelArgument::scalar(down.scale_stride),
-                                      KernelArgument::size(group.count)};
+  const args::DescribeGroup arguments{.offsets = group.device_row_offsets,
+                                      .members = group.members,
+                                      .counts = group.device_row_counts,
+                                      .cols = x.cols(),
+                                      .matrix = x.data,
+                                      .stride = x.stride(),
+                                      .element_bytes = dtype_bits(x.dtype) / 8,
+                                      .rowwise_data = across.data,
+                                      .rowwise_scale = across.scale,
+                                      .rowwise_amax = across.amax,
+                                      .columnwise_data = down.data,
+                                      .columnwise_scale = down.scale,
+                                      .columnwise_amax = down.amax,
+                                      .rowwise_stride = across.scale_stride,
+                                      .columnwise_stride = down.scale_stride,
+                                      .count = group.count};
   return launch_op(op, *kernel_, arguments, stream);
 }
 

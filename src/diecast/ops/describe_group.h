@@ -5,6 +5,7 @@
 #include <diecast/launch/device.h>
 #include <diecast/ops/prepared.h>
 #include <diecast/ops/quantized_group.h>
+#include <diecast/ops/quantized_type.h>
 #include <diecast/ops/tensor.h>
 
 #include <memory>
@@ -14,10 +15,12 @@ namespace diecast {
 
 class PreparedDescribeGroup {
  public:
-  // `whole`: as that of every group to come, buffers and rows aside.
+  // The kernel for members of that type.
+  static KernelWanted kernel(const QuantizedType& type);
+  // `type`: of every group to come. Errors: those of Runtime::specialize_for and Runtime::preload.
   static Result<PreparedDescribeGroup> prepare(Runtime& runtime,
                                                const std::shared_ptr<Device>& device,
-                                               const QuantizedTensor& whole);
+                                               const QuantizedType& type);
 
   // Fills group.members for x, both checked before. Errors, in the name of `op`: missing_buffer
   // (offsets, or counts, that only the host has).

@@ -1,5 +1,6 @@
 // ModelOpt's fake quantization: a maximum where none is given, and one launch.
 #include <diecast/base/text.h>
+#include <diecast/kernel_arguments.h>
 #include <diecast/ops/fp4_fake_quant.h>
 
 #include <algorithm>
@@ -7,9 +8,6 @@
 
 namespace diecast {
 namespace {
-
-using ScalesRequest = PreparedComputeFp4Scales::Request;
-using StaticRequest = PreparedStaticFp4FakeQuant::Request;
 
 bool is_float(DType type) {
   return type == DType::f32 || type == DType::bf16 || type == DType::f16;
@@ -79,14 +77,6 @@ Result<std::int64_t> block_of(const Tensor& x, const Tensor& amax) {
                      block);
 }
 
-ScalesRequest scales_request(const Fp4ScaleOptions& options) {
-  ScalesRequest request;
-  request.quantize = options.quantize_block_scales;
-  request.global_given = !request.quantize || options.global_amax != nullptr;
-  request.fp8 = request.quantize ? options.fp8 : Fp8Conversion::eager;
-  return request;
-}
-
 Result<float*> global_of(std::string_view op, const Fp4ScaleOptions& options) {
   if (!options.quantize_block_scales) return nullptr;
   if (options.global_amax != nullptr) return const_cast<float*>(options.global_amax);
@@ -99,21 +89,17 @@ bool is_aligned(const Tensor& tensor) {
   return reinterpret_cast<std::uintptr_t>(tensor.data) % 16 == 0;
 }
 
-std::string_view fp8_name(Fp8Conversion fp8) {
-  return fp8 == Fp8Conversion::eager ? "eager" : "extension";
+// What finds the largest of all amaxes.
+AmaxRequest largest_amax() {
+  return {.in = DType::f32, .rows = RowsClass::any, .nans = AmaxNans::propagate};
 }
 
-Result<std::optional<PreparedAmax>> amax_for(Runtime& runtime,
-                                             const std::shared_ptr<Device>& device,
-                                             const ScalesRequest& request) {
-  std::optional<PreparedAmax> amax;
-  if (request.global_given) return amax;
-  PreparedAmax::Request largest;
-  largest.in = DType::f32;
-  largest.rows = RowsClass::any;
-  largest.nans = AmaxNans::propagate;
-  DIECAST_TRY(amax, PreparedAmax::prepare(runtime, device, largest));
-  return amax;
+std::vector<KernelWanted> kernels_with_amax(KernelWanted own, bool finds_amax,
+                                            const DeviceProperties& device) {
+  std::vector<KernelWanted> all = {std::move(own)};
+  if (!finds_amax) return all;
+  for (KernelWanted& each : largest_amax().kernels(device)) all.push_back(std::move(each));
+  return all;
 }
 
 // Of x and out the one that a request for both does not hold for, if any.
@@ -122,25 +108,27 @@ RequestedRows of_either(const Tensor& x, const Tensor& out, RowsClass rows) {
   return {"out", &out, rows};
 }
 
-KernelArgument floats(const float* data) { return KernelArgument::tensor(DType::f32, data); }
-
 }  // namespace
 
-std::uint64_t PreparedComputeFp4Scales::Request::word() const {
-  return request_word(OpKind::compute_fp4_scales)
-      .add<1>(quantize)
-      .add<1>(global_given)
-      .add<1>(fp8)
-      .word();
+ComputeFp4ScalesRequest ComputeFp4ScalesRequest::of(const Fp4ScaleOptions& options) {
+  if (!options.quantize_block_scales) return {.quantize = false, .global_given = true};
+  return {.fp8 = options.fp8, .global_given = options.global_amax != nullptr};
+}
+
+std::vector<KernelWanted> ComputeFp4ScalesRequest::kernels(const DeviceProperties& device) const {
+  return kernels_with_amax(kernel_of(kName, *this), finds_amax(), device);
 }
 
 Result<PreparedComputeFp4Scales> PreparedComputeFp4Scales::prepare(
     Runtime& runtime, const std::shared_ptr<Device>& device, const Request& request) {
-  Bindings bindings;
-  bindings.set("QUANTIZE", request.quantize).set("FP8", fp8_name(request.fp8));
+  DIECAST_CHECK(check_device(device));
+  DIECAST_CHECK(check_values(request));
   PreparedComputeFp4Scales prepared;
-  DIECAST_TRY(prepared.amax_, amax_for(runtime, device, request));
-  DIECAST_TRY(prepared.kernel_, preload_for(runtime, device, kName, bindings));
+  prepared.request_ = request;
+  if (request.finds_amax()) {
+    DIECAST_TRY(prepared.amax_, PreparedAmax::prepare(runtime, device, largest_amax()));
+  }
+  DIECAST_TRY(prepared.kernel_, preload_for(runtime, device, kernel_of(kName, request)));
   return prepared;
 }
 
@@ -151,47 +139,58 @@ Result<void> PreparedComputeFp4Scales::run(const Tensor& amax, float* global_ama
   DIECAST_TRY(const Tensor to, flat_f32(scales, "compute_fp4_scales: scales"));
   if (amax.shape != scales.shape) return other_shape(kName, "scales", scales.shape, amax.shape);
   if (amax_) DIECAST_CHECK(amax_->run(from, global_amax, false, stream));
-  const KernelArgument arguments[] = {tensor_argument(from), floats(global_amax),
-                                      tensor_argument(to), cols_argument(from)};
-  return launch_op(kName, *kernel_, arguments, stream);
+  return launch_op(
+      kName, *kernel_,
+      args::ComputeFp4Scales{
+          .amax = from.data, .global_amax = global_amax, .scales = to.data, .count = from.cols()},
+      stream);
 }
 
 Result<void> compute_fp4_scales(Runtime& runtime, const Tensor& amax, const Tensor& scales,
                                 const Fp4ScaleOptions& options, Stream stream) {
   DIECAST_TRY(float* const global, global_of(PreparedComputeFp4Scales::kName, options));
   DIECAST_TRY(const auto device, device_or_default(runtime, options.device));
-  DIECAST_TRY(const auto prepared, prepared_once<PreparedComputeFp4Scales>(
-                                       runtime, device, scales_request(options), stream));
+  const auto request = ComputeFp4ScalesRequest::of(options);
+  DIECAST_TRY(const auto prepared,
+              prepared_once<PreparedComputeFp4Scales>(runtime, device, request, stream));
   return prepared->run(amax, global, scales, stream);
 }
 
-std::uint64_t PreparedStaticFp4FakeQuant::Request::word() const {
-  return request_word(OpKind::static_blockwise_fp4_fake_quant)
-      .add<4>(in)
-      .add<4>(out)
-      .add<8>(block)
-      .add<1>(aligned)
-      .add<1>(scales.quantize)
-      .add<1>(scales.global_given)
-      .add<1>(scales.fp8)
-      .word();
+StaticFp4FakeQuantRequest StaticFp4FakeQuantRequest::of(const Tensor& x, const Tensor& out,
+                                                        int block, const Fp4ScaleOptions& options) {
+  const auto scales = ComputeFp4ScalesRequest::of(options);
+  return {.in = x.dtype,
+          .out = out.dtype,
+          .aligned = is_aligned(x) && is_aligned(out),
+          .scale = scales.quantize ? Fp4Scale::quantized : Fp4Scale::unquantized,
+          .block = block,
+          .fp8 = scales.fp8,
+          .global_given = scales.global_given};
+}
+
+StaticFp4FakeQuantRequest StaticFp4FakeQuantRequest::of(const Tensor& x, const Tensor& out) {
+  const bool whole_eights = x.rows() % 8 * (x.cols() % 8) % 8 == 0;
+  return {.in = x.dtype,
+          .out = out.dtype,
+          .aligned = is_aligned(x) && is_aligned(out) && whole_eights,
+          .scale = Fp4Scale::one,
+          .global_given = true};
+}
+
+std::vector<KernelWanted> StaticFp4FakeQuantRequest::kernels(const DeviceProperties& device) const {
+  return kernels_with_amax(kernel_of(kName, *this), finds_amax(), device);
 }
 
 Result<PreparedStaticFp4FakeQuant> PreparedStaticFp4FakeQuant::prepare(
     Runtime& runtime, const std::shared_ptr<Device>& device, const Request& request) {
-  Bindings bindings;
-  bindings.set("ALIGNED", request.aligned).set("IN", request.in).set("OUT", request.out);
+  DIECAST_CHECK(check_device(device));
+  DIECAST_CHECK(check_values(request));
   PreparedStaticFp4FakeQuant prepared;
-  prepared.block_ = request.block;
-  prepared.aligned_ = request.aligned;
-  if (request.block == 0) {
-    bindings.set("SCALE", "one");
-  } else {
-    bindings.set("BLOCK", request.block).set("FP8", fp8_name(request.scales.fp8));
-    bindings.set("SCALE", request.scales.quantize ? "quantized" : "unquantized");
-    DIECAST_TRY(prepared.amax_, amax_for(runtime, device, request.scales));
+  prepared.request_ = request;
+  if (request.finds_amax()) {
+    DIECAST_TRY(prepared.amax_, PreparedAmax::prepare(runtime, device, largest_amax()));
   }
-  DIECAST_TRY(prepared.kernel_, preload_for(runtime, device, kName, bindings));
+  DIECAST_TRY(prepared.kernel_, preload_for(runtime, device, kernel_of(kName, request)));
   return prepared;
 }
 
@@ -203,18 +202,22 @@ Result<void> PreparedStaticFp4FakeQuant::run(const Tensor& x, const Tensor& amax
   DIECAST_TRY(const Tensor to, flat(out, "static_blockwise_fp4_fake_quant: out"));
   if (x.shape != out.shape) return other_shape(kName, "out", out.shape, x.shape);
   Tensor scales;
-  if (block_ != 0) {
+  if (request_.scale != Fp4Scale::one) {
     DIECAST_TRY(scales, flat_f32(amax, "static_blockwise_fp4_fake_quant: amax"));
-    if (checked_product(scales.cols(), block_) != from.cols())
-      return other_count(from, scales, block_);
+    if (checked_product(scales.cols(), request_.block) != from.cols())
+      return other_count(from, scales, request_.block);
   }
   if (amax_) DIECAST_CHECK(amax_->run(scales, global_amax, false, stream));
-  const KernelArgument arguments[] = {
-      tensor_argument(from), floats(static_cast<const float*>(scales.data)), floats(global_amax),
-      tensor_argument(to), cols_argument(from)};
-  RequestedRows requested = of_either(from, to, aligned_ ? RowsClass::apart : RowsClass::any);
+  RequestedRows requested =
+      of_either(from, to, request_.aligned ? RowsClass::apart : RowsClass::any);
   requested.length = "count", requested.any = "aligned = false";
-  return launch_op(kName, *kernel_, arguments, stream, requested);
+  return launch_op(kName, *kernel_,
+                   args::StaticBlockwiseFp4FakeQuant{.x = tensor_argument(from),
+                                                     .amax = scales.data,
+                                                     .global_amax = global_amax,
+                                                     .out = tensor_argument(to),
+                                                     .count = from.cols()},
+                   stream, requested);
 }
 
 Result<void> static_blockwise_fp4_fake_quant(Runtime& runtime, const Tensor& x, const Tensor& amax,
@@ -226,8 +229,7 @@ Result<void> static_blockwise_fp4_fake_quant(Runtime& runtime, const Tensor& x, 
   DIECAST_TRY(const std::int64_t block, block_of(elements, blocks));
   if (block == 0) return {};
   DIECAST_TRY(const auto device, device_or_default(runtime, options.device));
-  const StaticRequest request{x.dtype, out.dtype, static_cast<int>(block),
-                              is_aligned(x) && is_aligned(out), scales_request(options)};
+  const auto request = StaticFp4FakeQuantRequest::of(x, out, static_cast<int>(block), options);
   DIECAST_TRY(const auto prepared,
               prepared_once<PreparedStaticFp4FakeQuant>(runtime, device, request, stream));
   return prepared->run(x, amax, global, out, stream);
@@ -235,47 +237,40 @@ Result<void> static_blockwise_fp4_fake_quant(Runtime& runtime, const Tensor& x, 
 
 Result<void> static_blockwise_fp4_cast(Runtime& runtime, const Tensor& x, const Tensor& out,
                                        const Fp4CastOptions& options, Stream stream) {
-  DIECAST_TRY(const Tensor elements, flat(x, "static_blockwise_fp4_cast: x"));
+  DIECAST_CHECK(flat(x, "static_blockwise_fp4_cast: x"));
   DIECAST_TRY(const auto device, device_or_default(runtime, options.device));
-  const bool aligned = is_aligned(x) && is_aligned(out) && elements.cols() % 8 == 0;
-  const StaticRequest request{x.dtype, out.dtype, 0, aligned, {false, true, Fp8Conversion::eager}};
+  const auto request = StaticFp4FakeQuantRequest::of(x, out);
   DIECAST_TRY(const auto prepared,
               prepared_once<PreparedStaticFp4FakeQuant>(runtime, device, request, stream));
   return prepared->run(x, {}, nullptr, out, stream);
 }
 
-std::uint64_t PreparedFp4FakeQuantBlock::Request::word() const {
-  return request_word(OpKind::fp4_fake_quant_block)
-      .add<4>(in)
-      .add<8>(block)
-      .add<2>(rows)
-      .add<40>(cols)
-      .word();
+Fp4FakeQuantBlockRequest Fp4FakeQuantBlockRequest::of(const Tensor& x, const Tensor& out,
+                                                      int block) {
+  RowsClass rows = std::max(rows_class(x), rows_class(out));
+  if (rows == RowsClass::dense && x.cols() % block != 0) rows = RowsClass::apart;
+  return {.in = x.dtype, .block = block, .rows = rows};
 }
 
-Result<PreparedFp4FakeQuantBlock> PreparedFp4FakeQuantBlock::prepare(
-    Runtime& runtime, const std::shared_ptr<Device>& device, const Request& request) {
-  Bindings bindings;
-  bindings.set("COLS", request.cols).set("IN", request.in).set("BLOCK", request.block);
-  bindings.set("ROWS", rows_class_name(request.rows));
-  PreparedFp4FakeQuantBlock prepared;
-  prepared.request_ = request;
-  DIECAST_TRY(prepared.kernel_, preload_for(runtime, device, kName, bindings));
-  return prepared;
+KernelWanted Fp4FakeQuantBlockRequest::kernel(const DeviceProperties&) const {
+  return kernel_of(kName, *this);
 }
 
 Result<void> PreparedFp4FakeQuantBlock::run(const Tensor& x, const float* global_amax,
                                             const Tensor& out, Stream stream) const {
-  DIECAST_CHECK(check_prepared(kernel_.get(), kName));
+  DIECAST_CHECK(check_prepared());
   DIECAST_CHECK(x.check("fp4_fake_quant_block: x"));
   DIECAST_CHECK(out.check("fp4_fake_quant_block: out"));
   if (x.device_rows == nullptr) DIECAST_CHECK(out.check_rows_known("fp4_fake_quant_block: out"));
   if (x.shape != out.shape) return other_shape(kName, "out", out.shape, x.shape);
-  const KernelArgument arguments[] = {tensor_argument(x), floats(global_amax), tensor_argument(out),
-                                      rows_argument(x), cols_argument(x)};
   RequestedRows requested = of_either(x, out, request_.rows);
   requested.cols = request_.cols;
-  return launch_op(kName, *kernel_, arguments, stream, requested);
+  return launch(args::Fp4FakeQuantBlock{.x = tensor_argument(x),
+                                        .global_amax = global_amax,
+                                        .out = tensor_argument(out),
+                                        .rows = rows_argument(x),
+                                        .cols = x.cols()},
+                stream, requested);
 }
 
 Result<void> fp4_fake_quant_block(Runtime& runtime, const Tensor& x, const float* global_amax,
@@ -285,9 +280,7 @@ Result<void> fp4_fake_quant_block(Runtime& runtime, const Tensor& x, const float
     return wrong_block("fp4_fake_quant_block: block_size = ", options.block_size);
   }
   DIECAST_TRY(const auto device, device_or_default(runtime, options.device));
-  RowsClass rows = std::max(rows_class(x), rows_class(out));
-  if (rows == RowsClass::dense && x.cols() % options.block_size != 0) rows = RowsClass::apart;
-  const PreparedFp4FakeQuantBlock::Request request{x.dtype, options.block_size, 0, rows};
+  const auto request = Fp4FakeQuantBlockRequest::of(x, out, options.block_size);
   DIECAST_TRY(const auto prepared,
               prepared_once<PreparedFp4FakeQuantBlock>(runtime, device, request, stream));
   return prepared->run(x, global_amax, out, stream);

@@ -5,18 +5,22 @@
 #include <diecast/base/error.h>
 #include <diecast/launch/device.h>
 #include <diecast/ops/amax.h>
-#include <diecast/ops/prepared.h>
+#include <diecast/ops/one_kernel.h>
 #include <diecast/ops/tensor.h>
 
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <vector>
 
 namespace diecast {
 
 // The two ways upstream divides 448 by the tensor's scale: its FP8 conversion in Python, and its
 // CUDA extension (which it takes for amaxes of one dimension).
 enum class Fp8Conversion : std::uint8_t { eager, extension };
+constexpr auto words_of(Fp8Conversion) {
+  return std::to_array<std::string_view>({"eager", "extension"});
+}
 
 struct Fp4ScaleOptions {
   const float* global_amax = nullptr;  // f32 [1] in device memory; null: the largest of amax,
@@ -64,18 +68,30 @@ Result<void> fp4_fake_quant_block(Runtime& runtime, const Tensor& x, const float
                                   const Tensor& out, const Fp4FakeQuantBlockOptions& options = {},
                                   Stream stream = {});
 
+struct ComputeFp4ScalesRequest {
+  static constexpr std::string_view kName = "compute_fp4_scales";
+  bool quantize = true;
+  Fp8Conversion fp8 = Fp8Conversion::eager;  // eager without `quantize`
+  bool global_given = false;                 // true without `quantize`: there is none to find
+
+  template <class Self, class As>
+  static constexpr void fields(Self& self, As&& as) {
+    as("QUANTIZE", self.quantize), as("FP8", self.fp8), as("global_given", self.global_given);
+  }
+  static ComputeFp4ScalesRequest of(const Fp4ScaleOptions& options);
+  bool finds_amax() const { return quantize && !global_given; }
+  // The op's own comes first, then those that find the largest amax.
+  std::vector<KernelWanted> kernels(const DeviceProperties& device) const;
+};
+
 class PreparedComputeFp4Scales {
  public:
-  static constexpr std::string_view kName = "compute_fp4_scales";
-  struct Request {
-    bool quantize = true;
-    bool global_given = false;
-    Fp8Conversion fp8 = Fp8Conversion::eager;
-    std::uint64_t word() const;
-  };
+  using Request = ComputeFp4ScalesRequest;
+  static constexpr std::string_view kName = Request::kName;
   static Result<PreparedComputeFp4Scales> prepare(Runtime& runtime,
                                                   const std::shared_ptr<Device>& device,
                                                   const Request& request);
+  const Request& request() const { return request_; }
   std::int64_t scratch_bytes(std::int64_t) const { return amax_ ? 4 : 0; }  // for any count
   // global_amax: what is given, or the scratch that the largest is found in; null without
   // `quantize`.
@@ -83,23 +99,49 @@ class PreparedComputeFp4Scales {
                    Stream stream) const;
 
  private:
+  Request request_;
   std::optional<PreparedAmax> amax_;
   std::shared_ptr<Kernel> kernel_;
 };
 
+// Whether a block's scale is rounded to E4M3, is not, or is 1.
+enum class Fp4Scale : std::uint8_t { quantized, unquantized, one };
+constexpr auto words_of(Fp4Scale) {
+  return std::to_array<std::string_view>({"quantized", "unquantized", "one"});
+}
+
+struct StaticFp4FakeQuantRequest {
+  static constexpr std::string_view kName = "static_blockwise_fp4_fake_quant";
+  DType in = DType::bf16, out = DType::bf16;
+  bool aligned = true;  // x and out to come start at a multiple of 16 bytes
+  Fp4Scale scale = Fp4Scale::quantized;
+  int block = 16;                            // 16 where scales are 1
+  Fp8Conversion fp8 = Fp8Conversion::eager;  // eager unless scales are quantized
+  bool global_given = false;                 // true unless scales are quantized
+
+  template <class Self, class As>
+  static constexpr void fields(Self& self, As&& as) {
+    as("IN", self.in), as("OUT", self.out), as("ALIGNED", self.aligned);
+    as("SCALE", self.scale), as("BLOCK", self.block), as("FP8", self.fp8);
+    as("global_given", self.global_given);
+  }
+  static StaticFp4FakeQuantRequest of(const Tensor& x, const Tensor& out, int block,
+                                      const Fp4ScaleOptions& options);
+  // Of rounding alone.
+  static StaticFp4FakeQuantRequest of(const Tensor& x, const Tensor& out);
+  bool finds_amax() const { return scale == Fp4Scale::quantized && !global_given; }
+  // The op's own comes first, then those that find the largest amax.
+  std::vector<KernelWanted> kernels(const DeviceProperties& device) const;
+};
+
 class PreparedStaticFp4FakeQuant {
  public:
-  static constexpr std::string_view kName = "static_blockwise_fp4_fake_quant";
-  struct Request {
-    DType in = DType::bf16, out = DType::bf16;
-    int block = 16;       // 0: rounding alone
-    bool aligned = true;  // x and out to come start at a multiple of 16 bytes
-    PreparedComputeFp4Scales::Request scales;
-    std::uint64_t word() const;
-  };
+  using Request = StaticFp4FakeQuantRequest;
+  static constexpr std::string_view kName = Request::kName;
   static Result<PreparedStaticFp4FakeQuant> prepare(Runtime& runtime,
                                                     const std::shared_ptr<Device>& device,
                                                     const Request& request);
+  const Request& request() const { return request_; }
   std::int64_t scratch_bytes(std::int64_t) const { return amax_ ? 4 : 0; }  // for any count
   // global_amax as above. Rounding alone ignores amax and it. Errors: as the convenience call;
   // shape_mismatch (an amax that is not of one entry for every `block` elements of x).
@@ -107,32 +149,31 @@ class PreparedStaticFp4FakeQuant {
                    Stream stream) const;
 
  private:
-  int block_ = 16;
-  bool aligned_ = true;
+  Request request_;
   std::optional<PreparedAmax> amax_;
   std::shared_ptr<Kernel> kernel_;
 };
 
-class PreparedFp4FakeQuantBlock {
- public:
+struct Fp4FakeQuantBlockRequest {
   static constexpr std::string_view kName = "fp4_fake_quant_block";
-  struct Request {
-    DType in = DType::bf16;
-    int block = 16;
-    std::int64_t cols = 0;              // not 0: the kernel is made for this row length
-    RowsClass rows = RowsClass::dense;  // of x and out to come; dense: and whole blocks
-    std::uint64_t word() const;
-  };
-  static Result<PreparedFp4FakeQuantBlock> prepare(Runtime& runtime,
-                                                   const std::shared_ptr<Device>& device,
-                                                   const Request& request);
-  std::int64_t scratch_bytes(std::int64_t, std::int64_t) const { return 0; }  // for [rows, cols]
+  DType in = DType::bf16;
+  int block = 16;
+  std::int64_t cols = 0;              // not 0: the kernel is made for this row length
+  RowsClass rows = RowsClass::dense;  // of x and out to come; dense: and whole blocks
+
+  template <class Self, class As>
+  static constexpr void fields(Self& self, As&& as) {
+    as("IN", self.in), as("BLOCK", self.block), as("COLS", self.cols), as("ROWS", self.rows);
+  }
+  static Fp4FakeQuantBlockRequest of(const Tensor& x, const Tensor& out, int block);
+  KernelWanted kernel(const DeviceProperties& device) const;
+};
+
+class PreparedFp4FakeQuantBlock
+    : public OneKernel<PreparedFp4FakeQuantBlock, Fp4FakeQuantBlockRequest> {
+ public:
   Result<void> run(const Tensor& x, const float* global_amax, const Tensor& out,
                    Stream stream) const;
-
- private:
-  Request request_;
-  std::shared_ptr<Kernel> kernel_;
 };
 
 }  // namespace diecast

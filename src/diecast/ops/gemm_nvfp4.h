@@ -6,7 +6,7 @@
 
 #include <diecast/base/error.h>
 #include <diecast/launch/device.h>
-#include <diecast/ops/prepared.h>
+#include <diecast/ops/one_kernel.h>
 #include <diecast/ops/quantized_group.h>
 #include <diecast/ops/quantized_tensor.h>
 #include <diecast/ops/tensor.h>
@@ -38,7 +38,7 @@ struct GemmNvfp4Options {
   // On no GPU was cublaslt run here: its arguments are tested through a fake library.
   std::string_view path = "own";
   // Device memory for cublaslt, of one stream, from a multiple of 256 bytes on; as many bytes as
-  // PreparedGemmCublaslt::Request::scratch_bytes() says.
+  // GemmCublasltRequest::scratch_bytes() says.
   void* scratch = nullptr;
   std::int64_t scratch_bytes = 0;
   std::shared_ptr<Device> device{};  // null: Runtime::default_device()
@@ -47,10 +47,15 @@ struct GemmNvfp4Options {
 // How much of out a block of threads makes, and with what: tensor cores on f16 or on bytes, or dot
 // products of bytes without them (in small tiles alone). Speed only: the bits are the same.
 enum class GemmTile : std::uint8_t { small, large };
+constexpr auto words_of(GemmTile) { return std::to_array<std::string_view>({"small", "large"}); }
 enum class GemmMath : std::uint8_t { f16, s8, dp4a };
+constexpr auto words_of(GemmMath) { return std::to_array<std::string_view>({"f16", "s8", "dp4a"}); }
 
 // Which operands of a group are read along their columns: those of TN, NN, NT.
 enum class GemmColumns : std::uint8_t { none, of_b, of_both };
+constexpr auto words_of(GemmColumns) {
+  return std::to_array<std::string_view>({"none", "of_b", "of_both"});
+}
 
 // a: the activation; b: the weight; both NVFP4 with scales of one layout, K whole blocks of 16, and
 // amaxes as they were found or given (not another GlobalScale in their place).
@@ -86,36 +91,43 @@ Result<void> gemm_nvfp4_grouped(Runtime& runtime, const QuantizedGroup& a, const
                                 const Tensor& out, const GemmNvfp4Options& options = {},
                                 Stream stream = {});
 
-// Path own; PreparedGemmCublaslt is the other.
-class PreparedGemmNvfp4 {
- public:
+struct GemmNvfp4Request {
   static constexpr std::string_view kName = "gemm_nvfp4";
-  struct Request {
-    DType out = DType::bf16;
-    ScaleLayout layout = ScaleLayout::linear;
-    bool a_rows = false, b_rows = false;  // row-scaled
-    std::optional<DType> bias;
-    bool accumulate = false;
-    // K whole pairs of blocks, codes from multiples of 16 bytes on: of each member, where columns
-    // of both are read, which the host must know then.
-    bool wide = true;
-    bool grouped = false;
-    GemmColumns columns = GemmColumns::none;  // of a group
-    GemmTile tile = GemmTile::large;
-    GemmMath math = GemmMath::f16;
-    std::uint64_t word() const;
-    bool operator==(const Request&) const = default;
-    // What these operands ask for.
-    static Request of(const QuantizedTensor& a, const QuantizedTensor& b, const Tensor& out,
-                      const GemmNvfp4Options& options, const Device& device);
-    static Request of(const QuantizedGroup& a, const QuantizedGroup& b, const Tensor& out,
-                      const GemmNvfp4Options& options, const Device& device);
-  };
-  static Result<PreparedGemmNvfp4> prepare(Runtime& runtime, const std::shared_ptr<Device>& device,
-                                           const Request& request);
+  DType out = DType::bf16;
+  ScaleLayout layout = ScaleLayout::linear;
+  bool a_rows = false, b_rows = false;  // row-scaled
+  bool bias = false;
+  DType bias_type = DType::f32;  // f32 without a bias
+  bool accumulate = false;
+  // K whole pairs of blocks, codes from multiples of 16 bytes on: of each member, where columns of
+  // both are read, which the host must know then.
+  bool aligned = true;
+  bool grouped = false;
+  GemmColumns columns = GemmColumns::none;  // of a group
+  GemmTile tile = GemmTile::large;
+  GemmMath math = GemmMath::f16;
 
-  std::int64_t scratch_bytes(std::int64_t, std::int64_t) const { return 0; }  // for [M, N]
-  // Errors: as gemm_nvfp4(); misaligned where codes break `wide`; not_supported for path cublaslt.
+  template <class Self, class As>
+  static constexpr void fields(Self& self, As&& as) {
+    as("OUT", self.out), as("LAYOUT", self.layout);
+    as("A_ROWS", self.a_rows), as("B_ROWS", self.b_rows);
+    as("BIAS", self.bias), as("BIAS_TYPE", self.bias_type), as("ACCUMULATE", self.accumulate);
+    as("WIDE", self.aligned), as("GROUPED", self.grouped), as("COLUMNS", self.columns);
+    as("tile", self.tile), as("math", self.math);
+  }
+  // What these operands ask for.
+  static GemmNvfp4Request of(const QuantizedTensor& a, const QuantizedTensor& b, const Tensor& out,
+                             const GemmNvfp4Options& options, const DeviceProperties& device);
+  static GemmNvfp4Request of(const QuantizedGroup& a, const QuantizedGroup& b, const Tensor& out,
+                             const GemmNvfp4Options& options, const DeviceProperties& device);
+  KernelWanted kernel(const DeviceProperties& device) const;
+};
+
+// Path own; PreparedGemmCublaslt is the other.
+class PreparedGemmNvfp4 : public OneKernel<PreparedGemmNvfp4, GemmNvfp4Request> {
+ public:
+  // Errors: as gemm_nvfp4(); misaligned where codes break `aligned`; not_supported for path
+  // cublaslt.
   Result<void> run(const QuantizedTensor& a, const QuantizedTensor& b, const Tensor& out,
                    const GemmNvfp4Options& options, Stream stream) const;
   Result<void> run(const QuantizedGroup& a, const QuantizedGroup& b, const Tensor& out,
@@ -123,9 +135,6 @@ class PreparedGemmNvfp4 {
 
  private:
   Result<void> check_request(Request asked) const;
-
-  Request request_;
-  std::shared_ptr<Kernel> kernel_;
 };
 
 }  // namespace diecast

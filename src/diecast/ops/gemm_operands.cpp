@@ -21,10 +21,10 @@ Result<void> check_path(std::string_view path) {
 }
 
 Result<void> check_operand(const GemmOperand& x) {
-  if (x.tensor.format != Format::nvfp4) {
+  if (x.tensor.type.format != Format::nvfp4) {
     return Error{ErrorCode::not_supported,
-                 cat(kGemm, ": ", x.name, " is ", format_name(x.tensor.format)),
-                 "both operands are nvfp4: quantize_nvfp4 or quantize_nvfp4_tiles makes one"};
+                 cat(kGemm, ": ", x.name, " is ", word(x.tensor.type.format)),
+                 "both operands are nvfp4: quantize_nvfp4 makes one"};
   }
   const std::string_view side = x.columnwise ? "columnwise" : "rowwise";
   if (!x.side().present() && x.rows() > 0 && x.depth() > 0) {
@@ -36,7 +36,7 @@ Result<void> check_operand(const GemmOperand& x) {
     return Error{ErrorCode::missing_buffer,
                  cat(kGemm, ": ", x.name, " has no ", side, " amax, which the product needs"),
                  cat("set ", x.name, ".", side, ".amax to f32 [",
-                     x.tensor.row_scaled ? x.rows() : 1, "] in device memory")};
+                     x.tensor.type.row_scaled ? x.rows() : 1, "] in device memory")};
   }
   if (x.depth() > kMostDepth || x.side().scale_stride > kMostDepth) {
     return Error{ErrorCode::not_supported,
@@ -57,28 +57,28 @@ Result<void> check_operands(const GemmOperand& a, const GemmOperand& b) {
                  cat(kGemm, ": a has ", a.depth(), " products an element, b ", b.depth()),
                  "a is [M, K] and b [N, K] as the layout reads them, with one K"};
   }
-  if (a.tensor.layout == b.tensor.layout) return {};
-  return Error{ErrorCode::not_supported,
-               cat(kGemm, ": a has ", layout_name(a.tensor.layout), " scales, b ",
-                   layout_name(b.tensor.layout)),
-               "give both operands one layout: arrange_scales turns linear into tiles"};
+  if (a.tensor.type.layout == b.tensor.type.layout) return {};
+  return Error{
+      ErrorCode::not_supported,
+      cat(kGemm, ": a has ", word(a.tensor.type.layout), " scales, b ", word(b.tensor.type.layout)),
+      "give both operands one layout: arrange_scales turns linear into tiles"};
 }
 
 // Row scales go with an activation that is read along its rows, and not with gradients.
 Result<void> check_row_scales(const GemmOperand& a, const GemmOperand& b, bool gradient) {
-  if (a.tensor.row_scaled && a.columnwise) {
+  if (a.tensor.type.row_scaled && a.columnwise) {
     return Error{ErrorCode::not_supported,
                  cat(kGemm, ": a is row-scaled, and layout NT reads its columns"),
                  "layout = TN or NN, or quantize a with one amax"};
   }
-  if (b.tensor.row_scaled && b.columnwise) {
+  if (b.tensor.type.row_scaled && b.columnwise) {
     return Error{ErrorCode::not_supported,
                  cat(kGemm, ": b is row-scaled, and its columns are read"),
                  "layout = TN, or quantize b with one amax"};
   }
-  if (!gradient || (!a.tensor.row_scaled && !b.tensor.row_scaled)) return {};
+  if (!gradient || (!a.tensor.type.row_scaled && !b.tensor.type.row_scaled)) return {};
   return Error{ErrorCode::not_supported,
-               cat(kGemm, ": ", a.tensor.row_scaled ? "a" : "b",
+               cat(kGemm, ": ", a.tensor.type.row_scaled ? "a" : "b",
                    " is row-scaled, and the product is a gradient"),
                "quantize the operands of a gradient with one amax each"};
 }
@@ -196,13 +196,13 @@ bool is_whole_pairs(std::int64_t rows) { return ceil_div(rows, 16) % 2 == 0; }
 
 }  // namespace
 
-bool is_wide(const QuantizedTensor& a, const QuantizedTensor& b, std::string_view layout) {
+bool is_aligned(const QuantizedTensor& a, const QuantizedTensor& b, std::string_view layout) {
   const GemmOperand left = operand_a(a, layout), right = operand_b(b, layout);
   return left.depth() % 32 == 0 && starts_at_16(left.side()) && starts_at_16(right.side());
 }
 
-bool is_wide(const QuantizedGroup& a, const QuantizedGroup& b, std::string_view layout) {
-  if (layout != "NT") return is_wide(a.whole, as_member(b, a.whole.cols()), layout);
+bool is_aligned(const QuantizedGroup& a, const QuantizedGroup& b, std::string_view layout) {
+  if (layout != "NT") return is_aligned(a.whole, as_member(b, a.whole.cols()), layout);
   if (!starts_at_16(a.whole.columnwise) || !starts_at_16(b.whole.columnwise)) return false;
   if (a.host_row_offsets == nullptr) return false;
   if (a.device_row_counts != nullptr && a.host_row_counts == nullptr) return false;
@@ -222,8 +222,8 @@ GemmOperand operand_b(const QuantizedTensor& b, std::string_view layout) {
   return {"b", b, layout.starts_with('N')};
 }
 
-KernelArgument gemm_unit(const QuantizedTensor& a, const QuantizedTensor& b) {
-  return KernelArgument::scalar(1.0f / static_cast<float>(36 * a.e4m3_bound * b.e4m3_bound));
+float gemm_unit(const QuantizedTensor& a, const QuantizedTensor& b) {
+  return 1.0f / static_cast<float>(36 * a.type.e4m3_bound * b.type.e4m3_bound);
 }
 
 Result<void> check_gemm(const QuantizedTensor& a, const QuantizedTensor& b, const Tensor& out,

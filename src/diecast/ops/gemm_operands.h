@@ -23,11 +23,16 @@ GemmOperand operand_b(const QuantizedTensor& b, std::string_view layout);
 
 // Whether K is whole pairs of blocks and codes begin at multiples of 16 bytes; of groups, of each
 // member, where the host can tell.
-bool is_wide(const QuantizedTensor& a, const QuantizedTensor& b, std::string_view layout);
-bool is_wide(const QuantizedGroup& a, const QuantizedGroup& b, std::string_view layout);
+bool is_aligned(const QuantizedTensor& a, const QuantizedTensor& b, std::string_view layout);
+bool is_aligned(const QuantizedGroup& a, const QuantizedGroup& b, std::string_view layout);
 
-// What is left of both global scales when the amaxes are taken out: f32.
-KernelArgument gemm_unit(const QuantizedTensor& a, const QuantizedTensor& b);
+// The numbers of the bias, or null.
+inline const void* bias_data(const GemmNvfp4Options& options) {
+  return options.bias ? options.bias->data : nullptr;
+}
+
+// What is left of both global scales when the amaxes are taken out.
+float gemm_unit(const QuantizedTensor& a, const QuantizedTensor& b);
 
 // The errors of gemm_nvfp4 and gemm_nvfp4_grouped, those of preparing aside.
 Result<void> check_gemm(const QuantizedTensor& a, const QuantizedTensor& b, const Tensor& out,

@@ -7,12 +7,12 @@
 namespace diecast {
 namespace {
 
-PaddedRows granules(const QuantizedTensor& whole) {
+PaddedRows granules(const QuantizedType& type) {
   PaddedRows out;
   out.plain = 1;
-  out.rowwise_scale = scale_tile_rows(whole.layout);
-  out.columnwise_data = is_four_bit(whole.format) ? whole.block_cols : 1;
-  out.columnwise_scale = std::int64_t{whole.block_cols} * scale_tile_cols(whole.layout);
+  out.rowwise_scale = scale_tile_rows(type.layout);
+  out.columnwise_data = is_four_bit(type.format) ? type.block() : 1;
+  out.columnwise_scale = std::int64_t{type.block()} * scale_tile_cols(type.layout);
   return out;
 }
 
@@ -30,7 +30,7 @@ MemberSide side_at(const QuantizedTensor& tensor, const QuantizedSide& side,
   const std::int64_t stride = side.scale_stride == 0 ? dense : side.scale_stride;
   return {address_at(side.data, begin.data_bytes), address_at(side.scale, begin.scale_bytes),
           address_at(side.amax, begin.amax_count * std::int64_t{sizeof(float)}),
-          side.present() && tensor.layout == ScaleLayout::linear ? stride : 0};
+          side.present() && tensor.type.layout == ScaleLayout::linear ? stride : 0};
 }
 
 }  // namespace
@@ -39,7 +39,7 @@ void add_member(PaddedRows& sum, const QuantizedGroup& group, std::int64_t index
   const std::int64_t rows = group.host_row_offsets[index + 1] - group.host_row_offsets[index];
   sum.members += 1;
   sum.most = std::max(sum.most, rows);
-  add(sum, granules(group.whole),
+  add(sum, granules(group.whole.type),
       [rows](std::int64_t granule) { return (rows + granule - 1) / granule * granule; });
 }
 
@@ -52,31 +52,33 @@ PaddedRows all_rows(const QuantizedGroup& group) {
   const std::int64_t rows = group.whole.rows(), filled = std::min(group.count, rows);
   sum.members = group.count;
   sum.most = rows;
-  add(sum, granules(group.whole), [rows, filled](std::int64_t granule) {
+  add(sum, granules(group.whole.type), [rows, filled](std::int64_t granule) {
     return (rows + filled * (granule - 1)) / granule * granule;
   });
   return sum;
 }
 
 Result<QuantizedSide> rowwise_extent(const QuantizedTensor& whole, const PaddedRows& rows) {
+  const QuantizedType& type = whole.type;
   QuantizedSide extent;
   DIECAST_TRY(extent.data_bytes,
-              quantized_data_bytes(whole.format, rows.plain, whole.cols(), whole.block_cols));
-  DIECAST_TRY(extent.scale_bytes, quantized_scale_bytes(whole.layout, rows.rowwise_scale,
-                                                        whole.cols(), whole.block_cols));
-  if (whole.format != Format::nvfp4) return extent;
-  extent.amax_count = whole.row_scaled ? rows.plain : rows.members;
+              quantized_data_bytes(type.format, rows.plain, whole.cols(), type.block()));
+  DIECAST_TRY(extent.scale_bytes,
+              quantized_scale_bytes(type.layout, rows.rowwise_scale, whole.cols(), type.block()));
+  if (type.format != Format::nvfp4) return extent;
+  extent.amax_count = type.row_scaled ? rows.plain : rows.members;
   return extent;
 }
 
 Result<QuantizedSide> columnwise_extent(const QuantizedTensor& whole, const PaddedRows& rows) {
+  const QuantizedType& type = whole.type;
   QuantizedSide extent;
-  DIECAST_TRY(extent.data_bytes, quantized_data_bytes(whole.format, whole.cols(),
-                                                      rows.columnwise_data, whole.block_cols));
-  DIECAST_TRY(extent.scale_bytes, quantized_scale_bytes(whole.layout, whole.cols(),
-                                                        rows.columnwise_scale, whole.block_cols));
-  if (whole.format == Format::nvfp4) {
-    const auto count = checked_product(rows.members, whole.row_scaled ? whole.cols() : 1);
+  DIECAST_TRY(extent.data_bytes,
+              quantized_data_bytes(type.format, whole.cols(), rows.columnwise_data, type.block()));
+  DIECAST_TRY(extent.scale_bytes, quantized_scale_bytes(type.layout, whole.cols(),
+                                                        rows.columnwise_scale, type.block()));
+  if (type.format == Format::nvfp4) {
+    const auto count = checked_product(rows.members, type.row_scaled ? whole.cols() : 1);
     if (!count) {
       return Error{ErrorCode::shape_mismatch,
                    cat("the amax of ", rows.members, " members with ", whole.cols(),
@@ -101,9 +103,9 @@ Result<MemberBegin> begin_behind(const QuantizedTensor& whole, const PaddedRows&
   }
   if (const std::int64_t stride = whole.columnwise.scale_stride; stride != 0) {
     const auto cols = static_cast<std::int64_t>(lines(before.members, whole.cols()));
-    const std::int64_t blocks = before.columnwise_scale / whole.block_cols;
+    const std::int64_t blocks = before.columnwise_scale / whole.type.block();
     out.columnwise.scale_bytes =
-        static_cast<std::int64_t>(lines(is_four_bit(whole.format) ? cols : blocks, stride));
+        static_cast<std::int64_t>(lines(is_four_bit(whole.type.format) ? cols : blocks, stride));
   }
   return out;
 }
@@ -115,11 +117,11 @@ std::uint64_t address_at(const void* base, std::int64_t offset) {
 
 void place_sides(MemberDescriptor& member, const QuantizedTensor& tensor,
                  const MemberBegin& begin) {
-  const int block = tensor.block_cols;
+  const int block = tensor.type.block();
   member.rowwise = side_at(tensor, tensor.rowwise, begin.rowwise, ceil_div(tensor.cols(), block));
   member.columnwise =
       side_at(tensor, tensor.columnwise, begin.columnwise,
-              is_four_bit(tensor.format) ? ceil_div(member.rows, block) : tensor.cols());
+              is_four_bit(tensor.type.format) ? ceil_div(member.rows, block) : tensor.cols());
 }
 
 Error no_room_for_descriptors(std::int64_t count) {

@@ -21,11 +21,43 @@ std::optional<Error> wrong_element_type(const Template& tmpl, const Bindings& bi
   return std::nullopt;
 }
 
-Result<Specialization> specialization_for(Runtime& runtime, Device& device, std::string_view name,
-                                          const Bindings& bindings) {
-  auto made = runtime.specialize_for(name, bindings, device);
+// The word of ROWS for a promise, as the template has it: a weaker promise holds as well.
+std::string_view known_promise(const Parameter& rows, std::string_view promise) {
+  bool reached = false;
+  for (const std::string_view weaker : words_of(RowsClass{})) {
+    reached = reached || weaker == promise;
+    const bool known =
+        std::ranges::any_of(rows.allowed, [&](const Value& value) { return value.word == weaker; });
+    if (reached && known) return weaker;
+  }
+  return promise;
+}
+
+}  // namespace
+
+Bindings bindings_for(const Template& tmpl, const KernelWanted& wanted) {
+  Bindings out = wanted.bindings;
+  for (const auto& [name, value] : wanted.fields.entries()) {
+    const Parameter* const parameter = tmpl.parameter(name);
+    if (parameter == nullptr || out.find(name) != nullptr) continue;
+    if (name == "ROWS")
+      out.set(name, known_promise(*parameter, value.word));
+    else if (parameter->type == ParameterType::enumeration)
+      out.set(name, std::string_view(value.word));
+    else
+      out.set(name, value);
+  }
+  return out;
+}
+
+namespace {
+
+Result<Specialization> specialization_for(Runtime& runtime, Device& device,
+                                          const KernelWanted& wanted) {
+  DIECAST_TRY(const auto tmpl, runtime.find_template(wanted.name));
+  const Bindings bindings = bindings_for(*tmpl, wanted);
+  auto made = runtime.specialize_for(wanted.name, bindings, device);
   if (made || made.error().code != ErrorCode::value_not_allowed) return made;
-  DIECAST_TRY(const auto tmpl, runtime.find_template(name));
   if (auto wrong = wrong_element_type(*tmpl, bindings)) return *std::move(wrong);
   return made;
 }
@@ -44,14 +76,10 @@ std::string other_fields(std::string_view op, std::string_view what,
   if (rows <= requested.rows) return fields;
   if (fixed) fields += " and ";
   return fields += rows == RowsClass::any ? std::string(requested.any)
-                                          : cat("rows = RowsClass::", rows_class_name(rows));
+                                          : cat("rows = RowsClass::", word(rows));
 }
 
 }  // namespace
-
-std::string_view rows_class_name(RowsClass rows) {
-  return rows == RowsClass::dense ? "dense" : rows == RowsClass::apart ? "apart" : "any";
-}
 
 KernelArgument address_argument(const void* pointer) {
   return KernelArgument::scalar(
@@ -94,11 +122,6 @@ Result<void> check_maxima(std::string_view op, std::string_view name, const floa
                "allocate it as f32"};
 }
 
-Error no_such_request(std::string_view op) {
-  return {ErrorCode::value_not_allowed, cat(op, ": an option is no value of its enum"),
-          "set every option to a value that its enum names"};
-}
-
 Error other_input(std::string_view op, DType given, DType prepared) {
   return {ErrorCode::dtype_mismatch,
           cat(op, ": x is ", dtype_name(given), ", prepared for ", dtype_name(prepared)),
@@ -112,10 +135,9 @@ Result<std::shared_ptr<Device>> device_or_default(Runtime& runtime,
 }
 
 Result<std::shared_ptr<Kernel>> preload_for(Runtime& runtime, const std::shared_ptr<Device>& device,
-                                            std::string_view name, const Bindings& bindings) {
+                                            const KernelWanted& wanted) {
   DIECAST_CHECK(check_device(device));
-  DIECAST_TRY(const Specialization specialization,
-              specialization_for(runtime, *device, name, bindings));
+  DIECAST_TRY(const Specialization specialization, specialization_for(runtime, *device, wanted));
   return runtime.preload(specialization, device);
 }
 
@@ -124,9 +146,8 @@ Result<std::vector<std::shared_ptr<Kernel>>> preload_all_for(Runtime& runtime,
                                                              std::span<const KernelWanted> all) {
   DIECAST_CHECK(check_device(device));
   std::vector<Specialization> specializations;
-  for (const auto& [name, bindings] : all) {
-    DIECAST_TRY(specializations.emplace_back(),
-                specialization_for(runtime, *device, name, bindings));
+  for (const KernelWanted& wanted : all) {
+    DIECAST_TRY(specializations.emplace_back(), specialization_for(runtime, *device, wanted));
   }
   return runtime.preload(specializations, device);
 }

@@ -9,7 +9,7 @@
 
 #include <diecast/base/error.h>
 #include <diecast/launch/kernel.h>
-#include <diecast/ops/request_word.h>
+#include <diecast/ops/request.h>
 #include <diecast/ops/tensor.h>
 #include <diecast/runtime/runtime.h>
 
@@ -27,7 +27,9 @@ enum class RowsClass : std::uint8_t {
   apart,  // whole blocks, every row from a multiple of 16 bytes on
   any     // nothing
 };
-std::string_view rows_class_name(RowsClass rows);
+constexpr auto words_of(RowsClass) {
+  return std::to_array<std::string_view>({"dense", "apart", "any"});
+}
 // The strictest of them that is true of this tensor.
 inline RowsClass rows_class(const Tensor& tensor) {
   const auto bytes = static_cast<std::uint64_t>(dtype_bits(tensor.dtype) / 8);
@@ -62,21 +64,31 @@ KernelArgument address_argument(const void* pointer);  // as an i64: where one m
 Result<std::shared_ptr<Device>> device_or_default(Runtime& runtime,
                                                   const std::shared_ptr<Device>& given);
 
-// A kernel of an op: the device's best target of the template, resolved and resident.
-Result<std::shared_ptr<Kernel>> preload_for(Runtime& runtime, const std::shared_ptr<Device>& device,
-                                            std::string_view name, const Bindings& bindings);
-
-// Several, in order: they are compiled side by side.
+// A kernel that an op asks for.
 struct KernelWanted {
-  std::string_view name;
-  Bindings bindings;
+  std::string_view name;  // the template's
+  Bindings bindings;      // of parameters that it has
+  // A request's fields: those that the template has no parameter for do not concern it. A promise
+  // about rows that the template does not know becomes the next weaker one that it knows.
+  Bindings fields = {};
 };
+template <IsRequest Request>
+KernelWanted kernel_of(std::string_view name, const Request& request, Bindings bindings = {}) {
+  return {name, std::move(bindings), compiled_fields(request)};
+}
+
+// All that it binds of this template.
+Bindings bindings_for(const Template& tmpl, const KernelWanted& wanted);
+
+// The device's best target of the template, resolved and resident.
+Result<std::shared_ptr<Kernel>> preload_for(Runtime& runtime, const std::shared_ptr<Device>& device,
+                                            const KernelWanted& wanted);
+// Several, in order: they are compiled side by side.
 Result<std::vector<std::shared_ptr<Kernel>>> preload_all_for(Runtime& runtime,
                                                              const std::shared_ptr<Device>& device,
                                                              std::span<const KernelWanted> all);
 
-// Of an op that was made by default or moved from: it has no kernel, nor what else lives as long.
-// Errors: not_resident naming the op.
+// A default-constructed or moved-from op has no kernel. Errors: not_resident naming the op.
 [[gnu::cold]] Error not_prepared(std::string_view op);
 inline Result<void> check_prepared(const void* kernel, std::string_view op) {
   if (kernel != nullptr) [[likely]]
@@ -93,22 +105,17 @@ struct RequestedRows {
   std::string_view length = "cols";                // a row's, in the template
   std::string_view any = "rows = RowsClass::any";  // how the request says that nothing is known
 };
-inline RequestedRows requested_blocks(std::string_view argument, const Tensor& tensor, bool whole,
-                                      std::int64_t cols) {
-  const RowsClass rows = whole ? RowsClass::apart : RowsClass::any;
-  return {argument, &tensor, rows, cols, "cols", "whole_blocks = false"};
-}
-
 // A launch's error in the words of the op: its name instead of the kernel's spelling, and what a
 // request would say instead of what another specialization would have.
 [[gnu::cold]] void tell_of_op(Result<void>& launched, std::string_view op, const Kernel& kernel,
                               const RequestedRows& requested);
 
-// A launch whose errors are told so.
-inline Result<void> launch_op(std::string_view op, const Kernel& kernel,
-                              std::span<const KernelArgument> arguments, Stream stream,
-                              const RequestedRows& requested = {}) {
-  Result<void> launched = kernel.launch(arguments, stream);
+// A launch whose errors are told so. `arguments`: a structure of kernel_arguments.h, filled by
+// name.
+template <class Arguments>
+Result<void> launch_op(std::string_view op, const Kernel& kernel, const Arguments& arguments,
+                       Stream stream, const RequestedRows& requested = {}) {
+  Result<void> launched = kernel.launch(arguments.in_order(), stream);
   if (!launched) [[unlikely]]
     tell_of_op(launched, op, kernel, requested);
   return launched;
@@ -125,8 +132,12 @@ Error other_input(std::string_view op, DType given, DType prepared);
 // While a stream is being captured nothing may be prepared. Errors: not_resident naming the op.
 Result<void> may_prepare(Device& device, Stream stream, std::string_view op);
 
-// Of a request without a word that could be prepared nonetheless. Errors: value_not_allowed.
-[[gnu::cold]] Error no_such_request(std::string_view op);
+// The key of an op in the runtime's table; `words` are those of its request.
+template <class Prepared, std::size_t kCount>
+PreparedKey prepared_key(const Device* device, const std::array<std::uint64_t, kCount>& words) {
+  static constexpr char kKind = 0;
+  return {device, &kKind, hash_of_words(words), words};
+}
 
 // The first of the calls below.
 template <class Prepared>
@@ -135,20 +146,22 @@ template <class Prepared>
     const typename Prepared::Request& request, Stream stream) {
   DIECAST_CHECK(may_prepare(*device, stream, Prepared::kName));
   DIECAST_TRY(auto made, Prepared::prepare(runtime, device, request));
-  const std::uint64_t word = request.word();
-  if (word == kNoWord) return no_such_request(Prepared::kName);
+  const auto words = words_of_request(request);
   return static_cast<const Prepared*>(
-      runtime.keep_prepared(device.get(), word, std::make_shared<const Prepared>(std::move(made))));
+      runtime.keep_prepared(prepared_key<Prepared>(device.get(), words),
+                            std::make_shared<const Prepared>(std::move(made))));
 }
 
 // For the convenience calls: the prepared op for this request, prepared on first use; the
-// runtime's, which keeps its device too. Prepared has Request (with `std::uint64_t word() const`,
-// a RequestWord's, distinct for distinct requests), kName and prepare(runtime, device, request).
+// runtime's, which keeps its device too. Prepared has Request, kName and prepare(runtime, device,
+// request).
 template <class Prepared>
 [[gnu::always_inline]] inline Result<const Prepared*> prepared_once(
     Runtime& runtime, const std::shared_ptr<Device>& device,
     const typename Prepared::Request& request, Stream stream) {
-  if (const void* known = runtime.find_prepared(device.get(), request.word())) [[likely]]
+  const auto words = words_of_request(request);
+  const auto key = prepared_key<Prepared>(device.get(), words);
+  if (const void* known = runtime.find_prepared(key)) [[likely]]
     return static_cast<const Prepared*>(known);
   return prepare_and_keep<Prepared>(runtime, device, request, stream);
 }

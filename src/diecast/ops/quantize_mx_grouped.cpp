@@ -1,5 +1,6 @@
 // quantize_mx_grouped: the descriptors that are not given, then one launch of quantize_mx_tiles.
 #include <diecast/base/text.h>
+#include <diecast/kernel_arguments.h>
 #include <diecast/ops/quantize_mx_grouped.h>
 
 namespace diecast {
@@ -8,7 +9,7 @@ namespace {
 constexpr std::string_view kMxGroupedOp = PreparedQuantizeMxGrouped::kName;
 
 Result<void> check_format(const QuantizedTensor& out) {
-  if (out.format != Format::nvfp4) return {};
+  if (out.type.format != Format::nvfp4) return {};
   return Error{ErrorCode::not_supported, cat(kMxGroupedOp, ": out is nvfp4"),
                "describe out with format = Format::mxfp8_e4m3, mxfp8_e5m2 or mxfp4"};
 }
@@ -22,23 +23,32 @@ Result<void> check_mx_group(const Tensor& x, const QuantizedGroup& group) {
 
 }  // namespace
 
-std::uint64_t PreparedQuantizeMxGrouped::Request::word() const {
-  // Strides are members' own affair.
-  return fields(OpKind::quantize_mx_grouped).add<1>(described).word();
+QuantizeMxGroupedRequest QuantizeMxGroupedRequest::of(const Tensor& x, const QuantizedTensor& out,
+                                                      MxMode mode, bool described) {
+  return {QuantizeMxRequest::of(x, out, mode, true), described};
+}
+
+KernelWanted QuantizeMxGroupedRequest::kernel(const DeviceProperties&) const {
+  return kernel_of(
+      "quantize_mx_tiles", *this,
+      {{"GROUPED", Value::boolean(true)}, {"BLOCK_ROWS", Value::integer(out.block_rows())}});
+}
+
+std::vector<KernelWanted> QuantizeMxGroupedRequest::kernels(const DeviceProperties& device) const {
+  if (described) return {kernel(device)};
+  return {PreparedDescribeGroup::kernel(out), kernel(device)};
 }
 
 Result<PreparedQuantizeMxGrouped> PreparedQuantizeMxGrouped::prepare(
     Runtime& runtime, const std::shared_ptr<Device>& device, const Request& request) {
+  DIECAST_CHECK(check_device(device));
+  DIECAST_CHECK(check_values(request));
   PreparedQuantizeMxGrouped prepared;
   prepared.request_ = request;
   DIECAST_TRY(prepared.quantize_,
-              preload_for(runtime, device, "quantize_mx_tiles", request.bindings(true)));
+              preload_for(runtime, device, request.kernel(device->properties())));
   if (request.described) return prepared;
-  QuantizedTensor whole;
-  whole.format = request.format;
-  whole.block_cols = 32;
-  whole.layout = request.layout;
-  DIECAST_TRY(prepared.describe_, PreparedDescribeGroup::prepare(runtime, device, whole));
+  DIECAST_TRY(prepared.describe_, PreparedDescribeGroup::prepare(runtime, device, request.out));
   return prepared;
 }
 
@@ -46,25 +56,19 @@ Result<PreparedQuantizeMxGrouped> PreparedQuantizeMxGrouped::prepare(
 Result<void> PreparedQuantizeMxGrouped::check_pair(const Tensor& x,
                                                    const QuantizedTensor& out) const {
   if (x.rows() == 0 || x.cols() == 0) return {};
-  Request wanted{PreparedQuantizeMx::Request::of(x, out, request_.mode, true), request_.described};
-  const bool whole_blocks = wanted.whole_blocks;
-  wanted.whole_blocks = request_.whole_blocks;
+  Request wanted = Request::of(x, out, request_.mode, request_.described);
+  const bool whole_blocks = wanted.rows != RowsClass::any;
+  wanted.rows = request_.rows;
   wanted.cols = request_.cols;
-  wanted.scales_apart = request_.scales_apart;  // a member's own affair
-  if (wanted != request_) {
-    return Error{ErrorCode::not_supported,
-                 cat(kMxGroupedOp,
-                     ": x or out has another type, format, block, layout, profile or other "
-                     "directions than this op was prepared for"),
-                 "prepare another op for this group"};
-  }
-  if (request_.whole_blocks && !whole_blocks) {
+  if (wanted != request_) return not_as_prepared(kMxGroupedOp, "the group", request_, wanted);
+  const bool of_whole_blocks = request_.rows != RowsClass::any;
+  if (of_whole_blocks && !whole_blocks) {
     return Error{ErrorCode::misaligned,
                  cat(kMxGroupedOp, ": ", x.shape.text(),
                      " is not whole blocks of 32 from multiples of 16 bytes on, as prepared for"),
-                 "prepare with whole_blocks = false"};
+                 "prepare with rows = RowsClass::any"};
   }
-  const std::uintptr_t align = request_.whole_blocks || is_four_bit(out.format) ? 16 : 1;
+  const std::uintptr_t align = of_whole_blocks || is_four_bit(out.type.format) ? 16 : 1;
   for (const QuantizedSide* side : {&out.rowwise, &out.columnwise}) {
     const std::uintptr_t past = reinterpret_cast<std::uintptr_t>(side->data) % align;
     if (past == 0) continue;
@@ -79,14 +83,14 @@ Result<void> PreparedQuantizeMxGrouped::check_pair(const Tensor& x,
 Result<void> PreparedQuantizeMxGrouped::launch(const MemberDescriptor* members, std::int64_t rows,
                                                std::int64_t cols, std::int64_t count,
                                                Stream stream) const {
-  const auto none = [](DType type) { return KernelArgument::tensor(type, nullptr); };
-  const KernelArgument arguments[] = {
-      none(request_.in),           none(DType::u8),
-      none(DType::e8m0),           none(DType::u8),
-      none(DType::e8m0),           KernelArgument::tensor(DType::u8, members),
-      KernelArgument::size(rows),  KernelArgument::size(cols),
-      KernelArgument::size(count), KernelArgument::size(0)};
-  return launch_op(kMxGroupedOp, *quantize_, arguments, stream, {.cols = request_.cols});
+  return launch_op(kMxGroupedOp, *quantize_,
+                   args::QuantizeMxTiles{.x = {request_.in, nullptr},
+                                         .members = members,
+                                         .rows = rows,
+                                         .cols = cols,
+                                         .count = count,
+                                         .pitch_t = 0},
+                   stream, {.cols = request_.cols});
 }
 
 Result<void> PreparedQuantizeMxGrouped::run(const Tensor& x, const QuantizedGroup& group,
@@ -114,8 +118,8 @@ Result<void> quantize_mx_grouped(Runtime& runtime, const Tensor& x, const Quanti
   if (x.rows() == 0 || x.cols() == 0) return check_mx_group(x, group);
   DIECAST_CHECK(check_format(group.whole));
   DIECAST_TRY(const auto device, device_or_default(runtime, options.device));
-  const PreparedQuantizeMxGrouped::Request request{
-      PreparedQuantizeMx::Request::of(x, group.whole, options.mode, true), options.described};
+  const auto request =
+      QuantizeMxGroupedRequest::of(x, group.whole, options.mode, options.described);
   DIECAST_TRY(const auto prepared,
               prepared_once<PreparedQuantizeMxGrouped>(runtime, device, request, stream));
   return prepared->run(x, group, stream);
@@ -129,10 +133,9 @@ Result<void> quantize_mx_grouped(Runtime& runtime, const TensorGroup& group,
   DIECAST_CHECK(check_format(one.out));
   if (group.rows() == 0 || group.cols() == 0) return {};
   DIECAST_TRY(const auto device, device_or_default(runtime, options.device));
-  PreparedQuantizeMxGrouped::Request request{
-      PreparedQuantizeMx::Request::of(one.x, one.out, options.mode, true), true};
+  auto request = QuantizeMxGroupedRequest::of(one.x, one.out, options.mode, true);
   for (const QuantizedPair& pair : group.pairs) {
-    if (pair.x.rows() > 0 && rows_class(pair.x) == RowsClass::any) request.whole_blocks = false;
+    if (pair.x.rows() > 0 && rows_class(pair.x) == RowsClass::any) request.rows = RowsClass::any;
   }
   DIECAST_TRY(const auto prepared,
               prepared_once<PreparedQuantizeMxGrouped>(runtime, device, request, stream));

@@ -16,6 +16,7 @@
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 namespace diecast {
 
@@ -30,8 +31,8 @@ struct QuantizeMxGroupedOptions : QuantizeMxOptions {
 // rows behind the last offset, and those of a member that its row count leaves out, are never read
 // and nothing is written for them; empty members write nothing. As quantize_mx for each member,
 // with group.whole saying what the outputs are. Errors: those of QuantizedGroup::check and
-// quantize_mx; misaligned, missing_buffer
-// (offsets or counts that only the host has, where nothing is described).
+// quantize_mx; misaligned, missing_buffer (offsets or counts that only the host has, where nothing
+// is described).
 Result<void> quantize_mx_grouped(Runtime& runtime, const Tensor& x, const QuantizedGroup& group,
                                  const QuantizeMxGroupedOptions& options = {}, Stream stream = {});
 
@@ -40,19 +41,32 @@ Result<void> quantize_mx_grouped(Runtime& runtime, const Tensor& x, const Quanti
 Result<void> quantize_mx_grouped(Runtime& runtime, const TensorGroup& group,
                                  const QuantizeMxOptions& options = {}, Stream stream = {});
 
+struct QuantizeMxGroupedRequest : QuantizeMxRequest {
+  static constexpr std::string_view kName = "quantize_mx_grouped";
+  bool described = false;  // as in the options; always so of pairs
+
+  template <class Self, class As>
+  static constexpr void fields(Self& self, As&& as) {
+    QuantizeMxRequest::fields(self, as);
+    as("described", self.described);
+  }
+  // What a group asks for: x and out are its matrix and group.whole, or one pair of a TensorGroup.
+  static QuantizeMxGroupedRequest of(const Tensor& x, const QuantizedTensor& out, MxMode mode,
+                                     bool described);
+  // The kernel that quantizes; kernels() has the one that describes before it, if one does.
+  KernelWanted kernel(const DeviceProperties& device) const;
+  std::vector<KernelWanted> kernels(const DeviceProperties& device) const;
+};
+
 class PreparedQuantizeMxGrouped {
  public:
-  static constexpr std::string_view kName = "quantize_mx_grouped";
-  struct Request : PreparedQuantizeMx::Request {
-    bool described = false;
-    std::uint64_t word() const;
-    bool operator==(const Request&) const = default;
-  };
+  using Request = QuantizeMxGroupedRequest;
+  static constexpr std::string_view kName = Request::kName;
   static Result<PreparedQuantizeMxGrouped> prepare(Runtime& runtime,
                                                    const std::shared_ptr<Device>& device,
                                                    const Request& request);
 
-  std::int64_t scratch_bytes(std::int64_t, std::int64_t) const { return 0; }  // for [rows, cols]
+  const Request& request() const { return request_; }
   // Errors: as quantize_mx_grouped(); misaligned when x breaks the request.
   Result<void> run(const Tensor& x, const QuantizedGroup& group, Stream stream) const;
   Result<void> run(const TensorGroup& group, Stream stream) const;

@@ -38,7 +38,7 @@ std::int64_t elements_of(const RunSizes& sizes, std::int64_t cols) {
 // known, some are for the padding of the last rows (the header's launch line).
 std::int64_t most_elements(const KernelWanted& wanted) {
   if (wanted.name != kOnce) return std::numeric_limits<std::int64_t>::max();
-  const bool linear = wanted.bindings.find("LAYOUT")->word == layout_name(ScaleLayout::linear);
+  const bool linear = wanted.bindings.find("LAYOUT")->word == word(ScaleLayout::linear);
   const std::int64_t padding = linear ? 0 : 32 * ((number(wanted.bindings, "COLS") + 63) / 64);
   const std::int64_t threads =
       65535 * number(wanted.bindings, "THREADS") * number(wanted.bindings, "BLOCKS") - padding;
@@ -54,7 +54,9 @@ Result<Fastest> fastest(Runtime& runtime, Device& device, const KernelWanted& fe
   Fastest out;
   DIECAST_TRY(const auto points, runtime.tuned_points(few.name, few.bindings, device));
   if (points.empty()) return out;
-  DIECAST_TRY(const auto others, runtime.tuned_points(any.name, any.bindings, device));
+  DIECAST_TRY(const auto tmpl, runtime.find_template(any.name));
+  const Bindings of_any = bindings_for(*tmpl, any);
+  DIECAST_TRY(const auto others, runtime.tuned_points(any.name, of_any, device));
   const auto add = [&](const RunSizes& sizes, std::int64_t ns, KernelWanted wanted) {
     const auto [at, is_new] = out.try_emplace(elements_of(sizes, cols), ns, wanted);
     if (!is_new && ns < at->second.first) at->second = {ns, std::move(wanted)};
@@ -65,7 +67,7 @@ Result<Fastest> fastest(Runtime& runtime, Device& device, const KernelWanted& fe
     add(point.sizes, point.ns, std::move(tuned));
     const std::int64_t elements = elements_of(point.sizes, cols);
     const auto other = std::ranges::find_if(others, [&](const TunedPoint& one) {
-      return elements_of(one.sizes, number(any.bindings, "COLS")) == elements;
+      return elements_of(one.sizes, number(of_any, "COLS")) == elements;
     });
     if (other != others.end()) add(point.sizes, other->ns, any);
   }

@@ -1,24 +1,25 @@
 // quantize_nvfp4_grouped: the descriptors and amaxes that are not given, then one launch for all.
 #include <diecast/base/text.h>
+#include <diecast/kernel_arguments.h>
 #include <diecast/ops/quantize_nvfp4_grouped.h>
 
 #include <algorithm>
+#include <iterator>
 
 namespace diecast {
 namespace {
 
 constexpr std::string_view kGroupedOp = PreparedQuantizeNvfp4Grouped::kName;
 
-PreparedAmaxGrouped::Request amax_request(const Nvfp4TilesRequest& r, bool of_columns) {
-  PreparedAmaxGrouped::Request amax;
-  amax.in = r.in;
-  amax.rows = r.rows;
-  amax.cols = r.cols;
-  amax.nans = r.nans();
-  amax.transform = r.transform(of_columns);
-  if (amax.transform != AmaxTransform::none) amax.sign_mask = r.sign_mask;
-  if (r.row_scaled) amax.per = of_columns ? AmaxPer::column : AmaxPer::row;
-  return amax;
+AmaxGroupedRequest amax_request(const QuantizeNvfp4Request& request, bool of_columns) {
+  const AmaxRequest one = request.amax(of_columns);
+  return {.in = one.in,
+          .per = one.per,
+          .rows = one.rows,
+          .cols = one.cols,
+          .nans = one.nans,
+          .transform = one.transform,
+          .sign_mask = one.sign_mask};
 }
 
 // What a launch checks of the addresses that it is given; here they are in descriptors.
@@ -49,25 +50,47 @@ bool holds_nothing(const TensorGroup& group) {
 
 }  // namespace
 
+QuantizeNvfp4GroupedRequest QuantizeNvfp4GroupedRequest::of(const Tensor& x,
+                                                            const QuantizedTensor& out,
+                                                            const QuantizeNvfp4Options& options,
+                                                            bool described) {
+  QuantizeNvfp4GroupedRequest request{QuantizeNvfp4Request::of(x, out, options), described};
+  request.cols = 0;
+  request.scales_apart = false;  // a member's own affair
+  if (request.rows == RowsClass::dense) request.rows = RowsClass::apart;
+  return request;
+}
+
+std::vector<KernelWanted> QuantizeNvfp4GroupedRequest::kernels(
+    const DeviceProperties& device) const {
+  std::vector<KernelWanted> out = {nvfp4_tiles_kernel(*this, true, device)};
+  if (!described) out.push_back(PreparedDescribeGroup::kernel(this->out));
+  const auto add_amax = [&](bool of_columns) {
+    std::ranges::move(amax_request(*this, of_columns).kernels(device), std::back_inserter(out));
+  };
+  if (finds_amax() && has_rows(sides)) add_amax(false);
+  if (finds_amax() && has_columns(sides) && !shares_amax()) add_amax(true);
+  return out;
+}
+
 Result<PreparedQuantizeNvfp4Grouped> PreparedQuantizeNvfp4Grouped::prepare(
     Runtime& runtime, const std::shared_ptr<Device>& device, const Request& request) {
   DIECAST_CHECK(check_device(device));
+  DIECAST_CHECK(check_values(request));
   PreparedQuantizeNvfp4Grouped prepared;
   prepared.request_ = request;
-  DIECAST_TRY(prepared.quantize_, preload_for(runtime, device, PreparedQuantizeNvfp4Tiles::kName,
-                                              request.bindings(true, *device)));
+  DIECAST_TRY(
+      prepared.quantize_,
+      preload_for(runtime, device, nvfp4_tiles_kernel(request, true, device->properties())));
   if (!request.described) {
-    QuantizedTensor whole;
-    whole.layout = request.layout;
-    whole.row_scaled = request.row_scaled;
-    DIECAST_TRY(prepared.describe_, PreparedDescribeGroup::prepare(runtime, device, whole));
+    DIECAST_TRY(prepared.describe_, PreparedDescribeGroup::prepare(runtime, device, request.out));
   }
   if (!request.finds_amax()) return prepared;
-  if (request.rowwise) {
+  if (has_rows(request.sides)) {
     DIECAST_TRY(prepared.rowwise_,
                 PreparedAmaxGrouped::prepare(runtime, device, amax_request(request, false)));
   }
-  if (request.columnwise && !request.shares_amax()) {
+  if (has_columns(request.sides) && !request.shares_amax()) {
     DIECAST_TRY(prepared.columnwise_,
                 PreparedAmaxGrouped::prepare(runtime, device, amax_request(request, true)));
   }
@@ -88,7 +111,7 @@ Result<void> PreparedQuantizeNvfp4Grouped::check(const Tensor& x,
   DIECAST_CHECK(check_nvfp4_group(x, group));
   if (x.dtype != request_.in) return other_input(kGroupedOp, x.dtype, request_.in);
   if (is_nothing(x, group.whole)) return {};
-  DIECAST_CHECK(check_nvfp4_tiles(request_, group.whole, kGroupedOp));
+  DIECAST_CHECK(check_nvfp4_output(request_, group.whole, false, kGroupedOp));
   DIECAST_CHECK(check_addresses(group.whole));
   return check_rows(x);
 }
@@ -98,7 +121,7 @@ Result<void> PreparedQuantizeNvfp4Grouped::check(const TensorGroup& group) const
   const QuantizedPair& one = *group.first();
   if (one.x.dtype != request_.in) return other_input(kGroupedOp, one.x.dtype, request_.in);
   if (holds_nothing(group)) return {};
-  DIECAST_CHECK(check_nvfp4_tiles(request_, one.out, kGroupedOp));
+  DIECAST_CHECK(check_nvfp4_output(request_, one.out, false, kGroupedOp));
   for (const QuantizedPair& pair : group.pairs) {
     DIECAST_CHECK(check_addresses(pair.out));
     DIECAST_CHECK(check_rows(pair.x));
@@ -109,10 +132,10 @@ Result<void> PreparedQuantizeNvfp4Grouped::check(const TensorGroup& group) const
 template <class Group>
 Result<void> PreparedQuantizeNvfp4Grouped::find_amaxes(const Group& group, Stream stream) const {
   if (rowwise_) {
-    const AmaxSides sides = request_.shares_amax() ? AmaxSides::both : AmaxSides::rowwise;
+    const Sides sides = request_.shares_amax() ? Sides::both : Sides::rowwise;
     DIECAST_CHECK(rowwise_->find(group, sides, stream));
   }
-  return columnwise_ ? columnwise_->find(group, AmaxSides::columnwise, stream) : Result<void>();
+  return columnwise_ ? columnwise_->find(group, Sides::columnwise, stream) : Result<void>();
 }
 
 Result<void> PreparedQuantizeNvfp4Grouped::launch(const MemberDescriptor* members, DType in,
@@ -120,22 +143,15 @@ Result<void> PreparedQuantizeNvfp4Grouped::launch(const MemberDescriptor* member
                                                   std::int64_t count, const BlockAmaxes& block_amax,
                                                   const std::int64_t* rng_state,
                                                   Stream stream) const {
-  const auto none = [](DType type) { return KernelArgument::tensor(type, nullptr); };
-  const KernelArgument arguments[] = {none(in),
-                                      none(DType::f32),
-                                      none(DType::u8),
-                                      none(DType::e4m3),
-                                      none(DType::f32),
-                                      none(DType::u8),
-                                      none(DType::e4m3),
-                                      KernelArgument::tensor(DType::u8, members),
-                                      KernelArgument::size(rows),
-                                      KernelArgument::size(cols),
-                                      KernelArgument::size(count),
-                                      KernelArgument::size(0),
-                                      KernelArgument::tensor(DType::f32, block_amax.rowwise),
-                                      KernelArgument::tensor(DType::f32, block_amax.columnwise),
-                                      KernelArgument::tensor(DType::i64, rng_state)};
+  const args::QuantizeNvfp4Tiles arguments{.x = KernelArgument::tensor(in, nullptr),
+                                           .members = members,
+                                           .rows = rows,
+                                           .cols = cols,
+                                           .count = count,
+                                           .pitch_t = 0,
+                                           .block_amax = block_amax.rowwise,
+                                           .block_amax_t = block_amax.columnwise,
+                                           .rng = rng_state};
   return launch_op(kGroupedOp, *quantize_, arguments, stream, {.cols = request_.cols});
 }
 
@@ -145,7 +161,7 @@ Result<void> PreparedQuantizeNvfp4Grouped::run(const Tensor& x, const QuantizedG
   DIECAST_CHECK(check_prepared(quantize_.get(), kName));
   DIECAST_CHECK(check(x, group));
   DIECAST_CHECK(check_block_amaxes(request_, block_amax, kGroupedOp));
-  DIECAST_CHECK(rng_argument(kGroupedOp, request_.stochastic, rng_state));
+  DIECAST_CHECK(check_rng(request_, rng_state, kGroupedOp));
   if (group.count == 0 || is_nothing(x, group.whole)) return {};
   if (describe_) DIECAST_CHECK(describe_->run(x, group, kGroupedOp, stream));
   DIECAST_CHECK(find_amaxes(group, stream));
@@ -160,7 +176,7 @@ Result<void> PreparedQuantizeNvfp4Grouped::run(const TensorGroup& group, Stream 
   if (group.pairs.empty()) return {};
   DIECAST_CHECK(check(group));
   DIECAST_CHECK(check_block_amaxes(request_, block_amax, kGroupedOp));
-  DIECAST_CHECK(rng_argument(kGroupedOp, request_.stochastic, rng_state));
+  DIECAST_CHECK(check_rng(request_, rng_state, kGroupedOp));
   if (holds_nothing(group)) return {};
   DIECAST_CHECK(find_amaxes(group, stream));
   return launch(group.members, group.first()->x.dtype, group.rows(), group.cols(), group.count(),
@@ -171,21 +187,20 @@ Result<void> quantize_nvfp4_grouped(Runtime& runtime, const Tensor& x, const Qua
                                     const QuantizeNvfp4GroupedOptions& options, Stream stream) {
   if (is_nothing(x, group.whole)) return check_nvfp4_group(x, group);
   DIECAST_TRY(const auto device, device_or_default(runtime, options.device));
-  const PreparedQuantizeNvfp4Grouped::Request request{nvfp4_tiles_request(x, group.whole, options),
-                                                      options.described};
+  const auto request = QuantizeNvfp4GroupedRequest::of(x, group.whole, options, options.described);
   DIECAST_TRY(const auto prepared,
               prepared_once<PreparedQuantizeNvfp4Grouped>(runtime, device, request, stream));
   return prepared->run(x, group, stream, options.block_amax, options.rng_state);
 }
 
 Result<void> quantize_nvfp4_grouped(Runtime& runtime, const TensorGroup& group,
-                                    const QuantizeNvfp4TilesOptions& options, Stream stream) {
+                                    const QuantizeNvfp4Options& options, Stream stream) {
   if (group.pairs.empty()) return {};
   DIECAST_CHECK(group.check(kGroupedOp));
   if (holds_nothing(group)) return {};
   DIECAST_TRY(const auto device, device_or_default(runtime, options.device));
   const QuantizedPair& one = *group.first();
-  PreparedQuantizeNvfp4Grouped::Request request{nvfp4_tiles_request(one.x, one.out, options), true};
+  auto request = QuantizeNvfp4GroupedRequest::of(one.x, one.out, options, true);
   for (const QuantizedPair& pair : group.pairs) {
     if (pair.x.rows() > 0 && rows_class(pair.x) == RowsClass::any) request.rows = RowsClass::any;
   }

@@ -8,7 +8,7 @@
 #include <diecast/ops/amax_grouped.h>
 #include <diecast/ops/describe_group.h>
 #include <diecast/ops/prepared.h>
-#include <diecast/ops/quantize_nvfp4_tiles.h>
+#include <diecast/ops/quantize_nvfp4_request.h>
 #include <diecast/ops/quantized_group.h>
 #include <diecast/ops/tensor.h>
 #include <diecast/ops/tensor_group.h>
@@ -17,10 +17,11 @@
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 namespace diecast {
 
-struct QuantizeNvfp4GroupedOptions : QuantizeNvfp4TilesOptions {
+struct QuantizeNvfp4GroupedOptions : QuantizeNvfp4Options {
   // group.members holds the descriptors already (QuantizedGroup::describe of this x, copied to the
   // device; or an earlier call with the same x, offsets and row counts). Else they are made on the
   // device from group.device_row_offsets, which are needed then, and group.device_row_counts.
@@ -30,35 +31,43 @@ struct QuantizeNvfp4GroupedOptions : QuantizeNvfp4TilesOptions {
 // x: bf16, f16, f32 or e4m3, [rows, cols] as group.whole, rows may be apart: members one behind
 // another; rows behind the last offset, and those of a member that its row count leaves out, are
 // never read and nothing is written for them; empty members write nothing but an amax of 0 that is
-// found. As quantize_nvfp4_tiles for each member, with group.whole saying what the outputs are: an
+// found. As quantize_nvfp4 for each member, with group.whole saying what the outputs are: an
 // amax a member or, row-scaled, a row, and a column of each member. Errors: those of
-// QuantizedGroup::check and quantize_nvfp4_tiles; missing_buffer (offsets or counts that only the
+// QuantizedGroup::check and quantize_nvfp4; missing_buffer (offsets or counts that only the
 // host has, where nothing is described).
 Result<void> quantize_nvfp4_grouped(Runtime& runtime, const Tensor& x, const QuantizedGroup& group,
                                     const QuantizeNvfp4GroupedOptions& options = {},
                                     Stream stream = {});
 
-// Each pair as quantize_nvfp4_tiles of it; group.members holds the descriptors of the pairs. Amaxes
+// Each pair as quantize_nvfp4 of it; group.members holds the descriptors of the pairs. Amaxes
 // that are found are cleared first, neighbours in memory at once: best they lie in one array.
-// Errors: those of TensorGroup::check and quantize_nvfp4_tiles.
+// Errors: those of TensorGroup::check and quantize_nvfp4.
 Result<void> quantize_nvfp4_grouped(Runtime& runtime, const TensorGroup& group,
-                                    const QuantizeNvfp4TilesOptions& options = {},
-                                    Stream stream = {});
+                                    const QuantizeNvfp4Options& options = {}, Stream stream = {});
+
+struct QuantizeNvfp4GroupedRequest : QuantizeNvfp4Request {
+  static constexpr std::string_view kName = "quantize_nvfp4_grouped";
+  bool described = false;
+
+  template <class Self, class As>
+  static constexpr void fields(Self& self, As&& as) {
+    QuantizeNvfp4Request::fields(self, as);
+    as("described", self.described);
+  }
+  static QuantizeNvfp4GroupedRequest of(const Tensor& x, const QuantizedTensor& out,
+                                        const QuantizeNvfp4Options& options, bool described);
+  std::vector<KernelWanted> kernels(const DeviceProperties& device) const;
+};
 
 class PreparedQuantizeNvfp4Grouped {
  public:
-  static constexpr std::string_view kName = "quantize_nvfp4_grouped";
-  struct Request : Nvfp4TilesRequest {
-    bool described = false;
-    std::uint64_t word() const {
-      return fields(OpKind::quantize_nvfp4_grouped).add<1>(described).word();
-    }
-  };
+  using Request = QuantizeNvfp4GroupedRequest;
+  static constexpr std::string_view kName = Request::kName;
   static Result<PreparedQuantizeNvfp4Grouped> prepare(Runtime& runtime,
                                                       const std::shared_ptr<Device>& device,
                                                       const Request& request);
 
-  std::int64_t scratch_bytes(std::int64_t, std::int64_t) const { return 0; }  // for [rows, cols]
+  const Request& request() const { return request_; }
   // block_amax: of the directions that are written; rng_state: as in the options; both where the
   // request says so. Errors: as quantize_nvfp4_grouped(); misaligned when x breaks the request.
   Result<void> run(const Tensor& x, const QuantizedGroup& group, Stream stream,

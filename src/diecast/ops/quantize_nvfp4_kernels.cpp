@@ -8,20 +8,7 @@
 namespace diecast {
 namespace {
 
-using Request = PreparedQuantizeNvfp4::Request;
-
-// What both templates have.
-Bindings bindings_of(const Request& request) {
-  Bindings bindings;
-  bindings.set("COLS", request.cols).set("IN", request.in);
-  bindings.set("SCALES_APART", Value::boolean(request.scales_apart));
-  bindings.set("PROFILE", profile_name(request.profile)).set("LAYOUT", layout_name(request.layout));
-  bindings.set("FOUR_OVER_SIX", four_over_six_name(request.four_over_six));
-  bindings.set("BOUND", request.e4m3_bound);
-  bindings.set("RHT", Value::boolean(request.rht)).set("SIGN_MASK", int{request.sign_mask});
-  bindings.set("STOCHASTIC", Value::boolean(request.stochastic));
-  return bindings;
-}
+using Request = QuantizeNvfp4Request;
 
 // Threads that share a row: as many as hold all of it in registers, 128 bytes each. The host has no
 // threads to spread a row over: fewer fibers, fewer switches.
@@ -57,8 +44,8 @@ int rows_side_by_side(const Request& request, const DeviceProperties& device, in
 // What small matrices have kernels of their own for: where all of a matrix is on the GPU at once,
 // what a thread computes is a good part of the launch.
 bool is_plain(const Request& r, const DeviceProperties& device) {
-  return device.cc != 0 && r.profile == Profile::te && !r.scales_apart &&
-         r.four_over_six == FourOverSix::off && !r.rht && !r.stochastic;
+  return device.cc != 0 && r.out.profile == Profile::te && !r.scales_apart &&
+         r.four_over_six == FourOverSix::off && r.rht == TransformedSides::none && !r.stochastic;
 }
 
 // Rows of a known length, dense or apart, that find their own amax.
@@ -66,18 +53,18 @@ Result<FewKernels> few_that_find_rows(Runtime& runtime, const Request& request,
                                       const DeviceProperties& device) {
   Bindings options;
   options.set("COLS", request.cols).set("IN", request.in);
-  options.set("LAYOUT", layout_name(request.layout));
+  options.set("LAYOUT", word(request.out.layout));
   return few_by_bounds(runtime, "quantize_nvfp4_row_scaled_small", options, request.cols, device);
 }
 
 // Dense rows under a tensor's amax; with tiled scales of a known length.
 Result<FewKernels> few_under_amax(Runtime& runtime, const Request& request,
                                   const DeviceProperties& device) {
-  const bool linear = request.layout == ScaleLayout::linear;
+  const bool linear = request.out.layout == ScaleLayout::linear;
   Bindings options;
   // A row's length buys nothing where scales lie as blocks do.
   options.set("COLS", linear ? 0 : request.cols).set("IN", request.in);
-  options.set("LAYOUT", layout_name(request.layout));
+  options.set("LAYOUT", word(request.out.layout));
   return few_by_bounds(runtime, "quantize_nvfp4_once", options, request.cols, device);
 }
 
@@ -98,13 +85,14 @@ Result<QuantizeNvfp4Kernels> kernels_that_find_rows(Runtime& runtime, const Requ
   const int side = rows_side_by_side(request, device, kShortRows);
   const int many = side > 1 ? kShortRows : row_threads(request, device);
   const int few = few_row_threads(request);
-  Bindings bindings = bindings_of(request);
-  bindings.set("ROWS", request.rows == RowsClass::any ? "any" : "apart").set("SIDE", side);
-  out.any = {kName, bindings.set("THREADS", many)};
+  const auto of_block = [&](int threads) {
+    Bindings bindings{{"RHT", Value::boolean(request.rht != TransformedSides::none)}};
+    return kernel_of(kName, request, bindings.set("SIDE", side).set("THREADS", threads));
+  };
+  out.any = of_block(many);
   if (device.cc == 0 || request.cols == 0 || side > 1) return out;
   const auto of_threads = [&](int threads) -> QuantizeNvfp4Kernels::Few {
-    return {capped_product(rows_at_once(device, threads), request.cols),
-            {kName, bindings.set("THREADS", threads)}};
+    return {capped_product(rows_at_once(device, threads), request.cols), of_block(threads)};
   };
   if (is_plain(request, device) && request.rows != RowsClass::any) {
     DIECAST_TRY(out.few, few_that_find_rows(runtime, request, device));
@@ -121,22 +109,18 @@ Result<QuantizeNvfp4Kernels> kernels_that_find_rows(Runtime& runtime, const Requ
 }
 
 Result<QuantizeNvfp4Kernels> kernels_under_given(Runtime& runtime, const Request& request,
-                                                 const DeviceProperties& device, bool finds_amax) {
-  Bindings bindings = bindings_of(request);
-  bindings.set("ROWS", rows_class_name(request.rows));
-  bindings.set("GLOBAL", global_scale_name(request.global));
-  bindings.set("ROW_SCALE", Value::boolean(request.row_scaled));
-  bindings.set("BLOCK_AMAX", Value::boolean(request.block_amax));
+                                                 const DeviceProperties& device) {
   QuantizeNvfp4Kernels out;
-  out.any = {PreparedQuantizeNvfp4::kName, bindings};
-  if (!is_plain(request, device) || request.rows != RowsClass::dense || request.row_scaled ||
+  out.any = kernel_of("quantize_nvfp4", request,
+                      {{"RHT", Value::boolean(request.rht != TransformedSides::none)}});
+  if (!is_plain(request, device) || request.rows != RowsClass::dense || request.out.row_scaled ||
       request.global != GlobalScale::amax)
     return out;
-  const bool linear = request.layout == ScaleLayout::linear;
+  const bool linear = request.out.layout == ScaleLayout::linear;
   // Where a scale lies would take a division; or the threads for the last tiles' padding too many.
   constexpr std::int64_t kLongestTiled = 1 << 24;
   if (!linear && (request.cols == 0 || request.cols > kLongestTiled)) return out;
-  if (finds_amax && linear) {
+  if (request.finds_amax() && linear) {
     DIECAST_TRY(out.few, few_that_find_amax(runtime, request, device));
     if (!out.few.empty()) out.finds_amax = out.few.back().below;
   }
@@ -148,10 +132,9 @@ Result<QuantizeNvfp4Kernels> kernels_under_given(Runtime& runtime, const Request
 }  // namespace
 
 Result<QuantizeNvfp4Kernels> quantize_nvfp4_kernels(Runtime& runtime, const Request& request,
-                                                    bool finds_rows, bool finds_amax,
                                                     const DeviceProperties& device) {
-  return finds_rows ? kernels_that_find_rows(runtime, request, device)
-                    : kernels_under_given(runtime, request, device, finds_amax);
+  return request.finds_rows() ? kernels_that_find_rows(runtime, request, device)
+                              : kernels_under_given(runtime, request, device);
 }
 
 }  // namespace diecast

@@ -4,7 +4,7 @@
 
 #include <diecast/launch/device.h>
 #include <diecast/ops/prepared.h>
-#include <diecast/ops/quantize_nvfp4.h>
+#include <diecast/ops/quantize_nvfp4_request.h>
 
 #include <cstdint>
 #include <optional>
@@ -25,11 +25,9 @@ struct QuantizeNvfp4Kernels {
   std::int64_t finds_amax = 0;
 };
 
-// `finds_rows`: rows find their own amax; `finds_amax`: the tensor's is to be found. Errors: those
-// of few_by_bounds().
+// Of a request along rows. Errors: those of few_by_bounds().
 Result<QuantizeNvfp4Kernels> quantize_nvfp4_kernels(Runtime& runtime,
-                                                    const PreparedQuantizeNvfp4::Request& request,
-                                                    bool finds_rows, bool finds_amax,
+                                                    const QuantizeNvfp4Request& request,
                                                     const DeviceProperties& device);
 
 }  // namespace diecast

@@ -97,11 +97,11 @@ Result<void> check_buffers(const QuantizedGroup& group) {
   DIECAST_TRY(QuantizedSide rowwise, group.rowwise_sizes());
   DIECAST_TRY(QuantizedSide columnwise, group.columnwise_sizes());
   const PaddedRows rows = all_rows(group);
-  const int block = whole.block_cols;
+  const int block = whole.type.block();
   DIECAST_TRY(rowwise.scale_bytes,
               scale_span_bytes(whole, whole.rowwise, rows.rowwise_scale,
                                ceil_div(whole.cols(), block), rowwise.scale_bytes));
-  const bool in_order = !is_four_bit(whole.format);  // as of one tensor
+  const bool in_order = !is_four_bit(whole.type.format);  // as of one tensor
   const std::int64_t lines = capped_product(rows.members, whole.cols());
   DIECAST_TRY(columnwise.scale_bytes,
               scale_span_bytes(
@@ -125,7 +125,7 @@ QuantizedSide part(const QuantizedSide& side, const QuantizedSide& begin, Quanti
 Result<QuantizedSide> QuantizedGroup::rowwise_sizes() const {
   DIECAST_CHECK(check_rows(*this));
   auto sizes = rowwise_extent(whole, all_rows(*this));
-  if (sizes && whole.row_scaled) sizes->amax_count = whole.rows();
+  if (sizes && whole.type.row_scaled) sizes->amax_count = whole.rows();
   return sizes;
 }
 
@@ -206,11 +206,11 @@ Result<QuantizedTensor> QuantizedGroup::member(std::int64_t index) const {
   own.shape = {real_rows(*this, index), whole.cols()};
   DIECAST_TRY(QuantizedSide rowwise, own.rowwise_sizes());
   DIECAST_TRY(QuantizedSide columnwise, own.columnwise_sizes());
-  const bool in_order = !is_four_bit(whole.format);  // columnwise scales are
-  const std::int64_t row_blocks = ceil_div(own.rows(), own.block_cols);
+  const bool in_order = !is_four_bit(whole.type.format);  // columnwise scales are
+  const std::int64_t row_blocks = ceil_div(own.rows(), own.type.block());
   DIECAST_TRY(rowwise.scale_bytes,
-              scale_span_bytes(own, whole.rowwise, own.rows(), ceil_div(own.cols(), own.block_cols),
-                               rowwise.scale_bytes));
+              scale_span_bytes(own, whole.rowwise, own.rows(),
+                               ceil_div(own.cols(), own.type.block()), rowwise.scale_bytes));
   DIECAST_TRY(columnwise.scale_bytes,
               scale_span_bytes(own, whole.columnwise, in_order ? row_blocks : own.cols(),
                                in_order ? own.cols() : row_blocks, columnwise.scale_bytes));

@@ -68,57 +68,22 @@ std::int64_t scale_offset(ScaleLayout layout, std::int64_t row, std::int64_t blo
 
 namespace {
 
-Result<void> check_block(const QuantizedTensor& tensor) {
-  if (!tensor.is_known()) {
-    return Error{ErrorCode::value_not_allowed,
-                 cat("format ", static_cast<int>(tensor.format), ", layout ",
-                     static_cast<int>(tensor.layout), ", profile ",
-                     static_cast<int>(tensor.profile), ": one of them is none that there is"),
-                 "give values of Format, ScaleLayout and Profile"};
-  }
-  const bool nvfp4 = tensor.format == Format::nvfp4;
-  const int block = nvfp4 ? 16 : 32;
-  if (tensor.block_cols != block ||
-      (tensor.block_rows != 1 && tensor.block_rows != tensor.block_cols)) {
-    return Error{ErrorCode::not_supported,
-                 cat(format_name(tensor.format), " in blocks of ", tensor.block_rows, "x",
-                     tensor.block_cols),
-                 cat("the blocks of ", format_name(tensor.format), " are 1x", block, " or ", block,
-                     "x", block)};
-  }
-  if (nvfp4 && tensor.e4m3_bound != 448 && tensor.e4m3_bound != 256) {
-    return Error{ErrorCode::value_not_allowed, cat("e4m3_bound = ", tensor.e4m3_bound),
-                 "e4m3_bound = 448 or 256"};
-  }
-  if (nvfp4 && tensor.e4m3_bound == 256 && !takes_half_bound(tensor.profile)) {
-    return Error{ErrorCode::not_supported,
-                 cat("e4m3_bound = 256 under profile ", profile_name(tensor.profile)),
-                 "e4m3_bound = 448, or profile te (four over six) or modelopt"};
-  }
-  if (tensor.row_scaled && (!nvfp4 || tensor.block_rows != 1)) {
-    return Error{ErrorCode::not_supported,
-                 cat("row scales for ", format_name(tensor.format), " in blocks of ",
-                     tensor.block_rows, "x", tensor.block_cols),
-                 "row_scaled = false, or nvfp4 in blocks of 1x16"};
-  }
-  return {};
-}
-
 // The smallest buffers of one direction with `rows` rows and `cols` columns.
 Result<QuantizedSide> side_sizes(const QuantizedTensor& tensor, std::int64_t rows,
                                  std::int64_t cols) {
   QuantizedSide sizes;
-  DIECAST_TRY(sizes.data_bytes, quantized_data_bytes(tensor.format, rows, cols, tensor.block_cols));
+  DIECAST_TRY(sizes.data_bytes,
+              quantized_data_bytes(tensor.type.format, rows, cols, tensor.type.block()));
   DIECAST_TRY(sizes.scale_bytes,
-              quantized_scale_bytes(tensor.layout, rows, cols, tensor.block_cols));
-  if (tensor.format == Format::nvfp4) sizes.amax_count = tensor.row_scaled ? rows : 1;
+              quantized_scale_bytes(tensor.type.layout, rows, cols, tensor.type.block()));
+  if (tensor.type.format == Format::nvfp4) sizes.amax_count = tensor.type.row_scaled ? rows : 1;
   return sizes;
 }
 
 Result<void> check_shape(const QuantizedTensor& tensor) {
   const auto elements = tensor.shape.elements();
   if (!elements) return elements.error();
-  return check_block(tensor);
+  return tensor.type.check();
 }
 
 Error missing(std::string_view what, std::int64_t count, std::string_view unit) {
@@ -128,11 +93,10 @@ Error missing(std::string_view what, std::int64_t count, std::string_view unit) 
 
 Error too_small(const QuantizedTensor& tensor, std::string_view what, std::int64_t have,
                 std::int64_t need) {
-  return {
-      ErrorCode::shape_mismatch,
-      cat("the ", what, " buffer has ", have, " bytes, ", tensor.shape.text(), " ",
-          format_name(tensor.format), " with ", layout_name(tensor.layout), " scales needs ", need),
-      cat("allocate ", need, " bytes")};
+  return {ErrorCode::shape_mismatch,
+          cat("the ", what, " buffer has ", have, " bytes, ", tensor.shape.text(), " ",
+              word(tensor.type.format), " with ", word(tensor.type.layout), " scales needs ", need),
+          cat("allocate ", need, " bytes")};
 }
 
 }  // namespace
@@ -140,10 +104,10 @@ Error too_small(const QuantizedTensor& tensor, std::string_view what, std::int64
 Result<std::int64_t> scale_span_bytes(const QuantizedTensor& tensor, const QuantizedSide& side,
                                       std::int64_t rows, std::int64_t cols, std::int64_t dense) {
   if (side.scale_stride == 0 || dense == 0) return dense;
-  if (tensor.layout != ScaleLayout::linear) {
+  if (tensor.type.layout != ScaleLayout::linear) {
     return Error{
         ErrorCode::not_supported,
-        cat("scale_stride = ", side.scale_stride, " for ", layout_name(tensor.layout), " scales"),
+        cat("scale_stride = ", side.scale_stride, " for ", word(tensor.type.layout), " scales"),
         "scale_stride = 0: tiles of scales lie one behind another"};
   }
   if (side.scale_stride < cols) {
@@ -178,12 +142,13 @@ Result<void> check_side(const QuantizedTensor& tensor, const QuantizedSide& side
   if (side.scale_bytes < need.scale_bytes) {
     return too_small(tensor, cat(direction, "scale"), side.scale_bytes, need.scale_bytes);
   }
-  if (tensor.format != Format::nvfp4) return {};
+  if (tensor.type.format != Format::nvfp4) return {};
   if (side.amax_count != need.amax_count) {
-    return Error{ErrorCode::shape_mismatch,
-                 cat("the ", direction, "amax has ", side.amax_count,
-                     " entries where row_scaled = ", tensor.row_scaled, " needs ", need.amax_count),
-                 cat("amax_count = ", need.amax_count, ", or row_scaled = ", !tensor.row_scaled)};
+    return Error{
+        ErrorCode::shape_mismatch,
+        cat("the ", direction, "amax has ", side.amax_count,
+            " entries where row_scaled = ", tensor.type.row_scaled, " needs ", need.amax_count),
+        cat("amax_count = ", need.amax_count, ", or row_scaled = ", !tensor.type.row_scaled)};
   }
   if (need.amax_count > 0 && side.amax == nullptr) {
     return missing(cat(direction, "amax"), need.amax_count, "floats");
@@ -199,8 +164,8 @@ Result<void> check_direction(const QuantizedTensor& tensor, bool of_columns) {
   const std::int64_t cols = of_columns ? tensor.rows() : tensor.cols();
   DIECAST_TRY(QuantizedSide need, side_sizes(tensor, rows, cols));
   // Columnwise FP8's scales lie as its data does, in the order of rows.
-  const bool in_order = of_columns && !is_four_bit(tensor.format);
-  const std::int64_t blocks = ceil_div(cols, tensor.block_cols);
+  const bool in_order = of_columns && !is_four_bit(tensor.type.format);
+  const std::int64_t blocks = ceil_div(cols, tensor.type.block());
   DIECAST_TRY(need.scale_bytes, scale_span_bytes(tensor, side, in_order ? blocks : rows,
                                                  in_order ? rows : blocks, need.scale_bytes));
   return check_side(tensor, side, need, of_columns ? "columnwise " : "rowwise ");
@@ -266,7 +231,7 @@ Result<void> QuantizedTensor::check_any(std::string_view op, std::string_view op
 
 Result<void> QuantizedTensor::refuse_row_scaled(std::string_view op,
                                                 std::string_view operand) const {
-  if (!row_scaled) return {};
+  if (!type.row_scaled) return {};
   return named(op, operand,
                {ErrorCode::not_supported,
                 cat("it is row-scaled (one amax a row), which ", op, " does not take"),

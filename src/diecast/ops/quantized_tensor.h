@@ -3,37 +3,13 @@
 #pragma once
 
 #include <diecast/base/error.h>
+#include <diecast/ops/quantized_type.h>
 #include <diecast/ops/tensor.h>
 
 #include <cstdint>
 #include <string_view>
 
 namespace diecast {
-
-enum class Format : std::uint8_t { nvfp4, mxfp8_e4m3, mxfp8_e5m2, mxfp4 };
-enum class ScaleLayout : std::uint8_t { linear, s128x4, s8x4 };
-enum class Profile : std::uint8_t {
-  te,
-  pr546,
-  modelopt,
-  torchao,
-  te_ref,
-  te_fast,
-  flashinfer_exact,
-  flashinfer_fast,
-  flashinfer_dsl_exact,
-  flashinfer_dsl_fast
-};
-
-std::string_view format_name(Format format);
-std::string_view layout_name(ScaleLayout layout);
-std::string_view profile_name(Profile profile);
-bool ignores_nan(Profile profile);       // in its NVFP4 amaxes; the others keep it
-bool takes_half_bound(Profile profile);  // an e4m3_bound of 256
-bool is_four_bit(Format format);         // two codes a byte
-// Rows and scale columns of a layout's tile; the scale matrix is padded to whole tiles.
-int scale_tile_rows(ScaleLayout layout);
-int scale_tile_cols(ScaleLayout layout);
 
 // One direction of a quantized matrix of R rows and C columns with 1xB blocks along the columns.
 // Alignment in bytes: codes of NVFP4 8, of MX 16 (FP8 whose rows are not whole blocks: none); tiled
@@ -51,19 +27,13 @@ struct QuantizedSide {
 };
 
 struct QuantizedTensor {
-  Format format = Format::nvfp4;
+  QuantizedType type{};
   Shape shape;  // of the unquantized tensor; leading dimensions flatten to rows
   QuantizedSide rowwise{};
   // Of the transposed matrix, [cols, rows]. But MXFP8's data stays in this matrix's own order,
   // [rows, cols], and so do its linear scales, [ceil_div(rows, 32), cols]; its tiled scales are
   // those of the transpose.
   QuantizedSide columnwise{};
-  int block_rows = 1;   // 1 (1x16) or block_cols (16x16)
-  int block_cols = 16;  // 16 for nvfp4, 32 for mx
-  ScaleLayout layout = ScaleLayout::linear;
-  Profile profile = Profile::te;
-  int e4m3_bound = 448;     // nvfp4: 448 or 256
-  bool row_scaled = false;  // nvfp4: one amax a row instead of one in all
 
   std::int64_t rows() const { return shape.rows(); }
   std::int64_t cols() const { return shape.cols(); }
@@ -73,17 +43,14 @@ struct QuantizedTensor {
     const QuantizedSide& own = side(of_columns);
     return own.present() || (own.amax != nullptr && (rows() == 0 || cols() == 0));
   }
-
-  // Whether format, layout and profile are values of their enums.
-  bool is_known() const {
-    return format <= Format::mxfp4 && layout <= ScaleLayout::s8x4 &&
-           profile <= Profile::flashinfer_dsl_fast;
+  // The directions that are wanted; rowwise where none is.
+  Sides sides() const {
+    if (!has(true)) return Sides::rowwise;
+    return has(false) ? Sides::both : Sides::columnwise;
   }
 
-  // The smallest buffers each direction needs: sizes with null pointers. Errors: not_supported (a
-  // block that is not the format's, row scales on a format or block without them, a bound that the
-  // profile has not), value_not_allowed (e4m3_bound; no format, layout or profile), shape_mismatch
-  // (sizes beyond 63 bits).
+  // The smallest buffers that each direction needs: sizes with null pointers. Errors: those of
+  // QuantizedType::check; shape_mismatch (sizes beyond 63 bits).
   Result<QuantizedSide> rowwise_sizes() const;
   Result<QuantizedSide> columnwise_sizes() const;
 

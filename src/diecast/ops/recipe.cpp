@@ -12,53 +12,50 @@ constexpr TensorRole kRoles[] = {TensorRole::activation, TensorRole::weight, Ten
 
 Error row_scaled_role(TensorRole role) {
   return {ErrorCode::not_supported,
-          cat("recipe: row_scaled = true for a ", role_name(role),
+          cat("recipe: row_scaled = true for a ", word(role),
               ": a matrix product corrects the rows of its activations alone"),
-          cat("row_scaled = false for the ", role_name(role))};
+          cat("row_scaled = false for the ", word(role))};
 }
 
 Result<void> check_role(TensorRole role, const RoleRecipe& recipe) {
-  if (recipe.row_scaled && role != TensorRole::activation) return row_scaled_role(role);
-  if (recipe.row_scaled && recipe.profile >= Profile::flashinfer_dsl_exact) {
+  const auto& [type, four_over_six] = recipe;
+  if (type.row_scaled && role != TensorRole::activation) return row_scaled_role(role);
+  if (type.format != Format::nvfp4) {
+    return Error{ErrorCode::not_supported,
+                 cat("recipe: the ", word(role), " is ", word(type.format)),
+                 "format = Format::nvfp4"};
+  }
+  if (type.row_scaled && type.profile >= Profile::flashinfer_dsl_exact) {
     return Error{
         ErrorCode::not_supported,
-        cat("recipe: row_scaled = true for the ", role_name(role), " under profile ",
-            profile_name(recipe.profile)),
+        cat("recipe: row_scaled = true for the ", word(role), " under profile ",
+            word(type.profile)),
         "row_scaled = false, or another profile: FlashInfer's CUDA ones have a scale a row"};
   }
-  if (recipe.four_over_six != FourOverSix::off && recipe.profile != Profile::te) {
-    return Error{ErrorCode::not_supported,
-                 cat("recipe: four over six for the ", role_name(role), " under profile ",
-                     profile_name(recipe.profile)),
-                 "profile te has it"};
+  if (four_over_six != FourOverSix::off && type.profile != Profile::te) {
+    return Error{
+        ErrorCode::not_supported,
+        cat("recipe: four over six for the ", word(role), " under profile ", word(type.profile)),
+        "profile te has it"};
   }
-  QuantizedTensor probe;  // whose checks know bounds
-  probe.shape = Shape{1, 16};
-  probe.e4m3_bound = recipe.e4m3_bound;
-  probe.profile = recipe.profile;
-  DIECAST_CHECK(probe.rowwise_sizes());
-  const bool has_bound =
-      recipe.four_over_six != FourOverSix::off || recipe.profile == Profile::modelopt;
-  if (recipe.e4m3_bound == 448 || has_bound) return {};
+  DIECAST_CHECK(type.check());
+  const bool has_bound = four_over_six != FourOverSix::off || type.profile == Profile::modelopt;
+  if (type.e4m3_bound == 448 || has_bound) return {};
   return Error{ErrorCode::not_supported,
-               cat("recipe: e4m3_bound = 256 for a ", role_name(role), " without four over six"),
+               cat("recipe: e4m3_bound = 256 for a ", word(role), " without four over six"),
                "e4m3_bound = 448, or four over six, or profile modelopt"};
 }
 
 std::string role_text(TensorRole role, const RoleRecipe& recipe) {
-  const bool adaptive = recipe.four_over_six != FourOverSix::off;
-  return cat(role_name(role), " ", profile_name(recipe.profile), " ", layout_name(recipe.layout),
-             recipe.row_scaled ? " row_scaled" : "",
-             adaptive ? cat(" four_over_six=", four_over_six_name(recipe.four_over_six)) : "",
-             recipe.e4m3_bound == 448 ? "" : cat(" bound=", recipe.e4m3_bound));
+  const auto& [type, four_over_six] = recipe;
+  const bool adaptive = four_over_six != FourOverSix::off;
+  return cat(word(role), " ", word(type.profile), " ", word(type.layout),
+             type.square ? " square" : "", type.row_scaled ? " row_scaled" : "",
+             adaptive ? cat(" four_over_six=", word(four_over_six)) : "",
+             type.e4m3_bound == 448 ? "" : cat(" bound=", int{type.e4m3_bound}));
 }
 
 }  // namespace
-
-std::string_view role_name(TensorRole role) {
-  constexpr std::string_view names[] = {"activation", "weight", "gradient"};
-  return name_of(role, names);
-}
 
 Result<Recipe> Recipe::from_environment() {
   Recipe recipe;
@@ -67,7 +64,7 @@ Result<Recipe> Recipe::from_environment() {
     return Error{ErrorCode::invalid_argument, cat(kRowScaledVariable, " is ", quote(value, 40)),
                  cat("set ", kRowScaledVariable, " to 0 or 1, or leave it out")};
   }
-  recipe.activation.row_scaled = value == "1";
+  recipe.activation.type.row_scaled = value == "1";
   return recipe;
 }
 
@@ -84,13 +81,11 @@ Result<void> Recipe::check() const {
 Result<void> Recipe::apply(TensorRole role, QuantizedTensor& out,
                            QuantizeNvfp4Options& options) const {
   DIECAST_CHECK(check());
-  if (out.row_scaled && role != TensorRole::activation) return row_scaled_role(role);
+  if (out.type.row_scaled && role != TensorRole::activation) return row_scaled_role(role);
   const RoleRecipe& recipe = of(role);
-  out.format = Format::nvfp4;
-  out.row_scaled = recipe.row_scaled;
-  out.profile = recipe.profile;
-  out.layout = recipe.layout;
-  out.e4m3_bound = recipe.e4m3_bound;
+  const bool square = recipe.type.square || out.type.square;
+  out.type = recipe.type;
+  out.type.square = square;
   options.four_over_six = recipe.four_over_six;
   return {};
 }

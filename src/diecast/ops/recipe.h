@@ -4,9 +4,10 @@
 #pragma once
 
 #include <diecast/base/error.h>
-#include <diecast/ops/quantize_nvfp4.h>
+#include <diecast/ops/quantize_nvfp4_request.h>
 #include <diecast/ops/quantized_tensor.h>
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -14,14 +15,13 @@
 namespace diecast {
 
 enum class TensorRole : std::uint8_t { activation, weight, gradient };
-std::string_view role_name(TensorRole role);
+constexpr auto words_of(TensorRole) {
+  return std::to_array<std::string_view>({"activation", "weight", "gradient"});
+}
 
 struct RoleRecipe {
-  bool row_scaled = false;  // activations alone
+  QuantizedType type{};  // NVFP4; row-scaled: activations alone
   FourOverSix four_over_six = FourOverSix::off;
-  int e4m3_bound = 448;
-  Profile profile = Profile::te;
-  ScaleLayout layout = ScaleLayout::linear;
 };
 
 struct Recipe {
@@ -33,12 +33,13 @@ struct Recipe {
   static Result<Recipe> from_environment();
 
   const RoleRecipe& of(TensorRole role) const;
-  // Errors: not_supported (row scales for a weight or a gradient; row scales, four over six or a
-  // bound that the profile has not), value_not_allowed (e4m3_bound).
+  // Errors: not_supported (a format other than NVFP4; row scales for a weight or a gradient, or of
+  // square blocks; row scales, four over six or a bound that the profile has not),
+  // value_not_allowed (a type's field that is no value of its enumeration, e4m3_bound).
   Result<void> check() const;
-  // Makes `out` (its shape, block rows and sides are the caller's) and the options what the role's
-  // recipe says. Errors: those of check(); not_supported (an `out` that is row-scaled already, of a
-  // weight or a gradient).
+  // Makes the type of `out` (its shape and sides are the caller's) and the options what the role's
+  // recipe says. Blocks are square where the recipe or `out` has them so. Errors: those of check();
+  // not_supported (an `out` that is row-scaled already, of a weight or a gradient).
   Result<void> apply(TensorRole role, QuantizedTensor& out, QuantizeNvfp4Options& options) const;
   // One line: "recipe: activation te linear row_scaled; weight te s128x4 four_over_six=mae
   // bound=256; gradient te linear".

@@ -12,9 +12,7 @@ namespace {
 bool has_elements(const QuantizedPair& pair) { return pair.x.rows() > 0 && pair.x.cols() > 0; }
 
 bool alike(const QuantizedTensor& a, const QuantizedTensor& b) {
-  return a.format == b.format && a.block_rows == b.block_rows && a.block_cols == b.block_cols &&
-         a.layout == b.layout && a.profile == b.profile && a.e4m3_bound == b.e4m3_bound &&
-         a.row_scaled == b.row_scaled && a.rowwise.present() == b.rowwise.present() &&
+  return a.type == b.type && a.rowwise.present() == b.rowwise.present() &&
          a.columnwise.present() == b.columnwise.present();
 }
 

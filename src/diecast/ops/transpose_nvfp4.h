@@ -5,12 +5,12 @@
 #include <diecast/base/error.h>
 #include <diecast/launch/device.h>
 #include <diecast/ops/arrange_scales.h>
-#include <diecast/ops/prepared.h>
+#include <diecast/ops/one_kernel.h>
 #include <diecast/ops/quantized_tensor.h>
 
 #include <cstdint>
 #include <memory>
-#include <optional>
+#include <vector>
 
 namespace diecast {
 
@@ -33,48 +33,56 @@ Result<void> transpose_codes(Runtime& runtime, const void* codes, std::int64_t r
 Result<void> transpose_nvfp4(Runtime& runtime, const QuantizedTensor& x,
                              const TransposeOptions& options = {}, Stream stream = {});
 
-class PreparedTransposeCodes {
- public:
+struct TransposeCodesRequest {
   static constexpr std::string_view kName = "transpose_codes";
-  struct Request {
-    int pad = 16;
-    bool whole_words = true;  // rows of whole words of 8 codes, from a multiple of 4 bytes on
-    std::uint64_t word() const;
-  };
-  static Result<PreparedTransposeCodes> prepare(Runtime& runtime,
-                                                const std::shared_ptr<Device>& device,
-                                                const Request& request);
+  int pad = 16;
+  bool aligned = true;  // rows of whole words of 8 codes, from a multiple of 4 bytes on
 
-  std::int64_t scratch_bytes(std::int64_t, std::int64_t) const { return 0; }  // for [rows, cols]
+  template <class Self, class As>
+  static constexpr void fields(Self& self, As&& as) {
+    as("PAD", self.pad), as("aligned", self.aligned);
+  }
+  KernelWanted kernel(const DeviceProperties& device) const;
+};
+
+class PreparedTransposeCodes : public OneKernel<PreparedTransposeCodes, TransposeCodesRequest> {
+ public:
   // Errors: as transpose_codes(); misaligned when the matrices break the request.
   Result<void> run(const void* codes, std::int64_t rows, std::int64_t cols, void* transposed,
                    Stream stream) const;
+};
 
- private:
-  Request request_;
-  std::shared_ptr<Kernel> kernel_;
+struct TransposeNvfp4Request {
+  static constexpr std::string_view kName = "transpose_nvfp4";
+  ScaleLayout layout = ScaleLayout::linear;
+
+  template <class Self, class As>
+  static constexpr void fields(Self& self, As&& as) {
+    as("layout", self.layout);
+  }
+  TransposeCodesRequest codes() const { return {}; }
+  ArrangeScalesRequest scales() const { return {.from = layout, .to = layout, .tiles = true}; }
+  std::vector<KernelWanted> kernels(const DeviceProperties& device) const;
 };
 
 class PreparedTransposeNvfp4 {
  public:
-  static constexpr std::string_view kName = "transpose_nvfp4";
-  struct Request {
-    ScaleLayout layout = ScaleLayout::linear;
-    std::uint64_t word() const;
-  };
+  using Request = TransposeNvfp4Request;
+  static constexpr std::string_view kName = Request::kName;
+  // Errors: value_not_allowed (a field that is no value of its enum), those of
+  // Runtime::specialize_for and Runtime::preload.
   static Result<PreparedTransposeNvfp4> prepare(Runtime& runtime,
                                                 const std::shared_ptr<Device>& device,
                                                 const Request& request);
 
-  std::int64_t scratch_bytes(std::int64_t, std::int64_t) const { return 0; }  // for [rows, cols]
   // Errors: as transpose_nvfp4(); not_supported for scales in another layout than the request's.
   Result<void> run(const QuantizedTensor& x, Stream stream) const;
 
  private:
   Request request_;
   std::shared_ptr<Device> device_;
-  std::optional<PreparedTransposeCodes> codes_;
-  std::optional<PreparedArrangeScales> scales_;
+  PreparedTransposeCodes codes_;
+  PreparedArrangeScales scales_;
 };
 
 }  // namespace diecast

@@ -1,5 +1,6 @@
-// Prepared ops by device and request, for the convenience calls: found without a lock at every
-// call, kept as long as the runtime. Nothing is taken out, so what was found stays what it was.
+// Prepared ops of the convenience calls, by device, kind of op and request: found without a lock at
+// every call, kept as long as the runtime. Nothing is taken out, so what was found stays what it
+// was.
 #pragma once
 
 #include <diecast/base/fork.h>
@@ -7,11 +8,22 @@
 
 #include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <span>
+#include <vector>
 
 namespace diecast {
+
+// What an op is kept under. `request`: all of its fields, nothing else; `hash` is of these.
+struct PreparedKey {
+  const Device* device = nullptr;
+  const void* op = nullptr;  // an address that each kind of op has for itself
+  std::uint64_t hash = 0;
+  std::span<const std::uint64_t> request;
+};
 
 class PreparedTable {
  public:
@@ -19,21 +31,39 @@ class PreparedTable {
   PreparedTable(const PreparedTable&) = delete;
   ~PreparedTable();
 
-  const void* find(const Device* device, std::uint64_t request) const;
-  // What is kept under the request from now on: `prepared`, or what another thread kept before.
-  const void* keep(const Device* device, std::uint64_t request,
-                   std::shared_ptr<const void> prepared);
+  // The op that is kept under this key, or null.
+  const void* find(const PreparedKey& key) const {
+    const Entry* entry = buckets_[bucket_of(key)].load(std::memory_order_acquire);
+    while (entry != nullptr && !is_of(*entry, key)) entry = entry->next;
+    return entry != nullptr ? entry->prepared.get() : nullptr;
+  }
+  // What is kept under the key from now on: `prepared`, or what another thread kept before.
+  const void* keep(const PreparedKey& key, std::shared_ptr<const void> prepared);
 
  private:
   // An op's kernels own their device, so no other device can have this address.
   struct Entry {
     const Device* device;
-    std::uint64_t request;
+    const void* op;
+    std::uint64_t hash;
+    std::vector<std::uint64_t> request;
     std::shared_ptr<const void> prepared;
     const Entry* next;
   };
   static constexpr int kBucketBits = 8;
-  static std::size_t bucket_of(const Device* device, std::uint64_t request);
+
+  static std::size_t bucket_of(const PreparedKey& key) {
+    const auto device = reinterpret_cast<std::uintptr_t>(key.device);
+    return static_cast<std::size_t>((key.hash ^ device * kMix) >> (64 - kBucketBits));
+  }
+  static bool is_of(const Entry& entry, const PreparedKey& key) {
+    if (entry.hash != key.hash || entry.device != key.device || entry.op != key.op) return false;
+    std::uint64_t differ = entry.request.size() ^ key.request.size();
+    for (std::size_t i = 0; differ == 0 && i < key.request.size(); ++i)
+      differ = entry.request[i] ^ key.request[i];
+    return differ == 0;
+  }
+  static constexpr std::uint64_t kMix = 0x9E3779B97F4A7C15;  // 2^64 / the golden ratio
 
   std::array<std::atomic<const Entry*>, std::size_t{1} << kBucketBits> buckets_{};
   ForkSafe<std::mutex> keeping_;

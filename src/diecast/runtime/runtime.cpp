@@ -88,13 +88,12 @@ const std::vector<RefusedRoot>& Runtime::refused_roots() const {
 }
 RuntimeCounters Runtime::counters() const { return state_->common.counters(); }
 
-const void* Runtime::find_prepared(const Device* device, std::uint64_t request) const {
-  return state_->prepared.find(device, request);
+const void* Runtime::find_prepared(const PreparedKey& key) const {
+  return state_->prepared.find(key);
 }
 
-const void* Runtime::keep_prepared(const Device* device, std::uint64_t request,
-                                   std::shared_ptr<const void> prepared) {
-  return state_->prepared.keep(device, request, std::move(prepared));
+const void* Runtime::keep_prepared(const PreparedKey& key, std::shared_ptr<const void> prepared) {
+  return state_->prepared.keep(key, std::move(prepared));
 }
 
 }  // namespace diecast

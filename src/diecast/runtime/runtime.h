@@ -17,6 +17,7 @@
 #include <diecast/launch/device.h>
 #include <diecast/launch/kernel.h>
 #include <diecast/runtime/event.h>
+#include <diecast/runtime/prepared_table.h>
 #include <diecast/template/embedded.h>
 #include <diecast/template/source.h>
 #include <diecast/template/specialization.h>
@@ -183,9 +184,8 @@ class Runtime {
 
   // Prepared ops of the convenience calls, by device and request; see ops/prepared.h. As long as
   // the runtime lives. Finding takes no lock; of several that are kept, all get the first.
-  const void* find_prepared(const Device* device, std::uint64_t request) const;
-  const void* keep_prepared(const Device* device, std::uint64_t request,
-                            std::shared_ptr<const void> prepared);
+  const void* find_prepared(const PreparedKey& key) const;
+  const void* keep_prepared(const PreparedKey& key, std::shared_ptr<const void> prepared);
 
  private:
   // As specialize_for(), with tunes that the bindings leave out as standard_configuration() has

@@ -13,9 +13,9 @@ void add_scheme(CLI::App& command, Nvfp4Scheme& scheme) {
   command
       .add_option_function<std::string>(
           "--profile",
-          [&scheme](const std::string& word) {
+          [&scheme](const std::string& given) {
             for (const Profile profile : kCheckpointProfiles) {
-              if (profile_name(profile) == word) scheme.profile = profile;
+              if (word(profile) == given) scheme.profile = profile;
             }
           },
           "The implementation whose bits are reproduced (templates/PROFILES.md)")
@@ -24,10 +24,8 @@ void add_scheme(CLI::App& command, Nvfp4Scheme& scheme) {
   command
       .add_option_function<std::string>(
           "--four-over-six",
-          [&scheme](const std::string& word) {
-            for (const auto rule : {FourOverSix::off, FourOverSix::mae, FourOverSix::mse}) {
-              if (four_over_six_name(rule) == word) scheme.four_over_six = rule;
-            }
+          [&scheme](const std::string& given) {
+            if (const auto rule = parse_word<FourOverSix>(given)) scheme.four_over_six = *rule;
           },
           "Try two scales for each block and keep the one with the smaller sum of |error| (mae) "
           "or error^2 (mse); profile te")

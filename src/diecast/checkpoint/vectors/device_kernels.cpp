@@ -2,6 +2,7 @@
 #include <diecast/checkpoint/growing_buffer.h>
 #include <diecast/checkpoint/vectors/device_kernels.h>
 #include <diecast/ops/fp4_fake_quant.h>
+#include <diecast/ops/quantized_buffer.h>
 
 #include <span>
 
@@ -27,17 +28,11 @@ struct Staging {
 
 Result<MxVectorOutput> quantized(Staging& w, const MxVectorInput& in) {
   DIECAST_TRY(void* const data, w.x.holding(in.x));
-  QuantizedTensor out;
-  out.format = in.format;
-  out.shape = Shape{in.rows, in.cols};
-  out.block_cols = 32;
-  out.profile = Profile::torchao;
-  DIECAST_TRY(out.rowwise, out.rowwise_sizes());
-  QuantizedSide& side = out.rowwise;
-  DIECAST_TRY(side.data, w.out.sized(static_cast<std::size_t>(side.data_bytes)));
-  DIECAST_TRY(side.scale, w.scales.sized(static_cast<std::size_t>(side.scale_bytes)));
-  DIECAST_CHECK(
-      quantize_mx(*w.runtime, {data, in.dtype, out.shape, 0, nullptr}, out, {in.mode, w.device}));
+  const Tensor x{data, in.dtype, Shape{in.rows, in.cols}, 0, nullptr};
+  const QuantizedType type{.format = in.format, .profile = Profile::torchao};
+  DIECAST_TRY(const QuantizedBuffer buffer, QuantizedBuffer::allocate(w.device, x.shape, type));
+  DIECAST_CHECK(quantize_mx(*w.runtime, x, buffer.tensor(), {in.mode, w.device}));
+  const QuantizedSide& side = buffer.tensor().rowwise;
   MxVectorOutput got;
   got.data.resize(static_cast<std::size_t>(side.data_bytes));
   got.scales.resize(static_cast<std::size_t>(side.scale_bytes));

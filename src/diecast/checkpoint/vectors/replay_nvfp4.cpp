@@ -16,7 +16,7 @@ Nvfp4VectorInput input_of(const CaseReplay& replay, ByteSpan x, Profile profile)
   input.dtype = replay.options().dtype;
   input.rows = replay.rows();
   input.cols = replay.cols();
-  input.profile = profile;
+  input.type.profile = profile;
   return input;
 }
 
@@ -31,7 +31,7 @@ Result<void> expect_blocks_and_scale_2(CaseReplay& replay, const std::string& pr
                                        const Nvfp4VectorInput& input) {
   DIECAST_TRY(const auto got, replay.kernels().quantize_nvfp4(input));
   const float scale_2[] = {
-      decode_scale({input.profile, input.four_over_six, input.e4m3_bound}, got.amax[0])};
+      decode_scale({input.type.profile, input.four_over_six, input.type.e4m3_bound}, got.amax[0])};
   DIECAST_CHECK(replay.expect(prefix + "scale_2", std::span(scale_2)));
   return expect_blocks(replay, prefix, got);
 }
@@ -62,12 +62,12 @@ Result<void> replay_te_as(CaseReplay& replay, Profile profile) {
   DIECAST_TRY(const Bytes x, replay.x());
   if (skip_partial_blocks(replay)) return {};
   Nvfp4VectorInput input = input_of(replay, x, profile);
-  input.row_scaled = one.flag("row_scaled");
-  input.block_rows = one.word("tile") == "[16,16]" ? 16 : 1;
+  input.type.row_scaled = one.flag("row_scaled");
+  input.type.square = one.word("tile") == "[16,16]";
   input.columnwise = one.flag("columnwise");
   if (one.flag("four_over_six")) {
     input.four_over_six = one.word("err_mode") == "MSE" ? FourOverSix::mse : FourOverSix::mae;
-    input.e4m3_bound = one.word("e4m3_max") == "256" ? 256 : 448;
+    input.type.e4m3_bound = one.word("e4m3_max") == "256" ? 256 : 448;
   }
   DIECAST_TRY(auto got, replay.kernels().quantize_nvfp4(input));
   if (profile == Profile::te_ref) {
@@ -125,7 +125,7 @@ Result<void> replay_modelopt(CaseReplay& replay) {
   DIECAST_CHECK(replay_modelopt_scales(replay, x, input.block_amax));
   input.given = {*std::max_element(input.block_amax.begin(), input.block_amax.end())};
   DIECAST_CHECK(expect_blocks_and_scale_2(replay, "static448_", input));
-  input.e4m3_bound = 256;
+  input.type.e4m3_bound = 256;
   return expect_blocks_and_scale_2(replay, "static256_", input);
 }
 

@@ -1,5 +1,6 @@
 // gemm_nvfp4 by cuBLASLt: product_factor and the product, or the sums and finish_product.
 #include <diecast/base/text.h>
+#include <diecast/kernel_arguments.h>
 #include <diecast/ops/cublaslt/gemm_cublaslt.h>
 #include <diecast/ops/cublaslt/product.h>
 #include <diecast/ops/gemm_operands.h>
@@ -24,7 +25,7 @@ bool at_multiple(const void* address, std::uintptr_t bytes) {
   return reinterpret_cast<std::uintptr_t>(address) % bytes == 0;
 }
 
-Result<void> check_scratch(const PreparedGemmCublaslt::Request& request, const Tensor& out,
+Result<void> check_scratch(const GemmCublasltRequest& request, const Tensor& out,
                            const GemmNvfp4Options& options) {
   const std::int64_t needed = request.needed_bytes(out.rows(), out.cols());
   const std::int64_t given = options.scratch == nullptr ? 0 : options.scratch_bytes;
@@ -55,8 +56,8 @@ Result<void> check_taken(const Device& device, const QuantizedTensor& a, const Q
         cat("gemm_nvfp4: path cublaslt: ", device.properties().name, " has no FP4 tensor cores"),
         "path = \"own\", which runs everywhere, or a GPU of compute capability 10.0 on"};
   }
-  if (a.layout != ScaleLayout::s128x4) {
-    return not_taken(ErrorCode::not_supported, cat("scales are ", layout_name(a.layout)),
+  if (a.type.layout != ScaleLayout::s128x4) {
+    return not_taken(ErrorCode::not_supported, cat("scales are ", word(a.type.layout)),
                      "quantize with layout s128x4, or arrange_scales");
   }
   const GemmOperand left = operand_a(a, options.layout), right = operand_b(b, options.layout);
@@ -72,13 +73,11 @@ Result<void> check_taken(const Device& device, const QuantizedTensor& a, const Q
     return not_taken(ErrorCode::misaligned, "out does not start at a multiple of 16 bytes",
                      "start it at one");
   }
-  return check_scratch(PreparedGemmCublaslt::Request::of(a, b, out, options), out, options);
+  return check_scratch(GemmCublasltRequest::of(a, b, out, options), out, options);
 }
 
-KernelArgument floats_of(const void* data) { return KernelArgument::tensor(DType::f32, data); }
-
 // What cuBLASLt is told of a product whose operands and scratch have been checked.
-cublaslt::Product told(const PreparedGemmCublaslt::Request& request, const GemmOperand& a,
+cublaslt::Product told(const GemmCublasltRequest& request, const GemmOperand& a,
                        const GemmOperand& b, const Tensor& out, const GemmNvfp4Options& options) {
   cublaslt::Product product;
   product.a = {a.side().data, a.side().scale};
@@ -103,40 +102,33 @@ cublaslt::Product told(const PreparedGemmCublaslt::Request& request, const GemmO
 
 }  // namespace
 
-std::uint64_t PreparedGemmCublaslt::Request::word() const {
-  return request_word(OpKind::gemm_cublaslt)
-      .add<4>(out)
-      .add<1>(a_rows)
-      .add<1>(b_rows)
-      .add<1>(bias.has_value())
-      .add<4>(bias.value_or(DType::bf16))
-      .add<1>(accumulate)
-      .word();
+GemmCublasltRequest GemmCublasltRequest::of(const QuantizedTensor& a, const QuantizedTensor& b,
+                                            const Tensor& out, const GemmNvfp4Options& options) {
+  return {.out = out.dtype,
+          .a_rows = a.type.row_scaled,
+          .b_rows = b.type.row_scaled,
+          .bias = options.bias.has_value(),
+          .bias_type = options.bias ? options.bias->dtype : DType::f32,
+          .accumulate = options.accumulate};
 }
 
-PreparedGemmCublaslt::Request PreparedGemmCublaslt::Request::of(const QuantizedTensor& a,
-                                                                const QuantizedTensor& b,
-                                                                const Tensor& out,
-                                                                const GemmNvfp4Options& options) {
-  Request request{out.dtype, a.row_scaled, b.row_scaled, {}, options.accumulate};
-  if (options.bias) request.bias = options.bias->dtype;
-  return request;
-}
-
-bool PreparedGemmCublaslt::Request::is_direct() const {
+bool GemmCublasltRequest::is_direct() const {
   return !a_rows && !b_rows && !bias && !accumulate && out != DType::f16;
 }
 
-std::int64_t PreparedGemmCublaslt::Request::needed_bytes(std::int64_t rows,
-                                                         std::int64_t cols) const {
+KernelWanted GemmCublasltRequest::kernel(const DeviceProperties&) const {
+  if (is_direct()) return {"product_factor", {}};
+  return kernel_of("finish_product", *this, {{"IN_PLACE", Value::boolean(is_in_place())}});
+}
+
+std::int64_t GemmCublasltRequest::needed_bytes(std::int64_t rows, std::int64_t cols) const {
   if (is_direct()) return kFactorBytes;
   if (is_in_place()) return 0;
   const std::int64_t sums = capped_product(capped_product(rows, cols), sizeof(float));
   return capped_product(ceil_div(sums, 256), 256);
 }
 
-std::int64_t PreparedGemmCublaslt::Request::scratch_bytes(std::int64_t rows,
-                                                          std::int64_t cols) const {
+std::int64_t GemmCublasltRequest::scratch_bytes(std::int64_t rows, std::int64_t cols) const {
   const std::int64_t needed = needed_bytes(rows, cols);
   return needed + std::min(kWorkspaceBytes, std::numeric_limits<std::int64_t>::max() - needed);
 }
@@ -158,21 +150,12 @@ Result<PreparedGemmCublaslt> PreparedGemmCublaslt::prepare(Runtime& runtime,
                                                            const std::shared_ptr<Device>& device,
                                                            const Request& request) {
   DIECAST_CHECK(check_device(device));
+  DIECAST_CHECK(check_values(request));
   PreparedGemmCublaslt prepared;
   prepared.request_ = request;
   prepared.device_ = device;
   DIECAST_TRY(prepared.api_, cublaslt::shared_api());
-  if (request.is_direct()) {
-    DIECAST_TRY(prepared.factor_, preload_for(runtime, device, "product_factor", {}));
-  } else {
-    Bindings bindings;
-    bindings.set("OUT", request.out).set("IN_PLACE", request.is_in_place());
-    bindings.set("A_ROWS", request.a_rows).set("B_ROWS", request.b_rows);
-    bindings.set("BIAS", request.bias.has_value());
-    bindings.set("BIAS_TYPE", request.bias.value_or(DType::f32));
-    bindings.set("ACCUMULATE", request.accumulate);
-    DIECAST_TRY(prepared.finish_, preload_for(runtime, device, "finish_product", bindings));
-  }
+  DIECAST_TRY(prepared.kernel_, preload_for(runtime, device, request.kernel(device->properties())));
   // Last, because it stays until the process ends: what fails before leaves none behind.
   DIECAST_CHECK(device->in_context([&] {
     return prepared.api_->done("cublasLtCreate",
@@ -183,12 +166,7 @@ Result<PreparedGemmCublaslt> PreparedGemmCublaslt::prepare(Runtime& runtime,
 
 Result<void> PreparedGemmCublaslt::check_request(const Request& asked) const {
   if (asked == request_) return {};
-  return Error{
-      ErrorCode::not_supported,
-      cat("gemm_nvfp4: path cublaslt: prepared for other operands: a row_scaled = ",
-          request_.a_rows, ", b row_scaled = ", request_.b_rows, ", out ", dtype_name(request_.out),
-          ", bias = ", request_.bias.has_value(), ", accumulate = ", request_.accumulate),
-      "prepare with Request::of these operands"};
+  return not_as_prepared("gemm_nvfp4: path cublaslt", "the product", request_, asked);
 }
 
 Result<void> PreparedGemmCublaslt::plan(const QuantizedTensor& a, const QuantizedTensor& b,
@@ -221,29 +199,32 @@ Result<void> PreparedGemmCublaslt::run(const QuantizedTensor& a, const Quantized
   cublaslt::Described described(api_);
   DIECAST_CHECK(plan(a, b, out, options, product, described));
   if (out.rows() == 0 || out.cols() == 0) return {};
-  const KernelArgument a_amax = floats_of(operand_a(a, options.layout).side().amax);
-  const KernelArgument b_amax = floats_of(operand_b(b, options.layout).side().amax);
-  const KernelArgument alpha = KernelArgument::scalar(options.alpha);
-  if (factor_ != nullptr) {
-    const KernelArgument arguments[] = {
-        a_amax, b_amax, floats_of(product.alpha), KernelArgument::size(1), alpha, gemm_unit(a, b)};
-    DIECAST_CHECK(launch_op(kName, *factor_, arguments, stream));
+  const float* const a_amax = operand_a(a, options.layout).side().amax;
+  const float* const b_amax = operand_b(b, options.layout).side().amax;
+  if (request_.is_direct()) {
+    DIECAST_CHECK(launch_op(kName, *kernel_,
+                            args::ProductFactor{.a_amax = a_amax,
+                                                .b_amax = b_amax,
+                                                .factors = product.alpha,
+                                                .count = 1,
+                                                .alpha = options.alpha,
+                                                .unit = gemm_unit(a, b)},
+                            stream));
   }
   const auto multiply = [&] { return described.multiply(context_, stream.handle); };
   DIECAST_CHECK(device_->in_context(std::ref(multiply)));  // a copy would take memory
-  if (finish_ == nullptr) return {};
-  const KernelArgument arguments[] = {
-      floats_of(request_.is_in_place() ? nullptr : product.out),
-      a_amax,
-      b_amax,
-      KernelArgument::tensor(request_.bias.value_or(DType::f32),
-                             options.bias ? options.bias->data : nullptr),
-      KernelArgument::tensor(out.dtype, out.data),
-      rows_argument(out),
-      cols_argument(out),
-      alpha,
-      gemm_unit(a, b)};
-  return launch_op(kName, *finish_, arguments, stream);
+  if (request_.is_direct()) return {};
+  return launch_op(kName, *kernel_,
+                   args::FinishProduct{.sums = request_.is_in_place() ? nullptr : product.out,
+                                       .a_amax = a_amax,
+                                       .b_amax = b_amax,
+                                       .bias = {request_.bias_type, bias_data(options)},
+                                       .out = {out.dtype, out.data},
+                                       .rows = rows_argument(out),
+                                       .cols = out.cols(),
+                                       .alpha = options.alpha,
+                                       .unit = gemm_unit(a, b)},
+                   stream);
 }
 
 namespace {
@@ -257,8 +238,8 @@ Result<const PreparedGemmCublaslt*> prepared_unless_own(
   const auto taken = PreparedGemmCublaslt::check(*device, a, b, out, options);
   if (!taken && options.path == "auto") return none;
   DIECAST_CHECK(taken);
-  return prepared_once<PreparedGemmCublaslt>(
-      runtime, device, PreparedGemmCublaslt::Request::of(a, b, out, options), stream);
+  return prepared_once<PreparedGemmCublaslt>(runtime, device,
+                                             GemmCublasltRequest::of(a, b, out, options), stream);
 }
 
 // Whether cuBLASLt had an algorithm; that it has none is an error unless `path` is auto.

@@ -6,7 +6,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string_view>
 
 namespace diecast {
@@ -18,27 +17,37 @@ struct Product;
 class Described;
 }  // namespace cublaslt
 
+struct GemmCublasltRequest {
+  static constexpr std::string_view kName = "gemm_nvfp4 by cublaslt";
+  DType out = DType::bf16;
+  bool a_rows = false, b_rows = false;  // row-scaled
+  bool bias = false;
+  DType bias_type = DType::f32;  // f32 without a bias
+  bool accumulate = false;
+
+  template <class Self, class As>
+  static constexpr void fields(Self& self, As&& as) {
+    as("OUT", self.out), as("A_ROWS", self.a_rows), as("B_ROWS", self.b_rows);
+    as("BIAS", self.bias), as("BIAS_TYPE", self.bias_type), as("ACCUMULATE", self.accumulate);
+  }
+  static GemmCublasltRequest of(const QuantizedTensor& a, const QuantizedTensor& b,
+                                const Tensor& out, const GemmNvfp4Options& options);
+  // Whether cuBLASLt writes out itself. Else it makes f32 sums, and one pass over them the rest.
+  bool is_direct() const;
+  // Where those sums stand: out where they are what it holds until that pass, else scratch.
+  bool is_in_place() const { return !is_direct() && out == DType::f32 && !accumulate; }
+  // The kernel before a product that is direct, else the pass after it.
+  KernelWanted kernel(const DeviceProperties& device) const;
+  // Bytes that an [M, N] product cannot do without, and those with cuBLASLt's workspace; at most
+  // 2^63 - 1.
+  std::int64_t needed_bytes(std::int64_t rows, std::int64_t cols) const;
+  std::int64_t scratch_bytes(std::int64_t rows, std::int64_t cols) const;
+};
+
 class PreparedGemmCublaslt {
  public:
-  static constexpr std::string_view kName = "gemm_nvfp4 by cublaslt";
-  struct Request {
-    DType out = DType::bf16;
-    bool a_rows = false, b_rows = false;  // row-scaled
-    std::optional<DType> bias;
-    bool accumulate = false;
-    std::uint64_t word() const;
-    bool operator==(const Request&) const = default;
-    static Request of(const QuantizedTensor& a, const QuantizedTensor& b, const Tensor& out,
-                      const GemmNvfp4Options& options);
-    // Whether cuBLASLt writes out itself. Else it makes f32 sums, and one pass over them the rest.
-    bool is_direct() const;
-    // Where those sums stand: out where they are what it holds until that pass, else scratch.
-    bool is_in_place() const { return !is_direct() && out == DType::f32 && !accumulate; }
-    // Bytes that an [M, N] product cannot do without, and those with cuBLASLt's workspace; at most
-    // 2^63 - 1.
-    std::int64_t needed_bytes(std::int64_t rows, std::int64_t cols) const;
-    std::int64_t scratch_bytes(std::int64_t rows, std::int64_t cols) const;
-  };
+  using Request = GemmCublasltRequest;
+  static constexpr std::string_view kName = Request::kName;
 
   static bool runs_on(const Device& device);  // a GPU with FP4 tensor cores
   // What this path does not take, before anything is prepared. Errors: not_supported (a GPU without
@@ -53,6 +62,7 @@ class PreparedGemmCublaslt {
                                               const std::shared_ptr<Device>& device,
                                               const Request& request);
 
+  const Request& request() const { return request_; }
   std::int64_t scratch_bytes(std::int64_t rows, std::int64_t cols) const {  // for [M, N]
     return request_.scratch_bytes(rows, cols);
   }
@@ -77,7 +87,7 @@ class PreparedGemmCublaslt {
   std::shared_ptr<const cublaslt::Api> api_;
   // Until the process ends: destroying it would wait for the device, whose context may be gone.
   cublaslt::Context* context_ = nullptr;
-  std::shared_ptr<Kernel> factor_, finish_;  // the first where out is direct, else the second
+  std::shared_ptr<Kernel> kernel_;  // product_factor where out is direct, else finish_product
 };
 
 // gemm_nvfp4 where its path may be cuBLASLt's: false where it is not, and nothing was enqueued.

@@ -88,11 +88,13 @@ Result<void> check_shard(const Tensor& shard, std::int64_t start, const Quantize
 }
 
 bool is_mxfp8(const QuantizedTensor& weight) {
-  const bool mxfp8 = weight.format == Format::mxfp8_e4m3 || weight.format == Format::mxfp8_e5m2;
-  return mxfp8 && weight.block_rows == 1;
+  const QuantizedType& type = weight.type;
+  const bool mxfp8 = type.format == Format::mxfp8_e4m3 || type.format == Format::mxfp8_e5m2;
+  return mxfp8 && !type.square;
 }
 bool is_tiled_nvfp4(const QuantizedTensor& weight) {
-  return weight.format == Format::nvfp4 && weight.block_rows == 16 && weight.e4m3_bound == 448;
+  const QuantizedType& type = weight.type;
+  return type.format == Format::nvfp4 && type.square && type.e4m3_bound == 448;
 }
 
 // A tensor may have either direction alone, but a cast writes the rowwise one, of MXFP8 both. An
@@ -122,15 +124,16 @@ Result<void> check_weight(const WeightFamily& family, const QuantizedTensor& wei
                  "weights have two dimensions"};
   }
   DIECAST_CHECK(weight.refuse_row_scaled(family.op, name));
+  const QuantizedType& type = weight.type;
   const bool fits = family.mx ? is_mxfp8(weight) : is_tiled_nvfp4(weight);
-  if (!fits || weight.profile != Profile::te) {
-    return Error{ErrorCode::not_supported,
-                 cat(name, " is ", format_name(weight.format), " in ", weight.block_rows, "x",
-                     weight.block_cols, " blocks, E4M3 bound ", weight.e4m3_bound, ", profile ",
-                     profile_name(weight.profile)),
-                 family.mx ? "this op takes mxfp8_e4m3 or mxfp8_e5m2 in 1x32 blocks, profile te"
-                           : "these ops take nvfp4 in 16x16 blocks, one amax, E4M3 bound 448, "
-                             "profile te"};
+  if (!fits || type.profile != Profile::te) {
+    return Error{
+        ErrorCode::not_supported,
+        cat(name, " is ", word(type.format), " in ", type.block_rows(), "x", type.block(),
+            " blocks, E4M3 bound ", int{type.e4m3_bound}, ", profile ", word(type.profile)),
+        family.mx ? "this op takes mxfp8_e4m3 or mxfp8_e5m2 in 1x32 blocks, profile te"
+                  : "these ops take nvfp4 in 16x16 blocks, one amax, E4M3 bound 448, "
+                    "profile te"};
   }
   DIECAST_CHECK(weight.check(family.op, name));
   if (weight.rowwise.scale_stride != 0 || weight.columnwise.scale_stride != 0) {
@@ -139,12 +142,11 @@ Result<void> check_weight(const WeightFamily& family, const QuantizedTensor& wei
   }
   DIECAST_CHECK(check_directions(family, weight, name));
   if (!padded_scales) return {};
-  if (weight.layout != ScaleLayout::linear) {
-    return Error{ErrorCode::not_supported,
-                 cat(name, " has ", layout_name(weight.layout), " scales"),
+  if (type.layout != ScaleLayout::linear) {
+    return Error{ErrorCode::not_supported, cat(name, " has ", word(type.layout), " scales"),
                  "padded_scales is for linear scales: tiled layouts are padded by themselves"};
   }
-  const std::int64_t rows = weight.rows(), cols = weight.cols(), block = weight.block_cols;
+  const std::int64_t rows = weight.rows(), cols = weight.cols(), block = type.block();
   DIECAST_CHECK(check_padded_scales(weight.rowwise, rows, cols, block, name));
   return check_padded_scales(weight.columnwise, cols, rows, block, name);
 }
@@ -182,13 +184,12 @@ Result<std::vector<ShardedWeight>> sharded_weights(const WeightFamily& family,
       checked.columnwise.data = &checked, checked.columnwise.data_bytes = need.data_bytes;
     }
     DIECAST_CHECK(check_weight(family, checked, name, options.padded_scales));
-    if (checked.layout != model_weights[0].layout || checked.format != model_weights[0].format) {
-      return Error{
-          ErrorCode::not_supported,
-          cat(name, " is ", format_name(checked.format), " with ", layout_name(checked.layout),
-              " scales, weight 0 ", format_name(model_weights[0].format), " with ",
-              layout_name(model_weights[0].layout)),
-          "cast weights of different formats or scale layouts in calls of their own"};
+    const QuantizedType &type = checked.type, &first = model_weights[0].type;
+    if (type.layout != first.layout || type.format != first.format) {
+      return Error{ErrorCode::not_supported,
+                   cat(name, " is ", word(type.format), " with ", word(type.layout),
+                       " scales, weight 0 ", word(first.format), " with ", word(first.layout)),
+                   "cast weights of different formats or scale layouts in calls of their own"};
     }
     DIECAST_CHECK(check_shard(shard, start_offsets[i], checked, options, name));
     if (count > 0) own.shard = {start_offsets[i], start_offsets[i] + count};

@@ -18,22 +18,22 @@ MemberSide described(const QuantizedSide& side) {
           reinterpret_cast<std::uintptr_t>(side.amax), 0};
 }
 
-bool is_mx(const QuantizedTensor& weight) { return weight.format != Format::nvfp4; }
+bool is_mx(const QuantizedTensor& weight) { return weight.type.format != Format::nvfp4; }
 
 // Rows of a row of tiles (NVFP4) or of 32x32 squares, by which the shards' units go.
 std::int64_t unit_rows(const QuantizedTensor& weight) { return is_mx(weight) ? 32 : 16; }
 
 // Rows and columns of one direction's scale matrix with the layout's padding.
 std::array<std::int64_t, 2> padded(const ShardedWeight& w, std::int64_t rows, std::int64_t cols) {
-  const ScaleLayout layout = w.weight.layout;
+  const ScaleLayout layout = w.weight.type.layout;
   const bool compact = layout == ScaleLayout::linear && w.padded_scales;
   return {align_up(rows, compact ? 128 : scale_tile_rows(layout)),
-          align_up(ceil_div(cols, w.weight.block_cols), compact ? 4 : scale_tile_cols(layout))};
+          align_up(ceil_div(cols, w.weight.type.block()), compact ? 4 : scale_tile_cols(layout))};
 }
 
 WeightDescriptor described(const ShardedWeight& w) {
   const QuantizedTensor& t = w.weight;
-  const ShardStorage storage = shard_storage(t.format, t.rows(), t.cols(), w.shard);
+  const ShardStorage storage = shard_storage(t.type.format, t.rows(), t.cols(), w.shard);
   WeightDescriptor out;
   out.member.matrix = reinterpret_cast<std::uintptr_t>(w.values);
   out.member.rows = t.rows();
@@ -58,7 +58,7 @@ WeightDescriptor described(const ShardedWeight& w) {
   const auto rowwise = padded(w, t.rows(), t.cols());
   auto columnwise = padded(w, t.cols(), t.rows());
   // Linear scales of MXFP8's columns lie as its data does: row after row of blocks.
-  if (is_mx(t) && t.layout == ScaleLayout::linear) std::swap(columnwise[0], columnwise[1]);
+  if (is_mx(t) && t.type.layout == ScaleLayout::linear) std::swap(columnwise[0], columnwise[1]);
   out.scale_rows = rowwise[0];
   out.scale_cols = rowwise[1];
   out.column_scale_rows = columnwise[0];

@@ -50,6 +50,7 @@ struct ShardedWeight {
 struct WeightTable {
   std::vector<WeightDescriptor> descriptors;
   std::array<std::int64_t, kUnitKinds> units{};  // of all weights
+  std::int64_t units_of(UnitKind kind) const { return units[static_cast<std::size_t>(kind)]; }
   std::int64_t tiles = 0;  // floats of the array of all tiles (MXFP8: of all blocks' maxima)
   // Every row of tiles has an element of the shards, and no weight's end in padding.
   bool owns_all_tiles = true;

@@ -23,7 +23,7 @@ Record record_of(std::span<const QuantizedTensor> weights, const MasterCastOptio
   record.add(4, number(options.padded_scales));
   for (const QuantizedTensor& weight : weights) {
     record.add(5, number(weight.rows())).add(6, number(weight.cols()));
-    record.add(7, number(weight.layout)).add(8, number(weight.format));
+    record.add(7, number(weight.type.layout)).add(8, number(weight.type.format));
   }
   return record;
 }
@@ -48,25 +48,30 @@ int next_rank(const std::vector<std::vector<ShardRange>>& of_ranks, std::size_t 
 
 }  // namespace
 
+std::vector<KernelWanted> MasterCastRequest::kernels(const DeviceProperties&) const {
+  const bool mx = format != Format::nvfp4;
+  return {kernel_of(mx ? "mx_partial_amax" : "partial_amax", *this),
+          kernel_of(mx ? "mx_fused_scale" : "fused_scale", *this),
+          kernel_of(mx ? "mx_partial_cast" : "partial_cast", *this),
+          {"merge_edge_codes", {}}};
+}
+
 Result<void> PreparedMasterCast::State::prepare_alone(Runtime& runtime,
                                                       const std::vector<ShardedWeight>& list,
                                                       DType master,
                                                       const MasterCastOptions& options,
                                                       Stream stream) {
   DIECAST_TRY(table, describe_weights(list));
-  Bindings amax_types, layout;
-  amax_types.set("IN", master).set("MODEL", options.model);
-  if (!list.empty()) layout.set("LAYOUT", layout_name(list[0].weight.layout));
-  Bindings cast_types = amax_types;
-  if (family.mx && !list.empty()) {
-    layout.set("FORMAT", format_name(list[0].weight.format));
-    cast_types.set("FORMAT", format_name(list[0].weight.format));
+  MasterCastRequest request{.master = master, .model = options.model};
+  if (family.mx) request.format = Format::mxfp8_e4m3;
+  if (!list.empty()) {
+    request.format = list[0].weight.type.format;
+    request.layout = list[0].weight.type.layout;
   }
-  const std::string prefix = family.mx ? "mx_" : "";
-  DIECAST_TRY(partial_amax, preload_for(runtime, device, prefix + "partial_amax", amax_types));
-  DIECAST_TRY(fused_scale, preload_for(runtime, device, prefix + "fused_scale", layout));
-  DIECAST_TRY(partial_cast, preload_for(runtime, device, prefix + "partial_cast", cast_types));
-  DIECAST_TRY(merge, preload_for(runtime, device, "merge_edge_codes", {}));
+  DIECAST_TRY(const auto kernels,
+              preload_all_for(runtime, device, request.kernels(device->properties())));
+  partial_amax = kernels[0], fused_scale = kernels[1];
+  partial_cast = kernels[2], merge = kernels[3];
   DIECAST_TRY(descriptors, DeviceMemory::copy_of(device, table.descriptors, stream));
   // At most one a weight: which ones is known when the ranks have agreed, and then nothing is
   // allocated any more, because no rank could tell the others that it failed.
@@ -92,7 +97,7 @@ Result<void> PreparedMasterCast::State::prepare_exchange(
     const QuantizedTensor& weight = list[i].weight;
     std::vector<ShardStorage> storage;
     for (const auto& shards : of_ranks) {
-      storage.push_back(shard_storage(weight.format, weight.rows(), weight.cols(), shards[i]));
+      storage.push_back(shard_storage(weight.type.format, weight.rows(), weight.cols(), shards[i]));
       edges = edges || storage.back().begins_inside_byte;
     }
     const ShardStorage& own = storage[own_rank];
@@ -165,7 +170,7 @@ Result<PreparedMasterCast> PreparedMasterCast::prepare(
     Runtime& runtime, std::span<const QuantizedTensor> model_weights,
     std::span<const Tensor> master_shards, std::span<const std::int64_t> start_offsets,
     Communicator* communicator, const MasterCastOptions& options, Stream stream) {
-  const bool mx = !model_weights.empty() && model_weights[0].format != Format::nvfp4;
+  const bool mx = !model_weights.empty() && model_weights[0].type.format != Format::nvfp4;
   return prepare_family(mx ? kMxfp8 : kNvfp4, runtime, model_weights, master_shards, start_offsets,
                         communicator, options, stream, nullptr);
 }

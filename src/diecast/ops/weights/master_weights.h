@@ -15,6 +15,8 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string_view>
+#include <vector>
 
 namespace diecast {
 
@@ -60,6 +62,22 @@ Result<void> cast_master_weights_to_mxfp8(
     Runtime& runtime, std::span<const QuantizedTensor> model_weights,
     std::span<const Tensor> master_shards, std::span<const std::int64_t> start_offsets,
     Communicator* communicator, const MasterCastOptions& options = {}, Stream stream = {});
+
+struct MasterCastRequest {
+  static constexpr std::string_view kName = "cast_master_weights";
+  DType master = DType::f32;      // of the shards' values
+  DType model = DType::bf16;      // as in the options
+  Format format = Format::nvfp4;  // of the weights: or mxfp8_e4m3, mxfp8_e5m2
+  ScaleLayout layout = ScaleLayout::linear;
+
+  template <class Self, class As>
+  static constexpr void fields(Self& self, As&& as) {
+    as("IN", self.master), as("MODEL", self.model);
+    as("FORMAT", self.format), as("LAYOUT", self.layout);
+  }
+  // In the order of their launches.
+  std::vector<KernelWanted> kernels(const DeviceProperties& device) const;
+};
 
 class DeviceMemory;   // launch/device_memory.h
 struct WeightFamily;  // checks.h

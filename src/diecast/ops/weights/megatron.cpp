@@ -5,7 +5,7 @@
 
 namespace diecast {
 
-bool is_nvfp4tensor(const QuantizedTensor& tensor) { return tensor.format == Format::nvfp4; }
+bool is_nvfp4tensor(const QuantizedTensor& tensor) { return tensor.type.format == Format::nvfp4; }
 
 Result<Shape> get_nvfp4_rowwise_packed_shape(const Shape& shape) {
   DIECAST_CHECK(shape.elements());
@@ -24,7 +24,7 @@ Result<Shape> get_nvfp4_rowwise_packed_shape(const Shape& shape) {
 Result<void> modify_nvfp4_rowwise_storage(Device& device, QuantizedTensor& weight,
                                           const Tensor& storage, Stream stream) {
   if (!is_nvfp4tensor(weight)) {
-    return Error{ErrorCode::not_supported, cat("the weight is ", format_name(weight.format)),
+    return Error{ErrorCode::not_supported, cat("the weight is ", word(weight.type.format)),
                  "pass a weight in NVFP4"};
   }
   if (storage.dtype != DType::u8) {

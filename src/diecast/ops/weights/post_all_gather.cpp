@@ -1,12 +1,14 @@
 // Codes and scales of many weights transposed; see post_all_gather.h.
 #include <diecast/base/text.h>
+#include <diecast/kernel_arguments.h>
 #include <diecast/launch/device_memory.h>
-#include <diecast/ops/prepared.h>
 #include <diecast/ops/weights/checks.h>
 #include <diecast/ops/weights/post_all_gather.h>
 
 namespace diecast {
 namespace {
+
+constexpr std::string_view kPostAllGather = PostAllGatherRequest::kName;
 
 Result<void> check_both_sides(const QuantizedTensor& weight, const std::string& name) {
   for (const QuantizedSide* side : {&weight.rowwise, &weight.columnwise}) {
@@ -26,6 +28,10 @@ Result<void> check_both_sides(const QuantizedTensor& weight, const std::string& 
 
 }  // namespace
 
+std::vector<KernelWanted> PostAllGatherRequest::kernels(const DeviceProperties&) const {
+  return {{"transpose_weight_codes", {}}, kernel_of("transpose_weight_scales", *this)};
+}
+
 struct PreparedPostAllGather::State {
   std::shared_ptr<Device> device;
   std::shared_ptr<Kernel> codes, scales;
@@ -42,13 +48,12 @@ Result<PreparedPostAllGather> PreparedPostAllGather::prepare(
   for (std::size_t i = 0; i < weights.size(); ++i) {
     const QuantizedTensor& weight = weights[i];
     const std::string name = cat("weight ", i);
-    DIECAST_CHECK(
-        check_weight({false, "post_all_gather_processing"}, weight, name, options.padded_scales));
+    DIECAST_CHECK(check_weight({false, kPostAllGather}, weight, name, options.padded_scales));
     if (weight.rows() * weight.cols() > 0) DIECAST_CHECK(check_both_sides(weight, name));
-    if (weight.layout != weights[0].layout) {
+    if (weight.type.layout != weights[0].type.layout) {
       return Error{ErrorCode::not_supported,
-                   cat(name, " has ", layout_name(weight.layout), " scales, weight 0 ",
-                       layout_name(weights[0].layout)),
+                   cat(name, " has ", word(weight.type.layout), " scales, weight 0 ",
+                       word(weights[0].type.layout)),
                    "process weights of different scale layouts in calls of their own"};
     }
     // Without elements there is nothing to transpose but the amax, and perhaps no buffer.
@@ -57,11 +62,12 @@ Result<PreparedPostAllGather> PreparedPostAllGather::prepare(
     list.push_back({weight, nullptr, {}, nullptr, options.padded_scales});
   }
   DIECAST_TRY(state->table, describe_weights(list));
-  Bindings layout;
-  if (!weights.empty()) layout.set("LAYOUT", layout_name(weights[0].layout));
-  DIECAST_TRY(state->codes, preload_for(runtime, state->device, "transpose_weight_codes", {}));
-  DIECAST_TRY(state->scales,
-              preload_for(runtime, state->device, "transpose_weight_scales", layout));
+  PostAllGatherRequest request;
+  if (!weights.empty()) request.layout = weights[0].type.layout;
+  const DeviceProperties& properties = state->device->properties();
+  DIECAST_TRY(const auto kernels,
+              preload_all_for(runtime, state->device, request.kernels(properties)));
+  state->codes = kernels[0], state->scales = kernels[1];
   DIECAST_TRY(state->descriptors,
               DeviceMemory::copy_of(state->device, state->table.descriptors, stream));
   DIECAST_CHECK(state->device->synchronize(stream));
@@ -71,18 +77,18 @@ Result<PreparedPostAllGather> PreparedPostAllGather::prepare(
 }
 
 Result<void> PreparedPostAllGather::run(Stream stream) const {
-  DIECAST_CHECK(check_prepared(state_.get(), "post_all_gather_processing"));
+  DIECAST_CHECK(check_prepared(state_.get(), kPostAllGather));
   const State& s = *state_;
   if (s.table.descriptors.empty()) return {};
-  const auto launch = [&](const Kernel& kernel, UnitKind kind) {
-    const KernelArgument arguments[] = {
-        KernelArgument::tensor(DType::u8, s.descriptors.data()),
-        KernelArgument::size(static_cast<std::int64_t>(s.table.descriptors.size())),
-        KernelArgument::size(s.table.units[static_cast<std::size_t>(kind)])};
-    return kernel.launch(arguments, stream);
-  };
-  DIECAST_CHECK(launch(*s.codes, UnitKind::transpose));
-  return launch(*s.scales, UnitKind::scale_transpose);
+  const auto count = static_cast<std::int64_t>(s.table.descriptors.size());
+  const args::TransposeWeightCodes codes{.weights = s.descriptors.data(),
+                                         .count = count,
+                                         .units = s.table.units_of(UnitKind::transpose)};
+  DIECAST_CHECK(s.codes->launch(codes.in_order(), stream));
+  const args::TransposeWeightScales scales{.weights = s.descriptors.data(),
+                                           .count = count,
+                                           .units = s.table.units_of(UnitKind::scale_transpose)};
+  return s.scales->launch(scales.in_order(), stream);
 }
 
 Result<void> post_all_gather_processing(Runtime& runtime, std::span<const QuantizedTensor> weights,

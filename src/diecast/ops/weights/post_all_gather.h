@@ -5,12 +5,15 @@
 
 #include <diecast/base/error.h>
 #include <diecast/launch/device.h>
+#include <diecast/ops/prepared.h>
 #include <diecast/ops/quantized_tensor.h>
 #include <diecast/ops/weights/descriptor.h>
 #include <diecast/runtime/runtime.h>
 
 #include <memory>
 #include <span>
+#include <string_view>
+#include <vector>
 
 namespace diecast {
 
@@ -26,6 +29,18 @@ struct PostAllGatherOptions {
 Result<void> post_all_gather_processing(Runtime& runtime, std::span<const QuantizedTensor> weights,
                                         const PostAllGatherOptions& options = {},
                                         Stream stream = {});
+
+struct PostAllGatherRequest {
+  static constexpr std::string_view kName = "post_all_gather_processing";
+  ScaleLayout layout = ScaleLayout::linear;
+
+  template <class Self, class As>
+  static constexpr void fields(Self& self, As&& as) {
+    as("LAYOUT", self.layout);
+  }
+  // In the order of their launches.
+  std::vector<KernelWanted> kernels(const DeviceProperties& device) const;
+};
 
 // Copies share their state, device memory with it, which lives as long as one of them: keep one as
 // long as graphs that captured a run.

@@ -11,7 +11,7 @@ ShardStorage shard_storage(Format format, std::int64_t rows, std::int64_t cols, 
   ShardStorage storage;
   if (rows == 0 || cols == 0) return storage;
   const bool packed = is_four_bit(format);
-  const std::int64_t block = format == Format::nvfp4 ? 16 : 32;
+  const std::int64_t block = block_of(format);
   const std::int64_t row_codes = packed ? (cols + block - 1) / block * block : cols;
   const auto code_of = [&](std::int64_t at) { return at / cols * row_codes + at % cols; };
   storage.first_code = code_of(shard.begin);
