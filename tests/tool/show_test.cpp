@@ -25,9 +25,10 @@ arg    cols
 arg    eps   f32
 arg    group struct Group 24
 arg    map   tensor_map
+let    ROW = COLS * bits(f32) / 8       // bytes of a row
 require COLS % 16 == 0                  // whole blocks
 launch grid(rows, waves) block(32)
-launch shared(COLS * 4) cluster(2) resident(4) dependent
+launch shared(ROW) cluster(2) resident(4) dependent
 target sm_90a, sm_100f
 exchange warp
 sample COLS {16, 32} rows {0, 7}
@@ -60,8 +61,9 @@ TEST(Show, PrintsEveryLineOfAHeader) {
       "group     in         struct Group                24 bytes\n"
       "map       in         tensor_map                  128 bytes\n"
       "\n"
+      "let      ROW = COLS * bits(f32) / 8  (bytes of a row)\n"
       "require  COLS % 16 == 0  (whole blocks)\n"
-      "launch   grid(rows, waves) block(32) resident(4) shared(COLS * 4) cluster(2) dependent\n"
+      "launch   grid(rows, waves) block(32) resident(4) shared(ROW) cluster(2) dependent\n"
       "exchange warp\n"
       "sample   COLS {16, 32}\n"
       "sample   rows {0, 7}\n"
@@ -81,8 +83,10 @@ TEST(Show, SaysTheSameInJson) {
   EXPECT_EQ(shown.at("arguments").at(5).at("kind"), "struct");
   EXPECT_EQ(shown.at("requirements"),
             json::parse(R"([{"condition": "COLS % 16 == 0", "reason": "whole blocks"}])"));
+  EXPECT_EQ(shown.at("lets"), json::parse(R"([{"name": "ROW", "value": "COLS * bits(f32) / 8",
+      "meaning": "bytes of a row"}])"));
   EXPECT_EQ(shown.at("launch"),
-            "grid(rows, waves) block(32) resident(4) shared(COLS * 4) cluster(2) dependent");
+            "grid(rows, waves) block(32) resident(4) shared(ROW) cluster(2) dependent");
   EXPECT_EQ(shown.at("exchange"), "warp");
   EXPECT_EQ(shown.at("samples"), json::parse(R"({"COLS": [16, 32], "rows": [0, 7]})"));
   EXPECT_EQ(shown.at("targets"), "sm_90a, sm_100f");
@@ -91,7 +95,7 @@ TEST(Show, SaysTheSameInJson) {
                       "/* diecast\nlaunch grid(1) block(1)\n*/\nDIECAST_KERNEL {}\n");
   const auto none =
       json::parse(diecast({"show", "none", "--add", diecast.folder / "none.cu", "--json"}).output);
-  for (const char* list : {"parameters", "arguments", "requirements"})
+  for (const char* list : {"parameters", "arguments", "lets", "requirements"})
     EXPECT_EQ(none.at(list), json::array()) << list;
 }
 
