@@ -47,15 +47,13 @@ arg      block_amax_t in f32 [!BLOCK_AMAX || !COLUMNWISE ? 0 : SQUARE ? ceil_div
 arg      rng    in   i64   [STOCHASTIC ? 2 : 0]          // {seed, offset}
 require  THREADS % 32 == 0                               // whole warps
 require  !ROW_SCALE || !SQUARE                           // one byte cannot serve 16 rows of different scale
-require  (PROFILE != te_fast ||                          // profile te_fast is defined for bf16 in 1x16 blocks
-          (IN == bf16 && !SQUARE && GLOBAL == amax && !TRANSFORMED))  // under an amax, not transformed
+require  PROFILE != te_fast || (IN == bf16 && GLOBAL == amax && !TRANSFORMED && !SQUARE)  // te_fast is of bf16 in 1x16 blocks under an amax
 require  !FLASHINFER                                     // FlashInfer's profiles are along rows, in 1x16 blocks: quantize_nvfp4 has them
 require  !TRANSFORMS_ROWS || ROWWISE                     // there is no rowwise output to transform
 require  !TRANSFORMS_COLUMNS || COLUMNWISE               // there is no columnwise output to transform
 launch   grid(align_up(min((ceil_div(rows, 128) + count) * ceil_div(cols, TILE_COLS), sm_count * waves),
                        cc == 90 && !GROUPED ? 2 : 1)) block(THREADS) shared(STRIPED ? 65536 : 0) cluster(CLUSTER)  // eight stripes
-launch   resident(STRIPED ? 3
-                  : !SHORT || (TRANSFORMED && (GROUPED || ROWWISE || SQUARE)) ? 1
+launch   resident(STRIPED ? 3 : !SHORT || (TRANSFORMED && (GROUPED || ROWWISE || SQUARE)) ? 1
                   : ROWS == any || (GROUPED && (COLUMNWISE || SQUARE)) ? 2
                   : GROUPED || TRANSFORMED || (!COLUMNWISE && (!SQUARE || !LINEAR)) ? 3 : 4)
 exchange block                                           // a tile is read along one side and written along the other
@@ -72,8 +70,8 @@ using Recipe = Nvfp4Recipe<PROFILE, GLOBAL, FOUR_OVER_SIX, BOUND, BLOCK_AMAX>;
 using Block = LoadedBlock16<IN>;
 using Element = LoadedElement<IN>::Type;
 using Piece = Piece16x64<IN, ROWS == ROWS_apart>;
-constexpr bool kBoth = ROWWISE && COLUMNWISE, kFourOverSix = FOUR_OVER_SIX != FOUR_OVER_SIX_off,
-               kSquares = FOUR_OVER_SIX == FOUR_OVER_SIX_mse;
+constexpr bool kBoth = ROWWISE && COLUMNWISE, kOneGlobal = GLOBAL != GLOBAL_none && !ROW_SCALE,
+               kFourOverSix = FOUR_OVER_SIX != FOUR_OVER_SIX_off, kSquares = FOUR_OVER_SIX == FOUR_OVER_SIX_mse;
 constexpr bool kOrdinary = kHasOrdinary<Element, PROFILE, GLOBAL, FOUR_OVER_SIX> && !STOCHASTIC;
 // A lane's two blocks side by side in the code: longer to compile, but for what is often quantized.
 constexpr bool kPlain = COMMON && (!TRANSFORMED || (ROWS == ROWS_apart && !SQUARE)) &&
@@ -89,9 +87,7 @@ constexpr int kRows = kLow ? 32 : kTileRows, kParts = kLow ? 4 : 1, kTileCols = 
 using Output = TileOutput<LAYOUT, SQUARE, ROW_SCALE, STOCHASTIC>;
 
 DIECAST_DEVICE auto global_of(f32 given) { return with_limit<kOrdinary>(Recipe::global(given)); }
-DIECAST_DEVICE auto global_at(u64 amax) {
-  return global_of(GLOBAL == GLOBAL_none || ROW_SCALE ? 1.0f : *reinterpret_cast<const f32*>(amax));
-}
+DIECAST_DEVICE auto global_at(u64 amax) { return global_of(kOneGlobal ? *reinterpret_cast<const f32*>(amax) : 1.0f); }
 
 // All lanes. Of both sides by lanes in turns, where that is the same.
 template <class Global>
@@ -105,7 +101,6 @@ DIECAST_DEVICE void find_globals(const Member& m, Global& of_rows, Global& of_co
   }
 }
 
-// In a call, as all that is long.
 template <int Threads>
 DIECAST_DEVICE_CALL void make_ties(f32 of_rows, f32 of_columns, TieFactors* ties) {
   make_tie_factors<Threads>(ties, [&](u32 side) { return global_of(side == 0 ? of_rows : of_columns); });
@@ -162,6 +157,12 @@ DIECAST_DEVICE_CALL Of transform(Of block) {
 }
 
 // Long code is called, even where it is called once: amid other code a compiler takes longer for it.
+template <class From>
+DIECAST_DEVICE_CALL Block block_of(From piece, bool of_row, int i, bool transforms) {
+  const Block block = piece.block(of_row, i);
+  return TRANSFORMED && transforms ? hadamard16<true>(block, SIGN_MASK) : block;
+}
+
 template <class Global>
 DIECAST_DEVICE_CALL Nvfp4Block rounded(Block block, Global global, Randomness<STOCHASTIC> random, i64 index, Nvfp4Block found) {
   Recipe::round<true>(block, global, random, index, found);
@@ -197,9 +198,8 @@ struct Way {
     }
   }
 
-  DIECAST_DEVICE_CALL static Block loaded(Piece piece, bool of_row, int i, bool transforms) {
-    const Block block = piece.block(of_row, i);
-    return TRANSFORMED && transforms ? hadamard16<true>(block, SIGN_MASK) : block;
+  DIECAST_DEVICE static Block loaded(const Piece& piece, bool of_row, int i, bool transforms) {
+    return block_of(piece, of_row, i, transforms);
   }
   DIECAST_DEVICE static f32 amax(const Block& block, bool keeps_nan) {
     return keeps_nan ? amax_with_nan(block) : Recipe::amax(block);

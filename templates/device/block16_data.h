@@ -128,20 +128,24 @@ DIECAST_DEVICE void load_elements(const IN* x, int count, u32* words) {
 #else
 #define DIECAST_LOAD(type, to, x, at, count, nth) \
   " mov.b32 " to ", 0;\n setp.gt.s32 p, " count ", " nth ";\n@p ld.global." type " " to ", [" x " + " at "];\n"
-#define DIECAST_LOAD_EIGHT(x, count)                                                              \
-  DIECAST_LOAD("u16", "a", x, "0", count, "0")                                                    \
-  DIECAST_LOAD("u16", "b", x, "2", count, "1")                                                    \
-  DIECAST_LOAD("u16", "c", x, "4", count, "2")                                                    \
-  DIECAST_LOAD("u16", "d", x, "6", count, "3") DIECAST_LOAD("u16", "e", x, "8", count, "4")       \
-      DIECAST_LOAD("u16", "f", x, "10", count, "5") DIECAST_LOAD("u16", "g", x, "12", count, "6") \
-          DIECAST_LOAD("u16", "h", x, "14", count, "7")
-#define DIECAST_LOAD_NEXT_EIGHT(x, count)                                                           \
-  DIECAST_LOAD("u16", "i", x, "16", count, "8")                                                     \
-  DIECAST_LOAD("u16", "j", x, "18", count, "9")                                                     \
-  DIECAST_LOAD("u16", "k", x, "20", count, "10")                                                    \
-  DIECAST_LOAD("u16", "l", x, "22", count, "11") DIECAST_LOAD("u16", "m", x, "24", count, "12")     \
-      DIECAST_LOAD("u16", "n", x, "26", count, "13") DIECAST_LOAD("u16", "o", x, "28", count, "14") \
-          DIECAST_LOAD("u16", "q", x, "30", count, "15")
+#define DIECAST_LOAD_EIGHT(x, count)            \
+  DIECAST_LOAD("u16", "a", x, "0", count, "0")  \
+  DIECAST_LOAD("u16", "b", x, "2", count, "1")  \
+  DIECAST_LOAD("u16", "c", x, "4", count, "2")  \
+  DIECAST_LOAD("u16", "d", x, "6", count, "3")  \
+  DIECAST_LOAD("u16", "e", x, "8", count, "4")  \
+  DIECAST_LOAD("u16", "f", x, "10", count, "5") \
+  DIECAST_LOAD("u16", "g", x, "12", count, "6") \
+  DIECAST_LOAD("u16", "h", x, "14", count, "7")
+#define DIECAST_LOAD_NEXT_EIGHT(x, count)        \
+  DIECAST_LOAD("u16", "i", x, "16", count, "8")  \
+  DIECAST_LOAD("u16", "j", x, "18", count, "9")  \
+  DIECAST_LOAD("u16", "k", x, "20", count, "10") \
+  DIECAST_LOAD("u16", "l", x, "22", count, "11") \
+  DIECAST_LOAD("u16", "m", x, "24", count, "12") \
+  DIECAST_LOAD("u16", "n", x, "26", count, "13") \
+  DIECAST_LOAD("u16", "o", x, "28", count, "14") \
+  DIECAST_LOAD("u16", "q", x, "30", count, "15")
 #define DIECAST_PACKED(word, low, high) " prmt.b32 " word ", " low ", " high ", 0x5410;\n"
 #define DIECAST_PACK_EIGHT \
   DIECAST_PACKED("%0", "a", "b") DIECAST_PACKED("%1", "c", "d") DIECAST_PACKED("%2", "e", "f") DIECAST_PACKED("%3", "g", "h")

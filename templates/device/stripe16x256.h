@@ -92,7 +92,9 @@ struct Stripe16x256 {
 #define DIECAST_LOAD(nth, place) " ld.shared.u32 %" nth ", [" place "];\n"
 #define DIECAST_LOAD_FOUR(n0, n1, n2, n3, from) \
   DIECAST_LOAD(n0, "%16 + " from)               \
-  DIECAST_LOAD(n1, "a + " from " + 512") DIECAST_LOAD(n2, "b + " from " + 1024") DIECAST_LOAD(n3, "c + " from " + 1536")
+  DIECAST_LOAD(n1, "a + " from " + 512")        \
+  DIECAST_LOAD(n2, "b + " from " + 1024")       \
+  DIECAST_LOAD(n3, "c + " from " + 1536")
     static_assert(kPitch == 512);
     asm volatile("{\n .reg .b32 a, b, c;\n xor.b32 a, %16, 32;\n xor.b32 b, %16, 64;\n xor.b32 c, %16, 96;\n" DIECAST_LOAD_FOUR(
                      "0", "1", "2", "3", "0") DIECAST_LOAD_FOUR("4", "5", "6", "7", "2048")
