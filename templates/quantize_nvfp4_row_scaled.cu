@@ -38,7 +38,7 @@ require  !SCALES_APART || LINEAR                         // tiles of scales lie 
 require  PROFILE != te_fast || (IN == bf16 && !RHT)      // profile te_fast is defined for bf16, not transformed
 require  (!FLASHINFER ||                                 // FlashInfer's profiles are defined for bf16 and f16,
           (bits(IN) == 16 && !RHT && !STOCHASTIC))       // not transformed, rounded to nearest
-require  !FLASHINFER_DSL                                 // of FlashInfer's profiles flashinfer_exact and flashinfer_fast have a scale a row
+require  !FLASHINFER_DSL  // a scale a row is defined by flashinfer_exact and flashinfer_fast, and not by the CuTe-DSL ones
 require  (!host ||                                       // profile flashinfer_fast takes the GPU's approximate reciprocal:
           PROFILE != flashinfer_fast)                    // a GPU target, or flashinfer_exact
 launch   grid(min(ceil_div(align_up(rows, SCALE_ROWS), SIDE), sm_count * waves)) block(THREADS)
