@@ -45,9 +45,8 @@ TEST(RefusedValues, NameWhoHasThem) {
   };
   EXPECT_TRUE(says(refused("quantize_nvfp4_tiles", DType::bf16, Profile::flashinfer_exact),
                    "quantize_nvfp4 has them)"));
-  EXPECT_TRUE(
-      says(refused("quantize_nvfp4_row_scaled", DType::bf16, Profile::flashinfer_dsl_exact),
-           "(of FlashInfer's profiles flashinfer_exact and flashinfer_fast have a scale a row)"));
+  EXPECT_TRUE(says(refused("quantize_nvfp4_row_scaled", DType::bf16, Profile::flashinfer_dsl_exact),
+                   "(a scale a row is defined by flashinfer_exact and flashinfer_fast, "));
   EXPECT_TRUE(says(refused("quantize_mx", DType::bf16, Profile::pr546),
                    "(the MX formats are defined by profiles te, torchao and modelopt)"));
   EXPECT_TRUE(

@@ -135,6 +135,7 @@ Result<void> may_prepare(Device& device, Stream stream, std::string_view op);
 // The key of an op in the runtime's table; `words` are those of its request.
 template <class Prepared, std::size_t kCount>
 PreparedKey prepared_key(const Device* device, const std::array<std::uint64_t, kCount>& words) {
+  static_assert(kCount <= PreparedKey::kMostWords);
   static constexpr char kKind = 0;
   return {device, &kKind, hash_of_words(words), words};
 }

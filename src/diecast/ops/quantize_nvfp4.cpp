@@ -167,6 +167,31 @@ Result<void> PreparedQuantizeNvfp4::run_sides(const Tensor& x, const QuantizedTe
   return launch_op(kOp, *quantize_, arguments, stream, {"x", &x, request_.rows, request_.cols});
 }
 
+// Here, because a convenience call makes one each time.
+QuantizeNvfp4Request QuantizeNvfp4Request::of(const Tensor& x, const QuantizedTensor& out,
+                                              const QuantizeNvfp4Options& options) {
+  QuantizeNvfp4Request request;
+  request.in = x.dtype;
+  request.rows = rows_class(x);
+  request.amax_given = options.amax_given;
+  request.global = options.global;
+  request.four_over_six = options.four_over_six;
+  request.rht = options.rht;
+  if (options.rht != TransformedSides::none) request.sign_mask = options.sign_mask;
+  request.block_amax = options.block_amax.given();
+  request.stochastic = options.rng_state != nullptr;
+  request.sides = out.sides();
+  request.out = out.type;
+  if (request.along_rows()) {
+    request.scales_apart = out.rowwise.scale_stride != 0;
+    // A row whose length is known stays in registers between its amax and its codes.
+    if (request.finds_rows() && x.cols() <= kLongestOwnRow) request.cols = x.cols();
+  } else if (request.rows == RowsClass::dense) {
+    request.rows = RowsClass::apart;
+  }
+  return request;
+}
+
 namespace {
 
 Result<void> quantize_on(Runtime& runtime, const std::shared_ptr<Device>& device, const Tensor& x,

@@ -1,33 +1,9 @@
-// Requests of quantize_nvfp4 from calls, and the checks that its forms share; see
+// What follows from a request of quantize_nvfp4, and the checks that its forms share; see
 // quantize_nvfp4_request.h.
 #include <diecast/base/text.h>
 #include <diecast/ops/quantize_nvfp4_request.h>
 
 namespace diecast {
-
-QuantizeNvfp4Request QuantizeNvfp4Request::of(const Tensor& x, const QuantizedTensor& out,
-                                              const QuantizeNvfp4Options& options) {
-  QuantizeNvfp4Request request;
-  request.in = x.dtype;
-  request.rows = rows_class(x);
-  request.amax_given = options.amax_given;
-  request.global = options.global;
-  request.four_over_six = options.four_over_six;
-  request.rht = options.rht;
-  if (options.rht != TransformedSides::none) request.sign_mask = options.sign_mask;
-  request.block_amax = options.block_amax.given();
-  request.stochastic = options.rng_state != nullptr;
-  request.sides = out.sides();
-  request.out = out.type;
-  if (request.along_rows()) {
-    request.scales_apart = out.rowwise.scale_stride != 0;
-    // A row whose length is known stays in registers between its amax and its codes.
-    if (request.finds_rows() && x.cols() <= kLongestOwnRow) request.cols = x.cols();
-  } else if (request.rows == RowsClass::dense) {
-    request.rows = RowsClass::apart;
-  }
-  return request;
-}
 
 AmaxTransform QuantizeNvfp4Request::transform(bool of_columns) const {
   const auto own = of_columns ? TransformedSides::columnwise : TransformedSides::rowwise;

@@ -1,6 +1,7 @@
 // A table of lists that only grow; see prepared_table.h.
 #include <diecast/runtime/prepared_table.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace diecast {
@@ -15,11 +16,11 @@ const void* PreparedTable::keep(const PreparedKey& key, std::shared_ptr<const vo
   if (const void* known = find(key)) return known;
   auto& bucket = buckets_[bucket_of(key)];
   const Entry* next = bucket.load(std::memory_order_relaxed);
-  const auto* entry =
-      new Entry{key.device,          key.op, key.hash, {key.request.begin(), key.request.end()},
-                std::move(prepared), next};
+  auto* entry = new Entry{key.hash, key.device, key.op, prepared.get(), {}, next, nullptr};
+  std::ranges::copy(key.request, entry->request.begin());
+  entry->owner = std::move(prepared);
   bucket.store(entry, std::memory_order_release);
-  return entry->prepared.get();
+  return entry->prepared;
 }
 
 }  // namespace diecast

@@ -13,12 +13,14 @@
 #include <memory>
 #include <mutex>
 #include <span>
-#include <vector>
 
 namespace diecast {
 
-// What an op is kept under. `request`: all of its fields, nothing else; `hash` is of these.
+// What an op is kept under. `request` holds all of its fields and nothing else, in at most
+// kMostWords words; `hash` is of these.
 struct PreparedKey {
+  static constexpr std::size_t kMostWords = 8;
+
   const Device* device = nullptr;
   const void* op = nullptr;  // an address that each kind of op has for itself
   std::uint64_t hash = 0;
@@ -35,20 +37,22 @@ class PreparedTable {
   const void* find(const PreparedKey& key) const {
     const Entry* entry = buckets_[bucket_of(key)].load(std::memory_order_acquire);
     while (entry != nullptr && !is_of(*entry, key)) entry = entry->next;
-    return entry != nullptr ? entry->prepared.get() : nullptr;
+    return entry != nullptr ? entry->prepared : nullptr;
   }
   // What is kept under the key from now on: `prepared`, or what another thread kept before.
   const void* keep(const PreparedKey& key, std::shared_ptr<const void> prepared);
 
  private:
   // An op's kernels own their device, so no other device can have this address.
+  // What a call compares lies side by side: between two launches none of it stays in the cache.
   struct Entry {
+    std::uint64_t hash;
     const Device* device;
     const void* op;
-    std::uint64_t hash;
-    std::vector<std::uint64_t> request;
-    std::shared_ptr<const void> prepared;
+    const void* prepared;
+    std::array<std::uint64_t, PreparedKey::kMostWords> request;
     const Entry* next;
+    std::shared_ptr<const void> owner;  // of `prepared`
   };
   static constexpr int kBucketBits = 8;
 
@@ -58,9 +62,9 @@ class PreparedTable {
   }
   static bool is_of(const Entry& entry, const PreparedKey& key) {
     if (entry.hash != key.hash || entry.device != key.device || entry.op != key.op) return false;
-    std::uint64_t differ = entry.request.size() ^ key.request.size();
-    for (std::size_t i = 0; differ == 0 && i < key.request.size(); ++i)
-      differ = entry.request[i] ^ key.request[i];
+    std::uint64_t differ = 0;  // an op's requests have one number of words
+    for (std::size_t i = 0; i < key.request.size(); ++i)
+      differ |= entry.request[i] ^ key.request[i];
     return differ == 0;
   }
   static constexpr std::uint64_t kMix = 0x9E3779B97F4A7C15;  // 2^64 / the golden ratio
