@@ -15,8 +15,8 @@ int main() {
   const auto runtime = Runtime::create(options).value();
   const auto wanted = expand_manifest(*runtime,
                                       "quantize_nvfp4 IN=bf16 COLS=4096,5120 @ sm_90a sm_100a\n"
-                                      "amax           IN=bf16                @ sm_90a sm_100a\n",
-                                      "this example", {})
+                                      "op amax in=bf16 per=tensor,row @ sm_90a sm_100a\n",
+                                      "this example", {}, expand_op)
                           .value();
   int failed = 0;
   for (const WarmOutcome& outcome : warm(*runtime, wanted)) {

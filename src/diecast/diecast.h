@@ -17,6 +17,7 @@
 #include <diecast/ops/cublaslt/gemm_cublaslt.h>
 #include <diecast/ops/dequantize_mx.h>
 #include <diecast/ops/dequantize_nvfp4.h>
+#include <diecast/ops/expand_ops.h>
 #include <diecast/ops/fp4_fake_quant.h>
 #include <diecast/ops/gemm_nvfp4.h>
 #include <diecast/ops/quantize_mx.h>

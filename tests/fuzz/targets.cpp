@@ -7,6 +7,7 @@
 #include <diecast/checkpoint/safetensors_header.h>
 #include <diecast/checkpoint/safetensors_index.h>
 #include <diecast/compile/artifact.h>
+#include <diecast/ops/expand_ops.h>
 #include <diecast/runtime/manifest.h>
 #include <diecast/runtime/runtime.h>
 #include <diecast/template/expr.h>
@@ -159,7 +160,7 @@ const std::shared_ptr<Runtime>& runtime() {
 }
 
 void fuzz_manifest(std::string_view input) {
-  const auto expanded = expand_manifest(*runtime(), input, "fuzz.txt", {});
+  const auto expanded = expand_manifest(*runtime(), input, "fuzz.txt", {}, expand_op);
   if (!expanded) {
     must(!expanded.error().fix.empty());
     return;
@@ -173,6 +174,7 @@ void fuzz_manifest(std::string_view input) {
 
 std::vector<std::string> manifest_seeds() {
   return {"# a comment\namax IN=bf16,f16 COLS=0,4096 ROWS=* @ sm_90a sm_100f\n",
+          "op quantize_nvfp4 in=bf16 cols=0,4096 layout=linear,s128x4 rows=* @ sm_90a sm_80\n",
           "quantize_nvfp4 IN=* LAYOUT=linear @ host\n\n",
           "amax IN=f32 PER=row THREADS=128 @ sm_80"};
 }

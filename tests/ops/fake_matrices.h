@@ -31,4 +31,21 @@ struct Matrices {
   QuantizedTensor out;
 };
 
+// The same of any size: at an address that no launch on a fake GPU reads.
+struct MatricesWithoutMemory {
+  MatricesWithoutMemory(std::int64_t rows, std::int64_t cols, bool row_scaled,
+                        ScaleLayout layout = ScaleLayout::linear) {
+    void* const memory = reinterpret_cast<void*>(0x1000);
+    x = {memory, DType::bf16, Shape{rows, cols}, 0, nullptr};
+    out.shape = x.shape;
+    out.type.row_scaled = row_scaled;
+    out.type.layout = layout;
+    out.rowwise = out.rowwise_sizes().value();
+    out.rowwise.data = out.rowwise.scale = memory;
+    out.rowwise.amax = static_cast<float*>(memory);
+  }
+  Tensor x;
+  QuantizedTensor out;
+};
+
 }  // namespace diecast::testing

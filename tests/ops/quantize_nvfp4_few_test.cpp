@@ -9,6 +9,7 @@
 #include <set>
 
 #include "ops/fake_gpu.h"
+#include "ops/fake_matrices.h"
 
 namespace diecast {
 namespace {
@@ -21,21 +22,6 @@ DeviceProperties gpu(int cc, int multiprocessors) {
   out.sm_count = multiprocessors;
   return out;
 }
-
-// A matrix and its quantized form at addresses that no launch on a fake GPU reads.
-struct Matrix {
-  Matrix(std::int64_t rows, std::int64_t cols, bool row_scaled) {
-    void* const memory = reinterpret_cast<void*>(0x1000);
-    x = {memory, DType::bf16, Shape{rows, cols}, 0, nullptr};
-    out.shape = x.shape;
-    out.type.row_scaled = row_scaled;
-    out.rowwise = out.rowwise_sizes().value();
-    out.rowwise.data = out.rowwise.scale = memory;
-    out.rowwise.amax = static_cast<float*>(memory);
-  }
-  Tensor x;
-  QuantizedTensor out;
-};
 
 class QuantizeNvfp4Few : public testing::OnFakeGpu {
  protected:
@@ -156,7 +142,7 @@ TEST_F(QuantizeNvfp4Few, EveryBlockHasItsThreads) {
       for (const auto& few : kernels(request, device_->properties()).few) {
         const std::int64_t rows = (few.below - 1) / cols;
         if (rows == 0) continue;
-        const Matrix m(rows, cols, row_scaled);
+        const testing::MatricesWithoutMemory m(rows, cols, row_scaled);
         op.run(m.x, m.out, {}).value();
         const auto& launch = machine_.cuda->launches.back();
         const Specialization& one = op.kernel(rows * cols).specialization();

@@ -1,6 +1,7 @@
 // What an engine warms on a machine without a GPU is what its prepared ops then ask for: the
 // shipped manifests, and the trace of one run for the GPUs of another architecture.
 #include <diecast/base/text.h>
+#include <diecast/ops/expand_ops.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -34,7 +35,8 @@ class WarmedOps : public testing::OnFakeGpu {
   std::set<std::string> warmed(const std::string& text, std::string_view target) {
     std::set<std::string> out;
     for (const Specialization& one :
-         expand_manifest(*runtime_, text, "manifest", std::array{Target::parse(target).value()})
+         expand_manifest(*runtime_, text, "manifest", std::array{Target::parse(target).value()},
+                         expand_op)
              .value())
       out.insert(one.spelling());
     return out;
@@ -47,12 +49,12 @@ TEST_F(WarmedOps, AskForNothingThatTheManifestOfTheirModelLacks) {
   for (const auto& file :
        std::filesystem::directory_iterator(DIECAST_SOURCE_DIR "/cache/manifests")) {
     const std::string text = testing::text_of(file.path());
-    const std::size_t cols = text.find("COLS=");
+    const std::size_t cols = text.find(" cols=");
     if (cols == text.npos) continue;  // nvfp4.txt, below
     const auto known = warmed(text, "sm_90a");
     const auto asked = asked_for([&](Runtime& runtime) {
-      for (const std::string_view length :
-           split(std::string_view(text).substr(cols + 5, text.find(' ', cols) - cols - 5), ',')) {
+      for (const std::string_view length : split(
+               std::string_view(text).substr(cols + 6, text.find(' ', cols + 1) - cols - 6), ',')) {
         ++lengths;
         for (const ScaleLayout layout : {ScaleLayout::linear, ScaleLayout::s128x4}) {
           for (const bool given : {false, true}) {

@@ -28,6 +28,13 @@ std::optional<KernelWanted> without_tunes(const KernelWanted& wanted) {
   return out;
 }
 
+// The one template for few elements of which there may be records, or none.
+std::optional<KernelWanted> measured_template(const QuantizeNvfp4Kernels& kernels) {
+  for (const auto& few : kernels.few)
+    if (auto wanted = without_tunes(few.kernel)) return wanted;
+  return std::nullopt;
+}
+
 std::int64_t elements_of(const RunSizes& sizes, std::int64_t cols) {
   std::int64_t rows = 0;
   for (const auto& [name, value] : sizes) (name == "rows" ? rows : cols) = value;
@@ -125,14 +132,22 @@ Result<FewKernels> few_by_bounds(Runtime& runtime, std::string_view name, const 
 }
 
 Result<void> choose_by_records(Runtime& runtime, Device& device, QuantizeNvfp4Kernels& kernels) {
-  for (const auto& [below, wanted] : kernels.few) {
-    const auto few = without_tunes(wanted);
-    if (!few) continue;
-    DIECAST_TRY(const Fastest points, fastest(runtime, device, *few, kernels.any));
-    if (!points.empty()) kernels.few = merged(kernels.few, points, kernels.finds_amax, kernels.any);
-    return {};  // there is one such template
-  }
+  const auto few = measured_template(kernels);
+  if (!few) return {};
+  DIECAST_TRY(const Fastest points, fastest(runtime, device, *few, kernels.any));
+  if (!points.empty()) kernels.few = merged(kernels.few, points, kernels.finds_amax, kernels.any);
   return {};
+}
+
+Result<std::vector<KernelWanted>> few_of_every_device(Runtime& runtime,
+                                                      const QuantizeNvfp4Kernels& kernels,
+                                                      const Target& target) {
+  std::vector<KernelWanted> out;
+  const auto few = measured_template(kernels);
+  if (!few) return out;
+  DIECAST_TRY(const auto variants, runtime.tuned_point_variants(few->name, few->bindings, target));
+  for (const Specialization& one : variants) out.push_back({few->name, one.bindings()});
+  return out;
 }
 
 }  // namespace diecast

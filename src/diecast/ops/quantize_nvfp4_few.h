@@ -26,4 +26,10 @@ Result<FewKernels> few_by_bounds(Runtime& runtime, std::string_view name, const 
 // elsewhere what was there. Errors: those of Runtime::tuned_points().
 Result<void> choose_by_records(Runtime& runtime, Device& device, QuantizeNvfp4Kernels& kernels);
 
+// What choose_by_records() may take on any device that there are records of. Errors: those of
+// Runtime::tuned_point_variants().
+Result<std::vector<KernelWanted>> few_of_every_device(Runtime& runtime,
+                                                      const QuantizeNvfp4Kernels& kernels,
+                                                      const Target& target);
+
 }  // namespace diecast

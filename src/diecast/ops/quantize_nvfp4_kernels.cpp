@@ -137,4 +137,28 @@ Result<QuantizeNvfp4Kernels> quantize_nvfp4_kernels(Runtime& runtime, const Requ
                               : kernels_under_given(runtime, request, device);
 }
 
+Result<std::vector<KernelWanted>> QuantizeNvfp4Request::kernels(Runtime& runtime,
+                                                                const Target& target) const {
+  DeviceProperties device;
+  device.cc = target.cc;
+  std::vector<KernelWanted> all;
+  const auto add = [&](std::vector<KernelWanted> more) {
+    std::ranges::move(more, std::back_inserter(all));
+  };
+  if (along_rows()) {
+    DIECAST_TRY(const auto wanted, quantize_nvfp4_kernels(runtime, *this, device));
+    add({wanted.any});
+    for (const auto& few : wanted.few) add({few.kernel});
+    if (wanted.counted) add({wanted.counted->kernel});
+    DIECAST_TRY(auto tuned, few_of_every_device(runtime, wanted, target));
+    add(std::move(tuned));
+  } else {
+    add({nvfp4_tiles_kernel(*this, false, device)});
+  }
+  if (finds_rows() || !finds_amax()) return all;
+  if (has_rows(sides)) add(amax(false).kernels(device));
+  if (has_columns(sides) && !shares_amax()) add(amax(true).kernels(device));
+  return all;
+}
+
 }  // namespace diecast

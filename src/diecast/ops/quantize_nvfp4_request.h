@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <memory>
 #include <string_view>
+#include <vector>
 
 namespace diecast {
 
@@ -119,6 +120,9 @@ struct QuantizeNvfp4Request {
   AmaxTransform transform(bool of_columns) const;
   // The amax that a direction's global scale is made of.
   AmaxRequest amax(bool of_columns) const;
+  // All kernels that preparing the op may take on a device of this target. The number of
+  // multiprocessors is no matter: it bounds how many elements each of them serves.
+  Result<std::vector<KernelWanted>> kernels(Runtime& runtime, const Target& target) const;
 };
 
 // The kernel of both directions and of square blocks, for a matrix or for a group's members.

@@ -1,6 +1,7 @@
 // Expanding manifest lines; see manifest.h.
 #include <diecast/base/text.h>
 #include <diecast/runtime/manifest.h>
+#include <diecast/runtime/manifest_line.h>
 #include <diecast/template/requirements.h>
 
 #include <algorithm>
@@ -8,67 +9,6 @@
 
 namespace diecast {
 namespace {
-
-using Choices = std::vector<std::pair<std::string, std::vector<Value>>>;
-
-Error at(std::string_view where, Error error) {
-  error.what = cat(where, ": ", error.what);
-  return error;
-}
-
-// The values a line gives each parameter; parameters it does not name keep their defaults.
-Result<Choices> choices_of(const Template& tmpl, const Spelling& spelling) {
-  Choices choices;
-  for (const auto& [name, words] : spelling.values) {
-    const Parameter* parameter = tmpl.parameter(name);
-    if (parameter == nullptr) return unknown_parameter(tmpl, name);
-    std::vector<Value> values;
-    for (const std::string& word : words) {
-      if (word != "*") {
-        DIECAST_TRY(Value value, parameter->read(word));
-        values.push_back(std::move(value));
-      } else if (parameter->type == ParameterType::boolean) {
-        values = {Value::boolean(false), Value::boolean(true)};
-      } else if (!parameter->allowed.empty()) {
-        values = parameter->allowed;
-      } else {
-        return Error{ErrorCode::value_not_allowed,
-                     cat(name, "=* needs a set to choose from, and ", name, " takes any integer"),
-                     cat("list the values: ", name, "=4096,8192")};
-      }
-    }
-    choices.emplace_back(name, std::move(values));
-  }
-  return choices;
-}
-
-Result<std::vector<Target>> targets_of(const Spelling& spelling, std::span<const Target> given) {
-  if (!given.empty()) return std::vector<Target>(given.begin(), given.end());
-  std::vector<Target> targets;
-  for (const std::string& word : spelling.targets) {
-    DIECAST_TRY(targets.emplace_back(), Target::parse(word));
-  }
-  if (targets.empty()) {
-    return Error{ErrorCode::value_missing, "no target",
-                 "end the line in `@ sm_90a`, or give --target"};
-  }
-  return targets;
-}
-
-// A slip of the pen must not keep a machine busy for a day; each combination takes a part of a
-// millisecond before anything is compiled.
-constexpr std::size_t kMostKernels = 20000;
-
-Result<void> check_count(const Choices& choices, std::size_t targets) {
-  std::size_t count = targets;
-  for (const auto& [name, values] : choices) {
-    if (!__builtin_mul_overflow(count, values.size(), &count) && count <= kMostKernels) continue;
-    return Error{ErrorCode::not_supported,
-                 cat("the line names more than ", kMostKernels, " kernels"),
-                 "list fewer values of its parameters, or write several lines"};
-  }
-  return {};
-}
 
 // The combinations of one line. Most of a wide line may break a requirement: that is asked first,
 // of numbers alone, because an error looks for values that fit, and only the last one is ever told.
@@ -121,7 +61,7 @@ Result<void> Combinations::add(const Target& target, std::vector<Specialization>
   if (!point || !tmpl_->supports(target))  // the first combination has the error to say
     return Specialization::make(tmpl_, bindings(index), target).error();
   DIECAST_TRY(Requirements requirements, Requirements::compile(*tmpl_, target));
-  for (;;) {
+  do {
     for (std::size_t i = 0; i < choices_.size(); ++i)
       (*point)[places[i]] = choices_[i].second[index[i]].number;
     if (requirements.first_broken(*point) >= 0) {
@@ -134,10 +74,15 @@ Result<void> Combinations::add(const Target& target, std::vector<Specialization>
       out.push_back(std::move(made));
       out.insert(out.end(), tuned.begin(), tuned.end());
     }
-    std::size_t i = choices_.size();
-    while (i > 0 && ++index[i - 1] == choices_[i - 1].second.size()) index[--i] = 0;
-    if (i == 0) return {};
-  }
+  } while (next_combination(choices_, index));
+  return {};
+}
+
+Result<std::vector<Specialization>> refuse_op(Runtime&, std::string_view line,
+                                              std::string_view where, std::span<const Target>) {
+  return Error{ErrorCode::not_supported,
+               cat(where, ": ", quote(line, 80), " names an op, and here only kernels are known"),
+               "expand it by expand_op() of diecast/ops/expand_ops.h, as `diecast warm` does"};
 }
 
 }  // namespace
@@ -145,10 +90,15 @@ Result<void> Combinations::add(const Target& target, std::vector<Specialization>
 Result<std::vector<Specialization>> expand_spelling(Runtime& runtime, std::string_view line,
                                                     std::string_view where,
                                                     std::span<const Target> targets) {
+  if (is_op_line(line)) return refuse_op(runtime, line, where, targets);
   const auto expand = [&]() -> Result<std::vector<Specialization>> {
     DIECAST_TRY(const Spelling spelling, parse_spelling(line));
     DIECAST_TRY(const auto tmpl, runtime.find_template(spelling.name));
-    DIECAST_TRY(const Choices choices, choices_of(*tmpl, spelling));
+    const auto find = [&](std::string_view name) -> Result<const Parameter*> {
+      if (const Parameter* const parameter = tmpl->parameter(name)) return parameter;
+      return unknown_parameter(*tmpl, name);
+    };
+    DIECAST_TRY(const Choices choices, read_choices(spelling, find));
     DIECAST_TRY(const std::vector<Target> wanted, targets_of(spelling, targets));
     DIECAST_CHECK(check_count(choices, wanted.size()));
     std::vector<Specialization> out;
@@ -158,13 +108,14 @@ Result<std::vector<Specialization>> expand_spelling(Runtime& runtime, std::strin
     return out;
   };
   auto expanded = expand();
-  if (!expanded) return at(where, expanded.error());
+  if (!expanded) return error_on_line(where, expanded.error());
   return expanded;
 }
 
 Result<std::vector<Specialization>> expand_manifest(Runtime& runtime, std::string_view text,
                                                     std::string_view file,
-                                                    std::span<const Target> targets) {
+                                                    std::span<const Target> targets,
+                                                    ExpandLine expand_op) {
   std::vector<Specialization> all;
   std::set<std::string> seen;
   int number = 0;
@@ -173,9 +124,12 @@ Result<std::vector<Specialization>> expand_manifest(Runtime& runtime, std::strin
     line = trim(line.substr(0, line.find('#')));
     if (line.empty()) continue;
     const std::string where = cat(file, ":", number);
-    auto expanded = expand_spelling(runtime, line, where, targets);
+    const ExpandLine expand = !is_op_line(line)      ? expand_spelling
+                              : expand_op != nullptr ? expand_op
+                                                     : refuse_op;
+    auto expanded = expand(runtime, line, where, targets);
     if (!expanded && expanded.error().code == ErrorCode::constraint_violated && !targets.empty() &&
-        expand_spelling(runtime, line, where, {})) {
+        expand(runtime, line, where, {})) {
       continue;  // of its own targets alone: clusters, say
     }
     if (!expanded) return expanded.error();

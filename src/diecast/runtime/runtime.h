@@ -164,6 +164,12 @@ class Runtime {
   // had: those in the cache, if nothing may be compiled. Errors: those of specialize_for().
   Result<std::vector<TunedPoint>> tuned_points(std::string_view name, const Bindings& bindings,
                                                Device& device);
+  // Returns what tuned_points() chooses on each device that has records. Warming builds these
+  // besides, for a target and without that device. Errors: those of find_template() and
+  // Specialization::make().
+  Result<std::vector<Specialization>> tuned_point_variants(std::string_view name,
+                                                           const Bindings& bindings,
+                                                           const Target& target);
   // Returns a digest of the kernels preloaded here and their launch tunes, whatever their order.
   // Ranks with equal digests run the same kernels.
   std::string selection_digest() const;

@@ -101,4 +101,13 @@ Result<std::vector<TunedPoint>> Runtime::tuned_points(std::string_view name,
   return diecast::tuned_points(plain.tmpl(), records, bindings);
 }
 
+Result<std::vector<Specialization>> Runtime::tuned_point_variants(std::string_view name,
+                                                                  const Bindings& bindings,
+                                                                  const Target& target) {
+  if (!state_->tuning.has_records()) return std::vector<Specialization>();
+  DIECAST_TRY(const auto found, find_template(name));
+  DIECAST_TRY(const auto standard, standard_configuration(found, bindings, bindings, target));
+  return state_->tuning.point_variants(standard, bindings);
+}
+
 }  // namespace diecast

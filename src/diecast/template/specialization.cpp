@@ -150,6 +150,12 @@ Result<Specialization> Specialization::make(std::shared_ptr<const Template> tmpl
   return out;
 }
 
+Result<bool> Specialization::keeps(const Template& tmpl, const Bindings& bindings,
+                                   Requirements& requirements) {
+  DIECAST_TRY(const Bindings all, complete(tmpl, bindings));
+  return requirements.first_broken(point_of(all)) < 0;
+}
+
 Result<void> Specialization::bind_arguments() {
   for (const Argument& argument : template_->arguments()) {
     BoundArgument bound;

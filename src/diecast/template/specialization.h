@@ -45,6 +45,10 @@ class Specialization {
   // The same for many points of one template, whose requirements for this target are compiled once.
   static Result<Specialization> make(std::shared_ptr<const Template> tmpl, const Bindings& bindings,
                                      const Target& target, Requirements& requirements);
+  // Whether make() would find every requirement kept, without the search for values that fit that
+  // its error takes. Errors: unknown_parameter, value_not_allowed, value_missing.
+  static Result<bool> keeps(const Template& tmpl, const Bindings& bindings,
+                            Requirements& requirements);
 
   const Template& tmpl() const { return *template_; }
   const std::shared_ptr<const Template>& shared_tmpl() const { return template_; }

@@ -1,6 +1,7 @@
 // Tables of artifacts; see outcomes.h.
 #include <diecast/base/file.h>
 #include <diecast/base/text.h>
+#include <diecast/ops/expand_ops.h>
 #include <diecast/tool/cache_roots.h>
 #include <diecast/tool/console.h>
 #include <diecast/tool/outcomes.h>
@@ -35,7 +36,8 @@ Result<std::vector<Specialization>> read_manifests(Runtime& runtime,
   std::set<std::string> seen;
   for (const std::string& path : paths) {
     DIECAST_TRY(const Bytes bytes, read_file(system_files(), path, kManifestLimit));
-    DIECAST_TRY(auto expanded, expand_manifest(runtime, file_text(bytes), path, targets));
+    DIECAST_TRY(auto expanded,
+                expand_manifest(runtime, file_text(bytes), path, targets, expand_op));
     for (Specialization& one : expanded) {
       if (seen.insert(one.spelling()).second) wanted.push_back(std::move(one));
     }

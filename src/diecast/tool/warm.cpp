@@ -139,7 +139,7 @@ Command add_warm(CLI::App& app) {
       app.add_subcommand("warm", "Compile the kernels that manifests name into the cache");
   auto options = std::make_shared<WarmArguments>();
   command->add_option("manifest", options->manifests,
-                      "Files of spellings, such as cache/manifests/nvfp4.txt");
+                      "Files of ops and spellings, such as cache/manifests/nvfp4.txt");
   command->add_option("--from", options->traces, "The same; what DIECAST_TRACE wrote is one")
       ->allow_extra_args(false);
   command->add_option("--target", options->targets, "Targets instead of the manifests'")

@@ -100,19 +100,37 @@ std::vector<TunedLaunch> Tuning::launches(const Specialization& specialization,
   return std::move(choice.launches);
 }
 
+std::map<std::string, std::vector<TuningRecord>> Tuning::records_by_device(
+    const Specialization& specialization) {
+  std::map<std::string, std::vector<TuningRecord>> out;
+  if (!has_records_) return out;
+  for (TuningRecord& record : records_of(specialization, ""))
+    out[record.device].push_back(std::move(record));
+  return out;
+}
+
 std::vector<Specialization> Tuning::variants(const Specialization& plain, const Bindings& given) {
   std::vector<Specialization> out;
-  if (!has_records_) return out;
-  std::map<std::string, std::vector<TuningRecord>> by_device;
-  for (TuningRecord& record : records_of(plain, "")) {
-    by_device[record.device].push_back(std::move(record));
-  }
-  for (const auto& [device, records] : by_device) {
+  for (const auto& [device, records] : records_by_device(plain)) {
     Bindings with = plain.bindings();
     const TunedChoice choice = choose_tunes(plain.tmpl(), records, given);
     for (const auto& [name, value] : choice.compiled.entries()) with.set(name, value);
     auto made = Specialization::make(plain.shared_tmpl(), with, plain.target());
     if (made && made->spelling() != plain.spelling()) out.push_back(*std::move(made));
+  }
+  return out;
+}
+
+std::vector<Specialization> Tuning::point_variants(const Specialization& standard,
+                                                   const Bindings& given) {
+  std::vector<Specialization> out;
+  for (const auto& [device, records] : records_by_device(standard)) {
+    for (const TunedPoint& point : tuned_points(standard.tmpl(), records, given)) {
+      Bindings with = standard.bindings();
+      for (const auto& [name, value] : point.tunes.entries()) with.set(name, value);
+      auto made = Specialization::make(standard.shared_tmpl(), with, standard.target());
+      if (made) out.push_back(*std::move(made));
+    }
   }
   return out;
 }

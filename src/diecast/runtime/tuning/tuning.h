@@ -34,6 +34,8 @@ class Tuning {
                                     const Device& device);
   // As Runtime::tuned_variants().
   std::vector<Specialization> variants(const Specialization& plain, const Bindings& given);
+  // As Runtime::tuned_point_variants().
+  std::vector<Specialization> point_variants(const Specialization& standard, const Bindings& given);
   // Of a kernel that is preloaded, which digest() counts from here on.
   std::vector<TunedLaunch> launches(const Specialization& specialization, const Device& device);
   // As Runtime::selection_digest().
@@ -41,6 +43,8 @@ class Tuning {
 
  private:
   void ignore(std::string detail);
+  std::map<std::string, std::vector<TuningRecord>> records_by_device(
+      const Specialization& specialization);
 
   struct TemplateRecords {
     std::vector<TuningRecord> unchecked, checked;  // checked: each key once
