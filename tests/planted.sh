@@ -35,7 +35,7 @@ build_mutant() { # floor source
     return
   fi
   boost=$(ls /usr/lib/*/libboost_context.so 2>/dev/null | head -1)
-  g++ -std=c++20 -O1 -w -I"$source_dir/src" -c "$work/mutant.cpp" -o "$work/mutant.o" || return
+  g++ -std=c++20 -O1 -w -I"$source_dir/src" -I"$build/src/generated" -c "$work/mutant.cpp" -o "$work/mutant.o" || return
   if [[ $1 == tool ]]; then
     g++ "$work/mutant.o" "$build/src/CMakeFiles/diecast_tool.dir/diecast/tool/main.cpp.o" \
       "$build"/src/libdiecast_{subcommands,checkpoint}.a "$build/src/libdiecast.a" -lpthread -ldl \

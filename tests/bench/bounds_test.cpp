@@ -149,7 +149,7 @@ TEST_F(BenchGpu, ShowsNoGainOfWhatIsTooLargeForAGrid) {
   const testing::TemporaryDirectory folder;
   std::filesystem::copy(DIECAST_SOURCE_DIR "/templates", folder.path(),
                         std::filesystem::copy_options::recursive);
-  const std::string once = folder / "quantize_nvfp4_once.cu", grid = "launch   grid(1, ";
+  const std::string once = folder / "nvfp4/quantize_nvfp4_once.cu", grid = "launch   grid(1, ";
   std::string text = testing::text_of(once);
   const std::size_t at = text.find(grid);
   ASSERT_NE(at, text.npos);

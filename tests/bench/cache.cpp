@@ -3,7 +3,7 @@
 #include <diecast/base/text.h>
 #include <diecast/cache/bundle.h>
 #include <diecast/cache/disk_cache.h>
-#include <diecast/ops/quantize_nvfp4.h>
+#include <diecast/ops/nvfp4/quantize_nvfp4.h>
 #include <diecast/runtime/publisher.h>
 #include <diecast/tool/console.h>
 

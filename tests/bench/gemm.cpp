@@ -2,10 +2,10 @@
 // floor of three f32 operations a block and output: to make a float of its sum, to multiply both
 // scales, to add. (Over bytes the first two are one, f16 needs the last alone.) And by cuBLASLt.
 #include <diecast/base/text.h>
-#include <diecast/ops/cublaslt/api.h>
-#include <diecast/ops/cublaslt/gemm_cublaslt.h>
-#include <diecast/ops/gemm_nvfp4.h>
-#include <diecast/ops/quantize_nvfp4.h>
+#include <diecast/ops/gemm/cublaslt/api.h>
+#include <diecast/ops/gemm/cublaslt/gemm_cublaslt.h>
+#include <diecast/ops/gemm/gemm_nvfp4.h>
+#include <diecast/ops/nvfp4/quantize_nvfp4.h>
 
 #include "bench/bench.h"
 #include "bench/device.h"

@@ -1,11 +1,11 @@
 // The ops on a GPU against a copy: what each reads and writes of an element, and the share of the
 // copy's rate that it must have.
 #include <diecast/base/text.h>
-#include <diecast/ops/amax.h>
-#include <diecast/ops/dequantize_nvfp4.h>
-#include <diecast/ops/fp4_fake_quant.h>
-#include <diecast/ops/quantize_mx.h>
-#include <diecast/ops/quantize_nvfp4.h>
+#include <diecast/ops/amax/amax.h>
+#include <diecast/ops/fake/fp4_fake_quant.h>
+#include <diecast/ops/mx/quantize_mx.h>
+#include <diecast/ops/nvfp4/dequantize_nvfp4.h>
+#include <diecast/ops/nvfp4/quantize_nvfp4.h>
 
 #include <utility>
 

@@ -1,6 +1,6 @@
 // Options on a GPU against the op without them, turn by turn: another layout of scales, four over
 // six, stochastic rounding, the random Hadamard transform.
-#include <diecast/ops/quantize_nvfp4.h>
+#include <diecast/ops/nvfp4/quantize_nvfp4.h>
 
 #include "bench/gpu.h"
 

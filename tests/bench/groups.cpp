@@ -2,10 +2,10 @@
 // few and many, and one amax of several tensors, beside plain quantize_nvfp4 of all their rows in
 // one.
 #include <diecast/base/text.h>
-#include <diecast/ops/amax_grouped.h>
-#include <diecast/ops/quantize_mx_grouped.h>
-#include <diecast/ops/quantize_nvfp4.h>
-#include <diecast/ops/quantize_nvfp4_grouped.h>
+#include <diecast/ops/amax/amax_grouped.h>
+#include <diecast/ops/mx/quantize_mx_grouped.h>
+#include <diecast/ops/nvfp4/quantize_nvfp4.h>
+#include <diecast/ops/nvfp4/quantize_nvfp4_grouped.h>
 #include <diecast/tool/console.h>
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // The ops on this processor, one thread: megabytes of bf16 input a second and core.
 #include <diecast/base/text.h>
 #include <diecast/launch/host_device.h>
-#include <diecast/ops/quantize_nvfp4.h>
+#include <diecast/ops/nvfp4/quantize_nvfp4.h>
 
 #include "bench/bench.h"
 #include "bench/device.h"

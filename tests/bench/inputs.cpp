@@ -1,9 +1,9 @@
 // diecast-bench inputs: what comes in otherwise than as a large bf16 matrix of an even shape: other
 // element types beside bf16, and odd shapes beside the next larger even one.
 #include <diecast/base/text.h>
-#include <diecast/ops/dequantize_nvfp4.h>
-#include <diecast/ops/quantize_mx.h>
-#include <diecast/ops/quantize_nvfp4.h>
+#include <diecast/ops/mx/quantize_mx.h>
+#include <diecast/ops/nvfp4/dequantize_nvfp4.h>
+#include <diecast/ops/nvfp4/quantize_nvfp4.h>
 #include <diecast/tool/console.h>
 
 #include <algorithm>

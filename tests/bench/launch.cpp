@@ -5,7 +5,7 @@
 #include <diecast/launch/cuda/code.h>
 #include <diecast/launch/cuda/context.h>
 #include <diecast/launch/kernel/arguments.h>
-#include <diecast/ops/quantize_nvfp4.h>
+#include <diecast/ops/nvfp4/quantize_nvfp4.h>
 
 #include <chrono>
 #include <utility>

@@ -2,7 +2,7 @@
 // of as many bytes: what a launch takes in a CUDA graph of many.
 #include <diecast/base/file.h>
 #include <diecast/base/text.h>
-#include <diecast/ops/quantize_nvfp4.h>
+#include <diecast/ops/nvfp4/quantize_nvfp4.h>
 #include <diecast/tool/console.h>
 
 #include <algorithm>

@@ -3,7 +3,7 @@
 // against a kernel of the same grid, threads, loads and stores without arithmetic, all in the same
 // graph run.
 #include <diecast/base/text.h>
-#include <diecast/ops/quantize_nvfp4.h>
+#include <diecast/ops/nvfp4/quantize_nvfp4.h>
 #include <diecast/tool/console.h>
 
 #include <algorithm>

@@ -4,7 +4,7 @@
 #pragma once
 
 #include <diecast/base/library.h>
-#include <diecast/ops/cublaslt/api.h>
+#include <diecast/ops/gemm/cublaslt/api.h>
 
 #include <cstdint>
 #include <cstring>

@@ -30,8 +30,11 @@ class ChangedTemplates : public HostDeviceTest {
     options_.cache = std::string(DIECAST_BUILD_DIR) + "/test-cache";
   }
 
-  // The first place where `text` stands in a file.
-  void change(const std::string& file, const std::string& text, const std::string& instead) {
+  // The first place where `text` stands in a file of the folder or of a family's.
+  void change(std::string file, const std::string& text, const std::string& instead) {
+    for (const auto& family : std::filesystem::directory_iterator(folder_.path()))
+      if (std::filesystem::exists(family.path() / file))
+        file = family.path().filename().string() + "/" + file;
     std::string all = text_of(folder_ / file);
     const auto at = all.find(text);
     if (at == std::string::npos) FAIL() << file << " has no \"" << text << "\" to change";

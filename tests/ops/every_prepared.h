@@ -3,7 +3,7 @@
 // weights take a rank's lists and are not among them (weights_on_fake_gpu.h).
 #pragma once
 
-#include <diecast/ops/describe_group.h>
+#include <diecast/ops/group/describe_group.h>
 
 #include <functional>
 #include <map>

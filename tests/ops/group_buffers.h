@@ -1,7 +1,7 @@
 // A group of quantized tensors with buffers of exactly its sizes, for the tests of groups.
 #pragma once
 
-#include <diecast/ops/quantized_group.h>
+#include <diecast/ops/group/quantized_group.h>
 
 #include <string>
 #include <utility>

@@ -2,8 +2,8 @@
 // kernel, and says so.
 #include <diecast/base/text.h>
 #include <diecast/diecast.h>
-#include <diecast/ops/cublaslt/gemm_cublaslt.h>
-#include <diecast/ops/describe_group.h>
+#include <diecast/ops/gemm/cublaslt/gemm_cublaslt.h>
+#include <diecast/ops/group/describe_group.h>
 #include <gtest/gtest.h>
 
 #include "ops/fake_matrices.h"

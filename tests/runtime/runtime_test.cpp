@@ -42,9 +42,9 @@ TEST(Runtime, ReadsTemplatesFromTheFolderOfTheVariable) {
   std::filesystem::copy(
       DIECAST_SOURCE_DIR "/templates", folder.path(),
       std::filesystem::copy_options::recursive | std::filesystem::copy_options::overwrite_existing);
-  std::string text = testing::text_of(folder / "amax.cu");
+  std::string text = testing::text_of(folder / "amax/amax.cu");
   text.replace(text.find("THREADS {128, 256} = 256"), 24, "THREADS {128, 256} = 128");
-  testing::write_text(folder / "amax.cu", text);
+  testing::write_text(folder / "amax/amax.cu", text);
   setenv("DIECAST_TEMPLATE_DIR", folder.path().c_str(), 1);
   RuntimeOptions options = RuntimeOptions::from_environment();
   unsetenv("DIECAST_TEMPLATE_DIR");

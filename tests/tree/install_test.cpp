@@ -88,7 +88,8 @@ TEST_F(Install, IsFoundByAProgramOfTenLinesAndByAnotherOfEveryHeader) {
   std::ofstream(folder_ / "everything.cpp") << everything << "int main() {}\n";
   build({"template_names.cpp", (folder_ / "everything.cpp").string()});
   std::set<std::string> names;  // of the built-in templates, sorted
-  for (const auto& file : fs::directory_iterator(fs::path(DIECAST_SOURCE_DIR) / "templates")) {
+  for (const auto& file :
+       fs::recursive_directory_iterator(fs::path(DIECAST_SOURCE_DIR) / "templates")) {
     if (file.path().extension() == ".cu") names.insert(file.path().stem().string() + "\n");
   }
   EXPECT_GT(names.size(), 3u);

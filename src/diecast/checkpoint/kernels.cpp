@@ -2,9 +2,9 @@
 #include <diecast/checkpoint/growing_buffer.h>
 #include <diecast/checkpoint/kernels.h>
 #include <diecast/checkpoint/vectors/device_kernels.h>
-#include <diecast/ops/amax.h>
-#include <diecast/ops/dequantize_nvfp4.h>
-#include <diecast/ops/quantize_nvfp4.h>
+#include <diecast/ops/amax/amax.h>
+#include <diecast/ops/nvfp4/dequantize_nvfp4.h>
+#include <diecast/ops/nvfp4/quantize_nvfp4.h>
 #include <diecast/ops/quantized_buffer.h>
 
 namespace diecast {

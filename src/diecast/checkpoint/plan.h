@@ -4,7 +4,7 @@
 
 #include <diecast/base/error.h>
 #include <diecast/checkpoint/checkpoint_header.h>
-#include <diecast/ops/quantize_nvfp4.h>
+#include <diecast/ops/nvfp4/quantize_nvfp4.h>
 #include <diecast/ops/quantized_tensor.h>
 
 #include <cstdint>

@@ -5,8 +5,8 @@
 
 #include <diecast/base/error.h>
 #include <diecast/checkpoint/safetensors.h>
-#include <diecast/ops/quantize_mx.h>
-#include <diecast/ops/quantize_nvfp4.h>
+#include <diecast/ops/mx/quantize_mx.h>
+#include <diecast/ops/nvfp4/quantize_nvfp4.h>
 
 #include <cstdint>
 #include <functional>

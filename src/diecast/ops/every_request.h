@@ -1,19 +1,19 @@
 // The list of ops, by their requests: what goes over all of them goes over this list.
 #pragma once
 
-#include <diecast/ops/amax.h>
-#include <diecast/ops/amax_grouped.h>
-#include <diecast/ops/arrange_scales.h>
-#include <diecast/ops/cublaslt/gemm_cublaslt.h>
-#include <diecast/ops/dequantize_mx.h>
-#include <diecast/ops/dequantize_nvfp4.h>
-#include <diecast/ops/fp4_fake_quant.h>
-#include <diecast/ops/gemm_nvfp4.h>
-#include <diecast/ops/quantize_mx.h>
-#include <diecast/ops/quantize_mx_grouped.h>
-#include <diecast/ops/quantize_nvfp4.h>
-#include <diecast/ops/quantize_nvfp4_grouped.h>
-#include <diecast/ops/transpose_nvfp4.h>
+#include <diecast/ops/amax/amax.h>
+#include <diecast/ops/amax/amax_grouped.h>
+#include <diecast/ops/fake/fp4_fake_quant.h>
+#include <diecast/ops/gemm/cublaslt/gemm_cublaslt.h>
+#include <diecast/ops/gemm/gemm_nvfp4.h>
+#include <diecast/ops/layout/arrange_scales.h>
+#include <diecast/ops/layout/transpose_nvfp4.h>
+#include <diecast/ops/mx/dequantize_mx.h>
+#include <diecast/ops/mx/quantize_mx.h>
+#include <diecast/ops/mx/quantize_mx_grouped.h>
+#include <diecast/ops/nvfp4/dequantize_nvfp4.h>
+#include <diecast/ops/nvfp4/quantize_nvfp4.h>
+#include <diecast/ops/nvfp4/quantize_nvfp4_grouped.h>
 #include <diecast/ops/weights/master_weights.h>
 #include <diecast/ops/weights/post_all_gather.h>
 

@@ -1,7 +1,7 @@
 // The quantized matrices that most launches bring, known to be right in a few instructions: an op
 // checks its operands at every run, and a launch itself takes the driver about a microsecond.
 // Whatever is not certain is left to the check that can say what is wrong.
-#include <diecast/ops/plain_nvfp4.h>
+#include <diecast/ops/nvfp4/plain_nvfp4.h>
 #include <diecast/ops/quantized_tensor.h>
 
 namespace diecast {

@@ -24,25 +24,35 @@ const std::string* text_of(const Texts& texts, std::string_view name) {
   return found == texts.end() ? nullptr : &found->second;
 }
 
+// "nvfp4/quantize_nvfp4.cu" is quantize_nvfp4: folders tell families apart and are no part of a
+// name.
 std::string template_of(std::string_view file) {
+  file.remove_prefix(file.rfind('/') + 1);
   return std::string(file.substr(0, file.size() - kTemplateEnd.size()));
 }
 
-// All files of a folder whose names end so: their text by their file name.
-Result<Texts> read_folder(const std::string& folder, std::string_view end) {
+// What a folder has, but for hidden files.
+Result<std::vector<std::string>> names_in(const std::string& folder) {
   FileSystem& files = system_files();
   const int opened = files.open_at(AT_FDCWD, folder.c_str(), O_RDONLY | O_DIRECTORY, 0);
   if (opened < 0) return file_error("open the folder", folder, opened);
   const Descriptor directory(files, opened);
   std::vector<std::string> names;
   const int listed = files.list_directory(directory.number(), [&](const char* name) {
-    const std::string_view view(name);
-    if (view.size() > end.size() && view.ends_with(end) && view[0] != '.') names.emplace_back(view);
+    if (name[0] != '.') names.emplace_back(name);
     return true;
   });
   if (listed < 0) return file_error("list the folder", folder, listed);
+  return names;
+}
+
+// All files of a folder whose names end so: their text by their file name.
+Result<Texts> read_folder(const std::string& folder, std::string_view end) {
+  FileSystem& files = system_files();
+  DIECAST_TRY(const auto names, names_in(folder));
   Texts texts;
   for (const std::string& name : names) {
+    if (name.size() <= end.size() || !name.ends_with(end)) continue;
     DIECAST_TRY(const Bytes bytes, read_file(files, cat(folder, "/", name), kLargestFile));
     texts.emplace(name, file_text(bytes));
   }
@@ -66,7 +76,13 @@ TemplateFiles TemplateFiles::embedded() {
 
 Result<TemplateFiles> TemplateFiles::from_directory(const std::string& directory) {
   TemplateFiles out;
-  DIECAST_TRY(const Texts templates, read_folder(directory, kTemplateEnd));
+  DIECAST_TRY(Texts templates, read_folder(directory, kTemplateEnd));
+  DIECAST_TRY(const auto names, names_in(directory));
+  for (const std::string& family : names) {  // folders; what is none has no templates in it
+    if (family.find('.') != family.npos || family == "device") continue;
+    DIECAST_TRY(Texts more, read_folder(cat(directory, "/", family), kTemplateEnd));
+    templates.merge(more);
+  }
   const auto headers = read_folder(directory + "/device", kHeaderEnd);
   if (!headers) {
     return Error{headers.error().code, headers.error().what,

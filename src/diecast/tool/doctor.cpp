@@ -2,8 +2,8 @@
 #include <diecast/base/text.h>
 #include <diecast/launch/cuda_device.h>
 #include <diecast/launch/host_device.h>
-#include <diecast/ops/cublaslt/api.h>
-#include <diecast/ops/cublaslt/gemm_cublaslt.h>
+#include <diecast/ops/gemm/cublaslt/api.h>
+#include <diecast/ops/gemm/cublaslt/gemm_cublaslt.h>
 #include <diecast/runtime/runtime.h>
 #include <diecast/runtime/tuning/record.h>
 #include <diecast/tool/cache_roots.h>

@@ -1,7 +1,7 @@
 // See device_kernels.h.
 #include <diecast/checkpoint/growing_buffer.h>
 #include <diecast/checkpoint/vectors/device_kernels.h>
-#include <diecast/ops/fp4_fake_quant.h>
+#include <diecast/ops/fake/fp4_fake_quant.h>
 #include <diecast/ops/quantized_buffer.h>
 
 #include <span>

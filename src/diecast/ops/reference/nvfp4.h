@@ -4,7 +4,7 @@
 #pragma once
 
 #include <diecast/base/error.h>
-#include <diecast/ops/quantize_nvfp4.h>
+#include <diecast/ops/nvfp4/quantize_nvfp4.h>
 #include <diecast/ops/reference/nvfp4_te.h>
 #include <diecast/ops/reference/stochastic.h>
 #include <diecast/ops/tensor.h>

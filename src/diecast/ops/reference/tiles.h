@@ -3,7 +3,7 @@
 // memory here is host memory.
 #pragma once
 
-#include <diecast/ops/amax.h>
+#include <diecast/ops/amax/amax.h>
 #include <diecast/ops/quantized_tensor.h>
 #include <diecast/ops/tensor.h>
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <diecast/base/error.h>
-#include <diecast/ops/quantized_group.h>
+#include <diecast/ops/group/quantized_group.h>
 #include <diecast/ops/quantized_tensor.h>
 #include <diecast/ops/tensor.h>
 #include <diecast/ops/weights/shard.h>

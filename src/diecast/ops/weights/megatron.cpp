@@ -1,6 +1,6 @@
 // Megatron's names; see megatron.h.
 #include <diecast/base/text.h>
-#include <diecast/ops/dequantize_nvfp4.h>
+#include <diecast/ops/nvfp4/dequantize_nvfp4.h>
 #include <diecast/ops/weights/megatron.h>
 
 namespace diecast {
