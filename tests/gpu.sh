@@ -30,8 +30,8 @@ grep -E 'Failed|\*\*\*|differs|Failure' "$out/gpu-tests.log" | head -n 40
 check=$?
 if [ "${DIECAST_TUNE:-0}" = 1 ]; then
   lengths=2048,4096,7168,8192,16384
-  any="quantize_nvfp4_once IN=bf16" of=("quantize_nvfp4_once COLS=$lengths IN=bf16 LAYOUT=s128x4"
-    "quantize_nvfp4_row_scaled_small COLS=$lengths IN=bf16 LAYOUT=linear,s128x4")
+  any="quantize_nvfp4_few IN=bf16" of=("quantize_nvfp4_few COLS=$lengths IN=bf16 LAYOUT=s128x4"
+    "quantize_nvfp4_row_scaled_few COLS=$lengths IN=bf16 LAYOUT=linear,s128x4")
   { printf '%s LANES=* THREADS=* BLOCKS=* @ sm_90a\n' "$any" "${of[0]}"
     echo "${of[1]} BLOCKS=* CLUSTER=* SIDE=* NEXT=* @ sm_90a"; } >"$out/few-rows.txt"
   "$build/diecast" warm "$out/few-rows.txt" | tail -n 1  # side by side, before they are timed one by one

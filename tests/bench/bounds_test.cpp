@@ -149,14 +149,14 @@ TEST_F(BenchGpu, ShowsNoGainOfWhatIsTooLargeForAGrid) {
   const testing::TemporaryDirectory folder;
   std::filesystem::copy(DIECAST_SOURCE_DIR "/templates", folder.path(),
                         std::filesystem::copy_options::recursive);
-  const std::string once = folder / "nvfp4/quantize_nvfp4_once.cu", grid = "launch   grid(1, ";
+  const std::string once = folder / "nvfp4/quantize_nvfp4_few.cu", grid = "launch   grid(1, ";
   std::string text = testing::text_of(once);
   const std::size_t at = text.find(grid);
   ASSERT_NE(at, text.npos);
   testing::write_text(once, text.insert(at + grid.size(), "65536 * "));
   bench_.set("DIECAST_TEMPLATE_DIR", folder.path());
   const json all = figures({"specialization", "--shape", "64x512"});
-  EXPECT_EQ(count(all, "quantize_nvfp4_once, 64x512"), 0);
+  EXPECT_EQ(count(all, "quantize_nvfp4_few, 64x512"), 0);
   EXPECT_EQ(count(all, "quantize_nvfp4, 64x512"), 4);
 }
 

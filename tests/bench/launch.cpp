@@ -111,12 +111,12 @@ Result<Figures> bench_launch(Runtime& runtime) {
   DIECAST_TRY(const auto op, PreparedQuantizeNvfp4::prepare(runtime, device, request));
   const Kernel& kernel = op.kernel(kDecodeRows * kDecodeCols);
   const QuantizedSide& to = m.quantized().rowwise;
-  const auto arguments = args::QuantizeNvfp4Once{.x = tensor_argument(m.x),
-                                                 .amax = to.amax,
-                                                 .codes = to.data,
-                                                 .scales = to.scale,
-                                                 .rows = rows_argument(m.x),
-                                                 .cols = cols_argument(m.x)}
+  const auto arguments = args::QuantizeNvfp4Few{.x = tensor_argument(m.x),
+                                                .amax = to.amax,
+                                                .codes = to.data,
+                                                .scales = to.scale,
+                                                .rows = rows_argument(m.x),
+                                                .cols = cols_argument(m.x)}
                              .in_order();
   DIECAST_TRY(BareLaunch bare, bare_launch(kernel, arguments));
   QuantizeNvfp4Options options;

@@ -125,8 +125,8 @@ Bindings plain_options(const Template& tmpl, const SmallCase& of) {
 Result<std::vector<Configured>> kernels_of(Runtime& runtime, const std::shared_ptr<Device>& device,
                                            const SmallCase& of) {
   std::vector<Configured> out;
-  for (const char* name : {"quantize_nvfp4_row_scaled", "quantize_nvfp4_row_scaled_small",
-                           "quantize_nvfp4", "quantize_nvfp4_once"}) {
+  for (const char* name : {"quantize_nvfp4_row_scaled", "quantize_nvfp4_row_scaled_few",
+                           "quantize_nvfp4", "quantize_nvfp4_few"}) {
     if (of.row_scaled() != std::string_view(name).starts_with("quantize_nvfp4_row_scaled"))
       continue;
     DIECAST_TRY(const auto tmpl, runtime.find_template(name));

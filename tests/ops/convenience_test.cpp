@@ -82,8 +82,8 @@ TEST_F(Convenience, AmaxFoundAndAmaxGivenAreToldApart) {
   std::string symbols;
   for (const auto& launch : machine_.cuda->launches) symbols += launch.symbol + ' ';
   EXPECT_EQ(symbols,
-            "quantize_nvfp4_once quantize_nvfp4_dynamic_small "
-            "quantize_nvfp4_once quantize_nvfp4_dynamic_small ");
+            "quantize_nvfp4_few quantize_nvfp4_amax_few "
+            "quantize_nvfp4_few quantize_nvfp4_amax_few ");
 }
 
 TEST_F(Convenience, ANewRuntimePreparesAgain) {
@@ -119,7 +119,7 @@ TEST_F(Convenience, InAContextThatItWasNotPreparedInItSaysSo) {
   EXPECT_EQ(call(*runtime, device_, x_, out), "ok");
   (void)machine_.cuda.create_context(0);
   const std::string refused = call(*runtime, device_, x_, out);
-  EXPECT_TRUE(refused.starts_with("diecast: not_resident: quantize_nvfp4_once COLS=0 ")) << refused;
+  EXPECT_TRUE(refused.starts_with("diecast: not_resident: quantize_nvfp4_few COLS=0 ")) << refused;
   EXPECT_TRUE(refused.ends_with(
       " is not resident on device 0 (Fake GPU) in the current context; a launch loads nothing\n"
       "  fix: prepare quantize_nvfp4 in this context before the first launch (and before "

@@ -113,7 +113,7 @@ TEST_F(ExpandOps, WhatRecordsOfAnyDeviceChooseIsWarmedToo) {
         std::tuple("One/90/132", 512, "BLOCKS=1 CLUSTER=2 SIDE=1 NEXT=codes"),
         std::tuple("Other/90/60", 8, "BLOCKS=2 CLUSTER=4 SIDE=1 NEXT=codes")}) {
     TuningRecord& one = records.emplace_back();
-    one.kernel = "quantize_nvfp4_row_scaled_small COLS=7168 IN=bf16 LAYOUT=linear @ sm_90a";
+    one.kernel = "quantize_nvfp4_row_scaled_few COLS=7168 IN=bf16 LAYOUT=linear @ sm_90a";
     one.device = device;
     one.sizes = {{"rows", rows}};
     one.tunes = tunes;
@@ -123,8 +123,8 @@ TEST_F(ExpandOps, WhatRecordsOfAnyDeviceChooseIsWarmedToo) {
   runtime->add_tuning(records);
   auto expected = before;
   for (const TuningRecord& one : records)
-    expected.insert(cat("quantize_nvfp4_row_scaled_small COLS=7168 IN=bf16 LAYOUT=linear ",
-                        one.tunes, " @ sm_90a"));
+    expected.insert(cat("quantize_nvfp4_row_scaled_few COLS=7168 IN=bf16 LAYOUT=linear ", one.tunes,
+                        " @ sm_90a"));
   EXPECT_EQ(warmed(), expected);
   EXPECT_EQ(expected.size(), before.size() + 3);
 }

@@ -22,7 +22,7 @@ namespace diecast::testing {
 inline constexpr const char* kQuantizers[] = {
     "fp4_fake_quant_block",      "quantize_mx",
     "quantize_mx_tiles",         "quantize_nvfp4",
-    "quantize_nvfp4_row_scaled", "quantize_nvfp4_once",
+    "quantize_nvfp4_row_scaled", "quantize_nvfp4_few",
     "quantize_nvfp4_tiles",      "static_blockwise_fp4_fake_quant"};
 
 // A set with every value of every option, for any row length and both types.

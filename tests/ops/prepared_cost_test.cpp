@@ -94,15 +94,15 @@ TEST(PreparedWeightsCost, OfAStepIsNoMemoryForAnyNumberOfWeights) {
 // What most launches take: arguments judged in one stretch, the grid by steps.
 TEST_F(PreparedCost, OfALaunchIsTheQuickHalfsWhateverTheRows) {
   const auto has = [](std::string_view name, std::string_view rows) {
-    if (name == "quantize_nvfp4_once") return rows == "dense";
+    if (name == "quantize_nvfp4_few") return rows == "dense";
     return rows != "dense" || name == "amax" || name == "quantize_nvfp4";
   };
-  for (const std::string_view name : {"amax", "quantize_nvfp4", "quantize_nvfp4_once",
-                                      "quantize_nvfp4_row_scaled", "quantize_mx"})
+  for (const std::string_view name :
+       {"amax", "quantize_nvfp4", "quantize_nvfp4_few", "quantize_nvfp4_row_scaled", "quantize_mx"})
     for (const char* const rows : {"dense", "apart", "any"}) {
       if (!has(name, rows)) continue;
       auto bindings = Bindings().set("IN", DType::bf16);
-      if (name != "quantize_nvfp4_once") bindings.set("ROWS", rows);
+      if (name != "quantize_nvfp4_few") bindings.set("ROWS", rows);
       const auto specialization = runtime_->specialize_for(name, bindings, *device_);
       ASSERT_TRUE(specialization) << specialization.error().message();
       const auto slots = LaunchSlots::make(*specialization).value();

@@ -19,7 +19,7 @@ void name_parameters(FakeMachine& machine, bool cols_fixed = false) {
   if (!cols_fixed) quantize.push_back(8);
   quantize.insert(quantize.end(), {8, 8});
   machine.cuda->parameters["quantize_nvfp4"] = quantize;
-  machine.cuda->parameters["quantize_nvfp4_once"] = std::vector<std::size_t>(cols_fixed ? 5 : 6, 8);
+  machine.cuda->parameters["quantize_nvfp4_few"] = std::vector<std::size_t>(cols_fixed ? 5 : 6, 8);
   machine.cuda->parameters["dequantize_nvfp4"] = {8, 8, 8, 8, 16, 8};
   machine.cuda->parameters["zeros"] = {8, 8};
 }
@@ -39,7 +39,7 @@ TEST(QuantizeNvfp4, ClearsFindsTheAmaxAndQuantizes) {
   const auto op = PreparedQuantizeNvfp4::prepare(*runtime, device, {}).value();
   machine.cuda->calls.clear();
   op.run(m.x, m.out, {}).value();
-  ASSERT_EQ(launched(machine), (std::vector<std::string>{"zeros", "amax", "quantize_nvfp4_once"}));
+  ASSERT_EQ(launched(machine), (std::vector<std::string>{"zeros", "amax", "quantize_nvfp4_few"}));
   EXPECT_EQ(machine.cuda->count("cuMemsetD8Async"), 0);
   EXPECT_EQ(machine.cuda->launches[0].argument<float*>(0), m.out.rowwise.amax);
   EXPECT_EQ(machine.cuda->launches[0].argument<std::int64_t>(1), 1);
@@ -60,7 +60,7 @@ TEST(QuantizeNvfp4, WithAGivenAmaxIsOneLaunch) {
   const auto device = machine.cuda.device();
   const Matrices m(*device, 8, 64);
   quantize_nvfp4(*runtime, m.x, m.out, {true, device}).value();
-  EXPECT_EQ(launched(machine), std::vector<std::string>{"quantize_nvfp4_once"});
+  EXPECT_EQ(launched(machine), std::vector<std::string>{"quantize_nvfp4_few"});
   EXPECT_EQ(machine.cuda->count("cuMemsetD8Async"), 0);
 }
 

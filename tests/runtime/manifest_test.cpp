@@ -55,9 +55,19 @@ TEST(Manifest, ALineOfNoKernelSaysWhatItBreaks) {
   FakeMachine machine;
   const auto runtime = machine.runtime();
   const Target older[] = {Target::parse("sm_80").value()};
-  const char* const of_none = "quantize_nvfp4_dynamic_small IN=bf16 CLUSTER=8 @ sm_80\n";
+  const char* const of_none = "quantize_nvfp4_amax_few IN=bf16 CLUSTER=8 @ sm_80\n";
   EXPECT_EQ(expand_manifest(*runtime, of_none, "m.txt", older).error().code,
             ErrorCode::constraint_violated);
+}
+
+TEST(Manifest, ATemplateUnderItsFormerNameIsAnErrorWithTheNameOfToday) {
+  FakeMachine machine;
+  const auto runtime = machine.runtime();
+  EXPECT_EQ(expand_manifest(*runtime, "quantize_nvfp4_once IN=bf16 @ sm_90a\n", "m.txt", {})
+                .error()
+                .message(),
+            "diecast: unknown_template: m.txt:1: the template quantize_nvfp4_once is now "
+            "quantize_nvfp4_few\n  fix: write quantize_nvfp4_few in its place");
 }
 
 TEST(Manifest, ErrorsNameTheFileAndTheLine) {

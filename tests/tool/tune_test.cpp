@@ -103,7 +103,7 @@ TEST(ToolTuneCuda, MeasuresWhatFitsWhereTheDefaultDoesNot) {
   const auto tune = [&](const std::string& spelling) {
     return diecast({"tune", spelling, "--size", "rows=8", "--samples", "3", "--in-process"});
   };
-  const std::string few = "quantize_nvfp4_row_scaled_small IN=bf16 NEXT=codes ";
+  const std::string few = "quantize_nvfp4_row_scaled_few IN=bf16 NEXT=codes ";
   const auto all = tune(few + "COLS=32768");
   ASSERT_EQ(all.exit_code, 0) << all.errors;
   for (const char* const tunes : {"BLOCKS=1 CLUSTER=2", "BLOCKS=1 CLUSTER=4", "BLOCKS=2 CLUSTER=1"})
@@ -112,7 +112,7 @@ TEST(ToolTuneCuda, MeasuresWhatFitsWhereTheDefaultDoesNot) {
   EXPECT_EQ(all.output.find("chosen for "), all.output.rfind("chosen for ")) << all.output;
   const auto both = tune(few + "COLS=512,32768");  // the default fits one
   for (const char* const cols : {"COLS=512 ", "COLS=32768 "})
-    EXPECT_NE(both.output.find(cat("row_scaled_small ", cols)), std::string::npos) << both.output;
+    EXPECT_NE(both.output.find(cat("row_scaled_few ", cols)), std::string::npos) << both.output;
   const auto none = tune(few + "COLS=65536 CLUSTER=1");
   EXPECT_NE(none.exit_code, 0);
   EXPECT_NE(none.errors.find("a row has threads enough"), std::string::npos) << none.errors;

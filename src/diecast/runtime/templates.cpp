@@ -2,6 +2,7 @@
 #include <diecast/base/file.h>
 #include <diecast/base/text.h>
 #include <diecast/runtime/templates.h>
+#include <diecast/template/former_names.h>
 
 #include <algorithm>
 #include <mutex>
@@ -48,6 +49,10 @@ Result<std::shared_ptr<const Template>> Templates::find(std::string_view name) {
   }
   const std::string* text = files_.template_text(name);
   if (text == nullptr) {
+    const std::string_view now = name_now(name);
+    if (!now.empty())
+      return Error{ErrorCode::unknown_template, cat("the template ", name, " is now ", now),
+                   cat("write ", now, " in its place")};
     return Error{ErrorCode::unknown_template,
                  cat("no template is named ", quote(name), did_you_mean(name, names())),
                  "`diecast list` shows the templates; your own come by --add NAME.cu, in a program "

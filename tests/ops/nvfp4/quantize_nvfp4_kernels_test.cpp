@@ -64,11 +64,11 @@ TEST(QuantizeNvfp4Kernels, SmallMatricesHaveKernelsOfTheirOwn) {
     return machine.cuda->launches.back().symbol;
   };
   const testing::Matrices m(*device, 8, 4096), t(*device, 8, 4096, false, ScaleLayout::s128x4);
-  EXPECT_EQ(launched(any, m), "quantize_nvfp4_once");
-  EXPECT_EQ(launched(of_4096, m), "quantize_nvfp4_once");
+  EXPECT_EQ(launched(any, m), "quantize_nvfp4_few");
+  EXPECT_EQ(launched(of_4096, m), "quantize_nvfp4_few");
   EXPECT_EQ(launched(apart, m), "quantize_nvfp4");
   EXPECT_EQ(launched(tiled, t), "quantize_nvfp4");
-  EXPECT_EQ(launched(tiled_4096, t), "quantize_nvfp4_once");
+  EXPECT_EQ(launched(tiled_4096, t), "quantize_nvfp4_few");
   // A row's length buys nothing where scales lie as blocks do.
   EXPECT_EQ(any.kernel(8 * 4096).specialization().spelling(),
             of_4096.kernel(8 * 4096).specialization().spelling());
@@ -100,21 +100,21 @@ TEST(QuantizeNvfp4Kernels, OneClusterFindsTheAmaxOfFewElements) {
       EXPECT_TRUE(machine.cuda.end_capture(stream));
       std::string all;
       for (const auto& launch : machine.cuda->launches) {
-        if (launch.symbol == "quantize_nvfp4_dynamic_small") {
+        if (launch.symbol == "quantize_nvfp4_amax_few") {
           EXPECT_EQ(launch.grid[0], std::max(launch.cluster, 1u));
         }
         all += launch.symbol + ", ";
       }
       return all;
     };
-    const std::string alone = "quantize_nvfp4_dynamic_small, ";
+    const std::string alone = "quantize_nvfp4_amax_few, ";
     const std::int64_t most = (found_first - 1) / 16;  // blocks
     EXPECT_EQ(launched(testing::Matrices(*device, 0, 64)), alone);
     EXPECT_EQ(launched(testing::Matrices(*device, 1, 16)), alone);
     EXPECT_EQ(launched(testing::Matrices(*device, most, 16)), alone);
     EXPECT_EQ(machine.cuda->launches.back().cluster > 1, cc >= 90);
     EXPECT_EQ(launched(testing::Matrices(*device, most + 1, 16)),
-              "zeros, amax, quantize_nvfp4_once, ");
+              "zeros, amax, quantize_nvfp4_few, ");
     EXPECT_EQ(launched(testing::Matrices(*device, 4, 64), device->allocate(8).value()),
               "zeros, amax, quantize_nvfp4, ");
   }

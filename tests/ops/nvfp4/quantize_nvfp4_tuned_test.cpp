@@ -35,7 +35,7 @@ class QuantizeNvfp4Tuned : public ::testing::Test {
  protected:
   // For rows of 7168.
   static TuningRecord of_rows(std::int64_t rows, std::string tunes, std::int64_t ns) {
-    return record("quantize_nvfp4_row_scaled_small COLS=7168 IN=bf16 LAYOUT=linear @ sm_90a",
+    return record("quantize_nvfp4_row_scaled_few COLS=7168 IN=bf16 LAYOUT=linear @ sm_90a",
                   {{"rows", rows}}, std::move(tunes), ns);
   }
   static TuningRecord once(std::int64_t rows, std::string tunes, std::int64_t ns,
@@ -43,9 +43,9 @@ class QuantizeNvfp4Tuned : public ::testing::Test {
     const bool linear = std::string_view(layout) == "linear";
     RunSizes sizes = {{"rows", rows}};
     if (linear) sizes.emplace_back("cols", 4096);
-    return record(cat("quantize_nvfp4_once COLS=", linear ? 0 : 4096, " IN=bf16 LAYOUT=", layout,
-                      " @ sm_90a"),
-                  std::move(sizes), std::move(tunes), ns);
+    return record(
+        cat("quantize_nvfp4_few COLS=", linear ? 0 : 4096, " IN=bf16 LAYOUT=", layout, " @ sm_90a"),
+        std::move(sizes), std::move(tunes), ns);
   }
   static TuningRecord many(std::int64_t rows, std::int64_t ns) {
     return record(
@@ -76,8 +76,8 @@ TEST_F(QuantizeNvfp4Tuned, RowsTakeTheFastestOfTheNearestSize) {
                               of_rows(32, "BLOCKS=2 CLUSTER=2 SIDE=1 NEXT=codes", 1000)},
                              request);
   const auto at = [&](std::int64_t rows) { return name_of(tuned.kernel(rows * 7168)); };
-  const std::string fewest = "quantize_nvfp4_row_scaled_small 1 8 1 elements";
-  const std::string more = "quantize_nvfp4_row_scaled_small 2 2 1 codes";  // as none shipped
+  const std::string fewest = "quantize_nvfp4_row_scaled_few 1 8 1 elements";
+  const std::string more = "quantize_nvfp4_row_scaled_few 2 2 1 codes";  // as none shipped
   for (const std::int64_t rows : {1, 3, 65, 80, 447, 680, 898, 5000})
     EXPECT_EQ(at(rows), name_of(as_shipped.kernel(rows * 7168))) << rows;
   for (const std::int64_t rows : {4, 8, 16}) EXPECT_EQ(at(rows), fewest) << rows;
@@ -101,7 +101,7 @@ TEST_F(QuantizeNvfp4Tuned, TheKernelForManyServesWhereItWasFaster) {
   EXPECT_EQ(at(2), name_of(as_shipped.kernel(2 * 4096)));
   EXPECT_EQ(at(8), "quantize_nvfp4 128");
   EXPECT_EQ(at(64), "quantize_nvfp4 128");
-  EXPECT_EQ(at(512), "quantize_nvfp4_once 1 128 1");
+  EXPECT_EQ(at(512), "quantize_nvfp4_few 1 128 1");
 }
 
 // Where nothing is compiled records choose among what the cache has: they cost speed at most.
@@ -113,7 +113,7 @@ TEST_F(QuantizeNvfp4Tuned, WithoutACompilerTheCacheDecides) {
   const auto held = of_rows(8, "BLOCKS=1 CLUSTER=2 SIDE=1 NEXT=amax", 900);
   ASSERT_TRUE(runtime_->resolve(
       runtime_
-          ->specialize("quantize_nvfp4_row_scaled_small COLS=7168 IN=bf16 CLUSTER=2 "
+          ->specialize("quantize_nvfp4_row_scaled_few COLS=7168 IN=bf16 CLUSTER=2 "
                        "NEXT=amax @ sm_90a")
           .value()));
   runtime_->flush();
@@ -123,7 +123,7 @@ TEST_F(QuantizeNvfp4Tuned, WithoutACompilerTheCacheDecides) {
   const auto tuned = prepare({held, of_rows(8, "BLOCKS=2 CLUSTER=8 SIDE=1 NEXT=codes", 800),
                               of_rows(128, "BLOCKS=2 CLUSTER=4 SIDE=1 NEXT=codes", 800)},
                              request);
-  EXPECT_EQ(name_of(tuned.kernel(8 * 7168)), "quantize_nvfp4_row_scaled_small 1 2 1 amax");
+  EXPECT_EQ(name_of(tuned.kernel(8 * 7168)), "quantize_nvfp4_row_scaled_few 1 2 1 amax");
 }
 
 // What finds the amax itself stays where it is: it is not what was measured.
@@ -132,8 +132,8 @@ TEST_F(QuantizeNvfp4Tuned, WhatFindsTheAmaxStays) {
                               once(64, "LANES=2 THREADS=128 BLOCKS=1", 800)},
                              {});
   const std::string finds_amax = name_of(tuned.kernel(8 * 4096));
-  EXPECT_TRUE(finds_amax.starts_with("quantize_nvfp4_dynamic_small ")) << finds_amax;
-  EXPECT_EQ(name_of(tuned.kernel(64 * 4096)), "quantize_nvfp4_once 2 128 1");
+  EXPECT_TRUE(finds_amax.starts_with("quantize_nvfp4_amax_few ")) << finds_amax;
+  EXPECT_EQ(name_of(tuned.kernel(64 * 4096)), "quantize_nvfp4_few 2 128 1");
 }
 
 // A grid along y ends at 65535: no choice reaches beyond what its threads can do.
@@ -160,7 +160,7 @@ TEST_F(QuantizeNvfp4Tuned, NoChoiceIsForMoreThanItsGridHas) {
                                           KernelArgument::tensor(DType::e4m3, kMemory),
                                           KernelArgument::size(rows),
                                           KernelArgument::size(4096)};
-      if (kernel.specialization().tmpl().name() != "quantize_nvfp4_once") {
+      if (kernel.specialization().tmpl().name() != "quantize_nvfp4_few") {
         others = true;
         continue;
       }

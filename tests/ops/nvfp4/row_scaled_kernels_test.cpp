@@ -27,7 +27,7 @@ class RowScaledKernels : public testing::OnFakeGpu {
 TEST_F(RowScaledKernels, FewRowsAreSpreadWhereTheHostCountsThem) {
   for (const ScaleLayout layout : {ScaleLayout::linear, ScaleLayout::s128x4, ScaleLayout::s8x4}) {
     const PreparedQuantizeNvfp4 op = prepared(layout);
-    EXPECT_EQ(name(op.kernel(kFew)), "quantize_nvfp4_row_scaled_small");
+    EXPECT_EQ(name(op.kernel(kFew)), "quantize_nvfp4_row_scaled_few");
     EXPECT_EQ(name(op.kernel(kMany)), "quantize_nvfp4_row_scaled");
     EXPECT_EQ(name(op.kernel(kFew, true)), "quantize_nvfp4_row_scaled");
     EXPECT_GT(threads(op.kernel(kFew, true)), threads(op.kernel(kMany)));

@@ -143,28 +143,28 @@ std::string small_difference(Kernel& kernel, const Case& one, const Bindings& tu
   return problem;
 }
 
-std::string quantize_nvfp4_once_difference(Kernel& kernel, const Case& one, const Bindings& tunes) {
-  return small_difference<args::QuantizeNvfp4Once>(kernel, one, tunes, Amax::is_given);
+std::string quantize_nvfp4_few_difference(Kernel& kernel, const Case& one, const Bindings& tunes) {
+  return small_difference<args::QuantizeNvfp4Few>(kernel, one, tunes, Amax::is_given);
 }
 
-std::string quantize_nvfp4_dynamic_small_difference(Kernel& kernel, const Case& one,
-                                                    const Bindings& tunes) {
-  return small_difference<args::QuantizeNvfp4DynamicSmall>(kernel, one, tunes, Amax::of_tensor);
+std::string quantize_nvfp4_amax_few_difference(Kernel& kernel, const Case& one,
+                                               const Bindings& tunes) {
+  return small_difference<args::QuantizeNvfp4AmaxFew>(kernel, one, tunes, Amax::of_tensor);
 }
 
-std::string quantize_nvfp4_row_scaled_small_difference(Kernel& kernel, const Case& one,
-                                                       const Bindings& tunes) {
-  return small_difference<args::QuantizeNvfp4RowScaledSmall>(kernel, one, tunes, Amax::of_rows);
+std::string quantize_nvfp4_row_scaled_few_difference(Kernel& kernel, const Case& one,
+                                                     const Bindings& tunes) {
+  return small_difference<args::QuantizeNvfp4RowScaledFew>(kernel, one, tunes, Amax::of_rows);
 }
 
 const RunnerFor<args::QuantizeNvfp4> quantize_nvfp4_runner{quantize_nvfp4_difference};
 const RunnerFor<args::QuantizeNvfp4RowScaled> quantize_nvfp4_row_scaled_runner{
     quantize_nvfp4_row_scaled_difference};
-const RunnerFor<args::QuantizeNvfp4Once> quantize_nvfp4_once_runner{quantize_nvfp4_once_difference};
-const RunnerFor<args::QuantizeNvfp4DynamicSmall> quantize_nvfp4_dynamic_small_runner{
-    quantize_nvfp4_dynamic_small_difference};
-const RunnerFor<args::QuantizeNvfp4RowScaledSmall> quantize_nvfp4_row_scaled_small_runner{
-    quantize_nvfp4_row_scaled_small_difference};
+const RunnerFor<args::QuantizeNvfp4Few> quantize_nvfp4_few_runner{quantize_nvfp4_few_difference};
+const RunnerFor<args::QuantizeNvfp4AmaxFew> quantize_nvfp4_amax_few_runner{
+    quantize_nvfp4_amax_few_difference};
+const RunnerFor<args::QuantizeNvfp4RowScaledFew> quantize_nvfp4_row_scaled_few_runner{
+    quantize_nvfp4_row_scaled_few_difference};
 
 }  // namespace
 }  // namespace diecast::variants

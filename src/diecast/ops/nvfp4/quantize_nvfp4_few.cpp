@@ -13,7 +13,7 @@
 namespace diecast {
 namespace {
 
-constexpr std::string_view kOnce = "quantize_nvfp4_once";
+constexpr std::string_view kFewRows = "quantize_nvfp4_few";
 
 std::int64_t number(const Bindings& bindings, std::string_view name) {
   return bindings.find(name)->number;
@@ -21,7 +21,8 @@ std::int64_t number(const Bindings& bindings, std::string_view name) {
 
 // Its template and options, of a template that is for few rows alone.
 std::optional<KernelWanted> without_tunes(const KernelWanted& wanted) {
-  if (wanted.name != kOnce && wanted.name != "quantize_nvfp4_row_scaled_small") return std::nullopt;
+  if (wanted.name != kFewRows && wanted.name != "quantize_nvfp4_row_scaled_few")
+    return std::nullopt;
   KernelWanted out{wanted.name, {}};
   for (const char* const option : {"COLS", "IN", "LAYOUT"})
     out.bindings.set(option, *wanted.bindings.find(option));
@@ -44,7 +45,7 @@ std::int64_t elements_of(const RunSizes& sizes, std::int64_t cols) {
 // A launch along y has 65535 blocks of threads at most; with tiled scales, whose row length is
 // known, some are for the padding of the last rows (the header's launch line).
 std::int64_t most_elements(const KernelWanted& wanted) {
-  if (wanted.name != kOnce) return std::numeric_limits<std::int64_t>::max();
+  if (wanted.name != kFewRows) return std::numeric_limits<std::int64_t>::max();
   const bool linear = wanted.bindings.find("LAYOUT")->word == word(ScaleLayout::linear);
   const std::int64_t padding = linear ? 0 : 32 * ((number(wanted.bindings, "COLS") + 63) / 64);
   const std::int64_t threads =

@@ -54,7 +54,7 @@ Result<FewKernels> few_that_find_rows(Runtime& runtime, const Request& request,
   Bindings options;
   options.set("COLS", request.cols).set("IN", request.in);
   options.set("LAYOUT", word(request.out.layout));
-  return few_by_bounds(runtime, "quantize_nvfp4_row_scaled_small", options, request.cols, device);
+  return few_by_bounds(runtime, "quantize_nvfp4_row_scaled_few", options, request.cols, device);
 }
 
 // Dense rows under a tensor's amax; with tiled scales of a known length.
@@ -65,7 +65,7 @@ Result<FewKernels> few_under_amax(Runtime& runtime, const Request& request,
   // A row's length buys nothing where scales lie as blocks do.
   options.set("COLS", linear ? 0 : request.cols).set("IN", request.in);
   options.set("LAYOUT", word(request.out.layout));
-  return few_by_bounds(runtime, "quantize_nvfp4_once", options, request.cols, device);
+  return few_by_bounds(runtime, "quantize_nvfp4_few", options, request.cols, device);
 }
 
 // So few elements that one cluster finds the tensor's amax and quantizes before three launches
@@ -74,7 +74,7 @@ Result<FewKernels> few_that_find_amax(Runtime& runtime, const Request& request,
                                       const DeviceProperties& device) {
   Bindings options;
   options.set("IN", request.in);
-  return few_by_bounds(runtime, "quantize_nvfp4_dynamic_small", options, request.cols, device);
+  return few_by_bounds(runtime, "quantize_nvfp4_amax_few", options, request.cols, device);
 }
 
 Result<QuantizeNvfp4Kernels> kernels_that_find_rows(Runtime& runtime, const Request& request,

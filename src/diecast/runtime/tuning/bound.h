@@ -1,7 +1,7 @@
 // A tuning bound: up to how many elements one configuration of a kernel is the fastest, as one line
 // of text.
 //
-//   1 | quantize_nvfp4_once LAYOUT=s128x4,s8x4 | NVIDIA_H200/90/132 | cols<=4096
+//   1 | quantize_nvfp4_few LAYOUT=s128x4,s8x4 | NVIDIA_H200/90/132 | cols<=4096
 //   elements/sm<7200 | LANES=2 THREADS=256 BLOCKS=1                        (one line)
 //
 // version | template and options (one that is left out may have any value) | device that it was

@@ -2,6 +2,7 @@
 #include <diecast/base/file.h>
 #include <diecast/base/text.h>
 #include <diecast/runtime/tuning/tuning.h>
+#include <diecast/template/former_names.h>
 
 #include <algorithm>
 
@@ -30,6 +31,12 @@ void Tuning::open() {
 }
 
 void Tuning::add(std::vector<TuningRecord> records) {
+  for (const TuningRecord& record : records) {
+    const std::string name = record.kernel.substr(0, record.kernel.find(' '));
+    if (const std::string_view now = name_now(name); !now.empty())
+      ignore(cat("a record of ", name, ", which is now ", now, "\n  fix: measure ", now,
+                 " (`diecast tune`)"));
+  }
   std::lock_guard lock(mutex_);
   for (TuningRecord& record : records) {
     const std::string name = record.kernel.substr(0, record.kernel.find(' '));

@@ -1,4 +1,4 @@
-// quantize_nvfp4_once: the bits of quantize_nvfp4 in profile te under one amax that is given, for whole
+// quantize_nvfp4_few: the bits of quantize_nvfp4 in profile te under one amax that is given, for whole
 // blocks of 16, row after row without a gap, from a multiple of 16 bytes on; with tiled scales, whose
 // padding it writes, for rows of a known length.
 // A thread takes what it takes once, without a loop. Where all of a matrix is on the GPU at once a launch is one wait for

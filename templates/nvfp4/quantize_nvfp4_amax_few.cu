@@ -1,4 +1,4 @@
-// quantize_nvfp4_dynamic_small: the bits of quantize_nvfp4 in profile te under the amax of the whole matrix, which it
+// quantize_nvfp4_amax_few: the bits of quantize_nvfp4 in profile te under the amax of the whole matrix, which it
 // finds and writes, with linear scales, for whole blocks of 16, row after row without a gap, from a multiple of 16 bytes
 // on. One cluster takes all of a small matrix in one launch: nothing has to be zero before it, and no kernel waits for
 // another's amax. A thread keeps its first block in registers and loads the others of a matrix that has more again.

@@ -1,4 +1,4 @@
-// quantize_nvfp4_row_scaled_small: the bits of quantize_nvfp4_row_scaled in profile te, for whole blocks of 16 and rows of
+// quantize_nvfp4_row_scaled_few: the bits of quantize_nvfp4_row_scaled in profile te, for whole blocks of 16 and rows of
 // a known length, each from a multiple of 16 bytes on; padding of tiled scales is written. Where all of a matrix is on the GPU at
 // once a launch is a wait for memory and one for the row's amax: a thread takes a block of 16 or two, each once, as many threads
 // as a row needs, and several blocks of threads, a cluster, may share a row, so that no multiprocessor has much of it.
