@@ -23,10 +23,6 @@ began=$SECONDS
 
 finish() {
   echo
-  if [ $fell_back = yes ]; then # it works, but takes twice as long for everybody
-    echo "files that are compiled together share a private name: see above"
-    failed=$((failed + 1))
-  fi
   if [ -s "$reasons" ]; then
     echo "skipped:"
     sort "$reasons" | uniq -c | sed -E 's/^ *([0-9]+) (.*)/  \2 (\1)/'

@@ -84,17 +84,13 @@ configure() {
   return 1
 }
 
-fell_back=no # yes: a build did not go with files together
 # build FOLDER [CMAKE --build OPTION...]: its output only where it fails.
 build() {
   local folder=$1 log=$1/build.log
   shift
   cmake --build "$folder" -j "$cores" "$@" >"$log" 2>&1 </dev/null && return 0
-  # Files that are compiled together must not use one private name for two things; alone they may.
-  grep -E 'error:' "$log" | head -n 5
-  echo "building once more, each file by itself"
-  fell_back=yes
-  cmake -DCMAKE_UNITY_BUILD=OFF "$folder" >"$log" 2>&1 </dev/null
+  # Names that are new since the build was configured may change which files can be compiled together.
+  cmake "$folder" >"$log" 2>&1 </dev/null
   cmake --build "$folder" -j "$cores" "$@" >>"$log" 2>&1 </dev/null && return 0
   grep -E -A4 'error:|undefined reference|\*\*\*|CMake Error' "$log" | head -n 60
   echo "the build failed; all of it: $log"

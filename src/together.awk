@@ -1,0 +1,65 @@
+# Which files may be compiled together: awk -v most=16 -f together.awk FILE... prints "GROUP FILE" for
+# each of them, at most `most` files a group. A name that a file keeps to itself (in `namespace {`,
+# `static`, a macro) stands in no other file of its group, so no two files need to know of each
+# other's names. A name that is kept by `using X::NAME;` may stand where all say so.
+
+function forget_file(  name) {
+  for (name in kept) delete kept[name]
+  for (name in words) delete words[name]
+}
+
+# The name that a line in the first column declares: the last one before what follows names.
+function declared(line,  at) {
+  at = match(line, /[(={;[]/)
+  if (at == 0) return ""
+  line = substr(line, 1, at - 1)
+  sub(/ : .*$/, "", line)  # a base class or an enumeration's type
+  if (line ~ /operator|^using namespace/ || !match(line, /[A-Za-z_][A-Za-z0-9_]* *$/)) return ""
+  line = substr(line, RSTART, RLENGTH)
+  sub(/ +$/, "", line)
+  return line
+}
+
+# Whether a name that this file keeps means something else in the group.
+function differ(group, name) {
+  return users[group, name] && (kept[name] == "" || as[group, name, kept[name]] != users[group, name])
+}
+
+function place(  group, name, fits) {
+  if (file == "") return
+  for (group = 1; group <= groups; ++group) {
+    if (size[group] >= most) continue
+    fits = 1
+    for (name in kept) if (differ(group, name)) fits = 0
+    for (name in words) if (keepers[group, name] && !(name in kept)) fits = 0
+    if (fits) break
+  }
+  if (group > groups) groups = group
+  ++size[group]
+  for (name in kept) { ++keepers[group, name]; ++as[group, name, kept[name]] }
+  for (name in words) ++users[group, name]
+  print group, file
+  forget_file()
+}
+
+FNR == 1 { place(); file = FILENAME; inside = 0 }
+/^namespace \{/ { inside = 1; next }
+/^\}  \/\/ namespace$/ { inside = 0; next }
+{
+  line = $0
+  gsub(/"([^"\\]|\\.)*"/, "", line)
+  sub(/\/\/.*/, "", line)
+}
+/^# *define / { split(line, parts, /[ (]+/); kept[parts[2]] = "" }
+(inside || /^static /) && /^[A-Za-z]/ && !/^(template|TEST|INSTANTIATE)/ {
+  name = declared(line)
+  if (name != "") kept[name] = line ~ /^using [^=]*;/ ? line : ""
+}
+{
+  gsub(/(\.|->|::)[A-Za-z_][A-Za-z0-9_]*/, "", line)  # of something else that is named before it
+  while (match(line, /[A-Za-z_][A-Za-z0-9_]*/)) {
+    words[substr(line, RSTART, RLENGTH)] = 1
+    line = substr(line, RSTART + RLENGTH)
+  }
+}
+END { place() }
