@@ -8,16 +8,18 @@ function forget_file(  name) {
   for (name in words) delete words[name]
 }
 
-# The name that a line in the first column declares: the last one before what follows names.
-function declared(line,  at) {
+# The name that a line in the first column declares: the last one before what follows names. A
+# function's with its parenthesis, so that it does not meet variables.
+function declared(line,  at, of_function) {
   at = match(line, /[(={;[]/)
   if (at == 0) return ""
+  of_function = substr(line, at, 1) == "("
   line = substr(line, 1, at - 1)
   sub(/ : .*$/, "", line)  # a base class or an enumeration's type
   if (line ~ /operator|^using namespace/ || !match(line, /[A-Za-z_][A-Za-z0-9_]* *$/)) return ""
   line = substr(line, RSTART, RLENGTH)
   sub(/ +$/, "", line)
-  return line
+  return line (of_function ? "(" : "")
 }
 
 # Whether a name that this file keeps means something else in the group.
@@ -42,7 +44,9 @@ function place(  group, name, fits) {
   forget_file()
 }
 
-FNR == 1 { place(); file = FILENAME; inside = 0 }
+FNR == 1 { place(); file = FILENAME; inside = raw = 0 }
+raw { raw = !/\)"/; next }  # of a string over several lines
+/R"\(/ && !/\)"/ { raw = 1; sub(/R"\(.*/, "") }
 /^namespace \{/ { inside = 1; next }
 /^\}  \/\/ namespace$/ { inside = 0; next }
 {
@@ -51,15 +55,17 @@ FNR == 1 { place(); file = FILENAME; inside = 0 }
   sub(/\/\/.*/, "", line)
 }
 /^# *define / { split(line, parts, /[ (]+/); kept[parts[2]] = "" }
-(inside || /^static /) && /^[A-Za-z]/ && !/^(template|TEST|INSTANTIATE)/ {
+(inside || /^static /) && /^[A-Za-z]/ && !/^(template|static_assert|TEST|INSTANTIATE)/ {
   name = declared(line)
   if (name != "") kept[name] = line ~ /^using [^=]*;/ ? line : ""
 }
 {
   gsub(/(\.|->|::)[A-Za-z_][A-Za-z0-9_]*/, "", line)  # of something else that is named before it
-  while (match(line, /[A-Za-z_][A-Za-z0-9_]*/)) {
-    words[substr(line, RSTART, RLENGTH)] = 1
+  while (match(line, /[A-Za-z_][A-Za-z0-9_]*\(?/)) {
+    word = substr(line, RSTART, RLENGTH)
     line = substr(line, RSTART + RLENGTH)
+    words[word] = 1
+    if (sub(/\($/, "", word)) words[word] = 1
   }
 }
 END { place() }
