@@ -33,6 +33,8 @@ class EveryPrepared : public GemmByCublasLt {
 
   // What an op runs, by the name of its class and by what else tells its runs apart.
   std::map<std::pair<std::string, std::string>, Run> runs_;
+  // The same of ops that were made by default, by their names.
+  std::map<std::pair<std::string, std::string>, Run> made_by_default_;
 
  private:
   template <class Prepared, class Call>
@@ -41,6 +43,8 @@ class EveryPrepared : public GemmByCublasLt {
     const auto op =
         std::make_shared<const Prepared>(Prepared::prepare(*runtime_, device_, request).value());
     runs_.emplace(std::pair(name, what), [op, call] { return call(*op); });
+    made_by_default_.emplace(std::pair(std::string(Prepared::Request::kName), what),
+                             [call] { return call(Prepared()); });
   }
   float* floats() { return static_cast<float*>(at_256(256)); }
   Tensor tensor(DType dtype, std::int64_t rows, std::int64_t cols) {

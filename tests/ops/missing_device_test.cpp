@@ -1,4 +1,6 @@
 // Whoever forgets the device gets an error, whatever is prepared.
+#include <diecast/ops/every_op.h>
+
 #include "ops/fake_gpu.h"
 
 namespace diecast {
@@ -9,22 +11,18 @@ class MissingDevice : public testing::OnFakeGpu {
   static constexpr const char* kError =
       "diecast: invalid_argument: no device was given\n"
       "  fix: give runtime.default_device(), or open_host_device()";
-
-  template <class... Prepared>
-  void expect_refused() {
-    const auto refused = [&](const auto& prepared) {
-      EXPECT_TRUE(!prepared && prepared.error().message() == kError);
-    };
-    (refused(Prepared::prepare(*runtime_, nullptr, typename Prepared::Request{})), ...);
-  }
 };
 
+// Those of sharded weights take their device from a rank's lists.
 TEST_F(MissingDevice, IsAnErrorOfEveryPreparation) {
-  expect_refused<PreparedAmax, PreparedAmaxGrouped, PreparedArrangeScales, PreparedDequantizeMx,
-                 PreparedDequantizeNvfp4, PreparedComputeFp4Scales, PreparedStaticFp4FakeQuant,
-                 PreparedFp4FakeQuantBlock, PreparedGemmNvfp4, PreparedQuantizeMx,
-                 PreparedQuantizeMxGrouped, PreparedQuantizeNvfp4, PreparedQuantizeNvfp4Grouped,
-                 PreparedQuantizeNvfp4, PreparedTransposeCodes, PreparedTransposeNvfp4>();
+  for_each_op([&]<class Prepared>(std::type_identity<Prepared>) {
+    using Request = typename Prepared::Request;
+    if constexpr (requires { Prepared::prepare(*runtime_, nullptr, Request{}); }) {
+      const auto prepared = Prepared::prepare(*runtime_, nullptr, Request{});
+      ASSERT_FALSE(prepared) << Request::kName;
+      EXPECT_EQ(prepared.error().message(), kError) << Request::kName;
+    }
+  });
 }
 
 TEST_F(MissingDevice, IsAnErrorOfThePreparationOfKernels) {

@@ -1,6 +1,6 @@
 // Requests as values, of every op in the list: their words hold every field, their names are those
 // of the kernels' parameters, and messages name what differs.
-#include <diecast/ops/every_request.h>
+#include <diecast/ops/every_op.h>
 #include <diecast/ops/nvfp4/quantize_nvfp4_kernels.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // From a line that names an op to its kernels; see expand_ops.h.
-#include <diecast/ops/every_request.h>
+#include <diecast/ops/every_op.h>
 #include <diecast/ops/expand_ops.h>
 #include <diecast/ops/request_parameters.h>
 #include <diecast/template/requirements.h>

@@ -86,6 +86,7 @@ struct WeightFamily;  // checks.h
 // it: one runs at a time, and one lives as long as graphs that captured a run.
 class PreparedMasterCast {
  public:
+  using Request = MasterCastRequest;
   PreparedMasterCast() = default;  // until it is assigned to, run() is an error
   // The lists may go afterwards; the memory they point to and the communicator stay. Waits for the
   // stream.

@@ -46,6 +46,7 @@ struct PostAllGatherRequest {
 // long as graphs that captured a run.
 class PreparedPostAllGather {
  public:
+  using Request = PostAllGatherRequest;
   // The list may go afterwards, the memory it points to stays. Waits for the stream.
   static Result<PreparedPostAllGather> prepare(Runtime& runtime,
                                                std::span<const QuantizedTensor> weights,
