@@ -15,7 +15,7 @@ target   host, sm_80+
 exchange none                                    // threads of a block never wait for one another
 sample   rows {0, 1, 5}  cols {1, 33, 300}
 */
-#include <diecast/device/convert.h>
+#include <diecast/device/numbers/convert.h>
 
 DIECAST_KERNEL {
   const i64 row = blockIdx.x;

@@ -10,7 +10,7 @@ shape    enum  ROWS    {dense, apart, any} = dense       // what is known of the
 option   type  IN      {bf16, f16, f32, e4m3}            // element type of x
 option   enum  PER     {tensor, row, column, block, tile} = tensor  // what a maximum is of
 option   int   BLOCK   {8, 16, 32, 64, 128} = 16         // neighbours of a row that share one maximum
-use      <diecast/device/amax.h>                         // NANS, RHT, SIGN_MASK
+use      <diecast/device/blocks/amax.h>                  // NANS, RHT, SIGN_MASK
 tune     int   THREADS {128, 256} = 256
 tune     int   waves   {1, 2, 8, 32} = 8                 // the most blocks of threads a multiprocessor gets
 size     rows  device
@@ -31,8 +31,8 @@ launch   dependent
 exchange warp                                            // a warp reduces what it has read
 sample   COLS {0, 80}  rows {0, 1, 7, 33}  cols {1, 16, 17, 80, 2100}
 */
-#include <diecast/device/dependent.h>
-#include <diecast/device/row_walk.h>
+#include <diecast/device/threads/dependent.h>
+#include <diecast/device/threads/row_walk.h>
 
 using Amax = AmaxOf<IN, ROWS != ROWS_any && BLOCK % 16 == 0, RHT, SIGN_MASK, NANS == NANS_propagate>;
 

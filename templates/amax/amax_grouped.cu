@@ -10,7 +10,7 @@ shape    enum  ROWS    {apart, any} = apart              // what is known of the
 option   type  IN      {bf16, f16, f32, e4m3}            // element type of x
 option   enum  GROUP   {members, list} = members         // see above
 option   enum  PER     {tensor, row, column} = tensor    // what a maximum is of
-use      <diecast/device/amax.h>                         // NANS, RHT, SIGN_MASK
+use      <diecast/device/blocks/amax.h>                  // NANS, RHT, SIGN_MASK
 tune     int   THREADS {32, 256} = 256
 tune     int   waves   {1, 8, 32} = 8                    // the most blocks of threads a multiprocessor gets
 size     rows                                            // of all matrices, or more
@@ -31,7 +31,7 @@ launch   grid(min((ceil_div(rows, PER == row ? THREADS / 32 : 16) + count) * (PE
 exchange warp                                            // a warp reduces what it has read
 sample   COLS {0, 80}  rows {0, 1, 7, 130}  cols {1, 17, 80, 600}  count {0}
 */
-#include <diecast/device/group.h>
+#include <diecast/device/groups/group.h>
 
 using Amax = AmaxOf<IN, ROWS == ROWS_apart, RHT, SIGN_MASK, NANS == NANS_propagate>;
 

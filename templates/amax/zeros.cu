@@ -10,7 +10,7 @@ launch   dependent
 exchange none                                            // threads of a block never wait for one another
 sample   count {0, 1, 130, 4096}
 */
-#include <diecast/device/dependent.h>
+#include <diecast/device/threads/dependent.h>
 
 DIECAST_KERNEL {
   const i64 i = i64{blockIdx.x} * THREADS + threadIdx.x;

@@ -17,8 +17,8 @@ launch   grid(min(ceil_div(count, THREADS), sm_count * waves)) block(THREADS)
 exchange none                                            // threads of a block never wait for one another
 sample   count {0, 1, 7, 33, 2100}
 */
-#include <diecast/device/fp4_fake.h>
-#include <diecast/device/row_walk.h>
+#include <diecast/device/fake/fp4_fake.h>
+#include <diecast/device/threads/row_walk.h>
 
 DIECAST_KERNEL {
   Fp4ScaleOfScales of = {1.0f, 1.0f};

@@ -25,8 +25,8 @@ launch   dependent
 exchange none                                            // on the host, where a thread takes whole blocks
 sample   COLS {0, 80}  rows {0, 1, 7, 33}  cols {1, 16, 17, 80, 128, 2100}
 */
-#include <diecast/device/fp4_fake_piece.h>
-#include <diecast/device/row_walk.h>
+#include <diecast/device/fake/fp4_fake_piece.h>
+#include <diecast/device/threads/row_walk.h>
 
 // Of a tensor: a block's scale is its amax over 6 gs, an E4M3 number, times gs.
 struct DynamicScale {

@@ -26,8 +26,8 @@ launch   dependent
 exchange none                                            // threads of a block never wait for one another
 sample   count {0, 128, 256, 4224}
 */
-#include <diecast/device/fp4_fake_piece.h>
-#include <diecast/device/row_walk.h>
+#include <diecast/device/fake/fp4_fake_piece.h>
+#include <diecast/device/threads/row_walk.h>
 
 // Of a block, from its amax.
 DIECAST_DEVICE f32 static_scale(f32 block_amax, const Fp4ScaleOfScales& of) {

@@ -4,7 +4,7 @@
 /* diecast
 option   type  OUT       {bf16, f16, f32}                // element type of out
 option   bool  IN_PLACE  = false                         // out holds the sums
-use      <diecast/device/finished.h>                     // A_ROWS, B_ROWS, BIAS, BIAS_TYPE, ACCUMULATE
+use      <diecast/device/gemm/finished.h>                // A_ROWS, B_ROWS, BIAS, BIAS_TYPE, ACCUMULATE
 tune     int   THREADS   {128, 256} = 256
 tune     int   waves     {1, 8, 64, 256} = 256           // the most blocks of threads a multiprocessor gets
 size     rows
@@ -23,8 +23,8 @@ launch   grid(min(ceil_div(rows * (cols / 8), THREADS), sm_count * waves)) block
 exchange none                                            // threads of a block never wait for one another
 sample   rows {0, 1, 7, 130}  cols {8, 40, 296}
 */
-#include <diecast/device/eight.h>
-#include <diecast/device/row_walk.h>
+#include <diecast/device/numbers/eight.h>
+#include <diecast/device/threads/row_walk.h>
 
 constexpr bool kRowScaled = A_ROWS || B_ROWS;
 

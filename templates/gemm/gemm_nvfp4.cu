@@ -14,8 +14,8 @@ shape    bool  GROUPED   = false                         // operands are the mem
 shape    enum  COLUMNS   {none, of_b, of_both} = none    // members' sides that are columnwise: layouts TN, NN, NT
 shape    bool  WIDE      = true                          // rows of codes start at multiples of 16 bytes, not of 8
 option   type  OUT       {bf16, f16, f32}                // element type of out
-use      <diecast/device/scale_layout.h>                 // LAYOUT
-use      <diecast/device/finished.h>                     // A_ROWS, B_ROWS, BIAS, BIAS_TYPE, ACCUMULATE
+use      <diecast/device/scales/scale_layout.h>          // LAYOUT
+use      <diecast/device/gemm/finished.h>                // A_ROWS, B_ROWS, BIAS, BIAS_TYPE, ACCUMULATE
 tune     enum  MATH      {f16, s8, dp4a} = f16           // tensor cores on f16 or on bytes, or dot products of bytes
 tune     int   M_TILE    {64, 128} = 128                 // rows of out that a block of threads makes
 tune     int   N_TILE    {64, 128} = 128                 // columns of them
@@ -54,9 +54,9 @@ launch   shared(2 * (M_TILE + N_TILE) * (HALVES ? 128 : 80))
 exchange block                                           // a tile's codes are unpacked once for all its threads
 sample   rows {0, 1, 17, 130}  cols {1, 40, 300}  depth {0}  count {0}  member_rows {0}
 */
-#include <diecast/device/gemm_tensor_sums.h>
-#include <diecast/device/gemm_tile.h>
-#include <diecast/device/group.h>
+#include <diecast/device/gemm/gemm_tensor_sums.h>
+#include <diecast/device/gemm/gemm_tile.h>
+#include <diecast/device/groups/group.h>
 
 using Layout = ScaleLayout<LAYOUT>;
 using Sums = GemmSums<MATH, M_TILE, N_TILE>;

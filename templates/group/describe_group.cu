@@ -6,7 +6,7 @@
 option   int   BLOCK     {16, 32} = 16                   // neighbours that share one scale
 option   bool  FOUR_BIT  = true                          // two codes a byte
 option   bool  ROW_SCALE = false                         // an amax a row, and a column of each member
-use      <diecast/device/scale_layout.h>                 // LAYOUT
+use      <diecast/device/scales/scale_layout.h>          // LAYOUT
 tune     int   THREADS   {128} = 128
 size     count                                           // members
 arg      offsets          in  i64  [count + 1]           // start at 0 and never descend
@@ -31,8 +31,8 @@ launch   grid(ceil_div(count, THREADS)) block(THREADS)
 exchange warp                                            // a warp adds up what lies before its members
 sample   count {0, 1, 7, 130}
 */
-#include <diecast/device/group.h>
-#include <diecast/device/prefix_sum.h>
+#include <diecast/device/groups/group.h>
+#include <diecast/device/threads/prefix_sum.h>
 
 using Layout = ScaleLayout<LAYOUT>;
 

@@ -34,10 +34,10 @@ launch   grid(min(ceil_div(batch * align_up(new_rows, TO_ROWS) * align_up(TILES 
 exchange none                                            // threads of a block never wait for one another
 sample   batch {1}  rows {1, 7, 33, 130}  cols {1, 4, 9, 40}  new_rows {1}
 */
-#include <diecast/device/block16_data.h>
-#include <diecast/device/quotient.h>
-#include <diecast/device/row_walk.h>
-#include <diecast/device/scale_square.h>
+#include <diecast/device/blocks/block16_data.h>
+#include <diecast/device/numbers/quotient.h>
+#include <diecast/device/scales/scale_square.h>
+#include <diecast/device/threads/row_walk.h>
 
 static_assert(int(FROM_s128x4) == LAYOUT_s128x4 && int(FROM_s8x4) == LAYOUT_s8x4 && int(TO_s128x4) == LAYOUT_s128x4 &&
                   int(TO_s8x4) == LAYOUT_s8x4,

@@ -19,9 +19,9 @@ launch   grid(min(ceil_div(rows, SIDE) * ceil_div(cols, SIDE), sm_count * waves)
 exchange block                                           // a tile is read along one side and written along the other
 sample   rows {0, 1, 2, 16, 66, 130}  cols {1, 2, 8, 24, 130, 300}
 */
-#include <diecast/device/codes_8x8.h>
-#include <diecast/device/row_walk.h>
-#include <diecast/device/vector.h>
+#include <diecast/device/memory/vector.h>
+#include <diecast/device/numbers/codes_8x8.h>
+#include <diecast/device/threads/row_walk.h>
 
 // Words of 8 codes a row of a tile. One more keeps columns of words in different banks.
 constexpr int kWords = SIDE / 8, kPitch = kWords + 1;

@@ -7,9 +7,9 @@
 shape    int   COLS    = 0                               // row length; 0 = not fixed at compile time
 shape    enum  ROWS    {apart, any} = apart              // what is known of the rows, see above
 option   type  OUT     {bf16, f16, f32}                  // element type of out
-use      <diecast/device/mx.h>                           // FORMAT
+use      <diecast/device/mx/mx.h>                        // FORMAT
 option   enum  DIRECTION {rowwise, columnwise} = rowwise // what the blocks of 32 lie along
-use      <diecast/device/scale_layout.h>                 // LAYOUT
+use      <diecast/device/scales/scale_layout.h>          // LAYOUT
 tune     int   THREADS {128, 256} = 256
 tune     int   waves   {1, 8, 64, 128} = 64              // the most blocks of threads a multiprocessor gets
 let      COLUMNWISE = DIRECTION == columnwise
@@ -34,8 +34,8 @@ launch   dependent
 exchange none                                            // threads of a block never wait for one another
 sample   COLS {0, 96}  rows {0, 1, 7, 33, 130}  cols {1, 31, 32, 80, 96, 2100}  pitch_t {0}
 */
-#include <diecast/device/eight.h>
-#include <diecast/device/row_walk.h>
+#include <diecast/device/numbers/eight.h>
+#include <diecast/device/threads/row_walk.h>
 
 using Scales = ScaleLayout<LAYOUT>;
 

@@ -10,9 +10,9 @@ shape    int   COLS    = 0                               // row length; 0 = not 
 shape    enum  ROWS    {apart, any} = apart              // what is known of the rows, see above
 shape    bool  SCALES_APART = false                      // rows of linear scales may be apart
 option   type  IN      {bf16, f16, f32, e4m3}            // element type of x
-use      <diecast/device/mx_options.h>                   // FORMAT, MODE
-use      <diecast/device/scale_layout.h>                 // LAYOUT
-use      <diecast/device/profiles.h>                     // PROFILE
+use      <diecast/device/mx/mx_options.h>                // FORMAT, MODE
+use      <diecast/device/scales/scale_layout.h>          // LAYOUT
+use      <diecast/device/blocks/profiles.h>              // PROFILE
 tune     int   THREADS {128, 256} = 256
 tune     int   waves   {1, 8, 64, 256} = 256             // the most blocks of threads a multiprocessor gets
 size     rows  device
@@ -32,9 +32,9 @@ launch   dependent
 exchange none                                            // on the host, where a thread takes whole blocks
 sample   COLS {0, 96}  rows {0, 1, 7, 33, 130}  cols {1, 31, 32, 80, 96, 2100}
 */
-#include <diecast/device/dependent.h>
-#include <diecast/device/mx_block.h>
-#include <diecast/device/row_walk.h>
+#include <diecast/device/mx/mx_block.h>
+#include <diecast/device/threads/dependent.h>
+#include <diecast/device/threads/row_walk.h>
 
 using Format = Mx<FORMAT, MODE, PROFILE != PROFILE_te, PROFILE == PROFILE_modelopt>;
 // Two threads a block of 32, so that a warp writes lines of codes; on the host one does it all.

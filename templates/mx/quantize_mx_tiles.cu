@@ -11,14 +11,14 @@ shape    int   COLS      = 0                             // row length; 0 = not 
 shape    enum  ROWS      {apart, any} = apart            // what is known of the rows, see above
 shape    bool  GROUPED   = false                         // x and the outputs of many members, see above
 option   type  IN        {bf16, f16, f32, e4m3}          // element type of x
-use      <diecast/device/mx_options.h>                   // FORMAT, MODE
+use      <diecast/device/mx/mx_options.h>                // FORMAT, MODE
 option   enum  DIRECTION {both, rowwise, columnwise} = both  // which outputs are written
 option   int   BLOCK_ROWS {1, 32} = 1                    // blocks of 1x32 along each direction, or of 32x32
-use      <diecast/device/scale_layout.h>                 // LAYOUT
-use      <diecast/device/profiles.h>                     // PROFILE
+use      <diecast/device/scales/scale_layout.h>          // LAYOUT
+use      <diecast/device/blocks/profiles.h>              // PROFILE
 tune     int   THREADS   {64, 128} = 128
 tune     int   waves     {1, 8, 256} = 256               // the most blocks of threads a multiprocessor gets
-use      <diecast/device/group.h>                        // count, ROWWISE, COLUMNWISE, HAS_ROWS, HAS_COLUMNS
+use      <diecast/device/groups/group.h>                 // count, ROWWISE, COLUMNWISE, HAS_ROWS, HAS_COLUMNS
 let      SQUARE      = BLOCK_ROWS == 32
 let      FLAT        = LINEAR && !FOUR_BIT               // scales_t lie as the matrix does: [rows / 32, cols]
 let      ALIGN       = ROWS == any && !FOUR_BIT ? 1 : 16 // of codes, bytes
@@ -48,11 +48,11 @@ launch   grid(min(ceil_div(align_up(ceil_div(rows, 32) + count, TILES_DOWN) *
 exchange warp                                            // lanes find the largest of a block together
 sample   COLS {0, 96}  rows {0, 1, 33, 130}  cols {1, 31, 32, 80, 96, 300}  count {0}  pitch_t {0}
 */
-#include <diecast/device/mx_block.h>
-#include <diecast/device/mx_column_host.h>
-#include <diecast/device/mx_piece.h>
-#include <diecast/device/reduce.h>
-#include <diecast/device/row_walk.h>
+#include <diecast/device/mx/mx_block.h>
+#include <diecast/device/mx/mx_column_host.h>
+#include <diecast/device/mx/mx_piece.h>
+#include <diecast/device/threads/reduce.h>
+#include <diecast/device/threads/row_walk.h>
 
 using Format = Mx<FORMAT, MODE, PROFILE == PROFILE_torchao>;
 using Block = MxBlock<Format, IN, ROWS == ROWS_apart ? 32 : 0>;

@@ -10,7 +10,7 @@ shape    enum  ROWS      {dense, apart, any} = dense     // what is known of the
 shape    bool  SCALES_APART = false                      // rows of linear scales may be apart
 option   type  OUT       {bf16, f16, f32}                // element type of out
 option   int   BLOCK     {8, 16, 32, 64, 128} = 16       // neighbours that share one scale
-use      <diecast/device/scale_layout.h>                 // LAYOUT
+use      <diecast/device/scales/scale_layout.h>          // LAYOUT
 option   bool  ROW_SCALE = false                         // factor has one entry a row, not one in all
 option   enum  GLOBAL    {amax, decode} = amax           // what factor holds
 option   int   BOUND     {448, 256} = 448                // the largest block scale amax was made for
@@ -32,10 +32,10 @@ launch   dependent
 exchange none                                            // threads of a block never wait for one another
 sample   COLS {0, 256}  rows {0, 1, 7, 33, 130}  cols {1, 16, 17, 80, 256, 2100}
 */
-#include <diecast/device/dependent.h>
-#include <diecast/device/nvfp4_values.h>
-#include <diecast/device/row_walk.h>
-#include <diecast/device/vector.h>
+#include <diecast/device/memory/vector.h>
+#include <diecast/device/nvfp4/nvfp4_values.h>
+#include <diecast/device/threads/dependent.h>
+#include <diecast/device/threads/row_walk.h>
 
 using Scales = ScaleLayout<LAYOUT>;
 

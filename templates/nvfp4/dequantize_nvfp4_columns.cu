@@ -6,7 +6,7 @@
 shape    int   COLS      = 0                             // row length; 0 = not fixed at compile time
 shape    bool  SCALES_APART = false                      // rows of linear scales may be apart
 option   type  OUT       {bf16, f16, f32}                // element type of out
-use      <diecast/device/scale_layout.h>                 // LAYOUT
+use      <diecast/device/scales/scale_layout.h>          // LAYOUT
 option   bool  ROW_SCALE = false                         // factor has one entry a column, not one in all
 option   enum  GLOBAL    {amax, decode} = amax           // what factor holds
 option   int   BOUND     {448, 256} = 448                // the largest block scale amax was made for
@@ -28,9 +28,9 @@ launch   grid(min(ceil_div(rows % 64 == 0 && cols % 2 == 0 ? rows / 64 * (cols /
 exchange none                                            // threads of a block never wait for one another
 sample   COLS {0, 80}  rows {0, 1, 15, 33, 130, 192}  cols {1, 17, 80, 300}
 */
-#include <diecast/device/nvfp4_values.h>
-#include <diecast/device/row_walk.h>
-#include <diecast/device/vector.h>
+#include <diecast/device/memory/vector.h>
+#include <diecast/device/nvfp4/nvfp4_values.h>
+#include <diecast/device/threads/row_walk.h>
 
 using Scales = ScaleLayout<LAYOUT>;
 using Block = Nvfp4Values<GLOBAL == GLOBAL_decode, BOUND>;

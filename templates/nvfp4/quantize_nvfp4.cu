@@ -11,9 +11,9 @@ shape    enum  ROWS    {dense, apart, any} = dense       // what is known of the
 shape    bool  SCALES_APART = false                      // rows of linear scales may be apart
 option   type  IN      {bf16, f16, f32, e4m3}            // element type of x
 option   int   BLOCK   {16} = 16                         // neighbours that share one scale
-use      <diecast/device/nvfp4_options.h>                // PROFILE, GLOBAL, ROW_SCALE, LAYOUT, FOUR_OVER_SIX, BOUND, BLOCK_AMAX
+use      <diecast/device/nvfp4/nvfp4_options.h>          // PROFILE, GLOBAL, ROW_SCALE, LAYOUT, FOUR_OVER_SIX, BOUND, BLOCK_AMAX
 option   bool  RHT     = false                           // x is transformed first
-use      <diecast/device/hadamard.h>                     // SIGN_MASK
+use      <diecast/device/blocks/hadamard.h>              // SIGN_MASK
 option   bool  STOCHASTIC = false                        // codes are rounded by random numbers (stochastic.h)
 tune     int   THREADS {128, 256} = 128
 tune     int   waves   {1, 8, 64, 128, 256} = 256        // the most blocks of threads a multiprocessor gets; 128 where launch says so
@@ -48,11 +48,11 @@ launch   dependent
 exchange none                                            // threads of a block never wait for one another
 sample   COLS {0, 80}  rows {0, 1, 7, 33, 130}  cols {1, 16, 17, 80, 2100}
 */
-#include <diecast/device/block16.h>
-#include <diecast/device/nvfp4_recipe.h>
-#include <diecast/device/row_walk.h>
-#include <diecast/device/scale_sector.h>
-#include <diecast/device/vector.h>
+#include <diecast/device/blocks/block16.h>
+#include <diecast/device/memory/vector.h>
+#include <diecast/device/nvfp4/nvfp4_recipe.h>
+#include <diecast/device/scales/scale_sector.h>
+#include <diecast/device/threads/row_walk.h>
 
 using Recipe = Nvfp4Recipe<PROFILE, GLOBAL, FOUR_OVER_SIX, BOUND, BLOCK_AMAX>;
 using Layout = ScaleLayout<LAYOUT>;

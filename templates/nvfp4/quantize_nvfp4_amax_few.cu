@@ -22,10 +22,10 @@ launch   dependent(late)
 exchange block                                           // the amax is reduced by all threads
 sample   rows {0, 1, 7, 33, 130}  cols {16, 80, 2112}
 */
-#include <diecast/device/block16.h>
-#include <diecast/device/cluster.h>
-#include <diecast/device/dependent.h>
-#include <diecast/device/nvfp4_share.h>
+#include <diecast/device/blocks/block16.h>
+#include <diecast/device/nvfp4/nvfp4_share.h>
+#include <diecast/device/threads/cluster.h>
+#include <diecast/device/threads/dependent.h>
 
 DIECAST_KERNEL {
   constexpr u32 kTogether = THREADS * CLUSTER;  // blocks that are taken at once

@@ -8,7 +8,7 @@
 /* diecast
 shape    int   COLS    = 0                               // row length; 0 = not fixed at compile time
 option   type  IN      {bf16, f16, f32, e4m3}            // element type of x
-use      <diecast/device/scale_layout.h>                 // LAYOUT
+use      <diecast/device/scales/scale_layout.h>          // LAYOUT
 tune     int   LANES   {1, 2} = 2                        // threads of a block of 16
 tune     int   THREADS {128, 256, 384, 512, 640, 768, 896, 1024} = 128
 tune     int   BLOCKS  {1, 2} = 1                        // blocks of 16 that a thread takes, one after the other
@@ -30,10 +30,10 @@ require  BLOCKS == 1 || LANES == 1                       // neighbours share a b
 require  LINEAR || COLS > 0                              // where a block's scale lies is found without a division
 sample   COLS {0, 80}  rows {0, 1, 7, 33, 130}  cols {16, 80, 2112}
 */
-#include <diecast/device/block16.h>
-#include <diecast/device/dependent.h>
-#include <diecast/device/nvfp4_share.h>
-#include <diecast/device/scale_padding.h>
+#include <diecast/device/blocks/block16.h>
+#include <diecast/device/nvfp4/nvfp4_share.h>
+#include <diecast/device/scales/scale_padding.h>
+#include <diecast/device/threads/dependent.h>
 
 using Scales = ScaleLayout<LAYOUT>;
 constexpr i64 kRowBlocks = (COLS > 0 ? COLS : 16) / 16, kPaddedBlocks = align_up(kRowBlocks, Scales::kTileCols);

@@ -9,11 +9,11 @@ shape    enum  ROWS    {apart, any} = apart              // what is known of the
 shape    bool  SCALES_APART = false                      // rows of linear scales may be apart
 option   type  IN      {bf16, f16, f32, e4m3}            // element type of x
 option   int   BLOCK   {16} = 16                         // neighbours that share one scale
-use      <diecast/device/profiles.h>                     // PROFILE
-use      <diecast/device/scale_layout.h>                 // LAYOUT
-use      <diecast/device/four_over_six_options.h>        // FOUR_OVER_SIX, BOUND
+use      <diecast/device/blocks/profiles.h>              // PROFILE
+use      <diecast/device/scales/scale_layout.h>          // LAYOUT
+use      <diecast/device/nvfp4/four_over_six_options.h>  // FOUR_OVER_SIX, BOUND
 option   bool  RHT     = false                           // x is transformed first
-use      <diecast/device/hadamard.h>                     // SIGN_MASK
+use      <diecast/device/blocks/hadamard.h>              // SIGN_MASK
 option   bool  STOCHASTIC = false                        // codes are rounded by random numbers (stochastic.h)
 tune     int   THREADS {32, 64, 128, 256, 512} = 256     // of a block of threads
 tune     int   SIDE    {1, 4, 8, 16, 32} = 1             // rows that they take side by side: short ones
@@ -47,10 +47,10 @@ launch   dependent
 exchange block                                           // a row's amax is reduced by all its threads
 sample   COLS {0, 80}  rows {0, 1, 7, 33, 130}  cols {1, 16, 17, 80, 2100}
 */
-#include <diecast/device/block16.h>
-#include <diecast/device/nvfp4_recipe.h>
-#include <diecast/device/reduce.h>
-#include <diecast/device/vector.h>
+#include <diecast/device/blocks/block16.h>
+#include <diecast/device/memory/vector.h>
+#include <diecast/device/nvfp4/nvfp4_recipe.h>
+#include <diecast/device/threads/reduce.h>
 
 using Recipe = Nvfp4Recipe<PROFILE, GLOBAL_amax, FOUR_OVER_SIX, BOUND, false>;
 using Layout = ScaleLayout<LAYOUT>;

@@ -5,7 +5,7 @@
 /* diecast
 shape    int   COLS                                      // row length
 option   type  IN      {bf16, f16, f32, e4m3}            // element type of x
-use      <diecast/device/scale_layout.h>                 // LAYOUT
+use      <diecast/device/scales/scale_layout.h>          // LAYOUT
 tune     int   BLOCKS  {1, 2} = 1                        // blocks of 16 that a thread takes, one after the other
 tune     int   CLUSTER {1, 2, 4, 8} = 1                  // blocks of threads that share a row
 tune     int   SIDE    {1, 2, 4, 8} = 1                  // rows side by side in a block of threads
@@ -35,11 +35,11 @@ launch   resident(cc in {80, 90} ? min(32, HELD_THREADS / BLOCK_THREADS) : 0)
 exchange block                                           // a row's amax is reduced by all its threads
 sample   COLS {80, 2112}  rows {0, 1, 7, 33, 130}
 */
-#include <diecast/device/block16.h>
-#include <diecast/device/cluster.h>
-#include <diecast/device/dependent.h>
-#include <diecast/device/nvfp4_share.h>
-#include <diecast/device/scale_padding.h>
+#include <diecast/device/blocks/block16.h>
+#include <diecast/device/nvfp4/nvfp4_share.h>
+#include <diecast/device/scales/scale_padding.h>
+#include <diecast/device/threads/cluster.h>
+#include <diecast/device/threads/dependent.h>
 
 using Scales = ScaleLayout<LAYOUT>;
 

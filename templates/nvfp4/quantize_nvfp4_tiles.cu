@@ -10,13 +10,13 @@ shape    bool  GROUPED    = false                        // x and the outputs of
 option   type  IN         {bf16, f16, f32, e4m3}         // element type of x
 option   enum  DIRECTION  {rowwise, columnwise, both} = both
 option   int   BLOCK_ROWS {1, 16} = 1                    // 1x16 blocks along either side, or 16x16
-use      <diecast/device/nvfp4_options.h>                // PROFILE, GLOBAL, ROW_SCALE, LAYOUT, FOUR_OVER_SIX, BOUND, BLOCK_AMAX
+use      <diecast/device/nvfp4/nvfp4_options.h>          // PROFILE, GLOBAL, ROW_SCALE, LAYOUT, FOUR_OVER_SIX, BOUND, BLOCK_AMAX
 option   enum  RHT        {none, rowwise, columnwise, both} = none  // the directions that are transformed first
-use      <diecast/device/hadamard.h>                     // SIGN_MASK
+use      <diecast/device/blocks/hadamard.h>              // SIGN_MASK
 option   bool  STOCHASTIC = false                        // codes are rounded by random numbers (stochastic.h)
 tune     int   THREADS    {32, 256} = 256
 tune     int   waves      {1, 8, 256} = 256              // the most blocks of threads a multiprocessor gets
-use      <diecast/device/group.h>                        // count, ROWWISE, COLUMNWISE, HAS_ROWS, HAS_COLUMNS
+use      <diecast/device/groups/group.h>                 // count, ROWWISE, COLUMNWISE, HAS_ROWS, HAS_COLUMNS
 let      SQUARE      = BLOCK_ROWS == 16
 let      TRANSFORMED = RHT != none
 let      TRANSFORMS_ROWS    = RHT in {rowwise, both}
@@ -59,12 +59,12 @@ launch   resident(STRIPED ? 3 : !SHORT || (TRANSFORMED && (GROUPED || ROWWISE ||
 exchange block                                           // a tile is read along one side and written along the other
 sample   COLS {0}  rows {0, 1, 17, 130}  cols {1, 17, 80, 300}  count {0}  pitch_t {0}
 */
-#include <diecast/device/nvfp4_recipe.h>
-#include <diecast/device/piece16x64.h>
-#include <diecast/device/tie_factors.h>
-#include <diecast/device/tile_pieces.h>
-#include <diecast/device/tile_sides.h>
-#include <diecast/device/tile_stripes.h>
+#include <diecast/device/nvfp4/nvfp4_recipe.h>
+#include <diecast/device/nvfp4/tie_factors.h>
+#include <diecast/device/tile/piece16x64.h>
+#include <diecast/device/tile/tile_pieces.h>
+#include <diecast/device/tile/tile_sides.h>
+#include <diecast/device/tile/tile_stripes.h>
 
 using Recipe = Nvfp4Recipe<PROFILE, GLOBAL, FOUR_OVER_SIX, BOUND, BLOCK_AMAX>;
 using Block = LoadedBlock16<IN>;

@@ -2,10 +2,10 @@
 // in all. Every weight gets its E4M3 bytes, a tile's in each of its 16 rows and zeros in the padding,
 // and its amax; a tile's amax gives way to its decode scale, which partial_cast reads.
 /* diecast
-use      <diecast/device/scale_layout.h>                 // LAYOUT
+use      <diecast/device/scales/scale_layout.h>          // LAYOUT
 tune     int   THREADS {128, 256} = 256
 tune     int   waves   {1, 8, 32} = 8                    // the most blocks of threads a multiprocessor gets
-use      <diecast/device/weights.h>                      // count, weights
+use      <diecast/device/groups/weights.h>               // count, weights
 size     units                                           // of all scale matrices: 16 rows by 512 columns each
 size     tiles                                           // of all weights
 arg      amaxes  in    f32  [count]
@@ -17,10 +17,10 @@ require  THREADS % 32 == 0                               // whole warps
 launch   grid(min(ceil_div(units * 32, THREADS), sm_count * waves)) block(THREADS)
 exchange none                                            // threads of a block never wait for one another
 */
-#include <diecast/device/convert.h>
-#include <diecast/device/nvfp4.h>
-#include <diecast/device/scale_rows.h>
-#include <diecast/device/vector.h>
+#include <diecast/device/memory/vector.h>
+#include <diecast/device/numbers/convert.h>
+#include <diecast/device/nvfp4/nvfp4.h>
+#include <diecast/device/scales/scale_rows.h>
 
 // The scale bytes of up to four tiles; their decode scales in place of their amaxes.
 DIECAST_DEVICE u32 scales_of_tiles(f32* tile, i64 count, const Nvfp4Global& global) {

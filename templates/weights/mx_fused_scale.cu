@@ -2,10 +2,10 @@
 // blocks; zeros in the padding of the layout. Linear scales of columns are [ceil_div(rows, 32), cols].
 /* diecast
 option   enum  FORMAT  {mxfp8_e4m3, mxfp8_e5m2} = mxfp8_e4m3
-use      <diecast/device/scale_layout.h>                 // LAYOUT
+use      <diecast/device/scales/scale_layout.h>          // LAYOUT
 tune     int   THREADS {128, 256} = 256
 tune     int   waves   {1, 8, 32} = 8                    // the most blocks of threads a multiprocessor gets
-use      <diecast/device/weights.h>                      // count, weights
+use      <diecast/device/groups/weights.h>               // count, weights
 size     units                                           // of all scale matrices: 16 rows by 512 columns each
 size     blocks                                          // of all weights, both directions
 arg      amaxes  in    f32  [count]                      // of no use here: the form of fused_scale
@@ -17,8 +17,8 @@ require  THREADS % 32 == 0                               // whole warps
 launch   grid(min(ceil_div(units * 32, THREADS), sm_count * waves)) block(THREADS)
 exchange none                                            // threads of a block never wait for one another
 */
-#include <diecast/device/mx.h>
-#include <diecast/device/mx_weights.h>
+#include <diecast/device/groups/mx_weights.h>
+#include <diecast/device/mx/mx.h>
 
 using Format = Mx<FORMAT, MODE_rceil, false>;
 

@@ -7,7 +7,7 @@ option   type  IN      {f32, bf16}                       // element type of the 
 option   type  MODEL   {bf16, f16, f32} = bf16           // what they are rounded to before all else
 tune     int   THREADS {128, 256} = 256
 tune     int   waves   {1, 8, 32} = 8                    // the most blocks of threads a multiprocessor gets
-use      <diecast/device/weights.h>                      // count, weights
+use      <diecast/device/groups/weights.h>               // count, weights
 size     units                                           // of all shards: 32 rows by 1024 columns each
 size     blocks                                          // of all weights, both directions
 arg      amaxes  in    f32  [count]                      // of no use here: the form of partial_amax
@@ -20,8 +20,8 @@ require  IN == f32 || MODEL == bf16                      // bf16 values stay wha
 launch   grid(min(ceil_div(units * 32, THREADS), sm_count * waves)) block(THREADS)
 exchange none                                            // threads of a block never wait for one another
 */
-#include <diecast/device/convert.h>
-#include <diecast/device/mx_weights.h>
+#include <diecast/device/groups/mx_weights.h>
+#include <diecast/device/numbers/convert.h>
 
 DIECAST_DEVICE f32 rounded(f32 amax) { return to_f32(from_f32<MODEL>(amax)); }
 

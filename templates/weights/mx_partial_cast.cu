@@ -6,7 +6,7 @@ option   type  MODEL   {bf16, f16, f32} = bf16           // what they are rounde
 option   enum  FORMAT  {mxfp8_e4m3, mxfp8_e5m2} = mxfp8_e4m3
 tune     int   THREADS {128, 256} = 256
 tune     int   waves   {1, 8, 32} = 8                    // the most blocks of threads a multiprocessor gets
-use      <diecast/device/weights.h>                      // count, weights
+use      <diecast/device/groups/weights.h>               // count, weights
 size     units                                           // of all shards: 32 rows by 1024 columns each
 size     blocks                                          // of all weights, both directions
 arg      maxima  inout f32  [blocks]
@@ -19,9 +19,9 @@ require  IN == f32 || MODEL == bf16                      // bf16 values stay wha
 launch   grid(min(ceil_div(units * 32, THREADS), sm_count * waves)) block(THREADS)
 exchange none                                            // threads of a block never wait for one another
 */
-#include <diecast/device/convert.h>
-#include <diecast/device/mx.h>
-#include <diecast/device/mx_weights.h>
+#include <diecast/device/groups/mx_weights.h>
+#include <diecast/device/mx/mx.h>
+#include <diecast/device/numbers/convert.h>
 
 using Format = Mx<FORMAT, MODE_rceil, false>;
 

@@ -7,7 +7,7 @@ option   type  IN      {f32, bf16}                       // element type of the 
 option   type  MODEL   {bf16, f16, f32} = bf16           // what they are rounded to before all else
 tune     int   THREADS {128, 256} = 256
 tune     int   waves   {1, 8, 32} = 8                    // the most blocks of threads a multiprocessor gets
-use      <diecast/device/weights.h>                      // count, weights
+use      <diecast/device/groups/weights.h>               // count, weights
 size     units                                           // of all shards: 16 rows by 1024 columns each
 size     tiles                                           // of all weights
 arg      amaxes  inout f32  [count]
@@ -20,10 +20,10 @@ require  IN == f32 || MODEL == bf16                      // bf16 values stay wha
 launch   grid(min(ceil_div(units * 32, THREADS), sm_count * waves)) block(THREADS)
 exchange warp                                            // lanes of a tile exchange their maxima
 */
-#include <diecast/device/block16_data.h>
-#include <diecast/device/convert.h>
-#include <diecast/device/reduce.h>
-#include <diecast/device/vector.h>
+#include <diecast/device/blocks/block16_data.h>
+#include <diecast/device/memory/vector.h>
+#include <diecast/device/numbers/convert.h>
+#include <diecast/device/threads/reduce.h>
 
 using Shard = ShardMatrix<IN>;
 constexpr int kPiece = Shard::kPiece;

@@ -7,7 +7,7 @@ option   type  IN      {f32, bf16}                       // element type of the 
 option   type  MODEL   {bf16, f16, f32} = bf16           // what they are rounded to before all else
 tune     int   THREADS {256, 512} = 256
 tune     int   waves   {1, 8, 32} = 32                   // the most blocks of threads a multiprocessor gets
-use      <diecast/device/weights.h>                      // count, weights
+use      <diecast/device/groups/weights.h>               // count, weights
 size     units                                           // of all shards: 16 rows by 1024 columns each
 size     tiles                                           // of all weights
 arg      decode  in    f32  [tiles]
@@ -20,11 +20,11 @@ require  IN == f32 || MODEL == bf16                      // bf16 values stay wha
 launch   grid(min(ceil_div(units * 32, THREADS), sm_count * waves)) block(THREADS) resident(MODEL == f32 && !host && cc >= 100 ? 1 : 0)
 exchange none                                            // threads of a block never wait for one another
 */
-#include <diecast/device/convert.h>
-#include <diecast/device/e2m1_codes.h>
-#include <diecast/device/eight.h>
-#include <diecast/device/nvfp4.h>
-#include <diecast/device/vector.h>
+#include <diecast/device/memory/vector.h>
+#include <diecast/device/numbers/convert.h>
+#include <diecast/device/numbers/e2m1_codes.h>
+#include <diecast/device/numbers/eight.h>
+#include <diecast/device/nvfp4/nvfp4.h>
 
 // A lane takes eight elements of a row, so that a warp's codes are a whole line of memory.
 constexpr int kPiece = 8;

@@ -3,16 +3,16 @@
 // threads turns 256x256 codes at once: whole lines of memory are read and written.
 /* diecast
 tune     int   waves   {1, 4, 8, 64} = 64                // the most blocks of threads a multiprocessor gets
-use      <diecast/device/weights.h>                      // count, weights
+use      <diecast/device/groups/weights.h>               // count, weights
 size     units                                           // of all weights: 256 rows by 256 columns each
 arg      count
 arg      units
 launch   grid(min(units, sm_count * waves)) block(256) resident(4)
 exchange block                                           // its threads meet at the turned codes
 */
-#include <diecast/device/async_copy.h>
-#include <diecast/device/codes_8x8.h>
-#include <diecast/device/vector.h>
+#include <diecast/device/memory/async_copy.h>
+#include <diecast/device/memory/vector.h>
+#include <diecast/device/numbers/codes_8x8.h>
 
 // Units are taken in bands of so many rows of them, column after column: blocks of threads that run
 // together read and write lines of memory that lie together.

@@ -1,10 +1,10 @@
 // transpose_weight_scales: the E4M3 scales of many weights in 16x16 blocks to those of the transposed
 // matrices: each tile's byte in all 16 rows it has there, zeros in the padding, and the same amax.
 /* diecast
-use      <diecast/device/scale_layout.h>                 // LAYOUT
+use      <diecast/device/scales/scale_layout.h>          // LAYOUT
 tune     int   THREADS {128, 256} = 256
 tune     int   waves   {1, 8, 32} = 8                    // the most blocks of threads a multiprocessor gets
-use      <diecast/device/weights.h>                      // count, weights
+use      <diecast/device/groups/weights.h>               // count, weights
 size     units                                           // of all turned scale matrices: 16 rows by 512 columns each
 arg      count
 arg      units
@@ -12,7 +12,7 @@ require  THREADS % 32 == 0                               // whole warps
 launch   grid(min(ceil_div(units * 32, THREADS), sm_count * waves)) block(THREADS)
 exchange none                                            // threads of a block never wait for one another
 */
-#include <diecast/device/scale_rows.h>
+#include <diecast/device/scales/scale_rows.h>
 
 // The bytes of a tile column's tiles, four rows of tiles; zeros where there is none.
 DIECAST_DEVICE u32 scales_of_column(const Weight& w, i64 tile_row, i64 tile_col) {

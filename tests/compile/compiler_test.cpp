@@ -54,8 +54,9 @@ TEST(RejectedSource, ShowsTheLogAndTheLineToMend) {
             "diecast: compile_failed: quantize.cu for sm_90a: NVRTC 13.0 rejected the source\n"
             "  quantize.cu(20): error: identifier \"y\" is undefined\n"
             "  fix: mend quantize.cu at line 20");
-  EXPECT_EQ(rejected_source(source, {}, "g++ 12.2.0", "diecast/device/simt.h:3:1: error: e").fix,
-            "mend quantize.cu or the headers it includes, where the lines above point");
+  EXPECT_EQ(
+      rejected_source(source, {}, "g++ 12.2.0", "diecast/device/base/simt.h:3:1: error: e").fix,
+      "mend quantize.cu or the headers it includes, where the lines above point");
 }
 
 }  // namespace

@@ -190,7 +190,7 @@ std::vector<std::string> template_seeds() {
     out.push_back(runtime()->find_template(name).value()->text());
   }
   out.push_back(
-      "/* diecast\noption enum L {a, b, c} = a\nuse <diecast/device/types.h>\n"
+      "/* diecast\noption enum L {a, b, c} = a\nuse <diecast/device/base/types.h>\n"
       "let WIDE = L in {b, c} && !host\nlet ORDER = WIDE ? L : a\nrequire ORDER != c // two\n"
       "launch grid(1) block(WIDE ? 64 : 32)\n*/\nDIECAST_KERNEL {}\n");
   return out;

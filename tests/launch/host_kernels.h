@@ -45,8 +45,8 @@ DIECAST_DEVICE T argument(void** p, int i) { return *static_cast<T*>(p[i]); }
 
 // The kernel `name` of `code`, which becomes test.cu. Fails the test if it does not compile.
 inline Artifact compile_host(std::string_view code, const std::string& name, Target target = {},
-                             const std::vector<std::string>& headers = {"types.h", "host_abi.h",
-                                                                        "simt.h"}) {
+                             const std::vector<std::string>& headers = {
+                                 "base/types.h", "base/host_abi.h", "base/simt.h"}) {
   Artifact artifact;
   auto compiler = open_host_cxx(HostCxxOptions::from_environment());
   if (!compiler) {

@@ -163,7 +163,8 @@ HOST_KERNEL(none, integers) {
 
 TEST(Simt, VectorsMoveTheirBytesAndNoOthers) {
   const auto device = *open_host_device({.threads = 1});
-  Artifact artifact = compile_host(R"(
+  Artifact artifact = compile_host(
+      R"(
 template <int Bytes> DIECAST_DEVICE void move(const u8* from, u8* to) {
   store_streaming<Bytes>(to, load_streaming<Bytes>(from));
   store_streaming<Bytes>(to + 64, load<Bytes>(from + 64));
@@ -177,7 +178,7 @@ HOST_KERNEL(none, moves) {
   move<16>(from + 32, to + 32);
 }
 )",
-                                   "moves", {}, {"types.h", "host_abi.h", "simt.h", "vector.h"});
+      "moves", {}, {"base/types.h", "base/host_abi.h", "base/simt.h", "memory/vector.h"});
   const auto kernel = *device->load(artifact, {}, nullptr);
   alignas(16) std::array<unsigned char, 128> from, to{}, expected{};
   std::iota(from.begin(), from.end(), static_cast<unsigned char>(1));
@@ -195,7 +196,8 @@ TEST(Simt, MaximaOfWarpsAndBlocksAndNaNReachEveryThread) {
   std::vector<float> x(1024);
   for (float& value : x) value = std::ldexp(static_cast<float>(random() % 4096), -20);
   for (const std::uint32_t threads : {32u, 64u, 256u, 1024u}) {
-    Artifact artifact = compile_host("constexpr int THREADS = " + std::to_string(threads) + R"(;
+    Artifact artifact = compile_host(
+        "constexpr int THREADS = " + std::to_string(threads) + R"(;
 HOST_KERNEL(block, maxima) {
   const f32 value = argument<const f32*>(p, 0)[threadIdx.x];
   f32* out = argument<f32*>(p, 1) + 3 * threadIdx.x;
@@ -204,7 +206,7 @@ HOST_KERNEL(block, maxima) {
   out[2] = block_reduce_max<THREADS>(threadIdx.x == 7 ? value / 0.0f * 0.0f : value, 1);
 }
 )",
-                                     "maxima", {}, {"types.h", "host_abi.h", "simt.h", "reduce.h"});
+        "maxima", {}, {"base/types.h", "base/host_abi.h", "base/simt.h", "threads/reduce.h"});
     const auto kernel = *device->load(artifact, {}, nullptr);
     std::vector<float> out(3 * threads);
     launch(*device, *kernel, launch_shape(1, threads), x.data(), out.data()).value();

@@ -14,10 +14,10 @@ target   host, sm_80+
 exchange none
 sample   count {256}
 */
-#include <diecast/device/block16.h>
-#include <diecast/device/convert.h>
-#include <diecast/device/e5m2.h>
-#include <diecast/device/e8m0.h>
+#include <diecast/device/blocks/block16.h>
+#include <diecast/device/numbers/convert.h>
+#include <diecast/device/numbers/e5m2.h>
+#include <diecast/device/numbers/e8m0.h>
 
 DIECAST_DEVICE u32 converted(f32 x) {
   constexpr bool PLAIN = FORM == FORM_plain;

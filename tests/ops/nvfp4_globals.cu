@@ -1,4 +1,5 @@
-// nvfp4_globals: the global scales that templates/device/nvfp4.h makes of amaxes, all as their bits.
+// nvfp4_globals: the global scales that templates/device/nvfp4/nvfp4.h makes of amaxes, all as
+// their bits.
 /* diecast
 tune     int   THREADS {256} = 256
 size     count
@@ -11,7 +12,7 @@ target   host, sm_80+
 exchange none
 sample   count {256}
 */
-#include <diecast/device/nvfp4.h>
+#include <diecast/device/nvfp4/nvfp4.h>
 
 DIECAST_KERNEL {
   const i64 i = i64{blockIdx.x} * THREADS + threadIdx.x;

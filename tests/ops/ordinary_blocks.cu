@@ -1,7 +1,7 @@
-// ordinary_blocks: two blocks of 16 as quantize_together() of templates/device/ordinary_codes.h
-// makes codes and scales of them, and as profile te's recipe does.
-// TWO_blocks: one behind the other. TWO_columns: by words of two neighbours, a row each.
-// TWO_square: as blocks, both under the larger amax.
+// ordinary_blocks: two blocks of 16 as quantize_together() of
+// templates/device/nvfp4/ordinary_codes.h makes codes and scales of them, and as profile te's
+// recipe does. TWO_blocks: one behind the other. TWO_columns: by words of two neighbours, a row
+// each. TWO_square: as blocks, both under the larger amax.
 /* diecast
 option   type  IN   {bf16, f16}
 option   enum  TWO  {blocks, columns, square} = blocks
@@ -17,9 +17,9 @@ target   host, sm_80+
 exchange none
 sample   count {256}
 */
-#include <diecast/device/nvfp4_recipe.h>
-#include <diecast/device/ordinary_codes.h>
-#include <diecast/device/reduce.h>
+#include <diecast/device/nvfp4/nvfp4_recipe.h>
+#include <diecast/device/nvfp4/ordinary_codes.h>
+#include <diecast/device/threads/reduce.h>
 
 using Recipe = Nvfp4Recipe<PROFILE_te, GLOBAL_amax, FOUR_OVER_SIX_off, 448, false>;
 

@@ -1,5 +1,6 @@
-// quotients: what templates/device/quotient.h makes of pairs of floats, given as their bits; with a
-// DIVISOR, of the first ones divided by it; with INVERSE, of 1 divided by the second ones.
+// quotients: what templates/device/numbers/quotient.h makes of pairs of floats, given as their
+// bits; with a DIVISOR, of the first ones divided by it; with INVERSE, of 1 divided by the second
+// ones.
 /* diecast
 option   int   DIVISOR {0, 6, 1536, 2688} = 0
 option   bool  INVERSE = false
@@ -16,7 +17,7 @@ target   host, sm_80+
 exchange none
 sample   count {256}
 */
-#include <diecast/device/quotient.h>
+#include <diecast/device/numbers/quotient.h>
 
 DIECAST_KERNEL {
   for (i64 i = i64{blockIdx.x} * THREADS + threadIdx.x; i < count; i += i64{gridDim.x} * THREADS) {

@@ -10,7 +10,7 @@ target   sm_80+
 exchange none
 sample   count {32}
 */
-#include <diecast/device/nvfp4_engine_profiles.h>
+#include <diecast/device/nvfp4/nvfp4_engine_profiles.h>
 
 DIECAST_KERNEL {
   const i64 i = i64{blockIdx.x} * THREADS + threadIdx.x;

@@ -1,5 +1,5 @@
-// tie_blocks: a block of 16 as templates/device/tie_codes.h makes codes and a scale of it, by a table
-// of ways and by a block's own, and as profile te's recipe does.
+// tie_blocks: a block of 16 as templates/device/nvfp4/tie_codes.h makes codes and a scale of it, by
+// a table of ways and by a block's own, and as profile te's recipe does.
 /* diecast
 size     count
 arg      x       in  bf16  [count, 16]  align 16
@@ -13,10 +13,10 @@ target   host, sm_80+
 exchange block
 sample   count {256}
 */
-#include <diecast/device/nvfp4_recipe.h>
-#include <diecast/device/tie_codes.h>
-#include <diecast/device/tie_factors.h>
-#include <diecast/device/tie_ways.h>
+#include <diecast/device/nvfp4/nvfp4_recipe.h>
+#include <diecast/device/nvfp4/tie_codes.h>
+#include <diecast/device/nvfp4/tie_factors.h>
+#include <diecast/device/nvfp4/tie_ways.h>
 
 using Recipe = Nvfp4Recipe<PROFILE_te, GLOBAL_amax, FOUR_OVER_SIX_off, 448, false>;
 

@@ -1,7 +1,7 @@
-// Codes of products that are cut off (templates/device/tie_codes.h) on a device, by a table of ways
-// (tie_factors.h) and by a block's own (tie_ways.h): under every significand that an amax of bf16
-// has, those of integers and any other, the codes and scales that profile te's recipe gives; and a
-// way is right for every block that is not cut off under the first of them.
+// Codes of products that are cut off (templates/device/nvfp4/tie_codes.h) on a device, by a table
+// of ways (tie_factors.h) and by a block's own (tie_ways.h): under every significand that an amax
+// of bf16 has, those of integers and any other, the codes and scales that profile te's recipe
+// gives; and a way is right for every block that is not cut off under the first of them.
 #pragma once
 
 #include <diecast/diecast.h>

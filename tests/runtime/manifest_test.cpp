@@ -171,7 +171,7 @@ TEST(Manifest, ALineOfWhichNothingHoldsSaysWhyTheLastOneDoesNot) {
   const std::string broken =
       message("quantize_nvfp4 IN=bf16 PROFILE=pr546,torchao FOUR_OVER_SIX=mae @ sm_90a sm_80");
   EXPECT_TRUE(broken.starts_with(
-      "diecast: constraint_violated: m:1: diecast/device/four_over_six_options.h:"))
+      "diecast: constraint_violated: m:1: diecast/device/nvfp4/four_over_six_options.h:"))
       << broken;
   EXPECT_TRUE(
       broken.ends_with(": require PROFILE == te || FOUR_OVER_SIX == off (four over six is "

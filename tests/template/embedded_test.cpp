@@ -58,8 +58,8 @@ TEST(TemplateFiles, AFolderGivesItsTemplatesAndDeviceHeaders) {
   const TemplateFiles& files = golden_files();
   EXPECT_EQ(files.template_names(), std::vector<std::string>{"scale_rows"});
   EXPECT_EQ(files.header_names(),
-            (std::vector<std::string>{"diecast/device/order.h", "diecast/device/simt.h",
-                                      "diecast/device/twice.h", "diecast/device/types.h",
+            (std::vector<std::string>{"diecast/device/base/simt.h", "diecast/device/base/types.h",
+                                      "diecast/device/order.h", "diecast/device/twice.h",
                                       "diecast/device/unit.h"}));
   EXPECT_EQ(files.template_text("nothing"), nullptr);
   EXPECT_EQ(files.header_text("simt.h"), nullptr);

@@ -122,7 +122,7 @@ TEST(HeaderParser, ALaunchIsWholeAndSaidOnce) {
             "results it may need\n"
             "  launch grid(1) block(1) dependent(late)\n"
             "                                    ^\n"
-            "  fix: call launch_before_ended() of <diecast/device/dependent.h>, or write "
+            "  fix: call launch_before_ended() of <diecast/device/threads/dependent.h>, or write "
             "`dependent` alone");
   const auto counted = Template::parse(
       "k",

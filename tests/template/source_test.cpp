@@ -270,13 +270,21 @@ TEST(Source, AnUnknownDeviceHeaderSaysWhatWasMeant) {
   EXPECT_EQ(
       source_of("#include <diecast/device/twcie.h>"),
       "diecast: unknown_template: k.cu:4: there is no device header <diecast/device/twcie.h>; did "
-      "you mean `twice.h`?\n"
+      "you mean <diecast/device/twice.h>?\n"
       "  fix: correct the name, or write what it has into this file");
-  EXPECT_EQ(source_of("\n#include <diecast/device/something_else.h>"),
-            "diecast: unknown_template: k.cu:5: there is no device header "
-            "<diecast/device/something_else.h>\n"
-            "  fix: the device headers are diecast/device/order.h, diecast/device/simt.h, "
-            "diecast/device/twice.h, diecast/device/types.h, diecast/device/unit.h");
+  EXPECT_EQ(
+      source_of("\n#include <diecast/device/something_else.h>"),
+      "diecast: unknown_template: k.cu:5: there is no device header "
+      "<diecast/device/something_else.h>\n"
+      "  fix: the device headers are diecast/device/base/simt.h, diecast/device/base/types.h, "
+      "diecast/device/order.h, diecast/device/twice.h, diecast/device/unit.h");
+}
+
+TEST(Source, ADeviceHeaderThatMovedIsFoundByItsName) {
+  EXPECT_EQ(source_of("#include <diecast/device/simt.h>"),
+            "diecast: unknown_template: k.cu:4: there is no device header "
+            "<diecast/device/simt.h>; simt.h is <diecast/device/base/simt.h>\n"
+            "  fix: correct the name, or write what it has into this file");
 }
 
 }  // namespace

@@ -35,7 +35,7 @@ arg y out f32 [n]
 arg n
 launch grid(1) block(32) dependent(late)
 */
-#include <diecast/device/dependent.h>
+#include <diecast/device/threads/dependent.h>
 DIECAST_KERNEL {
   launch_before_ended(x);
   if (threadIdx.x < n) y[threadIdx.x] = x[threadIdx.x];

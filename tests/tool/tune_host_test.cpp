@@ -84,7 +84,7 @@ launch grid(1) block(1)
 target host
 exchange none
 */
-#include <diecast/device/convert.h>
+#include <diecast/device/numbers/convert.h>
 DIECAST_KERNEL {
   f32 total = 0;
   for (i64 first = 0; first < PARTS; ++first) {

@@ -1,7 +1,7 @@
 // A block's threads as fibers on one operating-system thread: they yield only at a barrier or a
 // warp exchange, so a block needs no locks, and a barrier that some threads skip is an error
 // instead of a hang. The interface between this machine and a compiled host kernel is the plain C
-// structs below, the same as in templates/device/host_abi.h.
+// structs below, the same as in templates/device/base/host_abi.h.
 #pragma once
 
 #include <diecast/base/error.h>

@@ -1,6 +1,6 @@
 # Writes files of a folder as C++ byte arrays: any text of any length comes through unchanged, which
 # string literals (64 KiB, their own delimiters) do not promise. Called at build time as
-#   cmake -DOUTPUT=embedded_files.cpp -DFOLDER=.../templates -DFILES=*.cu,device/*.h
+#   cmake -DOUTPUT=embedded_files.cpp -DFOLDER=.../templates -DFILES=*.cu,*/*.cu,device/*/*.h
 #         -DTABLE=embedded_files -P embed.cmake
 # with those files as dependencies. TABLE: the function that gives them.
 cmake_minimum_required(VERSION 3.22)

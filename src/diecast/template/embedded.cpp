@@ -24,10 +24,13 @@ const std::string* text_of(const Texts& texts, std::string_view name) {
   return found == texts.end() ? nullptr : &found->second;
 }
 
+// "diecast/device/base/simt.h" is "simt.h".
+std::string_view file_of(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
 // "nvfp4/quantize_nvfp4.cu" is quantize_nvfp4: folders tell families apart and are no part of a
 // name.
-std::string template_of(std::string_view file) {
-  file.remove_prefix(file.rfind('/') + 1);
+std::string template_of(std::string_view path) {
+  const std::string_view file = file_of(path);
   return std::string(file.substr(0, file.size() - kTemplateEnd.size()));
 }
 
@@ -46,15 +49,21 @@ Result<std::vector<std::string>> names_in(const std::string& folder) {
   return names;
 }
 
-// All files of a folder whose names end so: their text by their file name.
-Result<Texts> read_folder(const std::string& folder, std::string_view end) {
+// The files of a folder and of the folders in it whose names end so: their text by their path from
+// there.
+Result<Texts> read_folder(const std::string& folder, std::string_view end, bool inner = false) {
   FileSystem& files = system_files();
   DIECAST_TRY(const auto names, names_in(folder));
   Texts texts;
   for (const std::string& name : names) {
-    if (name.size() <= end.size() || !name.ends_with(end)) continue;
-    DIECAST_TRY(const Bytes bytes, read_file(files, cat(folder, "/", name), kLargestFile));
-    texts.emplace(name, file_text(bytes));
+    const std::string path = cat(folder, "/", name);
+    if (name.size() > end.size() && name.ends_with(end)) {
+      DIECAST_TRY(const Bytes bytes, read_file(files, path, kLargestFile));
+      texts.emplace(name, file_text(bytes));
+    } else if (!inner && name.find('.') == name.npos) {  // a folder
+      DIECAST_TRY(const Texts more, read_folder(path, end, true));
+      for (const auto& [file, text] : more) texts.emplace(cat(name, "/", file), text);
+    }
   }
   return texts;
 }
@@ -76,13 +85,7 @@ TemplateFiles TemplateFiles::embedded() {
 
 Result<TemplateFiles> TemplateFiles::from_directory(const std::string& directory) {
   TemplateFiles out;
-  DIECAST_TRY(Texts templates, read_folder(directory, kTemplateEnd));
-  DIECAST_TRY(const auto names, names_in(directory));
-  for (const std::string& family : names) {  // folders; what is none has no templates in it
-    if (family.find('.') != family.npos || family == "device") continue;
-    DIECAST_TRY(Texts more, read_folder(cat(directory, "/", family), kTemplateEnd));
-    templates.merge(more);
-  }
+  DIECAST_TRY(const Texts templates, read_folder(directory, kTemplateEnd));
   const auto headers = read_folder(directory + "/device", kHeaderEnd);
   if (!headers) {
     return Error{headers.error().code, headers.error().what,
@@ -105,11 +108,17 @@ const std::string* TemplateFiles::header_text(std::string_view name) const {
   return text_of(headers_, name);
 }
 
-// Without what all names begin with, which makes all near.
+// By the name of its file, which no other header has: a header that moved to another folder is
+// found.
 std::string TemplateFiles::meant(std::string_view header) const {
+  std::map<std::string, std::string, std::less<>> paths;
+  for (const auto& [path, text] : headers_) paths.emplace(file_of(path), path);
+  const auto found = paths.find(file_of(header));
+  if (found != paths.end()) return cat("; ", found->first, " is <", found->second, ">");
   std::vector<std::string> names;
-  for (const auto& [name, text] : headers_) names.push_back(name.substr(name.rfind('/') + 1));
-  return did_you_mean(header.substr(header.rfind('/') + 1), names);
+  for (const auto& [name, path] : paths) names.push_back(name);
+  const std::string_view best = nearest(file_of(header), names);
+  return best.empty() ? "" : cat("; did you mean <", paths.find(best)->second, ">?");
 }
 
 }  // namespace diecast

@@ -6,7 +6,7 @@
 namespace diecast {
 
 struct EmbeddedFile {
-  const char* name;  // "amax.cu", "device/simt.h"; null ends the table
+  const char* name;  // "amax.cu", "device/base/simt.h"; null ends the table
   const unsigned char* bytes;
   std::size_t size;
 };

@@ -182,8 +182,8 @@ Result<SourceParts> source_parts(const Template& tmpl, const TemplateFiles& file
   const std::string name = tmpl.name() + ".cu";
   DIECAST_TRY(const Inlined code, take_includes(tmpl.code(), name, tmpl.code_line()));
   Headers headers(files);
-  DIECAST_CHECK(headers.add({"diecast/device/types.h", ""}));
-  DIECAST_CHECK(headers.add({"diecast/device/simt.h", ""}));
+  DIECAST_CHECK(headers.add({"diecast/device/base/types.h", ""}));
+  DIECAST_CHECK(headers.add({"diecast/device/base/simt.h", ""}));
   for (const std::string& header : tmpl.used()) DIECAST_CHECK(headers.add({header, ""}));
   for (const Include& header : code.includes) DIECAST_CHECK(headers.add(header));
   DIECAST_TRY(std::set<std::string> declared, headers.declared(tmpl));

@@ -24,7 +24,7 @@ class TemplateFiles;
 
 // Where a line of a header stands: in the template's own file or in a device header that it uses.
 struct Place {
-  std::string file;  // "scale_rows.cu", "diecast/device/scale_layout.h"
+  std::string file;  // "scale_rows.cu", "diecast/device/scales/scale_layout.h"
   int line = 0;
   std::string text() const;  // "scale_rows.cu:12"
 };
@@ -131,7 +131,8 @@ class Template {
   const std::string& prose() const { return prose_; }  // the comment lines above the header, bare
   const std::vector<Parameter>& parameters() const { return parameters_; }
   const std::vector<Let>& lets() const { return lets_; }
-  // The device headers whose lines its header has, by `use`: "diecast/device/scale_layout.h".
+  // The device headers whose lines its header has, by `use`:
+  // "diecast/device/scales/scale_layout.h".
   const std::vector<std::string>& used() const { return used_; }
   const std::vector<Size>& sizes() const { return sizes_; }
   const std::vector<Argument>& arguments() const { return arguments_; }

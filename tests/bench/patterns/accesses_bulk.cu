@@ -23,7 +23,7 @@ launch   shared(SHARED)
 target   sm_90+
 sample   pieces {0, 1024}
 */
-#include <diecast/device/vector.h>
+#include <diecast/device/memory/vector.h>
 
 // Bytes of a load and a store; pieces that share a scale.
 constexpr int kLoad = READ < 16 ? READ : 16, kStore = WRITE == 0 ? 4 : WRITE < 16 ? WRITE : 16;

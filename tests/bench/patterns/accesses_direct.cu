@@ -27,8 +27,8 @@ target   sm_80+
 exchange warp                                            // where a warp's word is one of all it has read
 sample   pieces {0, 1, 1000}  row_pieces {8}
 */
-#include <diecast/device/scale_layout.h>
-#include <diecast/device/vector.h>
+#include <diecast/device/memory/vector.h>
+#include <diecast/device/scales/scale_layout.h>
 
 // Bytes of a load and a store; pieces that share a scale.
 constexpr int kLoad = READ < 16 ? READ : 16, kStore = WRITE == 0 ? 4 : WRITE < 16 ? WRITE : 16;

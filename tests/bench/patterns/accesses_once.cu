@@ -17,8 +17,8 @@ target   sm_80+
 exchange none
 sample   pieces {0, 1, 1000}
 */
-#include <diecast/device/dependent.h>
-#include <diecast/device/vector.h>
+#include <diecast/device/memory/vector.h>
+#include <diecast/device/threads/dependent.h>
 
 DIECAST_KERNEL {
   constexpr int kBytes = 32 / LANES, kPiece = kBytes < 16 ? kBytes : 16;

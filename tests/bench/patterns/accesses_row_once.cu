@@ -24,9 +24,9 @@ launch   grid(ceil_div(rows, SIDE) * CLUSTER) block(ROW_THREADS * SIDE) cluster(
 target   sm_80+
 sample   COLS {512}  rows {0, 1, 7}
 */
-#include <diecast/device/cluster.h>
-#include <diecast/device/dependent.h>
-#include <diecast/device/vector.h>
+#include <diecast/device/memory/vector.h>
+#include <diecast/device/threads/cluster.h>
+#include <diecast/device/threads/dependent.h>
 
 DIECAST_KERNEL {
   constexpr u32 kBlocks = COLS / 16, kThreads = ROW_THREADS;

@@ -18,7 +18,7 @@ launch   grid(min(rows, sm_count * waves)) block(THREADS) resident(min(16, 1024 
 target   sm_80+
 sample   COLS {512}  rows {0, 1, 7}
 */
-#include <diecast/device/vector.h>
+#include <diecast/device/memory/vector.h>
 
 constexpr int kHeld = (COLS + 16 * THREADS - 1) / (16 * THREADS), kBlocks = COLS / 16;
 

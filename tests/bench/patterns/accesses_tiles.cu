@@ -28,7 +28,7 @@ launch   grid(min(rows / TILE_ROWS * (cols / TILE_COLS), sm_count * waves)) bloc
 target   sm_80+
 sample   rows {0, 512, 1024}  cols {512, 1024}
 */
-#include <diecast/device/vector.h>
+#include <diecast/device/memory/vector.h>
 
 // A piece is four vectors of 16 bytes a thread, neighbouring threads' neighbours, whole rows of the tile.
 constexpr int kPieceBytes = 64 * THREADS, kPieceRows = kPieceBytes / (2 * TILE_COLS);

@@ -1,5 +1,5 @@
-// The global scales of templates/device/nvfp4.h on a GPU against this processor's: every mantissa,
-// every exponent, and the ends of the range that has a way of its own.
+// The global scales of templates/device/nvfp4/nvfp4.h on a GPU against this processor's: every
+// mantissa, every exponent, and the ends of the range that has a way of its own.
 #include <diecast/diecast.h>
 #include <gtest/gtest.h>
 

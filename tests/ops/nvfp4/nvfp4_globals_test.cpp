@@ -1,7 +1,7 @@
-// nvfp4_global_of_ordinary() of templates/device/nvfp4.h, in this processor's arithmetic: S and 1 /
-// S are rounded once whichever of the floats beside 1 / amax a GPU's approximate reciprocal gives.
-// The way is the same for every power of two, so amaxes from 1 to 2 are all there is to try: by
-// itself every seventh; DIECAST_EXHAUSTIVE=1: all.
+// nvfp4_global_of_ordinary() of templates/device/nvfp4/nvfp4.h, in this processor's arithmetic: S
+// and 1 / S are rounded once whichever of the floats beside 1 / amax a GPU's approximate reciprocal
+// gives. The way is the same for every power of two, so amaxes from 1 to 2 are all there is to try:
+// by itself every seventh; DIECAST_EXHAUSTIVE=1: all.
 #include <gtest/gtest.h>
 
 #include <bit>

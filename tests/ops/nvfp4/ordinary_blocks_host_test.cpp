@@ -1,4 +1,4 @@
-// The short way of templates/device/ordinary_codes.h, which templates take on GPUs, on this
+// The short way of templates/device/nvfp4/ordinary_codes.h, which templates take on GPUs, on this
 // processor: the codes and scales that profile te's recipe gives, and the long way taken where it
 // must be. Elements of every pattern and of normal numbers, amaxes of every magnitude.
 #include <diecast/diecast.h>

@@ -1,6 +1,6 @@
-// ordinary_pair() of templates/device/four_over_six.h, in this processor's arithmetic: magnitudes
-// below 7, times 2^-14, round to E2M1's grid as the reference does. By itself a sample, with every
-// magnitude near a midpoint, a power of two and 7; DIECAST_EXHAUSTIVE=1: all.
+// ordinary_pair() of templates/device/nvfp4/four_over_six.h, in this processor's arithmetic:
+// magnitudes below 7, times 2^-14, round to E2M1's grid as the reference does. By itself a sample,
+// with every magnitude near a midpoint, a power of two and 7; DIECAST_EXHAUSTIVE=1: all.
 #include <diecast/ops/reference/numbers.h>
 #include <gtest/gtest.h>
 

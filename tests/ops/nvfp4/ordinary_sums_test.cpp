@@ -1,4 +1,4 @@
-// ordinary_sum() of templates/device/ordinary_codes.h, and DIECAST_E2M1_SUM of e2m1_codes.h,
+// ordinary_sum() of templates/device/nvfp4/ordinary_codes.h, and DIECAST_E2M1_SUM of e2m1_codes.h,
 // which cuts off at 6 before, in this processor's arithmetic: what they make of magnitudes below 7
 // ends in the reference's code less 8. By itself a sample, with every magnitude near a midpoint, a
 // power of two and 7; DIECAST_EXHAUSTIVE=1: all.

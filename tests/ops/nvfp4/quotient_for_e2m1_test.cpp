@@ -1,7 +1,7 @@
-// quotient_for_e2m1() of templates/device/quotient.h, in this processor's arithmetic: a quotient
-// with one correction gets the E2M1 code of the rounded one, for every mantissa of the divisor (but
-// the last) and the numerators beside each midpoint of E2M1. By itself a sample of the mantissas,
-// with those that come nearest; DIECAST_EXHAUSTIVE=1: all.
+// quotient_for_e2m1() of templates/device/numbers/quotient.h, in this processor's arithmetic: a
+// quotient with one correction gets the E2M1 code of the rounded one, for every mantissa of the
+// divisor (but the last) and the numerators beside each midpoint of E2M1. By itself a sample of the
+// mantissas, with those that come nearest; DIECAST_EXHAUSTIVE=1: all.
 #include <diecast/ops/reference/numbers.h>
 #include <gtest/gtest.h>
 

@@ -1,6 +1,7 @@
-// The division of templates/device/quotient.h on a GPU against this processor's: edge values in
-// pairs, divisors whose reciprocal a Newton step rounds wrong, random pairs, and the two numerators
-// of an NVFP4 global scale over a sample of all floats, or with DIECAST_EXHAUSTIVE=1 over all.
+// The division of templates/device/numbers/quotient.h on a GPU against this processor's: edge
+// values in pairs, divisors whose reciprocal a Newton step rounds wrong, random pairs, and the two
+// numerators of an NVFP4 global scale over a sample of all floats, or with DIECAST_EXHAUSTIVE=1
+// over all.
 #include <diecast/diecast.h>
 #include <gtest/gtest.h>
 

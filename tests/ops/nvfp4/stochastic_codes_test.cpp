@@ -1,5 +1,5 @@
-// stochastic_pair() of templates/device/stochastic.h, in this processor's arithmetic: it has the
-// reference's codes. By itself a sample, with the magnitudes beside every 512th; with
+// stochastic_pair() of templates/device/blocks/stochastic.h, in this processor's arithmetic: it has
+// the reference's codes. By itself a sample, with the magnitudes beside every 512th; with
 // DIECAST_EXHAUSTIVE=1 all below 8.
 #include <diecast/ops/reference/stochastic.h>
 #include <gtest/gtest.h>

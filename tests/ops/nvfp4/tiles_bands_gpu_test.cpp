@@ -1,6 +1,6 @@
-// Both sides at once of matrices with whole bands of tiles (templates/device/tile_stripes.h), whose
-// columns' scales a cluster writes together on 9.0, with what is left below a band, and with more
-// tiles than there are blocks of threads.
+// Both sides at once of matrices with whole bands of tiles (templates/device/tile/tile_stripes.h),
+// whose columns' scales a cluster writes together on 9.0, with what is left below a band, and with
+// more tiles than there are blocks of threads.
 #include <diecast/diecast.h>
 #include <gtest/gtest.h>
 

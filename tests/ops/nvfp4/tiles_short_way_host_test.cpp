@@ -70,7 +70,7 @@ class TilesShortWay : public testing::ChangedTemplates,
 TEST_P(TilesShortWay, EqualsTheReferenceToTheBit) {
   const Way way = GetParam();
   const std::string tiles = "quantize_nvfp4_tiles.cu", kernel_begins = "\nDIECAST_KERNEL {";
-  change("device/nvfp4_ordinary.h", " && !DIECAST_HOST;", ";");
+  change("device/nvfp4/nvfp4_ordinary.h", " && !DIECAST_HOST;", ";");
   change(tiles, "!host && (cc < 86 || cc == 90)", way.has_room ? "true" : "false");
   change(tiles, kernel_begins, cat("\nstatic_assert(", way.holds, ");", kernel_begins));
   ASSERT_FALSE(HasFailure());

@@ -103,7 +103,7 @@ TEST(WeightTable, NumbersNoMoreUnitsThanALaunchCan) {
 }
 
 TEST(WeightDescriptor, IsWhatTheKernelsRead) {
-  // Offsets as templates/device/weights.h has them.
+  // Offsets as templates/device/groups/weights.h has them.
   EXPECT_EQ(sizeof(WeightDescriptor), 208u);
   EXPECT_EQ(offsetof(WeightDescriptor, cols), 96u);
   EXPECT_EQ(offsetof(WeightDescriptor, row_codes), 120u);

@@ -29,7 +29,7 @@ exchange warp                                      // a row's total is reduced b
 sample   COLS {0, 16, 4096}  rows {0, 1, 7}
 */
 #include <diecast/device/twice.h>  // twice
-#include <diecast/device/simt.h>
+#include <diecast/device/base/simt.h>
 
 struct Group {
   i64 first, last;

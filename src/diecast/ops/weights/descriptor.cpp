@@ -1,4 +1,5 @@
-// Descriptors of weights; see descriptor.h. Units are what templates/device/weights.h says.
+// Descriptors of weights; see descriptor.h. Units are what templates/device/groups/weights.h
+// says.
 #include <diecast/base/text.h>
 #include <diecast/ops/weights/descriptor.h>
 

@@ -15,11 +15,12 @@
 
 namespace diecast {
 
-// The kernels of templates/device/weights.h, by what a unit of their work is.
+// The kernels of templates/device/groups/weights.h, by what a unit of their work is.
 enum class UnitKind { shard, scale, transpose, scale_transpose };
 inline constexpr std::size_t kUnitKinds = 4;
 
-// 208 bytes, little-endian, in an array in device memory; Weight in templates/device/weights.h.
+// 208 bytes, little-endian, in an array in device memory; Weight in
+// templates/device/groups/weights.h.
 struct alignas(16) WeightDescriptor {
   MemberDescriptor member;  // matrix: the shard's values; row_begin: of its first row of tiles
   std::int64_t cols = 0;

@@ -29,7 +29,7 @@ struct Directive {
 std::vector<Directive> directives(std::string_view bare);
 
 struct Include {
-  std::string header;  // "diecast/device/simt.h"
+  std::string header;  // "diecast/device/base/simt.h"
   std::string where;   // "my_kernel.cu:7"; empty: of every template
 };
 

@@ -125,7 +125,7 @@ Result<void> HeaderParser::check_launch() const {
       find_word(bare_code(template_->code()), "launch_before_ended") == std::string_view::npos)
     return error_on(clauses_.find("dependent")->second, "late",
                     "the body never waits for the launch before, whose results it may need",
-                    "call launch_before_ended() of <diecast/device/dependent.h>, or write "
+                    "call launch_before_ended() of <diecast/device/threads/dependent.h>, or write "
                     "`dependent` alone");
   for (const Size& size : template_->sizes_)
     if (launch.late && size.device)

@@ -90,7 +90,7 @@ class HeaderParser {
   std::vector<std::string> usable_names(Use use) const;
   Error error_on(const Place& place, std::string_view word, std::string_view what,
                  std::string fix) const;
-  // "line 12", "line 4 of diecast/device/scale_layout.h"
+  // "line 12", "line 4 of diecast/device/scales/scale_layout.h"
   std::string seen(const Place& place) const;
 
   using Places = std::map<std::string, Place, std::less<>>;

@@ -1,4 +1,4 @@
 #pragma once
-#include <diecast/device/simt.h>
+#include <diecast/device/base/simt.h>
 #include <diecast/device/unit.h>
 DIECAST_DEVICE int twice(int x) { return 2 * x * kUnit; }

@@ -1,0 +1,3 @@
+#pragma once
+#include <diecast/device/base/types.h>
+#define DIECAST_DEVICE inline

@@ -1,3 +1,0 @@
-#pragma once
-#include <diecast/device/types.h>
-#define DIECAST_DEVICE inline
