@@ -20,7 +20,7 @@ TEST(ArtifactKey, HasPinnedRecordBytesAndDigest) {
   const ArtifactKey key = make_key(sample_fields());
   // Each line: tag, length, bytes; all little-endian.
   EXPECT_EQ(hex(key.record.bytes()),
-            "0100080000000100000000000000"          // version 1
+            "0100080000000200000000000000"          // version 2
             "020004000000636f7079"                  // copy
             "03000a000000696e7420434f4c533b0a"      // the source
             "040022000000"                          // options, a record of two fields:
@@ -29,7 +29,7 @@ TEST(ArtifactKey, HasPinnedRecordBytesAndDigest) {
             "050006000000736d5f393061"              // sm_90a
             "0600080000000100000000000000"          // cubin
             "0700090000007820696e206633320a");      // the schema
-  EXPECT_EQ(key.hex(), "45941ea8b35952379f386d9f47ebd07d");
+  EXPECT_EQ(key.hex(), "9d7f842b144b67198bd117cd8a0457be");
   EXPECT_EQ(key.digest, key.record.digest());
 }
 
@@ -112,7 +112,7 @@ DIECAST_KERNEL { for (i64 i = 0; i < cols; ++i) y[i] = x[i]; }
 TEST(ArtifactKey, IsPinnedForASpecializationAndItsSource) {
   const Specialization cuda = specialize(16, "sm_90a"), host = specialize(16, "host");
   const Source source{"copy.cu", "copy", "constexpr int COLS = 16;\n"};
-  EXPECT_EQ(make_key(cuda, source).hex(), "27bc1d3b67e0669e4905b2b58911c884");
+  EXPECT_EQ(make_key(cuda, source).hex(), "9373a9203c1edb465630cd9eaa2e18e9");
   const ArtifactKey key = make_key(host, source);
   EXPECT_EQ(key.digest, make_key(KeyFields{"copy", source.text, code_options(host.target()), "host",
                                            Artifact::Kind::shared_object, host.argument_schema()})

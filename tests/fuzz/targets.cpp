@@ -22,6 +22,7 @@
 #include "cache/model_file_system.h"
 #include "cache/sample_artifact.h"
 #include "fake/cubin.h"
+#include "fuzz/complete_target.h"
 #include "fuzz/repair.h"
 #include "fuzz/tuning_target.h"
 
@@ -260,6 +261,7 @@ constexpr FuzzTarget kTargets[] = {{"entry", fuzz_entry, entry_seeds},
                                    {"index", fuzz_index, index_seeds},
                                    {"manifest", fuzz_manifest, manifest_seeds},
                                    {"template", fuzz_template, template_seeds},
+                                   {"complete", fuzz_complete, complete_seeds},
                                    {"expression", fuzz_expression, expression_seeds},
                                    {"spelling", fuzz_spelling, spelling_seeds},
                                    {"target", fuzz_target, target_seeds},

@@ -31,7 +31,7 @@ enum class KeyTag : std::uint16_t {
   kind = 6,           // number of the Artifact::Kind
   schema = 7          // Specialization::argument_schema()
 };
-inline constexpr std::uint64_t kKeyVersion = 1;
+inline constexpr std::uint64_t kKeyVersion = 2;
 
 // The fields that a record is made of.
 struct KeyFields {

@@ -85,6 +85,8 @@ std::string hint_of(const Target& target, std::string_view log) {
   if (says("frame-larger-than"))
     return ": on the host a thread that may wait for others has 48 KiB for its variables; larger "
            "arrays go into shared memory";
+  if (says("poisoned"))
+    return ": the host has no asm, which could read files: put it under #if !DIECAST_HOST";
   if (says("was not declared") ||
       says("undeclared identifier"))  // CUDA's own functions, most often
     return "; if the name is CUDA's: the host has the device words of templates/README.md alone, "

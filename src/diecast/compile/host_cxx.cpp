@@ -7,6 +7,8 @@
 #include <diecast/base/text.h>
 #include <diecast/compile/host_cxx.h>
 #include <diecast/compile/log.h>
+#include <diecast/compile/opened_files.h>
+#include <diecast/template/complete_source.h>
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -67,10 +69,12 @@ Error compile_error(const Source& source, const Target& target, std::string_view
   return rejected_source(source, target, compiler, errors);
 }
 
-// The text as it is compiled, under the source's own name in messages from the first line on.
+// The text as it is compiled, under the source's own name in messages from the first line on. An
+// assembler reads files that no preprocessor sees, so there is no word for it, pasted or not.
 std::string named_text(const Source& source) {
   const bool plain = source.name.find_first_of("\"\\\n\r") == std::string::npos;
-  return cat("#line 1 \"", plain ? source.name : "source.cu", "\"\n", source.text);
+  return cat("#pragma GCC poison asm __asm __asm__\n#line 1 \"", plain ? source.name : "source.cu",
+             "\"\n", source.text);
 }
 
 // Not the name that messages show: compilers would print this file's lines by that one's numbers.
@@ -117,13 +121,14 @@ std::vector<std::string> HostCompiler::arguments(const Source& source, const Tar
   std::vector<std::string> arguments = {program_};
   for (std::string& option : host_options(target, sanitizer_))
     arguments.push_back(std::move(option));
-  for (const char* option :
-       {"-Wall", "-Wno-unknown-pragmas", "-Wno-unused-function", "-Wno-unused-const-variable",
-        "-fdiagnostics-color=never", "-Wl,--build-id=none", "-Wl,--version-script=exports"})
+  for (const char* option : {"-Wall", "-Wno-unknown-pragmas", "-Wno-unused-function",
+                             "-Wno-unused-const-variable", "-fdiagnostics-color=never", "-nostdinc",
+                             "-Wl,--build-id=none", "-Wl,--version-script=exports"})
     arguments.push_back(option);
   // With `exchange none` threads have the stack of who launches. A sanitizer's frames are larger.
+  const bool clang = !version_line_.starts_with("g++ ");
+  for (std::string& option : listing_options(clang)) arguments.push_back(std::move(option));
   if (sanitizer_.empty() && source.text.find("diecast::host_run_none(") == source.text.npos) {
-    const bool clang = !version_line_.starts_with("g++ ");
     arguments.push_back(cat(clang ? "-W" : "-Werror=", "frame-larger-than=", kLargestFrame));
     if (clang) arguments.emplace_back("-Werror=frame-larger-than");
   }
@@ -138,6 +143,7 @@ std::vector<std::string> HostCompiler::arguments(const Source& source, const Tar
 
 Result<Artifact> HostCompiler::compile(const Source& source, const Target& target) {
   DIECAST_CHECK(accepts(target));
+  DIECAST_CHECK(check_complete(source));
   const auto start = std::chrono::steady_clock::now();
   DIECAST_TRY(const PrivateDirectory directory, PrivateDirectory::make());
   DIECAST_CHECK(write_new_file(directory.file(kTextFile), named_text(source)));
@@ -147,6 +153,7 @@ Result<Artifact> HostCompiler::compile(const Source& source, const Target& targe
               run_compiler(arguments(source, target), directory.path()));
   if (result.exit_code != 0)
     return compile_error(source, target, version_line_, result.errors, directory.path());
+  DIECAST_CHECK(opened_nothing_else(source, directory, kTextFile));
 
   Artifact artifact;
   DIECAST_TRY(artifact.payload,

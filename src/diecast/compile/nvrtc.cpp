@@ -4,6 +4,7 @@
 #include <diecast/compile/log.h>
 #include <diecast/compile/nvrtc.h>
 #include <diecast/compile/nvrtc_api.h>
+#include <diecast/template/complete_source.h>
 #include <pthread.h>
 #include <unistd.h>
 
@@ -236,6 +237,7 @@ Error NvrtcCompiler::failure(const Source& source, const Target& target, std::st
 
 Result<Artifact> NvrtcCompiler::compile(const Source& source, const Target& target) {
   DIECAST_CHECK(accepts(target));
+  DIECAST_CHECK(check_complete(source));
   DIECAST_CHECK(usable_after_fork());
   const Place place(places_);
 
