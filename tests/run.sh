@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # tests/run.sh [-y]       sets the machine up and runs the everyday tests (4 to 7 minutes on two cores,
 #                         as machines differ; half of them the first build)
-# tests/run.sh [-y] all   everything this machine can run: more variants, sanitizers, CUDA hidden, every
+# tests/run.sh [-y] all   everything this machine can run: more variants, sanitizers without CUDA, every
 #                         file compiled by itself
 # -y: may use sudo without asking. The last line is "N passed, N failed, N skipped".
 set -u
@@ -27,8 +27,12 @@ finish() {
     echo "skipped:"
     sort "$reasons" | uniq -c | sed -E 's/^ *([0-9]+) (.*)/  \2 (\1)/'
   fi
+  echo "where the time went, in seconds:"
+  sort -rn "$spent" | head -n 12 | sed 's/^/  /'
+  echo "the slowest tests:"
+  sort -rn "$slow" | head -n 8 | sed 's/^/  /'
   [ -s "$ran" ] && awk -f "$root/tests/faults.awk" "$ran" "$root/tests/FAULTS.md"
-  rm -f "$reasons" "$ran"
+  rm -f "$reasons" "$ran" "$spent" "$slow"
   echo "$((SECONDS - began)) seconds"
   echo "$passed passed, $failed failed, $skipped skipped"
   [ "$failed" = 0 ]
@@ -48,6 +52,15 @@ skip_reasons() {
     wanted && in_skipped { print label ": " $0; wanted = 0 }
     /: Skipped$/ { wanted = 1 }' "$2" |
     sed 's/&quot;/"/g; s/&apos;/'"'"'/g; s/&lt;/</g; s/&gt;/>/g; s/&amp;/\&/g'
+}
+
+took() { echo "$((SECONDS - $1)) $2" >>"$spent"; } # took START WHAT
+
+# built FOLDER [OPTION...]: build(), with its time.
+built() {
+  local start=$SECONDS
+  build "$@" || return
+  took $start "building ${1##*/}"
 }
 
 # run_label FOLDER LABEL TITLE [CTEST OPTION...]: runs the tests of a label and adds up what came out.
@@ -73,6 +86,8 @@ run_label() {
   skipped=$((skipped + none))
   echo "$title: $((total - bad - none)) passed, $bad failed, $none skipped" \
     "($((SECONDS - start)) s)"
+  took $start "$title"
+  sed -n 's/.*<testcase name="\([^"]*\)".* time="\([^"]*\)" status="run".*/\2 \1/p' "$report" >>"$slow"
   sed -n 's/.*<testcase name="\([^"]*\)".* status="run".*/\1/p' "$report" >>"$ran"
   # What the tests of crashes and races counted.
   grep -ohE '[0-9]+ (kill points|power cuts)|[0-9]+ kills, .* torn|0 failures of [0-9]+|[0-9]+ rounds of .* each|[a-z]+: [0-9]+ inputs, [0-9]+ mutations|[a-z0-9_]+: [0-9]+ (flipped bits|truncations), 0 accepted' \
@@ -88,18 +103,39 @@ configure_watched() {
     -DDIECAST_BUILD_EXAMPLES=OFF "${@:3}"
 }
 
-# Each file by itself, as a build without these scripts compiles it, and by the other compiler.
+# Each file by itself, as a build without these scripts compiles it, and by the other compiler: the library,
+# the command and the bench are linked; tests and public headers are read.
 compile_alone() {
   local folder=$builds/alone log=$builds/alone/build.log start=$SECONDS
   if configure "$folder" -DCMAKE_UNITY_BUILD=OFF -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_BUILD_TYPE=Debug \
-    -DCMAKE_CXX_FLAGS_DEBUG=-O0 && cmake --build "$folder" -j "$cores" >"$log" 2>&1 </dev/null; then
+    -DCMAKE_CXX_FLAGS_DEBUG=-O0 &&
+    cmake --build "$folder" -j "$cores" --target diecast_tool diecast_bench >"$log" 2>&1 </dev/null &&
+    read_alone "$folder" >>"$log" 2>&1 </dev/null; then
     passed=$((passed + 1))
     echo "each file by itself, clang++: compiled ($((SECONDS - start)) s)"
+    took $start "each file by itself"
     return
   fi
   failed=$((failed + 1))
   grep -E -A4 'error:|undefined reference' "$log" | head -n 40
   echo "each file by itself, clang++: not compiled; all of it: $log"
+}
+
+# read_alone FOLDER: every file of the tests and every header through the compiler's front end. What
+# GoogleTest includes is read once for all tests, each of which includes it.
+read_alone() {
+  local folder=$1 gtest=$1/gtest.pch list=$1/alone.txt header
+  clang++ -std=c++20 -O0 -fPIE -DGTEST_HAS_PTHREAD=1 -x c++-header -include gtest/gtest.h /dev/null \
+    -o "$gtest" || return
+  {
+    sed -n 's/^ *"command": "\(.*\) -o [^ ]* -c \(.*\/tests\/.*\.cpp\)",$/\1 -fsyntax-only \2/p' \
+      "$folder/compile_commands.json" | sed -e 's/\\\(.\)/\1/g' -e "s|_test\.cpp\$|& -include-pch $gtest|"
+    (cd "$root/src" && find diecast -name '*.h') | while read -r header; do
+      echo "echo '#include <$header>' | clang++ -std=c++20 -fsyntax-only -I'$root/src' -I'$folder/src/generated' -x c++ -"
+    done
+  } | grep -v '/tests/bench/[a-z_]*\.cpp$' >"$list"
+  [ "$(grep -c '_test\.cpp' "$list")" -gt 100 ] || { echo "error: compile_commands.json has no tests"; return 1; }
+  xargs -d '\n' -P "$cores" -n 1 bash -c <"$list"
 }
 
 # Every reader of outside bytes under libFuzzer, 5 seconds each.
@@ -111,7 +147,7 @@ fuzz() {
     return
   fi
   if ! configure_watched "$folder" address,undefined -DCMAKE_CXX_COMPILER=clang++ -DDIECAST_FUZZ=ON ||
-    ! build "$folder" --target fuzz; then
+    ! built "$folder" --target fuzz; then
     failed=$((failed + 1))
     return
   fi
@@ -132,10 +168,10 @@ fuzz() {
   passed=$((passed + ${#targets[@]} - bad))
   failed=$((failed + bad))
   echo "libFuzzer: $((${#targets[@]} - bad)) passed, $bad failed, 0 skipped ($((SECONDS - start)) s)"
+  took $start libFuzzer
 }
 
-reasons=$(mktemp)
-ran=$(mktemp)
+reasons=$(mktemp) ran=$(mktemp) spent=$(mktemp) slow=$(mktemp)
 install_build_tools || stop
 labels=(unit host nvrtc gpu) gpu_tests=ON
 run=$builds/run options=()
@@ -148,7 +184,7 @@ if [ $part = everyday ] && ! installed_driver; then
 fi
 echo "building the tests, two to three minutes on two cores at first: ${run#"$PWD/"}/build.log"
 configure "$run" -DDIECAST_GPU_TESTS=$gpu_tests "${options[@]}" || stop
-build "$run" || stop
+built "$run" || stop
 echo "built in $((SECONDS - began)) s"
 find_nvrtc
 
@@ -158,17 +194,13 @@ for label in "${labels[@]}"; do
 done
 [ $part = all ] || finish
 
-# Once more without CUDA: what could use it, and everything under the sanitizers.
+# Once more without CUDA, under the sanitizers.
 unset DIECAST_TEST_VARIANTS
 real_nvrtc=${DIECAST_NVRTC:-}
 export DIECAST_NVRTC=$builds/hidden/libnvrtc.so DIECAST_LIBCUDA=$builds/hidden/libcuda.so
 run_label "$run" gpu "gpu, CUDA hidden"
-for label in unit host; do # `nvrtc` is nothing without it
-  run_label "$run" $label "$label of what could use it, CUDA hidden" \
-    -R '^(launch|runtime|tool|bench)\.|^checkpoint\.Kernels'
-done
 if configure_watched "$builds/asan" address,undefined &&
-  build "$builds/asan" --target tests_unit tests_host; then
+  built "$builds/asan" --target tests_unit tests_host; then
   for label in unit host; do
     run_label "$builds/asan" $label "$label, ASan and UBSan, CUDA hidden"
   done
@@ -182,7 +214,7 @@ unset DIECAST_LIBCUDA DIECAST_NVRTC
 # pthread_once hangs when its function throws. Nor BadDisk, one caller after another
 # over every call that can fail; nor ShippedManifests, in which one thread parses.
 if configure_watched "$builds/tsan" thread &&
-  build "$builds/tsan" --target test_launch_unit test_runtime_unit test_cache_unit; then
+  built "$builds/tsan" --target test_launch_unit test_runtime_unit test_cache_unit; then
   run_label "$builds/tsan" unit "threads, TSan" \
     -R '^runtime\.|^launch\.(Kernel|Cuda)|^cache\.(SingleFlight|DiskCacheTest|Prune|BundleTest|CacheRoots)' -E 'ShippedManifests|NoMemory|BadDisk'
 else

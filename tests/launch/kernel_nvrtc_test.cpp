@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "compiled_kernel.h"
-#include "how_many.h"
 #include "sample_kernel.h"
 
 namespace diecast {
@@ -90,21 +89,6 @@ TEST_F(CompiledKernel, TakesTheBytesThatALaunchPacks) {
 TEST_F(CompiledKernel, FixedSizeIsNoParameter) {
   const auto kernel = load(testing::specialize("k", kText, Bindings().set("COLS", 64)));
   EXPECT_NE(kernel->artifact().argument_schema.find("size cols = 64"), std::string::npos);
-}
-
-TEST_F(CompiledKernel, EveryBuiltInTemplateTakesWhatItsHeaderSays) {
-  const TemplateFiles files = TemplateFiles::embedded();
-  ASSERT_FALSE(files.template_names().empty());
-  for (const std::string& name : files.template_names()) {
-    const auto tmpl = Template::parse(name, *files.template_text(name)).value();
-    const Target target = Target::parse("sm_90a").value();
-    if (!tmpl->supports(target)) continue;
-    const auto space = tmpl->space(target).value();
-    ASSERT_FALSE(space.empty()) << name;
-    load(Specialization::make(tmpl, space.front(), target).value());
-    if (testing::how_many(true, false, false)) continue;
-    load(Specialization::make(tmpl, space.back(), target).value());
-  }
 }
 
 TEST_F(CompiledKernel, CodeForAnotherHeaderIsRefused) {

@@ -14,17 +14,19 @@
 namespace diecast::variants {
 namespace {
 
-// The points of a space as small numbers, and the pairs of two parameters' values as places of a
+// The points of spaces as small numbers, and the pairs of two parameters' values as places of a
 // table: a space has tens of thousands of points. Of single values a pair is a value with itself.
 class Pairs {
  public:
-  Pairs(const std::vector<Bindings>& space, Covered covered) : covered_(covered) {
+  Pairs(const std::vector<std::vector<Bindings>>& spaces, Covered covered) : covered_(covered) {
     std::map<std::string, std::size_t> numbers;
-    for (const Bindings& bindings : space) {
-      std::vector<std::size_t>& point = points_.emplace_back();
-      for (const auto& [name, value] : bindings.entries()) {
-        point.push_back(
-            numbers.emplace(cat(name, '=', value.spelling()), numbers.size()).first->second);
+    for (const auto& space : spaces) {
+      for (const Bindings& bindings : space) {
+        std::vector<std::size_t>& point = points_.emplace_back();
+        for (const auto& [name, value] : bindings.entries()) {
+          point.push_back(
+              numbers.emplace(cat(name, '=', value.spelling()), numbers.size()).first->second);
+        }
       }
     }
     values_ = numbers.size();
@@ -93,16 +95,13 @@ std::vector<Bindings> covering_set_of(const Template& tmpl, const std::vector<Bi
   return wanted;
 }
 
-// The others have the code of one of these, but for instructions that the covering set has too.
-bool is_thorough(const Target& target) {
-  const std::string name = target.name();
-  return target.is_host() || name == "sm_80" || name == "sm_90a" || name == "sm_100a" ||
-         name == "sm_120a";
-}
+bool all_variants() { return is_set("DIECAST_TEST_VARIANTS", "all"); }
 
-// Whether every option is at its default but types, those above, shapes and tunes.
+// Whether it is one of those: every option is at its default but types, those above, shapes, tunes.
 bool is_plain(const Template& tmpl, const Bindings& bindings) {
-  const auto& varied = kPlainOptions.at(tmpl.name());
+  const auto found = kPlainOptions.find(tmpl.name());
+  if (found == kPlainOptions.end()) return false;
+  const auto& varied = found->second;
   return std::ranges::all_of(bindings.entries(), [&](const auto& entry) {
     const Parameter& parameter = *tmpl.parameter(entry.first);
     const bool fixed = parameter.kind == Parameter::Kind::option || entry.first == "SCALES_APART";
@@ -113,42 +112,69 @@ bool is_plain(const Template& tmpl, const Bindings& bindings) {
 
 }  // namespace
 
-std::vector<Bindings> covering_set(const std::vector<Bindings>& space, Covered covered) {
-  Pairs pairs(space, covered);
-  std::vector<std::size_t> most(
-      space.size());  // pairs a point can still bring: they only get fewer
-  for (std::size_t i = 0; i < space.size(); ++i) most[i] = pairs.open(i);
-  std::vector<Bindings> chosen;
-  for (;;) {
+std::vector<std::vector<Bindings>> covering_sets(const std::vector<std::vector<Bindings>>& spaces,
+                                                 Covered covered) {
+  Pairs pairs(spaces, covered);
+  std::vector<std::size_t> first = {0};  // place of each space's first point
+  for (const auto& space : spaces) first.push_back(first.back() + space.size());
+  std::vector<std::size_t> most(first.back());  // pairs a point can still bring: they get fewer
+  for (std::size_t i = 0; i < most.size(); ++i) most[i] = pairs.open(i);
+  std::vector<std::vector<Bindings>> chosen(spaces.size());
+  std::size_t in_vain = 0;
+  for (std::size_t turn = 0; in_vain < spaces.size(); turn = (turn + 1) % spaces.size()) {
     std::size_t best = 0, best_new = 0;
-    for (std::size_t i = 0; i < space.size(); ++i) {
+    for (std::size_t i = first[turn]; i < first[turn + 1]; ++i) {
       if (most[i] <= best_new) continue;
       most[i] = pairs.open(i);
       if (most[i] > best_new) best = i, best_new = most[i];
     }
-    if (best_new == 0) return chosen;
-    chosen.push_back(space[best]);
+    in_vain = best_new == 0 ? in_vain + 1 : 0;
+    if (best_new == 0) continue;
+    chosen[turn].push_back(spaces[turn][best - first[turn]]);
     pairs.take(best);
   }
+  return chosen;
+}
+
+std::vector<Bindings> covering_set(const std::vector<Bindings>& space, Covered covered) {
+  return covering_sets({space}, covered).front();
 }
 
 std::vector<Bindings> wanted_variants(const Template& tmpl, const Target& target,
                                       Covered everyday) {
   auto space = tmpl.space(target).value();
   if (is_set("DIECAST_EXHAUSTIVE", "1")) return space;
-  const bool all = is_set("DIECAST_TEST_VARIANTS", "all");
-  if (!all) {
-    auto wanted = covering_set_of(tmpl, space, everyday);
-    if (!is_thorough(target)) wanted.erase(wanted.begin() + 1, wanted.end());
-    return wanted;
-  }
-  if (!is_thorough(target)) return covering_set_of(tmpl, space);
+  if (!all_variants()) return covering_set_of(tmpl, space, everyday);
   if (space.size() <= kLargestProduct) return space;
   auto wanted = covering_set_of(tmpl, space);
-  if (!kPlainOptions.contains(tmpl.name())) return wanted;
   std::ranges::copy_if(space, std::back_inserter(wanted),
                        [&](const Bindings& bindings) { return is_plain(tmpl, bindings); });
   return wanted;
+}
+
+std::vector<std::vector<Bindings>> compiled_variants(const Template& tmpl,
+                                                     const std::vector<Target>& targets) {
+  std::vector<std::vector<Bindings>> spaces;
+  for (const Target& target : targets) spaces.push_back(tmpl.space(target).value());
+  if (is_set("DIECAST_EXHAUSTIVE", "1")) return spaces;
+  if (!all_variants()) return covering_sets(spaces, Covered::values);
+  auto wanted = covering_sets(spaces, Covered::pairs);
+  for (std::size_t at = 0; at < targets.size(); ++at) {
+    const auto& space = spaces[at];
+    std::ranges::copy(covering_set(space, Covered::values), std::back_inserter(wanted[at]));
+    const bool whole = space.size() <= kLargestProduct;
+    for (std::size_t i = 0, nth = 0; i < space.size(); ++i) {
+      if (!whole && !is_plain(tmpl, space[i])) continue;
+      if (nth++ % targets.size() == at) wanted[at].push_back(space[i]);
+    }
+  }
+  return wanted;
+}
+
+std::vector<Bindings> few_variants(const Template& tmpl, const Target& target) {
+  const auto space = tmpl.space(target).value();
+  if (all_variants()) return covering_set(space, Covered::values);
+  return {space.front()};
 }
 
 }  // namespace diecast::variants

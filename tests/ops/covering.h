@@ -15,13 +15,26 @@ enum class Covered { pairs, values };
 std::vector<Bindings> covering_set(const std::vector<Bindings>& space,
                                    Covered covered = Covered::pairs);
 
-// What this test run builds of the template for the target, where pairs do not bring together three
-// values that code is for alone these too: every day what `everyday` says for the host, sm_80,
-// sm_90a, sm_100a and sm_120a, and one variant for the targets between. With
-// DIECAST_TEST_VARIANTS=all every pair for all targets, and for those five also every plain variant
-// of amax, the rowwise NVFP4 quantizers and dequantize_nvfp4, and the whole space if it has no more
-// than 150 points. With DIECAST_EXHAUSTIVE=1 the whole space.
+// The same for the spaces of several targets together, a set for each: what occurs in any of them
+// occurs in one of the sets.
+std::vector<std::vector<Bindings>> covering_sets(const std::vector<std::vector<Bindings>>& spaces,
+                                                 Covered covered);
+
+// What this test run launches of the template on a target: a covering set, where pairs do not bring
+// together three values that code is for alone these too; every day of what `everyday` says, with
+// DIECAST_TEST_VARIANTS=all of pairs. Then also every plain variant of amax, the rowwise NVFP4
+// quantizers and dequantize_nvfp4, and the whole space if it has no more than 150 points. With
+// DIECAST_EXHAUSTIVE=1 the whole space.
 std::vector<Bindings> wanted_variants(const Template& tmpl, const Target& target,
                                       Covered everyday = Covered::pairs);
+
+// What this test run compiles of the template for each target, without a look at results: every
+// day every value on one of the targets. With DIECAST_TEST_VARIANTS=all every pair, every plain
+// variant and every point of a small space on one of them, and every value on each. With
+// DIECAST_EXHAUSTIVE=1 the whole space of each.
+std::vector<std::vector<Bindings>> compiled_variants(const Template& tmpl,
+                                                     const std::vector<Target>& targets);
+// One variant of the template; with DIECAST_TEST_VARIANTS=all a set in which every value occurs.
+std::vector<Bindings> few_variants(const Template& tmpl, const Target& target);
 
 }  // namespace diecast::variants

@@ -83,7 +83,7 @@ std::string cast_at_random(Runtime& runtime, const std::shared_ptr<Device>& devi
                                            {DType::bf16, DType::bf16},
                                            {DType::f32, DType::f16},
                                            {DType::f32, DType::f32}};
-  const int rounds = testing::unless_sanitized(testing::how_many(60, 300, 100000));
+  const int rounds = testing::unless_sanitized(testing::how_many(20, 300, 100000));
   for (int round = 0; round < rounds; ++round) {
     const auto seed = static_cast<std::uint64_t>(round);
     std::mt19937_64 random(seed);
