@@ -92,10 +92,13 @@ inline void expect_conversion_equal(const std::shared_ptr<Device>& device,
   do {
     // The sample's stretches lie around the ends of binades, where formats begin and end.
     const std::uint32_t from = all ? first : first - count / 2;
-    const KernelArgument arguments[] = {KernelArgument::scalar(from),
-                                        KernelArgument::tensor(DType::u32, out.data_pointer()),
-                                        KernelArgument::size(count), KernelArgument::scalar(1.0f)};
-    kernel->launch(arguments, {}).value();
+    kernel
+        ->launch({{"first", KernelArgument::scalar(from)},
+                  {"out", out.argument(DType::u32)},
+                  {"count", KernelArgument::size(count)},
+                  {"one", KernelArgument::scalar(1.0f)}},
+                 {})
+        .value();
     device->copy_to_host(got.data(), out.data_pointer(), got.size() * 4, {}).value();
     device->synchronize({}).value();
     ASSERT_EQ(difference(got, from, reference_encode(conversion.to)), "");

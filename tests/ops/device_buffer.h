@@ -32,6 +32,9 @@ class DeviceBuffer {
 
   std::uint8_t* data_pointer() const { return memory_ + before_; }
 
+  KernelArgument argument(DType dtype) const {
+    return KernelArgument::tensor(dtype, data_pointer());
+  }
   // The content after all work is done.
   std::vector<std::uint8_t> bytes() const {
     std::vector<std::uint8_t> out(bytes_);

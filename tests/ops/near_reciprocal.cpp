@@ -29,10 +29,12 @@ class OnGpu {
     const auto known = known_.find(bits);
     if (known != known_.end()) return known->second;
     device_->copy_to_device(x_.data_pointer(), &x, sizeof x, {}).value();
-    const KernelArgument arguments[] = {KernelArgument::tensor(DType::u32, x_.data_pointer()),
-                                        KernelArgument::tensor(DType::u32, out_.data_pointer()),
-                                        KernelArgument::size(1)};
-    kernel_->launch(arguments, {}).value();
+    kernel_
+        ->launch({{"x", x_.argument(DType::u32)},
+                  {"out", out_.argument(DType::u32)},
+                  {"count", KernelArgument::size(1)}},
+                 {})
+        .value();
     float near = 0.0f;
     device_->copy_to_host(&near, out_.data_pointer(), sizeof near, {}).value();
     device_->synchronize({}).value();

@@ -35,14 +35,15 @@ class TieBlocks {
     DeviceBuffer elements(*device_, x.data(), x.size() * 2), of_all(*device_, &amax, sizeof amax);
     DeviceBuffer codes(*device_, kTieBlocks * 24), scales(*device_, kTieBlocks * 3);
     DeviceBuffer called(*device_, kTieBlocks);
-    const auto at = [](DType dtype, const DeviceBuffer& buffer) {
-      return KernelArgument::tensor(dtype, buffer.data_pointer());
-    };
-    const auto count = KernelArgument::size(kTieBlocks);
-    const KernelArgument arguments[] = {at(DType::bf16, elements), at(DType::f32, of_all),
-                                        at(DType::u32, codes),     at(DType::e4m3, scales),
-                                        at(DType::u8, called),     count};
-    kernel_->launch(arguments, {}).value();
+    kernel_
+        ->launch({{"x", elements.argument(DType::bf16)},
+                  {"amax", of_all.argument(DType::f32)},
+                  {"codes", codes.argument(DType::u32)},
+                  {"scales", scales.argument(DType::e4m3)},
+                  {"seldom", called.argument(DType::u8)},
+                  {"count", KernelArgument::size(kTieBlocks)}},
+                 {})
+        .value();
     const auto got = codes.bytes(), got_scales = scales.bytes(), flags = called.bytes();
     for (std::size_t i = 0; i < flags.size(); ++i) {
       for (std::size_t way = 0; way < 2; ++way) {

@@ -58,11 +58,13 @@ TEST(Nvfp4Globals, EqualTheProcessorsOnGpu) {
   const std::size_t count = amax.size(), bytes = count * sizeof amax[0];
   DeviceBuffer in(*device, bytes), sixths(*device, bytes), decodes(*device, bytes);
   device->copy_to_device(in.data_pointer(), amax.data(), bytes, {}).value();
-  const KernelArgument arguments[] = {KernelArgument::tensor(DType::u32, in.data_pointer()),
-                                      KernelArgument::tensor(DType::u32, sixths.data_pointer()),
-                                      KernelArgument::tensor(DType::u32, decodes.data_pointer()),
-                                      KernelArgument::size(static_cast<std::int64_t>(count))};
-  kernel->launch(arguments, {}).value();
+  kernel
+      ->launch({{"amax", in.argument(DType::u32)},
+                {"encode_sixth", sixths.argument(DType::u32)},
+                {"decode", decodes.argument(DType::u32)},
+                {"count", KernelArgument::size(static_cast<std::int64_t>(count))}},
+               {})
+      .value();
   std::vector<std::uint32_t> sixth(count), decode(count);
   device->copy_to_host(sixth.data(), sixths.data_pointer(), bytes, {}).value();
   device->copy_to_host(decode.data(), decodes.data_pointer(), bytes, {}).value();

@@ -36,13 +36,15 @@ class OrdinaryBlocks : public ::testing::TestWithParam<const char*> {
     DeviceBuffer elements(*device_, x.data(), x.size() * 2), of_all(*device_, &amax, sizeof amax);
     DeviceBuffer codes(*device_, kPairsOfBlocks * 32), scales(*device_, kPairsOfBlocks * 4);
     DeviceBuffer called(*device_, kPairsOfBlocks);
-    const KernelArgument arguments[] = {KernelArgument::tensor(in, elements.data_pointer()),
-                                        KernelArgument::tensor(DType::f32, of_all.data_pointer()),
-                                        KernelArgument::tensor(DType::u32, codes.data_pointer()),
-                                        KernelArgument::tensor(DType::e4m3, scales.data_pointer()),
-                                        KernelArgument::tensor(DType::u8, called.data_pointer()),
-                                        KernelArgument::size(kPairsOfBlocks)};
-    kernel->launch(arguments, {}).value();
+    kernel
+        ->launch({{"x", elements.argument(in)},
+                  {"amax", of_all.argument(DType::f32)},
+                  {"codes", codes.argument(DType::u32)},
+                  {"scales", scales.argument(DType::e4m3)},
+                  {"seldom", called.argument(DType::u8)},
+                  {"count", KernelArgument::size(kPairsOfBlocks)}},
+                 {})
+        .value();
     const auto got = codes.bytes(), got_scales = scales.bytes(), flags = called.bytes();
     for (std::size_t i = 0; i < flags.size(); ++i) {
       EXPECT_EQ(std::memcmp(&got[32 * i], &got[32 * i + 16], 16), 0) << i << ", amax " << amax;

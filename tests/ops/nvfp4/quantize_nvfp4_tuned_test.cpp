@@ -2,6 +2,7 @@
 // GPU.
 #include <diecast/base/text.h>
 #include <diecast/diecast.h>
+#include <diecast/kernel_arguments.h>
 #include <diecast/runtime/tuner.h>
 #include <gtest/gtest.h>
 
@@ -138,7 +139,7 @@ TEST_F(QuantizeNvfp4Tuned, WhatFindsTheAmaxStays) {
 
 // A grid along y ends at 65535: no choice reaches beyond what its threads can do.
 TEST_F(QuantizeNvfp4Tuned, NoChoiceIsForMoreThanItsGridHas) {
-  const void* const kMemory = reinterpret_cast<void*>(0x1000);  // nothing is launched
+  void* const kMemory = reinterpret_cast<void*>(0x1000);  // nothing is launched
   PreparedQuantizeNvfp4::Request request;
   request.amax_given = true;
   for (const char* const layout : {"linear", "s128x4"}) {
@@ -154,18 +155,18 @@ TEST_F(QuantizeNvfp4Tuned, NoChoiceIsForMoreThanItsGridHas) {
     for (std::int64_t rows = 16370; rows < 16400; ++rows) all.push_back(rows);
     for (const std::int64_t rows : all) {
       const Kernel& kernel = tuned.kernel(rows * 4096);
-      const KernelArgument arguments[] = {KernelArgument::tensor(DType::bf16, kMemory),
-                                          KernelArgument::tensor(DType::f32, kMemory),
-                                          KernelArgument::tensor(DType::u8, kMemory),
-                                          KernelArgument::tensor(DType::e4m3, kMemory),
-                                          KernelArgument::size(rows),
-                                          KernelArgument::size(4096)};
+      const args::QuantizeNvfp4Few arguments{.x = KernelArgument::tensor(DType::bf16, kMemory),
+                                             .amax = kMemory,
+                                             .codes = kMemory,
+                                             .scales = kMemory,
+                                             .rows = rows,
+                                             .cols = 4096};
       if (kernel.specialization().tmpl().name() != "quantize_nvfp4_few") {
         others = true;
         continue;
       }
       seen = true;
-      const auto shape = kernel.shape(arguments);
+      const auto shape = kernel.shape(arguments.in_order());
       EXPECT_TRUE(shape) << layout << ", " << rows << " rows: " << shape.error().message();
     }
     EXPECT_TRUE(seen && others) << layout;

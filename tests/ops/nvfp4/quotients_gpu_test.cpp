@@ -57,11 +57,13 @@ class Quotients {
     const std::size_t bytes = a.size() * sizeof a[0];
     device_->copy_to_device(a_.data_pointer(), a.data(), bytes, {}).value();
     device_->copy_to_device(b_.data_pointer(), b.data(), bytes, {}).value();
-    const KernelArgument arguments[] = {KernelArgument::tensor(DType::u32, a_.data_pointer()),
-                                        KernelArgument::tensor(DType::u32, b_.data_pointer()),
-                                        KernelArgument::tensor(DType::u32, out_.data_pointer()),
-                                        KernelArgument::size(static_cast<std::int64_t>(a.size()))};
-    kernel_->launch(arguments, {}).value();
+    kernel_
+        ->launch({{"a", a_.argument(DType::u32)},
+                  {"b", b_.argument(DType::u32)},
+                  {"out", out_.argument(DType::u32)},
+                  {"count", KernelArgument::size(static_cast<std::int64_t>(a.size()))}},
+                 {})
+        .value();
     Words got(a.size());
     device_->copy_to_host(got.data(), out_.data_pointer(), bytes, {}).value();
     device_->synchronize({}).value();
