@@ -39,7 +39,7 @@ TEST(Configure, NamesEveryMissingPackageInOneLineAndGoesOn) {
                       "  apt-get install nlohmann-json3-dev libcli11-dev libboost-context-dev "
                       "libgtest-dev\n"
                       "Until then these parts are off:\n"
-                      "  the diecast command and checkpoints (nlohmann-json3-dev)\n"
+                      "  the diecast command, checkpoints and the C library (nlohmann-json3-dev)\n"
                       "  the diecast command (libcli11-dev)\n"
                       "  the host device: kernels on the CPU (libboost-context-dev)\n"
                       "  the tests (libgtest-dev)\n"),

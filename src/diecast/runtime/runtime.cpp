@@ -23,6 +23,11 @@ Result<std::shared_ptr<const Template>> Runtime::add(const std::string& path) {
   return state_->templates.add(path);
 }
 
+Result<std::shared_ptr<const Template>> Runtime::add_text(std::string_view name,
+                                                          std::string_view text) {
+  return state_->templates.add_text(name, text);
+}
+
 Result<std::shared_ptr<const Template>> Runtime::find_template(std::string_view name) {
   return state_->templates.find(name);
 }

@@ -102,6 +102,8 @@ class Runtime {
   // Adds a template of the caller; the file's name without ".cu" is the kernel's symbol. Adding
   // the same text again is fine; another text under a known name is an error (file_exists).
   Result<std::shared_ptr<const Template>> add(const std::string& path);
+  // The same for a text that is in no file.
+  Result<std::shared_ptr<const Template>> add_text(std::string_view name, std::string_view text);
   Result<std::shared_ptr<const Template>> find_template(std::string_view name);
   std::vector<std::string> template_names() const;  // built-in and added, sorted
 
@@ -142,6 +144,9 @@ class Runtime {
   // the bindings leave out come from tuning records of this device, else they are the defaults.
   Result<Specialization> specialize_for(std::string_view name, const Bindings& bindings,
                                         Device& device);
+  // The same of a spelling without a target: "scale_rows IN=bf16". Errors: also parse_error,
+  // invalid_argument (a target), value_not_allowed (several values).
+  Result<Specialization> specialize_for(std::string_view spelling, Device& device);
   // Returns the CUDA device of the calling thread's context, or device 0. Errors:
   // driver_unavailable, no_device; the fix names the host device, which is never chosen silently.
   Result<std::shared_ptr<Device>> default_device();

@@ -27,6 +27,20 @@ void keep_held(Artifacts& artifacts, const Specialization& plain,
   });
 }
 
+// Of a spelling that has one value for each parameter it names.
+Result<Bindings> bindings_of(const Spelling& parsed, std::string_view spelling) {
+  Bindings bindings;
+  for (const auto& [name, values] : parsed.values) {
+    if (values.size() != 1 || values[0] == "*") {
+      return Error{ErrorCode::value_not_allowed,
+                   cat(name, " has not exactly one value in ", quote(spelling)),
+                   "lists and `*` belong in manifests; give one value"};
+    }
+    bindings.set(name, std::string_view(values[0]));
+  }
+  return bindings;
+}
+
 }  // namespace
 
 Result<Specialization> Runtime::specialize(std::string_view name, const Bindings& bindings,
@@ -44,15 +58,7 @@ Result<Specialization> Runtime::specialize(std::string_view spelling) {
         "end it in `@ TARGET`, for example `@ sm_90a`"};
   }
   DIECAST_TRY(const Target target, Target::parse(parsed.targets[0]));
-  Bindings bindings;
-  for (const auto& [name, values] : parsed.values) {
-    if (values.size() != 1 || values[0] == "*") {
-      return Error{ErrorCode::value_not_allowed,
-                   cat(name, " has not exactly one value in ", quote(spelling)),
-                   "lists and `*` belong in manifests; give one value"};
-    }
-    bindings.set(name, std::string_view(values[0]));
-  }
+  DIECAST_TRY(const Bindings bindings, bindings_of(parsed, spelling));
   return specialize(parsed.name, bindings, target);
 }
 
@@ -77,6 +83,16 @@ Result<Specialization> Runtime::specialize_for(std::string_view name, const Bind
   return Error{ErrorCode::target_not_supported,
                cat("template ", found->name(), " has no target for ", device.properties().name),
                cat("`diecast show ", found->name(), "` lists its targets")};
+}
+
+Result<Specialization> Runtime::specialize_for(std::string_view spelling, Device& device) {
+  DIECAST_TRY(const Spelling parsed, parse_spelling(spelling));
+  if (!parsed.targets.empty()) {
+    return Error{ErrorCode::invalid_argument, cat(quote(spelling), " names a target"),
+                 "leave `@` and what follows out: the device has the target"};
+  }
+  DIECAST_TRY(const Bindings bindings, bindings_of(parsed, spelling));
+  return specialize_for(parsed.name, bindings, device);
 }
 
 Result<Specialization> Runtime::standard_for(std::string_view name, const Bindings& bindings,

@@ -28,7 +28,15 @@ Result<std::shared_ptr<const Template>> Templates::add(const std::string& path) 
                  "rename the file; NAME becomes the kernel's symbol"};
   }
   name.resize(name.size() - 3);
-  const std::string_view text = file_text(bytes);
+  auto added = add_text(name, file_text(bytes));
+  if (!added && added.error().code == ErrorCode::file_exists) {
+    return Error{ErrorCode::file_exists, added.error().what, cat("rename ", quote(path))};
+  }
+  return added;
+}
+
+Result<std::shared_ptr<const Template>> Templates::add_text(std::string_view name,
+                                                            std::string_view text) {
   DIECAST_TRY(auto added, Template::parse(name, text, files_));
 
   std::lock_guard lock(mutex_);
@@ -37,9 +45,9 @@ Result<std::shared_ptr<const Template>> Templates::add(const std::string& path) 
   const std::string* other = known != known_.end() ? &known->second->text() : built_in;
   if (other != nullptr && *other != text) {
     return Error{ErrorCode::file_exists, cat("another template is already named ", quote(name)),
-                 cat("rename ", quote(path))};
+                 "give the new one another name"};
   }
-  return known_.emplace(name, std::move(added)).first->second;
+  return known_.emplace(std::string(name), std::move(added)).first->second;
 }
 
 Result<std::shared_ptr<const Template>> Templates::find(std::string_view name) {

@@ -22,6 +22,7 @@ class Templates {
 
   // As Runtime has them.
   Result<std::shared_ptr<const Template>> add(const std::string& path);
+  Result<std::shared_ptr<const Template>> add_text(std::string_view name, std::string_view text);
   Result<std::shared_ptr<const Template>> find(std::string_view name);
   std::vector<std::string> names() const;
   Result<Source> render(const Specialization& specialization);

@@ -3,12 +3,14 @@
 // templates/README.md for the language. Parsing needs no compiler, no GPU and no disk.
 #pragma once
 
+#include <diecast/base/enum_words.h>
 #include <diecast/base/error.h>
 #include <diecast/base/hash.h>
 #include <diecast/template/expr.h>
 #include <diecast/template/target.h>
 #include <diecast/template/value.h>
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -31,6 +33,9 @@ struct Place {
 
 struct Parameter {
   enum class Kind : std::uint8_t { shape, option, tune };
+  friend constexpr auto words_of(Kind) {
+    return std::to_array<std::string_view>({"shape", "option", "tune"});
+  }
   Kind kind = Kind::option;
   ParameterType type = ParameterType::integer;
   std::string name;               // UPPER CASE: fixed at compile time; lower case: read at launch
@@ -71,7 +76,13 @@ struct Size {
 
 struct Argument {
   enum class Kind : std::uint8_t { tensor, size, scalar, structure, tensor_map };
+  friend constexpr auto words_of(Kind) {
+    return std::to_array<std::string_view>({"tensor", "size", "scalar", "struct", "tensor_map"});
+  }
   enum class Direction : std::uint8_t { in, out, inout };
+  friend constexpr auto words_of(Direction) {
+    return std::to_array<std::string_view>({"in", "out", "inout"});
+  }
   Kind kind = Kind::tensor;
   Direction direction = Direction::in;
   std::string name;

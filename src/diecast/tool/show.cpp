@@ -11,12 +11,6 @@
 namespace diecast::tool {
 namespace {
 
-std::string_view kind_name(Parameter::Kind kind) {
-  return kind == Parameter::Kind::shape    ? "shape"
-         : kind == Parameter::Kind::option ? "option"
-                                           : "tune";
-}
-
 std::string values_of(const Parameter& parameter) {
   if (parameter.allowed.empty()) return parameter.allowed_text();
   std::vector<std::string> words;
@@ -28,12 +22,6 @@ std::string list_text(const std::vector<Expression>& values) {
   std::vector<std::string> texts;
   for (const Expression& value : values) texts.push_back(value.text());
   return join(texts, ", ");
-}
-
-std::string_view direction_name(Argument::Direction direction) {
-  return direction == Argument::Direction::in    ? "in"
-         : direction == Argument::Direction::out ? "out"
-                                                 : "inout";
 }
 
 // What the table and the JSON say of an argument.
@@ -48,7 +36,7 @@ ArgumentRow tensor_row(const Argument& argument) {
     facts.push_back(where == "1" ? "rows may be apart" : cat("rows may be apart where ", where));
   }
   if (argument.align) facts.push_back(cat("aligned to ", argument.align->text()));
-  return {"tensor", std::string(direction_name(argument.direction)), argument.type,
+  return {"tensor", std::string(word(argument.direction)), argument.type,
           cat("[", list_text(argument.shape), "]"), join(facts, "; ")};
 }
 
@@ -101,7 +89,7 @@ void print_text(const Template& tmpl) {
   print("");
   Table parameters({"kind", "parameter", "values", "default", "meaning"});
   for (const Parameter& p : tmpl.parameters()) {
-    parameters.add({std::string(kind_name(p.kind)), p.name, values_of(p),
+    parameters.add({std::string(word(p.kind)), p.name, values_of(p),
                     p.fallback ? p.fallback->spelling() : "must be given", p.comment});
   }
   parameters.print();
@@ -130,7 +118,7 @@ Json as_json(const Parameter& p) {
   Json values = Json::array();
   for (const Value& value : p.allowed) values.push_back(value.spelling());
   Json out = {{"name", p.name},
-              {"kind", kind_name(p.kind)},
+              {"kind", word(p.kind)},
               {"values", values},
               {"meaning", p.comment},
               {"compiled", p.compiled()}};

@@ -68,14 +68,19 @@ Result<void> PreparedTransposeCodes::run(const void* codes, std::int64_t rows, s
       stream);
 }
 
+TransposeCodesRequest TransposeCodesRequest::of(const void* codes, std::int64_t rows,
+                                                std::int64_t cols, int pad,
+                                                const void* transposed) {
+  return {.pad = pad,
+          .aligned = past_word(codes) == 0 && past_word(transposed) == 0 &&
+                     is_whole_words(rows, pad) && is_whole_words(cols, pad)};
+}
+
 Result<void> transpose_codes(Runtime& runtime, const void* codes, std::int64_t rows,
                              std::int64_t cols, int pad, void* transposed,
                              const TransposeOptions& options, Stream stream) {
   DIECAST_TRY(const auto device, device_or_default(runtime, options.device));
-  const TransposeCodesRequest request{
-      .pad = pad,
-      .aligned = past_word(codes) == 0 && past_word(transposed) == 0 && is_whole_words(rows, pad) &&
-                 is_whole_words(cols, pad)};
+  const auto request = TransposeCodesRequest::of(codes, rows, cols, pad, transposed);
   DIECAST_TRY(const auto prepared,
               prepared_once<PreparedTransposeCodes>(runtime, device, request, stream));
   return prepared->run(codes, rows, cols, transposed, stream);

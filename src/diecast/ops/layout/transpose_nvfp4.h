@@ -42,6 +42,9 @@ struct TransposeCodesRequest {
   static constexpr void fields(Self& self, As&& as) {
     as("PAD", self.pad), as("aligned", self.aligned);
   }
+  // What transpose_codes() prepares for such arguments.
+  static TransposeCodesRequest of(const void* codes, std::int64_t rows, std::int64_t cols, int pad,
+                                  const void* transposed);
   KernelWanted kernel(const DeviceProperties& device) const;
 };
 

@@ -118,6 +118,17 @@ DequantizeNvfp4Request DequantizeNvfp4Request::of(const QuantizedTensor& x, cons
   return request;
 }
 
+DequantizeNvfp4Request DequantizeNvfp4Request::of(const Tensor& packed, const Tensor& scale,
+                                                  const Tensor& out,
+                                                  const Fp4DequantizeOptions& options) {
+  return {.out = out.dtype,
+          .form = GlobalForm::decode,
+          .scales_apart = scale.rows() > 1 && scale.stride() != scale.cols(),
+          .block = options.block_size,
+          .threads = options.tile_size < 256 ? 128 : 256,
+          .rows = rows_for(out, options.block_size, packed)};
+}
+
 KernelWanted DequantizeNvfp4Request::kernel(const DeviceProperties&) const {
   Bindings bindings;
   if (threads != 0) bindings.set("THREADS", threads);
@@ -175,13 +186,8 @@ Result<void> fp4_dequantize(Runtime& runtime, const Tensor& packed, const Tensor
                             const float* global_scale, const Tensor& out,
                             const Fp4DequantizeOptions& options, Stream stream) {
   DIECAST_CHECK(check_fp4_options(options));
-  DequantizeNvfp4Request request{.out = out.dtype,
-                                 .form = GlobalForm::decode,
-                                 .block = options.block_size,
-                                 .threads = options.tile_size < 256 ? 128 : 256};
+  const auto request = DequantizeNvfp4Request::of(packed, scale, out, options);
   DIECAST_CHECK(check_parts(request, packed, scale, global_scale, out));
-  request.rows = rows_for(out, options.block_size, packed);
-  request.scales_apart = scale.rows() > 1 && scale.stride() != scale.cols();
   DIECAST_TRY(const auto device, device_or_default(runtime, options.device));
   DIECAST_TRY(const auto prepared,
               prepared_once<PreparedDequantizeNvfp4>(runtime, device, request, stream));

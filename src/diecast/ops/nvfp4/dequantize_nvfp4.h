@@ -76,6 +76,9 @@ struct DequantizeNvfp4Request {
   // What x and out ask for.
   static DequantizeNvfp4Request of(const QuantizedTensor& x, const Tensor& out,
                                    const DequantizeNvfp4Options& options);
+  // What ModelOpt's parts ask for; see fp4_dequantize.
+  static DequantizeNvfp4Request of(const Tensor& packed, const Tensor& scale, const Tensor& out,
+                                   const Fp4DequantizeOptions& options);
   KernelWanted kernel(const DeviceProperties& device) const;
 };
 

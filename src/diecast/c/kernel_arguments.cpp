@@ -1,0 +1,219 @@
+// Arguments by name, and sizes from shapes; see kernel_arguments.h.
+#include <diecast/base/text.h>
+#include <diecast/c/kernel_arguments.h>
+#include <diecast/c/tensors.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+
+namespace diecast::c {
+namespace {
+
+class ByName {
+ public:
+  ByName(const Kernel& kernel, std::span<const diecast_argument> given)
+      : kernel_(kernel), wanted_(kernel.specialization().arguments()), given_(wanted_.size()) {
+    for (const diecast_argument& one : given) all_.push_back(&one);
+  }
+
+  Result<std::vector<KernelArgument>> read() {
+    DIECAST_CHECK(match());
+    for (std::size_t i = 0; i < wanted_.size(); ++i) DIECAST_CHECK(take_given_size(i));
+    for (std::size_t i = 0; i < wanted_.size(); ++i) DIECAST_CHECK(take_shape(i));
+    std::vector<KernelArgument> out;
+    for (std::size_t i = 0; i < wanted_.size(); ++i) {
+      DIECAST_TRY(KernelArgument value, value_of(i));
+      out.push_back(value);
+    }
+    return out;
+  }
+
+ private:
+  const std::string& name() const { return kernel_.specialization().tmpl().name(); }
+  Error wrong(ErrorCode code, std::string_view argument, std::string_view what,
+              std::string fix) const {
+    return {code, cat(name(), ": ", argument, ": ", what), std::move(fix)};
+  }
+  std::string names() const {
+    std::vector<std::string> all;
+    for (const BoundArgument& one : wanted_) all.push_back(one.name);
+    return join(all, ", ");
+  }
+
+  Result<void> match() {
+    for (const diecast_argument* one : all_) {
+      const std::string_view name = one->name == nullptr ? "" : one->name;
+      std::size_t at = 0;
+      while (at < wanted_.size() && wanted_[at].name != name) ++at;
+      if (at == wanted_.size()) {
+        return wrong(ErrorCode::invalid_argument, quote(name, 40), "no argument has this name",
+                     cat("its arguments are ", names()));
+      }
+      if (given_[at] != nullptr)
+        return wrong(ErrorCode::invalid_argument, name, "it is given twice", "give it once");
+      given_[at] = one;
+    }
+    for (std::size_t i = 0; i < wanted_.size(); ++i) {
+      const bool may_lack = wanted_[i].kind == Argument::Kind::size;
+      if (given_[i] != nullptr || may_lack) continue;
+      return wrong(ErrorCode::invalid_argument, wanted_[i].name, "it is not given",
+                   cat("give each of these: ", names()));
+    }
+    return {};
+  }
+
+  // A size is known by what is given, then by what is compiled in, then by shapes.
+  Result<void> take_given_size(std::size_t i) {
+    const BoundArgument& wanted = wanted_[i];
+    if (wanted.kind != Argument::Kind::size) return {};
+    if (given_[i] != nullptr) {
+      const std::int32_t kind = given_[i]->kind;
+      if (kind != DIECAST_SIZE && kind != DIECAST_INTEGER && kind != DIECAST_DEVICE_SIZE)
+        return wrong(ErrorCode::invalid_argument, wanted.name, "it is a size", "pass an integer");
+      sizes_[wanted.name] = given_[i]->integer;
+    } else if (wanted.fixed) {
+      sizes_[wanted.name] = wanted.fixed_value;
+    }
+    return {};
+  }
+
+  // What a tensor has along each line of its template's shape: leading dimensions flatten.
+  Result<std::vector<std::int64_t>> dimensions(const BoundArgument& wanted,
+                                               const diecast_tensor& tensor) const {
+    const Shape shape = shape_of(tensor);
+    const auto rank = static_cast<int>(wanted.shape.size());
+    std::vector<std::int64_t> out(wanted.shape.size(), 1);
+    if (shape.rank < rank || rank == 0) {
+      if (shape.rank < rank)
+        return wrong(ErrorCode::shape_mismatch, wanted.name, cat("it is ", shape.text()),
+                     cat("pass a tensor of ", rank, " dimensions"));
+      return out;
+    }
+    const int leading = shape.rank - rank;
+    for (int i = 0; i < shape.rank; ++i) {
+      std::int64_t& to = out[static_cast<std::size_t>(std::max(0, i - leading))];
+      to = capped_product(to, shape.dims[static_cast<std::size_t>(i)]);
+    }
+    return out;
+  }
+
+  // Sizes that stand alone in a shape are learnt.
+  Result<void> take_shape(std::size_t i) {
+    const BoundArgument& wanted = wanted_[i];
+    if (wanted.kind != Argument::Kind::tensor) return {};
+    if (given_[i]->kind != DIECAST_TENSOR || given_[i]->tensor == nullptr)
+      return wrong(ErrorCode::invalid_argument, wanted.name, "it is a tensor", "pass a tensor");
+    const diecast_tensor& tensor = *given_[i]->tensor;
+    DIECAST_CHECK(check_tensor(tensor, {name(), wanted.name}));
+    DIECAST_CHECK(check_place(tensor, kernel_.device(), {name(), wanted.name}));
+    DIECAST_TRY(const auto dims, dimensions(wanted, tensor));
+    for (std::size_t d = 0; d < dims.size(); ++d) {
+      const std::string& text = wanted.shape[d].text();
+      if (kernel_.specialization().tmpl().size(text) != nullptr) sizes_.emplace(text, dims[d]);
+    }
+    return {};
+  }
+
+  Result<KernelArgument> value_of(std::size_t i) const {
+    const BoundArgument& wanted = wanted_[i];
+    switch (wanted.kind) {
+      case Argument::Kind::tensor:
+        return tensor(wanted, *given_[i]->tensor);
+      case Argument::Kind::size:
+        return size(wanted, given_[i]);
+      case Argument::Kind::scalar:
+        return scalar(wanted, *given_[i]);
+      case Argument::Kind::structure:
+      case Argument::Kind::tensor_map:
+        break;
+    }
+    if (given_[i]->kind != DIECAST_BYTES || given_[i]->integer != wanted.bytes)
+      return wrong(ErrorCode::invalid_argument, wanted.name,
+                   cat("it is a structure of ", wanted.bytes, " bytes"), "pass its bytes");
+    return KernelArgument::bytes(given_[i]->bytes, static_cast<std::size_t>(wanted.bytes));
+  }
+
+  Result<KernelArgument> tensor(const BoundArgument& wanted, const diecast_tensor& given) const {
+    DIECAST_CHECK(check_shape(wanted, given));
+    std::optional<DType> type = dtype_of(given);
+    const int bits = given.type_bits * given.type_lanes;
+    if (bits == 8 && dtype_bits(wanted.dtype) == 8 && (type == DType::u8 || !type))
+      type = wanted.dtype;  // bytes serve for any type of 8 bits
+    if (!type) {
+      return wrong(ErrorCode::dtype_mismatch, wanted.name, cat("it is ", type_text(given)),
+                   cat("pass ", dtype_name(wanted.dtype)));
+    }
+    return KernelArgument::tensor(*type, data_of(&given), row_stride_of(given));
+  }
+
+  Result<void> check_shape(const BoundArgument& wanted, const diecast_tensor& given) const {
+    DIECAST_TRY(const auto dims, dimensions(wanted, given));
+    const Names known = kernel_.specialization().names();
+    const Names all = [&](std::string_view name) -> std::optional<std::int64_t> {
+      if (const auto size = sizes_.find(name); size != sizes_.end()) return size->second;
+      return known(name);
+    };
+    for (std::size_t d = 0; d < dims.size(); ++d) {
+      const Expression& expected = wanted.shape[d];
+      DIECAST_TRY(const std::int64_t size, expected.evaluate(all));
+      if (size == dims[d] || elements_of(given) == 0) continue;
+      return wrong(ErrorCode::shape_mismatch, wanted.name,
+                   cat("it is ", shape_of(given).text(), ", and ", expected.text(), " is ", size),
+                   "pass tensors whose shapes agree");
+    }
+    return {};
+  }
+
+  Result<KernelArgument> size(const BoundArgument& wanted, const diecast_argument* given) const {
+    if (given != nullptr && given->kind == DIECAST_DEVICE_SIZE) {
+      DIECAST_TRY(const std::int64_t* at, integers_of(given->tensor, 1, {name(), wanted.name}));
+      return KernelArgument::device_size(at, given->integer);
+    }
+    const auto known = sizes_.find(wanted.name);
+    if (known != sizes_.end()) return KernelArgument::size(known->second);
+    return wrong(ErrorCode::value_missing, wanted.name, "no tensor's shape tells this size",
+                 cat("pass ", wanted.name, " = a number"));
+  }
+
+  Result<KernelArgument> scalar(const BoundArgument& wanted, const diecast_argument& given) const {
+    const bool integer = given.kind == DIECAST_INTEGER || given.kind == DIECAST_SIZE;
+    if (wanted.dtype == DType::f32 && (given.kind == DIECAST_NUMBER || integer)) {
+      const double number = integer ? static_cast<double>(given.integer) : given.number;
+      return KernelArgument::scalar(static_cast<float>(number));
+    }
+    if (!integer || wanted.dtype == DType::f32) {
+      return wrong(ErrorCode::dtype_mismatch, wanted.name,
+                   cat("it is a scalar of type ", dtype_name(wanted.dtype)),
+                   wanted.dtype == DType::f32 ? "pass a number" : "pass an integer");
+    }
+    if (wanted.dtype == DType::i64) return KernelArgument::scalar(given.integer);
+    const bool is_signed = wanted.dtype == DType::i32;
+    const std::int64_t low = is_signed ? std::numeric_limits<std::int32_t>::min() : 0;
+    const std::int64_t high = is_signed ? std::numeric_limits<std::int32_t>::max()
+                                        : std::numeric_limits<std::uint32_t>::max();
+    if (given.integer < low || given.integer > high) {
+      return wrong(ErrorCode::value_not_allowed, wanted.name, cat("it is ", given.integer),
+                   cat("pass an integer from ", low, " to ", high));
+    }
+    if (is_signed) return KernelArgument::scalar(static_cast<std::int32_t>(given.integer));
+    return KernelArgument::scalar(static_cast<std::uint32_t>(given.integer));
+  }
+
+  const Kernel& kernel_;
+  const std::vector<BoundArgument>& wanted_;
+  std::vector<const diecast_argument*> all_;
+  std::vector<const diecast_argument*> given_;  // by the place of the `arg` line
+  std::map<std::string, std::int64_t, std::less<>> sizes_;
+};
+
+}  // namespace
+
+Result<std::vector<KernelArgument>> arguments_by_name(const Kernel& kernel,
+                                                      std::span<const diecast_argument> given) {
+  return ByName(kernel, given).read();
+}
+
+}  // namespace diecast::c

@@ -1,0 +1,188 @@
+// What all ops of the C interface share, and the interface's functions of ops; see op.h.
+#include <diecast/base/text.h>
+#include <diecast/c/op.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace diecast::c {
+namespace {
+
+// The fields behind a structure's size: one address a tensor.
+std::span<const diecast_tensor*> fields(const diecast_op_info& info, void* tensors) {
+  auto* const first = static_cast<char*>(tensors) + sizeof(std::size_t);
+  return {reinterpret_cast<const diecast_tensor**>(first), info.tensor_count};
+}
+
+bool is_written(const diecast_op_tensor& tensor) {
+  return tensor.role == DIECAST_OUTPUT || tensor.role == DIECAST_SCRATCH;
+}
+
+Error written_twice(const diecast_op_info& info, std::size_t a, std::size_t b) {
+  return {ErrorCode::invalid_argument,
+          cat(info.name, ": ", info.tensors[a].name, " is written and ", info.tensors[b].name,
+              " lies in the same memory"),
+          "pass memory of its own for each output"};
+}
+
+struct PreparedObject : Object {
+  static constexpr Kind kKind = Kind::op;
+  explicit PreparedObject(std::unique_ptr<PreparedCall> it) : Object(kKind), call(std::move(it)) {}
+  std::unique_ptr<PreparedCall> call;
+};
+
+}  // namespace
+
+void Outputs::add(std::string_view field, DType type, const Shape& shape) {
+  diecast_output out{};
+  while (info_.tensors[out.index].name != field) ++out.index;
+  out.dtype = dtype_name(type).data();
+  out.ndim = shape.rank;
+  std::copy_n(shape.dims.begin(), shape.rank, out.shape);
+  all_.push_back(out);
+}
+
+Result<void> check_tensors(const diecast_op_info& info, const void* tensors, const Device* device) {
+  const auto given = fields(info, const_cast<void*>(tensors));
+  constexpr std::size_t kMost = 32;
+  std::array<Extent, kMost> extents;
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    extents[i] = {};
+    if (given[i] == nullptr) continue;
+    const TensorName name{info.name, info.tensors[i].name};
+    DIECAST_TRY(extents[i], check_tensor(*given[i], name));
+    if (device != nullptr) DIECAST_CHECK(check_place(*given[i], *device, name));
+  }
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    if (given[i] == nullptr || !is_written(info.tensors[i])) continue;
+    for (std::size_t j = 0; j < given.size(); ++j) {
+      if (j == i || given[j] == nullptr || (j < i && is_written(info.tensors[j]))) continue;
+      if (overlap(extents[i], extents[j])) return written_twice(info, i, j);
+    }
+  }
+  return {};
+}
+
+void StandIns::fill(const diecast_op_info& info, void* tensors, const Outputs& outputs) {
+  const auto all = outputs.all();
+  shapes_.assign(all.begin(), all.end());
+  tensors_.resize(all.size());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    diecast_output& shape = shapes_[i];
+    diecast_tensor& tensor = tensors_[i];
+    tensor = {};
+    tensor.data = reinterpret_cast<void*>(std::uintptr_t{4096});
+    tensor.ndim = shape.ndim;
+    tensor.shape = shape.shape;
+    set_type(tensor, *parse_dtype(shape.dtype));
+    const diecast_tensor*& field = fields(info, tensors)[shape.index];
+    if (field == nullptr) field = &tensor;
+  }
+}
+
+std::span<const BoundOp* const> every_op() {
+  static const auto& all = *new auto(std::to_array<const BoundOp*>({
+#define DIECAST_C_ADDRESS(number, name, TABLE, what) &bound::name(),
+      DIECAST_OPS(DIECAST_C_ADDRESS)
+#undef DIECAST_C_ADDRESS
+  }));
+  return all;
+}
+
+Result<const BoundOp*> find_op(std::uint32_t number) {
+  const auto all = every_op();
+  const std::size_t usual = number - std::size_t{1};  // numbers are in order, with no gap so far
+  if (usual < all.size() && all[usual]->info->number == number) return all[usual];
+  return Error{ErrorCode::not_supported, cat("there is no op ", number),
+               cat("pass a number from 1 to ", all.size(), ", as diecast_op_quantize_nvfp4")};
+}
+
+}  // namespace diecast::c
+
+using namespace diecast;
+using namespace diecast::c;
+
+extern "C" {
+
+std::int32_t diecast_op_describe(std::uint32_t op, const diecast_op_info** info) {
+  return at_border([&]() -> Result<void> {
+    DIECAST_CHECK(check_given(info, "diecast_op_describe", "info"));
+    DIECAST_TRY(const BoundOp* const found, find_op(op));
+    *info = found->info;
+    return {};
+  });
+}
+
+std::int32_t diecast_op_find(const char* name, std::uint32_t* op) {
+  return at_border([&]() -> Result<void> {
+    DIECAST_CHECK(check_given(name, "diecast_op_find", "name"));
+    DIECAST_CHECK(check_given(op, "diecast_op_find", "op"));
+    std::vector<std::string> names;
+    for (const BoundOp* const each : every_op()) {
+      if (std::string_view(each->info->name) == name) {
+        *op = each->info->number;
+        return {};
+      }
+      names.emplace_back(each->info->name);
+    }
+    return Error{ErrorCode::not_supported,
+                 cat("no op is named ", quote(name, 40), did_you_mean(name, names)),
+                 cat("name one of ", join(names, ", "))};
+  });
+}
+
+std::int32_t diecast_op_outputs(std::uint32_t op, const void* tensors, const void* options,
+                                diecast_output* outputs, std::size_t capacity, std::size_t* count) {
+  return at_border([&]() -> Result<void> {
+    DIECAST_CHECK(check_given(count, "diecast_op_outputs", "count"));
+    DIECAST_TRY(const BoundOp* const found, find_op(op));
+    Outputs all(*found->info);
+    DIECAST_CHECK(found->outputs(tensors, options, all));
+    *count = all.all().size();
+    if (capacity < *count || outputs == nullptr) {
+      return Error{ErrorCode::shape_mismatch,
+                   cat(found->info->name, " has ", *count, " outputs, and room for ", capacity),
+                   cat("pass an array of ", found->info->tensor_count)};
+    }
+    std::copy(all.all().begin(), all.all().end(), outputs);
+    return {};
+  });
+}
+
+std::int32_t diecast_op_call(diecast_handle runtime, diecast_handle device, std::uint32_t op,
+                             const void* tensors, const void* options, void* stream,
+                             std::int32_t found_only) {
+  bool called = false;
+  const std::int32_t code = at_border([&]() -> Result<void> {
+    DIECAST_TRY(const BoundOp* const found, find_op(op));
+    DIECAST_TRY(const auto with, Used<RuntimeObject>::of(runtime, found->info->name));
+    DIECAST_TRY(const auto on, device_of(device, *with->runtime, found->info->name));
+    DIECAST_TRY(called,
+                found->call(*with->runtime, on, tensors, options, Stream{stream}, found_only != 0));
+    return {};
+  });
+  return code == diecast_ok && !called ? std::int32_t{DIECAST_NOT_PREPARED} : code;
+}
+
+std::int32_t diecast_op_prepare(diecast_handle runtime, diecast_handle device, std::uint32_t op,
+                                const void* tensors, const void* options,
+                                diecast_handle* prepared) {
+  return at_border([&]() -> Result<void> {
+    DIECAST_CHECK(check_given(prepared, "diecast_op_prepare", "prepared"));
+    DIECAST_TRY(const BoundOp* const found, find_op(op));
+    DIECAST_TRY(const auto with, Used<RuntimeObject>::of(runtime, "diecast_op_prepare"));
+    DIECAST_TRY(const auto on, device_of(device, *with->runtime, "diecast_op_prepare"));
+    DIECAST_TRY(auto made, found->prepare(*with->runtime, on, tensors, options));
+    return open_as<PreparedObject>(prepared, std::move(made));
+  });
+}
+
+std::int32_t diecast_op_run(diecast_handle prepared, const void* tensors, const void* options,
+                            void* stream) {
+  return at_border([&]() -> Result<void> {
+    DIECAST_TRY(const auto op, Used<PreparedObject>::of(prepared, "diecast_op_run"));
+    return op->call->run(tensors, options, Stream{stream});
+  });
+}
+
+}  // extern "C"

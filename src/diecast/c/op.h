@@ -1,0 +1,161 @@
+// What the C interface knows of an op: its line of the table (diecast/c/ops.h) and five functions
+// that a file of ops/ makes of it. A bound op is
+//
+//   struct BoundAmax : line::amax {  // of the table: Tensors, Options, kName, info(), defaults()
+//     using Prepared = PreparedAmax;
+//     struct Views { Tensor x; ... };            // what diecast's own functions take
+//     static Result<Views> views(const Tensors&, const Options&);
+//     static Result<void> outputs(const Tensors&, const Options&, Outputs&);
+//     static Prepared::Request request(const Views&, const DeviceProperties&);
+//     static Result<void> call(Runtime&, const std::shared_ptr<Device>&, const Views&, Stream);
+//     static Result<void> run(const Prepared&, const Views&, Stream);
+//   };
+//   const BoundOp& bound::amax() { return bound_op<BoundAmax>(); }
+#pragma once
+
+#include <diecast/c/objects.h>
+#include <diecast/c/op_table.h>
+#include <diecast/c/status.h>
+#include <diecast/c/tensors.h>
+#include <diecast/ops/prepared.h>
+
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace diecast::c {
+
+// The outputs of a call, in the order in which an op names them.
+class Outputs {
+ public:
+  explicit Outputs(const diecast_op_info& info) : info_(info) {}
+  void add(std::string_view field, DType type, const Shape& shape);
+  std::span<const diecast_output> all() const { return all_; }
+
+ private:
+  const diecast_op_info& info_;
+  std::vector<diecast_output> all_;
+};
+
+// A prepared op behind a handle.
+class PreparedCall {
+ public:
+  virtual ~PreparedCall() = default;
+  virtual Result<void> run(const void* tensors, const void* options, Stream stream) const = 0;
+};
+
+// An op as a whole.
+struct BoundOp {
+  const diecast_op_info* info;
+  Result<void> (*outputs)(const void* tensors, const void* options, Outputs& out);
+  // False: `found_only` was asked for, and the op has to be prepared first.
+  Result<bool> (*call)(Runtime& runtime, const std::shared_ptr<Device>& device, const void* tensors,
+                       const void* options, Stream stream, bool found_only);
+  Result<std::unique_ptr<PreparedCall>> (*prepare)(Runtime& runtime,
+                                                   const std::shared_ptr<Device>& device,
+                                                   const void* tensors, const void* options);
+};
+
+// Of a number of the table. Errors: not_supported.
+Result<const BoundOp*> find_op(std::uint32_t number);
+std::span<const BoundOp* const> every_op();
+
+// The tensors of a structure: each one there is checked by itself, lies on the device (if one is
+// given), and is not written where another lies.
+Result<void> check_tensors(const diecast_op_info& info, const void* tensors, const Device* device);
+// For preparing: outputs that a call would have get a place in `tensors`, which is never read.
+class StandIns {
+ public:
+  void fill(const diecast_op_info& info, void* tensors, const Outputs& outputs);
+
+ private:
+  std::vector<diecast_output> shapes_;
+  std::vector<diecast_tensor> tensors_;
+};
+
+template <class Bound>
+struct Binding {
+  using Tensors = typename Bound::Tensors;
+  using Options = typename Bound::Options;
+  using Prepared = typename Bound::Prepared;
+
+  struct Read {
+    Tensors tensors;
+    Options options;
+  };
+  static Result<Read> read(const void* tensors, const void* options) {
+    DIECAST_CHECK(check_given(tensors, Bound::kName, "tensors"));
+    Read out;
+    DIECAST_TRY(out.tensors,
+                read_structure(static_cast<const Tensors*>(tensors), Tensors{}, "tensors"));
+    DIECAST_TRY(out.options,
+                read_structure(static_cast<const Options*>(options), Bound::defaults(), "options"));
+    return out;
+  }
+  static Result<void> outputs(const void* tensors, const void* options, Outputs& out) {
+    DIECAST_TRY(const Read given, read(tensors, options));
+    DIECAST_CHECK(check_tensors(Bound::info(), &given.tensors, nullptr));
+    return Bound::outputs(given.tensors, given.options, out);
+  }
+  static Result<bool> call(Runtime& runtime, const std::shared_ptr<Device>& device,
+                           const void* tensors, const void* options, Stream stream,
+                           bool found_only) {
+    DIECAST_TRY(const Read given, read(tensors, options));
+    DIECAST_CHECK(check_tensors(Bound::info(), &given.tensors, device.get()));
+    DIECAST_TRY(auto views, Bound::views(given.tensors, given.options));
+    if (found_only) {
+      const auto request = Bound::request(views, device->properties());
+      const auto key = prepared_key<Prepared>(device.get(), words_of_request(request));
+      if (runtime.find_prepared(key) == nullptr) return false;
+    }
+    DIECAST_CHECK(Bound::call(runtime, device, views, stream));
+    return true;
+  }
+
+  class Call : public PreparedCall {
+   public:
+    Call(Prepared prepared, std::shared_ptr<Device> device)
+        : prepared_(std::move(prepared)), device_(std::move(device)) {}
+    Result<void> run(const void* tensors, const void* options, Stream stream) const override {
+      DIECAST_TRY(const Read given, read(tensors, options));
+      DIECAST_CHECK(check_tensors(Bound::info(), &given.tensors, device_.get()));
+      DIECAST_TRY(auto views, Bound::views(given.tensors, given.options));
+      return Bound::run(prepared_, views, stream);
+    }
+
+   private:
+    Prepared prepared_;
+    std::shared_ptr<Device> device_;
+  };
+  static Result<std::unique_ptr<PreparedCall>> prepare(Runtime& runtime,
+                                                       const std::shared_ptr<Device>& device,
+                                                       const void* tensors, const void* options) {
+    DIECAST_TRY(Read given, read(tensors, options));
+    DIECAST_CHECK(check_tensors(Bound::info(), &given.tensors, device.get()));
+    Outputs expected(Bound::info());
+    DIECAST_CHECK(Bound::outputs(given.tensors, given.options, expected));
+    StandIns stand_ins;
+    stand_ins.fill(Bound::info(), &given.tensors, expected);
+    DIECAST_TRY(auto views, Bound::views(given.tensors, given.options));
+    const auto request = Bound::request(views, device->properties());
+    DIECAST_TRY(Prepared prepared, Prepared::prepare(runtime, device, request));
+    return std::unique_ptr<PreparedCall>(new Call(std::move(prepared), device));
+  }
+};
+
+template <class Bound>
+const BoundOp& bound_op() {
+  using Of = Binding<Bound>;
+  static const BoundOp& only = *new BoundOp{&Bound::info(), Of::outputs, Of::call, Of::prepare};
+  return only;
+}
+
+// One for each line of the table; those of a family are in ops/FAMILY.cpp.
+namespace bound {
+#define DIECAST_C_BOUND(number, name, TABLE, what) const BoundOp& name();
+DIECAST_OPS(DIECAST_C_BOUND)
+#undef DIECAST_C_BOUND
+}  // namespace bound
+
+}  // namespace diecast::c

@@ -1,0 +1,119 @@
+// The ops of the MX formats as the C interface has them.
+#include <diecast/base/text.h>
+#include <diecast/c/op.h>
+#include <diecast/c/ops/shapes.h>
+#include <diecast/ops/mx/dequantize_mx.h>
+#include <diecast/ops/mx/quantize_mx.h>
+
+namespace diecast::c {
+namespace {
+
+Format format_of(MxFormat format) { return *parse_word<Format>(word(format)); }
+
+template <class Options>
+Result<QuantizedType> mx_type(const Options& options, std::string_view op) {
+  QuantizedType type;
+  DIECAST_TRY(const MxFormat format, read_word<MxFormat>(options.format, op, "format"));
+  type.format = format_of(format);
+  DIECAST_TRY(type.layout, read_word<ScaleLayout>(options.layout, op, "layout"));
+  type.square = options.square != 0;
+  return type;
+}
+
+struct BoundQuantizeMx : line::quantize_mx {
+  using Prepared = PreparedQuantizeMx;
+  struct Views {
+    Tensor x;
+    QuantizedTensor out;
+    QuantizeMxOptions options;
+  };
+
+  static Result<QuantizedType> type_of(const Options& o) {
+    DIECAST_TRY(QuantizedType type, mx_type(o, kName));
+    DIECAST_TRY(type.profile, read_word<Profile>(o.profile, kName, "profile"));
+    DIECAST_CHECK(type.check());
+    return type;
+  }
+  static Result<Views> views(const Tensors& t, const Options& o) {
+    Views v;
+    DIECAST_TRY(v.x, tensor_of(t.x, {kName, "x"}, t.device_rows));
+    DIECAST_TRY(v.out.type, type_of(o));
+    DIECAST_TRY(v.options.mode, read_word<MxMode>(o.mode, kName, "mode"));
+    v.out.shape = v.x.shape;
+    const ScaleLayout layout = v.out.type.layout;
+    DIECAST_CHECK(
+        read_side(v.out.rowwise, t.out_data, t.out_scale, layout, kName, "out_data", "out_scale"));
+    DIECAST_CHECK(read_side(v.out.columnwise, t.out_data_t, t.out_scale_t, layout, kName,
+                            "out_data_t", "out_scale_t"));
+    if (t.out_data != nullptr || t.out_data_t != nullptr) return v;
+    return Error{ErrorCode::missing_buffer,
+                 cat(kName, ": neither out_data nor out_data_t is given"),
+                 "pass out_data and out_scale, or the columnwise ones"};
+  }
+  static Result<void> outputs(const Tensors& t, const Options& o, Outputs& out) {
+    DIECAST_TRY(const Tensor x, tensor_of(t.x, {kName, "x"}));
+    DIECAST_TRY(const QuantizedType type, type_of(o));
+    DIECAST_TRY(const Sides sides, read_word<Sides>(o.direction, kName, "direction"));
+    if (has_rows(sides)) DIECAST_CHECK(add_side(out, type, x.shape, false, false));
+    if (has_columns(sides)) DIECAST_CHECK(add_side(out, type, x.shape, true, false));
+    return {};
+  }
+  static Prepared::Request request(const Views& v, const DeviceProperties&) {
+    return Prepared::Request::of(v.x, v.out, v.options.mode);
+  }
+  static Result<void> call(Runtime& runtime, const std::shared_ptr<Device>& device, Views& v,
+                           Stream stream) {
+    v.options.device = device;
+    return diecast::quantize_mx(runtime, v.x, v.out, v.options, stream);
+  }
+  static Result<void> run(const Prepared& prepared, const Views& v, Stream stream) {
+    return prepared.run(v.x, v.out, stream);
+  }
+};
+
+struct BoundDequantizeMx : line::dequantize_mx {
+  using Prepared = PreparedDequantizeMx;
+  struct Views {
+    QuantizedTensor x;
+    Tensor out;
+    DequantizeMxOptions options;
+  };
+
+  static Result<Views> views(const Tensors& t, const Options& o) {
+    Views v;
+    DIECAST_TRY(v.out, tensor_of(t.out, {kName, "out"}, t.device_rows));
+    DIECAST_TRY(v.x.type, mx_type(o, kName));
+    v.x.shape = v.out.shape;
+    v.options.columnwise = o.columnwise != 0;
+    QuantizedSide& side = v.options.columnwise ? v.x.columnwise : v.x.rowwise;
+    DIECAST_CHECK(read_side(side, t.data, t.scale, v.x.type.layout, kName, "data", "scale"));
+    return v;
+  }
+  static Result<void> outputs(const Tensors& t, const Options& o, Outputs& out) {
+    DIECAST_TRY(const FloatType type, read_word<FloatType>(o.dtype, kName, "dtype"));
+    DIECAST_TRY(const QuantizedType of, mx_type(o, kName));
+    DIECAST_CHECK(bytes_of(t.data, {kName, "data"}));
+    DIECAST_TRY(const Shape shape,
+                unquantized_shape(*t.data, of.format, o.columnwise != 0, o.rows, o.cols, kName));
+    out.add("out", *parse_dtype(word(type)), shape);
+    return {};
+  }
+  static Prepared::Request request(const Views& v, const DeviceProperties&) {
+    return Prepared::Request::of(v.x, v.out, v.options.columnwise);
+  }
+  static Result<void> call(Runtime& runtime, const std::shared_ptr<Device>& device, Views& v,
+                           Stream stream) {
+    v.options.device = device;
+    return diecast::dequantize_mx(runtime, v.x, v.out, v.options, stream);
+  }
+  static Result<void> run(const Prepared& prepared, const Views& v, Stream stream) {
+    return prepared.run(v.x, v.out, stream);
+  }
+};
+
+}  // namespace
+
+const BoundOp& bound::quantize_mx() { return bound_op<BoundQuantizeMx>(); }
+const BoundOp& bound::dequantize_mx() { return bound_op<BoundDequantizeMx>(); }
+
+}  // namespace diecast::c

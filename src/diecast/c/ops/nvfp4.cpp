@@ -1,0 +1,252 @@
+// The ops of NVFP4 as the C interface has them.
+#include <diecast/base/text.h>
+#include <diecast/c/op.h>
+#include <diecast/c/ops/shapes.h>
+#include <diecast/ops/nvfp4/dequantize_nvfp4.h>
+#include <diecast/ops/nvfp4/quantize_nvfp4.h>
+
+namespace diecast::c {
+namespace {
+
+// Which of amax, encode and decode is given for a direction; at most one.
+struct GivenScale {
+  GlobalScale global = GlobalScale::amax;
+  const diecast_tensor* tensor = nullptr;
+};
+Result<GivenScale> given_scale(const diecast_tensor* amax, const diecast_tensor* encode,
+                               const diecast_tensor* decode, std::string_view op) {
+  if ((amax != nullptr) + (encode != nullptr) + (decode != nullptr) > 1) {
+    return Error{ErrorCode::invalid_argument, cat(op, ": two global scales are given"),
+                 "pass one of amax, encode and decode"};
+  }
+  if (encode != nullptr) return GivenScale{GlobalScale::encode, encode};
+  if (decode != nullptr) return GivenScale{GlobalScale::decode, decode};
+  return GivenScale{GlobalScale::amax, amax};
+}
+
+// The type that codes are of, by the options that several ops have.
+template <class Options>
+Result<QuantizedType> nvfp4_type(const Options& options, std::string_view op) {
+  QuantizedType type;
+  DIECAST_TRY(type.layout, read_word<ScaleLayout>(options.layout, op, "layout"));
+  DIECAST_TRY(type.profile, read_word<Profile>(options.profile, op, "profile"));
+  DIECAST_TRY(const std::int64_t bound, read_count(options.e4m3_bound, 448, op, "e4m3_bound"));
+  type.e4m3_bound = static_cast<std::uint16_t>(bound);
+  type.square = options.square != 0;
+  type.row_scaled = options.row_scaled != 0;
+  DIECAST_CHECK(type.check());
+  return type;
+}
+
+struct BoundQuantizeNvfp4 : line::quantize_nvfp4 {
+  using Prepared = PreparedQuantizeNvfp4;
+  struct Views {
+    Tensor x;
+    QuantizedTensor out;
+    QuantizeNvfp4Options options;
+  };
+
+  static Result<Views> views(const Tensors& t, const Options& o) {
+    Views v;
+    DIECAST_TRY(v.x, tensor_of(t.x, {kName, "x"}, t.device_rows));
+    DIECAST_TRY(v.out.type, nvfp4_type(o, kName));
+    v.out.shape = v.x.shape;
+    const ScaleLayout layout = v.out.type.layout;
+    DIECAST_CHECK(
+        read_side(v.out.rowwise, t.out_data, t.out_scale, layout, kName, "out_data", "out_scale"));
+    DIECAST_CHECK(read_side(v.out.columnwise, t.out_data_t, t.out_scale_t, layout, kName,
+                            "out_data_t", "out_scale_t"));
+    if (t.out_data == nullptr && t.out_data_t == nullptr) return no_output();
+    DIECAST_CHECK(read_options(v.options, t, o));
+    DIECAST_CHECK(read_scales(v, t, o));
+    return v;
+  }
+  static Error no_output() {
+    return {ErrorCode::missing_buffer, cat(kName, ": neither out_data nor out_data_t is given"),
+            "pass out_data and out_scale, or those of the transpose"};
+  }
+  static Result<void> read_options(QuantizeNvfp4Options& to, const Tensors& t, const Options& o) {
+    DIECAST_TRY(to.four_over_six, read_word<FourOverSix>(o.four_over_six, kName, "four_over_six"));
+    DIECAST_TRY(to.rht, read_word<TransformedSides>(o.rht, kName, "rht"));
+    DIECAST_TRY(const std::int64_t mask, read_count(o.sign_mask, 0xFFFF, kName, "sign_mask"));
+    to.sign_mask = static_cast<std::uint16_t>(mask);
+    if (t.rng_state == nullptr) return {};
+    DIECAST_TRY(to.rng_state, integers_of(t.rng_state, 2, {kName, "rng_state"}));
+    return {};
+  }
+
+  // The global scales: given, or found and written.
+  static Result<void> read_scales(Views& v, const Tensors& t, const Options& o) {
+    DIECAST_TRY(const GivenScale given, given_scale(t.amax, t.encode, t.decode, kName));
+    DIECAST_TRY(GivenScale given_t, given_scale(t.amax_t, t.encode_t, t.decode_t, kName));
+    v.options.global = o.block_scales_alone != 0 ? GlobalScale::none : given.global;
+    if (given_t.tensor == nullptr) given_t = given;  // one for both
+    const bool of_columns_alone = t.out_data == nullptr && given.tensor == nullptr;
+    if (of_columns_alone && o.block_scales_alone == 0) v.options.global = given_t.global;
+    v.options.amax_given = (of_columns_alone ? given_t : given).tensor != nullptr;
+    if (v.options.amax_given && o.block_scales_alone != 0) {
+      return Error{ErrorCode::invalid_argument,
+                   cat(kName, ": a global scale is given with block_scales_alone"),
+                   "pass one or the other"};
+    }
+    if (given_t.global != given.global && !of_columns_alone) {
+      return Error{ErrorCode::invalid_argument,
+                   cat(kName, ": the sides' global scales are of two kinds"),
+                   "pass amax and amax_t, encode and encode_t, or decode and decode_t"};
+    }
+    if (v.options.global == GlobalScale::encode || v.options.global == GlobalScale::decode)
+      v.options.amax_given = false;
+    DIECAST_CHECK(read_amax(v, false, given.tensor, t.out_amax, "out_amax"));
+    DIECAST_CHECK(read_amax(v, true, given_t.tensor, t.out_amax_t, "out_amax_t"));
+    return read_block_amaxes(v, t);
+  }
+  static Result<void> read_amax(Views& v, bool of_columns, const diecast_tensor* given,
+                                const diecast_tensor* found, std::string_view found_name) {
+    QuantizedSide& side = of_columns ? v.out.columnwise : v.out.rowwise;
+    if (!side.present()) return {};
+    const std::int64_t rows = of_columns ? v.x.cols() : v.x.rows();
+    side.amax_count = v.out.type.row_scaled ? rows : 1;
+    if (v.options.global == GlobalScale::none) {  // an address, and neither read nor written
+      side.amax = static_cast<float*>(side.data);
+      return {};
+    }
+    const TensorName name{kName, given != nullptr ? "amax" : found_name};
+    DIECAST_TRY(side.amax, floats_of(given != nullptr ? given : found, side.amax_count, name));
+    return {};
+  }
+  static Result<void> read_block_amaxes(Views& v, const Tensors& t) {
+    const std::int64_t rows = v.x.rows(), cols = v.x.cols();
+    const bool square = v.out.type.square;
+    const auto count = [&](std::int64_t along, std::int64_t across) {
+      return capped_product(square ? ceil_div(along, 16) : along, ceil_div(across, 16));
+    };
+    BlockAmaxes& to = v.options.block_amax;
+    DIECAST_TRY(to.rowwise,
+                floats_if_given(t.block_amax, count(rows, cols), {kName, "block_amax"}));
+    DIECAST_TRY(to.columnwise,
+                floats_if_given(t.block_amax_t, count(cols, rows), {kName, "block_amax_t"}));
+    return {};
+  }
+
+  static Result<void> outputs(const Tensors& t, const Options& o, Outputs& out) {
+    DIECAST_TRY(const Tensor x, tensor_of(t.x, {kName, "x"}));
+    DIECAST_TRY(const QuantizedType type, nvfp4_type(o, kName));
+    DIECAST_TRY(const Sides sides, read_word<Sides>(o.direction, kName, "direction"));
+    const bool given = t.amax != nullptr || t.encode != nullptr || t.decode != nullptr;
+    const bool given_t =
+        given || t.amax_t != nullptr || t.encode_t != nullptr || t.decode_t != nullptr;
+    const bool finds = o.block_scales_alone == 0;
+    if (has_rows(sides)) DIECAST_CHECK(add_side(out, type, x.shape, false, finds && !given));
+    if (has_columns(sides)) DIECAST_CHECK(add_side(out, type, x.shape, true, finds && !given_t));
+    return {};
+  }
+  static Prepared::Request request(const Views& v, const DeviceProperties& device) {
+    auto request = Prepared::Request::of(v.x, v.out, v.options);
+    if (device.cc == 0) request.cols = 0;
+    return request;
+  }
+  static Result<void> call(Runtime& runtime, const std::shared_ptr<Device>& device, Views& v,
+                           Stream stream) {
+    v.options.device = device;
+    return diecast::quantize_nvfp4(runtime, v.x, v.out, v.options, stream);
+  }
+  static Result<void> run(const Prepared& prepared, const Views& v, Stream stream) {
+    return prepared.run(v.x, v.out, stream, v.options.block_amax, v.options.rng_state);
+  }
+};
+
+struct BoundDequantizeNvfp4 : line::dequantize_nvfp4 {
+  using Prepared = PreparedDequantizeNvfp4;
+  struct Views {
+    QuantizedTensor x;
+    Tensor out;
+    DequantizeNvfp4Options options;
+  };
+
+  static Result<Views> views(const Tensors& t, const Options& o) {
+    Views v;
+    DIECAST_TRY(v.out, tensor_of(t.out, {kName, "out"}, t.device_rows));
+    DIECAST_TRY(v.x.type, nvfp4_type(o, kName));
+    v.x.shape = v.out.shape;
+    v.options.columnwise = o.columnwise != 0;
+    QuantizedSide& side = v.options.columnwise ? v.x.columnwise : v.x.rowwise;
+    DIECAST_CHECK(read_side(side, t.data, t.scale, v.x.type.layout, kName, "data", "scale"));
+    if ((t.amax == nullptr) == (t.decode == nullptr)) {
+      return Error{ErrorCode::invalid_argument,
+                   cat(kName, ": ", t.amax == nullptr ? "neither" : "both", " of amax and decode",
+                       t.amax == nullptr ? " is given" : " are given"),
+                   "pass the amax that the codes were made with, or the decode scale"};
+    }
+    v.options.form = t.amax != nullptr ? GlobalForm::amax : GlobalForm::decode;
+    side.amax_count = !v.x.type.row_scaled ? 1 : v.options.columnwise ? v.out.cols() : v.out.rows();
+    DIECAST_TRY(side.amax, floats_of(t.amax != nullptr ? t.amax : t.decode, side.amax_count,
+                                     {kName, t.amax != nullptr ? "amax" : "decode"}));
+    return v;
+  }
+  static Result<void> outputs(const Tensors& t, const Options& o, Outputs& out) {
+    DIECAST_TRY(const FloatType type, read_word<FloatType>(o.dtype, kName, "dtype"));
+    DIECAST_CHECK(bytes_of(t.data, {kName, "data"}));
+    DIECAST_TRY(const Shape shape, unquantized_shape(*t.data, Format::nvfp4, o.columnwise != 0,
+                                                     o.rows, o.cols, kName));
+    out.add("out", *parse_dtype(word(type)), shape);
+    return {};
+  }
+  static Prepared::Request request(const Views& v, const DeviceProperties&) {
+    return Prepared::Request::of(v.x, v.out, v.options);
+  }
+  static Result<void> call(Runtime& runtime, const std::shared_ptr<Device>& device, Views& v,
+                           Stream stream) {
+    v.options.device = device;
+    return diecast::dequantize_nvfp4(runtime, v.x, v.out, v.options, stream);
+  }
+  static Result<void> run(const Prepared& prepared, const Views& v, Stream stream) {
+    return prepared.run(v.x, v.out, stream);
+  }
+};
+
+struct BoundFp4Dequantize : line::fp4_dequantize {
+  using Prepared = PreparedDequantizeNvfp4;
+  struct Views {
+    Tensor packed, scale, out;
+    const float* decode = nullptr;
+    Fp4DequantizeOptions options;
+  };
+
+  static Result<Views> views(const Tensors& t, const Options& o) {
+    Views v;
+    DIECAST_TRY(v.packed, view_as(t.data, DType::u8, {kName, "data"}));
+    DIECAST_TRY(v.scale, view_as(t.scale, DType::e4m3, {kName, "scale"}));
+    DIECAST_TRY(v.decode, floats_of(t.decode, 1, {kName, "decode"}));
+    DIECAST_TRY(v.out, tensor_of(t.out, {kName, "out"}));
+    DIECAST_TRY(const std::int64_t block, read_count(o.block_size, 1024, kName, "block_size"));
+    DIECAST_TRY(const std::int64_t tile, read_count(o.tile_size, 1024, kName, "tile_size"));
+    v.options.block_size = static_cast<int>(block);
+    v.options.tile_size = static_cast<int>(tile);
+    return v;
+  }
+  static Result<void> outputs(const Tensors& t, const Options& o, Outputs& out) {
+    DIECAST_TRY(const FloatType type, read_word<FloatType>(o.dtype, kName, "dtype"));
+    DIECAST_TRY(const Tensor packed, view_as(t.data, DType::u8, {kName, "data"}));
+    out.add("out", *parse_dtype(word(type)), with_last(packed.shape, packed_codes(*t.data)));
+    return {};
+  }
+  static Prepared::Request request(const Views& v, const DeviceProperties&) {
+    return Prepared::Request::of(v.packed, v.scale, v.out, v.options);
+  }
+  static Result<void> call(Runtime& runtime, const std::shared_ptr<Device>& device, Views& v,
+                           Stream stream) {
+    v.options.device = device;
+    return diecast::fp4_dequantize(runtime, v.packed, v.scale, v.decode, v.out, v.options, stream);
+  }
+  static Result<void> run(const Prepared& prepared, const Views& v, Stream stream) {
+    return prepared.run(v.packed, v.scale, v.decode, v.out, stream);
+  }
+};
+
+}  // namespace
+
+const BoundOp& bound::fp4_dequantize() { return bound_op<BoundFp4Dequantize>(); }
+const BoundOp& bound::quantize_nvfp4() { return bound_op<BoundQuantizeNvfp4>(); }
+const BoundOp& bound::dequantize_nvfp4() { return bound_op<BoundDequantizeNvfp4>(); }
+
+}  // namespace diecast::c
