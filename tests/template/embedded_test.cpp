@@ -32,7 +32,8 @@ TEST(TemplateFiles, EveryBuiltInTemplateRendersAllOverItsSpace) {
       const auto points = (*tmpl)->space(target(on));
       ASSERT_TRUE(points.ok()) << points.error().message();
       EXPECT_EQ(points->empty(), !(*tmpl)->supports(target(on))) << name << " @ " << on;
-      const std::size_t step = points->size() / testing::unless_sanitized(testing::how_many(12, 60, 60)) + 1;
+      const std::size_t step =
+          points->size() / testing::unless_sanitized(testing::how_many(12, 60, 60)) + 1;
       for (std::size_t i = 0; i < points->size(); i += step) {
         const auto made = Specialization::make(*tmpl, (*points)[i], target(on));
         ASSERT_TRUE(made.ok()) << made.error().message();
