@@ -177,7 +177,7 @@ struct SlowCompiler {
                         "#!/bin/sh\n"
                         "case $1 in\n"
                         "--version) echo 'g++ (slow) 12.2.0' ;;\n"
-                        "-dumpmachine) echo x86_64-linux-gnu ;;\n"
+                        "-###) echo Target: x86_64-linux-gnu >&2 ;;\n"
                         "*) sleep 600 & echo $$ $! >" +
                             started + "; wait ;;\nesac\n");
     EXPECT_EQ(::chmod(compiler.c_str(), 0700), 0);

@@ -5,6 +5,7 @@
 #include <diecast/base/private_directory.h>
 #include <diecast/base/process.h>
 #include <diecast/base/text.h>
+#include <diecast/compile/compiler_parts.h>
 #include <diecast/compile/host_cxx.h>
 #include <diecast/compile/log.h>
 #include <diecast/compile/opened_files.h>
@@ -211,15 +212,17 @@ Result<std::string> arithmetic_of_clang(const std::string& program) {
   return std::string("-lgcc");
 }
 
-// What `program --version` and `-dumpmachine` say, as a compiler; none if it is none. Errors:
-// io_error, where no program can be asked.
-Result<std::shared_ptr<Compiler>> probe(const std::string& program, const std::string& sanitizer,
+// What `program --version` and a dry run say, as a compiler; none if it is none. Errors: io_error,
+// where no program can be asked.
+Result<std::shared_ptr<Compiler>> probe(const std::string& program, const HostCxxOptions& options,
                                         std::vector<std::string>& tried) {
   const auto version = run_compiler({program, "--version"}, "/");
-  const auto machine = run_compiler({program, "-dumpmachine"}, "/");
-  for (const auto* asked : {&version, &machine})
+  const auto dry =
+      run_compiler({program, "-###", "-x", "c++", "-shared", "-o", "kernel.so", "/dev/null"}, "/");
+  for (const auto* asked : {&version, &dry})
     if (!*asked && asked->error().code == ErrorCode::io_error) return asked->error();
-  if (!version || !machine || version->exit_code != 0 || machine->exit_code != 0) {
+  const DryRun parts = dry ? read_dry_run(dry->errors) : DryRun();
+  if (!version || version->exit_code != 0 || parts.target.empty()) {
     tried.push_back(cat(program, ": it does not tell its version"));
     return std::shared_ptr<Compiler>();
   }
@@ -227,21 +230,24 @@ Result<std::shared_ptr<Compiler>> probe(const std::string& program, const std::s
   const bool clang = line.find("clang") != std::string_view::npos;
   const std::string told = clean_log(without_program_name(line, clang), 200);
   Record record;
-  record.add(1, told).add(2, trim(machine->output));
-  const std::string identity = cat(clang ? "clangxx-" : "gxx-", version_in(told), "-",
-                                   record.digest().hex().substr(0, 8), sanitizer_suffix(sanitizer));
+  record.add(1, told).add(2, parts.target).add(3, compiler_parts(program, parts).bytes());
+  if (!options.id.empty()) record.add(4, options.id);
+  const std::string identity =
+      cat(clang ? "clangxx-" : "gxx-", version_in(told), "-", record.digest().hex().substr(0, 8),
+          sanitizer_suffix(options.sanitizer));
   std::string arithmetic = "-lgcc";
   if (clang) {
     DIECAST_TRY(arithmetic, arithmetic_of_clang(program));
   }
   return std::shared_ptr<Compiler>(std::make_shared<HostCompiler>(
-      program, cat(clang ? "" : "g++ ", told), identity, sanitizer, arithmetic));
+      program, cat(clang ? "" : "g++ ", told), identity, options.sanitizer, arithmetic));
 }
 
 }  // namespace
 
 HostCxxOptions HostCxxOptions::from_environment() {
-  return {environment_variable("DIECAST_CXX"), built_sanitizer()};
+  return {environment_variable("DIECAST_CXX"), built_sanitizer(),
+          environment_variable("DIECAST_CXX_ID")};
 }
 
 Result<std::shared_ptr<Compiler>> open_host_cxx(const HostCxxOptions& options) {
@@ -258,7 +264,7 @@ Result<std::shared_ptr<Compiler>> open_host_cxx(const HostCxxOptions& options) {
       tried.push_back(cat(name, ": no such program in PATH"));
       continue;
     }
-    DIECAST_TRY(const auto compiler, probe(program, options.sanitizer, tried));
+    DIECAST_TRY(const auto compiler, probe(program, options, tried));
     if (compiler) return compiler;
   }
   return Error{ErrorCode::compiler_unavailable,

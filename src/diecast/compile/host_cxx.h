@@ -12,6 +12,7 @@ namespace diecast {
 struct HostCxxOptions {
   std::string compiler;   // DIECAST_CXX, else the first of c++, g++, clang++ in PATH
   std::string sanitizer;  // "address,undefined" in sanitizer builds; part of the identity
+  std::string id{};       // DIECAST_CXX_ID: whatever else tells two compilers apart
   static HostCxxOptions from_environment();
 };
 

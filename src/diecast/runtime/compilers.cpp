@@ -32,9 +32,8 @@ bool Compilers::builds_for(const Target& target) {
 
 Result<Artifact> Compilers::compile(Compiler& compiler, const Source& source,
                                     const Target& target) const {
-  return options_.isolated.program.empty()
-             ? compiler.compile(source, target)
-             : compile_isolated(options_.isolated, source, target, compiler);
+  return options_.isolated.program.empty() ? compiler.compile(source, target)
+                                           : compile_isolated(options_, source, target, compiler);
 }
 
 }  // namespace diecast

@@ -39,7 +39,8 @@ std::string text_of(ByteSpan bytes) {
 
 // Variables by which a user could change what the compiler makes behind the key's back stay here;
 // those that its identity tells of go with it.
-std::vector<std::string> environment_for(const Target& target, const Compiler& compiler) {
+std::vector<std::string> environment_for(const RuntimeOptions& options, const Target& target,
+                                         const Compiler& compiler) {
   std::vector<std::string> out;
   for (char** variable = environ; variable && *variable; ++variable) {
     const std::string_view text = *variable;
@@ -50,12 +51,13 @@ std::vector<std::string> environment_for(const Target& target, const Compiler& c
     }
     if (begins("NVRTC_") || begins("EDG_") || begins("LLVM_") || begins("NVVM_") ||
         begins("LIBNVVM_") || begins("NV_NVVM_") || begins("DIECAST_NVRTC=") ||
-        begins("DIECAST_CXX=")) {
+        begins("DIECAST_CXX=") || begins("DIECAST_CXX_ID=")) {
       continue;
     }
     out.emplace_back(text);
   }
   out.push_back(cat(target.is_host() ? "DIECAST_CXX=" : "DIECAST_NVRTC=", compiler.path()));
+  out.push_back("DIECAST_CXX_ID=" + options.host_cxx.id);
   return out;
 }
 
@@ -115,8 +117,9 @@ Result<Artifact> compile_here(const RuntimeOptions& options, const Source& sourc
 
 }  // namespace
 
-Result<Artifact> compile_isolated(const IsolatedCompiles& isolated, const Source& source,
+Result<Artifact> compile_isolated(const RuntimeOptions& options, const Source& source,
                                   const Target& target, const Compiler& compiler) {
+  const IsolatedCompiles& isolated = options.isolated;
   Record request;
   request.add(tag(Tag::name), source.name)
       .add(tag(Tag::symbol), source.symbol)
@@ -125,7 +128,7 @@ Result<Artifact> compile_isolated(const IsolatedCompiles& isolated, const Source
       .add(tag(Tag::identity), compiler.identity());
   ProcessRequest process;
   process.arguments = {isolated.program, std::string(kIsolatedCommand)};
-  process.environment = environment_for(target, compiler);
+  process.environment = environment_for(options, target, compiler);
   std::optional<PrivateDirectory> temporary;
   if (target.is_host()) {  // ended at its limit a compiler leaves files: here they go
     DIECAST_TRY(auto made, PrivateDirectory::make());

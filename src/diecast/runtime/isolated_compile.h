@@ -16,7 +16,7 @@ inline constexpr std::string_view kIsolatedCommand = "compile-one";
 // Runs isolated.program. `compiler`: found here, and named to it, however it was found; another one
 // over there is an error. Errors: those of Compiler::compile; timed_out, process_failed (a crash,
 // with the signal).
-Result<Artifact> compile_isolated(const IsolatedCompiles& isolated, const Source& source,
+Result<Artifact> compile_isolated(const RuntimeOptions& options, const Source& source,
                                   const Target& target, const Compiler& compiler);
 
 // The other side: the answer to a request, and the exit code. Never fails to answer.
