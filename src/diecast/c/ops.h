@@ -1,12 +1,16 @@
 /* The one table of ops: each one's number, tensors and options. The structures and functions below,
  * the library's descriptions (diecast_op_describe) and through them the Python functions and their
- * stubs all come from it. A line of the table is
+ * stubs all come from it. Lines of the table:
  *
- *   TENSOR(field, ROLE, "types and shape")   an input, an optional input (null: none), an output,
- * scratch WORD(field, Enumeration, "what it is")   const char*, one of diecast_op_option.words;
- * null: the first FLAG(field, "what it is")                int64_t, 0 or 1; 0 by default
- *   COUNT(field, default, "what it is")      int64_t
- *   REAL(field, default, "what it is")       double
+ * TENSOR(field, ROLE, "types and shape"): an input, an optional input (null: none), an output or
+ * scratch.
+ *
+ * WORD(field, Enumeration, "what it is"): const char*, one of diecast_op_option.words; null is the
+ * first.
+ *
+ * FLAG(field, "what it is"): int64_t, 0 or 1; 0 by default.
+ *
+ * COUNT(field, default, "what it is"): int64_t. REAL(field, default, "what it is"): double.
  *
  * Lines are added at the end of their kind, and ops at the end of the list, so that structures and
  * numbers stay as they are. Outputs are the caller's memory. */
