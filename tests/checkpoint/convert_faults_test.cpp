@@ -15,41 +15,43 @@ TestFile with_nonfinite() {
   values[2] = std::numeric_limits<float>::quiet_NaN();
   values[5] = -std::numeric_limits<float>::quiet_NaN();
   values[20] = -std::numeric_limits<float>::infinity();
-  file.tensors = {{"a.weight", floats({2, 16}, values)},
-                  {"b.weight", random_tensor("BF16", {2, 16}, 3)},
-                  {"c.weight", random_tensor("F16", {2, 16}, 3)}};
-  file.tensors["b.weight"].bytes.replace(0, 2, "\x80\x7F");                          // +inf
-  file.tensors["c.weight"].bytes.replace(0, 4, std::string("\x00\x7C\x01\xFC", 4));  // +inf, NaN
+  file.tensors = {{"l.0.a.weight", floats({2, 16}, values)},
+                  {"l.0.b.weight", random_tensor("BF16", {2, 16}, 3)},
+                  {"l.0.c.weight", random_tensor("F16", {2, 16}, 3)}};
+  file.tensors["l.0.b.weight"].bytes.replace(0, 2, "\x80\x7F");  // +inf
+  file.tensors["l.0.c.weight"].bytes.replace(0, 4,
+                                             std::string("\x00\x7C\x01\xFC", 4));  // +inf, NaN
   return file;
 }
 
-TEST_F(Convert, NanAndInfinityAreCountedByTensorAndConvertedOn) {
+TEST_F(Convert, NanAndInfinityThatAreAllowedAreCountedByTensor) {
   for (const bool row_scaled : {false, true}) {
-    QuantizeOptions options;
+    QuantizeOptions options = sample_options();
     options.row_scaled = row_scaled;
+    options.allow_nonfinite = true;
     const auto report = quantize(with_nonfinite(), options);
     ASSERT_TRUE(report);
     std::string found;
     for (const NonfiniteTensor& tensor : report->nonfinite)
       found += cat(tensor.name, " ", tensor.nan, " ", tensor.infinite, "; ");
-    EXPECT_EQ(found, "a.weight 2 1; b.weight 0 1; c.weight 1 1; ");
+    EXPECT_EQ(found, "l.0.a.weight 2 1; l.0.b.weight 0 1; l.0.c.weight 1 1; ");
     const TestFile out = decode(text_of(out_));
-    EXPECT_EQ(out.tensors.at("a.weight").bytes[1] & 15, 7) << "NaN";
-    EXPECT_EQ(out.tensors.at("a.weight").bytes[10] & 15, 15) << "-inf";
+    EXPECT_EQ(out.tensors.at("l.0.a.weight").bytes[1] & 15, 7) << "NaN";
+    EXPECT_EQ(out.tensors.at("l.0.a.weight").bytes[10] & 15, 15) << "-inf";
   }
 }
 
-TEST_F(Convert, StrictRefusesNanAndInfinityAndLeavesNoFile) {
+TEST_F(Convert, NanAndInfinityAreRefusedAndLeaveNoFile) {
   for (const bool row_scaled : {false, true}) {
-    QuantizeOptions options;
-    options.strict = true;
+    QuantizeOptions options = sample_options();
     options.row_scaled = row_scaled;
     const auto report = quantize(with_nonfinite(), options);
     ASSERT_FALSE(report);
-    EXPECT_EQ(report.error().message(),
-              "diecast: nonfinite_values: tensor \"a.weight\" has 2 NaN and 1 infinite values\n"
-              "  fix: mend the tensor, leave it out with --exclude \"a.weight\", or go on without "
-              "--strict");
+    EXPECT_EQ(
+        report.error().message(),
+        "diecast: nonfinite_values: tensor \"l.0.a.weight\" has 2 NaN and 1 infinite values\n"
+        "  fix: mend the tensor, leave it out with --exclude \"l.0.a.weight\", or have it so with "
+        "--allow-nonfinite");
     EXPECT_EQ(tree(folder_.path()), std::vector<std::string>{"in.safetensors"});
   }
 }
@@ -63,7 +65,7 @@ TEST_F(Convert, WR03_FailureOfAnyCallLeavesInputAndOldOutputAsTheyWere) {
   for (int call = 1;; ++call) {
     write_text(out_, "old");
     FakeFileSystem files(FakeFileSystem::fail_from(call, EIO, false));
-    const auto report = quantize(sample(), {}, options, files);
+    const auto report = quantize(sample(), sample_options(), options, files);
     if (!files.refused()) break;
     const std::string what =
         cat("call ", call, " ", files.log()[static_cast<std::size_t>(call) - 1].name);
@@ -86,8 +88,8 @@ TEST_F(Convert, InputThatChangesMeanwhileIsAnErrorAndLeavesNoFile) {
     if (progress.done < progress.total) return;
     EXPECT_EQ(::utimensat(AT_FDCWD, in_.c_str(), later, 0), 0);
   };
-  const auto report =
-      convert(*reader, plan_quantize(reader->header()).value(), out_, scalar_kernels(), options);
+  const auto report = convert(*reader, plan_quantize(reader->header(), sample_options()).value(),
+                              out_, scalar_kernels(), options);
   ASSERT_FALSE(report);
   EXPECT_EQ(report.error().what, "\"" + in_ + "\" changed while it was read");
   EXPECT_EQ(tree(folder_.path()), std::vector<std::string>{"in.safetensors"});
@@ -108,7 +110,8 @@ TEST_F(Convert, KernelErrorNamesTheTensorAndLeavesNoFile) {
   kernels.amax = [](ByteSpan, DType, std::int64_t, std::int64_t) -> Result<float> {
     return Error{ErrorCode::out_of_memory, "no room for 1 MiB", "free some"};
   };
-  const auto report = convert(*reader, plan_quantize(reader->header()).value(), out_, kernels);
+  const auto report =
+      convert(*reader, plan_quantize(reader->header(), sample_options()).value(), out_, kernels);
   ASSERT_FALSE(report);
   EXPECT_EQ(report.error().message(),
             "diecast: out_of_memory: tensor \"model.layers.0.experts.weight\": no room for 1 MiB\n "
@@ -120,18 +123,18 @@ TEST_F(Convert, PlanOfAnotherFileIsAnError) {
   write_text(in_, encode(sample()));
   const auto reader = Checkpoint::open(in_);
   TestFile other;
-  other.tensors["x.weight"] = random_tensor("BF16", {16, 16}, 1);
+  other.tensors["l.0.x.weight"] = random_tensor("BF16", {16, 16}, 1);
   write_text(back_, encode(other));
-  const Plan plan = plan_quantize(Checkpoint::open(back_)->header()).value();
+  const Plan plan = plan_quantize(Checkpoint::open(back_)->header(), sample_options()).value();
   const auto report = convert(*reader, plan, out_, scalar_kernels());
   ASSERT_FALSE(report);
   EXPECT_EQ(report.error().what,
-            "the plan has a tensor \"x.weight\", \"" + in_ + "\" has none of that name");
+            "the plan has a tensor \"l.0.x.weight\", \"" + in_ + "\" has none of that name");
 }
 
 TEST_F(Convert, WeightOfTerabytesInASparseFileIsTakenInPieces) {
   const std::string header =
-      R"({"a.weight":{"dtype":"BF16","shape":[1,1099511627776],"data_offsets":[0,2199023255552]}})";
+      R"({"l.0.a.weight":{"dtype":"BF16","shape":[1,1099511627776],"data_offsets":[0,2199023255552]}})";
   write_text(in_, file_of(header));
   if (::truncate(in_.c_str(), static_cast<off_t>(8 + header.size()) + (off_t{1} << 41)) != 0)
     GTEST_SKIP() << "no sparse files here";
@@ -146,7 +149,8 @@ TEST_F(Convert, WeightOfTerabytesInASparseFileIsTakenInPieces) {
   };
   FakeFileSystem files(
       FakeFileSystem::refuse("reserve", EOPNOTSUPP));  // take no terabytes from the disk
-  EXPECT_FALSE(convert(*reader, plan_quantize(reader->header()).value(), out_, kernels, {}, files));
+  EXPECT_FALSE(convert(*reader, plan_quantize(reader->header(), sample_options()).value(), out_,
+                       kernels, {}, files));
   EXPECT_EQ(seen, 16 << 20);
 }
 

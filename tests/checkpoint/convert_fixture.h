@@ -10,13 +10,21 @@
 
 namespace diecast::testing {
 
-inline Result<ConvertReport> quantize_with_scalars(const std::string& input,
-                                                   const std::string& output,
-                                                   const QuantizeOptions& options = {},
-                                                   const ConvertOptions& convert_options = {},
-                                                   FileSystem& files = system_files()) {
+// sample() has experts in one tensor, which are quantized only if they are named.
+inline QuantizeOptions sample_options() {
+  QuantizeOptions options;
+  options.include = {"*.experts.weight", "*.e.w?.weight"};
+  return options;
+}
+
+inline Result<ConvertReport> quantize_with_scalars(
+    const std::string& input, const std::string& output,
+    const QuantizeOptions& options = sample_options(), const ConvertOptions& convert_options = {},
+    FileSystem& files = system_files()) {
   DIECAST_TRY(const Checkpoint checkpoint, Checkpoint::open(input, false, files));
-  DIECAST_TRY(const Plan plan, plan_quantize(checkpoint.header(), options));
+  QuantizeOptions wanted = options;
+  DIECAST_TRY(wanted.model, read_model_config(checkpoint, files));
+  DIECAST_TRY(const Plan plan, plan_quantize(checkpoint.header(), wanted));
   return convert(checkpoint, plan, output, scalar_kernels(), convert_options, files);
 }
 
@@ -31,7 +39,8 @@ inline Result<ConvertReport> dequantize_with_scalars(const std::string& input,
 
 class Convert : public ::testing::Test {
  protected:
-  Result<ConvertReport> quantize(const TestFile& file, const QuantizeOptions& options = {},
+  Result<ConvertReport> quantize(const TestFile& file,
+                                 const QuantizeOptions& options = sample_options(),
                                  const ConvertOptions& convert_options = {},
                                  FileSystem& files = system_files()) {
     write_text(in_, encode(file));
@@ -41,7 +50,7 @@ class Convert : public ::testing::Test {
                                    const ConvertOptions& options = {}) {
     return dequantize_with_scalars(out_, back_, to, options);
   }
-  TestFile quantized(const TestFile& file, const QuantizeOptions& options = {},
+  TestFile quantized(const TestFile& file, const QuantizeOptions& options = sample_options(),
                      const ConvertOptions& convert_options = {}) {
     const auto report = quantize(file, options, convert_options);
     EXPECT_TRUE(report) << report.error().message();
@@ -64,8 +73,8 @@ inline TestFile sample() {
                   {"model.layers.0.mlp.down_proj.weight", random_tensor("F16", {32, 48}, 4)},
                   {"model.layers.0.experts.weight", random_tensor("F32", {3, 16, 32}, 5)},
                   {"model.norm.weight", random_tensor("F32", {32}, 6)},
-                  {"odd.weight", random_tensor("BF16", {4, 20}, 7)},
-                  {"empty.weight", random_tensor("BF16", {0, 16}, 8)},
+                  {"l.0.odd.weight", random_tensor("BF16", {4, 20}, 7)},
+                  {"l.0.empty.weight", random_tensor("BF16", {0, 16}, 8)},
                   {"position_ids", {"I64", {2}, std::string(16, '\x07')}}};
   return file;
 }

@@ -30,11 +30,11 @@ TEST_F(Convert, UnitBlockHasTheCodesOfTheTable) {
   std::vector<float> largest(16, 0.0f);
   largest[0] = 2688;
   row.insert(row.end(), largest.begin(), largest.end());
-  file.tensors["a.weight"] = floats({2, 16}, row);
+  file.tensors["l.0.a.weight"] = floats({2, 16}, row);
   const TestFile out = quantized(file);
-  EXPECT_EQ(out.tensors.at("a.weight").bytes.substr(0, 8), "\x80\x90\x22\x3A\x44\x5C\xE6\x76");
-  EXPECT_EQ(out.tensors.at("a.weight_scale").bytes, "\x38\x7E");
-  EXPECT_EQ(out.tensors.at("a.weight_scale_2").bytes, scalar_bytes(1.0f));
+  EXPECT_EQ(out.tensors.at("l.0.a.weight").bytes.substr(0, 8), "\x80\x90\x22\x3A\x44\x5C\xE6\x76");
+  EXPECT_EQ(out.tensors.at("l.0.a.weight_scale").bytes, "\x38\x7E");
+  EXPECT_EQ(out.tensors.at("l.0.a.weight_scale_2").bytes, scalar_bytes(1.0f));
 }
 
 // Gate has amax 1, up has 3.
@@ -43,19 +43,19 @@ TEST_F(Convert, GateAndUpAreWrittenUnderOneScale) {
   gate[3] = 1;
   up[40] = -3;
   TestFile file;
-  file.tensors = {{"m.gate_proj.weight", floats({2, 16}, gate)},
-                  {"m.up_proj.weight", floats({3, 16}, up)}};
+  file.tensors = {{"l.0.m.gate_proj.weight", floats({2, 16}, gate)},
+                  {"l.0.m.up_proj.weight", floats({3, 16}, up)}};
   const TestFile pair = quantized(file);
-  const float shared = floats_of(pair.tensors.at("m.gate_proj.weight_scale_2"))[0];
+  const float shared = floats_of(pair.tensors.at("l.0.m.gate_proj.weight_scale_2"))[0];
   EXPECT_EQ(shared, 1.0f / 896.0f);
-  EXPECT_EQ(pair.tensors.at("m.up_proj.weight_scale_2"),
-            pair.tensors.at("m.gate_proj.weight_scale_2"));
-  QuantizeOptions options;
-  options.exclude = {"*up_proj*"};
-  const TestFile alone = quantized(file, options);
-  EXPECT_EQ(floats_of(alone.tensors.at("m.gate_proj.weight_scale_2"))[0], 1.0f / 2688.0f);
-  EXPECT_NE(alone.tensors.at("m.gate_proj.weight_scale").bytes,
-            pair.tensors.at("m.gate_proj.weight_scale").bytes);
+  EXPECT_EQ(pair.tensors.at("l.0.m.up_proj.weight_scale_2"),
+            pair.tensors.at("l.0.m.gate_proj.weight_scale_2"));
+  file.tensors["l.1.m.gate_proj.weight"] = file.tensors.at("l.0.m.gate_proj.weight");
+  file.tensors.erase("l.0.m.gate_proj.weight");
+  const TestFile apart = quantized(file);
+  EXPECT_EQ(floats_of(apart.tensors.at("l.1.m.gate_proj.weight_scale_2"))[0], 1.0f / 2688.0f);
+  EXPECT_NE(apart.tensors.at("l.1.m.gate_proj.weight_scale").bytes,
+            pair.tensors.at("l.0.m.gate_proj.weight_scale").bytes);
 }
 
 TEST_F(Convert, ExpertsHaveAGlobalScaleEachAndGateAndUpShareItExpertByExpert) {
@@ -63,11 +63,11 @@ TEST_F(Convert, ExpertsHaveAGlobalScaleEachAndGateAndUpShareItExpertByExpert) {
   gate[5] = 7;       // expert 0
   up[32 + 3] = -14;  // expert 1
   TestFile file;
-  file.tensors = {{"e.w1.weight", floats({2, 1, 16}, gate)},
-                  {"e.w3.weight", floats({2, 2, 16}, up)}};
+  file.tensors = {{"l.0.e.w1.weight", floats({2, 1, 16}, gate)},
+                  {"l.0.e.w3.weight", floats({2, 2, 16}, up)}};
   const TestFile out = quantized(file);
   const std::vector<float> expected = {1.0f / 384.0f, 1.0f / 192.0f};
-  for (const std::string name : {"e.w1", "e.w3"}) {
+  for (const std::string name : {"l.0.e.w1", "l.0.e.w3"}) {
     EXPECT_EQ(out.tensors.at(name + ".weight_scale_2").shape, std::vector<std::uint64_t>{2});
     EXPECT_EQ(floats_of(out.tensors.at(name + ".weight_scale_2")), expected);
     EXPECT_EQ(floats_of(out.tensors.at(name + ".input_scale")), std::vector<float>(2, 1.0f));
@@ -79,15 +79,15 @@ TEST_F(Convert, RowScaledWeightsHaveAScaleARow) {
   rows[0] = 1, rows[1] = 0.5f, rows[16] = 4;
   rows[32] = 0.5f, rows[33] = 0.25f;
   TestFile file;
-  file.tensors["a.weight"] = floats({3, 16}, rows);
-  QuantizeOptions options;
+  file.tensors["l.0.a.weight"] = floats({3, 16}, rows);
+  QuantizeOptions options = sample_options();
   options.row_scaled = true;
   const TestFile out = quantized(file, options);
-  EXPECT_EQ(floats_of(out.tensors.at("a.weight_scale_2")),
+  EXPECT_EQ(floats_of(out.tensors.at("l.0.a.weight_scale_2")),
             (std::vector<float>{1.0f / 2688.0f, 1.0f / 672.0f, 1.0f / 5376.0f}));
-  EXPECT_EQ(out.tensors.at("a.weight_scale").bytes, "\x7E\x7E\x7E");
-  EXPECT_EQ(out.tensors.at("a.weight").bytes.substr(16, 1), "\x57");
-  EXPECT_EQ(out.tensors.at("a.input_scale").bytes, scalar_bytes(1.0f));
+  EXPECT_EQ(out.tensors.at("l.0.a.weight_scale").bytes, "\x7E\x7E\x7E");
+  EXPECT_EQ(out.tensors.at("l.0.a.weight").bytes.substr(16, 1), "\x57");
+  EXPECT_EQ(out.tensors.at("l.0.a.input_scale").bytes, scalar_bytes(1.0f));
 }
 
 TEST_F(Convert, WR12_OutputIsWhatAnIndependentReaderExpects) {
@@ -122,7 +122,8 @@ TEST_F(Convert, NeedsNothingBesideTheFileNorAnOrderInIt) {
   write_text(in_, encode(file, true));
   ASSERT_NE(text_of(in_), encode(file));
   const auto reader = Checkpoint::open(in_).value();
-  convert(reader, plan_quantize(reader.header()).value(), out_, scalar_kernels()).value();
+  convert(reader, plan_quantize(reader.header(), sample_options()).value(), out_, scalar_kernels())
+      .value();
   EXPECT_EQ(text_of(out_), expected);
   const std::filesystem::path folder = std::filesystem::path(in_).parent_path();
   const auto files = std::filesystem::directory_iterator(folder);
@@ -132,8 +133,8 @@ TEST_F(Convert, NeedsNothingBesideTheFileNorAnOrderInIt) {
 TEST_F(Convert, WR13_WR14_EverythingElseIsCopiedToTheBitAndMetadataKept) {
   const TestFile file = sample();
   const TestFile out = quantized(file);
-  for (const char* name : {"model.embed_tokens.weight", "model.norm.weight", "odd.weight",
-                           "empty.weight", "position_ids"}) {
+  for (const char* name : {"model.embed_tokens.weight", "model.norm.weight", "l.0.odd.weight",
+                           "l.0.empty.weight", "position_ids"}) {
     EXPECT_EQ(out.tensors.at(name), file.tensors.at(name)) << name;
   }
   for (const auto& [key, text] : file.metadata) EXPECT_EQ(out.metadata.at(key), text);
@@ -154,7 +155,7 @@ TEST_F(Convert, FileWithoutAFormatIsSaidToBePyTorchs) {
 TEST_F(Convert, DequantizedFileHasTheOldNamesTypesAndNearlyTheOldValues) {
   const TestFile file = sample();
   for (const bool row_scaled : {false, true}) {
-    QuantizeOptions options;
+    QuantizeOptions options = sample_options();
     options.row_scaled = row_scaled;
     ASSERT_TRUE(quantize(file, options));
     const auto report = dequantize();
@@ -198,20 +199,21 @@ TEST_F(Convert, QuantizingTheDequantizedFileAgainChangesNothing) {
 TEST_F(Convert, DequantizeTakesTheDecodeFormAndTheTypeAsked) {
   TestFile file;
   file.metadata = {};
-  file.tensors = {{"a.weight", {"U8", {1, 8}, std::string("\x21\xF7", 2) + std::string(6, '\0')}},
-                  {"a.weight_scale", {"F8_E4M3", {1, 1}, "\x3A"}},  // 1.25
-                  {"a.weight_scale_2", floats({}, {0.1f})}};
+  file.tensors = {
+      {"l.0.a.weight", {"U8", {1, 8}, std::string("\x21\xF7", 2) + std::string(6, '\0')}},
+      {"l.0.a.weight_scale", {"F8_E4M3", {1, 1}, "\x3A"}},  // 1.25
+      {"l.0.a.weight_scale_2", floats({}, {0.1f})}};
   write_text(out_, encode(file));
   ASSERT_TRUE(dequantize(DType::f32));
   std::vector<float> expected(16, 0.0f);
   expected[0] = (0.5f * 1.25f) * 0.1f, expected[1] = (1.0f * 1.25f) * 0.1f;
   expected[2] = (6.0f * 1.25f) * 0.1f, expected[3] = (-6.0f * 1.25f) * 0.1f;
-  EXPECT_EQ(floats_of(decode(text_of(back_)).tensors.at("a.weight")), expected);
+  EXPECT_EQ(floats_of(decode(text_of(back_)).tensors.at("l.0.a.weight")), expected);
 }
 
 TEST_F(Convert, PieceSizeChangesNothing) {
   for (const bool row_scaled : {false, true}) {
-    QuantizeOptions options;
+    QuantizeOptions options = sample_options();
     options.row_scaled = row_scaled;
     ASSERT_TRUE(quantize(sample(), options));
     const std::string whole = text_of(out_);
@@ -243,7 +245,8 @@ TEST_F(Convert, KernelsNeverSeeMoreThanAPiece) {
   };
   ConvertOptions options;
   options.piece_bytes = 256;
-  ASSERT_TRUE(convert(*reader, plan_quantize(reader->header()).value(), out_, kernels, options));
+  ASSERT_TRUE(convert(*reader, plan_quantize(reader->header(), sample_options()).value(), out_,
+                      kernels, options));
   EXPECT_LE(largest, 256u);
   EXPECT_GE(largest, 128u);
 }
@@ -257,7 +260,7 @@ TEST_F(Convert, ProgressEndsAtTheTotal) {
     seen.push_back(progress);
     names.insert(std::string(progress.name));
   };
-  ASSERT_TRUE(quantize(sample(), {}, options));
+  ASSERT_TRUE(quantize(sample(), sample_options(), options));
   ASSERT_FALSE(seen.empty());
   for (std::size_t i = 1; i < seen.size(); ++i) EXPECT_GT(seen[i].done, seen[i - 1].done);
   EXPECT_EQ(seen.back().done, seen.back().total);

@@ -32,7 +32,7 @@ inline std::string there_and_back(const TestFile& file, const ConvertKernels& ke
 inline void expect_files_as_scalar(const std::shared_ptr<Device>& device) {
   const ConvertKernels kernels = device_kernels(test_runtime(), device);
   for (const bool row_scaled : {false, true}) {
-    QuantizeOptions options;
+    QuantizeOptions options = sample_options();
     options.row_scaled = row_scaled;
     const std::string expected = there_and_back(sample(), scalar_kernels(), options, 32 << 20);
     // Whole weights, and stretches of rows.

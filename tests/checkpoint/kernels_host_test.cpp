@@ -28,7 +28,7 @@ TEST(KernelsOnHost, WeightsAreThoseOfEveryProfilesReferenceNaNIncluded) {
   });
   TestFile file;
   const auto* const values = reinterpret_cast<const float*>(x.words.data());
-  file.tensors["n.weight"] = floats({4, 32}, {values, values + 128});
+  file.tensors["l.0.n.weight"] = floats({4, 32}, {values, values + 128});
   TemporaryDirectory folder;
   const std::string in = folder / "in", out = folder / "out";
   write_text(in, encode(file));
@@ -40,7 +40,8 @@ TEST(KernelsOnHost, WeightsAreThoseOfEveryProfilesReferenceNaNIncluded) {
   for (const Profile profile :
        {Profile::te, Profile::pr546, Profile::modelopt, Profile::torchao, Profile::te_ref}) {
     for (const bool row_scaled : {false, true}) {
-      QuantizeOptions options;
+      QuantizeOptions options = sample_options();
+      options.allow_nonfinite = true;
       options.row_scaled = row_scaled;
       options.scheme.profile = profile;
       reference::Nvfp4Options rule;
@@ -59,9 +60,9 @@ TEST(KernelsOnHost, WeightsAreThoseOfEveryProfilesReferenceNaNIncluded) {
             .value();
         const TestFile got = decode(text_of(out));
         const std::string what = cat(word(profile), row_scaled ? " rows " : " ", piece);
-        EXPECT_TRUE(got.tensors.at("n.weight").bytes == text(want.codes)) << what;
-        EXPECT_TRUE(got.tensors.at("n.weight_scale").bytes == text(want.scales)) << what;
-        EXPECT_TRUE(got.tensors.at("n.weight_scale_2").bytes == text(scale_2)) << what;
+        EXPECT_TRUE(got.tensors.at("l.0.n.weight").bytes == text(want.codes)) << what;
+        EXPECT_TRUE(got.tensors.at("l.0.n.weight_scale").bytes == text(want.scales)) << what;
+        EXPECT_TRUE(got.tensors.at("l.0.n.weight_scale_2").bytes == text(scale_2)) << what;
       }
     }
   }

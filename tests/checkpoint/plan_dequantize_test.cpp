@@ -12,6 +12,7 @@ TEST(Plan, DequantizeGoesBackToNamesShapesTypesAndMetadata) {
                                    {"c.bias", StoredDType::i64, {3}}},
                                   {{"format", "pt"}});
     QuantizeOptions options;
+    options.include = {"*"};
     options.row_scaled = row_scaled;
     const Plan there = plan_quantize(header, options).value();
     const Plan back = plan_dequantize(there.outputs[0]).value();
@@ -24,9 +25,13 @@ TEST(Plan, DequantizeGoesBackToNamesShapesTypesAndMetadata) {
 }
 
 TEST(Plan, DequantizeOfAFileInWhichNothingWasQuantizedCopiesIt) {
-  const auto header = weights({"a.bias"});
-  const Plan back = plan_dequantize(plan_quantize(header).value().outputs[0]).value();
-  EXPECT_EQ(encode_header(back.outputs[0]), encode_header(header));
+  const auto copied =
+      header_of({{"a.bias", StoredDType::bf16, {32, 64}}}, {{"format", "pt"},
+                                                            {"diecast.format", "nvfp4"},
+                                                            {"diecast.profile", "te"},
+                                                            {"diecast.dtypes", "{}"}});
+  const Plan back = plan_dequantize(copied).value();
+  EXPECT_EQ(encode_header(back.outputs[0]), encode_header(weights({"a.bias"})));
 }
 
 std::vector<TensorInfo> foreign(StoredDType scale_type = StoredDType::f8_e4m3, Dims scale = {32, 4},
@@ -154,7 +159,10 @@ TEST(Plan, DequantizeLeavesWhatWasQuantizedBeforeAndSaysSo) {
   auto tensors = foreign();
   tensors.push_back({"b.weight", StoredDType::bf16, {32, 64}});
   const auto header = header_of(tensors);
-  const Plan back = plan_dequantize(plan_quantize(header).value().outputs[0]).value();
+  QuantizeOptions rest;
+  rest.force = true;
+  rest.include = {"b.weight"};
+  const Plan back = plan_dequantize(plan_quantize(header, rest).value().outputs[0]).value();
   EXPECT_EQ(encode_header(back.outputs[0]), encode_header(header));
   EXPECT_EQ(planned(back, "a.weight").reason, "stays quantized");
   EXPECT_EQ(back.notes,

@@ -32,6 +32,23 @@ inline const PlannedTensor& planned(const Plan& plan, const std::string& name) {
   return kNone;
 }
 
+// "copy: rank 1", "quantize: "
+inline std::string decision(const TensorInfo& tensor, QuantizeOptions options = {}) {
+  options.force = true;  // copied or not
+  const Plan plan = plan_quantize(header_of({tensor}), options).value();
+  return std::string(action_name(plan.tensors[0].action)) + ": " + plan.tensors[0].reason;
+}
+
+inline std::string decision(const std::string& name, const QuantizeOptions& options = {}) {
+  return decision(TensorInfo{name, StoredDType::bf16, {32, 64}}, options);
+}
+
+inline QuantizeOptions including(std::vector<std::string> globs) {
+  QuantizeOptions options;
+  options.include = std::move(globs);
+  return options;
+}
+
 // "U8 [32, 32]"
 inline std::string output(const Plan& plan, const std::string& name) {
   const TensorInfo* tensor = plan.outputs[0].find(name);

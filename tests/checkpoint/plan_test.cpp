@@ -4,77 +4,30 @@
 namespace diecast::testing {
 namespace {
 
-// "copy: rank 1", "quantize: "
-std::string decision(const TensorInfo& tensor, const QuantizeOptions& options = {}) {
-  const Plan plan = plan_quantize(header_of({tensor}), options).value();
-  return std::string(action_name(plan.tensors[0].action)) + ": " + plan.tensors[0].reason;
-}
-
-std::string decision(const std::string& name, const QuantizeOptions& options = {}) {
-  return decision(TensorInfo{name, StoredDType::bf16, {32, 64}}, options);
-}
-
-TEST(Plan, QuantizesFloatingPointWeightsOfRankTwoAndThree) {
+TEST(Plan, QuantizesFloatingPointMatricesOfLayers) {
+  const auto shaped = [](StoredDType type, Dims shape, const QuantizeOptions& options = {}) {
+    return decision({"l.0.a.weight", type, std::move(shape)}, options);
+  };
   EXPECT_EQ(decision("model.layers.0.mlp.down_proj.weight"), "quantize: ");
-  EXPECT_EQ(decision({"a.weight", StoredDType::f32, {16, 16}}), "quantize: ");
-  EXPECT_EQ(decision({"a.weight", StoredDType::f16, {4, 16, 16}}), "quantize: ");
-  EXPECT_EQ(decision({"a.weight", StoredDType::bf16, {64}}), "copy: rank 1");
-  EXPECT_EQ(decision({"a.weight", StoredDType::bf16, {2, 2, 2, 16}}), "copy: rank 4");
-  EXPECT_EQ(decision({"a.weight", StoredDType::bf16, {}}), "copy: rank 0");
-  EXPECT_EQ(decision({"a.weight", StoredDType::f64, {16, 16}}), "copy: F64 is not quantized");
-  EXPECT_EQ(decision({"a.weight", StoredDType::f8_e4m3, {16, 16}}),
-            "copy: F8_E4M3 is not quantized");
-  EXPECT_EQ(decision({"a.weight", StoredDType::bf16, {0, 16}}), "copy: no elements");
-  EXPECT_EQ(decision({"a.weight", StoredDType::bf16, {16, 0}}), "copy: no elements");
-  EXPECT_EQ(decision("a.bias"), "copy: no weight");
+  EXPECT_EQ(shaped(StoredDType::f32, {16, 16}), "quantize: ");
+  EXPECT_EQ(shaped(StoredDType::bf16, {64}), "copy: rank 1");
+  EXPECT_EQ(shaped(StoredDType::f16, {4, 16, 16}), "copy: rank 3");
+  EXPECT_EQ(shaped(StoredDType::f16, {4, 16, 16}, including({"*"})), "quantize: ");
+  EXPECT_EQ(shaped(StoredDType::bf16, {2, 2, 2, 16}, including({"*"})), "copy: rank 4");
+  EXPECT_EQ(shaped(StoredDType::bf16, {}), "copy: rank 0");
+  EXPECT_EQ(shaped(StoredDType::f64, {16, 16}), "copy: F64 is not quantized");
+  EXPECT_EQ(shaped(StoredDType::f8_e4m3, {16, 16}), "copy: F8_E4M3 is not quantized");
+  EXPECT_EQ(shaped(StoredDType::bf16, {0, 16}), "copy: no elements");
+  EXPECT_EQ(shaped(StoredDType::bf16, {16, 0}), "copy: no elements");
+  EXPECT_EQ(decision("l.0.a.bias"), "copy: no weight");
   EXPECT_EQ(decision("weight"), "copy: no weight");
-}
-
-TEST(Plan, CopiesNormsEmbeddingsRoutersAndTheOutputHead) {
-  for (const char* name : {"model.norm.weight", "layers.0.input_layernorm.weight",
-                           "a.LayerNorm.weight", "a.q_norm.weight"}) {
-    EXPECT_EQ(decision(name), "copy: a norm") << name;
-  }
-  for (const char* name : {"model.embed_tokens.weight", "a.word_embeddings.weight",
-                           "transformer.wte.weight", "wpe.weight"}) {
-    EXPECT_EQ(decision(name), "copy: an embedding") << name;
-  }
-  for (const char* name :
-       {"layers.0.mlp.gate.weight", "a.block_sparse_moe.gate.weight", "a.router.weight",
-        "a.mlp.router_proj.weight", "a.mlp.shared_expert_gate.weight"}) {
-    EXPECT_EQ(decision(name), "copy: a router") << name;
-  }
-  EXPECT_EQ(decision("lm_head.weight"), "copy: the output head");
-  EXPECT_EQ(decision("output.weight"), "copy: the output head");
-  EXPECT_EQ(decision("shared.weight"), "copy: an embedding");
-  EXPECT_EQ(decision("layers.61.shared_head.head.weight"), "copy: the output head");
-  EXPECT_EQ(decision("model.vision_tower.layers.0.fc1.weight"), "copy: a vision tower");
-  EXPECT_EQ(decision("vision_model.layers.0.q_proj.weight"), "copy: a vision tower");
-  EXPECT_EQ(decision("layers.61.eh_proj.weight"), "copy: the input of a draft layer");
-  EXPECT_EQ(decision("a.attention.output.weight"), "quantize: ");
-  EXPECT_EQ(decision("a.shared.weight"), "quantize: ");
-  EXPECT_EQ(decision("model.gate_proj.weight"), "quantize: ") << "a projection, not a router";
-  EXPECT_EQ(decision("a.my_lm_head_adapter.weight"), "quantize: ");
-}
-
-TEST(Plan, IncludeNarrowsAndExcludeWins) {
-  QuantizeOptions options;
-  options.include = {"*.mlp.*", "model.x.weight"};
-  EXPECT_EQ(decision("model.layers.0.mlp.up_proj.weight", options), "quantize: ")
-      << "a star crosses dots";
-  EXPECT_EQ(decision("model.x.weight", options), "quantize: ");
-  EXPECT_EQ(decision("model.y.weight", options), "copy: not included");
-  EXPECT_EQ(decision("a.mlp.gate.weight", options), "copy: a router")
-      << "an include does not force";
-  options.exclude = {"*up_proj*"};
-  EXPECT_EQ(decision("model.layers.0.mlp.up_proj.weight", options), "copy: excluded by *up_proj*");
-  options.exclude = {"*.layers.[0-2].*"};
-  EXPECT_EQ(decision("model.layers.1.mlp.a.weight", options), "copy: excluded by *.layers.[0-2].*");
-  EXPECT_EQ(decision("model.layers.3.mlp.a.weight", options), "quantize: ");
+  EXPECT_EQ(decision("a.weight"), "copy: outside the language model's layers");
+  EXPECT_EQ(decision("mlp1.1.weight"), "copy: outside the language model's layers");
 }
 
 TEST(Plan, GlobThatMatchesNothingIsNoted) {
   QuantizeOptions options;
+  options.keep = {"*.weight"};
   options.include = {"*.weight"};
   options.exclude = {"*.wieght"};
   const Plan plan = plan_quantize(weights({"a.weight"}), options).value();
@@ -87,32 +40,30 @@ TEST(Plan, GlobThatMatchesNothingIsNoted) {
             "  fix: correct it (--dry-run lists the names), or go on without --strict");
 }
 
-TEST(Plan, NothingToQuantizeIsNoted) {
-  const std::vector<std::string> note = {"no tensor is quantized: all are copied"};
-  QuantizeOptions excluded;
-  excluded.exclude = {"*"};
-  EXPECT_EQ(plan_quantize(weights({"a.weight"}), excluded).value().notes, note);
-  // Experts without a name of a weight, and what is quantized to FP8 already.
-  const auto others = header_of({{"experts.gate_up_proj", StoredDType::bf16, {4, 32, 64}},
-                                 {"a.weight", StoredDType::f8_e4m3, {32, 64}}});
-  EXPECT_EQ(plan_quantize(others).value().notes, note);
-  QuantizeOptions strict;
-  strict.strict = true;
-  const auto refused = plan_quantize(others, strict);
+// The copy of a model says nothing of a format that nothing in it has.
+TEST(Plan, NothingToQuantizeIsRefusedUnlessForced) {
+  QuantizeOptions options;
+  options.exclude = {"*"};
+  const auto header = weights({"l.0.a.weight"});
+  const auto refused = plan_quantize(header, options);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().message(),
-            "diecast: invalid_argument: no tensor is quantized: all are copied\n"
-            "  fix: --dry-run says why of each; or go on without --strict");
+            "diecast: invalid_argument: no tensor is quantized, \"l.0.a.weight\" not, for one: "
+            "excluded by *\n"
+            "  fix: --dry-run --force says why of each, --include quantizes what it names");
+  options.force = true;
+  const Plan forced = plan_quantize(header, options).value();
+  EXPECT_EQ(forced.notes, std::vector<std::string>{"no tensor is quantized: all are copied"});
+  EXPECT_EQ(encode_header(forced.outputs[0]), encode_header(header));
 }
 
 TEST(Plan, ANameWithNulIsMatchedAsAWhole) {
-  const std::string name("a\0b.weight", 10);
+  const std::string name("layers.0.a\0b.weight", 19);
   QuantizeOptions options;
-  options.include = {"a"};
-  EXPECT_EQ(decision(name, options), "copy: not included");
-  options.include = {"*.weight"};
-  options.exclude = {"a?b.weight"};
-  EXPECT_EQ(decision(name, options), "copy: excluded by a?b.weight");
+  options.exclude = {"layers.0.a"};
+  EXPECT_EQ(decision(name, options), "quantize: ");
+  options.exclude = {"*.a?b.weight"};
+  EXPECT_EQ(decision(name, options), "copy: excluded by *.a?b.weight");
 }
 
 // What a fix says to leave out is left out, whatever the name is made of.
@@ -129,42 +80,44 @@ TEST(Plan, AFixNamesAGlobThatMatches) {
   }
   const auto taken = header_of(
       {{"e[1].weight", StoredDType::bf16, {2, 32}}, {"e[1].input_scale", StoredDType::f32, {}}});
-  EXPECT_EQ(plan_quantize(taken).error().fix, "leave it out with --exclude \"e?1?.weight\"");
+  EXPECT_EQ(plan_quantize(taken, including({"e*"})).error().fix,
+            "leave it out with --exclude \"e?1?.weight\"");
 }
 
 TEST(Plan, LastDimensionThatIsNoMultipleOfSixteenIsCopiedAndNotedOrAnErrorWhenStrict) {
-  const auto header = header_of(
-      {{"a.weight", StoredDType::bf16, {16, 100}}, {"b.weight", StoredDType::bf16, {16, 96}}});
+  const auto header = header_of({{"l.0.a.weight", StoredDType::bf16, {16, 100}},
+                                 {"l.0.b.weight", StoredDType::bf16, {16, 96}}});
   const Plan plan = plan_quantize(header).value();
-  EXPECT_EQ(planned(plan, "a.weight").action, Action::copy);
-  EXPECT_EQ(plan.notes, std::vector<std::string>{
-                            "\"a.weight\" is copied: the last dimension 100 is no multiple of 16"});
+  EXPECT_EQ(planned(plan, "l.0.a.weight").action, Action::copy);
+  EXPECT_EQ(plan.notes,
+            std::vector<std::string>{
+                "\"l.0.a.weight\" is copied: the last dimension 100 is no multiple of 16"});
   QuantizeOptions options;
   options.strict = true;
   const auto strict = plan_quantize(header, options);
   ASSERT_FALSE(strict);
-  EXPECT_EQ(
-      strict.error().message(),
-      "diecast: shape_mismatch: tensor \"a.weight\": the last dimension 100 is no multiple of 16\n"
-      "  fix: leave it out with --exclude \"a.weight\", or copy it without --strict");
-  options.exclude = {"a.weight"};
+  EXPECT_EQ(strict.error().message(),
+            "diecast: shape_mismatch: tensor \"l.0.a.weight\": the last dimension 100 is no "
+            "multiple of 16\n"
+            "  fix: leave it out with --exclude \"l.0.a.weight\", or copy it without --strict");
+  options.exclude = {"l.0.a.weight"};
   EXPECT_TRUE(plan_quantize(header, options));
 }
 
 TEST(Plan, MatricesOfOtherNamesAreCopiedAndNotedOrAnErrorWhenStrict) {
   const std::string experts = "model.layers.0.mlp.experts.gate_up_proj";
   const auto header = header_of({{experts, StoredDType::bf16, {4, 64, 128}},
-                                 {"a.A_log", StoredDType::f32, {256, 16}},
+                                 {"l.0.a.A_log", StoredDType::f32, {256, 16}},
                                  {"a.experts_bias", StoredDType::bf16, {64, 64}},
                                  {"a.pos_embed", StoredDType::bf16, {64, 64}},
                                  {"a.codes", StoredDType::u8, {64, 64}},
-                                 {"a.weight", StoredDType::bf16, {64, 64}}});
+                                 {"l.0.a.weight", StoredDType::bf16, {64, 64}}});
   const Plan plan = plan_quantize(header).value();
   EXPECT_EQ(plan.notes,
             std::vector<std::string>{"\"" + experts +
                                      "\" is copied: a matrix whose name does not end in .weight"});
   EXPECT_EQ(planned(plan, experts).action, Action::copy);
-  EXPECT_EQ(planned(plan, "a.A_log").reason, "no weight");
+  EXPECT_EQ(planned(plan, "l.0.a.A_log").reason, "no weight");
   QuantizeOptions options;
   options.strict = true;
   const auto strict = plan_quantize(header, options);
@@ -175,63 +128,62 @@ TEST(Plan, MatricesOfOtherNamesAreCopiedAndNotedOrAnErrorWhenStrict) {
                                           experts + "\", or copy it without --strict");
   options.exclude = {"*.experts.*"};
   EXPECT_TRUE(plan_quantize(header, options));
-  options.exclude = {}, options.include = {"a.weight"};
-  EXPECT_TRUE(plan_quantize(header, options));
-  EXPECT_EQ(plan_quantize(weights({"a.w1", "a.w2", "a.weight"}, {64, 64})).value().notes[0],
-            "2 tensors are copied, \"a.w1\" the first: each is a matrix whose name does not end in "
-            ".weight");
+  EXPECT_EQ(
+      plan_quantize(weights({"l.0.w1.a", "l.0.w2.a", "l.0.a.weight"}, {64, 64})).value().notes[0],
+      "2 tensors are copied, \"l.0.w1.a\" the first: a matrix whose name does not end in .weight");
 }
 
 TEST(Plan, OutputHasFourTensorsAWeight) {
-  const auto header = header_of({{"a.weight", StoredDType::bf16, {32, 64}},
-                                 {"b.weight", StoredDType::f32, {4, 32, 64}},
-                                 {"c.bias", StoredDType::i64, {3}}});
-  const Plan plan = plan_quantize(header).value();
-  EXPECT_EQ(output(plan, "a.weight"), "U8 [32, 32]");
-  EXPECT_EQ(output(plan, "a.weight_scale"), "F8_E4M3 [32, 4]");
-  EXPECT_EQ(output(plan, "a.weight_scale_2"), "F32 []");
-  EXPECT_EQ(output(plan, "a.input_scale"), "F32 []");
-  EXPECT_EQ(output(plan, "b.weight"), "U8 [4, 32, 32]");
-  EXPECT_EQ(output(plan, "b.weight_scale"), "F8_E4M3 [4, 32, 4]");
-  EXPECT_EQ(output(plan, "b.weight_scale_2"), "F32 [4]");
-  EXPECT_EQ(output(plan, "b.input_scale"), "F32 [4]");
-  EXPECT_EQ(output(plan, "c.bias"), "I64 [3]");
+  const auto header = header_of({{"l.0.a.weight", StoredDType::bf16, {32, 64}},
+                                 {"l.0.b.weight", StoredDType::f32, {4, 32, 64}},
+                                 {"l.0.c.bias", StoredDType::i64, {3}}});
+  QuantizeOptions options = including({"*.b.weight"});
+  const Plan plan = plan_quantize(header, options).value();
+  EXPECT_EQ(output(plan, "l.0.a.weight"), "U8 [32, 32]");
+  EXPECT_EQ(output(plan, "l.0.a.weight_scale"), "F8_E4M3 [32, 4]");
+  EXPECT_EQ(output(plan, "l.0.a.weight_scale_2"), "F32 []");
+  EXPECT_EQ(output(plan, "l.0.a.input_scale"), "F32 []");
+  EXPECT_EQ(output(plan, "l.0.b.weight"), "U8 [4, 32, 32]");
+  EXPECT_EQ(output(plan, "l.0.b.weight_scale"), "F8_E4M3 [4, 32, 4]");
+  EXPECT_EQ(output(plan, "l.0.b.weight_scale_2"), "F32 [4]");
+  EXPECT_EQ(output(plan, "l.0.b.input_scale"), "F32 [4]");
+  EXPECT_EQ(output(plan, "l.0.c.bias"), "I64 [3]");
   EXPECT_EQ(plan.outputs[0].tensors.size(), 9u);
-  QuantizeOptions options;
   options.row_scaled = true;
   const Plan rows = plan_quantize(header, options).value();
-  EXPECT_EQ(output(rows, "a.weight_scale_2"), "F32 [32]");
-  EXPECT_EQ(output(rows, "b.weight_scale_2"), "F32 [4, 32]");
-  EXPECT_EQ(output(rows, "a.input_scale"), "F32 []");
-  EXPECT_EQ(output(rows, "b.input_scale"), "F32 []");
+  EXPECT_EQ(output(rows, "l.0.a.weight_scale_2"), "F32 [32]");
+  EXPECT_EQ(output(rows, "l.0.b.weight_scale_2"), "F32 [4, 32]");
+  EXPECT_EQ(output(rows, "l.0.a.input_scale"), "F32 []");
+  EXPECT_EQ(output(rows, "l.0.b.input_scale"), "F32 []");
 }
 
 TEST(Plan, MetadataSaysProfileAndOldTypesAndKeepsTheRest) {
   const auto header = header_of(
-      {{"a.weight", StoredDType::bf16, {16, 16}}, {"b.weight", StoredDType::f16, {16, 16}}},
+      {{"l.0.a.weight", StoredDType::bf16, {16, 16}}, {"l.0.b.weight", StoredDType::f16, {16, 16}}},
       {{"format", "pt"}});
   const Plan plan = plan_quantize(header).value();
   EXPECT_EQ(plan.outputs[0].metadata,
             (Metadata{{"format", "pt"},
                       {"diecast.format", "nvfp4"},
                       {"diecast.profile", "te"},
-                      {"diecast.dtypes", R"({"a.weight":"BF16","b.weight":"F16"})"}}));
+                      {"diecast.dtypes", R"({"l.0.a.weight":"BF16","l.0.b.weight":"F16"})"}}));
 }
 
 TEST(Plan, WR11_CollidingOutputNameIsAnError) {
-  for (const std::string name : {"a.weight_scale", "a.weight_scale_2", "a.input_scale"}) {
+  for (const std::string name :
+       {"l.0.a.weight_scale", "l.0.a.weight_scale_2", "l.0.a.input_scale"}) {
     const auto plan = plan_quantize(
-        header_of({{"a.weight", StoredDType::bf16, {16, 16}}, {name, StoredDType::f32, {}}}));
+        header_of({{"l.0.a.weight", StoredDType::bf16, {16, 16}}, {name, StoredDType::f32, {}}}));
     ASSERT_FALSE(plan) << name;
     EXPECT_EQ(plan.error().message(),
-              "diecast: invalid_argument: quantizing \"a.weight\" writes \"" + name +
+              "diecast: invalid_argument: quantizing \"l.0.a.weight\" writes \"" + name +
                   "\", but the input has a tensor of that name\n  fix: leave it out with --exclude "
-                  "\"a.weight\"");
+                  "\"l.0.a.weight\"");
   }
 }
 
 TEST(Plan, FileThatIsQuantizedAlreadyIsRefused) {
-  const Plan once = plan_quantize(weights({"a.weight", "b.weight"})).value();
+  const Plan once = plan_quantize(weights({"l.0.a.weight", "l.0.b.weight"})).value();
   const auto twice = plan_quantize(once.outputs[0]);
   ASSERT_FALSE(twice);
   EXPECT_EQ(twice.error().message(),

@@ -51,8 +51,11 @@ TEST(QuantizationConfig, ModulesThatEnginesMakeOfSeveralAreNamedIfNoPartIsQuanti
   EXPECT_EQ(unquantized_modules(plan_quantize(weights(names), options).value()), all);
   options.exclude = {"m.0.*.k_proj.*", "m.0.*.gate_proj.*"};
   EXPECT_EQ(unquantized_modules(plan_quantize(weights(names), options).value()),
-            (std::vector<std::string>{"lm_head", "m.0.attn.k_proj", "m.0.mlp.experts.0.gate_proj",
-                                      "m.0.mlp.gate_proj"}));
+            (std::vector<std::string>{"lm_head", "m.0.attn.k_proj", "m.0.attn.q_proj",
+                                      "m.0.attn.qkv_proj", "m.0.attn.v_proj", "m.0.mlp.experts",
+                                      "m.0.mlp.experts.0.gate_proj", "m.0.mlp.experts.0.up_proj",
+                                      "m.0.mlp.experts.1.down_proj", "m.0.mlp.gate_proj",
+                                      "m.0.mlp.gate_up_proj", "m.0.mlp.up_proj"}));
 }
 
 }  // namespace

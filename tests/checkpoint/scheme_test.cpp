@@ -78,7 +78,8 @@ TEST(Nvfp4Scheme, NaNIsKeptByProfilesWhoseAmaxKeepsIt) {
 std::string refused(const Nvfp4Scheme& scheme) {
   QuantizeOptions options;
   options.scheme = scheme;
-  const auto plan = plan_quantize(header_of({{"a.weight", StoredDType::bf16, {16, 16}}}), options);
+  const auto plan =
+      plan_quantize(header_of({{"l.0.a.weight", StoredDType::bf16, {16, 16}}}), options);
   return plan ? plan->outputs[0].metadata.at(std::string(kProfileKey)) : plan.error().message();
 }
 
@@ -107,7 +108,7 @@ TEST(Nvfp4Scheme, TheMetadataHasFourOverSixAndTheBoundWhereTheyAreNotTheUsualOne
     QuantizeOptions options;
     options.scheme = scheme;
     const Plan plan =
-        plan_quantize(header_of({{"a.weight", StoredDType::bf16, {16, 16}}}), options).value();
+        plan_quantize(header_of({{"l.0.a.weight", StoredDType::bf16, {16, 16}}}), options).value();
     EXPECT_EQ(plan_dequantize(plan.outputs[0]).value().outputs[0].metadata,
               (Metadata{{"format", "pt"}}));
     Metadata out = plan.outputs[0].metadata;

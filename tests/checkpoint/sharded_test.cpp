@@ -14,7 +14,7 @@ namespace {
 class Sharded : public Convert {
  protected:
   Result<ConvertReport> quantize(const std::string& input, const std::string& output,
-                                 const QuantizeOptions& options = {},
+                                 const QuantizeOptions& options = sample_options(),
                                  FileSystem& files = system_files()) {
     return quantize_with_scalars(input, output, options, {}, files);
   }
@@ -24,7 +24,7 @@ class Sharded : public Convert {
 
 TEST_F(Sharded, QuantizedTensorsHaveTheBitsOfOneFile) {
   for (const bool row_scaled : {false, true}) {
-    QuantizeOptions options;
+    QuantizeOptions options = sample_options();
     options.row_scaled = row_scaled;
     const TestFile one = quantized(sample(), options);
     const std::string out = small_ + (row_scaled ? "rows" : "");
@@ -154,14 +154,12 @@ TEST_F(Sharded, AnOutputThatWouldLoseSomethingIsRefused) {
   EXPECT_EQ(read_shards(model_).size(), 3u);
 }
 
-TEST_F(Sharded, AStrictPlanThatFailsLeavesNoFolder) {
+TEST_F(Sharded, APlanThatFailsLeavesNoFolder) {
   Shards shards = sample_shards();
   for (auto& [file, content] : shards)
     for (auto& [name, tensor] : content.tensors)
       if (name.find("up_proj") != name.npos) tensor.bytes.replace(0, 2, "\xFF\xFF");
-  QuantizeOptions options;
-  options.strict = true;
-  options.exclude = {"odd.weight"};
+  QuantizeOptions options = sample_options();
   const auto report = quantize(write_shards(model_, shards), small_, options);
   ASSERT_FALSE(report);
   EXPECT_EQ(report.error().code, ErrorCode::nonfinite_values);
@@ -170,7 +168,7 @@ TEST_F(Sharded, AStrictPlanThatFailsLeavesNoFolder) {
 
 TEST_F(Sharded, ANewFolderIsThereAfterALossOfPower) {
   FakeFileSystem files;
-  ASSERT_TRUE(quantize(write_shards(model_, sample_shards()), small_, {}, files));
+  ASSERT_TRUE(quantize(write_shards(model_, sample_shards()), small_, sample_options(), files));
   const auto log = files.log();
   const auto made = std::ranges::find(log, "make_directory_at", &FileCall::name);
   ASSERT_GT(log.end() - made, 2);
@@ -187,7 +185,7 @@ TEST_F(Sharded, WR03_FailureOfAnyCallLeavesNoIndexOfFilesThatAreNotWhole) {
   for (int call = 1;; ++call) {
     std::filesystem::remove_all(small_);
     FakeFileSystem files(FakeFileSystem::fail_from(call, EIO, false));
-    const auto report = quantize(index, small_, {}, files);
+    const auto report = quantize(index, small_, sample_options(), files);
     if (!files.refused()) break;
     const std::string what =
         cat("call ", call, " ", files.log()[static_cast<std::size_t>(call) - 1].name);
@@ -219,7 +217,7 @@ TEST_F(Sharded, WR03_NoFolderIsLeftWhereThereAreNoUnnamedFiles) {
       const bool full = call.name == "reserve" && ++reserved == last;
       return FileFault{unnamed ? EOPNOTSUPP : full ? ENOSPC : 0};
     });
-    EXPECT_FALSE(quantize(index, small_, {}, files)) << last;
+    EXPECT_FALSE(quantize(index, small_, sample_options(), files)) << last;
     EXPECT_FALSE(std::filesystem::exists(small_)) << last;
   }
 }
@@ -228,8 +226,8 @@ TEST_F(Sharded, APlanOfAnotherCheckpointIsRefused) {
   write_text(in_, encode(sample()));
   const auto one = Checkpoint::open(in_).value();
   const auto several = Checkpoint::open(write_shards(model_, sample_shards())).value();
-  const auto report =
-      convert(several, plan_quantize(one.header()).value(), small_, scalar_kernels());
+  const auto report = convert(several, plan_quantize(one.header(), sample_options()).value(),
+                              small_, scalar_kernels());
   ASSERT_FALSE(report);
   EXPECT_EQ(report.error().message(),
             "diecast: invalid_argument: the plan is for 1 files, \"" + several.path() +

@@ -23,7 +23,7 @@ class SideFilesTest : public Convert {
   void write(const std::string& name, const std::string& text) {
     write_text(model_ + "/" + name, text);
   }
-  Result<ConvertReport> quantize(const QuantizeOptions& options = {},
+  Result<ConvertReport> quantize(const QuantizeOptions& options = sample_options(),
                                  FileSystem& files = system_files()) {
     return quantize_with_scalars(model_, small_, options, {}, files);
   }
@@ -66,7 +66,7 @@ TEST_F(SideFilesTest, TheConfigSaysHowTheWeightsAreQuantized) {
                 "not calibrated: every input_scale is 1.0"});
   Json config = Json::parse(of_small("config.json"));
   const Json said = config["quantization_config"];
-  const Json modules = {"model.embed_tokens", "odd", "empty", "lm_head"};
+  const Json modules = {"model.embed_tokens", "l.0.odd", "l.0.empty", "lm_head"};
   EXPECT_EQ(said["quant_method"], "modelopt");
   EXPECT_EQ(said["quant_algo"], "NVFP4");
   EXPECT_EQ(said["group_size"], 16);
@@ -93,7 +93,7 @@ TEST_F(SideFilesTest, DequantizedTheyAreWhatTheyWere) {
 }
 
 TEST_F(SideFilesTest, AConfigThatWouldNotBeTrueIsNotWritten) {
-  QuantizeOptions rows;
+  QuantizeOptions rows = sample_options();
   rows.row_scaled = true;
   const auto report = quantize(rows);
   ASSERT_TRUE(report);
@@ -101,8 +101,7 @@ TEST_F(SideFilesTest, AConfigThatWouldNotBeTrueIsNotWritten) {
   EXPECT_EQ(report->side_files.notes().size(), 1u);
   EXPECT_FALSE(std::filesystem::exists(small_ + "/hf_quant_config.json"));
   for (const std::string& text :
-       {std::string(R"({"quantization_config": {"quant_method": "fp8"}})"), std::string("[1]"),
-        std::string("{nonsense"),
+       {std::string("[1]"), std::string("{nonsense"),
         "{\"a\": " + std::string(1000, '[') + std::string(1000, ']') + "}"}) {
     std::filesystem::remove_all(small_);
     write("config.json", text);
@@ -110,6 +109,35 @@ TEST_F(SideFilesTest, AConfigThatWouldNotBeTrueIsNotWritten) {
     ASSERT_TRUE(copied) << text;
     EXPECT_EQ(of_small("config.json"), text);
     EXPECT_EQ(copied->side_files.notes().size(), 1u);
+    EXPECT_FALSE(std::filesystem::exists(small_ + "/hf_quant_config.json"));
+  }
+}
+
+// Wherever a model says so.
+TEST_F(SideFilesTest, AModelThatIsQuantizedAlreadyIsRefusedAndForcedItsConfigReplaced) {
+  const std::string fp8 = R"("quantization_config": {"quant_method": "fp8"})";
+  const std::string config = R"({"model_type": "x", )" + fp8 + R"(, "text_config": {"a": 1, )" +
+                             fp8 + R"(}, "compression_config": {"format": "y"}})";
+  for (const std::string name : {"config.json", "hf_quant_config.json"}) {
+    write("config.json", kConfigText);
+    write(name, config);
+    std::filesystem::remove_all(small_);
+    EXPECT_EQ(quantize().error().code, ErrorCode::not_supported) << name;
+    EXPECT_FALSE(std::filesystem::exists(small_));
+    QuantizeOptions options = sample_options();
+    options.force = true;
+    ASSERT_TRUE(quantize(options));
+    const Json said = Json::parse(of_small("config.json"));
+    EXPECT_EQ(said["quantization_config"]["quant_algo"], "NVFP4");
+    EXPECT_FALSE(said.contains("compression_config"));
+    if (name == "config.json") {
+      EXPECT_EQ(said["text_config"], Json::parse(R"({"a": 1})"));
+    }
+    EXPECT_TRUE(Json::parse(of_small("hf_quant_config.json")).contains("producer"));
+    options.row_scaled = true;  // no engine's
+    std::filesystem::remove_all(small_);
+    ASSERT_TRUE(quantize(options));
+    EXPECT_FALSE(Json::parse(of_small("config.json")).contains("quantization_config"));
     EXPECT_FALSE(std::filesystem::exists(small_ + "/hf_quant_config.json"));
   }
 }
@@ -145,7 +173,7 @@ TEST_F(SideFilesTest, WhatIsThereAlreadyIsLeftOrRefused) {
 
 TEST_F(SideFilesTest, WhatSomebodyElseMakesMeanwhileStays) {
   const Checkpoint checkpoint = Checkpoint::open(model_).value();
-  const Plan plan = plan_quantize(checkpoint.header()).value();
+  const Plan plan = plan_quantize(checkpoint.header(), sample_options()).value();
   ConvertOptions options;
   options.progress = [&](const ConvertProgress&) { write_text(small_ + "/config.json", "mine"); };
   const auto refused = convert(checkpoint, plan, small_, scalar_kernels(), options);
@@ -202,11 +230,6 @@ TEST_F(SideFilesTest, AConfigThatIsNotNvfp4sStaysWithANote) {
   ASSERT_TRUE(report);
   EXPECT_EQ(report->side_files.notes().size(), 2u);
   EXPECT_EQ(tree(home_).size(), tree(small_).size());
-  write("hf_quant_config.json", "{}");  // of a model that another tool has quantized
-  std::filesystem::remove_all(small_);
-  EXPECT_EQ(quantize()->side_files.notes(),
-            std::vector<std::string>{"config.json says nothing of this quantization: the model has "
-                                     "a quantization config already"});
 }
 
 TEST_F(SideFilesTest, AConfigStaysWhereWeightsOfAnotherToolStayQuantized) {
@@ -217,7 +240,9 @@ TEST_F(SideFilesTest, AConfigStaysWhereWeightsOfAnotherToolStayQuantized) {
   write_shards(model_, shards);
   write("config.json", R"({"quantization_config": {"quant_algo": "NVFP4"}})");
   write("hf_quant_config.json", R"({"quantization": {"quant_algo": "NVFP4"}})");
-  ASSERT_TRUE(quantize());
+  QuantizeOptions options = sample_options();
+  options.force = true;
+  ASSERT_TRUE(quantize(options));
   const auto report = dequantize();
   ASSERT_TRUE(report) << report.error().message();
   EXPECT_EQ(report->side_files.notes(),
@@ -226,7 +251,7 @@ TEST_F(SideFilesTest, AConfigStaysWhereWeightsOfAnotherToolStayQuantized) {
                 "true of the weights that stay quantized alone"});
   EXPECT_EQ(tree(home_), tree(model_));
   for (const std::string name : {"/config.json", "/hf_quant_config.json"})
-    EXPECT_EQ(text_of(home_ + name), text_of(model_ + name));
+    EXPECT_EQ(text_of(home_ + name), of_small(name));
 }
 
 TEST_F(SideFilesTest, AConfigOfManyKeysIsCopiedAtOnce) {

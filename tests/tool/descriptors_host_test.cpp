@@ -17,9 +17,9 @@ std::string write_two_files(const std::string& folder) {
   std::filesystem::create_directory(folder);
   for (const char* name : {"a", "b"}) {
     testing::TestFile file;
-    file.tensors[cat(name, ".weight")] = testing::random_tensor("F32", {2, 32}, 1);
+    file.tensors[cat("layers.0.", name, ".weight")] = testing::random_tensor("F32", {2, 32}, 1);
     testing::write_text(cat(folder, "/", name, ".safetensors"), testing::encode(file));
-    index["weight_map"][cat(name, ".weight")] = cat(name, ".safetensors");
+    index["weight_map"][cat("layers.0.", name, ".weight")] = cat(name, ".safetensors");
   }
   testing::write_text(folder + "/model.safetensors.index.json", index.dump());
   return folder;

@@ -66,7 +66,7 @@ TEST_F(Quickstart, TakesAFolderOfAnyName) {
   fs::create_directory(model);
   testing::write_small_checkpoint(model + "/part.safetensors");
   testing::write_text(model + "/model.safetensors.index.json",
-                      R"({"weight_map":{"n.up.weight":"part.safetensors"}})");
+                      R"({"weight_map":{"l.0.n.up.weight":"part.safetensors"}})");
   const auto run = this->run(name);  // relative, and with a dash in front
   if (run.errors.find("compiler_unavailable: no C++ compiler") != std::string::npos) {
     GTEST_SKIP() << "no compiler for the host target";

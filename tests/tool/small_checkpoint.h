@@ -15,8 +15,8 @@ inline void write_small_checkpoint(const std::string& path) {
     data.append(reinterpret_cast<const char*>(&value), 4);
   }
   TestFile file;
-  file.tensors["n.up.weight"] = {"F32", {2, 32}, data.substr(0, 256)};
-  file.tensors["n.norm.weight"] = {"F32", {2}, data.substr(256)};
+  file.tensors["l.0.n.up.weight"] = {"F32", {2, 32}, data.substr(0, 256)};
+  file.tensors["l.0.n.norm.weight"] = {"F32", {2}, data.substr(256)};
   file.metadata["format"] = "pt";
   write_text(path, encode(file));
 }

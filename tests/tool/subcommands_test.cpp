@@ -181,14 +181,17 @@ TEST(Subcommands, QuantizePlansWhatItsGlobsLeave) {
     for (const auto& one : plan.at("tensors")) actions[one.at("name")] = one.at("action");
     return actions;
   };
-  const std::map<std::string, std::string> weight = {{"n.norm.weight", "copy"},
-                                                     {"n.up.weight", "quantize"}};
-  const std::map<std::string, std::string> nothing = {{"n.norm.weight", "copy"},
-                                                      {"n.up.weight", "copy"}};
+  const std::map<std::string, std::string> weight = {{"l.0.n.norm.weight", "copy"},
+                                                     {"l.0.n.up.weight", "quantize"}};
+  const std::map<std::string, std::string> nothing = {{"l.0.n.norm.weight", "copy"},
+                                                      {"l.0.n.up.weight", "copy"}};
   EXPECT_EQ(plan({}), weight);
   EXPECT_EQ(plan({"--include", "*.up.*"}), weight);
-  EXPECT_EQ(plan({"--include", "*.down.*"}), nothing);
-  EXPECT_EQ(plan({"--exclude", "*.up.weight"}), nothing);
+  EXPECT_EQ(plan({"--include", "*.down.*"}), weight) << "adds nothing, takes nothing";
+  EXPECT_EQ(plan({"--exclude", "*.up.weight", "--force"}), nothing);
+  EXPECT_EQ(plan({"--keep", "*.up.weight", "--force"}), nothing);
+  EXPECT_EQ(plan({"--keep", "*.up.weight", "--include", "*.up.weight"}), weight);
+  EXPECT_EQ(diecast({"quantize", model, "--dry-run", "--exclude", "*"}).exit_code, 1);
   const auto first = diecast({"quantize", "--include", "*.down.*", "--exclude", "*.gate.*",
                               "--include", "*.up.*", model, "--dry-run"});
   EXPECT_EQ(first.exit_code, 0)
@@ -217,10 +220,13 @@ TEST(Subcommands, StrictRefusesWhatIsOtherwiseReported) {
     return diecast.folder / name;
   };
   const std::string odd = file(
-      "odd.safetensors", R"({"a.weight":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]}})", 24);
-  const std::string unknown =
-      file("unknown.safetensors",
-           R"({"a.weight":{"dtype":"F32","shape":[2,2],"data_offsets":[0,16],"color":"red"}})", 16);
+      "odd.safetensors", R"({"l.0.a.weight":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]},
+             "l.0.b.weight":{"dtype":"F32","shape":[2,16],"data_offsets":[24,152]}})",
+      152);
+  const std::string unknown = file(
+      "unknown.safetensors",
+      R"({"l.0.a.weight":{"dtype":"F32","shape":[2,16],"data_offsets":[0,128],"color":"red"}})",
+      128);
   for (const std::string& path : {odd, unknown}) {
     EXPECT_EQ(diecast({"quantize", path, "--dry-run"}).exit_code, 0) << path;
     const auto strict = diecast({"quantize", path, "--dry-run", "--strict"});

@@ -265,7 +265,7 @@ TEST(Tool, ABadCheckpointLeavesNoFileBehind) {
 TEST(Tool, ADryRunPlansWithoutADevice) {
   ToolRun diecast;
   const std::string golden = kSource + "/tests/golden/nvfp4_te.safetensors";
-  const auto run = diecast({"quantize", golden, "--dry-run"});
+  const auto run = diecast({"quantize", golden, "--dry-run", "--force"});
   EXPECT_EQ(run.exit_code, 0) << run.errors;
   EXPECT_NE(run.output.find("c000/x"), std::string::npos);
 }
@@ -274,7 +274,8 @@ TEST(Tool, ADryRunPlansWithoutADevice) {
 TEST(Tool, WhatCannotBeginPrintsNoPlan) {
   ToolRun diecast;
   const std::string golden = kSource + "/tests/golden/nvfp4_te.safetensors";
-  const auto no_gpu = diecast({"quantize", golden, diecast.folder / "out", "--target", "cuda"});
+  const auto no_gpu =
+      diecast({"quantize", golden, diecast.folder / "out", "--target", "cuda", "--force"});
   EXPECT_EQ(no_gpu.exit_code, 1);
   EXPECT_TRUE(no_gpu.errors.starts_with("diecast: driver_unavailable: ")) << no_gpu.errors;
   EXPECT_EQ(no_gpu.output, "");

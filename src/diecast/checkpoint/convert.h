@@ -71,12 +71,12 @@ struct ConvertReport {
 // `plan` was made from this checkpoint's header. A file becomes the file `output`; what was given
 // as a folder or an index becomes a folder, made if it is missing: files of the same names and, of
 // several, an index of the same name; what stands beside the weights goes along (side_files.h).
-// Errors: nonfinite_values (a strict plan, before the output has a name), io_error (also when the
-// input changes meanwhile), file_exists (also a folder that has such an index, or another file of
-// the name of one that goes along), invalid_argument (the output is the input, or a file's name for
-// a folder; the plan is another checkpoint's), and what the kernels return. After an error the
-// output's name is what it was before; only where naming several files fails half way are the first
-// ones there, without the index that makes them a checkpoint.
+// Errors: nonfinite_values (unless the plan allows them; before the output has a name), io_error
+// (also when the input changes meanwhile), file_exists (also a folder that has such an index, or
+// another file of the name of one that goes along), invalid_argument (the output is the input, or a
+// file's name for a folder; the plan is another checkpoint's), and what the kernels return. After
+// an error the output's name is what it was before; only where naming several files fails half way
+// are the first ones there, without the index that makes them a checkpoint.
 Result<ConvertReport> convert(const Checkpoint& input, const Plan& plan, const std::string& output,
                               const ConvertKernels& kernels, const ConvertOptions& options = {},
                               FileSystem& files = system_files());

@@ -129,12 +129,12 @@ Result<void> report_nan_blocks(const PlannedTensor& tensor, std::uint64_t blocks
                                ConvertReport& report) {
   if (blocks == 0) return {};
   report.nonfinite.push_back({tensor.name, 0, 0, blocks});
-  if (!plan.strict) return {};
+  if (plan.allow_nonfinite) return {};
   return Error{ErrorCode::nonfinite_values,
                cat("tensor ", quote(tensor.name), " is finite, and profile ",
                    word(plan.scheme.profile), " makes ", blocks, " of its blocks NaN"),
                cat("take another profile, leave the tensor out with --exclude ",
-                   quote(glob_of(tensor.name)), ", or go on without --strict")};
+                   quote(glob_of(tensor.name)), ", or have it so with --allow-nonfinite")};
 }
 
 Result<void> report_nonfinite(const PlannedTensor& tensor, const Weight& weight, const Plan& plan,
@@ -143,12 +143,12 @@ Result<void> report_nonfinite(const PlannedTensor& tensor, const Weight& weight,
   if (found.nan + found.infinite == 0)
     return report_nan_blocks(tensor, weight.nan_blocks(), plan, report);
   report.nonfinite.push_back({tensor.name, found.nan, found.infinite});
-  if (!plan.strict) return {};
+  if (plan.allow_nonfinite) return {};
   return Error{ErrorCode::nonfinite_values,
                cat("tensor ", quote(tensor.name), " has ", found.nan, " NaN and ", found.infinite,
                    " infinite values"),
                cat("mend the tensor, leave it out with --exclude ", quote(glob_of(tensor.name)),
-                   ", or go on without --strict")};
+                   ", or have it so with --allow-nonfinite")};
 }
 
 // The matrices that have a global scale each. A row too long for a piece is a matrix of its own:

@@ -4,6 +4,7 @@
 
 #include <diecast/base/error.h>
 #include <diecast/checkpoint/checkpoint_header.h>
+#include <diecast/checkpoint/select/model_config.h>
 #include <diecast/ops/nvfp4/quantize_nvfp4.h>
 #include <diecast/ops/quantized_tensor.h>
 
@@ -69,41 +70,51 @@ struct Plan {
   std::vector<PlannedTensor> tensors;            // by name
   std::vector<std::vector<std::size_t>> groups;  // quantized tensors that share their amaxes
   std::vector<std::string> notes;                // what the user should know, a sentence each
+  std::string scope;                             // among which weights those to quantize are
   std::vector<SafetensorsHeader> outputs;        // of the files to write: one a file of the input
-  bool strict = false;                           // NaN and Inf values are errors
+  bool allow_nonfinite = false;                  // NaN and infinite values are no errors
   Nvfp4Scheme scheme;                            // quantize
 };
 
 struct QuantizeOptions {
   bool row_scaled = false;  // one amax and one weight_scale_2 a row
-  // A last dimension that is no multiple of 16, a matrix of another name, a glob that matches
-  // nothing, or nothing to quantize is an error.
+  // A last dimension that is no multiple of 16, a matrix of another name, experts in one tensor, or
+  // a glob that matches nothing is an error.
   bool strict = false;
+  // What is left of a model that engines would not load: one that is quantized already in part, a
+  // part of a fused module, nothing quantized.
+  bool force = false;
+  bool allow_nonfinite = false;  // weights that have NaN and infinite values are quantized too
   Nvfp4Scheme scheme;
-  std::vector<std::string> include;  // globs; when there are any, only what one of them matches
-  std::vector<std::string> exclude;  // globs; `*` also crosses dots
+  ModelConfig model;  // what the model's config says
+  // Globs; `*` also crosses dots. Each takes the whole of a module that engines make of what it
+  // matches (q_proj, k_proj and v_proj; all experts of a layer).
+  std::vector<std::string> include;  // quantized wherever and whatever they are
+  std::vector<std::string> keep;     // not quantized unless included
+  std::vector<std::string> exclude;  // not quantized in any case
 };
 
 // A glob that matches this name, to be typed between double quotes: what glob, shell or terminal
 // would take for something else is a `?`, and the end of a long name a `*`.
 std::string glob_of(std::string_view name);
 
-// Weights of rank 2 or 3 (`*.weight`; F32, F16, BF16) are quantized; norms, embeddings, routers,
-// lm_head, a draft layer's shared_head and eh_proj and vision towers are copied; and with a note
-// (strict: shape_mismatch) a weight whose last dimension is no multiple of 16 and a matrix of 64x64
-// or more that has not the name of a weight. gate/up (gate_proj and up_proj, w1 and w3), q/k/v and
-// other projections of one module that engines fuse share one amax, in rank 3 one an expert, when
-// their experts and last dimensions agree; a half without its partner is noted and stands alone.
+// Weights of rank 2 (`*.weight`; F32, F16, BF16) in the language model's repeated layers are
+// quantized (select/language_model.h), but for those of the keep list (select/keep_list.h); all
+// else is copied with a reason. A last dimension that is no multiple of 16, a matrix of 64x64 or
+// more that has not the name of a weight, and experts in one tensor are noted (strict:
+// shape_mismatch). Projections that engines fuse (select/families.h) share one amax, in rank 3 one
+// an expert; they are quantized together or not at all, as are all experts of a layer.
 // Which file of several has a weight changes nothing of this. Row-scaled weights share nothing:
 // every row has its own scale. Each quantized X.weight becomes
 //   X.weight          U8       [.., K/2]    two E2M1 codes a byte, the first in the low nibble
 //   X.weight_scale    F8_E4M3  [.., K/16]
 //   X.weight_scale_2  F32      []           the decode scale 1/S; rank 3: [E]; row-scaled: [..]
 //   X.input_scale     F32      []           1.0; rank 3: [E], row-scaled: []
-// Errors: invalid_argument (a name of these exists already, the file is quantized already,
-// a glob that matches nothing or nothing to quantize under strict),
-// not_supported (a profile that is none of kCheckpointProfiles, four over six or a bound that the
-// profile has not).
+// Errors: invalid_argument (a name of these exists already; our metadata; nothing to quantize; no
+// layers, or several language models; under strict a glob that matches nothing), not_supported (a
+// model that another tool has quantized; a profile that is none of kCheckpointProfiles, four over
+// six or a bound that the profile has not), shape_mismatch (an included weight without what engines
+// fuse it with).
 Result<Plan> plan_quantize(const CheckpointHeader& header, const QuantizeOptions& options = {});
 
 // Every weight quantized as above becomes floating point again: in the type the metadata names,

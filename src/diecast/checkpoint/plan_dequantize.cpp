@@ -2,6 +2,7 @@
 #include <diecast/base/text.h>
 #include <diecast/checkpoint/plan.h>
 #include <diecast/checkpoint/safetensors_writer.h>
+#include <diecast/checkpoint/select/stored_forms.h>
 #include <diecast/checkpoint/weight_parts.h>
 
 #include <algorithm>
@@ -53,13 +54,6 @@ Result<Types> types_of_metadata(const Metadata& metadata) {
   return types;
 }
 
-bool is_nvfp4(const CheckpointHeader& header, const TensorInfo& tensor) {
-  if (tensor.dtype != StoredDType::u8 || !tensor.name.ends_with(kWeightSuffix)) return false;
-  const TensorInfo* scales = header.find(part_name(tensor.name, kScalePart));
-  return scales != nullptr && scales->dtype == StoredDType::f8_e4m3 &&
-         header.find(part_name(tensor.name, kScale2Part)) != nullptr;
-}
-
 // Another tool's files, those without our metadata: U8 weights that have both scales of NVFP4. Such
 // files may have weights of other formats too: MX, for one, has block scales alone.
 Types types_of_tensors(const CheckpointHeader& header) {
@@ -73,23 +67,6 @@ Types types_of_tensors(const CheckpointHeader& header) {
 
 constexpr std::string_view kNvfp4Parts =
     "not as a U8 weight, an F8_E4M3 weight_scale and a weight_scale_2";
-
-// Whether it is a weight that some tool has quantized, by a tensor of scales that goes with it: of
-// X.weight_packed X.weight_scale, of X, as all experts in one tensor are called, X_weight_scale.
-bool has_scales(const CheckpointHeader& header, const TensorInfo& tensor) {
-  constexpr std::pair<std::string_view, std::string_view> kForms[] = {
-      {".weight", ".weight_scale"},
-      {".weight", ".weight_scale_inv"},
-      {".weight_packed", ".weight_scale"},
-      {"", "_weight_scale"}};
-  const bool narrow = stored_dtype_bits(tensor.dtype) <= 8 && tensor.shape.size() >= 2;
-  return narrow && std::ranges::any_of(kForms, [&](const auto& form) {
-           const std::string_view name = tensor.name;
-           if (!name.ends_with(form.first)) return false;
-           const std::string_view stem = name.substr(0, name.size() - form.first.size());
-           return header.find(cat(stem, form.second)) != nullptr;
-         });
-}
 
 // "4 tensors are copied, "X" the first: WHY"
 void note(const std::vector<std::string_view>& copied, std::string_view why, Plan& plan) {

@@ -1,75 +1,24 @@
 // Both forms of the one config; see quantization_config.h.
 #include <diecast/base/text.h>
 #include <diecast/base/version.h>
-#include <diecast/checkpoint/plan_groups.h>
 #include <diecast/checkpoint/quantization_config.h>
-#include <diecast/checkpoint/safetensors_header.h>
+#include <diecast/checkpoint/select/config_json.h>
+#include <diecast/checkpoint/select/families.h>
 
 #include <algorithm>
 #include <cctype>
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <set>
 
 namespace diecast {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = ConfigJson;
 constexpr const char* kConfig = "quantization_config";
-
-// Python writes what JSON has no words for as these; here and there they are strings.
-constexpr std::string_view kWords[] = {"-Infinity", "Infinity", "NaN"};
-std::string stand_in(std::string_view word) { return cat("\"diecast:", word, '"'); }
-
-std::string with_stand_ins(std::string_view text) {
-  std::string out;
-  bool in_string = false;
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    const std::string_view rest = text.substr(at);
-    const auto* const word = std::ranges::find_if(
-        kWords, [&](std::string_view each) { return !in_string && rest.starts_with(each); });
-    if (word != std::end(kWords)) {
-      out += stand_in(*word);
-      at += word->size() - 1;
-      continue;
-    }
-    out += text[at];
-    if (in_string && text[at] == '\\' && at + 1 < text.size())
-      out += text[++at];
-    else if (text[at] == '"')
-      in_string = !in_string;
-  }
-  return out;
-}
-
-// None for what no engine would read: keys are looked for one by one.
-std::optional<Json> parse_object(std::string_view text) {
-  constexpr int kMostKeys = 10000;
-  int keys = 0;
-  bool strange = false;
-  const auto usual = [&](int depth, Json::parse_event_t event, Json&) {
-    keys += event == Json::parse_event_t::key;
-    strange = strange || depth > kHeaderDepthLimit || keys > kMostKeys;
-    return !strange;
-  };
-  Json whole = Json::parse(with_stand_ins(text), usual, false);
-  if (strange || !whole.is_object()) return std::nullopt;
-  return whole;
-}
 
 bool has_config(const Json& whole) {
   const auto found = whole.find(kConfig);
   return found != whole.end() && !found->is_null();
-}
-
-std::string text_of(const Json& json) {
-  std::string out = json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-  for (const std::string_view word : kWords) {
-    const std::string wanted = stand_in(word);
-    for (std::size_t at = out.find(wanted); at != out.npos; at = out.find(wanted, at))
-      out.replace(at, wanted.size(), word);
-  }
-  return out;
 }
 
 bool is_engine_form(const Plan& plan) {
@@ -114,7 +63,7 @@ void add_fused(std::set<std::string>& modules, const std::set<std::string>& quan
     }
     const std::string parent = module.substr(0, module.rfind('.') + 1);
     for (const ProjectionFamily& family : kProjectionFamilies) {
-      if (family.fused.empty()) continue;
+      if (family.fused.empty() || !family.beside.empty()) continue;
       const auto named = [&](std::string_view part) { return module == cat(parent, part); };
       const auto becomes = [&](std::string_view part) {
         return quantized.count(cat(parent, part, kWeightSuffix)) != 0;
@@ -162,23 +111,24 @@ std::vector<std::string> unquantized_modules(const Plan& plan) {
 
 std::optional<std::string> hf_quant_config(const Plan& plan) {
   if (!is_engine_form(plan)) return std::nullopt;
-  return text_of({{"producer", producer()},
-                  {"quantization",
-                   {{"quant_algo", "NVFP4"},
-                    {"kv_cache_quant_algo", nullptr},
-                    {"group_size", 16},
-                    {"exclude_modules", unquantized_modules(plan)}}}});
+  return config_text({{"producer", producer()},
+                      {"quantization",
+                       {{"quant_algo", "NVFP4"},
+                        {"kv_cache_quant_algo", nullptr},
+                        {"group_size", 16},
+                        {"exclude_modules", unquantized_modules(plan)}}}});
 }
 
 std::optional<std::string> quantized_model_config(std::string_view config, const Plan& plan) {
-  std::optional<Json> whole = parse_object(config);
-  if (!is_engine_form(plan) || !whole || has_config(*whole)) return std::nullopt;
-  (*whole)[kConfig] = quantization_config(plan);
-  return text_of(*whole);
+  std::optional<Json> whole = parse_config(config);
+  if (!whole) return std::nullopt;
+  const bool changed = drop_quantization_configs(*whole);
+  if (is_engine_form(plan)) (*whole)[kConfig] = quantization_config(plan);
+  return is_engine_form(plan) || changed ? std::optional(config_text(*whole)) : std::nullopt;
 }
 
 Quantized quantized_by(std::string_view text) {
-  const std::optional<Json> whole = parse_object(text);
+  const std::optional<Json> whole = parse_config(text);
   if (!whole) return Quantized::no;
   const auto inner = whole->find("quantization");
   if (inner != whole->end()) return says_nvfp4(*inner) ? Quantized::nvfp4 : Quantized::other;
@@ -187,10 +137,10 @@ Quantized quantized_by(std::string_view text) {
 }
 
 std::optional<std::string> plain_model_config(std::string_view config) {
-  std::optional<Json> whole = parse_object(config);
+  std::optional<Json> whole = parse_config(config);
   if (!whole || !has_config(*whole) || !says_nvfp4((*whole)[kConfig])) return std::nullopt;
   whole->erase(kConfig);
-  return text_of(*whole);
+  return config_text(*whole);
 }
 
 }  // namespace diecast

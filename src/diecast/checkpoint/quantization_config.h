@@ -23,8 +23,9 @@ std::vector<std::string> unquantized_modules(const Plan& plan);
 // have one weight_scale_2 a matrix.
 std::optional<std::string> hf_quant_config(const Plan& plan);
 
-// The text of config.json, with the same as its quantization_config. None, too, for a text that is
-// no JSON object (but for Python's NaN and Infinity), or that has such a config already.
+// The text of config.json, with the same as its quantization_config in place of what other tools
+// have said there of weights that are no longer theirs. None for a text that is no JSON object (but
+// for Python's NaN and Infinity), and for one to which nothing is added or taken.
 std::optional<std::string> quantized_model_config(std::string_view config, const Plan& plan);
 
 // What a config.json, or a hf_quant_config.json, says of its weights in ModelOpt's way.

@@ -1,6 +1,7 @@
 // Finding, adapting and copying; see side_files.h.
 #include <diecast/base/text.h>
 #include <diecast/checkpoint/quantization_config.h>
+#include <diecast/checkpoint/select/model_config.h>
 #include <diecast/checkpoint/side_files.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -12,8 +13,6 @@
 namespace diecast {
 namespace {
 
-constexpr std::string_view kModelConfig = "config.json", kQuantConfig = "hf_quant_config.json";
-constexpr std::uint64_t kConfigLimit = 16 << 20;
 constexpr std::size_t kPiece = 1 << 20;
 
 // Weights, ours or in other tools' formats, and their indices.
@@ -156,23 +155,24 @@ Result<void> SideFiles::adapt(const Plan& plan, FileSystem& files) {
   }
   SideFile* const config = named(kModelConfig);
   if (!becomes(Action::quantize) || config == nullptr) return {};
+  DIECAST_TRY(const Bytes text, read_file(files, from_ + config->name, kConfigLimit));
+  config->text = quantized_model_config(file_text(text), plan);
+  // Another tool's says what is no longer true. (This may move what `config` points to.)
+  const mode_t mode = config->mode;
+  const bool says = config->text.has_value();
+  std::erase_if(list_, [](const SideFile& file) { return file.name == kQuantConfig; });
   std::optional<std::string> quantized = hf_quant_config(plan);
   if (!quantized) {
     notes_.emplace_back(
         "config.json says nothing of the quantization: engines read no row-scaled weights");
     return {};
   }
-  DIECAST_TRY(const Bytes text, read_file(files, from_ + config->name, kConfigLimit));
-  const bool said = named(kQuantConfig) != nullptr;
-  if (!said) config->text = quantized_model_config(file_text(text), plan);
-  if (!config->text) {
-    const bool configured = said || quantized_by(file_text(text)) != Quantized::no;
-    notes_.push_back(cat("config.json says nothing of this quantization: ",
-                         configured ? "the model has a quantization config already"
-                                    : "it is no JSON object that could"));
+  if (!says) {
+    notes_.emplace_back(
+        "config.json says nothing of this quantization: it is no JSON object that could");
     return {};
   }
-  list_.push_back({std::string(kQuantConfig), std::move(quantized), config->mode});
+  list_.push_back({std::string(kQuantConfig), std::move(quantized), mode});
   notes_.emplace_back(
       "config.json and hf_quant_config.json say NVFP4 as ModelOpt does; activations are not "
       "calibrated: every input_scale is 1.0");

@@ -75,6 +75,7 @@ void print_plan(const Plan& plan, const SideFiles& side_files) {
                shape_text(t.shape), what});
   }
   table.print();
+  if (!plan.scope.empty()) print(cat("quantized are weights of ", plan.scope));
   auto names = names_of(side_files);
   for (std::string& name : names) name = quote(name);
   if (!names.empty()) print(cat("beside the weights: ", join(names, ", ")));
@@ -85,6 +86,7 @@ nlohmann::ordered_json plan_json(const Plan& plan, const SideFiles& side_files) 
   nlohmann::ordered_json out = {{"tensors", nlohmann::ordered_json::array()},
                                 {"notes", notes_of(plan, side_files)},
                                 {"side_files", names_of(side_files)}};
+  if (!plan.scope.empty()) out["scope"] = plan.scope;
   const auto shared = shared_amaxes(plan);
   for (std::size_t i = 0; i < plan.tensors.size(); ++i) {
     const PlannedTensor& t = plan.tensors[i];

@@ -39,6 +39,15 @@ void add_scheme(CLI::App& command, Nvfp4Scheme& scheme) {
       ->capture_default_str();
 }
 
+void add_globs(CLI::App& command, QuantizeOptions& plan) {
+  const auto add = [&](const char* option, std::vector<std::string>& globs, const char* what) {
+    command.add_option(option, globs, what)->allow_extra_args(false);
+  };
+  add("--include", plan.include, "Tensors like this too, whatever they are (a glob; any number)");
+  add("--keep", plan.keep, "No tensors like this, unless they are included (a glob)");
+  add("--exclude", plan.exclude, "No tensors like this (a glob)");
+}
+
 struct QuantizeArguments {
   std::string input, output;
   QuantizeOptions plan;
@@ -55,7 +64,9 @@ Result<void> wants_output(const QuantizeArguments& options) {
 
 Result<int> quantize(const QuantizeArguments& options) {
   DIECAST_TRY(const auto input, Checkpoint::open(options.input, options.plan.strict));
-  DIECAST_TRY(const Plan plan, plan_quantize(input.header(), options.plan));
+  QuantizeOptions wanted = options.plan;
+  DIECAST_TRY(wanted.model, read_model_config(input));
+  DIECAST_TRY(const Plan plan, plan_quantize(input.header(), wanted));
   if (options.dry_run) {
     DIECAST_TRY(const SideFiles side_files, SideFiles::find(input, plan));
     options.json ? print_json(plan_json(plan, side_files)) : print_plan(plan, side_files);
@@ -80,25 +91,25 @@ Command add_quantize(CLI::App& app) {
                     "A global scale for each row, not one for the tensor");
   add_scheme(*command, options->plan.scheme);
   add_target(*command, options->target);
-  command
-      ->add_option("--include", options->plan.include,
-                   "Only tensors like this (a glob; any number)")
-      ->allow_extra_args(false);
-  command->add_option("--exclude", options->plan.exclude, "No tensors like this (a glob)")
-      ->allow_extra_args(false);
+  add_globs(*command, options->plan);
   command->add_flag("--dry-run", options->dry_run, "Print the plan and stop");
   command->add_flag(
       "--strict", options->plan.strict,
       "Errors, not notes: a last dimension that is no multiple of 16, matrices that are not "
-      "called .weight, NaN and infinite values, globs that match nothing, nothing to quantize, "
-      "fields of the header that nobody knows");
+      "called .weight, experts in one tensor, globs that match nothing, fields of the header that "
+      "nobody knows");
+  command->add_flag("--force", options->plan.force,
+                    "Go on where the output is nothing that engines load: a model that is "
+                    "quantized already, a part of a fused module, nothing to quantize");
+  command->add_flag("--allow-nonfinite", options->plan.allow_nonfinite,
+                    "Quantize weights that have NaN or infinite values too, and count these");
   command->add_flag("--json", options->json, "For programs");
   command->footer(
-      "Quantized are *.weight of rank 2 and 3 in F32, F16 and BF16 whose last dimension is a\n"
-      "multiple of 16; norms, embeddings, routers, vision towers and lm_head are copied, as is\n"
-      "all else. Weights that engines fuse (gate and up, q, k and v) share a global scale. A\n"
-      "folder's config.json, tokenizer and other files go along, and say what an engine has to\n"
-      "know.");
+      "Quantized are the matrices (*.weight in F32, F16 and BF16, a multiple of 16 wide) of the\n"
+      "language model's repeated layers. Embeddings, heads, towers, projectors, draft layers,\n"
+      "norms and routers are copied, as is all else. Weights that engines fuse (gate and up, q, k\n"
+      "and v) share a global scale; a glob takes all of them. A folder's config.json, tokenizer\n"
+      "and other files go along, and say what an engine has to know.");
   return {command, [options] { return quantize(*options); },
           [options] { return wants_output(*options); }};
 }

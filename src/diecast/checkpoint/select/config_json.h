@@ -1,0 +1,35 @@
+// A model's config.json as JSON: Python writes it, so it may hold NaN and Infinity, and a stranger
+// may have, so it may hold anything.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace diecast {
+
+using ConfigJson = nlohmann::ordered_json;
+
+// None for a text that is no JSON object, or one that no engine would read: keys are looked for one
+// by one, so more than 10,000 are too many. Python's NaN and Infinity are strings in it.
+std::optional<ConfigJson> parse_config(std::string_view text);
+
+// The text of what parse_config() gave, or of anything else, with NaN and Infinity as they were.
+std::string config_text(const ConfigJson& json);
+
+// The config and the language model's own in it (text_config and its like), the innermost first.
+std::vector<const ConfigJson*> config_levels(const ConfigJson& whole);
+
+// Takes away what a config says of a quantization, at each of these levels. Whether there was any;
+// null and {} are none.
+bool drop_quantization_configs(ConfigJson& whole);
+
+inline constexpr std::string_view kQuantizationKeys[] = {"quantization_config",
+                                                         "compression_config"};
+
+// The member of that name; null where `json` is no object or has none.
+const ConfigJson* member(const ConfigJson& json, std::string_view name);
+
+}  // namespace diecast

@@ -1,0 +1,259 @@
+// Structure, names, shapes and globs, in this order of strength: --exclude, --include, --keep, the
+// language model's layers, the keep list.
+#include <diecast/base/text.h>
+#include <diecast/checkpoint/select/decide.h>
+#include <diecast/checkpoint/select/families.h>
+#include <diecast/checkpoint/select/globs.h>
+#include <diecast/checkpoint/select/keep_list.h>
+#include <diecast/checkpoint/select/language_model.h>
+#include <diecast/checkpoint/select/stored_forms.h>
+#include <diecast/checkpoint/weight_parts.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace diecast {
+namespace {
+
+constexpr std::string_view kUnnamed = "a matrix whose name does not end in .weight";
+constexpr std::string_view kStacked = "experts in one tensor, which engines read one by one";
+constexpr std::string_view kConv1D = "stored transposed, as Conv1D does";
+
+// Engines know these as [inputs, outputs] where others have [outputs, inputs].
+bool is_conv1d_model(const std::string& type) { return type == "gpt2" || type == "openai-gpt"; }
+
+class Decision {
+ public:
+  Decision(const CheckpointHeader& header, const QuantizeOptions& options, LanguageModel model,
+           Plan& plan)
+      : header_(header),
+        options_(options),
+        model_(std::move(model)),
+        plan_(plan),
+        exclude_(header, options.exclude),
+        include_(header, options.include),
+        keep_(header, options.keep),
+        transposed_(has_transposed()) {}
+
+  Result<void> run() {
+    plan_.scope = model_.scope();
+    for (const TensorInfo& tensor : header_.tensors) DIECAST_CHECK(add(tensor));
+    DIECAST_CHECK(keep_units_whole());
+    DIECAST_CHECK(note_globs());
+    note_refused();
+    return {};
+  }
+
+ private:
+  bool has_transposed() const;
+  bool is_transposed(const TensorInfo& tensor) const;
+  std::string reason_of_weight(const TensorInfo& tensor, const std::string& unit) const;
+  std::string reason_of(const TensorInfo& tensor, const std::string& unit) const;
+  Result<void> add(const TensorInfo& tensor);
+  Result<void> keep_units_whole();
+  Result<void> note_globs();
+  void note_refused();
+
+  const CheckpointHeader& header_;
+  const QuantizeOptions& options_;
+  const LanguageModel model_;
+  Plan& plan_;
+  const GlobHits exclude_, include_, keep_;
+  const bool transposed_;
+  std::map<std::string, std::vector<std::size_t>> units_;    // weights of rank 2 and more
+  std::map<std::string, std::vector<std::size_t>> refused_;  // by reason: what a user should know
+};
+
+// Its bias has a value for each of its columns: 1; of its rows: -1; or says nothing: 0.
+int bias_side(const CheckpointHeader& header, const TensorInfo& tensor) {
+  if (tensor.shape.size() != 2 || !tensor.name.ends_with(kWeightSuffix)) return 0;
+  const TensorInfo* bias = header.find(part_name(tensor.name, "bias"));
+  if (bias == nullptr || bias->shape.size() != 1 || tensor.shape[0] == tensor.shape[1]) return 0;
+  return bias->shape[0] == tensor.shape[1] ? 1 : bias->shape[0] == tensor.shape[0] ? -1 : 0;
+}
+
+bool Decision::has_transposed() const {
+  if (is_conv1d_model(options_.model.model_type)) return true;
+  return std::ranges::any_of(header_.tensors, [&](const TensorInfo& tensor) {
+    if (!model_.outside(tensor.name).empty()) return false;
+    const bool joined = tensor.name.ends_with(".c_attn.weight") && tensor.shape.size() == 2 &&
+                        tensor.shape[1] / 3 == tensor.shape[0];
+    return joined || bias_side(header_, tensor) > 0;
+  });
+}
+
+bool Decision::is_transposed(const TensorInfo& tensor) const {
+  return transposed_ && tensor.shape.size() == 2 && bias_side(header_, tensor) >= 0;
+}
+
+bool holds_experts(std::string_view name) {
+  const auto parts = split(name, '.');
+  return std::ranges::any_of(parts, [](std::string_view part) {
+    return part.find("experts") != part.npos || part == "input_linear" || part == "output_linear";
+  });
+}
+
+// Why a tensor is copied whose name is that of a weight, or nothing for one to quantize. Whole
+// blocks are not its matter.
+std::string Decision::reason_of_weight(const TensorInfo& tensor, const std::string& unit) const {
+  if (tensor.shape.size() != 2 && tensor.shape.size() != 3)
+    return cat("rank ", tensor.shape.size());
+  if (!float_dtype(tensor.dtype)) return cat(stored_dtype_name(tensor.dtype), " is not quantized");
+  if (const std::string* glob = exclude_.find(unit)) return cat("excluded by ", *glob);
+  if (tensor.bytes() == 0) return "no elements";
+  if (include_.find(unit) != nullptr) return {};
+  if (const std::string* glob = keep_.find(unit)) return cat("kept by ", *glob);
+  if (const std::string_view where = model_.outside(tensor.name); !where.empty())
+    return std::string(where);
+  if (const std::string_view kind = kept_kind(layer_part(tensor.name)->inside); !kind.empty())
+    return std::string(kind);
+  if (is_transposed(tensor)) return std::string(kConv1D);
+  if (tensor.shape.size() == 2 || !tensor.name.ends_with(kWeightSuffix)) return {};
+  return holds_experts(tensor.name) ? std::string(kStacked) : "rank 3";
+}
+
+std::string Decision::reason_of(const TensorInfo& tensor, const std::string& unit) const {
+  constexpr std::uint64_t kLeast = 64;  // smaller ones are states and tables
+  std::string reason = reason_of_weight(tensor, unit);
+  if (tensor.name.ends_with(kWeightSuffix)) return reason;
+  const bool is_weight = reason.empty() && tensor.name.find("bias") == tensor.name.npos &&
+                         std::min(tensor.shape.back(), tensor.shape.end()[-2]) >= kLeast;
+  return std::string(is_weight ? kUnnamed : "no weight");
+}
+
+Matrices matrices_of(const std::vector<std::uint64_t>& shape) {
+  const bool experts = shape.size() == 3;
+  return {experts ? shape[0] : 1, shape[shape.size() - 2], shape.back()};
+}
+
+Error refused_by_strict(const PlannedTensor& tensor) {
+  return {ErrorCode::shape_mismatch, cat("tensor ", quote(tensor.name), ": ", tensor.reason),
+          cat("leave it out with --exclude ", quote(glob_of(tensor.name)),
+              ", or copy it without --strict")};
+}
+
+Result<void> Decision::add(const TensorInfo& tensor) {
+  const std::string unit = unit_of(header_, tensor.name);
+  PlannedTensor out;
+  out.name = tensor.name;
+  out.dtype = tensor.dtype;
+  out.shape = tensor.shape;
+  out.file = tensor.file;
+  out.reason = reason_of(tensor, unit);
+  bool refused = out.reason == kUnnamed || out.reason == kStacked;
+  if (out.reason.empty() && tensor.shape.back() % kScaleBlock != 0) {
+    out.reason =
+        cat("the last dimension ", tensor.shape.back(), " is no multiple of ", kScaleBlock);
+    refused = true;
+  }
+  if (refused && options_.strict) return refused_by_strict(out);
+  if (refused) refused_[out.reason].push_back(plan_.tensors.size());
+  if (out.reason.empty()) {
+    out.action = Action::quantize;
+    out.matrices = matrices_of(tensor.shape);
+    out.row_scaled = options_.row_scaled;
+  }
+  if (tensor.shape.size() > 1 && tensor.name.ends_with(kWeightSuffix))
+    units_[unit].push_back(plan_.tensors.size());
+  plan_.tensors.push_back(std::move(out));
+  return {};
+}
+
+// Engines read all of a unit in one way.
+Result<void> Decision::keep_units_whole() {
+  std::map<std::string, std::pair<std::string, std::size_t>> broken;  // by reason: the first, count
+  for (const auto& [unit, members] : units_) {
+    const auto copied = [&](std::size_t i) { return plan_.tensors[i].action == Action::copy; };
+    const auto why = std::ranges::find_if(members, copied);
+    if (why == members.end() || std::ranges::all_of(members, copied)) continue;
+    const PlannedTensor& odd = plan_.tensors[*why];
+    const auto first = std::ranges::find_if_not(members, copied);
+    const std::string what = cat(quote(plan_.tensors[*first].name), " belongs to ", quote(odd.name),
+                                 ", which is not quantized: ", odd.reason);
+    if (include_.find(unit) != nullptr) {
+      if (options_.force) continue;
+      return Error{ErrorCode::shape_mismatch, what,
+                   "leave both out, or have one without the other with --force, which engines do "
+                   "not load"};
+    }
+    for (const std::size_t i : members) {
+      if (copied(i)) continue;
+      plan_.tensors[i].action = Action::copy;
+      plan_.tensors[i].reason = cat("belongs to ", odd.name, ": ", odd.reason);
+    }
+    auto& same = broken[odd.reason];
+    if (same.second++ == 0) same.first = what;
+  }
+  for (const auto& [reason, seen] : broken) {
+    plan_.notes.push_back(
+        cat(seen.first, "; both are copied",
+            seen.second == 1 ? "" : cat(", and so in ", seen.second - 1, " more modules")));
+  }
+  return {};
+}
+
+// A glob that matches nothing is a slip of the keyboard more often than not.
+Result<void> Decision::note_globs() {
+  const std::pair<const GlobHits*, std::string_view> lists[] = {
+      {&include_, "--include"}, {&exclude_, "--exclude"}, {&keep_, "--keep"}};
+  for (const auto& [hits, option] : lists) {
+    for (const std::string& idle : hits->idle(option)) {
+      plan_.notes.push_back(idle);
+      if (options_.strict)
+        return Error{ErrorCode::invalid_argument, idle,
+                     "correct it (--dry-run lists the names), or go on without --strict"};
+    }
+    if (std::string spread = hits->spread(option); !spread.empty())
+      plan_.notes.push_back(std::move(spread));
+  }
+  return {};
+}
+
+// Most of a model may be in such tensors, a few in each layer.
+void Decision::note_refused() {
+  for (const auto& [why, tensors] : refused_) {
+    const std::string first = quote(plan_.tensors[tensors[0]].name);
+    plan_.notes.push_back(tensors.size() == 1 ? cat(first, " is copied: ", why)
+                                              : cat(tensors.size(), " tensors are copied, ", first,
+                                                    " the first: ", why));
+  }
+}
+
+// What has quantized weights already becomes a mixture that no config describes.
+Result<void> refuse_quantized(const CheckpointHeader& header, const QuantizeOptions& options) {
+  for (const Metadata& metadata : header.metadata) {
+    const auto ours = metadata.lower_bound("diecast.");
+    if (ours == metadata.end() || !ours->first.starts_with("diecast.")) continue;
+    return Error{ErrorCode::invalid_argument,
+                 cat("the input is quantized already: its metadata has ", quote(ours->first)),
+                 "run `diecast dequantize` on it first"};
+  }
+  if (options.force) return {};
+  constexpr std::string_view kFix =
+      "give the model that it was made of; --force quantizes what is floating point, which no "
+      "engine loads";
+  if (!options.model.quantized.empty()) {
+    return Error{ErrorCode::not_supported,
+                 cat("the model is quantized already: its config has ", options.model.quantized),
+                 std::string(kFix)};
+  }
+  const auto found = std::ranges::find_if(
+      header.tensors, [&](const TensorInfo& tensor) { return has_scales(header, tensor); });
+  if (found == header.tensors.end()) return {};
+  return Error{ErrorCode::not_supported,
+               cat("the model is quantized already: ", quote(found->name), " is ",
+                   stored_dtype_name(found->dtype), " and has scales"),
+               std::string(kFix)};
+}
+
+}  // namespace
+
+Result<void> decide(const CheckpointHeader& header, const QuantizeOptions& options, Plan& plan) {
+  DIECAST_CHECK(refuse_quantized(header, options));
+  DIECAST_TRY(LanguageModel model, LanguageModel::find(header, options.model,
+                                                       options.include.empty() && !options.force));
+  return Decision(header, options, std::move(model), plan).run();
+}
+
+}  // namespace diecast

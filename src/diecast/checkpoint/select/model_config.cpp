@@ -1,0 +1,80 @@
+// The language model's own config first, then what stands around it; see model_config.h.
+#include <diecast/base/text.h>
+#include <diecast/checkpoint/select/config_json.h>
+#include <diecast/checkpoint/select/model_config.h>
+
+#include <initializer_list>
+#include <vector>
+
+namespace diecast {
+namespace {
+
+std::optional<std::uint64_t> number_in(const std::vector<const ConfigJson*>& levels,
+                                       std::initializer_list<std::string_view> names) {
+  for (const ConfigJson* level : levels) {
+    for (const std::string_view name : names) {
+      const ConfigJson* found = member(*level, name);
+      if (found != nullptr && found->is_number_unsigned()) return found->get<std::uint64_t>();
+    }
+  }
+  return std::nullopt;
+}
+
+std::string text_in(const std::vector<const ConfigJson*>& levels, std::string_view name) {
+  for (const ConfigJson* level : levels) {
+    const ConfigJson* found = member(*level, name);
+    if (found != nullptr && found->is_string()) return found->get<std::string>();
+  }
+  return {};
+}
+
+// Of null and {} nothing is said.
+std::string quantized_by_key(const std::vector<const ConfigJson*>& levels) {
+  for (const ConfigJson* level : levels) {
+    for (const std::string_view key : kQuantizationKeys) {
+      const ConfigJson* found = member(*level, key);
+      if (found == nullptr || found->empty()) continue;
+      const std::string how = text_in({found}, "quant_method");
+      const std::string format = text_in({found}, "format");
+      return cat(key, ", which says ", how.empty() ? "something else" : quote(how, 40),
+                 format.empty() ? "" : cat(" ", quote(format, 40)));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+ModelConfig parse_model_config(std::string_view config) {
+  ModelConfig out;
+  const std::optional<ConfigJson> whole = parse_config(config);
+  if (!whole) return out;
+  const auto levels = config_levels(*whole);
+  out.model_type = text_in(levels, "model_type");
+  out.encoder_layers = number_in(levels, {"encoder_layers"});
+  out.decoder_layers = number_in(levels, {"decoder_layers", "num_decoder_layers"});
+  out.layers = number_in(levels, {"num_hidden_layers", "n_layer", "n_layers", "num_layers",
+                                  "decoder_layers", "num_decoder_layers"});
+  out.hidden_size = number_in(levels, {"hidden_size", "d_model", "n_embd", "dim"});
+  out.vocab_size = number_in(levels, {"vocab_size", "padded_vocab_size"});
+  out.quantized = quantized_by_key(levels);
+  return out;
+}
+
+Result<ModelConfig> read_model_config(const Checkpoint& checkpoint, FileSystem& files) {
+  ModelConfig out;
+  if (!checkpoint.in_folder()) return out;
+  const auto text_of = [&](std::string_view name) -> Result<std::string> {
+    const auto read = read_file(files, cat(checkpoint.folder(), "/", name), kConfigLimit);
+    if (read) return std::string(file_text(*read));
+    if (read.error().code == ErrorCode::file_not_found) return std::string();
+    return read.error();
+  };
+  DIECAST_TRY(const std::string config, text_of(kModelConfig));
+  out = parse_model_config(config);
+  DIECAST_TRY(const std::string quantization, text_of(kQuantConfig));
+  if (out.quantized.empty() && !quantization.empty()) out.quantized = std::string(kQuantConfig);
+  return out;
+}
+
+}  // namespace diecast

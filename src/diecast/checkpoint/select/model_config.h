@@ -1,0 +1,38 @@
+// What a model's config.json says that decides which weights are quantized. Whatever it does not
+// say, or says in another type, is simply not known.
+#pragma once
+
+#include <diecast/base/error.h>
+#include <diecast/base/file.h>
+#include <diecast/checkpoint/checkpoint.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace diecast {
+
+inline constexpr std::string_view kModelConfig = "config.json";
+inline constexpr std::string_view kQuantConfig = "hf_quant_config.json";
+inline constexpr std::uint64_t kConfigLimit = 16 << 20;  // bytes
+
+struct ModelConfig {
+  std::string model_type;  // of the language model, where it has one of its own
+  // Repeated layers: in all, and of the two halves of an encoder-decoder model.
+  std::optional<std::uint64_t> layers, encoder_layers, decoder_layers;
+  std::optional<std::uint64_t> hidden_size, vocab_size;
+  // Which key says that the weights are quantized already, and how: "quantization_config, which
+  // says fp8". Empty: none does.
+  std::string quantized;
+};
+
+// `config` is the text of a config.json; what is no JSON object says nothing.
+ModelConfig parse_model_config(std::string_view config);
+
+// Of a checkpoint that was given as a folder or an index; what is not there says nothing, and a
+// hf_quant_config.json counts as a quantization config. Errors: io_error.
+Result<ModelConfig> read_model_config(const Checkpoint& checkpoint,
+                                      FileSystem& files = system_files());
+
+}  // namespace diecast

@@ -1,0 +1,35 @@
+// Names of codes and of their scales; see stored_forms.h.
+#include <diecast/base/text.h>
+#include <diecast/checkpoint/select/stored_forms.h>
+#include <diecast/checkpoint/weight_parts.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace diecast {
+
+bool is_nvfp4(const CheckpointHeader& header, const TensorInfo& tensor) {
+  if (tensor.dtype != StoredDType::u8 || !tensor.name.ends_with(kWeightSuffix)) return false;
+  const TensorInfo* scales = header.find(part_name(tensor.name, kScalePart));
+  return scales != nullptr && scales->dtype == StoredDType::f8_e4m3 &&
+         header.find(part_name(tensor.name, kScale2Part)) != nullptr;
+}
+
+bool has_scales(const CheckpointHeader& header, const TensorInfo& tensor) {
+  constexpr std::pair<std::string_view, std::string_view> kForms[] = {
+      {".weight", ".weight_scale"}, {".weight", ".weight_scale_inv"},
+      {".weight", ".scale"},        {".weight_packed", ".weight_scale"},
+      {"_blocks", "_scales"},       {".qweight", ".scales"},
+      {"", "_weight_scale"}};
+  const bool words = tensor.dtype == StoredDType::i32;  // of packed integers
+  const bool narrow = stored_dtype_bits(tensor.dtype) <= 8;
+  return (narrow || words) && tensor.shape.size() >= 2 &&
+         std::ranges::any_of(kForms, [&](const auto& form) {
+           const std::string_view name = tensor.name;
+           if (!name.ends_with(form.first)) return false;
+           const std::string_view stem = name.substr(0, name.size() - form.first.size());
+           return header.find(cat(stem, form.second)) != nullptr;
+         });
+}
+
+}  // namespace diecast

@@ -1,0 +1,16 @@
+// Weights that some tool has quantized already, by the tensors that go with them.
+#pragma once
+
+#include <diecast/checkpoint/checkpoint_header.h>
+
+namespace diecast {
+
+// A U8 X.weight with an F8_E4M3 weight_scale and a weight_scale_2: NVFP4 as we and ModelOpt store
+// it.
+bool is_nvfp4(const CheckpointHeader& header, const TensorInfo& tensor);
+
+// A matrix of at most eight bits an element, or packed ones, with a tensor of scales: of
+// X.weight_packed X.weight_scale, of X, as all experts in one tensor are called, X_weight_scale.
+bool has_scales(const CheckpointHeader& header, const TensorInfo& tensor);
+
+}  // namespace diecast

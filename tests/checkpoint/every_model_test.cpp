@@ -1,0 +1,50 @@
+// What becomes of the models that people have: every tensor of every folder as it was written down
+// by hand.
+#include <checkpoint/models/model_plan.h>
+#include <diecast/base/text.h>
+
+namespace diecast::testing {
+namespace {
+
+TEST(EveryModel, IsQuantizedAsItsEnginesReadIt) {
+  int seen = 0;
+  for (const ModelFolder& folder : model_folders()) {
+    if (!folder.refused.empty()) continue;
+    SCOPED_TRACE(folder.name);
+    ++seen;
+    const auto plan = model_plan(folder);
+    ASSERT_TRUE(plan) << plan.error().message();
+    for (const ModelTensor& tensor : tensors_of(folder)) {
+      const PlannedTensor& got = planned(*plan, tensor.name);
+      EXPECT_EQ(got.action == Action::quantize, tensor.quantized)
+          << tensor.name << ": " << got.reason;
+    }
+  }
+  EXPECT_GE(seen, 60);
+}
+
+TEST(EveryModel, ThatCannotBeQuantizedIsRefusedForItsOneReason) {
+  int seen = 0;
+  for (const ModelFolder& folder : model_folders()) {
+    if (folder.refused.empty()) continue;
+    SCOPED_TRACE(folder.name);
+    ++seen;
+    const auto plan = model_plan(folder);
+    ASSERT_FALSE(plan);
+    EXPECT_NE(plan.error().message().find(folder.refused), std::string::npos)
+        << plan.error().message();
+  }
+  EXPECT_GE(seen, 8);
+}
+
+// A note a layer would hide the ones that matter.
+TEST(EveryModel, HasAFewNotesAtMost) {
+  for (const ModelFolder& folder : model_folders()) {
+    if (!folder.refused.empty()) continue;
+    const Plan plan = model_plan(folder).value();
+    EXPECT_LE(plan.notes.size(), 2u) << folder.name << ": " << join(plan.notes, "\n");
+  }
+}
+
+}  // namespace
+}  // namespace diecast::testing
