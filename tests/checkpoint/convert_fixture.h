@@ -22,9 +22,7 @@ inline Result<ConvertReport> quantize_with_scalars(
     const QuantizeOptions& options = sample_options(), const ConvertOptions& convert_options = {},
     FileSystem& files = system_files()) {
   DIECAST_TRY(const Checkpoint checkpoint, Checkpoint::open(input, false, files));
-  QuantizeOptions wanted = options;
-  DIECAST_TRY(wanted.model, read_model_config(checkpoint, files));
-  DIECAST_TRY(const Plan plan, plan_quantize(checkpoint.header(), wanted));
+  DIECAST_TRY(const Plan plan, plan_quantize(checkpoint, options, files));
   return convert(checkpoint, plan, output, scalar_kernels(), convert_options, files);
 }
 

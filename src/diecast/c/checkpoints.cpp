@@ -56,7 +56,7 @@ std::int32_t diecast_quantize_folder(diecast_handle runtime, diecast_handle devi
                 read_structure(options, diecast_quantize_folder_options{}, "options"));
     DIECAST_TRY(const QuantizeOptions plan_with, plan_options(given));
     DIECAST_TRY(const Checkpoint from, Checkpoint::open(input, plan_with.strict));
-    DIECAST_TRY(const Plan plan, plan_quantize(from.header(), plan_with));
+    DIECAST_TRY(const Plan plan, plan_quantize(from, plan_with));
     DIECAST_TRY(const ConvertReport done,
                 convert(from, plan, output, device_kernels(with->runtime, on, plan.scheme)));
     const diecast_folder_report told{sizeof(diecast_folder_report),

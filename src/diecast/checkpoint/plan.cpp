@@ -135,4 +135,10 @@ Result<Plan> plan_quantize(const CheckpointHeader& header, const QuantizeOptions
   return plan;
 }
 
+Result<Plan> plan_quantize(const Checkpoint& checkpoint, QuantizeOptions options,
+                           FileSystem& files) {
+  DIECAST_TRY(options.model, read_model_config(checkpoint, files));
+  return plan_quantize(checkpoint.header(), options);
+}
+
 }  // namespace diecast

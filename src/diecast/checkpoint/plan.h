@@ -117,6 +117,11 @@ std::string glob_of(std::string_view name);
 // fuse it with).
 Result<Plan> plan_quantize(const CheckpointHeader& header, const QuantizeOptions& options = {});
 
+// The same of a checkpoint's header with what its config.json says (options.model is replaced).
+// Errors: io_error too.
+Result<Plan> plan_quantize(const Checkpoint& checkpoint, QuantizeOptions options = {},
+                           FileSystem& files = system_files());
+
 // Every weight quantized as above becomes floating point again: in the type the metadata names,
 // else in `to`, and metadata and names are what they were. A file without our metadata (another
 // tool's) is read by its tensors and needs `to`: U8 weights with an F8_E4M3 weight_scale and a

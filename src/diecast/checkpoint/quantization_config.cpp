@@ -3,12 +3,10 @@
 #include <diecast/base/version.h>
 #include <diecast/checkpoint/quantization_config.h>
 #include <diecast/checkpoint/select/config_json.h>
-#include <diecast/checkpoint/select/families.h>
+#include <diecast/checkpoint/select/ignore_list.h>
 
 #include <algorithm>
 #include <cctype>
-#include <functional>
-#include <set>
 
 namespace diecast {
 namespace {
@@ -37,43 +35,11 @@ Json quantization_config(const Plan& plan) {
                       {"weights", four_bits},
                       {"targets", Json::array({"Linear"})}};
   return {{"config_groups", {{"group_0", group}}},
-          {"ignore", unquantized_modules(plan)},
+          {"ignore", ignore_list(engine_modules(plan))},
           {"quant_algo", "NVFP4"},
           {"group_size", 16},
           {"producer", producer()},
           {"quant_method", "modelopt"}};
-}
-
-// "a.mlp.experts" of "a.mlp.experts.7.up_proj": one module to an engine. Empty: there is none.
-std::string experts_of(const std::string& module) {
-  constexpr std::string_view kExperts = ".experts.";
-  const std::size_t at = module.find(kExperts);
-  return at == module.npos ? "" : module.substr(0, at + kExperts.size() - 1);
-}
-
-// Adds to modules that stay as they are those that an engine makes of them, if none of their parts
-// is quantized: engines look for these names too, and not all of them for those of the parts.
-void add_fused(std::set<std::string>& modules, const std::set<std::string>& quantized,
-               const std::function<bool(const std::string&)>& is_in) {
-  std::set<std::string> more;
-  for (const std::string& module : modules) {
-    if (const std::string experts = experts_of(module); !experts.empty()) {
-      if (!is_in(experts)) more.insert(experts);
-      continue;
-    }
-    const std::string parent = module.substr(0, module.rfind('.') + 1);
-    for (const ProjectionFamily& family : kProjectionFamilies) {
-      if (family.fused.empty() || !family.beside.empty()) continue;
-      const auto named = [&](std::string_view part) { return module == cat(parent, part); };
-      const auto becomes = [&](std::string_view part) {
-        return quantized.count(cat(parent, part, kWeightSuffix)) != 0;
-      };
-      if (std::ranges::any_of(family.roles(), named) &&
-          std::ranges::none_of(family.roles(), becomes))
-        more.insert(cat(parent, family.fused));
-    }
-  }
-  modules.merge(more);
 }
 
 // "NVFP4", "W4A16_NVFP4" and in lower case.
@@ -88,27 +54,6 @@ bool says_nvfp4(const Json& config) {
 
 }  // namespace
 
-std::vector<std::string> unquantized_modules(const Plan& plan) {
-  std::set<std::string> quantized, out;
-  for (const PlannedTensor& tensor : plan.tensors)
-    if (tensor.action == Action::quantize) quantized.insert(tensor.name);
-  const auto is_in = [&](const std::string& module) {
-    const auto first = quantized.lower_bound(module + ".");
-    return first != quantized.end() && first->starts_with(module + ".");
-  };
-  for (const PlannedTensor& tensor : plan.tensors) {
-    const std::size_t dot = tensor.name.rfind('.');
-    if (tensor.action != Action::copy || tensor.shape.size() < 2 || dot == tensor.name.npos)
-      continue;
-    const std::string module = tensor.name.substr(0, dot);
-    const bool named = tensor.name.ends_with(kWeightSuffix);
-    if (named || (float_dtype(tensor.dtype) && !is_in(module))) out.insert(module);
-  }
-  add_fused(out, quantized, is_in);
-  out.insert("lm_head");  // of a model that ties it to its embedding there is no tensor
-  return {out.begin(), out.end()};
-}
-
 std::optional<std::string> hf_quant_config(const Plan& plan) {
   if (!is_engine_form(plan)) return std::nullopt;
   return config_text({{"producer", producer()},
@@ -116,7 +61,7 @@ std::optional<std::string> hf_quant_config(const Plan& plan) {
                        {{"quant_algo", "NVFP4"},
                         {"kv_cache_quant_algo", nullptr},
                         {"group_size", 16},
-                        {"exclude_modules", unquantized_modules(plan)}}}});
+                        {"exclude_modules", ignore_list(engine_modules(plan))}}}});
 }
 
 std::optional<std::string> quantized_model_config(std::string_view config, const Plan& plan) {

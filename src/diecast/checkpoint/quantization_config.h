@@ -9,15 +9,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace diecast {
-
-// Modules of matrices that the plan copies, by name: of X.weight X, of experts in one tensor their
-// module, if nothing in it is quantized; what engines make of these (qkv_proj of q_proj, k_proj and
-// v_proj, gate_up_proj, in_proj_qkvz, in_proj_ba, all experts of a layer), if none of its parts is;
-// and lm_head.
-std::vector<std::string> unquantized_modules(const Plan& plan);
 
 // The text of hf_quant_config.json. None for a plan that quantizes nothing, or row-scaled: engines
 // have one weight_scale_2 a matrix.

@@ -64,9 +64,7 @@ Result<void> wants_output(const QuantizeArguments& options) {
 
 Result<int> quantize(const QuantizeArguments& options) {
   DIECAST_TRY(const auto input, Checkpoint::open(options.input, options.plan.strict));
-  QuantizeOptions wanted = options.plan;
-  DIECAST_TRY(wanted.model, read_model_config(input));
-  DIECAST_TRY(const Plan plan, plan_quantize(input.header(), wanted));
+  DIECAST_TRY(const Plan plan, plan_quantize(input, options.plan));
   if (options.dry_run) {
     DIECAST_TRY(const SideFiles side_files, SideFiles::find(input, plan));
     options.json ? print_json(plan_json(plan, side_files)) : print_plan(plan, side_files);

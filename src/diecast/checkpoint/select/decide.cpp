@@ -154,7 +154,11 @@ Result<void> Decision::add(const TensorInfo& tensor) {
     out.matrices = matrices_of(tensor.shape);
     out.row_scaled = options_.row_scaled;
   }
-  if (tensor.shape.size() > 1 && tensor.name.ends_with(kWeightSuffix))
+  // What is never quantized by its name is no part of what is quantized as a whole.
+  const bool kept =
+      layer_part(tensor.name) && out.reason == kept_kind(layer_part(tensor.name)->inside);
+  if (tensor.shape.size() > 1 && tensor.name.ends_with(kWeightSuffix) &&
+      (out.reason.empty() || !kept))
     units_[unit].push_back(plan_.tensors.size());
   plan_.tensors.push_back(std::move(out));
   return {};

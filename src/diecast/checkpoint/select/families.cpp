@@ -35,8 +35,25 @@ Membership membership(const CheckpointHeader& header, std::string_view weight) {
   return out;
 }
 
+namespace {
+
+// The nearest of the modules around a weight that has the projection of compressed attention.
+std::string compressed_attention(const CheckpointHeader& header, std::string_view weight) {
+  for (std::size_t dot = weight.rfind('.'); dot != weight.npos && dot > 0;
+       dot = weight.rfind('.', dot - 1)) {
+    const std::string_view module = weight.substr(0, dot);
+    if (header.find(cat(module, ".kv_a_proj_with_mqa.weight")) != nullptr)
+      return std::string(module);
+  }
+  return {};
+}
+
+}  // namespace
+
 std::string unit_of(const CheckpointHeader& header, std::string_view weight) {
   if (const std::string_view bank = expert_bank(weight); !bank.empty()) return std::string(bank);
+  if (std::string attention = compressed_attention(header, weight); !attention.empty())
+    return attention;
   const Membership of = membership(header, weight);
   if (of.family == nullptr) return std::string(weight);
   for (const std::string_view role : of.family->roles()) {

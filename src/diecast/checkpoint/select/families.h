@@ -30,7 +30,7 @@ struct ProjectionFamily {
 inline constexpr ProjectionFamily kProjectionFamilies[] = {
     {{"gate_proj", "up_proj"}, "gate_up_proj"},
     {{"w1", "w2"}, "gate_up_proj", "c_proj"},
-    {{"w1", "w3"}},
+    {{"w1", "w3"}, "gate_up_proj"},
     {{"c_fc_0", "c_fc_1"}, "gate_up_proj"},
     {{"wi_0", "wi_1"}},
     {{"q_proj", "k_proj", "v_proj", "g_proj", "f_a_proj", "b_proj"}, "in_proj_qkvgfab", "f_a_proj"},
@@ -51,7 +51,9 @@ struct Membership {
 Membership membership(const CheckpointHeader& header, std::string_view weight);
 
 // What is quantized as a whole: "model.layers.0.mlp.experts" of each weight of its experts, which
-// engines keep in one module; the family's first member that there is; else the weight itself.
+// engines keep in one module; "model.layers.0.self_attn" of compressed attention (MLA), whose
+// projections SGLang knows by their last names alone; the family's first member that there is; else
+// the weight itself.
 std::string unit_of(const CheckpointHeader& header, std::string_view weight);
 
 // "a.mlp.experts" of "a.mlp.experts.7.up_proj". Empty: it is no expert of several.

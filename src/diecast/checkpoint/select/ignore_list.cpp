@@ -1,0 +1,132 @@
+// From names to wildcards; see ignore_list.h.
+#include <diecast/base/text.h>
+#include <diecast/checkpoint/select/families.h>
+#include <diecast/checkpoint/select/ignore_list.h>
+#include <diecast/checkpoint/select/language_model.h>
+
+#include <algorithm>
+
+namespace diecast {
+namespace {
+
+// The ends of "a.b.c" that begin at a component, the shortest first: "c", "b.c", "a.b.c".
+std::vector<std::string_view> ends_of(std::string_view name) {
+  std::vector<std::string_view> out;
+  for (std::size_t at = name.size(); at != name.npos && at > 0;) {
+    const std::size_t dot = name.rfind('.', at - 1);
+    out.push_back(dot == name.npos ? name : name.substr(dot + 1));
+    at = dot;
+  }
+  return out;
+}
+
+class IgnoreList {
+ public:
+  explicit IgnoreList(const EngineModules& modules) : modules_(modules) {
+    for (const std::string& name : modules.quantized) {
+      for (const std::string_view end : ends_of(name)) ends_.insert(end);
+      // What stands in a layer, from any of its components on: ".self_attn.q_proj.".
+      for (std::size_t dot = name.find('.'); dot != name.npos; dot = name.find('.', dot + 1))
+        for (std::size_t next = name.find('.', dot + 1); next != name.npos;
+             next = name.find('.', next + 1))
+          middles_.insert(std::string_view(name).substr(dot + 1, next - dot - 1));
+    }
+  }
+
+  std::set<std::string> entries() const {
+    std::set<std::string> out = {"lm_head"};
+    for (const std::string& name : modules_.others) out.insert(entry_of(name));
+    return out;
+  }
+
+ private:
+  bool holds_quantized(const std::string& path) const {
+    const auto first = modules_.quantized.lower_bound(path + ".");
+    return modules_.quantized.contains(path) ||
+           (first != modules_.quantized.end() && first->starts_with(path + "."));
+  }
+
+  // The shortest path to `name` on which nothing is quantized.
+  std::string free_path(const std::string& name) const {
+    for (std::size_t dot = name.find('.'); dot != name.npos; dot = name.find('.', dot + 1)) {
+      const std::string path = name.substr(0, dot);
+      if (!holds_quantized(path)) return path;
+    }
+    return name;
+  }
+
+  std::string entry_of(const std::string& name) const {
+    const std::string path = free_path(name);
+    const std::string weight = path + std::string(kWeightSuffix);
+    const auto layer = layer_part(weight);  // none: the path is a layer, or outside
+    if (path != name) {
+      if (layer && !middles_.contains(inside(*layer))) return cat("*.", inside(*layer), ".*");
+      return path + ".*";
+    }
+    if (!layer) return name;
+    for (const std::string_view end : ends_of(inside(*layer)))
+      if (!ends_.contains(end)) return cat("*.", end);
+    return name;
+  }
+
+  // Without the ".weight" that made it a part of a layer.
+  static std::string_view inside(const LayerPart& layer) {
+    return layer.inside.substr(0, layer.inside.size() - kWeightSuffix.size());
+  }
+
+  const EngineModules& modules_;
+  std::set<std::string_view, std::less<>> ends_, middles_;  // of quantized modules' names
+};
+
+// Adds what engines make of several modules.
+void add_fused(std::set<std::string>& modules) {
+  std::set<std::string> fused;
+  for (const std::string& module : modules) {
+    if (const std::string_view bank = expert_bank(module); !bank.empty()) {
+      fused.emplace(bank);
+      continue;
+    }
+    const std::string_view parent = std::string_view(module).substr(0, module.rfind('.') + 1);
+    const std::string_view role = std::string_view(module).substr(parent.size());
+    for (const ProjectionFamily& family : kProjectionFamilies) {
+      if (std::ranges::count(family.roles(), role) == 0) continue;
+      if (!family.beside.empty() && !modules.contains(cat(parent, family.beside))) continue;
+      const bool complete = std::ranges::count_if(family.roles(), [&](std::string_view each) {
+                              return modules.contains(cat(parent, each));
+                            }) > 1;
+      if (complete && !family.fused.empty()) fused.insert(cat(parent, family.fused));
+    }
+  }
+  modules.merge(fused);
+}
+
+}  // namespace
+
+EngineModules engine_modules(const Plan& plan) {
+  EngineModules out;
+  for (const PlannedTensor& tensor : plan.tensors) {
+    const std::size_t dot = tensor.name.rfind('.');
+    if (tensor.shape.size() < 2 || dot == tensor.name.npos) continue;
+    const std::string module = tensor.name.substr(0, dot);
+    if (tensor.action == Action::quantize)
+      out.quantized.insert(module);
+    else if (tensor.name.ends_with(kWeightSuffix) || float_dtype(tensor.dtype))
+      out.others.insert(module);
+  }
+  add_fused(out.quantized);
+  add_fused(out.others);
+  // A table beside weights, or in a module that has some.
+  std::erase_if(out.others, [&](const std::string& module) {
+    const auto first = out.quantized.lower_bound(module + ".");
+    return out.quantized.contains(module) ||
+           (first != out.quantized.end() && first->starts_with(module + "."));
+  });
+  return out;
+}
+
+std::vector<std::string> ignore_list(const EngineModules& modules) {
+  const std::set<std::string> entries = IgnoreList(modules).entries();
+  return {entries.begin(), entries.end()};
+}
+
+}  // namespace diecast
