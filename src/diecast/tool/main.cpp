@@ -23,6 +23,7 @@ Environment (the pages cache/README.md and src/README.md say more):
   DIECAST_NVRTC, DIECAST_LIBCUDA, DIECAST_CUBLASLT, DIECAST_NCCL
                               the path of that library
   DIECAST_CXX                 the C++ compiler of the host target
+  DIECAST_CXX_ID              a word that tells two of them apart
   DIECAST_HOST_THREADS        threads of the host device)";
 
 }  // namespace
