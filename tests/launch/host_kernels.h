@@ -43,16 +43,20 @@ template <class T>
 DIECAST_DEVICE T argument(void** p, int i) { return *static_cast<T*>(p[i]); }
 )";
 
-// The kernel `name` of `code`, which becomes test.cu. Fails the test if it does not compile.
+// The kernel `name` of `code`, which becomes test.cu, with the headers of `base` before it. Fails
+// the test if it does not compile.
 inline Artifact compile_host(std::string_view code, const std::string& name, Target target = {},
-                             const std::vector<std::string>& headers = {
-                                 "base/types.h", "base/host_abi.h", "base/simt.h"}) {
+                             const std::vector<std::string>& more_headers = {}) {
   Artifact artifact;
   auto compiler = open_host_cxx(HostCxxOptions::from_environment());
   if (!compiler) {
     ADD_FAILURE() << compiler.error().message();
     return artifact;
   }
+  std::vector<std::string> headers = {"base/types.h",   "base/host_abi.h", "base/block.h",
+                                      "base/atomics.h", "base/floats.h",   "base/integers.h",
+                                      "base/lanes.h",   "base/vectors.h"};
+  headers.insert(headers.end(), more_headers.begin(), more_headers.end());
   Source source{"test.cu", name, device_headers(headers)};
   source.text += kKernelWords;
   source.text += "#line 1 \"test.cu\"\n";

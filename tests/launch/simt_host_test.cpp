@@ -1,5 +1,5 @@
-// The words that simt.h, vector.h and reduce.h give to kernels on the host, against this file's own
-// arithmetic.
+// The words that the headers of base, vector.h and reduce.h give to kernels on the host, against
+// this file's own arithmetic.
 #include <diecast/launch/host_device.h>
 #include <gtest/gtest.h>
 
@@ -178,7 +178,7 @@ HOST_KERNEL(none, moves) {
   move<16>(from + 32, to + 32);
 }
 )",
-      "moves", {}, {"base/types.h", "base/host_abi.h", "base/simt.h", "memory/vector.h"});
+      "moves", {}, {"memory/vector.h"});
   const auto kernel = *device->load(artifact, {}, nullptr);
   alignas(16) std::array<unsigned char, 128> from, to{}, expected{};
   std::iota(from.begin(), from.end(), static_cast<unsigned char>(1));
@@ -196,8 +196,7 @@ TEST(Simt, MaximaOfWarpsAndBlocksAndNaNReachEveryThread) {
   std::vector<float> x(1024);
   for (float& value : x) value = std::ldexp(static_cast<float>(random() % 4096), -20);
   for (const std::uint32_t threads : {32u, 64u, 256u, 1024u}) {
-    Artifact artifact = compile_host(
-        "constexpr int THREADS = " + std::to_string(threads) + R"(;
+    Artifact artifact = compile_host("constexpr int THREADS = " + std::to_string(threads) + R"(;
 HOST_KERNEL(block, maxima) {
   const f32 value = argument<const f32*>(p, 0)[threadIdx.x];
   f32* out = argument<f32*>(p, 1) + 3 * threadIdx.x;
@@ -206,7 +205,7 @@ HOST_KERNEL(block, maxima) {
   out[2] = block_reduce_max<THREADS>(threadIdx.x == 7 ? value / 0.0f * 0.0f : value, 1);
 }
 )",
-        "maxima", {}, {"base/types.h", "base/host_abi.h", "base/simt.h", "threads/reduce.h"});
+                                     "maxima", {}, {"threads/reduce.h"});
     const auto kernel = *device->load(artifact, {}, nullptr);
     std::vector<float> out(3 * threads);
     launch(*device, *kernel, launch_shape(1, threads), x.data(), out.data()).value();

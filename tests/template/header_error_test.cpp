@@ -110,7 +110,8 @@ TEST(HeaderParser, ValuesAreOutOfTheSet) {
       "diecast: parse_error: k.cu:2:23: no element type is called `fp32`; did you mean `f32`?\n"
       "  option type IN {bf16, fp32}\n"
       "                        ^\n"
-      "  fix: the element types are bf16, f16, f32, e4m3, e5m2, e8m0, u8, i32, u32, i64");
+      "  fix: the element types are bf16, f16, f32, e4m3, e5m2, e8m0, u8, i32, u32, i64, f64, i8, "
+      "u16, u64");
   EXPECT_EQ(error_of("shape int COLS {16, 32}\nsample COLS {16, 48}"),
             "diecast: parse_error: k.cu:3:18: 48 is not a value of COLS\n"
             "  sample COLS {16, 48}\n"
@@ -168,19 +169,21 @@ TEST(HeaderParser, TypesOfParametersAndArgumentsExist) {
             "diecast: parse_error: k.cu:2:8: a parameter is no `itn`; did you mean `int`?\n"
             "  option itn BLOCK\n"
             "         ^\n"
-            "  fix: write int, bool, type or enum");
+            "  fix: write int, bool, type, enum or float");
   EXPECT_EQ(error_of("option type IN {bf16, f16}\narg x in INN [1]"),
             "diecast: parse_error: k.cu:3:10: no element type is called `INN`; did you mean `IN`?\n"
             "  arg x in INN [1]\n"
             "           ^\n"
             "  fix: an argument's type is one of bf16, f16, f32, e4m3, e5m2, e8m0, u8, i32, u32, "
-            "i64, IN; "
+            "i64, f64, i8, u16, u64, IN; "
             "a direction (in, out, inout), struct or tensor_map may stand here too");
-  EXPECT_EQ(error_of("option int B {16}\nrequire bits(B) == 16"),
-            "diecast: parse_error: k.cu:3:14: `B` is no element type\n"
-            "  require bits(B) == 16\n"
-            "               ^\n"
-            "  fix: bits takes one of bf16, f16, f32, e4m3, e5m2, e8m0, u8, i32, u32, i64");
+  EXPECT_EQ(
+      error_of("option int B {16}\nrequire bits(B) == 16"),
+      "diecast: parse_error: k.cu:3:14: `B` is no element type\n"
+      "  require bits(B) == 16\n"
+      "               ^\n"
+      "  fix: bits takes one of bf16, f16, f32, e4m3, e5m2, e8m0, u8, i32, u32, i64, f64, i8, "
+      "u16, u64");
 }
 
 }  // namespace

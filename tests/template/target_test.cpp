@@ -57,6 +57,16 @@ TEST(Target, ABareNameFrom90UpSaysWhichSpellingsExist) {
       "  fix: write sm_121a (this architecture alone) or sm_120f (its family)");
 }
 
+TEST(Target, IsUnderstoodAsPyTorchSpellsIt) {
+  EXPECT_EQ(*Target::parse("8.6"), *Target::parse("sm_86"));
+  EXPECT_EQ(*Target::parse("9.0a"), *Target::parse("sm_90a"));
+  EXPECT_EQ(*Target::parse("12.0f"), *Target::parse("sm_120f"));
+  EXPECT_EQ(message("9.0"), message("sm_90"));
+  EXPECT_EQ(message("7.5"), message("sm_75"));
+  for (const char* name : {"9.", ".0a", "9.0aa", "9.0+PTX", "9.-1", "+9.0a", "9.00a"})
+    EXPECT_FALSE(Target::parse(name).ok()) << name;
+}
+
 TEST(Target, AWrongNameSaysWhatWasMeant) {
   EXPECT_EQ(
       message("sm90a"),

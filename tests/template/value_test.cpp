@@ -2,11 +2,15 @@
 #include <diecast/template/value.h>
 #include <gtest/gtest.h>
 
+#include <bit>
+#include <cmath>
+#include <random>
+
 namespace diecast {
 namespace {
 
 TEST(DType, EveryNameReadsBackToItsType) {
-  ASSERT_EQ(dtype_names().size(), 10u);
+  ASSERT_EQ(dtype_names().size(), 14u);
   for (std::size_t i = 0; i < dtype_names().size(); ++i) {
     const auto type = parse_dtype(dtype_names()[i]);
     ASSERT_TRUE(type.has_value()) << dtype_names()[i];
@@ -25,6 +29,10 @@ TEST(DType, BitsAreThoseOfTheStorage) {
   EXPECT_EQ(dtype_bits(DType::e8m0), 8);
   EXPECT_EQ(dtype_bits(DType::u8), 8);
   EXPECT_EQ(dtype_bits(DType::i64), 64);
+  EXPECT_EQ(dtype_bits(DType::f64), 64);
+  EXPECT_EQ(dtype_bits(DType::i8), 8);
+  EXPECT_EQ(dtype_bits(DType::u16), 16);
+  EXPECT_EQ(dtype_bits(DType::u64), 64);
 }
 
 TEST(Value, HasOneSpelling) {
@@ -34,6 +42,29 @@ TEST(Value, HasOneSpelling) {
   EXPECT_EQ(Value::boolean(false).spelling(), "0");
   EXPECT_EQ(Value::of(DType::bf16).spelling(), "bf16");
   EXPECT_EQ(Value::of(DType::i64).number, 9);
+}
+
+TEST(Value, OfAFloatIsItsShortestDecimal) {
+  EXPECT_EQ(Value::real(7.0f).spelling(), "7");
+  EXPECT_EQ(Value::real(0.1f).spelling(), "0.1");
+  EXPECT_EQ(Value::real(1e-5f).spelling(), "1e-05");
+  EXPECT_EQ(Value::real(-0.0f), Value::real(0.0f));
+  EXPECT_EQ(cpp_real("7"), "7.0f");
+  EXPECT_EQ(cpp_real("0.1"), "0.1f");
+  EXPECT_EQ(cpp_real("1e-05"), "1e-05f");
+}
+
+TEST(Value, OfAFloatReadsBackToItself) {
+  EXPECT_EQ(parse_real("7.0"), Value::real(7.0f));
+  EXPECT_EQ(parse_real("1e-5"), Value::real(1e-5f));
+  for (const char* none : {"", "x", "7.0f", "1e99", "-1e99", "inf", "nan", "0x1p3", "1 "})
+    EXPECT_FALSE(parse_real(none).has_value()) << none;
+  std::mt19937 random(3);
+  for (int i = 0; i < 10000; ++i) {
+    const float drawn = std::bit_cast<float>(static_cast<std::uint32_t>(random()));
+    if (!std::isfinite(drawn)) continue;
+    EXPECT_EQ(parse_real(Value::real(drawn).spelling()), Value::real(drawn)) << drawn;
+  }
 }
 
 TEST(Bindings, ALaterValueReplacesAnEarlierOneInPlace) {

@@ -140,11 +140,14 @@ class [[nodiscard]] Result<void> {
 #define DIECAST_JOIN(a, b) DIECAST_JOIN_(a, b)
 
 // DIECAST_TRY(auto x, f()) sets x to the value of f(), or returns its error from this function.
-#define DIECAST_TRY(declaration, ...)                       \
-  auto DIECAST_JOIN(try_, __LINE__) = (__VA_ARGS__);        \
-  if (!DIECAST_JOIN(try_, __LINE__)) [[unlikely]]           \
-    return std::move(DIECAST_JOIN(try_, __LINE__)).error(); \
-  declaration = *std::move(DIECAST_JOIN(try_, __LINE__))
+// Several may stand on one line.
+#define DIECAST_TRY(declaration, ...) \
+  DIECAST_TRY_(DIECAST_JOIN(try_, __COUNTER__), declaration, __VA_ARGS__)
+#define DIECAST_TRY_(tried, declaration, ...) \
+  auto tried = (__VA_ARGS__);                 \
+  if (!tried) [[unlikely]]                    \
+    return std::move(tried).error();          \
+  declaration = *std::move(tried)
 
 // DIECAST_CHECK(f()) goes on, or returns the error of f() (a Result<void>) from this function.
 #define DIECAST_CHECK(...)                                             \

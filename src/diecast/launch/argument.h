@@ -45,10 +45,18 @@ struct Size {
 // A scalar. One of i64 may be an address that a kernel reads for itself.
 template <DType kType>
 struct Scalar {
-  using Number = std::conditional_t<
-      kType == DType::f32, float,
-      std::conditional_t<kType == DType::i64, std::int64_t,
-                         std::conditional_t<kType == DType::u32, std::uint32_t, std::int32_t>>>;
+  static constexpr auto kZero = [] {
+    if constexpr (kType == DType::f32) return 0.0f;
+    if constexpr (kType == DType::f64) return 0.0;
+    if constexpr (kType == DType::i64) return std::int64_t{0};
+    if constexpr (kType == DType::u64) return std::uint64_t{0};
+    if constexpr (kType == DType::i32) return std::int32_t{0};
+    if constexpr (kType == DType::u32) return std::uint32_t{0};
+    if constexpr (kType == DType::u16) return std::uint16_t{0};
+    if constexpr (kType == DType::i8) return std::int8_t{0};
+    if constexpr (kType == DType::u8) return std::uint8_t{0};
+  }();
+  using Number = std::remove_const_t<decltype(kZero)>;
   Number number;
 
   Scalar(Number value) : number(value) {}

@@ -46,6 +46,15 @@ struct KernelArgument {
   static KernelArgument scalar(std::int32_t value) { return scalar_bits(DType::i32, value); }
   static KernelArgument scalar(std::uint32_t value) { return scalar_bits(DType::u32, value); }
   static KernelArgument scalar(std::int64_t value) { return scalar_bits(DType::i64, value); }
+  static KernelArgument scalar(std::uint64_t value) {
+    return scalar_bits(DType::u64, std::bit_cast<std::int64_t>(value));
+  }
+  static KernelArgument scalar(double value) {
+    return scalar_bits(DType::f64, std::bit_cast<std::int64_t>(value));
+  }
+  static KernelArgument scalar(std::int8_t value) { return scalar_bits(DType::i8, value); }
+  static KernelArgument scalar(std::uint8_t value) { return scalar_bits(DType::u8, value); }
+  static KernelArgument scalar(std::uint16_t value) { return scalar_bits(DType::u16, value); }
   static KernelArgument bytes(const void* data, std::size_t size) {  // copied at the launch
     return {Kind::bytes, DType::u8, data, static_cast<std::int64_t>(size)};
   }

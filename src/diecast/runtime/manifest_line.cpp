@@ -24,7 +24,8 @@ Result<Choices> read_choices(const Spelling& line, const FindParameter& find) {
         values = parameter->allowed;
       } else {
         return Error{ErrorCode::value_not_allowed,
-                     cat(name, "=* needs a set to choose from, and ", name, " takes any integer"),
+                     cat(name, "=* needs a set to choose from, and ", name, " takes any ",
+                         parameter->type == ParameterType::real ? "number" : "integer"),
                      cat("list the values: ", name, "=4096,8192")};
       }
     }

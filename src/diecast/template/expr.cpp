@@ -2,6 +2,7 @@
 #include <diecast/base/text.h>
 #include <diecast/template/expr.h>
 #include <diecast/template/parse/expression_parser.h>
+#include <diecast/template/value.h>
 
 #include <set>
 
@@ -15,29 +16,36 @@ struct OperationText {
   const char* text;
   int precedence;
 };
-constexpr OperationText kTexts[] = {{Operation::literal, "", 9},
-                                    {Operation::name, "", 9},
-                                    {Operation::bits, "", 9},
-                                    {Operation::negate, "-", 8},
-                                    {Operation::invert, "!", 8},
-                                    {Operation::multiply, " * ", 7},
-                                    {Operation::divide, " / ", 7},
-                                    {Operation::remainder, " % ", 7},
-                                    {Operation::add, " + ", 6},
-                                    {Operation::subtract, " - ", 6},
-                                    {Operation::less, " < ", 5},
-                                    {Operation::less_equal, " <= ", 5},
-                                    {Operation::greater, " > ", 5},
-                                    {Operation::greater_equal, " >= ", 5},
-                                    {Operation::equal, " == ", 4},
-                                    {Operation::not_equal, " != ", 4},
+constexpr OperationText kTexts[] = {{Operation::literal, "", 13},
+                                    {Operation::real, "", 13},
+                                    {Operation::name, "", 13},
+                                    {Operation::bits, "", 13},
+                                    {Operation::negate, "-", 12},
+                                    {Operation::invert, "!", 12},
+                                    {Operation::multiply, " * ", 11},
+                                    {Operation::divide, " / ", 11},
+                                    {Operation::remainder, " % ", 11},
+                                    {Operation::add, " + ", 10},
+                                    {Operation::subtract, " - ", 10},
+                                    {Operation::shift_left, " << ", 9},
+                                    {Operation::shift_right, " >> ", 9},
+                                    {Operation::bit_and, " & ", 6},
+                                    {Operation::bit_or, " | ", 4},
+                                    {Operation::bit_xor, " ^ ", 5},
+                                    {Operation::complement, "~", 12},
+                                    {Operation::less, " < ", 8},
+                                    {Operation::less_equal, " <= ", 8},
+                                    {Operation::greater, " > ", 8},
+                                    {Operation::greater_equal, " >= ", 8},
+                                    {Operation::equal, " == ", 7},
+                                    {Operation::not_equal, " != ", 7},
                                     {Operation::both, " && ", 3},
                                     {Operation::either, " || ", 2},
                                     {Operation::choose, "", 1},
-                                    {Operation::minimum, "expression::min", 9},
-                                    {Operation::maximum, "expression::max", 9},
-                                    {Operation::ceil_div, "ceil_div", 9},
-                                    {Operation::align_up, "align_up", 9}};
+                                    {Operation::minimum, "expression::min", 13},
+                                    {Operation::maximum, "expression::max", 13},
+                                    {Operation::ceil_div, "ceil_div", 13},
+                                    {Operation::align_up, "align_up", 13}};
 
 const OperationText& text_of(const Node& node) {
   return kTexts[static_cast<std::size_t>(node.operation)];
@@ -45,7 +53,11 @@ const OperationText& text_of(const Node& node) {
 
 bool grows(Operation operation) {
   return operation == Operation::multiply || operation == Operation::add ||
-         operation == Operation::subtract;
+         operation == Operation::subtract || operation == Operation::shift_left;
+}
+
+bool is_bitwise(Operation operation) {
+  return operation >= Operation::shift_left && operation <= Operation::complement;
 }
 
 bool is_function(Operation operation) { return operation >= Operation::minimum; }
@@ -60,13 +72,17 @@ class CppPrinter {
     switch (node.operation) {
       case Operation::literal:
         return cat(node.number, node.number > INT32_MAX ? "LL" : "");
+      case Operation::real:
+        return cpp_real(node.name);
       case Operation::name:
         return spell_(node.name);
       case Operation::bits:
         return cat("diecast::bits<", node.name, ">()");
       case Operation::negate:
       case Operation::invert:
-        return text_of(node).text + child(*node.a, 9, node);
+        return text_of(node).text + child(*node.a, 13, node);
+      case Operation::complement:
+        return cat("~diecast::i64(", print(*node.a), ")");
       case Operation::choose:
         return cat(child(*node.a, 2, node), " ? ", child(*node.b, 2, node), " : ",
                    child(*node.c, 1, node));
@@ -87,10 +103,11 @@ class CppPrinter {
   std::string child(const Node& node, int weakest, const Node& parent) const {
     const int mine = text_of(node).precedence, outer = text_of(parent).precedence;
     const bool mixed = mine == 3 && outer == 2;  // && under ||
-    const bool compared = (outer == 4 || outer == 5) && (mine == 4 || mine == 5 || mine == 8);
+    const bool compared = (outer == 7 || outer == 8) && (mine == 7 || mine == 8 || mine == 12);
+    const bool bitwise = mine < 13 && (is_bitwise(node.operation) || is_bitwise(parent.operation));
     const bool negative = node.operation == Operation::literal && node.number < 0;
-    return mine < weakest || mixed || compared || negative ? cat("(", print(node), ")")
-                                                           : print(node);
+    return mine < weakest || mixed || compared || bitwise || negative ? cat("(", print(node), ")")
+                                                                      : print(node);
   }
 
   const Expression::Spell& spell_;
@@ -103,7 +120,8 @@ struct Failure {
 };
 
 bool evaluate_node(const Node& node, const Names& names, std::int64_t* out, Failure* failure) {
-  if (node.operation == Operation::literal) return *out = node.number, true;
+  if (node.operation == Operation::literal || node.operation == Operation::real)
+    return *out = node.number, true;
   if (node.operation == Operation::name || node.operation == Operation::bits) {
     const auto value = names(node.operation == Operation::bits ? "bits:" + node.name : node.name);
     if (!value) return *failure = {Fault::none, &node, true}, false;
@@ -129,6 +147,8 @@ const char* fault_text(Fault fault) {
       return "divides by zero";
     case Fault::negative_length:
       return "rounds a negative number";
+    case Fault::bad_shift:
+      return "shifts a negative number to the left, or by less than 0 or more than 63 bits";
     default:
       return "does not fit in 64 bits";
   }

@@ -2,7 +2,7 @@
 // overflow and division by zero. One parse serves three readers: evaluation by diecast, the
 // static_assert of the rendered source, and a compiled form whose evaluation costs nanoseconds.
 //
-//   + - * / %  ! && ||  == != < <= > >=  in {a, b}  ?:
+//   + - * / %  << >> & | ^ ~  ! && ||  == != < <= > >=  in {a, b}  ?:
 //   min(a,b) max(a,b) ceil_div(a,b) align_up(a,b)  bits(TYPE)  true false
 //
 // Names: parameters, lets, sizes, `host` (0 or 1), `cc` (90, 100, ... ; 0 on host); in `launch`

@@ -12,6 +12,7 @@ namespace diecast {
 
 enum class Operation : std::uint8_t {
   literal,
+  real,  // a float option's value: stands beside one alone, and is the number of its bits
   name,
   bits,
   negate,
@@ -21,6 +22,12 @@ enum class Operation : std::uint8_t {
   remainder,
   add,
   subtract,
+  shift_left,
+  shift_right,
+  bit_and,
+  bit_or,
+  bit_xor,
+  complement,
   less,
   less_equal,
   greater,
@@ -43,13 +50,15 @@ inline constexpr int kDeepest = 64;
 struct Expression::Node {
   Operation operation = Operation::literal;
   std::int64_t number = 0;  // literal
-  std::string name;         // name; bits: its type; literal: `true` or `false`, if so written
+  std::string name;         // name; bits: its type; literal: `true` or `false`, if so written;
+                            // real: as it is spelled
   std::unique_ptr<Node> a, b, c;
   int depth = 1;
+  bool bracketed = false;
   int column = 0;  // of its operator, or of its first character
 };
 
-enum class Fault : std::uint8_t { none, overflow, zero_divisor, negative_length };
+enum class Fault : std::uint8_t { none, overflow, zero_divisor, negative_length, bad_shift };
 
 // ceil_div and align_up speak of lengths: a negative one is a fault instead of a rounding puzzle.
 inline Fault round_up(Operation operation, std::int64_t a, std::int64_t b,
@@ -64,7 +73,17 @@ inline Fault round_up(Operation operation, std::int64_t a, std::int64_t b,
   return __builtin_mul_overflow(*out, b, out) ? Fault::overflow : Fault::none;
 }
 
-// The value of every operation that needs all its operands. `b` is ignored by negate and invert.
+// A negative number has no shift to the left in C++17, and no number one by more than its bits.
+inline Fault shift(Operation operation, std::int64_t a, std::int64_t b,
+                   std::int64_t* out) noexcept {
+  const bool left = operation == Operation::shift_left;
+  if (b < 0 || b > 63 || (left && a < 0)) return Fault::bad_shift;
+  if (left && a > INT64_MAX >> b) return Fault::overflow;
+  *out = left ? a << b : a >> b;
+  return Fault::none;
+}
+
+// The value of every operation that needs all its operands. `b` is ignored by those of one.
 // Always inlined: a launch runs several, and the value then stays in a register.
 [[gnu::always_inline]] inline Fault apply(Operation operation, std::int64_t a, std::int64_t b,
                                           std::int64_t* out) noexcept {
@@ -86,6 +105,17 @@ inline Fault round_up(Operation operation, std::int64_t a, std::int64_t b,
       if (b == 0) return Fault::zero_divisor;
       if (b == -1 && a == INT64_MIN) return Fault::overflow;
       return value(operation == Operation::divide ? a / b : a % b);
+    case Operation::shift_left:
+    case Operation::shift_right:
+      return shift(operation, a, b, out);
+    case Operation::bit_and:
+      return value(a & b);
+    case Operation::bit_or:
+      return value(a | b);
+    case Operation::bit_xor:
+      return value(a ^ b);
+    case Operation::complement:
+      return value(~a);
     case Operation::less:
       return value(a < b);
     case Operation::less_equal:

@@ -25,12 +25,15 @@ enum Code : std::uint8_t {
 };
 
 // Each is a case of its own in evaluate: a switch inside a switch would be a second jump a step.
-#define DIECAST_OPERATIONS(X)                                                                 \
-  X(negate)                                                                                   \
-  X(invert)                                                                                   \
-  X(multiply)                                                                                 \
-  X(divide) X(remainder) X(add) X(subtract) X(less) X(less_equal) X(greater) X(greater_equal) \
-      X(equal) X(not_equal) X(minimum) X(maximum) X(ceil_div) X(align_up)
+#define DIECAST_OPERATIONS(X)                                                                \
+  X(negate)                                                                                  \
+  X(invert)                                                                                  \
+  X(multiply)                                                                                \
+  X(divide)                                                                                  \
+  X(remainder)                                                                               \
+  X(add) X(subtract) X(less) X(less_equal) X(greater) X(greater_equal) X(equal) X(not_equal) \
+      X(shift_left) X(shift_right) X(bit_and) X(bit_or) X(bit_xor) X(complement) X(minimum)  \
+          X(maximum) X(ceil_div) X(align_up)
 
 // The right value of an instruction: `operand` itself, the slot of that number, or from the stack.
 enum Right : std::uint8_t { kConstant, kFromSlot, kStack };
@@ -40,6 +43,7 @@ enum Right : std::uint8_t { kConstant, kFromSlot, kStack };
 std::optional<std::int64_t> fold(const Expression::Node& node, const Names& constant) {
   switch (node.operation) {
     case Operation::literal:
+    case Operation::real:
       return node.number;
     case Operation::name:
       return constant(node.name);

@@ -3,6 +3,7 @@
 #include <diecast/template/requirements.h>
 
 #include <algorithm>
+#include <bit>
 
 namespace diecast {
 namespace {
@@ -10,6 +11,8 @@ namespace {
 std::string shown(const Parameter& parameter, std::int64_t number) {
   if (parameter.type == ParameterType::integer || parameter.type == ParameterType::boolean)
     return cat(number);
+  if (parameter.type == ParameterType::real)
+    return Value::real(std::bit_cast<float>(static_cast<std::int32_t>(number))).word;
   for (const Value& value : parameter.allowed)
     if (value.number == number) return value.word;
   return cat(number);

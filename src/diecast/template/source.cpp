@@ -120,6 +120,8 @@ std::string constant_line(const Parameter& parameter, const Value& value, bool d
       return cat("using ", name, " = ", value.word, ";\n");
     case ParameterType::integer:
       return constant(name, value.number);
+    case ParameterType::real:
+      return cat("constexpr f32 ", name, " = ", cpp_real(value.word), ";\n");
     case ParameterType::enumeration:
       break;
   }

@@ -41,6 +41,16 @@ std::string fix_of(int cc) {
   return cat("write sm_", cc, "a");
 }
 
+// "12.0f" is sm_120f: architectures as PyTorch spells them. Empty: it is no such spelling.
+std::string from_torch(std::string_view name) {
+  const std::size_t dot = name.find('.');
+  if (dot == name.npos || dot + 1 == name.size()) return "";
+  const std::string_view minor = name.substr(dot + 1, 1), suffix = name.substr(dot + 2);
+  const bool known = suffix.empty() || suffix == "a" || suffix == "f";
+  if (!known || !parse_integer(name.substr(0, dot)) || !parse_integer(minor)) return "";
+  return cat("sm_", name.substr(0, dot), minor, suffix);
+}
+
 }  // namespace
 
 std::string Target::name() const {
@@ -50,7 +60,9 @@ std::string Target::name() const {
   return text;
 }
 
-Result<Target> Target::parse(std::string_view name) {
+Result<Target> Target::parse(std::string_view given) {
+  const std::string torch = from_torch(given);
+  const std::string_view name = torch.empty() ? given : torch;
   if (name == "host") return Target{Kind::host, 0, 0, 1};
   if (name == "host_v3") return Target{Kind::host, 0, 0, 3};
   for (int cc : kPlain)

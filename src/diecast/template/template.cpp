@@ -21,7 +21,8 @@ const Part* find(const std::vector<Part>& parts, std::string_view name) {
 Result<Value> not_allowed(const Parameter& parameter, std::string_view word) {
   std::vector<std::string> words;  // a number is no slip for another
   for (const Value& value : parameter.allowed)
-    if (parameter.type != ParameterType::integer) words.push_back(value.spelling());
+    if (parameter.type != ParameterType::integer && parameter.type != ParameterType::real)
+      words.push_back(value.spelling());
   return Error{ErrorCode::value_not_allowed,
                cat(parameter.name, " cannot be ", quote(word, 40), did_you_mean(word, words)),
                cat("give ", parameter.name, " ", parameter.allowed_text())};
@@ -48,10 +49,13 @@ Result<std::vector<Value>> choices(const Template& tmpl, const Parameter& parame
   }
   if (!parameter.allowed.empty()) return parameter.allowed;
   if (parameter.fallback) return std::vector<Value>{*parameter.fallback};
+  const bool real = parameter.type == ParameterType::real;
   return Error{ErrorCode::value_missing,
-               cat(tmpl.name(), ": ", parameter.name, " can be any integer and has no samples"),
-               cat("give ", parameter.name, "=..., or add a line `sample ", parameter.name,
-                   " {...}` to ", tmpl.name(), ".cu")};
+               cat(tmpl.name(), ": ", parameter.name, " can be any ",
+                   real ? "number" : "integer and has no samples"),
+               cat("give ", parameter.name, "=..., or add ",
+                   real ? "a set of values" : cat("a line `sample ", parameter.name, " {...}`"),
+                   " to ", tmpl.name(), ".cu")};
 }
 
 }  // namespace
@@ -60,6 +64,7 @@ bool Parameter::compiled() const { return !name.empty() && name[0] >= 'A' && nam
 
 std::string Parameter::allowed_text() const {
   if (type == ParameterType::boolean) return "0 or 1";
+  if (allowed.empty() && type == ParameterType::real) return "a finite number, such as 0.1";
   if (allowed.empty()) return kind == Kind::shape ? "an integer of 0 or more" : "an integer";
   std::vector<std::string> words;
   for (const Value& value : allowed) words.push_back(value.spelling());
@@ -70,6 +75,10 @@ Result<Value> Parameter::read(std::string_view word) const {
   if (type == ParameterType::boolean) {
     if (word == "0" || word == "false") return Value::boolean(false);
     if (word == "1" || word == "true") return Value::boolean(true);
+  } else if (type == ParameterType::real) {
+    const auto value = parse_real(word);
+    if (value && (allowed.empty() || std::ranges::find(allowed, *value) != allowed.end()))
+      return *value;
   } else if (type == ParameterType::integer) {
     if (const auto number = parse_integer(word)) return check(Value::integer(*number));
   } else {
@@ -81,6 +90,7 @@ Result<Value> Parameter::read(std::string_view word) const {
 
 Result<Value> Parameter::check(const Value& value) const {
   if (!value.word.empty() || value.type == ParameterType::enumeration) return read(value.word);
+  if (type == ParameterType::real) return read(value.spelling());
   if (type == ParameterType::boolean && (value.number == 0 || value.number == 1))
     return Value::boolean(value.number == 1);
   if (type == ParameterType::integer && value.type == ParameterType::integer) {

@@ -39,7 +39,8 @@ struct Parameter {
   Kind kind = Kind::option;
   ParameterType type = ParameterType::integer;
   std::string name;               // UPPER CASE: fixed at compile time; lower case: read at launch
-  std::vector<Value> allowed;     // empty: any integer >= 0 (shapes), any integer (others)
+  std::vector<Value> allowed;     // empty: any integer >= 0 (shapes), any integer, any
+                                  // finite float
   std::optional<Value> fallback;  // the default; without one a value must be given
   std::string comment;
   Place place;

@@ -38,7 +38,8 @@ Result<GivenArguments> scalars_of(const Specialization& kernel,
       return Error{ErrorCode::invalid_argument,
                    cat("--scalar ", each, ": ", quote(word.value), " is no ",
                        dtype_name(argument->dtype), ", as ", kernel.tmpl().name(), " has it"),
-                   "scalars of f32, i32, u32 and i64 are given as decimal numbers that fit"};
+                   "scalars of numbers are given as decimals that fit: all but bf16, f16 and the "
+                   "8-bit floats"};
     }
     out.emplace_back(word.name, *value);
   }

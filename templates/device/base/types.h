@@ -30,15 +30,41 @@
 #define DIECAST_INLINED __attribute__((always_inline))
 #endif
 
+// The limits of C and C++.
+#define INFINITY __builtin_bit_cast(float, 0x7F800000u)
+#define NAN __builtin_bit_cast(float, 0x7FFFFFFFu)
+#define FLT_MAX 0x1.fffffep127f
+#define FLT_MIN 0x1p-126f
+#define FLT_EPSILON 0x1p-23f
+#define DBL_MAX 0x1.fffffffffffffp1023
+#define DBL_MIN 0x1p-1022
+#define DBL_EPSILON 0x1p-52
+#define INT_MAX 2147483647
+#define INT_MIN (-2147483647 - 1)
+#define UINT_MAX 4294967295u
+#define LLONG_MAX 9223372036854775807LL
+#define LLONG_MIN (-9223372036854775807LL - 1)
+#define ULLONG_MAX 18446744073709551615ULL
+
 namespace diecast {
 
 using f32 = float;
+using f64 = double;
+using i8 = signed char;
 using u8 = unsigned char;
 using u16 = unsigned short;
 using i32 = int;
 using u32 = unsigned int;
 using i64 = long long;
 using u64 = unsigned long long;
+using int8_t = signed char;
+using uint8_t = unsigned char;
+using int16_t = short;
+using uint16_t = unsigned short;
+using int32_t = int;
+using uint32_t = unsigned int;
+using int64_t = long long;
+using uint64_t = unsigned long long;
 
 struct bf16 {
   u16 bits;
@@ -85,6 +111,14 @@ template <>
 constexpr int dtype_id<u32> = 8;
 template <>
 constexpr int dtype_id<i64> = 9;
+template <>
+constexpr int dtype_id<f64> = 10;
+template <>
+constexpr int dtype_id<i8> = 11;
+template <>
+constexpr int dtype_id<u16> = 12;
+template <>
+constexpr int dtype_id<u64> = 13;
 
 // Functions of the header language, for the asserts. min and max stand apart: unqualified they would
 // clash with CUDA's own.

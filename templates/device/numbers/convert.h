@@ -57,7 +57,14 @@ DIECAST_DEVICE f16 f16_from_f32_plain(f32 x) {
 }
 
 template <class T>
-DIECAST_DEVICE T from_f32(f32 x);
+constexpr bool dependent_false = false;
+
+template <class T>
+DIECAST_DEVICE T from_f32(f32) {
+  static_assert(dependent_false<T>,
+                "from_f32 of this type stands in another header: #include <diecast/device/numbers/every_type.h>");
+  return T{};
+}
 
 template <>
 DIECAST_DEVICE f32 from_f32<f32>(f32 x) {
@@ -171,6 +178,11 @@ DIECAST_DEVICE f32 f32_from_e4m3(e4m3 x) {
   return __uint_as_float(sign | magnitude << 20) * 0x1p120f;
 }
 DIECAST_DEVICE f32 to_f32(e4m3 x) { return f32_from_e4m3(x); }
+
+template <>
+DIECAST_DEVICE e4m3 from_f32<e4m3>(f32 x) {
+  return e4m3_from_f32(x);
+}
 
 // ---- E2M1: saturates to 6; NaN of either sign is code 7 ----
 

@@ -51,5 +51,11 @@ DIECAST_DEVICE f32 f32_from_e5m2(e5m2 x) {
   if ((x.bits & 0x7Fu) > 0x7Cu) return __uint_as_float(0x7FFFFFFFu);
   return to_f32(f16{static_cast<u16>(x.bits << 8)});
 }
+DIECAST_DEVICE f32 to_f32(e5m2 x) { return f32_from_e5m2(x); }
+
+template <>
+DIECAST_DEVICE e5m2 from_f32<e5m2>(f32 x) {
+  return e5m2_from_f32(x);
+}
 
 }  // namespace diecast

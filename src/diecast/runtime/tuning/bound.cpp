@@ -5,6 +5,7 @@
 #include <diecast/template/requirements.h>
 
 #include <algorithm>
+#include <bit>
 #include <optional>
 
 namespace diecast {
@@ -114,6 +115,8 @@ bool legalize(const Template& tmpl, Requirements& requirements, Point& point) {
 Value value_at(const Parameter& parameter, std::int64_t number) {
   for (const Value& value : parameter.allowed)
     if (value.number == number) return value;
+  if (parameter.type == ParameterType::real)
+    return Value::real(std::bit_cast<float>(static_cast<std::int32_t>(number)));
   return parameter.type == ParameterType::boolean ? Value::boolean(number != 0)
                                                   : Value::integer(number);
 }

@@ -60,6 +60,16 @@ std::optional<KernelArgument> parse_scalar(std::string_view text, DType dtype) {
       return read_scalar<std::uint32_t>(text);
     case DType::i64:
       return read_scalar<std::int64_t>(text);
+    case DType::u64:
+      return read_scalar<std::uint64_t>(text);
+    case DType::f64:
+      return read_scalar<double>(text);
+    case DType::i8:
+      return read_scalar<std::int8_t>(text);
+    case DType::u8:
+      return read_scalar<std::uint8_t>(text);
+    case DType::u16:
+      return read_scalar<std::uint16_t>(text);
     default:
       return std::nullopt;
   }
@@ -70,6 +80,8 @@ std::optional<std::string> scalar_text(const KernelArgument& argument) {
   std::string text = cat(argument.number);
   if (argument.dtype == DType::f32)
     text = cat(std::bit_cast<float>(static_cast<std::int32_t>(argument.number)));
+  if (argument.dtype == DType::f64) text = cat(std::bit_cast<double>(argument.number));
+  if (argument.dtype == DType::u64) text = cat(static_cast<std::uint64_t>(argument.number));
   const auto again = parse_scalar(text, argument.dtype);
   if (!again || again->number != argument.number) return std::nullopt;
   return text;

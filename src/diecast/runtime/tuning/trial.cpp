@@ -28,6 +28,8 @@ std::uint64_t element_bits(DType type, bool data, std::uint64_t random) {
       return sign << 15 | (std::max<std::uint64_t>(wide, 6) - 5) << 10 | (random & 1023);
     case DType::f32:
       return sign << 31 | (107 + wide) << 23 | (random & 0x7fffff);
+    case DType::f64:
+      return sign << 63 | (1003 + wide) << 52 | (random & 0xfffffffffffff);
     case DType::e4m3:
       return (4 + power) << 3 | (random & 7);
     case DType::e5m2:
@@ -50,7 +52,10 @@ Bytes drawn(DType type, bool data, std::size_t bytes) {
   return out;
 }
 
-bool is_index(DType type) { return type == DType::i32 || type == DType::u32 || type == DType::i64; }
+bool is_index(DType type) {
+  return type == DType::i32 || type == DType::u32 || type == DType::i64 || type == DType::u64 ||
+         type == DType::u16;
+}
 
 Error not_told(const Specialization& specialization, const BoundArgument& argument) {
   const bool readable =

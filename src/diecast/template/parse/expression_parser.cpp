@@ -14,13 +14,24 @@ struct BinaryOperator {
   int precedence;  // higher binds tighter
 };
 constexpr BinaryOperator kBinary[] = {
-    {"||", Operation::either, 1},  {"&&", Operation::both, 2},
-    {"==", Operation::equal, 3},   {"!=", Operation::not_equal, 3},
-    {"<", Operation::less, 4},     {"<=", Operation::less_equal, 4},
-    {">", Operation::greater, 4},  {">=", Operation::greater_equal, 4},
-    {"+", Operation::add, 5},      {"-", Operation::subtract, 5},
-    {"*", Operation::multiply, 6}, {"/", Operation::divide, 6},
-    {"%", Operation::remainder, 6}};
+    {"||", Operation::either, 1},        {"&&", Operation::both, 2},
+    {"|", Operation::bit_or, 3},         {"^", Operation::bit_xor, 4},
+    {"&", Operation::bit_and, 5},        {"==", Operation::equal, 6},
+    {"!=", Operation::not_equal, 6},     {"<", Operation::less, 7},
+    {"<=", Operation::less_equal, 7},    {">", Operation::greater, 7},
+    {">=", Operation::greater_equal, 7}, {"<<", Operation::shift_left, 8},
+    {">>", Operation::shift_right, 8},   {"+", Operation::add, 9},
+    {"-", Operation::subtract, 9},       {"*", Operation::multiply, 10},
+    {"/", Operation::divide, 10},        {"%", Operation::remainder, 10}};
+
+// In C++ `FLAGS & 1 == 1` is `FLAGS & (1 == 1)`, which nobody means.
+bool joins_bits(Operation operation) {
+  return operation >= Operation::bit_and && operation <= Operation::bit_xor;
+}
+bool compares(const Expression::Node& node) {
+  return !node.bracketed && node.operation >= Operation::less &&
+         node.operation <= Operation::not_equal;
+}
 
 const BinaryOperator* binary_operator(const Token& token) {
   if (token.kind != Token::Kind::symbol) return nullptr;
@@ -87,18 +98,25 @@ Result<ExpressionParser::NodePointer> ExpressionParser::binary(int weakest) {
     if (found == nullptr || found->precedence < weakest) return left;
     tokens_.next();
     DIECAST_TRY(NodePointer right, binary(found->precedence + 1));
+    if (joins_bits(found->operation) && (compares(*left) || compares(*right)))
+      return tokens_.error(at, cat(at.shown(), " takes in a comparison beside it, as in C++"),
+                           "put parentheses around what is meant: (FLAGS & 1) == 1");
     DIECAST_TRY(left, node(at, found->operation, std::move(left), std::move(right)));
   }
 }
 
 Result<ExpressionParser::NodePointer> ExpressionParser::unary() {
   const Token at = tokens_.peek();
-  if (!at.is("!") && !at.is("-")) return operand();
+  if (!at.is("!") && !at.is("-") && !at.is("~")) return operand();
   const Level level(depth_);
   if (depth_ > kDeepest) return too_deep(at);
   tokens_.next();
   DIECAST_TRY(NodePointer inner, unary());
-  return node(at, at.is("!") ? Operation::invert : Operation::negate, std::move(inner));
+  return node(at,
+              at.is("!")   ? Operation::invert
+              : at.is("~") ? Operation::complement
+                           : Operation::negate,
+              std::move(inner));
 }
 
 Result<ExpressionParser::NodePointer> ExpressionParser::operand() {
@@ -106,9 +124,11 @@ Result<ExpressionParser::NodePointer> ExpressionParser::operand() {
   if (tokens_.accept("(")) {
     DIECAST_TRY(NodePointer inner, choice());
     DIECAST_CHECK(tokens_.expect(")", "to close the parenthesis"));
+    inner->bracketed = true;
     return inner;
   }
-  if (at.kind != Token::Kind::word && at.kind != Token::Kind::number)
+  if (at.kind != Token::Kind::word && at.kind != Token::Kind::number &&
+      at.kind != Token::Kind::real)
     return tokens_.error(at, cat("expected a number, a name or `(`, found ", at.shown()),
                          "complete the expression here");
   tokens_.next();
@@ -125,7 +145,10 @@ Result<ExpressionParser::NodePointer> ExpressionParser::leaf(const Token& at) {
   auto leaf = std::make_unique<Expression::Node>();
   leaf->number = at.is("true") ? 1 : at.number;
   leaf->column = at.column;
-  if (at.kind == Token::Kind::word) {
+  if (at.kind == Token::Kind::real) {
+    leaf->operation = Operation::real;
+    leaf->name = at.text;
+  } else if (at.kind == Token::Kind::word) {
     leaf->name = at.text;
     if (at.is("true") || at.is("false")) return NodePointer(std::move(leaf));
     leaf->operation = Operation::name;

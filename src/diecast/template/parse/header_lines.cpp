@@ -114,13 +114,13 @@ Result<std::string> HeaderParser::declare(Tokens& tokens, Case letters, std::str
 }
 
 Result<ParameterType> HeaderParser::read_type(Tokens& tokens) {
-  static const auto& names = *new std::vector<std::string>{"int", "bool", "type", "enum"};
-  DIECAST_TRY(const Token type, tokens.expect_word("int, bool, type or enum"));
+  static const auto& names = *new std::vector<std::string>{"int", "bool", "type", "enum", "float"};
+  DIECAST_TRY(const Token type, tokens.expect_word("int, bool, type, enum or float"));
   const auto found = std::find(names.begin(), names.end(), type.text);
   if (found == names.end())
     return tokens.error(type,
                         cat("a parameter is no ", type.shown(), did_you_mean(type.text, names)),
-                        "write int, bool, type or enum");
+                        "write int, bool, type, enum or float");
   return static_cast<ParameterType>(found - names.begin());
 }
 
@@ -131,6 +131,9 @@ Result<void> HeaderParser::read_parameter(Tokens& tokens, Parameter::Kind kind) 
   parameter.comment = comment_;
   DIECAST_TRY(parameter.type, read_type(tokens));
   const bool tune = kind == Parameter::Kind::tune;
+  if (kind == Parameter::Kind::shape && parameter.type == ParameterType::real)
+    return tokens.error(tokens.peek(), "a shape counts elements and is no float",
+                        "write `option float`, or `shape int`");
   const Token name = tokens.peek();
   DIECAST_TRY(parameter.name, declare(tokens, tune ? Case::either : Case::upper,
                                       tune                             ? "tune"
@@ -174,11 +177,19 @@ Result<void> HeaderParser::read_allowed(Tokens& tokens, Parameter& parameter) {
 
 // A value of the set itself: a number, an element type, or a word that becomes an enumerator.
 Result<Value> HeaderParser::read_value(Tokens& tokens, const Parameter& parameter) {
-  const bool minus = parameter.type == ParameterType::integer && tokens.accept("-");
+  const bool real = parameter.type == ParameterType::real;
+  const bool minus = (real || parameter.type == ParameterType::integer) && tokens.accept("-");
   const Token token = tokens.next();
+  if (real) {
+    if (const auto value = parse_real(cat(minus ? "-" : "", token.text))) return *value;
+    return tokens.error(token, cat("expected a number, found ", token.shown()), "write a number");
+  }
   if (parameter.type == ParameterType::integer) {
     if (token.kind != Token::Kind::number)
-      return tokens.error(token, cat("expected a number, found ", token.shown()), "write a number");
+      return tokens.error(token, cat("expected a number, found ", token.shown()),
+                          token.kind == Token::Kind::real
+                              ? cat("an int is whole: write `option float ", parameter.name, "`")
+                              : "write a number");
     if (minus && parameter.kind == Parameter::Kind::shape)
       return tokens.error(token, "a shape is not negative", "write a number of 0 or more");
     return Value::integer(minus ? -token.number : token.number);

@@ -12,6 +12,9 @@ constexpr std::string_view kDevice[] = {"host", "cc", "sm_count", "shared_optin"
 constexpr std::string_view kFunctionNames[] = {"min", "max", "ceil_div", "align_up", "bits"};
 constexpr std::string_view kNames[] = {"diecast", "expression", "dtype_id", "dynamic_shared",
                                        "main",    "std",        "NULL"};
+constexpr std::string_view kLimits[] = {
+    "INFINITY", "NAN",     "FLT_MAX",  "FLT_MIN",   "FLT_EPSILON", "DBL_MAX",    "DBL_MIN",
+    "INT_MAX",  "INT_MIN", "UINT_MAX", "LLONG_MAX", "LLONG_MIN",   "ULLONG_MAX", "DBL_EPSILON"};
 
 constexpr std::string_view kCpp[] = {"alignas",       "alignof",     "and",
                                      "and_eq",        "asm",         "auto",
@@ -58,7 +61,8 @@ std::string_view reserved_word(std::string_view name) {
   if (contains(kFunctionNames, name)) return "a function of expressions";
   if (name == "in") return "a word of expressions";
   if (contains(kNames, name)) return "a name of the rendered source";
-  if (parse_dtype(name) || name == "u16" || name == "u64") return "an element type";
+  if (contains(kLimits, name)) return "a limit of numbers";
+  if (parse_dtype(name)) return "an element type";
   if (name.starts_with("diecast_") || name.starts_with("DIECAST_") || name.starts_with("_") ||
       name.find("__") != std::string_view::npos)
     return "such names belong to diecast and the compilers";

@@ -1,6 +1,7 @@
 // Tokens of a line; see token.h.
 #include <diecast/base/text.h>
 #include <diecast/template/parse/token.h>
+#include <diecast/template/value.h>
 
 #include <algorithm>
 
@@ -11,9 +12,9 @@ bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
 
-constexpr std::string_view kSymbols[] = {"==", "!=", "<=", ">=", "&&", "||", "::", "(", ")",
-                                         "[",  "]",  "{",  "}",  ",",  "=",  "<",  ">", "+",
-                                         "-",  "*",  "/",  "%",  "!",  "?",  ":"};
+constexpr std::string_view kSymbols[] = {
+    "==", "!=", "<=", ">=", "&&", "||", "<<", ">>", "::", "(", ")", "[", "]", "{", "}", ",",
+    "=",  "<",  ">",  "+",  "-",  "*",  "/",  "%",  "!",  "?", ":", "&", "|", "^", "~"};
 
 std::string_view symbol_at(std::string_view text) {
   for (std::string_view symbol : kSymbols)
@@ -68,6 +69,48 @@ std::string Token::shown() const {
   return kind == Kind::end ? "the end of the line" : cat("`", text, "`");
 }
 
+namespace {
+
+// Where a decimal that has a point or an exponent ends; `at` for any other text.
+std::size_t real_end(std::string_view text, std::size_t at) {
+  const auto digits = [text](std::size_t from) {
+    while (from < text.size() && is_digit(text[from])) ++from;
+    return from;
+  };
+  const auto is = [text](std::size_t i, char a, char b) {
+    return i < text.size() && (text[i] == a || text[i] == b);
+  };
+  std::size_t stop = digits(at);
+  if (stop == at) return at;
+  const bool point = is(stop, '.', '.');
+  if (point) stop = digits(stop + 1);
+  if (!is(stop, 'e', 'E')) return point ? stop : at;
+  const std::size_t power = is(stop + 1, '-', '+') ? stop + 2 : stop + 1;
+  const std::size_t end = digits(power);
+  return end > power ? end : point ? stop : at;
+}
+
+}  // namespace
+
+Result<std::size_t> Tokens::read_real(std::size_t at, std::size_t end) {
+  const std::string_view text(line_->text);
+  std::size_t stop = real_end(text.substr(0, end), at);
+  const std::size_t number = stop;
+  while (stop < end && (is_digit(text[stop]) || is_letter(text[stop]) || text[stop] == '.')) ++stop;
+  Token token{Token::Kind::real, text.substr(at, stop - at),
+              line_->first_column + static_cast<int>(at), 0};
+  const auto value = parse_real(token.text);
+  if (!value)
+    return error(
+        token,
+        cat(quote(token.text, 40), stop == number ? " is no finite f32" : " is not a number"),
+        stop == number ? "floats go up to 3.4028235e+38"
+                       : "write decimals as 7.0, 0.1 or 1e-5, without an f");
+  token.number = value->number;
+  tokens_.push_back(token);
+  return stop;
+}
+
 Result<std::size_t> Tokens::read_number(std::size_t at, std::size_t end) {
   const std::string_view text(line_->text);
   std::size_t stop = at;
@@ -100,6 +143,8 @@ Result<Tokens> Tokens::read(const SourceLine& line, std::size_t begin, std::size
       ++at;
     } else if (text.substr(at, 2) == "//") {
       at = std::min(text.find('\n', at), end);
+    } else if (real_end(text.substr(0, end), at) != at) {
+      DIECAST_TRY(at, out.read_real(at, end));
     } else if (is_digit(text[at])) {
       DIECAST_TRY(at, out.read_number(at, end));
     } else if (is_letter(text[at])) {
@@ -111,10 +156,8 @@ Result<Tokens> Tokens::read(const SourceLine& line, std::size_t begin, std::size
       out.tokens_.push_back({Token::Kind::symbol, text.substr(at, symbol.size()), column(at), 0});
       at += symbol.size();
     } else {
-      const bool bit = text[at] == '&' || text[at] == '|';
-      return error_at(
-          line, column(at), cat(quote(text.substr(at, 1)), " is not part of the language"),
-          bit ? cat("write `", text[at], text[at], "`: there are no bit operations") : "remove it");
+      return error_at(line, column(at),
+                      cat(quote(text.substr(at, 1)), " is not part of the language"), "remove it");
     }
   }
   std::size_t last = begin;  // behind the last of them

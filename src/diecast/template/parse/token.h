@@ -26,11 +26,11 @@ struct SourceLine {
 Error error_at(const SourceLine& line, int column, std::string_view what, std::string fix);
 
 struct Token {
-  enum class Kind : std::uint8_t { end, number, word, symbol };
+  enum class Kind : std::uint8_t { end, number, real, word, symbol };
   Kind kind = Kind::end;
   std::string_view text;  // into the line
   int column = 0;
-  std::int64_t number = 0;  // of a number
+  std::int64_t number = 0;  // of a number; of a real its 32 bits
 
   bool is(std::string_view symbol_or_word) const {
     return kind != Kind::end && text == symbol_or_word;
@@ -62,6 +62,7 @@ class Tokens {
 
  private:
   Result<std::size_t> read_number(std::size_t at, std::size_t end);
+  Result<std::size_t> read_real(std::size_t at, std::size_t end);
   const SourceLine* line_ = nullptr;
   std::vector<Token> tokens_;  // the last one is `end`
   std::size_t next_ = 0;

@@ -43,10 +43,14 @@ const Parameter* WordBinder::set_of(const Node& node) const {
 }
 
 Result<void> WordBinder::bind(Expression& expression, const SourceLine& line) const {
-  return expression.root_ ? walk(*expression.root_, {expression, line}) : Result<void>();
+  if (!expression.root_) return {};
+  const At at{expression, line};
+  if (is_real(*expression.root_)) return no_number(*expression.root_, at);
+  return walk(*expression.root_, at);
 }
 
 Result<void> WordBinder::walk(Node& node, const At& at) const {
+  DIECAST_CHECK(bind_reals(node, at));
   for (Node* child : {node.a.get(), node.b.get(), node.c.get()})
     if (child != nullptr) DIECAST_CHECK(walk(*child, at));
   if (node.operation == Operation::choose) {
@@ -65,6 +69,54 @@ Result<void> WordBinder::walk(Node& node, const At& at) const {
         cat("name those that are meant: ", set->name, " in {", set->allowed[0].word, ", ...}"));
   DIECAST_CHECK(give(*node.a, *set, at));
   return give(*node.b, *set, at);
+}
+
+bool WordBinder::is_real(const Node& node) const {
+  return node.operation == Operation::real || real_of(node) != nullptr;
+}
+
+const Parameter* WordBinder::real_of(const Node& node) const {
+  if (node.operation != Operation::name) return nullptr;
+  const Parameter* const parameter = template_.parameter(node.name);
+  const bool real = parameter != nullptr && parameter->type == ParameterType::real;
+  return real ? parameter : nullptr;
+}
+
+Error WordBinder::no_number(const Node& node, const At& at) const {
+  return error_at(at.line, node.column,
+                  cat("`", node.name, "` is a float, which is no number here"),
+                  "compare a float option with values of its set: LIMIT == 7.0, LIMIT in {0, 7.0}");
+}
+
+// Floats stand on the two sides of == and != alone.
+Result<void> WordBinder::bind_reals(Node& node, const At& at) const {
+  if (compares_equal(node.operation)) {
+    const Parameter* const left = real_of(*node.a);
+    const Parameter* const set = left != nullptr ? left : real_of(*node.b);
+    if (set != nullptr) return give_real(left != nullptr ? *node.b : *node.a, *set, at);
+  }
+  for (const Node* child : {node.a.get(), node.b.get(), node.c.get()})
+    if (child != nullptr && is_real(*child)) return no_number(*child, at);
+  return {};
+}
+
+// What is compared with the parameter becomes the float of its set.
+Result<void> WordBinder::give_real(Node& node, const Parameter& set, const At& at) const {
+  if (real_of(node) != nullptr) return {};
+  const bool minus = node.operation == Operation::negate;
+  const Node& number = minus ? *node.a : node;
+  std::optional<Value> value;
+  if (number.operation == Operation::real || number.operation == Operation::literal)
+    value = parse_real(cat(minus ? "-" : "",
+                           number.operation == Operation::real ? number.name : cat(number.number)));
+  if (!value || !set.check(*value))
+    return error_at(at.line, node.column, cat("this is no value of ", set.name),
+                    cat("write ", set.allowed_text()));
+  node.operation = Operation::real;
+  node.number = value->number;
+  node.name = value->word;
+  node.a.reset();
+  return {};
 }
 
 // The node is a word of that set, or chooses between such.

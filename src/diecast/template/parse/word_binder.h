@@ -1,5 +1,6 @@
 // Gives bare words their meaning: beside a parameter that has such a word, `linear` is
-// LAYOUT_linear. And says what kind of value an expression has. Not a public header.
+// LAYOUT_linear, and beside a float option 7 is 7.0. And says what kind of value an expression has.
+// Not a public header.
 #pragma once
 
 #include <diecast/template/expr_node.h>
@@ -31,9 +32,14 @@ class WordBinder {
     const SourceLine& line;
   };
   Result<void> walk(Node& node, const At& at) const;
+  Result<void> bind_reals(Node& node, const At& at) const;
+  Result<void> give_real(Node& node, const Parameter& set, const At& at) const;
+  const Parameter* real_of(const Node& node) const;
   Result<void> give(Node& node, const Parameter& set, const At& at) const;
   Result<void> give_name(Node& node, const Parameter& set, const At& at) const;
   const Parameter* set_of(const Node& node) const;
+  Error no_number(const Node& node, const At& at) const;
+  bool is_real(const Node& node) const;
   bool is_bool(const Node& node) const;
   bool is_element_type(const Node& node) const;
 
