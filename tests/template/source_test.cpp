@@ -241,12 +241,14 @@ TEST(Source, AKnownStrideIsMadeOfTheRowsThatCountOnTheDevice) {
       << text;
 }
 
-TEST(Source, OnlyDeviceHeadersAreIncluded) {
+TEST(Source, OnlyDeviceHeadersAndOwnOnesAreIncluded) {
   EXPECT_EQ(source_of("  #  include \"mine.h\""),
-            "diecast: parse_error: k.cu:4:3: only <diecast/device/...> headers can be included\n"
+            "diecast: parse_error: k.cu:4:3: only <diecast/device/...> headers and your own, "
+            "<my/common.h>, can be included\n"
             "    #  include \"mine.h\"\n"
             "    ^\n"
-            "  fix: a source is complete in itself: use a device header, or write it here");
+            "  fix: a source is complete in itself: use a device header, write it here, or add a "
+            "header by runtime.add_header, --add-header or DIECAST_INCLUDE");
   for (const char* line :
        {"#include <cuda_bf16.h>", "#include <diecast/base/error.h>", "#include X",
         "#include <diecast/device/", "#include_next <a.h>", "%:include <a.h>", "#embed \"x\"",

@@ -98,17 +98,17 @@ TEST(Use, NamesADeviceHeaderThatHasLines) {
             "\"<diecast/device/ordre.h>\"; did you mean <diecast/device/order.h>?\n"
             "  use <diecast/device/ordre.h>\n"
             "      ^\n"
-            "  fix: write use <diecast/device/LEVEL/NAME.h>, as of an #include");
+            "  fix: write use <diecast/device/LEVEL/NAME.h> or <my/NAME.h>, as of an #include");
   EXPECT_EQ(error_with("use order"),
             "diecast: parse_error: k.cu:2:5: expected a device header in < and >\n"
             "  use order\n"
             "      ^\n"
-            "  fix: write use <diecast/device/LEVEL/NAME.h>, as of an #include");
+            "  fix: write use <diecast/device/LEVEL/NAME.h> or <my/NAME.h>, as of an #include");
   EXPECT_EQ(error_with("use"),
             "diecast: parse_error: k.cu:2:4: expected a device header in < and >\n"
             "  use\n"
             "     ^\n"
-            "  fix: write use <diecast/device/LEVEL/NAME.h>, as of an #include");
+            "  fix: write use <diecast/device/LEVEL/NAME.h> or <my/NAME.h>, as of an #include");
   EXPECT_EQ(error_with("use <diecast/device/unit.h>"),
             "diecast: parse_error: k.cu:2:5: <diecast/device/unit.h> has no lines to use: no "
             "`/* diecast` in it\n"

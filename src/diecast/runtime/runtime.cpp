@@ -28,6 +28,10 @@ Result<std::shared_ptr<const Template>> Runtime::add_text(std::string_view name,
   return state_->templates.add_text(name, text);
 }
 
+Result<void> Runtime::add_header(const std::string& name, const std::string& path) {
+  return state_->templates.add_header(name, path);
+}
+
 Result<std::shared_ptr<const Template>> Runtime::find_template(std::string_view name) {
   return state_->templates.find(name);
 }

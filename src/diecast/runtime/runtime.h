@@ -54,6 +54,7 @@ struct IsolatedCompiles {
 
 struct RuntimeOptions {
   std::string template_directory;  // DIECAST_TEMPLATE_DIR; empty: the embedded templates
+  std::string include;  // DIECAST_INCLUDE: folders of headers (add_header), separated by commas
   // DIECAST_CACHE: "off", a directory, or roots (cache_roots.h); empty: the default root.
   std::string cache;
   CachePolicy cache_policy = CachePolicy::automatic;
@@ -93,7 +94,8 @@ struct TuningRecord;  // tuning/record.h
 class Runtime {
  public:
   // A cache root that cannot be used is one `degraded` event, not an error: everything works
-  // without. Errors: invalid_argument, and what reading template_directory gives.
+  // without. Errors: invalid_argument, and what reading template_directory and the folders of
+  // `include` gives.
   static Result<std::shared_ptr<Runtime>> create(
       RuntimeOptions options = RuntimeOptions::from_environment());
   ~Runtime();
@@ -104,6 +106,11 @@ class Runtime {
   Result<std::shared_ptr<const Template>> add(const std::string& path);
   // The same for a text that is in no file.
   Result<std::shared_ptr<const Template>> add_text(std::string_view name, std::string_view text);
+  // Adds a header of the caller, which templates include as <name>: "my/common.h". It is inlined
+  // like a device header and part of the key. Adding the same text again is fine. Errors:
+  // invalid_argument (no such name), file_not_found, io_error, file_exists (another text under that
+  // name).
+  Result<void> add_header(const std::string& name, const std::string& path);
   Result<std::shared_ptr<const Template>> find_template(std::string_view name);
   std::vector<std::string> template_names() const;  // built-in and added, sorted
 

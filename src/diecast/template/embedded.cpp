@@ -3,6 +3,7 @@
 #include <diecast/base/text.h>
 #include <diecast/template/embedded.h>
 #include <diecast/template/embedded_file.h>
+#include <diecast/template/parse/code_scan.h>
 #include <fcntl.h>
 
 namespace diecast {
@@ -10,6 +11,8 @@ namespace {
 
 constexpr std::string_view kTemplateEnd = ".cu", kHeaderEnd = ".h";
 constexpr std::uint64_t kLargestFile = 4 << 20;
+constexpr int kDeepestFolder = 8;  // folders in one another
+constexpr int kMostNames = 4096;   // of files and folders, in all: links may lead round in circles
 
 using Texts = std::map<std::string, std::string, std::less<>>;
 
@@ -49,23 +52,32 @@ Result<std::vector<std::string>> names_in(const std::string& folder) {
   return names;
 }
 
-// The files of a folder and of the folders in it whose names end so: their text by their path from
-// there.
-Result<Texts> read_folder(const std::string& folder, std::string_view end, bool inner = false) {
+// The files of a folder and of the folders in it, `depth` deep, whose names end so: their text by
+// their path from there.
+Result<Texts> read_folder(const std::string& folder, std::string_view end, int depth, int& left) {
   FileSystem& files = system_files();
   DIECAST_TRY(const auto names, names_in(folder));
   Texts texts;
   for (const std::string& name : names) {
     const std::string path = cat(folder, "/", name);
+    if (--left < 0)
+      return Error{ErrorCode::invalid_argument,
+                   cat("a folder of headers has more than ", kMostNames, " files, ", quote(path),
+                       " among them"),
+                   "name a folder that has nothing but the headers of your kernels"};
     if (name.size() > end.size() && name.ends_with(end)) {
       DIECAST_TRY(const Bytes bytes, read_file(files, path, kLargestFile));
       texts.emplace(name, file_text(bytes));
-    } else if (!inner && name.find('.') == name.npos) {  // a folder
-      DIECAST_TRY(const Texts more, read_folder(path, end, true));
+    } else if (depth > 0 && name.find('.') == name.npos) {  // a folder
+      DIECAST_TRY(const Texts more, read_folder(path, end, depth - 1, left));
       for (const auto& [file, text] : more) texts.emplace(cat(name, "/", file), text);
     }
   }
   return texts;
+}
+Result<Texts> read_folder(const std::string& folder, std::string_view end, int depth = 1) {
+  int left = kMostNames;
+  return read_folder(folder, end, depth, left);
 }
 
 }  // namespace
@@ -95,6 +107,28 @@ Result<TemplateFiles> TemplateFiles::from_directory(const std::string& directory
   for (const auto& [name, text] : templates) out.templates_.emplace(template_of(name), text);
   for (const auto& [name, text] : *headers) out.headers_.emplace("diecast/device/" + name, text);
   return out;
+}
+
+Result<void> TemplateFiles::add_header(const std::string& name, std::string_view text) {
+  if (!is_header_name(name) || name.starts_with("diecast/"))
+    return Error{ErrorCode::invalid_argument,
+                 cat(quote(name, 80), " cannot name a header of your own"),
+                 "name it as templates include it, by a folder that is not diecast, letters, "
+                 "digits and _: my/common.h"};
+  if (text.find('\0') != text.npos)
+    return Error{ErrorCode::invalid_argument, cat("the header ", name, " has a zero byte in it"),
+                 "a header is text: write the file anew"};
+  const auto [known, fresh] = headers_.emplace(name, text);
+  if (fresh || known->second == text) return {};
+  return Error{ErrorCode::file_exists, cat("another header is already named ", name),
+               "rename one, or put it into a folder of another name"};
+}
+
+Result<void> TemplateFiles::add_headers_of(const std::string& folder) {
+  DIECAST_TRY(const Texts headers, read_folder(folder, kHeaderEnd, kDeepestFolder));
+  for (const auto& [name, text] : headers)
+    if (is_header_name(name)) DIECAST_CHECK(add_header(name, text));
+  return {};
 }
 
 std::vector<std::string> TemplateFiles::template_names() const { return names_of(templates_); }

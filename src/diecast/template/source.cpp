@@ -39,13 +39,17 @@ class Headers {
  public:
   explicit Headers(const TemplateFiles& files) : files_(files) {}
 
-  Result<void> add(const Include& include) {
+  Result<void> add(const Include& include, int depth = 0) {
     const std::string& name = include.header;
     if (!seen_.insert(name).second) return {};
+    if (depth > kMostInside)
+      return Error{ErrorCode::parse_error,
+                   cat(include.where, ": headers include one another ", kMostInside, " deep"),
+                   "include what is needed where it is needed"};
     const std::string* text = files_.header_text(name);
     if (text == nullptr) return unknown(include);
     DIECAST_TRY(Inlined inlined, take_includes(*text, name, 1));
-    for (const Include& inner : inlined.includes) DIECAST_CHECK(add(inner));
+    for (const Include& inner : inlined.includes) DIECAST_CHECK(add(inner, depth + 1));
     DIECAST_TRY(const std::vector<Parameter> enums, HeaderParser::enums_of(name, *text));
     if (!enums.empty()) {
       const std::size_t opening = find_opening(inlined.text, 0);
@@ -80,8 +84,15 @@ class Headers {
   }
 
  private:
+  static constexpr int kMostInside = 64;
+
   Error unknown(const Include& include) const {
     const std::string meant = files_.meant(include.header);
+    if (!include.header.starts_with("diecast/"))
+      return {ErrorCode::unknown_template,
+              cat(include.where, ": no header is called <", include.header, ">", meant),
+              cat("add yours by runtime.add_header(\"", include.header, "\", FILE), --add-header ",
+                  include.header, "=FILE, or name the folder that has it in DIECAST_INCLUDE")};
     return {ErrorCode::unknown_template,
             cat(include.where, include.where.empty() ? "" : ": ", "there is no device header <",
                 include.header, ">", meant),

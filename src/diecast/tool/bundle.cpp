@@ -23,7 +23,8 @@ using Json = nlohmann::ordered_json;
 
 struct BundleArguments {
   std::string file, sha256;
-  std::vector<std::string> manifests, targets, own;
+  std::vector<std::string> manifests, targets;
+  Own own;
   int jobs = 0;
   CompileLimits limits;
   bool json = false;
@@ -76,12 +77,12 @@ Result<int> write(const BundleArguments& options, std::vector<Packed> entries,
 
 // Exactly what the manifests name, compiled where the cache lacks it.
 Result<int> create(const BundleArguments& options) {
-  DIECAST_CHECK(check_no_input(options.file, options.own));
+  DIECAST_CHECK(check_no_input(options.file, options.own.files()));
   DIECAST_CHECK(check_no_input(options.file, options.manifests));
   RuntimeOptions with = RuntimeOptions::from_environment();
   with.isolated = options.limits.isolated();
   DIECAST_TRY(const auto runtime, open_runtime(with));
-  for (const std::string& path : options.own) DIECAST_CHECK(runtime->add(path));
+  DIECAST_CHECK(add_own_to(*runtime, options.own));
   DIECAST_TRY(const auto targets, parse_targets(options.targets));
   DIECAST_TRY(const auto wanted, read_manifests(*runtime, options.manifests, targets));
   DIECAST_CHECK(AtomicFile::create(system_files(), options.file));  // before the work, not after it

@@ -12,7 +12,8 @@ namespace diecast::tool {
 namespace {
 
 struct ExplainArguments {
-  std::vector<std::string> words, own;
+  std::vector<std::string> words;
+  Own own;
   bool json = false;
 };
 
@@ -76,7 +77,7 @@ nlohmann::ordered_json miss_as_json(const MissReason& reason) {
 
 Result<int> explain(const ExplainArguments& options) {
   DIECAST_TRY(const auto runtime, open_runtime_to_look());
-  for (const std::string& path : options.own) DIECAST_CHECK(runtime->add(path));
+  DIECAST_CHECK(add_own_to(*runtime, options.own));
   DIECAST_TRY(CacheRoots* const roots, roots_of(*runtime));
   DIECAST_TRY(const Specialization one, runtime->specialize(join(options.words, " ")));
   DIECAST_TRY(const ArtifactKey key, runtime->key(one));

@@ -52,9 +52,25 @@ inline CLI::Validator between(double least, double most) {
           range.get_description()};
 }
 
-// --add: template files of the user's own, for Runtime::add().
-inline CLI::Option* add_own(CLI::App& command, std::vector<std::string>& own) {
-  return command.add_option("--add", own, "A template file of your own")->allow_extra_args(false);
+// Files of the user's own: templates, and headers as NAME=FILE. add_own_to() gives them to a
+// runtime.
+struct Own {
+  std::vector<std::string> templates, headers;
+  std::vector<std::string> files() const;      // the paths of all of them
+  std::vector<std::string> arguments() const;  // as the command line has them
+};
+
+// --add and --add-header.
+struct OwnOptions {
+  CLI::Option *templates, *headers;
+};
+inline OwnOptions add_own(CLI::App& command, Own& own) {
+  return {command.add_option("--add", own.templates, "A template file of your own")
+              ->allow_extra_args(false),
+          command
+              .add_option("--add-header", own.headers,
+                          "A header of your own, as templates include it: my/common.h=FILE")
+              ->allow_extra_args(false)};
 }
 
 // --target of what runs on one device, for open_device().

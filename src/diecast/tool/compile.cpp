@@ -19,7 +19,7 @@ namespace {
 struct CompileArguments {
   std::vector<std::string> words;  // the spelling, with or without quotes around it
   std::vector<std::string> targets;
-  std::vector<std::string> own;
+  Own own;
   std::string output;
   bool source = false;
   bool json = false;
@@ -38,9 +38,9 @@ Result<void> write_output(const std::string& path, ByteSpan bytes) {
 }
 
 Result<int> compile(const CompileArguments& options) {
-  DIECAST_CHECK(check_no_input(options.output, options.own));
+  DIECAST_CHECK(check_no_input(options.output, options.own.files()));
   DIECAST_TRY(const auto runtime, open_runtime());
-  for (const std::string& path : options.own) DIECAST_CHECK(runtime->add(path));
+  DIECAST_CHECK(add_own_to(*runtime, options.own));
   DIECAST_TRY(const auto targets, parse_targets(options.targets));
   const std::string spelling = join(options.words, " ");
   DIECAST_TRY(const auto wanted, expand_spelling(*runtime, spelling, "compile", targets));

@@ -31,6 +31,33 @@ Result<std::shared_ptr<Runtime>> open_runtime_to_look() {
   return open_runtime(std::move(options));
 }
 
+std::vector<std::string> Own::files() const {
+  std::vector<std::string> all = templates;
+  for (const std::string& header : headers) all.push_back(header.substr(header.find('=') + 1));
+  return all;
+}
+
+std::vector<std::string> Own::arguments() const {
+  std::vector<std::string> all;
+  for (const std::string& header : headers) all.insert(all.end(), {"--add-header", header});
+  for (const std::string& path : templates) all.insert(all.end(), {"--add", path});
+  return all;
+}
+
+// Headers first: a template's own lines may use them.
+Result<void> add_own_to(Runtime& runtime, const Own& own) {
+  for (const std::string& header : own.headers) {
+    const std::size_t equals = header.find('=');
+    if (equals == header.npos)
+      return Error{ErrorCode::invalid_argument,
+                   cat("--add-header ", quote(header, 80), " does not say how it is included"),
+                   "write --add-header my/common.h=FILE for #include <my/common.h>"};
+    DIECAST_CHECK(runtime.add_header(header.substr(0, equals), header.substr(equals + 1)));
+  }
+  for (const std::string& path : own.templates) DIECAST_CHECK(runtime.add(path));
+  return {};
+}
+
 Error not_kept(DiskCache& root, std::uint64_t kernels) {
   const int error = root.statistics().publish_error;
   const std::string what = counted(kernels, "kernel");

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <diecast/runtime/runtime.h>
+#include <diecast/tool/command.h>
 
 #include <memory>
 
@@ -13,6 +14,9 @@ Result<std::shared_ptr<Runtime>> open_runtime(
 
 // For what only looks at the cache: roots that were named and are missing are left out, not made.
 Result<std::shared_ptr<Runtime>> open_runtime_to_look();
+
+// Errors: as Runtime::add and Runtime::add_header; invalid_argument for a header without its name.
+Result<void> add_own_to(Runtime& runtime, const Own& own);
 
 // Why kernels are not in a root: the disk's last refusal, or what one write says now.
 Error not_kept(DiskCache& root, std::uint64_t kernels);

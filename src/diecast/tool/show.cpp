@@ -156,9 +156,9 @@ Json as_json(const Template& tmpl) {
           {"targets", tmpl.targets_text()}};
 }
 
-Result<int> show(const std::string& name, const std::vector<std::string>& own, bool json) {
+Result<int> show(const std::string& name, const Own& own, bool json) {
   DIECAST_TRY(const auto runtime, open_runtime());
-  for (const std::string& path : own) DIECAST_CHECK(runtime->add(path));
+  DIECAST_CHECK(add_own_to(*runtime, own));
   DIECAST_TRY(const auto found, runtime->find_template(name));
   if (json) {
     print_json(as_json(*found));
@@ -173,7 +173,7 @@ Result<int> show(const std::string& name, const std::vector<std::string>& own, b
 Command add_show(CLI::App& app) {
   struct Options {
     std::string name;
-    std::vector<std::string> own;
+    Own own;
     bool json = false;
   };
   auto* command = app.add_subcommand("show", "Show a template's parameters, arguments and targets");

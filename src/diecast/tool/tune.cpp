@@ -21,7 +21,8 @@ namespace diecast::tool {
 namespace {
 
 struct TuneArguments {
-  std::vector<std::string> spellings, own, sizes, scalars, merge;
+  std::vector<std::string> spellings, sizes, scalars, merge;
+  Own own;
   std::string target = "auto", out;
   double time_limit = 60;
   int samples = 15;
@@ -74,9 +75,8 @@ Result<std::vector<TuningRecord>> tune(Runtime& runtime, const KernelToTune& ker
   const auto known =
       known_of(kernel, held, device_fingerprint(device->properties()), options, file);
   request.known = known;
-  for (const std::string& path : options.own) {
-    request.arguments.insert(request.arguments.end(), {"--add", path});
-  }
+  const auto own = options.own.arguments();
+  request.arguments.insert(request.arguments.end(), own.begin(), own.end());
   std::size_t done = 0, total = request.sizes.size();
   for (const Parameter& parameter : tmpl.parameters()) {
     if (parameter.kind != Parameter::Kind::tune) {
@@ -203,7 +203,7 @@ Result<int> run(const TuneArguments& options) {
     with.isolated.time = std::chrono::milliseconds(static_cast<int>(options.time_limit * 1000));
   }
   DIECAST_TRY(const auto runtime, open_runtime(with));
-  for (const std::string& path : options.own) DIECAST_CHECK(runtime->add(path));
+  DIECAST_CHECK(add_own_to(*runtime, options.own));
   DIECAST_TRY(const SizeLists sizes, read_sizes(options.sizes));
   DIECAST_TRY(const auto device, open_device(*runtime, options.target));
   if (options.in_process) DIECAST_CHECK(use_other_streams(*runtime, device));
@@ -253,7 +253,9 @@ Command add_tune(CLI::App& app) {
   of_measuring(command->add_flag("--retry", options->retry,
                                  "Measure again what the file of --out has without a time"))
       ->needs(out);
-  of_measuring(add_own(*command, options->own));
+  const OwnOptions own = add_own(*command, options->own);
+  of_measuring(own.templates);
+  of_measuring(own.headers);
   of_measuring(command->add_option("--samples", options->samples, "Of each configuration"))
       ->check(CLI::Range(1, 100000))
       ->capture_default_str();

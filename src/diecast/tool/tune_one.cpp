@@ -5,6 +5,7 @@
 #include <diecast/tool/command.h>
 #include <diecast/tool/console.h>
 #include <diecast/tool/devices.h>
+#include <diecast/tool/open_runtime.h>
 #include <diecast/tool/spin.h>
 #include <diecast/tool/tune_scalars.h>
 
@@ -15,13 +16,14 @@ namespace {
 
 struct TuneOneArguments {
   std::string spelling;
-  std::vector<std::string> sizes, scalars, own;
+  std::vector<std::string> sizes, scalars;
+  Own own;
   int samples = 15;
 };
 
 Result<int> tune_one(const TuneOneArguments& options) {
   DIECAST_TRY(const auto runtime, Runtime::create());
-  for (const std::string& path : options.own) DIECAST_CHECK(runtime->add(path));
+  DIECAST_CHECK(add_own_to(*runtime, options.own));
   DIECAST_TRY(const Specialization one, runtime->specialize(options.spelling));
   DIECAST_TRY(const auto device, open_device(*runtime, one.target().is_host() ? "host" : "cuda"));
   DIECAST_CHECK(use_other_streams(*runtime, device));
@@ -54,7 +56,7 @@ Command add_tune_one(CLI::App& app) {
   command->add_option("spelling", options->spelling)->required();
   command->add_option("--size", options->sizes);
   command->add_option("--scalar", options->scalars);
-  command->add_option("--add", options->own);
+  add_own(*command, options->own);
   command->add_option("--samples", options->samples);
   return {command, [options] { return tune_one(*options); }};
 }

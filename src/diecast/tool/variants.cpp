@@ -13,14 +13,14 @@ namespace {
 struct VariantsArguments {
   std::string name;
   std::vector<std::string> fixed;
-  std::vector<std::string> own;
+  Own own;
   std::string target = "sm_90a";
   bool json = false;
 };
 
 Result<int> variants(const VariantsArguments& options) {
   DIECAST_TRY(const auto runtime, open_runtime());
-  for (const std::string& path : options.own) DIECAST_CHECK(runtime->add(path));
+  DIECAST_CHECK(add_own_to(*runtime, options.own));
   DIECAST_TRY(const auto found, runtime->find_template(options.name));
   if (options.target.find_first_of(", ") != std::string::npos)
     return Error{ErrorCode::unknown_target, cat(quote(options.target, 40), " is not one target"),

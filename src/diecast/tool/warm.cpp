@@ -18,7 +18,7 @@ namespace {
 struct WarmArguments {
   std::vector<std::string> manifests, traces;
   std::vector<std::string> targets;
-  std::vector<std::string> own;
+  Own own;
   int jobs = 0;
   CompileLimits limits;
   bool expect_no_new = false;
@@ -78,15 +78,14 @@ Result<int> expect_no_new(Runtime& runtime, std::span<const Specialization> want
 
 // What was published may have gone again: the root has a limit. Asked of a runtime that has nothing
 // in memory.
-Result<void> check_not_removed(Runtime& runtime, const RuntimeOptions& with,
-                               const std::vector<std::string>& own,
+Result<void> check_not_removed(Runtime& runtime, const RuntimeOptions& with, const Own& own,
                                std::span<const WarmOutcome> outcomes) {
   if (runtime.counters().pruned == 0) return {};
   RuntimeOptions looking = with;
   looking.cache_policy = CachePolicy::read_only;
   looking.trace.clear();
   DIECAST_TRY(const auto later, Runtime::create(looking));
-  for (const std::string& path : own) DIECAST_CHECK(later->add(path));
+  DIECAST_CHECK(add_own_to(*later, own));
   std::size_t resolved = 0, removed = 0;
   for (const WarmOutcome& outcome : outcomes) {
     if (!outcome.resolved) continue;
@@ -110,7 +109,7 @@ Result<int> run(const WarmArguments& options) {
     with.cache_policy = CachePolicy::read_only;  // nor is a root made
   with.isolated = options.limits.isolated();
   DIECAST_TRY(const auto runtime, open_runtime(with));
-  for (const std::string& path : options.own) DIECAST_CHECK(runtime->add(path));
+  DIECAST_CHECK(add_own_to(*runtime, options.own));
   DIECAST_TRY(const auto targets, parse_targets(options.targets));
   DIECAST_TRY(const auto wanted, read_manifests(*runtime, manifests, targets));
   if (options.expect_no_new) return expect_no_new(*runtime, wanted, options.json);

@@ -90,7 +90,17 @@ std::string with_plain_line_ends(std::string_view code) {
   return text;
 }
 
-constexpr std::string_view kOurs = "<diecast/device/";
+constexpr std::string_view kOfDiecast = "diecast/", kOfDevice = "diecast/device/";
+
+// "<my/common.h>" is my/common.h; empty: it names no header that a template may include.
+std::string_view header_named(std::string_view operand) {
+  const std::size_t close = operand.find('>');
+  if (!operand.starts_with('<') || close == operand.npos) return {};
+  const std::string_view name = operand.substr(1, close - 1);
+  if (name.starts_with(kOfDiecast) ? !name.starts_with(kOfDevice) : !is_header_name(name))
+    return {};
+  return name;
+}
 
 }  // namespace
 
@@ -148,6 +158,15 @@ std::vector<Directive> directives(std::string_view bare) {
   return out;
 }
 
+bool is_header_name(std::string_view name) {
+  constexpr std::string_view kEnd = ".h";
+  constexpr std::size_t kLongest = 200;
+  if (name.size() > kLongest || !name.ends_with(kEnd) || name.find('/') == name.npos) return false;
+  for (const std::string_view part : split(name.substr(0, name.size() - kEnd.size()), '/'))
+    if (!is_identifier(part)) return false;
+  return true;
+}
+
 Result<Inlined> take_includes(std::string_view code, std::string_view file, int first_line) {
   const std::string text = with_plain_line_ends(code);
   const std::string bare_text = bare_code(text);
@@ -164,17 +183,19 @@ Result<Inlined> take_includes(std::string_view code, std::string_view file, int 
       copied = end;
     } else if (reads_a_file(directive.word)) {
       const std::string_view operand = trim(line.substr(directive.end));
-      const std::size_t close = operand.find('>');
+      const std::string_view header = header_named(operand);
       const auto before = std::string_view(text).substr(0, begin);
       std::string where = cat(file, ":", first_line + std::ranges::count(before, '\n'));
-      if (!operand.starts_with(kOurs) || close == std::string_view::npos)
+      if (header.empty())
         return error_at({std::move(where), std::string(line)},
                         static_cast<int>(directive.begin) + 1,
-                        "only <diecast/device/...> headers can be included",
-                        "a source is complete in itself: use a device header, or write it here");
-      out.includes.push_back({std::string(operand.substr(1, close - 1)), std::move(where)});
+                        "only <diecast/device/...> headers and your own, <my/common.h>, can be "
+                        "included",
+                        "a source is complete in itself: use a device header, write it here, or "
+                        "add a header by runtime.add_header, --add-header or DIECAST_INCLUDE");
+      out.includes.push_back({std::string(header), std::move(where)});
       out.text.append(text, copied, begin - copied);
-      out.text += operand.substr(close + 1);  // a comment may start on this line
+      out.text += operand.substr(header.size() + 2);  // a comment may start on this line
       copied = end;
     }
   }

@@ -28,6 +28,10 @@ struct Directive {
 };
 std::vector<Directive> directives(std::string_view bare);
 
+// Whether that can be the name of a header, a device header's or a caller's own: folders of
+// letters, digits and underscores, and a file NAME.h.
+bool is_header_name(std::string_view name);
+
 struct Include {
   std::string header;  // "diecast/device/base/simt.h"
   std::string where;   // "my_kernel.cu:7"; empty: of every template
@@ -37,8 +41,7 @@ struct Inlined {
   std::string text;               // #include and #pragma once blanked, line ends as "\n"
   std::vector<Include> includes;  // in order
 };
-// `file` and `first_line` go into errors: parse_error for an include that is not
-// <diecast/device/...>.
+// `file` and `first_line` go into errors: parse_error for an include of what can name no header.
 Result<Inlined> take_includes(std::string_view code, std::string_view file, int first_line);
 
 }  // namespace diecast

@@ -10,7 +10,8 @@
 namespace diecast {
 namespace {
 
-constexpr std::string_view kForm = "write use <diecast/device/LEVEL/NAME.h>, as of an #include";
+constexpr std::string_view kForm =
+    "write use <diecast/device/LEVEL/NAME.h> or <my/NAME.h>, as of an #include";
 
 // Of the device header's lines: from behind the opening to the `*/`; none if it has none.
 struct Lines {
