@@ -182,11 +182,18 @@ if [ $part = everyday ] && ! installed_driver; then
   run=$builds/everyday options=(-DCMAKE_CXX_FLAGS_RELEASE="-O1 -DNDEBUG")
   echo "gpu: not built, this machine has no NVIDIA driver" >>"$reasons"
 fi
+python=OFF # the package, where Python's headers are
+if has_python_headers; then
+  python=ON labels+=(python)
+else
+  echo "python: not built, no headers of Python 3.11 or later (python3-dev)" >>"$reasons"
+fi
 echo "building the tests, two to three minutes on two cores at first: ${run#"$PWD/"}/build.log"
-configure "$run" -DDIECAST_GPU_TESTS=$gpu_tests "${options[@]}" || stop
+configure "$run" -DDIECAST_GPU_TESTS=$gpu_tests -DDIECAST_BUILD_PYTHON=$python "${options[@]}" || stop
 built "$run" || stop
 echo "built in $((SECONDS - began)) s"
 find_nvrtc
+[ $python = OFF ] || python_venv "$run/venv"
 
 [ $part = all ] && export DIECAST_TEST_VARIANTS=all
 for label in "${labels[@]}"; do

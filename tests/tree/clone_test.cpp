@@ -29,10 +29,11 @@ std::vector<std::string> links(std::string_view text) {
 }
 
 TEST(Clone, HasOnlyWhatBelongsAtItsTop) {
-  const std::vector<std::string> allowed = {
-      "CMakeLists.txt", "src", "templates",     "cache",       "tests",      "examples",
-      "README.md",      ".ci", ".clang-format", ".clang-tidy", ".gitignore", "CMakePresets.json",
-      "LICENSE"};
+  const std::vector<std::string> allowed = {"CMakeLists.txt", "src",           "templates",
+                                            "cache",          "tests",         "examples",
+                                            "README.md",      ".ci",           ".clang-format",
+                                            ".clang-tidy",    ".gitignore",    "CMakePresets.json",
+                                            "LICENSE",        "pyproject.toml"};
   const auto files = tree::files();
   ASSERT_GT(files.size(), 100u);
   for (const std::string& name : files) {

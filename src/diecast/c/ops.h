@@ -20,6 +20,7 @@
 #include <diecast/c/abi.h>
 #include <diecast/c/ops/fake.h>
 #include <diecast/c/ops/gemm.h>
+#include <diecast/c/ops/groups.h>
 #include <diecast/c/ops/mx.h>
 #include <diecast/c/ops/nvfp4.h>
 
@@ -42,7 +43,11 @@
   OP(11, arrange_scales, DIECAST_ARRANGE_SCALES, "Block scales from one layout to another.")    \
   OP(12, transpose_codes, DIECAST_TRANSPOSE_CODES, "Transposes packed E2M1 codes.")             \
   OP(13, transpose_nvfp4, DIECAST_TRANSPOSE_NVFP4,                                              \
-     "The columnwise side of NVFP4 in 16x16 blocks, from the rowwise one.")
+     "The columnwise side of NVFP4 in 16x16 blocks, from the rowwise one.")                     \
+  OP(14, quantize_nvfp4_grouped, DIECAST_QUANTIZE_NVFP4_GROUPED,                                \
+     "quantize_nvfp4 of each member of a group, in one launch.")                                \
+  OP(15, quantize_mx_grouped, DIECAST_QUANTIZE_MX_GROUPED,                                      \
+     "quantize_mx of each member of a group, in one launch.")
 
 #ifdef __cplusplus
 extern "C" {

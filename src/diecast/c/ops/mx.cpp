@@ -1,24 +1,13 @@
 // The ops of the MX formats as the C interface has them.
 #include <diecast/base/text.h>
 #include <diecast/c/op.h>
+#include <diecast/c/ops/mx_options.h>
 #include <diecast/c/ops/shapes.h>
 #include <diecast/ops/mx/dequantize_mx.h>
 #include <diecast/ops/mx/quantize_mx.h>
 
 namespace diecast::c {
 namespace {
-
-Format format_of(MxFormat format) { return *parse_word<Format>(word(format)); }
-
-template <class Options>
-Result<QuantizedType> mx_type(const Options& options, std::string_view op) {
-  QuantizedType type;
-  DIECAST_TRY(const MxFormat format, read_word<MxFormat>(options.format, op, "format"));
-  type.format = format_of(format);
-  DIECAST_TRY(type.layout, read_word<ScaleLayout>(options.layout, op, "layout"));
-  type.square = options.square != 0;
-  return type;
-}
 
 struct BoundQuantizeMx : line::quantize_mx {
   using Prepared = PreparedQuantizeMx;

@@ -1,42 +1,13 @@
 // The ops of NVFP4 as the C interface has them.
 #include <diecast/base/text.h>
 #include <diecast/c/op.h>
+#include <diecast/c/ops/nvfp4_options.h>
 #include <diecast/c/ops/shapes.h>
 #include <diecast/ops/nvfp4/dequantize_nvfp4.h>
 #include <diecast/ops/nvfp4/quantize_nvfp4.h>
 
 namespace diecast::c {
 namespace {
-
-// Which of amax, encode and decode is given for a direction; at most one.
-struct GivenScale {
-  GlobalScale global = GlobalScale::amax;
-  const diecast_tensor* tensor = nullptr;
-};
-Result<GivenScale> given_scale(const diecast_tensor* amax, const diecast_tensor* encode,
-                               const diecast_tensor* decode, std::string_view op) {
-  if ((amax != nullptr) + (encode != nullptr) + (decode != nullptr) > 1) {
-    return Error{ErrorCode::invalid_argument, cat(op, ": two global scales are given"),
-                 "pass one of amax, encode and decode"};
-  }
-  if (encode != nullptr) return GivenScale{GlobalScale::encode, encode};
-  if (decode != nullptr) return GivenScale{GlobalScale::decode, decode};
-  return GivenScale{GlobalScale::amax, amax};
-}
-
-// The type that codes are of, by the options that several ops have.
-template <class Options>
-Result<QuantizedType> nvfp4_type(const Options& options, std::string_view op) {
-  QuantizedType type;
-  DIECAST_TRY(type.layout, read_word<ScaleLayout>(options.layout, op, "layout"));
-  DIECAST_TRY(type.profile, read_word<Profile>(options.profile, op, "profile"));
-  DIECAST_TRY(const std::int64_t bound, read_count(options.e4m3_bound, 448, op, "e4m3_bound"));
-  type.e4m3_bound = static_cast<std::uint16_t>(bound);
-  type.square = options.square != 0;
-  type.row_scaled = options.row_scaled != 0;
-  DIECAST_CHECK(type.check());
-  return type;
-}
 
 struct BoundQuantizeNvfp4 : line::quantize_nvfp4 {
   using Prepared = PreparedQuantizeNvfp4;
@@ -57,22 +28,13 @@ struct BoundQuantizeNvfp4 : line::quantize_nvfp4 {
     DIECAST_CHECK(read_side(v.out.columnwise, t.out_data_t, t.out_scale_t, layout, kName,
                             "out_data_t", "out_scale_t"));
     if (t.out_data == nullptr && t.out_data_t == nullptr) return no_output();
-    DIECAST_CHECK(read_options(v.options, t, o));
+    DIECAST_CHECK(read_nvfp4_options(v.options, t, o, kName));
     DIECAST_CHECK(read_scales(v, t, o));
     return v;
   }
   static Error no_output() {
     return {ErrorCode::missing_buffer, cat(kName, ": neither out_data nor out_data_t is given"),
             "pass out_data and out_scale, or those of the transpose"};
-  }
-  static Result<void> read_options(QuantizeNvfp4Options& to, const Tensors& t, const Options& o) {
-    DIECAST_TRY(to.four_over_six, read_word<FourOverSix>(o.four_over_six, kName, "four_over_six"));
-    DIECAST_TRY(to.rht, read_word<TransformedSides>(o.rht, kName, "rht"));
-    DIECAST_TRY(const std::int64_t mask, read_count(o.sign_mask, 0xFFFF, kName, "sign_mask"));
-    to.sign_mask = static_cast<std::uint16_t>(mask);
-    if (t.rng_state == nullptr) return {};
-    DIECAST_TRY(to.rng_state, integers_of(t.rng_state, 2, {kName, "rng_state"}));
-    return {};
   }
 
   // The global scales: given, or found and written.

@@ -12,12 +12,12 @@ std::int64_t row_bytes(Format format, std::int64_t cols) {
   return is_four_bit(format) ? align_up(cols, block_of(format)) / 2 : cols;
 }
 
+}  // namespace
+
 DType code_type(Format format) {
   if (is_four_bit(format)) return DType::u8;
   return format == Format::mxfp8_e4m3 ? DType::e4m3 : DType::e5m2;
 }
-
-}  // namespace
 
 Shape with_last(const Shape& shape, std::int64_t last) {
   if (shape.rank == 0) return Shape{last};

@@ -9,12 +9,14 @@
 
 namespace diecast::c {
 
-// Codes of one direction, in `shape`'s leading dimensions and rows of `bytes`.
+// The element type of codes: of packed ones bytes.
+DType code_type(Format format);
+// `shape` with another last dimension.
 Shape with_last(const Shape& shape, std::int64_t last);
 // Scales of [rows, cols]: rows of a linear layout keep the leading dimensions of `shape`.
 Result<Shape> scale_shape(const QuantizedType& type, const Shape& shape, std::int64_t rows,
                           std::int64_t cols);
-// A tensor's element type in bytes that anybody holds, for e4m3 and e8m0 scales.
+// Adds one direction of a matrix of `shape` to the outputs of an op, with an amax that it finds.
 Result<void> add_side(Outputs& out, const QuantizedType& type, const Shape& shape, bool columnwise,
                       bool found_amax);
 

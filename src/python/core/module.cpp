@@ -1,0 +1,48 @@
+// diecast._core: the extension over the C interface. Importing it opens nothing.
+#include "handles.h"
+#include "ops.h"
+#include "place.h"
+#include "prepared.h"
+#include "python.h"
+#include "runtime.h"
+
+namespace diecast::python {
+namespace {
+
+PyMethodDef methods[] = {
+    {"prepare", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(prepare)),
+     METH_FASTCALL | METH_KEYWORDS,
+     "prepare(op, /, *tensors, **options)\n--\n\n"
+     "Compiles and loads what the op needs for tensors like these, and returns a function that\n"
+     "runs it: run(*tensors, out=, stream=). Outputs may be left out of prepare().\n"},
+    {"set_errors", set_errors, METH_O, nullptr},
+    {"set_allocate", set_allocate, METH_O, nullptr},
+    {"set_current_stream", set_current_stream, METH_O, nullptr},
+    {"default_runtime_handle", default_runtime_handle, METH_NOARGS, nullptr},
+    {"stop_threads", stop_threads, METH_NOARGS, nullptr},
+    {"close_default_runtime", close_default_runtime, METH_NOARGS, nullptr},
+    {"device_handle", device_handle, METH_O, nullptr},
+    {}};
+
+PyModuleDef definition = {PyModuleDef_HEAD_INIT,
+                          "diecast._core",
+                          nullptr,
+                          -1,
+                          methods,
+                          nullptr,
+                          nullptr,
+                          nullptr,
+                          nullptr};
+
+}  // namespace
+}  // namespace diecast::python
+
+PyMODINIT_FUNC PyInit__core() {
+  using namespace diecast::python;
+  Ref module(PyModule_Create(&definition));
+  if (!module || add_handles(module.get()) != 0 || add_ops(module.get()) != 0 ||
+      add_runtime(module.get()) != 0 || add_kernels(module.get()) != 0 ||
+      PyModule_AddStringConstant(module.get(), "version", diecast_version()) != 0)
+    return nullptr;
+  return module.release();
+}

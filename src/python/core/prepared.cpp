@@ -1,0 +1,84 @@
+// Prepared ops: prepare(op, ...) makes a function that compiles, loads and waits for nothing.
+#include "prepared.h"
+
+#include <cstdlib>
+#include <cstring>
+
+#include "handles.h"
+#include "ops.h"
+
+namespace diecast::python {
+namespace {
+
+// What a prepared op's function stands on; it lives as long as the function.
+struct Prepared {
+  const Op* op = nullptr;
+  diecast_handle handle = 0;
+  Options options;
+  char* words[kMostOptions]{};  // copies of the caller's
+};
+
+void end(PyObject* capsule) {
+  auto* const prepared = static_cast<Prepared*>(PyCapsule_GetPointer(capsule, "diecast prepared"));
+  for (char* word : prepared->words) std::free(word);
+  if (prepared->handle != 0) without_gil([&] { return diecast_close(prepared->handle); });
+  delete prepared;
+}
+
+PyObject* run(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
+  const auto& prepared =
+      *static_cast<const Prepared*>(PyCapsule_GetPointer(self, "diecast prepared"));
+  Call call(*prepared.op);
+  if (!call.parse(arguments, count, names, &prepared.options) || !call.ready(true)) return nullptr;
+  const auto launch = [&] {
+    return diecast_op_run(prepared.handle, call.tensors(), &prepared.options, call.place.stream);
+  };
+  // On the host the work is done before the call returns.
+  const int code = call.place.host ? without_gil(launch) : launch();
+  return code == diecast_ok ? call.result() : raise_last();
+}
+
+PyMethodDef run_method = {
+    "run", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(run)),
+    METH_FASTCALL | METH_KEYWORDS,
+    "run($self, *tensors, out=None, device=None, stream=None)\n--\n\n"
+    "Runs the prepared op on tensors like those that it was prepared for. It compiles, loads and\n"
+    "waits for nothing. Raises subclasses of diecast.Error.\n"};
+
+void keep_words(Prepared& prepared) {
+  for (std::size_t i = 0; i < prepared.op->info->option_count; ++i) {
+    const bool word = prepared.op->info->options[i].kind == DIECAST_WORD;
+    if (!word || prepared.options.fields[i].word == nullptr) continue;
+    prepared.words[i] = strdup(prepared.options.fields[i].word);
+    prepared.options.fields[i].word = prepared.words[i];
+  }
+}
+
+}  // namespace
+
+PyObject* prepare(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
+  if (count == 0) {
+    PyErr_SetString(PyExc_TypeError, "prepare() needs the op's name, then its tensors");
+    return nullptr;
+  }
+  const Op* const op = op_by_name(arguments[0]);
+  if (op == nullptr) return nullptr;
+  Call call(*op);
+  if (!call.parse(arguments + 1, count - 1, names, nullptr) || !call.ready(false)) return nullptr;
+  const diecast_handle runtime = runtime_of(call.runtime());
+  if (PyErr_Occurred() != nullptr) return nullptr;
+  auto* const prepared = new Prepared;
+  prepared->op = op;
+  prepared->options = call.options();
+  keep_words(*prepared);
+  const Ref self(PyCapsule_New(prepared, "diecast prepared", end));
+  if (!self) return nullptr;
+  const int code = without_gil([&] {
+    return diecast_op_prepare(runtime, call.place.device, op->info->number, call.tensors(),
+                              &prepared->options, &prepared->handle);
+  });
+  if (code != diecast_ok) return raise_last();
+  return PyCFunction_NewEx(&run_method, self.get(), nullptr);
+}
+
+}  // namespace diecast::python

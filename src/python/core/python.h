@@ -1,0 +1,76 @@
+// What the files of the extension share: Python's limited API, an owner of references, and errors.
+#pragma once
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <diecast/c.h>
+
+#include <utility>
+
+namespace diecast::python {
+
+// Owns one reference; null where a call failed.
+class Ref {
+ public:
+  Ref() = default;
+  explicit Ref(PyObject* owned) : object_(owned) {}
+  Ref(Ref&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
+  Ref& operator=(Ref&& other) noexcept {
+    std::swap(object_, other.object_);
+    return *this;
+  }
+  ~Ref() { Py_XDECREF(object_); }
+  static Ref borrow(PyObject* object) { return Ref(Py_XNewRef(object)); }
+
+  PyObject* get() const { return object_; }
+  PyObject* release() { return std::exchange(object_, nullptr); }
+  explicit operator bool() const { return object_ != nullptr; }
+
+ private:
+  PyObject* object_ = nullptr;
+};
+
+// Takes the lock again after a call without it. As the process ends, a thread other than the main
+// one stops here for ever, as Python's own do: to end it would run destructors without the lock.
+void take_gil(PyThreadState* saved);
+// stop_threads(): from now on they stop. The main thread calls it before Python ends.
+PyObject* stop_threads(PyObject*, PyObject*);
+
+// Calls what may compile, load, read a disk or wait, while other threads run Python.
+template <class Function>
+auto without_gil(Function&& function) {
+  PyThreadState* const saved = PyEval_SaveThread();
+  const auto result = function();
+  take_gil(saved);
+  return result;
+}
+
+// Raises this thread's last error of the library as the subclass of diecast.Error for its code.
+// Returns null.
+PyObject* raise_last();
+// The same of an error that the extension itself finds.
+PyObject* raise(const char* code, const char* what, const char* fix);
+PyObject* raise_about(const char* code, const char* op, const char* name, const char* what,
+                      const char* fix);
+// set_errors(classes): the class of each code, by its word.
+PyObject* set_errors(PyObject*, PyObject* classes);
+
+// A text that the library writes: `write` is called with the structure, twice.
+template <class Write>
+PyObject* text_of(Write&& write, bool bytes = false) {
+  diecast_text text{};
+  if (write(&text) != diecast_ok) return raise_last();
+  Ref buffer(PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(text.needed)));
+  if (!buffer) return nullptr;
+  text.buffer = PyBytes_AsString(buffer.get());
+  text.capacity = text.needed + 1;
+  if (write(&text) != diecast_ok) return raise_last();
+  if (bytes) return buffer.release();
+  return PyUnicode_DecodeUTF8(text.buffer, static_cast<Py_ssize_t>(text.needed), "replace");
+}
+
+// ---- one function a file adds to the module; -1: failed ----
+int add_ops(PyObject* module);
+int add_handles(PyObject* module);
+
+}  // namespace diecast::python

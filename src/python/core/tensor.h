@@ -1,0 +1,55 @@
+// A Python object as a tensor: by the C table of its type (torch 2.10 and later), by
+// __cuda_array_interface__, as a buffer (numpy, bytes, memoryview), or by __dlpack__.
+#pragma once
+
+#include "dlpack.h"
+#include "python.h"
+
+namespace diecast::python {
+
+inline constexpr int kMostDimensions = 8;
+
+// A tensor of one call. What it borrowed from the object goes back with it.
+class TensorArgument {
+ public:
+  TensorArgument() = default;
+  TensorArgument(const TensorArgument&) = delete;
+  ~TensorArgument();
+
+  // `op` and `name` are for errors. False: an exception is set, a TypeError for what is no tensor.
+  bool read(PyObject* object, const char* op, const char* name);
+
+  const diecast_tensor* get() const { return &tensor_; }
+  PyObject* object() const { return object_; }  // the caller's
+  bool is_read_only() const { return read_only_; }
+  // The stream that the object's framework works on now, where it says so: see stream.h.
+  const DLExchange* exchange() const { return exchange_; }
+  bool has_own_stream() const { return has_stream_; }
+  void* own_stream() const { return stream_; }
+
+ private:
+  // Each: 1 it was read, 0 the object has no such interface, -1 an exception is set.
+  int by_exchange(PyObject* object);
+  int by_cuda_interface(PyObject* object, const char* op, const char* name);
+  int by_buffer(PyObject* object, const char* op, const char* name);
+  int by_array_interface(PyObject* object, const char* op, const char* name);
+  int by_dlpack(PyObject* object, const char* op, const char* name);
+  bool take(const diecast_tensor& tensor, std::uint64_t flags);
+  bool set_shape(PyObject* shape, PyObject* strides, int item_bytes);
+
+  PyObject* object_ = nullptr;
+  diecast_tensor tensor_{};
+  std::int64_t shape_[kMostDimensions]{}, strides_[kMostDimensions]{};
+  bool read_only_ = false, has_stream_ = false;
+  void* stream_ = nullptr;
+  const DLExchange* exchange_ = nullptr;
+  Py_buffer buffer_{};
+  bool has_buffer_ = false;
+  DLManagedVersioned* versioned_ = nullptr;
+  DLManaged* managed_ = nullptr;
+};
+
+// The C table of a type, or null. The answer is kept for each type.
+const DLExchange* exchange_of(PyObject* object);
+
+}  // namespace diecast::python

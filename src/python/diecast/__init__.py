@@ -1,0 +1,31 @@
+"""diecast: NVFP4, MXFP8 and MXFP4 quantization, and CUDA kernel templates, compiled for what you run.
+
+    import diecast, numpy
+    x = numpy.random.rand(16, 64).astype("float32")
+    data, scale, amax = diecast.quantize_nvfp4(x, device="host")
+    y = diecast.dequantize_nvfp4(data, scale, amax, dtype="f32", device="host")
+
+Tensors may be of torch, CuPy, JAX, numpy or whatever has __dlpack__ or is a buffer. Importing this
+module opens no driver, imports no framework and writes nothing.
+"""
+
+from . import _core, _frameworks
+from ._errors import (CLASSES as _CLASSES, ArgumentError, CompileError, DtypeError, Error,
+                      ExecutionError, WouldCompile)
+
+_core.set_errors(_CLASSES)
+_core.set_allocate(_frameworks.allocate)
+_core.set_current_stream(_frameworks.current_stream)
+
+from ._core import prepare  # noqa: E402
+from ._kernel import Kernel, kernel  # noqa: E402
+from ._runtime import (Runtime, cuda_device_count, device_info, quantize_folder,  # noqa: E402
+                       runtime)
+
+__version__ = _core.version
+for _name in _core.op_names:
+    globals()[_name] = getattr(_core, _name)
+
+__all__ = ["ArgumentError", "CompileError", "DtypeError", "Error", "ExecutionError", "Kernel",
+           "Runtime", "WouldCompile", "cuda_device_count", "device_info", "kernel", "prepare",
+           "quantize_folder", "runtime", *_core.op_names]

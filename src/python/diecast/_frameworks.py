@@ -1,0 +1,80 @@
+"""What diecast asks of the frameworks that tensors come from. None of them is imported here: a
+framework whose tensor was given is in the process already."""
+
+import sys
+
+from ._errors import ArgumentError, DtypeError
+
+_NUMPY = {"f32": "float32", "f16": "float16", "u8": "uint8", "i32": "int32", "u32": "uint32",
+          "i64": "int64", "e4m3": "uint8", "e5m2": "uint8", "e8m0": "uint8"}
+_TORCH = {"f32": "float32", "f16": "float16", "bf16": "bfloat16", "u8": "uint8", "i32": "int32",
+          "u32": "uint32", "i64": "int64", "e4m3": "float8_e4m3fn", "e5m2": "float8_e5m2",
+          "e8m0": "float8_e8m0fnu"}
+_BUFFER = {"f32": "f", "f16": "e", "u8": "B", "i32": "i", "u32": "I", "i64": "q", "e4m3": "B",
+           "e5m2": "B", "e8m0": "B"}
+
+
+def _root(tensor):
+    """The package that a tensor's type is of, or the one that it extends."""
+    for base in type(tensor).__mro__:
+        root = base.__module__.partition(".")[0]
+        if root in ("torch", "numpy", "cupy", "jax", "jaxlib"):
+            return root
+    return ""
+
+
+def _numpy_type(numpy, dtype):
+    if dtype != "bf16":
+        return _NUMPY[dtype]
+    ml_dtypes = sys.modules.get("ml_dtypes")
+    if ml_dtypes is None:
+        raise DtypeError("dtype_mismatch", "numpy has no bf16",
+                         'pass dtype="f32", or import ml_dtypes, or pass out=')
+    return ml_dtypes.bfloat16
+
+
+def allocate(like, dtype, shape):
+    """An uninitialised tensor of a shape, of the framework and device of the tensor `like`."""
+    root = _root(like)
+    if root == "torch":
+        torch = sys.modules["torch"]
+        kind = getattr(torch, _TORCH[dtype], torch.uint8)
+        return torch.empty(shape, dtype=kind, device=like.device)
+    if root == "numpy":
+        numpy = sys.modules["numpy"]
+        return numpy.empty(shape, _numpy_type(numpy, dtype))
+    if root == "cupy":
+        cupy = sys.modules["cupy"]
+        with like.device:
+            return cupy.empty(shape, _numpy_type(cupy, dtype))
+    if root in ("jax", "jaxlib"):
+        raise ArgumentError("not_supported", "JAX arrays cannot be written to",
+                            "pass out= of another framework")
+    return _allocate_buffer(like, dtype, shape)
+
+
+def _allocate_buffer(like, dtype, shape):
+    """A memoryview over memory of Python's own, for buffers."""
+    if dtype not in _BUFFER or not isinstance(like, (bytes, bytearray, memoryview)) and not hasattr(
+            like, "tobytes"):
+        raise ArgumentError("missing_buffer", f"{type(like).__name__} cannot make an output",
+                            "pass out=: one tensor for each output")
+    format = _BUFFER[dtype]
+    count = 1
+    for size in shape:
+        count *= size
+    size = {"f": 4, "e": 2, "B": 1, "i": 4, "I": 4, "q": 8}[format]
+    memory = memoryview(bytearray(count * size))
+    if count == 0:
+        return memory.cast(format)
+    return memory.cast(format, shape) if len(shape) > 0 else memory.cast(format)
+
+
+def current_stream(tensor, ordinal):
+    """The stream that the tensor's framework works on now, or None where it does not say so."""
+    root = _root(tensor)
+    if root == "torch":  # of before DLPack's C table
+        return sys.modules["torch"].cuda.current_stream(ordinal).cuda_stream
+    if root == "cupy":
+        return sys.modules["cupy"].cuda.get_current_stream().ptr
+    return None

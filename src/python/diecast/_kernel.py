@@ -1,0 +1,200 @@
+"""Kernels of one's own: a template from a file or a text, called with tensors."""
+
+import os
+import re
+
+from . import _core, _frameworks
+from ._errors import ArgumentError, DtypeError
+from ._runtime import runtime as _default_runtime
+
+_TYPES = {(4, 16): "bf16", (2, 16): "f16", (2, 32): "f32", (10, 8): "e4m3", (12, 8): "e5m2",
+          (14, 8): "e8m0", (1, 8): "u8", (0, 32): "i32", (1, 32): "u32", (0, 64): "i64"}
+_SIMPLE = re.compile(r"[\w\s+*/(),-]*")
+_WORDS = {"ceil_div": lambda a, b: -(-a // b), "align_up": lambda a, b: -(-a // b) * b,
+          "min": min, "max": max, "__builtins__": {}}
+
+
+def kernel(source, *, name=None, runtime=None):
+    """A template as a callable: the path of NAME.cu, or its text.
+
+    A text's kernel is called `name`, or after a digest of the text. Raises ArgumentError where it
+    does not parse, with the line and what was meant."""
+    with_runtime = _default_runtime() if runtime is None else runtime
+    text = os.fspath(source)
+    if isinstance(source, os.PathLike) or text.endswith(".cu") and "\n" not in text:
+        with_runtime.add(text)
+        return Kernel(os.path.basename(text)[:-3], with_runtime)
+    if name is None:
+        import hashlib
+        name = "kernel_" + hashlib.sha256(text.encode()).hexdigest()[:12]
+    with_runtime.add_text(name, text)
+    return Kernel(name, with_runtime)
+
+
+class Kernel:
+    """A template: k(x, factor, T="bf16", THREADS=256) launches the variant that the call names.
+
+    Arguments without a size come in the header's order or by name. Parameters in UPPER CASE fix the
+    variant; types follow from the tensors, sizes from their shapes. Outputs that are left out are made
+    by the first tensor's framework, in the shape that the header says, and returned.
+    """
+
+    def __init__(self, name, runtime=None):
+        self.runtime = _default_runtime() if runtime is None else runtime
+        self.name = name
+        self.header = self.runtime.describe(name)
+        self._arguments = [a for a in self.header["arguments"] if a["kind"] != "size"]
+        self._names = [a["name"] for a in self.header["arguments"]]
+        self._written = frozenset(a["name"] for a in self._arguments if a["direction"] != "in")
+        self._parameters = {p["name"]: p for p in self.header["parameters"]}
+        self._prepared = {}
+
+    def __repr__(self):
+        return f"<diecast.Kernel {self.name}>"
+
+    def __call__(self, *tensors, device=None, stream=None, **named):
+        values, parameters = self._take(tensors, named)
+        made = self._make_outputs(values, parameters)
+        self._bind_types(values, parameters)
+        handle = self._kernel(values, parameters, device)
+        _core.kernel_launch(handle, self.name, values, self._written, device, stream)
+        outputs = [values[name] for name in made]
+        return outputs[0] if len(outputs) == 1 else tuple(outputs) if outputs else None
+
+    def prepare(self, device=None, **parameters):
+        """Compiles and loads a variant, whose later launches do neither. Returns its spelling."""
+        return _core.kernel_spelling(self._kernel({}, parameters, device))
+
+    def variants(self, target="host", **fixed):
+        """The spelling of every variant of the space, with some parameters fixed."""
+        return self.runtime.variants(f"{self._spelling(fixed)} @ {target}")
+
+    def source(self, target="host", **parameters):
+        """The text that is compiled for a variant."""
+        return self.runtime.source(f"{self._spelling(parameters)} @ {target}")
+
+    def resolve(self, target="host", **parameters):
+        """A variant's machine code and facts: code, registers, spill_bytes, static_shared_bytes."""
+        return self.runtime.resolve(f"{self._spelling(parameters)} @ {target}")
+
+    def registers(self, target, **parameters):
+        """The registers of a thread of a variant."""
+        return self.resolve(target, **parameters)["registers"]
+
+    def warm(self, targets, **fixed):
+        """Compiles every variant of the space for targets, without a GPU. Returns the counts."""
+        lines = [line for target in targets for line in self.variants(target, **fixed)]
+        return self.runtime.warm("\n".join(lines))
+
+    def check(self, reference, *tensors, device=None, close=None, **fixed):
+        """Runs every variant of the space on these tensors against a Python function of them.
+
+        reference(*tensors) gives what the outputs should be. close(a, b) says whether two outputs
+        agree; without it every byte has to. Returns the number of variants."""
+        wanted = reference(*tensors)
+        wanted = wanted if isinstance(wanted, tuple) else (wanted,)
+        values, parameters = self._take(tensors, dict(fixed))
+        self._make_outputs(dict(values), parameters)
+        self._bind_types(values, parameters)
+        seen = self.variants("host", **parameters)
+        for spelling in seen:
+            point = dict(word.split("=") for word in spelling.split(" @ ")[0].split()[1:])
+            got = self(*tensors, device=device, **point)
+            got = got if isinstance(got, tuple) else (got,)
+            for output, expected in zip(got, wanted):
+                same = close(output, expected) if close else bytes(output) == bytes(expected)
+                if not same:
+                    raise ArgumentError("results_differ", f"{spelling} differs from the reference",
+                                        "mend the template, or pass close= for a tolerance")
+        return len(seen)
+
+    def _take(self, tensors, named):
+        if len(tensors) > len(self._arguments):
+            raise TypeError(f"{self.name} takes {len(self._arguments)} arguments, "
+                            f"{len(tensors)} were given")
+        values = {a["name"]: value for a, value in zip(self._arguments, tensors)}
+        parameters = {}
+        for name, value in named.items():
+            if name in self._parameters:
+                parameters[name] = value
+            elif name in values:
+                raise TypeError(f"{self.name} got several values for {name!r}")
+            elif name in self._names:
+                values[name] = value
+            else:
+                raise ArgumentError("unknown_parameter", f"{self.name}: no argument {name!r}",
+                                    f"its arguments are {', '.join(self._names)}, its parameters "
+                                    f"{', '.join(self._parameters)}")
+        return values, parameters
+
+    def _facts(self, values):
+        return {name: _core.tensor_facts(value) for name, value in values.items()
+                if not isinstance(value, (int, float))}
+
+    def _make_outputs(self, values, parameters):
+        """Outputs that are left out, from the shapes that are known."""
+        missing = [a for a in self._arguments if a["direction"] == "out" and a["name"] not in values]
+        if not missing:
+            return []
+        facts = self._facts(values)
+        sizes = {name: value for name, value in values.items() if isinstance(value, int)}
+        types = dict(parameters)
+        for argument in self._arguments:
+            if argument["name"] not in facts or argument["kind"] != "tensor":
+                continue
+            code, bits, _, _, _, shape = facts[argument["name"]]
+            types.setdefault(argument["type"], _TYPES.get((code, bits)))
+            if len(shape) == len(argument["shape"]):
+                sizes.update((text, size) for text, size in zip(argument["shape"], shape)
+                             if text.isidentifier())
+        like = next((values[name] for name in facts), None)
+        for argument in missing:
+            shape = tuple(self._size(argument, text, {**sizes, **parameters})
+                          for text in argument["shape"])
+            kind = argument["type"]
+            values[argument["name"]] = _frameworks.allocate(like, types.get(kind, kind), shape)
+        return [argument["name"] for argument in missing]
+
+    def _size(self, argument, text, known):
+        try:
+            if _SIMPLE.fullmatch(text):
+                return int(eval(text.replace("/", "//"), dict(_WORDS), known))
+        except (NameError, TypeError, SyntaxError, ArithmeticError):
+            pass
+        raise ArgumentError("value_missing",
+                            f"{self.name}: the shape of {argument['name']}, [{', '.join(argument['shape'])}], "
+                            "does not follow from the tensors", f"pass {argument['name']}=")
+
+    def _bind_types(self, values, parameters):
+        """Types that are parameters, from the tensors that have them."""
+        for argument in self._arguments:
+            kind = argument["type"]
+            if kind not in self._parameters or kind in parameters or argument["name"] not in values:
+                continue
+            code, bits, *_ = _core.tensor_facts(values[argument["name"]])
+            if (code, bits) not in _TYPES:
+                raise DtypeError("dtype_mismatch", f"{self.name}: {argument['name']} has an element "
+                                 "type that diecast does not know", "pass bf16, f16, f32 or fp8")
+            parameters[kind] = _TYPES[code, bits]
+
+    def _spelling(self, parameters):
+        words = (f"{name}={int(value) if isinstance(value, bool) else value}"
+                 for name, value in parameters.items())
+        return " ".join([self.name, *words])
+
+    def _kernel(self, values, parameters, device):
+        where = device
+        if where is None:
+            for value in values.values():
+                if not isinstance(value, (int, float)):
+                    *_, kind, number, _ = _core.tensor_facts(value)
+                    where = number if kind == 2 else None
+                    break
+        key = (tuple(sorted(parameters.items())), where)
+        if key not in self._prepared:
+            if where is None and values:
+                raise ArgumentError("invalid_argument", f"{self.name}: its tensors are on the CPU",
+                                    'pass device="host" to compute on this processor')
+            self._prepared[key] = _core.kernel_prepare(
+                self.runtime.handle, _core.device_handle(where), self._spelling(parameters))
+        return self._prepared[key]

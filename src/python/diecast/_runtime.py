@@ -1,0 +1,153 @@
+"""Runtimes: from a template to a kernel, and what a process knows of its cache."""
+
+import atexit
+import weakref
+
+from . import _core
+
+_with_callbacks = weakref.WeakSet()
+
+
+class Runtime:
+    """The line from template to kernel, with a cache of its own choosing.
+
+    cache: "off", a directory, or roots; cache_policy: auto, require-hit, read-only, off, rebuild;
+    templates: a folder in place of the built-in ones; tuning, trace: files; nvrtc: the path of
+    libnvrtc.so; host_compiler: a C++ compiler. None: what the environment says (DIECAST_CACHE and so
+    on). on_event(event, spelling, detail, milliseconds) is called for whatever the runtime does, on
+    the thread where it happens. Raises ArgumentError for options that make no sense.
+    """
+
+    def __init__(self, *, cache=None, cache_policy=None, templates=None, tuning=None, trace=None,
+                 nvrtc=None, host_compiler=None, on_event=None):
+        texts = [None if text is None else str(text) for text in
+                 (cache, cache_policy, templates, tuning, trace, nvrtc, host_compiler)]
+        self._owner = _core.runtime_open(*texts, on_event)
+        if on_event is not None:
+            _with_callbacks.add(self)
+
+    @property
+    def handle(self):
+        """The number by which the C interface knows it; 0 when it is closed."""
+        return self._owner.number
+
+    def close(self):
+        """Waits for calls in flight and ends the runtime. What was prepared with it goes on."""
+        self._owner.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def add(self, path):
+        """Adds a template NAME.cu. Raises ArgumentError for one that does not parse."""
+        _core.template_add(self.handle, str(path))
+
+    def add_text(self, name, text):
+        """Adds a template from a text; `name` becomes the kernel's symbol."""
+        _core.template_add_text(self.handle, name, text)
+
+    def templates(self):
+        """The names of the templates, sorted."""
+        return _core.template_names(self.handle).split()
+
+    def describe(self, template):
+        """What a template's header says: parameters, sizes, arguments and targets, as a dict."""
+        import json
+        return json.loads(_core.template_describe(self.handle, template))
+
+    def variants(self, spelling):
+        """Every specialization that agrees with "NAME A=1 @ TARGET" (without a target: the host)."""
+        return _core.template_variants(self.handle, spelling).splitlines()
+
+    def specialize(self, spelling, device=None):
+        """The whole spelling of one that names its target, or of one for a device."""
+        return _core.specialize(self.handle, _core.device_handle(device), spelling)
+
+    def source(self, spelling):
+        """The text that is compiled for a spelling with a target."""
+        return _core.source(self.handle, spelling)
+
+    def resolve(self, spelling):
+        """Finds or compiles the machine code: a dict of code, registers, spill_bytes and so on."""
+        return _core.resolve(self.handle, spelling)
+
+    def warm(self, manifest, targets=None):
+        """Resolves every line of a manifest's text for targets ("sm_90a,sm_100a"). Needs no GPU.
+
+        Returns how many were wanted, compiled and found. Raises the first error of a line."""
+        return _core.warm(self.handle, manifest, targets)
+
+    def freeze(self, late="error"):
+        """From now on a compile or a load raises WouldCompile, or with "warn" is an event."""
+        if late not in ("error", "warn"):
+            raise ValueError('late is "error" or "warn"')
+        _core.freeze(self.handle, late == "warn")
+
+    def flush(self):
+        """Waits until everything compiled is in the cache."""
+        _core.flush(self.handle)
+
+    def counters(self):
+        """How often each step was taken: compiled, disk_hits, memory_hits, loaded and so on."""
+        return _core.counters(self.handle)
+
+    def cache_state(self):
+        """The roots of the cache, or why there is none."""
+        return _core.cache_state(self.handle)
+
+
+class _DefaultRuntime(Runtime):
+    """The process's own, which every function takes where none is named."""
+
+    def __init__(self):  # pylint: disable=super-init-not-called
+        pass
+
+    @property
+    def handle(self):
+        return _core.default_runtime_handle()
+
+    def close(self):
+        """Stays open: it ends with the process."""
+
+
+_default = _DefaultRuntime()
+
+
+def runtime():
+    """The process's own runtime, made from the environment at its first use."""
+    return _default
+
+
+def device_info(device="cuda:0"):
+    """A device as a dict: name, target, capability, multiprocessors, memory_bytes."""
+    return _core.device_info(_core.device_handle(device))
+
+
+def cuda_device_count():
+    """How many GPUs the driver shows. Raises ExecutionError without a driver."""
+    return _core.cuda_device_count()
+
+
+def quantize_folder(input, output, *, profile=None, row_scaled=False, four_over_six=None,
+                    e4m3_bound=448, strict=False, include=(), exclude=(), device=None, runtime=None):
+    """Quantizes a checkpoint to NVFP4, as `diecast quantize` does: a safetensors file, an index of
+    several, or a model's folder. device: "host", or a CUDA device; None: the current one.
+
+    Returns a dict: copied, quantized, input_bytes, output_bytes, nonfinite. Nothing half-written is
+    left behind an error."""
+    with_runtime = _default if runtime is None else runtime
+    return _core.quantize_folder(with_runtime.handle, _core.device_handle(device), str(input),
+                                 str(output), profile, four_over_six, e4m3_bound, row_scaled, strict,
+                                 list(include), list(exclude))
+
+
+@atexit.register
+def _end():
+    """Events call Python, which ends before the process does; and the cache keeps its counts."""
+    _core.stop_threads()
+    for one in list(_with_callbacks):
+        one.close()
+    _core.close_default_runtime()

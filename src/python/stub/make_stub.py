@@ -1,0 +1,126 @@
+"""Writes src/python/diecast/__init__.pyi: the types of diecast's functions, those of ops from the
+table that the library has of itself. Run it with the package that was built on the path:
+
+    PYTHONPATH=build/python python src/python/stub/make_stub.py
+"""
+
+import inspect
+import pathlib
+import sys
+
+import diecast
+
+_HEAD = '''# Made by src/python/stub/make_stub.py from the table of ops; the tests hold it to that.
+from collections.abc import Callable, Iterable, Sequence
+from os import PathLike
+from typing import Any, Literal, Protocol
+
+class _DLPack(Protocol):
+    def __dlpack__(self, *, max_version: tuple[int, int] | None = ...) -> Any: ...
+
+# What has __dlpack__, __cuda_array_interface__ or is a buffer.
+_Tensor = Any
+_Device = str | int
+_Runtime = Runtime
+__version__: str
+
+class Error(Exception):
+    code: str
+    what: str
+    fix: str
+
+class ArgumentError(Error, ValueError): ...
+class DtypeError(Error, TypeError): ...
+class ExecutionError(Error, RuntimeError): ...
+class CompileError(ExecutionError): ...
+class WouldCompile(ExecutionError): ...
+'''
+
+
+def _parameter(parameter, types):
+    text = parameter.name
+    if parameter.annotation is not parameter.empty:
+        return str(parameter)
+    kind = types.get(parameter.name, "Any")
+    text = f"{text}: {kind}"
+    return text if parameter.default is parameter.empty else f"{text} = ..."
+
+
+def _words(function):
+    """The literals of options, from the lines of the help: "name: what; one of a b c"."""
+    out = {}
+    for line in function.__doc__.splitlines():
+        name, colon, rest = line.strip().partition(": ")
+        if colon and "; one of " in rest:
+            words = rest.rsplit("; one of ", 1)[1].split()
+            out[name] = "Literal[" + ", ".join(f'"{word}"' for word in words) + "]"
+    return out
+
+
+def _op(name):
+    function = getattr(diecast, name)
+    types = {"device": "_Device | None", "stream": "Any", "runtime": "_Runtime | None",
+             **_words(function)}
+    parts, star = [], False
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.kind is parameter.KEYWORD_ONLY and not star:
+            parts.append("*")
+            star = True
+        kind = {bool: "bool", int: "int", float: "float"}.get(type(parameter.default))
+        optional = parameter.default is None
+        types.setdefault(parameter.name, kind or ("_Tensor | None" if optional else "_Tensor"))
+        if parameter.name == "out" and "out_data" in inspect.signature(function).parameters:
+            types["out"] = "Sequence[_Tensor] | None"
+        parts.append(_parameter(parameter, types))
+    lines = ",\n    ".join(parts)
+    return f"def {name}(\n    {lines},\n) -> Any: ...\n"
+
+
+def _signature(function, name, indent="", method=False):
+    parts, star = [], False
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            parts.append(f"*{parameter.name}: Any")
+            star = True
+        elif parameter.kind is parameter.VAR_KEYWORD:
+            parts.append(f"**{parameter.name}: Any")
+        else:
+            if parameter.kind is parameter.KEYWORD_ONLY and not star:
+                parts.append("*")
+                star = True
+            bare = method and not parts
+            text = parameter.name if bare else f"{parameter.name}: Any"
+            parts.append(text if parameter.default is parameter.empty else f"{text} = ...")
+    returns = "None" if name == "__init__" else "Any"
+    return f"{indent}def {name}({', '.join(parts)}) -> {returns}: ...\n"
+
+
+def _class(kind):
+    lines = [f"class {kind.__name__}:\n"]
+    for name, value in vars(kind).items():
+        if isinstance(value, property):
+            lines.append(f"    @property\n    def {name}(self) -> int: ...\n")
+        elif inspect.isfunction(value) and (not name.startswith("_") or name in (
+                "__init__", "__call__", "__enter__", "__exit__")):
+            lines.append(_signature(value, name, "    ", True))
+    return "".join(lines)
+
+
+def stub():
+    """The text of the stub."""
+    parts = [_HEAD]
+    for kind in (diecast.Runtime, diecast.Kernel):
+        parts.append(_class(kind))
+    for name in ("cuda_device_count", "device_info", "kernel", "quantize_folder", "runtime"):
+        parts.append(_signature(getattr(diecast, name), name))
+    parts.append("def prepare(op: str, /, *tensors: _Tensor, **options: Any) -> Callable[..., Any]: ...\n")
+    parts += [_op(name) for name in diecast.__all__
+              if type(getattr(diecast, name)) is type(diecast.amax) and name != "prepare"]
+    return "\n".join(parts)
+
+
+if __name__ == "__main__":
+    target = pathlib.Path(__file__).parents[1] / "diecast" / "__init__.pyi"
+    target.write_text(stub())
+    print(f"wrote {target}")
+    sys.exit(0)

@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# tests/python/run.sh BUILD_FOLDER FILE...: runs test files of Python against the package that the build
+# laid out in BUILD_FOLDER/python. Exit code 77: something is missing, and the last lines say what.
+set -u
+build=$1 here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
+shift
+python=$build/venv/bin/python
+[ -x "$python" ] || python=python3
+skip() {
+  printf '%s: Skipped\n%s\n' "$here" "$1"
+  exit 77
+}
+[ -e "$build/python/diecast/_core.abi3.so" ] || skip "the Python package is not built"
+for module in numpy ml_dtypes pytest; do
+  "$python" -c "import $module" 2>/dev/null || skip "no Python module $module (pip install $module)"
+done
+cd "$here" || exit 1
+export PYTHONPATH=$build/python PYTHONDONTWRITEBYTECODE=1 DIECAST_CACHE=$build/test-cache
+exec "$python" -m pytest -q -p no:cacheprovider "$@"

@@ -1,0 +1,121 @@
+"""Whatever a caller gets wrong is an exception with a fix, and nothing is written."""
+
+import random
+
+import numpy
+import pytest
+
+import diecast
+
+HOST = {"device": "host"}
+
+
+class Lies:
+    """An object whose __dlpack__ gives something else."""
+
+    def __init__(self, gives):
+        self.gives = gives
+
+    def __dlpack__(self, **_):
+        if isinstance(self.gives, Exception):
+            raise self.gives
+        return self.gives
+
+
+@pytest.mark.parametrize("x, error", [
+    (None, ValueError), (3, TypeError), ("x", TypeError), ([1.0] * 32, TypeError),
+    (object(), TypeError), (numpy.zeros((2, 32)), TypeError), (numpy.zeros(32, bool), TypeError),
+    (numpy.zeros((2, 32), "c8"), TypeError), (numpy.zeros((2, 32), ">f4"), TypeError),
+    (numpy.zeros((4, 32), "f4")[:, ::2], ValueError), (numpy.zeros((4, 32), "f4").T, ValueError),
+    (numpy.zeros((2, 32), "f4")[::-1], ValueError), (numpy.zeros((1,) * 12, "f4"), ValueError),
+    (numpy.broadcast_to(numpy.zeros(32, "f4"), (4, 32)), ValueError),
+    (numpy.zeros((2, 32), "i4"), TypeError), (Lies(3), TypeError), (Lies(None), TypeError),
+    (Lies(ValueError("no")), ValueError)], ids=repr)
+def test_25_no_tensor_or_a_wrong_one(x, error):
+    with pytest.raises(error) as raised:
+        diecast.quantize_nvfp4(x, **HOST)
+    if isinstance(raised.value, diecast.Error):
+        assert raised.value.code and raised.value.fix
+
+
+def test_a_cpu_tensor_runs_on_the_host_only_when_asked(matrix):
+    with pytest.raises(diecast.ArgumentError) as raised:
+        diecast.quantize_nvfp4(matrix(2, 32))
+    assert raised.value.code == "invalid_argument" and 'device="host"' in raised.value.fix
+
+
+def test_names_and_values_of_options(matrix):
+    x = matrix(2, 32)
+    for keywords, error in (({"layout": "rows"}, ValueError), ({"layout": 3}, TypeError),
+                            ({"square": 1}, TypeError), ({"e4m3_bound": "448"}, TypeError),
+                            ({"e4m3_bound": 300}, ValueError), ({"e4m3_bound": 2**70}, OverflowError),
+                            ({"profil": "te"}, TypeError), ({"device": "gpu"}, ValueError),
+                            ({"device": 3.0}, ValueError), ({"out": (x,)}, ValueError),
+                            ({"out": (x,) * 4}, ValueError), ({"runtime": 3}, AttributeError)):
+        with pytest.raises(error):
+            diecast.quantize_nvfp4(x, **{**HOST, **keywords})
+    with pytest.raises(TypeError, match="positional"):
+        diecast.quantize_nvfp4(*[x] * 20, **HOST)
+    with pytest.raises(TypeError, match="several values"):
+        diecast.quantize_nvfp4(x, x=x, **HOST)
+    with pytest.raises(TypeError):
+        diecast.gemm_nvfp4(alpha="two", **HOST)
+
+
+# A row of flashinfer: a global scale of another type was read as f32 bytes.
+@pytest.mark.parametrize("dtype", ["f8", "f2", "i4"])
+def test_38_a_global_scale_of_another_type(matrix, dtype):
+    with pytest.raises(diecast.DtypeError, match="amax"):
+        diecast.quantize_nvfp4(matrix(2, 32), amax=numpy.ones(1, dtype), **HOST)
+
+
+def test_outputs_that_overlap_or_are_too_small(matrix):
+    x = matrix(2, 32)
+    memory = numpy.zeros(256, "u1")
+    with pytest.raises(diecast.ArgumentError, match="same memory"):
+        diecast.quantize_nvfp4(x, out=(memory[:32], memory[16:20], numpy.empty(1, "f4")), **HOST)
+    for data, scale in ((31, 4), (32, 3)):
+        memory[:] = 7
+        with pytest.raises(diecast.ArgumentError, match="needs"):
+            diecast.quantize_nvfp4(x, out=(memory[:data], memory[64:64 + scale],
+                                           numpy.empty(1, "f4")), **HOST)
+        assert (memory == 7).all()
+    with pytest.raises(diecast.ArgumentError, match="same memory"):
+        diecast.fp4_fake_quant_block(x, numpy.ones(1, "f4"), out=x, **HOST)
+    halves = numpy.broadcast_to(numpy.zeros((1, 32), "f4"), (2, 32))
+    with pytest.raises(diecast.ArgumentError):
+        diecast.fp4_fake_quant_block(x, numpy.ones(1, "f4"), out=halves, **HOST)
+
+
+def test_fuzzed_calls_raise_or_return():
+    """Every op with tensors of random types, shapes and strides: no call ends the process."""
+    random.seed(7)
+    shapes = [(), (0,), (16,), (1, 32), (4, 64), (3, 33), (2, 3, 32), (0, 32), (4, 0)]
+    types = ["f4", "f2", "u1", "i8", "f8", "i4"]
+
+    def value():
+        kind = random.randrange(8)
+        if kind == 0:
+            return None
+        if kind == 1:
+            return random.choice([float("nan"), -1, 2**40, "x", b"bytes", (), Lies(None)])
+        made = numpy.zeros(random.choice(shapes), random.choice(types))
+        return made[..., ::2] if made.ndim and random.random() < 0.2 else made
+
+    import inspect
+    outcomes = {"returned": 0, "raised": 0}
+    for name in diecast.__all__:
+        function = getattr(diecast, name)
+        if type(function).__name__ != "builtin_function_or_method" or name == "prepare":
+            continue
+        names = list(inspect.signature(function).parameters)
+        for _ in range(120):
+            keywords = {key: value() for key in random.sample(names, random.randrange(1, 6))}
+            keywords["device"] = "host"
+            keywords.pop("runtime", None)
+            try:
+                function(**keywords)
+                outcomes["returned"] += 1
+            except (ValueError, TypeError, RuntimeError, OverflowError):
+                outcomes["raised"] += 1
+    assert outcomes["raised"] > 500

@@ -1,0 +1,135 @@
+"""Runtimes, prepared ops, own kernels: freezing, events, threads, warming."""
+
+import sys
+import threading
+
+import numpy
+import pytest
+from conftest import ROOT, same_bytes
+
+import diecast
+
+HOST = {"device": "host"}
+SCALE_ROWS = ROOT / "examples/own_template/scale_rows.cu"
+
+
+def test_29_after_freeze_a_compile_is_an_error(matrix, tmp_path):
+    x = matrix(4, 64)
+    with diecast.Runtime(cache=tmp_path) as runtime:
+        op = diecast.prepare("quantize_nvfp4", x, device="host", runtime=runtime)
+        runtime.freeze()
+        assert same_bytes(op(x, **HOST)[0], diecast.quantize_nvfp4(x, **HOST)[0])
+        with pytest.raises(diecast.WouldCompile) as raised:
+            diecast.quantize_mx(x, runtime=runtime, **HOST)
+        assert raised.value.code == "frozen" and "quantize_mx" in str(raised.value)
+        assert runtime.counters()["compiled"] >= 1
+    with pytest.raises(diecast.ArgumentError, match="no open runtime"):
+        diecast.quantize_nvfp4(x, runtime=runtime, **HOST)
+    assert same_bytes(op(x, **HOST)[0], diecast.quantize_nvfp4(x, **HOST)[0])
+
+
+def test_33_the_second_process_finds_what_the_first_compiled(tmp_path):
+    for compiled in (1, 0):
+        with diecast.Runtime(cache=tmp_path) as runtime:
+            counts = runtime.warm("amax IN=f16 @ host")
+            assert (counts["wanted"], counts["compiled"]) == (1, compiled)
+
+
+# Each thread may be in an event's callback while the other waits for its compile.
+def test_events_reach_python_from_threads_that_make_one_first_call(matrix, tmp_path):
+    x, events = matrix(3, 48), []
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with diecast.Runtime(cache=tmp_path, on_event=lambda *event: events.append(event)) as runtime:
+            results = [None, None]
+
+            def call(i):
+                results[i] = diecast.quantize_nvfp4(x, runtime=runtime, profile="torchao", **HOST)
+
+            threads = [threading.Thread(target=call, args=(i,)) for i in range(2)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join(120)
+            assert not any(thread.is_alive() for thread in threads)
+            runtime.flush()
+    finally:
+        sys.setswitchinterval(interval)
+    assert same_bytes(results[0][0], results[1][0])
+    kinds = [event[0] for event in events]
+    assert kinds.count("compiled") == len(set(e[1] for e in events if e[0] == "compiled")) > 0
+    assert "published" in kinds and "loaded" in kinds
+
+
+def test_a_callback_that_raises_is_reported_and_dropped(matrix, tmp_path, capfd):
+    def fails(*_):
+        raise KeyError("in a callback")
+    with diecast.Runtime(cache=tmp_path, on_event=fails) as runtime:
+        diecast.amax(matrix(2, 32), runtime=runtime, **HOST)
+    del capfd  # what sys.unraisablehook prints
+
+
+def test_prepared_ops_take_what_they_were_prepared_for(matrix):
+    x = matrix(4, 64)
+    op = diecast.prepare("quantize_nvfp4", x, layout="s128x4", **HOST)
+    assert all(map(same_bytes, op(x, **HOST), diecast.quantize_nvfp4(x, layout="s128x4", **HOST)))
+    with pytest.raises(diecast.Error):
+        op(x.astype("f2"), **HOST)
+    with pytest.raises(TypeError):
+        op(x, layout="linear", **HOST)
+    with pytest.raises(diecast.ArgumentError, match="did you mean"):
+        diecast.prepare("quantise_nvfp4", x, **HOST)
+
+
+def test_own_kernels_follow_their_header(matrix):
+    kernel = diecast.kernel(SCALE_ROWS)
+    x, factor = matrix(5, 33), numpy.arange(5, dtype="f4")
+    assert numpy.array_equal(kernel(x, factor, **HOST), x * factor[:, None])
+    out = numpy.empty_like(x)
+    assert kernel(x, factor, out=out, THREADS=64, **HOST) is None
+    assert numpy.array_equal(out, x * factor[:, None])
+    assert len(kernel.variants(T="f32")) == 3
+    assert kernel.check(lambda x, factor: x * factor[:, None], x, factor, **HOST) == 3
+    assert "scale_rows" in kernel.source(T="f32") and kernel.resolve(T="f32")["code"]
+    for call, error in ((lambda: kernel(x, **HOST), ValueError),
+                        (lambda: kernel(x, factor[:3], **HOST), ValueError),
+                        (lambda: kernel(x, factor, THREADS=65, **HOST), ValueError),
+                        (lambda: kernel(x, factor, threads=64, **HOST), ValueError),
+                        (lambda: kernel(x, factor), ValueError),
+                        (lambda: kernel(x, factor.astype("f8"), **HOST), TypeError)):
+        with pytest.raises(error):
+            call()
+    wrong = kernel.check
+    with pytest.raises(diecast.Error, match="differs from the reference"):
+        wrong(lambda x, factor: x + 1, x, factor, **HOST)
+
+
+def test_own_kernels_come_from_texts(matrix):
+    text = SCALE_ROWS.read_text()
+    x, factor = matrix(2, 32), numpy.ones(2, "f4")
+    assert numpy.array_equal(diecast.kernel(text)(x, factor, **HOST), x)
+    with pytest.raises(diecast.ArgumentError) as raised:
+        diecast.kernel(text.replace("size     rows", "sise     rows"), name="misspelt")
+    assert raised.value.code == "parse_error" and "misspelt.cu:" in str(raised.value)
+
+
+def test_a_compile_error_has_the_compilers_log(matrix):
+    text = SCALE_ROWS.read_text().replace("const f32 value", "const f33 value")
+    with pytest.raises(diecast.CompileError, match="f33"):
+        diecast.kernel(text, name="no_such_type")(matrix(1, 32), numpy.ones(1, "f4"), **HOST)
+
+
+def test_folders_are_quantized(tmp_path):
+    import json
+    weight = numpy.random.default_rng(0).standard_normal((32, 64)).astype("f4")
+    header = {"model.layers.0.mlp.up_proj.weight":
+              {"dtype": "F32", "shape": [32, 64], "data_offsets": [0, weight.nbytes]}}
+    text = json.dumps(header).encode()
+    source = tmp_path / "model.safetensors"
+    source.write_bytes(len(text).to_bytes(8, "little") + text + weight.tobytes())
+    report = diecast.quantize_folder(source, tmp_path / "out.safetensors", device="host")
+    assert report["quantized"] == 1 and (tmp_path / "out.safetensors").exists()
+    with pytest.raises(diecast.ExecutionError) as raised:
+        diecast.quantize_folder(tmp_path / "none", tmp_path / "x", device="host")
+    assert raised.value.code == "file_not_found"
