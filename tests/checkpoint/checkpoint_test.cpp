@@ -1,5 +1,6 @@
 // Checkpoints of several files: what is opened, and what of an index is refused.
 #include <checkpoint/sharded_fixture.h>
+#include <environment_variable.h>
 
 namespace diecast::testing {
 namespace {
@@ -61,6 +62,59 @@ TEST_F(CheckpointFiles, AFolderThatDoesNotSayWhichIsRefused) {
             "diecast: file_not_found: the folder \"F/none\" has neither model.safetensors nor "
             "model.safetensors.index.json\n"
             "  fix: give the path of a .safetensors file or of the index of several");
+}
+
+// What people have in place of a checkpoint, and what they are told.
+TEST_F(CheckpointFiles, AFolderOfSomethingElseIsNamed) {
+  const std::pair<std::string, std::string> cases[] = {
+      {"pytorch_model.bin", "has \"pytorch_model.bin\" and no .safetensors file"},
+      {"consolidated.00.pth", "has \"consolidated.00.pth\" and no .safetensors file"},
+      {"adapter_config.json", "has an adapter (LoRA), not a model"},
+      {"model_index.json", "has a pipeline of several models"}};
+  for (const auto& [name, what] : cases) {
+    const TemporaryDirectory other;
+    write_text(other / name, "{}");
+    const auto opened = Checkpoint::open(other.path());
+    ASSERT_FALSE(opened) << name;
+    EXPECT_EQ(opened.error().code, ErrorCode::not_supported) << name;
+    EXPECT_NE(opened.error().message().find(what), std::string::npos) << opened.error().message();
+    EXPECT_NE(opened.error().message().find("\n  fix: "), std::string::npos);
+  }
+}
+
+TEST_F(CheckpointFiles, TheOneFileOrIndexOfAFolderIsTakenWhateverItsName) {
+  const auto names = [](const std::string& folder) { return Checkpoint::open(folder)->names(); };
+  const std::string odd = folder_ / "diffusion_pytorch_model.safetensors.index.json";
+  std::filesystem::rename(index_, odd);
+  EXPECT_EQ(names(folder_.path()), (std::vector<std::string>{"a.safetensors", "b.safetensors"}));
+  std::filesystem::remove(odd);
+  EXPECT_EQ(refused(folder_.path()),
+            "diecast: invalid_argument: the folder \"F\" has 2 checkpoints, such as "
+            "\"a.safetensors\" and \"b.safetensors\"\n  fix: give the path of the one you mean");
+  std::filesystem::remove(folder_ / "b.safetensors");
+  EXPECT_EQ(names(folder_.path()), std::vector<std::string>{"a.safetensors"});
+}
+
+TEST_F(CheckpointFiles, AnIndexWhoseFilesAreGoneGivesWayToTheOneFile) {
+  std::filesystem::rename(folder_ / "a.safetensors", folder_ / "model.safetensors");
+  std::filesystem::remove(folder_ / "b.safetensors");
+  EXPECT_EQ(Checkpoint::open(folder_.path())->names(),
+            std::vector<std::string>{"model.safetensors"});
+}
+
+// As the hub's client lays it out; a path that is there is stronger than such a name.
+TEST_F(CheckpointFiles, AModelOfTheLocalCacheIsFoundByItsName) {
+  const std::string top = folder_ / "hub/models--org--name", snapshot = top + "/snapshots/12ab";
+  std::filesystem::create_directories(snapshot);
+  std::filesystem::create_directories(top + "/refs");
+  write_text(top + "/refs/main", "12ab");
+  std::filesystem::copy(folder_ / "a.safetensors", snapshot + "/model.safetensors");
+  EXPECT_EQ(Checkpoint::open(top)->folder(), snapshot);
+  const Variable cache("HF_HUB_CACHE", folder_ / "hub");
+  EXPECT_EQ(Checkpoint::open("org/name")->folder(), snapshot);
+  EXPECT_EQ(Checkpoint::open("org/other").error().code, ErrorCode::file_not_found);
+  write_text(top + "/refs/main", "../../..");
+  EXPECT_FALSE(Checkpoint::open("org/name"));
 }
 
 TEST_F(CheckpointFiles, ST20_AFileThatIsMissingIsNamed) {

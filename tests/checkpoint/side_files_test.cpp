@@ -41,7 +41,7 @@ class SideFilesTest : public Convert {
 
 TEST_F(SideFilesTest, AllButWeightsAndHiddenFilesGoAlong) {
   for (const char* name : {"pytorch_model.bin", "consolidated.00.pth", ".gitattributes",
-                           "stray.safetensors", "pytorch_model.bin.index.json"})
+                           "stray.safetensors", "pytorch_model.bin.index.json", "mtp.safetensors"})
     write(name, "not this");
   std::filesystem::create_directories(model_ + "/original");
   write("original/params.json", "{}");
@@ -50,8 +50,12 @@ TEST_F(SideFilesTest, AllButWeightsAndHiddenFilesGoAlong) {
   ASSERT_TRUE(report) << report.error().message();
   EXPECT_EQ(names(report->side_files),
             (std::vector<std::string>{"LICENSE", "NOTICE", "config.json", "hf_quant_config.json",
-                                      "tokenizer.json"}));
-  EXPECT_EQ(tree(small_).size(), 4u + 5);
+                                      "mtp.safetensors", "tokenizer.json"}));
+  EXPECT_EQ(tree(small_).size(), 4u + 6);
+  EXPECT_EQ(report->side_files.notes()[0],
+            "not taken along: \"consolidated.00.pth\" (8 B), \"original\" (a folder), "
+            "\"pytorch_model.bin\" (8 B), \"pytorch_model.bin.index.json\" (8 B), "
+            "\"stray.safetensors\" (8 B)");
   EXPECT_EQ(of_small("NOTICE"), "free\n");
   EXPECT_TRUE(of_small("tokenizer.json") == text_of(model_ + "/tokenizer.json"));
 }

@@ -1,6 +1,8 @@
 // Finding a checkpoint's files, and holding what its index says against what they have.
 #include <diecast/base/text.h>
 #include <diecast/checkpoint/checkpoint.h>
+#include <diecast/checkpoint/find_checkpoint.h>
+#include <errno.h>
 #include <fcntl.h>
 
 #include <algorithm>
@@ -9,39 +11,9 @@
 namespace diecast {
 namespace {
 
-bool is_folder(FileSystem& files, const std::string& path) {
-  struct stat found = {};
-  return files.status_at(AT_FDCWD, path.c_str(), &found, 0) >= 0 && S_ISDIR(found.st_mode);
-}
-
-bool exists(FileSystem& files, const std::string& path) {
-  struct stat found = {};
-  return files.status_at(AT_FDCWD, path.c_str(), &found, 0) >= 0;
-}
-
 Result<SafetensorsIndex> read_index(FileSystem& files, const std::string& path) {
   DIECAST_TRY(const Bytes text, read_file(files, path, kHeaderLimit));
   return parse_index(file_text(text), path);
-}
-
-// The one of both names that a folder has; the index where the other is one of its files.
-Result<std::string_view> name_in(FileSystem& files, const std::string& folder) {
-  const bool one = exists(files, cat(folder, "/", kCheckpointFile));
-  const bool index = exists(files, cat(folder, "/", kCheckpointIndex));
-  if (one != index) return one ? kCheckpointFile : kCheckpointIndex;
-  if (one) {
-    const auto both = read_index(files, cat(folder, "/", kCheckpointIndex));
-    const auto is_it = [](const auto& tensor) { return tensor.second == kCheckpointFile; };
-    if (both && std::ranges::any_of(both->files, is_it)) return kCheckpointIndex;
-    return Error{ErrorCode::invalid_argument,
-                 cat("the folder ", quote(folder, 1000), " has both ", kCheckpointFile, " and ",
-                     kCheckpointIndex),
-                 "give the path of the one you mean"};
-  }
-  return Error{ErrorCode::file_not_found,
-               cat("the folder ", quote(folder, 1000), " has neither ", kCheckpointFile, " nor ",
-                   kCheckpointIndex),
-               "give the path of a .safetensors file or of the index of several"};
 }
 
 // A file that an index names could not be opened.
@@ -61,9 +33,14 @@ Result<Checkpoint> Checkpoint::open(const std::string& path, bool strict, FileSy
   std::string& folder = out.folder_;
   folder = slash == path.npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
   std::string name = slash == path.npos ? path : path.substr(slash + 1);
-  if (is_folder(files, path)) {
-    folder = path;
-    DIECAST_TRY(name, name_in(files, folder));
+  struct stat status = {};
+  std::string inside = is_folder(files, path) ? path : "";
+  if (files.status_at(AT_FDCWD, path.c_str(), &status, 0) == -ENOENT)
+    inside = hub_folder(files, path);
+  if (!inside.empty()) {
+    DIECAST_TRY(CheckpointPlace place, find_checkpoint(inside, files));
+    folder = std::move(place.folder);
+    name = std::move(place.name);
     out.in_folder_ = true;
   }
   if (name.ends_with(".json")) {

@@ -24,9 +24,9 @@ inline constexpr std::string_view kCheckpointIndex = "model.safetensors.index.js
 class Checkpoint {
  public:
   // `path`: a .safetensors file; an index (*.json) of several beside it; or a folder that has
-  // either, by its usual name. The files of an index may have tensors that it does not list. With
+  // either (find_checkpoint.h). The files of an index may have tensors that it does not list. With
   // `strict` unknown header fields are errors. Errors: file_not_found (a file of the index too),
-  // invalid_argument (a folder with both), io_error, not_supported (files that are no
+  // invalid_argument (a folder with several), io_error, not_supported (files that are no
   // .safetensors), file_corrupt (a file or the index, a tensor that is in two files or not where
   // the index says).
   static Result<Checkpoint> open(const std::string& path, bool strict = false,

@@ -104,15 +104,28 @@ Error other_file(const std::string& path) {
           "name a new folder, or move that file away first"};
 }
 
-// A regular file's permissions. A link counts as what it leads to, and as nothing where that is
-// not.
-Result<std::optional<mode_t>> mode_of(const std::string& path, FileSystem& files) {
+// What stands beside the weights.
+struct Kind {
+  bool folder = false;
+  mode_t mode = 0;
+  std::uint64_t bytes = 0;
+};
+
+// A link counts as what it leads to, and as nothing where that is not; so does what is no file.
+Result<std::optional<Kind>> kind_of(const std::string& path, FileSystem& files) {
   struct stat status;
   const int found = files.status_at(AT_FDCWD, path.c_str(), &status, 0);
-  if (found == -ENOENT || found == -ENOTDIR || found == -ELOOP) return std::optional<mode_t>();
+  if (found == -ENOENT || found == -ENOTDIR || found == -ELOOP) return std::optional<Kind>();
   if (found < 0) return file_error("read", path, found);
-  if (!S_ISREG(status.st_mode)) return std::optional<mode_t>();
-  return std::optional<mode_t>(status.st_mode & 0777);
+  const bool folder = S_ISDIR(status.st_mode);
+  if (!folder && !S_ISREG(status.st_mode)) return std::optional<Kind>();
+  return std::optional(
+      Kind{folder, status.st_mode & 0777u, static_cast<std::uint64_t>(status.st_size)});
+}
+
+// The weights of a draft model that engines look for beside those of the index, as they are.
+bool drafts(std::string_view name) {
+  return name.ends_with(".safetensors") && (name.starts_with("mtp") || name.starts_with("nextn"));
 }
 
 }  // namespace
@@ -126,15 +139,24 @@ Result<SideFiles> SideFiles::find(const Checkpoint& input, const Plan& plan, Fil
   if (!folder) return file_error("open", out.from_, folder.number());
   std::vector<std::string> names;
   const int listed = files.list_directory(folder.number(), [&](std::string_view name) {
-    if (!name.starts_with('.') && !has_weights(name) && name != input.index_name())
-      names.emplace_back(name);
+    const bool its_own =
+        name == input.index_name() || std::ranges::find(input.names(), name) != input.names().end();
+    if (!name.starts_with('.') && !its_own) names.emplace_back(name);
     return true;
   });
   if (listed < 0) return file_error("list", out.from_, listed);
+  std::ranges::sort(names);
+  std::vector<std::string> left;
   for (std::string& name : names) {
-    DIECAST_TRY(const auto mode, mode_of(out.from_ + name, files));
-    if (mode) out.list_.push_back({std::move(name), {}, *mode});
+    DIECAST_TRY(const std::optional<Kind> kind, kind_of(out.from_ + name, files));
+    if (!kind) continue;
+    if (kind->folder || (has_weights(name) && !drafts(name)))
+      left.push_back(cat(quote(name),
+                         kind->folder ? " (a folder)" : cat(" (", human_bytes(kind->bytes), ")")));
+    else
+      out.list_.push_back({std::move(name), {}, kind->mode});
   }
+  if (!left.empty()) out.notes_.push_back(cat("not taken along: ", join(left, ", ")));
   DIECAST_CHECK(out.adapt(plan, files));
   std::ranges::sort(out.list_, {}, &SideFile::name);
   return out;

@@ -1,4 +1,4 @@
-// What `quantize` and `dequantize` share: printing a plan, and carrying it out on a device.
+// What `quantize` and `dequantize` share: carrying out a plan on a device.
 #pragma once
 
 #include <diecast/base/error.h>
@@ -6,20 +6,16 @@
 #include <diecast/checkpoint/plan.h>
 #include <diecast/checkpoint/side_files.h>
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 namespace diecast::tool {
-
-// With what goes along beside the weights.
-void print_plan(const Plan& plan, const SideFiles& side_files);
-nlohmann::ordered_json plan_json(const Plan& plan, const SideFiles& side_files);
 
 struct ConversionRequest {
   std::string verb;  // "quantize"
   std::string output;
   std::string target;  // auto, host, cuda
   bool json = false;
+  bool whole_plan = false;  // a line a tensor
 };
 
 // Opens the device, prints the plan, converts, prints what was done and where, and names every

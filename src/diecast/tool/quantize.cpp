@@ -3,6 +3,7 @@
 #include <diecast/tool/command.h>
 #include <diecast/tool/console.h>
 #include <diecast/tool/conversion.h>
+#include <diecast/tool/plan_table.h>
 
 #include <nlohmann/json.hpp>
 
@@ -54,6 +55,7 @@ struct QuantizeArguments {
   std::string target = "auto";
   bool dry_run = false;
   bool json = false;
+  bool whole_plan = false;
 };
 
 Result<void> wants_output(const QuantizeArguments& options) {
@@ -67,10 +69,12 @@ Result<int> quantize(const QuantizeArguments& options) {
   DIECAST_TRY(const Plan plan, plan_quantize(input, options.plan));
   if (options.dry_run) {
     DIECAST_TRY(const SideFiles side_files, SideFiles::find(input, plan));
-    options.json ? print_json(plan_json(plan, side_files)) : print_plan(plan, side_files);
+    options.json ? print_json(plan_json(plan, side_files))
+                 : print_plan(plan, side_files, options.whole_plan);
     return 0;
   }
-  return run_conversion(input, plan, {"quantize", options.output, options.target, options.json});
+  return run_conversion(
+      input, plan, {"quantize", options.output, options.target, options.json, options.whole_plan});
 }
 
 }  // namespace
@@ -102,6 +106,7 @@ Command add_quantize(CLI::App& app) {
   command->add_flag("--allow-nonfinite", options->plan.allow_nonfinite,
                     "Quantize weights that have NaN or infinite values too, and count these");
   command->add_flag("--json", options->json, "For programs");
+  command->add_flag("-v,--verbose", options->whole_plan, "The plan with a line for each tensor");
   command->footer(
       "Quantized are the matrices (*.weight in F32, F16 and BF16, a multiple of 16 wide) of the\n"
       "language model's repeated layers. Embeddings, heads, towers, projectors, draft layers,\n"
