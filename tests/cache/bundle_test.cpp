@@ -241,6 +241,7 @@ TEST_F(BundleTest, IsOldOrNewAndAMissWhicheverCallFails) {
 TEST_F(BundleTest, IsRefusedWhereOthersMayWriteIt) {
   write(sorted_samples(1));
   const std::string path = folder_ / "k.dcb";
+  ASSERT_EQ(::chmod(folder_.path().c_str(), 0755), 0);  // others get here
   ASSERT_EQ(::chmod(path.c_str(), 0666), 0);
   EXPECT_EQ(open().error().message(),
             cat("diecast: unsafe_directory: the bundle \"", path,

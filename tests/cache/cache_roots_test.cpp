@@ -117,6 +117,7 @@ TEST_F(CacheRootsTest, AReadOnlyRootIsNeverCreatedLockedTouchedOrWritten) {
 TEST_F(CacheRootsTest, ARootThatCannotBeUsedIsLeftOutAndTold) {
   const Sample sample = make_sample(1);
   fill("good", sample);
+  ASSERT_EQ(::chmod(folder_.path().c_str(), 0755), 0);  // others get here
   ASSERT_EQ(::mkdir((folder_ / "open").c_str(), 0777), 0);
   ASSERT_EQ(::chmod((folder_ / "open").c_str(), 0777), 0);
   const auto roots = open(

@@ -25,6 +25,7 @@ using testing::tree;
 
 class TrustedDirectory : public ::testing::Test {
  protected:
+  void SetUp() override { ASSERT_EQ(::chmod(folder_.path().c_str(), 0755), 0); }  // others get here
   Result<Descriptor> open(const std::string& path) {
     return open_trusted_directory(system_files(), path);
   }
@@ -123,6 +124,39 @@ TEST_F(TrustedDirectory, RefusesADirectoryAboveThatOthersMayWriteUnlessSticky) {
   EXPECT_TRUE(tree(above).empty());
   ASSERT_EQ(::chmod(above.c_str(), 01777), 0);
   EXPECT_TRUE(open(root));
+}
+
+// A umask of 002 makes ~/.cache with mode 775: below a home of mode 700 nobody else gets to it.
+TEST_F(TrustedDirectory, TakesWhatOthersMayWriteWhereNobodyElsePasses) {
+  const std::string home = make("home", 0700), cache = make("home/.cache", 0775),
+                    root = make("home/.cache/diecast", 0775);
+  EXPECT_TRUE(open(root));
+  EXPECT_TRUE(open(make("home/all", 0777)));
+  ASSERT_EQ(::symlink(root.c_str(), (folder_ / "link").c_str()), 0);
+  EXPECT_TRUE(open(folder_ / "link"));  // its text leads through the home
+  for (const mode_t passed : {0710, 0701, 0755}) {
+    ASSERT_EQ(::chmod(home.c_str(), passed), 0);
+    EXPECT_EQ(refusal(root),
+              cat("diecast: unsafe_directory: the directory \"", cache,
+                  "\" above the cache root \"", root,
+                  "\" can be written by its group (mode 775): whoever does could run code as this "
+                  "user\n  fix: chmod go-w ",
+                  cache, ", or set DIECAST_CACHE to a directory that only you can write"));
+  }
+  ASSERT_EQ(::chmod(home.c_str(), 0744), 0);  // who may list it does not pass
+  EXPECT_TRUE(open(root));
+}
+
+TEST_F(TrustedDirectory, RefusesWhatOthersMayWriteOutsideOfWhatNobodyElsePasses) {
+  make("home", 0700);
+  const std::string outside = make("outside", 0775);
+  EXPECT_EQ(open(folder_ / "home/../outside").error().code, ErrorCode::unsafe_directory);
+  ASSERT_EQ(::symlink(outside.c_str(), (folder_ / "home/whole").c_str()), 0);
+  ASSERT_EQ(::symlink("../outside", (folder_ / "home/up").c_str()), 0);
+  EXPECT_EQ(open(folder_ / "home/whole").error().code, ErrorCode::unsafe_directory);
+  EXPECT_EQ(open(folder_ / "home/up").error().code, ErrorCode::unsafe_directory);
+  ASSERT_EQ(::chmod((folder_ / "home").c_str(), 0770), 0);
+  EXPECT_EQ(open(folder_ / "home").error().code, ErrorCode::unsafe_directory);
 }
 
 TEST_F(TrustedDirectory, QuotesAPathThatAShellWouldTakeApart) {

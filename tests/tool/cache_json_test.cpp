@@ -116,6 +116,7 @@ TEST_F(CacheJson, SpellsEachThingOneWayInEverySubcommand) {
                                            "kind",
                                            "left_out",
                                            "line",
+                                           "log",
                                            "miss",
                                            "nearest",
                                            "not_entries",
@@ -130,6 +131,7 @@ TEST_F(CacheJson, SpellsEachThingOneWayInEverySubcommand) {
                                            "specialization",
                                            "temporaries",
                                            "there",
+                                           "warnings",
                                            "what",
                                            "young"}));
 }

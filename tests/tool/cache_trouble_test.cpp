@@ -89,6 +89,7 @@ TEST_F(CacheTrouble, CompileSaysThatItsKernelIsNotKept) {
 
 TEST_F(CacheTrouble, AnErrorOfARootThatIsOffHasOneFix) {
   const std::string root = diecast_.folder / "shared";
+  ASSERT_EQ(::chmod(diecast_.folder.path().c_str(), 0755), 0);  // others get here
   ASSERT_EQ(::mkdir(root.c_str(), 0700), 0);
   ASSERT_EQ(::chmod(root.c_str(), 0777), 0);
   diecast_.set("DIECAST_CACHE", root);

@@ -14,6 +14,7 @@ namespace diecast {
 namespace {
 
 constexpr mode_t kOthersMayWrite = S_IWGRP | S_IWOTH;
+constexpr mode_t kOthersMayPass = S_IXGRP | S_IXOTH;
 constexpr std::size_t kCreated = 2;  // levels: $HOME/.cache and diecast in it
 constexpr int kLinks = 40;           // as the kernel's own limit
 
@@ -61,6 +62,7 @@ class Walk {
  private:
   Result<void> enter_top() {
     walked_ = "";
+    closed_ = false;
     return enter(files_.open_at(AT_FDCWD, "/", O_PATH | O_DIRECTORY, 0), "/");
   }
 
@@ -84,6 +86,7 @@ class Walk {
     } else if (!is_expected(status)) {
       return unexpected(next, status);
     }
+    if (name == "..") closed_ = false;  // it may lead out of what is closed
     const int how =
         is_file() ? O_RDONLY | O_NONBLOCK : O_DIRECTORY | (left_.empty() ? O_RDONLY : O_PATH);
     const int file = files_.open_at(here_.number(), name.c_str(), how | O_NOFOLLOW, 0);
@@ -129,8 +132,10 @@ class Walk {
     const char* what = is_file() ? "bundle" : left_.empty() ? "cache root" : "directory";
     if (!is_ours(status)) return foreign(what, path, status, "");
     const mode_t open = status.st_mode & kOthersMayWrite;
-    if (open == 0 || (!left_.empty() && (status.st_mode & S_ISVTX) != 0)) return {};
-    return writable(what, path, status);
+    const bool sticky = !left_.empty() && (status.st_mode & S_ISVTX) != 0;
+    if (open != 0 && !sticky && !closed_) return writable(what, path, status);
+    closed_ = closed_ || (status.st_mode & kOthersMayPass) == 0;
+    return {};
   }
 
   Error unexpected(const std::string& path, const struct stat& status) const {
@@ -185,6 +190,7 @@ class Walk {
   Descriptor here_;
   std::string walked_;  // where `here_` is, for messages; links resolved
   int links_ = 0;
+  bool closed_ = false;     // a directory on the way here lets no other user pass
   std::size_t linked_ = 0;  // of `left_`: from the text of links, never created
 };
 

@@ -12,10 +12,11 @@ namespace diecast {
 
 // A readable descriptor of the directory. It must belong to this user or root and be writable by
 // nobody else; the directories above it and the links passed must belong to this user or root, and
-// where others may write (/tmp), only with the sticky bit. At most the last two components are
-// created when missing, 0700: a misspelt path is not made real. Nothing found is ever changed.
-// Without `create` nothing is. Errors: invalid_argument (empty, relative, `/`), unsafe_directory
-// with the exact fix, file_not_found, io_error.
+// where others may write (/tmp), only with the sticky bit. Below a directory that no other user can
+// pass (a home of mode 700) write bits do not count: nobody gets there to use them. At most the
+// last two components are created when missing, 0700: a misspelt path is not made real. Nothing
+// found is ever changed. Without `create` nothing is. Errors: invalid_argument (empty, relative,
+// `/`), unsafe_directory with the exact fix, file_not_found, io_error.
 Result<Descriptor> open_trusted_directory(FileSystem& files, const std::string& path,
                                           bool create = true);
 

@@ -82,6 +82,13 @@ std::string without_ptxas_report(std::string_view log) {
   return out;
 }
 
+int warning_count(std::string_view log) {
+  int count = 0;
+  for (const std::string_view line : split(log, '\n'))
+    count += line.find(": warning") != std::string_view::npos;
+  return count;
+}
+
 int first_error_line(std::string_view log, std::string_view file) {
   for (const std::string_view line : split(log, '\n')) {
     if (line.substr(0, file.size()) != file || line.find("error") == std::string_view::npos)

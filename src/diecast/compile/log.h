@@ -26,6 +26,9 @@ PtxasReport read_ptxas_report(std::string_view log, std::string_view symbol);
 // The log without ptxas's reports: they hold times, so two equal compiles would differ in them.
 std::string without_ptxas_report(std::string_view log);
 
+// How many lines of it are warnings.
+int warning_count(std::string_view log);
+
 // The first line number under `file` in a compiler's message, "file(12): error" or
 // "file:12:5: error"; 0 if there is none.
 int first_error_line(std::string_view log, std::string_view file);

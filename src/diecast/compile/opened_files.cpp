@@ -34,7 +34,9 @@ std::vector<std::string> prerequisites(std::string_view rule) {
 
 std::vector<std::string> listing_options(bool clang) {
   std::vector<std::string> options = {"-MD", "-MF", kRead};
-  if (!clang) options.push_back(cat("-Wa,--MD,", kAssembled));  // a clang assembles by itself
+  if (clang) return options;  // which assembles by itself
+  // Linkers would hand an object that says so to compilers, with options of its own.
+  options.insert(options.end(), {cat("-Wa,--MD,", kAssembled), "-fno-use-linker-plugin"});
   return options;
 }
 

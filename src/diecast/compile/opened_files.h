@@ -13,7 +13,8 @@
 
 namespace diecast {
 
-// Options that have them write their lists, into the directory that they run in.
+// Options that have them write their lists, into the directory that they run in, and start no one
+// who writes none.
 std::vector<std::string> listing_options(bool clang);
 
 // Reads the lists. `text_file` is the source's own. Errors: parse_error naming the file.

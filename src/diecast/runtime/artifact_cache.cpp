@@ -66,13 +66,14 @@ Result<void> ArtifactCache::open() {
     state_ = "off";
     return {};
   }
-  const std::string setting = options.cache.empty() ? DiskCache::default_root() : options.cache;
-  if (setting.empty()) {
+  std::vector<CacheRootSetting> roots = {{CacheRootSetting::Kind::read_write, {}, {}}};
+  if (!options.cache.empty()) {
+    DIECAST_TRY(roots, parse_cache_setting(options.cache));
+  } else if (roots[0].path = DiskCache::default_root(); roots[0].path.empty()) {
     state_ = "off: no home directory; set DIECAST_CACHE to an absolute directory";
     common_.tell(RuntimeEvent::Kind::degraded, "", state_, 0);
     return {};
   }
-  DIECAST_TRY(const auto roots, parse_cache_setting(setting));
   roots_ = CacheRoots::open(roots, access_of(options), refused_roots_, *options.files);
   state_ = roots_->layers().empty() ? "off" : roots_->description();
   if (roots_->layers().empty()) roots_.reset();

@@ -30,15 +30,31 @@ Result<void> check_is_trace(const LineFile& file, const std::string& path) {
 }  // namespace
 
 void Common::tell(RuntimeEvent event) const {
-  if (!options.on_event) return;
+  const bool logged = log_.wants(event.kind), notice = is_notice(event.kind);
+  if (!options.on_event && !logged && !notice) return;
   try {
-    if (KeepEvents::kept != nullptr) {
-      KeepEvents::kept->push_back(std::move(event));
-    } else {
-      options.on_event(event);
-    }
+    if (KeepEvents::kept != nullptr) return KeepEvents::kept->push_back(std::move(event));
+    if (notice) keep_notice(event);
+    if (logged) log_.write(event);
+    if (options.on_event) options.on_event(event);
   } catch (...) {
   }
+}
+
+void Common::keep_notice(const RuntimeEvent& event) const {
+  constexpr std::size_t kMostNotices = 64;
+  const std::lock_guard lock(noticing_);
+  if (notices_.size() < kMostNotices) notices_.push_back(event);
+}
+
+std::vector<RuntimeEvent> Common::notices() const {
+  const std::lock_guard lock(noticing_);
+  return notices_;
+}
+
+Result<void> Common::open_log() {
+  DIECAST_TRY(log_, EventLog::open(options.log));
+  return {};
 }
 
 RuntimeCounters Common::counters() const {

@@ -3,12 +3,15 @@
 // flags are atomic, and the sink and the trace take callers of several threads.
 #pragma once
 
+#include <diecast/base/fork.h>
 #include <diecast/base/line_file.h>
+#include <diecast/runtime/event_log.h>
 #include <diecast/runtime/runtime.h>
 #include <sys/types.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -35,6 +38,9 @@ struct Common {
     tell({kind, std::move(spelling), std::move(detail), ms});
   }
   RuntimeCounters counters() const;
+  std::vector<RuntimeEvent> notices() const;
+  // Errors: those of EventLog::open().
+  Result<void> open_log();
   // Errors: frozen, which names the kernel and what it is: "not resident".
   Result<void> allow_late(const std::string& spelling, std::string_view missing);
   // Errors: those of LineFile::open(), parse_error where the file is something else.
@@ -51,8 +57,13 @@ struct Common {
   } count;
 
  private:
+  void keep_notice(const RuntimeEvent& event) const;
+
+  EventLog log_;
   LineFile trace_;
   std::atomic<bool> told_untraced_{false};
+  mutable std::vector<RuntimeEvent> notices_;  // the first of them
+  mutable ForkSafe<std::mutex> noticing_;
 };
 
 }  // namespace diecast

@@ -1,4 +1,6 @@
-// Names of the event kinds.
+// Names of the event kinds, and events as text.
+#include <diecast/base/text.h>
+#include <diecast/compile/log.h>
 #include <diecast/runtime/event.h>
 
 namespace diecast {
@@ -29,6 +31,21 @@ std::string_view event_name(RuntimeEvent::Kind kind) {
       return "degraded";
   }
   return "";
+}
+
+bool is_notice(RuntimeEvent::Kind kind) {
+  return kind == RuntimeEvent::Kind::late || kind == RuntimeEvent::Kind::ignored ||
+         kind == RuntimeEvent::Kind::degraded;
+}
+
+std::string event_text(const RuntimeEvent& event) {
+  std::vector<std::string> parts = {std::string(event_name(event.kind))};
+  if (!event.spelling.empty()) parts.push_back(event.spelling);
+  const std::string detail = clean_log(event.detail);
+  std::vector<std::string> lines;
+  for (const std::string_view line : split(detail, '\n')) lines.emplace_back(trim(line));
+  if (!event.detail.empty()) parts.push_back(join(lines, "; "));
+  return join(parts, ": ");
 }
 
 }  // namespace diecast

@@ -1,5 +1,5 @@
 // The events that a runtime reports to its owner, one kind for each arrow of the line from template
-// to kernel. The library itself never prints.
+// to kernel. The library itself prints only what DIECAST_LOG asks for.
 #pragma once
 
 #include <cstdint>
@@ -30,6 +30,10 @@ struct RuntimeEvent {
 };
 
 std::string_view event_name(RuntimeEvent::Kind kind);
+// Whether a program that gives no sink should know of it: late, ignored, degraded.
+bool is_notice(RuntimeEvent::Kind kind);
+// "late: NAME ...: not resident", on one line.
+std::string event_text(const RuntimeEvent& event);
 
 // A sink is called on the thread where the event happened. No lock of ours is held, so it may call
 // the runtime; the outcome of a resolve is there already. Several threads may call it at once, even

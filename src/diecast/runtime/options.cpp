@@ -62,6 +62,7 @@ RuntimeOptions RuntimeOptions::from_environment() {
   options.trace = environment_variable("DIECAST_TRACE");
   options.tuning = environment_variable("DIECAST_TUNING");
   options.include = environment_variable("DIECAST_INCLUDE");
+  options.log = environment_variable("DIECAST_LOG");
   take(options, "DIECAST_CACHE_POLICY", options.cache_policy, parse_cache_policy);
   take(options, "DIECAST_CACHE_COMPILERS", options.cache_compilers, parse_compiler_choice);
   take(options, "DIECAST_CACHE_BYTES", options.cache_bytes, parse_bytes);

@@ -20,7 +20,14 @@ const void* PreparedTable::keep(const PreparedKey& key, std::shared_ptr<const vo
   std::ranges::copy(key.request, entry->request.begin());
   entry->owner = std::move(prepared);
   bucket.store(entry, std::memory_order_release);
+  ++counts_[key.op];
   return entry->prepared;
+}
+
+std::size_t PreparedTable::count(const void* op) const {
+  std::lock_guard lock(keeping_);
+  const auto found = counts_.find(op);
+  return found == counts_.end() ? 0 : found->second;
 }
 
 }  // namespace diecast

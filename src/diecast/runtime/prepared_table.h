@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -41,6 +42,8 @@ class PreparedTable {
   }
   // What is kept under the key from now on: `prepared`, or what another thread kept before.
   const void* keep(const PreparedKey& key, std::shared_ptr<const void> prepared);
+  // How many requests of a kind of op are kept, for all devices.
+  std::size_t count(const void* op) const;
 
  private:
   // An op's kernels own their device, so no other device can have this address.
@@ -70,7 +73,8 @@ class PreparedTable {
   static constexpr std::uint64_t kMix = 0x9E3779B97F4A7C15;  // 2^64 / the golden ratio
 
   std::array<std::atomic<const Entry*>, std::size_t{1} << kBucketBits> buckets_{};
-  ForkSafe<std::mutex> keeping_;
+  std::map<const void*, std::size_t> counts_;  // by kind of op
+  mutable ForkSafe<std::mutex> keeping_;
 };
 
 }  // namespace diecast

@@ -9,6 +9,7 @@ namespace diecast {
 Result<std::shared_ptr<Runtime>> Runtime::create(RuntimeOptions options) {
   if (options.wrong) return *options.wrong;
   auto state = std::make_unique<State>(std::move(options));
+  DIECAST_CHECK(state->common.open_log());
   DIECAST_CHECK(state->templates.open());
   DIECAST_CHECK(state->cache.open());
   DIECAST_CHECK(state->common.open_trace());
@@ -95,10 +96,15 @@ std::string Runtime::cache_state() const { return state_->cache.state(); }
 const std::vector<RefusedRoot>& Runtime::refused_roots() const {
   return state_->cache.refused_roots();
 }
+std::vector<RuntimeEvent> Runtime::notices() const { return state_->common.notices(); }
 RuntimeCounters Runtime::counters() const { return state_->common.counters(); }
 
 const void* Runtime::find_prepared(const PreparedKey& key) const {
   return state_->prepared.find(key);
+}
+
+bool Runtime::keeps_enough(const PreparedKey& key) const {
+  return state_->prepared.count(key.op) >= state_->common.options.prepared_requests;
 }
 
 const void* Runtime::keep_prepared(const PreparedKey& key, std::shared_ptr<const void> prepared) {

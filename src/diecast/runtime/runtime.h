@@ -63,10 +63,14 @@ struct RuntimeOptions {
   CompilerChoice cache_compilers = CompilerChoice::found;  // DIECAST_CACHE_COMPILERS
   std::uint64_t cache_bytes = 2ull << 30;  // DIECAST_CACHE_BYTES of the writable root; 0: no limit
   std::string trace;  // DIECAST_TRACE: a file that gets the line of everything resolved, for `warm`
+  std::string log;    // DIECAST_LOG: off, warn, info, or a file; what of its events is printed
   std::string tuning;  // DIECAST_TUNING: files of tuning records, separated by commas
   NvrtcSearch nvrtc;
   HostCxxOptions host_cxx;
   IsolatedCompiles isolated;
+  // Of each op that convenience calls prepare. Beyond so many, a row length counts as unknown: one
+  // kernel then takes all further lengths. What is kept stays.
+  std::size_t prepared_requests = 256;
   std::chrono::milliseconds lock_wait{30000};  // for another process that compiles the same key
   EventSink on_event;
   FileSystem* files = &system_files();  // the disk below the cache
@@ -196,6 +200,9 @@ class Runtime {
   CacheRoots* cache() const;                                         // null when off
   std::string cache_state() const;  // the roots, those left out too; or why there is none
   const std::vector<RefusedRoot>& refused_roots() const;  // those left out
+  // Returns the first 64 events that are notices (event.h): roots that are left out or not written,
+  // tuning records that are not used, kernels that came late.
+  std::vector<RuntimeEvent> notices() const;
   // The destructor adds these, and those of its writable root, to the sums kept in that root
   // (DiskCache::counts). A process that is killed, or a forked child, adds nothing.
   RuntimeCounters counters() const;
@@ -204,6 +211,8 @@ class Runtime {
   // the runtime lives. Finding takes no lock; of several that are kept, all get the first.
   const void* find_prepared(const PreparedKey& key) const;
   const void* keep_prepared(const PreparedKey& key, std::shared_ptr<const void> prepared);
+  // Whether RuntimeOptions::prepared_requests of this kind of op are kept.
+  bool keeps_enough(const PreparedKey& key) const;
 
  private:
   // As specialize_for(), with tunes that the bindings leave out as standard_configuration() has

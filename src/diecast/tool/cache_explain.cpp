@@ -1,9 +1,11 @@
 // diecast cache explain SPELLING: where it is found, or why it is a miss.
 #include <diecast/base/text.h>
 #include <diecast/cache/explain.h>
+#include <diecast/compile/log.h>
 #include <diecast/tool/cache_roots.h>
 #include <diecast/tool/console.h>
 #include <diecast/tool/open_runtime.h>
+#include <diecast/tool/outcomes.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -94,7 +96,10 @@ Result<int> explain(const ExplainArguments& options) {
                                   {"hit", found.has_value()}};
     if (found) {
       out["found"] = json_of(layer->setting);
-      out["found"].update({{"compiler", found->compiler}, {"bytes", found->payload.size()}});
+      out["found"].update({{"compiler", found->compiler},
+                           {"bytes", found->payload.size()},
+                           {"warnings", warning_count(found->log)},
+                           {"log", found->log}});
     } else {
       out["miss"] = miss_as_json(reason);
     }
@@ -106,6 +111,7 @@ Result<int> explain(const ExplainArguments& options) {
   if (found) {
     print(cat("hit: ", found->payload.size(), " bytes by ", found->compiler, " in ",
               root_name(layer->setting)));
+    if (!found->log.empty()) print_log(*found, 1);
     return 0;
   }
   print(cat("miss in ", runtime->cache_state()));

@@ -125,6 +125,13 @@ void add_cache(Runtime& runtime, std::vector<Finding>& findings) {
                            : of_error(kKeeping, tried.error()));
 }
 
+// What the runtime has noticed beside roots, which are findings of their own.
+void add_notices(Runtime& runtime, std::vector<Finding>& findings) {
+  for (const RuntimeEvent& notice : runtime.notices())
+    if (notice.kind != RuntimeEvent::Kind::degraded)
+      findings.push_back({"notice", false, event_text(notice), ""});
+}
+
 std::vector<Finding> examine(Runtime& runtime) {
   std::vector<Finding> findings;
   std::vector<std::string> with_fp4;
@@ -141,6 +148,7 @@ std::vector<Finding> examine(Runtime& runtime) {
   if (!tuning.empty())
     for (const std::string_view path : split(tuning, ','))
       findings.push_back(tuning_finding(runtime, std::string(trim(path)), devices));
+  add_notices(runtime, findings);
   add_cache(runtime, findings);
   return findings;
 }
@@ -168,6 +176,7 @@ Result<std::vector<Finding>> examine_machine() {
   if (runtime) return examine(**runtime);
   RuntimeOptions options = RuntimeOptions::from_environment();
   options.wrong.reset();
+  options.log.clear();
   options.cache = "off";
   const auto without = Runtime::create(std::move(options));
   if (!without) return runtime.error();

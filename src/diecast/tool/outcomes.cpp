@@ -1,6 +1,7 @@
 // Tables of artifacts; see outcomes.h.
 #include <diecast/base/file.h>
 #include <diecast/base/text.h>
+#include <diecast/compile/log.h>
 #include <diecast/ops/expand_ops.h>
 #include <diecast/tool/cache_roots.h>
 #include <diecast/tool/console.h>
@@ -115,6 +116,19 @@ nlohmann::ordered_json counters_of(const Runtime& runtime) {
 
 }  // namespace
 
+namespace {
+
+// What compilers said, each text once.
+void tell_logs(std::span<const WarmOutcome> outcomes) {
+  std::map<std::string_view, std::vector<const Artifact*>> by_text;
+  for (const WarmOutcome& outcome : outcomes)
+    if (outcome.resolved && !outcome.resolved->artifact->log.empty())
+      by_text[outcome.resolved->artifact->log].push_back(outcome.resolved->artifact.get());
+  for (const auto& [text, artifacts] : by_text) print_log(*artifacts[0], artifacts.size());
+}
+
+}  // namespace
+
 void print_outcomes(const Runtime& runtime, std::span<const WarmOutcome> outcomes, bool json) {
   nlohmann::ordered_json out = nlohmann::ordered_json::array(), failed = out;
   Table table({"bytes", "registers", "spills", "ms", "", "specialization"});
@@ -135,13 +149,23 @@ void print_outcomes(const Runtime& runtime, std::span<const WarmOutcome> outcome
                    {"registers", a.registers},
                    {"spill_bytes", a.spill_bytes},
                    {"compile_ms", a.compile_ms},
-                   {"compiler", a.compiler}});
+                   {"compiler", a.compiler},
+                   {"warnings", warning_count(a.log)},
+                   {"log", a.log}});
   }
   if (json) {
     print_json({{"specializations", out}, {"failed", failed}, {"counters", counters_of(runtime)}});
   } else {
     table.print();
+    tell_logs(outcomes);
   }
+}
+
+void print_log(const Artifact& artifact, std::size_t kernels) {
+  const int count = warning_count(artifact.log);
+  print(cat("\n", count, count == 1 ? " warning" : " warnings", " for ", artifact.spelling,
+            kernels > 1 ? cat(" and ", kernels - 1, " more") : ""));
+  for (const std::string_view line : split(artifact.log, '\n')) print(cat("  ", line));
 }
 
 void tell_errors(std::span<const WarmOutcome> outcomes) {

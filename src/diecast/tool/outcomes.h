@@ -30,6 +30,10 @@ std::vector<WarmOutcome> warm_with_progress(Runtime& runtime,
 // runtime has counted.
 void print_outcomes(const Runtime& runtime, std::span<const WarmOutcome> outcomes, bool json);
 
+// What the compiler said of a kernel: how many warnings, then their text. `kernels`: of how many it
+// said the same.
+void print_log(const Artifact& artifact, std::size_t kernels);
+
 // Each error once, with the kernels that it kept: one compiler may be missing for all of them.
 void tell_errors(std::span<const WarmOutcome> outcomes);
 
