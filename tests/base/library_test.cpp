@@ -1,6 +1,7 @@
 // Opening libraries from files and from memory, with libfake_answer.so as the library.
 #include <diecast/base/library.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <filesystem>
 #include <fstream>
@@ -153,6 +154,36 @@ TEST(Library, WithoutADescriptorLeftIsAnErrorThatNamesTheLimit) {
 }
 
 // Of copies, which no other test has loaded.
+// What a program meets that opens everything anew in each call: nothing is wrong with the library.
+TEST(Library, WithoutAMappingLeftIsAnErrorThatNamesTheLimit) {
+  std::size_t most = 0;
+  std::ifstream("/proc/sys/vm/max_map_count") >> most;
+  if (most == 0 || most > 1'000'000) GTEST_SKIP() << "the system allows " << most << " mappings";
+  const std::string bytes = read(kAnswer);
+  for (const std::size_t left : {0, 2, 4}) {
+    EXPECT_EQ(testing::in_child([&] {
+                std::vector<void*> pages;
+                pages.reserve(most);
+                for (;;) {  // side by side they would become one
+                  const int protection = pages.size() % 2 == 0 ? PROT_READ : PROT_NONE;
+                  void* const page =
+                      ::mmap(nullptr, 4096, protection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+                  if (page == MAP_FAILED) break;
+                  pages.push_back(page);
+                }
+                for (std::size_t i = 0; i < left; ++i) ::munmap(pages[2 * i], 4096);
+                const auto opened = Library::open_bytes(as_bytes(bytes), "answer");
+                if (opened) return 2;
+                const bool says =
+                    opened.error().code == ErrorCode::out_of_memory &&
+                    opened.error().what.find(" mappings of memory") != std::string::npos;
+                return says ? 0 : 1;
+              }),
+              0)
+        << left;
+  }
+}
+
 TEST(Library, StaysLoadedOnceItIsKept) {
   const testing::TemporaryDirectory folder;
   const std::string kept = folder / "kept.so", other = folder / "other.so";

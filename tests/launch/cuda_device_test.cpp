@@ -66,6 +66,18 @@ TEST_F(CudaDeviceTest, MissingDeviceIsToldApartFromNone) {
                                         kUseHost);
 }
 
+TEST_F(CudaDeviceTest, OpenedTwiceIsOneAsLongAsItIsOpen) {
+  cuda_->gpus.push_back(cuda_->gpus[0]);
+  const auto driver = cuda_.driver();
+  auto first = *open_cuda_device(driver, 0);
+  EXPECT_EQ(*open_cuda_device(driver, 0), first);
+  EXPECT_NE(*open_cuda_device(driver, 1), first);
+  const std::weak_ptr<Device> watched = first;
+  first.reset();
+  EXPECT_TRUE(watched.expired());
+  EXPECT_TRUE(open_cuda_device(driver, 0));
+}
+
 TEST_F(CudaDeviceTest, PropertyThatCannotBeReadIsAnError) {
   cuda_->fail["cuDeviceTotalMem"][1] = 999;
   const auto opened = open_cuda_device(cuda_.driver(), 0);

@@ -6,8 +6,10 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <filesystem>
 #include <thread>
 
+#include "child_process.h"
 #include "launch/host_kernels.h"
 
 namespace diecast {
@@ -44,6 +46,44 @@ TEST(HostDevice, TellsAddressSanitizerHowToSearchForLeaks) {
 }
 #endif
 
+// A program that opens its device in every call has one.
+TEST(HostDevice, OpenedTwiceIsOne) {
+  const auto device = *open_host_device({.threads = 2});
+  EXPECT_EQ(*open_host_device({.threads = 2}), device);
+  EXPECT_NE(*open_host_device({.threads = 3}), device);
+  const bool levels = device->targets().size() == 2;
+  EXPECT_EQ(*open_host_device({.threads = 2, .host_level = 1}) == device, !levels);
+  EXPECT_EQ(testing::in_child([&] {
+              const auto first = open_host_device({.threads = 2});
+              const auto second = open_host_device({.threads = 2});
+              return first && second && *first == *second && *first != device ? 0 : 1;
+            }),
+            0);
+  EXPECT_EQ(*open_host_device({.threads = 2}), device);
+}
+
+TEST(HostDevice, LivesNoLongerThanItsUsers) {
+  std::weak_ptr<Device> watched = *open_host_device({.threads = 2});
+  EXPECT_TRUE(watched.expired());
+  const auto threads = [] {
+    return std::ranges::distance(std::filesystem::directory_iterator("/proc/self/task"),
+                                 std::filesystem::directory_iterator());
+  };
+  const auto device = *open_host_device({.threads = 3});
+  const auto before = threads();
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(*open_host_device({.threads = 3}), device);
+  EXPECT_EQ(threads(), before);
+}
+
+TEST(HostDevice, OpenedByManyThreadsAtOnceIsOne) {
+  std::vector<std::shared_ptr<Device>> opened(8);
+  std::vector<std::thread> threads;
+  for (auto& each : opened)
+    threads.emplace_back([&each] { each = *open_host_device({.threads = 4}); });
+  for (std::thread& thread : threads) thread.join();
+  for (const auto& each : opened) EXPECT_EQ(each, opened[0]);
+}
+
 TEST(HostDevice, SaysWhatItIs) {
   const auto device = *open_host_device({.threads = 3});
   EXPECT_EQ(device->properties().cc, 0);
@@ -54,7 +94,7 @@ TEST(HostDevice, SaysWhatItIs) {
   const auto targets = device->targets();
   EXPECT_EQ(targets.back().name(), "host");
   EXPECT_EQ(targets.front().name(), targets.size() == 2 ? "host_v3" : "host");
-  EXPECT_NE(*device->context_id(), *(*open_host_device({}))->context_id());
+  EXPECT_NE(*device->context_id(), *(*open_host_device({.threads = 5}))->context_id());
   EXPECT_EQ((*open_host_device({.host_level = 1}))->targets().size(), 1u);
 }
 

@@ -152,6 +152,24 @@ int why_code_is_not_mapped(const std::string& path, std::size_t bytes) {
   return 0;
 }
 
+// A library takes a few mappings, and a process has no more than vm.max_map_count: how many it has,
+// where no library fits in any more; else 0. It allocates nothing, for there may be nothing left.
+std::size_t mappings_if_all_are_taken() {
+  constexpr std::size_t kOfALibrary = 16;
+  const auto each_byte = [](const char* path, const auto& take) {
+    const Descriptor file(system_files(), ::open(path, O_RDONLY | O_CLOEXEC));
+    char bytes[4096];
+    for (ssize_t count; file && (count = ::read(file.number(), bytes, sizeof bytes)) > 0;)
+      for (ssize_t i = 0; i < count; ++i) take(bytes[i]);
+  };
+  std::size_t most = 0, mappings = 0;
+  each_byte("/proc/sys/vm/max_map_count", [&](char c) {
+    if (c >= '0' && c <= '9') most = 10 * most + static_cast<std::size_t>(c - '0');
+  });
+  each_byte("/proc/self/maps", [&](char c) { mappings += c == '\n'; });
+  return most != 0 && mappings + kOfALibrary >= most ? mappings : 0;
+}
+
 }  // namespace
 
 Library::Library(void* handle, bool in_memory)
@@ -190,6 +208,12 @@ Result<Library> Library::open_bytes(ByteSpan bytes, const std::string& label) {
   const std::string reason = loader_text(path);
   if (const int lack = lack_of_descriptors(reason); lack < 0)
     return file_error("load", label, lack);
+  if (const std::size_t mappings = mappings_if_all_are_taken(); mappings != 0)
+    return Error{ErrorCode::out_of_memory,
+                 cat("cannot load ", quote(label), ": this process has ", mappings,
+                     " mappings of memory, and the system allows hardly more"),
+                 "keep runtimes, devices and kernels from call to call instead of opening them "
+                 "anew, or raise sysctl vm.max_map_count"};
   const int refused = why_code_is_not_mapped(path, bytes.size());
   if (refused == 0) return rejected(reason);
   if (refused == ENOMEM)

@@ -106,8 +106,7 @@ struct Binding {
     DIECAST_TRY(auto views, Bound::views(given.tensors, given.options));
     if (found_only) {
       const auto request = Bound::request(views, device->properties());
-      const auto key = prepared_key<Prepared>(device.get(), words_of_request(request));
-      if (runtime.find_prepared(key) == nullptr) return false;
+      if (find_kept<Prepared>(runtime, device.get(), request) == nullptr) return false;
     }
     DIECAST_CHECK(Bound::call(runtime, device, views, stream));
     return true;

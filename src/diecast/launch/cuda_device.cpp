@@ -5,6 +5,7 @@
 #include <diecast/launch/cuda/graph.h>
 #include <diecast/launch/cuda/properties.h>
 #include <diecast/launch/cuda_device.h>
+#include <diecast/launch/open_devices.h>
 
 #include <type_traits>
 
@@ -283,10 +284,14 @@ Result<void> CudaDevice::in_context(const std::function<Result<void>()>& call) {
 
 Result<std::shared_ptr<Device>> open_cuda_device(std::shared_ptr<const Driver> driver,
                                                  int ordinal) {
-  DIECAST_TRY(const cuda::Device device, device_of(*driver, ordinal));
-  DIECAST_TRY(DeviceProperties properties, properties_of(*driver, device, ordinal));
-  return std::shared_ptr<Device>(
-      std::make_shared<CudaDevice>(std::move(driver), device, std::move(properties)));
+  // An open device holds its driver, so no other driver has this address.
+  static auto& open = *new OpenDevices<std::pair<const Driver*, int>>;
+  return open.get({driver.get(), ordinal}, [&]() -> Result<std::shared_ptr<Device>> {
+    DIECAST_TRY(const cuda::Device device, device_of(*driver, ordinal));
+    DIECAST_TRY(DeviceProperties properties, properties_of(*driver, device, ordinal));
+    return std::shared_ptr<Device>(
+        std::make_shared<CudaDevice>(std::move(driver), device, std::move(properties)));
+  });
 }
 
 Result<std::shared_ptr<Device>> open_cuda_device(int ordinal) {

@@ -12,6 +12,7 @@
 #include <diecast/launch/block_machine.h>
 #include <diecast/launch/host/launch_job.h>
 #include <diecast/launch/host/thread_pool.h>
+#include <diecast/launch/open_devices.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -252,7 +253,10 @@ Result<std::shared_ptr<Device>> open_host_device(const HostDeviceOptions& option
                  "use the target host"};
   const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   const int threads = options.threads == 0 ? std::min(cores, kMostThreads) : options.threads;
-  return std::shared_ptr<Device>(std::make_shared<HostDevice>(threads, level));
+  static auto& open = *new OpenDevices<std::pair<int, int>>;
+  return open.get({threads, level}, [&]() -> Result<std::shared_ptr<Device>> {
+    return std::shared_ptr<Device>(std::make_shared<HostDevice>(threads, level));
+  });
 }
 
 }  // namespace diecast

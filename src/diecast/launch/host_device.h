@@ -23,8 +23,8 @@ struct HostDeviceOptions {
 // bytes. A kernel's thread has 64 KiB of stack where the threads of a block wait for one another.
 // Errors: not_supported if the library was built without the host device, naming the package;
 // invalid_argument; target_not_supported for a level that this processor lacks.
-// Open it once, not in each step: a runtime keeps the ops that it has prepared for a device, and
-// the device with them, for as long as the runtime lives.
+// Opened again with the same options while it is alive, it is the same device; a forked child opens
+// its own. A runtime keeps the ops that it has prepared for a device, and the device with them.
 Result<std::shared_ptr<Device>> open_host_device(
     const HostDeviceOptions& options = HostDeviceOptions::from_environment());
 

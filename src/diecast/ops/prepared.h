@@ -140,14 +140,34 @@ PreparedKey prepared_key(const Device* device, const std::array<std::uint64_t, k
   return {device, &kKind, hash_of_words(words), words};
 }
 
+// The op that is kept for this request, or null: beyond the requests that a runtime keeps, the one
+// for any row length.
+template <class Prepared>
+const Prepared* find_kept(const Runtime& runtime, const Device* device,
+                          const typename Prepared::Request& request) {
+  const auto words = words_of_request(request);
+  const auto key = prepared_key<Prepared>(device, words);
+  const void* known = runtime.find_prepared(key);
+  if (known == nullptr && runtime.keeps_enough(key)) [[unlikely]] {
+    const auto any = words_of_request(of_any_length(request));
+    known = runtime.find_prepared(prepared_key<Prepared>(device, any));
+  }
+  return static_cast<const Prepared*>(known);
+}
+
 // The first of the calls below.
 template <class Prepared>
 [[gnu::cold, gnu::noinline]] Result<const Prepared*> prepare_and_keep(
     Runtime& runtime, const std::shared_ptr<Device>& device,
     const typename Prepared::Request& request, Stream stream) {
+  if (const Prepared* known = find_kept<Prepared>(runtime, device.get(), request)) return known;
   DIECAST_CHECK(may_prepare(*device, stream, Prepared::kName));
-  DIECAST_TRY(auto made, Prepared::prepare(runtime, device, request));
-  const auto words = words_of_request(request);
+  auto kept = request;
+  const auto exact = words_of_request(request);
+  if (runtime.keeps_enough(prepared_key<Prepared>(device.get(), exact)))
+    kept = of_any_length(request);
+  DIECAST_TRY(auto made, Prepared::prepare(runtime, device, kept));
+  const auto words = words_of_request(kept);
   return static_cast<const Prepared*>(
       runtime.keep_prepared(prepared_key<Prepared>(device.get(), words),
                             std::make_shared<const Prepared>(std::move(made))));

@@ -135,6 +135,16 @@ constexpr std::uint64_t hash_of_words(const std::array<std::uint64_t, kCount>& w
   return (hash ^ hash >> 32) * kMix;
 }
 
+// The same request for rows of any length: where it has a field COLS, that is 0.
+template <IsRequest Request>
+constexpr Request of_any_length(Request request) {
+  Request::fields(request, [](std::string_view name, auto&& field) {
+    if constexpr (std::is_same_v<std::remove_cvref_t<decltype(field)>, std::int64_t>)
+      if (name == "COLS") field = 0;
+  });
+  return request;
+}
+
 // A request's fields that a kernel may have parameters for.
 template <IsRequest Request>
 Bindings compiled_fields(const Request& request) {
