@@ -13,7 +13,7 @@ constexpr std::string_view kFolder = "templates/device/";
 
 // From the bottom up; the levels of one line do not know one another.
 const std::vector<std::vector<std::string_view>> kLevels = {
-    {"base"},   {"threads"}, {"memory"}, {"numbers"},
+    {"base"},   {"threads"}, {"memory"}, {"numbers"}, {"math"},
     {"scales"}, {"blocks"},  {"groups"}, {"nvfp4", "mx", "fake", "gemm"},
     {"tile"}};
 

@@ -1,0 +1,63 @@
+// exp and exp2. Like all of math.h they take rounded operations alone, so that every target gives the
+// same bits. Their errors, in units in the last place (ulp), are at most: exp 1.1, exp2 1.0.
+#pragma once
+
+#include <diecast/device/numbers/convert.h>
+
+namespace diecast::math {
+
+// p * 2^n in one rounding, for p near 1 and n from -250 to 250.
+DIECAST_DEVICE f32 scaled(f32 p, int n) {
+  const int half = n >> 1;
+  const f32 first = __uint_as_float(static_cast<u32>(half + 127) << 23);
+  return __fmul_rn(__fmul_rn(p, first), __uint_as_float(static_cast<u32>(n - half + 127) << 23));
+}
+
+// The integer nearest to a number of less than 2^22, as a float and as an integer.
+struct Nearest {
+  f32 number;
+  int integer;
+};
+DIECAST_DEVICE Nearest nearest(f32 x, f32 factor) {
+  constexpr f32 kUnits = 12582912.0f;  // 1.5 * 2^23: its last place is 1
+  const f32 sum = __fmaf_rn(x, factor, kUnits);
+  return {__fsub_rn(sum, kUnits), static_cast<int>(__float_as_uint(sum) - __float_as_uint(kUnits))};
+}
+
+// exp(x + low) = p * 2^n, for |x| of at most 125 and a low part below its last place.
+struct ExpParts {
+  f32 p;
+  int n;
+};
+DIECAST_DEVICE ExpParts exp_parts(f32 x, f32 low = 0.0f) {
+  const Nearest k = nearest(x, 0x1.715476p+0f);   // 1 / ln 2
+  f32 r = __fmaf_rn(k.number, -0x1.62e4p-1f, x);  // 16 bits of ln 2, so that this is exact
+  r = __fadd_rn(__fmaf_rn(k.number, -0x1.7f7d1cp-20f, r), low);
+  f32 q = 0x1.6d6aacp-10f;
+  q = __fmaf_rn(q, r, 0x1.123c46p-7f);
+  q = __fmaf_rn(q, r, 0x1.5554cep-5f);
+  q = __fmaf_rn(q, r, 0x1.55548ep-3f);
+  q = __fmaf_rn(q, r, 0.5f);
+  return {__fadd_rn(1.0f, __fmaf_rn(__fmul_rn(r, r), q, r)), k.integer};
+}
+
+DIECAST_DEVICE f32 exp(f32 x) {
+  x = x > 89.0f ? 89.0f : x < -104.0f ? -104.0f : x;  // infinity and 0 from there on; NaN stays
+  const ExpParts parts = exp_parts(x);
+  return scaled(parts.p, parts.n);
+}
+
+DIECAST_DEVICE f32 exp2(f32 x) {
+  x = x > 129.0f ? 129.0f : x < -151.0f ? -151.0f : x;
+  const Nearest k = nearest(x, 1.0f);
+  const f32 r = __fsub_rn(x, k.number);
+  f32 q = 0x1.4447b6p-13f;
+  q = __fmaf_rn(q, r, 0x1.5f096p-10f);
+  q = __fmaf_rn(q, r, 0x1.3b2a28p-7f);
+  q = __fmaf_rn(q, r, 0x1.c6af7ap-5f);
+  q = __fmaf_rn(q, r, 0x1.ebfbep-3f);
+  q = __fmaf_rn(q, r, 0x1.62e43p-1f);
+  return scaled(__fmaf_rn(q, r, 1.0f), k.integer);
+}
+
+}  // namespace diecast::math

@@ -1,0 +1,59 @@
+// log and log2; see math.h. Errors at most: log 1.7 ulp, log2 1.0.
+#pragma once
+
+#include <diecast/device/numbers/convert.h>
+
+namespace diecast::math {
+
+// x = (1 + f) * 2^e with 1 + f from sqrt(1/2) to sqrt(2), and log(1 + f) = f + t; for finite x > 0.
+struct LogParts {
+  f32 e, f, t;
+};
+DIECAST_DEVICE LogParts log_parts(f32 x) {
+  constexpr u32 kRootOfHalf = 0x3F3504F3u;
+  const bool subnormal = x < 0x1p-126f;
+  if (subnormal) x = __fmul_rn(x, 0x1p23f);
+  const u32 above = __float_as_uint(x) - kRootOfHalf;
+  const int e = (static_cast<int>(above) >> 23) - (subnormal ? 23 : 0);
+  const f32 f = __fsub_rn(__uint_as_float((above & 0x7FFFFFu) + kRootOfHalf), 1.0f);
+  f32 p = 0x1.1475bp-4f;
+  p = __fmaf_rn(p, f, -0x1.de0292p-4f);
+  p = __fmaf_rn(p, f, 0x1.e6bf42p-4f);
+  p = __fmaf_rn(p, f, -0x1.fc288ap-4f);
+  p = __fmaf_rn(p, f, 0x1.233ba8p-3f);
+  p = __fmaf_rn(p, f, -0x1.555c46p-3f);
+  p = __fmaf_rn(p, f, 0x1.99a476p-3f);
+  p = __fmaf_rn(p, f, -0x1.000006p-2f);
+  p = __fmaf_rn(p, f, 0x1.555548p-2f);
+  const f32 square = __fmul_rn(f, f);
+  return {static_cast<f32>(e), f, __fmaf_rn(__fmul_rn(square, f), p, __fmul_rn(square, -0.5f))};
+}
+
+// Of 0, negative numbers, infinity and NaN; true if it is one of these.
+DIECAST_DEVICE bool log_is_special(f32 x, f32& result) {
+  if (x > 0.0f && x < __uint_as_float(0x7F800000u)) return false;
+  result = x == 0.0f ? __uint_as_float(0xFF800000u) : x < 0.0f ? __uint_as_float(0x7FFFFFFFu) : x;
+  return true;
+}
+
+DIECAST_DEVICE f32 log(f32 x) {
+  f32 special;
+  if (log_is_special(x, special)) return special;
+  const LogParts of = log_parts(x);
+  const f32 high = __fmaf_rn(of.e, 0x1.62e4p-1f, of.f);  // 16 bits of ln 2
+  return __fadd_rn(high, __fmaf_rn(of.e, 0x1.7f7d1cp-20f, of.t));
+}
+
+DIECAST_DEVICE f32 log2(f32 x) {
+  f32 special;
+  if (log_is_special(x, special)) return special;
+  constexpr f32 kHigh = 0x1.715476p+0f, kLow = 0x1.4ae0cp-26f;  // 1 / ln 2
+  const LogParts of = log_parts(x);
+  const f32 y = __fadd_rn(of.f, of.t), rest = __fadd_rn(__fsub_rn(of.f, y), of.t);
+  const f32 high = __fmul_rn(y, kHigh);
+  const f32 low = __fmaf_rn(rest, kHigh, __fmaf_rn(y, kLow, __fmaf_rn(y, kHigh, -high)));
+  const f32 sum = __fadd_rn(of.e, high);
+  return __fadd_rn(sum, __fadd_rn(__fadd_rn(__fsub_rn(of.e, sum), high), low));
+}
+
+}  // namespace diecast::math

@@ -1,0 +1,27 @@
+// The functions of diecast/device/math compile for GPUs, without a warning or a spilled register.
+#include <diecast/diecast.h>
+#include <gtest/gtest.h>
+
+#include "ops/test_runtime.h"
+
+namespace diecast::math_test {
+namespace {
+
+TEST(MathCompiles, WithoutAWarningOrASpill) {
+  const auto runtime = new_test_runtime();
+  const auto compiler = runtime->compiler(Target::parse("sm_80").value());
+  if (!compiler) GTEST_SKIP() << compiler.error().message();
+  runtime->add(DIECAST_SOURCE_DIR "/tests/ops/math/functions.cu").value();
+  for (const char* spelling :
+       {"T=f32 FAST=0 @ sm_80", "T=f16 FAST=1 @ sm_80", "T=bf16 FAST=0 @ sm_90a",
+        "T=f32 FAST=1 @ sm_90a", "T=f32 FAST=0 @ sm_100a", "T=f32 FAST=0 @ sm_120a"}) {
+    const auto one = runtime->specialize(std::string("functions ") + spelling).value();
+    const auto resolved = runtime->resolve(one);
+    ASSERT_TRUE(resolved) << spelling << ": " << resolved.error().message();
+    EXPECT_EQ(resolved->artifact->log, "") << spelling;
+    EXPECT_EQ(resolved->artifact->spill_bytes, 0) << spelling;
+  }
+}
+
+}  // namespace
+}  // namespace diecast::math_test
