@@ -105,7 +105,7 @@ TEST(Plan, LastDimensionThatIsNoMultipleOfSixteenIsCopiedAndNotedOrAnErrorWhenSt
 }
 
 TEST(Plan, MatricesOfOtherNamesAreCopiedAndNotedOrAnErrorWhenStrict) {
-  const std::string experts = "model.layers.0.mlp.experts.gate_up_proj";
+  const std::string experts = "model.layers.0.mlp.experts.gate_and_up";
   const auto header = header_of({{experts, StoredDType::bf16, {4, 64, 128}},
                                  {"l.0.a.A_log", StoredDType::f32, {256, 16}},
                                  {"a.experts_bias", StoredDType::bf16, {64, 64}},

@@ -1,5 +1,6 @@
 // From plan to file: every tensor in the plan's order, then the name.
 #include <diecast/checkpoint/convert_stream.h>
+#include <diecast/checkpoint/convert_values.h>
 
 #include <cstring>
 
@@ -67,7 +68,7 @@ Result<void> dequantize(ConvertStream& stream, const PlannedTensor& tensor,
         tensor.name,
         kernels.dequantize(code_bytes, scale_bytes, global, static_cast<std::int64_t>(piece.rows),
                            static_cast<std::int64_t>(piece.cols), tensor.to, values)));
-    return stream.write(tensor.file, tensor.name, piece.first * width, values);
+    return write_values(stream, tensor, piece, width, values);
   };
   for (std::uint64_t matrix = 0; matrix < tensor.matrices.matrices; ++matrix) {
     DIECAST_CHECK(stream.each_piece(tensor.matrices, matrix, width, [&](const Piece& piece) {

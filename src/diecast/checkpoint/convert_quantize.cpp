@@ -1,6 +1,7 @@
 // Quantizing a group of weights. A scale that weights share needs all of their values first, so
 // they are read twice rather than held: once for the amax, once to quantize.
 #include <diecast/checkpoint/convert_stream.h>
+#include <diecast/checkpoint/convert_values.h>
 #include <diecast/checkpoint/floats.h>
 
 #include <algorithm>
@@ -13,20 +14,13 @@ namespace {
 std::int64_t as_signed(std::uint64_t size) { return static_cast<std::int64_t>(size); }
 std::uint64_t as_unsigned(std::int64_t size) { return static_cast<std::uint64_t>(size); }
 
-DType type_of(const PlannedTensor& tensor) { return *float_dtype(tensor.dtype); }
-
-std::uint64_t width_of(const PlannedTensor& tensor) {
-  return static_cast<std::uint64_t>(stored_dtype_bits(tensor.dtype) / 8);
-}
-
 ByteSpan float_bytes(std::span<const float> values) { return std::as_bytes(values); }
 
 // One weight on its way: its buffers, and what was seen in it.
 class Weight {
  public:
-  Weight(ConvertStream& stream, const PlannedTensor& tensor, const TensorInfo& source,
-         const ConvertKernels& kernels)
-      : stream_(stream), tensor_(tensor), source_(source), kernels_(kernels) {}
+  Weight(ConvertStream& stream, const PlannedTensor& tensor, const ConvertKernels& kernels)
+      : stream_(stream), tensor_(tensor), kernels_(kernels) {}
 
   const Nonfinite& nonfinite() const { return nonfinite_; }
   std::uint64_t nan_blocks() const { return nan_blocks_; }
@@ -45,7 +39,6 @@ class Weight {
 
   ConvertStream& stream_;
   const PlannedTensor& tensor_;
-  const TensorInfo& source_;
   const ConvertKernels& kernels_;
   Nonfinite nonfinite_;
   std::uint64_t nan_blocks_ = 0;
@@ -55,8 +48,7 @@ class Weight {
 Result<void> Weight::read(const Piece& piece) {
   codes_.resize(piece.elements() / 2);
   scales_.resize(piece.elements() / kScaleBlock);
-  const std::uint64_t width = width_of(tensor_);
-  return stream_.read(source_, piece.first * width, piece.elements() * width, values_);
+  return read_values(stream_, tensor_, piece, values_);
 }
 
 void Weight::count() {
@@ -134,7 +126,7 @@ Result<void> report_nan_blocks(const PlannedTensor& tensor, std::uint64_t blocks
                cat("tensor ", quote(tensor.name), " is finite, and profile ",
                    word(plan.scheme.profile), " makes ", blocks, " of its blocks NaN"),
                cat("take another profile, leave the tensor out with --exclude ",
-                   quote(glob_of(tensor.name)), ", or have it so with --allow-nonfinite")};
+                   quote(glob_of(tensor.stored_in())), ", or have it so with --allow-nonfinite")};
 }
 
 Result<void> report_nonfinite(const PlannedTensor& tensor, const Weight& weight, const Plan& plan,
@@ -147,8 +139,8 @@ Result<void> report_nonfinite(const PlannedTensor& tensor, const Weight& weight,
   return Error{ErrorCode::nonfinite_values,
                cat("tensor ", quote(tensor.name), " has ", found.nan, " NaN and ", found.infinite,
                    " infinite values"),
-               cat("mend the tensor, leave it out with --exclude ", quote(glob_of(tensor.name)),
-                   ", or have it so with --allow-nonfinite")};
+               cat("mend the tensor, leave it out with --exclude ",
+                   quote(glob_of(tensor.stored_in())), ", or have it so with --allow-nonfinite")};
 }
 
 // The matrices that have a global scale each. A row too long for a piece is a matrix of its own:
@@ -205,10 +197,7 @@ Result<void> quantize_group(ConvertStream& stream, const Plan& plan,
                             const std::vector<std::size_t>& group, const ConvertKernels& kernels,
                             ConvertReport& report) {
   std::vector<Weight> weights;
-  for (const std::size_t i : group) {
-    DIECAST_TRY(const TensorInfo* source, stream.source(plan.tensors[i].name));
-    weights.emplace_back(stream, plan.tensors[i], *source, kernels);
-  }
+  for (const std::size_t i : group) weights.emplace_back(stream, plan.tensors[i], kernels);
   const PlannedTensor& first = plan.tensors[group[0]];
   if (first.row_scaled && first.matrices.cols <= stream.held(width_of(first))) {
     DIECAST_CHECK(weights[0].quantize_rows());

@@ -4,6 +4,7 @@
 #include <diecast/checkpoint/plan_groups.h>
 #include <diecast/checkpoint/safetensors_writer.h>
 #include <diecast/checkpoint/select/decide.h>
+#include <diecast/checkpoint/select/fused_experts.h>
 #include <diecast/checkpoint/weight_parts.h>
 
 #include <algorithm>
@@ -43,6 +44,13 @@ Metadata quantized_metadata(const Metadata& old, const Plan& plan, std::uint32_t
     metadata.emplace(kFourOverSixKey, word(plan.scheme.four_over_six));
   if (plan.scheme.e4m3_bound != Nvfp4Scheme{}.e4m3_bound)
     metadata.emplace(kBoundKey, cat(plan.scheme.e4m3_bound));
+  nlohmann::json split = nlohmann::json::object();
+  for (const SplitTensor& tensor : plan.split)
+    if (tensor.file == file)
+      split[tensor.name] = {{"columns", tensor.columns}, {"shape", tensor.shape}};
+  if (!split.empty())
+    metadata.emplace(kExpertsKey,
+                     split.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
   metadata.emplace(kDtypesKey,
                    dtypes.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
   return metadata;
@@ -52,11 +60,11 @@ Result<void> lay_out_plan(const CheckpointHeader& header, Plan& plan) {
   std::vector<std::vector<TensorInfo>> outputs(header.metadata.size());
   for (const PlannedTensor& tensor : plan.tensors) {
     for (TensorInfo& output : outputs_of(tensor)) {
-      if (output.name != tensor.name && header.find(output.name) != nullptr) {
+      if ((output.name != tensor.name || tensor.place) && header.find(output.name) != nullptr) {
         return Error{ErrorCode::invalid_argument,
-                     cat("quantizing ", quote(tensor.name), " writes ", quote(output.name),
+                     cat("quantizing ", quote(tensor.stored_in()), " writes ", quote(output.name),
                          ", but the input has a tensor of that name"),
-                     cat("leave it out with --exclude ", quote(glob_of(tensor.name)))};
+                     cat("leave it out with --exclude ", quote(glob_of(tensor.stored_in())))};
       }
       outputs[tensor.file].push_back(std::move(output));
     }

@@ -54,20 +54,39 @@ struct Matrices {
   std::uint64_t matrices = 1, rows = 0, cols = 0;
 };
 
+// Where a weight's values lie in a tensor of another name: of all experts, or transposed. Its
+// element (r, c) is element first + r * row_step + c * col_step there.
+struct Placement {
+  std::string tensor;
+  std::uint64_t first = 0, row_step = 0, col_step = 1;
+};
+
 struct PlannedTensor {
   std::string name;
   StoredDType dtype = StoredDType::u8;  // of the input
   std::vector<std::uint64_t> shape;     // of the input
   std::uint32_t file = 0;               // of the input; what it becomes is in the output's same
   Action action = Action::copy;
-  std::string reason;       // copy: why, in words
-  Matrices matrices;        // quantize, dequantize
-  DType to = DType::bf16;   // dequantize: what it becomes
-  bool row_scaled = false;  // quantize, dequantize: one global scale a row
+  std::string reason;              // copy: why, in words
+  Matrices matrices;               // quantize, dequantize
+  DType to = DType::bf16;          // dequantize: what it becomes
+  bool row_scaled = false;         // quantize, dequantize: one global scale a row
+  std::optional<Placement> place;  // quantize: in the input; dequantize: in the output
+
+  const std::string& stored_in() const { return place ? place->tensor : name; }
+};
+
+// A tensor of the input that holds one matrix of each expert, and becomes a weight for each.
+struct SplitTensor {
+  std::string name;
+  std::vector<std::uint64_t> shape;
+  bool columns = false;  // each matrix lies transposed
+  std::uint32_t file = 0;
 };
 
 struct Plan {
   std::vector<PlannedTensor> tensors;            // by name
+  std::vector<SplitTensor> split;                // by name; their parts are among the tensors
   std::vector<std::vector<std::size_t>> groups;  // quantized tensors that share their amaxes
   std::vector<std::string> notes;                // what the user should know, a sentence each
   std::string scope;                             // among which weights those to quantize are
@@ -110,11 +129,13 @@ std::string glob_of(std::string_view name);
 //   X.weight_scale    F8_E4M3  [.., K/16]
 //   X.weight_scale_2  F32      []           the decode scale 1/S; rank 3: [E]; row-scaled: [..]
 //   X.input_scale     F32      []           1.0; rank 3: [E], row-scaled: []
+// All experts of a layer in one tensor (P.experts.gate_up_proj and its like, of rows or of columns,
+// as their shapes tell) become a weight for each expert (select/fused_experts.h).
 // Errors: invalid_argument (a name of these exists already; our metadata; nothing to quantize; no
 // layers, or several language models; under strict a glob that matches nothing), not_supported (a
 // model that another tool has quantized; a profile that is none of kCheckpointProfiles, four over
 // six or a bound that the profile has not), shape_mismatch (an included weight without what engines
-// fuse it with).
+// fuse it with; experts in one tensor whose shapes do not fit), file_corrupt (a half of these).
 Result<Plan> plan_quantize(const CheckpointHeader& header, const QuantizeOptions& options = {});
 
 // The same of a checkpoint's header with what its config.json says (options.model is replaced).
@@ -138,5 +159,7 @@ inline constexpr std::string_view kProfileKey = "diecast.profile";            //
 inline constexpr std::string_view kFourOverSixKey = "diecast.four_over_six";  // "mae"; not "off"
 inline constexpr std::string_view kBoundKey = "diecast.e4m3_bound";           // "256"; not "448"
 inline constexpr std::string_view kDtypesKey = "diecast.dtypes";  // {"X.weight":"BF16",..}
+// {"P.experts.down_proj":{"columns":false,"shape":[8,64,32]},..}: tensors that were split
+inline constexpr std::string_view kExpertsKey = "diecast.experts";
 
 }  // namespace diecast

@@ -1,6 +1,7 @@
 // The way back: which tensors are quantized weights, whether their parts fit, what they become.
 #include <diecast/base/text.h>
 #include <diecast/checkpoint/plan.h>
+#include <diecast/checkpoint/plan_splits.h>
 #include <diecast/checkpoint/safetensors_writer.h>
 #include <diecast/checkpoint/select/stored_forms.h>
 #include <diecast/checkpoint/weight_parts.h>
@@ -133,8 +134,8 @@ using Outputs = std::vector<std::vector<TensorInfo>>;  // of each file
 // Adds one quantized weight to the plan and its floating-point form to the outputs. `old`: its
 // type, which our metadata says of every weight that it lists.
 Result<void> add_weight(const CheckpointHeader& header, const std::string& name,
-                        std::optional<DType> old, std::optional<DType> to, Plan& plan,
-                        Outputs& outputs) {
+                        std::optional<DType> old, std::optional<DType> to, Splits& splits,
+                        Plan& plan, Outputs& outputs) {
   DIECAST_TRY(PlannedTensor tensor, read_back(header, name, old.has_value()));
   const std::optional<DType> type = to ? to : old;
   if (!type) {
@@ -143,9 +144,12 @@ Result<void> add_weight(const CheckpointHeader& header, const std::string& name,
                  "name one with --to bf16, f16 or f32"};
   }
   tensor.to = *type;
-  TensorInfo output{name, stored_dtype(*type), tensor.shape};
-  output.shape.back() *= 2;
-  outputs[tensor.file].push_back(std::move(output));
+  DIECAST_TRY(const bool is_part, splits.put_back(tensor, *type));
+  if (!is_part) {
+    TensorInfo output{name, stored_dtype(*type), tensor.shape};
+    output.shape.back() *= 2;
+    outputs[tensor.file].push_back(std::move(output));
+  }
   plan.tensors.push_back(std::move(tensor));
   return {};
 }
@@ -215,9 +219,14 @@ Result<Plan> plan_dequantize(const CheckpointHeader& header, std::optional<DType
   types.merge(types_of_tensors(header));  // a type that metadata gives stays
   if (types.empty() && !ours) return nothing_to_dequantize(header);
   Outputs outputs(header.metadata.size());
+  Splits splits;
+  for (std::uint32_t file = 0; file < header.metadata.size(); ++file)
+    if (is_ours(header.metadata[file]))
+      DIECAST_CHECK(splits.read(header.metadata[file], file, types.size()));
   for (const auto& [name, old] : types) {
-    DIECAST_CHECK(add_weight(header, name, old, to, plan, outputs));
+    DIECAST_CHECK(add_weight(header, name, old, to, splits, plan, outputs));
   }
+  DIECAST_CHECK(splits.add_to(outputs));
   add_copies(header, types, plan, outputs);
   std::sort(plan.tensors.begin(), plan.tensors.end(),
             [](const auto& a, const auto& b) { return a.name < b.name; });

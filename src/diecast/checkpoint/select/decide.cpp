@@ -3,6 +3,7 @@
 #include <diecast/base/text.h>
 #include <diecast/checkpoint/select/decide.h>
 #include <diecast/checkpoint/select/families.h>
+#include <diecast/checkpoint/select/fused_experts.h>
 #include <diecast/checkpoint/select/globs.h>
 #include <diecast/checkpoint/select/keep_list.h>
 #include <diecast/checkpoint/select/language_model.h>
@@ -18,6 +19,7 @@ namespace {
 
 constexpr std::string_view kUnnamed = "a matrix whose name does not end in .weight";
 constexpr std::string_view kStacked = "experts in one tensor, which engines read one by one";
+constexpr std::string_view kBiased = "of experts with biases, for which no engine reads NVFP4";
 constexpr std::string_view kConv1D = "stored transposed, as Conv1D does";
 
 // Engines know these as [inputs, outputs] where others have [outputs, inputs].
@@ -42,6 +44,7 @@ class Decision {
     DIECAST_CHECK(keep_units_whole());
     DIECAST_CHECK(note_globs());
     note_refused();
+    split_experts(plan_);
     return {};
   }
 
@@ -117,6 +120,10 @@ std::string Decision::reason_of(const TensorInfo& tensor, const std::string& uni
   constexpr std::uint64_t kLeast = 64;  // smaller ones are states and tables
   std::string reason = reason_of_weight(tensor, unit);
   if (tensor.name.ends_with(kWeightSuffix)) return reason;
+  if (tensor.shape.size() == 3 && !fused_bank(tensor.name).empty()) {
+    const bool biased = header_.find(tensor.name + "_bias") != nullptr;
+    return reason.empty() && biased ? std::string(kBiased) : reason;
+  }
   const bool is_weight = reason.empty() && tensor.name.find("bias") == tensor.name.npos &&
                          std::min(tensor.shape.back(), tensor.shape.end()[-2]) >= kLeast;
   return std::string(is_weight ? kUnnamed : "no weight");
@@ -141,10 +148,19 @@ Result<void> Decision::add(const TensorInfo& tensor) {
   out.shape = tensor.shape;
   out.file = tensor.file;
   out.reason = reason_of(tensor, unit);
-  bool refused = out.reason == kUnnamed || out.reason == kStacked;
-  if (out.reason.empty() && tensor.shape.back() % kScaleBlock != 0) {
-    out.reason =
-        cat("the last dimension ", tensor.shape.back(), " is no multiple of ", kScaleBlock);
+  bool refused = out.reason == kUnnamed || out.reason == kStacked || out.reason == kBiased;
+  std::optional<SplitTensor> split;
+  if (out.reason.empty() && !tensor.name.ends_with(kWeightSuffix)) {
+    DIECAST_TRY(const bool columns,
+                lies_in_columns(header_, fused_bank(tensor.name), options_.model.hidden_size));
+    split = SplitTensor{tensor.name, tensor.shape, columns, tensor.file};
+  }
+  const std::uint64_t inputs = tensor.shape.empty()      ? 0
+                               : split && split->columns ? tensor.shape[1]
+                                                         : tensor.shape.back();
+  if (out.reason.empty() && inputs % kScaleBlock != 0) {
+    out.reason = cat(split ? "the inputs, " : "the last dimension ", inputs,
+                     split ? ", are" : " is", " no multiple of ", kScaleBlock);
     refused = true;
   }
   if (refused && options_.strict) return refused_by_strict(out);
@@ -153,11 +169,13 @@ Result<void> Decision::add(const TensorInfo& tensor) {
     out.action = Action::quantize;
     out.matrices = matrices_of(tensor.shape);
     out.row_scaled = options_.row_scaled;
+    if (split) plan_.split.push_back(*split);
   }
   // What is never quantized by its name is no part of what is quantized as a whole.
   const bool kept =
       layer_part(tensor.name) && out.reason == kept_kind(layer_part(tensor.name)->inside);
-  if (tensor.shape.size() > 1 && tensor.name.ends_with(kWeightSuffix) &&
+  if (tensor.shape.size() > 1 &&
+      (tensor.name.ends_with(kWeightSuffix) || !fused_bank(tensor.name).empty()) &&
       (out.reason.empty() || !kept))
     units_[unit].push_back(plan_.tensors.size());
   plan_.tensors.push_back(std::move(out));
@@ -222,33 +240,6 @@ void Decision::note_refused() {
                                               : cat(tensors.size(), " tensors are copied, ", first,
                                                     " the first: ", why));
   }
-}
-
-// What has quantized weights already becomes a mixture that no config describes.
-Result<void> refuse_quantized(const CheckpointHeader& header, const QuantizeOptions& options) {
-  for (const Metadata& metadata : header.metadata) {
-    const auto ours = metadata.lower_bound("diecast.");
-    if (ours == metadata.end() || !ours->first.starts_with("diecast.")) continue;
-    return Error{ErrorCode::invalid_argument,
-                 cat("the input is quantized already: its metadata has ", quote(ours->first)),
-                 "run `diecast dequantize` on it first"};
-  }
-  if (options.force) return {};
-  constexpr std::string_view kFix =
-      "give the model that it was made of; --force quantizes what is floating point, which no "
-      "engine loads";
-  if (!options.model.quantized.empty()) {
-    return Error{ErrorCode::not_supported,
-                 cat("the model is quantized already: its config has ", options.model.quantized),
-                 std::string(kFix)};
-  }
-  const auto found = std::ranges::find_if(
-      header.tensors, [&](const TensorInfo& tensor) { return has_scales(header, tensor); });
-  if (found == header.tensors.end()) return {};
-  return Error{ErrorCode::not_supported,
-               cat("the model is quantized already: ", quote(found->name), " is ",
-                   stored_dtype_name(found->dtype), " and has scales"),
-               std::string(kFix)};
 }
 
 }  // namespace

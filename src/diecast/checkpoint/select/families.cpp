@@ -2,6 +2,7 @@
 #include <diecast/base/text.h>
 #include <diecast/checkpoint/plan.h>
 #include <diecast/checkpoint/select/families.h>
+#include <diecast/checkpoint/select/fused_experts.h>
 
 #include <algorithm>
 
@@ -51,7 +52,8 @@ std::string compressed_attention(const CheckpointHeader& header, std::string_vie
 }  // namespace
 
 std::string unit_of(const CheckpointHeader& header, std::string_view weight) {
-  if (const std::string_view bank = expert_bank(weight); !bank.empty()) return std::string(bank);
+  for (const std::string_view bank : {expert_bank(weight), fused_bank(weight)})
+    if (!bank.empty()) return std::string(bank);
   if (std::string attention = compressed_attention(header, weight); !attention.empty())
     return attention;
   const Membership of = membership(header, weight);

@@ -32,4 +32,30 @@ bool has_scales(const CheckpointHeader& header, const TensorInfo& tensor) {
          });
 }
 
+Result<void> refuse_quantized(const CheckpointHeader& header, const QuantizeOptions& options) {
+  for (const Metadata& metadata : header.metadata) {
+    const auto ours = metadata.lower_bound("diecast.");
+    if (ours == metadata.end() || !ours->first.starts_with("diecast.")) continue;
+    return Error{ErrorCode::invalid_argument,
+                 cat("the input is quantized already: its metadata has ", quote(ours->first)),
+                 "run `diecast dequantize` on it first"};
+  }
+  if (options.force) return {};
+  constexpr std::string_view kFix =
+      "give the model that it was made of; --force quantizes what is floating point, which no "
+      "engine loads";
+  if (!options.model.quantized.empty()) {
+    return Error{ErrorCode::not_supported,
+                 cat("the model is quantized already: its config has ", options.model.quantized),
+                 std::string(kFix)};
+  }
+  const auto found = std::ranges::find_if(
+      header.tensors, [&](const TensorInfo& tensor) { return has_scales(header, tensor); });
+  if (found == header.tensors.end()) return {};
+  return Error{ErrorCode::not_supported,
+               cat("the model is quantized already: ", quote(found->name), " is ",
+                   stored_dtype_name(found->dtype), " and has scales"),
+               std::string(kFix)};
+}
+
 }  // namespace diecast

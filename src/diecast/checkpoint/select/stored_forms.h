@@ -1,7 +1,9 @@
 // Weights that some tool has quantized already, by the tensors that go with them.
 #pragma once
 
+#include <diecast/base/error.h>
 #include <diecast/checkpoint/checkpoint_header.h>
+#include <diecast/checkpoint/plan.h>
 
 namespace diecast {
 
@@ -12,5 +14,9 @@ bool is_nvfp4(const CheckpointHeader& header, const TensorInfo& tensor);
 // A matrix of at most eight bits an element, or packed ones, with a tensor of scales: of
 // X.weight_packed X.weight_scale, of X, as all experts in one tensor are called, X_weight_scale.
 bool has_scales(const CheckpointHeader& header, const TensorInfo& tensor);
+
+// Nothing, unless the model is quantized already: it would become a mixture that no config
+// describes. Errors: invalid_argument (by us), not_supported (by another tool; not if forced).
+Result<void> refuse_quantized(const CheckpointHeader& header, const QuantizeOptions& options);
 
 }  // namespace diecast

@@ -1,0 +1,21 @@
+// The values of one weight wherever the input has them, and wherever the output puts them. Internal
+// to convert().
+#pragma once
+
+#include <diecast/checkpoint/convert_stream.h>
+
+namespace diecast {
+
+// Bytes of one element of a weight on its way, and its type.
+std::uint64_t width_of(const PlannedTensor& tensor);
+DType type_of(const PlannedTensor& tensor);
+
+// The piece's rows, one after another, in `out`. Errors: as ConvertStream::read()'s.
+Result<void> read_values(ConvertStream& stream, const PlannedTensor& tensor, const Piece& piece,
+                         Bytes& out);
+
+// The other way round, of elements of `width` bytes.
+Result<void> write_values(ConvertStream& stream, const PlannedTensor& tensor, const Piece& piece,
+                          std::uint64_t width, ByteSpan values);
+
+}  // namespace diecast
