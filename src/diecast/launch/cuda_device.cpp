@@ -294,9 +294,4 @@ Result<std::shared_ptr<Device>> open_cuda_device(std::shared_ptr<const Driver> d
   });
 }
 
-Result<std::shared_ptr<Device>> open_cuda_device(int ordinal) {
-  DIECAST_TRY(auto driver, Driver::shared());
-  return open_cuda_device(std::move(driver), ordinal);
-}
-
 }  // namespace diecast

@@ -15,9 +15,9 @@ Result<int> cuda_device_count();
 Result<int> cuda_device_count(const Driver& driver);
 
 // Opens a GPU; while it is open, the same device for everybody, whatever context is current (each
-// call goes to the caller's). Nothing is given back when the device is destroyed: the primary context stays
-// retained and loaded code stays loaded, because captured graphs may hold both and the driver does
-// not say so. Errors: driver_unavailable, no_device.
+// call goes to the caller's). Nothing is given back when the device is destroyed: the primary
+// context stays retained and loaded code stays loaded, because captured graphs may hold both and
+// the driver does not say so. Errors: driver_unavailable, no_device.
 Result<std::shared_ptr<Device>> open_cuda_device(int ordinal);
 Result<std::shared_ptr<Device>> open_cuda_device(std::shared_ptr<const Driver> driver, int ordinal);
 

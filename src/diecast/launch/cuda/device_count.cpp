@@ -34,4 +34,9 @@ Result<int> current_cuda_device() {
   return current_cuda_device(*driver);
 }
 
+Result<std::shared_ptr<Device>> open_cuda_device(int ordinal) {
+  DIECAST_TRY(auto driver, Driver::shared());
+  return open_cuda_device(std::move(driver), ordinal);
+}
+
 }  // namespace diecast
