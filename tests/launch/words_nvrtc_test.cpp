@@ -9,7 +9,7 @@ namespace {
 
 TEST(WordsByNvrtc, CompileForEveryKindOfTarget) {
   if (!testing::nvrtc()) GTEST_SKIP() << testing::nvrtc().error().message();
-  for (const char* name : {"words", "types"}) {
+  for (const char* name : {"words", "types", "grid_barrier"}) {
     const std::string path = std::string(DIECAST_SOURCE_DIR "/tests/launch/") + name + ".cu";
     const auto tmpl = Template::parse(name, testing::text_of(path)).value();
     for (const char* target : {"sm_80", "sm_90a", "sm_100a", "sm_120a"}) {

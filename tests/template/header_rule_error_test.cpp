@@ -56,7 +56,7 @@ TEST(HeaderParser, ATensorIsWholeAndItsFactsAreKnown) {
       "diecast: parse_error: k.cu:2:18: a tensor has no fact `alignn` here; did you mean `align`?\n"
       "  arg x in f32 [1] alignn 16\n"
       "                   ^\n"
-      "  fix: the facts are `stride` and `align BYTES`, each once");
+      "  fix: the facts are `stride`, `align BYTES`, `optional` and `settled`, each once");
   for (const char* line :
        {"arg x in f32 []", "arg x in f32 [1", "arg x in f32 [1] stride stride",
         "arg x in f32 [1] align", "arg x inn f32 [1]", "arg", "arg x f32 [1]", "arg p struct",

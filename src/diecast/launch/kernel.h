@@ -123,7 +123,8 @@ class Kernel {
   Result<void> launch(std::span<const KernelArgument> arguments, Stream stream,
                       const LaunchTunes& tunes) const;
   // The same by name, in any order. Finding the names takes some nanoseconds an argument. Further
-  // errors: invalid_argument (a name that no `arg` line has, one that is given twice or missing).
+  // errors: invalid_argument (a name that no `arg` line has, one that is given twice or missing; an
+  // optional tensor of a kernel that was made without it may be missing).
   Result<void> launch(std::initializer_list<NamedArgument> arguments, Stream stream) const;
   // `tunes` are values of lower-case tunes, read and checked at each call.
   Result<void> launch(std::span<const KernelArgument> arguments, Stream stream,

@@ -30,7 +30,15 @@ Form of_tensor(const Argument& argument) {
       cat(argument.direction == Argument::Direction::in ? "const " : "", argument.type, "*");
   const std::string restricted = cat(type, " __restrict__ ", name);
   Form form = {restricted, restricted, type, name, name};
-  form.read = argument.direction != Argument::Direction::out;
+  form.read = argument.direction != Argument::Direction::out && !argument.settled;
+  return form;
+}
+
+// What is not there comes from nowhere; the body has its names all the same.
+Form of_absent(Form form, const std::string& pass) {
+  form.pass = pass;
+  form.derived = true;
+  form.read = false;
   return form;
 }
 
@@ -69,8 +77,11 @@ std::vector<Form> forms_of(const Specialization& specialization) {
     const BoundArgument& bound = specialization.arguments()[i];
     switch (argument.kind) {
       case Argument::Kind::tensor:
-        forms.push_back(of_tensor(argument));
-        if (argument.stride)
+        forms.push_back(bound.absent ? of_absent(of_tensor(argument), "nullptr")
+                                     : of_tensor(argument));
+        if (argument.stride && bound.absent)
+          forms.push_back(of_absent(by_value("i64", argument.name + "_stride"), "0"));
+        else if (argument.stride)
           forms.push_back(of_stride(argument, bound.stride, specialization.tmpl()));
         break;
       case Argument::Kind::size:

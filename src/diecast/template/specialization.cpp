@@ -72,7 +72,7 @@ std::string schema_line(const BoundArgument& argument, const std::string& type) 
     case Argument::Kind::tensor:
       return cat("tensor ", argument.name, " ", kDirections[static_cast<int>(argument.direction)],
                  " ", dtype_name(argument.dtype), argument.stride ? " stride" : "", " align ",
-                 argument.align);
+                 argument.align, argument.absent ? " absent" : "");
     case Argument::Kind::size:
       if (argument.fixed) return cat("size ", argument.name, " = ", argument.fixed_value);
       return cat("size ", argument.name, argument.device ? " device" : "",
@@ -167,6 +167,7 @@ Result<void> Specialization::bind_arguments() {
     if (argument.kind == Argument::Kind::tensor || argument.kind == Argument::Kind::scalar)
       bound.dtype = dtype_of(argument, bindings_);
     if (argument.kind == Argument::Kind::tensor) {
+      bound.absent = !argument.optional.empty() && number(argument.optional) == 0;
       DIECAST_TRY(bound.align, alignment_of(argument, bound.dtype, names()));
       if (argument.stride) {
         DIECAST_TRY(const std::int64_t apart, argument.stride->evaluate(names()));

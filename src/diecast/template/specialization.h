@@ -16,7 +16,7 @@ namespace diecast {
 class Requirements;  // requirements.h
 
 // An argument as this specialization's kernel takes it. Kernel parameters in order:
-//   tensor      pointer; then, if `stride`, NAME_stride as i64
+//   tensor      pointer; then, if `stride`, NAME_stride as i64; nothing at all when it is absent
 //   size        i64; or, if `device`, {const i64* pointer; i64 value} (16 bytes); nothing at all
 //               when it is fixed at compile time
 //   scalar      its dtype;  structure, tensor_map: `bytes` bytes by value
@@ -26,6 +26,7 @@ struct BoundArgument {
   std::string name;
   DType dtype = DType::u8;     // tensor, scalar
   bool stride = false;         // tensor: without, its rows are dense
+  bool absent = false;         // tensor: null, no kernel parameter
   std::int64_t align = 1;      // bytes, tensor: at least one element
   bool device = false;         // size
   std::int64_t divisible = 1;  // size: given as a host number it is a multiple of this

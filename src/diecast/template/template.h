@@ -94,6 +94,9 @@ struct Argument {
                                      // NAME_stride (elements) either way
   std::optional<Expression>
       align;               // tensor: bytes that the pointer and every row start are a multiple of
+  std::string optional;    // tensor: the parameter that says whether it is there (HAS_BIAS); empty:
+                           // it always is
+  bool settled = false;    // tensor: no kernel before writes it
   std::int64_t bytes = 0;  // structure: its size, asserted in the source
   std::string comment;
   Place place;

@@ -36,6 +36,9 @@ ArgumentRow tensor_row(const Argument& argument) {
     facts.push_back(where == "1" ? "rows may be apart" : cat("rows may be apart where ", where));
   }
   if (argument.align) facts.push_back(cat("aligned to ", argument.align->text()));
+  if (!argument.optional.empty())
+    facts.push_back(cat("may be null: ", argument.optional, " says whether it is there"));
+  if (argument.settled) facts.emplace_back("no kernel before writes it");
   return {"tensor", std::string(word(argument.direction)), argument.type,
           cat("[", list_text(argument.shape), "]"), join(facts, "; ")};
 }

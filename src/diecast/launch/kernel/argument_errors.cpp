@@ -140,6 +140,7 @@ Result<void> ArgumentCheck::check_tensor(std::size_t index, const KernelArgument
                                          std::int64_t* stride) const {
   if (given.kind != Kind::tensor) return wrong_kind(index, given);
   if (given.dtype != arguments_[index].dtype) return wrong_dtype(index, given.dtype);
+  if (plans_[index].absent) return check_absent(index, given);
   DIECAST_CHECK(check_address(index, given, slots));
   if (!plans_[index].rows) return {};
   std::int64_t row = 0;
@@ -150,16 +151,27 @@ Result<void> ArgumentCheck::check_tensor(std::size_t index, const KernelArgument
   return check_rows(index, *stride, row, slots);
 }
 
+Result<void> ArgumentCheck::check_absent(std::size_t index, const KernelArgument& given) const {
+  if (!given.data) return {};
+  const BoundArgument& argument = arguments_[index];
+  return failure(ErrorCode::invalid_argument, index,
+                 "is given, and the kernel was made for calls without it",
+                 cat("pass a null ", argument.name, kOrSpecialize, "with ",
+                     template_->argument(argument.name)->optional, "=1"));
+}
+
 // What nothing is read of may be anywhere.
 Result<void> ArgumentCheck::check_address(std::size_t index, const KernelArgument& given,
                                           const LaunchSlots::Values& slots) const {
   const BoundArgument& argument = arguments_[index];
   const std::int64_t past = past_multiple(given.data, argument.align);
   if ((given.data && past == 0) || empty(index, slots)) return {};
+  const std::string& optional = template_->argument(argument.name)->optional;
   if (!given.data)
     return failure(ErrorCode::missing_buffer, index, "is null",
                    cat("pass device memory for ", argument.name,
-                       "; only a tensor without elements may be null"));
+                       optional.empty() ? "; only a tensor without elements may be null"
+                                        : cat(kOrSpecialize, "with ", optional, "=0")));
   return failure(ErrorCode::misaligned, index,
                  cat("starts ", past, " bytes past a multiple of ", argument.align),
                  cat("start it at a multiple of ", argument.align, " bytes",

@@ -61,7 +61,9 @@ Result<void> ArgumentCheck::add(const BoundArgument& argument, const LaunchSlots
     parameter_bytes_.push_back(bytes);
     quick_.add_parameter(word);
   };
-  if (plan.kind == Kind::tensor) {
+  if (plan.kind == Kind::tensor && argument.absent) {
+    plan.absent = true;
+  } else if (plan.kind == Kind::tensor) {
     plan.nothing = !argument.stride && std::ranges::any_of(shape, [](const Program& extent) {
       return extent.constant() == 0;
     });
@@ -98,7 +100,10 @@ bool ArgumentCheck::add_quick(std::size_t index, const LaunchSlots& slots) {
   if (plan.kind == Kind::bytes) return false;
   if (plan.kind == Kind::tensor) {
     const auto align = static_cast<std::uint64_t>(argument.align);
-    if (!plan.nothing) data = {.least = align, .mask = kTop | (align - 1)};
+    if (plan.absent)
+      data.mask = kAll;
+    else if (!plan.nothing)
+      data = {.least = align, .mask = kTop | (align - 1)};
     if (plan.rows) number.mask = argument.stride ? kTop : kAll;
   } else if (plan.kind == Kind::size) {
     const auto divisor = static_cast<std::uint64_t>(argument.divisible);
@@ -188,6 +193,7 @@ Result<void> ArgumentCheck::pack(std::span<const KernelArgument> arguments,
     PackedParameters::Cell& cell = packed.cells[i];
     if (plan.kind == Kind::tensor) {
       DIECAST_CHECK(check_tensor(i, given, slots, &cell.value));
+      if (plan.absent) continue;
       put(&given.data);
       if (arguments_[i].stride) put(&cell.value);
     } else if (plan.kind == Kind::size) {

@@ -82,6 +82,7 @@ class ArgumentCheck {
     bool device = false;        // may
     bool nothing = false;       // a tensor that never has elements: it may be anywhere
     bool rows = false;          // a tensor whose rows' distance matters
+    bool absent = false;        // a tensor that is null, and no kernel parameter
     int slot = -1;              // of a size that is not fixed at compile time
     std::int64_t element_bytes = 1;
   };
@@ -98,6 +99,7 @@ class ArgumentCheck {
   // tensor that may turn out not to matter.
   Result<void> check_tensor(std::size_t index, const KernelArgument& given,
                             const LaunchSlots::Values& slots, std::int64_t* stride) const;
+  Result<void> check_absent(std::size_t index, const KernelArgument& given) const;
   Result<void> check_address(std::size_t index, const KernelArgument& given,
                              const LaunchSlots::Values& slots) const;
   Result<void> check_rows(std::size_t index, std::int64_t stride, std::int64_t row,

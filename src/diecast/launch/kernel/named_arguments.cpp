@@ -37,7 +37,10 @@ Result<void> Kernel::launch(std::initializer_list<NamedArgument> arguments, Stre
     in_order[at] = value;
   }
   for (std::size_t at = 0; at < wanted.size(); ++at)
-    if (!given[at]) return wrong_names(specialization_, "nothing is given as", wanted[at].name);
+    if (!given[at] && wanted[at].absent)
+      in_order[at] = KernelArgument::tensor(wanted[at].dtype, nullptr);
+    else if (!given[at])
+      return wrong_names(specialization_, "nothing is given as", wanted[at].name);
   return launch(std::span<const KernelArgument>(in_order).first(wanted.size()), stream);
 }
 

@@ -98,6 +98,8 @@ Result<Trial> Trial::make(const Specialization& specialization, std::shared_ptr<
       out.arguments_.push_back(KernelArgument::size(*value));
     } else if (argument.kind == Argument::Kind::scalar && argument.dtype == DType::f32) {
       out.arguments_.push_back(KernelArgument::scalar(1.0f));
+    } else if (argument.absent) {
+      out.arguments_.push_back(KernelArgument::tensor(argument.dtype, nullptr));
     } else if (argument.kind == Argument::Kind::tensor) {
       std::int64_t elements = 1;
       for (const Expression& extent : argument.shape) {

@@ -105,40 +105,6 @@ Result<void> HeaderParser::read_type_name(Tokens& tokens, Argument& argument) {
           "; a direction (in, out, inout), struct or tensor_map may stand here too"));
 }
 
-Result<void> HeaderParser::read_tensor(Tokens& tokens, Argument& argument) {
-  argument.kind = Argument::Kind::tensor;
-  const Token direction = tokens.next();
-  argument.direction = direction.is("in")    ? Argument::Direction::in
-                       : direction.is("out") ? Argument::Direction::out
-                                             : Argument::Direction::inout;
-  DIECAST_CHECK(read_type_name(tokens, argument));
-  DIECAST_CHECK(tokens.expect("[", "before the shape"));
-  do {
-    DIECAST_TRY(Expression extent, ExpressionParser::parse(tokens));
-    argument.shape.push_back(std::move(extent));
-  } while (tokens.accept(","));
-  DIECAST_CHECK(tokens.expect("]", "after the shape"));
-  while (tokens.peek().kind != Token::Kind::end) {
-    const Token fact = tokens.next();
-    if (fact.is("stride") && !argument.stride) {
-      argument.stride = Expression::literal(1);
-      if (tokens.peek().is("(")) {
-        DIECAST_TRY(argument.stride, ExpressionParser::parse_operand(tokens));
-      }
-    } else if (fact.is("align") && !argument.align) {
-      DIECAST_TRY(argument.align, ExpressionParser::parse_operand(tokens));
-    } else {
-      static const auto& facts = *new std::vector<std::string>{"stride", "align"};
-      if (std::ranges::find(facts, fact.text) != facts.end())
-        return tokens.error(fact, cat(fact.shown(), " is given twice"), "remove one");
-      return tokens.error(
-          fact, cat("a tensor has no fact ", fact.shown(), " here", did_you_mean(fact.text, facts)),
-          "the facts are `stride` and `align BYTES`, each once");
-    }
-  }
-  return {};
-}
-
 Result<void> HeaderParser::read_structure(Tokens& tokens, Argument& argument) {
   argument.kind = Argument::Kind::structure;
   tokens.next();

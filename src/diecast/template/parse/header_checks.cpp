@@ -121,17 +121,7 @@ Result<void> HeaderParser::check_launch() const {
     return error_on(clauses_.find("cooperative")->second, "cooperative",
                     "blocks of a cooperative launch wait for one another, which the host cannot do",
                     "add a target line without host, such as `target sm_80+`");
-  if (launch.late &&
-      find_word(bare_code(template_->code()), "launch_before_ended") == std::string_view::npos)
-    return error_on(clauses_.find("dependent")->second, "late",
-                    "the body never waits for the launch before, whose results it may need",
-                    "call launch_before_ended() of <diecast/device/threads/dependent.h>, or write "
-                    "`dependent` alone");
-  for (const Size& size : template_->sizes_)
-    if (launch.late && size.device)
-      return error_on(clauses_.find("dependent")->second, "late",
-                      cat("`", size.name, "` may lie on the device: it is read before the body"),
-                      "write `dependent` alone");
+  DIECAST_CHECK(check_waits());
   const auto check_clause = [&](const char* clause, const Expression& value) {
     return check_expression(value, clauses_.find(clause)->second, Use::launch);
   };
@@ -141,6 +131,32 @@ Result<void> HeaderParser::check_launch() const {
     DIECAST_CHECK(check_expression(*launch.resident, clauses_.find("resident")->second, Use::fact));
   if (launch.shared) DIECAST_CHECK(check_clause("shared", *launch.shared));
   if (launch.cluster) DIECAST_CHECK(check_clause("cluster", *launch.cluster));
+  return {};
+}
+
+// What the launch and the code say of who waits for whom.
+Result<void> HeaderParser::check_waits() const {
+  const LaunchRule& launch = template_->launch_;
+  const std::string bare = bare_code(template_->code());
+  if (!launch.cooperative && find_word(bare, "grid_barrier") != std::string_view::npos)
+    return error_on(launch.place, "launch",
+                    "the code calls grid_barrier(), and its blocks need not be on the GPU together",
+                    "add `cooperative` to the launch line, and a target line without host");
+  for (const Argument& argument : template_->arguments_)
+    if (argument.settled && !launch.dependent)
+      return error_on(argument.place, "settled",
+                      "the launch does not begin before the one before has ended",
+                      "remove it, or add `dependent` to the launch line");
+  if (launch.late && find_word(bare, "launch_before_ended") == std::string_view::npos)
+    return error_on(clauses_.find("dependent")->second, "late",
+                    "the body never waits for the launch before, whose results it may need",
+                    "call launch_before_ended() of <diecast/device/threads/dependent.h>, or write "
+                    "`dependent` alone");
+  for (const Size& size : template_->sizes_)
+    if (launch.late && size.device)
+      return error_on(clauses_.find("dependent")->second, "late",
+                      cat("`", size.name, "` may lie on the device: it is read before the body"),
+                      "write `dependent` alone");
   return {};
 }
 

@@ -53,6 +53,8 @@ class HeaderParser {
   Result<void> read_size(Tokens& tokens);
   Result<void> read_argument(Tokens& tokens);
   Result<void> read_tensor(Tokens& tokens, Argument& argument);
+  Result<void> read_fact(Tokens& tokens, Argument& argument);
+  Result<void> read_optional(const Tokens& tokens, const Token& at, Argument& argument);
   Result<void> read_structure(Tokens& tokens, Argument& argument);
   Result<void> read_type_name(Tokens& tokens, Argument& argument);
   Result<void> read_require(Tokens& tokens);
@@ -80,6 +82,7 @@ class HeaderParser {
   Result<void> check_arguments() const;
   Result<void> check_samples() const;
   Result<void> check_launch() const;
+  Result<void> check_waits() const;
   // What may stand in an expression: names known before compiling; sizes too; the device too.
   enum class Use { fact, shape, launch, never };
   Use needed_use(std::string_view name) const;
