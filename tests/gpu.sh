@@ -33,7 +33,7 @@ if [ "${DIECAST_TUNE:-0}" = 1 ]; then
   any="quantize_nvfp4_few IN=bf16" of=("quantize_nvfp4_few COLS=$lengths IN=bf16 LAYOUT=s128x4"
     "quantize_nvfp4_row_scaled_few COLS=$lengths IN=bf16 LAYOUT=linear,s128x4")
   { printf '%s LANES=* THREADS=* BLOCKS=* @ sm_90a\n' "$any" "${of[0]}"
-    echo "${of[1]} BLOCKS=* CLUSTER=* SIDE=* NEXT=* @ sm_90a"; } >"$out/few-rows.txt"
+    echo "${of[1]} BLOCKS=* CLUSTER=* ROWS_AT_ONCE=* NEXT=* @ sm_90a"; } >"$out/few-rows.txt"
   "$build/diecast" warm "$out/few-rows.txt" | tail -n 1  # side by side, before they are timed one by one
   tune() { "$build/diecast" tune "$@" --size rows=1,8,32,64,128,512 --in-process \
     --out "$out/few-rows-tuned.txt" >>"$out/tune.log" 2>&1; }

@@ -12,7 +12,7 @@ arg      cols
 require  THREADS % 32 == 0                       // whole warps
 launch   grid(rows) block(THREADS)
 target   host, sm_80+
-exchange none                                    // threads of a block never wait for one another
+exchange none                                    // threads never wait for one another
 sample   rows {0, 1, 5}  cols {1, 33, 300}
 */
 #include <diecast/device/numbers/convert.h>

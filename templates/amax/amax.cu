@@ -1,7 +1,7 @@
 // amax: the largest absolute value of a row-major [rows, cols] matrix: of the whole, of each row, of
 // each column, of every BLOCK neighbours of a row, or of every 16x16 tile (both cut off at the edges).
 // Infinity is kept, nothing gives 0. For tensor, row and column the caller fills amax with zeros
-// first: maxima of many blocks of threads meet there, as the integers that magnitudes compare by.
+// first: maxima of many thread blocks meet there, as the integers that magnitudes compare by.
 // ROWS_dense: whole blocks of 16, row after row without a gap, from a multiple of 16 bytes on.
 // ROWS_apart: whole blocks, every row from a multiple of 16 bytes on. ROWS_any: nothing is known.
 /* diecast
@@ -12,7 +12,7 @@ option   enum  PER     {tensor, row, column, block, tile} = tensor  // what a ma
 option   int   BLOCK   {8, 16, 32, 64, 128} = 16         // neighbours of a row that share one maximum
 use      <diecast/device/blocks/amax.h>                  // NANS, RHT, SIGN_MASK
 tune     int   THREADS {128, 256} = 256
-tune     int   waves   {1, 2, 8, 32} = 8                 // the most blocks of threads a multiprocessor gets
+tune     int   waves   {1, 2, 8, 32} = 8                 // the most thread blocks a multiprocessor gets
 size     rows  device
 size     cols  = COLS  divisible (ROWS == any ? 1 : 16)
 arg      x      in     IN   [rows, cols]  stride (ROWS != dense)  align (ROWS == any ? bits(IN) / 8 : 16)
@@ -23,7 +23,7 @@ arg      cols
 require  THREADS % 32 == 0                               // whole warps
 require  BLOCK == 16 || PER == block                     // a block's width is of maxima per block
 require  BLOCK != 8 || RHT == none                       // the transform has blocks of 16
-require  RHT != column || PER in {tensor, column}        // blocks along a column cross rows and tiles
+require  RHT != columnwise || PER in {tensor, column}    // blocks along a column cross rows and tiles
 launch   grid(min(ceil_div(DOWN ? ceil_div(rows, 64) * align_up(cols, 32)
                            : PER == tile ? ceil_div(rows, 16) * ceil_div(cols, 16)
                            : rows * ceil_div(cols, 512) * 32, THREADS), sm_count * waves)) block(THREADS)

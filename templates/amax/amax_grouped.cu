@@ -12,7 +12,7 @@ option   enum  GROUP   {members, list} = members         // see above
 option   enum  PER     {tensor, row, column} = tensor    // what a maximum is of
 use      <diecast/device/blocks/amax.h>                  // NANS, RHT, SIGN_MASK
 tune     int   THREADS {32, 256} = 256
-tune     int   waves   {1, 8, 32} = 8                    // the most blocks of threads a multiprocessor gets
+tune     int   waves   {1, 8, 32} = 8                    // the most thread blocks a multiprocessor gets
 size     rows                                            // of all matrices, or more
 size     cols  = COLS  divisible (ROWS == any ? 1 : 16)
 size     count                                           // matrices
@@ -25,7 +25,7 @@ arg      cols
 arg      count
 require  THREADS % 32 == 0                               // whole warps
 require  PER != row || GROUP == members                  // a list has one maximum of all its matrices
-require  RHT != column || PER != row                     // blocks along a column have no row of their own
+require  RHT != columnwise || PER != row                 // blocks along a column have no row of their own
 launch   grid(min((ceil_div(rows, PER == row ? THREADS / 32 : 16) + count) * (PER == row ? 1 : ceil_div(cols, 256)),
                   sm_count * waves)) block(THREADS)
 exchange warp                                            // a warp reduces what it has read
@@ -35,7 +35,7 @@ sample   COLS {0, 80}  rows {0, 1, 7, 130}  cols {1, 17, 80, 600}  count {0}
 
 using Amax = AmaxOf<IN, ROWS == ROWS_apart, RHT, SIGN_MASK, NANS == NANS_propagate>;
 
-// A block of threads takes 16 rows of 256 columns, block after block of a row, or 64 rows of columns;
+// A thread block takes 16 rows of 256 columns, block after block of a row, or 64 rows of columns;
 // for a maximum a row, each of its warps takes one.
 constexpr int kRows = PER == PER_row ? THREADS / 32 : DOWN ? 64 : 16, kCols = 256;
 

@@ -7,7 +7,7 @@ arg      values out  f32  [count]
 arg      count
 launch   grid(ceil_div(count, THREADS)) block(THREADS)
 launch   dependent
-exchange none                                            // threads of a block never wait for one another
+exchange none                                            // threads never wait for one another
 sample   count {0, 1, 130, 4096}
 */
 #include <diecast/device/threads/dependent.h>

@@ -5,7 +5,7 @@ option   bool  QUANTIZE = true                           // block scales are the
 option   enum  FP8      {eager, extension} = eager       // 448 / ga as reciprocal times 448, or as division
 option   enum  PROFILE  {modelopt} = modelopt            // whose bits; see PROFILES.md
 tune     int   THREADS  {128, 256} = 256
-tune     int   waves    {1, 8, 64, 256} = 256            // the most blocks of threads a multiprocessor gets
+tune     int   waves    {1, 8, 64, 256} = 256            // the most thread blocks a multiprocessor gets
 size     count
 arg      amax        in   f32  [count]
 arg      global_amax in   f32  [QUANTIZE ? 1 : 0]        // the largest amax, or what the caller has instead
@@ -14,7 +14,7 @@ arg      count
 require  THREADS % 32 == 0                               // whole warps
 require  QUANTIZE || FP8 == FP8_eager                    // FP8 says how scales are quantized
 launch   grid(min(ceil_div(count, THREADS), sm_count * waves)) block(THREADS)
-exchange none                                            // threads of a block never wait for one another
+exchange none                                            // threads never wait for one another
 sample   count {0, 1, 7, 33, 2100}
 */
 #include <diecast/device/fake/fp4_fake.h>

@@ -10,7 +10,7 @@ option   type  IN      {bf16, f16, f32}                  // element type of x an
 option   int   BLOCK   {8, 16, 32, 64, 128} = 16         // neighbours that share one scale
 option   enum  PROFILE {modelopt} = modelopt             // whose bits; see PROFILES.md
 tune     int   THREADS {128, 256} = 256
-tune     int   waves   {1, 8, 64, 192} = 192             // the most blocks of threads a multiprocessor gets
+tune     int   waves   {1, 8, 64, 192} = 192             // the most thread blocks a multiprocessor gets
 let      ALIGN   = ROWS == any ? bits(IN) / 8 : 16       // bytes
 size     rows  device
 size     cols  = COLS  divisible (ROWS == any ? 1 : ROWS == dense ? max(BLOCK, 16) : 16)

@@ -11,7 +11,7 @@ option   enum  SCALE   {quantized, unquantized, one} = quantized
 option   enum  FP8     {eager, extension} = eager        // how scales are quantized, see compute_fp4_scales
 option   enum  PROFILE {modelopt} = modelopt             // whose bits; see PROFILES.md
 tune     int   THREADS {128, 256} = 256
-tune     int   waves   {1, 8, 64, 256} = 64              // the most blocks of threads a multiprocessor gets
+tune     int   waves   {1, 8, 64, 256} = 64              // the most thread blocks a multiprocessor gets
 size     count  divisible (SCALE == one ? (ALIGNED ? 8 : 1) : BLOCK)
 arg      x           in   IN   [count]  align (ALIGNED ? 16 : bits(IN) / 8)
 arg      amax        in   f32  [SCALE == one ? 0 : count / BLOCK]
@@ -23,7 +23,7 @@ require  SCALE == quantized || FP8 == FP8_eager          // FP8 says how scales 
 require  SCALE != one || BLOCK == 16                     // rounding alone has no blocks
 launch   grid(min(ceil_div(count * max(bits(IN), bits(OUT)), 128 * THREADS), sm_count * waves)) block(THREADS)
 launch   dependent
-exchange none                                            // threads of a block never wait for one another
+exchange none                                            // threads never wait for one another
 sample   count {0, 128, 256, 4224}
 */
 #include <diecast/device/fake/fp4_fake_piece.h>

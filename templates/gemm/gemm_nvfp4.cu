@@ -3,36 +3,36 @@
 // sum of 16 products and its product with both block scales are exact, and so added to an f32 with one
 // rounding a block. Then, one rounding each: times ((alpha * b_amax) * a_amax) * unit, then plus bias,
 // then to OUT, then added to what is there (ACCUMULATE).
-// A_ROWS, B_ROWS: an amax has an entry a row (of a: of out's rows; of b: of its columns). Then the sum
+// A_ROW_SCALE, B_ROW_SCALE: an amax has an entry a row (of a: of out's rows; of b: of its columns). Then the sum
 // is multiplied by (alpha * unit), by a_amax and by b_amax, in this order; where one of the two has a
 // single entry, by their product instead.
-// GROUPED: member i of a's group times member i of b's; members of a without rows give nothing. COLUMNS:
+// GROUPED: member i of a's group times member i of b's; members of a without rows give nothing. COLUMNWISE_OF:
 // which operands' columnwise sides are read. Of both, the members' rows are the depth, out has a matrix
 // [member_rows, cols] a member, and one without rows gives that of no products.
 /* diecast
-shape    bool  GROUPED   = false                         // operands are the members of two groups, see above
-shape    enum  COLUMNS   {none, of_b, of_both} = none    // members' sides that are columnwise: layouts TN, NN, NT
-shape    bool  WIDE      = true                          // rows of codes start at multiples of 16 bytes, not of 8
-option   type  OUT       {bf16, f16, f32}                // element type of out
+shape    bool  GROUPED       = false                     // operands are the members of two groups, see above
+shape    enum  COLUMNWISE_OF {none, b, both} = none      // members' sides that are columnwise: layouts TN, NN, NT
+shape    bool  ALIGNED       = true                      // rows of codes start at multiples of 16 bytes, not of 8
+option   type  OUT           {bf16, f16, f32}            // element type of out
 use      <diecast/device/scales/scale_layout.h>          // LAYOUT
-use      <diecast/device/gemm/finished.h>                // A_ROWS, B_ROWS, BIAS, BIAS_TYPE, ACCUMULATE
-tune     enum  MATH      {f16, s8, dp4a} = f16           // tensor cores on f16 or on bytes, or dot products of bytes
-tune     int   M_TILE    {64, 128} = 128                 // rows of out that a block of threads makes
-tune     int   N_TILE    {64, 128} = 128                 // columns of them
-let      A_COLUMNS = COLUMNS == of_both
-let      B_COLUMNS = COLUMNS != none
+use      <diecast/device/gemm/finished.h>                // A_ROW_SCALE, B_ROW_SCALE, BIAS, BIAS_TYPE, ACCUMULATE
+tune     enum  MATH          {f16, s8, dp4a} = f16       // tensor cores on f16 or on bytes, or dot products of bytes
+tune     int   M_TILE        {64, 128} = 128             // rows of out that a thread block makes
+tune     int   N_TILE        {64, 128} = 128             // columns of them
+let      A_COLUMNWISE = COLUMNWISE_OF == both
+let      B_COLUMNWISE = COLUMNWISE_OF != none
 let      HALVES    = MATH == f16 && !host                // a tile is unpacked to 16 bits an element, not to bytes
 size     rows
 size     cols
-size     depth  divisible (WIDE ? 32 : 16)
+size     depth  divisible (ALIGNED ? 32 : 16)
 size     count                                           // members; 0 unless GROUPED
-size     member_rows                                     // of out, where COLUMNS are of_both; else 0
-arg      a_codes  in    u8    [GROUPED ? 0 : rows, depth / 2]  align (WIDE ? 16 : 8)
+size     member_rows                                     // of out, where COLUMNWISE_OF are both; else 0
+arg      a_codes  in    u8    [GROUPED ? 0 : rows, depth / 2]  align (ALIGNED ? 16 : 8)
 arg      a_scales in    e4m3  [GROUPED ? 0 : align_up(rows, SCALE_ROWS), align_up(depth / 16, SCALE_COLS)]  stride (LINEAR)
-arg      a_amax   in    f32   [GROUPED ? 0 : A_ROWS ? rows : 1]
-arg      b_codes  in    u8    [GROUPED ? 0 : cols, depth / 2]  align (WIDE ? 16 : 8)
+arg      a_amax   in    f32   [GROUPED ? 0 : A_ROW_SCALE ? rows : 1]
+arg      b_codes  in    u8    [GROUPED ? 0 : cols, depth / 2]  align (ALIGNED ? 16 : 8)
 arg      b_scales in    e4m3  [GROUPED ? 0 : align_up(cols, SCALE_ROWS), align_up(depth / 16, SCALE_COLS)]  stride (LINEAR)
-arg      b_amax   in    f32   [GROUPED ? 0 : B_ROWS ? cols : 1]
+arg      b_amax   in    f32   [GROUPED ? 0 : B_ROW_SCALE ? cols : 1]
 arg      bias     in    BIAS_TYPE  [BIAS ? max(count, 1) : 0, cols]
 arg      out      inout OUT   [rows, cols]
 arg      a_members in   u8    [GROUPED ? count : 0, 96]  align 16
@@ -45,9 +45,9 @@ arg      member_rows
 arg      alpha    f32
 arg      unit     f32                                    // 1 / (6 * bound of a * 6 * bound of b)
 require  MATH != dp4a || (M_TILE == 64 && N_TILE == 64)  // each sum of a thread is code of its own: larger tiles compile too long
-require  GROUPED || !B_COLUMNS                           // of one matrix a side is an operand like any other
-require  !B_COLUMNS || !B_ROWS                           // rows of b are not what its columns are scaled by
-require  !A_COLUMNS || !A_ROWS                           // nor those of a
+require  GROUPED || !B_COLUMNWISE                        // of one matrix a side is an operand like any other
+require  !B_COLUMNWISE || !B_ROW_SCALE                   // rows of b are not what its columns are scaled by
+require  !A_COLUMNWISE || !A_ROW_SCALE                   // nor those of a
 launch   grid((ceil_div(rows, M_TILE) + count) * ceil_div(cols, N_TILE)) block(256)
 launch   resident((HALVES || (MATH == s8 && M_TILE == 64 && !host)) && cc < 100 ? 2 : 1)
 launch   shared(2 * (M_TILE + N_TILE) * (HALVES ? 128 : 80))
@@ -87,7 +87,7 @@ struct Piece {
   // `left`: blocks from this piece's first to the end of the row.
   DIECAST_DEVICE void load_next(int left) {
     Vector<8> low{}, high{};
-    if constexpr (WIDE) {
+    if constexpr (ALIGNED) {
       Vector<16> both{};
       if (left > 0) both = load<16>(codes + at_codes);
       low = {{both.words[0], both.words[1]}}, high = {{both.words[2], both.words[3]}};
@@ -135,8 +135,8 @@ struct Target {
     if (row >= rows || col >= cols) return;
     const f32 x = (sum * Sums::kUnit) * factor;  // the first product is exact
     OUT& to = out[row * stride + col];
-    to = finished<(A_ROWS || B_ROWS), BIAS, ACCUMULATE, OUT>(x, a_amax + (A_ROWS ? row : 0), b_amax + (B_ROWS ? col : 0), once,
-                                                             bias + col, ACCUMULATE ? to_f32(to) : 0.0f);
+    to = finished<(A_ROW_SCALE || B_ROW_SCALE), BIAS, ACCUMULATE, OUT>(
+        x, a_amax + (A_ROW_SCALE ? row : 0), b_amax + (B_ROW_SCALE ? col : 0), once, bias + col, ACCUMULATE ? to_f32(to) : 0.0f);
   }
 };
 
@@ -167,14 +167,14 @@ struct Operand {
 template <bool Columns>
 DIECAST_DEVICE Operand operand(const Member& of, i64 rows, i64 depth) {
   if constexpr (Columns)
-    return {of.columnwise, rows, A_COLUMNS ? align_up(of.rows, 16) : depth};
+    return {of.columnwise, rows, A_COLUMNWISE ? align_up(of.rows, 16) : depth};
   else
     return {of.rowwise, of.rows, depth};
 }
 
 // Adds the products of a tile: `a` and `b` give their rows from these on.
 DIECAST_DEVICE void multiply(Sums& sums, const Operand& a, i64 a_row, const Operand& b, i64 b_row) {
-  const i64 depth = A_COLUMNS ? min(a.depth, b.depth) : a.depth;
+  const i64 depth = A_COLUMNWISE ? min(a.depth, b.depth) : a.depth;
   const int row = threadIdx.x / 2, block = threadIdx.x % 2 * 2, blocks = static_cast<int>(depth / 16);
   Piece of_a(a.side, a_row, a.rows, row, block, a.depth), of_b(b.side, b_row, b.rows, row, block, b.depth);
   int stage = -1;  // the first time only loads
@@ -200,7 +200,7 @@ DIECAST_DEVICE void multiply(Sums& sums, const Operand& a, i64 a_row, const Oper
 
 // Goes to the tile of the walk's index, or gives false where there is none.
 DIECAST_DEVICE bool find(GroupWalk<GROUPED>& at, i64 member_rows, u32 row_tiles) {
-  if constexpr (A_COLUMNS) {  // every member has as many
+  if constexpr (A_COLUMNWISE) {  // every member has as many
     const u32 column_tiles = static_cast<u32>(ceil_div(member_rows, M_TILE));
     const u32 line = static_cast<u32>(at.index) / row_tiles;
     at.piece = static_cast<u32>(at.index) - line * row_tiles;
@@ -223,20 +223,20 @@ DIECAST_KERNEL {
   {
     GroupWalk<GROUPED> at = begin;
     if (!find(at, member_rows, row_tiles)) return;
-    multiply(sums, operand<A_COLUMNS>(GROUPED ? of_a[at.place.member] : whole_a, member_rows, depth), i64{at.row} * M_TILE,
-             operand<B_COLUMNS>(GROUPED ? of_b[at.place.member] : whole_b, cols, depth), i64{at.piece} * N_TILE);
+    multiply(sums, operand<A_COLUMNWISE>(GROUPED ? of_a[at.place.member] : whole_a, member_rows, depth), i64{at.row} * M_TILE,
+             operand<B_COLUMNWISE>(GROUPED ? of_b[at.place.member] : whole_b, cols, depth), i64{at.piece} * N_TILE);
   }
   GroupWalk<GROUPED> at = begin;  // anew: its numbers would have stood in registers all the while
   find(at, member_rows, row_tiles);
   const i64 row = i64{at.row} * M_TILE, col = i64{at.piece} * N_TILE;
   const Member& a = GROUPED ? of_a[at.place.member] : whole_a;
   const Member& b = GROUPED ? of_b[at.place.member] : whole_b;
-  const i64 first = A_COLUMNS ? i64{at.place.member} * member_rows : a.row_begin;
-  const i64 a_rows = A_COLUMNS ? member_rows : a.rows;
-  const auto* of_rows = reinterpret_cast<const f32*>(A_COLUMNS ? a.columnwise.amax : a.rowwise.amax);
-  const auto* of_cols = reinterpret_cast<const f32*>(B_COLUMNS ? b.columnwise.amax : b.rowwise.amax);
-  const f32 factor = A_ROWS || B_ROWS ? alpha * unit : ((alpha * *of_cols) * *of_rows) * unit;
-  const bool once = !A_ROWS || !B_ROWS || a_rows == 1 || cols == 1;
-  finish(sums, {out + (first + row) * cols + col, cols, a_rows - row, cols - col, of_rows + (A_ROWS ? row : 0),
-                of_cols + (B_ROWS ? col : 0), bias + (BIAS ? i64{at.place.member} * cols + col : 0), factor, once});
+  const i64 first = A_COLUMNWISE ? i64{at.place.member} * member_rows : a.row_begin;
+  const i64 a_rows = A_COLUMNWISE ? member_rows : a.rows;
+  const auto* of_rows = reinterpret_cast<const f32*>(A_COLUMNWISE ? a.columnwise.amax : a.rowwise.amax);
+  const auto* of_cols = reinterpret_cast<const f32*>(B_COLUMNWISE ? b.columnwise.amax : b.rowwise.amax);
+  const f32 factor = A_ROW_SCALE || B_ROW_SCALE ? alpha * unit : ((alpha * *of_cols) * *of_rows) * unit;
+  const bool once = !A_ROW_SCALE || !B_ROW_SCALE || a_rows == 1 || cols == 1;
+  finish(sums, {out + (first + row) * cols + col, cols, a_rows - row, cols - col, of_rows + (A_ROW_SCALE ? row : 0),
+                of_cols + (B_ROW_SCALE ? col : 0), bias + (BIAS ? i64{at.place.member} * cols + col : 0), factor, once});
 }

@@ -10,7 +10,7 @@ arg      count
 arg      alpha   f32
 arg      unit    f32                                     // 1 / (6 * bound of a * 6 * bound of b)
 launch   grid(ceil_div(count, THREADS)) block(THREADS)
-exchange none                                            // threads of a block never wait for one another
+exchange none                                            // threads never wait for one another
 sample   count {0, 1, 33}
 */
 DIECAST_KERNEL {

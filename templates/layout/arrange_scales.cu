@@ -10,7 +10,7 @@ option   enum  TO      {linear, s128x4, s8x4} = s128x4
 option   bool  TILES   = false
 option   bool  RESCALE = false
 tune     int   THREADS {128, 256} = 256
-tune     int   waves   {1, 8, 64} = 64                   // the most blocks of threads a multiprocessor gets
+tune     int   waves   {1, 8, 64} = 64                   // the most thread blocks a multiprocessor gets
 let      FROM_ROWS = FROM == s128x4 ? 128 : FROM == s8x4 ? 8 : 1  // of a tile
 let      FROM_COLS = FROM == linear ? 1 : 4
 let      TO_ROWS = TO == s128x4 ? 128 : TO == s8x4 ? 8 : 1
@@ -31,7 +31,7 @@ arg      new_rows
 require  THREADS % 32 == 0                               // whole warps
 launch   grid(min(ceil_div(batch * align_up(new_rows, TO_ROWS) * align_up(TILES ? ceil_div(rows, 16) : cols, TO_COLS), THREADS),
                   sm_count * waves)) block(THREADS)
-exchange none                                            // threads of a block never wait for one another
+exchange none                                            // threads never wait for one another
 sample   batch {1}  rows {1, 7, 33, 130}  cols {1, 4, 9, 40}  new_rows {1}
 */
 #include <diecast/device/blocks/block16_data.h>

@@ -1,6 +1,6 @@
 // dequantize_mx: MXFP8 bytes or MXFP4 codes and E8M0 scales back to a row-major [rows, cols] matrix:
 // the code's value times 2^(scale - 127), exact until it is rounded to OUT. Scale 255 gives NaN.
-// DIRECTION_columnwise: blocks lie along columns, and codes and scales as quantize_mx_tiles has them.
+// SIDES_columnwise: blocks lie along columns, and codes and scales as quantize_mx_tiles has them.
 // ROWS_apart: whole blocks of 32, every row of out from a multiple of 16 bytes on. ROWS_any: nothing
 // is known; nothing behind the end of a row's codes is read.
 /* diecast
@@ -8,17 +8,17 @@ shape    int   COLS    = 0                               // row length; 0 = not 
 shape    enum  ROWS    {apart, any} = apart              // what is known of the rows, see above
 option   type  OUT     {bf16, f16, f32}                  // element type of out
 use      <diecast/device/mx/mx.h>                        // FORMAT
-option   enum  DIRECTION {rowwise, columnwise} = rowwise // what the blocks of 32 lie along
+option   enum  SIDES {rowwise, columnwise} = rowwise     // what the blocks of 32 lie along
 use      <diecast/device/scales/scale_layout.h>          // LAYOUT
 tune     int   THREADS {128, 256} = 256
-tune     int   waves   {1, 8, 64, 128} = 64              // the most blocks of threads a multiprocessor gets
-let      COLUMNWISE = DIRECTION == columnwise
+tune     int   waves   {1, 8, 64, 128} = 64              // the most thread blocks a multiprocessor gets
+let      COLUMNWISE = SIDES == columnwise
 let      TRANSPOSED = COLUMNWISE && FOUR_BIT             // the codes are those of the transpose
 let      FLAT       = COLUMNWISE && LINEAR && !FOUR_BIT  // the scales lie as the matrix does: [rows / 32, cols]
 size     rows  device
 size     cols  = COLS  divisible (ROWS == any ? 1 : 32)
 size     pitch_t                                         // from one row of linear columnwise E2M1 scales to the next; 0: dense
-arg      data   in   u8    [TRANSPOSED ? cols : rows,
+arg      codes  in   u8    [TRANSPOSED ? cols : rows,
                             FOUR_BIT ? align_up(COLUMNWISE ? rows : cols, 32) / 2 : cols]  align (ROWS == any && !FOUR_BIT ? 1 : 8)
 arg      scales in   e8m0  [FLAT ? ceil_div(rows, 32) : align_up(COLUMNWISE ? cols : rows, SCALE_ROWS),
                             FLAT ? cols : max(pitch_t, align_up(ceil_div(COLUMNWISE ? rows : cols, 32), SCALE_COLS))
@@ -31,7 +31,7 @@ require  THREADS % 32 == 0                               // whole warps
 launch   grid(min(ceil_div(TRANSPOSED ? ceil_div(rows, 32) * cols : rows * ceil_div(cols, 8), THREADS),
                   sm_count * waves * (bits(OUT) == 32 ? 4 : 1))) block(THREADS)  // to f32: of four times as many
 launch   dependent
-exchange none                                            // threads of a block never wait for one another
+exchange none                                            // threads never wait for one another
 sample   COLS {0, 96}  rows {0, 1, 7, 33, 130}  cols {1, 31, 32, 80, 96, 2100}  pitch_t {0}
 */
 #include <diecast/device/numbers/eight.h>
@@ -116,14 +116,14 @@ DIECAST_KERNEL {
     DIECAST_NO_UNROLL
     for (RowWalk at(cols, col_blocks, thread, threads, COLS != 0); at.row < col_blocks; at.next()) {
       const i64 col = at.piece;
-      const u8* from = data + (col * col_blocks + at.row) * 16;
+      const u8* from = codes + (col * col_blocks + at.row) * 16;
       const f32 scale = scale_of(scales, stride, at.row * 32, col);
       DIECAST_NO_UNROLL
       for (i64 row = at.row * 32; row < at.row * 32 + 32 && row < rows; row += 8, from += 4) {
-        const Codes codes = {{load<4>(from).words[0]}};
+        const Codes loaded = {{load<4>(from).words[0]}};
         Eight<OUT> values;
         DIECAST_UNROLL
-        for (int i = 0; i < 8; ++i) values.set(i, __fmul_rn(value_of(codes.code(i)), scale));
+        for (int i = 0; i < 8; ++i) values.set(i, __fmul_rn(value_of(loaded.code(i)), scale));
         values.store_down(out + row * out_stride + col, out_stride, rows - row);
       }
     }
@@ -132,8 +132,8 @@ DIECAST_KERNEL {
     DIECAST_NO_UNROLL
     for (RowWalk at(ceil_div(cols, 8), rows, thread, threads, COLS != 0); at.row < rows; at.next()) {
       const i64 first = at.piece * 8, left = cols - first;
-      const Codes codes = load_codes(data + at.row * row_bytes + (FOUR_BIT ? first / 2 : first), left);
-      const Eight<OUT> values = values_along(codes, scales, stride, at.row, first, left);
+      const Codes loaded = load_codes(codes + at.row * row_bytes + (FOUR_BIT ? first / 2 : first), left);
+      const Eight<OUT> values = values_along(loaded, scales, stride, at.row, first, left);
       values.template store<ROWS == ROWS_apart>(out + at.row * out_stride + first, left);
     }
   }

@@ -14,11 +14,11 @@ use      <diecast/device/mx/mx_options.h>                // FORMAT, MODE
 use      <diecast/device/scales/scale_layout.h>          // LAYOUT
 use      <diecast/device/blocks/profiles.h>              // PROFILE
 tune     int   THREADS {128, 256} = 256
-tune     int   waves   {1, 8, 64, 256} = 256             // the most blocks of threads a multiprocessor gets
+tune     int   waves   {1, 8, 64, 256} = 256             // the most thread blocks a multiprocessor gets
 size     rows  device
 size     cols  = COLS  divisible (ROWS == any ? 1 : 16)
 arg      x      in   IN    [rows, cols]  stride  align (ROWS == any ? bits(IN) / 8 : 16)
-arg      data   out  u8    [rows, FOUR_BIT ? align_up(cols, 32) / 2 : cols]  align (ROWS == any && !FOUR_BIT ? 1 : 16)
+arg      codes  out  u8    [rows, FOUR_BIT ? align_up(cols, 32) / 2 : cols]  align (ROWS == any && !FOUR_BIT ? 1 : 16)
 arg      scales out  e8m0  [align_up(rows, SCALE_ROWS), align_up(ceil_div(cols, 32), SCALE_COLS)]  stride (SCALES_APART)
 arg      rows
 arg      cols
@@ -47,7 +47,7 @@ using Scales = ScaleLayout<LAYOUT>;
 // A matrix without gaps: halves of blocks, one or more, one after another, of which a row has `row_halves`. A lane loads its
 // half before it knows whose it is; where a row's last half is alone, a warp's first and last lane load for their neighbours
 // only.
-DIECAST_DEVICE void quantize_halves(const IN* x, u8* data, e8m0* scales, i64 halves, u32 row_halves, u32 thread) {
+DIECAST_DEVICE void quantize_halves(const IN* x, u8* codes, e8m0* scales, i64 halves, u32 row_halves, u32 thread) {
   const u32 odd = row_halves % 2, lane = thread % 32, lanes = 32 - 2 * odd;
   const u32 step = gridDim.x * (THREADS / 32) * lanes;
   i64 half = i64{thread / 32 * lanes + lane} - odd;
@@ -70,11 +70,11 @@ DIECAST_DEVICE void quantize_halves(const IN* x, u8* data, e8m0* scales, i64 hal
     const e8m0 scale = Format::scale(largest);
     const f32 factor = reciprocal_of_e8m0(scale);
     if constexpr (Format::kFourBit) {
-      u8* to = data + whole * 8;
+      u8* to = codes + whole * 8;
       DIECAST_NO_UNROLL
       for (int n = mine ? alone ? 2 : 1 : 0; n > 0; --n, to += 8, block = Half()) block.store(to, 16, factor);  // and its padding
     } else {
-      block.store(data + half * 16, mine ? 16 : 0, factor);
+      block.store(codes + half * 16, mine ? 16 : 0, factor);
     }
     if (mine && whole % 2 == 0) scales[whole / 2] = scale;
     half += step;
@@ -86,7 +86,7 @@ DIECAST_KERNEL {
   if constexpr (ROWS == ROWS_apart && LINEAR && !SCALES_APART && !DIECAST_HOST) {
     const i64 row_halves = cols / 16, halves = rows * row_halves;
     if (x_stride == cols && halves > 0 && (row_halves % 2 == 0 || halves < 0x100000000ll)) {
-      quantize_halves(x, data, scales, halves, static_cast<u32>(row_halves), thread);
+      quantize_halves(x, codes, scales, halves, static_cast<u32>(row_halves), thread);
       return;
     }
   }
@@ -104,7 +104,7 @@ DIECAST_KERNEL {
       u32 largest = block.largest();
       next_may_begin(largest);
       scale = Format::scale(largest);
-      block.store(data + at.row * row_bytes + (Format::kFourBit ? first / 2 : first), cols - first, reciprocal_of_e8m0(scale));
+      block.store(codes + at.row * row_bytes + (Format::kFourBit ? first / 2 : first), cols - first, reciprocal_of_e8m0(scale));
     }
     if (lane == 0) scales[Scales::offset(at.row, at.piece, scales_stride)] = scale;
   }

@@ -12,12 +12,12 @@ shape    enum  ROWS      {apart, any} = apart            // what is known of the
 shape    bool  GROUPED   = false                         // x and the outputs of many members, see above
 option   type  IN        {bf16, f16, f32, e4m3}          // element type of x
 use      <diecast/device/mx/mx_options.h>                // FORMAT, MODE
-option   enum  DIRECTION {both, rowwise, columnwise} = both  // which outputs are written
+option   enum  SIDES {both, rowwise, columnwise} = both      // which outputs are written
 option   int   BLOCK_ROWS {1, 32} = 1                    // blocks of 1x32 along each direction, or of 32x32
 use      <diecast/device/scales/scale_layout.h>          // LAYOUT
 use      <diecast/device/blocks/profiles.h>              // PROFILE
 tune     int   THREADS   {64, 128} = 128
-tune     int   waves     {1, 8, 256} = 256               // the most blocks of threads a multiprocessor gets
+tune     int   waves     {1, 8, 256} = 256               // the most thread blocks a multiprocessor gets
 use      <diecast/device/groups/group.h>                 // count, ROWWISE, COLUMNWISE, HAS_ROWS, HAS_COLUMNS
 let      SQUARE      = BLOCK_ROWS == 32
 let      FLAT        = LINEAR && !FOUR_BIT               // scales_t lie as the matrix does: [rows / 32, cols]
@@ -28,9 +28,9 @@ size     rows  device
 size     cols  = COLS  divisible (ROWS == any ? 1 : 32)
 size     pitch_t                                         // bytes from one row of linear scales_t to the next; 0: dense
 arg      x        in   IN    [GROUPED ? 0 : rows, cols]  stride  align (ROWS == any ? bits(IN) / 8 : 16)
-arg      data     out  u8    [HAS_ROWS ? rows : 0, FOUR_BIT ? align_up(cols, 32) / 2 : cols]  align (ALIGN)
+arg      codes    out  u8    [HAS_ROWS ? rows : 0, FOUR_BIT ? align_up(cols, 32) / 2 : cols]  align (ALIGN)
 arg      scales   out  e8m0  [HAS_ROWS ? align_up(rows, SCALE_ROWS) : 0, align_up(ceil_div(cols, 32), SCALE_COLS)]  stride (LINEAR)
-arg      data_t   out  u8    [HAS_COLUMNS ? (FOUR_BIT ? cols : rows) : 0, FOUR_BIT ? align_up(rows, 32) / 2 : cols]  align (ALIGN)
+arg      codes_t  out  u8    [HAS_COLUMNS ? (FOUR_BIT ? cols : rows) : 0, FOUR_BIT ? align_up(rows, 32) / 2 : cols]  align (ALIGN)
 arg      scales_t out  e8m0  [!HAS_COLUMNS ? 0 : FLAT ? ceil_div(rows, 32) : align_up(cols, SCALE_ROWS),
                               FLAT ? cols : max(pitch_t, align_up(ceil_div(rows, 32), SCALE_COLS))]  stride (FLAT)
 arg      members  in   u8    [GROUPED ? count : 0, 96]  align 16
@@ -68,10 +68,10 @@ DIECAST_DEVICE i64 column_offset(i64 col, i64 block, i64 stride) {
 struct Matrix {
   const IN* x;
   i64 stride, rows, cols;
-  u8* data;
+  u8* codes;
   e8m0* scales;
   i64 scales_stride;
-  u8* data_t;
+  u8* codes_t;
   e8m0* scales_t;
   i64 scales_t_stride;
 };
@@ -117,7 +117,7 @@ DIECAST_DEVICE void quantize_tile(const Matrix& m, i64 tile_row, i64 tile_col) {
     if constexpr (SQUARE) largest = warp_reduce_max_bits(largest);
     scale = Format::scale(largest);
     if (ROWWISE && has_row) {
-      block.store(m.data + row * row_bytes + tile_col * (Format::kFourBit ? 16 : 32), left, reciprocal_of_e8m0(scale));
+      block.store(m.codes + row * row_bytes + tile_col * (Format::kFourBit ? 16 : 32), left, reciprocal_of_e8m0(scale));
     }
     if (ROWWISE && row < Scales::padded_rows(m.rows)) {
       m.scales[Scales::offset(row, tile_col, m.scales_stride)] = has_row ? scale : e8m0{0};
@@ -127,7 +127,7 @@ DIECAST_DEVICE void quantize_tile(const Matrix& m, i64 tile_row, i64 tile_col) {
     const i64 below = m.rows - tile_row * kTile;
     if (has_col) {
       if (!SQUARE) scale = Format::scale(Column::largest(of_col, m.stride, below));
-      u8* to = Format::kFourBit ? m.data_t + (col * col_blocks + tile_row) * 16 : m.data_t + tile_row * kTile * m.cols + col;
+      u8* to = Format::kFourBit ? m.codes_t + (col * col_blocks + tile_row) * 16 : m.codes_t + tile_row * kTile * m.cols + col;
       Column::store(of_col, m.stride, below, reciprocal_of_e8m0(scale), to, m.cols);
     }
     if (col < Scales::padded_rows(m.cols)) {
@@ -157,7 +157,7 @@ DIECAST_DEVICE void quantize_piece(const Matrix& m, i64 tile_row, i64 nth, const
   const bool has_scale = Piece::across() % Piece::kBlockLanes == 0 && block < Scales::padded_cols(row_blocks);
   const int scales_left = has_scale ? Piece::rows_until(Scales::padded_rows(m.rows) - row) : 0;
   const i64 row_bytes = Format::kFourBit ? row_blocks * 16 : m.cols;
-  u8* codes = m.data + row * row_bytes + (Format::kFourBit ? col / 2 : col);
+  u8* codes = m.codes + row * row_bytes + (Format::kFourBit ? col / 2 : col);
   const auto put_row = [&](int i, const Vector<16>& v, e8m0 scale) {
     if (has_codes && i < rows_left) {
       const f32 factor = reciprocal_of_e8m0(scale);
@@ -210,7 +210,7 @@ DIECAST_DEVICE void quantize_piece(const Matrix& m, i64 tile_row, i64 nth, const
       }
     }
     if constexpr (Format::kFourBit) {
-      u8* to = m.data_t + (col * col_blocks + tile_row) * 16 + Piece::down() * (Piece::kRows / 2);
+      u8* to = m.codes_t + (col * col_blocks + tile_row) * 16 + Piece::down() * (Piece::kRows / 2);
       piece.store_columns(to, col_blocks * 16, tile_row < col_blocks ? cols_left : 0, factors);
     } else {
       f32 of_columns[Piece::kElements];
@@ -218,7 +218,7 @@ DIECAST_DEVICE void quantize_piece(const Matrix& m, i64 tile_row, i64 nth, const
       for (int k = 0; k < Piece::kElements; ++k) {
         of_columns[k] = Piece::of_column(factors[k % kOwn], k);
       }
-      u8* to = m.data_t + row * m.cols + col;
+      u8* to = m.codes_t + row * m.cols + col;
       DIECAST_NO_UNROLL
       for (int i = 0; i < steps; ++i, to += m.cols) {
         if (i < rows_left && cols_left > 0) Piece::store(to, piece.row(i), cols_left, [&](int k) { return of_columns[k]; });
@@ -261,7 +261,7 @@ DIECAST_KERNEL {
       // As far apart as the rows want, whose count the device may be the first to know.
       scales_t_pitch = LINEAR && pitch_t != 0 ? pitch_t : col_tiles;
     }
-    const Matrix whole = {x, x_stride, rows, cols, data, scales, scales_stride, data_t, scales_t, scales_t_pitch};
+    const Matrix whole = {x, x_stride, rows, cols, codes, scales, scales_stride, codes_t, scales_t, scales_t_pitch};
     DIECAST_NO_UNROLL
     for (RowWalk at(row_pieces, bands, warp, warps, COLS != 0); at.row < bands; at.next()) quantize(whole, at.row, at.piece);
   }

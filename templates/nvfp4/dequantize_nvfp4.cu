@@ -1,6 +1,6 @@
 // dequantize_nvfp4: NVFP4 codes and block scales back to a row-major [rows, cols] matrix.
 // GLOBAL_amax:   out = e2m1 * ((scale * amax) * fl(1 / (BOUND * 6)))   amax as the quantizer had it
-// GLOBAL_decode: out = (e2m1 * scale) * factor            factor = 1 / S, as checkpoints carry it
+// GLOBAL_decode: out = (e2m1 * scale) * amax              amax = 1 / S, as checkpoints carry it
 // ROWS_dense: whole blocks and 16 elements at a time, row after row without a gap, from a multiple of
 // 16 bytes on. ROWS_apart: the same, but every row from a multiple of 16 bytes on. ROWS_any: nothing
 // is known, also of the codes' rows; nothing behind the end of a row's codes is read.
@@ -11,16 +11,16 @@ shape    bool  SCALES_APART = false                      // rows of linear scale
 option   type  OUT       {bf16, f16, f32}                // element type of out
 option   int   BLOCK     {8, 16, 32, 64, 128} = 16       // neighbours that share one scale
 use      <diecast/device/scales/scale_layout.h>          // LAYOUT
-option   bool  ROW_SCALE = false                         // factor has one entry a row, not one in all
-option   enum  GLOBAL    {amax, decode} = amax           // what factor holds
+option   bool  ROW_SCALE = false                         // amax has one entry a row, not one in all
+option   enum  GLOBAL    {amax, decode} = amax           // what amax holds
 option   int   BOUND     {448, 256} = 448                // the largest block scale amax was made for
 tune     int   THREADS   {128, 256} = 256
-tune     int   waves     {1, 8, 64, 256, 512} = 512      // the most blocks of threads a multiprocessor gets
+tune     int   waves     {1, 8, 64, 256, 512} = 512      // the most thread blocks a multiprocessor gets
 size     rows  device
 size     cols  = COLS  divisible (ROWS == any ? 1 : max(BLOCK, 16))
 arg      codes  in   u8    [rows, ceil_div(cols, 2)]  stride (ROWS == any)  align (ROWS == any ? 1 : 8)
 arg      scales in   e4m3  [align_up(rows, SCALE_ROWS), align_up(ceil_div(cols, BLOCK), SCALE_COLS)]  stride (SCALES_APART)
-arg      factor in   f32   [ROW_SCALE ? rows : 1]
+arg      amax   in   f32   [ROW_SCALE ? rows : 1]
 arg      out    out  OUT   [rows, cols]  stride (ROWS != dense)  align (ROWS == any ? bits(OUT) / 8 : 16)
 arg      rows
 arg      cols
@@ -29,7 +29,7 @@ require  !SCALES_APART || LINEAR                         // tiles of scales lie 
 require  GLOBAL == amax || BOUND == 448                  // a decode scale has no bound left in it
 launch   grid(min(ceil_div(rows * ceil_div(cols, 16), THREADS), sm_count * waves)) block(THREADS)
 launch   dependent
-exchange none                                            // threads of a block never wait for one another
+exchange none                                            // threads never wait for one another
 sample   COLS {0, 256}  rows {0, 1, 7, 33, 130}  cols {1, 16, 17, 80, 256, 2100}
 */
 #include <diecast/device/memory/vector.h>
@@ -74,7 +74,7 @@ DIECAST_DEVICE void dequantize_dense(const u8* from, const e4m3* of_blocks, f32 
 DIECAST_KERNEL {
   constexpr bool kDense = ROWS == ROWS_dense && LINEAR && !SCALES_APART;
   if constexpr (kDense && !ROW_SCALE && !DIECAST_HOST) {  // the host has no loads that wait
-    dequantize_dense(codes, scales, factor[0], out, rows * (cols / 8));
+    dequantize_dense(codes, scales, amax[0], out, rows * (cols / 8));
   } else {
     RowWalk at(ceil_div(cols, 8), rows, blockIdx.x * THREADS + threadIdx.x, gridDim.x * THREADS, COLS != 0);
     const i64 pieces = rows * at.row_pieces;
@@ -85,7 +85,7 @@ DIECAST_KERNEL {
       OUT* to = out + (ROWS == ROWS_dense ? at.index * 8 : at.row * out_stride + first);
       u32 eight_codes = load_codes(from, cols - first);
       const e4m3 of_block = scales[Scales::offset(at.row, first / BLOCK, scales_stride)];
-      const f32 of_row = factor[ROW_SCALE ? at.row : 0];
+      const f32 of_row = amax[ROW_SCALE ? at.row : 0];
       next_may_begin(eight_codes);
       store_dequantized(to, cols - first, eight_codes, of_block, of_row);
     }

@@ -1,22 +1,22 @@
 // dequantize_nvfp4_columns: NVFP4 codes and block scales of a matrix's columns, the transpose's as
 // quantize_nvfp4_tiles has them, back to the row-major [rows, cols] matrix.
 // GLOBAL_amax:   out = e2m1 * ((scale * amax) * fl(1 / (BOUND * 6)))   amax as the quantizer had it
-// GLOBAL_decode: out = (e2m1 * scale) * factor            factor = 1 / S, as checkpoints carry it
+// GLOBAL_decode: out = (e2m1 * scale) * amax              amax = 1 / S, as checkpoints carry it
 /* diecast
 shape    int   COLS      = 0                             // row length; 0 = not fixed at compile time
 shape    bool  SCALES_APART = false                      // rows of linear scales may be apart
 option   type  OUT       {bf16, f16, f32}                // element type of out
 use      <diecast/device/scales/scale_layout.h>          // LAYOUT
-option   bool  ROW_SCALE = false                         // factor has one entry a column, not one in all
-option   enum  GLOBAL    {amax, decode} = amax           // what factor holds
+option   bool  ROW_SCALE = false                         // amax has one entry a column, not one in all
+option   enum  GLOBAL    {amax, decode} = amax           // what amax holds
 option   int   BOUND     {448, 256} = 448                // the largest block scale amax was made for
 tune     int   THREADS   {128, 256} = 256
-tune     int   waves     {1, 8, 64, 256} = 256           // the most blocks of threads a multiprocessor gets
+tune     int   waves     {1, 8, 64, 256} = 256           // the most thread blocks a multiprocessor gets
 size     rows  device
 size     cols  = COLS
 arg      codes  in   u8    [cols, align_up(rows, 16) / 2]  align 8
 arg      scales in   e4m3  [align_up(cols, SCALE_ROWS), align_up(ceil_div(rows, 16), SCALE_COLS)]  stride (SCALES_APART)
-arg      factor in   f32   [ROW_SCALE ? cols : 1]
+arg      amax   in   f32   [ROW_SCALE ? cols : 1]
 arg      out    out  OUT   [rows, cols]  stride
 arg      rows
 arg      cols
@@ -25,7 +25,7 @@ require  !SCALES_APART || LINEAR                         // tiles of scales lie 
 require  GLOBAL == amax || BOUND == 448                  // a decode scale has no bound left in it
 launch   grid(min(ceil_div(rows % 64 == 0 && cols % 2 == 0 ? rows / 64 * (cols / 2) : ceil_div(rows, 16) * cols, THREADS),
                   sm_count * waves)) block(THREADS)
-exchange none                                            // threads of a block never wait for one another
+exchange none                                            // threads never wait for one another
 sample   COLS {0, 80}  rows {0, 1, 15, 33, 130, 192}  cols {1, 17, 80, 300}
 */
 #include <diecast/device/memory/vector.h>
@@ -54,8 +54,8 @@ struct Column {
   u32 scales;
   f32 of_all;
 
-  DIECAST_DEVICE Column(const u8* from, const e4m3* of_blocks, const f32* factor)
-      : codes{load_streaming<16>(from), load_streaming<16>(from + 16)}, scales(load<4>(of_blocks).words[0]), of_all(*factor) {}
+  DIECAST_DEVICE Column(const u8* from, const e4m3* of_blocks, const f32* amax)
+      : codes{load_streaming<16>(from), load_streaming<16>(from + 16)}, scales(load<4>(of_blocks).words[0]), of_all(*amax) {}
   // The first block, which then is gone.
   DIECAST_DEVICE Block take(u32 (&block)[2]) {
     const Block values({static_cast<u8>(scales)}, of_all);
@@ -94,7 +94,7 @@ DIECAST_KERNEL {
       const i64 col = at.piece * 2, block = at.row * (kDown / 16);
       const auto column = [&](i64 col) {
         return Column(codes + (col * col_blocks + block) * 8, scales + Scales::offset(col, block, scales_stride),
-                      factor + (ROW_SCALE ? col : 0));
+                      amax + (ROW_SCALE ? col : 0));
       };
       write_down(column(col), column(col + 1), out + at.row * kDown * out_stride + col, out_stride);
     }
@@ -106,7 +106,7 @@ DIECAST_KERNEL {
     const i64 col = at.piece, row = at.row * 16;
     const Vector<8> block = load_streaming<8>(codes + (col * col_blocks + at.row) * 8);
     const e4m3 scale = scales[Scales::offset(col, at.row, scales_stride)];
-    const f32 of_all = factor[ROW_SCALE ? col : 0];
+    const f32 of_all = amax[ROW_SCALE ? col : 0];
     DIECAST_NO_UNROLL
     for (int half = 0; half < 2; ++half) {
       const i64 first = row + 8 * half;

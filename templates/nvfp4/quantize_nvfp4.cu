@@ -16,7 +16,7 @@ option   bool  RHT     = false                           // x is transformed fir
 use      <diecast/device/blocks/hadamard.h>              // SIGN_MASK
 option   bool  STOCHASTIC = false                        // codes are rounded by random numbers (stochastic.h)
 tune     int   THREADS {128, 256} = 128
-tune     int   waves   {1, 8, 64, 128, 256} = 256        // the most blocks of threads a multiprocessor gets; 128 where launch says so
+tune     int   waves   {1, 8, 64, 128, 256} = 256        // the most thread blocks a multiprocessor gets; 128 where launch says so
 let      TRANSFORMED = RHT
 size     rows  device
 size     cols  = COLS  divisible (ROWS == any ? 1 : BLOCK)
@@ -45,7 +45,7 @@ launch   grid(min(ceil_div(align_up(rows, SCALE_ROWS) * align_up(ceil_div(cols, 
                   sm_count * (LINEAR && !STOCHASTIC ? waves : min(waves, 128)))) block(THREADS)
 launch   resident(FOUR_OVER_SIX != off && STOCHASTIC ? 3 : 0)  // more registers, of which newer targets would spill some
 launch   dependent
-exchange none                                            // threads of a block never wait for one another
+exchange none                                            // threads never wait for one another
 sample   COLS {0, 80}  rows {0, 1, 7, 33, 130}  cols {1, 16, 17, 80, 2100}
 */
 #include <diecast/device/blocks/block16.h>

@@ -5,7 +5,7 @@
 /* diecast
 option   type  IN      {bf16, f16, f32, e4m3}            // element type of x
 tune     int   THREADS {256, 512} = 256
-tune     int   CLUSTER {1, 8} = 1                        // blocks of threads that share the matrix
+tune     int   CLUSTER {1, 8} = 1                        // thread blocks that share the matrix
 tune     enum  NEXT    {elements, amax} = elements       // what is there when the next launch may begin
 size     rows
 size     cols  divisible 16

@@ -4,7 +4,7 @@
 // A thread takes what it takes once, without a loop. Where all of a matrix is on the GPU at once a launch is one wait for
 // memory: of few blocks LANES neighbours take one together, each its share, so that what each computes between its loads and
 // its stores is short; of more a thread takes one or two, so that all of them are one wave. Places are found in 32 bits: the
-// grid is along y, where a launch has 65535 blocks of threads at most, and more is refused.
+// grid is along y, where a launch has 65535 thread blocks at most, and more is refused.
 /* diecast
 shape    int   COLS    = 0                               // row length; 0 = not fixed at compile time
 option   type  IN      {bf16, f16, f32, e4m3}            // element type of x

@@ -4,23 +4,23 @@
 // What each PROFILE makes of the options stands in PROFILES.md. s128x4 and s8x4 scales are padded to
 // whole tiles, and the padding is written: zeros.
 /* diecast
-shape    int   COLS    = 0                               // row length; 0 = not fixed at compile time
-shape    enum  ROWS    {apart, any} = apart              // what is known of the rows, see above
+shape    int   COLS         = 0                          // row length; 0 = not fixed at compile time
+shape    enum  ROWS         {apart, any} = apart         // what is known of the rows, see above
 shape    bool  SCALES_APART = false                      // rows of linear scales may be apart
-option   type  IN      {bf16, f16, f32, e4m3}            // element type of x
-option   int   BLOCK   {16} = 16                         // neighbours that share one scale
+option   type  IN           {bf16, f16, f32, e4m3}       // element type of x
+option   int   BLOCK        {16} = 16                    // neighbours that share one scale
 use      <diecast/device/blocks/profiles.h>              // PROFILE
 use      <diecast/device/scales/scale_layout.h>          // LAYOUT
 use      <diecast/device/nvfp4/four_over_six_options.h>  // FOUR_OVER_SIX, BOUND
-option   bool  RHT     = false                           // x is transformed first
+option   bool  RHT          = false                      // x is transformed first
 use      <diecast/device/blocks/hadamard.h>              // SIGN_MASK
-option   bool  STOCHASTIC = false                        // codes are rounded by random numbers (stochastic.h)
-tune     int   THREADS {32, 64, 128, 256, 512} = 256     // of a block of threads
-tune     int   SIDE    {1, 4, 8, 16, 32} = 1             // rows that they take side by side: short ones
-tune     int   HELD    {0, 4} = 4                        // the most 32-byte pieces of a row that a thread keeps in registers
-tune     int   waves   {1, 8, 64, 128, 256} = 256        // the most blocks of threads a multiprocessor gets
+option   bool  STOCHASTIC   = false                      // codes are rounded by random numbers (stochastic.h)
+tune     int   THREADS      {32, 64, 128, 256, 512} = 256  // of a thread block
+tune     int   ROWS_AT_ONCE {1, 4, 8, 16, 32} = 1        // rows that they take side by side: short ones
+tune     int   HELD         {0, 4} = 4                   // the most 32-byte pieces of a row that a thread keeps in registers
+tune     int   waves        {1, 8, 64, 128, 256} = 256   // the most thread blocks a multiprocessor gets
 let      TRANSFORMED = RHT
-let      LANES   = THREADS / SIDE                        // threads of a row
+let      ROW_THREADS   = THREADS / ROWS_AT_ONCE          // threads of a row
 size     rows  device
 size     cols  = COLS  divisible (ROWS == any ? 1 : BLOCK)
 arg      x      in   IN    [rows, cols]  stride  align (ROWS == any ? bits(IN) / 8 : 16)
@@ -31,9 +31,9 @@ arg      rows
 arg      cols
 arg      rng    in   i64   [STOCHASTIC ? 2 : 0]          // {seed, offset}
 require  THREADS % 32 == 0                               // whole warps
-require  (SIDE == 1 || (LANES >= 1 && LANES <= 32 &&     // rows side by side are held by threads of one warp each:
-                        HELD == 4 && ROWS == apart &&    // SIDE=1, or a shorter COLS
-                        COLS > 0 && COLS <= (bits(IN) == 32 ? 1 : 2) * BLOCK * LANES))
+require  (ROWS_AT_ONCE == 1 || (ROW_THREADS >= 1 && ROW_THREADS <= 32 &&  // rows side by side are held by threads of one warp each:
+                        HELD == 4 && ROWS == apart &&    // ROWS_AT_ONCE=1, or a shorter COLS
+                        COLS > 0 && COLS <= (bits(IN) == 32 ? 1 : 2) * BLOCK * ROW_THREADS))
 require  !SCALES_APART || LINEAR                         // tiles of scales lie one behind another: only linear rows can be apart
 require  PROFILE != te_fast || (IN == bf16 && !RHT)      // profile te_fast is defined for bf16, not transformed
 require  (!FLASHINFER ||                                 // FlashInfer's profiles are defined for bf16 and f16,
@@ -41,7 +41,7 @@ require  (!FLASHINFER ||                                 // FlashInfer's profile
 require  !FLASHINFER_DSL  // a scale a row is defined by flashinfer_exact and flashinfer_fast, and not by the CuTe-DSL ones
 require  (!host ||                                       // profile flashinfer_fast takes the GPU's approximate reciprocal:
           PROFILE != flashinfer_fast)                    // a GPU target, or flashinfer_exact
-launch   grid(min(ceil_div(align_up(rows, SCALE_ROWS), SIDE), sm_count * waves)) block(THREADS)
+launch   grid(min(ceil_div(align_up(rows, SCALE_ROWS), ROWS_AT_ONCE), sm_count * waves)) block(THREADS)
 launch   resident(FOUR_OVER_SIX == off && !RHT && !STOCHASTIC ? min(16, 1024 / THREADS) : 1)
 launch   dependent
 exchange block                                           // a row's amax is reduced by all its threads
@@ -57,14 +57,14 @@ using Layout = ScaleLayout<LAYOUT>;
 using Block = LoadedBlock16<IN>;
 
 // Threads that share a row are neighbours in a warp where rows lie side by side.
-DIECAST_DEVICE u32 lane() { return SIDE > 1 ? threadIdx.x % LANES : threadIdx.x; }
-DIECAST_DEVICE u32 side() { return SIDE > 1 ? threadIdx.x / LANES : 0; }
+DIECAST_DEVICE u32 lane() { return ROWS_AT_ONCE > 1 ? threadIdx.x % ROW_THREADS : threadIdx.x; }
+DIECAST_DEVICE u32 row_at_once() { return ROWS_AT_ONCE > 1 ? threadIdx.x / ROW_THREADS : 0; }
 
 // Blocks that a thread keeps from the amax to the codes: all its share of a row whose length is known
 // and fits, else none, and the row is read a second time, as rows are that nothing is known of.
-constexpr int kShare = static_cast<int>(ceil_div(COLS, BLOCK* LANES));
+constexpr int kShare = static_cast<int>(ceil_div(COLS, BLOCK* ROW_THREADS));
 constexpr int kHeld = ROWS != ROWS_any && kShare * Block::kWords <= HELD * 8 ? kShare : 0;
-constexpr bool kEqualShares = SIDE == 1 && COLS % (BLOCK * THREADS) == 0;
+constexpr bool kEqualShares = ROWS_AT_ONCE == 1 && COLS % (BLOCK * THREADS) == 0;
 
 // Transforms are long code: compiled once, and as a template only where one is called.
 template <class From>
@@ -116,26 +116,26 @@ DIECAST_DEVICE void quantize_held_row(const IN* from, f32* to_amax, const RowOut
   DIECAST_UNROLL
   for (int h = 0; h < kHeld; ++h) {
     if constexpr (kEqualShares)
-      held[h] = block_of(from + i64{lane()} * BLOCK, h * LANES, row_cols);
+      held[h] = block_of(from + i64{lane()} * BLOCK, h * ROW_THREADS, row_cols);
     else
-      held[h] = block_of(from, min(lane() + h * LANES, kLast), row_cols);
+      held[h] = block_of(from, min(lane() + h * ROW_THREADS, kLast), row_cols);
   }
   DIECAST_UNROLL
   for (int h = 0; h < kHeld; ++h) {
     of_block[h] = Recipe::amax(held[h]);
     found = larger(found, of_block[h]);
   }
-  if constexpr (SIDE > 1)
-    found = lanes_reduce_max<LANES>(found);
+  if constexpr (ROWS_AT_ONCE > 1)
+    found = lanes_reduce_max<ROW_THREADS>(found);
   else
     found = block_reduce_max<THREADS>(found, turn);
-  if (lane() == 0 && (SIDE == 1 || to.blocks > 0)) *to_amax = found;
+  if (lane() == 0 && (ROWS_AT_ONCE == 1 || to.blocks > 0)) *to_amax = found;
   const auto global = Recipe::global(found);
   if constexpr (kHeld == 1) {
     if (kEqualShares || lane() < to.blocks) quantize_block(held[0], of_block[0], lane(), global, to);
   } else {
     DIECAST_UNROLL
-    for (int h = 0; h < kHeld; ++h) quantize_held_block(held[h], of_block[h], lane() + h * LANES, global, to);
+    for (int h = 0; h < kHeld; ++h) quantize_held_block(held[h], of_block[h], lane() + h * ROW_THREADS, global, to);
   }
 }
 
@@ -165,19 +165,19 @@ DIECAST_DEVICE void quantize_row(const IN* from, f32* to_amax, const RowOutput& 
   }
 }
 
-// A block of threads takes SIDE rows at once; of those past the last it reads the last and writes nothing.
+// A thread block takes ROWS_AT_ONCE rows at once; of those past the last it reads the last and writes nothing.
 DIECAST_KERNEL {
   const i64 row_blocks = ceil_div(cols, BLOCK);
   u32 turn = 0;
   DIECAST_NO_UNROLL
-  for (i64 first = i64{blockIdx.x} * SIDE; first < Layout::padded_rows(rows); first += i64{gridDim.x} * SIDE) {
-    const i64 row = first + side();
-    const i64 read = SIDE > 1 ? min(row, rows - 1) : row;
+  for (i64 first = i64{blockIdx.x} * ROWS_AT_ONCE; first < Layout::padded_rows(rows); first += i64{gridDim.x} * ROWS_AT_ONCE) {
+    const i64 row = first + row_at_once();
+    const i64 read = ROWS_AT_ONCE > 1 ? min(row, rows - 1) : row;
     if (first < rows) {
       const IN* from = x + read * x_stride;
       const RowOutput to = {randomness<STOCHASTIC>(rng, read * row_blocks, false), codes + read * row_blocks * 8,
                             scales + Layout::offset(read, 0, scales_stride),
-                            SIDE == 1 || row < rows ? static_cast<u32>(row_blocks) : 0};
+                            ROWS_AT_ONCE == 1 || row < rows ? static_cast<u32>(row_blocks) : 0};
       if constexpr (kHeld > 0) {
         quantize_held_row(from, amax + read, to, cols, turn);
       } else {
@@ -189,7 +189,7 @@ DIECAST_KERNEL {
       const i64 written = row < rows ? row_blocks : 0;
       const i64 end = row < Layout::padded_rows(rows) ? Layout::padded_cols(row_blocks) : 0;
       DIECAST_NO_UNROLL
-      for (i64 i = written + lane(); i < end; i += LANES) {
+      for (i64 i = written + lane(); i < end; i += ROW_THREADS) {
         scales[Layout::offset(row, i, scales_stride)] = {0};
       }
     }

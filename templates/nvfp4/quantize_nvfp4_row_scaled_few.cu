@@ -1,17 +1,17 @@
 // quantize_nvfp4_row_scaled_few: the bits of quantize_nvfp4_row_scaled in profile te, for whole blocks of 16 and rows of
 // a known length, each from a multiple of 16 bytes on; padding of tiled scales is written. Where all of a matrix is on the GPU at
 // once a launch is a wait for memory and one for the row's amax: a thread takes a block of 16 or two, each once, as many threads
-// as a row needs, and several blocks of threads, a cluster, may share a row, so that no multiprocessor has much of it.
+// as a row needs, and several thread blocks, a cluster, may share a row, so that no multiprocessor has much of it.
 /* diecast
 shape    int   COLS                                      // row length
-option   type  IN      {bf16, f16, f32, e4m3}            // element type of x
+option   type  IN           {bf16, f16, f32, e4m3}       // element type of x
 use      <diecast/device/scales/scale_layout.h>          // LAYOUT
-tune     int   BLOCKS  {1, 2} = 1                        // blocks of 16 that a thread takes, one after the other
-tune     int   CLUSTER {1, 2, 4, 8} = 1                  // blocks of threads that share a row
-tune     int   SIDE    {1, 2, 4, 8} = 1                  // rows side by side in a block of threads
-tune     enum  NEXT    {elements, amax, codes} = elements  // what is there when the next launch may begin
-let      ROW_THREADS = align_up(ceil_div(COLS / 16, BLOCKS * CLUSTER), 32)  // of a block of threads, for one row
-let      BLOCK_THREADS = ROW_THREADS * SIDE
+tune     int   BLOCKS       {1, 2} = 1                   // blocks of 16 that a thread takes, one after the other
+tune     int   CLUSTER      {1, 2, 4, 8} = 1             // thread blocks that share a row
+tune     int   ROWS_AT_ONCE {1, 2, 4, 8} = 1             // rows side by side in a thread block
+tune     enum  NEXT         {elements, amax, codes} = elements  // what is there when the next launch may begin
+let      ROW_THREADS = align_up(ceil_div(COLS / 16, BLOCKS * CLUSTER), 32)  // of a thread block, for one row
+let      THREADS = ROW_THREADS * ROWS_AT_ONCE
 let      HELD_THREADS = BLOCKS == 1 ? (IN == f32 ? 1536 : 2048) : IN in {f32, f16} ? 1024 : 1536  // that a multiprocessor has registers for
 size     rows
 size     cols  = COLS  divisible 16
@@ -25,13 +25,13 @@ arg      cols
 require  COLS > 0                                        // a row has threads enough
 require  CLUSTER == 1 || cc >= 90                        // clusters are of 9.0 and later
 require  NEXT == elements || cc >= 90                    // before 9.0 the next launch begins when this one has ended
-require  BLOCK_THREADS <= 1024                           // a row has threads enough: more BLOCKS or CLUSTER, less SIDE
-require  CLUSTER == 1 || SIDE == 1                       // a row has several blocks of threads, or they have several rows
-require  CLUSTER == 1 || 32 * CLUSTER < 2 * ceil_div(COLS / 16, BLOCKS)  // no block of threads is idle: a smaller CLUSTER
-launch   grid((ceil_div(rows, SIDE) + (LINEAR || rows % SCALE_ROWS == 0 ? 0 : ceil_div(SCALE_ROWS / 4 * ceil_div(cols, 64),
-                                                                                       BLOCK_THREADS * CLUSTER))) * CLUSTER)
-launch   block(BLOCK_THREADS) cluster(CLUSTER) dependent(late)
-launch   resident(cc in {80, 90} ? min(32, HELD_THREADS / BLOCK_THREADS) : 0)
+require  THREADS <= 1024                                 // a row has threads enough: more BLOCKS or CLUSTER, less ROWS_AT_ONCE
+require  CLUSTER == 1 || ROWS_AT_ONCE == 1               // a row has several thread blocks, or they have several rows
+require  CLUSTER == 1 || 32 * CLUSTER < 2 * ceil_div(COLS / 16, BLOCKS)  // no thread block is idle: a smaller CLUSTER
+launch   grid((ceil_div(rows, ROWS_AT_ONCE) + (LINEAR || rows % SCALE_ROWS == 0 ? 0 : ceil_div(SCALE_ROWS / 4 * ceil_div(cols, 64),
+                                                                                       THREADS * CLUSTER))) * CLUSTER)
+launch   block(THREADS) cluster(CLUSTER) dependent(late)
+launch   resident(cc in {80, 90} ? min(32, HELD_THREADS / THREADS) : 0)
 exchange block                                           // a row's amax is reduced by all its threads
 sample   COLS {80, 2112}  rows {0, 1, 7, 33, 130}
 */
@@ -50,17 +50,17 @@ DIECAST_KERNEL {
   constexpr u32 kBlocks = COLS / 16, kThreads = ROW_THREADS;
   constexpr u32 kStep = kThreads * CLUSTER;  // from one block of a thread to the next
   constexpr i64 kPaddedBlocks = align_up(i64{kBlocks}, Scales::kTileCols);
-  const i64 its = SIDE == 1 ? blockIdx.x / CLUSTER : i64{blockIdx.x} * SIDE + threadIdx.x / kThreads;
+  const i64 its = ROWS_AT_ONCE == 1 ? blockIdx.x / CLUSTER : i64{blockIdx.x} * ROWS_AT_ONCE + threadIdx.x / kThreads;
   const u32 thread = cluster_rank<CLUSTER>() * kThreads + threadIdx.x % kThreads;
-  const i64 above = SIDE == 1 ? rows : align_up(rows, SIDE);
+  const i64 above = ROWS_AT_ONCE == 1 ? rows : align_up(rows, ROWS_AT_ONCE);
   if (!LINEAR && its >= above) {
     e4m3* padding = scales;
     launch_before_ended(padding);
     if constexpr (!LINEAR) pad_last_tiles<LAYOUT>(padding, rows, kBlocks, (its - above) * kStep + thread);
     return;
   }
-  const i64 row = SIDE == 1 ? its : min(its, rows - 1);
-  ClusterMax<kThreads, CLUSTER, SIDE> of_row;
+  const i64 row = ROWS_AT_ONCE == 1 ? its : min(its, rows - 1);
+  ClusterMax<kThreads, CLUSTER, ROWS_AT_ONCE> of_row;
   const IN* from[BLOCKS];
   DIECAST_UNROLL
   for (u32 b = 0; b < BLOCKS; ++b) from[b] = x + row * x_stride + min(thread + b * kStep, kBlocks - 1) * 16;

@@ -8,14 +8,14 @@ shape    int   COLS       = 0                            // row length; 0 = not 
 shape    enum  ROWS       {apart, any} = apart           // what is known of the rows, see above
 shape    bool  GROUPED    = false                        // x and the outputs of many members, see above
 option   type  IN         {bf16, f16, f32, e4m3}         // element type of x
-option   enum  DIRECTION  {rowwise, columnwise, both} = both
+option   enum  SIDES  {rowwise, columnwise, both} = both
 option   int   BLOCK_ROWS {1, 16} = 1                    // 1x16 blocks along either side, or 16x16
 use      <diecast/device/nvfp4/nvfp4_options.h>          // PROFILE, GLOBAL, ROW_SCALE, LAYOUT, FOUR_OVER_SIX, BOUND, BLOCK_AMAX
 option   enum  RHT        {none, rowwise, columnwise, both} = none  // the directions that are transformed first
 use      <diecast/device/blocks/hadamard.h>              // SIGN_MASK
 option   bool  STOCHASTIC = false                        // codes are rounded by random numbers (stochastic.h)
 tune     int   THREADS    {32, 256} = 256
-tune     int   waves      {1, 8, 256} = 256              // the most blocks of threads a multiprocessor gets
+tune     int   waves      {1, 8, 256} = 256              // the most thread blocks a multiprocessor gets
 use      <diecast/device/groups/group.h>                 // count, ROWWISE, COLUMNWISE, HAS_ROWS, HAS_COLUMNS
 let      SQUARE      = BLOCK_ROWS == 16
 let      TRANSFORMED = RHT != none
@@ -240,7 +240,7 @@ struct Way {
   }
 };
 
-// A block of threads takes one tile after another.
+// A thread block takes one tile after another.
 DIECAST_KERNEL {
   __shared__ Vector<16> staged[(COLUMNWISE || !kPlain) && !STRIPED ? THREADS / 32 * Piece::kWords / 4 : 1];
   __shared__ TileSide<kPlain ? 16 : kTileCols> side_to;

@@ -10,7 +10,7 @@ arg      count
 arg      gathered
 require  THREADS % 32 == 0                               // whole warps
 launch   grid(ceil_div(count, THREADS)) block(THREADS)
-exchange none                                            // threads of a block never wait for one another
+exchange none                                            // threads never wait for one another
 sample   count {0, 1, 129}
 */
 

@@ -6,7 +6,7 @@
 option   type  IN      {f32, bf16}                       // element type of the master values
 option   type  MODEL   {bf16, f16, f32} = bf16           // what they are rounded to before all else
 tune     int   THREADS {128, 256} = 256
-tune     int   waves   {1, 8, 32} = 8                    // the most blocks of threads a multiprocessor gets
+tune     int   waves   {1, 8, 32} = 8                    // the most thread blocks a multiprocessor gets
 use      <diecast/device/groups/weights.h>               // count, weights
 size     units                                           // of all shards: 32 rows by 1024 columns each
 size     blocks                                          // of all weights, both directions
@@ -18,7 +18,7 @@ arg      blocks
 require  THREADS % 32 == 0                               // whole warps
 require  IN == f32 || MODEL == bf16                      // bf16 values stay what they are
 launch   grid(min(ceil_div(units * 32, THREADS), sm_count * waves)) block(THREADS)
-exchange none                                            // threads of a block never wait for one another
+exchange none                                            // threads never wait for one another
 */
 #include <diecast/device/groups/mx_weights.h>
 #include <diecast/device/numbers/convert.h>

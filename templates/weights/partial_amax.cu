@@ -6,7 +6,7 @@
 option   type  IN      {f32, bf16}                       // element type of the master values
 option   type  MODEL   {bf16, f16, f32} = bf16           // what they are rounded to before all else
 tune     int   THREADS {128, 256} = 256
-tune     int   waves   {1, 8, 32} = 8                    // the most blocks of threads a multiprocessor gets
+tune     int   waves   {1, 8, 32} = 8                    // the most thread blocks a multiprocessor gets
 use      <diecast/device/groups/weights.h>               // count, weights
 size     units                                           // of all shards: 16 rows by 1024 columns each
 size     tiles                                           // of all weights

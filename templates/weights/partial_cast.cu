@@ -6,7 +6,7 @@
 option   type  IN      {f32, bf16}                       // element type of the master values
 option   type  MODEL   {bf16, f16, f32} = bf16           // what they are rounded to before all else
 tune     int   THREADS {256, 512} = 256
-tune     int   waves   {1, 8, 32} = 32                   // the most blocks of threads a multiprocessor gets
+tune     int   waves   {1, 8, 32} = 32                   // the most thread blocks a multiprocessor gets
 use      <diecast/device/groups/weights.h>               // count, weights
 size     units                                           // of all shards: 16 rows by 1024 columns each
 size     tiles                                           // of all weights
@@ -18,7 +18,7 @@ arg      tiles
 require  THREADS % 32 == 0                               // whole warps
 require  IN == f32 || MODEL == bf16                      // bf16 values stay what they are
 launch   grid(min(ceil_div(units * 32, THREADS), sm_count * waves)) block(THREADS) resident(MODEL == f32 && !host && cc >= 100 ? 1 : 0)
-exchange none                                            // threads of a block never wait for one another
+exchange none                                            // threads never wait for one another
 */
 #include <diecast/device/memory/vector.h>
 #include <diecast/device/numbers/convert.h>

@@ -1,8 +1,8 @@
 // transpose_weight_codes: the packed E2M1 codes of many weights in 16x16 blocks, row after row, to those of
-// the transposed matrices: what is quantized tile by tile is the same in both directions. A block of
-// threads turns 256x256 codes at once: whole lines of memory are read and written.
+// the transposed matrices: what is quantized tile by tile is the same in both directions. A thread
+// block turns 256x256 codes at once: whole lines of memory are read and written.
 /* diecast
-tune     int   waves   {1, 4, 8, 64} = 64                // the most blocks of threads a multiprocessor gets
+tune     int   waves   {1, 4, 8, 64} = 64                // the most thread blocks a multiprocessor gets
 use      <diecast/device/groups/weights.h>               // count, weights
 size     units                                           // of all weights: 256 rows by 256 columns each
 arg      count
@@ -14,7 +14,7 @@ exchange block                                           // its threads meet at 
 #include <diecast/device/memory/vector.h>
 #include <diecast/device/numbers/codes_8x8.h>
 
-// Units are taken in bands of so many rows of them, column after column: blocks of threads that run
+// Units are taken in bands of so many rows of them, column after column: thread blocks that run
 // together read and write lines of memory that lie together.
 constexpr u32 kBand = 4;
 

@@ -3,14 +3,14 @@
 /* diecast
 use      <diecast/device/scales/scale_layout.h>          // LAYOUT
 tune     int   THREADS {128, 256} = 256
-tune     int   waves   {1, 8, 32} = 8                    // the most blocks of threads a multiprocessor gets
+tune     int   waves   {1, 8, 32} = 8                    // the most thread blocks a multiprocessor gets
 use      <diecast/device/groups/weights.h>               // count, weights
 size     units                                           // of all turned scale matrices: 16 rows by 512 columns each
 arg      count
 arg      units
 require  THREADS % 32 == 0                               // whole warps
 launch   grid(min(ceil_div(units * 32, THREADS), sm_count * waves)) block(THREADS)
-exchange none                                            // threads of a block never wait for one another
+exchange none                                            // threads never wait for one another
 */
 #include <diecast/device/scales/scale_rows.h>
 

@@ -77,7 +77,7 @@ void add_candidates(const Accesses& accesses, int shares, std::vector<Candidate>
   }
 }
 
-// A block of threads' tile of a matrix that is written along both sides.
+// A thread block' tile of a matrix that is written along both sides.
 struct PatternTile {
   int rows, cols, threads;
 };

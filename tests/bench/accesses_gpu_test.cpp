@@ -145,7 +145,7 @@ TEST(AccessesOnGpu, OfTilesWriteAlongBothSides) {
       const auto trial = Trial::make(one, device, {{"rows", kSide}, {"cols", kSide}}).value();
       ASSERT_TRUE(trial.reset().ok());
       const auto arguments = trial.arguments();
-      // Fewer blocks of threads than tiles: some take several.
+      // Fewer thread blocks than tiles: some take several.
       kernel->launch(arguments, {}, kernel->tunes(Bindings{}.set("waves", 1)).value()).value();
       std::vector<Words> is;
       for (const std::int64_t bytes : {2 * kSide, kSide / 2, kSide / 16, kSide / 2, kSide / 16}) {

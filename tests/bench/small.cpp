@@ -151,7 +151,7 @@ Result<Configured> accesses_of(Runtime& runtime, const std::shared_ptr<Device>& 
   if (of.row_scaled()) {
     fixed.set("COLS", of.cols());
     if (once) {
-      for (const char* const name : {"BLOCKS", "CLUSTER", "SIDE", "NEXT"})
+      for (const char* const name : {"BLOCKS", "CLUSTER", "ROWS_AT_ONCE", "NEXT"})
         fixed.set(name, *one.bindings().find(name));
     }
   } else if (once) {

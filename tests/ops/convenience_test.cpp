@@ -65,7 +65,7 @@ TEST_F(Convenience, AnotherOptionIsAnotherOpAndTheFirstIsFoundAgain) {
     EXPECT_EQ(call(*runtime, device_, x_, out, rht), "ok");
     EXPECT_EQ(call(*runtime, device_, x_, out, stochastic), "ok");
     EXPECT_EQ(call(*runtime, device_, x_, tiled), "ok");
-    EXPECT_EQ(last().grid[0], 256u);  // 128 padded rows of 256 blocks, 128 a block of threads
+    EXPECT_EQ(last().grid[0], 256u);  // 128 padded rows of 256 blocks, 128 a thread block
     EXPECT_EQ(call(*runtime, device_, matrix(8, 4096, DType::f32), out), "ok");
     EXPECT_EQ(call(*runtime, device_, matrix(8, 4090), quantized(matrix(8, 4090))), "ok");
     EXPECT_EQ(compiles(), 28u) << round;  // one each, and ten without a loop of the plain two

@@ -77,7 +77,7 @@ const std::map<std::string, std::set<std::string>, std::less<>> kPlainOptions = 
 
 // Values that some code is for alone: pairs need not bring three together.
 const std::map<std::string, std::map<std::string, std::string>, std::less<>> kTogetherToo = {
-    {"dequantize_mx", {{"FORMAT", "mxfp4"}, {"DIRECTION", "columnwise"}, {"LAYOUT", "linear"}}}};
+    {"dequantize_mx", {{"FORMAT", "mxfp4"}, {"SIDES", "columnwise"}, {"LAYOUT", "linear"}}}};
 
 // covering_set() of a template's space, and a point that has those values.
 std::vector<Bindings> covering_set_of(const Template& tmpl, const std::vector<Bindings>& space,

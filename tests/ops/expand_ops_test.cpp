@@ -109,9 +109,9 @@ TEST_F(ExpandOps, WhatRecordsOfAnyDeviceChooseIsWarmedToo) {
   const auto before = warmed();
   std::vector<TuningRecord> records;
   for (const auto& [device, rows, tunes] :
-       {std::tuple("One/90/132", 8, "BLOCKS=2 CLUSTER=8 SIDE=1 NEXT=codes"),
-        std::tuple("One/90/132", 512, "BLOCKS=1 CLUSTER=2 SIDE=1 NEXT=codes"),
-        std::tuple("Other/90/60", 8, "BLOCKS=2 CLUSTER=4 SIDE=1 NEXT=codes")}) {
+       {std::tuple("One/90/132", 8, "BLOCKS=2 CLUSTER=8 ROWS_AT_ONCE=1 NEXT=codes"),
+        std::tuple("One/90/132", 512, "BLOCKS=1 CLUSTER=2 ROWS_AT_ONCE=1 NEXT=codes"),
+        std::tuple("Other/90/60", 8, "BLOCKS=2 CLUSTER=4 ROWS_AT_ONCE=1 NEXT=codes")}) {
     TuningRecord& one = records.emplace_back();
     one.kernel = "quantize_nvfp4_row_scaled_few COLS=7168 IN=bf16 LAYOUT=linear @ sm_90a";
     one.device = device;

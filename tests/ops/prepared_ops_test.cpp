@@ -50,7 +50,7 @@ TEST(QuantizeNvfp4, ClearsFindsTheAmaxAndQuantizes) {
   EXPECT_EQ(launch.argument<void*>(3), m.out.rowwise.scale);
   EXPECT_EQ(launch.argument<std::int64_t>(4), 768);
   EXPECT_EQ(launch.argument<std::int64_t>(5), 4096);
-  EXPECT_EQ(launch.grid[1], 110u);  // 768 * 256 blocks of 16, 1792 a block of threads
+  EXPECT_EQ(launch.grid[1], 110u);  // 768 * 256 blocks of 16, 1792 a thread block
   EXPECT_EQ(launch.block[0], 896u);
 }
 

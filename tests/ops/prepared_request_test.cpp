@@ -72,7 +72,7 @@ TEST_F(PreparedRequest, OfAmax) {
   AmaxOptions options;
   options.device = device_;
   options.per = AmaxPer::row;
-  options.transform = AmaxTransform::row;
+  options.transform = AmaxTransform::rowwise;
   options.sign_mask = 3;
   const auto request = PreparedAmax::Request::of(m.x, options);
   EXPECT_EQ(request.sign_mask, 3);

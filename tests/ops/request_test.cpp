@@ -107,8 +107,8 @@ TEST(Requests, NameWhatDiffersFromWhatAnOpWasPreparedFor) {
   const Error error = not_as_prepared("quantize_mx", "out", prepared, asked);
   EXPECT_EQ(error.code, ErrorCode::not_supported);
   EXPECT_EQ(error.what,
-            "quantize_mx: prepared for direction = rowwise, layout = linear; out has direction = "
-            "both, layout = s128x4");
+            "quantize_mx: prepared for sides = rowwise, layout = linear; out has sides = both, "
+            "layout = s128x4");
   EXPECT_EQ(error.fix, "prepare another op for this output");
 }
 

@@ -97,7 +97,7 @@ TEST_F(UnknownOptions, OfAmax) {
 }
 
 TEST_F(UnknownOptions, OfTheTransformOfAnAmaxAndItsNans) {
-  for (const AmaxTransform transform : {AmaxTransform::none, AmaxTransform::row})
+  for (const AmaxTransform transform : {AmaxTransform::none, AmaxTransform::rowwise})
     expect_refused<AmaxNans>(2, [&](AmaxNans nans) {
       AmaxOptions options{.device = device_, .transform = transform};
       options.nans = nans;

@@ -70,6 +70,16 @@ TEST(Manifest, ATemplateUnderItsFormerNameIsAnErrorWithTheNameOfToday) {
             "quantize_nvfp4_few\n  fix: write quantize_nvfp4_few in its place");
 }
 
+TEST(Manifest, AParameterUnderItsFormerNameIsAnErrorWithTheNameOfToday) {
+  FakeMachine machine;
+  const auto runtime = machine.runtime();
+  EXPECT_EQ(expand_manifest(*runtime, "transpose_codes SIDE=64 @ sm_90a\n", "m.txt", {})
+                .error()
+                .message(),
+            "diecast: unknown_parameter: m.txt:1: the parameter SIDE of transpose_codes is now "
+            "TILE\n  fix: write TILE in its place");
+}
+
 TEST(Manifest, ErrorsNameTheFileAndTheLine) {
   FakeMachine machine;
   const auto runtime = machine.runtime();

@@ -56,7 +56,7 @@ class TunerTest : public ::testing::Test {
   std::string spelling(Runtime& runtime, const Bindings& bindings = bf16()) {
     return runtime.specialize_for("k", bindings, *device_).value().spelling();
   }
-  // The blocks of threads of a launch of so many rows.
+  // The thread blocks of a launch of so many rows.
   unsigned grid(Runtime& runtime, std::int64_t rows, const Bindings& bindings = bf16()) {
     const auto kernel =
         runtime.preload(runtime.specialize_for("k", bindings, *device_).value(), device_).value();

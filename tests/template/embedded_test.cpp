@@ -1,5 +1,7 @@
 // The files the library carries are those of the checkout, byte for byte, and all of them parse.
+#include <diecast/base/text.h>
 #include <diecast/template/embedded.h>
+#include <diecast/template/former_names.h>
 #include <diecast/template/source.h>
 #include <gtest/gtest.h>
 #include <template/scale_rows.h>
@@ -52,6 +54,18 @@ TEST(TemplateFiles, EveryRequirementOfTheBuiltInOnesSaysWhy) {
     for (const Requirement& requirement : tmpl->requirements()) {
       EXPECT_GT(requirement.reason.size(), 8u) << requirement.place.text();
     }
+  }
+}
+
+TEST(TemplateFiles, EveryParameterThatWasRenamedHasItsNameOfToday) {
+  const TemplateFiles files = TemplateFiles::embedded();
+  for (const auto& [name, then, now] : kRenamedParameters) {
+    ASSERT_NE(files.template_text(name), nullptr) << name;
+    const auto tmpl = Template::parse(name, *files.template_text(name)).value();
+    EXPECT_NE(tmpl->parameter(now), nullptr) << name << " " << now;
+    EXPECT_EQ(tmpl->parameter(then), nullptr) << name << " " << then;
+    EXPECT_EQ(unknown_parameter(*tmpl, then).what,
+              cat("the parameter ", then, " of ", name, " is now ", now));
   }
 }
 

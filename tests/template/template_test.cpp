@@ -11,7 +11,7 @@ namespace {
 TEST(Template, HasTheProseWithoutItsSlashes) {
   EXPECT_EQ(scale_rows()->prose(),
             "scale_rows: every row of a [rows, cols] matrix times its factor.\n"
-            "One block of threads a row; a \"tail\" kept whole.");
+            "One thread block a row; a \"tail\" kept whole.");
 }
 
 TEST(Template, HasEveryParameterInOrder) {

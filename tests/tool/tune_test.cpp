@@ -95,7 +95,7 @@ TEST(ToolTuneCuda, TakesListsOfATune) {
       << held.output;
 }
 
-// A row of 32768 has 2048 blocks of 16: one block of threads, the default, has too few for it.
+// A row of 32768 has 2048 blocks of 16: one thread block, the default, has too few for it.
 TEST(ToolTuneCuda, MeasuresWhatFitsWhereTheDefaultDoesNot) {
   ToolRun diecast;
   diecast.set("DIECAST_LIBCUDA", DIECAST_FAKE_DIR "/libfake_cuda.so");
@@ -107,7 +107,8 @@ TEST(ToolTuneCuda, MeasuresWhatFitsWhereTheDefaultDoesNot) {
   const auto all = tune(few + "COLS=32768");
   ASSERT_EQ(all.exit_code, 0) << all.errors;
   for (const char* const tunes : {"BLOCKS=1 CLUSTER=2", "BLOCKS=1 CLUSTER=4", "BLOCKS=2 CLUSTER=1"})
-    EXPECT_NE(all.output.find(cat(tunes, " SIDE=1 NEXT=codes")), std::string::npos) << tunes;
+    EXPECT_NE(all.output.find(cat(tunes, " ROWS_AT_ONCE=1 NEXT=codes")), std::string::npos)
+        << tunes;
   EXPECT_EQ(all.output.find("BLOCKS=1 CLUSTER=1"), std::string::npos) << all.output;
   EXPECT_EQ(all.output.find("chosen for "), all.output.rfind("chosen for ")) << all.output;
   const auto both = tune(few + "COLS=512,32768");  // the default fits one

@@ -1,6 +1,7 @@
 // Binding a template: every value checked, every requirement held, every argument as this one
 // kernel takes it.
 #include <diecast/base/text.h>
+#include <diecast/template/former_names.h>
 #include <diecast/template/requirements.h>
 #include <diecast/template/specialization.h>
 
@@ -118,6 +119,10 @@ Result<void> check_target(const Template& tmpl, const Target& target) {
 }  // namespace
 
 Error unknown_parameter(const Template& tmpl, std::string_view name) {
+  if (const std::string_view now = parameter_now(tmpl.name(), name); tmpl.parameter(now) != nullptr)
+    return {ErrorCode::unknown_parameter,
+            cat("the parameter ", name, " of ", tmpl.name(), " is now ", now),
+            cat("write ", now, " in its place")};
   std::vector<std::string> names;
   for (const Parameter& parameter : tmpl.parameters()) names.push_back(parameter.name);
   return {ErrorCode::unknown_parameter,

@@ -110,7 +110,7 @@ struct Requirement {
 
 struct LaunchRule {
   std::vector<Expression> grid, block;  // one to three
-  std::optional<Expression> resident;   // blocks a multiprocessor must have room for: it bounds
+  std::optional<Expression> resident;   // thread blocks that a multiprocessor has room for: bounds
                                         // the registers of a thread
   std::optional<Expression> shared;     // dynamic shared memory, bytes
   std::optional<Expression> cluster;
@@ -121,7 +121,8 @@ struct LaunchRule {
   std::map<std::string, Place, std::less<>> places;  // of each clause that is there
 };
 
-// Which threads of a block ever wait for one another: `none` runs as plain loops on the host.
+// Which threads of a thread block ever wait for one another: `none` runs as plain loops on the
+// host.
 enum class Exchange : std::uint8_t { none, warp, block };
 
 struct Samples {

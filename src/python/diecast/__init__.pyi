@@ -183,7 +183,7 @@ def amax(
     out: _Tensor | None = ...,
     per: Literal["tensor", "row", "column", "block", "tile"] = ...,
     nans: Literal["ignore", "propagate"] = ...,
-    transform: Literal["none", "row", "column"] = ...,
+    transform: Literal["none", "rowwise", "columnwise"] = ...,
     sign_mask: int = ...,
     block: int = ...,
     accumulate: bool = ...,

@@ -1,4 +1,4 @@
-// Atomics, relaxed, and loads of what no thread writes. On the host blocks run on several
+// Atomics, relaxed, and loads of what no thread writes. On the host thread blocks run on several
 // operating-system threads.
 #pragma once
 

@@ -1,4 +1,4 @@
-// A block of threads: their indices, shared memory, barriers, shuffles and ballots.
+// A thread block: their indices, shared memory, barriers, shuffles and ballots.
 #pragma once
 
 #include <diecast/device/base/host_abi.h>
@@ -9,7 +9,7 @@
 
 namespace diecast {
 
-// The block's dynamic shared memory (`shared(...)` of the launch line), aligned to 1024 bytes.
+// The thread block's dynamic shared memory (`shared(...)` of the launch line), aligned to 1024 bytes.
 template <class T>
 DIECAST_DEVICE T* dynamic_shared() {
   extern __shared__ __align__(1024) unsigned char diecast_dynamic_shared[];
@@ -40,7 +40,7 @@ DIECAST_DEVICE unsigned dynamic_shared_bytes() {
 #define __device__ __attribute__((visibility("hidden")))
 #define __global__
 #define __forceinline__ inline __attribute__((always_inline))
-// A block runs wholly on one operating-system thread.
+// A thread block runs wholly on one operating-system thread.
 #define __shared__ static thread_local
 // A table at namespace scope: `__constant__ float table[4] = {...};`
 #define __constant__ __attribute__((visibility("hidden")))

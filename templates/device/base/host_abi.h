@@ -1,4 +1,4 @@
-// What a compiled host kernel and the machine that runs its blocks say to each other: plain C, no
+// What a compiled host kernel and the machine that runs its thread blocks say to each other: plain C, no
 // function of either side is linked to the other. The library keeps the same structs in
 // launch/block_machine.h; a test holds the two equal.
 #pragma once
@@ -9,7 +9,7 @@ namespace diecast {
 
 // One wait of one thread; it lives on the waiting thread's stack until the wait is over.
 struct HostWait {
-  // barrier: all threads of the block. The others: the lanes of `mask`; shuffle brings back lane
+  // barrier: all threads of the thread block. The others: the lanes of `mask`; shuffle brings back lane
   // `source`'s value, ballot the lanes whose value is not 0.
   enum Kind : unsigned { barrier, warp_barrier, shuffle, ballot };
   unsigned kind;
@@ -20,7 +20,7 @@ struct HostWait {
   unsigned long long value;  // in: this thread's; out: what it gets
 };
 
-// One block on its way through a kernel, on one operating-system thread.
+// One thread block on its way through a kernel, on one operating-system thread.
 struct HostBlock {
   // Which threads may wait for one another: the header's `exchange` line.
   enum Exchange : unsigned { warp = 1, block = 2 };
@@ -28,7 +28,7 @@ struct HostBlock {
   unsigned shared_bytes;
   void* shared;   // dynamic shared memory, aligned to 1024 bytes
   void* machine;  // the owner of the two functions below
-  // Calls function(closure, i) for every thread i of the block (x fastest), each on its own stack.
+  // Calls function(closure, i) for every thread i of it (x fastest), each on its own stack.
   void (*run_threads)(HostBlock*, unsigned exchange, void (*function)(void*, unsigned), void* closure);
   void (*wait)(HostBlock*, HostWait*);
 };

@@ -1,5 +1,5 @@
 // What threads find out about one another in one step: lanes of like values, reductions of a warp,
-// votes of a block.
+// votes of a thread block.
 #pragma once
 
 #include <diecast/device/base/block.h>
@@ -60,7 +60,7 @@ DIECAST_REDUCE(__reduce_or_sync, unsigned, a | b)
 DIECAST_REDUCE(__reduce_xor_sync, unsigned, a ^ b)
 #undef DIECAST_REDUCE
 
-// How many threads of the block bring a predicate that is not 0. All its threads are on one
+// How many threads of the thread block bring a predicate that is not 0. All its threads are on one
 // operating-system thread: barriers alone keep one vote apart from the next.
 DIECAST_DEVICE int __syncthreads_count(int predicate, const char* file = __builtin_FILE(), unsigned line = __builtin_LINE()) {
   static thread_local int votes;

@@ -2,11 +2,11 @@
 // rounded to the element type; and where those of many threads meet in memory.
 /* diecast
 option enum NANS {ignore, propagate} = ignore    // propagate: 0x7FFFFFFF where one is NaN
-option enum RHT {none, row, column} = none       // of x, or of its random Hadamard transform in blocks of 16
+option enum RHT {none, rowwise, columnwise} = none  // of x, or of its random Hadamard transform in blocks of 16
 let  TRANSFORMED = RHT != none
 use  <diecast/device/blocks/hadamard.h>
-let  DOWN = PER == column || RHT == column       // threads go down columns
-require RHT != row || PER != column              // blocks along a row have no column of their own
+let  DOWN = PER == column || RHT == columnwise   // threads go down columns
+require RHT != rowwise || PER != column          // blocks along a row have no column of their own
 */
 #pragma once
 
@@ -39,7 +39,7 @@ struct AmaxOf {
     return block16(block);
   }
   DIECAST_DEVICE static f32 block16(Loaded block) {
-    if constexpr (Rht == RHT_row) block = hadamard16(block, Signs);
+    if constexpr (Rht == RHT_rowwise) block = hadamard16(block, Signs);
     if constexpr (Propagate) {
       return amax_or_nan(block);
     } else {
@@ -68,10 +68,10 @@ struct AmaxOf {
       f32 values[16];
       DIECAST_UNROLL
       for (int i = 0; i < 16; ++i) values[i] = to_f32(elements[i]);
-      if constexpr (Rht == RHT_column) hadamard16(values, Signs);
+      if constexpr (Rht == RHT_columnwise) hadamard16(values, Signs);
       DIECAST_UNROLL
       for (int i = 0; i < 16; ++i) {
-        if constexpr (Rht == RHT_column) values[i] = to_f32(from_f32<IN>(values[i]));
+        if constexpr (Rht == RHT_columnwise) values[i] = to_f32(from_f32<IN>(values[i]));
         found = larger(found, fabsf(values[i]));
       }
     }

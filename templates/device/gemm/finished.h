@@ -1,8 +1,8 @@
 // What becomes of an element of a product, its sum under the factor given: one rounding a step. Both
 // gemm_nvfp4 and finish_product end so.
 /* diecast
-option bool A_ROWS = false                    // a_amax has an entry a row of out
-option bool B_ROWS = false                    // b_amax has an entry a column of out
+option bool A_ROW_SCALE = false               // a_amax has an entry a row of out
+option bool B_ROW_SCALE = false               // b_amax has an entry a column of out
 option bool BIAS = false                      // a bias is added to every row
 option type BIAS_TYPE {bf16, f16, f32} = f32  // its element type
 option bool ACCUMULATE = false                // out holds what the product is added to

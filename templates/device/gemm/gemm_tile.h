@@ -1,4 +1,4 @@
-// A tile of an NVFP4 product in a block of eight warps, two by four: what of both operands is in shared
+// A tile of an NVFP4 product in a thread block of eight warps, two by four: what of both operands is in shared
 // memory at a time, and every thread's sums. Where Math is 0 (f16, not on the host) codes are f16
 // numbers that hold their scales; else (1: bytes on tensor cores, 2: without) they are bytes, and the
 // scales stand beside them as f32. The host has integers alone. Blocks are added in order, one

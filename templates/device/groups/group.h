@@ -2,8 +2,8 @@
 // kernels: an array in device memory.
 /* diecast
 size count                               // members; 0 unless GROUPED
-let  ROWWISE     = DIRECTION != columnwise
-let  COLUMNWISE  = DIRECTION != rowwise
+let  ROWWISE     = SIDES != columnwise
+let  COLUMNWISE  = SIDES != rowwise
 let  HAS_ROWS    = ROWWISE && !GROUPED     // the launch itself has where they are written
 let  HAS_COLUMNS = COLUMNWISE && !GROUPED
 */

@@ -46,7 +46,7 @@ enum UnitKind { kShardUnits, kScaleUnits, kTransposeUnits, kScaleTransposeUnits 
 constexpr i64 kShardUnitCols = 1024;
 // 16 rows of a scale matrix, or of the transposed one, by this many columns.
 constexpr i64 kScaleUnitCols = 512;
-// Rows and columns of codes that a block of threads transposes at once.
+// Rows and columns of codes that a thread block transposes at once.
 constexpr i64 kTransposeUnit = 256;
 
 // The weight that a unit is of: the last that begins at or before it, because a weight without

@@ -1,5 +1,5 @@
-// Copies from memory into a block's shared memory that run on while its threads do, held in no
-// register. A thread waits for its own and meets the block at a barrier before anybody reads them.
+// Copies from memory into a thread block's shared memory that run on while its threads do, held in no
+// register. A thread waits for its own and meets the others at a barrier before anybody reads them.
 #pragma once
 
 #include <diecast/device/base/simt.h>

@@ -1,4 +1,4 @@
-// Places in a block's shared memory as its own instructions take them, in 32 bits: kept in a register, and not
+// Places in a thread block's shared memory as its own instructions take them, in 32 bits: kept in a register, and not
 // made anew from what the compiler knows of them.
 #pragma once
 

@@ -93,7 +93,7 @@ DIECAST_DEVICE Vector<8> tie_factor(u32 bits, const Vector<8>* of_significand) {
   return found;
 }
 
-// All `Threads` of the block of threads: both sides' factors, there when they return. global_of(side): rows', columns' global scale.
+// All `Threads` of the thread block: both sides' factors, there when they return. global_of(side): rows', columns' global scale.
 template <int Threads, class GlobalOf>
 DIECAST_DEVICE void make_tie_factors(TieFactors* sides, const GlobalOf& global_of) {
   static_assert(2 * kTieFactors % Threads == 0);

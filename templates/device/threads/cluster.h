@@ -1,4 +1,4 @@
-// Clusters: blocks of threads that are on the GPU together and reach each other's shared memory, on 9.0 and later. A kernel is
+// Clusters: thread blocks that are on the GPU together and reach each other's shared memory, on 9.0 and later. A kernel is
 // told its cluster's size by a parameter, 1 where there is none. What one reads of another's; the largest of all magnitudes.
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace diecast {
 
-// Which of its cluster's blocks of threads this is.
+// Which of its cluster's thread blocks this is.
 template <int Blocks>
 DIECAST_DEVICE u32 cluster_rank() {
 #if !DIECAST_HOST
@@ -21,7 +21,7 @@ DIECAST_DEVICE u32 cluster_rank() {
   return 0;
 }
 
-// All threads of all blocks that have not ended wait for each other, and see what was written to shared memory before. (A release of
+// All threads of all thread blocks that have not ended wait for each other, and see what was written to shared memory before. (A release of
 // all memory would wait for stores to arrive; until 12.8 there is no other.)
 template <int Blocks>
 DIECAST_DEVICE void cluster_barrier() {
@@ -39,7 +39,7 @@ DIECAST_DEVICE void cluster_barrier() {
   __syncthreads();
 }
 
-// Four bytes of the shared memory of block `rank`, where this one has `own`.
+// Four bytes of the shared memory of thread block `rank`, where this one has `own`.
 template <int Blocks>
 DIECAST_DEVICE u32 load_of_cluster(const void* own, u32 rank) {
 #if !DIECAST_HOST
@@ -55,8 +55,8 @@ DIECAST_DEVICE u32 load_of_cluster(const void* own, u32 rank) {
   return *static_cast<const u32*>(own);
 }
 
-// One reduction, once in a kernel, by all threads of `Blocks` blocks of `Threads`. It is made at the kernel's
-// beginning, so that nothing waits for the other blocks to begin. Where there is one block it may have `Side` times as many
+// One reduction, once in a kernel, by all threads of `Blocks` thread blocks of `Threads`. It is made at the kernel's
+// beginning, so that nothing waits for the others to begin. Where there is one alone it may have `Side` times as many
 // threads, and each `Threads` of them reduce by themselves.
 template <int Threads, int Blocks, int Side = 1>
 struct ClusterMax {
@@ -85,7 +85,7 @@ struct ClusterMax {
   }
 #endif
 
-  // Each warp's largest goes to a place of its own in all blocks' memory, whose barrier counts the bytes.
+  // Each warp's largest goes to a place of its own in all thread blocks' memory, whose barrier counts the bytes.
   DIECAST_DEVICE f32 operator()(f32 value) const {
     if constexpr (Blocks == 1) {
       return block_reduce_max<Threads, Side>(value, 0);

@@ -7,7 +7,7 @@
 namespace diecast {
 
 // Lets the next launch begin, if it is a dependent one, which waits for the end of this one whatever happens: once
-// `found`, a number, is there, so that its threads are not in the way of what this one does before. Each block of threads
+// `found`, a number, is there, so that its threads are not in the way of what this one does before. Each thread block
 // says so by itself, and the GPU hears one in 1.3 ns (an H200, NOTES.md): many small ones had better only end.
 DIECAST_DEVICE void next_may_begin(f32& found) {
 #if DIECAST_CC >= 90

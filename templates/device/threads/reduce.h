@@ -1,4 +1,4 @@
-// The largest of a warp's or a block's magnitudes (at least +0), given back to all its threads; NaN
+// The largest of a warp's or a thread block's magnitudes (at least +0), given back to all its threads; NaN
 // (0x7FFFFFFF) if there is one. No order matters: every grouping gives the same bits.
 #pragma once
 
@@ -39,9 +39,9 @@ DIECAST_DEVICE f32 lanes_reduce_max(f32 value) {
   }
 }
 
-// All `Threads` (a multiple of 32) of a one-dimensional block take part, and none may have left the
+// All `Threads` (a multiple of 32) of a one-dimensional thread block take part, and none may have left the
 // kernel. One reduction after another takes `turn` 0 and 1: a thread that is ahead by one writes where
-// nobody reads any more. A block of `Side` times as many threads reduces as many values, each by
+// nobody reads any more. A thread block of `Side` times as many threads reduces as many values, each by
 // neighbours of `Threads` that wait for nobody else.
 template <int Threads, int Side = 1>
 DIECAST_DEVICE f32 block_reduce_max(f32 value, u32 turn) {

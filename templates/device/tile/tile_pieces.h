@@ -13,7 +13,7 @@
 
 namespace diecast {
 
-// All `Threads` of the block of threads. The matrix has the tile at `x`, rows `stride` elements apart. Way: the sides, and
+// All `Threads` of the thread block. The matrix has the tile at `x`, rows `stride` elements apart. Way: the sides, and
 // what a template makes of two blocks, and of rows alone how many
 // times 256 columns the tile has. Of both sides find() makes the global scales, while copies are on their way.
 template <class Way, int Threads, class IN, class Output, class Columns, class ScalesAcross, class ScalesDown, class Global,

@@ -24,7 +24,7 @@ struct TileScales {
   DIECAST_DEVICE e4m3* at(int line, int block) { return scales + line * kPitch + block; }
 };
 
-// All `Threads` of the block of threads, behind a barrier: linear scales, `lines` lines of `blocks`, of which there may be 2^`shift`
+// All `Threads` of the thread block, behind a barrier: linear scales, `lines` lines of `blocks`, of which there may be 2^`shift`
 // fours; `at_once` says whether four may be written so. Of a cluster: block `rank` has the first kStripes of a line, and the next
 // ones the next.
 template <int Threads, int Cluster>
@@ -85,7 +85,7 @@ DIECAST_DEVICE void write_scales(const Output& out, const Scales& of) {
   write_scales<Threads>(out, of.scales, Scales::kFours, Scales::kShift);
 }
 
-// Linear ones of columns, by a cluster whose tiles lie one below the other and have `blocks` of a line together: each block of threads
+// Linear ones of columns, by a cluster whose tiles lie one below the other and have `blocks` of a line together: each thread block
 // writes all of some lines. 0: they lie elsewhere, and each writes its own.
 template <int Threads, int Cluster, class Output, class Scales>
 DIECAST_DEVICE void write_scales_of_cluster(const Output& out, const Scales& of, int blocks) {

@@ -24,7 +24,7 @@ struct TileSide {
     codes[line * ((1 << shift) + 2) + block] = {{what.codes[0], what.codes[1]}};
     scales[line * ((1 << shift) + 4) + block] = what.scale;
   }
-  // To where they belong, neighbouring threads neighbouring blocks of a line. All `Threads` of the block of threads.
+  // To where they belong, neighbouring threads neighbouring blocks of a line. All `Threads` of the thread block.
   template <int Threads, class Output>
   DIECAST_DEVICE void write(const Output& out, int shift) {
     DIECAST_NO_UNROLL
@@ -40,7 +40,7 @@ struct TileSide {
 };
 
 // Side 0 (rows) or 1 (columns) of a tile that the matrix has `rows` x `cols` of, at `x`, to `out`, by all `Threads` of the
-// block of threads. Way: what a template makes of a block. Squares take passes: their amax, the errors of both scales of
+// thread block. Way: what a template makes of a block. Squares take passes: their amax, the errors of both scales of
 // four over six, their codes.
 template <class Way, int Threads, class Piece, class IN, int Cols, class Output, class Global>
 DIECAST_DEVICE void quantize_side(int side, const IN* x, i64 stride, int rows, int cols, const Output& out, const Global& global,

@@ -28,7 +28,7 @@ DIECAST_DEVICE bool in_bands(u32& row, u32& col, u32 rows, u32 cols) {
 }
 
 // Codes of all columns of a tile, whose stripes lie behind one another, to where they belong: neighbouring threads
-// neighbouring blocks of a line, two each. All `Threads` of the block of threads.
+// neighbouring blocks of a line, two each. All `Threads` of the thread block.
 template <class Stripe, int Threads, class Output>
 DIECAST_DEVICE void write_columns(const Output& out, SharedPlace stripes) {
   constexpr u32 kPairs = kStripes / 2;
@@ -82,7 +82,7 @@ struct ScalesOfRows {
   DIECAST_DEVICE void next() { to += step; }
 };
 
-// All `Threads` of the block of threads, which has a tile's stripes of dynamic shared memory. The matrix has the tile
+// All `Threads` of the thread block, which has a tile's stripes of dynamic shared memory. The matrix has the tile
 // at `x`, rows `stride` bytes apart; `cluster_blocks` is write_scales_of_cluster()'s. find(), once by all threads, makes the global scales
 // while copies are on their way; seldom(block, global) is what becomes of a block that is not ordinary.
 template <class IN, int Threads, int Cluster, class Output, class ScalesAcross, class ScalesDown, class Global, class Find,

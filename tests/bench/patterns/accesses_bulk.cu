@@ -1,5 +1,5 @@
-// accesses_bulk: what accesses_direct reads and writes, in bulk copies through shared memory: blocks of
-// threads that stay read STAGES tiles ahead, each one copy, and with BULK_STORES write each as one.
+// accesses_bulk: what accesses_direct reads and writes, in bulk copies through shared memory: thread
+// blocks that stay read STAGES tiles ahead, each one copy, and with BULK_STORES write each as one.
 /* diecast
 option   int   READ        {4, 8, 16, 32, 64}            // bytes of a piece that are read
 option   int   WRITE       {0, 4, 8, 16, 32}             // bytes of it that are written
@@ -9,8 +9,8 @@ tune     int   TOGETHER    {1, 2, 4} = 1                 // pieces of a thread i
 tune     int   STAGES      {2, 3, 4} = 3                 // tiles that are on their way
 tune     bool  BULK_STORES = false
 tune     int   THREADS     {128, 256} = 256
-tune     int   waves       {1, 2, 4, 8} = 4              // the most blocks of threads a multiprocessor gets
-let      SHARED = THREADS * TOGETHER * (STAGES * (READ + 1) + BULK_STORES * 2 * (WRITE + 1))  // bytes of a block of threads
+tune     int   waves       {1, 2, 4, 8} = 4              // the most thread blocks a multiprocessor gets
+let      SHARED = THREADS * TOGETHER * (STAGES * (READ + 1) + BULK_STORES * 2 * (WRITE + 1))  // bytes of a thread block
 size     pieces  divisible (THREADS * TOGETHER)          // whole tiles
 arg      from        in    u8  [pieces * READ]  align 16
 arg      from_scales in    u8  [READ_SCALE == 0 ? 0 : pieces / READ_SCALE]  align (READ_SCALE == 0 ? 1 : 16)

@@ -11,7 +11,7 @@ option   bool  READ_WORD   = false                       // every thread reads o
 tune     int   TOGETHER    {1, 2, 4} = 1                 // pieces of a thread that are read together
 tune     bool  AHEAD       = false                       // and those of the next step before these are written
 tune     int   THREADS     {128, 256} = 256
-tune     int   waves       {1, 8, 64, 128, 256} = 64          // the most blocks of threads a multiprocessor gets
+tune     int   waves       {1, 8, 64, 128, 256} = 64          // the most thread blocks a multiprocessor gets
 size     pieces
 size     row_pieces                                      // of one row
 arg      from        in    u8  [pieces * READ]  align 16

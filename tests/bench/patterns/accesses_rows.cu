@@ -1,10 +1,10 @@
 // accesses_rows: the loads, stores, threads and barriers of quantizing rows that find their own amax,
-// without the arithmetic: a block of threads holds a row in registers, and nothing of it is written
+// without the arithmetic: a thread block holds a row in registers, and nothing of it is written
 // before all of it is read: every word carries the xor of the row.
 /* diecast
 shape    int   COLS                                      // elements of a row, 2 bytes each
 tune     int   THREADS {32, 64, 128, 256, 512} = 256     // they share a row
-tune     int   waves   {1, 8, 64, 128} = 64              // the most blocks of threads a multiprocessor gets
+tune     int   waves   {1, 8, 64, 128} = 64              // the most thread blocks a multiprocessor gets
 size     rows
 size     cols = COLS  divisible 16
 arg      from      in   u8   [rows, 2 * cols]  align 16

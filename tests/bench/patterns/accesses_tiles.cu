@@ -1,4 +1,4 @@
-// accesses_tiles: what quantizing rows and columns at once reads and writes, without the arithmetic: a block of threads
+// accesses_tiles: what quantizing rows and columns at once reads and writes, without the arithmetic: a thread block
 // reads a tile, piece by piece, into registers or by bulk copies through STAGES pieces of shared memory; writes codes of
 // rows as pieces arrive, and, once all of it is read, codes of columns and both sides' scales. Every 16 bytes of codes
 // are the xor of 64 that the thread has read; a tile's columns' codes are its rows' codes in another order of lines.
@@ -10,8 +10,8 @@ tune     int   TOGETHER  {1, 2} = 1                      // pieces of a tile tha
 tune     bool  AHEAD     = false                         // and the next ones before these are written
 tune     int   STAGES    {0, 2, 4} = 0                   // pieces on their way into shared memory; 0: into registers
 tune     int   THREADS   {256, 512} = 256
-tune     int   RESIDENT  {0, 1, 2} = 0                   // blocks of threads that a multiprocessor must have room for; 0: any
-tune     int   waves     {1, 2, 256} = 256               // the most blocks of threads a multiprocessor gets
+tune     int   RESIDENT  {0, 1, 2} = 0                   // thread blocks that a multiprocessor must have room for; 0: any
+tune     int   waves     {1, 2, 256} = 256               // the most thread blocks a multiprocessor gets
 size     rows  divisible TILE_ROWS
 size     cols  divisible TILE_COLS
 arg      from         in    u8  [rows, 2 * cols]   align 16
@@ -65,7 +65,7 @@ DIECAST_UNROLL
   }
 }
 
-// Pieces of all tiles of a block of threads, in the order they are read in.
+// Pieces of all tiles of a thread block, in the order they are read in.
 struct Place {
   i64 row, col;
 

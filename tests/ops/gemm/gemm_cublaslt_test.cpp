@@ -231,8 +231,8 @@ TEST_F(CublasLtArguments, APreparedProductTakesWhatItWasPreparedFor) {
   EXPECT_EQ(library_->products.size(), 1u);
   a_ = tiled(8, 64, true);
   EXPECT_EQ(op.run(a_, b_, out_, options_, {}).error().message(),
-            "diecast: not_supported: gemm_nvfp4: path cublaslt: prepared for a_rows = "
-            "false; the product has a_rows = true\n"
+            "diecast: not_supported: gemm_nvfp4: path cublaslt: prepared for "
+            "a_row_scale = false; the product has a_row_scale = true\n"
             "  fix: prepare another op for this input");
   const auto scaled = PreparedGemmCublaslt::Request::of(a_, b_, out_, options_);
   EXPECT_EQ(scaled.scratch_bytes(8, 24), 8 * 24 * 4 + (32 << 20));

@@ -41,7 +41,7 @@ struct Operands {
   void draw_depth(std::uint64_t seed) {
     static constexpr std::int64_t kBlocks[] = {1, 3, 4, 9, 17, 33};
     depth = kBlocks[seed % 6] * 16;
-    if (flag(s, "WIDE")) depth = (depth + 31) / 32 * 32;
+    if (flag(s, "ALIGNED")) depth = (depth + 31) / 32 * 32;
   }
   float number() {
     const auto fraction = static_cast<float>(random() % 1024) / 1024.0f;
@@ -103,8 +103,8 @@ struct Product {
   const Placed *a, *b;
 
   Product(Operands& from, Device& device, const Case& one, std::int64_t rows) {
-    gemm.a = from.packed(rows, flag(from.s, "A_ROWS"));
-    gemm.b = from.packed(one.cols, flag(from.s, "B_ROWS"));
+    gemm.a = from.packed(rows, flag(from.s, "A_ROW_SCALE"));
+    gemm.b = from.packed(one.cols, flag(from.s, "B_ROW_SCALE"));
     gemm.a_amax = from.numbers(gemm.a.row_scaled ? rows : 1);
     gemm.b_amax = from.numbers(gemm.b.row_scaled ? one.cols : 1);
     gemm.accumulate = flag(from.s, "ACCUMULATE");
@@ -147,7 +147,7 @@ std::string gemm_nvfp4_difference(Kernel& kernel, const Case& one, const Binding
   const Specialization& s = kernel.specialization();
   Device& device = kernel.device();
   const bool grouped = flag(s, "GROUPED");
-  const bool of_rows = word_of(s, "COLUMNS") == "of_both";
+  const bool of_rows = word_of(s, "COLUMNWISE_OF") == "both";
   const DType dtype = dtype_of(s, "OUT"), bias_dtype = dtype_of(s, "BIAS_TYPE");
   Operands operands(s, one.seed);
   const std::vector<std::int64_t> offsets = parts_of(one, grouped, of_rows);
@@ -175,7 +175,7 @@ std::string gemm_nvfp4_difference(Kernel& kernel, const Case& one, const Binding
     const std::int64_t depth = std::max<std::int64_t>(operands.depth - (of_rows ? i : 0), 0);
     lefts.push_back(operands.member(*product.a, of_rows ? depth : rows, of_rows));
     lefts.back().row_begin = offsets[i];
-    const bool of_columns = word_of(s, "COLUMNS") != "none";
+    const bool of_columns = word_of(s, "COLUMNWISE_OF") != "none";
     rights.push_back(operands.member(*product.b, of_columns ? depth : one.cols, of_columns));
     reference::gemm_nvfp4(product.gemm, want.data() + offsets[i] * one.cols * dtype_bits(dtype) / 8,
                           dtype);

@@ -35,7 +35,7 @@ float unit_of(const reference::GemmNvfp4& gemm) {
 reference::GemmNvfp4 finishing(const Specialization& s, const Case& one, std::mt19937_64& random) {
   reference::GemmNvfp4 gemm;
   gemm.a.rows = one.rows, gemm.b.rows = one.cols;
-  gemm.a.row_scaled = flag(s, "A_ROWS"), gemm.b.row_scaled = flag(s, "B_ROWS");
+  gemm.a.row_scaled = flag(s, "A_ROW_SCALE"), gemm.b.row_scaled = flag(s, "B_ROW_SCALE");
   gemm.b.bound = random() % 2 == 0 ? 448 : 256;
   gemm.a_amax = any_floats(random, gemm.a.row_scaled ? one.rows : 1);
   gemm.b_amax = any_floats(random, gemm.b.row_scaled ? one.cols : 1);

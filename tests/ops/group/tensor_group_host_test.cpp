@@ -119,7 +119,7 @@ TEST_F(TensorGroupOnHost, SharedAmaxesAreOfAllThatShareThem) {
       amax_shared(*runtime_, shares[share], want, wish).value();
       EXPECT_EQ(amaxes[share], want[0]);
       if (rht == TransformedSides::none) continue;
-      wish.transform = AmaxTransform::column;
+      wish.transform = AmaxTransform::columnwise;
       wish.sign_mask = options.sign_mask;
       amax_shared(*runtime_, shares[share], want + 1, wish).value();
       EXPECT_EQ(amaxes[share + 2], want[1]);

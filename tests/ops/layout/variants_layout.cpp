@@ -60,7 +60,7 @@ std::string transpose_codes_difference(Kernel& kernel, const Case& one, const Bi
   const Specialization& s = kernel.specialization();
   Device& device = kernel.device();
   const auto pad = static_cast<int>(s.number("PAD"));
-  const bool whole = word_of(s, "SIDES") == "whole";
+  const bool whole = flag(s, "ALIGNED");
   if (whole && pad == 2 && (one.rows % 8 != 0 || one.cols % 8 != 0)) return "";
   // What pads a row holds anything, and an odd address is any address.
   const std::int64_t bytes = one.rows * ((one.cols + pad - 1) / pad * pad / 2);

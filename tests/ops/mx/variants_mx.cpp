@@ -69,7 +69,7 @@ void describe(Members& members, Device& device, const Specialization& s, const C
   group.whole.type.layout = enum_of<ScaleLayout>(s, "LAYOUT");
   group.count = static_cast<std::int64_t>(members.offsets.size()) - 1;
   group.host_row_offsets = members.offsets.data();
-  const std::string direction = word_of(s, "DIRECTION");
+  const std::string direction = word_of(s, "SIDES");
   if (direction != "columnwise") members.across.sizes = group.rowwise_sizes().value();
   if (direction != "rowwise") members.down.sizes = group.columnwise_sizes().value();
   members.across.allocate(device);
@@ -135,13 +135,13 @@ std::string quantize_mx_difference(Kernel& kernel, const Case& one, const Bindin
   DeviceBuffer scales(device, scales_want.size() + spare_bytes(one, scales_want.size()));
   const Rows rows = rows_of(device, one);
   const args::QuantizeMx arguments{.x = x.argument(),
-                                   .data = data.data_pointer(),
+                                   .codes = data.data_pointer(),
                                    .scales = {scales.data_pointer(), scale_stride(blocks, apart)},
                                    .rows = rows.argument,
                                    .cols = one.cols};
   std::string problem = launch_and_wait(kernel, arguments, tunes);
   if (problem.empty()) problem = compare("scales", scales, scales_want.data(), scales_want.size());
-  if (problem.empty()) problem = compare("data", data, want.data.data(), want.data.size());
+  if (problem.empty()) problem = compare("codes", data, want.data.data(), want.data.size());
   return problem;
 }
 
@@ -151,7 +151,7 @@ std::string quantize_mx_tiles_difference(Kernel& kernel, const Case& one, const 
   if (flag(s, "GROUPED")) return members_difference(kernel, one, tunes);
   Matrix x = input_matrix(device, one, dtype_of(s, "IN"), word_of(s, "ROWS"));
   const bool square = s.number("BLOCK_ROWS") == 32;
-  const std::string direction = word_of(s, "DIRECTION");
+  const std::string direction = word_of(s, "SIDES");
   reference::MxSide across, down;
   ColumnScales down_scales = {};
   const bool apart = scales_apart(s, one);
@@ -174,9 +174,9 @@ std::string quantize_mx_tiles_difference(Kernel& kernel, const Case& one, const 
   const Rows rows = rows_of(device, one);
   const args::QuantizeMxTiles arguments{
       .x = x.argument(),
-      .data = data.data_pointer(),
+      .codes = data.data_pointer(),
       .scales = {scales.data_pointer(), scale_stride(blocks, apart)},
-      .data_t = data_t.data_pointer(),
+      .codes_t = data_t.data_pointer(),
       .scales_t = {scales_t.data_pointer(), down_stride - pitch},
       .rows = rows.argument,
       .cols = one.cols,
@@ -188,9 +188,9 @@ std::string quantize_mx_tiles_difference(Kernel& kernel, const Case& one, const 
     if (problem.empty()) problem = compare(name, got, want.data(), want.size());
   };
   same("scales", scales, across.scales);
-  same("data", data, across.data);
+  same("codes", data, across.data);
   same("scales_t", scales_t, down_scales.bytes);
-  same("data_t", data_t, down.data);
+  same("codes_t", data_t, down.data);
   return problem;
 }
 

@@ -27,7 +27,7 @@ std::string name_of(const Kernel& kernel) {
   const Specialization& one = kernel.specialization();
   const Template& tmpl = one.tmpl();
   std::string out = tmpl.name();
-  for (const char* const tune : {"LANES", "THREADS", "BLOCKS", "CLUSTER", "SIDE", "NEXT"})
+  for (const char* const tune : {"LANES", "THREADS", "BLOCKS", "CLUSTER", "ROWS_AT_ONCE", "NEXT"})
     if (tmpl.parameter(tune)) out += cat(" ", one.bindings().find(tune)->spelling());
   return out;
 }
@@ -72,9 +72,9 @@ TEST_F(QuantizeNvfp4Tuned, RowsTakeTheFastestOfTheNearestSize) {
   request.out.row_scaled = true;
   request.cols = 7168;
   const auto as_shipped = prepare({}, request);
-  const auto tuned = prepare({of_rows(8, "BLOCKS=1 CLUSTER=1 SIDE=1 NEXT=codes", 900),
-                              of_rows(8, "BLOCKS=1 CLUSTER=8 SIDE=1 NEXT=elements", 800),
-                              of_rows(32, "BLOCKS=2 CLUSTER=2 SIDE=1 NEXT=codes", 1000)},
+  const auto tuned = prepare({of_rows(8, "BLOCKS=1 CLUSTER=1 ROWS_AT_ONCE=1 NEXT=codes", 900),
+                              of_rows(8, "BLOCKS=1 CLUSTER=8 ROWS_AT_ONCE=1 NEXT=elements", 800),
+                              of_rows(32, "BLOCKS=2 CLUSTER=2 ROWS_AT_ONCE=1 NEXT=codes", 1000)},
                              request);
   const auto at = [&](std::int64_t rows) { return name_of(tuned.kernel(rows * 7168)); };
   const std::string fewest = "quantize_nvfp4_row_scaled_few 1 8 1 elements";
@@ -111,7 +111,7 @@ TEST_F(QuantizeNvfp4Tuned, WithoutACompilerTheCacheDecides) {
   request.out.row_scaled = true;
   request.cols = 7168;
   prepare({}, request);  // as without records
-  const auto held = of_rows(8, "BLOCKS=1 CLUSTER=2 SIDE=1 NEXT=amax", 900);
+  const auto held = of_rows(8, "BLOCKS=1 CLUSTER=2 ROWS_AT_ONCE=1 NEXT=amax", 900);
   ASSERT_TRUE(runtime_->resolve(
       runtime_
           ->specialize("quantize_nvfp4_row_scaled_few COLS=7168 IN=bf16 CLUSTER=2 "
@@ -121,8 +121,8 @@ TEST_F(QuantizeNvfp4Tuned, WithoutACompilerTheCacheDecides) {
   RuntimeOptions serving = machine_.options();
   serving.cache_policy = CachePolicy::require_hit;
   runtime_ = Runtime::create(serving).value();
-  const auto tuned = prepare({held, of_rows(8, "BLOCKS=2 CLUSTER=8 SIDE=1 NEXT=codes", 800),
-                              of_rows(128, "BLOCKS=2 CLUSTER=4 SIDE=1 NEXT=codes", 800)},
+  const auto tuned = prepare({held, of_rows(8, "BLOCKS=2 CLUSTER=8 ROWS_AT_ONCE=1 NEXT=codes", 800),
+                              of_rows(128, "BLOCKS=2 CLUSTER=4 ROWS_AT_ONCE=1 NEXT=codes", 800)},
                              request);
   EXPECT_EQ(name_of(tuned.kernel(8 * 7168)), "quantize_nvfp4_row_scaled_few 1 2 1 amax");
 }
@@ -151,7 +151,7 @@ TEST_F(QuantizeNvfp4Tuned, NoChoiceIsForMoreThanItsGridHas) {
     bool seen = false, others = false;
     std::vector<std::int64_t> all;
     for (std::int64_t rows = 1; rows < 120000; rows += rows / 16 + 1) all.push_back(rows);
-    // 16384 of 256 blocks of 16, two threads each, are 65536 blocks of threads.
+    // 16384 of 256 blocks of 16, two threads each, are 65536 thread blocks.
     for (std::int64_t rows = 16370; rows < 16400; ++rows) all.push_back(rows);
     for (const std::int64_t rows : all) {
       const Kernel& kernel = tuned.kernel(rows * 4096);

@@ -27,7 +27,7 @@ constexpr const char* kOfEveryStep[] = {
     "quantize_nvfp4_row_scaled IN=bf16 COLS=4096",
     "quantize_nvfp4_row_scaled IN=bf16 COLS=4096 LAYOUT=s128x4",
     "quantize_nvfp4_row_scaled_few IN=bf16 COLS=4096 CLUSTER=2",
-    "quantize_nvfp4_row_scaled_few IN=bf16 COLS=2048 SIDE=4",
+    "quantize_nvfp4_row_scaled_few IN=bf16 COLS=2048 ROWS_AT_ONCE=4",
     "quantize_nvfp4_row_scaled_few IN=bf16 COLS=7168 CLUSTER=2 LAYOUT=s128x4",
     "quantize_mx IN=bf16",
     "quantize_mx IN=bf16 LAYOUT=s128x4",

@@ -1,6 +1,6 @@
 // Both sides at once of matrices with whole bands of tiles (templates/device/tile/tile_stripes.h),
 // whose columns' scales a cluster writes together on 9.0, with what is left below a band, and with
-// more tiles than there are blocks of threads.
+// more tiles than there are thread blocks.
 #include <diecast/diecast.h>
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ TEST_P(TilesInBandsOnGpu, EqualTheReferenceToTheBit) {
       runtime->specialize_for("quantize_nvfp4_tiles", GetParam().bindings, **device).value();
   const auto kernel = runtime->preload(one, *device).value();
   // Bands are of eight tiles of 128 rows, of four where a row has more than 32 of them. Under seeds
-  // that 3 divides a multiprocessor also gets one block of threads at most.
+  // that 3 divides a multiprocessor also gets one thread block at most.
   for (const variants::Case& on : {variants::Case{1024, 256, false, false, 1},
                                    {1024, 272, true, true, 2},
                                    {1000, 304, true, false, 3},

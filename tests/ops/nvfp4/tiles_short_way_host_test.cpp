@@ -39,7 +39,7 @@ bool goes(const Way& way, const Bindings& b) {
                                     {"BOUND", "448"}}) {
     if (!has(b, name, value)) return false;
   }
-  const bool both = has(b, "DIRECTION", "both"), square = has(b, "BLOCK_ROWS", "16");
+  const bool both = has(b, "SIDES", "both"), square = has(b, "BLOCK_ROWS", "16");
   const bool together = !has(b, "IN", "e4m3") && has(b, "RHT", "none") &&
                         has(b, "ROW_SCALE", "0") && !(square && both) && has(b, "ROWS", "apart");
   const bool in_stripes = together && both;

@@ -63,7 +63,7 @@ std::string nvfp4_difference(Kernel& kernel, const Case& one, const Bindings& tu
   const Rows rows = rows_of(device, one);
   const Arguments arguments{.codes = {codes.data_pointer(), kStrided ? q.row_bytes : 0},
                             .scales = {scales.data_pointer(), scale_stride(blocks, apart)},
-                            .factor = factors.data_pointer(),
+                            .amax = factors.data_pointer(),
                             .out = {want.dtype, out.data_pointer(), want.stride},
                             .rows = rows.argument,
                             .cols = one.cols};
@@ -124,7 +124,7 @@ std::string dequantize_mx_difference(Kernel& kernel, const Case& one, const Bind
   const Format format = word == "mxfp4"        ? Format::mxfp4
                         : word == "mxfp8_e5m2" ? Format::mxfp8_e5m2
                                                : Format::mxfp8_e4m3;
-  const bool columnwise = word_of(s, "DIRECTION") == "columnwise";
+  const bool columnwise = word_of(s, "SIDES") == "columnwise";
   const std::int64_t lines = columnwise ? one.cols : one.rows;
   const std::int64_t blocks = ((columnwise ? one.rows : one.cols) + 31) / 32;
   const std::int64_t bytes = format == Format::mxfp4 ? lines * blocks * 16 : one.rows * one.cols;
@@ -145,7 +145,7 @@ std::string dequantize_mx_difference(Kernel& kernel, const Case& one, const Bind
   const Rows rows = rows_of(device, one);
   const std::int64_t stride = scale_stride(placed.row_length, apart);
   const std::int64_t pitch = columnwise && format == Format::mxfp4 ? stride : 0;
-  const args::DequantizeMx arguments{.data = data.data_pointer(),
+  const args::DequantizeMx arguments{.codes = data.data_pointer(),
                                      .scales = {scales.data_pointer(), stride - pitch},
                                      .out = {want.dtype, out.data_pointer(), want.stride},
                                      .rows = rows.argument,

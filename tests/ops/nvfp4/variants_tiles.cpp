@@ -24,7 +24,7 @@ struct Direction {
 Direction direction_of(const Specialization& s, bool columnwise) {
   Direction out;
   out.columnwise = columnwise;
-  const std::string direction = word_of(s, "DIRECTION"), rht = word_of(s, "RHT");
+  const std::string direction = word_of(s, "SIDES"), rht = word_of(s, "RHT");
   const char* own = columnwise ? "columnwise" : "rowwise";
   out.present = direction == own || direction == "both";
   reference::Nvfp4Options& options = out.options.nvfp4;

@@ -1,5 +1,5 @@
 // scale_rows: every row of a [rows, cols] matrix times its factor.
-// One block of threads a row; a "tail" kept whole.
+// One thread block a row; a "tail" kept whole.
 /* diecast
 shape    int   COLS                                // row length; 0 = not fixed at compile time
 shape    bool  ALIGNED = true                      // rows start at multiples of 16 bytes

@@ -32,9 +32,9 @@ constexpr auto words_of(AmaxNans) {
 }
 // The maximum of x, or of its random Hadamard transform in blocks of 16 along the rows or down the
 // columns, rounded to x's type.
-enum class AmaxTransform : std::uint8_t { none, row, column };
+enum class AmaxTransform : std::uint8_t { none, rowwise, columnwise };
 constexpr auto words_of(AmaxTransform) {
-  return std::to_array<std::string_view>({"none", "row", "column"});
+  return std::to_array<std::string_view>({"none", "rowwise", "columnwise"});
 }
 
 struct AmaxOptions {

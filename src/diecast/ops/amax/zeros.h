@@ -1,4 +1,4 @@
-// Maxima that many blocks of threads find together begin at 0.
+// Maxima that many thread blocks find together begin at 0.
 #pragma once
 
 #include <diecast/launch/kernel.h>

@@ -39,7 +39,7 @@ GemmNvfp4Request GemmNvfp4Request::of(const QuantizedGroup& a, const QuantizedGr
   request.grouped = true;
   request.aligned = is_aligned(a, b, options.layout);
   if (options.layout != "TN")
-    request.columns = options.layout == "NN" ? GemmColumns::of_b : GemmColumns::of_both;
+    request.columns = options.layout == "NN" ? GemmColumns::b : GemmColumns::both;
   return request;
 }
 
@@ -100,7 +100,7 @@ Result<void> PreparedGemmNvfp4::run(const QuantizedGroup& a, const QuantizedGrou
   DIECAST_CHECK(check_gemm(a, b, out, options));
   DIECAST_CHECK(check_request(Request::of(a, b, out, options, kernel_->device().properties())));
   if (a.count == 0) return {};
-  const bool of_rows = request_.columns == GemmColumns::of_both;
+  const bool of_rows = request_.columns == GemmColumns::both;
   return launch(args::GemmNvfp4{.bias = {request_.bias_type, bias_data(options)},
                                 .out = {out.dtype, out.data},
                                 .a_members = a.members,

@@ -44,7 +44,7 @@ struct GemmNvfp4Options {
   std::shared_ptr<Device> device{};  // null: Runtime::default_device()
 };
 
-// How much of out a block of threads makes, and with what: tensor cores on f16 or on bytes, or dot
+// How much of out a thread block makes, and with what: tensor cores on f16 or on bytes, or dot
 // products of bytes without them (in small tiles alone). Speed only: the bits are the same.
 enum class GemmTile : std::uint8_t { small, large };
 constexpr auto words_of(GemmTile) { return std::to_array<std::string_view>({"small", "large"}); }
@@ -52,9 +52,9 @@ enum class GemmMath : std::uint8_t { f16, s8, dp4a };
 constexpr auto words_of(GemmMath) { return std::to_array<std::string_view>({"f16", "s8", "dp4a"}); }
 
 // Which operands of a group are read along their columns: those of TN, NN, NT.
-enum class GemmColumns : std::uint8_t { none, of_b, of_both };
+enum class GemmColumns : std::uint8_t { none, b, both };
 constexpr auto words_of(GemmColumns) {
-  return std::to_array<std::string_view>({"none", "of_b", "of_both"});
+  return std::to_array<std::string_view>({"none", "b", "both"});
 }
 
 // a: the activation; b: the weight; both NVFP4 with scales of one layout, K whole blocks of 16, and
@@ -110,9 +110,9 @@ struct GemmNvfp4Request {
   template <class Self, class As>
   static constexpr void fields(Self& self, As&& as) {
     as("OUT", self.out), as("LAYOUT", self.layout);
-    as("A_ROWS", self.a_rows), as("B_ROWS", self.b_rows);
+    as("A_ROW_SCALE", self.a_rows), as("B_ROW_SCALE", self.b_rows);
     as("BIAS", self.bias), as("BIAS_TYPE", self.bias_type), as("ACCUMULATE", self.accumulate);
-    as("WIDE", self.aligned), as("GROUPED", self.grouped), as("COLUMNS", self.columns);
+    as("ALIGNED", self.aligned), as("GROUPED", self.grouped), as("COLUMNWISE_OF", self.columns);
     as("tile", self.tile), as("math", self.math);
   }
   // What these operands ask for.

@@ -37,7 +37,6 @@ Result<void> check_matrix(const QuantizedTensor& x) {
 
 KernelWanted TransposeCodesRequest::kernel(const DeviceProperties& device) const {
   Bindings bindings;
-  bindings.set("SIDES", aligned ? "whole" : "any");
   // The host has no threads to spread a tile over: fewer fibers, fewer switches.
   if (device.cc == 0) bindings.set("THREADS", 32);
   return kernel_of(kName, *this, std::move(bindings));

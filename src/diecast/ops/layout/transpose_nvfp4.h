@@ -40,7 +40,7 @@ struct TransposeCodesRequest {
 
   template <class Self, class As>
   static constexpr void fields(Self& self, As&& as) {
-    as("PAD", self.pad), as("aligned", self.aligned);
+    as("PAD", self.pad), as("ALIGNED", self.aligned);
   }
   // What transpose_codes() prepares for such arguments.
   static TransposeCodesRequest of(const void* codes, std::int64_t rows, std::int64_t cols, int pad,

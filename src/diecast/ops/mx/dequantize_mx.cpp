@@ -30,7 +30,7 @@ DequantizeMxRequest DequantizeMxRequest::of(const QuantizedTensor& x, const Tens
 
 KernelWanted DequantizeMxRequest::kernel(const DeviceProperties&) const {
   Bindings bindings;
-  bindings.set("DIRECTION", word(columnwise ? Sides::columnwise : Sides::rowwise));
+  bindings.set("SIDES", word(columnwise ? Sides::columnwise : Sides::rowwise));
   return kernel_of(kName, *this, std::move(bindings));
 }
 
@@ -45,7 +45,7 @@ Result<void> PreparedDequantizeMx::run(const QuantizedTensor& x, const Tensor& o
   const QuantizedSide& side = x.side(request_.columnwise);
   const bool transposed = request_.columnwise && is_four_bit(x.type.format);
   const std::int64_t pitch = transposed ? side.scale_stride : 0;
-  return launch(args::DequantizeMx{.data = side.data,
+  return launch(args::DequantizeMx{.codes = side.data,
                                    .scales = {side.scale, side.scale_stride - pitch},
                                    .out = tensor_argument(out),
                                    .rows = rows_argument(out),

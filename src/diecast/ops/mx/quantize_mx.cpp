@@ -51,7 +51,7 @@ Result<void> PreparedQuantizeMx::run(const Tensor& x, const QuantizedTensor& out
   const QuantizedSide &across = out.rowwise, &down = out.columnwise;
   if (request_.along_rows()) {
     return launch(args::QuantizeMx{.x = tensor_argument(x),
-                                   .data = across.data,
+                                   .codes = across.data,
                                    .scales = {across.scale, across.scale_stride},
                                    .rows = rows_argument(x),
                                    .cols = x.cols()},
@@ -59,9 +59,9 @@ Result<void> PreparedQuantizeMx::run(const Tensor& x, const QuantizedTensor& out
   }
   const std::int64_t pitch = is_four_bit(out.type.format) ? down.scale_stride : 0;
   return launch(args::QuantizeMxTiles{.x = tensor_argument(x),
-                                      .data = across.data,
+                                      .codes = across.data,
                                       .scales = {across.scale, across.scale_stride},
-                                      .data_t = down.data,
+                                      .codes_t = down.data,
                                       .scales_t = {down.scale, down.scale_stride - pitch},
                                       .rows = rows_argument(x),
                                       .cols = x.cols(),

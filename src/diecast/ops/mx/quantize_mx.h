@@ -46,7 +46,7 @@ struct QuantizeMxRequest {
 
   template <class Self, class As>
   static constexpr void fields(Self& self, As&& as) {
-    as("IN", self.in), as("MODE", self.mode), as("DIRECTION", self.sides), as("ROWS", self.rows);
+    as("IN", self.in), as("MODE", self.mode), as("SIDES", self.sides), as("ROWS", self.rows);
     as("SCALES_APART", self.scales_apart), as("COLS", self.cols);
     fields_of(self.out, as);
   }

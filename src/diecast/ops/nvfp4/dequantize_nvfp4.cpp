@@ -96,7 +96,7 @@ Arguments arguments_of(const Codes& codes, const Scales& scales, const float* fa
                        const Tensor& out) {
   return {.codes = codes,
           .scales = scales,
-          .factor = factor,
+          .amax = factor,
           .out = tensor_argument(out),
           .rows = rows_argument(out),
           .cols = out.cols()};

@@ -42,7 +42,7 @@ std::int64_t elements_of(const RunSizes& sizes, std::int64_t cols) {
   return rows * cols;
 }
 
-// A launch along y has 65535 blocks of threads at most; with tiled scales, whose row length is
+// A launch along y has 65535 thread blocks at most; with tiled scales, whose row length is
 // known, some are for the padding of the last rows (the header's launch line).
 std::int64_t most_elements(const KernelWanted& wanted) {
   if (wanted.name != kFewRows) return std::numeric_limits<std::int64_t>::max();

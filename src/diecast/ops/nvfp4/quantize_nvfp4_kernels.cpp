@@ -29,11 +29,11 @@ int few_row_threads(const Request& request) {
 }
 
 // The rows that are on the GPU all at once where a row has so many threads.
-std::int64_t rows_at_once(const DeviceProperties& device, int threads) {
+std::int64_t rows_of_a_wave(const DeviceProperties& device, int threads) {
   return device.sm_count * std::int64_t{1024} / threads;
 }
 
-// How many rows a block of threads takes: several of at most 512 columns, a block of 16 a lane.
+// How many rows a thread block takes: several of at most 512 columns, a block of 16 a lane.
 int rows_side_by_side(const Request& request, const DeviceProperties& device, int threads) {
   if (device.cc == 0 || request.cols == 0 || request.rows == RowsClass::any) return 1;
   int lanes = 4;
@@ -82,17 +82,17 @@ Result<QuantizeNvfp4Kernels> kernels_that_find_rows(Runtime& runtime, const Requ
   constexpr std::string_view kName = "quantize_nvfp4_row_scaled";
   QuantizeNvfp4Kernels out;
   constexpr int kShortRows = 128;  // threads
-  const int side = rows_side_by_side(request, device, kShortRows);
-  const int many = side > 1 ? kShortRows : row_threads(request, device);
+  const int at_once = rows_side_by_side(request, device, kShortRows);
+  const int many = at_once > 1 ? kShortRows : row_threads(request, device);
   const int few = few_row_threads(request);
   const auto of_block = [&](int threads) {
     Bindings bindings{{"RHT", Value::boolean(request.rht != TransformedSides::none)}};
-    return kernel_of(kName, request, bindings.set("SIDE", side).set("THREADS", threads));
+    return kernel_of(kName, request, bindings.set("ROWS_AT_ONCE", at_once).set("THREADS", threads));
   };
   out.any = of_block(many);
-  if (device.cc == 0 || request.cols == 0 || side > 1) return out;
+  if (device.cc == 0 || request.cols == 0 || at_once > 1) return out;
   const auto of_threads = [&](int threads) -> QuantizeNvfp4Kernels::Few {
-    return {capped_product(rows_at_once(device, threads), request.cols), of_block(threads)};
+    return {capped_product(rows_of_a_wave(device, threads), request.cols), of_block(threads)};
   };
   if (is_plain(request, device) && request.rows != RowsClass::any) {
     DIECAST_TRY(out.few, few_that_find_rows(runtime, request, device));

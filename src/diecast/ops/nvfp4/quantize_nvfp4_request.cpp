@@ -8,7 +8,7 @@ namespace diecast {
 AmaxTransform QuantizeNvfp4Request::transform(bool of_columns) const {
   const auto own = of_columns ? TransformedSides::columnwise : TransformedSides::rowwise;
   if (rht != own && rht != TransformedSides::both) return AmaxTransform::none;
-  return of_columns ? AmaxTransform::column : AmaxTransform::row;
+  return of_columns ? AmaxTransform::columnwise : AmaxTransform::rowwise;
 }
 
 AmaxRequest QuantizeNvfp4Request::amax(bool of_columns) const {

@@ -100,7 +100,7 @@ struct QuantizeNvfp4Request {
     as("amax_given", self.amax_given), as("GLOBAL", self.global);
     as("SCALES_APART", self.scales_apart), as("FOUR_OVER_SIX", self.four_over_six);
     as("RHT", self.rht), as("BLOCK_AMAX", self.block_amax), as("SIGN_MASK", self.sign_mask);
-    as("STOCHASTIC", self.stochastic), as("DIRECTION", self.sides);
+    as("STOCHASTIC", self.stochastic), as("SIDES", self.sides);
     fields_of(self.out, as);
   }
   // What quantize_nvfp4() prepares for such arguments on a GPU. Of x it looks at the type, the row

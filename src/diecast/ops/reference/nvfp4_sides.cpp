@@ -135,7 +135,7 @@ std::vector<float> amaxes(const Tensor& x, const Nvfp4Options& options, AmaxPer 
 
 CodesAndScales quantize_rowwise(const Tensor& x, const TilesOptions& options,
                                 const std::vector<float>& given) {
-  const auto transform = options.nvfp4.rht ? AmaxTransform::row : AmaxTransform::none;
+  const auto transform = options.nvfp4.rht ? AmaxTransform::rowwise : AmaxTransform::none;
   return quantize(values_of(x, transform, options.nvfp4.sign_mask), options, given, false);
 }
 
@@ -150,17 +150,17 @@ CodesAndScales quantize_columnwise(const Tensor& x, const TilesOptions& options,
     if (options.nvfp4.random) round_columns(out, rowwise.scaled, x, options);
     return out;
   }
-  const auto transform = options.nvfp4.rht ? AmaxTransform::column : AmaxTransform::none;
+  const auto transform = options.nvfp4.rht ? AmaxTransform::columnwise : AmaxTransform::none;
   return quantize(values_of(x, transform, options.nvfp4.sign_mask).transposed(), options, given,
                   true);
 }
 
 std::vector<float> amax_rowwise(const Tensor& x, const Nvfp4Options& options) {
-  return amaxes(x, options, AmaxPer::row, AmaxTransform::row);
+  return amaxes(x, options, AmaxPer::row, AmaxTransform::rowwise);
 }
 
 std::vector<float> amax_columnwise(const Tensor& x, const Nvfp4Options& options) {
-  return amaxes(x, options, AmaxPer::column, AmaxTransform::column);
+  return amaxes(x, options, AmaxPer::column, AmaxTransform::columnwise);
 }
 
 }  // namespace diecast::reference

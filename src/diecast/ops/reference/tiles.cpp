@@ -72,7 +72,7 @@ Values values_of(const Tensor& x, AmaxTransform transform, unsigned sign_mask) {
       out.values.push_back(load(x.data, x.dtype, row * x.stride() + col));
     }
   }
-  if (transform == AmaxTransform::row) return transformed(out, x.dtype, sign_mask);
+  if (transform == AmaxTransform::rowwise) return transformed(out, x.dtype, sign_mask);
   if (transform == AmaxTransform::none) return out;
   return transformed(out.transposed(), x.dtype, sign_mask).transposed();
 }

@@ -27,7 +27,7 @@ struct GemmCublasltRequest {
 
   template <class Self, class As>
   static constexpr void fields(Self& self, As&& as) {
-    as("OUT", self.out), as("A_ROWS", self.a_rows), as("B_ROWS", self.b_rows);
+    as("OUT", self.out), as("A_ROW_SCALE", self.a_rows), as("B_ROW_SCALE", self.b_rows);
     as("BIAS", self.bias), as("BIAS_TYPE", self.bias_type), as("ACCUMULATE", self.accumulate);
   }
   static GemmCublasltRequest of(const QuantizedTensor& a, const QuantizedTensor& b,
