@@ -31,7 +31,7 @@ inline Result<ConvertReport> dequantize_with_scalars(const std::string& input,
                                                      std::optional<DType> to = {},
                                                      const ConvertOptions& options = {}) {
   DIECAST_TRY(const Checkpoint checkpoint, Checkpoint::open(input));
-  DIECAST_TRY(const Plan plan, plan_dequantize(checkpoint.header(), to));
+  DIECAST_TRY(const Plan plan, plan_dequantize(checkpoint, to));
   return convert(checkpoint, plan, output, scalar_kernels(), options);
 }
 

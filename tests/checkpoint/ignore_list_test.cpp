@@ -127,14 +127,14 @@ TEST(IgnoreList, OfSixtyOneLayersIsShort) {
     expect_both_read(plan);
     return ignore_list(engine_modules(plan));
   };
-  EXPECT_EQ(list({}),
-            (Names{"*.gate", "*.kv_b_proj", "lm_head", "model.embed_tokens", "model.layers.61.*"}));
+  EXPECT_EQ(list({}), (Names{"*.gate", "*.kv_b_proj", "lm_head", "model.embed_tokens",
+                             "model.layers.61.*", "mtp.*"}));
   EXPECT_EQ(list({"model.layers.[0-2].*"}),
             (Names{"*.gate", "*.kv_b_proj", "lm_head", "model.embed_tokens", "model.layers.0.*",
-                   "model.layers.1.*", "model.layers.2.*", "model.layers.61.*"}));
+                   "model.layers.1.*", "model.layers.2.*", "model.layers.61.*", "mtp.*"}));
   EXPECT_EQ(list({"*.self_attn.*", "*.shared_experts.*"}),
             (Names{"*.gate", "*.mlp.shared_experts.*", "*.self_attn.*", "lm_head",
-                   "model.embed_tokens", "model.layers.61.*"}));
+                   "model.embed_tokens", "model.layers.61.*", "mtp.*"}));
   EXPECT_LT(list({"*.experts.*"}).size(), 100u);
   EXPECT_LT(list({"*.7.*.q_a_proj.*"}).size(), 100u);
 }

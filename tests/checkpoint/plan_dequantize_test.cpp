@@ -119,7 +119,7 @@ TEST(Plan, DequantizeSaysWhichWeightsStayQuantized) {
       {"m.experts.up_proj", StoredDType::u8, {4, 32, 32}},
       {"m.experts.up_proj_weight_scale", StoredDType::f8_e4m3, {4, 32, 4}},
       {"m.experts.up_proj_weight_scale_2", StoredDType::f32, {4}},
-      {"o.weight", StoredDType::f8_e4m3, {32, 32}},
+      {"o.weight", StoredDType::f8_e5m2, {32, 32}},
       {"o.weight_scale_inv", StoredDType::f32, {1, 1}},
       {"p.weight_packed", StoredDType::u8, {32, 32}},
       {"p.weight_scale", StoredDType::f8_e4m3, {32, 4}},

@@ -74,7 +74,7 @@ TEST_F(SideFilesTest, TheConfigSaysHowTheWeightsAreQuantized) {
   EXPECT_EQ(said["quant_algo"], "NVFP4");
   EXPECT_EQ(said["group_size"], 16);
   EXPECT_EQ(said["config_groups"]["group_0"]["weights"]["num_bits"], 4);
-  EXPECT_EQ(said["ignore"], Json({"l.*", "lm_head", "model.embed_tokens"}));
+  EXPECT_EQ(said["ignore"], Json({"l.*", "lm_head", "model.embed_tokens", "mtp.*"}));
   config.erase("quantization_config");
   EXPECT_EQ(config, Json::parse(kConfigText));
 
@@ -116,9 +116,9 @@ TEST_F(SideFilesTest, AConfigThatWouldNotBeTrueIsNotWritten) {
 
 // Wherever a model says so.
 TEST_F(SideFilesTest, AModelThatIsQuantizedAlreadyIsRefusedAndForcedItsConfigReplaced) {
-  const std::string fp8 = R"("quantization_config": {"quant_method": "fp8"})";
-  const std::string config = R"({"model_type": "x", )" + fp8 + R"(, "text_config": {"a": 1, )" +
-                             fp8 + R"(}, "compression_config": {"format": "y"}})";
+  const std::string other = R"("quantization_config": {"quant_method": "mxfp4"})";
+  const std::string config = R"({"model_type": "x", )" + other + R"(, "text_config": {"a": 1, )" +
+                             other + R"(}, "compression_config": {"format": "y"}})";
   for (const std::string name : {"config.json", "hf_quant_config.json"}) {
     write("config.json", kConfigText);
     write(name, config);

@@ -58,7 +58,9 @@ Result<void> read_columns(ConvertStream& stream, const TensorInfo& source, const
 
 }  // namespace
 
-DType type_of(const PlannedTensor& tensor) { return *float_dtype(tensor.dtype); }
+DType type_of(const PlannedTensor& tensor) {
+  return tensor.scaled ? DType::f32 : *float_dtype(tensor.dtype);
+}
 
 std::uint64_t width_of(const PlannedTensor& tensor) {
   return static_cast<std::uint64_t>(dtype_bits(type_of(tensor)) / 8);
@@ -66,6 +68,7 @@ std::uint64_t width_of(const PlannedTensor& tensor) {
 
 Result<void> read_values(ConvertStream& stream, const PlannedTensor& tensor, const Piece& piece,
                          Bytes& out) {
+  if (tensor.scaled) return read_fp8(stream, tensor, piece, out);
   DIECAST_TRY(const TensorInfo* source, stream.source(tensor.stored_in()));
   const std::uint64_t width = width_of(tensor);
   if (!tensor.place)

@@ -15,6 +15,8 @@ namespace {
 
 std::vector<TensorInfo> outputs_of(const PlannedTensor& tensor) {
   if (tensor.action == Action::copy) return {{tensor.name, tensor.dtype, tensor.shape}};
+  if (tensor.action == Action::dequantize)
+    return {{tensor.name, stored_dtype(tensor.to), tensor.shape}};
   std::vector<std::uint64_t> leading(tensor.shape.begin(), tensor.shape.end() - 1);
   std::vector<std::uint64_t> experts(leading.begin(), leading.end() - 1);
   std::vector<std::uint64_t> codes = leading, scales = leading;
@@ -33,7 +35,7 @@ Metadata quantized_metadata(const Metadata& old, const Plan& plan, std::uint32_t
   nlohmann::json dtypes = nlohmann::json::object();
   for (const PlannedTensor& tensor : plan.tensors) {
     if (tensor.action == Action::quantize && tensor.file == file)
-      dtypes[tensor.name] = stored_dtype_name(tensor.dtype);
+      dtypes[tensor.name] = tensor.scaled ? "BF16" : stored_dtype_name(tensor.dtype);
   }
   Metadata metadata = old;
   // transformers loads a file without metadata as PyTorch's, and none whose metadata lack this.
@@ -60,7 +62,10 @@ Result<void> lay_out_plan(const CheckpointHeader& header, Plan& plan) {
   std::vector<std::vector<TensorInfo>> outputs(header.metadata.size());
   for (const PlannedTensor& tensor : plan.tensors) {
     for (TensorInfo& output : outputs_of(tensor)) {
-      if ((output.name != tensor.name || tensor.place) && header.find(output.name) != nullptr) {
+      // Scales of FP8 weights make room; a weight stands once among the tensors itself.
+      const auto there =
+          std::ranges::equal_range(plan.tensors, output.name, {}, &PlannedTensor::name);
+      if (there.size() > (output.name == tensor.name ? 1u : 0u)) {
         return Error{ErrorCode::invalid_argument,
                      cat("quantizing ", quote(tensor.stored_in()), " writes ", quote(output.name),
                          ", but the input has a tensor of that name"),

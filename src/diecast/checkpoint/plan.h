@@ -61,17 +61,24 @@ struct Placement {
   std::uint64_t first = 0, row_step = 0, col_step = 1;
 };
 
+// Where the scales of a weight's FP8 values lie: row by row a scale for each block.
+struct ScaledSource {
+  std::string scales;
+  std::uint64_t block_rows = 0, block_cols = 0;
+};
+
 struct PlannedTensor {
   std::string name;
   StoredDType dtype = StoredDType::u8;  // of the input
   std::vector<std::uint64_t> shape;     // of the input
   std::uint32_t file = 0;               // of the input; what it becomes is in the output's same
   Action action = Action::copy;
-  std::string reason;              // copy: why, in words
-  Matrices matrices;               // quantize, dequantize
-  DType to = DType::bf16;          // dequantize: what it becomes
-  bool row_scaled = false;         // quantize, dequantize: one global scale a row
-  std::optional<Placement> place;  // quantize: in the input; dequantize: in the output
+  std::string reason;                  // copy: why, in words
+  Matrices matrices;                   // quantize, dequantize
+  DType to = DType::bf16;              // dequantize: what it becomes
+  bool row_scaled = false;             // quantize, dequantize: one global scale a row
+  std::optional<Placement> place;      // quantize: in the input; dequantize: in the output
+  std::optional<ScaledSource> scaled;  // its values are FP8; else those of its type, or NVFP4
 
   const std::string& stored_in() const { return place ? place->tensor : name; }
 };
@@ -129,6 +136,8 @@ std::string glob_of(std::string_view name);
 //   X.weight_scale    F8_E4M3  [.., K/16]
 //   X.weight_scale_2  F32      []           the decode scale 1/S; rank 3: [E]; row-scaled: [..]
 //   X.input_scale     F32      []           1.0; rank 3: [E], row-scaled: []
+// FP8 weights with scales are read as the values that they stand for; those that are not quantized
+// become BF16 (Action::dequantize), and the scales are gone.
 // All experts of a layer in one tensor (P.experts.gate_up_proj and its like, of rows or of columns,
 // as their shapes tell) become a weight for each expert (select/fused_experts.h).
 // Errors: invalid_argument (a name of these exists already; our metadata; nothing to quantize; no
@@ -146,11 +155,15 @@ Result<Plan> plan_quantize(const Checkpoint& checkpoint, QuantizeOptions options
 // Every weight quantized as above becomes floating point again: in the type the metadata names,
 // else in `to`, and metadata and names are what they were. A file without our metadata (another
 // tool's) is read by its tensors and needs `to`: U8 weights with an F8_E4M3 weight_scale and a
-// weight_scale_2 are NVFP4, others with scales are copied, with a note, as is a pre_quant_scale,
+// weight_scale_2 are NVFP4, F8_E4M3 weights with scales are FP8 (select/fp8_source.h), others with
+// scales are copied, with a note, as is a pre_quant_scale,
 // which is not applied. Errors: value_missing (no type), file_corrupt (parts that are missing or do
 // not fit), not_supported (another format, form or profile), invalid_argument (nothing is
 // quantized).
-Result<Plan> plan_dequantize(const CheckpointHeader& header, std::optional<DType> to = {});
+Result<Plan> plan_dequantize(const CheckpointHeader& header, std::optional<DType> to = {},
+                             const ModelConfig& model = {});
+Result<Plan> plan_dequantize(const Checkpoint& checkpoint, std::optional<DType> to = {},
+                             FileSystem& files = system_files());
 
 // Metadata a quantized file carries; everything else in the metadata is the input's, but for a
 // "format" of "pt" where it has none.

@@ -3,6 +3,7 @@
 #include <diecast/checkpoint/plan.h>
 #include <diecast/checkpoint/plan_splits.h>
 #include <diecast/checkpoint/safetensors_writer.h>
+#include <diecast/checkpoint/select/fp8_source.h>
 #include <diecast/checkpoint/select/stored_forms.h>
 #include <diecast/checkpoint/weight_parts.h>
 
@@ -131,6 +132,11 @@ Metadata original_metadata(const Metadata& metadata) {
 
 using Outputs = std::vector<std::vector<TensorInfo>>;  // of each file
 
+Error no_type(const std::string& name) {
+  return {ErrorCode::value_missing, cat("the file does not say which type ", quote(name), " had"),
+          "name one with --to bf16, f16 or f32"};
+}
+
 // Adds one quantized weight to the plan and its floating-point form to the outputs. `old`: its
 // type, which our metadata says of every weight that it lists.
 Result<void> add_weight(const CheckpointHeader& header, const std::string& name,
@@ -138,11 +144,7 @@ Result<void> add_weight(const CheckpointHeader& header, const std::string& name,
                         Plan& plan, Outputs& outputs) {
   DIECAST_TRY(PlannedTensor tensor, read_back(header, name, old.has_value()));
   const std::optional<DType> type = to ? to : old;
-  if (!type) {
-    return Error{ErrorCode::value_missing,
-                 cat("the file does not say which type ", quote(name), " had"),
-                 "name one with --to bf16, f16 or f32"};
-  }
+  if (!type) return no_type(name);
   tensor.to = *type;
   DIECAST_TRY(const bool is_part, splits.put_back(tensor, *type));
   if (!is_part) {
@@ -151,6 +153,23 @@ Result<void> add_weight(const CheckpointHeader& header, const std::string& name,
     outputs[tensor.file].push_back(std::move(output));
   }
   plan.tensors.push_back(std::move(tensor));
+  return {};
+}
+
+Result<void> add_fp8(const TensorInfo& tensor, const ScaledSource& source, std::optional<DType> to,
+                     Plan& plan, Outputs& outputs) {
+  if (!to) return no_type(tensor.name);
+  PlannedTensor out;
+  out.name = tensor.name;
+  out.dtype = tensor.dtype;
+  out.shape = tensor.shape;
+  out.file = tensor.file;
+  out.action = Action::dequantize;
+  out.matrices = {1, tensor.shape[0], tensor.shape[1]};
+  out.to = *to;
+  out.scaled = source;
+  plan.tensors.push_back(std::move(out));
+  outputs[tensor.file].push_back({tensor.name, stored_dtype(*to), tensor.shape});
   return {};
 }
 
@@ -177,8 +196,9 @@ Error nothing_to_dequantize(const CheckpointHeader& header) {
 }
 
 // Everything but the parts of the weights that are dequantized.
-void add_copies(const CheckpointHeader& header, const Types& types, Plan& plan, Outputs& outputs) {
-  std::set<std::string> parts, factors;
+void add_copies(const CheckpointHeader& header, const Types& types, std::set<std::string> parts,
+                Plan& plan, Outputs& outputs) {
+  std::set<std::string> factors;
   for (const auto& [name, old] : types) {
     parts.insert(name);
     for (const auto part : {kScalePart, kScale2Part, kInputScalePart}) {
@@ -202,7 +222,8 @@ void add_copies(const CheckpointHeader& header, const Types& types, Plan& plan, 
 
 }  // namespace
 
-Result<Plan> plan_dequantize(const CheckpointHeader& header, std::optional<DType> to) {
+Result<Plan> plan_dequantize(const CheckpointHeader& header, std::optional<DType> to,
+                             const ModelConfig& model) {
   if (to && *to != DType::bf16 && *to != DType::f16 && *to != DType::f32) {
     return Error{ErrorCode::dtype_mismatch, cat("weights are not dequantized to ", dtype_name(*to)),
                  "name bf16, f16 or f32"};
@@ -217,7 +238,8 @@ Result<Plan> plan_dequantize(const CheckpointHeader& header, std::optional<DType
     types.merge(here);
   }
   types.merge(types_of_tensors(header));  // a type that metadata gives stays
-  if (types.empty() && !ours) return nothing_to_dequantize(header);
+  DIECAST_TRY(const std::set<std::string> fp8, fp8_parts(header, model));
+  if (types.empty() && !ours && fp8.empty()) return nothing_to_dequantize(header);
   Outputs outputs(header.metadata.size());
   Splits splits;
   for (std::uint32_t file = 0; file < header.metadata.size(); ++file)
@@ -227,7 +249,14 @@ Result<Plan> plan_dequantize(const CheckpointHeader& header, std::optional<DType
     DIECAST_CHECK(add_weight(header, name, old, to, splits, plan, outputs));
   }
   DIECAST_CHECK(splits.add_to(outputs));
-  add_copies(header, types, plan, outputs);
+  std::set<std::string> parts = fp8;
+  for (const TensorInfo& tensor : header.tensors) {
+    DIECAST_TRY(const auto source, fp8_source(header, tensor, model));
+    if (!source) continue;
+    DIECAST_CHECK(add_fp8(tensor, *source, to, plan, outputs));
+    parts.insert(tensor.name);
+  }
+  add_copies(header, types, std::move(parts), plan, outputs);
   std::sort(plan.tensors.begin(), plan.tensors.end(),
             [](const auto& a, const auto& b) { return a.name < b.name; });
   for (std::size_t file = 0; file < outputs.size(); ++file) {
@@ -236,6 +265,12 @@ Result<Plan> plan_dequantize(const CheckpointHeader& header, std::optional<DType
     plan.outputs.push_back(std::move(output));
   }
   return plan;
+}
+
+Result<Plan> plan_dequantize(const Checkpoint& checkpoint, std::optional<DType> to,
+                             FileSystem& files) {
+  DIECAST_TRY(const ModelConfig model, read_model_config(checkpoint, files));
+  return plan_dequantize(checkpoint.header(), to, model);
 }
 
 }  // namespace diecast

@@ -81,8 +81,9 @@ Quantized quantized_by(std::string_view text) {
   return says_nvfp4((*whole)[kConfig]) ? Quantized::nvfp4 : Quantized::other;
 }
 
-std::optional<std::string> plain_model_config(std::string_view config) {
+std::optional<std::string> plain_model_config(std::string_view config, bool any) {
   std::optional<Json> whole = parse_config(config);
+  if (any && whole && drop_quantization_configs(*whole)) return config_text(*whole);
   if (!whole || !has_config(*whole) || !says_nvfp4((*whole)[kConfig])) return std::nullopt;
   whole->erase(kConfig);
   return config_text(*whole);

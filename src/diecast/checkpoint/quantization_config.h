@@ -25,7 +25,8 @@ std::optional<std::string> quantized_model_config(std::string_view config, const
 enum class Quantized : std::uint8_t { no, nvfp4, other };
 Quantized quantized_by(std::string_view text);
 
-// config.json without its quantization_config. None for a text that has none that says NVFP4.
-std::optional<std::string> plain_model_config(std::string_view config);
+// config.json without its quantization_config. None for a text that has none that says NVFP4; with
+// `any` one that says something else goes too, wherever it is.
+std::optional<std::string> plain_model_config(std::string_view config, bool any = false);
 
 }  // namespace diecast

@@ -171,9 +171,11 @@ Result<void> SideFiles::adapt(const Plan& plan, FileSystem& files) {
   const auto becomes = [&](Action action) {
     return std::ranges::any_of(plan.tensors, [&](auto& each) { return each.action == action; });
   };
-  if (becomes(Action::dequantize)) {
+  if (becomes(Action::dequantize) && !becomes(Action::quantize)) {
     const auto stays = [](const PlannedTensor& each) { return each.reason == kStaysQuantized; };
-    return drop_quantization(std::ranges::any_of(plan.tensors, stays), files);
+    const auto was_fp8 = [](const PlannedTensor& each) { return each.scaled.has_value(); };
+    const bool fp8 = std::ranges::any_of(plan.tensors, was_fp8);
+    return drop_quantization(std::ranges::any_of(plan.tensors, stays), fp8, files);
   }
   SideFile* const config = named(kModelConfig);
   if (!becomes(Action::quantize) || config == nullptr) return {};
@@ -202,7 +204,7 @@ Result<void> SideFiles::adapt(const Plan& plan, FileSystem& files) {
 }
 
 // What ModelOpt's exporter, or ours, has added; `some_stay`: of weights that stay quantized, too.
-Result<void> SideFiles::drop_quantization(bool some_stay, FileSystem& files) {
+Result<void> SideFiles::drop_quantization(bool some_stay, bool fp8, FileSystem& files) {
   if (some_stay) {
     if (named(kModelConfig) != nullptr || named(kQuantConfig) != nullptr)
       notes_.emplace_back(
@@ -212,13 +214,13 @@ Result<void> SideFiles::drop_quantization(bool some_stay, FileSystem& files) {
   }
   if (SideFile* const config = named(kModelConfig)) {
     DIECAST_TRY(const Bytes text, read_file(files, from_ + config->name, kConfigLimit));
-    config->text = plain_model_config(file_text(text));
+    config->text = plain_model_config(file_text(text), fp8);
     if (!config->text && quantized_by(file_text(text)) != Quantized::no)
       notes_.emplace_back("config.json keeps its quantization_config, which is not NVFP4's");
   }
   if (named(kQuantConfig) == nullptr) return {};
   DIECAST_TRY(const Bytes text, read_file(files, cat(from_, kQuantConfig), kConfigLimit));
-  if (quantized_by(file_text(text)) == Quantized::nvfp4) {
+  if (fp8 || quantized_by(file_text(text)) == Quantized::nvfp4) {
     std::erase_if(list_, [](const SideFile& file) { return file.name == kQuantConfig; });
   } else {
     notes_.push_back(cat(kQuantConfig, " is copied as it is: it does not say NVFP4"));

@@ -47,7 +47,7 @@ class SideFiles {
 
  private:
   Result<void> adapt(const Plan& plan, FileSystem& files);
-  Result<void> drop_quantization(bool some_stay, FileSystem& files);
+  Result<void> drop_quantization(bool some_stay, bool fp8, FileSystem& files);
   SideFile* named(std::string_view name);  // null: there is none
 
   std::string from_;  // the input's folder, with a slash at its end

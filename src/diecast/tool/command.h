@@ -26,6 +26,7 @@ Command add_warm(CLI::App& app);
 Command add_quantize(CLI::App& app);
 Command add_dequantize(CLI::App& app);
 Command add_compare(CLI::App& app);
+Command add_verify(CLI::App& app);
 Command add_check(CLI::App& app);
 Command add_cache(CLI::App& app);
 Command add_bundle(CLI::App& app);

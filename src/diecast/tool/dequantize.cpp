@@ -14,7 +14,7 @@ struct DequantizeArguments {
 
 Result<int> dequantize(const DequantizeArguments& options) {
   DIECAST_TRY(const auto input, Checkpoint::open(options.input));
-  DIECAST_TRY(const Plan plan, plan_dequantize(input.header(), parse_dtype(options.to)));
+  DIECAST_TRY(const Plan plan, plan_dequantize(input, parse_dtype(options.to)));
   return run_conversion(input, plan, {"dequantize", options.output, options.target, options.json});
 }
 

@@ -41,7 +41,9 @@ std::vector<ModelTensor> tensors_of(const ModelFolder& folder) {
     if (open == line.npos) continue;
     ModelTensor tensor;
     tensor.quantized = line.starts_with('!');
-    const std::string_view name = trim(line.substr(tensor.quantized, open - tensor.quantized));
+    tensor.gone = line.starts_with('-');
+    const std::size_t begin = tensor.quantized || tensor.gone;
+    const std::string_view name = trim(line.substr(begin, open - begin));
     const std::string_view type = trim(line.substr(close + 1));
     tensor.dtype = type.empty() ? "BF16" : type;
     for (const std::string_view dim : split(line.substr(open + 1, close - open - 1), ','))

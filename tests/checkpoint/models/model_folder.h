@@ -11,7 +11,8 @@ namespace diecast::testing {
 
 // A tensor a line: "! model.layers.{0..1}.self_attn.{q,k}_proj.weight [64,64] F32". What is in
 // braces stands for one name each; the type is BF16 where none is given. `!`: it must be quantized;
-// all others must be copied. A line without a bracket is none.
+// `-`: it must be gone, its values are in another; all others must be copied. A line without a
+// bracket is none.
 struct ModelFolder {
   std::string_view name;
   std::string_view config;
@@ -22,7 +23,7 @@ struct ModelFolder {
 struct ModelTensor {
   std::string name, dtype;
   std::vector<std::uint64_t> shape;
-  bool quantized = false;
+  bool quantized = false, gone = false;
 };
 
 std::vector<ModelTensor> tensors_of(const ModelFolder& folder);

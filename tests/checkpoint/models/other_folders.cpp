@@ -75,10 +75,41 @@ std::vector<ModelFolder> other_folders() {
        "pack-quantized"},
       {"fp8_without_config", "", R"(
     model.embed_tokens.weight [256,64]
-    model.layers.0.self_attn.o_proj.weight [128,128] F8_E4M3
-    model.layers.0.self_attn.o_proj.weight_scale_inv [1,1] F32
+  ! model.layers.0.self_attn.o_proj.weight [128,128] F8_E4M3
+  - model.layers.0.self_attn.o_proj.weight_scale_inv [1,1] F32
+  ! model.layers.0.mlp.up_proj.weight [64,64])"},
+      {"deepseek_v3_fp8", R"({"num_hidden_layers": 1, "quantization_config":
+                              {"quant_method": "fp8", "weight_block_size": [128, 128]}})",
+       R"(
+    model.embed_tokens.weight [256,160]
+  ! model.layers.0.self_attn.{q_a_proj,kv_a_proj_with_mqa,o_proj}.weight [192,160] F8_E4M3
+    model.layers.0.self_attn.kv_b_proj.weight [192,160] F8_E4M3
+  - model.layers.0.self_attn.{q_a_proj,kv_a_proj_with_mqa}.weight_scale_inv [2,2] F32
+  - model.layers.0.self_attn.{o_proj,kv_b_proj}.weight_scale_inv [2,2] F32
+  ! model.layers.0.mlp.experts.{0..1}.{gate,up,down}_proj.weight [160,160] F8_E4M3
+  - model.layers.0.mlp.experts.{0..1}.{gate,up,down}_proj.weight_scale_inv [2,2] F32
+    model.layers.1.eh_proj.weight [192,160] F8_E4M3
+  - model.layers.1.eh_proj.weight_scale_inv [2,2] F32
+    lm_head.weight [256,160])"},
+      {"llama_fp8_channel", R"({"num_hidden_layers": 1, "quantization_config":
+                                {"quant_method": "compressed-tensors",
+                                 "format": "float-quantized"}})",
+       R"(
+    model.embed_tokens.weight [256,64]
+  ! model.layers.0.self_attn.{q,k,v,o}_proj.weight [64,64] F8_E4M3
+  - model.layers.0.self_attn.{q,k,v,o}_proj.weight_scale [64,1] BF16
+    lm_head.weight [256,64])"},
+      {"awq", R"({"quantization_config": {"quant_method": "awq"}})", R"(
+    model.embed_tokens.weight [256,64]
+    model.layers.0.self_attn.o_proj.qweight [64,8] I32
+    model.layers.0.self_attn.o_proj.scales [4,64] F16)",
+       "which says \"awq\""},
+      {"int4_without_config", "", R"(
+    model.embed_tokens.weight [256,64]
+    model.layers.0.self_attn.o_proj.weight_packed [64,8] I32
+    model.layers.0.self_attn.o_proj.weight_scale [64,2]
     model.layers.0.mlp.up_proj.weight [64,64])",
-       "is F8_E4M3 and has scales"},
+       "is I32 and has scales"},
       {"empty_quantization_config", R"({"num_hidden_layers": 1, "quantization_config": {}})", R"(
     model.embed_tokens.weight [256,64]
   ! model.layers.0.self_attn.o_proj.weight [64,64])"},

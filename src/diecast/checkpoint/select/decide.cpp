@@ -3,6 +3,7 @@
 #include <diecast/base/text.h>
 #include <diecast/checkpoint/select/decide.h>
 #include <diecast/checkpoint/select/families.h>
+#include <diecast/checkpoint/select/fp8_source.h>
 #include <diecast/checkpoint/select/fused_experts.h>
 #include <diecast/checkpoint/select/globs.h>
 #include <diecast/checkpoint/select/keep_list.h>
@@ -12,6 +13,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 namespace diecast {
@@ -39,12 +41,19 @@ class Decision {
         transposed_(has_transposed()) {}
 
   Result<void> run() {
+    DIECAST_TRY(const std::set<std::string> parts, fp8_parts(header_, options_.model));
     plan_.scope = model_.scope();
-    for (const TensorInfo& tensor : header_.tensors) DIECAST_CHECK(add(tensor));
+    for (const TensorInfo& tensor : header_.tensors) {
+      DIECAST_TRY(auto source, fp8_source(header_, tensor, options_.model));
+      if (source) sources_.emplace(tensor.name, std::move(*source));
+    }
+    for (const TensorInfo& tensor : header_.tensors)
+      if (!parts.contains(tensor.name)) DIECAST_CHECK(add(tensor));
     DIECAST_CHECK(keep_units_whole());
     DIECAST_CHECK(note_globs());
     note_refused();
     split_experts(plan_);
+    read_fp8();
     return {};
   }
 
@@ -57,6 +66,7 @@ class Decision {
   Result<void> keep_units_whole();
   Result<void> note_globs();
   void note_refused();
+  void read_fp8();
 
   const CheckpointHeader& header_;
   const QuantizeOptions& options_;
@@ -64,6 +74,7 @@ class Decision {
   Plan& plan_;
   const GlobHits exclude_, include_, keep_;
   const bool transposed_;
+  std::map<std::string, ScaledSource> sources_;              // of FP8 weights, by their names
   std::map<std::string, std::vector<std::size_t>> units_;    // weights of rank 2 and more
   std::map<std::string, std::vector<std::size_t>> refused_;  // by reason: what a user should know
 };
@@ -102,7 +113,8 @@ bool holds_experts(std::string_view name) {
 std::string Decision::reason_of_weight(const TensorInfo& tensor, const std::string& unit) const {
   if (tensor.shape.size() != 2 && tensor.shape.size() != 3)
     return cat("rank ", tensor.shape.size());
-  if (!float_dtype(tensor.dtype)) return cat(stored_dtype_name(tensor.dtype), " is not quantized");
+  if (!float_dtype(tensor.dtype) && !sources_.contains(tensor.name))
+    return cat(stored_dtype_name(tensor.dtype), " is not quantized");
   if (const std::string* glob = exclude_.find(unit)) return cat("excluded by ", *glob);
   if (tensor.bytes() == 0) return "no elements";
   if (include_.find(unit) != nullptr) return {};
@@ -240,6 +252,22 @@ void Decision::note_refused() {
                                               : cat(tensors.size(), " tensors are copied, ", first,
                                                     " the first: ", why));
   }
+}
+
+// FP8 weights have values like others; without scales nothing says which.
+void Decision::read_fp8() {
+  std::size_t kept = 0;
+  for (PlannedTensor& tensor : plan_.tensors) {
+    const auto source = sources_.find(tensor.name);
+    if (source == sources_.end()) continue;
+    tensor.scaled = source->second;
+    if (tensor.action == Action::quantize) continue;
+    tensor.action = Action::dequantize;
+    tensor.matrices = matrices_of(tensor.shape);
+    ++kept;
+  }
+  if (kept > 0)
+    plan_.notes.push_back(cat(kept, " weights of FP8 are not quantized: they become BF16"));
 }
 
 }  // namespace

@@ -22,7 +22,8 @@ EngineModules engine_modules(const Plan& plan);
 // "*.name" and "*.name.*" of what is called so wherever it is, and whole names. vLLM also takes an
 // entry for a part of a name, and SGLang one that ends in a projection of compressed attention for
 // that projection of every layer; neither is wrong of these. lm_head is always among them: a model
-// that ties it to its embedding has no tensor of it.
+// that ties it to its embedding has no tensor of it. So is mtp.*: draft layers may lie in a file
+// that is copied as it is.
 std::vector<std::string> ignore_list(const EngineModules& modules);
 
 }  // namespace diecast

@@ -28,12 +28,32 @@ std::string text_in(const std::vector<const ConfigJson*>& levels, std::string_vi
   return {};
 }
 
+bool says_fp8(const ConfigJson& config) {
+  const std::string how = text_in({&config}, "quant_method");
+  return how == "fp8" ||
+         (how == "compressed-tensors" && text_in({&config}, "format") == "float-quantized") ||
+         (how == "modelopt" && text_in({&config}, "quant_algo") == "FP8");
+}
+
+void read_block_size(const ConfigJson& config, ModelConfig& out) {
+  const ConfigJson* size = member(config, "weight_block_size");
+  if (size == nullptr || !size->is_array() || size->size() != 2) return;
+  std::uint64_t* const to[] = {&out.block_rows, &out.block_cols};
+  for (std::size_t i = 0; i < 2; ++i) {
+    const ConfigJson& given = (*size)[i];
+    if (given.is_number_unsigned() && given.get<std::uint64_t>() > 0)
+      *to[i] = given.get<std::uint64_t>();
+  }
+}
+
 // Of null and {} nothing is said.
-std::string quantized_by_key(const std::vector<const ConfigJson*>& levels) {
+std::string quantized_by_key(const std::vector<const ConfigJson*>& levels, ModelConfig& out) {
   for (const ConfigJson* level : levels) {
     for (const std::string_view key : kQuantizationKeys) {
       const ConfigJson* found = member(*level, key);
       if (found == nullptr || found->empty()) continue;
+      out.fp8 = says_fp8(*found);
+      read_block_size(*found, out);
       const std::string how = text_in({found}, "quant_method");
       const std::string format = text_in({found}, "format");
       return cat(key, ", which says ", how.empty() ? "something else" : quote(how, 40),
@@ -57,7 +77,7 @@ ModelConfig parse_model_config(std::string_view config) {
                                   "decoder_layers", "num_decoder_layers"});
   out.hidden_size = number_in(levels, {"hidden_size", "d_model", "n_embd", "dim"});
   out.vocab_size = number_in(levels, {"vocab_size", "padded_vocab_size"});
-  out.quantized = quantized_by_key(levels);
+  out.quantized = quantized_by_key(levels, out);
   return out;
 }
 

@@ -25,6 +25,8 @@ struct ModelConfig {
   // Which key says that the weights are quantized already, and how: "quantization_config, which
   // says fp8". Empty: none does.
   std::string quantized;
+  bool fp8 = false;  // it says that they are FP8 in a form that is read
+  std::uint64_t block_rows = 128, block_cols = 128;  // weight_block_size
 };
 
 // `config` is the text of a config.json; what is no JSON object says nothing.

@@ -1,5 +1,6 @@
 // Names of codes and of their scales; see stored_forms.h.
 #include <diecast/base/text.h>
+#include <diecast/checkpoint/select/fp8_source.h>
 #include <diecast/checkpoint/select/stored_forms.h>
 #include <diecast/checkpoint/weight_parts.h>
 
@@ -41,20 +42,24 @@ Result<void> refuse_quantized(const CheckpointHeader& header, const QuantizeOpti
                  "run `diecast dequantize` on it first"};
   }
   if (options.force) return {};
+  const TensorInfo* unread = nullptr;  // a form that is not read
+  for (const TensorInfo& tensor : header.tensors) {
+    DIECAST_TRY(const auto source, fp8_source(header, tensor, options.model));
+    if (!source && has_scales(header, tensor)) unread = &tensor;
+    if (unread != nullptr) break;
+  }
   constexpr std::string_view kFix =
       "give the model that it was made of; --force quantizes what is floating point, which no "
       "engine loads";
-  if (!options.model.quantized.empty()) {
+  if (!options.model.quantized.empty() && !options.model.fp8) {
     return Error{ErrorCode::not_supported,
                  cat("the model is quantized already: its config has ", options.model.quantized),
                  std::string(kFix)};
   }
-  const auto found = std::ranges::find_if(
-      header.tensors, [&](const TensorInfo& tensor) { return has_scales(header, tensor); });
-  if (found == header.tensors.end()) return {};
+  if (unread == nullptr) return {};
   return Error{ErrorCode::not_supported,
-               cat("the model is quantized already: ", quote(found->name), " is ",
-                   stored_dtype_name(found->dtype), " and has scales"),
+               cat("the model is quantized already: ", quote(unread->name), " is ",
+                   stored_dtype_name(unread->dtype), " and has scales"),
                std::string(kFix)};
 }
 

@@ -1,0 +1,101 @@
+// FP8 values times their scales; see convert_values.h.
+#include <diecast/checkpoint/convert_values.h>
+#include <diecast/checkpoint/floats.h>
+#include <diecast/ops/reference/numbers.h>
+
+#include <array>
+#include <cmath>
+#include <cstring>
+
+namespace diecast {
+namespace {
+
+const std::array<float, 256>& e4m3_values() {
+  static const auto& values = *new const auto([] {
+    std::array<float, 256> out;
+    for (std::size_t i = 0; i < out.size(); ++i)
+      out[i] = reference::decode_e4m3(static_cast<std::uint8_t>(i));
+    return out;
+  }());
+  return values;
+}
+
+// `count` scales from `first` on.
+Result<std::vector<float>> read_scales(ConvertStream& stream, const TensorInfo& scales,
+                                       std::uint64_t first, std::uint64_t count) {
+  const auto width = static_cast<std::uint64_t>(stored_dtype_bits(scales.dtype) / 8);
+  Bytes bytes;
+  DIECAST_CHECK(stream.read(scales, first * width, count * width, bytes));
+  std::vector<float> out(count);
+  if (const auto type = float_dtype(scales.dtype)) {
+    widen(bytes, *type, out);
+  } else {
+    for (std::size_t i = 0; i < out.size(); ++i)
+      out[i] = reference::decode_e8m0(std::to_integer<std::uint8_t>(bytes[i]));
+  }
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    if (std::isfinite(out[i])) continue;
+    return Error{ErrorCode::nonfinite_values,
+                 cat("scale ", first + i, " of ", quote(scales.name), " is not finite"),
+                 "write or download the checkpoint again"};
+  }
+  return out;
+}
+
+// Numbers of the output's type, rounded to the nearest.
+void narrow(ByteSpan floats, DType to, Bytes& out) {
+  const std::size_t count = floats.size() / sizeof(float);
+  out.resize(count * static_cast<std::size_t>(dtype_bits(to) / 8));
+  for (std::size_t i = 0; i < count; ++i) {
+    float value = 0;
+    std::memcpy(&value, floats.data() + i * sizeof value, sizeof value);
+    if (to == DType::f32) {
+      std::memcpy(out.data() + i * sizeof value, &value, sizeof value);
+    } else {
+      const std::uint16_t half =
+          to == DType::bf16 ? reference::encode_bf16(value) : reference::encode_f16(value);
+      std::memcpy(out.data() + i * sizeof half, &half, sizeof half);
+    }
+  }
+}
+
+}  // namespace
+
+Result<void> read_fp8(ConvertStream& stream, const PlannedTensor& tensor, const Piece& piece,
+                      Bytes& out) {
+  DIECAST_TRY(const TensorInfo* source, stream.source(tensor.name));
+  DIECAST_TRY(const TensorInfo* scales, stream.source(tensor.scaled->scales));
+  const std::uint64_t block_rows = tensor.scaled->block_rows,
+                      block_cols = tensor.scaled->block_cols;
+  const std::uint64_t cols = tensor.matrices.cols, grid = (cols - 1) / block_cols + 1;
+  const std::uint64_t row = piece.first / cols, col = piece.first % cols;
+  const std::uint64_t first = row / block_rows, last = (row + piece.rows - 1) / block_rows;
+  Bytes bytes;
+  DIECAST_CHECK(stream.read(*source, piece.first, piece.elements(), bytes));
+  DIECAST_TRY(const std::vector<float> factors,
+              read_scales(stream, *scales, first * grid, (last - first + 1) * grid));
+  out.resize(piece.elements() * sizeof(float));
+  for (std::uint64_t r = 0; r < piece.rows; ++r) {
+    const float* const of_row = factors.data() + ((row + r) / block_rows - first) * grid;
+    for (std::uint64_t c = 0; c < piece.cols; ++c) {
+      const std::uint64_t at = r * piece.cols + c;
+      const float value =
+          e4m3_values()[std::to_integer<std::size_t>(bytes[at])] * of_row[(col + c) / block_cols];
+      std::memcpy(out.data() + at * sizeof value, &value, sizeof value);
+    }
+  }
+  return {};
+}
+
+Result<void> decode_fp8(ConvertStream& stream, const PlannedTensor& tensor) {
+  const auto width = static_cast<std::uint64_t>(dtype_bits(tensor.to) / 8);
+  Bytes values, narrowed;
+  return stream.each_piece(tensor.matrices, 0, sizeof(float),
+                           [&](const Piece& piece) -> Result<void> {
+                             DIECAST_CHECK(read_fp8(stream, tensor, piece, values));
+                             narrow(values, tensor.to, narrowed);
+                             return write_values(stream, tensor, piece, width, narrowed);
+                           });
+}
+
+}  // namespace diecast

@@ -1,0 +1,70 @@
+// Which scales fit which weight; see fp8_source.h.
+#include <diecast/base/text.h>
+#include <diecast/checkpoint/select/fp8_source.h>
+#include <diecast/checkpoint/weight_parts.h>
+
+#include <algorithm>
+
+namespace diecast {
+namespace {
+
+using Extents = std::vector<std::uint64_t>;
+
+std::uint64_t blocks(std::uint64_t size, std::uint64_t block) {
+  return size / block + (size % block != 0);
+}
+
+bool is_scale(StoredDType type) {
+  return float_dtype(type).has_value() || type == StoredDType::f8_e8m0 || type == StoredDType::u8;
+}
+
+Error misfit(const TensorInfo& scale, const TensorInfo& weight, const ModelConfig& model) {
+  return {ErrorCode::file_corrupt,
+          cat("the scales ", quote(scale.name), " ", stored_dtype_name(scale.dtype), " ",
+              shape_text(scale.shape), " do not fit ", quote(weight.name), " ",
+              shape_text(weight.shape), " in blocks of ", model.block_rows, "x", model.block_cols),
+          "write or download the checkpoint again, with the config.json that says its "
+          "weight_block_size"};
+}
+
+}  // namespace
+
+Result<std::optional<ScaledSource>> fp8_source(const CheckpointHeader& header,
+                                               const TensorInfo& tensor, const ModelConfig& model) {
+  std::optional<ScaledSource> none;
+  if (tensor.dtype != StoredDType::f8_e4m3 || tensor.shape.size() != 2 || tensor.bytes() == 0 ||
+      !tensor.name.ends_with(kWeightSuffix))
+    return none;
+  const std::uint64_t rows = tensor.shape[0], cols = tensor.shape[1];
+  for (const std::string_view part : {"weight_scale_inv", "scale", "weight_scale"}) {
+    const TensorInfo* scale = header.find(part_name(tensor.name, part));
+    if (scale == nullptr) continue;
+    const bool one = scale->elements() == 1 && scale->shape.size() <= 2;
+    const bool by_row = scale->shape == Extents{rows} || scale->shape == Extents{rows, 1};
+    const Extents grid = {blocks(rows, model.block_rows), blocks(cols, model.block_cols)};
+    ScaledSource out{scale->name, 0, 0};
+    if (part != "weight_scale" && scale->shape == grid)
+      out.block_rows = model.block_rows, out.block_cols = model.block_cols;
+    else if (one)
+      out.block_rows = rows, out.block_cols = cols;
+    else if (by_row && part == "weight_scale")
+      out.block_rows = 1, out.block_cols = cols;
+    if (!is_scale(scale->dtype) || out.block_rows == 0) return misfit(*scale, tensor, model);
+    return std::optional(out);
+  }
+  return none;
+}
+
+Result<std::set<std::string>> fp8_parts(const CheckpointHeader& header, const ModelConfig& model) {
+  std::set<std::string> out;
+  for (const TensorInfo& tensor : header.tensors) {
+    DIECAST_TRY(const auto source, fp8_source(header, tensor, model));
+    if (!source) continue;
+    out.insert(source->scales);
+    for (const std::string_view part : {"input_scale", "activation_scale"})
+      out.insert(part_name(tensor.name, part));
+  }
+  return out;
+}
+
+}  // namespace diecast

@@ -1,0 +1,26 @@
+// FP8 weights as published models have them: E4M3 values with a scale for each block, row or matrix
+// in a tensor beside them, maybe of another file.
+#pragma once
+
+#include <diecast/base/error.h>
+#include <diecast/checkpoint/checkpoint_header.h>
+#include <diecast/checkpoint/plan.h>
+
+#include <optional>
+#include <set>
+#include <string>
+
+namespace diecast {
+
+// Of X.weight, F8_E4M3 of rank 2: X.weight_scale_inv or X.scale, a scale for each block of the
+// config's weight_block_size; or X.weight_scale, one for the matrix or one a row. Scales are F32,
+// F16 or BF16 numbers, or exponents (F8_E8M0, U8), to multiply by. None for another tensor. Errors:
+// file_corrupt (a type or shape that scales of this weight cannot have).
+Result<std::optional<ScaledSource>> fp8_source(const CheckpointHeader& header,
+                                               const TensorInfo& tensor, const ModelConfig& model);
+
+// The tensors that go with such weights, and are not needed once these have values: scales of the
+// weights and of the inputs.
+Result<std::set<std::string>> fp8_parts(const CheckpointHeader& header, const ModelConfig& model);
+
+}  // namespace diecast

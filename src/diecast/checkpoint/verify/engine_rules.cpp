@@ -1,0 +1,76 @@
+// Matching, as the engines do it; see engine_rules.h.
+#include <diecast/base/text.h>
+#include <diecast/checkpoint/select/families.h>
+#include <diecast/checkpoint/verify/engine_rules.h>
+#include <fnmatch.h>
+
+#include <algorithm>
+
+namespace diecast {
+namespace {
+
+bool matches(const std::string& glob, const std::string& name) {
+  return ::fnmatch(glob.c_str(), name.c_str(), 0) == 0;
+}
+
+std::string_view last_of(std::string_view name) { return name.substr(name.rfind('.') + 1); }
+
+bool lists(std::span<const std::string> list, std::string_view name) {
+  return std::ranges::find(list, name) != list.end();
+}
+
+// Of a module that vLLM makes of several it asks for the names of these: all or none.
+Ignored parts_ignored(std::span<const std::string> list, std::string_view module) {
+  constexpr std::string_view kPacked[] = {"qkv_proj", "gate_up_proj", "in_proj_qkvz", "in_proj_ba"};
+  const std::string_view last = last_of(module);
+  const std::string_view parent = module.substr(0, module.size() - last.size());
+  if (std::ranges::find(kPacked, last) == std::end(kPacked)) return Ignored::no;
+  for (const ProjectionFamily& family : kProjectionFamilies) {
+    if (family.fused != last || !family.beside.empty()) continue;
+    const auto count = static_cast<std::size_t>(std::ranges::count_if(
+        family.roles(), [&](std::string_view role) { return lists(list, cat(parent, role)); }));
+    if (count == family.roles().size()) return Ignored::yes;
+    if (count != 0) return Ignored::fails;
+  }
+  return Ignored::no;
+}
+
+Ignored ignored_by_vllm(std::span<const std::string> list, const std::string& module) {
+  const Ignored parts = parts_ignored(list, module);
+  if (parts != Ignored::no) return parts;
+  const bool any = std::ranges::any_of(list, [&](const std::string& entry) {
+    // An entry is also taken for a part of a name, and one expert for all of its bank.
+    const bool bank = module.ends_with("experts") && entry.find(module) != entry.npos;
+    return module.find(entry) != module.npos || bank || matches(entry, module);
+  });
+  return any ? Ignored::yes : Ignored::no;
+}
+
+// Entries that end in a projection of compressed attention count for that of every layer.
+Ignored ignored_by_sglang(std::span<const std::string> list, const std::string& module) {
+  constexpr std::string_view kMla[] = {"q_a_proj", "q_b_proj", "kv_a_proj_with_mqa", "kv_b_proj"};
+  for (const std::string& entry : list) {
+    if (matches(entry, module)) return Ignored::yes;
+    const std::string_view last = last_of(entry);
+    if (std::ranges::find(kMla, last) == std::end(kMla) ||
+        last_of(module).find(last) == std::string_view::npos)
+      continue;
+    const bool five = std::ranges::count(entry, '.') == 4 && std::ranges::count(module, '.') == 4;
+    return five ? Ignored::yes : Ignored::fails;  // it asserts that there are five components
+  }
+  return Ignored::no;
+}
+
+}  // namespace
+
+std::string_view engine_name(Engine engine) { return engine == Engine::vllm ? "vllm" : "sglang"; }
+
+std::string_view engine_title(Engine engine) {
+  return engine == Engine::vllm ? "vLLM 0.32" : "SGLang 0.5";
+}
+
+Ignored ignored_by(Engine engine, std::span<const std::string> list, const std::string& module) {
+  return engine == Engine::vllm ? ignored_by_vllm(list, module) : ignored_by_sglang(list, module);
+}
+
+}  // namespace diecast

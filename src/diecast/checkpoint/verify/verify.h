@@ -1,0 +1,32 @@
+// Would engines load this folder? What their loaders of ModelOpt's NVFP4 check, and what they get
+// silently wrong, asked of any folder's config and tensors.
+#pragma once
+
+#include <diecast/base/error.h>
+#include <diecast/base/file.h>
+#include <diecast/checkpoint/checkpoint.h>
+#include <diecast/checkpoint/verify/engine_rules.h>
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace diecast {
+
+struct VerifyFault {
+  std::vector<Engine> engines;  // that reject it, or get it wrong
+  std::string what, fix;
+  std::size_t count = 1;  // of such faults; `what` is the first
+};
+
+struct VerifyReport {
+  std::vector<VerifyFault> faults;
+  std::size_t quantized = 0, others = 0;  // modules
+  bool loads(Engine engine) const;
+};
+
+// Errors: io_error, not_supported (a quantization that is not ModelOpt's NVFP4).
+Result<VerifyReport> verify_checkpoint(const Checkpoint& checkpoint,
+                                       FileSystem& files = system_files());
+
+}  // namespace diecast

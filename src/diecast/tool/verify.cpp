@@ -1,0 +1,87 @@
+// diecast verify FOLDER: would engines load it?
+#include <diecast/base/text.h>
+#include <diecast/checkpoint/verify/verify.h>
+#include <diecast/tool/command.h>
+#include <diecast/tool/console.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+namespace diecast::tool {
+namespace {
+
+struct VerifyArguments {
+  std::string input;
+  std::vector<std::string> engines = {"vllm", "sglang"};  // that decide the exit code
+  bool json = false;
+};
+
+std::vector<std::string> titles(const std::vector<Engine>& engines) {
+  std::vector<std::string> out;
+  for (const Engine engine : engines) out.emplace_back(engine_title(engine));
+  return out;
+}
+
+nlohmann::ordered_json report_json(const VerifyReport& report) {
+  nlohmann::ordered_json out = {{"quantized", report.quantized},
+                                {"others", report.others},
+                                {"engines", nlohmann::ordered_json::object()},
+                                {"faults", nlohmann::ordered_json::array()}};
+  for (const Engine engine : kEngines) out["engines"][engine_name(engine)] = report.loads(engine);
+  for (const VerifyFault& fault : report.faults) {
+    std::vector<std::string> engines;
+    for (const Engine engine : fault.engines) engines.emplace_back(engine_name(engine));
+    out["faults"].push_back(
+        {{"engines", engines}, {"what", fault.what}, {"fix", fault.fix}, {"count", fault.count}});
+  }
+  return out;
+}
+
+void print_report(const VerifyReport& report) {
+  for (const VerifyFault& fault : report.faults) {
+    print(cat(join(titles(fault.engines), ", "), ": ", fault.what,
+              fault.count == 1 ? "" : cat(" (and ", fault.count - 1, " more)"),
+              "\n  fix: ", fault.fix));
+  }
+  print(cat(counted(report.quantized, "quantized weight"), ", ", report.others, " others"));
+  for (const Engine engine : kEngines)
+    print(cat(engine_title(engine), report.loads(engine) ? ": no rule is broken" : ": no"));
+}
+
+Result<int> verify(const VerifyArguments& options) {
+  DIECAST_TRY(const Checkpoint checkpoint, Checkpoint::open(options.input));
+  if (!checkpoint.in_folder()) {
+    return Error{ErrorCode::invalid_argument,
+                 cat(quote(options.input, 1000), " is a file, and engines load folders"),
+                 "give its folder, with the config.json in it"};
+  }
+  DIECAST_TRY(const VerifyReport report, verify_checkpoint(checkpoint));
+  options.json ? print_json(report_json(report)) : print_report(report);
+  const bool good = std::ranges::all_of(kEngines, [&](Engine engine) {
+    const bool asked = std::ranges::count(options.engines, engine_name(engine)) != 0;
+    return !asked || report.loads(engine);
+  });
+  return good ? 0 : 1;
+}
+
+}  // namespace
+
+Command add_verify(CLI::App& app) {
+  auto* command = app.add_subcommand("verify", "Would engines load this folder of NVFP4 weights?");
+  auto options = std::make_shared<VerifyArguments>();
+  command->add_option("input", options->input, "A model's folder, or the index in it")->required();
+  command->add_option("--for", options->engines, "Engines that decide the exit code")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"vllm", "sglang"}))
+      ->default_str("vllm,sglang");
+  command->add_flag("--json", options->json, "For programs");
+  command->footer(
+      "Held against each other are the config, the tensors and the rules that loaders of "
+      "ModelOpt's\n"
+      "NVFP4 have: which modules are to be ignored, parts, shapes, types, scales that fused "
+      "modules\n"
+      "share. That no rule is broken does not say that an engine has the model's architecture.");
+  return {command, [options] { return verify(*options); }};
+}
+
+}  // namespace diecast::tool

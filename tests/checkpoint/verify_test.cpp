@@ -1,0 +1,136 @@
+// What verify tells of our own folders, and of folders with one fault each.
+#include <checkpoint/sharded_fixture.h>
+#include <diecast/base/text.h>
+#include <diecast/checkpoint/verify/verify.h>
+
+#include <functional>
+
+namespace diecast::testing {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+TestFile small_model() {
+  TestFile file;
+  file.metadata = {{"format", "pt"}};
+  std::uint64_t seed = 0;
+  const auto add = [&](const std::string& name, std::vector<std::uint64_t> shape) {
+    file.tensors[name + ".weight"] = random_tensor("BF16", std::move(shape), ++seed);
+  };
+  add("model.embed_tokens", {32, 32});
+  for (const std::string layer : {"model.layers.0.", "model.layers.1."}) {
+    for (const char* name : {"q_proj", "k_proj", "v_proj", "o_proj"})
+      add(layer + "self_attn." + name, {32, 32});
+    add(layer + "mlp.gate", {2, 32});
+    for (const std::string expert : {"0", "1"})
+      for (const char* name : {"gate_proj", "up_proj", "down_proj"})
+        add(cat(layer, "mlp.experts.", expert, ".", name), {32, 32});
+  }
+  add("lm_head", {32, 32});
+  add("visual.blocks.0.proj", {32, 32});
+  return file;
+}
+
+class Verify : public Convert {
+ protected:
+  Verify() {
+    std::filesystem::create_directories(model_);
+    write_text(model_ + "/model.safetensors", encode(small_model()));
+    write_text(model_ + "/config.json", R"({"num_hidden_layers": 2})");
+  }
+  VerifyReport verified(const std::string& folder) {
+    const auto report = verify_checkpoint(Checkpoint::open(folder).value());
+    EXPECT_TRUE(report) << report.error().message();
+    return report ? *report : VerifyReport{};
+  }
+  // Whether vLLM and SGLang load the quantized model after this change.
+  std::string after(const std::function<void(TestFile&, Json&)>& change) {
+    std::filesystem::remove_all(small_);
+    EXPECT_TRUE(quantize_with_scalars(model_, small_, {}));
+    TestFile file = decode(text_of(small_ + "/model.safetensors"));
+    Json config = Json::parse(text_of(small_ + "/config.json"));
+    change(file, config);
+    write_text(small_ + "/model.safetensors", encode(file));
+    write_text(small_ + "/config.json", config.dump());
+    const VerifyReport report = verified(small_);
+    std::string out;
+    for (const Engine engine : kEngines) out += report.loads(engine) ? "yes " : "no ";
+    EXPECT_EQ(report.faults.empty(), out == "yes yes ");
+    return out;
+  }
+
+  const std::string model_ = folder_ / "model", small_ = folder_ / "small";
+  const std::string q_ = "model.layers.0.self_attn.q_proj";
+};
+
+TEST_F(Verify, FindsNothingWrongInWhatQuantizeWrites) {
+  EXPECT_EQ(after([](TestFile&, Json&) {}), "yes yes ");
+  EXPECT_EQ(verified(small_).quantized, 20u);
+  EXPECT_EQ(verified(model_).quantized, 0u);
+  for (const std::string glob : {"*.self_attn.*", "*.experts.*", "*.0.*"}) {
+    QuantizeOptions options;
+    options.keep = {glob};
+    std::filesystem::remove_all(small_);
+    ASSERT_TRUE(quantize_with_scalars(model_, small_, options));
+    EXPECT_TRUE(verified(small_).faults.empty()) << glob << ": " << verified(small_).faults[0].what;
+  }
+}
+
+TEST_F(Verify, TellsEachFault) {
+  const auto& q = q_;
+  const auto list = [](Json& config) -> Json& { return config["quantization_config"]["ignore"]; };
+  EXPECT_EQ(after([&](TestFile& f, Json&) { f.tensors.erase(q + ".input_scale"); }), "no no ");
+  EXPECT_EQ(after([&](TestFile& f, Json&) { f.tensors.erase(q + ".weight_scale"); }), "no no ");
+  EXPECT_EQ(after([&](TestFile& f, Json&) { f.tensors.erase(q + ".weight_scale_2"); }), "no no ");
+  EXPECT_EQ(after([&](TestFile& f, Json&) {
+              f.tensors.at(q + ".weight_scale") = {"F8_E4M3", {128, 4}, std::string(512, '8')};
+            }),
+            "no no ");
+  EXPECT_EQ(
+      after([&](TestFile& f, Json&) { f.tensors.at(q + ".weight_scale_2") = floats({}, {0.5f}); }),
+      "no no ")
+      << "not shared with k and v";
+  for (const float value : {0.0f, -1.0f, std::numeric_limits<float>::infinity()})
+    EXPECT_EQ(after([&](TestFile& f, Json&) {
+                for (const char* name : {"q_proj", "k_proj", "v_proj"})
+                  f.tensors.at(cat("model.layers.0.self_attn.", name, ".input_scale")) =
+                      floats({}, {value});
+              }),
+              "no no ");
+  EXPECT_EQ(after([&](TestFile&, Json& c) { c.erase("quantization_config"); }), "yes yes ")
+      << "hf_quant_config.json says it too";
+  EXPECT_EQ(after([&](TestFile&, Json& c) { list(c).clear(); }), "no no ");
+  EXPECT_EQ(after([&](TestFile&, Json& c) { list(c).push_back("*.o_proj"); }), "no no ");
+  EXPECT_EQ(after([&](TestFile&, Json& c) { list(c).push_back("model.layers.1"); }), "no yes ")
+      << "a part of a name to vLLM";
+  EXPECT_EQ(
+      after([&](TestFile&, Json& c) { list(c).push_back("model.layers.0.self_attn.q_proj"); }),
+      "no no ");
+  EXPECT_EQ(after([&](TestFile& f, Json&) {
+              for (const char* part : {".weight_scale", ".weight_scale_2", ".input_scale"})
+                f.tensors.erase(q + part);
+              f.tensors.at(q + ".weight") = random_tensor("BF16", {32, 32}, 1);
+            }),
+            "no no ")
+      << "a part of a fused module";
+  EXPECT_EQ(
+      after([&](TestFile& f, Json& c) {
+        for (const char* part : {".weight", ".weight_scale", ".weight_scale_2", ".input_scale"})
+          f.tensors["visual.x" + std::string(part)] = f.tensors.at(q + part);
+        list(c) = Json({"*.gate", "lm_head", "model.embed_tokens", "visual.blocks.*"});
+      }),
+      "no no ");
+  EXPECT_EQ(
+      after([&](TestFile&, Json& c) { c["quantization_config"]["quant_algo"] = "W4A16_NVFP4"; }),
+      "yes yes ");
+}
+
+TEST_F(Verify, KnowsTheRulesOfModelOptsNvfp4Alone) {
+  write_text(model_ + "/config.json", R"({"quantization_config": {"quant_method": "fp8"}})");
+  const auto refused = verify_checkpoint(Checkpoint::open(model_).value());
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::not_supported);
+}
+
+}  // namespace
+}  // namespace diecast::testing
