@@ -27,7 +27,8 @@ DIECAST_KERNEL {
 
 TEST(IsolatedTune, MeasuresWithTheOptionsAndTheDeviceOfTheRuntime) {
   const testing::TemporaryDirectory folder, cache;
-  std::filesystem::copy(DIECAST_SOURCE_DIR "/templates/device", folder / "device");
+  std::filesystem::copy(DIECAST_SOURCE_DIR "/templates/device", folder / "device",
+                        std::filesystem::copy_options::recursive);
   testing::write_text(folder / "only_here.cu", kOnlyHere);
   RuntimeOptions options = RuntimeOptions::from_environment();
   options.template_directory = folder.path();
