@@ -20,7 +20,7 @@ TEST(BenchOptions, AreMeasuredOnEveryDeviceAndCompiledAgainstTheirBounds) {
   const auto run = bench(
       {"options", "--template", "dequantize_nvfp4", "--template", "compute_fp4_scales", "--json"});
   const json figures = json::parse(run.output, nullptr, false);
-  ASSERT_TRUE(figures.is_array()) << run.errors;
+  ASSERT_TRUE(figures.is_array()) << run.errors << run.output;
   std::map<std::string, double> bounds;
   for (const json& figure : figures) {
     EXPECT_GT(figure.at("value"), 0.0) << figure;
