@@ -117,6 +117,60 @@ TEST_F(TunerOnHost, FindsOutATuneThatChangesAResult) {
         << one.line();
 }
 
+// Parts of a row are summed by themselves: other sums, which is all that `approx` allows.
+constexpr const char* kSplitSums = R"(/* diecast
+tune int SPLIT {1, 4, 5, 6} = 1 SAID
+tune int WAYS {1, 2} = 1
+size rows
+size cols
+arg x in bf16 [rows, cols]
+arg y out f32 [rows]
+arg rows
+arg cols
+launch grid(rows) block(1)
+target host
+exchange none
+*/
+#include <diecast/device/numbers/convert.h>
+DIECAST_KERNEL {
+  f32 sum = SPLIT == 5 ? 0.25f : 0.0f;
+  for (int part = 0; part < SPLIT; ++part) {
+    f32 of_part = 0;
+    for (i64 i = part; i < cols; i += SPLIT) of_part += to_f32(x[blockIdx.x * cols + i]);
+    sum += of_part;
+  }
+  y[blockIdx.x] = sum + (SPLIT == 6 && WAYS == 2 && blockIdx.x == 3 ? 0x1p-20f : 0.0f);
+}
+)";
+
+TEST_F(TunerOnHost, HoldsApproxTunesToABoundAndOthersToTheBit) {
+  for (const bool approx : {false, true}) {
+    std::string text = kSplitSums;
+    text.replace(text.find("SAID"), 4, approx ? "approx" : "");
+    const std::string name = approx ? "near" : "equal";
+    testing::write_text(folder_ / (name + ".cu"), text);
+    ASSERT_TRUE(runtime_->add(folder_ / (name + ".cu")));
+    TuneRequest request;
+    request.name = name;
+    request.sizes = {{{"rows", 64}, {"cols", 2048}}};
+    request.samples = 3;
+    const auto records = runtime_->tune(request, device_);
+    ASSERT_TRUE(records) << records.error().message();
+    ASSERT_EQ(records->size(), 8u);
+    for (const TuningRecord& one : *records) {
+      const bool of_one = one.tunes.starts_with("SPLIT=1"),
+                 of_four = one.tunes.starts_with("SPLIT=4");
+      // 5 is wrong by more than rounding; 6 has other bits in two ways that must be alike.
+      const bool right = of_one || (approx && (of_four || one.tunes == "SPLIT=6 WAYS=1"));
+      EXPECT_EQ(one.outcome, right ? Outcome::timed : Outcome::differs) << one.line() << one.why;
+      if (!approx && !right)
+        EXPECT_NE(one.why.find("end its line in `approx`"), std::string::npos) << one.why;
+      if (approx && one.tunes.starts_with("SPLIT=5"))
+        EXPECT_NE(one.why.find("beyond what `approx` allows: y["), std::string::npos) << one.why;
+    }
+  }
+}
+
 // An integer that may be any has its default, and what else the header lists is tried with it.
 TEST_F(TunerOnHost, TriesTheOtherTunesWhereOneHasNoSet) {
   testing::write_text(folder_ / "free.cu", R"(/* diecast

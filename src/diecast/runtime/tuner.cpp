@@ -3,6 +3,7 @@
 #include <diecast/base/text.h>
 #include <diecast/runtime/state.h>
 #include <diecast/runtime/tuner.h>
+#include <diecast/runtime/tuning/approx.h>
 #include <diecast/runtime/tuning/isolated_trial.h>
 #include <diecast/runtime/tuning/standard.h>
 #include <diecast/runtime/tuning/trial.h>
@@ -48,20 +49,6 @@ Outcome untimed(TuningRecord& out, Outcome outcome, std::string why) {
 
 std::string reason_of(const Error& error) { return cat(error.what, "\n  fix: ", error.fix); }
 
-// Of the tensors that it writes, the first whose bytes are others than the default's.
-std::string which_differs(const Specialization& specialization, const std::vector<Digest>& outputs,
-                          const std::vector<Digest>& wanted) {
-  std::size_t place = 0;
-  for (const BoundArgument& argument : specialization.arguments()) {
-    if (argument.kind != Argument::Kind::tensor || argument.direction == Argument::Direction::in)
-      continue;
-    if (outputs[place] != wanted[place])
-      return cat("other bytes of ", argument.name, " than the default configuration's");
-    ++place;
-  }
-  return {};
-}
-
 using Preload = std::function<Result<std::shared_ptr<Kernel>>(const Specialization&)>;
 
 // What configurations are measured with.
@@ -74,8 +61,55 @@ struct Bench {
 // What others are held against.
 struct Standard {
   Trial trial;
+  Bindings approx;  // its values of approx tunes
   std::vector<Digest> outputs;
+  std::vector<Bytes> bytes;  // of the outputs, where a tune is approx
 };
+
+// The tensors that a kernel writes, in the order of the outputs.
+std::vector<const BoundArgument*> written(const Specialization& specialization) {
+  std::vector<const BoundArgument*> out;
+  for (const BoundArgument& argument : specialization.arguments())
+    if (argument.kind == Argument::Kind::tensor && argument.direction != Argument::Direction::in &&
+        !argument.absent)
+      out.push_back(&argument);
+  return out;
+}
+
+// Of other values of approx tunes: what the configuration writes that has them and is the default
+// else. It is near the standard, and a configuration of these values is equal to it. Errors:
+// constraint_violated for what is not near.
+Result<std::vector<Digest>> outputs_near(const Bench& bench, const Specialization& specialization,
+                                         const Bindings& approx, const Standard& standard) {
+  Bindings held = bench.request.bindings;
+  for (const auto& [name, value] : approx.entries()) held.set(name, value);
+  DIECAST_TRY(const Specialization like,
+              standard_configuration(specialization.shared_tmpl(), specialization.bindings(), held,
+                                     specialization.target()));
+  DIECAST_TRY(const auto kernel, bench.preload(like));
+  DIECAST_TRY(const LaunchTunes tunes, kernel->tunes(launch_tunes(like)));
+  DIECAST_TRY(auto outputs, outputs_of(*kernel, standard.trial, tunes));
+  DIECAST_TRY(const auto bytes, standard.trial.output_bytes());
+  const auto tensors = written(like);
+  for (std::size_t i = 0; i < tensors.size(); ++i)
+    if (const auto wrong = beyond_approx(*tensors[i], bytes[i], standard.bytes[i]))
+      return Error{ErrorCode::constraint_violated, cat("beyond what `approx` allows: ", *wrong),
+                   "correct the kernel, or make the tune an `option`"};
+  return outputs;
+}
+
+// Of the tensors that it writes, the first whose bytes are others than the default's.
+std::string which_differs(const Specialization& specialization, const std::vector<Digest>& outputs,
+                          const std::vector<Digest>& wanted) {
+  const auto tensors = written(specialization);
+  for (std::size_t i = 0; i < tensors.size(); ++i)
+    if (outputs[i] != wanted[i])
+      return cat(
+          "other bytes of ", tensors[i]->name,
+          " than the default configuration's\n  fix: make a tune that changes results an "
+          "`option`; or, where it only rounds sums in another order, end its line in `approx`");
+  return {};
+}
 
 // The outcome of one configuration beside the default one.
 Outcome measure(const Bench& bench, const Specialization& specialization, const Standard& standard,
@@ -89,11 +123,17 @@ Outcome measure(const Bench& bench, const Specialization& specialization, const 
   if (!tunes) return untimed(out, Outcome::failed, reason_of(tunes.error()));
   const auto shape = (*kernel)->shape(trial.arguments(), of_launch);
   if (!shape) return untimed(out, Outcome::illegal, reason_of(shape.error()));
+  std::vector<Digest> wanted = standard.outputs;
+  const Bindings approx = approx_tunes(specialization.tmpl(), specialization.bindings());
+  if (!(approx == standard.approx)) {
+    auto near = outputs_near(bench, specialization, approx, standard);
+    if (!near) return untimed(out, Outcome::differs, reason_of(near.error()));
+    wanted = *std::move(near);
+  }
   const auto outputs = outputs_of(**kernel, trial, *tunes);
   if (!outputs) return untimed(out, Outcome::failed, reason_of(outputs.error()));
-  if (*outputs != standard.outputs)
-    return untimed(out, Outcome::differs,
-                   which_differs(specialization, *outputs, standard.outputs));
+  if (*outputs != wanted)
+    return untimed(out, Outcome::differs, which_differs(specialization, *outputs, wanted));
   if (request.check) {
     const auto checked = request.check({specialization, *bench.device, trial.arguments()});
     if (!checked) return untimed(out, Outcome::differs, reason_of(checked.error()));
@@ -170,7 +210,12 @@ Result<Standard> run_standard(const Bench& bench, const Specialization& plain,
   DIECAST_CHECK(check_launches(*kernel, trial, sizes));
   DIECAST_TRY(const LaunchTunes tunes, kernel->tunes(launch_tunes(plain)));
   DIECAST_TRY(auto outputs, outputs_of(*kernel, trial, tunes));
-  return Standard{std::move(trial), std::move(outputs)};
+  Bindings approx = approx_tunes(plain.tmpl(), plain.bindings());
+  std::vector<Bytes> bytes;
+  if (!approx.entries().empty()) {
+    DIECAST_TRY(bytes, trial.output_bytes());
+  }
+  return Standard{std::move(trial), std::move(approx), std::move(outputs), std::move(bytes)};
 }
 
 TuningRecord measured(const Bench& bench, const Specialization& specialization,

@@ -1,9 +1,10 @@
 // Tuning runs each configuration that a template's header allows on a device, compares it with the
-// default configuration to the bit, and times it. Serving never tunes: a runtime only reads what
-// was measured (RuntimeOptions::tuning), and templates/README.md promises that no tune changes a
-// result. Short launches take longer in a process of which two streams have launched kernels
-// without programmatic dependent launch (templates/NOTES.md), as an engine's have. `diecast tune`
-// makes itself such a process first; a program measures as the process that it is.
+// default configuration to the bit, and times it. (A tune that says `approx` may round sums in
+// another order: see tuning/approx.h.) Serving never tunes: a runtime only reads what was measured
+// (RuntimeOptions::tuning), and templates/README.md promises that no other tune changes a result.
+// Short launches take longer in a process of which two streams have launched kernels without
+// programmatic dependent launch (templates/NOTES.md), as an engine's have. `diecast tune` makes
+// itself such a process first; a program measures as the process that it is.
 #pragma once
 
 #include <diecast/runtime/runtime.h>

@@ -38,6 +38,10 @@ struct Parameter {
   }
   Kind kind = Kind::option;
   ParameterType type = ParameterType::integer;
+  // What the values of a tune may do to sums: nothing, or round them in another order. Then one
+  // value serves all sizes unless the line says that it goes by sizes.
+  enum class Sums : std::uint8_t { same, approx, approx_by_sizes };
+  Sums sums = Sums::same;
   std::string name;               // UPPER CASE: fixed at compile time; lower case: read at launch
   std::vector<Value> allowed;     // empty: any integer >= 0 (shapes), any integer, any
                                   // finite float

@@ -87,12 +87,18 @@ std::string samples_text(const Samples& samples) {
   return cat(samples.name, " {", join(values, ", "), "}");
 }
 
+std::string_view sums_text(Parameter::Sums sums) {
+  return sums == Parameter::Sums::same     ? ""
+         : sums == Parameter::Sums::approx ? " approx"
+                                           : " approx by sizes";
+}
+
 void print_text(const Template& tmpl) {
   print(tmpl.prose());
   print("");
   Table parameters({"kind", "parameter", "values", "default", "meaning"});
   for (const Parameter& p : tmpl.parameters()) {
-    parameters.add({std::string(word(p.kind)), p.name, values_of(p),
+    parameters.add({cat(word(p.kind), sums_text(p.sums)), p.name, values_of(p),
                     p.fallback ? p.fallback->spelling() : "must be given", p.comment});
   }
   parameters.print();
@@ -125,6 +131,7 @@ Json as_json(const Parameter& p) {
               {"values", values},
               {"meaning", p.comment},
               {"compiled", p.compiled()}};
+  if (p.sums != Parameter::Sums::same) out["sums"] = trim(sums_text(p.sums));
   if (p.fallback) out["default"] = p.fallback->spelling();
   return out;
 }

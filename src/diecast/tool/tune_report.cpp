@@ -68,11 +68,13 @@ Result<void> check_records(std::span<const TuningRecord> records) {
   const auto differs = std::ranges::find(records, Outcome::differs, &TuningRecord::outcome);
   if (differs != records.end()) {
     const auto all = std::ranges::count(records, Outcome::differs, &TuningRecord::outcome);
-    return Error{ErrorCode::results_differ,
-                 cat(all, " of ", records.size(),
-                     " configurations differ from the default one: ", line_of(*differs)),
-                 "a tune may change the speed alone: mend the template, then measure these again, "
-                 "in a file of --out with --retry"};
+    return Error{
+        ErrorCode::results_differ,
+        cat(all, " of ", records.size(),
+            " configurations differ from the default one: ", line_of(*differs)),
+        "a tune may change the speed alone: mend the template, make the tune an `option`, or, "
+        "where it only rounds sums in another order, end its line in `approx`; then measure "
+        "these again, in a file of --out with --retry"};
   }
   std::map<std::string_view, bool> has_time;
   for (const TuningRecord& record : records) {

@@ -114,6 +114,22 @@ const Timed* choose_among(const std::vector<const Timed*>& timed) {
   return chosen;
 }
 
+// Tunes that are approx and do not go by sizes have one value at all of them.
+Bindings with_approx(const Template& tmpl, std::span<const TuningRecord> records,
+                            const Bindings& given) {
+  Bindings out = given;
+  const auto one_for_all = [](const Parameter& each) {
+    return each.sums == Parameter::Sums::approx;
+  };
+  if (std::ranges::none_of(tmpl.parameters(), one_for_all)) return out;
+  const TunedChoice choice = choose_tunes(tmpl, records, given);
+  for (const Parameter& parameter : tmpl.parameters())
+    if (const Value* const value = choice.compiled.find(parameter.name);
+        value != nullptr && one_for_all(parameter))
+      out.set(parameter.name, *value);
+  return out;
+}
+
 }  // namespace
 
 TunedChoice choose_tunes(const Template& tmpl, std::span<const TuningRecord> records,
@@ -139,7 +155,7 @@ TunedChoice choose_tunes(const Template& tmpl, std::span<const TuningRecord> rec
 
 std::vector<TunedPoint> tuned_points(const Template& tmpl, std::span<const TuningRecord> records,
                                      const Bindings& given) {
-  const std::vector<Timed> timed = timed_of(tmpl, records, given);
+  const std::vector<Timed> timed = timed_of(tmpl, records, with_approx(tmpl, records, given));
   BySizes by_sizes;
   for (const Timed& one : timed) by_sizes[one.record->sizes].push_back(&one);
   std::vector<TunedPoint> out;
@@ -155,7 +171,8 @@ std::string TunedChoice::text(const Template& tmpl) const {
     std::string out;
     for (const Parameter& parameter : tmpl.parameters()) {
       if (const Value* value = bindings.find(parameter.name))
-        out += cat(" ", parameter.name, "=", value->spelling());
+        out += cat(" ", parameter.name, "=", value->spelling(),
+                   parameter.sums == Parameter::Sums::same ? "" : " approx");
     }
     return out;
   };

@@ -179,6 +179,17 @@ Result<std::vector<Digest>> Trial::outputs() const {
   return out;
 }
 
+Result<std::vector<Bytes>> Trial::output_bytes() const {
+  std::vector<Bytes> out;
+  for (const Memory& one : memory_) {
+    if (!one.written) continue;
+    Bytes& bytes = out.emplace_back(one.bytes);
+    DIECAST_CHECK(device_->copy_to_host(bytes.data(), one.memory.data(), bytes.size(), {}));
+    DIECAST_CHECK(device_->synchronize({}));
+  }
+  return out;
+}
+
 Result<void> check_samples(int samples) {
   if (samples >= 1) return {};
   return Error{ErrorCode::invalid_argument, cat(samples, " samples of a launch"),

@@ -29,6 +29,8 @@ class Trial {
   Result<void> reset() const;
   // A digest of each tensor that is written, in the order of the arguments.
   Result<std::vector<Digest>> outputs() const;
+  // The bytes of each, in the same order.
+  Result<std::vector<Bytes>> output_bytes() const;
 
  private:
   struct Memory {

@@ -141,6 +141,7 @@ Result<void> HeaderParser::read_parameter(Tokens& tokens, Parameter::Kind kind) 
                                                                        : "option"));
   DIECAST_CHECK(read_allowed(tokens, parameter));
   DIECAST_CHECK(read_default(tokens, parameter));
+  DIECAST_CHECK(read_approx(tokens, parameter));
   if (!parameter.compiled() && parameter.type != ParameterType::integer &&
       parameter.type != ParameterType::boolean)
     return tokens.error(name, "a tune that is read at launch is an int or a bool",
@@ -206,6 +207,24 @@ Result<Value> HeaderParser::read_value(Tokens& tokens, const Parameter& paramete
                         "write words such as linear, s128x4");
   return Value{ParameterType::enumeration, static_cast<std::int64_t>(parameter.allowed.size()),
                std::string(token.text)};
+}
+
+Result<void> HeaderParser::read_approx(Tokens& tokens, Parameter& parameter) {
+  const Token at = tokens.peek();
+  if (!tokens.accept("approx")) return {};
+  if (parameter.kind != Parameter::Kind::tune)
+    return tokens.error(at, "`approx` is said of tunes: an option may change results without it",
+                        "remove it");
+  parameter.sums = Parameter::Sums::approx;
+  if (tokens.accept("by")) {
+    DIECAST_CHECK(tokens.expect("sizes", "after `approx by`"));
+    parameter.sums = Parameter::Sums::approx_by_sizes;
+  } else if (!parameter.compiled()) {
+    return tokens.error(at, "a tune that is read at launch is chosen by sizes",
+                        cat("write `approx by sizes`, or `", in_case(parameter.name, true),
+                            "`: fixed at compile time"));
+  }
+  return {};
 }
 
 Result<void> HeaderParser::read_default(Tokens& tokens, Parameter& parameter) {

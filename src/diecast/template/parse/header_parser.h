@@ -47,6 +47,7 @@ class HeaderParser {
   Result<ParameterType> read_type(Tokens& tokens);
   Result<void> read_allowed(Tokens& tokens, Parameter& parameter);
   Result<void> read_default(Tokens& tokens, Parameter& parameter);
+  Result<void> read_approx(Tokens& tokens, Parameter& parameter);
   Result<Value> read_value(Tokens& tokens, const Parameter& parameter);
   Result<void> read_let(Tokens& tokens);
   Result<void> read_sample(Tokens& tokens);

@@ -190,8 +190,8 @@ Result<void> Tokens::expect_end() {
   if (peek().kind == Token::Kind::end) return {};
   const std::string what = cat("the line should end before ", peek().shown());
   if (peek().is("=")) return error(peek(), what, "remove it; two numbers are compared by `==`");
-  static const auto& words = *new std::vector<std::string>{"align",    "device",  "divisible",
-                                                           "optional", "settled", "stride"};
+  static const auto& words = *new std::vector<std::string>{
+      "align", "approx", "device", "divisible", "optional", "settled", "stride"};
   if (std::ranges::find(words, peek().text) != words.end())
     return error(
         peek(), what,
