@@ -6,6 +6,10 @@
 #include <diecast/checkpoint/select/ignore_list.h>
 #include <fnmatch.h>
 
+#include <algorithm>
+#include <string>
+#include <vector>
+
 namespace diecast::testing {
 namespace {
 

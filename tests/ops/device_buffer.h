@@ -1,6 +1,7 @@
 // Device memory for tests: filled with poison, surrounded by guard bytes that a check looks at.
 #pragma once
 
+#include <diecast/launch/argument.h>
 #include <diecast/launch/device.h>
 
 #include <cstdint>
