@@ -1,8 +1,10 @@
 // Texts to compile: whether a file is there makes no difference to one that is accepted. The
-// oracle is the preprocessor of this machine, which is asked with the file and without.
+// oracles are g++'s preprocessor and NVRTC, where they are here: asked with the file and without.
 #include "fuzz/complete_target.h"
 
 #include <diecast/base/process.h>
+#include <diecast/base/text.h>
+#include <diecast/compile/nvrtc.h>
 #include <diecast/template/complete_source.h>
 
 #include <filesystem>
@@ -25,6 +27,7 @@ const Place& place() {
 }
 
 std::string preprocessed(std::string_view text) {
+  if (place().program.empty()) return {};
   write_text(place().folder / "k.cpp", std::string(text));
   ProcessRequest request;
   request.arguments = {place().program, "-std=c++17", "-E", "k.cpp"};
@@ -33,27 +36,37 @@ std::string preprocessed(std::string_view text) {
   return result.output + result.errors;
 }
 
+std::string compiled(std::string_view text) {
+  static const auto nvrtc = open_nvrtc(NvrtcSearch::from_environment());
+  if (!nvrtc) return {};
+  const auto made = (*nvrtc)->compile({"fuzz.cu", "k", std::string(text)},
+                                      Target{Target::Kind::cuda, 90, 'a', 1});
+  if (!made) return made.error().message();
+  return cat(made->log, xxh3_128(made->payload).hex());
+}
+
 }  // namespace
 
 void fuzz_complete(std::string_view input) {
   const auto outcome = check_complete({"fuzz.cu", "fuzz", std::string(input)});
   if (!outcome) return must(!outcome.error().fix.empty());
   const std::string file = place().folder / "x.h";
-  if (place().program.empty() || input.find(file) == input.npos) return;
+  if (input.find(file) == input.npos) return;
   write_text(file, "#define ORACLE 1\n");
-  const std::string with = preprocessed(input);
+  const std::string with = preprocessed(input), code = compiled(input);
   std::filesystem::remove(file);
   must(preprocessed(input) == with);
+  must(compiled(input) == code);
 }
 
 std::vector<std::string> complete_seeds() {
   std::vector<std::string> out;
   for (const Spelling& spelling : outside_spellings())
-    out.push_back(with_oracle(spelling.text, place().folder / "x.h", ""));
+    out.push_back(with_oracle(spelling.text, place().folder / "x.h", "__global__"));
   out.push_back(
       with_oracle("#define P(a, b) a##_of_##b\n_Pragma(\"unroll 4\")\n#if X > 1'0\n#endif\n"
                   "auto s = R\"x(@)x\"; // @\n",
-                  place().folder / "x.h", ""));
+                  place().folder / "x.h", "__global__"));
   return out;
 }
 

@@ -46,6 +46,8 @@ inline std::vector<Spelling> including_spellings() {
       {"universal character name", "#\\u0069nclude \"@\"\n"},
       {"character that opens a comment", "auto q = L'/*';\n#include \"@\"\n// */\n"},
       {"digit separator", "constexpr int q = 1'0; //'\n#include \"@\"\n"},
+      {"quote in a number of a skipped line", "#if 0\n1on't /*\n#endif\n#include \"@\"\n/* */\n"},
+      {"quote behind a suffix", "#if 0\n1f'a /*\n#endif\n#include \"@\"\n/* */\n"},
       {"number with a quote behind", "#define F(x)\nF(0x1p+'/*')\n#include \"@\"\n// */\n"},
       {"suffix R", "#define R\nconst char* s = \"x\"R\"(\n#include \"@\"\n//)\";\n"},
       {"suffix R and an encoding", "#define R\nauto s = u8\"x\"R\"(\n#include \"@\"\n//)\";\n"},

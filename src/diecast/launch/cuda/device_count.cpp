@@ -1,4 +1,4 @@
-// How many GPUs the driver shows, and which one is current.
+// How many GPUs the driver shows, which one is current, and opening one of them.
 #include <diecast/launch/cuda_device.h>
 
 namespace diecast {

@@ -54,6 +54,7 @@ class Reader {
   void comment();
   void line_end();
   void add(CodeToken::Kind kind, std::size_t begin);
+  bool separates(std::size_t begin) const;
   void number(std::size_t begin);
   void word(std::size_t begin);
   void symbol(std::size_t begin);
@@ -149,12 +150,24 @@ void Reader::add(CodeToken::Kind kind, std::size_t begin) {
   out_.tokens.push_back(std::move(token));
 }
 
+// Whether a quote behind these digits separates them from the next: 1'000, 0xFF'FF. Elsewhere in a
+// number ("1on't") compilers differ in whether it opens a literal.
+bool Reader::separates(std::size_t begin) const {
+  std::string_view digits = text().substr(begin, at_ - begin);
+  const bool hex = digits.starts_with("0x") || digits.starts_with("0X");
+  if (hex || digits.starts_with("0b") || digits.starts_with("0B")) digits.remove_prefix(2);
+  const std::string_view allowed = hex ? "0123456789abcdefABCDEF" : "0123456789";
+  const auto is_digit_of_it = [&](char c) { return allowed.find(c) != allowed.npos; };
+  return !digits.empty() && is_digit_of_it(digits.back()) && is_digit_of_it(peek(1)) &&
+         std::ranges::all_of(digits, [&](char c) { return c == '\'' || is_digit_of_it(c); });
+}
+
 // A "preprocessing number": 1'000, 0x1p-3f, 1.5e+7.
 void Reader::number(std::size_t begin) {
   for (++at_; at_ < text().size(); ++at_) {
     const char c = peek(), last = text()[at_ - 1];
     const bool exponent = last == 'e' || last == 'E' || last == 'p' || last == 'P';
-    if (c == '\'' && !(is_word(last) && is_word(peek(1))))
+    if (c == '\'' && !separates(begin))
       return refuse(at_, "a quote right behind a number", "write a blank between them");
     if (!is_word(c) && c != '.' && c != '\'' && !(exponent && (c == '+' || c == '-'))) break;
   }
