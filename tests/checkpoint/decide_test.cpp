@@ -108,6 +108,40 @@ TEST(Plan, AFamilyOfWhichAMemberCannotBeQuantizedIsCopiedWhole) {
   EXPECT_EQ(plan_quantize(header, options)->groups.size(), 3u);
 }
 
+TEST(Plan, RecipesAndEndsNarrowWhatIsQuantized) {
+  const auto header =
+      weights({"embed_tokens.weight", "layers.0.attn.o_proj.weight", "layers.0.attn.q_proj.weight",
+               "layers.0.mlp.up_proj.weight", "layers.1.mlp.experts.0.up_proj.weight",
+               "layers.2.mlp.experts.0.up_proj.weight", "layers.3.attn.o_proj.weight",
+               "layers.4.eh_proj.weight"});
+  const auto quantized = [&](const QuantizeOptions& options) {
+    const Plan plan = plan_quantize(header, options).value();
+    std::string out;
+    for (const PlannedTensor& tensor : plan.tensors)
+      if (tensor.action == Action::quantize) out += tensor.name.substr(7, 8) + " ";
+    return out;
+  };
+  QuantizeOptions options;
+  EXPECT_EQ(quantized(options), "0.attn.o 0.attn.q 0.mlp.up 1.mlp.ex 2.mlp.ex 3.attn.o ");
+  options.recipe = WeightRecipe::mlp_o;
+  EXPECT_EQ(quantized(options), "0.attn.o 0.mlp.up 1.mlp.ex 2.mlp.ex 3.attn.o ");
+  options.recipe = WeightRecipe::mlp;
+  EXPECT_EQ(quantized(options), "0.mlp.up 1.mlp.ex 2.mlp.ex ");
+  options.recipe = WeightRecipe::experts;
+  EXPECT_EQ(quantized(options), "1.mlp.ex 2.mlp.ex ");
+  options.first_layers = 2;
+  EXPECT_EQ(quantized(options), "2.mlp.ex ");
+  options.recipe = WeightRecipe::all;
+  options.last_layers = 1;
+  EXPECT_EQ(quantized(options), "2.mlp.ex ") << "a layer that drafts is none of the last";
+  options.first_layers = 0;
+  options.model.layers = 3;
+  EXPECT_EQ(quantized(options), "0.attn.o 0.attn.q 0.mlp.up 1.mlp.ex ");
+  options.include = {"layers.0.*"};
+  options.first_layers = ~std::uint64_t{0};
+  EXPECT_EQ(quantized(options), "0.attn.o 0.attn.q 0.mlp.up ");
+}
+
 TEST(Plan, AModelThatIsQuantizedAlreadyIsRefusedUnlessForced) {
   QuantizeOptions options;
   options.model = parse_model_config(R"({"quantization_config": {"quant_method": "mxfp4"}})");

@@ -85,7 +85,7 @@ TestFile fp8_model(const Kind& kind, TestFile& plain) {
 
 QuantizeOptions in_blocks() {
   QuantizeOptions options;
-  options.model.fp8 = true;
+  options.model.readable = true;
   options.model.block_rows = 16, options.model.block_cols = 32;
   return options;
 }

@@ -67,7 +67,7 @@ TEST_F(SideFilesTest, TheConfigSaysHowTheWeightsAreQuantized) {
   EXPECT_EQ(report->side_files.notes(),
             std::vector<std::string>{
                 "config.json and hf_quant_config.json say NVFP4 as ModelOpt does; activations are "
-                "not calibrated: every input_scale is 1.0"});
+                "not calibrated: every input_scale is 1"});
   Json config = Json::parse(of_small("config.json"));
   const Json said = config["quantization_config"];
   EXPECT_EQ(said["quant_method"], "modelopt");

@@ -179,6 +179,8 @@ TEST(ToolOnHost, AFolderOfSeveralFilesGoesThereAndBack) {
     const auto run = diecast({"quantize", from, to, "--target", "host"});
     EXPECT_EQ(run.exit_code, 0) << run.errors;
     EXPECT_NE(run.output.find("2 tensors quantized, 0 copied"), std::string::npos) << run.output;
+    // Of a folder it says whether engines load it; this one has no config.
+    EXPECT_EQ(run.output.find("\nvLLM 0.32: no\n") != std::string::npos, to == out) << run.output;
   }
   const auto alone = testing::decode(text_of(diecast.folder / "q"));
   for (const char* name : {"gate_proj", "up_proj"}) {

@@ -89,7 +89,7 @@ Result<ConvertReport> carry_out(ConvertStream& stream, const Plan& plan,
       DIECAST_CHECK(copy(stream, tensor));
       ++report.copied;
     } else if (tensor.action == Action::dequantize) {
-      DIECAST_CHECK(tensor.scaled ? decode_fp8(stream, tensor)
+      DIECAST_CHECK(tensor.scaled ? decode_scaled(stream, tensor)
                                   : dequantize(stream, tensor, kernels));
       ++(plan.groups.empty() ? report.dequantized : report.copied);  // kept of a quantized model
     }

@@ -64,8 +64,9 @@ struct NonfiniteTensor {
 struct ConvertReport {
   std::uint64_t copied = 0, quantized = 0, dequantized = 0;  // tensors
   std::uint64_t input_bytes = 0, output_bytes = 0;           // whole files
-  std::vector<NonfiniteTensor> nonfinite;  // quantized weights that have or get any
-  SideFiles side_files;                    // what went along
+  std::uint64_t cast_blocks = 0, exact_blocks = 0;  // of MXFP4: all, and those without rounding
+  std::vector<NonfiniteTensor> nonfinite;           // quantized weights that have or get any
+  SideFiles side_files;                             // what went along
 };
 
 // `plan` was made from this checkpoint's header. A file becomes the file `output`; what was given

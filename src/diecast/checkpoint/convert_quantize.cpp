@@ -1,5 +1,6 @@
 // Quantizing a group of weights. A scale that weights share needs all of their values first, so
 // they are read twice rather than held: once for the amax, once to quantize.
+#include <diecast/checkpoint/convert_cast.h>
 #include <diecast/checkpoint/convert_stream.h>
 #include <diecast/checkpoint/convert_values.h>
 #include <diecast/checkpoint/floats.h>
@@ -67,7 +68,8 @@ Result<void> Weight::write_blocks(const Piece& piece) {
 
 // Engines ask for this tensor even where activations are scaled as they come; 1 leaves them alone.
 Result<void> Weight::write_input_scale(std::uint64_t index) {
-  const float one[] = {1.0f};
+  if (stream_.plan().weights_only) return {};
+  const float one[] = {stream_.plan().input_scale};
   return stream_.write(tensor_.file, part_name(tensor_.name, kInputScalePart),
                        index * sizeof(float), float_bytes(one));
 }
@@ -196,6 +198,7 @@ float decode_scale(const Nvfp4Scheme& scheme, float amax) {
 Result<void> quantize_group(ConvertStream& stream, const Plan& plan,
                             const std::vector<std::size_t>& group, const ConvertKernels& kernels,
                             ConvertReport& report) {
+  if (is_cast(plan, group)) return cast_group(stream, plan, group, report);
   std::vector<Weight> weights;
   for (const std::size_t i : group) weights.emplace_back(stream, plan.tensors[i], kernels);
   const PlannedTensor& first = plan.tensors[group[0]];

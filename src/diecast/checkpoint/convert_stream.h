@@ -33,6 +33,7 @@ class ConvertStream {
         total_(outputs.data_bytes()) {}
 
   const Nvfp4Scheme& scheme() const { return plan_.scheme; }
+  const Plan& plan() const { return plan_; }
 
   // Elements of `width` bytes held at a time: whole blocks, at least one.
   std::uint64_t held(std::uint64_t width) const {

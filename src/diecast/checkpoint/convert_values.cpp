@@ -68,7 +68,7 @@ std::uint64_t width_of(const PlannedTensor& tensor) {
 
 Result<void> read_values(ConvertStream& stream, const PlannedTensor& tensor, const Piece& piece,
                          Bytes& out) {
-  if (tensor.scaled) return read_fp8(stream, tensor, piece, out);
+  if (tensor.scaled) return read_scaled(stream, tensor, piece, out);
   DIECAST_TRY(const TensorInfo* source, stream.source(tensor.stored_in()));
   const std::uint64_t width = width_of(tensor);
   if (!tensor.place)

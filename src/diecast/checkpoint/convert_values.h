@@ -18,12 +18,12 @@ Result<void> read_values(ConvertStream& stream, const PlannedTensor& tensor, con
 Result<void> write_values(ConvertStream& stream, const PlannedTensor& tensor, const Piece& piece,
                           std::uint64_t width, ByteSpan values);
 
-// As read_values() of FP8 values, as f32: each value times its scale, rounded once. Errors:
+// As read_values() of codes with scales, as f32: each value times its scale, rounded once. Errors:
 // nonfinite_values (a scale) too.
-Result<void> read_fp8(ConvertStream& stream, const PlannedTensor& tensor, const Piece& piece,
-                      Bytes& out);
+Result<void> read_scaled(ConvertStream& stream, const PlannedTensor& tensor, const Piece& piece,
+                         Bytes& out);
 
-// Writes FP8 values as numbers of the tensor's `to`.
-Result<void> decode_fp8(ConvertStream& stream, const PlannedTensor& tensor);
+// Writes such values as numbers of the tensor's `to`.
+Result<void> decode_scaled(ConvertStream& stream, const PlannedTensor& tensor);
 
 }  // namespace diecast

@@ -8,12 +8,13 @@
 #include <diecast/checkpoint/weight_parts.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 namespace diecast {
 namespace {
 
-std::vector<TensorInfo> outputs_of(const PlannedTensor& tensor) {
+std::vector<TensorInfo> outputs_of(const PlannedTensor& tensor, bool weights_only) {
   if (tensor.action == Action::copy) return {{tensor.name, tensor.dtype, tensor.shape}};
   if (tensor.action == Action::dequantize)
     return {{tensor.name, stored_dtype(tensor.to), tensor.shape}};
@@ -23,11 +24,15 @@ std::vector<TensorInfo> outputs_of(const PlannedTensor& tensor) {
   codes.push_back(tensor.matrices.cols / 2);
   scales.push_back(tensor.matrices.cols / kScaleBlock);
   const bool rows = tensor.row_scaled;
-  return {{tensor.name, StoredDType::u8, codes},
-          {part_name(tensor.name, kScalePart), StoredDType::f8_e4m3, scales},
-          {part_name(tensor.name, kScale2Part), StoredDType::f32, rows ? leading : experts},
-          {part_name(tensor.name, kInputScalePart), StoredDType::f32,
-           rows ? std::vector<std::uint64_t>{} : experts}};
+  std::vector<TensorInfo> out = {
+      {tensor.name, StoredDType::u8, codes},
+      {part_name(tensor.name, kScalePart), StoredDType::f8_e4m3, scales},
+      {part_name(tensor.name, kScale2Part), StoredDType::f32, rows ? leading : experts}};
+  if (!weights_only) {
+    out.push_back({part_name(tensor.name, kInputScalePart), StoredDType::f32,
+                   rows ? std::vector<std::uint64_t>{} : experts});
+  }
+  return out;
 }
 
 Metadata quantized_metadata(const Metadata& old, const Plan& plan, std::uint32_t file) {
@@ -61,7 +66,7 @@ Metadata quantized_metadata(const Metadata& old, const Plan& plan, std::uint32_t
 Result<void> lay_out_plan(const CheckpointHeader& header, Plan& plan) {
   std::vector<std::vector<TensorInfo>> outputs(header.metadata.size());
   for (const PlannedTensor& tensor : plan.tensors) {
-    for (TensorInfo& output : outputs_of(tensor)) {
+    for (TensorInfo& output : outputs_of(tensor, plan.weights_only)) {
       // Scales of FP8 weights make room; a weight stands once among the tensors itself.
       const auto there =
           std::ranges::equal_range(plan.tensors, output.name, {}, &PlannedTensor::name);
@@ -140,6 +145,12 @@ Result<Plan> plan_quantize(const CheckpointHeader& header, const QuantizeOptions
   Plan plan;
   plan.allow_nonfinite = options.allow_nonfinite;
   plan.scheme = options.scheme;
+  plan.weights_only = options.weights_only;
+  plan.input_scale = options.input_scale;
+  if (!std::isfinite(plan.input_scale) || plan.input_scale <= 0) {
+    return Error{ErrorCode::invalid_argument, "an input scale that is no positive number",
+                 "give amax / 2688 of the activations, 1.0 where it is not known"};
+  }
   DIECAST_CHECK(check_scheme(plan.scheme));
   DIECAST_CHECK(decide(header, options, plan));
   form_groups(header, plan);

@@ -45,6 +45,10 @@ float decode_scale(const Nvfp4Scheme& scheme, float amax);
 // Why dequantizing copies a weight that another tool has quantized.
 inline constexpr std::string_view kStaysQuantized = "stays quantized";
 
+// Which of the language model's weights are quantized: all; experts; these and other MLPs; these
+// and the projections behind attention.
+enum class WeightRecipe : std::uint8_t { all, experts, mlp, mlp_o };
+
 enum class Action : std::uint8_t { copy, quantize, dequantize };
 std::string_view action_name(Action action);
 
@@ -61,10 +65,15 @@ struct Placement {
   std::uint64_t first = 0, row_step = 0, col_step = 1;
 };
 
-// Where the scales of a weight's FP8 values lie: row by row a scale for each block.
+enum class CodeForm : std::uint8_t { fp8, mxfp4, int4 };
+
+// Where the values of a weight lie that is quantized in another form: codes, and row by row a scale
+// for each block.
 struct ScaledSource {
   std::string scales;
   std::uint64_t block_rows = 0, block_cols = 0;
+  std::string codes;  // the tensor
+  CodeForm kind = CodeForm::fp8;
 };
 
 struct PlannedTensor {
@@ -78,7 +87,7 @@ struct PlannedTensor {
   DType to = DType::bf16;              // dequantize: what it becomes
   bool row_scaled = false;             // quantize, dequantize: one global scale a row
   std::optional<Placement> place;      // quantize: in the input; dequantize: in the output
-  std::optional<ScaledSource> scaled;  // its values are FP8; else those of its type, or NVFP4
+  std::optional<ScaledSource> scaled;  // its values are such; else those of its type, or NVFP4
 
   const std::string& stored_in() const { return place ? place->tensor : name; }
 };
@@ -100,6 +109,8 @@ struct Plan {
   std::vector<SafetensorsHeader> outputs;        // of the files to write: one a file of the input
   bool allow_nonfinite = false;                  // NaN and infinite values are no errors
   Nvfp4Scheme scheme;                            // quantize
+  bool weights_only = false;                     // engines do not quantize activations
+  float input_scale = 1.0f;                      // quantize: of every weight
 };
 
 struct QuantizeOptions {
@@ -113,6 +124,10 @@ struct QuantizeOptions {
   bool allow_nonfinite = false;  // weights that have NaN and infinite values are quantized too
   Nvfp4Scheme scheme;
   ModelConfig model;  // what the model's config says
+  WeightRecipe recipe = WeightRecipe::all;
+  std::uint64_t first_layers = 0, last_layers = 0;  // of each stack that are copied
+  bool weights_only = false;                        // W4A16: no input_scale is written
+  float input_scale = 1.0f;  // amax / 2688 of activations; finite, greater than 0
   // Globs; `*` also crosses dots. Each takes the whole of a module that engines make of what it
   // matches (q_proj, k_proj and v_proj; all experts of a layer).
   std::vector<std::string> include;  // quantized wherever and whatever they are
@@ -135,13 +150,16 @@ std::string glob_of(std::string_view name);
 //   X.weight          U8       [.., K/2]    two E2M1 codes a byte, the first in the low nibble
 //   X.weight_scale    F8_E4M3  [.., K/16]
 //   X.weight_scale_2  F32      []           the decode scale 1/S; rank 3: [E]; row-scaled: [..]
-//   X.input_scale     F32      []           1.0; rank 3: [E], row-scaled: []
-// FP8 weights with scales are read as the values that they stand for; those that are not quantized
-// become BF16 (Action::dequantize), and the scales are gone.
+//   X.input_scale     F32      []           as given; rank 3: [E], row-scaled: []; weights only:
+//   none
+// FP8 and INT4 weights with scales are read as the values that they stand for, and MXFP4 is cast
+// without rounding (convert_cast.h); those that are not quantized become BF16 (Action::dequantize),
+// and the scales are gone.
 // All experts of a layer in one tensor (P.experts.gate_up_proj and its like, of rows or of columns,
 // as their shapes tell) become a weight for each expert (select/fused_experts.h).
 // Errors: invalid_argument (a name of these exists already; our metadata; nothing to quantize; no
-// layers, or several language models; under strict a glob that matches nothing), not_supported (a
+// layers, or several language models; under strict a glob that matches nothing; an input_scale that
+// is no positive number), not_supported (a
 // model that another tool has quantized; a profile that is none of kCheckpointProfiles, four over
 // six or a bound that the profile has not), shape_mismatch (an included weight without what engines
 // fuse it with; experts in one tensor whose shapes do not fit), file_corrupt (a half of these).
@@ -155,7 +173,8 @@ Result<Plan> plan_quantize(const Checkpoint& checkpoint, QuantizeOptions options
 // Every weight quantized as above becomes floating point again: in the type the metadata names,
 // else in `to`, and metadata and names are what they were. A file without our metadata (another
 // tool's) is read by its tensors and needs `to`: U8 weights with an F8_E4M3 weight_scale and a
-// weight_scale_2 are NVFP4, F8_E4M3 weights with scales are FP8 (select/fp8_source.h), others with
+// weight_scale_2 are NVFP4, weights in the forms of select/fp8_source.h and
+// select/packed_source.h are read, others with
 // scales are copied, with a note, as is a pre_quant_scale,
 // which is not applied. Errors: value_missing (no type), file_corrupt (parts that are missing or do
 // not fit), not_supported (another format, form or profile), invalid_argument (nothing is

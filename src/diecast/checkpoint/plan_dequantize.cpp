@@ -4,6 +4,7 @@
 #include <diecast/checkpoint/plan_splits.h>
 #include <diecast/checkpoint/safetensors_writer.h>
 #include <diecast/checkpoint/select/fp8_source.h>
+#include <diecast/checkpoint/select/packed_source.h>
 #include <diecast/checkpoint/select/stored_forms.h>
 #include <diecast/checkpoint/weight_parts.h>
 
@@ -156,8 +157,8 @@ Result<void> add_weight(const CheckpointHeader& header, const std::string& name,
   return {};
 }
 
-Result<void> add_fp8(const TensorInfo& tensor, const ScaledSource& source, std::optional<DType> to,
-                     Plan& plan, Outputs& outputs) {
+Result<void> add_scaled(const TensorInfo& tensor, const ScaledSource& source,
+                        std::optional<DType> to, Plan& plan, Outputs& outputs) {
   if (!to) return no_type(tensor.name);
   PlannedTensor out;
   out.name = tensor.name;
@@ -222,8 +223,10 @@ void add_copies(const CheckpointHeader& header, const Types& types, std::set<std
 
 }  // namespace
 
-Result<Plan> plan_dequantize(const CheckpointHeader& header, std::optional<DType> to,
+Result<Plan> plan_dequantize(const CheckpointHeader& stored, std::optional<DType> to,
                              const ModelConfig& model) {
+  std::map<std::string, ScaledSource> packed;
+  const CheckpointHeader header = unpacked_header(stored, packed);
   if (to && *to != DType::bf16 && *to != DType::f16 && *to != DType::f32) {
     return Error{ErrorCode::dtype_mismatch, cat("weights are not dequantized to ", dtype_name(*to)),
                  "name bf16, f16 or f32"};
@@ -239,7 +242,7 @@ Result<Plan> plan_dequantize(const CheckpointHeader& header, std::optional<DType
   }
   types.merge(types_of_tensors(header));  // a type that metadata gives stays
   DIECAST_TRY(const std::set<std::string> fp8, fp8_parts(header, model));
-  if (types.empty() && !ours && fp8.empty()) return nothing_to_dequantize(header);
+  if (types.empty() && !ours && fp8.empty() && packed.empty()) return nothing_to_dequantize(header);
   Outputs outputs(header.metadata.size());
   Splits splits;
   for (std::uint32_t file = 0; file < header.metadata.size(); ++file)
@@ -251,9 +254,10 @@ Result<Plan> plan_dequantize(const CheckpointHeader& header, std::optional<DType
   DIECAST_CHECK(splits.add_to(outputs));
   std::set<std::string> parts = fp8;
   for (const TensorInfo& tensor : header.tensors) {
-    DIECAST_TRY(const auto source, fp8_source(header, tensor, model));
+    DIECAST_TRY(auto source, fp8_source(header, tensor, model));
+    if (const auto found = packed.find(tensor.name); found != packed.end()) source = found->second;
     if (!source) continue;
-    DIECAST_CHECK(add_fp8(tensor, *source, to, plan, outputs));
+    DIECAST_CHECK(add_scaled(tensor, *source, to, plan, outputs));
     parts.insert(tensor.name);
   }
   add_copies(header, types, std::move(parts), plan, outputs);

@@ -25,18 +25,19 @@ bool is_engine_form(const Plan& plan) {
   return first != plan.tensors.end() && !first->row_scaled;
 }
 
+const char* algorithm(const Plan& plan) { return plan.weights_only ? "W4A16_NVFP4" : "NVFP4"; }
+
 Json producer() { return {{"name", "diecast"}, {"version", library_version()}}; }
 
 // In config.json, where compressed-tensors' keys stand beside ModelOpt's.
 Json quantization_config(const Plan& plan) {
   const Json four_bits = {
       {"dynamic", false}, {"num_bits", 4}, {"type", "float"}, {"group_size", 16}};
-  const Json group = {{"input_activations", four_bits},
-                      {"weights", four_bits},
-                      {"targets", Json::array({"Linear"})}};
+  Json group = {{"weights", four_bits}, {"targets", Json::array({"Linear"})}};
+  if (!plan.weights_only) group["input_activations"] = four_bits;
   return {{"config_groups", {{"group_0", group}}},
           {"ignore", ignore_list(engine_modules(plan))},
-          {"quant_algo", "NVFP4"},
+          {"quant_algo", algorithm(plan)},
           {"group_size", 16},
           {"producer", producer()},
           {"quant_method", "modelopt"}};
@@ -58,7 +59,7 @@ std::optional<std::string> hf_quant_config(const Plan& plan) {
   if (!is_engine_form(plan)) return std::nullopt;
   return config_text({{"producer", producer()},
                       {"quantization",
-                       {{"quant_algo", "NVFP4"},
+                       {{"quant_algo", algorithm(plan)},
                         {"kv_cache_quant_algo", nullptr},
                         {"group_size", 16},
                         {"exclude_modules", ignore_list(engine_modules(plan))}}}});

@@ -197,9 +197,12 @@ Result<void> SideFiles::adapt(const Plan& plan, FileSystem& files) {
     return {};
   }
   list_.push_back({std::string(kQuantConfig), std::move(quantized), mode});
-  notes_.emplace_back(
-      "config.json and hf_quant_config.json say NVFP4 as ModelOpt does; activations are not "
-      "calibrated: every input_scale is 1.0");
+  notes_.push_back(
+      plan.weights_only
+          ? std::string("config.json and hf_quant_config.json say W4A16_NVFP4 as ModelOpt does")
+          : cat("config.json and hf_quant_config.json say NVFP4 as ModelOpt does; activations are "
+                "not calibrated: every input_scale is ",
+                plan.input_scale));
   return {};
 }
 

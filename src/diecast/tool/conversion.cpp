@@ -25,6 +25,8 @@ nlohmann::ordered_json report_json(const Plan& plan, const ConvertReport& report
               {"dequantized", report.dequantized},
               {"input_bytes", report.input_bytes},
               {"output_bytes", report.output_bytes},
+              {"cast_blocks", report.cast_blocks},
+              {"exact_blocks", report.exact_blocks},
               {"seconds", seconds},
               {"compiled", runtime.counters().compiled},
               {"nonfinite", nlohmann::ordered_json::array()}});
@@ -75,6 +77,9 @@ Result<int> run_conversion(const Checkpoint& input, const Plan& plan,
               : cat("note: ", quote(tensor.name), " is finite, and ", tensor.nan_blocks,
                     " of its blocks are NaN now: the profile divides zeros by zero"));
   }
+  if (report.cast_blocks > 0)
+    print(cat(report.exact_blocks, " of ", report.cast_blocks,
+              " blocks were MXFP4 and are cast without rounding"));
   const auto counters = runtime->counters();
   print(cat(counted(report.quantized + report.dequantized, "tensor"), " ", request.verb, "d, ",
             report.copied, " copied; ", human_bytes(report.input_bytes), " became ",

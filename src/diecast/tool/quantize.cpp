@@ -4,6 +4,7 @@
 #include <diecast/tool/console.h>
 #include <diecast/tool/conversion.h>
 #include <diecast/tool/plan_table.h>
+#include <diecast/tool/verdict.h>
 
 #include <nlohmann/json.hpp>
 
@@ -49,6 +50,37 @@ void add_globs(CLI::App& command, QuantizeOptions& plan) {
   add("--exclude", plan.exclude, "No tensors like this (a glob)");
 }
 
+void add_choices(CLI::App& command, QuantizeOptions& plan) {
+  command
+      .add_option_function<std::string>(
+          "--format",
+          [&plan](const std::string& given) { plan.weights_only = given == "nvfp4-w4a16"; },
+          "nvfp4-w4a16: engines leave activations alone (Marlin, also on Ampere and Hopper)")
+      ->check(CLI::IsMember({"nvfp4", "nvfp4-w4a16"}))
+      ->default_str("nvfp4");
+  command
+      .add_option_function<std::string>(
+          "--recipe",
+          [&plan](const std::string& given) {
+            plan.recipe = given == "experts" ? WeightRecipe::experts
+                          : given == "mlp"   ? WeightRecipe::mlp
+                          : given == "mlp+o" ? WeightRecipe::mlp_o
+                                             : WeightRecipe::all;
+          },
+          "Only experts, only MLPs and experts, or these and the projections behind attention")
+      ->check(CLI::IsMember({"default", "experts", "mlp", "mlp+o"}))
+      ->default_str("default");
+  command.add_option("--first-layers", plan.first_layers, "Copy so many layers from the first on")
+      ->transform(not_negative());
+  command.add_option("--last-layers", plan.last_layers, "Copy so many layers up to the last")
+      ->transform(not_negative());
+  command
+      .add_option(
+          "--input-scale", plan.input_scale,
+          "What engines scale activations by: amax / 2688 of a calibration, if there is one")
+      ->capture_default_str();
+}
+
 struct QuantizeArguments {
   std::string input, output;
   QuantizeOptions plan;
@@ -73,8 +105,14 @@ Result<int> quantize(const QuantizeArguments& options) {
                  : print_plan(plan, side_files, options.whole_plan);
     return 0;
   }
-  return run_conversion(
-      input, plan, {"quantize", options.output, options.target, options.json, options.whole_plan});
+  DIECAST_TRY(const int code, run_conversion(input, plan,
+                                             {"quantize", options.output, options.target,
+                                              options.json, options.whole_plan}));
+  if (options.json || !input.in_folder()) return code;
+  // What was written is there, whatever comes of this.
+  if (const auto output = Checkpoint::open(options.output))
+    if (const auto report = verify_checkpoint(*output)) print_verdict(*report);
+  return code;
 }
 
 }  // namespace
@@ -93,6 +131,7 @@ Command add_quantize(CLI::App& app) {
                     "A global scale for each row, not one for the tensor");
   add_scheme(*command, options->plan.scheme);
   add_target(*command, options->target);
+  add_choices(*command, options->plan);
   add_globs(*command, options->plan);
   command->add_flag("--dry-run", options->dry_run, "Print the plan and stop");
   command->add_flag(

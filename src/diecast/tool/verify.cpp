@@ -1,8 +1,8 @@
 // diecast verify FOLDER: would engines load it?
 #include <diecast/base/text.h>
-#include <diecast/checkpoint/verify/verify.h>
 #include <diecast/tool/command.h>
 #include <diecast/tool/console.h>
+#include <diecast/tool/verdict.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -37,7 +37,25 @@ nlohmann::ordered_json report_json(const VerifyReport& report) {
   return out;
 }
 
-void print_report(const VerifyReport& report) {
+Result<int> verify(const VerifyArguments& options) {
+  DIECAST_TRY(const Checkpoint checkpoint, Checkpoint::open(options.input));
+  if (!checkpoint.in_folder()) {
+    return Error{ErrorCode::invalid_argument,
+                 cat(quote(options.input, 1000), " is a file, and engines load folders"),
+                 "give its folder, with the config.json in it"};
+  }
+  DIECAST_TRY(const VerifyReport report, verify_checkpoint(checkpoint));
+  options.json ? print_json(report_json(report)) : print_verdict(report);
+  const bool good = std::ranges::all_of(kEngines, [&](Engine engine) {
+    const bool asked = std::ranges::count(options.engines, engine_name(engine)) != 0;
+    return !asked || report.loads(engine);
+  });
+  return good ? 0 : 1;
+}
+
+}  // namespace
+
+void print_verdict(const VerifyReport& report) {
   for (const VerifyFault& fault : report.faults) {
     print(cat(join(titles(fault.engines), ", "), ": ", fault.what,
               fault.count == 1 ? "" : cat(" (and ", fault.count - 1, " more)"),
@@ -47,24 +65,6 @@ void print_report(const VerifyReport& report) {
   for (const Engine engine : kEngines)
     print(cat(engine_title(engine), report.loads(engine) ? ": no rule is broken" : ": no"));
 }
-
-Result<int> verify(const VerifyArguments& options) {
-  DIECAST_TRY(const Checkpoint checkpoint, Checkpoint::open(options.input));
-  if (!checkpoint.in_folder()) {
-    return Error{ErrorCode::invalid_argument,
-                 cat(quote(options.input, 1000), " is a file, and engines load folders"),
-                 "give its folder, with the config.json in it"};
-  }
-  DIECAST_TRY(const VerifyReport report, verify_checkpoint(checkpoint));
-  options.json ? print_json(report_json(report)) : print_report(report);
-  const bool good = std::ranges::all_of(kEngines, [&](Engine engine) {
-    const bool asked = std::ranges::count(options.engines, engine_name(engine)) != 0;
-    return !asked || report.loads(engine);
-  });
-  return good ? 0 : 1;
-}
-
-}  // namespace
 
 Command add_verify(CLI::App& app) {
   auto* command = app.add_subcommand("verify", "Would engines load this folder of NVFP4 weights?");

@@ -67,12 +67,16 @@ std::vector<ModelFolder> other_folders() {
     model.layers.0.mlp.experts.gate_up_proj_blocks [2,192,2,16] U8
     model.layers.0.mlp.experts.gate_up_proj_scales [2,192,2] U8)",
        "which says \"mxfp4\""},
-      {"kimi_k25", R"({"model_type": "kimi_k25", "text_config": {"quantization_config":
-                       {"quant_method": "compressed-tensors", "format": "pack-quantized"}}})",
+      {"kimi_k25", R"({"model_type": "kimi_k25", "text_config": {"num_hidden_layers": 1,
+                       "quantization_config": {"quant_method": "compressed-tensors",
+                                               "format": "pack-quantized"}}})",
        R"(
     language_model.model.embed_tokens.weight [256,64]
-    language_model.model.layers.0.self_attn.o_proj.weight [64,64])",
-       "pack-quantized"},
+  ! language_model.model.layers.0.self_attn.o_proj.weight [64,64]
+  - language_model.model.layers.0.mlp.experts.{0..1}.{gate,up,down}_proj.weight_packed [64,8] I32
+  - language_model.model.layers.0.mlp.experts.{0..1}.{gate,up,down}_proj.weight_shape [2] I32
+  - language_model.model.layers.0.mlp.experts.{0..1}.{gate,up,down}_proj.weight_scale [64,2]
+    vision_tower.encoder.blocks.0.wqkv.weight [64,64])"},
       {"fp8_without_config", "", R"(
     model.embed_tokens.weight [256,64]
   ! model.layers.0.self_attn.o_proj.weight [128,128] F8_E4M3
@@ -104,12 +108,13 @@ std::vector<ModelFolder> other_folders() {
     model.layers.0.self_attn.o_proj.qweight [64,8] I32
     model.layers.0.self_attn.o_proj.scales [4,64] F16)",
        "which says \"awq\""},
-      {"int4_without_config", "", R"(
+      {"nvfp4_of_compressed_tensors", "", R"(
     model.embed_tokens.weight [256,64]
-    model.layers.0.self_attn.o_proj.weight_packed [64,8] I32
-    model.layers.0.self_attn.o_proj.weight_scale [64,2]
+    model.layers.0.self_attn.o_proj.weight_packed [64,32] U8
+    model.layers.0.self_attn.o_proj.weight_scale [64,4] F8_E4M3
+    model.layers.0.self_attn.o_proj.weight_global_scale [1] F32
     model.layers.0.mlp.up_proj.weight [64,64])",
-       "is I32 and has scales"},
+       "is U8 and has scales"},
       {"empty_quantization_config", R"({"num_hidden_layers": 1, "quantization_config": {}})", R"(
     model.embed_tokens.weight [256,64]
   ! model.layers.0.self_attn.o_proj.weight [64,64])"},

@@ -8,7 +8,9 @@
 #include <diecast/checkpoint/select/globs.h>
 #include <diecast/checkpoint/select/keep_list.h>
 #include <diecast/checkpoint/select/language_model.h>
+#include <diecast/checkpoint/select/packed_source.h>
 #include <diecast/checkpoint/select/stored_forms.h>
+#include <diecast/checkpoint/select/transposed.h>
 #include <diecast/checkpoint/weight_parts.h>
 
 #include <algorithm>
@@ -24,13 +26,10 @@ constexpr std::string_view kStacked = "experts in one tensor, which engines read
 constexpr std::string_view kBiased = "of experts with biases, for which no engine reads NVFP4";
 constexpr std::string_view kConv1D = "stored transposed, as Conv1D does";
 
-// Engines know these as [inputs, outputs] where others have [outputs, inputs].
-bool is_conv1d_model(const std::string& type) { return type == "gpt2" || type == "openai-gpt"; }
-
 class Decision {
  public:
   Decision(const CheckpointHeader& header, const QuantizeOptions& options, LanguageModel model,
-           Plan& plan)
+           std::map<std::string, ScaledSource> packed, Plan& plan)
       : header_(header),
         options_(options),
         model_(std::move(model)),
@@ -38,7 +37,8 @@ class Decision {
         exclude_(header, options.exclude),
         include_(header, options.include),
         keep_(header, options.keep),
-        transposed_(has_transposed()) {}
+        transposed_(header, model_, options.model),
+        sources_(std::move(packed)) {}
 
   Result<void> run() {
     DIECAST_TRY(const std::set<std::string> parts, fp8_parts(header_, options_.model));
@@ -53,52 +53,42 @@ class Decision {
     DIECAST_CHECK(note_globs());
     note_refused();
     split_experts(plan_);
-    read_fp8();
+    read_sources();
     return {};
   }
 
  private:
-  bool has_transposed() const;
-  bool is_transposed(const TensorInfo& tensor) const;
   std::string reason_of_weight(const TensorInfo& tensor, const std::string& unit) const;
   std::string reason_of(const TensorInfo& tensor, const std::string& unit) const;
   Result<void> add(const TensorInfo& tensor);
   Result<void> keep_units_whole();
   Result<void> note_globs();
   void note_refused();
-  void read_fp8();
+  void read_sources();
 
   const CheckpointHeader& header_;
   const QuantizeOptions& options_;
   const LanguageModel model_;
   Plan& plan_;
   const GlobHits exclude_, include_, keep_;
-  const bool transposed_;
-  std::map<std::string, ScaledSource> sources_;              // of FP8 weights, by their names
+  const TransposedWeights transposed_;
+  std::map<std::string, ScaledSource> sources_;              // of weights in other forms, by name
   std::map<std::string, std::vector<std::size_t>> units_;    // weights of rank 2 and more
   std::map<std::string, std::vector<std::size_t>> refused_;  // by reason: what a user should know
 };
 
-// Its bias has a value for each of its columns: 1; of its rows: -1; or says nothing: 0.
-int bias_side(const CheckpointHeader& header, const TensorInfo& tensor) {
-  if (tensor.shape.size() != 2 || !tensor.name.ends_with(kWeightSuffix)) return 0;
-  const TensorInfo* bias = header.find(part_name(tensor.name, "bias"));
-  if (bias == nullptr || bias->shape.size() != 1 || tensor.shape[0] == tensor.shape[1]) return 0;
-  return bias->shape[0] == tensor.shape[1] ? 1 : bias->shape[0] == tensor.shape[0] ? -1 : 0;
-}
-
-bool Decision::has_transposed() const {
-  if (is_conv1d_model(options_.model.model_type)) return true;
-  return std::ranges::any_of(header_.tensors, [&](const TensorInfo& tensor) {
-    if (!model_.outside(tensor.name).empty()) return false;
-    const bool joined = tensor.name.ends_with(".c_attn.weight") && tensor.shape.size() == 2 &&
-                        tensor.shape[1] / 3 == tensor.shape[0];
-    return joined || bias_side(header_, tensor) > 0;
-  });
-}
-
-bool Decision::is_transposed(const TensorInfo& tensor) const {
-  return transposed_ && tensor.shape.size() == 2 && bias_side(header_, tensor) >= 0;
+bool in_recipe(std::string_view name, WeightRecipe recipe) {
+  switch (recipe) {
+    case WeightRecipe::all:
+      return true;
+    case WeightRecipe::experts:
+      return !expert_bank(name).empty() || !fused_bank(name).empty();
+    case WeightRecipe::mlp:
+      return mlp_part(name);
+    case WeightRecipe::mlp_o:
+      return mlp_part(name) || output_projection(name);
+  }
+  return false;
 }
 
 bool holds_experts(std::string_view name) {
@@ -121,9 +111,12 @@ std::string Decision::reason_of_weight(const TensorInfo& tensor, const std::stri
   if (const std::string* glob = keep_.find(unit)) return cat("kept by ", *glob);
   if (const std::string_view where = model_.outside(tensor.name); !where.empty())
     return std::string(where);
+  if (model_.is_at_an_end(tensor.name, options_.first_layers, options_.last_layers))
+    return "one of the first or last layers";
+  if (!in_recipe(tensor.name, options_.recipe)) return "not in the recipe";
   if (const std::string_view kind = kept_kind(layer_part(tensor.name)->inside); !kind.empty())
     return std::string(kind);
-  if (is_transposed(tensor)) return std::string(kConv1D);
+  if (transposed_.has(tensor)) return std::string(kConv1D);
   if (tensor.shape.size() == 2 || !tensor.name.ends_with(kWeightSuffix)) return {};
   return holds_experts(tensor.name) ? std::string(kStacked) : "rank 3";
 }
@@ -254,8 +247,7 @@ void Decision::note_refused() {
   }
 }
 
-// FP8 weights have values like others; without scales nothing says which.
-void Decision::read_fp8() {
+void Decision::read_sources() {
   std::size_t kept = 0;
   for (PlannedTensor& tensor : plan_.tensors) {
     const auto source = sources_.find(tensor.name);
@@ -267,16 +259,19 @@ void Decision::read_fp8() {
     ++kept;
   }
   if (kept > 0)
-    plan_.notes.push_back(cat(kept, " weights of FP8 are not quantized: they become BF16"));
+    plan_.notes.push_back(
+        cat(kept, " weights of the quantized model are not quantized again: they become BF16"));
 }
 
 }  // namespace
 
 Result<void> decide(const CheckpointHeader& header, const QuantizeOptions& options, Plan& plan) {
   DIECAST_CHECK(refuse_quantized(header, options));
-  DIECAST_TRY(LanguageModel model, LanguageModel::find(header, options.model,
+  std::map<std::string, ScaledSource> packed;
+  const CheckpointHeader logical = unpacked_header(header, packed);
+  DIECAST_TRY(LanguageModel model, LanguageModel::find(logical, options.model,
                                                        options.include.empty() && !options.force));
-  return Decision(header, options, std::move(model), plan).run();
+  return Decision(logical, options, std::move(model), std::move(packed), plan).run();
 }
 
 }  // namespace diecast

@@ -42,7 +42,7 @@ Result<std::optional<ScaledSource>> fp8_source(const CheckpointHeader& header,
     const bool one = scale->elements() == 1 && scale->shape.size() <= 2;
     const bool by_row = scale->shape == Extents{rows} || scale->shape == Extents{rows, 1};
     const Extents grid = {blocks(rows, model.block_rows), blocks(cols, model.block_cols)};
-    ScaledSource out{scale->name, 0, 0};
+    ScaledSource out{scale->name, 0, 0, tensor.name, CodeForm::fp8};
     if (part != "weight_scale" && scale->shape == grid)
       out.block_rows = model.block_rows, out.block_cols = model.block_cols;
     else if (one)

@@ -57,6 +57,19 @@ constexpr std::array<std::string_view, 10> kVision = {
     "embed_vision", "vision_tower",          "visual",         "vision_model", "vision_encoder",
     "audio_tower",  "multi_modal_projector", "vision_adapter", "mlp1",         "sam_model"};
 
+constexpr std::array<std::string_view, 11> kMlps = {"mlp",
+                                                    "feed_forward",
+                                                    "block_sparse_moe",
+                                                    "ffn",
+                                                    "moe",
+                                                    "shared_expert",
+                                                    "shared_experts",
+                                                    "intermediate",
+                                                    "DenseReluDense",
+                                                    "fc1",
+                                                    "fc2"};
+constexpr std::array<std::string_view, 3> kOutputs = {"o_proj", "wo", "out_proj"};
+
 std::string lower(std::string_view text) {
   std::string out(text);
   for (char& c : out) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
@@ -92,6 +105,12 @@ bool has_component(std::string_view name, std::span<const std::string_view> comp
     return std::ranges::find(components, component) != components.end();
   });
 }
+
+bool mlp_part(std::string_view name) {
+  return has_component(name, kMlps) || name.find("experts.") != name.npos;
+}
+
+bool output_projection(std::string_view name) { return has_component(name, kOutputs); }
 
 bool is_head(std::string_view name) { return has_component(name, kHeads); }
 

@@ -10,6 +10,10 @@ namespace diecast {
 // What the components of a name say it is, if that is never quantized by default; else empty.
 std::string_view kept_kind(std::string_view name);
 
+// A part of an MLP, experts among them; or the projection behind attention.
+bool mlp_part(std::string_view name);
+bool output_projection(std::string_view name);
+
 // The matrix that makes logits or scores: lm_head, output, score, ...
 bool is_head(std::string_view name);
 

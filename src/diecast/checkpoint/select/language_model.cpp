@@ -9,6 +9,7 @@
 namespace diecast {
 namespace {
 
+constexpr std::uint64_t kNoLimit = ~std::uint64_t{0};
 using Stacks = std::map<std::string, Stack, std::less<>>;
 
 constexpr std::array<std::string_view, 5> kStackNames = {"layers", "h", "blocks", "block", "layer"};
@@ -33,11 +34,17 @@ std::string_view last_of(std::string_view path) { return path.substr(path.rfind(
 
 Stacks numbered_stacks(const CheckpointHeader& header) {
   Stacks out;
+  std::map<std::string_view, std::set<std::uint64_t>> layers;
   for (const TensorInfo& tensor : header.tensors) {
     const auto part = layer_part(tensor.name);
     if (!part) continue;
     Stack& stack = out.try_emplace(std::string(part->stack)).first->second;
     if (has_component(part->inside, kDraftParts)) stack.drafts.insert(part->layer);
+    layers[part->stack].insert(part->layer);
+  }
+  for (auto& [name, stack] : out) {
+    for (const std::uint64_t layer : layers[name])
+      if (!stack.drafts.contains(layer)) stack.end = std::max(stack.end, layer + 1);
   }
   return out;
 }
@@ -205,6 +212,15 @@ Result<LanguageModel> LanguageModel::find(const CheckpointHeader& header, const 
           out.stacks_.size() == 1 ? cat(", ", quote(out.stacks_.begin()->first + "*")) : "",
           ": no token embedding tells those of a language model");
   return out;
+}
+
+bool LanguageModel::is_at_an_end(std::string_view name, std::uint64_t first,
+                                 std::uint64_t last) const {
+  const auto part = layer_part(name);
+  const auto stack = part ? stacks_.find(part->stack) : stacks_.end();
+  if (stack == stacks_.end()) return false;
+  const std::uint64_t end = std::min(stack->second.end, stack->second.layers.value_or(kNoLimit));
+  return part->layer < first || part->layer + std::min(last, end) >= end;
 }
 
 std::string_view LanguageModel::outside(std::string_view name) const {

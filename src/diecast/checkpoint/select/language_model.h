@@ -29,6 +29,7 @@ std::optional<LayerPart> layer_part(std::string_view name);
 struct Stack {
   std::optional<std::uint64_t> layers;  // those from this one on only draft; none: not known
   std::set<std::uint64_t> drafts;       // known as such by what they hold
+  std::uint64_t end = 0;                // one more than the last layer that drafts nothing
 };
 
 class LanguageModel {
@@ -45,6 +46,9 @@ class LanguageModel {
   std::string_view outside(std::string_view name) const;
 
   const std::map<std::string, Stack, std::less<>>& stacks() const { return stacks_; }
+  // Whether it is in one of the first or last so many layers of its stack.
+  bool is_at_an_end(std::string_view name, std::uint64_t first, std::uint64_t last) const;
+
   // What tells the layers, and which they are, in words.
   const std::string& scope() const { return scope_; }
 

@@ -28,10 +28,12 @@ std::string text_in(const std::vector<const ConfigJson*>& levels, std::string_vi
   return {};
 }
 
-bool says_fp8(const ConfigJson& config) {
-  const std::string how = text_in({&config}, "quant_method");
+bool is_readable(const ConfigJson& config) {
+  const std::string how = text_in({&config}, "quant_method"), format = text_in({&config}, "format");
   return how == "fp8" ||
-         (how == "compressed-tensors" && text_in({&config}, "format") == "float-quantized") ||
+         (how == "compressed-tensors" &&
+          (format == "float-quantized" || format == "pack-quantized" ||
+           format == "mxfp4-pack-quantized")) ||
          (how == "modelopt" && text_in({&config}, "quant_algo") == "FP8");
 }
 
@@ -52,7 +54,7 @@ std::string quantized_by_key(const std::vector<const ConfigJson*>& levels, Model
     for (const std::string_view key : kQuantizationKeys) {
       const ConfigJson* found = member(*level, key);
       if (found == nullptr || found->empty()) continue;
-      out.fp8 = says_fp8(*found);
+      out.readable = is_readable(*found);
       read_block_size(*found, out);
       const std::string how = text_in({found}, "quant_method");
       const std::string format = text_in({found}, "format");

@@ -25,7 +25,7 @@ struct ModelConfig {
   // Which key says that the weights are quantized already, and how: "quantization_config, which
   // says fp8". Empty: none does.
   std::string quantized;
-  bool fp8 = false;  // it says that they are FP8 in a form that is read
+  bool readable = false;                             // in a form that is read
   std::uint64_t block_rows = 128, block_cols = 128;  // weight_block_size
 };
 

@@ -1,6 +1,7 @@
 // Names of codes and of their scales; see stored_forms.h.
 #include <diecast/base/text.h>
 #include <diecast/checkpoint/select/fp8_source.h>
+#include <diecast/checkpoint/select/packed_source.h>
 #include <diecast/checkpoint/select/stored_forms.h>
 #include <diecast/checkpoint/weight_parts.h>
 
@@ -45,13 +46,13 @@ Result<void> refuse_quantized(const CheckpointHeader& header, const QuantizeOpti
   const TensorInfo* unread = nullptr;  // a form that is not read
   for (const TensorInfo& tensor : header.tensors) {
     DIECAST_TRY(const auto source, fp8_source(header, tensor, options.model));
-    if (!source && has_scales(header, tensor)) unread = &tensor;
+    if (!source && !packed_source(header, tensor) && has_scales(header, tensor)) unread = &tensor;
     if (unread != nullptr) break;
   }
   constexpr std::string_view kFix =
       "give the model that it was made of; --force quantizes what is floating point, which no "
       "engine loads";
-  if (!options.model.quantized.empty() && !options.model.fp8) {
+  if (!options.model.quantized.empty() && !options.model.readable) {
     return Error{ErrorCode::not_supported,
                  cat("the model is quantized already: its config has ", options.model.quantized),
                  std::string(kFix)};

@@ -66,7 +66,7 @@ Ignored ignored_by_sglang(std::span<const std::string> list, const std::string& 
 std::string_view engine_name(Engine engine) { return engine == Engine::vllm ? "vllm" : "sglang"; }
 
 std::string_view engine_title(Engine engine) {
-  return engine == Engine::vllm ? "vLLM 0.32" : "SGLang 0.5";
+  return engine == Engine::vllm ? "vLLM 0.32" : "SGLang";
 }
 
 Ignored ignored_by(Engine engine, std::span<const std::string> list, const std::string& module) {

@@ -12,7 +12,7 @@ namespace diecast {
 enum class Engine : std::uint8_t { vllm, sglang };
 inline constexpr Engine kEngines[] = {Engine::vllm, Engine::sglang};
 std::string_view engine_name(Engine engine);  // "vllm"
-// With the version whose rules are written down here.
+// With the version whose rules are written down here, where it is known.
 std::string_view engine_title(Engine engine);
 
 // fails: the engine stops with an error of its own.

@@ -1,4 +1,4 @@
-// FP8 values times their scales; see convert_values.h.
+// Codes times their scales; see convert_values.h.
 #include <diecast/checkpoint/convert_values.h>
 #include <diecast/checkpoint/floats.h>
 #include <diecast/ops/reference/numbers.h>
@@ -18,6 +18,14 @@ const std::array<float, 256>& e4m3_values() {
     return out;
   }());
   return values;
+}
+
+// Of two codes in a byte the first has the low bits; so do the eight of a word of INT4.
+float code_value(CodeForm kind, const Bytes& bytes, std::uint64_t at) {
+  if (kind == CodeForm::fp8) return e4m3_values()[std::to_integer<std::size_t>(bytes[at])];
+  const auto pair = std::to_integer<std::uint8_t>(bytes[at / 2]);
+  const auto code = static_cast<std::uint8_t>(at % 2 == 0 ? pair & 15 : pair >> 4);
+  return kind == CodeForm::int4 ? static_cast<float>(code - 8) : reference::decode_e2m1(code);
 }
 
 // `count` scales from `first` on.
@@ -61,9 +69,9 @@ void narrow(ByteSpan floats, DType to, Bytes& out) {
 
 }  // namespace
 
-Result<void> read_fp8(ConvertStream& stream, const PlannedTensor& tensor, const Piece& piece,
-                      Bytes& out) {
-  DIECAST_TRY(const TensorInfo* source, stream.source(tensor.name));
+Result<void> read_scaled(ConvertStream& stream, const PlannedTensor& tensor, const Piece& piece,
+                         Bytes& out) {
+  DIECAST_TRY(const TensorInfo* source, stream.source(tensor.scaled->codes));
   DIECAST_TRY(const TensorInfo* scales, stream.source(tensor.scaled->scales));
   const std::uint64_t block_rows = tensor.scaled->block_rows,
                       block_cols = tensor.scaled->block_cols;
@@ -71,7 +79,8 @@ Result<void> read_fp8(ConvertStream& stream, const PlannedTensor& tensor, const 
   const std::uint64_t row = piece.first / cols, col = piece.first % cols;
   const std::uint64_t first = row / block_rows, last = (row + piece.rows - 1) / block_rows;
   Bytes bytes;
-  DIECAST_CHECK(stream.read(*source, piece.first, piece.elements(), bytes));
+  const std::uint64_t each = tensor.scaled->kind == CodeForm::fp8 ? 1 : 2;  // elements a byte
+  DIECAST_CHECK(stream.read(*source, piece.first / each, piece.elements() / each, bytes));
   DIECAST_TRY(const std::vector<float> factors,
               read_scales(stream, *scales, first * grid, (last - first + 1) * grid));
   out.resize(piece.elements() * sizeof(float));
@@ -80,19 +89,19 @@ Result<void> read_fp8(ConvertStream& stream, const PlannedTensor& tensor, const 
     for (std::uint64_t c = 0; c < piece.cols; ++c) {
       const std::uint64_t at = r * piece.cols + c;
       const float value =
-          e4m3_values()[std::to_integer<std::size_t>(bytes[at])] * of_row[(col + c) / block_cols];
+          code_value(tensor.scaled->kind, bytes, at) * of_row[(col + c) / block_cols];
       std::memcpy(out.data() + at * sizeof value, &value, sizeof value);
     }
   }
   return {};
 }
 
-Result<void> decode_fp8(ConvertStream& stream, const PlannedTensor& tensor) {
+Result<void> decode_scaled(ConvertStream& stream, const PlannedTensor& tensor) {
   const auto width = static_cast<std::uint64_t>(dtype_bits(tensor.to) / 8);
   Bytes values, narrowed;
   return stream.each_piece(tensor.matrices, 0, sizeof(float),
                            [&](const Piece& piece) -> Result<void> {
-                             DIECAST_CHECK(read_fp8(stream, tensor, piece, values));
+                             DIECAST_CHECK(read_scaled(stream, tensor, piece, values));
                              narrow(values, tensor.to, narrowed);
                              return write_values(stream, tensor, piece, width, narrowed);
                            });

@@ -1,0 +1,121 @@
+// Exponents in, exponents out; see convert_cast.h.
+#include <diecast/checkpoint/convert_cast.h>
+#include <diecast/ops/reference/numbers.h>
+
+#include <cmath>
+#include <optional>
+
+namespace diecast {
+namespace {
+
+constexpr std::uint64_t kMxBlock = 32, kHalves = kMxBlock / kScaleBlock;
+constexpr int kLeast = -9, kLargest = 8;  // exponents of E4M3's block scales that are used
+
+int exponent_of(std::byte scale) { return std::to_integer<int>(scale) - 127; }
+
+Error not_finite(const PlannedTensor& tensor) {
+  return {ErrorCode::nonfinite_values,
+          cat("a scale of ", quote(tensor.scaled->scales), " is not a number"),
+          cat("write or download the checkpoint again, or leave it out with --exclude ",
+              quote(glob_of(tensor.name)))};
+}
+
+// The largest exponent of a group's scales; none where all are zeros.
+Result<std::optional<int>> largest_of(ConvertStream& stream, const Plan& plan,
+                                      const std::vector<std::size_t>& group) {
+  std::optional<int> largest;
+  Bytes scales;
+  for (const std::size_t i : group) {
+    const PlannedTensor& tensor = plan.tensors[i];
+    DIECAST_TRY(const TensorInfo* source, stream.source(tensor.scaled->scales));
+    const std::uint64_t held = stream.held(1);
+    for (std::uint64_t at = 0; at < source->bytes(); at += held) {
+      DIECAST_CHECK(stream.read(*source, at, std::min(held, source->bytes() - at), scales));
+      for (const std::byte scale : scales) {
+        if (scale == std::byte{0xFF}) return not_finite(tensor);
+        if (scale == std::byte{0}) continue;
+        largest = std::max(largest.value_or(exponent_of(scale)), exponent_of(scale));
+      }
+    }
+  }
+  return largest;
+}
+
+// Half an MXFP4 block whose scale is below what E4M3 has: its own best scale, and rounded codes.
+void round_block(std::span<std::byte> codes, float unit, std::byte& scale) {
+  std::array<float, kScaleBlock> values;
+  float largest = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const auto pair = std::to_integer<std::uint8_t>(codes[i / 2]);
+    values[i] = reference::decode_e2m1(i % 2 == 0 ? pair & 15 : pair >> 4) * unit;
+    largest = std::max(largest, std::abs(values[i]));
+  }
+  const float wanted = std::max(largest / 6.0f, std::ldexp(1.0f, kLeast));
+  const std::uint8_t byte = reference::encode_e4m3(wanted);
+  scale = std::byte{byte};
+  for (std::size_t i = 0; i < values.size(); i += 2) {
+    const float by = reference::decode_e4m3(byte);
+    const auto low = reference::encode_e2m1(values[i] / by),
+               high = reference::encode_e2m1(values[i + 1] / by);
+    codes[i / 2] = static_cast<std::byte>(low | high << 4);
+  }
+}
+
+Result<void> cast(ConvertStream& stream, const PlannedTensor& tensor, int origin,
+                  ConvertReport& report) {
+  DIECAST_TRY(const TensorInfo* source, stream.source(tensor.scaled->codes));
+  DIECAST_TRY(const TensorInfo* exponents, stream.source(tensor.scaled->scales));
+  Bytes codes, read, scales;
+  return stream.each_piece(tensor.matrices, 0, kHalves, [&](const Piece& piece) -> Result<void> {
+    DIECAST_CHECK(stream.read(*source, piece.first / 2, piece.elements() / 2, codes));
+    const std::uint64_t first = piece.first / kMxBlock,
+                        last = (piece.first + piece.elements() - 1) / kMxBlock;
+    DIECAST_CHECK(stream.read(*exponents, first, last - first + 1, read));
+    scales.resize(piece.elements() / kScaleBlock);
+    for (std::size_t i = 0; i < scales.size(); ++i) {
+      const std::uint64_t block = (piece.first / kScaleBlock + i) / kHalves - first;
+      const int exponent = exponent_of(read[block]) - origin;
+      ++report.cast_blocks;
+      if (exponent >= kLeast) {
+        ++report.exact_blocks;
+        scales[i] = std::byte{reference::encode_e4m3(std::ldexp(1.0f, exponent))};
+      } else {
+        const auto part = std::span(codes).subspan(i * kScaleBlock / 2, kScaleBlock / 2);
+        round_block(part, std::ldexp(1.0f, exponent), scales[i]);
+      }
+    }
+    DIECAST_CHECK(stream.write(tensor.file, tensor.name, piece.first / 2, codes));
+    return stream.write(tensor.file, part_name(tensor.name, kScalePart), piece.first / kScaleBlock,
+                        scales);
+  });
+}
+
+}  // namespace
+
+bool is_cast(const Plan& plan, const std::vector<std::size_t>& group) {
+  return std::ranges::all_of(group, [&](std::size_t i) {
+    const PlannedTensor& tensor = plan.tensors[i];
+    return tensor.scaled && tensor.scaled->kind == CodeForm::mxfp4 && !tensor.row_scaled;
+  });
+}
+
+Result<void> cast_group(ConvertStream& stream, const Plan& plan,
+                        const std::vector<std::size_t>& group, ConvertReport& report) {
+  DIECAST_TRY(const std::optional<int> largest, largest_of(stream, plan, group));
+  const int origin = largest.value_or(0) - kLargest;
+  for (const std::size_t i : group) {
+    const PlannedTensor& tensor = plan.tensors[i];
+    DIECAST_CHECK(cast(stream, tensor, origin, report));
+    const float scale_2[] = {std::ldexp(1.0f, origin)};
+    DIECAST_CHECK(stream.write(tensor.file, part_name(tensor.name, kScale2Part), 0,
+                               std::as_bytes(std::span(scale_2))));
+    if (plan.weights_only) continue;
+    const float input_scale[] = {plan.input_scale};
+    DIECAST_CHECK(stream.write(tensor.file, part_name(tensor.name, kInputScalePart), 0,
+                               std::as_bytes(std::span(input_scale))));
+  }
+  report.quantized += group.size();
+  return {};
+}
+
+}  // namespace diecast

@@ -1,0 +1,25 @@
+// Weights of four bits as published models have them: MXFP4 (pairs of E2M1 codes, a power of two
+// for each 32) and INT4 (eight to a word, a number for each group).
+#pragma once
+
+#include <diecast/checkpoint/checkpoint_header.h>
+#include <diecast/checkpoint/plan.h>
+
+#include <map>
+#include <optional>
+#include <string>
+
+namespace diecast {
+
+// Of X.weight_packed U8 [N, K/2] with X.weight_scale U8 or F8_E8M0 [N, K/32] (compressed-tensors),
+// and of X.weight I8 or U8 [N, K/2] with X.scale F8_E8M0 (DeepSeek): MXFP4. Of X.weight_packed I32
+// [N, K/8] with X.weight_scale [N, K/G] of floating-point numbers (compressed-tensors, symmetric):
+// INT4. None for another tensor.
+std::optional<ScaledSource> packed_source(const CheckpointHeader& header, const TensorInfo& tensor);
+
+// The header as if these weights were stored as X.weight [N, K], without their scales. `sources`:
+// where each lies.
+CheckpointHeader unpacked_header(const CheckpointHeader& header,
+                                 std::map<std::string, ScaledSource>& sources);
+
+}  // namespace diecast

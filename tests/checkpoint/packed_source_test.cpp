@@ -1,0 +1,137 @@
+// Models of four bits: MXFP4 becomes NVFP4 without rounding, INT4 is quantized as the numbers that
+// it stands for.
+#include <checkpoint/convert_fixture.h>
+#include <checkpoint/plan_fixture.h>
+#include <diecast/base/text.h>
+
+#include <cmath>
+
+namespace diecast::testing {
+namespace {
+
+const std::string kMlp = "model.layers.0.mlp.";
+constexpr std::uint64_t kRows = 8, kCols = 128;
+
+class PackedSource : public Convert {
+ protected:
+  std::string random_bytes(std::size_t count) {
+    std::string out;
+    for (std::size_t i = 0; i < count; ++i) {
+      seed_ = seed_ * 6364136223846793005u + 1442695040888963407u;
+      out.push_back(static_cast<char>(seed_ >> 56));
+    }
+    return out;
+  }
+  TestFile converted(const TestFile& file, const Plan& plan, std::uint64_t piece = 32 << 20) {
+    write_text(in_, encode(file));
+    ConvertOptions options;
+    options.piece_bytes = piece;
+    const auto report =
+        convert(Checkpoint::open(in_).value(), plan, out_, scalar_kernels(), options);
+    EXPECT_TRUE(report) << report.error().message();
+    if (report) report_ = *report;
+    return decode(text_of(out_));
+  }
+  CheckpointHeader header(const TestFile& file) {
+    write_text(in_, encode(file));
+    return Checkpoint::open(in_)->header();
+  }
+  // gate_proj and up_proj, which share a scale, with exponents from `low` to `high`.
+  TestFile mxfp4(int low, int high, bool deepseek) {
+    TestFile file;
+    file.metadata = {{"format", "pt"}};
+    for (const std::string role : {"gate_proj", "up_proj"}) {
+      std::string scales;
+      for (std::uint64_t i = 0; i < kRows * kCols / 32; ++i)
+        scales.push_back(static_cast<char>(127 + low + static_cast<int>(i) % (high - low + 1)));
+      const TestTensor codes{
+          deepseek ? "I8" : "U8", {kRows, kCols / 2}, random_bytes(kRows * kCols / 2)};
+      const TestTensor exponents{deepseek ? "F8_E8M0" : "U8", {kRows, kCols / 32}, scales};
+      file.tensors[kMlp + role + (deepseek ? ".weight" : ".weight_packed")] = codes;
+      file.tensors[kMlp + role + (deepseek ? ".scale" : ".weight_scale")] = exponents;
+    }
+    return file;
+  }
+  QuantizeOptions options_;
+  ConvertReport report_;
+  std::uint64_t seed_ = 1;
+};
+
+TEST_F(PackedSource, Mxfp4IsCastWithoutRounding) {
+  for (const bool deepseek : {false, true}) {
+    for (const std::uint64_t piece : {std::uint64_t{32} << 20, std::uint64_t{32}}) {
+      SCOPED_TRACE(cat(deepseek, " ", piece));
+      const TestFile file = mxfp4(-21, -4, deepseek);  // as far apart as E4M3's scales
+      const Plan plan = plan_quantize(header(file), options_).value();
+      const TestFile out = converted(file, plan, piece);
+      EXPECT_EQ(report_.cast_blocks, 2 * kRows * kCols / 16);
+      EXPECT_EQ(report_.exact_blocks, report_.cast_blocks);
+      EXPECT_EQ(out.tensors.size(), 8u);
+      for (const std::string role : {"gate_proj", "up_proj"}) {
+        EXPECT_EQ(out.tensors.at(kMlp + role + ".weight").bytes,
+                  file.tensors.at(kMlp + role + (deepseek ? ".weight" : ".weight_packed")).bytes);
+        EXPECT_EQ(out.tensors.at(kMlp + role + ".weight_scale_2").bytes,
+                  scalar_bytes(std::ldexp(1.0f, -12)));
+      }
+      // To the bit what was there.
+      const Plan numbers = plan_dequantize(header(file), DType::f32).value();
+      const TestFile before = converted(file, numbers);
+      const TestFile after = converted(out, plan_dequantize(header(out), DType::f32).value());
+      EXPECT_EQ(before.tensors, after.tensors);
+    }
+  }
+}
+
+TEST_F(PackedSource, Mxfp4BeyondTheRangeOfScalesIsRoundedAndCounted) {
+  const TestFile file = mxfp4(-22, -4, false);
+  const TestFile out = converted(file, plan_quantize(header(file), options_).value());
+  EXPECT_LT(report_.exact_blocks, report_.cast_blocks);
+  EXPECT_GT(report_.exact_blocks, report_.cast_blocks / 2);
+  const TestFile before = converted(file, plan_dequantize(header(file), DType::f32).value());
+  const TestFile after = converted(out, plan_dequantize(header(out), DType::f32).value());
+  for (const auto& [name, tensor] : before.tensors) {
+    const auto want = floats_of(tensor), got = floats_of(after.tensors.at(name));
+    for (std::size_t i = 0; i < want.size(); ++i)
+      EXPECT_LE(std::abs(want[i] - got[i]), std::ldexp(1.0f, -21)) << name << " " << i;
+  }
+  TestFile bad = mxfp4(0, 1, false);
+  bad.tensors.at(kMlp + "up_proj.weight_scale").bytes[3] = '\xFF';
+  const Plan plan = plan_quantize(header(bad), options_).value();
+  const auto refused = convert(Checkpoint::open(in_).value(), plan, out_, scalar_kernels());
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::nonfinite_values);
+}
+
+TEST_F(PackedSource, Int4IsQuantizedAsTheNumbersThatItStandsFor) {
+  TestFile file, plain;
+  file.metadata = plain.metadata = {{"format", "pt"}};
+  for (const std::string& module : {kMlp + "down_proj", std::string("lm_head")}) {
+    const std::string words = random_bytes(kRows * kCols / 2);
+    std::vector<float> values;
+    std::string scales;
+    for (std::uint64_t i = 0; i < kRows * kCols; ++i) {
+      const auto byte = static_cast<std::uint8_t>(words[i / 2]);
+      const float scale = std::ldexp(1.0f, static_cast<int>(i / 32 % 7) - 5);
+      values.push_back(static_cast<float>((i % 2 == 0 ? byte & 15 : byte >> 4) - 8) * scale);
+      std::uint32_t bits;
+      std::memcpy(&bits, &scale, 4);
+      if (i % 32 == 0) scales.append(reinterpret_cast<const char*>(&bits) + 2, 2);
+    }
+    file.tensors[module + ".weight_packed"] = {"I32", {kRows, kCols / 8}, words};
+    file.tensors[module + ".weight_scale"] = {"BF16", {kRows, kCols / 32}, scales};
+    file.tensors[module + ".weight_shape"] = {"I32", {2}, std::string(8, '\0')};
+    plain.tensors[module + ".weight"] = floats({kRows, kCols}, values);
+  }
+  for (const std::uint64_t piece : {std::uint64_t{32} << 20, std::uint64_t{64}}) {
+    const TestFile out = converted(file, plan_quantize(header(file), options_).value(), piece);
+    TestFile want = converted(plain, plan_quantize(header(plain)).value(), piece);
+    EXPECT_EQ(out.tensors.at("lm_head.weight").dtype, "BF16");
+    want.tensors.at("lm_head.weight") = out.tensors.at("lm_head.weight");
+    EXPECT_EQ(out.tensors, want.tensors);
+    const Plan numbers = plan_dequantize(header(file), DType::f32).value();
+    EXPECT_EQ(converted(file, numbers, piece).tensors, plain.tensors);
+  }
+}
+
+}  // namespace
+}  // namespace diecast::testing
