@@ -107,6 +107,58 @@ TEST_F(COwnKernel, ComesFromATextToo) {
             "scale_rows T=f32 THREADS=256 @ host\n");
 }
 
+constexpr const char* kAdd = R"(/* diecast
+size n
+arg bias in f32 [n] optional
+arg out out f32 [n]
+arg n
+arg real f64
+arg small i8
+arg large u64
+launch grid(1) block(1)
+target host
+exchange none
+*/
+DIECAST_KERNEL {
+  for (i64 i = 0; i < n; ++i) {
+    out[i] = static_cast<f32>(real) + small + static_cast<f32>(large);
+    if constexpr (HAS_BIAS) out[i] += bias[i];
+  }
+}
+)";
+
+TEST_F(CKernels, TakeScalarsOfEveryTypeAndLackOptionalTensors) {
+  ASSERT_EQ(diecast_template_add_text(runtime_, "add", kAdd), diecast_ok) << last_error();
+  std::vector<float> bias_ = {1, 2}, out_(2);
+  CTensor bias{bias_, {2}}, out{out_, {2}};
+  const diecast_argument real = {"real", DIECAST_NUMBER, nullptr, 0, 0.5, nullptr};
+  const auto integer = [](const char* name, std::int64_t value) {
+    return diecast_argument{name, DIECAST_INTEGER, nullptr, value, 0, nullptr};
+  };
+  for (const bool has : {false, true}) {
+    Handle kernel;
+    ASSERT_EQ(diecast_kernel_prepare(runtime_, host_, has ? "add" : "add HAS_BIAS=0", kernel.to()),
+              diecast_ok)
+        << last_error();
+    std::vector<diecast_argument> all = {tensor("out", out), real, integer("small", -3),
+                                         integer("large", 8)};
+    if (has) all.push_back(tensor("bias", bias));
+    ASSERT_EQ(diecast_kernel_launch(kernel, all.data(), all.size(), nullptr), diecast_ok)
+        << last_error();
+    EXPECT_EQ(out_, (has ? std::vector<float>{6.5f, 7.5f} : std::vector<float>{5.5f, 5.5f}));
+    all[2].integer = -129;
+    EXPECT_EQ(diecast_kernel_launch(kernel, all.data(), all.size(), nullptr),
+              diecast_value_not_allowed);
+    EXPECT_EQ(last_error(),
+              "value_not_allowed: add: small: it is -129\n"
+              "  fix: pass an integer from -128 to 127");
+    all[2].integer = 0;
+    all[3].integer = -1;
+    EXPECT_EQ(diecast_kernel_launch(kernel, all.data(), all.size(), nullptr),
+              diecast_value_not_allowed);
+  }
+}
+
 TEST_F(CKernels, AreCountedAndCached) {
   diecast_counters counters{};
   counters.size = sizeof counters;

@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 
 namespace diecast::c {
 namespace {
@@ -57,7 +58,7 @@ class ByName {
       given_[at] = one;
     }
     for (std::size_t i = 0; i < wanted_.size(); ++i) {
-      const bool may_lack = wanted_[i].kind == Argument::Kind::size;
+      const bool may_lack = wanted_[i].kind == Argument::Kind::size || wanted_[i].absent;
       if (given_[i] != nullptr || may_lack) continue;
       return wrong(ErrorCode::invalid_argument, wanted_[i].name, "it is not given",
                    cat("give each of these: ", names()));
@@ -103,7 +104,7 @@ class ByName {
   // Sizes that stand alone in a shape are learnt.
   Result<void> take_shape(std::size_t i) {
     const BoundArgument& wanted = wanted_[i];
-    if (wanted.kind != Argument::Kind::tensor) return {};
+    if (wanted.kind != Argument::Kind::tensor || given_[i] == nullptr) return {};
     if (given_[i]->kind != DIECAST_TENSOR || given_[i]->tensor == nullptr)
       return wrong(ErrorCode::invalid_argument, wanted.name, "it is a tensor", "pass a tensor");
     const diecast_tensor& tensor = *given_[i]->tensor;
@@ -121,6 +122,7 @@ class ByName {
     const BoundArgument& wanted = wanted_[i];
     switch (wanted.kind) {
       case Argument::Kind::tensor:
+        if (given_[i] == nullptr) return KernelArgument::tensor(wanted.dtype, nullptr);
         return tensor(wanted, *given_[i]->tensor);
       case Argument::Kind::size:
         return size(wanted, given_[i]);
@@ -180,26 +182,48 @@ class ByName {
 
   Result<KernelArgument> scalar(const BoundArgument& wanted, const diecast_argument& given) const {
     const bool integer = given.kind == DIECAST_INTEGER || given.kind == DIECAST_SIZE;
-    if (wanted.dtype == DType::f32 && (given.kind == DIECAST_NUMBER || integer)) {
-      const double number = integer ? static_cast<double>(given.integer) : given.number;
-      return KernelArgument::scalar(static_cast<float>(number));
-    }
-    if (!integer || wanted.dtype == DType::f32) {
+    const bool real = wanted.dtype == DType::f32 || wanted.dtype == DType::f64;
+    if (!integer && !(real && given.kind == DIECAST_NUMBER)) {
       return wrong(ErrorCode::dtype_mismatch, wanted.name,
                    cat("it is a scalar of type ", dtype_name(wanted.dtype)),
-                   wanted.dtype == DType::f32 ? "pass a number" : "pass an integer");
+                   real ? "pass a number" : "pass an integer");
     }
-    if (wanted.dtype == DType::i64) return KernelArgument::scalar(given.integer);
-    const bool is_signed = wanted.dtype == DType::i32;
-    const std::int64_t low = is_signed ? std::numeric_limits<std::int32_t>::min() : 0;
-    const std::int64_t high = is_signed ? std::numeric_limits<std::int32_t>::max()
-                                        : std::numeric_limits<std::uint32_t>::max();
-    if (given.integer < low || given.integer > high) {
-      return wrong(ErrorCode::value_not_allowed, wanted.name, cat("it is ", given.integer),
-                   cat("pass an integer from ", low, " to ", high));
+    const double number = integer ? static_cast<double>(given.integer) : given.number;
+    switch (wanted.dtype) {
+      case DType::f32:
+        return KernelArgument::scalar(static_cast<float>(number));
+      case DType::f64:
+        return KernelArgument::scalar(number);
+      case DType::i8:
+        return whole<std::int8_t>(wanted, given.integer);
+      case DType::u8:
+        return whole<std::uint8_t>(wanted, given.integer);
+      case DType::u16:
+        return whole<std::uint16_t>(wanted, given.integer);
+      case DType::i32:
+        return whole<std::int32_t>(wanted, given.integer);
+      case DType::u32:
+        return whole<std::uint32_t>(wanted, given.integer);
+      case DType::u64:
+        return whole<std::uint64_t>(wanted, given.integer);
+      case DType::i64:
+        return KernelArgument::scalar(given.integer);
+      default:
+        return wrong(ErrorCode::not_supported, wanted.name,
+                     cat("no number is a scalar of type ", dtype_name(wanted.dtype)),
+                     "have the template take an f32, and convert it there");
     }
-    if (is_signed) return KernelArgument::scalar(static_cast<std::int32_t>(given.integer));
-    return KernelArgument::scalar(static_cast<std::uint32_t>(given.integer));
+  }
+
+  template <class T>
+  Result<KernelArgument> whole(const BoundArgument& wanted, std::int64_t given) const {
+    if (std::in_range<T>(given)) return KernelArgument::scalar(static_cast<T>(given));
+    constexpr std::int64_t kMost = INT64_MAX;
+    const std::uint64_t high =
+        std::min<std::uint64_t>(kMost, static_cast<std::uint64_t>(std::numeric_limits<T>::max()));
+    return wrong(
+        ErrorCode::value_not_allowed, wanted.name, cat("it is ", given),
+        cat("pass an integer from ", std::int64_t{std::numeric_limits<T>::min()}, " to ", high));
   }
 
   const Kernel& kernel_;

@@ -20,7 +20,8 @@ constexpr Known kKnown[] = {
     {kBfloat, 16, DType::bf16}, {kFloat, 16, DType::f16}, {kFloat, 32, DType::f32},
     {kE4m3fn, 8, DType::e4m3},  {kE5m2, 8, DType::e5m2},  {kE8m0, 8, DType::e8m0},
     {kUInt, 8, DType::u8},      {kInt, 32, DType::i32},   {kUInt, 32, DType::u32},
-    {kInt, 64, DType::i64},
+    {kInt, 64, DType::i64},     {kFloat, 64, DType::f64}, {kInt, 8, DType::i8},
+    {kUInt, 16, DType::u16},    {kUInt, 64, DType::u64},
 };
 
 std::int64_t bits_of(const diecast_tensor& tensor) {
