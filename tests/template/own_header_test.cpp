@@ -37,7 +37,8 @@ TEST(OwnHeader, IsInlinedOnceUnderItsNameBehindWhatItIncludes) {
   const std::string text = source_with(
       files, "#include <my/common.h>\n#include <my/deep/base.h>\n#include <my/common.h>");
   const std::string inlined =
-      "#line 1 \"my/deep/base.h\"\nint base;\n#line 1 \"my/common.h\"\n\n\nint common;\n";
+      "using namespace diecast;\n#line 1 \"my/deep/base.h\"\nint base;\n#line 1 "
+      "\"my/common.h\"\n\n\nint common;\n";
   const std::size_t at = text.find(inlined);
   ASSERT_NE(at, text.npos) << text;
   EXPECT_EQ(text.find("int common;", at + inlined.size()), text.npos);

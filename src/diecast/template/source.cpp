@@ -60,6 +60,9 @@ class Headers {
       }
       inlined.text.insert(inlined.text.find("*/", opening) + 2, words + " }");
     }
+    const bool own = !name.starts_with("diecast/");
+    if (own && !own_) text_ += "using namespace diecast;\n";  // as a template's code has it
+    own_ = own_ || own;
     text_ += line_directive(1, name) + inlined.text;
     return {};
   }
@@ -107,6 +110,7 @@ class Headers {
     std::vector<Value> words;
   };
   std::map<std::string, Set> sets_;  // by the name of the enum
+  bool own_ = false;                 // a caller's header was inlined
   std::string text_;
 };
 
