@@ -165,6 +165,27 @@ DIECAST_KERNEL {
       << run.errors;
 }
 
+TEST_F(OwnTemplate, ThatConvertsToATypeOfAnotherHeaderIsToldWhich) {
+  const std::string text = R"(/* diecast
+size n
+arg y out i32 [n]
+arg n
+launch grid(1) block(1)
+*/
+#include <diecast/device/numbers/convert.h>
+DIECAST_KERNEL { y[0] = from_f32<i32>(1.5f); }
+)";
+  for (const char* target : {"host", "sm_90a"}) {
+    const auto run = compile("convert", text, std::string("convert @ ") + target);
+    EXPECT_EQ(run.exit_code, 1);
+    EXPECT_NE(run.errors.find("#include <diecast/device/numbers/every_type.h>"), std::string::npos)
+        << run.errors;
+  }
+  std::string with = text;
+  with.replace(with.find("convert.h"), 9, "every_type.h");
+  EXPECT_EQ(compile("every", with, "every @ host sm_90a").exit_code, 0);
+}
+
 TEST_F(OwnTemplate, OnTheHostSumsNoFloatsInTheOrderOfBlocks) {
   const std::string text = R"(/* diecast
 option type T {f32, u32}
