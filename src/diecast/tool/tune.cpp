@@ -11,6 +11,7 @@
 #include <diecast/tool/open_runtime.h>
 #include <diecast/tool/record_file.h>
 #include <diecast/tool/spin.h>
+#include <diecast/tool/tune_given.h>
 #include <diecast/tool/tune_report.h>
 #include <diecast/tool/tune_scalars.h>
 #include <diecast/tool/tune_sizes.h>
@@ -21,7 +22,7 @@ namespace diecast::tool {
 namespace {
 
 struct TuneArguments {
-  std::vector<std::string> spellings, sizes, scalars, merge;
+  std::vector<std::string> spellings, sizes, scalars, given, merge;
   Own own;
   std::string target = "auto", out;
   double time_limit = 60;
@@ -71,12 +72,18 @@ Result<std::vector<TuningRecord>> tune(Runtime& runtime, const KernelToTune& ker
   request.bindings = held;
   request.sizes = points_of(kernel.plain, sizes, device->properties().cc == 0);
   DIECAST_TRY(request.given, scalars_of(kernel.plain, options.scalars));
+  DIECAST_TRY(const GivenFiles files,
+              read_given(kernel.plain, request.sizes, options.given, device));
+  if (options.in_process)
+    request.given.insert(request.given.end(), files.arguments.begin(), files.arguments.end());
   request.samples = options.samples;
   const auto known =
       known_of(kernel, held, device_fingerprint(device->properties()), options, file);
   request.known = known;
   const auto own = options.own.arguments();
   request.arguments.insert(request.arguments.end(), own.begin(), own.end());
+  for (const std::string& file : options.given)
+    request.arguments.insert(request.arguments.end(), {"--given", file});
   std::size_t done = 0, total = request.sizes.size();
   for (const Parameter& parameter : tmpl.parameters()) {
     if (parameter.kind != Parameter::Kind::tune) {
@@ -247,6 +254,10 @@ Command add_tune(CLI::App& app) {
       ->allow_extra_args(false);
   of_measuring(command->add_option("--scalar", options->scalars,
                                    "A scalar's value: eps=1e-5; else those of f32 are 1"))
+      ->allow_extra_args(false);
+  of_measuring(command->add_option("--given", options->given,
+                                   "Bytes of a tensor that is read, or of a structure: "
+                                   "index=index.bin"))
       ->allow_extra_args(false);
   auto* out = command->add_option(
       "--out", options->out, "A file that gets each record; what it has is not measured again");

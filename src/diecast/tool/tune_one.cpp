@@ -7,6 +7,7 @@
 #include <diecast/tool/devices.h>
 #include <diecast/tool/open_runtime.h>
 #include <diecast/tool/spin.h>
+#include <diecast/tool/tune_given.h>
 #include <diecast/tool/tune_scalars.h>
 
 #include <cstdio>
@@ -16,7 +17,7 @@ namespace {
 
 struct TuneOneArguments {
   std::string spelling;
-  std::vector<std::string> sizes, scalars;
+  std::vector<std::string> sizes, scalars, given;
   Own own;
   int samples = 15;
 };
@@ -41,6 +42,8 @@ Result<int> tune_one(const TuneOneArguments& options) {
   TuneRequest request;
   request.samples = options.samples;
   DIECAST_TRY(request.given, scalars_of(one, options.scalars));
+  DIECAST_TRY(const GivenFiles files, read_given(one, {&sizes, 1}, options.given, device));
+  request.given.insert(request.given.end(), files.arguments.begin(), files.arguments.end());
   DIECAST_TRY(const TuningRecord record, diecast::tune_one(*runtime, one, sizes, device, request));
   print(record.line());
   std::fputs(record.why.c_str(), stderr);
@@ -56,6 +59,7 @@ Command add_tune_one(CLI::App& app) {
   command->add_option("spelling", options->spelling)->required();
   command->add_option("--size", options->sizes);
   command->add_option("--scalar", options->scalars);
+  command->add_option("--given", options->given);
   add_own(*command, options->own);
   command->add_option("--samples", options->samples);
   return {command, [options] { return tune_one(*options); }};

@@ -64,7 +64,8 @@ Error not_told(const Specialization& specialization, const BoundArgument& argume
           cat(specialization.tmpl().name(), ": the header does not tell what to give for ",
               argument.name),
           readable ? cat("give a value: --scalar ", argument.name, "=1")
-                   : std::string("tune it in a program that gives it: TuneRequest::given")};
+                   : cat("give its bytes: --given ", argument.name,
+                         "=FILE, or in a program TuneRequest::given")};
 }
 
 double ms_of(const std::vector<double>& sorted, std::size_t quarter) {
