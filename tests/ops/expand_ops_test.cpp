@@ -150,7 +150,8 @@ TEST_F(ExpandOps, ErrorsNameTheFileTheLineAndWhatThereIs) {
             "  fix: its fields are pad, aligned");
   EXPECT_EQ(error_of(*runtime, "op quantize_nvfp4 in=bf17 @ sm_90a"),
             "diecast: value_not_allowed: m.txt:1: in cannot be \"bf17\"; did you mean `bf16`?\n"
-            "  fix: give in one of bf16, f16, f32, e4m3, e5m2, e8m0, u8, i32, u32, i64");
+            "  fix: give in one of bf16, f16, f32, e4m3, e5m2, e8m0, u8, i32, u32, i64, "
+            "f64, i8, u16, u64");
   EXPECT_EQ(error_of(*runtime, "op quantize_nvfp4 in=i32 @ sm_90a"),
             "diecast: value_not_allowed: m.txt:1: quantize_nvfp4: IN cannot be \"i32\"; did you "
             "mean `f32`?\n"

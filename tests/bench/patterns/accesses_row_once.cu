@@ -3,19 +3,26 @@
 // every word that is written carries the largest of the row's.
 /* diecast
 shape    int   COLS                                      // elements of a row, 2 bytes each
-tune     int   BLOCKS       {1, 2} = 1                    // blocks that a thread takes
+tune     int   BLOCKS       {1, 2} = 1                   // blocks that a thread takes
 tune     int   CLUSTER      {1, 2, 4, 8} = 1             // thread blocks that share a row
 tune     int   ROWS_AT_ONCE {1, 2, 4, 8} = 1             // rows side by side in a thread block
-tune     enum  NEXT         {elements, amax, codes} = elements  // what is there when the next
-launch may begin let      ROW_THREADS = align_up(ceil_div(COLS / 16, BLOCKS * CLUSTER), 32) size
-rows size     cols = COLS  divisible 16 arg      from      in   u8   [rows, 2 * cols]  align 16 arg
-to_row    out  u32  [rows] arg      to        out  u8   [rows, cols / 2]  align 8 arg      to_scales
-out  u8   [rows, cols / 16] arg      rows arg      cols require  COLS > 0 // a row has threads
-enough require  CLUSTER == 1 || cc >= 90                        // clusters are of 9.0 and later
-require  ROW_THREADS * ROWS_AT_ONCE <= 1024  // threads of a block
+tune     enum  NEXT         {elements, amax, codes} = elements  // what is there when the next launch may begin
+let      ROW_THREADS = align_up(ceil_div(COLS / 16, BLOCKS * CLUSTER), 32)
+size     rows
+size     cols = COLS  divisible 16
+arg      from      in   u8   [rows, 2 * cols]  align 16
+arg      to_row    out  u32  [rows]
+arg      to        out  u8   [rows, cols / 2]  align 8
+arg      to_scales out  u8   [rows, cols / 16]
+arg      rows
+arg      cols
+require  COLS > 0                                        // a row has threads enough
+require  CLUSTER == 1 || cc >= 90                        // clusters are of 9.0 and later
+require  ROW_THREADS * ROWS_AT_ONCE <= 1024              // a thread block has no more threads
 require  CLUSTER == 1 || ROWS_AT_ONCE == 1
-launch   grid(ceil_div(rows, ROWS_AT_ONCE) * CLUSTER) block(ROW_THREADS * ROWS_AT_ONCE)
-cluster(CLUSTER) dependent(late) target   sm_80+ sample   COLS {512}  rows {0, 1, 7}
+launch   grid(ceil_div(rows, ROWS_AT_ONCE) * CLUSTER) block(ROW_THREADS * ROWS_AT_ONCE) cluster(CLUSTER) dependent(late)
+target   sm_80+
+sample   COLS {512}  rows {0, 1, 7}
 */
 #include <diecast/device/memory/vector.h>
 #include <diecast/device/threads/cluster.h>
