@@ -46,6 +46,10 @@ DIECAST_C_API int32_t diecast_runtime_open(const diecast_runtime_options* option
 DIECAST_C_API int32_t diecast_template_add(diecast_handle runtime, const char* path);
 DIECAST_C_API int32_t diecast_template_add_text(diecast_handle runtime, const char* name,
                                                 const char* text);
+/* Adds a header of the caller, which templates include as <name>. Errors: those of
+ * diecast_template_add, invalid_argument (no such name). */
+DIECAST_C_API int32_t diecast_header_add(diecast_handle runtime, const char* name,
+                                         const char* path);
 /* Names, one a line, sorted; and what a template's header says, as JSON: parameters, sizes,
  * arguments, targets, its comment. Errors: unknown_template. */
 DIECAST_C_API int32_t diecast_template_names(diecast_handle runtime, diecast_text* names);
@@ -106,6 +110,16 @@ DIECAST_C_API int32_t diecast_kernel_spelling(diecast_handle kernel, diecast_tex
 DIECAST_C_API int32_t diecast_kernel_launch(diecast_handle kernel,
                                             const diecast_argument* arguments, size_t count,
                                             void* stream);
+
+/* Times every configuration of "NAME A=1 B=x" at each point of `sizes` ("rows=16 cols=4096", one a
+ * line) on the device, and compares its results with the default's. on_record gets each record as
+ * it comes: a line of a tuning file. The runtime chooses by them from then on. A tune that the
+ * spelling gives is held. Errors: parse_error (sizes), those of Runtime::tune. */
+DIECAST_C_API int32_t diecast_tune(diecast_handle runtime, diecast_handle device,
+                                   const char* spelling, const char* sizes,
+                                   diecast_line_callback on_record, void* user);
+/* Chooses by these records too, the text of a tuning file. Errors: parse_error (a line is none). */
+DIECAST_C_API int32_t diecast_tuning_add(diecast_handle runtime, const char* records);
 
 /* ---- ops: see diecast/c/ops.h for each one's structures and plain function ---- */
 

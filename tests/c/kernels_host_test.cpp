@@ -88,6 +88,23 @@ TEST_F(COwnKernel, RefusesWhatDoesNotFit) {
   EXPECT_EQ(launch({x_, f, o}), diecast_dtype_mismatch);
 }
 
+TEST_F(COwnKernel, IsTunedWithARecordForEachConfiguration) {
+  std::vector<std::string> lines;
+  const auto keep = [](void* user, const char* line) {
+    static_cast<std::vector<std::string>*>(user)->push_back(line);
+  };
+  ASSERT_EQ(diecast_tune(runtime_, host_, "scale_rows T=f32", "rows=2 cols=3\n", keep, &lines),
+            diecast_ok)
+      << last_error();
+  EXPECT_EQ(lines.size(), 3u);
+  std::string all;
+  for (const std::string& line : lines) all += line + "\n";
+  EXPECT_EQ(diecast_tuning_add(runtime_, all.c_str()), diecast_ok) << last_error();
+  EXPECT_EQ(diecast_tuning_add(runtime_, "no record"), diecast_parse_error);
+  EXPECT_EQ(diecast_tune(runtime_, host_, "scale_rows T=f32", "rows=two", keep, &lines),
+            diecast_parse_error);
+}
+
 TEST_F(COwnKernel, ComesFromATextToo) {
   const std::string text = testing::text_of(kScaleRows);
   EXPECT_EQ(diecast_template_add_text(runtime_, "scale_rows", text.c_str()), diecast_ok);

@@ -148,7 +148,9 @@ TEST_F(COps, RefuseTensorsThatAreWrong) {
   EXPECT_EQ(refused(), "missing_buffer: quantize_nvfp4: x is not given");
   tensors_.x = x.get();
   x->type_bits = 64;
-  EXPECT_EQ(refused(), "dtype_mismatch: quantize_nvfp4: x is float64");
+  EXPECT_EQ(reason(refused()), "dtype_mismatch");
+  x->type_bits = 24;
+  EXPECT_EQ(refused(), "dtype_mismatch: quantize_nvfp4: x is float24");
   x->type_bits = 32;
   x->device_type = 2;
   EXPECT_EQ(refused(),

@@ -148,3 +148,17 @@ def test_numpys_own_dlpack_is_taken_where_it_is_no_buffer(matrix):
     diecast.amax(Twice(), out=out, **HOST)
     with pytest.raises(diecast.DtypeError):
         diecast.amax(Twice(), out=out, **HOST)
+
+
+def test_the_nvrtc_of_pythons_packages_is_found(tmp_path, monkeypatch):
+    from diecast import _frameworks
+    monkeypatch.delenv("DIECAST_NVRTC", raising=False)
+    monkeypatch.setattr("sys.path", [str(tmp_path / "a"), str(tmp_path / "b")])
+    assert _frameworks.find_nvrtc() is None
+    for folder, name in (("cuda_nvrtc", "libnvrtc.so.12"), ("cu13", "libnvrtc.so.13")):
+        path = tmp_path / "b" / "nvidia" / folder / "lib" / name
+        path.parent.mkdir(parents=True)
+        path.touch()
+        assert _frameworks.find_nvrtc() == str(path)
+    monkeypatch.setenv("DIECAST_NVRTC", "/mine")
+    assert _frameworks.find_nvrtc() is None

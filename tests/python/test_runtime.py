@@ -105,6 +105,83 @@ def test_own_kernels_follow_their_header(matrix):
         wrong(lambda x, factor: x + 1, x, factor, **HOST)
 
 
+def test_tuning_is_measured_kept_and_chosen_by(matrix, tmp_path):
+    with diecast.Runtime(cache=tmp_path) as runtime:
+        kernel = diecast.kernel(SCALE_ROWS, runtime=runtime)
+        file = tmp_path / "tuned.txt"
+        records = kernel.tune([{"rows": 4, "cols": 64}], device="host", save=file, T="f32")
+        assert len(records) == 3 and file.read_text().splitlines() == records
+        assert all("scale_rows T=f32" in one and "rows=4 cols=64" in one for one in records)
+        kernel(matrix(4, 64), numpy.ones(4, "f4"), **HOST)
+        runtime.add_tuning(records)
+        with pytest.raises(diecast.ArgumentError, match="line 1"):
+            runtime.add_tuning("nothing of ours")
+        with pytest.raises(diecast.ArgumentError, match="is no size"):
+            runtime.tune("scale_rows T=f32", [{"rows": -1}], device="host")
+
+
+def test_scalars_are_checked_by_their_type():
+    text = """// y = alpha * x + shift, each element.
+/* diecast
+size     count
+arg      x      in   f32  [count]
+arg      alpha  f32
+arg      shift  i32
+arg      small  u8
+arg      y      out  f32  [count]
+arg      count
+launch   grid(1) block(32)
+target   host, sm_80+
+exchange none
+sample   count {0, 5}
+*/
+DIECAST_KERNEL {
+  for (i64 i = threadIdx.x; i < count; i += 32) y[i] = alpha * x[i] + shift + small;
+}
+"""
+    kernel = diecast.kernel(text, name="affine")
+    x = numpy.arange(5, dtype="f4")
+    assert kernel(x, 2.0, -1, 3, **HOST).tolist() == (2 * x + 2).tolist()
+    assert kernel(x, 2, 2**31 - 256, 255, **HOST).shape == (5,)
+    for bad, error in (((x, 2.0, 1.5, 0), TypeError), ((x, 2.0, 2**31, 0), ValueError),
+                       ((x, 2.0, 0, 256), ValueError), ((x, x, 0, 0), TypeError),
+                       ((2.0, 2.0, 0, 0), ValueError)):
+        with pytest.raises(error):
+            kernel(*bad, y=numpy.empty(5, "f4"), **HOST)
+
+
+def test_a_tensor_that_may_be_missing_fixes_the_variant():
+    text = """// y = x, and bias where there is one.
+/* diecast
+size     count
+arg      x      in   f32  [count]
+arg      bias   in   f32  [count]  optional
+arg      y      out  f32  [count]
+arg      count
+launch   grid(1) block(32)
+target   host, sm_80+
+exchange none
+sample   count {0, 5}
+*/
+DIECAST_KERNEL {
+  for (i64 i = threadIdx.x; i < count; i += 32) {
+    f32 value = x[i];
+    if constexpr (HAS_BIAS) value += bias[i];
+    y[i] = value;
+  }
+}
+"""
+    kernel = diecast.kernel(text, name="add_bias")
+    x = numpy.arange(5, dtype="f4")
+    assert kernel(x, **HOST).tolist() == x.tolist()
+    assert kernel(x, None, **HOST).tolist() == x.tolist()
+    assert kernel(x, bias=x, **HOST).tolist() == (2 * x).tolist()
+    with pytest.raises(diecast.ArgumentError, match="bias|HAS_BIAS"):
+        kernel(x, bias=x, HAS_BIAS=0, **HOST)
+    with pytest.raises(diecast.ArgumentError, match="bias: it is not given"):
+        kernel(x, HAS_BIAS=1, **HOST)
+
+
 def test_own_kernels_come_from_texts(matrix):
     text = SCALE_ROWS.read_text()
     x, factor = matrix(2, 32), numpy.ones(2, "f4")

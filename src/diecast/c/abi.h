@@ -100,6 +100,9 @@ typedef struct diecast_tensor {
 typedef void (*diecast_event_callback)(void* user, const char* event, const char* spelling,
                                        const char* detail, double milliseconds);
 
+/* A line of what a call makes; it may call the library, but may not close objects. */
+typedef void (*diecast_line_callback)(void* user, const char* line);
+
 /* Null: what the environment says. */
 typedef struct diecast_runtime_options {
   size_t size;

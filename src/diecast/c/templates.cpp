@@ -29,6 +29,7 @@ Json as_json(const Argument& argument) {
           {"kind", word(argument.kind)},
           {"direction", word(argument.direction)},
           {"type", argument.type},
+          {"optional", argument.optional},
           {"shape", shape},
           {"meaning", argument.comment}};
 }
@@ -49,8 +50,7 @@ Result<std::string> variants(Runtime& runtime, std::string_view spelling) {
   DIECAST_TRY(const auto tmpl, runtime.find_template(parsed.name));
   DIECAST_TRY(const Target target,
               Target::parse(parsed.targets.empty() ? "host" : parsed.targets[0]));
-  Bindings fixed;
-  for (const auto& [name, values] : parsed.values) fixed.set(name, std::string_view(values[0]));
+  DIECAST_TRY(const Bindings fixed, bindings_of(parsed));
   DIECAST_TRY(const auto space, tmpl->space(target, fixed));
   std::string out;
   for (const Bindings& point : space) {
@@ -82,6 +82,14 @@ std::int32_t diecast_template_add_text(diecast_handle runtime, const char* name,
     DIECAST_CHECK(check_given(text, "diecast_template_add_text", "text"));
     DIECAST_CHECK(with.add_text(name, text));
     return {};
+  });
+}
+
+std::int32_t diecast_header_add(diecast_handle runtime, const char* name, const char* path) {
+  return with_runtime(runtime, "diecast_header_add", [&](Runtime& with) -> Result<void> {
+    DIECAST_CHECK(check_given(name, "diecast_header_add", "name"));
+    DIECAST_CHECK(check_given(path, "diecast_header_add", "path"));
+    return with.add_header(name, path);
   });
 }
 

@@ -24,6 +24,10 @@ constexpr Known kKnown[] = {
     {kUInt, 16, DType::u16},    {kUInt, 64, DType::u64},
 };
 
+static_assert(dtype_bits(static_cast<DType>(std::size(kKnown) - 1)) != 0 &&
+                  dtype_bits(static_cast<DType>(std::size(kKnown))) == 0,
+              "each type of diecast has its DLPack code here");
+
 std::int64_t bits_of(const diecast_tensor& tensor) {
   return std::int64_t{tensor.type_bits} * tensor.type_lanes;
 }

@@ -140,6 +140,10 @@ PreparedKey prepared_key(const Device* device, const std::array<std::uint64_t, k
   return {device, &kKind, hash_of_words(words), words};
 }
 
+// The key refers to the words: they outlive it.
+template <class Prepared, std::size_t kCount>
+PreparedKey prepared_key(const Device*, const std::array<std::uint64_t, kCount>&&) = delete;
+
 // The op that is kept for this request, or null: beyond the requests that a runtime keeps, the one
 // for any row length.
 template <class Prepared>

@@ -27,20 +27,6 @@ void keep_held(Artifacts& artifacts, const Specialization& plain,
   });
 }
 
-// Of a spelling that has one value for each parameter it names.
-Result<Bindings> bindings_of(const Spelling& parsed, std::string_view spelling) {
-  Bindings bindings;
-  for (const auto& [name, values] : parsed.values) {
-    if (values.size() != 1 || values[0] == "*") {
-      return Error{ErrorCode::value_not_allowed,
-                   cat(name, " has not exactly one value in ", quote(spelling)),
-                   "lists and `*` belong in manifests; give one value"};
-    }
-    bindings.set(name, std::string_view(values[0]));
-  }
-  return bindings;
-}
-
 }  // namespace
 
 Result<Specialization> Runtime::specialize(std::string_view name, const Bindings& bindings,
@@ -58,7 +44,7 @@ Result<Specialization> Runtime::specialize(std::string_view spelling) {
         "end it in `@ TARGET`, for example `@ sm_90a`"};
   }
   DIECAST_TRY(const Target target, Target::parse(parsed.targets[0]));
-  DIECAST_TRY(const Bindings bindings, bindings_of(parsed, spelling));
+  DIECAST_TRY(const Bindings bindings, bindings_of(parsed));
   return specialize(parsed.name, bindings, target);
 }
 
@@ -91,7 +77,7 @@ Result<Specialization> Runtime::specialize_for(std::string_view spelling, Device
     return Error{ErrorCode::invalid_argument, cat(quote(spelling), " names a target"),
                  "leave `@` and what follows out: the device has the target"};
   }
-  DIECAST_TRY(const Bindings bindings, bindings_of(parsed, spelling));
+  DIECAST_TRY(const Bindings bindings, bindings_of(parsed));
   return specialize_for(parsed.name, bindings, device);
 }
 

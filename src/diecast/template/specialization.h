@@ -93,5 +93,7 @@ struct Spelling {
 // Parses a spelling. Targets are checked; whether the template, its parameters and values exist is
 // not. Errors: parse_error with the column.
 Result<Spelling> parse_spelling(std::string_view text);
+// The values of a spelling that has one for each parameter it names. Errors: value_not_allowed.
+Result<Bindings> bindings_of(const Spelling& spelling);
 
 }  // namespace diecast

@@ -62,4 +62,17 @@ Result<Spelling> parse_spelling(std::string_view text) {
   return spelling;
 }
 
+Result<Bindings> bindings_of(const Spelling& spelling) {
+  Bindings bindings;
+  for (const auto& [name, values] : spelling.values) {
+    if (values.size() != 1 || values[0] == "*") {
+      return Error{ErrorCode::value_not_allowed,
+                   cat(name, " has not exactly one value: ", join(values, ",")),
+                   "lists and `*` belong in manifests; give one value"};
+    }
+    bindings.set(name, std::string_view(values[0]));
+  }
+  return bindings;
+}
+
 }  // namespace diecast

@@ -1,5 +1,6 @@
 // From Python's arguments to the structures of the C interface; see ops.h.
 #include <cstdio>
+#include <new>
 
 #include "ops.h"
 
@@ -105,13 +106,14 @@ bool Call::take_option(int index, PyObject* value) {
 
 bool Call::read_tensor(int index) {
   const diecast_op_tensor& tensor = op_.info->tensors[index];
-  if (!read_[index].read(objects_[index], name(), tensor.name)) return false;
-  if (read_[index].is_read_only() && tensor.role >= DIECAST_OUTPUT) {
+  TensorArgument& read = *new (&read_[read_count_++].tensor) TensorArgument;
+  if (!read.read(objects_[index], name(), tensor.name)) return false;
+  if (read.is_read_only() && tensor.role >= DIECAST_OUTPUT) {
     raise_about("invalid_argument", name(), tensor.name, "is read-only", "pass memory to write to");
     return false;
   }
-  structure_.fields[index] = read_[index].get();
-  given_[given_count_++] = &read_[index];
+  structure_.fields[index] = read.get();
+  given_[given_count_++] = &read;
   return true;
 }
 

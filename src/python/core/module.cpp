@@ -18,6 +18,7 @@ PyMethodDef methods[] = {
     {"set_errors", set_errors, METH_O, nullptr},
     {"set_allocate", set_allocate, METH_O, nullptr},
     {"set_current_stream", set_current_stream, METH_O, nullptr},
+    {"set_find_nvrtc", set_find_nvrtc, METH_O, nullptr},
     {"default_runtime_handle", default_runtime_handle, METH_NOARGS, nullptr},
     {"stop_threads", stop_threads, METH_NOARGS, nullptr},
     {"close_default_runtime", close_default_runtime, METH_NOARGS, nullptr},

@@ -39,6 +39,10 @@ PyObject* set_allocate(PyObject*, PyObject* function);
 class Call {
  public:
   explicit Call(const Op& op) : op_(op) {}
+  Call(const Call&) = delete;
+  ~Call() {
+    for (int i = 0; i < read_count_; ++i) read_[i].tensor.~TensorArgument();
+  }
   // `fixed`: the options of a prepared op, which the call may not name. False: an exception is set.
   bool parse(PyObject* const* arguments, Py_ssize_t count, PyObject* names, const Options* fixed);
   // Reads tensors and makes the outputs that are left out. `allocates`: for preparing, false.
@@ -66,7 +70,13 @@ class Call {
   const Op& op_;
   PyObject* objects_[kMostTensors]{};  // borrowed from the caller or from made_
   Ref made_[kMostTensors];
-  TensorArgument read_[kMostTensors];
+  // Those that the call has are made one by one: most have few of an op's tensors.
+  union Room {
+    Room() {}
+    ~Room() {}
+    TensorArgument tensor;
+  } read_[kMostTensors];
+  int read_count_ = 0;
   const TensorArgument* given_[kMostTensors]{};
   int given_count_ = 0;
   struct {

@@ -10,6 +10,7 @@ namespace {
 constexpr int kMostDevices = 64;
 diecast_handle runtime = 0, host = 0, cuda[kMostDevices];
 PyObject* framework_stream = nullptr;  // _frameworks.current_stream
+PyObject* find_nvrtc = nullptr;        // _frameworks.find_nvrtc
 
 // Of a keyword: an int, or an object that has its stream's address somewhere.
 bool stream_of(PyObject* object, void*& stream) {
@@ -86,7 +87,13 @@ bool is_cpu(const diecast_tensor& tensor) {
 diecast_handle default_runtime() {
   if (runtime != 0) return runtime;
   diecast_handle opened = 0;
-  const int code = without_gil([&] { return diecast_runtime_open(nullptr, &opened); });
+  const Ref nvrtc(find_nvrtc == nullptr ? nullptr : PyObject_CallNoArgs(find_nvrtc));
+  if (!nvrtc) return 0;
+  diecast_runtime_options options{};
+  options.size = sizeof options;
+  if (nvrtc.get() != Py_None) options.nvrtc = PyUnicode_AsUTF8AndSize(nvrtc.get(), nullptr);
+  if (PyErr_Occurred() != nullptr) return 0;
+  const int code = without_gil([&] { return diecast_runtime_open(&options, &opened); });
   if (code != diecast_ok) return raise_last(), diecast_handle{0};
   if (runtime == 0) return runtime = opened;
   diecast_close(opened);  // another thread was first
@@ -174,8 +181,12 @@ PyObject* close_default_runtime(PyObject*, PyObject*) {
 }
 
 PyObject* set_current_stream(PyObject*, PyObject* function) {
-  Ref old(framework_stream);
-  framework_stream = Py_NewRef(function);
+  Ref old(std::exchange(framework_stream, Py_NewRef(function)));
+  Py_RETURN_NONE;
+}
+
+PyObject* set_find_nvrtc(PyObject*, PyObject* function) {
+  Ref old(std::exchange(find_nvrtc, Py_NewRef(function)));
   Py_RETURN_NONE;
 }
 

@@ -32,5 +32,7 @@ PyObject* default_runtime_handle(PyObject*, PyObject*);
 PyObject* close_default_runtime(PyObject*, PyObject*);
 PyObject* device_handle(PyObject*, PyObject* device);
 PyObject* set_current_stream(PyObject*, PyObject* function);
+// set_find_nvrtc(function), which gives the path of the NVRTC of Python's packages, or None.
+PyObject* set_find_nvrtc(PyObject*, PyObject* function);
 
 }  // namespace diecast::python

@@ -69,6 +69,13 @@ PyObject* template_add_text(PyObject*, PyObject* arguments) {
   return none_of([&] { return diecast_template_add_text(runtime, name, text); });
 }
 
+PyObject* header_add(PyObject*, PyObject* arguments) {
+  unsigned long long runtime = 0;
+  const char *name = nullptr, *path = nullptr;
+  if (!PyArg_ParseTuple(arguments, "Kss", &runtime, &name, &path)) return nullptr;
+  return none_of([&] { return diecast_header_add(runtime, name, path); });
+}
+
 PyObject* template_names(PyObject*, PyObject* arguments) {
   unsigned long long runtime = 0;
   if (!PyArg_ParseTuple(arguments, "K", &runtime)) return nullptr;
@@ -132,6 +139,34 @@ PyObject* warm(PyObject*, PyObject* arguments) {
   if (!done) return nullptr;
   return Py_BuildValue("{s:K,s:K,s:K,s:K}", "wanted", counts.wanted, "compiled", counts.compiled,
                        "found", counts.found, "failed", counts.failed);
+}
+
+// A line as an item of a list; a failure is Python's and told by the caller.
+void on_line(void* user, const char* line) {
+  const PyGILState_STATE state = PyGILState_Ensure();
+  {
+    const Ref text(PyUnicode_FromString(line));
+    if (text) PyList_Append(static_cast<PyObject*>(user), text.get());
+  }
+  PyGILState_Release(state);
+}
+
+PyObject* tune(PyObject*, PyObject* arguments) {
+  unsigned long long runtime = 0, device = 0;
+  const char *spelling = nullptr, *sizes = nullptr;
+  if (!PyArg_ParseTuple(arguments, "KKss", &runtime, &device, &spelling, &sizes)) return nullptr;
+  Ref lines(PyList_New(0));
+  if (!lines) return nullptr;
+  const Ref done(none_of(
+      [&] { return diecast_tune(runtime, device, spelling, sizes, on_line, lines.get()); }));
+  return done ? lines.release() : nullptr;
+}
+
+PyObject* tuning_add(PyObject*, PyObject* arguments) {
+  unsigned long long runtime = 0;
+  const char* records = nullptr;
+  if (!PyArg_ParseTuple(arguments, "Ks", &runtime, &records)) return nullptr;
+  return none_of([&] { return diecast_tuning_add(runtime, records); });
 }
 
 PyObject* freeze(PyObject*, PyObject* arguments) {
@@ -229,6 +264,7 @@ PyObject* quantize_folder(PyObject*, PyObject* arguments) {
 PyMethodDef methods[] = {{"runtime_open", runtime_open, METH_VARARGS, nullptr},
                          {"template_add", template_add, METH_VARARGS, nullptr},
                          {"template_add_text", template_add_text, METH_VARARGS, nullptr},
+                         {"header_add", header_add, METH_VARARGS, nullptr},
                          {"template_names", template_names, METH_VARARGS, nullptr},
                          {"template_describe", template_describe, METH_VARARGS, nullptr},
                          {"template_variants", template_variants, METH_VARARGS, nullptr},
@@ -236,6 +272,8 @@ PyMethodDef methods[] = {{"runtime_open", runtime_open, METH_VARARGS, nullptr},
                          {"source", source, METH_VARARGS, nullptr},
                          {"resolve", resolve, METH_VARARGS, nullptr},
                          {"warm", warm, METH_VARARGS, nullptr},
+                         {"tune", tune, METH_VARARGS, nullptr},
+                         {"tuning_add", tuning_add, METH_VARARGS, nullptr},
                          {"freeze", freeze, METH_VARARGS, nullptr},
                          {"flush", flush, METH_VARARGS, nullptr},
                          {"counters", counters, METH_VARARGS, nullptr},

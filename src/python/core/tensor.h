@@ -39,11 +39,11 @@ class TensorArgument {
 
   PyObject* object_ = nullptr;
   diecast_tensor tensor_{};
-  std::int64_t shape_[kMostDimensions]{}, strides_[kMostDimensions]{};
+  std::int64_t shape_[kMostDimensions], strides_[kMostDimensions];  // where tensor_ points to them
   bool read_only_ = false, has_stream_ = false;
   void* stream_ = nullptr;
   const DLExchange* exchange_ = nullptr;
-  Py_buffer buffer_{};
+  Py_buffer buffer_;
   bool has_buffer_ = false;
   DLManagedVersioned* versioned_ = nullptr;
   DLManaged* managed_ = nullptr;

@@ -16,6 +16,7 @@ from ._errors import (CLASSES as _CLASSES, ArgumentError, CompileError, DtypeErr
 _core.set_errors(_CLASSES)
 _core.set_allocate(_frameworks.allocate)
 _core.set_current_stream(_frameworks.current_stream)
+_core.set_find_nvrtc(_frameworks.find_nvrtc)
 
 from ._core import prepare  # noqa: E402
 from ._kernel import Kernel, kernel  # noqa: E402

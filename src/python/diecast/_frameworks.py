@@ -1,17 +1,21 @@
 """What diecast asks of the frameworks that tensors come from. None of them is imported here: a
 framework whose tensor was given is in the process already."""
 
+import os
+import struct
 import sys
 
 from ._errors import ArgumentError, DtypeError
 
 _NUMPY = {"f32": "float32", "f16": "float16", "u8": "uint8", "i32": "int32", "u32": "uint32",
-          "i64": "int64", "e4m3": "uint8", "e5m2": "uint8", "e8m0": "uint8"}
+          "i64": "int64", "f64": "float64", "i8": "int8", "u16": "uint16", "u64": "uint64",
+          "e4m3": "uint8", "e5m2": "uint8", "e8m0": "uint8"}
 _TORCH = {"f32": "float32", "f16": "float16", "bf16": "bfloat16", "u8": "uint8", "i32": "int32",
-          "u32": "uint32", "i64": "int64", "e4m3": "float8_e4m3fn", "e5m2": "float8_e5m2",
+          "u32": "uint32", "i64": "int64", "f64": "float64", "i8": "int8", "u16": "uint16",
+          "u64": "uint64", "e4m3": "float8_e4m3fn", "e5m2": "float8_e5m2",
           "e8m0": "float8_e8m0fnu"}
-_BUFFER = {"f32": "f", "f16": "e", "u8": "B", "i32": "i", "u32": "I", "i64": "q", "e4m3": "B",
-           "e5m2": "B", "e8m0": "B"}
+_BUFFER = {"f32": "f", "f16": "e", "u8": "B", "i32": "i", "u32": "I", "i64": "q", "f64": "d",
+           "i8": "b", "u16": "H", "u64": "Q", "e4m3": "B", "e5m2": "B", "e8m0": "B"}
 
 
 def _root(tensor):
@@ -63,11 +67,17 @@ def _allocate_buffer(like, dtype, shape):
     count = 1
     for size in shape:
         count *= size
-    size = {"f": 4, "e": 2, "B": 1, "i": 4, "I": 4, "q": 8}[format]
-    memory = memoryview(bytearray(count * size))
+    memory = memoryview(bytearray(count * struct.calcsize(format)))
     if count == 0:
         return memory.cast(format)
     return memory.cast(format, shape) if len(shape) > 0 else memory.cast(format)
+
+
+def same(a, b):
+    """Whether two tensors have the same bytes; on a GPU, the same values."""
+    if _root(a) == "torch":
+        return bool(sys.modules["torch"].equal(a, b))
+    return a.tobytes() == b.tobytes()
 
 
 def current_stream(tensor, ordinal):
@@ -77,4 +87,17 @@ def current_stream(tensor, ordinal):
         return sys.modules["torch"].cuda.current_stream(ordinal).cuda_stream
     if root == "cupy":
         return sys.modules["cupy"].cuda.get_current_stream().ptr
+    return None
+
+
+def find_nvrtc():
+    """The NVRTC that NVIDIA's Python packages bring, as torch's, or None: then diecast looks itself.
+    DIECAST_NVRTC goes before it."""
+    if os.environ.get("DIECAST_NVRTC"):
+        return None
+    for version, folder in (("13", "cu13"), ("12", "cuda_nvrtc")):
+        for root in sys.path:
+            path = os.path.join(root, "nvidia", folder, "lib", f"libnvrtc.so.{version}")
+            if os.path.exists(path):
+                return os.path.abspath(path)
     return None

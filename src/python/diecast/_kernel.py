@@ -8,7 +8,8 @@ from ._errors import ArgumentError, DtypeError
 from ._runtime import runtime as _default_runtime
 
 _TYPES = {(4, 16): "bf16", (2, 16): "f16", (2, 32): "f32", (10, 8): "e4m3", (12, 8): "e5m2",
-          (14, 8): "e8m0", (1, 8): "u8", (0, 32): "i32", (1, 32): "u32", (0, 64): "i64"}
+          (14, 8): "e8m0", (1, 8): "u8", (0, 32): "i32", (1, 32): "u32", (0, 64): "i64",
+          (2, 64): "f64", (0, 8): "i8", (1, 16): "u16", (1, 64): "u64"}
 _SIMPLE = re.compile(r"[\w\s+*/(),-]*")
 _WORDS = {"ceil_div": lambda a, b: -(-a // b), "align_up": lambda a, b: -(-a // b) * b,
           "min": min, "max": max, "__builtins__": {}}
@@ -86,6 +87,19 @@ class Kernel:
         lines = [line for target in targets for line in self.variants(target, **fixed)]
         return self.runtime.warm("\n".join(lines))
 
+    def tune(self, sizes, device=None, save=None, **fixed):
+        """Times every configuration at each of `sizes` ({"rows": 16, "cols": 4096}); later calls take
+        the quickest. save: a file that gets the records, which DIECAST_TUNING may name.
+
+        Returns the records. Raises ArgumentError where the header does not tell how to make an
+        argument."""
+        records = self.runtime.tune(self._spelling(fixed), sizes, device)
+        self._prepared.clear()
+        if save is not None:
+            with open(save, "a", encoding="ascii") as file:
+                file.writelines(f"{record}\n" for record in records)
+        return records
+
     def check(self, reference, *tensors, device=None, close=None, **fixed):
         """Runs every variant of the space on these tensors against a Python function of them.
 
@@ -96,14 +110,14 @@ class Kernel:
         values, parameters = self._take(tensors, dict(fixed))
         self._make_outputs(dict(values), parameters)
         self._bind_types(values, parameters)
-        seen = self.variants("host", **parameters)
+        whole = self.runtime.specialize(self._spelling(parameters), self._where(values, device))
+        seen = self.variants(whole.rpartition("@ ")[2], **parameters)
         for spelling in seen:
             point = dict(word.split("=") for word in spelling.split(" @ ")[0].split()[1:])
             got = self(*tensors, device=device, **point)
             got = got if isinstance(got, tuple) else (got,)
             for output, expected in zip(got, wanted):
-                same = close(output, expected) if close else bytes(output) == bytes(expected)
-                if not same:
+                if not (close or _frameworks.same)(output, expected):
                     raise ArgumentError("results_differ", f"{spelling} differs from the reference",
                                         "mend the template, or pass close= for a tolerance")
         return len(seen)
@@ -125,6 +139,10 @@ class Kernel:
                 raise ArgumentError("unknown_parameter", f"{self.name}: no argument {name!r}",
                                     f"its arguments are {', '.join(self._names)}, its parameters "
                                     f"{', '.join(self._parameters)}")
+        values = {name: value for name, value in values.items() if value is not None}
+        for argument in self._arguments:
+            if argument["optional"]:
+                parameters.setdefault(argument["optional"], argument["name"] in values)
         return values, parameters
 
     def _facts(self, values):
@@ -133,7 +151,8 @@ class Kernel:
 
     def _make_outputs(self, values, parameters):
         """Outputs that are left out, from the shapes that are known."""
-        missing = [a for a in self._arguments if a["direction"] == "out" and a["name"] not in values]
+        missing = [a for a in self._arguments if a["direction"] == "out" and not a["optional"]
+                   and a["name"] not in values]
         if not missing:
             return []
         facts = self._facts(values)
@@ -182,19 +201,22 @@ class Kernel:
                  for name, value in parameters.items())
         return " ".join([self.name, *words])
 
+    def _where(self, values, device):
+        """The device that a call's work is done on: the one it names, else its tensors'."""
+        if device is not None or not values:
+            return device
+        for value in values.values():
+            if not isinstance(value, (int, float)):
+                *_, kind, number, _ = _core.tensor_facts(value)
+                if kind == 2:
+                    return number
+        raise ArgumentError("invalid_argument", f"{self.name}: its tensors are on the CPU",
+                            'pass device="host" to compute on this processor')
+
     def _kernel(self, values, parameters, device):
-        where = device
-        if where is None:
-            for value in values.values():
-                if not isinstance(value, (int, float)):
-                    *_, kind, number, _ = _core.tensor_facts(value)
-                    where = number if kind == 2 else None
-                    break
+        where = self._where(values, device)
         key = (tuple(sorted(parameters.items())), where)
         if key not in self._prepared:
-            if where is None and values:
-                raise ArgumentError("invalid_argument", f"{self.name}: its tensors are on the CPU",
-                                    'pass device="host" to compute on this processor')
             self._prepared[key] = _core.kernel_prepare(
                 self.runtime.handle, _core.device_handle(where), self._spelling(parameters))
         return self._prepared[key]

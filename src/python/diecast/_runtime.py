@@ -3,7 +3,7 @@
 import atexit
 import weakref
 
-from . import _core
+from . import _core, _frameworks
 
 _with_callbacks = weakref.WeakSet()
 
@@ -20,6 +20,7 @@ class Runtime:
 
     def __init__(self, *, cache=None, cache_policy=None, templates=None, tuning=None, trace=None,
                  nvrtc=None, host_compiler=None, on_event=None):
+        nvrtc = _frameworks.find_nvrtc() if nvrtc is None else nvrtc
         texts = [None if text is None else str(text) for text in
                  (cache, cache_policy, templates, tuning, trace, nvrtc, host_compiler)]
         self._owner = _core.runtime_open(*texts, on_event)
@@ -48,6 +49,10 @@ class Runtime:
     def add_text(self, name, text):
         """Adds a template from a text; `name` becomes the kernel's symbol."""
         _core.template_add_text(self.handle, name, text)
+
+    def add_header(self, name, path):
+        """Adds a header, which templates include as <name>."""
+        _core.header_add(self.handle, name, str(path))
 
     def templates(self):
         """The names of the templates, sorted."""
@@ -79,6 +84,19 @@ class Runtime:
 
         Returns how many were wanted, compiled and found. Raises the first error of a line."""
         return _core.warm(self.handle, manifest, targets)
+
+    def tune(self, spelling, sizes, device=None):
+        """Times every configuration of "NAME A=1" at each of `sizes`, dicts as {"rows": 16}.
+
+        Returns the records, lines of a tuning file; the runtime chooses by them from then on. Never
+        call it while serving."""
+        points = (" ".join(f"{name}={size}" for name, size in point.items()) for point in sizes)
+        return _core.tune(self.handle, _core.device_handle(device), spelling, "\n".join(points))
+
+    def add_tuning(self, records):
+        """Chooses by these records too: the text of a tuning file, or its lines."""
+        text = records if isinstance(records, str) else "\n".join(records)
+        _core.tuning_add(self.handle, text)
 
     def freeze(self, late="error"):
         """From now on a compile or a load raises WouldCompile, or with "warn" is an event."""
