@@ -48,9 +48,9 @@ TestFile apart(const TestFile& file, bool columns, bool gated = true) {
     }
     const bool down = name.ends_with(".down_proj");
     for (std::uint64_t e = 0; e < kExperts; ++e) {
-      const auto add = [&](const std::string& role, std::uint64_t first) {
+      const auto add = [&, &of = tensor](const std::string& role, std::uint64_t first) {
         out.tensors[cat(kBank, ".", e, ".", role, ".weight")] =
-            matrix_of(tensor, e, first, down ? kHidden : kInner, down ? kInner : kHidden, columns);
+            matrix_of(of, e, first, down ? kHidden : kInner, down ? kInner : kHidden, columns);
       };
       if (down) add("down_proj", 0);
       if (!down) add(gated ? "gate_proj" : "up_proj", 0);

@@ -68,9 +68,11 @@ Result<void> lay_out_plan(const CheckpointHeader& header, Plan& plan) {
   for (const PlannedTensor& tensor : plan.tensors) {
     for (TensorInfo& output : outputs_of(tensor, plan.weights_only)) {
       // Scales of FP8 weights make room; a weight stands once among the tensors itself.
-      const auto there =
-          std::ranges::equal_range(plan.tensors, output.name, {}, &PlannedTensor::name);
-      if (there.size() > (output.name == tensor.name ? 1u : 0u)) {
+      const auto begin =
+          std::ranges::lower_bound(plan.tensors, output.name, {}, &PlannedTensor::name);
+      const auto end =
+          std::ranges::upper_bound(plan.tensors, output.name, {}, &PlannedTensor::name);
+      if (end - begin > (output.name == tensor.name ? 1 : 0)) {
         return Error{ErrorCode::invalid_argument,
                      cat("quantizing ", quote(tensor.stored_in()), " writes ", quote(output.name),
                          ", but the input has a tensor of that name"),
