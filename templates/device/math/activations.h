@@ -86,8 +86,7 @@ DIECAST_DEVICE ExpParts share_above(f32 t) {
 
 // x times the normal distribution's share below x.
 DIECAST_DEVICE f32 gelu(f32 x) {
-  const f32 t = fabsf(x);
-  if (t < 1.0f) {
+  if (fabsf(x) < 1.0f) {
     const f32 s = __fmul_rn(x, x);
     f32 p = -0x1.a1c52ep-17f;
     p = __fmaf_rn(p, s, 0x1.07df78p-13f);
@@ -98,9 +97,10 @@ DIECAST_DEVICE f32 gelu(f32 x) {
     return __fmul_rn(x, __fmaf_rn(x, p, 0.5f));
   }
   if (!(x <= 15.0f)) return x;  // nothing above; NaN
-  const ExpParts above = share_above(t > 15.0f ? 15.0f : t);
+  if (x < -15.0f) x = -15.0f;   // -0 from there on
+  const ExpParts above = share_above(fabsf(x));
   if (x > 0.0f) return __fmaf_rn(-x, scaled(above.p, above.n), x);
-  return scaled(__fmul_rn(t > 15.0f ? -15.0f : x, above.p), above.n);
+  return scaled(__fmul_rn(x, above.p), above.n);
 }
 
 }  // namespace diecast::math

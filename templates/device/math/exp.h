@@ -6,11 +6,13 @@
 
 namespace diecast::math {
 
+// 2^n, a normal number.
+DIECAST_DEVICE f32 power_of_two(int n) { return __uint_as_float(static_cast<u32>(n + 127) << 23); }
+
 // p * 2^n in one rounding, for p near 1 and n from -250 to 250.
 DIECAST_DEVICE f32 scaled(f32 p, int n) {
   const int half = n >> 1;
-  const f32 first = __uint_as_float(static_cast<u32>(half + 127) << 23);
-  return __fmul_rn(__fmul_rn(p, first), __uint_as_float(static_cast<u32>(n - half + 127) << 23));
+  return __fmul_rn(__fmul_rn(p, power_of_two(half)), power_of_two(n - half));
 }
 
 // The integer nearest to a number of less than 2^22, as a float and as an integer.

@@ -5,17 +5,26 @@
 
 namespace diecast::math {
 
-// x = (1 + f) * 2^e with 1 + f from sqrt(1/2) to sqrt(2), and log(1 + f) = f + t; for finite x > 0.
-struct LogParts {
-  f32 e, f, t;
+// x = m * 2^e with m from sqrt(1/2) to sqrt(2), for finite x > 0.
+struct Factors {
+  f32 m;
+  int e;
 };
-DIECAST_DEVICE LogParts log_parts(f32 x) {
+DIECAST_DEVICE Factors factors_of(f32 x) {
   constexpr u32 kRootOfHalf = 0x3F3504F3u;
   const bool subnormal = x < 0x1p-126f;
   if (subnormal) x = __fmul_rn(x, 0x1p23f);
   const u32 above = __float_as_uint(x) - kRootOfHalf;
-  const int e = (static_cast<int>(above) >> 23) - (subnormal ? 23 : 0);
-  const f32 f = __fsub_rn(__uint_as_float((above & 0x7FFFFFu) + kRootOfHalf), 1.0f);
+  return {__uint_as_float((above & 0x7FFFFFu) + kRootOfHalf), (static_cast<int>(above) >> 23) - (subnormal ? 23 : 0)};
+}
+
+// x = (1 + f) * 2^e, factors_of(x), and log(1 + f) = f + t.
+struct LogParts {
+  f32 e, f, t;
+};
+DIECAST_DEVICE LogParts log_parts(f32 x) {
+  const Factors of = factors_of(x);
+  const f32 f = __fsub_rn(of.m, 1.0f);
   f32 p = 0x1.1475bp-4f;
   p = __fmaf_rn(p, f, -0x1.de0292p-4f);
   p = __fmaf_rn(p, f, 0x1.e6bf42p-4f);
@@ -26,7 +35,7 @@ DIECAST_DEVICE LogParts log_parts(f32 x) {
   p = __fmaf_rn(p, f, -0x1.000006p-2f);
   p = __fmaf_rn(p, f, 0x1.555548p-2f);
   const f32 square = __fmul_rn(f, f);
-  return {static_cast<f32>(e), f, __fmaf_rn(__fmul_rn(square, f), p, __fmul_rn(square, -0.5f))};
+  return {static_cast<f32>(of.e), f, __fmaf_rn(__fmul_rn(square, f), p, __fmul_rn(square, -0.5f))};
 }
 
 // Of 0, negative numbers, infinity and NaN; true if it is one of these.

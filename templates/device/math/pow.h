@@ -2,23 +2,20 @@
 #pragma once
 
 #include <diecast/device/math/exp.h>
+#include <diecast/device/math/log.h>
 
 namespace diecast::math {
 
 // log2 of a finite x > 0.
 DIECAST_DEVICE double log2_of(f32 x) {
-  constexpr u32 kRootOfHalf = 0x3F3504F3u;
-  const bool subnormal = x < 0x1p-126f;
-  if (subnormal) x = __fmul_rn(x, 0x1p23f);
-  const u32 above = __float_as_uint(x) - kRootOfHalf;
-  const int e = (static_cast<int>(above) >> 23) - (subnormal ? 23 : 0);
-  const double m = __uint_as_float((above & 0x7FFFFFu) + kRootOfHalf);
+  const Factors of = factors_of(x);
+  const double m = of.m;
   const double z = (m - 1.0) / (m + 1.0), s = z * z;  // log m = 2 atanh z
   constexpr double kTwice = 2.885390081777927;        // 2 / ln 2
   double p = kTwice / 15;
   DIECAST_UNROLL
   for (int odd = 13; odd > 0; odd -= 2) p = p * s + kTwice / odd;
-  return e + z * p;
+  return of.e + z * p;
 }
 
 // 2^y, rounded to f32 once.
@@ -42,8 +39,7 @@ DIECAST_DEVICE f32 exp2_of(double y) {
   DIECAST_UNROLL
   for (int i = 9; i >= 0; --i) p = p * r + kTerms[i];
   const int half = k / 2;
-  const double first = __uint_as_float(static_cast<u32>(half + 127) << 23);
-  return static_cast<f32>(p * (first * __uint_as_float(static_cast<u32>(k - half + 127) << 23)));
+  return static_cast<f32>(p * (double{power_of_two(half)} * power_of_two(k - half)));
 }
 
 // Of an exponent: 0 no integer, 1 an odd one, 2 an even one.
