@@ -153,24 +153,29 @@ static Type type_in(PyObject* interface, PyObject* object, int& bytes) {
   return known == nullptr ? Type{0, 0} : type_of_name(known);
 }
 
+int TensorArgument::take_interface(PyObject* interface, const char* op, const char* name) {
+  int bytes = 1;
+  const Type type = type_in(interface, object_, bytes);
+  if (type.bits == 0) return no_such_type(op, name), -1;
+  const Ref shape = item(interface, "shape"), strides = item(interface, "strides");
+  if (!shape || !set_shape(shape.get(), strides.get(), bytes) ||
+      !read_data(interface, tensor_, read_only_))
+    return wrong_interface(op, name);
+  tensor_.type_code = type.code;
+  tensor_.type_bits = type.bits;
+  tensor_.type_lanes = 1;
+  return 1;
+}
+
 int TensorArgument::by_cuda_interface(PyObject* object, const char* op, const char* name) {
   const Ref interface = attribute(object, "__cuda_array_interface__");
   if (!interface || !PyDict_Check(interface.get())) return 0;
-  int bytes = 1;
-  const Type type = type_in(interface.get(), object, bytes);
-  if (type.bits == 0) return no_such_type(op, name), -1;
-  const Ref shape = item(interface.get(), "shape"), strides = item(interface.get(), "strides");
-  if (!shape || !set_shape(shape.get(), strides.get(), bytes) ||
-      !read_data(interface.get(), tensor_, read_only_))
-    return wrong_interface(op, name);
+  if (take_interface(interface.get(), op, name) < 0) return -1;
   tensor_.device_type = 2;
   const Ref device = attribute(object, "device");  // CuPy's: .id
   const Ref id = device ? attribute(device.get(), "id") : Ref();
   if (id && PyLong_Check(id.get()))
     tensor_.device_id = static_cast<std::int32_t>(PyLong_AsLong(id.get()));
-  tensor_.type_code = type.code;
-  tensor_.type_bits = type.bits;
-  tensor_.type_lanes = 1;
   const Ref stream = item(interface.get(), "stream");
   if (stream && PyLong_Check(stream.get())) {
     stream_ = PyLong_AsVoidPtr(stream.get());
@@ -210,17 +215,8 @@ int TensorArgument::by_buffer(PyObject* object, const char* op, const char* name
 int TensorArgument::by_array_interface(PyObject* object, const char* op, const char* name) {
   const Ref interface = attribute(object, "__array_interface__");
   if (!interface || !PyDict_Check(interface.get())) return 0;
-  int bytes = 1;
-  const Type type = type_in(interface.get(), object, bytes);
-  if (type.bits == 0) return no_such_type(op, name), -1;
-  const Ref shape = item(interface.get(), "shape"), strides = item(interface.get(), "strides");
-  if (!shape || !set_shape(shape.get(), strides.get(), bytes) ||
-      !read_data(interface.get(), tensor_, read_only_))
-    return wrong_interface(op, name);
+  if (take_interface(interface.get(), op, name) < 0) return -1;
   tensor_.device_type = 1;
-  tensor_.type_code = type.code;
-  tensor_.type_bits = type.bits;
-  tensor_.type_lanes = 1;
   return 1;
 }
 

@@ -35,6 +35,8 @@ class TensorArgument {
   int by_array_interface(PyObject* object, const char* op, const char* name);
   int by_dlpack(PyObject* object, const char* op, const char* name);
   bool take(const diecast_tensor& tensor, std::uint64_t flags);
+  // What both array interfaces say: 1, or -1 and an exception is set.
+  int take_interface(PyObject* interface, const char* op, const char* name);
   bool set_shape(PyObject* shape, PyObject* strides, int item_bytes);
 
   PyObject* object_ = nullptr;

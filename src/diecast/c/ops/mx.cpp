@@ -29,11 +29,7 @@ struct BoundQuantizeMx : line::quantize_mx {
     DIECAST_TRY(v.out.type, type_of(o));
     DIECAST_TRY(v.options.mode, read_word<MxMode>(o.mode, kName, "mode"));
     v.out.shape = v.x.shape;
-    const ScaleLayout layout = v.out.type.layout;
-    DIECAST_CHECK(
-        read_side(v.out.rowwise, t.out_data, t.out_scale, layout, kName, "out_data", "out_scale"));
-    DIECAST_CHECK(read_side(v.out.columnwise, t.out_data_t, t.out_scale_t, layout, kName,
-                            "out_data_t", "out_scale_t"));
+    DIECAST_CHECK(read_output(v.out, t, kName));
     if (t.out_data != nullptr || t.out_data_t != nullptr) return v;
     return Error{ErrorCode::missing_buffer,
                  cat(kName, ": neither out_data nor out_data_t is given"),
@@ -72,10 +68,7 @@ struct BoundDequantizeMx : line::dequantize_mx {
     Views v;
     DIECAST_TRY(v.out, tensor_of(t.out, {kName, "out"}, t.device_rows));
     DIECAST_TRY(v.x.type, mx_type(o, kName));
-    v.x.shape = v.out.shape;
-    v.options.columnwise = o.columnwise != 0;
-    QuantizedSide& side = v.options.columnwise ? v.x.columnwise : v.x.rowwise;
-    DIECAST_CHECK(read_side(side, t.data, t.scale, v.x.type.layout, kName, "data", "scale"));
+    DIECAST_CHECK(read_source(v, t, o.columnwise != 0, kName));
     return v;
   }
   static Result<void> outputs(const Tensors& t, const Options& o, Outputs& out) {

@@ -22,11 +22,7 @@ struct BoundQuantizeNvfp4 : line::quantize_nvfp4 {
     DIECAST_TRY(v.x, tensor_of(t.x, {kName, "x"}, t.device_rows));
     DIECAST_TRY(v.out.type, nvfp4_type(o, kName));
     v.out.shape = v.x.shape;
-    const ScaleLayout layout = v.out.type.layout;
-    DIECAST_CHECK(
-        read_side(v.out.rowwise, t.out_data, t.out_scale, layout, kName, "out_data", "out_scale"));
-    DIECAST_CHECK(read_side(v.out.columnwise, t.out_data_t, t.out_scale_t, layout, kName,
-                            "out_data_t", "out_scale_t"));
+    DIECAST_CHECK(read_output(v.out, t, kName));
     if (t.out_data == nullptr && t.out_data_t == nullptr) return no_output();
     DIECAST_CHECK(read_nvfp4_options(v.options, t, o, kName));
     DIECAST_CHECK(read_scales(v, t, o));
@@ -129,10 +125,7 @@ struct BoundDequantizeNvfp4 : line::dequantize_nvfp4 {
     Views v;
     DIECAST_TRY(v.out, tensor_of(t.out, {kName, "out"}, t.device_rows));
     DIECAST_TRY(v.x.type, nvfp4_type(o, kName));
-    v.x.shape = v.out.shape;
-    v.options.columnwise = o.columnwise != 0;
-    QuantizedSide& side = v.options.columnwise ? v.x.columnwise : v.x.rowwise;
-    DIECAST_CHECK(read_side(side, t.data, t.scale, v.x.type.layout, kName, "data", "scale"));
+    DIECAST_CHECK(read_source(v, t, o.columnwise != 0, kName));
     if ((t.amax == nullptr) == (t.decode == nullptr)) {
       return Error{ErrorCode::invalid_argument,
                    cat(kName, ": ", t.amax == nullptr ? "neither" : "both", " of amax and decode",
@@ -140,6 +133,7 @@ struct BoundDequantizeNvfp4 : line::dequantize_nvfp4 {
                    "pass the amax that the codes were made with, or the decode scale"};
     }
     v.options.form = t.amax != nullptr ? GlobalForm::amax : GlobalForm::decode;
+    QuantizedSide& side = v.options.columnwise ? v.x.columnwise : v.x.rowwise;
     side.amax_count = !v.x.type.row_scaled ? 1 : v.options.columnwise ? v.out.cols() : v.out.rows();
     DIECAST_TRY(side.amax, floats_of(t.amax != nullptr ? t.amax : t.decode, side.amax_count,
                                      {kName, t.amax != nullptr ? "amax" : "decode"}));

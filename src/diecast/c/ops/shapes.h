@@ -25,6 +25,23 @@ Result<void> add_side(Outputs& out, const QuantizedType& type, const Shape& shap
 Result<void> read_side(QuantizedSide& side, const diecast_tensor* data, const diecast_tensor* scale,
                        ScaleLayout layout, std::string_view op, std::string_view data_name,
                        std::string_view scale_name);
+// The same for both directions of an op's output, whose type is known.
+template <class Tensors>
+Result<void> read_output(QuantizedTensor& out, const Tensors& t, std::string_view op) {
+  const ScaleLayout layout = out.type.layout;
+  DIECAST_CHECK(
+      read_side(out.rowwise, t.out_data, t.out_scale, layout, op, "out_data", "out_scale"));
+  return read_side(out.columnwise, t.out_data_t, t.out_scale_t, layout, op, "out_data_t",
+                   "out_scale_t");
+}
+// The same for the direction that an op turns back into `v.out`. v.x.type is known.
+template <class Views, class Tensors>
+Result<void> read_source(Views& v, const Tensors& t, bool columnwise, std::string_view op) {
+  v.x.shape = v.out.shape;
+  v.options.columnwise = columnwise;
+  return read_side(columnwise ? v.x.columnwise : v.x.rowwise, t.data, t.scale, v.x.type.layout, op,
+                   "data", "scale");
+}
 // The shape of what codes of a matrix came from: [.., cols], or where they are the columnwise side
 // [rows, cols]. Numbers of 0 stand for whole blocks.
 Result<Shape> unquantized_shape(const diecast_tensor& data, Format format, bool columnwise,
