@@ -67,7 +67,7 @@ configure() {
   local folder=$1 log=$1/configure.log
   shift
   mkdir -p "$folder" || return 1
-  local options=(-DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=16 "$@")
+  local options=(-DCMAKE_UNITY_BUILD=ON "$@")
   command -v ccache >/dev/null && options+=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
   # Make compiles nothing of a library before those below it are linked, and leaves a core idle.
   command -v ninja >/dev/null && [ ! -e "$folder/CMakeCache.txt" ] && options+=(-G Ninja)
