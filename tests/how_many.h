@@ -26,6 +26,12 @@ Number how_many(Number everyday, Number all, Number soak) {
   return soak;
 }
 
+// Whether all there is is wanted, for hours (`ctest -C exhaustive -L exhaustive`).
+inline bool exhaustive() {
+  const char* value = std::getenv("DIECAST_EXHAUSTIVE");
+  return value != nullptr && std::string(value) == "1";
+}
+
 // Of what a sanitizer makes ten times slower, a build with one takes an eighth: it looks at how a
 // thing is done, and the other builds at what comes out.
 template <class Number>

@@ -5,13 +5,13 @@
 #include <diecast/diecast.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <cstring>
 #include <ostream>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "how_many.h"
 #include "ops/device_buffer.h"
 
 namespace diecast::variants {
@@ -73,8 +73,7 @@ inline std::string conversion_name(const ::testing::TestParamInfo<Conversion>& i
 
 inline void expect_conversion_equal(const std::shared_ptr<Device>& device,
                                     const Conversion& conversion) {
-  const char* wanted = std::getenv("DIECAST_EXHAUSTIVE");
-  const bool all = wanted != nullptr && std::string(wanted) == "1";
+  const bool all = testing::exhaustive();
   // A runtime of its own: the other tests' has the built-in templates alone.
   RuntimeOptions options = RuntimeOptions::from_environment();
   options.cache = std::string(DIECAST_BUILD_DIR) + "/test-cache";

@@ -11,6 +11,8 @@
 #include <string>
 #include <string_view>
 
+#include "how_many.h"
+
 namespace diecast::variants {
 namespace {
 
@@ -60,9 +62,9 @@ class Pairs {
   std::vector<bool> open_;
 };
 
-bool is_set(const char* variable, std::string_view wanted) {
-  const char* value = std::getenv(variable);
-  return value != nullptr && value == wanted;
+bool all_variants() {
+  const char* value = std::getenv("DIECAST_TEST_VARIANTS");
+  return value != nullptr && std::string_view(value) == "all";
 }
 
 // What a run of some minutes builds of one template at most.
@@ -94,8 +96,6 @@ std::vector<Bindings> covering_set_of(const Template& tmpl, const std::vector<Bi
   if (one != space.end() && std::ranges::none_of(wanted, has_all)) wanted.push_back(*one);
   return wanted;
 }
-
-bool all_variants() { return is_set("DIECAST_TEST_VARIANTS", "all"); }
 
 // Whether it is one of those: every option is at its default but types, those above, shapes, tunes.
 bool is_plain(const Template& tmpl, const Bindings& bindings) {
@@ -143,7 +143,7 @@ std::vector<Bindings> covering_set(const std::vector<Bindings>& space, Covered c
 std::vector<Bindings> wanted_variants(const Template& tmpl, const Target& target,
                                       Covered everyday) {
   auto space = tmpl.space(target).value();
-  if (is_set("DIECAST_EXHAUSTIVE", "1")) return space;
+  if (testing::exhaustive()) return space;
   if (!all_variants()) return covering_set_of(tmpl, space, everyday);
   if (space.size() <= kLargestProduct) return space;
   auto wanted = covering_set_of(tmpl, space);
@@ -156,7 +156,7 @@ std::vector<std::vector<Bindings>> compiled_variants(const Template& tmpl,
                                                      const std::vector<Target>& targets) {
   std::vector<std::vector<Bindings>> spaces;
   for (const Target& target : targets) spaces.push_back(tmpl.space(target).value());
-  if (is_set("DIECAST_EXHAUSTIVE", "1")) return spaces;
+  if (testing::exhaustive()) return spaces;
   if (!all_variants()) return covering_sets(spaces, Covered::values);
   auto wanted = covering_sets(spaces, Covered::pairs);
   for (std::size_t at = 0; at < targets.size(); ++at) {

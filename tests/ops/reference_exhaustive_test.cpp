@@ -5,10 +5,11 @@
 #include <ops/second_formulations.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <string>
 #include <thread>
 #include <vector>
+
+#include "how_many.h"
 
 namespace diecast::reference {
 namespace {
@@ -32,8 +33,7 @@ Differences compare(std::uint64_t begin, std::uint64_t end, Encode encode, Secon
 class Exhaustive : public ::testing::Test {
  protected:
   void SetUp() override {
-    const char* wanted = std::getenv("DIECAST_EXHAUSTIVE");
-    if (wanted == nullptr || std::string(wanted) != "1") {
+    if (!testing::exhaustive()) {
       GTEST_SKIP() << "takes minutes; DIECAST_EXHAUSTIVE=1 runs all 2^32 floats";
     }
   }

@@ -15,12 +15,6 @@
 namespace diecast {
 namespace {
 
-std::vector<Target> targets_of(const std::vector<const char*>& names) {
-  std::vector<Target> targets;
-  for (const char* name : names) targets.push_back(Target::parse(name).value());
-  return targets;
-}
-
 class VariantsCompile : public ::testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
@@ -30,11 +24,12 @@ class VariantsCompile : public ::testing::TestWithParam<std::string> {
 
   // The architectures that this compiler knows.
   std::vector<Target> known(const std::vector<const char*>& names) {
-    std::vector<Target> targets = targets_of(names);
-    std::erase_if(targets, [&](const Target& target) {
+    std::vector<Target> targets;
+    for (const char* name : names) {
+      const Target target = Target::parse(name).value();
       const auto compiler = runtime_->compiler(target);
-      return !compiler || !(*compiler)->accepts(target);
-    });
+      if (compiler && (*compiler)->accepts(target)) targets.push_back(target);
+    }
     return targets;
   }
 

@@ -4,10 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
-#include <string_view>
 
+#include "how_many.h"
 #include "ops/math/functions.h"
 #include "ops/test_runtime.h"
 
@@ -44,8 +43,7 @@ class MathOnGpu : public ::testing::Test {
 };
 
 TEST_F(MathOnGpu, OfFloatsHasTheHostsBits) {
-  const char* wanted = std::getenv("DIECAST_EXHAUSTIVE");
-  const bool all = wanted != nullptr && std::string_view(wanted) == "1";
+  const bool all = testing::exhaustive();
   expect_equal(DType::f32, all ? 1 : 4093, 32);
 }
 TEST_F(MathOnGpu, OfBf16HasTheHostsBits) { expect_equal(DType::bf16, 1, 16); }

@@ -1,8 +1,7 @@
 // The functions of diecast/device/math on this processor: their errors. A sample of all floats and
 // every number of 16 bits; with DIECAST_EXHAUSTIVE=1 all 2^32 floats.
-#include <cstdlib>
-#include <string_view>
 
+#include "how_many.h"
 #include "ops/host_device_test.h"
 #include "ops/math/functions.h"
 
@@ -24,8 +23,7 @@ class MathOnHost : public HostDeviceTest {
 };
 
 TEST_F(MathOnHost, OfFloatsIsWithinItsBounds) {
-  const char* wanted = std::getenv("DIECAST_EXHAUSTIVE");
-  const bool all = wanted != nullptr && std::string_view(wanted) == "1";
+  const bool all = testing::exhaustive();
   expect_within_bounds(DType::f32, all ? 1 : 65521, 32);
 }
 TEST_F(MathOnHost, OfBf16IsTheNearestOrNextToAHalf) { expect_within_bounds(DType::bf16, 1, 16); }

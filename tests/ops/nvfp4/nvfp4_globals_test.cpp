@@ -7,8 +7,9 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
-#include <cstdlib>
 #include <string>
+
+#include "how_many.h"
 
 namespace diecast {
 namespace {
@@ -26,8 +27,7 @@ float inverse(float amax, float encode, float over) {
 }
 
 TEST(Nvfp4GlobalOfOrdinary, IsRoundedOnceForEveryMantissa) {
-  const char* wanted = std::getenv("DIECAST_EXHAUSTIVE");
-  const bool all = wanted != nullptr && std::string(wanted) == "1";
+  const bool all = testing::exhaustive();
   for (std::uint32_t mantissa = 0; mantissa < 1u << 23; mantissa += all ? 1 : 7) {
     const auto amax = std::bit_cast<float>(127u << 23 | mantissa);
     const float encode = 2688.0f / amax;

@@ -7,8 +7,9 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
-#include <cstdlib>
 #include <string>
+
+#include "how_many.h"
 
 namespace diecast {
 namespace {
@@ -29,8 +30,7 @@ bool is_right(std::uint32_t word, float least) {
 }
 
 TEST(OrdinaryCodes, AreTheReferencesForEveryMagnitudeBelowSeven) {
-  const char* wanted = std::getenv("DIECAST_EXHAUSTIVE");
-  const bool all = wanted != nullptr && std::string(wanted) == "1";
+  const bool all = testing::exhaustive();
   const auto end = std::bit_cast<std::uint32_t>(7.0f);
   for (std::uint32_t word = 0; word < end; word += all ? 1 : 1021) {
     ASSERT_TRUE(is_right(word, 0x1.000008p-14f)) << std::bit_cast<float>(word);

@@ -7,8 +7,9 @@
 
 #include <bit>
 #include <cstdint>
-#include <cstdlib>
 #include <string>
+
+#include "how_many.h"
 
 namespace diecast {
 namespace {
@@ -26,8 +27,7 @@ bool ends_in_its_code(std::uint32_t word, float base) {
 }
 
 TEST(OrdinarySums, EndInTheReferencesCodeForEveryMagnitudeBelowSeven) {
-  const char* wanted = std::getenv("DIECAST_EXHAUSTIVE");
-  const bool all = wanted != nullptr && std::string(wanted) == "1";
+  const bool all = testing::exhaustive();
   const auto end = std::bit_cast<std::uint32_t>(7.0f);
   for (std::uint32_t word = 0; word < end; word += all ? 1 : 1021) {
     ASSERT_TRUE(ends_in_its_code(word, kBaseOfSums)) << std::bit_cast<float>(word);

@@ -8,8 +8,9 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
-#include <cstdlib>
 #include <string>
+
+#include "how_many.h"
 
 namespace diecast {
 namespace {
@@ -36,8 +37,7 @@ int wrong_codes(float divisor) {
 }
 
 TEST(QuotientForE2m1, HasTheCodeOfTheRoundedQuotient) {
-  const char* wanted = std::getenv("DIECAST_EXHAUSTIVE");
-  const bool all = wanted != nullptr && std::string(wanted) == "1";
+  const bool all = testing::exhaustive();
   constexpr std::uint32_t kMantissas = 1u << 23, kNear = 1024;
   for (std::uint32_t mantissa = 0; mantissa + 1 < kMantissas; ++mantissa) {
     // Numerators of few digits come nearest to divisors that are beside a number of few digits.

@@ -5,13 +5,13 @@
 #include <diecast/diecast.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <cstring>
 #include <random>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "how_many.h"
 #include "ops/device_buffer.h"
 #include "ops/test_runtime.h"
 
@@ -118,8 +118,7 @@ TEST(Quotients, EqualTheProcessorsOnGpu) {
   const auto found = test_runtime()->default_device();
   if (!found) GTEST_SKIP() << found.error().message();
   const std::shared_ptr<Device> device = *found;
-  const char* wanted = std::getenv("DIECAST_EXHAUSTIVE");
-  const bool all = wanted != nullptr && std::string(wanted) == "1";
+  const bool all = testing::exhaustive();
   const std::uint32_t count = all ? 1u << 24 : 1u << 16;
   Quotients quotients(device, count);
 

@@ -7,8 +7,9 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
-#include <cstdlib>
 #include <string>
+
+#include "how_many.h"
 
 namespace diecast {
 namespace {
@@ -32,8 +33,7 @@ bool is_right(std::uint32_t word, double added) {
 }
 
 TEST(StochasticCodes, AreTheReferencesForEveryMagnitude) {
-  const char* wanted = std::getenv("DIECAST_EXHAUSTIVE");
-  const bool all = wanted != nullptr && std::string(wanted) == "1";
+  const bool all = testing::exhaustive();
   const auto end = std::bit_cast<std::uint32_t>(8.0f);
   for (std::uint32_t word = 0; word < end; word += all ? 1 : 4093) {
     ASSERT_TRUE(is_right(word, 0x1p-40)) << std::bit_cast<float>(word);
