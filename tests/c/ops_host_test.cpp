@@ -42,7 +42,8 @@ class COps : public COnHost {
     return error.substr(0, error.find('\n'));
   }
 
-  std::vector<float> x_ = std::vector<float>(3 * 64), amax_ = {0};
+  // Twice as long as it is read, so that as f64 it would still lie beside the outputs.
+  std::vector<float> x_ = std::vector<float>(2 * 3 * 64), amax_ = {0};
   std::vector<std::uint8_t> data_ = std::vector<std::uint8_t>(3 * 32);
   std::vector<std::uint8_t> scale_ = std::vector<std::uint8_t>(3 * 4);
   CTensor x{x_, {3, 64}}, data{data_, {3, 32}}, scale{scale_, {3, 4}}, amax{amax_, {1}};
@@ -63,7 +64,7 @@ TEST_F(COps, HaveTheBitsOfCpp) {
 
 TEST_F(COps, ComeBackAsTheyWentIn) {
   ASSERT_EQ(quantize(), diecast_ok) << last_error();
-  std::vector<float> back_(x_.size());
+  std::vector<float> back_(3 * 64);
   CTensor back(back_, {3, 64});
   diecast_dequantize_nvfp4_tensors read{};
   read.size = sizeof read;
@@ -73,7 +74,7 @@ TEST_F(COps, ComeBackAsTheyWentIn) {
   read.out = back.get();
   ASSERT_EQ(diecast_dequantize_nvfp4(runtime_, host_, &read, nullptr, nullptr), diecast_ok)
       << last_error();
-  for (std::size_t i = 0; i < x_.size(); ++i) EXPECT_NEAR(back_[i], x_[i], 1.0f) << i;
+  for (std::size_t i = 0; i < back_.size(); ++i) EXPECT_NEAR(back_[i], x_[i], 1.0f) << i;
   read.amax = nullptr;
   EXPECT_EQ(diecast_dequantize_nvfp4(runtime_, host_, &read, nullptr, nullptr),
             diecast_invalid_argument);
