@@ -68,6 +68,16 @@ TEST_F(RealNvrtc, BuildsForEveryArchitectureItKnowsWithoutAGpu) {
   }
 }
 
+TEST_F(RealNvrtc, ShowsThePtxOfAKernelAndWhatIsWrongWithOne) {
+  const auto ptx = compiler->ptx(kEmpty, target("sm_90a"));
+  ASSERT_TRUE(ptx) << ptx.error().message();
+  EXPECT_NE(ptx->find(".target sm_90a"), std::string::npos) << *ptx;
+  EXPECT_NE(ptx->find(".visible .entry empty()"), std::string::npos) << *ptx;
+  const auto wrong = compiler->ptx({"wrong.cu", "wrong", "wrong\n"}, target("sm_90a"));
+  ASSERT_FALSE(wrong);
+  EXPECT_EQ(wrong.error().code, ErrorCode::compile_failed);
+}
+
 TEST_F(RealNvrtc, BuildsForFamiliesAndForSm80) {
   ASSERT_TRUE(compiler->accepts(target("sm_80")));
   for (const char* name : {"sm_100f", "sm_120f"}) {

@@ -20,7 +20,7 @@ using diecast::nvrtc::Program;
 using diecast::nvrtc::Status;
 
 struct _nvrtcProgram {
-  std::string source, name, log, cubin;
+  std::string source, name, log, cubin, ptx;
 };
 
 namespace {
@@ -140,6 +140,8 @@ void build(Program program, const std::string& options, const std::string& arch)
   cubin.seed = fnv(program->source, fnv(program->name, fnv(options + script_text("SEED", ""))));
   cubin.cuda13 = version(0) >= 13;
   program->cubin = script("CUBIN") ? script("CUBIN") : cubin.bytes();
+  program->ptx = ".target " + arch + "\n";
+  for (const std::string& name : cubin.symbols) program->ptx += ".visible .entry " + name + "()\n";
 }
 
 }  // namespace
@@ -190,7 +192,7 @@ Status nvrtcGetSupportedArchs(int* out) {
 Status nvrtcCreateProgram(Program* program, const char* source, const char* name, int,
                           const char* const*, const char* const*) {
   FAKE(nvrtcCreateProgram);
-  *program = new _nvrtcProgram{source, name, {}, {}};
+  *program = new _nvrtcProgram{source, name, {}, {}, {}};
   return diecast::nvrtc::kSuccess;
 }
 
@@ -230,6 +232,18 @@ Status nvrtcGetCUBIN(Program program, char* out) {
   FAKE(nvrtcGetCUBIN);
   const std::size_t size = script_number("CUBIN_SIZE", program->cubin.size());
   std::copy_n(program->cubin.data(), std::min(size, program->cubin.size()), out);
+  return diecast::nvrtc::kSuccess;
+}
+
+Status nvrtcGetPTXSize(Program program, std::size_t* size) {
+  FAKE(nvrtcGetPTXSize);
+  *size = program->ptx.size() + 1;
+  return diecast::nvrtc::kSuccess;
+}
+
+Status nvrtcGetPTX(Program program, char* out) {
+  FAKE(nvrtcGetPTX);
+  std::copy_n(program->ptx.c_str(), program->ptx.size() + 1, out);
   return diecast::nvrtc::kSuccess;
 }
 

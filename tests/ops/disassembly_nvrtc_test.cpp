@@ -1,6 +1,6 @@
 // The machine code itself: from sm_100a on E2M1 codes are made by the hardware's conversion, before
-// by integer arithmetic. DIECAST_NVDISASM, else nvdisasm or cuobjdump of PATH or of a CUDA toolkit.
-#include <diecast/base/process.h>
+// by integer arithmetic.
+#include <diecast/compile/disassembler.h>
 #include <diecast/diecast.h>
 #include <gtest/gtest.h>
 
@@ -11,38 +11,9 @@
 #include <vector>
 
 #include "ops/test_runtime.h"
-#include "temporary_directory.h"
 
 namespace diecast {
 namespace {
-
-std::string disassembler() {
-  if (const char* named = getenv("DIECAST_NVDISASM")) return find_program(named);
-  std::vector<std::string> folders = {""};
-  for (const char* name : {"CUDA_HOME", "CUDA_PATH"}) {
-    if (const char* home = getenv(name)) folders.push_back(std::string(home) + "/bin/");
-  }
-  folders.push_back("/usr/local/cuda/bin/");
-  for (const std::string& folder : folders) {
-    for (const char* name : {"nvdisasm", "cuobjdump"}) {
-      if (const std::string found = find_program(folder + name); !found.empty()) return found;
-    }
-  }
-  return "";
-}
-
-Result<std::string> disassemble(const std::string& program, ByteSpan cubin) {
-  const testing::TemporaryDirectory folder;
-  const std::string file = folder / "kernel.cubin";
-  testing::write_text(file, {reinterpret_cast<const char*>(cubin.data()), cubin.size()});
-  ProcessRequest request;
-  request.arguments = {program, file};
-  if (program.ends_with("cuobjdump"))
-    request.arguments.insert(++request.arguments.begin(), "-sass");
-  DIECAST_TRY(const ProcessResult result, run_process(request));
-  if (result.exit_code == 0) return result.output;
-  return Error{ErrorCode::process_failed, result.errors, "a newer CUDA toolkit's disassembler"};
-}
 
 // Every way from elements to E2M1 codes.
 constexpr const char* kToE2m1[] = {"quantize_nvfp4 IN=bf16",
@@ -62,10 +33,7 @@ constexpr const char* kToE2m1[] = {"quantize_nvfp4 IN=bf16",
 class Disassembly : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
-    if (program_.empty()) {
-      GTEST_SKIP() << "neither nvdisasm nor cuobjdump in PATH, CUDA_HOME or CUDA_PATH; "
-                      "DIECAST_NVDISASM names one";
-    }
+    if (!program_) GTEST_SKIP() << program_.error().message();
     const auto compiler = runtime_->compiler(target_);
     if (!compiler) GTEST_SKIP() << compiler.error().message();
     if (const auto accepted = (*compiler)->accepts(target_); !accepted) {
@@ -83,14 +51,14 @@ class Disassembly : public ::testing::TestWithParam<const char*> {
     for (const WarmOutcome& outcome : warm(*runtime_, all)) {
       ASSERT_FALSE(outcome.error) << outcome.error->message();
       const Artifact& artifact = *outcome.resolved->artifact;
-      const auto text = disassemble(program_, artifact.payload);
-      if (!text) GTEST_SKIP() << program_ << ": " << text.error().what;
+      const auto text = disassemble(*program_, artifact);
+      if (!text) GTEST_SKIP() << text.error().what;
       SCOPED_TRACE(artifact.spelling);
       ASSERT_NO_FATAL_FAILURE(check(*text));
     }
   }
 
-  const std::string program_ = disassembler();
+  const Result<std::string> program_ = find_disassembler();
   const std::shared_ptr<Runtime> runtime_ = test_runtime();
   const Target target_ = Target::parse(GetParam()).value();
 };

@@ -96,6 +96,12 @@ std::string hint_of(const Target& target, std::string_view log) {
 
 }  // namespace
 
+Result<std::string> Compiler::ptx(const Source& source, const Target& target) {
+  return Error{ErrorCode::target_not_supported,
+               cat(source.name, " for ", target.name(), ": there is PTX for GPUs alone"),
+               "name a GPU's target, as sm_90a"};
+}
+
 Error rejected_source(const Source& source, const Target& target, std::string_view compiler,
                       std::string_view log) {
   const int line = first_error_line(log, source.name);

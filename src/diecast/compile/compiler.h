@@ -44,6 +44,9 @@ class Compiler {
   // log and payload; the caller adds argument_schema and spelling. Errors: compile_failed with the
   // trimmed log (lines under the template's own file name), target_not_supported.
   virtual Result<Artifact> compile(const Source& source, const Target& target) = 0;
+  // Compiles too, and returns the PTX from which the machine code is made. Errors: those of
+  // compile(); target_not_supported where there is no PTX on the way.
+  virtual Result<std::string> ptx(const Source& source, const Target& target);
 };
 
 }  // namespace diecast

@@ -4,6 +4,7 @@
 #include <diecast/compile/log.h>
 #include <diecast/compile/nvrtc.h>
 #include <diecast/compile/nvrtc_api.h>
+#include <diecast/compile/nvrtc_program.h>
 #include <diecast/template/complete_source.h>
 #include <pthread.h>
 #include <unistd.h>
@@ -11,7 +12,6 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <cstring>
 #include <semaphore>
 #include <thread>
 
@@ -19,9 +19,6 @@ extern char** environ;
 
 namespace diecast {
 namespace {
-
-constexpr std::size_t kCubinLimit = 64u << 20;
-constexpr std::size_t kRawLogLimit = 16u << 20;
 
 struct Version {
   int major, minor;
@@ -95,63 +92,6 @@ class Place {
   std::counting_semaphore<>& places_;
 };
 
-// A program handle that destroys itself.
-class Program {
- public:
-  explicit Program(const nvrtc::Api& api) : api_(api) {}
-  Program(const Program&) = delete;
-  Program& operator=(const Program&) = delete;
-  ~Program() {
-    if (handle_) api_.call.nvrtcDestroyProgram(&handle_);
-  }
-
-  nvrtc::Status create(const Source& source) {
-    return api_.call.nvrtcCreateProgram(&handle_, source.text.c_str(), source.name.c_str(), 0,
-                                        nullptr, nullptr);
-  }
-  nvrtc::Status compile(const std::vector<std::string>& options) {
-    std::vector<const char*> pointers;
-    for (const std::string& option : options) pointers.push_back(option.c_str());
-    return api_.call.nvrtcCompileProgram(handle_, static_cast<int>(pointers.size()),
-                                         pointers.data());
-  }
-  // What NVRTC wrote; a log that cannot be had is empty, one beyond all measure is only named.
-  std::string log() const {
-    std::size_t size = 0;
-    if (api_.call.nvrtcGetProgramLogSize(handle_, &size) != nvrtc::kSuccess || size == 0) return {};
-    if (size > kRawLogLimit) return cat("[a log of ", human_bytes(size), " is left out]");
-    std::string text(size + 1, '\0');  // the added byte ends a log that NVRTC does not end itself
-    if (api_.call.nvrtcGetProgramLog(handle_, text.data()) != nvrtc::kSuccess) return {};
-    text.resize(std::strlen(text.c_str()));
-    return text;
-  }
-  Result<Bytes> cubin() const {
-    std::size_t size = 0;
-    nvrtc::Status status = api_.call.nvrtcGetCUBINSize(handle_, &size);
-    if (status != nvrtc::kSuccess) return lost("nvrtcGetCUBINSize", status);
-    if (size == 0 || size > kCubinLimit)
-      return Error{
-          ErrorCode::internal,
-          cat("NVRTC ", api_.version(), " compiled, then named a cubin of ", size, " bytes"),
-          "try another version of NVRTC through DIECAST_NVRTC"};
-    Bytes bytes(size);
-    status = api_.call.nvrtcGetCUBIN(handle_, reinterpret_cast<char*>(bytes.data()));
-    if (status != nvrtc::kSuccess) return lost("nvrtcGetCUBIN", status);
-    return bytes;
-  }
-
- private:
-  Error lost(std::string_view function, nvrtc::Status status) const {
-    return {ErrorCode::internal,
-            cat("NVRTC ", api_.version(), " compiled, then ", function, " gave ",
-                api_.status_text(status)),
-            "try another version of NVRTC through DIECAST_NVRTC"};
-  }
-
-  const nvrtc::Api& api_;
-  nvrtc::Program handle_ = nullptr;
-};
-
 class NvrtcCompiler final : public Compiler {
  public:
   explicit NvrtcCompiler(nvrtc::Api api)
@@ -166,11 +106,16 @@ class NvrtcCompiler final : public Compiler {
   }
   Result<void> accepts(const Target& target) const override;
   Result<Artifact> compile(const Source& source, const Target& target) override;
+  Result<std::string> ptx(const Source& source, const Target& target) override;
 
  private:
   // NVRTC may run on many threads; each takes some 90 MB, and beyond the cores nothing is gained.
   static constexpr std::ptrdiff_t kMostAtOnce = 4;
 
+  Result<void> may_build(const Source& source, const Target& target) const;
+  // Compiles, and returns NVRTC's log.
+  Result<std::string> build(nvrtc::OpenProgram& program, const Source& source,
+                            const Target& target) const;
   std::vector<std::string> options(const Target& target) const;
   std::string log_without_report(const Source& source, const Target& target) const;
   Error failure(const Source& source, const Target& target, std::string_view function,
@@ -213,7 +158,7 @@ std::vector<std::string> NvrtcCompiler::options(const Target& target) const {
 std::string NvrtcCompiler::log_without_report(const Source& source, const Target& target) const {
   std::vector<std::string> options = this->options(target);
   std::erase(options, "--ptxas-options=-v");
-  Program program(api_);
+  nvrtc::OpenProgram program(api_);
   if (program.create(source) != nvrtc::kSuccess) return {};
   (void)program.compile(options);
   return program.log();
@@ -235,14 +180,8 @@ Error NvrtcCompiler::failure(const Source& source, const Target& target, std::st
   return {ErrorCode::compile_failed, what, "try another version of NVRTC through DIECAST_NVRTC"};
 }
 
-Result<Artifact> NvrtcCompiler::compile(const Source& source, const Target& target) {
-  DIECAST_CHECK(accepts(target));
-  DIECAST_CHECK(check_complete(source));
-  DIECAST_CHECK(usable_after_fork());
-  const Place place(places_);
-
-  const auto start = std::chrono::steady_clock::now();
-  Program program(api_);
+Result<std::string> NvrtcCompiler::build(nvrtc::OpenProgram& program, const Source& source,
+                                         const Target& target) const {
   if (const auto status = program.create(source); status != nvrtc::kSuccess)
     return failure(source, target, "nvrtcCreateProgram", status, {});
   const auto status = program.compile(options(target));
@@ -252,6 +191,30 @@ Result<Artifact> NvrtcCompiler::compile(const Source& source, const Target& targ
     log = log_without_report(source, target);
   }
   if (status != nvrtc::kSuccess) return failure(source, target, "nvrtcCompileProgram", status, log);
+  return log;
+}
+
+Result<void> NvrtcCompiler::may_build(const Source& source, const Target& target) const {
+  DIECAST_CHECK(accepts(target));
+  DIECAST_CHECK(check_complete(source));
+  return usable_after_fork();
+}
+
+Result<std::string> NvrtcCompiler::ptx(const Source& source, const Target& target) {
+  DIECAST_CHECK(may_build(source, target));
+  const Place place(places_);
+  nvrtc::OpenProgram program(api_);
+  DIECAST_CHECK(build(program, source, target));
+  return program.ptx();
+}
+
+Result<Artifact> NvrtcCompiler::compile(const Source& source, const Target& target) {
+  DIECAST_CHECK(may_build(source, target));
+  const Place place(places_);
+
+  const auto start = std::chrono::steady_clock::now();
+  nvrtc::OpenProgram program(api_);
+  DIECAST_TRY(const std::string log, build(program, source, target));
   Artifact artifact;
   DIECAST_TRY(artifact.payload, program.cubin());
   const std::chrono::duration<double, std::milli> elapsed =

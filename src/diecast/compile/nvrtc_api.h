@@ -39,6 +39,8 @@ enum Status : unsigned int {
   X(nvrtcCompileProgram, Status, (Program, int, const char* const*))                   \
   X(nvrtcGetCUBINSize, Status, (Program, std::size_t*))                                \
   X(nvrtcGetCUBIN, Status, (Program, char*))                                           \
+  X(nvrtcGetPTXSize, Status, (Program, std::size_t*))                                  \
+  X(nvrtcGetPTX, Status, (Program, char*))                                             \
   X(nvrtcGetProgramLogSize, Status, (Program, std::size_t*))                           \
   X(nvrtcGetProgramLog, Status, (Program, char*))
 

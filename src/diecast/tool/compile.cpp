@@ -1,6 +1,7 @@
 // diecast compile SPELLING: one spelling (lists and `*` allowed) through the line up to artifacts.
 #include <diecast/base/file.h>
 #include <diecast/base/text.h>
+#include <diecast/compile/disassembler.h>
 #include <diecast/runtime/manifest.h>
 #include <diecast/runtime/warm.h>
 #include <diecast/tool/command.h>
@@ -21,7 +22,7 @@ struct CompileArguments {
   std::vector<std::string> targets;
   Own own;
   std::string output;
-  bool source = false;
+  bool source = false, ptx = false, sass = false;  // at most one
   bool json = false;
 };
 
@@ -35,6 +36,37 @@ Result<void> write_output(const std::string& path, ByteSpan bytes) {
   DIECAST_TRY(AtomicFile file, AtomicFile::create(system_files(), path));
   DIECAST_CHECK(file.write(bytes));
   return file.commit();
+}
+
+// What --source, --ptx or --sass asks for.
+Result<std::string> text_of(Runtime& runtime, const Specialization& one,
+                            const CompileArguments& options, const std::string& disassembler) {
+  if (options.sass) {
+    DIECAST_TRY(const Resolved resolved, runtime.resolve(one));
+    return disassemble(disassembler, *resolved.artifact);
+  }
+  DIECAST_TRY(Source source, runtime.render(one));
+  if (options.source) return std::move(source.text);
+  DIECAST_TRY(const auto compiler, runtime.compiler(one.target()));
+  return compiler->ptx(source, one.target());
+}
+
+Result<int> write_texts(Runtime& runtime, const std::vector<Specialization>& wanted,
+                        const CompileArguments& options) {
+  std::string disassembler;
+  if (options.sass) {
+    DIECAST_TRY(disassembler, find_disassembler());
+  }
+  for (const Specialization& one : wanted) {
+    DIECAST_TRY(const std::string text, text_of(runtime, one, options, disassembler));
+    if (options.output.empty()) {
+      if (wanted.size() > 1) print(cat("// ", one.spelling()));
+      print(text);
+    } else {
+      DIECAST_CHECK(write_output(options.output, as_bytes(text)));
+    }
+  }
+  return 0;
 }
 
 Result<int> compile(const CompileArguments& options) {
@@ -54,18 +86,7 @@ Result<int> compile(const CompileArguments& options) {
     return Error{ErrorCode::invalid_argument, "-o - and --json would both write standard output",
                  "leave one of them out"};
   }
-  if (options.source) {
-    for (const Specialization& one : wanted) {
-      DIECAST_TRY(const Source source, runtime->render(one));
-      if (options.output.empty()) {
-        if (wanted.size() > 1) print(cat("// ", one.spelling()));
-        print(source.text);
-      } else {
-        DIECAST_CHECK(write_output(options.output, as_bytes(source.text)));
-      }
-    }
-    return 0;
-  }
+  if (options.source || options.ptx || options.sass) return write_texts(*runtime, wanted, options);
   const auto outcomes =
       warm_with_progress(*runtime, wanted, 0, "compile", options.json || wanted.size() == 1);
   const bool failed = std::ranges::any_of(
@@ -91,11 +112,21 @@ Command add_compile(CLI::App& app) {
       ->delimiter(',')
       ->allow_extra_args(false);
   command->add_option("-o,--output", options->output,
-                      "Write the machine code (or source) to this file; -: to standard output");
+                      "Write the machine code (or text) to this file; -: to standard output");
   add_own(*command, options->own);
   auto* source = command->add_flag("--source", options->source,
                                    "The rendered source instead; nothing is compiled");
-  command->add_flag("--json", options->json, "For programs")->excludes(source);
+  auto* ptx = command->add_flag("--ptx", options->ptx, "The PTX instead, as NVRTC makes it now")
+                  ->excludes(source);
+  auto* sass = command
+                   ->add_flag("--sass", options->sass,
+                              "The machine code as text instead, by nvdisasm or cuobjdump")
+                   ->excludes(source)
+                   ->excludes(ptx);
+  command->add_flag("--json", options->json, "For programs")
+      ->excludes(source)
+      ->excludes(ptx)
+      ->excludes(sass);
   return {command, [options] { return compile(*options); }};
 }
 

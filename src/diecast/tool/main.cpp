@@ -24,6 +24,7 @@ Environment (the pages cache/README.md and src/README.md say more):
   DIECAST_TEMPLATE_DIR        templates and device headers in place of the built-in ones
   DIECAST_NVRTC, DIECAST_LIBCUDA, DIECAST_CUBLASLT, DIECAST_NCCL
                               the path of that library
+  DIECAST_NVDISASM            the nvdisasm or cuobjdump of compile --sass
   DIECAST_CXX                 the C++ compiler of the host target
   DIECAST_CXX_ID              a word that tells two of them apart
   DIECAST_HOST_THREADS        threads of the host device)";
