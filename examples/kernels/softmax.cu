@@ -10,6 +10,7 @@ arg      y      out  IN   [rows, cols]  stride
 arg      rows
 arg      cols
 launch   grid(min(rows, sm_count * blocks)) block(THREADS)
+launch   resident(6)                             // 40 registers a thread: some targets would spill into fewer
 sample   rows {0, 1, 7}  cols {1, 100, 1000}
 */
 #include <diecast/device/math/exp.h>

@@ -4,6 +4,9 @@
 #include <diecast/diecast.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -14,6 +17,26 @@
 
 namespace diecast {
 namespace {
+
+const std::string kExamples = DIECAST_SOURCE_DIR "/examples/kernels";
+
+// The names of the example kernels.
+std::vector<std::string> example_kernels() {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(kExamples))
+    if (entry.path().extension() == ".cu") names.push_back(entry.path().stem());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+// A runtime that has them too.
+std::shared_ptr<Runtime> runtime_with_examples() {
+  const auto runtime = new_test_runtime();
+  runtime->add_header("kernels/block.h", kExamples + "/include/kernels/block.h").value();
+  for (const std::string& name : example_kernels())
+    runtime->add(kExamples + "/" + name + ".cu").value();
+  return runtime;
+}
 
 class VariantsCompile : public ::testing::TestWithParam<std::string> {
  protected:
@@ -52,7 +75,7 @@ class VariantsCompile : public ::testing::TestWithParam<std::string> {
     EXPECT_TRUE(loaded) << loaded.error().message();
   }
 
-  std::shared_ptr<Runtime> runtime_ = test_runtime();
+  std::shared_ptr<Runtime> runtime_ = runtime_with_examples();
   testing::FakeCuda cuda_;
 };
 
@@ -81,6 +104,8 @@ TEST_P(VariantsCompile, ForArchitecturesBetween) {
 
 INSTANTIATE_TEST_SUITE_P(Templates, VariantsCompile,
                          ::testing::ValuesIn(variants::known_templates()),
+                         [](const auto& info) { return info.param; });
+INSTANTIATE_TEST_SUITE_P(ExampleKernels, VariantsCompile, ::testing::ValuesIn(example_kernels()),
                          [](const auto& info) { return info.param; });
 
 }  // namespace

@@ -17,13 +17,19 @@ const std::string kForeign[] = {
 };
 // clang-format on
 
-// Every local link of a Markdown text: what stands between "](" and ")", without its anchor.
+// Every local link of a Markdown text: what stands between "](" and ")", without its anchor. Code
+// between fences has none.
 std::vector<std::string> links(std::string_view text) {
   std::vector<std::string> out;
-  for (std::size_t at = text.find("]("); at != text.npos; at = text.find("](", at + 2)) {
-    const std::string_view target = text.substr(at + 2, text.find(')', at) - at - 2);
-    if (target.find("://") == target.npos && !target.starts_with("#"))
-      out.emplace_back(target.substr(0, target.find('#')));
+  bool fenced = false;
+  for (const std::string_view line : split(text, '\n')) {
+    if (line.starts_with("```")) fenced = !fenced;
+    for (std::size_t at = line.find("]("); !fenced && at != line.npos;
+         at = line.find("](", at + 2)) {
+      const std::string_view target = line.substr(at + 2, line.find(')', at) - at - 2);
+      if (target.find("://") == target.npos && !target.starts_with("#"))
+        out.emplace_back(target.substr(0, target.find('#')));
+    }
   }
   return out;
 }
@@ -55,8 +61,9 @@ TEST(Clone, RefersToNothingOutsideItself) {
 }
 
 TEST(Clone, HasNoLinkThatLeadsNowhere) {
-  EXPECT_EQ(links("a [b](c/d.md#e), ![f](g.png) [h](https://x/y) [i](#j)"),
-            (std::vector<std::string>{"c/d.md", "g.png"}));
+  EXPECT_EQ(
+      links("a [b](c/d.md#e), ![f](g.png) [h](https://x/y) [i](#j)\n```\n[&](i)\n```\n[k](l)"),
+      (std::vector<std::string>{"c/d.md", "g.png", "l"}));
   std::size_t pages = 0;
   for (const std::string& name : tree::files()) {
     if (!name.ends_with(".md")) continue;

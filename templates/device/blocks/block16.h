@@ -1,5 +1,6 @@
 // Sixteen neighbouring elements of a row, as the 4-bit formats quantize them:
 //   load_block16(x), load_block16_elements(x, count)   from memory
+//   block16_of<IN>(values)          from f32, each rounded to IN
 //   amax_of(block)                  the largest |element|, NaN ignored, at least +0
 //   amax_or_nan(block)              the same, 0x7FFFFFFF if one is NaN
 //   codes_of(block, factor, codes)  E2M1 codes of its elements times factor, in two words

@@ -1,4 +1,4 @@
-// Sixteen neighbouring elements of a row in registers, and loading them: whole and aligned, or element
+// Sixteen neighbouring elements of a row in registers: of f32, or loaded whole and aligned, or element
 // by element with a zero-padded tail.
 #pragma once
 
@@ -6,6 +6,7 @@
 #include <diecast/device/base/types.h>
 #include <diecast/device/memory/vector.h>
 #include <diecast/device/numbers/convert.h>
+#include <diecast/device/numbers/pairs.h>
 
 namespace diecast {
 
@@ -42,6 +43,26 @@ struct Block16 {
     for (int i = 0; i + kTwo < kWords; ++i) words[i] = words[i + kTwo];
   }
 };
+
+// Sixteen values rounded to the elements of a block.
+template <class IN>
+DIECAST_DEVICE Block16<IN> block16_of(const f32 (&x)[16]) {
+  Block16<IN> block = {};
+#if !DIECAST_HOST
+  if constexpr (bits<IN>() == 16) {
+    DIECAST_UNROLL
+    for (int i = 0; i < 8; ++i) block.words[i] = pair_from_f32<IN>(x[2 * i], x[2 * i + 1]);
+  } else
+#endif
+  {
+    constexpr int kPerWord = 32 / bits<IN>();
+    DIECAST_UNROLL
+    for (int i = 0; i < 16; ++i) {
+      block.words[i / kPerWord] |= to_bits(from_f32<IN>(x[i])) << (i % kPerWord * bits<IN>());
+    }
+  }
+  return block;
+}
 
 // What an element in memory is in a block: f16 holds every value of e4m3.
 template <class IN>

@@ -13,8 +13,6 @@ sample SIGN_MASK {0, 55272}
 #include <diecast/device/base/simt.h>
 #include <diecast/device/base/types.h>
 #include <diecast/device/blocks/block16_data.h>
-#include <diecast/device/numbers/convert.h>
-#include <diecast/device/numbers/pairs.h>
 
 namespace diecast {
 
@@ -40,26 +38,6 @@ DIECAST_DEVICE void hadamard16(f32 (&x)[16], u32 signs) {
   }
   DIECAST_UNROLL
   for (int i = 0; i < 16; ++i) x[i] = __fmul_rn(x[i], 0.25f);
-}
-
-// Sixteen values rounded to the elements of a block.
-template <class IN>
-DIECAST_DEVICE Block16<IN> block16_of(const f32 (&x)[16]) {
-  Block16<IN> block = {};
-#if !DIECAST_HOST
-  if constexpr (bits<IN>() == 16) {
-    DIECAST_UNROLL
-    for (int i = 0; i < 8; ++i) block.words[i] = pair_from_f32<IN>(x[2 * i], x[2 * i + 1]);
-  } else
-#endif
-  {
-    constexpr int kPerWord = 32 / bits<IN>();
-    DIECAST_UNROLL
-    for (int i = 0; i < 16; ++i) {
-      block.words[i / kPerWord] |= to_bits(from_f32<IN>(x[i])) << (i % kPerWord * bits<IN>());
-    }
-  }
-  return block;
 }
 
 template <bool Rolled = false, class IN>

@@ -151,4 +151,16 @@ struct Nvfp4Block {
   e4m3 scale;
 };
 
+// A block under `amax`: its own, or that of a 16x16 tile it is a row of.
+template <class IN>
+DIECAST_DEVICE Nvfp4Block nvfp4_block(const Block16<IN>& block, f32 amax, const Nvfp4Global& global) {
+  Nvfp4Block out = {{0, 0}, nvfp4_block_scale(amax, global)};
+  codes_of(block, nvfp4_encode_factor(out.scale, global), out.codes);
+  return out;
+}
+template <class IN>
+DIECAST_DEVICE Nvfp4Block nvfp4_block(const Block16<IN>& block, const Nvfp4Global& global) {
+  return nvfp4_block(block, amax_of(block), global);
+}
+
 }  // namespace diecast

@@ -76,9 +76,7 @@ struct Nvfp4Recipe {
     } else if constexpr (Global != GLOBAL_amax) {
       return quantize_given_block(block, block_amax, global);
     } else {
-      Nvfp4Block out = {{0, 0}, nvfp4_block_scale(block_amax, global)};
-      codes_of(block, nvfp4_encode_factor(out.scale, global), out.codes);
-      return out;
+      return nvfp4_block(block, block_amax, global);
     }
   }
 

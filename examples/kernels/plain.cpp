@@ -1,0 +1,81 @@
+#include "plain.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace diecast;
+
+static double softmax(const Tensors& of, const Specialization&, std::int64_t row,
+                      std::int64_t col) {
+  const Matrix& x = of.at("x");
+  double sum = 0;
+  for (std::int64_t i = 0; i < x.cols(); ++i) sum += std::exp(x.at(row, i) - x.at(row, col));
+  return 1 / sum;
+}
+
+static double rms_norm(const Tensors& of, const Specialization& variant, std::int64_t row,
+                       std::int64_t col) {
+  const Matrix& x = of.at("x");
+  const bool adds = variant.number("HAS_RESIDUAL") != 0;
+  const auto value = [&](std::int64_t i) {
+    return adds ? x.rounded(x.at(row, i) + of.at("residual").at(row, i)) : x.at(row, i);
+  };
+  double squares = 0;
+  for (std::int64_t i = 0; i < x.cols(); ++i) squares += value(i) * value(i);
+  const double root = std::sqrt(squares / static_cast<double>(x.cols()) + 1e-5);
+  return value(col) / root * (variant.number("HAS_WEIGHT") != 0 ? of.at("weight").at(0, col) : 1);
+}
+
+static double silu_and_mul(const Tensors& of, const Specialization& variant, std::int64_t row,
+                           std::int64_t col) {
+  const Matrix& x = of.at("x");
+  double gate = x.at(row, col), up = x.at(row, x.cols() / 2 + col);
+  if (variant.bindings().find("LIMIT")->spelling() == "7") {
+    gate = std::min(gate, 7.0);
+    up = std::clamp(up, -7.0, 7.0);
+  }
+  return gate / (1 + std::exp(-gate)) * up;
+}
+
+static double scan(const Tensors& of, const Specialization&, std::int64_t row, std::int64_t col) {
+  double sum = 0;
+  for (std::int64_t i = 0; i <= col; ++i) sum += of.at("x").at(row, i);
+  return sum;
+}
+
+static double gemv(const Tensors& of, const Specialization& variant, std::int64_t,
+                   std::int64_t row) {
+  const Matrix& w = of.at("w");
+  double sum = variant.number("HAS_BIAS") != 0 ? of.at("bias").at(0, row) : 0;
+  for (std::int64_t i = 0; i < w.cols(); ++i) sum += w.at(row, i) * of.at("x").at(0, i);
+  return sum;
+}
+
+static double histogram(const Tensors& of, const Specialization&, std::int64_t, std::int64_t bin) {
+  const Matrix& x = of.at("x");
+  double count = 0;
+  for (std::int64_t i = 0; i < x.cols(); ++i)
+    count += static_cast<std::int64_t>(std::clamp((x.at(0, i) + 4) * 32, 0.0, 255.0)) == bin;
+  return count;
+}
+
+static const std::vector<Sizes> kMatrices = {{{"rows", 0}, {"cols", 1}},
+                                             {{"rows", 1}, {"cols", 1}},
+                                             {{"rows", 2}, {"cols", 100}},
+                                             {{"rows", 7}, {"cols", 300}},
+                                             {{"rows", 1}, {"cols", 1000}}};
+const std::vector<Example>& examples() {
+  static const std::vector<Example> all = {
+      {"softmax", "y", softmax, kMatrices, 8},
+      {"rms_norm", "y", rms_norm, kMatrices, 8},
+      {"silu_and_mul", "y", silu_and_mul, kMatrices, 4},
+      {"scan", "y", scan, kMatrices, 8, 64},
+      {"gemv",
+       "y",
+       gemv,
+       {{{"n", 0}, {"k", 1}}, {{"n", 1}, {"k", 7}}, {{"n", 9}, {"k", 500}}},
+       8,
+       64},
+      {"histogram", "counts", histogram, {{{"n", 0}}, {{"n", 1}}, {{"n", 10000}}}, 0}};
+  return all;
+}
