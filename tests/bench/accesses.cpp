@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include "bench/named_arguments.h"
+
 namespace diecast {
 
 const EmbeddedFile* bench_patterns();  // generated: the folder patterns
@@ -111,28 +113,19 @@ void add_tiles(const PatternTile& tile, int band, std::vector<Candidate>& out) {
 
 std::vector<KernelArgument> arguments_of(const Specialization& one, const Accesses& accesses,
                                          const Accesses::Buffers& at) {
+  const NamedData data = {{"from", at.from},
+                          {"from_scales", at.from_scales},
+                          {"to", at.to},
+                          {"to_scales", at.to_scales},
+                          {"to_columns", at.to_columns},
+                          {"to_column_scales", at.to_column_scales}};
   if (accesses.columns) {
-    const auto bytes = [](const void* at) { return KernelArgument::tensor(DType::u8, at); };
-    return {bytes(at.from),
-            bytes(at.to),
-            bytes(at.to_scales),
-            bytes(at.to_columns),
-            bytes(at.to_column_scales),
-            KernelArgument::size(accesses.rows),
-            KernelArgument::size(accesses.row_units * accesses.read / 2)};
+    return arguments_by_name(
+        one, data, {{"rows", accesses.rows}, {"cols", accesses.row_units * accesses.read / 2}});
   }
-  const std::int64_t shares = accesses.read / one.number("READ");
-  std::vector<KernelArgument> out = {
-      KernelArgument::tensor(DType::u8, at.from), KernelArgument::tensor(DType::u8, at.from_scales),
-      KernelArgument::tensor(DType::u8, at.to), KernelArgument::tensor(DType::u8, at.to_scales)};
-  if (one.tmpl().argument("word") != nullptr) {
-    out.push_back(KernelArgument::tensor(DType::u32, nullptr));  // none is read
-  }
-  for (const Size& size : one.tmpl().sizes()) {
-    const std::int64_t rows = size.name == "row_pieces" ? 1 : accesses.rows;
-    out.push_back(KernelArgument::size(rows * accesses.row_units * shares));
-  }
-  return out;
+  const std::int64_t row_pieces = accesses.row_units * (accesses.read / one.number("READ"));
+  return arguments_by_name(one, data,
+                           {{"pieces", accesses.rows * row_pieces}, {"row_pieces", row_pieces}});
 }
 
 // Bulk copies are of whole tiles, and so is what is written along both sides.

@@ -7,12 +7,12 @@
 #include <diecast/tool/console.h>
 
 #include <algorithm>
-#include <map>
 
 #include "bench/accesses.h"
 #include "bench/bench.h"
 #include "bench/device.h"
 #include "bench/graph.h"
+#include "bench/named_arguments.h"
 
 namespace diecast::tool {
 namespace {
@@ -29,30 +29,24 @@ struct SmallCase {
   std::int64_t cols() const { return matrix.x.cols(); }
 };
 
-// A kernel's arguments by the names of its header; what is not named here is absent.
-std::vector<KernelArgument> arguments_by_name(const Specialization& one, const SmallCase& of) {
+// What the names of kernels' and patterns' headers stand for.
+std::vector<KernelArgument> arguments_of(const Specialization& one, const SmallCase& of) {
   const Tensor& x = of.matrix.x;
   const QuantizedSide& to = of.matrix.quantized().rowwise;
-  const std::map<std::string, const void*> data = {
-      {"x", x.data},        {"amax", to.amax},       {"codes", to.data},
-      {"scales", to.scale}, {"from", x.data},        {"to", to.data},
-      {"to_row", to.amax},  {"to_scales", to.scale}, {"word", to.amax},
-  };
-  const std::map<std::string, std::int64_t> sizes = {{"rows", x.rows()},
-                                                     {"cols", x.cols()},
-                                                     {"pieces", x.rows() * x.cols() / 16},
-                                                     {"row_pieces", x.cols() / 16}};
-  std::vector<KernelArgument> out;
-  for (const BoundArgument& argument : one.arguments()) {
-    if (argument.kind == Argument::Kind::size) {
-      out.push_back(KernelArgument::size(sizes.at(argument.name)));
-    } else {
-      const auto found = data.find(argument.name);
-      out.push_back(
-          KernelArgument::tensor(argument.dtype, found == data.end() ? nullptr : found->second));
-    }
-  }
-  return out;
+  return arguments_by_name(one,
+                           {{"x", x.data},
+                            {"amax", to.amax},
+                            {"codes", to.data},
+                            {"scales", to.scale},
+                            {"from", x.data},
+                            {"to", to.data},
+                            {"to_row", to.amax},
+                            {"to_scales", to.scale},
+                            {"word", to.amax}},
+                           {{"rows", x.rows()},
+                            {"cols", x.cols()},
+                            {"pieces", x.rows() * x.cols() / 16},
+                            {"row_pieces", x.cols() / 16}});
 }
 
 // One way to launch a kernel.
@@ -99,7 +93,7 @@ Result<std::vector<Configured>> configurations(Runtime& runtime,
     const std::size_t of_kernel = out.size();
     const Parameter* const waves = tmpl->parameter("waves");
     for (const Value& value : waves == nullptr ? std::vector<Value>(1) : waves->allowed) {
-      Configured one{kernels[i], arguments_by_name(all[i], of), {}, {}};
+      Configured one{kernels[i], arguments_of(all[i], of), {}, {}};
       if (waves != nullptr) one.tunes.set("waves", value);
       auto shape = one.kernel->shape(one.arguments, one.tunes);
       if (!shape && shape.error().code == ErrorCode::not_supported) continue;  // too large a grid
@@ -139,8 +133,7 @@ Result<std::vector<Configured>> kernels_of(Runtime& runtime, const std::shared_p
 // The kernel without arithmetic whose grid and threads are these.
 Result<Configured> accesses_of(Runtime& runtime, const std::shared_ptr<Device>& device,
                                const SmallCase& of, const Kernel& kernel) {
-  DIECAST_TRY(const LaunchShape shape,
-              kernel.shape(arguments_by_name(kernel.specialization(), of)));
+  DIECAST_TRY(const LaunchShape shape, kernel.shape(arguments_of(kernel.specialization(), of)));
   const Specialization& one = kernel.specialization();
   const bool once = one.tmpl().parameter("BLOCKS") != nullptr;
   const char* const pattern = of.row_scaled() ? once ? "accesses_row_once" : "accesses_rows"

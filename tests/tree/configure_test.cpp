@@ -70,6 +70,18 @@ TEST(Configure, SaysThatItsFolderHasANameThatCMakeCannotTake) {
   EXPECT_EQ(run.errors.find("is not built"), std::string::npos) << run.errors;
 }
 
+TEST(Configure, RefusesToBuildAmongTheSources) {
+  const testing::TemporaryDirectory folder;
+  const std::string clone = folder / "build";
+  std::filesystem::create_directory(clone);
+  std::filesystem::copy(std::filesystem::path(tree::kRoot) / "CMakeLists.txt", clone);
+  const auto run = configure({}, folder, clone);
+  EXPECT_NE(run.exit_code, 0);
+  EXPECT_NE(run.errors.find(" a build inside the source folder is not supported\n"),
+            std::string::npos)
+      << run.errors;
+}
+
 // An installed command finds its libraries wherever the prefix is.
 TEST(Configure, InstalledSharedLibrariesAreFoundBesideTheCommand) {
   const testing::TemporaryDirectory folder;
