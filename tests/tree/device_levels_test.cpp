@@ -48,7 +48,8 @@ std::vector<std::string> faults(const std::string& header, const std::string& te
 std::vector<std::string> headers() {
   std::vector<std::string> out;
   for (const std::string& name : files())
-    if (name.starts_with(kFolder)) out.push_back(name.substr(kFolder.size()));
+    if (name.starts_with(kFolder) && name.ends_with(".h"))
+      out.push_back(name.substr(kFolder.size()));
   return out;
 }
 
