@@ -23,6 +23,7 @@
 #include "cache/sample_artifact.h"
 #include "fake/cubin.h"
 #include "fuzz/complete_target.h"
+#include "fuzz/npy_target.h"
 #include "fuzz/repair.h"
 #include "fuzz/tuning_target.h"
 
@@ -267,7 +268,8 @@ constexpr FuzzTarget kTargets[] = {{"entry", fuzz_entry, entry_seeds},
                                    {"target", fuzz_target, target_seeds},
                                    {"cubin", fuzz_cubin, cubin_seeds},
                                    {"roots", fuzz_roots, roots_seeds},
-                                   {"tuning", fuzz_tuning, tuning_seeds}};
+                                   {"tuning", fuzz_tuning, tuning_seeds},
+                                   {"npy", fuzz_npy, npy_seeds}};
 
 }  // namespace
 

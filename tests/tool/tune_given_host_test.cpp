@@ -74,7 +74,7 @@ TEST_P(TuneGiven, OfOtherBytesOrNamesIsRefused) {
           .errors.find("unknown_parameter: --given: gather reads no tensor or structure named "
                        "\"idnex\"; did you mean `index`?"),
       std::string::npos);
-  EXPECT_NE(tune({"--given", "index"}).errors.find("write it as --given index=index.bin"),
+  EXPECT_NE(tune({"--given", "index"}).errors.find("write it as --given NAME=FILE"),
             std::string::npos);
   EXPECT_NE(tune({"--given", "index=" + file("none.bin")}).errors.find("file_not_found"),
             std::string::npos);

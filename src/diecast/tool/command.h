@@ -31,6 +31,7 @@ Command add_check(CLI::App& app);
 Command add_cache(CLI::App& app);
 Command add_bundle(CLI::App& app);
 Command add_compile_one(CLI::App& app);
+Command add_run(CLI::App& app);
 Command add_tune(CLI::App& app);
 Command add_tune_one(CLI::App& app);
 

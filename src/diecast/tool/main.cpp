@@ -37,11 +37,12 @@ int main(int argc, char** argv) {
   CLI::App app("diecast: CUDA kernel templates, specialized, compiled, cached and launched",
                "diecast");
   app.require_subcommand(1);
-  const std::vector<Command> commands = {
-      add_doctor(app),  add_list(app),        add_show(app),     add_variants(app),
-      add_compile(app), add_warm(app),        add_quantize(app), add_dequantize(app),
-      add_compare(app), add_verify(app),      add_check(app),    add_cache(app),
-      add_bundle(app),  add_compile_one(app), add_tune(app),     add_tune_one(app)};
+  const std::vector<Command> commands = {add_doctor(app),   add_list(app),        add_show(app),
+                                         add_variants(app), add_compile(app),     add_warm(app),
+                                         add_quantize(app), add_dequantize(app),  add_compare(app),
+                                         add_verify(app),   add_check(app),       add_cache(app),
+                                         add_bundle(app),   add_compile_one(app), add_run(app),
+                                         add_tune(app),     add_tune_one(app)};
   app.footer(kFooter);  // from here on: subcommands would have it too
   return run_program(app, commands, argc, argv);
 }

@@ -11,10 +11,10 @@
 #include <diecast/tool/open_runtime.h>
 #include <diecast/tool/record_file.h>
 #include <diecast/tool/spin.h>
-#include <diecast/tool/tune_given.h>
+#include <diecast/tool/given_files.h>
 #include <diecast/tool/tune_report.h>
-#include <diecast/tool/tune_scalars.h>
-#include <diecast/tool/tune_sizes.h>
+#include <diecast/tool/given_scalars.h>
+#include <diecast/tool/run_sizes.h>
 
 #include <algorithm>
 

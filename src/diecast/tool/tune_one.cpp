@@ -7,8 +7,8 @@
 #include <diecast/tool/devices.h>
 #include <diecast/tool/open_runtime.h>
 #include <diecast/tool/spin.h>
-#include <diecast/tool/tune_given.h>
-#include <diecast/tool/tune_scalars.h>
+#include <diecast/tool/given_files.h>
+#include <diecast/tool/given_scalars.h>
 
 #include <cstdio>
 

@@ -1,5 +1,6 @@
 // Making, comparing and timing launches; see trial.h.
 #include <diecast/base/text.h>
+#include <diecast/runtime/tuning/extents.h>
 #include <diecast/runtime/tuning/trial.h>
 
 #include <algorithm>
@@ -68,6 +69,16 @@ Error not_told(const Specialization& specialization, const BoundArgument& argume
                          "=FILE, or in a program TuneRequest::given")};
 }
 
+Result<std::int64_t> size_of(const Specialization& specialization, const BoundArgument& size,
+                             const RunSizes& sizes) {
+  if (size.fixed) return size.fixed_value;
+  const auto found = std::ranges::find(sizes, size.name, &RunSizes::value_type::first);
+  if (found != sizes.end()) return found->second;
+  return Error{ErrorCode::value_missing,
+               cat(specialization.tmpl().name(), " is launched without a value of ", size.name),
+               cat("give one: --size ", size.name, "=4096")};
+}
+
 double ms_of(const std::vector<double>& sorted, std::size_t quarter) {
   return sorted[sorted.size() * quarter / 4];
 }
@@ -79,43 +90,19 @@ Result<Trial> Trial::make(const Specialization& specialization, std::shared_ptr<
   DIECAST_CHECK(check_given(specialization.tmpl(), given));
   Trial out;
   out.device_ = std::move(device);
-  const Names known = specialization.names();
-  const Names names = [&](std::string_view name) -> std::optional<std::int64_t> {
-    for (const auto& [size, value] : sizes)
-      if (size == name) return value;
-    return known(name);
-  };
   for (const BoundArgument& argument : specialization.arguments()) {
     if (const KernelArgument* const own = find_given(given, argument.name)) {
       out.arguments_.push_back(*own);
     } else if (argument.kind == Argument::Kind::size) {
-      const auto value = argument.fixed ? argument.fixed_value : names(argument.name);
-      if (!value) {
-        return Error{
-            ErrorCode::value_missing,
-            cat(specialization.tmpl().name(), " is tuned without a value of ", argument.name),
-            cat("give one: --size ", argument.name, "=4096")};
-      }
-      out.arguments_.push_back(KernelArgument::size(*value));
+      DIECAST_TRY(const std::int64_t value, size_of(specialization, argument, sizes));
+      out.arguments_.push_back(KernelArgument::size(value));
     } else if (argument.kind == Argument::Kind::scalar && argument.dtype == DType::f32) {
       out.arguments_.push_back(KernelArgument::scalar(1.0f));
     } else if (argument.absent) {
       out.arguments_.push_back(KernelArgument::tensor(argument.dtype, nullptr));
     } else if (argument.kind == Argument::Kind::tensor) {
-      std::int64_t elements = 1;
-      for (const Expression& extent : argument.shape) {
-        DIECAST_TRY(const std::int64_t value, extent.evaluate(names));
-        if (value < 0) {
-          return Error{ErrorCode::invalid_argument,
-                       cat(argument.name, " would have an extent of ", value, ": ", extent.text()),
-                       "tune a larger size"};
-        }
-        if (__builtin_mul_overflow(elements, value, &elements) || elements > std::int64_t{1}
-                                                                                 << 48) {
-          return Error{ErrorCode::invalid_argument,
-                       cat(argument.name, " would have too many elements"), "tune a smaller size"};
-        }
-      }
+      DIECAST_TRY(const auto extents, extents_at(specialization, argument, sizes));
+      const std::int64_t elements = elements_of(extents);
       // Indices mean something; any state of a random generator will do.
       const bool read = argument.direction == Argument::Direction::in && elements > 0;
       if (read && is_index(argument.dtype) && argument.name != "rng")

@@ -1,13 +1,12 @@
-// Reading arguments from files; see tune_given.h.
+// Reading arguments from files; see given_files.h.
 #include <diecast/base/text.h>
-#include <diecast/tool/tune_given.h>
+#include <diecast/runtime/tuning/extents.h>
+#include <diecast/tool/given_files.h>
 
 #include <algorithm>
 
 namespace diecast::tool {
 namespace {
-
-constexpr std::uint64_t kLargestFile = std::uint64_t{16} << 30;
 
 bool may_be_given(const BoundArgument& argument) {
   return argument.kind == Argument::Kind::structure ||
@@ -32,20 +31,8 @@ Result<const BoundArgument*> find(const Specialization& kernel, std::string_view
 Result<std::int64_t> bytes_at(const Specialization& kernel, const BoundArgument& argument,
                               const RunSizes& sizes) {
   if (argument.kind == Argument::Kind::structure) return argument.bytes;
-  const Names known = kernel.names();
-  const Names names = [&](std::string_view name) -> std::optional<std::int64_t> {
-    for (const auto& [size, value] : sizes)
-      if (size == name) return value;
-    return known(name);
-  };
-  std::int64_t bytes = dtype_bits(argument.dtype) / 8;
-  for (const Expression& extent : argument.shape) {
-    DIECAST_TRY(const std::int64_t value, extent.evaluate(names));
-    if (__builtin_mul_overflow(bytes, value, &bytes))
-      return Error{ErrorCode::invalid_argument, cat(argument.name, " would have too many elements"),
-                   "tune a smaller size"};
-  }
-  return bytes;
+  DIECAST_TRY(const auto extents, extents_at(kernel, argument, sizes));
+  return elements_of(extents) * dtype_bits(argument.dtype) / 8;
 }
 
 Result<void> check_bytes(const Specialization& kernel, const BoundArgument& argument,
@@ -63,29 +50,41 @@ Result<void> check_bytes(const Specialization& kernel, const BoundArgument& argu
 
 }  // namespace
 
+Result<void> GivenFiles::add(const BoundArgument& argument, ByteSpan bytes,
+                             const std::shared_ptr<Device>& device) {
+  if (argument.kind == Argument::Kind::structure) {
+    structures.push_back(std::make_unique<Bytes>(bytes.begin(), bytes.end()));
+    const Bytes& kept = *structures.back();
+    arguments.emplace_back(argument.name, KernelArgument::bytes(kept.data(), kept.size()));
+    return {};
+  }
+  DIECAST_TRY(DeviceMemory memory, DeviceMemory::allocate(device, bytes.size()));
+  if (!bytes.empty())
+    DIECAST_CHECK(device->copy_to_device(memory.data(), bytes.data(), bytes.size(), {}));
+  DIECAST_CHECK(device->synchronize({}));
+  arguments.emplace_back(argument.name, KernelArgument::tensor(argument.dtype, memory.data()));
+  tensors.push_back(std::move(memory));
+  return {};
+}
+
+Result<NamedFile> named_file(std::string_view option, std::string_view word) {
+  const std::size_t equals = word.find('=');
+  if (equals != word.npos && equals != 0)
+    return NamedFile{std::string(word.substr(0, equals)), std::string(word.substr(equals + 1))};
+  return Error{ErrorCode::invalid_argument, cat(quote(word, 80), " names no argument"),
+               cat("write it as ", option, " NAME=FILE")};
+}
+
 Result<GivenFiles> read_given(const Specialization& kernel, std::span<const RunSizes> sizes,
                               const std::vector<std::string>& given,
                               const std::shared_ptr<Device>& device) {
   GivenFiles out;
   for (const std::string& word : given) {
-    const std::size_t equals = word.find('=');
-    if (equals == word.npos || equals == 0)
-      return Error{ErrorCode::invalid_argument, cat(quote(word, 80), " names no argument"),
-                   "write it as --given index=index.bin"};
-    const std::string name = word.substr(0, equals);
-    DIECAST_TRY(const BoundArgument* const argument, find(kernel, name));
-    DIECAST_TRY(Bytes bytes, read_file(system_files(), word.substr(equals + 1), kLargestFile));
+    DIECAST_TRY(const NamedFile file, named_file("--given", word));
+    DIECAST_TRY(const BoundArgument* const argument, find(kernel, file.name));
+    DIECAST_TRY(const Bytes bytes, read_file(system_files(), file.path, kLargestGiven));
     DIECAST_CHECK(check_bytes(kernel, *argument, sizes, bytes.size()));
-    if (argument->kind == Argument::Kind::structure) {
-      out.structures.push_back(std::make_unique<Bytes>(std::move(bytes)));
-      const Bytes& kept = *out.structures.back();
-      out.arguments.emplace_back(name, KernelArgument::bytes(kept.data(), kept.size()));
-      continue;
-    }
-    DIECAST_TRY(DeviceMemory memory, DeviceMemory::copy_of(device, bytes, {}));
-    DIECAST_CHECK(device->synchronize({}));
-    out.arguments.emplace_back(name, KernelArgument::tensor(argument->dtype, memory.data()));
-    out.tensors.push_back(std::move(memory));
+    DIECAST_CHECK(out.add(*argument, bytes, device));
   }
   return out;
 }

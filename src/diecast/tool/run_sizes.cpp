@@ -1,6 +1,6 @@
-// Reading and combining the sizes of a tuning; see tune_sizes.h.
+// Reading and combining sizes; see run_sizes.h.
 #include <diecast/base/text.h>
-#include <diecast/tool/tune_sizes.h>
+#include <diecast/tool/run_sizes.h>
 
 #include <algorithm>
 
@@ -58,6 +58,24 @@ Result<void> check_sizes_of(std::span<const Specialization> kernels, const SizeL
       DIECAST_CHECK(check_not_fixed(kernel, name, values));
   }
   return {};
+}
+
+Result<RunSizes> one_point_of(const Specialization& one, const SizeLists& given) {
+  DIECAST_CHECK(check_sizes_of({&one, 1}, given));
+  RunSizes out;
+  for (const std::string& name : free_sizes(one)) {
+    const auto found = given.find(name);
+    if (found == given.end() && !is_absent_size(one.tmpl(), name))
+      return Error{ErrorCode::value_missing,
+                   cat(one.tmpl().name(), " is launched without a value of ", name),
+                   cat("give one: --size ", name, "=64")};
+    if (found != given.end() && found->second.size() != 1)
+      return Error{ErrorCode::invalid_argument,
+                   cat("--size ", name, " has ", found->second.size(), " values"),
+                   "a run has one of each size; `diecast tune` takes several"};
+    out.emplace_back(name, found == given.end() ? 0 : found->second[0]);
+  }
+  return out;
 }
 
 std::vector<RunSizes> points_of(const Specialization& one, const SizeLists& given, bool host) {

@@ -1,6 +1,6 @@
-// Reading the values of scalars; see tune_scalars.h.
+// Reading the values of scalars; see given_scalars.h.
 #include <diecast/base/text.h>
-#include <diecast/tool/tune_scalars.h>
+#include <diecast/tool/given_scalars.h>
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-// The run-time sizes that `diecast tune` measures at.
+// The run-time sizes that `diecast run` launches with and `diecast tune` measures at.
 #pragma once
 
 #include <diecast/base/error.h>
@@ -14,11 +14,16 @@ namespace diecast::tool {
 
 using SizeLists = std::map<std::string, std::vector<std::int64_t>>;
 
-Result<SizeLists> read_sizes(const std::vector<std::string>& given);  // "rows=1,512"
+// Of "rows=1,512" and so on. Errors: invalid_argument for a word that is no size.
+Result<SizeLists> read_sizes(const std::vector<std::string>& given);
 
 // Errors: unknown_parameter for a size that no kernel has: the usual ones would be measured in its
 // place; invalid_argument for one that a kernel has been given another value of.
 Result<void> check_sizes_of(std::span<const Specialization> kernels, const SizeLists& given);
+
+// The one value of each size that a launch of it brings; 0 of what a plain launch does not have.
+// Errors: value_missing; invalid_argument for several values; those of check_sizes_of().
+Result<RunSizes> one_point_of(const Specialization& one, const SizeLists& given);
 
 // Every combination of the sizes that a launch of it brings. Where nothing is given: a decode's, a
 // prefill's and a long prefill's rows on a GPU; on the host what takes a moment; 0 of what a plain

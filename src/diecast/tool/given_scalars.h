@@ -1,4 +1,4 @@
-// The values of scalars that `diecast tune` launches with.
+// The values of scalars that `diecast run` and `diecast tune` launch with.
 #pragma once
 
 #include <diecast/base/error.h>
