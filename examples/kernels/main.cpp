@@ -18,7 +18,7 @@ using namespace diecast;
 
 // How many steps of its type a number is from the right one.
 static double steps(DType type, double got, double right, double terms) {
-  if (type == DType::u32) return std::fabs(got - right);
+  if (is_whole(type)) return std::fabs(got - right);
   const int fraction = type == DType::bf16 ? 7 : type == DType::f16 ? 10 : 23;
   const int least = type == DType::f16 ? -14 : -126;
   const double size = std::max(std::fabs(right), type == DType::f32 ? terms : 0);
@@ -26,9 +26,14 @@ static double steps(DType type, double got, double right, double terms) {
   return std::fabs(got - right) / std::ldexp(1.0, power - fraction);
 }
 
-// The largest distance of an element from what is right, in steps of its type.
-static double distance(const Example& example, const Kernel& kernel,
-                       const std::shared_ptr<Device>& device, const Sizes& sizes) {
+// The largest distance of an element of the output from what is right, in steps of its type, and
+// the largest that is allowed.
+struct Distance {
+  double most, allowed;
+};
+
+static Distance distance(const Example& example, const Kernel& kernel,
+                         const std::shared_ptr<Device>& device, const Sizes& sizes) {
   const Specialization& variant = kernel.specialization();
   const std::map<std::string, float> scalars = {{"eps", 1e-5f}, {"low", -4}, {"per_unit", 32}};
   const Names names = [&](std::string_view name) -> std::optional<std::int64_t> {
@@ -42,6 +47,8 @@ static double distance(const Example& example, const Kernel& kernel,
       arguments.push_back(KernelArgument::size(sizes.at(one.name)));
     } else if (one.kind == Argument::Kind::scalar) {
       arguments.push_back(KernelArgument::scalar(scalars.at(one.name)));
+    } else if (one.kind == Argument::Kind::structure) {
+      arguments.push_back(KernelArgument::bytes(&example.heads, sizeof example.heads));
     } else if (one.absent) {
       arguments.push_back(KernelArgument::tensor(one.dtype, nullptr));
     } else {
@@ -52,14 +59,16 @@ static double distance(const Example& example, const Kernel& kernel,
     }
   }
   kernel.launch(arguments, {}).value();
-  Matrix& output = tensors.at(example.output);
+  Matrix output = tensors.at(example.output);
   output.fetch();
-  double most = 0;
+  const bool sums = output.type() == DType::f32;
+  Distance found{0, sums ? example.allowed : std::min(example.allowed, 1.0)};
   for (std::int64_t row = 0; row < output.rows(); ++row)
     for (std::int64_t col = 0; col < output.cols(); ++col)
-      most = std::max(most, steps(output.type(), output.at(row, col),
-                                  example.plain(tensors, variant, row, col), example.terms));
-  return most;
+      found.most =
+          std::max(found.most, steps(output.type(), output.at(row, col),
+                                     example.plain(tensors, variant, row, col), example.terms));
+  return found;
 }
 
 // What became of a variant, and what is said of it.
@@ -71,13 +80,14 @@ using Trial = std::function<Outcome(const Kernel&, const std::shared_ptr<Device>
 
 static Outcome beside_plain(const Example& example, const Kernel& kernel,
                             const std::shared_ptr<Device>& device) {
-  double most = 0;
-  for (const Sizes& sizes : example.sizes)
-    most = std::max(most, distance(example, kernel, device, sizes));
-  const bool sums = kernel.specialization().number("IN") == static_cast<int>(DType::f32);
-  char text[40];
-  std::snprintf(text, sizeof text, "%4.2f steps", most);
-  return {most <= (sums ? example.allowed : std::min(example.allowed, 1.0)), text};
+  Distance worst{0, 0};
+  for (const Sizes& sizes : example.sizes) {
+    const auto [most, allowed] = distance(example, kernel, device, sizes);
+    worst = {std::max(worst.most, most), allowed};
+  }
+  char text[80];
+  std::snprintf(text, sizeof text, "%4.2f steps of %s", worst.most, example.output);
+  return {worst.most <= worst.allowed, text};
 }
 
 // Tries every variant of a kernel on every device. The wrong ones are counted.

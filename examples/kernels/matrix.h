@@ -10,17 +10,24 @@
 #include <string>
 #include <vector>
 
+inline bool is_whole(diecast::DType type) {
+  return type == diecast::DType::u32 || type == diecast::DType::i32 || type == diecast::DType::i64;
+}
+
 class Matrix {
  public:
-  // Floats from -4 to 4, or zeros of integers.
+  // Floats from -4 to 4; i64 from 0 to 8000; zeros of i32 and u32.
   Matrix(const std::shared_ptr<diecast::Device>& device, diecast::DType type, std::int64_t rows,
          std::int64_t cols)
       : device_(device), type_(type), rows_(rows), cols_(cols) {
-    bytes_.resize(static_cast<std::size_t>(std::max<std::int64_t>(rows * cols, 1)) * 4);
+    bytes_.resize(static_cast<std::size_t>(std::max<std::int64_t>(rows * cols, 1)) * 8);
     std::int64_t seed = rows * 1000 + cols;
-    for (std::int64_t i = 0; type != diecast::DType::u32 && i < rows * cols; ++i) {
+    for (std::int64_t i = 0; i < rows * cols; ++i) {
       seed = (seed * 1103515245 + 12345) & INT32_MAX;
-      set(i, static_cast<float>(seed >> 10) / 262144.0f - 4.0f);
+      if (type == diecast::DType::i64)
+        whole<std::int64_t>()[i] = seed % 8001;
+      else if (!is_whole(type))
+        set(i, static_cast<float>(seed >> 10) / 262144.0f - 4.0f);
     }
     memory_ = diecast::DeviceMemory::copy_of(device, bytes_, {}).value();
     device->synchronize({}).value();
@@ -40,8 +47,9 @@ class Matrix {
   }
   double at(std::int64_t row, std::int64_t col) const {
     const std::int64_t i = row * cols_ + col;
-    if (type_ == diecast::DType::u32)
-      return reinterpret_cast<const std::uint32_t*>(bytes_.data())[i];
+    if (type_ == diecast::DType::u32) return whole<std::uint32_t>()[i];
+    if (type_ == diecast::DType::i32) return whole<std::int32_t>()[i];
+    if (type_ == diecast::DType::i64) return static_cast<double>(whole<std::int64_t>()[i]);
     return static_cast<double>(diecast::reference::load(bytes_.data(), type_, i));
   }
   // A number as the type has it.
@@ -59,6 +67,15 @@ class Matrix {
   std::int64_t cols() const { return cols_; }
 
  private:
+  template <class T>
+  const T* whole() const {
+    return reinterpret_cast<const T*>(bytes_.data());
+  }
+  template <class T>
+  T* whole() {
+    return reinterpret_cast<T*>(bytes_.data());
+  }
+
   std::shared_ptr<diecast::Device> device_;
   diecast::DType type_;
   std::int64_t rows_, cols_;

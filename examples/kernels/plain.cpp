@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 using namespace diecast;
 
@@ -59,6 +60,55 @@ static double histogram(const Tensors& of, const Specialization&, std::int64_t, 
   return count;
 }
 
+static constexpr Heads kHeads{3, 20};
+
+static double rotary_embedding(const Tensors& of, const Specialization& variant, std::int64_t row,
+                               std::int64_t col) {
+  const Matrix& x = of.at("x");
+  const std::int64_t pairs = of.at("frequencies").cols(), head = col / kHeads.size;
+  const std::int64_t at = col % kHeads.size;
+  if (head >= kHeads.count || at >= 2 * pairs) return x.at(row, col);
+  const bool halves = variant.bindings().find("PAIRS")->spelling() == "halves";
+  const bool first = halves ? at < pairs : at % 2 == 0;
+  const std::int64_t pair = halves ? at % pairs : at / 2, apart = halves ? pairs : 1;
+  const float angle = static_cast<float>(of.at("positions").at(0, row)) *
+                      static_cast<float>(of.at("frequencies").at(0, pair));
+  const double sine = std::sin(static_cast<double>(angle));
+  const double other = x.at(row, first ? col + apart : col - apart);
+  return x.at(row, col) * std::cos(static_cast<double>(angle)) + other * (first ? -sine : sine);
+}
+
+// The experts of a token by their logits, the largest first and of equals the first.
+static std::vector<std::int64_t> ranked(const Matrix& logits, std::int64_t token) {
+  std::vector<std::int64_t> experts(static_cast<std::size_t>(logits.cols()));
+  std::iota(experts.begin(), experts.end(), 0);
+  std::stable_sort(experts.begin(), experts.end(), [&](std::int64_t a, std::int64_t b) {
+    return logits.at(token, a) > logits.at(token, b);
+  });
+  return experts;
+}
+
+static double chosen_expert(const Tensors& of, const Specialization&, std::int64_t token,
+                            std::int64_t nth) {
+  return static_cast<double>(ranked(of.at("logits"), token)[static_cast<std::size_t>(nth)]);
+}
+
+static double weight_of_expert(const Tensors& of, const Specialization& variant, std::int64_t token,
+                               std::int64_t nth) {
+  const Matrix& logits = of.at("logits");
+  const auto experts = ranked(logits, token);
+  const bool all = variant.number("RENORMALIZE") == 0;
+  const auto counted = static_cast<std::size_t>(all ? logits.cols() : variant.number("K"));
+  const double own = logits.at(token, experts[static_cast<std::size_t>(nth)]);
+  double sum = 0;
+  for (std::size_t i = 0; i < counted; ++i) sum += std::exp(logits.at(token, experts[i]) - own);
+  return 1 / sum;
+}
+
+static const std::vector<Sizes> kRotations = {{{"tokens", 0}, {"cols", 64}, {"pairs", 1}},
+                                              {{"tokens", 1}, {"cols", 60}, {"pairs", 10}},
+                                              {{"tokens", 5}, {"cols", 300}, {"pairs", 7}}};
+static const std::vector<Sizes> kTokens = {{{"tokens", 0}}, {{"tokens", 1}}, {{"tokens", 7}}};
 static const std::vector<Sizes> kMatrices = {{{"rows", 0}, {"cols", 1}},
                                              {{"rows", 1}, {"cols", 1}},
                                              {{"rows", 2}, {"cols", 100}},
@@ -76,6 +126,9 @@ const std::vector<Example>& examples() {
        {{{"n", 0}, {"k", 1}}, {{"n", 1}, {"k", 7}}, {{"n", 9}, {"k", 500}}},
        8,
        64},
-      {"histogram", "counts", histogram, {{{"n", 0}}, {{"n", 1}}, {{"n", 10000}}}, 0}};
+      {"histogram", "counts", histogram, {{{"n", 0}}, {{"n", 1}}, {{"n", 10000}}}, 0},
+      {"rotary_embedding", "x", rotary_embedding, kRotations, 4, 4, kHeads},
+      {"top_k_gate", "experts", chosen_expert, kTokens, 0},
+      {"top_k_gate", "weights", weight_of_expert, kTokens, 8}};
   return all;
 }
