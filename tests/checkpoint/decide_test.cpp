@@ -144,13 +144,13 @@ TEST(Plan, RecipesAndEndsNarrowWhatIsQuantized) {
 
 TEST(Plan, AModelThatIsQuantizedAlreadyIsRefusedUnlessForced) {
   QuantizeOptions options;
-  options.model = parse_model_config(R"({"quantization_config": {"quant_method": "mxfp4"}})");
+  options.model = parse_model_config(R"({"quantization_config": {"quant_method": "awq"}})");
   const auto header = weights({"l.0.a.weight"});
   const auto refused = plan_quantize(header, options);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().message(),
             "diecast: not_supported: the model is quantized already: its config has "
-            "quantization_config, which says \"mxfp4\"\n"
+            "quantization_config, which says \"awq\"\n"
             "  fix: give the model that it was made of; --force quantizes what is floating point, "
             "which no engine loads");
   options.force = true;

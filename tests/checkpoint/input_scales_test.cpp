@@ -46,7 +46,7 @@ TEST_F(InputScales, AreAsGiven) {
 
 TEST_F(InputScales, AreNotWrittenWhereEnginesLeaveActivationsAlone) {
   QuantizeOptions options;
-  options.weights_only = true;
+  options.format = WeightFormat::nvfp4_w4a16;
   EXPECT_EQ(written(options), std::vector<std::string>{});
   const Json said = Json::parse(text_of(small_ + "/config.json"))["quantization_config"];
   EXPECT_EQ(said["quant_algo"], "W4A16_NVFP4");

@@ -116,7 +116,7 @@ TEST_F(SideFilesTest, AConfigThatWouldNotBeTrueIsNotWritten) {
 
 // Wherever a model says so.
 TEST_F(SideFilesTest, AModelThatIsQuantizedAlreadyIsRefusedAndForcedItsConfigReplaced) {
-  const std::string other = R"("quantization_config": {"quant_method": "mxfp4"})";
+  const std::string other = R"("quantization_config": {"quant_method": "awq"})";
   const std::string config = R"({"model_type": "x", )" + other + R"(, "text_config": {"a": 1, )" +
                              other + R"(}, "compression_config": {"format": "y"}})";
   for (const std::string name : {"config.json", "hf_quant_config.json"}) {

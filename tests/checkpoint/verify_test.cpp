@@ -132,5 +132,23 @@ TEST_F(Verify, KnowsTheRulesOfModelOptsNvfp4Alone) {
   EXPECT_EQ(refused.error().code, ErrorCode::not_supported);
 }
 
+// ModelOpt keeps the experts of some models in one tensor. Those with biases are no engine's.
+TEST_F(Verify, TakesExpertsInOneTensorUnlessTheyHaveBiases) {
+  const auto add_bank = [](TestFile& file) {
+    file.tensors["model.layers.2.mlp.experts.down_proj"] = {"U8", {2, 16, 8}, std::string(256, 1)};
+    file.tensors["model.layers.2.mlp.experts.down_proj_weight_scale"] = {
+        "F8_E4M3", {2, 2, 8}, std::string(32, 8)};
+    file.tensors["model.layers.2.mlp.experts.down_proj_weight_scale_2"] = floats({}, {1.0f});
+  };
+  EXPECT_EQ(after([&](TestFile& file, Json&) { add_bank(file); }), "yes yes ");
+  EXPECT_EQ(verified(small_).quantized, 21u);
+  EXPECT_EQ(after([&](TestFile& file, Json&) {
+              add_bank(file);
+              file.tensors["model.layers.2.mlp.experts.down_proj_bias"] =
+                  random_tensor("BF16", {2, 8}, 7);
+            }),
+            "no no ");
+}
+
 }  // namespace
 }  // namespace diecast::testing

@@ -55,11 +55,10 @@ Result<void> dequantize(ConvertStream& stream, const PlannedTensor& tensor,
   Bytes code_bytes, scale_bytes, global_bytes, values;
   std::vector<float> global;
   const auto convert_piece = [&](std::uint64_t matrix, const Piece& piece) -> Result<void> {
-    DIECAST_CHECK(stream.read(*codes, piece.first / 2, piece.elements() / 2, code_bytes));
-    DIECAST_CHECK(stream.read(*scales, piece.first / kScaleBlock, piece.elements() / kScaleBlock,
-                              scale_bytes));
+    DIECAST_CHECK(read_codes(stream, tensor, *codes, piece, 2, code_bytes));
+    DIECAST_CHECK(read_codes(stream, tensor, *scales, piece, kScaleBlock, scale_bytes));
     global.resize(tensor.row_scaled ? piece.rows : 1);
-    const std::uint64_t first = tensor.row_scaled ? piece.row : matrix;
+    const std::uint64_t first = tensor.row_scaled ? piece.row : tensor.fused ? 0 : matrix;
     DIECAST_CHECK(
         stream.read(*scale_2, first * sizeof(float), global.size() * sizeof(float), global_bytes));
     std::memcpy(global.data(), global_bytes.data(), global_bytes.size());

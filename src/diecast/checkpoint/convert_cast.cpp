@@ -1,5 +1,6 @@
 // Exponents in, exponents out; see convert_cast.h.
 #include <diecast/checkpoint/convert_cast.h>
+#include <diecast/checkpoint/convert_values.h>
 #include <diecast/ops/reference/numbers.h>
 
 #include <cmath>
@@ -66,7 +67,7 @@ Result<void> cast(ConvertStream& stream, const PlannedTensor& tensor, int origin
   DIECAST_TRY(const TensorInfo* source, stream.source(tensor.scaled->codes));
   DIECAST_TRY(const TensorInfo* exponents, stream.source(tensor.scaled->scales));
   Bytes codes, read, scales;
-  return stream.each_piece(tensor.matrices, 0, kHalves, [&](const Piece& piece) -> Result<void> {
+  const auto cast_piece = [&](const Piece& piece) -> Result<void> {
     DIECAST_CHECK(stream.read(*source, piece.first / 2, piece.elements() / 2, codes));
     const std::uint64_t first = piece.first / kMxBlock,
                         last = (piece.first + piece.elements() - 1) / kMxBlock;
@@ -84,10 +85,13 @@ Result<void> cast(ConvertStream& stream, const PlannedTensor& tensor, int origin
         round_block(part, std::ldexp(1.0f, exponent), scales[i]);
       }
     }
-    DIECAST_CHECK(stream.write(tensor.file, tensor.name, piece.first / 2, codes));
-    return stream.write(tensor.file, part_name(tensor.name, kScalePart), piece.first / kScaleBlock,
-                        scales);
-  });
+    DIECAST_CHECK(write_codes(stream, tensor, tensor.name, piece, 2, codes));
+    return write_codes(stream, tensor, part_name(tensor.name, kScalePart), piece, kScaleBlock,
+                       scales);
+  };
+  for (std::uint64_t matrix = 0; matrix < tensor.matrices.matrices; ++matrix)
+    DIECAST_CHECK(stream.each_piece(tensor.matrices, matrix, kHalves, cast_piece));
+  return {};
 }
 
 }  // namespace

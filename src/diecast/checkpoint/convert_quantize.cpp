@@ -29,6 +29,7 @@ class Weight {
   // Raises `amax` to the largest magnitude of one matrix.
   Result<void> measure(const Matrices& of, std::uint64_t matrix, float& amax);
   Result<void> quantize(const Matrices& of, std::uint64_t matrix, float amax);
+  Result<void> write_scale_2(std::uint64_t index, float amax);
   // Every row under its own amax, in one pass.
   Result<void> quantize_rows();
   Result<void> write_input_scale(std::uint64_t index);
@@ -61,9 +62,9 @@ void Weight::count() {
 Result<void> Weight::write_blocks(const Piece& piece) {
   constexpr std::byte kE4m3Nan{0x7F};
   nan_blocks_ += as_unsigned(std::ranges::count(scales_, kE4m3Nan));
-  DIECAST_CHECK(stream_.write(tensor_.file, tensor_.name, piece.first / 2, codes_));
-  return stream_.write(tensor_.file, part_name(tensor_.name, kScalePart), piece.first / kScaleBlock,
-                       scales_);
+  DIECAST_CHECK(write_codes(stream_, tensor_, tensor_.name, piece, 2, codes_));
+  return write_codes(stream_, tensor_, part_name(tensor_.name, kScalePart), piece, kScaleBlock,
+                     scales_);
 }
 
 // Engines ask for this tensor even where activations are scaled as they come; 1 leaves them alone.
@@ -87,16 +88,18 @@ Result<void> Weight::measure(const Matrices& of, std::uint64_t matrix, float& am
 }
 
 Result<void> Weight::quantize(const Matrices& of, std::uint64_t matrix, float amax) {
-  DIECAST_CHECK(
-      stream_.each_piece(of, matrix, width_of(tensor_), [&](const Piece& piece) -> Result<void> {
-        DIECAST_CHECK(read(piece));
-        DIECAST_CHECK(
-            about(tensor_.name, kernels_.quantize(values_, type_of(tensor_), as_signed(piece.rows),
-                                                  as_signed(piece.cols), amax, codes_, scales_)));
-        return write_blocks(piece);
-      }));
+  return stream_.each_piece(of, matrix, width_of(tensor_), [&](const Piece& piece) -> Result<void> {
+    DIECAST_CHECK(read(piece));
+    DIECAST_CHECK(
+        about(tensor_.name, kernels_.quantize(values_, type_of(tensor_), as_signed(piece.rows),
+                                              as_signed(piece.cols), amax, codes_, scales_)));
+    return write_blocks(piece);
+  });
+}
+
+Result<void> Weight::write_scale_2(std::uint64_t index, float amax) {
   const float scale_2[] = {decode_scale(stream_.scheme(), amax)};
-  return stream_.write(tensor_.file, part_name(tensor_.name, kScale2Part), matrix * sizeof(float),
+  return stream_.write(tensor_.file, part_name(tensor_.name, kScale2Part), index * sizeof(float),
                        float_bytes(scale_2));
 }
 
@@ -162,11 +165,23 @@ Result<void> quantize_matrices(const Plan& plan, const std::vector<std::size_t>&
     }
     for (std::size_t i = 0; i < group.size(); ++i) {
       DIECAST_CHECK(weights[i].quantize(scaled_matrices(plan.tensors[group[i]]), matrix, amax));
+      DIECAST_CHECK(weights[i].write_scale_2(matrix, amax));
       if (!first.row_scaled) DIECAST_CHECK(weights[i].write_input_scale(matrix));
     }
   }
   if (first.row_scaled) return weights[0].write_input_scale(0);
   return {};
+}
+
+// All experts in one tensor: one amax for all of them.
+Result<void> quantize_fused(const Matrices& of, Weight& weight) {
+  float amax = 0.0f;
+  for (std::uint64_t matrix = 0; matrix < of.matrices; ++matrix)
+    DIECAST_CHECK(weight.measure(of, matrix, amax));
+  for (std::uint64_t matrix = 0; matrix < of.matrices; ++matrix)
+    DIECAST_CHECK(weight.quantize(of, matrix, amax));
+  DIECAST_CHECK(weight.write_scale_2(0, amax));
+  return weight.write_input_scale(0);
 }
 
 float flushed(float x) { return std::fpclassify(x) == FP_SUBNORMAL ? 0.0f : x; }
@@ -202,7 +217,9 @@ Result<void> quantize_group(ConvertStream& stream, const Plan& plan,
   std::vector<Weight> weights;
   for (const std::size_t i : group) weights.emplace_back(stream, plan.tensors[i], kernels);
   const PlannedTensor& first = plan.tensors[group[0]];
-  if (first.row_scaled && first.matrices.cols <= stream.held(width_of(first))) {
+  if (first.fused) {
+    DIECAST_CHECK(quantize_fused(first.matrices, weights[0]));
+  } else if (first.row_scaled && first.matrices.cols <= stream.held(width_of(first))) {
     DIECAST_CHECK(weights[0].quantize_rows());
     DIECAST_CHECK(weights[0].write_input_scale(0));
   } else {

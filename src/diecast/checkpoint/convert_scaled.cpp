@@ -99,12 +99,14 @@ Result<void> read_scaled(ConvertStream& stream, const PlannedTensor& tensor, con
 Result<void> decode_scaled(ConvertStream& stream, const PlannedTensor& tensor) {
   const auto width = static_cast<std::uint64_t>(dtype_bits(tensor.to) / 8);
   Bytes values, narrowed;
-  return stream.each_piece(tensor.matrices, 0, sizeof(float),
-                           [&](const Piece& piece) -> Result<void> {
-                             DIECAST_CHECK(read_scaled(stream, tensor, piece, values));
-                             narrow(values, tensor.to, narrowed);
-                             return write_values(stream, tensor, piece, width, narrowed);
-                           });
+  const auto convert_piece = [&](const Piece& piece) -> Result<void> {
+    DIECAST_CHECK(read_scaled(stream, tensor, piece, values));
+    narrow(values, tensor.to, narrowed);
+    return write_values(stream, tensor, piece, width, narrowed);
+  };
+  for (std::uint64_t matrix = 0; matrix < tensor.matrices.matrices; ++matrix)
+    DIECAST_CHECK(stream.each_piece(tensor.matrices, matrix, sizeof(float), convert_piece));
+  return {};
 }
 
 }  // namespace diecast

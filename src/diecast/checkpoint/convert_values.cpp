@@ -7,51 +7,87 @@
 namespace diecast {
 namespace {
 
-// Which row and column of the weight a piece begins at.
-struct Corner {
-  std::uint64_t row = 0, col = 0;
+// A piece in units of `width` bytes: values, or bytes that hold several codes. Where it begins in
+// the tensor that holds it, and the steps there from row to row and from unit to unit.
+struct Area {
+  std::uint64_t first = 0, row_step = 0, col_step = 1;
+  std::uint64_t rows = 0, cols = 0, width = 1;
+  std::uint64_t bytes() const { return rows * cols * width; }
 };
-Corner corner_of(const PlannedTensor& tensor, const Piece& piece) {
-  return {piece.first / tensor.matrices.cols, piece.first % tensor.matrices.cols};
+
+Area area_of(const PlannedTensor& tensor, const Placement& place, const Piece& piece,
+             std::uint64_t width) {
+  const std::uint64_t row = piece.first / tensor.matrices.cols,
+                      col = piece.first % tensor.matrices.cols;
+  const std::uint64_t matrix = row / tensor.matrices.rows, inside = row % tensor.matrices.rows;
+  return {place.first + matrix * place.matrix_step + inside * place.row_step + col * place.col_step,
+          place.row_step,
+          place.col_step,
+          piece.rows,
+          piece.cols,
+          width};
 }
 
-std::uint64_t element_of(const Placement& place, std::uint64_t row, std::uint64_t col) {
-  return place.first + row * place.row_step + col * place.col_step;
+// The same of codes or scales, `each` values to a byte, of all experts in one tensor.
+Area fused_area(const PlannedTensor& tensor, const Piece& piece, std::uint64_t each) {
+  const auto& [matrices, rows, cols] = tensor.matrices;
+  const std::uint64_t row = piece.first / cols, col = piece.first % cols / each;
+  const std::uint64_t first = row / rows * rows * (cols / each) + row % rows + col * rows;
+  return {first, 1, rows, piece.rows, piece.cols / each, 1};
 }
 
-Result<void> read_rows(ConvertStream& stream, const TensorInfo& source, const Placement& place,
-                       const Corner& from, const Piece& piece, std::uint64_t width, Bytes& out) {
-  if (piece.cols == place.row_step || piece.rows == 1) {
-    return stream.read(source, element_of(place, from.row, from.col) * width,
-                       piece.elements() * width, out);
-  }
-  out.resize(piece.elements() * width);
+Result<void> read_rows(ConvertStream& stream, const TensorInfo& source, const Area& area,
+                       Bytes& out) {
+  if (area.cols == area.row_step || area.rows == 1)
+    return stream.read(source, area.first * area.width, area.bytes(), out);
+  out.resize(area.bytes());
   Bytes row;
-  for (std::uint64_t r = 0; r < piece.rows; ++r) {
-    DIECAST_CHECK(stream.read(source, element_of(place, from.row + r, from.col) * width,
-                              piece.cols * width, row));
+  for (std::uint64_t r = 0; r < area.rows; ++r) {
+    DIECAST_CHECK(stream.read(source, (area.first + r * area.row_step) * area.width,
+                              area.cols * area.width, row));
     std::memcpy(out.data() + r * row.size(), row.data(), row.size());
   }
   return {};
 }
 
 // Panels of kScaleBlock stored rows: a whole block of every row of the piece.
-Result<void> read_columns(ConvertStream& stream, const TensorInfo& source, const Placement& place,
-                          const Corner& from, const Piece& piece, std::uint64_t width, Bytes& out) {
-  out.resize(piece.elements() * width);
+Result<void> read_columns(ConvertStream& stream, const TensorInfo& source, const Area& area,
+                          Bytes& out) {
+  const std::uint64_t width = area.width;
+  out.resize(area.bytes());
   Bytes panel;
-  for (std::uint64_t col = 0; col < piece.cols; col += kScaleBlock) {
-    const std::uint64_t count = std::min(kScaleBlock, piece.cols - col);
-    const std::uint64_t extent =
-        (piece.rows - 1) * place.row_step + (count - 1) * place.col_step + 1;
-    DIECAST_CHECK(stream.read(source, element_of(place, from.row, from.col + col) * width,
-                              extent * width, panel));
-    for (std::uint64_t r = 0; r < piece.rows; ++r) {
+  for (std::uint64_t col = 0; col < area.cols; col += kScaleBlock) {
+    const std::uint64_t count = std::min(kScaleBlock, area.cols - col);
+    const std::uint64_t extent = (area.rows - 1) * area.row_step + (count - 1) * area.col_step + 1;
+    DIECAST_CHECK(
+        stream.read(source, (area.first + col * area.col_step) * width, extent * width, panel));
+    for (std::uint64_t r = 0; r < area.rows; ++r) {
       for (std::uint64_t c = 0; c < count; ++c) {
-        std::memcpy(out.data() + (r * piece.cols + col + c) * width,
-                    panel.data() + (r * place.row_step + c * place.col_step) * width, width);
+        std::memcpy(out.data() + (r * area.cols + col + c) * width,
+                    panel.data() + (r * area.row_step + c * area.col_step) * width, width);
       }
     }
+  }
+  return {};
+}
+
+// Stored rows are the piece's columns, or its rows in stretches.
+Result<void> write_area(ConvertStream& stream, std::uint32_t file, const std::string& name,
+                        const Area& area, ByteSpan values) {
+  const std::uint64_t width = area.width;
+  const bool transposed = area.col_step != 1;
+  if (!transposed && area.cols == area.row_step)
+    return stream.write(file, name, area.first * width, values);
+  const std::uint64_t lines = transposed ? area.cols : area.rows;
+  const std::uint64_t length = transposed ? area.rows : area.cols;
+  const std::uint64_t step = transposed ? area.col_step : area.row_step;
+  Bytes line(length * width);
+  for (std::uint64_t i = 0; i < lines; ++i) {
+    for (std::uint64_t k = 0; k < length; ++k) {
+      const std::uint64_t at = transposed ? k * area.cols + i : i * area.cols + k;
+      std::memcpy(line.data() + k * width, values.data() + at * width, width);
+    }
+    DIECAST_CHECK(stream.write(file, name, (area.first + i * step) * width, line));
   }
   return {};
 }
@@ -73,34 +109,31 @@ Result<void> read_values(ConvertStream& stream, const PlannedTensor& tensor, con
   const std::uint64_t width = width_of(tensor);
   if (!tensor.place)
     return stream.read(*source, piece.first * width, piece.elements() * width, out);
-  const Corner from = corner_of(tensor, piece);
-  return tensor.place->col_step == 1
-             ? read_rows(stream, *source, *tensor.place, from, piece, width, out)
-             : read_columns(stream, *source, *tensor.place, from, piece, width, out);
+  const Area area = area_of(tensor, *tensor.place, piece, width);
+  return area.col_step == 1 ? read_rows(stream, *source, area, out)
+                            : read_columns(stream, *source, area, out);
 }
 
 Result<void> write_values(ConvertStream& stream, const PlannedTensor& tensor, const Piece& piece,
                           std::uint64_t width, ByteSpan values) {
   if (!tensor.place) return stream.write(tensor.file, tensor.name, piece.first * width, values);
-  const Placement& place = *tensor.place;
-  const Corner from = corner_of(tensor, piece);
-  if (place.col_step == 1 && piece.cols == place.row_step)
-    return stream.write(tensor.file, place.tensor, element_of(place, from.row, 0) * width, values);
-  // Stored rows are the piece's columns, or its rows in stretches.
-  const bool transposed = place.col_step != 1;
-  const std::uint64_t lines = transposed ? piece.cols : piece.rows;
-  const std::uint64_t length = transposed ? piece.rows : piece.cols;
-  Bytes line(length * width);
-  for (std::uint64_t i = 0; i < lines; ++i) {
-    for (std::uint64_t k = 0; k < length; ++k) {
-      const std::uint64_t at = transposed ? k * piece.cols + i : i * piece.cols + k;
-      std::memcpy(line.data() + k * width, values.data() + at * width, width);
-    }
-    const std::uint64_t to = transposed ? element_of(place, from.row, from.col + i)
-                                        : element_of(place, from.row + i, from.col);
-    DIECAST_CHECK(stream.write(tensor.file, place.tensor, to * width, line));
-  }
-  return {};
+  return write_area(stream, tensor.file, tensor.place->tensor,
+                    area_of(tensor, *tensor.place, piece, width), values);
+}
+
+Result<void> read_codes(ConvertStream& stream, const PlannedTensor& tensor,
+                        const TensorInfo& source, const Piece& piece, std::uint64_t each,
+                        Bytes& out) {
+  if (tensor.fused) return read_columns(stream, source, fused_area(tensor, piece, each), out);
+  return stream.read(source, piece.first / each, piece.elements() / each, out);
+}
+
+Result<void> write_codes(ConvertStream& stream, const PlannedTensor& tensor,
+                         const std::string& name, const Piece& piece, std::uint64_t each,
+                         ByteSpan bytes) {
+  if (tensor.fused)
+    return write_area(stream, tensor.file, name, fused_area(tensor, piece, each), bytes);
+  return stream.write(tensor.file, name, piece.first / each, bytes);
 }
 
 }  // namespace diecast

@@ -18,6 +18,15 @@ Result<void> read_values(ConvertStream& stream, const PlannedTensor& tensor, con
 Result<void> write_values(ConvertStream& stream, const PlannedTensor& tensor, const Piece& piece,
                           std::uint64_t width, ByteSpan values);
 
+// Bytes of its NVFP4, each of which stands for `each` values of the piece: 2 of codes, 16 of block
+// scales. In a tensor of all experts they lie transposed.
+Result<void> read_codes(ConvertStream& stream, const PlannedTensor& tensor,
+                        const TensorInfo& source, const Piece& piece, std::uint64_t each,
+                        Bytes& out);
+Result<void> write_codes(ConvertStream& stream, const PlannedTensor& tensor,
+                         const std::string& name, const Piece& piece, std::uint64_t each,
+                         ByteSpan bytes);
+
 // As read_values() of codes with scales, as f32: each value times its scale, rounded once. Errors:
 // nonfinite_values (a scale) too.
 Result<void> read_scaled(ConvertStream& stream, const PlannedTensor& tensor, const Piece& piece,

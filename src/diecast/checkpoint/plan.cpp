@@ -14,10 +14,23 @@
 namespace diecast {
 namespace {
 
+// Of all experts in one tensor: transposed, as that is.
+std::vector<TensorInfo> fused_outputs(const PlannedTensor& tensor, bool weights_only) {
+  const auto [experts, rows, cols] = tensor.matrices;
+  std::vector<TensorInfo> out = {{tensor.name, StoredDType::u8, {experts, cols / 2, rows}},
+                                 {part_name(tensor.name, kScalePart),
+                                  StoredDType::f8_e4m3,
+                                  {experts, cols / kScaleBlock, rows}},
+                                 {part_name(tensor.name, kScale2Part), StoredDType::f32, {}}};
+  if (!weights_only) out.push_back({part_name(tensor.name, kInputScalePart), StoredDType::f32, {}});
+  return out;
+}
+
 std::vector<TensorInfo> outputs_of(const PlannedTensor& tensor, bool weights_only) {
   if (tensor.action == Action::copy) return {{tensor.name, tensor.dtype, tensor.shape}};
   if (tensor.action == Action::dequantize)
     return {{tensor.name, stored_dtype(tensor.to), tensor.shape}};
+  if (tensor.fused) return fused_outputs(tensor, weights_only);
   std::vector<std::uint64_t> leading(tensor.shape.begin(), tensor.shape.end() - 1);
   std::vector<std::uint64_t> experts(leading.begin(), leading.end() - 1);
   std::vector<std::uint64_t> codes = leading, scales = leading;
@@ -147,7 +160,7 @@ Result<Plan> plan_quantize(const CheckpointHeader& header, const QuantizeOptions
   Plan plan;
   plan.allow_nonfinite = options.allow_nonfinite;
   plan.scheme = options.scheme;
-  plan.weights_only = options.weights_only;
+  plan.weights_only = options.format == WeightFormat::nvfp4_w4a16;
   plan.input_scale = options.input_scale;
   if (!std::isfinite(plan.input_scale) || plan.input_scale <= 0) {
     return Error{ErrorCode::invalid_argument, "an input scale that is no positive number",

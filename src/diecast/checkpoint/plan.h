@@ -58,11 +58,12 @@ struct Matrices {
   std::uint64_t matrices = 1, rows = 0, cols = 0;
 };
 
-// Where a weight's values lie in a tensor of another name: of all experts, or transposed. Its
-// element (r, c) is element first + r * row_step + c * col_step there.
+// Where a weight's values lie in a tensor of all experts, or transposed. Its element (r, c) is
+// element first + r * row_step + c * col_step there; of several matrices, the m-th begins m *
+// matrix_step behind the first.
 struct Placement {
   std::string tensor;
-  std::uint64_t first = 0, row_step = 0, col_step = 1;
+  std::uint64_t first = 0, row_step = 0, col_step = 1, matrix_step = 0;
 };
 
 enum class CodeForm : std::uint8_t { fp8, mxfp4, int4 };
@@ -74,6 +75,7 @@ struct ScaledSource {
   std::uint64_t block_rows = 0, block_cols = 0;
   std::string codes;  // the tensor
   CodeForm kind = CodeForm::fp8;
+  bool of_experts = false;  // codes and scales of rows; the tensor that they stand for has columns
 };
 
 struct PlannedTensor {
@@ -88,6 +90,7 @@ struct PlannedTensor {
   bool row_scaled = false;             // quantize, dequantize: one global scale a row
   std::optional<Placement> place;      // quantize: in the input; dequantize: in the output
   std::optional<ScaledSource> scaled;  // its values are such; else those of its type, or NVFP4
+  bool fused = false;  // its NVFP4 is that of all experts in one tensor, under one global scale
 
   const std::string& stored_in() const { return place ? place->tensor : name; }
 };
@@ -113,6 +116,12 @@ struct Plan {
   float input_scale = 1.0f;                      // quantize: of every weight
 };
 
+// What weights become. nvfp4_w4a16: engines do not quantize activations.
+enum class WeightFormat : std::uint8_t { nvfp4, nvfp4_w4a16 };
+
+// What becomes of all experts of a layer in one tensor.
+enum class ExpertForm : std::uint8_t { split, fused };
+
 struct QuantizeOptions {
   bool row_scaled = false;  // one amax and one weight_scale_2 a row
   // A last dimension that is no multiple of 16, a matrix of another name, experts in one tensor, or
@@ -126,7 +135,8 @@ struct QuantizeOptions {
   ModelConfig model;  // what the model's config says
   WeightRecipe recipe = WeightRecipe::all;
   std::uint64_t first_layers = 0, last_layers = 0;  // of each stack that are copied
-  bool weights_only = false;                        // W4A16: no input_scale is written
+  std::optional<WeightFormat> format;               // none: nvfp4, but no cast of gpt-oss
+  ExpertForm experts = ExpertForm::split;
   float input_scale = 1.0f;  // amax / 2688 of activations; finite, greater than 0
   // Globs; `*` also crosses dots. Each takes the whole of a module that engines make of what it
   // matches (q_proj, k_proj and v_proj; all experts of a layer).
@@ -156,13 +166,21 @@ std::string glob_of(std::string_view name);
 // without rounding (convert_cast.h); those that are not quantized become BF16 (Action::dequantize),
 // and the scales are gone.
 // All experts of a layer in one tensor (P.experts.gate_up_proj and its like, of rows or of columns,
-// as their shapes tell) become a weight for each expert (select/fused_experts.h).
+// as their shapes tell) become a weight for each expert (select/fused_experts.h). ExpertForm::fused
+// leaves X [E, K, N], of columns, one tensor, as ModelOpt does, and so are MXFP4 experts of gpt-oss
+// cast:
+//   X                 U8       [E, K/2, N]   codes of inputs 2k (low nibble) and 2k+1
+//   X_weight_scale    F8_E4M3  [E, K/16, N]
+//   X_weight_scale_2  F32      []            one for all experts
+//   X_input_scale     F32      []
 // Errors: invalid_argument (a name of these exists already; our metadata; nothing to quantize; no
 // layers, or several language models; under strict a glob that matches nothing; an input_scale that
 // is no positive number), not_supported (a
-// model that another tool has quantized; a profile that is none of kCheckpointProfiles, four over
-// six or a bound that the profile has not), shape_mismatch (an included weight without what engines
-// fuse it with; experts in one tensor whose shapes do not fit), file_corrupt (a half of these).
+// model that another tool has quantized; MXFP4 experts of gpt-oss where no format is given; experts
+// of rows, or row-scaled ones, that shall stay fused; a profile that is none of
+// kCheckpointProfiles, four over six or a bound that the profile has not), shape_mismatch (an
+// included weight without what engines fuse it with; experts in one tensor whose shapes do not
+// fit), file_corrupt (a half of these).
 Result<Plan> plan_quantize(const CheckpointHeader& header, const QuantizeOptions& options = {});
 
 // The same of a checkpoint's header with what its config.json says (options.model is replaced).
@@ -173,12 +191,11 @@ Result<Plan> plan_quantize(const Checkpoint& checkpoint, QuantizeOptions options
 // Every weight quantized as above becomes floating point again: in the type the metadata names,
 // else in `to`, and metadata and names are what they were. A file without our metadata (another
 // tool's) is read by its tensors and needs `to`: U8 weights with an F8_E4M3 weight_scale and a
-// weight_scale_2 are NVFP4, weights in the forms of select/fp8_source.h and
-// select/packed_source.h are read, others with
-// scales are copied, with a note, as is a pre_quant_scale,
-// which is not applied. Errors: value_missing (no type), file_corrupt (parts that are missing or do
-// not fit), not_supported (another format, form or profile), invalid_argument (nothing is
-// quantized).
+// weight_scale_2 are NVFP4, also those of all experts in one tensor; weights in the forms of
+// select/fp8_source.h and select/packed_source.h are read; others with scales are copied, with a
+// note, as is a pre_quant_scale, which is not applied. Errors: value_missing (no type),
+// file_corrupt (parts that are missing or do not fit), not_supported (another format, form or
+// profile), invalid_argument (nothing is quantized).
 Result<Plan> plan_dequantize(const CheckpointHeader& header, std::optional<DType> to = {},
                              const ModelConfig& model = {});
 Result<Plan> plan_dequantize(const Checkpoint& checkpoint, std::optional<DType> to = {},

@@ -4,6 +4,7 @@
 #include <diecast/checkpoint/plan_splits.h>
 #include <diecast/checkpoint/safetensors_writer.h>
 #include <diecast/checkpoint/select/fp8_source.h>
+#include <diecast/checkpoint/select/fused_experts.h>
 #include <diecast/checkpoint/select/packed_source.h>
 #include <diecast/checkpoint/select/stored_forms.h>
 #include <diecast/checkpoint/weight_parts.h>
@@ -48,7 +49,7 @@ Result<Types> types_of_metadata(const Metadata& metadata) {
     const auto stored =
         value.is_string() ? parse_stored_dtype(value.get<std::string>()) : std::nullopt;
     const auto type = stored ? float_dtype(*stored) : std::nullopt;
-    if (!type || !name.ends_with(kWeightSuffix)) {
+    if (!type || (!name.ends_with(kWeightSuffix) && fused_bank(name).empty())) {
       return corrupt(
           cat("the metadata's ", kDtypesKey, " gives ", quote(name), " no type of F32, F16, BF16"));
     }
@@ -84,8 +85,7 @@ void note(const std::vector<std::string_view>& copied, std::string_view why, Pla
 // it.
 Result<PlannedTensor> read_back(const CheckpointHeader& header, const std::string& name,
                                 bool ours) {
-  const auto part = [&](std::string_view suffix, StoredDType dtype) -> Result<const TensorInfo*> {
-    const std::string full = part_name(name, suffix);
+  const auto part = [&](const std::string& full, StoredDType dtype) -> Result<const TensorInfo*> {
     const TensorInfo* found = header.find(full);
     if (found == nullptr)
       return corrupt(cat("tensor ", quote(full), " of the quantized ", quote(name), " is missing"),
@@ -95,20 +95,24 @@ Result<PlannedTensor> read_back(const CheckpointHeader& header, const std::strin
                        stored_dtype_name(dtype)),
                    ours);
   };
-  DIECAST_TRY(const TensorInfo* codes, part("weight", StoredDType::u8));
-  DIECAST_TRY(const TensorInfo* scales, part(kScalePart, StoredDType::f8_e4m3));
-  DIECAST_TRY(const TensorInfo* scale_2, part(kScale2Part, StoredDType::f32));
+  DIECAST_TRY(const TensorInfo* codes, part(name, StoredDType::u8));
+  DIECAST_TRY(const TensorInfo* scales, part(part_name(name, kScalePart), StoredDType::f8_e4m3));
+  DIECAST_TRY(const TensorInfo* scale_2, part(part_name(name, kScale2Part), StoredDType::f32));
   const auto misfit = [&](const TensorInfo& tensor) {
     return corrupt(cat("tensor ", quote(tensor.name), " ", shape_text(tensor.shape),
                        " does not fit ", quote(name), " ", shape_text(codes->shape)),
                    ours);
   };
+  const bool fused = !name.ends_with(kWeightSuffix);
   std::vector<std::uint64_t> shape = codes->shape;
-  if ((shape.size() != 2 && shape.size() != 3) || shape.back() % 8 != 0 || codes->bytes() == 0)
+  if ((shape.size() != 2 && shape.size() != 3) || (fused && shape.size() != 3) ||
+      codes->bytes() == 0)
     return misfit(*codes);
-  shape.back() /= 8;
+  std::uint64_t& packed = fused ? shape[1] : shape.back();
+  if (packed % 8 != 0) return misfit(*codes);
+  packed /= 8;
   if (scales->shape != shape) return misfit(*scales);
-  shape.back() *= 16;  // at most twice a dimension of a file that exists
+  packed *= 16;  // at most twice a dimension of a file that exists
 
   PlannedTensor out;
   out.name = name;
@@ -116,7 +120,12 @@ Result<PlannedTensor> read_back(const CheckpointHeader& header, const std::strin
   out.shape = codes->shape;
   out.file = codes->file;
   out.action = Action::dequantize;
-  out.matrices = {shape.size() == 3 ? shape[0] : 1, shape[shape.size() - 2], shape.back()};
+  out.matrices = matrices_of(shape, fused);
+  if (fused) {
+    out.fused = true;
+    out.place = in_columns(name, out.matrices);
+    return scale_2->elements() == 1 ? Result(out) : misfit(*scale_2);
+  }
   const std::vector<std::uint64_t> leading(shape.begin(), shape.end() - 1);
   const std::vector<std::uint64_t> experts(leading.begin(), leading.end() - 1);
   out.row_scaled = scale_2->shape == leading;
@@ -150,7 +159,7 @@ Result<void> add_weight(const CheckpointHeader& header, const std::string& name,
   DIECAST_TRY(const bool is_part, splits.put_back(tensor, *type));
   if (!is_part) {
     TensorInfo output{name, stored_dtype(*type), tensor.shape};
-    output.shape.back() *= 2;
+    (tensor.fused ? output.shape[1] : output.shape.back()) *= 2;
     outputs[tensor.file].push_back(std::move(output));
   }
   plan.tensors.push_back(std::move(tensor));
@@ -165,10 +174,8 @@ Result<void> add_scaled(const TensorInfo& tensor, const ScaledSource& source,
   out.dtype = tensor.dtype;
   out.shape = tensor.shape;
   out.file = tensor.file;
-  out.action = Action::dequantize;
-  out.matrices = {1, tensor.shape[0], tensor.shape[1]};
   out.to = *to;
-  out.scaled = source;
+  decode_from(source, out);
   plan.tensors.push_back(std::move(out));
   outputs[tensor.file].push_back({tensor.name, stored_dtype(*to), tensor.shape});
   return {};

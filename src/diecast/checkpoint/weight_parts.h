@@ -15,8 +15,10 @@ inline constexpr std::uint64_t kScaleBlock = 16;  // elements under one block sc
 inline constexpr std::string_view kScalePart = "weight_scale", kScale2Part = "weight_scale_2",
                                   kInputScalePart = "input_scale";
 
-// "model.up_proj.weight_scale" of "model.up_proj.weight".
+// "model.up_proj.weight_scale" of "model.up_proj.weight", and "experts.up_proj_weight_scale" of
+// "experts.up_proj".
 inline std::string part_name(std::string_view weight, std::string_view part) {
+  if (!weight.ends_with(kWeightSuffix)) return cat(weight, "_", part);
   return cat(weight.substr(0, weight.size() - kWeightSuffix.size()), ".", part);
 }
 

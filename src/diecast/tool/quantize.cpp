@@ -54,10 +54,22 @@ void add_choices(CLI::App& command, QuantizeOptions& plan) {
   command
       .add_option_function<std::string>(
           "--format",
-          [&plan](const std::string& given) { plan.weights_only = given == "nvfp4-w4a16"; },
-          "nvfp4-w4a16: engines leave activations alone (Marlin, also on Ampere and Hopper)")
+          [&plan](const std::string& given) {
+            plan.format = given == "nvfp4" ? WeightFormat::nvfp4 : WeightFormat::nvfp4_w4a16;
+          },
+          "nvfp4-w4a16: engines leave activations alone (Marlin, also on Ampere and Hopper). Given "
+          "at all, it also casts a gpt-oss that is MXFP4 already")
       ->check(CLI::IsMember({"nvfp4", "nvfp4-w4a16"}))
       ->default_str("nvfp4");
+  command
+      .add_option_function<std::string>(
+          "--experts",
+          [&plan](const std::string& given) {
+            plan.experts = given == "fused" ? ExpertForm::fused : ExpertForm::split;
+          },
+          "fused: experts that lie in one tensor, in columns, stay so (Llama-4 for TensorRT-LLM)")
+      ->check(CLI::IsMember({"split", "fused"}))
+      ->default_str("split");
   command
       .add_option_function<std::string>(
           "--recipe",

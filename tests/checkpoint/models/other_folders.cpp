@@ -66,7 +66,7 @@ std::vector<ModelFolder> other_folders() {
     model.layers.0.self_attn.{q,k,v,o}_proj.weight [64,64]
     model.layers.0.mlp.experts.gate_up_proj_blocks [2,192,2,16] U8
     model.layers.0.mlp.experts.gate_up_proj_scales [2,192,2] U8)",
-       "which says \"mxfp4\""},
+       "`--format nvfp4` casts it"},
       {"kimi_k25", R"({"model_type": "kimi_k25", "text_config": {"num_hidden_layers": 1,
                        "quantization_config": {"quant_method": "compressed-tensors",
                                                "format": "pack-quantized"}}})",

@@ -52,6 +52,7 @@ class Decision {
     DIECAST_CHECK(keep_units_whole());
     DIECAST_CHECK(note_globs());
     note_refused();
+    note_biased();
     split_experts(plan_);
     read_sources();
     return {};
@@ -64,6 +65,8 @@ class Decision {
   Result<void> keep_units_whole();
   Result<void> note_globs();
   void note_refused();
+  void note_biased();
+  bool stay_fused(const TensorInfo& tensor) const;
   void read_sources();
 
   const CheckpointHeader& header_;
@@ -76,6 +79,10 @@ class Decision {
   std::map<std::string, std::vector<std::size_t>> units_;    // weights of rank 2 and more
   std::map<std::string, std::vector<std::size_t>> refused_;  // by reason: what a user should know
 };
+
+bool has_bias(const CheckpointHeader& header, std::string_view experts) {
+  return header.find(cat(experts, "_bias")) != nullptr;
+}
 
 bool in_recipe(std::string_view name, WeightRecipe recipe) {
   switch (recipe) {
@@ -126,7 +133,7 @@ std::string Decision::reason_of(const TensorInfo& tensor, const std::string& uni
   std::string reason = reason_of_weight(tensor, unit);
   if (tensor.name.ends_with(kWeightSuffix)) return reason;
   if (tensor.shape.size() == 3 && !fused_bank(tensor.name).empty()) {
-    const bool biased = header_.find(tensor.name + "_bias") != nullptr;
+    const bool biased = has_bias(header_, tensor.name) && !stay_fused(tensor);
     return reason.empty() && biased ? std::string(kBiased) : reason;
   }
   const bool is_weight = reason.empty() && tensor.name.find("bias") == tensor.name.npos &&
@@ -134,9 +141,9 @@ std::string Decision::reason_of(const TensorInfo& tensor, const std::string& uni
   return std::string(is_weight ? kUnnamed : "no weight");
 }
 
-Matrices matrices_of(const std::vector<std::uint64_t>& shape) {
-  const bool experts = shape.size() == 3;
-  return {experts ? shape[0] : 1, shape[shape.size() - 2], shape.back()};
+// Experts of MXFP4 have biases, which no engine reads beside experts one by one.
+bool Decision::stay_fused(const TensorInfo& tensor) const {
+  return options_.experts == ExpertForm::fused || sources_.contains(tensor.name);
 }
 
 Error refused_by_strict(const PlannedTensor& tensor) {
@@ -154,27 +161,23 @@ Result<void> Decision::add(const TensorInfo& tensor) {
   out.file = tensor.file;
   out.reason = reason_of(tensor, unit);
   bool refused = out.reason == kUnnamed || out.reason == kStacked || out.reason == kBiased;
-  std::optional<SplitTensor> split;
-  if (out.reason.empty() && !tensor.name.ends_with(kWeightSuffix)) {
-    DIECAST_TRY(const bool columns,
-                lies_in_columns(header_, fused_bank(tensor.name), options_.model.hidden_size));
-    split = SplitTensor{tensor.name, tensor.shape, columns, tensor.file};
-  }
-  const std::uint64_t inputs = tensor.shape.empty()      ? 0
-                               : split && split->columns ? tensor.shape[1]
-                                                         : tensor.shape.back();
+  const bool experts = out.reason.empty() && !tensor.name.ends_with(kWeightSuffix);
+  out.fused = experts && stay_fused(tensor);
+  if (experts)
+    DIECAST_CHECK(plan_experts(header_, options_, sources_.contains(tensor.name), out, plan_));
+  else if (out.reason.empty())
+    out.matrices = matrices_of(tensor.shape);
+  const std::uint64_t inputs = out.matrices.cols;
   if (out.reason.empty() && inputs % kScaleBlock != 0) {
-    out.reason = cat(split ? "the inputs, " : "the last dimension ", inputs,
-                     split ? ", are" : " is", " no multiple of ", kScaleBlock);
+    out.reason = cat(experts ? "the inputs, " : "the last dimension ", inputs,
+                     experts ? ", are" : " is", " no multiple of ", kScaleBlock);
     refused = true;
   }
   if (refused && options_.strict) return refused_by_strict(out);
   if (refused) refused_[out.reason].push_back(plan_.tensors.size());
   if (out.reason.empty()) {
     out.action = Action::quantize;
-    out.matrices = matrices_of(tensor.shape);
     out.row_scaled = options_.row_scaled;
-    if (split) plan_.split.push_back(*split);
   }
   // What is never quantized by its name is no part of what is quantized as a whole.
   const bool kept =
@@ -247,6 +250,17 @@ void Decision::note_refused() {
   }
 }
 
+// They are what ModelOpt writes, and more than engines read today.
+void Decision::note_biased() {
+  const auto biased = [&](const PlannedTensor& tensor) {
+    return tensor.fused && tensor.action == Action::quantize && has_bias(header_, tensor.name);
+  };
+  const auto first = std::ranges::find_if(plan_.tensors, biased);
+  if (first == plan_.tensors.end()) return;
+  plan_.notes.push_back(cat("vLLM 0.32 and SGLang read no NVFP4 of experts with biases, as ",
+                            quote(first->name), " are"));
+}
+
 void Decision::read_sources() {
   std::size_t kept = 0;
   for (PlannedTensor& tensor : plan_.tensors) {
@@ -254,8 +268,7 @@ void Decision::read_sources() {
     if (source == sources_.end()) continue;
     tensor.scaled = source->second;
     if (tensor.action == Action::quantize) continue;
-    tensor.action = Action::dequantize;
-    tensor.matrices = matrices_of(tensor.shape);
+    decode_from(source->second, tensor);
     ++kept;
   }
   if (kept > 0)

@@ -1,6 +1,7 @@
 // Shapes and places; see fused_experts.h.
 #include <diecast/base/text.h>
 #include <diecast/checkpoint/select/fused_experts.h>
+#include <diecast/checkpoint/select/packed_source.h>
 
 #include <algorithm>
 #include <array>
@@ -56,6 +57,27 @@ Result<bool> lies_in_columns(const CheckpointHeader& header, std::string_view ba
                    shape_text(down->shape),
                    rows ? " may lie in rows or in columns" : " do not fit together"),
                cat("leave them out with --exclude ", quote(glob_of(cat(bank, ".")) + "*"))};
+}
+
+Result<void> plan_experts(const CheckpointHeader& header, const QuantizeOptions& options,
+                          bool decoded, PlannedTensor& out, Plan& plan) {
+  DIECAST_TRY(const bool columns,
+              lies_in_columns(header, fused_bank(out.name), options.model.hidden_size));
+  out.matrices = matrices_of(out.shape, columns);
+  if (!out.fused) {
+    plan.split.push_back({out.name, out.shape, columns, out.file});
+    return {};
+  }
+  if (!columns || options.row_scaled) {
+    return Error{ErrorCode::not_supported,
+                 cat(quote(out.name),
+                     columns ? " cannot have a global scale a row"
+                             : " has experts in rows, which no tool keeps",
+                     " in one tensor of NVFP4"),
+                 columns ? "leave out --row-scale" : "leave out --experts fused: they are split"};
+  }
+  if (!decoded) out.place = in_columns(out.name, out.matrices);
+  return {};
 }
 
 std::vector<ExpertPart> parts_of(std::string_view fused, const std::vector<std::uint64_t>& shape,

@@ -24,6 +24,12 @@ std::string_view fused_bank(std::string_view name);
 Result<bool> lies_in_columns(const CheckpointHeader& header, std::string_view bank,
                              std::optional<std::uint64_t> hidden_size);
 
+// How experts of a tensor to quantize lie; `decoded`: their values are in codes of rows. Those that
+// are not fused are put on the plan's list of tensors to split. Errors: as lies_in_columns()'s, and
+// not_supported (fused ones in rows, or row-scaled).
+Result<void> plan_experts(const CheckpointHeader& header, const QuantizeOptions& options,
+                          bool decoded, PlannedTensor& out, Plan& plan);
+
 // One matrix of one expert: its name as a weight, and where it lies.
 struct ExpertPart {
   std::string name;

@@ -30,7 +30,7 @@ std::string text_in(const std::vector<const ConfigJson*>& levels, std::string_vi
 
 bool is_readable(const ConfigJson& config) {
   const std::string how = text_in({&config}, "quant_method"), format = text_in({&config}, "format");
-  return how == "fp8" ||
+  return how == "fp8" || how == "mxfp4" ||
          (how == "compressed-tensors" &&
           (format == "float-quantized" || format == "pack-quantized" ||
            format == "mxfp4-pack-quantized")) ||

@@ -1,5 +1,6 @@
 // Names, types and shapes of packed weights; see packed_source.h.
 #include <diecast/base/text.h>
+#include <diecast/checkpoint/select/fused_experts.h>
 #include <diecast/checkpoint/select/packed_source.h>
 #include <diecast/checkpoint/weight_parts.h>
 
@@ -9,7 +10,7 @@
 namespace diecast {
 namespace {
 
-constexpr std::string_view kPackedSuffix = ".weight_packed";
+constexpr std::string_view kPackedSuffix = ".weight_packed", kBlocksSuffix = "_blocks";
 constexpr std::uint64_t kMxBlock = 32;
 
 // "X" of X.weight_packed and of X.weight.
@@ -23,10 +24,42 @@ bool is_exponent(StoredDType type) {
   return type == StoredDType::u8 || type == StoredDType::f8_e8m0;
 }
 
+// "P.experts.gate_up_proj" of P.experts.gate_up_proj_blocks; else empty.
+std::string_view experts_of(std::string_view name) {
+  if (!name.ends_with(kBlocksSuffix)) return {};
+  name.remove_suffix(kBlocksSuffix.size());
+  return fused_bank(name).empty() ? std::string_view() : name;
+}
+
+std::optional<ScaledSource> expert_source(const CheckpointHeader& header,
+                                          const TensorInfo& tensor) {
+  const std::string_view experts = experts_of(tensor.name);
+  if (experts.empty() || tensor.dtype != StoredDType::u8 || tensor.shape.size() != 4 ||
+      tensor.shape[3] != kMxBlock / 2 || tensor.bytes() == 0)
+    return std::nullopt;
+  const TensorInfo* scales = header.find(cat(experts, "_scales"));
+  const std::vector<std::uint64_t> want(tensor.shape.begin(), tensor.shape.end() - 1);
+  if (scales == nullptr || !is_exponent(scales->dtype) || scales->shape != want)
+    return std::nullopt;
+  return ScaledSource{scales->name, 1, kMxBlock, tensor.name, CodeForm::mxfp4, true};
+}
+
+// What the tensor of codes is called, and its shape, as if it held values.
+void unpack(const ScaledSource& source, TensorInfo& tensor) {
+  if (source.of_experts) {
+    tensor.name = std::string(experts_of(tensor.name));
+    tensor.shape = {tensor.shape[0], tensor.shape[2] * kMxBlock, tensor.shape[1]};
+    return;
+  }
+  tensor.name = cat(stem_of(tensor.name), kWeightSuffix);
+  tensor.shape[1] *= source.kind == CodeForm::int4 ? 8 : 2;
+}
+
 }  // namespace
 
 std::optional<ScaledSource> packed_source(const CheckpointHeader& header,
                                           const TensorInfo& tensor) {
+  if (auto experts = expert_source(header, tensor)) return experts;
   const std::string stem = stem_of(tensor.name);
   if (stem.empty() || tensor.shape.size() != 2 || tensor.bytes() == 0) return std::nullopt;
   const bool packed = tensor.name.ends_with(kPackedSuffix);
@@ -57,16 +90,30 @@ CheckpointHeader unpacked_header(const CheckpointHeader& header,
   for (TensorInfo& tensor : out.tensors) {
     const auto source = packed_source(header, tensor);
     if (!source) continue;
-    const std::string stem = stem_of(tensor.name);
     parts.insert(source->scales);
-    parts.insert(stem + ".weight_shape");
-    tensor.name = cat(stem, kWeightSuffix);
-    tensor.shape[1] *= source->kind == CodeForm::int4 ? 8 : 2;
+    parts.insert(stem_of(tensor.name) + ".weight_shape");
+    unpack(*source, tensor);
     sources.emplace(tensor.name, *source);
   }
   std::erase_if(out.tensors, [&](const TensorInfo& each) { return parts.contains(each.name); });
   std::ranges::stable_sort(out.tensors, {}, &TensorInfo::name);
   return out;
+}
+
+Matrices matrices_of(const std::vector<std::uint64_t>& shape, bool columns) {
+  const std::uint64_t inner = shape[shape.size() - 2], last = shape.back();
+  return {shape.size() == 3 ? shape[0] : 1, columns ? last : inner, columns ? inner : last};
+}
+
+Placement in_columns(const std::string& tensor, const Matrices& of) {
+  return {tensor, 0, 1, of.rows, of.rows * of.cols};
+}
+
+void decode_from(const ScaledSource& source, PlannedTensor& tensor) {
+  tensor.action = Action::dequantize;
+  tensor.matrices = matrices_of(tensor.shape, source.of_experts);
+  tensor.scaled = source;
+  if (source.of_experts) tensor.place = in_columns(tensor.name, tensor.matrices);
 }
 
 }  // namespace diecast

@@ -11,15 +11,25 @@
 
 namespace diecast {
 
-// Of X.weight_packed U8 [N, K/2] with X.weight_scale U8 or F8_E8M0 [N, K/32] (compressed-tensors),
-// and of X.weight I8 or U8 [N, K/2] with X.scale F8_E8M0 (DeepSeek): MXFP4. Of X.weight_packed I32
-// [N, K/8] with X.weight_scale [N, K/G] of floating-point numbers (compressed-tensors, symmetric):
-// INT4. None for another tensor.
+// Of P.experts.gate_up_proj_blocks U8 [E, N, K/32, 16] (or down_proj) with _scales U8 [E, N, K/32]
+// (gpt-oss), of X.weight_packed U8 [N, K/2] with X.weight_scale U8 or F8_E8M0 [N, K/32]
+// (compressed-tensors), and of X.weight I8 or U8 [N, K/2] with X.scale F8_E8M0 (DeepSeek): MXFP4.
+// Of X.weight_packed I32 [N, K/8] with X.weight_scale [N, K/G] of floating-point numbers
+// (compressed-tensors, symmetric): INT4. None for another tensor.
 std::optional<ScaledSource> packed_source(const CheckpointHeader& header, const TensorInfo& tensor);
 
-// The header as if these weights were stored as X.weight [N, K], without their scales. `sources`:
-// where each lies.
+// The header as if these weights were stored as X.weight [N, K], experts as P.experts.gate_up_proj
+// [E, K, N], without their scales. `sources`: where each lies.
 CheckpointHeader unpacked_header(const CheckpointHeader& header,
                                  std::map<std::string, ScaledSource>& sources);
+
+// How kernels see a weight of this shape, rank 2 or 3; `columns`: each matrix lies transposed.
+Matrices matrices_of(const std::vector<std::uint64_t>& shape, bool columns = false);
+
+// Where the values of experts lie in a tensor X [E, K, N] of columns.
+Placement in_columns(const std::string& tensor, const Matrices& of);
+
+// Makes floating-point numbers of a weight that lies in another form.
+void decode_from(const ScaledSource& source, PlannedTensor& tensor);
 
 }  // namespace diecast

@@ -1,6 +1,7 @@
 // Names of codes and of their scales; see stored_forms.h.
 #include <diecast/base/text.h>
 #include <diecast/checkpoint/select/fp8_source.h>
+#include <diecast/checkpoint/select/fused_experts.h>
 #include <diecast/checkpoint/select/packed_source.h>
 #include <diecast/checkpoint/select/stored_forms.h>
 #include <diecast/checkpoint/weight_parts.h>
@@ -11,10 +12,16 @@
 namespace diecast {
 
 bool is_nvfp4(const CheckpointHeader& header, const TensorInfo& tensor) {
-  if (tensor.dtype != StoredDType::u8 || !tensor.name.ends_with(kWeightSuffix)) return false;
+  if (tensor.dtype != StoredDType::u8) return false;
   const TensorInfo* scales = header.find(part_name(tensor.name, kScalePart));
-  return scales != nullptr && scales->dtype == StoredDType::f8_e4m3 &&
-         header.find(part_name(tensor.name, kScale2Part)) != nullptr;
+  if (scales == nullptr || scales->dtype != StoredDType::f8_e4m3 ||
+      header.find(part_name(tensor.name, kScale2Part)) == nullptr)
+    return false;
+  if (tensor.name.ends_with(kWeightSuffix)) return true;
+  if (fused_bank(tensor.name).empty() || tensor.shape.size() != 3) return false;
+  std::vector<std::uint64_t> of_columns = tensor.shape;  // of rows no tool keeps them together
+  of_columns[1] /= 8;
+  return tensor.shape[1] % 8 == 0 && scales->shape == of_columns;
 }
 
 bool has_scales(const CheckpointHeader& header, const TensorInfo& tensor) {
@@ -33,6 +40,20 @@ bool has_scales(const CheckpointHeader& header, const TensorInfo& tensor) {
            return header.find(cat(stem, form.second)) != nullptr;
          });
 }
+
+namespace {
+
+// Experts of MXFP4 that engines read as they are, where nobody has asked for another form.
+const TensorInfo* cast_unasked(const CheckpointHeader& header, const QuantizeOptions& options) {
+  if (options.format) return nullptr;
+  const auto found = std::ranges::find_if(header.tensors, [&](const TensorInfo& tensor) {
+    const auto source = packed_source(header, tensor);
+    return source && source->of_experts;
+  });
+  return found == header.tensors.end() ? nullptr : &*found;
+}
+
+}  // namespace
 
 Result<void> refuse_quantized(const CheckpointHeader& header, const QuantizeOptions& options) {
   for (const Metadata& metadata : header.metadata) {
@@ -56,6 +77,13 @@ Result<void> refuse_quantized(const CheckpointHeader& header, const QuantizeOpti
     return Error{ErrorCode::not_supported,
                  cat("the model is quantized already: its config has ", options.model.quantized),
                  std::string(kFix)};
+  }
+  if (const TensorInfo* experts = cast_unasked(header, options)) {
+    return Error{ErrorCode::not_supported,
+                 cat("the model is quantized already: ", quote(experts->name),
+                     " is MXFP4, which engines read"),
+                 "`--format nvfp4` casts it without rounding; `diecast dequantize --to bf16` makes "
+                 "it a BF16 model"};
   }
   if (unread == nullptr) return {};
   return Error{ErrorCode::not_supported,

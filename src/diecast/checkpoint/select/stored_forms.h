@@ -7,8 +7,8 @@
 
 namespace diecast {
 
-// A U8 X.weight with an F8_E4M3 weight_scale and a weight_scale_2: NVFP4 as we and ModelOpt store
-// it.
+// A U8 X.weight with an F8_E4M3 weight_scale and a weight_scale_2, or experts X in one tensor with
+// X_weight_scale and X_weight_scale_2: NVFP4 as we and ModelOpt store it.
 bool is_nvfp4(const CheckpointHeader& header, const TensorInfo& tensor);
 
 // A matrix of at most eight bits an element, or packed ones, with a tensor of scales: of
@@ -16,7 +16,8 @@ bool is_nvfp4(const CheckpointHeader& header, const TensorInfo& tensor);
 bool has_scales(const CheckpointHeader& header, const TensorInfo& tensor);
 
 // Nothing, unless the model is quantized already: it would become a mixture that no config
-// describes. Errors: invalid_argument (by us), not_supported (by another tool; not if forced).
+// describes. Errors: invalid_argument (by us), not_supported (by another tool, or a gpt-oss where
+// no format is asked for; not if forced).
 Result<void> refuse_quantized(const CheckpointHeader& header, const QuantizeOptions& options);
 
 }  // namespace diecast

@@ -77,7 +77,7 @@ class Verification {
   Result<VerifyReport> run() {
     sort_out();
     const EngineModules modules = engine_modules(plan_);
-    report_.quantized = quantized_.size();
+    report_.quantized += quantized_.size();
     report_.others = modules.others.size();
     if (!said_.any && !quantized_.empty()) {
       add(kBoth, "config", cat(quote(*quantized_.begin()), " is quantized, and no config says so"),
@@ -112,9 +112,21 @@ class Verification {
       if (is_weight && tensor.dtype == StoredDType::u8) {
         planned.action = Action::quantize;
         quantized_.insert(tensor.name);
+      } else if (is_nvfp4(header_, tensor)) {
+        planned.action = Action::quantize;
+        check_experts(tensor);
       }
       plan_.tensors.push_back(std::move(planned));
     }
+  }
+
+  // All experts in one tensor, which engines split as they load.
+  void check_experts(const TensorInfo& tensor) {
+    ++report_.quantized;
+    if (header_.find(tensor.name + "_bias") != nullptr)
+      add(kBoth, "biases",
+          cat(quote(tensor.name), " has experts with biases, of which engines read no NVFP4"),
+          "serve the model in MXFP4");
   }
 
   void check_lists(const EngineModules& modules) {
