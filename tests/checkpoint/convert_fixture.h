@@ -39,13 +39,14 @@ class Convert : public ::testing::Test {
  protected:
   Result<ConvertReport> quantize(const TestFile& file,
                                  const QuantizeOptions& options = sample_options(),
-                                 const ConvertOptions& convert_options = {},
+                                 ConvertOptions convert_options = {},
                                  FileSystem& files = system_files()) {
     write_text(in_, encode(file));
+    convert_options.overwrite = true;
     return quantize_with_scalars(in_, out_, options, convert_options, files);
   }
-  Result<ConvertReport> dequantize(std::optional<DType> to = {},
-                                   const ConvertOptions& options = {}) {
+  Result<ConvertReport> dequantize(std::optional<DType> to = {}, ConvertOptions options = {}) {
+    options.overwrite = true;
     return dequantize_with_scalars(out_, back_, to, options);
   }
   TestFile quantized(const TestFile& file, const QuantizeOptions& options = sample_options(),

@@ -121,6 +121,7 @@ TEST_F(Convert, NeedsNothingBesideTheFileNorAnOrderInIt) {
   const std::string expected = text_of(out_);
   write_text(in_, encode(file, true));
   ASSERT_NE(text_of(in_), encode(file));
+  std::filesystem::remove(out_);
   const auto reader = Checkpoint::open(in_).value();
   convert(reader, plan_quantize(reader.header(), sample_options()).value(), out_, scalar_kernels())
       .value();

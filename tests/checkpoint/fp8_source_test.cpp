@@ -97,6 +97,7 @@ class Fp8Source : public Convert {
     write_text(in_, encode(file));
     ConvertOptions options;
     options.piece_bytes = piece;
+    options.overwrite = true;
     const auto report =
         convert(Checkpoint::open(in_).value(), plan, out_, scalar_kernels(), options);
     EXPECT_TRUE(report) << report.error().message();

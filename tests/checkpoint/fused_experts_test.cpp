@@ -106,6 +106,7 @@ TEST_F(FusedExperts, WithoutAGateLieOnTheSideOfTheHiddenSize) {
     write_text(in_, encode(file));
     const Checkpoint checkpoint = Checkpoint::open(in_).value();
     const Plan plan = plan_quantize(checkpoint.header(), options).value();
+    std::filesystem::remove(out_);
     ASSERT_TRUE(convert(checkpoint, plan, out_, scalar_kernels()));
     const auto together = decode(text_of(out_)).tensors;
     EXPECT_EQ(together, quantized(apart(file, columns, false)).tensors);

@@ -55,6 +55,7 @@ TEST(KernelsOnHost, WeightsAreThoseOfEveryProfilesReferenceNaNIncluded) {
       for (const std::uint64_t piece : {1 << 20, 40}) {
         ConvertOptions pieces;
         pieces.piece_bytes = piece;
+        pieces.overwrite = true;
         convert(reader, plan_quantize(reader.header(), options).value(), out,
                 device_kernels(test_runtime(), *device, options.scheme), pieces)
             .value();

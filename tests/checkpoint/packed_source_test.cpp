@@ -26,6 +26,7 @@ class PackedSource : public Convert {
     write_text(in_, encode(file));
     ConvertOptions options;
     options.piece_bytes = piece;
+    options.overwrite = true;
     const auto report =
         convert(Checkpoint::open(in_).value(), plan, out_, scalar_kernels(), options);
     EXPECT_TRUE(report) << report.error().message();
@@ -97,6 +98,7 @@ TEST_F(PackedSource, Mxfp4BeyondTheRangeOfScalesIsRoundedAndCounted) {
   TestFile bad = mxfp4(0, 1, false);
   bad.tensors.at(kMlp + "up_proj.weight_scale").bytes[3] = '\xFF';
   const Plan plan = plan_quantize(header(bad), options_).value();
+  std::filesystem::remove(out_);
   const auto refused = convert(Checkpoint::open(in_).value(), plan, out_, scalar_kernels());
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::nonfinite_values);

@@ -129,7 +129,7 @@ TEST_F(Sharded, AnOutputThatWouldLoseSomethingIsRefused) {
             "diecast: file_exists: the output \"" + small_ + "\" is a file" + rest);
   std::filesystem::remove(small_);
   const auto taken = [](const std::string& folder, const std::string& by) {
-    return "diecast: file_exists: the folder \"" + folder + "\" has a checkpoint already: \"" + by +
+    return "diecast: file_exists: the folder \"" + folder + "/\" has another checkpoint: \"" + by +
            "\"\n  fix: name a new folder, or remove that checkpoint first";
   };
   EXPECT_EQ(refused(model_), "diecast: invalid_argument: the output \"" + model_ +

@@ -161,7 +161,7 @@ TEST_F(SideFilesTest, WhatIsThereAlreadyIsLeftOrRefused) {
   EXPECT_EQ(refused.error().message(),
             "diecast: file_exists: another \"" + small_ +
                 "/tokenizer.json\" is there already\n"
-                "  fix: name a new folder, or move that file away first");
+                "  fix: name a new folder, move that file away, or replace it with --overwrite");
   EXPECT_EQ(tree(folder_.path()), before);
   std::filesystem::remove(small_ + "/tokenizer.json");
   write_text(small_ + "/config.json", kConfigText);  // not the one that says NVFP4

@@ -194,7 +194,9 @@ TEST(ToolOnHost, AFolderOfSeveralFilesGoesThereAndBack) {
   EXPECT_NE(apart.output.find("all values: largest error "), std::string::npos) << apart.output;
   const auto again = diecast({"quantize", in, out, "--target", "host"});
   EXPECT_EQ(again.exit_code, 1);
-  EXPECT_EQ(again.errors.find("diecast: file_exists: the folder "), 0u) << again.errors;
+  EXPECT_EQ(again.errors.find("diecast: file_exists: the output "), 0u) << again.errors;
+  const auto over = diecast({"quantize", in, out, "--target", "host", "--overwrite"});
+  EXPECT_EQ(over.exit_code, 0) << over.errors;
 }
 
 // The template and the commands of templates/README.md, but for the one that wants a GPU.

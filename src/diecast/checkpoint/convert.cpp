@@ -101,7 +101,8 @@ Result<ConvertReport> carry_out(ConvertStream& stream, const Plan& plan,
 Result<ConvertReport> convert(const Checkpoint& input, const Plan& plan, const std::string& output,
                               const ConvertKernels& kernels, const ConvertOptions& options,
                               FileSystem& files) {
-  DIECAST_TRY(ConvertOutputs outputs, ConvertOutputs::create(input, plan, output, files));
+  DIECAST_TRY(ConvertOutputs outputs,
+              ConvertOutputs::create(input, plan, output, options.overwrite, files));
   ConvertStream stream(input, outputs, plan, options);
   DIECAST_TRY(ConvertReport report, carry_out(stream, plan, kernels));
   report.input_bytes = input.header().file_bytes;

@@ -53,6 +53,7 @@ struct ConvertOptions {
   std::uint64_t piece_bytes =
       32 << 20;  // of floating-point data held at a time; at least one block
   std::function<void(const ConvertProgress&)> progress;
+  bool overwrite = false;  // a finished output of the same names is replaced
 };
 
 struct NonfiniteTensor {
@@ -73,11 +74,13 @@ struct ConvertReport {
 // as a folder or an index becomes a folder, made if it is missing: files of the same names and, of
 // several, an index of the same name; what stands beside the weights goes along (side_files.h).
 // Errors: nonfinite_values (unless the plan allows them; before the output has a name), io_error
-// (also when the input changes meanwhile), file_exists (also a folder that has such an index, or
-// another file of the name of one that goes along), invalid_argument (the output is the input, or a
-// file's name for a folder; the plan is another checkpoint's), and what the kernels return. After
-// an error the output's name is what it was before; only where naming several files fails half way
-// are the first ones there, without the index that makes them a checkpoint.
+// (also when the input changes meanwhile), file_exists (a finished output: the file, or such an
+// index, or a folder's only file, unless they are to be overwritten; another file of the name of
+// one that goes along; a symbolic link; a folder with another checkpoint), invalid_argument (the
+// output is the input, or a file's name for a folder; the plan is another checkpoint's), and what
+// the kernels return. After an error the output's name is what it was before; only where naming
+// several files fails half way are the first ones there, without the index that makes them a
+// checkpoint: one that is overwritten is gone before.
 Result<ConvertReport> convert(const Checkpoint& input, const Plan& plan, const std::string& output,
                               const ConvertKernels& kernels, const ConvertOptions& options = {},
                               FileSystem& files = system_files());

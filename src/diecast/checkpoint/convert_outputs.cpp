@@ -38,24 +38,47 @@ Result<void> ConvertOutputs::make_folder(const std::string& output) {
     }
   }
   folder_ = folder == "/" ? folder : folder + "/";
-  // Beside another checkpoint neither could be found by the folder's name.
+  return refuse_others();
+}
+
+// Beside another checkpoint neither could be found by the folder's name.
+Result<void> ConvertOutputs::refuse_others() const {
   std::vector<std::string_view> taken = {kCheckpointIndex};
-  if (input_->index()) taken.insert(taken.end(), {input_->index_name(), kCheckpointFile});
+  if (input_->index()) taken.push_back(kCheckpointFile);
   for (const std::string_view name : taken) {
-    if (std::ranges::find(input_->names(), name) != input_->names().end())
-      continue;  // of its files
+    const bool its_own = std::ranges::find(input_->names(), name) != input_->names().end();
+    if (its_own || (input_->index() && name == input_->index_name())) continue;
     const std::string there = cat(folder_, name);
+    struct stat old;
     if (files_->status_at(AT_FDCWD, there.c_str(), &old, AT_SYMLINK_NOFOLLOW) < 0) continue;
     return Error{
         ErrorCode::file_exists,
-        cat("the folder ", quote(folder, 1000), " has a checkpoint already: ", quote(there, 1000)),
+        cat("the folder ", quote(folder_, 1000), " has another checkpoint: ", quote(there, 1000)),
         "name a new folder, or remove that checkpoint first"};
   }
   return {};
 }
 
+// `finished`: with a file of this name the output is whole. Others are what a killed run has left.
+Result<void> ConvertOutputs::refuse_finished(const std::string& path, bool finished) const {
+  struct stat old;
+  const int found = files_->status_at(AT_FDCWD, path.c_str(), &old, AT_SYMLINK_NOFOLLOW);
+  if (found == -ENOENT) return {};
+  if (found < 0) return file_error("write", path, found);
+  if (S_ISLNK(old.st_mode)) {
+    return Error{ErrorCode::file_exists,
+                 cat("the output ", quote(path, 1000), " is a symbolic link"),
+                 "name the file that it leads to, or remove the link"};
+  }
+  if (!finished || overwrite_ || !S_ISREG(old.st_mode)) return {};
+  return Error{ErrorCode::file_exists,
+               cat("the output ", quote(path, 1000), " is there already, finished"),
+               "name another output, or replace it with --overwrite"};
+}
+
 Result<ConvertOutputs> ConvertOutputs::create(const Checkpoint& input, const Plan& plan,
-                                              const std::string& output, FileSystem& files) {
+                                              const std::string& output, bool overwrite,
+                                              FileSystem& files) {
   if (plan.outputs.size() != input.files().size()) {
     return Error{ErrorCode::invalid_argument,
                  cat("the plan is for ", plan.outputs.size(), " files, ", quote(input.path(), 1000),
@@ -63,15 +86,18 @@ Result<ConvertOutputs> ConvertOutputs::create(const Checkpoint& input, const Pla
                  "make the plan from the header of the checkpoint to convert"};
   }
   ConvertOutputs out(input, files);
+  out.overwrite_ = overwrite;
   if (input.in_folder()) {
     DIECAST_TRY(out.side_files_, SideFiles::find(input, plan, files));
     DIECAST_CHECK(out.make_folder(output));
-    DIECAST_TRY(out.staged_, out.side_files_.stage(out.folder_, files));
+    if (input.index()) DIECAST_CHECK(out.refuse_finished(out.folder_ + input.index_name(), true));
+    DIECAST_TRY(out.staged_, out.side_files_.stage(out.folder_, overwrite, files));
   }
   for (std::size_t i = 0; i < plan.outputs.size(); ++i) {
     const std::string path = input.in_folder() ? out.folder_ + input.names()[i] : output;
     DIECAST_TRY(SafetensorsWriter writer,
                 SafetensorsWriter::create(path, plan.outputs[i], &input.files()[i], files));
+    DIECAST_CHECK(out.refuse_finished(path, !input.index()));
     out.writers_.push_back(std::move(writer));
   }
   return out;
@@ -82,6 +108,7 @@ ConvertOutputs::ConvertOutputs(ConvertOutputs&& other) noexcept
       files_(other.files_),
       folder_(std::move(other.folder_)),
       made_(std::exchange(other.made_, {})),
+      overwrite_(other.overwrite_),
       writers_(std::move(other.writers_)),
       side_files_(std::move(other.side_files_)),
       staged_(std::move(other.staged_)) {}
@@ -117,7 +144,17 @@ Result<void> ConvertOutputs::write_index() {
   return file.commit();
 }
 
+// An index that is overwritten must not list files of two runs.
+Result<void> ConvertOutputs::drop_index() {
+  const std::string path = folder_ + input_->index_name();
+  const int gone = files_->unlink_at(AT_FDCWD, path.c_str(), 0);
+  if (gone == -ENOENT) return {};
+  if (gone < 0) return file_error("replace", path, gone);
+  return sync_directory_of(*files_, path);
+}
+
 Result<void> ConvertOutputs::commit() {
+  if (overwrite_ && input_->index()) DIECAST_CHECK(drop_index());
   for (StagedFile& file : staged_) DIECAST_CHECK(file.commit(*files_));
   for (SafetensorsWriter& writer : writers_) DIECAST_CHECK(writer.commit());
   if (input_->index()) DIECAST_CHECK(write_index());

@@ -19,7 +19,8 @@ class ConvertOutputs {
  public:
   // Errors as convert()'s.
   static Result<ConvertOutputs> create(const Checkpoint& input, const Plan& plan,
-                                       const std::string& output, FileSystem& files);
+                                       const std::string& output, bool overwrite,
+                                       FileSystem& files);
   ConvertOutputs(ConvertOutputs&& other) noexcept;
   ConvertOutputs& operator=(ConvertOutputs&&) = delete;
   ~ConvertOutputs();  // without commit() a folder that was made is gone again
@@ -36,12 +37,16 @@ class ConvertOutputs {
  private:
   ConvertOutputs(const Checkpoint& input, FileSystem& files) : input_(&input), files_(&files) {}
   Result<void> make_folder(const std::string& output);
+  Result<void> refuse_others() const;
+  Result<void> refuse_finished(const std::string& path, bool finished) const;
+  Result<void> drop_index();
   Result<void> write_index();
 
   const Checkpoint* input_;
   FileSystem* files_;
   std::string folder_;  // ends in a slash; empty where the output is a file
   std::string made_;    // the folder, if it was made here
+  bool overwrite_ = false;
   std::vector<SafetensorsWriter> writers_;
   SideFiles side_files_;
   std::vector<StagedFile> staged_;  // of these, what is not there yet

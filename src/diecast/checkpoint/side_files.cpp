@@ -101,7 +101,7 @@ Result<bool> exists_at(const std::string& path, FileSystem& files) {
 
 Error other_file(const std::string& path) {
   return {ErrorCode::file_exists, cat("another ", quote(path, 1000), " is there already"),
-          "name a new folder, or move that file away first"};
+          "name a new folder, move that file away, or replace it with --overwrite"};
 }
 
 // What stands beside the weights.
@@ -231,7 +231,7 @@ Result<void> SideFiles::drop_quantization(bool some_stay, bool fp8, FileSystem& 
   return {};
 }
 
-Result<std::vector<StagedFile>> SideFiles::stage(const std::string& folder,
+Result<std::vector<StagedFile>> SideFiles::stage(const std::string& folder, bool overwrite,
                                                  FileSystem& files) const {
   std::vector<StagedFile> out;
   for (const SideFile& file : list_) {
@@ -240,19 +240,20 @@ Result<std::vector<StagedFile>> SideFiles::stage(const std::string& folder,
     DIECAST_TRY(Pieces wanted, pieces_of(file, from_, files));
     if (exists) {
       DIECAST_TRY(const bool same, is_there(std::move(wanted), path, files));
-      if (!same) return other_file(path);
-      continue;
+      if (same) continue;
+      if (!overwrite) return other_file(path);
+      DIECAST_TRY(wanted, pieces_of(file, from_, files));  // once more from its beginning
     }
     DIECAST_TRY(AtomicFile staged, AtomicFile::create(files, path, file.mode));
     DIECAST_CHECK(copy_to(staged, std::move(wanted)));
-    out.push_back({path, std::move(staged)});
+    out.push_back({path, std::move(staged), exists});
   }
   return out;
 }
 
 Result<void> StagedFile::commit(FileSystem& files) {
   DIECAST_TRY(const bool exists, exists_at(path, files));
-  if (exists) return other_file(path);  // somebody else's, since
+  if (exists && !replaces) return other_file(path);  // somebody else's, since
   return file.commit();
 }
 

@@ -24,6 +24,7 @@ struct SideFile {
 struct StagedFile {
   std::string path;
   AtomicFile file;
+  bool replaces = false;  // another file of that name
   // Errors: file_exists (there is a file of that name by now), io_error.
   Result<void> commit(FileSystem& files);
 };
@@ -42,8 +43,9 @@ class SideFiles {
   const std::vector<std::string>& notes() const { return notes_; }  // a sentence each
 
   // All that is not in the folder yet; `folder` ends in a slash. Errors: file_exists (another file
-  // of such a name), io_error.
-  Result<std::vector<StagedFile>> stage(const std::string& folder, FileSystem& files) const;
+  // of such a name, unless it is to be overwritten), io_error.
+  Result<std::vector<StagedFile>> stage(const std::string& folder, bool overwrite,
+                                        FileSystem& files) const;
 
  private:
   Result<void> adapt(const Plan& plan, FileSystem& files);

@@ -82,6 +82,11 @@ inline CLI::Option* add_target(CLI::App& command, std::string& target) {
       ->capture_default_str();
 }
 
+inline void add_overwrite(CLI::App& command, bool& overwrite) {
+  command.add_flag("--overwrite", overwrite,
+                   "Replace a finished output, and files of other contents beside it");
+}
+
 // The path of this command itself; empty where it cannot be told.
 std::string own_program();
 

@@ -55,6 +55,7 @@ Result<int> run_conversion(const Checkpoint& input, const Plan& plan,
   const auto start = std::chrono::steady_clock::now();
   Progress progress(request.verb, request.json);
   ConvertOptions options;
+  options.overwrite = request.overwrite;
   options.progress = [&](const ConvertProgress& now) {
     tell(now.side_files);
     progress.update(now.done, now.total, now.name);

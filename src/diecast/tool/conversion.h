@@ -16,6 +16,7 @@ struct ConversionRequest {
   std::string target;  // auto, host, cuda
   bool json = false;
   bool whole_plan = false;  // a line a tensor
+  bool overwrite = false;
 };
 
 // Opens the device, prints the plan, converts, prints what was done and where, and names every

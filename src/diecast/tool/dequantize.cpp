@@ -10,12 +10,15 @@ struct DequantizeArguments {
   std::string input, output, to;
   std::string target = "auto";
   bool json = false;
+  bool overwrite = false;
 };
 
 Result<int> dequantize(const DequantizeArguments& options) {
   DIECAST_TRY(const auto input, Checkpoint::open(options.input));
   DIECAST_TRY(const Plan plan, plan_dequantize(input, parse_dtype(options.to)));
-  return run_conversion(input, plan, {"dequantize", options.output, options.target, options.json});
+  return run_conversion(
+      input, plan,
+      {"dequantize", options.output, options.target, options.json, false, options.overwrite});
 }
 
 }  // namespace
@@ -35,6 +38,7 @@ Command add_dequantize(CLI::App& app) {
   command->add_option("--to", options->to, "Element type, instead of the old one")
       ->check(CLI::IsMember({"bf16", "f16", "f32"}));
   add_target(*command, options->target);
+  add_overwrite(*command, options->overwrite);
   command->add_flag("--json", options->json, "For programs");
   return {command, [options] { return dequantize(*options); }};
 }

@@ -100,6 +100,7 @@ struct QuantizeArguments {
   bool dry_run = false;
   bool json = false;
   bool whole_plan = false;
+  bool overwrite = false;
 };
 
 Result<void> wants_output(const QuantizeArguments& options) {
@@ -117,9 +118,10 @@ Result<int> quantize(const QuantizeArguments& options) {
                  : print_plan(plan, side_files, options.whole_plan);
     return 0;
   }
-  DIECAST_TRY(const int code, run_conversion(input, plan,
-                                             {"quantize", options.output, options.target,
-                                              options.json, options.whole_plan}));
+  DIECAST_TRY(const int code,
+              run_conversion(input, plan,
+                             {"quantize", options.output, options.target, options.json,
+                              options.whole_plan, options.overwrite}));
   if (options.json || !input.in_folder()) return code;
   // What was written is there, whatever comes of this.
   if (const auto output = Checkpoint::open(options.output))
@@ -156,6 +158,7 @@ Command add_quantize(CLI::App& app) {
                     "quantized already, a part of a fused module, nothing to quantize");
   command->add_flag("--allow-nonfinite", options->plan.allow_nonfinite,
                     "Quantize weights that have NaN or infinite values too, and count these");
+  add_overwrite(*command, options->overwrite);
   command->add_flag("--json", options->json, "For programs");
   command->add_flag("-v,--verbose", options->whole_plan, "The plan with a line for each tensor");
   command->footer(
