@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # tests/run.sh [-y]       sets the machine up and runs the everyday tests (4 to 7 minutes on two cores,
 #                         as machines differ; half of them the first build)
-# tests/run.sh [-y] all   everything this machine can run: more variants, sanitizers without CUDA, every
-#                         file compiled by itself
+# tests/run.sh [-y] all   everything this machine can run: more variants, torch and JAX, sanitizers
+#                         without CUDA, every file compiled by itself
 # -y: may use sudo without asking. The last line is "N passed, N failed, N skipped".
 set -u
 part=everyday
@@ -193,7 +193,11 @@ configure "$run" -DDIECAST_GPU_TESTS=$gpu_tests -DDIECAST_BUILD_PYTHON=$python "
 built "$run" || stop
 echo "built in $((SECONDS - began)) s"
 find_nvrtc
-[ $python = OFF ] || python_venv "$run/venv"
+[ $python = OFF ] || python_venv "$run/venv" requirements.txt
+if [ $python = ON ] && [ $part = all ]; then # with torch, several gigabytes from PyPI
+  labels+=(frameworks)
+  python_venv "$run/venv-frameworks" frameworks/requirements.txt
+fi
 
 [ $part = all ] && export DIECAST_TEST_VARIANTS=all
 for label in "${labels[@]}"; do

@@ -122,12 +122,12 @@ include = sysconfig.get_path("include")
 sys.exit(sys.version_info < (3, 11) or not os.path.exists(include + "/Python.h"))' 2>/dev/null
 }
 
-# python_venv FOLDER: a Python of its own with what the tests of the package import. Without it they
-# skip and say what is missing.
+# python_venv FOLDER REQUIREMENTS: a Python of its own with what tests of the package import, a file of
+# tests/python. Without it they skip and say what is missing.
 python_venv() {
   [ -e "$1/complete" ] && return 0
   mkdir -p "$1" && python3 -m venv "$1" >"$1/install.log" 2>&1 </dev/null &&
-    "$1/bin/pip" install --disable-pip-version-check -r "$root/tests/python/requirements.txt" \
+    "$1/bin/pip" install --disable-pip-version-check -r "$root/tests/python/$2" \
       >>"$1/install.log" 2>&1 </dev/null && touch "$1/complete"
 }
 

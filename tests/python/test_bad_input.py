@@ -106,7 +106,8 @@ def test_fuzzed_calls_raise_or_return():
     outcomes = {"returned": 0, "raised": 0}
     for name in diecast.__all__:
         function = getattr(diecast, name)
-        if type(function).__name__ != "builtin_function_or_method" or name == "prepare":
+        if type(function).__name__ != "builtin_function_or_method" or name in (
+                "output_shapes", "prepare"):
             continue
         names = list(inspect.signature(function).parameters)
         for _ in range(120):

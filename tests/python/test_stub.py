@@ -1,4 +1,4 @@
-"""The stub is what the table says, and every public name has a docstring."""
+"""The stubs are what the table says, and every public name has a docstring."""
 
 import ast
 import runpy
@@ -8,11 +8,13 @@ from conftest import ROOT
 import diecast
 
 
-def test_the_stub_is_the_tables():
-    wanted = runpy.run_path(str(ROOT / "src/python/stub/make_stub.py"))["stub"]()
-    ast.parse(wanted)
-    assert (ROOT / "src/python/diecast/__init__.pyi").read_text() == wanted, (
-        "run: PYTHONPATH=build/python python src/python/stub/make_stub.py")
+def test_the_stubs_are_the_tables():
+    made = runpy.run_path(str(ROOT / "src/python/stub/make_stub.py"))
+    for folder, function in ((".", "stub"), ("torch", "torch_stub")):
+        wanted = made[function]()
+        ast.parse(wanted)
+        assert (ROOT / "src/python/diecast" / folder / "__init__.pyi").read_text() == wanted, (
+            "run: PYTHONPATH=build/python python src/python/stub/make_stub.py")
 
 
 def test_every_public_name_says_what_it_is():

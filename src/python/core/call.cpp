@@ -18,6 +18,13 @@ bool wrong_option(const char* op, const diecast_op_option& option, const char* w
 
 PyObject* allocate_function = nullptr;  // _frameworks.allocate
 
+Ref shape_of(const diecast_output& output) {
+  Ref shape(PyTuple_New(output.ndim));
+  for (int d = 0; d < output.ndim; ++d)
+    PyTuple_SetItem(shape.get(), d, PyLong_FromLongLong(output.shape[d]));
+  return shape;
+}
+
 }  // namespace
 
 PyObject* set_allocate(PyObject*, PyObject* function) {
@@ -155,9 +162,7 @@ bool Call::allocate(const diecast_output* outputs, std::size_t count) {
     const diecast_output& output = outputs[i];
     const int index = static_cast<int>(output.index);
     if (objects_[index] != nullptr) continue;
-    const Ref shape(PyTuple_New(output.ndim));
-    for (int d = 0; d < output.ndim; ++d)
-      PyTuple_SetItem(shape.get(), d, PyLong_FromLongLong(output.shape[d]));
+    const Ref shape = shape_of(output);
     made_[index] =
         Ref(PyObject_CallFunction(allocate_function, "OsO", like, output.dtype, shape.get()));
     if (!made_[index]) return false;
@@ -167,13 +172,18 @@ bool Call::allocate(const diecast_output* outputs, std::size_t count) {
   return true;
 }
 
-bool Call::ready(bool allocates) {
-  bool named = false;  // outputs are given by their own names: then all of them are
+bool Call::read_given(bool& names_outputs) {
   for (std::size_t i = 0; i < op_.info->tensor_count; ++i) {
     if (objects_[i] == nullptr) continue;
     if (!read_tensor(static_cast<int>(i))) return false;
-    named |= op_.info->tensors[i].role == DIECAST_OUTPUT;
+    names_outputs |= op_.info->tensors[i].role == DIECAST_OUTPUT;
   }
+  return true;
+}
+
+bool Call::ready(bool allocates) {
+  bool named = false;  // outputs are given by their own names: then all of them are
+  if (!read_given(named)) return false;
   if (out_ == nullptr && named && !op_.has_scratch) return finish_place();
   diecast_output expected[kMostTensors];
   std::size_t count = 0;
@@ -181,6 +191,23 @@ bool Call::ready(bool allocates) {
   if (out_ != nullptr && !take_outputs(out_, expected, count)) return false;
   if (allocates && !allocate(expected, count)) return false;
   return finish_place();
+}
+
+PyObject* Call::output_shapes() {
+  bool named = false;
+  if (!read_given(named)) return nullptr;
+  diecast_output expected[kMostTensors];
+  std::size_t count = 0;
+  if (!expected_outputs(expected, &count)) return nullptr;
+  Ref all(PyDict_New());
+  for (std::size_t i = 0; all && i < count; ++i) {
+    const diecast_op_tensor& tensor = op_.info->tensors[expected[i].index];
+    if (tensor.role != DIECAST_OUTPUT) continue;
+    const Ref shape = shape_of(expected[i]);
+    const Ref pair(Py_BuildValue("(sO)", expected[i].dtype, shape.get()));
+    if (!pair || PyDict_SetItemString(all.get(), tensor.name, pair.get()) != 0) return nullptr;
+  }
+  return all.release();
 }
 
 PyObject* Call::result() {

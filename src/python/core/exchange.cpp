@@ -1,15 +1,16 @@
-// DLPack's C table of a type, looked up once a type; see tensor.h.
+// What a tensor's type says, looked up once a type; see tensor.h.
 #include "tensor.h"
 
 namespace diecast::python {
 namespace {
 
-constexpr char kAttribute[] = "__dlpack_c_exchange_api__", kCapsule[] = "dlpack_exchange_api";
+constexpr char kAttribute[] = "__dlpack_c_exchange_api__", kCapsule[] = "dlpack_exchange_api",
+               kDispatch[] = "__torch_dispatch__";
 
-// A type and its table. The reference keeps the type's address from being used again.
+// The reference keeps the type's address from being used again.
 struct Known {
   PyObject* type = nullptr;
-  const DLExchange* exchange = nullptr;
+  TensorType is;
 };
 // Few types are tensors: torch.Tensor and Parameter. The global lock guards it.
 Known known[64];
@@ -24,22 +25,36 @@ const DLExchange* table_of(PyObject* capsule) {
   return reinterpret_cast<const DLExchange*>(header);
 }
 
-const DLExchange* look_up(PyObject* type) {
+// Whether a type of torch answers torch's calls itself. Plain ones have the function of
+// torch.Tensor that says no.
+bool dispatches(PyObject* type) {
+  const Ref own(PyObject_GetAttrString(type, kDispatch));
+  PyObject* const modules = PyImport_GetModuleDict();
+  PyObject* const torch = own ? PyDict_GetItemString(modules, "torch") : nullptr;
+  const Ref tensor(torch == nullptr ? nullptr : PyObject_GetAttrString(torch, "Tensor"));
+  const Ref plain(tensor ? PyObject_GetAttrString(tensor.get(), kDispatch) : nullptr);
+  PyErr_Clear();
+  return own && plain && own.get() != plain.get();
+}
+
+TensorType look_up(PyObject* type) {
   if (attribute_name == nullptr) attribute_name = PyUnicode_InternFromString(kAttribute);
   const Ref capsule(PyObject_GetAttr(type, attribute_name));
-  const DLExchange* found = nullptr;
-  if (capsule && PyCapsule_IsValid(capsule.get(), kCapsule)) found = table_of(capsule.get());
+  TensorType found;
+  if (capsule && PyCapsule_IsValid(capsule.get(), kCapsule))
+    found.exchange = table_of(capsule.get());
   PyErr_Clear();
+  found.dispatches = dispatches(type);
   return found;
 }
 
 }  // namespace
 
-const DLExchange* exchange_of(PyObject* object) {
+TensorType type_of_tensor(PyObject* object) {
   auto* const type = reinterpret_cast<PyObject*>(Py_TYPE(object));
   for (int i = 0; i < known_count; ++i)
-    if (known[i].type == type) return known[i].exchange;
-  const DLExchange* const found = look_up(type);
+    if (known[i].type == type) return known[i].is;
+  const TensorType found = look_up(type);
   if (known_count < static_cast<int>(sizeof known / sizeof *known))
     known[known_count++] = {Py_NewRef(type), found};
   return found;

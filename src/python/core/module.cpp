@@ -15,10 +15,17 @@ PyMethodDef methods[] = {
      "prepare(op, /, *tensors, **options)\n--\n\n"
      "Compiles and loads what the op needs for tensors like these, and returns a function that\n"
      "runs it: run(*tensors, out=, stream=). Outputs may be left out of prepare().\n"},
+    {"output_shapes", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(output_shapes)),
+     METH_FASTCALL | METH_KEYWORDS,
+     "output_shapes(op, /, *tensors, **options)\n--\n\n"
+     "What the op would write for tensors like these: a dict of names, each with its type (\"u8\") "
+     "and\n"
+     "shape. Nothing is computed. Raises what the op would of its inputs and options.\n"},
     {"set_errors", set_errors, METH_O, nullptr},
     {"set_allocate", set_allocate, METH_O, nullptr},
     {"set_current_stream", set_current_stream, METH_O, nullptr},
     {"set_find_nvrtc", set_find_nvrtc, METH_O, nullptr},
+    {"op_table", op_table, METH_NOARGS, nullptr},
     {"default_runtime_handle", default_runtime_handle, METH_NOARGS, nullptr},
     {"stop_threads", stop_threads, METH_NOARGS, nullptr},
     {"close_default_runtime", close_default_runtime, METH_NOARGS, nullptr},

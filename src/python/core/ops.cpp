@@ -106,6 +106,12 @@ int add_op(PyObject* module, Op* op) {
   return function ? PyModule_AddObjectRef(module, op->info->name, function.get()) : -1;
 }
 
+// Appends a new reference to a list. An exception may be set.
+void append(const Ref& list, PyObject* made) {
+  const Ref item(made);
+  if (item) PyList_Append(list.get(), item.get());
+}
+
 }  // namespace
 
 const Op* op_by_name(PyObject* name) {
@@ -116,6 +122,39 @@ const Op* op_by_name(PyObject* name) {
   const char* const word = PyUnicode_Check(name) ? PyUnicode_AsUTF8AndSize(name, nullptr) : nullptr;
   if (diecast_op_find(word == nullptr ? "" : word, &none) != diecast_ok) raise_last();
   return nullptr;
+}
+
+PyObject* output_shapes(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
+  const Op* const op = count == 0 ? nullptr : op_by_name(arguments[0]);
+  if (op == nullptr) {
+    if (count == 0)
+      PyErr_SetString(PyExc_TypeError, "output_shapes() needs the op's name, then its tensors");
+    return nullptr;
+  }
+  Call call(*op);
+  if (!call.parse(arguments + 1, count - 1, names, nullptr)) return nullptr;
+  return call.output_shapes();
+}
+
+PyObject* op_table(PyObject*, PyObject*) {
+  Ref table(PyList_New(0));
+  for (std::size_t i = 0; table && i < every_op().size(); ++i) {
+    const diecast_op_info& info = *every_op()[i]->info;
+    const Ref tensors(PyList_New(0)), options(PyList_New(0));
+    for (std::size_t t = 0; tensors && t < info.tensor_count; ++t) {
+      const diecast_op_tensor& tensor = info.tensors[t];
+      append(tensors, Py_BuildValue("(sis)", tensor.name, tensor.role, tensor.what));
+    }
+    for (std::size_t o = 0; options && o < info.option_count; ++o) {
+      const diecast_op_option& option = info.options[o];
+      append(options,
+             Py_BuildValue("(sisLds)", option.name, option.kind, option.words,
+                           static_cast<long long>(option.integer), option.real, option.what));
+    }
+    if (PyErr_Occurred() == nullptr)
+      append(table, Py_BuildValue("(ssOO)", info.name, info.what, tensors.get(), options.get()));
+  }
+  return PyErr_Occurred() == nullptr ? table.release() : nullptr;
 }
 
 int add_ops(PyObject* module) {

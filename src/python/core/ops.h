@@ -34,6 +34,10 @@ struct Options {
 const Op* op_by_name(PyObject* name);
 // Python: set_allocate(function) gives diecast._frameworks.allocate.
 PyObject* set_allocate(PyObject*, PyObject* function);
+// Python: output_shapes(op, /, *tensors, **options).
+PyObject* output_shapes(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject* names);
+// Python: op_table() is the table of ops as tuples, which diecast._table gives names.
+PyObject* op_table(PyObject*, PyObject*);
 
 // A call's arguments while it lasts.
 class Call {
@@ -53,6 +57,8 @@ class Call {
   const void* tensors() const { return &structure_; }
   const Options& options() const { return options_; }
   PyObject* runtime() const { return runtime_; }
+  // The outputs by name: a type and a shape each. After parse(); nothing is made or run.
+  PyObject* output_shapes();
   // What the call returns: the one output, or a tuple of those that it has.
   PyObject* result();
 
@@ -64,6 +70,7 @@ class Call {
   bool take_out();
   bool take_outputs(PyObject* outputs, const diecast_output* expected, std::size_t count);
   bool read_tensor(int index);
+  bool read_given(bool& names_outputs);
   bool expected_outputs(diecast_output* outputs, std::size_t* count);
   bool allocate(const diecast_output* outputs, std::size_t count);
 

@@ -72,7 +72,7 @@ TensorArgument::~TensorArgument() {
 
 bool TensorArgument::read(PyObject* object, const char* op, const char* name) {
   object_ = object;
-  int got = by_exchange(object);
+  int got = by_exchange(object, op, name);
   if (got == 0) got = by_cuda_interface(object, op, name);
   if (got == 0) got = by_buffer(object, op, name);
   if (got == 0) got = by_array_interface(object, op, name);
@@ -92,8 +92,14 @@ bool TensorArgument::take(const diecast_tensor& tensor, std::uint64_t flags) {
   return true;
 }
 
-int TensorArgument::by_exchange(PyObject* object) {
-  const DLExchange* const exchange = exchange_of(object);
+int TensorArgument::by_exchange(PyObject* object, const char* op, const char* name) {
+  const auto [exchange, dispatches] = type_of_tensor(object);
+  if (dispatches) {
+    raise_about(
+        "dtype_mismatch", op, name, "only stands for a tensor: its type answers torch itself",
+        "pass the plain tensor in it (DTensor.to_local()), or trace diecast.torch's function");
+    return -1;
+  }
   if (exchange == nullptr) return 0;
   exchange_ = exchange;
   if (exchange->view_from_object != nullptr) {

@@ -29,7 +29,7 @@ class TensorArgument {
 
  private:
   // Each: 1 it was read, 0 the object has no such interface, -1 an exception is set.
-  int by_exchange(PyObject* object);
+  int by_exchange(PyObject* object, const char* op, const char* name);
   int by_cuda_interface(PyObject* object, const char* op, const char* name);
   int by_buffer(PyObject* object, const char* op, const char* name);
   int by_array_interface(PyObject* object, const char* op, const char* name);
@@ -51,7 +51,11 @@ class TensorArgument {
   DLManaged* managed_ = nullptr;
 };
 
-// The C table of a type, or null. The answer is kept for each type.
-const DLExchange* exchange_of(PyObject* object);
+// What an object's type says of its objects. The answer is kept for each type.
+struct TensorType {
+  const DLExchange* exchange = nullptr;  // DLPack's C table, or null
+  bool dispatches = false;               // FakeTensor, DTensor: it stands for a tensor of torch
+};
+TensorType type_of_tensor(PyObject* object);
 
 }  // namespace diecast::python

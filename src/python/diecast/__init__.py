@@ -18,7 +18,7 @@ _core.set_allocate(_frameworks.allocate)
 _core.set_current_stream(_frameworks.current_stream)
 _core.set_find_nvrtc(_frameworks.find_nvrtc)
 
-from ._core import prepare  # noqa: E402
+from ._core import output_shapes, prepare  # noqa: E402
 from ._kernel import Kernel, kernel  # noqa: E402
 from ._runtime import (Runtime, cuda_device_count, device_info, quantize_folder,  # noqa: E402
                        runtime)
@@ -28,5 +28,5 @@ for _name in _core.op_names:
     globals()[_name] = getattr(_core, _name)
 
 __all__ = ["ArgumentError", "CompileError", "DtypeError", "Error", "ExecutionError", "Kernel",
-           "Runtime", "WouldCompile", "cuda_device_count", "device_info", "kernel", "prepare",
-           "quantize_folder", "runtime", *_core.op_names]
+           "Runtime", "WouldCompile", "cuda_device_count", "device_info", "kernel",
+           "output_shapes", "prepare", "quantize_folder", "runtime", *_core.op_names]

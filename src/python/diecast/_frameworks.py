@@ -37,13 +37,17 @@ def _numpy_type(numpy, dtype):
     return ml_dtypes.bfloat16
 
 
+def torch_type(torch, dtype):
+    """torch's type for a word of diecast's; older versions lack some of 8 bits."""
+    return getattr(torch, _TORCH[dtype], torch.uint8)
+
+
 def allocate(like, dtype, shape):
     """An uninitialised tensor of a shape, of the framework and device of the tensor `like`."""
     root = _root(like)
     if root == "torch":
         torch = sys.modules["torch"]
-        kind = getattr(torch, _TORCH[dtype], torch.uint8)
-        return torch.empty(shape, dtype=kind, device=like.device)
+        return torch.empty(shape, dtype=torch_type(torch, dtype), device=like.device)
     if root == "numpy":
         numpy = sys.modules["numpy"]
         return numpy.empty(shape, _numpy_type(numpy, dtype))

@@ -1,4 +1,4 @@
-"""Writes src/python/diecast/__init__.pyi: the types of diecast's functions, those of ops from the
+"""Writes __init__.pyi of diecast and of diecast.torch: the types of functions, those of ops from the
 table that the library has of itself. Run it with the package that was built on the path:
 
     PYTHONPATH=build/python python src/python/stub/make_stub.py
@@ -9,7 +9,9 @@ import pathlib
 import sys
 
 import diecast
+from diecast._table import OPS
 
+_PLACES = ("device", "stream", "runtime")
 _HEAD = '''# Made by src/python/stub/make_stub.py from the table of ops; the tests hold it to that.
 from collections.abc import Callable, Iterable, Sequence
 from os import PathLike
@@ -37,6 +39,16 @@ class WouldCompile(ExecutionError): ...
 '''
 
 
+_TORCH_HEAD = '''# Made by src/python/stub/make_stub.py from the table of ops; the tests hold it to that.
+from collections.abc import Sequence
+from typing import Literal
+
+from torch import Tensor
+
+def use_host(on: bool = ...) -> None: ...
+'''
+
+
 def _parameter(parameter, types):
     text = parameter.name
     if parameter.annotation is not parameter.empty:
@@ -57,23 +69,25 @@ def _words(function):
     return out
 
 
-def _op(name):
+def _op(name, leaves_out=(), tensor="_Tensor", returns="Any"):
     function = getattr(diecast, name)
     types = {"device": "_Device | None", "stream": "Any", "runtime": "_Runtime | None",
              **_words(function)}
     parts, star = [], False
     for parameter in inspect.signature(function).parameters.values():
+        if parameter.name in leaves_out:
+            continue
         if parameter.kind is parameter.KEYWORD_ONLY and not star:
             parts.append("*")
             star = True
         kind = {bool: "bool", int: "int", float: "float"}.get(type(parameter.default))
         optional = parameter.default is None
-        types.setdefault(parameter.name, kind or ("_Tensor | None" if optional else "_Tensor"))
+        types.setdefault(parameter.name, kind or (f"{tensor} | None" if optional else tensor))
         if parameter.name == "out" and "out_data" in inspect.signature(function).parameters:
-            types["out"] = "Sequence[_Tensor] | None"
+            types["out"] = f"Sequence[{tensor}] | None"
         parts.append(_parameter(parameter, types))
     lines = ",\n    ".join(parts)
-    return f"def {name}(\n    {lines},\n) -> Any: ...\n"
+    return f"def {name}(\n    {lines},\n) -> {returns}: ...\n"
 
 
 def _signature(function, name, indent="", method=False):
@@ -113,14 +127,25 @@ def stub():
         parts.append(_class(kind))
     for name in ("cuda_device_count", "device_info", "kernel", "quantize_folder", "runtime"):
         parts.append(_signature(getattr(diecast, name), name))
+    parts.append("def output_shapes(op: str, /, *tensors: _Tensor, **options: Any) -> "
+                 "dict[str, tuple[str, tuple[int, ...]]]: ...\n")
     parts.append("def prepare(op: str, /, *tensors: _Tensor, **options: Any) -> Callable[..., Any]: ...\n")
     parts += [_op(name) for name in diecast.__all__
-              if type(getattr(diecast, name)) is type(diecast.amax) and name != "prepare"]
+              if type(getattr(diecast, name)) is type(diecast.amax) and name not in ("output_shapes", "prepare")]
     return "\n".join(parts)
 
 
+def torch_stub():
+    """The text of diecast.torch's."""
+    return "\n".join([_TORCH_HEAD] + [
+        _op(op.name, _PLACES, "Tensor", "Tensor" if len(op.outputs) == 1 else "tuple[Tensor, ...]")
+        for op in OPS.values()])
+
+
 if __name__ == "__main__":
-    target = pathlib.Path(__file__).parents[1] / "diecast" / "__init__.pyi"
-    target.write_text(stub())
-    print(f"wrote {target}")
+    package = pathlib.Path(__file__).parents[1] / "diecast"
+    for target, text in ((package / "__init__.pyi", stub()),
+                         (package / "torch" / "__init__.pyi", torch_stub())):
+        target.write_text(text)
+        print(f"wrote {target}")
     sys.exit(0)

@@ -64,8 +64,8 @@ Result<void> add_outputs(Outputs& out, const QuantizedGroup& group, bool finds_a
   const std::int64_t tile = scale_tile_cols(whole.type.layout);
   const std::int64_t blocks =
       capped_product(ceil_div(ceil_div(whole.cols(), whole.type.block()), tile), tile);
-  const std::int64_t row = sizes.data_bytes / std::max(whole.rows(), std::int64_t{1});
-  out.add("out_data", code_type(whole.type.format), Shape{whole.rows(), row});
+  out.add("out_data", code_type(whole.type.format),
+          Shape{whole.rows(), row_bytes(whole.type.format, whole.cols())});
   out.add("out_scale", nvfp4 ? DType::e4m3 : DType::e8m0,
           Shape{sizes.scale_bytes / std::max(blocks, std::int64_t{1}), blocks});
   if (finds_amax) out.add("out_amax", DType::f32, Shape{sizes.amax_count});

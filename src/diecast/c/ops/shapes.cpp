@@ -7,12 +7,11 @@ namespace {
 
 std::int64_t align_up(std::int64_t a, std::int64_t b) { return capped_product(ceil_div(a, b), b); }
 
-// Bytes of a row of codes.
+}  // namespace
+
 std::int64_t row_bytes(Format format, std::int64_t cols) {
   return is_four_bit(format) ? align_up(cols, block_of(format)) / 2 : cols;
 }
-
-}  // namespace
 
 DType code_type(Format format) {
   if (is_four_bit(format)) return DType::u8;

@@ -11,6 +11,8 @@ namespace diecast::c {
 
 // The element type of codes: of packed ones bytes.
 DType code_type(Format format);
+// Bytes of a row of codes.
+std::int64_t row_bytes(Format format, std::int64_t cols);
 // `shape` with another last dimension.
 Shape with_last(const Shape& shape, std::int64_t last);
 // Scales of [rows, cols]: rows of a linear layout keep the leading dimensions of `shape`.

@@ -1,0 +1,68 @@
+"""diecast's ops as torch operators, which torch.compile and CUDA graphs capture.
+
+    import diecast.torch, torch
+    data, scale, amax = diecast.torch.quantize_nvfp4(x)           # x: a tensor of a GPU
+    y = diecast.torch.dequantize_nvfp4(data, scale, amax)
+
+Each function takes what the function of diecast of its name takes, without device, stream and
+runtime: work goes to torch's current stream. Outputs never require gradients. CPU tensors are
+refused until use_host(). torch.ops.diecast.* are the operators themselves: NAME.default returns every
+output of the op, of which one that the call has not is u8 [0], and NAME.out writes into memory.
+"""
+
+import inspect as _inspect
+
+import torch as _torch
+
+from .. import _core, _shapes
+from .._table import OPS as _OPS
+from ._ops import RENAMED as _RENAMED
+from ._ops import use_host
+
+_PLACES = ("device", "stream", "runtime")
+
+
+def _outputs_given(op, out, keywords, there):
+    """The memory for outputs, by name, taken out of a call's keywords; empty: there is none."""
+    named = {name: keywords.pop(name) for name in op.outputs if name in keywords}
+    if out is None:
+        return named
+    outs = out if isinstance(out, (tuple, list)) else (out,)
+    if len(outs) != len(there):
+        raise ValueError(f"{op.name}: out has {len(outs)} tensors, and the call has {len(there)} outputs")
+    return named | dict(zip(there, outs))
+
+
+def _function(op):
+    """The function of an op, which gives what the call has and no more, as diecast's own does."""
+    operator = getattr(_torch.ops.diecast, op.name)
+    whole, into = operator.default, operator.out
+    names = (*op.inputs, *op.optional_inputs)
+
+    def function(*tensors, out=None, **keywords):
+        given = {name for name, tensor in zip(names, tensors) if tensor is not None}
+        given |= {name for name in names if keywords.get(name) is not None}
+        there = _shapes.present(op, given, keywords)
+        outs = _outputs_given(op, out, keywords, there)
+        keywords = {_RENAMED.get(name, name): value for name, value in keywords.items()}
+        if outs:
+            into(*tensors, **keywords, **outs)
+            return out if out is not None else tuple(outs.values())
+        made = whole(*tensors, **keywords)
+        if len(op.outputs) == 1:
+            return made
+        kept = tuple(tensor for name, tensor in zip(op.outputs, made) if name in there)
+        return kept[0] if len(kept) == 1 else kept
+
+    signature = _inspect.signature(getattr(_core, op.name))
+    function.__signature__ = signature.replace(parameters=[
+        parameter for parameter in signature.parameters.values() if parameter.name not in _PLACES])
+    function.__name__ = function.__qualname__ = op.name
+    function.__doc__ = f"{op.what} As diecast.{op.name}, on torch's current stream."
+    return function
+
+
+for _op in _OPS.values():
+    globals()[_op.name] = _function(_op)
+
+__all__ = ["use_host", *_OPS]

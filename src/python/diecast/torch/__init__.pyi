@@ -1,0 +1,241 @@
+# Made by src/python/stub/make_stub.py from the table of ops; the tests hold it to that.
+from collections.abc import Sequence
+from typing import Literal
+
+from torch import Tensor
+
+def use_host(on: bool = ...) -> None: ...
+
+def quantize_nvfp4(
+    x: Tensor,
+    amax: Tensor | None = ...,
+    encode: Tensor | None = ...,
+    decode: Tensor | None = ...,
+    amax_t: Tensor | None = ...,
+    encode_t: Tensor | None = ...,
+    decode_t: Tensor | None = ...,
+    block_amax: Tensor | None = ...,
+    block_amax_t: Tensor | None = ...,
+    rng_state: Tensor | None = ...,
+    device_rows: Tensor | None = ...,
+    *,
+    out_data: Tensor | None = ...,
+    out_scale: Tensor | None = ...,
+    out_amax: Tensor | None = ...,
+    out_data_t: Tensor | None = ...,
+    out_scale_t: Tensor | None = ...,
+    out_amax_t: Tensor | None = ...,
+    out: Sequence[Tensor] | None = ...,
+    direction: Literal["rowwise", "columnwise", "both"] = ...,
+    layout: Literal["linear", "s128x4", "s8x4"] = ...,
+    profile: Literal["te", "pr546", "modelopt", "torchao", "te_ref", "te_fast", "flashinfer_exact", "flashinfer_fast", "flashinfer_dsl_exact", "flashinfer_dsl_fast"] = ...,
+    square: bool = ...,
+    row_scaled: bool = ...,
+    e4m3_bound: int = ...,
+    four_over_six: Literal["off", "mae", "mse"] = ...,
+    rht: Literal["none", "rowwise", "columnwise", "both"] = ...,
+    sign_mask: int = ...,
+    block_scales_alone: bool = ...,
+) -> tuple[Tensor, ...]: ...
+
+def dequantize_nvfp4(
+    data: Tensor,
+    scale: Tensor,
+    amax: Tensor | None = ...,
+    decode: Tensor | None = ...,
+    device_rows: Tensor | None = ...,
+    *,
+    out: Tensor | None = ...,
+    dtype: Literal["bf16", "f16", "f32"] = ...,
+    cols: int = ...,
+    layout: Literal["linear", "s128x4", "s8x4"] = ...,
+    profile: Literal["te", "pr546", "modelopt", "torchao", "te_ref", "te_fast", "flashinfer_exact", "flashinfer_fast", "flashinfer_dsl_exact", "flashinfer_dsl_fast"] = ...,
+    square: bool = ...,
+    row_scaled: bool = ...,
+    columnwise: bool = ...,
+    rows: int = ...,
+    e4m3_bound: int = ...,
+) -> Tensor: ...
+
+def fp4_dequantize(
+    data: Tensor,
+    scale: Tensor,
+    decode: Tensor,
+    *,
+    out: Tensor | None = ...,
+    dtype: Literal["bf16", "f16", "f32"] = ...,
+    block_size: int = ...,
+    tile_size: int = ...,
+) -> Tensor: ...
+
+def quantize_mx(
+    x: Tensor,
+    device_rows: Tensor | None = ...,
+    *,
+    out_data: Tensor | None = ...,
+    out_scale: Tensor | None = ...,
+    out_data_t: Tensor | None = ...,
+    out_scale_t: Tensor | None = ...,
+    out: Sequence[Tensor] | None = ...,
+    format: Literal["mxfp8_e4m3", "mxfp8_e5m2", "mxfp4"] = ...,
+    direction: Literal["rowwise", "columnwise", "both"] = ...,
+    layout: Literal["linear", "s128x4", "s8x4"] = ...,
+    profile: Literal["te", "pr546", "modelopt", "torchao", "te_ref", "te_fast", "flashinfer_exact", "flashinfer_fast", "flashinfer_dsl_exact", "flashinfer_dsl_fast"] = ...,
+    mode: Literal["rceil", "floor", "ceil", "even"] = ...,
+    square: bool = ...,
+) -> tuple[Tensor, ...]: ...
+
+def dequantize_mx(
+    data: Tensor,
+    scale: Tensor,
+    device_rows: Tensor | None = ...,
+    *,
+    out: Tensor | None = ...,
+    format: Literal["mxfp8_e4m3", "mxfp8_e5m2", "mxfp4"] = ...,
+    dtype: Literal["bf16", "f16", "f32"] = ...,
+    cols: int = ...,
+    layout: Literal["linear", "s128x4", "s8x4"] = ...,
+    square: bool = ...,
+    columnwise: bool = ...,
+    rows: int = ...,
+) -> Tensor: ...
+
+def amax(
+    x: Tensor,
+    device_rows: Tensor | None = ...,
+    *,
+    out: Tensor | None = ...,
+    per: Literal["tensor", "row", "column", "block", "tile"] = ...,
+    nans: Literal["ignore", "propagate"] = ...,
+    transform: Literal["none", "rowwise", "columnwise"] = ...,
+    sign_mask: int = ...,
+    block: int = ...,
+    accumulate: bool = ...,
+) -> Tensor: ...
+
+def compute_fp4_scales(
+    amax: Tensor,
+    global_amax: Tensor | None = ...,
+    *,
+    out: Tensor | None = ...,
+    scratch: Tensor | None = ...,
+    unrounded: bool = ...,
+    fp8: Literal["eager", "extension"] = ...,
+) -> Tensor: ...
+
+def static_blockwise_fp4_fake_quant(
+    x: Tensor,
+    amax: Tensor,
+    global_amax: Tensor | None = ...,
+    *,
+    out: Tensor | None = ...,
+    scratch: Tensor | None = ...,
+    unrounded: bool = ...,
+    fp8: Literal["eager", "extension"] = ...,
+) -> Tensor: ...
+
+def fp4_fake_quant_block(
+    x: Tensor,
+    global_amax: Tensor,
+    device_rows: Tensor | None = ...,
+    *,
+    out: Tensor | None = ...,
+    block_size: int = ...,
+) -> Tensor: ...
+
+def gemm_nvfp4(
+    a: Tensor,
+    a_scale: Tensor,
+    a_amax: Tensor,
+    b: Tensor,
+    b_scale: Tensor,
+    b_amax: Tensor,
+    bias: Tensor | None = ...,
+    *,
+    out: Tensor | None = ...,
+    scratch: Tensor | None = ...,
+    dtype: Literal["bf16", "f16", "f32"] = ...,
+    layout: Literal["linear", "s128x4", "s8x4"] = ...,
+    path: Literal["own", "cublaslt", "auto"] = ...,
+    a_row_scaled: bool = ...,
+    b_row_scaled: bool = ...,
+    accumulate: bool = ...,
+    alpha: float = ...,
+    a_bound: int = ...,
+    b_bound: int = ...,
+) -> Tensor: ...
+
+def arrange_scales(
+    scale: Tensor,
+    old_decode: Tensor | None = ...,
+    new_decode: Tensor | None = ...,
+    *,
+    out: Tensor | None = ...,
+    from_layout: Literal["linear", "s128x4", "s8x4"] = ...,
+    layout: Literal["s128x4", "s8x4", "linear"] = ...,
+    rows: int = ...,
+    cols: int = ...,
+    batch: int = ...,
+) -> Tensor: ...
+
+def transpose_codes(
+    data: Tensor,
+    *,
+    out: Tensor | None = ...,
+    rows: int = ...,
+    cols: int = ...,
+    pad: int = ...,
+) -> Tensor: ...
+
+def transpose_nvfp4(
+    data: Tensor,
+    scale: Tensor,
+    amax: Tensor,
+    *,
+    out_data_t: Tensor | None = ...,
+    out_scale_t: Tensor | None = ...,
+    out_amax_t: Tensor | None = ...,
+    out: Tensor | None = ...,
+    cols: int = ...,
+    layout: Literal["linear", "s128x4", "s8x4"] = ...,
+) -> tuple[Tensor, ...]: ...
+
+def quantize_nvfp4_grouped(
+    x: Tensor,
+    row_offsets: Tensor,
+    row_counts: Tensor | None = ...,
+    amax: Tensor | None = ...,
+    encode: Tensor | None = ...,
+    decode: Tensor | None = ...,
+    rng_state: Tensor | None = ...,
+    *,
+    out_data: Tensor | None = ...,
+    out_scale: Tensor | None = ...,
+    out_amax: Tensor | None = ...,
+    members: Tensor | None = ...,
+    out: Sequence[Tensor] | None = ...,
+    layout: Literal["linear", "s128x4", "s8x4"] = ...,
+    profile: Literal["te", "pr546", "modelopt", "torchao", "te_ref", "te_fast", "flashinfer_exact", "flashinfer_fast", "flashinfer_dsl_exact", "flashinfer_dsl_fast"] = ...,
+    square: bool = ...,
+    row_scaled: bool = ...,
+    e4m3_bound: int = ...,
+    four_over_six: Literal["off", "mae", "mse"] = ...,
+    rht: Literal["none", "rowwise", "columnwise", "both"] = ...,
+    sign_mask: int = ...,
+) -> tuple[Tensor, ...]: ...
+
+def quantize_mx_grouped(
+    x: Tensor,
+    row_offsets: Tensor,
+    row_counts: Tensor | None = ...,
+    *,
+    out_data: Tensor | None = ...,
+    out_scale: Tensor | None = ...,
+    members: Tensor | None = ...,
+    out: Sequence[Tensor] | None = ...,
+    format: Literal["mxfp8_e4m3", "mxfp8_e5m2", "mxfp4"] = ...,
+    layout: Literal["linear", "s128x4", "s8x4"] = ...,
+    profile: Literal["te", "pr546", "modelopt", "torchao", "te_ref", "te_fast", "flashinfer_exact", "flashinfer_fast", "flashinfer_dsl_exact", "flashinfer_dsl_fast"] = ...,
+    mode: Literal["rceil", "floor", "ceil", "even"] = ...,
+    square: bool = ...,
+) -> tuple[Tensor, ...]: ...

@@ -1,0 +1,122 @@
+"""Registers torch.ops.diecast.*, an operator for each op of the table, so that torch can trace calls.
+
+NAME.default returns all outputs of the table's op; one that the call has not is u8 [0]. NAME.out writes
+into those that are given. Outputs never require gradients: of an input that does, its values are taken.
+"""
+
+import torch
+
+from .. import _core, _frameworks, _shapes
+from .._errors import ArgumentError
+from .._table import OPS
+
+_library = torch.library.Library("diecast", "DEF")
+_computes_on_host = False
+# Options that operators call otherwise: torch's own tracing takes a keyword `mode`.
+RENAMED = {"mode": "scale_mode"}
+_NAMES = {ours: name for name, ours in RENAMED.items()}
+
+
+def use_host(on=True):
+    """From now on operators compute CPU tensors on this processor. Without it they raise."""
+    global _computes_on_host  # pylint: disable=global-statement
+    _computes_on_host = on
+
+
+def _tags():
+    """An output's layout is what the op says; older versions have a weaker word for that."""
+    exact = getattr(torch.Tag, "needs_exact_strides", torch.Tag.needs_fixed_stride_order)
+    return (torch.Tag.pt2_compliant_tag, exact)
+
+
+def _schema(op, overload):
+    """Not tagged as torch's own `out` operators are: outputs are optional and may be read, where a
+    result is accumulated."""
+    inputs = [f"Tensor {name}" for name in op.inputs]
+    inputs += [f"Tensor? {name}=None" for name in op.optional_inputs]
+    kinds = {str: "str", bool: "bool", int: "SymInt", float: "float"}
+    keywords = [f"{kinds[option.kind]} {RENAMED.get(option.name, option.name)}="
+                f"{_literal(option.default)}"
+                for option in op.options]
+    results = ", ".join("Tensor" for _ in op.outputs)
+    if overload == "out":
+        keywords += [f"Tensor({chr(ord('a') + i)}!)? {name}=None"
+                     for i, name in enumerate(op.outputs)]
+        results = ""
+    name = op.name if overload == "default" else f"{op.name}.{overload}"
+    return f"{name}({', '.join(inputs)}, *, {', '.join(keywords)}) -> ({results})"
+
+
+def _literal(value):
+    return f'"{value}"' if isinstance(value, str) else repr(value)
+
+
+def _place(op, inputs):
+    """Keywords of the plain function for where its tensors are."""
+    if inputs[0].device.type != "cpu":
+        return {}
+    if _computes_on_host:
+        return {"device": "host"}
+    raise ArgumentError("invalid_argument", f"{op.name}: its tensors are on the CPU",
+                        "call diecast.torch.use_host() to compute on this processor, or pass "
+                        "tensors of a GPU")
+
+
+def _type(kind):
+    return _frameworks.torch_type(torch, kind) if isinstance(kind, str) else kind
+
+
+def _named(options):
+    """Options by diecast's names."""
+    return {_NAMES.get(name, name): value for name, value in options.items()}
+
+
+def _nothing(device):
+    """An output that the call has not."""
+    return torch.empty(0, dtype=torch.uint8, device=device)
+
+
+def _define(op):
+    plain = getattr(_core, op.name)
+    names = (*op.inputs, *op.optional_inputs)
+
+    def given(inputs):
+        return {name: tensor for name, tensor in zip(names, inputs) if tensor is not None}
+
+    def fake(*inputs, **options):
+        if options.get("accumulate"):
+            raise ArgumentError("missing_buffer", f"{op.name}: there is no out to accumulate in",
+                                "pass out=, or leave accumulate off")
+        device = inputs[0].device
+        made = {name: torch.empty(shape, dtype=_type(kind), device=device)
+                for name, (kind, shape) in _shapes.outputs(op, given(inputs), _named(options)).items()}
+        if len(op.outputs) == 1:
+            return made["out"]
+        return tuple(made[name] if name in made else _nothing(device) for name in op.outputs)
+
+    def call(*inputs, **options):
+        made = plain(*inputs, **_named(options), **_place(op, inputs))
+        if len(op.outputs) == 1 or len(made) == len(op.outputs):
+            return made
+        there = dict(zip(_shapes.present(op, given(inputs).keys(), options), made, strict=True))
+        device = inputs[0].device
+        return tuple(there[name] if name in there else _nothing(device) for name in op.outputs)
+
+    def call_out(*inputs, **options):
+        if all(options.get(name) is None for name in op.outputs):
+            raise ArgumentError("missing_buffer", f"{op.name}.out: no output is given",
+                                f"pass {op.outputs[0]}, or call {op.name}.default")
+        plain(*inputs, **_named(options), **_place(op, inputs))
+
+    for overload, function, traced in (("default", call, fake),
+                                       ("out", call_out, lambda *_, **__: None)):
+        name = op.name if overload == "default" else f"{op.name}.{overload}"
+        _library.define(_schema(op, overload), tags=_tags())
+        for key in ("CPU", "CUDA"):
+            _library.impl(name, function, key)
+        _library.impl(name, torch.library.fallthrough_kernel, "Autograd")
+        torch.library.register_fake(f"diecast::{name}", traced, lib=_library)
+
+
+for _op in OPS.values():
+    _define(_op)

@@ -1,0 +1,258 @@
+"""torch.ops.diecast.* on the host device: opcheck, torch.compile, gradients, modes, bad input."""
+
+import warnings
+
+import pytest
+import torch
+from torch.library import opcheck
+
+import diecast
+import diecast.torch
+from diecast import _table
+from diecast.torch._ops import RENAMED
+
+OPS = _table.OPS
+torch.set_num_threads(1)
+
+
+@pytest.fixture(autouse=True)
+def on_host():
+    diecast.torch.use_host()
+    torch.compiler.reset()
+
+
+def matrix(*shape, dtype=torch.bfloat16, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    return (torch.randn(shape, generator=generator) * 3).to(dtype)
+
+
+def raw(tensor):
+    """A tensor's bytes."""
+    return bytes(tensor.detach().contiguous().view(torch.uint8).flatten().tolist())
+
+
+def same(got, wanted):
+    """Whether two results, tensors or tuples of them, have the same types, shapes and bytes."""
+    got, wanted = ((one,) if isinstance(one, torch.Tensor) else one for one in (got, wanted))
+    return len(got) == len(wanted) and all(
+        a.dtype == b.dtype and a.shape == b.shape and raw(a) == raw(b) for a, b in zip(got, wanted))
+
+
+def calls():
+    """Calls of every op, and together with every option of tracing: its name, inputs, options."""
+    x = matrix(32, 64)
+    data, scale, amax = diecast.quantize_nvfp4(x, device="host")
+    square = diecast.quantize_nvfp4(x, square=True, device="host")
+    mx = diecast.quantize_mx(x, device="host")
+    blocks, one = matrix(32, 4, dtype=torch.float32).abs() + 0.1, torch.full((1,), 9.0)
+    offsets, counts = torch.tensor([0, 5, 32]), torch.tensor([5, 27], dtype=torch.int32)
+    yield "quantize_nvfp4", (x,), {}
+    yield "quantize_nvfp4", (x, amax), {"layout": "s128x4", "four_over_six": "mae", "e4m3_bound": 256}
+    yield "quantize_nvfp4", (x,), {"direction": "both", "square": True}
+    yield "quantize_nvfp4", (x, None, None, amax / 2688), {"direction": "columnwise"}
+    yield "quantize_nvfp4", (x,), {"row_scaled": True, "layout": "s8x4"}
+    yield "quantize_nvfp4", (x,), {"block_scales_alone": True, "profile": "torchao"}
+    yield "dequantize_nvfp4", (data, scale, amax), {"dtype": "f32"}
+    yield "dequantize_nvfp4", (data, scale, None, amax / 2688), {"cols": 63}
+    yield "fp4_dequantize", (data, scale, amax / 2688), {"dtype": "f16"}
+    yield "quantize_mx", (x,), {}
+    yield "quantize_mx", (x,), {"format": "mxfp4", "profile": "torchao", "mode": "ceil",
+                                "direction": "both", "layout": "s128x4"}
+    yield "dequantize_mx", mx, {"dtype": "f32"}
+    yield "amax", (x,), {}
+    yield "amax", (x,), {"per": "block", "block": 32}
+    yield "compute_fp4_scales", (blocks,), {}
+    yield "static_blockwise_fp4_fake_quant", (x, blocks, one), {}
+    yield "fp4_fake_quant_block", (x, one), {}
+    yield "gemm_nvfp4", (data, scale, amax, *square), {"alpha": 0.5, "dtype": "f32"}
+    yield "arrange_scales", (scale,), {}
+    yield "arrange_scales", (mx[1],), {"layout": "s8x4"}
+    yield "transpose_codes", (data,), {}
+    yield "transpose_nvfp4", square, {}
+    yield "quantize_nvfp4_grouped", (x, offsets), {"layout": "linear"}
+    yield "quantize_mx_grouped", (x, offsets, counts), {"layout": "linear"}
+
+
+CALLS = list(calls())
+NAMES = [f"{i}-{name}" for i, (name, _, _) in enumerate(CALLS)]
+every_call = pytest.mark.parametrize("name, inputs, options", CALLS, ids=NAMES)
+
+
+def test_every_op_is_called():
+    assert {name for name, _, _ in CALLS} == set(OPS) == set(diecast.torch.__all__) - {"use_host"}
+
+
+def test_a_schema_is_the_tables():
+    schema = str(torch.ops.diecast.transpose_nvfp4.out._schema)
+    assert schema == ('diecast::transpose_nvfp4.out(Tensor data, Tensor scale, Tensor amax, *, '
+                      'SymInt cols=0, str layout="linear", Tensor(a!)? out_data_t=None, '
+                      'Tensor(b!)? out_scale_t=None, Tensor(c!)? out_amax_t=None) -> ()')
+
+
+# vllm#50946, TransformerEngine#600: schemas and fakes that are not what the op does.
+@every_call
+def test_11_40_opcheck(name, inputs, options):
+    def comparable(tensor):  # opcheck compares no numbers of 8 bits
+        return tensor if tensor is None or tensor.element_size() > 1 else tensor.view(torch.uint8)
+
+    operator, inputs = getattr(torch.ops.diecast, name), tuple(map(comparable, inputs))
+    options = {RENAMED.get(key, key): value for key, value in options.items()}
+    opcheck(operator.default, inputs, options)
+    made = operator.default(*inputs, **options)
+    made = (made,) if isinstance(made, torch.Tensor) else made
+    outs = {field: comparable(torch.zeros_like(tensor))
+            for field, tensor in zip(OPS[name].outputs, made) if tensor.numel() > 0}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        opcheck(operator.out, inputs, {**options, **outs})
+
+
+@every_call
+def test_a_function_gives_what_diecasts_own_gives(name, inputs, options):
+    wanted = getattr(diecast, name)(*inputs, **options, device="host")
+    function = getattr(diecast.torch, name)
+    got = function(*inputs, **options)
+    assert same(got, wanted)
+    out = tuple(torch.zeros_like(tensor) for tensor in got) if isinstance(
+        got, tuple) else torch.zeros_like(got)
+    assert function(*inputs, **options, out=out) is out
+    assert same(out, wanted)
+
+
+# flashinfer#2999, sglang#21419, TensorRT-LLM#11759, FastVideo#1647: graphs break at a call.
+@every_call
+def test_9_10_12_13_compiled_is_one_graph_and_equal(name, inputs, options):
+    graphs = []
+
+    def count(graph, _):
+        graphs.append(graph)
+        return graph.forward
+
+    function = getattr(diecast.torch, name)
+    compiled = torch.compile(lambda *tensors: function(*tensors, **options), fullgraph=True,
+                             backend=count)
+    assert same(compiled(*inputs), function(*inputs, **options))
+    assert len(graphs) == 1
+    traced = torch.compile(lambda *tensors: function(*tensors, **options), fullgraph=True,
+                           backend="aot_eager", dynamic=True)
+    assert same(traced(*inputs), function(*inputs, **options))
+
+
+def test_inductor_fuses_around_it():
+    def layer(x):
+        data, scale, amax = diecast.torch.quantize_nvfp4(torch.relu(x) * 2, layout="s128x4")
+        return diecast.torch.dequantize_nvfp4(data, scale, amax, layout="s128x4") + 1
+
+    compiled = torch.compile(layer, fullgraph=True, dynamic=True)
+    for rows in (3, 130):
+        assert same(compiled(matrix(rows, 64)), layer(matrix(rows, 64)))
+
+
+def test_rows_that_vary_compile_once():
+    frames = []
+
+    def count(graph, _):
+        frames.append(graph)
+        return graph.forward
+
+    def layer(x, offsets):
+        quantized = diecast.torch.quantize_nvfp4_grouped(x, offsets, layout="s128x4")
+        sides = diecast.torch.quantize_nvfp4(x, direction="both")
+        return quantized[1].shape[0] + sides[3].shape[0], diecast.torch.quantize_mx(x)[1]
+
+    compiled = torch.compile(layer, fullgraph=True, backend=count)
+    for rows in (16, 48, 333):
+        x, offsets = matrix(rows, 64), torch.tensor([0, rows // 2, rows])
+        torch._dynamo.mark_dynamic(x, 0)
+        assert compiled(x, offsets)[0] == layer(x, offsets)[0]
+    assert len(frames) == 1
+
+
+def test_outputs_given_in_a_compiled_function():
+    x, target = matrix(8, 64), torch.full((1,), 2.0)
+
+    def step(x, kept):
+        diecast.torch.amax(x, out=kept, accumulate=True)
+        return kept + 1
+
+    compiled = torch.compile(step, fullgraph=True, backend="aot_eager")
+    assert compiled(x, target).item() == x.abs().max().item() + 1
+    assert target.item() == x.abs().max().item()
+    assert compiled(x / 100, target).item() == target.item() + 1
+
+
+def test_a_gradient_goes_nowhere():
+    x = matrix(4, 32, dtype=torch.float32).requires_grad_()
+    one = torch.full((1,), 9.0)
+    for each in (x, torch.nn.Parameter(x.detach())):
+        made = diecast.torch.fp4_fake_quant_block(each, one)
+        assert not made.requires_grad and made.grad_fn is None
+        assert same(made, diecast.torch.fp4_fake_quant_block(x.detach(), one))
+    straight = x + (diecast.torch.fp4_fake_quant_block(x, one) - x).detach()
+    straight.sum().backward()
+    assert (x.grad == 1).all()
+
+
+def test_modes():
+    x = matrix(4, 32)
+    wanted = diecast.torch.quantize_nvfp4(x)
+    with torch.inference_mode():
+        assert same(diecast.torch.quantize_nvfp4(x), wanted)
+    with torch.autocast("cpu", dtype=torch.float16):
+        assert same(diecast.torch.quantize_nvfp4(x), wanted)
+    assert same(diecast.torch.quantize_nvfp4(matrix(4, 64)[:, :32].contiguous()),
+                diecast.torch.quantize_nvfp4(matrix(4, 64)[:, :32]))
+    meta = diecast.torch.quantize_nvfp4(x.to("meta"), layout="s128x4")
+    assert [tuple(tensor.shape) for tensor in meta] == [(4, 16), (128, 4), (1,)]
+
+
+def test_cpu_tensors_are_refused_until_asked_for():
+    diecast.torch.use_host(False)
+    with pytest.raises(diecast.ArgumentError, match="on the CPU") as caught:
+        diecast.torch.amax(matrix(1, 16))
+    assert "use_host" in caught.value.fix
+
+
+@pytest.mark.parametrize("call, error, text", [
+    (lambda x: diecast.torch.quantize_nvfp4(x, layout="s1x4"), diecast.ArgumentError, "layout"),
+    (lambda x: diecast.torch.quantize_nvfp4(x.long()), diecast.DtypeError, "i64"),
+    (lambda x: diecast.torch.quantize_nvfp4(x.t()), diecast.ArgumentError, "apart"),
+    (lambda x: diecast.torch.amax(x, accumulate=True), diecast.ArgumentError, "accumulate"),
+    (lambda x: diecast.torch.amax(x, out=(x, x)), ValueError, "1 outputs"),
+    (lambda x: diecast.torch.quantize_nvfp4(x, out=x[:0]), ValueError, "3 outputs"),
+    (lambda x: torch.ops.diecast.amax.out(x), diecast.ArgumentError, "no output"),
+    (lambda x: torch.ops.diecast.quantize_nvfp4.out(x, out_data=x), diecast.Error, "out_"),
+    (lambda x: diecast.torch.amax(x, out=x), diecast.Error, "out"),
+    (lambda x: diecast.torch.amax(x, size=3), RuntimeError, "size"),
+    (lambda x: diecast.torch.amax(None), RuntimeError, "Tensor"),
+])
+def test_bad_calls_are_errors_with_a_type(call, error, text):
+    with pytest.raises(error, match=text):
+        call(matrix(4, 32))
+
+
+class Wrapped(torch.Tensor):
+    """A type that answers torch's calls itself, as DTensor does."""
+
+    @classmethod
+    def __torch_dispatch__(cls, function, types, args=(), kwargs=None):
+        raise NotImplementedError
+
+
+class Named(torch.Tensor):
+    """A type that is a tensor with another name."""
+
+
+def test_tensors_that_only_stand_for_others_are_refused():
+    from torch._subclasses.fake_tensor import FakeTensorMode
+    with FakeTensorMode():
+        fake = torch.empty(4, 64)
+    wrapped = torch.Tensor._make_wrapper_subclass(Wrapped, (4, 64))
+    for one in (fake, wrapped):
+        for _ in range(2):
+            with pytest.raises(diecast.DtypeError, match="only stands for a tensor") as caught:
+                diecast.quantize_nvfp4(one, device="host")
+            assert "to_local" in caught.value.fix
+    x = matrix(4, 64)
+    assert same(diecast.quantize_nvfp4(x.as_subclass(Named), device="host")[0],
+                diecast.quantize_nvfp4(x, device="host")[0])
