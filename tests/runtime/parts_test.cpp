@@ -151,6 +151,27 @@ TEST_F(PartsTest, KernelsAreMadeAndLoadedOnce) {
   EXPECT_EQ(parts.kernels.preload(one, nullptr).error().code, ErrorCode::invalid_argument);
 }
 
+// Whoever serves an approx tune's value reads it in the log.
+TEST_F(PartsTest, KernelsTellWhatRecordsChoseOfThem) {
+  std::vector<std::string> told;
+  RuntimeOptions options = machine_.options();
+  options.on_event = [&](const RuntimeEvent& event) {
+    if (event.kind == RuntimeEvent::Kind::loaded) told.push_back(event.detail);
+  };
+  Parts parts(options);
+  std::string text = testing::kTunedText;
+  text.replace(text.find("= 64"), 4, "= 64 approx");
+  const auto tmpl = parts.templates.add_text("k", text).value();
+  parts.tuning.add({testing::record("THREADS=128 waves=16", 10)});
+  const auto device = machine_.cuda.device();
+  const auto bindings = Bindings().set("IN", DType::bf16);
+  const Target target = Target::parse("sm_90a").value();
+  const auto one = parts.tuning.specialize(tmpl, bindings, target, *device).value();
+  ASSERT_TRUE(parts.kernels.preload(one, device));
+  EXPECT_EQ(told,
+            std::vector<std::string>{"Fake GPU; THREADS=128 approx; rows=512 cols=4096: waves=16"});
+}
+
 TEST_F(PartsTest, DevicesAreOpenedOnce) {
   ::setenv("DIECAST_LIBCUDA", testing::FakeCuda::path().c_str(), 1);
   Devices devices;

@@ -61,6 +61,16 @@ TEST_F(TuningTest, ChoosesWhatTheBindingsLeaveOut) {
   EXPECT_EQ(launches[0].tunes.find("waves")->spelling(), "16");
 }
 
+TEST_F(TuningTest, KnowsWhatItChoseOfAKernel) {
+  const Specialization one = plain(Bindings().set("THREADS", 128));
+  EXPECT_EQ(tuning_.chosen(one), "");
+  (void)tuning_.launches(one, *device_);
+  EXPECT_EQ(tuning_.chosen(one), "");  // no records, nothing chosen
+  tuning_.add({record("THREADS=128 waves=16", 10), record("THREADS=64 waves=4", 20)});
+  (void)tuning_.launches(one, *device_);
+  EXPECT_EQ(tuning_.chosen(one), "; THREADS=128; rows=512 cols=4096: waves=16");
+}
+
 TEST_F(TuningTest, TellsEachRecordThatItDoesNotBelieveOnce) {
   const TuningRecord wrong = record("THREADS=96 waves=1", 1);
   tuning_.add({wrong, record("THREADS=128 waves=1", 10)});

@@ -67,6 +67,26 @@ TEST(TemplateCode, HasNoMacroInPlaceOfAParameterOrASize) {
     EXPECT_EQ(error_of_code(line), "parsed") << line;
 }
 
+// Code for other compilers brings its own.
+TEST(TemplateCode, DoesNotDefineTheLimitsOfC) {
+  EXPECT_EQ(
+      error_of_code("#define INFINITY (1.0f / 0.0f)"),
+      "diecast: parse_error: k.cu:8:9: `INFINITY` is there already: every kernel has the limits "
+      "of C\n"
+      "  #define INFINITY (1.0f / 0.0f)\n"
+      "          ^\n"
+      "  fix: remove it, or choose another name");
+  EXPECT_EQ(
+      first_line(error_of_code("int x = INT_MIN;\nenum { INT_MAX = 5 };")),
+      "diecast: parse_error: k.cu:9:8: `INT_MAX` is there already: every kernel has the limits "
+      "of C");
+  EXPECT_NE(error_of_code("constexpr float FLT_MAX = 1e38f;"), "parsed");
+  for (const char* line :
+       {"#ifndef INFINITY\n#define INFINITY 1e38f\n#endif", "bool x = INT_MAX == 5;",
+        "#define MY_INFINITY INFINITY", "// #define NAN 0", "float x = FLT_MAX, y = 1;"})
+    EXPECT_EQ(error_of_code(line), "parsed") << line;
+}
+
 // A comment that speaks of the wait does not wait.
 TEST(TemplateCode, WaitsItselfWhereItsHeaderSaysLate) {
   const auto message = [](const std::string& body) {

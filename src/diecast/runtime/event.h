@@ -16,7 +16,8 @@ struct RuntimeEvent {
     compiled,   // its artifact was made by a compiler (detail: its key; ms)
     failed,     // resolving it failed (detail: the error's message)
     published,  // its artifact got its name in the disk cache (detail: its key)
-    loaded,     // its code became resident on a device (detail: the device; ms)
+    loaded,     // its code became resident on a device (detail: the device, and what tuning records
+                // chose of it, each approx tune marked so; ms)
     late,       // after freeze(Late::warn) it was compiled or loaded (detail: which)
     refused,    // a device did not take its cached code: it is compiled again (detail: the error)
     pruned,     // the disk cache was brought back to its size (detail: how much)

@@ -69,7 +69,8 @@ Result<std::shared_ptr<Kernel>> Kernels::make_resident(Made made) {
   if (!loaded) return std::move(kernel);
   ++common_.count.loaded;
   if (common_.options.on_event)
-    common_.tell(RuntimeEvent::Kind::loaded, name.artifact.spelling, name.device->properties().name,
+    common_.tell(RuntimeEvent::Kind::loaded, name.artifact.spelling,
+                 name.device->properties().name + tuning_.chosen(kernel->specialization()),
                  ms_since(start));
   return std::move(kernel);
 }

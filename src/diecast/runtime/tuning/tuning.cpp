@@ -101,10 +101,18 @@ std::vector<TunedLaunch> Tuning::launches(const Specialization& specialization,
                      records_of(specialization, device_fingerprint(device.properties())), given);
   }
   std::lock_guard lock(mutex_);
-  const Template& tmpl = specialization.tmpl();
-  selected_[{specialization.spelling(), tunes_text(tmpl, specialization.bindings())}] =
-      choice.text(tmpl);
+  selected_[preloaded(specialization)] = choice.text(specialization.tmpl());
   return std::move(choice.launches);
+}
+
+Tuning::Preloaded Tuning::preloaded(const Specialization& specialization) {
+  return {specialization.spelling(), tunes_text(specialization.tmpl(), specialization.bindings())};
+}
+
+std::string Tuning::chosen(const Specialization& specialization) const {
+  std::lock_guard lock(mutex_);
+  const auto known = selected_.find(preloaded(specialization));
+  return known == selected_.end() || known->second.empty() ? "" : ";" + known->second;
 }
 
 std::map<std::string, std::vector<TuningRecord>> Tuning::records_by_device(

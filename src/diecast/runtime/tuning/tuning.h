@@ -38,6 +38,9 @@ class Tuning {
   std::vector<Specialization> point_variants(const Specialization& standard, const Bindings& given);
   // Of a kernel that is preloaded, which digest() counts from here on.
   std::vector<TunedLaunch> launches(const Specialization& specialization, const Device& device);
+  // What records chose of such a kernel by launches(): "; THREADS=128 approx; rows=1: waves=8".
+  // Empty where they have nothing to say.
+  std::string chosen(const Specialization& specialization) const;
   // As Runtime::selection_digest().
   std::string digest() const;
 
@@ -53,8 +56,9 @@ class Tuning {
   std::atomic<bool> has_records_{false};
   mutable ForkSafe<std::mutex> mutex_;                           // of both maps
   std::map<std::string, TemplateRecords, std::less<>> records_;  // by template
-  // Launches chosen, by spelling and tunes of what was preloaded.
-  std::map<std::pair<std::string, std::string>, std::string> selected_;
+  using Preloaded = std::pair<std::string, std::string>;  // spelling, tunes
+  std::map<Preloaded, std::string> selected_;             // what is chosen of it
+  static Preloaded preloaded(const Specialization& specialization);
 };
 
 }  // namespace diecast

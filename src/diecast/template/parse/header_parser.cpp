@@ -150,7 +150,8 @@ Result<void> HeaderParser::read_code(std::size_t begin) {
     return Error{ErrorCode::parse_error,
                  cat(template_->name_, ".cu has no DIECAST_KERNEL { ... } below its header"),
                  "write the kernel's body there: its signature comes from the arg lines"};
-  return check_directives(bare);
+  DIECAST_CHECK(check_directives(bare));
+  return check_limits(bare);
 }
 
 Error HeaderParser::error_in_code(std::string_view bare, std::string_view at, std::string_view what,
@@ -174,6 +175,35 @@ Result<void> HeaderParser::check_directives(std::string_view bare) const {
                                ": a macro would stand in its place"),
                            "remove it, or choose another name");
   }
+  return {};
+}
+
+// A limit is a macro already: what declares it, or gives it a value, would declare or change a
+// number. In `#ifndef` of it, a habit of code for many compilers, nothing happens.
+Result<void> HeaderParser::check_limits(std::string_view bare) const {
+  const auto refused = [&](std::string_view at, std::string_view name) {
+    return error_in_code(bare, at,
+                         cat("`", name, "` is there already: every kernel has the limits of C"),
+                         "remove it, or choose another name");
+  };
+  std::string_view asked;  // by the directive before
+  for (const Directive& line : directives(bare)) {
+    const auto words = diecast::words(line.rest);
+    const std::string_view name = words.empty() ? "" : words[0];
+    if (line.word == "define" && name != asked &&
+        std::ranges::find(limits(), name) != limits().end())
+      return refused(name, name);
+    asked = line.word == "ifndef" ? name : "";
+  }
+  for (const std::string_view name : limits())
+    for (std::string_view rest = bare;;) {
+      const std::size_t at = find_word(rest, name);
+      if (at == rest.npos) break;
+      const std::string_view behind = trim(rest.substr(at + name.size()));
+      if (behind.starts_with('=') && !behind.starts_with("=="))
+        return refused(rest.substr(at), name);
+      rest.remove_prefix(at + name.size());
+    }
   return {};
 }
 

@@ -34,6 +34,7 @@ class HeaderParser {
   Result<void> read_header(std::string_view text, std::size_t begin, std::size_t end);
   Result<void> read_code(std::size_t begin);
   Result<void> check_directives(std::string_view bare) const;
+  Result<void> check_limits(std::string_view bare) const;
   Result<void> check_condition(const Directive& line, std::string_view bare) const;
   Error error_in_code(std::string_view bare, std::string_view at, std::string_view what,
                       std::string fix) const;

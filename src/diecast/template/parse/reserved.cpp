@@ -73,4 +73,6 @@ std::string_view reserved_kernel(std::string_view name) {
   return contains(kDevice, name) ? std::string_view() : reserved_word(name);
 }
 
+std::span<const std::string_view> limits() { return kLimits; }
+
 }  // namespace diecast
