@@ -45,6 +45,8 @@ from typing import Literal
 
 from torch import Tensor
 
+from ._tensor import NVFP4Tensor as NVFP4Tensor
+
 def use_host(on: bool = ...) -> None: ...
 '''
 

@@ -8,6 +8,7 @@ Each function takes what the function of diecast of its name takes, without devi
 runtime: work goes to torch's current stream. Outputs never require gradients. CPU tensors are
 refused until use_host(). torch.ops.diecast.* are the operators themselves: NAME.default returns every
 output of the op, of which one that the call has not is u8 [0], and NAME.out writes into memory.
+NVFP4Tensor keeps what quantize_nvfp4 makes of a matrix together.
 """
 
 import inspect as _inspect
@@ -18,6 +19,7 @@ from .. import _core, _shapes
 from .._table import OPS as _OPS
 from ._ops import RENAMED as _RENAMED
 from ._ops import use_host
+from ._tensor import NVFP4Tensor
 
 _PLACES = ("device", "stream", "runtime")
 
@@ -65,4 +67,4 @@ def _function(op):
 for _op in _OPS.values():
     globals()[_op.name] = _function(_op)
 
-__all__ = ["use_host", *_OPS]
+__all__ = ["NVFP4Tensor", "use_host", *_OPS]
