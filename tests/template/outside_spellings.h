@@ -24,6 +24,7 @@ inline std::vector<Spelling> including_spellings() {
       {"joined in the mark", "\\\n#include \"@\"\n"},
       {"joined over blanks", "#inc\\ \nlude \"@\"\n"},
       {"comment joined over blanks", "// a comment \\ \n#include \"@\"\n"},
+      {"comment whose end is joined over blanks", "/* *\\ \n/\n#include \"@\"\n/* */\n"},
       {"digraph", "%:include \"@\"\n"},
       {"trigraph", "?\?=include \"@\"\n"},
       {"joined by a trigraph", "#inc?\?/\nlude \"@\"\n"},
