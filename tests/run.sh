@@ -194,7 +194,7 @@ built "$run" || stop
 echo "built in $((SECONDS - began)) s"
 find_nvrtc
 [ $python = OFF ] || python_venv "$run/venv" requirements.txt
-if [ $python = ON ] && [ $part = all ]; then # with torch, several gigabytes from PyPI
+if [ $python = ON ] && [ $part = all ]; then # torch and JAX, several gigabytes from PyPI
   labels+=(frameworks)
   python_venv "$run/venv-frameworks" frameworks/requirements.txt
 fi

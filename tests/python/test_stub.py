@@ -10,10 +10,11 @@ import diecast
 
 def test_the_stubs_are_the_tables():
     made = runpy.run_path(str(ROOT / "src/python/stub/make_stub.py"))
-    for folder, function in ((".", "stub"), ("torch", "torch_stub")):
+    for file, function in (("__init__.pyi", "stub"), ("jax.pyi", "jax_stub"),
+                           ("torch/__init__.pyi", "torch_stub")):
         wanted = made[function]()
         ast.parse(wanted)
-        assert (ROOT / "src/python/diecast" / folder / "__init__.pyi").read_text() == wanted, (
+        assert (ROOT / "src/python/diecast" / file).read_text() == wanted, (
             "run: PYTHONPATH=build/python python src/python/stub/make_stub.py")
 
 

@@ -25,6 +25,7 @@ PyMethodDef methods[] = {
     {"set_allocate", set_allocate, METH_O, nullptr},
     {"set_current_stream", set_current_stream, METH_O, nullptr},
     {"set_find_nvrtc", set_find_nvrtc, METH_O, nullptr},
+    {"xla_handler", xla_handler, METH_NOARGS, nullptr},
     {"op_table", op_table, METH_NOARGS, nullptr},
     {"default_runtime_handle", default_runtime_handle, METH_NOARGS, nullptr},
     {"stop_threads", stop_threads, METH_NOARGS, nullptr},

@@ -30,6 +30,8 @@ struct Options {
   void set_defaults(const diecast_op_info& info);
 };
 
+// Python: xla_handler() is a capsule of the function by which XLA calls ops on the CPU.
+PyObject* xla_handler(PyObject*, PyObject*);
 // The op of a line of the table; `op` of a handle that is not one: null and an exception.
 const Op* op_by_name(PyObject* name);
 // Python: set_allocate(function) gives diecast._frameworks.allocate.

@@ -21,10 +21,11 @@ class Option(NamedTuple):
 
 
 class Op(NamedTuple):
-    """Names of tensors, in the order of the table. Optional inputs stand behind the others. directed:
-    an option says which sides of a matrix are written."""
+    """Names of tensors, in the order of the table: fields has all. Optional inputs stand behind the
+    others. directed: an option says which sides of a matrix are written."""
     name: str
     what: str
+    fields: tuple
     inputs: tuple
     optional_inputs: tuple
     outputs: tuple
@@ -50,7 +51,8 @@ def _option(name, kind, words, integer, real, what):
 def _op(name, what, tensors, options):
     of = {role: tuple(tensor for tensor, is_, _ in tensors if is_ == role) for role in range(4)}
     options = tuple(_option(*option) for option in options)
-    return Op(name, what, of[_INPUT], of[_OPTIONAL_INPUT], of[_OUTPUT], options,
+    fields = tuple(tensor for tensor, _, _ in tensors)
+    return Op(name, what, fields, of[_INPUT], of[_OPTIONAL_INPUT], of[_OUTPUT], options,
               "direction" in (option.name for option in options))
 
 

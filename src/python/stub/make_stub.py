@@ -1,4 +1,4 @@
-"""Writes __init__.pyi of diecast and of diecast.torch: the types of functions, those of ops from the
+"""Writes the stubs of diecast, diecast.torch and diecast.jax: the types of functions, those of ops from the
 table that the library has of itself. Run it with the package that was built on the path:
 
     PYTHONPATH=build/python python src/python/stub/make_stub.py
@@ -48,6 +48,14 @@ from torch import Tensor
 from ._tensor import NVFP4Tensor as NVFP4Tensor
 
 def use_host(on: bool = ...) -> None: ...
+'''
+
+
+_JAX_HEAD = '''# Made by src/python/stub/make_stub.py from the table of ops; the tests hold it to that.
+from typing import Literal
+
+from jax import Array
+from jax.typing import ArrayLike
 '''
 
 
@@ -137,6 +145,13 @@ def stub():
     return "\n".join(parts)
 
 
+def jax_stub():
+    """The text of diecast.jax's."""
+    return "\n".join([_JAX_HEAD] + [
+        _op(op.name, ("out", *op.outputs, *_PLACES), "ArrayLike",
+            "Array" if len(op.outputs) == 1 else "tuple[Array, ...]") for op in OPS.values()])
+
+
 def torch_stub():
     """The text of diecast.torch's."""
     return "\n".join([_TORCH_HEAD] + [
@@ -147,6 +162,7 @@ def torch_stub():
 if __name__ == "__main__":
     package = pathlib.Path(__file__).parents[1] / "diecast"
     for target, text in ((package / "__init__.pyi", stub()),
+                         (package / "jax.pyi", jax_stub()),
                          (package / "torch" / "__init__.pyi", torch_stub())):
         target.write_text(text)
         print(f"wrote {target}")

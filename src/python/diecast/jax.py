@@ -1,0 +1,80 @@
+"""diecast's ops for JAX on the CPU: functions that jax.jit compiles, by a foreign function of XLA.
+
+    import diecast.jax, jax
+    data, scale, amax = jax.jit(diecast.jax.quantize_nvfp4)(x)
+
+Each function takes what the function of diecast of its name takes, without out, device, stream and
+runtime. Kernels are compiled when a call is traced, and faults of types, shapes and options are
+raised there as diecast's errors. Inputs of i64 need jax_enable_x64. There are no gradients.
+"""
+
+import inspect as _inspect
+
+import jax as _jax
+import numpy as _numpy
+
+from . import _core, _shapes
+from ._errors import ArgumentError as _ArgumentError
+from ._table import OPS as _OPS
+
+_TARGET = "diecast"
+_TYPES = {"f32": "float32", "f16": "float16", "bf16": "bfloat16", "u8": "uint8",
+          "e4m3": "float8_e4m3fn", "e5m2": "float8_e5m2", "e8m0": "float8_e8m0fnu"}
+_ATTRIBUTES = {str: str, bool: bool, int: _numpy.int64, float: _numpy.float64}
+
+
+class _StandIn:
+    """An array of a shape and type without memory, at an address that nothing reads."""
+
+    def __init__(self, like, place):
+        self.dtype = _numpy.dtype(like.dtype)
+        self.__array_interface__ = {"shape": tuple(like.shape), "typestr": self.dtype.str,
+                                    "data": ((place + 1) << 44, False), "version": 3}
+
+
+def _result(kind, shape):
+    kind = getattr(_jax.numpy, _TYPES[kind]) if isinstance(kind, str) else kind
+    return _jax.ShapeDtypeStruct(shape, kind)
+
+
+def _function(op):
+    names = (*op.inputs, *op.optional_inputs)
+    known = {option.name: option for option in op.options}
+    fields = {name: index for index, name in enumerate(op.fields)}
+
+    def function(*tensors, **keywords):
+        arrays = dict(zip(names, tensors))
+        arrays |= {name: keywords.pop(name) for name in names if name in keywords}
+        arrays = {name: array for name, array in arrays.items() if array is not None}
+        if len(tensors) > len(names) or not arrays.keys() >= set(op.inputs):
+            raise TypeError(f"{op.name}() takes {', '.join(op.inputs)}")
+        if unknown := keywords.keys() - known.keys():
+            raise TypeError(f"{op.name}() got an unexpected keyword argument {min(unknown)!r}")
+        if keywords.get("accumulate"):
+            raise _ArgumentError("not_supported", f"{op.name}: JAX arrays cannot be accumulated in",
+                                 "leave accumulate off")
+        stand_ins = {name: _StandIn(array, i) for i, (name, array) in enumerate(arrays.items())}
+        _core.prepare(op.name, **stand_ins, **keywords, device="host")
+        results = _shapes.outputs(op, arrays, keywords)
+        call = _jax.ffi.ffi_call(_TARGET, [_result(*each) for each in results.values()],
+                                 vmap_method="sequential")
+        attributes = {name: _ATTRIBUTES[known[name].kind](value) for name, value in keywords.items()}
+        places = _numpy.array([fields[name] for name in (*arrays, *results)], _numpy.int64)
+        made = call(*arrays.values(), op=op.name, fields=places, **attributes)
+        return made[0] if len(made) == 1 else tuple(made)
+
+    leaves_out = ("out", "device", "stream", "runtime", *op.outputs)
+    signature = _inspect.signature(getattr(_core, op.name))
+    function.__signature__ = signature.replace(parameters=[
+        parameter for parameter in signature.parameters.values()
+        if parameter.name not in leaves_out])
+    function.__name__ = function.__qualname__ = op.name
+    function.__doc__ = f"{op.what} As diecast.{op.name}, in programs of JAX."
+    return function
+
+
+_jax.ffi.register_ffi_target(_TARGET, _core.xla_handler(), platform="cpu")
+for _op in _OPS.values():
+    globals()[_op.name] = _function(_op)
+
+__all__ = [*_OPS]
