@@ -1,5 +1,6 @@
 """Runtimes, prepared ops, own kernels: freezing, events, threads, warming."""
 
+import ctypes
 import sys
 import threading
 
@@ -180,6 +181,38 @@ DIECAST_KERNEL {
         kernel(x, bias=x, HAS_BIAS=0, **HOST)
     with pytest.raises(diecast.ArgumentError, match="bias: it is not given"):
         kernel(x, HAS_BIAS=1, **HOST)
+
+
+def test_a_structure_is_its_bytes():
+    text = """// y = first + second * i
+/* diecast
+size     count
+arg      line   struct Line 8
+arg      y      out  f32  [count]
+arg      count
+launch   grid(1) block(32)
+target   host, sm_80+
+exchange none
+sample   count {0, 5}
+*/
+struct Line { f32 first, second; };
+DIECAST_KERNEL {
+  for (i64 i = threadIdx.x; i < count; i += 32) y[i] = line.first + line.second * i;
+}
+"""
+    class Line(ctypes.Structure):
+        _fields_ = [("first", ctypes.c_float), ("second", ctypes.c_float)]
+
+    kernel = diecast.kernel(text, name="line")
+    y = numpy.empty(5, "f4")
+    for line in Line(1, 2), bytes(Line(1, 2)), numpy.array([1, 2], "f4"):
+        kernel(line, y, **HOST)
+        assert y.tolist() == [1, 3, 5, 7, 9]
+        y[:] = 0
+    with pytest.raises(diecast.ArgumentError, match="a structure of 8 bytes"):
+        kernel(bytes(7), y, **HOST)
+    with pytest.raises(TypeError, match="bytes-like"):
+        kernel(5, y, **HOST)
 
 
 def test_own_kernels_come_from_texts(matrix):

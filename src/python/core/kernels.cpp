@@ -25,8 +25,18 @@ PyObject* kernel_spelling(PyObject*, PyObject* kernel) {
   return text_of([&](diecast_text* text) { return diecast_kernel_spelling(handle, text); });
 }
 
-// A number by its Python type, a tensor otherwise.
-bool argument_of(PyObject* value, const char* op, diecast_argument& to, TensorArgument& tensor) {
+// A structure's bytes, a number by its Python type, a tensor otherwise.
+bool argument_of(PyObject* value, bool is_structure, const char* op, diecast_argument& to,
+                 TensorArgument& tensor) {
+  if (is_structure) {
+    char* bytes = nullptr;
+    Py_ssize_t size = 0;
+    if (PyBytes_AsStringAndSize(value, &bytes, &size) != 0) return false;
+    to.kind = DIECAST_BYTES;
+    to.bytes = bytes;
+    to.integer = size;
+    return true;
+  }
   if (PyLong_Check(value)) {
     to.kind = DIECAST_INTEGER;
     to.integer = PyLong_AsLongLong(value);
@@ -43,13 +53,14 @@ bool argument_of(PyObject* value, const char* op, diecast_argument& to, TensorAr
   return true;
 }
 
-// kernel_launch(kernel, template, {name: value}, names of those that are written, device, stream)
+// kernel_launch(kernel, template, {name: value}, names of those that are written, names of
+// structures, device, stream)
 PyObject* kernel_launch(PyObject*, PyObject* arguments) {
-  PyObject *kernel = nullptr, *values = nullptr, *written = nullptr, *device = nullptr,
-           *stream = nullptr;
+  PyObject *kernel = nullptr, *values = nullptr, *written = nullptr, *structures = nullptr,
+           *device = nullptr, *stream = nullptr;
   const char* op = nullptr;
-  if (!PyArg_ParseTuple(arguments, "OsO!OOO", &kernel, &op, &PyDict_Type, &values, &written,
-                        &device, &stream))
+  if (!PyArg_ParseTuple(arguments, "OsO!OOOO", &kernel, &op, &PyDict_Type, &values, &written,
+                        &structures, &device, &stream))
     return nullptr;
   const diecast_handle handle = handle_of(kernel);
   if (PyErr_Occurred() != nullptr) return nullptr;
@@ -62,7 +73,9 @@ PyObject* kernel_launch(PyObject*, PyObject* arguments) {
   PyObject *name = nullptr, *value = nullptr;
   for (Py_ssize_t at = 0; PyDict_Next(values, &at, &name, &value) != 0; ++count) {
     given[count].name = PyUnicode_AsUTF8AndSize(name, nullptr);
-    if (given[count].name == nullptr || !argument_of(value, op, given[count], tensors[count]))
+    const int is_structure = PySequence_Contains(structures, name);
+    if (given[count].name == nullptr || is_structure < 0 ||
+        !argument_of(value, is_structure == 1, op, given[count], tensors[count]))
       return nullptr;
     if (given[count].kind != DIECAST_TENSOR) continue;
     read[tensor_count++] = &tensors[count];

@@ -35,7 +35,8 @@ def kernel(source, *, name=None, runtime=None):
 class Kernel:
     """A template: k(x, factor, T="bf16", THREADS=256) launches the variant that the call names.
 
-    Arguments without a size come in the header's order or by name. Parameters in UPPER CASE fix the
+    Arguments without a size come in the header's order or by name; a structure is its bytes, or an
+    object that gives them, such as a ctypes.Structure. Parameters in UPPER CASE fix the
     variant; types follow from the tensors, sizes from their shapes. Outputs that are left out are made
     by the first tensor's framework, in the shape that the header says, and returned.
     """
@@ -47,6 +48,7 @@ class Kernel:
         self._arguments = [a for a in self.header["arguments"] if a["kind"] != "size"]
         self._names = [a["name"] for a in self.header["arguments"]]
         self._written = frozenset(a["name"] for a in self._arguments if a["direction"] != "in")
+        self._structures = frozenset(a["name"] for a in self._arguments if a["kind"] == "struct")
         self._parameters = {p["name"]: p for p in self.header["parameters"]}
         self._prepared = {}
 
@@ -58,7 +60,7 @@ class Kernel:
         made = self._make_outputs(values, parameters)
         self._bind_types(values, parameters)
         handle = self._kernel(values, parameters, device)
-        _core.kernel_launch(handle, self.name, values, self._written, device, stream)
+        _core.kernel_launch(handle, self.name, values, self._written, self._structures, device, stream)
         outputs = [values[name] for name in made]
         return outputs[0] if len(outputs) == 1 else tuple(outputs) if outputs else None
 
@@ -143,11 +145,14 @@ class Kernel:
         for argument in self._arguments:
             if argument["optional"]:
                 parameters.setdefault(argument["optional"], argument["name"] in values)
+        for name in self._structures & values.keys():
+            values[name] = bytes(memoryview(values[name]))
         return values, parameters
 
     def _facts(self, values):
+        """Of the tensors among them."""
         return {name: _core.tensor_facts(value) for name, value in values.items()
-                if not isinstance(value, (int, float))}
+                if not isinstance(value, (int, float)) and name not in self._structures}
 
     def _make_outputs(self, values, parameters):
         """Outputs that are left out, from the shapes that are known."""
@@ -205,11 +210,9 @@ class Kernel:
         """The device that a call's work is done on: the one it names, else its tensors'."""
         if device is not None or not values:
             return device
-        for value in values.values():
-            if not isinstance(value, (int, float)):
-                *_, kind, number, _ = _core.tensor_facts(value)
-                if kind == 2:
-                    return number
+        for *_, kind, number, _ in self._facts(values).values():
+            if kind == 2:
+                return number
         raise ArgumentError("invalid_argument", f"{self.name}: its tensors are on the CPU",
                             'pass device="host" to compute on this processor')
 
