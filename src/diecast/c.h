@@ -146,6 +146,21 @@ DIECAST_C_API int32_t diecast_op_prepare(diecast_handle runtime, diecast_handle 
 DIECAST_C_API int32_t diecast_op_run(diecast_handle prepared, const void* tensors,
                                      const void* options, void* stream);
 
+/* ---- weights that ranks share ---- */
+
+/* Casts shards of master weights to NVFP4: this rank writes its own codes, the ranks agree on
+ * scales and amaxes, and the codes of all are gathered. The result is to the bit what
+ * quantize_nvfp4 with `square` gives for each whole weight. Every rank calls with the same weights
+ * and options; ranks null: there is one. Waits for the stream. The columnwise side is
+ * transpose_nvfp4's. Errors: those of cast_master_weights_to_nvfp4
+ * (diecast/ops/weights/master_weights.h), the same on every rank; driver_error (a function of
+ * `ranks` failed). */
+DIECAST_C_API int32_t diecast_cast_master_weights(diecast_handle runtime, diecast_handle device,
+                                                  const diecast_master_weight* weights,
+                                                  size_t count, const diecast_ranks* ranks,
+                                                  const diecast_master_cast_options* options,
+                                                  void* stream);
+
 /* ---- checkpoints ---- */
 
 /* A safetensors file, an index or a folder to NVFP4, as `diecast quantize` does. options and report

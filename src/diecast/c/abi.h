@@ -216,6 +216,39 @@ typedef struct diecast_output {
   int64_t shape[8];
 } diecast_output;
 
+/* ---- weights that ranks share ---- */
+
+/* The ranks of a framework's group, which call each other by its functions. Both get memory of the
+ * device, in the stream's order, and return 0, or another number: it failed. */
+typedef struct diecast_ranks {
+  size_t size;
+  int32_t rank, count;
+  void* user;
+  /* Each value becomes the largest of all ranks'. None is NaN. */
+  int32_t (*all_reduce_max)(void* user, float* values, int64_t count, void* stream);
+  /* Rank r's part of the buffer is counts[r] bytes at offsets[r]; every rank gets all parts. */
+  int32_t (*all_gather)(void* user, void* buffer, const int64_t* offsets, const int64_t* counts,
+                        void* stream);
+} diecast_ranks;
+
+/* A weight in NVFP4 with 16x16 blocks, and this rank's shard of its master. */
+typedef struct diecast_master_weight {
+  const diecast_tensor* data;   /* u8 [rows, align_up(cols, 16) / 2] */
+  const diecast_tensor* scale;  /* E4M3 bytes in the layout */
+  const diecast_tensor* amax;   /* f32 [1] */
+  const diecast_tensor* master; /* f32 or bf16, dense; null: this rank has none of it */
+  int64_t start;                /* the flat index of master's first element */
+  int64_t cols;                 /* 0: all codes of a row */
+} diecast_master_weight;
+
+typedef struct diecast_master_cast_options {
+  size_t size;
+  const char* model;     /* what master values are rounded to first: bf16 (null), f16, f32 */
+  const char* layout;    /* where block scales lie: linear (null), s128x4, s8x4 */
+  int32_t keep_shards;   /* codes are not gathered: each rank has its own */
+  int32_t padded_scales; /* linear scales lie in 128n rows of 4n columns */
+} diecast_master_cast_options;
+
 /* ---- checkpoints ---- */
 
 typedef struct diecast_quantize_folder_options {
