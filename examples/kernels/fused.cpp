@@ -1,3 +1,4 @@
+// Two ways to the same codes and scales; see fused.h.
 #include "fused.h"
 
 #include <limits>

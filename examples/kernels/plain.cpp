@@ -1,3 +1,4 @@
+// The plain loops, and the sizes that each kernel is tried at; see plain.h.
 #include "plain.h"
 
 #include <algorithm>
