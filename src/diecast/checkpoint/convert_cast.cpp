@@ -114,7 +114,7 @@ Result<void> cast_group(ConvertStream& stream, const Plan& plan,
     DIECAST_CHECK(stream.write(tensor.file, part_name(tensor.name, kScale2Part), 0,
                                std::as_bytes(std::span(scale_2))));
     if (plan.weights_only) continue;
-    const float input_scale[] = {plan.input_scale};
+    const float input_scale[] = {tensor.input_scale};
     DIECAST_CHECK(stream.write(tensor.file, part_name(tensor.name, kInputScalePart), 0,
                                std::as_bytes(std::span(input_scale))));
   }

@@ -70,9 +70,9 @@ Result<void> Weight::write_blocks(const Piece& piece) {
 // Engines ask for this tensor even where activations are scaled as they come; 1 leaves them alone.
 Result<void> Weight::write_input_scale(std::uint64_t index) {
   if (stream_.plan().weights_only) return {};
-  const float one[] = {stream_.plan().input_scale};
+  const float scale[] = {tensor_.input_scale};
   return stream_.write(tensor_.file, part_name(tensor_.name, kInputScalePart),
-                       index * sizeof(float), float_bytes(one));
+                       index * sizeof(float), float_bytes(scale));
 }
 
 Result<void> Weight::measure(const Matrices& of, std::uint64_t matrix, float& amax) {

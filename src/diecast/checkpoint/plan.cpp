@@ -1,5 +1,6 @@
 // From the decision to the files that come of it.
 #include <diecast/base/text.h>
+#include <diecast/checkpoint/input_scales.h>
 #include <diecast/checkpoint/plan.h>
 #include <diecast/checkpoint/plan_groups.h>
 #include <diecast/checkpoint/safetensors_writer.h>
@@ -170,6 +171,8 @@ Result<Plan> plan_quantize(const CheckpointHeader& header, const QuantizeOptions
   DIECAST_CHECK(decide(header, options, plan));
   form_groups(header, plan);
   DIECAST_CHECK(refuse_nothing(options, plan));
+  for (PlannedTensor& tensor : plan.tensors) tensor.input_scale = plan.input_scale;
+  DIECAST_CHECK(take_input_scales(options.input_scales, plan));
   DIECAST_CHECK(lay_out_plan(header, plan));
   return plan;
 }

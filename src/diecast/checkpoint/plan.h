@@ -9,6 +9,7 @@
 #include <diecast/ops/quantized_tensor.h>
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -78,6 +79,9 @@ struct ScaledSource {
   bool of_experts = false;  // codes and scales of rows; the tensor that they stand for has columns
 };
 
+// By module ("model.layers.0.mlp.up_proj"): what engines scale its inputs by, amax / 2688.
+using InputScales = std::map<std::string, float>;
+
 struct PlannedTensor {
   std::string name;
   StoredDType dtype = StoredDType::u8;  // of the input
@@ -91,6 +95,8 @@ struct PlannedTensor {
   std::optional<Placement> place;      // quantize: in the input; dequantize: in the output
   std::optional<ScaledSource> scaled;  // its values are such; else those of its type, or NVFP4
   bool fused = false;  // its NVFP4 is that of all experts in one tensor, under one global scale
+
+  float input_scale = 1.0f;  // quantize: what engines scale its inputs by
 
   const std::string& stored_in() const { return place ? place->tensor : name; }
 };
@@ -113,7 +119,8 @@ struct Plan {
   bool allow_nonfinite = false;                  // NaN and infinite values are no errors
   Nvfp4Scheme scheme;                            // quantize
   bool weights_only = false;                     // engines do not quantize activations
-  float input_scale = 1.0f;                      // quantize: of every weight
+  float input_scale = 1.0f;                      // quantize: of weights that none is given for
+  bool calibrated = false;                       // some are
 };
 
 // What weights become. nvfp4_w4a16: engines do not quantize activations.
@@ -138,6 +145,7 @@ struct QuantizeOptions {
   std::optional<WeightFormat> format;               // none: nvfp4, but no cast of gpt-oss
   ExpertForm experts = ExpertForm::split;
   float input_scale = 1.0f;  // amax / 2688 of activations; finite, greater than 0
+  InputScales input_scales;  // of some weights, in its place
   // Globs; `*` also crosses dots. Each takes the whole of a module that engines make of what it
   // matches (q_proj, k_proj and v_proj; all experts of a layer).
   std::vector<std::string> include;  // quantized wherever and whatever they are
@@ -160,8 +168,8 @@ std::string glob_of(std::string_view name);
 //   X.weight          U8       [.., K/2]    two E2M1 codes a byte, the first in the low nibble
 //   X.weight_scale    F8_E4M3  [.., K/16]
 //   X.weight_scale_2  F32      []           the decode scale 1/S; rank 3: [E]; row-scaled: [..]
-//   X.input_scale     F32      []           as given; rank 3: [E], row-scaled: []; weights only:
-//   none
+//   X.input_scale     F32      []           as given (input_scales.h); rank 3: [E], row-scaled: [];
+//   weights only: none
 // FP8 and INT4 weights with scales are read as the values that they stand for, and MXFP4 is cast
 // without rounding (convert_cast.h); those that are not quantized become BF16 (Action::dequantize),
 // and the scales are gone.

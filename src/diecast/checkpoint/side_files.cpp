@@ -197,12 +197,11 @@ Result<void> SideFiles::adapt(const Plan& plan, FileSystem& files) {
     return {};
   }
   list_.push_back({std::string(kQuantConfig), std::move(quantized), mode});
-  notes_.push_back(
-      plan.weights_only
-          ? std::string("config.json and hf_quant_config.json say W4A16_NVFP4 as ModelOpt does")
-          : cat("config.json and hf_quant_config.json say NVFP4 as ModelOpt does; activations are "
-                "not calibrated: every input_scale is ",
-                plan.input_scale));
+  notes_.push_back(cat("config.json and hf_quant_config.json say ",
+                       plan.weights_only ? "W4A16_NVFP4" : "NVFP4", " as ModelOpt does"));
+  if (!plan.weights_only && !plan.calibrated)
+    notes_.back() +=
+        cat("; activations are not calibrated: every input_scale is ", plan.input_scale);
   return {};
 }
 

@@ -1,4 +1,5 @@
 // diecast quantize IN OUT: a checkpoint's weights to NVFP4, planned from the header alone.
+#include <diecast/checkpoint/input_scales.h>
 #include <diecast/checkpoint/plan.h>
 #include <diecast/tool/command.h>
 #include <diecast/tool/console.h>
@@ -94,7 +95,7 @@ void add_choices(CLI::App& command, QuantizeOptions& plan) {
 }
 
 struct QuantizeArguments {
-  std::string input, output;
+  std::string input, output, input_scales;
   QuantizeOptions plan;
   std::string target = "auto";
   bool dry_run = false;
@@ -109,7 +110,10 @@ Result<void> wants_output(const QuantizeArguments& options) {
                "diecast quantize IN OUT, or --dry-run for the plan alone"};
 }
 
-Result<int> quantize(const QuantizeArguments& options) {
+Result<int> quantize(QuantizeArguments& options) {
+  if (!options.input_scales.empty()) {
+    DIECAST_TRY(options.plan.input_scales, read_input_scales(options.input_scales));
+  }
   DIECAST_TRY(const auto input, Checkpoint::open(options.input, options.plan.strict));
   DIECAST_TRY(const Plan plan, plan_quantize(input, options.plan));
   if (options.dry_run) {
@@ -146,6 +150,9 @@ Command add_quantize(CLI::App& app) {
   add_scheme(*command, options->plan.scheme);
   add_target(*command, options->target);
   add_choices(*command, options->plan);
+  command->add_option("--input-scales", options->input_scales,
+                      "The same of each module, in a .safetensors or .json file: M.input_amax, "
+                      "M.input_scale (amax / 2688) or M.input_global_scale (2688 / amax)");
   add_globs(*command, options->plan);
   command->add_flag("--dry-run", options->dry_run, "Print the plan and stop");
   command->add_flag(
