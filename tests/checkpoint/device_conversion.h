@@ -31,6 +31,13 @@ inline std::string there_and_back(const TestFile& file, const ConvertKernels& ke
 
 inline void expect_files_as_scalar(const std::shared_ptr<Device>& device) {
   const ConvertKernels kernels = device_kernels(test_runtime(), device);
+  for (const WeightFormat format : {WeightFormat::mxfp8, WeightFormat::mxfp4}) {
+    QuantizeOptions options;
+    options.format = format;
+    const std::string expected = there_and_back(sample(), scalar_kernels(), options, 32 << 20);
+    EXPECT_TRUE(there_and_back(sample(), kernels, options, 32 << 20) == expected) << word(format);
+    EXPECT_TRUE(there_and_back(sample(), kernels, options, 160) == expected) << word(format);
+  }
   for (const bool row_scaled : {false, true}) {
     QuantizeOptions options = sample_options();
     options.row_scaled = row_scaled;

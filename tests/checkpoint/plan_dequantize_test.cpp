@@ -64,8 +64,10 @@ TEST(Plan, DequantizeRefusesPartsThatDoNotFit) {
             "file_corrupt: tensor \"a.weight_scale_2\" [2] does not fit \"a.weight\" [32, 32]");
   EXPECT_EQ(what({{"a.weight", StoredDType::bf16, {16, 16}}}),
             "invalid_argument: no tensor of the file is quantized to NVFP4");
-  EXPECT_EQ(what(foreign(), {{"diecast.format", "mxfp8"}}),
-            "not_supported: the metadata has diecast.format = \"mxfp8\", only nvfp4 is read");
+  EXPECT_EQ(
+      what(foreign(), {{"diecast.format", "int4"}}),
+      "not_supported: the metadata has diecast.format = \"int4\", only nvfp4, mxfp8, mxfp4 are "
+      "read");
   EXPECT_EQ(what(foreign(), {{"diecast.format", "nvfp4"}, {"diecast.profile", "mine"}}),
             "not_supported: the metadata has diecast.profile = \"mine\", only te, pr546, modelopt, "
             "torchao, te_ref are read");

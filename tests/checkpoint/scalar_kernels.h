@@ -1,8 +1,10 @@
 // The arithmetic of profile te for tests of this floor: one element at a time, by search and by
-// ldexp where the library works on bits, so that the two cannot share a mistake.
+// ldexp where the library works on bits, so that the two cannot share a mistake. MX is the scalar
+// reference's, which the tests of the floor below hold against that of other tools.
 #pragma once
 
 #include <diecast/checkpoint/convert.h>
+#include <diecast/ops/reference/mx.h>
 
 #include <cfloat>
 #include <cmath>
@@ -135,6 +137,24 @@ inline ConvertKernels scalar_kernels() {
     for (std::size_t row = 0; row < static_cast<std::size_t>(rows); ++row) {
       amax[row] = amax_of(x, type, row * width, width);
       quantize_row(x, type, row * width, width, amax[row], codes, scales);
+    }
+    return {};
+  };
+  kernels.quantize_mx = [](ByteSpan x, DType type, std::int64_t rows, std::int64_t cols,
+                           WeightFormat format, std::span<std::byte> codes,
+                           std::span<std::byte> scales) -> Result<void> {
+    const bool bytes = format == WeightFormat::mxfp8;
+    const reference::MxFormula formula{.format = bytes ? Format::mxfp8_e4m3 : Format::mxfp4,
+                                       .nan_scale = true};
+    for (std::size_t i = 0; i < static_cast<std::size_t>(rows * cols); ++i) {
+      if (i % 32 == 0)
+        scales[i / 32] = std::byte{reference::mx_scale(formula, amax_of(x, type, i, 32))};
+      const auto code = std::byte{reference::mx_code(
+          formula, element(x, type, i), std::to_integer<std::uint8_t>(scales[i / 32]))};
+      if (bytes)
+        codes[i] = code;
+      else
+        codes[i / 2] = i % 2 == 0 ? code : codes[i / 2] | code << 4;
     }
     return {};
   };

@@ -66,8 +66,8 @@ TEST_F(SideFilesTest, TheConfigSaysHowTheWeightsAreQuantized) {
   ASSERT_TRUE(report);
   EXPECT_EQ(report->side_files.notes(),
             std::vector<std::string>{
-                "config.json and hf_quant_config.json say NVFP4 as ModelOpt does; activations are "
-                "not calibrated: every input_scale is 1"});
+                "config.json says nvfp4 as modelopt does; activations are not calibrated: every "
+                "input_scale is 1"});
   Json config = Json::parse(of_small("config.json"));
   const Json said = config["quantization_config"];
   EXPECT_EQ(said["quant_method"], "modelopt");

@@ -36,6 +36,14 @@ struct ConvertKernels {
                              std::span<float> amax)>
       quantize_row_scaled;
 
+  // To mxfp8 (a byte a value) or mxfp4 (codes as above) with an E8M0 byte for each 32 of a row: the
+  // least power of two under which nothing is clipped; NaN for a block that has a NaN or an
+  // infinity. cols is a multiple of 32.
+  std::function<Result<void>(ByteSpan x, DType type, std::int64_t rows, std::int64_t cols,
+                             WeightFormat format, std::span<std::byte> codes,
+                             std::span<std::byte> scales)>
+      quantize_mx;
+
   // The decode form: (e2m1 * scale) * scale_2, rounded to `type`. scale_2 has 1 or `rows` entries.
   std::function<Result<void>(ByteSpan codes, ByteSpan scales, std::span<const float> scale_2,
                              std::int64_t rows, std::int64_t cols, DType type,

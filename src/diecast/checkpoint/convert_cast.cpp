@@ -113,7 +113,7 @@ Result<void> cast_group(ConvertStream& stream, const Plan& plan,
     const float scale_2[] = {std::ldexp(1.0f, origin)};
     DIECAST_CHECK(stream.write(tensor.file, part_name(tensor.name, kScale2Part), 0,
                                std::as_bytes(std::span(scale_2))));
-    if (plan.weights_only) continue;
+    if (plan.form.format == WeightFormat::nvfp4_w4a16) continue;
     const float input_scale[] = {tensor.input_scale};
     DIECAST_CHECK(stream.write(tensor.file, part_name(tensor.name, kInputScalePart), 0,
                                std::as_bytes(std::span(input_scale))));

@@ -1,6 +1,7 @@
 // Quantizing a group of weights. A scale that weights share needs all of their values first, so
 // they are read twice rather than held: once for the amax, once to quantize.
 #include <diecast/checkpoint/convert_cast.h>
+#include <diecast/checkpoint/convert_mx.h>
 #include <diecast/checkpoint/convert_stream.h>
 #include <diecast/checkpoint/convert_values.h>
 #include <diecast/checkpoint/floats.h>
@@ -69,7 +70,7 @@ Result<void> Weight::write_blocks(const Piece& piece) {
 
 // Engines ask for this tensor even where activations are scaled as they come; 1 leaves them alone.
 Result<void> Weight::write_input_scale(std::uint64_t index) {
-  if (stream_.plan().weights_only) return {};
+  if (stream_.plan().form.format == WeightFormat::nvfp4_w4a16) return {};
   const float scale[] = {tensor_.input_scale};
   return stream_.write(tensor_.file, part_name(tensor_.name, kInputScalePart),
                        index * sizeof(float), float_bytes(scale));
@@ -134,20 +135,6 @@ Result<void> report_nan_blocks(const PlannedTensor& tensor, std::uint64_t blocks
                    quote(glob_of(tensor.stored_in())), ", or have it so with --allow-nonfinite")};
 }
 
-Result<void> report_nonfinite(const PlannedTensor& tensor, const Weight& weight, const Plan& plan,
-                              ConvertReport& report) {
-  const Nonfinite& found = weight.nonfinite();
-  if (found.nan + found.infinite == 0)
-    return report_nan_blocks(tensor, weight.nan_blocks(), plan, report);
-  report.nonfinite.push_back({tensor.name, found.nan, found.infinite});
-  if (plan.allow_nonfinite) return {};
-  return Error{ErrorCode::nonfinite_values,
-               cat("tensor ", quote(tensor.name), " has ", found.nan, " NaN and ", found.infinite,
-                   " infinite values"),
-               cat("mend the tensor, leave it out with --exclude ",
-                   quote(glob_of(tensor.stored_in())), ", or have it so with --allow-nonfinite")};
-}
-
 // The matrices that have a global scale each. A row too long for a piece is a matrix of its own:
 // under a scale of its own it may be read twice and in stretches like one.
 Matrices scaled_matrices(const PlannedTensor& tensor) {
@@ -203,6 +190,18 @@ float scale_with_subnormals(const Nvfp4Scheme& scheme, float amax) {
 
 }  // namespace
 
+Result<void> report_nonfinite(const PlannedTensor& tensor, const Nonfinite& found, const Plan& plan,
+                              ConvertReport& report) {
+  if (found.nan + found.infinite == 0) return {};
+  report.nonfinite.push_back({tensor.name, found.nan, found.infinite});
+  if (plan.allow_nonfinite) return {};
+  return Error{ErrorCode::nonfinite_values,
+               cat("tensor ", quote(tensor.name), " has ", found.nan, " NaN and ", found.infinite,
+                   " infinite values"),
+               cat("mend the tensor, leave it out with --exclude ",
+                   quote(glob_of(tensor.stored_in())), ", or have it so with --allow-nonfinite")};
+}
+
 float decode_scale(const Nvfp4Scheme& scheme, float amax) {
   const bool flushes =
       scheme.profile == Profile::flashinfer_exact || scheme.profile == Profile::flashinfer_fast;
@@ -213,6 +212,11 @@ float decode_scale(const Nvfp4Scheme& scheme, float amax) {
 Result<void> quantize_group(ConvertStream& stream, const Plan& plan,
                             const std::vector<std::size_t>& group, const ConvertKernels& kernels,
                             ConvertReport& report) {
+  if (is_mx(plan.form.format)) {
+    for (const std::size_t i : group)
+      DIECAST_CHECK(quantize_mx_weight(stream, plan.tensors[i], kernels, report));
+    return {};
+  }
   if (is_cast(plan, group)) return cast_group(stream, plan, group, report);
   std::vector<Weight> weights;
   for (const std::size_t i : group) weights.emplace_back(stream, plan.tensors[i], kernels);
@@ -226,7 +230,11 @@ Result<void> quantize_group(ConvertStream& stream, const Plan& plan,
     DIECAST_CHECK(quantize_matrices(plan, group, weights));
   }
   for (std::size_t i = 0; i < group.size(); ++i) {
-    DIECAST_CHECK(report_nonfinite(plan.tensors[group[i]], weights[i], plan, report));
+    const PlannedTensor& tensor = plan.tensors[group[i]];
+    const Nonfinite& found = weights[i].nonfinite();
+    DIECAST_CHECK(found.nan + found.infinite > 0
+                      ? report_nonfinite(tensor, found, plan, report)
+                      : report_nan_blocks(tensor, weights[i].nan_blocks(), plan, report));
   }
   report.quantized += group.size();
   return {};

@@ -5,6 +5,7 @@
 #include <diecast/base/text.h>
 #include <diecast/checkpoint/convert.h>
 #include <diecast/checkpoint/convert_outputs.h>
+#include <diecast/checkpoint/floats.h>
 #include <diecast/checkpoint/weight_parts.h>
 
 #include <algorithm>
@@ -35,9 +36,10 @@ class ConvertStream {
   const Nvfp4Scheme& scheme() const { return plan_.scheme; }
   const Plan& plan() const { return plan_; }
 
-  // Elements of `width` bytes held at a time: whole blocks, at least one.
+  // Elements of `width` bytes held at a time: whole blocks of every format, at least one.
   std::uint64_t held(std::uint64_t width) const {
-    return std::max(options_.piece_bytes / width / kScaleBlock, std::uint64_t{1}) * kScaleBlock;
+    constexpr std::uint64_t kLargest = scale_block(WeightFormat::mxfp8);
+    return std::max(options_.piece_bytes / width / kLargest, std::uint64_t{1}) * kLargest;
   }
 
   // Result<void> visit(const Piece&), over all of one matrix in order.
@@ -86,6 +88,10 @@ inline Result<void> about(const std::string& tensor, Result<void> result) {
   error.what = cat("tensor ", quote(tensor), ": ", error.what);
   return error;
 }
+
+// Counts values that are not finite. Errors: nonfinite_values (unless the plan allows them).
+Result<void> report_nonfinite(const PlannedTensor& tensor, const Nonfinite& found, const Plan& plan,
+                              ConvertReport& report);
 
 // Quantizes the weights of one group, all under the same amaxes.
 Result<void> quantize_group(ConvertStream& stream, const Plan& plan,

@@ -100,7 +100,7 @@ Result<InputScales> read_input_scales(const std::string& path, FileSystem& files
 
 Result<void> take_input_scales(const InputScales& scales, Plan& plan) {
   if (scales.empty()) return {};
-  if (plan.weights_only) {
+  if (plan.form.format != WeightFormat::nvfp4) {
     return Error{ErrorCode::invalid_argument,
                  "input scales for a format in which engines do not quantize activations",
                  "leave them out, or take --format nvfp4"};

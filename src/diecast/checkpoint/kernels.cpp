@@ -3,6 +3,7 @@
 #include <diecast/checkpoint/kernels.h>
 #include <diecast/checkpoint/vectors/device_kernels.h>
 #include <diecast/ops/amax/amax.h>
+#include <diecast/ops/mx/quantize_mx.h>
 #include <diecast/ops/nvfp4/dequantize_nvfp4.h>
 #include <diecast/ops/nvfp4/quantize_nvfp4.h>
 #include <diecast/ops/quantized_buffer.h>
@@ -66,6 +67,21 @@ Result<QuantizedTensor> quantized(Workspace& w, ByteSpan x, DType type, std::int
   DIECAST_CHECK(w.fetch(codes.data(), out.rowwise.data, codes.size()));
   DIECAST_CHECK(w.fetch(scales.data(), out.rowwise.scale, scales.size()));
   return out;
+}
+
+Result<void> quantized_mx(Workspace& w, ByteSpan x, DType type, std::int64_t rows,
+                          std::int64_t cols, Format format, std::span<std::byte> codes,
+                          std::span<std::byte> scales) {
+  DIECAST_TRY(void* const data, w.x.holding(x));
+  const QuantizedType to{.format = format, .profile = Profile::torchao};
+  QuantizedTensor out{.type = to, .shape = Shape{rows, cols}};
+  DIECAST_TRY(out.rowwise, out.rowwise_sizes());
+  DIECAST_TRY(out.rowwise.data, w.codes.sized(codes.size()));
+  DIECAST_TRY(out.rowwise.scale, w.scales.sized(scales.size()));
+  DIECAST_CHECK(quantize_mx(*w.runtime, {data, type, Shape{rows, cols}, 0, nullptr}, out,
+                            {MxMode::rceil, w.device}));
+  DIECAST_CHECK(w.fetch(codes.data(), out.rowwise.data, codes.size()));
+  return w.fetch(scales.data(), out.rowwise.scale, scales.size());
 }
 
 template <class T>
@@ -149,6 +165,12 @@ ConvertKernels device_kernels(std::shared_ptr<Runtime> runtime, std::shared_ptr<
     DIECAST_TRY(const QuantizedTensor out,
                 quantized(*w, x, type, rows, cols, nullptr, codes, scales));
     return w->fetch(amax.data(), out.rowwise.amax, amax.size_bytes());
+  };
+  kernels.quantize_mx = [w](ByteSpan x, DType type, std::int64_t rows, std::int64_t cols,
+                            WeightFormat format, std::span<std::byte> codes,
+                            std::span<std::byte> scales) {
+    const Format to = format == WeightFormat::mxfp8 ? Format::mxfp8_e4m3 : Format::mxfp4;
+    return quantized_mx(*w, x, type, rows, cols, to, codes, scales);
   };
   kernels.dequantize = [w](ByteSpan codes, ByteSpan scales, std::span<const float> scale_2,
                            std::int64_t rows, std::int64_t cols, DType type,

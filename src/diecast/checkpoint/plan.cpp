@@ -27,10 +27,21 @@ std::vector<TensorInfo> fused_outputs(const PlannedTensor& tensor, bool weights_
   return out;
 }
 
-std::vector<TensorInfo> outputs_of(const PlannedTensor& tensor, bool weights_only) {
+std::vector<TensorInfo> mx_outputs(const PlannedTensor& tensor, const StoredForm& form) {
+  std::vector<std::uint64_t> codes = tensor.shape, scales = tensor.shape;
+  const bool bytes = form.format == WeightFormat::mxfp8;
+  codes.back() /= bytes ? 1 : 2;
+  scales.back() /= scale_block(form.format);
+  return {{codes_name(tensor.name, form), bytes ? StoredDType::f8_e4m3 : StoredDType::u8, codes},
+          {scales_name(tensor.name, form), StoredDType::u8, scales}};
+}
+
+std::vector<TensorInfo> outputs_of(const PlannedTensor& tensor, const StoredForm& form) {
   if (tensor.action == Action::copy) return {{tensor.name, tensor.dtype, tensor.shape}};
   if (tensor.action == Action::dequantize)
     return {{tensor.name, stored_dtype(tensor.to), tensor.shape}};
+  const bool weights_only = form.format == WeightFormat::nvfp4_w4a16;
+  if (is_mx(form.format)) return mx_outputs(tensor, form);
   if (tensor.fused) return fused_outputs(tensor, weights_only);
   std::vector<std::uint64_t> leading(tensor.shape.begin(), tensor.shape.end() - 1);
   std::vector<std::uint64_t> experts(leading.begin(), leading.end() - 1);
@@ -59,8 +70,9 @@ Metadata quantized_metadata(const Metadata& old, const Plan& plan, std::uint32_t
   Metadata metadata = old;
   // transformers loads a file without metadata as PyTorch's, and none whose metadata lack this.
   metadata.emplace("format", "pt");
-  metadata.emplace(kFormatKey, word(Format::nvfp4));
-  metadata.emplace(kProfileKey, word(plan.scheme.profile));
+  const bool mx = is_mx(plan.form.format);
+  metadata.emplace(kFormatKey, mx ? word(plan.form.format) : word(WeightFormat::nvfp4));
+  if (!mx) metadata.emplace(kProfileKey, word(plan.scheme.profile));
   if (plan.scheme.four_over_six != FourOverSix::off)
     metadata.emplace(kFourOverSixKey, word(plan.scheme.four_over_six));
   if (plan.scheme.e4m3_bound != Nvfp4Scheme{}.e4m3_bound)
@@ -77,10 +89,21 @@ Metadata quantized_metadata(const Metadata& old, const Plan& plan, std::uint32_t
   return metadata;
 }
 
+Error not_one(const PlannedTensor& tensor, const StoredForm& form) {
+  return {ErrorCode::not_supported,
+          cat(quote(tensor.name), " has several matrices, which no engine reads in ",
+              word(form.format)),
+          cat("leave it out with --exclude ", quote(glob_of(tensor.stored_in())),
+              ", or take --format nvfp4")};
+}
+
 Result<void> lay_out_plan(const CheckpointHeader& header, Plan& plan) {
   std::vector<std::vector<TensorInfo>> outputs(header.metadata.size());
   for (const PlannedTensor& tensor : plan.tensors) {
-    for (TensorInfo& output : outputs_of(tensor, plan.weights_only)) {
+    if (tensor.action == Action::quantize && is_mx(plan.form.format) &&
+        tensor.matrices.matrices != 1)
+      return not_one(tensor, plan.form);
+    for (TensorInfo& output : outputs_of(tensor, plan.form)) {
       // Scales of FP8 weights make room; a weight stands once among the tensors itself.
       const auto begin =
           std::ranges::lower_bound(plan.tensors, output.name, {}, &PlannedTensor::name);
@@ -119,6 +142,21 @@ Result<void> check_scheme(const Nvfp4Scheme& scheme) {
                cat("an E4M3 bound of ", scheme.e4m3_bound, " under profile ", word(scheme.profile),
                    adaptive ? " with four over six" : ""),
                "448 always; 256 with four over six, or with --profile modelopt"};
+}
+
+// What NVFP4 alone has.
+Result<void> check_mx(const QuantizeOptions& options) {
+  const Nvfp4Scheme plain;
+  const bool scheme = options.scheme.profile != plain.profile ||
+                      options.scheme.four_over_six != plain.four_over_six ||
+                      options.scheme.e4m3_bound != plain.e4m3_bound;
+  if (!scheme && !options.row_scaled && options.experts == ExpertForm::split) return {};
+  return Error{ErrorCode::not_supported,
+               cat(scheme               ? "another profile, four over six or an E4M3 bound"
+                   : options.row_scaled ? "a global scale a row"
+                                        : "experts in one tensor",
+                   " in ", word(*options.format)),
+               "--format nvfp4 has them"};
 }
 
 // Whoever quantizes a model has a reason to think that there is something to quantize.
@@ -161,7 +199,8 @@ Result<Plan> plan_quantize(const CheckpointHeader& header, const QuantizeOptions
   Plan plan;
   plan.allow_nonfinite = options.allow_nonfinite;
   plan.scheme = options.scheme;
-  plan.weights_only = options.format == WeightFormat::nvfp4_w4a16;
+  DIECAST_TRY(plan.form, stored_form(options.format, options.config));
+  if (is_mx(plan.form.format)) DIECAST_CHECK(check_mx(options));
   plan.input_scale = options.input_scale;
   if (!std::isfinite(plan.input_scale) || plan.input_scale <= 0) {
     return Error{ErrorCode::invalid_argument, "an input scale that is no positive number",

@@ -5,6 +5,7 @@
 #include <diecast/base/error.h>
 #include <diecast/checkpoint/checkpoint_header.h>
 #include <diecast/checkpoint/select/model_config.h>
+#include <diecast/checkpoint/stored_form.h>
 #include <diecast/ops/nvfp4/quantize_nvfp4.h>
 #include <diecast/ops/quantized_tensor.h>
 
@@ -118,13 +119,10 @@ struct Plan {
   std::vector<SafetensorsHeader> outputs;        // of the files to write: one a file of the input
   bool allow_nonfinite = false;                  // NaN and infinite values are no errors
   Nvfp4Scheme scheme;                            // quantize
-  bool weights_only = false;                     // engines do not quantize activations
+  StoredForm form;                               // quantize
   float input_scale = 1.0f;                      // quantize: of weights that none is given for
   bool calibrated = false;                       // some are
 };
-
-// What weights become. nvfp4_w4a16: engines do not quantize activations.
-enum class WeightFormat : std::uint8_t { nvfp4, nvfp4_w4a16 };
 
 // What becomes of all experts of a layer in one tensor.
 enum class ExpertForm : std::uint8_t { split, fused };
@@ -143,6 +141,7 @@ struct QuantizeOptions {
   WeightRecipe recipe = WeightRecipe::all;
   std::uint64_t first_layers = 0, last_layers = 0;  // of each stack that are copied
   std::optional<WeightFormat> format;               // none: nvfp4, but no cast of gpt-oss
+  std::optional<EngineConfig> config;               // none: the one that most engines read
   ExpertForm experts = ExpertForm::split;
   float input_scale = 1.0f;  // amax / 2688 of activations; finite, greater than 0
   InputScales input_scales;  // of some weights, in its place
@@ -170,6 +169,10 @@ std::string glob_of(std::string_view name);
 //   X.weight_scale_2  F32      []           the decode scale 1/S; rank 3: [E]; row-scaled: [..]
 //   X.input_scale     F32      []           as given (input_scales.h); rank 3: [E], row-scaled: [];
 //   weights only: none
+// or, in MX formats, whose names are their config's:
+//   X.weight          F8_E4M3  [.., K]      mxfp8
+//   X.weight_packed   U8       [.., K/2]    mxfp4: codes as above
+//   X.weight_scale    U8       [.., K/32]   E8M0; for sglang X.weight_scale_inv
 // FP8 and INT4 weights with scales are read as the values that they stand for, and MXFP4 is cast
 // without rounding (convert_cast.h); those that are not quantized become BF16 (Action::dequantize),
 // and the scales are gone.
@@ -184,11 +187,11 @@ std::string glob_of(std::string_view name);
 // Errors: invalid_argument (a name of these exists already; our metadata; nothing to quantize; no
 // layers, or several language models; under strict a glob that matches nothing; an input_scale that
 // is no positive number), not_supported (a
-// model that another tool has quantized; MXFP4 experts of gpt-oss where no format is given; experts
-// of rows, or row-scaled ones, that shall stay fused; a profile that is none of
-// kCheckpointProfiles, four over six or a bound that the profile has not), shape_mismatch (an
-// included weight without what engines fuse it with; experts in one tensor whose shapes do not
-// fit), file_corrupt (a half of these).
+// model that another tool has quantized; a format with another's config or scheme; MXFP4 experts of
+// gpt-oss where no format is given; experts of rows, or row-scaled ones, that shall stay fused; a
+// profile that is none of kCheckpointProfiles, four over six or a bound that the profile has not),
+// shape_mismatch (an included weight without what engines fuse it with; experts in one tensor whose
+// shapes do not fit), file_corrupt (a half of these).
 Result<Plan> plan_quantize(const CheckpointHeader& header, const QuantizeOptions& options = {});
 
 // The same of a checkpoint's header with what its config.json says (options.model is replaced).
@@ -211,7 +214,7 @@ Result<Plan> plan_dequantize(const Checkpoint& checkpoint, std::optional<DType> 
 
 // Metadata a quantized file carries; everything else in the metadata is the input's, but for a
 // "format" of "pt" where it has none.
-inline constexpr std::string_view kFormatKey = "diecast.format";              // "nvfp4"
+inline constexpr std::string_view kFormatKey = "diecast.format";              // "nvfp4", "mxfp8"
 inline constexpr std::string_view kProfileKey = "diecast.profile";            // "te", "pr546", ...
 inline constexpr std::string_view kFourOverSixKey = "diecast.four_over_six";  // "mae"; not "off"
 inline constexpr std::string_view kBoundKey = "diecast.e4m3_bound";           // "256"; not "448"

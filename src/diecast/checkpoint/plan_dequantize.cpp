@@ -2,6 +2,7 @@
 #include <diecast/base/text.h>
 #include <diecast/checkpoint/plan.h>
 #include <diecast/checkpoint/plan_splits.h>
+#include <diecast/checkpoint/quantized_metadata.h>
 #include <diecast/checkpoint/safetensors_writer.h>
 #include <diecast/checkpoint/select/fp8_source.h>
 #include <diecast/checkpoint/select/fused_experts.h>
@@ -11,52 +12,10 @@
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 
 namespace diecast {
 namespace {
-
-Error corrupt(std::string what, bool ours = true) {
-  return {ErrorCode::file_corrupt, std::move(what),
-          ours ? "quantize the original checkpoint again with `diecast quantize`"
-               : "write or download the checkpoint again"};
-}
-
-// Names of quantized weights with the type they had; no type where the file does not say.
-using Types = std::map<std::string, std::optional<DType>>;
-
-bool is_ours(const Metadata& metadata) { return metadata.count(std::string(kFormatKey)) != 0; }
-
-Result<Types> types_of_metadata(const Metadata& metadata) {
-  for (const auto& [key, wanted] :
-       {std::pair{kFormatKey, std::vector<std::string>{std::string(word(Format::nvfp4))}},
-        std::pair{kProfileKey, checkpoint_profile_names()}}) {
-    const auto found = metadata.find(std::string(key));
-    const std::string text = found == metadata.end() ? "" : found->second;
-    if (std::find(wanted.begin(), wanted.end(), text) != wanted.end()) continue;
-    return Error{ErrorCode::not_supported,
-                 cat("the metadata has ", key, " = ", quote(text), ", only ", join(wanted, ", "),
-                     wanted.size() == 1 ? " is read" : " are read"),
-                 "read a file that diecast wrote"};
-  }
-  const auto entry = metadata.find(std::string(kDtypesKey));
-  const auto listed =
-      nlohmann::json::parse(entry == metadata.end() ? "" : entry->second, nullptr, false);
-  if (!listed.is_object()) return corrupt(cat("the metadata's ", kDtypesKey, " is no JSON object"));
-  Types types;
-  for (const auto& [name, value] : listed.items()) {
-    const auto stored =
-        value.is_string() ? parse_stored_dtype(value.get<std::string>()) : std::nullopt;
-    const auto type = stored ? float_dtype(*stored) : std::nullopt;
-    if (!type || (!name.ends_with(kWeightSuffix) && fused_bank(name).empty())) {
-      return corrupt(
-          cat("the metadata's ", kDtypesKey, " gives ", quote(name), " no type of F32, F16, BF16"));
-    }
-    types.emplace(name, type);
-  }
-  return types;
-}
 
 // Another tool's files, those without our metadata: U8 weights that have both scales of NVFP4. Such
 // files may have weights of other formats too: MX, for one, has block scales alone.
@@ -166,8 +125,9 @@ Result<void> add_weight(const CheckpointHeader& header, const std::string& name,
   return {};
 }
 
+// The same of a weight in another form.
 Result<void> add_scaled(const TensorInfo& tensor, const ScaledSource& source,
-                        std::optional<DType> to, Plan& plan, Outputs& outputs) {
+                        std::optional<DType> to, Splits& splits, Plan& plan, Outputs& outputs) {
   if (!to) return no_type(tensor.name);
   PlannedTensor out;
   out.name = tensor.name;
@@ -176,8 +136,9 @@ Result<void> add_scaled(const TensorInfo& tensor, const ScaledSource& source,
   out.file = tensor.file;
   out.to = *to;
   decode_from(source, out);
+  DIECAST_TRY(const bool is_part, splits.put_back(out, *to));
+  if (!is_part) outputs[tensor.file].push_back({tensor.name, stored_dtype(*to), tensor.shape});
   plan.tensors.push_back(std::move(out));
-  outputs[tensor.file].push_back({tensor.name, stored_dtype(*to), tensor.shape});
   return {};
 }
 
@@ -228,24 +189,27 @@ void add_copies(const CheckpointHeader& header, const Types& types, std::set<std
        plan);
 }
 
+Result<void> check_type(std::optional<DType> to) {
+  if (!to || *to == DType::bf16 || *to == DType::f16 || *to == DType::f32) return {};
+  return Error{ErrorCode::dtype_mismatch, cat("weights are not dequantized to ", dtype_name(*to)),
+               "name bf16, f16 or f32"};
+}
+
 }  // namespace
 
 Result<Plan> plan_dequantize(const CheckpointHeader& stored, std::optional<DType> to,
                              const ModelConfig& model) {
   std::map<std::string, ScaledSource> packed;
   const CheckpointHeader header = unpacked_header(stored, packed);
-  if (to && *to != DType::bf16 && *to != DType::f16 && *to != DType::f32) {
-    return Error{ErrorCode::dtype_mismatch, cat("weights are not dequantized to ", dtype_name(*to)),
-                 "name bf16, f16 or f32"};
-  }
+  DIECAST_CHECK(check_type(to));
   Plan plan;
-  Types types;
+  Types types, of_mx;
   bool ours = false;
   for (const Metadata& metadata : header.metadata) {
     if (!is_ours(metadata)) continue;
     ours = true;
     DIECAST_TRY(Types here, types_of_metadata(metadata));
-    types.merge(here);
+    (says_mx(metadata) ? of_mx : types).merge(here);
   }
   types.merge(types_of_tensors(header));  // a type that metadata gives stays
   DIECAST_TRY(const std::set<std::string> fp8, fp8_parts(header, model));
@@ -254,22 +218,26 @@ Result<Plan> plan_dequantize(const CheckpointHeader& stored, std::optional<DType
   Splits splits;
   for (std::uint32_t file = 0; file < header.metadata.size(); ++file)
     if (is_ours(header.metadata[file]))
-      DIECAST_CHECK(splits.read(header.metadata[file], file, types.size()));
+      DIECAST_CHECK(splits.read(header.metadata[file], file, types.size() + of_mx.size()));
   for (const auto& [name, old] : types) {
     DIECAST_CHECK(add_weight(header, name, old, to, splits, plan, outputs));
   }
-  DIECAST_CHECK(splits.add_to(outputs));
   std::set<std::string> parts = fp8;
   for (const TensorInfo& tensor : header.tensors) {
     DIECAST_TRY(auto source, fp8_source(header, tensor, model));
     if (const auto found = packed.find(tensor.name); found != packed.end()) source = found->second;
     if (!source) continue;
-    DIECAST_CHECK(add_scaled(tensor, *source, to, plan, outputs));
+    const auto old = of_mx.extract(tensor.name);
+    const auto type = to || old.empty() ? to : old.mapped();
+    DIECAST_CHECK(add_scaled(tensor, *source, type, splits, plan, outputs));
     parts.insert(tensor.name);
   }
+  if (!of_mx.empty())
+    return corrupt(
+        cat("the quantized ", quote(of_mx.begin()->first), " or its scales are missing"));
+  DIECAST_CHECK(splits.add_to(outputs));
   add_copies(header, types, std::move(parts), plan, outputs);
-  std::sort(plan.tensors.begin(), plan.tensors.end(),
-            [](const auto& a, const auto& b) { return a.name < b.name; });
+  std::ranges::sort(plan.tensors, {}, &PlannedTensor::name);
   for (std::size_t file = 0; file < outputs.size(); ++file) {
     DIECAST_TRY(SafetensorsHeader output,
                 lay_out(std::move(outputs[file]), original_metadata(header.metadata[file])));

@@ -19,28 +19,79 @@ bool has_config(const Json& whole) {
   return found != whole.end() && !found->is_null();
 }
 
-bool is_engine_form(const Plan& plan) {
-  const auto quantized = [](const PlannedTensor& t) { return t.action == Action::quantize; };
-  const auto first = std::ranges::find_if(plan.tensors, quantized);
-  return first != plan.tensors.end() && !first->row_scaled;
+const char* algorithm(const Plan& plan) {
+  switch (plan.form.format) {
+    case WeightFormat::nvfp4:
+      return "NVFP4";
+    case WeightFormat::nvfp4_w4a16:
+      return "W4A16_NVFP4";
+    case WeightFormat::mxfp8:
+      return "MXFP8";
+    case WeightFormat::mxfp4:
+      return "MXFP4";
+  }
+  return "";
 }
-
-const char* algorithm(const Plan& plan) { return plan.weights_only ? "W4A16_NVFP4" : "NVFP4"; }
 
 Json producer() { return {{"name", "diecast"}, {"version", library_version()}}; }
 
 // In config.json, where compressed-tensors' keys stand beside ModelOpt's.
-Json quantization_config(const Plan& plan) {
-  const Json four_bits = {
-      {"dynamic", false}, {"num_bits", 4}, {"type", "float"}, {"group_size", 16}};
-  Json group = {{"weights", four_bits}, {"targets", Json::array({"Linear"})}};
-  if (!plan.weights_only) group["input_activations"] = four_bits;
+Json modelopt_config(const Plan& plan) {
+  const bool mx = is_mx(plan.form.format);
+  const std::uint64_t block = scale_block(plan.form.format);
+  const Json numbers = {
+      {"dynamic", false}, {"num_bits", mx ? 8 : 4}, {"type", "float"}, {"group_size", block}};
+  Json group = {{"weights", numbers}, {"targets", Json::array({"Linear"})}};
+  if (plan.form.format != WeightFormat::nvfp4_w4a16) group["input_activations"] = numbers;
+  if (mx) group["input_activations"]["dynamic"] = true;
   return {{"config_groups", {{"group_0", group}}},
           {"ignore", ignore_list(engine_modules(plan))},
           {"quant_algo", algorithm(plan)},
-          {"group_size", 16},
+          {"group_size", block},
           {"producer", producer()},
           {"quant_method", "modelopt"}};
+}
+
+// MXFP8 with activations as they come, MXFP4 without.
+Json compressed_tensors_config(const Plan& plan) {
+  const bool bytes = plan.form.format == WeightFormat::mxfp8;
+  const Json weights = {{"num_bits", bytes ? 8 : 4},   {"type", "float"},
+                        {"strategy", "group"},         {"group_size", 32},
+                        {"symmetric", true},           {"dynamic", false},
+                        {"scale_dtype", "torch.uint8"}};
+  Json inputs = bytes ? weights : Json();
+  if (bytes) inputs["dynamic"] = true;
+  const char* const format = bytes ? "mxfp8-quantized" : "mxfp4-pack-quantized";
+  const Json group = {{"targets", Json::array({"Linear"})},
+                      {"weights", weights},
+                      {"input_activations", inputs},
+                      {"output_activations", nullptr},
+                      {"format", format}};
+  return {{"config_groups", {{"group_0", group}}},
+          {"format", format},
+          {"ignore", ignore_patterns(engine_modules(plan))},
+          {"kv_cache_scheme", nullptr},
+          {"quant_method", "compressed-tensors"},
+          {"quantization_status", "compressed"}};
+}
+
+Json sglang_config(const Plan& plan) {
+  return {
+      {"activation_scheme", "dynamic"}, {"fmt", "e4m3"},
+      {"quant_method", "mxfp8"},        {"weight_block_size", {1, 32}},
+      {"scale_fmt", "ue8m0"},           {"modules_to_not_convert", engine_modules(plan).others}};
+}
+
+Json quantization_config(const Plan& plan) {
+  switch (plan.form.config) {
+    case EngineConfig::modelopt:
+      return modelopt_config(plan);
+    case EngineConfig::compressed_tensors:
+      return compressed_tensors_config(plan);
+    case EngineConfig::sglang:
+      return sglang_config(plan);
+  }
+  return {};
 }
 
 // "NVFP4", "W4A16_NVFP4" and in lower case.
@@ -55,13 +106,19 @@ bool says_nvfp4(const Json& config) {
 
 }  // namespace
 
+bool is_engine_form(const Plan& plan) {
+  const auto quantized = [](const PlannedTensor& t) { return t.action == Action::quantize; };
+  const auto first = std::ranges::find_if(plan.tensors, quantized);
+  return first != plan.tensors.end() && !first->row_scaled;
+}
+
 std::optional<std::string> hf_quant_config(const Plan& plan) {
-  if (!is_engine_form(plan)) return std::nullopt;
+  if (!is_engine_form(plan) || plan.form.config != EngineConfig::modelopt) return std::nullopt;
   return config_text({{"producer", producer()},
                       {"quantization",
                        {{"quant_algo", algorithm(plan)},
                         {"kv_cache_quant_algo", nullptr},
-                        {"group_size", 16},
+                        {"group_size", scale_block(plan.form.format)},
                         {"exclude_modules", ignore_list(engine_modules(plan))}}}});
 }
 

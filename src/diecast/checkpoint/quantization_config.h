@@ -1,6 +1,7 @@
 // What a quantized model says of itself to the engines that load it: ModelOpt's quantization
-// config, which vLLM, SGLang and TensorRT-LLM read. (Keys: modelopt.torch.export's
-// convert_hf_config, and what vLLM's ModelOptNvFp4Config asks for.)
+// config, which vLLM, SGLang and TensorRT-LLM read, compressed-tensors', or the one of SGLang's
+// MXFP8. (Keys: modelopt.torch.export's convert_hf_config, and what vLLM's ModelOptNvFp4Config asks
+// for; compressed_tensors.quantization.QuantizationConfig; sglang's Fp8Config.)
 #pragma once
 
 #include <diecast/checkpoint/plan.h>
@@ -12,8 +13,11 @@
 
 namespace diecast {
 
-// The text of hf_quant_config.json. None for a plan that quantizes nothing, or row-scaled: engines
+// Whether engines can read what the plan makes: not if it quantizes nothing, or row-scaled, as they
 // have one weight_scale_2 a matrix.
+bool is_engine_form(const Plan& plan);
+
+// The text of hf_quant_config.json. None where the config is not ModelOpt's.
 std::optional<std::string> hf_quant_config(const Plan& plan);
 
 // The text of config.json, with the same as its quantization_config in place of what other tools

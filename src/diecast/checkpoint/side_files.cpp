@@ -185,8 +185,7 @@ Result<void> SideFiles::adapt(const Plan& plan, FileSystem& files) {
   const mode_t mode = config->mode;
   const bool says = config->text.has_value();
   std::erase_if(list_, [](const SideFile& file) { return file.name == kQuantConfig; });
-  std::optional<std::string> quantized = hf_quant_config(plan);
-  if (!quantized) {
+  if (!is_engine_form(plan)) {
     notes_.emplace_back(
         "config.json says nothing of the quantization: engines read no row-scaled weights");
     return {};
@@ -196,10 +195,11 @@ Result<void> SideFiles::adapt(const Plan& plan, FileSystem& files) {
         "config.json says nothing of this quantization: it is no JSON object that could");
     return {};
   }
-  list_.push_back({std::string(kQuantConfig), std::move(quantized), mode});
-  notes_.push_back(cat("config.json and hf_quant_config.json say ",
-                       plan.weights_only ? "W4A16_NVFP4" : "NVFP4", " as ModelOpt does"));
-  if (!plan.weights_only && !plan.calibrated)
+  if (auto quantized = hf_quant_config(plan))
+    list_.push_back({std::string(kQuantConfig), std::move(quantized), mode});
+  notes_.push_back(
+      cat("config.json says ", word(plan.form.format), " as ", word(plan.form.config), " does"));
+  if (plan.form.format == WeightFormat::nvfp4 && !plan.calibrated)
     notes_.back() +=
         cat("; activations are not calibrated: every input_scale is ", plan.input_scale);
   return {};

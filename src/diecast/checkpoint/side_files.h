@@ -34,8 +34,8 @@ class SideFiles {
   // Of a checkpoint that was given as a folder or an index every regular file beside its own but
   // for hidden ones and other weights, in whatever format (those of a draft model, mtp*.safetensors
   // and nextn*.safetensors, go along). A note names what is left, folders too. config.json of a
-  // model that is quantized says so, as does a hf_quant_config.json that is added; of one that is
-  // dequantized neither does, unless some of its weights stay quantized. Errors: io_error.
+  // model that is quantized says so, as does ModelOpt's hf_quant_config.json that is added; of one
+  // that is dequantized neither does, unless some of its weights stay quantized. Errors: io_error.
   static Result<SideFiles> find(const Checkpoint& input, const Plan& plan,
                                 FileSystem& files = system_files());
 

@@ -22,4 +22,12 @@ inline std::string part_name(std::string_view weight, std::string_view part) {
   return cat(weight.substr(0, weight.size() - kWeightSuffix.size()), ".", part);
 }
 
+// Where the codes and block scales of a quantized weight go.
+inline std::string codes_name(const std::string& weight, const StoredForm& form) {
+  return form.format == WeightFormat::mxfp4 ? part_name(weight, "weight_packed") : weight;
+}
+inline std::string scales_name(std::string_view weight, const StoredForm& form) {
+  return part_name(weight, form.config == EngineConfig::sglang ? "weight_scale_inv" : kScalePart);
+}
+
 }  // namespace diecast

@@ -51,17 +51,27 @@ void add_globs(CLI::App& command, QuantizeOptions& plan) {
   add("--exclude", plan.exclude, "No tensors like this (a glob)");
 }
 
+template <class Enum>
+std::vector<std::string> words() {
+  const auto all = words_of(Enum{});
+  return {all.begin(), all.end()};
+}
+
 void add_choices(CLI::App& command, QuantizeOptions& plan) {
   command
       .add_option_function<std::string>(
           "--format",
-          [&plan](const std::string& given) {
-            plan.format = given == "nvfp4" ? WeightFormat::nvfp4 : WeightFormat::nvfp4_w4a16;
-          },
+          [&plan](const std::string& given) { plan.format = parse_word<WeightFormat>(given); },
           "nvfp4-w4a16: engines leave activations alone (Marlin, also on Ampere and Hopper). Given "
           "at all, it also casts a gpt-oss that is MXFP4 already")
-      ->check(CLI::IsMember({"nvfp4", "nvfp4-w4a16"}))
+      ->check(CLI::IsMember(words<WeightFormat>()))
       ->default_str("nvfp4");
+  command
+      .add_option_function<std::string>(
+          "--config",
+          [&plan](const std::string& given) { plan.config = parse_word<EngineConfig>(given); },
+          "Whose names and config the output has; left out: those that most engines read")
+      ->check(CLI::IsMember(words<EngineConfig>()));
   command
       .add_option_function<std::string>(
           "--experts",
@@ -137,7 +147,7 @@ Result<int> quantize(QuantizeArguments& options) {
 
 Command add_quantize(CLI::App& app) {
   auto* command =
-      app.add_subcommand("quantize", "Quantize a safetensors checkpoint's weights to NVFP4");
+      app.add_subcommand("quantize", "Quantize a safetensors checkpoint's weights to NVFP4 or MX");
   auto options = std::make_shared<QuantizeArguments>();
   command
       ->add_option("input", options->input,

@@ -167,10 +167,10 @@ Result<void> Decision::add(const TensorInfo& tensor) {
     DIECAST_CHECK(plan_experts(header_, options_, sources_.contains(tensor.name), out, plan_));
   else if (out.reason.empty())
     out.matrices = matrices_of(tensor.shape);
-  const std::uint64_t inputs = out.matrices.cols;
-  if (out.reason.empty() && inputs % kScaleBlock != 0) {
+  const std::uint64_t inputs = out.matrices.cols, block = scale_block(plan_.form.format);
+  if (out.reason.empty() && inputs % block != 0) {
     out.reason = cat(experts ? "the inputs, " : "the last dimension ", inputs,
-                     experts ? ", are" : " is", " no multiple of ", kScaleBlock);
+                     experts ? ", are" : " is", " no multiple of ", block);
     refused = true;
   }
   if (refused && options_.strict) return refused_by_strict(out);

@@ -68,13 +68,16 @@ Result<void> plan_experts(const CheckpointHeader& header, const QuantizeOptions&
     plan.split.push_back({out.name, out.shape, columns, out.file});
     return {};
   }
-  if (!columns || options.row_scaled) {
+  if (!columns || options.row_scaled || is_mx(plan.form.format)) {
     return Error{ErrorCode::not_supported,
                  cat(quote(out.name),
-                     columns ? " cannot have a global scale a row"
-                             : " has experts in rows, which no tool keeps",
-                     " in one tensor of NVFP4"),
-                 columns ? "leave out --row-scale" : "leave out --experts fused: they are split"};
+                     !columns ? " has experts in rows, which no tool keeps in one tensor"
+                     : options.row_scaled ? " cannot have a global scale a row in one tensor"
+                                          : " is cast",
+                     is_mx(plan.form.format) ? " to NVFP4 alone" : " of NVFP4"),
+                 !columns             ? "leave out --experts fused: they are split"
+                 : options.row_scaled ? "leave out --row-scale"
+                                      : "take --format nvfp4"};
   }
   if (!decoded) out.place = in_columns(out.name, out.matrices);
   return {};

@@ -125,6 +125,48 @@ EngineModules engine_modules(const Plan& plan) {
   return out;
 }
 
+namespace {
+
+std::string escaped(std::string_view name) {
+  std::string out;
+  for (const char c : name) {
+    if (std::string_view("\\.+*?()[]{}^$|").find(c) != std::string_view::npos) out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+// The shortest end of a path in which nothing is quantized, wherever it stands.
+std::string_view free_end(std::string_view path, const std::set<std::string>& quantized) {
+  for (const std::string_view end : ends_of(path)) {
+    const std::string inside = cat(".", end, ".");
+    if (std::ranges::none_of(quantized, [&](const std::string& module) {
+          return cat(".", module, ".").find(inside) != std::string::npos;
+        }))
+      return end;
+  }
+  return path;
+}
+
+}  // namespace
+
+std::vector<std::string> ignore_patterns(const EngineModules& modules) {
+  std::vector<std::string> out;
+  for (const std::string& entry : ignore_list(modules)) {
+    const std::string_view text = entry;
+    const bool anywhere = text.starts_with("*."), inside = text.ends_with(".*");
+    if (!anywhere && !inside) {
+      out.push_back(entry == "lm_head" ? "re:.*lm_head" : entry);
+      continue;
+    }
+    std::string_view path = text.substr(anywhere ? 2 : 0);
+    if (inside) path.remove_suffix(2);
+    if (!anywhere) path = free_end(path, modules.quantized);
+    out.push_back(cat("re:(.*\\.)?", escaped(path), inside ? "\\..*" : "$"));
+  }
+  return out;
+}
+
 std::vector<std::string> ignore_list(const EngineModules& modules) {
   const std::set<std::string> entries = IgnoreList(modules).entries();
   return {entries.begin(), entries.end()};

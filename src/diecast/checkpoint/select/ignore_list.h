@@ -26,4 +26,9 @@ EngineModules engine_modules(const Plan& plan);
 // that is copied as it is.
 std::vector<std::string> ignore_list(const EngineModules& modules);
 
+// The same as compressed-tensors has them: whole names, and after "re:" expressions that a name
+// must begin with a match of. A tower's or a layer's has no beginning of its own, because engines
+// rename what stands before it.
+std::vector<std::string> ignore_patterns(const EngineModules& modules);
+
 }  // namespace diecast

@@ -30,11 +30,12 @@ std::string text_in(const std::vector<const ConfigJson*>& levels, std::string_vi
 
 bool is_readable(const ConfigJson& config) {
   const std::string how = text_in({&config}, "quant_method"), format = text_in({&config}, "format");
-  return how == "fp8" || how == "mxfp4" ||
+  const std::string algorithm = text_in({&config}, "quant_algo");
+  return how == "fp8" || how == "mxfp4" || how == "mxfp8" ||
          (how == "compressed-tensors" &&
-          (format == "float-quantized" || format == "pack-quantized" ||
-           format == "mxfp4-pack-quantized")) ||
-         (how == "modelopt" && text_in({&config}, "quant_algo") == "FP8");
+          (format == "float-quantized" || format == "mxfp8-quantized" ||
+           format == "pack-quantized" || format == "mxfp4-pack-quantized")) ||
+         (how == "modelopt" && (algorithm == "FP8" || algorithm == "MXFP8"));
 }
 
 void read_block_size(const ConfigJson& config, ModelConfig& out) {
