@@ -195,9 +195,10 @@ TEST(MxPlan, RefusesWhatNvfp4AloneHas) {
   QuantizeOptions options = including({"*"});
   options.format = WeightFormat::mxfp8;
   EXPECT_EQ(plan_quantize(bank, options).error().message(),
-            "diecast: not_supported: \"l.0.experts.weight\" has several matrices, which no engine "
-            "reads in mxfp8\n"
-            "  fix: leave it out with --exclude \"l.0.experts.weight\", or take --format nvfp4");
+            "diecast: not_supported: \"l.0.experts.weight\" has several matrices or global scales, "
+            "which no engine reads in mxfp8 of modelopt\n"
+            "  fix: leave it out with --exclude \"l.0.experts.weight\", or take --format nvfp4 and "
+            "--config modelopt");
   options.format = WeightFormat::mxfp4;
   options.config = EngineConfig::modelopt;
   EXPECT_EQ(plan_quantize(header, options).error().message(),

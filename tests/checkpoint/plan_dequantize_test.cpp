@@ -124,8 +124,7 @@ TEST(Plan, DequantizeSaysWhichWeightsStayQuantized) {
       {"o.weight", StoredDType::f8_e5m2, {32, 32}},
       {"o.weight_scale_inv", StoredDType::f32, {1, 1}},
       {"p.weight_packed", StoredDType::u8, {32, 32}},
-      {"p.weight_scale", StoredDType::f8_e4m3, {32, 4}},
-      {"p.weight_global_scale", StoredDType::f32, {1}}};
+      {"p.weight_scale", StoredDType::f8_e4m3, {32, 4}}};
   const auto alone = plan_dequantize(header_of(others), DType::bf16);
   ASSERT_FALSE(alone);
   EXPECT_EQ(

@@ -2,6 +2,7 @@
 #include <diecast/checkpoint/convert_stream.h>
 #include <diecast/checkpoint/convert_values.h>
 
+#include <cmath>
 #include <cstring>
 
 namespace diecast {
@@ -33,6 +34,19 @@ Result<void> ConvertStream::write(std::uint32_t file, const std::string& name, s
   return {};
 }
 
+Result<void> ConvertStream::write_global(const PlannedTensor& weight, const std::string& name,
+                                         std::uint64_t index, float decode_scale) {
+  const bool reciprocal = has_reciprocals(plan_.form);
+  const float value[] = {reciprocal ? 1.0f / decode_scale : decode_scale};
+  if (reciprocal && !(value[0] > 0 && std::isfinite(value[0]))) {
+    return Error{
+        ErrorCode::nonfinite_values,
+        cat("the global scale ", decode_scale, " of ", quote(weight.name), " has no reciprocal"),
+        "take --config modelopt, which stores the scale itself"};
+  }
+  return write(weight.file, name, index * sizeof(float), std::as_bytes(std::span(value)));
+}
+
 namespace {
 
 Result<void> copy(ConvertStream& stream, const PlannedTensor& tensor) {
@@ -48,9 +62,10 @@ Result<void> copy(ConvertStream& stream, const PlannedTensor& tensor) {
 
 Result<void> dequantize(ConvertStream& stream, const PlannedTensor& tensor,
                         const ConvertKernels& kernels) {
-  DIECAST_TRY(const TensorInfo* codes, stream.source(tensor.name));
-  DIECAST_TRY(const TensorInfo* scales, stream.source(part_name(tensor.name, kScalePart)));
-  DIECAST_TRY(const TensorInfo* scale_2, stream.source(part_name(tensor.name, kScale2Part)));
+  const StoredForm form{WeightFormat::nvfp4, tensor.names};
+  DIECAST_TRY(const TensorInfo* codes, stream.source(codes_name(tensor.name, form)));
+  DIECAST_TRY(const TensorInfo* scales, stream.source(scales_name(tensor.name, form)));
+  DIECAST_TRY(const TensorInfo* scale_2, stream.source(scale_2_name(tensor.name, form)));
   const auto width = static_cast<std::uint64_t>(dtype_bits(tensor.to) / 8);
   Bytes code_bytes, scale_bytes, global_bytes, values;
   std::vector<float> global;
@@ -62,6 +77,7 @@ Result<void> dequantize(ConvertStream& stream, const PlannedTensor& tensor,
     DIECAST_CHECK(
         stream.read(*scale_2, first * sizeof(float), global.size() * sizeof(float), global_bytes));
     std::memcpy(global.data(), global_bytes.data(), global_bytes.size());
+    if (has_reciprocals(form)) global[0] = 1.0f / global[0];
     values.resize(piece.elements() * width);
     DIECAST_CHECK(about(
         tensor.name,

@@ -85,7 +85,8 @@ Result<void> cast(ConvertStream& stream, const PlannedTensor& tensor, int origin
         round_block(part, std::ldexp(1.0f, exponent), scales[i]);
       }
     }
-    DIECAST_CHECK(write_codes(stream, tensor, tensor.name, piece, 2, codes));
+    DIECAST_CHECK(
+        write_codes(stream, tensor, codes_name(tensor.name, stream.plan().form), piece, 2, codes));
     return write_codes(stream, tensor, part_name(tensor.name, kScalePart), piece, kScaleBlock,
                        scales);
   };
@@ -110,13 +111,11 @@ Result<void> cast_group(ConvertStream& stream, const Plan& plan,
   for (const std::size_t i : group) {
     const PlannedTensor& tensor = plan.tensors[i];
     DIECAST_CHECK(cast(stream, tensor, origin, report));
-    const float scale_2[] = {std::ldexp(1.0f, origin)};
-    DIECAST_CHECK(stream.write(tensor.file, part_name(tensor.name, kScale2Part), 0,
-                               std::as_bytes(std::span(scale_2))));
+    DIECAST_CHECK(stream.write_global(tensor, scale_2_name(tensor.name, plan.form), 0,
+                                      std::ldexp(1.0f, origin)));
     if (plan.form.format == WeightFormat::nvfp4_w4a16) continue;
-    const float input_scale[] = {tensor.input_scale};
-    DIECAST_CHECK(stream.write(tensor.file, part_name(tensor.name, kInputScalePart), 0,
-                               std::as_bytes(std::span(input_scale))));
+    DIECAST_CHECK(stream.write_global(tensor, input_scale_name(tensor.name, plan.form), 0,
+                                      tensor.input_scale));
   }
   report.quantized += group.size();
   return {};

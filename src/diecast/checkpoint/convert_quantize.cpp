@@ -63,7 +63,8 @@ void Weight::count() {
 Result<void> Weight::write_blocks(const Piece& piece) {
   constexpr std::byte kE4m3Nan{0x7F};
   nan_blocks_ += as_unsigned(std::ranges::count(scales_, kE4m3Nan));
-  DIECAST_CHECK(write_codes(stream_, tensor_, tensor_.name, piece, 2, codes_));
+  DIECAST_CHECK(write_codes(stream_, tensor_, codes_name(tensor_.name, stream_.plan().form), piece,
+                            2, codes_));
   return write_codes(stream_, tensor_, part_name(tensor_.name, kScalePart), piece, kScaleBlock,
                      scales_);
 }
@@ -71,9 +72,8 @@ Result<void> Weight::write_blocks(const Piece& piece) {
 // Engines ask for this tensor even where activations are scaled as they come; 1 leaves them alone.
 Result<void> Weight::write_input_scale(std::uint64_t index) {
   if (stream_.plan().form.format == WeightFormat::nvfp4_w4a16) return {};
-  const float scale[] = {tensor_.input_scale};
-  return stream_.write(tensor_.file, part_name(tensor_.name, kInputScalePart),
-                       index * sizeof(float), float_bytes(scale));
+  return stream_.write_global(tensor_, input_scale_name(tensor_.name, stream_.plan().form), index,
+                              tensor_.input_scale);
 }
 
 Result<void> Weight::measure(const Matrices& of, std::uint64_t matrix, float& amax) {
@@ -99,9 +99,8 @@ Result<void> Weight::quantize(const Matrices& of, std::uint64_t matrix, float am
 }
 
 Result<void> Weight::write_scale_2(std::uint64_t index, float amax) {
-  const float scale_2[] = {decode_scale(stream_.scheme(), amax)};
-  return stream_.write(tensor_.file, part_name(tensor_.name, kScale2Part), index * sizeof(float),
-                       float_bytes(scale_2));
+  return stream_.write_global(tensor_, scale_2_name(tensor_.name, stream_.plan().form), index,
+                              decode_scale(stream_.scheme(), amax));
 }
 
 Result<void> Weight::quantize_rows() {

@@ -49,12 +49,13 @@ std::vector<TensorInfo> outputs_of(const PlannedTensor& tensor, const StoredForm
   codes.push_back(tensor.matrices.cols / 2);
   scales.push_back(tensor.matrices.cols / kScaleBlock);
   const bool rows = tensor.row_scaled;
+  if (has_reciprocals(form)) experts = {1};
   std::vector<TensorInfo> out = {
-      {tensor.name, StoredDType::u8, codes},
-      {part_name(tensor.name, kScalePart), StoredDType::f8_e4m3, scales},
-      {part_name(tensor.name, kScale2Part), StoredDType::f32, rows ? leading : experts}};
+      {codes_name(tensor.name, form), StoredDType::u8, codes},
+      {scales_name(tensor.name, form), StoredDType::f8_e4m3, scales},
+      {scale_2_name(tensor.name, form), StoredDType::f32, rows ? leading : experts}};
   if (!weights_only) {
-    out.push_back({part_name(tensor.name, kInputScalePart), StoredDType::f32,
+    out.push_back({input_scale_name(tensor.name, form), StoredDType::f32,
                    rows ? std::vector<std::uint64_t>{} : experts});
   }
   return out;
@@ -89,19 +90,25 @@ Metadata quantized_metadata(const Metadata& old, const Plan& plan, std::uint32_t
   return metadata;
 }
 
+// Several matrices or global scales in one tensor are ModelOpt's NVFP4 alone.
+bool is_written(const PlannedTensor& tensor, const StoredForm& form) {
+  const bool one = tensor.matrices.matrices == 1 && !tensor.row_scaled;
+  return one || (form.config == EngineConfig::modelopt && !is_mx(form.format));
+}
+
 Error not_one(const PlannedTensor& tensor, const StoredForm& form) {
-  return {ErrorCode::not_supported,
-          cat(quote(tensor.name), " has several matrices, which no engine reads in ",
-              word(form.format)),
-          cat("leave it out with --exclude ", quote(glob_of(tensor.stored_in())),
-              ", or take --format nvfp4")};
+  return {
+      ErrorCode::not_supported,
+      cat(quote(tensor.name), " has several matrices or global scales, which no engine reads in ",
+          word(form.format), " of ", word(form.config)),
+      cat("leave it out with --exclude ", quote(glob_of(tensor.stored_in())),
+          ", or take --format nvfp4 and --config modelopt")};
 }
 
 Result<void> lay_out_plan(const CheckpointHeader& header, Plan& plan) {
   std::vector<std::vector<TensorInfo>> outputs(header.metadata.size());
   for (const PlannedTensor& tensor : plan.tensors) {
-    if (tensor.action == Action::quantize && is_mx(plan.form.format) &&
-        tensor.matrices.matrices != 1)
+    if (tensor.action == Action::quantize && !is_written(tensor, plan.form))
       return not_one(tensor, plan.form);
     for (TensorInfo& output : outputs_of(tensor, plan.form)) {
       // Scales of FP8 weights make room; a weight stands once among the tensors itself.

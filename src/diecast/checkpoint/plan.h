@@ -95,6 +95,7 @@ struct PlannedTensor {
   bool row_scaled = false;             // quantize, dequantize: one global scale a row
   std::optional<Placement> place;      // quantize: in the input; dequantize: in the output
   std::optional<ScaledSource> scaled;  // its values are such; else those of its type, or NVFP4
+  EngineConfig names = EngineConfig::modelopt;  // dequantize: of its NVFP4's parts
   bool fused = false;  // its NVFP4 is that of all experts in one tensor, under one global scale
 
   float input_scale = 1.0f;  // quantize: what engines scale its inputs by
@@ -169,7 +170,9 @@ std::string glob_of(std::string_view name);
 //   X.weight_scale_2  F32      []           the decode scale 1/S; rank 3: [E]; row-scaled: [..]
 //   X.input_scale     F32      []           as given (input_scales.h); rank 3: [E], row-scaled: [];
 //   weights only: none
-// or, in MX formats, whose names are their config's:
+// with compressed-tensors' config X.weight_packed, X.weight_scale, X.weight_global_scale F32 [1] =
+// S and X.input_global_scale F32 [1], each the reciprocal, rounded once; or, in MX formats, whose
+// names are their config's:
 //   X.weight          F8_E4M3  [.., K]      mxfp8
 //   X.weight_packed   U8       [.., K/2]    mxfp4: codes as above
 //   X.weight_scale    U8       [.., K/32]   E8M0; for sglang X.weight_scale_inv
@@ -202,7 +205,8 @@ Result<Plan> plan_quantize(const Checkpoint& checkpoint, QuantizeOptions options
 // Every weight quantized as above becomes floating point again: in the type the metadata names,
 // else in `to`, and metadata and names are what they were. A file without our metadata (another
 // tool's) is read by its tensors and needs `to`: U8 weights with an F8_E4M3 weight_scale and a
-// weight_scale_2 are NVFP4, also those of all experts in one tensor; weights in the forms of
+// weight_scale_2 are NVFP4, as are those of all experts in one tensor and compressed-tensors'
+// weight_packed with a weight_global_scale; weights in the forms of
 // select/fp8_source.h and select/packed_source.h are read; others with scales are copied, with a
 // note, as is a pre_quant_scale, which is not applied. Errors: value_missing (no type),
 // file_corrupt (parts that are missing or do not fit), not_supported (another format, form or

@@ -17,13 +17,20 @@
 namespace diecast {
 namespace {
 
+// "X.weight" of X.weight_packed.
+std::string weight_of(std::string_view packed) {
+  return std::string(packed.substr(0, packed.size() - kPackedPart.size())) +
+         std::string(kWeightSuffix.substr(1));
+}
+
 // Another tool's files, those without our metadata: U8 weights that have both scales of NVFP4. Such
 // files may have weights of other formats too: MX, for one, has block scales alone.
 Types types_of_tensors(const CheckpointHeader& header) {
   Types types;
   for (const TensorInfo& tensor : header.tensors) {
-    if (!is_ours(header.metadata[tensor.file]) && is_nvfp4(header, tensor))
-      types.emplace(tensor.name, std::nullopt);
+    if (is_ours(header.metadata[tensor.file])) continue;
+    if (is_nvfp4(header, tensor)) types.emplace(tensor.name, std::nullopt);
+    if (is_packed_nvfp4(header, tensor)) types.emplace(weight_of(tensor.name), std::nullopt);
   }
   return types;
 }
@@ -54,9 +61,12 @@ Result<PlannedTensor> read_back(const CheckpointHeader& header, const std::strin
                        stored_dtype_name(dtype)),
                    ours);
   };
-  DIECAST_TRY(const TensorInfo* codes, part(name, StoredDType::u8));
-  DIECAST_TRY(const TensorInfo* scales, part(part_name(name, kScalePart), StoredDType::f8_e4m3));
-  DIECAST_TRY(const TensorInfo* scale_2, part(part_name(name, kScale2Part), StoredDType::f32));
+  const bool packed = header.find(part_name(name, kPackedPart)) != nullptr;
+  const StoredForm form{WeightFormat::nvfp4,
+                        packed ? EngineConfig::compressed_tensors : EngineConfig::modelopt};
+  DIECAST_TRY(const TensorInfo* codes, part(codes_name(name, form), StoredDType::u8));
+  DIECAST_TRY(const TensorInfo* scales, part(scales_name(name, form), StoredDType::f8_e4m3));
+  DIECAST_TRY(const TensorInfo* scale_2, part(scale_2_name(name, form), StoredDType::f32));
   const auto misfit = [&](const TensorInfo& tensor) {
     return corrupt(cat("tensor ", quote(tensor.name), " ", shape_text(tensor.shape),
                        " does not fit ", quote(name), " ", shape_text(codes->shape)),
@@ -67,11 +77,11 @@ Result<PlannedTensor> read_back(const CheckpointHeader& header, const std::strin
   if ((shape.size() != 2 && shape.size() != 3) || (fused && shape.size() != 3) ||
       codes->bytes() == 0)
     return misfit(*codes);
-  std::uint64_t& packed = fused ? shape[1] : shape.back();
-  if (packed % 8 != 0) return misfit(*codes);
-  packed /= 8;
+  std::uint64_t& inputs = fused ? shape[1] : shape.back();
+  if (inputs % 8 != 0) return misfit(*codes);
+  inputs /= 8;
   if (scales->shape != shape) return misfit(*scales);
-  packed *= 16;  // at most twice a dimension of a file that exists
+  inputs *= 16;  // at most twice a dimension of a file that exists
 
   PlannedTensor out;
   out.name = name;
@@ -87,9 +97,10 @@ Result<PlannedTensor> read_back(const CheckpointHeader& header, const std::strin
   }
   const std::vector<std::uint64_t> leading(shape.begin(), shape.end() - 1);
   const std::vector<std::uint64_t> experts(leading.begin(), leading.end() - 1);
-  out.row_scaled = scale_2->shape == leading;
+  out.names = form.config;
+  out.row_scaled = !packed && scale_2->shape == leading;
   const bool one = shape.size() == 2 && scale_2->elements() == 1;  // [] and other tools' [1]
-  if (!out.row_scaled && scale_2->shape != experts && !one) return misfit(*scale_2);
+  if (!out.row_scaled && (packed || scale_2->shape != experts) && !one) return misfit(*scale_2);
   return out;
 }
 
@@ -170,7 +181,8 @@ void add_copies(const CheckpointHeader& header, const Types& types, std::set<std
   std::set<std::string> factors;
   for (const auto& [name, old] : types) {
     parts.insert(name);
-    for (const auto part : {kScalePart, kScale2Part, kInputScalePart}) {
+    for (const auto part :
+         {kScalePart, kScale2Part, kInputScalePart, kPackedPart, kGlobalPart, kInputGlobalPart}) {
       parts.insert(part_name(name, part));
     }
     factors.insert(part_name(name, "pre_quant_scale"));

@@ -52,23 +52,33 @@ Json modelopt_config(const Plan& plan) {
           {"quant_method", "modelopt"}};
 }
 
-// MXFP8 with activations as they come, MXFP4 without.
+// Activations of MXFP8 are scaled as they come, those of NVFP4 block by block below a given scale.
+// MXFP4 leaves them alone.
 Json compressed_tensors_config(const Plan& plan) {
-  const bool bytes = plan.form.format == WeightFormat::mxfp8;
-  const Json weights = {{"num_bits", bytes ? 8 : 4},   {"type", "float"},
-                        {"strategy", "group"},         {"group_size", 32},
-                        {"symmetric", true},           {"dynamic", false},
-                        {"scale_dtype", "torch.uint8"}};
-  Json inputs = bytes ? weights : Json();
-  if (bytes) inputs["dynamic"] = true;
-  const char* const format = bytes ? "mxfp8-quantized" : "mxfp4-pack-quantized";
+  const WeightFormat format = plan.form.format;
+  const bool bytes = format == WeightFormat::mxfp8, mx = is_mx(format);
+  const Json weights = {{"num_bits", bytes ? 8 : 4},
+                        {"type", "float"},
+                        {"strategy", mx ? "group" : "tensor_group"},
+                        {"group_size", scale_block(format)},
+                        {"symmetric", true},
+                        {"dynamic", false},
+                        {"scale_dtype", mx ? "torch.uint8" : "torch.float8_e4m3fn"}};
+  Json inputs;
+  if (bytes || format == WeightFormat::nvfp4) {
+    inputs = weights;
+    inputs["dynamic"] = bytes ? Json(true) : Json("local");
+  }
+  const char* const layout = bytes ? "mxfp8-quantized"
+                             : mx  ? "mxfp4-pack-quantized"
+                                   : "nvfp4-pack-quantized";
   const Json group = {{"targets", Json::array({"Linear"})},
                       {"weights", weights},
                       {"input_activations", inputs},
                       {"output_activations", nullptr},
-                      {"format", format}};
+                      {"format", layout}};
   return {{"config_groups", {{"group_0", group}}},
-          {"format", format},
+          {"format", layout},
           {"ignore", ignore_patterns(engine_modules(plan))},
           {"kv_cache_scheme", nullptr},
           {"quant_method", "compressed-tensors"},
@@ -94,9 +104,11 @@ Json quantization_config(const Plan& plan) {
   return {};
 }
 
-// "NVFP4", "W4A16_NVFP4" and in lower case.
+// "NVFP4", "W4A16_NVFP4" and in lower case; compressed-tensors' name of it.
 bool says_nvfp4(const Json& config) {
   if (!config.is_object()) return false;
+  const Json* const layout = member(config, "format");
+  if (layout != nullptr && *layout == "nvfp4-pack-quantized") return true;
   const auto algorithm = config.find("quant_algo");
   if (algorithm == config.end() || !algorithm->is_string()) return false;
   std::string text = algorithm->get<std::string>();

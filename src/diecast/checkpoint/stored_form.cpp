@@ -11,7 +11,9 @@ namespace {
 
 // The first of a format is what it gets where none is asked for.
 constexpr StoredForm kForms[] = {{WeightFormat::nvfp4, EngineConfig::modelopt},
+                                 {WeightFormat::nvfp4, EngineConfig::compressed_tensors},
                                  {WeightFormat::nvfp4_w4a16, EngineConfig::modelopt},
+                                 {WeightFormat::nvfp4_w4a16, EngineConfig::compressed_tensors},
                                  {WeightFormat::mxfp8, EngineConfig::modelopt},
                                  {WeightFormat::mxfp8, EngineConfig::compressed_tensors},
                                  {WeightFormat::mxfp8, EngineConfig::sglang},

@@ -22,12 +22,28 @@ inline std::string part_name(std::string_view weight, std::string_view part) {
   return cat(weight.substr(0, weight.size() - kWeightSuffix.size()), ".", part);
 }
 
-// Where the codes and block scales of a quantized weight go.
+inline constexpr std::string_view kPackedPart = "weight_packed",
+                                  kGlobalPart = "weight_global_scale",
+                                  kInputGlobalPart = "input_global_scale";
+
+// Whether NVFP4 has compressed-tensors' names, and the reciprocals of ModelOpt's global scales.
+inline bool has_reciprocals(const StoredForm& form) {
+  return form.config == EngineConfig::compressed_tensors && !is_mx(form.format);
+}
+
+// Where the parts of a quantized weight go.
 inline std::string codes_name(const std::string& weight, const StoredForm& form) {
-  return form.format == WeightFormat::mxfp4 ? part_name(weight, "weight_packed") : weight;
+  const bool packed = form.format == WeightFormat::mxfp4 || has_reciprocals(form);
+  return packed ? part_name(weight, kPackedPart) : weight;
 }
 inline std::string scales_name(std::string_view weight, const StoredForm& form) {
   return part_name(weight, form.config == EngineConfig::sglang ? "weight_scale_inv" : kScalePart);
+}
+inline std::string scale_2_name(std::string_view weight, const StoredForm& form) {
+  return part_name(weight, has_reciprocals(form) ? kGlobalPart : kScale2Part);
+}
+inline std::string input_scale_name(std::string_view weight, const StoredForm& form) {
+  return part_name(weight, has_reciprocals(form) ? kInputGlobalPart : kInputScalePart);
 }
 
 }  // namespace diecast

@@ -24,6 +24,16 @@ bool is_nvfp4(const CheckpointHeader& header, const TensorInfo& tensor) {
   return tensor.shape[1] % 8 == 0 && scales->shape == of_columns;
 }
 
+bool is_packed_nvfp4(const CheckpointHeader& header, const TensorInfo& tensor) {
+  const std::string end = cat(".", kPackedPart);
+  if (tensor.dtype != StoredDType::u8 || !tensor.name.ends_with(end)) return false;
+  const std::string weight =
+      cat(tensor.name.substr(0, tensor.name.size() - end.size()), kWeightSuffix);
+  const TensorInfo* scales = header.find(part_name(weight, kScalePart));
+  return scales != nullptr && scales->dtype == StoredDType::f8_e4m3 &&
+         header.find(part_name(weight, kGlobalPart)) != nullptr;
+}
+
 bool has_scales(const CheckpointHeader& header, const TensorInfo& tensor) {
   constexpr std::pair<std::string_view, std::string_view> kForms[] = {
       {".weight", ".weight_scale"}, {".weight", ".weight_scale_inv"},

@@ -11,6 +11,10 @@ namespace diecast {
 // X_weight_scale and X_weight_scale_2: NVFP4 as we and ModelOpt store it.
 bool is_nvfp4(const CheckpointHeader& header, const TensorInfo& tensor);
 
+// A U8 X.weight_packed with an F8_E4M3 weight_scale and a weight_global_scale: NVFP4 as
+// compressed-tensors stores it.
+bool is_packed_nvfp4(const CheckpointHeader& header, const TensorInfo& tensor);
+
 // A matrix of at most eight bits an element, or packed ones, with a tensor of scales: of
 // X.weight_packed X.weight_scale, of X, as all experts in one tensor are called, X_weight_scale.
 bool has_scales(const CheckpointHeader& header, const TensorInfo& tensor);
