@@ -56,6 +56,42 @@ TEST_F(Convert, NanAndInfinityAreRefusedAndLeaveNoFile) {
   }
 }
 
+// 10^6 is more than F16 has. What FP8 and NVFP4 stand for is told alike.
+TEST_F(Convert, DequantizeTellsWhatOverflowsTheType) {
+  TestFile nvfp4, fp8;
+  nvfp4.tensors["l.0.a.weight"] = floats({1, 16}, std::vector<float>(16, 1e6f));
+  nvfp4.tensors["l.0.b.weight"] = floats({1, 16}, std::vector<float>(16, 1.0f));
+  ASSERT_TRUE(quantize(nvfp4));
+  fp8.tensors["l.0.a.weight"] = {"F8_E4M3", {1, 16}, std::string(15, '\x38') + '\x7F'};
+  fp8.tensors["l.0.a.weight_scale"] = floats({1}, {1e6f});
+  const std::string other = folder_ / "fp8";
+  write_text(other, encode(fp8));
+  for (const auto& [path, nan] : {std::pair(out_, 0u), {other, 1u}}) {
+    const Checkpoint checkpoint = Checkpoint::open(path).value();
+    ConvertOptions replace;
+    replace.overwrite = true;
+    const auto converted = [&](DType to, bool strict) {
+      Plan plan = plan_dequantize(checkpoint.header(), to).value();
+      EXPECT_TRUE(plan.allow_nonfinite);
+      plan.allow_nonfinite = !strict;
+      return convert(checkpoint, plan, back_, scalar_kernels(), replace);
+    };
+    const auto told = converted(DType::f16, false).value().nonfinite;
+    ASSERT_EQ(told.size(), 1u);
+    EXPECT_EQ(told[0].name, "l.0.a.weight");
+    EXPECT_EQ(told[0].infinite, 16 - nan);
+    EXPECT_EQ(told[0].nan, nan);
+    EXPECT_EQ(converted(DType::bf16, false).value().nonfinite.size(), nan);
+    const std::string before = text_of(back_);
+    EXPECT_EQ(converted(DType::f16, true).error().message(),
+              cat("diecast: nonfinite_values: tensor \"l.0.a.weight\" becomes ", nan, " NaN and ",
+                  16 - nan,
+                  " infinite values in f16\n  fix: take a type of a wider range (--to bf16, f32), "
+                  "or have it so without --strict"));
+    EXPECT_EQ(text_of(back_), before);
+  }
+}
+
 TEST_F(Convert, WR03_FailureOfAnyCallLeavesInputAndOldOutputAsTheyWere) {
   ASSERT_TRUE(quantize(sample()));
   const std::string complete = text_of(out_);

@@ -61,13 +61,14 @@ Result<void> copy(ConvertStream& stream, const PlannedTensor& tensor) {
 }
 
 Result<void> dequantize(ConvertStream& stream, const PlannedTensor& tensor,
-                        const ConvertKernels& kernels) {
+                        const ConvertKernels& kernels, ConvertReport& report) {
   const StoredForm form{WeightFormat::nvfp4, tensor.names};
   DIECAST_TRY(const TensorInfo* codes, stream.source(codes_name(tensor.name, form)));
   DIECAST_TRY(const TensorInfo* scales, stream.source(scales_name(tensor.name, form)));
   DIECAST_TRY(const TensorInfo* scale_2, stream.source(scale_2_name(tensor.name, form)));
   const auto width = static_cast<std::uint64_t>(dtype_bits(tensor.to) / 8);
   Bytes code_bytes, scale_bytes, global_bytes, values;
+  Nonfinite found;
   std::vector<float> global;
   const auto convert_piece = [&](std::uint64_t matrix, const Piece& piece) -> Result<void> {
     DIECAST_CHECK(read_codes(stream, tensor, *codes, piece, 2, code_bytes));
@@ -83,6 +84,7 @@ Result<void> dequantize(ConvertStream& stream, const PlannedTensor& tensor,
         tensor.name,
         kernels.dequantize(code_bytes, scale_bytes, global, static_cast<std::int64_t>(piece.rows),
                            static_cast<std::int64_t>(piece.cols), tensor.to, values)));
+    found += count_nonfinite(values, tensor.to);
     return write_values(stream, tensor, piece, width, values);
   };
   for (std::uint64_t matrix = 0; matrix < tensor.matrices.matrices; ++matrix) {
@@ -90,7 +92,7 @@ Result<void> dequantize(ConvertStream& stream, const PlannedTensor& tensor,
       return convert_piece(matrix, piece);
     }));
   }
-  return {};
+  return report_decoded(tensor, found, stream.plan(), report);
 }
 
 Result<ConvertReport> carry_out(ConvertStream& stream, const Plan& plan,
@@ -104,8 +106,8 @@ Result<ConvertReport> carry_out(ConvertStream& stream, const Plan& plan,
       DIECAST_CHECK(copy(stream, tensor));
       ++report.copied;
     } else if (tensor.action == Action::dequantize) {
-      DIECAST_CHECK(tensor.scaled ? decode_scaled(stream, tensor)
-                                  : dequantize(stream, tensor, kernels));
+      DIECAST_CHECK(tensor.scaled ? decode_scaled(stream, tensor, report)
+                                  : dequantize(stream, tensor, kernels, report));
       ++(plan.groups.empty() ? report.dequantized : report.copied);  // kept of a quantized model
     }
   }

@@ -74,7 +74,7 @@ struct ConvertReport {
   std::uint64_t copied = 0, quantized = 0, dequantized = 0;  // tensors
   std::uint64_t input_bytes = 0, output_bytes = 0;           // whole files
   std::uint64_t cast_blocks = 0, exact_blocks = 0;  // of MXFP4: all, and those without rounding
-  std::vector<NonfiniteTensor> nonfinite;           // quantized weights that have or get any
+  std::vector<NonfiniteTensor> nonfinite;           // weights that have or get any
   SideFiles side_files;                             // what went along
 };
 

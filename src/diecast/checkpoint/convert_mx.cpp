@@ -16,9 +16,7 @@ Result<void> quantize_mx_weight(ConvertStream& stream, const PlannedTensor& tens
   Bytes values, codes, scales;
   const auto quantize_piece = [&](const Piece& piece) -> Result<void> {
     DIECAST_CHECK(read_values(stream, tensor, piece, values));
-    const Nonfinite here = count_nonfinite(values, type_of(tensor));
-    found.nan += here.nan;
-    found.infinite += here.infinite;
+    found += count_nonfinite(values, type_of(tensor));
     codes.resize(piece.elements() / each);
     scales.resize(piece.elements() / block);
     DIECAST_CHECK(about(

@@ -54,11 +54,7 @@ Result<void> Weight::read(const Piece& piece) {
   return read_values(stream_, tensor_, piece, values_);
 }
 
-void Weight::count() {
-  const Nonfinite here = count_nonfinite(values_, type_of(tensor_));
-  nonfinite_.nan += here.nan;
-  nonfinite_.infinite += here.infinite;
-}
+void Weight::count() { nonfinite_ += count_nonfinite(values_, type_of(tensor_)); }
 
 Result<void> Weight::write_blocks(const Piece& piece) {
   constexpr std::byte kE4m3Nan{0x7F};

@@ -96,17 +96,31 @@ Result<void> read_scaled(ConvertStream& stream, const PlannedTensor& tensor, con
   return {};
 }
 
-Result<void> decode_scaled(ConvertStream& stream, const PlannedTensor& tensor) {
+Result<void> report_decoded(const PlannedTensor& tensor, const Nonfinite& found, const Plan& plan,
+                            ConvertReport& report) {
+  if (found.nan + found.infinite == 0) return {};
+  report.nonfinite.push_back({tensor.name, found.nan, found.infinite});
+  if (plan.allow_nonfinite) return {};
+  return Error{ErrorCode::nonfinite_values,
+               cat("tensor ", quote(tensor.name), " becomes ", found.nan, " NaN and ",
+                   found.infinite, " infinite values in ", dtype_name(tensor.to)),
+               "take a type of a wider range (--to bf16, f32), or have it so without --strict"};
+}
+
+Result<void> decode_scaled(ConvertStream& stream, const PlannedTensor& tensor,
+                           ConvertReport& report) {
   const auto width = static_cast<std::uint64_t>(dtype_bits(tensor.to) / 8);
   Bytes values, narrowed;
+  Nonfinite found;
   const auto convert_piece = [&](const Piece& piece) -> Result<void> {
     DIECAST_CHECK(read_scaled(stream, tensor, piece, values));
     narrow(values, tensor.to, narrowed);
+    found += count_nonfinite(narrowed, tensor.to);
     return write_values(stream, tensor, piece, width, narrowed);
   };
   for (std::uint64_t matrix = 0; matrix < tensor.matrices.matrices; ++matrix)
     DIECAST_CHECK(stream.each_piece(tensor.matrices, matrix, sizeof(float), convert_piece));
-  return {};
+  return report_decoded(tensor, found, stream.plan(), report);
 }
 
 }  // namespace diecast

@@ -32,7 +32,13 @@ Result<void> write_codes(ConvertStream& stream, const PlannedTensor& tensor,
 Result<void> read_scaled(ConvertStream& stream, const PlannedTensor& tensor, const Piece& piece,
                          Bytes& out);
 
-// Writes such values as numbers of the tensor's `to`.
-Result<void> decode_scaled(ConvertStream& stream, const PlannedTensor& tensor);
+// Writes such values as numbers of the tensor's `to`. Errors: as report_decoded()'s.
+Result<void> decode_scaled(ConvertStream& stream, const PlannedTensor& tensor,
+                           ConvertReport& report);
+
+// Counts numbers that are not finite, or are not in this type. Errors: nonfinite_values (unless the
+// plan allows them).
+Result<void> report_decoded(const PlannedTensor& tensor, const Nonfinite& found, const Plan& plan,
+                            ConvertReport& report);
 
 }  // namespace diecast

@@ -15,6 +15,11 @@ void widen(ByteSpan bytes, DType type, std::vector<float>& out);
 
 struct Nonfinite {
   std::uint64_t nan = 0, infinite = 0;
+  Nonfinite& operator+=(const Nonfinite& other) {
+    nan += other.nan;
+    infinite += other.infinite;
+    return *this;
+  }
 };
 
 // How many of the values are not finite. Types as above.

@@ -215,6 +215,7 @@ Result<Plan> plan_dequantize(const CheckpointHeader& stored, std::optional<DType
   const CheckpointHeader header = unpacked_header(stored, packed);
   DIECAST_CHECK(check_type(to));
   Plan plan;
+  plan.allow_nonfinite = true;
   Types types, of_mx;
   bool ours = false;
   for (const Metadata& metadata : header.metadata) {

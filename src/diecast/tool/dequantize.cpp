@@ -11,11 +11,13 @@ struct DequantizeArguments {
   std::string target = "auto";
   bool json = false;
   bool overwrite = false;
+  bool strict = false;
 };
 
 Result<int> dequantize(const DequantizeArguments& options) {
   DIECAST_TRY(const auto input, Checkpoint::open(options.input));
-  DIECAST_TRY(const Plan plan, plan_dequantize(input, parse_dtype(options.to)));
+  DIECAST_TRY(Plan plan, plan_dequantize(input, parse_dtype(options.to)));
+  plan.allow_nonfinite = !options.strict;
   return run_conversion(
       input, plan,
       {"dequantize", options.output, options.target, options.json, false, options.overwrite});
@@ -38,6 +40,9 @@ Command add_dequantize(CLI::App& app) {
   command->add_option("--to", options->to, "Element type, instead of the old one")
       ->check(CLI::IsMember({"bf16", "f16", "f32"}));
   add_target(*command, options->target);
+  command->add_flag("--strict", options->strict,
+                    "An error, not a note: values that are NaN or infinite, or become so in the "
+                    "type");
   add_overwrite(*command, options->overwrite);
   command->add_flag("--json", options->json, "For programs");
   return {command, [options] { return dequantize(*options); }};
