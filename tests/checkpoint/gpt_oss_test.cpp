@@ -3,6 +3,7 @@
 #include <checkpoint/convert_fixture.h>
 #include <checkpoint/plan_fixture.h>
 #include <diecast/base/text.h>
+#include <diecast/checkpoint/quantization_config.h>
 
 #include <cmath>
 
@@ -149,6 +150,37 @@ TEST_F(GptOss, IsCastToNvfp4WithoutRoundingWhereThatIsAskedFor) {
   }
 }
 
+// Its own numbers, as BF16 has them: under the scales that they came from, or lesser ones, nothing
+// is rounded.
+TEST_F(GptOss, OfBf16BecomesMxfp4AsItsAuthorsStoreIt) {
+  const TestFile file = mxfp4();
+  TestFile plain = converted(file, plan_dequantize(header(file), DType::bf16).value());
+  plain.tensors["model.layers.0.self_attn.o_proj.weight"] = random_tensor("BF16", {64, 64}, 9);
+  QuantizeOptions options;
+  options.model.model_type = "gpt_oss";
+  for (const std::uint64_t piece : {std::uint64_t{32} << 20, std::uint64_t{300}}) {
+    const TestFile out = converted(plain, plan_quantize(header(plain), options).value(), piece);
+    EXPECT_EQ(out.tensors.at("model.layers.0.self_attn.o_proj.weight").dtype, "BF16");
+    for (const Role& role : kRoles) {
+      const std::string name = kBank + role.name;
+      EXPECT_EQ(out.tensors.at(name + "_blocks").shape, file.tensors.at(name + "_blocks").shape);
+      EXPECT_EQ(out.tensors.at(name + "_scales").shape, file.tensors.at(name + "_scales").shape);
+      EXPECT_EQ(out.tensors.count(name), 0u);
+    }
+    const TestFile back = converted(out, plan_dequantize(header(out)).value(), piece);
+    EXPECT_EQ(back.tensors, plain.tensors);
+    EXPECT_EQ(back.metadata, plain.metadata);
+  }
+  options.config = EngineConfig::gpt_oss;
+  options.format = WeightFormat::mxfp8;
+  EXPECT_EQ(plan_quantize(header(plain), options).error().code, ErrorCode::not_supported);
+  const auto said = quantized_model_config("{}", [&] {
+    options.format = WeightFormat::mxfp4;
+    return plan_quantize(header(plain), options).value();
+  }());
+  EXPECT_EQ(nlohmann::json::parse(said.value())["quantization_config"]["quant_method"], "mxfp4");
+}
+
 TEST_F(GptOss, ThatIsNotQuantizedAgainBecomesBf16) {
   TestFile file = mxfp4();
   file.tensors["model.layers.0.self_attn.o_proj.weight"] = random_tensor("BF16", {64, 64}, 9);
@@ -205,7 +237,7 @@ TEST(FusedPlan, RefusesWhatNoToolKeepsInOneTensor) {
   };
   EXPECT_EQ(plan({2, 64, 48}, {2, 48, 32}).error().message(),
             "diecast: not_supported: \"l.0.experts.down_proj\" has experts in rows, which no tool "
-            "keeps in one tensor of NVFP4\n"
+            "keeps in one tensor\n"
             "  fix: leave out --experts fused: they are split");
   EXPECT_TRUE(plan({2, 48, 64}, {2, 32, 48}));
   options.row_scaled = true;

@@ -203,7 +203,7 @@ TEST(MxPlan, RefusesWhatNvfp4AloneHas) {
   options.config = EngineConfig::modelopt;
   EXPECT_EQ(plan_quantize(header, options).error().message(),
             "diecast: not_supported: mxfp4 with a config of modelopt, which no engine reads\n"
-            "  fix: --config compressed-tensors goes with it");
+            "  fix: --config compressed-tensors or gpt-oss goes with it");
 }
 
 TEST(MxPlan, RefusesMetadataOfWeightsThatAreNotThere) {

@@ -30,6 +30,14 @@ std::vector<TensorInfo> fused_outputs(const PlannedTensor& tensor, bool weights_
 std::vector<TensorInfo> mx_outputs(const PlannedTensor& tensor, const StoredForm& form) {
   std::vector<std::uint64_t> codes = tensor.shape, scales = tensor.shape;
   const bool bytes = form.format == WeightFormat::mxfp8;
+  if (form.config == EngineConfig::gpt_oss) {
+    const auto [experts, rows, cols] = tensor.matrices;
+    scales = {experts, rows, cols / scale_block(form.format)};
+    codes = scales;
+    codes.push_back(scale_block(form.format) / 2);
+    return {{codes_name(tensor.name, form), StoredDType::u8, codes},
+            {scales_name(tensor.name, form), StoredDType::u8, scales}};
+  }
   codes.back() /= bytes ? 1 : 2;
   scales.back() /= scale_block(form.format);
   return {{codes_name(tensor.name, form), bytes ? StoredDType::f8_e4m3 : StoredDType::u8, codes},
@@ -90,10 +98,11 @@ Metadata quantized_metadata(const Metadata& old, const Plan& plan, std::uint32_t
   return metadata;
 }
 
-// Several matrices or global scales in one tensor are ModelOpt's NVFP4 alone.
+// Several matrices or global scales in one tensor are ModelOpt's NVFP4 alone, or gpt-oss's.
 bool is_written(const PlannedTensor& tensor, const StoredForm& form) {
   const bool one = tensor.matrices.matrices == 1 && !tensor.row_scaled;
-  return one || (form.config == EngineConfig::modelopt && !is_mx(form.format));
+  return one || form.config == EngineConfig::gpt_oss ||
+         (form.config == EngineConfig::modelopt && !is_mx(form.format));
 }
 
 Error not_one(const PlannedTensor& tensor, const StoredForm& form) {
@@ -162,7 +171,7 @@ Result<void> check_mx(const QuantizeOptions& options) {
                cat(scheme               ? "another profile, four over six or an E4M3 bound"
                    : options.row_scaled ? "a global scale a row"
                                         : "experts in one tensor",
-                   " in ", word(*options.format)),
+                   " in an MX format"),
                "--format nvfp4 has them"};
 }
 
@@ -206,7 +215,8 @@ Result<Plan> plan_quantize(const CheckpointHeader& header, const QuantizeOptions
   Plan plan;
   plan.allow_nonfinite = options.allow_nonfinite;
   plan.scheme = options.scheme;
-  DIECAST_TRY(plan.form, stored_form(options.format, options.config));
+  DIECAST_TRY(plan.form,
+              stored_form(options.format, options.config, options.model.model_type == "gpt_oss"));
   if (is_mx(plan.form.format)) DIECAST_CHECK(check_mx(options));
   plan.input_scale = options.input_scale;
   if (!std::isfinite(plan.input_scale) || plan.input_scale <= 0) {

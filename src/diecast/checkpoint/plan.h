@@ -176,6 +176,9 @@ std::string glob_of(std::string_view name);
 //   X.weight          F8_E4M3  [.., K]      mxfp8
 //   X.weight_packed   U8       [.., K/2]    mxfp4: codes as above
 //   X.weight_scale    U8       [.., K/32]   E8M0; for sglang X.weight_scale_inv
+// Of a gpt-oss its experts X [E, K, N] alone are quantized, to MXFP4 unless a format is given:
+//   X_blocks          U8       [E, N, K/32, 16]
+//   X_scales          U8       [E, N, K/32]
 // FP8 and INT4 weights with scales are read as the values that they stand for, and MXFP4 is cast
 // without rounding (convert_cast.h); those that are not quantized become BF16 (Action::dequantize),
 // and the scales are gone.
@@ -219,8 +222,8 @@ Result<Plan> plan_dequantize(const Checkpoint& checkpoint, std::optional<DType> 
 
 // Metadata a quantized file carries; everything else in the metadata is the input's, but for a
 // "format" of "pt" where it has none.
-inline constexpr std::string_view kFormatKey = "diecast.format";              // "nvfp4", "mxfp8"
-inline constexpr std::string_view kProfileKey = "diecast.profile";            // "te", "pr546", ...
+inline constexpr std::string_view kFormatKey = "diecast.format";    // "nvfp4", "mxfp8", "mxfp4"
+inline constexpr std::string_view kProfileKey = "diecast.profile";  // "te", "pr546", ...
 inline constexpr std::string_view kFourOverSixKey = "diecast.four_over_six";  // "mae"; not "off"
 inline constexpr std::string_view kBoundKey = "diecast.e4m3_bound";           // "256"; not "448"
 inline constexpr std::string_view kDtypesKey = "diecast.dtypes";  // {"X.weight":"BF16",..}

@@ -92,6 +92,14 @@ Json sglang_config(const Plan& plan) {
       {"scale_fmt", "ue8m0"},           {"modules_to_not_convert", engine_modules(plan).others}};
 }
 
+// Of gpt-oss, as its authors publish it.
+Json gpt_oss_config() {
+  return {
+      {"quant_method", "mxfp4"},
+      {"modules_to_not_convert",
+       {"model.layers.*.self_attn", "model.layers.*.mlp.router", "model.embed_tokens", "lm_head"}}};
+}
+
 Json quantization_config(const Plan& plan) {
   switch (plan.form.config) {
     case EngineConfig::modelopt:
@@ -100,6 +108,8 @@ Json quantization_config(const Plan& plan) {
       return compressed_tensors_config(plan);
     case EngineConfig::sglang:
       return sglang_config(plan);
+    case EngineConfig::gpt_oss:
+      return gpt_oss_config();
   }
   return {};
 }

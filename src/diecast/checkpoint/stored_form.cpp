@@ -17,13 +17,17 @@ constexpr StoredForm kForms[] = {{WeightFormat::nvfp4, EngineConfig::modelopt},
                                  {WeightFormat::mxfp8, EngineConfig::modelopt},
                                  {WeightFormat::mxfp8, EngineConfig::compressed_tensors},
                                  {WeightFormat::mxfp8, EngineConfig::sglang},
-                                 {WeightFormat::mxfp4, EngineConfig::compressed_tensors}};
+                                 {WeightFormat::mxfp4, EngineConfig::compressed_tensors},
+                                 {WeightFormat::mxfp4, EngineConfig::gpt_oss}};
 
 }  // namespace
 
 Result<StoredForm> stored_form(std::optional<WeightFormat> format,
-                               std::optional<EngineConfig> config) {
-  const WeightFormat wanted = format.value_or(WeightFormat::nvfp4);
+                               std::optional<EngineConfig> config, bool gpt_oss) {
+  const WeightFormat wanted =
+      format.value_or(gpt_oss && !config ? WeightFormat::mxfp4 : WeightFormat::nvfp4);
+  if (gpt_oss && !config && wanted == WeightFormat::mxfp4)
+    return StoredForm{wanted, EngineConfig::gpt_oss};
   std::vector<std::string> others;
   for (const StoredForm& form : kForms) {
     if (form.format != wanted) continue;

@@ -22,10 +22,10 @@ constexpr bool is_mx(WeightFormat format) {
 // Elements under one block scale.
 constexpr std::uint64_t scale_block(WeightFormat format) { return is_mx(format) ? 32 : 16; }
 
-// Whose names tensors have, and who wrote such a config first.
-enum class EngineConfig : std::uint8_t { modelopt, compressed_tensors, sglang };
+// Whose names tensors have, and who wrote such a config first. gpt_oss: a model's own.
+enum class EngineConfig : std::uint8_t { modelopt, compressed_tensors, sglang, gpt_oss };
 constexpr auto words_of(EngineConfig) {
-  return std::to_array<std::string_view>({"modelopt", "compressed-tensors", "sglang"});
+  return std::to_array<std::string_view>({"modelopt", "compressed-tensors", "sglang", "gpt-oss"});
 }
 
 struct StoredForm {
@@ -33,9 +33,9 @@ struct StoredForm {
   EngineConfig config = EngineConfig::modelopt;
 };
 
-// What is left open is nvfp4, and the config that most engines read the format by. Errors:
-// not_supported (a pair that no engine reads).
+// What is left open is nvfp4, and the config that most engines read the format by; of a gpt-oss
+// mxfp4, and its own. Errors: not_supported (a pair that no engine reads).
 Result<StoredForm> stored_form(std::optional<WeightFormat> format,
-                               std::optional<EngineConfig> config);
+                               std::optional<EngineConfig> config, bool gpt_oss);
 
 }  // namespace diecast

@@ -33,10 +33,12 @@ inline bool has_reciprocals(const StoredForm& form) {
 
 // Where the parts of a quantized weight go.
 inline std::string codes_name(const std::string& weight, const StoredForm& form) {
+  if (form.config == EngineConfig::gpt_oss) return weight + "_blocks";
   const bool packed = form.format == WeightFormat::mxfp4 || has_reciprocals(form);
   return packed ? part_name(weight, kPackedPart) : weight;
 }
 inline std::string scales_name(std::string_view weight, const StoredForm& form) {
+  if (form.config == EngineConfig::gpt_oss) return cat(weight, "_scales");
   return part_name(weight, form.config == EngineConfig::sglang ? "weight_scale_inv" : kScalePart);
 }
 inline std::string scale_2_name(std::string_view weight, const StoredForm& form) {

@@ -50,13 +50,13 @@ std::vector<ModelFolder> other_folders() {
     {score,value_head,classifier.dense,model.pooler.dense,qa_outputs}.weight [64,64])"},
       {"gpt_oss", R"({"model_type": "gpt_oss", "num_hidden_layers": 1, "hidden_size": 64})", R"(
     model.embed_tokens.weight [256,64]
-  ! model.layers.0.self_attn.{q,k,v,o}_proj.weight [64,64]
+    model.layers.0.self_attn.{q,k,v,o}_proj.weight [64,64]
     model.layers.0.self_attn.{q,k,v,o}_proj.bias [64]
     model.layers.0.self_attn.sinks [4]
     model.layers.0.mlp.router.weight [2,64]
-    model.layers.0.mlp.experts.gate_up_proj [2,64,192]
+  ! model.layers.0.mlp.experts.gate_up_proj [2,64,192]
     model.layers.0.mlp.experts.gate_up_proj_bias [2,192]
-    model.layers.0.mlp.experts.down_proj [2,96,64]
+  ! model.layers.0.mlp.experts.down_proj [2,96,64]
     model.layers.0.mlp.experts.down_proj_bias [2,64]
     lm_head.weight [256,64])"},
       {"gpt_oss_mxfp4", R"({"model_type": "gpt_oss", "quantization_config":

@@ -24,6 +24,7 @@ namespace {
 constexpr std::string_view kUnnamed = "a matrix whose name does not end in .weight";
 constexpr std::string_view kStacked = "experts in one tensor, which engines read one by one";
 constexpr std::string_view kBiased = "of experts with biases, for which no engine reads NVFP4";
+constexpr std::string_view kNoExpert = "no expert, which alone gpt-oss has in MXFP4";
 constexpr std::string_view kConv1D = "stored transposed, as Conv1D does";
 
 class Decision {
@@ -112,6 +113,8 @@ std::string Decision::reason_of_weight(const TensorInfo& tensor, const std::stri
     return cat("rank ", tensor.shape.size());
   if (!float_dtype(tensor.dtype) && !sources_.contains(tensor.name))
     return cat(stored_dtype_name(tensor.dtype), " is not quantized");
+  if (plan_.form.config == EngineConfig::gpt_oss && fused_bank(tensor.name).empty())
+    return std::string(kNoExpert);
   if (const std::string* glob = exclude_.find(unit)) return cat("excluded by ", *glob);
   if (tensor.bytes() == 0) return "no elements";
   if (include_.find(unit) != nullptr) return {};
@@ -141,9 +144,10 @@ std::string Decision::reason_of(const TensorInfo& tensor, const std::string& uni
   return std::string(is_weight ? kUnnamed : "no weight");
 }
 
-// Experts of MXFP4 have biases, which no engine reads beside experts one by one.
+// Those of gpt-oss have biases, which no engine reads beside experts one by one.
 bool Decision::stay_fused(const TensorInfo& tensor) const {
-  return options_.experts == ExpertForm::fused || sources_.contains(tensor.name);
+  return options_.experts == ExpertForm::fused || sources_.contains(tensor.name) ||
+         plan_.form.config == EngineConfig::gpt_oss;
 }
 
 Error refused_by_strict(const PlannedTensor& tensor) {
@@ -253,7 +257,8 @@ void Decision::note_refused() {
 // They are what ModelOpt writes, and more than engines read today.
 void Decision::note_biased() {
   const auto biased = [&](const PlannedTensor& tensor) {
-    return tensor.fused && tensor.action == Action::quantize && has_bias(header_, tensor.name);
+    return tensor.fused && tensor.action == Action::quantize && !is_mx(plan_.form.format) &&
+           has_bias(header_, tensor.name);
   };
   const auto first = std::ranges::find_if(plan_.tensors, biased);
   if (first == plan_.tensors.end()) return;

@@ -68,16 +68,17 @@ Result<void> plan_experts(const CheckpointHeader& header, const QuantizeOptions&
     plan.split.push_back({out.name, out.shape, columns, out.file});
     return {};
   }
-  if (!columns || options.row_scaled || is_mx(plan.form.format)) {
-    return Error{ErrorCode::not_supported,
-                 cat(quote(out.name),
-                     !columns ? " has experts in rows, which no tool keeps in one tensor"
-                     : options.row_scaled ? " cannot have a global scale a row in one tensor"
-                                          : " is cast",
-                     is_mx(plan.form.format) ? " to NVFP4 alone" : " of NVFP4"),
-                 !columns             ? "leave out --experts fused: they are split"
-                 : options.row_scaled ? "leave out --row-scale"
-                                      : "take --format nvfp4"};
+  const bool cast_alone = is_mx(plan.form.format) && plan.form.config != EngineConfig::gpt_oss;
+  if (!columns || options.row_scaled || cast_alone) {
+    return Error{
+        ErrorCode::not_supported,
+        cat(quote(out.name), !columns ? " has experts in rows, which no tool keeps in one tensor"
+                             : options.row_scaled
+                                 ? " cannot have a global scale a row in one tensor of NVFP4"
+                                 : " is cast to NVFP4 alone"),
+        !columns             ? "leave out --experts fused: they are split"
+        : options.row_scaled ? "leave out --row-scale"
+                             : "take --format nvfp4"};
   }
   if (!decoded) out.place = in_columns(out.name, out.matrices);
   return {};
