@@ -177,6 +177,41 @@ TEST_F(Mx, OfMxfp4LosesNothing) {
   }
 }
 
+// Attention in eight bits, experts in four: the config says of each module which.
+TEST_F(Mx, StandsBesideNvfp4) {
+  QuantizeOptions options;
+  options.mxfp8 = {"*.self_attn.q_proj.weight", "*.o_proj.*"};  // with q_proj k_proj and v_proj
+  ASSERT_TRUE(quantize_with_scalars(model_, small_, options));
+  const TestFile out = decode(text_of(small_ + "/model.safetensors"));
+  EXPECT_EQ(out.tensors.at(kLayer + "self_attn.v_proj.weight").dtype, "F8_E4M3");
+  EXPECT_EQ(out.tensors.count(kLayer + "self_attn.v_proj.input_scale"), 0u);
+  EXPECT_EQ(out.tensors.at(kLayer + "mlp.experts.1.up_proj.weight").dtype, "U8");
+  EXPECT_EQ(out.tensors.at(kLayer + "mlp.odd.weight").dtype, "U8") << "whole blocks of 16";
+  EXPECT_EQ(said()["quant_method"], "modelopt_mixed");
+  EXPECT_EQ(said()["quant_algo"], "MIXED_PRECISION");
+  const Json layers = said()["quantized_layers"];
+  EXPECT_EQ(layers[kLayer + "self_attn.qkv_proj"],
+            Json::parse(R"({"quant_algo": "MXFP8", "group_size": 32})"));
+  EXPECT_EQ(layers[kLayer + "mlp.experts"],
+            Json::parse(R"({"quant_algo": "NVFP4", "group_size": 16})"));
+  EXPECT_FALSE(layers.contains(kLayer + "mlp.gate"));
+  const Json alone = Json::parse(text_of(small_ + "/hf_quant_config.json"))["quantization"];
+  EXPECT_EQ(alone["quantized_layers"], layers);
+  ASSERT_TRUE(dequantize_with_scalars(small_, home_));
+  EXPECT_EQ(tree(home_), tree(model_));
+  const TestFile back = decode(text_of(home_ + "/model.safetensors"));
+  ASSERT_EQ(back.tensors.size(), small_model().tensors.size());
+  for (const auto& [name, tensor] : small_model().tensors)
+    EXPECT_EQ(back.tensors.at(name).shape, tensor.shape) << name;
+  for (const auto& change : std::vector<std::function<void(QuantizeOptions&)>>{
+           [](auto& o) { o.format = WeightFormat::mxfp4; }, [](auto& o) { o.row_scaled = true; },
+           [](auto& o) { o.config = EngineConfig::compressed_tensors; }}) {
+    QuantizeOptions refused = options;
+    change(refused);
+    EXPECT_EQ(quantize_with_scalars(model_, in_, refused).error().code, ErrorCode::not_supported);
+  }
+}
+
 TEST(MxPlan, RefusesWhatNvfp4AloneHas) {
   const auto header = weights({"l.0.a.weight"});
   const auto code = [&](const std::function<void(QuantizeOptions&)>& change) {

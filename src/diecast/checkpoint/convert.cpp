@@ -36,7 +36,7 @@ Result<void> ConvertStream::write(std::uint32_t file, const std::string& name, s
 
 Result<void> ConvertStream::write_global(const PlannedTensor& weight, const std::string& name,
                                          std::uint64_t index, float decode_scale) {
-  const bool reciprocal = has_reciprocals(plan_.form);
+  const bool reciprocal = has_reciprocals(weight.form);
   const float value[] = {reciprocal ? 1.0f / decode_scale : decode_scale};
   if (reciprocal && !(value[0] > 0 && std::isfinite(value[0]))) {
     return Error{
@@ -62,7 +62,7 @@ Result<void> copy(ConvertStream& stream, const PlannedTensor& tensor) {
 
 Result<void> dequantize(ConvertStream& stream, const PlannedTensor& tensor,
                         const ConvertKernels& kernels, ConvertReport& report) {
-  const StoredForm form{WeightFormat::nvfp4, tensor.names};
+  const StoredForm& form = tensor.form;
   DIECAST_TRY(const TensorInfo* codes, stream.source(codes_name(tensor.name, form)));
   DIECAST_TRY(const TensorInfo* scales, stream.source(scales_name(tensor.name, form)));
   DIECAST_TRY(const TensorInfo* scale_2, stream.source(scale_2_name(tensor.name, form)));

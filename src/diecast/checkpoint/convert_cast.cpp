@@ -86,7 +86,7 @@ Result<void> cast(ConvertStream& stream, const PlannedTensor& tensor, int origin
       }
     }
     DIECAST_CHECK(
-        write_codes(stream, tensor, codes_name(tensor.name, stream.plan().form), piece, 2, codes));
+        write_codes(stream, tensor, codes_name(tensor.name, tensor.form), piece, 2, codes));
     return write_codes(stream, tensor, part_name(tensor.name, kScalePart), piece, kScaleBlock,
                        scales);
   };
@@ -111,10 +111,10 @@ Result<void> cast_group(ConvertStream& stream, const Plan& plan,
   for (const std::size_t i : group) {
     const PlannedTensor& tensor = plan.tensors[i];
     DIECAST_CHECK(cast(stream, tensor, origin, report));
-    DIECAST_CHECK(stream.write_global(tensor, scale_2_name(tensor.name, plan.form), 0,
+    DIECAST_CHECK(stream.write_global(tensor, scale_2_name(tensor.name, tensor.form), 0,
                                       std::ldexp(1.0f, origin)));
-    if (plan.form.format == WeightFormat::nvfp4_w4a16) continue;
-    DIECAST_CHECK(stream.write_global(tensor, input_scale_name(tensor.name, plan.form), 0,
+    if (tensor.form.format == WeightFormat::nvfp4_w4a16) continue;
+    DIECAST_CHECK(stream.write_global(tensor, input_scale_name(tensor.name, tensor.form), 0,
                                       tensor.input_scale));
   }
   report.quantized += group.size();

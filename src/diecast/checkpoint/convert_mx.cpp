@@ -7,7 +7,7 @@ namespace diecast {
 
 Result<void> quantize_mx_weight(ConvertStream& stream, const PlannedTensor& tensor,
                                 const ConvertKernels& kernels, ConvertReport& report) {
-  const StoredForm& form = stream.plan().form;
+  const StoredForm& form = tensor.form;
   const std::uint64_t block = scale_block(form.format);
   const std::uint64_t each = form.format == WeightFormat::mxfp8 ? 1 : 2;  // codes a byte
   const std::string codes_tensor = codes_name(tensor.name, form),

@@ -59,16 +59,16 @@ void Weight::count() { nonfinite_ += count_nonfinite(values_, type_of(tensor_));
 Result<void> Weight::write_blocks(const Piece& piece) {
   constexpr std::byte kE4m3Nan{0x7F};
   nan_blocks_ += as_unsigned(std::ranges::count(scales_, kE4m3Nan));
-  DIECAST_CHECK(write_codes(stream_, tensor_, codes_name(tensor_.name, stream_.plan().form), piece,
-                            2, codes_));
+  DIECAST_CHECK(
+      write_codes(stream_, tensor_, codes_name(tensor_.name, tensor_.form), piece, 2, codes_));
   return write_codes(stream_, tensor_, part_name(tensor_.name, kScalePart), piece, kScaleBlock,
                      scales_);
 }
 
 // Engines ask for this tensor even where activations are scaled as they come; 1 leaves them alone.
 Result<void> Weight::write_input_scale(std::uint64_t index) {
-  if (stream_.plan().form.format == WeightFormat::nvfp4_w4a16) return {};
-  return stream_.write_global(tensor_, input_scale_name(tensor_.name, stream_.plan().form), index,
+  if (tensor_.form.format == WeightFormat::nvfp4_w4a16) return {};
+  return stream_.write_global(tensor_, input_scale_name(tensor_.name, tensor_.form), index,
                               tensor_.input_scale);
 }
 
@@ -95,7 +95,7 @@ Result<void> Weight::quantize(const Matrices& of, std::uint64_t matrix, float am
 }
 
 Result<void> Weight::write_scale_2(std::uint64_t index, float amax) {
-  return stream_.write_global(tensor_, scale_2_name(tensor_.name, stream_.plan().form), index,
+  return stream_.write_global(tensor_, scale_2_name(tensor_.name, tensor_.form), index,
                               decode_scale(stream_.scheme(), amax));
 }
 
@@ -207,7 +207,7 @@ float decode_scale(const Nvfp4Scheme& scheme, float amax) {
 Result<void> quantize_group(ConvertStream& stream, const Plan& plan,
                             const std::vector<std::size_t>& group, const ConvertKernels& kernels,
                             ConvertReport& report) {
-  if (is_mx(plan.form.format)) {
+  if (is_mx(plan.tensors[group[0]].form.format)) {
     for (const std::size_t i : group)
       DIECAST_CHECK(quantize_mx_weight(stream, plan.tensors[i], kernels, report));
     return {};

@@ -53,8 +53,9 @@ class ConvertStream {
   // To a tensor of the plan's output `file`.
   Result<void> write(std::uint32_t file, const std::string& name, std::uint64_t offset,
                      ByteSpan bytes);
-  // The index-th decode scale of a tensor `name`, or its reciprocal, rounded once, where the plan's
-  // form has those. Errors: nonfinite_values (that is no positive number), and as write()'s.
+  // The index-th decode scale of a tensor `name`, or its reciprocal, rounded once, where the
+  // weight's form has those. Errors: nonfinite_values (that is no positive number), and as
+  // write()'s.
   Result<void> write_global(const PlannedTensor& weight, const std::string& name,
                             std::uint64_t index, float decode_scale);
 

@@ -107,6 +107,7 @@ Result<void> take_input_scales(const InputScales& scales, Plan& plan) {
   }
   std::size_t given = 0, others = 0;
   for (const std::vector<std::size_t>& group : plan.groups) {
+    if (is_mx(plan.tensors[group[0]].form.format)) continue;
     float largest = 0;
     for (const std::size_t i : group)
       if (const auto found = scales.find(module_of(plan.tensors[i])); found != scales.end())

@@ -27,7 +27,8 @@ std::vector<TensorInfo> fused_outputs(const PlannedTensor& tensor, bool weights_
   return out;
 }
 
-std::vector<TensorInfo> mx_outputs(const PlannedTensor& tensor, const StoredForm& form) {
+std::vector<TensorInfo> mx_outputs(const PlannedTensor& tensor) {
+  const StoredForm& form = tensor.form;
   std::vector<std::uint64_t> codes = tensor.shape, scales = tensor.shape;
   const bool bytes = form.format == WeightFormat::mxfp8;
   if (form.config == EngineConfig::gpt_oss) {
@@ -44,12 +45,13 @@ std::vector<TensorInfo> mx_outputs(const PlannedTensor& tensor, const StoredForm
           {scales_name(tensor.name, form), StoredDType::u8, scales}};
 }
 
-std::vector<TensorInfo> outputs_of(const PlannedTensor& tensor, const StoredForm& form) {
+std::vector<TensorInfo> outputs_of(const PlannedTensor& tensor) {
+  const StoredForm& form = tensor.form;
   if (tensor.action == Action::copy) return {{tensor.name, tensor.dtype, tensor.shape}};
   if (tensor.action == Action::dequantize)
     return {{tensor.name, stored_dtype(tensor.to), tensor.shape}};
   const bool weights_only = form.format == WeightFormat::nvfp4_w4a16;
-  if (is_mx(form.format)) return mx_outputs(tensor, form);
+  if (is_mx(form.format)) return mx_outputs(tensor);
   if (tensor.fused) return fused_outputs(tensor, weights_only);
   std::vector<std::uint64_t> leading(tensor.shape.begin(), tensor.shape.end() - 1);
   std::vector<std::uint64_t> experts(leading.begin(), leading.end() - 1);
@@ -117,9 +119,9 @@ Error not_one(const PlannedTensor& tensor, const StoredForm& form) {
 Result<void> lay_out_plan(const CheckpointHeader& header, Plan& plan) {
   std::vector<std::vector<TensorInfo>> outputs(header.metadata.size());
   for (const PlannedTensor& tensor : plan.tensors) {
-    if (tensor.action == Action::quantize && !is_written(tensor, plan.form))
-      return not_one(tensor, plan.form);
-    for (TensorInfo& output : outputs_of(tensor, plan.form)) {
+    if (tensor.action == Action::quantize && !is_written(tensor, tensor.form))
+      return not_one(tensor, tensor.form);
+    for (TensorInfo& output : outputs_of(tensor)) {
       // Scales of FP8 weights make room; a weight stands once among the tensors itself.
       const auto begin =
           std::ranges::lower_bound(plan.tensors, output.name, {}, &PlannedTensor::name);
@@ -175,6 +177,16 @@ Result<void> check_mx(const QuantizeOptions& options) {
                "--format nvfp4 has them"};
 }
 
+// ModelOpt's config alone says of each weight what it is.
+Result<void> check_mixed(const QuantizeOptions& options, const StoredForm& form) {
+  if (form.config == EngineConfig::modelopt && !is_mx(form.format) && !options.row_scaled)
+    return {};
+  return Error{ErrorCode::not_supported,
+               "two formats in one model, other than MXFP8 beside NVFP4 in ModelOpt's config",
+               "leave out --mxfp8, or take --format nvfp4 or nvfp4-w4a16, --config modelopt, and "
+               "no --row-scale"};
+}
+
 // Whoever quantizes a model has a reason to think that there is something to quantize.
 Result<void> refuse_nothing(const QuantizeOptions& options, Plan& plan) {
   if (!plan.groups.empty()) return {};
@@ -218,6 +230,7 @@ Result<Plan> plan_quantize(const CheckpointHeader& header, const QuantizeOptions
   DIECAST_TRY(plan.form,
               stored_form(options.format, options.config, options.model.model_type == "gpt_oss"));
   if (is_mx(plan.form.format)) DIECAST_CHECK(check_mx(options));
+  if (!options.mxfp8.empty()) DIECAST_CHECK(check_mixed(options, plan.form));
   plan.input_scale = options.input_scale;
   if (!std::isfinite(plan.input_scale) || plan.input_scale <= 0) {
     return Error{ErrorCode::invalid_argument, "an input scale that is no positive number",

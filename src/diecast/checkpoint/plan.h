@@ -95,7 +95,7 @@ struct PlannedTensor {
   bool row_scaled = false;             // quantize, dequantize: one global scale a row
   std::optional<Placement> place;      // quantize: in the input; dequantize: in the output
   std::optional<ScaledSource> scaled;  // its values are such; else those of its type, or NVFP4
-  EngineConfig names = EngineConfig::modelopt;  // dequantize: of its NVFP4's parts
+  StoredForm form;                     // quantize: what it becomes; dequantize: of its NVFP4
   bool fused = false;  // its NVFP4 is that of all experts in one tensor, under one global scale
 
   float input_scale = 1.0f;  // quantize: what engines scale its inputs by
@@ -120,7 +120,7 @@ struct Plan {
   std::vector<SafetensorsHeader> outputs;        // of the files to write: one a file of the input
   bool allow_nonfinite = false;                  // NaN and infinite values are no errors
   Nvfp4Scheme scheme;                            // quantize
-  StoredForm form;                               // quantize
+  StoredForm form;                               // quantize: of all but those of another format
   float input_scale = 1.0f;                      // quantize: of weights that none is given for
   bool calibrated = false;                       // some are
 };
@@ -151,6 +151,7 @@ struct QuantizeOptions {
   std::vector<std::string> include;  // quantized wherever and whatever they are
   std::vector<std::string> keep;     // not quantized unless included
   std::vector<std::string> exclude;  // not quantized in any case
+  std::vector<std::string> mxfp8;    // those of these that are quantized become MXFP8, beside NVFP4
 };
 
 // A glob that matches this name, to be typed between double quotes: what glob, shell or terminal

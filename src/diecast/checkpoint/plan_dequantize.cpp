@@ -97,7 +97,7 @@ Result<PlannedTensor> read_back(const CheckpointHeader& header, const std::strin
   }
   const std::vector<std::uint64_t> leading(shape.begin(), shape.end() - 1);
   const std::vector<std::uint64_t> experts(leading.begin(), leading.end() - 1);
-  out.names = form.config;
+  out.form = form;
   out.row_scaled = !packed && scale_2->shape == leading;
   const bool one = shape.size() == 2 && scale_2->elements() == 1;  // [] and other tools' [1]
   if (!out.row_scaled && (packed || scale_2->shape != experts) && !one) return misfit(*scale_2);
@@ -222,7 +222,12 @@ Result<Plan> plan_dequantize(const CheckpointHeader& stored, std::optional<DType
     if (!is_ours(metadata)) continue;
     ours = true;
     DIECAST_TRY(Types here, types_of_metadata(metadata));
-    (says_mx(metadata) ? of_mx : types).merge(here);
+    for (auto& [name, type] : here) {
+      const TensorInfo* found = header.find(name);
+      const bool mx = says_mx(metadata) ||
+                      (found != nullptr && found->dtype == StoredDType::f8_e4m3);  // among NVFP4
+      (mx ? of_mx : types).emplace(name, type);
+    }
   }
   types.merge(types_of_tensors(header));  // a type that metadata gives stays
   DIECAST_TRY(const std::set<std::string> fp8, fp8_parts(header, model));

@@ -79,7 +79,7 @@ void form_groups(const CheckpointHeader& header, Plan& plan) {
     const PlannedTensor& tensor = plan.tensors[i];
     if (tensor.action != Action::quantize) continue;
     const Membership of = membership(header, tensor.name);
-    if (tensor.row_scaled || is_mx(plan.form.format) || of.family == nullptr) {
+    if (tensor.row_scaled || is_mx(tensor.form.format) || of.family == nullptr) {
       plan.groups.push_back({i});
     } else {
       families.add(i, of);

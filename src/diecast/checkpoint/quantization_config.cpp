@@ -19,8 +19,8 @@ bool has_config(const Json& whole) {
   return found != whole.end() && !found->is_null();
 }
 
-const char* algorithm(const Plan& plan) {
-  switch (plan.form.format) {
+const char* algorithm(WeightFormat format) {
+  switch (format) {
     case WeightFormat::nvfp4:
       return "NVFP4";
     case WeightFormat::nvfp4_w4a16:
@@ -33,10 +33,40 @@ const char* algorithm(const Plan& plan) {
   return "";
 }
 
+bool is_mixed(const Plan& plan) {
+  return std::ranges::any_of(plan.tensors, [&](const PlannedTensor& tensor) {
+    return tensor.action == Action::quantize && tensor.form.format != plan.form.format;
+  });
+}
+
+// What each module is of two formats; also those that engines make of several.
+Json quantized_layers(const Plan& plan) {
+  Json out = Json::object();
+  for (const WeightFormat format : {plan.form.format, WeightFormat::mxfp8}) {
+    Plan one;
+    for (const PlannedTensor& tensor : plan.tensors)
+      if (tensor.action == Action::quantize && tensor.form.format == format)
+        one.tensors.push_back(tensor);
+    for (const std::string& module : engine_modules(one).quantized)
+      out[module] = {{"quant_algo", algorithm(format)}, {"group_size", scale_block(format)}};
+  }
+  return out;
+}
+
 Json producer() { return {{"name", "diecast"}, {"version", library_version()}}; }
 
 // In config.json, where compressed-tensors' keys stand beside ModelOpt's.
+// SGLang asks for this method's name, and vLLM takes it for ModelOpt's.
+Json mixed_config(const Plan& plan) {
+  return {{"ignore", ignore_list(engine_modules(plan))},
+          {"quant_algo", "MIXED_PRECISION"},
+          {"quantized_layers", quantized_layers(plan)},
+          {"producer", producer()},
+          {"quant_method", "modelopt_mixed"}};
+}
+
 Json modelopt_config(const Plan& plan) {
+  if (is_mixed(plan)) return mixed_config(plan);
   const bool mx = is_mx(plan.form.format);
   const std::uint64_t block = scale_block(plan.form.format);
   const Json numbers = {
@@ -46,7 +76,7 @@ Json modelopt_config(const Plan& plan) {
   if (mx) group["input_activations"]["dynamic"] = true;
   return {{"config_groups", {{"group_0", group}}},
           {"ignore", ignore_list(engine_modules(plan))},
-          {"quant_algo", algorithm(plan)},
+          {"quant_algo", algorithm(plan.form.format)},
           {"group_size", block},
           {"producer", producer()},
           {"quant_method", "modelopt"}};
@@ -136,12 +166,15 @@ bool is_engine_form(const Plan& plan) {
 
 std::optional<std::string> hf_quant_config(const Plan& plan) {
   if (!is_engine_form(plan) || plan.form.config != EngineConfig::modelopt) return std::nullopt;
-  return config_text({{"producer", producer()},
-                      {"quantization",
-                       {{"quant_algo", algorithm(plan)},
-                        {"kv_cache_quant_algo", nullptr},
-                        {"group_size", scale_block(plan.form.format)},
-                        {"exclude_modules", ignore_list(engine_modules(plan))}}}});
+  Json said = {{"quant_algo", algorithm(plan.form.format)},
+               {"kv_cache_quant_algo", nullptr},
+               {"group_size", scale_block(plan.form.format)},
+               {"exclude_modules", ignore_list(engine_modules(plan))}};
+  if (is_mixed(plan)) {
+    said["quant_algo"] = "MIXED_PRECISION";
+    said["quantized_layers"] = quantized_layers(plan);
+  }
+  return config_text({{"producer", producer()}, {"quantization", said}});
 }
 
 std::optional<std::string> quantized_model_config(std::string_view config, const Plan& plan) {

@@ -49,6 +49,7 @@ void add_globs(CLI::App& command, QuantizeOptions& plan) {
   add("--include", plan.include, "Tensors like this too, whatever they are (a glob; any number)");
   add("--keep", plan.keep, "No tensors like this, unless they are included (a glob)");
   add("--exclude", plan.exclude, "No tensors like this (a glob)");
+  add("--mxfp8", plan.mxfp8, "Those like this to MXFP8, beside others in NVFP4 (a glob)");
 }
 
 template <class Enum>

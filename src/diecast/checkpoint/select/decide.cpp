@@ -38,6 +38,7 @@ class Decision {
         exclude_(header, options.exclude),
         include_(header, options.include),
         keep_(header, options.keep),
+        mxfp8_(header, options.mxfp8),
         transposed_(header, model_, options.model),
         sources_(std::move(packed)) {}
 
@@ -74,7 +75,7 @@ class Decision {
   const QuantizeOptions& options_;
   const LanguageModel model_;
   Plan& plan_;
-  const GlobHits exclude_, include_, keep_;
+  const GlobHits exclude_, include_, keep_, mxfp8_;
   const TransposedWeights transposed_;
   std::map<std::string, ScaledSource> sources_;              // of weights in other forms, by name
   std::map<std::string, std::vector<std::size_t>> units_;    // weights of rank 2 and more
@@ -163,6 +164,8 @@ Result<void> Decision::add(const TensorInfo& tensor) {
   out.dtype = tensor.dtype;
   out.shape = tensor.shape;
   out.file = tensor.file;
+  out.form = plan_.form;
+  if (mxfp8_.find(unit) != nullptr) out.form.format = WeightFormat::mxfp8;
   out.reason = reason_of(tensor, unit);
   bool refused = out.reason == kUnnamed || out.reason == kStacked || out.reason == kBiased;
   const bool experts = out.reason.empty() && !tensor.name.ends_with(kWeightSuffix);
@@ -171,7 +174,7 @@ Result<void> Decision::add(const TensorInfo& tensor) {
     DIECAST_CHECK(plan_experts(header_, options_, sources_.contains(tensor.name), out, plan_));
   else if (out.reason.empty())
     out.matrices = matrices_of(tensor.shape);
-  const std::uint64_t inputs = out.matrices.cols, block = scale_block(plan_.form.format);
+  const std::uint64_t inputs = out.matrices.cols, block = scale_block(out.form.format);
   if (out.reason.empty() && inputs % block != 0) {
     out.reason = cat(experts ? "the inputs, " : "the last dimension ", inputs,
                      experts ? ", are" : " is", " no multiple of ", block);
@@ -230,7 +233,7 @@ Result<void> Decision::keep_units_whole() {
 // A glob that matches nothing is a slip of the keyboard more often than not.
 Result<void> Decision::note_globs() {
   const std::pair<const GlobHits*, std::string_view> lists[] = {
-      {&include_, "--include"}, {&exclude_, "--exclude"}, {&keep_, "--keep"}};
+      {&include_, "--include"}, {&exclude_, "--exclude"}, {&keep_, "--keep"}, {&mxfp8_, "--mxfp8"}};
   for (const auto& [hits, option] : lists) {
     for (const std::string& idle : hits->idle(option)) {
       plan_.notes.push_back(idle);
@@ -257,7 +260,7 @@ void Decision::note_refused() {
 // They are what ModelOpt writes, and more than engines read today.
 void Decision::note_biased() {
   const auto biased = [&](const PlannedTensor& tensor) {
-    return tensor.fused && tensor.action == Action::quantize && !is_mx(plan_.form.format) &&
+    return tensor.fused && tensor.action == Action::quantize && !is_mx(tensor.form.format) &&
            has_bias(header_, tensor.name);
   };
   const auto first = std::ranges::find_if(plan_.tensors, biased);

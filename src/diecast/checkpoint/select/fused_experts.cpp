@@ -68,7 +68,7 @@ Result<void> plan_experts(const CheckpointHeader& header, const QuantizeOptions&
     plan.split.push_back({out.name, out.shape, columns, out.file});
     return {};
   }
-  const bool cast_alone = is_mx(plan.form.format) && plan.form.config != EngineConfig::gpt_oss;
+  const bool cast_alone = is_mx(out.form.format) && out.form.config != EngineConfig::gpt_oss;
   if (!columns || options.row_scaled || cast_alone) {
     return Error{
         ErrorCode::not_supported,
