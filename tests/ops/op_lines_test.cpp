@@ -11,6 +11,7 @@
 #include <random>
 #include <set>
 
+#include "how_many.h"
 #include "ops/fake_gpu.h"
 
 namespace diecast {
@@ -53,8 +54,9 @@ class LinesOfOps : public testing::OnFakeGpu {
     const auto names = op_names();
     ASSERT_EQ(std::ranges::count(names, Prepared::Request::kName), 1) << Prepared::Request::kName;
     std::mt19937 random;
+    const int draws = testing::how_many(30, 120, 1000);
     int possible = 0;
-    for (int i = 0; i < 120; ++i) {
+    for (int i = 0; i < draws; ++i) {
       const auto request = drawn<typename Prepared::Request>(random);
       const std::string line = line_of(request);
       RuntimeOptions options = machine_.options();
@@ -74,7 +76,7 @@ class LinesOfOps : public testing::OnFakeGpu {
       EXPECT_EQ(named, asked) << line;
       ++possible;
     }
-    EXPECT_GT(possible, 5) << Prepared::Request::kName;
+    EXPECT_GT(possible, draws / 30) << Prepared::Request::kName;
   }
   std::size_t ops_ = 0;
   testing::TemporaryDirectory folder_;
