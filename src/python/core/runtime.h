@@ -1,4 +1,4 @@
-// Functions of the module on runtimes, templates, devices and checkpoints.
+// Functions of the module on runtimes, templates, devices, checkpoints and sharded weights.
 #pragma once
 
 #include "python.h"
@@ -7,5 +7,6 @@ namespace diecast::python {
 
 int add_runtime(PyObject* module);
 int add_kernels(PyObject* module);
+int add_weights(PyObject* module);
 
 }  // namespace diecast::python

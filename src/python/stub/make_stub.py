@@ -45,6 +45,7 @@ from typing import Literal
 
 from torch import Tensor
 
+from ._distributed import quantize_master_weights as quantize_master_weights
 from ._tensor import NVFP4Tensor as NVFP4Tensor
 
 def use_host(on: bool = ...) -> None: ...

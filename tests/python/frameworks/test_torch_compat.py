@@ -63,6 +63,8 @@ def parameters(function):
     (megatron.is_nvfp4tensor, "tensor"),
     (megatron.get_nvfp4_rowwise_packed_shape, "shape"),
     (megatron.modify_nvfp4_rowwise_storage, "fp4_tensor new_rowwise_data"),
+    (megatron.quantize_nvfp4_param_shard, "model_params main_params start_offsets data_parallel_group "
+     "fsdp_shard_model_params=None"),
     (megatron.get_fp4_align_size, "fp4_recipe"),
     (megatron.dequantize_fp4_tensor, "fp4_tensor"),
 ], ids=lambda one: getattr(one, "__name__", ""))

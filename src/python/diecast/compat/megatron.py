@@ -1,12 +1,12 @@
 """megatron.core.fp4_utils, for tensors of Transformer Engine: those with its fields _rowwise_data,
-_rowwise_scale_inv and _amax_rowwise. Nothing of Transformer Engine is imported. The function that casts
-shards of a parameter is C++'s alone (diecast/ops/weights/megatron.h)."""
+_rowwise_scale_inv and _amax_rowwise. Nothing of Transformer Engine is imported."""
 
 import torch
 
 import diecast.torch as ops
 
 from .._errors import ArgumentError
+from ._refuse import only
 
 
 def is_nvfp4tensor(tensor):
@@ -43,6 +43,16 @@ def modify_nvfp4_rowwise_storage(fp4_tensor, new_rowwise_data):
                             "pass a uint8 view of the codes' shape")
     new_rowwise_data.detach().copy_(old)
     fp4_tensor._rowwise_data = new_rowwise_data
+
+
+def quantize_nvfp4_param_shard(model_params, main_params, start_offsets, data_parallel_group,
+                               fsdp_shard_model_params=None):
+    """Casts this rank's shards of main parameters into NVFP4 ones; Megatron gathers its own buffers.
+    Empty lists: nothing happens, and no rank is waited for."""
+    if fsdp_shard_model_params is not None:
+        only("quantize_nvfp4_param_shard", fsdp_shard_model_params=("a list", (None,)))
+    ops.quantize_master_weights(model_params, main_params, start_offsets, data_parallel_group,
+                                gather=False)
 
 
 def get_fp4_align_size(fp4_recipe):

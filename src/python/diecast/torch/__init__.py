@@ -8,7 +8,8 @@ Each function takes what the function of diecast of its name takes, without devi
 runtime: work goes to torch's current stream. Outputs never require gradients. CPU tensors are
 refused until use_host(). torch.ops.diecast.* are the operators themselves: NAME.default returns every
 output of the op, of which one that the call has not is u8 [0], and NAME.out writes into memory.
-NVFP4Tensor keeps what quantize_nvfp4 makes of a matrix together.
+NVFP4Tensor keeps what quantize_nvfp4 makes of a matrix together. quantize_master_weights casts weights
+that the ranks of a torch.distributed group share.
 """
 
 import inspect as _inspect
@@ -67,4 +68,14 @@ def _function(op):
 for _op in _OPS.values():
     globals()[_op.name] = _function(_op)
 
-__all__ = ["NVFP4Tensor", "use_host", *_OPS]
+
+
+def __getattr__(name):
+    """torch.distributed is imported where it is asked for."""
+    if name == "quantize_master_weights":
+        from ._distributed import quantize_master_weights
+        return quantize_master_weights
+    raise AttributeError(f"module 'diecast.torch' has no attribute {name!r}")
+
+
+__all__ = ["NVFP4Tensor", "quantize_master_weights", "use_host", *_OPS]

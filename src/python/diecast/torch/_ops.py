@@ -23,6 +23,11 @@ def use_host(on=True):
     _computes_on_host = on
 
 
+def computes_on_host():
+    """Whether use_host() was called."""
+    return _computes_on_host
+
+
 def _tags():
     """An output's layout is what the op says; older versions have a weaker word for that."""
     exact = getattr(torch.Tag, "needs_exact_strides", torch.Tag.needs_fixed_stride_order)

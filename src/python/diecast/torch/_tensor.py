@@ -10,7 +10,7 @@ _LARGEST = 448 * 6  # what a global scale takes an amax to
 
 
 class NVFP4Tensor:
-    """Codes, block scales and the global scale of a matrix of `shape` and `dtype`, rowwise in 1x16 blocks.
+    """Codes, block scales and the global scale of a matrix of `shape` and `dtype`, rowwise.
 
     data: u8 [.., align_up(K, 16) / 2]; scale: E4M3 in `layout`; amax or decode: f32 [1], of which one may
     be None; profile: whose bits they are. Converters give and take the fields of torchao, Transformer
@@ -30,9 +30,11 @@ class NVFP4Tensor:
         self.layout, self.profile = layout, profile
 
     @classmethod
-    def quantize(cls, x, *, amax=None, layout="linear", profile="te"):
-        """Of a matrix bf16, f16 or f32 [.., K]. amax: f32 [1]; None: it is found."""
-        made = torch.ops.diecast.quantize_nvfp4.default(x, amax, layout=layout, profile=profile)
+    def quantize(cls, x, *, amax=None, layout="linear", profile="te", square=False):
+        """Of a matrix bf16, f16 or f32 [.., K]. amax: f32 [1]; None: it is found. square: blocks of
+        16x16, of which each row has its scale as in blocks of 1x16."""
+        made = torch.ops.diecast.quantize_nvfp4.default(x, amax, layout=layout, profile=profile,
+                                                        square=square)
         return cls(made[0], made[1], made[2] if amax is None else amax, shape=x.shape, dtype=x.dtype,
                    layout=layout, profile=profile)
 

@@ -1,0 +1,124 @@
+"""Casting sharded master weights over a torch.distributed group."""
+
+import ctypes
+
+import torch
+import torch.distributed as dist
+
+from .. import _core
+from .._errors import ArgumentError, DtypeError
+from .._runtime import runtime
+from ._ops import computes_on_host
+from ._tensor import NVFP4Tensor
+
+
+class _Memory:
+    """Memory of a GPU, for torch.as_tensor."""
+
+    def __init__(self, address, count, typestr):
+        self.__cuda_array_interface__ = {"shape": (count,), "typestr": typestr,
+                                         "data": (address, False), "version": 2}
+
+
+def _tensor_at(address, count, dtype, device):
+    """A tensor over memory that the library lends."""
+    if count == 0:
+        return torch.empty(0, dtype=dtype, device=device)
+    if device.type == "cuda":
+        return torch.as_tensor(_Memory(address, count, "<f4" if dtype is torch.float32 else "|u1"),
+                               device=device)
+    kind = ctypes.c_float if dtype is torch.float32 else ctypes.c_uint8
+    return torch.frombuffer((kind * count).from_address(address), dtype=dtype)
+
+
+class _Communicator:
+    """What the library asks of the group, on the library's stream."""
+
+    def __init__(self, group, device):
+        self._group, self._device = group, device
+
+    def _on(self, stream):
+        if self._device.type == "cuda":
+            return torch.cuda.stream(torch.cuda.ExternalStream(stream, device=self._device))
+        return torch.no_grad()
+
+    def all_reduce_max(self, address, count, stream):
+        """The largest of all ranks' values."""
+        with self._on(stream):
+            values = _tensor_at(address, count, torch.float32, self._device)
+            dist.all_reduce(values, dist.ReduceOp.MAX, self._group)
+
+    def all_gather(self, address, offsets, counts, stream):
+        """Parts are not of one size, so that each rank sends its own to all."""
+        with self._on(stream):
+            for rank, (offset, count) in enumerate(zip(offsets, counts)):
+                if count > 0:
+                    part = _tensor_at(address + offset, count, torch.uint8, self._device)
+                    dist.broadcast(part, dist.get_global_rank(self._group, rank), self._group)
+
+
+def _buffers(weight):
+    """Codes, block scales, amax and columns of diecast's tensor, or of Transformer Engine's."""
+    if isinstance(weight, NVFP4Tensor):
+        return weight.data, weight.scale, weight.amax, weight.shape[-1]
+    fields = [getattr(weight, name, None) for name in
+              ("_rowwise_data", "_rowwise_scale_inv", "_amax_rowwise")]
+    if any(field is None for field in fields):
+        raise DtypeError("dtype_mismatch", f"{type(weight).__name__} is no weight in NVFP4",
+                         "pass diecast.torch.NVFP4Tensor, or Transformer Engine's")
+    return *fields, 0
+
+
+def _is_padded(weights):
+    padded = {not isinstance(weight, NVFP4Tensor) for weight in weights}
+    if len(padded) > 1:
+        raise ArgumentError("invalid_argument", "weights of diecast and of Transformer Engine are mixed",
+                            "pass weights of one library")
+    return padded == {True}
+
+
+def _layout(weights):
+    layouts = {getattr(weight, "layout", "linear") for weight in weights}
+    if len(layouts) > 1:
+        raise ArgumentError("invalid_argument", f"weights have the layouts {', '.join(sorted(layouts))}",
+                            "bring all to one with with_layout()")
+    return layouts.pop() if layouts else "linear"
+
+
+def quantize_master_weights(model_weights, master_weights, start_offsets, group=None,
+                            fsdp_shard_model_weights=None, manual_post_all_gather_processing=False, *,
+                            gather=True, model_dtype=torch.bfloat16):
+    """Casts shards of master weights into NVFP4 weights in 16x16 blocks, over the ranks of a group.
+
+    model_weights: NVFP4Tensor made with square=True, or Transformer Engine's NVFP4Tensor, [rows, cols];
+    their rowwise sides are written. master_weights: this rank's shard of each, f32 or bf16, or None;
+    start_offsets: the flat index where it begins (None: no shard). group: a ProcessGroup; None: the
+    default one. gather=False: each rank writes its own codes alone, and the caller gathers them.
+    Scales and amaxes are whole on every rank. Masters are rounded to model_dtype first. The result is
+    to the bit what quantize_nvfp4 with square=True gives for each whole weight. The columnwise side is
+    transpose_nvfp4's, whatever manual_post_all_gather_processing says.
+
+    Every rank calls it, with the same weights. Raises ArgumentError, the same on every rank.
+    """
+    del manual_post_all_gather_processing
+    if fsdp_shard_model_weights is not None:
+        raise ArgumentError("not_supported", "fsdp_shard_model_weights is not in diecast",
+                            "pass None, and whole weights with gather=False")
+    if not len(model_weights) == len(master_weights) == len(start_offsets):
+        raise ArgumentError("invalid_argument", f"{len(model_weights)} weights, {len(master_weights)} "
+                            f"masters and {len(start_offsets)} offsets", "pass one for each weight")
+    if not model_weights:
+        return
+    group = dist.group.WORLD if group is None else group
+    listed = []
+    for weight, master, start in zip(model_weights, master_weights, start_offsets):
+        data, scale, amax, cols = _buffers(weight)
+        master = None if master is None or master.numel() == 0 else master.detach()
+        listed.append((data, scale, amax, master, start or 0, cols))
+    device = listed[0][0].device
+    ranks = _Communicator(group, device)
+    word = {torch.bfloat16: "bf16", torch.float16: "f16", torch.float32: "f32"}[model_dtype]
+    _core.cast_master_weights(
+        runtime().handle, listed, "host" if device.type == "cpu" and computes_on_host() else None,
+        None, dist.get_rank(group), dist.get_world_size(group), ranks.all_reduce_max,
+        ranks.all_gather, word, _layout(model_weights), not gather, _is_padded(model_weights))
