@@ -107,6 +107,62 @@ TEST_F(CompressedTensors, GoThereAndBack) {
   EXPECT_EQ(dequantize_with_scalars(in_, back_, DType::f32).error().code, ErrorCode::file_corrupt);
 }
 
+// What another tool has quantized: all tensors of this output in one file, without our metadata.
+TEST_F(CompressedTensors, AndModelOptsBecomeEachOther) {
+  QuantizeOptions plain;
+  plain.input_scale = 0.25f;
+  const auto modelopt = written(plain), compressed = written(packed());
+  const auto converted = [&](const std::map<std::string, TestTensor>& from,
+                             const QuantizeOptions& options, std::uint64_t piece) {
+    write_text(in_, encode({from, {{"format", "pt"}}}));
+    ConvertOptions pieces;
+    pieces.piece_bytes = piece;
+    pieces.overwrite = true;
+    const auto report = quantize_with_scalars(in_, out_, options, pieces);
+    EXPECT_TRUE(report) << report.error().message();
+    return decode(text_of(out_));
+  };
+  QuantizeOptions to;
+  for (const std::uint64_t piece : {std::uint64_t{32} << 20, std::uint64_t{64}}) {
+    to.config = EngineConfig::compressed_tensors;
+    const TestFile there = converted(modelopt, to, piece);
+    EXPECT_EQ(there.tensors, compressed);
+    EXPECT_EQ(there.metadata, (std::map<std::string, std::string>{{"format", "pt"}}));
+    to.config = EngineConfig::modelopt;
+    auto back = converted(compressed, to, piece).tensors;
+    ASSERT_EQ(back.size(), modelopt.size());
+    for (const auto& [name, tensor] : modelopt) {
+      if (!name.ends_with("weight_scale_2")) {
+        EXPECT_EQ(back.at(name), tensor) << name;
+        continue;
+      }
+      const float want = floats_of(tensor)[0], got = floats_of(back.at(name))[0];
+      EXPECT_LE(std::abs(got - want), want * 0x1p-23f) << "two reciprocals, each rounded";
+    }
+  }
+  // In its own form it is quantized already; a scale without a reciprocal is told.
+  write_text(in_, encode({modelopt, {{"format", "pt"}}}));
+  EXPECT_EQ(quantize_with_scalars(in_, back_, to).error().code, ErrorCode::not_supported);
+  auto bad = compressed;
+  bad.at("model.layers.0.mlp.up_proj.weight_global_scale") = floats({1}, {0.0f});
+  write_text(in_, encode({bad, {{"format", "pt"}}}));
+  const auto refused = quantize_with_scalars(in_, back_, to);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::nonfinite_values) << refused.error().message();
+}
+
+// A weight that is left out becomes the numbers that it stands for.
+TEST_F(CompressedTensors, ThatAreLeftOutBecomeBf16) {
+  write_text(in_, encode({written(packed()), {{"format", "pt"}}}));
+  QuantizeOptions to;
+  to.config = EngineConfig::modelopt;
+  to.exclude = {"*.down_proj.*"};
+  ASSERT_TRUE(quantize_with_scalars(in_, out_, to));
+  ASSERT_TRUE(dequantize_with_scalars(in_, back_, DType::bf16));
+  const std::string down = "model.layers.0.mlp.down_proj.weight";
+  EXPECT_EQ(decode(text_of(out_)).tensors.at(down), decode(text_of(back_)).tensors.at(down));
+}
+
 TEST_F(CompressedTensors, HaveNoFormForSeveralGlobalScales) {
   QuantizeOptions options = packed();
   options.row_scaled = true;

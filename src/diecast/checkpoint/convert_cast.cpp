@@ -3,8 +3,10 @@
 #include <diecast/checkpoint/convert_values.h>
 #include <diecast/ops/reference/numbers.h>
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
+#include <utility>
 
 namespace diecast {
 namespace {
@@ -119,6 +121,30 @@ Result<void> cast_group(ConvertStream& stream, const Plan& plan,
   }
   report.quantized += group.size();
   return {};
+}
+
+Result<void> rename_weight(ConvertStream& stream, const PlannedTensor& tensor,
+                           ConvertReport& report) {
+  const ScaledSource& from = *tensor.scaled;
+  Bytes bytes;
+  for (const auto& [source, to] : {std::pair(from.codes, codes_name(tensor.name, tensor.form)),
+                                   std::pair(from.scales, scales_name(tensor.name, tensor.form))}) {
+    DIECAST_TRY(const TensorInfo* stored, stream.source(source));
+    const std::uint64_t held = stream.held(1);
+    for (std::uint64_t at = 0; at < stored->bytes(); at += held) {
+      DIECAST_CHECK(stream.read(*stored, at, std::min(held, stored->bytes() - at), bytes));
+      DIECAST_CHECK(stream.write(tensor.file, to, at, bytes));
+    }
+  }
+  DIECAST_TRY(const float global, read_global(stream, from.global));
+  DIECAST_CHECK(stream.write_global(tensor, scale_2_name(tensor.name, tensor.form), 0, global));
+  ++report.quantized;
+  if (tensor.form.format == WeightFormat::nvfp4_w4a16) return {};
+  float input = tensor.input_scale;
+  if (!from.input.empty()) {
+    DIECAST_TRY(input, read_global(stream, from.input));
+  }
+  return stream.write_global(tensor, input_scale_name(tensor.name, tensor.form), 0, input);
 }
 
 }  // namespace diecast

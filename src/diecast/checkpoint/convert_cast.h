@@ -18,4 +18,9 @@ bool is_cast(const Plan& plan, const std::vector<std::size_t>& group);
 Result<void> cast_group(ConvertStream& stream, const Plan& plan,
                         const std::vector<std::size_t>& group, ConvertReport& report);
 
+// NVFP4 under other names: codes and block scales to the bit. Errors: nonfinite_values (a global
+// scale that is no positive number, or has no reciprocal), and as ConvertStream's.
+Result<void> rename_weight(ConvertStream& stream, const PlannedTensor& tensor,
+                           ConvertReport& report);
+
 }  // namespace diecast

@@ -212,6 +212,10 @@ Result<void> quantize_group(ConvertStream& stream, const Plan& plan,
       DIECAST_CHECK(quantize_mx_weight(stream, plan.tensors[i], kernels, report));
     return {};
   }
+  if (plan.converted) {
+    for (const std::size_t i : group) DIECAST_CHECK(rename_weight(stream, plan.tensors[i], report));
+    return {};
+  }
   if (is_cast(plan, group)) return cast_group(stream, plan, group, report);
   std::vector<Weight> weights;
   for (const std::size_t i : group) weights.emplace_back(stream, plan.tensors[i], kernels);

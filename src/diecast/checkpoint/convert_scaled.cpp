@@ -37,6 +37,9 @@ Result<std::vector<float>> read_scales(ConvertStream& stream, const TensorInfo& 
   std::vector<float> out(count);
   if (const auto type = float_dtype(scales.dtype)) {
     widen(bytes, *type, out);
+  } else if (scales.dtype == StoredDType::f8_e4m3) {
+    for (std::size_t i = 0; i < out.size(); ++i)
+      out[i] = e4m3_values()[std::to_integer<std::size_t>(bytes[i])];
   } else {
     for (std::size_t i = 0; i < out.size(); ++i)
       out[i] = reference::decode_e8m0(std::to_integer<std::uint8_t>(bytes[i]));
@@ -69,6 +72,17 @@ void narrow(ByteSpan floats, DType to, Bytes& out) {
 
 }  // namespace
 
+Result<float> read_global(ConvertStream& stream, const std::string& name) {
+  DIECAST_TRY(const TensorInfo* source, stream.source(name));
+  DIECAST_TRY(const std::vector<float> value, read_scales(stream, *source, 0, 1));
+  const bool reciprocal = name.ends_with(kGlobalPart) || name.ends_with(kInputGlobalPart);
+  const float out = reciprocal ? 1.0f / value[0] : value[0];
+  if (out > 0 && std::isfinite(out)) return out;
+  return Error{ErrorCode::nonfinite_values,
+               cat(quote(name), " is ", value[0], ", which is no scale"),
+               "write or download the checkpoint again"};
+}
+
 Result<void> read_scaled(ConvertStream& stream, const PlannedTensor& tensor, const Piece& piece,
                          Bytes& out) {
   DIECAST_TRY(const TensorInfo* source, stream.source(tensor.scaled->codes));
@@ -83,13 +97,17 @@ Result<void> read_scaled(ConvertStream& stream, const PlannedTensor& tensor, con
   DIECAST_CHECK(stream.read(*source, piece.first / each, piece.elements() / each, bytes));
   DIECAST_TRY(const std::vector<float> factors,
               read_scales(stream, *scales, first * grid, (last - first + 1) * grid));
+  float global = 1.0f;
+  if (!tensor.scaled->global.empty()) {
+    DIECAST_TRY(global, read_global(stream, tensor.scaled->global));
+  }
   out.resize(piece.elements() * sizeof(float));
   for (std::uint64_t r = 0; r < piece.rows; ++r) {
     const float* const of_row = factors.data() + ((row + r) / block_rows - first) * grid;
     for (std::uint64_t c = 0; c < piece.cols; ++c) {
       const std::uint64_t at = r * piece.cols + c;
       const float value =
-          code_value(tensor.scaled->kind, bytes, at) * of_row[(col + c) / block_cols];
+          code_value(tensor.scaled->kind, bytes, at) * of_row[(col + c) / block_cols] * global;
       std::memcpy(out.data() + at * sizeof value, &value, sizeof value);
     }
   }

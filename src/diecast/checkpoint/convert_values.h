@@ -32,6 +32,10 @@ Result<void> write_codes(ConvertStream& stream, const PlannedTensor& tensor,
 Result<void> read_scaled(ConvertStream& stream, const PlannedTensor& tensor, const Piece& piece,
                          Bytes& out);
 
+// A global scale that values are multiplied by, whether the tensor holds it or its reciprocal.
+// Errors: nonfinite_values (no positive number).
+Result<float> read_global(ConvertStream& stream, const std::string& name);
+
 // Writes such values as numbers of the tensor's `to`. Errors: as report_decoded()'s.
 Result<void> decode_scaled(ConvertStream& stream, const PlannedTensor& tensor,
                            ConvertReport& report);

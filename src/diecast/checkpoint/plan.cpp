@@ -72,7 +72,7 @@ std::vector<TensorInfo> outputs_of(const PlannedTensor& tensor) {
 }
 
 Metadata quantized_metadata(const Metadata& old, const Plan& plan, std::uint32_t file) {
-  if (plan.groups.empty()) return old;
+  if (plan.groups.empty() || plan.converted) return old;
   nlohmann::json dtypes = nlohmann::json::object();
   for (const PlannedTensor& tensor : plan.tensors) {
     if (tensor.action == Action::quantize && tensor.file == file)

@@ -68,7 +68,7 @@ struct Placement {
   std::uint64_t first = 0, row_step = 0, col_step = 1, matrix_step = 0;
 };
 
-enum class CodeForm : std::uint8_t { fp8, mxfp4, int4 };
+enum class CodeForm : std::uint8_t { fp8, mxfp4, int4, nvfp4 };
 
 // Where the values of a weight lie that is quantized in another form: codes, and row by row a scale
 // for each block.
@@ -78,6 +78,8 @@ struct ScaledSource {
   std::string codes;  // the tensor
   CodeForm kind = CodeForm::fp8;
   bool of_experts = false;  // codes and scales of rows; the tensor that they stand for has columns
+  // nvfp4: the tensors of its global scales, that of inputs empty where there is none.
+  std::string global{}, input{};
 };
 
 // By module ("model.layers.0.mlp.up_proj"): what engines scale its inputs by, amax / 2688.
@@ -123,6 +125,7 @@ struct Plan {
   StoredForm form;                               // quantize: of all but those of another format
   float input_scale = 1.0f;                      // quantize: of weights that none is given for
   bool calibrated = false;                       // some are
+  bool converted = false;                        // NVFP4 of other names; nothing is quantized anew
 };
 
 // What becomes of all experts of a layer in one tensor.
@@ -180,11 +183,13 @@ std::string glob_of(std::string_view name);
 // Of a gpt-oss its experts X [E, K, N] alone are quantized, to MXFP4 unless a format is given:
 //   X_blocks          U8       [E, N, K/32, 16]
 //   X_scales          U8       [E, N, K/32]
-// FP8 and INT4 weights with scales are read as the values that they stand for, and MXFP4 is cast
-// without rounding (convert_cast.h); those that are not quantized become BF16 (Action::dequantize),
-// and the scales are gone.
-// All experts of a layer in one tensor (P.experts.gate_up_proj and its like, of rows or of columns,
-// as their shapes tell) become a weight for each expert (select/fused_experts.h). ExpertForm::fused
+// A model that another tool has quantized to NVFP4 is converted where `config` asks for other
+// names: codes and block scales to the bit, global scales as they are or one rounded reciprocal,
+// and the input scales with them; it gets no metadata of ours. FP8 and INT4 weights with scales are
+// read as the values that they stand for, and MXFP4 is cast without rounding (convert_cast.h);
+// those that are not quantized become BF16 (Action::dequantize), and the scales are gone. All
+// experts of a layer in one tensor (P.experts.gate_up_proj and its like, of rows or of columns, as
+// their shapes tell) become a weight for each expert (select/fused_experts.h). ExpertForm::fused
 // leaves X [E, K, N], of columns, one tensor, as ModelOpt does, and so are MXFP4 experts of gpt-oss
 // cast:
 //   X                 U8       [E, K/2, N]   codes of inputs 2k (low nibble) and 2k+1

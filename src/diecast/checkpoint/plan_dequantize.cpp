@@ -17,12 +17,6 @@
 namespace diecast {
 namespace {
 
-// "X.weight" of X.weight_packed.
-std::string weight_of(std::string_view packed) {
-  return std::string(packed.substr(0, packed.size() - kPackedPart.size())) +
-         std::string(kWeightSuffix.substr(1));
-}
-
 // Another tool's files, those without our metadata: U8 weights that have both scales of NVFP4. Such
 // files may have weights of other formats too: MX, for one, has block scales alone.
 Types types_of_tensors(const CheckpointHeader& header) {
@@ -30,7 +24,7 @@ Types types_of_tensors(const CheckpointHeader& header) {
   for (const TensorInfo& tensor : header.tensors) {
     if (is_ours(header.metadata[tensor.file])) continue;
     if (is_nvfp4(header, tensor)) types.emplace(tensor.name, std::nullopt);
-    if (is_packed_nvfp4(header, tensor)) types.emplace(weight_of(tensor.name), std::nullopt);
+    if (is_packed_nvfp4(header, tensor)) types.emplace(unpacked_name(tensor.name), std::nullopt);
   }
   return types;
 }

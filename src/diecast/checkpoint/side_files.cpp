@@ -199,7 +199,7 @@ Result<void> SideFiles::adapt(const Plan& plan, FileSystem& files) {
     list_.push_back({std::string(kQuantConfig), std::move(quantized), mode});
   notes_.push_back(
       cat("config.json says ", word(plan.form.format), " as ", word(plan.form.config), " does"));
-  if (plan.form.format == WeightFormat::nvfp4 && !plan.calibrated)
+  if (plan.form.format == WeightFormat::nvfp4 && !plan.calibrated && !plan.converted)
     notes_.back() +=
         cat("; activations are not calibrated: every input_scale is ", plan.input_scale);
   return {};

@@ -26,6 +26,11 @@ inline constexpr std::string_view kPackedPart = "weight_packed",
                                   kGlobalPart = "weight_global_scale",
                                   kInputGlobalPart = "input_global_scale";
 
+// "X.weight" of X.weight_packed.
+inline std::string unpacked_name(std::string_view packed) {
+  return cat(packed.substr(0, packed.size() - kPackedPart.size()), "weight");
+}
+
 // Whether NVFP4 has compressed-tensors' names, and the reciprocals of ModelOpt's global scales.
 inline bool has_reciprocals(const StoredForm& form) {
   return form.config == EngineConfig::compressed_tensors && !is_mx(form.format);

@@ -51,7 +51,7 @@ class Decision {
     }
     for (const TensorInfo& tensor : header_.tensors)
       if (!parts.contains(tensor.name)) DIECAST_CHECK(add(tensor));
-    DIECAST_CHECK(keep_units_whole());
+    if (!plan_.converted) DIECAST_CHECK(keep_units_whole());
     DIECAST_CHECK(note_globs());
     note_refused();
     note_biased();
@@ -100,13 +100,6 @@ bool in_recipe(std::string_view name, WeightRecipe recipe) {
   return false;
 }
 
-bool holds_experts(std::string_view name) {
-  const auto parts = split(name, '.');
-  return std::ranges::any_of(parts, [](std::string_view part) {
-    return part.find("experts") != part.npos || part == "input_linear" || part == "output_linear";
-  });
-}
-
 // Why a tensor is copied whose name is that of a weight, or nothing for one to quantize. Whole
 // blocks are not its matter.
 std::string Decision::reason_of_weight(const TensorInfo& tensor, const std::string& unit) const {
@@ -118,6 +111,11 @@ std::string Decision::reason_of_weight(const TensorInfo& tensor, const std::stri
     return std::string(kNoExpert);
   if (const std::string* glob = exclude_.find(unit)) return cat("excluded by ", *glob);
   if (tensor.bytes() == 0) return "no elements";
+  if (plan_.converted) {
+    const auto source = sources_.find(tensor.name);
+    const bool nvfp4 = source != sources_.end() && source->second.kind == CodeForm::nvfp4;
+    return nvfp4 ? "" : "not NVFP4 before";
+  }
   if (include_.find(unit) != nullptr) return {};
   if (const std::string* glob = keep_.find(unit)) return cat("kept by ", *glob);
   if (const std::string_view where = model_.outside(tensor.name); !where.empty())
@@ -289,9 +287,12 @@ void Decision::read_sources() {
 Result<void> decide(const CheckpointHeader& header, const QuantizeOptions& options, Plan& plan) {
   DIECAST_CHECK(refuse_quantized(header, options));
   std::map<std::string, ScaledSource> packed;
-  const CheckpointHeader logical = unpacked_header(header, packed);
-  DIECAST_TRY(LanguageModel model, LanguageModel::find(logical, options.model,
-                                                       options.include.empty() && !options.force));
+  plan.converted = is_conversion(header, options);
+  const CheckpointHeader logical =
+      unpacked_header(header, packed, plan.converted ? options.config : std::nullopt);
+  DIECAST_TRY(LanguageModel model,
+              LanguageModel::find(logical, options.model,
+                                  options.include.empty() && !options.force && !plan.converted));
   return Decision(logical, options, std::move(model), std::move(packed), plan).run();
 }
 

@@ -110,6 +110,13 @@ bool mlp_part(std::string_view name) {
   return has_component(name, kMlps) || name.find("experts.") != name.npos;
 }
 
+bool holds_experts(std::string_view name) {
+  const auto parts = split(name, '.');
+  return std::ranges::any_of(parts, [](std::string_view part) {
+    return part.find("experts") != part.npos || part == "input_linear" || part == "output_linear";
+  });
+}
+
 bool output_projection(std::string_view name) { return has_component(name, kOutputs); }
 
 bool is_head(std::string_view name) { return has_component(name, kHeads); }

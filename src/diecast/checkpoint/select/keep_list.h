@@ -23,4 +23,7 @@ bool vision_part(std::string_view name);
 // Whether one of these is a component of the name, as "mlp" is of "layers.0.mlp.up_proj".
 bool has_component(std::string_view name, std::span<const std::string_view> components);
 
+// Part of a tensor of experts, as some model calls these.
+bool holds_experts(std::string_view name);
+
 }  // namespace diecast

@@ -2,6 +2,7 @@
 #include <diecast/base/text.h>
 #include <diecast/checkpoint/select/fused_experts.h>
 #include <diecast/checkpoint/select/packed_source.h>
+#include <diecast/checkpoint/select/stored_forms.h>
 #include <diecast/checkpoint/weight_parts.h>
 
 #include <algorithm>
@@ -84,13 +85,16 @@ std::optional<ScaledSource> packed_source(const CheckpointHeader& header,
 }
 
 CheckpointHeader unpacked_header(const CheckpointHeader& header,
-                                 std::map<std::string, ScaledSource>& sources) {
+                                 std::map<std::string, ScaledSource>& sources,
+                                 std::optional<EngineConfig> to) {
   CheckpointHeader out = header;
   std::set<std::string> parts;
   for (TensorInfo& tensor : out.tensors) {
-    const auto source = packed_source(header, tensor);
+    auto source = packed_source(header, tensor);
+    if (!source && to) source = nvfp4_source(header, tensor, *to);
     if (!source) continue;
-    parts.insert(source->scales);
+    for (const std::string& part : {source->scales, source->global, source->input})
+      parts.insert(part);
     parts.insert(stem_of(tensor.name) + ".weight_shape");
     unpack(*source, tensor);
     sources.emplace(tensor.name, *source);

@@ -19,9 +19,11 @@ namespace diecast {
 std::optional<ScaledSource> packed_source(const CheckpointHeader& header, const TensorInfo& tensor);
 
 // The header as if these weights were stored as X.weight [N, K], experts as P.experts.gate_up_proj
-// [E, K, N], without their scales. `sources`: where each lies.
+// [E, K, N], without their scales. `sources`: where each lies. `to`: NVFP4 under other names than
+// this config's is such too.
 CheckpointHeader unpacked_header(const CheckpointHeader& header,
-                                 std::map<std::string, ScaledSource>& sources);
+                                 std::map<std::string, ScaledSource>& sources,
+                                 std::optional<EngineConfig> to = {});
 
 // How kernels see a weight of this shape, rank 2 or 3; `columns`: each matrix lies transposed.
 Matrices matrices_of(const std::vector<std::uint64_t>& shape, bool columns = false);

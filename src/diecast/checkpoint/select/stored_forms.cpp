@@ -34,6 +34,36 @@ bool is_packed_nvfp4(const CheckpointHeader& header, const TensorInfo& tensor) {
          header.find(part_name(weight, kGlobalPart)) != nullptr;
 }
 
+std::optional<ScaledSource> nvfp4_source(const CheckpointHeader& header, const TensorInfo& tensor,
+                                         EngineConfig config) {
+  const bool packed = is_packed_nvfp4(header, tensor);
+  const bool plain = is_nvfp4(header, tensor) && tensor.name.ends_with(kWeightSuffix);
+  const StoredForm form{WeightFormat::nvfp4,
+                        packed ? EngineConfig::compressed_tensors : EngineConfig::modelopt};
+  if ((!packed && !plain) || config == form.config || tensor.shape.size() != 2) return std::nullopt;
+  const std::string weight = packed ? unpacked_name(tensor.name) : tensor.name;
+  const TensorInfo& scales = *header.find(scales_name(weight, form));
+  const TensorInfo& global = *header.find(scale_2_name(weight, form));
+  const std::vector<std::uint64_t> want = {tensor.shape[0], tensor.shape[1] / 8};
+  if (tensor.bytes() == 0 || tensor.shape[1] % 8 != 0 || scales.shape != want ||
+      global.dtype != StoredDType::f32 || global.elements() != 1)
+    return std::nullopt;
+  ScaledSource out{scales.name, 1, kScaleBlock, tensor.name, CodeForm::nvfp4};
+  out.global = global.name;
+  const TensorInfo* const input = header.find(input_scale_name(weight, form));
+  if (input != nullptr && input->dtype == StoredDType::f32 && input->elements() == 1)
+    out.input = input->name;
+  return out;
+}
+
+bool is_conversion(const CheckpointHeader& header, const QuantizeOptions& options) {
+  const bool nvfp4 = !options.format || !is_mx(*options.format);
+  if (!options.config || !nvfp4 || !options.mxfp8.empty() || options.row_scaled) return false;
+  return std::ranges::any_of(header.tensors, [&](const TensorInfo& tensor) {
+    return nvfp4_source(header, tensor, *options.config).has_value();
+  });
+}
+
 bool has_scales(const CheckpointHeader& header, const TensorInfo& tensor) {
   constexpr std::pair<std::string_view, std::string_view> kForms[] = {
       {".weight", ".weight_scale"}, {".weight", ".weight_scale_inv"},
@@ -74,16 +104,19 @@ Result<void> refuse_quantized(const CheckpointHeader& header, const QuantizeOpti
                  "run `diecast dequantize` on it first"};
   }
   if (options.force) return {};
+  const bool converted = is_conversion(header, options);
   const TensorInfo* unread = nullptr;  // a form that is not read
   for (const TensorInfo& tensor : header.tensors) {
     DIECAST_TRY(const auto source, fp8_source(header, tensor, options.model));
-    if (!source && !packed_source(header, tensor) && has_scales(header, tensor)) unread = &tensor;
+    const bool read = source || packed_source(header, tensor) ||
+                      (converted && nvfp4_source(header, tensor, *options.config));
+    if (!read && has_scales(header, tensor)) unread = &tensor;
     if (unread != nullptr) break;
   }
   constexpr std::string_view kFix =
       "give the model that it was made of; --force quantizes what is floating point, which no "
       "engine loads";
-  if (!options.model.quantized.empty() && !options.model.readable) {
+  if (!options.model.quantized.empty() && !options.model.readable && !converted) {
     return Error{ErrorCode::not_supported,
                  cat("the model is quantized already: its config has ", options.model.quantized),
                  std::string(kFix)};

@@ -5,6 +5,8 @@
 #include <diecast/checkpoint/checkpoint_header.h>
 #include <diecast/checkpoint/plan.h>
 
+#include <optional>
+
 namespace diecast {
 
 // A U8 X.weight with an F8_E4M3 weight_scale and a weight_scale_2, or experts X in one tensor with
@@ -14,6 +16,14 @@ bool is_nvfp4(const CheckpointHeader& header, const TensorInfo& tensor);
 // A U8 X.weight_packed with an F8_E4M3 weight_scale and a weight_global_scale: NVFP4 as
 // compressed-tensors stores it.
 bool is_packed_nvfp4(const CheckpointHeader& header, const TensorInfo& tensor);
+
+// A matrix of NVFP4 of another tool whose names are not those of `config`, to be had under these.
+// None for another tensor.
+std::optional<ScaledSource> nvfp4_source(const CheckpointHeader& header, const TensorInfo& tensor,
+                                         EngineConfig config);
+
+// Whether a model has any. Then it is converted: nothing is quantized anew.
+bool is_conversion(const CheckpointHeader& header, const QuantizeOptions& options);
 
 // A matrix of at most eight bits an element, or packed ones, with a tensor of scales: of
 // X.weight_packed X.weight_scale, of X, as all experts in one tensor are called, X_weight_scale.
