@@ -144,6 +144,24 @@ TEST(Plan, DequantizeSaysWhichWeightsStayQuantized) {
           "a U8 weight, an F8_E4M3 weight_scale and a weight_scale_2"});
 }
 
+// The names are those of ModelOpt, the scales lie in tiles: as linear ones they would give noise.
+TEST(Plan, FilesForComfyUiAreRefusedByTheirMarkers) {
+  auto tensors = foreign();
+  EXPECT_EQ(plan_dequantize(header_of(tensors, {{"_quantization_metadata", "{}"}}), DType::bf16)
+                .error()
+                .message(),
+            "diecast: not_supported: the file is quantized for ComfyUI, as the metadata "
+            "_quantization_metadata says, and its scales may lie in tiles\n"
+            "  fix: give the model that it was made of");
+  tensors.push_back({"a.comfy_quant", StoredDType::u8, {20}});
+  EXPECT_EQ(plan_dequantize(header_of(tensors), DType::bf16).error().code,
+            ErrorCode::not_supported);
+  QuantizeOptions options;
+  options.config = EngineConfig::compressed_tensors;
+  EXPECT_NE(plan_quantize(header_of(tensors), options).error().message().find("ComfyUI"),
+            std::string::npos);
+}
+
 TEST(Plan, DequantizeSaysThatAFactorOfInputsIsNotApplied) {
   auto awq = foreign();
   awq.push_back({"a.pre_quant_scale", StoredDType::bf16, {64}});

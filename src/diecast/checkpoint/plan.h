@@ -219,8 +219,8 @@ Result<Plan> plan_quantize(const Checkpoint& checkpoint, QuantizeOptions options
 // select/fp8_source.h and select/packed_source.h are read; others with scales are copied, with a
 // note, as is a pre_quant_scale, which is not applied. The plan allows NaN and infinite values,
 // which convert() counts. Errors: value_missing (no type), file_corrupt (parts that are missing or
-// do not fit), not_supported (another format, form or profile), invalid_argument (nothing is
-// quantized).
+// do not fit), not_supported (another format, form or profile, or ComfyUI's), invalid_argument
+// (nothing is quantized).
 Result<Plan> plan_dequantize(const CheckpointHeader& header, std::optional<DType> to = {},
                              const ModelConfig& model = {});
 Result<Plan> plan_dequantize(const Checkpoint& checkpoint, std::optional<DType> to = {},

@@ -208,6 +208,7 @@ Result<Plan> plan_dequantize(const CheckpointHeader& stored, std::optional<DType
   std::map<std::string, ScaledSource> packed;
   const CheckpointHeader header = unpacked_header(stored, packed);
   DIECAST_CHECK(check_type(to));
+  DIECAST_CHECK(refuse_comfy(stored));
   Plan plan;
   plan.allow_nonfinite = true;
   Types types, of_mx;

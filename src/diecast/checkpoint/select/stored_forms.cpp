@@ -81,6 +81,21 @@ bool has_scales(const CheckpointHeader& header, const TensorInfo& tensor) {
          });
 }
 
+Result<void> refuse_comfy(const CheckpointHeader& header) {
+  std::string marker;
+  for (const Metadata& metadata : header.metadata)
+    if (metadata.contains("_quantization_metadata")) marker = "the metadata _quantization_metadata";
+  for (const TensorInfo& tensor : header.tensors)
+    if (tensor.name.ends_with(".comfy_quant")) marker = cat("the tensor ", quote(tensor.name));
+  const bool nvfp4 = std::ranges::any_of(
+      header.tensors, [&](const TensorInfo& tensor) { return is_nvfp4(header, tensor); });
+  if (marker.empty() || !nvfp4) return {};
+  return Error{ErrorCode::not_supported,
+               cat("the file is quantized for ComfyUI, as ", marker,
+                   " says, and its scales may lie in tiles"),
+               "give the model that it was made of"};
+}
+
 namespace {
 
 // Experts of MXFP4 that engines read as they are, where nobody has asked for another form.
@@ -104,6 +119,7 @@ Result<void> refuse_quantized(const CheckpointHeader& header, const QuantizeOpti
                  "run `diecast dequantize` on it first"};
   }
   if (options.force) return {};
+  DIECAST_CHECK(refuse_comfy(header));
   const bool converted = is_conversion(header, options);
   const TensorInfo* unread = nullptr;  // a form that is not read
   for (const TensorInfo& tensor : header.tensors) {

@@ -29,6 +29,11 @@ bool is_conversion(const CheckpointHeader& header, const QuantizeOptions& option
 // X.weight_packed X.weight_scale, of X, as all experts in one tensor are called, X_weight_scale.
 bool has_scales(const CheckpointHeader& header, const TensorInfo& tensor);
 
+// Nothing, unless the file has NVFP4 and says that it is ComfyUI's: a tensor X.comfy_quant, or
+// metadata _quantization_metadata. Its NVFP4 has the names of ModelOpt's, with block scales in
+// tiles of 128x4, so that its values would be noise. Errors: not_supported.
+Result<void> refuse_comfy(const CheckpointHeader& header);
+
 // Nothing, unless the model is quantized already: it would become a mixture that no config
 // describes. Errors: invalid_argument (by us), not_supported (by another tool, or a gpt-oss where
 // no format is asked for; not if forced).
