@@ -21,10 +21,10 @@ std::vector<std::vector<Bindings>> covering_sets(const std::vector<std::vector<B
                                                  Covered covered);
 
 // What this test run launches of the template on a target: a covering set, where pairs do not bring
-// together three values that code is for alone these too; every day of what `everyday` says (in a
-// build with a sanitizer of values), with DIECAST_TEST_VARIANTS=all of pairs. Then also every plain variant of amax, the rowwise NVFP4
-// quantizers and dequantize_nvfp4, and the whole space if it has no more than 150 points. With
-// DIECAST_EXHAUSTIVE=1 the whole space.
+// together three values that code is for alone these too; every day of what `everyday` says (of
+// values in a build with a sanitizer), with DIECAST_TEST_VARIANTS=all of pairs. Then also every
+// plain variant of amax, the rowwise NVFP4 quantizers and dequantize_nvfp4, and the whole space if
+// it has no more than 150 points. With DIECAST_EXHAUSTIVE=1 the whole space.
 std::vector<Bindings> wanted_variants(const Template& tmpl, const Target& target,
                                       Covered everyday = Covered::pairs);
 
