@@ -45,6 +45,10 @@ HOST_KERNEL(none, layout) {
     __builtin_offsetof(HostBlock, index), __builtin_offsetof(HostBlock, shared_bytes),
     __builtin_offsetof(HostBlock, shared), __builtin_offsetof(HostBlock, machine),
     __builtin_offsetof(HostBlock, run_threads), __builtin_offsetof(HostBlock, wait),
+    __builtin_offsetof(HostBlock, fail), __builtin_offsetof(HostBlock, print),
+    sizeof(HostFault), __builtin_offsetof(HostFault, what),
+    __builtin_offsetof(HostFault, file), __builtin_offsetof(HostFault, line),
+    __builtin_offsetof(HostFault, thread),
     HostBlock::warp, HostBlock::block};
   u64* out = argument<u64*>(p, 0);
   for (u64 value : values) *out++ = value;
@@ -71,6 +75,13 @@ HOST_KERNEL(none, layout) {
                                                offsetof(HostBlock, machine),
                                                offsetof(HostBlock, run_threads),
                                                offsetof(HostBlock, wait),
+                                               offsetof(HostBlock, fail),
+                                               offsetof(HostBlock, print),
+                                               sizeof(HostFault),
+                                               offsetof(HostFault, what),
+                                               offsetof(HostFault, file),
+                                               offsetof(HostFault, line),
+                                               offsetof(HostFault, thread),
                                                HostBlock::warp,
                                                HostBlock::block};
   std::vector<std::uint64_t> values(expected.size() + 1, 77);

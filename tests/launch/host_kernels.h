@@ -55,7 +55,7 @@ inline Artifact compile_host(std::string_view code, const std::string& name, Tar
   }
   std::vector<std::string> headers = {"base/types.h",   "base/host_abi.h", "base/block.h",
                                       "base/atomics.h", "base/floats.h",   "base/integers.h",
-                                      "base/lanes.h",   "base/vectors.h"};
+                                      "base/lanes.h",   "base/report.h",   "base/vectors.h"};
   headers.insert(headers.end(), more_headers.begin(), more_headers.end());
   Source source{"test.cu", name, device_headers(headers)};
   source.text += kKernelWords;

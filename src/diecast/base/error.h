@@ -42,6 +42,7 @@ namespace diecast {
   X(results_differ, "a tune changes what a kernel computes")                                   \
   X(nonfinite_values, "NaN or infinity where the caller asked for finite values")              \
   X(divergent_barrier, "some threads of a block never reached a barrier or warp exchange")     \
+  X(assertion_failed, "an assert of a kernel does not hold")                                   \
   X(io_error, "the operating system refused a file, descriptor or process")                    \
   X(file_not_found, "a file does not exist")                                                   \
   X(file_exists, "a file is in the way")                                                       \

@@ -50,7 +50,8 @@ extern "C" {
   X(31, unsafe_directory)     \
   X(32, timed_out)            \
   X(33, process_failed)       \
-  X(34, internal)
+  X(34, internal)             \
+  X(35, assertion_failed)
 
 #define DIECAST_C_ENUMERATOR(number, word) diecast_##word = number,
 enum diecast_code {

@@ -7,9 +7,11 @@
 #include <diecast/base/no_throw.h>
 #include <diecast/base/text.h>
 #include <diecast/launch/host/fiber.h>
+#include <diecast/launch/host/launch_output.h>
 #include <diecast/launch/host/thread_group.h>
 
 #include <algorithm>
+#include <csetjmp>
 #include <cstdlib>
 #include <utility>
 #include <vector>
@@ -41,6 +43,8 @@ struct BlockMachine::State {
   unsigned first = 0;    // the group's first thread in the block
   unsigned current = 0;  // the running thread in the group
   Fiber outside;         // where run_group waits for the group
+  std::jmp_buf entered;  // where a block was begun, for threads that are plain loops
+  LaunchOutput* output = nullptr;
 
   bool failed = false;
   Error error;
@@ -52,11 +56,15 @@ struct BlockMachine::State {
   void fail(Error reason);
   Error divergent(const HostBlock& block) const;
   Error undeclared(const HostWait& wait) const;
+  Error assertion(const HostBlock& block, const HostFault& fault) const;
+  bool enter(HostBlock& block, void** parameters);
 
   static void thread_main(void* state, unsigned index);
   static void run_threads(HostBlock* block, unsigned exchange, void (*function)(void*, unsigned),
                           void* closure);
   static void wait(HostBlock* block, HostWait* wait);
+  static void fail_thread(HostBlock* block, const HostFault* fault);
+  static int print(HostBlock* block, const char* format, std::va_list arguments);
 };
 
 // A fiber is thread `index` of one block after another.
@@ -106,10 +114,8 @@ void BlockMachine::State::run_group(const HostBlock& block, unsigned count) {
   group.begin(count, exchange == HostBlock::block);
   leave(outside);
   if (group.all_ended()) return;
-  fail(no_throw([&] { return divergent(block); }));
-  for (unsigned i = 0; i < count; ++i) {
-    if (!group.has_ended(i)) start(i);
-  }
+  if (!failed) fail(no_throw([&] { return divergent(block); }));
+  for (unsigned i = 0; i < count; ++i) start(i);
 }
 
 // Straight to the next thread that may run: one switch a wait. If there is none, all have ended or
@@ -124,6 +130,19 @@ void BlockMachine::State::wait(HostBlock* block, HostWait* wait) {
   if (self.exchange == 0) return self.fail(no_throw([&] { return self.undeclared(*wait); }));
   const unsigned index = self.current;
   if (!self.group.arrive(index, wait)) self.leave(*self.fibers[index]);
+}
+
+// The kernel's stack is left as it is: nothing on it is destroyed. A fiber never runs on from here;
+// run_group starts it anew.
+void BlockMachine::State::fail_thread(HostBlock* block, const HostFault* fault) {
+  State& self = *static_cast<State*>(block->machine);
+  self.fail(no_throw([&] { return self.assertion(*block, *fault); }));
+  if (self.exchange == 0) std::longjmp(self.entered, 1);
+  self.fibers[self.current]->switch_to(self.outside);
+}
+
+int BlockMachine::State::print(HostBlock* block, const char* format, std::va_list arguments) {
+  return static_cast<State*>(block->machine)->output->print(format, arguments);
 }
 
 // The first failure is the one that is told.
@@ -154,10 +173,29 @@ Error BlockMachine::State::undeclared(const HostWait& wait) const {
           "` in the header of ", kernel->name, ".cu")};
 }
 
+Error BlockMachine::State::assertion(const HostBlock& block, const HostFault& fault) const {
+  const auto three = [](const unsigned(&at)[3]) {
+    return cat("(", at[0], ", ", at[1], ", ", at[2], ")");
+  };
+  return {ErrorCode::assertion_failed,
+          cat("kernel ", kernel->name, ", block ", three(block.index), ", thread ",
+              three(fault.thread), ": ", fault.file, ":", fault.line, ": ", fault.what),
+          "look at what this thread has there, by printf or in a debugger; other blocks may have "
+          "run, so what the launch writes is not to be used"};
+}
+
+// False: a thread that is a plain loop has ended the block.
+bool BlockMachine::State::enter(HostBlock& block, void** parameters) {
+  if (setjmp(entered) != 0) return false;
+  kernel->entry(&block, parameters);
+  return true;
+}
+
 BlockMachine::BlockMachine() : state_(std::make_unique<State>()) {}
 BlockMachine::~BlockMachine() = default;
 
-Result<void> BlockMachine::attach(HostBlock& block, std::uint32_t shared_bytes) {
+Result<void> BlockMachine::attach(HostBlock& block, std::uint32_t shared_bytes,
+                                  LaunchOutput& output) {
   State& state = *state_;
   // Of exactly this size, so that a sanitizer sees an access beyond it.
   if (!state.shared || state.shared_bytes != shared_bytes) {
@@ -175,6 +213,9 @@ Result<void> BlockMachine::attach(HostBlock& block, std::uint32_t shared_bytes) 
   block.machine = &state;
   block.run_threads = State::run_threads;
   block.wait = State::wait;
+  block.fail = State::fail_thread;
+  block.print = State::print;
+  state.output = &output;
   return {};
 }
 
@@ -182,8 +223,7 @@ bool BlockMachine::run(const HostKernel& kernel, HostBlock& block, void** parame
   State& state = *state_;
   state.kernel = &kernel;
   state.failed = false;
-  kernel.entry(&block, parameters);
-  return !state.failed;
+  return state.enter(block, parameters) && !state.failed;
 }
 
 const Error& BlockMachine::error() const { return state_->error; }

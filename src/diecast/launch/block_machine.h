@@ -7,6 +7,7 @@
 #include <diecast/base/error.h>
 
 #include <array>
+#include <cstdarg>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -27,6 +28,14 @@ struct HostWait {
   unsigned long long value;  // in: this thread's; out: what it gets
 };
 
+// Why a thread goes no further: what it says, and where.
+struct HostFault {
+  const char* what;  // "assert(x > 0)"
+  const char* file;
+  unsigned line;
+  unsigned thread[3];  // its index in the block
+};
+
 // One block on its way through a kernel, on one operating-system thread.
 struct HostBlock {
   // Which threads may wait for one another: the header's `exchange` line.
@@ -39,7 +48,12 @@ struct HostBlock {
   void (*run_threads)(HostBlock*, unsigned exchange, void (*function)(void*, unsigned),
                       void* closure);
   void (*wait)(HostBlock*, HostWait*);
+  // Ends the block, and with it the launch, which fails with these words. Never returns.
+  void (*fail)(HostBlock*, const HostFault*);
+  int (*print)(HostBlock*, const char* format, std::va_list arguments);  // as vprintf
 };
+
+class LaunchOutput;  // host/launch_output.h
 
 struct HostKernel {
   // `parameters`: a pointer to each kernel parameter.
@@ -54,12 +68,13 @@ class BlockMachine {
   BlockMachine();
   ~BlockMachine();
 
-  // Fills what a block needs of the machine. Errors: out_of_memory.
-  Result<void> attach(HostBlock& block, std::uint32_t shared_bytes);
+  // Fills what a block needs of the machine. What kernels print goes to `output`, which must
+  // outlive the last run(). Errors: out_of_memory.
+  Result<void> attach(HostBlock& block, std::uint32_t shared_bytes, LaunchOutput& output);
 
   // Runs block.index; every other field stays as attach left it. False: error() says why
-  // (divergent_barrier, out_of_memory). Threads that never came back are forgotten as they are:
-  // their stacks are used again and nothing on them is destroyed.
+  // (divergent_barrier, assertion_failed, out_of_memory). Threads that never came back are
+  // forgotten as they are: their stacks are used again and nothing on them is destroyed.
   bool run(const HostKernel& kernel, HostBlock& block, void** parameters);
   const Error& error() const;
 

@@ -63,7 +63,9 @@ constexpr Remedy kRemedies[] = {
     {709,
      "the context was destroyed, or its device reset: open the device again or make a live context "
      "current, and preload the kernels there"},
-    {710, kContextLost},
+    {710,
+     "an assert of a kernel does not hold; standard output says which. The context is lost, and "
+     "every later call on it fails alike: restart the process"},
     {714, kContextLost},
     {715, kContextLost},
     {716, kContextLost},

@@ -36,7 +36,7 @@ _ARGUMENT = """invalid_argument parse_error unknown_template unknown_parameter u
 value_not_allowed value_missing constraint_violated shape_mismatch misaligned missing_buffer
 not_supported file_exists""".split()
 _EXECUTION = """target_not_supported not_resident driver_unavailable driver_error no_device
-out_of_memory results_differ nonfinite_values divergent_barrier io_error file_not_found file_corrupt
+out_of_memory results_differ nonfinite_values divergent_barrier assertion_failed io_error file_not_found file_corrupt
 unsafe_directory timed_out process_failed internal""".split()
 
 CLASSES = {

@@ -20,6 +20,14 @@ struct HostWait {
   unsigned long long value;  // in: this thread's; out: what it gets
 };
 
+// Why a thread goes no further: what it says, and where.
+struct HostFault {
+  const char* what;  // "assert(x > 0)"
+  const char* file;
+  unsigned line;
+  unsigned thread[3];  // its index in the thread block
+};
+
 // One thread block on its way through a kernel, on one operating-system thread.
 struct HostBlock {
   // Which threads may wait for one another: the header's `exchange` line.
@@ -31,6 +39,9 @@ struct HostBlock {
   // Calls function(closure, i) for every thread i of it (x fastest), each on its own stack.
   void (*run_threads)(HostBlock*, unsigned exchange, void (*function)(void*, unsigned), void* closure);
   void (*wait)(HostBlock*, HostWait*);
+  // Ends the thread block, and with it the launch, which fails with these words. Never returns.
+  void (*fail)(HostBlock*, const HostFault*);
+  int (*print)(HostBlock*, const char* format, __builtin_va_list arguments);  // as vprintf
 };
 
 }  // namespace diecast

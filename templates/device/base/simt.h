@@ -9,4 +9,5 @@
 #include <diecast/device/base/floats.h>
 #include <diecast/device/base/integers.h>
 #include <diecast/device/base/lanes.h>
+#include <diecast/device/base/report.h>
 #include <diecast/device/base/vectors.h>

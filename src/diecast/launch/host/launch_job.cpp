@@ -78,7 +78,7 @@ void LaunchJob::work_from(std::uint64_t first) {
   HostBlock block{};
   std::copy(shape_.grid.begin(), shape_.grid.end(), block.grid);
   std::copy(shape_.block.begin(), shape_.block.end(), block.dim);
-  if (auto attached = machine->attach(block, shape_.shared_bytes); !attached) {
+  if (auto attached = machine->attach(block, shape_.shared_bytes, output_); !attached) {
     fail(first, attached.error());
   }
   while (first < std::min(blocks_, failed_block_.load(std::memory_order_relaxed))) {
@@ -112,7 +112,8 @@ void LaunchJob::fail(std::uint64_t block, const Error& error) {
   failed_block_.store(block, std::memory_order_relaxed);
 }
 
-Result<void> LaunchJob::result() const {
+Result<void> LaunchJob::result() {
+  output_.end(kernel_.name);
   if (failed_block_.load(std::memory_order_relaxed) == ~std::uint64_t{0}) return {};
   return error_;
 }

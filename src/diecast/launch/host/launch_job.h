@@ -5,6 +5,7 @@
 #include <diecast/base/fork.h>
 #include <diecast/launch/block_machine.h>
 #include <diecast/launch/device.h>
+#include <diecast/launch/host/launch_output.h>
 
 #include <atomic>
 #include <cstdint>
@@ -37,8 +38,8 @@ class LaunchJob {
   // failed.
   void work();
   // Once every work() has returned: the failure of the lowest block that failed, always the same
-  // one however the blocks were shared out.
-  Result<void> result() const;
+  // one however the blocks were shared out. What kernels printed is there by then.
+  Result<void> result();
 
  private:
   void work_from(std::uint64_t first);
@@ -52,6 +53,7 @@ class LaunchJob {
   std::uint64_t blocks_, chunk_;
   std::atomic<std::uint64_t> next_{0};
   std::atomic<std::uint64_t> failed_block_{~std::uint64_t{0}};
+  LaunchOutput output_;
   std::mutex mutex_;
   Error error_;
 };

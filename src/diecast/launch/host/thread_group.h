@@ -30,7 +30,6 @@ class ThreadGroup {
   // and for all that waited with it, and those may run. `wait` must live until then.
   bool arrive(unsigned index, HostWait* wait);
   void end(unsigned index);
-  bool has_ended(unsigned index) const { return waits_[index] == nullptr; }
 
   // For when nobody can run: "64 wait at __syncthreads (k.cu:42), 32 have ended".
   std::string where() const;
